@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
+
+#include <assert.h>
+
+void json_init(struct json *j, struct out *out)
+{
+	*j = (struct json){ .out = out };
+}
+
+/* Before each value and key: the comma, if there is something before it. */
+static void json_item(struct json *j)
+{
+	uint32_t bit = 1u << j->depth;
+
+	if (j->depth == 0)
+		return;
+	if (j->filled & bit)
+		out_char(j->out, ',');
+	j->filled |= bit;
+}
+
+static void json_value(struct json *j)
+{
+	assert(j->after_key || j->depth == 0 || (j->arrays & 1u << j->depth));
+	if (!j->after_key)
+		json_item(j);
+	j->after_key = false;
+}
+
+static void json_begin(struct json *j, bool array)
+{
+	json_value(j);
+	out_char(j->out, array ? '[' : '{');
+	assert(j->depth + 1 < JSON_DEPTH);
+	j->depth++;
+	uint32_t bit = 1u << j->depth;
+	j->filled &= ~bit;
+	j->arrays = array ? j->arrays | bit : j->arrays & ~bit;
+}
+
+void json_object(struct json *j)
+{
+	json_begin(j, false);
+}
+
+void json_array(struct json *j)
+{
+	json_begin(j, true);
+}
+
+void json_end(struct json *j)
+{
+	assert(j->depth > 0 && !j->after_key);
+	out_char(j->out, j->arrays & 1u << j->depth ? ']' : '}');
+	j->depth--;
+}
+
+void json_newline(struct json *j)
+{
+	assert(j->depth == 0);
+	out_char(j->out, '\n');
+}
+
+/* Bytes that stand for themselves. */
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* One character that is not plain, or one byte that is no character; its length. */
+static size_t json_special(struct json *j, const char *s, size_t len)
+{
+	static const char short_form[] = {
+		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r',
+	};
+	size_t n = utf8_length(s, len);
+	unsigned char c = s[0];
+
+	if (n == 0) {
+		out_bytes(j->out, "\xef\xbf\xbd", 3);
+		return 1;
+	}
+	if (n > 2 || !utf8_control(s, n)) {
+		if (n == 1)
+			out_char(j->out, '\\'); /* a quote or a backslash */
+		out_bytes(j->out, s, n);
+		return n;
+	}
+	if (n == 1 && c < sizeof(short_form) && short_form[c]) {
+		out_char(j->out, '\\');
+		out_char(j->out, short_form[c]);
+		return n;
+	}
+	/* U+0000 to U+009F: the last byte of its UTF-8 form is its number */
+	out_str(j->out, "\\u00");
+	c = s[n - 1];
+	out_char(j->out, "0123456789abcdef"[c >> 4]);
+	out_char(j->out, "0123456789abcdef"[c & 15]);
+	return n;
+}
+
+static void json_quoted(struct json *j, const char *s, size_t len)
+{
+	size_t i = 0;
+
+	out_char(j->out, '"');
+	while (i < len) {
+		size_t run = i;
+		while (run < len && is_plain(s[run]))
+			run++;
+		out_bytes(j->out, s + i, run - i);
+		i = run;
+		if (i < len)
+			i += json_special(j, s + i, len - i);
+	}
+	out_char(j->out, '"');
+}
+
+void json_key(struct json *j, const char *key)
+{
+	assert(j->depth > 0 && !(j->arrays & 1u << j->depth) && !j->after_key);
+	json_item(j);
+	json_quoted(j, key, strlen(key));
+	out_char(j->out, ':');
+	j->after_key = true;
+}
+
+void json_string_n(struct json *j, const char *s, size_t len)
+{
+	json_value(j);
+	json_quoted(j, s, len);
+}
+
+void json_string(struct json *j, const char *s)
+{
+	json_string_n(j, s, strlen(s));
+}
+
+void json_u64(struct json *j, uint64_t n)
+{
+	json_value(j);
+	out_u64(j->out, n);
+}
+
+void json_i64(struct json *j, int64_t n)
+{
+	json_value(j);
+	out_i64(j->out, n);
+}
+
+void json_bool(struct json *j, bool b)
+{
+	json_value(j);
+	out_str(j->out, b ? "true" : "false");
+}
