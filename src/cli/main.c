@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * main - finds the command, has its options parsed, runs it, and turns what
+ * came of it into a sentence on stderr and an exit code: 0 done, 1 failed,
+ * 2 called wrongly.  There are no others.
+ *
+ * A reader that has seen enough (`sonde dump x | head`) closes the pipe.  That
+ * is no failure worth words, but the command ought to stop, so SIGPIPE is
+ * caught and ends the program; it is not ignored because programs that record
+ * starts would inherit that.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/opt.h"
+
+enum { EXIT_USAGE = 2 };
+
+extern const struct command cmd_record, cmd_info, cmd_dump, cmd_doctor;
+
+static const struct command *const commands[] = { &cmd_record, &cmd_info, &cmd_dump, &cmd_doctor };
+
+static const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static int command_unknown(const char *typed)
+{
+	const char *best = NULL;
+	size_t fewest = SIZE_MAX;
+
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		if (opt_slips(typed, commands[i]->name) < fewest) {
+			fewest = opt_slips(typed, commands[i]->name);
+			best = commands[i]->name;
+		}
+	if (best)
+		fprintf(stderr, "sonde: no command '%s'; did you mean '%s'?\n", typed, best);
+	else
+		fprintf(stderr, "sonde: no command '%s'; see 'sonde help'\n", typed);
+	return EXIT_USAGE;
+}
+
+static void print_commands(FILE *out)
+{
+	fputs("Usage: sonde COMMAND [OPTION]... [OPERAND]...\n"
+	      "Record what the threads of a system do, and see why a request was slow.\n\n",
+	      out);
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		fprintf(out, "  %-10s  %s\n", commands[i]->name, commands[i]->summary);
+	fputs("\n'sonde help COMMAND' says how to use one; 'sonde --version' which sonde this is.\n"
+	      "\nExamples:\n"
+	      "  sonde doctor\n"
+	      "  sonde record -d 10 --port 80\n",
+	      out);
+}
+
+static int help(const char *name)
+{
+	const struct command *cmd = name ? command_find(name) : NULL;
+
+	if (name && !cmd)
+		return command_unknown(name);
+	if (cmd)
+		opt_help(cmd);
+	else
+		print_commands(stdout);
+	return EXIT_SUCCESS;
+}
+
+static int complain(const struct command *cmd, int r, const struct err *err)
+{
+	size_t len = strlen(err->text);
+
+	if (r != -EUSAGE) {
+		fprintf(stderr, "sonde: %s\n", err->text);
+		return EXIT_FAILURE;
+	}
+	if (len && err->text[len - 1] == '?') /* it asks whether another option was meant */
+		fprintf(stderr, "sonde: %s\n", err->text);
+	else
+		fprintf(stderr, "sonde: %s; see 'sonde %s --help'\n", err->text, cmd->name);
+	return EXIT_USAGE;
+}
+
+static int command_run(const struct command *cmd, char **argv)
+{
+	_cleanup_(arena_freep) struct arena *arena = arena_new();
+	void *opts = arena_alloc(arena, cmd->opts_size);
+	struct err err = { "" };
+
+	if (cmd->missing) {
+		fprintf(stderr, "sonde: this sonde was built without '%s': %s\n", cmd->name,
+			cmd->missing);
+		return EXIT_FAILURE;
+	}
+	if (cmd->opts_size)
+		memcpy(opts, cmd->defaults, cmd->opts_size);
+
+	int r = opt_parse(cmd, argv, arena, opts, &err);
+	if (r == -ECANCELED)
+		return EXIT_SUCCESS;
+	if (r == 0)
+		r = cmd->run(opts, argv, &err);
+	fflush(stdout); /* results stand before the words on a terminal */
+	return r < 0 ? complain(cmd, r, &err) : EXIT_SUCCESS;
+}
+
+static int dispatch(char **argv)
+{
+	const char *name = argv[0];
+
+	if (!name) {
+		print_commands(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		return help(argv[1]);
+	if (strcmp(name, "--version") == 0) {
+		puts("sonde " SONDE_VERSION);
+		return EXIT_SUCCESS;
+	}
+	if (strcmp(name, "--complete") == 0) {
+		for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+			puts(commands[i]->name);
+		puts("help");
+		return EXIT_SUCCESS;
+	}
+	const struct command *cmd = command_find(name);
+	return cmd ? command_run(cmd, argv + 1) : command_unknown(name);
+}
+
+static void stop_quietly(int signal)
+{
+	_exit(EXIT_FAILURE);
+}
+
+/* Without these three, the next file to be opened would be taken for one of them. */
+static void open_standard_files(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+			_exit(EXIT_FAILURE);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction pipe_action = { .sa_handler = stop_quietly };
+
+	open_standard_files();
+	sigaction(SIGPIPE, &pipe_action, NULL);
+
+	int code = dispatch(argc ? argv + 1 : argv);
+	int r = fflush(stdout);
+	if (r == 0 && !ferror(stdout))
+		return code;
+	fprintf(stderr, "sonde: cannot write to standard output: %s\n",
+		r < 0 ? strerror(errno) : "not all of it was taken");
+	return EXIT_FAILURE;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "cli/opt.h"
+#include "test.h"
+
+struct opts {
+	bool quiet, all;
+	const char *output, *syscalls;
+	unsigned long rate;
+	nsec_t duration;
+	uint64_t buffer;
+	struct opt_list pids;
+};
+
+static const struct opt table[] = {
+	{ OPT_FLAG, 'q', "quiet", NULL, "say less", offsetof(struct opts, quiet) },
+	{ OPT_FLAG, 'a', "all", NULL, "everything", offsetof(struct opts, all) },
+	{ OPT_STRING, 'o', "output", "FILE", "where to", offsetof(struct opts, output) },
+	{ OPT_OPTIONAL, 0, "syscalls", "LIST", "these", offsetof(struct opts, syscalls) },
+	{ OPT_COUNT, 0, "rate", "HZ", "how often", offsetof(struct opts, rate) },
+	{ OPT_TIME, 'd', "duration", "TIME", "how long", offsetof(struct opts, duration) },
+	{ OPT_SIZE, 0, "buffer", "SIZE", "how large", offsetof(struct opts, buffer) },
+	{ OPT_LIST, 'p', "pid", "PID", "who", offsetof(struct opts, pids) },
+	{ 0 },
+};
+
+static const struct opts defaults = { .output = "capture" };
+
+static const struct command command = {
+	.name = "try",
+	.synopsis = "[OPTION]... FILE...",
+	.opts = table,
+	.defaults = &defaults,
+	.opts_size = sizeof(defaults),
+	.min_operands = 1,
+	.max_operands = 3,
+};
+
+static const struct command runner = {
+	.name = "run",
+	.synopsis = "[OPTION]... [-- CMD...]",
+	.opts = table,
+	.defaults = &defaults,
+	.opts_size = sizeof(defaults),
+	.max_operands = SIZE_MAX,
+	.after_dashes = true,
+};
+
+/* One call with the words of a line; what it gives is looked at in the fields. */
+struct call {
+	struct arena *arena;
+	struct opts opts;
+	char *argv[16];
+	size_t operands;
+	int result;
+	struct err err;
+};
+
+static void call_done(struct call *call)
+{
+	arena_free(call->arena);
+}
+
+static struct call parse_with(const struct command *cmd, const char *line)
+{
+	struct call c = { .arena = arena_new(), .opts = defaults };
+	size_t words = 0, size = strlen(line) + 1;
+	char *rest = memcpy(arena_alloc(c.arena, size), line, size);
+
+	while (rest)
+		c.argv[words++] = strsep(&rest, " ");
+	c.result = opt_parse(cmd, c.argv, c.arena, &c.opts, &c.err);
+	while (c.argv[c.operands])
+		c.operands++;
+	return c;
+}
+
+#define PARSE(line) _cleanup_(call_done) struct call c = parse_with(&command, line)
+#define PARSE_RUN(line) _cleanup_(call_done) struct call c = parse_with(&runner, line)
+
+#define CHECK_REFUSED(line, words) \
+	do { \
+		PARSE(line); \
+		CHECK_INT(c.result, -EUSAGE); \
+		CHECK_STR(c.err.text, words); \
+	} while (0)
+
+TEST(what_is_not_given_keeps_its_default)
+{
+	PARSE("x");
+	CHECK_INT(c.result, 0);
+	CHECK_STR(c.opts.output, "capture");
+	CHECK(!c.opts.quiet && !c.opts.syscalls && !c.opts.pids.count);
+}
+
+TEST(a_value_may_be_joined_or_stand_alone)
+{
+	static const char *const lines[] = { "-ofile x", "-o file x", "--output=file x",
+					     "--output file x" };
+
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+		PARSE(lines[i]);
+		CHECK_INT(c.result, 0);
+		CHECK_STR(c.opts.output, "file");
+		CHECK_INT(c.operands, 1);
+	}
+}
+
+TEST(short_options_may_be_joined_up_to_the_first_with_a_value)
+{
+	PARSE("-qad1.5 x");
+	CHECK_INT(c.result, 0);
+	CHECK(c.opts.quiet && c.opts.all);
+	CHECK_INT(c.opts.duration, 1500000000);
+}
+
+TEST(each_type_is_stored_as_what_it_is)
+{
+	PARSE("--rate=99 --buffer=2M --duration 20us x");
+	CHECK_INT(c.result, 0);
+	CHECK_INT(c.opts.rate, 99);
+	CHECK_INT(c.opts.buffer, 2 << 20);
+	CHECK_INT(c.opts.duration, 20000);
+}
+
+TEST(an_optional_value_comes_only_with_the_equals_sign)
+{
+	{
+		PARSE("--syscalls read");
+		CHECK_STR(c.opts.syscalls, "");
+		CHECK_STR(c.argv[0], "read");
+	}
+	{
+		PARSE("--syscalls=read,write x");
+		CHECK_STR(c.opts.syscalls, "read,write");
+	}
+}
+
+TEST(a_list_grows_by_repetition_and_by_commas)
+{
+	PARSE("-p1 --pid=22,333 x -p 4 --pid 5,6");
+	CHECK_INT(c.result, 0);
+	CHECK_INT(c.opts.pids.count, 6);
+	static const char *const want[] = { "1", "22", "333", "4", "5", "6" };
+	for (size_t i = 0; i < ARRAY_LEN(want); i++)
+		CHECK_STR(c.opts.pids.items[i], want[i]);
+}
+
+TEST(options_may_stand_behind_operands_but_not_behind_dashes)
+{
+	PARSE("one -q - -- --all");
+	CHECK_INT(c.result, 0);
+	CHECK(c.opts.quiet && !c.opts.all);
+	CHECK_INT(c.operands, 3);
+	CHECK_STR(c.argv[0], "one");
+	CHECK_STR(c.argv[1], "-");
+	CHECK_STR(c.argv[2], "--all");
+}
+
+TEST(a_command_to_run_stands_behind_dashes)
+{
+	{
+		PARSE_RUN("-q -- ls -a -- -q");
+		CHECK_INT(c.result, 0);
+		CHECK_INT(c.operands, 4);
+		CHECK_STR(c.argv[1], "-a");
+		CHECK(!c.opts.all);
+	}
+	{
+		PARSE_RUN("-q ls -l");
+		CHECK_INT(c.result, -EUSAGE);
+		CHECK_STR(c.err.text, "'ls' is no option; a command stands behind '--'");
+	}
+}
+
+TEST(wrong_values_are_refused_in_words)
+{
+	CHECK_REFUSED("--rate=often x", "--rate wants a number, not 'often'");
+	CHECK_REFUSED("--rate=-1 x", "--rate wants a number, not '-1'");
+	CHECK_REFUSED("-dx x", "--duration wants a time such as 5s or 1.5ms, not 'x'");
+	CHECK_REFUSED("--buffer=2X x", "--buffer wants a size such as 64k or 2M, not '2X'");
+	CHECK_REFUSED("--buffer=99999999T x", "--buffer: '99999999T' is too large");
+	CHECK_REFUSED("--pid=1,,2 x", "--pid has an empty item in '1,,2'");
+	CHECK_REFUSED("--output= x", "--output wants a value");
+	CHECK_REFUSED("x --output", "--output wants a value");
+	CHECK_REFUSED("x -o", "--output wants a value");
+	CHECK_REFUSED("--quiet=yes x", "--quiet takes no value");
+}
+
+TEST(an_unknown_option_brings_the_nearest_one_to_mind)
+{
+	CHECK_REFUSED("--ouptut=x",
+		      "'sonde try' has no option '--ouptut'; did you mean '--output'?");
+	CHECK_REFUSED("--sys", "'sonde try' has no option '--sys'; did you mean '--syscalls'?");
+	CHECK_REFUSED("--zebra", "'sonde try' has no option '--zebra'");
+	CHECK_REFUSED("-qz", "'sonde try' has no option '-z'");
+}
+
+TEST(the_number_of_operands_is_checked)
+{
+	CHECK_REFUSED("-q", "an operand is missing: sonde try [OPTION]... FILE...");
+	CHECK_REFUSED("1 2 3 4", "'4' is one operand too many: sonde try [OPTION]... FILE...");
+}
+
+TEST(slips_of_the_finger_are_counted)
+{
+	CHECK_INT(opt_slips("record", "record"), 0);
+	CHECK_INT(opt_slips("recrod", "record"), 1);
+	CHECK_INT(opt_slips("dmp", "dump"), 1);
+	CHECK_INT(opt_slips("doctro", "doctor"), 1);
+	CHECK(opt_slips("x", "info") == SIZE_MAX);
+	CHECK(opt_slips("", "info") == SIZE_MAX);
+	CHECK(opt_slips("explain", "info") == SIZE_MAX);
+	CHECK(opt_slips("a-word-that-is-longer-than-any-of-ours", "info") == SIZE_MAX);
+}
