@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/map.h"
+
+/*
+ * Open addressing with linear probing, at most half full: a key stands in its
+ * own slot or in one of the next ones, with no free slot between.  Removing
+ * keeps that true by moving later keys back into the gap, so there are no
+ * tombstones, and a map in which keys come and go for days stays as fast as a
+ * new one.
+ */
+enum { FIRST_ROOM = 16 };
+
+void map_done(struct map *map)
+{
+	free(map->slots);
+	*map = (struct map){ 0 };
+}
+
+/* Where a key would like to stand: the high bits of the product depend on all of its bits. */
+static size_t home(const struct map *map, uint64_t key)
+{
+	return ((key ^ key >> 32) * 0x9e3779b97f4a7c15ull >> 32) & (map->room - 1);
+}
+
+/* The slot of a key other than 0, or the free one where it belongs. */
+static struct map_slot *find_slot(const struct map *map, uint64_t key)
+{
+	size_t i = home(map, key);
+
+	while (map->slots[i].key && map->slots[i].key != key)
+		i = (i + 1) & (map->room - 1);
+	return &map->slots[i];
+}
+
+uint64_t *map_find(const struct map *map, uint64_t key)
+{
+	if (key == 0)
+		return map->has_zero ? (uint64_t *)&map->zero.value : NULL;
+	if (!map->room)
+		return NULL;
+
+	struct map_slot *slot = find_slot(map, key);
+
+	return slot->key ? &slot->value : NULL;
+}
+
+static void grow(struct map *map)
+{
+	struct map_slot *old = map->slots;
+	size_t n = map->room;
+
+	map->room = n ? 2 * n : FIRST_ROOM;
+	map->slots = must_alloc(map->room * sizeof(*map->slots));
+	for (size_t i = 0; i < n; i++)
+		if (old[i].key)
+			*find_slot(map, old[i].key) = old[i];
+	free(old);
+}
+
+uint64_t *map_insert(struct map *map, uint64_t key)
+{
+	uint64_t *value = map_find(map, key);
+
+	if (value)
+		return value;
+	map->count++;
+	if (key == 0) {
+		map->has_zero = true;
+		map->zero.value = 0;
+		return &map->zero.value;
+	}
+	if (2 * map->count > map->room)
+		grow(map);
+
+	struct map_slot *slot = find_slot(map, key);
+
+	*slot = (struct map_slot){ .key = key };
+	return &slot->value;
+}
+
+/* Free slot i, and let each later key of the run step into the gap if that is nearer its home. */
+static void close_gap(struct map *map, size_t gap)
+{
+	size_t mask = map->room - 1;
+
+	for (size_t i = (gap + 1) & mask; map->slots[i].key; i = (i + 1) & mask) {
+		size_t from_home = (i - home(map, map->slots[i].key)) & mask;
+
+		if (from_home >= ((i - gap) & mask)) {
+			map->slots[gap] = map->slots[i];
+			gap = i;
+		}
+	}
+	map->slots[gap].key = 0;
+}
+
+bool map_remove(struct map *map, uint64_t key)
+{
+	if (!map_find(map, key))
+		return false;
+	map->count--;
+	if (key == 0)
+		map->has_zero = false;
+	else
+		close_gap(map, find_slot(map, key) - map->slots);
+	return true;
+}
+
+bool map_next(const struct map *map, size_t *pos, uint64_t *ret_key, uint64_t *ret_value)
+{
+	for (; *pos <= map->room; ++*pos) {
+		const struct map_slot *slot = *pos ? &map->slots[*pos - 1] : &map->zero;
+
+		if (*pos ? slot->key != 0 : map->has_zero) {
+			*ret_key = slot->key;
+			*ret_value = slot->value;
+			++*pos;
+			return true;
+		}
+	}
+	return false;
+}

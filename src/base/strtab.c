@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/strtab.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+/*
+ * The texts lie in an arena and never move.  A table of slots with open
+ * addressing finds the id of a text; it doubles before it is more than half
+ * full, so adding is O(1) on average.  Each string keeps its hash: a search
+ * compares texts only where the hashes are equal, and growing hashes nothing
+ * anew.
+ */
+struct str {
+	const char *text;
+	size_t len;
+	uint64_t hash;
+};
+
+struct strtab {
+	struct arena *arena;
+	VEC(struct str) strs; /* by id */
+	uint32_t *slots;      /* ids; 0 is free, since the empty string is never looked up */
+	size_t room;          /* slots, a power of two */
+};
+
+enum { FIRST_ROOM = 64 };
+
+struct strtab *strtab_new(void)
+{
+	struct strtab *tab = must_alloc(sizeof(*tab));
+
+	tab->arena = arena_new();
+	tab->room = FIRST_ROOM;
+	tab->slots = must_alloc(tab->room * sizeof(*tab->slots));
+	*vec_push(&tab->strs) = (struct str){ .text = "" };
+	return tab;
+}
+
+void strtab_free(struct strtab *tab)
+{
+	if (!tab)
+		return;
+	arena_free(tab->arena);
+	vec_done(&tab->strs);
+	free(tab->slots);
+	free(tab);
+}
+
+/* Eight bytes at a time: multiply, then fold the good high bits back into the low ones. */
+static uint64_t hash_text(const char *s, size_t len)
+{
+	uint64_t hash = len;
+
+	for (; len > 0; s += 8) {
+		size_t n = len < 8 ? len : 8;
+		uint64_t word = 0;
+
+		memcpy(&word, s, n);
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 32;
+		len -= n;
+	}
+	return hash;
+}
+
+/* The slot that holds this text, or the free one where it belongs. */
+static uint32_t *find_slot(const struct strtab *tab, const char *s, size_t len, uint64_t hash)
+{
+	for (size_t i = hash & (tab->room - 1);; i = (i + 1) & (tab->room - 1)) {
+		const struct str *str = &tab->strs.items[tab->slots[i]];
+
+		if (!tab->slots[i])
+			return &tab->slots[i];
+		if (str->hash == hash && str->len == len && memcmp(str->text, s, len) == 0)
+			return &tab->slots[i];
+	}
+}
+
+static void grow(struct strtab *tab)
+{
+	free(tab->slots);
+	tab->room *= 2;
+	tab->slots = must_alloc(tab->room * sizeof(*tab->slots));
+	for (uint32_t id = 1; id < tab->strs.count; id++) {
+		const struct str *str = &tab->strs.items[id];
+
+		*find_slot(tab, str->text, str->len, str->hash) = id;
+	}
+}
+
+str_id strtab_add_n(struct strtab *tab, const char *s, size_t len)
+{
+	len = strnlen(s, len);
+	if (len == 0)
+		return (str_id){ 0 };
+
+	uint64_t hash = hash_text(s, len);
+	uint32_t *slot = find_slot(tab, s, len, hash);
+
+	if (*slot)
+		return (str_id){ *slot };
+
+	char *copy = arena_alloc(tab->arena, len + 1);
+	uint32_t id = tab->strs.count;
+
+	assert(id < UINT32_MAX);
+	memcpy(copy, s, len);
+	*vec_push(&tab->strs) = (struct str){ copy, len, hash };
+	*slot = id;
+	if (2 * tab->strs.count > tab->room)
+		grow(tab);
+	return (str_id){ id };
+}
+
+str_id strtab_add(struct strtab *tab, const char *s)
+{
+	return strtab_add_n(tab, s, strlen(s));
+}
+
+const char *strtab_get(const struct strtab *tab, str_id id)
+{
+	return id.i < tab->strs.count ? tab->strs.items[id.i].text : "";
+}
+
+uint32_t strtab_count(const struct strtab *tab)
+{
+	return tab->strs.count;
+}
