@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * capture_format - the bytes of a capture; only for its writer, reader and tests.
+ *
+ * A file header, then blocks.  All of them begin at a multiple of 64 bytes, so
+ * a block's header never straddles a page: the kernel copies it into the file
+ * as a whole or not at all, even if the writer is killed in that very moment.
+ * Both kinds of header end with a checksum of what stands before it in them,
+ * and a block's payload is checked with its padding: no byte of a capture is
+ * without a checksum.  doc/man/sonde-capture.5.scd says what each field is for.
+ */
+#ifndef SONDE_EVENT_CAPTURE_FORMAT_H
+#define SONDE_EVENT_CAPTURE_FORMAT_H
+
+#include <xxhash.h>
+
+#include "base/base.h"
+#include "event/event.h"
+
+#define CAPTURE_MAGIC "\x89sonde\r\n" /* a transfer that mends line ends shows here */
+#define CAPTURE_BYTE_ORDER 0x01020304u
+#define CAPTURE_VERSION 1u
+
+enum {
+	BLOCK_ALIGN = 64,
+	BLOCK_TARGET = 256 * 1024, /* how much payload the writer puts into one block */
+	META_STRINGS = 5,
+};
+
+struct file_header {
+	char magic[8];
+	uint32_t byte_order;
+	uint32_t version;
+	uint32_t size;    /* of this header, with its strings, padding and checksum */
+	uint32_t strings; /* offset of the strings: where the fixed part ends */
+	uint32_t cpu_count;
+	uint32_t reserved;
+	uint64_t start;
+	int64_t realtime_offset;
+	int64_t boottime_offset;
+	/* then META_STRINGS strings, zeros, and in the last 8 bytes the checksum */
+};
+
+#define BLOCK_MAGIC 0x4b4c4253u /* "SBLK" */
+
+enum block_type {
+	BLOCK_RECORDS = 1,
+	BLOCK_STRINGS = 2,
+	BLOCK_END = 3,
+};
+
+struct block_header {
+	uint32_t magic;
+	uint32_t type;        /* enum block_type; unknown ones are passed over */
+	uint64_t size;        /* of the payload, without padding */
+	uint32_t count;       /* records or strings */
+	uint32_t number;      /* blocks before this one */
+	uint64_t first, last; /* RECORDS: smallest and greatest time */
+	uint64_t offset;      /* of this header in the file */
+	uint64_t payload_checksum;
+	uint64_t checksum;
+};
+
+struct end_payload {
+	uint64_t records, strings; /* in all blocks */
+};
+
+_Static_assert(sizeof(struct file_header) == 56, "written to disk");
+_Static_assert(sizeof(struct block_header) == BLOCK_ALIGN, "written to disk");
+
+static inline uint64_t padded(uint64_t size)
+{
+	return (size + BLOCK_ALIGN - 1) & ~(uint64_t)(BLOCK_ALIGN - 1);
+}
+
+static inline uint64_t block_checksum(const struct block_header *h)
+{
+	return XXH3_64bits(h, offsetof(struct block_header, checksum));
+}
+
+/* By kind, the words of a record's first version, or of its fixed part: they never change. */
+extern const uint8_t record_min_words[256];
+
+/* Whether the record at r is whole within room bytes, and so are its variable parts. */
+static inline bool record_fits(const struct record *r, size_t room)
+{
+	if (room < sizeof(*r) || r->words * 8u > room || r->words < record_min_words[r->kind])
+		return false;
+	if (r->kind == RECORD_HIT)
+		return sizeof(struct record_hit) + ((const struct record_hit *)r)->size <=
+		       r->words * 8u;
+	if (r->kind == RECORD_STACK) {
+		const struct record_stack *s = (const struct record_stack *)r;
+
+		return sizeof(*s) + 4u * (s->kernel_count + s->user_count) <= r->words * 8u;
+	}
+	return true;
+}
+
+#endif

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * capture_read - a capture, mapped and checked.
+ *
+ * Opening walks over the headers of all blocks, takes in the strings, and notes
+ * where the good part ends and why: at the END block; at a place where no block
+ * was written any more, which is how a killed recorder leaves its file; or at
+ * damage.  The records are looked at only when a cursor comes to them: first
+ * the checksum of their block, then, one by one, that each is as long as its
+ * kind must be and ends inside the block.  So every byte is checked before
+ * anyone sees it, and a large capture opens at once.
+ */
+#include "event/capture.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/vec.h"
+#include "event/capture_format.h"
+
+struct capture {
+	char *name; /* for messages */
+	const unsigned char *data;
+	size_t size;
+	bool mapped; /* else data is borrowed */
+	struct capture_meta meta;
+	VEC(struct block_header) blocks; /* of records; copies, so nobody changes them any more */
+	VEC(const char *) strings;       /* by id - 1 */
+	uint64_t records;                /* that these blocks claim to have */
+	uint32_t number;                 /* blocks of any type so far */
+	size_t end;                      /* of the good part */
+	bool complete;
+	bool damaged;
+	struct err damage;
+};
+
+#define CUT_SHORT \
+	"cut short: the block at offset %zu needs %" PRIu64 " bytes, the file has %zu left"
+
+enum { HOLE_LIMIT = 64 * 1024 * 1024 };
+
+const uint8_t record_min_words[256] = {
+	[0] = 2,
+	[RECORD_RUN] = 4,
+	[RECORD_WAIT] = 8,
+	[RECORD_TASK] = 5,
+	[RECORD_EXIT] = 3,
+	[RECORD_MESSAGE] = 5,
+	[RECORD_SOCKET] = 10,
+	[RECORD_FILE] = 5,
+	[RECORD_SOCKET_STATE] = 9,
+	[RECORD_SYSCALL] = 8,
+	[RECORD_BLOCK] = 6,
+	[RECORD_HIT] = 3,
+	[RECORD_SAMPLE] = 3,
+	[RECORD_STACK] = 3,
+	[RECORD_FRAME] = 5,
+	[RECORD_SYMBOL] = 5,
+	[RECORD_LOSS] = 4,
+	[RECORD_CLOCK] = 4,
+	[RECORD_PROCESS] = 4,
+	[RECORD_HIT_TYPE] = 4,
+	[RECORD_DEVICE] = 3,
+	[RECORD_KIND_COUNT... 255] = 2,
+};
+
+/* Ends the good part at cap->end. The sentence starts with the file's name. */
+__attribute__((format(printf, 2, 3))) static int damage(struct capture *cap, const char *fmt, ...)
+{
+	char text[sizeof(cap->damage.text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	cap->damaged = true;
+	return err_set(&cap->damage, -EBADMSG, "'%s' is %s", cap->name, text);
+}
+
+static bool all_zero(const unsigned char *p, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (p[i])
+			return false;
+	return true;
+}
+
+static bool header_valid(const struct block_header *h)
+{
+	return h->magic == BLOCK_MAGIC && h->checksum == block_checksum(h);
+}
+
+/*
+ * No header where one belongs.  If nothing follows but what a killed writer
+ * may leave, a payload without its header, the recording just ends here; if
+ * there is another block, something has wiped this one out.  After a crash of
+ * the machine a file may go on with zeros for long, hence the limit.
+ */
+static int end_at_hole(struct capture *cap)
+{
+	struct block_header h;
+	size_t limit = cap->size - cap->end < HOLE_LIMIT ? cap->size : cap->end + HOLE_LIMIT;
+
+	for (size_t at = cap->end; limit - at >= sizeof(h); at += BLOCK_ALIGN) {
+		memcpy(&h, cap->data + at, sizeof(h));
+		if (h.offset == at && header_valid(&h))
+			return damage(cap, "damaged: no block at offset %zu, but one at %zu",
+				      cap->end, at);
+	}
+	return 0;
+}
+
+/* Whether a header read at cap->end may stand there, with left bytes behind it. */
+static int check_header(struct capture *cap, const struct block_header *h, size_t left)
+{
+	size_t at = cap->end;
+
+	if (h->magic != BLOCK_MAGIC)
+		return damage(cap, "damaged: expected a block at offset %zu", at);
+	if (!header_valid(h))
+		return damage(cap, "damaged: the block header at offset %zu has the wrong checksum",
+			      at);
+	if (h->offset != at || h->number != cap->number)
+		return damage(cap,
+			      "damaged: the block at offset %zu is number %u of offset %" PRIu64,
+			      at, h->number, h->offset);
+	if (h->size > left || padded(h->size) > left)
+		return damage(cap, CUT_SHORT, at, sizeof(*h) + h->size, sizeof(*h) + left);
+	return 1;
+}
+
+/* 1 and the header of the block at cap->end, 0 if the capture ends here. */
+static int take_header(struct capture *cap, struct block_header *ret)
+{
+	size_t left = cap->size - cap->end, size = sizeof(*ret);
+
+	if (all_zero(cap->data + cap->end, left < size ? left : size))
+		return end_at_hole(cap);
+	if (left < size)
+		return damage(cap, CUT_SHORT, cap->end, (uint64_t)size, left);
+	memcpy(ret, cap->data + cap->end, size);
+	return check_header(cap, ret, left - size);
+}
+
+static const unsigned char *payload_of(const struct capture *cap, const struct block_header *h)
+{
+	return cap->data + h->offset + sizeof(*h);
+}
+
+static bool payload_valid(const struct capture *cap, const struct block_header *h)
+{
+	return XXH3_64bits(payload_of(cap, h), padded(h->size)) == h->payload_checksum;
+}
+
+static int take_strings(struct capture *cap, const struct block_header *h)
+{
+	const char *s = (const char *)payload_of(cap, h), *end = s + h->size;
+	uint32_t count = 0;
+
+	for (const char *nul; s < end && (nul = memchr(s, 0, end - s)); s = nul + 1) {
+		*vec_push(&cap->strings) = s;
+		count++;
+	}
+	if (s < end || count != h->count)
+		return damage(cap,
+			      "damaged: the block at offset %zu should have %u whole strings, "
+			      "it has %u",
+			      cap->end, h->count, count);
+	return 1;
+}
+
+static int take_end(struct capture *cap, const struct block_header *h)
+{
+	struct end_payload end = { 0 };
+	size_t after = cap->end + sizeof(*h) + padded(h->size);
+
+	memcpy(&end, payload_of(cap, h), h->size < sizeof(end) ? h->size : sizeof(end));
+	if (end.records != cap->records || end.strings != cap->strings.count)
+		return damage(cap,
+			      "damaged: the end block at offset %zu counts %" PRIu64 " records and "
+			      "%" PRIu64 " strings, the file has %" PRIu64 " and %zu",
+			      cap->end, end.records, end.strings, cap->records, cap->strings.count);
+	if (after != cap->size)
+		return damage(cap, "damaged: it should end at offset %zu, %zu bytes follow", after,
+			      cap->size - after);
+	cap->complete = true;
+	cap->end = after;
+	return 0;
+}
+
+/* 1 if the walk goes on behind this block. */
+static int take_block(struct capture *cap, const struct block_header *h)
+{
+	switch (h->type) {
+	case BLOCK_RECORDS:
+		*vec_push(&cap->blocks) = *h;
+		cap->records += h->count;
+		return 1;
+	case BLOCK_STRINGS:
+	case BLOCK_END:
+		if (!payload_valid(cap, h))
+			return damage(cap,
+				      "damaged: the block at offset %zu has the wrong checksum",
+				      cap->end);
+		return h->type == BLOCK_END ? take_end(cap, h) : take_strings(cap, h);
+	default:
+		return 1;
+	}
+}
+
+/* All blocks, up to the end or to damage, which is kept for the cursors to report. */
+static void walk(struct capture *cap)
+{
+	struct block_header h;
+
+	while (take_header(cap, &h) > 0 && take_block(cap, &h) > 0) {
+		cap->end += sizeof(h) + padded(h.size);
+		cap->number++;
+	}
+}
+
+/* That this is a capture at all, and has a whole header; its contents come next. */
+static int check_file_header(struct capture *cap, struct file_header *ret)
+{
+	struct file_header *h = ret;
+	size_t known = cap->size < sizeof(h->magic) ? cap->size : sizeof(h->magic);
+	uint64_t checksum;
+
+	if (cap->size == 0)
+		return damage(cap, "empty, not a sonde capture");
+	if (memcmp(cap->data, CAPTURE_MAGIC, known) != 0)
+		return damage(cap, "not a sonde capture: it has no signature at offset 0");
+	if (cap->size < sizeof(*h))
+		return damage(cap, "cut short: the file header needs %zu bytes, the file has %zu",
+			      sizeof(*h), cap->size);
+	memcpy(h, cap->data, sizeof(*h));
+	if (h->byte_order == __builtin_bswap32(CAPTURE_BYTE_ORDER))
+		return damage(cap, "from a machine of the other byte order");
+	if (h->byte_order != CAPTURE_BYTE_ORDER)
+		return damage(cap, "damaged: the byte order mark at offset 8 is 0x%08x, not 0x%08x",
+			      h->byte_order, CAPTURE_BYTE_ORDER);
+	if (h->size < sizeof(*h) + sizeof(checksum) || h->size % BLOCK_ALIGN)
+		return damage(cap, "damaged: the header size at offset 16 cannot be %u", h->size);
+	if (h->size > cap->size)
+		return damage(cap, "cut short: the file header needs %u bytes, the file has %zu",
+			      h->size, cap->size);
+	memcpy(&checksum, cap->data + h->size - sizeof(checksum), sizeof(checksum));
+	if (checksum != XXH3_64bits(cap->data, h->size - sizeof(checksum)))
+		return damage(cap, "damaged: the file header at offset 0 has the wrong checksum");
+	return 0;
+}
+
+static int take_meta(struct capture *cap, const struct file_header *h)
+{
+	const char **strings[META_STRINGS] = { &cap->meta.host, &cap->meta.kernel,
+					       &cap->meta.machine, &cap->meta.command,
+					       &cap->meta.tool };
+	size_t at = h->strings, end = h->size - sizeof(uint64_t);
+
+	for (size_t i = 0; i < META_STRINGS; i++) {
+		const char *s = (const char *)cap->data + at;
+		const char *nul = at < end ? memchr(s, 0, end - at) : NULL;
+
+		if (!nul)
+			return damage(cap, "damaged: expected %d strings from offset %u to %zu",
+				      META_STRINGS, h->strings, end);
+		*strings[i] = s;
+		at += nul - s + 1;
+	}
+	cap->meta.version = h->version;
+	cap->meta.cpu_count = h->cpu_count;
+	cap->meta.start = h->start;
+	cap->meta.realtime_offset = h->realtime_offset;
+	cap->meta.boottime_offset = h->boottime_offset;
+	cap->end = h->size;
+	return 0;
+}
+
+static int take_file(struct capture *cap)
+{
+	struct file_header h;
+	int r = check_file_header(cap, &h);
+
+	if (r < 0)
+		return r;
+	if (h.version != CAPTURE_VERSION)
+		return damage(cap, "of format version %u, and this program reads version %u",
+			      h.version, CAPTURE_VERSION);
+	r = take_meta(cap, &h);
+	if (r < 0)
+		return r;
+	walk(cap);
+	return 0;
+}
+
+/* Takes over cap->data, whether it succeeds or not. */
+static int open_data(struct capture *cap, struct capture **ret, struct err *err)
+{
+	int r = take_file(cap);
+
+	if (r < 0) {
+		*err = cap->damage;
+		capture_free(cap);
+		return r;
+	}
+	*ret = cap;
+	return 0;
+}
+
+int capture_open_memory(const char *name, const void *data, size_t size, struct capture **ret,
+			struct err *err)
+{
+	struct capture *cap = must_alloc(sizeof(*cap));
+
+	assert((uintptr_t)data % 8 == 0);
+	cap->name = must_strdup(name);
+	cap->data = data;
+	cap->size = size;
+	return open_data(cap, ret, err);
+}
+
+int capture_open(const char *path, struct capture **ret, struct err *err)
+{
+	/* O_NONBLOCK: opening a pipe must not wait for its other end */
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_errno(err, "cannot open '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, -EINVAL, "'%s' is not a sonde capture: it is no regular file",
+			       path);
+	if (st.st_size == 0)
+		return capture_open_memory(path, NULL, 0, ret, err);
+
+	void *data = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (data == MAP_FAILED)
+		return err_errno(err, "cannot map '%s'", path);
+
+	struct capture *cap = must_alloc(sizeof(*cap));
+
+	cap->name = must_strdup(path);
+	cap->data = data;
+	cap->size = st.st_size;
+	cap->mapped = true;
+	return open_data(cap, ret, err);
+}
+
+void capture_free(struct capture *cap)
+{
+	if (!cap)
+		return;
+	if (cap->mapped)
+		munmap((void *)cap->data, cap->size);
+	vec_done(&cap->blocks);
+	vec_done(&cap->strings);
+	free(cap->name);
+	free(cap);
+}
+
+const struct capture_meta *capture_meta(const struct capture *cap)
+{
+	return &cap->meta;
+}
+
+const char *capture_get_string(const struct capture *cap, uint32_t id)
+{
+	return id > 0 && id <= cap->strings.count ? cap->strings.items[id - 1] : "";
+}
+
+bool capture_complete(const struct capture *cap, uint64_t *ret_end)
+{
+	if (ret_end)
+		*ret_end = cap->end;
+	return cap->complete;
+}
+
+void capture_cursor_init(struct capture_cursor *cur, const struct capture *cap, nsec_t from,
+			 nsec_t to)
+{
+	*cur = (struct capture_cursor){ .cap = cap, .from = from, .to = to };
+}
+
+/* Goes to the next block with records in the cursor's range: as capture_next(). */
+static int next_block(struct capture_cursor *cur, struct err *err)
+{
+	const struct capture *cap = cur->cap;
+
+	for (; cur->block < cap->blocks.count; cur->block++) {
+		const struct block_header *h = &cap->blocks.items[cur->block];
+
+		if (h->last < cur->from || h->first > cur->to)
+			continue;
+		if (!payload_valid(cap, h))
+			return err_set(err, -EBADMSG,
+				       "'%s' is damaged: the block at offset %" PRIu64 " "
+				       "has the wrong checksum",
+				       cap->name, h->offset);
+		cur->at = payload_of(cap, h);
+		cur->end = cur->at + h->size;
+		cur->block++;
+		return 1;
+	}
+	if (!cap->damaged)
+		return 0;
+	*err = cap->damage;
+	return -EBADMSG;
+}
+
+static int bad_record(const struct capture_cursor *cur, struct err *err)
+{
+	const struct record *r = (const struct record *)cur->at;
+	size_t left = cur->end - cur->at;
+	uint64_t at = cur->at - cur->cap->data;
+
+	if (left < sizeof(*r))
+		return err_set(err, -EBADMSG,
+			       "'%s' is damaged: a record at offset %" PRIu64 " has %zu bytes "
+			       "left in its block",
+			       cur->cap->name, at, left);
+	return err_set(err, -EBADMSG,
+		       "'%s' is damaged: the record at offset %" PRIu64 ", of kind %u, "
+		       "cannot have %u bytes, with %zu left in its block",
+		       cur->cap->name, at, r->kind, r->words * 8u, left);
+}
+
+int capture_next(struct capture_cursor *cur, const struct record **ret, struct err *err)
+{
+	for (;;) {
+		while (cur->at < cur->end) {
+			const struct record *r = (const struct record *)cur->at;
+
+			if (!record_fits(r, cur->end - cur->at))
+				return bad_record(cur, err);
+			cur->at += r->words * 8u;
+			if (r->kind == 0 || r->kind >= RECORD_KIND_COUNT) {
+				cur->unknown++;
+			} else if (r->time >= cur->from && r->time <= cur->to) {
+				*ret = r;
+				return 1;
+			}
+		}
+		int r = next_block(cur, err);
+		if (r <= 0)
+			return r;
+	}
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * capture_write - a recording on its way into a file.
+ *
+ * Records gather in memory until they fill a block.  A block goes into the file
+ * payload first, header second.  Until the header is there, the place where it
+ * belongs reads as zeros, and that is how a reader knows the end of a recording
+ * whose writer was killed; nothing ever has to be repaired.  If writing fails,
+ * the file is cut back to the last whole block, so that a full disk leaves a
+ * capture just as readable.
+ *
+ * Strings are numbered as they come, and those not yet in the file are written
+ * right before the records that may speak of them.
+ */
+#include "event/capture.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "event/capture_format.h"
+
+/* A block that is being filled. */
+struct payload {
+	unsigned char *data;
+	size_t size, room;
+	uint32_t count;
+	nsec_t first, last;
+};
+
+struct capture_writer {
+	int fd;
+	char *path;
+	uint64_t end; /* of the last whole block: where the next one goes */
+	uint32_t blocks;
+	uint64_t records; /* in these blocks */
+	struct strtab *strings;
+	uint32_t strings_written; /* ids below are in the file */
+	struct payload payload;   /* of records */
+	bool closed;
+	int failed;         /* the negative errno that ended writing, */
+	struct err failure; /* and its sentence */
+};
+
+/* Appends; there is always room for padding behind it. */
+static void payload_put(struct payload *p, const void *data, size_t size)
+{
+	if (p->size + size + BLOCK_ALIGN > p->room) {
+		p->room = 2 * p->room + size + BLOCK_ALIGN;
+		p->data = must_realloc(p->data, p->room);
+	}
+	memcpy(p->data + p->size, data, size);
+	p->size += size;
+}
+
+static void payload_done(struct payload *p)
+{
+	free(p->data);
+}
+
+/* Adds zeros up to the size that the file needs, and returns that. */
+static size_t payload_pad(struct payload *p)
+{
+	size_t size = padded(p->size);
+
+	memset(p->data + p->size, 0, size - p->size);
+	return size;
+}
+
+static int write_at(int fd, const void *data, size_t size, uint64_t at)
+{
+	while (size > 0) {
+		ssize_t n = pwrite(fd, data, size, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data = (const char *)data + n;
+		size -= n;
+		at += n;
+	}
+	return 0;
+}
+
+/* The words of the first failure stay: what fails later is its consequence. */
+static int fail(struct capture_writer *w, int code, struct err *err)
+{
+	if (!w->failed) {
+		w->failed = err_set(&w->failure, code, "cannot write '%s': %s", w->path,
+				    strerror(-code));
+		if (ftruncate(w->fd, w->end) < 0)
+			err_set(&w->failure, code,
+				"cannot write '%s' nor cut it back to %" PRIu64 " bytes: %s",
+				w->path, w->end, strerror(-code));
+	}
+	*err = w->failure;
+	return w->failed;
+}
+
+/* Puts p into the file as the next block, and empties it. */
+static int write_block(struct capture_writer *w, enum block_type type, struct payload *p,
+		       struct err *err)
+{
+	size_t size = payload_pad(p);
+	struct block_header h = {
+		.magic = BLOCK_MAGIC,
+		.type = type,
+		.size = p->size,
+		.count = p->count,
+		.number = w->blocks,
+		.first = p->first,
+		.last = p->last,
+		.offset = w->end,
+		.payload_checksum = XXH3_64bits(p->data, size),
+	};
+	h.checksum = block_checksum(&h);
+
+	int r = write_at(w->fd, p->data, size, w->end + sizeof(h));
+	if (r == 0)
+		r = write_at(w->fd, &h, sizeof(h), w->end);
+	if (r < 0)
+		return fail(w, r, err);
+	w->end += sizeof(h) + size;
+	w->blocks++;
+	p->size = p->count = 0;
+	return 0;
+}
+
+/*
+ * Whoever still reads the capture that we replace has it mapped, and would die
+ * if it were cut off under him.  So a new file takes over the name, and the old
+ * one lives for as long as it is open.  Where only the file may be written, and
+ * not its directory, it is emptied after all.
+ */
+static int replace(const char *path, int fd, mode_t mode)
+{
+	_cleanup_(freep) char *real = realpath(path, NULL);
+
+	if (!real || unlink(real) < 0) {
+		if (ftruncate(fd, 0) == 0)
+			return fd;
+		close(fd);
+		return -1;
+	}
+	close(fd);
+	return open(real, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+}
+
+/* A recording tells what others run and open: by default only its owner may read it. */
+static int create_file(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return err_set(err, -EINVAL, "cannot write '%s': a capture needs a regular file",
+			       path);
+
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0)
+		fd = replace(path, fd, st.st_mode);
+	return fd < 0 ? err_errno(err, "cannot write '%s'", path) : fd;
+}
+
+static int write_file_header(struct capture_writer *w, const struct capture_meta *meta,
+			     struct err *err)
+{
+	const char *strings[META_STRINGS] = { meta->host, meta->kernel, meta->machine,
+					      meta->command, meta->tool };
+	struct file_header h = {
+		.magic = CAPTURE_MAGIC,
+		.byte_order = CAPTURE_BYTE_ORDER,
+		.version = CAPTURE_VERSION,
+		.strings = sizeof(h),
+		.cpu_count = meta->cpu_count,
+		.start = meta->start,
+		.realtime_offset = meta->realtime_offset,
+		.boottime_offset = meta->boottime_offset,
+	};
+	_cleanup_(payload_done) struct payload p = { 0 };
+	uint64_t checksum = 0;
+
+	payload_put(&p, &h, sizeof(h));
+	for (size_t i = 0; i < META_STRINGS; i++)
+		payload_put(&p, strings[i] ?: "", strlen(strings[i] ?: "") + 1);
+	payload_put(&p, &checksum, sizeof(checksum));
+	size_t size = payload_pad(&p);
+
+	assert(size <= UINT32_MAX);
+	((struct file_header *)p.data)->size = size;
+	checksum = XXH3_64bits(p.data, size - sizeof(checksum));
+	memcpy(p.data + size - sizeof(checksum), &checksum, sizeof(checksum));
+
+	int r = write_at(w->fd, p.data, size, 0);
+	if (r < 0)
+		return fail(w, r, err);
+	w->end = size;
+	return 0;
+}
+
+int capture_create(const char *path, const struct capture_meta *meta, struct capture_writer **ret,
+		   struct err *err)
+{
+	int fd = create_file(path, err);
+
+	if (fd < 0)
+		return fd;
+
+	_cleanup_(capture_writer_freep) struct capture_writer *w = must_alloc(sizeof(*w));
+
+	w->fd = fd;
+	w->path = must_strdup(path);
+	w->strings = strtab_new();
+	w->strings_written = strtab_count(w->strings);
+	int r = write_file_header(w, meta, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE(w);
+	return 0;
+}
+
+void capture_writer_free(struct capture_writer *w)
+{
+	if (!w)
+		return;
+	close(w->fd);
+	free(w->path);
+	strtab_free(w->strings);
+	payload_done(&w->payload);
+	free(w);
+}
+
+uint32_t capture_string(struct capture_writer *w, const char *s)
+{
+	return strtab_add(w->strings, s).i;
+}
+
+/* Those that came since the last time. */
+static int write_strings(struct capture_writer *w, struct err *err)
+{
+	_cleanup_(payload_done) struct payload p = { 0 };
+	uint32_t count = strtab_count(w->strings);
+
+	while (w->strings_written < count) {
+		for (; w->strings_written + p.count < count && p.size < BLOCK_TARGET; p.count++) {
+			str_id id = { w->strings_written + p.count };
+			const char *s = strtab_get(w->strings, id);
+
+			payload_put(&p, s, strlen(s) + 1);
+		}
+		uint32_t written = p.count;
+		int r = write_block(w, BLOCK_STRINGS, &p, err);
+		if (r < 0)
+			return r;
+		w->strings_written += written;
+	}
+	return 0;
+}
+
+int capture_flush(struct capture_writer *w, struct err *err)
+{
+	struct payload *p = &w->payload;
+
+	assert(!w->closed);
+	if (w->failed)
+		return fail(w, w->failed, err);
+
+	int r = write_strings(w, err);
+	if (r < 0 || p->count == 0)
+		return r;
+	uint32_t count = p->count;
+	r = write_block(w, BLOCK_RECORDS, p, err);
+	if (r == 0)
+		w->records += count;
+	return r;
+}
+
+int capture_write(struct capture_writer *w, const struct record *record, struct err *err)
+{
+	struct payload *p = &w->payload;
+	size_t size = record->words * 8u;
+
+	if (!record_fits(record, size))
+		return err_set(err, -EINVAL, "a record of kind %u cannot have just %zu bytes",
+			       record->kind, size);
+	if (w->failed || p->size + size > BLOCK_TARGET) {
+		int r = capture_flush(w, err);
+		if (r < 0)
+			return r;
+	}
+	if (p->count == 0)
+		p->first = p->last = record->time;
+	if (record->time < p->first)
+		p->first = record->time;
+	if (record->time > p->last)
+		p->last = record->time;
+	p->count++;
+	payload_put(p, record, size);
+	return 0;
+}
+
+int capture_close(struct capture_writer *w, struct err *err)
+{
+	_cleanup_(payload_done) struct payload p = { 0 };
+	int r = capture_flush(w, err);
+
+	if (r < 0)
+		return r;
+	struct end_payload end = { w->records, w->strings_written - 1 };
+	payload_put(&p, &end, sizeof(end));
+	r = write_block(w, BLOCK_END, &p, err);
+	if (r == 0)
+		w->closed = true;
+	return r;
+}
+
+uint64_t capture_size(const struct capture_writer *w)
+{
+	return w->end;
+}
+
+int capture_fd(const struct capture_writer *w)
+{
+	return w->fd;
+}
