@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net.h"
+
+#include <arpa/inet.h>
+#include <err.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIFE_SECONDS 60
+
+void live_briefly(void)
+{
+	pid_t parent = getppid();
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent) /* it went before we could ask to be told */
+		exit(EXIT_FAILURE);
+	signal(SIGPIPE, SIG_IGN); /* peer_write() says it */
+	alarm(LIFE_SECONDS);
+}
+
+static struct sockaddr_in loopback(int port)
+{
+	return (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+}
+
+/* Under another name first, so that whoever sees the file finds a whole number in it. */
+static void write_port(const char *path, int port)
+{
+	char draft[256];
+	FILE *file;
+
+	snprintf(draft, sizeof(draft), "%s.draft", path);
+	file = fopen(draft, "w");
+	if (!file || fprintf(file, "%d\n", port) < 0 || fclose(file) || rename(draft, path))
+		err(EXIT_FAILURE, "cannot write '%s'", path);
+}
+
+int listen_on_free_port(const char *port_file)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in address = loopback(0);
+	socklen_t size = sizeof(address);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) || listen(fd, 64) ||
+	    getsockname(fd, (struct sockaddr *)&address, &size))
+		err(EXIT_FAILURE, "cannot listen on 127.0.0.1");
+	write_port(port_file, ntohs(address.sin_port));
+	return fd;
+}
+
+static void peer_init(struct peer *peer, int fd)
+{
+	peer->fd = fd;
+	peer->in = fdopen(fd, "r");
+	if (!peer->in)
+		err(EXIT_FAILURE, "cannot use a connection");
+}
+
+void peer_accept(struct peer *peer, int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd < 0)
+		err(EXIT_FAILURE, "cannot accept a connection");
+	peer_init(peer, fd);
+}
+
+void peer_connect(struct peer *peer, const char *port)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in address = loopback(atoi(port));
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		err(EXIT_FAILURE, "cannot connect to 127.0.0.1:%s", port);
+	peer_init(peer, fd);
+}
+
+void peer_close(struct peer *peer)
+{
+	fclose(peer->in);
+}
+
+bool peer_read(struct peer *peer)
+{
+	if (!fgets(peer->line, sizeof(peer->line), peer->in))
+		return false;
+	peer->line[strcspn(peer->line, "\n")] = '\0';
+	return true;
+}
+
+bool peer_write(struct peer *peer, const char *fmt, ...)
+{
+	va_list args;
+	int written;
+
+	va_start(args, fmt);
+	written = vdprintf(peer->fd, fmt, args);
+	va_end(args);
+	return written >= 0;
+}
+
+struct connection {
+	struct peer peer;
+	const char *name;
+	int number;
+	answer_fn *answer;
+	void *service; /* borrowed */
+};
+
+static void *serve_connection(void *arg)
+{
+	struct connection *c = arg;
+
+	name_thread(c->name, c->number);
+	while (peer_read(&c->peer))
+		c->answer(&c->peer, c->service);
+	peer_close(&c->peer);
+	free(c);
+	return NULL;
+}
+
+void serve(int listener, const char *name, answer_fn *answer, void *service)
+{
+	for (int number = 1;; number++) {
+		struct connection *c = malloc(sizeof(*c));
+		pthread_t thread;
+
+		if (!c)
+			err(EXIT_FAILURE, "no memory");
+		*c = (struct connection){
+			.name = name, .number = number, .answer = answer, .service = service
+		};
+		peer_accept(&c->peer, listener);
+		if (pthread_create(&thread, NULL, serve_connection, c))
+			errx(EXIT_FAILURE, "cannot start a thread");
+		pthread_detach(thread);
+	}
+}
+
+void name_thread(const char *name, int number)
+{
+	char text[16]; /* the kernel keeps no more */
+
+	snprintf(text, sizeof(text), "%s/%d", name, number);
+	pthread_setname_np(pthread_self(), text);
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
