@@ -231,8 +231,7 @@ static int parse_short(struct parser *p, const char *arg)
 static int check_operands(const struct command *cmd, char **operands, size_t count, struct err *err)
 {
 	if (count < cmd->min_operands)
-		return err_usage(err, "an operand is missing: sonde %s %s", cmd->name,
-				 cmd->synopsis);
+		return err_usage(err, "missing operand: sonde %s %s", cmd->name, cmd->synopsis);
 	if (count > cmd->max_operands)
 		return err_usage(err, "'%s' is one operand too many: sonde %s %s",
 				 operands[cmd->max_operands], cmd->name, cmd->synopsis);
@@ -259,7 +258,8 @@ int opt_parse(const struct command *cmd, char **argv, struct arena *arena, void 
 		else if (arg[0] == '-' && arg[1])
 			r = parse_short(&p, arg + 1);
 		else if (cmd->after_dashes)
-			r = err_usage(err, "'%s' is no option; a command stands behind '--'", arg);
+			r = err_usage(err, "'%s' is not an option; put a command to run after '--'",
+				      arg);
 		else
 			argv[count++] = arg;
 		if (r < 0)

@@ -170,7 +170,7 @@ TEST(a_command_to_run_stands_behind_dashes)
 	{
 		PARSE_RUN("-q ls -l");
 		CHECK_INT(c.result, -EUSAGE);
-		CHECK_STR(c.err.text, "'ls' is no option; a command stands behind '--'");
+		CHECK_STR(c.err.text, "'ls' is not an option; put a command to run after '--'");
 	}
 }
 
@@ -199,7 +199,7 @@ TEST(an_unknown_option_brings_the_nearest_one_to_mind)
 
 TEST(the_number_of_operands_is_checked)
 {
-	CHECK_REFUSED("-q", "an operand is missing: sonde try [OPTION]... FILE...");
+	CHECK_REFUSED("-q", "missing operand: sonde try [OPTION]... FILE...");
 	CHECK_REFUSED("1 2 3 4", "'4' is one operand too many: sonde try [OPTION]... FILE...");
 }
 

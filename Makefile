@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# Meson does the work; this is its front door.  `make help` lists what there is.
+PREFIX ?= /usr/local
+FUZZ_TIME ?= 600
+
+all: setup-build build/build.ninja ## build/sonde
+	@ninja -C build
+
+test: setup-test ## everything: all builds, unit, golden, style, live and fuzz tests
+	@tools/run_tests
+
+check: setup-test ## unit, golden and style tests: no privileges, under a minute
+	@tools/run_tests check
+
+demo: setup-demo all ## three small services with a known trouble, recorded and explained
+	@demo/run build
+
+bench: setup-bench all ## what recording costs, beside other tracers
+	@bench/run build
+
+fuzz: setup-test ## the fuzzers, for FUZZ_TIME seconds each
+	@tools/run_tests fuzz $(FUZZ_TIME)
+
+install: all ## into PREFIX (/usr/local), below DESTDIR
+	@meson configure build -Dprefix=$(PREFIX)
+	@meson install -C build
+
+format: setup-test ## lay out all C files
+	@tools/format
+
+clean: ## forget all builds
+	@rm -rf build build-asan build-clang
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+build/build.ninja:
+	@meson setup build
+
+setup-%:
+	@tools/setup build $(filter-out build,$*)
+
+.NOTPARALLEL:
+.PHONY: all test check demo bench fuzz install format clean help

@@ -1,0 +1,8 @@
+# A pipe that nobody reads: the command ends without a word.
+dir=$(mktemp -d)
+mkfifo "$dir/pipe"
+exec 3<>"$dir/pipe" 4>"$dir/pipe" 3<&-
+sonde help >&4
+code=$?
+rm -r "$dir"
+exit $code

@@ -1,0 +1,2 @@
+# Nothing more can be written: that is said, and is a failure.
+sonde help >/dev/full

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fail when a room includes a room that comes later in the flow of data.
+
+The table is in the order of that flow: a room may use only rooms above it, and
+of those the ones named.  agent/ lives in other people's processes and bpf/ in
+the kernel, so neither may use base/, which allocates and may end the program.
+"""
+import pathlib
+import re
+import sys
+
+MAY_USE = {
+    "base": "",
+    "event": "base",
+    "agent": "event",
+    "bpf": "event",
+    "record": "base event bpf",
+    "read": "base event",
+    "otlp": "base event",
+    "model": "base event",
+    "analyse": "base event model",
+    "store": "base event model analyse",
+    "explore": "base event record model analyse store",
+    "report": "base event model analyse",
+    "serve": "base event model analyse store report",
+    "cli": "base event bpf record read otlp model analyse store explore report serve",
+}
+
+
+def complaints(src, path):
+    room = path.relative_to(src).parts[0]
+    if room not in MAY_USE:
+        yield f"{path}: {room}/ is no room; add it to the table in {sys.argv[0]}"
+        return
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        include = re.match(r'\s*#\s*include\s*"([^"]*)"', line)
+        if not include:
+            continue
+        used, slash, _ = include[1].partition("/")
+        if not slash:
+            yield f'{path}:{number}: "{include[1]}" names no room'
+        elif used != room and used not in MAY_USE[room].split():
+            yield f"{path}:{number}: {room}/ may not use {used}/"
+
+
+def main():
+    rooms = list(MAY_USE)
+    for room, used in MAY_USE.items():
+        assert all(rooms.index(u) < rooms.index(room) for u in used.split()), f"{room} looks ahead"
+    src = pathlib.Path(sys.argv[1])
+    found = [c for path in sorted(src.rglob("*.[ch]")) for c in complaints(src, path)]
+    print(*found, sep="\n")
+    sys.exit(bool(found))
+
+
+main()
