@@ -52,7 +52,7 @@ struct command {
 	size_t opts_size;
 	size_t min_operands, max_operands;
 	bool after_dashes;   /* operands are a command line of its own and stand behind -- */
-	const char *missing; /* packages without which this command was not built, or NULL */
+	const char *missing; /* why this command was not built, or NULL */
 
 	/* operands end with NULL; on a negative return main prints err and exits with 1,
 	 * or with 2 if the return is err_usage()'s */
