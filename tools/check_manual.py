@@ -48,7 +48,7 @@ def check_rendering(path):
     if made.returncode:
         yield made.stderr.strip()
         return
-    shown = subprocess.run(["groff", "-K", "utf8", "-man", "-Tutf8", "-ww", "-z"], input=made.stdout,
+    shown = subprocess.run(["groff", "-t", "-K", "utf8", "-man", "-Tutf8", "-ww", "-z"], input=made.stdout,
                            capture_output=True, text=True)
     if shown.stderr:
         yield shown.stderr.strip()

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# bash completion: the program itself says which commands and options it has.
+_sonde() {
+	local cur prev cmd=${COMP_WORDS[1]-} i
+	cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	COMPREPLY=()
+
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		[[ ${COMP_WORDS[i]} != -- ]] || { # a command of its own
+			declare -F _command_offset >/dev/null && _command_offset $((i + 1))
+			return
+		}
+	done
+	if ((COMP_CWORD == 1)) || [[ $cmd == help && $COMP_CWORD == 2 ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" --complete 2>/dev/null)" -- "$cur")
+	elif [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" "$cmd" --complete 2>/dev/null)" -- "$cur")
+		[[ ${#COMPREPLY[@]} != 1 || ${COMPREPLY[0]} != *= ]] || compopt -o nospace
+	elif [[ $prev == -p || $prev == --pid ]]; then
+		mapfile -t COMPREPLY < <(cd /proc && compgen -G '[0-9]*' | grep "^$cur")
+	fi # and otherwise names of files, which bash does by itself
+}
+complete -o default -F _sonde sonde
