@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+
+#include <stdlib.h>
+
+enum { BLOCK_SIZE = 64 * 1024, ALIGN = 16 };
+
+struct block {
+	struct block *next;
+	size_t used, size;
+	_Alignas(ALIGN) char data[];
+};
+
+struct arena {
+	struct block *top;
+};
+
+struct arena *arena_new(void)
+{
+	return must_alloc(sizeof(struct arena));
+}
+
+void arena_free(struct arena *arena)
+{
+	if (!arena)
+		return;
+	for (struct block *next, *b = arena->top; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	free(arena);
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+	struct block *b = arena->top;
+
+	size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	if (!b || b->size - b->used < size) {
+		size_t want = size > BLOCK_SIZE ? size : BLOCK_SIZE;
+
+		b = must_alloc(sizeof(*b) + want);
+		b->size = want;
+		b->next = arena->top;
+		arena->top = b;
+	}
+	void *p = b->data + b->used;
+	b->used += size;
+	return p;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vec - a growing array of any type.
+ *
+ *	VEC(struct frame) frames = { 0 };
+ *	*vec_push(&frames) = (struct frame){ ... };
+ *	for (size_t i = 0; i < frames.count; i++)
+ *		use(&frames.items[i]);
+ *	vec_done(&frames);
+ *
+ * Pointers into it hold until the next push.
+ */
+#ifndef SONDE_BASE_VEC_H
+#define SONDE_BASE_VEC_H
+
+#include "base/base.h"
+
+#define VEC(type) \
+	struct { \
+		type *items; \
+		size_t count, room; \
+	}
+
+/* A pointer to one more item at the end; its contents are undefined. */
+#define vec_push(v) \
+	({ \
+		if ((v)->count == (v)->room) { \
+			(v)->room = (v)->room ? 2 * (v)->room : 16; \
+			(v)->items = must_realloc((v)->items, (v)->room * sizeof((v)->items[0])); \
+		} \
+		&(v)->items[(v)->count++]; \
+	})
+
+#define vec_done(v) \
+	do { \
+		free((v)->items); \
+		(v)->items = NULL; \
+		(v)->count = (v)->room = 0; \
+	} while (0)
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * demand - what is recorded only when asked for: system calls, block I/O, any
+ * other tracepoint, and samples of where threads execute.
+ */
+#ifndef SONDE_BPF_DEMAND_BPF_H
+#define SONDE_BPF_DEMAND_BPF_H
+
+#include "bpf/object.bpf.h"
+#include "bpf/stack.bpf.h"
+
+/* --syscalls: which ones, one bit each. */
+const volatile __u64 syscalls_wanted[SYSCALL_TABLE_SIZE / 64];
+
+static __always_inline bool syscall_is_wanted(long nr)
+{
+	return nr >= 0 && nr < SYSCALL_TABLE_SIZE && syscalls_wanted[nr / 64] >> (nr % 64) & 1;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_syscall_entry, struct pt_regs *regs, long nr)
+{
+	struct thread *thread = thread_current();
+
+	if (!thread || stopped || !syscall_is_wanted(nr))
+		return 0;
+	thread->syscall_nr = nr;
+	thread->syscall_args[0] = regs->di;
+	thread->syscall_args[1] = regs->si;
+	thread->syscall_args[2] = regs->dx;
+	thread->syscall_start = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline void emit_syscall(struct wire_ring *ring, struct thread *thread, long result,
+					 __u8 flags, __u64 now)
+{
+	struct record_syscall *s = ring_reserve(ring, sizeof(*s), now);
+
+	if (!s)
+		return;
+	s->start = thread->syscall_start;
+	s->nr = thread->syscall_nr;
+	s->args[0] = thread->syscall_args[0];
+	s->args[1] = thread->syscall_args[1];
+	s->args[2] = thread->syscall_args[2];
+	s->result = result;
+	s->flags = flags;
+	ring_commit(&s->head, RECORD_SYSCALL, thread->tid, sizeof(*s));
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
+{
+	struct thread *thread = thread_current();
+
+	if (!thread || !thread->syscall_start)
+		return 0;
+
+	struct wire_ring *ring = ring_here();
+
+	if (ring && !stopped)
+		emit_syscall(ring, thread, result, 0, bpf_ktime_get_ns());
+	thread->syscall_start = 0;
+	return 0;
+}
+
+/* Recording has ended: tell the system calls that threads are still in. */
+SEC("iter/task")
+int finish_syscalls(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct wire_ring *ring = ring_here();
+
+	if (!task || !ring)
+		return 0;
+
+	struct thread *thread = thread_of(task);
+
+	if (thread && thread->tid && thread->syscall_start)
+		emit_syscall(ring, thread, 0, SYSCALL_OPEN, stop_time);
+	return 0;
+}
+
+/* Requests on their way to a device, by the address of their struct request. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct record_block);
+} requests SEC(".maps");
+
+static __always_inline char request_op(__u32 cmd_flags)
+{
+	switch (cmd_flags & 0xff) {
+	case 0:
+		return 'R';
+	case 1:
+		return 'W';
+	case 2:
+		return 'F';
+	case 3:
+	case 9:
+		return 'D';
+	default:
+		return '?';
+	}
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(on_block_issue, struct request *rq)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct record_block b = {
+		.start = bpf_ktime_get_ns(),
+		.sector = rq->__sector,
+		.bytes = rq->__data_len,
+		.op = request_op(rq->cmd_flags),
+	};
+	__u64 key = (__u64)rq;
+
+	if (stopped)
+		return 0;
+	b.head.tid = task->pid;
+	b.device = rq->q->disk->major << 20 | rq->q->disk->first_minor;
+	bpf_map_update_elem(&requests, &key, &b, BPF_ANY);
+	return 0;
+}
+
+/* A request may complete in pieces; the last one leaves nothing to do. */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_block_complete, struct request *rq, __u32 status, unsigned int bytes)
+{
+	__u64 key = (__u64)rq;
+	struct record_block *issued = bpf_map_lookup_elem(&requests, &key);
+	struct wire_ring *ring = ring_here();
+
+	if (!issued || !ring || stopped || bytes < rq->__data_len)
+		return 0;
+
+	__u64 now = bpf_ktime_get_ns();
+	struct record_block *b = ring_reserve(ring, sizeof(*b), now);
+
+	if (b) {
+		b->start = issued->start;
+		b->sector = issued->sector;
+		b->bytes = issued->bytes;
+		b->device = issued->device;
+		b->op = issued->op;
+		b->error = (__u8)status;
+		ring_commit(&b->head, RECORD_BLOCK, issued->head.tid, sizeof(*b));
+	}
+	bpf_map_delete_elem(&requests, &key);
+	return 0;
+}
+
+/* -e: how much of an event's data to take, by its number. */
+const volatile __u16 hit_sizes[WIRE_HITS];
+
+SEC("tp")
+int on_hit(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (stopped || !thread_of(task))
+		return 0;
+
+	struct wire_ring *ring = ring_here();
+	__u64 type = bpf_get_attach_cookie(ctx);
+
+	if (!ring || type >= WIRE_HITS)
+		return 0;
+
+	struct wire_hit *h = ring_reserve(ring, sizeof(*h), bpf_ktime_get_ns());
+
+	if (!h)
+		return 0;
+	h->type = type;
+	h->size = hit_sizes[type];
+	bpf_probe_read_kernel(h->data, hit_sizes[type] & (WIRE_HIT_DATA - 1), ctx);
+	ring_commit(&h->head, RECORD_HIT, task->pid, sizeof(*h));
+	return 0;
+}
+
+SEC("perf_event")
+int on_sample(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct wire_ring *ring = ring_here();
+
+	if (!ring || stopped || !thread_of(task))
+		return 0;
+
+	__u64 now = bpf_ktime_get_ns();
+	__u32 stack = stack_of_current(ctx, ring, now);
+	struct record_sample *s = ring_reserve(ring, sizeof(*s), now);
+
+	if (!s)
+		return 0;
+	s->stack = stack;
+	ring_commit(&s->head, RECORD_SAMPLE, task->pid, sizeof(*s));
+	return 0;
+}
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * kernel - the few kernel types our BPF programs look into.
+ *
+ * CO-RE finds each field's real place when the program is loaded, so only the
+ * fields we read are declared.  That spares us a generated vmlinux.h (3 MB, and
+ * tied to whichever kernel the builder ran).  A name with three underscores is
+ * a second version of a struct, for kernels where the field stands elsewhere.
+ */
+#ifndef SONDE_BPF_KERNEL_H
+#define SONDE_BPF_KERNEL_H
+
+#include <stdbool.h>
+#include <linux/types.h>
+
+#define PF_KTHREAD 0x00200000
+
+#define TASK_UNINTERRUPTIBLE 0x0002
+#define TASK_STOPPED_OR_TRACED 0x000c
+#define TASK_DEAD 0x0080
+
+#define S_IFMT 0170000
+#define S_IFSOCK 0140000
+#define S_IFREG 0100000
+#define S_IFBLK 0060000
+#define S_IFDIR 0040000
+#define S_IFCHR 0020000
+#define S_IFIFO 0010000
+
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+#define IPPROTO_TCP 6
+
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT 2
+#define TCP_LISTEN 10
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+	struct cgroup *ancestors[];
+};
+
+struct cgroup___ids { /* before 6.1 */
+	__u64 ancestor_ids[];
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct super_block {
+	__u32 s_dev;
+};
+
+struct inode {
+	__u16 i_mode;
+	__u32 i_rdev;
+	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+	void *private_data;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct cfs_rq {
+	int throttle_count;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+struct thread_info {
+	__u32 cpu;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	int on_cpu;
+	unsigned int flags;
+	int pid;
+	int tgid;
+	int exit_code;
+	unsigned in_iowait : 1;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	struct files_struct *files;
+	struct css_set *cgroups;
+	struct sched_entity se;
+	char comm[16];
+};
+
+struct task_struct___throttled { /* 6.18: tasks are throttled one by one */
+	bool throttled;
+};
+
+struct task_struct___cpu { /* before 5.16 */
+	unsigned int cpu;
+};
+
+struct in6_addr {
+	__u8 u6_addr8[16];
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct sock_common {
+	__u32 skc_daddr;
+	__u32 skc_rcv_saddr;
+	__u16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	struct upid numbers[1];
+};
+
+struct socket;
+
+struct sock {
+	struct sock_common __sk_common;
+	__u16 sk_protocol;
+	struct socket *sk_socket;
+	struct pid *sk_peer_pid;
+};
+
+struct unix_sock {
+	struct sock *peer;
+};
+
+struct tcp_sock {
+	__u32 copied_seq;
+	__u32 write_seq;
+};
+
+struct socket {
+	struct file *file;
+	struct sock *sk;
+};
+
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+};
+
+struct request_queue {
+	struct gendisk *disk;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	__u64 __sector;
+};
+
+struct pt_regs {
+	unsigned long dx;
+	unsigned long si;
+	unsigned long di;
+	unsigned long orig_ax;
+};
+
+struct bpf_iter_meta {
+	void *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * object - what a thread waits on or sends to: files, sockets, pipes, futexes.
+ *
+ * Records name an object by a number.  What it is, a FILE or SOCKET record
+ * tells once; a small table remembers which were told.  It is indexed by a
+ * hash and two objects that share a slot are told again now and then, which
+ * costs a little room and nothing else.
+ */
+#ifndef SONDE_BPF_OBJECT_BPF_H
+#define SONDE_BPF_OBJECT_BPF_H
+
+#include "bpf/thread.bpf.h"
+
+enum { TOLD_SLOTS = 1 << 12 };
+enum { NR_FCNTL = 72, NR_FLOCK = 73, NR_FUTEX = 202, NR_FUTEX_WAIT = 455 };
+
+__u64 told[TOLD_SLOTS];
+
+/* Whether this is news; what: anything that changes when the object should be told again. */
+static __always_inline bool told_first(__u64 what)
+{
+	__u32 slot = (what * 0x9e3779b97f4a7c15ull) >> 52;
+
+	if (told[slot & (TOLD_SLOTS - 1)] == what)
+		return false;
+	told[slot & (TOLD_SLOTS - 1)] = what;
+	return true;
+}
+
+static __always_inline void address_of(const struct sock *sk, struct socket_address *a)
+{
+	a->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	a->protocol = BPF_CORE_READ(sk, sk_protocol);
+	if (a->family != AF_INET && a->family != AF_INET6)
+		return;
+	a->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+	a->peer_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	if (a->family == AF_INET) {
+		bpf_core_read(a->local, 4, &sk->__sk_common.skc_rcv_saddr);
+		bpf_core_read(a->peer, 4, &sk->__sk_common.skc_daddr);
+	} else {
+		bpf_core_read(a->local, 16, &sk->__sk_common.skc_v6_rcv_saddr);
+		bpf_core_read(a->peer, 16, &sk->__sk_common.skc_v6_daddr);
+	}
+}
+
+/* A socket is named by its inode number, as in /proc/PID/fd; 0 if it has none. */
+static __always_inline __u64 socket_inode(const struct socket *socket)
+{
+	if (!socket)
+		return 0;
+
+	/* container_of(), at the place the running kernel has it */
+	const char *alloc =
+		(const char *)socket - bpf_core_field_offset(struct socket_alloc, socket);
+
+	return BPF_CORE_READ((const struct socket_alloc *)alloc, vfs_inode.i_ino);
+}
+
+static __always_inline enum object_kind socket_kind(const struct sock *sk)
+{
+	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+
+	if (family == AF_INET || family == AF_INET6)
+		return OBJECT_INET;
+	return family == AF_UNIX ? OBJECT_UNIX : OBJECT_SOCKET;
+}
+
+static __noinline void socket_describe(const struct sock *sk, __u64 object, __u64 now)
+{
+	struct wire_ring *ring = ring_here();
+
+	if (!ring || !sk)
+		return;
+
+	struct record_socket *s = ring_reserve(ring, sizeof(*s), now);
+
+	if (!s)
+		return;
+	s->object = object;
+	address_of(sk, &s->address);
+	s->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+	if (s->address.family == AF_UNIX) {
+		struct sock *peer = BPF_CORE_READ((const struct unix_sock *)sk, peer);
+
+		if (peer)
+			s->peer_object = socket_inode(BPF_CORE_READ(peer, sk_socket));
+		if (BPF_CORE_READ(sk, sk_peer_pid))
+			s->peer_pid = BPF_CORE_READ(sk, sk_peer_pid, numbers[0].nr);
+	}
+	ring_commit(&s->head, RECORD_SOCKET, 0, sizeof(*s));
+}
+
+/* Name a socket, and tell of it once for each peer that it has. */
+static __always_inline __u64 socket_object(const struct sock *sk, __u64 inode, __u64 now)
+{
+	__u32 ports = BPF_CORE_READ(sk, __sk_common.skc_num) << 16 |
+		      BPF_CORE_READ(sk, __sk_common.skc_dport);
+
+	if (inode && told_first(inode << 32 | ports))
+		socket_describe(sk, inode, now);
+	return inode;
+}
+
+static __noinline void file_describe(const struct file *file, __u64 object, __u32 device,
+				     __u64 inode, __u64 now)
+{
+	struct wire_ring *ring = ring_here();
+
+	if (!ring)
+		return;
+
+	struct wire_file *f = ring_reserve(ring, sizeof(*f), now);
+
+	if (!f)
+		return;
+	f->file.object = object;
+	f->file.inode = inode;
+	f->file.device = device;
+
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+
+	bpf_probe_read_kernel_str(f->name, sizeof(f->name), BPF_CORE_READ(dentry, d_name.name));
+	bpf_probe_read_kernel_str(f->directory, sizeof(f->directory),
+				  BPF_CORE_READ(dentry, d_parent, d_name.name));
+	ring_commit(&f->file.head, RECORD_FILE, 0, sizeof(*f));
+}
+
+static __always_inline __u64 file_object(const struct file *file, const struct inode *inode,
+					 __u64 now)
+{
+	__u32 device = BPF_CORE_READ(inode, i_sb, s_dev);
+	__u64 number = BPF_CORE_READ(inode, i_ino);
+	__u64 object = (__u64)device << 40 ^ number;
+
+	if (told_first(object | 1ull << 63))
+		file_describe(file, object, device, number, now);
+	return object;
+}
+
+/* Files without an inode of their own say what they are by the name of their dentry. */
+static __always_inline enum object_kind anonymous_kind(const struct file *file)
+{
+	char name[8] = {};
+
+	bpf_probe_read_kernel(name, sizeof(name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
+#define IS(word) (*(__u64 *)name == *(const __u64 *)word)
+	if (IS("[eventfd"))
+		return OBJECT_EVENTFD;
+	if (IS("[eventpo"))
+		return OBJECT_EPOLL;
+	if (IS("[timerfd"))
+		return OBJECT_TIMERFD;
+	if (IS("[signalf"))
+		return OBJECT_SIGNALFD;
+	if (IS("[io_urin"))
+		return OBJECT_IO_URING;
+	if (IS("inotify\0") || IS("[fanotif"))
+		return OBJECT_INOTIFY;
+#undef IS
+	return OBJECT_OTHER;
+}
+
+static __always_inline enum object_kind char_device_kind(__u32 device)
+{
+	__u32 major = device >> 20;
+
+	if (major == 4 || major == 5 || (major >= 136 && major <= 143))
+		return OBJECT_TTY;
+	return major == 13 ? OBJECT_INPUT : OBJECT_CHAR_DEVICE;
+}
+
+static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
+{
+	struct file *file = NULL;
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+
+	if (!fdt || fd >= BPF_CORE_READ(fdt, max_fds))
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(fdt, fd) + fd);
+	return file;
+}
+
+static __always_inline void site_by_file(struct task_struct *task, __u32 fd, struct wait_site *site,
+					 __u64 now)
+{
+	struct file *file = file_of(task, fd);
+
+	if (!file)
+		return;
+
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	__u32 device = BPF_CORE_READ(inode, i_rdev);
+
+	site->object = device;
+	switch (BPF_CORE_READ(inode, i_mode) & S_IFMT) {
+	case S_IFSOCK: {
+		struct socket *socket = BPF_CORE_READ(file, private_data);
+		struct sock *sk = BPF_CORE_READ(socket, sk);
+
+		site->object_kind = socket_kind(sk);
+		site->object = socket_object(sk, BPF_CORE_READ(inode, i_ino), now);
+		break;
+	}
+	case S_IFREG:
+		site->object_kind = OBJECT_FILE;
+		site->object = file_object(file, inode, now);
+		break;
+	case S_IFDIR:
+		site->object_kind = OBJECT_DIRECTORY;
+		site->object = file_object(file, inode, now);
+		break;
+	case S_IFIFO:
+		site->object_kind = OBJECT_PIPE;
+		site->object = BPF_CORE_READ(inode, i_ino);
+		break;
+	case S_IFBLK:
+		site->object_kind = OBJECT_BLOCK_DEVICE;
+		break;
+	case S_IFCHR:
+		site->object_kind = char_device_kind(device);
+		break;
+	default:
+		site->object_kind = anonymous_kind(file);
+		site->object = 0;
+		break;
+	}
+}
+
+/*
+ * Where a thread that went to sleep in the given state waits.  Its saved
+ * registers tell the system call it is in; of a thread that could go on they
+ * tell nothing.
+ */
+static __always_inline void site_of(struct task_struct *task, __u32 state, struct wait_site *site,
+				    __u64 now)
+{
+	site->flags = BPF_CORE_READ_BITFIELD(task, in_iowait) ? INTERVAL_IOWAIT : 0;
+	if (state & TASK_UNINTERRUPTIBLE)
+		site->flags |= INTERVAL_UNINTERRUPTIBLE;
+	site->stopped = (state & TASK_STOPPED_OR_TRACED) != 0;
+	site->syscall = SYSCALL_NONE;
+	if (task->flags & PF_KTHREAD) {
+		site->kernel = 1;
+		return;
+	}
+
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 nr = regs->orig_ax;
+
+	if (nr >= SYSCALL_TABLE_SIZE)
+		return;
+	site->syscall = nr;
+	if (nr == NR_FUTEX || nr == NR_FUTEX_WAIT) {
+		site->object = regs->di;
+		site->object_kind = OBJECT_FUTEX;
+	} else if (syscall_class_of(nr) == SYSCALL_DESCRIPTOR || nr == NR_FLOCK || nr == NR_FCNTL) {
+		site_by_file(task, regs->di, site, now);
+	}
+}
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * sched - the life of threads: who has a CPU, who waits, who wakes whom.
+ *
+ * These programs run at every context switch of the machine.  What they cost
+ * is what sonde costs: one clock reading serves both sides of a switch, and a
+ * thread out of scope costs one compact record, or none.
+ */
+#ifndef SONDE_BPF_SCHED_BPF_H
+#define SONDE_BPF_SCHED_BPF_H
+
+#include "bpf/object.bpf.h"
+#include "bpf/stack.bpf.h"
+
+/* A thread lost the CPU while it could go on: was that for want of quota? */
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	struct task_struct___throttled *t = (void *)task;
+
+	if (bpf_core_field_exists(t->throttled))
+		return BPF_CORE_READ(t, throttled);
+	if (bpf_core_field_exists(task->se.cfs_rq) &&
+	    bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
+		return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+	return false;
+}
+
+static __always_inline void emit_run(struct wire_ring *ring, __u32 tid, __u64 start, __u8 flags,
+				     __u64 now)
+{
+	struct record_run *run = ring_reserve(ring, sizeof(*run), now);
+
+	if (!run)
+		return;
+	run->start = start;
+	run->irq = ring->cpu.irq;
+	run->flags = flags;
+	ring_commit(&run->head, RECORD_RUN, tid, sizeof(*run));
+}
+
+static __always_inline __u16 task_cpu(struct task_struct *task)
+{
+	struct task_struct___cpu *t = (void *)task;
+
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return task->thread_info.cpu;
+	return BPF_CORE_READ(t, cpu);
+}
+
+static __always_inline void emit_exit(struct wire_ring *ring, struct task_struct *task, __u32 tid,
+				      __u64 now)
+{
+	struct record_exit *e = ring_reserve(ring, sizeof(*e), now);
+
+	if (!e)
+		return;
+	e->pid = task->tgid;
+	e->code = task->exit_code;
+	ring_commit(&e->head, RECORD_EXIT, tid, sizeof(*e));
+}
+
+static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thread,
+				      struct task_struct *task, __u64 now, bool open)
+{
+	struct wait_site site = {};
+	__u32 stack = 0;
+
+	if (thread->machine.phase != PHASE_READY && thread->machine.phase != PHASE_THROTTLED)
+		site_of(task, thread->sleep_state, &site, now);
+	if (stack_threshold && thread->machine.phase == PHASE_BLOCKED &&
+	    now - thread->machine.since >= stack_threshold)
+		stack = stack_of_sleeper(ring, task, now);
+
+	struct record_wait *wait = ring_reserve(ring, sizeof(*wait), now);
+
+	if (!wait)
+		return;
+	machine_wait(&thread->machine, now, &site, open, wait);
+	wait->stack = stack;
+	wait->waker_stack = thread->waker_stack;
+	ring_commit(&wait->head, RECORD_WAIT, thread->tid, sizeof(*wait));
+}
+
+static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct task_struct *task,
+				      bool preempt, __u64 now)
+{
+	struct thread *thread = thread_of(task);
+
+	if (!thread) {
+		if (!neighbours || !task->pid || !ring->cpu.switched)
+			return;
+		if (named[task->pid & (WIRE_NAMED - 1)] != task->pid)
+			task_describe(ring, task, TASK_NEIGHBOUR, 0, now);
+		emit_run(ring, task->pid, ring->cpu.switched, INTERVAL_NEIGHBOUR, now);
+		return;
+	}
+
+	/* preempted on its way to sleep, it still has to get there */
+	__u32 state = preempt ? 0 : task->__state;
+
+	if (machine_is_on(&thread->machine))
+		emit_run(ring, thread->tid, thread->machine.since, 0, now);
+	if (state & TASK_DEAD) {
+		emit_exit(ring, task, thread->tid, now);
+		named[task->pid & (WIRE_NAMED - 1)] = 0;
+		thread->tid = 0;
+		return;
+	}
+	thread->sleep_state = state;
+	if (state) {
+		if (stack_threshold)
+			stack_keep(ctx, task);
+		machine_off(&thread->machine, now, PHASE_BLOCKED);
+	} else {
+		machine_off(&thread->machine, now,
+			    is_throttled(task) ? PHASE_THROTTLED : PHASE_READY);
+	}
+}
+
+static __always_inline void enter_cpu(struct wire_ring *ring, struct task_struct *task, __u64 now)
+{
+	struct thread *thread = thread_of(task);
+
+	if (!thread)
+		return;
+	emit_wait(ring, thread, task, now, false);
+	thread->waker_stack = 0;
+	machine_on(&thread->machine, now);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct wire_ring *ring = ring_here();
+
+	if (!ring || stopped)
+		return 0;
+
+	__u64 now = bpf_ktime_get_ns();
+
+	leave_cpu(ctx, ring, prev, preempt, now);
+	enter_cpu(ring, next, now);
+	ring->cpu.switched = now;
+	ring->cpu.irq = 0;
+	return 0;
+}
+
+/* Who is waking somebody: the innermost interrupt on this CPU, or else the current thread. */
+static __always_inline void waker_here(const struct wire_cpu *cpu, struct wake *wake)
+{
+	wake->waker = bpf_get_current_pid_tgid();
+	if (cpu->hrtimer) {
+		wake->context = WAKE_HRTIMER;
+	} else if (cpu->hardirq) {
+		wake->context = WAKE_IRQ;
+		wake->vector = cpu->hardirq - 1;
+	} else if (cpu->softirq) {
+		wake->context = WAKE_SOFTIRQ;
+		wake->vector = cpu->softirq - 1;
+	} else {
+		wake->context = WAKE_TASK;
+	}
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	struct thread *thread = thread_of(task);
+
+	if (!thread)
+		return 0;
+
+	struct wire_ring *ring = ring_here();
+
+	if (!ring || stopped)
+		return 0;
+
+	struct wake wake = { .time = bpf_ktime_get_ns() };
+
+	waker_here(&ring->cpu, &wake);
+	if (stack_threshold && wake.context == WAKE_TASK &&
+	    thread->machine.phase == PHASE_BLOCKED &&
+	    wake.time - thread->machine.since >= stack_threshold && thread_current())
+		thread->waker_stack = stack_of_current(ctx, ring, wake.time);
+	machine_wake(&thread->machine, &wake);
+	return 0;
+}
+
+/* A new thread waits for a CPU from its birth. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
+{
+	struct task_struct *parent = bpf_get_current_task_btf();
+	bool wanted = scope_all ? task->tgid != scope_self : thread_of(parent) != NULL;
+
+	if (!wanted && scope_cgroup && scope_cgroup_hierarchy == 0)
+		wanted = cgroup_is_wanted(task->cgroups->dfl_cgrp);
+
+	struct wire_ring *ring = ring_here();
+
+	if (!ring || stopped)
+		return 0;
+	if (!wanted) {
+		named[task->pid & (WIRE_NAMED - 1)] = 0;
+		return 0;
+	}
+	thread_begin(ring, task, PHASE_READY, TASK_NEW, parent->pid, bpf_ktime_get_ns());
+	return 0;
+}
+
+/*
+ * A program is replaced by another.  If a thread other than the first did it,
+ * it takes over the first one's tid: one thread's life ends, another's begins.
+ */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
+{
+	struct wire_ring *ring = ring_here();
+	struct thread *thread = thread_of(task);
+	__u64 now = bpf_ktime_get_ns();
+
+	named[task->pid & (WIRE_NAMED - 1)] = 0;
+	if (!ring || !thread || stopped)
+		return 0;
+	if (thread->tid != task->pid) {
+		emit_run(ring, thread->tid, thread->machine.since, 0, now);
+		emit_exit(ring, task, thread->tid, now);
+		thread->tid = task->pid;
+		machine_begin(&thread->machine, now, PHASE_ON);
+	}
+	task_describe(ring, task, TASK_EXEC, task->real_parent->tgid, now);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
+{
+	named[task->pid & (WIRE_NAMED - 1)] = 0;
+
+	struct wire_ring *ring = ring_here();
+
+	if (!ring || stopped || !thread_of(task))
+		return 0;
+
+	__u64 now = bpf_ktime_get_ns();
+	struct wire_task *t = ring_reserve(ring, sizeof(*t), now);
+
+	if (!t)
+		return 0;
+	/* the task still has its old name */
+	t->task.pid = task->tgid;
+	t->task.parent = task->real_parent->tgid;
+	t->task.cgroup = task->cgroups->dfl_cgrp->kn->id;
+	t->task.event = TASK_RENAMED;
+	bpf_probe_read_kernel_str(t->comm, sizeof(t->comm), comm);
+	ring_commit(&t->task.head, RECORD_TASK, task->pid, sizeof(*t));
+	return 0;
+}
+
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(on_cgroup_attach, struct cgroup *cgroup, const char *path, struct task_struct *task)
+{
+	if (!stopped && cgroup_is_wanted(cgroup))
+		scope_join(task->tgid);
+	return 0;
+}
+
+/* Bring the threads of all processes in scope_pids into scope. */
+SEC("iter/task")
+int find_threads(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task)
+		return 0;
+
+	__u32 pid = task->tgid;
+
+	if (pid == scope_self || (!scope_all && !bpf_map_lookup_elem(&scope_pids, &pid)))
+		return 0;
+	if (thread_of(task) || task->__state & TASK_DEAD)
+		return 0;
+
+	struct wire_ring *ring = ring_here();
+
+	if (ring)
+		thread_begin(ring, task, PHASE_UNKNOWN, TASK_SEEN, task->real_parent->tgid,
+			     bpf_ktime_get_ns());
+	return 0;
+}
+
+/* A RUN that goes on when recording ends: on another CPU than this one. */
+static __always_inline void emit_open_run(struct wire_ring *ring, struct thread *thread,
+					  struct task_struct *task, __u64 now)
+{
+	struct record_run *run = ring_reserve(ring, sizeof(*run), now);
+
+	if (!run)
+		return;
+	run->start = thread->machine.since;
+	run->flags = INTERVAL_OPEN;
+	ring_commit_on(&run->head, task_cpu(task), RECORD_RUN, thread->tid, sizeof(*run));
+}
+
+/* Recording has ended: finish what every thread was doing. */
+SEC("iter/task")
+int finish_threads(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct wire_ring *ring = ring_here();
+
+	if (!task || !ring)
+		return 0;
+
+	struct thread *thread = thread_of(task);
+
+	if (!thread || !thread->tid)
+		return 0;
+
+	enum phase phase = thread->machine.phase;
+	__u64 now = stop_time > thread->machine.since ? stop_time : thread->machine.since;
+
+	if (phase == PHASE_ON || (phase == PHASE_UNKNOWN && task->on_cpu))
+		emit_open_run(ring, thread, task, now);
+	else
+		emit_wait(ring, thread, task, now, true);
+	return 0;
+}
+
+#endif

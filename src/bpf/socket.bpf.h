@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * socket - what threads send and receive, and the states of connections.
+ *
+ * A message is known by its socket and, for TCP, its place in the stream, so
+ * that a receive can be matched with its send whatever happened in between.
+ * No byte of it is read.
+ */
+#ifndef SONDE_BPF_SOCKET_BPF_H
+#define SONDE_BPF_SOCKET_BPF_H
+
+#include "bpf/object.bpf.h"
+
+/* Local ports of connections in scope, since states change in interrupts as well. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u16);
+	__type(value, __u8);
+} known_ports SEC(".maps");
+
+static __always_inline void emit_message(struct sock *sk, int bytes, enum direction direction)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (bytes <= 0 || stopped || !thread_of(task))
+		return;
+
+	struct wire_ring *ring = ring_here();
+
+	if (!ring)
+		return;
+
+	__u64 now = bpf_ktime_get_ns();
+	__u64 object = socket_object(sk, socket_inode(sk->sk_socket), now);
+	struct record_message *m = ring_reserve(ring, sizeof(*m), now);
+
+	if (!m)
+		return;
+	m->object = object;
+	m->object_kind = socket_kind(sk);
+	m->direction = direction;
+	m->bytes = bytes;
+
+	struct tcp_sock *tcp = sk->sk_protocol == IPPROTO_TCP ? bpf_skc_to_tcp_sock(sk) : NULL;
+
+	if (tcp)
+		m->position = direction == MESSAGE_SEND ? tcp->write_seq : tcp->copied_seq;
+	ring_commit(&m->head, RECORD_MESSAGE, task->pid, sizeof(*m));
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(on_send, struct sock *sk, int result)
+{
+	emit_message(sk, result, MESSAGE_SEND);
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(on_receive, struct sock *sk, int result, int flags)
+{
+	emit_message(sk, result, MESSAGE_RECEIVE);
+	return 0;
+}
+
+static __always_inline bool port_is_wanted(__u16 port)
+{
+	for (int i = 0; i < WIRE_PORTS; i++)
+		if (scope_ports[i] && scope_ports[i] == port)
+			return true;
+	return false;
+}
+
+/* Whether a change of state concerns us; it may be an interrupt that brings it about. */
+static __always_inline bool connection_in_scope(__u16 port, int to, const struct wire_cpu *cpu)
+{
+	__u8 yes = 1;
+	bool ours = !cpu->softirq && !cpu->hardirq && !cpu->hrtimer && thread_current();
+
+	if (ours && (to == TCP_LISTEN || to == TCP_SYN_SENT))
+		bpf_map_update_elem(&known_ports, &port, &yes, BPF_ANY);
+	return scope_all || ours || bpf_map_lookup_elem(&known_ports, &port);
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(on_socket_state, const struct sock *sk, int from, int to)
+{
+	struct wire_ring *ring = ring_here();
+
+	if (!ring || stopped || sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+
+	__u16 port = sk->__sk_common.skc_num;
+
+	if (to == TCP_LISTEN && port_is_wanted(port))
+		scope_join(bpf_get_current_pid_tgid() >> 32);
+	if (!connection_in_scope(port, to, &ring->cpu))
+		return 0;
+
+	struct record_socket_state *s = ring_reserve(ring, sizeof(*s), bpf_ktime_get_ns());
+
+	if (!s)
+		return 0;
+	s->object = socket_inode(sk->sk_socket);
+	address_of(sk, &s->address);
+	s->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+	s->from = from;
+	s->to = to;
+	ring_commit(&s->head, RECORD_SOCKET_STATE, bpf_get_current_pid_tgid(), sizeof(*s));
+	return 0;
+}
+
+#endif

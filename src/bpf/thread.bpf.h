@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * thread - what is kept of each thread in scope, and who is in scope.
+ *
+ * A thread is in scope exactly when it has storage here, so that asking costs
+ * little for all others.  Threads that exist when recording begins get theirs
+ * from the iterator; children inherit it at birth; those who listen on a
+ * wanted port or move into the wanted control group join then.
+ */
+#ifndef SONDE_BPF_THREAD_BPF_H
+#define SONDE_BPF_THREAD_BPF_H
+
+#include "bpf/kernel.h"
+#include "bpf/ring.bpf.h"
+#include "event/machine.h"
+
+const volatile bool scope_all;
+const volatile __u32 scope_self;   /* the recorder's process: never in scope */
+const volatile __u64 scope_cgroup; /* id of a control group, or 0 */
+const volatile int scope_cgroup_hierarchy;
+const volatile __u16 scope_ports[WIRE_PORTS];
+const volatile bool neighbours;
+const volatile __u64 stack_threshold; /* ns; 0 for no stacks */
+
+bool stopped;     /* set by the recorder before it detaches */
+__u64 stop_time;  /* intervals that are open then end here */
+__u32 stack_last; /* number of the last stack */
+
+/* Processes that the recorder should bring into scope: filled here and by the recorder. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u8);
+} scope_pids SEC(".maps");
+
+__u64 scope_joins; /* how often a process was added to scope_pids by a program */
+
+struct thread {
+	struct machine machine;
+	__u64 syscall_start; /* 0 outside a traced system call */
+	__u64 syscall_args[3];
+	__s32 syscall_nr;
+	__u32 tid;         /* as recorded: an exec may change it */
+	__u32 sleep_state; /* task state at the last switch-out */
+	__u32 waker_stack;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+static __always_inline struct thread *thread_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&threads, task, 0, 0);
+}
+
+static __always_inline struct thread *thread_current(void)
+{
+	return thread_of(bpf_get_current_task_btf());
+}
+
+/*
+ * Which threads have been named to the recorder; a slot holds one tid.  Two
+ * that share a slot are named again and again, which is harmless.
+ */
+__u32 named[WIRE_NAMED];
+
+static __always_inline void task_describe(struct wire_ring *ring, struct task_struct *task,
+					  enum task_event event, __u32 parent, __u64 now)
+{
+	struct wire_task *t = ring_reserve(ring, sizeof(*t), now);
+
+	if (!t)
+		return;
+	t->task.pid = task->tgid;
+	t->task.parent = parent;
+	t->task.cgroup = task->cgroups->dfl_cgrp->kn->id;
+	t->task.event = event;
+	t->task.flags = task->flags & PF_KTHREAD ? TASK_KERNEL : 0;
+	bpf_probe_read_kernel(t->comm, sizeof(t->comm), task->comm);
+	ring_commit(&t->task.head, RECORD_TASK, task->pid, sizeof(*t));
+	named[task->pid & (WIRE_NAMED - 1)] = task->pid;
+}
+
+/* Begin to follow a thread. */
+static __always_inline void thread_begin(struct wire_ring *ring, struct task_struct *task,
+					 enum phase phase, enum task_event event, __u32 parent,
+					 __u64 now)
+{
+	struct thread *thread =
+		bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!thread)
+		return;
+	thread->tid = task->pid;
+	task_describe(ring, task, event, parent, now);
+	machine_begin(&thread->machine, now, phase);
+}
+
+/* The process of the current thread comes into scope; the recorder's iterator does the rest. */
+static __always_inline void scope_join(__u32 pid)
+{
+	__u8 yes = 1;
+
+	if (pid == scope_self || bpf_map_lookup_elem(&scope_pids, &pid))
+		return;
+	bpf_map_update_elem(&scope_pids, &pid, &yes, BPF_ANY);
+	__sync_fetch_and_add(&scope_joins, 1);
+}
+
+static __always_inline bool cgroup_is_wanted(struct cgroup *cgroup)
+{
+	if (cgroup->root->hierarchy_id != scope_cgroup_hierarchy)
+		return false;
+
+	int level = cgroup->level;
+
+	for (int i = 0; i < 32 && i <= level; i++) {
+		__u64 id = 0;
+
+		if (bpf_core_field_exists(cgroup->ancestors)) {
+			id = BPF_CORE_READ(cgroup, ancestors[i], kn, id);
+		} else {
+			struct cgroup___ids *old = (void *)cgroup;
+
+			bpf_core_read(&id, sizeof(id), &old->ancestor_ids[i]);
+		}
+		if (id == scope_cgroup)
+			return true;
+	}
+	return false;
+}
+
+#endif

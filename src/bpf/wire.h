@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 OR (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * wire - what the kernel programs and the recorder share.
+ *
+ * Each CPU has a ring in one memory-mapped array.  A program reserves room by
+ * an atomic addition (it may be interrupted by another program on the same
+ * CPU), fills the record in place, and commits it by writing its second word
+ * last.  The recorder comes by every few milliseconds, takes what is
+ * committed, zeroes it, and moves the tail.  Nobody is ever woken, nobody ever
+ * waits: a full ring drops the new record and counts it.
+ *
+ * A record is never split: behind the ring proper lies room for one more, so
+ * that a record that begins near the end simply runs over it.
+ */
+#ifndef SONDE_BPF_WIRE_H
+#define SONDE_BPF_WIRE_H
+
+#include "event/event.h"
+
+enum {
+	WIRE_RECORD_MAX = 2048, /* more than the largest record: 255 words */
+	WIRE_RING_MIN = 64 * 1024,
+	WIRE_NAMED = 1 << 14,
+	WIRE_PORTS = 16,
+	WIRE_KERNEL_FRAMES = 48,
+	WIRE_USER_FRAMES = 80,
+	WIRE_HIT_DATA = 256,
+	WIRE_HITS = 64,
+};
+
+/* What runs on a CPU beside its threads, and since when. */
+struct wire_cpu {
+	__u64 switched;  /* when the present thread got the CPU */
+	__u64 irq_begin; /* of the outermost interrupt, 0 outside */
+	__u32 irq;       /* ns in interrupts since `switched` */
+	__u16 hardirq;   /* number + 1 of the device interrupt being handled, or 0 */
+	__u8 softirq;    /* vector + 1 of the softirq being handled, or 0 */
+	__u8 hrtimer;    /* whether a high-resolution timer's function runs */
+};
+
+struct wire_ring {
+	/* written by the kernel */
+	__u64 head;       /* bytes reserved, ever */
+	__u64 lost;       /* dropped since the last LOSS record */
+	__u64 lost_first; /* between these times */
+	__u64 lost_last;
+	struct wire_cpu cpu;
+	__u8 pad[128 - 4 * 8 - sizeof(struct wire_cpu)];
+	/* written by the recorder, on a cache line of its own */
+	__u64 tail; /* bytes taken, ever */
+	__u8 pad2[4096 - 128 - 8];
+	__u8 data[]; /* ring_size + WIRE_RECORD_MAX */
+};
+
+/* Records that carry text or addresses until the recorder has put them into its tables. */
+
+struct wire_task {
+	struct record_task task;
+	char comm[16];
+};
+
+struct wire_file {
+	struct record_file file;
+	char name[64];
+	char directory[32];
+};
+
+struct wire_stack {
+	struct record head;
+	__u32 stack; /* a number of its own; SAMPLE and WAIT refer to it */
+	__u16 kernel_count, user_count;
+	__u32 pid;
+	__u32 pad;
+	__u64 kernel[WIRE_KERNEL_FRAMES];
+	__u64 user[WIRE_USER_FRAMES];
+};
+
+struct wire_hit { /* a record_hit with room for the longest data */
+	struct record head;
+	__u16 type;
+	__u16 size;
+	__u32 pad;
+	__u8 data[WIRE_HIT_DATA];
+};
+
+#endif

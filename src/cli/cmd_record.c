@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "base/text.h"
+#include "base/vec.h"
+#include "bpf/wire.h"
+#include "cli/opt.h"
+#include "record/record.h"
+
+struct record_opts {
+	const char *output;
+	nsec_t duration;
+	struct opt_list pids, ports, events;
+	const char *cgroup;
+	bool all;
+	const char *syscalls;
+	bool block;
+	nsec_t stacks;
+	unsigned long profile;
+	uint64_t buffer;
+	bool no_neighbours;
+	bool quiet;
+};
+
+#define FIELD(name) offsetof(struct record_opts, name)
+
+static const struct opt record_opts[] = {
+	{ OPT_STRING, 'o', "output", "FILE", "write to FILE (default capture.sonde)",
+	  FIELD(output) },
+	{ OPT_TIME, 'd', "duration", "TIME", "stop after TIME (10, 500ms, 2m)", FIELD(duration) },
+	{ OPT_LIST, 'p', "pid", "PID", "record a process and its descendants", FIELD(pids) },
+	{ OPT_LIST, 0, "port", "N", "record whoever listens on TCP port N, now or later",
+	  FIELD(ports) },
+	{ OPT_STRING, 0, "cgroup", "PATH", "record a control group and those below it",
+	  FIELD(cgroup) },
+	{ OPT_FLAG, 'a', "all", NULL, "record everything", FIELD(all) },
+	{ OPT_OPTIONAL, 0, "syscalls", "LIST",
+	  "record system calls as well; all, or those of a list with commas", FIELD(syscalls) },
+	{ OPT_FLAG, 0, "block", NULL, "record requests to disks", FIELD(block) },
+	{ OPT_LIST, 'e', "event", "EVENT", "record a kernel tracepoint, category:name",
+	  FIELD(events) },
+	{ OPT_TIME, 0, "stacks", "TIME", "take stacks of waits longer than TIME", FIELD(stacks) },
+	{ OPT_COUNT, 0, "profile", "HZ", "sample where threads execute, HZ times a second",
+	  FIELD(profile) },
+	{ OPT_SIZE, 0, "buffer", "SIZE", "size of each CPU's ring (default: up to 2M)",
+	  FIELD(buffer) },
+	{ OPT_FLAG, 0, "no-neighbours", NULL, "do not record who else had the CPUs",
+	  FIELD(no_neighbours) },
+	{ OPT_FLAG, 'q', "quiet", NULL, "no progress and no summary", FIELD(quiet) },
+	{ 0 },
+};
+
+static const struct record_opts record_defaults = { .output = "capture.sonde" };
+
+/* What the callbacks of a recording need to know. */
+struct screen {
+	bool quiet, terminal;
+	uint64_t records; /* when last told */
+	nsec_t elapsed;
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+static void clear_line(const struct screen *screen)
+{
+	if (screen->terminal && !screen->quiet)
+		fputs("\r\033[K", stderr);
+}
+
+static void show_progress(void *arg, const struct record_state *state)
+{
+	struct screen *screen = arg;
+	nsec_t time = state->elapsed - screen->elapsed;
+	uint64_t rate = time ? (state->records - screen->records) * NSEC_PER_SEC / time : 0;
+
+	screen->records = state->records;
+	screen->elapsed = state->elapsed;
+	if (screen->quiet || !screen->terminal)
+		return;
+	clear_line(screen);
+	fprintf(stderr, "recording %s  %s records/s  %s lost  %s", format_time(state->elapsed).s,
+		format_count(rate).s, format_count(state->lost).s, format_size(state->bytes).s);
+	fflush(stderr);
+}
+
+static void show_notice(void *arg, const char *words)
+{
+	clear_line(arg);
+	fprintf(stderr, "sonde: %s\n", words);
+}
+
+static void show_summary(const struct screen *screen, const char *output,
+			 const struct record_state *state)
+{
+	clear_line(screen);
+	if (screen->quiet)
+		return;
+	fprintf(stderr, "sonde: %s: %s records, %s lost, %s, %s\n", output,
+		format_count(state->records).s, format_count(state->lost).s,
+		format_size(state->bytes).s, format_time(state->elapsed).s);
+	if (state->late)
+		fprintf(stderr, "sonde: %s records came too late to be put in order\n",
+			format_count(state->late).s);
+}
+
+/* The command line of this process, for the capture. */
+static char *command_line(void)
+{
+	_cleanup_(closep) int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	n = n < 0 ? 0 : n;
+	text[n] = '\0';
+	for (ssize_t i = 0; i < n - 1; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+	return must_strdup(text);
+}
+
+/* Whole numbers of an option list, each at most max. */
+static int parse_numbers(const struct opt_list *list, const char *what, uint64_t max,
+			 uint64_t *numbers, struct err *err)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (parse_count(list->items[i], max, &numbers[i]) < 0 || numbers[i] == 0)
+			return err_usage(err, "--%s wants a number, not '%s'", what,
+					 list->items[i]);
+	return 0;
+}
+
+static int check_usage(const struct record_opts *o, char **operands, struct err *err)
+{
+	if (!o->pids.count && !o->ports.count && !o->cgroup && !o->all && !operands[0])
+		return err_usage(err, "say what to record: a process (-p), a port (--port), a "
+				      "control group (--cgroup), everything (-a), or a command "
+				      "behind --");
+	if (o->ports.count > WIRE_PORTS)
+		return err_usage(err, "at most %d ports can be given", WIRE_PORTS);
+	if (o->events.count > WIRE_HITS)
+		return err_usage(err, "at most %d events can be given", WIRE_HITS);
+	if (o->profile > 20000)
+		return err_usage(err, "--profile takes at most 20000 samples a second");
+	return 0;
+}
+
+static int record_run(const void *opts, char **operands, struct err *err)
+{
+	const struct record_opts *o = opts;
+	struct screen screen = { .quiet = o->quiet, .terminal = isatty(STDERR_FILENO) };
+	_cleanup_(freep) uint64_t *pids = must_alloc((o->pids.count + 1) * sizeof(*pids));
+	_cleanup_(freep) uint64_t *ports = must_alloc((o->ports.count + 1) * sizeof(*ports));
+	_cleanup_(freep) char *line = command_line();
+	int r = check_usage(o, operands, err);
+
+	if (r == 0)
+		r = parse_numbers(&o->pids, "pid", UINT32_MAX, pids, err);
+	if (r == 0)
+		r = parse_numbers(&o->ports, "port", UINT16_MAX, ports, err);
+	if (r < 0)
+		return r;
+
+	struct record_options options = {
+		.output = o->output,
+		.duration = o->duration,
+		.pids = pids,
+		.pid_count = o->pids.count,
+		.ports = ports,
+		.port_count = o->ports.count,
+		.cgroup = o->cgroup,
+		.all = o->all,
+		.neighbours = !o->no_neighbours,
+		.syscalls = o->syscalls,
+		.block = o->block,
+		.events = o->events.items,
+		.event_count = o->events.count,
+		.stacks = o->stacks,
+		.profile_hz = o->profile,
+		.buffer = o->buffer,
+		.command = operands[0] ? operands : NULL,
+		.command_line = line,
+		.tool = "sonde " SONDE_VERSION,
+		.progress = show_progress,
+		.notice = show_notice,
+		.arg = &screen,
+	};
+	struct record_state state;
+
+	catch_signals();
+	r = record(&options, &stop, &state, err);
+	if (r == 0)
+		show_summary(&screen, o->output, &state);
+	else
+		clear_line(&screen);
+	return r;
+}
+
+const struct command cmd_record = {
+	.name = "record",
+	.summary = "record what threads do and wait for",
+	.synopsis = "[OPTION]... [-- COMMAND [ARG]...]",
+	.examples = "  sonde record -d 10 --port 8080\n"
+		    "  sonde record -o slow.sonde --stacks=1ms -- ./service --config test.conf\n",
+	.opts = record_opts,
+	.defaults = &record_defaults,
+	.opts_size = sizeof(record_defaults),
+	.max_operands = SIZE_MAX,
+	.after_dashes = true,
+	.run = record_run,
+};

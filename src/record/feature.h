@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * feature - what this kernel, these privileges and this machine allow.
+ *
+ * The recorder asks before it loads a program, and leaves out what is missing;
+ * `sonde doctor` asks for everything and says what to do about it.  Nothing
+ * here needs privileges to be asked.
+ */
+#ifndef SONDE_RECORD_FEATURE_H
+#define SONDE_RECORD_FEATURE_H
+
+#include "base/base.h"
+#include "base/err.h"
+
+struct feature {
+	const char *name;
+	const char *gives; /* what one has of it */
+	bool ok;
+	bool required;    /* without it there is no recording */
+	char why[256];    /* what was found */
+	char remedy[256]; /* what to do; "" if nothing helps or nothing is wrong */
+};
+
+enum { FEATURE_MAX = 24 };
+
+/* Fill features and return how many there are. */
+size_t features_probe(struct feature features[FEATURE_MAX]);
+
+/* Whether the kernel has all these tracepoints, for programs that need its types. */
+struct btf;
+bool feature_has_tracepoints(const struct btf *btf, const char *const *names, size_t count);
+
+/* Where tracefs is, or NULL. It may be mounted for this process alone to get at it. */
+const char *feature_tracefs(void);
+
+#endif

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/record.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "base/vec.h"
+#include "event/capture.h"
+#include "event/syscall.h"
+#include "record/child.h"
+#include "record/hit.h"
+#include "record/privilege.h"
+#include "record/probes.h"
+#include "record/ring.h"
+#include "record/scope.h"
+#include "record/sort.h"
+#include "record/symbol.h"
+#include "record/transcribe.h"
+
+/* How long a record may take from its stamp to its commit, with room to spare. */
+#define SORT_WINDOW (100 * NSEC_PER_MSEC)
+
+/* How often to come by: often enough that the rings stay mostly empty, seldom enough to cost
+ * nothing. */
+#define PAUSE_MIN (1 * NSEC_PER_MSEC)
+#define PAUSE_MAX (20 * NSEC_PER_MSEC)
+
+/* Rings of all CPUs together, unless the user says how large one is to be. */
+#define RINGS_TOTAL (32ull << 20)
+#define RING_DEFAULT_MIN (256ull << 10)
+#define RING_DEFAULT_MAX (2ull << 20)
+
+struct recording {
+	const struct record_options *options; /* borrowed */
+	struct child child;
+	struct scope scope;
+	VEC(struct hit_type) hits;
+	struct probes *probes;
+	struct rings *rings;
+	struct sorter *sorter;
+	struct symbols *symbols;
+	struct capture_writer *writer;
+	struct transcript *transcript;
+	nsec_t start, next_second, pause;
+};
+
+static void recording_done(struct recording *rec)
+{
+	transcript_free(rec->transcript);
+	capture_writer_free(rec->writer);
+	symbols_free(rec->symbols);
+	sorter_free(rec->sorter);
+	rings_free(rec->rings);
+	probes_free(rec->probes);
+	for (size_t i = 0; i < rec->hits.count; i++)
+		hit_type_done(&rec->hits.items[i]);
+	vec_done(&rec->hits);
+	scope_done(&rec->scope);
+	child_done(&rec->child);
+}
+
+static nsec_t clock_now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+static nsec_t now_ns(void)
+{
+	return clock_now(CLOCK_MONOTONIC);
+}
+
+/* Another clock minus ours: the reading with the least time around it of a few. */
+static int64_t clock_offset(clockid_t clock)
+{
+	nsec_t best = UINT64_MAX;
+	int64_t offset = 0;
+
+	for (int i = 0; i < 5; i++) {
+		nsec_t before = now_ns(), other = clock_now(clock), after = now_ns();
+
+		if (after - before < best) {
+			best = after - before;
+			offset = (int64_t)(other - (before + after) / 2);
+		}
+	}
+	return offset;
+}
+
+static void lacks(void *arg, const char *what)
+{
+	const struct record_options *o = arg;
+	char words[256];
+
+	snprintf(words, sizeof(words), "this kernel gives no %s: recording without", what);
+	o->notice(o->arg, words);
+}
+
+static int find_scope(struct recording *rec, struct err *err)
+{
+	const struct record_options *o = rec->options;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < o->pid_count; i++)
+		r = scope_add_pid(&rec->scope, o->pids[i], err);
+	for (size_t i = 0; r == 0 && i < o->port_count; i++)
+		r = scope_add_port(&rec->scope, o->ports[i], err);
+	if (r == 0 && o->cgroup)
+		r = scope_add_cgroup(&rec->scope, o->cgroup, err);
+	if (r == 0 && rec->child.pid)
+		map_insert(&rec->scope.pids, rec->child.pid);
+	if (r == 0)
+		scope_find_ports(&rec->scope);
+	return r;
+}
+
+/* Mark the system calls of a list as wanted; all of them if it is empty. */
+static int choose_syscalls(const char *list, uint64_t *wanted, struct err *err)
+{
+	_cleanup_(freep) char *copy = must_strdup(list);
+
+	if (!*list)
+		memset(wanted, 0xff, SYSCALL_TABLE_SIZE / 8);
+	for (char *save, *name = strtok_r(copy, ",", &save); name;
+	     name = strtok_r(NULL, ",", &save)) {
+		int nr = syscall_number(name);
+
+		if (nr < 0)
+			return err_set(err, -EINVAL, "there is no system call '%s'", name);
+		wanted[nr / 64] |= 1ull << (nr % 64);
+	}
+	return 0;
+}
+
+/* The next power of two, within what the kernel side can deal with. */
+static size_t ring_size(uint64_t wanted, size_t cpus)
+{
+	uint64_t size = WIRE_RING_MIN;
+
+	if (!wanted) {
+		wanted = RINGS_TOTAL / cpus;
+		wanted = wanted < RING_DEFAULT_MIN ? RING_DEFAULT_MIN : wanted;
+		wanted = wanted > RING_DEFAULT_MAX ? RING_DEFAULT_MAX : wanted;
+	}
+	while (size < wanted && size < 1u << 30)
+		size *= 2;
+	return size;
+}
+
+static int load_probes(struct recording *rec, struct err *err)
+{
+	const struct record_options *o = rec->options;
+	struct probes_config config = {
+		.ring_size = ring_size(o->buffer, sysconf(_SC_NPROCESSORS_CONF)),
+		.all = o->all,
+		.neighbours = o->neighbours,
+		.cgroup = rec->scope.cgroup,
+		.cgroup_hierarchy = rec->scope.cgroup_hierarchy,
+		.stacks = o->stacks,
+		.profile_hz = o->profile_hz,
+		.syscalls = o->syscalls != NULL,
+		.block = o->block,
+		.hits = rec->hits.items,
+		.hit_count = rec->hits.count,
+	};
+	int r = o->syscalls ? choose_syscalls(o->syscalls, config.syscalls_wanted, err) : 0;
+
+	for (size_t i = 0; i < o->port_count; i++)
+		config.ports[i] = o->ports[i];
+	if (r == 0)
+		r = probes_load(&config, lacks, (void *)o, &rec->probes, err);
+	if (r == 0)
+		r = rings_open(probes_rings_fd(rec->probes), probes_cpu_count(rec->probes),
+			       config.ring_size, &rec->rings, err);
+	if (r == 0)
+		rec->sorter = sorter_new(probes_cpu_count(rec->probes));
+	return r;
+}
+
+static int load_hits(struct recording *rec, struct err *err)
+{
+	const struct record_options *o = rec->options;
+	int r = o->event_count ? hit_prepare(err) : 0;
+
+	for (size_t i = 0; r == 0 && i < o->event_count; i++) {
+		struct hit_type type = { 0 };
+
+		r = hit_type_init(&type, o->events[i], err);
+		if (r == 0)
+			*vec_push(&rec->hits) = type;
+	}
+	return r;
+}
+
+static void load_symbols(struct recording *rec)
+{
+	const struct record_options *o = rec->options;
+	struct err err = { "" };
+
+	rec->symbols = symbols_new();
+	if ((o->stacks || o->profile_hz) && symbols_load_kernel(rec->symbols, &err) < 0)
+		o->notice(o->arg, err.text);
+}
+
+static int write_hit_types(struct recording *rec, struct err *err)
+{
+	for (size_t i = 0; i < rec->hits.count; i++) {
+		const struct hit_type *hit = &rec->hits.items[i];
+		_cleanup_(freep) char *name = must_printf("%s:%s", hit->category, hit->name);
+		struct record_hit_type type = {
+			.head = { .time = rec->start,
+				  .kind = RECORD_HIT_TYPE,
+				  .words = sizeof(type) / 8 },
+			.type = i,
+			.name = capture_string(rec->writer, name),
+			.format = capture_string(rec->writer, hit->format),
+		};
+		int r = capture_write(rec->writer, &type.head, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int open_capture(struct recording *rec, struct err *err)
+{
+	const struct record_options *o = rec->options;
+	struct utsname u;
+
+	uname(&u);
+	rec->start = now_ns();
+
+	struct capture_meta meta = {
+		.host = u.nodename,
+		.kernel = u.release,
+		.machine = u.machine,
+		.command = o->command_line,
+		.tool = o->tool,
+		.cpu_count = sysconf(_SC_NPROCESSORS_ONLN),
+		.start = rec->start,
+		.realtime_offset = clock_offset(CLOCK_REALTIME),
+		.boottime_offset = clock_offset(CLOCK_BOOTTIME),
+	};
+	int r = capture_create(o->output, &meta, &rec->writer, err);
+	uid_t uid;
+	gid_t gid;
+
+	if (r < 0)
+		return r;
+	/* what is recorded with sudo belongs to who called it */
+	if (privilege_sudo_user(&uid, &gid) && fchown(capture_fd(rec->writer), uid, gid) < 0)
+		o->notice(o->arg, "the capture belongs to root: it cannot be given to you");
+	rec->transcript = transcript_new(rec->writer, rec->symbols);
+	return write_hit_types(rec, err);
+}
+
+static int enter_scope(struct recording *rec, struct err *err)
+{
+	uint64_t key, yes;
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && map_next(&rec->scope.pids, &at, &key, &yes);)
+		r = probes_add_process(rec->probes, key, err);
+	for (size_t at = 0; map_next(&rec->scope.ports, &at, &key, &yes);)
+		probes_add_port(rec->probes, key);
+	return r < 0 ? r : probes_find_threads(rec->probes, err);
+}
+
+static int begin(struct recording *rec, struct err *err)
+{
+	const struct record_options *o = rec->options;
+	int r = privilege_check(err);
+
+	if (r == 0 && o->command)
+		r = child_hold(o->command, &rec->child, err);
+	if (r == 0)
+		r = find_scope(rec, err);
+	if (r == 0)
+		r = load_hits(rec, err);
+	if (r == 0)
+		r = load_probes(rec, err);
+	if (r < 0)
+		return r;
+	load_symbols(rec);
+	r = probes_attach(rec->probes, err);
+	if (r == 0)
+		r = open_capture(rec, err);
+	if (r == 0)
+		r = enter_scope(rec, err);
+	if (r == 0)
+		r = privilege_drop((o->stacks || o->profile_hz ? PRIVILEGE_PROCESSES : 0) |
+					   (o->port_count || o->cgroup ? PRIVILEGE_BPF : 0),
+				   err);
+	if (r == 0 && o->command)
+		r = child_release(&rec->child, o->command[0], err);
+	return r;
+}
+
+static void take(void *arg, size_t cpu, const struct record *record)
+{
+	struct recording *rec = arg;
+
+	sorter_add(rec->sorter, cpu, record);
+}
+
+static void take_clock(struct recording *rec, nsec_t now)
+{
+	struct record_clock c = {
+		.head = { .time = now, .kind = RECORD_CLOCK, .words = sizeof(c) / 8 },
+		.realtime = clock_offset(CLOCK_REALTIME),
+		.boottime = clock_offset(CLOCK_BOOTTIME),
+	};
+
+	sorter_add(rec->sorter, 0, &c.head);
+}
+
+/* Take what the rings hold and write what is older than the window. */
+static int drain(struct recording *rec, struct err *err)
+{
+	nsec_t horizon = now_ns() - SORT_WINDOW;
+	unsigned int fill = rings_drain(rec->rings, take, rec);
+
+	if (fill > 256 / 4)
+		rec->pause = rec->pause / 2 > PAUSE_MIN ? rec->pause / 2 : PAUSE_MIN;
+	else if (fill < 256 / 16 && rec->pause < PAUSE_MAX)
+		rec->pause += NSEC_PER_MSEC;
+	return sorter_flush(rec->sorter, horizon, transcript_write, rec->transcript, err);
+}
+
+static void get_state(const struct recording *rec, struct record_state *ret)
+{
+	struct transcript_count count = transcript_count(rec->transcript);
+
+	*ret = (struct record_state){
+		.elapsed = now_ns() - rec->start,
+		.records = count.records,
+		.lost = count.lost,
+		.late = sorter_late(rec->sorter),
+		.bytes = capture_size(rec->writer),
+	};
+}
+
+/* What is due once a second. */
+static int each_second(struct recording *rec, struct err *err)
+{
+	struct record_state state;
+
+	take_clock(rec, now_ns());
+	get_state(rec, &state);
+	rec->options->progress(rec->options->arg, &state);
+	return capture_flush(rec->writer, err);
+}
+
+static void pause_for(nsec_t ns)
+{
+	struct timespec ts = { .tv_sec = ns / NSEC_PER_SEC, .tv_nsec = ns % NSEC_PER_SEC };
+
+	nanosleep(&ts, NULL); /* a signal ends it early, as it should */
+}
+
+static void say_how_it_ended(const struct record_options *o, int status)
+{
+	char words[256];
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return;
+	if (WIFEXITED(status))
+		snprintf(words, sizeof(words), "'%.200s' ended with exit code %d", o->command[0],
+			 WEXITSTATUS(status));
+	else
+		snprintf(words, sizeof(words), "'%.200s' was ended by signal %d", o->command[0],
+			 WTERMSIG(status));
+	o->notice(o->arg, words);
+}
+
+static int run(struct recording *rec, const volatile sig_atomic_t *stop, struct err *err)
+{
+	const struct record_options *o = rec->options;
+	nsec_t end = o->duration ? now_ns() + o->duration : UINT64_MAX;
+	int status, r = 0;
+
+	rec->pause = PAUSE_MIN;
+	while (r == 0 && !*stop) {
+		nsec_t now = now_ns();
+
+		if (now >= end)
+			break;
+		pause_for(end - now < rec->pause ? end - now : rec->pause);
+		r = drain(rec, err);
+		if (r == 0 && probes_has_joins(rec->probes))
+			r = probes_find_threads(rec->probes, err);
+		if (r == 0 && now >= rec->next_second) {
+			rec->next_second = now + NSEC_PER_SEC;
+			r = each_second(rec, err);
+		}
+		if (child_ended(&rec->child, &status)) {
+			say_how_it_ended(o, status);
+			break;
+		}
+	}
+	return r;
+}
+
+static void take_untold_losses(struct recording *rec)
+{
+	struct record_loss loss;
+
+	for (size_t cpu = 0; cpu < probes_cpu_count(rec->probes); cpu++)
+		if (rings_untold_loss(rec->rings, cpu, &loss))
+			sorter_add(rec->sorter, cpu, &loss.head);
+}
+
+/*
+ * What the iterators leave behind at the end may be more than the rings hold;
+ * they are emptied first, and a loss here is counted like any other.
+ */
+static int finish(struct recording *rec, struct err *err)
+{
+	nsec_t now = now_ns();
+
+	rings_drain(rec->rings, take, rec);
+
+	int r = probes_stop(rec->probes, now, err);
+
+	if (r < 0)
+		return r;
+	rings_drain(rec->rings, take, rec);
+	take_untold_losses(rec);
+	take_clock(rec, now_ns());
+	r = sorter_flush(rec->sorter, UINT64_MAX, transcript_write, rec->transcript, err);
+	if (r == 0)
+		r = capture_flush(rec->writer, err);
+	if (r == 0)
+		r = transcript_write_symbols(rec->transcript, now_ns(), err);
+	return r < 0 ? r : capture_close(rec->writer, err);
+}
+
+int record(const struct record_options *options, const volatile sig_atomic_t *stop,
+	   struct record_state *ret, struct err *err)
+{
+	_cleanup_(recording_done) struct recording rec = { .options = options,
+							   .child = CHILD_NONE };
+	int r = begin(&rec, err);
+
+	if (r == 0)
+		r = run(&rec, stop, err);
+	if (r == 0)
+		r = finish(&rec, err);
+	if (r == 0)
+		get_state(&rec, ret);
+	return r;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/transcribe.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <xxhash.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "bpf/wire.h"
+
+/* A recording does not wait longer than this for the names of functions. */
+#define SYMBOL_BUDGET (30 * NSEC_PER_SEC)
+
+struct transcript {
+	struct capture_writer *writer;   /* borrowed */
+	struct symbols *symbols;         /* borrowed */
+	struct map devices;              /* device number -> told */
+	struct map stacks;               /* hash of frames -> number in the capture */
+	struct map pending;              /* number in the kernel -> number in the capture */
+	struct map frames;               /* hash of process and address -> number */
+	VEC(struct symbol_place) places; /* of frame i + 1 */
+	struct transcript_count count;
+};
+
+struct transcript *transcript_new(struct capture_writer *writer, struct symbols *symbols)
+{
+	struct transcript *t = must_alloc(sizeof(*t));
+
+	t->writer = writer;
+	t->symbols = symbols;
+	return t;
+}
+
+void transcript_free(struct transcript *t)
+{
+	if (!t)
+		return;
+	map_done(&t->devices);
+	map_done(&t->stacks);
+	map_done(&t->pending);
+	map_done(&t->frames);
+	vec_done(&t->places);
+	free(t);
+}
+
+static int put(struct transcript *t, const void *record, struct err *err)
+{
+	t->count.records++;
+	return capture_write(t->writer, record, err);
+}
+
+#define HEAD(from, kind_, type) \
+	{ .time = (from)->time, \
+	  .tid = (from)->tid, \
+	  .cpu = (from)->cpu, \
+	  .kind = (kind_), \
+	  .words = sizeof(type) / 8 }
+
+static uint32_t put_string_of(struct transcript *t, const char *chars, size_t room)
+{
+	char s[128];
+	size_t len = strnlen(chars, room < sizeof(s) ? room : sizeof(s) - 1);
+
+	memcpy(s, chars, len);
+	s[len] = '\0';
+	return capture_string(t->writer, s);
+}
+
+/* The begin of a small file of /proc or /sys; NULs between words become blanks. */
+static size_t read_words(const char *path, char *ret, size_t room)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, ret, room - 1);
+
+	if (n < 0)
+		n = 0;
+	while (n > 0 && (ret[n - 1] == '\0' || ret[n - 1] == '\n'))
+		n--;
+	ret[n] = '\0';
+	for (ssize_t i = 0; i < n; i++)
+		if (ret[i] == '\0')
+			ret[i] = ' ';
+	return n;
+}
+
+/* The path in the unified hierarchy, or else in the first one that has a path at all. */
+static const char *cgroup_path(char *text)
+{
+	const char *best = "";
+
+	for (char *save, *line = strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char *path = strchr(line, ':');
+
+		path = path ? strchr(path + 1, ':') : NULL;
+		if (!path)
+			continue;
+		if (strncmp(line, "0::", 3) == 0 && strcmp(path + 1, "/") != 0)
+			return path + 1;
+		if (!*best || strcmp(best, "/") == 0)
+			best = path + 1;
+	}
+	return best;
+}
+
+static int put_process(struct transcript *t, const struct record_task *task, struct err *err)
+{
+	char path[64], text[4096];
+	struct record_process p = { .head = HEAD(&task->head, RECORD_PROCESS, p),
+				    .pid = task->pid };
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", task->pid);
+	if (read_words(path, text, sizeof(text)) == 0)
+		return 0; /* gone already, or a kernel thread */
+	p.cmdline = capture_string(t->writer, text);
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", task->pid);
+	read_words(path, text, sizeof(text));
+	p.cgroup = capture_string(t->writer, cgroup_path(text));
+	return put(t, &p, err);
+}
+
+static int put_task(struct transcript *t, const struct record *record, struct err *err)
+{
+	const struct wire_task *wire = (const void *)record;
+	struct record_task task = wire->task;
+
+	task.head.words = sizeof(task) / 8;
+	task.comm = put_string_of(t, wire->comm, sizeof(wire->comm));
+
+	int r = put(t, &task, err);
+
+	if (r < 0 || task.head.tid != task.pid)
+		return r;
+	if (task.event == TASK_EXEC)
+		symbols_forget(t->symbols, task.pid);
+	return task.event == TASK_EXEC || task.event == TASK_SEEN ? put_process(t, &task, err) : 0;
+}
+
+static int put_device(struct transcript *t, const struct record *from, uint32_t device,
+		      struct err *err)
+{
+	uint64_t *told = map_insert(&t->devices, device);
+	struct record_device d = { .head = HEAD(from, RECORD_DEVICE, d), .device = device };
+	char path[64], text[512], name[128] = "";
+
+	if (*told)
+		return 0;
+	*told = 1;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/uevent", device >> 20, device & 0xfffff);
+	read_words(path, text, sizeof(text));
+
+	const char *line = strstr(text, "DEVNAME=");
+
+	if (!line || sscanf(line, "DEVNAME=%127[^\n ]", name) != 1)
+		return 0;
+	d.head.tid = 0;
+	d.name = capture_string(t->writer, name);
+	return put(t, &d, err);
+}
+
+static int put_file(struct transcript *t, const struct record *record, struct err *err)
+{
+	const struct wire_file *wire = (const void *)record;
+	struct record_file file = wire->file;
+	char name[128];
+	int r = put_device(t, record, file.device, err);
+
+	if (r < 0)
+		return r;
+	snprintf(name, sizeof(name), "%.31s%s%.63s",
+		 wire->directory[0] == '/' ? "" : wire->directory, wire->directory[0] ? "/" : "",
+		 wire->name);
+	file.head.words = sizeof(file) / 8;
+	file.name = capture_string(t->writer, name);
+	return put(t, &file, err);
+}
+
+static int put_frame(struct transcript *t, const struct wire_stack *wire, uint32_t pid,
+		     uint64_t address, bool is_return, uint32_t *ret_frame, struct err *err)
+{
+	uint64_t key[2] = { address, (uint64_t)pid << 1 | is_return };
+	uint64_t *frame = map_insert(&t->frames, XXH3_64bits(key, sizeof(key)));
+
+	if (!*frame) {
+		struct symbol_place *place = vec_push(&t->places);
+		struct record_frame f = { .head = HEAD(&wire->head, RECORD_FRAME, f) };
+
+		*frame = t->places.count;
+		symbol_locate(t->symbols, pid, address, is_return, place);
+		f.frame = *frame;
+		f.address = address;
+		f.offset = place->offset;
+		f.module = capture_string(t->writer, symbol_module(t->symbols, place->module));
+
+		int r = put(t, &f, err);
+
+		if (r < 0)
+			return r;
+	}
+	*ret_frame = *frame;
+	return 0;
+}
+
+static int put_frames(struct transcript *t, const struct wire_stack *wire, struct record_stack *s,
+		      struct err *err)
+{
+	s->kernel_count = wire->kernel_count;
+	s->user_count = wire->user_count;
+	for (size_t i = 0; i < (size_t)wire->kernel_count + wire->user_count; i++) {
+		bool user = i >= wire->kernel_count;
+		size_t at = user ? i - wire->kernel_count : i;
+		int r = put_frame(t, wire, user ? wire->pid : 0,
+				  user ? wire->user[at] : wire->kernel[at], at > 0, &s->frames[i],
+				  err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static uint64_t stack_hash(const struct wire_stack *wire)
+{
+	uint64_t seed = (uint64_t)wire->pid << 32 | wire->kernel_count;
+	uint64_t kernel = XXH3_64bits_withSeed(wire->kernel, wire->kernel_count * 8, seed);
+
+	return XXH3_64bits_withSeed(wire->user, wire->user_count * 8, kernel);
+}
+
+static int put_stack(struct transcript *t, const struct record *record, struct err *err)
+{
+	const struct wire_stack *wire = (const void *)record;
+	uint64_t *number = map_insert(&t->stacks, stack_hash(wire));
+	size_t count = (size_t)wire->kernel_count + wire->user_count;
+
+	if (!*number) {
+		_Alignas(8) unsigned char room[sizeof(struct record_stack) +
+					       (WIRE_KERNEL_FRAMES + WIRE_USER_FRAMES) * 4] = { 0 };
+		struct record_stack *s = (void *)room;
+
+		*number = t->stacks.count;
+		s->head = (struct record)HEAD(record, RECORD_STACK, *s);
+		s->head.words = (sizeof(*s) + count * sizeof(s->frames[0]) + 7) / 8;
+		s->stack = *number;
+
+		int r = put_frames(t, wire, s, err);
+
+		if (r == 0)
+			r = put(t, s, err);
+		if (r < 0)
+			return r;
+	}
+	*map_insert(&t->pending, wire->stack) = *number;
+	return 0;
+}
+
+/* The capture's number for a stack that the kernel side numbered; each is asked for once. */
+static uint32_t stack_number(struct transcript *t, uint32_t kernel_number)
+{
+	const uint64_t *number = kernel_number ? map_find(&t->pending, kernel_number) : NULL;
+	uint32_t result = number ? *number : 0;
+
+	if (number)
+		map_remove(&t->pending, kernel_number);
+	return result;
+}
+
+static int put_wait(struct transcript *t, const struct record *record, struct err *err)
+{
+	struct record_wait wait = *(const struct record_wait *)(const void *)record;
+
+	if (wait.stack || wait.waker_stack) {
+		wait.stack = stack_number(t, wait.stack);
+		wait.waker_stack = stack_number(t, wait.waker_stack);
+	}
+	return put(t, &wait, err);
+}
+
+static int put_sample(struct transcript *t, const struct record *record, struct err *err)
+{
+	struct record_sample sample = *(const struct record_sample *)(const void *)record;
+
+	sample.stack = stack_number(t, sample.stack);
+	return put(t, &sample, err);
+}
+
+/* The kernel side reserves room for the longest data. */
+static int put_hit(struct transcript *t, const struct record *record, struct err *err)
+{
+	struct wire_hit hit = *(const struct wire_hit *)(const void *)record;
+
+	hit.head.words = (sizeof(struct record_hit) + hit.size + 7) / 8;
+	return put(t, &hit, err);
+}
+
+int transcript_write(void *transcript, const struct record *record, struct err *err)
+{
+	struct transcript *t = transcript;
+	int r;
+
+	switch (record->kind) {
+	case RECORD_TASK:
+		return put_task(t, record, err);
+	case RECORD_FILE:
+		return put_file(t, record, err);
+	case RECORD_STACK:
+		return put_stack(t, record, err);
+	case RECORD_WAIT:
+		return put_wait(t, record, err);
+	case RECORD_SAMPLE:
+		return put_sample(t, record, err);
+	case RECORD_HIT:
+		return put_hit(t, record, err);
+	case RECORD_BLOCK:
+		r = put_device(t, record,
+			       ((const struct record_block *)(const void *)record)->device, err);
+		return r < 0 ? r : put(t, record, err);
+	case RECORD_LOSS:
+		t->count.lost += ((const struct record_loss *)(const void *)record)->count;
+		return put(t, record, err);
+	default:
+		return put(t, record, err);
+	}
+}
+
+struct symbol_sink {
+	struct transcript *t;
+	nsec_t now;
+	int result;
+	struct err *err;
+};
+
+static void put_symbol(void *arg, size_t index, const struct symbol *chain, size_t count)
+{
+	struct symbol_sink *sink = arg;
+
+	for (size_t i = 0; i < count && sink->result == 0; i++) {
+		struct record_symbol s = {
+			.head = { .time = sink->now,
+				  .kind = RECORD_SYMBOL,
+				  .words = sizeof(s) / 8 },
+			.frame = index + 1,
+			.depth = i,
+			.name = capture_string(sink->t->writer, chain[i].name),
+			.source = capture_string(sink->t->writer, chain[i].source),
+			.line = chain[i].line,
+			.offset = chain[i].offset,
+		};
+
+		sink->result = put(sink->t, &s, sink->err);
+	}
+}
+
+int transcript_write_symbols(struct transcript *t, nsec_t now, struct err *err)
+{
+	struct symbol_sink sink = { t, now, 0, err };
+
+	if (t->places.count == 0)
+		return 0;
+
+	int r = symbol_resolve(t->symbols, t->places.items, t->places.count, SYMBOL_BUDGET,
+			       put_symbol, &sink, err);
+
+	return r < 0 ? r : sink.result;
+}
+
+struct transcript_count transcript_count(const struct transcript *t)
+{
+	return t->count;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * transcribe - from the records of the kernel programs to those of a capture.
+ *
+ * Most are the same.  Those that carry text or addresses are shortened: names
+ * go into the capture's string table, stacks and frames into tables of their
+ * own, each told once.  And what the kernel side cannot know is added: command
+ * lines, names of devices.
+ */
+#ifndef SONDE_RECORD_TRANSCRIBE_H
+#define SONDE_RECORD_TRANSCRIBE_H
+
+#include "base/base.h"
+#include "base/err.h"
+#include "event/capture.h"
+#include "record/symbol.h"
+
+struct transcript;
+
+/* Both are borrowed. */
+struct transcript *transcript_new(struct capture_writer *writer, struct symbols *symbols);
+void transcript_free(struct transcript *t);
+DEFINE_FREEP(transcript)
+
+/* Write what a record of the kernel programs says. For use with sorter_flush(). */
+int transcript_write(void *transcript, const struct record *record, struct err *err);
+
+/* After recording: write the names of all functions seen in stacks. */
+int transcript_write_symbols(struct transcript *t, nsec_t now, struct err *err);
+
+struct transcript_count {
+	uint64_t records; /* written */
+	uint64_t lost;    /* dropped before they came here */
+};
+
+struct transcript_count transcript_count(const struct transcript *t);
+
+#endif
