@@ -22,7 +22,7 @@ int BPF_PROG(on_syscall_entry, struct pt_regs *regs, long nr)
 {
 	struct thread *thread = thread_current();
 
-	if (!thread || stopped || !syscall_is_wanted(nr))
+	if (!thread || !active || !syscall_is_wanted(nr))
 		return 0;
 	thread->syscall_nr = nr;
 	thread->syscall_args[0] = regs->di;
@@ -59,7 +59,7 @@ int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
 
 	struct wire_ring *ring = ring_here();
 
-	if (ring && !stopped)
+	if (ring && active)
 		emit_syscall(ring, thread, result, 0, bpf_ktime_get_ns());
 	thread->syscall_start = 0;
 	return 0;
@@ -119,7 +119,7 @@ int BPF_PROG(on_block_issue, struct request *rq)
 	};
 	__u64 key = (__u64)rq;
 
-	if (stopped)
+	if (!active)
 		return 0;
 	b.head.tid = task->pid;
 	b.device = rq->q->disk->major << 20 | rq->q->disk->first_minor;
@@ -135,7 +135,7 @@ int BPF_PROG(on_block_complete, struct request *rq, __u32 status, unsigned int b
 	struct record_block *issued = bpf_map_lookup_elem(&requests, &key);
 	struct wire_ring *ring = ring_here();
 
-	if (!issued || !ring || stopped || bytes < rq->__data_len)
+	if (!issued || !ring || !active || bytes < rq->__data_len)
 		return 0;
 
 	__u64 now = bpf_ktime_get_ns();
@@ -162,7 +162,7 @@ int on_hit(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (stopped || !thread_of(task))
+	if (!active || !thread_of(task))
 		return 0;
 
 	struct wire_ring *ring = ring_here();
@@ -188,7 +188,7 @@ int on_sample(void *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct wire_ring *ring = ring_here();
 
-	if (!ring || stopped || !thread_of(task))
+	if (!ring || !active || !thread_of(task))
 		return 0;
 
 	__u64 now = bpf_ktime_get_ns();

@@ -58,10 +58,8 @@ static __always_inline __u64 socket_inode(const struct socket *socket)
 	return BPF_CORE_READ((const struct socket_alloc *)alloc, vfs_inode.i_ino);
 }
 
-static __always_inline enum object_kind socket_kind(const struct sock *sk)
+static __always_inline enum object_kind socket_kind(__u16 family)
 {
-	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
-
 	if (family == AF_INET || family == AF_INET6)
 		return OBJECT_INET;
 	return family == AF_UNIX ? OBJECT_UNIX : OBJECT_SOCKET;
@@ -92,15 +90,12 @@ static __noinline void socket_describe(const struct sock *sk, __u64 object, __u6
 	ring_commit(&s->head, RECORD_SOCKET, 0, sizeof(*s));
 }
 
-/* Name a socket, and tell of it once for each peer that it has. */
-static __always_inline __u64 socket_object(const struct sock *sk, __u64 inode, __u64 now)
+/* Tell of a socket, once for each peer that it has. */
+static __always_inline void socket_tell(const struct sock *sk, __u64 inode, __u16 local,
+					__u16 peer, __u64 now)
 {
-	__u32 ports = BPF_CORE_READ(sk, __sk_common.skc_num) << 16 |
-		      BPF_CORE_READ(sk, __sk_common.skc_dport);
-
-	if (inode && told_first(inode << 32 | ports))
+	if (inode && told_first(inode << 32 | (__u32)local << 16 | peer))
 		socket_describe(sk, inode, now);
-	return inode;
 }
 
 static __noinline void file_describe(const struct file *file, __u64 object, __u32 device,
@@ -174,11 +169,10 @@ static __always_inline enum object_kind char_device_kind(__u32 device)
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
 	struct file *file = NULL;
-	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct fdtable *fdt = task->files->fdt;
 
-	if (!fdt || fd >= BPF_CORE_READ(fdt, max_fds))
-		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(fdt, fd) + fd);
+	if (fd < fdt->max_fds)
+		bpf_probe_read_kernel(&file, sizeof(file), fdt->fd + fd);
 	return file;
 }
 
@@ -199,8 +193,10 @@ static __always_inline void site_by_file(struct task_struct *task, __u32 fd, str
 		struct socket *socket = BPF_CORE_READ(file, private_data);
 		struct sock *sk = BPF_CORE_READ(socket, sk);
 
-		site->object_kind = socket_kind(sk);
-		site->object = socket_object(sk, BPF_CORE_READ(inode, i_ino), now);
+		site->object_kind = socket_kind(BPF_CORE_READ(sk, __sk_common.skc_family));
+		site->object = BPF_CORE_READ(inode, i_ino);
+		socket_tell(sk, site->object, BPF_CORE_READ(sk, __sk_common.skc_num),
+			    BPF_CORE_READ(sk, __sk_common.skc_dport), now);
 		break;
 	}
 	case S_IFREG:

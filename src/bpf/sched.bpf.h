@@ -133,7 +133,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 {
 	struct wire_ring *ring = ring_here();
 
-	if (!ring || stopped)
+	if (!ring || !active)
 		return 0;
 
 	__u64 now = bpf_ktime_get_ns();
@@ -172,12 +172,14 @@ int BPF_PROG(on_waking, struct task_struct *task)
 
 	struct wire_ring *ring = ring_here();
 
-	if (!ring || stopped)
+	if (!ring || !active)
 		return 0;
 
 	struct wake wake = { .time = bpf_ktime_get_ns() };
 
 	waker_here(&ring->cpu, &wake);
+	if (wake.context == WAKE_TASK && named[wake.waker & (WIRE_NAMED - 1)] != wake.waker)
+		task_describe(ring, bpf_get_current_task_btf(), TASK_NEIGHBOUR, 0, wake.time);
 	if (stack_threshold && wake.context == WAKE_TASK &&
 	    thread->machine.phase == PHASE_BLOCKED &&
 	    wake.time - thread->machine.since >= stack_threshold && thread_current())
@@ -198,7 +200,7 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 
 	struct wire_ring *ring = ring_here();
 
-	if (!ring || stopped)
+	if (!ring || !active)
 		return 0;
 	if (!wanted) {
 		named[task->pid & (WIRE_NAMED - 1)] = 0;
@@ -220,7 +222,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 	__u64 now = bpf_ktime_get_ns();
 
 	named[task->pid & (WIRE_NAMED - 1)] = 0;
-	if (!ring || !thread || stopped)
+	if (!ring || !thread || !active)
 		return 0;
 	if (thread->tid != task->pid) {
 		emit_run(ring, thread->tid, thread->machine.since, 0, now);
@@ -239,7 +241,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 
 	struct wire_ring *ring = ring_here();
 
-	if (!ring || stopped || !thread_of(task))
+	if (!ring || !active || !thread_of(task))
 		return 0;
 
 	__u64 now = bpf_ktime_get_ns();
@@ -260,7 +262,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_cgroup_attach, struct cgroup *cgroup, const char *path, struct task_struct *task)
 {
-	if (!stopped && cgroup_is_wanted(cgroup))
+	if (active && cgroup_is_wanted(cgroup))
 		scope_join(task->tgid);
 	return 0;
 }

@@ -23,7 +23,7 @@ static __always_inline void emit_message(struct sock *sk, int bytes, enum direct
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (bytes <= 0 || stopped || !thread_of(task))
+	if (bytes <= 0 || !active || !thread_of(task))
 		return;
 
 	struct wire_ring *ring = ring_here();
@@ -32,13 +32,16 @@ static __always_inline void emit_message(struct sock *sk, int bytes, enum direct
 		return;
 
 	__u64 now = bpf_ktime_get_ns();
-	__u64 object = socket_object(sk, socket_inode(sk->sk_socket), now);
+	__u64 object = socket_inode(sk->sk_socket);
+
+	socket_tell(sk, object, sk->__sk_common.skc_num, sk->__sk_common.skc_dport, now);
+
 	struct record_message *m = ring_reserve(ring, sizeof(*m), now);
 
 	if (!m)
 		return;
 	m->object = object;
-	m->object_kind = socket_kind(sk);
+	m->object_kind = socket_kind(sk->__sk_common.skc_family);
 	m->direction = direction;
 	m->bytes = bytes;
 
@@ -87,7 +90,7 @@ int BPF_PROG(on_socket_state, const struct sock *sk, int from, int to)
 {
 	struct wire_ring *ring = ring_here();
 
-	if (!ring || stopped || sk->sk_protocol != IPPROTO_TCP)
+	if (!ring || !active || sk->sk_protocol != IPPROTO_TCP)
 		return 0;
 
 	__u16 port = sk->__sk_common.skc_num;

@@ -17,9 +17,7 @@ static const struct opt dump_opts[] = {
 	  offsetof(struct dump_opts, threads) },
 	{ OPT_LIST, 0, "process", "PID", "only records about threads of these processes",
 	  offsetof(struct dump_opts, processes) },
-	{ OPT_LIST, 0, "kind", "KIND",
-	  "only these kinds: interval, task, exit, message, socket, file, socket_state, syscall, "
-	  "block, hit, sample, stack, loss, clock, process, device",
+	{ OPT_LIST, 0, "kind", "KIND", "only records of these kinds: interval, task, message, ...",
 	  offsetof(struct dump_opts, kinds) },
 	{ OPT_TIME, 0, "from", "TIME", "only what ended at or after TIME from the start",
 	  offsetof(struct dump_opts, from) },

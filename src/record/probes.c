@@ -288,6 +288,11 @@ int probes_attach(struct probes *p, struct err *err)
 	return r;
 }
 
+void probes_start(struct probes *p)
+{
+	__atomic_store_n(&p->skel->bss->active, true, __ATOMIC_RELEASE);
+}
+
 size_t probes_cpu_count(const struct probes *p)
 {
 	return p->cpus;
@@ -332,7 +337,7 @@ bool probes_has_joins(const struct probes *p)
 int probes_stop(struct probes *p, nsec_t now, struct err *err)
 {
 	p->skel->bss->stop_time = now;
-	__atomic_store_n(&p->skel->bss->stopped, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->skel->bss->active, false, __ATOMIC_RELEASE);
 	detach_all(p);
 
 	int r = iterator_run(p->finish_fd, err);

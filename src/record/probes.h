@@ -39,7 +39,9 @@ int probes_load(const struct probes_config *config, probes_lacks_fn *lacks, void
 void probes_free(struct probes *p);
 DEFINE_FREEP(probes)
 
+/* Attached, the programs do nothing until they are started all at once. */
 int probes_attach(struct probes *p, struct err *err);
+void probes_start(struct probes *p);
 
 size_t probes_cpu_count(const struct probes *p);
 int probes_rings_fd(const struct probes *p);

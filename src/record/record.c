@@ -267,6 +267,7 @@ static int enter_scope(struct recording *rec, struct err *err)
 	uint64_t key, yes;
 	int r = 0;
 
+	probes_start(rec->probes);
 	for (size_t at = 0; r == 0 && map_next(&rec->scope.pids, &at, &key, &yes);)
 		r = probes_add_process(rec->probes, key, err);
 	for (size_t at = 0; map_next(&rec->scope.ports, &at, &key, &yes);)
