@@ -6,6 +6,9 @@
  * A device interrupt may come on top of a softirq; time counts once, for the
  * outermost.  A timer's function runs inside the timer interrupt and wakes
  * threads, but is too short and too frequent to be timed.
+ *
+ * A begin counts only once all programs are attached, so that its end will be
+ * seen as well.
  */
 #ifndef SONDE_BPF_IRQ_BPF_H
 #define SONDE_BPF_IRQ_BPF_H
@@ -31,7 +34,7 @@ int BPF_PROG(on_irq_entry, int irq)
 {
 	struct wire_ring *ring = ring_here();
 
-	if (!ring)
+	if (!ring || !active)
 		return 0;
 	interrupt_begins(&ring->cpu);
 	ring->cpu.hardirq = irq + 1;
@@ -55,7 +58,7 @@ int BPF_PROG(on_softirq_entry, unsigned int vector)
 {
 	struct wire_ring *ring = ring_here();
 
-	if (!ring)
+	if (!ring || !active)
 		return 0;
 	interrupt_begins(&ring->cpu);
 	ring->cpu.softirq = vector + 1;
@@ -79,7 +82,7 @@ int BPF_PROG(on_hrtimer_entry)
 {
 	struct wire_ring *ring = ring_here();
 
-	if (ring)
+	if (ring && active)
 		ring->cpu.hrtimer = 1;
 	return 0;
 }

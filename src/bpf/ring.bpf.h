@@ -10,6 +10,8 @@
 
 const volatile __u32 ring_size; /* a power of two */
 
+bool active; /* set by the recorder once all programs are attached, until it detaches them */
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

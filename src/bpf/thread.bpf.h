@@ -22,7 +22,6 @@ const volatile __u16 scope_ports[WIRE_PORTS];
 const volatile bool neighbours;
 const volatile __u64 stack_threshold; /* ns; 0 for no stacks */
 
-bool active;      /* set by the recorder when all are attached, until it detaches them */
 __u64 stop_time;  /* intervals that are open then end here */
 __u32 stack_last; /* number of the last stack */
 

@@ -168,10 +168,12 @@ static int take_strings(struct capture *cap, const struct block_header *h)
 		*vec_push(&cap->strings) = s;
 		count++;
 	}
-	if (s < end || count != h->count)
+	if (s < end)
+		return damage(cap, "damaged: a string in the block at offset %zu does not end",
+			      cap->end);
+	if (count != h->count)
 		return damage(cap,
-			      "damaged: the block at offset %zu should have %u whole strings, "
-			      "it has %u",
+			      "damaged: the block at offset %zu should have %u strings, it has %u",
 			      cap->end, h->count, count);
 	return 1;
 }
