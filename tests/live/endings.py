@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How a recording ends, well or badly: what is in the file is right, and what is not is said."""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import time
+
+from compare import check_calls
+from harness import (Background, ROOM, Recorder, SONDE, Skip, each, equal, main, need_feature, need_program,
+                     record, require, run, test, wait_until, workload)
+
+
+@contextlib.contextmanager
+def sleeper():
+    """A process that sleeps 5 ms again and again, from before a recording to behind it."""
+    with Background(workload("sleep", "nanosleep", 509)) as process:
+        process.ready()
+        process.go()
+        yield process
+
+
+def check_sleeps(capture, process):
+    """The sleeps between the begin and the end of the recording are in it."""
+    track = process.truth().track("sleep")
+    tid = track["tid"]
+    begin, end = capture.threads[tid][0]["end"], capture.threads[tid][-1]["start"]
+    track["calls"] = [c for c in track["calls"] if begin <= c["begin"] and c["end"] <= end]
+    require(len(track["calls"]) > 10, f"{len(track['calls'])} sleeps were recorded")
+    check_calls(capture, track, "T")
+
+
+def has_recorded(recorder):
+    wait_until(lambda: recorder.path.exists() and recorder.path.stat().st_size > 0, "a capture is there")
+    time.sleep(1)
+
+
+@each(("interrupt", signal.SIGINT), ("termination", signal.SIGTERM))
+def a_signal_ends_it_well(_, number):
+    with sleeper() as process:
+        recorder = Recorder("-p", process.pid, held=False)
+        has_recorded(recorder)
+        recorder.end(send=number)
+        check_sleeps(recorder.capture().check(), process)
+
+
+@test
+def time_ends_it():
+    with sleeper() as process:
+        recorder = Recorder("-p", process.pid, "-d", "1s", held=False)
+        recorder.end()
+        capture = recorder.capture().check()
+        check_sleeps(capture, process)
+    require(1e9 <= capture.info["duration"] < 3e9, f"it took {capture.info['duration']} ns")
+
+
+@test
+def its_command_ends_it_and_the_rest_goes_on():
+    with sleeper() as process:
+        recorder = Recorder("-p", process.pid)
+        time.sleep(0.5)
+        recorder.end()
+        check_sleeps(recorder.capture().check(), process)
+
+
+@test
+def a_command_that_cannot_be_executed_is_named():
+    done = run(SONDE, "record", "-o", ROOM / "x.sonde", "--", "/no/such/program", expect=1)
+    require("/no/such/program" in done.stderr, done.stderr)
+
+
+@test
+def a_killed_recorder_leaves_what_it_had():
+    with sleeper() as process:
+        recorder = Recorder("-p", process.pid, held=False)
+        has_recorded(recorder)
+        recorder.process.kill()
+        recorder.process.communicate()
+        capture = recorder.capture(complete=False).check(complete=False)
+        check_sleeps(capture, process)
+    require("cut" in run(SONDE, "info", recorder.path).stdout, "info says that it is cut")
+    require(0 < capture.info["cut_at"] <= recorder.path.stat().st_size, "info says where")
+
+
+@contextlib.contextmanager
+def small_disk(size):
+    place = ROOM / "small"
+    place.mkdir()
+    need_program("mount")
+    done = run("mount", "-t", "tmpfs", "-o", f"size={size}", "none", place, expect=None)
+    if done.returncode:
+        raise Skip(f"no file system can be mounted: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        run("umount", place)
+
+
+@test
+def a_full_disk_leaves_what_was_written():
+    with small_disk("1m") as place:
+        with Background(workload("calls", "storm", 20000003)) as storm:
+            storm.ready()
+            recorder = Recorder("-p", storm.pid, "--syscalls", held=False, path=place / "full.sonde")
+            has_recorded(recorder)
+            storm.go()
+            words = recorder.end(expect=1)
+        require("No space left on device" in words and "full.sonde" in words, f"it said '{words}'")
+        capture = recorder.capture(complete=False)
+        require(len(capture.kind("syscall", name="getppid")) > 1000, "there is something in it")
+
+
+@test
+def lost_records_are_counted():
+    """A storm that a small buffer cannot hold: written and lost together are all there were."""
+    need_feature("syscalls")
+    count = 1000003
+    capture, truth = record(*workload("calls", "storm", count), check=False,
+                            options=["--syscalls=getppid", "--buffer=64k", "--no-neighbours"])
+    written = len(capture.kind("syscall", name="getppid"))
+    lost = sum(r["count"] for r in capture.kind("loss"))
+    require(lost > 0, "the buffer held it all")
+    equal(capture.info["lost"], lost, "lost, by info")
+    # besides the calls, only what comes with a switch can have been lost
+    call = truth.track("storm")["calls"][0]
+    switches = call["voluntary"] + call["involuntary"]
+    extra = written + lost - count
+    require(0 <= extra <= 2 * switches + 100,
+            f"{written} written and {lost} lost are {extra} more than {count}, at {switches} switches")
+    for r in capture.kind("loss"):
+        require(r["start"] <= r["end"] <= r["time"] and r["count"] > 0, f"{r}")
+
+
+@test
+def a_full_buffer_does_not_slow_the_target():
+    need_feature("syscalls")
+    cost = {}
+    for size in ("64k", "16m"):
+        _, truth = record(*workload("calls", "storm", 300007), check=False,
+                          options=["--syscalls=getppid", f"--buffer={size}", "--no-neighbours"])
+        cost[size] = truth["cpu_per_call"]
+    require(cost["64k"] <= 1.5 * cost["16m"], f"ns of CPU per call: {cost}")
+
+
+@contextlib.contextmanager
+def public_copy():
+    """A copy of sonde that anybody may execute."""
+    place = pathlib.Path(f"/tmp/sonde-test-{os.getpid()}")
+    place.mkdir(mode=0o755)
+    try:
+        shutil.copy(SONDE, place / "sonde")
+        yield place
+    finally:
+        shutil.rmtree(place)
+
+
+@test
+def without_privileges_it_says_what_doctor_says():
+    need_program("setpriv")
+    if os.geteuid() != 0:
+        raise Skip("only root can become nobody")
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    with public_copy() as place:
+        done = run(*nobody, place / "sonde", "record", "-o", "/dev/null", "--", "true", expect=1)
+        told = json.loads(run(*nobody, place / "sonde", "doctor", "--json").stdout)
+    missing = [f for f in told["features"] if f["name"] == "privileges"]
+    require(missing and not missing[0]["ok"], f"doctor finds nothing missing: {told}")
+    require(missing[0]["remedy"] in done.stderr, f"'{done.stderr}' does not say '{missing[0]['remedy']}'")
+
+
+main()

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is recorded only when asked for: system calls, block I/O, tracepoints, stacks, samples."""
+import collections
+import os
+import pathlib
+
+from compare import check_calls, near
+from harness import (ROOM, Skip, each, equal, main, need_feature, need_program, record, require, run,
+                     test, workload)
+
+OWN = {"getrusage", "pread64", "clock_gettime"}  # with these a workload looks at its witnesses
+ENOENT = 2
+
+
+# --syscalls
+
+def calls_within(capture, tid, call):
+    return [r for r in capture.kind("syscall", tid=tid)
+            if call["begin"] <= r["start"] and r["end"] <= call["end"] and r["name"] not in OWN]
+
+
+@test
+def every_system_call_has_its_result():
+    need_feature("syscalls")
+    capture, truth = record(*workload("calls", "rounds", 101), options=["--syscalls"])
+    track = truth.track("round")
+    equal(len(track["calls"]), 101, "rounds")
+    for call in track["calls"]:
+        calls = calls_within(capture, track["tid"], call)
+        equal([r["name"].removesuffix("at") for r in calls],
+              ["getppid", "read", "write", "open", "clock_nanosleep"], "calls of a round")
+        equal([r["result"] for r in calls[1:]], [13, 7, -ENOENT, 0], "their results")
+
+
+@test
+def a_system_call_takes_as_long_as_the_clock_says():
+    need_feature("syscalls")
+    capture, truth = record(*workload("calls", "rounds", 101), options=["--syscalls"])
+    track = truth.track("nap")
+    naps = [calls_within(capture, track["tid"], call) for call in track["calls"]]
+    equal([[r["name"] for r in nap] for nap in naps], [["clock_nanosleep"]] * 101, "calls in each nap")
+    near(sum(r["end"] - r["start"] for nap in naps for r in nap),
+         sum(c["end"] - c["begin"] for c in track["calls"]), "time in clock_nanosleep", capture)
+
+
+@test
+def system_calls_are_as_many_as_strace_counts():
+    need_feature("syscalls")
+    need_program("strace")
+    log = ROOM / "strace"
+    run("strace", "-f", "-o", log, *workload("churn", "processes", 7))
+    want = collections.Counter(line.split()[1].split("(")[0] for line in log.read_text().splitlines()
+                               if "(" in line and "resumed>" not in line)
+    capture, _ = record(*workload("churn", "processes", 7), options=["--syscalls"])
+    leader = capture.kind("task", event="exec")[0]["time"]
+    got = collections.Counter(r["name"] for r in capture.kind("syscall") if r["start"] >= leader)
+    got["execve"] += 1  # the first one began before
+    for name in ("clone3", "clone", "wait4", "execve", "mmap", "openat", "write", "exit"):
+        equal(got[name], want[name], f"calls of {name}")
+
+
+@test
+def only_the_system_calls_asked_for():
+    need_feature("syscalls")
+    capture, truth = record(*workload("calls", "rounds", 101), options=["--syscalls=getppid,write"])
+    count = collections.Counter(r["name"] for r in capture.kind("syscall"))
+    equal(set(count), {"getppid", "write"}, "system calls")
+    equal(count["getppid"], 101, "calls of getppid")
+    equal(len([r for r in capture.kind("syscall", name="write") if r["result"] == 7]), 101, "writes")
+
+
+# --block
+
+def device_of(path):
+    """The disk of a file: its number as the records have it, and where its partition begins."""
+    number = os.stat(path).st_dev
+    at = pathlib.Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
+    if not at.exists():
+        raise Skip(f"'{path}' is on no block device")
+    start = int((at / "start").read_text()) if (at / "start").exists() else 0
+    disk = at.parent if (at / "partition").exists() else at
+    return disk, (disk / "dev").read_text().strip(), start
+
+
+def sectors_read(disk):
+    return int((disk / "stat").read_text().split()[2])
+
+
+def ranges(pairs):
+    """A list of (begin, end), sorted, with neighbours joined."""
+    out = []
+    for begin, end in sorted(pairs):
+        if out and out[-1][1] == begin:
+            out[-1] = (out[-1][0], end)
+        else:
+            out.append((begin, end))
+    return out
+
+
+@test
+def block_requests_cover_what_was_read():
+    need_feature("block")
+    disk, device, start = device_of(ROOM)
+    before = sectors_read(disk)
+    capture, truth = record(*workload("disk", "direct", ROOM, 53, 1024), options=["--block"])
+    counted = sectors_read(disk) - before
+    track = truth.track("direct")
+    begin, end = track["calls"][0]["begin"], track["calls"][-1]["end"]
+    ours = [r for r in capture.kind("block", op="R", device=device, tid=track["tid"])
+            if begin <= r["start"] and r["end"] <= end]
+    equal(sum(r["bytes"] for r in ours), truth["read_bytes"], "bytes read, by /proc/self/io")
+    equal(truth["read_bytes"], 53 << 20, "bytes read, by the workload")
+    require(counted >= truth["read_bytes"] // 512, f"the disk read {counted} sectors only")
+    if "extents" in truth:
+        places = truth["extents"]
+        want = ranges((start + a // 512, start + (a + n) // 512) for a, n in zip(places[::2], places[1::2]))
+        equal(ranges((r["sector"], r["sector"] + r["bytes"] // 512) for r in ours), want, "sectors")
+    for r in ours:
+        require(any(c["begin"] <= r["start"] and r["end"] <= c["end"] for c in track["calls"]),
+                f"{r} is in no read")
+        equal(r["error"], 0, "error")
+
+
+# -e
+
+@test
+def a_tracepoint_gives_its_fields():
+    need_feature("tracefs")
+    capture, truth = record(*workload("churn", "processes", 53), options=["-e", "sched:sched_process_exec"])
+    hits = capture.kind("hit", event="sched:sched_process_exec")
+    leaves = [h for h in hits if h["fields"]["filename"] == "/proc/self/exe"]
+    equal([h["tid"] for h in leaves], truth["pids"], "who executed the leaf program")
+    for h in leaves:
+        equal(h["fields"]["pid"], h["tid"], "field pid")
+
+
+@test
+def page_faults_have_their_addresses():
+    need_feature("tracefs")
+    capture, truth = record(*workload("calls", "faults", 1009), options=["-e", "exceptions:page_fault_user"])
+    call = truth.track("faults")["calls"][0]
+    got = [h["fields"]["address"] for h in capture.kind("hit", event="exceptions:page_fault_user")
+           if call["begin"] <= h["time"] <= call["end"]]
+    equal(sorted(set(got) & set(truth["addresses"])), truth["addresses"], "addresses")
+
+
+@test
+def several_tracepoints_at_once():
+    need_feature("tracefs")
+    capture, truth = record(*workload("calls", "storm", 10007),
+                            options=["-e", "syscalls:sys_enter_getppid", "-e", "syscalls:sys_exit_getppid"])
+    equal(len(capture.kind("hit", event="syscalls:sys_enter_getppid")), 10007, "enters")
+    exits = capture.kind("hit", event="syscalls:sys_exit_getppid")
+    equal(len(exits), 10007, "exits")
+    equal(len({h["fields"]["ret"] for h in exits}), 1, "different results")
+
+
+@test
+def moves_between_cpus_are_hits_of_whoever_moves():
+    need_feature("tracefs")
+    if os.cpu_count() < 2:
+        raise Skip("there is one CPU only")
+    capture, truth = record(*workload("calls", "moves", 53), options=["-a", "-e", "sched:sched_migrate_task"])
+    track = truth.track("move")
+    begin, end = track["calls"][0]["begin"], track["calls"][-1]["end"]
+    moves = [h["fields"]["dest_cpu"] for h in capture.kind("hit")
+             if h["fields"]["pid"] == track["tid"] and begin <= h["time"] <= end]
+    equal(moves, truth["cpus"], "CPUs moved to")
+
+
+@each(("unknown", "sched:no_such_event"), ("nameless", "sched"))
+def a_tracepoint_that_is_not_there_is_refused(_, event):
+    need_feature("tracefs")
+    done = run(os.environ["SONDE"], "record", "-o", ROOM / "x.sonde", "-e", event, "--", "true", expect=None)
+    require(done.returncode in (1, 2) and event in done.stderr, f"{done.returncode}: {done.stderr}")
+
+
+# --stacks, --profile
+
+def frames(capture, stack, part):
+    """The functions of a stack, innermost first."""
+    found = capture.kind("stack", stack=stack)
+    require(found, f"there is no stack {stack}")
+    return [f.get("symbol", "") for f in found[0][part]]
+
+
+@test
+def a_long_wait_has_its_stack():
+    need_feature("kernel symbols")
+    capture, truth = record(*workload("handover", "pipe", 11), options=["--stacks=1ms"])
+    for a, b in (("0", "1"), ("1", "0")):
+        for waits in check_calls(capture, truth.track("wait." + a), "I", 11):
+            i = waits[0]
+            user, kernel = frames(capture, i["stack"], "user"), frames(capture, i["stack"], "kernel")
+            require("wait_for_other" in user and "main" in user, f"the user stack is {user}")
+            require(any("pipe" in name for name in kernel), f"the kernel stack is {kernel}")
+            waker = frames(capture, i["waker_stack"], "user")
+            require("release_other" in waker, f"the waker's stack is {waker}")
+
+
+@test
+def a_short_wait_has_no_stack():
+    capture, truth = record(*workload("sleep", "nanosleep", 11, 5), options=["--stacks=1s"])
+    for waits in check_calls(capture, truth.track("sleep"), "T", 11):
+        require("stack" not in waits[0], f"{waits[0]} is shorter than 1 s")
+
+
+@test
+def a_frame_has_its_line():
+    capture, truth = record(*workload("handover", "futex", 11), options=["--stacks=1ms"])
+    named = [f for s in capture.kind("stack") for f in s["user"] if f.get("symbol") == "wait_for_other"]
+    require(named, "wait_for_other is in no stack")
+    for f in named:
+        require(f["source"].endswith("handover.c") and f["line"] > 0, f"{f} has no line")
+        require(f["module"].endswith("/handover") and f["offset"] > 0, f"{f} has no module")
+
+
+@test
+def samples_are_where_the_time_is():
+    need_feature("samples")
+    capture, truth = record(*workload("spin", 1000), options=["--profile=997"])
+    track = truth.track("spin")
+    call = track["calls"][0]
+    samples = [s for s in capture.kind("sample", tid=track["tid"]) if call["begin"] <= s["time"] <= call["end"]]
+    want = call["cpu"] / 1e9 * 997
+    require(0.8 * want <= len(samples) <= 1.05 * want, f"{len(samples)} samples, want about {want:.0f}")
+    functions = collections.Counter((frames(capture, s["stack"], "user") or [""])[0] for s in samples)
+    share = functions["spin_hot"] / len(samples)
+    require(0.8 <= share <= 0.98, f"spin_hot has {share:.0%} of the samples: {functions.most_common(5)}")
+
+
+main()

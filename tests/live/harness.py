@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every live test needs: run a recorder around a workload, and read what it wrote.
+
+A test is a function; its name is the sentence that it holds.  `FILE.py --list`
+prints the names of a file's tests and `FILE.py NAME` runs one of them: exit 0
+if it holds, 1 with a reason if not, 77 with a reason if it cannot be told here.
+
+SONDE and WORKLOADS in the environment say where the programs are.
+"""
+import bisect
+import contextlib
+import functools
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import tiling
+
+SONDE = os.environ.get("SONDE", "sonde")
+WORKLOADS = pathlib.Path(os.environ.get("WORKLOADS", "."))
+TIMEOUT = 60  # seconds for any one program
+ROOM = WORKLOADS / f"live.{os.getpid()}"  # for captures and files; on a disk, as the build is
+
+tests = {}
+
+
+class Failure(Exception):
+    """The test does not hold."""
+
+
+class Skip(Exception):
+    """It cannot be told here."""
+
+
+def test(function):
+    tests[function.__name__] = function
+    return function
+
+
+def each(*values):
+    """One test for each value, which is given to the function and added to its name."""
+    def register(function):
+        for v in values:
+            first = v[0] if isinstance(v, tuple) else v
+            args = v if isinstance(v, tuple) else (v,)
+            tests[f"{function.__name__}_{first}"] = functools.partial(function, *args)
+        return function
+    return register
+
+
+def require(condition, words):
+    if not condition:
+        raise Failure(words)
+
+
+def equal(got, want, what):
+    require(got == want, f"{what}: {got!r}, want {want!r}")
+
+
+def seconds(ns):
+    return f"{ns / 1e6:.3f} ms"
+
+
+def features():
+    """What sonde says it can do here."""
+    done = run(SONDE, "doctor", "--json", expect=None)
+    if not done.stdout.startswith("{"):
+        raise Skip(done.stderr.strip())  # built without a recorder
+    return json.loads(done.stdout)["features"]
+
+
+def need_recording():
+    missing = [f["why"] for f in features() if f["required"] and not f["ok"]]
+    if missing:
+        raise Skip("; ".join(missing))
+
+
+def need_feature(name):
+    for f in features():
+        if f["name"] == name and not f["ok"]:
+            raise Skip(f"{name}: {f['why']}")
+
+
+def need_program(name):
+    if not shutil.which(name):
+        raise Skip(f"there is no {name}")
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(tests))
+        return
+    ROOM.mkdir()
+    try:
+        need_recording()
+        tests[sys.argv[1]]()
+    except Skip as skip:
+        print(f"skipped: {skip}")
+        sys.exit(77)
+    except Failure as failure:
+        print(f"failed: {failure}")
+        sys.exit(1)
+    finally:
+        shutil.rmtree(ROOM, ignore_errors=True)
+
+
+# Programs
+
+def run(*command, expect=0, **how):
+    """Run to the end; `expect` is the exit code that is right, None for any."""
+    command = [str(word) for word in command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, **how)
+    if expect is not None and done.returncode != expect:
+        raise Failure(f"'{' '.join(command)}' exits with {done.returncode}:\n"
+                      f"{done.stderr[-2000:]}{done.stdout[-500:]}")
+    return done
+
+
+def workload(name, *args):
+    return [str(WORKLOADS / name), *map(str, args)]
+
+
+class Truth(dict):
+    """What a workload told of itself: its numbers by name, its tracks by role."""
+
+    def __init__(self, text):
+        super().__init__(json.loads(text[text.index("{"):]))
+        self.tracks = {t["role"]: t for t in self["tracks"]}
+
+    def track(self, role):
+        return self.tracks[role]
+
+
+class Background:
+    """A workload that waits at its gate, so that a recorder can be started before it does a thing."""
+
+    def __init__(self, command, gate=True):
+        env = os.environ | ({"TRUTH_GATE": "1"} if gate else {})
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=env)
+        self.pid = self.process.pid
+
+    def ready(self):
+        return self.process.stdout.readline().split()[1:]
+
+    def go(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def truth(self):
+        out, _ = self.process.communicate(timeout=TIMEOUT)
+        equal(self.process.returncode, 0, "exit code of the workload")
+        return Truth(out)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+
+# Captures
+
+class Capture:
+    def __init__(self, path, complete=True):
+        self.path = path
+        self.info = json.loads(run(SONDE, "info", "--json", path).stdout)
+        self.records = [json.loads(line) for line in run(SONDE, "dump", "--json", path).stdout.splitlines()]
+        self.stolen = 0  # ns that the hypervisor took while it was made
+        equal(self.info["complete"], complete, f"{path}: complete")
+        self.threads = {}
+        for r in self.records:
+            if r["kind"] == "interval" and not r.get("neighbour"):
+                self.threads.setdefault(r["tid"], []).append(r)
+        for intervals in self.threads.values():
+            intervals.sort(key=lambda i: i["start"])
+
+    def kind(self, kind, **fields):
+        """The records of a kind that have these values."""
+        return [r for r in self.records if r["kind"] == kind
+                and all(r.get(key) == value for key, value in fields.items())]
+
+    def neighbours(self):
+        return [r for r in self.records if r.get("neighbour")]
+
+    def within(self, tid, begin, end):
+        """The intervals of a thread that have a part in this time."""
+        intervals = self.threads.get(tid, [])
+        i = bisect.bisect_right(intervals, begin, key=lambda i: i["end"])
+        j = bisect.bisect_left(intervals, end, key=lambda i: i["start"])
+        return intervals[i:j]
+
+    def check(self, complete=True):
+        wrong = tiling.check(self.records, complete)
+        require(not wrong, "the recording does not hang together:\n  " + "\n  ".join(wrong))
+        return self
+
+
+def stolen_ticks():
+    with open("/proc/stat") as f:
+        return int(f.readline().split()[8])
+
+
+@contextlib.contextmanager
+def stolen_time(captures):
+    """Note in the captures made meanwhile how much time the hypervisor took: at most so much."""
+    before = stolen_ticks()
+    yield
+    ticks = stolen_ticks() - before
+    for capture in captures:
+        capture.stolen = (ticks + 1) * 1_000_000_000 // os.sysconf("SC_CLK_TCK") if ticks else 0
+
+
+def record(*command, options=(), check=True):
+    """Record a workload from its first instruction to its end; returns the capture and the truth."""
+    path = ROOM / "capture.sonde"
+    captures = []
+    with stolen_time(captures):
+        done = run(SONDE, "record", "-q", "-o", path, *options, "--", *command)
+        captures.append(Capture(path))
+    if check:
+        captures[0].check()
+    return captures[0], Truth(done.stdout)
+
+
+class Recorder:
+    """A recorder that runs beside the test, with options of any scope.
+
+    It is given a command that says "ready" and then waits, so that everything
+    is attached when the body of `with` begins; the command, and with it the
+    recording, ends with the body.
+    """
+
+    def __init__(self, *options, held=True, name="capture.sonde", path=None):
+        self.path = path or ROOM / name
+        hold = ["--", "sh", "-c", "echo ready; read end"] if held else []
+        self.process = subprocess.Popen([SONDE, "record", "-q", "-o", str(self.path), *map(str, options),
+                                         *hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        self.captures = []
+        if held and self.process.stdout.readline() != "ready\n":
+            raise Failure(f"the recorder did not start: {self.process.communicate()[1]}")
+
+    def end(self, send=None, expect=0):
+        """Returns what it said on stderr. send: a signal that ends it."""
+        if send:
+            self.process.send_signal(send)
+        _, words = self.process.communicate(timeout=TIMEOUT)
+        equal(self.process.returncode, expect, f"exit code of the recorder, which said '{words.strip()}'")
+        return words
+
+    def capture(self, complete=True):
+        capture = Capture(self.path, complete)
+        self.captures.append(capture)
+        return capture
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.communicate()
+        elif self.process.returncode is None:
+            self.end()
+
+
+def wait_until(condition, what, limit=10):
+    end = time.monotonic() + limit
+    while not condition():
+        require(time.monotonic() < end, f"{what}: not within {limit} s")
+        time.sleep(0.02)

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who is recorded: those asked for, with their children, from whenever they come; nobody else."""
+import contextlib
+import os
+import pathlib
+import socket
+
+from compare import check_calls
+from harness import (Background, Recorder, Skip, each, equal, main, need_feature, record, require, test,
+                     workload)
+
+HOLDER = "sh"  # what harness.Recorder starts is in scope as well
+
+
+def in_scope(capture):
+    """Processes that have intervals of their own, without the recorder's own command."""
+    return {i["pid"] for i in capture.kind("interval")
+            if not i.get("neighbour") and i["comm"] not in (HOLDER, "sonde")}
+
+
+def talk(port, count):
+    """A client: sends so many messages, each after the answer to the one before and a rest."""
+    with socket.create_connection(("127.0.0.1", port)) as s:
+        for _ in range(count):
+            threading_rest(0.005)
+            s.sendall(b"question")
+            equal(s.recv(64), b"question", "answer")
+
+
+def threading_rest(time):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as idle:
+        idle.settimeout(time)
+        with contextlib.suppress(TimeoutError):
+            idle.recv(1)
+
+
+def check_server(capture, truth, count, first=0):
+    """The server's receives are there, but for the first ones; the last is the end of the stream."""
+    track = truth.track("receive")
+    equal(len(track["calls"]), count + 1, "receives")
+    track["calls"] = track["calls"][first:]
+    check_calls(capture, track, "N", syscall="recvfrom", object="inet")
+
+
+# -p
+
+@each("main", "thread", "child")
+def a_process_that_runs_already(worker):
+    with Background(workload("serve", 0, worker), gate=False) as server:
+        port = int(server.ready()[0])
+        with Recorder("-p", server.pid) as recorder:
+            talk(port, 53)
+            truth = server.truth()
+        capture = recorder.capture().check()
+    check_server(capture, truth, 53)
+    equal(in_scope(capture), {server.pid, truth.track("receive")["pid"]}, "processes in scope")
+    equal(capture.kind("task", tid=truth.track("receive")["tid"])[0]["event"], "seen", "its first record")
+
+
+@test
+def children_that_come_later():
+    with Background(workload("churn", "processes", 53)) as parent:
+        parent.ready()
+        with Recorder("-p", parent.pid) as recorder:
+            parent.go()
+            truth = parent.truth()
+        capture = recorder.capture().check()
+    equal(in_scope(capture), {parent.pid, *truth["pids"]}, "processes in scope")
+
+
+@test
+def two_processes_at_once():
+    with Background(workload("sleep", "nanosleep", 53)) as a, Background(workload("sleep", "poll", 53)) as b:
+        a.ready(), b.ready()
+        with Recorder("-p", a.pid, "-p", b.pid) as recorder:
+            a.go(), b.go()
+            truths = a.truth(), b.truth()
+        capture = recorder.capture().check()
+    for truth in truths:
+        check_calls(capture, truth.track("sleep"), "T", 53)
+    equal(in_scope(capture), {a.pid, b.pid}, "processes in scope")
+
+
+@test
+def a_process_that_does_not_exist_is_refused():
+    with Background(["sleep", "0"], gate=False) as gone:
+        gone.process.wait()
+        recorder = Recorder("-p", gone.pid, held=False)
+        words = recorder.end(expect=1)
+    require(str(gone.pid) in words, f"'{words}' does not name process {gone.pid}")
+
+
+# --port
+
+@test
+def whoever_listens_on_a_port():
+    with Background(workload("serve", 0, "child"), gate=False) as server:
+        port = int(server.ready()[0])
+        with Recorder("--port", port) as recorder:
+            talk(port, 53)
+            truth = server.truth()
+        capture = recorder.capture().check()
+    check_server(capture, truth, 53)
+    equal(in_scope(capture), {server.pid, truth.track("receive")["pid"]}, "processes in scope")
+
+
+@test
+def whoever_listens_on_a_port_later():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with Recorder("--port", port) as recorder:
+        with Background(workload("serve", port, "main"), gate=False) as server:
+            server.ready()
+            talk(port, 53)
+            truth = server.truth()
+    capture = recorder.capture().check()
+    # the recorder comes by every few milliseconds to take in who has come; so the first may be missed
+    check_server(capture, truth, 53, first=5)
+    equal(in_scope(capture), {server.pid}, "processes in scope")
+
+
+# --cgroup
+
+@contextlib.contextmanager
+def control_group(kind):
+    root = pathlib.Path({"unified": "/sys/fs/cgroup/unified", "cpu": "/sys/fs/cgroup/cpu"}[kind])
+    if kind == "unified" and not root.exists():
+        root = pathlib.Path("/sys/fs/cgroup")
+    group = root / f"sonde-test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        raise Skip(f"no control group can be made: {error}")
+    try:
+        yield group
+    finally:
+        group.rmdir()
+
+
+def join(group, pid):
+    (group / "cgroup.procs").write_text(str(pid))
+
+
+@each("unified", "cpu")
+def a_control_group(kind):
+    need_feature("cgroups")
+    with control_group(kind) as group:
+        with Background(workload("handover", "pipe", 53)) as before, \
+                Background(workload("handover", "futex", 53)) as later, \
+                Background(workload("sleep", "nanosleep", 53)) as outside:
+            for b in (before, later, outside):
+                b.ready()
+            join(group, before.pid)
+            with Recorder("--cgroup", group) as recorder:
+                join(group, later.pid)
+                threading_rest(0.1)  # time for the recorder to come by
+                for b in (before, later, outside):
+                    b.go()
+                truths = before.truth(), later.truth()
+                outside.truth()
+            capture = recorder.capture().check()
+    for truth, letter in zip(truths, "IL"):
+        for role in ("wait.0", "wait.1"):
+            check_calls(capture, truth.track(role), letter, 53)
+    equal(in_scope(capture), {before.pid, truths[0].track("wait.1")["pid"], later.pid}, "processes in scope")
+
+
+# -a, -- CMD
+
+@test
+def everything():
+    with Background(workload("handover", "pipe", 53)) as a, Background(workload("handover", "tcp", 53)) as b:
+        a.ready(), b.ready()
+        with Recorder("-a") as recorder:
+            a.go(), b.go()
+            truths = a.truth(), b.truth()
+        capture = recorder.capture().check()
+    for truth, letter in zip(truths, "IN"):
+        for role in ("wait.0", "wait.1"):
+            check_calls(capture, truth.track(role), letter, 53)
+    require(any(t.get("kernel") for t in capture.kind("task")), "there are kernel threads")
+    equal(capture.neighbours(), [], "neighbours")
+    require(recorder.pid not in in_scope(capture), "the recorder does not record itself")
+
+
+@test
+def a_command_with_its_grandchildren_and_nobody_else():
+    with Background(workload("handover", "pipe", 503)) as bystander:
+        bystander.ready()
+        bystander.go()
+        capture, truth = record("sh", "-c", '"$@"; true', "sh", *workload("handover", "pipe", 53))
+    for role in ("wait.0", "wait.1"):
+        check_calls(capture, truth.track(role), "I", 53)
+    pids = {i["pid"] for i in capture.kind("interval") if not i.get("neighbour")}
+    equal(len(pids), 3, "processes in scope: the shell, and two that hand over")
+    require(bystander.pid in {i["pid"] for i in capture.neighbours()}, "the bystander is a neighbour")
+
+
+@test
+def no_neighbours():
+    with Background(workload("handover", "pipe", 503)) as bystander:
+        bystander.ready()
+        bystander.go()
+        capture, truth = record(*workload("sleep", "nanosleep", 53), options=["--no-neighbours"], check=False)
+    check_calls(capture, truth.track("sleep"), "T", 53)
+    equal(capture.neighbours(), [], "neighbours")
+
+
+main()
