@@ -29,6 +29,7 @@
  * nothing. */
 #define PAUSE_MIN (1 * NSEC_PER_MSEC)
 #define PAUSE_MAX (20 * NSEC_PER_MSEC)
+#define PAUSE_MAX_STACKS (5 * NSEC_PER_MSEC) /* before their processes are gone */
 
 /* Rings of all CPUs together, unless the user says how large one is to be. */
 #define RINGS_TOTAL (32ull << 20)
@@ -92,6 +93,11 @@ static int64_t clock_offset(clockid_t clock)
 		}
 	}
 	return offset;
+}
+
+static bool takes_stacks(const struct record_options *o)
+{
+	return o->stacks || o->profile_hz;
 }
 
 static void lacks(void *arg, const char *what)
@@ -205,7 +211,7 @@ static void load_symbols(struct recording *rec)
 	struct err err = { "" };
 
 	rec->symbols = symbols_new();
-	if ((o->stacks || o->profile_hz) && symbols_load_kernel(rec->symbols, &err) < 0)
+	if (takes_stacks(o) && symbols_load_kernel(rec->symbols, &err) < 0)
 		o->notice(o->arg, err.text);
 }
 
@@ -258,7 +264,7 @@ static int open_capture(struct recording *rec, struct err *err)
 	/* what is recorded with sudo belongs to who called it */
 	if (privilege_sudo_user(&uid, &gid) && fchown(capture_fd(rec->writer), uid, gid) < 0)
 		o->notice(o->arg, "the capture belongs to root: it cannot be given to you");
-	rec->transcript = transcript_new(rec->writer, rec->symbols);
+	rec->transcript = transcript_new(rec->sorter, rec->writer, rec->symbols);
 	return write_hit_types(rec, err);
 }
 
@@ -297,19 +303,12 @@ static int begin(struct recording *rec, struct err *err)
 	if (r == 0)
 		r = enter_scope(rec, err);
 	if (r == 0)
-		r = privilege_drop((o->stacks || o->profile_hz ? PRIVILEGE_PROCESSES : 0) |
+		r = privilege_drop((takes_stacks(o) ? PRIVILEGE_PROCESSES : 0) |
 					   (o->port_count || o->cgroup ? PRIVILEGE_BPF : 0),
 				   err);
 	if (r == 0 && o->command)
 		r = child_release(&rec->child, o->command[0], err);
 	return r;
-}
-
-static void take(void *arg, size_t cpu, const struct record *record)
-{
-	struct recording *rec = arg;
-
-	sorter_add(rec->sorter, cpu, record);
 }
 
 static void take_clock(struct recording *rec, nsec_t now)
@@ -327,11 +326,12 @@ static void take_clock(struct recording *rec, nsec_t now)
 static int drain(struct recording *rec, struct err *err)
 {
 	nsec_t horizon = now_ns() - SORT_WINDOW;
-	unsigned int fill = rings_drain(rec->rings, take, rec);
+	nsec_t longest = takes_stacks(rec->options) ? PAUSE_MAX_STACKS : PAUSE_MAX;
+	unsigned int fill = rings_drain(rec->rings, transcript_take, rec->transcript);
 
 	if (fill > 256 / 4)
 		rec->pause = rec->pause / 2 > PAUSE_MIN ? rec->pause / 2 : PAUSE_MIN;
-	else if (fill < 256 / 16 && rec->pause < PAUSE_MAX)
+	else if (fill < 256 / 16 && rec->pause < longest)
 		rec->pause += NSEC_PER_MSEC;
 	return sorter_flush(rec->sorter, horizon, transcript_write, rec->transcript, err);
 }
@@ -427,13 +427,13 @@ static int finish(struct recording *rec, struct err *err)
 {
 	nsec_t now = now_ns();
 
-	rings_drain(rec->rings, take, rec);
+	rings_drain(rec->rings, transcript_take, rec->transcript);
 
 	int r = probes_stop(rec->probes, now, err);
 
 	if (r < 0)
 		return r;
-	rings_drain(rec->rings, take, rec);
+	rings_drain(rec->rings, transcript_take, rec->transcript);
 	take_untold_losses(rec);
 	take_clock(rec, now_ns());
 	r = sorter_flush(rec->sorter, UINT64_MAX, transcript_write, rec->transcript, err);

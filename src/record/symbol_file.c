@@ -12,8 +12,9 @@
  *	/proc/PID/map_files, which works for deleted files, with privileges
  *	/proc/PID/exe, which works for a deleted program without them
  *
- * A file that our own path leads to is not kept open: its number is noted, and
- * checked when it is opened again in the end.  Others are held open.
+ * A file that our own path leads to is not kept open: its number and the time
+ * of its last change are noted, and checked when it is opened again in the end.
+ * Others are held open.
  *
  * The device is compared only where it can be: on overlayfs and btrfs, stat()
  * and /proc/PID/maps tell different ones for the same file.
@@ -92,13 +93,24 @@ static int open_inode(const char *path, ino_t inode)
 	return reopen(fd);
 }
 
+static nsec_t changed(const struct stat *st)
+{
+	return st->st_ctim.tv_sec * NSEC_PER_SEC + st->st_ctim.tv_nsec;
+}
+
+static void set_found(struct module *mod, const struct stat *st)
+{
+	mod->found = id_of(st);
+	mod->changed = changed(st);
+}
+
 static bool seek_own_path(struct module *mod, const char *path)
 {
 	struct stat st;
 
 	if (stat(path, &st) != 0 || !same_file(id_of(&st), mod->mapped))
 		return false;
-	mod->found = mod->mapped;
+	set_found(mod, &st);
 	return true;
 }
 
@@ -114,7 +126,7 @@ static bool seek_in_root(struct module *mod, const char *path, uint32_t pid)
 	_cleanup_(closep) int fd = look_in_root(root, path, &st);
 	if (fd < 0 || st.st_ino != mod->mapped.inode)
 		return false;
-	mod->found = id_of(&st);
+	set_found(mod, &st);
 	if (stat(path, &own) != 0 || !same_file(id_of(&own), mod->found))
 		mod->fd = reopen(fd);
 	return true;
@@ -207,12 +219,13 @@ static int open_vdso(void)
 	return TAKE_FD(fd);
 }
 
-static int open_again(const char *path, struct file_id id)
+static int open_again(const struct module *mod, const char *path)
 {
 	struct stat st;
-	_cleanup_(closep) int fd = open_inode(path, id.inode);
+	_cleanup_(closep) int fd = open_inode(path, mod->found.inode);
 
-	if (fd < 0 || fstat(fd, &st) != 0 || !same_file(id_of(&st), id))
+	if (fd < 0 || fstat(fd, &st) != 0 || !same_file(id_of(&st), mod->found) ||
+	    changed(&st) != mod->changed)
 		return -1;
 	return TAKE_FD(fd);
 }
@@ -229,9 +242,9 @@ int file_open(const struct module *mod)
 	if (fd < 0 && mod->fd >= 0)
 		fd = fcntl(mod->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0 && mod->kind == MODULE_FILE && mod->found.inode != 0) {
-		fd = open_again(mod->name, mod->found);
+		fd = open_again(mod, mod->name);
 		if (fd < 0 && unescape(mod->name, plain, sizeof(plain)))
-			fd = open_again(plain, mod->found);
+			fd = open_again(mod, plain);
 	}
 	return fd;
 }

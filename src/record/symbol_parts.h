@@ -64,7 +64,7 @@ enum module_kind {
 	MODULE_VDSO, /* the kernel's code in every process */
 };
 
-/* The number stat() has for a file; that in /proc/PID/maps may have another device. */
+/* The number of a file. */
 struct file_id {
 	dev_t device;
 	ino_t inode; /* 0: none */
@@ -73,7 +73,8 @@ struct file_id {
 struct module {
 	const char *name;      /* borrowed from the table of keys */
 	struct file_id mapped; /* as /proc/PID/maps has it */
-	struct file_id found;  /* what must be at `name` for us to read it there */
+	struct file_id found;  /* as stat() has it: what must be at `name` to be read there, */
+	nsec_t changed;        /* and since when, as numbers are used again */
 	enum module_kind kind;
 	uint32_t pid; /* JIT: whose */
 	bool deleted; /* its name leads nowhere, or to something else */

@@ -15,6 +15,7 @@
 #define SYMBOL_BUDGET (30 * NSEC_PER_SEC)
 
 struct transcript {
+	struct sorter *sorter;           /* borrowed */
 	struct capture_writer *writer;   /* borrowed */
 	struct symbols *symbols;         /* borrowed */
 	struct map devices;              /* device number -> told */
@@ -25,10 +26,12 @@ struct transcript {
 	struct transcript_count count;
 };
 
-struct transcript *transcript_new(struct capture_writer *writer, struct symbols *symbols)
+struct transcript *transcript_new(struct sorter *sorter, struct capture_writer *writer,
+				  struct symbols *symbols)
 {
 	struct transcript *t = must_alloc(sizeof(*t));
 
+	t->sorter = sorter;
 	t->writer = writer;
 	t->symbols = symbols;
 	return t;
@@ -134,8 +137,6 @@ static int put_task(struct transcript *t, const struct record *record, struct er
 
 	if (r < 0 || task.head.tid != task.pid)
 		return r;
-	if (task.event == TASK_EXEC)
-		symbols_forget(t->symbols, task.pid);
 	return task.event == TASK_EXEC || task.event == TASK_SEEN ? put_process(t, &task, err) : 0;
 }
 
@@ -178,83 +179,80 @@ static int put_file(struct transcript *t, const struct record *record, struct er
 	return put(t, &file, err);
 }
 
-static int put_frame(struct transcript *t, const struct wire_stack *wire, uint32_t pid,
-		     uint64_t address, bool is_return, uint32_t *ret_frame, struct err *err)
+/* The number of a frame; a new one is told. */
+static uint32_t take_frame(struct transcript *t, size_t stream, const struct wire_stack *wire,
+			   uint32_t pid, uint64_t address, bool is_return)
 {
-	uint64_t key[2] = { address, (uint64_t)pid << 1 | is_return };
+	struct symbol_place place;
+
+	symbol_locate(t->symbols, pid, address, is_return, &place);
+
+	/* an address means something else once its process runs another program */
+	uint64_t key[] = { address, place.offset, (uint64_t)place.module << 32 | pid, is_return };
 	uint64_t *frame = map_insert(&t->frames, XXH3_64bits(key, sizeof(key)));
 
 	if (!*frame) {
-		struct symbol_place *place = vec_push(&t->places);
-		struct record_frame f = { .head = HEAD(&wire->head, RECORD_FRAME, f) };
+		struct record_frame f = {
+			.head = HEAD(&wire->head, RECORD_FRAME, f),
+			.address = address,
+			.offset = place.offset,
+			.module =
+				capture_string(t->writer, symbol_module(t->symbols, place.module)),
+		};
 
-		*frame = t->places.count;
-		symbol_locate(t->symbols, pid, address, is_return, place);
-		f.frame = *frame;
-		f.address = address;
-		f.offset = place->offset;
-		f.module = capture_string(t->writer, symbol_module(t->symbols, place->module));
-
-		int r = put(t, &f, err);
-
-		if (r < 0)
-			return r;
+		*vec_push(&t->places) = place;
+		*frame = f.frame = t->places.count;
+		sorter_add(t->sorter, stream, &f.head);
 	}
-	*ret_frame = *frame;
-	return 0;
+	return *frame;
 }
 
-static int put_frames(struct transcript *t, const struct wire_stack *wire, struct record_stack *s,
-		      struct err *err)
+/*
+ * A stack is looked at when it comes, not when its turn has come to be
+ * written: its process may be gone by then, and with it the knowledge of
+ * what was mapped where.
+ */
+static void take_stack(struct transcript *t, size_t stream, const struct wire_stack *wire)
 {
-	s->kernel_count = wire->kernel_count;
-	s->user_count = wire->user_count;
-	for (size_t i = 0; i < (size_t)wire->kernel_count + wire->user_count; i++) {
-		bool user = i >= wire->kernel_count;
-		size_t at = user ? i - wire->kernel_count : i;
-		int r = put_frame(t, wire, user ? wire->pid : 0,
-				  user ? wire->user[at] : wire->kernel[at], at > 0, &s->frames[i],
-				  err);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static uint64_t stack_hash(const struct wire_stack *wire)
-{
-	uint64_t seed = (uint64_t)wire->pid << 32 | wire->kernel_count;
-	uint64_t kernel = XXH3_64bits_withSeed(wire->kernel, wire->kernel_count * 8, seed);
-
-	return XXH3_64bits_withSeed(wire->user, wire->user_count * 8, kernel);
-}
-
-static int put_stack(struct transcript *t, const struct record *record, struct err *err)
-{
-	const struct wire_stack *wire = (const void *)record;
-	uint64_t *number = map_insert(&t->stacks, stack_hash(wire));
+	_Alignas(8) unsigned char room[sizeof(struct record_stack) +
+				       (WIRE_KERNEL_FRAMES + WIRE_USER_FRAMES) * 4] = { 0 };
+	struct record_stack *s = (void *)room;
 	size_t count = (size_t)wire->kernel_count + wire->user_count;
 
-	if (!*number) {
-		_Alignas(8) unsigned char room[sizeof(struct record_stack) +
-					       (WIRE_KERNEL_FRAMES + WIRE_USER_FRAMES) * 4] = { 0 };
-		struct record_stack *s = (void *)room;
+	for (size_t i = 0; i < wire->kernel_count; i++)
+		s->frames[i] = take_frame(t, stream, wire, 0, wire->kernel[i], i > 0);
+	for (size_t i = 0; i < wire->user_count; i++)
+		s->frames[wire->kernel_count + i] =
+			take_frame(t, stream, wire, wire->pid, wire->user[i], i > 0);
 
+	uint64_t hash =
+		XXH3_64bits_withSeed(s->frames, count * sizeof(s->frames[0]), wire->kernel_count);
+	uint64_t *number = map_insert(&t->stacks, hash);
+
+	if (!*number) {
 		*number = t->stacks.count;
-		s->head = (struct record)HEAD(record, RECORD_STACK, *s);
+		s->head = (struct record)HEAD(&wire->head, RECORD_STACK, *s);
 		s->head.words = (sizeof(*s) + count * sizeof(s->frames[0]) + 7) / 8;
 		s->stack = *number;
-
-		int r = put_frames(t, wire, s, err);
-
-		if (r == 0)
-			r = put(t, s, err);
-		if (r < 0)
-			return r;
+		s->kernel_count = wire->kernel_count;
+		s->user_count = wire->user_count;
+		sorter_add(t->sorter, stream, &s->head);
 	}
 	*map_insert(&t->pending, wire->stack) = *number;
-	return 0;
+}
+
+void transcript_take(void *transcript, size_t stream, const struct record *record)
+{
+	struct transcript *t = transcript;
+	const struct record_task *task = (const void *)record;
+
+	if (record->kind == RECORD_STACK) {
+		take_stack(t, stream, (const void *)record);
+		return;
+	}
+	if (record->kind == RECORD_TASK && task->event == TASK_EXEC)
+		symbols_forget(t->symbols, task->pid);
+	sorter_add(t->sorter, stream, record);
 }
 
 /* The capture's number for a stack that the kernel side numbered; each is asked for once. */
@@ -306,8 +304,6 @@ int transcript_write(void *transcript, const struct record *record, struct err *
 		return put_task(t, record, err);
 	case RECORD_FILE:
 		return put_file(t, record, err);
-	case RECORD_STACK:
-		return put_stack(t, record, err);
 	case RECORD_WAIT:
 		return put_wait(t, record, err);
 	case RECORD_SAMPLE:

@@ -13,16 +13,21 @@
 #include "base/base.h"
 #include "base/err.h"
 #include "event/capture.h"
+#include "record/sort.h"
 #include "record/symbol.h"
 
 struct transcript;
 
-/* Both are borrowed. */
-struct transcript *transcript_new(struct capture_writer *writer, struct symbols *symbols);
+/* All are borrowed. */
+struct transcript *transcript_new(struct sorter *sorter, struct capture_writer *writer,
+				  struct symbols *symbols);
 void transcript_free(struct transcript *t);
 DEFINE_FREEP(transcript)
 
-/* Write what a record of the kernel programs says. For use with sorter_flush(). */
+/* A record comes from the ring of a CPU: put it into the sorter. For rings_drain(). */
+void transcript_take(void *transcript, size_t stream, const struct record *record);
+
+/* Its turn has come: write what it says. For sorter_flush(). */
 int transcript_write(void *transcript, const struct record *record, struct err *err);
 
 /* After recording: write the names of all functions seen in stacks. */
