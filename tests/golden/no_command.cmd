@@ -1,1 +1,2 @@
+# needs record
 sonde
