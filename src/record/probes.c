@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "record/feature.h"
 #include "record/ring.h"
-#include "recorder.skel.h"
+#include "bpf/recorder.skel.h"
 
 struct probes {
 	struct probes_config config;
