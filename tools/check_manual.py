@@ -31,7 +31,7 @@ def sections(page):
 def documented(options):
     """The options that have an entry: those in the terms, which begin a line in bold."""
     terms = "\n".join(line for line in options.splitlines() if re.match(r"\*-", line))
-    return set(re.findall(r"\*(--?[\w-]+)", terms))
+    return set(re.findall(r"\*(--?\w[\w-]*)", terms))
 
 
 def check_command(sonde, command, text):
