@@ -159,8 +159,8 @@ int main(int argc, char **argv)
 
 	int code = dispatch(argc ? argv + 1 : argv);
 	int r = fflush(stdout);
-	if (r == 0 && !ferror(stdout))
-		return code;
+	if (code != EXIT_SUCCESS || (r == 0 && !ferror(stdout)))
+		return code; /* one sentence is enough */
 	fprintf(stderr, "sonde: cannot write to standard output: %s\n",
 		r < 0 ? strerror(errno) : "not all of it was taken");
 	return EXIT_FAILURE;
