@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* No single file may take more than this out of the budget. */
+/* No single file may take more than this out of the budget, or more than half of what is left. */
 #define MODULE_TIME (10 * NSEC_PER_SEC)
 
 struct order {
@@ -79,10 +79,10 @@ static int resolve_module(const struct context *ctx, const struct order *order, 
 {
 	const struct module *mod = &ctx->syms->modules.list.items[order->module];
 	struct job job = { .path = mod->name, .jit = mod->kind == MODULE_JIT };
-	nsec_t time = clock_now(), end = time + MODULE_TIME;
+	nsec_t now = clock_now(), time = now < ctx->deadline ? (ctx->deadline - now) / 2 : 0;
 	struct replies replies = { 0 };
 
-	if (mod->kind == MODULE_NAMED || time >= ctx->deadline)
+	if (mod->kind == MODULE_NAMED || time == 0)
 		return 0;
 	_cleanup_(closep) int fd = file_open(mod);
 	if (fd < 0)
@@ -94,7 +94,7 @@ static int resolve_module(const struct context *ctx, const struct order *order, 
 	job.keys = keys;
 	job.fd = fd;
 
-	int r = worker_run(&job, end < ctx->deadline ? end : ctx->deadline, &replies, err);
+	int r = worker_run(&job, now + (time < MODULE_TIME ? time : MODULE_TIME), &replies, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0, key = 0; i < count; i++) {
