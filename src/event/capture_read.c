@@ -129,8 +129,9 @@ static int check_header(struct capture *cap, const struct block_header *h, size_
 			      at);
 	if (h->offset != at || h->number != cap->number)
 		return damage(cap,
-			      "damaged: the block at offset %zu is number %u of offset %" PRIu64,
-			      at, h->number, h->offset);
+			      "damaged: expected block %u at offset %zu, "
+			      "found block %u of offset %" PRIu64,
+			      cap->number, at, h->number, h->offset);
 	if (h->size > left || padded(h->size) > left)
 		return damage(cap, CUT_SHORT, at, sizeof(*h) + h->size, sizeof(*h) + left);
 	return 1;
@@ -416,21 +417,28 @@ static int next_block(struct capture_cursor *cur, struct err *err)
 	return -EBADMSG;
 }
 
+/* Why the record at the cursor does not fit. */
 static int bad_record(const struct capture_cursor *cur, struct err *err)
 {
 	const struct record *r = (const struct record *)cur->at;
-	size_t left = cur->end - cur->at;
-	uint64_t at = cur->at - cur->cap->data;
+	const char *name = cur->cap->name;
+	size_t at = cur->at - cur->cap->data, left = cur->end - cur->at;
+	size_t size = left < sizeof(*r) ? sizeof(*r) : r->words * 8u;
 
-	if (left < sizeof(*r))
+	if (size > left)
 		return err_set(err, -EBADMSG,
-			       "'%s' is damaged: a record at offset %" PRIu64 " has %zu bytes "
-			       "left in its block",
-			       cur->cap->name, at, left);
+			       "'%s' is damaged: the record at offset %zu needs %zu bytes, "
+			       "its block has %zu left",
+			       name, at, size, left);
+	if (r->words < record_min_words[r->kind])
+		return err_set(err, -EBADMSG,
+			       "'%s' is damaged: the record at offset %zu has %zu bytes, "
+			       "one of kind %u needs %u",
+			       name, at, size, r->kind, record_min_words[r->kind] * 8u);
 	return err_set(err, -EBADMSG,
-		       "'%s' is damaged: the record at offset %" PRIu64 ", of kind %u, "
-		       "cannot have %u bytes, with %zu left in its block",
-		       cur->cap->name, at, r->kind, r->words * 8u, left);
+		       "'%s' is damaged: the record at offset %zu, of kind %u, "
+		       "says it has more in it than its %zu bytes",
+		       name, at, r->kind, size);
 }
 
 int capture_next(struct capture_cursor *cur, const struct record **ret, struct err *err)
