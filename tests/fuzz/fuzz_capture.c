@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Input: the bytes of a capture.  They are read from memory of just their size,
+ * so that a sanitizer sees each byte read too far, and what the reader promises
+ * is held against what it gives.
+ *
+ * Checksums would keep the fuzzer out of nearly everything.  So most mutations
+ * are followed by a repair of what stands in the way: signatures, places,
+ * checksums; the rest stays as bent as it is.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "event/capture.h"
+#include "event/capture_format.h"
+#include "unit/bytes.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) __attribute__((weak));
+
+static volatile uint64_t sink; /* so that reading is not optimised away */
+
+static void check_record(const struct bytes *bytes, const struct record *r)
+{
+	const unsigned char *at = (const unsigned char *)r;
+
+	assert(at >= bytes->data && at + r->words * 8u <= bytes->data + bytes->size);
+	assert((uintptr_t)at % 8 == (uintptr_t)bytes->data % 8);
+	assert(r->kind > 0 && r->kind < RECORD_KIND_COUNT);
+	assert(r->words >= record_min_words[r->kind]);
+	sink += XXH3_64bits(r, r->words * 8u);
+	if (r->kind == RECORD_HIT) {
+		const struct record_hit *hit = (const struct record_hit *)r;
+
+		assert(hit->data + hit->size <= at + r->words * 8u);
+	} else if (r->kind == RECORD_STACK) {
+		const struct record_stack *stack = (const struct record_stack *)r;
+		const uint32_t *end = stack->frames + stack->kernel_count + stack->user_count;
+
+		assert((const unsigned char *)end <= at + r->words * 8u);
+	}
+}
+
+/* All records in a range of time; an error is final and has its words. */
+static void read_range(const struct bytes *bytes, const struct capture *cap, nsec_t from, nsec_t to)
+{
+	struct err err = { "" }, again = { "" };
+	const struct record *r = NULL;
+	struct capture_cursor cur;
+	int more;
+
+	capture_cursor_init(&cur, cap, from, to);
+	while ((more = capture_next(&cur, &r, &err)) > 0) {
+		assert(r->time >= from && r->time <= to);
+		check_record(bytes, r);
+	}
+	assert(more == 0 || more == -EBADMSG);
+	assert((more < 0) == (strncmp(err.text, "'fuzz' is ", 10) == 0));
+	assert(capture_next(&cur, &r, &again) == more && strcmp(again.text, err.text) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
+{
+	struct bytes given = { (uint8_t *)input, size };
+	_cleanup_(bytes_done) struct bytes bytes = bytes_copy(&given, size);
+	_cleanup_(capture_freep) struct capture *cap = NULL;
+	struct err err = { "" };
+	uint64_t end;
+
+	if (capture_open_memory("fuzz", bytes.data, size, &cap, &err) < 0) {
+		assert(!cap && strncmp(err.text, "'fuzz' is ", 10) == 0);
+		return 0;
+	}
+	const struct capture_meta *meta = capture_meta(cap);
+	sink += strlen(meta->host) + strlen(meta->kernel) + strlen(meta->machine) +
+		strlen(meta->command) + strlen(meta->tool);
+	for (uint32_t id = 0; id < 100; id++)
+		sink += strlen(capture_get_string(cap, id));
+	if (capture_complete(cap, &end))
+		assert(end == size);
+	assert(end <= size && end % BLOCK_ALIGN == 0);
+
+	read_range(&bytes, cap, 0, UINT64_MAX);
+	read_range(&bytes, cap, 200, 1010);
+	return 0;
+}
+
+static void repair_file_header(uint8_t *data, size_t size)
+{
+	struct file_header h;
+
+	memcpy(&h, data, sizeof(h));
+	memcpy(h.magic, CAPTURE_MAGIC, sizeof(h.magic));
+	h.byte_order = CAPTURE_BYTE_ORDER;
+	h.version = CAPTURE_VERSION;
+	h.size &= ~(BLOCK_ALIGN - 1u);
+	if (h.size < 2 * BLOCK_ALIGN || h.size > size)
+		h.size = 2 * BLOCK_ALIGN;
+	if (h.strings > h.size)
+		h.strings = sizeof(h);
+	memcpy(data, &h, sizeof(h));
+}
+
+/* What follows the last whole block becomes a block, too. */
+static void repair_blocks(uint8_t *data, size_t size)
+{
+	const struct file_header *file = (const struct file_header *)data;
+	struct block_header h;
+
+	for (size_t at = file->size, number = 0; size - at >= sizeof(h); number++) {
+		size_t left = size - at - sizeof(h);
+
+		memcpy(&h, data + at, sizeof(h));
+		h.magic = BLOCK_MAGIC;
+		h.type = h.type % 5;
+		h.number = number;
+		h.offset = at;
+		if (h.size > left || padded(h.size) > left)
+			h.size = left & ~(BLOCK_ALIGN - 1u);
+		memcpy(data + at, &h, sizeof(h));
+		at += sizeof(h) + padded(h.size);
+	}
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+	struct bytes bytes = { data, LLVMFuzzerMutate(data, size, max_size) };
+
+	if (seed % 8 == 0 || bytes.size < 2 * BLOCK_ALIGN)
+		return bytes.size;
+	if (seed % 8 > 1) {
+		repair_file_header(data, bytes.size);
+		repair_blocks(data, bytes.size);
+	}
+	bytes_seal(&bytes);
+	return bytes.size;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Captures in the world of real files: full disks, killed writers, things that
+ * are no files at all.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "build.h"
+#include "bytes.h"
+#include "test.h"
+
+/* The n-th of a series, with a string that only a few of them share. */
+static int write_nth(struct capture_writer *w, uint32_t n, struct err *err)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "thread %u", n / 97);
+	uint32_t comm = capture_string(w, name);
+
+	return capture_write(w, REC(TASK, task, n, n, .pid = n, .comm = comm), err);
+}
+
+/* Checks that a capture holds just the begin of that series, and returns its length. */
+static uint32_t read_series(const char *path, uint64_t *ret_end)
+{
+	_cleanup_(capture_freep) struct capture *cap = NULL;
+	const struct record *record;
+	struct capture_cursor cur;
+	struct err err = { "" };
+	uint32_t n = 0;
+	char name[32];
+	int r;
+
+	CHECK_INT(capture_open(path, &cap, &err), 0);
+	CHECK_STR(err.text, "");
+	if (!cap)
+		return 0;
+	capture_cursor_init(&cur, cap, 0, UINT64_MAX);
+	for (; (r = capture_next(&cur, &record, &err)) > 0; n++) {
+		const struct record_task *task = (const struct record_task *)record;
+
+		snprintf(name, sizeof(name), "thread %u", n / 97);
+		if (task->pid != n || strcmp(capture_get_string(cap, task->comm), name) != 0)
+			break;
+	}
+	CHECK_INT(r, 0);
+	CHECK_STR(err.text, "");
+	CHECK(!capture_complete(cap, ret_end));
+	return n;
+}
+
+/* Writes until the disk is full, which must come to pass before n records. */
+static void fill_up(const char *path, int expected, uint32_t n)
+{
+	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
+	struct err first = { "" }, again = { "" };
+	struct stat st;
+	uint64_t end;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < n; i++)
+		r = write_nth(w, i, &first);
+	CHECK_INT(r, expected);
+	CHECK(strstr(first.text, strerror(-expected)));
+	CHECK_INT(capture_write(w, REC(RUN, run, 1, 1, .start = 1), &again), expected);
+	CHECK_STR(again.text, first.text);
+	again.text[0] = 0;
+	CHECK_INT(capture_flush(w, &again), expected);
+	CHECK_STR(again.text, first.text);
+	again.text[0] = 0;
+	CHECK_INT(capture_close(w, &again), expected);
+	CHECK_STR(again.text, first.text);
+
+	CHECK(stat(path, &st) == 0 && (uint64_t)st.st_size == capture_size(w));
+	CHECK(read_series(path, &end) > 0);
+	CHECK_INT(end, st.st_size);
+}
+
+static void fill_limit(void)
+{
+	struct rlimit limit = { 2000000, 2000000 };
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	fill_up(scratch("limit"), -EFBIG, 1000000);
+}
+
+TEST(a_limit_on_file_size_leaves_whole_blocks)
+{
+	scratch(""); /* the parent's, to be removed with it */
+	in_child(fill_limit);
+}
+
+/* A tiny file system of our own, seen by this process alone; whether that worked. */
+static bool mount_tiny(const char *dir)
+{
+	return unshare(CLONE_NEWNS) == 0 &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("tiny", dir, "tmpfs", 0, "size=1m") == 0;
+}
+
+enum { CANNOT_MOUNT = 77 };
+
+static void fill_tmpfs(void)
+{
+	_cleanup_(freep) char *dir = must_strdup(scratch("tiny"));
+	_cleanup_(freep) char *path = must_printf("%s/x.sonde", dir);
+
+	if (!mount_tiny(dir))
+		_exit(CANNOT_MOUNT);
+	fill_up(path, -ENOSPC, 1000000);
+}
+
+TEST(a_full_disk_leaves_whole_blocks)
+{
+	CHECK_INT(mkdir(scratch("tiny"), 0755), 0);
+	if (in_child(fill_tmpfs) == CANNOT_MOUNT)
+		SKIP("cannot mount a tmpfs: needs CAP_SYS_ADMIN");
+}
+
+/* Records as fast as it can into small and large blocks, until it is killed. */
+static void write_forever(const char *path)
+{
+	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
+	struct err err;
+
+	for (uint32_t n = 0;; n++)
+		if (write_nth(w, n, &err) < 0 || (n % 1009 == 0 && capture_flush(w, &err) < 0))
+			_exit(1);
+}
+
+/* Kills a recorder once its file has this size; how many records are readable then. */
+static uint32_t kill_at(const char *path, off_t size)
+{
+	struct stat st;
+	uint64_t end;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid < 0)
+		return 0;
+	if (pid == 0)
+		write_forever(path);
+	while (stat(path, &st) < 0 || st.st_size < size) {
+		if (waitpid(pid, NULL, WNOHANG) != 0) {
+			CHECK(!"the recorder ended by itself");
+			return 0;
+		}
+		sched_yield();
+	}
+	kill(pid, SIGKILL);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	return read_series(path, &end);
+}
+
+TEST(a_killed_recorder_leaves_whole_blocks)
+{
+	_cleanup_(freep) char *path = must_strdup(scratch("killed"));
+
+	for (int round = 0; round < 47; round++) {
+		CHECK(kill_at(path, 50000 * (round + 1)) > 500 * (uint32_t)round);
+		CHECK_INT(unlink(path), 0);
+	}
+}
+
+static const char *create_error(const char *path)
+{
+	static struct err err;
+	struct capture_writer *w = NULL;
+
+	err.text[0] = 0;
+	CHECK(capture_create(path, &build_meta, &w, &err) < 0);
+	CHECK(!w);
+	return err.text;
+}
+
+TEST(a_capture_is_written_to_regular_files_only)
+{
+	const char *fifo = scratch("fifo");
+
+	CHECK_INT(mkfifo(fifo, 0600), 0);
+	CHECK(strstr(create_error(fifo), "fifo': a capture needs a regular file"));
+	CHECK_STR(create_error("/dev/full"),
+		  "cannot write '/dev/full': a capture needs a regular file");
+	CHECK_STR(create_error("/dev"), "cannot write '/dev': a capture needs a regular file");
+	CHECK_STR(create_error("/nowhere/x"),
+		  "cannot write '/nowhere/x': No such file or directory");
+}
+
+static const char *open_error(const char *path)
+{
+	static struct err err;
+	struct capture *cap = NULL;
+
+	err.text[0] = 0;
+	CHECK(capture_open(path, &cap, &err) < 0);
+	CHECK(!cap);
+	return err.text;
+}
+
+TEST(what_is_no_capture_gets_a_sentence)
+{
+	_cleanup_(freep) char *path = must_strdup(scratch("strange"));
+	struct bytes text = { (unsigned char *)"hello, world\n", 13 };
+
+	CHECK_STR(open_error("/"), "'/' is not a sonde capture: it is no regular file");
+	CHECK_STR(open_error("/dev/zero"),
+		  "'/dev/zero' is not a sonde capture: it is no regular file");
+	CHECK_STR(open_error("/nowhere"), "cannot open '/nowhere': No such file or directory");
+	CHECK(strstr(open_error("/proc/self/exe"), "is not a sonde capture: it has no signature"));
+	CHECK_INT(mkfifo(path, 0600), 0);
+	CHECK(strstr(open_error(path), "' is not a sonde capture: it is no regular file"));
+	CHECK_INT(unlink(path), 0);
+	bytes_write(&text, path);
+	CHECK(strstr(open_error(path),
+		     "' is not a sonde capture: it has no signature at offset 0"));
+	text.size = 0;
+	bytes_write(&text, path);
+	CHECK(strstr(open_error(path), "' is empty, not a sonde capture"));
+}
+
+TEST(a_replaced_capture_stays_whole_for_its_readers)
+{
+	_cleanup_(freep) char *path = must_strdup(scratch("replaced"));
+	struct capture_writer *w = build_capture(path);
+	_cleanup_(capture_freep) struct capture *cap = NULL;
+	const struct record *record;
+	struct capture_cursor cur;
+	struct err err = { "" };
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < 50021; i++)
+		CHECK_INT(write_nth(w, i, &err), 0);
+	build_close(w);
+	capture_writer_free(w);
+	CHECK_INT(capture_open(path, &cap, &err), 0);
+
+	w = build_capture(path);
+	build_close(w);
+	capture_writer_free(w);
+	capture_cursor_init(&cur, cap, 0, UINT64_MAX);
+	while (capture_next(&cur, &record, &err) > 0)
+		n++;
+	CHECK_INT(n, 50021);
+	CHECK_STR(err.text, "");
+}
+
+TEST(a_link_to_a_capture_stays_a_link)
+{
+	_cleanup_(freep) char *path = must_strdup(scratch("target"));
+	const char *name = scratch("link");
+	struct stat st;
+
+	bytes_write(&(struct bytes){ (unsigned char *)"old", 3 }, path);
+	CHECK_INT(chmod(path, 0640), 0);
+	CHECK_INT(symlink("target", name), 0);
+	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(name);
+
+	CHECK(lstat(name, &st) == 0 && S_ISLNK(st.st_mode));
+	CHECK(stat(path, &st) == 0 && st.st_size == (off_t)capture_size(w));
+	CHECK_INT(st.st_mode & 0777, 0640);
+}
+
+TEST(only_the_owner_may_read_a_new_capture)
+{
+	const char *path = scratch("private");
+	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
+	struct stat st;
+
+	CHECK(stat(path, &st) == 0);
+	CHECK_INT(st.st_mode & 0777, 0600);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/base.h"
+#include "base/map.h"
+#include "test.h"
+
+TEST(an_empty_map_has_nothing)
+{
+	struct map map = { 0 };
+	uint64_t key, value;
+	size_t pos = 0;
+
+	CHECK(!map_find(&map, 0));
+	CHECK(!map_find(&map, 7));
+	CHECK(!map_remove(&map, 7));
+	CHECK(!map_next(&map, &pos, &key, &value));
+	map_done(&map);
+}
+
+TEST(a_new_key_has_the_value_0)
+{
+	struct map map = { 0 };
+
+	CHECK_INT(*map_insert(&map, 7), 0);
+	*map_insert(&map, 7) += 5;
+	*map_insert(&map, 7) += 5;
+	CHECK_INT(*map_find(&map, 7), 10);
+	CHECK(map_remove(&map, 7));
+	CHECK(!map_remove(&map, 7));
+	CHECK_INT(*map_insert(&map, 7), 0);
+	CHECK_INT(map.count, 1);
+	map_done(&map);
+}
+
+TEST(any_key_will_do)
+{
+	const uint64_t keys[] = { 0, 1, 1ull << 32, 1ull << 63, UINT64_MAX, UINT64_MAX - 1 };
+	struct map map = { 0 };
+
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+			*map_insert(&map, keys[i]) = i + 100;
+		for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+			CHECK_INT(*map_find(&map, keys[i]), i + 100);
+		CHECK_INT(map.count, ARRAY_LEN(keys));
+		for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+			CHECK(map_remove(&map, keys[i]));
+		CHECK_INT(map.count, 0);
+		CHECK(!map_find(&map, 0));
+	}
+	map_done(&map);
+}
+
+TEST(values_may_be_pointers)
+{
+	struct map map = { 0 };
+	int x;
+
+	map_insert_ptr(&map, 0, &x);
+	CHECK(map_find_ptr(&map, 0) == &x);
+	CHECK(!map_find_ptr(&map, 1));
+	map_done(&map);
+}
+
+static void compare(const struct map *map, const uint64_t *want, size_t keys, uint64_t spread)
+{
+	uint64_t key, value;
+	size_t pos = 0, seen = 0, there = 0;
+
+	for (size_t i = 0; i < keys; i++) {
+		const uint64_t *got = map_find(map, i * spread);
+
+		there += want[i] != 0;
+		CHECK_INT(got ? *got : 0, want[i]);
+	}
+	for (; map_next(map, &pos, &key, &value); seen++)
+		CHECK(key % spread == 0 && value == want[key / spread]);
+	CHECK_INT(map->count, there);
+	CHECK_INT(seen, there);
+}
+
+/* Keys that collide in various ways come and go, beside a plain array that cannot be wrong. */
+TEST(keys_come_and_go_for_long)
+{
+	const uint64_t spreads[] = { 1, 64, 4096, 1ull << 32, 0x100000001ull };
+	enum { KEYS = 1009, STEPS = 50021 };
+	uint64_t random = 1;
+
+	for (size_t s = 0; s < ARRAY_LEN(spreads); s++) {
+		uint64_t want[KEYS] = { 0 };
+		struct map map = { 0 };
+
+		for (uint64_t step = 1; step <= STEPS; step++) {
+			random = random * 6364136223846793005ull + 1442695040888963407ull;
+			size_t i = (random >> 33) % KEYS;
+
+			if (random >> 63)
+				want[i] = *map_insert(&map, i * spreads[s]) = step;
+			else if (map_remove(&map, i * spreads[s]) != (want[i] != 0))
+				CHECK(!"removed what was not there, or not what was");
+			else
+				want[i] = 0;
+		}
+		compare(&map, want, KEYS, spreads[s]);
+		CHECK(map.room <= 4096);
+		map_done(&map);
+	}
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/strtab.h"
+#include "test.h"
+
+TEST(equal_strings_share_an_id)
+{
+	_cleanup_(strtab_freep) struct strtab *tab = strtab_new();
+	str_id a = strtab_add(tab, "futex_wait");
+	str_id b = strtab_add(tab, "futex_wai");
+	char copy[] = "futex_wait";
+
+	CHECK_INT(a.i, 1);
+	CHECK_INT(b.i, 2);
+	CHECK_INT(strtab_add(tab, copy).i, a.i);
+	CHECK_INT(strtab_count(tab), 3);
+	CHECK_STR(strtab_get(tab, a), "futex_wait");
+}
+
+TEST(the_empty_string_is_number_0)
+{
+	_cleanup_(strtab_freep) struct strtab *tab = strtab_new();
+
+	CHECK_INT(strtab_count(tab), 1);
+	CHECK_INT(strtab_add(tab, "").i, 0);
+	CHECK_INT(strtab_add_n(tab, "x", 0).i, 0);
+	CHECK_STR(strtab_get(tab, (str_id){ 0 }), "");
+	CHECK_STR(strtab_get(tab, (str_id){ 1 }), "");
+	CHECK_STR(strtab_get(tab, (str_id){ UINT32_MAX }), "");
+}
+
+TEST(a_string_ends_at_its_length_or_at_a_nul)
+{
+	_cleanup_(strtab_freep) struct strtab *tab = strtab_new();
+	const char comm[16] = "redis-server\0xy";
+
+	CHECK_STR(strtab_get(tab, strtab_add_n(tab, comm, 5)), "redis");
+	CHECK_STR(strtab_get(tab, strtab_add_n(tab, comm, sizeof(comm))), "redis-server");
+	CHECK_INT(strtab_add(tab, "redis-server").i, strtab_add_n(tab, comm, sizeof(comm)).i);
+}
+
+TEST(many_strings_keep_their_ids_and_places)
+{
+	_cleanup_(strtab_freep) struct strtab *tab = strtab_new();
+	const char *early = NULL;
+	char text[32];
+
+	for (uint32_t round = 0; round < 2; round++) {
+		for (uint32_t i = 1; i <= 100003; i++) {
+			snprintf(text, sizeof(text), "%u", i);
+			str_id id = strtab_add(tab, text);
+
+			if (id.i != i || strcmp(strtab_get(tab, id), text) != 0) {
+				CHECK_INT(id.i, i);
+				return;
+			}
+			if (i == 1 && round == 0)
+				early = strtab_get(tab, id);
+		}
+	}
+	CHECK_INT(strtab_count(tab), 100004);
+	CHECK(early == strtab_get(tab, (str_id){ 1 }));
+}
+
+TEST(a_string_may_be_longer_than_a_block_of_the_arena)
+{
+	_cleanup_(strtab_freep) struct strtab *tab = strtab_new();
+	enum { LEN = 300 * 1000 };
+	_cleanup_(freep) char *text = must_alloc(LEN + 1);
+
+	memset(text, 'x', LEN);
+	str_id id = strtab_add(tab, text);
+
+	CHECK_INT(strlen(strtab_get(tab, id)), LEN);
+	CHECK_INT(strtab_add(tab, text).i, id.i);
+	text[LEN - 1] = 'y';
+	CHECK(strtab_add(tab, text).i != id.i);
+}
