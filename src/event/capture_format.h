@@ -79,12 +79,18 @@ static inline uint64_t block_checksum(const struct block_header *h)
 }
 
 /* By kind, the words of a record's first version, or of its fixed part: they never change. */
-extern const uint8_t record_min_words[256];
+extern const uint8_t record_first_words[256];
+
+/* The same; of a kind that is not in the table, the head is all that is known. */
+static inline unsigned int record_min_words(unsigned int kind)
+{
+	return record_first_words[kind] ?: sizeof(struct record) / 8;
+}
 
 /* Whether the record at r is whole within room bytes, and so are its variable parts. */
 static inline bool record_fits(const struct record *r, size_t room)
 {
-	if (room < sizeof(*r) || r->words * 8u > room || r->words < record_min_words[r->kind])
+	if (room < sizeof(*r) || r->words * 8u > room || r->words < record_min_words(r->kind))
 		return false;
 	if (r->kind == RECORD_HIT)
 		return sizeof(struct record_hit) + ((const struct record_hit *)r)->size <=

@@ -46,29 +46,14 @@ struct capture {
 
 enum { HOLE_LIMIT = 64 * 1024 * 1024 };
 
-const uint8_t record_min_words[256] = {
-	[0] = 2,
-	[RECORD_RUN] = 4,
-	[RECORD_WAIT] = 8,
-	[RECORD_TASK] = 5,
-	[RECORD_EXIT] = 3,
-	[RECORD_MESSAGE] = 5,
-	[RECORD_SOCKET] = 10,
-	[RECORD_FILE] = 5,
-	[RECORD_SOCKET_STATE] = 9,
-	[RECORD_SYSCALL] = 8,
-	[RECORD_BLOCK] = 6,
-	[RECORD_HIT] = 3,
-	[RECORD_SAMPLE] = 3,
-	[RECORD_STACK] = 3,
-	[RECORD_FRAME] = 5,
-	[RECORD_SYMBOL] = 5,
-	[RECORD_LOSS] = 5,
-	[RECORD_CLOCK] = 4,
-	[RECORD_PROCESS] = 4,
-	[RECORD_HIT_TYPE] = 4,
-	[RECORD_DEVICE] = 3,
-	[RECORD_KIND_COUNT... 255] = 2,
+const uint8_t record_first_words[256] = {
+	[RECORD_RUN] = 4,      [RECORD_WAIT] = 8,         [RECORD_TASK] = 5,
+	[RECORD_EXIT] = 3,     [RECORD_MESSAGE] = 5,      [RECORD_SOCKET] = 10,
+	[RECORD_FILE] = 5,     [RECORD_SOCKET_STATE] = 9, [RECORD_SYSCALL] = 8,
+	[RECORD_BLOCK] = 6,    [RECORD_HIT] = 3,          [RECORD_SAMPLE] = 3,
+	[RECORD_STACK] = 3,    [RECORD_FRAME] = 5,        [RECORD_SYMBOL] = 5,
+	[RECORD_LOSS] = 5,     [RECORD_CLOCK] = 4,        [RECORD_PROCESS] = 4,
+	[RECORD_HIT_TYPE] = 4, [RECORD_DEVICE] = 3,
 };
 
 /* Ends the good part at cap->end. The sentence starts with the file's name. */
@@ -430,11 +415,11 @@ static int bad_record(const struct capture_cursor *cur, struct err *err)
 			       "'%s' is damaged: the record at offset %zu needs %zu bytes, "
 			       "its block has %zu left",
 			       name, at, size, left);
-	if (r->words < record_min_words[r->kind])
+	if (r->words < record_min_words(r->kind))
 		return err_set(err, -EBADMSG,
 			       "'%s' is damaged: the record at offset %zu has %zu bytes, "
 			       "one of kind %u needs %u",
-			       name, at, size, r->kind, record_min_words[r->kind] * 8u);
+			       name, at, size, r->kind, record_min_words(r->kind) * 8u);
 	return err_set(err, -EBADMSG,
 		       "'%s' is damaged: the record at offset %zu, of kind %u, "
 		       "says it has more in it than its %zu bytes",

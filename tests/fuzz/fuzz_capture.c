@@ -29,7 +29,7 @@ static void check_record(const struct bytes *bytes, const struct record *r)
 	assert(at >= bytes->data && at + r->words * 8u <= bytes->data + bytes->size);
 	assert((uintptr_t)at % 8 == (uintptr_t)bytes->data % 8);
 	assert(r->kind > 0 && r->kind < RECORD_KIND_COUNT);
-	assert(r->words >= record_min_words[r->kind]);
+	assert(r->words >= record_min_words(r->kind));
 	sink += XXH3_64bits(r, r->words * 8u);
 	if (r->kind == RECORD_HIT) {
 		const struct record_hit *hit = (const struct record_hit *)r;

@@ -305,6 +305,8 @@ TEST(a_record_that_cannot_be_gets_a_sentence)
 	CHECK_STR(RECORD(RUN, run, start, 77), "");
 	CHECK_STR(RECORD(RUN, run, head.words, 0),
 		  "'x' is damaged: the record at offset 424 has 0 bytes, one of kind 1 needs 32");
+	CHECK_STR(verdict(record_of(RECORD_RUN) + offsetof(struct record, tid), 0, 8),
+		  "'x' is damaged: the record at offset 424 has 0 bytes, one of kind 0 needs 16");
 	CHECK(strstr(RECORD(RUN, run, head.words, 1), " has 8 bytes, one of kind 1 needs 32"));
 	CHECK(strstr(RECORD(RUN, run, head.words, 3), " has 24 bytes, one of kind 1 needs 32"));
 	CHECK(strstr(RECORD(WAIT, wait, head.words, 7), " has 56 bytes, one of kind 2 needs 64"));
