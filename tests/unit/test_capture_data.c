@@ -24,10 +24,10 @@ static bool blessing(void)
 /* Goes there, so that the sentences have names and no paths. */
 static DIR *enter(const char *name)
 {
-	_cleanup_(freep) char *path = must_printf("%s/%s", getenv("SONDE_TEST_DATA") ?: ".", name);
+	_cleanup_(freep) char *path = must_printf("%s/%s", getenv("SONDE_TEST_DATA") ?: "", name);
 	DIR *dir = opendir(path);
 
-	CHECK(dir && fchdir(dirfd(dir)) == 0);
+	CHECK(dir && fchdir(dirfd(dir)) == 0); /* meson says where they are */
 	return dir;
 }
 
@@ -95,17 +95,18 @@ TEST(good_captures_can_be_read)
 	uint64_t records;
 	int n = 0;
 
+	if (!dir)
+		return;
 	if (blessing())
 		make_good();
-	for (const char *name; dir && (name = next_capture(dir)); n++)
+	for (const char *name; (name = next_capture(dir)); n++)
 		CHECK_STR(verdict(name, &records), "");
 	CHECK(n >= 3);
 	CHECK_STR(verdict("small.sonde", &records), "");
 	CHECK_INT(records, 5);
 	CHECK_STR(verdict("nothing.sonde", &records), "");
 	CHECK_INT(records, 0);
-	if (dir)
-		closedir(dir);
+	closedir(dir);
 }
 
 /* A field somewhere in the n-th block of the small capture gets another value. */
@@ -128,6 +129,7 @@ static const struct {
 	{ "string-without-end", 0, offsetof(struct block_header, size), 5, true },
 	{ "end-totals", 3, sizeof(struct block_header), 77, true },
 	{ "record-without-size", 2, sizeof(struct block_header) + 12, RECORD_RUN << 16, true },
+	{ "unknown-without-size", 2, sizeof(struct block_header) + 12, 255 << 16, true },
 	{ "record-too-long", 2, sizeof(struct block_header) + 12, 0xff010000, true },
 	{ "record-too-short", 2, sizeof(struct block_header) + 12, 0x04020000, true },
 	{ "hit-too-long", 2, sizeof(struct block_header) + 32 + 16, 9 << 16, true },
@@ -174,9 +176,11 @@ TEST(bad_captures_get_their_sentence)
 	uint64_t records;
 	int n = 0;
 
+	if (!dir)
+		return;
 	if (blessing())
 		make_bad();
-	for (const char *name; dir && (name = next_capture(dir)); n++) {
+	for (const char *name; (name = next_capture(dir)); n++) {
 		_cleanup_(freep) char *stem = must_strdup(name);
 		stem[strlen(stem) - strlen(".sonde")] = 0;
 		_cleanup_(freep) char *path = must_printf("%s.txt", stem);
@@ -190,6 +194,5 @@ TEST(bad_captures_get_their_sentence)
 		CHECK(got[0] == '\'');
 	}
 	CHECK(n >= 20);
-	if (dir)
-		closedir(dir);
+	closedir(dir);
 }
