@@ -115,7 +115,7 @@ struct thread_info {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
-	int on_cpu;
+	unsigned int on_cpu;
 	unsigned int flags;
 	int pid;
 	int tgid;
