@@ -63,10 +63,12 @@ void json_newline(struct json *j)
 }
 
 /* Bytes that stand for themselves. */
-static bool is_plain(unsigned char c)
-{
-	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
+static const bool plain[256] = {
+	[' '] = true,
+	['!'] = true,
+	['#' ... '['] = true,
+	[']' ... '~'] = true,
+};
 
 /* One character that is not plain, or one byte that is no character; its length. */
 static size_t json_special(struct json *j, const char *s, size_t len)
@@ -107,7 +109,7 @@ static void json_quoted(struct json *j, const char *s, size_t len)
 	out_char(j->out, '"');
 	while (i < len) {
 		size_t run = i;
-		while (run < len && is_plain(s[run]))
+		while (run < len && plain[(unsigned char)s[run]])
 			run++;
 		out_bytes(j->out, s + i, run - i);
 		i = run;
@@ -121,8 +123,9 @@ void json_key(struct json *j, const char *key)
 {
 	assert(j->depth > 0 && !(j->arrays & 1u << j->depth) && !j->after_key);
 	json_item(j);
-	json_quoted(j, key, strlen(key));
-	out_char(j->out, ':');
+	out_char(j->out, '"');
+	out_str(j->out, key);
+	out_str(j->out, "\":");
 	j->after_key = true;
 }
 

@@ -25,18 +25,19 @@ int out_flush(struct out *o)
 	return o->error;
 }
 
-void out_bytes(struct out *o, const char *s, size_t len)
+void out_spill(struct out *o, const char *s, size_t len)
 {
-	while (len > sizeof(o->buf) - o->used) {
-		size_t part = sizeof(o->buf) - o->used;
+	for (;;) {
+		size_t room = sizeof(o->buf) - o->used, part = len < room ? len : room;
+
 		memcpy(o->buf + o->used, s, part);
 		o->used += part;
-		out_drain(o);
 		s += part;
 		len -= part;
+		if (len == 0)
+			return;
+		out_drain(o);
 	}
-	memcpy(o->buf + o->used, s, len);
-	o->used += len;
 }
 
 void out_fill(struct out *o, size_t count, char c)

@@ -32,7 +32,6 @@ void out_init(struct out *o, FILE *file);
 /* Write what is held back; 0, or the negative errno of the first write that failed. */
 int out_flush(struct out *o);
 
-void out_bytes(struct out *o, const char *s, size_t len);
 void out_u64(struct out *o, uint64_t n);
 void out_i64(struct out *o, int64_t n);
 void out_hex(struct out *o, uint64_t n);                                 /* 1f, without 0x */
@@ -41,6 +40,18 @@ void out_fill(struct out *o, size_t count, char c);
 
 /* A string of anybody's making, with what is not printable as \n, \t, \xNN; returns its width. */
 size_t out_escaped(struct out *o, const char *s, size_t len);
+
+void out_spill(struct out *o, const char *s, size_t len); /* for out_bytes() alone */
+
+static inline void out_bytes(struct out *o, const char *s, size_t len)
+{
+	if (len > sizeof(o->buf) - o->used) {
+		out_spill(o, s, len);
+		return;
+	}
+	memcpy(o->buf + o->used, s, len);
+	o->used += len;
+}
 
 static inline void out_str(struct out *o, const char *s)
 {
