@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * census - how many threads and processes a capture is about.
+ *
+ * Numbers are reused, so it counts lives and not numbers: a NEW begins one even
+ * if the number was seen before, and so does any first word after an EXIT.  A
+ * neighbour that comes into scope later is no neighbour any more.
+ */
+#ifndef SONDE_REPORT_CENSUS_H
+#define SONDE_REPORT_CENSUS_H
+
+#include "base/map.h"
+#include "event/event.h"
+
+/* All zero is an empty one. */
+struct census {
+	uint64_t threads, processes; /* in scope */
+	uint64_t neighbours;         /* threads out of scope */
+	struct map lives;            /* tid: enum life */
+	struct map pids;             /* in scope */
+};
+
+void census_feed(struct census *census, const struct record *record);
+void census_done(struct census *census);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/describe.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "event/syscall.h"
+#include "report/kind.h"
+
+struct field_head describe_head(const struct describer *d, const struct record *record)
+{
+	struct field_head head = {
+		.kind = kind_dump_name(record->kind),
+		.time = record->time,
+		.has_cpu = kind_has_cpu(record->kind),
+		.cpu = record->cpu,
+		.has_thread = kind_has_thread(record->kind, record->tid),
+		.tid = record->tid,
+	};
+
+	if (head.has_thread) {
+		struct thread_name name = names_thread(d->names, record->tid);
+		head.pid = names_pid(d->names, record);
+		head.comm = name.comm;
+	}
+	return head;
+}
+
+static void describe_socket_name(const struct describer *d, const char *lead,
+				 const struct socket_name *name)
+{
+	if (*name->local)
+		field_str(d->fields, "local", lead, name->local);
+	if (*name->peer)
+		field_str(d->fields, "peer", *name->local ? " -> " : lead, name->peer);
+}
+
+void describe_call(const struct describer *d, const char *key, int nr)
+{
+	const char *name = syscall_name(nr);
+	char number[32];
+
+	if (!name) {
+		snprintf(number, sizeof(number), "syscall_%d", nr);
+		name = number;
+	}
+	field_str(d->fields, key, "  ", name);
+}
+
+static void write_device(char *to, size_t room, uint32_t device)
+{
+	snprintf(to, room, "%u:%u", device >> 20, device & 0xfffff);
+}
+
+void describe_device(const struct describer *d, const char *lead, uint32_t device)
+{
+	char number[32];
+	const char *name = names_device(d->names, device);
+
+	write_device(number, sizeof(number), device);
+	field_str(d->fields, "device", lead, number);
+	if (name)
+		field_str(d->fields, NULL, " ", name);
+}
+
+/* What a number stands for, by the kind of object, as far as it is known. */
+static void describe_id(const struct describer *d, unsigned kind, uint64_t object, bool named)
+{
+	char device[32];
+
+	switch (kind) {
+	case OBJECT_FUTEX:
+		return field_hex(d->fields, "object_id", " ", object);
+	case OBJECT_BLOCK_DEVICE:
+	case OBJECT_TTY:
+	case OBJECT_INPUT:
+	case OBJECT_CHAR_DEVICE:
+		write_device(device, sizeof(device), object);
+		return field_word(d->fields, "object_id", " ", object, device);
+	default:
+		return field_u64(d->fields, "object_id", named ? NULL : " ", object);
+	}
+}
+
+void describe_object(const struct describer *d, unsigned kind, uint64_t object)
+{
+	const struct socket_name *socket = NULL;
+	const char *name = NULL;
+
+	if (kind == OBJECT_NONE)
+		return;
+	if (kind == OBJECT_FILE || kind == OBJECT_DIRECTORY)
+		name = names_file(d->names, object);
+	else if (kind == OBJECT_BLOCK_DEVICE)
+		name = names_device(d->names, object);
+	else if (kind == OBJECT_INET || kind == OBJECT_UNIX || kind == OBJECT_SOCKET)
+		socket = names_socket(d->names, object);
+
+	field_name(d->fields, "object", "  ", object_kind_name(kind), kind);
+	if (object)
+		describe_id(d, kind, object, name || (socket && *socket->local));
+	if (name)
+		field_str(d->fields, "name", " ", name);
+	if (socket)
+		describe_socket_name(d, " ", socket);
+}
+
+static void describe_task(const struct describer *d, const struct record_task *r)
+{
+	struct fields *f = d->fields;
+
+	field_name(f, "event", "  ", task_event_name(r->event), r->event);
+	if (r->pid != r->head.tid)
+		field_u64(f, NULL, "  of process ", r->pid);
+	field_u64(f, "parent",
+		  !r->parent             ? NULL
+		  : r->event == TASK_NEW ? "  by thread "
+					 : "  parent ",
+		  r->parent);
+	field_u64(f, "cgroup", "  cgroup ", r->cgroup);
+	field_flag(f, "kernel", "  kernel thread", r->flags & TASK_KERNEL);
+}
+
+static void describe_exit(const struct describer *d, const struct record_exit *r)
+{
+	bool killed = WIFSIGNALED(r->code);
+
+	field_u64(d->fields, "code", NULL, r->code);
+	field_u64(d->fields, NULL, killed ? "  killed by signal " : "  status ",
+		  killed ? WTERMSIG(r->code) : WEXITSTATUS(r->code));
+}
+
+static void describe_process(const struct describer *d, const struct record_process *r)
+{
+	field_str(d->fields, "cmdline", "  ", capture_get_string(d->cap, r->cmdline));
+	field_str(d->fields, "cgroup", "  cgroup ", capture_get_string(d->cap, r->cgroup));
+}
+
+static void describe_message(const struct describer *d, const struct record_message *r)
+{
+	struct fields *f = d->fields;
+
+	field_str(f, "direction", "  ", r->direction == MESSAGE_SEND ? "send" : "receive");
+	field_u64(f, "bytes", "  ", r->bytes);
+	field_words(f, " bytes");
+	describe_object(d, r->object_kind, r->object);
+	field_u64(f, "position", r->position ? "  up to " : NULL, r->position);
+}
+
+static void describe_socket(const struct describer *d, const struct record_socket *r)
+{
+	struct fields *f = d->fields;
+	struct socket_name name;
+
+	socket_name_init(&name, &r->address);
+	field_u64(f, "object_id", "  ", r->object);
+	field_name(f, "family", "  ", family_name(r->address.family), r->address.family);
+	if (r->address.protocol)
+		field_name(f, "protocol", " ", protocol_name(r->address.protocol),
+			   r->address.protocol);
+	describe_socket_name(d, "  ", &name);
+	if (r->peer_object)
+		field_u64(f, "peer_object", "  peer ", r->peer_object);
+	if (r->peer_pid)
+		field_u64(f, "peer_pid", "  of process ", r->peer_pid);
+	field_u64(f, "netns", "  netns ", r->netns);
+}
+
+static void describe_socket_state(const struct describer *d, const struct record_socket_state *r)
+{
+	struct fields *f = d->fields;
+	struct socket_name name;
+
+	socket_name_init(&name, &r->address);
+	field_name(f, "from", "  ", tcp_state_name(r->from), r->from);
+	field_name(f, "to", " to ", tcp_state_name(r->to), r->to);
+	describe_socket_name(d, "  ", &name);
+	if (r->object)
+		field_u64(f, "object_id", "  socket ", r->object);
+	field_u64(f, "netns", "  netns ", r->netns);
+}
+
+static void describe_file(const struct describer *d, const struct record_file *r)
+{
+	struct fields *f = d->fields;
+
+	field_u64(f, "object_id", "  ", r->object);
+	field_str(f, "name", "  ", capture_get_string(d->cap, r->name));
+	field_u64(f, "inode", "  inode ", r->inode);
+	describe_device(d, " on ", r->device);
+}
+
+static void describe_device_record(const struct describer *d, const struct record_device *r)
+{
+	describe_device(d, "  ", r->device);
+	field_str(d->fields, "name", NULL, capture_get_string(d->cap, r->name));
+}
+
+/* 0 or a negative errno, as system calls return it: -ENOENT for people. */
+static void describe_result(const struct describer *d, const char *key, const char *lead, int64_t n)
+{
+	const char *name = n < 0 && n > -4096 ? strerrorname_np(-n) : NULL;
+	char word[32];
+
+	if (name)
+		snprintf(word, sizeof(word), "-%s", name);
+	field_word(d->fields, key, lead, n, name ? word : NULL);
+}
+
+static void describe_syscall(const struct describer *d, const struct record_syscall *r)
+{
+	struct fields *f = d->fields;
+	bool open = r->flags & SYSCALL_OPEN;
+
+	field_span(f, "", r->start, r->head.time);
+	describe_call(d, "name", r->nr);
+	field_i64(f, "nr", NULL, r->nr);
+	field_list(f, "args");
+	for (size_t i = 0; i < ARRAY_LEN(r->args); i++)
+		field_hex(f, FIELD_ITEM, i ? ", " : "(", r->args[i]);
+	field_end(f);
+	field_words(f, ")");
+	if (!open)
+		describe_result(d, "result", " = ", r->result);
+	field_flag(f, "open", "  to the end", open);
+}
+
+static void describe_block(const struct describer *d, const struct record_block *r)
+{
+	struct fields *f = d->fields;
+
+	field_span(f, "", r->start, r->head.time);
+	field_str_n(f, "op", "  ", (const char *)&r->op, 1);
+	field_u64(f, "bytes", " ", r->bytes);
+	field_words(f, " bytes");
+	describe_device(d, "  ", r->device);
+	field_u64(f, "sector", " sector ", r->sector);
+	describe_result(d, "error", r->error ? "  failed with " : NULL, r->error);
+}
+
+static void describe_loss(const struct describer *d, const struct record_loss *r)
+{
+	field_span(d->fields, "", r->start, r->end);
+	field_u64(d->fields, "count", "  ", r->count);
+	field_words(d->fields, r->count == 1 ? " record lost" : " records lost");
+}
+
+static void describe_clock(const struct describer *d, const struct record_clock *r)
+{
+	field_i64(d->fields, "realtime", "  realtime ", r->realtime);
+	field_i64(d->fields, "boottime", "  boottime ", r->boottime);
+}
+
+/* The fields of kinds that give just one line each. */
+static void describe_fields(const struct describer *d, const struct record *record)
+{
+	const void *r = record;
+
+	switch ((enum record_kind)record->kind) {
+	case RECORD_TASK:
+		return describe_task(d, r);
+	case RECORD_EXIT:
+		return describe_exit(d, r);
+	case RECORD_PROCESS:
+		return describe_process(d, r);
+	case RECORD_MESSAGE:
+		return describe_message(d, r);
+	case RECORD_SOCKET:
+		return describe_socket(d, r);
+	case RECORD_SOCKET_STATE:
+		return describe_socket_state(d, r);
+	case RECORD_FILE:
+		return describe_file(d, r);
+	case RECORD_DEVICE:
+		return describe_device_record(d, r);
+	case RECORD_SYSCALL:
+		return describe_syscall(d, r);
+	case RECORD_BLOCK:
+		return describe_block(d, r);
+	case RECORD_HIT:
+		return describe_hit(d, r);
+	case RECORD_SAMPLE:
+		return field_u64(d->fields, "stack", "  stack ",
+				 ((const struct record_sample *)r)->stack);
+	case RECORD_STACK:
+		return describe_stack(d, r);
+	case RECORD_LOSS:
+		return describe_loss(d, r);
+	case RECORD_CLOCK:
+		return describe_clock(d, r);
+	default:
+		return;
+	}
+}
+
+void describe(const struct describer *d, const struct record *record)
+{
+	struct field_head head;
+
+	if (record->kind == RECORD_RUN)
+		return describe_run(d, (const void *)record);
+	if (record->kind == RECORD_WAIT)
+		return describe_wait(d, (const void *)record);
+	if (!kind_dump_name(record->kind))
+		return;
+	head = describe_head(d, record);
+	fields_begin(d->fields, &head);
+	describe_fields(d, record);
+	fields_end(d->fields);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hits: a tracepoint's own fields, under the kernel's names for them. */
+#include "report/describe.h"
+
+static void describe_bytes(struct fields *f, const struct hit_value *v)
+{
+	char hex[2 * 256 * 8]; /* no record is longer */
+	size_t len = 0;
+
+	for (size_t i = 0; i < v->len; i++) {
+		unsigned char c = v->bytes[i];
+		hex[len++] = "0123456789abcdef"[c >> 4];
+		hex[len++] = "0123456789abcdef"[c & 15];
+	}
+	field_str_n(f, v->name, "=", hex, len);
+}
+
+static void describe_value(struct fields *f, const struct hit_value *v)
+{
+	field_str(f, NULL, "  ", v->name);
+	switch (v->type) {
+	case HIT_SIGNED:
+		return field_i64(f, v->name, "=", v->number);
+	case HIT_UNSIGNED:
+		return field_u64(f, v->name, "=", v->number);
+	case HIT_POINTER:
+		return field_hex(f, v->name, "=", v->number);
+	case HIT_STRING:
+		return field_str_n(f, v->name, "=", v->bytes, v->len);
+	case HIT_BYTES:
+		return describe_bytes(f, v);
+	}
+}
+
+void describe_hit(const struct describer *d, const struct record_hit *r)
+{
+	struct fields *f = d->fields;
+	const struct hit_name *hit = names_hit(d->names, r->type);
+	struct hit_value value;
+	char number[32];
+
+	snprintf(number, sizeof(number), "unknown:%u", r->type);
+	field_str(f, "event", "  ", hit ? hit->event : number);
+	field_object(f, "fields");
+	for (size_t i = 0; hit && i < hit_format_count(hit->format); i++)
+		if (hit_format_value(hit->format, i, r->data, r->size, &value))
+			describe_value(f, &value);
+	field_end(f);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Intervals: what a thread did with its time.  A RUN is one; a WAIT is up to
+ * two, divided by the wakeup.  The blocked part says on what and who ended it;
+ * the runnable part only how long no CPU was free.
+ */
+#include "event/syscall.h"
+#include "report/describe.h"
+#include "report/kind.h"
+
+static void begin(const struct describer *d, const struct record *record, char state, nsec_t start,
+		  nsec_t end)
+{
+	struct field_head head = describe_head(d, record);
+
+	head.state = state ? state : STATE_BLOCKED;
+	head.start = start;
+	head.end = end;
+	fields_begin(d->fields, &head);
+}
+
+void describe_run(const struct describer *d, const struct record_run *r)
+{
+	begin(d, &r->head, STATE_RUNNING, r->start, r->head.time);
+	if (r->irq)
+		field_time(d->fields, "irq_ns", "  interrupted for ", r->irq);
+	field_flag(d->fields, "neighbour", "  neighbour", r->flags & INTERVAL_NEIGHBOUR);
+	field_flag(d->fields, "open", "  to the end", r->flags & INTERVAL_OPEN);
+	fields_end(d->fields);
+}
+
+/* "woken by task 4127 nginx", "by softirq net_rx", "by irq 24", "by hrtimer" */
+static void describe_wakeup(const struct describer *d, const struct record_wait *r)
+{
+	struct fields *f = d->fields;
+	bool woken = r->context != WAKE_NONE, by_task = r->context == WAKE_TASK;
+
+	field_name(f, "context", woken ? "  woken by " : NULL, wake_context_name(r->context),
+		   r->context);
+	if (r->context == WAKE_SOFTIRQ)
+		field_word(f, "vector", " ", r->vector, softirq_name(r->vector));
+	else if (r->context == WAKE_IRQ)
+		field_u64(f, "vector", " ", r->vector);
+	if (by_task || (woken && r->waker)) { /* an interrupt may have come to an idle CPU */
+		field_u64(f, "waker", by_task ? " " : NULL, r->waker);
+		field_str(f, "waker_comm", by_task ? " " : NULL,
+			  names_thread(d->names, r->waker).comm);
+	}
+}
+
+static void describe_blocked(const struct describer *d, const struct record_wait *r)
+{
+	struct fields *f = d->fields;
+	bool io = r->flags & INTERVAL_IOWAIT;
+
+	begin(d, &r->head, r->state, r->start, r->woken);
+	if (r->syscall >= 0)
+		describe_call(d, "syscall", r->syscall);
+	describe_object(d, r->object_kind, r->object);
+	describe_wakeup(d, r);
+	field_flag(f, "iowait", "  iowait", io);
+	field_flag(f, "uninterruptible", io ? NULL : "  uninterruptible",
+		   r->flags & INTERVAL_UNINTERRUPTIBLE);
+	if (r->stack)
+		field_u64(f, "stack", "  stack ", r->stack);
+	if (r->waker_stack)
+		field_u64(f, "waker_stack", "  waker's stack ", r->waker_stack);
+	field_flag(f, "open", "  to the end", r->woken == r->head.time && r->flags & INTERVAL_OPEN);
+	fields_end(f);
+}
+
+static void describe_ready(const struct describer *d, const struct record_wait *r)
+{
+	begin(d, &r->head, r->ready, r->woken, r->head.time);
+	field_flag(d->fields, "preempted", "  preempted", r->flags & INTERVAL_PREEMPTED);
+	field_flag(d->fields, "open", "  to the end", r->flags & INTERVAL_OPEN);
+	fields_end(d->fields);
+}
+
+void describe_wait(const struct describer *d, const struct record_wait *r)
+{
+	if (r->woken > r->start)
+		describe_blocked(d, r);
+	if (r->head.time > r->woken)
+		describe_ready(d, r);
+}

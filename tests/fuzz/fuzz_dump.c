@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Input: the bytes of a capture.  Its checksums are made right again, so that
+ * bent records reach those who tell what they mean: as text, as JSON, all and
+ * filtered, and counted.  Whatever they hold, each line ends where it should.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "report/dump.h"
+#include "report/info.h"
+#include "unit/bytes.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+
+/* No control character but the newline, and no line that is not an object. */
+static void check_lines(const char *text, size_t size, bool json)
+{
+	for (size_t i = 0; i < size; i++) {
+		unsigned char c = text[i];
+		bool begins = i == 0 || text[i - 1] == '\n';
+
+		assert(c == '\n' || (c >= 0x20 && c != 0x7f));
+		assert(!json || !begins || c == '{');
+		assert(!json || c != '\n' || text[i - 1] == '}');
+	}
+	assert(size == 0 || text[size - 1] == '\n');
+}
+
+static void dump(const struct capture *cap, const struct dump_filter *filter, bool json)
+{
+	_cleanup_(freep) char *text = NULL;
+	size_t size;
+	struct err err;
+	FILE *file = open_memstream(&text, &size);
+
+	dump_write(cap, filter, json, file, &err);
+	fclose(file);
+	check_lines(text, size, json);
+}
+
+static void tell(const struct capture *cap)
+{
+	_cleanup_(freep) char *text = NULL;
+	_cleanup_(info_done) struct info info = { 0 };
+	size_t size;
+	struct err err;
+	FILE *file = open_memstream(&text, &size);
+
+	info_read(&info, "fuzz", cap, &err);
+	assert(info_text(&info, file) == 0 && info_json(&info, file) == 0);
+	fclose(file);
+	check_lines(text, size, false);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
+{
+	struct bytes given = { (uint8_t *)input, size };
+	_cleanup_(bytes_done) struct bytes bytes = bytes_copy(&given, size);
+	_cleanup_(capture_freep) struct capture *cap = NULL;
+	const struct dump_filter all = { .to = UINT64_MAX };
+	const uint32_t one = 17;
+	const struct dump_filter some = {
+		.processes = &one, .process_count = 1, .from = 100, .to = 1000000000
+	};
+	struct err err;
+
+	bytes_seal(&bytes);
+	if (capture_open_memory("fuzz", bytes.data, size, &cap, &err) < 0)
+		return 0;
+	dump(cap, &all, false);
+	dump(cap, &all, true);
+	dump(cap, &some, true);
+	tell(cap);
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Input: a format text, a NUL, and a hit's data.  Every value that is given out
+ * must lie in the data; a copy of just its size lets the sanitizer see to that.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "report/hit_format.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
+{
+	size_t text_len = strnlen((const char *)input, size);
+	size_t data_len = text_len < size ? size - text_len - 1 : 0;
+	_cleanup_(freep) char *text = must_alloc(text_len + 1);
+	_cleanup_(freep) char *data = must_alloc(data_len ? data_len : 1);
+
+	memcpy(text, input, text_len);
+	memcpy(data, input + size - data_len, data_len);
+	_cleanup_(hit_format_freep) struct hit_format *format = hit_format_new(text);
+
+	for (size_t i = 0; i < hit_format_count(format); i++) {
+		struct hit_value v = { 0 };
+		if (!hit_format_value(format, i, data, data_len, &v))
+			continue;
+		assert(strlen(v.name) > 0);
+		if (v.type == HIT_STRING || v.type == HIT_BYTES)
+			assert(v.bytes >= data && v.bytes + v.len <= data + data_len);
+	}
+	return 0;
+}

@@ -1,0 +1,1 @@
+sonde dump --thread=redis data/good/every-kind.sonde

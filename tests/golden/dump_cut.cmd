@@ -1,0 +1,1 @@
+sonde dump data/good/cut.sonde

@@ -1,0 +1,1 @@
+sonde dump data/good/every-kind.sonde > /dev/full

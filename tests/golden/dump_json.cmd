@@ -1,0 +1,1 @@
+sonde dump --json data/good/every-kind.sonde

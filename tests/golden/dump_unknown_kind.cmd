@@ -1,0 +1,1 @@
+sonde dump --kind=interval,wait data/good/every-kind.sonde

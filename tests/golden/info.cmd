@@ -1,0 +1,1 @@
+sonde info data/good/every-kind.sonde

@@ -1,0 +1,1 @@
+sonde info data/good/cut.sonde && sonde info --json data/good/cut.sonde

@@ -1,0 +1,1 @@
+sonde info --json data/bad/block-checksum.sonde

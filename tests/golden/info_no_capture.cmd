@@ -1,0 +1,1 @@
+sonde info golden/golden.py

@@ -1,0 +1,1 @@
+sonde info data/good/no-such.sonde

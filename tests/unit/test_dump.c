@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "build.h"
+#include "report/dump.h"
+#include "report/kind.h"
+#include "test.h"
+
+static const struct dump_filter everything = { .to = UINT64_MAX };
+
+/* What is dumped of the capture in the scratch file "x"; the caller frees it. */
+static char *dump(const struct dump_filter *filter, bool json)
+{
+	_cleanup_(capture_freep) struct capture *cap = NULL;
+	struct err err = { "" };
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	CHECK_INT(capture_open(scratch("x"), &cap, &err), 0);
+	CHECK_INT(dump_write(cap, filter, json, file, &err), 0);
+	CHECK_STR(err.text, "");
+	fclose(file);
+	return text;
+}
+
+static void check_dump(const struct dump_filter *filter, bool json, const char *want)
+{
+	_cleanup_(freep) char *text = dump(filter, json);
+
+	CHECK_STR(text, want);
+}
+
+/* A capture with these records, each by REC(). */
+#define CAPTURE(...) \
+	do { \
+		_cleanup_(capture_writer_freep) struct capture_writer *w = \
+			build_capture(scratch("x")); \
+		const struct record *records_[] = { __VA_ARGS__ }; \
+		for (size_t i_ = 0; i_ < ARRAY_LEN(records_); i_++) \
+			build_add(w, records_[i_]); \
+		build_close(w); \
+	} while (0)
+
+#define TASK(when, tid, pid_, name, event_) \
+	REC(TASK, task, when, tid, .pid = (pid_), .comm = capture_string(w, name), \
+	    .event = (event_))
+
+static const struct dump_filter intervals = {
+	.kinds = 1u << RECORD_RUN | 1u << RECORD_WAIT,
+	.to = UINT64_MAX,
+};
+
+TEST(a_wait_is_a_blocked_and_a_runnable_interval)
+{
+	CAPTURE(TASK(1000, 17, 16, "web", TASK_SEEN), TASK(1000, 18, 16, "disk", TASK_SEEN),
+		REC(WAIT, wait, 1500, 17, .start = 1100, .woken = 1400, .waker = 18, .syscall = 202,
+		    .state = STATE_LOCK, .ready = STATE_READY, .context = WAKE_TASK, .object = 4096,
+		    .object_kind = OBJECT_FUTEX));
+	check_dump(&intervals, true,
+		   "{\"kind\":\"interval\",\"time\":1500,\"cpu\":0,\"tid\":17,\"pid\":16,"
+		   "\"comm\":\"web\",\"state\":\"L\",\"start\":1100,\"end\":1400,"
+		   "\"syscall\":\"futex\",\"object\":\"futex\",\"object_id\":4096,"
+		   "\"context\":\"task\",\"waker\":18,\"waker_comm\":\"disk\"}\n"
+		   "{\"kind\":\"interval\",\"time\":1500,\"cpu\":0,\"tid\":17,\"pid\":16,"
+		   "\"comm\":\"web\",\"state\":\"C\",\"start\":1400,\"end\":1500}\n");
+	check_dump(&intervals, false,
+		   "    0.000000600  [000]      17 web              L      300 ns  futex  "
+		   "futex 0x1000  woken by task 18 disk\n"
+		   "    0.000000600  [000]      17 web              C      100 ns\n");
+}
+
+TEST(parts_of_no_length_are_left_out)
+{
+	CAPTURE(REC(WAIT, wait, 1500, 17, .start = 1100, .woken = 1100, .syscall = SYSCALL_NONE,
+		    .state = STATE_BLOCKED, .ready = STATE_THROTTLED, .flags = INTERVAL_PREEMPTED),
+		REC(WAIT, wait, 1600, 17, .start = 1550, .woken = 1600, .syscall = SYSCALL_NONE,
+		    .state = STATE_TIMER, .ready = STATE_READY, .context = WAKE_HRTIMER));
+	check_dump(&intervals, false,
+		   "    0.000000600  [000]      17                  Q      400 ns  preempted\n"
+		   "    0.000000700  [000]      17                  T       50 ns  woken by "
+		   "hrtimer\n");
+}
+
+TEST(the_end_of_the_recording_cuts_the_last_part)
+{
+	CAPTURE(REC(RUN, run, 1500, 16, .start = 1100, .flags = INTERVAL_OPEN),
+		REC(WAIT, wait, 1500, 17, .start = 1100, .woken = 1500, .syscall = SYSCALL_NONE,
+		    .state = STATE_BLOCKED, .ready = STATE_READY, .flags = INTERVAL_OPEN),
+		REC(WAIT, wait, 1500, 18, .start = 1100, .woken = 1400, .syscall = SYSCALL_NONE,
+		    .state = STATE_BLOCKED, .ready = STATE_READY, .flags = INTERVAL_OPEN));
+	check_dump(&intervals, false,
+		   "    0.000000600  [000]      16                  R      400 ns  to the end\n"
+		   "    0.000000600  [000]      17                  ?      400 ns  to the end\n"
+		   "    0.000000600  [000]      18                  ?      300 ns\n"
+		   "    0.000000600  [000]      18                  C      100 ns  to the end\n");
+}
+
+/* Thread 17 belongs to process 16; then its number goes to a thread of process 30. */
+static void build_reuse(void)
+{
+	CAPTURE(TASK(1000, 17, 16, "old", TASK_SEEN), REC(RUN, run, 1100, 17, .start = 1000),
+		REC(EXIT, exit, 1100, 17, .pid = 16), TASK(1200, 17, 30, "new", TASK_NEW),
+		REC(RUN, run, 1300, 17, .start = 1200), TASK(1310, 17, 30, "newer", TASK_RENAMED),
+		REC(RUN, run, 1400, 17, .start = 1350));
+}
+
+TEST(names_follow_a_thread_number_to_its_next_owner)
+{
+	build_reuse();
+	check_dump(&intervals, false,
+		   "    0.000000200  [000]      17 old              R      100 ns\n"
+		   "    0.000000400  [000]      17 new              R      100 ns\n"
+		   "    0.000000500  [000]      17 newer            R       50 ns\n");
+}
+
+TEST(a_process_is_who_it_was_at_that_time)
+{
+	struct dump_filter filter = intervals;
+	uint32_t pid = 16;
+
+	build_reuse();
+	filter.processes = &pid;
+	filter.process_count = 1;
+	check_dump(&filter, false,
+		   "    0.000000200  [000]      17 old              R      100 ns\n");
+	filter.kinds = 1u << RECORD_EXIT;
+	check_dump(&filter, false,
+		   "    0.000000200  [000]      17 old              exit           "
+		   "status 0\n");
+}
+
+TEST(losses_are_shown_whatever_threads_are_asked_for)
+{
+	uint32_t tid = 16;
+	struct dump_filter filter = { .threads = &tid, .thread_count = 1, .to = UINT64_MAX };
+
+	CAPTURE(REC(RUN, run, 1100, 16, .start = 1000), REC(RUN, run, 1100, 17, .start = 1000),
+		REC(LOSS, loss, 1200, 0, .start = 1150, .end = 1190, .count = 5),
+		REC(CLOCK, clock, 1300, 0, .realtime = 1));
+	check_dump(&filter, false,
+		   "    0.000000200  [000]      16                  R      100 ns\n"
+		   "    0.000000300  [000]                          loss                40 ns  "
+		   "5 records lost\n");
+	filter.kinds = kind_parse("interval");
+	check_dump(&filter, false,
+		   "    0.000000200  [000]      16                  R      100 ns\n");
+}
+
+TEST(a_range_of_time_counts_from_the_start)
+{
+	struct dump_filter filter = { .from = 200, .to = 300 };
+
+	/* the capture starts at 900; what is known from before has no time in it */
+	CAPTURE(TASK(800, 17, 16, "web", TASK_SEEN), REC(RUN, run, 1099, 17, .start = 1000),
+		REC(RUN, run, 1100, 17, .start = 1000), REC(RUN, run, 1200, 17, .start = 1000),
+		REC(RUN, run, 1201, 17, .start = 1000));
+	check_dump(&filter, false,
+		   "    0.000000200  [000]      17 web              R      100 ns\n"
+		   "    0.000000300  [000]      17 web              R      200 ns\n");
+	filter = (struct dump_filter){ .to = 0 };
+	check_dump(&filter, false,
+		   "   -0.000000100  [000]      17 web              task           "
+		   "seen  of process 16  cgroup 0\n");
+}
+
+TEST(stacks_have_names_that_stand_behind_them)
+{
+	uint32_t tid = 17;
+	struct dump_filter filter = { .kinds = 1u << RECORD_STACK, .to = UINT64_MAX };
+	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(scratch("x"));
+
+	build_add(w, REC(FRAME, frame, 1000, 0, .frame = 1, .module = capture_string(w, "[kernel]"),
+			 .address = 0x10));
+	build_add(w, REC(FRAME, frame, 1000, 0, .frame = 2, .module = capture_string(w, "/bin/a"),
+			 .address = 0x20, .offset = 0x21));
+	build_stack(w, 1000, 1, 1, 1); /* frames 1 and 2 */
+	build_stack(w, 1000, 2, 1, 0);
+	build_stack(w, 1000, 3, 0, 3); /* nobody refers to it */
+	build_add(w, REC(SAMPLE, sample, 1001, 17, .stack = 1));
+	build_add(w, REC(SAMPLE, sample, 1002, 18, .stack = 2));
+	build_add(w, REC(SYMBOL, symbol, 1003, 0, .frame = 1, .name = capture_string(w, "out"),
+			 .depth = 1));
+	build_add(w, REC(SYMBOL, symbol, 1003, 0, .frame = 1, .name = capture_string(w, "in")));
+	build_close(w);
+
+	check_dump(&filter, false,
+		   "    0.000000100                                 stack          1  "
+		   "in < out < /bin/a+0x21\n"
+		   "    0.000000100                                 stack          2  in < out\n");
+	filter.threads = &tid;
+	filter.thread_count = 1;
+	check_dump(&filter, true,
+		   "{\"kind\":\"stack\",\"time\":1000,\"stack\":1,\"kernel\":[{\"address\":16,"
+		   "\"module\":\"[kernel]\",\"symbol\":\"in\",\"inlined\":[{\"symbol\":\"out\"}]}],"
+		   "\"user\":[{\"address\":32,\"module\":\"/bin/a\",\"offset\":33}]}\n");
+}
+
+TEST(a_name_cannot_break_out_of_its_line)
+{
+	CAPTURE(TASK(1000, 17, 16, "a\nb\x1b[2J\xff", TASK_SEEN),
+		REC(RUN, run, 1100, 17, .start = 1000));
+	check_dump(&intervals, false,
+		   "    0.000000200  [000]      17 a\\nb\\x1b[2J\\xff  R      100 ns\n");
+}
+
+TEST(output_that_cannot_be_written_is_an_error)
+{
+	_cleanup_(capture_freep) struct capture *cap = NULL;
+	struct err err;
+	FILE *full = fopen("/dev/full", "w");
+
+	build_reuse();
+	CHECK_INT(capture_open(scratch("x"), &cap, &err), 0);
+	CHECK_INT(dump_write(cap, &everything, true, full, &err), -ENOSPC);
+	CHECK_STR(err.text, "cannot write: No space left on device");
+	fclose(full);
+}
+
+TEST(the_same_kinds_are_parsed_and_listed)
+{
+	_cleanup_(freep) char *list = kind_list();
+
+	CHECK_INT(kind_parse("interval"), 1u << RECORD_RUN | 1u << RECORD_WAIT);
+	CHECK_INT(kind_parse("run"), 0);
+	CHECK_INT(kind_parse("frame"), 0);
+	CHECK_INT(kind_parse(""), 0);
+	for (char *name = strtok(list, ", "); name; name = strtok(NULL, ", "))
+		CHECK(kind_parse(name) != 0);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "build.h"
+#include "report/info.h"
+#include "test.h"
+
+static struct capture_writer *begin(void)
+{
+	return build_capture(scratch("x"));
+}
+
+#define ADD(w, ...) build_add(w, REC(__VA_ARGS__))
+
+/* Counts the capture in the scratch file "x"; its text goes to *text if that is not NULL. */
+static void count(struct capture_writer *w, struct info *info, char **text)
+{
+	static struct capture *cap; /* kept for info->meta */
+	struct err err;
+	size_t size;
+
+	build_close(w);
+	capture_writer_free(w);
+	capture_free(cap);
+	cap = NULL;
+	CHECK_INT(capture_open(scratch("x"), &cap, &err), 0);
+	CHECK_INT(info_read(info, scratch("x"), cap, &err), 0);
+	if (!text)
+		return;
+	FILE *file = open_memstream(text, &size);
+	CHECK_INT(info_text(info, file), 0);
+	fclose(file);
+}
+
+TEST(threads_are_lives_and_not_numbers)
+{
+	_cleanup_(info_done) struct info info;
+	struct capture_writer *w = begin();
+
+	ADD(w, TASK, task, 1000, 10, .pid = 10, .event = TASK_SEEN);
+	ADD(w, TASK, task, 1001, 11, .pid = 10, .event = TASK_NEW);
+	ADD(w, TASK, task, 1002, 10, .pid = 10, .event = TASK_EXEC);
+	ADD(w, TASK, task, 1002, 10, .pid = 10, .event = TASK_RENAMED);
+	ADD(w, EXIT, exit, 1003, 11, .pid = 10);
+	ADD(w, TASK, task, 1004, 11, .pid = 10, .event = TASK_NEW); /* the number again */
+	ADD(w, EXIT, exit, 1005, 10, .pid = 10);
+	ADD(w, TASK, task, 1006, 10, .pid = 10, .event = TASK_NEW); /* and the process's */
+	count(w, &info, NULL);
+	CHECK_INT(info.threads, 4);
+	CHECK_INT(info.processes, 2);
+	CHECK_INT(info.neighbours, 0);
+}
+
+TEST(a_neighbour_that_comes_into_scope_is_none)
+{
+	_cleanup_(info_done) struct info info;
+	struct capture_writer *w = begin();
+
+	ADD(w, TASK, task, 1000, 10, .pid = 10, .event = TASK_NEIGHBOUR);
+	ADD(w, TASK, task, 1001, 20, .pid = 20, .event = TASK_NEIGHBOUR);
+	ADD(w, TASK, task, 1002, 20, .pid = 20, .event = TASK_NEIGHBOUR);
+	ADD(w, TASK, task, 1003, 10, .pid = 10, .event = TASK_SEEN);
+	count(w, &info, NULL);
+	CHECK_INT(info.threads, 1);
+	CHECK_INT(info.processes, 1);
+	CHECK_INT(info.neighbours, 1);
+}
+
+TEST(time_is_counted_by_state_and_in_scope_only)
+{
+	_cleanup_(info_done) struct info info;
+	struct capture_writer *w = begin();
+
+	ADD(w, RUN, run, 1100, 10, .start = 1000, .irq = 7);
+	ADD(w, RUN, run, 1200, 20, .start = 1000, .flags = INTERVAL_NEIGHBOUR);
+	ADD(w, WAIT, wait, 1300, 10, .start = 1100, .woken = 1250, .state = STATE_DISK,
+	    .ready = STATE_READY);
+	ADD(w, WAIT, wait, 1400, 10, .start = 1300, .woken = 1300, .state = STATE_DISK,
+	    .ready = STATE_READY);
+	count(w, &info, NULL);
+	CHECK_INT(info.states['R'].count, 1);
+	CHECK_INT(info.states['R'].time, 100);
+	CHECK_INT(info.irq, 7);
+	CHECK_INT(info.states['D'].count, 1);
+	CHECK_INT(info.states['D'].time, 150);
+	CHECK_INT(info.states['C'].count, 2);
+	CHECK_INT(info.states['C'].time, 150);
+	CHECK_INT(info.end, 1400);
+	CHECK_INT(info.total, 4);
+	CHECK(info.complete);
+}
+
+#define MS(n) ((n) * NSEC_PER_MSEC)
+
+TEST(losses_of_one_burst_are_told_as_one)
+{
+	_cleanup_(info_done) struct info info;
+	_cleanup_(freep) char *text = NULL;
+	struct capture_writer *w = begin();
+
+	/* two bursts on CPU 0, with one on CPU 1 between their records */
+	ADD(w, LOSS, loss, MS(10), 0, .start = MS(1), .end = MS(2), .count = 3);
+	build_add(w, &(struct record_loss){ { .time = MS(10),
+					      .cpu = 1,
+					      .kind = RECORD_LOSS,
+					      .words = sizeof(struct record_loss) / 8 },
+					    .start = MS(1),
+					    .end = MS(9),
+					    .count = 40 }
+			      .head);
+	ADD(w, LOSS, loss, MS(20), 0, .start = MS(2), .end = MS(4), .count = 4);
+	ADD(w, LOSS, loss, MS(90), 0, .start = MS(80), .end = MS(85), .count = 100);
+	count(w, &info, &text);
+	CHECK_INT(info.lost, 147);
+	CHECK_INT(info.losses.count, 4);
+	CHECK(strstr(text, "lost       147 records\n"
+			   "             7  on CPU 0 between 0.000999 and 0.003999 s\n"
+			   "           100  on CPU 0 between 0.079999 and 0.084999 s\n"
+			   "            40  on CPU 1 between 0.000999 and 0.008999 s\n"));
+}
+
+TEST(many_losses_are_told_in_ten_lines)
+{
+	_cleanup_(info_done) struct info info;
+	_cleanup_(freep) char *text = NULL;
+	struct capture_writer *w = begin();
+
+	for (unsigned i = 1; i <= 17; i++)
+		ADD(w, LOSS, loss, MS(100) * i, 0, .start = MS(100) * i - 5, .end = MS(100) * i - 1,
+		    .count = 1);
+	count(w, &info, &text);
+	CHECK_INT(info.lost, 17);
+	CHECK(strstr(text, "between 0.999999 and 0.999999 s\n                and 7 more ranges\n"));
+}
+
+TEST(nothing_lost_is_said_too)
+{
+	_cleanup_(info_done) struct info info;
+	_cleanup_(freep) char *text = NULL;
+
+	count(begin(), &info, &text);
+	CHECK(strstr(text, "lost       nothing\n"));
+}
