@@ -10,7 +10,6 @@
 #define SONDE_REPORT_KIND_H
 
 #include "base/base.h"
-#include "base/err.h"
 #include "event/event.h"
 
 const char *kind_name(unsigned kind);      /* run, wait, ...; NULL if unknown */
