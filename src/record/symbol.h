@@ -13,9 +13,9 @@
  * and may die: a file that kills its reader costs the names of its own frames
  * and nothing else.  No network is ever asked for debug information.
  *
- * Names have no control characters and at most 1023 bytes.  C++ and old-style
- * Rust names are demangled (C++ only where libstdc++.so.6 is installed); names
- * of Rust's v0 mangling (_R...) and of other languages are left as they are.
+ * Names have no control characters and at most 1023 bytes.  Those of Rust and
+ * C++ are demangled (C++ only where libstdc++.so.6 is installed); those of
+ * other languages are left as they are.
  */
 #ifndef SONDE_RECORD_SYMBOL_H
 #define SONDE_RECORD_SYMBOL_H

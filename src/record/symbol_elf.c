@@ -16,6 +16,7 @@
 
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
+#include <libgen.h>
 #include <string.h>
 
 size_t wanted_from(const struct wanted *wanted, size_t count, uint64_t address)
@@ -177,11 +178,37 @@ static void answer_all(const struct wanted *wanted, size_t count, FILE *to)
 	fflush(to);
 }
 
+static bool is_there(const char *folder, const char *sub, const char *name)
+{
+	_cleanup_(freep) char *path = must_printf("%s%s/%s", folder, sub, name);
+
+	return access(path, R_OK) == 0;
+}
+
+/*
+ * libdwfl's own search by name ends with loading a library that asks servers,
+ * which we do not want and which takes longer than all the rest.  So it is
+ * asked only where it will find a file.
+ */
+static int find_debuginfo(Dwfl_Module *mod, void **data, const char *mod_name, Dwarf_Addr base,
+			  const char *path, const char *link, GElf_Word crc, char **ret_path)
+{
+	int fd = dwfl_build_id_find_debuginfo(mod, data, mod_name, base, path, link, crc, ret_path);
+
+	if (fd >= 0 || !link || !path)
+		return fd;
+	_cleanup_(freep) char *folder = must_strdup(path);
+	_cleanup_(freep) char *away = must_printf("/usr/lib/debug%s", dirname(folder));
+	if (*link != '/' && !is_there(folder, "", link) && !is_there(folder, "/.debug", link) &&
+	    !is_there(away, "", link))
+		return -1;
+	return dwfl_standard_find_debuginfo(mod, data, mod_name, base, path, link, crc, ret_path);
+}
+
 void elf_resolve(const struct job *job, FILE *to)
 {
 	const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.find_debuginfo = find_debuginfo,
 		.section_address = dwfl_offline_section_address,
 	};
 	Dwfl *dwfl = dwfl_begin(&callbacks);

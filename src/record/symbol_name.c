@@ -9,8 +9,8 @@
  *
  * Rust's older scheme looks like C++: _ZN, then each part of the path with its
  * length before it, the last one a hash, then E.  Special characters are
- * written as $LT$ or $u7e$ in it.  This is done here, as it must not be read as
- * C++.
+ * written as $LT$ or $u7e$ in it.  It must not be read as C++.  For the newer
+ * one, see symbol_rust.
  */
 #include "record/symbol_parts.h"
 
@@ -115,13 +115,12 @@ static bool is_hash(const char *at, size_t len)
 	return len == 17 && at[0] == 'h' && strspn(at + 1, "0123456789abcdef") >= 16;
 }
 
-static bool demangle_rust(const char *raw, char buf[static NAME_ROOM])
+/* `raw` is what stands behind _ZN. */
+static bool demangle_old_rust(const char *raw, char buf[static NAME_ROOM])
 {
 	size_t used = 0;
 
-	if (strncmp(raw, "_ZN", 3) != 0)
-		return false;
-	for (raw += 3; isdigit((unsigned char)*raw);) {
+	while (isdigit((unsigned char)*raw)) {
 		char *at;
 		unsigned long len = strtoul(raw, &at, 10);
 
@@ -150,10 +149,11 @@ const char *name_readable(const char *raw, char buf[static NAME_ROOM])
 		return name_clean(raw, buf);
 	memcpy(name, raw, len);
 	name[len] = '\0';
+	if (rust_demangle(name, buf) ||
+	    (strncmp(name, "_ZN", 3) == 0 && demangle_old_rust(name + 3, buf)))
+		return name_clean(strcpy(name, buf), buf);
 	if (name[0] != '_' || name[1] != 'Z')
 		return name_clean(name, buf);
-	if (demangle_rust(name, buf))
-		return name_clean(strcpy(name, buf), buf);
 	demangle_fn *demangle = find_demangler();
 	_cleanup_(freep) char *plain = demangle ? demangle(name, NULL, NULL, &status) : NULL;
 	return name_clean(plain ? plain : name, buf);

@@ -12,6 +12,7 @@
  *	symbol_dwarf	in the child: lines and inlined functions
  *	symbol_perfmap	in the child: functions made at run time
  *	symbol_name	in the child: names made readable
+ *	symbol_rust	in the child: those of Rust
  */
 #ifndef SONDE_RECORD_SYMBOL_PARTS_H
 #define SONDE_RECORD_SYMBOL_PARTS_H
@@ -187,6 +188,8 @@ void perfmap_resolve(const struct job *job, FILE *to);
 /* The first of `wanted`, which rises, at or above an address. */
 size_t wanted_from(const struct wanted *wanted, size_t count, uint64_t address);
 
+/* False if it is not a name of Rust (_R...), and then buf is undefined. */
+bool rust_demangle(const char *raw, char buf[static NAME_ROOM]);
 /* Printable and cut to its room. */
 const char *name_clean(const char *s, char buf[static NAME_ROOM]);
 /* Likewise, and demangled, and without the version of an ELF symbol. */

@@ -295,6 +295,45 @@ TEST(a_spoilt_program_costs_no_more_than_its_own_names)
 	}
 }
 
+/* Each pair says twice what the one before it says: some bytes, and more than any memory. */
+TEST(a_name_that_explodes_is_cut)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char raw[1024] = "_RINvC1a1bTuuE", buf[NAME_ROOM], pair[32];
+	size_t last = 8;
+
+	for (int i = 0; i < 60; i++) {
+		char high[] = { last > 62 ? digits[(last - 1) / 62] : '\0', '\0' };
+		char low = digits[(last - 1) % 62];
+
+		snprintf(pair, sizeof(pair), "TB%s%c_B%s%c_E", high, low, high, low);
+		last = strlen(raw) - 2;
+		strcat(raw, pair);
+	}
+	strcat(raw, "E");
+	name_readable(raw, buf);
+	CHECK_INT(strlen(buf), NAME_ROOM - 1);
+	CHECK(strncmp(buf, "a::b::<((), ()), (((), ()), ((), ())), ", 38) == 0);
+}
+
+TEST(spoilt_names)
+{
+	uint32_t seed = 1;
+
+	for (int round = 0; round < 20000; round++) {
+		char raw[] =
+			"_RINvNtCs1_4core3ptr13drop_in_placeINtNtB4_5boxed3BoxDNtB4_2FnEL_Kj2a_E";
+		char buf[NAME_ROOM];
+
+		for (uint32_t n = 1 + next_random(&seed) % 4; n-- > 0;)
+			raw[2 + next_random(&seed) % (sizeof(raw) - 3)] =
+				"BCDEFIKLMNPRSTXYabp019_"[next_random(&seed) % 23];
+		name_readable(raw, buf);
+		CHECK(strlen(buf) < NAME_ROOM);
+	}
+}
+
 TEST(names_are_made_readable)
 {
 	static const struct {
@@ -312,7 +351,17 @@ TEST(names_are_made_readable)
 		{ "_Z", "_Z" },
 		{ "_ZN", "_ZN" },
 		{ "_ZN3", "_ZN3" },
-		{ "_RNvC4test4main", "_RNvC4test4main" },
+		{ "_RNvC4test4main", "test::main" },
+		{ "_RNvMsa_NtCs1_4core3rawNtB5_5Table4find", "<core::raw::Table>::find" },
+		{ "_RNCNCNvCs1_3std4main00B4_", "std::main::{closure#0}::{closure#0}" },
+		{ "_RINvC1a3runlKj2a_RShTmEE", "a::run::<i32, 42, &[u8], (u32,)>" },
+		{ "_RINvC1a3runDINtC1b2FnuEp6OutputbEL_E",
+		  "a::run::<dyn b::Fn<(), Output = bool>>" },
+		{ "_RINvC1a3runFUKCPhEuE", "a::run::<unsafe extern \"C\" fn(*const u8)>" },
+		{ "_RXC1aYB_B_", "_RXC1aYB_B_" }, /* says itself again, for ever */
+		{ "_RNvC4te", "_RNvC4te" },
+		{ "_RNvC99999999999999999999a4main", "_RNvC99999999999999999999a4main" },
+		{ "_R", "_R" },
 	};
 	char buf[NAME_ROOM];
 
