@@ -91,8 +91,8 @@ static __noinline void socket_describe(const struct sock *sk, __u64 object, __u6
 }
 
 /* Tell of a socket, once for each peer that it has. */
-static __always_inline void socket_tell(const struct sock *sk, __u64 inode, __u16 local,
-					__u16 peer, __u64 now)
+static __always_inline void socket_tell(const struct sock *sk, __u64 inode, __u16 local, __u16 peer,
+					__u64 now)
 {
 	if (inode && told_first(inode << 32 | (__u32)local << 16 | peer))
 		socket_describe(sk, inode, now);

@@ -41,6 +41,7 @@ enum record_kind {
 	RECORD_PROCESS = 18,     /* a process: command line and control group */
 	RECORD_HIT_TYPE = 19,    /* the name and fields of a tracepoint */
 	RECORD_DEVICE = 20,      /* the name of a block device */
+	RECORD_SPAN = 21,        /* a finished span */
 	RECORD_KIND_COUNT,
 };
 
@@ -314,6 +315,29 @@ struct record_process {
 	__u32 cmdline; /* string: arguments separated by blanks */
 	__u32 cgroup;  /* string: path */
 	__u32 pad;
+};
+
+enum span_source {
+	SPAN_SDK = 0,      /* an OpenTelemetry SDK or its like */
+	SPAN_INFERRED = 1, /* from kernel events */
+	SPAN_PROBE = 2,    /* a function that is probed */
+};
+
+#define SPAN_FOLLOWS 1 /* its parent does not wait for it */
+#define SPAN_ERROR 2
+
+struct record_span {        /* from start to time */
+	struct record head; /* tid: the thread that worked for it; 0 if unknown */
+	__u64 start;
+	__u8 trace[16];
+	__u8 span[8];
+	__u8 parent[8];  /* all zero for a root */
+	__u32 service;   /* string */
+	__u32 operation; /* string */
+	__u32 pid;
+	__u8 source; /* enum span_source */
+	__u8 flags;
+	__u16 pad;
 };
 
 struct record_device {

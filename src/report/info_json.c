@@ -77,7 +77,7 @@ static void put_intervals(struct json *j, const struct info *info)
 		json_end(j);
 	}
 	json_end(j);
-	put_u64(j, "spans", 0);
+	put_u64(j, "spans", info->records[RECORD_SPAN]);
 }
 
 static void put_losses(struct json *j, const struct info *info)

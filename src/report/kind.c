@@ -34,6 +34,7 @@ static const struct kind {
 	[RECORD_PROCESS] = { "process", "process", false, ALWAYS },
 	[RECORD_HIT_TYPE] = { "hit_type", NULL, false, NEVER },
 	[RECORD_DEVICE] = { "device", "device", false, NEVER },
+	[RECORD_SPAN] = { "span", "span", false, PERHAPS },
 };
 
 static const struct kind *kind_get(unsigned kind)

@@ -267,6 +267,14 @@ static void put_hits(struct capture_writer *w)
 	put(w, &h);
 }
 
+static void put_spans(struct capture_writer *w)
+{
+	PUT(w, record_span, SPAN, 0.049, REDIS, 0, .start = AT(0.02),
+	    .trace = { 0x7f, 0x3a, [15] = 1 }, .span = { [7] = 2 }, .parent = { [7] = 1 },
+	    .service = capture_string(w, "contacts"),
+	    .operation = capture_string(w, "GET /contacts"), .pid = REDIS, .flags = SPAN_ERROR);
+}
+
 static void put_ends(struct capture_writer *w)
 {
 	PUT(w, record_loss, LOSS, 0.9, 0, 0, .start = AT(0.89), .end = AT(0.895), .count = 1);
@@ -298,6 +306,7 @@ static void put_every_kind(struct capture_writer *w)
 	put_messages(w);
 	put_calls(w);
 	put_hits(w);
+	put_spans(w);
 	put_ends(w);
 	put_symbols(w);
 }

@@ -286,6 +286,7 @@ TEST(structs_are_no_shorter_than_their_first_version)
 		{ RECORD_PROCESS, sizeof(struct record_process) },
 		{ RECORD_HIT_TYPE, sizeof(struct record_hit_type) },
 		{ RECORD_DEVICE, sizeof(struct record_device) },
+		{ RECORD_SPAN, sizeof(struct record_span) },
 	};
 
 	CHECK_INT(ARRAY_LEN(now), RECORD_KIND_COUNT - 1);
