@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyse/span_path.h"
+
+/* A child, clipped to its parent. */
+struct child {
+	span_id span;
+	nsec_t start, end;
+};
+
+/* A span on the way, and how far back in time it is accounted for. */
+struct visit {
+	span_id span;
+	nsec_t start, at;
+	size_t first,
+		next; /* its children in the common list: all, and those yet to be looked at */
+};
+
+struct search {
+	const struct model *model;
+	VEC(struct child) children; /* of the spans on the way, each one's from last to end first */
+	VEC(struct visit) visits;   /* from the root down; traces may be deeper than our stack */
+	struct span_path *path;
+};
+
+void span_path_done(struct span_path *path)
+{
+	vec_done(&path->items);
+}
+
+static int ends_later(const void *a, const void *b)
+{
+	const struct child *x = a, *y = b;
+
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	if (x->start != y->start)
+		return x->start > y->start ? -1 : 1;
+	return x->span.i > y->span.i ? -1 : x->span.i < y->span.i;
+}
+
+static void enter(struct search *s, span_id id, nsec_t start, nsec_t end)
+{
+	size_t first = s->children.count;
+
+	for (span_id c = model_span(s->model, id)->first_child; c.i;
+	     c = model_span(s->model, c)->next) {
+		const struct span *span = model_span(s->model, c);
+
+		if (span->flags & SPAN_FOLLOWS || span->start >= end || span->end <= start)
+			continue;
+		*vec_push(&s->children) =
+			(struct child){ c, span->start > start ? span->start : start,
+					span->end < end ? span->end : end };
+	}
+	if (s->children.count > first)
+		qsort(s->children.items + first, s->children.count - first, sizeof(struct child),
+		      ends_later);
+	*vec_push(&s->visits) = (struct visit){ id, start, end, first, first };
+}
+
+static void add_section(struct search *s, span_id span, nsec_t start, nsec_t end)
+{
+	if (start < end)
+		*vec_push(&s->path->items) = (struct section){ span, start, end };
+}
+
+/* One step back in time within the innermost span on the way. */
+static void advance(struct search *s)
+{
+	struct visit *v = &s->visits.items[s->visits.count - 1];
+
+	while (v->next < s->children.count && s->children.items[v->next].end > v->at)
+		v->next++; /* went on while a later one was waited for: nobody waited for it */
+	if (v->next == s->children.count) {
+		add_section(s, v->span, v->start, v->at);
+		s->children.count = v->first;
+		s->visits.count--;
+		return;
+	}
+
+	struct child child = s->children.items[v->next++];
+
+	add_section(s, v->span, child.end, v->at);
+	v->at = child.start;
+	enter(s, child.span, child.start, child.end);
+}
+
+void span_path_find(const struct model *model, span_id span, struct span_path *ret)
+{
+	struct search s = { .model = model, .path = ret };
+	const struct span *root = model_span(model, span);
+
+	enter(&s, span, root->start, root->end);
+	while (s.visits.count)
+		advance(&s);
+	vec_done(&s.children);
+	vec_done(&s.visits);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * span_path - the critical path as spans alone tell it.
+ *
+ * From the end of a span back to its begin: the time after its last child
+ * ended is its own; then that child is what was waited for; then, from the
+ * child's begin, the last child that had ended by then; and so on, each child
+ * in the same way.  Children are clipped to their parents; those wholly
+ * outside, and those nobody waits for (follows-from), are left out with all
+ * below them.
+ */
+#ifndef SONDE_ANALYSE_SPAN_PATH_H
+#define SONDE_ANALYSE_SPAN_PATH_H
+
+#include "base/vec.h"
+#include "model/model.h"
+
+struct section {
+	span_id span;
+	nsec_t start, end;
+};
+
+struct span_path {
+	VEC(struct section) items; /* from the end of the span to its begin, without gap */
+};
+
+void span_path_done(struct span_path *path);
+
+void span_path_find(const struct model *model, span_id span, struct span_path *ret);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flow - which receive got the bytes of which send.
+ *
+ * A flow is one direction of a connection.  Both ends count its bytes alike
+ * (TCP by sequence numbers), so a receive belongs to the send that holds its
+ * last byte, however the bytes were cut on the way.  The record of a send may
+ * come after that of its receive, since it is made when the send returns;
+ * whichever comes second finds the other.
+ */
+#ifndef SONDE_MODEL_FLOW_H
+#define SONDE_MODEL_FLOW_H
+
+#include "base/base.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "event/event.h"
+
+/* One side of a message, still without the other. */
+struct flow_end {
+	nsec_t time;
+	uint32_t position; /* just behind its bytes */
+	uint32_t bytes;
+	uint32_t thread; /* whose messages have one of this time and position */
+};
+
+struct flow {
+	VEC(struct flow_end) sends, receives; /* that wait for their other side */
+	size_t sends_done;                    /* those before are received wholly */
+	uint32_t sent, received;              /* bytes, where the protocol does not count */
+};
+
+struct flows {
+	struct map index; /* key -> flow + 1 */
+	VEC(struct flow) items;
+};
+
+void flows_done(struct flows *flows);
+
+/* The key of the direction from local to peer, or the other. */
+uint64_t flow_key(const struct socket_address *a, uint64_t object, uint64_t peer_object,
+		  bool from_local);
+
+struct flow *flow_of(struct flows *flows, uint64_t key);
+
+/* Told of a pair: the sides of one message. */
+typedef void flow_fn(void *arg, const struct flow_end *send, const struct flow_end *receive);
+
+void flow_send(struct flow *flow, const struct flow_end *send, flow_fn *fn, void *arg);
+void flow_receive(struct flow *flow, const struct flow_end *receive, flow_fn *fn, void *arg);
+
+/* Give up what has waited since before t. */
+void flows_forget(struct flows *flows, nsec_t t);
+
+#endif

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model - built from records, one by one.
+ *
+ * Threads are told apart by their lives, not by their tids: a tid that is used
+ * again is another thread.  Each thread has its intervals as a line of begins;
+ * an interval ends where the next begins, so a record that is missing shows as
+ * a gap and can never make two states overlap.
+ */
+#include "model/model.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "model/model_parts.h"
+
+struct model *model_new(void)
+{
+	struct model *model = must_alloc(sizeof(*model));
+
+	model->strings = strtab_new();
+	*vec_push(&model->threads) = (struct thread){ 0 };
+	*vec_push(&model->earlier) = (thread_id){ 0 };
+	*vec_push(&model->spans) = (struct span){ 0 };
+	*vec_push(&model->frames) = (struct frame){ 0 };
+	return model;
+}
+
+static void thread_done(struct thread *thread)
+{
+	line_done(&thread->intervals);
+	line_done(&thread->causes);
+	for (size_t i = 0; i < LINE_COUNT; i++)
+		if (thread->lines[i]) {
+			line_done(thread->lines[i]);
+			free(TAKE(thread->lines[i]));
+		}
+}
+
+void model_free(struct model *model)
+{
+	if (!model)
+		return;
+	for (size_t i = 0; i < model->threads.count; i++)
+		thread_done(&model->threads.items[i]);
+	for (size_t i = 0; i < model->cpus.count; i++)
+		line_done(&model->cpus.items[i]);
+	flows_done(&model->flows);
+	vec_done(&model->threads);
+	vec_done(&model->earlier);
+	vec_done(&model->cpus);
+	vec_done(&model->processes);
+	vec_done(&model->sockets);
+	vec_done(&model->files);
+	vec_done(&model->stack_frames);
+	vec_done(&model->frames);
+	vec_done(&model->spans);
+	vec_done(&model->losses);
+	map_done(&model->tids);
+	map_done(&model->pid_index);
+	map_done(&model->socket_index);
+	map_done(&model->file_index);
+	map_done(&model->devices);
+	map_done(&model->hit_types);
+	map_done(&model->stacks);
+	map_done(&model->span_index);
+	strtab_free(model->strings);
+	free(model);
+}
+
+struct line *thread_line(struct thread *thread, enum thread_line which, size_t item_size)
+{
+	if (!thread->lines[which]) {
+		thread->lines[which] = must_alloc(sizeof(struct line));
+		line_init(thread->lines[which], item_size);
+	}
+	return thread->lines[which];
+}
+
+static str_id take_string(struct model *model, const struct source *source, uint32_t id)
+{
+	return id ? strtab_add(model->strings, source->get_string(source->arg, id)) : (str_id){ 0 };
+}
+
+static nsec_t shifted(const struct source *source, nsec_t t)
+{
+	return t + source->shift;
+}
+
+static uint64_t tid_key(const struct source *source, uint32_t tid)
+{
+	return (uint64_t)source->host << 32 | tid;
+}
+
+static thread_id thread_add(struct model *model, const struct source *source, uint32_t tid,
+			    nsec_t now)
+{
+	uint64_t *slot = map_insert(&model->tids, tid_key(source, tid));
+	thread_id id = { model->threads.count };
+	struct thread *thread = vec_push(&model->threads);
+
+	*thread = (struct thread){
+		.tid = tid, .pid = tid, .host = source->host, .begin = now, .end = now
+	};
+	line_init(&thread->intervals, sizeof(struct interval));
+	line_init(&thread->causes, sizeof(struct cause));
+	*vec_push(&model->earlier) = (thread_id){ *slot };
+	*slot = id.i;
+	return id;
+}
+
+/* The thread with this tid; one nobody has told of is a neighbour. */
+static thread_id thread_of(struct model *model, const struct source *source, uint32_t tid,
+			   nsec_t now)
+{
+	const uint64_t *found = map_find(&model->tids, tid_key(source, tid));
+
+	if (found)
+		return (thread_id){ *found };
+
+	thread_id id = thread_add(model, source, tid, now);
+
+	thread_at(model, id)->neighbour = true;
+	return id;
+}
+
+/* Append a stretch to a thread, from where it was to end. */
+static void add_interval(struct thread *thread, struct interval interval, nsec_t end)
+{
+	if (interval.start < thread->end)
+		interval.start = thread->end;
+	if (end <= interval.start)
+		return;
+	if (interval.start > thread->end)
+		*(struct interval *)line_push(&thread->intervals) =
+			(struct interval){ .start = thread->end, .state = STATE_GAP };
+	*(struct interval *)line_push(&thread->intervals) = interval;
+	thread->end = end;
+}
+
+static void add_turn(struct model *model, uint16_t cpu, thread_id thread, nsec_t start, nsec_t end)
+{
+	while (model->cpus.count <= cpu)
+		line_init(vec_push(&model->cpus), sizeof(struct turn));
+	while (start < end) {
+		nsec_t length = end - start < UINT32_MAX ? end - start : UINT32_MAX;
+
+		*(struct turn *)line_push(&model->cpus.items[cpu]) =
+			(struct turn){ start, thread, length };
+		start += length;
+	}
+}
+
+static void add_run(struct model *model, const struct source *source, const struct record_run *r)
+{
+	nsec_t start = shifted(source, r->start), end = shifted(source, r->head.time);
+	thread_id id = thread_of(model, source, r->head.tid, start);
+	struct thread *thread = thread_at(model, id);
+
+	add_turn(model, r->head.cpu, id, start, end);
+	if (r->flags & INTERVAL_NEIGHBOUR) {
+		thread->end = end;
+		return;
+	}
+	add_interval(thread,
+		     (struct interval){ .start = start,
+					.irq = r->irq,
+					.cpu = r->head.cpu,
+					.state = STATE_RUNNING,
+					.flags = r->flags },
+		     end);
+}
+
+static void add_wait(struct model *model, const struct source *source, const struct record_wait *r)
+{
+	nsec_t start = shifted(source, r->start), woken = shifted(source, r->woken);
+	thread_id waker = r->waker ? thread_of(model, source, r->waker, woken) : (thread_id){ 0 };
+	thread_id id = thread_of(model, source, r->head.tid, start);
+	struct thread *thread = thread_at(model, id);
+
+	if (woken > start) {
+		add_interval(thread,
+			     (struct interval){ .start = start,
+						.cpu = r->head.cpu,
+						.state = r->state,
+						.flags = r->flags },
+			     woken);
+		*(struct cause *)line_push(&thread->causes) = (struct cause){
+			.start = start,
+			.object = r->object,
+			.waker = waker,
+			.stack = r->stack,
+			.waker_stack = r->waker_stack,
+			.syscall = r->syscall,
+			.vector = r->vector,
+			.object_kind = r->object_kind,
+			.context = r->context,
+			.flags = r->flags,
+		};
+	}
+	add_interval(
+		thread,
+		(struct interval){
+			.start = woken, .cpu = r->head.cpu, .state = r->ready, .flags = r->flags },
+		shifted(source, r->head.time));
+}
+
+static void add_task(struct model *model, const struct source *source, const struct record_task *r)
+{
+	nsec_t now = shifted(source, r->head.time);
+	const uint64_t *known = map_find(&model->tids, tid_key(source, r->head.tid));
+	thread_id id = { known ? *known : 0 };
+	bool begins = r->event == TASK_NEW || r->event == TASK_SEEN;
+
+	/* a tid that begins again is another thread, unless it was only heard of so far */
+	if (!id.i || (begins && (!thread_at(model, id)->neighbour || r->event == TASK_NEW)))
+		id = thread_add(model, source, r->head.tid, now);
+
+	struct thread *thread = thread_at(model, id);
+
+	if (begins && thread->neighbour) {
+		thread->neighbour = false;
+		thread->begin = thread->end = now;
+	}
+	if (r->event == TASK_NEIGHBOUR && !line_last(&thread->intervals))
+		thread->neighbour = true;
+	thread->pid = r->pid;
+	thread->kernel = r->flags & TASK_KERNEL;
+	thread->comm = take_string(model, source, r->comm);
+	if (r->event == TASK_NEW && r->parent) {
+		thread_id parent = thread_of(model, source, r->parent, now);
+
+		thread_at(model, id)->parent = parent; /* the vector may have moved */
+	}
+}
+
+static void add_exit(struct model *model, const struct source *source, const struct record *r)
+{
+	const uint64_t *known = map_find(&model->tids, tid_key(source, r->tid));
+
+	if (known)
+		thread_at(model, (thread_id){ *known })->exited = true;
+}
+
+/* An item of a list that is found by a number, made if there is none yet. */
+#define indexed(list, index, number) \
+	({ \
+		uint64_t *at_ = map_insert(index, number); \
+		if (!*at_) { \
+			memset(vec_push(list), 0, sizeof((list)->items[0])); \
+			*at_ = (list)->count; \
+		} \
+		&(list)->items[*at_ - 1]; \
+	})
+
+static void add_socket(struct model *model, const struct record_socket *r)
+{
+	*indexed(&model->sockets, &model->socket_index, r->object) =
+		(struct socket){ r->address, r->peer_object, r->peer_pid, r->netns };
+}
+
+static void add_file(struct model *model, const struct source *source, const struct record_file *r)
+{
+	*indexed(&model->files, &model->file_index, r->object) =
+		(struct file){ take_string(model, source, r->name), r->device };
+}
+
+static void add_process(struct model *model, const struct source *source,
+			const struct record_process *r)
+{
+	*indexed(&model->processes, &model->pid_index, r->pid) =
+		(struct process){ take_string(model, source, r->cmdline),
+				  take_string(model, source, r->cgroup) };
+}
+
+static struct message *message_at(struct model *model, const struct flow_end *end)
+{
+	const struct line *line =
+		thread_at(model, (thread_id){ end->thread })->lines[LINE_MESSAGES];
+	line_pos pos;
+
+	if (!line || !line_find(line, end->time, &pos))
+		return NULL;
+
+	struct message *m = line_at(line, pos);
+
+	return m->time == end->time ? m : NULL;
+}
+
+static void join_message(void *arg, const struct flow_end *send, const struct flow_end *receive)
+{
+	struct message *s = message_at(arg, send), *r = message_at(arg, receive);
+
+	if (!s || !r)
+		return;
+	s->other = (thread_id){ receive->thread };
+	s->other_time = receive->time;
+	r->other = (thread_id){ send->thread };
+	r->other_time = send->time;
+}
+
+static void add_message(struct model *model, const struct source *source,
+			const struct record_message *r)
+{
+	nsec_t now = shifted(source, r->head.time);
+	thread_id id = thread_of(model, source, r->head.tid, now);
+	struct line *line =
+		thread_line(thread_at(model, id), LINE_MESSAGES, sizeof(struct message));
+	const struct socket *socket = model_socket(model, r->object);
+	bool sends = r->direction == MESSAGE_SEND;
+
+	*(struct message *)line_push(line) = (struct message){
+		.time = now,
+		.object = r->object,
+		.bytes = r->bytes,
+		.position = r->position,
+		.direction = r->direction,
+		.object_kind = r->object_kind,
+	};
+	if (!socket || (!r->position && !socket->peer_object))
+		return;
+
+	struct flow *flow = flow_of(&model->flows, flow_key(&socket->address, r->object,
+							    socket->peer_object, sends));
+	struct flow_end end = { now, r->position, r->bytes, id.i };
+
+	if (socket->peer_object) { /* nobody counts the bytes of a unix socket but we */
+		uint32_t *count = sends ? &flow->sent : &flow->received;
+
+		end.position = *count += r->bytes;
+	}
+	if (sends)
+		flow_send(flow, &end, join_message, model);
+	else
+		flow_receive(flow, &end, join_message, model);
+}
+
+static void add_call(struct model *model, const struct source *source,
+		     const struct record_syscall *r)
+{
+	nsec_t end = shifted(source, r->head.time);
+	thread_id id = thread_of(model, source, r->head.tid, end);
+
+	*(struct call *)line_push(
+		thread_line(thread_at(model, id), LINE_CALLS, sizeof(struct call))) =
+		(struct call){ end, shifted(source, r->start), r->result, r->nr };
+}
+
+static void add_request(struct model *model, const struct source *source,
+			const struct record_block *r)
+{
+	nsec_t end = shifted(source, r->head.time);
+	thread_id id = thread_of(model, source, r->head.tid, end);
+
+	*(struct request *)line_push(thread_line(thread_at(model, id), LINE_REQUESTS,
+						 sizeof(struct request))) = (struct request){
+		.end = end,
+		.start = shifted(source, r->start),
+		.sector = r->sector,
+		.bytes = r->bytes,
+		.device = r->device,
+		.issuer = id,
+		.error = r->error,
+		.op = r->op,
+	};
+}
+
+static void add_hit(struct model *model, const struct source *source, const struct record_hit *r)
+{
+	nsec_t now = shifted(source, r->head.time);
+	thread_id id = thread_of(model, source, r->head.tid, now);
+
+	*(struct hit *)line_push(thread_line(thread_at(model, id), LINE_HITS, sizeof(struct hit))) =
+		(struct hit){ now, r->type };
+}
+
+static void add_sample(struct model *model, const struct source *source,
+		       const struct record_sample *r)
+{
+	nsec_t now = shifted(source, r->head.time);
+	thread_id id = thread_of(model, source, r->head.tid, now);
+
+	*(struct sample *)line_push(
+		thread_line(thread_at(model, id), LINE_SAMPLES, sizeof(struct sample))) =
+		(struct sample){ now, r->stack };
+}
+
+static void add_stack(struct model *model, const struct record_stack *r)
+{
+	uint64_t *at = map_insert(&model->stacks, r->stack);
+	size_t count = (size_t)r->kernel_count + r->user_count;
+
+	*at = model->stack_frames.count + 1;
+	*vec_push(&model->stack_frames) = count;
+	*vec_push(&model->stack_frames) = r->kernel_count;
+	for (size_t i = 0; i < count; i++)
+		*vec_push(&model->stack_frames) = r->frames[i];
+}
+
+enum { FRAME_MAX = 1 << 24 }; /* a number beyond is not one that a recorder gave */
+
+static struct frame *frame_at(struct model *model, uint32_t number)
+{
+	if (number >= FRAME_MAX)
+		return NULL;
+	while (model->frames.count <= number)
+		*vec_push(&model->frames) = (struct frame){ 0 };
+	return &model->frames.items[number];
+}
+
+static void add_frame(struct model *model, const struct source *source,
+		      const struct record_frame *r)
+{
+	struct frame *frame = frame_at(model, r->frame);
+
+	if (!frame)
+		return;
+	frame->address = r->address;
+	frame->module = take_string(model, source, r->module);
+}
+
+/* Of functions inlined into each other, the one that was really called says most to people. */
+static void add_symbol(struct model *model, const struct source *source,
+		       const struct record_symbol *r)
+{
+	struct frame *frame = frame_at(model, r->frame);
+
+	if (!frame)
+		return;
+	frame->symbol = take_string(model, source, r->name);
+	frame->source = take_string(model, source, r->source);
+	frame->line = r->line;
+}
+
+static void add_loss(struct model *model, const struct source *source, const struct record_loss *r)
+{
+	*vec_push(&model->losses) = (struct loss){ shifted(source, r->start),
+						   shifted(source, r->end), r->count, r->head.cpu };
+}
+
+/* What tells of threads over time. */
+static bool add_event(struct model *model, const struct source *source, const struct record *r)
+{
+	switch (r->kind) {
+	case RECORD_RUN:
+		add_run(model, source, (const void *)r);
+		return true;
+	case RECORD_WAIT:
+		add_wait(model, source, (const void *)r);
+		return true;
+	case RECORD_TASK:
+		add_task(model, source, (const void *)r);
+		return true;
+	case RECORD_EXIT:
+		add_exit(model, source, r);
+		return true;
+	case RECORD_MESSAGE:
+		add_message(model, source, (const void *)r);
+		return true;
+	case RECORD_SYSCALL:
+		add_call(model, source, (const void *)r);
+		return true;
+	case RECORD_BLOCK:
+		add_request(model, source, (const void *)r);
+		return true;
+	case RECORD_HIT:
+		add_hit(model, source, (const void *)r);
+		return true;
+	case RECORD_SAMPLE:
+		add_sample(model, source, (const void *)r);
+		return true;
+	case RECORD_SPAN:
+		span_add(model, source, (const void *)r);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What tells what numbers stand for. */
+static void add_name(struct model *model, const struct source *source, const struct record *r)
+{
+	const struct record_device *device = (const void *)r;
+	const struct record_hit_type *type = (const void *)r;
+
+	switch (r->kind) {
+	case RECORD_SOCKET:
+		add_socket(model, (const void *)r);
+		break;
+	case RECORD_FILE:
+		add_file(model, source, (const void *)r);
+		break;
+	case RECORD_PROCESS:
+		add_process(model, source, (const void *)r);
+		break;
+	case RECORD_DEVICE:
+		*map_insert(&model->devices, device->device) =
+			take_string(model, source, device->name).i;
+		break;
+	case RECORD_HIT_TYPE:
+		*map_insert(&model->hit_types, type->type) =
+			take_string(model, source, type->name).i;
+		break;
+	case RECORD_STACK:
+		add_stack(model, (const void *)r);
+		break;
+	case RECORD_FRAME:
+		add_frame(model, source, (const void *)r);
+		break;
+	case RECORD_SYMBOL:
+		add_symbol(model, source, (const void *)r);
+		break;
+	case RECORD_LOSS:
+		add_loss(model, source, (const void *)r);
+		break;
+	}
+}
+
+void model_add(struct model *model, const struct source *source, const struct record *record)
+{
+	nsec_t now = shifted(source, record->time);
+
+	model->records++;
+	if (!add_event(model, source, record)) {
+		add_name(model, source, record);
+		return;
+	}
+	if (!model->begin || now < model->begin)
+		model->begin = now;
+	if (now > model->end)
+		model->end = now;
+}
+
+void model_forget(struct model *model, nsec_t t)
+{
+	for (size_t i = 1; i < model->threads.count; i++) {
+		struct thread *thread = &model->threads.items[i];
+
+		line_forget(&thread->intervals, t);
+		line_forget(&thread->causes, t);
+		for (size_t k = 0; k < LINE_COUNT; k++)
+			if (thread->lines[k])
+				line_forget(thread->lines[k], t);
+		if (thread->exited && thread->end < t)
+			thread_done(thread);
+		if (thread->begin < t)
+			thread->begin = thread->end < t ? thread->end : t;
+	}
+	for (size_t i = 0; i < model->cpus.count; i++)
+		line_forget(&model->cpus.items[i], t);
+	flows_forget(&model->flows, t);
+	if (model->begin < t)
+		model->begin = t;
+}

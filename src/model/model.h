@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model - what happened, rebuilt from records: threads, the states they passed
+ * through, who woke whom, what they sent each other, and the spans they worked
+ * for.
+ *
+ * Filled by one pass over records in time order, then only read.  It keeps no
+ * pointer to where the records came from.  Of a live system it holds a sliding
+ * window: model_forget() gives up old time, and the rest stays as it is.
+ *
+ * All times are on one line: CLOCK_MONOTONIC of the first capture, or
+ * CLOCK_REALTIME if there is none.
+ */
+#ifndef SONDE_MODEL_MODEL_H
+#define SONDE_MODEL_MODEL_H
+
+#include "base/base.h"
+#include "base/strtab.h"
+#include "event/event.h"
+#include "event/source.h"
+#include "model/line.h"
+
+typedef struct {
+	uint32_t i; /* 0 is nobody */
+} thread_id;
+
+typedef struct {
+	uint32_t i; /* 0 is none */
+} span_id;
+
+/* A state that is in no record: of this stretch nothing is known, as its records were lost. */
+#define STATE_GAP ' '
+
+/* A stretch of one thread in one state; it ends where the next begins. */
+struct interval {
+	nsec_t start;
+	uint32_t irq; /* running: of it, ns in interrupts */
+	uint16_t cpu; /* running: where; ready: where it ran then */
+	uint8_t state;
+	uint8_t flags; /* INTERVAL_... */
+};
+
+/* Why a blocked interval, the one with the same start, was one. */
+struct cause {
+	nsec_t start;
+	uint64_t object;
+	thread_id waker; /* with an interrupt, the thread that was interrupted */
+	uint32_t stack, waker_stack;
+	int16_t syscall;
+	uint16_t vector;
+	uint8_t object_kind;
+	uint8_t context; /* enum wake_context */
+	uint8_t flags;
+};
+
+/* One side of a message. */
+struct message {
+	nsec_t time;
+	nsec_t other_time; /* when the other side did its part; 0 if unknown */
+	uint64_t object;   /* the socket on this side */
+	thread_id other;   /* who sent what is received here, or received what is sent */
+	uint32_t bytes;
+	uint32_t position;
+	uint8_t direction; /* enum direction */
+	uint8_t object_kind;
+};
+
+/* A turn of a thread on a CPU. */
+struct turn {
+	nsec_t start;
+	thread_id thread;
+	uint32_t length; /* ns; a longer turn is several */
+};
+
+struct call { /* a system call */
+	nsec_t end, start;
+	int64_t result;
+	int16_t nr;
+};
+
+struct request { /* to a block device */
+	nsec_t end, start;
+	uint64_t sector;
+	uint32_t bytes, device;
+	thread_id issuer;
+	int32_t error;
+	char op;
+};
+
+struct hit {
+	nsec_t time;
+	uint32_t type;
+};
+
+struct sample {
+	nsec_t time;
+	uint32_t stack;
+};
+
+/* What only some threads have. */
+enum thread_line { LINE_MESSAGES, LINE_CALLS, LINE_REQUESTS, LINE_HITS, LINE_SAMPLES, LINE_COUNT };
+
+struct thread {
+	uint32_t tid, pid;
+	uint16_t host;
+	bool kernel;
+	bool neighbour; /* only its turns on CPUs are known */
+	bool exited;
+	str_id comm;      /* the last it had */
+	thread_id parent; /* who created it, if that was seen */
+	nsec_t begin, end;
+	struct line intervals;
+	struct line causes;
+	struct line *lines[LINE_COUNT]; /* NULL where there is nothing */
+};
+
+struct process {
+	str_id cmdline, cgroup;
+};
+
+struct socket {
+	struct socket_address address;
+	uint64_t peer_object;
+	uint32_t peer_pid, netns;
+};
+
+struct span {
+	uint8_t trace[16], id[8], parent_id[8];
+	nsec_t start, end;
+	span_id parent;      /* found by parent_id */
+	span_id first_child; /* in the order in which they came */
+	span_id next;        /* sibling */
+	thread_id thread;    /* that worked for it, if known */
+	uint32_t tid, pid;   /* likewise */
+	str_id service, operation;
+	uint8_t flags; /* SPAN_... */
+};
+
+struct loss {
+	nsec_t start, end;
+	uint64_t count;
+	uint16_t cpu;
+};
+
+struct frame {
+	uint64_t address;
+	str_id module, symbol, source;
+	uint32_t line;
+};
+
+struct model;
+
+struct model *model_new(void);
+void model_free(struct model *model);
+DEFINE_FREEP(model)
+
+void model_add(struct model *model, const struct source *source, const struct record *record);
+
+/* After the last record: put spans in their places. */
+void model_finish(struct model *model);
+
+/* Give up what was over before t. */
+void model_forget(struct model *model, nsec_t t);
+
+nsec_t model_begin(const struct model *model);
+nsec_t model_end(const struct model *model);
+
+size_t model_thread_count(const struct model *model); /* ids are below */
+const struct thread *model_thread(const struct model *model, thread_id id);
+
+/* The thread that had this tid at time t, or the last one that did; nobody if there is none. */
+thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t);
+
+/* What is in a thread at time t; false before its begin and after its end. */
+struct stretch {
+	struct interval interval;
+	nsec_t end;
+	line_pos pos;
+};
+bool model_stretch_at(const struct model *model, thread_id id, nsec_t t, struct stretch *ret);
+/* Likewise, but of two intervals that meet at t, the earlier. */
+bool model_stretch_before(const struct model *model, thread_id id, nsec_t t, struct stretch *ret);
+bool model_stretch_prev(const struct model *model, thread_id id, struct stretch *s);
+bool model_stretch_next(const struct model *model, thread_id id, struct stretch *s);
+
+/* Why a blocked interval was one; NULL if nothing is known. */
+const struct cause *model_cause(const struct model *model, thread_id id,
+				const struct interval *interval);
+
+/* Turns on a CPU, of struct turn; NULL if it has none. */
+const struct line *model_turns(const struct model *model, uint16_t cpu);
+
+const struct process *model_process(const struct model *model, uint32_t pid);  /* or NULL */
+const struct socket *model_socket(const struct model *model, uint64_t object); /* or NULL */
+const char *model_file(const struct model *model, uint64_t object);            /* or NULL */
+uint32_t model_file_device(const struct model *model, uint64_t object);
+const char *model_device(const struct model *model, uint32_t device); /* or NULL */
+const char *model_hit_name(const struct model *model, uint32_t type); /* or NULL */
+
+/* Frames of a stack, innermost first; the first kernel_count are the kernel's. */
+struct stack {
+	const uint32_t *frames;
+	size_t count, kernel_count;
+};
+struct stack model_stack(const struct model *model, uint32_t stack);
+struct frame model_frame(const struct model *model, uint32_t frame);
+
+size_t model_span_count(const struct model *model); /* ids are below */
+const struct span *model_span(const struct model *model, span_id id);
+
+size_t model_loss_count(const struct model *model);
+const struct loss *model_loss(const struct model *model, size_t i);
+
+const char *model_string(const struct model *model, str_id id);
+uint64_t model_record_count(const struct model *model);
+size_t model_memory(const struct model *model); /* bytes */
+
+#endif

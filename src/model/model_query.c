@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model_query - asking a model. */
+#include "model/model.h"
+
+#include "model/model_parts.h"
+
+nsec_t model_begin(const struct model *model)
+{
+	return model->begin;
+}
+
+nsec_t model_end(const struct model *model)
+{
+	return model->end;
+}
+
+size_t model_thread_count(const struct model *model)
+{
+	return model->threads.count;
+}
+
+const struct thread *model_thread(const struct model *model, thread_id id)
+{
+	return &model->threads.items[id.i < model->threads.count ? id.i : 0];
+}
+
+thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t)
+{
+	const uint64_t *last = map_find(&model->tids, tid); /* of the first host */
+	thread_id id = { last ? *last : 0 };
+
+	while (id.i && model->threads.items[id.i].begin > t && model->earlier.items[id.i].i)
+		id = model->earlier.items[id.i];
+	return id;
+}
+
+static nsec_t stretch_end(const struct thread *thread, line_pos pos)
+{
+	if (!line_next(&thread->intervals, &pos))
+		return thread->end;
+	return ((const struct interval *)line_at(&thread->intervals, pos))->start;
+}
+
+static void stretch_fill(const struct thread *thread, line_pos pos, struct stretch *ret)
+{
+	ret->interval = *(const struct interval *)line_at(&thread->intervals, pos);
+	ret->end = stretch_end(thread, pos);
+	ret->pos = pos;
+}
+
+bool model_stretch_at(const struct model *model, thread_id id, nsec_t t, struct stretch *ret)
+{
+	const struct thread *thread = model_thread(model, id);
+	line_pos pos;
+
+	if (t >= thread->end || !line_find(&thread->intervals, t, &pos))
+		return false;
+	stretch_fill(thread, pos, ret);
+	return true;
+}
+
+bool model_stretch_before(const struct model *model, thread_id id, nsec_t t, struct stretch *ret)
+{
+	const struct thread *thread = model_thread(model, id);
+	line_pos pos;
+
+	if (t == 0 || t > thread->end || !line_find(&thread->intervals, t - 1, &pos))
+		return false;
+	stretch_fill(thread, pos, ret);
+	return true;
+}
+
+bool model_stretch_prev(const struct model *model, thread_id id, struct stretch *s)
+{
+	const struct thread *thread = model_thread(model, id);
+	nsec_t end = s->interval.start;
+
+	if (!line_prev(&thread->intervals, &s->pos))
+		return false;
+	s->interval = *(const struct interval *)line_at(&thread->intervals, s->pos);
+	s->end = end;
+	return true;
+}
+
+bool model_stretch_next(const struct model *model, thread_id id, struct stretch *s)
+{
+	const struct thread *thread = model_thread(model, id);
+
+	if (!line_next(&thread->intervals, &s->pos))
+		return false;
+	stretch_fill(thread, s->pos, s);
+	return true;
+}
+
+const struct cause *model_cause(const struct model *model, thread_id id,
+				const struct interval *interval)
+{
+	const struct thread *thread = model_thread(model, id);
+	line_pos pos;
+
+	if (!line_find(&thread->causes, interval->start, &pos))
+		return NULL;
+
+	const struct cause *cause = line_at(&thread->causes, pos);
+
+	return cause->start == interval->start ? cause : NULL;
+}
+
+const struct line *model_turns(const struct model *model, uint16_t cpu)
+{
+	return cpu < model->cpus.count ? &model->cpus.items[cpu] : NULL;
+}
+
+/* The item of a list that a number stands for, or NULL. */
+#define find_indexed(list, index, number) \
+	({ \
+		const uint64_t *at_ = map_find(index, number); \
+		at_ ? &(list)->items[*at_ - 1] : NULL; \
+	})
+
+const struct process *model_process(const struct model *model, uint32_t pid)
+{
+	return find_indexed(&model->processes, &model->pid_index, pid);
+}
+
+const struct socket *model_socket(const struct model *model, uint64_t object)
+{
+	return find_indexed(&model->sockets, &model->socket_index, object);
+}
+
+const char *model_file(const struct model *model, uint64_t object)
+{
+	const struct file *file = find_indexed(&model->files, &model->file_index, object);
+
+	return file ? strtab_get(model->strings, file->name) : NULL;
+}
+
+uint32_t model_file_device(const struct model *model, uint64_t object)
+{
+	const struct file *file = find_indexed(&model->files, &model->file_index, object);
+
+	return file ? file->device : 0;
+}
+
+static const char *name_of(const struct model *model, const struct map *map, uint64_t number)
+{
+	const uint64_t *string = map_find(map, number);
+
+	return string ? strtab_get(model->strings, (str_id){ *string }) : NULL;
+}
+
+const char *model_device(const struct model *model, uint32_t device)
+{
+	return name_of(model, &model->devices, device);
+}
+
+const char *model_hit_name(const struct model *model, uint32_t type)
+{
+	return name_of(model, &model->hit_types, type);
+}
+
+struct stack model_stack(const struct model *model, uint32_t stack)
+{
+	const uint64_t *at = stack ? map_find(&model->stacks, stack) : NULL;
+
+	if (!at)
+		return (struct stack){ 0 };
+
+	const uint32_t *words = &model->stack_frames.items[*at - 1];
+
+	return (struct stack){ words + 2, words[0], words[1] };
+}
+
+struct frame model_frame(const struct model *model, uint32_t frame)
+{
+	return frame < model->frames.count ? model->frames.items[frame] : (struct frame){ 0 };
+}
+
+size_t model_span_count(const struct model *model)
+{
+	return model->spans.count;
+}
+
+const struct span *model_span(const struct model *model, span_id id)
+{
+	return &model->spans.items[id.i < model->spans.count ? id.i : 0];
+}
+
+size_t model_loss_count(const struct model *model)
+{
+	return model->losses.count;
+}
+
+const struct loss *model_loss(const struct model *model, size_t i)
+{
+	return &model->losses.items[i];
+}
+
+const char *model_string(const struct model *model, str_id id)
+{
+	return strtab_get(model->strings, id);
+}
+
+uint64_t model_record_count(const struct model *model)
+{
+	return model->records;
+}
+
+size_t model_memory(const struct model *model)
+{
+	size_t bytes = model->threads.room * sizeof(struct thread) +
+		       model->earlier.room * sizeof(thread_id) +
+		       model->spans.room * sizeof(struct span) +
+		       model->stack_frames.room * sizeof(uint32_t) +
+		       model->frames.room * sizeof(struct frame) +
+		       (model->tids.room + model->span_index.room) * sizeof(struct map_slot);
+
+	for (size_t i = 0; i < model->threads.count; i++) {
+		const struct thread *thread = &model->threads.items[i];
+
+		bytes += line_memory(&thread->intervals) + line_memory(&thread->causes);
+		for (size_t k = 0; k < LINE_COUNT; k++)
+			bytes += thread->lines[k] ? line_memory(thread->lines[k]) : 0;
+	}
+	for (size_t i = 0; i < model->cpus.count; i++)
+		bytes += line_memory(&model->cpus.items[i]);
+	return bytes;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * input - anything that sonde can read, as a stream of records.
+ *
+ * What a file is, its content says.  A capture gives its own records; a foreign
+ * trace is turned into the same ones.  Several inputs are read as one, merged
+ * by time, each with its own strings and its own clock: see merge.h.
+ */
+#ifndef SONDE_READ_INPUT_H
+#define SONDE_READ_INPUT_H
+
+#include "base/base.h"
+#include "base/err.h"
+#include "event/event.h"
+
+struct input;
+
+/*
+ * A format: how to recognise it from a file's first bytes, and how to read it.
+ * One file per format, each defining one of these.
+ */
+struct input_format {
+	const char *name; /* for --format and info */
+	/* Whether this may be one; head has the file's first bytes (up to 4096), not terminated. */
+	bool (*is_one)(const char *head, size_t size);
+	int (*open)(const char *path, struct input **ret, struct err *err);
+};
+
+/* Opens a file in the format that its content shows, or in the named one if format is not NULL. */
+int input_open(const char *path, const char *format, struct input **ret, struct err *err);
+void input_free(struct input *input);
+DEFINE_FREEP(input)
+
+const char *input_format_name(const struct input *input);
+
+/*
+ * The next record in the order of time: 1, 0 at the end, or a negative errno
+ * where the file is damaged.  The record holds until the next call.
+ */
+int input_next(struct input *input, const struct record **ret, struct err *err);
+
+/* The string that a record of this input names; "" if there is none. */
+const char *input_string(const struct input *input, uint32_t id);
+
+/* What to add to its times to get CLOCK_REALTIME; 0 if they are that already. */
+int64_t input_realtime_offset(const struct input *input);
+
+#endif
