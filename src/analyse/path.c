@@ -212,13 +212,15 @@ static void walk(struct walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t 
 	for (; more && at < to && s.interval.start < to;
 	     more = model_stretch_next(w->model, id, &s)) {
 		nsec_t end = s.end < to ? s.end : to;
-		uint32_t step = push(w, parent,
-				     (struct step){ .start = at,
-						    .end = end,
-						    .begin = s.interval.start,
-						    .thread = id,
-						    .cpu = s.interval.cpu,
-						    .state = s.interval.state });
+		uint32_t step =
+			push(w, parent,
+			     (struct step){ .start = at,
+					    .end = end,
+					    .begin = s.interval.start,
+					    .thread = id,
+					    .cpu = s.interval.cpu,
+					    .preempted = s.interval.flags & INTERVAL_PREEMPTED,
+					    .state = s.interval.state });
 
 		if (is_blocked(s.interval.state))
 			walk_wait(w, id, &s, at, end, step);

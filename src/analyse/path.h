@@ -32,6 +32,7 @@ struct step {
 	uint8_t state;
 	uint8_t flags;
 	bool is_leaf;
+	bool preempted; /* ready, and it was not woken but lost the CPU */
 };
 
 struct path {

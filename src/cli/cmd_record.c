@@ -79,6 +79,7 @@ static void catch_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is then an error like a full disk */
 }
 
 static void clear_line(const struct screen *screen)

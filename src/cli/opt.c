@@ -329,3 +329,10 @@ void opt_help(const struct command *cmd)
 		printf("\nExamples:\n%s%s", cmd->examples,
 		       cmd->examples[strlen(cmd->examples) - 1] == '\n' ? "" : "\n");
 }
+
+bool opt_colour(void)
+{
+	const char *forbidden = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && (!forbidden || !*forbidden);
+}

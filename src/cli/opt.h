@@ -74,6 +74,9 @@ int opt_parse(const struct command *cmd, char **argv, struct arena *arena, void 
 
 void opt_help(const struct command *cmd);
 
+/* Whether results may have colours: stdout is a terminal, and NO_COLOR does not forbid it. */
+bool opt_colour(void);
+
 /* How many slips lie between what was typed and a word; SIZE_MAX if that is not what was meant. */
 size_t opt_slips(const char *typed, const char *word);
 

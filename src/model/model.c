@@ -45,10 +45,14 @@ void model_free(struct model *model)
 		thread_done(&model->threads.items[i]);
 	for (size_t i = 0; i < model->cpus.count; i++)
 		line_done(&model->cpus.items[i]);
+	for (size_t i = 0; i < model->queues.count; i++)
+		line_done(&model->queues.items[i]);
 	flows_done(&model->flows);
 	vec_done(&model->threads);
 	vec_done(&model->earlier);
 	vec_done(&model->cpus);
+	vec_done(&model->queues);
+	map_done(&model->queue_index);
 	vec_done(&model->processes);
 	vec_done(&model->sockets);
 	vec_done(&model->files);
@@ -350,19 +354,24 @@ static void add_request(struct model *model, const struct source *source,
 			const struct record_block *r)
 {
 	nsec_t end = shifted(source, r->head.time);
-	thread_id id = thread_of(model, source, r->head.tid, end);
-
-	*(struct request *)line_push(thread_line(thread_at(model, id), LINE_REQUESTS,
-						 sizeof(struct request))) = (struct request){
+	struct request request = {
 		.end = end,
 		.start = shifted(source, r->start),
 		.sector = r->sector,
 		.bytes = r->bytes,
 		.device = r->device,
-		.issuer = id,
+		.issuer = thread_of(model, source, r->head.tid, end),
 		.error = r->error,
 		.op = r->op,
 	};
+	struct line *queue = indexed(&model->queues, &model->queue_index, r->device);
+	struct line *own = thread_line(thread_at(model, request.issuer), LINE_REQUESTS,
+				       sizeof(struct request));
+
+	if (!queue->item_size)
+		line_init(queue, sizeof(struct request));
+	*(struct request *)line_push(queue) = request;
+	*(struct request *)line_push(own) = request;
 }
 
 static void add_hit(struct model *model, const struct source *source, const struct record_hit *r)
@@ -548,6 +557,8 @@ void model_forget(struct model *model, nsec_t t)
 	}
 	for (size_t i = 0; i < model->cpus.count; i++)
 		line_forget(&model->cpus.items[i], t);
+	for (size_t i = 0; i < model->queues.count; i++)
+		line_forget(&model->queues.items[i], t);
 	flows_forget(&model->flows, t);
 	if (model->begin < t)
 		model->begin = t;

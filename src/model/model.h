@@ -190,6 +190,9 @@ const struct cause *model_cause(const struct model *model, thread_id id,
 /* Turns on a CPU, of struct turn; NULL if it has none. */
 const struct line *model_turns(const struct model *model, uint16_t cpu);
 
+/* Requests to a block device, of struct request; NULL if it has none. */
+const struct line *model_requests(const struct model *model, uint32_t device);
+
 const struct process *model_process(const struct model *model, uint32_t pid);  /* or NULL */
 const struct socket *model_socket(const struct model *model, uint64_t object); /* or NULL */
 const char *model_file(const struct model *model, uint64_t object);            /* or NULL */

@@ -22,8 +22,10 @@ struct model {
 	struct map tids;            /* host and tid -> the thread that has it now */
 	VEC(thread_id) earlier;     /* by thread: who had its tid before */
 
-	VEC(struct line) cpus; /* of turns */
-	struct flows flows;    /* messages whose other side is to come */
+	VEC(struct line) cpus;   /* of turns */
+	VEC(struct line) queues; /* of requests, by device */
+	struct map queue_index;  /* device -> queue + 1 */
+	struct flows flows;      /* messages whose other side is to come */
 
 	VEC(struct process) processes;
 	VEC(struct socket) sockets;

@@ -118,6 +118,11 @@ const struct line *model_turns(const struct model *model, uint16_t cpu)
 		at_ ? &(list)->items[*at_ - 1] : NULL; \
 	})
 
+const struct line *model_requests(const struct model *model, uint32_t device)
+{
+	return find_indexed(&model->queues, &model->queue_index, device);
+}
+
 const struct process *model_process(const struct model *model, uint32_t pid)
 {
 	return find_indexed(&model->processes, &model->pid_index, pid);
@@ -224,5 +229,7 @@ size_t model_memory(const struct model *model)
 	}
 	for (size_t i = 0; i < model->cpus.count; i++)
 		bytes += line_memory(&model->cpus.items[i]);
+	for (size_t i = 0; i < model->queues.count; i++)
+		bytes += line_memory(&model->queues.items[i]);
 	return bytes;
 }

@@ -13,6 +13,7 @@ __attribute__((noreturn)) static void child_main(char **argv, int go, int error)
 
 	if (read(go, &word, 1) != 1)
 		_exit(0); /* the recording did not come about */
+	signal(SIGXFSZ, SIG_DFL);
 	execvp(argv[0], argv);
 
 	int code = errno;

@@ -250,7 +250,8 @@ void transcript_take(void *transcript, size_t stream, const struct record *recor
 		take_stack(t, stream, (const void *)record);
 		return;
 	}
-	if (record->kind == RECORD_TASK && task->event == TASK_EXEC)
+	if (record->kind == RECORD_TASK &&
+	    (task->event == TASK_EXEC || (task->event == TASK_NEW && record->tid == task->pid)))
 		symbols_forget(t->symbols, task->pid);
 	sorter_add(t->sorter, stream, record);
 }

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyse/account.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "analyse/use.h"
+#include "base/map.h"
+
+struct build {
+	const struct model *model;
+	const struct path *path;
+	struct account *account;
+	struct map index;      /* what a node stands for -> its place */
+	VEC(uint32_t) of_step; /* the node of each step */
+	struct map shares;     /* node and sharer -> place in share_of */
+	VEC(struct node_share) share_of;
+};
+
+struct node_share {
+	uint32_t node;
+	struct share share;
+};
+
+void account_done(struct account *account)
+{
+	vec_done(&account->nodes);
+	vec_done(&account->shares);
+	vec_done(&account->hits);
+}
+
+/* What makes two steps of one level the same. */
+struct node_key {
+	uint64_t object;
+	uint32_t parent, span, thread;
+	int16_t syscall;
+	uint8_t state, flags, object_kind;
+	uint8_t pad[7];
+};
+
+static uint32_t node_get(struct build *b, const struct node_key *key)
+{
+	uint64_t *at = map_insert(&b->index, XXH3_64bits(key, sizeof(*key)));
+
+	if (!*at) {
+		*at = b->account->nodes.count;
+		*vec_push(&b->account->nodes) = (struct node){
+			.parent = key->parent,
+			.span = { key->span },
+			.thread = { key->thread },
+			.state = key->state,
+			.flags = key->flags,
+			.is_leaf = true,
+		};
+		b->account->nodes.items[key->parent].is_leaf = false;
+	}
+	return *at;
+}
+
+static bool is_blocked(uint8_t state)
+{
+	return state != STATE_RUNNING && state != STATE_READY && state != STATE_THROTTLED &&
+	       state != STATE_GAP;
+}
+
+const struct cause *account_step_cause(const struct model *model, const struct step *step)
+{
+	if (!is_blocked(step->state) || step->flags & (STEP_TRANSIT | STEP_UNEXPLAINED))
+		return NULL;
+	return model_cause(model, step->thread, &(struct interval){ .start = step->begin });
+}
+
+/* With spans, each has a node of its own on the first level. */
+static uint32_t top_node(struct build *b, const struct step *step)
+{
+	if (!step->span.i)
+		return 0;
+
+	struct node_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.span = step->span.i;
+	return node_get(b, &key);
+}
+
+static uint32_t node_of_step(struct build *b, const struct step *step, const struct cause *cause)
+{
+	struct node_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.parent = step->parent ? b->of_step.items[step->parent - 1] : top_node(b, step);
+	key.span = step->span.i;
+	key.thread = step->thread.i;
+	key.state = step->state;
+	key.flags = step->flags;
+	if (cause) {
+		key.syscall = cause->syscall;
+		key.object_kind = cause->object_kind;
+		key.object = cause->object;
+	}
+	return node_get(b, &key);
+}
+
+static void add_share(void *arg, uint32_t node, str_id name, uint32_t pid, nsec_t time)
+{
+	struct build *b = arg;
+	uint64_t key[2] = { node, (uint64_t)pid << 32 | name.i };
+	uint64_t *at = map_insert(&b->shares, XXH3_64bits(key, sizeof(key)));
+
+	if (!*at) {
+		*vec_push(&b->share_of) = (struct node_share){ node, { name, pid, 0 } };
+		*at = b->share_of.count;
+	}
+	b->share_of.items[*at - 1].share.time += time;
+}
+
+static void add_step(struct build *b, const struct step *step)
+{
+	const struct cause *cause = account_step_cause(b->model, step);
+	uint32_t at = node_of_step(b, step, cause);
+	struct node *node = &b->account->nodes.items[at];
+	nsec_t time = step->end - step->start;
+
+	*vec_push(&b->of_step) = at;
+	node->time += time;
+	node->count++;
+	if (time >= node->longest.end - node->longest.start) {
+		node->longest = *step;
+		node->cause = cause;
+	}
+	if (!step->parent && node->parent)
+		b->account->nodes.items[node->parent].time += time;
+	if (step->is_leaf && step->state != STATE_BLOCKED && step->state != STATE_GAP)
+		b->account->typed += time;
+	node->irq += use_add(&b->account->used, &b->account->hits, b->model, step);
+	use_shares(b->model, step, cause, at, add_share, b);
+}
+
+/* Time that samples count, made the running time of the node. */
+static void scale_functions(struct account *account, const struct node *node)
+{
+	struct share *shares = account->shares.items + node->shares;
+	nsec_t total = 0;
+
+	for (uint32_t i = 0; i < node->share_count; i++)
+		total += shares[i].time;
+	for (uint32_t i = 0; i < node->share_count; i++)
+		shares[i].time = (double)shares[i].time * node->time / total;
+}
+
+static int by_node_and_time(const void *a, const void *b)
+{
+	const struct node_share *x = a, *y = b;
+
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	if (x->share.time != y->share.time)
+		return x->share.time > y->share.time ? -1 : 1;
+	return x->share.name.i < y->share.name.i ? -1 : x->share.name.i > y->share.name.i;
+}
+
+static void place_shares(struct build *b)
+{
+	struct account *account = b->account;
+
+	if (b->share_of.count)
+		qsort(b->share_of.items, b->share_of.count, sizeof(struct node_share),
+		      by_node_and_time);
+	for (size_t i = 0; i < b->share_of.count; i++) {
+		struct node *node = &account->nodes.items[b->share_of.items[i].node];
+
+		if (!node->share_count++)
+			node->shares = account->shares.count;
+		*vec_push(&account->shares) = b->share_of.items[i].share;
+	}
+	for (size_t i = 0; i < account->nodes.count; i++)
+		if (account->nodes.items[i].state == STATE_RUNNING)
+			scale_functions(account, &account->nodes.items[i]);
+}
+
+struct ranked {
+	nsec_t time;
+	uint32_t node;
+};
+
+static int smaller_first(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->node > y->node ? -1 : x->node < y->node;
+}
+
+/* Hang each node below its parent, in the order of their times. */
+static void link_nodes(struct account *account)
+{
+	size_t count = account->nodes.count;
+	_cleanup_(freep) struct ranked *order = must_alloc(count * sizeof(*order));
+
+	for (uint32_t i = 1; i < count; i++)
+		order[i - 1] = (struct ranked){ account->nodes.items[i].time, i };
+	qsort(order, count - 1, sizeof(*order), smaller_first);
+	for (size_t i = 0; i + 1 < count; i++) {
+		struct node *node = &account->nodes.items[order[i].node];
+		struct node *parent = &account->nodes.items[node->parent];
+
+		node->next = parent->child; /* the smallest comes first, and ends up last */
+		parent->child = order[i].node;
+	}
+}
+
+static uint64_t lost_between(const struct model *model, nsec_t from, nsec_t to)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < model_loss_count(model); i++)
+		if (model_loss(model, i)->start < to && model_loss(model, i)->end > from)
+			lost += model_loss(model, i)->count;
+	return lost;
+}
+
+static void account_build(const struct model *model, const struct path *path, struct account *ret)
+{
+	struct build b = { .model = model, .path = path, .account = ret };
+
+	*vec_push(&ret->nodes) = (struct node){ .time = ret->end - ret->start,
+						.thread = ret->thread,
+						.span = ret->span,
+						.is_leaf = true };
+	for (size_t i = 0; i < path->steps.count; i++)
+		add_step(&b, &path->steps.items[i]);
+	place_shares(&b);
+	link_nodes(ret);
+	ret->lost = lost_between(model, ret->start, ret->end);
+	map_done(&b.index);
+	map_done(&b.shares);
+	vec_done(&b.of_step);
+	vec_done(&b.share_of);
+}
+
+void account_of_thread(const struct model *model, thread_id thread, nsec_t from, nsec_t to,
+		       struct account *ret)
+{
+	struct path path = { 0 };
+
+	*ret = (struct account){ .start = from, .end = to, .thread = thread };
+	path_of_thread(model, thread, from, to, &path);
+	account_build(model, &path, ret);
+	path_done(&path);
+}
+
+void account_of_span(const struct model *model, span_id span, struct account *ret)
+{
+	struct path path = { 0 };
+	const struct span *s = model_span(model, span);
+
+	*ret = (struct account){ .start = s->start, .end = s->end, .span = span };
+	path_of_span(model, span, &path);
+	account_build(model, &path, ret);
+	path_done(&path);
+}
+
+size_t account_causes(const struct account *account, uint32_t *ret_nodes, size_t max)
+{
+	VEC(struct ranked) leaves = { 0 };
+
+	for (uint32_t i = 1; i < account->nodes.count; i++)
+		if (account->nodes.items[i].is_leaf)
+			*vec_push(&leaves) = (struct ranked){ account->nodes.items[i].time, i };
+	if (leaves.count)
+		qsort(leaves.items, leaves.count, sizeof(struct ranked), smaller_first);
+	for (size_t i = 0; i < leaves.count && i < max; i++)
+		ret_nodes[i] = leaves.items[leaves.count - 1 - i].node;
+
+	size_t count = leaves.count;
+
+	vec_done(&leaves);
+	return count;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	nsec_t x = *(const nsec_t *)a, y = *(const nsec_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+struct usual account_usual(const struct model *model, span_id id)
+{
+	const struct span *span = model_span(model, id);
+	VEC(nsec_t) times = { 0 };
+	struct usual usual = { 0 };
+
+	for (uint32_t i = 1; i < model_span_count(model); i++) {
+		const struct span *s = model_span(model, (span_id){ i });
+
+		if (s->service.i == span->service.i && s->operation.i == span->operation.i)
+			*vec_push(&times) = s->end - s->start;
+	}
+	if (times.count > 1) {
+		qsort(times.items, times.count, sizeof(nsec_t), compare_times);
+		usual = (struct usual){ times.count, times.items[(times.count - 1) / 2],
+					times.items[(times.count - 1) * 95 / 100] };
+	}
+	vec_done(&times);
+	return usual;
+}

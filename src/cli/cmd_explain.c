@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyse/account.h"
+#include "base/vec.h"
+#include "cli/load.h"
+#include "cli/opt.h"
+#include "report/explain.h"
+
+struct explain_opts {
+	unsigned long slowest;
+	const char *trace, *thread;
+	nsec_t from, to;
+	bool json;
+};
+
+#define FIELD(name) offsetof(struct explain_opts, name)
+
+static const struct opt explain_opts[] = {
+	{ OPT_COUNT, 'n', "slowest", "N", "the N slowest requests (default 1)", FIELD(slowest) },
+	{ OPT_STRING, 0, "trace", "ID", "this request (or the first digits of its trace id)",
+	  FIELD(trace) },
+	{ OPT_STRING, 't', "thread", "TID", "the time of this thread", FIELD(thread) },
+	{ OPT_TIME, 0, "from", "TIME", "begin so long after the start of the capture",
+	  FIELD(from) },
+	{ OPT_TIME, 0, "to", "TIME", "end so long after the start of the capture", FIELD(to) },
+	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
+	{ 0 },
+};
+
+static const struct explain_opts explain_defaults = { .slowest = 1 };
+
+/* What to explain. */
+struct subject {
+	span_id span;
+	thread_id thread;
+	nsec_t from, to;
+};
+
+typedef VEC(struct subject) subjects;
+
+static int longer_first(const void *a, const void *b)
+{
+	const struct subject *x = a, *y = b;
+	nsec_t xt = x->to - x->from, yt = y->to - y->from;
+
+	if (xt != yt)
+		return xt > yt ? -1 : 1;
+	return x->span.i < y->span.i ? -1 : x->span.i > y->span.i;
+}
+
+static int find_slowest(const struct model *model, unsigned long count, subjects *list,
+			struct err *err)
+{
+	for (uint32_t i = 1; i < model_span_count(model); i++) {
+		const struct span *span = model_span(model, (span_id){ i });
+
+		if (!span->parent.i)
+			*vec_push(list) = (struct subject){ .span = { i },
+							    .from = span->start,
+							    .to = span->end };
+	}
+	if (!list->count)
+		return err_set(err, -ENOENT,
+			       "there are no requests in it: name a thread with --thread "
+			       "('sonde info' and 'sonde dump --kind=task' show which there are)");
+	qsort(list->items, list->count, sizeof(list->items[0]), longer_first);
+	list->count = list->count < count ? list->count : count;
+	return 0;
+}
+
+static int find_thread(const struct model *model, const struct explain_opts *o, subjects *list,
+		       struct err *err)
+{
+	struct subject s = { 0 };
+	int r = load_find_thread(model, o->thread, &s.thread, err);
+
+	if (r < 0)
+		return r;
+
+	const struct thread *t = model_thread(model, s.thread);
+
+	s.from = model_begin(model) + o->from > t->begin ? model_begin(model) + o->from : t->begin;
+	s.to = o->to && model_begin(model) + o->to < t->end ? model_begin(model) + o->to : t->end;
+	if (s.from >= s.to)
+		return err_set(err, -ERANGE, "thread %s was not recorded then", o->thread);
+	*vec_push(list) = s;
+	return 0;
+}
+
+static int find_subjects(const struct model *model, const struct explain_opts *o, subjects *list,
+			 struct err *err)
+{
+	struct subject s = { 0 };
+	int r;
+
+	if (o->thread)
+		return find_thread(model, o, list, err);
+	if (!o->trace)
+		return find_slowest(model, o->slowest, list, err);
+	r = load_find_trace(model, o->trace, &s.span, err);
+	if (r == 0)
+		*vec_push(list) = s;
+	return r;
+}
+
+static void account_of(const struct model *model, const struct subject *s, struct account *ret)
+{
+	if (s->span.i)
+		account_of_span(model, s->span, ret);
+	else
+		account_of_thread(model, s->thread, s->from, s->to, ret);
+}
+
+static int print_all(const struct model *model, const subjects *list, bool as_json)
+{
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	struct json j;
+
+	out_init(out, stdout);
+	json_init(&j, out);
+	if (as_json)
+		json_array(&j);
+	for (size_t i = 0; i < list->count; i++) {
+		_cleanup_(account_done) struct account account = { 0 };
+
+		account_of(model, &list->items[i], &account);
+		if (as_json) {
+			explain_json(&j, model, &account);
+			continue;
+		}
+		if (i > 0)
+			out_char(out, '\n');
+		explain_text(out, opt_colour(), model, &account);
+	}
+	if (as_json) {
+		json_end(&j);
+		json_newline(&j);
+	}
+	return out_flush(out);
+}
+
+static int explain_run(const void *opts, char **operands, struct err *err)
+{
+	const struct explain_opts *o = opts;
+	_cleanup_(model_freep) struct model *model = NULL;
+	struct err damage = { "" }, failure = { "" };
+	int damaged = load_model(operands, &model, &damage);
+	subjects list = { 0 };
+	int r = model ? find_subjects(model, o, &list, &failure) : 0;
+
+	if (r == 0 && model)
+		r = print_all(model, &list, o->json);
+	vec_done(&list);
+	*err = damaged < 0 ? damage : failure;
+	return damaged < 0 ? damaged : r;
+}
+
+const struct command cmd_explain = {
+	.name = "explain",
+	.summary = "say where the time of a request went, and why",
+	.synopsis = "[OPTION]... INPUT...",
+	.examples = "  sonde explain --slowest 3 capture.sonde spans.json\n"
+		    "  sonde explain --thread 4127 --from 1.2s --to 1.4s capture.sonde\n",
+	.opts = explain_opts,
+	.defaults = &explain_defaults,
+	.opts_size = sizeof(explain_defaults),
+	.min_operands = 1,
+	.max_operands = SIZE_MAX,
+	.run = explain_run,
+};

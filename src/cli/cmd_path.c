@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/path.h"
+#include "cli/load.h"
+#include "cli/opt.h"
+#include "report/explain.h"
+
+struct path_opts {
+	const char *thread, *span, *trace;
+	nsec_t from, to;
+	bool json;
+};
+
+#define FIELD(name) offsetof(struct path_opts, name)
+
+static const struct opt path_opts[] = {
+	{ OPT_STRING, 't', "thread", "TID", "the path of this thread", FIELD(thread) },
+	{ OPT_STRING, 0, "span", "ID", "the path of this span (or the first digits of its id)",
+	  FIELD(span) },
+	{ OPT_STRING, 0, "trace", "ID", "the path of this trace (or the first digits of its id)",
+	  FIELD(trace) },
+	{ OPT_TIME, 0, "from", "TIME", "begin so long after the start of the capture",
+	  FIELD(from) },
+	{ OPT_TIME, 0, "to", "TIME", "end so long after the start of the capture", FIELD(to) },
+	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
+	{ 0 },
+};
+
+static const struct path_opts path_defaults = { 0 };
+
+static int find_path(const struct model *model, const struct path_opts *o, struct path *path,
+		     struct err *err)
+{
+	thread_id thread;
+	span_id span;
+	int r;
+
+	if (o->thread) {
+		r = load_find_thread(model, o->thread, &thread, err);
+		if (r < 0)
+			return r;
+
+		const struct thread *t = model_thread(model, thread);
+		nsec_t from = model_begin(model) + o->from;
+		nsec_t to = o->to ? model_begin(model) + o->to : t->end;
+
+		from = from > t->begin ? from : t->begin;
+		to = to < t->end ? to : t->end;
+		if (from >= to)
+			return err_set(err, -ERANGE, "thread %s was not recorded then", o->thread);
+		path_of_thread(model, thread, from, to, path);
+		return 0;
+	}
+	r = o->span ? load_find_span(model, o->span, &span, err)
+		    : load_find_trace(model, o->trace, &span, err);
+	if (r == 0)
+		path_of_span(model, span, path);
+	return r;
+}
+
+static int print_path(const struct model *model, const struct path *path, bool as_json)
+{
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+
+	out_init(out, stdout);
+	if (as_json) {
+		struct json j;
+
+		json_init(&j, out);
+		path_json(&j, model, path);
+		json_newline(&j);
+	} else {
+		path_text(out, opt_colour(), model, path, model_begin(model));
+	}
+	return out_flush(out);
+}
+
+static int path_run(const void *opts, char **operands, struct err *err)
+{
+	const struct path_opts *o = opts;
+	_cleanup_(model_freep) struct model *model = NULL;
+	_cleanup_(path_done) struct path path = { 0 };
+
+	if (!o->thread && !o->span && !o->trace)
+		return err_usage(err, "say whose path: --thread, --span or --trace");
+
+	struct err damage = { "" }, failure = { "" };
+	int damaged = load_model(operands, &model, &damage);
+	int r = model ? find_path(model, o, &path, &failure) : 0;
+
+	if (r == 0 && model)
+		r = print_path(model, &path, o->json);
+	*err = damaged < 0 ? damage : failure;
+	return damaged < 0 ? damaged : r;
+}
+
+const struct command cmd_path = {
+	.name = "path",
+	.summary = "show step by step what a thread or a request waited for",
+	.synopsis = "[OPTION]... INPUT...",
+	.examples = "  sonde path --thread 4127 --from 1.2s --to 1.4s capture.sonde\n"
+		    "  sonde path --trace 7f3a51c0 --json capture.sonde spans.json\n",
+	.opts = path_opts,
+	.defaults = &path_defaults,
+	.opts_size = sizeof(path_defaults),
+	.min_operands = 1,
+	.max_operands = SIZE_MAX,
+	.run = path_run,
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/load.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "read/merge.h"
+
+int load_model(char **inputs, struct model **ret, struct err *err)
+{
+	_cleanup_(merge_freep) struct merge *merge = NULL;
+	const struct source *source;
+	const struct record *record;
+	int r = merge_open(inputs, &merge, err);
+
+	if (r < 0)
+		return r;
+	*ret = model_new();
+	while ((r = merge_next(merge, &record, &source, err)) > 0)
+		model_add(*ret, source, record);
+	model_finish(*ret);
+	return r;
+}
+
+int load_find_thread(const struct model *model, const char *tid, thread_id *ret, struct err *err)
+{
+	uint64_t number;
+
+	if (parse_count(tid, UINT32_MAX, &number) < 0)
+		return err_set(err, -EINVAL, "--thread wants a number, not '%s'", tid);
+
+	thread_id id = model_find_thread(model, number, UINT64_MAX);
+
+	if (!id.i || model_thread(model, id)->neighbour)
+		return err_set(
+			err, -ENOENT,
+			"nothing was recorded of a thread %s; 'sonde dump --kind=task' lists "
+			"those of which something was",
+			tid);
+	*ret = id;
+	return 0;
+}
+
+static bool begins_with(const uint8_t *id, size_t size, const char *hex)
+{
+	char text[33] = "";
+
+	for (size_t i = 0; i < size; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+	return strncasecmp(text, hex, strlen(hex)) == 0;
+}
+
+int load_find_span(const struct model *model, const char *hex, span_id *ret, struct err *err)
+{
+	for (uint32_t i = 1; i < model_span_count(model); i++)
+		if (begins_with(model_span(model, (span_id){ i })->id, 8, hex)) {
+			*ret = (span_id){ i };
+			return 0;
+		}
+	return err_set(err, -ENOENT, "there is no span '%s'", hex);
+}
+
+int load_find_trace(const struct model *model, const char *hex, span_id *ret, struct err *err)
+{
+	span_id best = { 0 };
+
+	for (uint32_t i = 1; i < model_span_count(model); i++) {
+		const struct span *span = model_span(model, (span_id){ i });
+
+		if (!span->parent.i && begins_with(span->trace, 16, hex) &&
+		    (!best.i || span->end - span->start > model_span(model, best)->end -
+								  model_span(model, best)->start))
+			best = (span_id){ i };
+	}
+	if (!best.i)
+		return err_set(err, -ENOENT, "there is no trace '%s'", hex);
+	*ret = best;
+	return 0;
+}

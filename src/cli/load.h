@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * load - inputs into a model, and what to look at in it, as several commands
+ * have it.
+ */
+#ifndef SONDE_CLI_LOAD_H
+#define SONDE_CLI_LOAD_H
+
+#include "base/err.h"
+#include "model/model.h"
+
+/*
+ * Read all inputs.  If one is damaged, what comes before is in the model all
+ * the same; the result then is -EBADMSG with the sentence, and *ret is set.
+ */
+int load_model(char **inputs, struct model **ret, struct err *err);
+
+/* The thread with this number: one that a record tells of. */
+int load_find_thread(const struct model *model, const char *tid, thread_id *ret, struct err *err);
+
+/* Spans whose id, or trace, begins with these hex digits: the first; or the root of the trace. */
+int load_find_span(const struct model *model, const char *hex, span_id *ret, struct err *err);
+int load_find_trace(const struct model *model, const char *hex, span_id *ret, struct err *err);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "event/syscall.h"
+#include "report/explain.h"
+#include "report/kind.h"
+#include "report/names.h"
+#include "report/phrase.h"
+
+static void put_u64(struct json *j, const char *key, uint64_t n)
+{
+	json_key(j, key);
+	json_u64(j, n);
+}
+
+static void put_string(struct json *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	json_string(j, s);
+}
+
+static void put_hex(struct json *j, const char *key, const uint8_t *bytes, size_t size)
+{
+	char hex[33] = "";
+
+	for (size_t i = 0; i < size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	put_string(j, key, hex);
+}
+
+static void put_thread(struct json *j, const struct model *model, thread_id id)
+{
+	const struct thread *thread = model_thread(model, id);
+
+	put_u64(j, "tid", thread->tid);
+	put_u64(j, "pid", thread->pid);
+	put_string(j, "comm", model_string(model, thread->comm));
+}
+
+static void put_span(struct json *j, const struct model *model, span_id id)
+{
+	const struct span *span = model_span(model, id);
+
+	json_key(j, "span");
+	json_object(j);
+	put_hex(j, "trace", span->trace, sizeof(span->trace));
+	put_hex(j, "id", span->id, sizeof(span->id));
+	put_string(j, "service", model_string(model, span->service));
+	put_string(j, "operation", model_string(model, span->operation));
+	json_end(j);
+}
+
+static void put_object(struct json *j, const struct model *model, const struct cause *cause)
+{
+	const struct socket *socket = model_socket(model, cause->object);
+	const char *file = model_file(model, cause->object);
+
+	if (cause->object_kind == OBJECT_NONE)
+		return;
+	put_string(j, "object", object_kind_name(cause->object_kind));
+	put_u64(j, "object_id", cause->object);
+	if (file && (cause->object_kind == OBJECT_FILE || cause->object_kind == OBJECT_DIRECTORY)) {
+		const char *device = model_device(model, model_file_device(model, cause->object));
+
+		put_string(j, "name", file);
+		if (device)
+			put_string(j, "device", device);
+	}
+	if (socket && cause->object_kind == OBJECT_INET) {
+		struct socket_name name;
+
+		socket_name_init(&name, &socket->address);
+		put_string(j, "local", name.local);
+		put_string(j, "peer", name.peer);
+	}
+}
+
+static void put_stack(struct json *j, const struct model *model, const char *key, uint32_t number)
+{
+	struct stack stack = model_stack(model, number);
+
+	if (!stack.count)
+		return;
+	json_key(j, key);
+	json_array(j);
+	for (size_t i = 0; i < stack.count; i++) {
+		struct frame frame = model_frame(model, stack.frames[i]);
+
+		json_string(j, model_string(model, frame.symbol.i ? frame.symbol : frame.module));
+	}
+	json_end(j);
+}
+
+static void put_cause(struct json *j, const struct model *model, const struct cause *cause)
+{
+	const char *name = syscall_name(cause->syscall);
+
+	if (name)
+		put_string(j, "syscall", name);
+	put_object(j, model, cause);
+	put_string(j, "context", wake_context_name(cause->context));
+	if (cause->waker.i) {
+		json_key(j, "waker");
+		json_object(j);
+		put_thread(j, model, cause->waker);
+		json_end(j);
+	}
+	put_stack(j, model, "stack", cause->stack);
+	put_stack(j, model, "waker_stack", cause->waker_stack);
+}
+
+static void put_state(struct json *j, uint8_t state)
+{
+	char letter[2] = { state, '\0' };
+
+	put_string(j, "state", letter);
+}
+
+static void put_shares(struct json *j, const struct model *model, const struct account *account,
+		       const struct node *node)
+{
+	json_key(j, node->state == STATE_RUNNING ? "functions" : "shared_with");
+	json_array(j);
+	for (uint32_t i = 0; i < node->share_count; i++) {
+		const struct share *share = &account->shares.items[node->shares + i];
+
+		json_object(j);
+		put_string(j, "name", model_string(model, share->name));
+		if (share->pid)
+			put_u64(j, "pid", share->pid);
+		put_u64(j, "time", share->time);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void put_node(struct json *j, const struct model *model, const struct account *account,
+		     const struct node *node)
+{
+	put_u64(j, "time", node->time);
+	put_u64(j, "count", node->count);
+	put_string(j, "text", phrase_node(model, account, node).s);
+	if (node->span.i)
+		put_span(j, model, node->span);
+	if (!node->state)
+		return;
+	put_state(j, node->state);
+	if (node->thread.i)
+		put_thread(j, model, node->thread);
+	if (node->state == STATE_RUNNING)
+		put_u64(j, "irq_ns", node->irq);
+	if (node->state == STATE_READY)
+		put_u64(j, "cpu", node->longest.cpu);
+	put_u64(j, "longest_start", node->longest.start);
+	put_u64(j, "longest_end", node->longest.end);
+	if (node->cause)
+		put_cause(j, model, node->cause);
+	if (node->share_count)
+		put_shares(j, model, account, node);
+}
+
+/*
+ * JSON may nest only so deep, and a chain of waits may be longer; so nodes
+ * stand in one list, each with its number and its parent's.
+ */
+static void put_nodes(struct json *j, const struct model *model, const struct account *account)
+{
+	json_key(j, "account");
+	json_array(j);
+	for (uint32_t i = 1; i < account->nodes.count; i++) {
+		json_object(j);
+		put_u64(j, "node", i);
+		put_u64(j, "parent", account->nodes.items[i].parent);
+		put_node(j, model, account, &account->nodes.items[i]);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void put_causes(struct json *j, const struct model *model, const struct account *account)
+{
+	enum { CAUSES = 10 };
+	uint32_t causes[CAUSES];
+	size_t count = account_causes(account, causes, CAUSES);
+
+	json_key(j, "causes");
+	json_array(j);
+	for (size_t i = 0; i < count && i < CAUSES; i++) {
+		json_object(j);
+		put_u64(j, "node", causes[i]);
+		put_u64(j, "time", account->nodes.items[causes[i]].time);
+		put_string(j, "text", phrase_cause(model, account, causes[i]).s);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void put_resources(struct json *j, const struct model *model, const struct account *account)
+{
+	const struct resources *u = &account->used;
+
+	json_key(j, "used");
+	json_object(j);
+	put_u64(j, "cpu", u->cpu);
+	put_u64(j, "blocked", u->blocked);
+	put_u64(j, "preempted", u->preempted);
+	put_u64(j, "sends", u->sends);
+	put_u64(j, "sent_bytes", u->sent);
+	put_u64(j, "receives", u->receives);
+	put_u64(j, "received_bytes", u->received);
+	put_u64(j, "disk_reads", u->disk_reads);
+	put_u64(j, "disk_read_bytes", u->disk_read);
+	put_u64(j, "disk_writes", u->disk_writes);
+	put_u64(j, "disk_written_bytes", u->disk_written);
+	put_u64(j, "syscalls", u->calls);
+	json_key(j, "events");
+	json_object(j);
+	for (size_t i = 0; i < account->hits.count; i++) {
+		const char *name = model_hit_name(model, account->hits.items[i].type);
+
+		put_u64(j, name ? name : "unknown", account->hits.items[i].count);
+	}
+	json_end(j);
+	json_end(j);
+}
+
+void explain_json(struct json *j, const struct model *model, const struct account *account)
+{
+	json_object(j);
+	put_u64(j, "start", account->start);
+	put_u64(j, "end", account->end);
+	put_u64(j, "duration", account->end - account->start);
+	if (account->thread.i)
+		put_thread(j, model, account->thread);
+	if (account->span.i) {
+		struct usual usual = account_usual(model, account->span);
+
+		put_span(j, model, account->span);
+		json_key(j, "usual");
+		json_object(j);
+		put_u64(j, "count", usual.count);
+		put_u64(j, "p50", usual.p50);
+		put_u64(j, "p95", usual.p95);
+		json_end(j);
+	}
+	put_nodes(j, model, account);
+	put_causes(j, model, account);
+	put_resources(j, model, account);
+	put_u64(j, "typed", account->typed);
+	put_u64(j, "lost", account->lost);
+	json_end(j);
+}
+
+void path_json(struct json *j, const struct model *model, const struct path *path)
+{
+	json_array(j);
+	for (size_t i = 0; i < path->steps.count; i++) {
+		const struct step *step = &path->steps.items[i];
+		const struct cause *cause = account_step_cause(model, step);
+
+		json_object(j);
+		put_u64(j, "step", i + 1);
+		put_u64(j, "explains", step->parent);
+		put_u64(j, "depth", step->depth);
+		json_key(j, "leaf");
+		json_bool(j, step->is_leaf);
+		put_u64(j, "start", step->start);
+		put_u64(j, "end", step->end);
+		put_state(j, step->state);
+		if (step->thread.i)
+			put_thread(j, model, step->thread);
+		if (step->span.i)
+			put_span(j, model, step->span);
+		if (step->state == STATE_READY || step->state == STATE_RUNNING)
+			put_u64(j, "cpu", step->cpu);
+		if (step->flags & STEP_TRANSIT) {
+			json_key(j, "transit");
+			json_bool(j, true);
+		}
+		if (cause)
+			put_cause(j, model, cause);
+		put_string(j, "text", phrase_step(model, step, cause).s);
+		json_end(j);
+	}
+	json_end(j);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/explain.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/phrase.h"
+
+enum { COLUMNS = 80, TIME_COLUMNS = 9, INDENT = 3, DEPTH_SHOWN = 12, CAUSES = 3 };
+
+struct page {
+	struct out *out;
+	bool colour;
+	const struct model *model;
+	const struct account *account;
+};
+
+/* Each state its colour: what hurts is red and yellow, what runs is green. */
+static const char *state_colour(uint8_t state)
+{
+	switch (state) {
+	case STATE_RUNNING:
+		return "\033[32m";
+	case STATE_READY:
+	case STATE_THROTTLED:
+		return "\033[33m";
+	case STATE_LOCK:
+	case STATE_DISK:
+		return "\033[31m";
+	default:
+		return "\033[36m";
+	}
+}
+
+static void put_coloured(struct out *out, bool colour, const char *code, const char *s)
+{
+	if (colour)
+		out_str(out, code);
+	out_str(out, s);
+	if (colour)
+		out_str(out, "\033[0m");
+}
+
+/* Words from a column on, broken between words before the end of the line. */
+static void put_wrapped(struct out *out, const char *words, size_t column)
+{
+	size_t at = column;
+
+	while (*words) {
+		size_t len = strcspn(words, " ");
+
+		if (at > column && at + 1 + len > COLUMNS) {
+			out_char(out, '\n');
+			out_fill(out, column + 2, ' ');
+			at = column + 2;
+		} else if (at > column) {
+			out_char(out, ' ');
+			at++;
+		}
+		at += out_escaped(out, words, len);
+		words += len;
+		words += strspn(words, " ");
+	}
+	out_char(out, '\n');
+}
+
+static void put_node(const struct page *page, const struct node *node, size_t depth,
+		     thread_id above)
+{
+	size_t indent = 2 + INDENT * depth;
+	struct phrase words = phrase_node(page->model, page->account, node);
+	struct phrase line = { "" };
+	char letter[2] = { node->state == STATE_GAP ? ' ' : node->state, '\0' };
+
+	out_fill(page->out, indent, ' ');
+	out_str(page->out, text_right(format_time(node->time), TIME_COLUMNS).s);
+	out_str(page->out, "  ");
+	if (node->state) {
+		put_coloured(page->out, page->colour, state_colour(node->state), letter);
+		out_str(page->out, "  ");
+		indent += 3;
+	}
+	if (node->state && node->thread.i && node->thread.i != above.i)
+		snprintf(line.s, sizeof(line.s), "%.100s: %.400s",
+			 phrase_thread(page->model, node->thread).s, words.s);
+	else
+		line = words;
+	put_wrapped(page->out, line.s, indent + TIME_COLUMNS + 2);
+}
+
+static void put_folded(const struct page *page, size_t count, nsec_t time, size_t depth)
+{
+	char words[64];
+
+	if (!count)
+		return;
+	out_fill(page->out, 2 + INDENT * depth, ' ');
+	out_str(page->out, text_right(format_time(time), TIME_COLUMNS).s);
+	snprintf(words, sizeof(words), "     %zu more below 1 %%\n", count);
+	out_str(page->out, words);
+}
+
+static void put_children(const struct page *page, uint32_t parent, size_t depth)
+{
+	const struct node *nodes = page->account->nodes.items;
+	size_t folded = 0;
+	nsec_t folded_time = 0;
+
+	for (uint32_t i = nodes[parent].child; i; i = nodes[i].next) {
+		if (nodes[i].time * 100 < nodes[0].time || depth >= DEPTH_SHOWN) {
+			folded++;
+			folded_time += nodes[i].time;
+			continue;
+		}
+		put_node(page, &nodes[i], depth, nodes[parent].thread);
+		put_children(page, i, depth + 1);
+	}
+	put_folded(page, folded, folded_time, depth);
+}
+
+static void put_title(const struct page *page)
+{
+	const struct account *a = page->account;
+	nsec_t length = a->end - a->start;
+	struct phrase p = { "" };
+
+	if (a->span.i) {
+		const struct span *span = model_span(page->model, a->span);
+		struct usual usual = account_usual(page->model, a->span);
+
+		snprintf(p.s, sizeof(p.s), "%.150s   %.100s   %s",
+			 model_string(page->model, span->operation),
+			 model_string(page->model, span->service), format_time(length).s);
+		if (usual.count)
+			snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s),
+				 "   usually %s (p95 %s)", format_time(usual.p50).s,
+				 format_time(usual.p95).s);
+		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), "   trace %02x%02x%02x%02x",
+			 span->trace[0], span->trace[1], span->trace[2], span->trace[3]);
+	} else {
+		snprintf(p.s, sizeof(p.s), "%.200s   %s", phrase_thread(page->model, a->thread).s,
+			 format_time(length).s);
+	}
+	out_escaped(page->out, p.s, strlen(p.s));
+	out_char(page->out, '\n');
+}
+
+/* A share of the whole in per cent, for people. */
+static unsigned int percent(nsec_t part, nsec_t whole)
+{
+	return whole ? (part * 100 + whole / 2) / whole : 0;
+}
+
+static void put_causes(const struct page *page)
+{
+	const struct account *a = page->account;
+	uint32_t causes[CAUSES];
+	size_t count = account_causes(a, causes, CAUSES);
+	nsec_t whole = a->nodes.items[0].time;
+
+	for (size_t i = 0; i < count && i < CAUSES; i++) {
+		const struct node *node = &a->nodes.items[causes[i]];
+		char share[48];
+
+		if (i > 0 && node->time * 10 < whole)
+			break;
+		snprintf(share, sizeof(share),
+			 i ? "  also %u %%: " : "cause, %u %%: ", percent(node->time, whole));
+		put_coloured(page->out, page->colour, "\033[1m", share);
+		put_wrapped(page->out, phrase_cause(page->model, a, causes[i]).s, strlen(share));
+	}
+}
+
+static void put_resources(const struct page *page)
+{
+	const struct resources *u = &page->account->used;
+	struct phrase p;
+
+	snprintf(p.s, sizeof(p.s), "%s of CPU, %s switches (%s preempted)", format_time(u->cpu).s,
+		 format_count(u->blocked + u->preempted).s, format_count(u->preempted).s);
+	if (u->sends + u->receives)
+		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), ", %s sent, %s received",
+			 format_size(u->sent).s, format_size(u->received).s);
+	if (u->disk_reads + u->disk_writes)
+		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s),
+			 ", %s read and %s written on disk", format_size(u->disk_read).s,
+			 format_size(u->disk_written).s);
+	if (u->calls)
+		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), ", %s system calls",
+			 format_count(u->calls).s);
+	for (size_t i = 0; i < page->account->hits.count; i++) {
+		const char *name = model_hit_name(page->model, page->account->hits.items[i].type);
+
+		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), ", %s %.60s",
+			 format_count(page->account->hits.items[i].count).s, name ? name : "hits");
+	}
+	out_str(page->out, "used: ");
+	put_wrapped(page->out, p.s, 6);
+}
+
+void explain_text(struct out *out, bool colour, const struct model *model,
+		  const struct account *account)
+{
+	struct page page = { out, colour, model, account };
+	char lost[96];
+
+	put_title(&page);
+	put_children(&page, 0, 0);
+	put_causes(&page);
+	put_resources(&page);
+	if (account->lost) {
+		snprintf(lost, sizeof(lost),
+			 "%s events were lost meanwhile: there may be more to it.\n",
+			 format_count(account->lost).s);
+		out_str(out, lost);
+	}
+}
+
+void path_text(struct out *out, bool colour, const struct model *model, const struct path *path,
+	       nsec_t origin)
+{
+	for (size_t i = 0; i < path->steps.count; i++) {
+		const struct step *step = &path->steps.items[i];
+		const struct cause *cause = account_step_cause(model, step);
+		char letter[2] = { step->state, '\0' };
+		char start[32];
+		struct phrase line;
+
+		snprintf(start, sizeof(start), "%14.6f ", (double)(step->start - origin) / 1e6);
+		out_str(out, start);
+		out_fill(out, step->depth < 8 ? 2 * step->depth : 16, ' ');
+		out_str(out, text_right(format_time(step->end - step->start), TIME_COLUMNS).s);
+		out_str(out, step->is_leaf ? "  " : " (");
+		put_coloured(out, colour, state_colour(step->state), letter);
+		out_str(out, step->is_leaf ? "  " : ") ");
+		snprintf(line.s, sizeof(line.s), "%.100s: %.400s",
+			 phrase_thread(model, step->thread).s, phrase_step(model, step, cause).s);
+		out_escaped(out, line.s, strlen(line.s));
+		out_char(out, '\n');
+	}
+}
