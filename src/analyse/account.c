@@ -32,13 +32,14 @@ void account_done(struct account *account)
 /* What makes two steps of one level the same. */
 struct node_key {
 	uint64_t object;
-	uint32_t parent, span, thread;
+	uint32_t parent, span;
+	uint32_t thread; /* at the top; below, the process */
 	int16_t syscall;
 	uint8_t state, flags, object_kind;
 	uint8_t pad[7];
 };
 
-static uint32_t node_get(struct build *b, const struct node_key *key)
+static uint32_t node_get(struct build *b, const struct node_key *key, thread_id thread)
 {
 	uint64_t *at = map_insert(&b->index, XXH3_64bits(key, sizeof(*key)));
 
@@ -47,7 +48,7 @@ static uint32_t node_get(struct build *b, const struct node_key *key)
 		*vec_push(&b->account->nodes) = (struct node){
 			.parent = key->parent,
 			.span = { key->span },
-			.thread = { key->thread },
+			.thread = thread,
 			.state = key->state,
 			.flags = key->flags,
 			.is_leaf = true,
@@ -80,7 +81,21 @@ static uint32_t top_node(struct build *b, const struct step *step)
 
 	memset(&key, 0, sizeof(key));
 	key.span = step->span.i;
-	return node_get(b, &key);
+	return node_get(b, &key, (thread_id){ 0 });
+}
+
+/* Whether a step waits in the queue for the very lock that the one above it waits for. */
+static bool is_queued(const struct build *b, const struct step *step, const struct cause *cause)
+{
+	if (!step->parent || step->is_leaf || step->state != STATE_LOCK || !cause)
+		return false;
+
+	const struct node *above = &b->account->nodes.items[b->of_step.items[step->parent - 1]];
+
+	return above->state == STATE_LOCK && above->cause &&
+	       above->cause->object == cause->object &&
+	       model_thread(b->model, above->thread)->pid ==
+		       model_thread(b->model, step->thread)->pid;
 }
 
 static uint32_t node_of_step(struct build *b, const struct step *step, const struct cause *cause)
@@ -90,7 +105,7 @@ static uint32_t node_of_step(struct build *b, const struct step *step, const str
 	memset(&key, 0, sizeof(key));
 	key.parent = step->parent ? b->of_step.items[step->parent - 1] : top_node(b, step);
 	key.span = step->span.i;
-	key.thread = step->thread.i;
+	key.thread = step->parent ? model_thread(b->model, step->thread)->pid : step->thread.i;
 	key.state = step->state;
 	key.flags = step->flags;
 	if (cause) {
@@ -98,7 +113,7 @@ static uint32_t node_of_step(struct build *b, const struct step *step, const str
 		key.object_kind = cause->object_kind;
 		key.object = cause->object;
 	}
-	return node_get(b, &key);
+	return node_get(b, &key, step->thread);
 }
 
 static void add_share(void *arg, uint32_t node, str_id name, uint32_t pid, nsec_t time)
@@ -117,6 +132,12 @@ static void add_share(void *arg, uint32_t node, str_id name, uint32_t pid, nsec_
 static void add_step(struct build *b, const struct step *step)
 {
 	const struct cause *cause = account_step_cause(b->model, step);
+
+	if (is_queued(b, step, cause)) {
+		*vec_push(&b->of_step) = b->of_step.items[step->parent - 1];
+		return;
+	}
+
 	uint32_t at = node_of_step(b, step, cause);
 	struct node *node = &b->account->nodes.items[at];
 	nsec_t time = step->end - step->start;
@@ -124,9 +145,11 @@ static void add_step(struct build *b, const struct step *step)
 	*vec_push(&b->of_step) = at;
 	node->time += time;
 	node->count++;
+	node->several |= node->thread.i != step->thread.i;
 	if (time >= node->longest.end - node->longest.start) {
 		node->longest = *step;
 		node->cause = cause;
+		node->thread = step->thread;
 	}
 	if (!step->parent && node->parent)
 		b->account->nodes.items[node->parent].time += time;

@@ -8,6 +8,11 @@
  * under a wait stand those who were waited for.  What others had to do with it
  * is added to the node: who had the CPU meanwhile, what else was in the disk's
  * queue, which functions ran.
+ *
+ * Of those who were waited for, the threads of one process count as one.  And
+ * where many threads queue for one lock, each wakes the next, though only the
+ * one that holds it keeps them all waiting: so a wait for a lock inside a wait
+ * for the same lock is left out, and its holder comes right under the first.
  */
 #ifndef SONDE_ANALYSE_ACCOUNT_H
 #define SONDE_ANALYSE_ACCOUNT_H
@@ -31,6 +36,7 @@ struct node {
 
 	span_id span;
 	thread_id thread; /* nobody: a span of which no thread is known, or the root */
+	bool several;     /* threads of that one's process */
 	uint8_t state;    /* 0: a span, with what happened in it below */
 	uint8_t flags;    /* STEP_... */
 	bool is_leaf;

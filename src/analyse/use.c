@@ -116,7 +116,7 @@ static void share_cpu(const struct model *model, const struct step *step, uint32
 		if (turn->start >= step->end)
 			break;
 		if (part)
-			fn(arg, node, thread->comm, thread->pid, part);
+			fn(arg, node, model_process_comm(model, turn->thread), thread->pid, part);
 	} while (line_next(turns, &pos));
 }
 
@@ -139,7 +139,7 @@ static void share_disk(const struct model *model, const struct step *step,
 		nsec_t part = overlap(r->start, r->end, step->start, step->end);
 
 		if (part && issuer->pid != pid)
-			fn(arg, node, issuer->comm, issuer->pid, part);
+			fn(arg, node, model_process_comm(model, r->issuer), issuer->pid, part);
 	}
 }
 

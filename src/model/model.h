@@ -171,6 +171,9 @@ const struct thread *model_thread(const struct model *model, thread_id id);
 /* The thread that had this tid at time t, or the last one that did; nobody if there is none. */
 thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t);
 
+/* What the process of a thread is called: as its first thread, if that was recorded. */
+str_id model_process_comm(const struct model *model, thread_id id);
+
 /* What is in a thread at time t; false before its begin and after its end. */
 struct stretch {
 	struct interval interval;

@@ -34,6 +34,16 @@ thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t)
 	return id;
 }
 
+str_id model_process_comm(const struct model *model, thread_id id)
+{
+	const struct thread *thread = model_thread(model, id);
+	thread_id first = thread->pid == thread->tid
+				  ? id
+				  : model_find_thread(model, thread->pid, thread->end);
+
+	return model_thread(model, first.i ? first : id)->comm;
+}
+
 static nsec_t stretch_end(const struct thread *thread, line_pos pos)
 {
 	if (!line_next(&thread->intervals, &pos))

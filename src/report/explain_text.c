@@ -82,8 +82,8 @@ static void put_node(const struct page *page, const struct node *node, size_t de
 		indent += 3;
 	}
 	if (node->state && node->thread.i && node->thread.i != above.i)
-		snprintf(line.s, sizeof(line.s), "%.100s: %.400s",
-			 phrase_thread(page->model, node->thread).s, words.s);
+		snprintf(line.s, sizeof(line.s), "%.100s: %.400s", phrase_who(page->model, node).s,
+			 words.s);
 	else
 		line = words;
 	put_wrapped(page->out, line.s, indent + TIME_COLUMNS + 2);

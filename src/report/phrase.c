@@ -215,12 +215,15 @@ struct phrase phrase_node(const struct model *model, const struct account *accou
 	return p;
 }
 
-/* What somebody waits for who waits for a thread. */
-static const char *what_is_awaited(const struct node *wait)
+struct phrase phrase_who(const struct model *model, const struct node *node)
 {
-	if (wait->state == STATE_LOCK)
-		return "holds a lock that";
-	return wait->state == STATE_NETWORK ? "has not answered, for which" : "is behind, and";
+	struct phrase p = { "" };
+
+	if (!node->several)
+		return phrase_thread(model, node->thread);
+	say(&p, "%s (%u)", model_string(model, model_process_comm(model, node->thread)),
+	    model_thread(model, node->thread)->pid);
+	return p;
 }
 
 struct phrase phrase_cause(const struct model *model, const struct account *account, uint32_t at)
@@ -230,12 +233,12 @@ struct phrase phrase_cause(const struct model *model, const struct account *acco
 	struct phrase p = { "" };
 
 	if (node->thread.i)
-		say(&p, "%s ", phrase_thread(model, node->thread).s);
+		say(&p, "%s: ", phrase_who(model, node).s);
 	say(&p, "%s", phrase_node(model, account, node).s);
-	if (node->parent && above->state && above->thread.i != node->thread.i)
-		say(&p, "; it %s %s waits", what_is_awaited(above),
-		    phrase_thread(model, above->thread).s);
-	if (node->parent && above->state == STATE_LOCK)
-		say(&p, " for");
+	if (node->parent && above->state)
+		say(&p, ", while %s waits for %s", phrase_who(model, above).s,
+		    above->state == STATE_LOCK      ? "the lock it holds"
+		    : above->state == STATE_NETWORK ? "its answer"
+						    : "it");
 	return p;
 }

@@ -18,6 +18,9 @@ struct phrase {
 /* "contacts (4127)"; a thread that is not its process's first shows both numbers. */
 struct phrase phrase_thread(const struct model *model, thread_id thread);
 
+/* The threads of a node: one, or a process. */
+struct phrase phrase_who(const struct model *model, const struct node *node);
+
 /* What a step, or the longest step of a node, was; account is NULL for a step alone. */
 struct phrase phrase_step(const struct model *model, const struct step *step,
 			  const struct cause *cause);
