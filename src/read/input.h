@@ -24,6 +24,10 @@ struct input_format {
 	/* Whether this may be one; head has the file's first bytes (up to 4096), not terminated. */
 	bool (*is_one)(const char *head, size_t size);
 	int (*open)(const char *path, struct input **ret, struct err *err);
+	/* As those of the same names below. */
+	int (*next)(struct input *input, const struct record **ret, struct err *err);
+	const char *(*string)(const struct input *input, uint32_t id);
+	void (*free)(struct input *input);
 };
 
 /* Opens a file in the format that its content shows, or in the named one if format is not NULL. */
@@ -44,5 +48,21 @@ const char *input_string(const struct input *input, uint32_t id);
 
 /* What to add to its times to get CLOCK_REALTIME; 0 if they are that already. */
 int64_t input_realtime_offset(const struct input *input);
+
+/*
+ * The machine on which a capture was recorded, all of it; NULL for a foreign
+ * trace, which may tell of several and whose times are CLOCK_REALTIME.
+ */
+struct input_host {
+	const char *name;
+	int64_t boot; /* when it was started, CLOCK_REALTIME */
+};
+const struct input_host *input_host(const struct input *input);
+
+/* The machine that the last record of a foreign trace is about; "" if it does not say. */
+const char *input_record_host(const struct input *input);
+
+/* What of the file could not be used, or NULL; a sentence for the person at the terminal. */
+const char *input_notice(const struct input *input);
 
 #endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "read/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "read/input_parts.h"
+
+/* In the order in which they are tried. */
+static const struct input_format *const formats[] = { &sonde_format, &jaeger_format };
+
+enum { HEAD_SIZE = 4096 };
+
+/* The names of all formats, as in "sonde, jaeger". */
+static char *format_list(void)
+{
+	char *list = must_strdup(formats[0]->name);
+
+	for (size_t i = 1; i < ARRAY_LEN(formats); i++) {
+		_cleanup_(freep) char *before = list;
+
+		list = must_printf("%s, %s", before, formats[i]->name);
+	}
+	return list;
+}
+
+static int format_named(const char *name, const struct input_format **ret, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
+		if (strcmp(formats[i]->name, name) == 0) {
+			*ret = formats[i];
+			return 0;
+		}
+	_cleanup_(freep) char *list = format_list();
+	return err_set(err, -EINVAL, "no format '%s'; there are %s", name, list);
+}
+
+static int format_shown(const char *path, const struct input_format **ret, struct err *err)
+{
+	/* O_NONBLOCK: opening a pipe must not wait for its other end */
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char head[HEAD_SIZE];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_errno(err, "cannot open '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, -EINVAL, "'%s' is no regular file", path);
+
+	ssize_t size = pread(fd, head, sizeof(head), 0);
+
+	if (size < 0)
+		return err_errno(err, "cannot read '%s'", path);
+	if (size == 0)
+		return err_set(err, -EBADMSG, "'%s' is empty", path);
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
+		if (formats[i]->is_one(head, size)) {
+			*ret = formats[i];
+			return 0;
+		}
+	_cleanup_(freep) char *list = format_list();
+	return err_set(err, -EBADMSG, "'%s' is of no format that sonde can read: %s", path, list);
+}
+
+int input_open(const char *path, const char *format, struct input **ret, struct err *err)
+{
+	const struct input_format *found;
+	int r = format ? format_named(format, &found, err) : format_shown(path, &found, err);
+
+	return r < 0 ? r : found->open(path, ret, err);
+}
+
+void input_free(struct input *input)
+{
+	if (!input)
+		return;
+	free(input->notice);
+	input->format->free(input);
+}
+
+const char *input_format_name(const struct input *input)
+{
+	return input->format->name;
+}
+
+int input_next(struct input *input, const struct record **ret, struct err *err)
+{
+	return input->format->next(input, ret, err);
+}
+
+const char *input_string(const struct input *input, uint32_t id)
+{
+	return input->format->string(input, id);
+}
+
+int64_t input_realtime_offset(const struct input *input)
+{
+	return input->realtime_offset;
+}
+
+const struct input_host *input_host(const struct input *input)
+{
+	return input->host.name ? &input->host : NULL;
+}
+
+const char *input_record_host(const struct input *input)
+{
+	return input->record_host ?: "";
+}
+
+const char *input_notice(const struct input *input)
+{
+	return input->notice;
+}

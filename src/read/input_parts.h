@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* input_parts - what the files of read/ share with each other and nobody else. */
+#ifndef SONDE_READ_INPUT_PARTS_H
+#define SONDE_READ_INPUT_PARTS_H
+
+#include "read/input.h"
+
+/* Each format has a struct of its own that begins with this. */
+struct input {
+	const struct input_format *format;
+	struct input_host host; /* its name is NULL for a foreign trace */
+	int64_t realtime_offset;
+	const char *record_host; /* borrowed; NULL if it does not say */
+	char *notice;
+};
+
+extern const struct input_format sonde_format, jaeger_format;
+
+/* The same as its open, for bytes in memory, which are read at once; the name is for messages. */
+int jaeger_open_memory(const char *name, const char *data, size_t size, struct input **ret,
+		       struct err *err);
+
+#endif

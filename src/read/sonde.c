@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sonde - our own captures as an input.
+ *
+ * They hold what an input gives, in its order, so there is nothing to do but
+ * to say which clock and which machine it is.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "event/capture.h"
+#include "event/capture_format.h"
+#include "read/input_parts.h"
+
+struct capture_input {
+	struct input input;
+	struct capture *capture;
+	struct capture_cursor cursor;
+};
+
+static bool is_capture(const char *head, size_t size)
+{
+	size_t known = sizeof(((struct file_header *)0)->magic);
+
+	return size >= known && memcmp(head, CAPTURE_MAGIC, known) == 0;
+}
+
+static int open_capture(const char *path, struct input **ret, struct err *err)
+{
+	struct capture *capture;
+	int r = capture_open(path, &capture, err);
+
+	if (r < 0)
+		return r;
+
+	const struct capture_meta *meta = capture_meta(capture);
+	struct capture_input *in = must_alloc(sizeof(*in));
+	uint64_t end;
+
+	in->capture = capture;
+	in->input.format = &sonde_format;
+	in->input.realtime_offset = meta->realtime_offset;
+	/* the clock since boot is what an hour of sleep does not stop */
+	in->input.host = (struct input_host){ meta->host, (uint64_t)meta->realtime_offset -
+								  (uint64_t)meta->boottime_offset };
+	if (!capture_complete(capture, &end))
+		in->input.notice = must_printf(
+			"'%s' is not complete: it is read up to offset %" PRIu64, path, end);
+	capture_cursor_init(&in->cursor, capture, 0, UINT64_MAX);
+	*ret = &in->input;
+	return 0;
+}
+
+static int next_record(struct input *input, const struct record **ret, struct err *err)
+{
+	return capture_next(&((struct capture_input *)input)->cursor, ret, err);
+}
+
+static const char *get_string(const struct input *input, uint32_t id)
+{
+	return capture_get_string(((const struct capture_input *)input)->capture, id);
+}
+
+static void free_input(struct input *input)
+{
+	struct capture_input *in = (struct capture_input *)input;
+
+	capture_free(in->capture);
+	free(in);
+}
+
+const struct input_format sonde_format = {
+	.name = "sonde",
+	.is_one = is_capture,
+	.open = open_capture,
+	.next = next_record,
+	.string = get_string,
+	.free = free_input,
+};
