@@ -19,9 +19,11 @@
 
 enum { EXIT_USAGE = 2 };
 
-extern const struct command cmd_record, cmd_info, cmd_dump, cmd_doctor;
+extern const struct command cmd_record, cmd_info, cmd_dump, cmd_path, cmd_explain, cmd_doctor;
 
-static const struct command *const commands[] = { &cmd_record, &cmd_info, &cmd_dump, &cmd_doctor };
+static const struct command *const commands[] = {
+	&cmd_record, &cmd_info, &cmd_dump, &cmd_path, &cmd_explain, &cmd_doctor,
+};
 
 static const struct command *command_find(const char *name)
 {
