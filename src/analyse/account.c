@@ -102,6 +102,8 @@ static uint32_t node_of_step(struct build *b, const struct step *step, const str
 {
 	struct node_key key;
 
+	if (!step->parent && !step->thread.i)
+		return top_node(b, step); /* nothing more is known of it */
 	memset(&key, 0, sizeof(key));
 	key.parent = step->parent ? b->of_step.items[step->parent - 1] : top_node(b, step);
 	key.span = step->span.i;
@@ -152,7 +154,7 @@ static void add_step(struct build *b, const struct step *step)
 		node->thread = step->thread;
 	}
 	if (!step->parent && node->parent)
-		b->account->nodes.items[node->parent].time += time;
+		b->account->nodes.items[node->parent].time += time; /* the span's */
 	if (step->is_leaf && step->state != STATE_BLOCKED && step->state != STATE_GAP)
 		b->account->typed += time;
 	node->irq += use_add(&b->account->used, &b->account->hits, b->model, step);

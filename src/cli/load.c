@@ -18,9 +18,13 @@ int load_model(char **inputs, struct model **ret, struct err *err)
 	if (r < 0)
 		return r;
 	*ret = model_new();
+	if (merge_start(merge))
+		model_set_begin(*ret, merge_start(merge));
 	while ((r = merge_next(merge, &record, &source, err)) > 0)
 		model_add(*ret, source, record);
 	model_finish(*ret);
+	for (size_t i = 0; merge_notice(merge, i); i++)
+		fprintf(stderr, "sonde: %s\n", merge_notice(merge, i));
 	return r;
 }
 

@@ -525,6 +525,19 @@ static void add_name(struct model *model, const struct source *source, const str
 	}
 }
 
+void model_set_begin(struct model *model, nsec_t begin)
+{
+	model->begin = begin;
+	model->has_begin = model->begin_told = true;
+}
+
+void begin_at(struct model *model, nsec_t t)
+{
+	if (!model->has_begin)
+		model->begin = t;
+	model->has_begin = true;
+}
+
 void model_add(struct model *model, const struct source *source, const struct record *record)
 {
 	nsec_t now = shifted(source, record->time);
@@ -534,8 +547,7 @@ void model_add(struct model *model, const struct source *source, const struct re
 		add_name(model, source, record);
 		return;
 	}
-	if (!model->begin || now < model->begin)
-		model->begin = now;
+	begin_at(model, now);
 	if (now > model->end)
 		model->end = now;
 }

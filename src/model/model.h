@@ -156,6 +156,9 @@ DEFINE_FREEP(model)
 
 void model_add(struct model *model, const struct source *source, const struct record *record);
 
+/* Times are shown from here on; otherwise from the first thing known. Before the first record. */
+void model_set_begin(struct model *model, nsec_t begin);
+
 /* After the last record: put spans in their places. */
 void model_finish(struct model *model);
 

@@ -16,6 +16,7 @@ struct file {
 struct model {
 	struct strtab *strings;
 	nsec_t begin, end;
+	bool has_begin, begin_told; /* by model_set_begin() */
 	uint64_t records;
 
 	VEC(struct thread) threads; /* the first is nobody */
@@ -50,6 +51,9 @@ static inline struct thread *thread_at(struct model *model, thread_id id)
 
 /* The thread's line of one sort, made if it has none yet. */
 struct line *thread_line(struct thread *thread, enum thread_line which, size_t item_size);
+
+/* Something is known of t: all begins there, unless something was known before. */
+void begin_at(struct model *model, nsec_t t);
 
 void span_add(struct model *model, const struct source *source, const struct record_span *r);
 

@@ -40,6 +40,9 @@ void span_add(struct model *model, const struct source *source, const struct rec
 		.pid = r->pid,
 		.flags = r->flags,
 	};
+	begin_at(model, span->start);
+	if (!model->begin_told && span->start < model->begin)
+		model->begin = span->start; /* they come in the order of their ends */
 	memcpy(span->trace, r->trace, sizeof(span->trace));
 	memcpy(span->id, r->span, sizeof(span->id));
 	memcpy(span->parent_id, r->parent, sizeof(span->parent_id));

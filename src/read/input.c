@@ -26,22 +26,22 @@ static char *format_list(void)
 	return list;
 }
 
-static int format_named(const char *name, const struct input_format **ret, struct err *err)
+/* NULL, and the sentence, if there is none. */
+static const struct input_format *format_named(const char *name, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
-		if (strcmp(formats[i]->name, name) == 0) {
-			*ret = formats[i];
-			return 0;
-		}
+		if (strcmp(formats[i]->name, name) == 0)
+			return formats[i];
 	_cleanup_(freep) char *list = format_list();
-	return err_set(err, -EINVAL, "no format '%s'; there are %s", name, list);
+	err_set(err, -EINVAL, "no format '%s'; there are %s", name, list);
+	return NULL;
 }
 
-static int format_shown(const char *path, const struct input_format **ret, struct err *err)
+/* The number of bytes in head. */
+static ssize_t read_head(const char *path, char head[HEAD_SIZE], struct err *err)
 {
 	/* O_NONBLOCK: opening a pipe must not wait for its other end */
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char head[HEAD_SIZE];
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -49,27 +49,38 @@ static int format_shown(const char *path, const struct input_format **ret, struc
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "'%s' is no regular file", path);
 
-	ssize_t size = pread(fd, head, sizeof(head), 0);
+	ssize_t size = pread(fd, head, HEAD_SIZE, 0);
 
 	if (size < 0)
 		return err_errno(err, "cannot read '%s'", path);
 	if (size == 0)
 		return err_set(err, -EBADMSG, "'%s' is empty", path);
+	return size;
+}
+
+static const struct input_format *format_shown(const char *path, const char *head, size_t size,
+					       struct err *err)
+{
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
-		if (formats[i]->is_one(head, size)) {
-			*ret = formats[i];
-			return 0;
-		}
+		if (formats[i]->is_one(head, size))
+			return formats[i];
 	_cleanup_(freep) char *list = format_list();
-	return err_set(err, -EBADMSG, "'%s' is of no format that sonde can read: %s", path, list);
+	err_set(err, -EBADMSG, "'%s' is of no format that sonde can read: %s", path, list);
+	return NULL;
 }
 
 int input_open(const char *path, const char *format, struct input **ret, struct err *err)
 {
-	const struct input_format *found;
-	int r = format ? format_named(format, &found, err) : format_shown(path, &found, err);
+	char head[HEAD_SIZE];
+	ssize_t size = read_head(path, head, err);
 
-	return r < 0 ? r : found->open(path, ret, err);
+	if (size < 0)
+		return size;
+
+	const struct input_format *found =
+		format ? format_named(format, err) : format_shown(path, head, size, err);
+
+	return found ? found->open(path, ret, err) : -EINVAL;
 }
 
 void input_free(struct input *input)
@@ -113,4 +124,9 @@ const char *input_record_host(const struct input *input)
 const char *input_notice(const struct input *input)
 {
 	return input->notice;
+}
+
+nsec_t input_start(const struct input *input)
+{
+	return input->start;
 }

@@ -10,6 +10,7 @@ struct input {
 	const struct input_format *format;
 	struct input_host host; /* its name is NULL for a foreign trace */
 	int64_t realtime_offset;
+	nsec_t start;            /* of a capture: when recording began; else 0 */
 	const char *record_host; /* borrowed; NULL if it does not say */
 	char *notice;
 };

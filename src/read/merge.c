@@ -262,3 +262,18 @@ const char *merge_notice(const struct merge *merge, size_t i)
 {
 	return i < merge->notices.count ? merge->notices.items[i] : NULL;
 }
+
+nsec_t merge_start(const struct merge *merge)
+{
+	nsec_t first = 0;
+
+	for (size_t i = 0; i < merge->streams.count; i++) {
+		nsec_t start = input_start(merge->streams.items[i].input);
+
+		if (!start)
+			continue;
+		start += merge->streams.items[i].sources[0].shift;
+		first = !first || start < first ? start : first;
+	}
+	return first;
+}

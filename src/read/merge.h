@@ -35,4 +35,7 @@ int merge_next(struct merge *merge, const struct record **ret, const struct sour
 /* What could not be used: the i-th sentence, NULL behind the last.  Asked when all is read. */
 const char *merge_notice(const struct merge *merge, size_t i);
 
+/* When the first recording began, on the common line; 0 if no input says. */
+nsec_t merge_start(const struct merge *merge);
+
 #endif

@@ -208,13 +208,27 @@ void explain_text(struct out *out, bool colour, const struct model *model,
 	put_title(&page);
 	put_children(&page, 0, 0);
 	put_causes(&page);
-	put_resources(&page);
+	if (account->used.cpu || account->used.blocked)
+		put_resources(&page);
 	if (account->lost) {
 		snprintf(lost, sizeof(lost),
 			 "%s events were lost meanwhile: there may be more to it.\n",
 			 format_count(account->lost).s);
 		out_str(out, lost);
 	}
+}
+
+/* Whose step it is: a thread's, or that of a span of which no thread is known. */
+static struct phrase path_who(const struct model *model, const struct step *step)
+{
+	const struct span *span = model_span(model, step->span);
+	struct phrase p;
+
+	if (step->thread.i || !step->span.i)
+		return phrase_thread(model, step->thread);
+	snprintf(p.s, sizeof(p.s), "%.100s %.200s", model_string(model, span->service),
+		 model_string(model, span->operation));
+	return p;
 }
 
 void path_text(struct out *out, bool colour, const struct model *model, const struct path *path,
@@ -234,8 +248,8 @@ void path_text(struct out *out, bool colour, const struct model *model, const st
 		out_str(out, step->is_leaf ? "  " : " (");
 		put_coloured(out, colour, state_colour(step->state), letter);
 		out_str(out, step->is_leaf ? "  " : ") ");
-		snprintf(line.s, sizeof(line.s), "%.100s: %.400s",
-			 phrase_thread(model, step->thread).s, phrase_step(model, step, cause).s);
+		snprintf(line.s, sizeof(line.s), "%.100s: %.400s", path_who(model, step).s,
+			 phrase_step(model, step, cause).s);
 		out_escaped(out, line.s, strlen(line.s));
 		out_char(out, '\n');
 	}

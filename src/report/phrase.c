@@ -204,10 +204,6 @@ struct phrase phrase_node(const struct model *model, const struct account *accou
 		    model_string(model, span->operation));
 		return p;
 	}
-	if (!node->thread.i && node->span.i) {
-		say(&p, "no thread is known to have worked for it");
-		return p;
-	}
 	p = phrase_step(model, &node->longest, node->cause);
 	say_shares(&p, model, account, node);
 	if (node->irq * 20 > node->time)
@@ -235,6 +231,8 @@ struct phrase phrase_cause(const struct model *model, const struct account *acco
 	if (node->thread.i)
 		say(&p, "%s: ", phrase_who(model, node).s);
 	say(&p, "%s", phrase_node(model, account, node).s);
+	if (!node->state)
+		say(&p, "; no thread is known that worked for it, so spans alone tell");
 	if (node->parent && above->state)
 		say(&p, ", while %s waits for %s", phrase_who(model, above).s,
 		    above->state == STATE_LOCK      ? "the lock it holds"
