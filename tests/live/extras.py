@@ -56,7 +56,7 @@ def system_calls_are_as_many_as_strace_counts():
     leader = capture.kind("task", event="exec")[0]["time"]
     got = collections.Counter(r["name"] for r in capture.kind("syscall") if r["start"] >= leader)
     got["execve"] += 1  # the first one began before
-    for name in ("clone3", "clone", "wait4", "execve", "mmap", "openat", "write", "exit"):
+    for name in ("clone3", "clone", "wait4", "execve", "mmap", "openat", "write"):
         equal(got[name], want[name], f"calls of {name}")
 
 
@@ -148,11 +148,11 @@ def page_faults_have_their_addresses():
 @test
 def several_tracepoints_at_once():
     need_feature("tracefs")
-    capture, truth = record(*workload("calls", "storm", 10007),
+    capture, truth = record(*workload("calls", "storm", 1009),
                             options=["-e", "syscalls:sys_enter_getppid", "-e", "syscalls:sys_exit_getppid"])
-    equal(len(capture.kind("hit", event="syscalls:sys_enter_getppid")), 10007, "enters")
+    equal(len(capture.kind("hit", event="syscalls:sys_enter_getppid")), 1009, "enters")
     exits = capture.kind("hit", event="syscalls:sys_exit_getppid")
-    equal(len(exits), 10007, "exits")
+    equal(len(exits), 1009, "exits")
     equal(len({h["fields"]["ret"] for h in exits}), 1, "different results")
 
 
@@ -182,16 +182,19 @@ def frames(capture, stack, part):
     """The functions of a stack, innermost first."""
     found = capture.kind("stack", stack=stack)
     require(found, f"there is no stack {stack}")
-    return [f.get("symbol", "") for f in found[0][part]]
+    return [name for f in found[0][part]
+            for name in [f.get("symbol", ""), *(i["symbol"] for i in f.get("inlined", []))]]
 
 
 @test
 def a_long_wait_has_its_stack():
     need_feature("kernel symbols")
     capture, truth = record(*workload("handover", "pipe", 11), options=["--stacks=1ms"])
-    for a, b in (("0", "1"), ("1", "0")):
+    for a in "01":
         for waits in check_calls(capture, truth.track("wait." + a), "I", 11):
-            i = waits[0]
+            if not waits:
+                continue
+            i = waits[-1]
             user, kernel = frames(capture, i["stack"], "user"), frames(capture, i["stack"], "kernel")
             require("wait_for_other" in user and "main" in user, f"the user stack is {user}")
             require(any("pipe" in name for name in kernel), f"the kernel stack is {kernel}")
@@ -202,8 +205,7 @@ def a_long_wait_has_its_stack():
 @test
 def a_short_wait_has_no_stack():
     capture, truth = record(*workload("sleep", "nanosleep", 11, 5), options=["--stacks=1s"])
-    for waits in check_calls(capture, truth.track("sleep"), "T", 11):
-        require("stack" not in waits[0], f"{waits[0]} is shorter than 1 s")
+    check_calls(capture, truth.track("sleep"), "T", 11, stack=None)
 
 
 @test

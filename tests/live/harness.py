@@ -5,7 +5,8 @@ A test is a function; its name is the sentence that it holds.  `FILE.py --list`
 prints the names of a file's tests and `FILE.py NAME` runs one of them: exit 0
 if it holds, 1 with a reason if not, 77 with a reason if it cannot be told here.
 
-SONDE and WORKLOADS in the environment say where the programs are.
+SONDE and WORKLOADS in the environment say where the programs are; with LIVE_KEEP
+set, the captures are kept beside the workloads.
 """
 import bisect
 import contextlib
@@ -106,7 +107,8 @@ def main():
         print(f"failed: {failure}")
         sys.exit(1)
     finally:
-        shutil.rmtree(ROOM, ignore_errors=True)
+        if "LIVE_KEEP" not in os.environ:
+            shutil.rmtree(ROOM, ignore_errors=True)
 
 
 # Programs
@@ -142,7 +144,7 @@ class Background:
     def __init__(self, command, gate=True):
         env = os.environ | ({"TRUTH_GATE": "1"} if gate else {})
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env=env)
+                                        env=env, start_new_session=True)
         self.pid = self.process.pid
 
     def ready(self):
@@ -161,11 +163,19 @@ class Background:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)  # with its children
         self.process.communicate()
 
 
 # Captures
+
+def overlapping(intervals, begin, end):
+    """Those of a sorted list that have a part in this time."""
+    i = bisect.bisect_right(intervals, begin, key=lambda i: i["end"])
+    j = bisect.bisect_left(intervals, end, key=lambda i: i["start"])
+    return intervals[i:j]
+
 
 class Capture:
     def __init__(self, path, complete=True):
@@ -189,12 +199,13 @@ class Capture:
     def neighbours(self):
         return [r for r in self.records if r.get("neighbour")]
 
+    def turns(self, cpu):
+        """Who had the CPU, in order."""
+        return sorted(self.kind("interval", state="R", cpu=cpu), key=lambda i: i["start"])
+
     def within(self, tid, begin, end):
         """The intervals of a thread that have a part in this time."""
-        intervals = self.threads.get(tid, [])
-        i = bisect.bisect_right(intervals, begin, key=lambda i: i["end"])
-        j = bisect.bisect_left(intervals, end, key=lambda i: i["start"])
-        return intervals[i:j]
+        return overlapping(self.threads.get(tid, []), begin, end)
 
     def check(self, complete=True):
         wrong = tiling.check(self.records, complete)
@@ -224,6 +235,7 @@ def record(*command, options=(), check=True):
     with stolen_time(captures):
         done = run(SONDE, "record", "-q", "-o", path, *options, "--", *command)
         captures.append(Capture(path))
+    (ROOM / "truth.json").write_text(done.stdout)  # for whoever looks into a failure
     if check:
         captures[0].check()
     return captures[0], Truth(done.stdout)

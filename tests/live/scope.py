@@ -23,12 +23,12 @@ def talk(port, count):
     """A client: sends so many messages, each after the answer to the one before and a rest."""
     with socket.create_connection(("127.0.0.1", port)) as s:
         for _ in range(count):
-            threading_rest(0.005)
+            rest(0.005)
             s.sendall(b"question")
             equal(s.recv(64), b"question", "answer")
 
 
-def threading_rest(time):
+def rest(time):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as idle:
         idle.settimeout(time)
         with contextlib.suppress(TimeoutError):
@@ -154,7 +154,7 @@ def a_control_group(kind):
             join(group, before.pid)
             with Recorder("--cgroup", group) as recorder:
                 join(group, later.pid)
-                threading_rest(0.1)  # time for the recorder to come by
+                rest(0.1)  # time for the recorder to come by
                 for b in (before, later, outside):
                     b.go()
                 truths = before.truth(), later.truth()
@@ -180,8 +180,10 @@ def everything():
         for role in ("wait.0", "wait.1"):
             check_calls(capture, truth.track(role), letter, 53)
     require(any(t.get("kernel") for t in capture.kind("task")), "there are kernel threads")
-    equal(capture.neighbours(), [], "neighbours")
     require(recorder.pid not in in_scope(capture), "the recorder does not record itself")
+    begun = max(t["time"] for t in capture.kind("task", event="seen"))
+    strangers = {i["pid"] for i in capture.neighbours() if i["start"] > begun}
+    equal(strangers - {recorder.pid}, set(), "who is not in scope")
 
 
 @test

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Each state is told by its letter, as often as it came, and as long as it took."""
+import bisect
+import collections
 import contextlib
 import os
 import pathlib
 
-from compare import check_calls, check_releases, near, time_in
+from compare import check_calls, check_releases, check_switches, check_times, is_clear, near
 from harness import (Background, ROOM, Recorder, Skip, Truth, each, equal, main, need_feature,
-                     need_program, record, require, run, test, workload)
+                     need_program, overlapping, record, require, run, test, workload)
 
 # T: a timer
 
@@ -18,23 +20,42 @@ def a_timer_ends(kind, syscall):
     capture, truth = record(*workload("sleep", kind, 101))
     lists = check_calls(capture, truth.track("sleep"), "T", 101, syscall=syscall,
                         context=("hrtimer", "softirq"))
-    equal([len(waits) for waits in lists], [1] * 101, "waits in each call")
+    equal({len(waits) for waits in lists if waits is not None}, {1}, "waits in each call")
 
 
 # D: a disk
 
-def record_disk(*args):
-    """On the CPU that the device interrupts, so that it is one CPU that wakes and is woken."""
+def interrupts():
+    """How many there were so far of each device, by CPU."""
+    lines = pathlib.Path("/proc/interrupts").read_text().splitlines()
+    cpus = len(lines[0].split())
+    rows = [line.split() for line in lines[1:]]
+    return [[int(n) for n in row[1:1 + cpus]] for row in rows if row[0].rstrip(":").isdigit()]
+
+
+def interrupted_cpu():
+    """The CPU that the disk interrupts: there, the one who wakes is where the woken one is.
+
+    On its way to another CPU a wakeup takes time, in which for us the thread waits for a CPU, and
+    for the kernel's accounts it is still blocked.
+    """
+    before = interrupts()
+    run(*workload("disk", "direct", ROOM, 101, 64))
+    grown = [[b - a for a, b in zip(*rows)] for rows in zip(before, interrupts())]
+    busiest = max(grown, key=sum)
+    return busiest.index(max(busiest))
+
+
+def record_disk(kind, count):
     need_program("taskset")
-    kind, count, *more = args
-    return record("taskset", "-c", "0", *workload("disk", kind, ROOM, count, *more))
+    return record("taskset", "-c", interrupted_cpu(), *workload("disk", kind, ROOM, count))
 
 
 @test
 def fsync_waits_for_the_disk():
     capture, truth = record_disk("fsync", 53)
     check_calls(capture, truth.track("fsync"), "D", 53, syscall="fsync", object="file",
-                name=os.path.basename(truth["path"]))
+                name="/".join(truth["path"].split("/")[-2:]))
 
 
 @test
@@ -48,7 +69,7 @@ def a_direct_read_waits_for_the_disk():
 def a_page_fault_waits_for_the_disk():
     capture, truth = record_disk("fault", 23)
     lists = check_calls(capture, truth.track("fault"), "D", 23, syscall=None, iowait=True)
-    require(sum(map(len, lists)) >= 23, "a page that is not in memory takes a wait")
+    require(all(blocked is None or blocked for blocked in lists), "a page that is not there takes a wait")
 
 
 # N, I, U, L: another party
@@ -59,7 +80,7 @@ def hand_over(channel, letter, strangers=(), waits=("wait.0", "wait.1"), **field
     for role in waits:
         other = truth.track("release." + str(1 - int(role[-1])))
         lists = check_calls(capture, truth.track(role), letter, 53, **fields)
-        by_task += check_releases(capture, lists, other, strangers)
+        by_task += check_releases(lists, other, strangers)
     for role in ("rest.0", "rest.1"):
         check_calls(capture, truth.track(role), "T", 53, context="hrtimer")
     return capture, truth, by_task
@@ -99,7 +120,7 @@ def a_lock_is_given_by(channel):
 def a_lock_is_held(kind):
     capture, truth = record(*workload("lock", kind, 53))
     lists = check_calls(capture, truth.track("wait"), "L", 53, syscall="futex", object="futex", context="task")
-    check_releases(capture, lists, truth.track("release"))
+    check_releases(lists, truth.track("release"))
 
 
 @test
@@ -113,42 +134,68 @@ def another_life(kind):
     capture, truth = record(*workload("life", kind, 53))
     lists = check_calls(capture, truth.track("wait"), "I", 53, context="task")
     if kind == "stop":
-        check_releases(capture, lists, truth.track("release"))
+        check_releases(lists, truth.track("release"))
 
 
 # C: other threads on the CPU
 
+ACCOUNT = 20_000  # ns by which the kernel's accounts of a turn may differ from the switches themselves
+
+
+def compete(*how):
+    """A thread and its rival on one CPU: the capture, and the truth of the first."""
+    need_program("taskset")
+    pin = [*how, "taskset", "-c", "1"]
+    with Background([*pin, *workload("spin", 60000, "rival")], gate=False) as rival:
+        return record(*pin, *workload("spin", 400, "spinner", rival.pid))
+
+
 @test
 def a_named_competitor_has_the_cpu():
-    need_program("taskset")
-    rival = Background(["taskset", "-c", "1", *workload("spin", 60000, "rival")], gate=False)
-    with rival:
-        capture, truth = record("taskset", "-c", "1", *workload("spin", 400))
-    spin = truth.track("spin")
-    check_calls(capture, spin, "-", 1)
-    call, tid = spin["calls"][0], spin["tid"]
-    window = call["begin"], call["end"]
-    near(time_in(capture, tid, "R", *window), call["cpu"], "R", capture)
-    near(time_in(capture, tid, "C", *window), call["delay"], "C", capture)
-    require(call["delay"] > 200e6, "the rival had its share")
-    by_name = {}
-    waits = [i for i in capture.within(tid, *window) if i["state"] == "C"]
+    capture, truth = compete()
+    call, tid = truth.track("spin")["calls"][0], truth.track("spin")["tid"]
+    intervals = capture.within(tid, call["begin"], call["end"])
+    waits = [i for i in intervals if i["state"] == "C"]
+    account = ACCOUNT * len(waits)
+    check_times(capture, tid, call, account, R=call["cpu"], C=call["delay"])
+    if is_clear(intervals):
+        equal(check_switches(intervals, call, "spinner"), [], "waits of a thread that only spins")
+        check_gaps(waits, truth)
+    turns = capture.turns(1)
+    near(sum(sum(time_of(turns, i["start"], i["end"]).values()) for i in waits),
+         sum(i["end"] - i["start"] for i in waits), "time of those who had the CPU meanwhile", capture)
+    require(truth["rival"] > 50e6, "the rival had its share")
+    near(time_of(turns, call["begin"], call["end"])["rival"], truth["rival"], "time of the rival", capture, account)
+
+
+def check_gaps(waits, truth):
+    """Whenever it waited for a CPU, the thread itself saw that it did not go on."""
+    gaps, (first, last) = truth["gaps"], truth["looks"]
     for i in waits:
-        for name, ns in on_cpu(capture, 1, i["start"], i["end"]).items():
-            by_name[name] = by_name.get(name, 0) + ns
-    near(sum(by_name.values()), sum(i["end"] - i["start"] for i in waits), "time of those who had the CPU",
-         capture)
-    equal(max(by_name, key=by_name.get), "rival", "who had the CPU most of the time")
+        if first <= i["start"] and i["end"] <= last:
+            at = bisect.bisect_right(gaps, i["start"]) - 1
+            require(at >= 0 and at % 2 == 0 and i["end"] <= gaps[at + 1], f"the spinner went on during {i}")
 
 
-def on_cpu(capture, cpu, begin, end):
+def time_of(turns, begin, end):
     """Who had the CPU in this time: ns by name."""
-    found = {}
-    for r in capture.kind("interval", state="R", cpu=cpu):
-        ns = min(r["end"], end) - max(r["start"], begin)
-        if ns > 0:
-            found[r["comm"]] = found.get(r["comm"], 0) + ns
+    found = collections.Counter()
+    for r in overlapping(turns, begin, end):
+        found[r["comm"]] += min(r["end"], end) - max(r["start"], begin)
     return found
+
+
+@test
+def two_real_time_threads_share_a_cpu():
+    """They take turns of 100 ms, undisturbed: so all accounts must agree closely."""
+    need_program("chrt")
+    if run("chrt", "-r", "1", "true", expect=None).returncode:
+        raise Skip("threads may not be made real-time ones here")
+    capture, truth = compete("chrt", "-r", "1")
+    call, tid = truth.track("spin")["calls"][0], truth.track("spin")["tid"]
+    check_times(capture, tid, call, R=call["cpu"], C=call["delay"])
+    near(time_of(capture.turns(1), call["begin"], call["end"])["rival"], truth["rival"], "time of the rival",
+         capture)
 
 
 # Q: a quota
@@ -196,12 +243,13 @@ def a_quota_is_used_up():
         count, ns = throttled(group)
     spin = truth.track("spin")
     call, tid = spin["calls"][0], spin["tid"]
-    window = call["begin"], call["end"]
-    near(time_in(capture, tid, "R", *window), call["cpu"], "R", capture)
-    near(time_in(capture, tid, "CQ", *window), call["delay"], "C and Q", capture)
+    check_times(capture, tid, call, ACCOUNT * call["involuntary"], R=call["cpu"], CQ=call["delay"])
     waits = [i for i in capture.threads[tid] if i["state"] == "Q"]
     equal(len(waits), count, "waits for quota, by cpu.stat")
-    near(sum(i["end"] - i["start"] for i in waits), ns, "Q, by cpu.stat", capture)
+    # with new quota it may still have to wait for its turn, and no event tells when that begins
+    turns = capture.turns(1)
+    others = sum(sum(time_of(turns, i["start"], i["end"]).values()) for i in waits)
+    near(sum(i["end"] - i["start"] for i in waits), ns + others / 2, "Q, by cpu.stat", capture, others / 2)
 
 
 main()

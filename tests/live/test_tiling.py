@@ -26,7 +26,7 @@ GOOD = [
     interval("C", 200, 260, 11),
     interval("R", 260, 400, 11),
     {"kind": "exit", "time": 400, "tid": 11, "pid": 11, "code": 0},
-    interval("I", 250, 390, 10, waker=11) | {"time": 410},
+    interval("I", 250, 390, 10, context="task", waker=11) | {"time": 410},
     interval("C", 390, 410, 10),
     interval("R", 410, 500, 10, open=True),
 ]

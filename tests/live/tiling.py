@@ -45,7 +45,7 @@ class Checker:
         self.wrong = []
         self.lives = {}  # the present one of each tid
         self.ended = []
-        self.named = {0}  # 0 is the idle thread, which may be interrupted
+        self.named = {0}  # the idle thread needs no introduction
         self.runs = defaultdict(list)
         self.wakers = {}  # tid: an interval that names it
         self.lost = 0
@@ -92,7 +92,7 @@ class Checker:
             self.complain(f"thread {tid}: {r['state']} from {r['start']} to {r['end']}")
         if r["state"] == "R":
             self.runs[r["cpu"]].append(r)
-        if "waker" in r:
+        if r.get("context") == "task":  # an interrupt names whom it happened to interrupt
             self.wakers.setdefault(r["waker"], r)
         if r.get("neighbour"):
             if tid not in self.named:

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,6 +19,7 @@
 
 struct moment {
 	uint64_t time, cpu, delay, voluntary, involuntary;
+	int where; /* number of the CPU */
 };
 
 struct call {
@@ -148,6 +150,7 @@ static void take_moment(const struct track *t, struct moment *m)
 		count_switches(m);
 		m->delay = run_delay(t);
 		m->cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		m->where = sched_getcpu();
 		m->time = now();
 		count_switches(&after);
 	} while (after.voluntary != m->voluntary || after.involuntary != m->involuntary);
@@ -188,11 +191,12 @@ void truth_tell_list(const char *name, const int64_t *values, size_t count)
 static void print_call(const struct call *c, bool first)
 {
 	printf("%s\n   {\"begin\": %ju, \"end\": %ju, \"cpu\": %ju, \"delay\": %ju, "
-	       "\"voluntary\": %ju, \"involuntary\": %ju}",
+	       "\"voluntary\": %ju, \"involuntary\": %ju, \"moved\": %s}",
 	       first ? "" : ",", (uintmax_t)c->begin.time, (uintmax_t)c->end.time,
 	       (uintmax_t)(c->end.cpu - c->begin.cpu), (uintmax_t)(c->end.delay - c->begin.delay),
 	       (uintmax_t)(c->end.voluntary - c->begin.voluntary),
-	       (uintmax_t)(c->end.involuntary - c->begin.involuntary));
+	       (uintmax_t)(c->end.involuntary - c->begin.involuntary),
+	       c->begin.where == c->end.where ? "false" : "true");
 }
 
 void truth_print(void)

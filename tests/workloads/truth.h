@@ -12,10 +12,12 @@
  *   voluntary    getrusage(): how often it blocked
  *   involuntary  getrusage(): how often it was preempted
  *
- * The five are read as one: again and again until no switch came in between.
+ * They are read as one: again and again until no switch came in between.
  * So over a call, time - cpu - delay is how long the thread was blocked, and
  * voluntary is how many waits a recording of it has to show, exactly, however
- * often others got in the way.
+ * often others got in the way.  Only where a thread has moved to another CPU is
+ * the delay doubtful: the scheduler (since 6.12) may keep a sleeper in its queue
+ * for a while, and a sleeper that is moved there counts as waiting for a CPU.
  *
  * A track is a series of such calls of one kind by one thread.  Tracks lie in
  * shared memory, so that the first process can print those of all others.
