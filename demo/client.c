@@ -5,6 +5,10 @@
  * Each asks, reads the answer for some 30 ms, and asks again: mostly for the
  * home page, now and then to import an address book.  The run is bounded by
  * time, so a slow machine answers fewer requests rather than taking longer.
+ *
+ * With a third argument it writes its requests to that file as Jaeger would show
+ * them: one span each, with the thread that asked.  And it says which of them
+ * was the slowest, and which one is typical.
  */
 #include <err.h>
 #include <pthread.h>
@@ -22,18 +26,28 @@
 
 enum kind { HOME, IMPORT, KINDS };
 
+struct request {
+	uint64_t took;  /* ns */
+	uint64_t start; /* ns, of the clock on the wall */
+	int person;
+};
+
 struct person {
 	pthread_t thread;
-	int number;
+	int number, tid;
 	const char *port;
 	uint64_t end;
 	unsigned count[KINDS];
-	uint64_t took[KINDS][REQUESTS]; /* ns */
+	struct request requests[KINDS][REQUESTS];
 };
+
+static const char *const names[KINDS] = { "GET /home", "POST /import" };
+
+static struct person people[PEOPLE];
 
 static void ask(struct person *p, struct peer *front, enum kind kind)
 {
-	uint64_t start = now_ns();
+	uint64_t wall = wall_ns(), start = now_ns();
 	bool sent = kind == IMPORT ? peer_write(front, "POST /import person%d %d\n", p->number,
 						IMPORT_SIZE)
 				   : peer_write(front, "GET /home person%d\n", p->number);
@@ -42,7 +56,7 @@ static void ask(struct person *p, struct peer *front, enum kind kind)
 		errx(EXIT_FAILURE, "front has gone");
 	if (strncmp(front->line, "200 ", 4))
 		errx(EXIT_FAILURE, "front says '%s'", front->line);
-	p->took[kind][p->count[kind]++] = now_ns() - start;
+	p->requests[kind][p->count[kind]++] = (struct request){ now_ns() - start, wall, p->number };
 }
 
 static void *live(void *arg)
@@ -52,6 +66,7 @@ static void *live(void *arg)
 	struct peer front;
 
 	name_thread("client", p->number);
+	p->tid = gettid();
 	peer_connect(&front, p->port);
 	for (int turn = 2 * p->number; now_ns() < p->end && p->count[HOME] < REQUESTS; turn++) {
 		ask(p, &front, turn % IMPORT_EVERY == 0 ? IMPORT : HOME);
@@ -63,33 +78,79 @@ static void *live(void *arg)
 
 static int compare(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	const struct request *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	return (x->took > y->took) - (x->took < y->took);
 }
 
-static void print_latencies(const struct person *people, enum kind kind, const char *name)
+/* All requests of a kind, the fastest first; returns how many. */
+static size_t gather(enum kind kind, struct request *all)
 {
-	static uint64_t all[PEOPLE * REQUESTS];
 	size_t count = 0;
 
 	for (int i = 0; i < PEOPLE; i++) {
-		memcpy(all + count, people[i].took[kind], people[i].count[kind] * sizeof(uint64_t));
+		memcpy(all + count, people[i].requests[kind],
+		       people[i].count[kind] * sizeof(struct request));
 		count += people[i].count[kind];
 	}
-	if (!count)
-		return;
 	qsort(all, count, sizeof(all[0]), compare);
-	printf("  %-14s %8zu  %8.1f  %8.1f  %8.1f\n", name, count, (double)all[count / 2] / 1e6,
-	       (double)all[count * 95 / 100] / 1e6, (double)all[count - 1] / 1e6);
+	return count;
+}
+
+static void print_latencies(enum kind kind, const struct request *all, size_t count)
+{
+	if (count)
+		printf("  %-14s %8zu  %8.1f  %8.1f  %8.1f\n", names[kind], count,
+		       (double)all[count / 2].took / 1e6, (double)all[count * 95 / 100].took / 1e6,
+		       (double)all[count - 1].took / 1e6);
+}
+
+static void write_span(FILE *file, enum kind kind, const struct request *r, const char *comma)
+{
+	fprintf(file,
+		"%s{\"traceID\":\"%016llx%016llx\",\"spans\":[{\"traceID\":\"%016llx%016llx\","
+		"\"spanID\":\"%016llx\",\"operationName\":\"%s\",\"startTime\":%.3f,"
+		"\"duration\":%.3f,\"processID\":\"p1\",\"tags\":[{\"key\":\"thread.native_id\","
+		"\"type\":\"int64\",\"value\":%d}]}],"
+		"\"processes\":{\"p1\":{\"serviceName\":\"client\"}}}",
+		comma, (unsigned long long)r->start, (unsigned long long)r->person,
+		(unsigned long long)r->start, (unsigned long long)r->person,
+		(unsigned long long)r->start, names[kind], (double)r->start / 1e3,
+		(double)r->took / 1e3, people[r->person - 1].tid);
+}
+
+static void print_latencies_and_spans(const char *path)
+{
+	static struct request all[PEOPLE * REQUESTS];
+	FILE *file = path ? fopen(path, "w") : NULL;
+	const char *comma = "";
+
+	if (path && !file)
+		err(EXIT_FAILURE, "%s", path);
+	printf("  %-14s %8s  %8s  %8s  %8s\n", "request", "count", "p50 ms", "p95 ms", "max ms");
+	if (file)
+		fputs("{\"data\":[", file);
+	for (enum kind kind = 0; kind < KINDS; kind++) {
+		size_t count = gather(kind, all);
+
+		print_latencies(kind, all, count);
+		for (size_t i = 0; file && i < count; i++, comma = ",\n")
+			write_span(file, kind, &all[i], comma);
+		if (kind == HOME && count)
+			printf("  a typical one has trace %016llx, the slowest %016llx\n",
+			       (unsigned long long)all[count / 2].start,
+			       (unsigned long long)all[count - 1].start);
+	}
+	if (file)
+		fputs("]}\n", file);
+	if (file && fclose(file) != 0)
+		err(EXIT_FAILURE, "%s", path);
 }
 
 int main(int argc, char **argv)
 {
-	static struct person people[PEOPLE];
-
-	if (argc != 3)
-		errx(2, "usage: client FRONT_PORT SECONDS");
+	if (argc != 3 && argc != 4)
+		errx(2, "usage: client FRONT_PORT SECONDS [SPANS]");
 	live_briefly();
 	for (int i = 0; i < PEOPLE; i++) {
 		people[i].number = i + 1;
@@ -100,7 +161,5 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < PEOPLE; i++)
 		pthread_join(people[i].thread, NULL);
-	printf("  %-14s %8s  %8s  %8s  %8s\n", "request", "count", "p50 ms", "p95 ms", "max ms");
-	print_latencies(people, HOME, "GET /home");
-	print_latencies(people, IMPORT, "POST /import");
+	print_latencies_and_spans(argv[3]);
 }

@@ -158,10 +158,20 @@ void name_thread(const char *name, int number)
 	pthread_setname_np(pthread_self(), text);
 }
 
-uint64_t now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t wall_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
 }

@@ -43,6 +43,7 @@ void serve(int listener, const char *name, answer_fn *answer, void *service);
 /* Name the calling thread NAME/NUMBER. */
 void name_thread(const char *name, int number);
 
-uint64_t now_ns(void);
+uint64_t now_ns(void);  /* for lengths */
+uint64_t wall_ns(void); /* for points in time */
 
 #endif

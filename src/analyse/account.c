@@ -71,10 +71,10 @@ const struct cause *account_step_cause(const struct model *model, const struct s
 	return model_cause(model, step->thread, &(struct interval){ .start = step->begin });
 }
 
-/* With spans, each has a node of its own on the first level. */
+/* Where there are several spans, each has a node of its own on the first level. */
 static uint32_t top_node(struct build *b, const struct step *step)
 {
-	if (!step->span.i)
+	if (!step->span.i || !model_span(b->model, b->account->span)->first_child.i)
 		return 0;
 
 	struct node_key key;
