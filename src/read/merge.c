@@ -201,10 +201,9 @@ static void end_stream(struct merge *merge, struct stream *s, int result)
 	s->ended = true;
 	s->failed = result;
 	if (s->left_out)
-		*vec_push(&merge->notices) =
-			must_printf("'%s': left out %" PRIu64
-				    " records from before '%s' was started",
-				    s->path, s->left_out, merge->hosts.items[0]->name);
+		*vec_push(&merge->notices) = must_printf(
+			"'%s': left out %" PRIu64 " record%s from before '%s' was started", s->path,
+			s->left_out, s->left_out == 1 ? "" : "s", merge->hosts.items[0]->name);
 }
 
 static void advance(struct merge *merge, struct stream *s)

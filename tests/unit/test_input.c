@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of all formats: recognised by their content, read to the end, or given
+ * the sentence in the .txt file beside them.  SONDE_BLESS=1 writes the
+ * sentences; read the diff before committing it.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "build.h"
+#include "bytes.h"
+#include "read/input.h"
+#include "test.h"
+
+/* Goes there, so that the sentences have names and no paths. */
+static DIR *enter(const char *name)
+{
+	_cleanup_(freep) char *path = must_printf("%s/%s", getenv("SONDE_TEST_DATA") ?: "", name);
+	DIR *dir = opendir(path);
+
+	CHECK(dir && fchdir(dirfd(dir)) == 0); /* meson says where they are */
+	return dir;
+}
+
+static const char *next_file(DIR *dir, const char *suffix)
+{
+	for (struct dirent *e; (e = readdir(dir));) {
+		const char *dot = strrchr(e->d_name, '.');
+
+		if (dot && strcmp(dot, suffix) == 0)
+			return e->d_name;
+	}
+	return NULL;
+}
+
+/* All there is to say against a file; "" if nothing. */
+static const char *verdict(const char *path, const char *format, uint64_t *ret_records)
+{
+	static struct err err;
+	_cleanup_(input_freep) struct input *input = NULL;
+	const struct record *record;
+
+	err.text[0] = 0;
+	*ret_records = 0;
+	if (input_open(path, format, &input, &err) < 0)
+		return err.text;
+	while (input_next(input, &record, &err) > 0)
+		++*ret_records;
+	return err.text;
+}
+
+TEST(good_files_are_recognised_and_read)
+{
+	DIR *dir = enter("good");
+	uint64_t records;
+
+	if (!dir)
+		return;
+	for (const char *name; (name = next_file(dir, ".sonde"));)
+		CHECK_STR(verdict(name, NULL, &records), "");
+	rewinddir(dir);
+	for (const char *name; (name = next_file(dir, ".json"));)
+		CHECK_STR(verdict(name, NULL, &records), "");
+	CHECK_STR(verdict("jaeger-small.json", NULL, &records), "");
+	CHECK_INT(records, 3);
+	CHECK_STR(verdict("jaeger-strange.json", NULL, &records), "");
+	CHECK_INT(records, 3);
+	CHECK_STR(verdict("small.sonde", "sonde", &records), "");
+	CHECK_INT(records, 5);
+	closedir(dir);
+}
+
+TEST(bad_files_get_their_sentence)
+{
+	DIR *dir = enter("bad");
+	uint64_t records;
+	int n = 0;
+
+	if (!dir)
+		return;
+	for (const char *name; (name = next_file(dir, ".json")); n++) {
+		_cleanup_(freep) char *path =
+			must_printf("%.*s.txt", (int)(strlen(name) - strlen(".json")), name);
+		_cleanup_(freep) char *got = must_printf("%s\n", verdict(name, NULL, &records));
+
+		if (getenv("SONDE_BLESS"))
+			bytes_write(&(struct bytes){ (unsigned char *)got, strlen(got) }, path);
+		_cleanup_(bytes_done) struct bytes want = bytes_read(path);
+		want.data[want.size] = 0;
+		CHECK_STR(got, (const char *)want.data);
+		CHECK(got[0] == '\'');
+	}
+	CHECK(n >= 9);
+	closedir(dir);
+}
+
+TEST(what_is_left_out_of_a_file_is_told)
+{
+	DIR *dir = enter("good");
+	_cleanup_(input_freep) struct input *strange = NULL, *cut = NULL, *small = NULL;
+	struct err err;
+
+	if (!dir)
+		return;
+	CHECK_INT(input_open("jaeger-strange.json", NULL, &strange, &err), 0);
+	CHECK_STR(input_notice(strange) ?: "", "'jaeger-strange.json': left out 8 of 11 spans; "
+					       "span 4 of trace 1 has no startTime that is one");
+	CHECK_INT(input_open("cut.sonde", NULL, &cut, &err), 0);
+	CHECK_STR(input_notice(cut) ?: "",
+		  "'cut.sonde' is not complete: it is read up to offset 640");
+	CHECK_INT(input_open("small.sonde", NULL, &small, &err), 0);
+	CHECK(!input_notice(small));
+	closedir(dir);
+}
+
+TEST(what_is_no_input_gets_a_sentence)
+{
+	_cleanup_(freep) char *empty = must_strdup(scratch("empty"));
+	_cleanup_(freep) char *text = must_strdup(scratch("text"));
+	_cleanup_(freep) char *pipe = must_strdup(scratch("pipe"));
+	_cleanup_(freep) char *none = must_strdup(scratch("none"));
+	uint64_t records;
+
+	bytes_write(&(struct bytes){ (unsigned char *)"", 0 }, empty);
+	bytes_write(&(struct bytes){ (unsigned char *)"pid,state\n", 10 }, text);
+	CHECK_INT(mkfifo(pipe, 0600), 0);
+	CHECK(strstr(verdict(empty, NULL, &records), "/empty' is empty"));
+	CHECK(strstr(verdict(text, NULL, &records),
+		     "/text' is of no format that sonde can read: sonde, jaeger"));
+	CHECK(strstr(verdict(pipe, NULL, &records), "/pipe' is no regular file"));
+	CHECK(strstr(verdict(none, NULL, &records), "/none': No such file or directory"));
+	CHECK(strstr(verdict(none, "jaeger", &records), "/none': No such file or directory"));
+	CHECK_STR(verdict("/", NULL, &records), "'/' is no regular file");
+	CHECK_STR(verdict("/", "jaeger", &records), "'/' is no regular file");
+	CHECK_STR(verdict(text, "zipkin", &records), "no format 'zipkin'; there are sonde, jaeger");
+	CHECK(strstr(verdict(text, "sonde", &records), "is not a sonde capture"));
+	CHECK(strstr(verdict(text, "jaeger", &records), "is not valid JSON"));
+}
+
+TEST(a_capture_says_its_host_and_clock)
+{
+	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(scratch("x"));
+	_cleanup_(input_freep) struct input *input = NULL;
+	const struct record *record;
+	struct err err;
+
+	build_all_kinds(w);
+	build_close(w);
+	CHECK_INT(input_open(scratch("x"), NULL, &input, &err), 0);
+	CHECK_STR(input_format_name(input), "sonde");
+	CHECK_STR(input_host(input)->name, "testhost");
+	CHECK_INT(input_host(input)->boot, 1700000000000000005);
+	CHECK_INT(input_realtime_offset(input), 1700000000000000000);
+	CHECK_INT(input_next(input, &record, &err), 1);
+	CHECK_INT(record->kind, RECORD_CLOCK);
+	CHECK_STR(input_string(input, 1), "redis-server");
+	CHECK_STR(input_string(input, 1000), "");
+	CHECK_STR(input_record_host(input), "");
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "build.h"
+#include "bytes.h"
+#include "read/merge.h"
+#include "test.h"
+
+/* A capture of turns that end at these times (the last is 0); tid tells it from others. */
+static char *write_capture(const char *name, const struct capture_meta *meta, uint32_t tid,
+			   const nsec_t *times)
+{
+	_cleanup_(capture_writer_freep) struct capture_writer *w = NULL;
+	char *path = must_strdup(scratch(name));
+	struct err err;
+
+	CHECK_INT(capture_create(path, meta, &w, &err), 0);
+	for (; *times; times++)
+		build_add(w, REC(RUN, run, *times, tid, .start = *times - 1));
+	build_close(w);
+	return path;
+}
+
+/* A Jaeger trace with one span of 1 µs; host may be NULL. */
+static char *write_trace(const char *name, const char *start, const char *host)
+{
+	_cleanup_(freep) char *tags =
+		must_printf("{\"key\":\"hostname\",\"value\":\"%s\"}", host ?: "");
+	_cleanup_(freep) char *text = must_printf("{\"traceID\":\"1\",\"processes\":{\"p\":{"
+						  "\"serviceName\":\"front\",\"tags\":[%s]}},"
+						  "\"spans\":[{\"spanID\":\"1\",\"startTime\":%s,"
+						  "\"duration\":1,\"processID\":\"p\"}]}",
+						  host ? tags : "", start);
+	char *path = must_strdup(scratch(name));
+
+	bytes_write(&(struct bytes){ (unsigned char *)text, strlen(text) }, path);
+	return path;
+}
+
+static struct merge *open_all(char **paths)
+{
+	struct merge *merge = NULL;
+	struct err err = { "" };
+
+	CHECK_INT(merge_open(paths, &merge, &err), 0);
+	CHECK_STR(err.text, "");
+	return merge;
+}
+
+/* The next record's thread, host and time on the common line; at the end 0, 0, 0. */
+static void check_next(struct merge *merge, uint32_t tid, uint16_t host, nsec_t time)
+{
+	const struct source *source = NULL;
+	const struct record *r;
+	struct err err;
+
+	if (merge_next(merge, &r, &source, &err) <= 0) {
+		CHECK_INT(0, time);
+		return;
+	}
+	CHECK_INT(r->tid, tid);
+	CHECK_INT(source->host, host);
+	CHECK_INT(r->time + source->shift, time);
+}
+
+TEST(captures_of_one_machine_share_its_clock_and_threads)
+{
+	struct capture_meta later = build_meta;
+
+	/* somebody has set the clock by a tenth of a second meanwhile */
+	later.realtime_offset += NSEC_PER_SEC / 10;
+	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 10, 30, 50, 0 });
+	_cleanup_(freep) char *b = write_capture("b", &later, 2, (nsec_t[]){ 20, 30, 40, 0 });
+	_cleanup_(merge_freep) struct merge *merge = open_all((char *[]){ a, b, NULL });
+
+	check_next(merge, 1, 0, 10);
+	check_next(merge, 2, 0, 20);
+	check_next(merge, 1, 0, 30);
+	check_next(merge, 2, 0, 30);
+	check_next(merge, 2, 0, 40);
+	check_next(merge, 1, 0, 50);
+	check_next(merge, 0, 0, 0);
+	check_next(merge, 0, 0, 0);
+	CHECK(!merge_notice(merge, 0));
+}
+
+TEST(other_machines_and_other_boots_are_shifted_and_told_apart)
+{
+	struct capture_meta other = build_meta, again = build_meta;
+
+	other.host = "otherhost";
+	other.realtime_offset += 1000;
+	again.realtime_offset += 2 * NSEC_PER_SEC;
+	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 500, 1500, 0 });
+	_cleanup_(freep) char *b = write_capture("b", &other, 2, (nsec_t[]){ 100, 600, 0 });
+	_cleanup_(freep) char *c = write_capture("c", &again, 3, (nsec_t[]){ 1, 0 });
+	_cleanup_(freep) char *d = write_capture("d", &other, 4, (nsec_t[]){ 300, 0 });
+	_cleanup_(merge_freep) struct merge *merge = open_all((char *[]){ a, b, c, d, NULL });
+
+	check_next(merge, 1, 0, 500);
+	check_next(merge, 2, 1, 1100);
+	check_next(merge, 4, 1, 1300);
+	check_next(merge, 1, 0, 1500);
+	check_next(merge, 2, 1, 1600);
+	check_next(merge, 3, 2, 2 * NSEC_PER_SEC + 1);
+	check_next(merge, 0, 0, 0);
+}
+
+TEST(a_trace_alone_keeps_real_time)
+{
+	_cleanup_(freep) char *a = write_trace("a", "1700000000000001", NULL);
+	_cleanup_(merge_freep) struct merge *merge = open_all((char *[]){ a, NULL });
+	const struct source *source;
+	const struct record *r;
+	struct err err;
+
+	CHECK_INT(merge_next(merge, &r, &source, &err), 1);
+	CHECK_INT(r->time, 1700000000000002000);
+	CHECK_INT(source->shift, 0);
+	CHECK_STR(source->get_string(source->arg, ((const struct record_span *)r)->service),
+		  "front");
+	CHECK_INT(merge_next(merge, &r, &source, &err), 0);
+}
+
+TEST(a_trace_is_put_on_the_line_of_the_first_capture)
+{
+	_cleanup_(freep) char *t = write_trace("t", "1700000000000004", NULL);
+	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 4999, 5001, 0 });
+	_cleanup_(merge_freep) struct merge *merge = open_all((char *[]){ t, a, NULL });
+
+	check_next(merge, 1, 0, 4999);
+	check_next(merge, 0, 0, 5000);
+	check_next(merge, 1, 0, 5001);
+	check_next(merge, 0, 0, 0);
+}
+
+TEST(a_trace_speaks_of_the_machine_that_it_names)
+{
+	struct capture_meta other = build_meta;
+
+	other.host = "otherhost";
+	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 1, 0 });
+	_cleanup_(freep) char *b = write_capture("b", &other, 2, (nsec_t[]){ 2, 0 });
+	_cleanup_(freep) char *t1 = write_trace("t1", "1700000000000001", "testhost");
+	_cleanup_(freep) char *t2 = write_trace("t2", "1700000000000002", "otherhost.example");
+	_cleanup_(freep) char *t3 = write_trace("t3", "1700000000000003", "other");
+	_cleanup_(freep) char *t4 = write_trace("t4", "1700000000000004", NULL);
+	_cleanup_(merge_freep) struct merge *merge =
+		open_all((char *[]){ t1, t2, t3, t4, a, b, NULL });
+
+	check_next(merge, 1, 0, 1);
+	check_next(merge, 2, 1, 2);
+	check_next(merge, 0, 0, 2000);
+	check_next(merge, 0, 1, 3000);
+	check_next(merge, 0, 2, 4000); /* of no machine that we know */
+	check_next(merge, 0, 2, 5000); /* or of any */
+	check_next(merge, 0, 0, 0);
+}
+
+TEST(what_is_older_than_the_line_is_left_out_and_told_of)
+{
+	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 7000, 0 });
+	_cleanup_(freep) char *old = write_trace("old", "1600000000000000", NULL);
+	/* it ends after the line begins, but it began before */
+	_cleanup_(freep) char *across = write_trace("across", "1699999999999999.5", NULL);
+	_cleanup_(freep) char *good = write_trace("good", "1700000000000000", NULL);
+	_cleanup_(merge_freep) struct merge *merge =
+		open_all((char *[]){ a, old, across, good, NULL });
+
+	check_next(merge, 0, 0, 1000);
+	check_next(merge, 1, 0, 7000);
+	check_next(merge, 0, 0, 0);
+	CHECK(merge_notice(merge, 0) &&
+	      strstr(merge_notice(merge, 0), "/old': left out 1 record from before 'testhost' "
+					     "was started"));
+	CHECK(merge_notice(merge, 1) && strstr(merge_notice(merge, 1), "/across': left out 1"));
+	CHECK(!merge_notice(merge, 2));
+}
+
+TEST(a_damaged_input_does_not_hide_the_others)
+{
+	_cleanup_(freep) char *a =
+		write_capture("a", &build_meta, 1, (nsec_t[]){ 10, 20, 30, 40, 0 });
+	_cleanup_(freep) char *b = write_capture("b", &build_meta, 2, (nsec_t[]){ 15, 35, 0 });
+	_cleanup_(bytes_done) struct bytes bytes = bytes_read(a);
+	const struct source *source;
+	const struct record *r;
+	struct err err = { "" };
+
+	bytes.data[bytes_block(&bytes, 0) + 70] ^= 1;
+	bytes_write(&bytes, a);
+	_cleanup_(merge_freep) struct merge *merge = open_all((char *[]){ a, b, NULL });
+
+	check_next(merge, 2, 0, 15);
+	check_next(merge, 2, 0, 35);
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT(merge_next(merge, &r, &source, &err), -EBADMSG);
+		CHECK(strstr(err.text, "is damaged: the block at offset "));
+	}
+}
+
+TEST(an_input_that_cannot_be_opened_ends_it)
+{
+	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 10, 0 });
+	_cleanup_(freep) char *none = must_strdup(scratch("none"));
+	struct merge *merge = NULL;
+	struct err err = { "" };
+
+	CHECK_INT(merge_open((char *[]){ a, none, NULL }, &merge, &err), -ENOENT);
+	CHECK(!merge && strstr(err.text, "/none': No such file"));
+}
+
+TEST(many_inputs_come_out_in_order)
+{
+	enum { INPUTS = 30, EACH = 500 };
+	char *paths[INPUTS + 1] = { 0 };
+	const struct source *source;
+	const struct record *r;
+	nsec_t last = 0;
+	size_t count = 0;
+	struct err err;
+
+	srandom(1);
+	for (int i = 0; i < INPUTS; i++) {
+		struct capture_meta meta = build_meta;
+		nsec_t times[EACH + 1] = { 0 }, t = 1;
+		_cleanup_(freep) char *name = must_printf("many%d", i);
+
+		for (int k = 0; k < EACH; k++)
+			times[k] = t += random() % 1000;
+		meta.host = name;
+		meta.realtime_offset += i ? random() % 100000 : 0;
+		paths[i] = write_capture(name, &meta, i + 1, times);
+	}
+	_cleanup_(merge_freep) struct merge *merge = open_all(paths);
+
+	for (; merge_next(merge, &r, &source, &err) > 0; count++) {
+		CHECK(r->time + source->shift >= last);
+		CHECK_INT(source->host, r->tid - 1);
+		last = r->time + source->shift;
+	}
+	CHECK_INT(count, INPUTS * EACH);
+	for (int i = 0; i < INPUTS; i++)
+		free(paths[i]);
+}
