@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * capture - how fast captures are written and read.
+ *
+ * Writes a number of records, as many RUN as WAIT, reads them back, and does
+ * the least that could be done with as many bytes: write(2) them in pieces of
+ * 1 MiB, and add them up in a mapping.  Prints the records, the bytes, and the
+ * ns for each record of these four.  Nothing is made to reach the disk: that
+ * would measure the disk.
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "event/capture.h"
+
+static _Noreturn void fail(const struct err *err)
+{
+	fprintf(stderr, "bench-capture: %s\n", err->text);
+	exit(1);
+}
+
+/* The i-th record: a turn on a CPU, and then a wait. */
+static void write_turn(struct capture_writer *writer, uint64_t i, struct err *err)
+{
+	struct record head = { .time = 1000 * (i + 1), .tid = 1000 + (uint32_t)(i / 2 % 61) };
+	struct record_run run = { .head = head, .start = head.time - 700 };
+	struct record_wait wait = {
+		.head = head,
+		.start = head.time - 900,
+		.woken = head.time - 100,
+		.object = 4711,
+		.waker = 99,
+		.syscall = 202,
+		.state = STATE_LOCK,
+		.ready = STATE_READY,
+		.context = WAKE_TASK,
+		.object_kind = OBJECT_FUTEX,
+	};
+
+	run.head.kind = RECORD_RUN;
+	run.head.words = sizeof(run) / 8;
+	wait.head.kind = RECORD_WAIT;
+	wait.head.words = sizeof(wait) / 8;
+	if (capture_write(writer, i % 2 ? &wait.head : &run.head, err) < 0)
+		fail(err);
+}
+
+static void write_capture(const char *path, uint64_t count)
+{
+	const struct capture_meta meta = { .host = "bench",
+					   .kernel = "",
+					   .machine = "",
+					   .command = "",
+					   .tool = "bench",
+					   .cpu_count = 1 };
+	_cleanup_(capture_writer_freep) struct capture_writer *writer = NULL;
+	struct err err;
+
+	if (capture_create(path, &meta, &writer, &err) < 0)
+		fail(&err);
+	for (uint64_t i = 0; i < count; i++)
+		write_turn(writer, i, &err);
+	if (capture_close(writer, &err) < 0)
+		fail(&err);
+}
+
+static void read_capture(const char *path, uint64_t count)
+{
+	_cleanup_(capture_freep) struct capture *cap = NULL;
+	struct capture_cursor cursor;
+	const struct record *record;
+	uint64_t found = 0;
+	struct err err;
+	int r;
+
+	if (capture_open(path, &cap, &err) < 0)
+		fail(&err);
+	capture_cursor_init(&cursor, cap, 0, UINT64_MAX);
+	while ((r = capture_next(&cursor, &record, &err)) > 0)
+		found += record->kind == RECORD_RUN || record->kind == RECORD_WAIT;
+	if (r < 0)
+		fail(&err);
+	if (found != count) {
+		fprintf(stderr, "bench-capture: read %lu records of %lu\n", found, count);
+		exit(1);
+	}
+}
+
+static void write_bytes(const char *path, size_t size)
+{
+	static char piece[1 << 20];
+	_cleanup_(closep) int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+
+	for (size_t done = 0; done < size; done += sizeof(piece))
+		if (write(fd, piece, sizeof(piece)) != sizeof(piece))
+			die("cannot write");
+}
+
+static uint64_t add_bytes(const char *path)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		die("cannot open");
+	size_t size = (size_t)st.st_size;
+	const uint64_t *words = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (words == MAP_FAILED)
+		die("cannot map");
+	uint64_t sum = 0;
+	for (size_t i = 0; i < size / 8; i++)
+		sum += words[i];
+	munmap((void *)words, size);
+	return sum;
+}
+
+static size_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (size_t)st.st_size;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3) {
+		fprintf(stderr, "usage: bench-capture FILE RECORDS\n");
+		return 2;
+	}
+	const char *path = argv[1];
+	uint64_t count = strtoull(argv[2], NULL, 10);
+	nsec_t t[5];
+
+	t[0] = clock_now(CLOCK_MONOTONIC);
+	write_capture(path, count);
+	t[1] = clock_now(CLOCK_MONOTONIC);
+	read_capture(path, count);
+	t[2] = clock_now(CLOCK_MONOTONIC);
+	size_t size = size_of(path);
+	write_bytes(path, size);
+	t[3] = clock_now(CLOCK_MONOTONIC);
+	volatile uint64_t sum = add_bytes(path);
+	(void)sum;
+	t[4] = clock_now(CLOCK_MONOTONIC);
+	unlink(path);
+
+	printf("%lu %zu", count, size);
+	for (int i = 0; i < 4; i++)
+		printf(" %.2f", (double)(t[i + 1] - t[i]) / (double)count);
+	printf("\n");
+	return 0;
+}
