@@ -24,7 +24,7 @@ def describe():
     virtual = " (virtual)" if "hypervisor" in open("/proc/cpuinfo").read() else ""
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (f"{os.cpu_count()} CPUs{virtual}, {cpu}, {gigabytes:.0f} GiB, "
-            f"Linux {platform.release()}, {datetime.date.today()}")
+            f"Linux {platform.release().split('-')[0]}, {datetime.date.today()}")
 
 
 def raise_on_signals():
