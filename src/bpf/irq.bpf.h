@@ -7,6 +7,9 @@
  * outermost.  A timer's function runs inside the timer interrupt and wakes
  * threads, but is too short and too frequent to be timed.
  *
+ * With PREEMPT_RT a softirq is preempted like the thread it runs on.  So it is
+ * known by that thread, and what is timed ends with a switch.
+ *
  * A begin counts only once all programs are attached, so that its end will be
  * seen as well.
  */
@@ -14,6 +17,11 @@
 #define SONDE_BPF_IRQ_BPF_H
 
 #include "bpf/ring.bpf.h"
+
+static __always_inline bool in_softirq(const struct wire_cpu *cpu)
+{
+	return cpu->softirq && cpu->softirq_tid == (__u32)bpf_get_current_pid_tgid();
+}
 
 static __always_inline void interrupt_begins(struct wire_cpu *cpu)
 {
@@ -62,6 +70,7 @@ int BPF_PROG(on_softirq_entry, unsigned int vector)
 		return 0;
 	interrupt_begins(&ring->cpu);
 	ring->cpu.softirq = vector + 1;
+	ring->cpu.softirq_tid = bpf_get_current_pid_tgid();
 	return 0;
 }
 

@@ -6,7 +6,6 @@
 #include <bpf/bpf_core_read.h>
 
 #include "bpf/kernel.h"
-#include "bpf/irq.bpf.h"
 #include "bpf/sched.bpf.h"
 #include "bpf/socket.bpf.h"
 #include "bpf/demand.bpf.h"

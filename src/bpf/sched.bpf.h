@@ -9,6 +9,7 @@
 #ifndef SONDE_BPF_SCHED_BPF_H
 #define SONDE_BPF_SCHED_BPF_H
 
+#include "bpf/irq.bpf.h"
 #include "bpf/object.bpf.h"
 #include "bpf/stack.bpf.h"
 
@@ -142,6 +143,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	enter_cpu(ring, next, now);
 	ring->cpu.switched = now;
 	ring->cpu.irq = 0;
+	ring->cpu.irq_begin = 0;
+	ring->cpu.hrtimer = 0;
 	return 0;
 }
 
@@ -154,7 +157,7 @@ static __always_inline void waker_here(const struct wire_cpu *cpu, struct wake *
 	} else if (cpu->hardirq) {
 		wake->context = WAKE_IRQ;
 		wake->vector = cpu->hardirq - 1;
-	} else if (cpu->softirq) {
+	} else if (in_softirq(cpu)) {
 		wake->context = WAKE_SOFTIRQ;
 		wake->vector = cpu->softirq - 1;
 	} else {

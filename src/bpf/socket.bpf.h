@@ -9,6 +9,7 @@
 #ifndef SONDE_BPF_SOCKET_BPF_H
 #define SONDE_BPF_SOCKET_BPF_H
 
+#include "bpf/irq.bpf.h"
 #include "bpf/object.bpf.h"
 
 /* Local ports of connections in scope, since states change in interrupts as well. */
@@ -78,7 +79,7 @@ static __always_inline bool port_is_wanted(__u16 port)
 static __always_inline bool connection_in_scope(__u16 port, int to, const struct wire_cpu *cpu)
 {
 	__u8 yes = 1;
-	bool ours = !cpu->softirq && !cpu->hardirq && !cpu->hrtimer && thread_current();
+	bool ours = !in_softirq(cpu) && !cpu->hardirq && !cpu->hrtimer && thread_current();
 
 	if (ours && (to == TCP_LISTEN || to == TCP_SYN_SENT))
 		bpf_map_update_elem(&known_ports, &port, &yes, BPF_ANY);

@@ -30,12 +30,13 @@ enum {
 
 /* What runs on a CPU beside its threads, and since when. */
 struct wire_cpu {
-	__u64 switched;  /* when the present thread got the CPU */
-	__u64 irq_begin; /* of the outermost interrupt, 0 outside */
-	__u32 irq;       /* ns in interrupts since `switched` */
-	__u16 hardirq;   /* number + 1 of the device interrupt being handled, or 0 */
-	__u8 softirq;    /* vector + 1 of the softirq being handled, or 0 */
-	__u8 hrtimer;    /* whether a high-resolution timer's function runs */
+	__u64 switched;    /* when the present thread got the CPU */
+	__u64 irq_begin;   /* of the outermost interrupt, 0 outside */
+	__u32 irq;         /* ns in interrupts since `switched` */
+	__u16 hardirq;     /* number + 1 of the device interrupt being handled, or 0 */
+	__u8 softirq;      /* vector + 1 of the softirq being handled, or 0 */
+	__u8 hrtimer;      /* whether a high-resolution timer's function runs */
+	__u32 softirq_tid; /* the thread on which the softirq is handled */
 };
 
 struct wire_ring {
