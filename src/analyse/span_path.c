@@ -7,10 +7,16 @@ struct child {
 	nsec_t start, end;
 };
 
-/* A span on the way, and how far back in time it is accounted for. */
+/*
+ * A span on the way, and how far back in time it is accounted for.  Times on
+ * the path are those of the spans less a shift, mostly 0.
+ */
 struct visit {
 	span_id span;
 	nsec_t start, at;
+	nsec_t shift;
+	nsec_t limit;  /* of spans: when the last child that was waited for began, */
+	nsec_t length; /* and how long it took; 0 if there is none yet */
 	size_t first,
 		next; /* its children in the common list: all, and those yet to be looked at */
 };
@@ -38,24 +44,30 @@ static int ends_later(const void *a, const void *b)
 	return x->span.i > y->span.i ? -1 : x->span.i < y->span.i;
 }
 
-static void enter(struct search *s, span_id id, nsec_t start, nsec_t end)
+static void enter(struct search *s, span_id id, nsec_t path_start, nsec_t path_end, nsec_t shift)
 {
+	nsec_t start = path_start + shift, end = path_end + shift;
 	size_t first = s->children.count;
 
 	for (span_id c = model_span(s->model, id)->first_child; c.i;
 	     c = model_span(s->model, c)->next) {
 		const struct span *span = model_span(s->model, c);
+		struct child child = { c, span->start > start ? span->start : start,
+				       span->end < end ? span->end : end };
 
-		if (span->flags & SPAN_FOLLOWS || span->start >= end || span->end <= start)
-			continue;
-		*vec_push(&s->children) =
-			(struct child){ c, span->start > start ? span->start : start,
-					span->end < end ? span->end : end };
+		if (!(span->flags & SPAN_FOLLOWS) && child.start < child.end)
+			*vec_push(&s->children) = child;
 	}
 	if (s->children.count > first)
 		qsort(s->children.items + first, s->children.count - first, sizeof(struct child),
 		      ends_later);
-	*vec_push(&s->visits) = (struct visit){ id, start, end, first, first };
+	*vec_push(&s->visits) = (struct visit){ .span = id,
+						.start = path_start,
+						.at = path_end,
+						.shift = shift,
+						.limit = end,
+						.first = first,
+						.next = first };
 }
 
 static void add_section(struct search *s, span_id span, nsec_t start, nsec_t end)
@@ -64,12 +76,21 @@ static void add_section(struct search *s, span_id span, nsec_t start, nsec_t end
 		*vec_push(&s->path->items) = (struct section){ span, start, end };
 }
 
+/* Whether a child had ended when the one after it began, as far as clocks can tell. */
+static bool had_ended(const struct visit *v, const struct child *child)
+{
+	nsec_t length = child->end - child->start;
+
+	return child->end <= v->limit ||
+	       child->end - v->limit <= (length < v->length ? length : v->length) / 100;
+}
+
 /* One step back in time within the innermost span on the way. */
 static void advance(struct search *s)
 {
 	struct visit *v = &s->visits.items[s->visits.count - 1];
 
-	while (v->next < s->children.count && s->children.items[v->next].end > v->at)
+	while (v->next < s->children.count && !had_ended(v, &s->children.items[v->next]))
 		v->next++; /* went on while a later one was waited for: nobody waited for it */
 	if (v->next == s->children.count) {
 		add_section(s, v->span, v->start, v->at);
@@ -79,10 +100,15 @@ static void advance(struct search *s)
 	}
 
 	struct child child = s->children.items[v->next++];
+	nsec_t shift = child.end > v->at + v->shift ? child.end - v->at : v->shift;
+	nsec_t start = child.start > v->start + shift ? child.start - shift : v->start;
+	nsec_t end = child.end > v->start + shift ? child.end - shift : v->start;
 
-	add_section(s, v->span, child.end, v->at);
-	v->at = child.start;
-	enter(s, child.span, child.start, child.end);
+	add_section(s, v->span, end, v->at);
+	v->limit = child.start;
+	v->length = child.end - child.start;
+	v->at = start;
+	enter(s, child.span, start, end, shift);
 }
 
 void span_path_find(const struct model *model, span_id span, struct span_path *ret)
@@ -90,7 +116,7 @@ void span_path_find(const struct model *model, span_id span, struct span_path *r
 	struct search s = { .model = model, .path = ret };
 	const struct span *root = model_span(model, span);
 
-	enter(&s, span, root->start, root->end);
+	enter(&s, span, root->start, root->end, 0);
 	while (s.visits.count)
 		advance(&s);
 	vec_done(&s.children);

@@ -8,6 +8,11 @@
  * in the same way.  Children are clipped to their parents; those wholly
  * outside, and those nobody waits for (follows-from), are left out with all
  * below them.
+ *
+ * Spans are timed by several clocks, and rounded.  So a child that ends after
+ * the next one begins, by no more than a hundredth of the shorter, still counts
+ * as ended by then.  It keeps its length, which one clock has measured, and is
+ * put that much earlier with all below it.
  */
 #ifndef SONDE_ANALYSE_SPAN_PATH_H
 #define SONDE_ANALYSE_SPAN_PATH_H

@@ -23,9 +23,10 @@ static __always_inline bool in_softirq(const struct wire_cpu *cpu)
 	return cpu->softirq && cpu->softirq_tid == (__u32)bpf_get_current_pid_tgid();
 }
 
+/* Looking at the clock is most of what this costs, so it is done only for threads in scope. */
 static __always_inline void interrupt_begins(struct wire_cpu *cpu)
 {
-	if (!cpu->irq_begin)
+	if (!cpu->irq_begin && cpu->in_scope)
 		cpu->irq_begin = bpf_ktime_get_ns();
 }
 

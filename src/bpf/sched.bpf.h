@@ -82,25 +82,55 @@ static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thr
 	ring_commit(&wait->head, RECORD_WAIT, thread->tid, sizeof(*wait));
 }
 
+/*
+ * When a thread that leaves the CPU got it.  Some switches are hidden from
+ * tracing: there are virtual machines that hide those away from the threads of
+ * their own agent.  Then the thread that leaves is not the one that came, and
+ * its run time, as the scheduler counts it, tells how long it has been there.
+ */
+static __always_inline __u64 turn_begin(const struct wire_cpu *cpu, struct task_struct *task,
+					__u64 now)
+{
+	__u64 ran = task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
+
+	if (cpu->tid == task->pid || ran > now - cpu->switched)
+		return cpu->switched;
+	return now - ran;
+}
+
+/* The thread is leaving a CPU that it was not seen to get. */
+static __always_inline void enter_unseen(struct wire_ring *ring, struct thread *thread,
+					 struct task_struct *task, __u64 begin)
+{
+	if (begin < thread->machine.wake.time)
+		begin = thread->machine.wake.time;
+	if (begin < thread->machine.since)
+		begin = thread->machine.since;
+	emit_wait(ring, thread, task, begin, false);
+	machine_on(&thread->machine, begin);
+}
+
 static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct task_struct *task,
 				      bool preempt, __u64 now)
 {
 	struct thread *thread = thread_of(task);
+	__u64 begin = turn_begin(&ring->cpu, task, now);
 
 	if (!thread) {
 		if (!neighbours || !task->pid || !ring->cpu.switched)
 			return;
 		if (named[task->pid & (WIRE_NAMED - 1)] != task->pid)
 			task_describe(ring, task, TASK_NEIGHBOUR, 0, now);
-		emit_run(ring, task->pid, ring->cpu.switched, INTERVAL_NEIGHBOUR, now);
+		emit_run(ring, task->pid, begin, INTERVAL_NEIGHBOUR, now);
 		return;
 	}
+	if (!machine_is_on(&thread->machine))
+		enter_unseen(ring, thread, task, begin);
 
 	/* preempted on its way to sleep, it still has to get there */
 	__u32 state = preempt ? 0 : task->__state;
 
-	if (machine_is_on(&thread->machine))
-		emit_run(ring, thread->tid, thread->machine.since, 0, now);
+	emit_run(ring, thread->tid, thread->machine.since, 0, now);
 	if (state & TASK_DEAD) {
 		emit_exit(ring, task, thread->tid, now);
 		named[task->pid & (WIRE_NAMED - 1)] = 0;
@@ -122,6 +152,12 @@ static __always_inline void enter_cpu(struct wire_ring *ring, struct task_struct
 {
 	struct thread *thread = thread_of(task);
 
+	ring->cpu.tid = task->pid;
+	ring->cpu.switched = now;
+	ring->cpu.irq = 0;
+	ring->cpu.irq_begin = 0;
+	ring->cpu.hrtimer = 0;
+	ring->cpu.in_scope = thread != NULL;
 	if (!thread)
 		return;
 	emit_wait(ring, thread, task, now, false);
@@ -141,10 +177,6 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	leave_cpu(ctx, ring, prev, preempt, now);
 	enter_cpu(ring, next, now);
-	ring->cpu.switched = now;
-	ring->cpu.irq = 0;
-	ring->cpu.irq_begin = 0;
-	ring->cpu.hrtimer = 0;
 	return 0;
 }
 

@@ -33,7 +33,7 @@ static __always_inline void emit_message(struct sock *sk, int bytes, enum direct
 		return;
 
 	__u64 now = bpf_ktime_get_ns();
-	__u64 object = socket_inode(sk->sk_socket);
+	__u64 object = sk->sk_socket->file->f_inode->i_ino;
 
 	socket_tell(sk, object, sk->__sk_common.skc_num, sk->__sk_common.skc_dport, now);
 

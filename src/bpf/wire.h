@@ -37,6 +37,9 @@ struct wire_cpu {
 	__u8 softirq;      /* vector + 1 of the softirq being handled, or 0 */
 	__u8 hrtimer;      /* whether a high-resolution timer's function runs */
 	__u32 softirq_tid; /* the thread on which the softirq is handled */
+	__u32 tid;         /* the thread that has the CPU, as the last switch had it */
+	__u8 in_scope;     /* whether that one is, so that interrupts are timed */
+	__u8 pad[3];
 };
 
 struct wire_ring {

@@ -22,14 +22,16 @@
 #include "record/symbol.h"
 #include "record/transcribe.h"
 
-/* How long a record may take from its stamp to its commit, with room to spare. */
-#define SORT_WINDOW (100 * NSEC_PER_MSEC)
+/* How long a record may take from its stamp to its reservation, with room to spare. */
+#define SORT_WINDOW (50 * NSEC_PER_MSEC)
 
 /* How often to come by: often enough that the rings stay mostly empty, seldom enough to cost
  * nothing. */
 #define PAUSE_MIN (1 * NSEC_PER_MSEC)
 #define PAUSE_MAX (20 * NSEC_PER_MSEC)
 #define PAUSE_MAX_STACKS (5 * NSEC_PER_MSEC) /* before their processes are gone */
+
+enum { HELD_UP_MAX = 50 };
 
 /* Rings of all CPUs together, unless the user says how large one is to be. */
 #define RINGS_TOTAL (32ull << 20)
@@ -48,6 +50,7 @@ struct recording {
 	struct capture_writer *writer;
 	struct transcript *transcript;
 	nsec_t start, next_second, pause;
+	unsigned int held_up; /* rounds in which a record stayed uncommitted */
 };
 
 static void recording_done(struct recording *rec)
@@ -322,17 +325,32 @@ static void take_clock(struct recording *rec, nsec_t now)
 	sorter_add(rec->sorter, 0, &c.head);
 }
 
-/* Take what the rings hold and write what is older than the window. */
-static int drain(struct recording *rec, struct err *err)
+/* The fuller the rings, the sooner to come back. */
+static void adapt_pause(struct recording *rec, unsigned int fill)
 {
-	nsec_t horizon = now_ns() - SORT_WINDOW;
 	nsec_t longest = takes_stacks(rec->options) ? PAUSE_MAX_STACKS : PAUSE_MAX;
-	unsigned int fill = rings_drain(rec->rings, transcript_take, rec->transcript);
 
 	if (fill > 256 / 4)
 		rec->pause = rec->pause / 2 > PAUSE_MIN ? rec->pause / 2 : PAUSE_MIN;
 	else if (fill < 256 / 16 && rec->pause < longest)
 		rec->pause += NSEC_PER_MSEC;
+}
+
+/*
+ * Take what the rings hold and write what is older than the window.  A record
+ * that is reserved but not committed, as its CPU is held up, may be as old as
+ * any: nothing is written until it is there, or there have been so many rounds
+ * that something else must be wrong.
+ */
+static int drain(struct recording *rec, struct err *err)
+{
+	nsec_t horizon = now_ns() - SORT_WINDOW;
+	struct ring_state state = rings_drain(rec->rings, transcript_take, rec->transcript);
+
+	adapt_pause(rec, state.fill);
+	rec->held_up = state.pending ? rec->held_up + 1 : 0;
+	if (rec->held_up > 0 && rec->held_up < HELD_UP_MAX)
+		return 0;
 	return sorter_flush(rec->sorter, horizon, transcript_write, rec->transcript, err);
 }
 

@@ -52,19 +52,22 @@ static struct wire_ring *ring_at(struct rings *rings, size_t cpu)
 /* Give room back in portions: each time, the kernel's next reservation misses its cache. */
 enum { PORTION = 16 * 1024 };
 
-static size_t ring_drain(struct wire_ring *ring, size_t cpu, size_t ring_size, ring_fn *fn,
-			 void *arg)
+static void ring_drain(struct wire_ring *ring, size_t cpu, size_t ring_size, ring_fn *fn, void *arg,
+		       struct ring_state *state)
 {
-	uint64_t begin = ring->tail, tail = begin;
+	uint64_t tail = ring->tail;
 	uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+	unsigned int fill = (head - tail) * 256 / ring_size;
 
 	while (tail < head) {
 		struct record *record = (void *)(ring->data + (tail & (ring_size - 1)));
 		uint64_t word = __atomic_load_n((uint64_t *)record + 1, __ATOMIC_ACQUIRE);
 		size_t size = (word >> 56) * 8;
 
-		if (size == 0)
-			break; /* reserved, not committed: comes next time */
+		if (size == 0) {
+			state->pending = true;
+			break;
+		}
 		fn(arg, cpu, record);
 		memset(record, 0, size);
 		tail += size;
@@ -73,19 +76,16 @@ static size_t ring_drain(struct wire_ring *ring, size_t cpu, size_t ring_size, r
 	}
 	if (tail != ring->tail)
 		__atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
-	return head - begin;
+	state->fill = fill > state->fill ? fill : state->fill;
 }
 
-unsigned int rings_drain(struct rings *rings, ring_fn *fn, void *arg)
+struct ring_state rings_drain(struct rings *rings, ring_fn *fn, void *arg)
 {
-	size_t most = 0;
+	struct ring_state state = { 0 };
 
-	for (size_t cpu = 0; cpu < rings->cpus; cpu++) {
-		size_t n = ring_drain(ring_at(rings, cpu), cpu, rings->ring_size, fn, arg);
-
-		most = n > most ? n : most;
-	}
-	return most * 256 / rings->ring_size;
+	for (size_t cpu = 0; cpu < rings->cpus; cpu++)
+		ring_drain(ring_at(rings, cpu), cpu, rings->ring_size, fn, arg, &state);
+	return state;
 }
 
 bool rings_untold_loss(struct rings *rings, size_t cpu, struct record_loss *ret)

@@ -19,11 +19,13 @@ size_t rings_value_size(size_t ring_size);
 
 typedef void ring_fn(void *arg, size_t cpu, const struct record *record);
 
-/*
- * Take all committed records, CPU by CPU; a record holds until fn returns.
- * Returns the fill of the fullest ring in 1/256 of its size.
- */
-unsigned int rings_drain(struct rings *rings, ring_fn *fn, void *arg);
+struct ring_state {
+	unsigned int fill; /* of the fullest ring, in 1/256 of its size */
+	bool pending;      /* somewhere a record is reserved, but not committed yet */
+};
+
+/* Take all committed records, CPU by CPU; a record holds until fn returns. */
+struct ring_state rings_drain(struct rings *rings, ring_fn *fn, void *arg);
 
 /* What was dropped on a CPU and has not been told by a LOSS record; false if nothing. */
 bool rings_untold_loss(struct rings *rings, size_t cpu, struct record_loss *ret);
