@@ -91,15 +91,10 @@ static nsec_t shifted(const struct source *source, nsec_t t)
 	return t + source->shift;
 }
 
-static uint64_t tid_key(const struct source *source, uint32_t tid)
-{
-	return (uint64_t)source->host << 32 | tid;
-}
-
 static thread_id thread_add(struct model *model, const struct source *source, uint32_t tid,
 			    nsec_t now)
 {
-	uint64_t *slot = map_insert(&model->tids, tid_key(source, tid));
+	uint64_t *slot = map_insert(&model->tids, tid_key(source->host, tid));
 	thread_id id = { model->threads.count };
 	struct thread *thread = vec_push(&model->threads);
 
@@ -117,7 +112,7 @@ static thread_id thread_add(struct model *model, const struct source *source, ui
 static thread_id thread_of(struct model *model, const struct source *source, uint32_t tid,
 			   nsec_t now)
 {
-	const uint64_t *found = map_find(&model->tids, tid_key(source, tid));
+	const uint64_t *found = map_find(&model->tids, tid_key(source->host, tid));
 
 	if (found)
 		return (thread_id){ *found };
@@ -212,7 +207,7 @@ static void add_wait(struct model *model, const struct source *source, const str
 static void add_task(struct model *model, const struct source *source, const struct record_task *r)
 {
 	nsec_t now = shifted(source, r->head.time);
-	const uint64_t *known = map_find(&model->tids, tid_key(source, r->head.tid));
+	const uint64_t *known = map_find(&model->tids, tid_key(source->host, r->head.tid));
 	thread_id id = { known ? *known : 0 };
 	bool begins = r->event == TASK_NEW || r->event == TASK_SEEN;
 
@@ -240,7 +235,7 @@ static void add_task(struct model *model, const struct source *source, const str
 
 static void add_exit(struct model *model, const struct source *source, const struct record *r)
 {
-	const uint64_t *known = map_find(&model->tids, tid_key(source, r->tid));
+	const uint64_t *known = map_find(&model->tids, tid_key(source->host, r->tid));
 
 	if (known)
 		thread_at(model, (thread_id){ *known })->exited = true;

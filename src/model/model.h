@@ -133,6 +133,7 @@ struct span {
 	thread_id thread;    /* that worked for it, if known */
 	uint32_t tid, pid;   /* likewise */
 	str_id service, operation;
+	uint16_t host;
 	uint8_t flags; /* SPAN_... */
 };
 
@@ -171,7 +172,7 @@ nsec_t model_end(const struct model *model);
 size_t model_thread_count(const struct model *model); /* ids are below */
 const struct thread *model_thread(const struct model *model, thread_id id);
 
-/* The thread that had this tid at time t, or the last one that did; nobody if there is none. */
+/* The thread of the first host that had this tid at time t, or the first; nobody if none did. */
 thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t);
 
 /* What the process of a thread is called: as its first thread, if that was recorded. */

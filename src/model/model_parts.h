@@ -49,8 +49,17 @@ static inline struct thread *thread_at(struct model *model, thread_id id)
 	return &model->threads.items[id.i];
 }
 
+/* Where `tids` has the thread that has this tid now. */
+static inline uint64_t tid_key(uint16_t host, uint32_t tid)
+{
+	return (uint64_t)host << 32 | tid;
+}
+
 /* The thread's line of one sort, made if it has none yet. */
 struct line *thread_line(struct thread *thread, enum thread_line which, size_t item_size);
+
+/* The thread of that host that had this tid at time t, or else the first that did. */
+thread_id find_thread(const struct model *model, uint16_t host, uint32_t tid, nsec_t t);
 
 /* Something is known of t: all begins there, unless something was known before. */
 void begin_at(struct model *model, nsec_t t);

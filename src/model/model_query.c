@@ -24,9 +24,9 @@ const struct thread *model_thread(const struct model *model, thread_id id)
 	return &model->threads.items[id.i < model->threads.count ? id.i : 0];
 }
 
-thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t)
+thread_id find_thread(const struct model *model, uint16_t host, uint32_t tid, nsec_t t)
 {
-	const uint64_t *last = map_find(&model->tids, tid); /* of the first host */
+	const uint64_t *last = map_find(&model->tids, tid_key(host, tid));
 	thread_id id = { last ? *last : 0 };
 
 	while (id.i && model->threads.items[id.i].begin > t && model->earlier.items[id.i].i)
@@ -34,12 +34,17 @@ thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t)
 	return id;
 }
 
+thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t)
+{
+	return find_thread(model, 0, tid, t);
+}
+
 str_id model_process_comm(const struct model *model, thread_id id)
 {
 	const struct thread *thread = model_thread(model, id);
 	thread_id first = thread->pid == thread->tid
 				  ? id
-				  : model_find_thread(model, thread->pid, thread->end);
+				  : find_thread(model, thread->host, thread->pid, thread->end);
 
 	return model_thread(model, first.i ? first : id)->comm;
 }

@@ -38,6 +38,7 @@ void span_add(struct model *model, const struct source *source, const struct rec
 			strtab_add(model->strings, source->get_string(source->arg, r->operation)),
 		.tid = r->head.tid,
 		.pid = r->pid,
+		.host = source->host,
 		.flags = r->flags,
 	};
 	begin_at(model, span->start);
@@ -55,13 +56,46 @@ static bool is_zero(const uint8_t id[8])
 	return memcmp(id, zero, sizeof(zero)) == 0;
 }
 
-/* Whether going up from the parent leads back to the span, as only broken traces have it. */
-static bool makes_a_ring(const struct model *model, uint32_t span, uint32_t parent)
+/* The parent that a span names, or 0. */
+static uint32_t named_parent(const struct model *model, const struct span *span)
 {
-	for (uint32_t up = parent, steps = 0; up; up = model->spans.items[up].parent.i)
-		if (up == span || ++steps > model->spans.count)
-			return true;
-	return false;
+	const uint64_t *found;
+
+	if (is_zero(span->parent_id))
+		return 0;
+	found = map_find(&model->span_index, span_key(span->trace, span->parent_id));
+	return found ? *found : 0;
+}
+
+/*
+ * In a broken trace, going up may lead back to where it began.  Each span is
+ * passed once, and marked with the way on which it was: whoever meets a mark of
+ * its own way has closed a ring, and becomes a root.
+ */
+static void break_rings(struct model *model)
+{
+	_cleanup_(freep) uint32_t *way = must_alloc(model->spans.count * sizeof(*way));
+
+	for (uint32_t i = 1; i < model->spans.count; i++) {
+		uint32_t at = i, up;
+
+		for (; at && !way[at]; at = up) {
+			way[at] = i;
+			up = model->spans.items[at].parent.i;
+			if (way[up] == i)
+				model->spans.items[at].parent.i = up = 0;
+		}
+	}
+}
+
+/* Its tid tells which one, if it is one of the process that it says. */
+static thread_id thread_for(const struct model *model, const struct span *span)
+{
+	thread_id id = { 0 };
+
+	if (span->tid)
+		id = find_thread(model, span->host, span->tid, span->start);
+	return span->pid && model_thread(model, id)->pid != span->pid ? (thread_id){ 0 } : id;
 }
 
 void model_finish(struct model *model)
@@ -69,22 +103,19 @@ void model_finish(struct model *model)
 	for (uint32_t i = 1; i < model->spans.count; i++) {
 		struct span *span = &model->spans.items[i];
 
-		span->parent = span->first_child = span->next = (span_id){ 0 };
-		if (span->tid)
-			span->thread = model_find_thread(model, span->tid, span->start);
+		span->first_child = span->next = (span_id){ 0 };
+		span->parent = (span_id){ named_parent(model, span) };
+		span->thread = thread_for(model, span);
 	}
+	break_rings(model);
 	/* backwards, so that children stand in the order in which they came */
 	for (uint32_t i = model->spans.count - 1; i > 0; i--) {
 		struct span *span = &model->spans.items[i];
-		const uint64_t *found = is_zero(span->parent_id)
-						? NULL
-						: map_find(&model->span_index,
-							   span_key(span->trace, span->parent_id));
+		struct span *parent = &model->spans.items[span->parent.i];
 
-		if (!found || makes_a_ring(model, i, *found))
+		if (!span->parent.i)
 			continue;
-		span->parent = (span_id){ *found };
-		span->next = model->spans.items[*found].first_child;
-		model->spans.items[*found].first_child = (span_id){ i };
+		span->next = parent->first_child;
+		parent->first_child = (span_id){ i };
 	}
 }
