@@ -1,27 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a capture to the critical paths of all its requests, by size."""
 import collections
-import os
-import pathlib
-import subprocess
-import tempfile
 
+import sizes
 import stats
 
 Turn = collections.namedtuple("Turn", "records requests load paths memory steps")
-MEMORY = "/dev/shm"
 
 
 def run(build, quick):
-    sizes = [n * (100000 if quick else 1000000) for n in (1, 2, 4, 8)]
-    place = MEMORY if os.path.isdir(MEMORY) else None
-    with tempfile.TemporaryDirectory(prefix="sonde-bench-", dir=place) as directory:
-        def measure(size):
-            path = pathlib.Path(directory) / "capture.sonde"
-            words = subprocess.check_output([build / "bench/bench-paths", path, str(size)])
-            return Turn(*map(float, words.split()))
-
-        results = stats.rounds("paths", 3 if quick else 11, sizes, measure)
+    results = sizes.measure("paths", build / "bench/bench-paths", Turn, quick)
     print("On one core: ns for each record, median (quartiles); bytes of the model for each.\n")
     rows = []
     for size, turns in results.items():
