@@ -15,9 +15,9 @@ from harness import (Background, ROOM, Recorder, SONDE, Skip, each, equal, main,
 
 
 @contextlib.contextmanager
-def sleeper():
-    """A process that sleeps 5 ms again and again, from before a recording to behind it."""
-    with Background(workload("sleep", "nanosleep", 509)) as process:
+def sleeper(ms=5):
+    """A process that sleeps again and again, from before a recording to behind it."""
+    with Background(workload("sleep", "nanosleep", 509, ms)) as process:
         process.ready()
         process.go()
         yield process
@@ -27,15 +27,16 @@ def check_sleeps(capture, process):
     """The sleeps between the begin and the end of the recording are in it."""
     track = process.truth().track("sleep")
     tid = track["tid"]
+    require(tid in capture.threads, "nothing of it was recorded")
     begin, end = capture.threads[tid][0]["end"], capture.threads[tid][-1]["start"]
     track["calls"] = [c for c in track["calls"] if begin <= c["begin"] and c["end"] <= end]
     require(len(track["calls"]) > 10, f"{len(track['calls'])} sleeps were recorded")
     check_calls(capture, track, "T")
 
 
-def has_recorded(recorder):
+def has_recorded(recorder, seconds=1):
     wait_until(lambda: recorder.path.exists() and recorder.path.stat().st_size > 0, "a capture is there")
-    time.sleep(1)
+    time.sleep(seconds)
 
 
 @each(("interrupt", signal.SIGINT), ("termination", signal.SIGTERM))
@@ -74,9 +75,9 @@ def a_command_that_cannot_be_executed_is_named():
 
 @test
 def a_killed_recorder_leaves_what_it_had():
-    with sleeper() as process:
+    with sleeper(10) as process:
         recorder = Recorder("-p", process.pid, held=False)
-        has_recorded(recorder)
+        has_recorded(recorder, 2.5)  # it writes about once a second
         recorder.process.kill()
         recorder.process.communicate()
         capture = recorder.capture(complete=False).check(complete=False)

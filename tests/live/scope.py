@@ -69,6 +69,24 @@ def children_that_come_later():
     equal(in_scope(capture), {parent.pid, *truth["pids"]}, "processes in scope")
 
 
+def children_of(pid):
+    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return {int(word) for word in text.split()}
+
+
+@test
+def children_that_come_while_the_recorder_starts():
+    breed = ["sh", "-c", "for i in $(seq 50); do sleep 100 & sleep 0.02; done; wait"]
+    with Background(breed, gate=False) as parent:
+        rest(0.1)
+        with Recorder("-p", parent.pid) as recorder:
+            rest(0.1)
+            children = children_of(parent.pid)
+        capture = recorder.capture().check()
+    known = {t["pid"] for t in capture.kind("task") if t["event"] in ("seen", "new")}
+    equal(children - known, set(), f"missed of {len(children)} children")
+
+
 @test
 def two_processes_at_once():
     with Background(workload("sleep", "nanosleep", 53)) as a, Background(workload("sleep", "poll", 53)) as b:

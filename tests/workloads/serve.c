@@ -6,8 +6,8 @@
  *
  * Listens on PORT (0: any), says "ready PORT" on stdout, takes one connection
  * and sends back what it gets until the client closes it.  WORKER, who does so,
- * is the process itself (main), a thread, or a child that is there before the
- * connection (child).
+ * is the process itself (main), a thread, or a child; it is there when the word
+ * is given.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -43,7 +43,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void open_listener(unsigned port)
+static uint16_t open_listener(unsigned port)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
 	socklen_t size = sizeof(at);
@@ -55,7 +55,12 @@ static void open_listener(unsigned port)
 	must(bind(listener, (struct sockaddr *)&at, size), "bind");
 	must(listen(listener, 1), "listen");
 	must(getsockname(listener, (struct sockaddr *)&at, &size), "getsockname");
-	printf("ready %d\n", ntohs(at.sin_port));
+	return ntohs(at.sin_port);
+}
+
+static void say_ready(uint16_t port)
+{
+	printf("ready %d\n", port);
 	fflush(stdout);
 }
 
@@ -65,11 +70,13 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	truth_init("serve");
-	open_listener((unsigned)number_arg(argc, argv, 1, 0));
+	uint16_t port = open_listener((unsigned)number_arg(argc, argv, 1, 0));
 	if (strcmp(worker, "main") == 0) {
+		say_ready(port);
 		work(NULL);
 	} else if (strcmp(worker, "thread") == 0) {
 		must(-pthread_create(&thread, NULL, work, NULL), "pthread_create");
+		say_ready(port);
 		pthread_join(thread, NULL);
 	} else {
 		pid_t child = (pid_t)must(fork(), "fork");
@@ -78,6 +85,7 @@ int main(int argc, char **argv)
 			work(NULL);
 			_exit(0);
 		}
+		say_ready(port);
 		must(waitpid(child, NULL, 0), "waitpid");
 	}
 	truth_print();

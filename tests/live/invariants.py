@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether paths and accounts of a capture hang together, whatever was recorded.
+
+What `sonde path` and `sonde explain` say can be held against itself, and
+against the records as `sonde dump` shows them:
+
+- the leaves of a path tile the time in question, to the nanosecond, and so do
+  the steps under each wait tile the wait: so no step starts before the wait it
+  explains, nor ends after it;
+- each step is what the records say its thread did then;
+- a wait that a recorded thread ended is explained by that thread;
+- in an account, the times of one level add up to the one above;
+- records of threads that have nothing to do with it change nothing.
+
+The functions return what they find wrong as sentences; an empty list is praise.
+"""
+import bisect
+import collections
+import json
+import subprocess
+
+import schema
+import tiling
+
+TIMEOUT = 60       # seconds: a walk that does not end is wrong
+THREADS = 64       # of a capture; with more, these are taken evenly from all
+ENOUGH = 20        # sentences; more would say the same
+DEPTH = 128        # how far sonde follows a chain
+OFF_CPU = "CQ"
+GAP = " "
+
+
+def is_blocked(step):
+    return step["state"] not in "R" + OFF_CPU + GAP
+
+
+class Lives:
+    """Who lived when, and what the records say that they did."""
+
+    def __init__(self, records):
+        checker = tiling.Checker()
+        for r in records:
+            checker.add(r)
+        self.last = {}
+        self.intervals = collections.defaultdict(list)
+        for life in checker.ended + list(checker.lives.values()):
+            life.intervals.sort(key=lambda i: i["start"])
+            self.intervals[life.tid] += life.intervals
+            if life.intervals and (life.tid not in self.last or life.start > self.last[life.tid].start):
+                self.last[life.tid] = life
+        for intervals in self.intervals.values():
+            intervals.sort(key=lambda i: i["start"])
+        self.kernel = {r["tid"] for r in records if r["kind"] == "task" and r.get("kernel")}
+
+    def span(self, tid):
+        life = self.last[tid]
+        return life.start, life.intervals[-1]["end"]
+
+    def at(self, tid, time):
+        """What a thread did at a time, or None."""
+        intervals = self.intervals.get(tid, [])
+        i = bisect.bisect_right(intervals, time, key=lambda i: i["start"]) - 1
+        return intervals[i] if i >= 0 and time < intervals[i]["end"] else None
+
+    def is_followed(self, tid):
+        return tid in self.last and tid not in self.kernel
+
+    def some(self):
+        """Threads to look at: all, or evenly from all."""
+        tids = sorted(self.last)
+        every = -(-len(tids) // THREADS)
+        return tids[::max(every, 1)]
+
+
+def tiles(steps, start, end, what):
+    """Complaints about steps that should tile a time, in their order."""
+    at = start
+    for s in steps:
+        if s["start"] != at:
+            word = "gap" if s["start"] > at else "overlap"
+            yield f"{what}: {word} of {abs(s['start'] - at)} ns before step {s['step']}"
+        if s["end"] <= s["start"]:
+            yield f"{what}: step {s['step']} has no length"
+        at = s["end"]
+    if at != end:
+        yield f"{what}: ends at {at}, not at {end}"
+
+
+def under(steps):
+    """The steps of each wait by its number; those of the thread itself are under 0."""
+    found = collections.defaultdict(list)
+    for s in steps:
+        found[s["explains"]].append(s)
+    return found
+
+
+def tree_complaints(steps, start, end):
+    children = under(steps)
+    yield from tiles([s for s in steps if s["leaf"]], start, end, "leaves")
+    yield from tiles(children[0], start, end, "the thread's own steps")
+    for number, s in enumerate(steps, 1):
+        if s["step"] != number or s["explains"] >= number:
+            yield f"step {s['step']} explains {s['explains']}, and stands at {number}"
+            return
+        above = steps[s["explains"] - 1] if s["explains"] else {"depth": -1}
+        if s["depth"] != above["depth"] + 1 or s["depth"] > DEPTH:
+            yield f"step {number} has depth {s['depth']}, under {above['depth']}"
+        if s["leaf"] != (number not in children):
+            yield f"step {number}: leaf is {s['leaf']}"
+        if not s["leaf"]:
+            if not is_blocked(s):
+                yield f"step {number} is {s['state']}, and yet others explain it"
+            yield from tiles(children[number], s["start"], s["end"], f"under step {number}")
+
+
+def is_guess(step):
+    """Whether it says only that nothing is known, or that a message was on its way."""
+    return bool(step.get("transit")) or step["state"] == GAP or (step["state"] == "?" and "context" not in step)
+
+
+def record_complaints(steps, lives):
+    """Each step is what the records say its thread did then."""
+    for s in steps:
+        if is_guess(s) or "tid" not in s:
+            continue
+        i = lives.at(s["tid"], s["start"])
+        if not i or i["end"] < s["end"] or i["state"] != s["state"]:
+            said = f"{i['state']} from {i['start']} to {i['end']}" if i else "nothing"
+            yield (f"step {s['step']}: thread {s['tid']} is {s['state']} from {s['start']} to {s['end']}, "
+                   f"but the records say {said}")
+
+
+def waker_complaints(steps, lives):
+    """A wait that a recorded thread ended leads to it."""
+    children = under(steps)
+    for s in steps:
+        by_task = s.get("context") == "task" and s["state"] != "N" and not s.get("transit")
+        if not by_task or s["depth"]:
+            continue
+        i = lives.at(s["tid"], s["start"])
+        waker = s["waker"]["tid"]
+        if i.get("open") or i["end"] != s["end"] or waker == s["tid"] or not lives.is_followed(waker):
+            continue
+        last = children[s["step"]][-1] if not s["leaf"] else s
+        if last["tid"] != waker and last["end"] == s["end"]:
+            yield f"step {s['step']} was ended by thread {waker}, but {last['tid']} explains it"
+
+
+def path_complaints(steps, lives, start, end):
+    """All that can be said against a path."""
+    tree = list(tree_complaints(steps, start, end))
+    yield from tree
+    if not tree:
+        yield from record_complaints(steps, lives)
+        yield from waker_complaints(steps, lives)
+
+
+def account_complaints(account):
+    """The times of one level add up to the one above."""
+    nodes = {n["node"]: n for n in account["account"]}
+    sums = collections.Counter()
+    for n in nodes.values():
+        sums[n["parent"]] += n["time"]
+    for number, total in sums.items():
+        time = nodes[number]["time"] if number else account["duration"]
+        if total != time:
+            yield f"node {number} has {time} ns, those under it {total}"
+    leaves = [n["time"] for number, n in nodes.items() if number not in sums]
+    causes = [c["time"] for c in account["causes"]]
+    if causes != sorted(leaves, reverse=True)[:len(causes)] or len(causes) != min(len(leaves), 10):
+        yield f"causes of {causes} ns, but leaves of {sorted(leaves, reverse=True)[:10]}"
+    if account["typed"] > account["duration"]:
+        yield f"{account['typed']} ns of {account['duration']} are typed"
+
+
+def ask(sonde, command, *args, codes=(0,)):
+    done = subprocess.run([sonde, command, "--json", *map(str, args)], capture_output=True, text=True,
+                          timeout=TIMEOUT)
+    if done.returncode not in codes:
+        raise RuntimeError(f"'sonde {command} {' '.join(map(str, args))}' exits with {done.returncode}: "
+                           f"{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def check_thread(sonde, capture, tid, lives, codes=(0,)):
+    """The path and the account of a thread's whole life."""
+    start, end = lives.span(tid)
+    steps = ask(sonde, "path", "--thread", tid, capture, codes=codes)
+    accounts = ask(sonde, "explain", "--thread", tid, capture, codes=codes)
+    yield from schema.check(steps, schema.load("path"))
+    yield from schema.check(accounts, schema.load("explain"))
+    yield from path_complaints(steps, lives, start, end)
+    yield from account_complaints(accounts[0])
+
+
+def check(sonde, capture, records, complete=True):
+    """All that is wrong with the paths of a capture's threads. records: as dump shows them."""
+    lives = Lives(records)
+    wrong = []
+    for tid in lives.some():
+        wrong += [f"thread {tid}: {w}" for w in
+                  check_thread(sonde, capture, tid, lives, (0,) if complete else (0, 1))]
+        if len(wrong) >= ENOUGH:
+            break
+    return wrong[:ENOUGH]
+
+
+def check_beside(sonde, capture, other, records):
+    """The same paths, with the records of another capture added, which has none of these threads."""
+    wrong = []
+    for tid in Lives(records).some():
+        alone = ask(sonde, "path", "--thread", tid, capture)
+        beside = ask(sonde, "path", "--thread", tid, capture, other)
+        if alone != beside:
+            first = next((a for a, b in zip(alone, beside) if a != b), alone[-1:])
+            wrong.append(f"thread {tid}: with '{other}' its path differs, first in {first}")
+    return wrong
