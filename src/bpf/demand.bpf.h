@@ -192,7 +192,7 @@ int on_sample(void *ctx)
 		return 0;
 
 	__u64 now = bpf_ktime_get_ns();
-	__u32 stack = stack_of_current(ctx, ring, now);
+	__u32 stack = stack_of_current(ctx, ring, 0, now);
 	struct record_sample *s = ring_reserve(ring, sizeof(*s), now);
 
 	if (!s)

@@ -218,7 +218,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (stack_threshold && wake.context == WAKE_TASK &&
 	    thread->machine.phase == PHASE_BLOCKED &&
 	    wake.time - thread->machine.since >= stack_threshold && thread_current())
-		thread->waker_stack = stack_of_current(ctx, ring, wake.time);
+		thread->waker_stack = stack_of_current(ctx, ring, OWN_FRAMES, wake.time);
 	machine_wake(&thread->machine, &wake);
 	return 0;
 }

@@ -65,14 +65,18 @@ static __always_inline __u32 stack_of_sleeper(struct wire_ring *ring, struct tas
 	return stack_commit(s, task);
 }
 
-/* The stack of the current thread; returns its number, or 0. */
-static __always_inline __u32 stack_of_current(void *ctx, struct wire_ring *ring, __u64 now)
+/* At a tracepoint the innermost frames are our own program and the one that called it. */
+#define OWN_FRAMES 2
+
+/* The stack of the current thread without so many frames; returns its number, or 0. */
+static __always_inline __u32 stack_of_current(void *ctx, struct wire_ring *ring, __u32 skipped,
+					      __u64 now)
 {
 	struct wire_stack *s = ring_reserve(ring, sizeof(*s), now);
 
 	if (!s)
 		return 0;
-	s->kernel_count = frame_count(bpf_get_stack(ctx, s->kernel, sizeof(s->kernel), 0));
+	s->kernel_count = frame_count(bpf_get_stack(ctx, s->kernel, sizeof(s->kernel), skipped));
 	s->user_count = frame_count(bpf_get_stack(ctx, s->user, sizeof(s->user), BPF_F_USER_STACK));
 	return stack_commit(s, bpf_get_current_task_btf());
 }
