@@ -102,7 +102,8 @@ static nsec_t overlap(nsec_t a_start, nsec_t a_end, nsec_t b_start, nsec_t b_end
 static void share_cpu(const struct model *model, const struct step *step, uint32_t node,
 		      use_share_fn *fn, void *arg)
 {
-	const struct line *turns = model_turns(model, step->cpu);
+	const struct line *turns =
+		model_turns(model, model_thread(model, step->thread)->host, step->cpu);
 	line_pos pos;
 
 	if (!turns || (!line_find(turns, step->start, &pos) && !line_first(turns, &pos)))
@@ -129,10 +130,10 @@ static void share_disk(const struct model *model, const struct step *step,
 {
 	uint32_t device = cause->object_kind == OBJECT_BLOCK_DEVICE
 				  ? cause->object
-				  : model_file_device(model, cause->object);
+				  : model_file_device(model, cause->host, cause->object);
 	uint32_t pid = model_thread(model, step->thread)->pid;
 
-	EACH_BETWEEN(struct request, r, model_requests(model, device), step->start,
+	EACH_BETWEEN(struct request, r, model_requests(model, cause->host, device), step->start,
 		     step->end + LONGEST_REQUEST)
 	{
 		const struct thread *issuer = model_thread(model, r->issuer);

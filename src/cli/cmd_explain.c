@@ -74,20 +74,13 @@ static int find_slowest(const struct model *model, unsigned long count, subjects
 static int find_thread(const struct model *model, const struct explain_opts *o, subjects *list,
 		       struct err *err)
 {
-	struct subject s = { 0 };
-	int r = load_find_thread(model, o->thread, &s.thread, err);
+	struct life life;
+	int r = load_find_thread(model, o->thread, o->from, o->to, &life, err);
 
-	if (r < 0)
-		return r;
-
-	const struct thread *t = model_thread(model, s.thread);
-
-	s.from = model_begin(model) + o->from > t->begin ? model_begin(model) + o->from : t->begin;
-	s.to = o->to && model_begin(model) + o->to < t->end ? model_begin(model) + o->to : t->end;
-	if (s.from >= s.to)
-		return err_set(err, -ERANGE, "thread %s was not recorded then", o->thread);
-	*vec_push(list) = s;
-	return 0;
+	if (r == 0)
+		*vec_push(list) =
+			(struct subject){ .thread = life.thread, .from = life.from, .to = life.to };
+	return r;
 }
 
 static int find_subjects(const struct model *model, const struct explain_opts *o, subjects *list,

@@ -34,25 +34,15 @@ static const struct path_opts path_defaults = { 0 };
 static int find_path(const struct model *model, const struct path_opts *o, struct path *path,
 		     struct err *err)
 {
-	thread_id thread;
+	struct life life;
 	span_id span;
 	int r;
 
 	if (o->thread) {
-		r = load_find_thread(model, o->thread, &thread, err);
-		if (r < 0)
-			return r;
-
-		const struct thread *t = model_thread(model, thread);
-		nsec_t from = model_begin(model) + o->from;
-		nsec_t to = o->to ? model_begin(model) + o->to : t->end;
-
-		from = from > t->begin ? from : t->begin;
-		to = to < t->end ? to : t->end;
-		if (from >= to)
-			return err_set(err, -ERANGE, "thread %s was not recorded then", o->thread);
-		path_of_thread(model, thread, from, to, path);
-		return 0;
+		r = load_find_thread(model, o->thread, o->from, o->to, &life, err);
+		if (r == 0)
+			path_of_thread(model, life.thread, life.from, life.to, path);
+		return r;
 	}
 	r = o->span ? load_find_span(model, o->span, &span, err)
 		    : load_find_trace(model, o->trace, &span, err);

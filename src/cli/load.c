@@ -28,22 +28,45 @@ int load_model(char **inputs, struct model **ret, struct err *err)
 	return r;
 }
 
-int load_find_thread(const struct model *model, const char *tid, thread_id *ret, struct err *err)
+/* The last thread with this tid that began before t and of which more than its turns is known. */
+static thread_id find_recorded(const struct model *model, uint32_t tid, nsec_t t)
+{
+	thread_id id = model_find_thread(model, tid, t);
+
+	while (model_thread(model, id)->neighbour) {
+		thread_id earlier =
+			model_find_thread(model, tid, model_thread(model, id)->begin - 1);
+
+		if (earlier.i == id.i)
+			return (thread_id){ 0 };
+		id = earlier;
+	}
+	return id;
+}
+
+int load_find_thread(const struct model *model, const char *tid, nsec_t from, nsec_t to,
+		     struct life *ret, struct err *err)
 {
 	uint64_t number;
 
 	if (parse_count(tid, UINT32_MAX, &number) < 0)
 		return err_set(err, -EINVAL, "--thread wants a number, not '%s'", tid);
 
-	thread_id id = model_find_thread(model, number, UINT64_MAX);
+	nsec_t begin = model_begin(model), end = to ? begin + to : UINT64_MAX;
+	thread_id id = find_recorded(model, number, end);
+	const struct thread *thread = model_thread(model, id);
 
-	if (!id.i || model_thread(model, id)->neighbour)
+	if (!id.i)
 		return err_set(
 			err, -ENOENT,
 			"nothing was recorded of a thread %s; 'sonde dump --kind=task' lists "
 			"those of which something was",
 			tid);
-	*ret = id;
+	from = from && begin + from > thread->begin ? begin + from : thread->begin;
+	end = end < thread->end ? end : thread->end;
+	if (from >= end)
+		return err_set(err, -ERANGE, "thread %s was not recorded then", tid);
+	*ret = (struct life){ id, from, end };
 	return 0;
 }
 

@@ -15,8 +15,18 @@
  */
 int load_model(char **inputs, struct model **ret, struct err *err);
 
-/* The thread with this number: one that a record tells of. */
-int load_find_thread(const struct model *model, const char *tid, thread_id *ret, struct err *err);
+/* A part of a thread's life. */
+struct life {
+	thread_id thread;
+	nsec_t from, to;
+};
+
+/*
+ * What was recorded of the thread with this number between two times, which
+ * count from the start of the capture: 0 for its begin, and for its end.
+ */
+int load_find_thread(const struct model *model, const char *tid, nsec_t from, nsec_t to,
+		     struct life *ret, struct err *err);
 
 /* Spans whose id, or trace, begins with these hex digits: the first; or the root of the trace. */
 int load_find_span(const struct model *model, const char *hex, span_id *ret, struct err *err);

@@ -2,6 +2,7 @@
 #include "model/flow.h"
 
 #include <string.h>
+#include <sys/socket.h>
 #include <xxhash.h>
 
 void flows_done(struct flows *flows)
@@ -19,12 +20,19 @@ static uint64_t hash_ends(const void *from, const void *to, size_t size)
 	return XXH3_64bits_withSeed(to, size, XXH3_64bits(from, size));
 }
 
+static bool is_loopback(const struct socket_address *a)
+{
+	static const uint8_t one[16] = { [15] = 1 };
+
+	return a->family == AF_INET ? a->local[0] == 127 : memcmp(a->local, one, sizeof(one)) == 0;
+}
+
 uint64_t flow_key(const struct socket_address *a, uint64_t object, uint64_t peer_object,
-		  bool from_local)
+		  uint64_t place, bool from_local)
 {
 	struct {
 		uint8_t address[16];
-		uint64_t object;
+		uint64_t object, place;
 		uint16_t port;
 		uint8_t pad[6];
 	} local, peer;
@@ -40,6 +48,8 @@ uint64_t flow_key(const struct socket_address *a, uint64_t object, uint64_t peer
 		local.port = a->local_port;
 		peer.port = a->peer_port;
 	}
+	if (peer_object || is_loopback(a))
+		local.place = peer.place = place;
 	return from_local ? hash_ends(&local, &peer, sizeof(local))
 			  : hash_ends(&peer, &local, sizeof(local));
 }

@@ -37,20 +37,27 @@ static void thread_done(struct thread *thread)
 		}
 }
 
+static void host_done(struct host *host)
+{
+	for (size_t i = 0; i < host->cpus.count; i++)
+		line_done(&host->cpus.items[i]);
+	vec_done(&host->cpus);
+}
+
 void model_free(struct model *model)
 {
 	if (!model)
 		return;
 	for (size_t i = 0; i < model->threads.count; i++)
 		thread_done(&model->threads.items[i]);
-	for (size_t i = 0; i < model->cpus.count; i++)
-		line_done(&model->cpus.items[i]);
+	for (size_t i = 0; i < model->hosts.count; i++)
+		host_done(&model->hosts.items[i]);
 	for (size_t i = 0; i < model->queues.count; i++)
 		line_done(&model->queues.items[i]);
 	flows_done(&model->flows);
 	vec_done(&model->threads);
 	vec_done(&model->earlier);
-	vec_done(&model->cpus);
+	vec_done(&model->hosts);
 	vec_done(&model->queues);
 	map_done(&model->queue_index);
 	vec_done(&model->processes);
@@ -67,6 +74,9 @@ void model_free(struct model *model)
 	map_done(&model->devices);
 	map_done(&model->hit_types);
 	map_done(&model->stacks);
+	map_done(&model->stack_numbers);
+	map_done(&model->frame_numbers);
+	map_done(&model->hit_numbers);
 	map_done(&model->span_index);
 	strtab_free(model->strings);
 	free(model);
@@ -79,11 +89,6 @@ struct line *thread_line(struct thread *thread, enum thread_line which, size_t i
 		line_init(thread->lines[which], item_size);
 	}
 	return thread->lines[which];
-}
-
-static str_id take_string(struct model *model, const struct source *source, uint32_t id)
-{
-	return id ? strtab_add(model->strings, source->get_string(source->arg, id)) : (str_id){ 0 };
 }
 
 static nsec_t shifted(const struct source *source, nsec_t t)
@@ -99,7 +104,12 @@ static thread_id thread_add(struct model *model, const struct source *source, ui
 	struct thread *thread = vec_push(&model->threads);
 
 	*thread = (struct thread){
-		.tid = tid, .pid = tid, .host = source->host, .begin = now, .end = now
+		.tid = tid,
+		.pid = tid,
+		.host = source->host,
+		.input = source->input,
+		.begin = now,
+		.end = now,
 	};
 	line_init(&thread->intervals, sizeof(struct interval));
 	line_init(&thread->causes, sizeof(struct cause));
@@ -137,15 +147,30 @@ static void add_interval(struct thread *thread, struct interval interval, nsec_t
 	thread->end = end;
 }
 
-static void add_turn(struct model *model, uint16_t cpu, thread_id thread, nsec_t start, nsec_t end)
+/* The turns on a CPU. */
+static struct line *cpu_line(struct model *model, uint16_t host, uint16_t cpu)
 {
-	while (model->cpus.count <= cpu)
-		line_init(vec_push(&model->cpus), sizeof(struct turn));
+	while (model->hosts.count <= host)
+		*vec_push(&model->hosts) = (struct host){ 0 };
+
+	struct host *h = &model->hosts.items[host];
+
+	while (h->cpus.count <= cpu)
+		line_init(vec_push(&h->cpus), sizeof(struct turn));
+	return &h->cpus.items[cpu];
+}
+
+/* Two captures of a host may both tell of a turn: what is known already is left out. */
+static void add_turn(struct line *line, thread_id thread, nsec_t start, nsec_t end)
+{
+	const struct turn *last = line_last(line);
+
+	if (last && start < last->start + last->length)
+		start = last->start + last->length;
 	while (start < end) {
 		nsec_t length = end - start < UINT32_MAX ? end - start : UINT32_MAX;
 
-		*(struct turn *)line_push(&model->cpus.items[cpu]) =
-			(struct turn){ start, thread, length };
+		*(struct turn *)line_push(line) = (struct turn){ start, thread, length };
 		start += length;
 	}
 }
@@ -156,9 +181,10 @@ static void add_run(struct model *model, const struct source *source, const stru
 	thread_id id = thread_of(model, source, r->head.tid, start);
 	struct thread *thread = thread_at(model, id);
 
-	add_turn(model, r->head.cpu, id, start, end);
+	add_turn(cpu_line(model, source->host, r->head.cpu), id, start, end);
 	if (r->flags & INTERVAL_NEIGHBOUR) {
-		thread->end = end;
+		if (thread->neighbour)
+			thread->end = end;
 		return;
 	}
 	add_interval(thread,
@@ -176,22 +202,25 @@ static void add_wait(struct model *model, const struct source *source, const str
 	thread_id waker = r->waker ? thread_of(model, source, r->waker, woken) : (thread_id){ 0 };
 	thread_id id = thread_of(model, source, r->head.tid, start);
 	struct thread *thread = thread_at(model, id);
+	bool still = r->woken == r->head.time; /* blocked, when the recording ended */
 
 	if (woken > start) {
 		add_interval(thread,
 			     (struct interval){ .start = start,
 						.cpu = r->head.cpu,
 						.state = r->state,
-						.flags = r->flags },
+						.flags = still ? r->flags
+							       : r->flags & ~INTERVAL_OPEN },
 			     woken);
 		*(struct cause *)line_push(&thread->causes) = (struct cause){
 			.start = start,
 			.object = r->object,
 			.waker = waker,
-			.stack = r->stack,
-			.waker_stack = r->waker_stack,
+			.stack = own_number(&model->stack_numbers, source, r->stack),
+			.waker_stack = own_number(&model->stack_numbers, source, r->waker_stack),
 			.syscall = r->syscall,
 			.vector = r->vector,
+			.host = source->host,
 			.object_kind = r->object_kind,
 			.context = r->context,
 			.flags = r->flags,
@@ -204,25 +233,36 @@ static void add_wait(struct model *model, const struct source *source, const str
 		shifted(source, r->head.time));
 }
 
+/*
+ * Whether a record is of a thread that is not known yet.  A tid whose thread has
+ * exited, or that begins again, is another's, unless the begin of this one was
+ * told by another capture too.
+ */
+static bool is_new_thread(const struct thread *known, const struct source *source, uint8_t event)
+{
+	if (known->exited)
+		return true;
+	if (known->neighbour) /* was only heard of so far */
+		return event == TASK_NEW;
+	return (event == TASK_NEW || event == TASK_SEEN) && known->input == source->input;
+}
+
 static void add_task(struct model *model, const struct source *source, const struct record_task *r)
 {
 	nsec_t now = shifted(source, r->head.time);
 	const uint64_t *known = map_find(&model->tids, tid_key(source->host, r->head.tid));
-	thread_id id = { known ? *known : 0 };
-	bool begins = r->event == TASK_NEW || r->event == TASK_SEEN;
-
-	/* a tid that begins again is another thread, unless it was only heard of so far */
-	if (!id.i || (begins && (!thread_at(model, id)->neighbour || r->event == TASK_NEW)))
-		id = thread_add(model, source, r->head.tid, now);
-
+	bool is_new =
+		!known || is_new_thread(thread_at(model, (thread_id){ *known }), source, r->event);
+	thread_id id = is_new ? thread_add(model, source, r->head.tid, now) : (thread_id){ *known };
 	struct thread *thread = thread_at(model, id);
 
-	if (begins && thread->neighbour) {
+	if (is_new) {
+		thread->neighbour = r->event == TASK_NEIGHBOUR;
+	} else if (thread->neighbour && r->event == TASK_SEEN) {
 		thread->neighbour = false;
+		thread->input = source->input;
 		thread->begin = thread->end = now;
 	}
-	if (r->event == TASK_NEIGHBOUR && !line_last(&thread->intervals))
-		thread->neighbour = true;
 	thread->pid = r->pid;
 	thread->kernel = r->flags & TASK_KERNEL;
 	thread->comm = take_string(model, source, r->comm);
@@ -239,37 +279,6 @@ static void add_exit(struct model *model, const struct source *source, const str
 
 	if (known)
 		thread_at(model, (thread_id){ *known })->exited = true;
-}
-
-/* An item of a list that is found by a number, made if there is none yet. */
-#define indexed(list, index, number) \
-	({ \
-		uint64_t *at_ = map_insert(index, number); \
-		if (!*at_) { \
-			memset(vec_push(list), 0, sizeof((list)->items[0])); \
-			*at_ = (list)->count; \
-		} \
-		&(list)->items[*at_ - 1]; \
-	})
-
-static void add_socket(struct model *model, const struct record_socket *r)
-{
-	*indexed(&model->sockets, &model->socket_index, r->object) =
-		(struct socket){ r->address, r->peer_object, r->peer_pid, r->netns };
-}
-
-static void add_file(struct model *model, const struct source *source, const struct record_file *r)
-{
-	*indexed(&model->files, &model->file_index, r->object) =
-		(struct file){ take_string(model, source, r->name), r->device };
-}
-
-static void add_process(struct model *model, const struct source *source,
-			const struct record_process *r)
-{
-	*indexed(&model->processes, &model->pid_index, r->pid) =
-		(struct process){ take_string(model, source, r->cmdline),
-				  take_string(model, source, r->cgroup) };
 }
 
 static struct message *message_at(struct model *model, const struct flow_end *end)
@@ -305,7 +314,7 @@ static void add_message(struct model *model, const struct source *source,
 	thread_id id = thread_of(model, source, r->head.tid, now);
 	struct line *line =
 		thread_line(thread_at(model, id), LINE_MESSAGES, sizeof(struct message));
-	const struct socket *socket = model_socket(model, r->object);
+	const struct socket *socket = model_socket(model, source->host, r->object);
 	bool sends = r->direction == MESSAGE_SEND;
 
 	*(struct message *)line_push(line) = (struct message){
@@ -319,8 +328,9 @@ static void add_message(struct model *model, const struct source *source,
 	if (!socket || (!r->position && !socket->peer_object))
 		return;
 
+	uint64_t place = (uint64_t)source->host << 32 | socket->netns;
 	struct flow *flow = flow_of(&model->flows, flow_key(&socket->address, r->object,
-							    socket->peer_object, sends));
+							    socket->peer_object, place, sends));
 	struct flow_end end = { now, r->position, r->bytes, id.i };
 
 	if (socket->peer_object) { /* nobody counts the bytes of a unix socket but we */
@@ -359,7 +369,8 @@ static void add_request(struct model *model, const struct source *source,
 		.error = r->error,
 		.op = r->op,
 	};
-	struct line *queue = indexed(&model->queues, &model->queue_index, r->device);
+	struct line *queue =
+		indexed(&model->queues, &model->queue_index, host_key(source->host, r->device));
 	struct line *own = thread_line(thread_at(model, request.issuer), LINE_REQUESTS,
 				       sizeof(struct request));
 
@@ -375,7 +386,7 @@ static void add_hit(struct model *model, const struct source *source, const stru
 	thread_id id = thread_of(model, source, r->head.tid, now);
 
 	*(struct hit *)line_push(thread_line(thread_at(model, id), LINE_HITS, sizeof(struct hit))) =
-		(struct hit){ now, r->type };
+		(struct hit){ now, own_number(&model->hit_numbers, source, r->type) };
 }
 
 static void add_sample(struct model *model, const struct source *source,
@@ -386,54 +397,7 @@ static void add_sample(struct model *model, const struct source *source,
 
 	*(struct sample *)line_push(
 		thread_line(thread_at(model, id), LINE_SAMPLES, sizeof(struct sample))) =
-		(struct sample){ now, r->stack };
-}
-
-static void add_stack(struct model *model, const struct record_stack *r)
-{
-	uint64_t *at = map_insert(&model->stacks, r->stack);
-	size_t count = (size_t)r->kernel_count + r->user_count;
-
-	*at = model->stack_frames.count + 1;
-	*vec_push(&model->stack_frames) = count;
-	*vec_push(&model->stack_frames) = r->kernel_count;
-	for (size_t i = 0; i < count; i++)
-		*vec_push(&model->stack_frames) = r->frames[i];
-}
-
-enum { FRAME_MAX = 1 << 24 }; /* a number beyond is not one that a recorder gave */
-
-static struct frame *frame_at(struct model *model, uint32_t number)
-{
-	if (number >= FRAME_MAX)
-		return NULL;
-	while (model->frames.count <= number)
-		*vec_push(&model->frames) = (struct frame){ 0 };
-	return &model->frames.items[number];
-}
-
-static void add_frame(struct model *model, const struct source *source,
-		      const struct record_frame *r)
-{
-	struct frame *frame = frame_at(model, r->frame);
-
-	if (!frame)
-		return;
-	frame->address = r->address;
-	frame->module = take_string(model, source, r->module);
-}
-
-/* Of functions inlined into each other, the one that was really called says most to people. */
-static void add_symbol(struct model *model, const struct source *source,
-		       const struct record_symbol *r)
-{
-	struct frame *frame = frame_at(model, r->frame);
-
-	if (!frame)
-		return;
-	frame->symbol = take_string(model, source, r->name);
-	frame->source = take_string(model, source, r->source);
-	frame->line = r->line;
+		(struct sample){ now, own_number(&model->stack_numbers, source, r->stack) };
 }
 
 static void add_loss(struct model *model, const struct source *source, const struct record_loss *r)
@@ -481,45 +445,6 @@ static bool add_event(struct model *model, const struct source *source, const st
 	}
 }
 
-/* What tells what numbers stand for. */
-static void add_name(struct model *model, const struct source *source, const struct record *r)
-{
-	const struct record_device *device = (const void *)r;
-	const struct record_hit_type *type = (const void *)r;
-
-	switch (r->kind) {
-	case RECORD_SOCKET:
-		add_socket(model, (const void *)r);
-		break;
-	case RECORD_FILE:
-		add_file(model, source, (const void *)r);
-		break;
-	case RECORD_PROCESS:
-		add_process(model, source, (const void *)r);
-		break;
-	case RECORD_DEVICE:
-		*map_insert(&model->devices, device->device) =
-			take_string(model, source, device->name).i;
-		break;
-	case RECORD_HIT_TYPE:
-		*map_insert(&model->hit_types, type->type) =
-			take_string(model, source, type->name).i;
-		break;
-	case RECORD_STACK:
-		add_stack(model, (const void *)r);
-		break;
-	case RECORD_FRAME:
-		add_frame(model, source, (const void *)r);
-		break;
-	case RECORD_SYMBOL:
-		add_symbol(model, source, (const void *)r);
-		break;
-	case RECORD_LOSS:
-		add_loss(model, source, (const void *)r);
-		break;
-	}
-}
-
 void model_set_begin(struct model *model, nsec_t begin)
 {
 	model->begin = begin;
@@ -539,7 +464,10 @@ void model_add(struct model *model, const struct source *source, const struct re
 
 	model->records++;
 	if (!add_event(model, source, record)) {
-		add_name(model, source, record);
+		if (record->kind == RECORD_LOSS)
+			add_loss(model, source, (const void *)record);
+		else
+			name_add(model, source, record);
 		return;
 	}
 	begin_at(model, now);
@@ -562,8 +490,9 @@ void model_forget(struct model *model, nsec_t t)
 		if (thread->begin < t)
 			thread->begin = thread->end < t ? thread->end : t;
 	}
-	for (size_t i = 0; i < model->cpus.count; i++)
-		line_forget(&model->cpus.items[i], t);
+	for (size_t i = 0; i < model->hosts.count; i++)
+		for (size_t k = 0; k < model->hosts.items[i].cpus.count; k++)
+			line_forget(&model->hosts.items[i].cpus.items[k], t);
 	for (size_t i = 0; i < model->queues.count; i++)
 		line_forget(&model->queues.items[i], t);
 	flows_forget(&model->flows, t);

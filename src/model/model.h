@@ -48,6 +48,7 @@ struct cause {
 	uint32_t stack, waker_stack;
 	int16_t syscall;
 	uint16_t vector;
+	uint16_t host; /* whose number the object is */
 	uint8_t object_kind;
 	uint8_t context; /* enum wake_context */
 	uint8_t flags;
@@ -103,6 +104,7 @@ enum thread_line { LINE_MESSAGES, LINE_CALLS, LINE_REQUESTS, LINE_HITS, LINE_SAM
 struct thread {
 	uint32_t tid, pid;
 	uint16_t host;
+	uint16_t input; /* that told of it first */
 	bool kernel;
 	bool neighbour; /* only its turns on CPUs are known */
 	bool exited;
@@ -195,17 +197,18 @@ const struct cause *model_cause(const struct model *model, thread_id id,
 				const struct interval *interval);
 
 /* Turns on a CPU, of struct turn; NULL if it has none. */
-const struct line *model_turns(const struct model *model, uint16_t cpu);
+const struct line *model_turns(const struct model *model, uint16_t host, uint16_t cpu);
 
 /* Requests to a block device, of struct request; NULL if it has none. */
-const struct line *model_requests(const struct model *model, uint32_t device);
+const struct line *model_requests(const struct model *model, uint16_t host, uint32_t device);
 
-const struct process *model_process(const struct model *model, uint32_t pid);  /* or NULL */
-const struct socket *model_socket(const struct model *model, uint64_t object); /* or NULL */
-const char *model_file(const struct model *model, uint64_t object);            /* or NULL */
-uint32_t model_file_device(const struct model *model, uint64_t object);
-const char *model_device(const struct model *model, uint32_t device); /* or NULL */
-const char *model_hit_name(const struct model *model, uint32_t type); /* or NULL */
+/* What is known of what a host calls by a number; NULL if nothing is. */
+const struct process *model_process(const struct model *model, uint16_t host, uint32_t pid);
+const struct socket *model_socket(const struct model *model, uint16_t host, uint64_t object);
+const char *model_file(const struct model *model, uint16_t host, uint64_t object);
+uint32_t model_file_device(const struct model *model, uint16_t host, uint64_t object); /* or 0 */
+const char *model_device(const struct model *model, uint16_t host, uint32_t device);
+const char *model_hit_name(const struct model *model, uint32_t type);
 
 /* Frames of a stack, innermost first; the first kernel_count are the kernel's. */
 struct stack {

@@ -3,6 +3,8 @@
 #ifndef SONDE_MODEL_MODEL_PARTS_H
 #define SONDE_MODEL_MODEL_PARTS_H
 
+#include <string.h>
+
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/flow.h"
@@ -11,6 +13,10 @@
 struct file {
 	str_id name;
 	uint32_t device;
+};
+
+struct host {
+	VEC(struct line) cpus; /* of turns */
 };
 
 struct model {
@@ -23,9 +29,9 @@ struct model {
 	struct map tids;            /* host and tid -> the thread that has it now */
 	VEC(thread_id) earlier;     /* by thread: who had its tid before */
 
-	VEC(struct line) cpus;   /* of turns */
+	VEC(struct host) hosts;
 	VEC(struct line) queues; /* of requests, by device */
-	struct map queue_index;  /* device -> queue + 1 */
+	struct map queue_index;  /* host and device -> queue + 1 */
 	struct flows flows;      /* messages whose other side is to come */
 
 	VEC(struct process) processes;
@@ -34,6 +40,7 @@ struct model {
 	struct map pid_index, socket_index, file_index; /* -> index + 1 */
 	struct map devices, hit_types;                  /* -> string */
 
+	struct map stack_numbers, frame_numbers, hit_numbers; /* of a capture -> our own */
 	VEC(uint32_t) stack_frames; /* of all stacks: count, kernel_count, frames... */
 	struct map stacks;          /* number -> place in stack_frames + 1 */
 	VEC(struct frame) frames;   /* by number */
@@ -54,6 +61,39 @@ static inline uint64_t tid_key(uint16_t host, uint32_t tid)
 {
 	return (uint64_t)host << 32 | tid;
 }
+
+/* Where an index has what a host knows by a number: a file, a socket, a device, a process. */
+static inline uint64_t host_key(uint16_t host, uint64_t number)
+{
+	return number ^ host * 0x9e3779b97f4a7c15;
+}
+
+/* The item of a list that a key stands for, made if there is none yet. */
+#define indexed(list, index, key) \
+	({ \
+		uint64_t *at_ = map_insert(index, key); \
+		if (!*at_) { \
+			memset(vec_push(list), 0, sizeof((list)->items[0])); \
+			*at_ = (list)->count; \
+		} \
+		&(list)->items[*at_ - 1]; \
+	})
+
+/* Likewise, or NULL. */
+#define find_indexed(list, index, key) \
+	({ \
+		const uint64_t *at_ = map_find(index, key); \
+		at_ ? &(list)->items[*at_ - 1] : NULL; \
+	})
+
+/* A string of the source as one of the model. */
+str_id take_string(struct model *model, const struct source *source, uint32_t id);
+
+/* The model's number for what the source calls so. */
+uint32_t own_number(struct map *numbers, const struct source *source, uint32_t number);
+
+/* A record that tells what a number stands for. */
+void name_add(struct model *model, const struct source *source, const struct record *r);
 
 /* The thread's line of one sort, made if it has none yet. */
 struct line *thread_line(struct thread *thread, enum thread_line which, size_t item_size);

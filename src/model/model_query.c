@@ -121,79 +121,16 @@ const struct cause *model_cause(const struct model *model, thread_id id,
 	return cause->start == interval->start ? cause : NULL;
 }
 
-const struct line *model_turns(const struct model *model, uint16_t cpu)
+const struct line *model_turns(const struct model *model, uint16_t host, uint16_t cpu)
 {
-	return cpu < model->cpus.count ? &model->cpus.items[cpu] : NULL;
+	const struct host *h = host < model->hosts.count ? &model->hosts.items[host] : NULL;
+
+	return h && cpu < h->cpus.count ? &h->cpus.items[cpu] : NULL;
 }
 
-/* The item of a list that a number stands for, or NULL. */
-#define find_indexed(list, index, number) \
-	({ \
-		const uint64_t *at_ = map_find(index, number); \
-		at_ ? &(list)->items[*at_ - 1] : NULL; \
-	})
-
-const struct line *model_requests(const struct model *model, uint32_t device)
+const struct line *model_requests(const struct model *model, uint16_t host, uint32_t device)
 {
-	return find_indexed(&model->queues, &model->queue_index, device);
-}
-
-const struct process *model_process(const struct model *model, uint32_t pid)
-{
-	return find_indexed(&model->processes, &model->pid_index, pid);
-}
-
-const struct socket *model_socket(const struct model *model, uint64_t object)
-{
-	return find_indexed(&model->sockets, &model->socket_index, object);
-}
-
-const char *model_file(const struct model *model, uint64_t object)
-{
-	const struct file *file = find_indexed(&model->files, &model->file_index, object);
-
-	return file ? strtab_get(model->strings, file->name) : NULL;
-}
-
-uint32_t model_file_device(const struct model *model, uint64_t object)
-{
-	const struct file *file = find_indexed(&model->files, &model->file_index, object);
-
-	return file ? file->device : 0;
-}
-
-static const char *name_of(const struct model *model, const struct map *map, uint64_t number)
-{
-	const uint64_t *string = map_find(map, number);
-
-	return string ? strtab_get(model->strings, (str_id){ *string }) : NULL;
-}
-
-const char *model_device(const struct model *model, uint32_t device)
-{
-	return name_of(model, &model->devices, device);
-}
-
-const char *model_hit_name(const struct model *model, uint32_t type)
-{
-	return name_of(model, &model->hit_types, type);
-}
-
-struct stack model_stack(const struct model *model, uint32_t stack)
-{
-	const uint64_t *at = stack ? map_find(&model->stacks, stack) : NULL;
-
-	if (!at)
-		return (struct stack){ 0 };
-
-	const uint32_t *words = &model->stack_frames.items[*at - 1];
-
-	return (struct stack){ words + 2, words[0], words[1] };
-}
-
-struct frame model_frame(const struct model *model, uint32_t frame)
-{
-	return frame < model->frames.count ? model->frames.items[frame] : (struct frame){ 0 };
+	return find_indexed(&model->queues, &model->queue_index, host_key(host, device));
 }
 
 size_t model_span_count(const struct model *model)
@@ -242,8 +179,9 @@ size_t model_memory(const struct model *model)
 		for (size_t k = 0; k < LINE_COUNT; k++)
 			bytes += thread->lines[k] ? line_memory(thread->lines[k]) : 0;
 	}
-	for (size_t i = 0; i < model->cpus.count; i++)
-		bytes += line_memory(&model->cpus.items[i]);
+	for (size_t i = 0; i < model->hosts.count; i++)
+		for (size_t k = 0; k < model->hosts.items[i].cpus.count; k++)
+			bytes += line_memory(&model->hosts.items[i].cpus.items[k]);
 	for (size_t i = 0; i < model->queues.count; i++)
 		bytes += line_memory(&model->queues.items[i]);
 	return bytes;

@@ -53,12 +53,14 @@ static const char *get_string(const void *arg, uint32_t id)
 	return input_string(arg, id);
 }
 
-static struct source *make_sources(const struct input *input, size_t count, int64_t shift)
+static struct source *make_sources(const struct merge *merge, const struct stream *s, size_t count,
+				   int64_t shift)
 {
 	struct source *sources = must_alloc(count * sizeof(*sources));
 
 	for (size_t i = 0; i < count; i++)
-		sources[i] = (struct source){ get_string, input, i, shift };
+		sources[i] =
+			(struct source){ get_string, s->input, i, shift, s - merge->streams.items };
 	return sources;
 }
 
@@ -83,7 +85,7 @@ static void place_captures(struct merge *merge)
 		int64_t shift = minus(input_realtime_offset(s->input), merge->line);
 
 		/* its clock is that of the line, however the other one was set meanwhile */
-		s->sources = make_sources(s->input, 1, number == 0 ? 0 : shift);
+		s->sources = make_sources(merge, s, 1, number == 0 ? 0 : shift);
 		s->sources[0].host = number;
 	}
 }
@@ -95,7 +97,7 @@ static void place_foreign(struct merge *merge)
 
 		if (!s->sources)
 			s->sources =
-				make_sources(s->input, merge->hosts.count + 1,
+				make_sources(merge, s, merge->hosts.count + 1,
 					     minus(input_realtime_offset(s->input), merge->line));
 	}
 }

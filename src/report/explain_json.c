@@ -52,15 +52,16 @@ static void put_span(struct json *j, const struct model *model, span_id id)
 
 static void put_object(struct json *j, const struct model *model, const struct cause *cause)
 {
-	const struct socket *socket = model_socket(model, cause->object);
-	const char *file = model_file(model, cause->object);
+	const struct socket *socket = model_socket(model, cause->host, cause->object);
+	const char *file = model_file(model, cause->host, cause->object);
 
 	if (cause->object_kind == OBJECT_NONE)
 		return;
 	put_string(j, "object", object_kind_name(cause->object_kind));
 	put_u64(j, "object_id", cause->object);
 	if (file && (cause->object_kind == OBJECT_FILE || cause->object_kind == OBJECT_DIRECTORY)) {
-		const char *device = model_device(model, model_file_device(model, cause->object));
+		const char *device = model_device(
+			model, cause->host, model_file_device(model, cause->host, cause->object));
 
 		put_string(j, "name", file);
 		if (device)

@@ -60,10 +60,12 @@ static void say_function(struct phrase *p, const struct model *model, uint32_t n
 
 static void say_disk(struct phrase *p, const struct model *model, const struct cause *cause)
 {
-	const char *name = model_file(model, cause->object);
-	const char *device = model_device(model, cause->object_kind == OBJECT_BLOCK_DEVICE
-							 ? cause->object
-							 : model_file_device(model, cause->object));
+	const char *name = model_file(model, cause->host, cause->object);
+	const char *device =
+		model_device(model, cause->host,
+			     cause->object_kind == OBJECT_BLOCK_DEVICE
+				     ? cause->object
+				     : model_file_device(model, cause->host, cause->object));
 	bool is_file = cause->object_kind == OBJECT_FILE || cause->object_kind == OBJECT_DIRECTORY;
 
 	if (cause->syscall == SYSCALL_NONE)
@@ -78,8 +80,9 @@ static void say_disk(struct phrase *p, const struct model *model, const struct c
 
 static void say_network(struct phrase *p, const struct model *model, const struct cause *cause)
 {
-	const struct socket *socket =
-		cause->object_kind == OBJECT_INET ? model_socket(model, cause->object) : NULL;
+	const struct socket *socket = cause->object_kind == OBJECT_INET
+					      ? model_socket(model, cause->host, cause->object)
+					      : NULL;
 
 	if (socket && socket->address.peer_port) {
 		struct socket_name name;

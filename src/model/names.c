@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * names - what the numbers in records stand for.
+ *
+ * Records name files, sockets and processes by the numbers that their host has
+ * for them, and stacks, frames and types of hits by those that their capture
+ * gave them.  A model may be of several hosts and captures, which use the same
+ * numbers for different things.  So the former are looked up together with
+ * their host.  The latter get numbers of the model's own on first sight, which
+ * may be before the record that says what they stand for.
+ */
+#include <string.h>
+
+#include "model/model_parts.h"
+
+str_id take_string(struct model *model, const struct source *source, uint32_t id)
+{
+	return id ? strtab_add(model->strings, source->get_string(source->arg, id)) : (str_id){ 0 };
+}
+
+uint32_t own_number(struct map *numbers, const struct source *source, uint32_t number)
+{
+	uint64_t *at;
+
+	if (!number)
+		return 0;
+	at = map_insert(numbers, (uint64_t)source->input << 32 | number);
+	if (!*at)
+		*at = numbers->count;
+	return *at;
+}
+
+static void add_socket(struct model *model, const struct source *source,
+		       const struct record_socket *r)
+{
+	*indexed(&model->sockets, &model->socket_index, host_key(source->host, r->object)) =
+		(struct socket){ r->address, r->peer_object, r->peer_pid, r->netns };
+}
+
+static void add_file(struct model *model, const struct source *source, const struct record_file *r)
+{
+	*indexed(&model->files, &model->file_index, host_key(source->host, r->object)) =
+		(struct file){ take_string(model, source, r->name), r->device };
+}
+
+static void add_process(struct model *model, const struct source *source,
+			const struct record_process *r)
+{
+	*indexed(&model->processes, &model->pid_index, host_key(source->host, r->pid)) =
+		(struct process){ take_string(model, source, r->cmdline),
+				  take_string(model, source, r->cgroup) };
+}
+
+static void add_device(struct model *model, const struct source *source,
+		       const struct record_device *r)
+{
+	*map_insert(&model->devices, host_key(source->host, r->device)) =
+		take_string(model, source, r->name).i;
+}
+
+static void add_hit_type(struct model *model, const struct source *source,
+			 const struct record_hit_type *r)
+{
+	*map_insert(&model->hit_types, own_number(&model->hit_numbers, source, r->type)) =
+		take_string(model, source, r->name).i;
+}
+
+static void add_stack(struct model *model, const struct source *source,
+		      const struct record_stack *r)
+{
+	uint32_t number = own_number(&model->stack_numbers, source, r->stack);
+	size_t count = (size_t)r->kernel_count + r->user_count;
+
+	*map_insert(&model->stacks, number) = model->stack_frames.count + 1;
+	*vec_push(&model->stack_frames) = count;
+	*vec_push(&model->stack_frames) = r->kernel_count;
+	for (size_t i = 0; i < count; i++)
+		*vec_push(&model->stack_frames) =
+			own_number(&model->frame_numbers, source, r->frames[i]);
+}
+
+static struct frame *frame_of(struct model *model, const struct source *source, uint32_t number)
+{
+	uint32_t own = own_number(&model->frame_numbers, source, number);
+
+	while (model->frames.count <= own)
+		*vec_push(&model->frames) = (struct frame){ 0 };
+	return &model->frames.items[own];
+}
+
+static void add_frame(struct model *model, const struct source *source,
+		      const struct record_frame *r)
+{
+	struct frame *frame = frame_of(model, source, r->frame);
+
+	frame->address = r->address;
+	frame->module = take_string(model, source, r->module);
+}
+
+/* Of functions inlined into each other, the one that was really called says most to people. */
+static void add_symbol(struct model *model, const struct source *source,
+		       const struct record_symbol *r)
+{
+	struct frame *frame = frame_of(model, source, r->frame);
+
+	frame->symbol = take_string(model, source, r->name);
+	frame->source = take_string(model, source, r->source);
+	frame->line = r->line;
+}
+
+void name_add(struct model *model, const struct source *source, const struct record *r)
+{
+	switch (r->kind) {
+	case RECORD_SOCKET:
+		add_socket(model, source, (const void *)r);
+		break;
+	case RECORD_FILE:
+		add_file(model, source, (const void *)r);
+		break;
+	case RECORD_PROCESS:
+		add_process(model, source, (const void *)r);
+		break;
+	case RECORD_DEVICE:
+		add_device(model, source, (const void *)r);
+		break;
+	case RECORD_HIT_TYPE:
+		add_hit_type(model, source, (const void *)r);
+		break;
+	case RECORD_STACK:
+		add_stack(model, source, (const void *)r);
+		break;
+	case RECORD_FRAME:
+		add_frame(model, source, (const void *)r);
+		break;
+	case RECORD_SYMBOL:
+		add_symbol(model, source, (const void *)r);
+		break;
+	}
+}
+
+const struct process *model_process(const struct model *model, uint16_t host, uint32_t pid)
+{
+	return find_indexed(&model->processes, &model->pid_index, host_key(host, pid));
+}
+
+const struct socket *model_socket(const struct model *model, uint16_t host, uint64_t object)
+{
+	return find_indexed(&model->sockets, &model->socket_index, host_key(host, object));
+}
+
+static const struct file *file_of(const struct model *model, uint16_t host, uint64_t object)
+{
+	return find_indexed(&model->files, &model->file_index, host_key(host, object));
+}
+
+const char *model_file(const struct model *model, uint16_t host, uint64_t object)
+{
+	const struct file *file = file_of(model, host, object);
+
+	return file ? strtab_get(model->strings, file->name) : NULL;
+}
+
+uint32_t model_file_device(const struct model *model, uint16_t host, uint64_t object)
+{
+	const struct file *file = file_of(model, host, object);
+
+	return file ? file->device : 0;
+}
+
+static const char *name_of(const struct model *model, const struct map *map, uint64_t number)
+{
+	const uint64_t *string = map_find(map, number);
+
+	return string ? strtab_get(model->strings, (str_id){ *string }) : NULL;
+}
+
+const char *model_device(const struct model *model, uint16_t host, uint32_t device)
+{
+	return name_of(model, &model->devices, host_key(host, device));
+}
+
+const char *model_hit_name(const struct model *model, uint32_t type)
+{
+	return name_of(model, &model->hit_types, type);
+}
+
+struct stack model_stack(const struct model *model, uint32_t stack)
+{
+	const uint64_t *at = stack ? map_find(&model->stacks, stack) : NULL;
+
+	if (!at)
+		return (struct stack){ 0 };
+
+	const uint32_t *words = &model->stack_frames.items[*at - 1];
+
+	return (struct stack){ words + 2, words[0], words[1] };
+}
+
+struct frame model_frame(const struct model *model, uint32_t frame)
+{
+	return frame < model->frames.count ? model->frames.items[frame] : (struct frame){ 0 };
+}
