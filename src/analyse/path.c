@@ -9,9 +9,13 @@
  * may have been blocked meanwhile, which is resolved in the same way.
  *
  * That ends, because a wait inside a wait is shorter: whoever wakes somebody is
- * running at that moment.  If the waker's line begins after the bound, its
- * creator did the rest, or else whoever sent the first message it got.  What
- * stays unresolved stays blocked, with its letter.
+ * running at that moment, and who is waiting can explain nothing.  If the
+ * waker's line begins after the bound, its creator did the rest, or else
+ * whoever sent the first message it got.  What stays unresolved stays blocked,
+ * with its letter.
+ *
+ * Of a wait that goes on behind the end of the time in question, that end cuts
+ * off the rest: the path of a shorter time is the begin of that of a longer.
  *
  * This is the algorithm of the diagnosis paper (section 3) and of the tool it
  * builds on; data/critical-path-graphs describes its corner cases.
@@ -28,10 +32,19 @@ struct resolver {
 	nsec_t at;
 };
 
+/* A part of the time of a wait, and whose it is. */
+struct leg {
+	thread_id thread;
+	nsec_t start, end;
+	uint8_t flags; /* STEP_..., or 0 if the thread's line tells */
+	uint8_t state; /* if it does not */
+};
+
 struct walk {
 	const struct model *model;
 	struct path *path;
 	span_id span;
+	VEC(struct leg) legs; /* of the waits on the way; each one's last leg first */
 };
 
 void path_done(struct path *path)
@@ -65,79 +78,102 @@ static bool is_followed(const struct model *model, thread_id id)
 	return id.i && !thread->neighbour && !thread->kernel;
 }
 
+/* Whether a thread may have ended a wait: not if it was waiting then. */
+static bool may_explain(const struct walk *w, thread_id id, uint32_t wait)
+{
+	for (; wait; wait = w->path->steps.items[wait - 1].parent)
+		if (w->path->steps.items[wait - 1].thread.i == id.i)
+			return false;
+	return is_followed(w->model, id);
+}
+
+/* The first message at or after t. */
+static bool find_message(const struct line *line, nsec_t t, line_pos *ret)
+{
+	if (!line)
+		return false;
+	return t && line_find(line, t - 1, ret) ? line_next(line, ret) : line_first(line, ret);
+}
+
+static bool is_socket(uint8_t object_kind)
+{
+	return object_kind == OBJECT_INET || object_kind == OBJECT_UNIX ||
+	       object_kind == OBJECT_SOCKET;
+}
+
 /*
  * The message that a thread waited for: the first it received after it was
- * woken, and before it blocked again.
+ * woken, and before it blocked again, on the socket it waited on if that is known.
  */
 static const struct message *awaited_message(const struct model *model, thread_id id,
-					     const struct stretch *wait)
+					     const struct stretch *wait, const struct cause *cause)
 {
 	const struct line *line = model_thread(model, id)->lines[LINE_MESSAGES];
+	bool any = !is_socket(cause->object_kind) || !cause->object;
 	struct stretch next = *wait;
 	nsec_t until = UINT64_MAX;
 	line_pos pos;
 
-	if (!line)
+	if (!find_message(line, wait->end, &pos))
 		return NULL;
-	while (model_stretch_next(model, id, &next))
-		if (is_blocked(next.interval.state)) {
+	while (until == UINT64_MAX && model_stretch_next(model, id, &next))
+		if (is_blocked(next.interval.state))
 			until = next.interval.start;
-			break;
-		}
-	if (!line_find(line, wait->end, &pos) ? !line_first(line, &pos) : !line_next(line, &pos))
-		return NULL;
 	do {
 		const struct message *m = line_at(line, pos);
 
 		if (m->time > until)
 			break;
-		if (m->direction == MESSAGE_RECEIVE)
+		if (m->direction == MESSAGE_RECEIVE && (any || m->object == cause->object))
 			return m;
 	} while (line_next(line, &pos));
 	return NULL;
 }
 
-static bool resolve(const struct model *model, thread_id id, const struct stretch *wait,
+static bool resolve(const struct walk *w, thread_id id, const struct stretch *wait, uint32_t step,
 		    struct resolver *ret)
 {
-	const struct cause *cause = model_cause(model, id, &wait->interval);
+	const struct cause *cause = model_cause(w->model, id, &wait->interval);
+	uint8_t state = wait->interval.state;
 
 	if (!cause || wait->interval.flags & INTERVAL_OPEN)
 		return false;
-	if (cause->context == WAKE_TASK && wait->interval.state != STATE_NETWORK) {
-		*ret = (struct resolver){ cause->waker, wait->end };
-		return is_followed(model, cause->waker) && cause->waker.i != id.i;
+
+	bool by_task = cause->context == WAKE_TASK;
+
+	/* who wakes the receiver of a packet just happens to be on that CPU */
+	if (state == STATE_NETWORK || (state == STATE_PROCESS && !by_task)) {
+		const struct message *m = awaited_message(w->model, id, wait, cause);
+		/* a send is stamped when it returns, which may be after it woke the receiver */
+		nsec_t at = m && m->other_time < wait->end ? m->other_time : wait->end;
+
+		if (m) {
+			*ret = (struct resolver){ m->other, at };
+			return may_explain(w, m->other, step);
+		}
 	}
-	if (wait->interval.state != STATE_NETWORK && wait->interval.state != STATE_PROCESS)
-		return false;
-
-	const struct message *m = awaited_message(model, id, wait);
-
-	if (!m || !is_followed(model, m->other) || m->other.i == id.i)
-		return false;
-	/* a send is stamped when it returns, which may be after it has woken the receiver */
-	*ret = (struct resolver){ m->other, m->other_time < wait->end ? m->other_time : wait->end };
-	return ret->at > wait->interval.start;
+	*ret = (struct resolver){ cause->waker, wait->end };
+	return by_task && may_explain(w, cause->waker, step);
 }
 
 static void walk(struct walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t parent);
 
-/* The first message that a thread got from somebody we can follow, in a stretch of its life. */
-static const struct message *first_message(const struct model *model, thread_id id, nsec_t from,
-					   nsec_t to)
+/* The first message that a thread got from somebody else, in a stretch of its life. */
+static const struct message *first_message(const struct walk *w, thread_id id, nsec_t from,
+					   nsec_t to, uint32_t wait)
 {
-	const struct line *line = model_thread(model, id)->lines[LINE_MESSAGES];
+	const struct line *line = model_thread(w->model, id)->lines[LINE_MESSAGES];
 	line_pos pos;
 
-	if (!line || !line_first(line, &pos))
+	if (!find_message(line, from, &pos))
 		return NULL;
 	do {
 		const struct message *m = line_at(line, pos);
 
 		if (m->time > to)
 			break;
-		if (m->time >= from && m->direction == MESSAGE_RECEIVE &&
-		    is_followed(model, m->other) && m->other_time < m->time)
+		if (m->direction == MESSAGE_RECEIVE && m->other_time < m->time &&
+		    m->other.i != id.i && may_explain(w, m->other, wait))
 			return m;
 	} while (line_next(line, &pos));
 	return NULL;
@@ -156,59 +192,77 @@ static void push_rest(struct walk *w, uint32_t parent, thread_id id, uint8_t sta
 				    .flags = flags });
 }
 
-/*
- * Walk a resolver from the bound.  Returns false, with nothing pushed, if its
- * line begins later and nobody is known to have done the rest.
- */
-static void walk_resolver(struct walk *w, thread_id id, nsec_t bound, nsec_t to, uint32_t parent)
+static void push_leg(struct walk *w, thread_id id, nsec_t start, nsec_t end, uint8_t flags,
+		     uint8_t state)
 {
-	const struct thread *thread = model_thread(w->model, id);
+	*vec_push(&w->legs) = (struct leg){ id, start, end, flags, state };
+}
 
-	if (thread->begin <= bound) {
-		walk(w, id, bound, to, parent);
-		return;
-	}
-	if (thread->begin >= to) { /* heard of only now */
-		push_rest(w, parent, id, STATE_BLOCKED, STEP_UNEXPLAINED, bound, to);
-		return;
-	}
-	if (is_followed(w->model, thread->parent)) {
-		walk_resolver(w, thread->parent, bound, thread->begin, parent);
-		walk(w, id, thread->begin, to, parent);
-		return;
-	}
+/* Whose the time was from the bound to the moment when thread id ended the wait, backwards. */
+static void find_legs(struct walk *w, thread_id id, nsec_t bound, nsec_t to, uint32_t wait)
+{
+	const struct thread *thread;
 
-	const struct message *m = first_message(w->model, id, thread->begin, to);
+	while ((thread = model_thread(w->model, id))->begin > bound && thread->begin < to) {
+		const struct message *m;
 
-	if (m && m->other_time > bound) {
-		walk_resolver(w, m->other, bound, m->other_time, parent);
-		push_rest(w, parent, id, STATE_NETWORK, STEP_TRANSIT, m->other_time, m->time);
-		walk(w, id, m->time, to, parent);
-		return;
+		if (may_explain(w, thread->parent, wait)) {
+			push_leg(w, id, thread->begin, to, 0, 0);
+			to = thread->begin;
+			id = thread->parent;
+			continue;
+		}
+		m = first_message(w, id, thread->begin, to, wait);
+		if (!m || m->other_time <= bound) {
+			push_leg(w, id, thread->begin, to, 0, 0);
+			push_leg(w, id, bound, thread->begin, STEP_UNEXPLAINED, STATE_BLOCKED);
+			return;
+		}
+		push_leg(w, id, m->time, to, 0, 0);
+		push_leg(w, m->other, m->other_time, m->time, STEP_TRANSIT, STATE_NETWORK);
+		to = m->other_time;
+		id = m->other;
 	}
-	push_rest(w, parent, id, STATE_BLOCKED, STEP_UNEXPLAINED, bound, thread->begin);
-	walk(w, id, thread->begin, to, parent);
+	/* a thread that begins later has only now been heard of */
+	push_leg(w, id, bound, to, thread->begin <= bound ? 0 : STEP_UNEXPLAINED, STATE_BLOCKED);
 }
 
 static void walk_wait(struct walk *w, thread_id id, const struct stretch *wait, nsec_t from,
 		      nsec_t to, uint32_t step)
 {
+	size_t first = w->legs.count;
 	struct resolver r;
 
-	if (to < wait->end || w->path->steps.items[step - 1].depth >= DEPTH_MAX ||
-	    !resolve(w->model, id, wait, &r) || r.at <= from)
+	if (w->path->steps.items[step - 1].depth >= DEPTH_MAX || !resolve(w, id, wait, step, &r))
 		return;
-	walk_resolver(w, r.thread, from, r.at, step);
-	push_rest(w, step, id, wait->interval.state, STEP_TRANSIT, r.at, to);
+
+	nsec_t at = r.at > to ? to : r.at < from ? from : r.at;
+
+	push_leg(w, r.thread, at, to, STEP_TRANSIT, wait->interval.state);
+	if (from < at)
+		find_legs(w, r.thread, from, at, step);
+	while (w->legs.count > first) {
+		struct leg leg = w->legs.items[--w->legs.count];
+
+		if (leg.flags)
+			push_rest(w, step, leg.thread, leg.state, leg.flags, leg.start, leg.end);
+		else
+			walk(w, leg.thread, leg.start, leg.end, step);
+	}
 }
 
 /* The steps of a thread between two times. */
 static void walk(struct walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t parent)
 {
+	nsec_t begin = model_thread(w->model, id)->begin, at = from;
 	struct stretch s;
 	bool more = model_stretch_at(w->model, id, from, &s);
-	nsec_t at = from;
 
+	if (!more && from < begin && begin < to) {
+		push_rest(w, parent, id, STATE_GAP, STEP_UNEXPLAINED, from, begin);
+		at = begin;
+		more = model_stretch_at(w->model, id, begin, &s);
+	}
 	for (; more && at < to && s.interval.start < to;
 	     more = model_stretch_next(w->model, id, &s)) {
 		nsec_t end = s.end < to ? s.end : to;
@@ -235,6 +289,7 @@ void path_of_thread(const struct model *model, thread_id thread, nsec_t from, ns
 	struct walk w = { .model = model, .path = path };
 
 	walk(&w, thread, from, to, 0);
+	vec_done(&w.legs);
 }
 
 /* The thread that tells of a span: its own, or that of the nearest above it. */
@@ -263,5 +318,6 @@ void path_of_span(const struct model *model, span_id span, struct path *path)
 		else
 			push_rest(&w, 0, thread, STATE_GAP, 0, s->start, s->end);
 	}
+	vec_done(&w.legs);
 	span_path_done(&sections);
 }

@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "model/model.h"
 
-/* A message on its way: nobody's doing, or nobody's that was recorded. */
+/* A message, from the step's thread, on its way: nobody's doing, or nobody's that was recorded. */
 #define STEP_TRANSIT 1
 /* The rest of a wait for which nobody was found. */
 #define STEP_UNEXPLAINED 2

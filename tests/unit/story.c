@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "story.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+void story_done(struct story *s)
+{
+	vec_done(&s->told);
+}
+
+static const char *get_string(const void *arg, uint32_t id)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), id ? "string %u" : "", id);
+	return text;
+}
+
+struct source story_source(uint16_t host)
+{
+	return (struct source){ .get_string = get_string, .host = host };
+}
+
+void story_add(struct story *s, const struct record *record)
+{
+	struct told *told = vec_push(&s->told);
+
+	*told = (struct told){ .order = s->told.count, .host = s->host };
+	memcpy(&told->record, record, record->words * 8u);
+}
+
+void story_begin(struct story *s, uint32_t tid, nsec_t time)
+{
+	story_add(s, REC(TASK, task, time, tid, .pid = tid, .event = TASK_SEEN));
+}
+
+void story_born(struct story *s, uint32_t tid, uint32_t parent, nsec_t time)
+{
+	story_add(s, REC(TASK, task, time, tid, .pid = tid, .parent = parent, .event = TASK_NEW));
+}
+
+void story_run(struct story *s, uint32_t tid, nsec_t start, nsec_t end)
+{
+	story_add(s, REC(RUN, run, end, tid, .start = start));
+}
+
+void story_wait(struct story *s, uint32_t tid, nsec_t start, nsec_t end, enum state state,
+		uint32_t waker)
+{
+	story_add(s, REC(WAIT, wait, end, tid, .start = start, .woken = end, .state = state,
+			 .ready = STATE_READY, .waker = waker,
+			 .context = waker ? WAKE_TASK : WAKE_NONE));
+}
+
+void story_await(struct story *s, uint32_t tid, nsec_t start, nsec_t end)
+{
+	story_add(s, REC(WAIT, wait, end, tid, .start = start, .woken = end, .state = STATE_NETWORK,
+			 .ready = STATE_READY, .context = WAKE_SOFTIRQ, .vector = VECTOR_NET_RX));
+}
+
+/* Ports are numbered as sockets are. */
+static void story_socket(struct story *s, uint64_t socket, uint64_t peer)
+{
+	struct socket_address address = { .family = AF_INET,
+					  .protocol = IPPROTO_TCP,
+					  .local_port = socket,
+					  .peer_port = peer,
+					  .local = { 10, 0, 0, 1 },
+					  .peer = { 10, 0, 0, 1 } };
+
+	story_add(s, REC(SOCKET, socket, 0, 0, .object = socket, .address = address));
+}
+
+void story_connect(struct story *s, uint64_t n)
+{
+	story_socket(s, n, n + 1);
+	story_socket(s, n + 1, n);
+}
+
+void story_send(struct story *s, uint32_t tid, nsec_t time, uint64_t socket, uint32_t position,
+		uint32_t bytes)
+{
+	story_add(s,
+		  REC(MESSAGE, message, time, tid, .object = socket, .bytes = bytes,
+		      .position = position, .direction = MESSAGE_SEND, .object_kind = OBJECT_INET));
+}
+
+void story_receive(struct story *s, uint32_t tid, nsec_t time, uint64_t socket, uint32_t position,
+		   uint32_t bytes)
+{
+	story_add(s, REC(MESSAGE, message, time, tid, .object = socket, .bytes = bytes,
+			 .position = position, .direction = MESSAGE_RECEIVE,
+			 .object_kind = OBJECT_INET));
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct told *x = a, *y = b;
+
+	if (x->record.head.time != y->record.head.time)
+		return x->record.head.time < y->record.head.time ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+struct model *story_model(const struct story *s)
+{
+	_cleanup_(freep) struct told *told = must_alloc((s->told.count + 1) * sizeof(*told));
+	struct model *model = model_new();
+
+	if (s->told.count)
+		memcpy(told, s->told.items, s->told.count * sizeof(*told));
+	qsort(told, s->told.count, sizeof(*told), by_time);
+	for (size_t i = 0; i < s->told.count; i++) {
+		struct source source = story_source(told[i].host);
+
+		model_add(model, &source, &told[i].record.head);
+	}
+	model_finish(model);
+	return model;
+}

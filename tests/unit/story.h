@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * story - models made by hand, for tests.
+ *
+ *	_cleanup_(story_done) struct story s = { 0 };
+ *	story_begin(&s, 1, 0);
+ *	story_run(&s, 1, 0, 10);
+ *	story_wait(&s, 1, 10, 20, STATE_LOCK, 2);
+ *	_cleanup_(model_freep) struct model *model = story_model(&s);
+ *
+ * What happens may be told in any order; the model gets it by time, and what
+ * has the same time as it was told.
+ */
+#ifndef SONDE_TESTS_STORY_H
+#define SONDE_TESTS_STORY_H
+
+#include "base/vec.h"
+#include "build.h"
+#include "model/model.h"
+
+struct told {
+	struct record_socket record; /* the largest */
+	uint32_t order;
+	uint16_t host;
+};
+
+struct story {
+	VEC(struct told) told;
+	uint16_t host; /* of what is told next */
+};
+
+void story_done(struct story *s);
+
+/* The string with number n is "string n". */
+struct source story_source(uint16_t host);
+
+/* Copies it; a record without a variable part. */
+void story_add(struct story *s, const struct record *record);
+
+void story_begin(struct story *s, uint32_t tid, nsec_t time); /* it is there already */
+void story_born(struct story *s, uint32_t tid, uint32_t parent, nsec_t time);
+void story_run(struct story *s, uint32_t tid, nsec_t start, nsec_t end);
+
+/* Blocked, until thread waker ends it; nobody, if that is 0. */
+void story_wait(struct story *s, uint32_t tid, nsec_t start, nsec_t end, enum state state,
+		uint32_t waker);
+/* Blocked, until a packet comes. */
+void story_await(struct story *s, uint32_t tid, nsec_t start, nsec_t end);
+
+/*
+ * A TCP connection between sockets number n and n + 1, which may be on two
+ * hosts; bytes over it, each side counting alike.
+ */
+void story_connect(struct story *s, uint64_t n);
+void story_send(struct story *s, uint32_t tid, nsec_t time, uint64_t socket, uint32_t position,
+		uint32_t bytes);
+void story_receive(struct story *s, uint32_t tid, nsec_t time, uint64_t socket, uint32_t position,
+		   uint32_t bytes);
+
+struct model *story_model(const struct story *s);
+
+#endif

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small stories with the path that they must give.  A path is written as
+ *
+ *	1R 0-10, 1L 10-20 (2R 10-15, 2C 15-20), 1R 20-30
+ *
+ * thread, state, from and to, and in brackets what explains a wait.  ~ is a
+ * message on its way, ! what nobody explains.
+ */
+#include "analyse/path.h"
+#include "story.h"
+#include "test.h"
+
+static size_t print_steps(FILE *file, const struct model *model, const struct path *path, size_t i,
+			  uint32_t parent)
+{
+	for (bool first = true; i < path->steps.count && path->steps.items[i].parent == parent;
+	     first = false) {
+		const struct step *s = &path->steps.items[i];
+
+		fprintf(file, "%s%u%c%s%s %" PRIu64 "-%" PRIu64, first ? "" : ", ",
+			model_thread(model, s->thread)->tid, s->state,
+			s->flags & STEP_TRANSIT ? "~" : "", s->flags & STEP_UNEXPLAINED ? "!" : "",
+			s->start, s->end);
+		i++;
+		if (s->is_leaf)
+			continue;
+		fprintf(file, " (");
+		i = print_steps(file, model, path, i, i);
+		fprintf(file, ")");
+	}
+	return i;
+}
+
+static void check_window(const struct story *s, uint32_t tid, nsec_t from, nsec_t to,
+			 const char *want)
+{
+	_cleanup_(model_freep) struct model *model = story_model(s);
+	_cleanup_(path_done) struct path path = { 0 };
+	_cleanup_(freep) char *got = NULL;
+	size_t size;
+	FILE *file = open_memstream(&got, &size);
+
+	path_of_thread(model, model_find_thread(model, tid, UINT64_MAX), from, to, &path);
+	CHECK_INT(print_steps(file, model, &path, 0, 0), path.steps.count);
+	fclose(file);
+	CHECK_STR(got, want);
+}
+
+/* Of thread 1, from 0 to the given time. */
+static void check_path(const struct story *s, nsec_t to, const char *want)
+{
+	check_window(s, 1, 0, to, want);
+}
+
+/* Threads 1 to count are there from the begin. */
+static struct story story_of(uint32_t count)
+{
+	struct story s = { 0 };
+
+	for (uint32_t tid = 1; tid <= count; tid++)
+		story_begin(&s, tid, 0);
+	return s;
+}
+
+TEST(running_time_is_ones_own)
+{
+	_cleanup_(story_done) struct story s = story_of(1);
+
+	story_run(&s, 1, 0, 10);
+	story_add(&s, REC(WAIT, wait, 15, 1, .start = 10, .woken = 10, .ready = STATE_READY,
+			  .flags = INTERVAL_PREEMPTED));
+	story_run(&s, 1, 15, 30);
+	check_path(&s, 30, "1R 0-10, 1C 10-15, 1R 15-30");
+}
+
+TEST(blocked_time_belongs_to_the_waker)
+{
+	_cleanup_(story_done) struct story s = story_of(2);
+
+	story_run(&s, 1, 0, 10);
+	story_run(&s, 2, 0, 25);
+	story_add(&s, REC(WAIT, wait, 30, 1, .start = 10, .woken = 20, .state = STATE_LOCK,
+			  .ready = STATE_READY, .waker = 2, .context = WAKE_TASK));
+	story_run(&s, 1, 30, 40);
+	check_path(&s, 40, "1R 0-10, 1L 10-20 (2R 10-20), 1C 20-30, 1R 30-40");
+}
+
+TEST(a_chain_of_waits_is_followed_to_its_end)
+{
+	_cleanup_(story_done) struct story s = story_of(5);
+
+	for (uint32_t tid = 1; tid <= 5; tid++) {
+		story_run(&s, tid, 0, 10 * tid);
+		if (tid < 5)
+			story_wait(&s, tid, 10 * tid, 100 - 10 * tid, STATE_LOCK, tid + 1);
+		story_run(&s, tid, tid < 5 ? 100 - 10 * tid : 50, 100);
+	}
+	check_path(&s, 100,
+		   "1R 0-10, 1L 10-90 (2R 10-20, 2L 20-80 (3R 20-30, 3L 30-70 (4R 30-40, "
+		   "4L 40-60 (5R 40-50, 5R 50-60), 4R 60-70), 3R 70-80), 2R 80-90), 1R 90-100");
+}
+
+TEST(what_the_waker_waited_for_before_the_bound_does_not_count)
+{
+	_cleanup_(story_done) struct story s = story_of(3);
+
+	story_run(&s, 1, 0, 30);
+	story_wait(&s, 1, 30, 60, STATE_LOCK, 2);
+	story_run(&s, 1, 60, 70);
+	story_run(&s, 2, 0, 10);
+	story_wait(&s, 2, 10, 40, STATE_LOCK, 3); /* the bound lies in it */
+	story_run(&s, 2, 40, 70);
+	story_run(&s, 3, 0, 70);
+	check_path(&s, 70, "1R 0-30, 1L 30-60 (2L 30-40 (3R 30-40), 2R 40-60), 1R 60-70");
+}
+
+TEST(waits_without_a_thread_that_ends_them_stay)
+{
+	_cleanup_(story_done) struct story s = story_of(2);
+
+	story_run(&s, 1, 0, 10);
+	story_add(&s, REC(WAIT, wait, 20, 1, .start = 10, .woken = 20, .state = STATE_TIMER,
+			  .waker = 2, .context = WAKE_HRTIMER)); /* it was interrupted */
+	story_add(&s, REC(WAIT, wait, 30, 1, .start = 20, .woken = 30, .state = STATE_DISK,
+			  .waker = 2, .context = WAKE_IRQ));
+	story_wait(&s, 1, 30, 40, STATE_BLOCKED, 0);
+	story_wait(&s, 1, 40, 50, STATE_LOCK, 1); /* by a signal to itself, say */
+	story_run(&s, 2, 0, 50);
+	check_path(&s, 50, "1R 0-10, 1T 10-20, 1D 20-30, 1? 30-40, 1L 40-50");
+}
+
+TEST(neighbours_and_kernel_threads_are_not_followed)
+{
+	_cleanup_(story_done) struct story s = story_of(1);
+
+	story_add(&s, REC(TASK, task, 0, 2, .pid = 2, .event = TASK_SEEN, .flags = TASK_KERNEL));
+	story_add(&s, REC(TASK, task, 0, 3, .pid = 3, .event = TASK_NEIGHBOUR));
+	story_run(&s, 2, 0, 30);
+	story_add(&s, REC(RUN, run, 30, 3, .start = 0, .flags = INTERVAL_NEIGHBOUR));
+	story_wait(&s, 1, 0, 10, STATE_DISK, 2);
+	story_wait(&s, 1, 10, 20, STATE_LOCK, 3);
+	story_wait(&s, 1, 20, 30, STATE_LOCK, 99); /* never heard of */
+	check_path(&s, 30, "1D 0-10, 1L 10-20, 1L 20-30");
+}
+
+TEST(a_wait_that_never_ended_has_no_cause)
+{
+	_cleanup_(story_done) struct story s = story_of(2);
+
+	story_run(&s, 1, 0, 10);
+	story_run(&s, 2, 0, 20);
+	story_add(&s, REC(WAIT, wait, 20, 1, .start = 10, .woken = 20, .state = STATE_LOCK,
+			  .waker = 2, .context = WAKE_TASK, .flags = INTERVAL_OPEN));
+	check_path(&s, 20, "1R 0-10, 1L 10-20");
+}
+
+TEST(before_a_thread_was_born_its_creator_worked)
+{
+	_cleanup_(story_done) struct story s = story_of(2);
+
+	story_wait(&s, 1, 0, 40, STATE_PROCESS, 3);
+	story_run(&s, 2, 0, 20);
+	story_wait(&s, 2, 20, 60, STATE_TIMER, 0);
+	story_born(&s, 3, 2, 15);
+	story_run(&s, 3, 15, 40);
+	check_path(&s, 40, "1I 0-40 (2R 0-15, 3R 15-40)");
+}
+
+TEST(who_waits_cannot_explain_its_own_wait)
+{
+	_cleanup_(story_done) struct story s = story_of(1);
+
+	/* its child, of which the begin was told too late */
+	story_wait(&s, 1, 0, 40, STATE_PROCESS, 2);
+	story_born(&s, 2, 1, 15);
+	story_run(&s, 2, 15, 40);
+	check_path(&s, 40, "1I 0-40 (2?! 0-15, 2R 15-40)");
+}
+
+TEST(threads_that_wait_for_each_other_do_not_go_round)
+{
+	_cleanup_(story_done) struct story s = story_of(3);
+
+	for (uint32_t tid = 1; tid <= 3; tid++) {
+		story_wait(&s, tid, 0, 40, STATE_LOCK, tid % 3 + 1);
+		story_run(&s, tid, 40, 50);
+	}
+	check_path(&s, 50, "1L 0-40 (2L 0-40 (3L 0-40)), 1R 40-50");
+}
+
+TEST(a_thread_heard_of_too_late_leaves_a_gap)
+{
+	_cleanup_(story_done) struct story s = story_of(1);
+
+	story_wait(&s, 1, 0, 40, STATE_LOCK, 2);
+	story_begin(&s, 2, 30);
+	story_run(&s, 2, 30, 40);
+	check_path(&s, 40, "1L 0-40 (2?! 0-30, 2R 30-40)");
+	/* all of it too late */
+	story_wait(&s, 1, 40, 50, STATE_LOCK, 3);
+	story_begin(&s, 3, 50);
+	check_path(&s, 50, "1L 0-40 (2?! 0-30, 2R 30-40), 1L 40-50 (3?! 40-50)");
+}
+
+TEST(lost_records_leave_a_gap)
+{
+	_cleanup_(story_done) struct story s = story_of(2);
+
+	story_wait(&s, 1, 0, 40, STATE_LOCK, 2);
+	story_run(&s, 2, 0, 10);
+	story_run(&s, 2, 30, 35);
+	check_path(&s, 50, "1L 0-40 (2R 0-10, 2  10-30, 2R 30-35, 2 ! 35-40), 1 ! 40-50");
+	check_window(&s, 2, 0, 20, "2R 0-10, 2  10-20");
+}
+
+TEST(a_window_may_begin_and_end_anywhere)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 10);
+	story_begin(&s, 2, 10);
+	story_run(&s, 1, 10, 20);
+	story_wait(&s, 1, 20, 50, STATE_LOCK, 2);
+	story_run(&s, 1, 50, 60);
+	story_run(&s, 2, 10, 30);
+	story_wait(&s, 2, 30, 40, STATE_TIMER, 0);
+	story_run(&s, 2, 40, 60);
+	check_window(&s, 1, 0, 70,
+		     "1 ! 0-10, 1R 10-20, 1L 20-50 (2R 20-30, 2T 30-40, 2R 40-50), 1R 50-60, "
+		     "1 ! 60-70");
+	check_window(&s, 1, 25, 50, "1L 25-50 (2R 25-30, 2T 30-40, 2R 40-50)");
+	/* a wait that goes on behind it is cut off */
+	check_window(&s, 1, 15, 35, "1R 15-20, 1L 20-35 (2R 20-30, 2T 30-35)");
+	check_window(&s, 1, 22, 23, "1L 22-23 (2R 22-23)");
+	check_window(&s, 1, 0, 5, "1 ! 0-5");
+	check_window(&s, 1, 65, 70, "1 ! 65-70");
+	check_window(&s, 1, 20, 20, "");
+}
+
+/* Thread 2 gets a request from thread 1 and answers. */
+static void tell_request(struct story *s)
+{
+	story_connect(s, 100);
+	story_run(s, 1, 0, 10);
+	story_send(s, 1, 9, 100, 1009, 9);
+	story_await(s, 1, 10, 40);
+	story_receive(s, 1, 42, 100, 2020, 20);
+	story_run(s, 1, 40, 50);
+	story_await(s, 2, 0, 15);
+	story_receive(s, 2, 16, 101, 1009, 9);
+	story_run(s, 2, 15, 35);
+	story_send(s, 2, 34, 101, 2020, 20);
+	story_await(s, 2, 35, 50);
+}
+
+TEST(who_sent_the_message_is_who_was_waited_for)
+{
+	_cleanup_(story_done) struct story s = story_of(2);
+
+	tell_request(&s);
+	check_path(&s, 50, "1R 0-10, 1N 10-40 (2N 10-15, 2R 15-34, 2N~ 34-40), 1R 40-50");
+}
+
+TEST(a_message_that_was_sent_before_the_wait_was_on_its_way)
+{
+	_cleanup_(story_done) struct story s = story_of(2);
+
+	story_connect(&s, 100);
+	story_run(&s, 1, 0, 10);
+	story_await(&s, 1, 10, 40);
+	story_receive(&s, 1, 42, 100, 2020, 20);
+	story_run(&s, 1, 40, 50);
+	story_run(&s, 2, 0, 50);
+	story_send(&s, 2, 5, 101, 2020, 20);
+	check_path(&s, 50, "1R 0-10, 1N 10-40 (2N~ 10-40), 1R 40-50");
+}
+
+TEST(a_send_may_be_stamped_after_the_wakeup_it_caused)
+{
+	_cleanup_(story_done) struct story s = story_of(2);
+
+	story_connect(&s, 100);
+	story_await(&s, 1, 0, 40);
+	story_receive(&s, 1, 41, 100, 2020, 20);
+	story_run(&s, 1, 40, 50);
+	story_run(&s, 2, 0, 50);
+	story_send(&s, 2, 45, 101, 2020, 20);
+	check_path(&s, 50, "1N 0-40 (2R 0-40), 1R 40-50");
+}
+
+TEST(only_what_is_received_before_the_next_wait_was_waited_for)
+{
+	_cleanup_(story_done) struct story s = story_of(2);
+
+	story_connect(&s, 100);
+	story_await(&s, 1, 0, 20); /* a packet without data */
+	story_run(&s, 1, 20, 25);
+	story_await(&s, 1, 25, 40);
+	story_receive(&s, 1, 41, 100, 2020, 20);
+	story_run(&s, 1, 40, 50);
+	story_run(&s, 2, 0, 50);
+	story_send(&s, 2, 38, 101, 2020, 20);
+	check_path(&s, 50, "1N 0-20, 1R 20-25, 1N 25-40 (2R 25-38, 2N~ 38-40), 1R 40-50");
+}
+
+TEST(a_message_on_another_socket_was_not_waited_for)
+{
+	_cleanup_(story_done) struct story s = story_of(3);
+
+	story_connect(&s, 100);
+	story_connect(&s, 200);
+	story_run(&s, 2, 0, 50);
+	story_run(&s, 3, 0, 50);
+	story_send(&s, 2, 15, 101, 2020, 20);
+	story_send(&s, 3, 16, 201, 2020, 20);
+	story_add(&s, REC(WAIT, wait, 20, 1, .start = 0, .woken = 20, .state = STATE_NETWORK,
+			  .context = WAKE_SOFTIRQ, .object_kind = OBJECT_INET, .object = 200));
+	story_receive(&s, 1, 21, 100, 2020, 20);
+	story_receive(&s, 1, 22, 200, 2020, 20);
+	story_run(&s, 1, 20, 30);
+	check_path(&s, 30, "1N 0-20 (3R 0-16, 3N~ 16-20), 1R 20-30");
+}
+
+TEST(of_a_message_from_nobody_we_know_the_waker_is_not_blamed)
+{
+	_cleanup_(story_done) struct story s = story_of(2);
+
+	story_connect(&s, 100);
+	story_run(&s, 2, 0, 50);
+	story_wait(&s, 1, 0, 20, STATE_NETWORK, 2);
+	story_receive(&s, 1, 21, 100, 2020, 20);
+	story_run(&s, 1, 20, 30);
+	check_path(&s, 30, "1N 0-20, 1R 20-30");
+	/* but without any message, whoever woke it did it */
+	story_wait(&s, 1, 30, 40, STATE_NETWORK, 2);
+	story_run(&s, 1, 40, 50);
+	check_path(&s, 50, "1N 0-20, 1R 20-30, 1N 30-40 (2R 30-40), 1R 40-50");
+}
+
+/* Thread 3 comes to be known only by the message that it gets from 2. */
+TEST(before_a_thread_was_heard_of_who_sent_it_a_message_worked)
+{
+	_cleanup_(story_done) struct story s = story_of(2);
+
+	story_connect(&s, 100);
+	story_wait(&s, 1, 0, 50, STATE_LOCK, 3);
+	story_run(&s, 2, 0, 15);
+	story_wait(&s, 2, 15, 60, STATE_TIMER, 0);
+	story_send(&s, 2, 12, 100, 1010, 10);
+	story_begin(&s, 3, 20);
+	story_run(&s, 3, 20, 50);
+	story_receive(&s, 3, 25, 101, 1010, 10);
+	check_path(&s, 50, "1L 0-50 (2R 0-12, 2N~ 12-25, 3R 25-50)");
+}
+
+/* Whose threads are not known, the path follows spans alone; each step says for whom it is. */
+TEST(a_spans_path_goes_along_its_children_and_their_threads)
+{
+	_cleanup_(story_done) struct story s = story_of(2);
+
+	tell_request(&s);
+	story_add(&s, REC(SPAN, span, 50, 1, .start = 0, .span = { 1 }));
+	story_add(&s, REC(SPAN, span, 35, 2, .start = 15, .span = { 2 }, .parent = { 1 }));
+	story_add(&s, REC(SPAN, span, 30, 0, .start = 20, .span = { 3 }, .parent = { 2 }));
+	story_add(&s, REC(SPAN, span, 48, 0, .start = 46, .span = { 4 }, .parent = { 1 }));
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(path_done) struct path path = { 0 };
+	static const struct {
+		nsec_t start, end;
+		uint32_t tid;
+		uint8_t state, span;
+	} want[] = {
+		{ 0, 10, 1, 'R', 1 },  { 10, 15, 2, 'N', 1 }, { 15, 20, 2, 'R', 2 },
+		{ 20, 30, 2, 'R', 3 }, { 30, 35, 2, 'R', 2 }, { 35, 40, 2, 'N', 1 },
+		{ 40, 46, 1, 'R', 1 }, { 46, 48, 1, 'R', 4 }, { 48, 50, 1, 'R', 1 },
+	};
+	size_t n = 0;
+
+	for (uint32_t i = 1; i < model_span_count(model); i++)
+		if (model_span(model, (span_id){ i })->id[0] == 1)
+			path_of_span(model, (span_id){ i }, &path);
+	for (size_t i = 0; i < path.steps.count; i++) {
+		const struct step *step = &path.steps.items[i];
+
+		if (!step->is_leaf)
+			continue;
+		CHECK(n < ARRAY_LEN(want));
+		if (n == ARRAY_LEN(want))
+			return;
+		CHECK_INT(step->start, want[n].start);
+		CHECK_INT(step->end, want[n].end);
+		CHECK_INT(model_thread(model, step->thread)->tid, want[n].tid);
+		CHECK_INT(step->state, want[n].state);
+		CHECK_INT(model_span(model, step->span)->id[0], want[n].span);
+		n++;
+	}
+	CHECK_INT(n, ARRAY_LEN(want));
+}
