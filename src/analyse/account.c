@@ -36,7 +36,8 @@ struct node_key {
 	uint32_t thread; /* at the top; below, the process */
 	int16_t syscall;
 	uint8_t state, flags, object_kind;
-	uint8_t pad[7];
+	bool is_leaf; /* a wait that somebody explains is not the same as one that nobody does */
+	uint8_t pad[6];
 };
 
 static uint32_t node_get(struct build *b, const struct node_key *key, thread_id thread)
@@ -110,6 +111,7 @@ static uint32_t node_of_step(struct build *b, const struct step *step, const str
 	key.thread = step->parent ? model_thread(b->model, step->thread)->pid : step->thread.i;
 	key.state = step->state;
 	key.flags = step->flags;
+	key.is_leaf = step->is_leaf;
 	if (cause) {
 		key.syscall = cause->syscall;
 		key.object_kind = cause->object_kind;
