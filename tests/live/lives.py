@@ -6,9 +6,8 @@ import pathlib
 import re
 import shutil
 import threading
-import time
 
-from harness import (Recorder, Truth, Background, equal, main, record, require, run, test, wait_until, workload)
+from harness import Background, Recorder, equal, main, record, require, run, test, wait_until, workload
 
 RSS_MAX = 64 << 10  # KiB
 RSS_GROWTH = 1 << 10  # in the second half

@@ -8,8 +8,8 @@ import os
 import pathlib
 
 from compare import check_calls, check_releases, check_switches, check_times, is_clear, near
-from harness import (Background, ROOM, Recorder, Skip, Truth, each, equal, main, need_feature,
-                     need_program, overlapping, record, require, run, test, workload)
+from harness import (Background, ROOM, Skip, each, equal, main, need_feature, need_program, overlapping,
+                     record, require, run, test, workload)
 
 # T: a timer
 
@@ -48,6 +48,8 @@ def interrupted_cpu():
 
 def record_disk(kind, count):
     need_program("taskset")
+    if run("stat", "-f", "-c", "%T", ROOM).stdout.strip() in ("tmpfs", "ramfs"):
+        raise Skip(f"'{ROOM}' is on no disk")
     return record("taskset", "-c", interrupted_cpu(), *workload("disk", kind, ROOM, count))
 
 

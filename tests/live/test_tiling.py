@@ -114,9 +114,9 @@ class Tiling(unittest.TestCase):
         self.records.append({"kind": "loss", "time": 500, "count": 3})
         self.expect("3 records were lost")
 
-    def test_an_interval_of_no_length(self):
-        self.records.insert(8, interval("R", 400, 400, 10))
-        self.assertIn("R from 400 to 400", tiling.check(self.records)[0])
+    def test_an_interval_that_ends_before_it_begins(self):
+        self.records.insert(8, interval("R", 405, 400, 10))
+        self.assertIn("R from 405 to 400", tiling.check(self.records)[0])
 
     def test_an_unknown_state(self):
         self.records[8]["state"] = "W"

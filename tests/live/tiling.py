@@ -88,7 +88,7 @@ class Checker:
         tid = r["tid"]
         if r["state"] not in STATES:
             self.complain(f"thread {tid}: no such state as {r['state']}")
-        if r["start"] >= r["end"]:
+        if r["start"] > r["end"]:
             self.complain(f"thread {tid}: {r['state']} from {r['start']} to {r['end']}")
         if r["state"] == "R":
             self.runs[r["cpu"]].append(r)
