@@ -5,13 +5,13 @@
 #include <sys/socket.h>
 #include <xxhash.h>
 
+/* Of a flow whose other end nobody records, only so much is kept. */
+enum { SENDS_MAX = 512, RECEIVES_MAX = 8 };
+
 void flows_done(struct flows *flows)
 {
-	for (size_t i = 0; i < flows->items.count; i++) {
-		vec_done(&flows->items.items[i].sends);
-		vec_done(&flows->items.items[i].receives);
-	}
 	vec_done(&flows->items);
+	vec_done(&flows->pool);
 	map_done(&flows->index);
 }
 
@@ -59,10 +59,51 @@ struct flow *flow_of(struct flows *flows, uint64_t key)
 	uint64_t *at = map_insert(&flows->index, key);
 
 	if (!*at) {
-		*vec_push(&flows->items) = (struct flow){ 0 };
+		*vec_push(&flows->items) = (struct flow){ .key = key };
 		*at = flows->items.count;
 	}
 	return &flows->items.items[*at - 1];
+}
+
+static struct flow_end *end_at(const struct flows *flows, uint32_t place)
+{
+	return &flows->pool.items[place];
+}
+
+/* Into the list that *link begins or goes on with. */
+static uint32_t insert(struct flows *flows, uint32_t *link, const struct flow_end *end)
+{
+	struct flow_end copy = *end;
+	uint32_t place = flows->unused;
+
+	if (!flows->pool.count)
+		*vec_push(&flows->pool) = (struct flow_end){ 0 };
+	copy.next = *link;
+	if (place)
+		flows->unused = end_at(flows, place)->next;
+	else
+		place = flows->pool.count;
+	*link = place; /* before the pool moves, of which the link may be a part */
+	if (place == flows->pool.count)
+		*vec_push(&flows->pool) = copy;
+	else
+		*end_at(flows, place) = copy;
+	return place;
+}
+
+static void take_out(struct flows *flows, uint32_t *link)
+{
+	uint32_t place = *link;
+
+	*link = end_at(flows, place)->next;
+	end_at(flows, place)->next = flows->unused;
+	flows->unused = place;
+}
+
+static void drop_first_send(struct flows *flows, struct flow *flow)
+{
+	take_out(flows, &flow->sends);
+	flow->send_count--;
 }
 
 /* Whether position a is not before b; they count modulo 2^32. */
@@ -71,64 +112,117 @@ static bool not_before(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) >= 0;
 }
 
-/* Drop sends that are done, once they are most of the list. */
-static void pack_sends(struct flow *flow)
+/* Whether a send has the last byte of a receive; if it was lost, none has. */
+static bool has_last_byte(const struct flow_end *send, const struct flow_end *receive)
 {
-	if (flow->sends_done < 64 || flow->sends_done < flow->sends.count / 2)
-		return;
-	flow->sends.count -= flow->sends_done;
-	memmove(flow->sends.items, flow->sends.items + flow->sends_done,
-		flow->sends.count * sizeof(flow->sends.items[0]));
-	flow->sends_done = 0;
+	uint32_t behind = send->position - receive->position;
+
+	return behind < send->bytes;
 }
 
-/* Of a flow whose other end nobody records, only so much is kept. */
-enum { WAITING_MAX = 4096 };
-
-void flow_send(struct flow *flow, const struct flow_end *send, flow_fn *fn, void *arg)
+/* Nearly always behind the last; but two threads may send at once. */
+static void insert_send(struct flows *flows, struct flow *flow, const struct flow_end *send)
 {
-	size_t left = 0;
+	uint32_t *link = &flow->sends;
 
-	if (flow->sends.count - flow->sends_done >= WAITING_MAX)
-		flow->sends_done += WAITING_MAX / 2;
-	*vec_push(&flow->sends) = *send;
-	pack_sends(flow);
-	for (size_t i = 0; i < flow->receives.count; i++) {
-		struct flow_end receive = flow->receives.items[i];
+	if (flow->send_count == SENDS_MAX)
+		drop_first_send(flows, flow);
+	if (flow->sends && not_before(send->position, end_at(flows, flow->sends_end)->position))
+		link = &end_at(flows, flow->sends_end)->next;
+	while (*link && not_before(send->position, end_at(flows, *link)->position))
+		link = &end_at(flows, *link)->next;
 
-		if (not_before(send->position, receive.position))
-			fn(arg, send, &receive);
-		else
-			flow->receives.items[left++] = receive;
+	uint32_t place = insert(flows, link, send);
+
+	if (!end_at(flows, place)->next)
+		flow->sends_end = place;
+	flow->send_count++;
+}
+
+void flow_send(struct flows *flows, struct flow *flow, const struct flow_end *send, flow_fn *fn,
+	       void *arg)
+{
+	uint32_t received = send->position - send->bytes;
+
+	flow->last = send->time;
+	for (uint32_t *link = &flow->receives; *link;) {
+		struct flow_end receive = *end_at(flows, *link);
+
+		if (!has_last_byte(send, &receive)) {
+			link = &end_at(flows, *link)->next;
+			continue;
+		}
+		take_out(flows, link);
+		fn(arg, send, &receive);
+		if (not_before(receive.position, received))
+			received = receive.position;
 	}
-	flow->receives.count = left;
+	if (received != send->position)
+		insert_send(flows, flow, send);
 }
 
-void flow_receive(struct flow *flow, const struct flow_end *receive, flow_fn *fn, void *arg)
+/* The latest few, as a send is told of soon after its receive if at all. */
+static void keep_receive(struct flows *flows, struct flow *flow, const struct flow_end *receive)
 {
-	while (flow->sends_done < flow->sends.count &&
-	       !not_before(flow->sends.items[flow->sends_done].position, receive->position))
-		flow->sends_done++;
-	if (flow->sends_done < flow->sends.count)
-		fn(arg, &flow->sends.items[flow->sends_done], receive);
-	else if (flow->receives.count < WAITING_MAX)
-		*vec_push(&flow->receives) = *receive;
-	pack_sends(flow);
+	uint32_t *link = &flow->receives;
+
+	for (int i = 1; i < RECEIVES_MAX && *link; i++)
+		link = &end_at(flows, *link)->next;
+	while (*link)
+		take_out(flows, link);
+	insert(flows, &flow->receives, receive);
+}
+
+void flow_receive(struct flows *flows, struct flow *flow, const struct flow_end *receive,
+		  flow_fn *fn, void *arg)
+{
+	flow->last = receive->time;
+	while (flow->sends && !not_before(end_at(flows, flow->sends)->position, receive->position))
+		drop_first_send(flows, flow);
+	if (!flow->sends || !has_last_byte(end_at(flows, flow->sends), receive)) {
+		keep_receive(flows, flow, receive);
+		return;
+	}
+
+	struct flow_end send = *end_at(flows, flow->sends);
+
+	if (send.position == receive->position)
+		drop_first_send(flows, flow);
+	fn(arg, &send, receive);
+}
+
+static void forget_flow(struct flows *flows, size_t i)
+{
+	struct flow *last = &flows->items.items[--flows->items.count];
+
+	map_remove(&flows->index, flows->items.items[i].key);
+	if (&flows->items.items[i] == last)
+		return;
+	flows->items.items[i] = *last;
+	*map_find(&flows->index, last->key) = i + 1;
 }
 
 void flows_forget(struct flows *flows, nsec_t t)
 {
-	for (size_t i = 0; i < flows->items.count; i++) {
+	for (size_t i = flows->items.count; i-- > 0;) {
 		struct flow *flow = &flows->items.items[i];
-		size_t left = 0;
 
-		while (flow->sends_done < flow->sends.count &&
-		       flow->sends.items[flow->sends_done].time < t)
-			flow->sends_done++;
-		pack_sends(flow);
-		for (size_t k = 0; k < flow->receives.count; k++)
-			if (flow->receives.items[k].time >= t)
-				flow->receives.items[left++] = flow->receives.items[k];
-		flow->receives.count = left;
+		while (flow->sends && end_at(flows, flow->sends)->time < t)
+			drop_first_send(flows, flow);
+		for (uint32_t *link = &flow->receives; *link;)
+			if (end_at(flows, *link)->time < t)
+				take_out(flows, link);
+			else
+				link = &end_at(flows, *link)->next;
+		/* a count that both ends do not have alike has to go on */
+		if (flow->last < t && flow->sent == flow->received)
+			forget_flow(flows, i);
 	}
+}
+
+size_t flows_memory(const struct flows *flows)
+{
+	return flows->items.room * sizeof(struct flow) +
+	       flows->pool.room * sizeof(struct flow_end) +
+	       flows->index.room * sizeof(struct map_slot);
 }

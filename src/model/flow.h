@@ -7,6 +7,10 @@
  * last byte, however the bytes were cut on the way.  The record of a send may
  * come after that of its receive, since it is made when the send returns;
  * whichever comes second finds the other.
+ *
+ * A connection often has one message under way, or none, and there are many
+ * connections.  So what waits for its other side stands in one pool for all of
+ * them, each flow having two short lists in it.
  */
 #ifndef SONDE_MODEL_FLOW_H
 #define SONDE_MODEL_FLOW_H
@@ -16,23 +20,29 @@
 #include "base/vec.h"
 #include "event/event.h"
 
-/* One side of a message, still without the other. */
+/* One side of a message. */
 struct flow_end {
 	nsec_t time;
 	uint32_t position; /* just behind its bytes */
 	uint32_t bytes;
 	uint32_t thread; /* whose messages have one of this time and position */
+	uint32_t next;   /* in its list: its place in the pool; 0 at the end */
 };
 
 struct flow {
-	VEC(struct flow_end) sends, receives; /* that wait for their other side */
-	size_t sends_done;                    /* those before are received wholly */
-	uint32_t sent, received;              /* bytes, where the protocol does not count */
+	uint64_t key;
+	nsec_t last;               /* when something was told of it */
+	uint32_t sends, sends_end; /* that wait for their other side, by position, */
+	uint32_t receives;         /* the latest first */
+	uint32_t send_count;
+	uint32_t sent, received; /* bytes, where the protocol does not count */
 };
 
 struct flows {
 	struct map index; /* key -> flow + 1 */
 	VEC(struct flow) items;
+	VEC(struct flow_end) pool; /* the first is not used */
+	uint32_t unused;           /* list of those in the pool */
 };
 
 void flows_done(struct flows *flows);
@@ -44,15 +54,20 @@ void flows_done(struct flows *flows);
 uint64_t flow_key(const struct socket_address *a, uint64_t object, uint64_t peer_object,
 		  uint64_t place, bool from_local);
 
+/* Holds until the next call. */
 struct flow *flow_of(struct flows *flows, uint64_t key);
 
 /* Told of a pair: the sides of one message. */
 typedef void flow_fn(void *arg, const struct flow_end *send, const struct flow_end *receive);
 
-void flow_send(struct flow *flow, const struct flow_end *send, flow_fn *fn, void *arg);
-void flow_receive(struct flow *flow, const struct flow_end *receive, flow_fn *fn, void *arg);
+void flow_send(struct flows *flows, struct flow *flow, const struct flow_end *send, flow_fn *fn,
+	       void *arg);
+void flow_receive(struct flows *flows, struct flow *flow, const struct flow_end *receive,
+		  flow_fn *fn, void *arg);
 
-/* Give up what has waited since before t. */
+/* Give up what has waited since before t, and flows in which nothing happened since. */
 void flows_forget(struct flows *flows, nsec_t t);
+
+size_t flows_memory(const struct flows *flows); /* bytes */
 
 #endif

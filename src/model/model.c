@@ -133,18 +133,34 @@ static thread_id thread_of(struct model *model, const struct source *source, uin
 	return id;
 }
 
-/* Append a stretch to a thread, from where it was to end. */
-static void add_interval(struct thread *thread, struct interval interval, nsec_t end)
+/* Its states are told from start on, so it is in scope, even if the record that says so was lost.
+ */
+static void come_into_scope(struct thread *thread, nsec_t start)
+{
+	if (!thread->neighbour)
+		return;
+	thread->neighbour = false;
+	if (!line_last(&thread->intervals))
+		thread->begin = thread->end = start;
+}
+
+/* Append a stretch to a thread, from where it was to end; NULL if that is known already. */
+static const struct interval *add_interval(struct thread *thread, struct interval interval,
+					   nsec_t end)
 {
 	if (interval.start < thread->end)
 		interval.start = thread->end;
 	if (end <= interval.start)
-		return;
+		return NULL;
 	if (interval.start > thread->end)
 		*(struct interval *)line_push(&thread->intervals) =
 			(struct interval){ .start = thread->end, .state = STATE_GAP };
-	*(struct interval *)line_push(&thread->intervals) = interval;
 	thread->end = end;
+
+	struct interval *added = line_push(&thread->intervals);
+
+	*added = interval;
+	return added;
 }
 
 /* The turns on a CPU. */
@@ -187,6 +203,7 @@ static void add_run(struct model *model, const struct source *source, const stru
 			thread->end = end;
 		return;
 	}
+	come_into_scope(thread, start);
 	add_interval(thread,
 		     (struct interval){ .start = start,
 					.irq = r->irq,
@@ -196,24 +213,22 @@ static void add_run(struct model *model, const struct source *source, const stru
 		     end);
 }
 
-static void add_wait(struct model *model, const struct source *source, const struct record_wait *r)
+static void add_blocked(struct model *model, const struct source *source,
+			const struct record_wait *r, thread_id waker, struct thread *thread,
+			nsec_t woken)
 {
-	nsec_t start = shifted(source, r->start), woken = shifted(source, r->woken);
-	thread_id waker = r->waker ? thread_of(model, source, r->waker, woken) : (thread_id){ 0 };
-	thread_id id = thread_of(model, source, r->head.tid, start);
-	struct thread *thread = thread_at(model, id);
 	bool still = r->woken == r->head.time; /* blocked, when the recording ended */
+	const struct interval *added = add_interval(
+		thread,
+		(struct interval){ .start = shifted(source, r->start),
+				   .cpu = r->head.cpu,
+				   .state = r->state,
+				   .flags = still ? r->flags : r->flags & ~INTERVAL_OPEN },
+		woken);
 
-	if (woken > start) {
-		add_interval(thread,
-			     (struct interval){ .start = start,
-						.cpu = r->head.cpu,
-						.state = r->state,
-						.flags = still ? r->flags
-							       : r->flags & ~INTERVAL_OPEN },
-			     woken);
+	if (added)
 		*(struct cause *)line_push(&thread->causes) = (struct cause){
-			.start = start,
+			.start = added->start,
 			.object = r->object,
 			.waker = waker,
 			.stack = own_number(&model->stack_numbers, source, r->stack),
@@ -225,12 +240,23 @@ static void add_wait(struct model *model, const struct source *source, const str
 			.context = r->context,
 			.flags = r->flags,
 		};
-	}
+}
+
+static void add_wait(struct model *model, const struct source *source, const struct record_wait *r)
+{
+	nsec_t now = shifted(source, r->head.time);
+	nsec_t woken = r->woken < r->head.time ? shifted(source, r->woken) : now;
+	thread_id waker = r->waker ? thread_of(model, source, r->waker, woken) : (thread_id){ 0 };
+	thread_id id = thread_of(model, source, r->head.tid, shifted(source, r->start));
+	struct thread *thread = thread_at(model, id);
+
+	come_into_scope(thread, shifted(source, r->start));
+	add_blocked(model, source, r, waker, thread, woken);
 	add_interval(
 		thread,
 		(struct interval){
 			.start = woken, .cpu = r->head.cpu, .state = r->ready, .flags = r->flags },
-		shifted(source, r->head.time));
+		now);
 }
 
 /*
@@ -259,9 +285,8 @@ static void add_task(struct model *model, const struct source *source, const str
 	if (is_new) {
 		thread->neighbour = r->event == TASK_NEIGHBOUR;
 	} else if (thread->neighbour && r->event == TASK_SEEN) {
-		thread->neighbour = false;
 		thread->input = source->input;
-		thread->begin = thread->end = now;
+		come_into_scope(thread, now);
 	}
 	thread->pid = r->pid;
 	thread->kernel = r->flags & TASK_KERNEL;
@@ -281,7 +306,8 @@ static void add_exit(struct model *model, const struct source *source, const str
 		thread_at(model, (thread_id){ *known })->exited = true;
 }
 
-static struct message *message_at(struct model *model, const struct flow_end *end)
+static struct message *message_at(struct model *model, const struct flow_end *end,
+				  uint8_t direction)
 {
 	const struct line *line =
 		thread_at(model, (thread_id){ end->thread })->lines[LINE_MESSAGES];
@@ -290,14 +316,21 @@ static struct message *message_at(struct model *model, const struct flow_end *en
 	if (!line || !line_find(line, end->time, &pos))
 		return NULL;
 
-	struct message *m = line_at(line, pos);
+	do {
+		struct message *m = line_at(line, pos);
 
-	return m->time == end->time ? m : NULL;
+		if (m->time != end->time)
+			break;
+		if (m->direction == direction && m->position == end->position)
+			return m;
+	} while (line_prev(line, &pos));
+	return NULL;
 }
 
 static void join_message(void *arg, const struct flow_end *send, const struct flow_end *receive)
 {
-	struct message *s = message_at(arg, send), *r = message_at(arg, receive);
+	struct message *s = message_at(arg, send, MESSAGE_SEND);
+	struct message *r = message_at(arg, receive, MESSAGE_RECEIVE);
 
 	if (!s || !r)
 		return;
@@ -316,8 +349,9 @@ static void add_message(struct model *model, const struct source *source,
 		thread_line(thread_at(model, id), LINE_MESSAGES, sizeof(struct message));
 	const struct socket *socket = model_socket(model, source->host, r->object);
 	bool sends = r->direction == MESSAGE_SEND;
+	struct message *m = line_push(line);
 
-	*(struct message *)line_push(line) = (struct message){
+	*m = (struct message){
 		.time = now,
 		.object = r->object,
 		.bytes = r->bytes,
@@ -331,17 +365,17 @@ static void add_message(struct model *model, const struct source *source,
 	uint64_t place = (uint64_t)source->host << 32 | socket->netns;
 	struct flow *flow = flow_of(&model->flows, flow_key(&socket->address, r->object,
 							    socket->peer_object, place, sends));
-	struct flow_end end = { now, r->position, r->bytes, id.i };
+	struct flow_end end = { now, r->position, r->bytes, id.i, 0 };
 
 	if (socket->peer_object) { /* nobody counts the bytes of a unix socket but we */
 		uint32_t *count = sends ? &flow->sent : &flow->received;
 
-		end.position = *count += r->bytes;
+		m->position = end.position = *count += r->bytes;
 	}
 	if (sends)
-		flow_send(flow, &end, join_message, model);
+		flow_send(&model->flows, flow, &end, join_message, model);
 	else
-		flow_receive(flow, &end, join_message, model);
+		flow_receive(&model->flows, flow, &end, join_message, model);
 }
 
 static void add_call(struct model *model, const struct source *source,

@@ -61,7 +61,7 @@ struct message {
 	uint64_t object;   /* the socket on this side */
 	thread_id other;   /* who sent what is received here, or received what is sent */
 	uint32_t bytes;
-	uint32_t position;
+	uint32_t position; /* just behind these bytes; counted by us for a unix socket */
 	uint8_t direction; /* enum direction */
 	uint8_t object_kind;
 };
@@ -226,6 +226,6 @@ const struct loss *model_loss(const struct model *model, size_t i);
 
 const char *model_string(const struct model *model, str_id id);
 uint64_t model_record_count(const struct model *model);
-size_t model_memory(const struct model *model); /* bytes */
+size_t model_memory(const struct model *model); /* bytes, but for strings */
 
 #endif

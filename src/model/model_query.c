@@ -163,22 +163,43 @@ uint64_t model_record_count(const struct model *model)
 	return model->records;
 }
 
+static size_t thread_memory(const struct thread *thread)
+{
+	size_t bytes = line_memory(&thread->intervals) + line_memory(&thread->causes);
+
+	for (size_t i = 0; i < LINE_COUNT; i++)
+		if (thread->lines[i])
+			bytes += sizeof(struct line) + line_memory(thread->lines[i]);
+	return bytes;
+}
+
+static size_t names_memory(const struct model *model)
+{
+	const struct map *maps[] = { &model->pid_index,     &model->socket_index,
+				     &model->file_index,    &model->devices,
+				     &model->hit_types,     &model->stacks,
+				     &model->stack_numbers, &model->frame_numbers };
+	size_t bytes = model->processes.room * sizeof(struct process) +
+		       model->sockets.room * sizeof(struct socket) +
+		       model->files.room * sizeof(struct file) +
+		       model->stack_frames.room * sizeof(uint32_t) +
+		       model->frames.room * sizeof(struct frame);
+
+	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
+		bytes += maps[i]->room * sizeof(struct map_slot);
+	return bytes;
+}
+
 size_t model_memory(const struct model *model)
 {
 	size_t bytes = model->threads.room * sizeof(struct thread) +
 		       model->earlier.room * sizeof(thread_id) +
 		       model->spans.room * sizeof(struct span) +
-		       model->stack_frames.room * sizeof(uint32_t) +
-		       model->frames.room * sizeof(struct frame) +
-		       (model->tids.room + model->span_index.room) * sizeof(struct map_slot);
+		       (model->tids.room + model->span_index.room) * sizeof(struct map_slot) +
+		       names_memory(model) + flows_memory(&model->flows);
 
-	for (size_t i = 0; i < model->threads.count; i++) {
-		const struct thread *thread = &model->threads.items[i];
-
-		bytes += line_memory(&thread->intervals) + line_memory(&thread->causes);
-		for (size_t k = 0; k < LINE_COUNT; k++)
-			bytes += thread->lines[k] ? line_memory(thread->lines[k]) : 0;
-	}
+	for (size_t i = 0; i < model->threads.count; i++)
+		bytes += thread_memory(&model->threads.items[i]);
 	for (size_t i = 0; i < model->hosts.count; i++)
 		for (size_t k = 0; k < model->hosts.items[i].cpus.count; k++)
 			bytes += line_memory(&model->hosts.items[i].cpus.items[k]);
