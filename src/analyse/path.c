@@ -236,18 +236,19 @@ static void walk_wait(struct walk *w, thread_id id, const struct stretch *wait, 
 	if (w->path->steps.items[step - 1].depth >= DEPTH_MAX || !resolve(w, id, wait, step, &r))
 		return;
 
-	nsec_t at = r.at > to ? to : r.at < from ? from : r.at;
+	nsec_t at = r.at < from ? from : r.at;
 
-	push_leg(w, r.thread, at, to, STEP_TRANSIT, wait->interval.state);
+	push_leg(w, r.thread, at, wait->end, STEP_TRANSIT, wait->interval.state);
 	if (from < at)
 		find_legs(w, r.thread, from, at, step);
 	while (w->legs.count > first) {
 		struct leg leg = w->legs.items[--w->legs.count];
+		nsec_t end = leg.end < to ? leg.end : to;
 
-		if (leg.flags)
-			push_rest(w, step, leg.thread, leg.state, leg.flags, leg.start, leg.end);
+		if (leg.flags || leg.start >= end)
+			push_rest(w, step, leg.thread, leg.state, leg.flags, leg.start, end);
 		else
-			walk(w, leg.thread, leg.start, leg.end, step);
+			walk(w, leg.thread, leg.start, end, step);
 	}
 }
 

@@ -158,7 +158,7 @@ struct phrase phrase_step(const struct model *model, const struct step *step,
 	struct phrase p = { "" };
 
 	if (step->flags & STEP_TRANSIT)
-		say(&p, step->state == STATE_NETWORK ? "a message is on its way" : "is woken");
+		say(&p, "a message is on its way");
 	else if (step->flags & STEP_UNEXPLAINED || step->state == STATE_GAP)
 		say(&p, "nothing was recorded");
 	else if (step->state == STATE_RUNNING)
