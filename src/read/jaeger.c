@@ -31,7 +31,7 @@
 struct jaeger_span {
 	struct record_span record;
 	str_id host;
-	uint32_t order; /* in the file */
+	uint64_t order; /* in the file */
 };
 
 struct jaeger {
@@ -232,8 +232,7 @@ static void read_span(struct reading *r, yyjson_val *value)
 	read_parent(&span, field(value, "parentSpanID"));
 	read_references(&span, field(value, "references"));
 	read_tags(&span, field(value, "tags"));
-	*vec_push(&r->jaeger->spans) =
-		(struct jaeger_span){ span, service.host, r->jaeger->spans.count };
+	*vec_push(&r->jaeger->spans) = (struct jaeger_span){ span, service.host, r->seen };
 }
 
 /* Whether this is a trace at all. */

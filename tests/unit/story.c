@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "story.h"
 
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "analyse/path.h"
+#include "test.h"
 
 void story_done(struct story *s)
 {
@@ -119,4 +123,38 @@ struct model *story_model(const struct story *s)
 	}
 	model_finish(model);
 	return model;
+}
+
+static size_t print_steps(FILE *file, const struct model *model, const struct path *path, size_t i,
+			  uint32_t parent)
+{
+	for (bool first = true; i < path->steps.count && path->steps.items[i].parent == parent;
+	     first = false) {
+		const struct step *s = &path->steps.items[i];
+
+		fprintf(file, "%s%u%c%s%s %" PRIu64 "-%" PRIu64, first ? "" : ", ",
+			model_thread(model, s->thread)->tid, s->state,
+			s->flags & STEP_TRANSIT ? "~" : "", s->flags & STEP_UNEXPLAINED ? "!" : "",
+			s->start, s->end);
+		i++;
+		if (s->is_leaf)
+			continue;
+		fprintf(file, " (");
+		i = print_steps(file, model, path, i, i);
+		fprintf(file, ")");
+	}
+	return i;
+}
+
+char *story_path(const struct model *model, uint32_t tid, nsec_t from, nsec_t to)
+{
+	_cleanup_(path_done) struct path path = { 0 };
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	path_of_thread(model, model_find_thread(model, tid, UINT64_MAX), from, to, &path);
+	CHECK_INT(print_steps(file, model, &path, 0, 0), path.steps.count);
+	fclose(file);
+	return text;
 }

@@ -59,4 +59,14 @@ void story_receive(struct story *s, uint32_t tid, nsec_t time, uint64_t socket, 
 
 struct model *story_model(const struct story *s);
 
+/*
+ * The path of a thread as text, to be freed:
+ *
+ *	1R 0-10, 1L 10-20 (2R 10-15, 2C 15-20), 1R 20-30
+ *
+ * thread, state, from and to, and in brackets what explains a wait.  ~ is a
+ * message on its way, ! what nobody explains.
+ */
+char *story_path(const struct model *model, uint32_t tid, nsec_t from, nsec_t to);
+
 #endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/vec.h"
+#include "model/line.h"
+#include "test.h"
+
+struct item {
+	nsec_t time;
+	uint64_t value;
+};
+
+static void push(struct line *line, nsec_t time, uint64_t value)
+{
+	*(struct item *)line_push(line) = (struct item){ time, value };
+}
+
+TEST(an_empty_line_has_nothing)
+{
+	struct line line;
+	line_pos pos;
+
+	line_init(&line, sizeof(struct item));
+	CHECK(!line_last(&line));
+	CHECK(!line_find(&line, UINT64_MAX, &pos));
+	CHECK(!line_first(&line, &pos));
+	CHECK_INT(line_count(&line), 0);
+	CHECK_INT(line_memory(&line), 0);
+	line_forget(&line, UINT64_MAX);
+	line_done(&line);
+}
+
+TEST(of_items_with_one_time_the_last_is_found)
+{
+	struct line line;
+	line_pos pos;
+
+	line_init(&line, sizeof(struct item));
+	for (uint64_t i = 0; i < 100; i++)
+		push(&line, i / 10, i);
+	for (nsec_t t = 0; t < 10; t++) {
+		CHECK(line_find(&line, t, &pos));
+		CHECK_INT(((struct item *)line_at(&line, pos))->value, 10 * t + 9);
+	}
+	CHECK_INT(((struct item *)line_last(&line))->value, 99);
+	line_done(&line);
+}
+
+TEST(a_short_line_is_small)
+{
+	struct line line;
+
+	line_init(&line, sizeof(struct item));
+	push(&line, 1, 1);
+	CHECK(line_memory(&line) <= 128);
+	line_done(&line);
+}
+
+TEST(a_long_line_wastes_little)
+{
+	struct line line;
+
+	line_init(&line, sizeof(struct item));
+	for (uint64_t i = 0; i < 1000000; i++)
+		push(&line, i, i);
+	CHECK(line_memory(&line) < 1010000 * sizeof(struct item));
+	line_done(&line);
+}
+
+/* What a line should hold, the simple way. */
+struct shadow {
+	VEC(struct item) items;
+	size_t first; /* those before may be gone */
+};
+
+/* The last item that is not after t, or -1. */
+static ssize_t shadow_find(const struct shadow *s, nsec_t t)
+{
+	for (size_t i = s->items.count; i-- > 0;)
+		if (s->items.items[i].time <= t)
+			return i;
+	return -1;
+}
+
+static void check_find(const struct line *line, const struct shadow *s, nsec_t t)
+{
+	ssize_t want = shadow_find(s, t);
+	line_pos pos, other;
+
+	if (want < (ssize_t)s->first) /* it may be gone or not */
+		return;
+	CHECK(line_find(line, t, &pos));
+	CHECK_INT(((struct item *)line_at(line, pos))->value, s->items.items[want].value);
+	other = pos;
+	CHECK_INT(line_next(line, &other), want + 1 < (ssize_t)s->items.count);
+	if (want + 1 < (ssize_t)s->items.count) {
+		CHECK_INT(((struct item *)line_at(line, other))->value, want + 1);
+		CHECK(line_prev(line, &other));
+		CHECK(other.chunk == pos.chunk && other.item == pos.item);
+	}
+}
+
+static void check_walk(const struct line *line, const struct shadow *s)
+{
+	size_t count = line_count(line), i = s->items.count - count;
+	line_pos pos;
+	bool more = line_first(line, &pos);
+
+	CHECK(i <= s->first);
+	for (; more; more = line_next(line, &pos))
+		CHECK_INT(((struct item *)line_at(line, pos))->value, i++);
+	CHECK_INT(i, s->items.count);
+}
+
+TEST(random_lines_find_what_they_hold)
+{
+	for (int seed = 1; seed <= 20 && !test_failures; seed++) {
+		struct shadow s = { 0 };
+		struct line line;
+		nsec_t t = 0;
+
+		srandom(seed);
+		line_init(&line, sizeof(struct item));
+		for (int i = 0; i < 3000; i++) {
+			t += random() % 3;
+			push(&line, t, i);
+			*vec_push(&s.items) = (struct item){ t, i };
+			if (random() % 200 == 0) {
+				nsec_t old = random() % (t + 1);
+				ssize_t at = shadow_find(&s, old);
+
+				line_forget(&line, old);
+				/* the one that holds at that time is still there */
+				s.first = at > (ssize_t)s.first ? (size_t)at : s.first;
+			}
+			check_find(&line, &s, random() % (t + 2));
+		}
+		check_walk(&line, &s);
+		vec_done(&s.items);
+		line_done(&line);
+	}
+}
+
+TEST(a_window_that_slides_keeps_its_size)
+{
+	struct line line;
+	size_t most = 0;
+
+	line_init(&line, sizeof(struct item));
+	for (uint64_t i = 0; i < 300000; i++) {
+		push(&line, i, i);
+		if (i % 1000 == 0 && i > 10000)
+			line_forget(&line, i - 10000);
+		if (i > 100000 && line_memory(&line) > most)
+			most = line_memory(&line);
+	}
+	CHECK(most < 2 * 10000 * sizeof(struct item));
+	CHECK(line_count(&line) >= 10000);
+	line_done(&line);
+}
