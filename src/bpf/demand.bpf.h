@@ -107,21 +107,36 @@ static __always_inline char request_op(__u32 cmd_flags)
 	}
 }
 
+/* A full device gets its requests later, by a worker of the kernel; so note who wanted them. */
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(on_block_insert, struct request *rq)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct record_block b = { .head.tid = task->pid, .sector = rq->__sector };
+	__u64 key = (__u64)rq;
+
+	if (active)
+		bpf_map_update_elem(&requests, &key, &b, BPF_ANY);
+	return 0;
+}
+
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_block_issue, struct request *rq)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 tid = bpf_get_current_pid_tgid();
+	__u64 key = (__u64)rq;
+	struct record_block *inserted = bpf_map_lookup_elem(&requests, &key);
 	struct record_block b = {
 		.start = bpf_ktime_get_ns(),
 		.sector = rq->__sector,
 		.bytes = rq->__data_len,
 		.op = request_op(rq->cmd_flags),
 	};
-	__u64 key = (__u64)rq;
 
 	if (!active)
 		return 0;
-	b.head.tid = task->pid;
+	/* one that was merged into another leaves its place to any other */
+	b.head.tid = inserted && inserted->sector == b.sector ? inserted->head.tid : tid;
 	b.device = rq->q->disk->major << 20 | rq->q->disk->first_minor;
 	bpf_map_update_elem(&requests, &key, &b, BPF_ANY);
 	return 0;

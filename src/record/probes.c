@@ -59,7 +59,8 @@ static bool program_wanted(const struct probes *p, const struct bpf_program *pro
 	if (prog == p->skel->progs.on_syscall_entry || prog == p->skel->progs.on_syscall_exit ||
 	    prog == p->skel->progs.finish_syscalls)
 		return c->syscalls;
-	if (prog == p->skel->progs.on_block_issue || prog == p->skel->progs.on_block_complete)
+	if (prog == p->skel->progs.on_block_insert || prog == p->skel->progs.on_block_issue ||
+	    prog == p->skel->progs.on_block_complete)
 		return c->block;
 	if (prog == p->skel->progs.on_cgroup_attach)
 		return c->cgroup != 0;
