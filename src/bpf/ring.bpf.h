@@ -12,6 +12,8 @@ const volatile __u32 ring_size; /* a power of two */
 
 bool active; /* set by the recorder once all programs are attached, until it detaches them */
 
+__u64 stop_time = ~0ull; /* what comes later is not recorded, what is open then ends here */
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -79,9 +81,11 @@ static __always_inline void ring_tell_loss(struct wire_ring *ring, __u64 now)
 	ring_commit(&loss->head, RECORD_LOSS, 0, sizeof(*loss));
 }
 
-/* Room for a record of size bytes (a multiple of 8, all zero), or NULL: then it is counted. */
+/* Room for a record of size bytes (a multiple of 8, all zero); or NULL, and a loss is counted. */
 static __always_inline void *ring_reserve(struct wire_ring *ring, __u32 size, __u64 now)
 {
+	if (now > stop_time)
+		return NULL;
 	if (!ring_has_room(ring, size + sizeof(struct record_loss))) {
 		ring_note_loss(ring, now);
 		return NULL;

@@ -39,15 +39,6 @@ static __always_inline void emit_run(struct wire_ring *ring, __u32 tid, __u64 st
 	ring_commit(&run->head, RECORD_RUN, tid, sizeof(*run));
 }
 
-static __always_inline __u16 task_cpu(struct task_struct *task)
-{
-	struct task_struct___cpu *t = (void *)task;
-
-	if (bpf_core_field_exists(task->thread_info.cpu))
-		return task->thread_info.cpu;
-	return BPF_CORE_READ(t, cpu);
-}
-
 static __always_inline void emit_exit(struct wire_ring *ring, struct task_struct *task, __u32 tid,
 				      __u64 now)
 {
@@ -162,7 +153,36 @@ static __always_inline void enter_cpu(struct wire_ring *ring, struct task_struct
 		return;
 	emit_wait(ring, thread, task, now, false);
 	thread->waker_stack = 0;
+	thread->cpu = bpf_get_smp_processor_id();
 	machine_on(&thread->machine, now);
+}
+
+/* A RUN that goes on when recording ends, maybe on another CPU than this one. */
+static __always_inline void emit_open_run(struct wire_ring *ring, struct thread *thread)
+{
+	struct record_run *run = ring_reserve(ring, sizeof(*run), stop_time);
+
+	if (!run)
+		return;
+	run->start = thread->machine.since;
+	run->flags = INTERVAL_OPEN;
+	ring_commit_on(&run->head, thread->cpu, RECORD_RUN, thread->tid, sizeof(*run));
+}
+
+/* Recording has ended: finish what a thread was doing then, once. */
+static __noinline void thread_finish(struct wire_ring *ring, struct task_struct *task)
+{
+	struct thread *thread = thread_of(task);
+
+	if (!thread || !thread->tid || __sync_lock_test_and_set(&thread->finished, 1))
+		return;
+
+	enum phase phase = thread->machine.phase;
+
+	if (phase == PHASE_ON || (phase == PHASE_UNKNOWN && task->on_cpu))
+		emit_open_run(ring, thread);
+	else
+		emit_wait(ring, thread, task, stop_time, true);
 }
 
 SEC("tp_btf/sched_switch")
@@ -175,6 +195,11 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	__u64 now = bpf_ktime_get_ns();
 
+	if (now > stop_time) {
+		if (prev->__state & TASK_DEAD)
+			thread_finish(ring, prev); /* no iterator will find it */
+		return 0;
+	}
 	leave_cpu(ctx, ring, prev, preempt, now);
 	enter_cpu(ring, next, now);
 	return 0;
@@ -212,6 +237,8 @@ int BPF_PROG(on_waking, struct task_struct *task)
 
 	struct wake wake = { .time = bpf_ktime_get_ns() };
 
+	if (wake.time > stop_time)
+		return 0;
 	waker_here(&ring->cpu, &wake);
 	if (wake.context == WAKE_TASK && named[wake.waker & (WIRE_NAMED - 1)] != wake.waker)
 		task_describe(ring, bpf_get_current_task_btf(), TASK_NEIGHBOUR, 0, wake.time);
@@ -234,14 +261,15 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 		wanted = cgroup_is_wanted(task->cgroups->dfl_cgrp);
 
 	struct wire_ring *ring = ring_here();
+	__u64 now = bpf_ktime_get_ns();
 
-	if (!ring || !active)
+	if (!ring || !active || now > stop_time)
 		return 0;
 	if (!wanted) {
 		named[task->pid & (WIRE_NAMED - 1)] = 0;
 		return 0;
 	}
-	thread_begin(ring, task, PHASE_READY, TASK_NEW, parent->pid, bpf_ktime_get_ns());
+	thread_begin(ring, task, PHASE_READY, TASK_NEW, parent->pid, now);
 	return 0;
 }
 
@@ -257,7 +285,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 	__u64 now = bpf_ktime_get_ns();
 
 	named[task->pid & (WIRE_NAMED - 1)] = 0;
-	if (!ring || !thread || !active)
+	if (!ring || !thread || !active || now > stop_time)
 		return 0;
 	if (thread->tid != task->pid) {
 		emit_run(ring, thread->tid, thread->machine.since, 0, now);
@@ -326,41 +354,14 @@ int find_threads(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* A RUN that goes on when recording ends: on another CPU than this one. */
-static __always_inline void emit_open_run(struct wire_ring *ring, struct thread *thread,
-					  struct task_struct *task, __u64 now)
-{
-	struct record_run *run = ring_reserve(ring, sizeof(*run), now);
-
-	if (!run)
-		return;
-	run->start = thread->machine.since;
-	run->flags = INTERVAL_OPEN;
-	ring_commit_on(&run->head, task_cpu(task), RECORD_RUN, thread->tid, sizeof(*run));
-}
-
-/* Recording has ended: finish what every thread was doing. */
 SEC("iter/task")
 int finish_threads(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct wire_ring *ring = ring_here();
 
-	if (!task || !ring)
-		return 0;
-
-	struct thread *thread = thread_of(task);
-
-	if (!thread || !thread->tid)
-		return 0;
-
-	enum phase phase = thread->machine.phase;
-	__u64 now = stop_time > thread->machine.since ? stop_time : thread->machine.since;
-
-	if (phase == PHASE_ON || (phase == PHASE_UNKNOWN && task->on_cpu))
-		emit_open_run(ring, thread, task, now);
-	else
-		emit_wait(ring, thread, task, now, true);
+	if (task && ring)
+		thread_finish(ring, task);
 	return 0;
 }
 

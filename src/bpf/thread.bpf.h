@@ -22,7 +22,6 @@ const volatile __u16 scope_ports[WIRE_PORTS];
 const volatile bool neighbours;
 const volatile __u64 stack_threshold; /* ns; 0 for no stacks */
 
-__u64 stop_time;  /* intervals that are open then end here */
 __u32 stack_last; /* number of the last stack */
 
 /* Processes that the recorder should bring into scope: filled here and by the recorder. */
@@ -43,6 +42,8 @@ struct thread {
 	__u32 tid;         /* as recorded: an exec may change it */
 	__u32 sleep_state; /* task state at the last switch-out */
 	__u32 waker_stack;
+	__u32 cpu;      /* that it got last */
+	__u32 finished; /* whether its last interval was told */
 };
 
 struct {
@@ -85,6 +86,15 @@ static __always_inline void task_describe(struct wire_ring *ring, struct task_st
 	named[task->pid & (WIRE_NAMED - 1)] = task->pid;
 }
 
+static __always_inline __u16 task_cpu(struct task_struct *task)
+{
+	struct task_struct___cpu *t = (void *)task;
+
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return task->thread_info.cpu;
+	return BPF_CORE_READ(t, cpu);
+}
+
 /* Begin to follow a thread. */
 static __always_inline void thread_begin(struct wire_ring *ring, struct task_struct *task,
 					 enum phase phase, enum task_event event, __u32 parent,
@@ -96,6 +106,7 @@ static __always_inline void thread_begin(struct wire_ring *ring, struct task_str
 	if (!thread)
 		return;
 	thread->tid = task->pid;
+	thread->cpu = task_cpu(task);
 	task_describe(ring, task, event, parent, now);
 	machine_begin(&thread->machine, now, phase);
 }

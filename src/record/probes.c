@@ -335,15 +335,19 @@ bool probes_has_joins(const struct probes *p)
 	return __atomic_load_n(&p->skel->bss->scope_joins, __ATOMIC_ACQUIRE) != p->joins_seen;
 }
 
-int probes_stop(struct probes *p, nsec_t now, struct err *err)
+void probes_end_at(struct probes *p, nsec_t time)
 {
-	p->skel->bss->stop_time = now;
-	__atomic_store_n(&p->skel->bss->active, false, __ATOMIC_RELEASE);
-	detach_all(p);
+	__atomic_store_n(&p->skel->data->stop_time, time, __ATOMIC_RELEASE);
+}
 
+/* Until the iterator has been, those who exit must finish themselves. */
+int probes_finish(struct probes *p, struct err *err)
+{
 	int r = iterator_run(p->finish_fd, err);
 
 	if (r == 0 && p->finish_syscalls_fd >= 0)
 		r = iterator_run(p->finish_syscalls_fd, err);
+	__atomic_store_n(&p->skel->bss->active, false, __ATOMIC_RELEASE);
+	detach_all(p);
 	return r;
 }

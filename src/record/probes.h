@@ -54,7 +54,10 @@ int probes_find_threads(struct probes *p, struct err *err);
 /* Whether programs have named processes themselves since the last probes_find_threads(). */
 bool probes_has_joins(const struct probes *p);
 
-/* Detach everything, and have all open intervals finished at now. */
-int probes_stop(struct probes *p, nsec_t now, struct err *err);
+/* Record nothing that happens after a time that is still to come. */
+void probes_end_at(struct probes *p, nsec_t time);
+
+/* That time is over: finish there what threads were doing, and detach everything. */
+int probes_finish(struct probes *p, struct err *err);
 
 #endif

@@ -31,6 +31,9 @@
 #define PAUSE_MAX (20 * NSEC_PER_MSEC)
 #define PAUSE_MAX_STACKS (5 * NSEC_PER_MSEC) /* before their processes are gone */
 
+/* How far ahead the end is set: longer than any program takes. */
+#define STOP_AHEAD (1 * NSEC_PER_MSEC)
+
 enum { HELD_UP_MAX = 50 };
 
 /* Rings of all CPUs together, unless the user says how large one is to be. */
@@ -438,16 +441,20 @@ static void take_untold_losses(struct recording *rec)
 }
 
 /*
- * What the iterators leave behind at the end may be more than the rings hold;
- * they are emptied first, and a loss here is counted like any other.
+ * The end is set a little ahead, so that it is one and the same for all CPUs.
+ * What the iterators leave behind then may be more than the rings hold; they are
+ * emptied first, and a loss here is counted like any other.
  */
 static int finish(struct recording *rec, struct err *err)
 {
-	nsec_t now = now_ns();
+	nsec_t end = now_ns() + STOP_AHEAD;
 
+	probes_end_at(rec->probes, end);
+	while (now_ns() < end + STOP_AHEAD)
+		pause_for(STOP_AHEAD);
 	rings_drain(rec->rings, transcript_take, rec->transcript);
 
-	int r = probes_stop(rec->probes, now, err);
+	int r = probes_finish(rec->probes, err);
 
 	if (r < 0)
 		return r;
