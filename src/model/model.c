@@ -509,21 +509,27 @@ void model_add(struct model *model, const struct source *source, const struct re
 		model->end = now;
 }
 
+static void thread_forget(struct thread *thread, nsec_t t)
+{
+	if (thread->exited && thread->end < t) {
+		thread_done(thread);
+		thread->forgotten = true;
+		return;
+	}
+	line_forget(&thread->intervals, t);
+	line_forget(&thread->causes, t);
+	for (size_t i = 0; i < LINE_COUNT; i++)
+		if (thread->lines[i])
+			line_forget(thread->lines[i], t);
+	if (thread->begin < t)
+		thread->begin = thread->end < t ? thread->end : t;
+}
+
 void model_forget(struct model *model, nsec_t t)
 {
-	for (size_t i = 1; i < model->threads.count; i++) {
-		struct thread *thread = &model->threads.items[i];
-
-		line_forget(&thread->intervals, t);
-		line_forget(&thread->causes, t);
-		for (size_t k = 0; k < LINE_COUNT; k++)
-			if (thread->lines[k])
-				line_forget(thread->lines[k], t);
-		if (thread->exited && thread->end < t)
-			thread_done(thread);
-		if (thread->begin < t)
-			thread->begin = thread->end < t ? thread->end : t;
-	}
+	for (size_t i = 1; i < model->threads.count; i++)
+		if (!model->threads.items[i].forgotten)
+			thread_forget(&model->threads.items[i], t);
 	for (size_t i = 0; i < model->hosts.count; i++)
 		for (size_t k = 0; k < model->hosts.items[i].cpus.count; k++)
 			line_forget(&model->hosts.items[i].cpus.items[k], t);

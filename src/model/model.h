@@ -108,6 +108,7 @@ struct thread {
 	bool kernel;
 	bool neighbour; /* only its turns on CPUs are known */
 	bool exited;
+	bool forgotten;   /* what it did, as all of it is too old */
 	str_id comm;      /* the last it had */
 	thread_id parent; /* who created it, if that was seen */
 	nsec_t begin, end;
