@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a model makes of records.  The states of a thread are written as in
+ * "R 0-10, L 10-20": a blank is a gap, of which nothing is known.
+ */
+#include <malloc.h>
+#include <netinet/in.h>
+
+#include "story.h"
+#include "test.h"
+
+static char *states_of(const struct model *model, thread_id id)
+{
+	const struct thread *thread = model_thread(model, id);
+	struct stretch s;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	bool more = model_stretch_at(model, id, thread->begin, &s);
+
+	for (bool first = true; more; first = false) {
+		fprintf(file, "%s%c %" PRIu64 "-%" PRIu64, first ? "" : ", ", s.interval.state,
+			s.interval.start, s.end);
+		more = model_stretch_next(model, id, &s);
+	}
+	fclose(file);
+	return text;
+}
+
+static void check_states(const struct model *model, thread_id id, const char *want)
+{
+	_cleanup_(freep) char *got = states_of(model, id);
+
+	CHECK_STR(got, want);
+}
+
+/* The waker of the thread's interval at a time; 0 if there is no cause. */
+static uint32_t waker_at(const struct model *model, uint32_t tid, nsec_t t)
+{
+	thread_id id = model_find_thread(model, tid, t);
+	struct stretch s;
+
+	if (!model_stretch_at(model, id, t, &s))
+		return 0;
+
+	const struct cause *cause = model_cause(model, id, &s.interval);
+
+	return cause ? model_thread(model, cause->waker)->tid : 0;
+}
+
+TEST(states_tile_a_threads_life)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 5);
+	story_run(&s, 1, 5, 10);
+	story_add(&s, REC(WAIT, wait, 30, 1, .start = 10, .woken = 20, .state = STATE_LOCK,
+			  .ready = STATE_READY, .waker = 2, .context = WAKE_TASK));
+	story_run(&s, 1, 30, 40);
+	story_add(&s, REC(WAIT, wait, 45, 1, .start = 40, .woken = 40, .ready = STATE_THROTTLED));
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	thread_id id = model_find_thread(model, 1, 5);
+	struct stretch at;
+
+	check_states(model, id, "R 5-10, L 10-20, C 20-30, R 30-40, Q 40-45");
+	CHECK_INT(model_thread(model, id)->begin, 5);
+	CHECK_INT(model_thread(model, id)->end, 45);
+	CHECK(!model_stretch_at(model, id, 4, &at));
+	CHECK(!model_stretch_at(model, id, 45, &at));
+	CHECK(model_stretch_at(model, id, 10, &at) && at.interval.state == STATE_LOCK);
+	CHECK(model_stretch_before(model, id, 10, &at) && at.interval.state == STATE_RUNNING);
+	CHECK(model_stretch_before(model, id, 45, &at) && at.interval.state == STATE_THROTTLED);
+	CHECK(model_stretch_prev(model, id, &at) && at.interval.state == STATE_RUNNING);
+	CHECK_INT(at.end, 40);
+	CHECK_INT(waker_at(model, 1, 15), 2);
+	CHECK_INT(waker_at(model, 1, 25), 0);
+}
+
+TEST(a_tid_that_is_used_again_is_another_thread)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_run(&s, 1, 0, 10);
+	story_add(&s, REC(EXIT, exit, 10, 1));
+	story_born(&s, 1, 9, 20);
+	story_run(&s, 1, 20, 30);
+	story_born(&s, 1, 9, 40); /* that exit was lost */
+	story_run(&s, 1, 40, 50);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	thread_id first = model_find_thread(model, 1, 0), second = model_find_thread(model, 1, 25),
+		  third = model_find_thread(model, 1, 1000);
+
+	CHECK(first.i != second.i && second.i != third.i && first.i != third.i);
+	CHECK(model_find_thread(model, 1, 15).i == first.i);
+	check_states(model, first, "R 0-10");
+	check_states(model, second, "R 20-30");
+	check_states(model, third, "R 40-50");
+	CHECK(model_thread(model, first)->exited && !model_thread(model, third)->exited);
+	CHECK_INT(model_thread(model, model_thread(model, second)->parent)->tid, 9);
+	CHECK_INT(model_find_thread(model, 77, 0).i, 0);
+}
+
+TEST(what_was_lost_is_a_gap)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_run(&s, 1, 0, 10);
+	story_run(&s, 1, 25, 30);
+	story_add(&s, REC(LOSS, loss, 31, 0, .start = 11, .end = 24, .count = 7));
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+
+	check_states(model, model_find_thread(model, 1, 0), "R 0-10,   10-25, R 25-30");
+	CHECK_INT(model_loss_count(model), 1);
+	CHECK_INT(model_loss(model, 0)->count, 7);
+	CHECK_INT(model_loss(model, 0)->start, 11);
+}
+
+TEST(states_never_overlap_whatever_records_say)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_run(&s, 1, 0, 20);
+	story_wait(&s, 1, 10, 30, STATE_LOCK, 2); /* from before the other's end */
+	story_wait(&s, 1, 5, 30, STATE_DISK, 3);  /* says nothing new */
+	story_run(&s, 1, 50, 40);                 /* ends before it begins */
+	story_add(&s, REC(WAIT, wait, 60, 1, .start = 30, .woken = 99, .state = STATE_TIMER,
+			  .ready = STATE_READY)); /* woken after it ran */
+	story_run(&s, 1, 60, 70);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+
+	check_states(model, model_find_thread(model, 1, 0), "R 0-20, L 20-30, T 30-60, R 60-70");
+	/* the cause goes with what is left of the wait */
+	CHECK_INT(waker_at(model, 1, 25), 2);
+}
+
+/* The thread takes over the tid of its process; the one that had it is gone. */
+TEST(a_thread_that_executes_another_program_begins_anew)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_add(&s, REC(TASK, task, 0, 10, .pid = 10, .comm = 1));
+	story_add(&s, REC(TASK, task, 0, 11, .pid = 10, .comm = 1));
+	story_run(&s, 10, 0, 5);
+	story_add(&s, REC(EXIT, exit, 5, 10, .pid = 10));
+	story_run(&s, 11, 0, 8);
+	story_add(&s, REC(EXIT, exit, 8, 11, .pid = 10));
+	story_add(&s, REC(TASK, task, 8, 10, .pid = 10, .event = TASK_EXEC, .comm = 2));
+	story_run(&s, 10, 8, 20);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	thread_id before = model_find_thread(model, 10, 0), after = model_find_thread(model, 10, 8);
+
+	CHECK(before.i != after.i);
+	check_states(model, before, "R 0-5");
+	check_states(model, after, "R 8-20");
+	check_states(model, model_find_thread(model, 11, 0), "R 0-8");
+	CHECK_STR(model_string(model, model_thread(model, after)->comm), "string 2");
+	CHECK(!model_thread(model, after)->neighbour);
+}
+
+TEST(an_exec_by_the_first_thread_leaves_it_the_same)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_add(&s, REC(TASK, task, 0, 10, .pid = 10, .comm = 1));
+	story_run(&s, 10, 0, 5);
+	story_add(&s, REC(TASK, task, 5, 10, .pid = 10, .event = TASK_EXEC, .comm = 2));
+	story_add(&s, REC(TASK, task, 6, 10, .pid = 10, .event = TASK_RENAMED, .comm = 3));
+	story_run(&s, 10, 5, 20);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+
+	CHECK_INT(model_thread_count(model), 2);
+	check_states(model, (thread_id){ 1 }, "R 0-5, R 5-20");
+	CHECK_STR(model_string(model, model_thread(model, (thread_id){ 1 })->comm), "string 3");
+}
+
+TEST(a_neighbour_may_come_into_scope)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_add(&s, REC(TASK, task, 0, 1, .pid = 1, .event = TASK_NEIGHBOUR, .comm = 1));
+	story_add(&s, REC(RUN, run, 10, 1, .start = 0, .flags = INTERVAL_NEIGHBOUR));
+	story_begin(&s, 2, 0);
+	story_wait(&s, 2, 0, 12, STATE_LOCK, 1);
+	_cleanup_(model_freep) struct model *before = story_model(&s);
+
+	CHECK(model_thread(before, model_find_thread(before, 1, 0))->neighbour);
+	check_states(before, model_find_thread(before, 1, 0), "");
+
+	story_begin(&s, 1, 20);
+	story_run(&s, 1, 20, 30);
+	_cleanup_(model_freep) struct model *after = story_model(&s);
+	thread_id id = model_find_thread(after, 1, 0);
+
+	CHECK_INT(model_thread_count(after), 3);
+	CHECK(!model_thread(after, id)->neighbour);
+	check_states(after, id, "R 20-30");
+	CHECK_INT(waker_at(after, 2, 5), 1);
+	CHECK(model_turns(after, 0, 0) && line_count(model_turns(after, 0, 0)) == 2);
+}
+
+/* The record that tells of it may be lost. */
+TEST(a_thread_whose_states_are_told_is_in_scope)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 2, 0);
+	story_wait(&s, 2, 0, 12, STATE_LOCK, 1); /* so thread 1 is heard of */
+	story_run(&s, 1, 5, 15);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	thread_id id = model_find_thread(model, 1, 0);
+
+	CHECK(!model_thread(model, id)->neighbour);
+	check_states(model, id, "R 5-15");
+}
+
+/* One message of thread 1, from and to whom, as "2@30". */
+static void check_other(const struct model *model, uint32_t tid, nsec_t time, const char *want)
+{
+	const struct line *line =
+		model_thread(model, model_find_thread(model, tid, time))->lines[LINE_MESSAGES];
+	char got[64] = "";
+	line_pos pos;
+
+	CHECK(line && line_find(line, time, &pos));
+	if (!line || !line_find(line, time, &pos))
+		return;
+
+	const struct message *m = line_at(line, pos);
+
+	if (m->other.i)
+		snprintf(got, sizeof(got), "%u@%" PRIu64, model_thread(model, m->other)->tid,
+			 m->other_time);
+	CHECK_INT(m->time, time);
+	CHECK_STR(got, want);
+}
+
+TEST(messages_find_their_other_side)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_connect(&s, 100);
+	story_send(&s, 1, 10, 100, 0xfffffff0, 100);
+	story_send(&s, 1, 20, 100, 0x10, 0x20); /* past the last number */
+	story_receive(&s, 2, 30, 101, 0xfffffff8, 108);
+	story_receive(&s, 2, 35, 101, 0x10, 0x18);
+	story_receive(&s, 2, 40, 101, 0x18, 8);
+	story_send(&s, 1, 41, 100, 0x18, 8);     /* stamped after it was received */
+	story_send(&s, 2, 50, 101, 5000, 10);    /* the other way */
+	story_receive(&s, 1, 50, 100, 5000, 10); /* by a clock that is not fine enough */
+	story_send(&s, 2, 60, 101, 5010, 10);
+	story_send(&s, 1, 70, 555, 5010, 10); /* a socket that nobody has told of */
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+
+	check_other(model, 1, 10, ""); /* read together with the next */
+	check_other(model, 1, 20, "2@35");
+	check_other(model, 2, 30, "1@20");
+	check_other(model, 2, 35, "1@20");
+	check_other(model, 2, 40, "1@41");
+	check_other(model, 1, 41, "2@40");
+	check_other(model, 2, 50, "1@50");
+	check_other(model, 1, 50, "2@50");
+	check_other(model, 2, 60, "");
+	check_other(model, 1, 70, "");
+}
+
+static void tell_unix(struct story *s, uint64_t object, uint64_t peer)
+{
+	story_add(s, REC(SOCKET, socket, 0, 0, .object = object, .peer_object = peer,
+			 .address = { .family = AF_UNIX }));
+}
+
+/* Nobody numbers the bytes of a unix socket, so the model counts them. */
+TEST(messages_over_unix_sockets_find_their_other_side)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	tell_unix(&s, 7, 8);
+	tell_unix(&s, 8, 7);
+	story_send(&s, 1, 10, 7, 0, 100);
+	story_send(&s, 1, 20, 7, 0, 50);
+	story_receive(&s, 2, 30, 8, 0, 60);
+	story_receive(&s, 2, 40, 8, 0, 90);
+	story_send(&s, 2, 50, 8, 0, 5);
+	story_receive(&s, 1, 60, 7, 0, 5);
+	story_receive(&s, 2, 70, 8, 0, 10);
+	story_send(&s, 1, 71, 7, 0, 10);
+	/* two at one time are told apart */
+	story_send(&s, 1, 80, 7, 0, 10);
+	story_send(&s, 1, 80, 7, 0, 20);
+	story_receive(&s, 3, 90, 8, 0, 10);
+	story_receive(&s, 2, 91, 8, 0, 20);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+
+	check_other(model, 2, 30, "1@10");
+	check_other(model, 2, 40, "1@20");
+	check_other(model, 1, 60, "2@50");
+	check_other(model, 2, 70, "1@71");
+	check_other(model, 3, 90, "1@80");
+	check_other(model, 1, 80, "2@91");
+}
+
+TEST(hosts_have_threads_and_sockets_of_their_own)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	tell_unix(&s, 7, 8);
+	tell_unix(&s, 8, 7);
+	story_begin(&s, 1, 0);
+	story_run(&s, 1, 0, 10);
+	story_send(&s, 1, 5, 7, 0, 10);
+	s.host = 1;
+	tell_unix(&s, 7, 8);
+	tell_unix(&s, 8, 7);
+	story_begin(&s, 1, 0);
+	story_wait(&s, 1, 0, 10, STATE_LOCK, 2);
+	story_receive(&s, 2, 6, 8, 0, 10); /* not what was sent on the other host */
+	story_add(&s, REC(SPAN, span, 10, 1, .start = 1, .span = { 1 }));
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	thread_id other = model_span(model, (span_id){ 1 })->thread;
+
+	check_states(model, model_find_thread(model, 1, 0), "R 0-10");
+	check_states(model, other, "L 0-10");
+	CHECK_INT(model_thread(model, other)->host, 1);
+	for (uint32_t i = 1; i < model_thread_count(model); i++) {
+		const struct line *line =
+			model_thread(model, (thread_id){ i })->lines[LINE_MESSAGES];
+
+		if (line)
+			CHECK_INT(((struct message *)line_last(line))->other.i, 0);
+	}
+}
+
+TEST(a_span_takes_its_thread_only_from_its_own_process)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 17, 0);
+	story_add(&s, REC(SPAN, span, 10, 17, .start = 1, .span = { 1 }, .pid = 17));
+	story_add(&s, REC(SPAN, span, 11, 17, .start = 1, .span = { 2 }));
+	story_add(&s, REC(SPAN, span, 12, 17, .start = 1, .span = { 3 }, .pid = 5));
+	story_add(&s, REC(SPAN, span, 13, 0, .start = 1, .span = { 4 }, .pid = 17));
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+
+	CHECK_INT(model_span(model, (span_id){ 1 })->thread.i, 1);
+	CHECK_INT(model_span(model, (span_id){ 2 })->thread.i, 1);
+	CHECK_INT(model_span(model, (span_id){ 3 })->thread.i, 0);
+	CHECK_INT(model_span(model, (span_id){ 4 })->thread.i, 0);
+}
+
+/*
+ * A busy system: threads in pairs, that hand work to each other by messages and
+ * by locks.  Calls fn with each record, in the order of time.
+ */
+enum { PAIRS = 8, ROUND = 1000 };
+
+typedef void tell_fn(void *arg, const struct record *r);
+
+static void tell_work(uint64_t round, tell_fn *fn, void *arg)
+{
+	nsec_t t = ROUND * (round + 1);
+	uint32_t position = 10 * (round + 1);
+
+	for (uint32_t a = 1; a < 2 * PAIRS; a += 2) {
+		uint32_t socket = 100 * a;
+
+		fn(arg, REC(RUN, run, t + 300, a, .start = t));
+		fn(arg, REC(MESSAGE, message, t + 301, a, .object = socket, .bytes = 10,
+			    .position = position, .direction = MESSAGE_SEND));
+		t++;
+	}
+	for (uint32_t a = 1; a < 2 * PAIRS; a += 2) {
+		uint32_t b = a + 1, socket = 100 * a;
+
+		fn(arg, REC(WAIT, wait, t + 350, b, .start = t - PAIRS, .woken = t + 340,
+			    .state = STATE_NETWORK, .ready = STATE_READY, .context = WAKE_SOFTIRQ));
+		fn(arg, REC(MESSAGE, message, t + 351, b, .object = socket + 1, .bytes = 10,
+			    .position = position, .direction = MESSAGE_RECEIVE));
+		t++;
+	}
+	for (uint32_t a = 1; a < 2 * PAIRS; a += 2) {
+		uint32_t b = a + 1;
+
+		fn(arg, REC(RUN, run, t + 700, b, .start = t + 342));
+		fn(arg, REC(WAIT, wait, t + 710, a, .start = t + 290, .woken = t + 690,
+			    .state = STATE_LOCK, .ready = STATE_READY, .context = WAKE_TASK,
+			    .waker = b));
+		t++;
+	}
+}
+
+static void add_to(void *arg, const struct record *r)
+{
+	struct source source = story_source(0);
+
+	model_add(arg, &source, r);
+}
+
+static struct model *work_model(void)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	for (uint32_t tid = 1; tid <= 2 * PAIRS; tid++)
+		story_begin(&s, tid, ROUND);
+	for (uint32_t a = 1; a < 2 * PAIRS; a += 2)
+		story_connect(&s, 100 * a);
+	return story_model(&s);
+}
+
+TEST(what_is_left_after_forgetting_is_as_it_was)
+{
+	_cleanup_(model_freep) struct model *whole = work_model(), *window = work_model();
+	enum { ROUNDS = 8000, KEPT = 100 };
+	nsec_t from = (nsec_t)ROUND * (ROUNDS - KEPT), to = (nsec_t)ROUND * ROUNDS;
+
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		tell_work(i, add_to, whole);
+		tell_work(i, add_to, window);
+		if (i > KEPT && i % 10 == 0)
+			model_forget(window, (i - KEPT) * ROUND);
+	}
+	CHECK(model_begin(window) <= from && model_begin(window) > from - 20 * ROUND);
+	for (uint32_t tid = 1; tid <= 2 * PAIRS; tid++) {
+		_cleanup_(freep) char *want = story_path(whole, tid, from, to);
+		_cleanup_(freep) char *got = story_path(window, tid, from, to);
+
+		CHECK(strlen(want) > 1000);
+		CHECK_STR(got, want);
+	}
+	CHECK(model_memory(window) < model_memory(whole) / 4);
+}
+
+TEST(a_window_that_slides_keeps_its_memory)
+{
+	_cleanup_(model_freep) struct model *model = work_model();
+	size_t early = 0;
+
+	for (uint64_t i = 0; i < 20000; i++) {
+		tell_work(i, add_to, model);
+		if (i > 1000 && i % 100 == 0)
+			model_forget(model, (i - 1000) * ROUND);
+		if (i == 5000)
+			early = model_memory(model);
+	}
+	CHECK(model_memory(model) < early + early / 4);
+}
+
+TEST(threads_that_exited_are_given_up)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+	size_t early = 0;
+
+	for (uint32_t i = 1; i <= 100000; i++) {
+		nsec_t t = 100ull * i;
+
+		add_to(model, REC(TASK, task, t, i, .pid = i, .event = TASK_NEW));
+		add_to(model, REC(RUN, run, t + 10, i, .start = t));
+		add_to(model, REC(EXIT, exit, t + 10, i, .pid = i));
+		if (i % 100 == 0)
+			model_forget(model, t);
+		if (i == 10000)
+			early = model_memory(model);
+	}
+	/* their names stay, for who asks about them later, but not what they did */
+	CHECK(model_memory(model) < 16 * early);
+	CHECK(model_memory(model) < 100000 * 400);
+}
+
+/* Less than 64 bytes for each of a million records, as the heap sees it. */
+TEST(a_record_takes_little_memory)
+{
+	size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	_cleanup_(model_freep) struct model *model = work_model();
+
+	for (uint64_t i = 0; model_record_count(model) < 1000000; i++)
+		tell_work(i, add_to, model);
+
+	size_t heap = mallinfo2().uordblks + mallinfo2().hblkhd - before;
+	uint64_t records = model_record_count(model);
+
+	CHECK(heap < 64 * records);
+	CHECK(model_memory(model) < 64 * records);
+	/* and it knows */
+	CHECK(model_memory(model) < heap + heap / 20 && model_memory(model) > heap - heap / 20);
+	if (test_failures)
+		printf("# %zu bytes on the heap, %zu in the model, %" PRIu64 " records\n", heap,
+		       model_memory(model), records);
+}
