@@ -18,8 +18,8 @@ static const char *get_string(const void *arg, uint32_t id)
 {
 	static char text[32];
 
-	snprintf(text, sizeof(text), id ? "string %u" : "", id);
-	return text;
+	snprintf(text, sizeof(text), "string %u", id);
+	return id ? text : "";
 }
 
 struct source story_source(uint16_t host)

@@ -482,8 +482,9 @@ TEST(a_record_takes_little_memory)
 
 	CHECK(heap < 64 * records);
 	CHECK(model_memory(model) < 64 * records);
-	/* and it knows */
-	CHECK(model_memory(model) < heap + heap / 20 && model_memory(model) > heap - heap / 20);
+	if (heap) /* that of a sanitizer does not tell */
+		CHECK(model_memory(model) < heap + heap / 20 &&
+		      model_memory(model) > heap - heap / 20);
 	if (test_failures)
 		printf("# %zu bytes on the heap, %zu in the model, %" PRIu64 " records\n", heap,
 		       model_memory(model), records);
