@@ -176,6 +176,9 @@ static struct line *cpu_line(struct model *model, uint16_t host, uint16_t cpu)
 	return &h->cpus.items[cpu];
 }
 
+/* A turn of years is a broken record; only its last days are taken. */
+#define TURN_MAX (65536ull * UINT32_MAX)
+
 /* Two captures of a host may both tell of a turn: what is known already is left out. */
 static void add_turn(struct line *line, thread_id thread, nsec_t start, nsec_t end)
 {
@@ -183,6 +186,8 @@ static void add_turn(struct line *line, thread_id thread, nsec_t start, nsec_t e
 
 	if (last && start < last->start + last->length)
 		start = last->start + last->length;
+	if (start < end && end - start > TURN_MAX)
+		start = end - TURN_MAX;
 	while (start < end) {
 		nsec_t length = end - start < UINT32_MAX ? end - start : UINT32_MAX;
 

@@ -136,6 +136,18 @@ TEST(states_never_overlap_whatever_records_say)
 	CHECK_INT(waker_at(model, 1, 25), 2);
 }
 
+TEST(a_turn_of_centuries_takes_little_memory)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_run(&s, 1, 0, UINT64_MAX);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+
+	CHECK(model_memory(model) < 2000000);
+	check_states(model, model_find_thread(model, 1, 0), "R 0-18446744073709551615");
+}
+
 /* The thread takes over the tid of its process; the one that had it is gone. */
 TEST(a_thread_that_executes_another_program_begins_anew)
 {
