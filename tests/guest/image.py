@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine to test on: a kernel of Debian's, a root file system in memory, two disks.
+
+Nothing is installed and nothing needs privileges.  The kernel comes out of
+Debian's package and stays in the build folder.  The root is an archive of the
+format that the kernel unpacks when it starts (cpio, "newc"); it holds busybox,
+the programs and their libraries.  The machine is emulated, with its CPUs taking
+turns: when they run at once, this emulator may go on executing code that the
+kernel has just patched, and attaching to a tracepoint patches code.
+"""
+import lzma
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import tarfile
+
+# For a disk, in the order in which they need each other; some kernels have them built in.
+MODULES = ("virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
+           "virtio_blk", "crc16", "crc32c_generic", "mbcache", "jbd2", "ext4")
+
+
+class Missing(Exception):
+    """What is needed is not to be had here."""
+
+
+def program(name, package):
+    path = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+    if not path:
+        raise Missing(f"there is no {name}; install the package {package}")
+    return path
+
+
+def ask(*command, **how):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **how)
+    if done.returncode != 0:
+        raise Missing(f"'{' '.join(map(str, command))}' fails: {done.stderr.strip()[-300:]}")
+    return done.stdout
+
+
+# The kernel
+
+def download(folder, metapackage="linux-image-amd64"):
+    """The kernel that a metapackage of Debian's stands for, as a folder."""
+    lines = ask(program("apt-cache", "apt"), "depends", metapackage).splitlines()
+    names = [line.split()[-1] for line in lines if "Depends: linux-image-" in line]
+    if not names:
+        raise Missing(f"apt knows of no kernel by the name of {metapackage}")
+    kernel = folder / names[0]
+    if not kernel.exists():
+        ask("apt-get", "-q", "download", names[0], cwd=folder)
+        packages = list(folder.glob(f"{names[0]}_*.deb"))
+        unpack(packages, kernel)
+        for package in packages:
+            package.unlink()
+    return kernel
+
+
+def unpack(packages, kernel):
+    """Out of a kernel's packages, the kernel and the modules that we use."""
+    part = kernel.with_name(kernel.name + ".part")  # whole or not at all
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    for package in packages:
+        with subprocess.Popen([program("dpkg-deb", "dpkg"), "--fsys-tarfile", package],
+                              stdout=subprocess.PIPE) as tar:
+            with tarfile.open(fileobj=tar.stdout, mode="r|") as archive:
+                for member in archive:
+                    keep(archive, member, part)
+    if not (part / "vmlinuz").exists():
+        raise Missing(f"there is no kernel in {', '.join(map(str, packages))}")
+    part.rename(kernel)
+
+
+def keep(archive, member, folder):
+    name = pathlib.PurePath(member.name).name
+    stem = name.partition(".ko")[0]
+    if name.startswith("vmlinuz") and member.isfile():
+        (folder / "vmlinuz").write_bytes(archive.extractfile(member).read())
+    elif ".ko" in name and stem in MODULES:
+        data = archive.extractfile(member).read()
+        (folder / f"{stem}.ko").write_bytes(lzma.decompress(data) if name.endswith(".xz") else data)
+
+
+def modules(kernel):
+    """Those that there are, in the order to load them."""
+    return [path for path in (kernel / f"{name}.ko" for name in MODULES) if path.exists()]
+
+
+# The root
+
+def libraries(path):
+    """What the dynamic linker brings in for a program."""
+    done = subprocess.run(["ldd", path], capture_output=True, text=True, timeout=60)
+    words = [word for line in done.stdout.splitlines() for word in line.split()]
+    return sorted({word for word in words if word.startswith("/")})
+
+
+class Archive:
+    """A root file system in the making; folders come by themselves."""
+
+    def __init__(self):
+        self.data = bytearray()
+        self.names = {"/"}
+
+    def entry(self, name, mode, content):
+        self.names.add(name)
+        path = name.lstrip("/").encode() + b"\0"
+        fields = [len(self.names), mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(path), 0]
+        self.data += b"070701" + b"".join(b"%08X" % f for f in fields) + path
+        self.data += bytes(-len(self.data) % 4) + content
+        self.data += bytes(-len(self.data) % 4)
+
+    def add(self, name, content):
+        for folder in map(str, reversed(pathlib.PurePath(name).parents)):
+            if folder not in self.names:
+                self.entry(folder, stat.S_IFDIR | 0o755, b"")
+        self.entry(name, stat.S_IFREG | 0o755, content)
+
+    def add_program(self, name, path):
+        """With its libraries, which go where they are here."""
+        self.add(name, pathlib.Path(path).read_bytes())
+        for library in libraries(path):
+            if library not in self.names:
+                self.add(library, pathlib.Path(library).read_bytes())
+
+    def write(self, path):
+        self.entry("TRAILER!!!", 0, b"")
+        path.write_bytes(self.data)
+
+
+# The machine
+
+def make_disk(path, size):
+    with open(path, "wb") as f:
+        f.truncate(size)
+
+
+def make_file_system(disk):
+    ask(program("mke2fs", "e2fsprogs"), "-q", "-t", "ext4", disk)
+
+
+def boot(kernel, root, disks, console, timeout):
+    """Run until it powers off; the disks are /dev/vda and so on."""
+    command = [program("qemu-system-x86_64", "qemu-system-x86"), "-accel", "tcg,thread=single",
+               "-cpu", "max", "-m", "1G", "-smp", "2", "-nodefaults", "-display", "none", "-no-reboot",
+               "-serial", f"file:{console}", "-kernel", kernel / "vmlinuz", "-initrd", root,
+               "-append", "console=ttyS0 panic=-1 quiet"]
+    for disk in disks:
+        command += ["-drive", f"file={disk},format=raw,if=virtio"]
+    subprocess.run(command, timeout=timeout, check=True)
