@@ -31,9 +31,12 @@
 #define AF_INET 2
 #define AF_INET6 10
 #define IPPROTO_TCP 6
+#define MSG_PEEK 2
 
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
+#define TCP_FIN_WAIT1 4
+#define TCP_FIN_WAIT2 5
 #define TCP_LISTEN 10
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -161,6 +164,7 @@ struct sock_common {
 	__u16 skc_dport;
 	__u16 skc_num;
 	unsigned short skc_family;
+	volatile unsigned char skc_state;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
@@ -189,6 +193,7 @@ struct unix_sock {
 
 struct tcp_sock {
 	__u32 copied_seq;
+	__u32 rcv_nxt;
 	__u32 write_seq;
 };
 

@@ -225,34 +225,44 @@ static __always_inline void site_by_file(struct task_struct *task, __u32 fd, str
 }
 
 /*
- * Where a thread that went to sleep in the given state waits.  Its saved
- * registers tell the system call it is in; of a thread that could go on they
- * tell nothing.
+ * Note where a thread is that is not running, having gone to sleep in the given
+ * state.  Its saved registers tell the system call it is in; of a thread that
+ * could go on they tell nothing.
  */
-static __always_inline void site_of(struct task_struct *task, __u32 state, struct wait_site *site,
-				    __u64 now)
+static __always_inline void site_note(struct thread *thread, struct task_struct *task, __u32 state)
 {
-	site->flags = BPF_CORE_READ_BITFIELD(task, in_iowait) ? INTERVAL_IOWAIT : 0;
+	thread->site_flags = BPF_CORE_READ_BITFIELD(task, in_iowait) ? INTERVAL_IOWAIT : 0;
 	if (state & TASK_UNINTERRUPTIBLE)
-		site->flags |= INTERVAL_UNINTERRUPTIBLE;
-	site->stopped = (state & TASK_STOPPED_OR_TRACED) != 0;
-	site->syscall = SYSCALL_NONE;
-	if (task->flags & PF_KTHREAD) {
-		site->kernel = 1;
+		thread->site_flags |= INTERVAL_UNINTERRUPTIBLE;
+	thread->site_stopped = (state & TASK_STOPPED_OR_TRACED) != 0;
+	thread->site_call = SYSCALL_NONE;
+	if (task->flags & PF_KTHREAD)
 		return;
-	}
 
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u64 nr = regs->orig_ax;
 
 	if (nr >= SYSCALL_TABLE_SIZE)
 		return;
+	thread->site_call = nr;
+	thread->site_arg = regs->di;
+}
+
+/* What is waited for there. */
+static __always_inline void site_of(const struct thread *thread, struct task_struct *task,
+				    struct wait_site *site, __u64 now)
+{
+	__s16 nr = thread->site_call;
+
 	site->syscall = nr;
+	site->flags = thread->site_flags;
+	site->stopped = thread->site_stopped;
+	site->kernel = (task->flags & PF_KTHREAD) != 0;
 	if (nr == NR_FUTEX || nr == NR_FUTEX_WAIT) {
-		site->object = regs->di;
+		site->object = thread->site_arg;
 		site->object_kind = OBJECT_FUTEX;
 	} else if (syscall_class_of(nr) == SYSCALL_DESCRIPTOR || nr == NR_FLOCK || nr == NR_FCNTL) {
-		site_by_file(task, regs->di, site, now);
+		site_by_file(task, thread->site_arg, site, now);
 	}
 }
 

@@ -62,9 +62,11 @@ static __always_inline void ring_commit(struct record *record, enum record_kind 
 
 static __always_inline void ring_note_loss(struct wire_ring *ring, __u64 now)
 {
-	if (!ring->lost_first)
+	/* turns that were not seen are told of later, so times do not come in order */
+	if (!ring->lost_first || now < ring->lost_first)
 		ring->lost_first = now;
-	ring->lost_last = now;
+	if (now > ring->lost_last)
+		ring->lost_last = now;
 	__sync_fetch_and_add(&ring->lost, 1);
 }
 
@@ -76,7 +78,7 @@ static __always_inline void ring_tell_loss(struct wire_ring *ring, __u64 now)
 	loss->head.time = now;
 	loss->start = ring->lost_first;
 	loss->end = ring->lost_last;
-	ring->lost_first = 0;
+	ring->lost_first = ring->lost_last = 0;
 	loss->count = __sync_lock_test_and_set(&ring->lost, 0);
 	ring_commit(&loss->head, RECORD_LOSS, 0, sizeof(*loss));
 }

@@ -51,15 +51,20 @@ static __always_inline void emit_exit(struct wire_ring *ring, struct task_struct
 	ring_commit(&e->head, RECORD_EXIT, tid, sizeof(*e));
 }
 
+/* flags: INTERVAL_OPEN if recording ends before the wait, INTERVAL_UNSEEN if its end was hidden. */
 static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thread,
-				      struct task_struct *task, __u64 now, bool open)
+				      struct task_struct *task, __u64 now, __u8 flags)
 {
-	struct wait_site site = {};
+	struct wait_site site = { .syscall = SYSCALL_NONE };
+	enum phase phase = thread->machine.phase;
 	__u32 stack = 0;
 
-	if (thread->machine.phase != PHASE_READY && thread->machine.phase != PHASE_THROTTLED)
-		site_of(task, thread->sleep_state, &site, now);
-	if (stack_threshold && thread->machine.phase == PHASE_BLOCKED &&
+	if (phase == PHASE_UNKNOWN)
+		site_note(thread, task,
+			  task->__state); /* it has not moved since it came into view */
+	if (phase == PHASE_BLOCKED || phase == PHASE_UNKNOWN)
+		site_of(thread, task, &site, now);
+	if (stack_threshold && phase == PHASE_BLOCKED && !(flags & INTERVAL_UNSEEN) &&
 	    now - thread->machine.since >= stack_threshold)
 		stack = stack_of_sleeper(ring, task, now);
 
@@ -67,7 +72,8 @@ static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thr
 
 	if (!wait)
 		return;
-	machine_wait(&thread->machine, now, &site, open, wait);
+	machine_wait(&thread->machine, now, &site, flags & INTERVAL_OPEN, wait);
+	wait->flags |= flags;
 	wait->stack = stack;
 	wait->waker_stack = thread->waker_stack;
 	ring_commit(&wait->head, RECORD_WAIT, thread->tid, sizeof(*wait));
@@ -97,7 +103,10 @@ static __always_inline void enter_unseen(struct wire_ring *ring, struct thread *
 		begin = thread->machine.wake.time;
 	if (begin < thread->machine.since)
 		begin = thread->machine.since;
-	emit_wait(ring, thread, task, begin, false);
+	if (thread->machine.phase == PHASE_UNKNOWN)
+		thread->machine.phase = PHASE_BLOCKED; /* where, nobody noted */
+	emit_wait(ring, thread, task, begin, INTERVAL_UNSEEN);
+	thread->waker_stack = 0;
 	machine_on(&thread->machine, begin);
 }
 
@@ -115,7 +124,8 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 		emit_run(ring, task->pid, begin, INTERVAL_NEIGHBOUR, now);
 		return;
 	}
-	if (!machine_is_on(&thread->machine))
+	if (!machine_is_on(&thread->machine) ||
+	    (thread->machine.phase == PHASE_UNKNOWN && begin > thread->machine.since))
 		enter_unseen(ring, thread, task, begin);
 
 	/* preempted on its way to sleep, it still has to get there */
@@ -128,8 +138,8 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 		thread->tid = 0;
 		return;
 	}
-	thread->sleep_state = state;
 	if (state) {
+		site_note(thread, task, state);
 		if (stack_threshold)
 			stack_keep(ctx, task);
 		machine_off(&thread->machine, now, PHASE_BLOCKED);
@@ -151,7 +161,7 @@ static __always_inline void enter_cpu(struct wire_ring *ring, struct task_struct
 	ring->cpu.in_scope = thread != NULL;
 	if (!thread)
 		return;
-	emit_wait(ring, thread, task, now, false);
+	emit_wait(ring, thread, task, now, 0);
 	thread->waker_stack = 0;
 	thread->cpu = bpf_get_smp_processor_id();
 	machine_on(&thread->machine, now);
@@ -182,7 +192,7 @@ static __noinline void thread_finish(struct wire_ring *ring, struct task_struct 
 	if (phase == PHASE_ON || (phase == PHASE_UNKNOWN && task->on_cpu))
 		emit_open_run(ring, thread);
 	else
-		emit_wait(ring, thread, task, stop_time, true);
+		emit_wait(ring, thread, task, stop_time, INTERVAL_OPEN);
 }
 
 SEC("tp_btf/sched_switch")

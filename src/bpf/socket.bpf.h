@@ -20,6 +20,22 @@ struct {
 	__type(value, __u8);
 } known_ports SEC(".maps");
 
+/*
+ * Where in the stream a message ends.  The end of the stream counts as a byte
+ * too, once the receiver has come to it; but it is no part of a message.
+ */
+static __always_inline __u32 stream_position(const struct sock *sk, const struct tcp_sock *tcp,
+					     enum direction direction)
+{
+	if (direction == MESSAGE_SEND)
+		return tcp->write_seq;
+
+	__u8 state = sk->__sk_common.skc_state;
+	bool ended = state != TCP_ESTABLISHED && state != TCP_FIN_WAIT1 && state != TCP_FIN_WAIT2;
+
+	return tcp->copied_seq - (ended && tcp->copied_seq == tcp->rcv_nxt);
+}
+
 static __always_inline void emit_message(struct sock *sk, int bytes, enum direction direction)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -49,7 +65,7 @@ static __always_inline void emit_message(struct sock *sk, int bytes, enum direct
 	struct tcp_sock *tcp = sk->sk_protocol == IPPROTO_TCP ? bpf_skc_to_tcp_sock(sk) : NULL;
 
 	if (tcp)
-		m->position = direction == MESSAGE_SEND ? tcp->write_seq : tcp->copied_seq;
+		m->position = stream_position(sk, tcp, direction);
 	ring_commit(&m->head, RECORD_MESSAGE, task->pid, sizeof(*m));
 }
 
@@ -63,7 +79,8 @@ int BPF_PROG(on_send, struct sock *sk, int result)
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(on_receive, struct sock *sk, int result, int flags)
 {
-	emit_message(sk, result, MESSAGE_RECEIVE);
+	if (!(flags & MSG_PEEK)) /* what is only looked at will be received later */
+		emit_message(sk, result, MESSAGE_RECEIVE);
 	return 0;
 }
 

@@ -40,7 +40,10 @@ struct thread {
 	__u64 syscall_args[3];
 	__s32 syscall_nr;
 	__u32 tid;         /* as recorded: an exec may change it */
-	__u32 sleep_state; /* task state at the last switch-out */
+	__u64 site_arg;    /* where it gave up the CPU: first argument of the system call, */
+	__s16 site_call;   /* its number or SYSCALL_NONE, */
+	__u8 site_flags;   /* INTERVAL_IOWAIT, INTERVAL_UNINTERRUPTIBLE, */
+	__u8 site_stopped; /* and whether a signal or a tracer stopped it */
 	__u32 waker_stack;
 	__u32 cpu;      /* that it got last */
 	__u32 finished; /* whether its last interval was told */
@@ -106,6 +109,7 @@ static __always_inline void thread_begin(struct wire_ring *ring, struct task_str
 	if (!thread)
 		return;
 	thread->tid = task->pid;
+	thread->site_call = SYSCALL_UNKNOWN;
 	thread->cpu = task_cpu(task);
 	task_describe(ring, task, event, parent, now);
 	machine_begin(&thread->machine, now, phase);

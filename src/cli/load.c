@@ -76,7 +76,10 @@ static bool begins_with(const uint8_t *id, size_t size, const char *hex)
 
 	for (size_t i = 0; i < size; i++)
 		snprintf(text + 2 * i, 3, "%02x", id[i]);
-	return strncasecmp(text, hex, strlen(hex)) == 0;
+	/* a trace id of 64 bits has zeros before it, which nobody writes */
+	return strncasecmp(text, hex, strlen(hex)) == 0 ||
+	       (size == 16 && strncmp(text, "0000000000000000", 16) == 0 &&
+		strncasecmp(text + 16, hex, strlen(hex)) == 0);
 }
 
 int load_find_span(const struct model *model, const char *hex, span_id *ret, struct err *err)

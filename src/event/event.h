@@ -76,6 +76,8 @@ enum state {
 #define INTERVAL_IOWAIT 4
 #define INTERVAL_UNINTERRUPTIBLE 8
 #define INTERVAL_PREEMPTED 16
+/* WAIT: its end was hidden from tracing; when that was is taken from the scheduler's counts. */
+#define INTERVAL_UNSEEN 32
 
 struct record_run { /* from start to time on cpu */
 	struct record head;

@@ -66,7 +66,12 @@ static const __u8 syscall_classes[SYSCALL_TABLE_SIZE] = { SYSCALL_TABLE(SYSCALL_
 
 static inline enum syscall_class syscall_class_of(int nr)
 {
-	return nr >= 0 && nr < SYSCALL_TABLE_SIZE ? syscall_classes[nr] : SYSCALL_OTHER;
+	__u64 index = (__u32)nr;
+
+	if (index >= SYSCALL_TABLE_SIZE)
+		return SYSCALL_OTHER;
+	__asm__ volatile("" : "+r"(index)); /* older verifiers have to see the bound, here */
+	return syscall_classes[index & (SYSCALL_TABLE_SIZE - 1)];
 }
 
 /* What the interrupt that woke a thread says of its wait; 0 if nothing. */

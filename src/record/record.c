@@ -274,17 +274,33 @@ static int open_capture(struct recording *rec, struct err *err)
 	return write_hit_types(rec, err);
 }
 
-static int enter_scope(struct recording *rec, struct err *err)
+static int add_processes(struct recording *rec, struct err *err)
 {
-	uint64_t key, yes;
+	uint64_t pid, yes;
 	int r = 0;
 
-	probes_start(rec->probes);
-	for (size_t at = 0; r == 0 && map_next(&rec->scope.pids, &at, &key, &yes);)
-		r = probes_add_process(rec->probes, key, err);
-	for (size_t at = 0; map_next(&rec->scope.ports, &at, &key, &yes);)
-		probes_add_port(rec->probes, key);
+	for (size_t at = 0; r == 0 && map_next(&rec->scope.pids, &at, &pid, &yes);)
+		r = probes_add_process(rec->probes, pid, err);
 	return r < 0 ? r : probes_find_threads(rec->probes, err);
+}
+
+/*
+ * From now on the programs follow who is in scope.  Children that were born
+ * after we looked and before that are found by looking again.
+ */
+static int enter_scope(struct recording *rec, struct err *err)
+{
+	uint64_t port, yes;
+
+	probes_start(rec->probes);
+	for (size_t at = 0; map_next(&rec->scope.ports, &at, &port, &yes);)
+		probes_add_port(rec->probes, port);
+
+	int r = add_processes(rec, err);
+
+	while (r == 0 && !rec->options->all && scope_add_descendants(&rec->scope))
+		r = add_processes(rec, err);
+	return r;
 }
 
 static int begin(struct recording *rec, struct err *err)

@@ -72,8 +72,9 @@ static uint32_t parent_of(uint32_t pid)
 }
 
 /* Parents may stand behind their children in /proc: go on until nothing is added. */
-static void add_descendants(struct scope *scope)
+bool scope_add_descendants(struct scope *scope)
 {
+	size_t first = scope->pids.count;
 	_cleanup_(closedirp) DIR *proc = opendir("/proc");
 	VEC(struct process) all = { 0 };
 	size_t before;
@@ -87,6 +88,7 @@ static void add_descendants(struct scope *scope)
 				map_insert(&scope->pids, all.items[i].pid);
 	} while (scope->pids.count > before);
 	vec_done(&all);
+	return scope->pids.count > first;
 }
 
 int scope_add_pid(struct scope *scope, uint32_t pid, struct err *err)
@@ -97,7 +99,7 @@ int scope_add_pid(struct scope *scope, uint32_t pid, struct err *err)
 	if (access(path, F_OK) < 0)
 		return err_set(err, -ESRCH, "there is no process %u", pid);
 	map_insert(&scope->pids, pid);
-	add_descendants(scope);
+	scope_add_descendants(scope);
 	return 0;
 }
 
@@ -180,7 +182,7 @@ int scope_add_port(struct scope *scope, uint16_t port, struct err *err)
 	map_done(&search.inodes);
 	vec_done(&sockets);
 	map_insert(&scope->ports, port);
-	add_descendants(scope);
+	scope_add_descendants(scope);
 	return 0;
 }
 

@@ -25,6 +25,9 @@ void scope_done(struct scope *scope);
 /* A process and its descendants; it must exist. */
 int scope_add_pid(struct scope *scope, uint32_t pid, struct err *err);
 
+/* Add what processes in scope have started since; whether there was anything. */
+bool scope_add_descendants(struct scope *scope);
+
 /* Whoever listens on a TCP port of our network namespace. Nobody may, so far. */
 int scope_add_port(struct scope *scope, uint16_t port, struct err *err);
 

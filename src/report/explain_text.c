@@ -119,6 +119,16 @@ static void put_children(const struct page *page, uint32_t parent, size_t depth)
 	put_folded(page, folded, folded_time, depth);
 }
 
+/* The first digits of a trace id, of 128 bits or of 64. */
+static void put_trace(struct phrase *p, const struct span *span)
+{
+	static const uint8_t zero[8];
+	const uint8_t *id = memcmp(span->trace, zero, 8) ? span->trace : span->trace + 8;
+
+	snprintf(p->s + strlen(p->s), sizeof(p->s) - strlen(p->s), "   trace %02x%02x%02x%02x",
+		 id[0], id[1], id[2], id[3]);
+}
+
 static void put_title(const struct page *page)
 {
 	const struct account *a = page->account;
@@ -136,8 +146,7 @@ static void put_title(const struct page *page)
 			snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s),
 				 "   usually %s (p95 %s)", format_time(usual.p50).s,
 				 format_time(usual.p95).s);
-		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), "   trace %02x%02x%02x%02x",
-			 span->trace[0], span->trace[1], span->trace[2], span->trace[3]);
+		put_trace(&p, span);
 	} else {
 		snprintf(p.s, sizeof(p.s), "%.200s   %s", phrase_thread(page->model, a->thread).s,
 			 format_time(length).s);
