@@ -238,6 +238,7 @@ static void walk_wait(struct walk *w, thread_id id, const struct stretch *wait, 
 
 	nsec_t at = r.at < from ? from : r.at;
 
+	w->path->steps.items[step - 1].ender = r.thread;
 	push_leg(w, r.thread, at, wait->end, STEP_TRANSIT, wait->interval.state);
 	if (from < at)
 		find_legs(w, r.thread, from, at, step);

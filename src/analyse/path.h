@@ -23,6 +23,7 @@
 struct step {
 	nsec_t start, end;
 	thread_id thread; /* nobody: only the span is known */
+	thread_id ender;  /* of a wait: who ended it, if that is somebody we can follow */
 	span_id span;     /* on whose behalf */
 	uint32_t parent;  /* the wait it explains, its place in the path plus 1; 0 at the top */
 	uint32_t depth;

@@ -124,6 +124,12 @@ static void share_cpu(const struct model *model, const struct step *step, uint32
 /* A request is found by its end; none is taken to last longer than this. */
 #define LONGEST_REQUEST NSEC_PER_SEC
 
+/* A flush that a worker of the kernel issues is a part of somebody's write. */
+static bool is_by_the_kernel(const struct request *r, const struct thread *issuer)
+{
+	return r->op == 'F' && (issuer->kernel || !issuer->comm.i);
+}
+
 /* Whose requests were in the queue of the disk that was waited for. */
 static void share_disk(const struct model *model, const struct step *step,
 		       const struct cause *cause, uint32_t node, use_share_fn *fn, void *arg)
@@ -139,7 +145,7 @@ static void share_disk(const struct model *model, const struct step *step,
 		const struct thread *issuer = model_thread(model, r->issuer);
 		nsec_t part = overlap(r->start, r->end, step->start, step->end);
 
-		if (part && issuer->pid != pid)
+		if (part && issuer->pid != pid && !is_by_the_kernel(r, issuer))
 			fn(arg, node, model_process_comm(model, r->issuer), issuer->pid, part);
 	}
 }

@@ -110,6 +110,17 @@ static void put_cause(struct json *j, const struct model *model, const struct ca
 	put_stack(j, model, "waker_stack", cause->waker_stack);
 }
 
+/* Whom a wait was for. */
+static void put_ender(struct json *j, const struct model *model, const struct step *step)
+{
+	if (!step->ender.i)
+		return;
+	json_key(j, "waited_for");
+	json_object(j);
+	put_thread(j, model, step->ender);
+	json_end(j);
+}
+
 static void put_state(struct json *j, uint8_t state)
 {
 	char letter[2] = { state, '\0' };
@@ -156,6 +167,7 @@ static void put_node(struct json *j, const struct model *model, const struct acc
 	put_u64(j, "longest_end", node->longest.end);
 	if (node->cause)
 		put_cause(j, model, node->cause);
+	put_ender(j, model, &node->longest);
 	if (node->share_count)
 		put_shares(j, model, account, node);
 }
@@ -280,6 +292,7 @@ void path_json(struct json *j, const struct model *model, const struct path *pat
 		}
 		if (cause)
 			put_cause(j, model, cause);
+		put_ender(j, model, step);
 		put_string(j, "text", phrase_step(model, step, cause).s);
 		json_end(j);
 	}

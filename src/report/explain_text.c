@@ -216,9 +216,9 @@ void explain_text(struct out *out, bool colour, const struct model *model,
 
 	put_title(&page);
 	put_children(&page, 0, 0);
-	put_causes(&page);
 	if (account->used.cpu || account->used.blocked)
 		put_resources(&page);
+	put_causes(&page);
 	if (account->lost) {
 		snprintf(lost, sizeof(lost),
 			 "%s events were lost meanwhile: there may be more to it.\n",
@@ -246,20 +246,20 @@ void path_text(struct out *out, bool colour, const struct model *model, const st
 	for (size_t i = 0; i < path->steps.count; i++) {
 		const struct step *step = &path->steps.items[i];
 		const struct cause *cause = account_step_cause(model, step);
+		size_t indent = step->depth < 8 ? 2 * step->depth : 16;
 		char letter[2] = { step->state, '\0' };
 		char start[32];
 		struct phrase line;
 
 		snprintf(start, sizeof(start), "%14.6f ", (double)(step->start - origin) / 1e6);
 		out_str(out, start);
-		out_fill(out, step->depth < 8 ? 2 * step->depth : 16, ' ');
+		out_fill(out, indent, ' ');
 		out_str(out, text_right(format_time(step->end - step->start), TIME_COLUMNS).s);
 		out_str(out, step->is_leaf ? "  " : " (");
 		put_coloured(out, colour, state_colour(step->state), letter);
 		out_str(out, step->is_leaf ? "  " : ") ");
 		snprintf(line.s, sizeof(line.s), "%.100s: %.400s", path_who(model, step).s,
 			 phrase_step(model, step, cause).s);
-		out_escaped(out, line.s, strlen(line.s));
-		out_char(out, '\n');
+		put_wrapped(out, line.s, strlen(start) + indent + TIME_COLUMNS + 5);
 	}
 }

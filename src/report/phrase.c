@@ -27,6 +27,8 @@ struct phrase phrase_thread(const struct model *model, thread_id id)
 
 	if (!id.i)
 		say(&p, "nobody");
+	else if (!thread->comm.i)
+		say(&p, "thread %u", thread->tid);
 	else if (thread->pid == thread->tid)
 		say(&p, "%s (%u)", model_string(model, thread->comm), thread->tid);
 	else
@@ -42,7 +44,8 @@ static const char *call_name(const struct cause *cause)
 	return name ? name : "";
 }
 
-static void say_function(struct phrase *p, const struct model *model, uint32_t number)
+/* The function that a stack is in, as the program's people know it; NULL if none is known. */
+static const char *function_of(const struct model *model, uint32_t number)
 {
 	struct stack stack = model_stack(model, number);
 
@@ -51,11 +54,20 @@ static void say_function(struct phrase *p, const struct model *model, uint32_t n
 		struct frame frame = model_frame(model, stack.frames[i]);
 		const char *module = model_string(model, frame.module);
 
-		if (!frame.symbol.i || strstr(module, "/libc.so") || strstr(module, "/libpthread"))
-			continue;
-		say(p, ", in %s()", model_string(model, frame.symbol));
-		return;
+		if (frame.symbol.i && !strstr(module, "/libc.so") && !strstr(module, "/libpthread"))
+			return model_string(model, frame.symbol);
 	}
+	return NULL;
+}
+
+/* A function after these words, if it is known. */
+static void say_function(struct phrase *p, const struct model *model, const char *words,
+			 uint32_t stack)
+{
+	const char *function = function_of(model, stack);
+
+	if (function)
+		say(p, "%s %s()", words, function);
 }
 
 static void say_disk(struct phrase *p, const struct model *model, const struct cause *cause)
@@ -73,83 +85,100 @@ static void say_disk(struct phrase *p, const struct model *model, const struct c
 	else if (is_file && name)
 		say(p, "%s of %s", call_name(cause), name);
 	else
-		say(p, "%s, waits for disk", call_name(cause));
+		say(p, "waits in %s for a disk", call_name(cause));
 	if (device && cause->object_kind != OBJECT_NONE)
 		say(p, " on %s", device);
 }
 
-static void say_network(struct phrase *p, const struct model *model, const struct cause *cause)
+/* "waits", and in which call. */
+static void say_waits(struct phrase *p, const struct cause *cause)
+{
+	say(p, "waits%s%s", *call_name(cause) ? " in " : "", call_name(cause));
+}
+
+static void say_network(struct phrase *p, const struct model *model, const struct cause *cause,
+			thread_id ender)
 {
 	const struct socket *socket = cause->object_kind == OBJECT_INET
 					      ? model_socket(model, cause->host, cause->object)
 					      : NULL;
+	bool has_peer = socket && socket->address.peer_port;
 
-	if (socket && socket->address.peer_port) {
+	say_waits(p, cause);
+	if (ender.i)
+		say(p, " for %s", phrase_thread(model, ender).s);
+	if (has_peer) {
 		struct socket_name name;
 
 		socket_name_init(&name, &socket->address);
-		say(p, "%s, waits for %s", call_name(cause), name.peer);
+		say(p, " %s %s", ender.i ? "at" : "for", name.peer);
 	} else if (socket) {
-		say(p, "%s, waits on port %u", call_name(cause), socket->address.local_port);
-	} else {
-		say(p, "%s, waits for the network", call_name(cause));
+		say(p, " on port %u", socket->address.local_port);
+	} else if (!ender.i) {
+		say(p, " for the network");
 	}
 }
 
 static void say_lock(struct phrase *p, const struct model *model, const struct cause *cause)
 {
-	if (cause->object_kind == OBJECT_FUTEX)
-		say(p, "waits for a lock");
-	else
-		say(p, "waits for a lock in the kernel (%s)",
-		    *call_name(cause) ? call_name(cause) : "page fault");
-	if (cause->context == WAKE_TASK && cause->waker.i)
-		say(p, " that %s held", phrase_thread(model, cause->waker).s);
-	say_function(p, model, cause->stack);
+	say(p, "waits");
+	say_function(p, model, " in", cause->stack);
+	say(p, " for a lock");
+	if (cause->object_kind != OBJECT_FUTEX)
+		say(p, " in the kernel (%s)", *call_name(cause) ? call_name(cause) : "page fault");
+	if (cause->context != WAKE_TASK || !cause->waker.i)
+		return;
+	say(p, " that %s held", phrase_thread(model, cause->waker).s);
+	say_function(p, model, " until", cause->waker_stack);
 }
 
-static void say_process(struct phrase *p, const struct model *model, const struct cause *cause)
+static void say_process(struct phrase *p, const struct model *model, const struct cause *cause,
+			thread_id ender)
 {
 	static const char *const things[] = {
-		[OBJECT_PIPE] = "a pipe",
-		[OBJECT_UNIX] = "a unix socket",
-		[OBJECT_EVENTFD] = "an eventfd",
-		[OBJECT_SIGNALFD] = "a signal",
-		[OBJECT_INOTIFY] = "a change of files",
+		[OBJECT_PIPE] = "a pipe",        [OBJECT_UNIX] = "a unix socket",
+		[OBJECT_EVENTFD] = "an eventfd", [OBJECT_SIGNALFD] = "a signalfd",
+		[OBJECT_INOTIFY] = "an inotify",
 	};
 	const char *thing =
 		cause->object_kind < ARRAY_LEN(things) ? things[cause->object_kind] : NULL;
 
+	if (!ender.i && cause->context == WAKE_TASK)
+		ender = cause->waker;
+	say_waits(p, cause);
 	if (thing)
-		say(p, "%s, waits for %s", call_name(cause), thing);
-	else if (*call_name(cause))
-		say(p, "waits in %s", call_name(cause));
-	else
-		say(p, "waits to be woken");
-	if (cause->context == WAKE_TASK && cause->waker.i)
-		say(p, " from %s", phrase_thread(model, cause->waker).s);
+		say(p, "%s%s", *call_name(cause) ? " of " : " on ", thing);
+	if (ender.i)
+		say(p, " for %s", phrase_thread(model, ender).s);
 }
 
-static void say_blocked(struct phrase *p, const struct model *model, uint8_t state,
+static void say_blocked(struct phrase *p, const struct model *model, const struct step *step,
 			const struct cause *cause)
 {
-	switch (state) {
-	case STATE_DISK:
-		return say_disk(p, model, cause);
-	case STATE_NETWORK:
-		return say_network(p, model, cause);
+	const char *call = call_name(cause);
+
+	switch (step->state) {
 	case STATE_LOCK:
 		return say_lock(p, model, cause);
+	case STATE_DISK:
+		say_disk(p, model, cause);
+		break;
+	case STATE_NETWORK:
+		say_network(p, model, cause, step->ender);
+		break;
 	case STATE_PROCESS:
-		return say_process(p, model, cause);
+		say_process(p, model, cause, step->ender);
+		break;
 	case STATE_TIMER:
-		return say(p, "sleeps%s%s", *call_name(cause) ? " in " : "", call_name(cause));
+		say(p, "sleeps%s%s", *call ? " in " : "", call);
+		break;
 	case STATE_USER:
-		return say(p, "waits for input at a terminal");
+		say(p, "waits for input at a terminal");
+		break;
 	default:
-		return say(p, "is blocked%s%s, by what is not known",
-			   *call_name(cause) ? " in " : "", call_name(cause));
+		say(p, "is blocked%s%s, by what is not known", *call ? " in " : "", call);
 	}
+	say_function(p, model, ", in", cause->stack);
 }
 
 struct phrase phrase_step(const struct model *model, const struct step *step,
@@ -168,10 +197,19 @@ struct phrase phrase_step(const struct model *model, const struct step *step,
 	else if (step->state == STATE_READY)
 		say(&p, "waits for CPU %u", step->cpu);
 	else if (cause)
-		say_blocked(&p, model, step->state, cause);
+		say_blocked(&p, model, step, cause);
 	else
 		say(&p, "is blocked");
 	return p;
+}
+
+/* "contacts (4127)", or "process 4127" if it has no name. */
+static void say_sharer(struct phrase *p, const struct model *model, const struct share *share)
+{
+	if (share->name.i)
+		say(p, "%s (%u)", model_string(model, share->name), share->pid);
+	else
+		say(p, "process %u", share->pid);
 }
 
 static void say_shares(struct phrase *p, const struct model *model, const struct account *account,
@@ -181,17 +219,22 @@ static void say_shares(struct phrase *p, const struct model *model, const struct
 	const struct share *shares = account->shares.items + node->shares;
 
 	for (uint32_t i = 0; i < node->share_count && i < SHOWN; i++) {
-		const char *name = model_string(model, shares[i].name);
+		struct text time = format_time(shares[i].time);
 
 		if (i > 0 && shares[i].time * 20 < node->time)
 			break; /* not worth a word */
-		if (node->state == STATE_RUNNING)
-			say(p, "%s %s() %s", i ? "," : ", in", name, format_time(shares[i].time).s);
-		else if (node->state == STATE_READY)
-			say(p, "%s %s (%u) for %s", i ? "," : ", which ran", name, shares[i].pid,
-			    format_time(shares[i].time).s);
-		else
-			say(p, "%s %s (%u)", i ? "," : ", queue shared with", name, shares[i].pid);
+		if (node->state == STATE_RUNNING) {
+			say(p, "%s %s() %s", i ? "," : ", in", model_string(model, shares[i].name),
+			    time.s);
+			continue;
+		}
+		say(p, "%s ",
+		    i                            ? ","
+		    : node->state == STATE_READY ? ", which ran"
+						 : ", queue shared with");
+		say_sharer(p, model, &shares[i]);
+		if (node->state == STATE_READY)
+			say(p, " for %s", time.s);
 	}
 }
 
@@ -225,10 +268,22 @@ struct phrase phrase_who(const struct model *model, const struct node *node)
 	return p;
 }
 
+/* The span under which a node stands, if it is not the one that is explained. */
+static const struct span *span_above(const struct model *model, const struct account *account,
+				     const struct node *node)
+{
+	while (node->parent)
+		node = &account->nodes.items[node->parent];
+	return node->state || !node->span.i || node->span.i == account->span.i
+		       ? NULL
+		       : model_span(model, node->span);
+}
+
 struct phrase phrase_cause(const struct model *model, const struct account *account, uint32_t at)
 {
 	const struct node *node = &account->nodes.items[at];
 	const struct node *above = &account->nodes.items[node->parent];
+	const struct span *span = span_above(model, account, node);
 	struct phrase p = { "" };
 
 	if (node->thread.i)
@@ -236,6 +291,9 @@ struct phrase phrase_cause(const struct model *model, const struct account *acco
 	say(&p, "%s", phrase_node(model, account, node).s);
 	if (!node->state)
 		say(&p, "; no thread is known that worked for it, so spans alone tell");
+	else if (span)
+		say(&p, ", for %s %s", model_string(model, span->service),
+		    model_string(model, span->operation));
 	if (node->parent && above->state)
 		say(&p, ", while %s waits for %s", phrase_who(model, above).s,
 		    above->state == STATE_LOCK      ? "the lock it holds"
