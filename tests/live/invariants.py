@@ -115,7 +115,7 @@ def tree_complaints(steps, start, end):
 
 def is_guess(step):
     """Whether it says only that nothing is known, or that a message was on its way."""
-    return bool(step.get("transit")) or step["state"] == GAP or (step["state"] == "?" and "context" not in step)
+    return bool(step.get("transit")) or (step["state"] == "?" and "context" not in step)
 
 
 def record_complaints(steps, lives):
@@ -124,6 +124,8 @@ def record_complaints(steps, lives):
         if is_guess(s) or "tid" not in s:
             continue
         i = lives.at(s["tid"], s["start"])
+        if i is None and s["state"] == GAP:
+            continue
         if not i or i["end"] < s["end"] or i["state"] != s["state"]:
             said = f"{i['state']} from {i['start']} to {i['end']}" if i else "nothing"
             yield (f"step {s['step']}: thread {s['tid']} is {s['state']} from {s['start']} to {s['end']}, "
@@ -205,12 +207,17 @@ def check(sonde, capture, records, complete=True):
     return wrong[:ENOUGH]
 
 
+def without_bystanders(steps):
+    """The steps without the threads that were only interrupted: what they are called may be known better."""
+    return [{key: value for key, value in s.items() if key != "waker" or s["context"] == "task"} for s in steps]
+
+
 def check_beside(sonde, capture, other, records):
     """The same paths, with the records of another capture added, which has none of these threads."""
     wrong = []
     for tid in Lives(records).some():
-        alone = ask(sonde, "path", "--thread", tid, capture)
-        beside = ask(sonde, "path", "--thread", tid, capture, other)
+        alone = without_bystanders(ask(sonde, "path", "--thread", tid, capture))
+        beside = without_bystanders(ask(sonde, "path", "--thread", tid, capture, other))
         if alone != beside:
             first = next((a for a, b in zip(alone, beside) if a != b), alone[-1:])
             wrong.append(f"thread {tid}: with '{other}' its path differs, first in {first}")

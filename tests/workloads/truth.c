@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TRACK_MAX 12
+#define TRACK_MAX 24
 #define CALL_MAX 512
 
 struct moment {

@@ -1,0 +1,1 @@
+sonde explain --thread=4127 data/bad/block-checksum.sonde

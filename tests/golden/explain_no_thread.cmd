@@ -1,0 +1,1 @@
+sonde explain --thread=1 data/good/flush.sonde

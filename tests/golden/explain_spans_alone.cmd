@@ -1,0 +1,1 @@
+sonde explain --slowest=2 data/good/jaeger-small.json

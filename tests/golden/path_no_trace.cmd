@@ -1,0 +1,1 @@
+sonde path --trace=0 data/good/flush.sonde

@@ -1,0 +1,1 @@
+sonde path data/good/flush.sonde

@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Critical paths: who was waited for, in which state, for how long, down to what was done at the end.
+
+A chain of parties knows what each did in each round (workloads/chain.c): so the
+path of the first through all others is known, step by step.
+"""
+import contextlib
+import json
+import pathlib
+
+import invariants
+import schema
+from compare import blocked_time, is_clear, near, need_clear
+from harness import (Background, ROOM, Recorder, SONDE, Skip, each, equal, main, need_feature, need_program, record,
+                     require, run, test, wait_until, workload)
+
+LETTER = {"mutex": "L", "shared": "L", "tcp": "N", "unix": "I", "pipe": "I",
+          "sleep": "T", "compute": None, "compete": None, "direct": "D", "fsync": "D"}
+ACCOUNT = 20_000  # ns by which the kernel's accounts of a turn may differ from the switches themselves
+COLUMNS = 80
+ROUNDS = 5
+REST, SPAN = 3_000_000, 10_000_000  # ns that a party rests, that a deed takes
+
+
+def analyse(command, capture, *args):
+    """What `sonde path` or `explain` says in JSON, which is as its schema has it."""
+    said = json.loads(run(SONDE, command, "--json", *args, capture.path).stdout)
+    wrong = schema.check(said, schema.load(command))
+    require(not wrong, f"{command} is not as its schema says:\n  " + "\n  ".join(wrong))
+    return said
+
+
+def within(capture, begin, end):
+    """Options for a stretch of time."""
+    start = capture.info["start"]
+    return "--from", f"{begin - start}ns", "--to", f"{end - start}ns"
+
+
+class Chain:
+    """A recorded chain, what each party knows of itself, and the path of the first in each round."""
+
+    def __init__(self, deed, *links, options=(), count=ROUNDS):
+        self.deed, self.links = deed.split("=")[0], links
+        self.capture, self.truth = record(*workload("chain", deed, ROOM, count, SPAN // 1_000_000, *links), options=options)
+        wrong = invariants.check(SONDE, self.capture.path, self.capture.records)
+        require(not wrong, "paths do not hang together:\n  " + "\n  ".join(wrong))
+        self.last = len(links)
+        self.parties = [self.track(k, "deed" if k == self.last else "wait") for k in range(self.last + 1)]
+        self.tid = self.parties[0]["tid"]
+        rounds = range(len(self.parties[0]["calls"]))
+        self.rounds = [r for r in rounds if self.is_clear(r)]
+        need_clear(len(self.rounds), len(rounds), "rounds")
+
+    def track(self, party, what):
+        return self.truth.track(f"{'ABCDEF'[party]}.{what}")
+
+    def window(self, r):
+        call = self.parties[0]["calls"][r]
+        return call["begin"], call["end"]
+
+    def is_clear(self, r):
+        """Whether the kernel let us see all that the parties did."""
+        return all(is_clear(self.capture.within(p["tid"], *self.window(r))) for p in self.parties)
+
+    def path(self, r):
+        return analyse("path", self.capture, "--thread", self.tid, *within(self.capture, *self.window(r)))
+
+    def account(self, r):
+        return analyse("explain", self.capture, "--thread", self.tid, *within(self.capture, *self.window(r)))[0]
+
+    def text(self, r):
+        return run(SONDE, "explain", "--thread", self.tid, *within(self.capture, *self.window(r)),
+                   self.capture.path).stdout
+
+    def file(self):
+        return "/".join(self.truth["path"].split("/")[-2:])
+
+
+# Each step
+
+def parts(steps, depth, call):
+    """The steps of a depth that have a part in a call, and how long."""
+    for s in steps:
+        time = min(s["end"], call["end"]) - max(s["start"], call["begin"])
+        if s["depth"] == depth and time > 0:
+            yield s, time
+
+
+def check_part(chain, steps, depth, track, r, letter, is_leaf):
+    """What the path says of a party during one of its calls: its thread, its states, their times."""
+    call, found = track["calls"][r], {"R": 0, "C": 0, letter: 0}
+    where = f"round {r}, {track['role']}"
+    for s, time in parts(steps, depth, call):
+        equal(s["tid"], track["tid"], f"{where}: thread of step {s['step']}")
+        require(s["state"] in found, f"{where}: {s['state']} in step {s['step']}, want {letter}")
+        if s["state"] == letter:
+            equal(s["leaf"], is_leaf, f"{where}: whether nobody explains step {s['step']}")
+        found[s["state"]] += time
+    equal(sum(found.values()), call["end"] - call["begin"], f"{where}: time of all steps")
+    check_times(chain.capture, call, found, letter, where)
+    if letter == "T":
+        check_sleep(call, found, REST if track["role"].endswith("rest") else SPAN, where)
+
+
+def check_times(capture, call, found, letter, where):
+    """The times of a call's states against the thread's own witnesses.
+
+    Those have their limits.  A thread that is woken from another CPU waits for a CPU, for us, while
+    for the kernel's accounts it is still blocked until the word gets there.  And the clock of a
+    thread stands still while an interrupt or the hypervisor has its CPU.  So they say only how long
+    a wait was at most; at least, it was as long as a sleep was meant to be (check_sleep), or lasted
+    until the next party ended it (check_release).
+    """
+    more = ACCOUNT * max(call["voluntary"] + call["involuntary"] - 1, 0)
+    if letter is None:
+        most = call["end"] - call["begin"] - call["delay"]
+        near(found["R"], min(max(found["R"], call["cpu"]), most), f"{where}: time in R", capture, more)
+    elif not call["moved"]:
+        want = blocked_time(call)
+        away = max(found["R"] - call["cpu"], 0)
+        lag = min(max(want - away - found[letter], 0), found["C"])
+        near(found[letter] + away + lag, want, f"{where}: time in {letter}", capture, more)
+
+
+def check_sleep(call, found, least, where):
+    """A sleep is never shorter than it was meant to be."""
+    if not call["involuntary"]:
+        require(found["T"] >= 0.99 * least, f"{where}: {found['T']} ns in T, at least {least} were slept")
+
+
+def check_release(chain, steps, depth, r):
+    """The wait of the party before ends while this one releases it, and by nobody else's doing."""
+    call = chain.track(depth, "release")["calls"][r]
+    waits = [s for s in steps if s["depth"] == depth - 1 and not s["leaf"]]
+    end = max(s["end"] for s in waits)
+    last = max((s for s in steps if s["depth"] == depth), key=lambda s: s["end"])
+    require(call["begin"] <= end, f"round {r}: step of depth {depth - 1} ends at {end}, before its release")
+    equal(last["end"], end, f"round {r}: end of the last step of depth {depth}")
+    if not last.get("transit"):
+        require(end <= call["end"], f"round {r}: step of depth {depth - 1} ends at {end}, after its release")
+        equal(last["state"], "R", f"round {r}: state of whoever releases at depth {depth}")
+
+
+def check_path(chain, r):
+    steps = chain.path(r)
+    begin, end = chain.window(r)
+    wrong = list(invariants.tree_complaints(steps, begin, end))
+    require(not wrong, f"round {r}: " + "\n  ".join(wrong))
+    equal(max(s["depth"] for s in steps), chain.last, f"round {r}: depth of the path")
+    for depth, party in enumerate(chain.parties):
+        if depth < chain.last:
+            check_part(chain, steps, depth, party, r, LETTER[chain.links[depth]], False)
+        else:
+            check_part(chain, steps, depth, party, r, LETTER[chain.deed], True)
+        if depth:
+            check_part(chain, steps, depth, chain.track(depth, "rest"), r, "T", True)
+            check_release(chain, steps, depth, r)
+    return steps
+
+
+# The account
+
+def check_sums(account):
+    wrong = list(invariants.account_complaints(account))
+    require(not wrong, "the account does not add up:\n  " + "\n  ".join(wrong))
+
+
+def largest(account, parent, tid, state):
+    """Of the nodes under another, the largest of a thread in a state."""
+    nodes = [n for n in account["account"]
+             if n["parent"] == parent and n.get("tid") == tid and n.get("state") == state]
+    require(nodes, f"nothing under node {parent} of thread {tid} in {state}: {account['account']}")
+    return max(nodes, key=lambda n: n["time"])
+
+
+def check_link(chain, node, depth):
+    """A wait names what it was for, and who."""
+    kind, letter, party = chain.links[depth], "ABCDEF"[depth + 1], chain.parties[depth + 1]
+    things = {"mutex": "futex", "shared": "futex", "unix": "unix", "pipe": "pipe", "tcp": "inet"}
+    who = {"tid": party["tid"], "pid": party["pid"], "comm": "party " + letter}
+    words = [f"{who['comm']} ({who['tid']}"]
+    equal(node.get("object"), things[kind], "what is waited for")
+    equal(node.get("waited_for"), who, "who is waited for")
+    if kind == "tcp":
+        equal(node.get("peer"), f"127.0.0.1:{chain.truth[letter + '.port']}", "peer")
+        words.append(node["peer"])
+    else:
+        equal(node["waker"], who, "who ends it")
+    for word in words:
+        require(word in node["text"], f"'{node['text']}' does not say {word}")
+
+
+def check_account(chain, r):
+    """From the wait of the first party down to the deed; returns the node of that."""
+    account = chain.account(r)
+    check_sums(account)
+    require(account["typed"] >= 0.99 * account["duration"], f"typed: {account['typed']} of {account['duration']}")
+    node = {"node": 0}
+    for depth, kind in enumerate(chain.links):
+        node = largest(account, node["node"], chain.parties[depth]["tid"], LETTER[kind])
+        check_link(chain, node, depth)
+    deed = largest(account, node["node"], chain.parties[-1]["tid"], LETTER[chain.deed] or "R")
+    if chain.deed in ("direct", "fsync"):
+        equal(deed.get("syscall"), {"direct": "pread64", "fsync": "fsync"}[chain.deed], "call")
+        equal(deed.get("name"), chain.file(), "name of the file")
+        require(chain.file() in deed["text"], f"'{deed['text']}' does not name the file")
+    return account, deed
+
+
+def check_text(chain, r, account):
+    """The same in words: within the columns, and the cause at the end."""
+    text = chain.text(r)
+    wide = [line for line in text.splitlines() if len(line) > COLUMNS]
+    require(not wide, f"too wide: {wide}")
+    cause = account["causes"][0]["text"]
+    require(cause in unwrapped(text), f"'{cause}' is not in:\n{text}")
+
+
+def unwrapped(text):
+    return " ".join(text.split())
+
+
+@each(("mutex_sleep", "sleep", "mutex"), ("mutex_compute", "compute", "mutex"),
+      ("mutex_direct", "direct", "mutex"), ("mutex_fsync", "fsync", "mutex"),
+      ("shared_mutex", "sleep", "shared"), ("tcp", "sleep", "tcp"), ("unix", "fsync", "unix"),
+      ("pipe", "compute", "pipe"), ("lock_of_a_client", "sleep", "mutex", "tcp"),
+      ("two_servers", "sleep", "tcp", "tcp"), ("three", "direct", "shared", "tcp", "mutex"),
+      ("four", "compute", "tcp", "mutex", "unix", "shared"),
+      ("five", "fsync", "mutex", "tcp", "unix", "pipe", "shared"),
+      ("five_processes", "sleep", "shared", "shared", "shared", "shared", "shared"),
+      ("five_servers", "compute", "tcp", "tcp", "tcp", "tcp", "tcp"))
+def a_chain_is_followed_to_its_end(_, deed, *links):
+    need_feature("messages")
+    chain = Chain(deed, *links)
+    for r in chain.rounds:
+        check_path(chain, r)
+        account, _ = check_account(chain, r)
+        check_text(chain, r, account)
+
+
+# Who else had a part in it
+
+@contextlib.contextmanager
+def hog():
+    """A process that wants the second CPU all the time."""
+    need_program("taskset")
+    with Background(["taskset", "-c", "1", *workload("spin", 60000, "hog")], gate=False) as process:
+        wait_until(lambda: comm(process.pid) == "hog", "the hog is there")
+        yield process
+
+
+def comm(pid):
+    return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def time_of(node, pid):
+    return sum(share["time"] for share in node["shared_with"] if share.get("pid") == pid)
+
+
+def check_hog(chain, beside, r):
+    """While the last party computes, the hog has as much of the CPU as it says. Returns how much."""
+    call, tid = chain.parties[-1]["calls"][r], chain.parties[-1]["tid"]
+    account = analyse("explain", chain.capture, "--thread", tid,
+                      *within(chain.capture, call["begin"], call["end"]))[0]
+    wait, more = largest(account, 0, tid, "C"), ACCOUNT * call["involuntary"]
+    time = time_of(wait, beside.pid)
+    near(time, chain.truth["rival"][r], f"round {r}: time of the hog", chain.capture, more)
+    near(wait["time"], call["delay"], f"round {r}: time in C", chain.capture, more)
+    if wait["shared_with"][0].get("pid") == beside.pid:
+        require(f"which ran hog ({beside.pid}) for" in wait["text"], f"'{wait['text']}' does not name the hog")
+    return time
+
+
+@each(("alone",), ("under_a_lock", "mutex"), ("under_two_servers", "tcp", "tcp"))
+def a_hog_is_named(_, *links):
+    with hog() as beside:
+        chain = Chain(f"compete={beside.pid}", *links)
+    rounds = [r for r in chain.rounds if chain.truth["rival"][r] > 1e6]
+    if not rounds:
+        raise Skip("others kept the hog from its CPU")
+    for r in rounds:
+        check_path(chain, r)
+        time = check_hog(chain, beside, r)
+        account, deed = check_account(chain, r)
+        wait = largest(account, deed["parent"], deed["tid"], "C")
+        require(time_of(wait, beside.pid) >= time, f"round {r}: the hog has less time in the whole than in a part")
+        check_text(chain, r, account)
+
+
+@test
+def the_queue_of_a_disk_is_shared():
+    need_feature("block")
+    with Background(workload("chain", "direct", ROOM, 211)) as beside:  # which reads all the time
+        beside.ready()
+        beside.go()
+        chain = Chain("direct", "mutex", options=["--block"])
+    shares = [share for r in chain.rounds for share in check_account(chain, r)[1].get("shared_with", [])]
+    named = [share for share in shares if share.get("pid") == beside.pid]
+    require(named, f"nobody names the disk's other user, {beside.pid}: {shares}")
+    equal({share["name"] for share in named}, {"party A"}, "its name")
+
+
+@test
+def stacks_say_where():
+    need_feature("kernel symbols")
+    chain = Chain("sleep", "mutex", "tcp", options=["--stacks=1ms"])
+    for r in chain.rounds:
+        account, deed = check_account(chain, r)
+        lock = largest(account, 0, chain.tid, "L")
+        require("wait_for_next" in lock["stack"], f"where it waits: {lock['stack']}")
+        require("release_before" in lock["waker_stack"], f"where it is released: {lock['waker_stack']}")
+        require("in wait_for_next()" in lock["text"], f"'{lock['text']}' does not say where")
+        require("do_deed" in deed["stack"], f"where the last one sleeps: {deed['stack']}")
+
+
+@test
+def samples_name_the_function():
+    need_feature("samples")
+    chain = Chain("compute", "mutex", options=["--profile=1999"])
+    for r in chain.rounds:
+        _, deed = check_account(chain, r)
+        functions = {share["name"]: share["time"] for share in deed["functions"]}
+        total = sum(functions.values())
+        require(abs(total - deed["time"]) <= len(functions), f"{total} of {deed['time']} ns are in functions")
+        require("do_compute()" in deed["text"] or "clock" in deed["text"], f"'{deed['text']}' names no function")
+
+
+# What it does not depend on
+
+@test
+def the_path_of_a_part_is_a_part_of_the_path():
+    chain = Chain("sleep", "mutex", "tcp")
+    whole = analyse("path", chain.capture, "--thread", chain.tid)
+    for r in chain.rounds:
+        begin, end = chain.window(r)
+        leaves = [(max(s["start"], begin), min(s["end"], end), s["tid"], s["state"]) for s in whole
+                  if s["leaf"] and s["end"] > begin and s["start"] < end]
+        part = [(s["start"], s["end"], s["tid"], s["state"]) for s in chain.path(r) if s["leaf"]]
+        equal(part, leaves, f"round {r}: leaves")
+
+
+@test
+def strangers_change_nothing():
+    """Two chains that have nothing to do with each other, recorded at once by one recorder each."""
+    with Background(workload("handover", "tcp", 101)) as stranger:
+        stranger.ready()
+        with Recorder("-p", stranger.pid, "--stacks=1ms", name="other.sonde") as other:
+            stranger.go()
+            chain = Chain("fsync", "mutex", "tcp", options=["--stacks=1ms"])
+            stranger.truth()
+    beside = other.capture()
+    for a, b in ((chain.capture, beside), (beside, chain.capture)):
+        wrong = invariants.check_beside(SONDE, a.path, b.path, a.records)
+        require(not wrong, "\n  ".join(wrong))
+
+
+main()

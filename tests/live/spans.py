@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Spans beside a capture: each finds its thread, and nearly all of its time has a known cause.
+
+The spans are made here from what a workload knows of itself: the begins and
+ends of its calls, by CLOCK_MONOTONIC, put on the clock of a span exporter.
+"""
+import json
+import socket
+import time
+
+import invariants
+import schema
+from compare import is_clear, need_clear
+from harness import (Background, ROOM, Recorder, SONDE, each, equal, main, need_feature, record, require,
+                     run, test, workload)
+
+TYPED = 0.99  # of the wall time of spans
+PARTIES = "ABCDEF"
+
+
+class Spans:
+    """A file of spans in Jaeger's form, each with the thread that worked for it."""
+
+    def __init__(self, capture):
+        self.capture = capture
+        self.offset = capture.info["start_realtime"] - capture.info["start"]
+        self.spans = []
+
+    def add(self, trace, service, operation, tid, begin, end, parent=None):
+        """Returns its number, for its children."""
+        number = len(self.spans) + 1
+        references = [{"refType": "CHILD_OF", "traceID": f"{trace:x}", "spanID": f"{parent:x}"}] if parent else []
+        start = (begin + self.offset) // 1000  # whole microseconds, as exporters have it
+        self.spans.append({
+            "traceID": f"{trace:x}", "spanID": f"{number:x}", "operationName": operation, "startTime": start,
+            "duration": (end + self.offset) // 1000 - start, "references": references,
+            "tags": [{"key": "thread.native_id", "type": "int64", "value": tid}],
+            "process": {"serviceName": service}})
+        return number
+
+    def explain(self):
+        """The accounts of all traces, by the numbers of the traces."""
+        path = ROOM / "spans.json"
+        path.write_text(json.dumps({"data": [{"spans": self.spans}]}))
+        accounts = json.loads(run(SONDE, "explain", "--json", "--slowest", 10**6, self.capture.path, path).stdout)
+        wrong = schema.check(accounts, schema.load("explain"))
+        for account in accounts:
+            wrong += invariants.account_complaints(account)
+        require(not wrong, "the accounts are wrong:\n  " + "\n  ".join(wrong[:20]))
+        return {int(account["span"]["trace"], 16): account for account in accounts}
+
+    def path(self, trace):
+        said = run(SONDE, "path", "--json", "--trace", f"{trace:032x}", self.capture.path, ROOM / "spans.json")
+        steps = json.loads(said.stdout)
+        wrong = schema.check(steps, schema.load("path"))
+        require(not wrong, "the path is not as its schema says:\n  " + "\n  ".join(wrong))
+        return steps
+
+
+def spans_of_calls(capture, truth):
+    """A trace for each call of each track, but for those of which the kernel kept something to itself."""
+    spans = Spans(capture)
+    calls = [(track, call) for track in truth["tracks"] for call in track["calls"]]
+    for track, call in calls:
+        if is_clear(capture.within(track["tid"], call["begin"], call["end"])):
+            spans.add(len(spans.spans) + 1, truth["workload"], track["role"], track["tid"], call["begin"],
+                      call["end"])
+    need_clear(len(spans.spans), len(calls), "calls")
+    return spans
+
+
+def spans_of_lives(capture, truth):
+    """A trace for the life of each thread."""
+    spans, lives = Spans(capture), invariants.Lives(capture.records)
+    for tid in lives.last:
+        spans.add(tid, truth["workload"], "life", tid, *lives.span(tid))
+    return spans
+
+
+def check_typed(spans, what):
+    accounts = spans.explain()
+    equal(len(accounts), len({span["traceID"] for span in spans.spans}), "traces that were explained")
+    time = sum(account["duration"] for account in accounts.values())
+    share = sum(account["typed"] for account in accounts.values()) / time
+    print(f"{what}: {100 * share:.3f} % of {time / 1e6:.1f} ms typed, in {len(accounts)} spans")
+    require(share >= TYPED, f"only {100 * share:.2f} % typed")
+
+
+@each(("nanosleep", "sleep", 53), ("poll", "sleep", 53), ("select", "sleep", 53), ("epoll", "sleep", 53),
+      ("recv", "sleep", 53), ("futex", "sleep", 53), ("cond", "sleep", 53), ("timerfd", "sleep", 53),
+      ("mutex", "lock", 53), ("pi", "lock", 53), ("rwlock", "lock", 53), ("join", "lock", 53),
+      ("pipe", "handover", 53), ("unix", "handover", 53), ("unix-epoll", "handover", 53),
+      ("eventfd", "handover", 53), ("tty", "handover", 53), ("tcp", "handover", 53), ("tcp6", "handover", 53),
+      ("tcp-epoll", "handover", 53), ("udp", "handover", 53), ("semaphore", "handover", 53),
+      ("futex-wait", "handover", 53))
+def time_of_calls_is_typed(kind, name, count):
+    capture, truth = record(*workload(name, kind.removesuffix("-wait"), count))
+    check_typed(spans_of_calls(capture, truth), f"{name} {kind}")
+
+
+@each("fsync", "direct", "fault")
+def time_of_disk_calls_is_typed(kind):
+    capture, truth = record(*workload("disk", kind, ROOM, 23))
+    check_typed(spans_of_calls(capture, truth), f"disk {kind}")
+
+
+@test
+def time_of_a_stream_is_typed():
+    capture, truth = record(*workload("stream", 211))
+    check_typed(spans_of_lives(capture, truth), "stream")
+
+
+@each("main", "thread", "child")
+def time_of_a_server_is_typed(worker):
+    """For a client that is not recorded."""
+    with Background(workload("serve", 0, worker), gate=False) as server:
+        port = int(server.ready()[0])
+        with Recorder("-p", server.pid) as recorder:
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                for _ in range(53):
+                    time.sleep(0.002)
+                    client.sendall(b"question")
+                    equal(client.recv(64), b"question", "answer")
+            truth = server.truth()
+        capture = recorder.capture().check()
+    check_typed(spans_of_calls(capture, truth), f"serve {worker}")
+
+
+# The joined path
+
+def spans_of_chain(capture, truth, depth):
+    """A trace for each round: each party's span is a child of that of the party before it."""
+    spans, calls = Spans(capture), truth.track("A.wait")["calls"]
+    tids = {track["tid"] for track in truth["tracks"]}
+    rounds = [r for r, call in enumerate(calls)
+              if all(is_clear(capture.within(tid, call["begin"], call["end"])) for tid in tids)]
+    need_clear(len(rounds), len(calls), "rounds")
+    for r in rounds:
+        call = calls[r]
+        parent = spans.add(r + 1, "party A", "wait", truth.track("A.wait")["tid"], call["begin"], call["end"])
+        for letter in PARTIES[1:depth + 1]:
+            begin = truth.track(letter + ".rest")["calls"][r]["begin"]
+            end = truth.track(letter + ".release")["calls"][r]["begin"]
+            parent = spans.add(r + 1, "party " + letter, "serve", truth.track(letter + ".rest")["tid"], begin, end,
+                               parent)
+    return spans, rounds
+
+
+@each(("lock_and_disk", "fsync", "mutex"), ("two_servers", "compute", "tcp", "tcp"),
+      ("five", "sleep", "mutex", "tcp", "unix", "pipe", "shared"))
+def a_trace_is_followed_through_its_spans(_, deed, *links):
+    """Every stretch is of the innermost span whose party was at work, up to the deed."""
+    need_feature("messages")
+    capture, truth = record(*workload("chain", deed, ROOM, 5, 10, *links))
+    spans, rounds = spans_of_chain(capture, truth, len(links))
+    check_typed(spans, f"chain {deed} {' '.join(links)}")
+    last = PARTIES[len(links)]
+    for r in rounds:
+        steps, call = spans.path(r + 1), truth.track(last + ".deed")["calls"][r]
+        whole = truth.track("A.wait")["calls"][r]
+        wrong = list(invariants.tree_complaints(steps, steps[0]["start"], steps[-1]["end"]))
+        require(not wrong, "\n  ".join(wrong))
+        require(abs(steps[0]["start"] - whole["begin"]) <= 2000, "the path begins with its trace")
+        doing = [s for s in steps if s["leaf"] and call["begin"] <= s["start"] and s["end"] <= call["end"]]
+        require(doing, f"round {r}: no step during the deed")
+        for s in doing:
+            equal((s["tid"], s["span"]["service"]), (truth.track(last + ".deed")["tid"], "party " + last),
+                  f"round {r}: whose step {s['step']} is")
+
+
+if __name__ == "__main__":
+    main()
