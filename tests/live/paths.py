@@ -115,12 +115,17 @@ def check_times(capture, call, found, letter, where):
     more = ACCOUNT * max(call["voluntary"] + call["involuntary"] - 1, 0)
     if letter is None:
         most = call["end"] - call["begin"] - call["delay"]
-        near(found["R"], min(max(found["R"], call["cpu"]), most), f"{where}: time in R", capture, more)
+        between(found["R"], call["cpu"], most, f"{where}: time in R", capture, more)
     elif not call["moved"]:
         want = blocked_time(call)
         away = max(found["R"] - call["cpu"], 0)
         lag = min(max(want - away - found[letter], 0), found["C"])
         near(found[letter] + away + lag, want, f"{where}: time in {letter}", capture, more)
+
+
+def between(got, least, most, what, capture, more):
+    """A clock that stood still at times says how long it was at least, another one how long at most."""
+    near(got, min(max(got, least), max(least, most)), what, capture, more)
 
 
 def check_sleep(call, found, least, where):
@@ -265,7 +270,7 @@ def check_hog(chain, beside, r):
                       *within(chain.capture, call["begin"], call["end"]))[0]
     wait, more = largest(account, 0, tid, "C"), ACCOUNT * call["involuntary"]
     time = time_of(wait, beside.pid)
-    near(time, chain.truth["rival"][r], f"round {r}: time of the hog", chain.capture, more)
+    between(time, chain.truth["rival"][r], call["delay"], f"round {r}: time of the hog", chain.capture, more)
     near(wait["time"], call["delay"], f"round {r}: time in C", chain.capture, more)
     if wait["shared_with"][0].get("pid") == beside.pid:
         require(f"which ran hog ({beside.pid}) for" in wait["text"], f"'{wait['text']}' does not name the hog")
