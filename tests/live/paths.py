@@ -260,7 +260,7 @@ def comm(pid):
 
 
 def time_of(node, pid):
-    return sum(share["time"] for share in node["shared_with"] if share.get("pid") == pid)
+    return sum(share["time"] for share in node.get("shared_with", []) if share.get("pid") == pid)
 
 
 def check_hog(chain, beside, r):
