@@ -119,8 +119,7 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 	if (!thread) {
 		if (!neighbours || !task->pid || !ring->cpu.switched)
 			return;
-		if (named[task->pid & (WIRE_NAMED - 1)] != task->pid)
-			task_describe(ring, task, TASK_NEIGHBOUR, 0, now);
+		name_stranger(ring, task, now);
 		emit_run(ring, task->pid, begin, INTERVAL_NEIGHBOUR, now);
 		return;
 	}
@@ -250,8 +249,8 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (wake.time > stop_time)
 		return 0;
 	waker_here(&ring->cpu, &wake);
-	if (wake.context == WAKE_TASK && named[wake.waker & (WIRE_NAMED - 1)] != wake.waker)
-		task_describe(ring, bpf_get_current_task_btf(), TASK_NEIGHBOUR, 0, wake.time);
+	if (wake.context == WAKE_TASK)
+		name_stranger(ring, bpf_get_current_task_btf(), wake.time);
 	if (stack_threshold && wake.context == WAKE_TASK &&
 	    thread->machine.phase == PHASE_BLOCKED &&
 	    wake.time - thread->machine.since >= stack_threshold && thread_current())
@@ -279,6 +278,7 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 		named[task->pid & (WIRE_NAMED - 1)] = 0;
 		return 0;
 	}
+	name_stranger(ring, parent, now);
 	thread_begin(ring, task, PHASE_READY, TASK_NEW, parent->pid, now);
 	return 0;
 }

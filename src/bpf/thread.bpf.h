@@ -89,6 +89,14 @@ static __always_inline void task_describe(struct wire_ring *ring, struct task_st
 	named[task->pid & (WIRE_NAMED - 1)] = task->pid;
 }
 
+/* Say who a thread is that is not in scope, if nobody has. */
+static __always_inline void name_stranger(struct wire_ring *ring, struct task_struct *task,
+					  __u64 now)
+{
+	if (named[task->pid & (WIRE_NAMED - 1)] != task->pid && !thread_of(task))
+		task_describe(ring, task, TASK_NEIGHBOUR, 0, now);
+}
+
 static __always_inline __u16 task_cpu(struct task_struct *task)
 {
 	struct task_struct___cpu *t = (void *)task;

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 
+import invariants
 import tiling
 
 SONDE = os.environ.get("SONDE", "sonde")
@@ -209,6 +210,7 @@ class Capture:
 
     def check(self, complete=True):
         wrong = tiling.check(self.records, complete)
+        wrong += invariants.check(SONDE, self.path, self.records, complete)
         require(not wrong, "the recording does not hang together:\n  " + "\n  ".join(wrong))
         return self
 
