@@ -140,7 +140,7 @@ def waker_complaints(steps, lives):
         if not by_task or s["depth"]:
             continue
         i = lives.at(s["tid"], s["start"])
-        waker = s["waker"]["tid"]
+        waker = s.get("waker", {}).get("tid", 0)  # 0 is an idle CPU, which is nobody
         if i.get("open") or i["end"] != s["end"] or waker == s["tid"] or not lives.is_followed(waker):
             continue
         last = children[s["step"]][-1] if not s["leaf"] else s
