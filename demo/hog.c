@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hog - wants a CPU, always, and gives nothing back. */
+/* hog - four threads that want a CPU, always, and give nothing back. */
+#include <err.h>
+#include <pthread.h>
+#include <stdlib.h>
+
 #include "net.h"
+
+#define THREADS 4
+
+static void *spin(void *arg)
+{
+	for (volatile unsigned turns = 0;; turns++)
+		;
+	return arg;
+}
 
 int main(void)
 {
+	pthread_t thread;
+
 	live_briefly();
-	for (volatile unsigned turns = 0;; turns++)
-		;
+	for (int i = 1; i < THREADS; i++)
+		if (pthread_create(&thread, NULL, spin, NULL))
+			errx(EXIT_FAILURE, "cannot start a thread");
+	spin(NULL);
 }
