@@ -21,7 +21,7 @@
 #define PEOPLE 8
 #define REQUESTS 4096   /* per person and kind, at most */
 #define IMPORT_EVERY 20 /* requests */
-#define IMPORT_SIZE 64  /* contacts */
+#define IMPORT_SIZE 192 /* contacts */
 #define PAUSE_US 30000  /* on average, between requests */
 
 enum kind { HOME, IMPORT, KINDS };

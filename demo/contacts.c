@@ -20,7 +20,7 @@
 #include "net.h"
 
 #define CONTACTS 1024
-#define IMPORT_MAX 64
+#define IMPORT_MAX 192
 #define CARD_SIZE 16384 /* of a contact in the file: a name, a number, a small picture */
 
 struct contact {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hog - four threads that want a CPU, always, and give nothing back. */
+/* hog - two threads that want a CPU, always, and give nothing back. */
 #include <err.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "net.h"
 
-#define THREADS 4
+#define THREADS 2
 
 static void *spin(void *arg)
 {
