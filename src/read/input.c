@@ -37,7 +37,7 @@ static const struct input_format *format_named(const char *name, struct err *err
 	return NULL;
 }
 
-/* The number of bytes in head. */
+/* The number of bytes in head; -EISDIR, without a sentence, for a directory. */
 static ssize_t read_head(const char *path, char head[HEAD_SIZE], struct err *err)
 {
 	/* O_NONBLOCK: opening a pipe must not wait for its other end */
@@ -46,6 +46,8 @@ static ssize_t read_head(const char *path, char head[HEAD_SIZE], struct err *err
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(err, "cannot open '%s'", path);
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "'%s' is no regular file", path);
 
@@ -58,11 +60,19 @@ static ssize_t read_head(const char *path, char head[HEAD_SIZE], struct err *err
 	return size;
 }
 
-static const struct input_format *format_shown(const char *path, const char *head, size_t size,
+static bool shows(const struct input_format *format, const char *path, const char *head,
+		  ssize_t size)
+{
+	if (size == -EISDIR)
+		return format->is_dir && format->is_dir(path);
+	return format->is_one && format->is_one(head, size);
+}
+
+static const struct input_format *format_shown(const char *path, const char *head, ssize_t size,
 					       struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
-		if (formats[i]->is_one(head, size))
+		if (shows(formats[i], path, head, size))
 			return formats[i];
 	_cleanup_(freep) char *list = format_list();
 	err_set(err, -EBADMSG, "'%s' is of no format that sonde can read: %s", path, list);
@@ -74,7 +84,7 @@ int input_open(const char *path, const char *format, struct input **ret, struct 
 	char head[HEAD_SIZE];
 	ssize_t size = read_head(path, head, err);
 
-	if (size < 0)
+	if (size < 0 && size != -EISDIR)
 		return size;
 
 	const struct input_format *found =
@@ -129,4 +139,14 @@ const char *input_notice(const struct input *input)
 nsec_t input_start(const struct input *input)
 {
 	return input->start;
+}
+
+uint64_t input_events(const struct input *input)
+{
+	return input->events;
+}
+
+struct raw_source *input_raw(struct input *input)
+{
+	return input->raw;
 }

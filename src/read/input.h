@@ -14,6 +14,7 @@
 #include "event/event.h"
 
 struct input;
+struct raw_source;
 
 /*
  * A format: how to recognise it from a file's first bytes, and how to read it.
@@ -23,6 +24,8 @@ struct input_format {
 	const char *name; /* for --format and info */
 	/* Whether this may be one; head has the file's first bytes (up to 4096), not terminated. */
 	bool (*is_one)(const char *head, size_t size);
+	/* Whether this directory may be one; left out by formats that are files. */
+	bool (*is_dir)(const char *path);
 	int (*open)(const char *path, struct input **ret, struct err *err);
 	/* As those of the same names below. */
 	int (*next)(struct input *input, const struct record **ret, struct err *err);
@@ -67,5 +70,14 @@ const char *input_notice(const struct input *input);
 
 /* When recording began, on its own clock; 0 if it does not say. */
 nsec_t input_start(const struct input *input);
+
+/* How many events, records or spans of the source have been read so far. */
+uint64_t input_events(const struct input *input);
+
+/*
+ * The decoder of a foreign kernel trace, for who wants its events as they stand
+ * and not as records; then input_next() must not be used.  NULL of others.
+ */
+struct raw_source *input_raw(struct input *input);
 
 #endif

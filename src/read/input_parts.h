@@ -13,6 +13,8 @@ struct input {
 	nsec_t start;            /* of a capture: when recording began; else 0 */
 	const char *record_host; /* borrowed; NULL if it does not say */
 	char *notice;
+	uint64_t events;        /* of the source, read so far */
+	struct raw_source *raw; /* NULL if it is no foreign kernel trace */
 };
 
 extern const struct input_format sonde_format, jaeger_format;

@@ -54,7 +54,10 @@ static int open_capture(const char *path, struct input **ret, struct err *err)
 
 static int next_record(struct input *input, const struct record **ret, struct err *err)
 {
-	return capture_next(&((struct capture_input *)input)->cursor, ret, err);
+	int r = capture_next(&((struct capture_input *)input)->cursor, ret, err);
+
+	input->events += r > 0;
+	return r;
 }
 
 static const char *get_string(const struct input *input, uint32_t id)
