@@ -117,19 +117,24 @@ struct raw_event {
 			uint64_t sector;
 			uint32_t device, bytes, sectors;
 			int32_t error;
-			struct raw_text op; /* "WFS" and the like */
+			struct raw_text op; /* "WFS" and the like, or */
+			uint32_t op_bits; /* 1 write, 2 discard, 4 read, 256 flush; 0 if op says it
+					   */
 		} block;
 		struct {
-			struct socket_address address; /* of the sender's side */
-			uint32_t seq;                  /* of its first byte */
-			uint32_t bytes;                /* of the program's, without headers */
-			uint8_t flags;                 /* of TCP: 1 FIN, 2 SYN, 4 RST, 16 ACK */
+			struct socket_address
+				address; /* local is the sender's; family by its size */
+			uint32_t seq;    /* of its first byte */
+			uint32_t bytes;  /* with IP's header (IPv6: without) and TCP's */
+			uint32_t ip_words, tcp_words; /* size of these headers, in 4 bytes */
+			uint32_t flags;               /* of TCP: 1 FIN, 2 SYN, 4 RST, 16 ACK */
 		} packet;
 		struct {
-			struct socket_address address; /* family 0 if the event has none */
-			uint64_t object;               /* the kernel's address of it; 0 likewise */
-			int64_t bytes;                 /* negative if it failed */
-			uint32_t from, to;             /* RAW_SOCKET_STATE: TCP_ESTABLISHED, ... */
+			struct socket_address address; /* ports 0 if the event has none */
+			uint8_t local6[16], peer6[16]; /* instead of those in address, if of IPv6 */
+			uint64_t object;   /* the kernel's address of it; 0 if not said */
+			int64_t bytes;     /* negative if it failed */
+			uint32_t from, to; /* RAW_SOCKET_STATE: TCP_ESTABLISHED, ... */
 		} socket;
 		struct {
 			uint32_t tid, pid, parent;
@@ -151,7 +156,8 @@ struct raw_event {
 enum raw_type {
 	RAW_NUMBER,  /* of the size that is said, sign and all */
 	RAW_TEXT,    /* a struct raw_text */
-	RAW_ADDRESS, /* 4 or 16 bytes in the order of the network */
+	RAW_ADDRESS, /* 4 or 16 bytes in the order of the network; text: as people write it */
+	RAW_NUMBERS, /* an array: as many 64-bit numbers as there is room for */
 };
 
 struct raw_field {
@@ -162,20 +168,27 @@ struct raw_field {
 	uint8_t type; /* enum raw_type */
 };
 
-enum { RAW_FIELDS = 8 };
+enum { RAW_FIELDS = 12 };
+
+/* Who gave events and fields their names. */
+enum raw_dialect { RAW_KERNEL = 1, RAW_LTTNG = 2 };
 
 struct raw_layout {
+	unsigned dialects;
 	const char *names; /* of the event, separated by blanks, without category */
 	enum raw_kind kind;
 	struct raw_field fields[RAW_FIELDS]; /* up to the first without names */
 };
 
 /*
- * What an event's name means; NULL if it is of no kind that we use.  A system
- * call by its name, as sys_enter_read or syscall_exit_read, has *ret_nr set.
- * Where that is SYSCALL_NONE and the layout is of a system call, a field has it.
+ * What an event's name means, which may have its category before it and a colon
+ * between; NULL if it is of no kind that we use.  Of a system call by its name,
+ * as sys_enter_read or syscall_exit_read, *ret_nr is its number; then the first
+ * three numbers among the fields that the call itself has, in their order, are
+ * args.  Else *ret_nr is SYSCALL_NONE, and a field of the layout has the number.
  */
-const struct raw_layout *raw_layout_find(const char *name, size_t len, int *ret_nr);
+const struct raw_layout *raw_layout_find(enum raw_dialect dialect, const char *name, size_t len,
+					 int *ret_nr);
 
 /*
  * An event of which nothing is known but its kind: what a decoder begins with.
