@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tracepoint - what the kernel's format file says of an event.
+ *
+ * The kernel describes each tracepoint's record by a text like
+ *
+ *	name: sched_wakeup
+ *	ID: 371
+ *	format:
+ *		field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+ *		...
+ *		field:char comm[16];	offset:8;	size:16;	signed:0;
+ *		field:__data_loc char[] name;	offset:24;	size:4;	signed:0;
+ *
+ * Captures, trace.dat and perf.data keep that text beside the raw bytes, so that
+ * they can be read where the kernel that wrote them is not at hand.  A __data_loc
+ * (or __rel_loc) is four bytes that say where in the record the value lies, and
+ * how long it is.  The text may be damaged or cut: a line that is not understood
+ * is passed over.
+ */
+#ifndef SONDE_EVENT_TRACEPOINT_H
+#define SONDE_EVENT_TRACEPOINT_H
+
+#include "base/base.h"
+#include "base/vec.h"
+
+enum tracepoint_place { PLACE_HERE, PLACE_DATA_LOC, PLACE_REL_LOC };
+
+struct tracepoint_field {
+	const char *name; /* in the tracepoint's text */
+	uint32_t offset;  /* of the value, or of the four bytes that locate it */
+	uint32_t size;
+	uint32_t element; /* of an array: bytes of one; 0 if they are no numbers */
+	uint8_t place;    /* enum tracepoint_place */
+	bool is_signed;
+	bool is_array;
+	bool is_text; /* an array of char */
+	bool is_pointer;
+	bool is_common; /* one of those that each tracepoint has */
+};
+
+struct tracepoint {
+	char *text;       /* taken apart */
+	const char *name; /* "" if the text does not say */
+	uint32_t id;      /* likewise 0 */
+	VEC(struct tracepoint_field) fields;
+};
+
+/* At most len bytes of text; long_size is that of a long where the text is from, 4 or 8. */
+void tracepoint_init(struct tracepoint *t, const char *text, size_t len, unsigned long_size);
+void tracepoint_done(struct tracepoint *t);
+
+/* Whether a field is a number on its own, and no array or struct. */
+static inline bool tracepoint_is_number(const struct tracepoint_field *f)
+{
+	return !f->is_array && f->size <= 8 && f->size && !(f->size & (f->size - 1));
+}
+
+#endif

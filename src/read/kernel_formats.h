@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernel_formats - all event formats of a trace, by the number that events carry.
+ *
+ * A kernel has thousands of events and a trace uses a dozen, so a format is bound
+ * when it is first asked for.  trace.dat and perf.data store the format files in
+ * the same way, so the reading of that is here too.
+ */
+#ifndef SONDE_READ_KERNEL_FORMATS_H
+#define SONDE_READ_KERNEL_FORMATS_H
+
+#include "read/kernel_format.h"
+
+enum { KERNEL_FORMAT_IDS = 1 << 16 }; /* common_type has two bytes */
+
+struct kernel_text {
+	const char *system, *text; /* borrowed; text is not terminated */
+	size_t len;
+};
+
+struct kernel_formats {
+	struct kernel_abi abi;
+	struct kernel_text *texts;    /* [KERNEL_FORMAT_IDS]; text is NULL where there is none */
+	struct kernel_format **bound; /* likewise, NULL until asked for */
+};
+
+void kernel_formats_init(struct kernel_formats *formats, struct kernel_abi abi);
+void kernel_formats_done(struct kernel_formats *formats);
+
+/*
+ * Borrows system and text until kernel_formats_done().  A text without a number
+ * is passed over, and so is a second one with the same.
+ */
+void kernel_formats_add(struct kernel_formats *formats, const char *system, const char *text,
+			size_t len);
+
+/* NULL if no format has that number. */
+const struct kernel_format *kernel_formats_find(struct kernel_formats *formats, uint16_t id);
+
+/*
+ * The formats as files have them: a count and so many sizes and texts, which are
+ * the events of ftrace itself; then a count of systems, and of each its name, a
+ * count, and so many sizes and texts.  How much of data was used; 0 if it is cut
+ * or damaged, with those added that come before.
+ */
+size_t kernel_formats_read_ftrace(struct kernel_formats *formats, const char *data, size_t size);
+size_t kernel_formats_read_systems(struct kernel_formats *formats, const char *data, size_t size);
+
+#endif
