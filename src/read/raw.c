@@ -90,7 +90,8 @@ static const struct raw_layout layouts[] = {
 		NUMBER("protocol", socket.address.protocol), NUMBER("ret", socket.bytes) } },
 	{ RAW_KERNEL, "sock_recv_length", RAW_SOCKET_RECEIVE, {
 		NUMBER("sk", socket.object), NUMBER("family", socket.address.family),
-		NUMBER("protocol", socket.address.protocol), NUMBER("ret", socket.bytes) } },
+		NUMBER("protocol", socket.address.protocol), NUMBER("ret", socket.bytes),
+		NUMBER("flags", socket.flags) } },
 	{ RAW_KERNEL, "tcp_send", RAW_SOCKET_SEND, { SOCKET_ADDRESS } },
 	{ RAW_KERNEL, "tcp_rcv_space_adjust", RAW_TCP_RECEIVE, {
 		NUMBER("skaddr", socket.object), NUMBER("family", socket.address.family),

@@ -73,15 +73,17 @@ enum raw_task_state {
 	RAW_STATE_ALL = 255,
 };
 
+enum raw_context { RAW_CONTEXT_UNKNOWN, RAW_IN_TASK, RAW_IN_SOFTIRQ, RAW_IN_IRQ };
+
 struct raw_event {
 	nsec_t time;
 	uint32_t tid; /* who had the CPU, or RAW_UNKNOWN */
 	uint32_t pid; /* its process, likewise */
 	struct raw_text comm;
 	uint16_t cpu;
-	uint8_t kind;  /* enum raw_kind */
-	uint8_t other; /* for the decoder's own use */
-	uint32_t type; /* RAW_OTHER: what event, as raw_source.type_name() knows it */
+	uint8_t kind;    /* enum raw_kind */
+	uint8_t context; /* enum raw_context: what was interrupted by what, if the event says */
+	uint32_t type;   /* RAW_OTHER: what event, as raw_source.type_name() knows it */
 
 	union {
 		struct {
@@ -110,24 +112,21 @@ struct raw_event {
 			int32_t nr; /* x86-64, or SYSCALL_UNKNOWN */
 			uint64_t args[3];
 			int64_t result;
-			struct raw_text
-				path; /* of a file, if an argument is one and the trace has it */
+			struct raw_text path; /* of a file, if it is an argument and told */
 		} syscall;
 		struct {
 			uint64_t sector;
 			uint32_t device, bytes, sectors;
 			int32_t error;
 			struct raw_text op; /* "WFS" and the like, or */
-			uint32_t op_bits; /* 1 write, 2 discard, 4 read, 256 flush; 0 if op says it
-					   */
+			uint32_t op_bits;   /* bits: 1 write, 2 discard, 4 read, 256 flush */
 		} block;
 		struct {
-			struct socket_address
-				address; /* local is the sender's; family by its size */
-			uint32_t seq;    /* of its first byte */
-			uint32_t bytes;  /* with IP's header (IPv6: without) and TCP's */
-			uint32_t ip_words, tcp_words; /* size of these headers, in 4 bytes */
-			uint32_t flags;               /* of TCP: 1 FIN, 2 SYN, 4 RST, 16 ACK */
+			struct socket_address address; /* local is the sender's */
+			uint32_t seq;                  /* of its first byte */
+			uint32_t bytes;                /* with IP's header, if of IPv4, and TCP's */
+			uint32_t ip_words, tcp_words;  /* size of these, in 4 bytes; IPv6: 0 */
+			uint32_t flags;                /* of TCP: 1 FIN, 2 SYN, 4 RST, 16 ACK */
 		} packet;
 		struct {
 			struct socket_address address; /* ports 0 if the event has none */
@@ -135,6 +134,7 @@ struct raw_event {
 			uint64_t object;   /* the kernel's address of it; 0 if not said */
 			int64_t bytes;     /* negative if it failed */
 			uint32_t from, to; /* RAW_SOCKET_STATE: TCP_ESTABLISHED, ... */
+			uint32_t flags;    /* RAW_SOCKET_RECEIVE: MSG_PEEK, ... */
 		} socket;
 		struct {
 			uint32_t tid, pid, parent;
@@ -161,9 +161,13 @@ enum raw_type {
 };
 
 struct raw_field {
-	const char *names; /* what traces call it, separated by blanks; the first that is there
-			      counts */
-	uint16_t place;    /* offset in struct raw_event */
+	/*
+	 * What traces call it, separated by blanks; the first that is there counts.
+	 * `a.b` is the field b of the structure a, where the choice of a variant is
+	 * no level of its own.
+	 */
+	const char *names;
+	uint16_t place; /* offset in struct raw_event */
 	uint8_t size;
 	uint8_t type; /* enum raw_type */
 };
