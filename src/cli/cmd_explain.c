@@ -140,7 +140,7 @@ static int explain_run(const void *opts, char **operands, struct err *err)
 	const struct explain_opts *o = opts;
 	_cleanup_(model_freep) struct model *model = NULL;
 	struct err damage = { "" }, failure = { "" };
-	int damaged = load_model(operands, &model, &damage);
+	int damaged = load_model(operands, NULL, &model, &damage);
 	subjects list = { 0 };
 	int r = model ? find_subjects(model, o, &list, &failure) : 0;
 

@@ -78,7 +78,7 @@ static int path_run(const void *opts, char **operands, struct err *err)
 		return err_usage(err, "say whose path: --thread, --span or --trace");
 
 	struct err damage = { "" }, failure = { "" };
-	int damaged = load_model(operands, &model, &damage);
+	int damaged = load_model(operands, NULL, &model, &damage);
 	int r = model ? find_path(model, o, &path, &failure) : 0;
 
 	if (r == 0 && model)

@@ -8,12 +8,12 @@
 #include "base/text.h"
 #include "read/merge.h"
 
-int load_model(char **inputs, struct model **ret, struct err *err)
+int load_model(char **inputs, const char *format, struct model **ret, struct err *err)
 {
 	_cleanup_(merge_freep) struct merge *merge = NULL;
 	const struct source *source;
 	const struct record *record;
-	int r = merge_open(inputs, &merge, err);
+	int r = merge_open(inputs, format, &merge, err);
 
 	if (r < 0)
 		return r;

@@ -10,10 +10,10 @@
 #include "model/model.h"
 
 /*
- * Read all inputs.  If one is damaged, what comes before is in the model all
- * the same; the result then is -EBADMSG with the sentence, and *ret is set.
+ * Read all inputs, in this format if not NULL.  If one is damaged, what comes before is in the
+ * model all the same; the result then is -EBADMSG with the sentence, and *ret is set.
  */
-int load_model(char **inputs, struct model **ret, struct err *err);
+int load_model(char **inputs, const char *format, struct model **ret, struct err *err);
 
 /* A part of a thread's life. */
 struct life {

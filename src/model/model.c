@@ -91,11 +91,6 @@ struct line *thread_line(struct thread *thread, enum thread_line which, size_t i
 	return thread->lines[which];
 }
 
-static nsec_t shifted(const struct source *source, nsec_t t)
-{
-	return t + source->shift;
-}
-
 static thread_id thread_add(struct model *model, const struct source *source, uint32_t tid,
 			    nsec_t now)
 {
@@ -198,7 +193,7 @@ static void add_turn(struct line *line, thread_id thread, nsec_t start, nsec_t e
 
 static void add_run(struct model *model, const struct source *source, const struct record_run *r)
 {
-	nsec_t start = shifted(source, r->start), end = shifted(source, r->head.time);
+	nsec_t start = source_time(source, r->start), end = source_time(source, r->head.time);
 	thread_id id = thread_of(model, source, r->head.tid, start);
 	struct thread *thread = thread_at(model, id);
 
@@ -225,7 +220,7 @@ static void add_blocked(struct model *model, const struct source *source,
 	bool still = r->woken == r->head.time; /* blocked, when the recording ended */
 	const struct interval *added = add_interval(
 		thread,
-		(struct interval){ .start = shifted(source, r->start),
+		(struct interval){ .start = source_time(source, r->start),
 				   .cpu = r->head.cpu,
 				   .state = r->state,
 				   .flags = still ? r->flags : r->flags & ~INTERVAL_OPEN },
@@ -249,13 +244,13 @@ static void add_blocked(struct model *model, const struct source *source,
 
 static void add_wait(struct model *model, const struct source *source, const struct record_wait *r)
 {
-	nsec_t now = shifted(source, r->head.time);
-	nsec_t woken = r->woken < r->head.time ? shifted(source, r->woken) : now;
+	nsec_t now = source_time(source, r->head.time);
+	nsec_t woken = r->woken < r->head.time ? source_time(source, r->woken) : now;
 	thread_id waker = r->waker ? thread_of(model, source, r->waker, woken) : (thread_id){ 0 };
-	thread_id id = thread_of(model, source, r->head.tid, shifted(source, r->start));
+	thread_id id = thread_of(model, source, r->head.tid, source_time(source, r->start));
 	struct thread *thread = thread_at(model, id);
 
-	come_into_scope(thread, shifted(source, r->start));
+	come_into_scope(thread, source_time(source, r->start));
 	add_blocked(model, source, r, waker, thread, woken);
 	add_interval(
 		thread,
@@ -280,7 +275,7 @@ static bool is_new_thread(const struct thread *known, const struct source *sourc
 
 static void add_task(struct model *model, const struct source *source, const struct record_task *r)
 {
-	nsec_t now = shifted(source, r->head.time);
+	nsec_t now = source_time(source, r->head.time);
 	const uint64_t *known = map_find(&model->tids, tid_key(source->host, r->head.tid));
 	bool is_new =
 		!known || is_new_thread(thread_at(model, (thread_id){ *known }), source, r->event);
@@ -348,7 +343,7 @@ static void join_message(void *arg, const struct flow_end *send, const struct fl
 static void add_message(struct model *model, const struct source *source,
 			const struct record_message *r)
 {
-	nsec_t now = shifted(source, r->head.time);
+	nsec_t now = source_time(source, r->head.time);
 	thread_id id = thread_of(model, source, r->head.tid, now);
 	struct line *line =
 		thread_line(thread_at(model, id), LINE_MESSAGES, sizeof(struct message));
@@ -386,21 +381,21 @@ static void add_message(struct model *model, const struct source *source,
 static void add_call(struct model *model, const struct source *source,
 		     const struct record_syscall *r)
 {
-	nsec_t end = shifted(source, r->head.time);
+	nsec_t end = source_time(source, r->head.time);
 	thread_id id = thread_of(model, source, r->head.tid, end);
 
 	*(struct call *)line_push(
 		thread_line(thread_at(model, id), LINE_CALLS, sizeof(struct call))) =
-		(struct call){ end, shifted(source, r->start), r->result, r->nr };
+		(struct call){ end, source_time(source, r->start), r->result, r->nr };
 }
 
 static void add_request(struct model *model, const struct source *source,
 			const struct record_block *r)
 {
-	nsec_t end = shifted(source, r->head.time);
+	nsec_t end = source_time(source, r->head.time);
 	struct request request = {
 		.end = end,
-		.start = shifted(source, r->start),
+		.start = source_time(source, r->start),
 		.sector = r->sector,
 		.bytes = r->bytes,
 		.device = r->device,
@@ -421,7 +416,7 @@ static void add_request(struct model *model, const struct source *source,
 
 static void add_hit(struct model *model, const struct source *source, const struct record_hit *r)
 {
-	nsec_t now = shifted(source, r->head.time);
+	nsec_t now = source_time(source, r->head.time);
 	thread_id id = thread_of(model, source, r->head.tid, now);
 
 	*(struct hit *)line_push(thread_line(thread_at(model, id), LINE_HITS, sizeof(struct hit))) =
@@ -431,7 +426,7 @@ static void add_hit(struct model *model, const struct source *source, const stru
 static void add_sample(struct model *model, const struct source *source,
 		       const struct record_sample *r)
 {
-	nsec_t now = shifted(source, r->head.time);
+	nsec_t now = source_time(source, r->head.time);
 	thread_id id = thread_of(model, source, r->head.tid, now);
 
 	*(struct sample *)line_push(
@@ -441,8 +436,9 @@ static void add_sample(struct model *model, const struct source *source,
 
 static void add_loss(struct model *model, const struct source *source, const struct record_loss *r)
 {
-	*vec_push(&model->losses) = (struct loss){ shifted(source, r->start),
-						   shifted(source, r->end), r->count, r->head.cpu };
+	*vec_push(&model->losses) =
+		(struct loss){ source_time(source, r->start), source_time(source, r->end), r->count,
+			       r->head.cpu };
 }
 
 /* What tells of threads over time. */
@@ -499,7 +495,7 @@ void begin_at(struct model *model, nsec_t t)
 
 void model_add(struct model *model, const struct source *source, const struct record *record)
 {
-	nsec_t now = shifted(source, record->time);
+	nsec_t now = source_time(source, record->time);
 
 	model->records++;
 	if (!add_event(model, source, record)) {

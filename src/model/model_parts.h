@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "model/flow.h"
+#include "event/flow.h"
 #include "model/model.h"
 
 struct file {

@@ -31,8 +31,8 @@ void span_add(struct model *model, const struct source *source, const struct rec
 	struct span *span = vec_push(&model->spans);
 
 	*span = (struct span){
-		.start = r->start + source->shift,
-		.end = r->head.time + source->shift,
+		.start = source_time(source, r->start),
+		.end = source_time(source, r->head.time),
 		.service = strtab_add(model->strings, source->get_string(source->arg, r->service)),
 		.operation =
 			strtab_add(model->strings, source->get_string(source->arg, r->operation)),

@@ -121,6 +121,16 @@ int64_t input_realtime_offset(const struct input *input)
 	return input->realtime_offset;
 }
 
+bool input_has_realtime(const struct input *input)
+{
+	return input->has_realtime;
+}
+
+bool input_is_monotonic(const struct input *input)
+{
+	return input->is_monotonic;
+}
+
 const struct input_host *input_host(const struct input *input)
 {
 	return input->host.name ? &input->host : NULL;

@@ -49,20 +49,25 @@ int input_next(struct input *input, const struct record **ret, struct err *err);
 /* The string that a record of this input names; "" if there is none. */
 const char *input_string(const struct input *input, uint32_t id);
 
-/* What to add to its times to get CLOCK_REALTIME; 0 if they are that already. */
+/* What to add to its times to get CLOCK_REALTIME; 0 if they are that already, */
 int64_t input_realtime_offset(const struct input *input);
+/* or if the trace does not say. */
+bool input_has_realtime(const struct input *input);
+
+/* Whether its clock is CLOCK_MONOTONIC of its host, which captures of that have too. */
+bool input_is_monotonic(const struct input *input);
 
 /*
- * The machine on which a capture was recorded, all of it; NULL for a foreign
- * trace, which may tell of several and whose times are CLOCK_REALTIME.
+ * The machine on which a kernel trace was recorded, all of it; NULL for spans,
+ * which may be of several and whose times are CLOCK_REALTIME.
  */
 struct input_host {
-	const char *name;
-	int64_t boot; /* when it was started, CLOCK_REALTIME */
+	const char *name; /* "" if the trace does not say */
+	int64_t boot;     /* when it was started, CLOCK_REALTIME; 0 if unknown */
 };
 const struct input_host *input_host(const struct input *input);
 
-/* The machine that the last record of a foreign trace is about; "" if it does not say. */
+/* The machine that the last record of spans is about; "" if it does not say. */
 const char *input_record_host(const struct input *input);
 
 /* What of the file could not be used, or NULL; a sentence for the person at the terminal. */

@@ -10,6 +10,8 @@ struct input {
 	const struct input_format *format;
 	struct input_host host; /* its name is NULL for a foreign trace */
 	int64_t realtime_offset;
+	bool has_realtime;       /* the trace says what that is */
+	bool is_monotonic;       /* its clock is CLOCK_MONOTONIC of its host */
 	nsec_t start;            /* of a capture: when recording began; else 0 */
 	const char *record_host; /* borrowed; NULL if it does not say */
 	char *notice;

@@ -283,6 +283,7 @@ static int read_doc(const char *name, yyjson_doc *doc, struct input **ret, struc
 	struct reading r = { .jaeger = j };
 
 	j->input.format = &jaeger_format;
+	j->input.has_realtime = true;
 	j->strings = strtab_new();
 
 	int code = read_traces(&r, name, yyjson_doc_get_root(doc), err);

@@ -59,8 +59,11 @@ static struct source *make_sources(const struct merge *merge, const struct strea
 	struct source *sources = must_alloc(count * sizeof(*sources));
 
 	for (size_t i = 0; i < count; i++)
-		sources[i] =
-			(struct source){ get_string, s->input, i, shift, s - merge->streams.items };
+		sources[i] = (struct source){ .get_string = get_string,
+					      .arg = s->input,
+					      .host = i,
+					      .input = s - merge->streams.items,
+					      .shift = shift };
 	return sources;
 }
 
@@ -102,13 +105,13 @@ static void place_foreign(struct merge *merge)
 	}
 }
 
-int merge_open(char **paths, struct merge **ret, struct err *err)
+int merge_open(char **paths, const char *format, struct merge **ret, struct err *err)
 {
 	_cleanup_(merge_freep) struct merge *merge = must_alloc(sizeof(*merge));
 
 	for (; *paths; paths++) {
 		struct input *input;
-		int r = input_open(*paths, NULL, &input, err);
+		int r = input_open(*paths, format, &input, err);
 
 		if (r < 0)
 			return r;
@@ -245,7 +248,7 @@ int merge_next(struct merge *merge, const struct record **ret, const struct sour
 		if (!s->next)
 			continue;
 
-		nsec_t time = s->next->time + s->source->shift;
+		nsec_t time = source_time(s->source, s->next->time);
 
 		if (!first || time < first_time) {
 			first = s;
@@ -264,6 +267,26 @@ const char *merge_notice(const struct merge *merge, size_t i)
 	return i < merge->notices.count ? merge->notices.items[i] : NULL;
 }
 
+size_t merge_host_count(const struct merge *merge)
+{
+	return merge->hosts.count;
+}
+
+const char *merge_host_name(const struct merge *merge, size_t i)
+{
+	return merge->hosts.items[i]->name;
+}
+
+struct merge_clock merge_clock(const struct merge *merge, size_t host)
+{
+	return (struct merge_clock){ .host = merge->hosts.items[host]->name,
+				     .reference = merge->hosts.items[0]->name,
+				     .how = host ? MERGE_TOO_FEW : MERGE_REFERENCE,
+				     .group = host,
+				     .bound = host ? UINT64_MAX : 0,
+				     .via = "" };
+}
+
 nsec_t merge_start(const struct merge *merge)
 {
 	nsec_t first = 0;
@@ -273,7 +296,7 @@ nsec_t merge_start(const struct merge *merge)
 
 		if (!start)
 			continue;
-		start += merge->streams.items[i].sources[0].shift;
+		start = source_time(&merge->streams.items[i].sources[0], start);
 		first = !first || start < first ? start : first;
 	}
 	return first;

@@ -40,6 +40,7 @@ static int open_capture(const char *path, struct input **ret, struct err *err)
 	in->capture = capture;
 	in->input.format = &sonde_format;
 	in->input.realtime_offset = meta->realtime_offset;
+	in->input.has_realtime = in->input.is_monotonic = true;
 	in->input.start = meta->start;
 	/* the clock since boot is what an hour of sleep does not stop */
 	in->input.host = (struct input_host){ meta->host, (uint64_t)meta->realtime_offset -

@@ -4,7 +4,7 @@
  */
 #include <netinet/in.h>
 
-#include "model/flow.h"
+#include "event/flow.h"
 #include "test.h"
 
 struct pair {

@@ -42,7 +42,7 @@ static struct merge *open_all(char **paths)
 	struct merge *merge = NULL;
 	struct err err = { "" };
 
-	CHECK_INT(merge_open(paths, &merge, &err), 0);
+	CHECK_INT(merge_open(paths, NULL, &merge, &err), 0);
 	CHECK_STR(err.text, "");
 	return merge;
 }
@@ -60,7 +60,7 @@ static void check_next(struct merge *merge, uint32_t tid, uint16_t host, nsec_t 
 	}
 	CHECK_INT(r->tid, tid);
 	CHECK_INT(source->host, host);
-	CHECK_INT(r->time + source->shift, time);
+	CHECK_INT(source_time(source, r->time), time);
 }
 
 TEST(captures_of_one_machine_share_its_clock_and_threads)
@@ -206,7 +206,7 @@ TEST(an_input_that_cannot_be_opened_ends_it)
 	struct merge *merge = NULL;
 	struct err err = { "" };
 
-	CHECK_INT(merge_open((char *[]){ a, none, NULL }, &merge, &err), -ENOENT);
+	CHECK_INT(merge_open((char *[]){ a, none, NULL }, NULL, &merge, &err), -ENOENT);
 	CHECK(!merge && strstr(err.text, "/none': No such file"));
 }
 
@@ -235,9 +235,9 @@ TEST(many_inputs_come_out_in_order)
 	_cleanup_(merge_freep) struct merge *merge = open_all(paths);
 
 	for (; merge_next(merge, &r, &source, &err) > 0; count++) {
-		CHECK(r->time + source->shift >= last);
+		CHECK(source_time(source, r->time) >= last);
 		CHECK_INT(source->host, r->tid - 1);
-		last = r->time + source->shift;
+		last = source_time(source, r->time);
 	}
 	CHECK_INT(count, INPUTS * EACH);
 	for (int i = 0; i < INPUTS; i++)

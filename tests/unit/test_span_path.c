@@ -413,7 +413,7 @@ static struct model *load_model(char *path)
 	const struct record *r;
 	struct err err = { "" };
 
-	CHECK_INT(merge_open((char *[]){ path, NULL }, &merge, &err), 0);
+	CHECK_INT(merge_open((char *[]){ path, NULL }, NULL, &merge, &err), 0);
 	while (merge && merge_next(merge, &r, &source, &err) > 0)
 		model_add(model, source, r);
 	model_finish(model);

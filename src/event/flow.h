@@ -12,8 +12,8 @@
  * connections.  So what waits for its other side stands in one pool for all of
  * them, each flow having two short lists in it.
  */
-#ifndef SONDE_MODEL_FLOW_H
-#define SONDE_MODEL_FLOW_H
+#ifndef SONDE_EVENT_FLOW_H
+#define SONDE_EVENT_FLOW_H
 
 #include "base/base.h"
 #include "base/map.h"

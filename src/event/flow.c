@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/flow.h"
+#include "event/flow.h"
 
 #include <string.h>
 #include <sys/socket.h>
