@@ -21,6 +21,8 @@
 #ifndef SONDE_EVENT_TRACEPOINT_H
 #define SONDE_EVENT_TRACEPOINT_H
 
+#include <string.h>
+
 #include "base/base.h"
 #include "base/vec.h"
 
@@ -54,6 +56,44 @@ void tracepoint_done(struct tracepoint *t);
 static inline bool tracepoint_is_number(const struct tracepoint_field *f)
 {
 	return !f->is_array && f->size <= 8 && f->size && !(f->size & (f->size - 1));
+}
+
+struct tracepoint_bytes {
+	const char *at; /* in the event's data */
+	size_t len;     /* cut where the data ends */
+};
+
+/*
+ * Where a field's bytes lie in an event's data; false if that ends before.  With
+ * swap, the data has not the byte order of this machine.
+ */
+bool tracepoint_locate(const struct tracepoint_field *field, const void *data, size_t size,
+		       bool swap, struct tracepoint_bytes *ret);
+
+/* A number of 1, 2, 4 or 8 bytes, sign-extended if is_signed. */
+static inline uint64_t tracepoint_number(const void *at, size_t size, bool is_signed, bool swap)
+{
+	uint8_t u1;
+	uint16_t u2;
+	uint32_t u4;
+	uint64_t u8;
+
+	switch (size) {
+	case 1:
+		memcpy(&u1, at, 1);
+		return is_signed ? (uint64_t)(int8_t)u1 : u1;
+	case 2:
+		memcpy(&u2, at, 2);
+		u2 = swap ? __builtin_bswap16(u2) : u2;
+		return is_signed ? (uint64_t)(int16_t)u2 : u2;
+	case 4:
+		memcpy(&u4, at, 4);
+		u4 = swap ? __builtin_bswap32(u4) : u4;
+		return is_signed ? (uint64_t)(int32_t)u4 : u4;
+	default:
+		memcpy(&u8, at, 8);
+		return swap ? __builtin_bswap64(u8) : u8;
+	}
 }
 
 #endif

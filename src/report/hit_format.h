@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hit_format - the fields of a kernel tracepoint.
+ * hit_format - the values of a hit.
  *
- * The kernel describes each tracepoint's record by a text of lines like
- *
- *	field:char comm[16];	offset:8;	size:16;	signed:0;
- *	field:__data_loc char[] name;	offset:24;	size:4;	signed:0;
- *
- * A capture keeps that text beside the raw bytes, so that hits can be read
- * where the kernel that wrote them is not at hand.  A __data_loc (or __rel_loc)
- * is four bytes that say where in the record the value lies, and how long it
- * is.  Both the text and the bytes may be damaged or cut: a line that is not
- * understood is passed over, and a value that is not wholly there is left out,
- * or cut if it is a string or an array.
+ * A capture keeps the kernel's description of a tracepoint beside the raw bytes
+ * (event/tracepoint.h).  Both may be damaged or cut: a value that is not wholly
+ * there is left out, or cut if it is a string or an array.
  */
 #ifndef SONDE_REPORT_HIT_FORMAT_H
 #define SONDE_REPORT_HIT_FORMAT_H
