@@ -17,31 +17,26 @@
 #include "event/tracepoint.h"
 #include "read/raw.h"
 
-/* How the machine that was traced writes numbers. */
+/* How the machine that was traced has its numbers. */
 struct kernel_abi {
 	bool swap;          /* its byte order is not ours */
+	bool other_calls;   /* its system calls have not the numbers of x86-64 */
 	unsigned long_size; /* of its kernel's long, 4 or 8 */
 };
 
 struct kernel_binding;
 
 struct kernel_format {
-	uint32_t id;
-	const char *system; /* "sched", or "" if not known; in full_name */
-	const char *name;   /* "sched_switch" */
-	char *full_name;    /* "sched:sched_switch" */
-	char *text;         /* the format file, whole */
-	enum raw_kind kind;
-	struct tracepoint tracepoint; /* all fields */
+	struct tracepoint tracepoint; /* its name, number and all fields */
+	char *full_name;              /* "sched:sched_switch" */
+	char *text;                   /* the format file, whole */
 	struct kernel_abi abi;
-
-	struct raw_event blank; /* what decoding begins with; type is id */
+	struct raw_event blank; /* what decoding begins with; its type is the number */
 	struct kernel_binding *bindings;
 	size_t count;
-	size_t fast; /* events of at least this size have all that is bound, but located values */
 };
 
-/* The text is of len bytes and need not be terminated; NULL if it describes no event. */
+/* The text is of len bytes and need not be terminated.  NULL if it has no name or number. */
 struct kernel_format *kernel_format_new(const char *system, const char *text, size_t len,
 					struct kernel_abi abi);
 void kernel_format_free(struct kernel_format *format);

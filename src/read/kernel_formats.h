@@ -34,8 +34,14 @@ void kernel_formats_done(struct kernel_formats *formats);
 void kernel_formats_add(struct kernel_formats *formats, const char *system, const char *text,
 			size_t len);
 
+const struct kernel_format *kernel_formats_bind(struct kernel_formats *formats, uint16_t id);
+
 /* NULL if no format has that number. */
-const struct kernel_format *kernel_formats_find(struct kernel_formats *formats, uint16_t id);
+static inline const struct kernel_format *kernel_formats_find(struct kernel_formats *formats,
+							      uint16_t id)
+{
+	return formats->bound[id] ?: kernel_formats_bind(formats, id);
+}
 
 /*
  * The formats as files have them: a count and so many sizes and texts, which are
