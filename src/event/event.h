@@ -107,6 +107,7 @@ enum softirq_vector {
 	VECTOR_SCHED = 7,
 	VECTOR_HRTIMER = 8,
 	VECTOR_RCU = 9,
+	VECTOR_UNKNOWN = 0xffff, /* the trace does not say; also of a device interrupt */
 };
 
 /* What a thread waits on, or sends to. `object` names it, as said here. */

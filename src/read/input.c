@@ -90,13 +90,21 @@ int input_open(const char *path, const char *format, struct input **ret, struct 
 	const struct input_format *found =
 		format ? format_named(format, err) : format_shown(path, head, size, err);
 
-	return found ? found->open(path, ret, err) : -EINVAL;
+	if (!found)
+		return -EINVAL;
+
+	int r = found->open(path, ret, err);
+
+	if (r >= 0)
+		(*ret)->path = must_strdup(path);
+	return r;
 }
 
 void input_free(struct input *input)
 {
 	if (!input)
 		return;
+	free(input->path);
 	free(input->notice);
 	input->format->free(input);
 }
@@ -139,6 +147,11 @@ const struct input_host *input_host(const struct input *input)
 const char *input_record_host(const struct input *input)
 {
 	return input->record_host ?: "";
+}
+
+const struct input_about *input_about(const struct input *input)
+{
+	return &input->about;
 }
 
 const char *input_notice(const struct input *input)

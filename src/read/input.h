@@ -70,6 +70,17 @@ const struct input_host *input_host(const struct input *input);
 /* The machine that the last record of spans is about; "" if it does not say. */
 const char *input_record_host(const struct input *input);
 
+/* What the file says of its making; what it does not say is NULL or 0.  All borrowed. */
+struct input_about {
+	const char *kernel, *machine; /* release and architecture */
+	const char *command, *tool;   /* by which it was recorded */
+	uint32_t cpu_count;
+	uint32_t version; /* of its format */
+	bool cut;         /* a capture whose recorder was stopped before it could close it, */
+	uint64_t cut_at;  /* and where it ends then */
+};
+const struct input_about *input_about(const struct input *input);
+
 /* What of the file could not be used, or NULL; a sentence for the person at the terminal. */
 const char *input_notice(const struct input *input);
 

@@ -8,12 +8,14 @@
 /* Each format has a struct of its own that begins with this. */
 struct input {
 	const struct input_format *format;
+	char *path;             /* as the user gave it; input_open() sets it */
 	struct input_host host; /* its name is NULL for a foreign trace */
 	int64_t realtime_offset;
 	bool has_realtime;       /* the trace says what that is */
 	bool is_monotonic;       /* its clock is CLOCK_MONOTONIC of its host */
 	nsec_t start;            /* of a capture: when recording began; else 0 */
 	const char *record_host; /* borrowed; NULL if it does not say */
+	struct input_about about;
 	char *notice;
 	uint64_t events;        /* of the source, read so far */
 	struct raw_source *raw; /* NULL if it is no foreign kernel trace */

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * replay_net - who sent what to whom.
+ *
+ * Traces tell of messages in one of two ways.  ftrace and perf have tracepoints
+ * where a program gives bytes to a socket or takes them, with the kernel's
+ * address of the socket and no position in the stream; so positions are counted
+ * here, from the moment the connection began, as both sides count alike.  If that
+ * was not seen, the message is told without a position.
+ *
+ * LTTng has the packets, with TCP's headers and so with positions, but not the
+ * programs.  A segment was sent by the thread that was running where it was
+ * given to the device; one that is sent later, from an interrupt, when the
+ * window opens, by whoever sent last on that connection.  It was received by the
+ * thread that is woken before its softirq is over.  A thread that did not sleep
+ * when it came is not known to have received it.
+ */
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <xxhash.h>
+
+#include "read/replay_parts.h"
+
+enum { STATE_ESTABLISHED = 1, STATE_SYN_SENT = 2, STATE_SYN_RECEIVED = 3, STATE_CLOSED = 7 };
+
+static struct replay_socket *socket_of(struct replay *r, uint64_t object)
+{
+	uint64_t *place = map_insert(&r->sockets, object);
+
+	if (!*place) {
+		*vec_push(&r->socket_list) = (struct replay_socket){ 0 };
+		*place = r->socket_list.count;
+	}
+	return &r->socket_list.items[*place - 1];
+}
+
+static bool has_address(const struct socket_address *a)
+{
+	return a->local_port && a->peer_port;
+}
+
+static void tell_socket(struct replay *r, struct replay_socket *socket, uint64_t object,
+			const struct raw_event *e)
+{
+	if (socket->told || !has_address(&socket->address))
+		return;
+
+	struct record_socket *s = replay_make(r, RECORD_SOCKET, sizeof(*s), 0, e->cpu, e->time);
+
+	s->object = object;
+	s->address = socket->address;
+	socket->told = true;
+}
+
+static void make_message(struct replay *r, uint32_t tid, const struct raw_event *e,
+			 const struct record_message *what)
+{
+	struct record_message *m = replay_make(r, RECORD_MESSAGE, sizeof(*m), tid, e->cpu, e->time);
+	struct record head = m->head;
+
+	*m = *what;
+	m->head = head;
+}
+
+/* An address, as an event has it: of IPv4 or of IPv6. */
+static struct socket_address address_of(const struct raw_event *e)
+{
+	struct socket_address a = e->socket.address;
+
+	if (!a.family)
+		a.family = AF_INET;
+	if (!a.protocol)
+		a.protocol = IPPROTO_TCP;
+	if (a.family == AF_INET6) {
+		memcpy(a.local, e->socket.local6, sizeof(a.local));
+		memcpy(a.peer, e->socket.peer6, sizeof(a.peer));
+	} else {
+		memset(a.local + 4, 0, sizeof(a.local) - 4);
+		memset(a.peer + 4, 0, sizeof(a.peer) - 4);
+	}
+	return a;
+}
+
+/* A socket that no event names by a number is known by its address. */
+static uint64_t object_of(const struct socket_address *a)
+{
+	return XXH3_64bits(a, sizeof(*a)) | 1;
+}
+
+static uint8_t object_kind_of(const struct socket_address *a)
+{
+	if (a->family == AF_INET || a->family == AF_INET6)
+		return OBJECT_INET;
+	return a->family == AF_UNIX ? OBJECT_UNIX : OBJECT_SOCKET;
+}
+
+void replay_message(struct replay *r, const struct raw_event *e)
+{
+	const uint32_t counts = 1u << RAW_SOCKET_RECEIVE;
+	struct replay_thread *t = replay_current(r, e);
+	struct socket_address address = address_of(e);
+	uint64_t object = e->socket.object ?: object_of(&address);
+	struct replay_socket *socket = socket_of(r, object);
+	bool sends = e->kind == RAW_SOCKET_SEND;
+	uint64_t *count = sends ? &socket->sent : &socket->received;
+
+	if (has_address(&address))
+		socket->address = address;
+	tell_socket(r, socket, object, e);
+	if (!t || e->socket.bytes < 0 || (e->socket.flags & MSG_PEEK && !sends))
+		return;
+	/* this event comes with each receive, but a better one may as well */
+	if (e->kind == RAW_TCP_RECEIVE && (r->seen | r->source->kinds) & counts)
+		return;
+	if (!e->socket.bytes && e->kind == RAW_SOCKET_RECEIVE)
+		return; /* the stream has ended */
+	*count += e->socket.bytes;
+	make_message(r, t->tid, e,
+		     &(struct record_message){
+			     .object = object,
+			     .bytes = e->socket.bytes,
+			     .position = socket->counted ? *count + 1 : 0,
+			     .direction = sends ? MESSAGE_SEND : MESSAGE_RECEIVE,
+			     .object_kind = object_kind_of(&address),
+		     });
+}
+
+void replay_socket_state(struct replay *r, const struct raw_event *e)
+{
+	struct socket_address address = address_of(e);
+	struct replay_thread *t = replay_current(r, e);
+	struct record_socket_state *s =
+		replay_make(r, RECORD_SOCKET_STATE, sizeof(*s), t ? t->tid : 0, e->cpu, e->time);
+
+	s->object = e->socket.object;
+	s->address = address;
+	s->from = e->socket.from;
+	s->to = e->socket.to;
+	if (!e->socket.object || address.protocol != IPPROTO_TCP)
+		return;
+	if (e->socket.to == STATE_CLOSED) { /* its place may be another's next */
+		*socket_of(r, e->socket.object) = (struct replay_socket){ 0 };
+		return;
+	}
+	if (e->socket.to != STATE_ESTABLISHED)
+		return;
+
+	struct replay_socket *socket = socket_of(r, e->socket.object);
+
+	*socket = (struct replay_socket){ .address = address };
+	socket->counted = e->socket.from == STATE_SYN_SENT || e->socket.from == STATE_SYN_RECEIVED;
+	tell_socket(r, socket, e->socket.object, e);
+}
+
+/* What of a segment is the program's: behind which position, and how much; false if nothing is. */
+static bool read_segment(const struct raw_event *e, struct socket_address *ret_address,
+			 struct segment *ret)
+{
+	uint32_t headers = 4 * (e->packet.ip_words + e->packet.tcp_words);
+
+	if (!has_address(&e->packet.address) || e->packet.bytes <= headers)
+		return false;
+	*ret_address = e->packet.address;
+	ret_address->family = e->packet.ip_words ? AF_INET : AF_INET6;
+	ret_address->protocol = IPPROTO_TCP;
+	ret->bytes = e->packet.bytes - headers;
+	ret->position = e->packet.seq + ret->bytes;
+	ret->object = object_of(ret_address);
+	return true;
+}
+
+static struct socket_address from_the_other_side(const struct socket_address *a)
+{
+	struct socket_address b = *a;
+
+	b.local_port = a->peer_port;
+	b.peer_port = a->local_port;
+	memcpy(b.local, a->peer, sizeof(b.local));
+	memcpy(b.peer, a->local, sizeof(b.peer));
+	return b;
+}
+
+static void send_segment(struct replay *r, const struct replay_cpu *cpu, const struct raw_event *e,
+			 const struct segment *segment, const struct socket_address *address)
+{
+	struct replay_socket *socket = socket_of(r, segment->object);
+	const struct replay_thread *t = replay_current(r, e);
+	bool in_interrupt = cpu->hardirq || cpu->softirq;
+
+	socket->address = *address;
+	tell_socket(r, socket, segment->object, e);
+	if (t && !in_interrupt)
+		socket->sender = t->tid;
+	if (!socket->sender)
+		return;
+	make_message(r, socket->sender, e,
+		     &(struct record_message){ .object = segment->object,
+					       .bytes = segment->bytes,
+					       .position = segment->position,
+					       .direction = MESSAGE_SEND,
+					       .object_kind = OBJECT_INET });
+}
+
+void replay_packet(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
+{
+	struct socket_address address;
+	struct segment segment;
+
+	if (!read_segment(e, &address, &segment))
+		return;
+	if (e->kind == RAW_PACKET_SEND) {
+		send_segment(r, cpu, e, &segment, &address);
+		return;
+	}
+	address = from_the_other_side(&address);
+	segment.object = object_of(&address);
+
+	struct replay_socket *socket = socket_of(r, segment.object);
+
+	socket->address = address;
+	tell_socket(r, socket, segment.object, e);
+	cpu->segment = segment;
+}
+
+void replay_packet_wakes(struct replay *r, struct replay_cpu *cpu, uint32_t tid,
+			 const struct raw_event *e)
+{
+	struct segment segment = cpu->segment;
+
+	if (!segment.object || !cpu->softirq)
+		return;
+	cpu->segment.object = 0;
+	make_message(r, tid, e,
+		     &(struct record_message){ .object = segment.object,
+					       .bytes = segment.bytes,
+					       .position = segment.position,
+					       .direction = MESSAGE_RECEIVE,
+					       .object_kind = OBJECT_INET });
+}
