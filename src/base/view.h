@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * view - bytes that belong to somebody else and need not be terminated.
+ *
+ * A parser that works on a mapped file hands out views of it and copies nothing.
+ */
+#ifndef SONDE_BASE_VIEW_H
+#define SONDE_BASE_VIEW_H
+
+#include <string.h>
+
+#include "base/base.h"
+
+struct view {
+	const char *s; /* borrowed; NULL if there is none */
+	size_t len;
+};
+
+static inline bool view_is(struct view view, const char *s)
+{
+	return view.s && view.len == strlen(s) && memcmp(view.s, s, view.len) == 0;
+}
+
+#endif
