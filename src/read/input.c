@@ -9,7 +9,9 @@
 #include "read/input_parts.h"
 
 /* In the order in which they are tried. */
-static const struct input_format *const formats[] = { &sonde_format, &jaeger_format };
+static const struct input_format *const formats[] = { &sonde_format,     &otlp_format,
+						      &otlp_json_format, &zipkin_format,
+						      &jaeger_format };
 
 enum { HEAD_SIZE = 4096 };
 

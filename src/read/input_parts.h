@@ -21,9 +21,16 @@ struct input {
 	struct raw_source *raw; /* NULL if it is no foreign kernel trace */
 };
 
-extern const struct input_format sonde_format, jaeger_format;
+extern const struct input_format sonde_format, otlp_format, otlp_json_format, zipkin_format,
+	jaeger_format;
 
-/* The same as its open, for bytes in memory, which are read at once; the name is for messages. */
+/* The same as their open, for bytes in memory, which are read at once; the name is for messages. */
+int otlp_open_memory(const char *name, const char *data, size_t size, struct input **ret,
+		     struct err *err);
+int otlp_json_open_memory(const char *name, const char *data, size_t size, struct input **ret,
+			  struct err *err);
+int zipkin_open_memory(const char *name, const char *data, size_t size, struct input **ret,
+		       struct err *err);
 int jaeger_open_memory(const char *name, const char *data, size_t size, struct input **ret,
 		       struct err *err);
 

@@ -2,60 +2,82 @@
 #include "read/json_value.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
 /* Names need not be proper text: who shows them makes them so. */
 #define READ_FLAGS (YYJSON_READ_NUMBER_AS_RAW | YYJSON_READ_ALLOW_INVALID_UNICODE)
 
-static int parse_failed(const char *name, const yyjson_read_err *why, struct err *err)
+static int parse_failed(const char *name, size_t offset, const yyjson_read_err *why,
+			struct err *err)
 {
-	if (why->code == YYJSON_READ_ERROR_FILE_READ)
-		return err_errno(err, "cannot read '%s'", name);
 	if (why->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
 		return err_set(err, -ENOMEM, "cannot read '%s': it is too large for this memory",
 			       name);
 	return err_set(err, -EBADMSG, "'%s' is not valid JSON: %s at offset %zu", name, why->msg,
-		       why->pos);
+		       offset + why->pos);
 }
 
-static void closefp(FILE **file)
+static void yyjson_doc_freep(yyjson_doc **doc)
 {
-	if (*file)
-		fclose(*file);
+	yyjson_doc_free(*doc);
 }
 
-int json_load(const char *path, yyjson_doc **ret, struct err *err)
+/* What fn says; if the text is no JSON, that is left in *why, and -EBADMSG. */
+static int parse(struct view text, json_fn *fn, void *arg, yyjson_read_err *why, struct err *err)
 {
-	_cleanup_(closefp) FILE *file = fopen(path, "re");
-	yyjson_read_err why = { 0 };
+	/* it does not write to the text unless told to */
+	_cleanup_(yyjson_doc_freep) yyjson_doc *doc =
+		yyjson_read_opts((char *)text.s, text.len, READ_FLAGS, NULL, why);
 
-	if (!file)
-		return err_errno(err, "cannot open '%s'", path);
-	*ret = yyjson_read_fp(file, READ_FLAGS, NULL, &why);
-	return *ret ? 0 : parse_failed(path, &why, err);
+	return doc ? fn(arg, yyjson_doc_get_root(doc), err) : -EBADMSG;
 }
 
-int json_parse(const char *name, const char *data, size_t size, yyjson_doc **ret, struct err *err)
+/* Where the text has something else than blanks; its length if it has not. */
+static size_t skip_blanks(struct view text, size_t at)
 {
-	yyjson_read_err why = { 0 };
-
-	/* it does not write to the data unless told to */
-	*ret = yyjson_read_opts((char *)data, size, READ_FLAGS, NULL, &why);
-	return *ret ? 0 : parse_failed(name, &why, err);
+	while (at < text.len && memchr(" \t\r\n", text.s[at], 4))
+		at++;
+	return at;
 }
 
-struct json_text json_text(yyjson_val *value)
+/* The line from `at`, without its end. */
+static struct view line_at(struct view text, size_t at)
+{
+	const char *end = memchr(text.s + at, '\n', text.len - at);
+
+	return (struct view){ text.s + at, end ? (size_t)(end - text.s) - at : text.len - at };
+}
+
+int json_each(const char *name, struct view text, json_fn *fn, void *arg, bool *ret_cut,
+	      struct err *err)
+{
+	size_t begin = skip_blanks(text, 0), at = begin;
+
+	do {
+		struct view line = line_at(text, at), all = { text.s + at, text.len - at };
+		yyjson_read_err why = { 0 };
+		int r = parse(line, fn, arg, &why, err);
+
+		if (why.code && at == begin && line.len < all.len) { /* it has several lines */
+			line = all;
+			r = parse(line, fn, arg, &why, err);
+		}
+		*ret_cut = why.code && at > begin && line.len == all.len;
+		if (why.code && !*ret_cut)
+			return parse_failed(name, at, &why, err);
+		if (r < 0 && !*ret_cut)
+			return r;
+		at = skip_blanks(text, at + line.len);
+	} while (at < text.len);
+	return 0;
+}
+
+struct view json_text(yyjson_val *value)
 {
 	if (!yyjson_is_str(value) && !yyjson_is_raw(value))
-		return (struct json_text){ 0 };
-	return (struct json_text){ unsafe_yyjson_get_str(value), unsafe_yyjson_get_len(value) };
-}
-
-bool json_text_is(struct json_text text, const char *s)
-{
-	return text.s && text.len == strlen(s) && memcmp(text.s, s, text.len) == 0;
+		return (struct view){ 0 };
+	return (struct view){ unsafe_yyjson_get_str(value), unsafe_yyjson_get_len(value) };
 }
 
 static bool is_digit(char c)
@@ -104,9 +126,8 @@ static bool take_exponent(const char **at, const char *end, long *e)
 	return true;
 }
 
-bool json_scaled(yyjson_val *value, int scale, int64_t *ret)
+bool text_scaled(struct view text, int scale, int64_t *ret)
 {
-	struct json_text text = json_text(value);
 	long e = scale;
 	int64_t n;
 
@@ -138,14 +159,9 @@ bool json_scaled(yyjson_val *value, int scale, int64_t *ret)
 	return true;
 }
 
-bool json_u32(yyjson_val *value, uint32_t *ret)
+bool json_scaled(yyjson_val *value, int scale, int64_t *ret)
 {
-	int64_t n;
-
-	if (!json_scaled(value, 0, &n) || n < 0 || n > UINT32_MAX)
-		return false;
-	*ret = n;
-	return true;
+	return text_scaled(json_text(value), scale, ret);
 }
 
 static int hex_digit(char c)
@@ -156,7 +172,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool hex_id(struct json_text text, uint8_t *ret, size_t size)
+static bool hex_id(struct view text, uint8_t *ret, size_t size)
 {
 	uint8_t id[16] = { 0 };
 	bool zero = true;
@@ -178,7 +194,7 @@ static bool hex_id(struct json_text text, uint8_t *ret, size_t size)
 
 bool json_id(yyjson_val *value, uint8_t *ret, size_t size)
 {
-	struct json_text text = json_text(value);
+	struct view text = json_text(value);
 
 	if (!text.len)
 		return false;
@@ -189,4 +205,32 @@ bool json_id(yyjson_val *value, uint8_t *ret, size_t size)
 		memcpy(ret, hash.digest, size);
 	}
 	return true;
+}
+
+bool json_id_or_none(yyjson_val *value, uint8_t *ret, size_t size)
+{
+	struct view text = json_text(value);
+	size_t zeros = 0;
+
+	while (zeros < text.len && text.s[zeros] == '0')
+		zeros++;
+	return zeros < text.len && json_id(value, ret, size);
+}
+
+bool json_shows_key(struct view head, const char *key)
+{
+	size_t len = strlen(key), at = skip_blanks(head, 0);
+
+	if (at == head.len || (head.s[at] != '{' && head.s[at] != '['))
+		return false;
+	for (const char *found; (found = memmem(head.s + at, head.len - at, key, len));) {
+		at = found - head.s + len;
+
+		size_t colon = skip_blanks(head, at + 1);
+
+		if (colon < head.len && found[-1] == '"' && head.s[at] == '"' &&
+		    head.s[colon] == ':')
+			return true;
+	}
+	return false;
 }

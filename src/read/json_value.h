@@ -14,37 +14,37 @@
 
 #include <yyjson.h>
 
-#include "base/base.h"
 #include "base/err.h"
-
-static inline void yyjson_doc_freep(yyjson_doc **doc)
-{
-	yyjson_doc_free(*doc);
-}
+#include "base/view.h"
 
 /* The sentence for what is no JSON has the name and the offset. */
-int json_load(const char *path, yyjson_doc **ret, struct err *err);
-int json_parse(const char *name, const char *data, size_t size, yyjson_doc **ret, struct err *err);
+typedef int json_fn(void *arg, yyjson_val *root, struct err *err);
 
-struct json_text {
-	const char *s; /* NULL if there is none */
-	size_t len;
-};
+/*
+ * Gives fn each document of a text: the only one, or, if its first line is one
+ * alone, that of each line.  Of lines, the last may be cut off, as when a program
+ * was killed that wrote it: it is left out, and *ret_cut set.  Ends when fn fails.
+ */
+int json_each(const char *name, struct view text, json_fn *fn, void *arg, bool *ret_cut,
+	      struct err *err);
 
 /* A string, or a number as it is written. */
-struct json_text json_text(yyjson_val *value);
-bool json_text_is(struct json_text text, const char *s);
+struct view json_text(yyjson_val *value);
 
 /* A number times 10^scale, rounded towards 0; false if it is none or does not fit. */
+bool text_scaled(struct view text, int scale, int64_t *ret);
 bool json_scaled(yyjson_val *value, int scale, int64_t *ret);
-
-/* A whole number from 0 to UINT32_MAX. */
-bool json_u32(yyjson_val *value, uint32_t *ret);
 
 /*
  * An id of that many bytes, up to 16: up to twice as many hexadecimal digits.
  * Any other text is an id, too, and gets its hash.  False if there is no text.
  */
 bool json_id(yyjson_val *value, uint8_t *ret, size_t size);
+
+/* The same, but nothing but zeros is no id. */
+bool json_id_or_none(yyjson_val *value, uint8_t *ret, size_t size);
+
+/* Whether the text of a JSON file, of which this is the first part, has an object with this key. */
+bool json_shows_key(struct view head, const char *key);
 
 #endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otlp_json - OpenTelemetry's export requests as JSON.
+ *
+ *	{"resourceSpans": [{"resource": {"attributes": [
+ *			{"key": "service.name", "value": {"stringValue": "front"}}]},
+ *		"scopeSpans": [{"spans": [{"traceId": "5b8efff798038103d269b633813fc60c",
+ *			"spanId": "eee19b7ec3c1b174", "parentSpanId": "", "name": "GET /",
+ *			"startTimeUnixNano": "1700000000000000000",
+ *			"endTimeUnixNano": "1700000000212400000",
+ *			"status": {"code": 2}, "attributes": []}]}]}]}
+ *
+ * One request, or one on each line, as the collector's file exporter and the
+ * SDKs write them.  Ids are hexadecimal, times strings or numbers, an enum is
+ * its number or its name.  Names may also stand in the form that they have in
+ * the definition of the messages (resource_spans), and scopeSpans under the name
+ * that it had up to 2022.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "otlp/trace.h"
+#include "read/span_input.h"
+
+struct reading {
+	struct span_input *in;
+	struct span_owner owner;
+};
+
+static yyjson_val *field(yyjson_val *object, const char *name, const char *other)
+{
+	return yyjson_obj_get(object, name) ?: yyjson_obj_get(object, other);
+}
+
+/* The next of a list of attributes: true, or false behind the last. */
+static bool next_attribute(yyjson_arr_iter *iter, enum span_key *ret_key, struct span_value *ret)
+{
+	yyjson_val *attribute = yyjson_arr_iter_next(iter);
+	yyjson_obj_iter value = yyjson_obj_iter_with(yyjson_obj_get(attribute, "value"));
+	struct view key = json_text(yyjson_obj_get(attribute, "key"));
+	yyjson_val *kind = yyjson_obj_iter_next(&value); /* stringValue, intValue, ... */
+
+	*ret_key = key.s ? span_key(key) : SPAN_KEY_OTHER;
+	*ret = json_span_value(yyjson_obj_iter_get_val(kind));
+	return attribute;
+}
+
+static void read_owner(struct reading *r, yyjson_val *resource)
+{
+	yyjson_arr_iter iter = yyjson_arr_iter_with(yyjson_obj_get(resource, "attributes"));
+	struct span_value value;
+	enum span_key key;
+
+	r->owner = (struct span_owner){ 0 };
+	while (next_attribute(&iter, &key, &value))
+		span_owner_set(r->in, &r->owner, key, &value);
+}
+
+static bool take_time(yyjson_val *value, int64_t *ret)
+{
+	return json_scaled(value, 0, ret) && *ret > 0;
+}
+
+static bool is_error(yyjson_val *status)
+{
+	yyjson_val *code = yyjson_obj_get(status, "code");
+	int64_t number;
+
+	return view_is(json_text(code), "STATUS_CODE_ERROR") ||
+	       (json_scaled(code, 0, &number) && number == OTLP_STATUS_ERROR);
+}
+
+/* NULL, or what the span lacks. */
+static const char *take_span(yyjson_val *from, struct record_span *span)
+{
+	int64_t start, end;
+
+	if (!json_id_or_none(field(from, "traceId", "trace_id"), span->trace, 16))
+		return "has no traceId";
+	if (!json_id_or_none(field(from, "spanId", "span_id"), span->span, 8))
+		return "has no spanId";
+	if (!take_time(field(from, "startTimeUnixNano", "start_time_unix_nano"), &start))
+		return "has no startTimeUnixNano that is one";
+	if (!take_time(field(from, "endTimeUnixNano", "end_time_unix_nano"), &end))
+		return "has no endTimeUnixNano that is one";
+	json_id_or_none(field(from, "parentSpanId", "parent_span_id"), span->parent, 8);
+	if (is_error(yyjson_obj_get(from, "status")))
+		span->flags |= SPAN_ERROR;
+	return span_set_times(span, start, end);
+}
+
+static void read_span(struct reading *r, yyjson_val *from)
+{
+	struct record_span span = span_empty();
+	yyjson_arr_iter iter = yyjson_arr_iter_with(yyjson_obj_get(from, "attributes"));
+	const char *lack = take_span(from, &span);
+	struct span_value value;
+	enum span_key key;
+
+	if (lack) {
+		span_input_skip(r->in, "span %" PRIu64 " %s", span_input_number(r->in), lack);
+		return;
+	}
+	while (next_attribute(&iter, &key, &value))
+		span_set(&span, key, &value);
+	span.service = r->owner.service.i;
+	span.pid = r->owner.pid;
+	span.operation = span_input_intern(r->in, json_text(yyjson_obj_get(from, "name"))).i;
+	span_input_add(r->in, &span, r->owner.host);
+}
+
+static void read_resource(struct reading *r, yyjson_val *resource)
+{
+	yyjson_val *list = field(resource, "scopeSpans", "scope_spans")
+				   ?: yyjson_obj_get(resource, "instrumentationLibrarySpans");
+	yyjson_arr_iter scopes = yyjson_arr_iter_with(list);
+
+	read_owner(r, yyjson_obj_get(resource, "resource"));
+	for (yyjson_val *scope; (scope = yyjson_arr_iter_next(&scopes));) {
+		yyjson_arr_iter spans = yyjson_arr_iter_with(yyjson_obj_get(scope, "spans"));
+
+		for (yyjson_val *span; (span = yyjson_arr_iter_next(&spans));)
+			read_span(r, span);
+	}
+}
+
+static int read_request(void *arg, yyjson_val *root, struct err *err)
+{
+	struct reading *r = arg;
+	yyjson_val *list = field(root, "resourceSpans", "resource_spans");
+	yyjson_arr_iter resources = yyjson_arr_iter_with(list);
+
+	if (!yyjson_is_obj(root) || (list && !yyjson_is_arr(list)))
+		return err_set(err, -EBADMSG,
+			       "'%s' is no OTLP JSON: expected an array \"resourceSpans\"",
+			       r->in->name);
+	for (yyjson_val *resource; (resource = yyjson_arr_iter_next(&resources));)
+		read_resource(r, resource);
+	return 0;
+}
+
+int otlp_json_open_memory(const char *name, const char *data, size_t size, struct input **ret,
+			  struct err *err)
+{
+	struct reading r = { .in = span_input_new(&otlp_json_format, name) };
+
+	return span_input_read_json(r.in, (struct view){ data, size }, read_request, &r, ret, err);
+}
+
+static int open_file(const char *path, struct input **ret, struct err *err)
+{
+	return span_input_open(path, otlp_json_open_memory, ret, err);
+}
+
+static bool is_otlp_json(const char *head, size_t size)
+{
+	struct view text = { head, size };
+
+	return json_shows_key(text, "resourceSpans") || json_shows_key(text, "resource_spans");
+}
+
+const struct input_format otlp_json_format = {
+	.name = "otlp-json",
+	.is_one = is_otlp_json,
+	.open = open_file,
+	.next = span_input_next,
+	.string = span_input_string,
+	.free = span_input_free,
+};

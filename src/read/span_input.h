@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * span_input - what the readers of spans have in common.
+ *
+ *	struct span_input *in = span_input_new(&zipkin_format, name);
+ *	span_input_add(in, &span, owner.host);		for each span
+ *	span_input_skip(in, "span %d has no id", n);	or this
+ *	*ret = span_input_finish(in);
+ *
+ * A file of spans is read as a whole, since spans stand there in any order and
+ * records come by their ends.  A span without what a span needs is left out and
+ * counted; the notice says how many, and what was wrong with the first.
+ *
+ * Of the attributes of a span and of the process that made it (its owner), a few
+ * matter here; the formats carry the same ones in different ways:
+ *
+ * - service.name, process.pid (or pid): whose it is.
+ * - k8s.node.name, host.name (or hostname): the machine, by the name that the
+ *   kernel of it has, too.  In a container, host.name is that of the container,
+ *   so the node's name goes first.  host.id is no name, and is not taken: a span
+ *   without a name may still belong to the only machine there is.
+ * - thread.native_id (as .NET writes it), sonde.tid: the thread that worked for
+ *   it, by the system's number.  What thread.id means depends on the language:
+ *   Java and .NET count their threads themselves, Python gives an address.
+ * - error, otel.status_code: that it failed.
+ */
+#ifndef SONDE_READ_SPAN_INPUT_H
+#define SONDE_READ_SPAN_INPUT_H
+
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "base/view.h"
+#include "read/input_parts.h"
+#include "read/json_value.h"
+
+struct span_entry {
+	struct record_span record;
+	str_id host;
+};
+
+/* The end of a span, and which one it is. */
+struct span_end {
+	nsec_t end;
+	uint64_t index;
+};
+
+struct span_input {
+	struct input input;
+	char *name;
+	struct strtab *strings;
+	VEC(struct span_entry) spans; /* in the order of the file */
+	struct span_end *order;       /* of records; NULL if it is that of the file */
+	size_t at;
+	uint64_t skipped;
+	char first_skipped[128]; /* why */
+	const char *cut;         /* what of the file is missing at its end, or NULL */
+};
+
+struct span_input *span_input_new(const struct input_format *format, const char *name);
+
+/* A record that is a span of an SDK, and nothing else yet. */
+static inline struct record_span span_empty(void)
+{
+	return (struct record_span){ .head = { .kind = RECORD_SPAN,
+					       .words = sizeof(struct record_span) / 8 },
+				     .source = SPAN_SDK };
+}
+
+/* Its number in the file, from 1, before it is added or skipped. */
+static inline uint64_t span_input_number(const struct span_input *in)
+{
+	return in->spans.count + in->skipped + 1;
+}
+
+str_id span_input_intern(struct span_input *in, struct view text);
+void span_input_add(struct span_input *in, const struct record_span *span, str_id host);
+__attribute__((format(printf, 2, 3))) void span_input_skip(struct span_input *in, const char *why,
+							   ...);
+
+/* Sorts what was added.  The result is `in`, as the input that it is now. */
+struct input *span_input_finish(struct span_input *in);
+
+/* For struct input_format. */
+int span_input_next(struct input *input, const struct record **ret, struct err *err);
+const char *span_input_string(const struct input *input, uint32_t id);
+void span_input_free(struct input *input);
+
+/* As jaeger_open_memory() and its like. */
+typedef int span_read_fn(const char *name, const char *data, size_t size, struct input **ret,
+			 struct err *err);
+
+/* Maps the file for as long as it is read. */
+int span_input_open(const char *path, span_read_fn *read, struct input **ret, struct err *err);
+
+/* As read, with fn for each document of a JSON file; frees `in` if that fails. */
+int span_input_read_json(struct span_input *in, struct view text, json_fn *fn, void *arg,
+			 struct input **ret, struct err *err);
+
+/* Puts start and end in, or returns what is wrong with them. */
+const char *span_set_times(struct record_span *span, uint64_t start, uint64_t end);
+
+static inline bool span_id_is_none(const void *id, size_t size)
+{
+	static const uint8_t none[16];
+
+	return memcmp(id, none, size) == 0;
+}
+
+enum span_key {
+	SPAN_KEY_OTHER,
+	SPAN_KEY_SERVICE,
+	SPAN_KEY_NODE,
+	SPAN_KEY_HOST,
+	SPAN_KEY_PID,
+	SPAN_KEY_TID,
+	SPAN_KEY_ERROR,
+	SPAN_KEY_STATUS,
+};
+enum span_key span_key(struct view key);
+
+/* The value of an attribute, as its format has it. */
+struct span_value {
+	struct view text; /* or a number as it is written, or */
+	bool is_number, is_true;
+	int64_t number;
+};
+
+/* What the spans of a process have in common. */
+struct span_owner {
+	str_id service, host;
+	uint32_t pid;
+	bool is_node; /* that is the host */
+};
+
+/* What a JSON value may be as that of an attribute. */
+struct span_value json_span_value(yyjson_val *value);
+
+/* Each takes what concerns it and passes over all else. */
+void span_owner_set(struct span_input *in, struct span_owner *owner, enum span_key key,
+		    const struct span_value *value);
+void span_set(struct record_span *span, enum span_key key, const struct span_value *value);
+
+#endif
