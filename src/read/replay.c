@@ -290,7 +290,8 @@ static void make_wait(struct replay *r, const struct replay_thread *t, uint16_t 
 /*
  * A thread leaves a CPU that it was not seen to get, since events are missing:
  * it got it no sooner than it was ready and than another was seen to get it.
- * Of who had it then nothing is known until he is seen again.
+ * Of who had it then nothing is known until he is seen again, with a CPU or
+ * getting one; until then he stays PHASE_ON, of which no wait is made.
  */
 static void enter_unseen(struct replay *r, struct replay_cpu *cpu, struct replay_thread *t,
 			 const struct raw_event *e)
@@ -306,8 +307,6 @@ static void enter_unseen(struct replay *r, struct replay_cpu *cpu, struct replay
 	if (t->machine.phase != PHASE_ON)
 		make_wait(r, t, e->cpu, begin, INTERVAL_UNSEEN);
 	machine_on(&t->machine, begin);
-	if (cpu->thread && cpu->thread != t)
-		machine_begin(&cpu->thread->machine, e->time, PHASE_UNKNOWN);
 }
 
 static bool is_dead(const struct replay_thread *t, uint64_t state)
@@ -676,10 +675,10 @@ static void end_thread(struct replay *r, struct replay_thread *t)
 {
 	const struct replay_cpu *cpu = t->cpu < r->cpus.count ? &r->cpus.items[t->cpu] : NULL;
 
-	if (t->machine.phase == PHASE_ON)
-		make_run(r, t, r->now, cpu && cpu->thread == t ? cpu->irq : 0, INTERVAL_OPEN);
-	else if (has_any(r, BIT(RAW_SWITCH)))
+	if (t->machine.phase != PHASE_ON && has_any(r, BIT(RAW_SWITCH)))
 		make_wait(r, t, t->cpu, r->now, INTERVAL_OPEN);
+	else if (cpu && cpu->thread == t)
+		make_run(r, t, r->now, cpu->irq, INTERVAL_OPEN);
 	replay_call_end(r, t);
 }
 
