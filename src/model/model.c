@@ -363,8 +363,9 @@ static void add_message(struct model *model, const struct source *source,
 		return;
 
 	uint64_t place = (uint64_t)source->host << 32 | socket->netns;
-	struct flow *flow = flow_of(&model->flows, flow_key(&socket->address, r->object,
-							    socket->peer_object, place, sends));
+	uint64_t key = flow_key(&socket->address, r->object, socket->peer_object, place, sends);
+	/* between clocks that cannot be compared, nobody knows what came of what */
+	struct flow *flow = flow_of(&model->flows, host_key(source->group, key));
 	struct flow_end end = { now, r->position, r->bytes, id.i, 0 };
 
 	if (socket->peer_object) { /* nobody counts the bytes of a unix socket but we */

@@ -5,103 +5,44 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "read/place.h"
 
 /* One input, and its next record. */
 struct stream {
 	char *path;
 	struct input *input;
-	struct source *sources;    /* one; of a foreign trace one for each host, and one for none */
-	const struct record *next; /* NULL if it has not been asked for, or there is none */
+	struct source *sources; /* as place_sources() has them */
+	const struct record *next;
 	const struct source *source;
+	nsec_t time; /* of the next record, on the common line */
 	uint64_t left_out;
 	int failed; /* negative errno */
 	struct err why;
-	bool ended;
 };
 
 struct merge {
 	VEC(struct stream) streams;
-	VEC(const struct input_host *) hosts; /* by their numbers; borrowed from inputs */
-	int64_t line;                         /* what to add to its times to get CLOCK_REALTIME */
-	VEC(char *) notices;
+	struct place place;
+	struct notices notices;
+	VEC(uint16_t) heap; /* streams that have a next record, that with the earliest first */
+	bool began;
 };
-
-/* Clocks are set while machines run, but hardly ever by more than this between two captures. */
-enum { BOOT_SLACK = NSEC_PER_SEC };
-
-static bool same_boot(const struct input_host *a, const struct input_host *b)
-{
-	int64_t between;
-
-	return strcmp(a->name, b->name) == 0 &&
-	       !__builtin_sub_overflow(a->boot, b->boot, &between) && between <= BOOT_SLACK &&
-	       between >= -BOOT_SLACK;
-}
-
-/* The number of a captured machine, a new one if it has none yet. */
-static uint16_t number_host(struct merge *merge, const struct input_host *host)
-{
-	for (size_t i = 0; i < merge->hosts.count; i++)
-		if (same_boot(merge->hosts.items[i], host))
-			return i;
-	*vec_push(&merge->hosts) = host;
-	return merge->hosts.count - 1;
-}
 
 static const char *get_string(const void *arg, uint32_t id)
 {
 	return input_string(arg, id);
 }
 
-static struct source *make_sources(const struct merge *merge, const struct stream *s, size_t count,
-				   int64_t shift)
+static void make_sources(struct merge *merge, size_t i)
 {
-	struct source *sources = must_alloc(count * sizeof(*sources));
+	struct stream *s = &merge->streams.items[i];
+	size_t count = input_host(s->input) ? 1 : merge->place.hosts.count + 1;
 
-	for (size_t i = 0; i < count; i++)
-		sources[i] = (struct source){ .get_string = get_string,
-					      .arg = s->input,
-					      .host = i,
-					      .input = s - merge->streams.items,
-					      .shift = shift };
-	return sources;
-}
-
-static int64_t minus(int64_t a, int64_t b)
-{
-	return (uint64_t)a - (uint64_t)b; /* a file may say anything */
-}
-
-/* The captures first: they say which machines there are, and the first of them which line. */
-static void place_captures(struct merge *merge)
-{
-	for (size_t i = 0; i < merge->streams.count; i++) {
-		struct stream *s = &merge->streams.items[i];
-		const struct input_host *host = input_host(s->input);
-
-		if (!host)
-			continue;
-		if (!merge->hosts.count)
-			merge->line = input_realtime_offset(s->input);
-
-		uint16_t number = number_host(merge, host);
-		int64_t shift = minus(input_realtime_offset(s->input), merge->line);
-
-		/* its clock is that of the line, however the other one was set meanwhile */
-		s->sources = make_sources(merge, s, 1, number == 0 ? 0 : shift);
-		s->sources[0].host = number;
-	}
-}
-
-static void place_foreign(struct merge *merge)
-{
-	for (size_t i = 0; i < merge->streams.count; i++) {
-		struct stream *s = &merge->streams.items[i];
-
-		if (!s->sources)
-			s->sources =
-				make_sources(merge, s, merge->hosts.count + 1,
-					     minus(input_realtime_offset(s->input), merge->line));
+	s->sources = place_sources(&merge->place, i);
+	for (size_t k = 0; k < count; k++) {
+		s->sources[k].get_string = get_string;
+		s->sources[k].arg = s->input;
+		s->sources[k].input = i;
 	}
 }
 
@@ -110,18 +51,20 @@ int merge_open(char **paths, const char *format, struct merge **ret, struct err 
 	_cleanup_(merge_freep) struct merge *merge = must_alloc(sizeof(*merge));
 
 	for (; *paths; paths++) {
-		struct input *input;
-		int r = input_open(*paths, format, &input, err);
+		struct stream stream = { 0 };
+		int r = input_open(*paths, format, &stream.input, err);
 
 		if (r < 0)
 			return r;
-		*vec_push(&merge->streams) =
-			(struct stream){ .path = must_strdup(*paths), .input = input };
-		if (input_notice(input))
-			*vec_push(&merge->notices) = must_strdup(input_notice(input));
+		stream.path = must_strdup(*paths);
+		*vec_push(&merge->streams) = stream;
+		place_add(&merge->place, stream.path, stream.input);
+		if (input_notice(stream.input))
+			*vec_push(&merge->notices.items) = must_strdup(input_notice(stream.input));
 	}
-	place_captures(merge);
-	place_foreign(merge);
+	place_solve(&merge->place, format, &merge->notices);
+	for (size_t i = 0; i < merge->streams.count; i++)
+		make_sources(merge, i);
 	*ret = TAKE(merge);
 	return 0;
 }
@@ -135,35 +78,20 @@ void merge_free(struct merge *merge)
 		free(merge->streams.items[i].sources);
 		free(merge->streams.items[i].path);
 	}
-	for (size_t i = 0; i < merge->notices.count; i++)
-		free(merge->notices.items[i]);
+	for (size_t i = 0; i < merge->notices.items.count; i++)
+		free(merge->notices.items.items[i]);
 	vec_done(&merge->streams);
-	vec_done(&merge->hosts);
-	vec_done(&merge->notices);
+	vec_done(&merge->notices.items);
+	vec_done(&merge->heap);
+	place_done(&merge->place);
 	free(merge);
-}
-
-/* Names are compared up to the domain, which some tools add and some do not. */
-static bool same_name(const char *a, const char *b)
-{
-	size_t len = strcspn(a, ".");
-
-	return len == strcspn(b, ".") && strncmp(a, b, len) == 0;
 }
 
 static const struct source *source_of(const struct merge *merge, const struct stream *s)
 {
-	const char *name = input_record_host(s->input);
-	size_t none = merge->hosts.count;
-
 	if (input_host(s->input))
 		return &s->sources[0];
-	if (!name[0])
-		return &s->sources[none == 1 ? 0 : none];
-	for (size_t i = 0; i < none; i++)
-		if (same_name(merge->hosts.items[i]->name, name))
-			return &s->sources[i];
-	return &s->sources[none];
+	return &s->sources[place_find(&merge->place, input_record_host(s->input))];
 }
 
 /* When what a record tells of began; its own time, if it is of a moment. */
@@ -187,28 +115,30 @@ static nsec_t start_of(const struct record *r)
 	}
 }
 
-static bool on_the_line(nsec_t t, int64_t shift)
+static bool on_the_line(nsec_t t, const struct source *source)
 {
-	int64_t shifted;
+	__int128 since = (__int128)t - source->origin;
+	__int128 shifted =
+		(__int128)t + source->shift + (since * source->drift >> SOURCE_DRIFT_BITS);
 
-	return t <= INT64_MAX && !__builtin_add_overflow((int64_t)t, shift, &shifted) &&
-	       shifted >= 0;
+	return shifted >= 0 && shifted <= INT64_MAX;
 }
 
-static bool is_usable(const struct record *r, int64_t shift)
+static bool is_usable(const struct record *r, const struct source *source)
 {
-	return !shift || (on_the_line(r->time, shift) && on_the_line(start_of(r), shift));
+	if (!source->shift && !source->drift)
+		return true;
+	return on_the_line(r->time, source) && on_the_line(start_of(r), source);
 }
 
 static void end_stream(struct merge *merge, struct stream *s, int result)
 {
 	s->next = NULL;
-	s->ended = true;
 	s->failed = result;
 	if (s->left_out)
-		*vec_push(&merge->notices) = must_printf(
+		*vec_push(&merge->notices.items) = must_printf(
 			"'%s': left out %" PRIu64 " record%s from before '%s' was started", s->path,
-			s->left_out, s->left_out == 1 ? "" : "s", merge->hosts.items[0]->name);
+			s->left_out, s->left_out == 1 ? "" : "s", merge_host_name(merge, 0));
 }
 
 static void advance(struct merge *merge, struct stream *s)
@@ -217,11 +147,61 @@ static void advance(struct merge *merge, struct stream *s)
 
 	while ((r = input_next(s->input, &s->next, &s->why)) > 0) {
 		s->source = source_of(merge, s);
-		if (is_usable(s->next, s->source->shift))
+		if (is_usable(s->next, s->source)) {
+			s->time = source_time(s->source, s->next->time);
 			return;
+		}
 		s->left_out++;
 	}
 	end_stream(merge, s, r);
+}
+
+/* Of records of the same time, those of the first input come first. */
+static bool is_before(const struct merge *merge, uint16_t a, uint16_t b)
+{
+	nsec_t x = merge->streams.items[a].time, y = merge->streams.items[b].time;
+
+	return x != y ? x < y : a < b;
+}
+
+/* Put the i-th of the heap where it belongs: those behind it are in order. */
+static void sift(struct merge *merge, size_t i)
+{
+	uint16_t *heap = merge->heap.items, moved = heap[i];
+	size_t count = merge->heap.count;
+
+	for (size_t child; (child = 2 * i + 1) < count; i = child) {
+		if (child + 1 < count && is_before(merge, heap[child + 1], heap[child]))
+			child++;
+		if (is_before(merge, moved, heap[child]))
+			break;
+		heap[i] = heap[child];
+	}
+	heap[i] = moved;
+}
+
+static void begin(struct merge *merge)
+{
+	merge->began = true;
+	for (size_t i = 0; i < merge->streams.count; i++) {
+		advance(merge, &merge->streams.items[i]);
+		if (merge->streams.items[i].next)
+			*vec_push(&merge->heap) = i;
+	}
+	for (size_t i = merge->heap.count / 2; i-- > 0;)
+		sift(merge, i);
+}
+
+/* The record that was given last is not needed any more. */
+static void go_on(struct merge *merge)
+{
+	struct stream *s = &merge->streams.items[merge->heap.items[0]];
+
+	advance(merge, s);
+	if (!s->next)
+		merge->heap.items[0] = merge->heap.items[--merge->heap.count];
+	if (merge->heap.count)
+		sift(merge, 0);
 }
 
 static int end_of(const struct merge *merge, struct err *err)
@@ -237,54 +217,38 @@ static int end_of(const struct merge *merge, struct err *err)
 int merge_next(struct merge *merge, const struct record **ret, const struct source **ret_source,
 	       struct err *err)
 {
-	struct stream *first = NULL;
-	nsec_t first_time = 0;
-
-	for (size_t i = 0; i < merge->streams.count; i++) {
-		struct stream *s = &merge->streams.items[i];
-
-		if (!s->next && !s->ended)
-			advance(merge, s);
-		if (!s->next)
-			continue;
-
-		nsec_t time = source_time(s->source, s->next->time);
-
-		if (!first || time < first_time) {
-			first = s;
-			first_time = time;
-		}
-	}
-	if (!first)
+	if (!merge->began)
+		begin(merge);
+	else if (merge->heap.count)
+		go_on(merge);
+	if (!merge->heap.count)
 		return end_of(merge, err);
-	*ret = TAKE(first->next); /* the next call asks for another one */
+
+	const struct stream *first = &merge->streams.items[merge->heap.items[0]];
+
+	*ret = first->next;
 	*ret_source = first->source;
 	return 1;
 }
 
 const char *merge_notice(const struct merge *merge, size_t i)
 {
-	return i < merge->notices.count ? merge->notices.items[i] : NULL;
+	return i < merge->notices.items.count ? merge->notices.items.items[i] : NULL;
 }
 
 size_t merge_host_count(const struct merge *merge)
 {
-	return merge->hosts.count;
+	return merge->place.hosts.count;
 }
 
 const char *merge_host_name(const struct merge *merge, size_t i)
 {
-	return merge->hosts.items[i]->name;
+	return merge->place.hosts.items[i].name;
 }
 
 struct merge_clock merge_clock(const struct merge *merge, size_t host)
 {
-	return (struct merge_clock){ .host = merge->hosts.items[host]->name,
-				     .reference = merge->hosts.items[0]->name,
-				     .how = host ? MERGE_TOO_FEW : MERGE_REFERENCE,
-				     .group = host,
-				     .bound = host ? UINT64_MAX : 0,
-				     .via = "" };
+	return merge->place.hosts.items[host].clock;
 }
 
 nsec_t merge_start(const struct merge *merge)
