@@ -2,6 +2,7 @@
 #include "base/json.h"
 
 #include <assert.h>
+#include <math.h>
 
 void json_init(struct json *j, struct out *out)
 {
@@ -129,6 +130,15 @@ void json_key(struct json *j, const char *key)
 	j->after_key = true;
 }
 
+void json_key_any(struct json *j, const char *key)
+{
+	assert(j->depth > 0 && !(j->arrays & 1u << j->depth) && !j->after_key);
+	json_item(j);
+	json_quoted(j, key, strlen(key));
+	out_char(j->out, ':');
+	j->after_key = true;
+}
+
 void json_string_n(struct json *j, const char *s, size_t len)
 {
 	json_value(j);
@@ -150,6 +160,15 @@ void json_i64(struct json *j, int64_t n)
 {
 	json_value(j);
 	out_i64(j->out, n);
+}
+
+void json_real(struct json *j, double n)
+{
+	char text[32];
+
+	json_value(j);
+	snprintf(text, sizeof(text), "%.17g", n);
+	out_str(j->out, isfinite(n) ? text : "null");
 }
 
 void json_bool(struct json *j, bool b)

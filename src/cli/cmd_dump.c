@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/text.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/events.h"
 #include "cli/opt.h"
+#include "cli/stream.h"
 #include "report/dump.h"
 #include "report/kind.h"
 
 struct dump_opts {
-	bool json;
+	bool json, events;
 	struct opt_list threads, processes, kinds;
 	nsec_t from, to;
+	const char *format;
 };
 
 static const struct opt dump_opts[] = {
 	{ OPT_FLAG, 0, "json", NULL, "write one JSON object per line instead of text",
 	  offsetof(struct dump_opts, json) },
+	{ OPT_FLAG, 0, "events", NULL,
+	  "the events of another tracer as it wrote them, not what they become here",
+	  offsetof(struct dump_opts, events) },
 	{ OPT_LIST, 0, "thread", "TID", "only records about these threads",
 	  offsetof(struct dump_opts, threads) },
 	{ OPT_LIST, 0, "process", "PID", "only records about threads of these processes",
@@ -23,27 +32,11 @@ static const struct opt dump_opts[] = {
 	  offsetof(struct dump_opts, from) },
 	{ OPT_TIME, 0, "to", "TIME", "only what ended at or before TIME from the start",
 	  offsetof(struct dump_opts, to) },
+	OPT_FORMAT(struct dump_opts, format),
 	{ 0 },
 };
 
 static const struct dump_opts dump_defaults = { .to = UINT64_MAX };
-
-/* A list of tids or pids; the caller frees it. */
-static int parse_numbers(const char *option, const struct opt_list *list, uint32_t **ret,
-			 struct err *err)
-{
-	_cleanup_(freep) uint32_t *numbers = must_alloc((list->count + 1) * sizeof(*numbers));
-
-	for (size_t i = 0; i < list->count; i++) {
-		uint64_t n;
-		if (parse_count(list->items[i], UINT32_MAX, &n) < 0)
-			return err_usage(err, "--%s wants a number, not '%s'", option,
-					 list->items[i]);
-		numbers[i] = n;
-	}
-	*ret = TAKE(numbers);
-	return 0;
-}
 
 static int parse_kinds(const struct opt_list *list, uint32_t *ret, struct err *err)
 {
@@ -62,30 +55,62 @@ static int parse_kinds(const struct opt_list *list, uint32_t *ret, struct err *e
 	return 0;
 }
 
+static int dump_records(struct input_stream *s, const struct dump_filter *filter, bool json,
+			struct err *err)
+{
+	_cleanup_(input_stream_done) struct input_stream again = { .path = s->path,
+								   .format = s->format };
+	struct record_stream records = input_stream_records(s),
+			     ahead = input_stream_records(&again);
+	struct dump_style style = { .json = json, .start = input_start(s->input) };
+	int r = dump_write(&records, &ahead, filter, &style, stdout, err);
+
+	if (input_notice(s->input))
+		fprintf(stderr, "sonde: %s\n", input_notice(s->input));
+	return r;
+}
+
+static int dump_events(struct input_stream *s, const struct dump_opts *o,
+		       const struct dump_filter *filter, struct err *err)
+{
+	struct raw_source *raw = input_raw(s->input);
+
+	if (o->processes.count || o->kinds.count)
+		return err_usage(err, "--process and --kind are for records, not for --events");
+	if (!raw)
+		return err_set(err, -EINVAL,
+			       "'%s' is no kernel trace of another tracer, so it has no events to "
+			       "show: it is of format %s",
+			       s->path, input_format_name(s->input));
+	return events_write(raw, filter, o->json, stdout, err);
+}
+
 static int dump_run(const void *opts, char **operands, struct err *err)
 {
 	const struct dump_opts *o = opts;
-	_cleanup_(capture_freep) struct capture *cap = NULL;
-	_cleanup_(freep) uint32_t *threads = NULL, *processes = NULL;
+	_cleanup_(input_stream_done) struct input_stream s = { .path = operands[0],
+							       .format = o->format };
+	_cleanup_(freep) uint64_t *threads = NULL, *processes = NULL;
 	struct dump_filter filter = { .from = o->from, .to = o->to };
 	int r;
 
-	if ((r = parse_numbers("thread", &o->threads, &threads, err)) < 0 ||
-	    (r = parse_numbers("process", &o->processes, &processes, err)) < 0 ||
+	if ((r = opt_numbers(&o->threads, "thread", 0, UINT32_MAX, &threads, err)) < 0 ||
+	    (r = opt_numbers(&o->processes, "process", 0, UINT32_MAX, &processes, err)) < 0 ||
 	    (r = parse_kinds(&o->kinds, &filter.kinds, err)) < 0 ||
-	    (r = capture_open(operands[0], &cap, err)) < 0)
+	    (r = input_stream_open(&s, err)) < 0)
 		return r;
 	filter.threads = threads;
 	filter.thread_count = o->threads.count;
 	filter.processes = processes;
 	filter.process_count = o->processes.count;
-	return dump_write(cap, &filter, o->json, stdout, err);
+	return o->events ? dump_events(&s, o, &filter, err)
+			 : dump_records(&s, &filter, o->json, err);
 }
 
 const struct command cmd_dump = {
 	.name = "dump",
-	.summary = "show the records of a capture",
-	.synopsis = "[OPTION]... FILE",
+	.summary = "show the records of a capture or trace",
+	.synopsis = "[OPTION]... INPUT",
 	.examples = "  sonde dump --thread=4127 --from=1s --to=2s capture.sonde\n"
 		    "  sonde dump --json --kind=interval capture.sonde | jq 'select(.state == "
 		    "\"L\")'\n",

@@ -14,6 +14,7 @@ struct explain_opts {
 	const char *trace, *thread;
 	nsec_t from, to;
 	bool json;
+	const char *format;
 };
 
 #define FIELD(name) offsetof(struct explain_opts, name)
@@ -27,6 +28,7 @@ static const struct opt explain_opts[] = {
 	  FIELD(from) },
 	{ OPT_TIME, 0, "to", "TIME", "end so long after the start of the capture", FIELD(to) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
+	OPT_FORMAT(struct explain_opts, format),
 	{ 0 },
 };
 
@@ -140,7 +142,7 @@ static int explain_run(const void *opts, char **operands, struct err *err)
 	const struct explain_opts *o = opts;
 	_cleanup_(model_freep) struct model *model = NULL;
 	struct err damage = { "" }, failure = { "" };
-	int damaged = load_model(operands, NULL, &model, &damage);
+	int damaged = load_model(operands, o->format, &model, &damage);
 	subjects list = { 0 };
 	int r = model ? find_subjects(model, o, &list, &failure) : 0;
 

@@ -1,48 +1,161 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fts.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "cli/clocks.h"
 #include "cli/opt.h"
+#include "cli/stream.h"
 #include "report/info.h"
 
 struct info_opts {
 	bool json;
+	const char *format;
 };
 
 static const struct opt info_opts[] = {
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text",
 	  offsetof(struct info_opts, json) },
+	OPT_FORMAT(struct info_opts, format),
 	{ 0 },
 };
 
 static const struct info_opts info_defaults = { 0 };
 
+/* Of a file, or of all files in a directory. */
+static uint64_t size_of(const char *path)
+{
+	char *paths[] = { (char *)path, NULL };
+	FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+	uint64_t size = 0;
+
+	for (FTSENT *entry; fts && (entry = fts_read(fts));)
+		if (entry->fts_info == FTS_F)
+			size += entry->fts_statp->st_size;
+	if (fts)
+		fts_close(fts);
+	return size;
+}
+
+static struct info_origin origin_of(const char *path, const struct input *input)
+{
+	const struct input_about *about = input_about(input);
+	const struct input_host *host = input_host(input);
+
+	return (struct info_origin){
+		.file = path,
+		.format = input_format_name(input),
+		.size = size_of(path),
+		.host = host ? host->name : NULL,
+		.kernel = about->kernel,
+		.machine = about->machine,
+		.command = about->command,
+		.tool = about->tool,
+		.cpu_count = about->cpu_count,
+		.version = about->version,
+		.is_capture = strcmp(input_format_name(input), "sonde") == 0,
+		.cut = about->cut,
+		.cut_at = about->cut_at,
+		.start = input_start(input),
+		.has_realtime = input_has_realtime(input),
+		.realtime_offset = input_realtime_offset(input),
+	};
+}
+
+/* Counts one input and tells of it. What stands before damage is told, and only then that there is
+ * one. */
+static int tell(const char *path, const char *format, struct out *out, struct json *j,
+		struct err *err)
+{
+	_cleanup_(input_stream_done) struct input_stream s = { .path = path, .format = format };
+	_cleanup_(info_done) struct info info = { 0 };
+	const struct source *source;
+	const struct record *record;
+	int r = input_stream_open(&s, err);
+
+	if (r < 0)
+		return r;
+
+	struct record_stream records = input_stream_records(&s);
+	struct info_origin origin = origin_of(path, s.input);
+
+	info_init(&info, &origin);
+	while ((r = stream_next(&records, &record, &source, err)) > 0)
+		info_add(&info, source, record);
+	info_finish(&info, input_events(s.input), input_notice(s.input), r < 0 ? err : NULL);
+	if (j)
+		info_json(&info, j);
+	else
+		info_text(&info, out);
+	return r;
+}
+
+/* Several: each on its own, and then how their clocks relate. The first failure is the result. */
+static int tell_all(const struct info_opts *o, char **paths, struct out *out, struct json *j,
+		    struct err *err)
+{
+	int failed = 0;
+
+	if (j) {
+		json_object(j);
+		json_key(j, "inputs");
+		json_array(j);
+	}
+	for (size_t i = 0; paths[i]; i++) {
+		struct err why = { "" };
+
+		if (i && !j)
+			out_char(out, '\n');
+
+		int r = tell(paths[i], o->format, out, j, &why);
+
+		if (r < 0 && !failed) {
+			failed = r;
+			*err = why;
+		}
+	}
+	if (j)
+		json_end(j);
+	if (!failed)
+		failed = clocks_tell(paths, o->format, out, j, err);
+	if (j)
+		json_end(j);
+	return failed;
+}
+
 static int info_run(const void *opts, char **operands, struct err *err)
 {
 	const struct info_opts *o = opts;
-	_cleanup_(capture_freep) struct capture *cap = NULL;
-	_cleanup_(info_done) struct info info = { 0 };
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	struct json writer, *j = o->json ? &writer : NULL;
 
-	int r = capture_open(operands[0], &cap, err);
-	if (r < 0)
-		return r;
-	/* what stands before the damage is told, and only then that there is one */
-	int damaged = info_read(&info, operands[0], cap, err);
-	r = o->json ? info_json(&info, stdout) : info_text(&info, stdout);
-	if (r < 0)
-		return err_set(err, r, "cannot write: %s", strerror(-r));
-	return damaged;
+	out_init(out, stdout);
+	json_init(&writer, out);
+
+	int r = operands[1] ? tell_all(o, operands, out, j, err)
+			    : tell(operands[0], o->format, out, j, err);
+
+	if (j && out->used)
+		json_newline(j);
+
+	int written = out_flush(out);
+
+	if (written < 0)
+		return err_set(err, written, "cannot write: %s", strerror(-written));
+	return r;
 }
 
 const struct command cmd_info = {
 	.name = "info",
-	.summary = "show what is in a capture, and what was lost",
-	.synopsis = "[OPTION]... FILE",
+	.summary = "show what is in a capture or trace, and what it lacks",
+	.synopsis = "[OPTION]... INPUT...",
 	.examples = "  sonde info capture.sonde\n"
-		    "  sonde info --json capture.sonde | jq .lost\n",
+		    "  sonde info --json trace.dat | jq .events\n",
 	.opts = info_opts,
 	.defaults = &info_defaults,
 	.opts_size = sizeof(info_defaults),
 	.min_operands = 1,
-	.max_operands = 1,
+	.max_operands = SIZE_MAX,
 	.run = info_run,
 };

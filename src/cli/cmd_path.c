@@ -12,6 +12,7 @@ struct path_opts {
 	const char *thread, *span, *trace;
 	nsec_t from, to;
 	bool json;
+	const char *format;
 };
 
 #define FIELD(name) offsetof(struct path_opts, name)
@@ -26,6 +27,7 @@ static const struct opt path_opts[] = {
 	  FIELD(from) },
 	{ OPT_TIME, 0, "to", "TIME", "end so long after the start of the capture", FIELD(to) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
+	OPT_FORMAT(struct path_opts, format),
 	{ 0 },
 };
 
@@ -78,7 +80,7 @@ static int path_run(const void *opts, char **operands, struct err *err)
 		return err_usage(err, "say whose path: --thread, --span or --trace");
 
 	struct err damage = { "" }, failure = { "" };
-	int damaged = load_model(operands, NULL, &model, &damage);
+	int damaged = load_model(operands, o->format, &model, &damage);
 	int r = model ? find_path(model, o, &path, &failure) : 0;
 
 	if (r == 0 && model)

@@ -139,17 +139,6 @@ static char *command_line(void)
 	return must_strdup(text);
 }
 
-/* Whole numbers of an option list, each at most max. */
-static int parse_numbers(const struct opt_list *list, const char *what, uint64_t max,
-			 uint64_t *numbers, struct err *err)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (parse_count(list->items[i], max, &numbers[i]) < 0 || numbers[i] == 0)
-			return err_usage(err, "--%s wants a number, not '%s'", what,
-					 list->items[i]);
-	return 0;
-}
-
 static int check_usage(const struct record_opts *o, char **operands, struct err *err)
 {
 	if (!o->pids.count && !o->ports.count && !o->cgroup && !o->all && !operands[0])
@@ -169,15 +158,14 @@ static int record_run(const void *opts, char **operands, struct err *err)
 {
 	const struct record_opts *o = opts;
 	struct screen screen = { .quiet = o->quiet, .terminal = isatty(STDERR_FILENO) };
-	_cleanup_(freep) uint64_t *pids = must_alloc((o->pids.count + 1) * sizeof(*pids));
-	_cleanup_(freep) uint64_t *ports = must_alloc((o->ports.count + 1) * sizeof(*ports));
+	_cleanup_(freep) uint64_t *pids = NULL, *ports = NULL;
 	_cleanup_(freep) char *line = command_line();
 	int r = check_usage(o, operands, err);
 
 	if (r == 0)
-		r = parse_numbers(&o->pids, "pid", UINT32_MAX, pids, err);
+		r = opt_numbers(&o->pids, "pid", 1, UINT32_MAX, &pids, err);
 	if (r == 0)
-		r = parse_numbers(&o->ports, "port", UINT16_MAX, ports, err);
+		r = opt_numbers(&o->ports, "port", 1, UINT16_MAX, &ports, err);
 	if (r < 0)
 		return r;
 

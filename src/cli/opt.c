@@ -269,6 +269,19 @@ int opt_parse(const struct command *cmd, char **argv, struct arena *arena, void 
 	return check_operands(cmd, argv, count, err);
 }
 
+int opt_numbers(const struct opt_list *list, const char *option, uint64_t min, uint64_t max,
+		uint64_t **ret, struct err *err)
+{
+	_cleanup_(freep) uint64_t *numbers = must_alloc((list->count + 1) * sizeof(*numbers));
+
+	for (size_t i = 0; i < list->count; i++)
+		if (parse_count(list->items[i], max, &numbers[i]) < 0 || numbers[i] < min)
+			return err_usage(err, "--%s wants a number, not '%s'", option,
+					 list->items[i]);
+	*ret = TAKE(numbers);
+	return 0;
+}
+
 static struct text option_name(const struct opt *o)
 {
 	char letter[] = { '-', o->short_name, ',', ' ', '\0' };

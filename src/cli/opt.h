@@ -59,6 +59,15 @@ struct command {
 	int (*run)(const void *opts, char **operands, struct err *err);
 };
 
+/* The option that all commands have which read inputs; its field is a const char *. */
+#define OPT_FORMAT(type, field) \
+	{ OPT_STRING, \
+	  0, \
+	  "format", \
+	  "NAME", \
+	  "read inputs as this format, whatever they look like", \
+	  offsetof(type, field) }
+
 /* For a command that finds by itself that it was called wrongly: `return err_usage(err, ...)`. */
 #define EUSAGE 4096 /* no errno is as large */
 #define err_usage(err, ...) err_set(err, -EUSAGE, __VA_ARGS__)
@@ -73,6 +82,10 @@ int opt_parse(const struct command *cmd, char **argv, struct arena *arena, void 
 	      struct err *err);
 
 void opt_help(const struct command *cmd);
+
+/* The numbers in a list that --option gave, each from min to max; the caller frees them. */
+int opt_numbers(const struct opt_list *list, const char *option, uint64_t min, uint64_t max,
+		uint64_t **ret, struct err *err);
 
 /* Whether results may have colours: stdout is a terminal, and NO_COLOR does not forbid it. */
 bool opt_colour(void);

@@ -25,6 +25,18 @@ static bool is_capture(const char *head, size_t size)
 	return size >= known && memcmp(head, CAPTURE_MAGIC, known) == 0;
 }
 
+static struct input_about about(const struct capture_meta *meta)
+{
+	return (struct input_about){
+		.kernel = meta->kernel,
+		.machine = meta->machine,
+		.command = meta->command,
+		.tool = meta->tool,
+		.cpu_count = meta->cpu_count,
+		.version = meta->version,
+	};
+}
+
 static int open_capture(const char *path, struct input **ret, struct err *err)
 {
 	struct capture *capture;
@@ -45,9 +57,13 @@ static int open_capture(const char *path, struct input **ret, struct err *err)
 	/* the clock since boot is what an hour of sleep does not stop */
 	in->input.host = (struct input_host){ meta->host, (uint64_t)meta->realtime_offset -
 								  (uint64_t)meta->boottime_offset };
-	if (!capture_complete(capture, &end))
+	in->input.about = about(meta);
+	if (!capture_complete(capture, &end)) {
+		in->input.about.cut = true;
+		in->input.about.cut_at = end;
 		in->input.notice = must_printf(
 			"'%s' is not complete: it is read up to offset %" PRIu64, path, end);
+	}
 	capture_cursor_init(&in->cursor, capture, 0, UINT64_MAX);
 	*ret = &in->input;
 	return 0;
@@ -55,9 +71,11 @@ static int open_capture(const char *path, struct input **ret, struct err *err)
 
 static int next_record(struct input *input, const struct record **ret, struct err *err)
 {
-	int r = capture_next(&((struct capture_input *)input)->cursor, ret, err);
+	struct capture_cursor *cursor = &((struct capture_input *)input)->cursor;
+	uint64_t unknown = cursor->unknown;
+	int r = capture_next(cursor, ret, err);
 
-	input->events += r > 0;
+	input->events += (r > 0) + (cursor->unknown - unknown);
 	return r;
 }
 

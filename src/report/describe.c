@@ -17,6 +17,7 @@ struct field_head describe_head(const struct describer *d, const struct record *
 		.cpu = record->cpu,
 		.has_thread = kind_has_thread(record->kind, record->tid),
 		.tid = record->tid,
+		.host = d->host,
 	};
 
 	if (head.has_thread) {
@@ -133,8 +134,8 @@ static void describe_exit(const struct describer *d, const struct record_exit *r
 
 static void describe_process(const struct describer *d, const struct record_process *r)
 {
-	field_str(d->fields, "cmdline", "  ", capture_get_string(d->cap, r->cmdline));
-	field_str(d->fields, "cgroup", "  cgroup ", capture_get_string(d->cap, r->cgroup));
+	field_str(d->fields, "cmdline", "  ", source_string(d->source, r->cmdline));
+	field_str(d->fields, "cgroup", "  cgroup ", source_string(d->source, r->cgroup));
 }
 
 static void describe_message(const struct describer *d, const struct record_message *r)
@@ -186,7 +187,7 @@ static void describe_file(const struct describer *d, const struct record_file *r
 	struct fields *f = d->fields;
 
 	field_u64(f, "object_id", "  ", r->object);
-	field_str(f, "name", "  ", capture_get_string(d->cap, r->name));
+	field_str(f, "name", "  ", source_string(d->source, r->name));
 	field_u64(f, "inode", "  inode ", r->inode);
 	describe_device(d, " on ", r->device);
 }
@@ -194,7 +195,7 @@ static void describe_file(const struct describer *d, const struct record_file *r
 static void describe_device_record(const struct describer *d, const struct record_device *r)
 {
 	describe_device(d, "  ", r->device);
-	field_str(d->fields, "name", NULL, capture_get_string(d->cap, r->name));
+	field_str(d->fields, "name", NULL, source_string(d->source, r->name));
 }
 
 /* 0 or a negative errno, as system calls return it: -ENOENT for people. */
@@ -268,8 +269,8 @@ static void describe_span(const struct describer *d, const struct record_span *r
 	static const __u8 none[sizeof(r->parent)];
 
 	field_span(d->fields, "", r->start, r->head.time);
-	field_str(d->fields, "service", "  ", capture_get_string(d->cap, r->service));
-	field_str(d->fields, "operation", "  ", capture_get_string(d->cap, r->operation));
+	field_str(d->fields, "service", "  ", source_string(d->source, r->service));
+	field_str(d->fields, "operation", "  ", source_string(d->source, r->operation));
 	describe_hex(d, "trace", "  trace ", r->trace, sizeof(r->trace));
 	describe_hex(d, "span", "  span ", r->span, sizeof(r->span));
 	if (memcmp(r->parent, none, sizeof(none)) != 0)

@@ -10,16 +10,17 @@
 #ifndef SONDE_REPORT_DESCRIBE_H
 #define SONDE_REPORT_DESCRIBE_H
 
-#include "event/capture.h"
+#include "event/stream.h"
 #include "report/field.h"
 #include "report/names.h"
 #include "report/stacks.h"
 
 struct describer { /* all borrowed */
 	struct fields *fields;
-	const struct capture *cap;
-	const struct names *names;   /* as of this record, it included */
+	const struct source *source; /* of this record */
+	const struct names *names;   /* of its host, as of this record, it included */
 	const struct stacks *stacks; /* NULL if stacks are not asked for */
+	const char *host;            /* NULL if it need not be said */
 };
 
 void describe(const struct describer *d, const struct record *record);

@@ -35,7 +35,7 @@ static void describe_value(struct fields *f, const struct hit_value *v)
 void describe_hit(const struct describer *d, const struct record_hit *r)
 {
 	struct fields *f = d->fields;
-	const struct hit_name *hit = names_hit(d->names, r->type);
+	const struct hit_name *hit = names_hit(d->names, d->source, r->type);
 	struct hit_value value;
 	char number[32];
 

@@ -10,9 +10,9 @@ static void describe_symbol(const struct describer *d, const char *lead,
 			    const struct record_symbol *r)
 {
 	struct fields *f = d->fields;
-	const char *source = capture_get_string(d->cap, r->source);
+	const char *source = source_string(d->source, r->source);
 
-	field_str(f, "symbol", lead, capture_get_string(d->cap, r->name));
+	field_str(f, "symbol", lead, source_string(d->source, r->name));
 	if (*source)
 		field_str(f, "source", NULL, source);
 	if (r->line)
@@ -24,7 +24,7 @@ static void describe_place(const struct describer *d, const char *lead,
 			   const struct record_frame *r)
 {
 	struct fields *f = d->fields;
-	const char *module = capture_get_string(d->cap, r->module);
+	const char *module = source_string(d->source, r->module);
 
 	field_hex(f, "address", r->offset ? NULL : lead, r->address);
 	if (*module)
@@ -36,7 +36,7 @@ static void describe_place(const struct describer *d, const char *lead,
 static void describe_frame(const struct describer *d, const char *lead, uint32_t number)
 {
 	struct fields *f = d->fields;
-	struct frame frame = stacks_frame(d->stacks, number);
+	struct frame frame = stacks_frame(d->stacks, d->source, number);
 	const struct symbol *symbol = frame.symbol;
 
 	field_object(f, FIELD_ITEM);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/dump.h"
 
+#include "base/vec.h"
 #include "report/describe.h"
 #include "report/kind.h"
+#include "report/shift.h"
 
-static bool contains(const uint32_t *list, size_t count, uint32_t n)
+static bool contains(const uint64_t *list, size_t count, uint32_t n)
 {
 	for (size_t i = 0; i < count; i++)
 		if (list[i] == n)
@@ -12,12 +14,33 @@ static bool contains(const uint32_t *list, size_t count, uint32_t n)
 	return false;
 }
 
+typedef VEC(struct names *) names_by_host;
+
 struct dump {
-	const struct capture *cap; /* borrowed */
-	struct dump_filter filter; /* with times as the records have them */
-	struct names *names;
+	const struct record_stream *ahead; /* borrowed */
+	const struct dump_style *style;    /* likewise */
+	struct dump_filter filter;         /* with times as the records have them */
+	names_by_host names;
 	struct stacks *stacks; /* NULL until there is a stack to show */
+	struct fields *fields;
+	bool started;
 };
+
+static struct names *names_of(names_by_host *all, const struct source *source)
+{
+	while (all->count <= source->host)
+		*vec_push(all) = NULL;
+	if (!all->items[source->host])
+		all->items[source->host] = names_new();
+	return all->items[source->host];
+}
+
+static void names_done(names_by_host *all)
+{
+	for (size_t i = 0; i < all->count; i++)
+		names_free(all->items[i]);
+	vec_done(all);
+}
 
 /* Whether a record is about the threads and processes that are asked for. */
 static bool by_thread(const struct dump *dump, const struct names *names,
@@ -41,68 +64,51 @@ static bool by_time(const struct dump *dump, const struct record *record)
 }
 
 /* Note the stacks that records which are asked for, of whatever kind, refer to. */
-static void use_stacks(const struct dump *dump, struct stacks *stacks, const struct names *names,
+static void use_stacks(struct stacks *stacks, const struct source *source,
 		       const struct record *record)
 {
-	if (!by_time(dump, record) || !by_thread(dump, names, record))
-		return;
 	if (record->kind == RECORD_WAIT) {
 		const struct record_wait *r = (const void *)record;
-		stacks_use(stacks, r->stack);
-		stacks_use(stacks, r->waker_stack);
+		stacks_use(stacks, source, r->stack);
+		stacks_use(stacks, source, r->waker_stack);
 	} else if (record->kind == RECORD_SAMPLE) {
-		stacks_use(stacks, ((const struct record_sample *)record)->stack);
+		stacks_use(stacks, source, ((const struct record_sample *)record)->stack);
 	}
 }
 
 /* Read ahead. Damage is not told here: the dump itself will come to it. */
 static struct stacks *read_stacks(const struct dump *dump)
 {
-	_cleanup_(names_freep) struct names *names = names_new(dump->cap);
+	names_by_host all = { 0 };
 	struct stacks *stacks = stacks_new();
 	const struct record *record;
-	struct capture_cursor cursor;
+	const struct source *source;
+	struct shifted shifted;
 	struct err ignored;
 
-	capture_cursor_init(&cursor, dump->cap, 0, UINT64_MAX);
-	while (capture_next(&cursor, &record, &ignored) > 0) {
-		names_feed(names, record);
-		stacks_feed(stacks, record);
-		use_stacks(dump, stacks, names, record);
+	while (stream_next(dump->ahead, &record, &source, &ignored) > 0) {
+		struct names *names = names_of(&all, source);
+
+		record = shift_record(source, record, &shifted);
+		names_feed(names, source, record);
+		stacks_feed(stacks, source, record);
+		if (by_time(dump, record) && by_thread(dump, names, record))
+			use_stacks(stacks, source, record);
 	}
+	names_done(&all);
 	return stacks;
 }
 
-static bool wanted(struct dump *dump, const struct record *record)
+static bool wanted(struct dump *dump, const struct names *names, const struct source *source,
+		   const struct record *record)
 {
 	if (!(dump->filter.kinds & 1u << record->kind))
 		return false;
 	if (record->kind != RECORD_STACK)
-		return by_time(dump, record) && by_thread(dump, dump->names, record);
+		return by_time(dump, record) && by_thread(dump, names, record);
 	if (!dump->stacks)
 		dump->stacks = read_stacks(dump);
-	return stacks_used(dump->stacks, ((const struct record_stack *)record)->stack);
-}
-
-static int dump_records(struct dump *dump, struct fields *fields, struct err *err)
-{
-	struct describer d = { .fields = fields, .cap = dump->cap, .names = dump->names };
-	struct capture_cursor cursor;
-	const struct record *record;
-	int r;
-
-	/* from the begin of the file in any case, for the names */
-	capture_cursor_init(&cursor, dump->cap, 0, dump->filter.to);
-	while ((r = capture_next(&cursor, &record, err)) > 0) {
-		names_feed(dump->names, record);
-		if (!wanted(dump, record))
-			continue;
-		d.stacks = dump->stacks;
-		describe(&d, record);
-		if (fields->out->error)
-			break;
-	}
-	return r < 0 ? r : 0;
+	return stacks_used(dump->stacks, source, ((const struct record_stack *)record)->stack);
 }
 
 static nsec_t absolute(nsec_t start, nsec_t since)
@@ -110,28 +116,64 @@ static nsec_t absolute(nsec_t start, nsec_t since)
 	return since > UINT64_MAX - start ? UINT64_MAX : start + since;
 }
 
-int dump_write(const struct capture *cap, const struct dump_filter *filter, bool json, FILE *file,
+/* From when times count is known with the first record at the latest. */
+static void start(struct dump *dump, const struct record *first)
+{
+	nsec_t origin = dump->style->start ?: shift_start(first);
+
+	dump->started = true;
+	dump->fields->origin = origin;
+	if (dump->filter.from) /* else also what was known before the recording began */
+		dump->filter.from = absolute(origin, dump->filter.from);
+	dump->filter.to = absolute(origin, dump->filter.to);
+}
+
+static int dump_records(struct dump *dump, const struct record_stream *records, struct err *err)
+{
+	struct describer d = { .fields = dump->fields };
+	const struct record *record;
+	struct shifted shifted;
+	int r;
+
+	while ((r = stream_next(records, &record, &d.source, err)) > 0) {
+		struct names *names = names_of(&dump->names, d.source);
+
+		record = shift_record(d.source, record, &shifted);
+		if (!dump->started)
+			start(dump, record);
+		names_feed(names, d.source, record);
+		if (!wanted(dump, names, d.source, record))
+			continue;
+		d.names = names;
+		d.stacks = dump->stacks;
+		if (dump->style->host)
+			d.host = dump->style->host(dump->style->arg, d.source->host);
+		describe(&d, record);
+		if (dump->fields->out->error)
+			break;
+	}
+	return r < 0 ? r : 0;
+}
+
+int dump_write(const struct record_stream *records, const struct record_stream *ahead,
+	       const struct dump_filter *filter, const struct dump_style *style, FILE *file,
 	       struct err *err)
 {
-	_cleanup_(names_freep) struct names *names = names_new(cap);
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
-	nsec_t start = capture_meta(cap)->start;
-	struct dump dump = { .cap = cap, .filter = *filter, .names = names };
 	struct json writer;
-	struct fields fields = { .out = out, .json = json ? &writer : NULL, .origin = start };
+	struct fields fields = { .out = out, .json = style->json ? &writer : NULL };
+	struct dump dump = { .ahead = ahead, .style = style, .filter = *filter, .fields = &fields };
 
 	out_init(out, file);
 	json_init(&writer, out);
-	if (filter->from) /* else also what was known before the recording began */
-		dump.filter.from = absolute(start, filter->from);
-	dump.filter.to = absolute(start, filter->to);
 	if (!filter->kinds)
 		dump.filter.kinds = UINT32_MAX;
 
-	int r = dump_records(&dump, &fields, err);
+	int r = dump_records(&dump, records, err);
 	int failed = out_flush(out);
 
 	stacks_free(dump.stacks);
+	names_done(&dump.names);
 	if (failed < 0)
 		return err_set(err, failed, "cannot write: %s", strerror(-failed));
 	return r;

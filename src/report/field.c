@@ -81,6 +81,8 @@ static void begin_json(struct fields *f, const struct field_head *head)
 	json_object(f->json);
 	field_str(f, "kind", "", head->kind);
 	field_u64(f, "time", "", head->time);
+	if (head->host)
+		field_str(f, "host", "", head->host);
 	if (head->has_cpu)
 		field_u64(f, "cpu", "", head->cpu);
 	if (head->has_thread) {

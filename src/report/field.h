@@ -33,7 +33,8 @@ struct field_head {
 	unsigned cpu;
 	uint32_t tid, pid;
 	const char *comm;
-	char state; /* of an interval, else 0: its letter; then, */
+	const char *host; /* for programs; NULL if it need not be said */
+	char state;       /* of an interval, else 0: its letter; then, */
 	nsec_t start, end;
 };
 

@@ -1,10 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/info.h"
 
-#include <sys/stat.h>
+#include <string.h>
 
-#include "report/census.h"
 #include "report/kind.h"
+#include "report/shift.h"
+
+void info_init(struct info *info, const struct info_origin *origin)
+{
+	*info = (struct info){ .origin = *origin, .begin = origin->start, .end = origin->start };
+	info->service_names = strtab_new();
+}
+
+void info_done(struct info *info)
+{
+	free(info->notices);
+	census_done(&info->census);
+	vec_done(&info->losses);
+	map_done(&info->traces);
+	strtab_free(info->service_names);
+	vec_done(&info->services);
+}
 
 static void count_state(struct info *info, unsigned letter, nsec_t start, nsec_t end)
 {
@@ -35,61 +51,111 @@ static void count_loss(struct info *info, const struct record_loss *r)
 	*vec_push(&info->losses) = (struct info_loss){ r->head.cpu, r->start, r->end, r->count };
 }
 
-static void count_record(struct info *info, const struct record *record)
+/* Trace ids are mostly random; if two have the same key, one trace is not counted. */
+static uint64_t trace_key(const uint8_t trace[16])
 {
-	if (kind_name(record->kind))
-		info->records[record->kind]++;
-	else
-		info->unknown++;
+	uint64_t half[2];
+
+	memcpy(half, trace, sizeof(half));
+	return half[0] * 0x9e3779b97f4a7c15 ^ half[1];
+}
+
+static void count_span(struct info *info, const struct source *source, const struct record_span *r)
+{
+	str_id service = strtab_add(info->service_names, source_string(source, r->service));
+
+	while (info->services.count <= service.i)
+		*vec_push(&info->services) = (struct info_service){ 0, 0 };
+	info->services.items[service.i].spans++;
+	*map_insert(&info->traces, trace_key(r->trace)) = 1;
+	if (r->flags & SPAN_ERROR) {
+		info->services.items[service.i].errors++;
+		info->span_errors++;
+	}
+}
+
+/* Without a start of its own, it starts with the first thing that it tells. */
+static void stretch(struct info *info, const struct record *record)
+{
+	nsec_t start = shift_start(record);
+
+	if (!info->origin.start && (info->total == 1 || start < info->begin))
+		info->begin = start;
 	if (record->time > info->end)
 		info->end = record->time;
+	if (kind_has_cpu(record->kind) && record->cpu >= info->cpus)
+		info->cpus = record->cpu + 1;
+}
+
+void info_add(struct info *info, const struct source *source, const struct record *record)
+{
+	info->total++;
+	info->records[record->kind]++;
+	stretch(info, record);
+	census_feed(&info->census, record);
 	if (record->kind == RECORD_RUN)
 		count_run(info, (const void *)record);
 	else if (record->kind == RECORD_WAIT)
 		count_wait(info, (const void *)record);
 	else if (record->kind == RECORD_LOSS)
 		count_loss(info, (const void *)record);
+	else if (record->kind == RECORD_SPAN)
+		count_span(info, source, (const void *)record);
 }
 
-static int count_records(struct info *info, const struct capture *cap, struct err *err)
+void info_finish(struct info *info, uint64_t events, const char *notice, const struct err *damage)
 {
-	_cleanup_(census_done) struct census census = { 0 };
-	struct capture_cursor cursor;
-	const struct record *record;
-	int r;
-
-	capture_cursor_init(&cursor, cap, 0, UINT64_MAX);
-	while ((r = capture_next(&cursor, &record, err)) > 0) {
-		info->total++;
-		count_record(info, record);
-		census_feed(&census, record);
+	info->events = events;
+	if (info->origin.is_capture && events > info->total) {
+		info->unknown = events - info->total;
+		info->total = events;
 	}
-	info->unknown += cursor.unknown;
-	info->total += cursor.unknown;
-	info->threads = census.threads;
-	info->processes = census.processes;
-	info->neighbours = census.neighbours;
-	return r;
+	if (notice)
+		info->notices = must_strdup(notice);
+	if (damage)
+		info->damage = *damage;
 }
 
-int info_read(struct info *info, const char *file, const struct capture *cap, struct err *err)
+nsec_t info_realtime(const struct info *info)
 {
-	struct stat st = { 0 };
+	nsec_t time = info->begin + (uint64_t)info->origin.realtime_offset;
 
-	stat(file, &st);
-	*info = (struct info){ .file = file, .size = st.st_size, .meta = capture_meta(cap) };
-	info->end = info->meta->start;
-	info->complete = capture_complete(cap, &info->cut_at);
+	return info->origin.has_realtime && time <= INT64_MAX ? time : 0;
+}
 
-	int r = count_records(info, cap, err);
-	if (r < 0) {
-		info->damage = *err;
-		info->complete = false;
+const char *info_notice(const struct info *info, size_t i, size_t *ret_len)
+{
+	const char *at = info->notices ? info->notices : "";
+
+	for (;;) {
+		size_t len = strcspn(at, "\n");
+
+		if (len && i-- == 0) {
+			*ret_len = len;
+			return at;
+		}
+		if (!at[len])
+			return NULL;
+		at += len + 1;
 	}
-	return r;
 }
 
-void info_done(struct info *info)
+static int more_spans_first(const void *a, const void *b, void *arg)
 {
-	vec_done(&info->losses);
+	const struct info_service *services = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (services[x].spans != services[y].spans)
+		return services[x].spans > services[y].spans ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+uint32_t *info_services(const struct info *info)
+{
+	uint32_t *ids = must_alloc((info->services.count + 1) * sizeof(*ids));
+
+	for (size_t i = 0; i < info->services.count; i++)
+		ids[i] = i;
+	qsort_r(ids, info->services.count, sizeof(*ids), more_spans_first, info->services.items);
+	return ids;
 }

@@ -1,18 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * info - what is in a capture, how whole it is, and what was lost.
+ * info - what is in an input, how whole it is, and what it lacks.
  *
  * Everything is counted in one pass and then told, as an account for people or
- * as JSON.  A damaged capture is counted up to the damage, so that what was
- * read can still be told.
+ * as JSON.  What a damaged input gave before the damage is told all the same.
  */
 #ifndef SONDE_REPORT_INFO_H
 #define SONDE_REPORT_INFO_H
 
-#include <stdio.h>
-
+#include "base/json.h"
+#include "base/strtab.h"
 #include "base/vec.h"
-#include "event/capture.h"
+#include "event/stream.h"
+#include "report/census.h"
+
+/* What the input says of its making. Strings are borrowed; NULL or 0 is what it does not say. */
+struct info_origin {
+	const char *file, *format;
+	uint64_t size; /* in bytes */
+	const char *host, *kernel, *machine, *command, *tool;
+	uint32_t cpu_count;
+	uint32_t version; /* of its format */
+	bool is_capture;
+	bool cut; /* the recorder was stopped before it could close the file, */
+	uint64_t cut_at;
+	nsec_t start;            /* on its own clock */
+	bool has_realtime;       /* it is known, */
+	int64_t realtime_offset; /* what CLOCK_REALTIME minus that clock is */
+};
 
 struct info_state { /* of one letter */
 	uint64_t count;
@@ -25,30 +40,50 @@ struct info_loss {
 	uint64_t count;
 };
 
-struct info {
-	const char *file; /* borrowed, like the strings of meta */
-	uint64_t size;    /* of the file */
-	const struct capture_meta *meta;
-	bool complete;
-	uint64_t cut_at;   /* where it ends, if it is neither complete nor damaged */
-	struct err damage; /* what capture_next() said; "" if nothing is wrong */
-	nsec_t end;        /* the last record's time */
+struct info_service {
+	uint64_t spans, errors;
+};
 
-	uint64_t records[RECORD_KIND_COUNT];
-	uint64_t unknown, total; /* records of no known kind; of any */
-	uint64_t threads, processes, neighbours;
+struct info {
+	struct info_origin origin;
+	struct err damage; /* "" if nothing is wrong */
+	char *notices;     /* lines */
+	nsec_t begin, end; /* of what it tells */
+	unsigned cpus;     /* that were seen */
+
+	uint64_t events;                     /* in the source, as it has them */
+	uint64_t records[RECORD_KIND_COUNT]; /* that they became */
+	uint64_t unknown, total;             /* records of no known kind; of any */
+	struct census census;
 	struct info_state states[128]; /* by letter; in scope only */
 	nsec_t irq;                    /* of the time in R */
 	uint64_t lost;
 	VEC(struct info_loss) losses; /* in the order of the file */
+
+	uint64_t span_errors;
+	struct map traces;
+	struct strtab *service_names;
+	VEC(struct info_service) services; /* by the ids of their names */
 };
 
-/* Count. On damage the return is negative, and info holds what came before it. */
-int info_read(struct info *info, const char *file, const struct capture *cap, struct err *err);
+void info_init(struct info *info, const struct info_origin *origin);
 void info_done(struct info *info);
 
-/* Both return 0, or the negative errno of a write that failed. */
-int info_text(const struct info *info, FILE *file);
-int info_json(const struct info *info, FILE *file);
+void info_add(struct info *info, const struct source *source, const struct record *record);
+
+/* After the last record; damage is NULL if there was none, notice if there is nothing to say. */
+void info_finish(struct info *info, uint64_t events, const char *notice, const struct err *damage);
+
+/* When it began since 1970, if it says so; else 0. */
+nsec_t info_realtime(const struct info *info);
+
+/* The i-th line of notices and its length; NULL behind the last. */
+const char *info_notice(const struct info *info, size_t i, size_t *ret_len);
+
+/* The ids of services, most spans first; the caller frees them. There are services.count. */
+uint32_t *info_services(const struct info *info);
+
+void info_text(const struct info *info, struct out *out);
+void info_json(const struct info *info, struct json *j); /* an object */
 
 #endif

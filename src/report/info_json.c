@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/json.h"
 #include "report/info.h"
 #include "report/kind.h"
 
 static void put_string(struct json *j, const char *key, const char *s)
 {
+	if (!s)
+		return;
 	json_key(j, key);
 	json_string(j, s);
 }
@@ -15,49 +16,57 @@ static void put_u64(struct json *j, const char *key, uint64_t n)
 	json_u64(j, n);
 }
 
-static void put_file(struct json *j, const struct info *info)
+/* What may be unknown, and then is 0. */
+static void put_known(struct json *j, const char *key, uint64_t n)
 {
-	put_string(j, "file", info->file);
-	put_string(j, "format", "sonde");
-	put_u64(j, "version", info->meta->version);
-	json_key(j, "complete");
-	json_bool(j, info->complete);
-	if (*info->damage.text)
-		put_string(j, "damage", info->damage.text);
-	else if (!info->complete)
-		put_u64(j, "cut_at", info->cut_at);
-	put_u64(j, "size", info->size);
+	if (n)
+		put_u64(j, key, n);
 }
 
-static void put_meta(struct json *j, const struct info *info)
+static void put_file(struct json *j, const struct info *info)
 {
-	const struct capture_meta *meta = info->meta;
+	const struct info_origin *origin = &info->origin;
 
-	put_string(j, "host", meta->host);
-	put_string(j, "kernel", meta->kernel);
-	put_string(j, "machine", meta->machine);
-	put_u64(j, "cpus", meta->cpu_count);
-	put_string(j, "command", meta->command);
-	put_string(j, "tool", meta->tool);
-	put_u64(j, "start", meta->start);
-	put_u64(j, "start_realtime", meta->start + (uint64_t)meta->realtime_offset);
-	put_u64(j, "duration", info->end - meta->start);
+	put_string(j, "file", origin->file);
+	put_string(j, "format", origin->format);
+	put_known(j, "version", origin->version);
+	json_key(j, "complete");
+	json_bool(j, !origin->cut && !*info->damage.text);
+	if (*info->damage.text)
+		put_string(j, "damage", info->damage.text);
+	else if (origin->cut)
+		put_u64(j, "cut_at", origin->cut_at);
+	put_u64(j, "size", origin->size);
+}
+
+static void put_origin(struct json *j, const struct info *info)
+{
+	const struct info_origin *origin = &info->origin;
+
+	put_string(j, "host", origin->host);
+	put_string(j, "kernel", origin->kernel);
+	put_string(j, "machine", origin->machine);
+	put_known(j, "cpus", origin->cpu_count ?: info->cpus);
+	put_string(j, "command", origin->command);
+	put_string(j, "tool", origin->tool);
+	put_u64(j, "start", info->begin);
+	put_known(j, "start_realtime", info_realtime(info));
+	put_u64(j, "duration", info->end - info->begin);
 }
 
 static void put_counts(struct json *j, const struct info *info)
 {
-	put_u64(j, "threads", info->threads);
-	put_u64(j, "processes", info->processes);
-	put_u64(j, "neighbours", info->neighbours);
+	put_u64(j, "threads", info->census.threads);
+	put_u64(j, "processes", info->census.processes);
+	put_u64(j, "neighbours", info->census.neighbours);
 	json_key(j, "records");
 	json_object(j);
 	for (unsigned kind = 1; kind < RECORD_KIND_COUNT; kind++)
 		if (info->records[kind])
 			put_u64(j, kind_name(kind), info->records[kind]);
-	if (info->unknown)
-		put_u64(j, "unknown", info->unknown);
+	put_known(j, "unknown", info->unknown);
 	json_end(j);
-	put_u64(j, "events", info->total);
+	put_u64(j, "events", info->events);
 }
 
 static void put_intervals(struct json *j, const struct info *info)
@@ -77,7 +86,30 @@ static void put_intervals(struct json *j, const struct info *info)
 		json_end(j);
 	}
 	json_end(j);
+}
+
+static void put_spans(struct json *j, const struct info *info)
+{
+	_cleanup_(freep) uint32_t *ids = info_services(info);
+
 	put_u64(j, "spans", info->records[RECORD_SPAN]);
+	if (!info->records[RECORD_SPAN])
+		return;
+	put_u64(j, "traces", info->traces.count);
+	put_u64(j, "errors", info->span_errors);
+	json_key(j, "services");
+	json_array(j);
+	for (size_t i = 0; i < info->services.count; i++) {
+		const struct info_service *service = &info->services.items[ids[i]];
+		if (!service->spans)
+			continue;
+		json_object(j);
+		put_string(j, "name", strtab_get(info->service_names, (str_id){ ids[i] }));
+		put_u64(j, "spans", service->spans);
+		put_u64(j, "errors", service->errors);
+		json_end(j);
+	}
+	json_end(j);
 }
 
 static void put_losses(struct json *j, const struct info *info)
@@ -97,20 +129,27 @@ static void put_losses(struct json *j, const struct info *info)
 	json_end(j);
 }
 
-int info_json(const struct info *info, FILE *file)
+static void put_notices(struct json *j, const struct info *info)
 {
-	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
-	struct json j;
+	const char *notice;
+	size_t len;
 
-	out_init(out, file);
-	json_init(&j, out);
-	json_object(&j);
-	put_file(&j, info);
-	put_meta(&j, info);
-	put_counts(&j, info);
-	put_intervals(&j, info);
-	put_losses(&j, info);
-	json_end(&j);
-	json_newline(&j);
-	return out_flush(out);
+	json_key(j, "notices");
+	json_array(j);
+	for (size_t i = 0; (notice = info_notice(info, i, &len)); i++)
+		json_string_n(j, notice, len);
+	json_end(j);
+}
+
+void info_json(const struct info *info, struct json *j)
+{
+	json_object(j);
+	put_file(j, info);
+	put_origin(j, info);
+	put_counts(j, info);
+	put_intervals(j, info);
+	put_spans(j, info);
+	put_losses(j, info);
+	put_notices(j, info);
+	json_end(j);
 }

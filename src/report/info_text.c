@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The account of a capture for people: what it is, who is in it, how their time
+ * The account of an input for people: what it is, who is in it, how their time
  * went, and what is missing.  A loss is told per CPU; ranges that nearly touch
  * come from one burst, and are told as one.
  */
@@ -13,7 +13,7 @@
 #include "report/info.h"
 #include "report/kind.h"
 
-enum { LOSS_LINES = 10 };
+enum { LOSS_LINES = 10, INDENT = 11, WIDTH = 79, SERVICES = 12 };
 #define LOSS_GAP (10 * NSEC_PER_MSEC) /* the recorder comes by more often than this */
 
 __attribute__((format(printf, 2, 3))) static void put(struct out *out, const char *fmt, ...)
@@ -34,43 +34,150 @@ static void put_name(struct out *out, const char *label, const char *s)
 	out_escaped(out, s, strlen(s));
 }
 
+/* One more piece on a line that began with a label; *at is the column. */
+static void put_wrapped(struct out *out, size_t *at, const char *s, size_t len)
+{
+	if (*at + 1 + len > WIDTH && *at > INDENT) {
+		out_char(out, '\n');
+		out_fill(out, INDENT, ' ');
+		*at = INDENT;
+	} else if (*at > INDENT) {
+		out_char(out, ' ');
+		*at += 1;
+	}
+	*at += out_escaped(out, s, len);
+}
+
+static void put_paragraph(struct out *out, const char *s, size_t len)
+{
+	size_t at = INDENT;
+
+	for (size_t i = 0; i < len;) {
+		const char *blank = memchr(s + i, ' ', len - i);
+		size_t word = blank ? (size_t)(blank - s) - i : len - i;
+
+		if (word)
+			put_wrapped(out, &at, s + i, word);
+		i += word + 1;
+	}
+	out_char(out, '\n');
+}
+
 static void put_state_of_file(struct out *out, const struct info *info)
 {
-	put_name(out, "", info->file);
-	put(out, ": %s, %s\n", format_size(info->size).s,
-	    info->complete ? "complete" : "not complete");
+	const struct info_origin *origin = &info->origin;
+	bool complete = !origin->cut && !*info->damage.text;
+
+	put_name(out, "", origin->file);
+	put(out, ": %s, %s%s\n", format_size(origin->size).s,
+	    origin->is_capture ? "" : origin->format,
+	    origin->is_capture ? complete ? "complete" : "not complete"
+	    : complete         ? ""
+			       : ", damaged");
 	if (*info->damage.text)
 		put(out, "damaged: what follows was read before the damage\n");
-	else if (!info->complete)
+	else if (origin->cut)
 		put(out,
 		    "cut: the recorder was stopped before it could close the file;\n"
 		    "     readable up to offset %" PRIu64 " (%.3f s)\n",
-		    info->cut_at, (double)(info->end - info->meta->start) / NSEC_PER_SEC);
+		    origin->cut_at, (double)(info->end - info->begin) / NSEC_PER_SEC);
+}
+
+static void put_time(struct out *out, const struct info *info)
+{
+	time_t seconds = info_realtime(info) / NSEC_PER_SEC;
+	struct tm tm;
+	char date[64] = "at a time that it does not tell";
+
+	if (info_realtime(info) && gmtime_r(&seconds, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	put(out, "recorded   %s, for %s\n", date, format_time(info->end - info->begin).s);
+}
+
+static void put_machine(struct out *out, const struct info *info)
+{
+	const struct info_origin *origin = &info->origin;
+	unsigned cpus = origin->cpu_count ?: info->cpus;
+	const char *lead = "on         ";
+
+	if (origin->host && *origin->host) {
+		put_name(out, lead, origin->host);
+		lead = ", ";
+	}
+	if (origin->kernel) {
+		out_str(out, lead);
+		put_name(out, "Linux ", origin->kernel);
+		lead = origin->machine ? " " : ", ";
+	}
+	if (origin->machine) {
+		put_name(out, lead, origin->machine);
+		lead = ", ";
+	}
+	if (cpus)
+		put(out, "%s%u CPU%s", lead, cpus, cpus == 1 ? "" : "s");
+	if (cpus || *lead == ',')
+		out_char(out, '\n');
 }
 
 static void put_origin(struct out *out, const struct info *info)
 {
-	const struct capture_meta *meta = info->meta;
-	time_t seconds =
-		(int64_t)(meta->start + (uint64_t)meta->realtime_offset) / (int64_t)NSEC_PER_SEC;
-	struct tm tm;
-	char date[64] = "at an unknown time";
+	const struct info_origin *origin = &info->origin;
+	const struct census *census = &info->census;
 
-	if (gmtime_r(&seconds, &tm))
-		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
-	put(out, "recorded   %s, for %s\n", date, format_time(info->end - meta->start).s);
-	put_name(out, "on         ", meta->host);
-	put_name(out, ", Linux ", meta->kernel);
-	put_name(out, " ", meta->machine);
-	put(out, ", %u CPU%s\n", meta->cpu_count, meta->cpu_count == 1 ? "" : "s");
-	put_name(out, "by         ", meta->tool);
-	put_name(out, "\ncommand    ", meta->command);
-	put(out, "\nthreads    %s in %s process%s", format_count(info->threads).s,
-	    format_count(info->processes).s, info->processes == 1 ? "" : "es");
-	if (info->neighbours)
-		put(out, ", beside %s neighbour%s", format_count(info->neighbours).s,
-		    info->neighbours == 1 ? "" : "s");
+	put_time(out, info);
+	put_machine(out, info);
+	if (origin->tool) {
+		put_name(out, "by         ", origin->tool);
+		out_char(out, '\n');
+	}
+	if (origin->command) {
+		put_name(out, "command    ", origin->command);
+		out_char(out, '\n');
+	}
+	if (!census->threads && !census->neighbours && !origin->is_capture)
+		return;
+	put(out, "threads    %s in %s process%s", format_count(census->threads).s,
+	    format_count(census->processes).s, census->processes == 1 ? "" : "es");
+	if (census->neighbours)
+		put(out, ", beside %s neighbour%s", format_count(census->neighbours).s,
+		    census->neighbours == 1 ? "" : "s");
 	out_char(out, '\n');
+}
+
+static void put_services(struct out *out, const struct info *info)
+{
+	_cleanup_(freep) uint32_t *ids = info_services(info);
+	size_t at = INDENT, told = 0, all = 0;
+
+	for (size_t i = 0; i < info->services.count; i++)
+		all += info->services.items[i].spans > 0;
+	out_str(out, "services   ");
+	for (; told < all && told < SERVICES; told++) {
+		const char *name = strtab_get(info->service_names, (str_id){ ids[told] });
+		_cleanup_(freep) char *piece =
+			must_printf("%s %s%s", *name ? name : "(no name)",
+				    format_count(info->services.items[ids[told]].spans).s,
+				    told + 1 < all ? "," : "");
+
+		put_wrapped(out, &at, piece, strlen(piece));
+	}
+	if (told < all)
+		put(out, " and %zu more", all - told);
+	out_char(out, '\n');
+}
+
+static void put_spans(struct out *out, const struct info *info)
+{
+	uint64_t spans = info->records[RECORD_SPAN];
+
+	if (!spans)
+		return;
+	put(out, "spans      %s in %s trace%s", format_count(spans).s,
+	    format_count(info->traces.count).s, info->traces.count == 1 ? "" : "s");
+	if (info->span_errors)
+		put(out, ", of which %s failed", format_count(info->span_errors).s);
+	out_char(out, '\n');
+	put_services(out, info);
 }
 
 /* Three kinds to a line. */
@@ -78,6 +185,8 @@ static void put_records(struct out *out, const struct info *info)
 {
 	size_t told = 0, width = 0;
 
+	if (!info->origin.is_capture)
+		put(out, "events     %s\n", format_count(info->events).s);
 	put(out, "records    %s", format_count(info->total).s);
 	for (unsigned kind = 1; kind <= RECORD_KIND_COUNT; kind++) {
 		bool rest = kind == RECORD_KIND_COUNT;
@@ -155,21 +264,23 @@ static size_t merge_losses(struct info_loss *to, const struct info *info)
 
 static double since_start(const struct info *info, nsec_t time)
 {
-	return ((double)time - (double)info->meta->start) / NSEC_PER_SEC;
+	return ((double)time - (double)info->begin) / NSEC_PER_SEC;
 }
 
 static void put_losses(struct out *out, const struct info *info)
 {
 	if (!info->losses.count) {
-		put(out, "lost       nothing\n");
+		/* where only spans are, nothing is known of what is missing */
+		if (info->origin.is_capture || info->census.threads)
+			put(out, "lost       nothing\n");
 		return;
 	}
 	_cleanup_(freep) struct info_loss *losses =
 		must_alloc(info->losses.count * sizeof(losses[0]));
 	size_t count = merge_losses(losses, info);
 
-	put(out, "lost       %s record%s\n", format_count(info->lost).s,
-	    info->lost == 1 ? "" : "s");
+	put(out, "lost       %s %s%s\n", format_count(info->lost).s,
+	    info->origin.is_capture ? "record" : "event", info->lost == 1 ? "" : "s");
 	for (size_t i = 0; i < count && i < LOSS_LINES; i++)
 		put(out, "%s  on CPU %u between %.6f and %.6f s\n",
 		    text_right(format_count(losses[i].count), 14).s, losses[i].cpu,
@@ -178,15 +289,27 @@ static void put_losses(struct out *out, const struct info *info)
 		put(out, "                and %zu more ranges\n", count - LOSS_LINES);
 }
 
-int info_text(const struct info *info, FILE *file)
+static void put_notices(struct out *out, const struct info *info)
 {
-	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	const char *notice;
+	size_t len;
 
-	out_init(out, file);
+	for (size_t i = 0; (notice = info_notice(info, i, &len)); i++) {
+		/* of a capture that is cut, it was said already */
+		if (info->origin.cut)
+			continue;
+		out_str(out, "note       ");
+		put_paragraph(out, notice, len);
+	}
+}
+
+void info_text(const struct info *info, struct out *out)
+{
 	put_state_of_file(out, info);
 	put_origin(out, info);
+	put_spans(out, info);
 	put_records(out, info);
 	put_states(out, info);
 	put_losses(out, info);
-	return out_flush(out);
+	put_notices(out, info);
 }

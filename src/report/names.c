@@ -8,23 +8,25 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/strtab.h"
+#include "event/stream.h"
 
 struct names {
-	const struct capture *cap; /* borrowed */
 	struct arena *arena;
-	struct map threads; /* tid: pid << 32 | comm, a string's number */
+	struct strtab *strings;
+	struct map threads; /* tid: pid << 32 | comm, a str_id */
 	struct map sockets; /* object: struct socket_name * */
-	struct map files;   /* object: a string's number */
-	struct map devices; /* device: a string's number */
-	struct map hits;    /* type: struct hit_name * */
+	struct map files;   /* object: str_id */
+	struct map devices; /* device: str_id */
+	struct map hits;    /* input << 32 | type: struct hit_name * */
 };
 
-struct names *names_new(const struct capture *cap)
+struct names *names_new(void)
 {
 	struct names *names = must_alloc(sizeof(*names));
 
-	names->cap = cap;
 	names->arena = arena_new();
+	names->strings = strtab_new();
 	return names;
 }
 
@@ -42,6 +44,7 @@ void names_free(struct names *names)
 	map_done(&names->files);
 	map_done(&names->devices);
 	map_done(&names->hits);
+	strtab_free(names->strings);
 	arena_free(names->arena);
 	free(names);
 }
@@ -79,28 +82,42 @@ static void feed_socket(struct names *names, const struct record_socket *r)
 	socket_name_init(name, &r->address);
 }
 
-static void feed_hit_type(struct names *names, const struct record_hit_type *r)
+static uint64_t hit_key(const struct source *source, uint32_t type)
 {
-	struct hit_name *hit = map_find_ptr(&names->hits, r->type);
+	return (uint64_t)source->input << 32 | type;
+}
+
+static void feed_hit_type(struct names *names, const struct source *source,
+			  const struct record_hit_type *r)
+{
+	struct hit_name *hit = map_find_ptr(&names->hits, hit_key(source, r->type));
 
 	if (!hit) {
 		hit = arena_new_of(names->arena, struct hit_name);
-		map_insert_ptr(&names->hits, r->type, hit);
+		map_insert_ptr(&names->hits, hit_key(source, r->type), hit);
 	}
 	if (hit->format && hit->text == r->format)
 		return;
 	hit_format_free(hit->format);
 	hit->text = r->format;
-	hit->event = capture_get_string(names->cap, r->name);
-	hit->format = hit_format_new(capture_get_string(names->cap, r->format));
+	hit->event = strtab_get(names->strings,
+				strtab_add(names->strings, source_string(source, r->name)));
+	hit->format = hit_format_new(source_string(source, r->format));
 }
 
-void names_feed(struct names *names, const struct record *record)
+/* Kept here, as an input may have its strings for a while only. */
+static uint32_t keep(struct names *names, const struct source *source, uint32_t id)
+{
+	return strtab_add(names->strings, source_string(source, id)).i;
+}
+
+void names_feed(struct names *names, const struct source *source, const struct record *record)
 {
 	switch (record->kind) {
 	case RECORD_TASK: {
 		const struct record_task *r = (const void *)record;
-		*map_insert(&names->threads, record->tid) = (uint64_t)r->pid << 32 | r->comm;
+		*map_insert(&names->threads, record->tid) =
+			(uint64_t)r->pid << 32 | keep(names, source, r->comm);
 		break;
 	}
 	case RECORD_SOCKET:
@@ -108,16 +125,16 @@ void names_feed(struct names *names, const struct record *record)
 		break;
 	case RECORD_FILE: {
 		const struct record_file *r = (const void *)record;
-		*map_insert(&names->files, r->object) = r->name;
+		*map_insert(&names->files, r->object) = keep(names, source, r->name);
 		break;
 	}
 	case RECORD_DEVICE: {
 		const struct record_device *r = (const void *)record;
-		*map_insert(&names->devices, r->device) = r->name;
+		*map_insert(&names->devices, r->device) = keep(names, source, r->name);
 		break;
 	}
 	case RECORD_HIT_TYPE:
-		feed_hit_type(names, (const void *)record);
+		feed_hit_type(names, source, (const void *)record);
 		break;
 	}
 }
@@ -127,7 +144,8 @@ struct thread_name names_thread(const struct names *names, uint32_t tid)
 	const uint64_t *found = map_find(&names->threads, tid);
 
 	if (found)
-		return (struct thread_name){ *found >> 32, capture_get_string(names->cap, *found) };
+		return (struct thread_name){ *found >> 32,
+					     strtab_get(names->strings, (str_id){ *found }) };
 	return (struct thread_name){ 0, tid == 0 ? "swapper" : "" };
 }
 
@@ -154,7 +172,7 @@ static const char *find_string(const struct names *names, const struct map *map,
 {
 	const uint64_t *found = map_find(map, key);
 
-	return found && *found ? capture_get_string(names->cap, *found) : NULL;
+	return found && *found ? strtab_get(names->strings, (str_id){ *found }) : NULL;
 }
 
 const char *names_file(const struct names *names, uint64_t object)
@@ -167,7 +185,8 @@ const char *names_device(const struct names *names, uint32_t device)
 	return find_string(names, &names->devices, device);
 }
 
-const struct hit_name *names_hit(const struct names *names, uint32_t type)
+const struct hit_name *names_hit(const struct names *names, const struct source *source,
+				 uint32_t type)
 {
-	return map_find_ptr(&names->hits, type);
+	return map_find_ptr(&names->hits, hit_key(source, type));
 }

@@ -6,21 +6,24 @@
  * stand before the first record that needs them.  Numbers are reused: when a
  * thread has ended, another may get its number, and says so by a TASK record
  * of its own.  So a name holds from the record that gives it until the next;
- * whoever reads a capture feeds each record, in order, and asks in between.
+ * whoever reads records feeds each, in order, and asks in between.
+ *
+ * These are the names of one host.  Types of hits have numbers of each input.
  */
 #ifndef SONDE_REPORT_NAMES_H
 #define SONDE_REPORT_NAMES_H
 
-#include "event/capture.h"
+#include "event/event.h"
+#include "event/source.h"
 #include "report/hit_format.h"
 
 struct names;
 
-struct names *names_new(const struct capture *cap); /* borrowed */
+struct names *names_new(void);
 void names_free(struct names *names);
 DEFINE_FREEP(names)
 
-void names_feed(struct names *names, const struct record *record);
+void names_feed(struct names *names, const struct source *source, const struct record *record);
 
 /* What is given out below is borrowed, and holds until the next names_feed(). */
 
@@ -51,6 +54,7 @@ struct hit_name {
 	uint32_t text; /* the number of the string that was parsed */
 };
 
-const struct hit_name *names_hit(const struct names *names, uint32_t type);
+const struct hit_name *names_hit(const struct names *names, const struct source *source,
+				 uint32_t type);
 
 #endif

@@ -7,9 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "report/dump.h"
-#include "report/info.h"
 #include "unit/bytes.h"
+#include "unit/told.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
@@ -34,7 +33,7 @@ static void dump(const struct capture *cap, const struct dump_filter *filter, bo
 	struct err err;
 	FILE *file = open_memstream(&text, &size);
 
-	dump_write(cap, filter, json, file, &err);
+	told_dump(cap, filter, json, file, &err);
 	fclose(file);
 	check_lines(text, size, json);
 }
@@ -47,8 +46,16 @@ static void tell(const struct capture *cap)
 	struct err err;
 	FILE *file = open_memstream(&text, &size);
 
-	info_read(&info, "fuzz", cap, &err);
-	assert(info_text(&info, file) == 0 && info_json(&info, file) == 0);
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	struct json j;
+
+	told_info(cap, &info, &err);
+	out_init(out, file);
+	json_init(&j, out);
+	info_text(&info, out);
+	info_json(&info, &j);
+	json_newline(&j);
+	assert(out_flush(out) == 0);
 	fclose(file);
 	check_lines(text, size, false);
 }
@@ -59,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	_cleanup_(bytes_done) struct bytes bytes = bytes_copy(&given, size);
 	_cleanup_(capture_freep) struct capture *cap = NULL;
 	const struct dump_filter all = { .to = UINT64_MAX };
-	const uint32_t one = 17;
+	const uint64_t one = 17;
 	const struct dump_filter some = {
 		.processes = &one, .process_count = 1, .from = 100, .to = 1000000000
 	};

@@ -1,1 +1,2 @@
-sonde info golden/golden.py
+# which formats there are stands behind the colon
+sonde info golden/golden.py 2>&1 | sed 's/read: .*/read: .../'

@@ -2,9 +2,9 @@
 #include <errno.h>
 
 #include "build.h"
-#include "report/dump.h"
 #include "report/kind.h"
 #include "test.h"
+#include "told.h"
 
 static const struct dump_filter everything = { .to = UINT64_MAX };
 
@@ -18,7 +18,7 @@ static char *dump(const struct dump_filter *filter, bool json)
 	FILE *file = open_memstream(&text, &size);
 
 	CHECK_INT(capture_open(scratch("x"), &cap, &err), 0);
-	CHECK_INT(dump_write(cap, filter, json, file, &err), 0);
+	CHECK_INT(told_dump(cap, filter, json, file, &err), 0);
 	CHECK_STR(err.text, "");
 	fclose(file);
 	return text;
@@ -117,7 +117,7 @@ TEST(names_follow_a_thread_number_to_its_next_owner)
 TEST(a_process_is_who_it_was_at_that_time)
 {
 	struct dump_filter filter = intervals;
-	uint32_t pid = 16;
+	uint64_t pid = 16;
 
 	build_reuse();
 	filter.processes = &pid;
@@ -132,7 +132,7 @@ TEST(a_process_is_who_it_was_at_that_time)
 
 TEST(losses_are_shown_whatever_threads_are_asked_for)
 {
-	uint32_t tid = 16;
+	uint64_t tid = 16;
 	struct dump_filter filter = { .threads = &tid, .thread_count = 1, .to = UINT64_MAX };
 
 	CAPTURE(REC(RUN, run, 1100, 16, .start = 1000), REC(RUN, run, 1100, 17, .start = 1000),
@@ -166,7 +166,7 @@ TEST(a_range_of_time_counts_from_the_start)
 
 TEST(stacks_have_names_that_stand_behind_them)
 {
-	uint32_t tid = 17;
+	uint64_t tid = 17;
 	struct dump_filter filter = { .kinds = 1u << RECORD_STACK, .to = UINT64_MAX };
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(scratch("x"));
 
@@ -212,7 +212,7 @@ TEST(output_that_cannot_be_written_is_an_error)
 
 	build_reuse();
 	CHECK_INT(capture_open(scratch("x"), &cap, &err), 0);
-	CHECK_INT(dump_write(cap, &everything, true, full, &err), -ENOSPC);
+	CHECK_INT(told_dump(cap, &everything, true, full, &err), -ENOSPC);
 	CHECK_STR(err.text, "cannot write: No space left on device");
 	fclose(full);
 }

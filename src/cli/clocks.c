@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/clocks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "read/merge.h"
+
+static const char *how_name(enum merge_how how)
+{
+	static const char *const names[] = {
+		[MERGE_REFERENCE] = "reference",         [MERGE_ALIGNED] = "aligned",
+		[MERGE_CONTRADICTORY] = "contradictory", [MERGE_TOO_FEW] = "too_few",
+		[MERGE_UNPLACED] = "unplaced",
+	};
+
+	return names[how];
+}
+
+static void put_string(struct json *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	json_string(j, s);
+}
+
+static void put_u64(struct json *j, const char *key, uint64_t n)
+{
+	json_key(j, key);
+	json_u64(j, n);
+}
+
+static bool is_placed(const struct merge_clock *clock)
+{
+	return clock->how == MERGE_ALIGNED || clock->how == MERGE_CONTRADICTORY;
+}
+
+static void clock_json(struct json *j, const struct merge_clock *clock)
+{
+	json_object(j);
+	put_string(j, "host", clock->host);
+	put_string(j, "how", how_name(clock->how));
+	put_u64(j, "group", clock->group);
+	if (clock->how != MERGE_REFERENCE) {
+		put_string(j, "reference", clock->reference);
+		put_string(j, "via", clock->via);
+		put_u64(j, "messages_from", clock->from);
+		put_u64(j, "messages_to", clock->to);
+		put_u64(j, "messages_dropped", clock->dropped);
+	}
+	if (is_placed(clock)) {
+		json_key(j, "offset_ns");
+		json_i64(j, clock->offset);
+		json_key(j, "drift_ppm");
+		json_real(j, clock->drift);
+		if (clock->bound != UINT64_MAX)
+			put_u64(j, "bound_ns", clock->bound);
+	}
+	json_end(j);
+}
+
+static struct text signed_time(int64_t ns)
+{
+	struct text size = format_time(ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns), t;
+
+	snprintf(t.s, sizeof(t.s), "%.24s %s", size.s, ns < 0 ? "ahead" : "behind");
+	return t;
+}
+
+static void put_host(struct out *out, const char *name)
+{
+	if (*name)
+		out_escaped(out, name, strlen(name));
+	else
+		out_str(out, "(no name)");
+}
+
+static void placed_text(struct out *out, const struct merge_clock *clock)
+{
+	char line[128];
+
+	out_str(out, signed_time(clock->offset).s);
+	if (clock->bound != UINT64_MAX) {
+		out_str(out, " ± ");
+		out_str(out, format_time(clock->bound).s);
+	}
+	snprintf(line, sizeof(line), ", drift %.3f ppm\n             ", clock->drift);
+	out_str(out, line);
+	snprintf(line, sizeof(line), "by %s messages from and %s to ", format_count(clock->from).s,
+		 format_count(clock->to).s);
+	out_str(out, line);
+	put_host(out, clock->via);
+	if (clock->dropped) {
+		snprintf(line, sizeof(line), "; %s contradict the others",
+			 format_count(clock->dropped).s);
+		out_str(out, line);
+	}
+	out_char(out, '\n');
+}
+
+static void clock_text(struct out *out, const struct merge_clock *clock)
+{
+	out_str(out, "  ");
+	put_host(out, clock->host);
+	out_str(out, "  ");
+	switch (clock->how) {
+	case MERGE_REFERENCE:
+		out_str(out, "all times are on its clock\n");
+		return;
+	case MERGE_ALIGNED:
+	case MERGE_CONTRADICTORY:
+		placed_text(out, clock);
+		return;
+	case MERGE_TOO_FEW:
+		out_str(out, "too few messages to align its clock: placed by its own idea of\n"
+			     "             the time of day; order across hosts is not to be relied "
+			     "on\n");
+		return;
+	case MERGE_UNPLACED:
+		out_str(out, "nothing tells when it was; placed at the begin\n");
+		return;
+	}
+}
+
+/* To the end, as some of what cannot be used is only known then. */
+static int read_all(struct merge *merge, struct err *err)
+{
+	const struct record *record;
+	const struct source *source;
+	int r;
+
+	while ((r = merge_next(merge, &record, &source, err)) > 0)
+		;
+	return r;
+}
+
+static void tell_text(const struct merge *merge, struct out *out)
+{
+	if (merge_host_count(merge) > 1)
+		out_str(out, "\nclocks\n");
+	for (size_t i = 0; merge_host_count(merge) > 1 && i < merge_host_count(merge); i++) {
+		struct merge_clock clock = merge_clock(merge, i);
+
+		clock_text(out, &clock);
+	}
+}
+
+static void tell_json(const struct merge *merge, struct json *j)
+{
+	json_key(j, "clocks");
+	json_array(j);
+	for (size_t i = 0; i < merge_host_count(merge); i++) {
+		struct merge_clock clock = merge_clock(merge, i);
+
+		clock_json(j, &clock);
+	}
+	json_end(j);
+	json_key(j, "notices");
+	json_array(j);
+	for (size_t i = 0; merge_notice(merge, i); i++)
+		json_string(j, merge_notice(merge, i));
+	json_end(j);
+}
+
+int clocks_tell(char **paths, const char *format, struct out *out, struct json *j, struct err *err)
+{
+	_cleanup_(merge_freep) struct merge *merge = NULL;
+	int r = merge_open(paths, format, &merge, err);
+
+	if (r == 0)
+		r = read_all(merge, err);
+	if (r < 0)
+		return r;
+	if (j)
+		tell_json(merge, j);
+	else
+		tell_text(merge, out);
+	return 0;
+}

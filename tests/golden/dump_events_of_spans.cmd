@@ -1,0 +1,1 @@
+sonde dump --events data/good/jaeger-small.json

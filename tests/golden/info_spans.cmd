@@ -1,0 +1,2 @@
+sonde info data/good/jaeger-small.json
+sonde info --json data/good/jaeger-small.json
