@@ -107,6 +107,26 @@ static void bind_args(struct kernel_format *format)
 	}
 }
 
+/* In the flags that each event has, the kernel says what it was doing. */
+enum { FLAG_IRQ = 8, FLAG_SOFTIRQ = 16, FLAG_NMI = 64 };
+
+static void bind_context(struct kernel_format *format)
+{
+	for (size_t i = 0; i < format->tracepoint.fields.count; i++) {
+		const struct tracepoint_field *field = &format->tracepoint.fields.items[i];
+
+		if (strcmp(field->name, "common_flags") == 0 && field->size == 1)
+			format->flags_at = field->offset;
+	}
+}
+
+static uint8_t context_of(uint8_t flags)
+{
+	return flags & (FLAG_IRQ | FLAG_NMI) ? RAW_IN_IRQ
+	       : flags & FLAG_SOFTIRQ        ? RAW_IN_SOFTIRQ
+					     : RAW_IN_TASK;
+}
+
 static bool has_call_number(const struct raw_field *field)
 {
 	return field->place == offsetof(struct raw_event, syscall.nr);
@@ -125,6 +145,7 @@ static void bind_layout(struct kernel_format *format)
 	format->bindings = must_alloc((RAW_FIELDS + 4) * sizeof(format->bindings[0]));
 	format->blank = raw_event_empty(kind);
 	format->blank.type = format->tracepoint.id;
+	bind_context(format);
 	bind_named(format, &thread);
 	for (size_t i = 0; layout && i < RAW_FIELDS && layout->fields[i].names; i++)
 		if (!is_call || !has_call_number(&layout->fields[i]) || !format->abi.other_calls)
@@ -143,7 +164,7 @@ struct kernel_format *kernel_format_new(const char *system, const char *text, si
 
 	format->abi = abi;
 	tracepoint_init(&format->tracepoint, text, len, abi.long_size);
-	if (!format->tracepoint.name[0] || !format->tracepoint.id)
+	if (!format->tracepoint.name[0])
 		return NULL;
 	len = strnlen(text, len);
 	format->text = must_alloc(len + 1);
@@ -237,6 +258,8 @@ void kernel_format_decode(const struct kernel_format *format, const void *data, 
 	const struct kernel_binding *end = format->bindings + format->count;
 
 	*ret = format->blank;
+	if (format->flags_at && format->flags_at < size)
+		ret->context = context_of(((const uint8_t *)data)[format->flags_at]);
 	for (const struct kernel_binding *b = format->bindings; b < end; b++) {
 		const char *from = (const char *)data + b->offset;
 		char *to = (char *)ret + b->place;

@@ -32,19 +32,20 @@ struct kernel_format {
 	char *text;                   /* the format file, whole */
 	struct kernel_abi abi;
 	struct raw_event blank; /* what decoding begins with; its type is the number */
+	uint32_t flags_at;      /* where in an event common_flags is; 0 if it has none */
 	struct kernel_binding *bindings;
 	size_t count;
 };
 
-/* The text is of len bytes and need not be terminated.  NULL if it has no name or number. */
+/* The text is of len bytes and need not be terminated.  NULL if it has no name. */
 struct kernel_format *kernel_format_new(const char *system, const char *text, size_t len,
 					struct kernel_abi abi);
 void kernel_format_free(struct kernel_format *format);
 DEFINE_FREEP(kernel_format)
 
 /*
- * All of an event that its data says: kind, type, tid (common_pid) and what
- * belongs to the kind.  The caller fills in time and cpu, and tid or pid where it
+ * All of an event that its data says: kind, type, tid (common_pid), context and
+ * what belongs to the kind.  The caller fills in time and cpu, and tid or pid where it
  * knows better.  Texts point into data.
  */
 void kernel_format_decode(const struct kernel_format *format, const void *data, size_t size,

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "read/cursor.h"
+
 void kernel_formats_init(struct kernel_formats *formats, struct kernel_abi abi)
 {
 	/* large, but of the pages only those are there that are written */
@@ -55,32 +57,37 @@ const struct kernel_format *kernel_formats_bind(struct kernel_formats *formats, 
 	return formats->bound[id];
 }
 
-struct cursor {
-	const char *at, *end;
-	bool swap;
-};
-
-static bool take_number(struct cursor *c, size_t size, uint64_t *ret)
+uint32_t kernel_formats_kinds(const struct kernel_formats *formats)
 {
-	if ((size_t)(c->end - c->at) < size)
-		return false;
-	*ret = tracepoint_number(c->at, size, false, c->swap);
-	c->at += size;
-	return true;
+	uint32_t kinds = 0;
+
+	for (size_t id = 0; id < KERNEL_FORMAT_IDS; id++) {
+		const char *text = formats->texts[id].text;
+		size_t len = formats->texts[id].len;
+
+		if (!text || len < 6 || memcmp(text, "name: ", 6) != 0)
+			continue;
+		const char *end = memchr(text, '\n', len);
+		int nr;
+		const struct raw_layout *layout =
+			raw_layout_find(RAW_KERNEL, text + 6, (end ?: text + len) - text - 6, &nr);
+		kinds |= 1u << (layout ? layout->kind : RAW_OTHER);
+	}
+	return kinds;
 }
 
 /* A count, and so many sizes and texts. */
 static bool take_texts(struct kernel_formats *formats, struct cursor *c, const char *system)
 {
-	uint64_t count, len;
+	struct view text;
+	uint64_t count;
 
-	if (!take_number(c, 4, &count))
+	if (!cursor_number(c, 4, &count))
 		return false;
 	while (count--) {
-		if (!take_number(c, 8, &len) || len > (size_t)(c->end - c->at))
+		if (!cursor_block(c, 8, &text))
 			return false;
-		kernel_formats_add(formats, system, c->at, len);
-		c->at += len;
+		kernel_formats_add(formats, system, text.s, text.len);
 	}
 	return true;
 }
@@ -95,18 +102,13 @@ size_t kernel_formats_read_ftrace(struct kernel_formats *formats, const char *da
 size_t kernel_formats_read_systems(struct kernel_formats *formats, const char *data, size_t size)
 {
 	struct cursor c = { data, data + size, formats->abi.swap };
+	const char *system;
 	uint64_t count;
 
-	if (!take_number(&c, 4, &count))
+	if (!cursor_number(&c, 4, &count))
 		return 0;
-	while (count--) {
-		const char *system = c.at, *end = memchr(c.at, '\0', c.end - c.at);
-
-		if (!end)
+	for (; count--; formats->systems++)
+		if (!cursor_string(&c, &system) || !take_texts(formats, &c, system))
 			return 0;
-		c.at = end + 1;
-		if (!take_texts(formats, &c, system))
-			return 0;
-	}
 	return c.at - data;
 }

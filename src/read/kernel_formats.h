@@ -22,6 +22,7 @@ struct kernel_formats {
 	struct kernel_abi abi;
 	struct kernel_text *texts;    /* [KERNEL_FORMAT_IDS]; text is NULL where there is none */
 	struct kernel_format **bound; /* likewise, NULL until asked for */
+	size_t systems;               /* that were read */
 };
 
 void kernel_formats_init(struct kernel_formats *formats, struct kernel_abi abi);
@@ -42,6 +43,9 @@ static inline const struct kernel_format *kernel_formats_find(struct kernel_form
 {
 	return formats->bound[id] ?: kernel_formats_bind(formats, id);
 }
+
+/* Of which kinds there are events: 1 << enum raw_kind. */
+uint32_t kernel_formats_kinds(const struct kernel_formats *formats);
 
 /*
  * The formats as files have them: a count and so many sizes and texts, which are
