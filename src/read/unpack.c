@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "read/unpack.h"
+
+#include <errno.h>
+#include <string.h>
+#ifdef HAVE_ZLIB
+#include <zlib.h>
+#endif
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+enum { MAX_SIZE = 1 << 28 }; /* far more than anybody packs in one piece */
+
+struct method {
+	const char *name, *package;
+	bool (*can_be)(struct view packed, size_t size); /* NULL: not built in */
+	bool (*run)(struct unpack *unpack, struct view packed, char *ret, size_t size);
+};
+
+struct unpack {
+	const struct method *method;
+#ifdef HAVE_ZSTD
+	ZSTD_DCtx *zstd; /* its tables are made once */
+#endif
+};
+
+#ifdef HAVE_ZLIB
+static bool zlib_can_be(struct view packed, size_t size)
+{
+	return size / 1032 <= packed.len; /* deflate cannot do better */
+}
+
+static bool zlib_run(struct unpack *unpack, struct view packed, char *ret, size_t size)
+{
+	uLongf got = size;
+
+	return uncompress((Bytef *)ret, &got, (const Bytef *)packed.s, packed.len) == Z_OK &&
+	       got == size;
+}
+#endif
+
+#ifdef HAVE_ZSTD
+static bool zstd_can_be(struct view packed, size_t size)
+{
+	unsigned long long told = ZSTD_getFrameContentSize(packed.s, packed.len);
+
+	return told == size || told == ZSTD_CONTENTSIZE_UNKNOWN;
+}
+
+static bool zstd_run(struct unpack *unpack, struct view packed, char *ret, size_t size)
+{
+	if (!unpack->zstd)
+		unpack->zstd = ZSTD_createDCtx();
+	return unpack->zstd &&
+	       ZSTD_decompressDCtx(unpack->zstd, ret, size, packed.s, packed.len) == size;
+}
+#endif
+
+static const struct method methods[] = {
+#ifdef HAVE_ZLIB
+	{ "zlib", "zlib1g-dev", zlib_can_be, zlib_run },
+#else
+	{ "zlib", "zlib1g-dev", NULL, NULL },
+#endif
+#ifdef HAVE_ZSTD
+	{ "zstd", "libzstd-dev", zstd_can_be, zstd_run },
+#else
+	{ "zstd", "libzstd-dev", NULL, NULL },
+#endif
+};
+
+struct unpack *unpack_new(const char *name, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
+		if (strcmp(methods[i].name, name) != 0)
+			continue;
+		if (!methods[i].run) {
+			err_set(err, -ENOTSUP,
+				"this sonde cannot unpack %s: build it again with the package %s",
+				name, methods[i].package);
+			return NULL;
+		}
+
+		struct unpack *unpack = must_alloc(sizeof(*unpack));
+
+		unpack->method = &methods[i];
+		return unpack;
+	}
+	err_set(err, -EBADMSG, "sonde cannot unpack '%.32s', only zlib and zstd", name);
+	return NULL;
+}
+
+void unpack_free(struct unpack *unpack)
+{
+	if (!unpack)
+		return;
+#ifdef HAVE_ZSTD
+	ZSTD_freeDCtx(unpack->zstd);
+#endif
+	free(unpack);
+}
+
+bool unpack_can_be(const struct unpack *unpack, struct view packed, size_t size)
+{
+	return size <= MAX_SIZE && unpack->method->can_be(packed, size);
+}
+
+bool unpack_run(struct unpack *unpack, struct view packed, char *ret, size_t size)
+{
+	return unpack->method->run(unpack, packed, ret, size);
+}
