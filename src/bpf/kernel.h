@@ -195,6 +195,7 @@ struct tcp_sock {
 	__u32 copied_seq;
 	__u32 rcv_nxt;
 	__u32 write_seq;
+	__u64 tcp_wstamp_ns; /* when the last segment left, CLOCK_MONOTONIC */
 };
 
 struct socket {

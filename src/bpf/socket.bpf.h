@@ -36,6 +36,20 @@ static __always_inline __u32 stream_position(const struct sock *sk, const struct
 	return tcp->copied_seq - (ended && tcp->copied_seq == tcp->rcv_nxt);
 }
 
+/*
+ * How long ago the last segment left.  That may have been before these bytes did,
+ * but not after: if they are still here, they leave later than now.
+ */
+static __always_inline __u32 send_lag(const struct tcp_sock *tcp, __u64 now)
+{
+	if (!bpf_core_field_exists(tcp->tcp_wstamp_ns))
+		return 0;
+
+	__u64 left = tcp->tcp_wstamp_ns;
+
+	return left < now && now - left <= 0xffffffff ? now - left : 0;
+}
+
 static __always_inline void emit_message(struct sock *sk, int bytes, enum direction direction)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -64,8 +78,10 @@ static __always_inline void emit_message(struct sock *sk, int bytes, enum direct
 
 	struct tcp_sock *tcp = sk->sk_protocol == IPPROTO_TCP ? bpf_skc_to_tcp_sock(sk) : NULL;
 
-	if (tcp)
+	if (tcp) {
 		m->position = stream_position(sk, tcp, direction);
+		m->lag = direction == MESSAGE_SEND ? send_lag(tcp, now) : 0;
+	}
 	ring_commit(&m->head, RECORD_MESSAGE, task->pid, sizeof(*m));
 }
 

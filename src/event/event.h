@@ -190,7 +190,8 @@ struct record_message {
 	__u32 position; /* TCP: sequence number just behind these bytes */
 	__u8 direction;
 	__u8 object_kind;
-	__u8 pad[6];
+	__u8 pad[2];
+	__u32 lag; /* TCP, sent: ns before time when its last byte may have left; 0 if unknown */
 };
 
 struct socket_address {

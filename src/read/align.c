@@ -159,6 +159,8 @@ static void add_message(struct align *align, uint16_t host, int64_t time,
 
 	if (!stream || !r->position)
 		return;
+	if (direction == MESSAGE_SEND)
+		time = minus(time, r->lag); /* it is known when it returns, which may be late */
 	*vec_push(&align->sights) =
 		(struct sight){ time, r->position, stream - 1, host, direction };
 	align->streams.items[stream - 1].count++;

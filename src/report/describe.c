@@ -147,6 +147,8 @@ static void describe_message(const struct describer *d, const struct record_mess
 	field_words(f, " bytes");
 	describe_object(d, r->object_kind, r->object);
 	field_u64(f, "position", r->position ? "  up to " : NULL, r->position);
+	if (r->lag)
+		field_u64(f, "lag", NULL, r->lag);
 }
 
 static void describe_socket(const struct describer *d, const struct record_socket *r)
