@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * damage SAMPLE COUNT [SEED] - reads a trace that is damaged at random, COUNT times.
+ *
+ * Bits flip, blocks are overwritten, moved or lost, the end is cut off: what
+ * disks, networks and full file systems do.  Of each damaged copy a model is
+ * made, as the commands do, in a process of its own.  That has to give records or a sentence: not a
+ * signal, not more than LIMIT seconds, and not more than twice the memory that
+ * the whole sample takes.  What fails is kept, and its place printed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/vec.h"
+#include "model/model.h"
+#include "read/merge.h"
+
+enum { LIMIT = 30, SLACK_KIB = 8 * 1024 };
+
+struct part {       /* a file of the sample */
+	char *name; /* behind the sample's own; "" if that is a file */
+	char *data;
+	size_t size;
+};
+
+struct bytes {
+	char *data;
+	size_t size;
+};
+
+static VEC(struct part) parts;
+static const char *sample;
+static uint64_t seed;
+
+static uint64_t random_below(uint64_t limit)
+{
+	seed += 0x9e3779b97f4a7c15; /* splitmix64 */
+
+	uint64_t z = seed;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return limit ? (z ^ z >> 31) % limit : 0;
+}
+
+static void die(const char *what, const char *name)
+{
+	fprintf(stderr, "damage: %s '%s': %s\n", what, name, strerror(errno));
+	exit(1);
+}
+
+static struct bytes read_file(const char *path)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		die("cannot open", path);
+
+	struct bytes b = { must_alloc(st.st_size + 1), st.st_size };
+
+	if (read(fd, b.data, b.size) != (ssize_t)b.size)
+		die("cannot read", path);
+	return b;
+}
+
+static int add_part(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	if (type != FTW_F)
+		return 0;
+
+	struct bytes b = read_file(path);
+
+	*vec_push(&parts) = (struct part){ must_strdup(path + strlen(sample)), b.data, b.size };
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static void make_parents(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0777);
+		*slash = '/';
+	}
+}
+
+static void write_part(const char *place, const char *name, struct bytes b)
+{
+	_cleanup_(freep) char *path = must_printf("%s%s", place, name);
+
+	make_parents(path);
+
+	_cleanup_(closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	if (fd < 0 || write(fd, b.data, b.size) != (ssize_t)b.size)
+		die("cannot write", path);
+}
+
+static void hurt_once(struct bytes *b)
+{
+	size_t at = random_below(b->size), length = 1 + random_below(64);
+
+	if (!b->size)
+		return;
+	if (length > b->size - at)
+		length = b->size - at;
+	switch (random_below(7)) {
+	case 0:
+		b->data[at] ^= 1 << random_below(8);
+		break;
+	case 1:
+		b->data[at] = random_below(256);
+		break;
+	case 2:
+		memset(b->data + at, random_below(2) ? 0xff : 0, length);
+		break;
+	case 3:
+		memmove(b->data + at, b->data + random_below(b->size - length + 1), length);
+		break;
+	case 4: /* lost */
+		memmove(b->data + at, b->data + at + length, b->size - at - length);
+		b->size -= length;
+		break;
+	case 5:
+		for (size_t i = 0; i < length; i++)
+			b->data[at + i] = random_below(256);
+		break;
+	default: /* the end is cut off, mostly a small one */
+		if (random_below(4) == 0)
+			b->size = at;
+		else
+			b->size -= length;
+		break;
+	}
+}
+
+static void write_damaged(const char *place)
+{
+	size_t victim = random_below(parts.count);
+
+	for (size_t i = 0; i < parts.count; i++) {
+		const struct part *part = &parts.items[i];
+		struct bytes b = { must_alloc(part->size + 1), part->size };
+
+		memcpy(b.data, part->data, part->size);
+		if (i == victim)
+			for (uint64_t n = 1 + random_below(8); n; n--)
+				hurt_once(&b);
+		write_part(place, part->name, b);
+		free(b.data);
+	}
+}
+
+/* In a process of its own. */
+static int read_all(char *place)
+{
+	_cleanup_(merge_freep) struct merge *merge = NULL;
+	_cleanup_(model_freep) struct model *model = model_new();
+	const struct source *source;
+	const struct record *record;
+	struct err err = { "" };
+	int r = merge_open((char *[]){ place, NULL }, NULL, &merge, &err);
+
+	while (r >= 0 && (r = merge_next(merge, &record, &source, &err)) > 0)
+		model_add(model, source, record);
+	model_finish(model);
+	if (r < 0 && !err.text[0])
+		return 3; /* no sentence */
+	return r < 0 ? 1 : 0;
+}
+
+/* The exit code, or -1 and why; *ret_memory is the largest resident size in KiB. */
+static int try(char *place, long *ret_memory, const char **ret_why)
+{
+	struct rusage usage;
+	int status;
+	pid_t child = fork();
+
+	if (child < 0)
+		die("cannot fork", "");
+	if (child == 0) {
+		alarm(LIMIT);
+		_exit(read_all(place));
+	}
+	if (wait4(child, &status, 0, &usage) < 0)
+		die("cannot wait", "");
+	*ret_memory = usage.ru_maxrss;
+	if (WIFSIGNALED(status)) {
+		*ret_why =
+			WTERMSIG(status) == SIGALRM ? "took too long" : strsignal(WTERMSIG(status));
+		return -1;
+	}
+	if (WEXITSTATUS(status) > 1) {
+		*ret_why = WEXITSTATUS(status) == 3 ? "failed without a sentence"
+						    : "a sanitizer's word";
+		return -1;
+	}
+	return WEXITSTATUS(status);
+}
+
+static void fail(const char *place, uint64_t turn, const char *why)
+{
+	_cleanup_(freep) char *kept = must_printf("%s.kept-%llu", place, (unsigned long long)turn);
+
+	rename(place, kept);
+	printf("FAIL: turn %llu: %s; kept as '%s'\n", (unsigned long long)turn, why, kept);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, results[2] = { 0 }, failed = 0;
+	char place[] = "/tmp/damage-XXXXXX";
+	const char *why = "";
+	long whole, memory, most = 0;
+
+	if (!count) {
+		fprintf(stderr, "usage: damage SAMPLE COUNT [SEED]\n");
+		return 2;
+	}
+	sample = argv[1];
+	seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+	if (nftw(sample, add_part, 16, FTW_PHYS) < 0 || !parts.count)
+		die("cannot read", sample);
+	if (!mkdtemp(place))
+		die("cannot make", place);
+
+	_cleanup_(freep) char *copy = must_printf("%s/trace", place);
+
+	if (try(argv[1], &whole, &why) != 0)
+		die("cannot read the whole", sample);
+	for (uint64_t turn = 0; turn < count; turn++) {
+		write_damaged(copy);
+
+		int r = try(copy, &memory, &why);
+
+		most = memory > most ? memory : most;
+		if (r >= 0 && memory > 2 * whole + SLACK_KIB) {
+			r = -1;
+			why = "took too much memory";
+		}
+		if (r >= 0)
+			results[r]++;
+		else if (failed++ < 10)
+			fail(copy, turn, why);
+		nftw(copy, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	}
+	rmdir(place);
+	printf("%s: %llu damaged: %llu read, %llu refused, %llu failed; memory %ld KiB whole, %ld "
+	       "at "
+	       "most\n",
+	       sample, (unsigned long long)count, (unsigned long long)results[0],
+	       (unsigned long long)results[1], (unsigned long long)failed, whole, most);
+	return failed ? 1 : 0;
+}
