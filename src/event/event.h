@@ -257,7 +257,7 @@ struct record_hit {
 	__u16 type; /* a HIT_TYPE's number */
 	__u16 size; /* of data */
 	__u32 pad;
-	__u8 data[]; /* as the kernel's format file describes it */
+	__u8 data[]; /* as the kernel's format file describes it; text if there is none */
 };
 
 struct record_hit_type {

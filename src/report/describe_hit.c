@@ -41,6 +41,10 @@ void describe_hit(const struct describer *d, const struct record_hit *r)
 
 	snprintf(number, sizeof(number), "unknown:%u", r->type);
 	field_str(f, "event", "  ", hit ? hit->event : number);
+	if (hit && !hit_format_count(hit->format) && r->size) { /* of a trace that is text */
+		field_str_n(f, "text", "  ", (const char *)r->data, r->size);
+		return;
+	}
 	field_object(f, "fields");
 	for (size_t i = 0; hit && i < hit_format_count(hit->format); i++)
 		if (hit_format_value(hit->format, i, r->data, r->size, &value))

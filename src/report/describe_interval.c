@@ -37,7 +37,9 @@ static void describe_wakeup(const struct describer *d, const struct record_wait 
 
 	field_name(f, "context", woken ? "  woken by " : NULL, wake_context_name(r->context),
 		   r->context);
-	if (r->context == WAKE_SOFTIRQ)
+	if (r->vector == VECTOR_UNKNOWN)
+		; /* a foreign trace may know only that it was an interrupt */
+	else if (r->context == WAKE_SOFTIRQ)
 		field_word(f, "vector", " ", r->vector, softirq_name(r->vector));
 	else if (r->context == WAKE_IRQ)
 		field_u64(f, "vector", " ", r->vector);
