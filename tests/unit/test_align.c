@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Machines whose clocks are known, and messages between them.  True time counts
+ * from 0; each machine sees it by its own clock.
+ */
+#include "read/align.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "base/vec.h"
+#include "build.h"
+#include "test.h"
+
+enum { MACHINES = 4 };
+
+struct clock {
+	int64_t offset;
+	double drift;
+	nsec_t step_at; /* if not 0, it is set then, */
+	int64_t step;   /* by that much */
+};
+
+/* A message, by the clocks of both. */
+struct seen {
+	uint16_t from, to;
+	int64_t sent, received;
+};
+
+struct world {
+	struct align *align;
+	struct clock clocks[MACHINES];
+	uint32_t position;
+	VEC(struct seen) messages;
+};
+
+static struct world world_new(void)
+{
+	return (struct world){ .align = align_new(MACHINES), .position = 1 };
+}
+
+static void world_done(struct world *w)
+{
+	align_free(w->align);
+	vec_done(&w->messages);
+}
+
+static nsec_t by_clock(const struct world *w, uint16_t machine, nsec_t t)
+{
+	const struct clock *c = &w->clocks[machine];
+
+	return t + c->offset + (int64_t)(c->drift * (double)t) +
+	       (c->step_at && t >= c->step_at ? c->step : 0);
+}
+
+/* The end at `local` of a connection; each two machines have one. */
+static void tell_socket(struct world *w, uint16_t local, uint16_t peer)
+{
+	struct record_socket r = { .object = 100 + peer,
+				   .address = { .family = AF_INET,
+						.protocol = IPPROTO_TCP,
+						.local = { 10, 0, 0, local },
+						.peer = { 10, 0, 0, peer },
+						.local_port = 1000 + peer,
+						.peer_port = 1000 + local } };
+
+	r.head.kind = RECORD_SOCKET;
+	align_add(w->align, local, 0, &r.head);
+}
+
+static void connect_two(struct world *w, uint16_t a, uint16_t b)
+{
+	tell_socket(w, a, b);
+	tell_socket(w, b, a);
+}
+
+static void tell(struct world *w, uint16_t at, uint16_t peer, nsec_t t, uint8_t direction,
+		 uint32_t position)
+{
+	align_add(w->align, at, 0,
+		  REC(MESSAGE, message, by_clock(w, at, t), 1, .object = 100 + peer, .bytes = 10,
+		      .position = position, .direction = direction));
+}
+
+static void message(struct world *w, uint16_t from, uint16_t to, nsec_t sent, nsec_t received)
+{
+	w->position += 10;
+	tell(w, from, to, sent, MESSAGE_SEND, w->position);
+	tell(w, to, from, received, MESSAGE_RECEIVE, w->position);
+	*vec_push(&w->messages) = (struct seen){ from, to, (int64_t)by_clock(w, from, sent),
+						 (int64_t)by_clock(w, to, received) };
+}
+
+static int64_t some(int64_t min, int64_t max)
+{
+	return min + (int64_t)((double)(max - min) * (double)random() / RAND_MAX);
+}
+
+/* It was recorded then. */
+static void tell_run(struct world *w, uint16_t at, nsec_t t)
+{
+	align_add(w->align, at, 0, REC(RUN, run, by_clock(w, at, t), 1));
+}
+
+/* Requests and responses between two, with delays of some 10 µs up to ms. */
+static void talk(struct world *w, uint16_t a, uint16_t b, int count, nsec_t duration)
+{
+	connect_two(w, a, b);
+	tell_run(w, a, 0);
+	tell_run(w, b, 0);
+	tell_run(w, a, duration);
+	tell_run(w, b, duration);
+	for (int i = 0; i < count; i++) {
+		nsec_t t = some(0, (int64_t)duration);
+
+		message(w, a, b, t, t + some(10000, random() % 4 ? 30000 : 3000000));
+		t += 5000000;
+		message(w, b, a, t, t + some(15000, random() % 4 ? 40000 : 2000000));
+	}
+}
+
+/* No receive is before its send, and no clock is wrong by more than its bound. */
+static void check_all(const struct world *w, const struct align_host *hosts, nsec_t duration)
+{
+	for (size_t i = 0; i < w->messages.count; i++) {
+		const struct seen *m = &w->messages.items[i];
+
+		CHECK(align_apply(hosts[m->to].line, m->received) + 2 >=
+		      align_apply(hosts[m->from].line, m->sent));
+	}
+	for (uint16_t m = 0; m < MACHINES; m++)
+		for (nsec_t t = 0; hosts[m].root == 0 && t <= duration; t += duration / 7) {
+			int64_t error = align_apply(hosts[m].line, (int64_t)by_clock(w, m, t)) -
+					(int64_t)by_clock(w, 0, t);
+
+			CHECK((double)llabs(error) <= hosts[m].bound + 2);
+		}
+}
+
+TEST(the_error_is_within_the_bound)
+{
+	int better = 0;
+
+	srandom(1);
+	for (int round = 0; round < 1000; round++) {
+		_cleanup_(world_done) struct world w = world_new();
+		nsec_t duration = (nsec_t)1000000 << random() % 17;
+
+		for (int i = 0; i < 2; i++) {
+			w.clocks[i].offset = NSEC_PER_SEC * 1000ll + some(-500000000, 500000000);
+			w.clocks[i].drift = (double)some(-50, 50) * 1e-6;
+		}
+		talk(&w, 0, 1, 3 + random() % 200, duration);
+
+		const struct align_host *hosts = align_solve(w.align);
+
+		CHECK_INT(hosts[1].root, 0);
+		CHECK_INT(hosts[1].link->dropped, 0);
+		check_all(&w, hosts, duration);
+		better += hosts[1].bound < 30000;
+	}
+	CHECK(better > 500); /* it is not only right, but of use */
+}
+
+TEST(drift_is_found)
+{
+	_cleanup_(world_done) struct world w = world_new();
+
+	w.clocks[0] = (struct clock){ .offset = 5000000000000 };
+	w.clocks[1] = (struct clock){ .offset = 4500000000000, .drift = 50e-6 };
+	talk(&w, 0, 1, 1000, 20 * NSEC_PER_SEC);
+
+	const struct align_host *hosts = align_solve(w.align);
+	double ppm = hosts[1].line.drift * 1e6;
+
+	CHECK(ppm > -52 && ppm < -48);
+	CHECK(hosts[1].bound < 20000);
+	CHECK_INT(hosts[1].link->there, 1000);
+	CHECK_INT(hosts[1].link->back, 1000);
+	check_all(&w, hosts, 20 * NSEC_PER_SEC);
+}
+
+TEST(a_chain_of_machines_is_aligned_along_the_best_way)
+{
+	_cleanup_(world_done) struct world w = world_new();
+
+	srandom(2);
+	for (int i = 0; i < MACHINES; i++)
+		w.clocks[i] = (struct clock){ .offset = 1000000000000 + some(0, 900000000000),
+					      .drift = (double)some(-90, 90) * 1e-6 };
+	talk(&w, 2, 1, 300, NSEC_PER_SEC);
+	talk(&w, 0, 1, 300, NSEC_PER_SEC);
+	talk(&w, 3, 2, 300, NSEC_PER_SEC);
+	/* a slow connection, which is no shortcut */
+	connect_two(&w, 0, 3);
+	for (nsec_t t = 0; t < NSEC_PER_SEC; t += 10000000) {
+		message(&w, 0, 3, t, t + 9000000);
+		message(&w, 3, 0, t, t + 9000000);
+	}
+
+	const struct align_host *hosts = align_solve(w.align);
+
+	for (uint16_t i = 1; i < MACHINES; i++)
+		CHECK_INT(hosts[i].root, 0);
+	CHECK_INT(hosts[2].link->to, 1);
+	CHECK_INT(hosts[3].link->to, 2);
+	CHECK(hosts[1].bound < hosts[2].bound && hosts[2].bound < hosts[3].bound);
+	check_all(&w, hosts, NSEC_PER_SEC);
+}
+
+TEST(machines_that_exchange_too_little_are_not_aligned)
+{
+	_cleanup_(world_done) struct world w = world_new();
+
+	connect_two(&w, 0, 1);
+	connect_two(&w, 2, 3);
+	connect_two(&w, 2, 0);
+	for (nsec_t t = 1000; t < 9000; t += 1000) {
+		message(&w, 0, 1, t, t + 500);
+		if (t < 3000)
+			message(&w, 1, 0, t + 600, t + 900);
+		message(&w, 2, 3, t, t + 500);
+		message(&w, 3, 2, t, t + 500);
+		message(&w, 2, 0, t, t + 500);
+	}
+
+	const struct align_host *hosts = align_solve(w.align);
+
+	CHECK_INT(hosts[0].root, 0);
+	CHECK_INT(hosts[1].root, 1);
+	CHECK_INT(hosts[1].link->there, 2);
+	CHECK_INT(hosts[1].link->back, 8);
+	CHECK_INT(hosts[2].root, 2); /* and with it a group of two */
+	CHECK_INT(hosts[2].link->to, 0);
+	CHECK_INT(hosts[3].root, 2);
+}
+
+TEST(a_clock_that_was_set_meanwhile_is_told_of)
+{
+	_cleanup_(world_done) struct world w = world_new();
+
+	w.clocks[1].step_at = NSEC_PER_SEC;
+	w.clocks[1].step = 100000000;
+	talk(&w, 0, 1, 1000, 2 * NSEC_PER_SEC);
+
+	const struct align_host *hosts = align_solve(w.align);
+
+	CHECK_INT(hosts[1].root, 1);
+	CHECK(hosts[1].link && hosts[1].link->contradictory);
+	/* the truth is 0 at first, then a tenth of a second */
+	for (int64_t truth = 0; truth >= -100000000; truth -= 100000000)
+		CHECK((double)llabs(hosts[1].link->line.shift - truth) <= hosts[1].link->bound);
+}
+
+TEST(a_few_wrong_messages_do_no_harm)
+{
+	_cleanup_(world_done) struct world w = world_new();
+
+	w.clocks[1].offset = 123456789;
+	talk(&w, 0, 1, 1000, NSEC_PER_SEC);
+	message(&w, 0, 1, 500000000, 400000000);
+	message(&w, 1, 0, 700000000, 600000000);
+	w.messages.count -= 2;
+
+	const struct align_host *hosts = align_solve(w.align);
+
+	CHECK_INT(hosts[1].root, 0);
+	CHECK(hosts[1].link->dropped > 0);
+	check_all(&w, hosts, NSEC_PER_SEC);
+}
+
+TEST(a_send_may_have_left_before_it_returned)
+{
+	_cleanup_(world_done) struct world w = world_new();
+
+	connect_two(&w, 0, 1);
+	for (uint32_t i = 1; i <= 10; i++) {
+		nsec_t t = i * 1000000;
+
+		align_add(w.align, 0, 0,
+			  REC(MESSAGE, message, t + 900, 1, .object = 101, .bytes = 10,
+			      .position = i * 10, .lag = 900));
+		align_add(w.align, 1, 0,
+			  REC(MESSAGE, message, t + 100, 1, .object = 100, .bytes = 10,
+			      .position = i * 10, .direction = MESSAGE_RECEIVE));
+		message(&w, 1, 0, t + 10000, t + 10100);
+	}
+
+	const struct align_host *hosts = align_solve(w.align);
+
+	CHECK_INT(hosts[1].root, 0);
+	CHECK(hosts[1].bound <= 101);
+	check_all(&w, hosts, 10000000);
+}
+
+/* Of what is told of a connection, is anything believed? */
+static uint64_t believed(struct world *w)
+{
+	const struct align_host *hosts = align_solve(w->align);
+
+	return hosts[1].link ? hosts[1].link->there + hosts[1].link->back : 0;
+}
+
+TEST(what_is_told_twice_counts_once)
+{
+	_cleanup_(world_done) struct world w = world_new();
+
+	connect_two(&w, 0, 1);
+	for (int i = 0; i < 2; i++)
+		tell(&w, 0, 1, 1000, MESSAGE_SEND, 77);
+	tell(&w, 1, 0, 2000, MESSAGE_RECEIVE, 77);
+	CHECK_INT(believed(&w), 1);
+}
+
+TEST(a_position_that_comes_again_is_not_believed)
+{
+	_cleanup_(world_done) struct world w = world_new();
+
+	connect_two(&w, 0, 1);
+	tell(&w, 0, 1, 1000, MESSAGE_SEND, 77);
+	tell(&w, 0, 1, 9000, MESSAGE_SEND, 77);
+	tell(&w, 1, 0, 2000, MESSAGE_RECEIVE, 77);
+	CHECK_INT(believed(&w), 0);
+}
+
+TEST(an_address_that_two_machines_have_is_not_believed)
+{
+	_cleanup_(world_done) struct world w = world_new();
+	struct record_socket r = { .object = 101,
+				   .address = { .family = AF_INET,
+						.protocol = IPPROTO_TCP,
+						.local = { 10, 0, 0, 0 },
+						.peer = { 10, 0, 0, 1 },
+						.local_port = 1001,
+						.peer_port = 1000 } };
+
+	r.head.kind = RECORD_SOCKET;
+	connect_two(&w, 0, 1);
+	message(&w, 0, 1, 1000, 2000);
+	align_add(w.align, 2, 0, &r.head);
+	CHECK_INT(believed(&w), 0);
+}
+
+TEST(lines_can_be_turned_round_and_joined)
+{
+	struct align_line a = { .shift = 5000, .origin = 100000, .drift = 1e-4 };
+	struct align_line b = { .shift = -300000, .origin = -70000, .drift = -2e-4 };
+
+	for (int64_t t = -1000000; t <= 1000000; t += 100000) {
+		CHECK(llabs(align_apply(align_inverse(a), align_apply(a, t)) - t) <= 2);
+		CHECK(llabs(align_apply(align_compose(a, b), t) -
+			    align_apply(b, align_apply(a, t))) <= 2);
+	}
+}
