@@ -22,7 +22,7 @@ struct input {
 };
 
 extern const struct input_format sonde_format, otlp_format, otlp_json_format, zipkin_format,
-	jaeger_format;
+	jaeger_format, ftrace_format;
 
 /* The same as their open, for bytes in memory, which are read at once; the name is for messages. */
 int otlp_open_memory(const char *name, const char *data, size_t size, struct input **ret,
@@ -32,6 +32,10 @@ int otlp_json_open_memory(const char *name, const char *data, size_t size, struc
 int zipkin_open_memory(const char *name, const char *data, size_t size, struct input **ret,
 		       struct err *err);
 int jaeger_open_memory(const char *name, const char *data, size_t size, struct input **ret,
+		       struct err *err);
+
+/* The same, but the bytes are borrowed as long as the input is there. */
+int ftrace_open_memory(const char *name, const char *data, size_t size, struct input **ret,
 		       struct err *err);
 
 #endif
