@@ -22,7 +22,7 @@ struct input {
 };
 
 extern const struct input_format sonde_format, otlp_format, otlp_json_format, zipkin_format,
-	jaeger_format, ftrace_format;
+	jaeger_format, ftrace_format, tracedat_format, perf_format;
 
 /* The same as their open, for bytes in memory, which are read at once; the name is for messages. */
 int otlp_open_memory(const char *name, const char *data, size_t size, struct input **ret,
@@ -35,6 +35,8 @@ int jaeger_open_memory(const char *name, const char *data, size_t size, struct i
 		       struct err *err);
 
 /* The same, but the bytes are borrowed as long as the input is there. */
+int perf_open_memory(const char *name, const char *data, size_t size, struct input **ret,
+		     struct err *err);
 int ftrace_open_memory(const char *name, const char *data, size_t size, struct input **ret,
 		       struct err *err);
 
