@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Several machines: their clocks are found from what they send each other, and paths go across.
+
+Two network namespaces with a cable between them stand for two machines.  Each has
+its own recorder, and the capture of the one is rewritten as if its clock were
+wrong by a known amount.
+"""
+import contextlib
+import json
+import os
+import sys
+
+from harness import Background, ROOM, SONDE, Skip, WORKLOADS, each, equal, main, need_feature
+from harness import need_program, require, run, test
+
+SHIFT = 500_000_000  # ns by which the second clock is ahead
+NAP = 0.005  # seconds that each request takes
+
+SERVER = f"""
+import socket, time
+listener = socket.create_server(("10.123.45.2", 7000))
+print("ready", flush=True)
+connection, _ = listener.accept()
+connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+while connection.recv(100):
+    time.sleep({NAP})
+    connection.send(b"x" * 10)
+"""
+
+CLIENT = """
+import socket, sys
+connection = socket.create_connection(("10.123.45.2", 7000))
+connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+for i in range(int(sys.argv[1])):
+    connection.send(b"x" * 100)
+    connection.recv(100)
+"""
+
+
+@contextlib.contextmanager
+def two_machines():
+    """Their names; commands run in them with `ip netns exec`."""
+    need_program("ip")
+    names = [f"sonde{os.getpid()}{end}" for end in "ab"]
+    try:
+        for name in names:
+            if run("ip", "netns", "add", name, expect=None).returncode:
+                raise Skip("cannot make network namespaces")
+        run("ip", "link", "add", "end0", "netns", names[0], "type", "veth", "peer", "name", "end0",
+            "netns", names[1])
+        for i, name in enumerate(names):
+            run("ip", "-n", name, "addr", "add", f"10.123.45.{i + 1}/24", "dev", "end0")
+            run("ip", "-n", name, "link", "set", "end0", "up")
+        yield names
+    finally:
+        for name in names:
+            run("ip", "netns", "del", name, expect=None)
+
+
+def record_both(requests):
+    """The captures of the client and of the server."""
+    need_feature("messages")
+    paths = [ROOM / "client.sonde", ROOM / "server.sonde"]
+    with two_machines() as names:
+        commands = [[SONDE, "record", "-q", "-o", str(path), "--", "ip", "netns", "exec", name,
+                     sys.executable, "-c"] for path, name in zip(paths, names)]
+        with Background(commands[1] + [SERVER], gate=False) as server:
+            server.ready()
+            run(*commands[0], CLIENT, requests)
+            equal(server.process.wait(60), 0, "exit code of the server's recorder")
+    return paths
+
+
+def reclocked(path, drift):
+    other = ROOM / "other.sonde"
+    run(WORKLOADS / "reclock", path, other, "other", SHIFT, drift)
+    return other
+
+
+def clock_of(*paths):
+    """What info says of the second machine."""
+    clocks = json.loads(run(SONDE, "info", "--json", *paths).stdout)["clocks"]
+    equal(len(clocks), 2, "machines")
+    return clocks[1]
+
+
+def messages(path, direction):
+    lines = run(SONDE, "dump", "--json", "--kind=message", path).stdout.splitlines()
+    return [m for m in map(json.loads, lines) if m["direction"] == direction and m["object"] == "inet"]
+
+
+@each(("steady", 0), ("fast", 50), ("slow", -50))
+def a_wrong_clock_is_found(_, drift):
+    client, server = record_both(211)
+    other = reclocked(server, drift)
+    clock = clock_of(client, other)
+    equal(clock["how"], "aligned", "how the clock was found")
+    equal((clock["messages_from"], clock["messages_to"]), (211, 211), "messages")
+    sent = [m["time"] for m in messages(server, "send")]
+    start = json.loads(run(SONDE, "info", "--json", server).stdout)
+    start = start.get("inputs", [start])[0]["start"]
+    # how wrong it was when the first and the last message were sent
+    truth = [-SHIFT - (t - start) * drift * 1e-6 for t in (sent[0], sent[-1])]
+    low, high = min(truth) - clock["bound_ns"], max(truth) + clock["bound_ns"]
+    require(low <= clock["offset_ns"] <= high, f"{clock['offset_ns']} is not in {low} to {high}")
+    uncertain = 2e6 * clock["bound_ns"] / (sent[-1] - sent[0])
+    require(abs(clock["drift_ppm"] + drift) <= uncertain + 0.1,
+            f"drift of {clock['drift_ppm']} instead of {-drift}, which is uncertain by {uncertain}")
+    require(clock["bound_ns"] < 1_000_000, f"an error of {clock['bound_ns']} ns is not much of a bound")
+
+
+@test
+def a_path_goes_from_one_machine_to_the_other():
+    client, server = record_both(53)
+    other = reclocked(server, 50)
+    tid = messages(client, "send")[0]["tid"]
+    server_tid = messages(server, "send")[0]["tid"]
+    steps = json.loads(run(SONDE, "path", "--json", "--thread", tid, client, other).stdout)
+    naps = [s["end"] - s["start"] for s in steps if s["leaf"] and s["tid"] == server_tid and s["state"] == "T"]
+    equal(len(naps), 53, "naps of the server on the client's path")
+    require(min(naps) >= NAP * 1e9, f"a nap of {min(naps)} ns")
+
+
+@test
+def machines_that_hardly_talk_are_not_ordered():
+    client, server = record_both(2)
+    other = reclocked(server, 0)
+    clock = clock_of(client, other)
+    equal((clock["how"], clock["messages_from"], clock["messages_to"]), ("too_few", 2, 2), "the clock")
+    tid = messages(client, "send")[0]["tid"]
+    server_tid = messages(server, "send")[0]["tid"]
+    done = run(SONDE, "path", "--json", "--thread", tid, client, other)
+    require("cannot be aligned" in done.stderr, f"it is not said: '{done.stderr}'")
+    require(server_tid not in {s["tid"] for s in json.loads(done.stdout)}, "the path goes across")
+
+
+main()
