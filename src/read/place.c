@@ -107,21 +107,29 @@ static void place_kernel(struct place *place, struct place_input *in)
 	new_host(place, in);
 }
 
+enum { RANKS = 4 };
+
 /*
- * Machines get their numbers in the order of their inputs, but those whose name
- * and time of day are known come first: the line is the clock of the first, and
- * others are found by their names.
+ * Machines get their numbers in the order of their inputs, but those of which
+ * more is known come first: the line is the clock of the first, and others are
+ * found by what is known of them.
  */
+static int rank_of(const struct input *input)
+{
+	if (!input_host(input)->name[0])
+		return 3;
+	if (!input_has_realtime(input))
+		return 2;
+	return !input_is_monotonic(input);
+}
+
 static void place_kernels(struct place *place)
 {
-	for (int round = 0; round < 3; round++)
+	for (int rank = 0; rank < RANKS; rank++)
 		for (size_t i = 0; i < place->inputs.count; i++) {
 			struct place_input *in = &place->inputs.items[i];
-			bool timed = input_has_realtime(in->input);
 
-			if (in->is_kernel && round == (!input_host(in->input)->name[0] ? 2
-						       : timed                         ? 0
-										       : 1))
+			if (in->is_kernel && rank_of(in->input) == rank)
 				place_kernel(place, in);
 		}
 }

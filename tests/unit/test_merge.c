@@ -106,6 +106,118 @@ TEST(other_machines_and_other_boots_are_shifted_and_told_apart)
 	check_next(merge, 0, 0, 0);
 }
 
+/* A capture of one end of a connection: as many messages each way, the n-th at n * 1000 + lead. */
+static char *write_talk(const char *name, const struct capture_meta *meta, bool is_server,
+			uint32_t count, nsec_t lead)
+{
+	_cleanup_(capture_writer_freep) struct capture_writer *w = NULL;
+	struct socket_address address = { .family = 2,
+					  .protocol = 6,
+					  .local_port = is_server ? 80 : 4000,
+					  .peer_port = is_server ? 4000 : 80,
+					  .local = { 10, 0, 0, is_server },
+					  .peer = { 10, 0, 0, !is_server } };
+	char *path = must_strdup(scratch(name));
+	struct err err;
+
+	CHECK_INT(capture_create(path, meta, &w, &err), 0);
+	build_add(w, REC(SOCKET, socket, lead, 1, .object = 9, .address = address));
+	for (uint32_t n = 1; n <= count; n++)
+		for (uint8_t back = 0; back < 2; back++) {
+			bool sends = back == is_server;
+			nsec_t time = n * 1000 + back * 500 + (sends ? 0 : 100);
+
+			build_add(w, REC(MESSAGE, message, time + lead, is_server + 1u, .object = 9,
+					 .object_kind = OBJECT_INET, .bytes = 10,
+					 .position = 10 * n + back,
+					 .direction = sends ? MESSAGE_SEND : MESSAGE_RECEIVE));
+		}
+	build_close(w);
+	return path;
+}
+
+/* Two captures of a talk, whose clocks differ by 50,000 ns more than they know. */
+static struct merge *open_talk(uint32_t count)
+{
+	struct capture_meta other = build_meta;
+
+	other.host = "otherhost";
+	other.realtime_offset -= 250000;
+
+	_cleanup_(freep) char *a = write_talk("client", &build_meta, false, count, 0);
+	_cleanup_(freep) char *b = write_talk("server", &other, true, count, 300000);
+
+	return open_all((char *[]){ a, b, NULL });
+}
+
+TEST(machines_that_talk_share_a_clock)
+{
+	_cleanup_(merge_freep) struct merge *merge = open_talk(20);
+	struct merge_clock clock = merge_clock(merge, 1);
+	const struct source *source;
+	const struct record *r;
+	nsec_t sent = 0;
+	struct err err;
+
+	CHECK_INT(merge_host_count(merge), 2);
+	CHECK_STR(merge_host_name(merge, 1), "otherhost");
+	CHECK_INT(merge_clock(merge, 0).how, MERGE_REFERENCE);
+	CHECK_INT(clock.how, MERGE_ALIGNED);
+	CHECK_STR(clock.reference, "testhost");
+	CHECK_STR(clock.via, "testhost");
+	CHECK_INT(clock.from, 20);
+	CHECK_INT(clock.to, 20);
+	CHECK(clock.bound <= 120);
+	CHECK(clock.offset <= -50000 + (int64_t)clock.bound &&
+	      clock.offset >= -50000 - (int64_t)clock.bound);
+	while (merge_next(merge, &r, &source, &err) > 0) {
+		CHECK_INT(source->group, 0);
+		if (r->kind != RECORD_MESSAGE)
+			continue;
+		if (((const struct record_message *)r)->direction == MESSAGE_SEND)
+			sent = source_time(source, r->time);
+		else
+			CHECK(source_time(source, r->time) >= sent &&
+			      source_time(source, r->time) < sent + 220);
+	}
+	CHECK(!merge_notice(merge, 0));
+}
+
+TEST(machines_that_hardly_talk_are_in_different_groups)
+{
+	_cleanup_(merge_freep) struct merge *merge = open_talk(2);
+	const struct source *source;
+	const struct record *r;
+	struct err err;
+
+	CHECK_INT(merge_clock(merge, 1).how, MERGE_TOO_FEW);
+	CHECK_INT(merge_clock(merge, 1).from, 2);
+	CHECK_INT(merge_clock(merge, 1).to, 2);
+	CHECK_INT(merge_clock(merge, 1).offset, 0);
+	CHECK(merge_clock(merge, 1).bound == UINT64_MAX);
+	while (merge_next(merge, &r, &source, &err) > 0)
+		CHECK_INT(source->group, source->host);
+	CHECK(merge_notice(merge, 0) &&
+	      strstr(merge_notice(merge, 0), "the clocks of 'otherhost' and 'testhost' cannot"));
+}
+
+TEST(shifting_by_a_line_is_exact_and_keeps_order)
+{
+	struct source s = { .shift = -1000,
+			    .drift = ((int64_t)1 << SOURCE_DRIFT_BITS) / 8,
+			    .origin = 4000 };
+
+	CHECK_INT(source_time(&s, 4000), 3000);
+	CHECK_INT(source_time(&s, 12000), 12000);
+	CHECK_INT(source_time(&s, 3999), 2998); /* an eighth less, rounded down */
+	s.drift = -SOURCE_DRIFT_MAX;
+	for (nsec_t t = 1000; t < 12000; t++)
+		CHECK(source_time(&s, t) <= source_time(&s, t + 1));
+	/* after half a year, it still is */
+	s.drift = -((int64_t)1 << SOURCE_DRIFT_BITS) / 1024;
+	CHECK_INT(source_time(&s, 4000 + (1ull << 54)), 3000 + (1ull << 54) - (1ull << 44));
+}
+
 TEST(a_trace_alone_keeps_real_time)
 {
 	_cleanup_(freep) char *a = write_trace("a", "1700000000000001", NULL);

@@ -314,6 +314,34 @@ TEST(messages_over_unix_sockets_find_their_other_side)
 	check_other(model, 1, 80, "2@91");
 }
 
+TEST(between_clocks_that_cannot_be_compared_no_message_is_joined)
+{
+	for (uint16_t group = 0; group < 2; group++) {
+		_cleanup_(story_done) struct story s = { 0 };
+		_cleanup_(model_freep) struct model *model = model_new();
+
+		story_connect(&s, 100);
+		story_send(&s, 1, 10, 100, 1010, 10);
+		s.host = 1;
+		story_connect(&s, 100);
+		story_receive(&s, 2, 20, 101, 1010, 10);
+		for (size_t i = 0; i < s.told.count; i++) {
+			struct source source = story_source(s.told.items[i].host);
+
+			source.group = source.host ? group : 0;
+			model_add(model, &source, &s.told.items[i].record.head);
+		}
+		model_finish(model);
+
+		thread_id sender = model_find_thread(model, 1, 10);
+		const struct line *line = model_thread(model, sender)->lines[LINE_MESSAGES];
+		const struct message *sent = line_last(line);
+
+		CHECK_INT(model_thread(model, sent->other)->tid, group ? 0 : 2);
+		CHECK_INT(sent->other_time, group ? 0 : 20);
+	}
+}
+
 TEST(hosts_have_threads_and_sockets_of_their_own)
 {
 	_cleanup_(story_done) struct story s = { 0 };

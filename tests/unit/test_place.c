@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which machine an input is of and where it stands, by what it says of itself.
+ * The inputs are not read, so they are nothing but that.
+ */
+#include "read/place.h"
+
+#include "read/input_parts.h"
+#include "test.h"
+
+enum { INPUTS_MAX = 4 };
+static const int64_t noon = 1700000000000000000;
+
+struct scene {
+	struct input inputs[INPUTS_MAX];
+	struct place place;
+	struct notices notices;
+};
+
+static void scene_done(struct scene *s)
+{
+	for (size_t i = 0; i < s->notices.items.count; i++)
+		free(s->notices.items.items[i]);
+	vec_done(&s->notices.items);
+	place_done(&s->place);
+}
+
+static void scene_solve(struct scene *s, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		place_add(&s->place, "no-such-file", &s->inputs[i]);
+	place_solve(&s->place, NULL, &s->notices);
+}
+
+static struct input capture(const char *host, int64_t realtime)
+{
+	return (struct input){ .host = { host, realtime },
+			       .realtime_offset = realtime,
+			       .has_realtime = true,
+			       .is_monotonic = true };
+}
+
+static struct input spans(void)
+{
+	return (struct input){ .has_realtime = true };
+}
+
+/* The machine of a kernel trace, and where it has its 0 on the line. */
+static void check_place(const struct scene *s, size_t i, uint16_t host, int64_t shift)
+{
+	_cleanup_(freep) struct source *source = place_sources(&s->place, i);
+
+	CHECK_INT(source->host, host);
+	CHECK_INT(source->shift, shift);
+}
+
+static void check_notices(const struct scene *s, size_t count, const char *words)
+{
+	CHECK_INT(s->notices.items.count, count);
+	if (s->notices.items.count)
+		CHECK(strstr(s->notices.items.items[0], words));
+}
+
+TEST(a_trace_without_a_name_is_of_the_only_machine_that_has_one)
+{
+	_cleanup_(scene_done) struct scene s = { .inputs = { { .host = { "", 0 },
+							       .is_monotonic = true },
+							     capture("web", noon),
+							     { .host = { "", 0 },
+							       .realtime_offset = noon + 7,
+							       .has_realtime = true } } };
+
+	scene_solve(&s, 3);
+	CHECK_INT(s.place.hosts.count, 1);
+	check_place(&s, 0, 0, 0);
+	check_place(&s, 1, 0, 0);
+	check_place(&s, 2, 0, 7);
+	check_notices(&s, 0, NULL);
+}
+
+TEST(among_several_machines_it_is_one_of_its_own)
+{
+	_cleanup_(scene_done) struct scene s = { .inputs = { capture("web", noon),
+							     capture("db", noon + 1000),
+							     { .host = { "", 0 },
+							       .realtime_offset = noon + 7,
+							       .has_realtime = true } } };
+
+	scene_solve(&s, 3);
+	CHECK_INT(s.place.hosts.count, 3);
+	check_place(&s, 1, 1, 1000);
+	check_place(&s, 2, 2, 7);
+	CHECK_INT(s.place.hosts.items[2].clock.how, MERGE_TOO_FEW);
+	CHECK_STR(s.place.hosts.items[2].clock.host, "");
+	check_notices(&s, 2, "the clocks of 'db' and 'web' cannot be aligned");
+}
+
+TEST(traces_without_names_are_not_taken_for_one_machine)
+{
+	_cleanup_(scene_done) struct scene s = { .inputs = { { .host = { "", 0 } },
+							     { .host = { "", 0 } } } };
+
+	scene_solve(&s, 2);
+	CHECK_INT(s.place.hosts.count, 2);
+	CHECK_INT(s.place.hosts.items[0].clock.how, MERGE_REFERENCE);
+	CHECK_INT(s.place.hosts.items[1].clock.how, MERGE_UNPLACED);
+	CHECK_INT(s.place.hosts.items[1].clock.group, 1);
+	check_notices(&s, 1, "'no-such-file': its clock cannot be compared");
+}
+
+TEST(a_monotonic_clock_is_enough_beside_a_capture_of_the_same_machine)
+{
+	_cleanup_(scene_done) struct scene s = { .inputs = { capture("web", noon),
+							     { .host = { "web.example.org", 0 },
+							       .is_monotonic = true } } };
+
+	scene_solve(&s, 2);
+	CHECK_INT(s.place.hosts.count, 1);
+	check_place(&s, 1, 0, 0);
+	check_notices(&s, 0, NULL);
+}
+
+TEST(another_clock_is_placed_by_the_time_of_day)
+{
+	_cleanup_(scene_done) struct scene s = { .inputs = { { .host = { "web", 0 },
+							       .realtime_offset = noon - 50,
+							       .has_realtime = true },
+							     capture("web", noon) } };
+
+	scene_solve(&s, 2);
+	CHECK_INT(s.place.hosts.count, 1);
+	check_place(&s, 0, 0, -50);
+	check_place(&s, 1, 0, 0); /* the line is CLOCK_MONOTONIC, though that comes second */
+	check_notices(&s, 0, NULL);
+}
+
+TEST(a_clock_that_says_nothing_cannot_be_placed)
+{
+	_cleanup_(scene_done) struct scene s = { .inputs = { { .host = { "web", 0 } },
+							     capture("web", noon) } };
+
+	scene_solve(&s, 2);
+	CHECK_INT(s.place.hosts.count, 2);
+	check_place(&s, 1, 0, 0); /* the capture knows more, so the line is its clock */
+	CHECK_INT(s.place.hosts.items[1].clock.how, MERGE_UNPLACED);
+	check_notices(&s, 1, "trace-cmd record -C mono");
+}
+
+TEST(spans_are_not_joined_with_a_trace_that_knows_no_time_of_day)
+{
+	_cleanup_(scene_done) struct scene s = {
+		.inputs = { { .host = { "web", 0 }, .is_monotonic = true }, spans() }
+	};
+
+	scene_solve(&s, 2);
+
+	_cleanup_(freep) struct source *sources = place_sources(&s.place, 1);
+	const struct source *source = &sources[place_find(&s.place, "web")];
+
+	CHECK_INT(source->host, 1);
+	CHECK_INT(source->group, 1);
+	CHECK_INT(source->shift, 0);
+	check_notices(&s, 1, "cannot be joined with 'no-such-file'");
+}
+
+TEST(spans_find_their_machine_by_its_name)
+{
+	_cleanup_(scene_done) struct scene s = {
+		.inputs = { capture("web", noon), capture("db", noon + 1000), spans() }
+	};
+
+	scene_solve(&s, 3);
+
+	_cleanup_(freep) struct source *sources = place_sources(&s.place, 2);
+
+	CHECK_INT(place_find(&s.place, "db.local"), 1);
+	CHECK_INT(place_find(&s.place, "cache"), 2);
+	CHECK_INT(place_find(&s.place, ""), 2);
+	for (size_t i = 0; i < 3; i++)
+		CHECK_INT(sources[i].host, i);
+	/* by its own time of day, which is not aligned with the other's */
+	CHECK_INT(source_time(&sources[1], noon + 5000), 5000);
+	CHECK_INT(sources[1].group, 1);
+}
+
+TEST(the_same_machine_started_anew_needs_no_words)
+{
+	_cleanup_(scene_done) struct scene s = {
+		.inputs = { capture("web", noon), capture("web", noon + 100 * NSEC_PER_SEC) }
+	};
+
+	scene_solve(&s, 2);
+	CHECK_INT(s.place.hosts.count, 2);
+	check_notices(&s, 0, NULL);
+}
