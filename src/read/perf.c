@@ -235,6 +235,22 @@ static int open_file(const char *path, struct input **ret, struct err *err)
 	return open_input(s, perf_file_open(&s->file, path, err), ret, err);
 }
 
+/* Events are samples, as perf counts them; what shows only at the end is said there. */
+static int next_record(struct input *input, const struct record **ret, struct err *err)
+{
+	struct perf_source *s = (struct perf_source *)input->raw;
+	int r = raw_input_next(input, ret, err);
+
+	input->events = s->decoder.samples;
+	if (r == 0 && s->raw.notice) {
+		_cleanup_(freep) char *before = input->notice;
+		_cleanup_(freep) char *more = TAKE(s->raw.notice);
+
+		input->notice = must_printf("%s%s%s", before ?: "", before ? "; " : "", more);
+	}
+	return r;
+}
+
 static bool is_perf(const char *head, size_t size)
 {
 	return size >= PERF_PIPE_HEADER &&
@@ -245,7 +261,7 @@ const struct input_format perf_format = {
 	.name = "perf",
 	.is_one = is_perf,
 	.open = open_file,
-	.next = raw_input_next,
+	.next = next_record,
 	.string = raw_input_string,
 	.free = raw_input_free,
 };

@@ -125,6 +125,7 @@ static bool decode_sample(struct perf_decoder *d, nsec_t time, struct raw_event 
 			ret->pid = perf_u32(d->record + attr->layout.tid, swap);
 	}
 	turn_cpu(d, ret->cpu, time);
+	d->samples++;
 	return true;
 }
 
@@ -156,113 +157,127 @@ struct raw_text perf_event_comm(const struct perf_decoder *d)
 	return (struct raw_text){ comm, strnlen(comm, d->head.size - end - begin) };
 }
 
-/* What perf made up at its start is a FORK, for its parent, and a COMM. */
-static void decode_comm(struct perf_decoder *d, struct raw_event *ret)
+/* Makes it an event of this kind, of which nothing is known but who, where and when. */
+static void begin(struct raw_event *e, enum raw_kind kind)
 {
-	ret->kind = RAW_TASK;
+	struct raw_event empty = raw_event_empty(kind);
+
+	empty.time = e->time;
+	empty.cpu = e->cpu;
+	empty.tid = e->tid;
+	empty.pid = e->pid;
+	*e = empty;
+}
+
+/* What perf made up at its start is a FORK, for its parent, and a COMM. */
+static bool decode_comm(struct perf_decoder *d, struct raw_event *ret)
+{
+	begin(ret, RAW_TASK);
 	ret->task.pid = perf_event_word(d, 0);
 	ret->task.tid = perf_event_word(d, 1);
-	ret->task.kernel = RAW_UNKNOWN;
 	ret->task.comm = perf_event_comm(d);
 	if (d->child && d->child == ret->task.tid) {
 		ret->task.parent = d->parent;
 		ret->task.kernel = d->parent == 2 || d->child == 2;
 	}
 	d->child = 0;
+	return true;
 }
 
-static bool decode_fork(struct perf_decoder *d, bool made_up, struct raw_event *ret)
+static bool decode_fork(struct perf_decoder *d, bool happened, struct raw_event *ret)
 {
 	uint32_t child = perf_event_word(d, 2);
 
-	if (made_up) {
+	if (!happened) {
 		d->child = child;
 		d->parent = perf_event_word(d, 1);
 		return false;
 	}
-	*ret = raw_event_empty(RAW_FORK);
+	begin(ret, RAW_FORK);
 	ret->fork.child_pid = perf_event_word(d, 0);
 	ret->fork.child = child;
-	ret->fork.parent = ret->tid = perf_event_word(d, 3);
+	ret->fork.parent = perf_event_word(d, 3);
+	return true;
+}
+
+static bool decode_exit(struct perf_decoder *d, struct raw_event *ret)
+{
+	if (d->tracepoints & BIT(RAW_EXIT))
+		return false;
+	begin(ret, RAW_EXIT);
+	ret->wake.tid = perf_event_word(d, 2);
 	return true;
 }
 
 /* Who leaves the CPU tells to whom; who comes says the same once more. */
-static bool decode_switch(struct perf_decoder *d, uint32_t tid, struct raw_event *ret)
+static bool decode_switch(struct perf_decoder *d, struct raw_event *ret)
 {
 	if (!(d->head.misc & PERF_MISC_SWITCH_OUT) || d->tracepoints & BIT(RAW_SWITCH))
 		return false;
-	ret->kind = RAW_SWITCH;
-	ret->sched_switch.prev = tid;
+	begin(ret, RAW_SWITCH);
+	ret->sched_switch.prev = ret->tid;
 	ret->sched_switch.next = perf_event_word(d, 1);
 	ret->sched_switch.state = d->head.misc & PERF_MISC_PREEMPTED ? 0 : RAW_STATE_SLEEP;
 	return true;
 }
 
-static bool decode_exit(struct perf_decoder *d, bool made_up, struct raw_event *ret)
+static bool decode_lost(struct perf_decoder *d, struct raw_event *ret)
 {
-	if (made_up || d->tracepoints & BIT(RAW_EXIT))
+	if (d->head.type == PERF_LOST_SAMPLES && d->head.misc & PERF_MISC_NOT_LOST)
 		return false;
-	ret->kind = RAW_EXIT;
-	ret->wake.tid = perf_event_word(d, 2);
-	return true;
-}
-
-static bool decode_lost(struct perf_decoder *d, nsec_t since, struct raw_event *ret)
-{
-	ret->kind = RAW_LOST;
-	ret->lost.start = since;
+	begin(ret, RAW_LOST);
+	ret->lost.start = turn_cpu(d, ret->cpu, ret->time);
 	ret->lost.count = perf_event_lost(d);
 	return ret->lost.count;
+}
+
+/* Who, where and when, by the end that all records have; false if perf made it up. */
+static bool decode_end(struct perf_decoder *d, struct raw_event *ret)
+{
+	const struct perf_attr *attr = perf_end_attr(d->file, d->record, d->head.size);
+	const uint8_t *end = d->record + d->head.size;
+	bool swap = d->file->swap;
+
+	*ret = raw_event_empty(RAW_OTHER);
+	if (attr && sizeof(d->head) + attr->layout.end_size > d->head.size)
+		attr = NULL;
+	d->attr = attr;
+	d->data = NULL;
+	d->size = 0;
+	if (!attr || !attr->layout.end_time)
+		return false;
+
+	uint64_t time = perf_u64(end - attr->layout.end_time, swap);
+
+	if (!time || time == UINT64_MAX)
+		return false;
+	if (attr->layout.end_cpu)
+		ret->cpu = cpu_at(d, end - attr->layout.end_cpu);
+	if (attr->layout.end_tid) {
+		ret->pid = perf_u32(end - attr->layout.end_tid, swap);
+		ret->tid = perf_u32(end - attr->layout.end_tid + 4, swap);
+	}
+	return true;
 }
 
 /* A record other than a sample. */
 static bool decode_other(struct perf_decoder *d, nsec_t time, struct raw_event *ret)
 {
-	const struct perf_attr *attr = perf_end_attr(d->file, d->record, d->head.size);
-	const uint8_t *end = d->record + d->head.size;
-	uint32_t tid = RAW_UNKNOWN;
+	bool happened = decode_end(d, ret);
 
-	if (attr && sizeof(d->head) + attr->layout.end_size > d->head.size)
-		attr = NULL;
-	d->attr = attr;
-	d->data = NULL;
-	*ret = raw_event_empty(RAW_OTHER);
-	if (attr && attr->layout.end_cpu)
-		ret->cpu = cpu_at(d, end - attr->layout.end_cpu);
-	if (attr && attr->layout.end_tid)
-		tid = perf_u32(end - attr->layout.end_tid + 4, d->file->swap);
-
-	uint64_t own = attr && attr->layout.end_time
-			       ? perf_u64(end - attr->layout.end_time, d->file->swap)
-			       : 0;
-	bool made_up = !own || own == UINT64_MAX;
-	uint16_t cpu = ret->cpu;
-	bool is_event = true;
-
+	ret->time = time;
 	switch (d->head.type) {
 	case PERF_COMM:
-		decode_comm(d, ret);
-		break;
+		return decode_comm(d, ret);
 	case PERF_FORK:
-		is_event = decode_fork(d, made_up, ret);
-		break;
+		return decode_fork(d, happened, ret);
 	case PERF_EXIT:
-		is_event = decode_exit(d, made_up, ret);
-		break;
+		return happened && decode_exit(d, ret);
 	case PERF_SWITCH_CPU_WIDE:
-		is_event = decode_switch(d, tid, ret);
-		break;
+		return happened && decode_switch(d, ret);
 	default:
-		is_event = !(d->head.misc & PERF_MISC_NOT_LOST) &&
-			   decode_lost(d, turn_cpu(d, cpu, time), ret);
-		break;
+		return decode_lost(d, ret);
 	}
-	ret->time = time;
-	ret->cpu = cpu;
-	if (ret->tid == RAW_UNKNOWN && !made_up)
-		ret->tid = tid;
-	return is_event;
 }
 
 bool perf_decode(struct perf_decoder *d, const uint8_t *record, nsec_t time, struct raw_event *ret)

@@ -24,6 +24,7 @@ struct perf_decoder {
 	struct perf_file *file; /* borrowed */
 	uint32_t kinds;         /* 1 << enum raw_kind, of those that its attributes say */
 	uint32_t tracepoints;   /* 1 << enum raw_kind, of those that tracepoints say */
+	uint64_t samples;       /* so far */
 	uint64_t unknown;       /* records of which no attribute is known */
 	VEC(nsec_t) cpus;       /* when each had its last event */
 	uint32_t child, parent; /* of the last FORK that was made up */
