@@ -243,7 +243,7 @@ int events_write(struct raw_source *source, const struct dump_filter *filter, bo
 		if (!started)
 			start = event.time;
 		started = true;
-		if (event.kind == RAW_LOST || !wanted(filter, event.time - start, &event))
+		if (!raw_is_event(event.kind) || !wanted(filter, event.time - start, &event))
 			continue;
 		if (json)
 			write_json(&j, source, &event);

@@ -172,8 +172,6 @@ static void visit_fields(struct raw_source *source, const struct raw_visitor *vi
 
 static void tell(struct text_source *t, const char *name, const struct look *look)
 {
-	const struct text_lines *lines = &t->lines;
-
 	if (look->written > look->entries)
 		text_source_notice(t,
 				   "'%s': the kernel overwrote %" PRIu64 " of %" PRIu64
@@ -184,12 +182,7 @@ static void tell(struct text_source *t, const char *name, const struct look *loo
 				   "'%s': its clock is a counter (counter, uptime or x86-tsc); "
 				   "counts are taken as nanoseconds",
 				   name);
-	if (lines->strange)
-		text_source_notice(t,
-				   "'%s': left out %" PRIu64 " of %" PRIu64 " lines; line %" PRIu64
-				   " is no event",
-				   name, lines->strange, lines->strange + lines->events,
-				   lines->strange_1);
+	text_source_tell_strange(t, name);
 }
 
 /* Takes the lines, whatever it returns. */

@@ -168,19 +168,6 @@ static void take_arguments(const struct text_type *type, struct view text, struc
 	}
 }
 
-static void take_pairs(const struct text_type *type, struct view text, struct raw_event *e)
-{
-	const char *p = text.s;
-	struct raw_text key, value;
-
-	while (text_next_pair(&p, text.s + text.len, &key, &value)) {
-		const struct raw_field *field = text_field_named(type->layout, key.s, key.len);
-
-		if (field)
-			text_put(e, field, value);
-	}
-}
-
 /* Forgets what was taken, but for the head. */
 static void forget_fields(struct raw_event *e)
 {
@@ -211,40 +198,38 @@ void ftrace_event_take(const struct text_type *type, struct view text, struct ra
 	else if (type->nr != SYSCALL_NONE && type->kind == RAW_SYSCALL_ENTER)
 		take_arguments(type, text, e);
 	else
-		take_pairs(type, text, e);
+		text_take_pairs(type->layout, text, e);
 	if (type->nr != SYSCALL_NONE)
 		e->syscall.nr = type->nr;
 }
 
-static void visit_text(const struct raw_visitor *visitor, void *arg, struct raw_text key,
-		       struct raw_text value)
+static void visit_arguments(struct view text, const struct raw_visitor *visitor, void *arg)
 {
-	_cleanup_(freep) char *name = must_printf("%.*s", (int)key.len, key.s);
+	const char *p = text.s;
+	struct raw_text key, value;
 
-	visitor->text(arg, name, value.s, value.len);
+	while (next_argument(&p, text.s + text.len, &key, &value))
+		text_visit(visitor, arg, key, value);
 }
 
 void ftrace_event_visit(const struct text_type *type, struct view text,
 			const struct raw_visitor *visitor, void *arg)
 {
-	bool is_call = type->nr != SYSCALL_NONE && type->kind == RAW_SYSCALL_ENTER;
-	struct raw_text values[TEXT_STEPS], key, value;
 	struct raw_event e = raw_event_empty(type->kind);
+	struct raw_text values[TEXT_STEPS];
 	int fits = match(type, text, &e, values);
-	const char *p = text.s, *end = p + text.len;
-	bool any = fits >= 0;
 
-	for (size_t i = 0; fits >= 0 && i < type->patterns[fits].count; i++) {
+	if (fits < 0) {
+		if (type->nr != SYSCALL_NONE && type->kind == RAW_SYSCALL_ENTER)
+			visit_arguments(text, visitor, arg);
+		else
+			text_visit_pairs(text, visitor, arg);
+		return;
+	}
+	for (size_t i = 0; i < type->patterns[fits].count; i++) {
 		const struct text_step *step = &type->patterns[fits].steps[i];
 
-		visit_text(visitor, arg, (struct raw_text){ step->name, step->name_len },
+		text_visit(visitor, arg, (struct raw_text){ step->name, step->name_len },
 			   values[i]);
 	}
-	while (fits < 0 && (is_call ? next_argument(&p, end, &key, &value)
-				    : text_next_pair(&p, end, &key, &value))) {
-		visit_text(visitor, arg, key, value);
-		any = true;
-	}
-	if (!any && text.len)
-		visitor->text(arg, "text", text.s, text.len);
 }

@@ -9,10 +9,10 @@
 #include "read/input_parts.h"
 
 /* In the order in which they are tried. */
-static const struct input_format *const formats[] = { &sonde_format,     &otlp_format,
-						      &otlp_json_format, &zipkin_format,
-						      &jaeger_format,    &ftrace_format,
-						      &tracedat_format,  &perf_format };
+static const struct input_format *const formats[] = {
+	&sonde_format,  &otlp_format,     &otlp_json_format,     &zipkin_format,   &jaeger_format,
+	&ftrace_format, &bpftrace_format, &bpftrace_meta_format, &tracedat_format, &perf_format
+};
 
 enum { HEAD_SIZE = 4096 };
 

@@ -3,6 +3,7 @@
 #ifndef SONDE_READ_INPUT_PARTS_H
 #define SONDE_READ_INPUT_PARTS_H
 
+#include "base/view.h"
 #include "read/input.h"
 
 /* Each format has a struct of its own that begins with this. */
@@ -22,7 +23,8 @@ struct input {
 };
 
 extern const struct input_format sonde_format, otlp_format, otlp_json_format, zipkin_format,
-	jaeger_format, ftrace_format, tracedat_format, perf_format;
+	jaeger_format, ftrace_format, ctf_format, bpftrace_format, bpftrace_meta_format, tracedat_format,
+	perf_format;
 
 /* The same as their open, for bytes in memory, which are read at once; the name is for messages. */
 int otlp_open_memory(const char *name, const char *data, size_t size, struct input **ret,
@@ -39,5 +41,9 @@ int perf_open_memory(const char *name, const char *data, size_t size, struct inp
 		     struct err *err);
 int ftrace_open_memory(const char *name, const char *data, size_t size, struct input **ret,
 		       struct err *err);
+int bpftrace_open_memory(const char *name, const char *data, size_t size, struct view list,
+			 struct input **ret, struct err *err);
+int bpftrace_meta_open_memory(const char *name, const char *data, size_t size, struct input **ret,
+			      struct err *err);
 
 #endif

@@ -49,8 +49,15 @@ enum raw_kind {
 	RAW_LOST, /* events of this CPU were lost between lost.start and time */
 	RAW_SPAN_BEGIN,
 	RAW_SPAN_END,
+	RAW_PROCESS, /* where a process belongs, from a list beside the trace */
 	RAW_KIND_COUNT,
 };
+
+/* Whether it stands in the trace as an event; else only the decoder says so. */
+static inline bool raw_is_event(enum raw_kind kind)
+{
+	return kind != RAW_LOST && kind != RAW_PROCESS;
+}
 
 #define RAW_UNKNOWN UINT32_MAX /* the trace does not say */
 
@@ -145,6 +152,10 @@ struct raw_event {
 			nsec_t start;
 			uint64_t count;
 		} lost;
+		struct {
+			uint32_t pid;
+			struct raw_text cgroup;
+		} process;
 		struct {
 			struct raw_text trace, span, parent; /* hex digits */
 			struct raw_text service, operation;  /* these come with the end */

@@ -55,7 +55,7 @@ int raw_input_next(struct input *input, const struct record **ret, struct err *e
 		if (r < 0)
 			return r;
 		if (r > 0) {
-			input->events += event.kind != RAW_LOST;
+			input->events += raw_is_event(event.kind);
 			replay_event(in->replay, &event);
 			continue;
 		}

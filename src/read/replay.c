@@ -640,6 +640,9 @@ static void about_the_rest(struct replay *r, struct replay_cpu *cpu, const struc
 	case RAW_LOST:
 		replay_lost(r, e);
 		break;
+	case RAW_PROCESS:
+		replay_process(r, e);
+		break;
 	default:
 		replay_hit(r, e);
 		break;

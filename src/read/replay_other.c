@@ -165,6 +165,16 @@ void replay_lost(struct replay *r, const struct raw_event *e)
 	r->lost += e->lost.count;
 }
 
+void replay_process(struct replay *r, const struct raw_event *e)
+{
+	const struct raw_text *cgroup = &e->process.cgroup;
+	struct record_process *process =
+		replay_make(r, RECORD_PROCESS, sizeof(*process), e->process.pid, 0, e->time);
+
+	process->pid = e->process.pid;
+	process->cgroup = strtab_add_n(r->strings, cgroup->s, cgroup->len).i;
+}
+
 static void tell_type(struct replay *r, const struct raw_event *e)
 {
 	struct raw_source *source = r->source;

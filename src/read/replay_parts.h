@@ -135,5 +135,6 @@ void replay_span_end(struct replay *r, const struct raw_event *e);
 void replay_spans_done(struct replay *r);
 void replay_hit(struct replay *r, const struct raw_event *e);
 void replay_lost(struct replay *r, const struct raw_event *e);
+void replay_process(struct replay *r, const struct raw_event *e);
 
 #endif

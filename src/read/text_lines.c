@@ -105,6 +105,8 @@ static bool look_at_all(struct text_lines *lines, text_look look, void *arg)
 			continue;
 		if (time < last && !lines->sorted)
 			return false;
+		if (lines->events == 1 || time < lines->first)
+			lines->first = time;
 		last = time;
 	}
 	return true;

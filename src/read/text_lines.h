@@ -41,6 +41,7 @@ struct text_lines {
 	bool sorted; /* by the list of places, since the file is not */
 	VEC(struct text_place) places;
 	size_t next;        /* place, if sorted; else where the next line begins */
+	nsec_t first;       /* the earliest event's time */
 	uint64_t events;    /* in the file */
 	uint64_t strange;   /* lines, */
 	uint64_t strange_1; /* and the number of the first of them, from 1 */

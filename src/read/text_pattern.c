@@ -187,8 +187,9 @@ static const char *find_key(const char *p, const char *end, bool first, const ch
 	return end;
 }
 
-bool text_next_pair(const char **p, const char *end, struct raw_text *ret_key,
-		    struct raw_text *ret_value)
+/* The next pair from *p on, which becomes where to go on; false if there is none. */
+static bool next_pair(const char **p, const char *end, struct raw_text *ret_key,
+		      struct raw_text *ret_value)
 {
 	const char *equals, *other;
 	const char *key = find_key(*p, end, true, &equals);
@@ -204,4 +205,39 @@ bool text_next_pair(const char **p, const char *end, struct raw_text *ret_key,
 	*ret_value = (struct raw_text){ equals + 1, stop - equals - 1 };
 	*p = next;
 	return true;
+}
+
+void text_take_pairs(const struct raw_layout *layout, struct view text, struct raw_event *e)
+{
+	const char *p = text.s;
+	struct raw_text key, value;
+
+	while (next_pair(&p, text.s + text.len, &key, &value)) {
+		const struct raw_field *field = text_field_named(layout, key.s, key.len);
+
+		if (field)
+			text_put(e, field, value);
+	}
+}
+
+void text_visit(const struct raw_visitor *visitor, void *arg, struct raw_text name,
+		struct raw_text value)
+{
+	_cleanup_(freep) char *terminated = must_printf("%.*s", (int)name.len, name.s);
+
+	visitor->text(arg, terminated, value.s, value.len);
+}
+
+void text_visit_pairs(struct view text, const struct raw_visitor *visitor, void *arg)
+{
+	const char *p = text.s;
+	struct raw_text key, value;
+	bool any = false;
+
+	while (next_pair(&p, text.s + text.len, &key, &value)) {
+		text_visit(visitor, arg, key, value);
+		any = true;
+	}
+	if (!any && text.len)
+		visitor->text(arg, "text", text.s, text.len);
 }

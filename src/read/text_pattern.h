@@ -15,6 +15,7 @@
 #ifndef SONDE_READ_TEXT_PATTERN_H
 #define SONDE_READ_TEXT_PATTERN_H
 
+#include "base/view.h"
 #include "read/text_value.h"
 
 enum { TEXT_STEPS = 12 };
@@ -48,10 +49,14 @@ const struct raw_field *text_field_named(const struct raw_layout *layout, const 
 					 size_t len);
 
 /*
- * The next of "key=value key=value", from *p on, which becomes where to go on;
- * false if there is none.  A value may have blanks, if no key comes after them.
+ * The same for "key=value key=value", in any order and with anything between: a
+ * value may have blanks, if no key comes after them.
  */
-bool text_next_pair(const char **p, const char *end, struct raw_text *ret_key,
-		    struct raw_text *ret_value);
+void text_take_pairs(const struct raw_layout *layout, struct view text, struct raw_event *e);
+
+/* All such pairs; if there are none, the whole as "text". */
+void text_visit_pairs(struct view text, const struct raw_visitor *visitor, void *arg);
+void text_visit(const struct raw_visitor *visitor, void *arg, struct raw_text name,
+		struct raw_text value);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "read/text_source.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -86,6 +87,18 @@ void text_source_notice(struct text_source *t, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	t->source.notice = must_printf("%s%s%s", before ?: "", before ? "; " : "", text);
+}
+
+void text_source_tell_strange(struct text_source *t, const char *name)
+{
+	const struct text_lines *lines = &t->lines;
+
+	if (lines->strange)
+		text_source_notice(t,
+				   "'%s': left out %" PRIu64 " of %" PRIu64 " lines; line %" PRIu64
+				   " is no event",
+				   name, lines->strange, lines->strange + lines->events,
+				   lines->strange_1);
 }
 
 void text_source_free(struct raw_source *source)

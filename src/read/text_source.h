@@ -46,6 +46,9 @@ bool text_source_take_held(struct text_source *t, struct raw_event *ret);
 __attribute__((format(printf, 2, 3))) void text_source_notice(struct text_source *t,
 							      const char *fmt, ...);
 
+/* Says in the notice that there are strange lines, if there are. */
+void text_source_tell_strange(struct text_source *t, const char *name);
+
 void text_source_free(struct raw_source *source);
 
 #endif
