@@ -11,20 +11,26 @@
 struct stream {
 	char *path;
 	struct input *input;
+	bool is_kernel;         /* a kernel trace, of one machine */
 	struct source *sources; /* as place_sources() has them */
 	const struct record *next;
 	const struct source *source;
-	nsec_t time; /* of the next record, on the common line */
 	uint64_t left_out;
 	int failed; /* negative errno */
 	struct err why;
+};
+
+/* A stream that has a next record, and when that was, on the common line. */
+struct turn {
+	nsec_t time;
+	uint32_t stream;
 };
 
 struct merge {
 	VEC(struct stream) streams;
 	struct place place;
 	struct notices notices;
-	VEC(uint16_t) heap; /* streams that have a next record, that with the earliest first */
+	VEC(struct turn) heap; /* the earliest first */
 	bool began;
 };
 
@@ -36,7 +42,7 @@ static const char *get_string(const void *arg, uint32_t id)
 static void make_sources(struct merge *merge, size_t i)
 {
 	struct stream *s = &merge->streams.items[i];
-	size_t count = input_host(s->input) ? 1 : merge->place.hosts.count + 1;
+	size_t count = s->is_kernel ? 1 : merge->place.hosts.count + 1;
 
 	s->sources = place_sources(&merge->place, i);
 	for (size_t k = 0; k < count; k++) {
@@ -57,6 +63,7 @@ int merge_open(char **paths, const char *format, struct merge **ret, struct err 
 		if (r < 0)
 			return r;
 		stream.path = must_strdup(*paths);
+		stream.is_kernel = input_host(stream.input);
 		*vec_push(&merge->streams) = stream;
 		place_add(&merge->place, stream.path, stream.input);
 		if (input_notice(stream.input))
@@ -89,7 +96,7 @@ void merge_free(struct merge *merge)
 
 static const struct source *source_of(const struct merge *merge, const struct stream *s)
 {
-	if (input_host(s->input))
+	if (s->is_kernel)
 		return &s->sources[0];
 	return &s->sources[place_find(&merge->place, input_record_host(s->input))];
 }
@@ -147,37 +154,40 @@ static void advance(struct merge *merge, struct stream *s)
 
 	while ((r = input_next(s->input, &s->next, &s->why)) > 0) {
 		s->source = source_of(merge, s);
-		if (is_usable(s->next, s->source)) {
-			s->time = source_time(s->source, s->next->time);
+		if (is_usable(s->next, s->source))
 			return;
-		}
 		s->left_out++;
 	}
 	end_stream(merge, s, r);
 }
 
 /* Of records of the same time, those of the first input come first. */
-static bool is_before(const struct merge *merge, uint16_t a, uint16_t b)
+static bool is_before(struct turn a, struct turn b)
 {
-	nsec_t x = merge->streams.items[a].time, y = merge->streams.items[b].time;
-
-	return x != y ? x < y : a < b;
+	return a.time != b.time ? a.time < b.time : a.stream < b.stream;
 }
 
 /* Put the i-th of the heap where it belongs: those behind it are in order. */
 static void sift(struct merge *merge, size_t i)
 {
-	uint16_t *heap = merge->heap.items, moved = heap[i];
+	struct turn *heap = merge->heap.items, moved = heap[i];
 	size_t count = merge->heap.count;
 
 	for (size_t child; (child = 2 * i + 1) < count; i = child) {
-		if (child + 1 < count && is_before(merge, heap[child + 1], heap[child]))
+		if (child + 1 < count && is_before(heap[child + 1], heap[child]))
 			child++;
-		if (is_before(merge, moved, heap[child]))
+		if (is_before(moved, heap[child]))
 			break;
 		heap[i] = heap[child];
 	}
 	heap[i] = moved;
+}
+
+static struct turn turn_of(const struct merge *merge, uint32_t stream)
+{
+	const struct stream *s = &merge->streams.items[stream];
+
+	return (struct turn){ source_time(s->source, s->next->time), stream };
 }
 
 static void begin(struct merge *merge)
@@ -186,7 +196,7 @@ static void begin(struct merge *merge)
 	for (size_t i = 0; i < merge->streams.count; i++) {
 		advance(merge, &merge->streams.items[i]);
 		if (merge->streams.items[i].next)
-			*vec_push(&merge->heap) = i;
+			*vec_push(&merge->heap) = turn_of(merge, i);
 	}
 	for (size_t i = merge->heap.count / 2; i-- > 0;)
 		sift(merge, i);
@@ -195,13 +205,17 @@ static void begin(struct merge *merge)
 /* The record that was given last is not needed any more. */
 static void go_on(struct merge *merge)
 {
-	struct stream *s = &merge->streams.items[merge->heap.items[0]];
+	struct turn *first = merge->heap.items;
+	struct stream *s = &merge->streams.items[first->stream];
 
 	advance(merge, s);
 	if (!s->next)
-		merge->heap.items[0] = merge->heap.items[--merge->heap.count];
-	if (merge->heap.count)
-		sift(merge, 0);
+		*first = merge->heap.items[--merge->heap.count];
+	if (merge->heap.count < 2)
+		return; /* one alone is in order */
+	if (s->next)
+		*first = turn_of(merge, first->stream);
+	sift(merge, 0);
 }
 
 static int end_of(const struct merge *merge, struct err *err)
@@ -224,7 +238,7 @@ int merge_next(struct merge *merge, const struct record **ret, const struct sour
 	if (!merge->heap.count)
 		return end_of(merge, err);
 
-	const struct stream *first = &merge->streams.items[merge->heap.items[0]];
+	const struct stream *first = &merge->streams.items[merge->heap.items[0].stream];
 
 	*ret = first->next;
 	*ret_source = first->source;
@@ -249,6 +263,11 @@ const char *merge_host_name(const struct merge *merge, size_t i)
 struct merge_clock merge_clock(const struct merge *merge, size_t host)
 {
 	return merge->place.hosts.items[host].clock;
+}
+
+int64_t merge_realtime_offset(const struct merge *merge)
+{
+	return merge->place.hosts.count ? merge->place.hosts.items[0].realtime : 0;
 }
 
 nsec_t merge_start(const struct merge *merge)

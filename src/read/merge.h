@@ -69,6 +69,9 @@ struct merge_clock {
 };
 struct merge_clock merge_clock(const struct merge *merge, size_t host);
 
+/* What to add to times on the common line to get CLOCK_REALTIME. */
+int64_t merge_realtime_offset(const struct merge *merge);
+
 /* When the first recording began, on the common line; 0 if no input says. */
 nsec_t merge_start(const struct merge *merge);
 
