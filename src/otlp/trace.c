@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The numbers of the fields are those of opentelemetry-proto (trace.proto,
- * resource.proto, common.proto).  A message is gone through once when it is
- * entered, to find what is told once; its lists are only noted then, from their
- * first item on, and gone through again by whoever wants them.  That is cheap,
- * since an item is passed over by its length.
+ * resource.proto, common.proto).  A span is gone through once, to find what is
+ * told once; its lists are only noted then, from their first item to their last,
+ * and gone through again by whoever wants them.  That is cheap, since an item is
+ * passed over by its length.
  */
 #include "otlp/trace.h"
 
@@ -162,9 +162,8 @@ static int next_item(struct otlp_reader *reader, struct otlp_list *list, struct 
 	return r < 0 ? damaged(reader, list->rest.at, message) : r;
 }
 
-static int read_resource(struct otlp_reader *reader, struct view bytes)
+static int read_resource(struct otlp_reader *reader, struct view bytes, struct otlp_resource *ret)
 {
-	struct otlp_resource *ret = &reader->resource;
 	struct wire wire = wire_of(bytes);
 	struct wire_field f;
 	int r;
@@ -180,9 +179,26 @@ static int read_resource(struct otlp_reader *reader, struct view bytes)
 	return r;
 }
 
-static int read_scope(struct otlp_reader *reader, struct view bytes)
+int otlp_read_resource(struct otlp_reader *reader, struct otlp_resource *ret)
 {
-	struct otlp_scope *ret = &reader->scope;
+	struct wire wire = wire_of(reader->resource);
+	struct wire_field f;
+	int r;
+
+	*ret = (struct otlp_resource){ no_bytes, no_items(RESOURCE_ATTRIBUTES), 0 };
+	while ((r = next_field(reader, &wire, &f, "ResourceSpans")) > 0) {
+		if (f.tag == BYTES(RESOURCE_SPANS_RESOURCE))
+			r = read_resource(reader, f.bytes, ret);
+		else if (f.tag == BYTES(ANY_SPANS_SCHEMA_URL))
+			ret->schema_url = f.bytes;
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+static int read_scope(struct otlp_reader *reader, struct view bytes, struct otlp_scope *ret)
+{
 	struct wire wire = wire_of(bytes);
 	struct wire_field f;
 	int r;
@@ -209,58 +225,51 @@ static int read_scope(struct otlp_reader *reader, struct view bytes)
 	return r;
 }
 
-/* 1, 0 if there is no other, or -EBADMSG. */
-static int enter_resource(struct otlp_reader *reader)
+int otlp_read_scope(struct otlp_reader *reader, struct otlp_scope *ret)
 {
-	struct view bytes;
-	int r = next_item(reader, &reader->resource_list, &bytes, "ExportTraceServiceRequest");
-
-	if (r <= 0)
-		return r;
-
-	struct wire wire = wire_of(bytes);
+	struct wire wire = wire_of(reader->scope);
 	struct wire_field f;
+	int r;
 
-	reader->resources++;
-	reader->resource = (struct otlp_resource){ no_bytes, no_items(RESOURCE_ATTRIBUTES), 0 };
-	reader->scope_list = (struct otlp_list){ wire, BYTES(RESOURCE_SPANS_SCOPE_SPANS) };
-	while ((r = next_field(reader, &wire, &f, "ResourceSpans")) > 0) {
-		if (f.tag == BYTES(RESOURCE_SPANS_RESOURCE))
-			r = read_resource(reader, f.bytes);
+	*ret = (struct otlp_scope){ .schema_url = no_bytes,
+				    .name = no_bytes,
+				    .version = no_bytes,
+				    .attributes = no_items(SCOPE_ATTRIBUTES) };
+	while ((r = next_field(reader, &wire, &f, "ScopeSpans")) > 0) {
+		if (f.tag == BYTES(SCOPE_SPANS_SCOPE))
+			r = read_scope(reader, f.bytes, ret);
 		else if (f.tag == BYTES(ANY_SPANS_SCHEMA_URL))
-			reader->resource.schema_url = f.bytes;
+			ret->schema_url = f.bytes;
 		if (r < 0)
 			return r;
 	}
-	return r < 0 ? r : 1;
+	return r;
+}
+
+/* 1, 0 if there is no other, or -EBADMSG. */
+static int enter_resource(struct otlp_reader *reader)
+{
+	int r = next_item(reader, &reader->resource_list, &reader->resource,
+			  "ExportTraceServiceRequest");
+
+	if (r > 0) {
+		reader->resources++;
+		reader->scope_list = (struct otlp_list){ wire_of(reader->resource),
+							 BYTES(RESOURCE_SPANS_SCOPE_SPANS) };
+	}
+	return r;
 }
 
 static int enter_scope(struct otlp_reader *reader)
 {
-	struct view bytes;
-	int r = next_item(reader, &reader->scope_list, &bytes, "ResourceSpans");
+	int r = next_item(reader, &reader->scope_list, &reader->scope, "ResourceSpans");
 
-	if (r <= 0)
-		return r;
-
-	struct wire wire = wire_of(bytes);
-	struct wire_field f;
-
-	reader->scopes++;
-	reader->scope = (struct otlp_scope){ .schema_url = no_bytes,
-					     .name = no_bytes,
-					     .version = no_bytes,
-					     .attributes = no_items(SCOPE_ATTRIBUTES) };
-	reader->span_list = (struct otlp_list){ wire, BYTES(SCOPE_SPANS_SPANS) };
-	while ((r = next_field(reader, &wire, &f, "ScopeSpans")) > 0) {
-		if (f.tag == BYTES(SCOPE_SPANS_SCOPE))
-			r = read_scope(reader, f.bytes);
-		else if (f.tag == BYTES(ANY_SPANS_SCHEMA_URL))
-			reader->scope.schema_url = f.bytes;
-		if (r < 0)
-			return r;
+	if (r > 0) {
+		reader->scopes++;
+		reader->span_list =
+			(struct otlp_list){ wire_of(reader->scope), BYTES(SCOPE_SPANS_SPANS) };
 	}
-	return r < 0 ? r : 1;
+	return r;
 }
 
 static int read_status(struct otlp_reader *reader, struct view bytes, struct otlp_span *ret)

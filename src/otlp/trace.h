@@ -7,13 +7,17 @@
  *	int r;
  *
  *	otlp_reader_init(&reader, bytes);
- *	while ((r = otlp_next(&reader, &span)) > 0)
- *		use(&reader.resource, &reader.scope, &span);
+ *	while ((r = otlp_next(&reader, &span)) > 0) {
+ *		if (reader.resources != before)
+ *			r = otlp_read_resource(&reader, &resource);
+ *		...
+ *	}
  *
  * A request (ExportTraceServiceRequest, or TracesData, which is the same on the
  * wire) holds resources, these hold scopes, and these spans.  The reader goes
- * through the spans in a row and has the resource and the scope of each.
- * Nothing is copied: texts and lists are views of the request.
+ * through the spans in a row; whose they are is read only when it is asked for,
+ * as it may stand behind them.  Nothing is copied: texts and lists are views of
+ * the request.
  *
  * Fields may stand in any order.  Of one that stands twice the last counts;
  * encoders do not write such messages.  Texts may hold anything, and ids may
@@ -106,21 +110,24 @@ struct otlp_span {
 };
 
 struct otlp_reader {
-	struct otlp_resource resource; /* of the last span */
-	struct otlp_scope scope;
 	uint64_t resources, scopes; /* so far: who remembers them sees when they change */
 
 	/* What failed: at this place, a field of this message was expected. */
 	const uint8_t *damage;
 	const char *expected;
 
-	struct otlp_list resource_list, scope_list, span_list; /* what is left of each */
+	struct view resource, scope;                           /* those that are being read, */
+	struct otlp_list resource_list, scope_list, span_list; /* and what is left of each */
 };
 
 void otlp_reader_init(struct otlp_reader *reader, struct view request);
 
 /* The next span: 1, 0 at the end, or -EBADMSG. */
 int otlp_next(struct otlp_reader *reader, struct otlp_span *ret);
+
+/* What the last span belongs to: 0 or -EBADMSG. */
+int otlp_read_resource(struct otlp_reader *reader, struct otlp_resource *ret);
+int otlp_read_scope(struct otlp_reader *reader, struct otlp_scope *ret);
 
 /*
  * Writes a request.  All zero is an empty one.  What begins ends what was begun

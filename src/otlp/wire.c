@@ -5,22 +5,20 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "fixed numbers are cop
 
 enum { VARINT_MAX = 10 }; /* bytes: 64 bits, seven in each */
 
-bool wire_varint_long(struct wire *wire, uint64_t *ret)
+const uint8_t *wire_varint_long(const uint8_t *at, const uint8_t *end, uint64_t *ret)
 {
-	const uint8_t *at = wire->at;
 	uint64_t value = 0;
 
-	for (unsigned i = 0; i < VARINT_MAX && at < wire->end; i++) {
+	for (unsigned i = 0; i < VARINT_MAX && at < end; i++) {
 		uint8_t byte = *at++;
 
 		value |= (uint64_t)(byte & 0x7f) << 7 * i;
 		if (byte < 0x80) {
-			wire->at = at;
 			*ret = value;
-			return true;
+			return at;
 		}
 	}
-	return false;
+	return NULL;
 }
 
 void wire_out_done(struct wire_out *out)

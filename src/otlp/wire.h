@@ -43,10 +43,8 @@ struct wire {
 
 struct wire_field {
 	uint32_t tag;
-	union {
-		uint64_t number; /* all types but WIRE_BYTES */
-		struct view bytes;
-	};
+	uint64_t number;
+	struct view bytes; /* only of WIRE_BYTES */
 };
 
 static inline struct wire wire_of(struct view bytes)
@@ -54,72 +52,76 @@ static inline struct wire wire_of(struct view bytes)
 	return (struct wire){ (const uint8_t *)bytes.s, (const uint8_t *)bytes.s + bytes.len };
 }
 
-bool wire_varint_long(struct wire *wire, uint64_t *ret);
+/*
+ * A number of at most ten bytes.  This and the next are given where it begins and
+ * where the message ends, and return where it ends itself, or NULL if it does not
+ * before that.
+ */
+const uint8_t *wire_varint_long(const uint8_t *at, const uint8_t *end, uint64_t *ret);
 
-/* False if there is none, or it does not end. */
-static inline bool wire_varint(struct wire *wire, uint64_t *ret)
+static inline const uint8_t *wire_varint(const uint8_t *at, const uint8_t *end, uint64_t *ret)
 {
-	if (wire->at < wire->end && *wire->at < 0x80) {
-		*ret = *wire->at++;
-		return true;
+	if (at < end && *at < 0x80) {
+		*ret = *at;
+		return at + 1;
 	}
-	return wire_varint_long(wire, ret);
+	return wire_varint_long(at, end, ret);
 }
 
 /* Little-endian, as the wire has it. */
-static inline bool wire_fixed(struct wire *wire, size_t size, uint64_t *ret)
+static inline const uint8_t *wire_fixed(const uint8_t *at, const uint8_t *end, size_t size,
+					uint64_t *ret)
 {
 	uint64_t n = 0;
 
-	if ((size_t)(wire->end - wire->at) < size)
-		return false;
-	memcpy(&n, wire->at, size);
-	wire->at += size;
+	if ((size_t)(end - at) < size)
+		return NULL;
+	memcpy(&n, at, size);
 	*ret = n;
-	return true;
+	return at + size;
 }
 
-static inline bool wire_bytes(struct wire *wire, struct view *ret)
+/*
+ * 1 with a field, 0 at the end, -EBADMSG; then the cursor stays before what is
+ * no field.  This is most of what reading costs, so it is made to stay in
+ * registers: inlined, and with only locals whose address is taken.
+ */
+__attribute__((always_inline)) static inline int wire_next(struct wire *wire,
+							   struct wire_field *ret)
 {
-	uint64_t len;
+	const uint8_t *at = wire->at, *end = wire->end;
+	uint64_t tag, n;
 
-	if (!wire_varint(wire, &len) || len > (size_t)(wire->end - wire->at))
-		return false;
-	*ret = (struct view){ (const char *)wire->at, len };
-	wire->at += len;
-	return true;
-}
-
-static inline bool wire_value(struct wire *wire, struct wire_field *ret)
-{
-	switch (ret->tag & 7) {
-	case WIRE_VARINT:
-		return wire_varint(wire, &ret->number);
-	case WIRE_FIXED64:
-		return wire_fixed(wire, 8, &ret->number);
-	case WIRE_BYTES:
-		return wire_bytes(wire, &ret->bytes);
-	case WIRE_FIXED32:
-		return wire_fixed(wire, 4, &ret->number);
-	default:
-		return false;
-	}
-}
-
-/* 1 with a field, 0 at the end, -EBADMSG; then the cursor stays before what is no field. */
-static inline int wire_next(struct wire *wire, struct wire_field *ret)
-{
-	struct wire next = *wire;
-	uint64_t tag;
-
-	if (next.at == next.end)
+	if (at == end)
 		return 0;
-	if (!wire_varint(&next, &tag) || tag > UINT32_MAX || tag < WIRE_TAG(1, 0))
+	at = wire_varint(at, end, &tag);
+	if (!at || tag > UINT32_MAX || tag < WIRE_TAG(1, 0))
+		return -EBADMSG;
+	switch (tag & 7) {
+	case WIRE_VARINT:
+	case WIRE_BYTES:
+		at = wire_varint(at, end, &n);
+		break;
+	case WIRE_FIXED64:
+		at = wire_fixed(at, end, 8, &n);
+		break;
+	case WIRE_FIXED32:
+		at = wire_fixed(at, end, 4, &n);
+		break;
+	default:
+		return -EBADMSG;
+	}
+	if (!at)
 		return -EBADMSG;
 	ret->tag = tag;
-	if (!wire_value(&next, ret))
-		return -EBADMSG;
-	*wire = next;
+	ret->number = n;
+	if ((tag & 7) == WIRE_BYTES) {
+		if (n > (size_t)(end - at))
+			return -EBADMSG;
+		ret->bytes = (struct view){ (const char *)at, n };
+		at += n;
+	}
+	wire->at = at;
 	return 1;
 }
 

@@ -20,47 +20,49 @@ enum { HEAD_SIZE = 4096, FRAME_SIZE = 4 };
 
 /* What is seen of a message, and how much of it is not. */
 struct peek {
-	struct wire seen;
+	const uint8_t *at, *end;
 	uint64_t hidden;
 };
+
+static uint64_t length_of(const struct peek *p)
+{
+	return p->end - p->at + p->hidden;
+}
 
 /* 1 with a field, 0 if no other can be seen, -EBADMSG if this is no message. */
 static int peek_next(struct peek *p, uint32_t *ret_tag, struct peek *ret)
 {
-	struct peek next = *p;
-	uint64_t tag, size;
-	size_t seen;
+	const uint8_t *at = p->at;
+	uint64_t tag, size = 0;
 
-	if (next.seen.at == next.seen.end)
+	if (at == p->end)
 		return 0;
-	if (!wire_varint(&next.seen, &tag))
+	at = wire_varint(at, p->end, &tag);
+	if (at && (tag & 7) != WIRE_FIXED64 && (tag & 7) != WIRE_FIXED32)
+		at = wire_varint(at, p->end, &size); /* a number, or a length */
+	if (!at)
 		return p->hidden ? 0 : -EBADMSG;
-	if ((tag & 7) == WIRE_FIXED64 || (tag & 7) == WIRE_FIXED32)
-		size = (tag & 7) == WIRE_FIXED64 ? 8 : 4;
-	else if (!wire_varint(&next.seen, &size)) /* a number, or a length */
-		return p->hidden ? 0 : -EBADMSG;
-	else if ((tag & 7) == WIRE_VARINT)
-		size = 0;
-	else if ((tag & 7) != WIRE_BYTES)
-		return -EBADMSG;
-	seen = next.seen.end - next.seen.at;
-	if (size > seen && size - seen > p->hidden)
+	if ((tag & 7) != WIRE_BYTES)
+		size = (tag & 7) == WIRE_FIXED64 ? 8 : (tag & 7) == WIRE_FIXED32 ? 4 : 0;
+
+	size_t seen = p->end - at;
+
+	if (tag > UINT32_MAX || (size > seen && size - seen > p->hidden))
 		return -EBADMSG;
 	seen = size < seen ? size : seen;
-	*ret = (struct peek){ { next.seen.at, next.seen.at + seen }, size - seen };
+	*ret = (struct peek){ at, at + seen, size - seen };
 	*ret_tag = tag;
-	next.seen.at += seen;
-	next.hidden -= size - seen;
-	*p = next;
+	p->at = at + seen;
+	p->hidden -= size - seen;
 	return 1;
 }
 
 static bool is_name(const struct peek *p)
 {
-	for (const uint8_t *at = p->seen.at; at < p->seen.end; at++)
+	for (const uint8_t *at = p->at; at < p->end; at++)
 		if (*at < ' ' || *at == 0x7f)
 			return false;
-	return p->seen.end > p->seen.at;
+	return p->end > p->at;
 }
 
 /* How sure it is: -1 no, 0 nothing speaks against it, 1 names are names, 2 spans are spans. */
@@ -90,18 +92,12 @@ static int judge_span(struct peek span)
 	uint32_t tag;
 	int r = peek_next(&span, &tag, &trace_id);
 
-	if (r <= 0)
-		return r;
-	if (tag != WIRE_TAG(1, WIRE_BYTES) ||
-	    trace_id.seen.end - trace_id.seen.at + trace_id.hidden != 16)
+	if (r > 0 && (tag != WIRE_TAG(1, WIRE_BYTES) || length_of(&trace_id) != 16))
 		return -1;
-	r = peek_next(&span, &tag, &span_id);
-	if (r <= 0)
-		return r;
-	return tag == WIRE_TAG(2, WIRE_BYTES) &&
-			       span_id.seen.end - span_id.seen.at + span_id.hidden == 8
-		       ? 2
-		       : -1;
+	r = r > 0 ? peek_next(&span, &tag, &span_id) : r;
+	if (r > 0 && (tag != WIRE_TAG(2, WIRE_BYTES) || length_of(&span_id) != 8))
+		return -1;
+	return r > 0 ? 2 : r;
 }
 
 static int judge_scope(struct peek scope)
@@ -142,7 +138,8 @@ static int judge_resource(struct peek resource)
 /* Whether this is a request, or what can be seen of one if more of it is hidden. */
 static bool is_request(struct view bytes, uint64_t hidden)
 {
-	struct peek request = { wire_of(bytes), hidden }, field;
+	const uint8_t *at = (const uint8_t *)bytes.s;
+	struct peek request = { at, at + bytes.len, hidden }, field;
 	uint32_t tag;
 	int r, sure = 0;
 
@@ -225,14 +222,16 @@ static int next_attribute(const struct reading *r, struct otlp_list *list, enum 
 
 static int read_owner(struct reading *r, struct err *err)
 {
-	struct otlp_list list = r->reader.resource.attributes;
+	struct otlp_resource resource;
 	struct span_value value;
 	enum span_key key;
 	int more;
 
 	r->owner = (struct span_owner){ 0 };
 	r->owner_of = r->reader.resources;
-	while ((more = next_attribute(r, &list, &key, &value, err)) > 0)
+	if (otlp_read_resource(&r->reader, &resource) < 0)
+		return damaged(r, r->reader.damage, r->reader.expected, err);
+	while ((more = next_attribute(r, &resource.attributes, &key, &value, err)) > 0)
 		span_owner_set(r->in, &r->owner, key, &value);
 	return more;
 }

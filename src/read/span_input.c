@@ -194,25 +194,35 @@ const char *span_set_times(struct record_span *span, uint64_t start, uint64_t en
 	return NULL;
 }
 
+/* Asked for every attribute of every span: the length rules most of them out. */
 enum span_key span_key(struct view key)
 {
-	static const struct {
-		const char *name;
-		uint8_t len, key;
-	} keys[] = {
-#define KEY(name, key) { name, sizeof(name) - 1, key }
-		KEY("service.name", SPAN_KEY_SERVICE),    KEY("k8s.node.name", SPAN_KEY_NODE),
-		KEY("host.name", SPAN_KEY_HOST),          KEY("hostname", SPAN_KEY_HOST),
-		KEY("process.pid", SPAN_KEY_PID),         KEY("pid", SPAN_KEY_PID),
-		KEY("thread.native_id", SPAN_KEY_TID),    KEY("sonde.tid", SPAN_KEY_TID),
-		KEY("otel.status_code", SPAN_KEY_STATUS), KEY("error", SPAN_KEY_ERROR),
-#undef KEY
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (key.len == keys[i].len && memcmp(key.s, keys[i].name, key.len) == 0)
-			return keys[i].key;
-	return SPAN_KEY_OTHER;
+#define IS(name) (memcmp(key.s, name, sizeof(name) - 1) == 0)
+	switch (key.len) {
+	case 3:
+		return IS("pid") ? SPAN_KEY_PID : SPAN_KEY_OTHER;
+	case 5:
+		return IS("error") ? SPAN_KEY_ERROR : SPAN_KEY_OTHER;
+	case 8:
+		return IS("hostname") ? SPAN_KEY_HOST : SPAN_KEY_OTHER;
+	case 9:
+		return IS("host.name")   ? SPAN_KEY_HOST
+		       : IS("sonde.tid") ? SPAN_KEY_TID
+					 : SPAN_KEY_OTHER;
+	case 11:
+		return IS("process.pid") ? SPAN_KEY_PID : SPAN_KEY_OTHER;
+	case 12:
+		return IS("service.name") ? SPAN_KEY_SERVICE : SPAN_KEY_OTHER;
+	case 13:
+		return IS("k8s.node.name") ? SPAN_KEY_NODE : SPAN_KEY_OTHER;
+	case 16:
+		return IS("thread.native_id")   ? SPAN_KEY_TID
+		       : IS("otel.status_code") ? SPAN_KEY_STATUS
+						: SPAN_KEY_OTHER;
+	default:
+		return SPAN_KEY_OTHER;
+	}
+#undef IS
 }
 
 struct span_value json_span_value(yyjson_val *value)

@@ -1,47 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Jaeger's JSON, written here with ' for ", as nobody can read it otherwise.
- */
 #include <errno.h>
 
-#include "base/vec.h"
-#include "build.h"
-#include "read/input_parts.h"
-#include "test.h"
-
-struct result {
-	struct input *input;
-	VEC(struct record_span) spans;
-	struct err err;
-	int code;
-};
-
-static void result_done(struct result *r)
-{
-	input_free(r->input);
-	vec_done(&r->spans);
-}
+#include "spans.h"
 
 static struct result read_text(const char *text)
 {
-	_cleanup_(freep) char *json = must_strdup(text);
-	struct result r = { 0 };
-	const struct record *record;
-	nsec_t last = 0;
-
-	for (char *c = json; *c; c++)
-		*c = *c == '\'' ? '"' : *c;
-	r.code = jaeger_open_memory("x.json", json, strlen(json), &r.input, &r.err);
-	if (r.code < 0)
-		return r;
-	while (input_next(r.input, &record, &r.err) > 0) {
-		CHECK_INT(record->kind, RECORD_SPAN);
-		CHECK_INT(record->words, sizeof(struct record_span) / 8);
-		CHECK(record->time >= last);
-		last = record->time;
-		*vec_push(&r.spans) = *(const struct record_span *)record;
-	}
-	return r;
+	return read_json(jaeger_open_memory, text);
 }
 
 /* A trace with one process and these spans. */
@@ -57,15 +21,6 @@ static struct result read_spans(const char *spans)
 
 #define SPAN(id, start, length, more) \
 	"{'spanID':'" id "','startTime':" start ",'duration':" length more "}"
-
-static uint64_t id_of(const uint8_t id[8])
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < 8; i++)
-		n = n << 8 | id[i];
-	return n;
-}
 
 TEST(a_span_is_read_with_all_it_has)
 {
@@ -381,6 +336,40 @@ TEST(traces_stand_in_data_or_an_array_or_alone)
 		CHECK_INT(r.spans.count, cases[i].spans);
 		CHECK_STR(r.err.text, cases[i].err);
 	}
+}
+
+TEST(lines_of_traces_and_of_spans_are_read)
+{
+	_cleanup_(result_done) struct result r = read_text("{'data':[{'traceID':'1','spans':[" SPAN(
+		"1", "1", "1",
+		"") "]}]}\n"
+		    "{'traceID':'1','spans':[" SPAN(
+			    "2", "1", "2",
+			    "") "]}\n\n"
+				"{'traceID':'1','spanID':'3','startTime':1,'duration':3,"
+				"'process':{'serviceName':'back'}}\n"
+				"[{'traceID':'1','spanID':'4','startTime':1,'duration':4}]\n");
+
+	CHECK_INT(r.code, 0);
+	CHECK_INT(r.spans.count, 4);
+	if (r.spans.count != 4)
+		return;
+	for (size_t i = 0; i < 4; i++)
+		CHECK_INT(id_of(r.spans.items[i].span), i + 1);
+	CHECK_STR(input_string(r.input, r.spans.items[2].service), "back");
+}
+
+TEST(a_last_line_that_is_cut_off_is_told_of)
+{
+	_cleanup_(result_done) struct result r =
+		read_text("{'traceID':'1','spanID':'1','startTime':1,'duration':3}\n"
+			  "{'traceID':'1','spanID':'2','startTime':1}\n"
+			  "{'traceID':'1','spanID':'3','startTi");
+
+	CHECK_INT(r.spans.count, 1);
+	CHECK_STR(r.input ? input_notice(r.input) ?: "" : "",
+		  "'x.json': left out 1 of 2 spans; span 1 of trace 2 has no duration that is one; "
+		  "it is not complete: its last line is cut off");
 }
 
 /* As deep as memory allows: nothing of ours or of the parser's recurses. */

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "bytes.h"
+#include "otlp/trace.h"
+#include "spans.h"
+
+#define VIEW(text) ((struct view){ text, sizeof(text) - 1 })
+#define TRACE_ID VIEW("\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20")
+
+static struct view text(const char *s)
+{
+	return (struct view){ s, strlen(s) };
+}
+
+static void put_text(struct otlp_writer *w, const char *key, const char *value)
+{
+	otlp_put_attribute(w, text(key), &(struct otlp_value){ OTLP_STRING, .text = text(value) });
+}
+
+static void put_number(struct otlp_writer *w, const char *key, int64_t value)
+{
+	otlp_put_attribute(w, text(key), &(struct otlp_value){ OTLP_INT, .number = value });
+}
+
+/* A resource and a scope, ready for spans. */
+static void begin(struct otlp_writer *w, const char *service)
+{
+	otlp_begin_resource(w, &(struct otlp_resource){ 0 });
+	put_text(w, "service.name", service);
+	otlp_begin_scope(w, &(struct otlp_scope){ 0 });
+}
+
+static struct otlp_span some_span(const char *id, uint64_t start, uint64_t end)
+{
+	return (struct otlp_span){
+		.trace_id = TRACE_ID,
+		.span_id = text(id),
+		.name = text("GET /"),
+		.start = start,
+		.end = end,
+	};
+}
+
+static void put_span(struct otlp_writer *w, const char *id, uint64_t start, uint64_t end)
+{
+	struct otlp_span span = some_span(id, start, end);
+
+	otlp_begin_span(w, &span);
+}
+
+static struct result read_written(struct otlp_writer *w)
+{
+	struct view bytes = otlp_end(w);
+
+	return read_bytes(otlp_open_memory, bytes.s, bytes.len);
+}
+
+static bool is_one(struct view bytes)
+{
+	return otlp_format.is_one(bytes.s, bytes.len < 4096 ? bytes.len : 4096);
+}
+
+TEST(a_span_is_read_with_all_it_has)
+{
+	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+	struct otlp_span span = some_span("abcdefgh", 1700000000000000001, 1700000000000000009);
+
+	otlp_begin_resource(&w, &(struct otlp_resource){ 0 });
+	put_text(&w, "host.name", "node-7");
+	put_number(&w, "process.pid", 4127);
+	put_text(&w, "service.name", "front");
+	otlp_begin_scope(&w, &(struct otlp_scope){ .name = VIEW("lib") });
+	span.parent_span_id = VIEW("ABCDEFGH");
+	span.status = OTLP_STATUS_ERROR;
+	otlp_begin_span(&w, &span);
+	put_number(&w, "thread.id", 1);
+	put_number(&w, "thread.native_id", 4130);
+	CHECK(is_one(otlp_end(&w)));
+
+	_cleanup_(result_done) struct result r = read_written(&w);
+	const struct record_span *got = r.spans.items;
+
+	CHECK_INT(r.spans.count, 1);
+	if (r.spans.count != 1)
+		return;
+	CHECK_INT(got->start, 1700000000000000001);
+	CHECK_INT(got->head.time, 1700000000000000009);
+	CHECK(memcmp(got->trace, TRACE_ID.s, 16) == 0);
+	CHECK_INT(id_of(got->span), 0x6162636465666768);
+	CHECK_INT(id_of(got->parent), 0x4142434445464748);
+	CHECK_STR(input_string(r.input, got->service), "front");
+	CHECK_STR(input_string(r.input, got->operation), "GET /");
+	CHECK_STR(input_record_host(r.input), "node-7");
+	CHECK_INT(got->pid, 4127);
+	CHECK_INT(got->head.tid, 4130);
+	CHECK_INT(got->flags, SPAN_ERROR);
+	CHECK(!input_notice(r.input));
+	CHECK_STR(input_format_name(r.input), "otlp");
+}
+
+TEST(each_span_has_the_resource_that_it_is_in)
+{
+	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+	static const char *const services[] = { "a", "b", "", "d" };
+
+	begin(&w, "a");
+	put_span(&w, "11111111", 1, 2);
+	otlp_begin_scope(&w, &(struct otlp_scope){ 0 });
+	begin(&w, "b");
+	otlp_begin_scope(&w, &(struct otlp_scope){ 0 });
+	put_span(&w, "22222222", 1, 3);
+	otlp_begin_resource(&w, &(struct otlp_resource){ 0 });
+	otlp_begin_scope(&w, &(struct otlp_scope){ 0 });
+	put_span(&w, "33333333", 1, 4);
+	begin(&w, "c");
+	begin(&w, "d");
+	put_span(&w, "44444444", 1, 5);
+
+	_cleanup_(result_done) struct result r = read_written(&w);
+
+	CHECK_INT(r.spans.count, 4);
+	for (size_t i = 0; i < r.spans.count; i++)
+		CHECK_STR(input_string(r.input, r.spans.items[i].service), services[i]);
+}
+
+/* The radix sort goes by parts of the time; here they differ in every part. */
+TEST(records_come_by_their_end_and_equal_ones_as_in_the_file)
+{
+	enum { MANY = 5000 };
+	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+	uint64_t seed = 7, last_id = 0, last = 0;
+
+	begin(&w, "a");
+	for (int i = 0; i < MANY; i++) {
+		char id[9];
+
+		seed = seed * 6364136223846793005 + 1442695040888963407;
+		snprintf(id, sizeof(id), "%08d", i);
+		put_span(&w, id, 1, (seed >> 33) % 3 ? 5 : 1 + (seed >> 1 >> seed % 61));
+	}
+	_cleanup_(result_done) struct result r = read_written(&w);
+
+	CHECK_INT(r.spans.count, MANY);
+	for (size_t i = 0; i < r.spans.count; i++) {
+		const struct record_span *span = &r.spans.items[i];
+
+		CHECK(span->head.time > last ||
+		      (span->head.time == last && id_of(span->span) > last_id));
+		last = span->head.time;
+		last_id = id_of(span->span);
+	}
+}
+
+TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
+{
+	static const struct {
+		struct otlp_span span;
+		const char *why;
+	} cases[] = {
+		{ { .trace_id = VIEW("short"), .span_id = VIEW("12345678"), .start = 1, .end = 2 },
+		  "has no trace_id of 16 bytes" },
+		{ { .trace_id = VIEW("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
+		    .span_id = VIEW("12345678"),
+		    .start = 1,
+		    .end = 2 },
+		  "has no trace_id of 16 bytes" },
+		{ { .trace_id = TRACE_ID, .start = 1, .end = 2 }, "has no span_id of 8 bytes" },
+		{ { .trace_id = TRACE_ID,
+		    .span_id = VIEW("\0\0\0\0\0\0\0\0"),
+		    .start = 1,
+		    .end = 2 },
+		  "has no span_id of 8 bytes" },
+		{ { .trace_id = TRACE_ID, .span_id = VIEW("12345678"), .end = 2 },
+		  "has no start_time_unix_nano" },
+		{ { .trace_id = TRACE_ID, .span_id = VIEW("12345678"), .start = 2 },
+		  "has no end_time_unix_nano" },
+		{ { .trace_id = TRACE_ID, .span_id = VIEW("12345678"), .start = 2, .end = 1 },
+		  "ends before it begins" },
+		{ { .trace_id = TRACE_ID,
+		    .span_id = VIEW("12345678"),
+		    .start = 2,
+		    .end = 1ull << 63 },
+		  "never ends" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+		_cleanup_(freep) char *want =
+			must_printf("'x.json': left out 1 of 2 spans; span 2 %s", cases[i].why);
+
+		begin(&w, "a");
+		put_span(&w, "12345678", 1, 2);
+		otlp_begin_span(&w, &cases[i].span);
+
+		_cleanup_(result_done) struct result r = read_written(&w);
+
+		CHECK_INT(r.spans.count, 1);
+		CHECK_STR(r.input ? input_notice(r.input) ?: "" : "", want);
+		CHECK_INT(r.input ? input_events(r.input) : 0, 2);
+	}
+}
+
+/* A parent of another length is none. */
+TEST(a_parent_is_eight_bytes_that_are_not_all_zero)
+{
+	static const struct view parents[] = { VIEW(""), VIEW("\0\0\0\0\0\0\0\0"), VIEW("1234") };
+
+	for (size_t i = 0; i < ARRAY_LEN(parents); i++) {
+		_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+		struct otlp_span span = some_span("12345678", 1, 2);
+
+		begin(&w, "a");
+		span.parent_span_id = parents[i];
+		otlp_begin_span(&w, &span);
+
+		_cleanup_(result_done) struct result r = read_written(&w);
+
+		CHECK_INT(r.spans.count, 1);
+		CHECK(r.spans.count && id_of(r.spans.items[0].parent) == 0);
+	}
+}
+
+TEST(the_name_of_the_node_goes_before_that_of_the_container)
+{
+	for (int order = 0; order < 2; order++) {
+		_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+
+		otlp_begin_resource(&w, &(struct otlp_resource){ 0 });
+		put_text(&w, order ? "host.name" : "k8s.node.name", order ? "pod-1" : "node-7");
+		put_text(&w, order ? "k8s.node.name" : "host.name", order ? "node-7" : "pod-1");
+		otlp_begin_scope(&w, &(struct otlp_scope){ 0 });
+		put_span(&w, "12345678", 1, 2);
+
+		_cleanup_(result_done) struct result r = read_written(&w);
+
+		CHECK_STR(r.input ? input_record_host(r.input) : "", "node-7");
+	}
+}
+
+TEST(attributes_of_other_types_say_nothing)
+{
+	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+
+	otlp_begin_resource(&w, &(struct otlp_resource){ 0 });
+	put_number(&w, "service.name", 7);
+	put_text(&w, "process.pid", "4127");
+	otlp_begin_scope(&w, &(struct otlp_scope){ 0 });
+	put_span(&w, "12345678", 1, 2);
+	otlp_put_attribute(&w, VIEW("sonde.tid"), &(struct otlp_value){ OTLP_DOUBLE, .real = 7 });
+	otlp_put_attribute(&w, VIEW("error"), &(struct otlp_value){ OTLP_BOOL, .truth = true });
+	put_number(&w, "thread.native_id", -7);
+
+	_cleanup_(result_done) struct result r = read_written(&w);
+
+	CHECK_INT(r.spans.count, 1);
+	if (r.spans.count != 1)
+		return;
+	CHECK_INT(r.spans.items[0].service, 0);
+	CHECK_INT(r.spans.items[0].pid, 4127); /* a number all the same */
+	CHECK_INT(r.spans.items[0].head.tid, 0);
+	CHECK_INT(r.spans.items[0].flags, SPAN_ERROR);
+}
+
+/* Several requests, each behind its length. */
+static struct wire_out frames(unsigned count)
+{
+	struct wire_out out = { 0 };
+
+	for (unsigned i = 0; i < count; i++) {
+		_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+		char id[9];
+
+		snprintf(id, sizeof(id), "%08u", i + 1);
+		begin(&w, "a");
+		put_span(&w, id, 1, 2 + i);
+
+		struct view bytes = otlp_end(&w);
+		uint8_t length[4] = { bytes.len >> 24, bytes.len >> 16, bytes.len >> 8, bytes.len };
+
+		out.data = must_realloc(out.data, out.size + 4 + bytes.len);
+		memcpy(out.data + out.size, length, 4);
+		memcpy(out.data + out.size + 4, bytes.s, bytes.len);
+		out.size += 4 + bytes.len;
+	}
+	return out;
+}
+
+TEST(requests_behind_their_lengths_are_read)
+{
+	_cleanup_(wire_out_done) struct wire_out out = frames(3);
+	_cleanup_(result_done) struct result r = read_bytes(otlp_open_memory, out.data, out.size);
+
+	CHECK(is_one((struct view){ (char *)out.data, out.size }));
+	CHECK_INT(r.spans.count, 3);
+	CHECK(r.input && !input_notice(r.input));
+}
+
+TEST(a_last_request_that_is_cut_off_is_told_of)
+{
+	_cleanup_(wire_out_done) struct wire_out out = frames(3);
+	size_t first = 4 + out.data[3];
+
+	for (size_t size = first + 1; size < out.size; size++) {
+		_cleanup_(result_done) struct result r =
+			read_bytes(otlp_open_memory, out.data, size);
+		size_t whole = size / first;
+
+		CHECK_INT(r.code, 0);
+		CHECK_INT(r.spans.count, whole);
+		CHECK_STR(r.input ? input_notice(r.input) ?: "" : "none",
+			  size % first ? "'x.json' is not complete: its last request is cut off"
+				       : "");
+	}
+}
+
+TEST(a_request_that_is_cut_off_gets_a_sentence)
+{
+	_cleanup_(wire_out_done) struct wire_out out = frames(1);
+
+	for (size_t size = 1; size < out.size - 4; size++) {
+		_cleanup_(result_done) struct result r =
+			read_bytes(otlp_open_memory, out.data + 4, size);
+
+		CHECK_INT(r.code, -EBADMSG);
+		CHECK_STR(r.err.text, "'x.json' is damaged: expected a field of "
+				      "ExportTraceServiceRequest at offset 0");
+		CHECK(!is_one((struct view){ (char *)out.data + 4, size }));
+	}
+}
+
+TEST(a_damaged_attribute_gets_a_sentence)
+{
+	static const struct {
+		struct view bytes;
+		const char *want;
+	} cases[] = {
+		{ VIEW("\x0a\x2a\x0a\x04\x0a\x02\x0a\x05\x12\x22\x12\x20"),
+		  "'x.json' is damaged: expected a field of KeyValue at offset 4" },
+		{ VIEW("\x0a\x36\x0a\x10\x0a\x0e\x0a\x08hostname\x12\x02\x0a\x05\x12\x22\x12\x20"),
+		  "'x.json' is damaged: expected a field of AnyValue at offset 18" },
+		{ VIEW("\x0a\x28\x0a\x02\x0a\x05\x12\x22\x12\x20"),
+		  "'x.json' is damaged: expected a field of Resource at offset 4" },
+	};
+	static const struct view span = VIEW("\x0a\x10trace id trace i\x12\x08span id."
+					     "\x39\1\0\0\0\0\0\0\0\x41\2\0\0\0\0\0\0\0");
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_(freep) char *bytes = must_alloc(cases[i].bytes.len + span.len);
+
+		memcpy(bytes, cases[i].bytes.s, cases[i].bytes.len);
+		memcpy(bytes + cases[i].bytes.len, span.s, span.len);
+		bytes[1] = cases[i].bytes.len + span.len - 2;
+		bytes[cases[i].bytes.len - 1] = span.len;
+		bytes[cases[i].bytes.len - 3] = span.len + 2;
+		_cleanup_(result_done) struct result r =
+			read_bytes(otlp_open_memory, bytes, cases[i].bytes.len + span.len);
+		CHECK_INT(r.code, -EBADMSG);
+		CHECK_STR(r.err.text, cases[i].want);
+	}
+}
+
+TEST(other_files_are_not_taken_for_requests)
+{
+	static const struct view others[] = {
+		VIEW(""),
+		VIEW("\n"),
+		VIEW("\n\n\n\n\n\n\n\n\n\n\n\n"),
+		VIEW("\n\x10some text or else"),
+		VIEW("{\"resourceSpans\":[]}"),
+		VIEW("\x7f"
+		     "ELF\2\1\1\0\0\0\0\0\0\0\0\0"),
+		VIEW("\0\0\0\0\0\0\0\0"),
+		VIEW("\0\0\0\4\n\2\n\0"),
+		/* a metric of a resource with one attribute */
+		VIEW("\x0a\x1b\x0a\x08\x0a\x06\x0a\x01k\x12\x01\x00\x12\x0f\x12\x0d\x0a\x08requests"
+		     "\x12\x01x"),
+		/* a log, which begins with its time */
+		VIEW("\x0a\x17\x0a\x06\x0a\x04\x0a\x01k\x12\x0d\x12\x0b\x09\1\2\3\4\5\6\7\10\x10"
+		     "\1"),
+	};
+	uint8_t noise[512];
+	uint64_t seed = 1;
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		CHECK(!is_one(others[i]));
+	for (int i = 0; i < 200000; i++) {
+		for (size_t k = 0; k < sizeof(noise); k += 8) {
+			seed = seed * 6364136223846793005 + 1442695040888963407;
+			memcpy(noise + k, &seed, 8);
+		}
+		noise[0] = i % 2 ? 0x0a : 0;
+		CHECK(!is_one((struct view){ (char *)noise, sizeof(noise) }));
+	}
+}
+
+/* What is recognised is only the head, which may end anywhere. */
+TEST(a_large_request_is_recognised_by_its_head)
+{
+	_cleanup_(freep) char *long_text = must_alloc(6001);
+
+	memset(long_text, 'x', 6000);
+	for (size_t len = 3000; len < 6000; len += 7) {
+		_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+
+		otlp_begin_resource(&w, &(struct otlp_resource){ 0 });
+		otlp_put_attribute(&w, VIEW("process.command_line"),
+				   &(struct otlp_value){ OTLP_STRING, .text = { long_text, len } });
+		otlp_begin_scope(&w, &(struct otlp_scope){ 0 });
+		for (int i = 0; i < 100; i++)
+			put_span(&w, "12345678", 1, 2);
+		CHECK(is_one(otlp_end(&w)));
+	}
+}

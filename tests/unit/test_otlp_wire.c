@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bytes.h"
+#include "otlp/trace.h"
+#include "test.h"
+
+#define VIEW(text) ((struct view){ text, sizeof(text) - 1 })
+
+/* In memory that ends where they do, so that a sanitizer sees who reads on. */
+static struct bytes copy(struct view view)
+{
+	return bytes_copy(&(struct bytes){ (unsigned char *)view.s, view.len }, view.len);
+}
+
+static int read_all(struct view view)
+{
+	_cleanup_(bytes_done) struct bytes bytes = copy(view);
+	struct wire wire = wire_of((struct view){ (const char *)bytes.data, bytes.size });
+	struct wire_field f = { 0 };
+	int n = 0, r;
+
+	while ((r = wire_next(&wire, &f)) > 0)
+		n++;
+	return r < 0 ? r : n;
+}
+
+TEST(fields_of_all_types_are_read)
+{
+	struct wire wire = wire_of(VIEW("\x08\x96\x01"
+					"\x11\x01\x02\x03\x04\x05\x06\x07\x88"
+					"\x1a\x03xyz"
+					"\xa5\x06\x01\x02\x03\x84"));
+	struct wire_field f = { 0 };
+
+	CHECK_INT(wire_next(&wire, &f), 1);
+	CHECK_INT(f.tag, WIRE_TAG(1, WIRE_VARINT));
+	CHECK_INT(f.number, 150);
+	CHECK_INT(wire_next(&wire, &f), 1);
+	CHECK_INT(f.tag, WIRE_TAG(2, WIRE_FIXED64));
+	CHECK(f.number == 0x8807060504030201);
+	CHECK_INT(wire_next(&wire, &f), 1);
+	CHECK_INT(f.tag, WIRE_TAG(3, WIRE_BYTES));
+	CHECK(view_is(f.bytes, "xyz"));
+	CHECK_INT(wire_next(&wire, &f), 1);
+	CHECK_INT(f.tag, WIRE_TAG(100, WIRE_FIXED32));
+	CHECK(f.number == 0x84030201);
+	CHECK_INT(wire_next(&wire, &f), 0);
+}
+
+TEST(what_is_no_field_is_refused_where_it_begins)
+{
+	static const struct view bad[] = {
+		VIEW("\x08"),     /* no value */
+		VIEW("\x08\x80"), /* one that does not end */
+		VIEW("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), /* too long */
+		VIEW("\x80"),                                             /* half a tag */
+		VIEW("\x00\x01"),                                         /* field number 0 */
+		VIEW("\x80\x80\x80\x80\x10\x01"), /* a tag of more than 32 bits */
+		VIEW("\x11\x01\x02\x03\x04\x05\x06\x07"),
+		VIEW("\x15\x01\x02\x03"),
+		VIEW("\x1a\x04xyz"),
+		VIEW("\x1a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01xyz"),
+		VIEW("\x0b\x0c"), /* a group */
+		VIEW("\x0e"),     /* types that there are not */
+		VIEW("\x0f"),
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		_cleanup_(bytes_done) struct bytes bytes = copy(bad[i]);
+		struct wire wire = wire_of((struct view){ (const char *)bytes.data, bytes.size });
+		struct wire_field f = { 0 };
+
+		CHECK_INT(wire_next(&wire, &f), -EBADMSG);
+		CHECK(wire.at == bytes.data);
+	}
+	CHECK_INT(read_all(VIEW("")), 0);
+	CHECK_INT(read_all(VIEW("\x08\x01\x08\x81\x00")), 2); /* longer than need be is allowed */
+}
+
+TEST(numbers_are_written_as_they_are_read)
+{
+	_cleanup_(wire_out_done) struct wire_out out = { 0 };
+	struct wire_field f = { 0 };
+
+	for (unsigned bit = 0; bit < 64; bit++) {
+		wire_put_varint(&out, bit + 1, (uint64_t)1 << bit);
+		wire_put_varint(&out, bit + 1, UINT64_MAX >> bit);
+		wire_put_fixed64(&out, bit + 1, UINT64_MAX >> bit);
+	}
+	struct wire wire = wire_of((struct view){ (const char *)out.data, out.size });
+	for (unsigned bit = 0; bit < 64; bit++) {
+		CHECK(wire_next(&wire, &f) > 0 && f.tag == WIRE_TAG(bit + 1, WIRE_VARINT));
+		CHECK(f.number == (uint64_t)1 << bit);
+		CHECK(wire_next(&wire, &f) > 0 && f.number == UINT64_MAX >> bit);
+		CHECK(wire_next(&wire, &f) > 0 && f.tag == WIRE_TAG(bit + 1, WIRE_FIXED64));
+		CHECK(f.number == UINT64_MAX >> bit);
+	}
+	CHECK_INT(wire_next(&wire, &f), 0);
+}
+
+TEST(zeros_and_nothing_are_not_written)
+{
+	_cleanup_(wire_out_done) struct wire_out out = { 0 };
+
+	wire_put_varint(&out, 1, 0);
+	wire_put_fixed64(&out, 2, 0);
+	wire_put_fixed32(&out, 3, 0);
+	wire_put_bytes(&out, 4, VIEW(""));
+	CHECK_INT(out.size, 0);
+}
+
+TEST(a_message_of_any_length_gets_it)
+{
+	static const size_t sizes[] = { 0, 1, 127, 128, 129, 16383, 16384, 2097151, 2097152 };
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		_cleanup_(wire_out_done) struct wire_out out = { 0 };
+		size_t outer = wire_begin(&out, 1), inner = wire_begin(&out, 2);
+		_cleanup_(freep) char *text = must_alloc(sizes[i] + 1);
+		struct wire_field f = { .tag = WIRE_TAG(3, WIRE_BYTES),
+					.bytes = { memset(text, 'x', sizes[i]), sizes[i] } };
+
+		wire_put_field(&out, &f);
+		wire_end(&out, inner);
+		wire_put_varint(&out, 4, 7);
+		wire_end(&out, outer);
+
+		struct wire wire = wire_of((struct view){ (const char *)out.data, out.size });
+		CHECK(wire_next(&wire, &f) > 0 && wire.at == wire.end);
+		wire = wire_of(f.bytes);
+		CHECK(wire_next(&wire, &f) > 0 && f.tag == WIRE_TAG(2, WIRE_BYTES));
+		struct wire in = wire_of(f.bytes);
+		CHECK(wire_next(&in, &f) > 0 && f.bytes.len == sizes[i] && in.at == in.end);
+		CHECK(wire_next(&wire, &f) > 0 && f.number == 7 && wire.at == wire.end);
+	}
+}
+
+/* Whose a span is may stand behind it, and unknown fields anywhere. */
+TEST(fields_may_stand_in_any_order)
+{
+	struct otlp_reader reader;
+	struct otlp_resource resource;
+	struct otlp_scope scope;
+	struct otlp_span span;
+	struct otlp_attribute a;
+
+	otlp_reader_init(&reader,
+			 VIEW("\x7a\x01x"
+			      "\x0a\x1d"
+			      "\x12\x0e"
+			      "\x12\x06\xa0\x06\x01\x2a\x01n" /* a span with a field 100 */
+			      "\x0a\x04\x12\x02"
+			      "v1"
+			      "\x1a\x01s"
+			      "\x0a\x08"
+			      "\x10\x03\x0a\x04\x08\x01\x0a\x00" /* a key that is a number */));
+	CHECK_INT(otlp_next(&reader, &span), 1);
+	CHECK(view_is(span.name, "n"));
+	CHECK_INT(otlp_read_resource(&reader, &resource), 0);
+	CHECK(view_is(resource.schema_url, "s"));
+	CHECK_INT(resource.dropped_attributes, 3);
+	CHECK_INT(otlp_attribute_next(&resource.attributes, &a), 1);
+	CHECK_INT(a.key.len, 0);
+	CHECK_INT(otlp_attribute_next(&resource.attributes, &a), 0);
+	CHECK_INT(otlp_read_scope(&reader, &scope), 0);
+	CHECK(view_is(scope.version, "v1"));
+	CHECK_INT(otlp_next(&reader, &span), 0);
+	CHECK_INT(otlp_next(&reader, &span), 0);
+}
+
+TEST(damage_is_said_where_it_is)
+{
+	static const struct {
+		struct view bytes;
+		size_t at;
+		const char *expected;
+	} cases[] = {
+		{ VIEW("\x0a\x05xx"), 0, "ExportTraceServiceRequest" },
+		{ VIEW("\x0a\x02\x12\x05"), 2, "ResourceSpans" },
+		{ VIEW("\x0a\x04\x12\x02\x12\x05"), 4, "ScopeSpans" },
+		{ VIEW("\x0a\x06\x12\x04\x12\x02\x2a\x05"), 6, "Span" },
+		{ VIEW("\x0a\x08\x12\x06\x12\x04\x7a\x02\x12\x05"), 8, "Status" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct otlp_reader reader;
+		struct otlp_span span;
+
+		otlp_reader_init(&reader, cases[i].bytes);
+		CHECK_INT(otlp_next(&reader, &span), -EBADMSG);
+		CHECK_INT(reader.damage - (const uint8_t *)cases[i].bytes.s, cases[i].at);
+		CHECK_STR(reader.expected, cases[i].expected);
+	}
+}
+
+TEST(a_value_is_the_last_of_its_kinds)
+{
+	struct otlp_value value;
+
+	CHECK_INT(otlp_value_read(VIEW(""), &value), 0);
+	CHECK_INT(value.type, OTLP_EMPTY);
+	CHECK_INT(otlp_value_read(VIEW("\x0a\x01x\x18\x07"), &value), 0);
+	CHECK_INT(value.type, OTLP_INT);
+	CHECK_INT(value.number, 7);
+	CHECK_INT(otlp_value_read(VIEW("\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), &value), 0);
+	CHECK_INT(value.number, -1);
+	CHECK_INT(otlp_value_read(VIEW("\x10\x02"), &value), 0);
+	CHECK(value.type == OTLP_BOOL && value.truth);
+	CHECK_INT(otlp_value_read(VIEW("\x08\x02"), &value), 0); /* a string that is a number */
+	CHECK_INT(value.type, OTLP_EMPTY);
+	CHECK_INT(otlp_value_read(VIEW("\x0a\x05x"), &value), -EBADMSG);
+}
