@@ -228,6 +228,11 @@ static bool search(const char *s, const char *end, struct ftrace_head *h, const 
 	return false;
 }
 
+static bool is_word(struct raw_text text, const char *word)
+{
+	return view_is((struct view){ text.s, text.len }, word);
+}
+
 bool ftrace_head_read(struct view line, struct ftrace_head *ret)
 {
 	const char *end = line.s + line.len, *name_end;
@@ -241,7 +246,7 @@ bool ftrace_head_read(struct view line, struct ftrace_head *ret)
 	const char *name = text_blanks(line.s, name_end);
 
 	ret->comm = (struct raw_text){ name, name_end - name };
-	if (ret->comm.len == 5 && memcmp(name, "<...>", 5) == 0)
-		ret->comm = (struct raw_text){ 0 };
+	if (is_word(ret->comm, "<...>") || is_word(ret->comm, "<idle>"))
+		ret->comm = (struct raw_text){ 0 }; /* the kernel's words for no name */
 	return true;
 }

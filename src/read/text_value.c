@@ -87,15 +87,15 @@ static int state_bits(char letter, enum text_form form)
 		return RAW_STATE_STOPPED;
 	case 't':
 		return RAW_STATE_TRACED;
-	case 'X':
-		return RAW_STATE_DEAD;
-	case 'Z':
-		return RAW_STATE_ZOMBIE;
 	case 'P':
 		return RAW_STATE_PARKED;
 	case 'I':
 		return RAW_STATE_IDLE;
-	case 'x': /* trace-cmd has the letters of kernels before 4.14 for the numbers since */
+	case 'X': /* trace-cmd has the letters of kernels before 4.14 for the numbers since */
+		return form == TEXT_STATE_2 ? RAW_STATE_ZOMBIE : RAW_STATE_DEAD;
+	case 'Z':
+		return form == TEXT_STATE_2 ? RAW_STATE_DEAD : RAW_STATE_ZOMBIE;
+	case 'x':
 		return form == TEXT_STATE_2 ? RAW_STATE_PARKED : RAW_STATE_DEAD;
 	case 'W':
 		return form == TEXT_STATE_2 ? RAW_STATE_IDLE : 0;
