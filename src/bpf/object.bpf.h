@@ -246,6 +246,8 @@ static __always_inline void site_note(struct thread *thread, struct task_struct 
 		return;
 	thread->site_call = nr;
 	thread->site_arg = regs->di;
+	if (nr == NR_FUTEX && futex_is_signal(regs->si))
+		thread->site_flags |= INTERVAL_SIGNAL;
 }
 
 /* What is waited for there. */

@@ -78,6 +78,8 @@ enum state {
 #define INTERVAL_PREEMPTED 16
 /* WAIT: its end was hidden from tracing; when that was is taken from the scheduler's counts. */
 #define INTERVAL_UNSEEN 32
+/* WAIT: on a futex, to be signalled (condition variable, semaphore); not for a plain lock. */
+#define INTERVAL_SIGNAL 64
 
 struct record_run { /* from start to time on cpu */
 	struct record head;

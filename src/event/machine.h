@@ -54,7 +54,7 @@ struct wait_site {
 	__u64 object;
 	__s16 syscall;
 	__u8 object_kind;
-	__u8 flags;   /* INTERVAL_IOWAIT, INTERVAL_UNINTERRUPTIBLE */
+	__u8 flags;   /* INTERVAL_IOWAIT, INTERVAL_UNINTERRUPTIBLE, INTERVAL_SIGNAL */
 	__u8 stopped; /* by a signal or a tracer */
 	__u8 kernel;  /* a kernel thread */
 	__u8 pad[2];
@@ -72,6 +72,16 @@ static inline enum syscall_class syscall_class_of(int nr)
 		return SYSCALL_OTHER;
 	__asm__ volatile("" : "+r"(index)); /* older verifiers have to see the bound, here */
 	return syscall_classes[index & (SYSCALL_TABLE_SIZE - 1)];
+}
+
+/*
+ * Whether a wait in futex() is to be signalled and not for a lock: C libraries
+ * take locks by FUTEX_WAIT and wait for conditions and semaphores by
+ * FUTEX_WAIT_BITSET.  op is the call's second argument.
+ */
+static inline int futex_is_signal(__u64 op)
+{
+	return (op & 127) == 9;
 }
 
 /* What the interrupt that woke a thread says of its wait; 0 if nothing. */

@@ -63,6 +63,7 @@ static void describe_blocked(const struct describer *d, const struct record_wait
 	field_flag(f, "iowait", "  iowait", io);
 	field_flag(f, "uninterruptible", io ? NULL : "  uninterruptible",
 		   r->flags & INTERVAL_UNINTERRUPTIBLE);
+	field_flag(f, "signal", NULL, r->flags & INTERVAL_SIGNAL);
 	if (r->stack)
 		field_u64(f, "stack", "  stack ", r->stack);
 	if (r->waker_stack)
