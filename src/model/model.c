@@ -9,6 +9,7 @@
  */
 #include "model/model.h"
 
+#include <netinet/tcp.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -73,6 +74,7 @@ void model_free(struct model *model)
 	map_done(&model->file_index);
 	map_done(&model->devices);
 	map_done(&model->hit_types);
+	map_done(&model->listeners);
 	map_done(&model->stacks);
 	map_done(&model->stack_numbers);
 	map_done(&model->frame_numbers);
@@ -301,9 +303,17 @@ static void add_task(struct model *model, const struct source *source, const str
 static void add_exit(struct model *model, const struct source *source, const struct record *r)
 {
 	const uint64_t *known = map_find(&model->tids, tid_key(source->host, r->tid));
+	nsec_t now = source_time(source, r->time);
 
-	if (known)
-		thread_at(model, (thread_id){ *known })->exited = true;
+	if (!known)
+		return;
+
+	struct thread *thread = thread_at(model, (thread_id){ *known });
+
+	thread->exited = true;
+	/* of a trace that does not tell of states, nothing else tells how long it lived */
+	if (!line_last(&thread->intervals) && thread->end < now)
+		thread->end = now;
 }
 
 static struct message *message_at(struct model *model, const struct flow_end *end,
@@ -359,7 +369,9 @@ static void add_message(struct model *model, const struct source *source,
 		.direction = r->direction,
 		.object_kind = r->object_kind,
 	};
-	if (!socket || (!r->position && !socket->peer_object))
+	bool uncounted = !r->position && !r->bytes; /* the trace only says that there was one */
+
+	if (!socket || (!r->position && !socket->peer_object && !uncounted))
 		return;
 
 	uint64_t place = (uint64_t)source->host << 32 | socket->netns;
@@ -372,6 +384,14 @@ static void add_message(struct model *model, const struct source *source,
 		uint32_t *count = sends ? &flow->sent : &flow->received;
 
 		m->position = end.position = *count += r->bytes;
+	} else if (uncounted) { /* what is received is the last that was sent */
+		if (!sends && flow->received == flow->sent)
+			return;
+		flow->sent += sends;
+		if (!sends)
+			flow->received = flow->sent;
+		m->position = end.position = flow->sent;
+		end.bytes = 1;
 	}
 	if (sends)
 		flow_send(&model->flows, flow, &end, join_message, model);
@@ -435,6 +455,29 @@ static void add_sample(struct model *model, const struct source *source,
 		(struct sample){ now, own_number(&model->stack_numbers, source, r->stack) };
 }
 
+static void add_connect(struct model *model, const struct source *source,
+			const struct record_socket_state *r)
+{
+	nsec_t now = source_time(source, r->head.time);
+	thread_id id = thread_of(model, source, r->head.tid, now);
+	struct line *line =
+		thread_line(thread_at(model, id), LINE_CONNECTS, sizeof(struct connect));
+
+	*(struct connect *)line_push(line) = (struct connect){ now, r->object };
+}
+
+static void add_socket_state(struct model *model, const struct source *source,
+			     const struct record_socket_state *r)
+{
+	bool accepts = r->to == TCP_LISTEN || (r->from == TCP_SYN_RECV && r->to == TCP_ESTABLISHED);
+
+	if (accepts)
+		*map_insert(&model->listeners,
+			    listener_key(source->host, r->netns, r->address.local_port)) = 1;
+	if (r->to == TCP_SYN_SENT && r->object && r->head.tid)
+		add_connect(model, source, r);
+}
+
 static void add_loss(struct model *model, const struct source *source, const struct record_loss *r)
 {
 	*vec_push(&model->losses) =
@@ -472,6 +515,9 @@ static bool add_event(struct model *model, const struct source *source, const st
 		return true;
 	case RECORD_SAMPLE:
 		add_sample(model, source, (const void *)r);
+		return true;
+	case RECORD_SOCKET_STATE:
+		add_socket_state(model, source, (const void *)r);
 		return true;
 	case RECORD_SPAN:
 		span_add(model, source, (const void *)r);

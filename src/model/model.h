@@ -98,8 +98,21 @@ struct sample {
 	uint32_t stack;
 };
 
+struct connect { /* a thread asks for a connection */
+	nsec_t time;
+	uint64_t object; /* the socket */
+};
+
 /* What only some threads have. */
-enum thread_line { LINE_MESSAGES, LINE_CALLS, LINE_REQUESTS, LINE_HITS, LINE_SAMPLES, LINE_COUNT };
+enum thread_line {
+	LINE_MESSAGES,
+	LINE_CALLS,
+	LINE_REQUESTS,
+	LINE_HITS,
+	LINE_SAMPLES,
+	LINE_CONNECTS,
+	LINE_COUNT
+};
 
 struct thread {
 	uint32_t tid, pid;
@@ -206,6 +219,7 @@ const struct line *model_requests(const struct model *model, uint16_t host, uint
 /* What is known of what a host calls by a number; NULL if nothing is. */
 const struct process *model_process(const struct model *model, uint16_t host, uint32_t pid);
 const struct socket *model_socket(const struct model *model, uint16_t host, uint64_t object);
+bool model_is_listening(const struct model *model, uint16_t host, uint32_t netns, uint16_t port);
 const char *model_file(const struct model *model, uint16_t host, uint64_t object);
 uint32_t model_file_device(const struct model *model, uint16_t host, uint64_t object); /* or 0 */
 const char *model_device(const struct model *model, uint16_t host, uint32_t device);

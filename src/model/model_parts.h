@@ -39,6 +39,7 @@ struct model {
 	VEC(struct file) files;
 	struct map pid_index, socket_index, file_index; /* -> index + 1 */
 	struct map devices, hit_types;                  /* -> string */
+	struct map listeners;                           /* of ports that take connections */
 
 	struct map stack_numbers, frame_numbers, hit_numbers; /* of a capture -> our own */
 	VEC(uint32_t) stack_frames; /* of all stacks: count, kernel_count, frames... */
@@ -66,6 +67,11 @@ static inline uint64_t tid_key(uint16_t host, uint32_t tid)
 static inline uint64_t host_key(uint16_t host, uint64_t number)
 {
 	return number ^ host * 0x9e3779b97f4a7c15;
+}
+
+static inline uint64_t listener_key(uint16_t host, uint32_t netns, uint16_t port)
+{
+	return host_key(host, (uint64_t)netns << 16 | port);
 }
 
 /* The item of a list that a key stands for, made if there is none yet. */

@@ -153,6 +153,11 @@ static const struct file *file_of(const struct model *model, uint16_t host, uint
 	return find_indexed(&model->files, &model->file_index, host_key(host, object));
 }
 
+bool model_is_listening(const struct model *model, uint16_t host, uint32_t netns, uint16_t port)
+{
+	return map_find(&model->listeners, listener_key(host, netns, port));
+}
+
 const char *model_file(const struct model *model, uint16_t host, uint64_t object)
 {
 	const struct file *file = file_of(model, host, object);

@@ -287,6 +287,14 @@ static void make_wait(struct replay *r, const struct replay_thread *t, uint16_t 
 	wait->flags |= flags;
 }
 
+static void make_exit(struct replay *r, struct replay_thread *t, const struct raw_event *e)
+{
+	struct record_exit *x = replay_make(r, RECORD_EXIT, sizeof(*x), t->tid, e->cpu, e->time);
+
+	x->pid = t->pid;
+	remove_thread(r, t);
+}
+
 /*
  * A thread leaves a CPU that it was not seen to get, since events are missing:
  * it got it no sooner than it was ready and than another was seen to get it.
@@ -340,11 +348,7 @@ static void leave_cpu(struct replay *r, struct replay_cpu *cpu, const struct raw
 	t->newborn = false;
 	make_run(r, t, e->time, cpu->irq, 0);
 	if (is_dead(t, state)) {
-		struct record_exit *x =
-			replay_make(r, RECORD_EXIT, sizeof(*x), t->tid, e->cpu, e->time);
-
-		x->pid = t->pid;
-		remove_thread(r, t);
+		make_exit(r, t, e);
 		return;
 	}
 	if (state)
@@ -579,8 +583,11 @@ static void announce_exit(struct replay *r, const struct raw_event *e)
 {
 	struct replay_thread *t = named_thread(r, e->wake.tid, e->wake.comm, e);
 
-	if (t)
-		t->exiting = true;
+	if (!t)
+		return;
+	t->exiting = true;
+	if (!has_any(r, BIT(RAW_SWITCH))) /* else its last switch is its end */
+		make_exit(r, t, e);
 }
 
 static void about_threads(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
