@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyse/request_sum.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/map.h"
+
+static struct call_use *call_use(struct request_use *use, int16_t nr)
+{
+	for (size_t i = 0; i < use->calls.count; i++)
+		if (use->calls.items[i].nr == nr)
+			return &use->calls.items[i];
+	struct call_use *added = vec_push(&use->calls);
+
+	*added = (struct call_use){ .nr = nr };
+	return added;
+}
+
+static struct hit_use *hit_use(struct request_use *use, uint32_t type)
+{
+	for (size_t i = 0; i < use->hits.count; i++)
+		if (use->hits.items[i].type == type)
+			return &use->hits.items[i];
+	struct hit_use *added = vec_push(&use->hits);
+
+	*added = (struct hit_use){ .type = type };
+	return added;
+}
+
+/* The first item of a line that is not before t; false if there is none. */
+static bool find_from(const struct line *line, nsec_t t, line_pos *ret)
+{
+	if (!line)
+		return false;
+	return t && line_find(line, t - 1, ret) ? line_next(line, ret) : line_first(line, ret);
+}
+
+static void add_calls(const struct thread *thread, const struct request_slice *slice,
+		      struct request_use *use)
+{
+	const struct line *line = thread->lines[LINE_CALLS];
+	line_pos pos;
+
+	for (bool more = find_from(line, slice->from, &pos); more; more = line_next(line, &pos)) {
+		const struct call *call = line_at(line, pos);
+
+		if (call->start >= slice->to)
+			break;
+
+		nsec_t from = call->start > slice->from ? call->start : slice->from;
+		nsec_t to = call->end < slice->to ? call->end : slice->to;
+		struct call_use *u = call_use(use, call->nr);
+
+		u->count++;
+		u->time += to > from ? to - from : 0;
+	}
+}
+
+static void add_hits(const struct thread *thread, const struct request_slice *slice,
+		     struct request_use *use)
+{
+	const struct line *line = thread->lines[LINE_HITS];
+	line_pos pos;
+
+	for (bool more = find_from(line, slice->from, &pos); more; more = line_next(line, &pos)) {
+		const struct hit *hit = line_at(line, pos);
+
+		if (hit->time >= slice->to)
+			break;
+		hit_use(use, hit->type)->count++;
+	}
+}
+
+static void add_states(const struct model *model, const struct request_slice *slice,
+		       struct request_use *use)
+{
+	struct stretch s;
+	nsec_t known = 0;
+	bool more = model_stretch_at(model, slice->thread, slice->from, &s);
+
+	for (; more && s.interval.start < slice->to;
+	     more = model_stretch_next(model, slice->thread, &s)) {
+		nsec_t from = s.interval.start > slice->from ? s.interval.start : slice->from;
+		nsec_t to = s.end < slice->to ? s.end : slice->to;
+
+		use->states[s.interval.state & 127] += to - from;
+		known += to - from;
+	}
+	use->states[' '] += slice->to - slice->from - known;
+}
+
+void request_use_add(const struct model *model, const struct requests *requests, uint32_t span,
+		     struct request_use *use)
+{
+	const struct request_span *s = &requests->spans.items[span];
+
+	for (uint32_t i = 0; i < s->slice_count; i++) {
+		const struct request_slice *slice = &requests->slices.items[s->first_slice + i];
+		const struct thread *thread = model_thread(model, slice->thread);
+
+		add_states(model, slice, use);
+		add_calls(thread, slice, use);
+		add_hits(thread, slice, use);
+	}
+}
+
+void request_use_done(struct request_use *use)
+{
+	vec_done(&use->calls);
+	vec_done(&use->hits);
+}
+
+const char *request_service(const struct model *model, thread_id thread)
+{
+	static const char container[] = "container/";
+	const struct thread *t = model_thread(model, thread);
+	const struct process *process = model_process(model, t->host, t->pid);
+	const char *cgroup = process ? model_string(model, process->cgroup) : "";
+
+	if (strncmp(cgroup, container, strlen(container)) == 0)
+		return cgroup + strlen(container);
+	return model_string(model, model_process_comm(model, thread));
+}
+
+static void put_address(char *ret, size_t size, int family, const uint8_t *address, uint16_t port)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (family != AF_INET && family != AF_INET6)
+		return;
+	inet_ntop(family, address, text, sizeof(text));
+	snprintf(ret, size, family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, port);
+}
+
+struct request_address request_address(const struct model *model, const struct request_span *span)
+{
+	struct request_address a = { "", "" };
+	const struct thread *thread = model_thread(model, span->thread);
+	const struct socket *s = model_socket(model, thread->host, span->socket);
+
+	if (!s || span->kind != REQUEST_NETWORK)
+		return a;
+	put_address(a.local, sizeof(a.local), s->address.family, s->address.local,
+		    s->address.local_port);
+	put_address(a.peer, sizeof(a.peer), s->address.family, s->address.peer,
+		    s->address.peer_port);
+	return a;
+}
+
+enum { SHAPE_DEPTH = 64, SHAPE_LENGTH = 2048 };
+
+static void put_shape(FILE *file, const struct model *model, const struct requests *r,
+		      uint32_t span, unsigned depth);
+
+/* Who works for a request inside its service is left out; what he asks others for is not. */
+static size_t put_children(FILE *file, const struct model *model, const struct requests *r,
+			   uint32_t span, size_t before, unsigned depth)
+{
+	for (uint32_t i = r->spans.items[span].first_child; i; i = r->spans.items[i].next) {
+		if (r->spans.items[i].kind == REQUEST_HANDOVER) {
+			before = put_children(file, model, r, i, before, depth + 1);
+			continue;
+		}
+		fputs(before++ ? "," : ">(", file);
+		put_shape(file, model, r, i, depth + 1);
+	}
+	return before;
+}
+
+static void put_shape(FILE *file, const struct model *model, const struct requests *r,
+		      uint32_t span, unsigned depth)
+{
+	if (ftell(file) > SHAPE_LENGTH || depth > SHAPE_DEPTH) {
+		fputs("...", file);
+		return;
+	}
+	fputs(request_service(model, r->spans.items[span].thread), file);
+	if (put_children(file, model, r, span, 0, depth))
+		fputc(')', file);
+}
+
+char *request_shape(const struct model *model, const struct requests *requests, uint32_t root)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	put_shape(file, model, requests, root, 0);
+	fclose(file);
+	return text;
+}
+
+/* Clients come from anywhere, so an entry is known by the address that they come to. */
+static str_id entry_name(struct request_sum *sum, const struct model *model,
+			 const struct request_span *root)
+{
+	struct request_address a = request_address(model, root);
+
+	return strtab_add(sum->strings, a.local[0] ? a.local : "unknown");
+}
+
+#define group_of(list, index, key) \
+	({ \
+		uint64_t *at_ = map_insert(index, key); \
+		if (!*at_) { \
+			*vec_push(list) = (struct request_group){ 0 }; \
+			*at_ = (list)->count; \
+		} \
+		&(list)->items[*at_ - 1]; \
+	})
+
+static void add_tree(const struct model *model, const struct requests *requests, uint32_t root,
+		     nsec_t states[128])
+{
+	uint32_t at = root;
+
+	/* down to the children first, then along, then up */
+	for (;;) {
+		const struct request_span *span = &requests->spans.items[at];
+		struct request_use use = { 0 };
+
+		request_use_add(model, requests, at, &use);
+		for (size_t i = 0; i < ARRAY_LEN(use.states); i++)
+			states[i] += use.states[i];
+		request_use_done(&use);
+		if (span->first_child) {
+			at = span->first_child;
+			continue;
+		}
+		while (at != root && !requests->spans.items[at].next)
+			at = requests->spans.items[at].parent;
+		if (at == root)
+			return;
+		at = requests->spans.items[at].next;
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	nsec_t x = *(const nsec_t *)a, y = *(const nsec_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const struct request_group *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->name.i < y->name.i ? -1 : x->name.i > y->name.i;
+}
+
+static nsec_t at_rank(const struct request_group *g, unsigned percent)
+{
+	return g->times.items[(g->times.count * percent + 99) / 100 - 1];
+}
+
+static void finish_groups(struct request_group *groups, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct request_group *g = &groups[i];
+
+		g->count = g->times.count;
+		qsort(g->times.items, g->times.count, sizeof(nsec_t), by_time);
+		g->p50 = at_rank(g, 50);
+		g->p95 = at_rank(g, 95);
+		g->p99 = at_rank(g, 99);
+		vec_done(&g->times);
+	}
+}
+
+static void add_request(struct request_sum *sum, struct map *entries, struct map *shapes,
+			const struct model *model, const struct requests *requests, uint32_t root)
+{
+	const struct request_span *span = &requests->spans.items[root];
+	_cleanup_(freep) char *shape = request_shape(model, requests, root);
+	str_id name = entry_name(sum, model, span);
+	struct request_group *entry = group_of(&sum->entries, entries, name.i);
+
+	entry->name = name;
+	entry->service = strtab_add(sum->strings, request_service(model, span->thread));
+	*vec_push(&entry->times) = span->end - span->start;
+
+	str_id text = strtab_add(sum->strings, shape);
+	struct request_group *g = group_of(&sum->shapes, shapes, (uint64_t)name.i << 32 | text.i);
+
+	g->name = text;
+	g->entry = name.i; /* until the entries are in order */
+	*vec_push(&g->times) = span->end - span->start;
+	add_tree(model, requests, root, g->states);
+}
+
+static void number_entries(struct request_sum *sum)
+{
+	for (size_t i = 0; i < sum->shapes.count; i++)
+		for (size_t k = 0; k < sum->entries.count; k++)
+			if (sum->entries.items[k].name.i == sum->shapes.items[i].entry) {
+				sum->shapes.items[i].entry = k;
+				break;
+			}
+}
+
+void request_sum_find(const struct model *model, const struct requests *requests,
+		      request_filter *filter, const void *arg, struct request_sum *ret)
+{
+	struct map entries = { 0 }, shapes = { 0 };
+
+	*ret = (struct request_sum){ .strings = strtab_new() };
+	for (size_t i = 0; i < requests->roots.count; i++) {
+		uint32_t root = requests->roots.items[i];
+		const struct request_span *span = &requests->spans.items[root];
+
+		ret->unparented += span->open;
+		if (!span->open && filter(arg, span))
+			add_request(ret, &entries, &shapes, model, requests, root);
+	}
+	map_done(&entries);
+	map_done(&shapes);
+	finish_groups(ret->entries.items, ret->entries.count);
+	finish_groups(ret->shapes.items, ret->shapes.count);
+	if (ret->entries.count)
+		qsort(ret->entries.items, ret->entries.count, sizeof(struct request_group),
+		      most_first);
+	number_entries(ret);
+	if (ret->shapes.count)
+		qsort(ret->shapes.items, ret->shapes.count, sizeof(struct request_group),
+		      most_first);
+}
+
+void request_sum_done(struct request_sum *sum)
+{
+	vec_done(&sum->entries);
+	vec_done(&sum->shapes);
+	strtab_free(sum->strings);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * requests_link - from states to trees of spans.
+ *
+ * Who asked for what was received is known when everything has been looked at:
+ * a send may be settled late, and its record may come after that of its receive.
+ */
+#include <string.h>
+#include <xxhash.h>
+
+#include "analyse/requests_parts.h"
+
+/* The send that holds the last byte of what a message brought; NULL if nobody saw it. */
+static const struct message *sent_message(const struct model *model, const struct message *m)
+{
+	const struct line *line = model_thread(model, m->other)->lines[LINE_MESSAGES];
+	line_pos pos;
+
+	if (!m->other.i || !line || !line_find(line, m->other_time, &pos))
+		return NULL;
+	do {
+		const struct message *s = line_at(line, pos);
+
+		if (s->time != m->other_time)
+			return NULL;
+		if (s->direction == MESSAGE_SEND && s->other_time == m->time)
+			return s;
+	} while (line_prev(line, &pos));
+	return NULL;
+}
+
+static void link_network(struct finder *f, uint32_t place)
+{
+	struct request_span *span = &f->out->spans.items[place];
+	const struct message *came = f->states.items[place].came;
+	const struct message *sent = sent_message(f->model, came);
+	const uint64_t *found = sent ? map_find(&f->sent, (uintptr_t)sent) : NULL;
+	const struct thread *sender = model_thread(f->model, came->other);
+
+	span->unanswered = !f->states.items[place].answered;
+	if (!came->other.i)
+		return; /* from outside */
+
+	const struct ask *ask = found ? &f->asks.items[*found] : NULL;
+
+	if (ask && ask->state && ask->state != place) {
+		span->parent = ask->state;
+		span->confidence = ask->confidence;
+	} else {
+		/* somebody who only asks is a client, but a service asks for somebody */
+		span->open = map_find(&f->services, process_key(sender));
+	}
+}
+
+/* A span may not be its own ancestor, whatever broken clocks and captures say. */
+static void find_root(struct requests *out, uint32_t place)
+{
+	uint32_t at = place, steps = 0;
+
+	while (out->spans.items[at].parent && !out->spans.items[at].root) {
+		at = out->spans.items[at].parent;
+		if (++steps > out->spans.count) {
+			out->spans.items[place].parent = 0;
+			out->spans.items[place].open = true;
+			at = place;
+			break;
+		}
+	}
+
+	uint32_t root = out->spans.items[at].root ?: at;
+
+	for (at = place; at && !out->spans.items[at].root; at = out->spans.items[at].parent)
+		out->spans.items[at].root = root;
+}
+
+static void name_span(const struct model *model, struct requests *out, uint32_t place)
+{
+	struct request_span *span = &out->spans.items[place];
+	const struct request_span *root = &out->spans.items[span->root];
+	const struct thread *thread = model_thread(model, span->thread);
+	const struct thread *first = model_thread(model, root->thread);
+	uint64_t own[] = { thread->host, thread->tid, span->start, span->socket, span->kind };
+	uint64_t whole[] = { first->host, first->tid, root->start, root->socket };
+	uint64_t id = XXH3_64bits(own, sizeof(own));
+	XXH128_hash_t trace = XXH3_128bits(whole, sizeof(whole));
+
+	memcpy(span->id, &id, sizeof(id));
+	memcpy(span->trace, &trace, sizeof(span->trace));
+}
+
+static void link_children(struct requests *out)
+{
+	/* backwards, so that children stand in the order in which they came */
+	for (uint32_t i = out->spans.count - 1; i > 0; i--) {
+		struct request_span *span = &out->spans.items[i];
+
+		if (!span->parent)
+			continue;
+		span->next = out->spans.items[span->parent].first_child;
+		out->spans.items[span->parent].first_child = i;
+	}
+	for (uint32_t i = 1; i < out->spans.count; i++)
+		if (!out->spans.items[i].parent)
+			*vec_push(&out->roots) = i;
+}
+
+/* Slices were noted in the order of time; counting sort by span keeps that. */
+static void group_slices(struct requests *out)
+{
+	struct request_slice *sorted =
+		must_realloc(NULL, (out->slices.count + 1) * sizeof(*sorted));
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < out->slices.count; i++)
+		out->spans.items[out->slices.items[i].span].slice_count++;
+	for (uint32_t i = 0; i < out->spans.count; i++) {
+		out->spans.items[i].first_slice = sum;
+		sum += out->spans.items[i].slice_count;
+		out->spans.items[i].slice_count = 0;
+	}
+	for (size_t i = 0; i < out->slices.count; i++) {
+		struct request_span *span = &out->spans.items[out->slices.items[i].span];
+
+		sorted[span->first_slice + span->slice_count++] = out->slices.items[i];
+	}
+	free(out->slices.items);
+	out->slices.items = sorted;
+	out->slices.room = out->slices.count + 1;
+}
+
+/* A thread that was created for a request works for it as long as it lives. */
+static void end_forks(struct finder *f)
+{
+	for (uint32_t i = 1; i < f->out->spans.count; i++) {
+		struct request_span *span = &f->out->spans.items[i];
+		const struct thread *thread = model_thread(f->model, span->thread);
+
+		if (span->kind == REQUEST_FORK && !f->states.items[i].ended && thread->exited &&
+		    thread->end > span->end)
+			span->end = thread->end;
+	}
+}
+
+void requests_link(struct finder *f)
+{
+	struct requests *out = f->out;
+
+	for (uint32_t i = 1; i < out->spans.count; i++)
+		if (out->spans.items[i].kind == REQUEST_NETWORK)
+			link_network(f, i);
+	end_forks(f);
+	for (uint32_t i = 1; i < out->spans.count; i++)
+		find_root(out, i);
+	for (uint32_t i = 1; i < out->spans.count; i++)
+		name_span(f->model, out, i);
+	link_children(out);
+	group_slices(out);
+}
