@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export - the inputs of an export, and what takes more than one file to write.
+ *
+ * One input is read with times as it has them; several are merged, on one line.
+ */
+#ifndef SONDE_CLI_EXPORT_H
+#define SONDE_CLI_EXPORT_H
+
+#include "cli/stream.h"
+#include "read/merge.h"
+
+struct exported {
+	char **paths; /* borrowed, as is */
+	const char *format;
+	struct input_stream one;
+	struct merge *merge; /* of several */
+};
+
+/* Also done when the first record is asked for. */
+int exported_open(struct exported *e, struct err *err);
+void exported_done(struct exported *e);
+
+struct record_stream exported_records(struct exported *e);
+
+/* The machines, by the numbers that sources have; the name is "" if it is not known. */
+size_t exported_host_count(const struct exported *e);
+const char *exported_host(const struct exported *e, size_t host);
+
+/* What to add to times to get CLOCK_REALTIME; 0 if that is not known. */
+int64_t exported_realtime(const struct exported *e);
+
+/* After the last record: what could not be used, on stderr. */
+void exported_tell(const struct exported *e);
+
+/*
+ * A trace in a new directory, or a directory of traces if there are several
+ * machines.  It is there when it is whole, and not before.
+ */
+int export_ctf(struct exported *e, const char *directory, struct err *err);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where an exported trace goes.  It is written beside its place under another
+ * name and then renamed, so that what is there is whole; if something fails,
+ * all of it is removed.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fts.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/vec.h"
+#include "cli/export.h"
+#include "report/export_ctf.h"
+
+typedef VEC(struct ctf_export *) exports;
+
+static void exports_done(exports *all)
+{
+	for (size_t i = 0; i < all->count; i++)
+		ctf_export_free(all->items[i]);
+	vec_done(all);
+}
+
+static int collect(struct exported *e, exports *all, struct err *err)
+{
+	struct record_stream records = exported_records(e);
+	const struct record *record;
+	const struct source *source;
+	int r;
+
+	while ((r = stream_next(&records, &record, &source, err)) > 0) {
+		while (all->count <= source->host)
+			*vec_push(all) = ctf_export_new();
+		ctf_export_add(all->items[source->host], source, record);
+	}
+	return r;
+}
+
+static void tell_left_out(const exports *all)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < all->count; i++)
+		count += ctf_export_left_out(all->items[i]);
+	if (count)
+		fprintf(stderr,
+			"sonde: %" PRIu64 " hits, samples and stacks were left out: such a trace "
+			"has no place for them\n",
+			count);
+}
+
+/* The name of a machine as one of a directory; its number, if it has no name that will do. */
+static char *directory_of(const struct exported *e, size_t host)
+{
+	const char *name = exported_host(e, host);
+
+	if (!*name || *name == '.' || strchr(name, '/'))
+		return must_printf("host%zu", host);
+	for (size_t i = 0; i < exported_host_count(e); i++)
+		if (i != host && strcmp(exported_host(e, i), name) == 0)
+			return must_printf("%s-%zu", name, host);
+	return must_strdup(name);
+}
+
+static int write_host(const struct exported *e, const exports *all, size_t host, const char *top,
+		      struct err *err)
+{
+	const struct input_about *about = e->merge ? NULL : input_about(e->one.input);
+	_cleanup_(freep) char *name = directory_of(e, host);
+	_cleanup_(freep) char *path =
+		all->count > 1 ? must_printf("%s/%s", top, name) : must_strdup(top);
+	struct lttng_about what = {
+		.host = exported_host(e, host),
+		.kernel = about ? about->kernel : NULL,
+		.realtime_offset = exported_realtime(e),
+	};
+
+	if (all->count > 1 && mkdir(path, 0777) < 0)
+		return err_errno(err, "cannot create '%s'", path);
+	return ctf_export_write(all->items[host], &what, path, err);
+}
+
+static void remove_all(char *path)
+{
+	char *paths[] = { path, NULL };
+	FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+
+	for (FTSENT *entry; fts && (entry = fts_read(fts));)
+		if (entry->fts_info == FTS_F)
+			unlink(entry->fts_accpath);
+		else if (entry->fts_info == FTS_DP)
+			rmdir(entry->fts_accpath);
+	if (fts)
+		fts_close(fts);
+}
+
+static int write_all(const struct exported *e, const exports *all, const char *directory,
+		     struct err *err)
+{
+	size_t len = strlen(directory);
+
+	while (len > 1 && directory[len - 1] == '/')
+		len--;
+
+	_cleanup_(freep) char *temporary = must_printf("%.*s.partial-XXXXXX", (int)len, directory);
+	int r = 0;
+
+	if (!mkdtemp(temporary))
+		return err_errno(err, "cannot create a directory beside '%s'", directory);
+	for (size_t i = 0; i < all->count && r == 0; i++)
+		r = write_host(e, all, i, temporary, err);
+	if (r == 0 && chmod(temporary, 0755) < 0)
+		r = err_errno(err, "cannot set the mode of '%s'", temporary);
+	if (r == 0 && rename(temporary, directory) < 0)
+		r = errno == ENOTEMPTY || errno == EEXIST
+			    ? err_set(err, -EEXIST, "'%s' is there already, and not empty",
+				      directory)
+			    : err_errno(err, "cannot create '%s'", directory);
+	if (r < 0)
+		remove_all(temporary);
+	return r;
+}
+
+static bool is_empty(const char *directory)
+{
+	DIR *dir = opendir(directory);
+	size_t count = 0;
+
+	if (!dir)
+		return false;
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count <= 2; /* itself, and the one above */
+}
+
+/* Before anything is read: that may take long. */
+static int check_place(const char *directory, struct err *err)
+{
+	struct stat st;
+
+	if (stat(directory, &st) < 0)
+		return errno == ENOENT ? 0 : err_errno(err, "cannot write to '%s'", directory);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, -ENOTDIR, "'%s' is there already, and no directory", directory);
+	return is_empty(directory)
+		       ? 0
+		       : err_set(err, -EEXIST, "'%s' is there already, and not empty", directory);
+}
+
+int export_ctf(struct exported *e, const char *directory, struct err *err)
+{
+	struct err damage = { "" };
+	exports all = { 0 };
+	int r = check_place(directory, err);
+
+	if (r < 0)
+		return r;
+
+	/* what stands before damage is exported, and only then told that there is some */
+	int damaged = collect(e, &all, &damage);
+
+	if (!all.count)
+		*vec_push(&all) = ctf_export_new();
+	tell_left_out(&all);
+	r = write_all(e, &all, directory, err);
+	if (r == 0 && damaged < 0)
+		*err = damage;
+	exports_done(&all);
+	return r < 0 ? r : damaged;
+}

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The captures that are kept here, exported as CTF: babeltrace2 reads what the records say, and so does sonde.
+
+usage: export.py SONDE
+
+babeltrace2 must have no complaint, and each event that follows from a record must be there, at its time and on
+its CPU, and no other.  sonde, reading the trace back, must find the same intervals.  Prints TAP.
+"""
+import collections
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+GOOD = HERE.parent / "data" / "good"
+DEMO = HERE.parent.parent / "demo"
+LINE = re.compile(r"\[(\d+)\] (?:\S+ )?(\S+): \{ cpu_id = (\d+) \}, \{ tid = (-?\d+) \}(?:, \{ (.*?) ?\})?$")
+FIELD = re.compile(r'(\w+) = ("(?:[^"\\]|\\.)*"|\[ .*? \]|[^,]+)(?:, |$)')
+CONTEXTS = {"irq": "irq_handler", "softirq": "irq_softirq", "hrtimer": "timer_hrtimer_expire"}
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
+
+
+def dump(sonde, path):
+    done = run(sonde, "dump", "--json", path)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def parse(line):
+    match = LINE.match(line)
+    assert match, line
+    time, name, cpu, tid, fields = match.groups()
+    event = {}
+    for key, value in FIELD.findall(fields or ""):
+        event[key] = value[1:-1] if value[0] == '"' else value if value[0] == "[" else int(value, 0)
+    return event | {"time": int(time), "event": name, "cpu": int(cpu), "current": int(tid)}
+
+
+def read_trace(directory):
+    """What babeltrace2 shows, and what it complains about."""
+    done = run("babeltrace2", "--clock-cycles", "--no-delta", directory)
+    lines = (line.strip() for line in done.stdout.splitlines())
+    return [parse(line) for line in lines if line], done.stderr.strip()
+
+
+def of(events, *names):
+    return [e for e in events if e["event"] in names]
+
+
+def differ(what, want, got):
+    """Complaints about two multisets."""
+    want, got = collections.Counter(want), collections.Counter(got)
+    for only, where in ((want - got, "not in the trace"), (got - want, "only in the trace")):
+        if only:
+            yield f"{what}: {sum(only.values())} {where}, as {next(iter(only))}"
+
+
+def check_switches(records, events):
+    runs = [r for r in records if r["kind"] == "interval" and r["state"] == "R" and r["end"] > r["start"]]
+    switches = of(events, "sched_switch")
+    yield from differ("begins of turns", ((r["start"], r["cpu"], r["tid"]) for r in runs),
+                      ((e["time"], e["cpu"], e["next_tid"]) for e in switches if e["next_tid"]))
+    yield from differ("ends of turns", ((r["end"], r["cpu"], r["tid"]) for r in runs if "open" not in r),
+                      ((e["time"], e["cpu"], e["prev_tid"]) for e in switches if e["prev_tid"]))
+    states = {(e["time"], e["prev_tid"]): e["prev_state"] for e in switches}
+    for r in records:
+        if r["kind"] != "interval" or (r["start"], r["tid"]) not in states or r["state"] == "R":
+            continue
+        state = states[r["start"], r["tid"]]
+        want = 0 if "preempted" in r else 2 if "uninterruptible" in r else 1
+        if state != want and r["state"] not in "CQ" or state and "preempted" in r:
+            yield f"thread {r['tid']} at {r['start']} leaves in state {state}, not {want}"
+    if any(a["time"] == b["time"] and a["cpu"] == b["cpu"] and a["prev_tid"] and not a["next_tid"] and
+           b["next_tid"] and not b["prev_tid"] for a, b in zip(switches, switches[1:])):
+        yield "one switch is told as two"
+
+
+def check_wakeups(records, events):
+    blocked = [r for r in records if r.get("context", "none") != "none"]
+    wakings = collections.Counter((e["time"], e["tid"], e["current"]) for e in of(events, "sched_waking"))
+    for r in blocked:
+        if not wakings[r["end"], r["tid"], r.get("waker", 0)]:
+            yield f"the wakeup of thread {r['tid']} at {r['end']} is missing"
+    around = {}  # in each CPU's stream, what stands before and behind each waking
+    for cpu in {e["cpu"] for e in events}:
+        stream = [{"event": ""}] + [e for e in events if e["cpu"] == cpu] + [{"event": ""}]
+        for before, e, behind in zip(stream, stream[1:], stream[2:]):
+            if e["event"] == "sched_waking":
+                around[e["time"], e["tid"]] = before, behind
+    for r in blocked:
+        before, behind = around.get((r["end"], r["tid"]), ({}, {}))
+        name = CONTEXTS.get(r["context"])
+        if name and (before.get("event") != name + "_entry" or behind.get("event") != name + "_exit"):
+            yield f"the wakeup of thread {r['tid']} at {r['end']} is not in its {r['context']}"
+        elif name and "vector" in r and r["vector"] != before.get("vec", before.get("irq")):
+            yield f"the wakeup of thread {r['tid']} at {r['end']} is in another {r['context']}"
+
+
+def check_tasks(records, events):
+    names = {"seen": "lttng_statedump_process_state", "neighbour": "lttng_statedump_process_state",
+             "new": "sched_process_fork", "exec": "sched_process_exec", "renamed": "task_rename"}
+    comms = {"sched_process_fork": "child_comm", "sched_process_exec": "filename", "task_rename": "newcomm",
+             "lttng_statedump_process_state": "name"}
+    plain = re.compile(r"[\w/:.-]*$", re.ASCII)
+    yield from differ("tasks", ((r["time"], r["tid"], names[r["event"]], r["comm"]) for r in records
+                                if r["kind"] == "task" and plain.match(r["comm"])),
+                      ((e["time"], e.get("child_tid", e.get("tid")), e["event"], e[comms[e["event"]]])
+                       for e in of(events, *comms) if plain.match(e[comms[e["event"]]])))
+    yield from differ("exits", ((r["time"], r["tid"]) for r in records if r["kind"] == "exit"),
+                      ((e["time"], e["tid"]) for e in of(events, "sched_process_exit")))
+
+
+def check_calls(records, events):
+    def name_of(event):
+        return "syscall_9999" if event["event"].endswith("_unknown") else event["event"].split("_", 2)[2]
+
+    calls = [r for r in records if r["kind"] == "syscall"]
+    entries = [e for e in events if e["event"].startswith("syscall_entry_")]
+    exits = [e for e in events if e["event"].startswith("syscall_exit_")]
+    yield from differ("entries of calls", ((r["start"], r["tid"], r["name"], *r["args"]) for r in calls),
+                      ((e["time"], e["current"], name_of(e), e["arg0"], e["arg1"], e["arg2"]) for e in entries))
+    yield from differ("exits of calls", ((r["end"], r["tid"], r["result"]) for r in calls if "open" not in r),
+                      ((e["time"], e["current"], e["ret"]) for e in exits))
+
+
+def check_others(records, events):
+    kinds = collections.defaultdict(list)
+    for r in records:
+        kinds[r["kind"]].append(r)
+    yield from differ("requests", ((r["start"], r["sector"], r["bytes"], r["tid"]) for r in kinds["block"]),
+                      ((e["time"], e["sector"], e["bytes"], e["tid"]) for e in of(events, "block_rq_issue")))
+    yield from differ("completions", ((r["end"], r["sector"], r["error"], r["cpu"]) for r in kinds["block"]),
+                      ((e["time"], e["sector"], e["error"], e["cpu"]) for e in of(events, "block_rq_complete")))
+    yield from differ("messages", ((r["time"], r["tid"], r["bytes"], r["position"]) for r in kinds["message"]),
+                      ((e["time"], e["current"], e["bytes"], e["position"]) for e in of(events, "sonde_message")))
+    yield from differ("begins of spans", ((r["start"], r["span"]) for r in kinds["span"]),
+                      ((e["time"], e["span_id"]) for e in of(events, "otl_ust_go:start_span")))
+    yield from differ("ends of spans", ((r["end"], r["span"], r["service"], r["operation"]) for r in kinds["span"]),
+                      ((e["time"], e["span_id"], e["service_name"], e["op_name"])
+                       for e in of(events, "otl_ust_go:end_span")))
+
+
+def check_losses(records, complaint):
+    """babeltrace2 tells of lost events, and of nothing else."""
+    lost = sum(r["count"] for r in records if r["kind"] == "loss")
+    told = sum(int(n) for n in re.findall(r"discarded (\d+) event", complaint))
+    if lost != told:
+        yield f"{lost} were lost, but babeltrace2 says {told}"
+    if not lost and complaint:
+        yield f"babeltrace2 says: {complaint}"
+
+
+def intervals(records):
+    """By thread: what it did from when to when.  Of who is not in scope, only turns are known."""
+    found = collections.defaultdict(list)
+    for r in records:
+        if r["kind"] == "interval":
+            found[r["tid"]].append((r["start"], r["end"], r["state"]))
+    return {tid: sorted(list_) for tid, list_ in found.items()}
+
+
+def in_scope(records):
+    return {r["tid"] for r in records if r["kind"] == "interval" and "neighbour" not in r}
+
+
+def check_back(sonde, directory, records):
+    """What sonde makes of the trace."""
+    want, got = intervals(records), intervals(dump(sonde, directory))
+    for tid in in_scope(records):
+        yield from differ(f"intervals of thread {tid}", want[tid], got.get(tid, []))
+
+
+def check(sonde, capture):
+    records = dump(sonde, capture)
+    with tempfile.TemporaryDirectory() as place:
+        directory = pathlib.Path(place) / "trace"
+        done = run(sonde, "export", "--to=ctf", "-o", directory, capture)
+        if done.returncode:
+            yield done.stderr
+            return
+        events, complaint = read_trace(directory)
+        for part in (check_switches, check_wakeups, check_tasks, check_calls, check_others):
+            yield from part(records, events)
+        yield from check_losses(records, complaint)
+        if run(sonde, "info", directory).returncode == 0:
+            yield from check_back(sonde, directory, records)
+
+
+def main():
+    sonde, failed = sys.argv[1], 0
+    files = [DEMO / "demo.sonde"] + sorted(path for path in GOOD.glob("*.sonde") if path.stem != "cut")
+    if not shutil.which("babeltrace2"):
+        print("1..0 # SKIP babeltrace2 is not installed")
+        return
+    print(f"1..{len(files)}")
+    for number, path in enumerate(files, 1):
+        wrong = list(check(sonde, path))
+        failed += bool(wrong)
+        print(f"{'not ok' if wrong else 'ok'} {number} - {path.stem}")
+        print(*(f"# {sentence}" for sentence in wrong[:20]), sep="\n", end="\n" if wrong else "")
+    sys.exit(failed > 0)
+
+
+main()

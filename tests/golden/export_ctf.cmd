@@ -1,0 +1,6 @@
+# what every tool reads first; the rest is checked with babeltrace2
+dir=$(mktemp -d) && cd "$dir" || exit
+sonde export --to=ctf -o trace "$OLDPWD/data/good/every-kind.sonde"
+ls trace
+sed -n '/^env/,/^}/p; /^clock/,/^}/p; /^event/,/^}/s/.*name = "\(.*\)";/\1/p' trace/metadata
+cd / && rm -r "$dir"

@@ -1,0 +1,1 @@
+sonde export --to=ctf data/good/small.sonde

@@ -1,0 +1,1 @@
+sonde export data/good/small.sonde

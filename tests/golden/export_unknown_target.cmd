@@ -1,0 +1,1 @@
+sonde export --to=xml data/good/small.sonde
