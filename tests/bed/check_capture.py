@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hold a capture against the logs: check_capture.py DIRECTORY...
+
+Every send and receive that a service logged must be in the capture: on its socket,
+by its thread, in its time, with its bytes.  What one service sent and another
+received must have the same place in the stream.  A thread or process that was made
+for a request must be known as made by whoever read it.
+"""
+import bisect
+import collections
+import json
+import os
+import subprocess
+import sys
+
+from truth import Truth
+
+SONDE = os.environ.get("SONDE", "sonde")
+WRAP = 1 << 32
+
+
+def dump(path):
+    process = subprocess.Popen([SONDE, "dump", "--json", path], stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        yield json.loads(line)
+    if process.wait():
+        raise RuntimeError(f"sonde dump {path} failed")
+
+
+class Capture:
+    """Messages by socket and direction, threads that were made, waits by thread, records lost."""
+
+    def __init__(self, path):
+        self.messages = collections.defaultdict(list)
+        self.made, self.waits = {}, collections.defaultdict(list)
+        self.lost = 0
+        for r in dump(path):
+            if r["kind"] == "message":
+                self.messages[r["object_id"], r["direction"]].append(r)
+            elif r["kind"] == "task" and r["event"] == "new":
+                self.made[r["tid"]] = r["parent"]
+            elif r["kind"] == "interval" and "waker" in r:
+                self.waits[r["tid"]].append(r)
+            elif r["kind"] == "loss":
+                self.lost += r["count"]
+
+    def between(self, inode, direction, begin, end):
+        found = self.messages[inode, direction]
+        time = lambda m: m["time"]  # noqa: E731
+        return found[bisect.bisect_left(found, begin, key=time):bisect.bisect_right(found, end, key=time)]
+
+    def byte(self, inode, direction, offset):
+        """The message with the byte at this offset from the first that was seen, and its place in the stream."""
+        for m in self.messages[inode, direction]:
+            if offset < m["bytes"]:
+                return m, (m["position"] - m["bytes"] + offset) % WRAP
+            offset -= m["bytes"]
+        return None, None
+
+
+class Comparison:
+    def __init__(self, directory):
+        self.truth = Truth(directory)
+        self.capture = Capture(self.truth.directory / "capture.sonde")
+        self.count = collections.Counter()
+        self.wrong = []
+        self.read_before = collections.Counter()  # bytes of earlier requests, by socket
+        for handling in sorted((h for h in self.truth.handlings if h.log), key=lambda h: h.log["answered"]):
+            self.check(handling)
+
+    def blame(self, what, words):
+        self.count[what] += 1
+        self.wrong.append(words)
+
+    def check(self, handling):
+        log = handling.log
+        self.check_request(handling, log)
+        self.check_sent(f"the answer of {handling}", log["inode"], log["answerer"], log["gave"],
+                        log["answering"], log["answered"])
+        for i, call in enumerate(handling.calls):
+            name = f"call {i} of {handling}"
+            self.check_sent(name, call["inode"], call["tid"], call["gave"], call["sending"], call["sent"])
+            self.check_answer(name, call)
+        if handling.service["model"] in ("fork", "spawn"):
+            self.count["made"] += 1
+            if self.capture.made.get(log["worker"]) != log["reader"]:
+                self.blame("not made", f"{handling}: thread {log['worker']} is not known as made for it")
+        elif log["worker"] != log["reader"]:
+            self.count["handed over"] += 1
+            self.count["woken"] += any(w["waker"] == log["reader"] and log["read"] <= w["end"] <= log["answered"]
+                                       for w in self.capture.waits[log["worker"]])
+
+    def check_request(self, handling, log):
+        """Its first byte was received by the reader, and is where the caller sent it."""
+        offset = self.read_before[log["inode"]]
+        self.read_before[log["inode"]] += log["got"]
+        message, place = self.capture.byte(log["inode"], "receive", offset)
+        self.count["receives"] += 1
+        if not message:
+            self.blame("missed receives", f"{handling} was not seen to be received")
+        elif message["tid"] != log["reader"] or message["time"] > log["read"]:
+            self.blame("wrong receives", f"{handling} was seen to be received by {message['tid']} at "
+                       f"{message['time']}, not by {log['reader']} before {log['read']}")
+        elif handling.parent and handling.parent.log and log["local"] != "unix":
+            self.check_pair(handling, place)
+
+    def check_pair(self, handling, place):
+        call = handling.parent.calls[int(handling.hop.rsplit(".", 1)[1])]
+        sent = self.capture.between(call["inode"], "send", call["sending"], call["sent"])
+        self.count["pairs"] += 1
+        if not sent or (sent[0]["position"] - sent[0]["bytes"]) % WRAP != place:
+            self.blame("wrong pairs", f"{handling}: sent and received at different places")
+
+    def check_sent(self, name, inode, tid, size, begin, end):
+        found = [m for m in self.capture.between(inode, "send", begin, end) if m["tid"] == tid]
+        self.count["sends"] += 1
+        if not found:
+            self.blame("missed sends", f"{name} was not seen to be sent")
+        elif sum(m["bytes"] for m in found) != size:
+            self.blame("wrong sends", f"{name} has {size} bytes, not {[m['bytes'] for m in found]}")
+
+    def check_answer(self, name, call):
+        found = [m for m in self.capture.between(call["inode"], "receive", call["sending"], call["answered"])
+                 if m["tid"] == call["tid"]]
+        self.count["receives"] += 1
+        if not found:
+            self.blame("missed receives", f"the answer to {name} was not seen to be received")
+        elif sum(m["bytes"] for m in found) != call["got"]:
+            self.blame("wrong receives",
+                       f"the answer to {name} has {call['got']} bytes, not {[m['bytes'] for m in found]}")
+
+
+class Table:
+    """Prints a line for each scenario."""
+
+    COLUMNS = ("sends", "missed sends", "wrong sends", "receives", "missed receives", "wrong receives", "pairs",
+               "wrong pairs", "made", "not made", "handed over", "woken")
+
+    def __init__(self):
+        self.wrong = 0
+        print(f"{'scenario':28}", *(f"{c.replace('receives', 'recv'):>11}" for c in self.COLUMNS), f"{'lost':>6}")
+
+    def add(self, directory):
+        c = Comparison(directory)
+        print(f"{c.truth.name:28}", *(f"{c.count[name] or '':>11}" for name in self.COLUMNS),
+              f"{c.capture.lost or '':>6}", flush=True)
+        for words in c.wrong[:3]:
+            print("   ", words)
+        self.wrong += len(c.wrong)
+
+    def end(self):
+        print(f"{self.wrong} things are wrong" if self.wrong else "all is there")
+        return 1 if self.wrong else 0
+
+
+def main():
+    table = Table()
+    for directory in sys.argv[1:]:
+        table.add(directory)
+    return table.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hold what `sonde requests` finds against the logs: check_requests.py [--why] DIRECTORY...
+
+Each handling that was logged is looked for among the spans: same process, same
+connection, most time in common.  Then its span's parent is compared with what is
+known, by the pattern of the service that asked:
+
+  right    the parent is the span of the handling that asked for it
+  wrong    it stands in the trace of another request
+  astray   it stands in the right trace, under another parent
+  open     no parent was given
+  missing  there is no such span
+
+A client's request is right if its span is the root of a trace.  Threads and
+processes that took part have spans of their own between; those are passed over.
+"""
+import argparse
+import bisect
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import scenarios
+from truth import Truth
+
+SONDE = os.environ.get("SONDE", "sonde")
+ENTRY = "entry"
+VERDICTS = ("right", "wrong", "astray", "open", "missing")
+
+# Percent: right at least.  Wrong traces are at most WRONG everywhere.
+AIMS = {ENTRY: 100, scenarios.SAME_THREAD: 100, scenarios.FORK: 100, scenarios.IDLE: 99,
+        scenarios.SATURATED: 95, scenarios.LOOP: 95, scenarios.PROXY: 95}
+WRONG = 0.5
+
+
+class Spans:
+    """What sonde found, with what is needed to look around in it."""
+
+    def __init__(self, capture):
+        done = subprocess.run([SONDE, "requests", "--json", capture], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"sonde requests {capture}: {done.stderr.strip()}")
+        self.result = json.loads(done.stdout)
+        self.by_id, self.by_connection = {}, collections.defaultdict(list)
+        self.ids = {}  # of the request that a span was found to be, by span id
+        for request in self.result["requests"]:
+            for span in request["spans"]:
+                span["trace"] = request["trace"]
+                self.by_id[span["span"]] = span
+                if span["kind"] == "network":
+                    self.by_connection[self.key(span["pid"], span.get("local"), span.get("peer"))].append(span)
+        for spans in self.by_connection.values():
+            spans.sort(key=lambda s: (s["end"], s["start"]))
+
+    @staticmethod
+    def key(pid, local, peer):
+        return (pid, local, peer) if local and local != "unix" else (pid, "unix")
+
+    def take(self, handling):
+        """The span of a handling; no two have the same."""
+        spans = self.by_connection[self.key(handling.pid, handling.local, handling.peer)]
+        first = bisect.bisect_left(spans, handling.begin, key=lambda s: s["end"])
+        best = None
+        for span in spans[first:]:
+            if span["start"] > handling.end or best and span["end"] - handling.end > best[0]:
+                break
+            if span["span"] in self.ids:
+                continue
+            off = abs(span["end"] - handling.end) + abs(span["start"] - handling.begin)
+            if not best or off < best[0]:
+                best = (off, span)
+        if best:
+            self.ids[best[1]["span"]] = handling.id
+            return best[1]
+        return None
+
+    def parent(self, span):
+        return self.by_id.get(span["parent"]) if span["parent"] else None
+
+    def caller(self, span):
+        """The network span above it, or None."""
+        above = self.parent(span)
+        while above and above["kind"] != "network":
+            above = self.parent(above)
+        return above
+
+    def root(self, span):
+        while self.parent(span):
+            span = self.parent(span)
+        return span
+
+
+class Comparison:
+    def __init__(self, directory):
+        self.truth = Truth(directory)
+        self.spans = Spans(self.truth.directory / "capture.sonde")
+        self.verdicts = collections.defaultdict(collections.Counter)  # by pattern
+        self.reasons = []
+        handlings = sorted(self.truth.handlings, key=lambda h: (h.end, h.begin))
+        self.found = {id(h): self.spans.take(h) for h in handlings}
+        self.trace_ids = self.name_traces()
+        for handling in handlings:
+            self.judge(handling)
+
+    def name_traces(self):
+        """Which request a trace is: that of its root, or else of most of its spans."""
+        votes = collections.defaultdict(collections.Counter)
+        for name, id in self.spans.ids.items():
+            span = self.spans.by_id[name]
+            votes[span["trace"]][id] += 1 if span["parent"] else 1000
+        return {trace: count.most_common(1)[0][0] for trace, count in votes.items()}
+
+    def judge(self, handling):
+        pattern = handling.parent.service["pattern"] if handling.parent else ENTRY
+        verdict = self.verdict(handling, self.found[id(handling)])
+        self.verdicts[pattern][verdict] += 1
+        if verdict != "right":
+            self.reasons.append((pattern, verdict, handling))
+
+    def verdict(self, handling, span):
+        if not span:
+            return "missing"
+        if self.trace_ids[span["trace"]] != handling.id:
+            return "wrong"
+        if handling.entry:
+            return "right" if not self.spans.caller(span) else "astray"
+        caller, wanted = self.spans.caller(span), self.found[id(handling.parent)]
+        if not caller:
+            return "open"
+        return "right" if caller is wanted else "astray"
+
+    def explain(self, pattern, verdict, handling):
+        span, parent = self.found[id(handling)], handling.parent
+        words = [f"    {verdict}: {handling} (pid {handling.pid}, {handling.peer} -> {handling.local}), "
+                 f"asked by {parent or 'the client'}"]
+        if parent and parent.log:
+            log = parent.log
+            words.append(f", read by {log['reader']}, worked for by {log['worker']}, answered by {log['answerer']}")
+        caller = span and self.spans.caller(span)
+        if caller:
+            words.append(f"; given to {self.spans.ids.get(caller['span'], 'nobody known')} "
+                         f"(pid {caller['pid']}, tid {caller['tid']}, confidence {span['confidence']})")
+        return "".join(words)
+
+
+def percent(part, whole):
+    return 100 * part / whole if whole else 0.0
+
+
+def row(name, pattern, counts):
+    total = sum(counts.values())
+    shares = [f"{percent(counts[v], total):9.2f}" for v in VERDICTS]
+    print(f"{name:28} {pattern:15} {total:6}", *shares, flush=True)
+
+
+class Table:
+    """Prints a line for each scenario and pattern, and in the end the sums."""
+
+    def __init__(self, why=0):
+        self.why = why
+        self.sums = collections.defaultdict(collections.Counter)
+        print(f"{'scenario':28} {'pattern':15} {'spans':>6}", *(f"{v + ' %':>9}" for v in VERDICTS))
+
+    def add(self, directory):
+        c = Comparison(directory)
+        for pattern in (ENTRY, *scenarios.PATTERNS):
+            if pattern in c.verdicts:
+                row(c.truth.name, pattern, c.verdicts[pattern])
+                self.sums[pattern] += c.verdicts[pattern]
+        for reason in c.reasons[:self.why]:
+            print(c.explain(*reason))
+
+    def end(self):
+        failed = False
+        print()
+        for pattern, counts in self.sums.items():
+            row("all", pattern, counts)
+        for pattern, counts in self.sums.items():
+            total = sum(counts.values())
+            right, wrong = percent(counts["right"], total), percent(counts["wrong"], total)
+            if right < AIMS[pattern] or wrong > WRONG:
+                print(f"{pattern}: {right:.2f} % right, {wrong:.2f} % in a wrong trace; "
+                      f"aim: at least {AIMS[pattern]} % and at most {WRONG} %")
+                failed = True
+        return int(failed)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--why", type=int, default=0, metavar="N", help="show so many errors of each scenario")
+    parser.add_argument("directories", nargs="+", type=pathlib.Path, metavar="DIRECTORY")
+    args = parser.parse_args()
+    table = Table(args.why)
+    for directory in args.directories:
+        table.add(directory)
+    return table.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
