@@ -1,61 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "read/align.h"
-
 #include <netinet/in.h>
 #include <string.h>
 
-#include "base/map.h"
-#include "base/vec.h"
 #include "event/flow.h"
-#include "event/source.h"
-#include "read/fit.h"
-
-/* One end of a message, as its machine saw it. */
-struct sight {
-	int64_t time;
-	uint32_t position;
-	uint32_t flow;
-	uint16_t host;
-	uint8_t direction;
-};
-
-/* One direction of a connection, and which machines have its ends. */
-struct stream {
-	uint16_t hosts[2]; /* by enum direction */
-	bool known[2];
-	bool disputed;  /* several claim to be one end */
-	uint32_t first; /* while sights are sorted: where its own begin */
-	uint32_t count;
-};
-
-/* A socket: the streams that begin and end here. */
-struct end {
-	uint32_t streams[2]; /* by enum direction; plus 1, 0 if it leads to no other machine */
-};
-
-/* Messages between two machines, as points of (time on the second, first less second). */
-struct pair {
-	struct align_link link;
-	struct fit fit;
-	int64_t x, y; /* what points count from */
-	int64_t min, max;
-};
-
-struct reach {
-	int64_t begin, end;
-	bool known;
-};
-
-struct align {
-	size_t host_count;
-	struct reach *reaches;
-	struct align_host *hosts;
-	struct map end_index, stream_index, pair_index; /* -> index + 1 */
-	VEC(struct end) ends;
-	VEC(struct stream) streams;
-	VEC(struct sight) sights;
-	VEC(struct pair) pairs;
-};
+#include "read/align_parts.h"
 
 struct align *align_new(size_t host_count)
 {
@@ -83,24 +31,6 @@ void align_free(struct align *align)
 	free(align->reaches);
 	free(align->hosts);
 	free(align);
-}
-
-/* Files may say anything; what overflows wraps. */
-static int64_t plus(int64_t a, int64_t b)
-{
-	return (uint64_t)a + (uint64_t)b;
-}
-
-static int64_t minus(int64_t a, int64_t b)
-{
-	return (uint64_t)a - (uint64_t)b;
-}
-
-static int64_t rounded(double ns)
-{
-	const double most = 9e18;
-
-	return (int64_t)(ns > most ? most : ns < -most ? -most : ns);
 }
 
 static bool leads_away(const struct record_socket *r)
@@ -282,7 +212,7 @@ static void match_stream(struct align *align, struct sight *sights, size_t count
 }
 
 /* Sights of each stream that two machines have the ends of, together. */
-static void match_all(struct align *align)
+void align_match(struct align *align)
 {
 	size_t count = 0;
 
@@ -305,149 +235,4 @@ static void match_all(struct align *align)
 	for (size_t i = 0; i < align->streams.count; i++)
 		match_stream(align, sorted + align->streams.items[i].first,
 			     align->streams.items[i].count);
-}
-
-/* The time, on the clock of `from`, in which both were recording. */
-static void overlap(const struct align *align, const struct pair *pair, int64_t *ret_begin,
-		    int64_t *ret_end)
-{
-	struct reach from = align->reaches[pair->link.from], to = align->reaches[pair->link.to];
-	int64_t begin = minus(to.begin, pair->y), end = minus(to.end, pair->y);
-
-	begin = begin > from.begin ? begin : from.begin;
-	end = end < from.end ? end : from.end;
-	*ret_begin = begin < pair->min ? begin : pair->min;
-	*ret_end = end > pair->max ? end : pair->max;
-}
-
-static bool has_enough(const struct align_link *link)
-{
-	return link->there >= ALIGN_MATCHES_MIN && link->back >= ALIGN_MATCHES_MIN;
-}
-
-static void solve_pair(const struct align *align, struct pair *pair)
-{
-	struct align_link *link = &pair->link;
-	int64_t begin, end;
-
-	if (!has_enough(link))
-		return;
-	overlap(align, pair, &begin, &end);
-
-	struct fit_line line =
-		fit_solve(&pair->fit, minus(begin, pair->x), minus(end, pair->x),
-			  SOURCE_DRIFT_MAX / (double)((int64_t)1 << SOURCE_DRIFT_BITS));
-
-	link->dropped = pair->fit.above.dropped + pair->fit.below.dropped;
-	link->contradictory = line.contradictory;
-	link->line = (struct align_line){ .shift = plus(pair->y, rounded(line.at_from)),
-					  .origin = begin,
-					  .drift = line.slope };
-	link->bound = line.bound;
-	link->middle = begin + minus(end, begin) / 2;
-	fit_done(&pair->fit);
-}
-
-struct align_line align_inverse(struct align_line line)
-{
-	return (struct align_line){ .shift = minus(0, line.shift),
-				    .origin = plus(line.origin, line.shift),
-				    .drift = -line.drift / (1 + line.drift) };
-}
-
-struct align_line align_compose(struct align_line first, struct align_line second)
-{
-	int64_t since = minus(plus(first.origin, first.shift), second.origin);
-
-	return (struct align_line){
-		.shift = plus(plus(first.shift, second.shift), rounded(second.drift * since)),
-		.origin = first.origin,
-		.drift = first.drift + second.drift + first.drift * second.drift,
-	};
-}
-
-int64_t align_apply(struct align_line line, int64_t t)
-{
-	return plus(plus(t, line.shift), rounded(line.drift * minus(t, line.origin)));
-}
-
-/* Take the machine at the link's other end through it, if that is better than what it has. */
-static void follow(struct align *align, const struct align_link *link, uint16_t at, bool *reached)
-{
-	uint16_t other = link->from == at ? link->to : link->from;
-	double bound = align->hosts[at].bound + link->bound;
-
-	if (reached[other] && align->hosts[other].bound <= bound)
-		return;
-	reached[other] = true;
-	align->hosts[other] = (struct align_host){
-		.root = align->hosts[at].root,
-		.line = align_compose(other == link->from ? link->line : align_inverse(link->line),
-				      align->hosts[at].line),
-		.bound = bound,
-		.link = link,
-	};
-}
-
-/* The machine with the least bound of those reached and not yet left; host_count if there is none.
- */
-static size_t nearest(const struct align *align, const bool *reached, const bool *left)
-{
-	size_t best = align->host_count;
-
-	for (size_t i = 0; i < align->host_count; i++)
-		if (reached[i] && !left[i] &&
-		    (best == align->host_count || align->hosts[i].bound < align->hosts[best].bound))
-			best = i;
-	return best;
-}
-
-static void reach_from(struct align *align, uint16_t root, bool *reached, bool *left)
-{
-	reached[root] = true;
-	align->hosts[root] = (struct align_host){ .root = root };
-	for (size_t at; (at = nearest(align, reached, left)) < align->host_count;) {
-		left[at] = true;
-		for (size_t i = 0; i < align->pairs.count; i++) {
-			const struct align_link *link = &align->pairs.items[i].link;
-
-			if ((link->from == at || link->to == at) && has_enough(link) &&
-			    !link->contradictory)
-				follow(align, link, at, reached);
-		}
-	}
-}
-
-/* Of the links that lead out of its group to machines before it, the one with most messages. */
-static void explain_root(struct align *align, uint16_t root)
-{
-	struct align_host *host = &align->hosts[root];
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < align->pairs.count; i++) {
-		const struct align_link *link = &align->pairs.items[i].link;
-
-		if (link->from == root && align->hosts[link->to].root != root &&
-		    link->there + link->back > most) {
-			most = link->there + link->back;
-			host->link = link;
-		}
-	}
-}
-
-const struct align_host *align_solve(struct align *align)
-{
-	_cleanup_(freep) bool *reached = must_alloc(align->host_count);
-	_cleanup_(freep) bool *left = must_alloc(align->host_count);
-
-	match_all(align);
-	for (size_t i = 0; i < align->pairs.count; i++)
-		solve_pair(align, &align->pairs.items[i]);
-	for (size_t i = 0; i < align->host_count; i++)
-		if (!reached[i])
-			reach_from(align, i, reached, left);
-	for (size_t i = 1; i < align->host_count; i++)
-		if (align->hosts[i].root == i)
-			explain_root(align, i);
-	return align->hosts;
 }

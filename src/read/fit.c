@@ -195,29 +195,41 @@ static double roomiest(struct fit *fit, double slope_max)
 	}
 }
 
-static struct fit_line flat_line(const struct fit *fit, double from)
+/* Of this slope, in the middle between the points that contradict each other most. */
+static struct fit_line least_bad_line(const struct fit *fit, double from, double slope)
 {
-	double high = highest(fit, 0), low = lowest(fit, 0);
+	double high = highest(fit, slope), low = lowest(fit, slope);
 
 	return (struct fit_line){ .from = from,
-				  .at_from = (high + low) / 2,
+				  .at_from = (high + low) / 2 + slope * from,
+				  .slope = slope,
 				  .bound = low - high,
 				  .contradictory = true };
 }
 
-struct fit_line fit_solve(struct fit *fit, double from, double to, double slope_max)
+static void keep_hull(struct fit_side *side)
+{
+	for (size_t i = 0; i < side->hull.count; i++) {
+		side->points.items[i] = *hull_at(side, i);
+		side->hull.items[i] = i;
+	}
+	side->points.count = side->hull.count;
+}
+
+void fit_reduce(struct fit *fit)
 {
 	sort_points(&fit->above);
 	sort_points(&fit->below);
+	make_hull(&fit->above);
+	make_hull(&fit->below);
+	keep_hull(&fit->above);
+	keep_hull(&fit->below);
+}
 
-	double best = roomiest(fit, slope_max);
-	struct aim aim = { fit, 0, AIM_ROOM };
-
-	if (aim_value(&aim, best) < 0)
-		return flat_line(fit, from);
-
-	double min = last_with_room(fit, best, -slope_max);
-	double max = last_with_room(fit, best, slope_max);
+/* Of lines that are possible. */
+static struct fit_line best_line(const struct fit *fit, double from, double to, double min,
+				 double max)
+{
 	double x[2] = { from, to }, middle[2], bound = 0;
 
 	for (int i = 0; i < 2; i++) {
@@ -230,14 +242,26 @@ struct fit_line fit_solve(struct fit *fit, double from, double to, double slope_
 			bound = (top - bottom) / 2;
 	}
 
-	double slope = to > from ? (middle[1] - middle[0]) / (to - from) : best;
+	double slope = to > from ? (middle[1] - middle[0]) / (to - from) : min;
 
 	slope = slope < min ? min : slope > max ? max : slope; /* the stretch may be very short */
-
 	return (struct fit_line){
-		.from = from,
-		.at_from = middle[0],
-		.slope = slope,
-		.bound = bound,
+		.from = from, .at_from = middle[0], .slope = slope, .bound = bound
 	};
+}
+
+struct fit_line fit_solve(struct fit *fit, double from, double to, double slope_max)
+{
+	sort_points(&fit->above);
+	sort_points(&fit->below);
+
+	double best = roomiest(fit, slope_max);
+	struct aim aim = { fit, 0, AIM_ROOM };
+
+	keep_hull(&fit->above);
+	keep_hull(&fit->below);
+	if (aim_value(&aim, best) < 0)
+		return least_bad_line(fit, from, best);
+	return best_line(fit, from, to, last_with_room(fit, best, -slope_max),
+			 last_with_room(fit, best, slope_max));
 }

@@ -51,14 +51,19 @@ struct fit_line {
 	double from, at_from; /* the line's value there, */
 	double slope;         /* and how it grows */
 	double bound;         /* how far the truth may be from it */
-	bool contradictory;   /* no line is possible: flat, between the points that contradict */
-			      /* each other most; the bound is how much they do */
+	bool contradictory;   /* no line is possible: this one is wrong by as little as can be, */
+			      /* and the bound is by how much the points contradict each other */
 };
 
 /*
  * The line for the stretch between two x; its slope is not beyond slope_max in
- * either direction.  Each side has a point at least.
+ * either direction.  Each side has a point at least.  Of the points, only those
+ * that were believed and are on the hulls are left.
  */
 struct fit_line fit_solve(struct fit *fit, double from, double to, double slope_max);
+
+/* Leave only the points on the hulls: if a line is on the right side of them, it is of all others.
+ */
+void fit_reduce(struct fit *fit);
 
 #endif

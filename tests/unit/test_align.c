@@ -209,6 +209,37 @@ TEST(a_chain_of_machines_is_aligned_along_the_best_way)
 	check_all(&w, hosts, NSEC_PER_SEC);
 }
 
+/* Messages that are fast in one direction and slow in the other. */
+static void talk_askew(struct world *w, uint16_t a, uint16_t b, nsec_t there, nsec_t back)
+{
+	connect_two(w, a, b);
+	for (int i = 0; i < 50; i++) {
+		nsec_t t = some(0, NSEC_PER_SEC);
+
+		message(w, a, b, t, t + there + some(0, 1000));
+		message(w, b, a, t, t + back + some(0, 1000));
+	}
+}
+
+TEST(in_a_ring_of_machines_all_messages_are_in_order)
+{
+	srandom(3);
+	for (int round = 0; round < 200; round++) {
+		_cleanup_(world_done) struct world w = world_new();
+
+		for (int i = 0; i < MACHINES; i++) {
+			w.clocks[i].offset = 1000000000000 + some(0, 900000000);
+			w.clocks[i].drift = (double)some(-90, 90) * 1e-6;
+			tell_run(&w, i, 0);
+			tell_run(&w, i, NSEC_PER_SEC);
+		}
+		for (uint16_t a = 0; a < MACHINES; a++)
+			for (uint16_t b = 0; b < a; b++)
+				talk_askew(&w, a, b, some(1000, 30000), some(1000, 30000));
+		check_all(&w, align_solve(w.align), NSEC_PER_SEC);
+	}
+}
+
 TEST(machines_that_exchange_too_little_are_not_aligned)
 {
 	_cleanup_(world_done) struct world w = world_new();
