@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ctf_bind - which fields of a packet or an event are wanted, and where they go. */
+#ifndef SONDE_READ_CTF_BIND_H
+#define SONDE_READ_CTF_BIND_H
+
+#include "read/ctf_program.h"
+#include "read/ctf_trace.h"
+
+/* Who an event is about, and where it was: in its contexts and in that of its packet. */
+enum { CTF_THREAD_FIELDS = 3 };
+extern const struct raw_field ctf_thread_fields[CTF_THREAD_FIELDS], ctf_cpu_field;
+
+/* The parts of a packet's header and of its context that struct ctf_packet has. */
+void ctf_bind_packet(const struct ctf_group *group, ctf_wants *wants);
+
+/* The id and the clock in an event's header; *ret_clock is its name, NULL if it has none. */
+void ctf_bind_header(const struct ctf_group *group, ctf_wants *wants, const char **ret_clock);
+
+/* What struct raw_event has of an event; sets event->blank, but not its type. */
+void ctf_bind_event(struct ctf_event *event, enum raw_dialect dialect, ctf_wants *wants);
+
+/* Whether a field of the group shows a clock. */
+bool ctf_has_clock(const struct ctf_group *group);
+
+#endif
