@@ -7,11 +7,13 @@
 #include <sys/stat.h>
 
 #include "read/input_parts.h"
+#include "read/packed.h"
 
 /* In the order in which they are tried. */
 static const struct input_format *const formats[] = {
-	&sonde_format,  &otlp_format,     &otlp_json_format,     &zipkin_format,   &jaeger_format,
-	&ftrace_format, &bpftrace_format, &bpftrace_meta_format, &tracedat_format, &perf_format
+	&sonde_format,    &otlp_format,   &otlp_json_format, &zipkin_format,
+	&jaeger_format,   &ftrace_format, &bpftrace_format,  &bpftrace_meta_format,
+	&tracedat_format, &perf_format,   &ctf_format
 };
 
 enum { HEAD_SIZE = 4096 };
@@ -82,6 +84,15 @@ static const struct input_format *format_shown(const char *path, const char *hea
 	return NULL;
 }
 
+static int open_plain(const char *path, const char *format, const char *head, ssize_t size,
+		      struct input **ret, struct err *err)
+{
+	const struct input_format *found =
+		format ? format_named(format, err) : format_shown(path, head, size, err);
+
+	return found ? found->open(path, ret, err) : -EINVAL;
+}
+
 int input_open(const char *path, const char *format, struct input **ret, struct err *err)
 {
 	char head[HEAD_SIZE];
@@ -90,16 +101,14 @@ int input_open(const char *path, const char *format, struct input **ret, struct 
 	if (size < 0 && size != -EISDIR)
 		return size;
 
-	const struct input_format *found =
-		format ? format_named(format, err) : format_shown(path, head, size, err);
+	int r = size > 0 && packed_is_one(head, size)
+			? packed_open(path, format, ret, err)
+			: open_plain(path, format, head, size, ret, err);
 
-	if (!found)
-		return -EINVAL;
-
-	int r = found->open(path, ret, err);
-
-	if (r >= 0)
+	if (r >= 0) {
+		free((*ret)->path);
 		(*ret)->path = must_strdup(path);
+	}
 	return r;
 }
 

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "base/text.h"
 #include "read/ctf.h"
 
 #ifdef HAVE_ARCHIVE
@@ -90,10 +89,10 @@ static int unpack_content(struct unpacking *u, int fd, uint64_t *ret_size)
 		if (n < 0)
 			return fail(u);
 		if ((uint64_t)n > u->left)
-			return err_set(
-				u->err, -EFBIG,
-				"'%s' unpacks to more than %s: unpack it and name what came out",
-				u->path, format_size(u->limit).s);
+			return err_set(u->err, -EFBIG,
+				       "'%s' unpacks to more than %" PRIu64
+				       " MiB: unpack it and name what came out",
+				       u->path, u->limit >> 20);
 		u->left -= n;
 		if (write_all(fd, buf, n) < 0)
 			return err_errno(u->err, "cannot unpack '%s'", u->path);
