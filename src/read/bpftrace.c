@@ -92,10 +92,9 @@ static bool read_head(struct view line, struct bpftrace_head *h)
 	bool quoted = line.len && *s == '"';
 
 	for (const char *p = s; (p = memchr(p, '|', last - p)); p++) {
-		if (!take_rest(p, end, h))
+		if ((quoted && (p < s + 2 || p[-1] != '"')) || !take_rest(p, end, h))
 			continue;
-		s += quoted;
-		h->comm = (struct raw_text){ s, p > s ? p - s - (quoted && p[-1] == '"') : 0 };
+		h->comm = (struct raw_text){ s + quoted, p - s - 2 * quoted };
 		return true;
 	}
 	return false;

@@ -201,6 +201,8 @@ static bool next_pair(const char **p, const char *end, struct raw_text *ret_key,
 
 	while (stop > equals + 1 && (stop[-1] == ' ' || stop[-1] == ',' || stop[-1] == '['))
 		stop--;
+	if (stop[-1] == ']' && !memchr(equals, '[', stop - equals))
+		stop--; /* of [key=value] */
 	*ret_key = (struct raw_text){ key, equals - key };
 	*ret_value = (struct raw_text){ equals + 1, stop - equals - 1 };
 	*p = next;
