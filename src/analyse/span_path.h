@@ -13,6 +13,12 @@
  * the next one begins, by no more than a hundredth of the shorter, still counts
  * as ended by then.  It keeps its length, which one clock has measured, and is
  * put that much earlier with all below it.
+ *
+ * Whose child a span is, its ids say.  So spans of machines whose clocks could not
+ * be aligned are on one path all the same, by what each calls the time of day;
+ * who reads the inputs tells of that (read/merge.h).  Their threads are not
+ * confused by it: each section is walked on the machine, and by the clock, of its
+ * own span.
  */
 #ifndef SONDE_ANALYSE_SPAN_PATH_H
 #define SONDE_ANALYSE_SPAN_PATH_H

@@ -66,8 +66,6 @@ int merge_open(char **paths, const char *format, struct merge **ret, struct err 
 		stream.is_kernel = input_host(stream.input);
 		*vec_push(&merge->streams) = stream;
 		place_add(&merge->place, stream.path, stream.input);
-		if (input_notice(stream.input))
-			*vec_push(&merge->notices.items) = must_strdup(input_notice(stream.input));
 	}
 	place_solve(&merge->place, format, &merge->notices);
 	for (size_t i = 0; i < merge->streams.count; i++)
@@ -142,6 +140,8 @@ static void end_stream(struct merge *merge, struct stream *s, int result)
 {
 	s->next = NULL;
 	s->failed = result;
+	if (input_notice(s->input)) /* which may be known only now */
+		*vec_push(&merge->notices.items) = must_strdup(input_notice(s->input));
 	if (s->left_out)
 		*vec_push(&merge->notices.items) = must_printf(
 			"'%s': left out %" PRIu64 " record%s from before '%s' was started", s->path,

@@ -41,13 +41,19 @@ static bool same_name(const char *a, const char *b)
 	return len == strcspn(b, ".") && strncmp(a, b, len) == 0;
 }
 
+/* Whether an input is of this machine, and from the same boot as far as that is known. */
 static bool is_of(const struct place_host *host, const struct place_input *in)
 {
 	const struct input_host *named = input_host(in->input);
 
 	if (!same_name(host->name, named->name))
 		return false;
-	return !named->boot || !host->boot || is_near(named->boot, host->boot);
+	if (!named->boot || !host->boot || is_near(named->boot, host->boot))
+		return true;
+	/* not all who tell know for how long it was asleep */
+	return host->is_monotonic && input_is_monotonic(in->input) && host->has_realtime &&
+	       input_has_realtime(in->input) &&
+	       is_near(host->realtime, input_realtime_offset(in->input));
 }
 
 /* What leads from the clock of an input to that of its machine; false if that is not known. */

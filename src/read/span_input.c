@@ -21,6 +21,7 @@ struct span_input *span_input_new(const struct input_format *format, const char 
 
 	in->input.format = format;
 	in->input.has_realtime = true;
+	in->input.has_realtime = true;
 	in->name = must_strdup(name);
 	in->strings = strtab_new();
 	return in;

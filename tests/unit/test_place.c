@@ -120,6 +120,17 @@ TEST(a_monotonic_clock_is_enough_beside_a_capture_of_the_same_machine)
 	check_notices(&s, 0, NULL);
 }
 
+TEST(a_machine_that_slept_is_the_same)
+{
+	_cleanup_(scene_done) struct scene s = { .inputs = { capture("web", noon),
+							     capture("web", noon + 10) } };
+
+	s.inputs[0].host.boot -= 3600 * NSEC_PER_SEC; /* it knows for how long */
+	scene_solve(&s, 2);
+	CHECK_INT(s.place.hosts.count, 1);
+	check_place(&s, 1, 0, 0);
+}
+
 TEST(another_clock_is_placed_by_the_time_of_day)
 {
 	_cleanup_(scene_done) struct scene s = { .inputs = { { .host = { "web", 0 },
