@@ -15,10 +15,9 @@
  * put that much earlier with all below it.
  *
  * Whose child a span is, its ids say.  So spans of machines whose clocks could not
- * be aligned are on one path all the same, by what each calls the time of day;
- * who reads the inputs tells of that (read/merge.h).  Their threads are not
- * confused by it: each section is walked on the machine, and by the clock, of its
- * own span.
+ * be aligned are on one path all the same, clipped by what each calls the time
+ * of day; who reads the inputs tells of that (read/merge.h).  What threads sent each
+ * other is not joined then, so within a section no path crosses machines.
  */
 #ifndef SONDE_ANALYSE_SPAN_PATH_H
 #define SONDE_ANALYSE_SPAN_PATH_H
