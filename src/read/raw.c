@@ -75,6 +75,10 @@ static const struct raw_layout layouts[] = {
 		NUMBER("id", syscall.nr), NUMBERS("args", syscall.args) } },
 	{ RAW_KERNEL, "sys_exit", RAW_SYSCALL_EXIT, {
 		NUMBER("id", syscall.nr), NUMBER("ret", syscall.result) } },
+	{ RAW_LTTNG, "syscall_entry_unknown", RAW_SYSCALL_ENTER, {
+		NUMBER("id", syscall.nr), NUMBERS("args", syscall.args) } },
+	{ RAW_LTTNG, "syscall_exit_unknown", RAW_SYSCALL_EXIT, {
+		NUMBER("id", syscall.nr), NUMBER("ret", syscall.result) } },
 	{ ANY, "block_rq_issue", RAW_BLOCK_ISSUE, {
 		NUMBER("dev", block.device), NUMBER("sector", block.sector),
 		NUMBER("nr_sector", block.sectors), NUMBER("bytes", block.bytes),
@@ -104,6 +108,18 @@ static const struct raw_layout layouts[] = {
 	{ RAW_LTTNG, "lttng_statedump_process_state", RAW_TASK, {
 		NUMBER("tid", task.tid), NUMBER("pid", task.pid), NUMBER("ppid", task.parent),
 		NUMBER("type", task.kernel), TEXT("name", task.comm) } },
+	{ RAW_LTTNG, "sonde_wait", RAW_WAIT, {
+		NUMBER("tid", wait.tid), NUMBER("syscall", wait.syscall),
+		NUMBER("object", wait.object), NUMBER("object_kind", wait.object_kind),
+		NUMBER("flags", wait.flags), TEXT("state", wait.state), TEXT("ready", wait.ready) } },
+	{ RAW_LTTNG, "sonde_message", RAW_MESSAGE, {
+		NUMBER("family", message.address.family), NUMBER("protocol", message.address.protocol),
+		ADDRESS("local", message.address.local), ADDRESS("peer", message.address.peer),
+		NUMBER("local_port", message.address.local_port),
+		NUMBER("peer_port", message.address.peer_port),
+		NUMBER("object", message.object), NUMBER("object_kind", message.object_kind),
+		NUMBER("bytes", message.bytes), NUMBER("position", message.position),
+		NUMBER("direction", message.direction) } },
 	{ RAW_LTTNG, "start_span", RAW_SPAN_BEGIN, {
 		TEXT("trace_id", span.trace), TEXT("span_id", span.span),
 		TEXT("parent_span_id", span.parent) } },

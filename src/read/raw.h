@@ -50,6 +50,8 @@ enum raw_kind {
 	RAW_SPAN_BEGIN,
 	RAW_SPAN_END,
 	RAW_PROCESS, /* where a process belongs, from a list beside the trace */
+	RAW_WAIT,    /* what a thread waits on from now on: in traces that sonde exported */
+	RAW_MESSAGE, /* likewise a message, as records have it */
 	RAW_KIND_COUNT,
 };
 
@@ -156,6 +158,19 @@ struct raw_event {
 			uint32_t pid;
 			struct raw_text cgroup;
 		} process;
+		struct { /* as in struct record_wait */
+			uint32_t tid;
+			int32_t syscall;
+			uint64_t object;
+			uint8_t object_kind, flags;
+			struct raw_text state, ready;
+		} wait;
+		struct { /* as in struct record_message */
+			struct socket_address address;
+			uint64_t object;
+			uint32_t bytes, position;
+			uint8_t direction, object_kind;
+		} message;
 		struct {
 			struct raw_text trace, span, parent; /* hex digits */
 			struct raw_text service, operation;  /* these come with the end */

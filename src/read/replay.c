@@ -180,7 +180,8 @@ static void remove_thread(struct replay *r, struct replay_thread *t)
 static struct replay_thread *meet(struct replay *r, uint32_t tid, const struct raw_event *e)
 {
 	struct replay_thread *t = add_thread(r, tid);
-	bool always = r->source->knows_kinds && r->source->kinds & BIT(RAW_FORK);
+	bool always = r->source->knows_kinds && r->source->kinds & BIT(RAW_FORK) &&
+		      !(r->source->kinds & BIT(RAW_WAIT)); /* these say since when */
 
 	machine_begin(&t->machine, always ? r->begin : e->time, PHASE_UNKNOWN);
 	t->kernel = tid == 2;
@@ -278,13 +279,41 @@ static void make_wait(struct replay *r, const struct replay_thread *t, uint16_t 
 
 	if (t->machine.since >= end)
 		return;
-	if (t->machine.phase == PHASE_UNKNOWN)
+	bool told = t->told.state && t->told.start == t->machine.since;
+
+	if (told)
+		site = t->told.site;
+	else if (t->machine.phase == PHASE_UNKNOWN)
 		site = (struct wait_site){ .syscall = SYSCALL_UNKNOWN, .kernel = t->kernel };
 
 	struct record_wait *wait = replay_make(r, RECORD_WAIT, sizeof(*wait), t->tid, cpu, end);
 
 	machine_wait(&t->machine, end, &site, flags & INTERVAL_OPEN, wait);
 	wait->flags |= flags;
+	if (told) {
+		wait->state = t->told.state;
+		wait->ready = t->told.ready;
+	}
+}
+
+/* A trace that sonde exported tells what the thread waits on before it leaves its CPU. */
+static void take_wait(struct replay *r, const struct raw_event *e)
+{
+	const uint8_t flags = INTERVAL_IOWAIT | INTERVAL_UNINTERRUPTIBLE | INTERVAL_SIGNAL;
+	struct replay_thread *t = replay_thread(r, e->wait.tid, e);
+
+	if (!t || !e->wait.state.len || !e->wait.ready.len)
+		return;
+	t->told = (struct told_wait){
+		.start = e->time,
+		.site = { .object = e->wait.object,
+			  .syscall = e->wait.syscall,
+			  .object_kind = e->wait.object_kind,
+			  .flags = e->wait.flags & flags,
+			  .kernel = t->kernel },
+		.state = e->wait.state.s[0],
+		.ready = e->wait.ready.s[0],
+	};
 }
 
 static void make_exit(struct replay *r, struct replay_thread *t, const struct raw_event *e)
@@ -646,6 +675,12 @@ static void about_the_rest(struct replay *r, struct replay_cpu *cpu, const struc
 		break;
 	case RAW_LOST:
 		replay_lost(r, e);
+		break;
+	case RAW_WAIT:
+		take_wait(r, e);
+		break;
+	case RAW_MESSAGE:
+		replay_told_message(r, e);
 		break;
 	case RAW_PROCESS:
 		replay_process(r, e);

@@ -126,6 +126,27 @@ void replay_message(struct replay *r, const struct raw_event *e)
 		     });
 }
 
+void replay_told_message(struct replay *r, const struct raw_event *e)
+{
+	struct replay_thread *t = replay_current(r, e);
+	struct replay_socket *socket = socket_of(r, e->message.object);
+
+	if (memcmp(&socket->address, &e->message.address, sizeof(socket->address)) != 0) {
+		socket->address = e->message.address;
+		socket->told = false;
+	}
+	tell_socket(r, socket, e->message.object, e);
+	if (t)
+		make_message(r, t->tid, e,
+			     &(struct record_message){
+				     .object = e->message.object,
+				     .bytes = e->message.bytes,
+				     .position = e->message.position,
+				     .direction = e->message.direction,
+				     .object_kind = e->message.object_kind,
+			     });
+}
+
 void replay_socket_state(struct replay *r, const struct raw_event *e)
 {
 	struct socket_address address = address_of(e);

@@ -15,9 +15,17 @@ struct descriptors {
 	uint32_t users; /* threads */
 };
 
+/* What a trace of ours says of a wait that begins. */
+struct told_wait {
+	nsec_t start;
+	struct wait_site site;
+	uint8_t state, ready; /* 0 if nothing was told */
+};
+
 struct replay_thread {
 	uint32_t tid, pid;
 	struct machine machine;
+	struct told_wait told;
 	struct wait_site site; /* where it blocked */
 	nsec_t call_start;     /* 0 if that was not seen */
 	uint64_t args[3];
@@ -126,6 +134,8 @@ void replay_packet_wakes(struct replay *r, struct replay_cpu *cpu, uint32_t tid,
 			 const struct raw_event *e);
 void replay_message(struct replay *r, const struct raw_event *e);
 void replay_socket_state(struct replay *r, const struct raw_event *e);
+
+void replay_told_message(struct replay *r, const struct raw_event *e);
 
 /* replay_other.c */
 void replay_block_issue(struct replay *r, const struct raw_event *e);

@@ -44,7 +44,7 @@ void describe_call(const struct describer *d, const char *key, int nr)
 
 	if (!name) {
 		snprintf(number, sizeof(number), "syscall_%d", nr);
-		name = number;
+		name = nr < 0 ? "unknown" : number;
 	}
 	field_str(d->fields, key, "  ", name);
 }

@@ -232,13 +232,15 @@ static void play_call(struct player *p, const struct item *item)
 	const struct record_syscall *r = kept(p->x, item);
 	bool ends = item->kind == ITEM_CALL_EXIT;
 	unsigned id = lttng_call_id(r->nr, ends);
-	struct lttng_value entry[] = { NUMBER(r->nr), NUMBER(r->args[0]), NUMBER(r->args[1]),
-				       NUMBER(r->args[2]) };
+	struct lttng_value entry[] = { NUMBER(r->args[0]), NUMBER(r->args[1]), NUMBER(r->args[2]) };
+	struct lttng_value unknown[] = { NUMBER(r->nr), TEXT(r->args) };
 	struct lttng_value leave[] = { NUMBER(r->nr), NUMBER(r->result) };
 	bool named = id >= LTTNG_EVENTS; /* then its number is in its name */
 
 	lttng_trace_event(p->trace, id, item->time, cpu_of(p, item->tid, item->cpu), item->tid,
-			  (ends ? leave : entry) + named);
+			  ends    ? leave + named
+			  : named ? entry
+				  : unknown);
 }
 
 /* As LTTng has it: a bit for each letter. */

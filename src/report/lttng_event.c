@@ -42,7 +42,7 @@ const struct lttng_event lttng_events[LTTNG_EVENTS] = {
 		{ LTTNG_U32, "dev" }, { LTTNG_U64, "sector" }, { LTTNG_U32, "nr_sector" },
 		{ LTTNG_I32, "error" }, { LTTNG_U32, "rwbs" } } },
 	[LTTNG_CALL_ENTRY] = { "syscall_entry_unknown", {
-		{ LTTNG_I32, "id" }, { LTTNG_X64, "arg0" }, { LTTNG_X64, "arg1" }, { LTTNG_X64, "arg2" } } },
+		{ LTTNG_I32, "id" }, { LTTNG_ARGS, "args" } } },
 	[LTTNG_CALL_EXIT] = { "syscall_exit_unknown", { { LTTNG_I32, "id" }, { LTTNG_I64, "ret" } } },
 	[LTTNG_SPAN_BEGIN] = { "otl_ust_go:start_span", {
 		{ LTTNG_STRING, "trace_id" }, { LTTNG_STRING, "span_id" },

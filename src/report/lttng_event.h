@@ -24,6 +24,7 @@ enum lttng_type {
 	LTTNG_COMM,   /* the name of a thread, 16 characters */
 	LTTNG_STRING,
 	LTTNG_ADDRESS, /* 16 bytes */
+	LTTNG_ARGS,    /* three numbers of 64 bits */
 };
 
 struct lttng_field {

@@ -149,6 +149,10 @@ static void put_field(FILE *f, const struct lttng_field *field)
 		put_integer(f, 8, false, "none", 16);
 		array = "[16]";
 		break;
+	case LTTNG_ARGS:
+		put_integer(f, 64, false, "none", 16);
+		array = "[3]";
+		break;
 	case LTTNG_STRING:
 		fputs("		string", f);
 		break;

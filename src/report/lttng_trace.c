@@ -179,6 +179,8 @@ static void put_value(struct lttng_stream *s, enum lttng_type type, const struct
 		return put_bytes(s, value->s, strlen(value->s) + 1);
 	case LTTNG_ADDRESS:
 		return put_bytes(s, value->s, 16);
+	case LTTNG_ARGS:
+		return put_bytes(s, value->s, 3 * sizeof(uint64_t));
 	case LTTNG_END:
 		return;
 	}
