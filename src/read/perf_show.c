@@ -9,7 +9,7 @@ static const char *attr_name(struct perf_decoder *d, const struct perf_attr *att
 {
 	if (attr->format)
 		return attr->format->full_name;
-	if (attr->name)
+	if (attr->name && *attr->name)
 		return attr->name;
 	snprintf(d->name, sizeof(d->name), "%s %" PRIu64,
 		 attr->type == PERF_TRACEPOINT ? "tracepoint" : "event", attr->config);
