@@ -252,7 +252,7 @@ static int read_version_7(struct tracedat *t, struct cursor *c, struct tracedat_
 	if (!cursor_string(c, &method) || !cursor_string(c, &method_version) ||
 	    !cursor_number(c, 8, &offset))
 		return tracedat_damaged(t, c->at, "place of the first section", err);
-	if (strcmp(method, "none") != 0 && !(t->unpack = unpack_new(method, err)))
+	if (strcmp(method, "none") != 0 && !(t->unpack = unpack_new(method, t->path, err)))
 		return -ENOTSUP;
 
 	int r = read_facts(t, offset, places, err);

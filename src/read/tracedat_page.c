@@ -101,13 +101,13 @@ static bool next_page(struct tracedat *t, struct tracedat_row *row)
 	return false;
 }
 
-/* The new start of the clock that an event of its own says. */
+/* The new start of the clock that an event of its own says, in bits without the highest. */
 static uint64_t new_clock(uint64_t clock, uint64_t low)
 {
-	uint64_t now = low | (clock & clock_high);
+	uint64_t high = clock & clock_high, now = low | high;
 
-	/* the low bits ran over */
-	return now < clock ? now + (1ull << 59) : now;
+	/* where they ran over meanwhile */
+	return high && now < clock ? now + (1ull << 59) : now;
 }
 
 /* Gives up the rest of the page; false, as there is no event in it. */

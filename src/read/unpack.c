@@ -70,15 +70,16 @@ static const struct method methods[] = {
 #endif
 };
 
-struct unpack *unpack_new(const char *name, struct err *err)
+struct unpack *unpack_new(const char *name, const char *path, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
 		if (strcmp(methods[i].name, name) != 0)
 			continue;
 		if (!methods[i].run) {
 			err_set(err, -ENOTSUP,
-				"this sonde cannot unpack %s: build it again with the package %s",
-				name, methods[i].package);
+				"'%s' is packed by %s, which needs the package %s when sonde is "
+				"built",
+				path, name, methods[i].package);
 			return NULL;
 		}
 
@@ -87,7 +88,7 @@ struct unpack *unpack_new(const char *name, struct err *err)
 		unpack->method = &methods[i];
 		return unpack;
 	}
-	err_set(err, -EBADMSG, "sonde cannot unpack '%.32s', only zlib and zstd", name);
+	err_set(err, -EBADMSG, "'%s' is packed by '%.32s'; sonde knows zlib and zstd", path, name);
 	return NULL;
 }
 

@@ -13,8 +13,11 @@
 
 struct unpack;
 
-/* By the name of the method; NULL, and the sentence, if it is not known or not built in. */
-struct unpack *unpack_new(const char *method, struct err *err);
+/*
+ * By the name of the method.  NULL, and a sentence with the path, if it is not
+ * known or not built in.
+ */
+struct unpack *unpack_new(const char *method, const char *path, struct err *err);
 void unpack_free(struct unpack *unpack);
 DEFINE_FREEP(unpack)
 
