@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The same threads seen twice at once: by the recorder, and by another tracer whose file is read.
+
+Both stand at the same tracepoints, so both must tell the same states of each
+thread, every one beginning and ending within 20 us of the other's, and the same
+critical path.
+"""
+import contextlib
+import json
+import pathlib
+import re
+import signal
+import subprocess
+
+from compare import is_clear, need_clear
+from harness import ROOM, SONDE, Failure, Skip, each, equal, main, need_program, record, require, run, wait_until, workload
+
+TRACEFS = pathlib.Path("/sys/kernel/tracing")
+EVENTS = ("sched:sched_switch", "sched:sched_waking", "sched:sched_process_fork", "sched:sched_process_exec",
+          "sched:sched_process_exit", "task:task_newtask", "task:task_rename", "irq:irq_handler_entry",
+          "irq:irq_handler_exit", "irq:softirq_entry", "irq:softirq_exit", "timer:hrtimer_expire_entry",
+          "timer:hrtimer_expire_exit", "raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "block:block_rq_issue",
+          "block:block_rq_complete", "sock:sock_send_length", "sock:sock_recv_length", "sock:inet_sock_set_state")
+APART = 20_000  # ns between what two programs at one tracepoint read off the clock
+ROUNDS, SPAN = 5, 10
+LINKS = ("mutex", "pipe", "tcp", "unix")
+
+
+def is_tracing():
+    """Whether tracefs has events switched on by somebody."""
+    return (TRACEFS / "events/enable").read_text().strip() != "0"
+
+
+@contextlib.contextmanager
+def tracefs_as_it_was():
+    """trace-cmd leaves events, the clock and the size of the buffers as it set them."""
+    if not (TRACEFS / "events").is_dir():
+        raise Skip("tracefs is not mounted")
+    if is_tracing():
+        raise Skip("somebody else uses tracefs")
+    clock = (TRACEFS / "trace_clock").read_text().split("[")[1].split("]")[0]
+    on = (TRACEFS / "tracing_on").read_text()
+    size = re.search(r"expanded: (\d+)|^(\d+)$", (TRACEFS / "buffer_size_kb").read_text())
+    try:
+        yield
+    finally:
+        (TRACEFS / "events/enable").write_text("0")
+        (TRACEFS / "trace_clock").write_text(clock)  # which empties the buffers
+        (TRACEFS / "buffer_size_kb").write_text(size[1] or size[2])
+        (TRACEFS / "tracing_on").write_text(on)
+
+
+@contextlib.contextmanager
+def trace_cmd(path):
+    need_program("trace-cmd")
+    chosen = [word for event in EVENTS for word in ("-e", event)]
+    with tracefs_as_it_was():
+        process = subprocess.Popen(["trace-cmd", "record", "-d", "-k", "--no-filter", "-C", "mono", "-b", "16384", "-o", str(path), *chosen],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        last = TRACEFS / "events" / EVENTS[-1].replace(":", "/") / "enable"
+        try:
+            wait_until(lambda: process.poll() is not None or last.read_text().strip() == "1"
+                       and (TRACEFS / "tracing_on").read_text().strip() == "1", "trace-cmd to begin")
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            words = process.communicate(timeout=60)[1]
+    if process.returncode != 0:
+        raise Failure(f"trace-cmd exits with {process.returncode}: {words}")
+
+
+@contextlib.contextmanager
+def perf(path):
+    need_program("perf")
+    # perf's own calls would be so many that the kernel throttles all of them
+    calls = [e for e in EVENTS if e.startswith("raw_syscalls")]
+    process = subprocess.Popen(["perf", "record", "-q", "-a", "-m", "4096", "-k", "CLOCK_MONOTONIC", "-o", str(path),
+                                "-e", ",".join(e for e in EVENTS if e not in calls),
+                                "-e", ",".join(calls), "--exclude-perf", "--", "sh", "-c", "echo ready; read end"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if process.stdout.readline() != "ready\n":
+        raise Skip(f"perf does not record here: {process.communicate()[1].strip()}")
+    try:
+        yield
+    finally:
+        words = process.communicate("\n", timeout=60)[1]
+    if process.returncode != 0:
+        raise Failure(f"perf exits with {process.returncode}: {words}")
+
+
+def text_of(path):
+    """The same as text, to the nanosecond."""
+    text = path.with_suffix(".txt")
+    with open(text, "w") as out:
+        subprocess.run(["trace-cmd", "report", "-t", "-i", str(path)], stdout=out, stderr=subprocess.DEVNULL, check=True)
+    return text
+
+
+def intervals_of(path):
+    threads = {}
+    for line in run(SONDE, "dump", "--json", "--kind=interval", path).stdout.splitlines():
+        i = json.loads(line)
+        threads.setdefault(i["tid"], []).append(i)
+    for intervals in threads.values():
+        intervals.sort(key=lambda i: i["start"])
+    return threads
+
+
+def clipped(intervals, begin, end):
+    """What of them lies between, as (state, begin, end); neighbours in one state are one."""
+    parts = []
+    for i in intervals:
+        part = [i["state"], max(i["start"], begin), min(i["end"], end)]
+        if part[1] >= part[2]:
+            continue
+        if parts and parts[-1][0] == part[0]:
+            parts[-1][2] = part[2]
+        else:
+            parts.append(part)
+    return parts
+
+
+def compare(got, want, where):
+    """At every time the same, but for so much around each change."""
+    i = j = 0
+    shown = f"{where}:\n  here {got}\n  want {want}"
+    require(got and want and abs(got[0][1] - want[0][1]) <= APART and abs(got[-1][2] - want[-1][2]) <= APART,
+            f"not of the same time: {shown}")
+    apart = 0  # for how long they have been
+    while i < len(got) and j < len(want):
+        begin, end = max(got[i][1], want[j][1]), min(got[i][2], want[j][2])
+        apart = 0 if got[i][0] == want[j][0] else apart + max(end - begin, 0)
+        require(apart <= APART, f"{got[i]} is not {want[j]} in {shown}")
+        if got[i][2] < want[j][2]:
+            i += 1
+        else:
+            j += 1
+
+
+def path_of(path, tid, begin, end):
+    start = json.loads(run(SONDE, "info", "--json", path).stdout)["start"]
+    steps = json.loads(run(SONDE, "path", "--json", "--thread", tid, "--from", f"{begin - start}ns", "--to",
+                           f"{end - start}ns", path).stdout)
+    return [[(s["tid"], s["state"]), s["start"], s["end"]] for s in steps if s["leaf"] and s["end"] > s["start"]]
+
+
+def check_same(capture, truth, path, with_path=True):
+    other = intervals_of(path)
+    parties = [truth.track(f"{'ABCDE'[k]}.{'deed' if k == len(LINKS) else 'wait'}") for k in range(len(LINKS) + 1)]
+    rounds, compared = parties[0]["calls"], 0
+    for call in rounds:
+        window = call["begin"], call["end"]
+        if not all(is_clear(capture.within(p["tid"], *window)) for p in parties):
+            continue
+        compared += 1
+        for p in parties:
+            compare(clipped(other.get(p["tid"], []), *window), clipped(capture.threads[p["tid"]], *window),
+                    f"thread {p['tid']} ({p['role']})")
+        if with_path:
+            compare(path_of(path, parties[0]["tid"], *window), path_of(capture.path, parties[0]["tid"], *window), "the path")
+    need_clear(compared, len(rounds), "rounds")
+
+
+def chain(deed, tracer, path):
+    with tracer(path):
+        return record(*workload("chain", deed, ROOM, ROUNDS, SPAN, *LINKS))
+
+
+@each("sleep", "compute", "direct", "fsync")
+def trace_cmd_and_the_recorder_tell_the_same(deed):
+    path = ROOM / "trace.dat"
+    capture, truth = chain(deed, trace_cmd, path)
+    check_same(capture, truth, path)
+    # the kernel writes of which socket a message was, but not in text what it is connected to
+    check_same(capture, truth, text_of(path), with_path=False)
+
+
+@each("sleep", "fsync")
+def perf_and_the_recorder_tell_the_same(deed):
+    path = ROOM / "perf.data"
+    capture, truth = chain(deed, perf, path)
+    check_same(capture, truth, path)
+
+
+main()
