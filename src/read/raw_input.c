@@ -28,18 +28,24 @@ struct input *raw_input_new(const struct input_format *format, struct raw_source
 	return &in->input;
 }
 
+/* One more sentence, which is taken; NULL is none. */
+static void add_notice(struct raw_input *in, char *sentence)
+{
+	_cleanup_(freep) char *before = in->input.notice, *more = sentence;
+
+	in->input.notice = before && more ? must_printf("%s; %s", before, more)
+			   : before       ? TAKE(before)
+					  : TAKE(more);
+}
+
 /* What there is to say once all is read. */
 static void tell_lacks(struct raw_input *in)
 {
 	_cleanup_(freep) char *lacks = replay_lacks(in->replay);
-	_cleanup_(freep) char *before = in->input.notice;
 
-	in->input.notice = NULL;
+	add_notice(in, TAKE(in->input.raw->notice));
 	if (lacks)
-		in->input.notice = must_printf("%s%s'%s' %s", before ?: "", before ? "; " : "",
-					       in->input.path ?: "the trace", lacks);
-	else
-		in->input.notice = TAKE(before);
+		add_notice(in, must_printf("'%s' %s", in->input.path ?: "the trace", lacks));
 }
 
 int raw_input_next(struct input *input, const struct record **ret, struct err *err)
