@@ -110,7 +110,8 @@ static bool decode_sample(struct perf_decoder *d, nsec_t time, struct raw_event 
 		kernel_format_decode(attr->format, d->data, d->size, ret);
 	else
 		*ret = raw_event_empty(RAW_OTHER);
-	ret->type = attr->format ? attr->config : PERF_OTHER_TYPES + (attr - d->file->attrs.items);
+	ret->type = attr->format ? attr->config
+				 : PERF_OTHER_TYPES + (uint64_t)(attr - d->file->attrs.items);
 	ret->time = time;
 	if (attr->layout.cpu)
 		ret->cpu = cpu_at(d, d->record + attr->layout.cpu);
