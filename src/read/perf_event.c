@@ -111,7 +111,7 @@ static bool decode_sample(struct perf_decoder *d, nsec_t time, struct raw_event 
 	else
 		*ret = raw_event_empty(RAW_OTHER);
 	ret->type = attr->format ? attr->config
-				 : PERF_OTHER_TYPES + (uint64_t)(attr - d->file->attrs.items);
+				 : PERF_OTHER_TYPES + (size_t)(attr - d->file->attrs.items);
 	ret->time = time;
 	if (attr->layout.cpu)
 		ret->cpu = cpu_at(d, d->record + attr->layout.cpu);
