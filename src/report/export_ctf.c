@@ -24,6 +24,8 @@ void ctf_export_free(struct ctf_export *x)
 	strtab_free(x->strings);
 	vec_done(&x->items);
 	vec_done(&x->kept);
+	map_done(&x->seen);
+	map_done(&x->ins);
 	map_done(&x->outs);
 	map_done(&x->sockets);
 	vec_done(&x->addresses);
@@ -62,12 +64,36 @@ static void cut_off(struct ctf_export *x, nsec_t end)
 		x->end = end;
 }
 
+/* A thread is there from the first interval on that is known of it, not only when it is named. */
+static void begin_life(struct ctf_export *x, uint32_t tid, nsec_t start)
+{
+	uint64_t *place = map_find(&x->seen, tid);
+
+	if (!place || !*place)
+		return;
+	if (start < x->items.items[*place - 1].time)
+		x->items.items[*place - 1].time = start;
+	*place = 0;
+}
+
+/* Both the end of a wait and the begin of a turn tell of it; of some turns no end is known. */
+static void add_in(struct ctf_export *x, const struct record *head, nsec_t time)
+{
+	uint64_t *last = map_insert(&x->ins, head->tid);
+
+	if (*last == time && time)
+		return;
+	*last = time;
+	add(x, ITEM_IN, time, head);
+}
+
 /* In which state it leaves, its next record will tell: what is not in scope has none. */
 static void add_run(struct ctf_export *x, const struct record_run *r)
 {
+	begin_life(x, r->head.tid, r->start);
 	if (r->start >= r->head.time)
 		return;
-	add(x, ITEM_IN, r->start, &r->head);
+	add_in(x, &r->head, r->start);
 	if (r->flags & INTERVAL_OPEN) {
 		cut_off(x, r->head.time);
 		return;
@@ -90,6 +116,7 @@ static void add_wait(struct ctf_export *x, const struct record_wait *r)
 				  r->state,  r->ready,   { 0 } };
 	bool blocked = !(r->flags & INTERVAL_PREEMPTED);
 
+	begin_life(x, r->head.tid, r->start);
 	if (blocked || r->ready == STATE_THROTTLED) {
 		uint32_t ref = keep(x, &wait, sizeof(wait));
 
@@ -108,6 +135,8 @@ static void add_wait(struct ctf_export *x, const struct record_wait *r)
 	}
 	if (r->flags & INTERVAL_OPEN)
 		cut_off(x, r->head.time);
+	else
+		add_in(x, &r->head, r->head.time);
 }
 
 static void add_task(struct ctf_export *x, const struct source *source, const struct record_task *r)
@@ -122,6 +151,7 @@ static void add_task(struct ctf_export *x, const struct source *source, const st
 	uint32_t ref = keep(x, &task, sizeof(task));
 
 	add(x, ITEM_TASK, r->head.time, &r->head)->ref = ref;
+	*map_insert(&x->seen, r->head.tid) = r->event == TASK_SEEN ? x->items.count : 0;
 }
 
 static void add_exit(struct ctf_export *x, const struct record_exit *r)
@@ -155,24 +185,26 @@ static void add_message(struct ctf_export *x, const struct record_message *r)
 }
 
 /* What has a begin and an end, of which each is an event. */
-static void add_both(struct ctf_export *x, const struct record *r, size_t size,
+static void add_both(struct ctf_export *x, const struct record *r, size_t size, bool is_open,
 		     enum item_kind begin, enum item_kind end)
 {
 	uint32_t ref = keep(x, r, size);
 
 	add(x, begin, shift_start(r), r)->ref = ref;
-	add(x, end, r->time, r)->ref = ref;
+	if (is_open) {
+		cut_off(x, r->time);
+		return;
+	}
+
+	struct item *item = add(x, end, r->time, r);
+
+	item->ref = ref;
+	item->state = 1;
 }
 
 static void add_call(struct ctf_export *x, const struct record_syscall *r)
 {
-	uint32_t ref = keep(x, r, sizeof(*r));
-
-	add(x, ITEM_CALL_ENTRY, r->start, &r->head)->ref = ref;
-	if (r->flags & SYSCALL_OPEN)
-		cut_off(x, r->head.time);
-	else
-		add(x, ITEM_CALL_EXIT, r->head.time, &r->head)->ref = ref;
+	add_both(x, &r->head, sizeof(*r), r->flags & SYSCALL_OPEN, ITEM_CALL, ITEM_CALL);
 }
 
 static void add_span(struct ctf_export *x, const struct source *source, const struct record_span *r)
@@ -181,7 +213,7 @@ static void add_span(struct ctf_export *x, const struct source *source, const st
 
 	span.service = keep_string(x, source, r->service);
 	span.operation = keep_string(x, source, r->operation);
-	add_both(x, &span.head, sizeof(span), ITEM_SPAN_BEGIN, ITEM_SPAN_END);
+	add_both(x, &span.head, sizeof(span), false, ITEM_SPAN_BEGIN, ITEM_SPAN_END);
 }
 
 static void add_loss(struct ctf_export *x, const struct record_loss *r)
@@ -215,8 +247,8 @@ void ctf_export_add(struct ctf_export *x, const struct source *source, const str
 	case RECORD_SYSCALL:
 		return add_call(x, r);
 	case RECORD_BLOCK:
-		return add_both(x, record, sizeof(struct record_block), ITEM_BLOCK_ISSUE,
-				ITEM_BLOCK_COMPLETE);
+		return add_both(x, record, sizeof(struct record_block), false, ITEM_BLOCK,
+				ITEM_BLOCK);
 	case RECORD_SPAN:
 		return add_span(x, source, r);
 	case RECORD_LOSS:

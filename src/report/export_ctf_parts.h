@@ -11,17 +11,16 @@
 /*
  * What is to be played, in the order in which it comes at one and the same time:
  * threads are known before they do something, they do it before they leave
- * their CPU, and one leaves it before the next gets it.
+ * their CPU, and one leaves it before the next gets it.  What is of one kind comes
+ * in the order of the records: where clocks are coarse, a call may take no time.
  */
 enum item_kind {
 	ITEM_LOSS_BEGIN,
 	ITEM_LOSS_END,
 	ITEM_TASK,
 	ITEM_SPAN_BEGIN,
-	ITEM_CALL_EXIT,
-	ITEM_CALL_ENTRY,
-	ITEM_BLOCK_ISSUE,
-	ITEM_BLOCK_COMPLETE,
+	ITEM_CALL,
+	ITEM_BLOCK,
 	ITEM_MESSAGE,
 	ITEM_WAKE,
 	ITEM_WAIT,
@@ -40,7 +39,8 @@ struct item {
 	uint32_t ref;   /* of what is kept of the record; WAKE: the vector */
 	uint16_t cpu;   /* where it was, as far as the record says */
 	uint8_t kind;   /* enum item_kind */
-	uint8_t state;  /* OUT: as the kernel has it; WAKE: enum wake_context */
+	uint8_t state;  /* OUT: as the kernel has it; WAKE: enum wake_context; */
+			/* CALL, BLOCK: 0 its begin, 1 its end */
 };
 
 /* What is kept for an item. Strings in it are named by ids of ours. */
@@ -60,7 +60,9 @@ struct ctf_export {
 	struct strtab *strings;
 	VEC(struct item) items;
 	VEC(uint64_t) kept; /* at the places that refs say */
-	struct map outs;    /* tid: place of its last OUT + 1 */
+	struct map seen; /* tid: place + 1 of the TASK that told of it first, if nothing else did */
+	struct map ins;  /* tid: when it last got a CPU */
+	struct map outs; /* tid: place of its last OUT + 1 */
 	struct map sockets; /* object: place in addresses + 1 */
 	VEC(struct socket_address) addresses;
 	struct map comms; /* tid: the str_id of the first name that is told of it, + 1 */

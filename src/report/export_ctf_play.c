@@ -230,7 +230,7 @@ static void play_exit(struct player *p, const struct item *item)
 static void play_call(struct player *p, const struct item *item)
 {
 	const struct record_syscall *r = kept(p->x, item);
-	bool ends = item->kind == ITEM_CALL_EXIT;
+	bool ends = item->state;
 	unsigned id = lttng_call_id(r->nr, ends);
 	struct lttng_value entry[] = { NUMBER(r->args[0]), NUMBER(r->args[1]), NUMBER(r->args[2]) };
 	struct lttng_value unknown[] = { NUMBER(r->nr), TEXT(r->args) };
@@ -252,7 +252,7 @@ static uint32_t op_bits(uint8_t op)
 static void play_block(struct player *p, const struct item *item)
 {
 	const struct record_block *r = kept(p->x, item);
-	bool ends = item->kind == ITEM_BLOCK_COMPLETE;
+	bool ends = item->state;
 	struct lttng_value issue[] = {
 		NUMBER(r->device),           NUMBER(r->sector),
 		NUMBER(r->bytes / 512),      NUMBER(r->bytes),
@@ -324,11 +324,9 @@ static void play(struct player *p, struct item *item)
 	case ITEM_SPAN_BEGIN:
 	case ITEM_SPAN_END:
 		return play_span(p, item);
-	case ITEM_CALL_ENTRY:
-	case ITEM_CALL_EXIT:
+	case ITEM_CALL:
 		return play_call(p, item);
-	case ITEM_BLOCK_ISSUE:
-	case ITEM_BLOCK_COMPLETE:
+	case ITEM_BLOCK:
 		return play_block(p, item);
 	case ITEM_MESSAGE:
 		return play_message(p, item);

@@ -68,6 +68,15 @@ static void put_quoted(FILE *f, const char *s)
 	putc('"', f);
 }
 
+static void put_known(FILE *f, const char *key, const char *value)
+{
+	if (!value || !*value)
+		return;
+	fprintf(f, "	%s = ", key);
+	put_quoted(f, value);
+	fputs(";\n", f);
+}
+
 static void put_trace(FILE *f, const struct lttng_about *about, const uint8_t uuid[16])
 {
 	fputs("trace {\n	major = 1;\n	minor = 8;\n	uuid = \"", f);
@@ -80,12 +89,12 @@ static void put_trace(FILE *f, const struct lttng_about *about, const uint8_t uu
 	      "		uint64_t stream_instance_id;\n"
 	      "	};\n"
 	      "};\n\n"
-	      "env {\n	hostname = ",
+	      "env {\n",
 	      f);
-	put_quoted(f, about->host ?: "");
-	fputs(";\n	domain = \"kernel\";\n	sysname = \"Linux\";\n	kernel_release = ", f);
-	put_quoted(f, about->kernel ?: "");
-	fputs(";\n	tracer_name = \"lttng-modules\";\n"
+	put_known(f, "hostname", about->host);
+	fputs("	domain = \"kernel\";\n	sysname = \"Linux\";\n", f);
+	put_known(f, "kernel_release", about->kernel);
+	fputs("	tracer_name = \"lttng-modules\";\n"
 	      "	tracer_major = 2;\n	tracer_minor = 13;\n	tracer_patchlevel = 0;\n"
 	      "	trace_buffering_scheme = \"global\";\n"
 	      "	sonde_version = \"" SONDE_VERSION "\";\n"
