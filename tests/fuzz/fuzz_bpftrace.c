@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Input: the bytes of a log in MiSeRTrace's form, and behind the first NUL those
+ * of the list of containers.  What comes out of both, however bent, are events
+ * in the order of time, and records; or a sentence.
+ */
+#include "fuzz_text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+
+static void read_list(struct view list)
+{
+	_cleanup_(input_freep) struct input *input = NULL;
+	struct err err = { "" };
+
+	fuzz_sink += bpftrace_meta_format.is_one(list.s, list.len);
+	if (bpftrace_meta_open_memory("fuzz", list.s, list.len, &input, &err) < 0)
+		assert(!input && err.text[0]);
+	else
+		fuzz_records(input);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct bytes given = { (uint8_t *)bytes, size };
+	_cleanup_(bytes_done) struct bytes copy = bytes_copy(&given, size);
+	const char *text = (char *)copy.data, *nul = size ? memchr(text, '\0', size) : NULL;
+	struct view list = { text, 0 };
+	_cleanup_(input_freep) struct input *events = NULL, *records = NULL;
+	struct err err = { "" };
+
+	if (nul) {
+		list = (struct view){ nul + 1, size - (nul + 1 - text) };
+		size = nul - text;
+	}
+	read_list(list);
+	fuzz_sink += bpftrace_format.is_one(text, size);
+	if (bpftrace_open_memory("fuzz", text, size, list, &events, &err) < 0) {
+		assert(!events && strncmp(err.text, "'fuzz' has no line", 18) == 0);
+		return 0;
+	}
+	fuzz_events(events);
+	assert(bpftrace_open_memory("fuzz", text, size, list, &records, &err) == 0);
+	fuzz_records(records);
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Input: the bytes of a text trace.  What comes out of it, however bent, are
+ * events in the order of time, with names that are there, and records; or a
+ * sentence.
+ */
+#include "fuzz_text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct bytes given = { (uint8_t *)bytes, size };
+	_cleanup_(bytes_done) struct bytes copy = bytes_copy(&given, size);
+	const char *text = (char *)copy.data;
+	_cleanup_(input_freep) struct input *events = NULL, *records = NULL;
+	struct err err = { "" };
+
+	fuzz_sink += ftrace_format.is_one(text, size);
+	if (ftrace_open_memory("fuzz", text, size, &events, &err) < 0) {
+		assert(!events && strncmp(err.text, "'fuzz' has no line", 18) == 0);
+		return 0;
+	}
+	fuzz_events(events);
+	assert(ftrace_open_memory("fuzz", text, size, &records, &err) == 0);
+	fuzz_records(records);
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What comes out of a file of spans, however bent, are spans in the order of
+ * their ends that do not end before they begin, with strings that are there; or
+ * a sentence.
+ */
+#ifndef SONDE_TESTS_FUZZ_SPANS_H
+#define SONDE_TESTS_FUZZ_SPANS_H
+
+#include <assert.h>
+#include <string.h>
+
+#include "read/span_input.h"
+#include "unit/bytes.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+
+static volatile size_t sink; /* so that reading is not optimised away */
+
+static inline void check_span(const struct input *input, const struct record_span *span,
+			      nsec_t last)
+{
+	assert(span->head.kind == RECORD_SPAN && span->head.words == sizeof(*span) / 8);
+	assert(span->head.time >= last && span->head.time <= INT64_MAX);
+	assert(span->start <= span->head.time);
+	assert(!span_id_is_none(span->span, 8) && !span_id_is_none(span->trace, 16));
+	assert(!(span->flags & ~(SPAN_FOLLOWS | SPAN_ERROR)));
+	assert(!(span->flags & SPAN_FOLLOWS) || !span_id_is_none(span->parent, 8));
+	sink += strlen(input_string(input, span->service));
+	sink += strlen(input_string(input, span->operation));
+	sink += strlen(input_record_host(input));
+}
+
+static inline int check_spans(const struct input_format *format, span_read_fn *read,
+			      const uint8_t *bytes, size_t size)
+{
+	struct bytes given = { (uint8_t *)bytes, size };
+	_cleanup_(bytes_done) struct bytes copy = bytes_copy(&given, size);
+	_cleanup_(input_freep) struct input *input = NULL;
+	const struct record *record;
+	struct err err = { "" };
+	uint64_t count = 0;
+	nsec_t last = 0;
+
+	sink += format->is_one((char *)copy.data, size < 4096 ? size : 4096);
+	if (read("fuzz", (char *)copy.data, size, &input, &err) < 0) {
+		assert(!input && strncmp(err.text, "'fuzz' is ", 10) == 0);
+		return 0;
+	}
+	for (; input_next(input, &record, &err) > 0; count++) {
+		check_span(input, (const struct record_span *)record, last);
+		last = record->time;
+	}
+	assert(count <= input_events(input));
+	assert((count < input_events(input)) ==
+	       (input_notice(input) && strncmp(input_notice(input), "'fuzz': left out ", 17) == 0));
+	return 0;
+}
+
+#endif
