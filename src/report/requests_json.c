@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "event/syscall.h"
+#include "report/kind.h"
+#include "report/requests.h"
+
+static void put_u64(struct json *j, const char *key, uint64_t n)
+{
+	json_key(j, key);
+	json_u64(j, n);
+}
+
+static void put_string(struct json *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	json_string(j, s);
+}
+
+static void put_hex(struct json *j, const char *key, const uint8_t *bytes, size_t size)
+{
+	char hex[33] = "";
+
+	for (size_t i = 0; i < size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	put_string(j, key, hex);
+}
+
+static void put_states(struct json *j, const nsec_t states[128])
+{
+	json_key(j, "states");
+	json_object(j);
+	for (const char *letter = state_letters; *letter; letter++)
+		if (states[(int)*letter]) {
+			char key[2] = { *letter, '\0' };
+
+			put_u64(j, key, states[(int)*letter]);
+		}
+	json_end(j);
+}
+
+static bool is_counted(const struct request_view *view, const char *event)
+{
+	for (size_t i = 0; i < view->count_event_count; i++)
+		if (strcmp(view->count_events[i], event) == 0)
+			return true;
+	return !view->count_event_count;
+}
+
+static void put_use(struct json *j, const struct request_view *view, uint32_t span)
+{
+	struct request_use use = { 0 };
+
+	request_use_add(view->model, view->requests, span, &use);
+	put_states(j, use.states);
+	json_key(j, "syscalls");
+	json_object(j);
+	for (size_t i = 0; i < use.calls.count; i++) {
+		const char *name = syscall_name(use.calls.items[i].nr);
+
+		json_key(j, name ?: "unknown");
+		json_object(j);
+		put_u64(j, "count", use.calls.items[i].count);
+		put_u64(j, "ns", use.calls.items[i].time);
+		json_end(j);
+	}
+	json_end(j);
+	json_key(j, "events");
+	json_object(j);
+	for (size_t i = 0; i < use.hits.count; i++) {
+		const char *name = model_hit_name(view->model, use.hits.items[i].type);
+
+		if (!name || !is_counted(view, name))
+			continue;
+		json_key_any(j, name);
+		json_u64(j, use.hits.items[i].count);
+	}
+	json_end(j);
+	request_use_done(&use);
+}
+
+static const char *const kind_names[] = {
+	[REQUEST_NETWORK] = "network",
+	[REQUEST_FORK] = "fork",
+	[REQUEST_HANDOVER] = "handover",
+};
+
+static void put_span(struct json *j, const struct request_view *view, uint32_t place)
+{
+	const struct request_span *spans = view->requests->spans.items, *span = &spans[place];
+	const struct thread *thread = model_thread(view->model, span->thread);
+	struct request_address address = request_address(view->model, span);
+
+	json_object(j);
+	put_hex(j, "span", span->id, sizeof(span->id));
+	if (span->parent)
+		put_hex(j, "parent", spans[span->parent].id, sizeof(span->id));
+	put_string(j, "service", request_service(view->model, span->thread));
+	put_u64(j, "host", thread->host);
+	put_u64(j, "pid", thread->pid);
+	put_u64(j, "tid", thread->tid);
+	put_string(j, "comm", model_string(view->model, thread->comm));
+	put_string(j, "kind", kind_names[span->kind]);
+	if (address.local[0]) {
+		put_string(j, "local", address.local);
+		put_string(j, "peer", address.peer);
+	}
+	put_u64(j, "start", span->start);
+	put_u64(j, "end", span->end);
+	json_key(j, "confidence");
+	json_real(j, span->confidence);
+	if (span->open || span->unanswered) {
+		json_key(j, "open");
+		json_bool(j, true);
+	}
+	put_use(j, view, place);
+	json_end(j);
+}
+
+/* All of a tree, parents before their children. */
+static void put_spans(struct json *j, const struct request_view *view, uint32_t root)
+{
+	const struct request_span *spans = view->requests->spans.items;
+
+	for (uint32_t at = root;;) {
+		put_span(j, view, at);
+		if (spans[at].first_child) {
+			at = spans[at].first_child;
+			continue;
+		}
+		while (at != root && !spans[at].next)
+			at = spans[at].parent;
+		if (at == root)
+			return;
+		at = spans[at].next;
+	}
+}
+
+static void put_request(struct json *j, const struct request_view *view, uint32_t root)
+{
+	const struct request_span *span = &view->requests->spans.items[root];
+	struct request_address address = request_address(view->model, span);
+	_cleanup_(freep) char *shape = request_shape(view->model, view->requests, root);
+
+	json_object(j);
+	put_hex(j, "trace", span->trace, sizeof(span->trace));
+	put_string(j, "entry", address.local);
+	put_u64(j, "start", span->start);
+	put_u64(j, "end", span->end);
+	put_u64(j, "duration", span->end - span->start);
+	put_string(j, "shape", shape);
+	json_key(j, "spans");
+	json_array(j);
+	put_spans(j, view, root);
+	json_end(j);
+	json_end(j);
+}
+
+static void put_times(struct json *j, const struct request_group *g)
+{
+	put_u64(j, "count", g->count);
+	put_u64(j, "p50", g->p50);
+	put_u64(j, "p95", g->p95);
+	put_u64(j, "p99", g->p99);
+}
+
+static void put_entry(struct json *j, const struct request_sum *sum, uint32_t place)
+{
+	const struct request_group *entry = &sum->entries.items[place];
+
+	json_object(j);
+	put_string(j, "entry", strtab_get(sum->strings, entry->name));
+	put_string(j, "service", strtab_get(sum->strings, entry->service));
+	put_times(j, entry);
+	json_key(j, "shapes");
+	json_array(j);
+	for (size_t i = 0; i < sum->shapes.count; i++) {
+		const struct request_group *shape = &sum->shapes.items[i];
+
+		if (shape->entry != place)
+			continue;
+		json_object(j);
+		put_string(j, "shape", strtab_get(sum->strings, shape->name));
+		put_times(j, shape);
+		put_states(j, shape->states);
+		json_end(j);
+	}
+	json_end(j);
+	json_end(j);
+}
+
+void requests_json(struct json *j, const struct request_view *view)
+{
+	_cleanup_(request_sum_done) struct request_sum sum;
+
+	request_sum_find(view->model, view->requests, view->filter, view->filter_arg, &sum);
+	json_object(j);
+	json_key(j, "requests");
+	json_array(j);
+	for (size_t i = 0; i < view->requests->roots.count; i++) {
+		uint32_t root = view->requests->roots.items[i];
+
+		if (view->filter(view->filter_arg, &view->requests->spans.items[root]))
+			put_request(j, view, root);
+	}
+	json_end(j);
+	json_key(j, "entries");
+	json_array(j);
+	for (uint32_t i = 0; i < sum.entries.count; i++)
+		put_entry(j, &sum, i);
+	json_end(j);
+	put_u64(j, "unparented", sum.unparented);
+	json_end(j);
+	json_newline(j);
+}
