@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Traces that trace-cmd records here and now, in all its ways: read as libtracecmd reads them."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+
+from harness import ROOM, SONDE, Skip, each, equal, main, need_program, require, run, test, workload
+
+TRACING = pathlib.Path("/sys/kernel/tracing")
+ORACLE = os.environ.get("ORACLE_TRACEDAT", "")
+KERNEL = ["-e", "sched", "-e", "raw_syscalls", "-e", "irq", "-e", "block", "-e", "sock"]
+
+
+@contextlib.contextmanager
+def tracefs():
+    """What trace-cmd switches on here stays so (-k): put back what was."""
+    if not os.access(TRACING / "set_event", os.W_OK):
+        raise Skip(f"{TRACING} cannot be written")
+    kept = {name: (TRACING / name).read_text() for name in ("set_event", "tracing_on", "buffer_size_kb")}
+    clock = re.search(r"\[(.*)\]", (TRACING / "trace_clock").read_text())[1]
+    instances = set((TRACING / "instances").iterdir())
+    try:
+        yield
+    finally:
+        for made in set((TRACING / "instances").iterdir()) - instances:
+            (made / "events/enable").write_text("0")
+            made.rmdir()
+        (TRACING / "trace_clock").write_text(clock)
+        for name, text in kept.items():
+            (TRACING / name).write_text(text.split()[0] if name == "buffer_size_kb" else text or "\n")
+    equal((TRACING / "set_event").read_text(), kept["set_event"], "events that are switched on")
+
+
+def trace(*options, command=None):
+    """Records a workload; the file, and what the oracle says of it."""
+    need_program("trace-cmd")
+    if not ORACLE:
+        raise Skip("there is no libtracecmd: the package libtracecmd-dev")
+    path = ROOM / "trace.dat"
+    with tracefs():
+        # -d and -k: without them it wants features that not all kernels have
+        run("trace-cmd", "record", "-q", "-d", "-k", "-o", path, *options,
+            *(command or workload("churn", "processes", 31)))
+    words = run(ORACLE, path).stdout
+    count = dict((name, int(n)) for n, name in re.findall(r"(\d+) (\w+)", words.splitlines()[-1]))
+    equal(count["differences"], 0, "differences from libtracecmd")
+    require(count["events"] > 1000, f"only {count['events']} events")
+    info = json.loads(run(SONDE, "info", "--json", path).stdout)
+    equal(info["events"], count["events"], "events that info counts")
+    return path, count, info
+
+
+@each(("zstd", "--compression", "zstd"), ("plain", "--compression", "none"),
+      ("version_6", "--file-version", "6"), ("dated", "--date"), ("shifted", "--ts-offset", "1000000"))
+def all_is_read_of_a_trace_that_is(kind, *options):
+    trace("-C", "mono", *options, *KERNEL)
+
+
+@each("local", "global", "boot", "mono_raw", "tai", "perf", "x86-tsc")
+def any_clock_will_do_such_as(clock):
+    if clock not in (TRACING / "trace_clock").read_text():
+        raise Skip(f"this kernel has no clock {clock}")
+    trace("-C", clock, *KERNEL)
+
+
+@each("7", "6")
+def buffer_instances_are_read_together_of_version(version):
+    trace("--file-version", version, "-B", "sonde-one", "-e", "sched", "-B", "sonde-two", "-e", "raw_syscalls")
+
+
+@test
+def system_calls_with_events_of_their_own_are_read():
+    _, _, info = trace("-C", "mono", "-e", "sched", "-e", "syscalls")
+    require(info["records"]["syscall"] > 100, "there are system calls")
+
+
+@test
+def lost_events_are_counted_as_libtracecmd_counts_them():
+    # a buffer of a few pages, and a process that does nothing but calls
+    _, count, info = trace("-C", "mono", "-b", "8", "-e", "raw_syscalls",
+                           command=["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=100003"])
+    require(count["losses"] > 0, "nothing was lost")
+    require(info["lost"] > 0, "info tells of no loss")
+
+
+main()
