@@ -96,6 +96,15 @@ def tree(pid):
     return found
 
 
+def settled(pids):
+    """These with all their descendants, once none of them comes or goes."""
+    before, now = None, []
+    while now != before:
+        before, now = now, [p for pid in pids for p in tree(pid)]
+        time.sleep(0.05)
+    return now
+
+
 class Running:
     """A service that runs: its process, whom to record, where it is asked, what it is called by callers."""
 
@@ -233,7 +242,7 @@ def run(scenario, directory):
         for service in scenario.services:
             room.start(service)
         client = start_client(room, scenario)
-        pids = [pid for r in room.running.values() for pid in tree(r.pid)]
+        pids = settled([r.pid for r in room.running.values()])
         with harness.Recorder("-p", ",".join(map(str, pids)), path=directory / "capture.sonde") as recorder:
             client.communicate("go\n", timeout=2 * PATIENCE)
             harness.equal(client.returncode, 0, "exit code of the client")

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The checker itself: two requests, each of which front asks of the client and leaf of front."""
+import json
+import pathlib
+import tempfile
+import unittest
+
+import check_requests
+from truth import Truth
+
+FRONT, LEAF = 10, 20  # processes
+SERVICES = [{"name": name, "model": "thread", "pattern": "same thread", "pid": pid, "address": address}
+            for name, pid, address in (("leaf", LEAF, "l:1"), ("front", FRONT, "f:1"))]
+
+
+def call(local, peer, begin, end):
+    return {"wire": "http", "local": local, "peer": peer, "server": 0, "sending": begin, "sent": begin + 1,
+            "answered": end}
+
+
+def entry(id, hop, pid, local, peer, begin, end, calls=()):
+    return {"id": id, "hop": hop, "pid": pid, "local": local, "peer": peer, "read": begin, "answering": end - 1,
+            "answered": end, "calls": list(calls)}
+
+
+# Request r1 goes from 100 to 200, r2 from 300 to 400, over the same connections.
+CLIENT = [entry(id, "", 1, "", "", t, t + 100, [call("c:9", "f:1", t, t + 100)]) for id, t in (("r1", 100), ("r2", 300))]
+FRONTS = [entry(id, "0", FRONT, "f:1", "c:9", t + 10, t + 90, [call("f:9", "l:1", t + 20, t + 80)])
+          for id, t in (("r1", 100), ("r2", 300))]
+LEAVES = [entry(id, "0.0", LEAF, "l:1", "f:9", t + 30, t + 70) for id, t in (("r1", 100), ("r2", 300))]
+
+
+def truth():
+    with tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        (directory / "scenario.json").write_text(json.dumps({"name": "two", "services": SERVICES}))
+        for log, entries in (("client", CLIENT), ("front", FRONTS), ("leaf", LEAVES)):
+            (directory / f"{log}.log").write_text("".join(json.dumps(e) + "\n" for e in entries))
+        return Truth(directory)
+
+
+def span(name, parent, logged, kind="network"):
+    return {"span": name, "parent": parent, "kind": kind, "pid": logged["pid"], "tid": logged["pid"],
+            "local": logged["local"], "peer": logged["peer"], "start": logged["read"] - 1,
+            "end": logged["answered"] - 1, "confidence": 1}
+
+
+def trace(name, *spans):
+    return {"trace": name, "spans": list(spans)}
+
+
+def verdicts(*traces):
+    """Of the leaves, of the client's requests, and how many of both stand in a wrong trace."""
+    c = check_requests.Comparison(truth(), traces)
+    return dict(c.verdicts["same thread"]), dict(c.verdicts["entry"]), c.in_wrong_trace.total()
+
+
+class Checker(unittest.TestCase):
+    def test_what_is_right_is_found_right(self):
+        traces = [trace(f"t{i}", span(f"f{i}", None, FRONTS[i]), span(f"l{i}", f"f{i}", LEAVES[i])) for i in (0, 1)]
+        self.assertEqual(verdicts(*traces), ({"right": 2}, {"right": 2}, 0))
+
+    def test_spans_of_threads_between_are_passed_over(self):
+        first = trace("t0", span("f0", None, FRONTS[0]), span("k0", "f0", FRONTS[0], "fork"),
+                      span("l0", "k0", LEAVES[0]))
+        second = trace("t1", span("f1", None, FRONTS[1]), span("l1", "f1", LEAVES[1]))
+        self.assertEqual(verdicts(first, second), ({"right": 2}, {"right": 2}, 0))
+
+    def test_leaves_that_are_exchanged_are_in_wrong_traces(self):
+        traces = [trace(f"t{i}", span(f"f{i}", None, FRONTS[i]), span(f"l{i}", f"f{i}", LEAVES[1 - i])) for i in (0, 1)]
+        self.assertEqual(verdicts(*traces), ({"wrong": 2}, {"right": 2}, 2))
+
+    def test_a_root_of_its_own_is_open_and_no_span_is_missing(self):
+        self.assertEqual(verdicts(trace("t0", span("f0", None, FRONTS[0])), trace("t1", span("l0", None, LEAVES[0]))),
+                         ({"open": 1, "missing": 1}, {"right": 1, "missing": 1}, 0))
+
+    def test_under_another_parent_of_the_same_trace_it_is_astray(self):
+        traces = [trace("t0", span("f0", None, FRONTS[0]), span("x", "f0", LEAVES[0] | {"local": "else"}),
+                        span("l0", "x", LEAVES[0])),
+                  trace("t1", span("f1", None, FRONTS[1]), span("l1", "f1", LEAVES[1]))]
+        self.assertEqual(verdicts(*traces), ({"astray": 1, "right": 1}, {"right": 2}, 0))
+
+    def test_what_is_below_a_wrong_parent_is_in_a_wrong_trace(self):
+        traces = [trace("t0", span("f0", None, FRONTS[0]), span("l0", "f0", LEAVES[0]), span("f1", "f0", FRONTS[1]),
+                        span("l1", "f1", LEAVES[1]))]
+        self.assertEqual(verdicts(*traces), ({"right": 2}, {"right": 1, "wrong": 1}, 2))
+
+
+unittest.main()
