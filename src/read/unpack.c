@@ -88,7 +88,8 @@ struct unpack *unpack_new(const char *name, const char *path, struct err *err)
 		unpack->method = &methods[i];
 		return unpack;
 	}
-	err_set(err, -EBADMSG, "'%s' is packed by '%.32s'; sonde knows zlib and zstd", path, name);
+	err_set(err, -EBADMSG,
+		"'%s' is packed in a way that sonde does not know: it knows zlib and zstd", path);
 	return NULL;
 }
 
