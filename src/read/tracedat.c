@@ -231,9 +231,9 @@ static void tell_clock(struct tracedat *t)
 				    "not count time: its numbers are taken for ns",
 				    t->path, (int)t->clock.len, t->clock.s);
 	else if (t->is_two_clocks)
-		t->source.notice = must_printf(
-			"'%s' has buffers of different clocks: only those of '%.*s' are read",
-			t->path, (int)t->clock.len, t->clock.s);
+		t->source.notice = must_printf("'%s' has buffers of different clocks: only those "
+					       "of the first one's are read",
+					       t->path);
 }
 
 static int tracedat_load(struct tracedat *t, struct err *err)

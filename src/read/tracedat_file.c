@@ -296,8 +296,9 @@ int tracedat_read_head(struct tracedat *t, struct err *err)
 	if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
 		return err_set(
 			err, -EBADMSG,
-			"'%s' is of version '%.16s' of trace-cmd's format; sonde reads 6 and 7",
-			t->path, version);
+			"'%s' is of a version of trace-cmd's format that sonde does not know: "
+			"it knows 6 and 7",
+			t->path);
 	t->version = version[0] - '0';
 	t->is_big_endian = endian == 1;
 	t->abi.swap = c.swap = t->is_big_endian != we_are_big;

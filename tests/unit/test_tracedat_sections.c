@@ -125,8 +125,9 @@ TEST(a_buffer_with_another_clock_is_left_out)
 	READ(&f);
 
 	CHECK_INT(r.events.count, 1);
-	CHECK_STR(r.source->notice,
-		  "'x.dat' has buffers of different clocks: only those of 'mono' are read");
+	CHECK_STR(
+		r.source->notice,
+		"'x.dat' has buffers of different clocks: only those of the first one's are read");
 }
 
 static void put_date(struct file *f)
@@ -293,13 +294,16 @@ TEST(sentences_say_what_is_wrong)
 	} bad[] = {
 		{ "", "'x.dat' is no trace of trace-cmd", 0 },
 		{ "\x17\x08\x44tracing5\0\0\x8",
-		  "'x.dat' is of version '5' of trace-cmd's format; sonde reads 6 and 7", 14 },
+		  "'x.dat' is of a version of trace-cmd's format that sonde does not know: it "
+		  "knows 6 and 7",
+		  14 },
 		{ "\x17\x08\x44tracing6\0\0\x8\0\0\0\0",
 		  "'x.dat' is damaged: at byte 18 there is no byte order and size of pages", 18 },
 		{ "\x17\x08\x44tracing7\0\0\x8\0\x10\0\0lz4\0\0",
 		  "'x.dat' is damaged: at byte 23 there is no place of the first section", 23 },
 		{ "\x17\x08\x44tracing7\0\0\x8\0\x10\0\0lz4\0\0\1\0\0\0\0\0\0\0",
-		  "'x.dat' is packed by 'lz4'; sonde knows zlib and zstd", 31 },
+		  "'x.dat' is packed in a way that sonde does not know: it knows zlib and zstd",
+		  31 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
