@@ -24,15 +24,24 @@
 
 enum { STATE_ESTABLISHED = 1, STATE_SYN_SENT = 2, STATE_SYN_RECEIVED = 3, STATE_CLOSED = 7 };
 
-static struct replay_socket *socket_of(struct replay *r, uint64_t object)
+static struct replay_socket *socket_of(struct replay *r, uint64_t name)
 {
-	uint64_t *place = map_insert(&r->sockets, object);
+	uint64_t *place = map_insert(&r->sockets, name);
 
 	if (!*place) {
-		*vec_push(&r->socket_list) = (struct replay_socket){ 0 };
+		*vec_push(&r->socket_list) = (struct replay_socket){ .object = ++r->socket_count };
 		*place = r->socket_list.count;
 	}
 	return &r->socket_list.items[*place - 1];
+}
+
+/* The kernel has another socket where this one was. */
+static struct replay_socket *new_socket(struct replay *r, uint64_t name)
+{
+	struct replay_socket *socket = socket_of(r, name);
+
+	*socket = (struct replay_socket){ .object = ++r->socket_count };
+	return socket;
 }
 
 static bool has_address(const struct socket_address *a)
@@ -40,15 +49,14 @@ static bool has_address(const struct socket_address *a)
 	return a->local_port && a->peer_port;
 }
 
-static void tell_socket(struct replay *r, struct replay_socket *socket, uint64_t object,
-			const struct raw_event *e)
+static void tell_socket(struct replay *r, struct replay_socket *socket, const struct raw_event *e)
 {
 	if (socket->told || !has_address(&socket->address))
 		return;
 
 	struct record_socket *s = replay_make(r, RECORD_SOCKET, sizeof(*s), 0, e->cpu, e->time);
 
-	s->object = object;
+	s->object = socket->object;
 	s->address = socket->address;
 	socket->told = true;
 }
@@ -83,7 +91,7 @@ static struct socket_address address_of(const struct raw_event *e)
 }
 
 /* A socket that no event names by a number is known by its address. */
-static uint64_t object_of(const struct socket_address *a)
+static uint64_t name_of(const struct socket_address *a)
 {
 	return XXH3_64bits(a, sizeof(*a)) | 1;
 }
@@ -100,14 +108,13 @@ void replay_message(struct replay *r, const struct raw_event *e)
 	const uint32_t counts = 1u << RAW_SOCKET_RECEIVE;
 	struct replay_thread *t = replay_current(r, e);
 	struct socket_address address = address_of(e);
-	uint64_t object = e->socket.object ?: object_of(&address);
-	struct replay_socket *socket = socket_of(r, object);
+	struct replay_socket *socket = socket_of(r, e->socket.object ?: name_of(&address));
 	bool sends = e->kind == RAW_SOCKET_SEND;
 	uint64_t *count = sends ? &socket->sent : &socket->received;
 
 	if (has_address(&address))
 		socket->address = address;
-	tell_socket(r, socket, object, e);
+	tell_socket(r, socket, e);
 	if (!t || e->socket.bytes < 0 || (e->socket.flags & MSG_PEEK && !sends))
 		return;
 	/* this event comes with each receive, but a better one may as well */
@@ -118,7 +125,7 @@ void replay_message(struct replay *r, const struct raw_event *e)
 	*count += e->socket.bytes;
 	make_message(r, t->tid, e,
 		     &(struct record_message){
-			     .object = object,
+			     .object = socket->object,
 			     .bytes = e->socket.bytes,
 			     .position = socket->counted ? *count + 1 : 0,
 			     .direction = sends ? MESSAGE_SEND : MESSAGE_RECEIVE,
@@ -135,7 +142,8 @@ void replay_told_message(struct replay *r, const struct raw_event *e)
 		socket->address = e->message.address;
 		socket->told = false;
 	}
-	tell_socket(r, socket, e->message.object, e);
+	socket->object = e->message.object; /* that was unique where it was recorded */
+	tell_socket(r, socket, e);
 	if (t)
 		make_message(r, t->tid, e,
 			     &(struct record_message){
@@ -149,29 +157,30 @@ void replay_told_message(struct replay *r, const struct raw_event *e)
 
 void replay_socket_state(struct replay *r, const struct raw_event *e)
 {
+	uint32_t from = e->socket.from, to = e->socket.to;
 	struct socket_address address = address_of(e);
 	struct replay_thread *t = replay_current(r, e);
 	struct record_socket_state *s =
 		replay_make(r, RECORD_SOCKET_STATE, sizeof(*s), t ? t->tid : 0, e->cpu, e->time);
 
-	s->object = e->socket.object;
 	s->address = address;
-	s->from = e->socket.from;
-	s->to = e->socket.to;
+	s->from = from;
+	s->to = to;
 	if (!e->socket.object || address.protocol != IPPROTO_TCP)
 		return;
-	if (e->socket.to == STATE_CLOSED) { /* its place may be another's next */
-		*socket_of(r, e->socket.object) = (struct replay_socket){ 0 };
-		return;
-	}
-	if (e->socket.to != STATE_ESTABLISHED)
-		return;
 
-	struct replay_socket *socket = socket_of(r, e->socket.object);
+	bool begins = to == STATE_SYN_SENT || from == STATE_SYN_RECEIVED;
+	struct replay_socket *socket =
+		begins ? new_socket(r, e->socket.object) : socket_of(r, e->socket.object);
 
-	*socket = (struct replay_socket){ .address = address };
-	socket->counted = e->socket.from == STATE_SYN_SENT || e->socket.from == STATE_SYN_RECEIVED;
-	tell_socket(r, socket, e->socket.object, e);
+	s->object = socket->object;
+	if (to == STATE_CLOSED)
+		new_socket(r, e->socket.object); /* its place may be another's next */
+	if (to != STATE_ESTABLISHED)
+		return;
+	socket->address = address;
+	socket->counted = from == STATE_SYN_SENT || from == STATE_SYN_RECEIVED;
+	tell_socket(r, socket, e);
 }
 
 /* What of a segment is the program's: behind which position, and how much; false if nothing is. */
@@ -187,7 +196,6 @@ static bool read_segment(const struct raw_event *e, struct socket_address *ret_a
 	ret_address->protocol = IPPROTO_TCP;
 	ret->bytes = e->packet.bytes - headers;
 	ret->position = e->packet.seq + ret->bytes;
-	ret->object = object_of(ret_address);
 	return true;
 }
 
@@ -205,18 +213,18 @@ static struct socket_address from_the_other_side(const struct socket_address *a)
 static void send_segment(struct replay *r, const struct replay_cpu *cpu, const struct raw_event *e,
 			 const struct segment *segment, const struct socket_address *address)
 {
-	struct replay_socket *socket = socket_of(r, segment->object);
+	struct replay_socket *socket = socket_of(r, name_of(address));
 	const struct replay_thread *t = replay_current(r, e);
 	bool in_interrupt = cpu->hardirq || cpu->softirq;
 
 	socket->address = *address;
-	tell_socket(r, socket, segment->object, e);
+	tell_socket(r, socket, e);
 	if (t && !in_interrupt)
 		socket->sender = t->tid;
 	if (!socket->sender)
 		return;
 	make_message(r, socket->sender, e,
-		     &(struct record_message){ .object = segment->object,
+		     &(struct record_message){ .object = socket->object,
 					       .bytes = segment->bytes,
 					       .position = segment->position,
 					       .direction = MESSAGE_SEND,
@@ -226,7 +234,7 @@ static void send_segment(struct replay *r, const struct replay_cpu *cpu, const s
 void replay_packet(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
 {
 	struct socket_address address;
-	struct segment segment;
+	struct segment segment = { 0 };
 
 	if (!read_segment(e, &address, &segment))
 		return;
@@ -235,12 +243,12 @@ void replay_packet(struct replay *r, struct replay_cpu *cpu, const struct raw_ev
 		return;
 	}
 	address = from_the_other_side(&address);
-	segment.object = object_of(&address);
 
-	struct replay_socket *socket = socket_of(r, segment.object);
+	struct replay_socket *socket = socket_of(r, name_of(&address));
 
 	socket->address = address;
-	tell_socket(r, socket, segment.object, e);
+	tell_socket(r, socket, e);
+	segment.object = socket->object;
 	cpu->segment = segment;
 }
 

@@ -60,6 +60,7 @@ struct replay_cpu {
 
 /* A socket, as far as its events have shown. */
 struct replay_socket {
+	uint64_t object; /* that records know it by: what the kernel calls it may be used again */
 	struct socket_address address;
 	uint64_t sent, received; /* bytes, */
 	bool counted;            /* since the connection began */
@@ -94,7 +95,8 @@ struct replay {
 	VEC(struct replay_cpu) cpus;
 	struct map sockets; /* object -> place + 1 */
 	VEC(struct replay_socket) socket_list;
-	struct map requests; /* device and sector -> place + 1 */
+	uint64_t socket_count; /* that there ever were */
+	struct map requests;   /* device and sector -> place + 1 */
 	VEC(struct open_request) request_list;
 	VEC(uint32_t) unused_requests; /* places */
 	struct map spans;              /* hash of ids -> struct open_span */
