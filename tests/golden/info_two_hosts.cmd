@@ -1,0 +1,1 @@
+sonde info data/good/front.sonde data/good/back.sonde
