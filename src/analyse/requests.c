@@ -130,7 +130,7 @@ static void settle_thread(struct finder *f, uint32_t *list, uint32_t state, floa
 	for (uint32_t i = *list; i; i = f->asks.items[i].next_of_thread) {
 		struct ask *ask = &f->asks.items[i];
 
-		if (ask->state)
+		if (ask->state || ask->contested)
 			continue;
 		ask->state = state;
 		ask->confidence = confidence;

@@ -47,6 +47,8 @@ struct ask {
 	uint32_t thread, side;
 	uint32_t next_of_side, next_of_thread; /* while it is unknown: place + 1 */
 	float confidence;
+	bool contested; /* its thread held several requests: only its answer can tell for which it
+			   is */
 };
 
 /* What is known of a span while it is worked for. */

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests found from messages, wakeups and births.  Trees are written as in
+ * "1(2 h3(4))": thread 1 handled a request and asked 2; thread 3 of the same
+ * process was handed work for it and asked 4.  f is a thread created for it, ? a
+ * part whose parent could not be told.
+ *
+ * Connection c has its client's side at socket 40000 + c and its server's at
+ * 100 + c; a client that is not recorded asks over it by ask(), and hears by
+ * nobody's word.
+ */
+#include <inttypes.h>
+#include <netinet/in.h>
+
+#include "analyse/requests.h"
+#include "story.h"
+#include "test.h"
+
+enum { CLIENT = 40000, SERVER = 100, FUTEX = 0x7000, MUTEX = 0x9000 };
+
+/* How many bytes each direction of each connection has seen. */
+struct play {
+	struct story story;
+	uint32_t sent[64], answered[64];
+};
+
+static void play_done(struct play *p)
+{
+	story_done(&p->story);
+}
+
+static void tell_side(struct play *p, uint64_t object, uint16_t local, uint16_t peer)
+{
+	struct socket_address address = { .family = AF_INET,
+					  .protocol = IPPROTO_TCP,
+					  .local_port = local,
+					  .peer_port = peer,
+					  .local = { 10, 0, 0, 1 },
+					  .peer = { 10, 0, 0, 1 } };
+
+	story_add(&p->story, REC(SOCKET, socket, 0, 0, .object = object, .address = address));
+}
+
+static void connection(struct play *p, unsigned c)
+{
+	tell_side(p, CLIENT + c, CLIENT + c, SERVER + c);
+	tell_side(p, SERVER + c, SERVER + c, CLIENT + c);
+}
+
+static void thread(struct play *p, uint32_t tid, uint32_t pid)
+{
+	story_add(&p->story, REC(TASK, task, 0, tid, .pid = pid, .event = TASK_SEEN));
+	story_run(&p->story, tid, 0, 1);
+}
+
+static void asks(struct play *p, nsec_t t, uint32_t tid, unsigned c)
+{
+	story_send(&p->story, tid, t, CLIENT + c, 1 + (p->sent[c] += 10), 10);
+}
+
+/* Of a client that is not recorded. */
+static void ask(struct play *p, unsigned c)
+{
+	p->sent[c] += 10;
+}
+
+static void takes(struct play *p, nsec_t t, uint32_t tid, unsigned c)
+{
+	story_receive(&p->story, tid, t, SERVER + c, 1 + p->sent[c], 10);
+}
+
+static void answers(struct play *p, nsec_t t, uint32_t tid, unsigned c)
+{
+	story_send(&p->story, tid, t, SERVER + c, 1 + (p->answered[c] += 20), 20);
+}
+
+static void hears(struct play *p, nsec_t t, uint32_t tid, unsigned c)
+{
+	story_receive(&p->story, tid, t, CLIENT + c, 1 + p->answered[c], 20);
+}
+
+static void waits_on(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t waker,
+		     uint64_t futex)
+{
+	story_add(&p->story, REC(WAIT, wait, to, tid, .start = from, .woken = to,
+				 .state = STATE_LOCK, .ready = STATE_READY, .waker = waker,
+				 .context = WAKE_TASK, .syscall = 202, .object_kind = OBJECT_FUTEX,
+				 .object = futex, .flags = futex == FUTEX ? INTERVAL_SIGNAL : 0));
+}
+
+static void polls(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t waker)
+{
+	story_add(&p->story, REC(WAIT, wait, to, tid, .start = from, .woken = to,
+				 .state = STATE_PROCESS, .ready = STATE_READY, .waker = waker,
+				 .context = waker ? WAKE_TASK : WAKE_SOFTIRQ, .syscall = 232,
+				 .object_kind = OBJECT_EPOLL));
+}
+
+static void put_tree(FILE *file, const struct model *model, const struct requests *r, uint32_t at)
+{
+	static const char *const kinds[] = { "", "f", "h" };
+	const struct request_span *span = &r->spans.items[at];
+
+	fprintf(file, "%s%s%u", span->open ? "?" : "", kinds[span->kind],
+		model_thread(model, span->thread)->tid);
+	for (uint32_t i = span->first_child; i; i = r->spans.items[i].next) {
+		fputs(i == span->first_child ? "(" : " ", file);
+		put_tree(file, model, r, i);
+	}
+	fputs(span->first_child ? ")" : "", file);
+}
+
+static void check_trees(const struct play *p, const char *want)
+{
+	_cleanup_(model_freep) struct model *model = story_model(&p->story);
+	_cleanup_(requests_done) struct requests requests;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	requests_find(model, &requests);
+	for (size_t i = 0; i < requests.roots.count; i++) {
+		fputs(i ? " " : "", file);
+		put_tree(file, model, &requests, requests.roots.items[i]);
+	}
+	fclose(file);
+	CHECK_STR(text, want);
+	free(text);
+}
+
+TEST(a_thread_that_reads_asks_and_answers_works_for_one_request_after_another)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	connection(&p, 0);
+	connection(&p, 1);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	for (nsec_t t = 10; t < 30; t += 10) {
+		ask(&p, 0);
+		takes(&p, t, 1, 0);
+		asks(&p, t + 1, 1, 1);
+		takes(&p, t + 2, 2, 1);
+		answers(&p, t + 3, 2, 1);
+		hears(&p, t + 4, 1, 1);
+		answers(&p, t + 5, 1, 0);
+	}
+	check_trees(&p, "1(2) 1(2)");
+}
+
+TEST(parts_of_a_request_and_of_an_answer_are_one)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	connection(&p, 0);
+	thread(&p, 1, 1);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	ask(&p, 0);
+	takes(&p, 11, 1, 0);
+	answers(&p, 12, 1, 0);
+	answers(&p, 13, 1, 0);
+	check_trees(&p, "1");
+}
+
+TEST(a_client_that_is_recorded_is_no_service)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	connection(&p, 0);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	asks(&p, 10, 1, 0);
+	takes(&p, 11, 2, 0);
+	answers(&p, 12, 2, 0);
+	hears(&p, 13, 1, 0);
+	check_trees(&p, "2");
+}
+
+TEST(an_event_loop_works_for_what_it_read_last)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	for (unsigned c = 0; c < 4; c++)
+		connection(&p, c);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	asks(&p, 11, 1, 2);
+	ask(&p, 1);
+	takes(&p, 12, 1, 1);
+	asks(&p, 13, 1, 3);
+	polls(&p, 14, 20, 1, 0);
+	takes(&p, 15, 2, 2);
+	answers(&p, 16, 2, 2);
+	takes(&p, 17, 2, 3);
+	answers(&p, 18, 2, 3);
+	hears(&p, 21, 1, 3);
+	answers(&p, 22, 1, 1);
+	hears(&p, 23, 1, 2);
+	answers(&p, 24, 1, 0);
+	check_trees(&p, "1(2) 1(2)");
+}
+
+TEST(what_an_event_loop_sends_without_reading_is_left_open_if_it_may_be_for_two)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	for (unsigned c = 0; c < 3; c++)
+		connection(&p, c);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	ask(&p, 1);
+	takes(&p, 11, 1, 1);
+	polls(&p, 12, 20, 1, 0);
+	asks(&p, 21, 1, 2);
+	takes(&p, 22, 2, 2);
+	answers(&p, 23, 2, 2);
+	polls(&p, 24, 30, 1, 0);
+	answers(&p, 31, 1, 0);
+	answers(&p, 32, 1, 1);
+	check_trees(&p, "1 1 ?2");
+}
+
+TEST(the_answer_after_an_answer_tells_who_had_asked)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	for (unsigned c = 0; c < 3; c++)
+		connection(&p, c);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	ask(&p, 1);
+	takes(&p, 11, 1, 1);
+	polls(&p, 12, 20, 1, 0);
+	asks(&p, 21, 1, 2);
+	takes(&p, 22, 2, 2);
+	answers(&p, 23, 2, 2);
+	polls(&p, 24, 30, 1, 0);
+	hears(&p, 31, 1, 2);
+	answers(&p, 32, 1, 1);
+	answers(&p, 33, 1, 0);
+	check_trees(&p, "1 1(2)");
+}
+
+TEST(a_connection_belongs_to_whom_it_was_made_for)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	for (unsigned c = 0; c < 3; c++)
+		connection(&p, c);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	story_add(&p.story,
+		  REC(SOCKET_STATE, socket_state, 11, 1, .object = CLIENT + 2, .from = 7, .to = 2));
+	ask(&p, 1);
+	takes(&p, 12, 1, 1);
+	polls(&p, 13, 20, 1, 0);
+	asks(&p, 21, 1, 2);
+	takes(&p, 22, 2, 2);
+	answers(&p, 23, 2, 2);
+	hears(&p, 31, 1, 2);
+	answers(&p, 32, 1, 0);
+	answers(&p, 33, 1, 1);
+	check_trees(&p, "1(2) 1");
+}
+
+/* Thread 1 reads, 3 and 4 of its process work, 2 is another service. */
+static void pool(struct play *p)
+{
+	for (unsigned c = 0; c < 4; c++)
+		connection(p, c);
+	thread(p, 1, 1);
+	thread(p, 3, 1);
+	thread(p, 4, 1);
+	thread(p, 2, 2);
+}
+
+TEST(who_is_woken_for_work_works_for_what_the_waker_read)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	waits_on(&p, 2, 11, 3, 1, FUTEX);
+	asks(&p, 12, 3, 2);
+	takes(&p, 13, 2, 2);
+	answers(&p, 14, 2, 2);
+	hears(&p, 15, 3, 2);
+	answers(&p, 16, 3, 0);
+	check_trees(&p, "1(h3(2))");
+}
+
+TEST(who_is_woken_from_a_lock_goes_on_with_his_own)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	waits_on(&p, 2, 11, 3, 1, FUTEX);
+	ask(&p, 1);
+	takes(&p, 12, 1, 1);
+	waits_on(&p, 3, 13, 4, 1, FUTEX);
+	waits_on(&p, 14, 15, 3, 4, MUTEX);
+	asks(&p, 16, 3, 2);
+	takes(&p, 17, 2, 2);
+	answers(&p, 18, 2, 2);
+	hears(&p, 19, 3, 2);
+	answers(&p, 20, 3, 0);
+	answers(&p, 21, 4, 1);
+	check_trees(&p, "1(h3(2)) 1(h4)");
+}
+
+TEST(who_answers_has_worked_for_it_though_nobody_woke_him)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	waits_on(&p, 2, 11, 3, 1, FUTEX);
+	ask(&p, 1);
+	takes(&p, 12, 1, 1); /* into the queue: 3 is busy */
+	answers(&p, 13, 3, 0);
+	asks(&p, 14, 3, 2);
+	takes(&p, 15, 2, 2);
+	answers(&p, 16, 2, 2);
+	hears(&p, 17, 3, 2);
+	answers(&p, 18, 3, 1);
+	check_trees(&p, "1(h3) 1(h3(2))");
+}
+
+TEST(who_gives_his_work_back_is_free_for_more)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	waits_on(&p, 2, 11, 3, 1, FUTEX);
+	ask(&p, 1);
+	takes(&p, 12, 1, 1); /* into the queue: 3 is busy */
+	asks(&p, 13, 3, 2);
+	takes(&p, 14, 2, 2);
+	answers(&p, 15, 2, 2);
+	hears(&p, 16, 3, 2);
+	polls(&p, 13, 17, 1, 3); /* 3 gives the first back and takes the second */
+	asks(&p, 18, 3, 3);
+	answers(&p, 19, 1, 0);
+	takes(&p, 20, 2, 3);
+	answers(&p, 21, 2, 3);
+	hears(&p, 22, 3, 3);
+	polls(&p, 20, 23, 1, 3);
+	answers(&p, 24, 1, 1);
+	check_trees(&p, "1(h3(2)) 1(h3(2))");
+}
+
+TEST(who_is_created_for_a_request_works_for_it)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	story_born(&p.story, 9, 1, 11);
+	asks(&p, 12, 9, 2);
+	takes(&p, 13, 2, 2);
+	answers(&p, 14, 2, 2);
+	hears(&p, 15, 9, 2);
+	answers(&p, 16, 1, 0);
+	check_trees(&p, "1(f9(2))");
+}
