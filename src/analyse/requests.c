@@ -352,8 +352,11 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 	}
 	s->asked = true;
 	*map_insert(&f->sent, (uintptr_t)m) = f->asks.count;
-	*vec_push(&f->asks) =
-		(struct ask){ .state = state, .thread = thread, .side = side, .confidence = 1 };
+	*vec_push(&f->asks) = (struct ask){ .state = state,
+					    .thread = thread,
+					    .side = side,
+					    .confidence = 1,
+					    .contested = w->held_count > 1 };
 	w->acted = true;
 	if (state) {
 		extend(f, state, m->time);
