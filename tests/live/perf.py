@@ -8,10 +8,13 @@ order"); so what it gives is sorted by time first, and the rest has to be equal
 line by line.
 """
 import json
+import pathlib
 import re
 import subprocess
 
-from harness import ROOM, SONDE, TIMEOUT, Skip, each, equal, main, need_program, require, run, workload
+from harness import ROOM, SONDE, TIMEOUT, Skip, each, equal, main, need_program, require, run, test, workload
+
+KEPT = pathlib.Path(__file__).resolve().parent.parent / "data/good/perf-calls.data"
 
 PRINTER = '''
 import json
@@ -125,6 +128,12 @@ ALL = ["--exclude-perf", "-a"]  # of what it has been told before
 def perf_script_shows_the_same(name, command, *options):
     need_perf()
     check(recorded(name, command, *options))
+
+
+@test
+def perf_script_shows_the_same_of_the_kept_file():
+    need_perf()
+    check(KEPT)
 
 
 main()

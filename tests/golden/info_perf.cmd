@@ -1,0 +1,1 @@
+sonde info data/good/perf-calls.data
