@@ -303,6 +303,7 @@ static int read_rare(struct otlp_reader *reader, const struct wire_field *f, str
 		ret->dropped_links = f->number;
 		break;
 	case BYTES(SPAN_STATUS):
+		ret->has_status = true;
 		return read_status(reader, f->bytes, ret);
 	case FIXED32(SPAN_FLAGS):
 		ret->flags = f->number;
@@ -454,7 +455,7 @@ void otlp_begin_span(struct otlp_writer *w, const struct otlp_span *span)
 	wire_put_varint(out, SPAN_DROPPED_EVENTS, span->dropped_events);
 	wire_put_varint(out, SPAN_DROPPED_LINKS, span->dropped_links);
 	wire_put_fixed32(out, SPAN_FLAGS, span->flags);
-	if (span->status || span->status_message.len) {
+	if (span->has_status || span->status || span->status_message.len) {
 		size_t status = wire_begin(out, SPAN_STATUS);
 
 		wire_put_bytes(out, STATUS_MESSAGE, span->status_message);

@@ -104,6 +104,7 @@ struct otlp_span {
 	struct view trace_state, name, status_message;
 	uint64_t start, end;   /* CLOCK_REALTIME in ns */
 	uint32_t kind, status; /* enum otlp_kind, enum otlp_status */
+	bool has_status;       /* also if it says nothing */
 	uint32_t flags;
 	uint32_t dropped_attributes, dropped_events, dropped_links;
 	struct otlp_list attributes, events, links;

@@ -27,14 +27,9 @@ extern const struct input_format sonde_format, otlp_format, otlp_json_format, zi
 	perf_format;
 
 /* The same as their open, for bytes in memory, which are read at once; the name is for messages. */
-int otlp_open_memory(const char *name, const char *data, size_t size, struct input **ret,
-		     struct err *err);
-int otlp_json_open_memory(const char *name, const char *data, size_t size, struct input **ret,
-			  struct err *err);
-int zipkin_open_memory(const char *name, const char *data, size_t size, struct input **ret,
-		       struct err *err);
-int jaeger_open_memory(const char *name, const char *data, size_t size, struct input **ret,
-		       struct err *err);
+typedef int open_memory_fn(const char *name, const char *data, size_t size, struct input **ret,
+			   struct err *err);
+open_memory_fn otlp_open_memory, otlp_json_open_memory, zipkin_open_memory, jaeger_open_memory;
 
 /* The same, but the bytes are borrowed as long as the input is there. */
 int perf_open_memory(const char *name, const char *data, size_t size, struct input **ret,

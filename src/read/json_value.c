@@ -3,10 +3,39 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <xxhash.h>
 
 /* Names need not be proper text: who shows them makes them so. */
 #define READ_FLAGS (YYJSON_READ_NUMBER_AS_RAW | YYJSON_READ_ALLOW_INVALID_UNICODE)
+
+/*
+ * A large document takes three times its size, and most of the time to read it
+ * would go into getting that in pages of 4 KiB.
+ */
+enum { LARGE = 8 << 20, LARGE_PAGE = 2 << 20 };
+
+static void *alloc_large(void *unused, size_t size)
+{
+	char *data = malloc(size);
+	uintptr_t first = ((uintptr_t)data + LARGE_PAGE - 1) & -(uintptr_t)LARGE_PAGE;
+
+	if (data && size >= LARGE)
+		madvise((void *)first, data + size - (char *)first, MADV_HUGEPAGE);
+	return data;
+}
+
+static void *realloc_large(void *unused, void *data, size_t old_size, size_t size)
+{
+	return realloc(data, size);
+}
+
+static void free_large(void *unused, void *data)
+{
+	free(data);
+}
+
+static const yyjson_alc large_pages = { alloc_large, realloc_large, free_large, NULL };
 
 static int parse_failed(const char *name, size_t offset, const yyjson_read_err *why,
 			struct err *err)
@@ -28,7 +57,7 @@ static int parse(struct view text, json_fn *fn, void *arg, yyjson_read_err *why,
 {
 	/* it does not write to the text unless told to */
 	_cleanup_(yyjson_doc_freep) yyjson_doc *doc =
-		yyjson_read_opts((char *)text.s, text.len, READ_FLAGS, NULL, why);
+		yyjson_read_opts((char *)text.s, text.len, READ_FLAGS, &large_pages, why);
 
 	return doc ? fn(arg, yyjson_doc_get_root(doc), err) : -EBADMSG;
 }
@@ -164,32 +193,38 @@ bool json_scaled(yyjson_val *value, int scale, int64_t *ret)
 	return text_scaled(json_text(value), scale, ret);
 }
 
-static int hex_digit(char c)
+/* 0 to 15, or 255 if it is none. */
+static uint8_t hex_digit(uint8_t c)
 {
-	if (is_digit(c))
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	static const uint8_t digits[256] = {
+		['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+		['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+		['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+		['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+	};
+
+	return digits[c] - 1;
 }
 
 static bool hex_id(struct view text, uint8_t *ret, size_t size)
 {
-	uint8_t id[16] = { 0 };
-	bool zero = true;
+	uint8_t id[16] = { 0 }, wrong = 0, some = 0;
 
 	if (text.len > 2 * size)
 		return false;
-	for (size_t i = 0; i < text.len; i++) {
-		int digit = hex_digit(text.s[text.len - 1 - i]);
+	/* from the right, since a short one has zeros on its left */
+	for (size_t left = text.len, i = size; left; left -= left > 1 ? 2 : 1) {
+		uint8_t low = hex_digit(text.s[left - 1]);
+		uint8_t high = left > 1 ? hex_digit(text.s[left - 2]) : 0;
 
-		if (digit < 0)
-			return false;
-		id[size - 1 - i / 2] |= i % 2 ? digit << 4 : digit;
-		zero = zero && digit == 0;
+		wrong |= low | high;
+		id[--i] = high << 4 | low;
+		some |= id[i];
 	}
-	if (!zero) /* that means none, wherever ids are bytes */
-		memcpy(ret, id, size);
-	return !zero;
+	if (wrong > 15 || !some) /* nothing but zeros means none, wherever ids are bytes */
+		return false;
+	memcpy(ret, id, size);
+	return true;
 }
 
 bool json_id(yyjson_val *value, uint8_t *ret, size_t size)

@@ -160,7 +160,7 @@ void span_input_free(struct input *input)
 	free(in);
 }
 
-int span_input_open(const char *path, span_read_fn *read, struct input **ret, struct err *err)
+int span_input_open(const char *path, open_memory_fn *read, struct input **ret, struct err *err)
 {
 	_cleanup_(file_unmap) struct view bytes = { 0 };
 	int r = file_map(path, &bytes, err);

@@ -85,12 +85,8 @@ int span_input_next(struct input *input, const struct record **ret, struct err *
 const char *span_input_string(const struct input *input, uint32_t id);
 void span_input_free(struct input *input);
 
-/* As jaeger_open_memory() and its like. */
-typedef int span_read_fn(const char *name, const char *data, size_t size, struct input **ret,
-			 struct err *err);
-
 /* Maps the file for as long as it is read. */
-int span_input_open(const char *path, span_read_fn *read, struct input **ret, struct err *err);
+int span_input_open(const char *path, open_memory_fn *read, struct input **ret, struct err *err);
 
 /* As read, with fn for each document of a JSON file; frees `in` if that fails. */
 int span_input_read_json(struct span_input *in, struct view text, json_fn *fn, void *arg,

@@ -10,12 +10,19 @@
 #include <assert.h>
 #include <string.h>
 
-#include "read/span_input.h"
+#include "read/input_parts.h"
 #include "unit/bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
 static volatile size_t sink; /* so that reading is not optimised away */
+
+static inline bool is_none(const uint8_t *id, size_t size)
+{
+	static const uint8_t none[16];
+
+	return memcmp(id, none, size) == 0;
+}
 
 static inline void check_span(const struct input *input, const struct record_span *span,
 			      nsec_t last)
@@ -23,15 +30,15 @@ static inline void check_span(const struct input *input, const struct record_spa
 	assert(span->head.kind == RECORD_SPAN && span->head.words == sizeof(*span) / 8);
 	assert(span->head.time >= last && span->head.time <= INT64_MAX);
 	assert(span->start <= span->head.time);
-	assert(!span_id_is_none(span->span, 8) && !span_id_is_none(span->trace, 16));
+	assert(!is_none(span->span, 8) && !is_none(span->trace, 16));
 	assert(!(span->flags & ~(SPAN_FOLLOWS | SPAN_ERROR)));
-	assert(!(span->flags & SPAN_FOLLOWS) || !span_id_is_none(span->parent, 8));
+	assert(!(span->flags & SPAN_FOLLOWS) || !is_none(span->parent, 8));
 	sink += strlen(input_string(input, span->service));
 	sink += strlen(input_string(input, span->operation));
 	sink += strlen(input_record_host(input));
 }
 
-static inline int check_spans(const struct input_format *format, span_read_fn *read,
+static inline int check_spans(const struct input_format *format, open_memory_fn *read,
 			      const uint8_t *bytes, size_t size)
 {
 	struct bytes given = { (uint8_t *)bytes, size };

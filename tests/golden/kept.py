@@ -58,7 +58,7 @@ def check_spans(sonde, path):
 
 def main():
     sonde, failed = sys.argv[1], 0
-    files = sorted(GOOD.glob("*.sonde")) + sorted(GOOD.glob("jaeger-*.json"))
+    files = sorted(GOOD.glob("*.sonde")) + sorted(GOOD.glob("*.json")) + sorted(GOOD.glob("*.otlp"))
     print(f"1..{len(files)}")
     for number, path in enumerate(files, 1):
         check = check_capture if path.suffix == ".sonde" else check_spans

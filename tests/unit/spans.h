@@ -20,10 +20,6 @@ struct result {
 	int code;
 };
 
-/* jaeger_open_memory() and its like. */
-typedef int open_memory_fn(const char *name, const char *data, size_t size, struct input **ret,
-			   struct err *err);
-
 static inline void result_done(struct result *r)
 {
 	input_free(r->input);

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What OpenTelemetry's SDK for Python exports, we read, and write so that it reads it: sdk.py SONDE RECODE ROOM
+
+The SDK comes from PyPI and is kept in ROOM/sdk; without a way to get it, the test
+is skipped.  Prints TAP.
+"""
+import json
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+PACKAGES = ["opentelemetry-sdk>=1.20,<2", "opentelemetry-exporter-otlp-proto-http>=1.20,<2"]
+TIMEOUT = 120
+ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {"NO_PROXY": "*"}
+
+
+class Skip(Exception):
+    """It cannot be told here."""
+
+
+def run(*command, **how):
+    done = subprocess.run([str(word) for word in command], capture_output=True, timeout=TIMEOUT, **how)
+    if done.returncode:
+        raise RuntimeError(f"'{' '.join(map(str, command))}' exits with {done.returncode}:\n{done.stderr.decode()}")
+    return done.stdout
+
+
+def install(room):
+    """The Python that has the SDK."""
+    python, ready = room / "bin" / "python", room / "ready"
+    if ready.exists():
+        return python
+    shutil.rmtree(room, ignore_errors=True)
+    try:
+        run(sys.executable, "-m", "venv", room)
+        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1",
+            "--timeout", "10", *PACKAGES)
+    except (RuntimeError, subprocess.TimeoutExpired) as e:
+        raise Skip(f"the SDK cannot be installed: {str(e).strip().splitlines()[-1]}") from e
+    ready.touch()
+    return python
+
+
+class Exported:
+    """One run of the SDK, and what it says of its spans itself."""
+
+    def __init__(self, sonde, recode, room):
+        self.sonde, self.recode, self.room = sonde, recode, room / "exported"
+        self.python = install(room / "sdk")
+        shutil.rmtree(self.room, ignore_errors=True)
+        self.room.mkdir(parents=True)
+        self.sdk("spans", self.room)
+        self.requests = sorted(self.room.glob("request-*.otlp"))
+        truth = json.loads((self.room / "truth.json").read_text())
+        self.pid, self.spans = truth["pid"], sorted(truth["spans"], key=lambda s: s["span"])
+        assert self.requests and len(self.spans) > 50, "the SDK exported next to nothing"
+
+    def sdk(self, *args):
+        return run(self.python, HERE / "export.py", *args, env=ENV)
+
+    def ask(self, command, *args):
+        return json.loads(run(self.sonde, command, "--json", *args))
+
+    def check(self, files, form):
+        """That what we read of the files is what the SDK says of all its spans."""
+        lines = b"".join(run(self.sonde, "dump", "--json", file) for file in files).splitlines()
+        got = sorted((json.loads(line) for line in lines), key=lambda s: s["span"])
+        assert len(got) == len(self.spans), f"{len(got)} spans, not {len(self.spans)}"
+        for ours, theirs in zip(got, self.spans):
+            for name in ("trace", "span", "parent", "operation", "start", "end"):
+                assert ours.get(name) == theirs[name], f"{name} of {theirs} is {ours.get(name)}"
+            assert ours.get("tid", 0) == theirs["tid"] and ours["service"] == "sdk test", ours
+        for file in files:
+            info = self.ask("info", file)
+            assert info["format"] == form and info["notices"] == [], info
+        errors = sum(self.ask("info", file)["errors"] for file in files)
+        assert errors == sum(span["error"] for span in self.spans), f"{errors} errors"
+
+
+def requests_are_read_as_sent(x):
+    x.check(x.requests, "otlp")
+
+
+def requests_behind_their_lengths_are_read(x):
+    """As the collector's file exporter writes them."""
+    bodies = [request.read_bytes() for request in x.requests]
+    framed = x.room / "framed.otlp"
+    framed.write_bytes(b"".join(struct.pack(">I", len(body)) + body for body in bodies))
+    x.check([framed], "otlp")
+
+
+def requests_on_lines_of_json_are_read(x):
+    lines = x.room / "lines.json"
+    lines.write_bytes(b"".join(x.sdk("json", request) for request in x.requests))
+    x.check([lines], "otlp-json")
+
+
+def requests_are_written_as_they_were(x):
+    for request in x.requests:
+        ours = request.with_suffix(".recoded")
+        ours.write_bytes(run(x.recode, request))
+        x.sdk("compare", request, ours)
+        assert ours.stat().st_size <= request.stat().st_size, "ours is longer"
+
+
+def the_request_is_explained(x):
+    """Its span is the slowest with children, and its path leads through them."""
+    root = next(span for span in x.spans if span["operation"] == "request")
+    steps = x.ask("path", "--trace", root["trace"], *x.requests)
+    accounts = {account["span"]["id"]: account for account in x.ask("explain", "--slowest", 10, *x.requests)}
+    names = {step["span"]["operation"] for step in steps if step.get("span")}
+    assert names == {"request", "ünïcode", "failing"}, names
+    assert accounts[root["span"]]["duration"] == root["end"] - root["start"], accounts[root["span"]]
+    assert len(accounts) == 2, f"{len(accounts)} traces"
+
+
+TESTS = [requests_are_read_as_sent, requests_behind_their_lengths_are_read, requests_on_lines_of_json_are_read,
+         requests_are_written_as_they_were, the_request_is_explained]
+
+
+def main():
+    sonde, recode, room = map(pathlib.Path, sys.argv[1:])
+    try:
+        exported = Exported(sonde, recode, room)
+    except Skip as skip:
+        print(skip)
+        sys.exit(77)
+    print(f"1..{len(TESTS)}")
+    failed = 0
+    for number, test in enumerate(TESTS, 1):
+        why = ""
+        try:
+            test(exported)
+        except (AssertionError, RuntimeError, KeyError) as e:
+            why = repr(e)
+        failed += bool(why)
+        print(f"{'not ok' if why else 'ok'} {number} - {test.__name__}")
+        print(*(f"# {line}" for line in why.splitlines()), sep="\n", end="\n" if why else "")
+    sys.exit(failed > 0)
+
+
+main()

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "spans.h"
+
+#define TRACE "'traceId':'0123456789abcdef0123456789ABCDEF'"
+#define IDS TRACE ",'spanId':'00000000000051c0'"
+#define TIMES "'startTimeUnixNano':'1700000000000000001','endTimeUnixNano':'1700000000000000009'"
+
+static struct result read_text(const char *text)
+{
+	return read_json(otlp_json_open_memory, text);
+}
+
+/* A request with one resource and these spans. */
+static struct result read_spans(const char *spans)
+{
+	_cleanup_(freep) char *text =
+		must_printf("{'resourceSpans':[{'resource':{'attributes':["
+			    "{'key':'service.name','value':{'stringValue':'front'}},"
+			    "{'key':'process.pid','value':{'intValue':'4127'}},"
+			    "{'key':'host.name','value':{'stringValue':'node-7'}}]},"
+			    "'scopeSpans':[{'scope':{'name':'lib'},'spans':[%s]}]}]}",
+			    spans);
+
+	return read_text(text);
+}
+
+static bool is_one(const struct input_format *format, const char *text)
+{
+	_cleanup_(freep) char *json = must_strdup(text);
+
+	for (char *c = json; *c; c++)
+		*c = *c == '\'' ? '"' : *c;
+	return format->is_one(json, strlen(json));
+}
+
+static void check_span(const struct result *r)
+{
+	static const uint8_t trace[16] = { 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
+					   0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef };
+	const struct record_span *span = r->spans.items;
+
+	CHECK_INT(r->code, 0);
+	CHECK_INT(r->spans.count, 1);
+	if (r->spans.count != 1)
+		return;
+	CHECK_INT(span->start, 1700000000000000001);
+	CHECK_INT(span->head.time, 1700000000000000009);
+	CHECK(memcmp(span->trace, trace, sizeof(trace)) == 0);
+	CHECK_INT(id_of(span->span), 0x51c0);
+	CHECK_INT(id_of(span->parent), 0xa1);
+	CHECK_STR(input_string(r->input, span->service), "front");
+	CHECK_STR(input_string(r->input, span->operation), "GET /");
+	CHECK_STR(input_record_host(r->input), "node-7");
+	CHECK_INT(span->pid, 4127);
+	CHECK_INT(span->head.tid, 4130);
+	CHECK_INT(span->flags, SPAN_ERROR);
+	CHECK(!input_notice(r->input));
+	CHECK_STR(input_format_name(r->input), "otlp-json");
+}
+
+TEST(a_span_is_read_with_all_it_has)
+{
+	_cleanup_(result_done) struct result r = read_spans(
+		"{" IDS ",'parentSpanId':'00000000000000a1','name':'GET /','kind':2," TIMES ","
+		"'attributes':[{'key':'thread.id','value':{'intValue':'1'}},"
+		"{'key':'thread.native_id','value':{'intValue':'4130'}}],'droppedEventsCount':0,"
+		"'events':[{'name':'x'}],'status':{'message':'no','code':2},'flags':257}");
+
+	check_span(&r);
+}
+
+TEST(names_may_be_those_of_the_definition)
+{
+	_cleanup_(result_done) struct result r = read_text(
+		"{'resource_spans':[{'resource':{'attributes':["
+		"{'key':'service.name','value':{'string_value':'front'}},"
+		"{'key':'process.pid','value':{'int_value':4127}},"
+		"{'key':'host.name','value':{'string_value':'node-7'}}]},"
+		"'scope_spans':[{'spans':[{'trace_id':'0123456789abcdef0123456789abcdef',"
+		"'span_id':'51c0','parent_span_id':'a1','name':'GET /','kind':'SPAN_KIND_SERVER',"
+		"'start_time_unix_nano':1700000000000000001,'end_time_unix_nano':"
+		"1700000000000000009,"
+		"'attributes':[{'key':'sonde.tid','value':{'int_value':4130}}],"
+		"'status':{'code':'STATUS_CODE_ERROR'}}]}]}]}");
+
+	check_span(&r);
+}
+
+TEST(scopes_may_have_the_name_of_old)
+{
+	_cleanup_(result_done) struct result r =
+		read_text("{'resourceSpans':[{'instrumentationLibrarySpans':[{'spans':[{" IDS
+			  "," TIMES "}]}]}]}");
+
+	CHECK_INT(r.spans.count, 1);
+}
+
+TEST(each_line_may_be_a_request)
+{
+#define LINE(service, id, end) \
+	"{'resourceSpans':[{'resource':{'attributes':[{'key':'service.name','value':" \
+	"{'stringValue':'" service "'}}]},'scopeSpans':[{'spans':[{" TRACE ",'spanId':'" id "'," \
+	"'startTimeUnixNano':'1','endTimeUnixNano':'" end "'}]}]}]}\n"
+	static const char lines[] =
+		LINE("a", "1", "9") "\r\n" LINE("b", "2", "8") LINE("c", "3", "7");
+	static const char *const services[] = { "c", "b", "a" };
+	_cleanup_(result_done) struct result r = read_text(lines);
+
+	CHECK_INT(r.spans.count, 3);
+	for (size_t i = 0; i < r.spans.count; i++)
+		CHECK_STR(input_string(r.input, r.spans.items[i].service), services[i]);
+
+	/* the last may be cut off anywhere, but what is before it stands */
+	size_t last = sizeof(LINE("c", "3", "7")) - 1;
+
+	for (size_t cut = 2; cut < last; cut++) {
+		_cleanup_(freep) char *text =
+			must_printf("%.*s", (int)(sizeof(lines) - 1 - cut), lines);
+		_cleanup_(result_done) struct result part = read_text(text);
+
+		CHECK_INT(part.code, 0);
+		CHECK_INT(part.spans.count, 2);
+		CHECK_STR(part.input ? input_notice(part.input) ?: "" : "",
+			  "'x.json' is not complete: its last line is cut off");
+	}
+}
+
+TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
+{
+	static const struct {
+		const char *span, *why;
+	} cases[] = {
+		{ "'spanId':'51c0'," TIMES, "has no traceId" },
+		{ "'traceId':'','spanId':'51c0'," TIMES, "has no traceId" },
+		{ "'traceId':'00','spanId':'51c0'," TIMES, "has no traceId" },
+		{ TRACE "," TIMES, "has no spanId" },
+		{ TRACE ",'spanId':'0000000000000000'," TIMES, "has no spanId" },
+		{ TRACE ",'spanId':[1]," TIMES, "has no spanId" },
+		{ IDS ",'endTimeUnixNano':'9'", "has no startTimeUnixNano that is one" },
+		{ IDS ",'startTimeUnixNano':'0','endTimeUnixNano':'9'",
+		  "has no startTimeUnixNano that is one" },
+		{ IDS ",'startTimeUnixNano':'-1','endTimeUnixNano':'9'",
+		  "has no startTimeUnixNano that is one" },
+		{ IDS ",'startTimeUnixNano':'9'", "has no endTimeUnixNano that is one" },
+		{ IDS ",'startTimeUnixNano':'9','endTimeUnixNano':'9223372036854775808'",
+		  "has no endTimeUnixNano that is one" },
+		{ IDS ",'startTimeUnixNano':'9','endTimeUnixNano':'8'", "ends before it begins" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_(freep) char *text =
+			must_printf("{" IDS "," TIMES "},{%s}", cases[i].span);
+		_cleanup_(freep) char *want =
+			must_printf("'x.json': left out 1 of 2 spans; span 2 %s", cases[i].why);
+		_cleanup_(result_done) struct result r = read_spans(text);
+
+		CHECK_INT(r.spans.count, 1);
+		CHECK_STR(r.input ? input_notice(r.input) ?: "" : "", want);
+	}
+}
+
+TEST(values_of_wrong_types_are_as_if_missing)
+{
+	static const char *const texts[] = {
+		"{}",
+		"{'resourceSpans':[]}",
+		"{'resourceSpans':[7,null,[],{}]}",
+		"{'resourceSpans':[{'resource':7,'scopeSpans':{}}]}",
+		"{'resourceSpans':[{'resource':{'attributes':{}},'scopeSpans':[7,{'spans':7}]}]}",
+		"{'resourceSpans':[{'resource':{'attributes':[7,{},{'key':7},{'key':'pid'},"
+		"{'key':'pid','value':7},{'key':'pid','value':{}}]}}]}",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		_cleanup_(result_done) struct result r = read_text(texts[i]);
+
+		CHECK_INT(r.code, 0);
+		CHECK_INT(r.spans.count, 0);
+	}
+}
+
+TEST(what_is_no_request_gets_a_sentence)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{ "7", "'x.json' is no OTLP JSON: expected an array \"resourceSpans\"" },
+		{ "[]", "'x.json' is no OTLP JSON: expected an array \"resourceSpans\"" },
+		{ "{'resourceSpans':{}}",
+		  "'x.json' is no OTLP JSON: expected an array \"resourceSpans\"" },
+		{ "{'resourceSpans':[]}\n7\n",
+		  "'x.json' is no OTLP JSON: expected an array \"resourceSpans\"" },
+		{ "{'resourceSpans':[",
+		  "'x.json' is not valid JSON: unexpected end of data at offset 18" },
+		{ "{'resourceSpans':[]}\n{]\n{'resourceSpans':[]}\n",
+		  "'x.json' is not valid JSON: unexpected character, expected a string for object "
+		  "key "
+		  "at offset 22" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_(result_done) struct result r = read_text(cases[i].text);
+
+		CHECK_INT(r.code, -EBADMSG);
+		CHECK_STR(r.err.text, cases[i].want);
+	}
+}
+
+TEST(formats_of_json_are_told_apart)
+{
+	static const struct {
+		const char *text;
+		const struct input_format *format;
+	} cases[] = {
+		{ "{'resourceSpans':[]}", &otlp_json_format },
+		{ " \n{ 'resource_spans' : [ ] }", &otlp_json_format },
+		{ "{'resourceSpans':[{'scopeSpans':[{'spans':[{'traceId':'1','spanId':'2'}]}]}]}",
+		  &otlp_json_format },
+		{ "[{'traceId':'1','id':'2','tags':{'data':'spans'}}]", &zipkin_format },
+		{ "[[{'id':'2','traceId':'1','name':'resourceSpans'}]]", &zipkin_format },
+		{ "{'traceId':'1','id':'2'}\n{'traceId':'1','id':'3'}", &zipkin_format },
+		{ "{'data':[]}", &jaeger_format },
+		{ "[{'traceID':'1','spans':[{'tags':[{'key':'traceId','value':'id'}]}]}]",
+		  &jaeger_format },
+		{ "{'traceID':'1','spanID':'2'}\n", &jaeger_format },
+		{ "{'resourceLogs':[]}", NULL },
+		{ "{'traceId':'1','spanId':'2'}", NULL },
+		{ "'resourceSpans':[]", NULL },
+		{ "{'x':'resourceSpans'}", NULL },
+		{ "{'resourceSpans'", NULL },
+		{ "{", NULL },
+		{ "", NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		bool otlp = is_one(&otlp_json_format, cases[i].text);
+		bool zipkin = is_one(&zipkin_format, cases[i].text);
+		bool jaeger = is_one(&jaeger_format, cases[i].text);
+
+		/* in the order in which they are tried */
+		CHECK((otlp     ? &otlp_json_format
+		       : zipkin ? &zipkin_format
+		       : jaeger ? &jaeger_format
+				: NULL) == cases[i].format);
+	}
+}
