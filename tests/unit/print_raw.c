@@ -4,7 +4,7 @@
  *
  * One line for each, with all that a struct raw_event has, in the same words
  * whatever the trace was written by: so two traces of the same thing can be
- * compared.  --count only counts them, and says how fast that went.
+ * compared.  --count only counts them, and says how many that are in a second of CPU.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -191,7 +191,7 @@ static double seconds(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 

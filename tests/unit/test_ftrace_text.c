@@ -98,8 +98,7 @@ TEST(every_dialect_has_the_same_head)
 		"            bash-16348   [003]    11.295055: sys_exit: NR 1 = 1\n",
 		"    bash-16348     3d..2. 11295055us!: sys_exit: NR 1 = 1\n",
 		"    bash-16348   3d..2    11.295055: sys_exit:             NR 1 = 1\n",
-		"            bash 16348 [003]    11.295055:       raw_syscalls:sys_exit: NR 1 = "
-		"1\n",
+		"            bash 16348 [003]    11.295055:    raw_syscalls:sys_exit: NR 1 = 1\n",
 		"            bash 16340/16348   [003] 11.295055: raw_syscalls:sys_exit: NR 1 = 1\n",
 		"bash-16348 [003] d..2. 11.295055: sys_exit: NR 1 = 1\n",
 		"  bash-16348 (16340) [003] 11.295055: sys_exit: NR 1 = 1\r\n",
