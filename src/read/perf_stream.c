@@ -7,6 +7,7 @@
 enum {
 	BATCH = 8192, /* records, at least: large enough to sort few times, and stays in the cache
 		       */
+	AHEAD = 8,    /* records that are fetched into the cache before they are needed */
 	MIN_BUDGET = 16 << 20,
 	MAX_BUDGET = 256 << 20, /* bytes that one COMPRESSED record may become */
 	HELD_RATIO = 16,        /* to the file's size; perf reaches 10 */
@@ -318,6 +319,11 @@ const uint8_t *perf_stream_next(struct perf_stream *s, nsec_t *ret_time)
 
 	const struct perf_entry *e = &s->entries.items[s->given++];
 
+	/* neighbours in time are far from each other in a file of many rings */
+	if (s->given + AHEAD < s->ready) {
+		__builtin_prefetch(e[AHEAD].record);
+		__builtin_prefetch(e[AHEAD].record + 64);
+	}
 	if (e->time >= s->now)
 		s->now = e->time;
 	else
