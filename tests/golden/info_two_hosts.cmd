@@ -1,1 +1,1 @@
-sonde info data/good/front.sonde data/good/back.sonde
+sonde info data/hosts/front.sonde data/hosts/back.sonde

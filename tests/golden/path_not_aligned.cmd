@@ -1,1 +1,1 @@
-sonde path --thread=4001 data/good/front.sonde data/good/small.sonde | head -2
+sonde path --thread=4001 data/hosts/front.sonde data/good/small.sonde | head -2

@@ -1,1 +1,1 @@
-sonde path --thread=4001 --to=10ms data/good/front.sonde data/good/back.sonde
+sonde path --thread=4001 --to=10ms data/hosts/front.sonde data/hosts/back.sonde

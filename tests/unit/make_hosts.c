@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * make_hosts FRONT BACK - captures of two machines that talk, always the same to
- * the byte: tests/data/good/front.sonde and back.sonde.
+ * the byte: tests/data/hosts/front.sonde and back.sonde.
  *
  * Every 10 ms a thread of the one asks a thread of the other, which sleeps for
  * 5 ms and answers; a message takes 50 µs.  The clock of the second is half a
