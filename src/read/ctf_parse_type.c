@@ -140,7 +140,7 @@ static bool is_true(const struct ctf_value *v)
 	return v->is_number ? v->number != 0 : strcasecmp(v->text, "true") == 0;
 }
 
-/* Sizes of a floating-point number come in two parts. */
+/* Sizes of a floating-point number come in two parts; NULL for what is none. */
 struct real_size {
 	uint64_t mantissa, exponent;
 };
@@ -168,9 +168,9 @@ static void take_attribute(struct ctf_parser *p, struct ctf_type *type, const ch
 		type->is_text = !v->is_number && IS_ONE_OF(v->text, "UTF8", "ASCII");
 	} else if (is_integer && strcmp(key, "map") == 0) {
 		type->clock = clock_of(p, v);
-	} else if (strcmp(key, "mant_dig") == 0 && v->is_number) {
+	} else if (real && strcmp(key, "mant_dig") == 0 && v->is_number) {
 		real->mantissa = v->number;
-	} else if (strcmp(key, "exp_dig") == 0 && v->is_number) {
+	} else if (real && strcmp(key, "exp_dig") == 0 && v->is_number) {
 		real->exponent = v->number;
 	}
 }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "read/input.h"
+#include "read/packed.h"
+#include "test.h"
+
+static char *data_path(const char *name)
+{
+	return must_printf("%s/%s", getenv("SONDE_TEST_DATA") ?: "tests/data", name);
+}
+
+static char place[] = "/tmp/sonde-packed-XXXXXX";
+
+/* Runs a command of the shell in a directory of our own, in which %s is the test data. */
+static bool shell(const char *command)
+{
+	_cleanup_(freep) char *data = data_path("");
+	_cleanup_(freep) char *line = NULL;
+
+	if (strstr(place, "XXXXXX") && !mkdtemp(place))
+		return false;
+	line = must_printf("cd %s && D=%s && { %s; } 2>/dev/null", place, data, command);
+	return system(line) == 0;
+}
+
+static char *in_place(const char *name)
+{
+	return must_printf("%s/%s", place, name);
+}
+
+struct result {
+	struct input *input;
+	int code;
+	struct err err;
+	uint64_t records, spans;
+};
+
+static struct result read_all(const char *path, const char *format)
+{
+	struct result r = { 0 };
+	const struct record *record;
+
+	r.code = input_open(path, format, &r.input, &r.err);
+	while (r.code == 0 && input_next(r.input, &record, &r.err) > 0) {
+		r.records++;
+		r.spans += record->kind == RECORD_SPAN;
+	}
+	return r;
+}
+
+static void result_done(struct result *r)
+{
+	input_free(r->input);
+}
+
+TEST(an_archive_of_a_trace_is_read_as_its_directory)
+{
+	_cleanup_(freep) char *path = data_path("ctf/lttng-kernel.tar.zst");
+	_cleanup_(result_done) struct result packed = read_all(path, NULL);
+
+	if (!shell("tar --zstd -xf $D/ctf/lttng-kernel.tar.zst"))
+		SKIP("no tar with zstd here");
+
+	_cleanup_(freep) char *directory = in_place("lttng-kernel");
+	_cleanup_(result_done) struct result plain = read_all(directory, NULL);
+
+	CHECK_STR(packed.err.text, "");
+	CHECK_INT(packed.code, 0);
+	CHECK_INT(plain.code, 0);
+	if (packed.code || plain.code)
+		return;
+	CHECK_STR(input_format_name(packed.input), "ctf");
+	CHECK_INT(input_events(packed.input), 124003);
+	CHECK_INT(input_events(plain.input), 124003);
+	CHECK(packed.records > 0);
+	CHECK_INT(packed.records, plain.records);
+}
+
+TEST(the_spans_of_a_program_are_spans)
+{
+	_cleanup_(freep) char *path = data_path("ctf/ust-spans");
+	_cleanup_(result_done) struct result r = read_all(path, NULL);
+
+	CHECK_STR(r.err.text, "");
+	CHECK_INT(r.code, 0);
+	if (r.code)
+		return;
+	CHECK_INT(input_events(r.input), 118);
+	CHECK_INT(r.spans, 42);
+}
+
+static void check_compressed(const char *command, const char *name)
+{
+	_cleanup_(freep) char *whole = data_path("good/jaeger-small.json");
+	_cleanup_(result_done) struct result plain = read_all(whole, NULL);
+
+	if (!shell(command))
+		SKIP("a program that packs is not here");
+
+	_cleanup_(freep) char *path = in_place(name);
+	_cleanup_(result_done) struct result r = read_all(path, NULL);
+
+	CHECK_STR(r.err.text, "");
+	CHECK_INT(r.code, 0);
+	if (r.code)
+		return;
+	CHECK_STR(input_format_name(r.input), "jaeger");
+	CHECK(r.spans > 0);
+	CHECK_INT(r.spans, plain.spans);
+}
+
+TEST(one_file_may_be_compressed)
+{
+	check_compressed("gzip -c $D/good/jaeger-small.json >a.json.gz", "a.json.gz");
+	check_compressed("xz -c $D/good/jaeger-small.json >a.json.xz", "a.json.xz");
+	check_compressed("zstd -qc $D/good/jaeger-small.json >a.json.zst", "a.json.zst");
+	check_compressed("tar -czf a.tgz -C $D/good jaeger-small.json", "a.tgz");
+}
+
+TEST(messages_name_the_file_that_was_given)
+{
+	if (!shell("echo nonsense | gzip >no.gz && gzip -c $D/bad/jaeger-cut.json >cut.gz"))
+		SKIP("no gzip here");
+
+	_cleanup_(freep) char *no = in_place("no.gz"), *cut = in_place("cut.gz");
+	_cleanup_(result_done) struct result a = read_all(no, NULL), b = read_all(cut, NULL);
+
+	CHECK(a.code < 0 && b.code < 0);
+	CHECK(strstr(a.err.text, no) != NULL);
+	CHECK(strstr(b.err.text, cut) != NULL);
+	CHECK(!strstr(a.err.text, "/proc/") && !strstr(b.err.text, "/proc/"));
+}
+
+static void check_refused(const char *command, const char *name, const char *says)
+{
+	if (!shell(command))
+		SKIP("a program that packs is not here");
+
+	_cleanup_(freep) char *path = in_place(name);
+	_cleanup_(result_done) struct result r = read_all(path, NULL);
+
+	CHECK(r.code < 0);
+	if (!strstr(r.err.text, says))
+		CHECK_STR(r.err.text, says);
+}
+
+TEST(what_cannot_be_unpacked_gets_a_sentence)
+{
+	check_refused("yes sonde | head -c 80000000 | gzip >bomb.gz", "bomb.gz",
+		      "unpacks to more than 64 MiB");
+	check_refused("gzip -c $D/good/jaeger-small.json | head -c 100 >cut2.gz", "cut2.gz",
+		      "cannot unpack");
+	check_refused(
+		"gzip -c $D/good/jaeger-small.json | gzip >twice.gz && zip -q twice.zip twice.gz",
+		"twice.zip", "is packed twice");
+	check_refused("tar -czf two.tgz -C $D/good jaeger-small.json jaeger-flush.json", "two.tgz",
+		      "holds 2 files and no CTF trace: unpack it and name them");
+}
+
+TEST(what_was_unpacked_is_gone)
+{
+	if (strstr(place, "XXXXXX"))
+		return;
+
+	_cleanup_(freep) char *line = must_printf("rm -r %s", place);
+
+	CHECK_INT(system(line), 0);
+}
