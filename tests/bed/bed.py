@@ -8,7 +8,8 @@
     bed.py --check=capture         every message that a service knows of was recorded, and pairs
     bed.py --keep=DIR              keep captures and logs, for check_requests.py and check_capture.py
 
-SONDE and BED in the environment say where the programs are.
+All of them take about six minutes.  SONDE and BED in the environment say where the
+programs are.
 """
 import argparse
 import contextlib
@@ -275,7 +276,7 @@ def main():
     if unknown:
         print(f"there is no scenario '{unknown[0]}'")
         return 2
-    names = every if args.all else args.names or scenarios.FEW
+    names = every if args.all else args.names or CHECKS[args.check].FEW
     top = args.keep or pathlib.Path(tempfile.mkdtemp(prefix="sonde-bed-"))
     try:
         harness.need_recording()

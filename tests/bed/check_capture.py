@@ -18,6 +18,9 @@ from truth import Truth
 
 SONDE = os.environ.get("SONDE", "sonde")
 WRAP = 1 << 32
+# Scenarios for a test of some seconds: all ways to send, to be cut, to pass on, and others' programs.
+FEW = ("spawn-8", "pool-by-pipe-8", "thread-by-writev-8", "thread-by-sendfile-8", "thread-by-splice-8",
+       "loop-pieces-8", "thread-pipeline-8", "loop-warm-8", "thread-ipv6-8", "thread-unix-8", "stores-loop-8")
 
 
 def dump(path):

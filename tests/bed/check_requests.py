@@ -15,7 +15,8 @@ known, by the pattern of the service that asked:
 A client's request is right if its span is the root of a trace.  Threads and
 processes that took part have spans of their own between; those are passed over.
 One wrong parent puts all that is below it into a wrong trace: those that stand in
-one, by their own fault or not, are counted beside.
+one, by their own fault or not, are counted beside.  So are those whose begin is not
+between the send and the end of the read, or whose end is not within the answer.
 """
 import argparse
 import bisect
@@ -37,6 +38,11 @@ VERDICTS = ("right", "wrong", "astray", "open", "missing")
 AIMS = {ENTRY: 100, scenarios.SAME_THREAD: 100, scenarios.FORK: 100, scenarios.IDLE: 99,
         scenarios.SATURATED: 95, scenarios.LOOP: 95, scenarios.PROXY: 95}
 WRONG = 0.5
+
+# Scenarios for a test of half a minute: one of each kind.
+FEW = ("thread-8", "prefork-8-anew", "fork-8", "spawn-8", "pool-8", "pool-saturated-8", "pool-handback-8", "loop-8",
+       "loop-64", "thread-pipeline-8", "loop-pieces-8", "thread-warm-8", "thread-unix-8", "nginx-loop-8-anew",
+       "stores-thread-8", "fan-loop-send-8", "deep-8")
 
 
 def find_requests(capture):
@@ -104,7 +110,7 @@ class Comparison:
         self.truth = truth
         self.spans = Spans(requests)
         self.verdicts = collections.defaultdict(collections.Counter)  # by pattern
-        self.in_wrong_trace = collections.Counter()
+        self.in_wrong_trace, self.mistimed = collections.Counter(), collections.Counter()
         self.reasons = []
         handlings = sorted(self.truth.handlings, key=lambda h: (h.end, h.begin))
         self.found = {id(h): self.spans.take(h) for h in handlings}
@@ -127,8 +133,15 @@ class Comparison:
         self.verdicts[pattern][verdict] += 1
         if span and self.trace_ids[span["trace"]] != handling.id:
             self.in_wrong_trace[pattern] += 1
+        if span and handling.log and not self.in_time(handling, span):
+            self.mistimed[pattern] += 1
         if verdict != "right":
             self.reasons.append((pattern, verdict, handling))
+
+    def in_time(self, handling, span):
+        _, call = self.truth.calls[handling.id, handling.hop]
+        log = handling.log
+        return call["sending"] <= span["start"] <= log["read"] and log["answering"] <= span["end"] <= log["answered"]
 
     def verdict(self, handling, span):
         if not span:
@@ -162,9 +175,9 @@ def percent(part, whole):
     return 100 * part / whole if whole else 0.0
 
 
-def row(name, pattern, counts, in_wrong_trace):
-    total = sum(counts.values())
-    shares = [counts[v] for v in VERDICTS] + [in_wrong_trace]
+def row(name, pattern, counts, *more):
+    total = counts.total()
+    shares = [counts[v] for v in VERDICTS] + list(more)
     print(f"{name:31} {pattern:15} {total:6}", *(f"{percent(n, total):9.2f}" for n in shares), flush=True)
 
 
@@ -174,27 +187,28 @@ class Table:
     def __init__(self, why=0):
         self.why = why
         self.sums = collections.defaultdict(collections.Counter)
-        self.in_wrong_trace = collections.Counter()
+        self.in_wrong_trace, self.mistimed = collections.Counter(), collections.Counter()
         print(f"{'scenario':31} {'pattern':15} {'spans':>6}",
-              *(f"{v + ' %':>9}" for v in (*VERDICTS, "in wrong")))
+              *(f"{v + ' %':>9}" for v in (*VERDICTS, "in wrong", "mistimed")))
 
     def add(self, directory):
         truth = Truth(directory)
         c = Comparison(truth, find_requests(truth.directory / "capture.sonde"))
         for pattern in (ENTRY, *scenarios.PATTERNS):
             if pattern in c.verdicts:
-                row(truth.name, pattern, c.verdicts[pattern], c.in_wrong_trace[pattern])
+                row(truth.name, pattern, c.verdicts[pattern], c.in_wrong_trace[pattern], c.mistimed[pattern])
                 self.sums[pattern] += c.verdicts[pattern]
         self.in_wrong_trace += c.in_wrong_trace
+        self.mistimed += c.mistimed
         for reason in c.reasons[:self.why]:
             print(c.explain(*reason))
 
     def end(self):
         print()
         for pattern, counts in self.sums.items():
-            row("all", pattern, counts, self.in_wrong_trace[pattern])
+            row("all", pattern, counts, self.in_wrong_trace[pattern], self.mistimed[pattern])
         every = sum(self.sums.values(), collections.Counter())
-        row("all", "", every, self.in_wrong_trace.total())
+        row("all", "", every, self.in_wrong_trace.total(), self.mistimed.total())
         return int(any([missed(p, counts) for p, counts in self.sums.items()]))
 
 

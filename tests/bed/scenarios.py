@@ -149,6 +149,8 @@ def ways():
         yield chain(model, 8, client=("--pipeline=4",), name=f"{model}-pipeline-8")
         yield chain(model, 8, client=("--warm=2",), name=f"{model}-warm-8")
     yield chain("thread", 8, options=("--lock=50us",), name="thread-lock-8")
+    for level in (8, 64):  # what goes on when a timer says so follows no message
+        yield chain("loop", level, options=("--sleep=100us-1ms",), name=f"loop-sleep-{level}")
     for model in ("thread", "loop"):
         yield chain(model, 8, options=("--listen=[::1]:0",), name=f"{model}-ipv6-8")
         yield chain(model, 8, options=("--listen=unix",), name=f"{model}-unix-8")
@@ -175,9 +177,3 @@ def others():
 
 def every():
     return {s.name: s for s in (*matrix(), *ways(), *others())}
-
-
-# One of each kind, for a test of a minute.
-FEW = ("thread-8", "prefork-8-anew", "fork-8", "spawn-8", "pool-8", "pool-saturated-8", "pool-handback-8", "loop-8",
-       "loop-64", "thread-pipeline-8", "loop-pieces-8", "thread-warm-8", "nginx-loop-8", "stores-thread-8",
-       "fan-loop-send-8", "deep-8")
