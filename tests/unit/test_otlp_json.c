@@ -169,8 +169,8 @@ TEST(values_of_wrong_types_are_as_if_missing)
 		"{'resourceSpans':[7,null,[],{}]}",
 		"{'resourceSpans':[{'resource':7,'scopeSpans':{}}]}",
 		"{'resourceSpans':[{'resource':{'attributes':{}},'scopeSpans':[7,{'spans':7}]}]}",
-		"{'resourceSpans':[{'resource':{'attributes':[7,{},{'key':7},{'key':'pid'},"
-		"{'key':'pid','value':7},{'key':'pid','value':{}}]}}]}",
+		("{'resourceSpans':[{'resource':{'attributes':[7,{},{'key':7},{'key':'pid'},"
+		 "{'key':'pid','value':7},{'key':'pid','value':{}}]}}]}"),
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
