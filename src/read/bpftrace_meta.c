@@ -124,7 +124,7 @@ void bpftrace_meta_done(struct bpftrace_meta *meta)
 	strtab_free(meta->strings);
 }
 
-/* The list as an input of its own: a PROCESS for each row, all at the begin of time. */
+/* The list as an input of its own: a PROCESS for each row. */
 struct meta_input {
 	struct input input;
 	struct bpftrace_meta meta;
@@ -152,6 +152,7 @@ int bpftrace_meta_open_memory(const char *name, const char *data, size_t size, s
 	struct meta_input *m = must_alloc(sizeof(*m));
 
 	m->input.format = &bpftrace_meta_format;
+	m->input.is_timeless = true;
 	bpftrace_meta_read(&m->meta, (struct view){ data, size });
 	if (!m->meta.rows.count) {
 		input_free(&m->input);

@@ -166,6 +166,11 @@ const struct input_about *input_about(const struct input *input)
 	return &input->about;
 }
 
+bool input_is_timeless(const struct input *input)
+{
+	return input->is_timeless;
+}
+
 const char *input_notice(const struct input *input)
 {
 	return input->notice;

@@ -81,6 +81,12 @@ struct input_about {
 };
 const struct input_about *input_about(const struct input *input);
 
+/*
+ * Whether it tells what holds all the time, as where a process belongs: its
+ * records have the time 0, and their place is at the begin of the others.
+ */
+bool input_is_timeless(const struct input *input);
+
 /* What of the file could not be used, or NULL; a sentence for the person at the terminal. */
 const char *input_notice(const struct input *input);
 

@@ -14,6 +14,7 @@ struct input {
 	int64_t realtime_offset;
 	bool has_realtime;       /* the trace says what that is */
 	bool is_monotonic;       /* its clock is CLOCK_MONOTONIC of its host */
+	bool is_timeless;        /* its records, all at 0, belong to the begin of the others */
 	nsec_t start;            /* of a capture: when recording began; else 0 */
 	const char *record_host; /* borrowed; NULL if it does not say */
 	struct input_about about;
@@ -23,8 +24,8 @@ struct input {
 };
 
 extern const struct input_format sonde_format, otlp_format, otlp_json_format, zipkin_format,
-	jaeger_format, ftrace_format, ctf_format, bpftrace_format, bpftrace_meta_format, tracedat_format,
-	perf_format;
+	jaeger_format, ftrace_format, ctf_format, bpftrace_format, bpftrace_meta_format,
+	tracedat_format, perf_format;
 
 /* The same as their open, for bytes in memory, which are read at once; the name is for messages. */
 typedef int open_memory_fn(const char *name, const char *data, size_t size, struct input **ret,

@@ -190,6 +190,26 @@ static struct turn turn_of(const struct merge *merge, uint32_t stream)
 	return (struct turn){ source_time(s->source, s->next->time), stream };
 }
 
+/* Puts what has no time of its own where the others begin. */
+static void place_timeless(struct merge *merge)
+{
+	nsec_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < merge->heap.count; i++)
+		if (!input_is_timeless(merge->streams.items[merge->heap.items[i].stream].input) &&
+		    merge->heap.items[i].time < first)
+			first = merge->heap.items[i].time;
+	for (size_t i = 0; i < merge->heap.count && first != UINT64_MAX; i++) {
+		struct stream *s = &merge->streams.items[merge->heap.items[i].stream];
+
+		if (!input_is_timeless(s->input))
+			continue;
+		for (size_t k = 0; k <= merge->place.hosts.count; k++)
+			s->sources[k].shift = first;
+		merge->heap.items[i].time = first;
+	}
+}
+
 static void begin(struct merge *merge)
 {
 	merge->began = true;
@@ -198,6 +218,7 @@ static void begin(struct merge *merge)
 		if (merge->streams.items[i].next)
 			*vec_push(&merge->heap) = turn_of(merge, i);
 	}
+	place_timeless(merge);
 	for (size_t i = merge->heap.count / 2; i-- > 0;)
 		sift(merge, i);
 }

@@ -299,6 +299,7 @@ static void tell_of_spans(const struct place *place, struct notices *notices)
 {
 	for (size_t i = 0; i < place->inputs.count; i++)
 		if (!place->inputs.items[i].is_kernel && place->hosts.count &&
+		    !input_is_timeless(place->inputs.items[i].input) &&
 		    !place->hosts.items[0].has_realtime) {
 			*vec_push(&notices->items) = must_printf(
 				"'%s' cannot be joined with '%s', which does not tell the time of "
@@ -358,7 +359,11 @@ struct source *place_sources(const struct place *place, size_t input)
 		const struct place_host *host = &place->hosts.items[i];
 		int64_t shift = minus(input_realtime_offset(in->input), host->realtime);
 
-		sources[i] = host->has_realtime ? source_via(host, i, shift) : sources[none];
+		if (input_is_timeless(in->input))
+			sources[i] = (struct source){ .host = i, .group = host->clock.group };
+		else
+			sources[i] =
+				host->has_realtime ? source_via(host, i, shift) : sources[none];
 	}
 	return sources;
 }

@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "read/input_parts.h"
+#include "read/merge.h"
 #include "read/raw.h"
 #include "test.h"
 
@@ -248,6 +249,38 @@ TEST(a_list_alone_is_an_input)
 	CHECK_INT(bpftrace_meta_open_memory("x", "a\n", 2, &input, &err), -EBADMSG);
 	CHECK_STR(err.text, "'x' is no list of MiSeRTrace: it has no row "
 			    "'tid|container|address|number'");
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+TEST(a_list_from_elsewhere_is_joined_with_its_log)
+{
+	char log[] = "/tmp/sonde-test-log-XXXXXX", list[] = "/tmp/sonde-test-list-XXXXXX";
+	char *paths[] = { log, list, NULL };
+	_cleanup_(merge_freep) struct merge *merge = NULL;
+	const struct source *source;
+	const struct record *record;
+	struct err err;
+	int processes = 0;
+
+	close(mkstemp(log));
+	close(mkstemp(list));
+	write_file(log, "a|10|7000|0|MT:tracepoint:syscalls:sys_enter_read\n");
+	write_file(list, "10|nginx|172.18.0.2|h1\n");
+	CHECK_INT(merge_open(paths, NULL, &merge, &err), 0);
+	while (merge_next(merge, &record, &source, &err) > 0) {
+		CHECK_INT(source_time(source, record->time), 7000);
+		CHECK_INT(source->host, 0);
+		processes += record->kind == RECORD_PROCESS;
+	}
+	CHECK_INT(processes, 1);
+	unlink(log);
+	unlink(list);
 }
 
 TEST(what_could_not_be_used_is_told)
