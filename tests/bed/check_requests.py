@@ -111,6 +111,7 @@ class Comparison:
         self.spans = Spans(requests)
         self.verdicts = collections.defaultdict(collections.Counter)  # by pattern
         self.in_wrong_trace, self.mistimed = collections.Counter(), collections.Counter()
+        self.trust = collections.defaultdict(collections.Counter)  # verdicts by confidence
         self.reasons = []
         handlings = sorted(self.truth.handlings, key=lambda h: (h.end, h.begin))
         self.found = {id(h): self.spans.take(h) for h in handlings}
@@ -133,6 +134,8 @@ class Comparison:
         self.verdicts[pattern][verdict] += 1
         if span and self.trace_ids[span["trace"]] != handling.id:
             self.in_wrong_trace[pattern] += 1
+        if verdict in ("right", "wrong", "astray") and handling.parent:
+            self.trust[round(span["confidence"], 2)][verdict] += 1
         if span and handling.log and not self.in_time(handling, span):
             self.mistimed[pattern] += 1
         if verdict != "right":
@@ -188,6 +191,7 @@ class Table:
         self.why = why
         self.sums = collections.defaultdict(collections.Counter)
         self.in_wrong_trace, self.mistimed = collections.Counter(), collections.Counter()
+        self.trust = collections.defaultdict(collections.Counter)
         print(f"{'scenario':31} {'pattern':15} {'spans':>6}",
               *(f"{v + ' %':>9}" for v in (*VERDICTS, "in wrong", "mistimed")))
 
@@ -200,6 +204,8 @@ class Table:
                 self.sums[pattern] += c.verdicts[pattern]
         self.in_wrong_trace += c.in_wrong_trace
         self.mistimed += c.mistimed
+        for confidence, counts in c.trust.items():
+            self.trust[confidence] += counts
         for reason in c.reasons[:self.why]:
             print(c.explain(*reason))
 
@@ -209,6 +215,9 @@ class Table:
             row("all", pattern, counts, self.in_wrong_trace[pattern], self.mistimed[pattern])
         every = sum(self.sums.values(), collections.Counter())
         row("all", "", every, self.in_wrong_trace.total(), self.mistimed.total())
+        for confidence, counts in sorted(self.trust.items(), reverse=True):
+            print(f"confidence {confidence:.2f}: {counts.total():6} parents, "
+                  f"{percent(counts['right'], counts.total()):.2f} % right")
         return int(any([missed(p, counts) for p, counts in self.sums.items()]))
 
 
