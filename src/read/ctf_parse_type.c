@@ -217,7 +217,7 @@ static const struct ctf_type *parse_real(struct ctf_parser *p)
 	else if (real.mantissa == 53 && real.exponent == 11)
 		type->size = 64;
 	else
-		ctf_fail(p, -ENOTSUP, "floating-point numbers may have 32 or 64 bits");
+		ctf_fail(p, -EBADMSG, "floating-point numbers must have 32 or 64 bits");
 	if (!type->is_packed)
 		type->align = 8;
 	return type;

@@ -25,6 +25,8 @@ TEST(what_is_wrong_with_metadata_is_said)
 		{ HEAD("le") "typealias integer { align = 3; size = 3; } := odd;",
 		  "a power of two" },
 		{ HEAD("le") "typealias integer { align = 8; } := none;", "has no size" },
+		{ HEAD("le") "typealias floating_point { mant_dig = 11; exp_dig = 5; } := half;",
+		  "must have 32 or 64 bits" },
 		{ HEAD("le") "typealias missing := other;", "no type 'missing' is declared" },
 		{ HEAD("le") "struct a { struct b c; };", "no type 'struct b' is declared" },
 		{ HEAD("le") "struct a { u8 c[\"", "expected a name" },
@@ -57,7 +59,6 @@ TEST(what_is_not_for_us_is_told_apart)
 {
 	static const char *const texts[] = {
 		HEAD("le") "typealias integer { size = 64; } := unsigned long *;",
-		HEAD("le") "typealias floating_point { mant_dig = 11; exp_dig = 5; } := half;",
 		USUAL("le") EVENT("u8 a[stream.packet.context.cpu_id];"),
 		USUAL("le") EVENT("time64 a;"),
 	};
