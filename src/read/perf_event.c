@@ -220,14 +220,38 @@ static bool decode_switch(struct perf_decoder *d, struct raw_event *ret)
 	return true;
 }
 
+/*
+ * LOST stands in a ring where there was place again.  Newer kernels also count
+ * what each event has lost, and perf writes that down at the end, as
+ * LOST_SAMPLES: the same once more, and what was lost behind the last LOST.
+ */
+static uint64_t count_lost(struct perf_decoder *d)
+{
+	uint64_t count = perf_event_lost(d);
+
+	if (d->head.type == PERF_LOST) {
+		d->lost += count;
+		return count;
+	}
+	if (d->head.misc & PERF_MISC_NOT_LOST)
+		return 0;
+	if (!d->attr || !(d->attr->read & PERF_READ_LOST))
+		return count;
+
+	uint64_t same = count < d->lost ? count : d->lost;
+
+	d->lost -= same;
+	return count - same;
+}
+
 static bool decode_lost(struct perf_decoder *d, struct raw_event *ret)
 {
-	if (d->head.type == PERF_LOST_SAMPLES && d->head.misc & PERF_MISC_NOT_LOST)
-		return false;
+	uint64_t count = count_lost(d);
+
 	begin(ret, RAW_LOST);
 	ret->lost.start = turn_cpu(d, ret->cpu, ret->time);
-	ret->lost.count = perf_event_lost(d);
-	return ret->lost.count;
+	ret->lost.count = count;
+	return count;
 }
 
 /* Who, where and when, by the end that all records have; false if perf made it up. */

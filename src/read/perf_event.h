@@ -26,6 +26,7 @@ struct perf_decoder {
 	uint32_t tracepoints;   /* 1 << enum raw_kind, of those that tracepoints say */
 	uint64_t samples;       /* so far */
 	uint64_t unknown;       /* records of which no attribute is known */
+	uint64_t lost;          /* by LOST, which LOST_SAMPLES will count once more */
 	VEC(nsec_t) cpus;       /* when each had its last event */
 	uint32_t child, parent; /* of the last FORK that was made up */
 

@@ -10,7 +10,7 @@ enum {
 	AHEAD = 8,    /* records that are fetched into the cache before they are needed */
 	MIN_BUDGET = 16 << 20,
 	MAX_BUDGET = 256 << 20, /* bytes that one COMPRESSED record may become */
-	HELD_RATIO = 16,        /* to the file's size; perf reaches 10 */
+	HELD_RATIO = 16,        /* to the size of the file, above what is always allowed */
 };
 
 static const size_t min_held = 256 << 20;
@@ -87,11 +87,14 @@ static void take_other(struct perf_stream *s, const uint8_t *p, size_t size)
 {
 	const struct perf_attr *attr = perf_end_attr(s->file, p, size);
 	size_t at = attr ? attr->layout.end_time : 0;
+	uint64_t time = 0;
 
 	if (at && at + sizeof(struct perf_record) <= size)
-		push(s, perf_u64(p + size - at, s->file->swap), p);
-	else
-		push(s, 0, p);
+		time = perf_u64(p + size - at, s->file->swap);
+	/* perf sums up at the end what each event has lost */
+	if (!time && perf_record(p, s->file->swap).type == PERF_LOST_SAMPLES)
+		time = s->newest;
+	push(s, time, p);
 }
 
 /* Which threads were recorded: all, if it is -1. */

@@ -122,6 +122,31 @@ TEST(lost_events_are_lost_since_the_last_of_their_cpu)
 			  "11@1 400 lost:300,7\n");
 }
 
+TEST(what_perf_sums_up_at_the_end_was_not_lost_twice)
+{
+	struct perf_build b = { 0 };
+
+	perf_build_attr(&b, &(struct build_attr){ 2, WAKING, USUAL_SAMPLE, PERF_READ_LOST,
+						  USUAL_FLAGS, 0, 70, NULL });
+	perf_build_format(&b, "sched", waking_format);
+	waking(&b, 1, 11, 100, 12);
+	perf_begin(&b, PERF_LOST, 0);
+	perf_u(&b, 8, 70);
+	perf_u(&b, 8, 20);
+	end_other(&b, 1, 11, 300);
+	waking(&b, 1, 11, 400, 12);
+	for (unsigned i = 0; i < 3; i++) {
+		perf_begin(&b, PERF_LOST_SAMPLES, 0);
+		perf_u(&b, 8, 9);
+		end_other(&b, 1, 11, 0);
+	}
+
+	_cleanup_(result_done) struct result r = read_built(&b);
+
+	CHECK_STR(r.text, "11@1 100 waking:12\n11@1 300 lost:100,20\n11@1 400 waking:12\n"
+			  "-1@0 400 lost:400,7\n");
+}
+
 /* A sample with all that may stand before its data. */
 static struct result read_full(uint64_t read, uint64_t counters, uint64_t frames, size_t words)
 {
