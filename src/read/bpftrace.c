@@ -124,40 +124,6 @@ static bool is_comment(struct view line)
 	return !line.len || line.s[0] == '@' || line.s[0] == '#' || begins(line, "Attach");
 }
 
-static enum text_line_kind look_at(void *arg, struct view line, nsec_t *ret_time)
-{
-	struct bpftrace_head head;
-	uint64_t lost;
-
-	if (read_head(line, &head)) {
-		*ret_time = head.time;
-		return TEXT_EVENT;
-	}
-	if (read_lost(line, &lost))
-		return TEXT_MARK;
-	return is_comment(line) ? TEXT_COMMENT : TEXT_STRANGE;
-}
-
-static bool is_bpftrace(const char *text, size_t size)
-{
-	const char *end = text + size;
-
-	for (const char *newline; text < end; text = newline + 1) {
-		nsec_t time;
-
-		newline = memchr(text, '\n', end - text) ?: end;
-		switch (look_at(NULL, (struct view){ text, newline - text }, &time)) {
-		case TEXT_EVENT:
-			return true;
-		case TEXT_STRANGE:
-			return false;
-		default:
-			break;
-		}
-	}
-	return false;
-}
-
 /* The name that an event has elsewhere: without MT:, and without tracepoint:. */
 static struct text_type *add_type(struct text_types *types, struct view probe)
 {
@@ -175,10 +141,58 @@ static struct text_type *add_type(struct text_types *types, struct view probe)
 	return text_types_add(types, 'b', probe.s, probe.len, text, ours, NULL);
 }
 
+static struct text_type *type_of(struct text_types *types, struct view probe)
+{
+	return text_types_find(types, 'b', probe.s, probe.len) ?: add_type(types, probe);
+}
+
+/* What the first look at the file finds. */
+struct look {
+	struct text_types *types; /* borrowed; NULL if nobody asks for kinds */
+	uint32_t kinds;           /* of events: 1 << enum raw_kind */
+};
+
+static enum text_line_kind look_at(void *arg, struct view line, nsec_t *ret_time)
+{
+	struct look *look = arg;
+	struct bpftrace_head head;
+	uint64_t lost;
+
+	if (read_head(line, &head)) {
+		if (look->types)
+			look->kinds |= 1u << type_of(look->types, head.probe)->kind;
+		*ret_time = head.time;
+		return TEXT_EVENT;
+	}
+	if (read_lost(line, &lost))
+		return TEXT_MARK;
+	return is_comment(line) ? TEXT_COMMENT : TEXT_STRANGE;
+}
+
+static bool is_bpftrace(const char *text, size_t size)
+{
+	const char *end = text + size;
+	struct look look = { 0 };
+
+	for (const char *newline; text < end; text = newline + 1) {
+		nsec_t time;
+
+		newline = memchr(text, '\n', end - text) ?: end;
+		switch (look_at(&look, (struct view){ text, newline - text }, &time)) {
+		case TEXT_EVENT:
+			return true;
+		case TEXT_STRANGE:
+			return false;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+
 static void read_event(struct text_source *t, const struct bpftrace_head *h, struct raw_event *e)
 {
-	const struct text_type *type = text_types_find(&t->types, 'b', h->probe.s, h->probe.len)
-					       ?: add_type(&t->types, h->probe);
+	const struct text_type *type = type_of(&t->types, h->probe);
 
 	*e = t->empty[type->kind];
 	e->type = type->number;
@@ -274,6 +288,7 @@ static int open_lines(const char *name, const struct text_lines *lines,
 {
 	struct bpftrace *b = must_alloc(sizeof(*b));
 	struct text_source *t = &b->text;
+	struct look look = { .types = &t->types };
 
 	text_source_init(t);
 	t->lines = *lines;
@@ -281,12 +296,13 @@ static int open_lines(const char *name, const struct text_lines *lines,
 	t->source.next = next_event;
 	t->source.fields = visit_fields;
 	t->source.free = free_source;
-	text_lines_look(&t->lines, look_at, NULL);
+	text_lines_look(&t->lines, look_at, &look);
 	if (!t->lines.events) {
 		free_source(&t->source);
 		return err_set(err, -EBADMSG, "'%s' has no line as MiSeRTrace's script prints them",
 			       name);
 	}
+	text_source_set_kinds(t, look.kinds);
 	text_source_tell_strange(t, name);
 	*ret = raw_input_new(&bpftrace_format, &t->source);
 	return 0;

@@ -24,6 +24,8 @@
 
 /* What the first look at the file finds. */
 struct look {
+	struct text_types *types;  /* borrowed; NULL if nobody asks for kinds */
+	uint32_t kinds;            /* of events: 1 << enum raw_kind */
 	uint64_t entries, written; /* as its comment says; 0 if there is none */
 	bool counted;
 	bool is_trace; /* it says that it is one, in a comment */
@@ -84,6 +86,11 @@ static bool is_comment(struct view line)
 	return text_blanks(line.s, line.s + line.len) == line.s + line.len;
 }
 
+static uint32_t kind_of(struct text_types *types, struct view line, const char *event)
+{
+	return 1u << ftrace_event_type(types, &event, line.s + line.len)->kind;
+}
+
 static enum text_line_kind look_at(void *arg, struct view line, nsec_t *ret_time)
 {
 	struct look *look = arg;
@@ -93,6 +100,8 @@ static enum text_line_kind look_at(void *arg, struct view line, nsec_t *ret_time
 
 	if (line.len && line.s[0] != '#' && ftrace_head_read(line, &head)) {
 		look->counted |= head.counted;
+		if (look->types)
+			look->kinds |= kind_of(look->types, line, head.rest);
 		*ret_time = head.time;
 		return TEXT_EVENT;
 	}
@@ -190,7 +199,7 @@ static int open_lines(const char *name, struct text_lines *lines, struct input *
 		      struct err *err)
 {
 	struct text_source *t = must_alloc(sizeof(*t));
-	struct look look = { 0 };
+	struct look look = { .types = &t->types };
 
 	text_source_init(t);
 	t->lines = *lines;
@@ -201,6 +210,7 @@ static int open_lines(const char *name, struct text_lines *lines, struct input *
 		text_source_free(&t->source);
 		return err_set(err, -EBADMSG, "'%s' has no line that is an event of ftrace", name);
 	}
+	text_source_set_kinds(t, look.kinds);
 	tell(t, name, &look);
 	*ret = raw_input_new(&ftrace_format, &t->source);
 	return 0;

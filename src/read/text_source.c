@@ -77,6 +77,12 @@ bool text_source_take_held(struct text_source *t, struct raw_event *ret)
 	return true;
 }
 
+void text_source_set_kinds(struct text_source *t, uint32_t kinds)
+{
+	t->source.kinds = kinds;
+	t->source.knows_kinds = true;
+}
+
 void text_source_notice(struct text_source *t, const char *fmt, ...)
 {
 	_cleanup_(freep) char *before = t->source.notice;

@@ -42,6 +42,12 @@ void text_source_give(struct text_source *t, const struct raw_event *e, struct r
 /* Whether an event was held back: then it is *ret. */
 bool text_source_take_held(struct text_source *t, struct raw_event *ret);
 
+/*
+ * What kinds of events the first look has found.  Of those that are not there,
+ * nobody knows whether they were asked for; replay then takes them as not.
+ */
+void text_source_set_kinds(struct text_source *t, uint32_t kinds);
+
 /* Adds a sentence to the notice. */
 __attribute__((format(printf, 2, 3))) void text_source_notice(struct text_source *t,
 							      const char *fmt, ...);
