@@ -13,20 +13,34 @@ struct sink {
 	struct out *out;
 	struct json *json; /* NULL for text */
 	unsigned depth;
-	uint32_t arrays; /* text: bit d is set if what was begun at depth d is an array */
+	uint32_t arrays; /* bit d: what was begun at depth d is an array; */
+	uint32_t plain;  /* it is no level of its own, and its fields are those of the one above */
 	bool separate;   /* text: in a struct or array, something stands before */
 };
+
+static bool in_array(const struct sink *s)
+{
+	return s->depth && s->arrays & 1u << (s->depth - 1);
+}
+
+/* Text: whether what comes is on the line itself, and not in brackets. */
+static bool on_line(const struct sink *s)
+{
+	uint32_t around = (1u << s->depth) - 1;
+
+	return (s->plain & around) == around;
+}
 
 static bool begin_value(struct sink *s, const char *name)
 {
 	if (s->depth > DEPTH)
 		return false;
 	if (s->json) {
-		if (name)
-			json_key_any(s->json, name);
+		if (!in_array(s))
+			json_key_any(s->json, name ? name : "");
 		return true;
 	}
-	if (s->depth == 0)
+	if (on_line(s))
 		out_char(s->out, ' ');
 	else if (s->separate)
 		out_str(s->out, ", ");
@@ -110,20 +124,42 @@ static void put_word(void *arg, const char *name, int64_t n, bool is_signed, con
 	}
 }
 
+/* The option of a variant has no name, and what LTTng calls event.fields is all that others have.
+ */
+static bool is_plain(const struct sink *s, const char *name, bool is_array)
+{
+	if (is_array || in_array(s))
+		return false;
+	return !name || (s->depth == 0 && strcmp(name, "event.fields") == 0);
+}
+
+static void set_bit(uint32_t *bits, unsigned bit, bool on)
+{
+	*bits = on ? *bits | 1u << bit : *bits & ~(1u << bit);
+}
+
 static void put_begin(void *arg, const char *name, bool is_array)
 {
 	struct sink *s = arg;
 
-	if (begin_value(s, name)) {
-		s->arrays = is_array ? s->arrays | 1u << s->depth : s->arrays & ~(1u << s->depth);
+	if (s->depth > DEPTH) {
+		s->depth++;
+		return;
+	}
+
+	bool plain = is_plain(s, name, is_array);
+
+	set_bit(&s->arrays, s->depth, is_array);
+	set_bit(&s->plain, s->depth, plain);
+	if (!plain && begin_value(s, name)) {
 		if (s->json && is_array)
 			json_array(s->json);
 		else if (s->json)
 			json_object(s->json);
 		else
 			out_char(s->out, is_array ? '[' : '{');
+		s->separate = false;
 	}
-	s->separate = false;
 	s->depth++;
 }
 
@@ -132,9 +168,9 @@ static void put_end(void *arg)
 	struct sink *s = arg;
 
 	s->depth--;
-	s->separate = true;
-	if (s->depth > DEPTH)
+	if (s->depth > DEPTH || s->plain & 1u << s->depth)
 		return;
+	s->separate = true;
 	if (s->json)
 		json_end(s->json);
 	else

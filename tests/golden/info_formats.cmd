@@ -1,0 +1,7 @@
+# what a file of each format is, and how many events are in it
+for file in every-kind.sonde jaeger-small.json zipkin-small.json otlp-sdk.otlp otlp-small.json \
+	kernel.ftrace small.psv trace-cmd-v7.dat perf-calls.data; do
+	printf '%s ' "$file"
+	sonde info --json "data/good/$file" |
+		python3 -c 'import json, sys; i = json.load(sys.stdin); print(i["format"], i["events"])'
+done
