@@ -116,11 +116,8 @@ static uint32_t working_for(struct finder *f, uint32_t thread)
 {
 	const struct worker *w = worker_of(f, thread);
 
-	if (is_live(f, w->current)) {
-		bool one_of_many = w->held_count > 1 && (!w->fresh || w->doubt);
-
-		return one_of_many ? 0 : w->current;
-	}
+	if (is_live(f, w->current))
+		return w->held_count > 1 && !w->fresh ? 0 : w->current;
 	return w->held_count == 1 ? w->held : 0;
 }
 
@@ -147,13 +144,15 @@ static void settle_side(struct finder *f, uint32_t side, uint32_t state, float c
 	for (uint32_t i = s->asks; i; i = f->asks.items[i].next_of_side) {
 		struct ask *ask = &f->asks.items[i];
 
-		if (ask->state)
+		if (ask->state && !ask->tentative)
 			continue;
 		ask->state = state;
 		ask->confidence = confidence;
+		ask->tentative = false;
 	}
 	s->asks = 0;
 	s->state = state;
+	s->tentative = false;
 }
 
 /*
@@ -247,6 +246,7 @@ static void receive_answer(struct finder *f, uint32_t thread, uint32_t side,
 	struct worker *w = worker_of(f, thread);
 
 	s->asked = false;
+	w->unknown_side = s->tentative && !s->ambiguous ? side : 0;
 	if (s->ambiguous || !s->state) {
 		w->unknown_side = s->ambiguous ? 0 : side;
 		if (w->held_count > 1)
@@ -261,7 +261,6 @@ static void receive_answer(struct finder *f, uint32_t thread, uint32_t side,
 		set_current(f, thread, s->state, m->time);
 	w->fresh = true;
 	w->doubt = false;
-	w->unknown_side = 0;
 }
 
 static uint32_t add_work(struct finder *f, uint32_t thread, uint32_t state, nsec_t from, nsec_t to)
@@ -273,32 +272,89 @@ static uint32_t add_work(struct finder *f, uint32_t thread, uint32_t state, nsec
 	return work;
 }
 
-/* A worker gave back what is being answered now. */
+/* What a worker gave back was for this. */
+static void settle_handback(struct finder *f, uint32_t place, uint32_t state)
+{
+	struct handback *back = &f->handbacks.items[place];
+
+	if (back->state) {
+		span_at(f, back->state)->parent = state;
+		span_at(f, back->state)->confidence = 0.9f;
+		return;
+	}
+
+	uint32_t worker = back->worker, asks = back->asks;
+	nsec_t to = back->to;
+	uint32_t work = add_work(f, worker, state, back->from, to);
+
+	add_slice(f, work, worker, span_at(f, work)->start, to);
+	settle_thread(f, &asks, work, 0.9f);
+	f->states.items[work].ended = true;
+}
+
+/*
+ * A worker gave back what is being answered now: the one that is known to have
+ * worked for it; or else the first one, if it is not known to have worked for
+ * something else that is still to be answered.
+ */
 static void match_handback(struct finder *f, struct worker *w, uint32_t state)
 {
-	uint32_t *link = &w->handbacks, *unknown = NULL;
-	size_t unknown_count = 0;
+	uint32_t *link = &w->handbacks;
+	uint32_t first = *link;
 
 	for (; *link; link = &f->handbacks.items[*link].next) {
-		uint32_t of = f->handbacks.items[*link].state;
+		uint32_t of = network_of(f, f->handbacks.items[*link].state);
 
-		if (of && network_of(f, of) == state) {
+		if (of == state) {
 			*link = f->handbacks.items[*link].next;
 			return;
 		}
-		if (!of && !unknown_count++)
-			unknown = link;
 	}
-	if (unknown_count != 1)
+	if (!first)
 		return;
 
-	struct handback back = f->handbacks.items[*unknown];
-	uint32_t work = add_work(f, back.worker, state, back.from, back.to);
+	uint32_t of = network_of(f, f->handbacks.items[first].state);
+	bool alone = !f->handbacks.items[first].next;
 
-	add_slice(f, work, back.worker, span_at(f, work)->start, back.to);
-	settle_thread(f, &back.asks, work, 0.9f);
-	f->states.items[work].ended = true;
-	*unknown = back.next;
+	if (of && !f->states.items[of].answered && !alone)
+		return;
+	w->handbacks = f->handbacks.items[first].next;
+	settle_handback(f, first, state);
+}
+
+/* A thread answers what another one has read: it has worked for that. */
+static void answer_for(struct finder *f, uint32_t thread, uint32_t state, nsec_t now)
+{
+	struct worker *w = worker_of(f, thread);
+	struct request_span *current = span_at(f, w->current);
+
+	/* it was woken for something else, but another worker was quicker */
+	if (w->current && current->kind == REQUEST_HANDOVER && current->thread.i == thread) {
+		current->parent = state;
+		current->confidence = 0.95f;
+		return;
+	}
+
+	uint32_t work = add_work(f, thread, state, w->free_since, now);
+
+	settle_thread(f, &w->asks, work, 0.95f);
+	set_current(f, thread, work, span_at(f, work)->start);
+}
+
+/*
+ * Another answer, though nothing was read: the client sent several requests at
+ * once, and they are handled one after the other.  What has no sub-requests
+ * cannot be told from one long answer.
+ */
+static uint32_t next_in_line(struct finder *f, uint32_t thread, uint32_t side, uint32_t state)
+{
+	uint32_t next = add_state(f, REQUEST_NETWORK, thread, 0, span_at(f, state)->end);
+
+	span_at(f, next)->socket = span_at(f, state)->socket;
+	f->states.items[next].came = f->states.items[state].came;
+	f->sides.items[side].state = next;
+	hold(f, thread, next);
+	return next;
 }
 
 static void send_answer(struct finder *f, uint32_t thread, uint32_t side, const struct message *m)
@@ -308,19 +364,17 @@ static void send_answer(struct finder *f, uint32_t thread, uint32_t side, const 
 
 	if (!state)
 		return; /* a server that speaks first */
+	if (f->states.items[state].answered && (w->asks || w->unknown_side))
+		state = next_in_line(f, thread, side, state);
 
 	uint32_t receiver = span_at(f, state)->thread.i;
 
-	if (thread != receiver && network_of(f, w->current) != state) {
-		uint32_t work = add_work(f, thread, state, w->free_since, m->time);
-
-		settle_thread(f, &w->asks, work, 0.95f);
-		set_current(f, thread, work, span_at(f, work)->start);
-	} else if (w->unknown_side) {
+	if (thread != receiver && network_of(f, w->current) != state)
+		answer_for(f, thread, state, m->time);
+	else if (w->unknown_side)
 		settle_side(f, w->unknown_side, state, 0.9f);
-	} else if (thread == receiver && w->held_count <= 1) {
+	else if (thread == receiver && w->held_count <= 1)
 		settle_thread(f, &w->asks, state, 0.95f);
-	}
 	if (thread == receiver)
 		match_handback(f, w, state);
 	if (!f->states.items[state].answered)
@@ -332,14 +386,27 @@ static void send_answer(struct finder *f, uint32_t thread, uint32_t side, const 
 	w->unknown_side = 0;
 }
 
+/* A send whose state is not certain waits for what tells. */
+static void keep_ask(struct finder *f, struct worker *w, struct side *s, uint32_t place)
+{
+	struct ask *ask = &f->asks.items[place];
+
+	ask->next_of_side = s->asks;
+	s->asks = place;
+	if (ask->state)
+		return;
+	ask->next_of_thread = w->asks;
+	w->asks = place;
+}
+
 static void send_request(struct finder *f, uint32_t thread, uint32_t side, const struct message *m)
 {
 	struct side *s = &f->sides.items[side];
 	struct worker *w = worker_of(f, thread);
-	uint32_t state = working_for(f, thread);
+	bool owned = is_live(f, s->owner);
+	uint32_t state = owned ? s->owner : working_for(f, thread);
+	bool tentative = state && !owned && w->doubt && w->held_count > 1;
 
-	if (!state && is_live(f, s->owner))
-		state = s->owner;
 	s->owner = 0;
 	if (s->asked && s->state && (!state || network_of(f, state) == network_of(f, s->state)))
 		state = s->state; /* the rest of it */
@@ -347,27 +414,24 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 		s->ambiguous = true;
 	if (!s->asked) {
 		s->state = state;
+		s->tentative = tentative;
 		s->ambiguous = false;
 		s->asks = 0;
 	}
 	s->asked = true;
 	*map_insert(&f->sent, (uintptr_t)m) = f->asks.count;
-	*vec_push(&f->asks) = (struct ask){ .state = state,
-					    .thread = thread,
-					    .side = side,
-					    .confidence = 1,
-					    .contested = w->held_count > 1 };
+	*vec_push(&f->asks) = (struct ask){
+		.state = state,
+		.thread = thread,
+		.side = side,
+		.contested = w->held_count > 1,
+		.tentative = tentative,
+		.confidence = tentative ? 0.8f : 1,
+	};
 	w->acted = true;
-	if (state) {
-		extend(f, state, m->time);
-		return;
-	}
-
-	struct ask *ask = &f->asks.items[f->asks.count - 1];
-
-	ask->next_of_thread = w->asks;
-	ask->next_of_side = s->asks;
-	w->asks = s->asks = f->asks.count - 1;
+	extend(f, state, m->time);
+	if (!state || tentative)
+		keep_ask(f, w, s, f->asks.count - 1);
 }
 
 static void message(struct finder *f, const struct occurrence *o)

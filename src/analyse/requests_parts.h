@@ -36,6 +36,7 @@ struct side {
 	uint8_t role;
 	bool asked;     /* client: a request is under way, and no byte of its answer has come */
 	bool ambiguous; /* client: by more than one state */
+	bool tentative; /* client: `state` is the likely one, but there was another */
 	uint32_t state; /* server: that it is for; client: that asked; 0 if unknown */
 	uint32_t owner; /* client: that was worked for when it was connected */
 	uint32_t asks;  /* client: list of sends whose state is unknown: place + 1 */
@@ -45,10 +46,11 @@ struct side {
 struct ask {
 	uint32_t state; /* that it is for, or 0 */
 	uint32_t thread, side;
-	uint32_t next_of_side, next_of_thread; /* while it is unknown: place + 1 */
+	uint32_t next_of_side, next_of_thread; /* of those that are not certain */
 	float confidence;
 	bool contested; /* its thread held several requests: only its answer can tell for which it
 			   is */
+	bool tentative; /* the same, but the last that was read is likely */
 };
 
 /* What is known of a span while it is worked for. */
@@ -73,7 +75,7 @@ struct worker {
 	uint32_t held, held_count; /* requests that it received and nobody answered: a list */
 	uint32_t last;             /* that it worked for before */
 	uint32_t asks;             /* list of its sends whose state is unknown */
-	uint32_t unknown_side;     /* whose answer it got last, not knowing to whose question */
+	uint32_t unknown_side;     /* whose answer it got last, not certain to whose question */
 	uint32_t handbacks, handbacks_end; /* of its workers */
 	nsec_t free_since;
 	uint64_t queue;     /* what it waited on when it was handed work */
