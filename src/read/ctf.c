@@ -374,3 +374,14 @@ int ctf_source_new(const char *name, struct file_set *files, struct raw_source *
 	*ret = &c->source;
 	return 0;
 }
+
+void ctf_source_about(const struct raw_source *source, struct input_about *ret)
+{
+	const struct ctf *c = (const struct ctf *)source;
+	const struct ctf_metadata *meta = c->traces.items[0]->meta;
+
+	for (size_t i = 0; i < c->traces.count && !meta->kernel; i++)
+		meta = c->traces.items[i]->meta;
+	ret->kernel = meta->kernel;
+	ret->tool = meta->tracer;
+}

@@ -85,8 +85,11 @@ static void take_number(struct compiling *c, struct ctf_op *run, const struct ct
 	struct ctf_take take = number_take(run, f, want->size);
 
 	if (want->type == CTF_WANT_CLOCK && !f->type->is_signed) {
-		take.kind = CTF_BIT_CLOCK;
-		take.offset = run->bits;
+		take.kind = take.kind == CTF_NUMBER_32 ? CTF_CLOCK_32
+			    : take.kind == CTF_COPY_8  ? CTF_CLOCK_64
+						       : CTF_BIT_CLOCK;
+		if (take.kind == CTF_BIT_CLOCK)
+			take.offset = run->bits;
 	} else if (want->type != CTF_WANT_NUMBER) {
 		return;
 	}

@@ -87,18 +87,16 @@ static bool ctf_is_dir(const char *path)
 	return s.found;
 }
 
-static int finish_input(struct raw_source *source, struct input **ret)
-{
-	*ret = raw_input_new(&ctf_format, source);
-	return 0;
-}
-
 int ctf_open_files(const char *name, struct file_set *files, struct input **ret, struct err *err)
 {
 	struct raw_source *source = NULL;
 	int code = ctf_source_new(name, files, &source, err);
 
-	return code < 0 ? code : finish_input(source, ret);
+	if (code < 0)
+		return code;
+	*ret = raw_input_new(&ctf_format, source);
+	ctf_source_about(source, &(*ret)->about);
+	return 0;
 }
 
 static int ctf_open(const char *path, struct input **ret, struct err *err)
@@ -108,10 +106,13 @@ static int ctf_open(const char *path, struct input **ret, struct err *err)
 	int code = ctf_find_traces(path, &files, err);
 
 	if (code == 0)
-		code = ctf_source_new(path, &files, &source, err);
-	if (code == -ENOTSUP)
-		code = ctf_babeltrace_new(path, &source, err);
-	return code < 0 ? code : finish_input(source, ret);
+		code = ctf_open_files(path, &files, ret, err);
+	if (code != -ENOTSUP)
+		return code;
+	code = ctf_babeltrace_new(path, &source, err);
+	if (code == 0)
+		*ret = raw_input_new(&ctf_format, source);
+	return code;
 }
 
 const struct input_format ctf_format = {

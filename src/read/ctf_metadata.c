@@ -180,11 +180,11 @@ static void env_value(struct ctf_parser *p, void *target, const char *key,
 {
 	struct ctf_metadata *meta = target;
 
-	if (strcmp(key, "hostname") == 0)
+	if (strcmp(key, "hostname") == 0 || strcmp(key, "host") == 0)
 		meta->host = v->text;
 	else if (strcmp(key, "tracer_name") == 0)
 		meta->tracer = v->text;
-	else if (strcmp(key, "kernel_release") == 0)
+	else if (strcmp(key, "kernel_release") == 0 || strcmp(key, "release") == 0)
 		meta->kernel = v->text;
 }
 

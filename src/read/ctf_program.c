@@ -101,7 +101,7 @@ static inline size_t length_of_16(const uint8_t *s)
 }
 
 /* What a clock shows whose low bits are these, and which does not go back. */
-static void put_clock(char *to, uint64_t low, unsigned size)
+static inline void put_clock(char *to, uint64_t low, unsigned size)
 {
 	uint64_t clock;
 
@@ -151,6 +151,12 @@ static inline void take(const struct ctf_take *t, const uint8_t *data, uint64_t 
 		break;
 	case CTF_COPY_8:
 		memcpy(to, bytes, 8);
+		break;
+	case CTF_CLOCK_32:
+		put_clock(to, LOAD(uint32_t), 32);
+		break;
+	case CTF_CLOCK_64:
+		put_clock(to, LOAD(uint64_t), 64);
 		break;
 	case CTF_TEXT_16:
 		put_text(to, bytes, length_of_16(bytes));

@@ -34,7 +34,9 @@ enum ctf_take_kind {
 	CTF_NUMBER_8,
 	CTF_NUMBER_16,
 	CTF_NUMBER_32,
-	CTF_NUMBER_64,   /* whole bytes, host's order */
+	CTF_NUMBER_64, /* whole bytes, host's order */
+	CTF_CLOCK_32,  /* the low bits of a clock */
+	CTF_CLOCK_64,
 	CTF_BIT_NUMBER,  /* offset is in bits: any number */
 	CTF_BIT_NUMBERS, /* `length` of them, `stride` bits apart */
 	CTF_BIT_CLOCK,

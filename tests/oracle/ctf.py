@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""ctf.py CTF_TEXT - all events and fields of CTF traces, byte by byte as babeltrace2 prints them.
+"""ctf.py CTF_TEXT SONDE - all events and fields of CTF traces, byte by byte as babeltrace2 prints them.
 
 One difference is babeltrace2's fault and allowed: its version 2.0 shows, for an
 empty string, what the field held in an event before.  So where we have "", it may
 have anything.
 """
 import itertools
+import json
 import lzma
 import os
 import pathlib
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-OURS = sys.argv[1]
+OURS, SONDE = sys.argv[1:]
 TESTS = pathlib.Path(os.environ["SONDE_TEST_DATA"]) / "ctf"
 SHARED = pathlib.Path(os.environ["SONDE_SHARED_DATA"]) / "ctf"
 BABELTRACE = ["babeltrace2", "--clock-cycles", "--no-delta"]
@@ -97,6 +98,22 @@ def rewrite(source, target):
                    check=True, capture_output=True)
 
 
+def check_fallback(place):
+    """Metadata with something that is not for our decoder: the product asks libbabeltrace2."""
+    source = TESTS / "ust-spans"
+    text = subprocess.run(["babeltrace2", "-o", "ctf-metadata", *source.glob("ust/uid/*/*")],
+                          check=True, capture_output=True).stdout
+    trace = place / "with-pointers"
+    shutil.copytree(next(source.glob("ust/uid/*/*")), trace)
+    (trace / "metadata").write_bytes(
+        b"/* CTF 1.8 */\n" + text + b"typealias integer { size = 64; } := void *;\n")
+    result = subprocess.run([SONDE, "info", "--json", trace], capture_output=True, check=False, text=True)
+    report(result.returncode == 0 and json.loads(result.stdout)["events"] == 118,
+           "pointers: all events come through libbabeltrace2", result.stderr.strip())
+    report("read through libbabeltrace2, which is slower, because" in result.stdout + result.stderr,
+           "pointers: and that is said")
+
+
 def main():
     if not shutil.which("babeltrace2"):
         print("1..0 # SKIP babeltrace2 is not installed")
@@ -110,6 +127,7 @@ def main():
             target = place / f"written-{source.name}"
             rewrite(source, target)
             compare_trace(target.name, target)
+        check_fallback(place)
     if SHARED.exists():
         for name in ("bug446190", "flipping-endianness", "many-threads"):
             compare_trace(name, SHARED / name)
