@@ -70,7 +70,7 @@ static int next_event(struct raw_source *source, struct raw_event *ret, struct e
 		if (perf_decode(&s->decoder, record, time, ret))
 			return 1;
 	tell_end(s);
-	return 0;
+	return perf_decode_end(&s->decoder, s->stream.now, ret);
 }
 
 static const char *event_name(struct raw_source *source)

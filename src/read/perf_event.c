@@ -225,33 +225,22 @@ static bool decode_switch(struct perf_decoder *d, struct raw_event *ret)
  * what each event has lost, and perf writes that down at the end, as
  * LOST_SAMPLES: the same once more, and what was lost behind the last LOST.
  */
-static uint64_t count_lost(struct perf_decoder *d)
-{
-	uint64_t count = perf_event_lost(d);
-
-	if (d->head.type == PERF_LOST) {
-		d->lost += count;
-		return count;
-	}
-	if (d->head.misc & PERF_MISC_NOT_LOST)
-		return 0;
-	if (!d->attr || !(d->attr->read & PERF_READ_LOST))
-		return count;
-
-	uint64_t same = count < d->lost ? count : d->lost;
-
-	d->lost -= same;
-	return count - same;
-}
-
 static bool decode_lost(struct perf_decoder *d, struct raw_event *ret)
 {
-	uint64_t count = count_lost(d);
+	uint64_t count = perf_event_lost(d);
+	bool is_sum =
+		d->head.type == PERF_LOST_SAMPLES && d->attr && d->attr->read & PERF_READ_LOST;
 
+	if (d->head.type == PERF_LOST_SAMPLES && d->head.misc & PERF_MISC_NOT_LOST)
+		return false;
+	if (is_sum)
+		d->lost_sum += count;
+	else if (d->head.type == PERF_LOST)
+		d->lost += count;
 	begin(ret, RAW_LOST);
 	ret->lost.start = turn_cpu(d, ret->cpu, ret->time);
 	ret->lost.count = count;
-	return count;
+	return count && !is_sum;
 }
 
 /* Who, where and when, by the end that all records have; false if perf made it up. */
@@ -301,6 +290,23 @@ static bool decode_other(struct perf_decoder *d, nsec_t time, struct raw_event *
 	default:
 		return decode_lost(d, ret);
 	}
+}
+
+bool perf_decode_end(struct perf_decoder *d, nsec_t time, struct raw_event *ret)
+{
+	nsec_t since = time;
+
+	if (d->lost_sum <= d->lost)
+		return false;
+	for (size_t i = 0; i < d->cpus.count; i++)
+		if (d->cpus.items[i] < since)
+			since = d->cpus.items[i];
+	*ret = raw_event_empty(RAW_LOST);
+	ret->time = time;
+	ret->lost.start = since;
+	ret->lost.count = d->lost_sum - d->lost;
+	d->lost = d->lost_sum;
+	return true;
 }
 
 bool perf_decode(struct perf_decoder *d, const uint8_t *record, nsec_t time, struct raw_event *ret)

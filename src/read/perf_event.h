@@ -21,14 +21,14 @@
 enum { PERF_OTHER_TYPES = KERNEL_FORMAT_IDS };
 
 struct perf_decoder {
-	struct perf_file *file; /* borrowed */
-	uint32_t kinds;         /* 1 << enum raw_kind, of those that its attributes say */
-	uint32_t tracepoints;   /* 1 << enum raw_kind, of those that tracepoints say */
-	uint64_t samples;       /* so far */
-	uint64_t unknown;       /* records of which no attribute is known */
-	uint64_t lost;          /* by LOST, which LOST_SAMPLES will count once more */
-	VEC(nsec_t) cpus;       /* when each had its last event */
-	uint32_t child, parent; /* of the last FORK that was made up */
+	struct perf_file *file;  /* borrowed */
+	uint32_t kinds;          /* 1 << enum raw_kind, of those that its attributes say */
+	uint32_t tracepoints;    /* 1 << enum raw_kind, of those that tracepoints say */
+	uint64_t samples;        /* so far */
+	uint64_t unknown;        /* records of which no attribute is known */
+	uint64_t lost, lost_sum; /* events, by LOST, and by the sums of perf at the end */
+	VEC(nsec_t) cpus;        /* when each had its last event */
+	uint32_t child, parent;  /* of the last FORK that was made up */
 
 	/* The last event. */
 	const uint8_t *record;
@@ -45,6 +45,9 @@ void perf_decoder_done(struct perf_decoder *d);
 
 /* Whether it is an event at all. */
 bool perf_decode(struct perf_decoder *d, const uint8_t *record, nsec_t time, struct raw_event *ret);
+
+/* Whether there is one more event when all records have been decoded: what is known only then. */
+bool perf_decode_end(struct perf_decoder *d, nsec_t time, struct raw_event *ret);
 
 /* The n-th number that a record other than a sample begins with; 0 if it has fewer. */
 uint32_t perf_event_word(const struct perf_decoder *d, size_t n);

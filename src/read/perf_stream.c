@@ -87,14 +87,11 @@ static void take_other(struct perf_stream *s, const uint8_t *p, size_t size)
 {
 	const struct perf_attr *attr = perf_end_attr(s->file, p, size);
 	size_t at = attr ? attr->layout.end_time : 0;
-	uint64_t time = 0;
 
 	if (at && at + sizeof(struct perf_record) <= size)
-		time = perf_u64(p + size - at, s->file->swap);
-	/* perf sums up at the end what each event has lost */
-	if (!time && perf_record(p, s->file->swap).type == PERF_LOST_SAMPLES)
-		time = s->newest;
-	push(s, time, p);
+		push(s, perf_u64(p + size - at, s->file->swap), p);
+	else
+		push(s, 0, p);
 }
 
 /* Which threads were recorded: all, if it is -1. */

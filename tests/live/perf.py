@@ -43,10 +43,10 @@ def need_perf():
             raise Skip(f"perf was built without {part}")
 
 
-def recorded(name, command, *options):
-    """A file that perf recorded of a workload; without a name in options it is a pipe's."""
+def recorded(name, command, *options, load=("rounds", 101)):
+    """A file that perf recorded of a workload, or what it wrote to a pipe, if options say so."""
     path = ROOM / f"{name}.data"
-    subject = ["sh", "-c", " ".join(workload("calls", "rounds", 101)) + " > /dev/null"]
+    subject = ["sh", "-c", " ".join(workload("calls", *load)) + " > /dev/null"]
     words = ["perf", *command, *options]
     if "-" in options:
         with open(path, "wb") as out:
@@ -134,6 +134,19 @@ def perf_script_shows_the_same(name, command, *options):
 def perf_script_shows_the_same_of_the_kept_file():
     need_perf()
     check(KEPT)
+
+
+@test
+def what_perf_lost_is_counted_once():
+    need_perf()
+    path = recorded("lost", ["record"], *USUAL, "-a", "-m", "1", load=("storm", 300_000))
+    dump = run("perf", "script", "-D", "-i", path).stdout
+    rings = sum(map(int, re.findall(r"PERF_RECORD_LOST: .*lost:(\d+)", dump)))
+    events = sum(map(int, re.findall(r"PERF_RECORD_LOST_SAMPLES: .*lost samples :(\d+)", dump)))
+    if not rings:
+        raise Skip("nothing was lost")
+    info = json.loads(run(SONDE, "info", "--json", path).stdout)
+    equal(info["lost"], max(rings, events), "lost events")
 
 
 main()

@@ -144,7 +144,7 @@ TEST(what_perf_sums_up_at_the_end_was_not_lost_twice)
 	_cleanup_(result_done) struct result r = read_built(&b);
 
 	CHECK_STR(r.text, "11@1 100 waking:12\n11@1 300 lost:100,20\n11@1 400 waking:12\n"
-			  "-1@0 400 lost:400,7\n");
+			  "-1@0 400 lost:100,7\n");
 }
 
 /* A sample with all that may stand before its data. */
