@@ -4,6 +4,9 @@ _sonde() {
 	local cur prev cmd=${COMP_WORDS[1]-} i
 	cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	COMPREPLY=()
+	# bash takes --to=ctf for three words
+	[[ $prev != = ]] || prev=${COMP_WORDS[COMP_CWORD - 2]}
+	[[ $cur != = ]] || cur=
 
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		[[ ${COMP_WORDS[i]} != -- ]] || { # a command of its own
@@ -16,6 +19,8 @@ _sonde() {
 	elif [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" "$cmd" --complete 2>/dev/null)" -- "$cur")
 		[[ ${#COMPREPLY[@]} != 1 || ${COMPREPLY[0]} != *= ]] || compopt -o nospace
+	elif [[ $cmd == export && $prev == --to ]]; then
+		mapfile -t COMPREPLY < <(compgen -W 'ctf json' -- "$cur")
 	elif [[ $prev == -p || $prev == --pid ]]; then
 		mapfile -t COMPREPLY < <(cd /proc && compgen -G '[0-9]*' | grep "^$cur")
 	fi # and otherwise names of files, which bash does by itself

@@ -14,8 +14,9 @@
  * wakeups that they did, and take no time.  So who reads the trace through the
  * machine of event/machine.h gets the same intervals at the same times.
  *
- * Memory is about that of the records: 24 bytes for each event, and what an
- * event has of its own.  Time is linear in their number.
+ * Memory is about twice that of the records: 24 bytes for each event, the same
+ * again while they are sorted, and what some have of their own.  Time is linear
+ * in their number.
  */
 #ifndef SONDE_REPORT_EXPORT_CTF_H
 #define SONDE_REPORT_EXPORT_CTF_H

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Input: the bytes of a capture.  Its checksums are made right again, so that
+ * bent records reach the export.  Whatever they hold, a trace is written, and
+ * its files end where its packets say.
+ */
+#include <assert.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "event/capture.h"
+#include "report/export_ctf.h"
+#include "unit/bytes.h"
+#include "unit/told.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+
+/* The packets of a stream: their sizes, in bits, stand at this place in each. */
+enum { CONTENT_AT = 48, SIZE_AT = 56, HEAD = 84 };
+
+static uint64_t bytes_at(const struct bytes *b, size_t at)
+{
+	uint64_t bits;
+
+	memcpy(&bits, b->data + at, sizeof(bits));
+	assert(bits % 8 == 0);
+	return bits / 8;
+}
+
+static void check_stream(const char *path)
+{
+	_cleanup_(bytes_done) struct bytes b = bytes_read(path);
+
+	for (size_t at = 0; at < b.size;) {
+		assert(b.size - at >= HEAD);
+		assert(bytes_at(&b, at + CONTENT_AT) <= bytes_at(&b, at + SIZE_AT));
+		assert(bytes_at(&b, at + SIZE_AT) >= HEAD);
+		at += bytes_at(&b, at + SIZE_AT);
+		assert(at <= b.size);
+	}
+}
+
+/* Checks the files of a trace, and removes it. */
+static void clear(const char *directory)
+{
+	DIR *dir = opendir(directory);
+
+	assert(dir);
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		_cleanup_(freep) char *path = must_printf("%s/%s", directory, entry->d_name);
+
+		if (entry->d_name[0] == '.')
+			continue;
+		if (strncmp(entry->d_name, "channel", 7) == 0)
+			check_stream(path);
+		assert(unlink(path) == 0);
+	}
+	closedir(dir);
+	assert(rmdir(directory) == 0);
+}
+
+static void export(const struct capture *cap)
+{
+	_cleanup_(ctf_export_freep) struct ctf_export *x = ctf_export_new();
+	char directory[] = "/tmp/fuzz-export-XXXXXX";
+	struct lttng_about about = { .host = capture_meta(cap)->host };
+	const struct record *record;
+	const struct source *source;
+	struct told told;
+	struct record_stream records = told_stream(&told, cap);
+	struct err err;
+
+	while (stream_next(&records, &record, &source, &err) > 0)
+		ctf_export_add(x, source, record);
+	assert(mkdtemp(directory));
+	assert(ctf_export_write(x, &about, directory, &err) == 0);
+	clear(directory);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
+{
+	struct bytes given = { (uint8_t *)input, size };
+	_cleanup_(bytes_done) struct bytes bytes = bytes_copy(&given, size);
+	_cleanup_(capture_freep) struct capture *cap = NULL;
+	struct err err;
+
+	bytes_seal(&bytes);
+	if (capture_open_memory("fuzz", bytes.data, size, &cap, &err) == 0)
+		export(cap);
+	return 0;
+}
