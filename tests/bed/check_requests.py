@@ -71,23 +71,28 @@ class Spans:
     def key(pid, local, peer):
         return (pid, local, peer) if local and local != "unix" else (pid, "unix")
 
-    def take(self, handling):
-        """The span of a handling; no two have the same.  Those of unix sockets are known by their thread."""
+    def take(self, handling, exactly):
+        """The span of a handling, which no other may have; exactly: it ends within the answer."""
         spans = self.by_connection[self.key(handling.pid, handling.local, handling.peer)]
-        first = bisect.bisect_left(spans, handling.begin, key=lambda s: s["end"])
+        first = bisect.bisect_left(spans, handling.log["answering"] if exactly else handling.begin,
+                                   key=lambda s: s["end"])
         best = None
         for span in spans[first:]:
-            if span["start"] > handling.end or best and span["end"] - handling.end > best[0]:
+            if exactly and span["end"] > handling.end or best and span["end"] - handling.end > best[0]:
                 break
-            if span["span"] in self.ids or handling.local == "unix" and span["tid"] != handling.log["reader"]:
+            if span["span"] in self.ids or span["start"] > handling.end or not self.may_be(span, handling):
                 continue
             off = abs(span["end"] - handling.end) + abs(span["start"] - handling.begin)
             if not best or off < best[0]:
                 best = (off, span)
         if best:
             self.ids[best[1]["span"]] = handling.id
-            return best[1]
-        return None
+        return best and best[1]
+
+    @staticmethod
+    def may_be(span, handling):
+        """What came by a unix socket is known by its thread."""
+        return handling.local != "unix" or span["tid"] == handling.log["reader"]
 
     def parent(self, span):
         return self.by_id.get(span.get("parent"))
@@ -114,7 +119,8 @@ class Comparison:
         self.trust = collections.defaultdict(collections.Counter)  # verdicts by confidence
         self.reasons = []
         handlings = sorted(self.truth.handlings, key=lambda h: (h.end, h.begin))
-        self.found = {id(h): self.spans.take(h) for h in handlings}
+        self.found = {id(h): self.spans.take(h, True) for h in handlings if h.log}
+        self.found |= {id(h): self.spans.take(h, False) for h in handlings if not self.found.get(id(h))}
         self.trace_ids = self.name_traces()
         for handling in handlings:
             self.judge(handling)

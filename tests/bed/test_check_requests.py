@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 import check_requests
-from truth import Truth
+from truth import Handling, Truth
 
 FRONT, LEAF = 10, 20  # processes
 SERVICES = [{"name": name, "model": "thread", "pattern": "same thread", "pid": pid, "address": address}
@@ -85,6 +85,15 @@ class Checker(unittest.TestCase):
         traces = [trace("t0", span("f0", None, FRONTS[0]), span("l0", "f0", LEAVES[0]), span("f1", "f0", FRONTS[1]),
                         span("l1", "f1", LEAVES[1]))]
         self.assertEqual(verdicts(*traces), ({"right": 2}, {"right": 1, "wrong": 1}, 2))
+
+    def test_no_span_of_another_is_taken_for_one_that_is_missing(self):
+        """On unix sockets, which have no addresses, and at the same time."""
+        early, late = (entry(id, "0", FRONT, "unix", "unix", t, t + 50) | {"reader": 7} for id, t in (("r1", 10), ("r2", 20)))
+        found = span("late", None, late) | {"tid": 7}
+        spans = check_requests.Spans([trace("t", found)])
+        handlings = [Handling(SERVICES[1], e["id"], e["hop"], FRONT, "unix", "unix", e["read"], e["answered"], e)
+                     for e in (early, late)]
+        self.assertEqual([spans.take(h, True) for h in handlings], [None, found])
 
 
 unittest.main()
