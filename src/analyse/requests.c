@@ -48,13 +48,15 @@ static uint32_t network_of(struct finder *f, uint32_t state)
 /* Whether somebody still waits for what is done for it. */
 static bool is_live(struct finder *f, uint32_t state)
 {
+	bool any = state;
+
 	for (; state; state = span_at(f, state)->parent) {
 		if (f->states.items[state].ended)
 			return false;
 		if (span_at(f, state)->kind == REQUEST_NETWORK)
 			return !f->states.items[state].answered;
 	}
-	return false;
+	return any; /* for whom it is, will be known later */
 }
 
 static void extend(struct finder *f, uint32_t state, nsec_t t)
@@ -246,6 +248,9 @@ static void receive_answer(struct finder *f, uint32_t thread, uint32_t side,
 	struct worker *w = worker_of(f, thread);
 
 	s->asked = false;
+	if (s->asker)
+		worker_of(f, s->asker)->outstanding--;
+	s->asker = 0;
 	w->unknown_side = s->tentative && !s->ambiguous ? side : 0;
 	if (s->ambiguous || !s->state) {
 		w->unknown_side = s->ambiguous ? 0 : side;
@@ -263,79 +268,148 @@ static void receive_answer(struct finder *f, uint32_t thread, uint32_t side,
 	w->doubt = false;
 }
 
-static uint32_t add_work(struct finder *f, uint32_t thread, uint32_t state, nsec_t from, nsec_t to)
+/* A thread works for what another one has read; state is 0 if for what is not known yet. */
+static uint32_t add_work(struct finder *f, uint32_t thread, uint32_t state, nsec_t from)
 {
 	nsec_t start = span_at(f, state)->start;
 	uint32_t work = add_state(f, REQUEST_HANDOVER, thread, state, from > start ? from : start);
 
-	extend(f, work, to);
+	if (state && span_at(f, state)->kind == REQUEST_NETWORK)
+		f->states.items[state].holder = work;
 	return work;
 }
 
-/* What a worker gave back was for this. */
-static void settle_handback(struct finder *f, uint32_t place, uint32_t state)
+/* Now it is known for what. */
+static void reassign(struct finder *f, uint32_t work, uint32_t state, float confidence)
 {
-	struct handback *back = &f->handbacks.items[place];
+	struct request_span *span = span_at(f, work);
 
-	if (back->state) {
-		span_at(f, back->state)->parent = state;
-		span_at(f, back->state)->confidence = 0.9f;
-		return;
-	}
-
-	uint32_t worker = back->worker, asks = back->asks;
-	nsec_t to = back->to;
-	uint32_t work = add_work(f, worker, state, back->from, to);
-
-	add_slice(f, work, worker, span_at(f, work)->start, to);
-	settle_thread(f, &asks, work, 0.9f);
-	f->states.items[work].ended = true;
+	span->parent = state;
+	span->confidence = confidence;
+	if (state && span->start < span_at(f, state)->start)
+		span->start = span_at(f, state)->start;
+	if (state)
+		f->states.items[state].holder = work;
 }
 
 /*
- * A worker gave back what is being answered now: the one that is known to have
- * worked for it; or else the first one, if it is not known to have worked for
- * something else that is still to be answered.
+ * The work is for this request, and not for the one that its thread was woken
+ * for: workers take what is first in the queue, and another one was quicker.  So
+ * who was believed to work for this one works for the other.
  */
-static void match_handback(struct finder *f, struct worker *w, uint32_t state)
+static void swap_work(struct finder *f, uint32_t work, uint32_t state)
 {
-	uint32_t *link = &w->handbacks;
-	uint32_t first = *link;
+	uint32_t was_for = network_of(f, work), holder = f->states.items[state].holder;
 
-	for (; *link; link = &f->handbacks.items[*link].next) {
-		uint32_t of = network_of(f, f->handbacks.items[*link].state);
+	if (was_for == state)
+		return;
+	if (holder && network_of(f, holder) == state)
+		reassign(f, holder, was_for && !f->states.items[was_for].answered ? was_for : 0,
+			 0.9f);
+	reassign(f, work, state, 0.9f);
+}
 
-		if (of == state) {
-			*link = f->handbacks.items[*link].next;
-			return;
+/* A worker may take a request before its reader has told that it got it. */
+enum { TAKE_SLACK = 50 * 1000 };
+
+/* Whether that work can have been for a request: it began after that came. */
+static bool may_be_for(struct finder *f, uint32_t work, uint32_t state)
+{
+	return span_at(f, work)->start + TAKE_SLACK >= span_at(f, state)->start;
+}
+
+/* Work that nobody waits for any more: another one has done it, or there was none. */
+static bool is_stale(struct finder *f, uint32_t work, uint32_t state)
+{
+	uint32_t of = network_of(f, work);
+
+	return of ? f->states.items[of].answered : !may_be_for(f, work, state);
+}
+
+/*
+ * Nobody was seen to be done, as the reader was awake and did not have to be
+ * woken.  So it was who is believed to work for it, unless he waits for somebody.
+ */
+static bool finish_holder(struct finder *f, uint32_t state)
+{
+	uint32_t holder = f->states.items[state].holder, thread = span_at(f, holder)->thread.i;
+	struct worker *w = worker_of(f, thread);
+
+	if (!holder || w->current != holder || w->outstanding)
+		return false;
+	f->states.items[holder].ended = true;
+	set_current(f, thread, 0, span_at(f, holder)->end);
+	return true;
+}
+
+/* A request is answered by who received it: who was done first has worked for it. */
+static void match_done(struct finder *f, struct worker *reader, uint32_t state)
+{
+	uint32_t *link = &reader->done, last = 0;
+
+	reader->unclaimed = 0;
+	while (*link && !may_be_for(f, *link, state)) {
+		struct work *work = &f->states.items[*link];
+
+		if (is_stale(f, *link, state)) {
+			*link = work->next_done;
+		} else {
+			last = *link;
+			link = &work->next_done;
 		}
 	}
-	if (!first)
-		return;
 
-	uint32_t of = network_of(f, f->handbacks.items[first].state);
-	bool alone = !f->handbacks.items[first].next;
+	uint32_t work = *link;
 
-	if (of && !f->states.items[of].answered && !alone)
+	if (!work) {
+		reader->done_end = last;
+		reader->unclaimed = finish_holder(f, state) ? 0 : state;
 		return;
-	w->handbacks = f->handbacks.items[first].next;
-	settle_handback(f, first, state);
+	}
+	*link = f->states.items[work].next_done;
+	if (reader->done_end == work)
+		reader->done_end = last;
+	if (f->states.items[state].holder || !network_of(f, work))
+		swap_work(f, work, state);
+}
+
+/* A worker is done with what it does for a request that another thread has read. */
+static void work_done(struct finder *f, uint32_t thread, uint32_t reader, nsec_t now)
+{
+	struct worker *w = worker_of(f, thread), *to = worker_of(f, reader);
+	uint32_t work = w->current;
+
+	extend(f, work, now);
+	f->states.items[work].ended = true;
+	set_current(f, thread, 0, now);
+	uint32_t unclaimed = to->unclaimed;
+
+	to->unclaimed = 0;
+	/* it was answered before its worker was seen to be done */
+	if (unclaimed && may_be_for(f, work, unclaimed) &&
+	    now < span_at(f, unclaimed)->end + NSEC_PER_MSEC) {
+		swap_work(f, work, unclaimed);
+		return;
+	}
+	if (to->done)
+		f->states.items[to->done_end].next_done = work;
+	else
+		to->done = work;
+	to->done_end = work;
 }
 
 /* A thread answers what another one has read: it has worked for that. */
-static void answer_for(struct finder *f, uint32_t thread, uint32_t state, nsec_t now)
+static void answer_for(struct finder *f, uint32_t thread, uint32_t state)
 {
 	struct worker *w = worker_of(f, thread);
 	struct request_span *current = span_at(f, w->current);
 
-	/* it was woken for something else, but another worker was quicker */
-	if (w->current && current->kind == REQUEST_HANDOVER && current->thread.i == thread) {
-		current->parent = state;
-		current->confidence = 0.95f;
+	if (w->current && current->kind == REQUEST_HANDOVER) {
+		swap_work(f, w->current, state);
 		return;
 	}
 
-	uint32_t work = add_work(f, thread, state, w->free_since, now);
+	uint32_t work = add_work(f, thread, state, w->free_since);
 
 	settle_thread(f, &w->asks, work, 0.95f);
 	set_current(f, thread, work, span_at(f, work)->start);
@@ -370,13 +444,14 @@ static void send_answer(struct finder *f, uint32_t thread, uint32_t side, const 
 	uint32_t receiver = span_at(f, state)->thread.i;
 
 	if (thread != receiver && network_of(f, w->current) != state)
-		answer_for(f, thread, state, m->time);
+		answer_for(f, thread, state);
 	else if (w->unknown_side)
 		settle_side(f, w->unknown_side, state, 0.9f);
-	else if (thread == receiver && w->held_count <= 1)
+	if (thread == receiver && w->held_count <= 1)
 		settle_thread(f, &w->asks, state, 0.95f);
-	if (thread == receiver)
-		match_handback(f, w, state);
+	if (thread == receiver && (f->states.items[state].holder || w->done) &&
+	    !f->states.items[state].answered)
+		match_done(f, w, state);
 	if (!f->states.items[state].answered)
 		let_go(f, receiver, state);
 	f->states.items[state].answered = true;
@@ -404,19 +479,32 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 	struct side *s = &f->sides.items[side];
 	struct worker *w = worker_of(f, thread);
 	bool owned = is_live(f, s->owner);
+
+	/* a worker that has done one thing takes the next without being woken */
+	if (!owned && w->queue_kind && !w->held_count && !is_live(f, w->current))
+		set_current(f, thread, add_work(f, thread, 0, w->free_since), w->free_since);
+
 	uint32_t state = owned ? s->owner : working_for(f, thread);
 	bool tentative = state && !owned && w->doubt && w->held_count > 1;
 
 	s->owner = 0;
-	if (s->asked && s->state && (!state || network_of(f, state) == network_of(f, s->state)))
+	if (s->asked && s->state &&
+	    (!state || w->asking_side == side || network_of(f, state) == network_of(f, s->state))) {
 		state = s->state; /* the rest of it */
-	else if (s->asked && s->state != state)
-		s->ambiguous = true;
+	} else if (s->asked && s->state != state) {
+		s->ambiguous =
+			true; /* the rest of it, or one of another over the same connection */
+		state = 0;
+	}
 	if (!s->asked) {
 		s->state = state;
 		s->tentative = tentative;
 		s->ambiguous = false;
 		s->asks = 0;
+		w->outstanding++;
+		if (s->asker)
+			worker_of(f, s->asker)->outstanding--;
+		s->asker = thread;
 	}
 	s->asked = true;
 	*map_insert(&f->sent, (uintptr_t)m) = f->asks.count;
@@ -429,6 +517,7 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 		.confidence = tentative ? 0.8f : 1,
 	};
 	w->acted = true;
+	w->asking_side = side;
 	extend(f, state, m->time);
 	if (!state || tentative)
 		keep_ask(f, w, s, f->asks.count - 1);
@@ -444,6 +533,8 @@ static void message(struct finder *f, const struct occurrence *o)
 
 	bool serves = f->sides.items[side].role == ROLE_SERVER;
 
+	if (serves || o->kind == OCCUR_RECEIVE)
+		worker_of(f, o->thread)->asking_side = 0;
 	if (o->kind == OCCUR_RECEIVE)
 		(serves ? receive_request : receive_answer)(f, o->thread, side, m);
 	else
@@ -455,6 +546,8 @@ static void connects(struct finder *f, const struct occurrence *o)
 	const struct connect *c = o->what;
 	uint32_t side = side_of(f, thread_of(f, o->thread)->host, c->object);
 
+	if (f->sides.items[side].asker)
+		worker_of(f, f->sides.items[side].asker)->outstanding--;
 	f->sides.items[side] =
 		(struct side){ .role = ROLE_CLIENT, .owner = working_for(f, o->thread) };
 	worker_of(f, o->thread)->acted = true;
@@ -473,56 +566,47 @@ static bool is_same_queue(const struct worker *w, const struct cause *cause)
 	return cause->object_kind != OBJECT_FUTEX || (w->queue ^ cause->object) < 64;
 }
 
+/* A worker wakes the thread that received what it works for. */
+static bool give_back(struct finder *f, const struct occurrence *o)
+{
+	const struct worker *by = worker_of(f, o->other), *to = worker_of(f, o->thread);
+	uint32_t network = network_of(f, by->current);
+	bool works = by->current && span_at(f, by->current)->kind == REQUEST_HANDOVER &&
+		     !f->states.items[by->current].ended;
+
+	if (!works || !to->held_count || (network && span_at(f, network)->thread.i != o->thread))
+		return false;
+	work_done(f, o->other, o->thread, o->time);
+	return true;
+}
+
 static void block(struct finder *f, const struct occurrence *o)
 {
 	const struct cause *cause = o->what;
 	struct worker *w = worker_of(f, o->thread);
-	const struct request_span *current = span_at(f, w->current);
 
 	if (cause->flags & INTERVAL_SIGNAL)
 		*map_insert(&f->conditions, process_key(thread_of(f, o->thread))) = 1;
+	/* before it waits, it has answered all that its workers gave back */
+	w->done = 0;
 	if (is_poll(cause) && w->held_count > 1) {
 		set_current(f, o->thread, 0, o->time);
 		w->fresh = w->doubt = false;
-		w->unknown_side = 0;
+		w->unknown_side = w->asking_side = 0;
 	}
+	if (!w->current || span_at(f, w->current)->kind != REQUEST_HANDOVER ||
+	    !is_same_queue(w, cause))
+		return;
+
 	/* it waits for more where it got this from, so it is done with this */
-	if (w->current && current->kind == REQUEST_HANDOVER && is_same_queue(w, cause)) {
-		f->states.items[w->current].ended = true;
-		set_current(f, o->thread, 0, o->time);
-	}
-}
+	uint32_t network = network_of(f, w->current);
 
-/* A worker wakes the thread that received what it works for. */
-static bool give_back(struct finder *f, const struct occurrence *o)
-{
-	struct worker *by = worker_of(f, o->other), *to = worker_of(f, o->thread);
-	uint32_t network = network_of(f, by->current);
-	bool known = network && span_at(f, network)->thread.i == o->thread &&
-		     span_at(f, by->current)->kind == REQUEST_HANDOVER;
-
-	if (!known && (by->current || !by->queue_kind || !to->held_count))
-		return false;
-	*vec_push(&f->handbacks) = (struct handback){
-		.worker = o->other,
-		.state = known ? by->current : 0,
-		.asks = by->asks,
-		.from = by->free_since,
-		.to = o->time,
-	};
-	if (to->handbacks)
-		f->handbacks.items[to->handbacks_end].next = f->handbacks.count - 1;
-	else
-		to->handbacks = f->handbacks.count - 1;
-	to->handbacks_end = f->handbacks.count - 1;
-	if (known) {
-		extend(f, by->current, o->time);
-		f->states.items[by->current].ended = true;
-		set_current(f, o->other, 0, o->time);
+	if (!network || !f->states.items[network].answered) {
+		work_done(f, o->thread, w->boss, o->time);
+		return;
 	}
-	by->asks = 0;
-	by->free_since = o->time;
-	return true;
+	f->states.items[w->current].ended = true;
+	set_current(f, o->thread, 0, o->time);
 }
 
 /* Whether that is how a thread waits for work, and not for a lock. */
@@ -553,8 +637,9 @@ static void wake(struct finder *f, const struct occurrence *o)
 	if (busy || w->held_count)
 		return;
 
-	uint32_t work = add_work(f, o->thread, state, o->time, o->time);
+	uint32_t work = add_work(f, o->thread, network_of(f, state) ?: state, o->time);
 
+	w->boss = o->other;
 	w->queue = cause->object;
 	w->queue_kind = cause->object_kind ?: OBJECT_OTHER;
 	set_current(f, o->thread, work, o->time);
@@ -611,7 +696,6 @@ static void finder_done(struct finder *f)
 	vec_done(&f->states);
 	vec_done(&f->sides);
 	vec_done(&f->asks);
-	vec_done(&f->handbacks);
 	map_done(&f->side_index);
 	map_done(&f->sent);
 	map_done(&f->services);
@@ -631,7 +715,6 @@ void requests_find(const struct model *model, struct requests *ret)
 	*vec_push(&f.states) = (struct work){ 0 };
 	*vec_push(&f.sides) = (struct side){ 0 };
 	*vec_push(&f.asks) = (struct ask){ 0 };
-	*vec_push(&f.handbacks) = (struct handback){ 0 };
 	occurrences_find(model, &list);
 	for (size_t i = 0; i < list.count; i++)
 		handle(&f, &list.items[i]);

@@ -29,6 +29,14 @@ static const struct message *sent_message(const struct model *model, const struc
 	return NULL;
 }
 
+/* Whether a state is for a request that is known. */
+static bool is_settled(const struct requests *out, uint32_t state)
+{
+	while (state && out->spans.items[state].kind != REQUEST_NETWORK)
+		state = out->spans.items[state].parent;
+	return state;
+}
+
 static void link_network(struct finder *f, uint32_t place)
 {
 	struct request_span *span = &f->out->spans.items[place];
@@ -43,7 +51,7 @@ static void link_network(struct finder *f, uint32_t place)
 
 	const struct ask *ask = found ? &f->asks.items[*found] : NULL;
 
-	if (ask && ask->state && ask->state != place) {
+	if (ask && is_settled(f->out, ask->state) && ask->state != place) {
 		span->parent = ask->state;
 		span->confidence = ask->confidence;
 	} else {
@@ -100,7 +108,7 @@ static void link_children(struct requests *out)
 		out->spans.items[span->parent].first_child = i;
 	}
 	for (uint32_t i = 1; i < out->spans.count; i++)
-		if (!out->spans.items[i].parent)
+		if (!out->spans.items[i].parent && out->spans.items[i].kind == REQUEST_NETWORK)
 			*vec_push(&out->roots) = i;
 }
 

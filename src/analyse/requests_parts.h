@@ -39,7 +39,8 @@ struct side {
 	bool tentative; /* client: `state` is the likely one, but there was another */
 	uint32_t state; /* server: that it is for; client: that asked; 0 if unknown */
 	uint32_t owner; /* client: that was worked for when it was connected */
-	uint32_t asks;  /* client: list of sends whose state is unknown: place + 1 */
+	uint32_t asks;  /* client: list of sends whose state is not certain */
+	uint32_t asker; /* client: the thread that asked, if it waits for the answer */
 };
 
 /* A send on the client's side. */
@@ -56,16 +57,10 @@ struct ask {
 /* What is known of a span while it is worked for. */
 struct work {
 	const struct message *came; /* NETWORK: the first part of it; borrowed */
-	uint32_t prev, next;        /* of those that its thread holds */
+	uint32_t prev, next;        /* NETWORK: of those that its thread holds */
+	uint32_t holder;            /* NETWORK: the HANDOVER that is believed to be for it, or 0 */
+	uint32_t next_done;         /* HANDOVER: of those that are done, and not answered yet */
 	bool answered, ended;
-};
-
-/* A worker has given its result back; in the order in which it did. */
-struct handback {
-	uint32_t worker, state; /* 0 if for whom it worked is not known; then */
-	uint32_t asks;          /* these sends are for the same */
-	nsec_t from, to;
-	uint32_t next;
 };
 
 /* A thread. */
@@ -76,8 +71,12 @@ struct worker {
 	uint32_t last;             /* that it worked for before */
 	uint32_t asks;             /* list of its sends whose state is unknown */
 	uint32_t unknown_side;     /* whose answer it got last, not certain to whose question */
-	uint32_t handbacks, handbacks_end; /* of its workers */
+	uint32_t outstanding;      /* questions of its, whose answers have not begun to come */
+	uint32_t asking_side;      /* on which it sent, if it has done nothing else since */
+	uint32_t done, done_end;   /* list of HANDOVERs that are done, of what it received */
+	uint32_t unclaimed;        /* that it answered, though nobody was seen to be done with it */
 	nsec_t free_since;
+	uint32_t boss;      /* who handed it work last */
 	uint64_t queue;     /* what it waited on when it was handed work */
 	uint8_t queue_kind; /* enum object_kind, or 0 if it never was */
 	bool fresh;         /* it has done something for current since it last chose between many */
@@ -89,13 +88,12 @@ struct finder {
 	struct requests *out;
 	VEC(struct work) states; /* by span */
 	VEC(struct side) sides;
-	struct map side_index;          /* host and object -> place */
-	VEC(struct ask) asks;           /* the first is none */
-	struct map sent;                /* struct message -> place in asks */
-	VEC(struct handback) handbacks; /* the first is none */
-	struct worker *workers;         /* by thread */
-	struct map services;            /* host and pid: of processes that serve */
-	struct map conditions; /* host and pid: of those whose waits tell locks from signals */
+	struct map side_index;  /* host and object -> place */
+	VEC(struct ask) asks;   /* the first is none */
+	struct map sent;        /* struct message -> place in asks */
+	struct worker *workers; /* by thread */
+	struct map services;    /* host and pid: of processes that serve */
+	struct map conditions;  /* host and pid: of those whose waits tell locks from signals */
 };
 
 static inline uint64_t process_key(const struct thread *thread)
