@@ -205,11 +205,17 @@ static bool is_packet(const void *data, size_t size)
 	return magic == PACKET_MAGIC || magic == __builtin_bswap32(PACKET_MAGIC);
 }
 
+/* Its metadata is JSON, each fragment behind a record separator. */
+static bool is_version_2(const char *data, size_t size)
+{
+	return size >= 2 && data[0] == '\x1e' && data[1] == '{';
+}
+
 bool ctf_is_metadata(const void *data, size_t size)
 {
 	static const char begin[] = "/* CTF 1.8";
 
-	return is_packet(data, size) ||
+	return is_packet(data, size) || is_version_2(data, size) ||
 	       (size >= sizeof(begin) - 1 && memcmp(data, begin, sizeof(begin) - 1) == 0);
 }
 
@@ -243,6 +249,8 @@ int ctf_metadata_text(const char *name, const void *data, size_t size, char **re
 	const char *bytes = data;
 	size_t used = 0, content, packet;
 
+	if (is_version_2(data, size))
+		return err_set(err, -ENOTSUP, "'%s' is of version 2 of CTF", name);
 	if (!is_packet(data, size)) {
 		*ret_text = NULL;
 		*ret_size = size;

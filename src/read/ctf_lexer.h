@@ -22,7 +22,7 @@ enum ctf_token_kind {
 	CTF_ELLIPSIS, /* ... */
 	CTF_ARROW,    /* -> */
 	CTF_BAD,      /* of no kind; the text ends here */
-		      /* Any other is the character itself: { } [ ] ( ) < > ; : , . * + - */
+	/* Any other is the character itself: { } [ ] ( ) < > ; : , . * + - */
 };
 
 struct ctf_token {

@@ -61,6 +61,7 @@ TEST(what_is_not_for_us_is_told_apart)
 		HEAD("le") "typealias integer { size = 64; } := unsigned long *;",
 		USUAL("le") EVENT("u8 a[stream.packet.context.cpu_id];"),
 		USUAL("le") EVENT("time64 a;"),
+		"\x1e{\"type\": \"preamble\", \"version\": 2}",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
