@@ -2,6 +2,7 @@
 # Meson does the work; this is its front door.  `make help` lists what there is.
 PREFIX ?= /usr/local
 FUZZ_TIME ?= 600
+DAMAGE_COUNT ?= 10000
 
 all: setup-build build/build.ninja ## build/sonde
 	@ninja -C build
@@ -20,6 +21,9 @@ bench: setup-bench all ## what recording costs, beside other tracers
 
 fuzz: setup-test ## the fuzzers, for FUZZ_TIME seconds each
 	@tools/run_tests fuzz $(FUZZ_TIME)
+
+damage: setup-test ## each sample trace damaged at random and read, DAMAGE_COUNT times
+	@tools/run_tests damage $(DAMAGE_COUNT)
 
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	@meson configure build -Dprefix=$(PREFIX)
@@ -41,4 +45,4 @@ setup-%:
 	@tools/setup build $(filter-out build,$*)
 
 .NOTPARALLEL:
-.PHONY: all test check demo bench fuzz install format clean help
+.PHONY: all test check demo bench fuzz damage install format clean help

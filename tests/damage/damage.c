@@ -4,13 +4,15 @@
  *
  * Bits flip, blocks are overwritten, moved or lost, the end is cut off: what
  * disks, networks and full file systems do.  Of each damaged copy a model is
- * made, as the commands do, in a process of its own.  That has to give records or a sentence: not a
- * signal, not more than LIMIT seconds, and not more than twice the memory that
- * the whole sample takes.  What fails is kept, and its place printed.
+ * made, as the commands do, in a process of its own.  That has to give records
+ * or a sentence: not a signal, not more than LIMIT seconds, and not more than
+ * twice the memory that the whole sample takes, with some slack for what the
+ * allocator takes at once.  What fails is kept, and its place printed.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -210,20 +212,57 @@ static int try(char *place, long *ret_memory, const char **ret_why)
 	return WEXITSTATUS(status);
 }
 
-static void fail(const char *place, uint64_t turn, const char *why)
+static void fail(const char *place, uint64_t number, const char *why)
 {
-	_cleanup_(freep) char *kept = must_printf("%s.kept-%llu", place, (unsigned long long)turn);
+	_cleanup_(freep) char *kept = must_printf("%s.kept-%" PRIu64, place, number);
 
 	rename(place, kept);
-	printf("FAIL: turn %llu: %s; kept as '%s'\n", (unsigned long long)turn, why, kept);
+	printf("FAIL: turn %" PRIu64 ": %s; kept as '%s'\n", number, why, kept);
+}
+
+/* What became of all turns. */
+struct sum {
+	uint64_t read, refused, failed;
+	long whole, most; /* KiB */
+};
+
+/* Under a sanitizer, memory is the sanitizer's. */
+static bool too_much(long memory, long whole)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	return false;
+#else
+	return memory > 2 * whole + SLACK_KIB;
+#endif
+}
+
+static void turn(char *copy, uint64_t number, struct sum *sum)
+{
+	const char *why = "took too much memory";
+	long memory;
+
+	write_damaged(copy);
+
+	int r = try(copy, &memory, &why);
+
+	sum->most = memory > sum->most ? memory : sum->most;
+	if (r >= 0 && too_much(memory, sum->whole))
+		r = -1;
+	if (r == 0)
+		sum->read++;
+	else if (r > 0)
+		sum->refused++;
+	else if (sum->failed++ < 10)
+		fail(copy, number, why);
+	nftw(copy, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, results[2] = { 0 }, failed = 0;
+	uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 	char place[] = "/tmp/damage-XXXXXX";
-	const char *why = "";
-	long whole, memory, most = 0;
+	struct sum sum = { 0 };
+	const char *why;
 
 	if (!count) {
 		fprintf(stderr, "usage: damage SAMPLE COUNT [SEED]\n");
@@ -233,34 +272,20 @@ int main(int argc, char **argv)
 	seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
 	if (nftw(sample, add_part, 16, FTW_PHYS) < 0 || !parts.count)
 		die("cannot read", sample);
+	if (try(argv[1], &sum.whole, &why) != 0) {
+		fprintf(stderr, "damage: '%s' is not read when it is whole\n", sample);
+		return 1;
+	}
 	if (!mkdtemp(place))
 		die("cannot make", place);
 
 	_cleanup_(freep) char *copy = must_printf("%s/trace", place);
 
-	if (try(argv[1], &whole, &why) != 0)
-		die("cannot read the whole", sample);
-	for (uint64_t turn = 0; turn < count; turn++) {
-		write_damaged(copy);
-
-		int r = try(copy, &memory, &why);
-
-		most = memory > most ? memory : most;
-		if (r >= 0 && memory > 2 * whole + SLACK_KIB) {
-			r = -1;
-			why = "took too much memory";
-		}
-		if (r >= 0)
-			results[r]++;
-		else if (failed++ < 10)
-			fail(copy, turn, why);
-		nftw(copy, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	}
+	for (uint64_t i = 0; i < count; i++)
+		turn(copy, i, &sum);
 	rmdir(place);
-	printf("%s: %llu damaged: %llu read, %llu refused, %llu failed; memory %ld KiB whole, %ld "
-	       "at "
-	       "most\n",
-	       sample, (unsigned long long)count, (unsigned long long)results[0],
-	       (unsigned long long)results[1], (unsigned long long)failed, whole, most);
-	return failed ? 1 : 0;
+	printf("%" PRIu64 " damaged: %" PRIu64 " read, %" PRIu64 " refused, %" PRIu64
+	       " failed; memory %ld KiB whole, %ld at most\n",
+	       count, sum.read, sum.refused, sum.failed, sum.whole, sum.most);
+	return sum.failed ? 1 : 0;
 }

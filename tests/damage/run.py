@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""run.py DAMAGE COUNT [COUNT_OF_LARGE] - damage each sample trace COUNT times and read it.
+
+DAMAGE is the program that does it and judges.  Samples are all in tests/data,
+the archive also unpacked, since of a damaged archive little comes through, and
+the traces of other people, if they are there.  The large ones take long, so a
+smaller number can be given for those.  Prints TAP, one case for each sample.
+"""
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+DAMAGE, COUNT = sys.argv[1], int(sys.argv[2])
+COUNT_OF_LARGE = int(sys.argv[3]) if len(sys.argv) > 3 else COUNT
+LARGE = 500_000  # bytes
+DATA = pathlib.Path(os.environ["SONDE_TEST_DATA"])
+SHARED = pathlib.Path(os.environ["SONDE_SHARED_DATA"])
+ARCHIVE = DATA / "ctf/lttng-kernel.tar.zst"
+
+
+def own_samples(room):
+    """Those of tests/data; an archive is unpacked into a room."""
+    yield from (path for part in ("good", "hosts", "ctf") for path in sorted((DATA / part).iterdir()))
+    unpacked = subprocess.run(["tar", "-xf", ARCHIVE, "-C", room], capture_output=True, check=False)
+    if unpacked.returncode == 0:
+        yield room / "lttng-kernel"
+
+
+def shared_samples():
+    yield from sorted(path.parent for path in (SHARED / "ctf").glob("*/metadata"))
+    for pattern in ("ftrace/*", "jaeger/*.json", "crisp/*.json", "misertrace/*.psv"):
+        yield from sorted(path for path in SHARED.glob(pattern) if not path.name.endswith("NOTE.txt"))
+
+
+def size(sample):
+    files = sample.rglob("*") if sample.is_dir() else [sample]
+    return sum(path.stat().st_size for path in files if path.is_file())
+
+
+def damage(sample):
+    """Exit code and words."""
+    count = COUNT if size(sample) < LARGE else COUNT_OF_LARGE
+    done = subprocess.run([DAMAGE, sample, str(count)], capture_output=True, text=True, check=False)
+    return done.returncode, (done.stdout + done.stderr).strip().splitlines()
+
+
+def name(sample):
+    return "/".join(sample.parts[-2:])
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="sonde-damage-") as place:
+        room = pathlib.Path(place) / "unpacked"
+        room.mkdir()
+        samples = [*own_samples(room), *shared_samples()]
+        print(f"1..{len(samples) + (not SHARED.is_dir())}", flush=True)
+        samples.sort(key=size, reverse=True)  # so that none is left alone at the end
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            turns = {pool.submit(damage, sample): sample for sample in samples}
+            for number, turn in enumerate(concurrent.futures.as_completed(turns), 1):
+                code, words = turn.result()
+                print(f"{'not ok' if code else 'ok'} {number} - {name(turns[turn])}")
+                print("\n".join(f"# {line}" for line in words), flush=True)
+        if not SHARED.is_dir():
+            print(f"ok {len(samples) + 1} - other people's traces # SKIP there is no '{SHARED}'")
+
+
+main()
