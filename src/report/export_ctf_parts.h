@@ -15,8 +15,8 @@
  * in the order of the records: where clocks are coarse, a call may take no time.
  */
 enum item_kind {
+	ITEM_LOSS_END, /* before another begins */
 	ITEM_LOSS_BEGIN,
-	ITEM_LOSS_END,
 	ITEM_TASK,
 	ITEM_SPAN_BEGIN,
 	ITEM_CALL,

@@ -197,8 +197,8 @@ def check_back(sonde, directory, records):
                        ("syscall", ("name", "start", "args", "result", "open")),
                        ("block", ("start", "device", "sector", "bytes", "op", "error")),
                        ("span", ("start", "trace", "span", "parent", "service", "operation")),
-                       ("exit", ())):
-        yield from differ(f"{kind}s", *([(r["time"], r["tid"], *(str(r.get(key)) for key in keys)) for r in list_
+                       ("loss", ("start", "end", "count", "cpu")), ("exit", ())):
+        yield from differ(f"records of {kind}", *([(r["end"] if kind == "loss" else r["time"], r.get("tid"), *(str(r.get(key)) for key in keys)) for r in list_
                                          if r["kind"] == kind] for list_ in (records, back)))
 
 
