@@ -138,7 +138,8 @@ def check_calls(records, events):
     exits = [e for e in events if e["event"].startswith("syscall_exit_")]
     yield from differ("entries of calls", ((r["start"], r["tid"], r["name"], *r["args"]) for r in calls),
                       ((e["time"], e["current"], *call_of(e)) for e in entries))
-    yield from differ("exits of calls", ((r["end"], r["tid"], r["name"], r["result"]) for r in calls if "open" not in r),
+    yield from differ("exits of calls",
+                      ((r["end"], r["tid"], r["name"], r["result"]) for r in calls if "open" not in r),
                       ((e["time"], e["current"], call_of(e)[0], e["ret"]) for e in exits))
 
 
@@ -187,6 +188,12 @@ def is_tiled(threads):
     return all(a[1] == b[0] for list_ in threads.values() for a, b in zip(list_, list_[1:]))
 
 
+def of_kind(records, kind, keys):
+    """A loss is known when it is told, and has its own end."""
+    return [(r["end"] if kind == "loss" else r["time"], r.get("tid"), *(str(r.get(key)) for key in keys))
+            for r in records if r["kind"] == kind]
+
+
 def check_back(sonde, directory, records):
     """What sonde makes of the trace."""
     back = dump(sonde, directory)
@@ -198,8 +205,7 @@ def check_back(sonde, directory, records):
                        ("block", ("start", "device", "sector", "bytes", "op", "error")),
                        ("span", ("start", "trace", "span", "parent", "service", "operation")),
                        ("loss", ("start", "end", "count", "cpu")), ("exit", ())):
-        yield from differ(f"records of {kind}", *([(r["end"] if kind == "loss" else r["time"], r.get("tid"), *(str(r.get(key)) for key in keys)) for r in list_
-                                         if r["kind"] == kind] for list_ in (records, back)))
+        yield from differ(f"records of {kind}", of_kind(records, kind, keys), of_kind(back, kind, keys))
 
 
 def check(sonde, path, is_capture):
