@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
+/* What is of none of these is its character: { } [ ] ( ) < > ; : , . * + - */
 enum ctf_token_kind {
 	CTF_END,    /* of the text */
 	CTF_NAME,   /* also the words of the language */
@@ -22,7 +23,6 @@ enum ctf_token_kind {
 	CTF_ELLIPSIS, /* ... */
 	CTF_ARROW,    /* -> */
 	CTF_BAD,      /* of no kind; the text ends here */
-	/* Any other is the character itself: { } [ ] ( ) < > ; : , . * + - */
 };
 
 struct ctf_token {
