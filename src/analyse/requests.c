@@ -248,6 +248,8 @@ static void receive_answer(struct finder *f, uint32_t thread, uint32_t side,
 	struct worker *w = worker_of(f, thread);
 
 	s->asked = false;
+	w->recent = 0;
+	w->heard = m->time;
 	if (s->asker)
 		worker_of(f, s->asker)->outstanding--;
 	s->asker = 0;
@@ -326,24 +328,54 @@ static bool is_stale(struct finder *f, uint32_t work, uint32_t state)
 	return of ? f->states.items[of].answered : !may_be_for(f, work, state);
 }
 
+/* How long it takes from the end of work to its answer, at most, if the reader is awake. */
+enum { ANSWER_SLACK = 300 * 1000 };
+
+/* What a worker asked last is for what it took next. */
+static void split_work(struct finder *f, uint32_t thread, uint32_t work)
+{
+	struct worker *w = worker_of(f, thread);
+	uint32_t next = add_work(f, thread, 0, w->heard);
+
+	for (uint32_t i = w->recent; i; i = f->asks.items[i].next_recent) {
+		struct ask *ask = &f->asks.items[i];
+
+		if (ask->state == work)
+			ask->state = next;
+		if (f->sides.items[ask->side].state == work)
+			f->sides.items[ask->side].state = next;
+	}
+	span_at(f, work)->end = w->heard;
+	extend(f, next, span_at(f, work)->end);
+	w->current = next; /* what it did for the first until now is a slice of the second */
+}
+
 /*
  * Nobody was seen to be done, as the reader was awake and did not have to be
- * woken.  So it was who is believed to work for it, unless he waits for somebody.
+ * woken.  So it was who is believed to work for it: if he waits for nobody; or if he
+ * asked somebody just now, which then was for the next request that he took.
  */
-static bool finish_holder(struct finder *f, uint32_t state)
+static bool finish_holder(struct finder *f, uint32_t state, nsec_t now)
 {
 	uint32_t holder = f->states.items[state].holder, thread = span_at(f, holder)->thread.i;
 	struct worker *w = worker_of(f, thread);
 
-	if (!holder || w->current != holder || w->outstanding)
+	if (!holder || w->current != holder)
+		return false;
+	if (!w->outstanding) {
+		f->states.items[holder].ended = true;
+		set_current(f, thread, 0, span_at(f, holder)->end);
+		return true;
+	}
+	if (!w->recent || w->heard <= span_at(f, holder)->start || now > w->heard + ANSWER_SLACK)
 		return false;
 	f->states.items[holder].ended = true;
-	set_current(f, thread, 0, span_at(f, holder)->end);
+	split_work(f, thread, holder);
 	return true;
 }
 
 /* A request is answered by who received it: who was done first has worked for it. */
-static void match_done(struct finder *f, struct worker *reader, uint32_t state)
+static void match_done(struct finder *f, struct worker *reader, uint32_t state, nsec_t now)
 {
 	uint32_t *link = &reader->done, last = 0;
 
@@ -363,7 +395,7 @@ static void match_done(struct finder *f, struct worker *reader, uint32_t state)
 
 	if (!work) {
 		reader->done_end = last;
-		reader->unclaimed = finish_holder(f, state) ? 0 : state;
+		reader->unclaimed = finish_holder(f, state, now) ? 0 : state;
 		return;
 	}
 	*link = f->states.items[work].next_done;
@@ -382,15 +414,6 @@ static void work_done(struct finder *f, uint32_t thread, uint32_t reader, nsec_t
 	extend(f, work, now);
 	f->states.items[work].ended = true;
 	set_current(f, thread, 0, now);
-	uint32_t unclaimed = to->unclaimed;
-
-	to->unclaimed = 0;
-	/* it was answered before its worker was seen to be done */
-	if (unclaimed && may_be_for(f, work, unclaimed) &&
-	    now < span_at(f, unclaimed)->end + NSEC_PER_MSEC) {
-		swap_work(f, work, unclaimed);
-		return;
-	}
 	if (to->done)
 		f->states.items[to->done_end].next_done = work;
 	else
@@ -451,7 +474,7 @@ static void send_answer(struct finder *f, uint32_t thread, uint32_t side, const 
 		settle_thread(f, &w->asks, state, 0.95f);
 	if (thread == receiver && (f->states.items[state].holder || w->done) &&
 	    !f->states.items[state].answered)
-		match_done(f, w, state);
+		match_done(f, w, state, m->time);
 	if (!f->states.items[state].answered)
 		let_go(f, receiver, state);
 	f->states.items[state].answered = true;
@@ -512,11 +535,13 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 		.state = state,
 		.thread = thread,
 		.side = side,
+		.next_recent = w->recent,
 		.contested = w->held_count > 1,
 		.tentative = tentative,
 		.confidence = tentative ? 0.8f : 1,
 	};
 	w->acted = true;
+	w->recent = f->asks.count - 1;
 	w->asking_side = side;
 	extend(f, state, m->time);
 	if (!state || tentative)
@@ -580,6 +605,20 @@ static bool give_back(struct finder *f, const struct occurrence *o)
 	return true;
 }
 
+/* Whether a worker that goes idle has done what its reader has answered just now. */
+static bool claim(struct finder *f, uint32_t thread, nsec_t now)
+{
+	struct worker *w = worker_of(f, thread), *reader = worker_of(f, w->boss);
+	uint32_t state = reader->unclaimed;
+
+	if (!state || !may_be_for(f, w->current, state) ||
+	    now > span_at(f, state)->end + ANSWER_SLACK)
+		return false;
+	reader->unclaimed = 0;
+	swap_work(f, w->current, state);
+	return true;
+}
+
 static void block(struct finder *f, const struct occurrence *o)
 {
 	const struct cause *cause = o->what;
@@ -601,7 +640,7 @@ static void block(struct finder *f, const struct occurrence *o)
 	/* it waits for more where it got this from, so it is done with this */
 	uint32_t network = network_of(f, w->current);
 
-	if (!network || !f->states.items[network].answered) {
+	if ((!network || !f->states.items[network].answered) && !claim(f, o->thread, o->time)) {
 		work_done(f, o->thread, w->boss, o->time);
 		return;
 	}

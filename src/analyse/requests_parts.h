@@ -48,6 +48,7 @@ struct ask {
 	uint32_t state; /* that it is for, or 0 */
 	uint32_t thread, side;
 	uint32_t next_of_side, next_of_thread; /* of those that are not certain */
+	uint32_t next_recent;
 	float confidence;
 	bool contested; /* its thread held several requests: only its answer can tell for which it
 			   is */
@@ -72,6 +73,8 @@ struct worker {
 	uint32_t asks;             /* list of its sends whose state is unknown */
 	uint32_t unknown_side;     /* whose answer it got last, not certain to whose question */
 	uint32_t outstanding;      /* questions of its, whose answers have not begun to come */
+	uint32_t recent;           /* list of its asks since it last heard */
+	nsec_t heard;              /* when that was */
 	uint32_t asking_side;      /* on which it sent, if it has done nothing else since */
 	uint32_t done, done_end;   /* list of HANDOVERs that are done, of what it received */
 	uint32_t unclaimed;        /* that it answered, though nobody was seen to be done with it */
