@@ -198,26 +198,34 @@ struct replay_thread *replay_thread(struct replay *r, uint32_t tid, const struct
 	return t ?: meet(r, tid, e);
 }
 
-/* As replay_thread(), for a thread that the event names. */
-static struct replay_thread *named_thread(struct replay *r, uint32_t tid, struct raw_text comm,
-					  const struct raw_event *e)
+/* As replay_thread(), for a thread that the event names; pid may be RAW_UNKNOWN. */
+static struct replay_thread *thread_named(struct replay *r, uint32_t tid, uint32_t pid,
+					  struct raw_text comm, const struct raw_event *e)
 {
 	struct replay_thread *t = tid == RAW_UNKNOWN ? NULL : map_find_ptr(&r->tids, tid);
 
 	if (t) {
 		if (comm.s)
-			replay_name(r, t, &comm, RAW_UNKNOWN, e);
+			replay_name(r, t, &comm, pid, e);
 		return t;
 	}
 	t = replay_thread(r, tid, e);
-	if (t) {
-		if (comm.s)
-			take_comm(t, &comm);
-		t->named = comm.s;
-		t->kernel |= has_kernel_name(t->comm);
-		tell_task(r, t, TASK_SEEN, 0, e);
-	}
+	if (!t)
+		return NULL;
+	if (comm.s)
+		take_comm(t, &comm);
+	if (pid != RAW_UNKNOWN)
+		t->pid = pid;
+	t->named = comm.s;
+	t->kernel |= has_kernel_name(t->comm);
+	tell_task(r, t, TASK_SEEN, 0, e);
 	return t;
+}
+
+static struct replay_thread *named_thread(struct replay *r, uint32_t tid, struct raw_text comm,
+					  const struct raw_event *e)
+{
+	return thread_named(r, tid, RAW_UNKNOWN, comm, e);
 }
 
 struct replay_thread *replay_current(struct replay *r, const struct raw_event *e)
@@ -238,7 +246,7 @@ static void meet_current(struct replay *r, const struct raw_event *e)
 	struct replay_thread *t = replay_current(r, e);
 
 	if (!t) {
-		t = named_thread(r, e->tid, e->comm, e);
+		t = thread_named(r, e->tid, e->pid, e->comm, e);
 		t->named = false;
 	}
 	if ((e->comm.s && !t->named) || (e->pid != RAW_UNKNOWN && e->pid != t->pid)) {

@@ -189,8 +189,8 @@ static bool read_segment(const struct raw_event *e, struct socket_address *ret_a
 {
 	uint32_t headers = 4 * (e->packet.ip_words + e->packet.tcp_words);
 
-	if (!has_address(&e->packet.address) || e->packet.bytes <= headers)
-		return false;
+	if (!has_address(&e->packet.address) || !e->packet.tcp_words || e->packet.bytes <= headers)
+		return false; /* UDP has ports too */
 	*ret_address = e->packet.address;
 	ret_address->family = e->packet.ip_words ? AF_INET : AF_INET6;
 	ret_address->protocol = IPPROTO_TCP;

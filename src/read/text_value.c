@@ -132,12 +132,14 @@ static const char *take_state(const char *p, const char *end, enum text_form for
 
 static const char *take_device(const char *p, const char *end, uint64_t *ret)
 {
-	uint64_t major, minor;
+	uint64_t major = 0, minor = 0;
 
 	p = text_decimal(p, end, &major);
 	if (!p || p == end || *p != ',')
 		return NULL;
 	p = text_decimal(p + 1, end, &minor);
+	if (!p)
+		return NULL;
 	*ret = major << 20 | (minor & 0xfffff);
 	return p;
 }

@@ -269,6 +269,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	sample = argv[1];
+	while (strlen(sample) > 1 && sample[strlen(sample) - 1] == '/')
+		argv[1][strlen(sample) - 1] = '\0';
 	seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
 	if (nftw(sample, add_part, 16, FTW_PHYS) < 0 || !parts.count)
 		die("cannot read", sample);
