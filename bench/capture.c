@@ -125,12 +125,16 @@ static size_t size_of(const char *path)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		fprintf(stderr, "usage: bench-capture FILE RECORDS\n");
+	if (argc != 3 && !(argc == 4 && strcmp(argv[3], "keep") == 0)) {
+		fprintf(stderr, "usage: bench-capture FILE RECORDS [keep]\n");
 		return 2;
 	}
 	const char *path = argv[1];
 	uint64_t count = strtoull(argv[2], NULL, 10);
+	if (argc == 4) {
+		write_capture(path, count);
+		return 0;
+	}
 	nsec_t t[5];
 
 	t[0] = clock_now(CLOCK_MONOTONIC);
