@@ -26,7 +26,6 @@ struct reading {
 	yyjson_val *trace_id;
 	VEC(struct span_owner) owners;
 	struct map owner_index; /* hash of its name in the file -> place + 1 */
-	uint64_t traces, spans; /* seen so far, these of the trace */
 };
 
 static yyjson_val *field(yyjson_val *object, const char *name)
@@ -148,10 +147,8 @@ static void read_span(struct reading *r, yyjson_val *value)
 	struct record_span span = span_empty();
 	const char *lack = read_ids(r, &span, value) ?: read_times(&span, value);
 
-	r->spans++;
 	if (lack) {
-		span_input_skip(r->in, "span %" PRIu64 " of trace %" PRIu64 " %s", r->spans,
-				r->traces, lack);
+		span_input_skip(r->in, "span %" PRIu64 " %s", span_input_number(r->in), lack);
 		return;
 	}
 
@@ -174,8 +171,6 @@ static bool read_trace(struct reading *r, yyjson_val *trace)
 	yyjson_arr_iter iter = yyjson_arr_iter_with(spans);
 	bool is_span = !spans && field(trace, "spanID");
 
-	r->traces++;
-	r->spans = 0;
 	if (!yyjson_is_arr(spans) && !is_span)
 		return false;
 	r->trace_id = field(trace, "traceID");
@@ -203,12 +198,14 @@ static int read_traces(void *arg, yyjson_val *root, struct err *err)
 					     : "expected an array \"data\" or \"spans\"");
 }
 
+static const struct json_shape shape = { .names = { { "data", "spans" }, { "spans" } } };
+
 int jaeger_open_memory(const char *name, const char *data, size_t size, struct input **ret,
 		       struct err *err)
 {
 	struct reading r = { .in = span_input_new(&jaeger_format, name) };
-	int code =
-		span_input_read_json(r.in, (struct view){ data, size }, read_traces, &r, ret, err);
+	int code = span_input_read_json(r.in, (struct view){ data, size }, &shape, read_traces, &r,
+					ret, err);
 
 	vec_done(&r.owners);
 	map_done(&r.owner_index);

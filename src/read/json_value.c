@@ -3,39 +3,13 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <xxhash.h>
 
 /* Names need not be proper text: who shows them makes them so. */
 #define READ_FLAGS (YYJSON_READ_NUMBER_AS_RAW | YYJSON_READ_ALLOW_INVALID_UNICODE)
 
-/*
- * A large document takes three times its size, and most of the time to read it
- * would go into getting that in pages of 4 KiB.
- */
-enum { LARGE = 8 << 20, LARGE_PAGE = 2 << 20 };
-
-static void *alloc_large(void *unused, size_t size)
-{
-	char *data = malloc(size);
-	uintptr_t first = ((uintptr_t)data + LARGE_PAGE - 1) & -(uintptr_t)LARGE_PAGE;
-
-	if (data && size >= LARGE)
-		madvise((void *)first, data + size - (char *)first, MADV_HUGEPAGE);
-	return data;
-}
-
-static void *realloc_large(void *unused, void *data, size_t old_size, size_t size)
-{
-	return realloc(data, size);
-}
-
-static void free_large(void *unused, void *data)
-{
-	free(data);
-}
-
-static const yyjson_alc large_pages = { alloc_large, realloc_large, free_large, NULL };
+/* Bytes: of a document that is split, and of the items in each part. */
+enum { LARGE = 4 << 20, PART = 1 << 20 };
 
 static int parse_failed(const char *name, size_t offset, const yyjson_read_err *why,
 			struct err *err)
@@ -52,22 +26,38 @@ static void yyjson_doc_freep(yyjson_doc **doc)
 	yyjson_doc_free(*doc);
 }
 
+/* What the documents of a text are for. */
+struct use {
+	const struct json_shape *shape;
+	json_fn *fn;
+	void *arg;
+};
+
 /* What fn says; if the text is no JSON, that is left in *why, and -EBADMSG. */
-static int parse(struct view text, json_fn *fn, void *arg, yyjson_read_err *why, struct err *err)
+static int parse_one(struct view text, const struct use *use, yyjson_read_err *why, struct err *err)
 {
 	/* it does not write to the text unless told to */
 	_cleanup_(yyjson_doc_freep) yyjson_doc *doc =
-		yyjson_read_opts((char *)text.s, text.len, READ_FLAGS, &large_pages, why);
+		yyjson_read_opts((char *)text.s, text.len, READ_FLAGS, NULL, why);
 
-	return doc ? fn(arg, yyjson_doc_get_root(doc), err) : -EBADMSG;
+	return doc ? use->fn(use->arg, yyjson_doc_get_root(doc), err) : -EBADMSG;
 }
 
-/* Where the text has something else than blanks; its length if it has not. */
-static size_t skip_blanks(struct view text, size_t at)
+static int parse(struct view text, const struct use *use, yyjson_read_err *why, struct err *err)
 {
-	while (at < text.len && memchr(" \t\r\n", text.s[at], 4))
-		at++;
-	return at;
+	struct json_split split;
+	struct view part;
+	int r = 0;
+
+	if (text.len < LARGE || !json_split_begin(&split, text, use->shape))
+		return parse_one(text, use, why, err);
+	while (r == 0 && json_split_next(&split, PART, &part)) {
+		r = parse_one(part, use, why, err);
+		if (why->code)
+			why->pos = json_split_offset(&split, why->pos);
+	}
+	json_split_done(&split);
+	return r;
 }
 
 /* The line from `at`, without its end. */
@@ -78,26 +68,27 @@ static struct view line_at(struct view text, size_t at)
 	return (struct view){ text.s + at, end ? (size_t)(end - text.s) - at : text.len - at };
 }
 
-int json_each(const char *name, struct view text, json_fn *fn, void *arg, bool *ret_cut,
-	      struct err *err)
+int json_each(const char *name, struct view text, const struct json_shape *shape, json_fn *fn,
+	      void *arg, bool *ret_cut, struct err *err)
 {
-	size_t begin = skip_blanks(text, 0), at = begin;
+	const struct use use = { shape, fn, arg };
+	size_t begin = json_skip_blanks(text, 0), at = begin;
 
 	do {
 		struct view line = line_at(text, at), all = { text.s + at, text.len - at };
 		yyjson_read_err why = { 0 };
-		int r = parse(line, fn, arg, &why, err);
+		int r = parse(line, &use, &why, err);
 
 		if (why.code && at == begin && line.len < all.len) { /* it has several lines */
 			line = all;
-			r = parse(line, fn, arg, &why, err);
+			r = parse(line, &use, &why, err);
 		}
 		*ret_cut = why.code && at > begin && line.len == all.len;
 		if (why.code && !*ret_cut)
 			return parse_failed(name, at, &why, err);
 		if (r < 0 && !*ret_cut)
 			return r;
-		at = skip_blanks(text, at + line.len);
+		at = json_skip_blanks(text, at + line.len);
 	} while (at < text.len);
 	return 0;
 }
@@ -254,14 +245,14 @@ bool json_id_or_none(yyjson_val *value, uint8_t *ret, size_t size)
 
 bool json_shows_key(struct view head, const char *key)
 {
-	size_t len = strlen(key), at = skip_blanks(head, 0);
+	size_t len = strlen(key), at = json_skip_blanks(head, 0);
 
 	if (at == head.len || (head.s[at] != '{' && head.s[at] != '['))
 		return false;
 	for (const char *found; (found = memmem(head.s + at, head.len - at, key, len));) {
 		at = found - head.s + len;
 
-		size_t colon = skip_blanks(head, at + 1);
+		size_t colon = json_skip_blanks(head, at + 1);
 
 		if (colon < head.len && found[-1] == '"' && head.s[at] == '"' &&
 		    head.s[colon] == ':')

@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/view.h"
+#include "read/json_split.h"
 
 /* The sentence for what is no JSON has the name and the offset. */
 typedef int json_fn(void *arg, yyjson_val *root, struct err *err);
@@ -24,9 +25,10 @@ typedef int json_fn(void *arg, yyjson_val *root, struct err *err);
  * Gives fn each document of a text: the only one, or, if its first line is one
  * alone, that of each line.  Of lines, the last may be cut off, as when a program
  * was killed that wrote it: it is left out, and *ret_cut set.  Ends when fn fails.
+ * A large document is given in parts, by its shape: see json_split.h.
  */
-int json_each(const char *name, struct view text, json_fn *fn, void *arg, bool *ret_cut,
-	      struct err *err);
+int json_each(const char *name, struct view text, const struct json_shape *shape, json_fn *fn,
+	      void *arg, bool *ret_cut, struct err *err);
 
 /* A string, or a number as it is written. */
 struct view json_text(yyjson_val *value);

@@ -139,12 +139,17 @@ static int read_request(void *arg, yyjson_val *root, struct err *err)
 	return 0;
 }
 
+static const struct json_shape shape = { .names = { { "resourceSpans", "resource_spans" },
+						    { "scopeSpans", "scope_spans" },
+						    { "spans" } } };
+
 int otlp_json_open_memory(const char *name, const char *data, size_t size, struct input **ret,
 			  struct err *err)
 {
 	struct reading r = { .in = span_input_new(&otlp_json_format, name) };
 
-	return span_input_read_json(r.in, (struct view){ data, size }, read_request, &r, ret, err);
+	return span_input_read_json(r.in, (struct view){ data, size }, &shape, read_request, &r,
+				    ret, err);
 }
 
 static int open_file(const char *path, struct input **ret, struct err *err)

@@ -168,12 +168,12 @@ int span_input_open(const char *path, open_memory_fn *read, struct input **ret, 
 	return r < 0 ? r : read(path, bytes.s, bytes.len, ret, err);
 }
 
-int span_input_read_json(struct span_input *in, struct view text, json_fn *fn, void *arg,
-			 struct input **ret, struct err *err)
+int span_input_read_json(struct span_input *in, struct view text, const struct json_shape *shape,
+			 json_fn *fn, void *arg, struct input **ret, struct err *err)
 {
 	_cleanup_(input_freep) struct input *input = &in->input;
 	bool cut;
-	int r = json_each(in->name, text, fn, arg, &cut, err);
+	int r = json_each(in->name, text, shape, fn, arg, &cut, err);
 
 	if (r < 0)
 		return r;

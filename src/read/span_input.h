@@ -89,8 +89,8 @@ void span_input_free(struct input *input);
 int span_input_open(const char *path, open_memory_fn *read, struct input **ret, struct err *err);
 
 /* As read, with fn for each document of a JSON file; frees `in` if that fails. */
-int span_input_read_json(struct span_input *in, struct view text, json_fn *fn, void *arg,
-			 struct input **ret, struct err *err);
+int span_input_read_json(struct span_input *in, struct view text, const struct json_shape *shape,
+			 json_fn *fn, void *arg, struct input **ret, struct err *err);
 
 /* Puts start and end in, or returns what is wrong with them. */
 const char *span_set_times(struct record_span *span, uint64_t start, uint64_t end);

@@ -210,12 +210,14 @@ static void split_calls(const struct reading *r)
 	map_done(&calls.index);
 }
 
+static const struct json_shape shape = { 0 }; /* lists */
+
 int zipkin_open_memory(const char *name, const char *data, size_t size, struct input **ret,
 		       struct err *err)
 {
 	struct reading r = { .in = span_input_new(&zipkin_format, name) };
-	int code =
-		span_input_read_json(r.in, (struct view){ data, size }, read_spans, &r, ret, err);
+	int code = span_input_read_json(r.in, (struct view){ data, size }, &shape, read_spans, &r,
+					ret, err);
 
 	if (code == 0)
 		split_calls(&r);

@@ -145,7 +145,7 @@ TEST(the_notice_counts_and_says_what_is_wrong_with_the_first)
 
 	CHECK_INT(r.spans.count, 2);
 	CHECK_STR(input_notice(r.input) ?: "",
-		  "'x.json': left out 4 of 6 spans; span 2 of trace 2 has no traceID");
+		  "'x.json': left out 4 of 6 spans; span 3 has no traceID");
 }
 
 TEST(any_text_is_an_id)
@@ -168,7 +168,7 @@ TEST(any_text_is_an_id)
 	}
 	CHECK_INT(r.spans.items[0].trace[15], 0x7f); /* that of the trace */
 	CHECK_STR(input_notice(r.input) ?: "",
-		  "'x.json': left out 1 of 6 spans; span 6 of trace 1 has no spanID");
+		  "'x.json': left out 1 of 6 spans; span 6 has no spanID");
 }
 
 TEST(the_same_text_is_the_same_id)
@@ -368,7 +368,7 @@ TEST(a_last_line_that_is_cut_off_is_told_of)
 
 	CHECK_INT(r.spans.count, 1);
 	CHECK_STR(r.input ? input_notice(r.input) ?: "" : "",
-		  "'x.json': left out 1 of 2 spans; span 1 of trace 2 has no duration that is one; "
+		  "'x.json': left out 1 of 2 spans; span 2 has no duration that is one; "
 		  "it is not complete: its last line is cut off");
 }
 
