@@ -102,6 +102,8 @@ enum perf_record_type {
 	PERF_LOST = 2,
 	PERF_COMM = 3,
 	PERF_EXIT = 4,
+	PERF_THROTTLE =
+		5, /* too many: the kernel makes no more of this event until its next tick */
 	PERF_FORK = 7,
 	PERF_SAMPLE = 9,
 	PERF_LOST_SAMPLES = 13,

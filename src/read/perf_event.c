@@ -243,6 +243,14 @@ static bool decode_lost(struct perf_decoder *d, struct raw_event *ret)
 	return count && !is_sum;
 }
 
+/* How many there would have been, nobody counts. */
+static bool decode_throttle(struct perf_decoder *d, struct raw_event *ret)
+{
+	begin(ret, RAW_LOST);
+	ret->lost.start = turn_cpu(d, ret->cpu, ret->time);
+	return true;
+}
+
 /* Who, where and when, by the end that all records have; false if perf made it up. */
 static bool decode_end(struct perf_decoder *d, struct raw_event *ret)
 {
@@ -287,6 +295,8 @@ static bool decode_other(struct perf_decoder *d, nsec_t time, struct raw_event *
 		return happened && decode_exit(d, ret);
 	case PERF_SWITCH_CPU_WIDE:
 		return happened && decode_switch(d, ret);
+	case PERF_THROTTLE:
+		return happened && decode_throttle(d, ret);
 	default:
 		return decode_lost(d, ret);
 	}

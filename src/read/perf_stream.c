@@ -111,6 +111,7 @@ static bool take_event(struct perf_stream *s, const uint8_t *p, struct perf_reco
 	case PERF_LOST:
 	case PERF_COMM:
 	case PERF_EXIT:
+	case PERF_THROTTLE:
 	case PERF_FORK:
 	case PERF_LOST_SAMPLES:
 	case PERF_SWITCH_CPU_WIDE:

@@ -279,12 +279,19 @@ static void put_losses(struct out *out, const struct info *info)
 		must_alloc(info->losses.count * sizeof(losses[0]));
 	size_t count = merge_losses(losses, info);
 
-	put(out, "lost       %s %s%s\n", format_count(info->lost).s,
-	    info->origin.is_capture ? "record" : "event", info->lost == 1 ? "" : "s");
+	const char *what = info->origin.is_capture ? "record" : "event";
+
+	if (info->lost)
+		put(out, "lost       %s %s%s\n", format_count(info->lost).s, what,
+		    info->lost == 1 ? "" : "s");
+	else
+		put(out, "lost       %ss, and nobody knows how many\n", what);
 	for (size_t i = 0; i < count && i < LOSS_LINES; i++)
 		put(out, "%s  on CPU %u between %.6f and %.6f s\n",
-		    text_right(format_count(losses[i].count), 14).s, losses[i].cpu,
-		    since_start(info, losses[i].start), since_start(info, losses[i].end));
+		    losses[i].count ? text_right(format_count(losses[i].count), 14).s
+				    : "          some",
+		    losses[i].cpu, since_start(info, losses[i].start),
+		    since_start(info, losses[i].end));
 	if (count > LOSS_LINES)
 		put(out, "                and %zu more ranges\n", count - LOSS_LINES);
 }

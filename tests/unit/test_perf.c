@@ -122,6 +122,23 @@ TEST(lost_events_are_lost_since_the_last_of_their_cpu)
 			  "11@1 400 lost:300,7\n");
 }
 
+TEST(an_event_that_is_throttled_is_lost_and_nobody_knows_how_often)
+{
+	struct perf_build b = { 0 };
+
+	begin_usual(&b);
+	waking(&b, 1, 11, 100, 12);
+	perf_begin(&b, PERF_THROTTLE, 0);
+	perf_u(&b, 8, 300);
+	perf_u(&b, 8, 70);
+	perf_u(&b, 8, 70);
+	end_other(&b, 1, 11, 300);
+
+	_cleanup_(result_done) struct result r = read_built(&b);
+
+	CHECK_STR(r.text, "11@1 100 waking:12\n11@1 300 lost:100,0\n");
+}
+
 TEST(what_perf_sums_up_at_the_end_was_not_lost_twice)
 {
 	struct perf_build b = { 0 };
