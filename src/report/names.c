@@ -158,6 +158,10 @@ uint32_t names_pid(const struct names *names, const struct record *record)
 		return ((const struct record_exit *)record)->pid;
 	case RECORD_PROCESS:
 		return ((const struct record_process *)record)->pid;
+	case RECORD_SPAN:
+		if (((const struct record_span *)record)->pid)
+			return ((const struct record_span *)record)->pid;
+		__attribute__((fallthrough));
 	default:
 		return record->tid ? names_thread(names, record->tid).pid : 0;
 	}
