@@ -130,6 +130,8 @@ static bool take_comm(struct replay_thread *t, const struct raw_text *comm)
 	char name[sizeof(t->comm)] = "";
 	size_t len = comm->len < sizeof(name) - 1 ? comm->len : sizeof(name) - 1;
 
+	if (memcmp(comm->s, t->comm, len) == 0 && !t->comm[len])
+		return false;
 	memcpy(name, comm->s, len);
 	if (strncmp(name, t->comm, sizeof(name)) == 0)
 		return false;
@@ -168,9 +170,19 @@ static void remove_thread(struct replay *r, struct replay_thread *t)
 	for (size_t i = 0; i < r->cpus.count; i++)
 		if (r->cpus.items[i].thread == t)
 			r->cpus.items[i].thread = NULL;
+	if (r->last == t)
+		r->last = NULL;
 	descriptors_drop(t);
 	map_remove(&r->tids, t->tid);
 	*vec_push(&r->unused) = t;
+}
+
+/* An event is mostly about who was asked for last: NULL if it is not known. */
+static struct replay_thread *find_thread(struct replay *r, uint32_t tid)
+{
+	if (!r->last || r->last->tid != tid)
+		r->last = map_find_ptr(&r->tids, tid);
+	return r->last;
 }
 
 /*
@@ -193,17 +205,18 @@ struct replay_thread *replay_thread(struct replay *r, uint32_t tid, const struct
 	if (!tid || tid == RAW_UNKNOWN)
 		return NULL;
 
-	struct replay_thread *t = map_find_ptr(&r->tids, tid);
-
-	return t ?: meet(r, tid, e);
+	return find_thread(r, tid) ?: meet(r, tid, e);
 }
 
 /* As replay_thread(), for a thread that the event names; pid may be RAW_UNKNOWN. */
 static struct replay_thread *thread_named(struct replay *r, uint32_t tid, uint32_t pid,
 					  struct raw_text comm, const struct raw_event *e)
 {
-	struct replay_thread *t = tid == RAW_UNKNOWN ? NULL : map_find_ptr(&r->tids, tid);
+	const struct replay_cpu *cpu = &r->cpus.items[e->cpu];
+	struct replay_thread *t = tid == cpu->tid ? cpu->thread : NULL;
 
+	if (!t && tid != RAW_UNKNOWN)
+		t = find_thread(r, tid);
 	if (t) {
 		if (comm.s)
 			replay_name(r, t, &comm, pid, e);
@@ -234,7 +247,7 @@ struct replay_thread *replay_current(struct replay *r, const struct raw_event *e
 
 	if (e->tid == RAW_UNKNOWN || e->tid == cpu->tid)
 		return cpu->thread;
-	return map_find_ptr(&r->tids, e->tid);
+	return find_thread(r, e->tid);
 }
 
 /* What an event says of who had the CPU; a name that the tracer remembered may be an old one. */

@@ -91,6 +91,7 @@ struct replay {
 	bool has_pids;    /* and in which process */
 
 	struct map tids;                    /* -> struct replay_thread */
+	struct replay_thread *last;         /* that was looked up; may be NULL */
 	VEC(struct replay_thread *) unused; /* of threads that have exited */
 	VEC(struct replay_cpu) cpus;
 	struct map sockets; /* object -> place + 1 */
