@@ -22,9 +22,14 @@ SHARED = pathlib.Path(os.environ["SONDE_SHARED_DATA"])
 ARCHIVE = DATA / "ctf/lttng-kernel.tar.zst"
 
 
+def traces(directory, *patterns):
+    found = sorted(path for pattern in patterns for path in directory.glob(pattern))
+    return (path for path in found if not path.name.endswith("NOTE.txt"))
+
+
 def own_samples(room):
     """Those of tests/data; an archive is unpacked into a room."""
-    yield from (path for part in ("good", "hosts", "ctf") for path in sorted((DATA / part).iterdir()))
+    yield from traces(DATA, "good/*", "hosts/*", "ctf/*")
     unpacked = subprocess.run(["tar", "-xf", ARCHIVE, "-C", room], capture_output=True, check=False)
     if unpacked.returncode == 0:
         yield room / "lttng-kernel"
@@ -32,8 +37,7 @@ def own_samples(room):
 
 def shared_samples():
     yield from sorted(path.parent for path in (SHARED / "ctf").glob("*/metadata"))
-    for pattern in ("ftrace/*", "jaeger/*.json", "crisp/*.json", "misertrace/*.psv"):
-        yield from sorted(path for path in SHARED.glob(pattern) if not path.name.endswith("NOTE.txt"))
+    yield from traces(SHARED, "ftrace/*", "jaeger/*.json", "crisp/*.json", "misertrace/*.psv")
 
 
 def size(sample):
