@@ -91,19 +91,23 @@ static void add_states(const struct model *model, const struct request_slice *sl
 	use->states[' '] += slice->to - slice->from - known;
 }
 
+void request_use_slice(const struct model *model, const struct request_slice *slice,
+		       struct request_use *use)
+{
+	const struct thread *thread = model_thread(model, slice->thread);
+
+	add_states(model, slice, use);
+	add_calls(thread, slice, use);
+	add_hits(thread, slice, use);
+}
+
 void request_use_add(const struct model *model, const struct requests *requests, uint32_t span,
 		     struct request_use *use)
 {
 	const struct request_span *s = &requests->spans.items[span];
 
-	for (uint32_t i = 0; i < s->slice_count; i++) {
-		const struct request_slice *slice = &requests->slices.items[s->first_slice + i];
-		const struct thread *thread = model_thread(model, slice->thread);
-
-		add_states(model, slice, use);
-		add_calls(thread, slice, use);
-		add_hits(thread, slice, use);
-	}
+	for (uint32_t i = 0; i < s->slice_count; i++)
+		request_use_slice(model, &requests->slices.items[s->first_slice + i], use);
 }
 
 void request_use_done(struct request_use *use)
@@ -114,13 +118,11 @@ void request_use_done(struct request_use *use)
 
 const char *request_service(const struct model *model, thread_id thread)
 {
-	static const char container[] = "container/";
 	const struct thread *t = model_thread(model, thread);
 	const struct process *process = model_process(model, t->host, t->pid);
-	const char *cgroup = process ? model_string(model, process->cgroup) : "";
 
-	if (strncmp(cgroup, container, strlen(container)) == 0)
-		return cgroup + strlen(container);
+	if (process && process->container.i)
+		return model_string(model, process->container);
 	return model_string(model, model_process_comm(model, thread));
 }
 
@@ -151,45 +153,93 @@ struct request_address request_address(const struct model *model, const struct r
 
 enum { SHAPE_DEPTH = 64, SHAPE_LENGTH = 2048 };
 
-static void put_shape(FILE *file, const struct model *model, const struct requests *r,
-		      uint32_t span, unsigned depth);
+struct shape {
+	const struct model *model;
+	const struct requests *requests;
+	VEC(char) text;
+};
 
-/* Who works for a request inside its service is left out; what he asks others for is not. */
-static size_t put_children(FILE *file, const struct model *model, const struct requests *r,
-			   uint32_t span, size_t before, unsigned depth)
+/* The children of a span, as far as they are written: the last, and how often it came in a row. */
+struct siblings {
+	size_t from, length; /* of its text */
+	size_t count, repeated;
+};
+
+static void put_text(struct shape *shape, const char *text, size_t length)
 {
-	for (uint32_t i = r->spans.items[span].first_child; i; i = r->spans.items[i].next) {
-		if (r->spans.items[i].kind == REQUEST_HANDOVER) {
-			before = put_children(file, model, r, i, before, depth + 1);
-			continue;
-		}
-		fputs(before++ ? "," : ">(", file);
-		put_shape(file, model, r, i, depth + 1);
-	}
-	return before;
+	for (size_t i = 0; i < length; i++)
+		*vec_push(&shape->text) = text[i];
 }
 
-static void put_shape(FILE *file, const struct model *model, const struct requests *r,
-		      uint32_t span, unsigned depth)
+static void put_shape(struct shape *shape, uint32_t span, unsigned depth);
+
+static void end_run(struct shape *shape, const struct siblings *s)
 {
-	if (ftell(file) > SHAPE_LENGTH || depth > SHAPE_DEPTH) {
-		fputs("...", file);
+	char times[24];
+
+	if (s->repeated)
+		put_text(shape, times, snprintf(times, sizeof(times), " x%zu", s->repeated + 1));
+}
+
+/* Written to the end of the text, a child may turn out to be the same as the one before it. */
+static void put_child(struct shape *shape, uint32_t span, struct siblings *s, unsigned depth)
+{
+	size_t from = shape->text.count;
+
+	put_shape(shape, span, depth);
+
+	size_t length = shape->text.count - from;
+	_cleanup_(freep) char *text = must_alloc(length + 1);
+
+	memcpy(text, shape->text.items + from, length);
+	shape->text.count = from;
+	if (s->count && length == s->length &&
+	    memcmp(text, shape->text.items + s->from, length) == 0) {
+		s->repeated++;
 		return;
 	}
-	fputs(request_service(model, r->spans.items[span].thread), file);
-	if (put_children(file, model, r, span, 0, depth))
-		fputc(')', file);
+	end_run(shape, s);
+	put_text(shape, s->count ? "," : ">(", s->count ? 1 : 2);
+	*s = (struct siblings){ shape->text.count, length, s->count + 1, 0 };
+	put_text(shape, text, length);
+}
+
+/* Who works for a request inside its service is left out; what he asks others for is not. */
+static void put_children(struct shape *shape, uint32_t span, struct siblings *s, unsigned depth)
+{
+	const struct request_span *spans = shape->requests->spans.items;
+
+	for (uint32_t i = spans[span].first_child; i && depth < SHAPE_DEPTH; i = spans[i].next)
+		if (spans[i].kind == REQUEST_HANDOVER)
+			put_children(shape, i, s, depth + 1);
+		else
+			put_child(shape, i, s, depth + 1);
+}
+
+static void put_shape(struct shape *shape, uint32_t span, unsigned depth)
+{
+	const char *service =
+		request_service(shape->model, shape->requests->spans.items[span].thread);
+	struct siblings s = { 0 };
+
+	if (shape->text.count > SHAPE_LENGTH) {
+		put_text(shape, "...", 3);
+		return;
+	}
+	put_text(shape, *service ? service : "?", *service ? strlen(service) : 1);
+	put_children(shape, span, &s, depth);
+	end_run(shape, &s);
+	if (s.count)
+		put_text(shape, ")", 1);
 }
 
 char *request_shape(const struct model *model, const struct requests *requests, uint32_t root)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	struct shape shape = { .model = model, .requests = requests };
 
-	put_shape(file, model, requests, root, 0);
-	fclose(file);
-	return text;
+	put_shape(&shape, root, 0);
+	*vec_push(&shape.text) = '\0';
+	return shape.text.items;
 }
 
 /* Clients come from anywhere, so an entry is known by the address that they come to. */

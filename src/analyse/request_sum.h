@@ -31,6 +31,9 @@ struct request_use {
 
 void request_use_add(const struct model *model, const struct requests *requests, uint32_t span,
 		     struct request_use *use); /* which is zeroed at first */
+/* Of any thread, in any time; the slice's span says nothing. */
+void request_use_slice(const struct model *model, const struct request_slice *slice,
+		       struct request_use *use);
 void request_use_done(struct request_use *use);
 
 /* What to call who handled a span: its container, or its process. */
@@ -65,7 +68,7 @@ void request_sum_find(const struct model *model, const struct requests *requests
 		      request_filter *filter, const void *arg, struct request_sum *ret);
 void request_sum_done(struct request_sum *sum);
 
-/* The shape of a request, as in "front>(back>redis,back)". The caller frees it. */
+/* The shape of a request, as in "front>(back>(redis x3),back)". The caller frees it. */
 char *request_shape(const struct model *model, const struct requests *requests, uint32_t root);
 
 #endif

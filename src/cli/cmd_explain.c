@@ -13,7 +13,7 @@ struct explain_opts {
 	unsigned long slowest;
 	const char *trace, *thread;
 	nsec_t from, to;
-	bool json;
+	bool requests, json;
 	const char *format;
 };
 
@@ -27,6 +27,8 @@ static const struct opt explain_opts[] = {
 	{ OPT_TIME, 0, "from", "TIME", "begin so long after the start of the capture",
 	  FIELD(from) },
 	{ OPT_TIME, 0, "to", "TIME", "end so long after the start of the capture", FIELD(to) },
+	{ OPT_FLAG, 0, "requests", NULL, "rebuilt requests, though there are spans",
+	  FIELD(requests) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
 	OPT_FORMAT(struct explain_opts, format),
 	{ 0 },
@@ -53,23 +55,30 @@ static int longer_first(const void *a, const void *b)
 	return x->span.i < y->span.i ? -1 : x->span.i > y->span.i;
 }
 
-static int find_slowest(const struct model *model, unsigned long count, subjects *list,
-			struct err *err)
+/* The roots of traces; of those that were rebuilt, only what is known to be a whole request. */
+static void find_roots(const struct model *model, bool only_rebuilt, subjects *list)
 {
 	for (uint32_t i = 1; i < model_span_count(model); i++) {
 		const struct span *span = model_span(model, (span_id){ i });
 
-		if (!span->parent.i)
+		if (!span->parent.i && !(span->flags & SPAN_OPEN) &&
+		    (!only_rebuilt || span->source == SPAN_INFERRED))
 			*vec_push(list) = (struct subject){ .span = { i },
 							    .from = span->start,
 							    .to = span->end };
 	}
+}
+
+static int find_slowest(const struct model *model, const struct explain_opts *o, subjects *list,
+			struct err *err)
+{
+	find_roots(model, o->requests, list);
 	if (!list->count)
 		return err_set(err, -ENOENT,
 			       "there are no requests in it: name a thread with --thread "
 			       "('sonde info' and 'sonde dump --kind=task' show which there are)");
 	qsort(list->items, list->count, sizeof(list->items[0]), longer_first);
-	list->count = list->count < count ? list->count : count;
+	list->count = list->count < o->slowest ? list->count : o->slowest;
 	return 0;
 }
 
@@ -85,7 +94,7 @@ static int find_thread(const struct model *model, const struct explain_opts *o, 
 	return r;
 }
 
-static int find_subjects(const struct model *model, const struct explain_opts *o, subjects *list,
+static int find_subjects(struct model *model, const struct explain_opts *o, subjects *list,
 			 struct err *err)
 {
 	struct subject s = { 0 };
@@ -93,8 +102,9 @@ static int find_subjects(const struct model *model, const struct explain_opts *o
 
 	if (o->thread)
 		return find_thread(model, o, list, err);
+	load_requests(model, o->requests);
 	if (!o->trace)
-		return find_slowest(model, o->slowest, list, err);
+		return find_slowest(model, o, list, err);
 	r = load_find_trace(model, o->trace, &s.span, err);
 	if (r == 0)
 		*vec_push(list) = s;

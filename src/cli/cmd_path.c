@@ -11,7 +11,7 @@
 struct path_opts {
 	const char *thread, *span, *trace;
 	nsec_t from, to;
-	bool json;
+	bool requests, json;
 	const char *format;
 };
 
@@ -26,6 +26,7 @@ static const struct opt path_opts[] = {
 	{ OPT_TIME, 0, "from", "TIME", "begin so long after the start of the capture",
 	  FIELD(from) },
 	{ OPT_TIME, 0, "to", "TIME", "end so long after the start of the capture", FIELD(to) },
+	{ OPT_FLAG, 0, "requests", NULL, "look among rebuilt requests, too", FIELD(requests) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
 	OPT_FORMAT(struct path_opts, format),
 	{ 0 },
@@ -33,7 +34,7 @@ static const struct opt path_opts[] = {
 
 static const struct path_opts path_defaults = { 0 };
 
-static int find_path(const struct model *model, const struct path_opts *o, struct path *path,
+static int find_path(struct model *model, const struct path_opts *o, struct path *path,
 		     struct err *err)
 {
 	struct life life;
@@ -46,6 +47,7 @@ static int find_path(const struct model *model, const struct path_opts *o, struc
 			path_of_thread(model, life.thread, life.from, life.to, path);
 		return r;
 	}
+	load_requests(model, o->requests);
 	r = o->span ? load_find_span(model, o->span, &span, err)
 		    : load_find_trace(model, o->trace, &span, err);
 	if (r == 0)

@@ -5,18 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/request_spans.h"
 #include "base/text.h"
-#include "read/merge.h"
 
-int load_model(char **inputs, const char *format, struct model **ret, struct err *err)
+int load_merged(char **inputs, const char *format, struct model **ret, struct merge **ret_merge,
+		struct err *err)
 {
-	_cleanup_(merge_freep) struct merge *merge = NULL;
+	struct merge *merge;
 	const struct source *source;
 	const struct record *record;
 	int r = merge_open(inputs, format, &merge, err);
 
 	if (r < 0)
 		return r;
+	*ret_merge = merge;
 	*ret = model_new();
 	if (merge_start(merge))
 		model_set_begin(*ret, merge_start(merge));
@@ -26,6 +28,23 @@ int load_model(char **inputs, const char *format, struct model **ret, struct err
 	for (size_t i = 0; merge_notice(merge, i); i++)
 		fprintf(stderr, "sonde: %s\n", merge_notice(merge, i));
 	return r;
+}
+
+int load_model(char **inputs, const char *format, struct model **ret, struct err *err)
+{
+	_cleanup_(merge_freep) struct merge *merge = NULL;
+
+	return load_merged(inputs, format, ret, &merge, err);
+}
+
+void load_requests(struct model *model, bool wanted)
+{
+	_cleanup_(requests_done) struct requests requests = { 0 };
+
+	if (!wanted && model_span_count(model) > 1)
+		return;
+	requests_find(model, &requests);
+	request_spans_add(model, &requests);
 }
 
 /* The last thread with this tid that began before t and of which more than its turns is known. */

@@ -8,12 +8,20 @@
 
 #include "base/err.h"
 #include "model/model.h"
+#include "read/merge.h"
 
 /*
  * Read all inputs, in this format if not NULL.  If one is damaged, what comes before is in the
  * model all the same; the result then is -EBADMSG with the sentence, and *ret is set.
  */
 int load_model(char **inputs, const char *format, struct model **ret, struct err *err);
+
+/* Likewise, for who also asks of clocks and hosts; the caller frees both. */
+int load_merged(char **inputs, const char *format, struct model **ret, struct merge **ret_merge,
+		struct err *err);
+
+/* The requests that can be rebuilt, as spans: if wanted, or if the inputs have no spans. */
+void load_requests(struct model *model, bool wanted);
 
 /* A part of a thread's life. */
 struct life {

@@ -331,6 +331,7 @@ enum span_source {
 
 #define SPAN_FOLLOWS 1 /* its parent does not wait for it */
 #define SPAN_ERROR 2
+#define SPAN_OPEN 4 /* INFERRED: its answer was not seen, or it has a parent that is not known */
 
 struct record_span {        /* from start to time */
 	struct record head; /* tid: the thread that worked for it; 0 if unknown */

@@ -132,6 +132,7 @@ struct thread {
 
 struct process {
 	str_id cmdline, cgroup;
+	str_id container; /* its name, if the trace tells */
 };
 
 struct socket {
@@ -150,7 +151,8 @@ struct span {
 	uint32_t tid, pid;   /* likewise */
 	str_id service, operation;
 	uint16_t host;
-	uint8_t flags; /* SPAN_... */
+	uint8_t flags;  /* SPAN_... */
+	uint8_t source; /* enum span_source */
 };
 
 struct loss {
@@ -231,6 +233,7 @@ struct stack {
 	size_t count, kernel_count;
 };
 struct stack model_stack(const struct model *model, uint32_t stack);
+size_t model_stack_count(const struct model *model); /* numbers are below; 0 is none */
 struct frame model_frame(const struct model *model, uint32_t frame);
 
 size_t model_span_count(const struct model *model); /* ids are below */

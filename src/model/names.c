@@ -43,12 +43,26 @@ static void add_file(struct model *model, const struct source *source, const str
 		(struct file){ take_string(model, source, r->name), r->device };
 }
 
+/* A trace that knows containers has "container/NAME" as the group, or "container/NAME/ADDRESS". */
+static str_id container_of(struct model *model, str_id cgroup)
+{
+	static const char lead[] = "container/";
+	const char *name = strtab_get(model->strings, cgroup);
+
+	if (strncmp(name, lead, strlen(lead)) != 0)
+		return (str_id){ 0 };
+	name += strlen(lead);
+	return strtab_add_n(model->strings, name, strcspn(name, "/"));
+}
+
 static void add_process(struct model *model, const struct source *source,
 			const struct record_process *r)
 {
+	str_id cgroup = take_string(model, source, r->cgroup);
+
 	*indexed(&model->processes, &model->pid_index, host_key(source->host, r->pid)) =
-		(struct process){ take_string(model, source, r->cmdline),
-				  take_string(model, source, r->cgroup) };
+		(struct process){ take_string(model, source, r->cmdline), cgroup,
+				  container_of(model, cgroup) };
 }
 
 static void add_device(struct model *model, const struct source *source,

@@ -40,6 +40,7 @@ void span_add(struct model *model, const struct source *source, const struct rec
 		.pid = r->pid,
 		.host = source->host,
 		.flags = r->flags,
+		.source = r->source,
 	};
 	begin_at(model, span->start);
 	if (!model->begin_told && span->start < model->begin)

@@ -279,6 +279,7 @@ static void describe_span(const struct describer *d, const struct record_span *r
 		describe_hex(d, "parent", "  parent ", r->parent, sizeof(r->parent));
 	field_flag(d->fields, "follows", "  nobody waits for it", r->flags & SPAN_FOLLOWS);
 	field_flag(d->fields, "error", "  failed", r->flags & SPAN_ERROR);
+	field_flag(d->fields, "open", "  open", r->flags & SPAN_OPEN);
 }
 
 static void describe_fields(const struct describer *d, const struct record *record)

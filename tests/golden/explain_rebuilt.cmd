@@ -1,0 +1,1 @@
+sonde explain ../demo/demo.sonde
