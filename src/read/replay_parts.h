@@ -108,19 +108,40 @@ struct replay {
 	size_t made_words, made_room, taken_words;
 };
 
+#define REPLAY_BIT(kind) (1u << (kind))
+
+/* Whether the trace has any of these kinds, as far as is known. */
+bool replay_has(const struct replay *r, uint32_t kinds);
+
 /* A new record, zeroed but for its head, which holds until the next one is made. */
 void *replay_make(struct replay *r, enum record_kind kind, size_t size, uint32_t tid, uint16_t cpu,
 		  nsec_t time);
 
+/* replay_thread.c */
+
 /* The thread with this tid, brought into view if it is not; NULL for 0 and RAW_UNKNOWN. */
 struct replay_thread *replay_thread(struct replay *r, uint32_t tid, const struct raw_event *e);
-
+/* The same, for a thread that the event names. */
+struct replay_thread *replay_named(struct replay *r, uint32_t tid, struct raw_text comm,
+				   const struct raw_event *e);
 /* Who has the CPU where an event happened; NULL if it is nobody, or not known. */
 struct replay_thread *replay_current(struct replay *r, const struct raw_event *e);
+/* Take what an event says of that one. */
+void replay_meet(struct replay *r, const struct raw_event *e);
+void replay_fork(struct replay *r, const struct raw_event *e);
+void replay_exec(struct replay *r, const struct raw_event *e);
+void replay_describe(struct replay *r, const struct raw_event *e);
+void replay_announce(struct replay *r, const struct raw_event *e); /* that it will exit */
+void replay_exit(struct replay *r, struct replay_thread *t, const struct raw_event *e);
 
-/* Tell of a name or a process, if that is new. */
-void replay_name(struct replay *r, struct replay_thread *t, const struct raw_text *comm,
-		 uint32_t pid, const struct raw_event *e);
+/* replay_sched.c */
+void replay_switch(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e);
+void replay_wake(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e);
+void replay_interrupt(struct replay_cpu *cpu, const struct raw_event *e);
+void replay_told_wait(struct replay *r, const struct raw_event *e);
+void replay_run(struct replay *r, const struct replay_thread *t, nsec_t end, uint32_t irq,
+		uint8_t flags);
+void replay_finish(struct replay *r, struct replay_thread *t); /* the trace has ended */
 
 /* replay_call.c */
 void replay_call_enter(struct replay *r, struct replay_thread *t, const struct raw_event *e);
