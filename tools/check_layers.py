@@ -22,13 +22,14 @@ MAY_USE = {
     "analyse": "base event model",
     "store": "base event model analyse",
     "explore": "base event record model analyse store",
-    "report": "base event model analyse",
+    "report": "base event otlp model analyse",
+    "query": "base event model analyse report",
     "serve": "base event model analyse store report",
-    "cli": "base event bpf record read otlp model analyse store explore report serve",
+    "cli": "base event bpf record read otlp model analyse store explore report query serve",
 }
 
 # Other people's libraries that only one room may know, so that they can be replaced.
-KNOWN_TO = {"yyjson.h": "read"}
+KNOWN_TO = {"yyjson.h": "read", "sqlite3.h": "query"}
 
 
 def complaints(src, path):

@@ -133,6 +133,11 @@ const struct line *model_requests(const struct model *model, uint16_t host, uint
 	return find_indexed(&model->queues, &model->queue_index, host_key(host, device));
 }
 
+size_t model_stack_count(const struct model *model)
+{
+	return model->stack_numbers.count + 1;
+}
+
 size_t model_span_count(const struct model *model)
 {
 	return model->spans.count;

@@ -44,8 +44,7 @@ static const char *call_name(const struct cause *cause)
 	return name ? name : "";
 }
 
-/* The function that a stack is in, as the program's people know it; NULL if none is known. */
-static const char *function_of(const struct model *model, uint32_t number)
+const char *phrase_function(const struct model *model, uint32_t number)
 {
 	struct stack stack = model_stack(model, number);
 
@@ -64,7 +63,7 @@ static const char *function_of(const struct model *model, uint32_t number)
 static void say_function(struct phrase *p, const struct model *model, const char *words,
 			 uint32_t stack)
 {
-	const char *function = function_of(model, stack);
+	const char *function = phrase_function(model, stack);
 
 	if (function)
 		say(p, "%s %s()", words, function);

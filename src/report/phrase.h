@@ -21,6 +21,9 @@ struct phrase phrase_thread(const struct model *model, thread_id thread);
 /* The threads of a node: one, or a process. */
 struct phrase phrase_who(const struct model *model, const struct node *node);
 
+/* The function that a stack is in, as the program's people know it; NULL if none is known. */
+const char *phrase_function(const struct model *model, uint32_t stack);
+
 /* What a step, or the longest step of a node, was; account is NULL for a step alone. */
 struct phrase phrase_step(const struct model *model, const struct step *step,
 			  const struct cause *cause);

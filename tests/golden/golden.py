@@ -5,7 +5,7 @@
 usage: golden.py SONDE [NAME...]
 
 A .cmd is a shell script, run in tests/ with the sonde to test on its path; one
-that says `# needs record` is skipped where the recorder was not built.  A .out
+that says `# needs COMMAND` is skipped where that command was not built.  A .out
 holds what it wrote to stdout, then to stderr, and its exit code.  Prints TAP.
 SONDE_BLESS=1 rewrites the .out files; read the diff before committing it.
 """
@@ -41,12 +41,14 @@ def main():
     sonde = pathlib.Path(sys.argv[1]).resolve()
     names = sys.argv[2:]
     cases = [cmd for cmd in sorted(HERE.glob("*.cmd")) if not names or cmd.stem in names]
-    no_record = subprocess.run([sonde, "record", "--complete"], capture_output=True).returncode != 0
+    missing = [name for name in ("record", "query")
+               if subprocess.run([sonde, name, "--complete"], capture_output=True).returncode]
     failed = 0
     print(f"1..{len(cases)}")
     for number, cmd in enumerate(cases, 1):
-        if no_record and "# needs record" in cmd.read_text():
-            print(f"ok {number} - {cmd.stem} # SKIP this sonde was built without its recorder")
+        lacks = [name for name in missing if f"# needs {name}" in cmd.read_text()]
+        if lacks:
+            print(f"ok {number} - {cmd.stem} # SKIP this sonde was built without {lacks[0]}")
             continue
         difference = check(cmd, sonde)
         failed += bool(difference)

@@ -1,2 +1,3 @@
 # needs record
+# needs query
 sonde

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/load.h"
+#include "cli/opt.h"
+#include "cli/prompt.h"
+#include "query/show.h"
+
+struct query_opts {
+	bool csv, json;
+	const char *format;
+};
+
+#define FIELD(name) offsetof(struct query_opts, name)
+
+static const struct opt query_opts[] = {
+	{ OPT_FLAG, 0, "csv", NULL, "write comma-separated values", FIELD(csv) },
+	{ OPT_FLAG, 0, "json", NULL, "write JSON: an array of objects", FIELD(json) },
+	OPT_FORMAT(struct query_opts, format),
+	{ 0 },
+};
+
+static const struct query_opts query_defaults = { 0 };
+
+/* SQL has blanks in it.  A file's name may have, too, but then there is that file. */
+static bool is_sql(const char *operand)
+{
+	return strpbrk(operand, " \t\n;") && access(operand, F_OK) < 0;
+}
+
+/* The SQL at the end, if there is any, which then is no operand any more. */
+static const char *take_sql(char **operands)
+{
+	size_t last = 0;
+
+	while (operands[last + 1])
+		last++;
+	if (!is_sql(operands[last]))
+		return NULL;
+	return TAKE(operands[last]);
+}
+
+static int run(struct query *query, const char *sql, const struct query_opts *o, struct err *err)
+{
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	enum show_format format = o->json ? SHOW_JSON : o->csv ? SHOW_CSV : SHOW_TEXT;
+	_cleanup_(show_freep) struct show *show = show_new(out, format, isatty(STDOUT_FILENO));
+
+	out_init(out, stdout);
+
+	int r = sql ? query_run(query, sql, show_sink(show), err)
+		    : prompt_run(query, show_sink(show), out, err);
+	int written = out_flush(out);
+
+	if (written < 0)
+		return err_set(err, written, "cannot write: %s", strerror(-written));
+	return r;
+}
+
+static int query_command(const void *opts, char **operands, struct err *err)
+{
+	const struct query_opts *o = opts;
+	_cleanup_(model_freep) struct model *model = NULL;
+	_cleanup_(query_freep) struct query *query = NULL;
+	const char *sql = take_sql(operands);
+
+	if (!operands[0])
+		return err_usage(err, "say what to read before the SQL");
+	if (o->csv && o->json)
+		return err_usage(err, "--csv and --json exclude each other");
+
+	struct err damage = { "" };
+	int damaged = load_model(operands, o->format, &model, &damage), r = 0;
+
+	if (model) {
+		query = query_new(model);
+		prompt_catch(query);
+		r = run(query, sql, o, err);
+	}
+	if (r == 0 && damaged < 0)
+		*err = damage;
+	return r < 0 ? r : damaged;
+}
+
+const struct command cmd_query = {
+	.name = "query",
+	.summary = "ask by SQL about threads, intervals, messages, requests",
+	.synopsis = "[OPTION]... INPUT... [SQL]",
+	.examples = "  sonde query capture.sonde 'SELECT * FROM tables'\n"
+		    "  sonde query --csv capture.sonde \"SELECT comm, sum(ns) FROM intervals\n"
+		    "    WHERE state = 'C' GROUP BY thread ORDER BY 2 DESC LIMIT 10\"\n",
+	.opts = query_opts,
+	.defaults = &query_defaults,
+	.opts_size = sizeof(query_defaults),
+	.min_operands = 1,
+	.max_operands = SIZE_MAX,
+	.run = query_command,
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan - how rows will be found. plan.c says how a plan is written. */
+#ifndef SONDE_QUERY_PLAN_H
+#define SONDE_QUERY_PLAN_H
+
+#include "query/query_parts.h"
+
+enum { PLAN_ARGS_MAX = 16, PLAN_LETTER = 'a' };
+
+int plan_best(struct table_state *s, sqlite3_index_info *info);
+
+#endif

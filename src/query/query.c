@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * query - statements run, and kept from doing harm.
+ *
+ * Three fences stand around SQL of anybody's making.  An authorizer is asked
+ * about all that a statement would do, and grants reading only.  Limits hold
+ * for lengths, depths and memory, so that what is too large fails with a
+ * sentence.  And what just takes long can be stopped.
+ */
+#include "query/query.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "query/query_parts.h"
+
+enum { OPS_BETWEEN_LOOKS = 10000, MB = 1 << 20 };
+
+static int is_allowed(void *arg, int action, const char *a, const char *b, const char *database,
+		      const char *by)
+{
+	static const char *const pragmas[] = { "table_info", "table_xinfo", "table_list",
+					       "function_list" };
+
+	if (((const struct query *)arg)->is_declaring)
+		return SQLITE_OK;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_FUNCTION:
+		return strcmp(b, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+	case SQLITE_PRAGMA:
+		for (size_t i = 0; i < ARRAY_LEN(pragmas); i++)
+			if (strcmp(a, pragmas[i]) == 0)
+				return SQLITE_OK;
+		return SQLITE_DENY;
+	}
+	return SQLITE_DENY;
+}
+
+static int asked_to_stop(void *arg)
+{
+	const struct query *q = arg;
+
+	return q->stop && q->stop();
+}
+
+static void set_limits(struct query *q)
+{
+	static const struct {
+		int what, most;
+	} limits[] = {
+		{ SQLITE_LIMIT_LENGTH, 64 * MB },
+		{ SQLITE_LIMIT_SQL_LENGTH, MB },
+		{ SQLITE_LIMIT_COLUMN, 1000 },
+		{ SQLITE_LIMIT_EXPR_DEPTH, 500 },
+		{ SQLITE_LIMIT_COMPOUND_SELECT, 200 },
+		{ SQLITE_LIMIT_VDBE_OP, 10 * MB },
+		{ SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000 },
+		{ SQLITE_LIMIT_ATTACHED, 0 },
+		{ SQLITE_LIMIT_TRIGGER_DEPTH, 0 },
+		{ SQLITE_LIMIT_WORKER_THREADS, 0 },
+	};
+	int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
+		sqlite3_limit(q->db, limits[i].what, limits[i].most);
+	if (memory > 0)
+		sqlite3_hard_heap_limit64(memory / 2);
+}
+
+/* What could fail here is only that there is no memory, or a mistake of ours. */
+static void must(int rc)
+{
+	if (rc != SQLITE_OK)
+		abort();
+}
+
+struct query *query_new(const struct model *model)
+{
+	struct query *q = must_alloc(sizeof(*q));
+
+	q->model = model;
+	must(sqlite3_open_v2(":memory:", &q->db,
+			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
+			     NULL));
+	/* sorts stay in memory, too */
+	must(sqlite3_exec(q->db, "PRAGMA temp_store = memory", NULL, NULL, NULL));
+	sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(q->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	for (size_t i = 0; query_tables[i]; i++) {
+		q->tables[i] = (struct table_state){
+			.query = q, .table = query_tables[i], .rows = -1, .in_order = -1
+		};
+		must(table_register(q, &q->tables[i]));
+	}
+	must(functions_register(q));
+	set_limits(q);
+	sqlite3_set_authorizer(q->db, is_allowed, q);
+	sqlite3_progress_handler(q->db, OPS_BETWEEN_LOOKS, asked_to_stop, q);
+	return q;
+}
+
+void query_free(struct query *q)
+{
+	if (!q)
+		return;
+	sqlite3_close(q->db);
+	for (size_t i = 0; query_tables[i]; i++)
+		table_state_done(&q->tables[i]);
+	if (q->has_requests)
+		requests_done(&q->requests);
+	vec_done(&q->lanes);
+	free(q);
+}
+
+void query_set_stop(struct query *q, bool (*stop)(void))
+{
+	q->stop = stop;
+}
+
+bool query_is_complete(const char *sql)
+{
+	return sqlite3_complete(sql);
+}
+
+/* The line of a text that has this place, with a mark under the place. */
+static char *excerpt(const char *sql, size_t at)
+{
+	enum { BEFORE = 40, WIDTH = 72 };
+	size_t begin = at;
+
+	while (begin > 0 && at - begin < BEFORE && sql[begin - 1] != '\n')
+		begin--;
+
+	size_t len = strcspn(sql + begin, "\n");
+	char *text = must_printf("%.*s", (int)(len < WIDTH ? len : WIDTH), sql + begin);
+
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
+
+	char *marked = must_printf("\n  %s\n  %*s^", text, (int)(at - begin), "");
+
+	free(text);
+	return marked;
+}
+
+/* Where to find what is not where it was looked for. */
+static const char *hint(const char *said)
+{
+	if (strncmp(said, "no such table", 13) == 0)
+		return "; SELECT * FROM tables shows which there are";
+	if (strncmp(said, "no such column", 14) == 0)
+		return "; SELECT * FROM columns shows which there are";
+	return "";
+}
+
+static int failed(struct query *q, const char *sql, struct err *err)
+{
+	const char *said = sqlite3_errmsg(q->db);
+	int at = sqlite3_error_offset(q->db);
+	_cleanup_(freep) char *where = at >= 0 ? excerpt(sql, at) : NULL;
+
+	switch (sqlite3_errcode(q->db)) {
+	case SQLITE_AUTH:
+		return err_set(err, -EPERM, "a query can only read, by SELECT");
+	case SQLITE_INTERRUPT:
+		return err_set(err, -EINTR, "interrupted");
+	case SQLITE_NOMEM:
+		return err_set(err, -ENOMEM, "the query needs too much memory");
+	}
+	return err_set(err, -EINVAL, "%s%s%s", said, hint(said), where ? where : "");
+}
+
+static void take_value(sqlite3_stmt *stmt, int i, struct query_value *ret)
+{
+	*ret = (struct query_value){ .type = QUERY_NULL };
+	switch (sqlite3_column_type(stmt, i)) {
+	case SQLITE_INTEGER:
+		ret->type = QUERY_INT;
+		ret->i = sqlite3_column_int64(stmt, i);
+		break;
+	case SQLITE_FLOAT:
+		ret->type = QUERY_REAL;
+		ret->real = sqlite3_column_double(stmt, i);
+		break;
+	case SQLITE_TEXT:
+		ret->type = QUERY_TEXT;
+		ret->s = (const char *)sqlite3_column_text(stmt, i);
+		ret->len = sqlite3_column_bytes(stmt, i);
+		break;
+	case SQLITE_BLOB:
+		ret->type = QUERY_BLOB;
+		ret->s = sqlite3_column_blob(stmt, i);
+		ret->len = sqlite3_column_bytes(stmt, i);
+		break;
+	}
+}
+
+static int begin_result(sqlite3_stmt *stmt, int count, const struct query_sink *sink)
+{
+	_cleanup_(freep) const char **names = must_alloc((count + 1) * sizeof(*names));
+
+	for (int i = 0; i < count; i++)
+		names[i] = sqlite3_column_name(stmt, i);
+	return sink->begin(sink->arg, names, count);
+}
+
+static int run_statement(struct query *q, sqlite3_stmt *stmt, const struct query_sink *sink)
+{
+	int count = sqlite3_column_count(stmt), rc;
+	_cleanup_(freep) struct query_value *values = must_alloc((count + 1) * sizeof(*values));
+	int r = begin_result(stmt, count, sink);
+
+	while (r == 0 && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		for (int i = 0; i < count; i++)
+			take_value(stmt, i, &values[i]);
+		r = sink->row(sink->arg, values);
+	}
+	if (r < 0)
+		return r;
+	r = sink->end(sink->arg); /* of what there is, also where the rest failed */
+	return rc == SQLITE_DONE ? r : 1;
+}
+
+int query_run(struct query *q, const char *sql, const struct query_sink *sink, struct err *err)
+{
+	int r = 0;
+
+	while (r == 0 && *sql) {
+		sqlite3_stmt *stmt = NULL;
+		const char *rest;
+
+		if (sqlite3_prepare_v2(q->db, sql, -1, &stmt, &rest) != SQLITE_OK)
+			return failed(q, sql, err);
+		if (stmt && !sqlite3_stmt_readonly(stmt))
+			r = err_set(err, -EPERM, "a query can only read, by SELECT");
+		else if (stmt)
+			r = run_statement(q, stmt, sink);
+		if (r > 0)
+			r = failed(q, sql, err);
+		sqlite3_finalize(stmt);
+		sql = rest;
+	}
+	return r;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spans that applications told of. */
+#include "query/tables.h"
+
+enum {
+	ID,
+	TRACE,
+	SPAN,
+	PARENT,
+	PARENT_SPAN,
+	SERVICE,
+	OPERATION,
+	START,
+	END,
+	NS,
+	ERROR,
+	FOLLOWS,
+	THREAD,
+};
+
+static const struct column columns[] = {
+	[ID] = { "id", QUERY_INT, COLUMN_ID, "number, from 1" },
+	[TRACE] = { "trace", QUERY_TEXT, COLUMN_KEY, "id of the trace, in hex" },
+	[SPAN] = { "span", QUERY_TEXT, COLUMN_KEY, "id of the span, in hex" },
+	[PARENT] = { "parent", QUERY_INT, COLUMN_KEY, "number of the parent, if it is there" },
+	[PARENT_SPAN] = { "parent_span", QUERY_TEXT, COLUMN_KEY, "id of the parent, in hex" },
+	[SERVICE] = { "service", QUERY_TEXT, COLUMN_KEY, "who did it" },
+	[OPERATION] = { "operation", QUERY_TEXT, COLUMN_KEY, "what" },
+	[START] = { "start", QUERY_INT, COLUMN_PLAIN, "since when" },
+	[END] = { "end", QUERY_INT, COLUMN_PLAIN, "until when" },
+	[NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long" },
+	[ERROR] = { "error", QUERY_INT, COLUMN_PLAIN, "1 if it failed" },
+	[FOLLOWS] = { "follows", QUERY_INT, COLUMN_PLAIN, "1 if its parent does not wait for it" },
+	THREAD_COLUMNS("thread", COLUMN_KEY),
+};
+
+static uint32_t count(struct query *q)
+{
+	return model_span_count(q->model) - 1; /* the first is none */
+}
+
+/* Of a thread that was not recorded, the span may tell all the same. */
+static void thread_value(const struct model *model, const struct span *span, int column,
+			 struct cell *ret)
+{
+	if (column == THREAD_HOST)
+		cell_int(ret, span->host);
+	else if (column == THREAD_TID && span->tid)
+		cell_int(ret, span->tid);
+	else if (column == THREAD_PID && span->pid)
+		cell_int(ret, span->pid);
+	else
+		cell_thread(ret, model, span->thread, column);
+}
+
+static void name_value(const struct model *model, const struct span *span, int column,
+		       struct cell *ret)
+{
+	switch (column) {
+	case TRACE:
+		cell_hex(ret, span->trace, sizeof(span->trace));
+		break;
+	case SPAN:
+		cell_hex(ret, span->id, sizeof(span->id));
+		break;
+	case PARENT_SPAN:
+		cell_hex(ret, span->parent_id, sizeof(span->parent_id));
+		break;
+	case SERVICE:
+		cell_string(ret, model, span->service);
+		break;
+	case OPERATION:
+		cell_string(ret, model, span->operation);
+		break;
+	}
+}
+
+static void value(struct cursor *c, int column, struct cell *ret)
+{
+	const struct model *model = c->query->model;
+	const struct span *span = model_span(model, (span_id){ c->number });
+
+	switch (column) {
+	case ID:
+		cell_int(ret, c->number);
+		break;
+	case PARENT:
+		if (span->parent.i)
+			cell_int(ret, span->parent.i);
+		break;
+	case START:
+		cell_time(ret, span->start);
+		break;
+	case END:
+		cell_time(ret, span->end);
+		break;
+	case NS:
+		cell_length(ret, span->start, span->end);
+		break;
+	case ERROR:
+		cell_int(ret, !!(span->flags & SPAN_ERROR));
+		break;
+	case FOLLOWS:
+		cell_int(ret, !!(span->flags & SPAN_FOLLOWS));
+		break;
+	case TRACE ... SPAN:
+	case PARENT_SPAN ... OPERATION:
+		name_value(model, span, column, ret);
+		break;
+	default:
+		thread_value(model, span, column - THREAD, ret);
+	}
+}
+
+const struct table table_spans = {
+	.name = "spans",
+	.meaning = "spans that applications told of",
+	.columns = columns,
+	.column_count = ARRAY_LEN(columns),
+	.sorted = "a",
+	.count = count,
+	.value = value,
+};

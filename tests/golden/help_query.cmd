@@ -1,0 +1,2 @@
+# needs query
+sonde query --help

@@ -1,0 +1,2 @@
+# needs query
+sonde query "SELECT 1"

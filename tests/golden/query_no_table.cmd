@@ -1,0 +1,2 @@
+# needs query
+sonde query data/good/nothing.sonde "SELECT * FROM thread"

@@ -1,0 +1,3 @@
+# needs query
+sonde query data/good/nothing.sonde "SELECT tid,
+  count(*) FORM threads"

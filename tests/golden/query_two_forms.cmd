@@ -1,0 +1,2 @@
+# needs query
+sonde query --csv --json data/good/nothing.sonde "SELECT 1"
