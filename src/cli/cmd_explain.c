@@ -97,12 +97,13 @@ static int find_thread(const struct model *model, const struct explain_opts *o, 
 static int find_subjects(struct model *model, const struct explain_opts *o, subjects *list,
 			 struct err *err)
 {
+	_cleanup_(requests_done) struct requests requests = { 0 };
 	struct subject s = { 0 };
 	int r;
 
 	if (o->thread)
 		return find_thread(model, o, list, err);
-	load_requests(model, o->requests);
+	load_requests(model, o->requests, &requests);
 	if (!o->trace)
 		return find_slowest(model, o, list, err);
 	r = load_find_trace(model, o->trace, &s.span, err);

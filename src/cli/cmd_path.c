@@ -37,6 +37,7 @@ static const struct path_opts path_defaults = { 0 };
 static int find_path(struct model *model, const struct path_opts *o, struct path *path,
 		     struct err *err)
 {
+	_cleanup_(requests_done) struct requests requests = { 0 };
 	struct life life;
 	span_id span;
 	int r;
@@ -47,7 +48,7 @@ static int find_path(struct model *model, const struct path_opts *o, struct path
 			path_of_thread(model, life.thread, life.from, life.to, path);
 		return r;
 	}
-	load_requests(model, o->requests);
+	load_requests(model, o->requests, &requests);
 	r = o->span ? load_find_span(model, o->span, &span, err)
 		    : load_find_trace(model, o->trace, &span, err);
 	if (r == 0)

@@ -7,6 +7,8 @@
 #ifndef SONDE_CLI_EXPORT_H
 #define SONDE_CLI_EXPORT_H
 
+#include <stdio.h>
+
 #include "cli/stream.h"
 #include "read/merge.h"
 
@@ -38,5 +40,19 @@ void exported_tell(const struct exported *e);
  * machines.  It is there when it is whole, and not before.
  */
 int export_ctf(struct exported *e, const char *directory, struct err *err);
+
+/* Writes to a file; the argument is its own. */
+typedef int export_writer(void *arg, FILE *file, struct err *err);
+
+/*
+ * What `write` writes, to a file that is there when it is whole, and not
+ * before; a pipe or device is just written to.  Without a path, to stdout.
+ */
+int export_to_file(const char *path, export_writer *write, void *arg, struct err *err);
+
+/* The spans of all inputs as OTLP; with those of rebuilt requests if wanted, or if there are none.
+ */
+int export_spans(char **paths, const char *format, bool requests, bool json, const char *output,
+		 struct err *err);
 
 #endif

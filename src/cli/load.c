@@ -37,14 +37,12 @@ int load_model(char **inputs, const char *format, struct model **ret, struct err
 	return load_merged(inputs, format, ret, &merge, err);
 }
 
-void load_requests(struct model *model, bool wanted)
+void load_requests(struct model *model, bool wanted, struct requests *ret)
 {
-	_cleanup_(requests_done) struct requests requests = { 0 };
-
 	if (!wanted && model_span_count(model) > 1)
 		return;
-	requests_find(model, &requests);
-	request_spans_add(model, &requests);
+	requests_find(model, ret);
+	request_spans_add(model, ret);
 }
 
 /* The last thread with this tid that began before t and of which more than its turns is known. */

@@ -6,6 +6,7 @@
 #ifndef SONDE_CLI_LOAD_H
 #define SONDE_CLI_LOAD_H
 
+#include "analyse/requests.h"
 #include "base/err.h"
 #include "model/model.h"
 #include "read/merge.h"
@@ -20,8 +21,11 @@ int load_model(char **inputs, const char *format, struct model **ret, struct err
 int load_merged(char **inputs, const char *format, struct model **ret, struct merge **ret_merge,
 		struct err *err);
 
-/* The requests that can be rebuilt, as spans: if wanted, or if the inputs have no spans. */
-void load_requests(struct model *model, bool wanted);
+/*
+ * The requests that can be rebuilt, as spans: if wanted, or if the inputs have no spans.  What they
+ * were rebuilt from is put into *ret, which is all zero and the caller's.
+ */
+void load_requests(struct model *model, bool wanted, struct requests *ret);
 
 /* A part of a thread's life. */
 struct life {

@@ -210,12 +210,18 @@ enum span_key span_key(struct view key)
 		return IS("host.name")   ? SPAN_KEY_HOST
 		       : IS("sonde.tid") ? SPAN_KEY_TID
 					 : SPAN_KEY_OTHER;
+	case 10:
+		return IS("sonde.kind")   ? SPAN_KEY_REBUILT
+		       : IS("sonde.open") ? SPAN_KEY_OPEN
+					  : SPAN_KEY_OTHER;
 	case 11:
 		return IS("process.pid") ? SPAN_KEY_PID : SPAN_KEY_OTHER;
 	case 12:
 		return IS("service.name") ? SPAN_KEY_SERVICE : SPAN_KEY_OTHER;
 	case 13:
-		return IS("k8s.node.name") ? SPAN_KEY_NODE : SPAN_KEY_OTHER;
+		return IS("k8s.node.name")   ? SPAN_KEY_NODE
+		       : IS("sonde.follows") ? SPAN_KEY_FOLLOWS
+					     : SPAN_KEY_OTHER;
 	case 16:
 		return IS("thread.native_id")   ? SPAN_KEY_TID
 		       : IS("otel.status_code") ? SPAN_KEY_STATUS
@@ -268,4 +274,10 @@ void span_set(struct record_span *span, enum span_key key, const struct span_val
 	else if ((key == SPAN_KEY_ERROR && is_error(value)) ||
 		 (key == SPAN_KEY_STATUS && view_is(value->text, "ERROR")))
 		span->flags |= SPAN_ERROR;
+	else if (key == SPAN_KEY_REBUILT)
+		span->source = SPAN_INFERRED;
+	else if (key == SPAN_KEY_OPEN && value->is_true)
+		span->flags |= SPAN_OPEN;
+	else if (key == SPAN_KEY_FOLLOWS && value->is_true)
+		span->flags |= SPAN_FOLLOWS;
 }

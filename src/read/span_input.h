@@ -111,6 +111,9 @@ enum span_key {
 	SPAN_KEY_TID,
 	SPAN_KEY_ERROR,
 	SPAN_KEY_STATUS,
+	SPAN_KEY_REBUILT, /* of spans that sonde rebuilt and exported: from here on */
+	SPAN_KEY_OPEN,
+	SPAN_KEY_FOLLOWS,
 };
 enum span_key span_key(struct view key);
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+DEMO = HERE.parent.parent / "demo" / "demo.sonde"
 PACKAGES = ["opentelemetry-sdk>=1.20,<2", "opentelemetry-exporter-otlp-proto-http>=1.20,<2"]
 TIMEOUT = 120
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {"NO_PROXY": "*"}
@@ -119,8 +120,37 @@ def the_request_is_explained(x):
     assert len(accounts) == 2, f"{len(accounts)} traces"
 
 
+def spans_are_exported_as_they_were(x):
+    ours = x.room / "ours.otlp"
+    run(x.sonde, "export", "--to=otlp", "-o", ours, *x.requests)
+    x.check([ours], "otlp")
+
+
+def without_defaults(value):
+    """Protobuf does not write what is as it is without being said."""
+    if isinstance(value, dict):
+        return {name: kept for name, item in value.items() if (kept := without_defaults(item)) not in ({}, [], 0)}
+    return [without_defaults(item) for item in value] if isinstance(value, list) else value
+
+
+def the_sdk_reads_rebuilt_requests(x):
+    """What its classes say of our protobuf is what we say in JSON ourselves."""
+    ours = x.room / "rebuilt.otlp"
+    run(x.sonde, "export", "--to=otlp", "-o", ours, DEMO)
+    theirs = without_defaults(json.loads(x.sdk("json", ours)))
+    lines = run(x.sonde, "export", "--to=otlp-json", DEMO).splitlines()
+    assert len(lines) == 1, f"{len(lines)} lines"
+    assert theirs == without_defaults(json.loads(lines[0])), "JSON and protobuf differ"
+    spans = [s for r in theirs["resourceSpans"] for scope in r["scopeSpans"] for s in scope["spans"]]
+    asked = x.ask("requests", DEMO)["requests"]
+    assert len(spans) == sum(len(request["spans"]) for request in asked) > 400, f"{len(spans)} spans"
+    ids = {span["spanId"] for span in spans}
+    assert all(span.get("parentSpanId", span["spanId"]) in ids for span in spans), "parents are missing"
+
+
 TESTS = [requests_are_read_as_sent, requests_behind_their_lengths_are_read, requests_on_lines_of_json_are_read,
-         requests_are_written_as_they_were, the_request_is_explained]
+         requests_are_written_as_they_were, the_request_is_explained, spans_are_exported_as_they_were,
+         the_sdk_reads_rebuilt_requests]
 
 
 def main():

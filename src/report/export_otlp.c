@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/export_otlp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/request_spans.h"
+#include "analyse/request_sum.h"
+#include "base/map.h"
+#include "event/syscall.h"
+#include "otlp/trace.h"
+#include "report/kind.h"
+
+/* Collectors refuse more than 20 MiB, and each span comes whole. */
+enum { REQUEST_LIMIT = 8 << 20 };
+
+struct exporting {
+	const struct otlp_export *e;
+	struct map rebuilt; /* from the id of a span to its place in the requests */
+	struct otlp_writer w;
+	struct otlp_exported done;
+	VEC(char) clean; /* a text that was not UTF-8 */
+	FILE *file;
+	struct out *out; /* for JSON */
+	span_id last;    /* whose resource is begun; 0 if none is */
+};
+
+/* Protobuf's texts are UTF-8, and who reads them insists; names of threads may be anything. */
+static struct view utf8(struct exporting *x, const char *s)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	size_t length = strlen(s), at = 0, n;
+
+	while (at < length && (n = utf8_length(s + at, length - at)))
+		at += n;
+	if (at == length)
+		return (struct view){ s, length };
+	x->clean.count = 0;
+	for (at = 0; at < length; at += n ? n : 1) {
+		n = utf8_length(s + at, length - at);
+		for (size_t i = 0; i < (n ? n : strlen(replacement)); i++)
+			*vec_push(&x->clean) = (n ? s + at : replacement)[i];
+	}
+	return (struct view){ x->clean.items, x->clean.count };
+}
+
+static struct view plain(const char *s)
+{
+	return (struct view){ s, strlen(s) };
+}
+
+static void put_text(struct exporting *x, const char *key, const char *value)
+{
+	struct otlp_value v = { OTLP_STRING, .text = utf8(x, value) };
+
+	if (*value)
+		otlp_put_attribute(&x->w, plain(key), &v);
+}
+
+static void put_int(struct exporting *x, const char *key, int64_t n)
+{
+	otlp_put_attribute(&x->w, plain(key), &(struct otlp_value){ OTLP_INT, .number = n });
+}
+
+static void put_true(struct exporting *x, const char *key)
+{
+	otlp_put_attribute(&x->w, plain(key), &(struct otlp_value){ OTLP_BOOL, .truth = true });
+}
+
+/* "sonde.event.sched:sched_switch" and its like. */
+static void put_count(struct exporting *x, const char *lead, const char *name, uint64_t n)
+{
+	_cleanup_(freep) char *key = must_printf("sonde.%s.%s", lead, name);
+
+	otlp_put_attribute(&x->w, utf8(x, key), &(struct otlp_value){ OTLP_INT, .number = n });
+}
+
+static void put_use(struct exporting *x, const struct request_use *use)
+{
+	for (const char *letter = state_letters; *letter; letter++)
+		if (use->states[(int)*letter])
+			put_count(x, "state", (char[]){ *letter, '\0' }, use->states[(int)*letter]);
+	for (size_t i = 0; i < use->calls.count; i++)
+		put_count(x, "syscall", syscall_name(use->calls.items[i].nr) ?: "unknown",
+			  use->calls.items[i].count);
+	for (size_t i = 0; i < use->hits.count; i++) {
+		const char *name = model_hit_name(x->e->model, use->hits.items[i].type);
+
+		put_count(x, "event", name ?: "unknown", use->hits.items[i].count);
+	}
+}
+
+/* An address with its port, as request_address() has it, by the names that are agreed on. */
+static void put_address(struct exporting *x, const char *side, const char *address)
+{
+	const char *port = strrchr(address, ':');
+	_cleanup_(freep) char *name = must_printf("network.%s.address", side);
+	_cleanup_(freep) char *number = must_printf("network.%s.port", side);
+
+	if (!port)
+		return;
+
+	bool bracket = address[0] == '[';
+	_cleanup_(freep) char *host =
+		must_printf("%.*s", (int)(port - address) - 2 * bracket, address + bracket);
+
+	put_text(x, name, host);
+	put_int(x, number, strtol(port + 1, NULL, 10));
+}
+
+/* What is known of a span since it was rebuilt. */
+static void put_rebuilt(struct exporting *x, uint32_t place)
+{
+	const struct request_span *span = &x->e->requests->spans.items[place];
+	struct request_address address = request_address(x->e->model, span);
+	struct request_use use = { 0 };
+
+	put_text(x, "sonde.kind", request_kind_name(span->kind));
+	otlp_put_attribute(&x->w, plain("sonde.confidence"),
+			   &(struct otlp_value){ OTLP_DOUBLE, .real = span->confidence });
+	put_address(x, "local", address.local);
+	put_address(x, "peer", address.peer);
+	request_use_add(x->e->model, x->e->requests, place, &use);
+	put_use(x, &use);
+	request_use_done(&use);
+}
+
+static void put_thread(struct exporting *x, const struct span *span)
+{
+	const struct thread *thread = model_thread(x->e->model, span->thread);
+
+	if (span->tid) {
+		put_int(x, "thread.id", span->tid);
+		put_int(x, "sonde.tid", span->tid);
+	}
+	if (span->thread.i)
+		put_text(x, "thread.name", model_string(x->e->model, thread->comm));
+}
+
+static void put_facts(struct exporting *x, const struct span *span, uint32_t rebuilt)
+{
+	struct request_slice slice = { .thread = span->thread,
+				       .from = span->start,
+				       .to = span->end };
+	struct request_use use = { 0 };
+
+	put_thread(x, span);
+	if (span->flags & SPAN_OPEN)
+		put_true(x, "sonde.open");
+	if (span->flags & SPAN_FOLLOWS)
+		put_true(x, "sonde.follows");
+	if (rebuilt) {
+		put_rebuilt(x, rebuilt);
+		return;
+	}
+	if (span->thread.i)
+		request_use_slice(x->e->model, &slice, &use);
+	put_use(x, &use);
+	request_use_done(&use);
+}
+
+/* 0, if it is none that was rebuilt. */
+static uint32_t place_of(const struct exporting *x, const struct span *span)
+{
+	uint64_t key;
+	const uint64_t *place;
+
+	memcpy(&key, span->id, sizeof(key));
+	place = span->source == SPAN_INFERRED ? map_find(&x->rebuilt, key) : NULL;
+	return place ? *place : 0;
+}
+
+static void put_span(struct exporting *x, const struct span *span)
+{
+	uint32_t rebuilt = place_of(x, span);
+	bool network = rebuilt && x->e->requests->spans.items[rebuilt].kind == REQUEST_NETWORK;
+	static const uint8_t none[8];
+	bool is_root = memcmp(span->parent_id, none, sizeof(none)) == 0;
+	struct otlp_span s = {
+		.trace_id = { (const char *)span->trace, sizeof(span->trace) },
+		.span_id = { (const char *)span->id, sizeof(span->id) },
+		.parent_span_id = { (const char *)span->parent_id, is_root ? 0 : sizeof(none) },
+		.name = utf8(x, model_string(x->e->model, span->operation)),
+		.start = span->start + (uint64_t)x->e->realtime,
+		.end = span->end + (uint64_t)x->e->realtime,
+		.kind = network   ? OTLP_KIND_SERVER
+			: rebuilt ? OTLP_KIND_INTERNAL
+				  : OTLP_KIND_NONE,
+		.status = span->flags & SPAN_ERROR ? OTLP_STATUS_ERROR : OTLP_STATUS_NONE,
+	};
+
+	otlp_begin_span(&x->w, &s);
+	put_facts(x, span, rebuilt);
+	x->done.spans++;
+}
+
+static void put_resource(struct exporting *x, const struct span *span)
+{
+	const struct model *model = x->e->model;
+	const struct process *process = model_process(model, span->host, span->pid);
+	bool rebuilt = span->source == SPAN_INFERRED;
+
+	otlp_begin_resource(&x->w, &(struct otlp_resource){ 0 });
+	put_text(x, "service.name", model_string(model, span->service));
+	put_text(x, "host.name", x->e->host_name(x->e->arg, span->host));
+	if (span->pid)
+		put_int(x, "process.pid", span->pid);
+	if (process && span->pid) {
+		put_text(x, "process.command_line", model_string(model, process->cmdline));
+		put_text(x, "container.name", model_string(model, process->container));
+	}
+	otlp_begin_scope(&x->w,
+			 &(struct otlp_scope){ .name = plain(rebuilt ? "sonde" : ""),
+					       .version = plain(rebuilt ? SONDE_VERSION : "") });
+}
+
+#define COMPARE(x, y) ((x) < (y) ? -1 : (x) > (y))
+
+/* By what makes a resource and a scope. */
+static int compare_owners(const struct span *a, const struct span *b)
+{
+	return COMPARE(a->host, b->host) ?: COMPARE(a->pid, b->pid) ?:
+	       COMPARE(a->service.i, b->service.i) ?: COMPARE(a->source, b->source);
+}
+
+static int in_order(const void *a, const void *b, void *arg)
+{
+	const span_id *p = a, *q = b;
+	const struct span *x = model_span(arg, *p), *y = model_span(arg, *q);
+
+	return compare_owners(x, y) ?: COMPARE(x->start, y->start) ?: COMPARE(p->i, q->i);
+}
+
+/* One request onto the file; with its length before it, if it is one of several. */
+static void write_request(struct exporting *x, bool framed)
+{
+	struct view request = otlp_end(&x->w);
+	struct json j;
+
+	if (x->e->json) {
+		json_init(&j, x->out);
+		otlp_json(&j, request);
+		json_newline(&j);
+	} else {
+		uint32_t length = __builtin_bswap32(request.len);
+
+		if (framed)
+			fwrite(&length, sizeof(length), 1, x->file);
+		fwrite(request.s, 1, request.len, x->file);
+	}
+	x->done.requests++;
+	x->last = (span_id){ 0 };
+	otlp_writer_done(&x->w);
+}
+
+static void write_all(struct exporting *x, const span_id *order, size_t count)
+{
+	const struct model *model = x->e->model;
+	size_t limit = x->e->limit ? x->e->limit : REQUEST_LIMIT;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct span *span = model_span(model, order[i]);
+
+		if (x->w.out.size >= limit)
+			write_request(x, true);
+		if (!x->last.i || compare_owners(span, model_span(model, x->last)) != 0)
+			put_resource(x, span);
+		x->last = order[i];
+		put_span(x, span);
+	}
+	if (count)
+		write_request(x, x->done.requests > 0);
+}
+
+static void find_rebuilt(struct exporting *x)
+{
+	const struct requests *requests = x->e->requests;
+
+	for (size_t i = 1; i < requests->spans.count; i++) {
+		uint64_t key;
+
+		memcpy(&key, requests->spans.items[i].id, sizeof(key));
+		*map_insert(&x->rebuilt, key) = i;
+	}
+}
+
+int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *ret, struct err *err)
+{
+	size_t count = model_span_count(e->model) - 1;
+	_cleanup_(freep) span_id *order = must_alloc((count + 1) * sizeof(*order));
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	struct exporting x = { .e = e, .file = file, .out = out };
+	int r;
+
+	out_init(out, file);
+	find_rebuilt(&x);
+	for (size_t i = 0; i < count; i++)
+		order[i].i = i + 1;
+	qsort_r(order, count, sizeof(*order), in_order, (void *)e->model);
+	write_all(&x, order, count);
+	map_done(&x.rebuilt);
+	vec_done(&x.clean);
+	r = out_flush(out);
+	if (r == 0 && (fflush(file) != 0 || ferror(file)))
+		return err_errno(err, "cannot write the spans");
+	if (r < 0)
+		return err_set(err, r, "cannot write the spans: %s", strerror(-r));
+	*ret = x.done;
+	return 0;
+}
