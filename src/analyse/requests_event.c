@@ -20,7 +20,9 @@ static void add_messages(occurrences *list, uint32_t id, const struct thread *th
 		.kind = m->direction == MESSAGE_SEND ? OCCUR_SEND : OCCUR_RECEIVE,
 	};
 	EACH(struct connect, c, thread->lines[LINE_CONNECTS])
-	*vec_push(list) = (struct occurrence){ c->time, c, id, 0, OCCUR_CONNECT };
+	*vec_push(list) = (struct occurrence){
+		.time = c->time, .what = c, .thread = id, .kind = OCCUR_CONNECT
+	};
 }
 
 /* Where a thread waits for one of many things to happen, or for work. */
@@ -32,30 +34,43 @@ static bool is_idling(const struct cause *cause)
 	       cause->object_kind == OBJECT_PIPE || cause->object_kind == OBJECT_EVENTFD;
 }
 
-static void add_waits(const struct model *model, occurrences *list, uint32_t id,
-		      const struct thread *thread)
+/* When a thread got a CPU that is ready from this interval on. */
+static nsec_t ran_at(const struct line *intervals, line_pos at)
 {
+	const struct interval *ready = line_at(intervals, at);
+
+	if (ready->state == STATE_RUNNING || !line_next(intervals, &at))
+		return ready->start;
+	return ((const struct interval *)line_at(intervals, at))->start;
+}
+
+static void add_waits(occurrences *list, uint32_t id, const struct thread *thread)
+{
+	const struct line *intervals = &thread->intervals;
 	line_pos at;
-	bool more = line_first(&thread->intervals, &at);
+	bool more = line_first(intervals, &at);
 
 	EACH(struct cause, cause, &thread->causes)
 	{
 		const struct interval *interval = NULL;
 
 		/* causes stand in the order of their intervals */
-		while (more && (interval = line_at(&thread->intervals, at))->start < cause->start)
-			more = line_next(&thread->intervals, &at);
+		while (more && (interval = line_at(intervals, at))->start < cause->start)
+			more = line_next(intervals, &at);
 		if (!more || interval->start != cause->start || !is_idling(cause))
 			continue;
-		*vec_push(list) = (struct occurrence){ cause->start, cause, id, 0, OCCUR_BLOCK };
-		more = line_next(&thread->intervals, &at);
+		*vec_push(list) = (struct occurrence){
+			.time = cause->start, .what = cause, .thread = id, .kind = OCCUR_BLOCK
+		};
+		more = line_next(intervals, &at);
 		if (cause->context != WAKE_TASK || !cause->waker.i)
 			continue;
 
-		const struct interval *next = more ? line_at(&thread->intervals, at) : NULL;
+		const struct interval *next = more ? line_at(intervals, at) : NULL;
 
 		*vec_push(list) = (struct occurrence){
 			.time = next ? next->start : thread->end,
+			.ran = next ? ran_at(intervals, at) : thread->end,
 			.what = cause,
 			.thread = id,
 			.other = cause->waker.i,
@@ -118,10 +133,12 @@ void occurrences_find(const struct model *model, occurrences *ret)
 		if (thread->neighbour)
 			continue;
 		add_messages(ret, i, thread);
-		add_waits(model, ret, i, thread);
+		add_waits(ret, i, thread);
 		if (thread->parent.i)
-			*vec_push(ret) = (struct occurrence){ thread->begin, NULL, i,
-							      thread->parent.i, OCCUR_FORK };
+			*vec_push(ret) = (struct occurrence){ .time = thread->begin,
+							      .thread = i,
+							      .other = thread->parent.i,
+							      .kind = OCCUR_FORK };
 	}
 	sort(ret);
 }

@@ -29,35 +29,67 @@ static const struct message *sent_message(const struct model *model, const struc
 	return NULL;
 }
 
-/* Whether a state is for a request that is known. */
-static bool is_settled(const struct requests *out, uint32_t state)
+/* What turned out to be more of another is that. */
+static uint32_t whole_of(const struct finder *f, uint32_t state)
 {
-	while (state && out->spans.items[state].kind != REQUEST_NETWORK)
-		state = out->spans.items[state].parent;
+	while (f->states.items[state].part_of)
+		state = f->states.items[state].part_of;
 	return state;
+}
+
+/* For whom a message was sent; 0 if that is not known. */
+static uint32_t asker_of(struct finder *f, const struct message *sent, float *ret_confidence)
+{
+	const uint64_t *found = sent ? map_find(&f->sent, (uintptr_t)sent) : NULL;
+	struct whom whom = found ? f->asks.items[*found].whom : (struct whom){ 0 };
+	const struct guess *guess = &f->guesses.items[whom.guess];
+	uint32_t state = whole_of(f, whom.state ?: guess->state ?: guess->likely);
+
+	*ret_confidence = whom.state ? 1 : guess->confidence;
+	/* as sure as it is what the asker worked for */
+	for (uint32_t i = state; i && span_at(f, i)->kind != REQUEST_NETWORK;
+	     i = span_at(f, i)->parent)
+		*ret_confidence *= span_at(f, i)->confidence;
+	return network_of(f, state) ? state : 0;
 }
 
 static void link_network(struct finder *f, uint32_t place)
 {
-	struct request_span *span = &f->out->spans.items[place];
-	const struct message *came = f->states.items[place].came;
-	const struct message *sent = sent_message(f->model, came);
-	const uint64_t *found = sent ? map_find(&f->sent, (uintptr_t)sent) : NULL;
+	struct request_span *span = span_at(f, place);
+	const struct message *came = work_at(f, place)->came;
 	const struct thread *sender = model_thread(f->model, came->other);
+	float confidence;
 
-	span->unanswered = !f->states.items[place].answered;
+	span->unanswered = !work_at(f, place)->answered;
 	if (!came->other.i)
 		return; /* from outside */
 
-	const struct ask *ask = found ? &f->asks.items[*found] : NULL;
+	uint32_t asker = asker_of(f, sent_message(f->model, came), &confidence);
 
-	if (ask && is_settled(f->out, ask->state) && ask->state != place) {
-		span->parent = ask->state;
-		span->confidence = ask->confidence;
+	if (asker && asker != place) {
+		span->parent = asker;
+		span->confidence = confidence;
 	} else {
 		/* somebody who only asks is a client, but a service asks for somebody */
 		span->open = map_find(&f->services, process_key(sender));
 	}
+}
+
+/* Work that was cut into parts for nothing. */
+static void join_parts(struct finder *f)
+{
+	for (uint32_t i = 1; i < f->out->spans.count; i++) {
+		uint32_t whole = whole_of(f, i);
+		nsec_t end = span_at(f, i)->end;
+
+		if (whole == i)
+			continue;
+		span_at(f, i)->parent = 0;
+		if (span_at(f, whole)->end < end)
+			span_at(f, whole)->end = end;
+	}
+	for (size_t i = 0; i < f->out->slices.count; i++)
+		f->out->slices.items[i].span = whole_of(f, f->out->slices.items[i].span);
 }
 
 /* A span may not be its own ancestor, whatever broken clocks and captures say. */
@@ -87,8 +119,10 @@ static void name_span(const struct model *model, struct requests *out, uint32_t 
 	const struct request_span *root = &out->spans.items[span->root];
 	const struct thread *thread = model_thread(model, span->thread);
 	const struct thread *first = model_thread(model, root->thread);
-	uint64_t own[] = { thread->host, thread->tid, span->start, span->socket, span->kind };
-	uint64_t whole[] = { first->host, first->tid, root->start, root->socket };
+	/* several that were read at once begin alike */
+	uint64_t own[] = { thread->host, thread->tid,  span->start,
+			   span->end,    span->socket, span->kind };
+	uint64_t whole[] = { first->host, first->tid, root->start, root->end, root->socket };
 	uint64_t id = XXH3_64bits(own, sizeof(own));
 	XXH128_hash_t trace = XXH3_128bits(whole, sizeof(whole));
 
@@ -153,6 +187,7 @@ void requests_link(struct finder *f)
 {
 	struct requests *out = f->out;
 
+	join_parts(f);
 	for (uint32_t i = 1; i < out->spans.count; i++)
 		if (out->spans.items[i].kind == REQUEST_NETWORK)
 			link_network(f, i);

@@ -18,6 +18,7 @@ enum occurrence_kind {
 /* Something that may tell who works for whom. */
 struct occurrence {
 	nsec_t time;
+	nsec_t ran;       /* WAKE: when it got a CPU */
 	const void *what; /* struct message, connect or cause of the model; borrowed */
 	uint32_t thread;
 	uint32_t other; /* WAKE: who woke it; FORK: who created it */
@@ -31,59 +32,91 @@ void occurrences_find(const struct model *model, occurrences *ret);
 
 enum role { ROLE_UNKNOWN, ROLE_SERVER, ROLE_CLIENT };
 
+/* Places count from 1, and 0 is none; of a state, the place is that of its span. */
+
+/* For whom a thread acts: a state; or somebody who is not known yet. */
+struct whom {
+	uint32_t state, guess;
+};
+
 /* One side of a connection. */
 struct side {
 	uint8_t role;
-	bool asked;     /* client: a request is under way, and no byte of its answer has come */
-	bool ambiguous; /* client: by more than one state */
-	bool tentative; /* client: `state` is the likely one, but there was another */
-	uint32_t state; /* server: that it is for; client: that asked; 0 if unknown */
-	uint32_t owner; /* client: that was worked for when it was connected */
-	uint32_t asks;  /* client: list of sends whose state is not certain */
-	uint32_t asker; /* client: the thread that asked, if it waits for the answer */
+	bool asked;       /* client: a request is under way, and no byte of its answer has come */
+	bool ambiguous;   /* client: by more than one state */
+	struct whom whom; /* server: its state is that of the request; client: who asked */
+	const struct message *came; /* server: the last; borrowed */
+	struct whom owner;          /* client: that was acted for when it was connected */
+	uint32_t made_in;           /* likewise, and it stays */
+	uint32_t asker;             /* client: the thread that asked, if it waits for the answer */
+	uint32_t counted; /* client: the request that has one more question outstanding by it */
+};
+
+/*
+ * Somebody for whom something was sent, of whom is not known yet who it is.  What
+ * is done for the same is the same guess, and an answer tells who it was.
+ */
+struct guess {
+	uint32_t state;  /* who it was, when that is known */
+	uint32_t likely; /* or else */
+	float confidence;
 };
 
 /* A send on the client's side. */
 struct ask {
-	uint32_t state; /* that it is for, or 0 */
-	uint32_t thread, side;
-	uint32_t next_of_side, next_of_thread; /* of those that are not certain */
-	uint32_t next_recent;
-	float confidence;
-	bool contested; /* its thread held several requests: only its answer can tell for which it
-			   is */
-	bool tentative; /* the same, but the last that was read is likely */
+	struct whom whom;
 };
 
 /* What is known of a span while it is worked for. */
 struct work {
-	const struct message *came; /* NETWORK: the first part of it; borrowed */
-	uint32_t prev, next;        /* NETWORK: of those that its thread holds */
-	uint32_t holder;            /* NETWORK: the HANDOVER that is believed to be for it, or 0 */
-	uint32_t next_done;         /* HANDOVER: of those that are done, and not answered yet */
 	bool answered, ended;
+	/* NETWORK */
+	const struct message *came; /* the first part of it; borrowed */
+	nsec_t answer;              /* when it was answered */
+	uint32_t prev, next;        /* of those that its thread holds */
+	uint32_t outstanding;       /* questions for it */
+	uint32_t holder;            /* the HANDOVER that is known to be for it */
+	bool by_reader;             /* who received it has answered it */
+	/* HANDOVER */
+	nsec_t popped;    /* when its thread took it, or was free to */
+	nsec_t first;     /* when it asked somebody; 0 if it did not */
+	nsec_t last;      /* when it asked or heard, last */
+	nsec_t upto;      /* when it was seen to be over; 0 if it was not */
+	uint32_t boss;    /* the thread that hands out the work */
+	uint32_t origin;  /* it may be more of this one */
+	uint32_t part_of; /* it is more of this one */
+	bool weak;        /* it may well be */
+	bool settled;     /* for whom it is, is known */
 };
+
+enum { TARGETS_MAX = 8 };
 
 /* A thread. */
 struct worker {
 	uint32_t current; /* that it works for; 0 if nothing, or unknown */
 	nsec_t since;
 	uint32_t held, held_count; /* requests that it received and nobody answered: a list */
+	uint32_t idle;             /* of those, without an outstanding question */
 	uint32_t last;             /* that it worked for before */
-	uint32_t asks;             /* list of its sends whose state is unknown */
-	uint32_t unknown_side;     /* whose answer it got last, not certain to whose question */
+	uint32_t guess;            /* for whom it acts, if that is not known */
 	uint32_t outstanding;      /* questions of its, whose answers have not begun to come */
-	uint32_t recent;           /* list of its asks since it last heard */
-	nsec_t heard;              /* when that was */
 	uint32_t asking_side;      /* on which it sent, if it has done nothing else since */
-	uint32_t done, done_end;   /* list of HANDOVERs that are done, of what it received */
-	uint32_t unclaimed;        /* that it answered, though nobody was seen to be done with it */
 	nsec_t free_since;
+	/* of one that is handed work */
 	uint32_t boss;      /* who handed it work last */
 	uint64_t queue;     /* what it waited on when it was handed work */
 	uint8_t queue_kind; /* enum object_kind, or 0 if it never was */
-	bool fresh;         /* it has done something for current since it last chose between many */
-	bool acted, doubt;
+	uint8_t target_count;
+	nsec_t popped;                 /* when it was last free to take work */
+	uint64_t targets[TARGETS_MAX]; /* that it has asked for its current work */
+	/* of one that hands it out */
+	bool shares;     /* it has held several requests at once */
+	bool takes_back; /* others tell it when they are done */
+	/* of one that works for several at once */
+	bool fresh; /* something told for whom it acts, since it waited for one of many */
+	bool acted; /* for that, it has done something */
+	bool heard; /* that was an answer, and not a request */
+	bool slept; /* others were waiting for neither an answer nor a CPU */
 };
 
 struct finder {
@@ -91,8 +124,9 @@ struct finder {
 	struct requests *out;
 	VEC(struct work) states; /* by span */
 	VEC(struct side) sides;
+	VEC(struct guess) guesses;
+	VEC(struct ask) asks;
 	struct map side_index;  /* host and object -> place */
-	VEC(struct ask) asks;   /* the first is none */
 	struct map sent;        /* struct message -> place in asks */
 	struct worker *workers; /* by thread */
 	struct map services;    /* host and pid: of processes that serve */
@@ -103,6 +137,57 @@ static inline uint64_t process_key(const struct thread *thread)
 {
 	return (uint64_t)thread->host << 32 | thread->pid;
 }
+
+static inline struct worker *worker_of(struct finder *f, uint32_t thread)
+{
+	return &f->workers[thread];
+}
+
+static inline const struct thread *thread_of(const struct finder *f, uint32_t thread)
+{
+	return model_thread(f->model, (thread_id){ thread });
+}
+
+static inline struct request_span *span_at(struct finder *f, uint32_t state)
+{
+	return &f->out->spans.items[state];
+}
+
+static inline struct work *work_at(struct finder *f, uint32_t state)
+{
+	return &f->states.items[state];
+}
+
+static inline bool is_handover(struct finder *f, uint32_t state)
+{
+	return state && span_at(f, state)->kind == REQUEST_HANDOVER;
+}
+
+/* requests_state.c */
+uint32_t add_state(struct finder *f, enum request_kind kind, uint32_t thread, uint32_t parent,
+		   nsec_t start);
+uint32_t network_of(struct finder *f, uint32_t state); /* the request it is work for, here */
+bool is_live(struct finder *f, uint32_t state);        /* somebody waits for what is done for it */
+void extend(struct finder *f, uint32_t state, nsec_t t);
+void set_current(struct finder *f, uint32_t thread, uint32_t state, nsec_t now);
+void hold(struct finder *f, uint32_t thread, uint32_t state);
+void let_go(struct finder *f, uint32_t state);
+void count_question(struct finder *f, uint32_t state, int change);
+
+/* requests_whom.c */
+struct whom acting_for(struct finder *f, uint32_t thread);
+uint32_t working_for(struct finder *f, uint32_t thread); /* the state, if beyond doubt */
+void settle(struct finder *f, uint32_t guess, uint32_t state);
+
+/* requests_pool.c */
+void pool_block(struct finder *f, const struct occurrence *o);
+void pool_wake(struct finder *f, const struct occurrence *o);
+void pool_ask(struct finder *f, uint32_t thread, uint32_t side, uint64_t object, nsec_t now);
+void pool_hear(struct finder *f, uint32_t thread, nsec_t now);
+uint32_t pool_answer(struct finder *f, uint32_t thread, uint32_t state);
+
+/* requests_match.c */
+void match_work(struct finder *f);
 
 /* requests_link.c */
 void requests_link(struct finder *f);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * requests_pool - threads that are handed work by another one.
+ *
+ * Who is woken by a thread that works for a request, out of a wait for work and
+ * not for a lock, is about to work for that request; as a rule.  Under load it is
+ * seldom so: workers take what is first in the queue, one that has just become
+ * free takes it before the one that was woken has got a CPU, and does so without
+ * ever waiting.  So what is seen here is only where an item of work begins and
+ * ends.  It ends where its thread waits for more, wakes the one that hands out
+ * work, answers the client itself, or, nothing else being seen, begins again with
+ * asking whom it has asked before.  For whom it was is told by the answer: by its
+ * own, at once, or else by its place among all others (requests_match.c).
+ */
+#include <netinet/in.h>
+#include <xxhash.h>
+
+#include "analyse/requests_parts.h"
+#include "event/machine.h"
+
+/* state: for what it is, as it seems; 0 if that is open. */
+static uint32_t begin_work(struct finder *f, uint32_t thread, uint32_t state, nsec_t from)
+{
+	struct worker *w = worker_of(f, thread);
+	nsec_t start = span_at(f, state)->start;
+	uint32_t work = add_state(f, REQUEST_HANDOVER, thread, state, from > start ? from : start);
+
+	work_at(f, work)->boss = w->boss;
+	w->target_count = 0;
+	set_current(f, thread, work, span_at(f, work)->start);
+	w->fresh = true;
+	return work;
+}
+
+/* What there is to do, if that is one thing. */
+static uint32_t open_work(struct finder *f, uint32_t boss)
+{
+	return worker_of(f, boss)->shares ? 0 : worker_of(f, boss)->held;
+}
+
+static void end_work(struct finder *f, uint32_t thread, nsec_t now)
+{
+	struct worker *w = worker_of(f, thread);
+
+	extend(f, w->current, now);
+	work_at(f, w->current)->ended = true;
+	work_at(f, w->current)->upto = now;
+	set_current(f, thread, 0, now);
+	w->popped = now;
+}
+
+/* The words of a lock and of a condition that belong to one queue lie side by side. */
+static bool is_same_queue(const struct worker *w, const struct cause *cause)
+{
+	if (w->queue_kind != cause->object_kind)
+		return false;
+	return cause->object_kind != OBJECT_FUTEX || w->queue - cause->object + 128 < 256;
+}
+
+static bool is_lock(const struct finder *f, uint32_t thread, const struct cause *cause)
+{
+	return cause->object_kind == OBJECT_FUTEX && !(cause->flags & INTERVAL_SIGNAL) &&
+	       map_find(&f->conditions, process_key(thread_of(f, thread)));
+}
+
+void pool_block(struct finder *f, const struct occurrence *o)
+{
+	const struct cause *cause = o->what;
+	struct worker *w = worker_of(f, o->thread);
+	const struct work *work = work_at(f, w->current);
+
+	if (cause->flags & INTERVAL_SIGNAL)
+		*map_insert(&f->conditions, process_key(thread_of(f, o->thread))) = 1;
+	if (!is_handover(f, w->current) || !is_same_queue(w, cause))
+		return;
+	/* the lock of the queue: it has not got anything yet, or is back for more */
+	if (is_lock(f, o->thread, cause) && (!work->first || w->outstanding))
+		return;
+	end_work(f, o->thread, o->time);
+}
+
+/* A worker wakes who hands out the work: it is done with its own. */
+static bool gives_back(struct finder *f, const struct occurrence *o)
+{
+	struct worker *by = worker_of(f, o->other), *to = worker_of(f, o->thread);
+
+	if (!is_handover(f, by->current) || work_at(f, by->current)->boss != o->thread ||
+	    by->outstanding || !to->held_count)
+		return false;
+	to->takes_back = true;
+	work_at(f, by->current)->last = o->time;
+	end_work(f, o->other, o->time);
+	return true;
+}
+
+void pool_wake(struct finder *f, const struct occurrence *o)
+{
+	const struct thread *waker = thread_of(f, o->other), *woken = thread_of(f, o->thread);
+	const struct cause *cause = o->what;
+	struct worker *w = worker_of(f, o->thread);
+	uint32_t state = working_for(f, o->other);
+
+	if (process_key(waker) != process_key(woken))
+		return;
+	if (is_same_queue(w, cause) && !work_at(f, w->current)->first)
+		w->popped = o->ran;
+	if (is_lock(f, o->thread, cause) || gives_back(f, o) || !state)
+		return;
+	worker_of(f, o->other)->acted = true;
+
+	bool busy = is_live(f, w->current) && span_at(f, w->current)->kind != REQUEST_FORK;
+
+	if (busy || w->held_count)
+		return;
+
+	const struct worker *by = worker_of(f, o->other);
+	/* who takes one thing from a pipe wakes the next if there is more in it */
+	bool passes_on = is_handover(f, by->current) && is_same_queue(by, cause);
+
+	w->boss = passes_on ? by->boss : o->other;
+	w->queue = cause->object;
+	w->queue_kind = cause->object_kind ?: OBJECT_OTHER;
+	w->popped = o->ran;
+	state = passes_on ? open_work(f, w->boss) : network_of(f, state) ?: state;
+	begin_work(f, o->thread, state, o->time);
+}
+
+/* Whom a socket is connected to, as a number. */
+static uint64_t target_of(const struct finder *f, uint32_t thread, uint64_t object)
+{
+	const struct socket *s = model_socket(f->model, thread_of(f, thread)->host, object);
+
+	if (!s || s->address.family == AF_UNIX)
+		return object;
+	return XXH3_64bits_withSeed(s->address.peer, sizeof(s->address.peer), s->address.peer_port);
+}
+
+static bool has_asked(const struct worker *w, uint64_t target)
+{
+	for (size_t i = 0; i < w->target_count; i++)
+		if (w->targets[i] == target)
+			return true;
+	return false;
+}
+
+/* A worker that has done one thing takes the next without being woken, and maybe unseen. */
+static void take_next(struct finder *f, uint32_t thread, uint32_t side, uint64_t target, nsec_t now)
+{
+	struct worker *w = worker_of(f, thread);
+	uint32_t origin = 0;
+	nsec_t from = w->free_since;
+
+	if (is_handover(f, w->current) && !work_at(f, w->current)->ended) {
+		origin = w->current;
+		if (w->outstanding || !has_asked(w, target) || f->sides.items[side].owner.state)
+			return;
+		from = w->popped = work_at(f, origin)->last;
+		end_work(f, thread, from);
+		work_at(f, origin)->upto = now;
+	} else if (!w->queue_kind || w->held_count || is_live(f, w->current)) {
+		return;
+	}
+
+	uint32_t work = begin_work(f, thread, open_work(f, w->boss), from);
+
+	work_at(f, work)->origin = origin;
+	/* many say hello first on a connection that they make */
+	work_at(f, work)->weak = origin && f->sides.items[side].made_in == origin;
+}
+
+void pool_ask(struct finder *f, uint32_t thread, uint32_t side, uint64_t object, nsec_t now)
+{
+	struct worker *w = worker_of(f, thread);
+	uint64_t target = target_of(f, thread, object);
+
+	take_next(f, thread, side, target, now);
+	if (!is_handover(f, w->current))
+		return;
+
+	struct work *work = work_at(f, w->current);
+
+	if (!work->first) {
+		work->first = now;
+		work->popped = w->popped;
+	}
+	work->last = now;
+	if (w->target_count < TARGETS_MAX && !has_asked(w, target))
+		w->targets[w->target_count++] = target;
+}
+
+void pool_hear(struct finder *f, uint32_t thread, nsec_t now)
+{
+	if (is_handover(f, worker_of(f, thread)->current))
+		work_at(f, worker_of(f, thread)->current)->last = now;
+}
+
+/* A thread answers what another one has read: it has worked for that. */
+uint32_t pool_answer(struct finder *f, uint32_t thread, uint32_t state)
+{
+	struct worker *w = worker_of(f, thread);
+
+	if (!is_handover(f, w->current))
+		begin_work(f, thread, state, w->free_since);
+
+	struct work *work = work_at(f, w->current);
+	struct request_span *span = span_at(f, w->current);
+
+	/* what seemed to be of another was not */
+	for (uint32_t i = w->current; work_at(f, i)->origin; i = work_at(f, i)->origin)
+		work_at(f, i)->part_of = work_at(f, i)->origin;
+	for (uint32_t i = w->current; i; i = work_at(f, i)->origin) {
+		work_at(f, i)->settled = true;
+		span_at(f, i)->parent = state;
+	}
+	work->ended = true;
+	if (span->start < span_at(f, state)->start)
+		span->start = span_at(f, state)->start;
+	work_at(f, state)->holder = w->current;
+	return w->current;
+}
