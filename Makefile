@@ -33,7 +33,7 @@ format: setup-test ## lay out all C files
 	@tools/format
 
 clean: ## forget all builds
-	@rm -rf build build-asan build-clang
+	@rm -rf build build-clang
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
