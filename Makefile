@@ -16,7 +16,7 @@ check: setup-test ## unit, golden and style tests: no privileges, under a minute
 demo: setup-demo all ## three small services with a known trouble, recorded and explained
 	@demo/run build
 
-bench: setup-bench all ## what recording costs, beside other tracers
+bench: setup-bench all ## what recording and reading cost, beside other tracers
 	@bench/run build
 
 fuzz: setup-test ## the fuzzers, for FUZZ_TIME seconds each
