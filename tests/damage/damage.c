@@ -229,7 +229,7 @@ struct sum {
 /* Under a sanitizer, memory is the sanitizer's. */
 static bool too_much(long memory, long whole)
 {
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SANITIZED
 	return false;
 #else
 	return memory > 2 * whole + SLACK_KIB;
