@@ -73,6 +73,24 @@ static void add_hits(const struct thread *thread, const struct request_slice *sl
 	}
 }
 
+/* A message's time is its end, and a slice ends with its last message. */
+static void add_messages(const struct thread *thread, const struct request_slice *slice,
+			 struct request_use *use)
+{
+	const struct line *line = thread->lines[LINE_MESSAGES];
+	line_pos pos;
+
+	for (bool more = find_from(line, slice->from, &pos); more; more = line_next(line, &pos)) {
+		const struct message *m = line_at(line, pos);
+		bool sent = m->direction == MESSAGE_SEND;
+
+		if (m->time > slice->to)
+			break;
+		*(sent ? &use->sends : &use->receives) += 1;
+		*(sent ? &use->sent_bytes : &use->received_bytes) += m->bytes;
+	}
+}
+
 static void add_states(const struct model *model, const struct request_slice *slice,
 		       struct request_use *use)
 {
@@ -99,6 +117,7 @@ void request_use_slice(const struct model *model, const struct request_slice *sl
 	add_states(model, slice, use);
 	add_calls(thread, slice, use);
 	add_hits(thread, slice, use);
+	add_messages(thread, slice, use);
 }
 
 void request_use_add(const struct model *model, const struct requests *requests, uint32_t span,

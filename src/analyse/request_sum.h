@@ -25,6 +25,7 @@ struct hit_use {
 /* What a thread did while it worked for a span. */
 struct request_use {
 	nsec_t states[128]; /* by letter; what is not told is in ' ' */
+	uint64_t sends, sent_bytes, receives, received_bytes;
 	VEC(struct call_use) calls;
 	VEC(struct hit_use) hits;
 };

@@ -122,6 +122,22 @@ static void clock_text(struct out *out, const struct merge_clock *clock)
 	}
 }
 
+void clocks_warn(const struct merge *merge)
+{
+	for (size_t i = 0; i < merge_host_count(merge); i++) {
+		struct merge_clock clock = merge_clock(merge, i);
+
+		if (!is_placed(&clock))
+			continue;
+		fprintf(stderr, "sonde: the clock of '%s' is %s%s '%s'", clock.host,
+			signed_time(clock.offset).s, clock.offset < 0 ? " of" : "",
+			clock.reference);
+		if (clock.bound != UINT64_MAX)
+			fprintf(stderr, ", which may be wrong by %s", format_time(clock.bound).s);
+		fprintf(stderr, ": so say %s messages\n", format_count(clock.from + clock.to).s);
+	}
+}
+
 /* To the end, as some of what cannot be used is only known then. */
 static int read_all(struct merge *merge, struct err *err)
 {
@@ -145,7 +161,7 @@ static void tell_text(const struct merge *merge, struct out *out)
 	}
 }
 
-static void tell_json(const struct merge *merge, struct json *j)
+void clocks_json(const struct merge *merge, struct json *j)
 {
 	json_key(j, "clocks");
 	json_array(j);
@@ -155,6 +171,11 @@ static void tell_json(const struct merge *merge, struct json *j)
 		clock_json(j, &clock);
 	}
 	json_end(j);
+}
+
+static void tell_json(const struct merge *merge, struct json *j)
+{
+	clocks_json(merge, j);
 	json_key(j, "notices");
 	json_array(j);
 	for (size_t i = 0; merge_notice(merge, i); i++)

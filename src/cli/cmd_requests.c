@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "analyse/request_spans.h"
+#include "cli/clocks.h"
 #include "cli/load.h"
 #include "cli/opt.h"
+#include "event/syscall.h"
 #include "report/requests.h"
 
 struct requests_opts {
 	struct opt_list entries, counts;
+	unsigned long slowest;
 	bool json, tree;
 	const char *format;
 };
@@ -20,8 +25,10 @@ static const struct opt requests_opts[] = {
 	  "only requests that came in by this port or address, or from this address",
 	  FIELD(entries) },
 	{ OPT_FLAG, 0, "tree", NULL, "show each request as a tree", FIELD(tree) },
-	{ OPT_LIST, 0, "count", "EVENT", "show how often this event happened in each span",
-	  FIELD(counts) },
+	{ OPT_COUNT, 'n', "slowest", "N", "only the N slowest, as trees or as JSON",
+	  FIELD(slowest) },
+	{ OPT_LIST, 0, "count", "EVENT",
+	  "show how often this event or system call happened in each span", FIELD(counts) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
 	OPT_FORMAT(struct requests_opts, format),
 	{ 0 },
@@ -61,37 +68,144 @@ static bool is_chosen(const void *arg, const struct request_span *root)
 	return !chosen->entries->count && root->kind == REQUEST_NETWORK;
 }
 
-static int requests_run(const void *opts, char **operands, struct err *err)
+typedef VEC(uint32_t) places;
+
+static int slower_first(const void *a, const void *b, void *arg)
 {
-	const struct requests_opts *o = opts;
-	_cleanup_(model_freep) struct model *model = NULL;
-	_cleanup_(requests_done) struct requests requests = { 0 };
+	const struct request_span *spans = arg, *x = &spans[*(const uint32_t *)a],
+				  *y = &spans[*(const uint32_t *)b];
+	nsec_t xt = x->end - x->start, yt = y->end - y->start;
+
+	if (xt != yt)
+		return xt > yt ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* What to show one by one: all by their begin, or the slowest of those that are whole. */
+static void choose_roots(const struct requests *requests, const struct chosen *chosen,
+			 unsigned long slowest, places *ret)
+{
+	for (size_t i = 0; i < requests->roots.count; i++) {
+		uint32_t root = requests->roots.items[i];
+		const struct request_span *span = &requests->spans.items[root];
+
+		if (is_chosen(chosen, span) && (!slowest || request_is_whole(span)))
+			*vec_push(ret) = root;
+	}
+	if (!slowest || !ret->count)
+		return;
+	qsort_r(ret->items, ret->count, sizeof(ret->items[0]), slower_first, requests->spans.items);
+	ret->count = ret->count < slowest ? ret->count : slowest;
+}
+
+static bool is_event(const struct model *model, const char *name)
+{
+	for (size_t i = 1; i < model_hit_type_count(model); i++)
+		if (strcmp(model_hit_name(model, i) ?: "", name) == 0)
+			return true;
+	return syscall_number(name) >= 0;
+}
+
+/* "; there are a, b, c". The caller frees it. */
+static char *list_events(const struct model *model)
+{
+	char *text = NULL;
+	size_t size, count = 0;
+	FILE *file = open_memstream(&text, &size);
+
+	for (size_t i = 1; i < model_hit_type_count(model); i++) {
+		const char *name = model_hit_name(model, i);
+
+		if (name)
+			fprintf(file, "%s%s", count++ ? ", " : "; there are ", name);
+	}
+	fputs(count ? "" : ", nor any other", file);
+	fclose(file);
+	return text;
+}
+
+static int check_events(const struct model *model, const struct opt_list *names, struct err *err)
+{
+	_cleanup_(freep) char *there = list_events(model);
+
+	for (size_t i = 0; i < names->count; i++)
+		if (!is_event(model, names->items[i]))
+			return err_set(err, -ENOENT, "no event '%s' was recorded%s",
+				       names->items[i], there);
+	return 0;
+}
+
+static const char *host_name(const void *arg, uint16_t host)
+{
+	return host < merge_host_count(arg) ? merge_host_name(arg, host) : "";
+}
+
+static void put_clocks(const void *arg, struct json *j)
+{
+	clocks_json(arg, j);
+}
+
+static int write_all(const struct requests_opts *o, const struct request_view *view,
+		     struct err *err)
+{
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
-	int damaged = load_model(operands, o->format, &model, err);
-
-	if (damaged < 0 && !model)
-		return damaged;
-	requests_find(model, &requests);
-
-	struct chosen chosen = { model, &o->entries };
-	struct request_view view = { model,   &requests,       is_chosen,
-				     &chosen, o->counts.items, o->counts.count };
 	struct json j;
+	int r;
 
 	out_init(out, stdout);
 	json_init(&j, out);
 	if (o->json)
-		requests_json(&j, &view);
-	else if (o->tree)
-		requests_tree(out, &view);
+		requests_json(&j, view);
+	else if (o->tree || o->slowest)
+		requests_tree(out, view);
 	else
-		requests_summary(out, &view);
+		requests_summary(out, view);
+	r = out_flush(out);
+	return r < 0 ? err_set(err, r, "cannot write: %s", strerror(-r)) : 0;
+}
 
-	int r = out_flush(out);
+static int show(const struct requests_opts *o, const struct model *model, const struct merge *merge,
+		struct err *err)
+{
+	_cleanup_(requests_done) struct requests requests = { 0 };
+	struct chosen chosen = { model, &o->entries };
+	places roots = { 0 };
+	int r = check_events(model, &o->counts, err);
 
 	if (r < 0)
-		return err_set(err, r, "cannot write: %s", strerror(-r));
-	return damaged;
+		return r;
+	requests_find(model, &requests);
+	choose_roots(&requests, &chosen, o->slowest, &roots);
+	clocks_warn(merge);
+	r = write_all(o,
+		      &(struct request_view){ .model = model,
+					      .requests = &requests,
+					      .filter = is_chosen,
+					      .filter_arg = &chosen,
+					      .roots = roots.items,
+					      .root_count = roots.count,
+					      .counted = o->counts.items,
+					      .counted_count = o->counts.count,
+					      .host_name = host_name,
+					      .more = put_clocks,
+					      .arg = merge },
+		      err);
+	vec_done(&roots);
+	return r;
+}
+
+static int requests_run(const void *opts, char **operands, struct err *err)
+{
+	const struct requests_opts *o = opts;
+	_cleanup_(model_freep) struct model *model = NULL;
+	_cleanup_(merge_freep) struct merge *merge = NULL;
+	struct err damage = { "" };
+	int damaged = load_merged(operands, o->format, &model, &merge, &damage);
+	int r = model ? show(o, model, merge, err) : 0;
+
+	if (damaged < 0)
+		*err = damage;
+	return damaged < 0 ? damaged : r;
 }
 
 const struct command cmd_requests = {
@@ -99,7 +213,7 @@ const struct command cmd_requests = {
 	.summary = "rebuild the requests of services from kernel events",
 	.synopsis = "[OPTION]... INPUT...",
 	.examples = "  sonde requests --entry=8080 capture.sonde\n"
-		    "  sonde requests --tree --count=exceptions:page_fault_user capture.sonde\n",
+		    "  sonde requests -n 3 --count=exceptions:page_fault_user capture.sonde\n",
 	.opts = requests_opts,
 	.defaults = &requests_defaults,
 	.opts_size = sizeof(requests_defaults),

@@ -50,8 +50,7 @@ typedef int export_writer(void *arg, FILE *file, struct err *err);
  */
 int export_to_file(const char *path, export_writer *write, void *arg, struct err *err);
 
-/* The spans of all inputs as OTLP; with those of rebuilt requests if wanted, or if there are none.
- */
+/* The spans of all inputs as OTLP; and of rebuilt requests, if wanted or if there are none. */
 int export_spans(char **paths, const char *format, bool requests, bool json, const char *output,
 		 struct err *err);
 

@@ -226,6 +226,7 @@ const char *model_file(const struct model *model, uint16_t host, uint64_t object
 uint32_t model_file_device(const struct model *model, uint16_t host, uint64_t object); /* or 0 */
 const char *model_device(const struct model *model, uint16_t host, uint32_t device);
 const char *model_hit_name(const struct model *model, uint32_t type);
+size_t model_hit_type_count(const struct model *model); /* numbers are below; 0 is none */
 
 /* Frames of a stack, innermost first; the first kernel_count are the kernel's. */
 struct stack {

@@ -30,13 +30,6 @@ uint32_t own_number(struct map *numbers, const struct source *source, uint32_t n
 	return *at;
 }
 
-static void add_socket(struct model *model, const struct source *source,
-		       const struct record_socket *r)
-{
-	*indexed(&model->sockets, &model->socket_index, host_key(source->host, r->object)) =
-		(struct socket){ r->address, r->peer_object, r->peer_pid, r->netns };
-}
-
 static void add_file(struct model *model, const struct source *source, const struct record_file *r)
 {
 	*indexed(&model->files, &model->file_index, host_key(source->host, r->object)) =
@@ -126,7 +119,7 @@ void name_add(struct model *model, const struct source *source, const struct rec
 {
 	switch (r->kind) {
 	case RECORD_SOCKET:
-		add_socket(model, source, (const void *)r);
+		socket_add(model, source, (const void *)r);
 		break;
 	case RECORD_FILE:
 		add_file(model, source, (const void *)r);
@@ -196,6 +189,11 @@ static const char *name_of(const struct model *model, const struct map *map, uin
 const char *model_device(const struct model *model, uint16_t host, uint32_t device)
 {
 	return name_of(model, &model->devices, host_key(host, device));
+}
+
+size_t model_hit_type_count(const struct model *model)
+{
+	return model->hit_numbers.count + 1;
 }
 
 const char *model_hit_name(const struct model *model, uint32_t type)

@@ -6,13 +6,19 @@
 #include "analyse/request_sum.h"
 #include "base/json.h"
 
-struct request_view {
+struct request_view { /* all borrowed */
 	const struct model *model;
 	const struct requests *requests;
-	request_filter *filter;
+	request_filter *filter; /* of what is summed up */
 	const void *filter_arg;
-	const char *const *count_events; /* names of events to show, */
-	size_t count_event_count;        /* or none for all */
+	const uint32_t *roots; /* of what is shown one by one, in this order */
+	size_t root_count;
+	const char *const *counted; /* names of events and system calls to show, */
+	size_t counted_count;       /* or none for all */
+
+	const char *(*host_name)(const void *arg, uint16_t host); /* "" if it has none */
+	void (*more)(const void *arg, struct json *j); /* adds to the object that JSON is */
+	const void *arg;
 };
 
 void requests_summary(struct out *out, const struct request_view *view);

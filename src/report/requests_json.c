@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "analyse/request_spans.h"
 #include "event/syscall.h"
 #include "report/kind.h"
 #include "report/requests.h"
@@ -39,12 +40,31 @@ static void put_states(struct json *j, const nsec_t states[128])
 	json_end(j);
 }
 
-static bool is_counted(const struct request_view *view, const char *event)
+static bool is_counted(const struct request_view *view, const char *name)
 {
-	for (size_t i = 0; i < view->count_event_count; i++)
-		if (strcmp(view->count_events[i], event) == 0)
+	for (size_t i = 0; i < view->counted_count; i++)
+		if (strcmp(view->counted[i], name) == 0)
 			return true;
-	return !view->count_event_count;
+	return !view->counted_count;
+}
+
+static void put_calls(struct json *j, const struct request_view *view,
+		      const struct request_use *use)
+{
+	json_key(j, "syscalls");
+	json_object(j);
+	for (size_t i = 0; i < use->calls.count; i++) {
+		const char *name = syscall_name(use->calls.items[i].nr) ?: "unknown";
+
+		if (!is_counted(view, name))
+			continue;
+		json_key(j, name);
+		json_object(j);
+		put_u64(j, "count", use->calls.items[i].count);
+		put_u64(j, "ns", use->calls.items[i].time);
+		json_end(j);
+	}
+	json_end(j);
 }
 
 static void put_use(struct json *j, const struct request_view *view, uint32_t span)
@@ -53,18 +73,11 @@ static void put_use(struct json *j, const struct request_view *view, uint32_t sp
 
 	request_use_add(view->model, view->requests, span, &use);
 	put_states(j, use.states);
-	json_key(j, "syscalls");
-	json_object(j);
-	for (size_t i = 0; i < use.calls.count; i++) {
-		const char *name = syscall_name(use.calls.items[i].nr);
-
-		json_key(j, name ?: "unknown");
-		json_object(j);
-		put_u64(j, "count", use.calls.items[i].count);
-		put_u64(j, "ns", use.calls.items[i].time);
-		json_end(j);
-	}
-	json_end(j);
+	put_u64(j, "sends", use.sends);
+	put_u64(j, "sent_bytes", use.sent_bytes);
+	put_u64(j, "receives", use.receives);
+	put_u64(j, "received_bytes", use.received_bytes);
+	put_calls(j, view, &use);
 	json_key(j, "events");
 	json_object(j);
 	for (size_t i = 0; i < use.hits.count; i++) {
@@ -79,12 +92,6 @@ static void put_use(struct json *j, const struct request_view *view, uint32_t sp
 	request_use_done(&use);
 }
 
-static const char *const kind_names[] = {
-	[REQUEST_NETWORK] = "network",
-	[REQUEST_FORK] = "fork",
-	[REQUEST_HANDOVER] = "handover",
-};
-
 static void put_span(struct json *j, const struct request_view *view, uint32_t place)
 {
 	const struct request_span *spans = view->requests->spans.items, *span = &spans[place];
@@ -96,11 +103,11 @@ static void put_span(struct json *j, const struct request_view *view, uint32_t p
 	if (span->parent)
 		put_hex(j, "parent", spans[span->parent].id, sizeof(span->id));
 	put_string(j, "service", request_service(view->model, span->thread));
-	put_u64(j, "host", thread->host);
+	put_string(j, "host", view->host_name(view->arg, thread->host));
 	put_u64(j, "pid", thread->pid);
 	put_u64(j, "tid", thread->tid);
 	put_string(j, "comm", model_string(view->model, thread->comm));
-	put_string(j, "kind", kind_names[span->kind]);
+	put_string(j, "kind", request_kind_name(span->kind));
 	if (address.local[0]) {
 		put_string(j, "local", address.local);
 		put_string(j, "peer", address.peer);
@@ -197,12 +204,8 @@ void requests_json(struct json *j, const struct request_view *view)
 	json_object(j);
 	json_key(j, "requests");
 	json_array(j);
-	for (size_t i = 0; i < view->requests->roots.count; i++) {
-		uint32_t root = view->requests->roots.items[i];
-
-		if (view->filter(view->filter_arg, &view->requests->spans.items[root]))
-			put_request(j, view, root);
-	}
+	for (size_t i = 0; i < view->root_count; i++)
+		put_request(j, view, view->roots[i]);
 	json_end(j);
 	json_key(j, "entries");
 	json_array(j);
@@ -210,6 +213,7 @@ void requests_json(struct json *j, const struct request_view *view)
 		put_entry(j, &sum, i);
 	json_end(j);
 	put_u64(j, "unparented", sum.unparented);
+	view->more(view->arg, j);
 	json_end(j);
 	json_newline(j);
 }

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyse/request_spans.h"
 #include "base/text.h"
-#include "report/kind.h"
+#include "event/syscall.h"
 #include "report/requests.h"
 
-enum { TREE_DEPTH = 60, STATES_SHOWN = 5, SHAPES_SHOWN = 10 };
-
-static void put_padded(struct out *out, const char *s, size_t columns)
-{
-	size_t width = out_escaped(out, s, strlen(s));
-
-	out_fill(out, width < columns ? columns - width : 1, ' ');
-}
+enum {
+	TREE_DEPTH = 30,  /* deeper ones are indented no more */
+	TREE_STATES = 54, /* the column where they begin */
+	TREE_STATES_SHOWN = 3,
+	SUM_WHERE = 41, /* likewise, in the summary */
+	SUM_STATES_SHOWN = 4,
+	SHAPES_SHOWN = 10,
+	LINE_WIDTH = 80,
+};
 
 static void put_time(struct out *out, nsec_t ns)
 {
 	out_str(out, text_right(format_time(ns), 10).s);
 }
 
-/* "N 62 %  R 21 %  D 12 %": the largest first. */
-static void put_shares(struct out *out, const nsec_t states[128])
+/* "N 62 %  R 21 %  D 12 %": the largest first, none that is below half a hundredth. */
+static void put_shares(struct out *out, const nsec_t states[128], int count)
 {
 	nsec_t left[128], whole = 0;
 
@@ -26,7 +28,7 @@ static void put_shares(struct out *out, const nsec_t states[128])
 	left[' '] = 0;
 	for (size_t i = 0; i < ARRAY_LEN(left); i++)
 		whole += left[i];
-	for (int shown = 0; whole && shown < STATES_SHOWN; shown++) {
+	for (int shown = 0; whole && shown < count; shown++) {
 		size_t most = 0;
 
 		for (size_t i = 1; i < ARRAY_LEN(left); i++)
@@ -43,6 +45,14 @@ static void put_shares(struct out *out, const nsec_t states[128])
 	}
 }
 
+static bool has_states(const nsec_t states[128])
+{
+	for (size_t i = 0; i < 128; i++)
+		if (states[i] && i != ' ')
+			return true;
+	return false;
+}
+
 static void put_group(struct out *out, const struct request_group *g)
 {
 	out_str(out, text_right(format_count(g->count), 9).s);
@@ -52,33 +62,73 @@ static void put_group(struct out *out, const struct request_group *g)
 	out_str(out, "  ");
 }
 
+/* Behind the figures if it fits there, or else below them, broken between services. */
+static void put_shape(struct out *out, const char *shape)
+{
+	size_t length = strlen(shape), column = SUM_WHERE + 2, indent = 6;
+
+	if (column + length > LINE_WIDTH) {
+		out_char(out, '\n');
+		out_fill(out, indent, ' ');
+		column = indent;
+	}
+	while (length) {
+		size_t piece = strcspn(shape, ",>");
+
+		piece = piece < length ? piece + 1 : length;
+		if (column + piece > LINE_WIDTH && column > indent + 2) {
+			out_char(out, '\n');
+			out_fill(out, indent + 2, ' ');
+			column = indent + 2;
+		}
+		column += out_escaped(out, shape, piece);
+		shape += piece;
+		length -= piece;
+	}
+	out_char(out, '\n');
+}
+
+/* The only shape of an entry needs no figures of its own, and no name if it is the service's. */
+static void put_group_shape(struct out *out, const struct request_sum *sum,
+			    const struct request_group *shape)
+{
+	const struct request_group *entry = &sum->entries.items[shape->entry];
+	bool alone = shape->count == entry->count;
+
+	if (!alone)
+		put_group(out, shape);
+	else if (shape->name.i != entry->service.i)
+		out_fill(out, SUM_WHERE, ' ');
+	if (!alone || shape->name.i != entry->service.i) {
+		out_str(out, "  ");
+		put_shape(out, strtab_get(sum->strings, shape->name));
+	}
+	if (has_states(shape->states)) {
+		out_fill(out, SUM_WHERE + 2, ' ');
+		put_shares(out, shape->states, SUM_STATES_SHOWN);
+		out_char(out, '\n');
+	}
+}
+
 static void put_shapes(struct out *out, const struct request_sum *sum, uint32_t entry)
 {
 	size_t shown = 0, folded = 0;
 
 	for (size_t i = 0; i < sum->shapes.count; i++) {
 		const struct request_group *shape = &sum->shapes.items[i];
-		const char *name = strtab_get(sum->strings, shape->name);
 
 		if (shape->entry != entry)
 			continue;
-		if (shown++ >= SHAPES_SHOWN) {
+		if (shown++ < SHAPES_SHOWN)
+			put_group_shape(out, sum, shape);
+		else
 			folded += shape->count;
-			continue;
-		}
-		put_group(out, shape);
-		out_str(out, "  ");
-		out_escaped(out, name, strlen(name));
-		out_char(out, '\n');
-		out_fill(out, 43, ' ');
-		put_shares(out, shape->states);
-		out_char(out, '\n');
 	}
 	if (folded) {
 		out_str(out, text_right(format_count(folded), 9).s);
 		out_str(out, " more, of ");
 		out_u64(out, shown - SHAPES_SHOWN);
-		out_str(out, " other shapes\n");
+		out_str(out, shown - SHAPES_SHOWN == 1 ? " other shape\n" : " other shapes\n");
 	}
 }
 
@@ -93,11 +143,10 @@ void requests_summary(struct out *out, const struct request_view *view)
 		out_str(out, " requests       p50       p95       p99  where\n");
 	for (uint32_t i = 0; i < sum.entries.count; i++) {
 		const struct request_group *entry = &sum.entries.items[i];
-		const char *name = strtab_get(sum.strings, entry->name);
 		const char *service = strtab_get(sum.strings, entry->service);
 
 		put_group(out, entry);
-		out_str(out, name);
+		out_str(out, strtab_get(sum.strings, entry->name));
 		out_str(out, "  ");
 		out_escaped(out, service, strlen(service));
 		out_char(out, '\n');
@@ -106,33 +155,75 @@ void requests_summary(struct out *out, const struct request_view *view)
 	if (sum.unparented) {
 		out_str(out, "\n");
 		out_str(out, format_count(sum.unparented).s);
-		out_str(out, " spans of services belong to requests that could not be told\n");
+		out_str(out, sum.unparented == 1
+				     ? " span belongs to a request that could not be told\n"
+				     : " spans belong to requests that could not be told\n");
 	}
+}
+
+/* How often what was asked for happened, of those that did. */
+static void put_counts(struct out *out, const struct request_view *view,
+		       const struct request_use *use)
+{
+	for (size_t i = 0; i < view->counted_count; i++) {
+		const char *wanted = view->counted[i];
+		uint64_t count = 0;
+
+		for (size_t k = 0; k < use->hits.count; k++) {
+			const char *name = model_hit_name(view->model, use->hits.items[k].type);
+
+			if (name && strcmp(name, wanted) == 0)
+				count += use->hits.items[k].count;
+		}
+		for (size_t k = 0; k < use->calls.count; k++)
+			if (use->calls.items[k].nr == syscall_number(wanted))
+				count += use->calls.items[k].count;
+		if (!count)
+			continue;
+		out_str(out, "  ");
+		out_escaped(out, wanted, strlen(wanted));
+		out_str(out, " x");
+		out_u64(out, count);
+	}
+}
+
+/* "ledger (20264)" and how it came to its work; returns how wide that is. */
+static size_t put_who(struct out *out, const struct request_view *view,
+		      const struct request_span *span)
+{
+	static const char *const how[] = {
+		[REQUEST_NETWORK] = "",
+		[REQUEST_FORK] = ", created for it",
+		[REQUEST_HANDOVER] = ", works for it",
+	};
+	const struct thread *thread = model_thread(view->model, span->thread);
+	const char *service = request_service(view->model, span->thread);
+	char rest[48];
+	int length = snprintf(rest, sizeof(rest), " (%u)%s", thread->tid, how[span->kind]);
+	size_t width = out_escaped(out, service, strlen(service));
+
+	out_bytes(out, rest, length);
+	return width + length;
 }
 
 static void put_span(struct out *out, const struct request_view *view, uint32_t place,
 		     unsigned depth, nsec_t origin)
 {
-	static const char *const how[] = { "", "  created for it", "  working for it" };
 	const struct request_span *span = &view->requests->spans.items[place];
-	const struct thread *thread = model_thread(view->model, span->thread);
-	struct request_address address = request_address(view->model, span);
 	struct request_use use = { 0 };
-	unsigned indent = depth < TREE_DEPTH ? 2 * depth : 2 * TREE_DEPTH;
+	size_t column = 23 + 2 * (depth < TREE_DEPTH ? depth : TREE_DEPTH);
+	nsec_t since = span->start > origin ? span->start - origin : 0;
+	struct text start;
 
-	request_use_add(view->model, view->requests, place, &use);
-	out_str(out, "  +");
-	put_time(out, span->start - origin);
+	snprintf(start.s, sizeof(start.s), "+%.24s", format_time(since).s);
+	out_str(out, text_right(start, 11).s);
 	put_time(out, span->end - span->start);
-	out_fill(out, 2 + indent, ' ');
-	put_padded(out, request_service(view->model, span->thread), indent < 20 ? 20 - indent : 1);
-	out_str(out, "[");
-	out_u64(out, thread->tid);
-	out_str(out, "]");
-	out_str(out, how[span->kind]);
-	if (address.peer[0]) {
-		out_str(out, "  from ");
-		out_str(out, address.peer);
+	out_fill(out, column - 21, ' ');
+	column += put_who(out, view, span);
+	request_use_add(view->model, view->requests, place, &use);
+	if (has_states(use.states)) {
+		out_fill(out, column + 2 < TREE_STATES ? TREE_STATES - column : 2, ' ');
+		put_shares(out, use.states, TREE_STATES_SHOWN);
 	}
 	if (span->confidence < 1 && span->parent) {
 		out_str(out, "  (");
@@ -141,19 +232,7 @@ static void put_span(struct out *out, const struct request_view *view, uint32_t 
 	}
 	if (span->unanswered)
 		out_str(out, "  no answer seen");
-	out_str(out, "  ");
-	put_shares(out, use.states);
-	for (size_t i = 0; i < view->count_event_count; i++)
-		for (size_t k = 0; k < use.hits.count; k++) {
-			const char *name = model_hit_name(view->model, use.hits.items[k].type);
-
-			if (!name || strcmp(name, view->count_events[i]) != 0)
-				continue;
-			out_str(out, "  ");
-			out_escaped(out, name, strlen(name));
-			out_str(out, " x");
-			out_u64(out, use.hits.items[k].count);
-		}
+	put_counts(out, view, &use);
 	out_char(out, '\n');
 	request_use_done(&use);
 }
@@ -180,25 +259,37 @@ static void put_tree(struct out *out, const struct request_view *view, uint32_t 
 	}
 }
 
-void requests_tree(struct out *out, const struct request_view *view)
+/* As explain has it, whose --trace takes these digits. */
+static void put_title(struct out *out, const struct request_view *view,
+		      const struct request_span *root)
 {
+	struct request_address address = request_address(view->model, root);
+	const char *service = request_service(view->model, root->thread);
 	nsec_t begin = model_begin(view->model);
 
-	for (size_t i = 0; i < view->requests->roots.count; i++) {
-		uint32_t root = view->requests->roots.items[i];
-		const struct request_span *span = &view->requests->spans.items[root];
+	out_str(out, address.local[0] ? address.local : request_kind_name(root->kind));
+	out_str(out, "   ");
+	out_escaped(out, service, strlen(service));
+	out_str(out, "   ");
+	out_str(out, format_time(root->end - root->start).s);
+	out_str(out, " at ");
+	out_str(out, format_time(root->start > begin ? root->start - begin : 0).s);
+	out_str(out, "   trace ");
+	for (size_t k = 0; k < 4; k++) {
+		out_char(out, "0123456789abcdef"[root->trace[k] >> 4]);
+		out_char(out, "0123456789abcdef"[root->trace[k] & 15]);
+	}
+	out_str(out, root->open ? "   part of a request\n" : "\n");
+}
 
-		if (!view->filter(view->filter_arg, span))
-			continue;
-		out_str(out, span->open ? "part of a request" : "request");
-		out_str(out, " at ");
-		out_str(out, format_time(span->start > begin ? span->start - begin : 0).s);
-		out_str(out, ", trace ");
-		for (size_t k = 0; k < 8; k++) {
-			out_char(out, "0123456789abcdef"[span->trace[k] >> 4]);
-			out_char(out, "0123456789abcdef"[span->trace[k] & 15]);
-		}
-		out_char(out, '\n');
-		put_tree(out, view, root);
+void requests_tree(struct out *out, const struct request_view *view)
+{
+	if (!view->root_count)
+		out_str(out, "no requests\n");
+	for (size_t i = 0; i < view->root_count; i++) {
+		if (i)
+			out_char(out, '\n');
+		put_title(out, view, &view->requests->spans.items[view->roots[i]]);
+		put_tree(out, view, view->roots[i]);
 	}
 }

@@ -1,0 +1,1 @@
+sonde export --to=otlp data/good/nothing.sonde

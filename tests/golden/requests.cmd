@@ -1,0 +1,1 @@
+sonde requests ../demo/demo.sonde

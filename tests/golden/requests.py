@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Requests that are rebuilt from the captures that are kept here hang together, and are spans like any others.
+
+usage: requests.py SONDE
+
+Their JSON is as its schema says; spans lie in trees; what is exported is read
+as the same spans; paths tile each request.  The trees of a log as MiSeRTrace
+takes it are those that its authors' program makes of it, where that is right:
+doc/requests.md tells of the differences.  Prints TAP.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "live"))
+
+import invariants  # noqa: E402
+import schema  # noqa: E402
+
+DATA = HERE.parent / "data"
+DEMO = HERE.parent.parent / "demo" / "demo.sonde"
+FORK = DATA / "requests" / "fork.psv"
+HOSTS = [DATA / "hosts" / "front.sonde", DATA / "hosts" / "back.sonde"]
+THEIRS = HERE.parent.parent.parent / "shared" / "data" / "misertrace"  # not ours; where it is
+PATHS = 20  # of the slowest requests
+
+
+class Skip(Exception):
+    """It cannot be told here."""
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, timeout=120)
+    assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr.decode()}"
+    return done.stdout
+
+
+def ask(sonde, command, *args):
+    return json.loads(run(sonde, command, "--json", *args))
+
+
+def spans_of(requests):
+    return [span for request in requests["requests"] for span in request["spans"]]
+
+
+def check_request(request):
+    root, *rest = request["spans"]
+    assert "parent" not in root and (root["start"], root["end"]) == (request["start"], request["end"]), request
+    seen = {root["span"]: root}
+    for span in rest:
+        assert span["parent"] in seen, f"{span} stands before its parent"
+        assert span["start"] >= seen[span["parent"]]["start"], f"{span} begins before its parent"
+        assert span["end"] >= span["start"] and span["span"] not in seen, span
+        seen[span["span"]] = span
+    for span in seen.values():
+        known = sum(span["states"].values())
+        assert known <= span["end"] - span["start"], f"{known} ns of states in {span}"
+
+
+def requests_are_trees(sonde, *inputs):
+    said = ask(sonde, "requests", *inputs)
+    wrong = schema.check(said, schema.load("requests"))
+    assert not wrong, wrong
+    assert said["requests"], "there are none"
+    for request in said["requests"]:
+        check_request(request)
+    ids = [span["span"] for span in spans_of(said)]
+    assert len(set(ids)) == len(ids), "ids are not unique"
+    whole = [r for r in said["requests"] if "open" not in r["spans"][0]]
+    assert sum(entry["count"] for entry in said["entries"]) >= len(whole), "the summary lacks some"
+    for entry in said["entries"]:
+        assert sum(shape["count"] for shape in entry["shapes"]) == entry["count"], entry
+
+
+def the_slowest_are_the_slowest(sonde):
+    every = [r for r in ask(sonde, "requests", DEMO)["requests"] if "open" not in r["spans"][0]]
+    slowest = ask(sonde, "requests", "-n", 5, DEMO)["requests"]
+    assert [r["duration"] for r in slowest] == sorted((r["duration"] for r in every), reverse=True)[:5], slowest
+    explained = ask(sonde, "explain", "-n", 5, DEMO)
+    assert [a["span"]["trace"] for a in explained] == [r["trace"] for r in slowest], "explain has others"
+
+
+def exported_requests_are_read_again(sonde):
+    with tempfile.TemporaryDirectory() as room:
+        for target in ("otlp", "otlp-json"):
+            file = pathlib.Path(room) / target
+            run(sonde, "export", f"--to={target}", "-o", file, DEMO)
+            read = {s["span"]: s for s in map(json.loads, run(sonde, "dump", "--json", file).splitlines())}
+            told = {(s["span"]): (r["trace"], s.get("parent"), s["service"], s["pid"], s["tid"], s["end"] - s["start"])
+                    for r in ask(sonde, "requests", DEMO)["requests"] for s in r["spans"]}
+            got = {i: (s["trace"], s.get("parent"), s["service"], s["pid"], s["tid"], s["end"] - s["start"])
+                   for i, s in read.items()}
+            assert got == told, f"{target}: {len(set(got.items()) ^ set(told.items()))} differences"
+            # beside the capture, they are explained as what they were rebuilt from
+            accounts = [ask(sonde, "explain", *inputs) for inputs in ([DEMO], [DEMO, file])]
+            assert accounts[0] == accounts[1], f"{target}: another account"
+
+
+def paths_tile_requests(sonde):
+    for request in ask(sonde, "requests", "-n", PATHS, DEMO)["requests"]:
+        steps = ask(sonde, "path", "--trace", request["trace"], DEMO)
+        wrong = schema.check(steps, schema.load("path"))
+        wrong += invariants.tree_complaints(steps, request["start"], request["end"])
+        assert not wrong, wrong
+
+
+def the_demo_is_explained_without_spans(sonde):
+    """The cause is the same as with them."""
+    causes = [ask(sonde, "explain", *inputs)[0]["causes"][0]["text"] for inputs in
+              ([DEMO], [DEMO, DEMO.with_suffix(".json")])]
+    assert all("fsync" in cause and "contacts" in cause for cause in causes), causes
+
+
+def load_theirs(name):
+    if not (THEIRS / name).exists():
+        raise Skip(f"{name} is not here")
+    return list(json.loads((THEIRS / name).read_text()).values())
+
+
+def expected(node, parent, rows, counted):
+    state = node["ThreadState"]
+    kind = {"NetworkThreadState": "network", "ForkThreadState": "fork"}[state["State"]]
+    # theirs ends a fork state with its last call, though the thread lives on until it exits, 1 µs later
+    end = state["EndTime"] + (1000 if kind == "fork" else 0)
+    count = node["ThreadOutput"]["count"] if counted else None
+    rows.append((state["PID"], state["Container"], kind, parent, state["StartTime"], end, count))
+    for child in node["Children"]:
+        expected(child, state["PID"], rows, counted)
+    return rows
+
+
+def rows_of(request, counted):
+    tids = {span["span"]: span["tid"] for span in request["spans"]}
+    rows = []
+    for span in request["spans"]:
+        forks = sum(s.get("parent") == span["span"] and s["kind"] == "fork" for s in request["spans"])
+        calls = sum(call["count"] for call in span["syscalls"].values())
+        # lines of the log: begin and end of each call, each message, each birth
+        count = 2 * calls + span["sends"] + span["receives"] + forks if counted else None
+        rows.append((span["tid"], span["service"], span["kind"], tids.get(span.get("parent")), span["start"],
+                     span["end"], count))
+    return rows
+
+
+def compare_with_theirs(sonde, name, counted):
+    theirs = [expected(tree, None, [], counted) for tree in load_theirs(name)]
+    ours = [rows_of(request, counted) for request in ask(sonde, "requests", FORK)["requests"]]
+    assert ours == theirs, f"ours: {ours}\ntheirs: {theirs}"
+
+
+def the_trees_are_those_of_misertrace(sonde):
+    compare_with_theirs(sonde, "expected_dag.json", False)
+
+
+def the_counts_are_those_of_misertrace(sonde):
+    compare_with_theirs(sonde, "expected_custom_counts.json", True)
+
+
+def the_log_is_the_same(_):
+    if not (THEIRS / "in.psv").exists():
+        raise Skip("the log is not here")
+    assert (THEIRS / "in.psv").read_bytes() == FORK.read_bytes(), "the copy of the log is another"
+
+
+TESTS = [(requests_are_trees, DEMO), (requests_are_trees, FORK), (requests_are_trees, *HOSTS),
+         (the_slowest_are_the_slowest,), (exported_requests_are_read_again,), (paths_tile_requests,),
+         (the_demo_is_explained_without_spans,), (the_trees_are_those_of_misertrace,),
+         (the_counts_are_those_of_misertrace,), (the_log_is_the_same,)]
+
+
+def main():
+    sonde, failed = sys.argv[1], 0
+    print(f"1..{len(TESTS)}")
+    for number, (test, *args) in enumerate(TESTS, 1):
+        why = skip = ""
+        try:
+            test(sonde, *args)
+        except AssertionError as e:
+            why = str(e)
+        except Skip as e:
+            skip = f" # SKIP {e}"
+        failed += bool(why)
+        print(f"{'not ok' if why else 'ok'} {number} - {test.__name__} {' '.join(a.name for a in args)}{skip}")
+        print(*(f"# {line}" for line in why.splitlines()), sep="\n", end="\n" if why else "")
+    sys.exit(failed > 0)
+
+
+main()

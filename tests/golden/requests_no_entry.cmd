@@ -1,0 +1,1 @@
+sonde requests --entry=9 data/requests/fork.psv

@@ -1,0 +1,1 @@
+sonde requests data/hosts/front.sonde data/hosts/back.sonde
