@@ -10,6 +10,14 @@
 
 #include "analyse/requests_parts.h"
 
+/* Whether a message has the last byte of another; where nobody counts, it is the same one. */
+static bool has_last_byte(const struct message *sent, const struct message *m)
+{
+	uint32_t behind = sent->position - m->position;
+
+	return behind < sent->bytes || !behind;
+}
+
 /* The send that holds the last byte of what a message brought; NULL if nobody saw it. */
 static const struct message *sent_message(const struct model *model, const struct message *m)
 {
@@ -23,7 +31,7 @@ static const struct message *sent_message(const struct model *model, const struc
 
 		if (s->time != m->other_time)
 			return NULL;
-		if (s->direction == MESSAGE_SEND && s->other_time == m->time)
+		if (s->direction == MESSAGE_SEND && has_last_byte(s, m))
 			return s;
 	} while (line_prev(line, &pos));
 	return NULL;

@@ -27,28 +27,22 @@ static bool is_loopback(const struct socket_address *a)
 	return a->family == AF_INET ? a->local[0] == 127 : memcmp(a->local, one, sizeof(one)) == 0;
 }
 
-uint64_t flow_key(const struct socket_address *a, uint64_t object, uint64_t peer_object,
-		  uint64_t place, bool from_local)
+uint64_t flow_key(const struct socket_address *a, uint64_t place, bool from_local)
 {
 	struct {
 		uint8_t address[16];
-		uint64_t object, place;
+		uint64_t place;
 		uint16_t port;
 		uint8_t pad[6];
 	} local, peer;
 
 	memset(&local, 0, sizeof(local));
 	memset(&peer, 0, sizeof(peer));
-	if (peer_object) {
-		local.object = object;
-		peer.object = peer_object;
-	} else {
-		memcpy(local.address, a->local, sizeof(local.address));
-		memcpy(peer.address, a->peer, sizeof(peer.address));
-		local.port = a->local_port;
-		peer.port = a->peer_port;
-	}
-	if (peer_object || is_loopback(a))
+	memcpy(local.address, a->local, sizeof(local.address));
+	memcpy(peer.address, a->peer, sizeof(peer.address));
+	local.port = a->local_port;
+	peer.port = a->peer_port;
+	if (is_loopback(a))
 		local.place = peer.place = place;
 	return from_local ? hash_ends(&local, &peer, sizeof(local))
 			  : hash_ends(&peer, &local, sizeof(local));

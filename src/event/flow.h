@@ -51,8 +51,7 @@ void flows_done(struct flows *flows);
  * The key of the direction from local to peer, or the other.  place: host and
  * network namespace, which tell apart the connections that never leave them.
  */
-uint64_t flow_key(const struct socket_address *a, uint64_t object, uint64_t peer_object,
-		  uint64_t place, bool from_local);
+uint64_t flow_key(const struct socket_address *a, uint64_t place, bool from_local);
 
 /* Holds until the next call. */
 struct flow *flow_of(struct flows *flows, uint64_t key);

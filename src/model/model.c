@@ -9,7 +9,6 @@
  */
 #include "model/model.h"
 
-#include <netinet/tcp.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -115,9 +114,7 @@ static thread_id thread_add(struct model *model, const struct source *source, ui
 	return id;
 }
 
-/* The thread with this tid; one nobody has told of is a neighbour. */
-static thread_id thread_of(struct model *model, const struct source *source, uint32_t tid,
-			   nsec_t now)
+thread_id thread_of(struct model *model, const struct source *source, uint32_t tid, nsec_t now)
 {
 	const uint64_t *found = map_find(&model->tids, tid_key(source->host, tid));
 
@@ -316,89 +313,6 @@ static void add_exit(struct model *model, const struct source *source, const str
 		thread->end = now;
 }
 
-static struct message *message_at(struct model *model, const struct flow_end *end,
-				  uint8_t direction)
-{
-	const struct line *line =
-		thread_at(model, (thread_id){ end->thread })->lines[LINE_MESSAGES];
-	line_pos pos;
-
-	if (!line || !line_find(line, end->time, &pos))
-		return NULL;
-
-	do {
-		struct message *m = line_at(line, pos);
-
-		if (m->time != end->time)
-			break;
-		if (m->direction == direction && m->position == end->position)
-			return m;
-	} while (line_prev(line, &pos));
-	return NULL;
-}
-
-static void join_message(void *arg, const struct flow_end *send, const struct flow_end *receive)
-{
-	struct message *s = message_at(arg, send, MESSAGE_SEND);
-	struct message *r = message_at(arg, receive, MESSAGE_RECEIVE);
-
-	if (!s || !r)
-		return;
-	s->other = (thread_id){ receive->thread };
-	s->other_time = receive->time;
-	r->other = (thread_id){ send->thread };
-	r->other_time = send->time;
-}
-
-static void add_message(struct model *model, const struct source *source,
-			const struct record_message *r)
-{
-	nsec_t now = source_time(source, r->head.time);
-	thread_id id = thread_of(model, source, r->head.tid, now);
-	struct line *line =
-		thread_line(thread_at(model, id), LINE_MESSAGES, sizeof(struct message));
-	const struct socket *socket = model_socket(model, source->host, r->object);
-	bool sends = r->direction == MESSAGE_SEND;
-	struct message *m = line_push(line);
-
-	*m = (struct message){
-		.time = now,
-		.object = r->object,
-		.bytes = r->bytes,
-		.position = r->position,
-		.direction = r->direction,
-		.object_kind = r->object_kind,
-	};
-	bool uncounted = !r->position && !r->bytes; /* the trace only says that there was one */
-
-	if (!socket || (!r->position && !socket->peer_object && !uncounted))
-		return;
-
-	uint64_t place = (uint64_t)source->host << 32 | socket->netns;
-	uint64_t key = flow_key(&socket->address, r->object, socket->peer_object, place, sends);
-	/* between clocks that cannot be compared, nobody knows what came of what */
-	struct flow *flow = flow_of(&model->flows, host_key(source->group, key));
-	struct flow_end end = { now, r->position, r->bytes, id.i, 0 };
-
-	if (socket->peer_object) { /* nobody counts the bytes of a unix socket but we */
-		uint32_t *count = sends ? &flow->sent : &flow->received;
-
-		m->position = end.position = *count += r->bytes;
-	} else if (uncounted) { /* what is received is the last that was sent */
-		if (!sends && flow->received == flow->sent)
-			return;
-		flow->sent += sends;
-		if (!sends)
-			flow->received = flow->sent;
-		m->position = end.position = flow->sent;
-		end.bytes = 1;
-	}
-	if (sends)
-		flow_send(&model->flows, flow, &end, join_message, model);
-	else
-		flow_receive(&model->flows, flow, &end, join_message, model);
-}
-
 static void add_call(struct model *model, const struct source *source,
 		     const struct record_syscall *r)
 {
@@ -455,29 +369,6 @@ static void add_sample(struct model *model, const struct source *source,
 		(struct sample){ now, own_number(&model->stack_numbers, source, r->stack) };
 }
 
-static void add_connect(struct model *model, const struct source *source,
-			const struct record_socket_state *r)
-{
-	nsec_t now = source_time(source, r->head.time);
-	thread_id id = thread_of(model, source, r->head.tid, now);
-	struct line *line =
-		thread_line(thread_at(model, id), LINE_CONNECTS, sizeof(struct connect));
-
-	*(struct connect *)line_push(line) = (struct connect){ now, r->object };
-}
-
-static void add_socket_state(struct model *model, const struct source *source,
-			     const struct record_socket_state *r)
-{
-	bool accepts = r->to == TCP_LISTEN || (r->from == TCP_SYN_RECV && r->to == TCP_ESTABLISHED);
-
-	if (accepts)
-		*map_insert(&model->listeners,
-			    listener_key(source->host, r->netns, r->address.local_port)) = 1;
-	if (r->to == TCP_SYN_SENT && r->object && r->head.tid)
-		add_connect(model, source, r);
-}
-
 static void add_loss(struct model *model, const struct source *source, const struct record_loss *r)
 {
 	*vec_push(&model->losses) =
@@ -502,7 +393,7 @@ static bool add_event(struct model *model, const struct source *source, const st
 		add_exit(model, source, r);
 		return true;
 	case RECORD_MESSAGE:
-		add_message(model, source, (const void *)r);
+		message_add(model, source, (const void *)r);
 		return true;
 	case RECORD_SYSCALL:
 		add_call(model, source, (const void *)r);
@@ -517,7 +408,7 @@ static bool add_event(struct model *model, const struct source *source, const st
 		add_sample(model, source, (const void *)r);
 		return true;
 	case RECORD_SOCKET_STATE:
-		add_socket_state(model, source, (const void *)r);
+		socket_state_add(model, source, (const void *)r);
 		return true;
 	case RECORD_SPAN:
 		span_add(model, source, (const void *)r);

@@ -110,6 +110,14 @@ thread_id find_thread(const struct model *model, uint16_t host, uint32_t tid, ns
 /* Something is known of t: all begins there, unless something was known before. */
 void begin_at(struct model *model, nsec_t t);
 
+/* The thread with this tid; one nobody has told of is a neighbour. */
+thread_id thread_of(struct model *model, const struct source *source, uint32_t tid, nsec_t now);
+
+void socket_add(struct model *model, const struct source *source, const struct record_socket *r);
+void socket_state_add(struct model *model, const struct source *source,
+		      const struct record_socket_state *r);
+void message_add(struct model *model, const struct source *source, const struct record_message *r);
+
 void span_add(struct model *model, const struct source *source, const struct record_span *r);
 
 #endif

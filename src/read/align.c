@@ -44,7 +44,7 @@ static bool leads_away(const struct record_socket *r)
 static struct stream *stream_of(struct align *align, const struct record_socket *r,
 				enum direction direction, uint32_t *ret_number)
 {
-	uint64_t key = flow_key(&r->address, 0, 0, 0, direction == MESSAGE_SEND);
+	uint64_t key = flow_key(&r->address, 0, direction == MESSAGE_SEND);
 	uint64_t *at = map_insert(&align->stream_index, key);
 
 	if (!*at) {

@@ -314,6 +314,23 @@ TEST(messages_over_unix_sockets_find_their_other_side)
 	check_other(model, 1, 80, "2@91");
 }
 
+TEST(a_unix_socket_that_sends_before_it_is_accepted_learns_its_peer)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	tell_unix(&s, 7, 0);
+	story_send(&s, 1, 10, 7, 0, 100);
+	story_add(&s, REC(SOCKET, socket, 20, 2, .object = 8, .peer_object = 7,
+			  .address = { .family = AF_UNIX }));
+	story_receive(&s, 2, 20, 8, 0, 100);
+	story_send(&s, 2, 30, 8, 0, 5);
+	story_receive(&s, 1, 40, 7, 0, 5);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+
+	check_other(model, 2, 20, "1@10");
+	check_other(model, 1, 40, "2@30");
+}
+
 TEST(between_clocks_that_cannot_be_compared_no_message_is_joined)
 {
 	for (uint16_t group = 0; group < 2; group++) {

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * message - what threads sent each other, and over which connections.
+ *
+ * Both sides of a TCP connection count its bytes alike, and tell.  The bytes of a
+ * unix socket are counted here; they are known by the socket that sends them,
+ * since who connects may send before anybody has accepted, and so before it has a
+ * peer that could be told of.  It learns its peer when that one is told of.
+ */
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <xxhash.h>
+
+#include "model/model_parts.h"
+
+void socket_add(struct model *model, const struct source *source, const struct record_socket *r)
+{
+	struct socket *socket =
+		indexed(&model->sockets, &model->socket_index, host_key(source->host, r->object));
+	uint64_t peer_object = r->peer_object ?: socket->peer_object;
+
+	*socket = (struct socket){ r->address, peer_object, r->peer_pid, r->netns };
+
+	struct socket *peer = find_indexed(&model->sockets, &model->socket_index,
+					   host_key(source->host, r->peer_object));
+
+	if (r->peer_object && peer && !peer->peer_object)
+		peer->peer_object = r->object;
+}
+
+static struct message *message_at(struct model *model, const struct flow_end *end,
+				  uint8_t direction)
+{
+	const struct line *line =
+		thread_at(model, (thread_id){ end->thread })->lines[LINE_MESSAGES];
+	line_pos pos;
+
+	if (!line || !line_find(line, end->time, &pos))
+		return NULL;
+
+	do {
+		struct message *m = line_at(line, pos);
+
+		if (m->time != end->time)
+			break;
+		if (m->direction == direction && m->position == end->position)
+			return m;
+	} while (line_prev(line, &pos));
+	return NULL;
+}
+
+static void join_message(void *arg, const struct flow_end *send, const struct flow_end *receive)
+{
+	struct message *s = message_at(arg, send, MESSAGE_SEND);
+	struct message *r = message_at(arg, receive, MESSAGE_RECEIVE);
+
+	if (!s || !r)
+		return;
+	s->other = (thread_id){ receive->thread };
+	s->other_time = receive->time;
+	r->other = (thread_id){ send->thread };
+	r->other_time = send->time;
+}
+
+/* By what the flow that a message is of is known; 0 if it is of none that can be. */
+static uint64_t flow_name(const struct socket *socket, const struct source *source,
+			  const struct record_message *r)
+{
+	bool sends = r->direction == MESSAGE_SEND;
+	uint64_t place = (uint64_t)source->host << 32 | socket->netns;
+
+	if (socket->address.family == AF_UNIX) {
+		uint64_t from[] = { source->host, sends ? r->object : socket->peer_object };
+
+		return from[1] ? XXH3_64bits(from, sizeof(from)) : 0;
+	}
+	if (!r->position && r->bytes)
+		return 0;
+	return flow_key(&socket->address, place, sends);
+}
+
+/* Where the bytes of a message end in a flow in which only we count; false if nothing is known. */
+static bool count_bytes(struct flow *flow, bool sends, struct flow_end *end)
+{
+	if (end->bytes) {
+		uint32_t *count = sends ? &flow->sent : &flow->received;
+
+		end->position = *count += end->bytes;
+		return true;
+	}
+	/* the trace only says that there was one: what is received is the last that was sent */
+	if (!sends && flow->received == flow->sent)
+		return false;
+	flow->sent += sends;
+	if (!sends)
+		flow->received = flow->sent;
+	end->position = flow->sent;
+	end->bytes = 1;
+	return true;
+}
+
+static void find_other_side(struct model *model, const struct source *source,
+			    const struct record_message *r, struct message *m, thread_id thread)
+{
+	const struct socket *socket = model_socket(model, source->host, r->object);
+	uint64_t name = socket ? flow_name(socket, source, r) : 0;
+	bool sends = r->direction == MESSAGE_SEND;
+
+	if (!name)
+		return;
+	/* between clocks that cannot be compared, nobody knows what came of what */
+	struct flow *flow = flow_of(&model->flows, host_key(source->group, name));
+	struct flow_end end = { m->time, r->position, r->bytes, thread.i, 0 };
+
+	if ((!r->position || socket->address.family == AF_UNIX) && !count_bytes(flow, sends, &end))
+		return;
+	m->position = end.position;
+	if (sends)
+		flow_send(&model->flows, flow, &end, join_message, model);
+	else
+		flow_receive(&model->flows, flow, &end, join_message, model);
+}
+
+void message_add(struct model *model, const struct source *source, const struct record_message *r)
+{
+	nsec_t now = source_time(source, r->head.time);
+	thread_id id = thread_of(model, source, r->head.tid, now);
+	struct message *m =
+		line_push(thread_line(thread_at(model, id), LINE_MESSAGES, sizeof(struct message)));
+
+	*m = (struct message){
+		.time = now,
+		.object = r->object,
+		.bytes = r->bytes,
+		.position = r->position,
+		.direction = r->direction,
+		.object_kind = r->object_kind,
+	};
+	find_other_side(model, source, r, m, id);
+}
+
+static void add_connect(struct model *model, const struct source *source,
+			const struct record_socket_state *r)
+{
+	nsec_t now = source_time(source, r->head.time);
+	thread_id id = thread_of(model, source, r->head.tid, now);
+	struct line *line =
+		thread_line(thread_at(model, id), LINE_CONNECTS, sizeof(struct connect));
+
+	*(struct connect *)line_push(line) = (struct connect){ now, r->object };
+}
+
+void socket_state_add(struct model *model, const struct source *source,
+		      const struct record_socket_state *r)
+{
+	bool accepts = r->to == TCP_LISTEN || (r->from == TCP_SYN_RECV && r->to == TCP_ESTABLISHED);
+
+	if (accepts)
+		*map_insert(&model->listeners,
+			    listener_key(source->host, r->netns, r->address.local_port)) = 1;
+	if (r->to == TCP_SYN_SENT && r->object && r->head.tid)
+		add_connect(model, source, r);
+}
