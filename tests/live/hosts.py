@@ -38,6 +38,29 @@ for i in range(int(sys.argv[1])):
 """
 
 
+# On the first machine: a service that asks the other one for each request, and its client.
+FRONT = """
+import os, socket, sys
+listener = socket.create_server(("10.123.45.1", 7001))
+if os.fork() == 0:
+    listener.close()
+    client = socket.create_connection(("10.123.45.1", 7001))
+    for i in range(int(sys.argv[1])):
+        client.send(b"x" * 30)
+        client.recv(100)
+    os._exit(0)
+back = socket.create_connection(("10.123.45.2", 7000))
+for s in listener, back:
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+connection, _ = listener.accept()
+while connection.recv(100):
+    back.send(b"x" * 100)
+    back.recv(100)
+    connection.send(b"x" * 20)
+os.wait()
+"""
+
+
 @contextlib.contextmanager
 def two_machines():
     """Their names; commands run in them with `ip netns exec`."""
@@ -52,14 +75,15 @@ def two_machines():
         for i, name in enumerate(names):
             run("ip", "-n", name, "addr", "add", f"10.123.45.{i + 1}/24", "dev", "end0")
             run("ip", "-n", name, "link", "set", "end0", "up")
+            run("ip", "-n", name, "link", "set", "lo", "up")
         yield names
     finally:
         for name in names:
             run("ip", "netns", "del", name, expect=None)
 
 
-def record_both(requests):
-    """The captures of the client and of the server."""
+def record_both(requests, program=CLIENT):
+    """The captures of the client, or of what else runs on the first machine, and of the server."""
     need_feature("messages")
     paths = [ROOM / "client.sonde", ROOM / "server.sonde"]
     with two_machines() as names:
@@ -67,14 +91,14 @@ def record_both(requests):
                      sys.executable, "-c"] for path, name in zip(paths, names)]
         with Background(commands[1] + [SERVER], gate=False) as server:
             server.ready()
-            run(*commands[0], CLIENT, requests)
+            run(*commands[0], program, requests)
             equal(server.process.wait(60), 0, "exit code of the server's recorder")
     return paths
 
 
-def reclocked(path, drift):
+def reclocked(path, drift, shift=SHIFT):
     other = ROOM / "other.sonde"
-    run(WORKLOADS / "reclock", path, other, "other", SHIFT, drift)
+    run(WORKLOADS / "reclock", path, other, "other", shift, drift)
     return other
 
 
@@ -120,6 +144,34 @@ def a_path_goes_from_one_machine_to_the_other():
     naps = [s["end"] - s["start"] for s in steps if s["leaf"] and s["tid"] == server_tid and s["state"] == "T"]
     equal(len(naps), 53, "naps of the server on the client's path")
     require(min(naps) >= NAP * 1e9, f"a nap of {min(naps)} ns")
+
+
+def pairs_of(requests):
+    """Front and back of each request, which has these two and no other span."""
+    for request in requests:
+        equal([span.get("parent") for span in request["spans"]], [None, request["spans"][0]["span"]], "parents")
+        yield request["spans"]
+
+
+@each(("ahead", SHIFT, 0), ("behind", -SHIFT, 0), ("ahead_and_fast", SHIFT, 50), ("behind_and_slow", -SHIFT, -50))
+def requests_go_across_machines(_, shift, drift):
+    """Both captures are of one machine in truth, so that the same without a wrong clock tells how right it is."""
+    count = 211
+    front, back = record_both(count, FRONT)
+    done = run(SONDE, "requests", "--json", "--entry=7001", front, reclocked(back, drift, shift))
+    said = json.loads(done.stdout)
+    true = json.loads(run(SONDE, "requests", "--json", "--entry=7001", front, back).stdout)
+    pairs, true_pairs = list(pairs_of(said["requests"])), list(pairs_of(true["requests"]))
+    equal((len(pairs), len(true_pairs), said["unparented"]), (count, count, 0), "pairs, true ones, unparented")
+    for parent, child in pairs:
+        require(parent["host"] != child["host"] == "other", "they are of one machine")
+        # the end of a send may be late, as its thread may have to wait for a CPU then
+        require(parent["start"] <= child["start"] < parent["end"], f"{child} does not begin in {parent}")
+    clock = said["clocks"][1]
+    errors = [abs(got[1][end] - want[1][end]) for got, want in zip(pairs, true_pairs) for end in ("start", "end")]
+    print(f"residual error at most {max(errors)} ns, bound {clock['bound_ns']} ns")
+    require(max(errors) <= clock["bound_ns"] < 1_000_000, f"{max(errors)} ns of error, bound {clock['bound_ns']}")
+    require("which may be wrong by" in done.stderr, f"it is not said: '{done.stderr}'")
 
 
 @test
