@@ -96,6 +96,9 @@ bool replay_has(const struct replay *r, uint32_t kinds)
 	return (r->seen | r->source->kinds) & kinds;
 }
 
+/* What Linux can have at most; a damaged number must not cost memory for all below it. */
+enum { MAX_CPUS = 8192 };
+
 static struct replay_cpu *cpu_at(struct replay *r, uint16_t cpu)
 {
 	while (r->cpus.count <= cpu)
@@ -187,6 +190,8 @@ static void about_the_rest(struct replay *r, struct replay_cpu *cpu, const struc
 
 void replay_event(struct replay *r, const struct raw_event *e)
 {
+	if (e->cpu >= MAX_CPUS)
+		return;
 	if (!r->has_begun)
 		r->begin = e->time;
 	r->has_begun = true;

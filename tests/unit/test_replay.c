@@ -474,3 +474,16 @@ TEST(what_a_trace_lacks_is_said)
 	CHECK_STR(calls_only,
 		  "has no sched_switch, so nothing is known of what threads waited for");
 }
+
+TEST(of_a_cpu_that_no_machine_has_nothing_is_made)
+{
+	_cleanup_(play_done) struct play p;
+	struct raw_event e = at(2, RAW_SYSCALL_ENTER, 9);
+
+	play_begin(&p, 0);
+	sched(&p, 1, 0, 0, 1);
+	e.cpu = UINT16_MAX;
+	play(&p, e);
+	sched(&p, 3, 1, RAW_STATE_SLEEP, 0);
+	check_made(&p, "1:seen=/1 1:R1-3");
+}
