@@ -379,3 +379,248 @@ TEST(who_is_created_for_a_request_works_for_it)
 	answers(&p, 16, 1, 0);
 	check_trees(&p, "1(f9(2))");
 }
+
+/* An exchange with service 2 over connection c, from its question on. */
+static void consults(struct play *p, nsec_t t, uint32_t tid, unsigned c)
+{
+	asks(p, t, tid, c);
+	takes(p, t + 1, 2, c);
+	answers(p, t + 2, 2, c);
+	hears(p, t + 3, tid, c);
+}
+
+TEST(requests_that_were_read_at_once_are_told_apart_by_their_answers)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	connection(&p, 0);
+	connection(&p, 1);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	consults(&p, 11, 1, 1);
+	answers(&p, 15, 1, 0);
+	consults(&p, 16, 1, 1);
+	answers(&p, 20, 1, 0);
+	check_trees(&p, "1(2) 1(2)");
+}
+
+TEST(a_thread_that_asks_after_its_answer_does_so_for_the_same)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	connection(&p, 0);
+	connection(&p, 1);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	for (nsec_t t = 10; t < 30; t += 10) {
+		ask(&p, 0);
+		takes(&p, t, 1, 0);
+		answers(&p, t + 1, 1, 0);
+		consults(&p, t + 2, 1, 1);
+	}
+	check_trees(&p, "1(2) 1(2)");
+}
+
+/* Two sleep; the first is woken by its timer, asks twice, and answers. */
+TEST(what_follows_from_a_question_is_for_whom_it_was)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	for (unsigned c = 0; c < 4; c++)
+		connection(&p, c);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	ask(&p, 1);
+	takes(&p, 11, 1, 1);
+	polls(&p, 12, 20, 1, 0);
+	asks(&p, 21, 1, 2);
+	takes(&p, 22, 2, 2);
+	answers(&p, 23, 2, 2);
+	polls(&p, 22, 30, 1, 0);
+	hears(&p, 31, 1, 2);
+	asks(&p, 32, 1, 3);
+	takes(&p, 33, 2, 3);
+	answers(&p, 34, 2, 3);
+	polls(&p, 33, 40, 1, 0);
+	hears(&p, 41, 1, 3);
+	answers(&p, 42, 1, 0);
+	answers(&p, 43, 1, 1);
+	check_trees(&p, "1(2 2) 1");
+}
+
+/* It has read the third when the first wakes up: the question is not for what it read last. */
+TEST(who_sleeps_may_act_though_another_was_read_last)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	for (unsigned c = 0; c < 4; c++)
+		connection(&p, c);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	ask(&p, 1);
+	takes(&p, 11, 1, 1);
+	polls(&p, 12, 20, 1, 0);
+	ask(&p, 2);
+	takes(&p, 21, 1, 2);
+	asks(&p, 22, 1, 3);
+	takes(&p, 23, 2, 3);
+	answers(&p, 24, 2, 3);
+	polls(&p, 23, 30, 1, 0);
+	hears(&p, 31, 1, 3);
+	answers(&p, 32, 1, 0);
+	answers(&p, 33, 1, 1);
+	answers(&p, 34, 1, 2);
+	check_trees(&p, "1(2) 1 1");
+}
+
+/* The first wait of a worker, so that its pool is known; t: when it is woken for connection c. */
+static void hands_over(struct play *p, nsec_t t, uint32_t worker, unsigned c)
+{
+	ask(p, c);
+	takes(p, t - 1, 1, c);
+	waits_on(p, t < 20 ? 2 : t - 5, t, worker, 1, FUTEX);
+}
+
+TEST(who_is_woken_is_not_always_who_takes_it)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	hands_over(&p, 11, 3, 0);
+	hands_over(&p, 13, 4, 1);
+	/* 4 was quicker, and answers the first */
+	asks(&p, 15, 4, 2);
+	asks(&p, 16, 3, 3);
+	takes(&p, 17, 2, 2);
+	answers(&p, 18, 2, 2);
+	takes(&p, 19, 2, 3);
+	answers(&p, 20, 2, 3);
+	hears(&p, 21, 4, 2);
+	hears(&p, 22, 3, 3);
+	answers(&p, 23, 4, 0);
+	answers(&p, 24, 3, 1);
+	check_trees(&p, "1(h4(2)) 1(h3(2))");
+}
+
+TEST(who_is_done_first_is_answered_first)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	hands_over(&p, 11, 3, 0);
+	hands_over(&p, 13, 4, 1);
+	/* 4 has the first; the reader sleeps, and is woken by it */
+	asks(&p, 15, 4, 2);
+	asks(&p, 16, 3, 3);
+	takes(&p, 17, 2, 2);
+	answers(&p, 18, 2, 2);
+	takes(&p, 19, 2, 3);
+	answers(&p, 20, 2, 3);
+	hears(&p, 21, 4, 2);
+	polls(&p, 14, 22, 1, 4);
+	waits_on(&p, 23, 40, 4, 0, FUTEX);
+	answers(&p, 24, 1, 0);
+	hears(&p, 25, 3, 3);
+	waits_on(&p, 26, 40, 3, 0, FUTEX);
+	answers(&p, 27, 1, 1);
+	check_trees(&p, "1(h4(2)) 1(h3(2))");
+}
+
+/* Thread 3 does three, and is not seen to stop between the last two. */
+static void works_unseen(struct play *p)
+{
+	pool(p);
+	hands_over(p, 11, 3, 0);
+	hands_over(p, 13, 4, 1);
+	waits_on(p, 14, 90, 4, 0, FUTEX); /* there was nothing left for it */
+	consults(p, 15, 3, 2);
+	polls(p, 14, 19, 1, 3);
+	consults(p, 20, 3, 2);
+	answers(p, 25, 1, 0);
+}
+
+TEST(who_asks_the_same_again_works_for_another_if_there_is_one)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	works_unseen(&p);
+	ask(&p, 3);
+	takes(&p, 26, 1, 3);
+	consults(&p, 27, 3, 2);
+	answers(&p, 31, 1, 1);
+	waits_on(&p, 32, 90, 3, 0, FUTEX);
+	answers(&p, 33, 1, 3);
+	check_trees(&p, "1(h3(2)) 1(h3(2)) 1(h3(2))");
+}
+
+TEST(who_asks_the_same_again_works_for_the_same_if_there_is_no_other)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	works_unseen(&p);
+	consults(&p, 27, 3, 2);
+	waits_on(&p, 32, 90, 3, 0, FUTEX);
+	answers(&p, 33, 1, 1);
+	check_trees(&p, "1(h3(2)) 1(h3(2 2))");
+}
+
+TEST(who_answers_himself_has_asked_the_same_twice_for_one)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	hands_over(&p, 11, 3, 0);
+	consults(&p, 15, 3, 2);
+	consults(&p, 20, 3, 2);
+	answers(&p, 25, 3, 0);
+	check_trees(&p, "1(h3(2 2))");
+}
+
+TEST(who_takes_one_thing_from_a_queue_and_wakes_the_next_is_not_who_hands_it_out)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	hands_over(&p, 11, 3, 0);
+	ask(&p, 1);
+	takes(&p, 12, 1, 1);
+	waits_on(&p, 2, 13, 4, 3, FUTEX);
+	asks(&p, 14, 3, 2);
+	asks(&p, 15, 4, 3);
+	takes(&p, 16, 2, 2);
+	answers(&p, 17, 2, 2);
+	takes(&p, 18, 2, 3);
+	answers(&p, 19, 2, 3);
+	hears(&p, 20, 4, 3);
+	polls(&p, 14, 21, 1, 4);
+	answers(&p, 22, 1, 1);
+	hears(&p, 23, 3, 2);
+	polls(&p, 22, 24, 1, 3);
+	answers(&p, 25, 1, 0);
+	check_trees(&p, "1(h3(2)) 1(h4(2))");
+}
+
+TEST(a_request_that_comes_in_two_reads_is_of_who_sent_it)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	connection(&p, 0);
+	connection(&p, 1);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	asks(&p, 11, 1, 1);
+	story_receive(&p.story, 2, 12, SERVER + 1, 1 + 4, 4);
+	story_receive(&p.story, 2, 13, SERVER + 1, 1 + 10, 6);
+	answers(&p, 14, 2, 1);
+	hears(&p, 15, 1, 1);
+	answers(&p, 16, 1, 0);
+	check_trees(&p, "1(2)");
+}
