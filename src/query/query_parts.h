@@ -70,6 +70,11 @@ struct cursor {
 /* What the time is by which a line is sorted. */
 enum line_order { BY_START, BY_END };
 
+/* What items of a line by end begin with, as struct call does. */
+struct ended {
+	nsec_t end, start;
+};
+
 struct table {
 	const char *name, *meaning;
 	const struct column *columns;

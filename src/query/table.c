@@ -140,11 +140,6 @@ void table_state_done(struct table_state *state)
 		}
 }
 
-/* Items of a line by end are begun with both, and its first time is the end. */
-struct ended {
-	nsec_t end, start;
-};
-
 static bool line_in_order(const struct line *line)
 {
 	line_pos pos;

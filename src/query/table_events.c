@@ -11,14 +11,16 @@ enum { START = THREAD_COLUMN_COUNT, END, NS, LENGTH_END };
 	[NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long it took" }
 
 /* The columns of threads and those of length, which what takes time begins with. */
-static void length_value(struct cursor *c, int column, nsec_t start, nsec_t end, struct cell *ret)
+static void length_value(struct cursor *c, int column, struct cell *ret)
 {
-	if (column == START)
-		cell_time(ret, start < end ? start : end); /* in a damaged file it may be later */
+	const struct ended *item = c->item;
+
+	if (column == START) /* in a damaged file, that may be later than the end */
+		cell_time(ret, item->start < item->end ? item->start : item->end);
 	else if (column == END)
-		cell_time(ret, end);
+		cell_time(ret, item->end);
 	else if (column == NS)
-		cell_length(ret, start, end);
+		cell_length(ret, item->start, item->end);
 	else
 		cell_thread(ret, c->query->model, (thread_id){ c->number }, column);
 }
@@ -52,7 +54,7 @@ static void call_value(struct cursor *c, int column, struct cell *ret)
 		cell_error(ret, call->result);
 		break;
 	default:
-		length_value(c, column, call->start, call->end, ret);
+		length_value(c, column, ret);
 	}
 }
 
@@ -108,7 +110,7 @@ static void block_value(struct cursor *c, int column, struct cell *ret)
 		cell_error(ret, request->error);
 		break;
 	default:
-		length_value(c, column, request->start, request->end, ret);
+		length_value(c, column, ret);
 	}
 }
 

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The queries of sonde-query(1), run on kept captures; and its list of tables, held against the program's.
+
+usage: queries.py SONDE
+
+Each query must run, give the columns that it names, and have an answer on one of the captures.  What it says is
+then compared with what follows from `sonde dump` and `sonde requests`.  Prints TAP.
+"""
+import bisect
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+PAGE = TOP / "doc" / "man" / "sonde-query.1.scd"
+DEMO = [TOP / "demo" / "demo.sonde", TOP / "demo" / "demo.json"]
+LTTNG = [HERE.parent / "data" / "ctf" / "lttng-kernel.tar.zst"]  # with system calls and disk requests
+CHECKS = {}
+
+
+def run(*command):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, errors="replace", timeout=120)
+    assert done.returncode == 0, f"{command[1:]}: {done.stderr}"
+    return done.stdout
+
+
+def ask(sonde, inputs, sql):
+    return json.loads(run(sonde, "query", "--json", *inputs, sql))
+
+
+def dump(sonde, inputs):
+    return [json.loads(line) for path in inputs for line in run(sonde, "dump", "--json", path).splitlines()]
+
+
+def queries():
+    """What each is said to show, and its SQL."""
+    examples = PAGE.read_text().split("\n# EXAMPLES\n")[1]
+    for said, block in re.findall(r"\n(\S[^\n]*)\n\n```\n(.*?)```", examples, re.DOTALL):
+        if block.startswith("SELECT"):
+            yield said, block
+
+
+def checks(words):
+    """Mark a function that checks the query whose title begins with these words; it yields complaints."""
+    def mark(function):
+        CHECKS[words] = function
+        return function
+    return mark
+
+
+def by(records, key, value):
+    sums = collections.Counter()
+    for r in records:
+        sums[key(r)] += value(r)
+    return sums
+
+
+def length(record):
+    return record["end"] - record["start"]
+
+
+def same_ms(what, rows, key, sums):
+    """Each row's ms is that of the sums, and the largest come first."""
+    for row in rows:
+        want = sums[key(row)] / 1e6
+        if abs(row["ms"] - want) > 1e-6:
+            yield f"{what} {key(row)}: {row['ms']} ms, not {want}"
+    times = [row["ms"] for row in rows]
+    if times != sorted(times, reverse=True) or times and abs(max(sums.values()) / 1e6 - times[0]) > 1e-6:
+        yield f"{what}: the largest is not first"
+
+
+def intervals(records, *states):
+    return [r for r in records if r["kind"] == "interval" and r["state"] in states]
+
+
+@checks("Which threads waited longest for a CPU")
+def check_waits(rows, records, _):
+    waits = intervals(records, "C")
+    yield from same_ms("thread", rows, lambda r: r["tid"], by(waits, lambda r: r["tid"], length))
+    for row in rows:
+        own = [length(r) for r in waits if r["tid"] == row["tid"]]
+        if (row["times"], row["worst"]) != (len(own), max(own) / 1e6):
+            yield f"thread {row['tid']}: {row}, not {len(own)} times and {max(own)} ns"
+
+
+@checks("Who had the CPU meanwhile")
+def check_meanwhile(rows, records, _):
+    turns, sums = collections.defaultdict(list), collections.Counter()
+    for turn in sorted(intervals(records, "R"), key=lambda r: r["start"]):
+        turns[turn["cpu"]].append((turn["start"], turn["end"], turn["tid"]))
+    for wait in intervals(records, "C"):
+        own = turns[wait["cpu"]]
+        first = max(bisect.bisect_left(own, (wait["start"],)) - 1, 0)
+        for start, end, tid in own[first:bisect.bisect_left(own, (wait["end"],))]:
+            if tid != wait["tid"]:
+                sums[tid] += max(0, min(end, wait["end"]) - max(start, wait["start"]))
+    yield from same_ms("thread", rows, lambda r: r["tid"], sums)
+
+
+@checks("How long threads wait for a CPU")
+def check_histogram(rows, records, _):
+    want = collections.Counter((1 << length(r).bit_length() >> 1) // 1000 for r in intervals(records, "C"))
+    if {r["from_us"]: r["times"] for r in rows} != want:
+        yield f"the histogram is {rows}, not {want}"
+
+
+@checks("Who woke whom most")
+def check_wakers(rows, records, _):
+    seen = {r["tid"]: r["time"] for r in reversed(records) if r["kind"] == "task"}
+    woken = [r for r in records if r["kind"] == "interval" and r.get("context") == "task"
+             and r["end"] > seen.get(r["tid"], 0)]  # a thread is known only since it was first seen
+    want = sorted(collections.Counter((r["waker"], r["tid"]) for r in woken).values(), reverse=True)
+    if [r["times"] for r in rows] != want[:10]:
+        yield f"{[r['times'] for r in rows]} wakeups, not {want[:10]}"
+
+
+@checks("Locks by how long")
+def check_locks(rows, records, _):
+    waits = [r for r in intervals(records, "L") if r.get("object") == "futex" and "signal" not in r]
+    sums = by(waits, lambda r: (r["pid"], r["object_id"], r.get("waker")), length)
+    if [r["ms"] for r in rows] != [n / 1e6 for _, n in sums.most_common(10)]:
+        yield f"locks: {rows}"
+
+
+@checks("Which peer costs most time")
+def check_peers(rows, records, _):
+    waits = [r for r in intervals(records, "N") if r.get("peer", "")]
+    yield from same_ms("peer", rows, lambda r: r["peer"], by(waits, lambda r: r["peer"], length))
+
+
+@checks("Stacks by the time")
+def check_stacks(rows, records, _):
+    sums = by([r for r in records if r["kind"] == "interval" and r.get("stack")], lambda r: r["stack"], length)
+    if [r["ms"] for r in rows] != [n / 1e6 for _, n in sums.most_common(10)]:
+        yield f"stacks: {[r['ms'] for r in rows]}, not {sums.most_common(10)}"
+    if any(not r["frames"] for r in rows):
+        yield "a stack has no frames"
+
+
+@checks("Requests by shape")
+def check_shapes(rows, _, requests):
+    want = {(e["entry"], s["shape"]): (s["count"], s["p50"] / 1e6, s["p99"] / 1e6)
+            for e in requests["entries"] for s in e["shapes"]}
+    got = {(r["entry"] or "unknown", r["shape"]): (r["requests"], r["p50"], r["p99"]) for r in rows}
+    if any(got.get(key) != value for key, value in want.items()):
+        yield f"shapes: {got}, not {want}"
+
+
+@checks("Where the time of requests goes")
+def check_request_states(rows, _, requests):
+    sums = by((s for r in requests["requests"] for s in r["spans"]), lambda s: s["service"],
+              lambda s: sum(s["states"].values()))
+    told = by(rows, lambda r: r["service"], lambda r: r["ms"] * 1e6)
+    for service, ns in sums.items():
+        if told[service] < ns * 0.999:  # there are also those whose parent is not known
+            yield f"{service}: {told[service]} ns in states, not {ns}"
+
+
+@checks("Requests whose parent is not known")
+def check_open(rows, _, requests):
+    if sum(r["parts"] for r in rows) != requests["unparented"]:
+        yield f"{rows}, but {requests['unparented']} are unparented"
+
+
+@checks("Messages by connection")
+def check_messages(rows, records, _):
+    sent = [r for r in records if r["kind"] == "message" and r["direction"] == "send" and r.get("local")]
+    sums = by(sent, lambda r: tuple(sorted((r["local"], r["peer"]))), lambda r: r["bytes"])
+    for row in rows:
+        if row["one_side"] and sums[row["one_side"], row["other_side"]] != row["bytes"]:
+            yield f"{row}, not {sums[row['one_side'], row['other_side']]} bytes"
+
+
+@checks("Spans by service")
+def check_spans(rows, records, _):
+    want = collections.Counter((r["service"], r["operation"]) for r in records if r["kind"] == "span")
+    if {(r["service"], r["operation"]): r["spans"] for r in rows} != want:
+        yield f"spans: {rows}, not {want}"
+
+
+@checks("What threads did in these")
+def check_span_states(rows, records, _):
+    spans = by([r for r in records if r["kind"] == "span"], lambda r: r["operation"], length)
+    told = by(rows, lambda r: r["operation"], lambda r: r["ms"] * 1e6)
+    for operation, ns in told.items():
+        if not 0 < ns <= spans[operation] + 1:
+            yield f"{operation}: {ns} ns in states, of {spans[operation]}"
+
+
+@checks("System calls by time")
+def check_calls(rows, records, _):
+    calls = [r for r in records if r["kind"] == "syscall"]
+    yield from same_ms("call", rows, lambda r: r["name"], by(calls, lambda r: r["name"], length))
+    failed = collections.Counter(r["name"] for r in calls if -4095 <= r.get("result", 0) < 0)
+    for row in rows:
+        if row["errors"] != failed[row["name"]]:
+            yield f"{row['name']}: {row['errors']} errors, not {failed[row['name']]}"
+
+
+@checks("The slowest disk requests")
+def check_block(rows, records, _):
+    want = sorted((length(r) for r in records if r["kind"] == "block"), reverse=True)
+    if [round(r["ms"] * 1e6) for r in rows] != want[:10]:
+        yield f"disk requests: {[r['ms'] for r in rows]}, not {want[:10]}"
+
+
+@checks("Events by thread")
+def check_hits(rows, records, _):
+    want = collections.Counter((r["event"], r["tid"]) for r in records if r["kind"] == "hit")
+    if [r["hits"] for r in rows] != [n for _, n in want.most_common(10)]:
+        yield f"hits: {rows}, not {want.most_common(10)}"
+
+
+def named(sql):
+    """The columns that a query names."""
+    result = re.split(r"\nFROM |\n  FROM ", sql)[0][len("SELECT "):]
+    result = re.sub(r"\([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)", "()", result)
+    return [re.split(r"[\s.]", item.strip())[-1] for item in result.split(",")]
+
+
+def check_query(sonde, said, sql, facts):
+    check = next(function for words, function in CHECKS.items() if said.startswith(words))
+    rows = 0
+    for inputs, records, requests in facts:
+        result = ask(sonde, inputs, sql)
+        rows += len(result)
+        if result and list(result[0]) != named(sql):
+            yield f"has the columns {list(result[0])}, not {named(sql)}"
+        yield from check(result, records, requests)
+    if not rows and "not known" not in said:
+        yield "finds nothing in any capture"
+
+
+def check_page(sonde):
+    """The page's tables and columns are those that there are."""
+    text = PAGE.read_text().split("\n# TABLES\n")[1].split("\n# ")[0]
+    told = {}
+    for names, what in re.findall(r"\n((?:\*\w+\*(?:, )?)+)\n\t(.*?)(?=\n\n)", text, re.DOTALL):
+        for name in re.findall(r"\w+", names):
+            told[name] = set(re.findall(r"_(\w+?)_(?!\w)", what))
+    have = collections.defaultdict(set)
+    for row in ask(sonde, DEMO, "SELECT table_name, name FROM columns"):
+        have[row["table_name"]].add(row["name"])
+    for table in have.keys() | told.keys():
+        missing = have[table] - told.get(table, set())
+        if table not in told or missing:
+            yield f"does not tell of {table}: {' '.join(sorted(missing))}"
+    yield from (f"has a table {table}, which there is not" for table in told.keys() - have.keys())
+
+
+def main():
+    sonde, failed = sys.argv[1], 0
+    if subprocess.run([sonde, "query", "--complete"], capture_output=True).returncode:
+        print("1..0 # SKIP this sonde was built without query")
+        return
+    facts = [(inputs, dump(sonde, inputs), json.loads(run(sonde, "requests", "--json", *inputs)))
+             for inputs in (DEMO, LTTNG)]
+    cases = [(said, check_query(sonde, said, sql, facts)) for said, sql in queries()]
+    cases.append(("the manual page has all tables", check_page(sonde)))
+    print(f"1..{len(cases)}")
+    for number, (name, complaints) in enumerate(cases, 1):
+        wrong = list(complaints)
+        failed += bool(wrong)
+        print(f"{'not ok' if wrong else 'ok'} {number} - {name.rstrip(':').replace('#', '')}")
+        print(*(f"# {sentence[:2000]}" for sentence in wrong), sep="\n", end="\n" if wrong else "")
+    sys.exit(failed > 0)
+
+
+main()

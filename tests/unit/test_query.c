@@ -1,0 +1,786 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SQL over models made by hand, and at random.  What a query finds by an index
+ * or by bisection must be what it finds by looking at all rows, which is what
+ * SQLite does where a condition is on more than a mere column.  Then SQL that
+ * nobody should write.  Results are written as "1|a 2|b": rows with a blank between them.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "query/query.h"
+#include "query/show.h"
+#include "story.h"
+#include "test.h"
+
+struct result {
+	char *text;
+	size_t size;
+	FILE *file;
+	size_t columns, rows;
+};
+
+static int result_begin(void *arg, const char *const *names, size_t count)
+{
+	struct result *r = arg;
+
+	r->columns = count;
+	return 0;
+}
+
+static int result_row(void *arg, const struct query_value *values)
+{
+	struct result *r = arg;
+
+	fputs(r->rows++ ? " " : "", r->file);
+	for (size_t i = 0; i < r->columns; i++) {
+		const struct query_value *v = &values[i];
+
+		fputs(i ? "|" : "", r->file);
+		if (v->type == QUERY_INT)
+			fprintf(r->file, "%lld", (long long)v->i);
+		else if (v->type == QUERY_REAL)
+			fprintf(r->file, "%g", v->real);
+		else if (v->type != QUERY_NULL)
+			fprintf(r->file, "%.*s", (int)v->len, v->s);
+	}
+	return 0;
+}
+
+static int result_end(void *arg)
+{
+	return 0;
+}
+
+/* What a query gives, or the sentence of its failure; to be freed. */
+static char *ask(struct query *q, const char *sql)
+{
+	struct result r = { 0 };
+	struct query_sink sink = { result_begin, result_row, result_end, &r };
+	struct err err = { "" };
+
+	r.file = open_memstream(&r.text, &r.size);
+	if (query_run(q, sql, &sink, &err) < 0) {
+		rewind(r.file);
+		fputs(err.text, r.file);
+		fputc('\0', r.file);
+	}
+	fclose(r.file);
+	return r.text;
+}
+
+static void check(struct query *q, const char *sql, const char *want)
+{
+	_cleanup_(freep) char *got = ask(q, sql);
+
+	if (strcmp(got, want) != 0)
+		printf("# %s\n", sql);
+	CHECK_STR(got, want);
+}
+
+static void check_story(const struct story *story, const char *sql, const char *want)
+{
+	_cleanup_(model_freep) struct model *model = story_model(story);
+	_cleanup_(query_freep) struct query *q = query_new(model);
+
+	check(q, sql, want);
+}
+
+static void two_threads(struct story *s)
+{
+	story_add(s, REC(TASK, task, 0, 1, .pid = 1, .comm = 7, .event = TASK_SEEN));
+	story_add(s, REC(TASK, task, 10, 2, .pid = 1, .comm = 8, .event = TASK_SEEN));
+	story_run(s, 1, 0, 10);
+	story_add(s, REC(WAIT, wait, 40, 1, .start = 10, .woken = 30, .state = STATE_LOCK,
+			 .ready = STATE_READY, .waker = 2, .context = WAKE_TASK, .syscall = 202,
+			 .object_kind = OBJECT_FUTEX, .object = 0x1000));
+	story_run(s, 1, 40, 50);
+	story_run(s, 2, 10, 40);
+}
+
+TEST(intervals_show_what_threads_did_and_why)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	two_threads(&s);
+	check_story(&s,
+		    "SELECT tid, comm, state, start, end, ns FROM intervals ORDER BY tid, start",
+		    "1|string 7|R|0|10|10 1|string 7|L|10|30|20 1|string 7|C|30|40|10 "
+		    "1|string 7|R|40|50|10 2|string 8|R|10|40|30");
+	check_story(&s,
+		    "SELECT waker_tid, waker_comm, context, syscall, object, name "
+		    "FROM intervals WHERE state = 'L'",
+		    "2|string 8|task|futex|futex|0x1000");
+}
+
+TEST(a_wakeup_has_the_wait_before_it_and_the_delay_behind_it)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	two_threads(&s);
+	story_await(&s, 1, 50, 60);
+	check_story(&s, "SELECT tid, since, time, ns, delay, state, waker_tid, vector FROM wakeups",
+		    "1|10|30|20|10|L|2| 1|50|60|10||N||net_rx");
+}
+
+TEST(turns_tell_who_had_the_cpu_meanwhile)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	two_threads(&s);
+	check_story(&s,
+		    "SELECT t.tid, min(t.end, i.end) - max(t.start, i.start) "
+		    "FROM intervals i JOIN turns t ON t.cpu = i.cpu AND t.host = i.host "
+		    "AND t.start < i.end AND t.end > i.start WHERE i.state = 'C'",
+		    "2|10");
+}
+
+TEST(messages_have_their_other_side)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	two_threads(&s);
+	story_connect(&s, 100);
+	story_send(&s, 1, 45, 100, 11, 10);
+	story_receive(&s, 2, 48, 101, 11, 10);
+	check_story(&s,
+		    "SELECT tid, time, direction, bytes, object, local, peer, other_tid, ns "
+		    "FROM messages",
+		    "1|45|send|10|inet|10.0.0.1:100|10.0.0.1:101|2|3 "
+		    "2|48|receive|10|inet|10.0.0.1:101|10.0.0.1:100|1|3");
+}
+
+TEST(calls_requests_hits_and_losses_are_there)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	two_threads(&s);
+	story_add(&s, REC(SYSCALL, syscall, 9, 1, .start = 5, .nr = 0, .result = -11));
+	story_add(&s, REC(SYSCALL, syscall, 19, 1, .start = 15, .nr = 9999, .result = -100000));
+	story_add(&s, REC(BLOCK, block, 30, 2, .start = 20, .bytes = 4096, .device = 254 << 20 | 1,
+			  .op = 'W', .error = -5));
+	story_add(&s, REC(HIT_TYPE, hit_type, 0, 0, .type = 3, .name = 9));
+	story_add(&s, REC(HIT, hit, 33, 2, .type = 3));
+	story_add(&s, REC(LOSS, loss, 50, 0, .start = 1, .end = 2, .count = 7));
+	check_story(&s, "SELECT tid, start, end, ns, name, nr, result, error FROM calls",
+		    "1|5|9|4|read|0|-11|EAGAIN 1|15|19|4||9999|-100000|");
+	check_story(&s, "SELECT tid, ns, device, op, bytes, error FROM block",
+		    "2|10|254:1|W|4096|EIO");
+	check_story(&s, "SELECT tid, time, event FROM hits", "2|33|string 9");
+	check_story(&s, "SELECT start, end, count FROM losses", "1|2|7");
+}
+
+static void tell_span(struct story *s, nsec_t start, nsec_t end, uint8_t id, uint8_t parent,
+		      uint32_t tid)
+{
+	story_add(s, REC(SPAN, span, end, tid, .start = start, .trace = { 1 }, .span = { id },
+			 .parent = { parent }, .service = 20, .operation = id));
+}
+
+TEST(spans_know_their_parents_and_threads)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	two_threads(&s);
+	tell_span(&s, 5, 45, 1, 0, 1);
+	tell_span(&s, 10, 40, 2, 1, 2);
+	tell_span(&s, 11, 12, 3, 9, 0);
+	check_story(&s,
+		    "SELECT c.operation, p.operation, c.parent_span, c.tid, c.comm, c.ns "
+		    "FROM spans c LEFT JOIN spans p ON p.id = c.parent ORDER BY c.start",
+		    "string 1|||1|string 7|40 string 2|string 1|0100000000000000|2|string 8|30 "
+		    "string 3||0900000000000000|||1");
+	check_story(&s,
+		    "SELECT count(*) FROM spans WHERE trace = '01000000000000000000000000000000'",
+		    "3");
+	check_story(&s, "SELECT operation FROM spans WHERE span = '0200000000000000'", "string 2");
+	/* time by state in the first */
+	check_story(
+		&s,
+		"SELECT i.state, sum(min(i.end, s.end) - max(i.start, s.start)) FROM spans s "
+		"JOIN intervals i ON i.thread = s.thread AND i.start < s.end AND i.end > s.start "
+		"WHERE s.operation = 'string 1' GROUP BY 1 ORDER BY 1",
+		"C|10 L|20 R|10");
+}
+
+TEST(requests_are_rebuilt_when_they_are_asked_for)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	two_threads(&s);
+	story_connect(&s, 100);
+	story_receive(&s, 1, 20, 101, 11, 10);
+	story_send(&s, 1, 45, 101, 21, 20);
+	check_story(&s,
+		    "SELECT r.id, r.kind, r.local, r.entry, r.shape, r.tid, r.open, count(*) "
+		    "FROM requests r JOIN slices s ON s.request = r.id WHERE r.root = 1",
+		    "1|network|10.0.0.1:101|10.0.0.1:101|string 7|1|0|1");
+}
+
+TEST(an_empty_model_has_empty_tables)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(query_freep) struct query *q = query_new(model);
+	_cleanup_(freep) char *names = ask(q, "SELECT name FROM tables");
+
+	CHECK(strlen(names) > 0);
+	for (char *at = names, *name; (name = strsep(&at, " "));) {
+		_cleanup_(freep) char *sql = must_printf("SELECT count(*) FROM %s", name);
+
+		check(q, sql,
+		      strcmp(name, "tables") == 0    ? "17"
+		      : strcmp(name, "columns") == 0 ? "203"
+						     : "0");
+	}
+}
+
+TEST(functions_do_what_they_say)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 5000000000);
+	check_story(&s, "SELECT ms(1500000), us(1500), ms(NULL), ms('x'), since(7000000000)",
+		    "1.5|1.5||0|2");
+	check_story(&s, "SELECT since(-9223372036854775807 - 1)", "");
+	check_story(&s,
+		    "SELECT bucket(0), bucket(1), bucket(1023), bucket(1024), bucket(-5), "
+		    "bucket(9223372036854775807), bucket(NULL)",
+		    "0|1|512|1024|0|4611686018427387904|");
+	check_story(&s, "SELECT state_name('C'), state_name('y'), state_name(''), state_name(NULL)",
+		    "waiting for a CPU|||");
+}
+
+TEST(a_percentile_is_the_nearest_rank)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+	static const char numbers[] =
+		"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 200) ";
+	_cleanup_(freep) char *sql = must_printf(
+		"%sSELECT percentile(x, 0), percentile(x, 50), percentile(x, 99), "
+		"percentile(x, 100), percentile(x / 4.0, 50), percentile(x, 0.6) FROM n",
+		numbers);
+
+	check_story(&s, sql, "1|100|198|200|25|2");
+	check_story(&s, "SELECT percentile(NULL, 50), percentile(7, 50)", "|7");
+	check_story(&s, "SELECT percentile(1, 101)", "percentile(x, p) wants p from 0 to 100");
+	check_story(&s, "SELECT percentile(1, NULL) IS NOT NULL", "1");
+}
+
+static uint64_t seed = 1;
+
+static uint32_t chance(uint32_t below)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (seed >> 33) % below;
+}
+
+enum { THREADS = 7, EVENTS = 900 };
+
+/* Time goes on by little steps, so that much happens at once; some calls overlap or end early. */
+static void tell_anything(struct story *s, bool damaged)
+{
+	nsec_t now[THREADS] = { 0 };
+
+	for (uint32_t i = 0; i < THREADS; i++)
+		story_add(s, REC(TASK, task, 0, 10 + i, .pid = 10 + i / 3 * 3, .comm = 1 + i / 2,
+				 .event = TASK_SEEN));
+	story_connect(s, 100);
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		uint32_t who = chance(THREADS), tid = 10 + who;
+		nsec_t start = now[who], end = start + chance(5), back = chance(6);
+
+		now[who] = end;
+		switch (chance(7)) {
+		case 0:
+			story_run(s, tid, start, end);
+			break;
+		case 1:
+			story_wait(s, tid, start, end, STATE_LOCK, 10 + chance(THREADS));
+			break;
+		case 2:
+			story_add(s, REC(SYSCALL, syscall, end, tid,
+					 .start = !damaged ? start : end + 3 - back,
+					 .nr = chance(300)));
+			break;
+		case 3:
+			story_add(s,
+				  REC(BLOCK, block, end, tid, .start = end > back ? end - back : 0,
+				      .device = 1, .op = 'R'));
+			break;
+		case 4:
+			story_send(s, tid, end, 100 + chance(2), chance(1000), 5);
+			break;
+		case 5:
+			story_add(s, REC(HIT, hit, end, tid, .type = 1 + chance(3)));
+			break;
+		case 6:
+			tell_span(s, start, end, 1 + chance(200), chance(200), tid);
+			break;
+		}
+	}
+}
+
+/* A condition on a column, or one on its value, which no index helps with. */
+static char *condition(const char *column, const char *op, const char *value, bool by_hand)
+{
+	static const char texts[] = " comm trace span service operation ";
+	_cleanup_(freep) char *word = must_printf(" %s ", column);
+	const char *type = strstr(texts, word) ? "TEXT" : "INTEGER";
+
+	if (by_hand)
+		return must_printf("CAST(%s AS %s) %s %s", column, type, op, value);
+	return must_printf("%s %s %s", column, op, value);
+}
+
+static const struct known {
+	const char *table, *keys, *times;
+} known[] = {
+	{ "intervals", "thread pid tid comm", "start end" },
+	{ "wakeups", "thread pid tid comm", "since time" },
+	{ "turns", "cpu", "start end" },
+	{ "messages", "thread pid tid comm", "time" },
+	{ "calls", "thread pid tid comm", "start end" },
+	{ "block", "thread pid tid comm", "start end" },
+	{ "hits", "thread pid tid comm", "time" },
+	{ "spans", "id parent trace span thread pid tid comm service operation", "" },
+	{ "threads", "id pid tid comm parent", "" },
+	{ "requests", "id parent root trace span thread", "" },
+	{ "slices", "request thread", "" },
+};
+
+/* One of the words, to be freed. */
+static char *any_word(const char *words)
+{
+	size_t count = 1, which, len;
+
+	for (const char *c = words; *c; c++)
+		count += *c == ' ';
+	for (which = chance(count); which; which--)
+		words = strchr(words, ' ') + 1;
+	len = strcspn(words, " ");
+	return must_printf("%.*s", (int)len, words);
+}
+
+static char *any_value(const char *column)
+{
+	static const char *const odd[] = { "NULL",
+					   "-1",
+					   "1e30",
+					   "-1e30",
+					   "'7'",
+					   "''",
+					   "0.5",
+					   "x'07'",
+					   "9223372036854775807",
+					   "-9223372036854775808",
+					   "12.0" };
+
+	if (chance(6) == 0)
+		return must_strdup(odd[chance(ARRAY_LEN(odd))]);
+	if (strcmp(column, "comm") == 0 || strcmp(column, "operation") == 0)
+		return must_printf("'string %u'", chance(6));
+	return must_printf("%u", chance(chance(2) ? 400 : 20));
+}
+
+/* Up to four conditions, the same in both. */
+static void any_conditions(const struct known *k, char **quick, char **slow)
+{
+	static const char *const ops[] = { "<", "<=", "=", ">=", ">", "IN", "IS" };
+
+	*quick = must_strdup("1");
+	*slow = must_strdup("1");
+	for (uint32_t i = chance(5); i > 0; i--) {
+		bool by_time = *k->times && chance(3);
+		_cleanup_(freep) char *column = any_word(by_time ? k->times : k->keys);
+		_cleanup_(freep) char *one = any_value(column), *two = any_value(column);
+		const char *op = ops[by_time || chance(4) == 0 ? chance(ARRAY_LEN(ops)) : 2];
+		_cleanup_(freep) char *value = strcmp(op, "IN") == 0
+						       ? must_printf("(%s, %s)", one, two)
+						       : must_strdup(one);
+		_cleanup_(freep) char *a = condition(column, op, value, false);
+		_cleanup_(freep) char *b = condition(column, op, value, true);
+		char *more_quick = must_printf("%s AND %s", *quick, a);
+		char *more_slow = must_printf("%s AND %s", *slow, b);
+
+		free(*quick);
+		free(*slow);
+		*quick = more_quick;
+		*slow = more_slow;
+	}
+}
+
+static void check_anything(struct query *q, unsigned times)
+{
+	for (unsigned i = 0; i < times; i++) {
+		const struct known *k = &known[chance(ARRAY_LEN(known))];
+		_cleanup_(freep) char *quick = NULL, *slow = NULL;
+
+		any_conditions(k, &quick, &slow);
+
+		_cleanup_(freep) char *quick_sql = must_printf(
+			"SELECT count(*), sum(rowid), count(DISTINCT rowid) FROM %s WHERE %s",
+			k->table, quick);
+		_cleanup_(freep) char *slow_sql = must_printf(
+			"SELECT count(*), sum(rowid), count(*) FROM %s WHERE %s", k->table, slow);
+		_cleanup_(freep) char *want = ask(q, slow_sql);
+
+		check(q, quick_sql, want);
+	}
+}
+
+TEST(what_is_found_quickly_is_what_is_there)
+{
+	for (unsigned round = 0; round < 12; round++) {
+		_cleanup_(story_done) struct story s = { 0 };
+
+		seed = round + 1;
+		tell_anything(&s, round % 3 == 2);
+
+		_cleanup_(model_freep) struct model *model = story_model(&s);
+		_cleanup_(query_freep) struct query *q = query_new(model);
+
+		check_anything(q, 400);
+	}
+}
+
+TEST(joins_find_what_overlaps)
+{
+	static const char join[] =
+		"SELECT count(*), sum(min(i.end, o.end) - max(i.start, o.start)) FROM %s o JOIN "
+		"intervals i ON %si.thread = o.thread AND %si.start < o.end AND %si.end > o.start";
+	_cleanup_(story_done) struct story s = { 0 };
+
+	tell_anything(&s, false);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(query_freep) struct query *q = query_new(model);
+
+	for (size_t i = 0; i < 3; i++) {
+		const char *table = (const char *[]){ "spans", "calls", "block" }[i];
+		_cleanup_(freep) char *quick = must_printf(join, table, "", "", "");
+		_cleanup_(freep) char *slow = must_printf(join, table, "+", "+", "+");
+		_cleanup_(freep) char *want = ask(q, slow);
+
+		CHECK(strcmp(want, "0|") != 0);
+		check(q, quick, want);
+	}
+}
+
+TEST(rows_come_in_the_order_that_is_claimed)
+{
+	static const char *const orders[][2] = {
+		{ "intervals", "thread, start" }, { "wakeups", "thread, since" },
+		{ "turns", "host, cpu, start" },  { "messages", "thread, time" },
+		{ "calls", "thread, end" },       { "block", "thread, end" },
+		{ "hits", "thread, time" },       { "spans", "id" },
+	};
+	_cleanup_(story_done) struct story s = { 0 };
+
+	tell_anything(&s, false);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(query_freep) struct query *q = query_new(model);
+
+	for (size_t i = 0; i < ARRAY_LEN(orders); i++) {
+		const char *table = orders[i][0], *order = orders[i][1];
+		_cleanup_(freep) char *got_sql =
+			must_printf("SELECT %s FROM %s ORDER BY %s", order, table, order);
+		/* a subquery with a limit has no order that it could pass on */
+		_cleanup_(freep) char *want_sql = must_printf(
+			"SELECT * FROM (SELECT %s FROM %s ORDER BY random()) ORDER BY %s", order,
+			table, order);
+		_cleanup_(freep) char *plan_sql = must_printf(
+			"EXPLAIN QUERY PLAN SELECT %s FROM %s ORDER BY %s", order, table, order);
+		_cleanup_(freep) char *want = ask(q, want_sql), *plan = ask(q, plan_sql);
+
+		check(q, got_sql, want);
+		CHECK(!strstr(plan, "TEMP B-TREE"));
+	}
+	_cleanup_(freep) char *plan = ask(
+		q, "EXPLAIN QUERY PLAN SELECT * FROM intervals WHERE thread = 3 ORDER BY start");
+
+	CHECK(!strstr(plan, "TEMP B-TREE"));
+	check(q, "SELECT count(*) FROM (SELECT thread FROM intervals ORDER BY start DESC LIMIT 1)",
+	      "1");
+}
+
+TEST(an_or_of_conditions_shows_no_row_twice)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	tell_anything(&s, false);
+	check_story(&s,
+		    "SELECT (SELECT count(*) FROM intervals WHERE tid = 11 OR comm = 'string 1' OR "
+		    "thread = 2) - (SELECT count(*) FROM intervals WHERE +tid = 11 OR "
+		    "+comm = 'string 1' OR +thread = 2)",
+		    "0");
+}
+
+TEST(failures_say_where)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	check_story(&s, "SELECT 1;\nSELECT tid\nFROM threads WHER 1",
+		    "near \"1\": syntax error\n  FROM threads WHER 1\n                    ^");
+	check_story(&s, "SELECT sum(9223372036854775807) FROM tables", "integer overflow");
+	check_story(&s, "", "");
+	check_story(&s, ";;  -- nothing\n/* at all */", "");
+}
+
+static unsigned looks;
+
+static bool stop_soon(void)
+{
+	return ++looks > 3;
+}
+
+TEST(what_takes_too_long_can_be_stopped)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(query_freep) struct query *q = query_new(model);
+
+	looks = 0;
+	query_set_stop(q, stop_soon);
+	check(q,
+	      "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT sum(x) FROM "
+	      "n",
+	      "interrupted");
+	query_set_stop(q, NULL);
+	check(q, "SELECT 1", "1"); /* and then goes on */
+}
+
+TEST(sql_gets_at_nothing_but_the_tables)
+{
+	static const char *const forbidden[] = {
+		"CREATE TABLE x(a)",
+		"CREATE TEMP VIEW x AS SELECT 1",
+		"CREATE VIRTUAL TABLE x USING fts5(a)",
+		"INSERT INTO sqlite_master VALUES (1, 1, 1, 1, 1)",
+		"ATTACH ':memory:' AS x",
+		"DETACH main",
+		"VACUUM",
+		"VACUUM INTO '/dev/shm/sonde-test-query'",
+		"ANALYZE",
+		"BEGIN",
+		"SAVEPOINT x",
+		"PRAGMA journal_mode = wal",
+		"PRAGMA hard_heap_limit = 0",
+		"PRAGMA database_list",
+	};
+	_cleanup_(story_done) struct story s = { 0 };
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(query_freep) struct query *q = query_new(model);
+
+	for (size_t i = 0; i < ARRAY_LEN(forbidden); i++)
+		check(q, forbidden[i], "a query can only read, by SELECT");
+	check(q, "DELETE FROM threads", "table threads may not be modified");
+	check(q, "SELECT load_extension('libm.so.6')",
+	      "not authorized to use function: load_extension\n  SELECT "
+	      "load_extension('libm.so.6')\n"
+	      "         ^");
+	check(q, "SELECT readfile('/etc/passwd')",
+	      "no such function: readfile\n  SELECT readfile('/etc/passwd')\n         ^");
+	check(q, "SELECT count(*) FROM sqlite_master", "0");
+}
+
+TEST(what_is_too_large_fails_with_a_sentence)
+{
+	static const char *const large[] = {
+		"SELECT length(zeroblob(1000000000))",
+		"SELECT length(hex(zeroblob(40000000)))",
+		"SELECT replace(hex(zeroblob(30000000)), '0', 'abcdefghijklmnopqrstuvwxyz')",
+	};
+	_cleanup_(story_done) struct story s = { 0 };
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(query_freep) struct query *q = query_new(model);
+	_cleanup_(freep) char *deep = must_alloc(40000);
+
+	for (size_t i = 0; i < ARRAY_LEN(large); i++)
+		check(q, large[i], "string or blob too big");
+	strcpy(deep, "SELECT ");
+	memset(deep + strlen(deep), '(', 10000);
+	_cleanup_(freep) char *said = ask(q, deep);
+	CHECK(strstr(said, "parser stack overflow") || strstr(said, "too"));
+	_cleanup_(freep) char *minus = must_printf("SELECT %0*d", 2000, 1);
+	memset(minus + 7, '-', 1999); /* is a comment */
+	_cleanup_(freep) char *comment = ask(q, minus);
+	CHECK(*comment);
+}
+
+/* Words that make sense together, in an order in which they mostly do not. */
+TEST(sql_at_random_does_no_harm)
+{
+	static const char *const words[] = {
+		"SELECT",
+		"*",
+		"FROM",
+		"threads",
+		"intervals",
+		"wakeups",
+		"messages",
+		"spans",
+		"requests",
+		"slices",
+		"stacks",
+		"calls",
+		"block",
+		"turns",
+		"columns",
+		"WHERE",
+		"=",
+		"<",
+		">=",
+		"BETWEEN",
+		"AND",
+		"OR",
+		"NOT",
+		"IN",
+		"(",
+		")",
+		",",
+		"thread",
+		"tid",
+		"start",
+		"end",
+		"ns",
+		"comm",
+		"state",
+		"name",
+		"GROUP BY",
+		"ORDER BY",
+		"DESC",
+		"LIMIT 3",
+		"JOIN",
+		"LEFT JOIN",
+		"ON",
+		"USING",
+		"count(*)",
+		"sum(ns)",
+		"percentile(ns, 50)",
+		"ms(ns)",
+		"UNION",
+		"EXCEPT",
+		"WITH x AS",
+		"1",
+		"'x'",
+		"NULL",
+		"x'00'",
+		"1e999",
+		"-",
+		"+",
+		"||",
+		"CASE WHEN",
+		"THEN",
+		"ELSE",
+		"END",
+		"AS a",
+		"EXISTS",
+		"NATURAL JOIN",
+		"rowid",
+		";",
+		"?1",
+		"MATCH",
+		"GLOB",
+		"COLLATE NOCASE",
+		"IS",
+		"DISTINCT",
+		"OVER ()",
+		"HAVING",
+		"VALUES (1)",
+	};
+	_cleanup_(story_done) struct story s = { 0 };
+
+	tell_anything(&s, true);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(query_freep) struct query *q = query_new(model);
+	unsigned good = 0;
+
+	seed = 5;
+	query_set_stop(q, stop_soon);
+	for (unsigned i = 0; i < 20000; i++) {
+		char sql[512] = "SELECT * FROM ";
+
+		for (uint32_t k = 1 + chance(9); k > 0; k--) {
+			strcat(sql, words[chance(ARRAY_LEN(words))]);
+			strcat(sql, " ");
+		}
+		looks = 0;
+
+		_cleanup_(freep) char *said = ask(q, sql);
+
+		good += !strstr(said, "error") && !strstr(said, "no such");
+	}
+	CHECK(good > 100); /* some do make sense */
+	query_set_stop(q, NULL);
+	check(q, "SELECT count(*) FROM threads", "7");
+}
+
+/* A table as people see it. */
+static char *show(const struct model *model, enum show_format format, bool safe, const char *sql)
+{
+	_cleanup_(query_freep) struct query *q = query_new(model);
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	struct err err = { "" };
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	out_init(out, file);
+
+	_cleanup_(show_freep) struct show *s = show_new(out, format, safe);
+
+	CHECK_INT(query_run(q, sql, show_sink(s), &err), 0);
+	out_flush(out);
+	fclose(file);
+	return text;
+}
+
+static void check_shown(enum show_format format, bool safe, const char *sql, const char *want)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+	_cleanup_(freep) char *got = show(model, format, safe, sql);
+
+	CHECK_STR(got, want);
+}
+
+TEST(tables_are_aligned_and_names_of_strangers_escaped)
+{
+	check_shown(SHOW_TEXT, true,
+		    "SELECT 1 AS n, 'a' AS word, 2.5 AS real UNION ALL SELECT 100, 'longer', NULL "
+		    "UNION ALL SELECT NULL, char(27, 10, 0xe4) || x'ff', 1e-9",
+		    "  n  word          real\n  1  a            2.500\n100  longer\n"
+		    "     \\x1b\\nä\\xff  1e-09\n");
+	check_shown(SHOW_TEXT, true, "SELECT 1 AS a WHERE 0; SELECT 'x' AS b", "a\n\nb\nx\n");
+	check_shown(
+		SHOW_CSV, false,
+		"SELECT 'a,b' AS x, 'c\"d' AS \"y,z\", '' AS e, NULL AS n, ' f' AS f, x'ff' AS b, "
+		"char(27) || CAST(x'ff' AS TEXT) AS g",
+		"x,\"y,z\",e,n,f,b,g\n\"a,b\",\"c\"\"d\",\"\",,\" f\",ff,\x1b\xef\xbf\xbd\n");
+	check_shown(SHOW_CSV, true, "SELECT char(27) || '\"' AS x", "x\n\"\\x1b\"\"\"\n");
+	check_shown(
+		SHOW_JSON, false,
+		"SELECT 1 AS a, 'x' AS a, NULL AS a_2, x'0a' AS b UNION ALL SELECT 1.5, 2, 3, 4",
+		"[{\"a\":1,\"a_2\":\"x\",\"a_2_2\":null,\"b\":\"0a\"},"
+		"{\"a\":1.5,\"a_2\":2,\"a_2_2\":3,\"b\":4}]\n");
+	check_shown(SHOW_JSON, false, "SELECT 1 AS a WHERE 0", "[]\n");
+}
+
+TEST(long_results_are_shown_in_parts)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+	_cleanup_(freep) char *got = show(
+		model, SHOW_TEXT, true,
+		"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 2500) "
+		"SELECT x, printf('%.*c', x % 3 + 1, 'y') AS y, hex(zeroblob(x * 40)) AS z FROM n");
+	size_t lines = 0;
+
+	for (const char *c = got; *c; c++)
+		lines += *c == '\n';
+	CHECK_INT(lines, 2501);
+	CHECK(strstr(got, "\n999  y    000"));
+	CHECK(strstr(got, "\n2500  yy   000"));
+}
