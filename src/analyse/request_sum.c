@@ -261,13 +261,37 @@ char *request_shape(const struct model *model, const struct requests *requests, 
 	return shape.text.items;
 }
 
-/* Clients come from anywhere, so an entry is known by the address that they come to. */
-static str_id entry_name(struct request_sum *sum, const struct model *model,
-			 const struct request_span *root)
-{
-	struct request_address a = request_address(model, root);
+struct summing {
+	const struct model *model;
+	const struct requests *requests;
+	struct request_sum *sum;
+	struct map entries, shapes;
 
-	return strtab_add(sum->strings, a.local[0] ? a.local : "unknown");
+	/* of the request before, which mostly came to the same address */
+	struct socket_address last;
+	str_id last_name;
+};
+
+static bool is_same_local(const struct socket_address *a, const struct socket_address *b)
+{
+	return a->family == b->family && a->local_port == b->local_port &&
+	       memcmp(a->local, b->local, sizeof(a->local)) == 0;
+}
+
+/* Clients come from anywhere, so an entry is known by the address that they come to. */
+static str_id entry_name(struct summing *s, const struct request_span *root)
+{
+	uint16_t host = model_thread(s->model, root->thread)->host;
+	const struct socket *socket = model_socket(s->model, host, root->socket);
+
+	if (socket && s->last_name.i && is_same_local(&socket->address, &s->last))
+		return s->last_name;
+
+	struct request_address a = request_address(s->model, root);
+
+	s->last = socket ? socket->address : (struct socket_address){ 0 };
+	s->last_name = strtab_add(s->sum->strings, a.local[0] ? a.local : "unknown");
+	return s->last_name;
 }
 
 #define group_of(list, index, key) \
@@ -341,25 +365,24 @@ static void finish_groups(struct request_group *groups, size_t count)
 	}
 }
 
-static void add_request(struct request_sum *sum, struct map *entries, struct map *shapes,
-			const struct model *model, const struct requests *requests, uint32_t root)
+static void add_request(struct summing *s, uint32_t root)
 {
-	const struct request_span *span = &requests->spans.items[root];
-	_cleanup_(freep) char *shape = request_shape(model, requests, root);
-	str_id name = entry_name(sum, model, span);
-	struct request_group *entry = group_of(&sum->entries, entries, name.i);
+	const struct request_span *span = &s->requests->spans.items[root];
+	_cleanup_(freep) char *shape = request_shape(s->model, s->requests, root);
+	str_id name = entry_name(s, span), text = strtab_add(s->sum->strings, shape);
+	struct request_group *entry = group_of(&s->sum->entries, &s->entries, name.i);
 
 	entry->name = name;
-	entry->service = strtab_add(sum->strings, request_service(model, span->thread));
+	entry->service = strtab_add(s->sum->strings, request_service(s->model, span->thread));
 	*vec_push(&entry->times) = span->end - span->start;
 
-	str_id text = strtab_add(sum->strings, shape);
-	struct request_group *g = group_of(&sum->shapes, shapes, (uint64_t)name.i << 32 | text.i);
+	struct request_group *g =
+		group_of(&s->sum->shapes, &s->shapes, (uint64_t)name.i << 32 | text.i);
 
 	g->name = text;
 	g->entry = name.i; /* until the entries are in order */
 	*vec_push(&g->times) = span->end - span->start;
-	add_tree(model, requests, root, g->states);
+	add_tree(s->model, s->requests, root, g->states);
 }
 
 static void number_entries(struct request_sum *sum)
@@ -375,7 +398,7 @@ static void number_entries(struct request_sum *sum)
 void request_sum_find(const struct model *model, const struct requests *requests,
 		      request_filter *filter, const void *arg, struct request_sum *ret)
 {
-	struct map entries = { 0 }, shapes = { 0 };
+	struct summing s = { .model = model, .requests = requests, .sum = ret };
 
 	*ret = (struct request_sum){ .strings = strtab_new() };
 	for (size_t i = 0; i < requests->roots.count; i++) {
@@ -384,10 +407,10 @@ void request_sum_find(const struct model *model, const struct requests *requests
 
 		ret->unparented += span->open;
 		if (!span->open && filter(arg, span))
-			add_request(ret, &entries, &shapes, model, requests, root);
+			add_request(&s, root);
 	}
-	map_done(&entries);
-	map_done(&shapes);
+	map_done(&s.entries);
+	map_done(&s.shapes);
 	finish_groups(ret->entries.items, ret->entries.count);
 	finish_groups(ret->shapes.items, ret->shapes.count);
 	if (ret->entries.count)

@@ -56,6 +56,10 @@ static bool is_at(const char *address, const char *wanted)
 static bool is_chosen(const void *arg, const struct request_span *root)
 {
 	const struct chosen *chosen = arg;
+
+	if (!chosen->entries->count)
+		return root->kind == REQUEST_NETWORK;
+
 	struct request_address a = request_address(chosen->model, root);
 
 	for (size_t i = 0; i < chosen->entries->count; i++) {
@@ -65,7 +69,7 @@ static bool is_chosen(const void *arg, const struct request_span *root)
 		if (is_at(a.local, wanted) || (!is_port && is_at(a.peer, wanted)))
 			return true;
 	}
-	return !chosen->entries->count && root->kind == REQUEST_NETWORK;
+	return false;
 }
 
 typedef VEC(uint32_t) places;
