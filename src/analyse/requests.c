@@ -202,7 +202,7 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 	else
 		open_question(f, thread, s, whom);
 	*map_insert(&f->sent, (uintptr_t)m) = f->asks.count;
-	*vec_push(&f->asks) = (struct ask){ whom };
+	*vec_push(&f->asks) = whom;
 	w->acted = true;
 	w->guess = w->held_count ? 0 : whom.guess;
 	w->asking_side = side;
@@ -332,7 +332,7 @@ void requests_find(const struct model *model, struct requests *ret)
 	*vec_push(&f.states) = (struct work){ 0 };
 	*vec_push(&f.sides) = (struct side){ 0 };
 	*vec_push(&f.guesses) = (struct guess){ 0 };
-	*vec_push(&f.asks) = (struct ask){ 0 };
+	*vec_push(&f.asks) = (struct whom){ 0 };
 	occurrences_find(model, &list);
 	for (size_t i = 0; i < list.count; i++)
 		handle(&f, &list.items[i]);

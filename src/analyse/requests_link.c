@@ -49,7 +49,7 @@ static uint32_t whole_of(const struct finder *f, uint32_t state)
 static uint32_t asker_of(struct finder *f, const struct message *sent, float *ret_confidence)
 {
 	const uint64_t *found = sent ? map_find(&f->sent, (uintptr_t)sent) : NULL;
-	struct whom whom = found ? f->asks.items[*found].whom : (struct whom){ 0 };
+	struct whom whom = found ? f->asks.items[*found] : (struct whom){ 0 };
 	const struct guess *guess = &f->guesses.items[whom.guess];
 	uint32_t state = whole_of(f, whom.state ?: guess->state ?: guess->likely);
 

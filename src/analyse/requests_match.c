@@ -20,6 +20,7 @@ enum { CHOICES_MAX = 8, LOOK_MAX = 256 };
 struct place {
 	uint32_t state;
 	nsec_t time;
+	nsec_t earliest; /* answers: when the first was read, of this one and all after it */
 };
 
 typedef VEC(struct place) places;
@@ -28,6 +29,7 @@ typedef VEC(struct place) places;
 struct match {
 	struct finder *f;
 	places answers, done; /* by time of answer; of the last that was heard */
+	size_t unanswered;    /* requests that may have items, too */
 	uint32_t *rank;       /* by state, of all readers: place among those read or begun */
 	float offset;         /* between both ranks, as it was lately */
 };
@@ -42,7 +44,7 @@ static int by_time(const void *a, const void *b)
 
 static void add_place(places *list, uint32_t state, nsec_t time)
 {
-	*vec_push(list) = (struct place){ state, time };
+	*vec_push(list) = (struct place){ .state = state, .time = time };
 }
 
 static void sort(places *list)
@@ -175,21 +177,55 @@ static void match_answer(struct match *m, const struct place *answer, size_t fro
 						: 0.9f);
 }
 
+static void find_earliest(struct match *m)
+{
+	nsec_t earliest = UINT64_MAX;
+
+	for (size_t i = m->answers.count; i-- > 0;) {
+		nsec_t read = work_at(m->f, m->answers.items[i].state)->came->time;
+
+		earliest = read < earliest ? read : earliest;
+		m->answers.items[i].earliest = earliest;
+	}
+}
+
+/* Whether an item has its request, or began before any that is left was read. */
+static bool is_over(struct match *m, size_t done, const struct place *answer)
+{
+	const struct work *work = work_at(m->f, m->done.items[done].state);
+
+	return work->settled || work->first < answer->earliest;
+}
+
+/* Leave out what was asked for before the first request was read that is known. */
+static void drop_early(struct match *m)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->done.count; i++)
+		if (work_at(m->f, m->done.items[i].state)->first >= m->answers.items[0].earliest)
+			m->done.items[kept++] = m->done.items[i];
+	m->done.count = kept;
+}
+
 static void match_reader(struct match *m)
 {
-	size_t from = 0;
+	size_t from = 0, requests = m->answers.count + m->unanswered;
 
+	if (!m->answers.count)
+		return;
+	sort(&m->answers);
+	find_earliest(m);
+	drop_early(m);
 	sort(&m->done);
-	for (int all = 0; all < 2 && m->done.count > m->answers.count; all++)
+	for (int all = 0; all < 2 && m->done.count > requests; all++)
 		join_parts(m, all);
-	if (m->done.count > m->answers.count)
+	if (m->done.count > requests)
 		return; /* several for each */
 	sort(&m->done);
-	sort(&m->answers);
 	number_all(m);
-	m->offset = 0;
 	for (size_t i = 0; i < m->answers.count; i++) {
-		while (from < m->done.count && work_at(m->f, m->done.items[from].state)->settled)
+		while (from < m->done.count && is_over(m, from, &m->answers.items[i]))
 			from++;
 		match_answer(m, &m->answers.items[i], from);
 	}
@@ -218,6 +254,8 @@ static void gather(struct finder *f, struct match *readers)
 
 		if (span->kind == REQUEST_NETWORK && work->by_reader)
 			add_place(&readers[span->thread.i].answers, i, work->answer);
+		else if (span->kind == REQUEST_NETWORK && !work->answered)
+			readers[span->thread.i].unanswered++;
 		else if (span->kind == REQUEST_HANDOVER && work->first && !work->settled)
 			add_place(&readers[work->boss].done, i, work->last);
 	}

@@ -62,11 +62,6 @@ struct guess {
 	float confidence;
 };
 
-/* A send on the client's side. */
-struct ask {
-	struct whom whom;
-};
-
 /* What is known of a span while it is worked for. */
 struct work {
 	bool answered, ended;
@@ -125,7 +120,7 @@ struct finder {
 	VEC(struct work) states; /* by span */
 	VEC(struct side) sides;
 	VEC(struct guess) guesses;
-	VEC(struct ask) asks;
+	VEC(struct whom) asks;  /* for whom something was sent on the client's side */
 	struct map side_index;  /* host and object -> place */
 	struct map sent;        /* struct message -> place in asks */
 	struct worker *workers; /* by thread */
