@@ -154,7 +154,7 @@ TESTS = [requests_are_read_as_sent, requests_behind_their_lengths_are_read, requ
 
 
 def main():
-    sonde, recode, room = map(pathlib.Path, sys.argv[1:])
+    sonde, recode, room = (pathlib.Path(word).resolve() for word in sys.argv[1:])
     try:
         exported = Exported(sonde, recode, room)
     except Skip as skip:
