@@ -9,8 +9,11 @@
  * the reader's answers.  Where that leaves several, the one is taken whose place
  * among all that began is nearest to the request's place among all that were read.
  *
- * There are no more items than requests; so if there seem to be, a worker that
- * asked the same one again did so for the same request.
+ * Where a worker goes on unseen, its work is cut between two questions, and which
+ * cuts are real is told by numbers: there are as many items as requests.  If all
+ * requests take as many questions as any other, it is so many; else it may be
+ * where one is asked whom the worker has asked already, if that makes no more items
+ * than there are requests.  Where nothing fits, nothing is said.
  */
 #include "analyse/requests_parts.h"
 
@@ -25,12 +28,23 @@ struct place {
 
 typedef VEC(struct place) places;
 
+/* Where work was cut for another request, and not for nothing. */
+enum rule {
+	RULE_EVEN,      /* after as many questions as each takes */
+	RULE_AGAIN,     /* where one is asked again */
+	RULE_NOT_HELLO, /* likewise, but for the first time on a connection */
+	RULE_UNCUT,     /* nowhere */
+	RULE_NONE,      /* that cannot be told */
+	RULE_COUNT
+};
+
 /* What one reader has handed out: requests and items of work, and their order. */
 struct match {
 	struct finder *f;
 	places answers, done; /* by time of answer; of the last that was heard */
 	size_t unanswered;    /* requests that may have items, too */
 	uint32_t *rank;       /* by state, of all readers: place among those read or begun */
+	uint32_t even;        /* questions that each takes */
 	float offset;         /* between both ranks, as it was lately */
 };
 
@@ -80,31 +94,91 @@ static void number_all(struct match *m)
 	number(m, &begun);
 }
 
-/* What was believed to be done when its thread asked somebody again was not. */
-static void join_parts(struct match *m, bool all)
+/* Whether a part is more of what it was cut from. */
+static bool is_more(struct match *m, const struct work *part, enum rule rule)
+{
+	const struct work *origin = work_at(m->f, part->origin);
+	const struct work *whole = origin->part_of ? work_at(m->f, origin->part_of) : origin;
+
+	switch (rule) {
+	case RULE_EVEN:
+		return whole->questions < m->even;
+	case RULE_AGAIN:
+		return part->cut < CUT_HELLO;
+	case RULE_NOT_HELLO:
+		return part->cut < CUT_AGAIN;
+	default:
+		return true;
+	}
+}
+
+static void join(struct finder *f, struct work *part)
+{
+	part->part_of = work_at(f, part->origin)->part_of ?: part->origin;
+	part->settled = true;
+
+	struct work *whole = work_at(f, part->part_of);
+
+	whole->last = part->last;
+	whole->upto = part->upto;
+	whole->questions += part->questions;
+}
+
+static void join_parts(struct match *m, enum rule rule)
 {
 	size_t kept = 0;
 
 	/* parts come after what they are part of */
 	for (size_t i = 0; i < m->done.count; i++) {
-		uint32_t state = m->done.items[i].state;
-		struct work *work = work_at(m->f, state);
+		struct work *part = work_at(m->f, m->done.items[i].state);
 
-		if (!work->origin || (!all && !work->weak)) {
+		if (part->origin && is_more(m, part, rule))
+			join(m->f, part);
+		else
 			m->done.items[kept++] = m->done.items[i];
-			continue;
-		}
-		work->part_of = work_at(m->f, work->origin)->part_of ?: work->origin;
-
-		struct work *whole = work_at(m->f, work->part_of);
-
-		whole->last = work->last;
-		whole->upto = work->upto;
-		work->settled = true;
 	}
 	m->done.count = kept;
 	for (size_t i = 0; i < kept; i++)
 		m->done.items[i].time = work_at(m->f, m->done.items[i].state)->last;
+	sort(&m->done);
+}
+
+/* How many questions each request took, if all took as many; else 0. */
+static uint32_t find_even(struct match *m)
+{
+	size_t questions = 0, requests = m->answers.count;
+
+	for (size_t i = 0; i < m->done.count; i++)
+		questions += work_at(m->f, m->done.items[i].state)->questions;
+
+	size_t each = (questions + requests / 2) / requests;
+	size_t off = questions > each * requests ? questions - each * requests
+						 : each * requests - questions;
+
+	return off * 50 <= requests ? each : 0;
+}
+
+/* Which cuts are real: there are no more items than requests. */
+static enum rule choose_rule(struct match *m)
+{
+	size_t requests = m->answers.count + m->unanswered, counts[RULE_COUNT] = { 0 };
+
+	m->even = find_even(m);
+	if (m->even)
+		return RULE_EVEN;
+	for (size_t i = 0; i < m->done.count; i++) {
+		const struct work *part = work_at(m->f, m->done.items[i].state);
+
+		for (enum rule rule = RULE_AGAIN; rule < RULE_NONE; rule++)
+			counts[rule] += !part->origin || !is_more(m, part, rule);
+	}
+	for (enum rule rule = RULE_AGAIN; rule < RULE_UNCUT; rule++)
+		if (counts[rule] <= requests)
+			return rule;
+	/* where nothing was cut there must be enough, as some may have gone unseen */
+	return counts[RULE_UNCUT] <= requests && counts[RULE_UNCUT] * 50 >= requests * 49
+		       ? RULE_UNCUT
+		       : RULE_NONE;
 }
 
 /* Those that can have been what is answered: it was read before, and it is answered after. */
@@ -210,7 +284,7 @@ static void drop_early(struct match *m)
 
 static void match_reader(struct match *m)
 {
-	size_t from = 0, requests = m->answers.count + m->unanswered;
+	size_t from = 0;
 
 	if (!m->answers.count)
 		return;
@@ -218,11 +292,12 @@ static void match_reader(struct match *m)
 	find_earliest(m);
 	drop_early(m);
 	sort(&m->done);
-	for (int all = 0; all < 2 && m->done.count > requests; all++)
-		join_parts(m, all);
-	if (m->done.count > requests)
-		return; /* several for each */
-	sort(&m->done);
+
+	enum rule rule = choose_rule(m);
+
+	join_parts(m, rule);
+	if (rule == RULE_NONE)
+		return;
 	number_all(m);
 	for (size_t i = 0; i < m->answers.count; i++) {
 		while (from < m->done.count && is_over(m, from, &m->answers.items[i]))
@@ -276,9 +351,14 @@ void match_work(struct finder *f)
 		vec_done(&readers[i].answers);
 		vec_done(&readers[i].done);
 	}
-	for (uint32_t i = 1; i < f->out->spans.count; i++)
-		if (is_handover(f, i) && !work_at(f, i)->settled)
+	for (uint32_t i = 1; i < f->out->spans.count; i++) {
+		if (!is_handover(f, i) || work_at(f, i)->settled)
+			continue;
+		if (work_at(f, i)->origin)
+			join(f, work_at(f, i));
+		else
 			keep_or_drop(f, i);
+	}
 	free(readers);
 	free(rank);
 }

@@ -62,6 +62,14 @@ struct guess {
 	float confidence;
 };
 
+/* What a worker asks when it waits for no answer may be for the next request, or not. */
+enum cut {
+	CUT_NONE,
+	CUT_PLAIN, /* nothing tells */
+	CUT_HELLO, /* it asks one again whom it has asked, but only since it was connected */
+	CUT_AGAIN, /* it asks one again whom it has asked */
+};
+
 /* What is known of a span while it is worked for. */
 struct work {
 	bool answered, ended;
@@ -80,8 +88,9 @@ struct work {
 	uint32_t boss;    /* the thread that hands out the work */
 	uint32_t origin;  /* it may be more of this one */
 	uint32_t part_of; /* it is more of this one */
-	bool weak;        /* it may well be */
-	bool settled;     /* for whom it is, is known */
+	uint32_t questions;
+	uint8_t cut;  /* enum cut: how it was told from its origin */
+	bool settled; /* for whom it is, is known */
 };
 
 enum { TARGETS_MAX = 8 };

@@ -8,9 +8,11 @@
  * free takes it before the one that was woken has got a CPU, and does so without
  * ever waiting.  So what is seen here is only where an item of work begins and
  * ends.  It ends where its thread waits for more, wakes the one that hands out
- * work, answers the client itself, or, nothing else being seen, begins again with
- * asking whom it has asked before.  For whom it was is told by the answer: by its
- * own, at once, or else by its place among all others (requests_match.c).
+ * work, or answers the client itself.  Nothing may be seen of it, so what is asked
+ * when no answer is waited for may be for the next already: it is cut there, and
+ * what was cut for nothing is joined when that is known.  For whom work was is told
+ * by the answer: by its own, at once, or else by its place among all others
+ * (requests_match.c).
  */
 #include <netinet/in.h>
 #include <xxhash.h>
@@ -143,29 +145,48 @@ static bool has_asked(const struct worker *w, uint64_t target)
 	return false;
 }
 
+/* Whether work that goes on may be that for another request from here on. */
+static enum cut cut_at(struct finder *f, const struct worker *w, uint32_t side, uint64_t target)
+{
+	const struct side *s = &f->sides.items[side];
+
+	if (w->outstanding || s->owner.state || !work_at(f, w->current)->first)
+		return CUT_NONE;
+	if (!has_asked(w, target))
+		return CUT_PLAIN;
+	return s->made_in == w->current ? CUT_HELLO : CUT_AGAIN;
+}
+
+static void cut_work(struct finder *f, uint32_t thread, enum cut cut, nsec_t now)
+{
+	struct worker *w = worker_of(f, thread);
+	uint32_t origin = w->current;
+	uint8_t target_count = w->target_count;
+
+	end_work(f, thread, work_at(f, origin)->last);
+	work_at(f, origin)->upto = now;
+
+	uint32_t part = begin_work(f, thread, open_work(f, w->boss), w->popped);
+
+	work_at(f, part)->origin = origin;
+	work_at(f, part)->cut = cut;
+	if (cut == CUT_PLAIN)
+		w->target_count = target_count;
+}
+
 /* A worker that has done one thing takes the next without being woken, and maybe unseen. */
 static void take_next(struct finder *f, uint32_t thread, uint32_t side, uint64_t target, nsec_t now)
 {
 	struct worker *w = worker_of(f, thread);
-	uint32_t origin = 0;
-	nsec_t from = w->free_since;
 
 	if (is_handover(f, w->current) && !work_at(f, w->current)->ended) {
-		origin = w->current;
-		if (w->outstanding || !has_asked(w, target) || f->sides.items[side].owner.state)
-			return;
-		from = w->popped = work_at(f, origin)->last;
-		end_work(f, thread, from);
-		work_at(f, origin)->upto = now;
-	} else if (!w->queue_kind || w->held_count || is_live(f, w->current)) {
-		return;
+		enum cut cut = cut_at(f, w, side, target);
+
+		if (cut)
+			cut_work(f, thread, cut, now);
+	} else if (w->queue_kind && !w->held_count && !is_live(f, w->current)) {
+		begin_work(f, thread, open_work(f, w->boss), w->free_since);
 	}
-
-	uint32_t work = begin_work(f, thread, open_work(f, w->boss), from);
-
-	work_at(f, work)->origin = origin;
-	/* many say hello first on a connection that they make */
-	work_at(f, work)->weak = origin && f->sides.items[side].made_in == origin;
 }
 
 void pool_ask(struct finder *f, uint32_t thread, uint32_t side, uint64_t object, nsec_t now)
@@ -184,6 +205,7 @@ void pool_ask(struct finder *f, uint32_t thread, uint32_t side, uint64_t object,
 		work->popped = w->popped;
 	}
 	work->last = now;
+	work->questions += !f->sides.items[side].owner.state;
 	if (w->target_count < TARGETS_MAX && !has_asked(w, target))
 		w->targets[w->target_count++] = target;
 }
