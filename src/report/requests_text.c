@@ -187,7 +187,7 @@ static void put_counts(struct out *out, const struct request_view *view,
 	}
 }
 
-/* "ledger (20264)" and how it came to its work; returns how wide that is. */
+/* "ledger (20264) at :48179", or how else it came to its work; returns how wide that is. */
 static size_t put_who(struct out *out, const struct request_view *view,
 		      const struct request_span *span)
 {
@@ -198,8 +198,12 @@ static size_t put_who(struct out *out, const struct request_view *view,
 	};
 	const struct thread *thread = model_thread(view->model, span->thread);
 	const char *service = request_service(view->model, span->thread);
-	char rest[48];
-	int length = snprintf(rest, sizeof(rest), " (%u)%s", thread->tid, how[span->kind]);
+	struct request_address address = request_address(view->model, span);
+	const char *port =
+		span->parent ? strrchr(address.local, ':') : NULL; /* a root has a title */
+	char rest[64];
+	int length = snprintf(rest, sizeof(rest), " (%u)%s%s%.6s", thread->tid, how[span->kind],
+			      port ? " at " : "", port ?: "");
 	size_t width = out_escaped(out, service, strlen(service));
 
 	out_bytes(out, rest, length);

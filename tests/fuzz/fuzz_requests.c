@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Input: the bytes of a capture.  Its checksums are made right again, so that
+ * bent records reach the model.  Whatever requests come of it, they are trees;
+ * they can be shown; and exported, there is one span for each.
+ */
+#include <assert.h>
+#include <stdio.h>
+
+#include "analyse/request_spans.h"
+#include "event/capture.h"
+#include "otlp/trace.h"
+#include "report/export_otlp.h"
+#include "report/requests.h"
+#include "unit/bytes.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+
+static const char *get_string(const void *arg, uint32_t id)
+{
+	return capture_get_string(arg, id);
+}
+
+static struct model *read_model(const struct capture *cap)
+{
+	struct source source = { .get_string = get_string, .arg = cap };
+	struct model *model = model_new();
+	const struct record *r;
+	struct capture_cursor cur;
+	struct err err;
+
+	capture_cursor_init(&cur, cap, 0, UINT64_MAX);
+	while (capture_next(&cur, &r, &err) > 0)
+		model_add(model, &source, r);
+	model_finish(model);
+	return model;
+}
+
+static void check_trees(const struct requests *requests)
+{
+	size_t roots = 0, most = requests->spans.count;
+
+	for (size_t i = 1; i < most; i++) {
+		const struct request_span *span = &requests->spans.items[i];
+		size_t steps = 0;
+
+		assert(span->parent < most && span->start <= span->end);
+		roots += !span->parent;
+		for (uint32_t at = i; at; at = requests->spans.items[at].parent)
+			assert(steps++ < most);
+	}
+	assert(roots == requests->roots.count);
+}
+
+static bool every(const void *arg, const struct request_span *root)
+{
+	(void)arg;
+	(void)root;
+	return true;
+}
+
+static const char *host_name(const void *arg, uint16_t host)
+{
+	(void)host;
+	return arg;
+}
+
+static void no_more(const void *arg, struct json *j)
+{
+	(void)arg;
+	(void)j;
+}
+
+static void show(const struct model *model, const struct requests *requests, FILE *file)
+{
+	struct request_view view = { .model = model,
+				     .requests = requests,
+				     .filter = every,
+				     .roots = requests->roots.items,
+				     .root_count = requests->roots.count,
+				     .host_name = host_name,
+				     .more = no_more,
+				     .arg = "host" };
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	struct json j;
+
+	out_init(out, file);
+	json_init(&j, out);
+	requests_summary(out, &view);
+	requests_tree(out, &view);
+	requests_json(&j, &view);
+	out_flush(out);
+}
+
+static void check_export(const struct model *model, const struct requests *requests)
+{
+	struct otlp_export e = {
+		.model = model, .requests = requests, .host_name = host_name, .arg = "host"
+	};
+	struct otlp_exported done;
+	struct otlp_reader reader;
+	struct otlp_span span;
+	char *text = NULL;
+	size_t size, count = 0;
+	FILE *file = open_memstream(&text, &size);
+	struct err err;
+
+	assert(export_otlp(&e, file, &done, &err) == 0);
+	fclose(file);
+	otlp_reader_init(&reader, (struct view){ text, size });
+	while (otlp_next(&reader, &span) > 0)
+		count++;
+	assert(!reader.damage && count == done.spans);
+	assert(done.spans == model_span_count(model) - 1);
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
+{
+	struct bytes given = { (uint8_t *)input, size };
+	_cleanup_(bytes_done) struct bytes bytes = bytes_copy(&given, size);
+	_cleanup_(capture_freep) struct capture *cap = NULL;
+	_cleanup_(requests_done) struct requests requests = { 0 };
+	struct err err;
+
+	bytes_seal(&bytes);
+	if (capture_open_memory("fuzz", bytes.data, size, &cap, &err) < 0)
+		return 0;
+
+	_cleanup_(model_freep) struct model *model = read_model(cap);
+	FILE *file = fopen("/dev/null", "w");
+
+	requests_find(model, &requests);
+	check_trees(&requests);
+	if (file)
+		show(model, &requests, file);
+	request_spans_add(model, &requests);
+	check_export(model, &requests);
+	if (file)
+		fclose(file);
+	return 0;
+}
