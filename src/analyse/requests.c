@@ -266,6 +266,8 @@ static void block(struct finder *f, const struct occurrence *o)
 
 static void fork_work(struct finder *f, const struct occurrence *o)
 {
+	pool_begin(f, o->other);
+
 	uint32_t state = working_for(f, o->other);
 
 	if (!state)

@@ -45,6 +45,7 @@ struct match {
 	size_t unanswered;    /* requests that may have items, too */
 	uint32_t *rank;       /* by state, of all readers: place among those read or begun */
 	uint32_t even;        /* questions that each takes */
+	bool hello;           /* not counting those that follow a hello */
 	float offset;         /* between both ranks, as it was lately */
 };
 
@@ -102,7 +103,7 @@ static bool is_more(struct match *m, const struct work *part, enum rule rule)
 
 	switch (rule) {
 	case RULE_EVEN:
-		return whole->questions < m->even;
+		return whole->questions < m->even || (m->hello && part->cut == CUT_HELLO);
 	case RULE_AGAIN:
 		return part->cut < CUT_HELLO;
 	case RULE_NOT_HELLO:
@@ -112,16 +113,21 @@ static bool is_more(struct match *m, const struct work *part, enum rule rule)
 	}
 }
 
-static void join(struct finder *f, struct work *part)
+static uint32_t questions_of(const struct match *m, const struct work *part)
 {
-	part->part_of = work_at(f, part->origin)->part_of ?: part->origin;
+	return m->hello && part->cut == CUT_HELLO ? 0 : part->questions;
+}
+
+static void join(struct match *m, struct work *part)
+{
+	part->part_of = work_at(m->f, part->origin)->part_of ?: part->origin;
 	part->settled = true;
 
-	struct work *whole = work_at(f, part->part_of);
+	struct work *whole = work_at(m->f, part->part_of);
 
 	whole->last = part->last;
 	whole->upto = part->upto;
-	whole->questions += part->questions;
+	whole->questions += questions_of(m, part);
 }
 
 static void join_parts(struct match *m, enum rule rule)
@@ -133,7 +139,7 @@ static void join_parts(struct match *m, enum rule rule)
 		struct work *part = work_at(m->f, m->done.items[i].state);
 
 		if (part->origin && is_more(m, part, rule))
-			join(m->f, part);
+			join(m, part);
 		else
 			m->done.items[kept++] = m->done.items[i];
 	}
@@ -149,7 +155,7 @@ static uint32_t find_even(struct match *m)
 	size_t questions = 0, requests = m->answers.count;
 
 	for (size_t i = 0; i < m->done.count; i++)
-		questions += work_at(m->f, m->done.items[i].state)->questions;
+		questions += questions_of(m, work_at(m->f, m->done.items[i].state));
 
 	size_t each = (questions + requests / 2) / requests;
 	size_t off = questions > each * requests ? questions - each * requests
@@ -163,9 +169,12 @@ static enum rule choose_rule(struct match *m)
 {
 	size_t requests = m->answers.count + m->unanswered, counts[RULE_COUNT] = { 0 };
 
-	m->even = find_even(m);
-	if (m->even)
-		return RULE_EVEN;
+	for (int hello = 0; hello < 2; hello++) {
+		m->hello = hello;
+		m->even = find_even(m);
+		if (m->even)
+			return RULE_EVEN;
+	}
 	for (size_t i = 0; i < m->done.count; i++) {
 		const struct work *part = work_at(m->f, m->done.items[i].state);
 
@@ -355,7 +364,7 @@ void match_work(struct finder *f)
 		if (!is_handover(f, i) || work_at(f, i)->settled)
 			continue;
 		if (work_at(f, i)->origin)
-			join(f, work_at(f, i));
+			join(&(struct match){ .f = f }, work_at(f, i));
 		else
 			keep_or_drop(f, i);
 	}

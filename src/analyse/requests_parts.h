@@ -186,6 +186,7 @@ void settle(struct finder *f, uint32_t guess, uint32_t state);
 /* requests_pool.c */
 void pool_block(struct finder *f, const struct occurrence *o);
 void pool_wake(struct finder *f, const struct occurrence *o);
+void pool_begin(struct finder *f, uint32_t thread); /* it does something: it may have taken work */
 void pool_ask(struct finder *f, uint32_t thread, uint32_t side, uint64_t object, nsec_t now);
 void pool_hear(struct finder *f, uint32_t thread, nsec_t now);
 uint32_t pool_answer(struct finder *f, uint32_t thread, uint32_t state);

@@ -174,6 +174,14 @@ static void cut_work(struct finder *f, uint32_t thread, enum cut cut, nsec_t now
 		w->target_count = target_count;
 }
 
+void pool_begin(struct finder *f, uint32_t thread)
+{
+	const struct worker *w = worker_of(f, thread);
+
+	if (w->queue_kind && !w->held_count && !is_live(f, w->current))
+		begin_work(f, thread, open_work(f, w->boss), w->free_since);
+}
+
 /* A worker that has done one thing takes the next without being woken, and maybe unseen. */
 static void take_next(struct finder *f, uint32_t thread, uint32_t side, uint64_t target, nsec_t now)
 {
@@ -184,8 +192,8 @@ static void take_next(struct finder *f, uint32_t thread, uint32_t side, uint64_t
 
 		if (cut)
 			cut_work(f, thread, cut, now);
-	} else if (w->queue_kind && !w->held_count && !is_live(f, w->current)) {
-		begin_work(f, thread, open_work(f, w->boss), w->free_since);
+	} else {
+		pool_begin(f, thread);
 	}
 }
 
