@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "query/query_parts.h"
-#include "report/names.h"
 
 void cell_int(struct cell *cell, int64_t n)
 {
@@ -72,17 +71,32 @@ void cell_error(struct cell *cell, int64_t negative_errno)
 	cell_text(cell, name ? name : cell->buffer);
 }
 
-void cell_address(struct cell *cell, const struct model *model, uint16_t host, uint64_t object,
+/* Mostly both sides of a socket are asked for, and the next row is of the same one. */
+static const struct socket_name *name_of(struct query *q, uint16_t host, uint64_t object)
+{
+	const struct socket *socket;
+
+	if (q->named.known && q->named.host == host && q->named.object == object)
+		return &q->named.name;
+	socket = model_socket(q->model, host, object);
+	if (!socket)
+		return NULL;
+	socket_name_init(&q->named.name, &socket->address);
+	q->named.host = host;
+	q->named.object = object;
+	q->named.known = true;
+	return &q->named.name;
+}
+
+void cell_address(struct cell *cell, struct query *q, uint16_t host, uint64_t object,
 		  enum address_side side)
 {
-	const struct socket *socket = model_socket(model, host, object);
-	struct socket_name name;
+	const struct socket_name *name = name_of(q, host, object);
 	const char *address;
 
-	if (!socket)
+	if (!name)
 		return;
-	socket_name_init(&name, &socket->address);
-	address = side == ADDRESS_LOCAL ? name.local : name.peer;
+	address = side == ADDRESS_LOCAL ? name->local : name->peer;
 	if (*address)
 		cell_text(cell, strcpy(cell->buffer, address));
 }

@@ -16,6 +16,7 @@
 #include "analyse/requests.h"
 #include "base/map.h"
 #include "query/query.h"
+#include "report/names.h"
 
 /* What a column is good for when rows are looked for. */
 enum column_use {
@@ -111,6 +112,12 @@ struct query {
 	bool has_requests;
 	bool is_declaring; /* a table, which SQLite sees as a change of the schema */
 	VEC(struct lane) lanes;
+	struct {
+		bool known;
+		uint16_t host;
+		uint64_t object;
+		struct socket_name name;
+	} named; /* the last socket that was */
 	struct table_state {
 		struct query *query;
 		const struct table *table;
@@ -142,7 +149,7 @@ void cell_string(struct cell *cell, const struct model *model, str_id id); /* NU
 void cell_hex(struct cell *cell, const uint8_t *bytes, size_t size);       /* NULL if all is 0 */
 void cell_error(struct cell *cell, int64_t negative_errno);                /* its name */
 enum address_side { ADDRESS_LOCAL, ADDRESS_PEER };
-void cell_address(struct cell *cell, const struct model *model, uint16_t host, uint64_t object,
+void cell_address(struct cell *cell, struct query *q, uint16_t host, uint64_t object,
 		  enum address_side side); /* of a socket */
 void cell_device(struct cell *cell, const struct model *model, uint16_t host, uint32_t device);
 

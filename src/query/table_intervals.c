@@ -40,8 +40,10 @@ static nsec_t interval_end(const struct thread *thread, line_pos pos)
 }
 
 /* The name of what was waited for. */
-static void object_name(struct cell *ret, const struct model *model, const struct cause *cause)
+static void object_name(struct cell *ret, struct query *q, const struct cause *cause)
 {
+	const struct model *model = q->model;
+
 	switch (cause->object_kind) {
 	case OBJECT_FILE:
 	case OBJECT_DIRECTORY:
@@ -51,7 +53,7 @@ static void object_name(struct cell *ret, const struct model *model, const struc
 		cell_device(ret, model, cause->host, cause->object);
 		break;
 	case OBJECT_INET:
-		cell_address(ret, model, cause->host, cause->object, ADDRESS_PEER);
+		cell_address(ret, q, cause->host, cause->object, ADDRESS_PEER);
 		break;
 	case OBJECT_FUTEX:
 		snprintf(ret->buffer, sizeof(ret->buffer), "0x%" PRIx64, cause->object);
@@ -107,9 +109,10 @@ enum cause_value {
 		[(first) + CAUSE_WAKER_STACK] = { "waker_stack", QUERY_INT, COLUMN_PLAIN, \
 						  "where the waker was" }
 
-static void cause_object(struct cell *ret, const struct model *model, const struct cause *cause,
+static void cause_object(struct cell *ret, struct query *q, const struct cause *cause,
 			 enum cause_value which)
 {
+	const struct model *model = q->model;
 	bool is_file = cause->object_kind == OBJECT_FILE || cause->object_kind == OBJECT_DIRECTORY;
 
 	switch (which) {
@@ -121,7 +124,7 @@ static void cause_object(struct cell *ret, const struct model *model, const stru
 			cell_int(ret, cause->object);
 		break;
 	case CAUSE_NAME:
-		object_name(ret, model, cause);
+		object_name(ret, q, cause);
 		break;
 	case CAUSE_DEVICE:
 		if (is_file)
@@ -133,7 +136,7 @@ static void cause_object(struct cell *ret, const struct model *model, const stru
 	}
 }
 
-static void cause_value(struct cell *ret, const struct model *model, const struct cause *cause,
+static void cause_value(struct cell *ret, struct query *q, const struct cause *cause,
 			enum cause_value which)
 {
 	static const int thread_columns[] = { THREAD_ID, THREAD_TID, THREAD_COMM };
@@ -143,7 +146,8 @@ static void cause_value(struct cell *ret, const struct model *model, const struc
 	case CAUSE_WAKER_TID:
 	case CAUSE_WAKER_COMM:
 		if (cause->context == WAKE_TASK)
-			cell_thread(ret, model, cause->waker, thread_columns[which - CAUSE_WAKER]);
+			cell_thread(ret, q->model, cause->waker,
+				    thread_columns[which - CAUSE_WAKER]);
 		break;
 	case CAUSE_CONTEXT:
 		cell_text(ret, wake_context_name(cause->context));
@@ -163,7 +167,7 @@ static void cause_value(struct cell *ret, const struct model *model, const struc
 			cell_int(ret, cause->waker_stack);
 		break;
 	default:
-		cause_object(ret, model, cause, which);
+		cause_object(ret, q, cause, which);
 	}
 }
 
@@ -239,7 +243,7 @@ static void interval_value(struct cursor *c, int column, struct cell *ret)
 	default:
 		cause = follow(&c->other, &thread->causes, interval->start);
 		if (cause)
-			cause_value(ret, c->query->model, cause, column - INTERVAL_CAUSE);
+			cause_value(ret, c->query, cause, column - INTERVAL_CAUSE);
 	}
 }
 
@@ -349,7 +353,7 @@ static void wakeup_value(struct cursor *c, int column, struct cell *ret)
 		cell_thread(ret, model, (thread_id){ c->number }, column);
 		break;
 	default:
-		cause_value(ret, model, cause, column - WAKEUP_CAUSE);
+		cause_value(ret, c->query, cause, column - WAKEUP_CAUSE);
 	}
 }
 

@@ -86,7 +86,7 @@ static void message_value(struct cursor *c, int column, struct cell *ret)
 		break;
 	case LOCAL:
 	case PEER:
-		cell_address(ret, model, cursor_thread(c)->host, m->object,
+		cell_address(ret, c->query, cursor_thread(c)->host, m->object,
 			     column == LOCAL ? ADDRESS_LOCAL : ADDRESS_PEER);
 		break;
 	case POSITION:
@@ -144,7 +144,7 @@ static void connect_value(struct cursor *c, int column, struct cell *ret)
 		break;
 	case CONNECT_LOCAL:
 	case CONNECT_PEER:
-		cell_address(ret, c->query->model, cursor_thread(c)->host, connect->object,
+		cell_address(ret, c->query, cursor_thread(c)->host, connect->object,
 			     column == CONNECT_LOCAL ? ADDRESS_LOCAL : ADDRESS_PEER);
 		break;
 	default:

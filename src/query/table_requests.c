@@ -70,8 +70,8 @@ static void address_value(struct query *q, const struct request_span *span, bool
 			  struct cell *ret)
 {
 	if (span->kind == REQUEST_NETWORK)
-		cell_address(ret, q->model, model_thread(q->model, span->thread)->host,
-			     span->socket, local ? ADDRESS_LOCAL : ADDRESS_PEER);
+		cell_address(ret, q, model_thread(q->model, span->thread)->host, span->socket,
+			     local ? ADDRESS_LOCAL : ADDRESS_PEER);
 }
 
 static void name_value(struct query *q, uint32_t number, int column, struct cell *ret)

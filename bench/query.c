@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * query - how fast SQL goes through a model.
+ *
+ * usage: query ROWS
+ *
+ * Makes a model of threads that run, wait for each other, call the system, send
+ * and receive, with about so many rows in each table; asks each table to be
+ * counted, summed, and shown whole, and then what the manual page asks.  Prints a
+ * line for each: the sort, the table or name, its rows, and the ns of CPU time for
+ * each row (of a join: for each row of its first table).
+ */
+#include <netinet/in.h>
+#include <string.h>
+
+#include "clock.h"
+#include "query/query.h"
+
+enum { THREADS = 32, CPUS = 4, STEP = 100 };
+
+static const char *get_string(const void *arg, uint32_t id)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), "name-%u", id);
+	return id ? text : "";
+}
+
+static const struct source source = { .get_string = get_string };
+
+#define ADD(model, KIND, type, t, thread, ...) \
+	model_add(model, &source, \
+		  &(struct record_##type){ .head = { .time = (t), \
+						     .tid = (thread), \
+						     .cpu = (thread) % CPUS, \
+						     .kind = RECORD_##KIND, \
+						     .words = sizeof(struct record_##type) / 8 }, \
+					   __VA_ARGS__ } \
+			   .head)
+
+/* Thread t asks thread t + 1 by socket 100 + 2 t, which that has as the next number. */
+static void add_names(struct model *model)
+{
+	for (uint32_t i = 0; i < THREADS; i++) {
+		struct socket_address a = { .family = AF_INET,
+					    .protocol = IPPROTO_TCP,
+					    .local_port = 40000 + i,
+					    .peer_port = 80 + i,
+					    .local = { 10, 0, 0, 1 },
+					    .peer = { 10, 0, 0, 2 } };
+		struct socket_address b = { .family = AF_INET,
+					    .protocol = IPPROTO_TCP,
+					    .local_port = 80 + i,
+					    .peer_port = 40000 + i,
+					    .local = { 10, 0, 0, 2 },
+					    .peer = { 10, 0, 0, 1 } };
+
+		ADD(model, TASK, task, 1, 1 + i, .pid = 1 + i / 4 * 4, .comm = 1 + i,
+		    .event = TASK_SEEN);
+		ADD(model, SOCKET, socket, 1, 0, .object = 100 + 2 * i, .address = a);
+		ADD(model, SOCKET, socket, 1, 0, .object = 101 + 2 * i, .address = b);
+	}
+	ADD(model, HIT_TYPE, hit_type, 1, 0, .type = 1, .name = 100);
+}
+
+/* One of each, of one thread, but three intervals; and four messages, which are a request. */
+static void add_step(struct model *model, uint64_t n)
+{
+	uint32_t tid = 1 + n % THREADS, other = 1 + (n + 1) % THREADS;
+	nsec_t t = 1000 + n * STEP, last = 1000 + (n - THREADS) * STEP;
+	uint32_t position = n / THREADS * 20;
+	uint8_t id[8];
+
+	memcpy(id, &n, sizeof(id));
+	if (n >= THREADS)
+		ADD(model, WAIT, wait, t, tid, .start = last + 90, .woken = t - 20,
+		    .state = n % 3 ? STATE_LOCK : STATE_NETWORK, .ready = STATE_READY,
+		    .waker = other, .context = n % 3 ? WAKE_TASK : WAKE_SOFTIRQ, .syscall = n % 200,
+		    .object_kind = n % 3 ? OBJECT_FUTEX : OBJECT_INET, .object = 98 + 2 * tid);
+	ADD(model, HIT, hit, t + 10, tid, .type = 1);
+	ADD(model, SYSCALL, syscall, t + 20, tid, .start = t + 5, .nr = n % 200,
+	    .result = -(n % 5));
+	ADD(model, BLOCK, block, t + 30, tid, .start = t + 1, .device = 1 << 20, .bytes = 4096,
+	    .op = 'R');
+	for (uint32_t i = 0; i < 4; i++) { /* asks, is heard, answered, and hears */
+		bool at_client = i == 0 || i == 3;
+
+		ADD(model, MESSAGE, message, t + 40 + i, at_client ? tid : other,
+		    .object = 2 * tid + (at_client ? 98 : 99), .bytes = 20,
+		    .position = position + 20, .direction = i % 2 ? MESSAGE_RECEIVE : MESSAGE_SEND,
+		    .object_kind = OBJECT_INET);
+	}
+	ADD(model, RUN, run, t + 90, tid, .start = t);
+
+	struct record_span span = { .head = { .time = t + 95,
+					      .tid = tid,
+					      .kind = RECORD_SPAN,
+					      .words = sizeof(span) / 8 },
+				    .start = t,
+				    .trace = { 1 },
+				    .service = 1 + tid / 4,
+				    .operation = 200 };
+	memcpy(span.span, id, sizeof(id));
+	memcpy(span.trace + 8, id, sizeof(id));
+	span.span[7] = 1;
+	model_add(model, &source, &span.head);
+}
+
+static int ignore_begin(void *arg, const char *const *names, size_t count)
+{
+	return 0;
+}
+
+static int count_row(void *arg, const struct query_value *values)
+{
+	*(int64_t *)arg += values[0].type == QUERY_INT ? values[0].i : 1;
+	return 0;
+}
+
+static int ignore_end(void *arg)
+{
+	return 0;
+}
+
+static nsec_t run(struct query *q, const char *sql, int64_t *ret)
+{
+	struct query_sink sink = { ignore_begin, count_row, ignore_end, ret };
+	nsec_t begin = clock_now(CLOCK_THREAD_CPUTIME_ID);
+	struct err err;
+
+	*ret = 0;
+	if (query_run(q, sql, &sink, &err) < 0) {
+		fprintf(stderr, "bench-query: %s\n", err.text);
+		exit(1);
+	}
+	return clock_now(CLOCK_THREAD_CPUTIME_ID) - begin;
+}
+
+static void tell(const char *sort, const char *name, int64_t rows, nsec_t time)
+{
+	printf("%s %s %lld %.1f\n", sort, name, (long long)rows, rows ? (double)time / rows : 0);
+	fflush(stdout);
+}
+
+static int64_t measure_table(struct query *q, const char *table, const char *sum)
+{
+	_cleanup_(freep) char *count = must_printf("SELECT count(*) FROM %s", table);
+	_cleanup_(freep) char *add = must_printf("SELECT count(*), sum(%s) FROM %s", sum, table);
+	_cleanup_(freep) char *all = must_printf("SELECT * FROM %s", table);
+	int64_t rows, ignored;
+
+	run(q, count, &rows); /* finds requests, makes what is made once */
+	tell("count", table, rows, run(q, count, &ignored));
+	tell("sum", table, rows, run(q, add, &ignored));
+	tell("all", table, rows, run(q, all, &ignored));
+	return rows;
+}
+
+static const struct {
+	const char *table, *sum;
+} tables[] = {
+	{ "threads", "ns" },  { "intervals", "ns" }, { "wakeups", "ns" }, { "turns", "ns" },
+	{ "messages", "ns" }, { "calls", "ns" },     { "block", "ns" },   { "hits", "time" },
+	{ "spans", "ns" },    { "requests", "ns" },  { "slices", "ns" },
+};
+
+static const struct {
+	const char *name, *table, *sql;
+} queries[] = {
+	{ "one-thread", "intervals", "SELECT count(*) FROM intervals WHERE tid = 7" },
+	{ "by-state", "intervals", "SELECT state, sum(ns) FROM intervals GROUP BY state" },
+	{ "by-thread", "intervals",
+	  "SELECT tid, comm, count(*), sum(ns), max(ns) FROM intervals WHERE state = 'C' GROUP BY "
+	  "thread" },
+	{ "meanwhile", "intervals",
+	  "SELECT t.tid, sum(min(t.end, i.end) - max(t.start, i.start)) FROM intervals i JOIN "
+	  "turns t "
+	  "ON t.host = i.host AND t.cpu = i.cpu AND t.start < i.end AND t.end > i.start "
+	  "WHERE i.state = 'C' AND t.thread <> i.thread GROUP BY t.thread" },
+	{ "who-woke-whom", "wakeups",
+	  "SELECT waker_comm, comm, count(*), avg(delay) FROM wakeups WHERE context = 'task' "
+	  "GROUP BY waker, thread" },
+	{ "histogram", "intervals",
+	  "SELECT bucket(ns), count(*) FROM intervals WHERE state = 'C' GROUP BY bucket(ns)" },
+	{ "peers", "intervals",
+	  "SELECT name, count(*), percentile(ns, 99) FROM intervals WHERE state = 'N' GROUP BY "
+	  "name" },
+	{ "connections", "messages",
+	  "SELECT local, peer, count(*), sum(bytes) FROM messages GROUP BY 1, 2" },
+	{ "calls", "calls",
+	  "SELECT name, count(*), count(error), sum(ns) FROM calls GROUP BY name" },
+	{ "spans", "spans", "SELECT service, percentile(ns, 99) FROM spans GROUP BY service" },
+	{ "span-states", "spans",
+	  "SELECT s.service, i.state, sum(min(i.end, s.end) - max(i.start, s.start)) FROM spans s "
+	  "JOIN intervals i ON i.thread = s.thread AND i.start < s.end AND i.end > s.start "
+	  "GROUP BY s.service, i.state" },
+	{ "request-states", "requests",
+	  "SELECT r.service, i.state, sum(min(i.end, s.end) - max(i.start, s.start)) "
+	  "FROM requests r JOIN slices s ON s.request = r.id JOIN intervals i "
+	  "ON i.thread = s.thread AND i.start < s.end AND i.end > s.start GROUP BY 1, 2" },
+	{ "calls-in-spans", "spans",
+	  "SELECT count(*) FROM spans s JOIN calls c ON c.thread = s.thread AND c.start < s.end "
+	  "AND c.end > s.start" },
+};
+
+int main(int argc, char **argv)
+{
+	uint64_t steps = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000;
+	struct model *model = model_new();
+	int64_t rows[ARRAY_LEN(tables)], ignored;
+
+	add_names(model);
+	for (uint64_t i = 0; i < steps; i++)
+		add_step(model, i);
+	model_finish(model);
+
+	struct query *q = query_new(model);
+
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+		rows[i] = measure_table(q, tables[i].table, tables[i].sum);
+	for (size_t i = 0; i < ARRAY_LEN(queries); i++)
+		for (size_t k = 0; k < ARRAY_LEN(tables); k++)
+			if (strcmp(tables[k].table, queries[i].table) == 0)
+				tell("query", queries[i].name, rows[k],
+				     run(q, queries[i].sql, &ignored));
+	query_free(q);
+	model_free(model);
+	return 0;
+}
