@@ -61,6 +61,22 @@ static uint32_t add_request(struct finder *f, uint32_t thread, uint32_t side,
 	return state;
 }
 
+/* A thread turns to something new: an answer on that side, or anything else. */
+static void turn_to(struct worker *w, uint32_t side)
+{
+	w->guess = w->burst = w->suspect = 0;
+	w->heard_side = side;
+}
+
+/* A thread acts, for a guess maybe. */
+static void act(struct finder *f, struct worker *w, uint32_t guess)
+{
+	f->guesses.items[w->suspect].broken |= w->suspect > 0;
+	f->sides.items[w->heard_side].caused = w->heard_side ? guess : 0;
+	w->suspect = w->heard_side = 0;
+	w->acted = true;
+}
+
 static void receive_request(struct finder *f, uint32_t thread, uint32_t side,
 			    const struct message *m)
 {
@@ -75,9 +91,9 @@ static void receive_request(struct finder *f, uint32_t thread, uint32_t side,
 	nsec_t start = span_at(f, state)->start;
 
 	set_current(f, thread, state, start > w->free_since ? start : m->time);
+	turn_to(w, 0);
 	w->fresh = true;
 	w->heard = false;
-	w->guess = 0;
 }
 
 /* A question is not outstanding any more. */
@@ -85,9 +101,31 @@ static void close_question(struct finder *f, struct side *s)
 {
 	if (s->asker)
 		worker_of(f, s->asker)->outstanding--;
+	f->guesses.items[s->whom.guess].outstanding -= s->asked;
 	count_question(f, s->counted, -1);
 	s->asker = s->counted = 0;
 	s->asked = false;
+}
+
+/* More of an answer: what was done when the first of it came was not for whom it is. */
+static void hear_more(struct finder *f, struct side *s)
+{
+	struct guess *g = &f->guesses.items[s->caused];
+
+	g->like = g->likely = 0;
+	s->caused = 0;
+}
+
+/* It is not known yet to whom the answer is. */
+static void hear_guess(struct finder *f, uint32_t thread, const struct side *s, nsec_t now)
+{
+	struct worker *w = worker_of(f, thread);
+	bool more = f->guesses.items[s->whom.guess].outstanding && w->held_count;
+
+	if (!s->ambiguous)
+		*(more ? &w->suspect : &w->guess) = s->whom.guess;
+	if (w->held_count)
+		set_current(f, thread, 0, now);
 }
 
 static void receive_answer(struct finder *f, uint32_t thread, uint32_t side,
@@ -95,15 +133,15 @@ static void receive_answer(struct finder *f, uint32_t thread, uint32_t side,
 {
 	struct side *s = &f->sides.items[side];
 	struct worker *w = worker_of(f, thread);
-	uint32_t state = s->whom.state ?: f->guesses.items[s->whom.guess].state;
+	uint32_t state = s->whom.state ?: guess_state(f, s->whom.guess);
 
+	if (!s->asked)
+		hear_more(f, s);
 	close_question(f, s);
 	pool_hear(f, thread, m->time);
-	w->guess = 0;
+	turn_to(w, side);
 	if (s->ambiguous || !state) {
-		w->guess = s->ambiguous ? 0 : s->whom.guess;
-		if (w->held_count)
-			set_current(f, thread, 0, m->time);
+		hear_guess(f, thread, s, m->time);
 		return;
 	}
 	if (!is_live(f, state))
@@ -157,8 +195,8 @@ static void send_answer(struct finder *f, uint32_t thread, uint32_t side, const 
 	extend(f, w->current, m->time);
 	set_current(f, thread, 0, m->time);
 	w->popped = m->time;
-	w->guess = 0;
-	w->acted = true;
+	act(f, w, 0);
+	turn_to(w, 0);
 }
 
 /* For whom a send on a side is that was not answered yet: the rest of it, or something else. */
@@ -177,6 +215,8 @@ static void open_question(struct finder *f, uint32_t thread, struct side *s, str
 {
 	close_question(f, s);
 	s->whom = whom;
+	s->caused = 0;
+	f->guesses.items[whom.guess].outstanding++;
 	s->ambiguous = false;
 	s->asked = true;
 	s->asker = thread;
@@ -194,7 +234,8 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 	if (!s->asked)
 		pool_ask(f, thread, side, m->object, m->time);
 
-	struct whom whom = owned ? s->owner : acting_for(f, thread);
+	struct whom whom =
+		owned ? s->owner : acting_for(f, thread, side_target(f, thread, m->object));
 
 	s->owner = (struct whom){ 0 };
 	if (s->asked)
@@ -203,7 +244,7 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 		open_question(f, thread, s, whom);
 	*map_insert(&f->sent, (uintptr_t)m) = f->asks.count;
 	*vec_push(&f->asks) = whom;
-	w->acted = true;
+	act(f, w, whom.guess);
 	w->guess = w->held_count ? 0 : whom.guess;
 	w->asking_side = side;
 	extend(f, whom.state, m->time);
@@ -239,11 +280,11 @@ static void connects(struct finder *f, const struct occurrence *o)
 	struct side *s = &f->sides.items[side];
 	struct worker *w = worker_of(f, o->thread);
 
-	s->owner = acting_for(f, o->thread);
+	s->owner = acting_for(f, o->thread, side_target(f, o->thread, c->object));
 	s->made_in = s->owner.state;
 	s->counted = network_of(f, s->owner.state); /* it waits for that */
 	count_question(f, s->counted, 1);
-	w->acted = true;
+	act(f, w, s->owner.guess);
 	w->guess = w->held_count ? 0 : s->owner.guess;
 }
 
@@ -255,9 +296,8 @@ static void block(struct finder *f, const struct occurrence *o)
 	pool_block(f, o);
 	if (syscall_class_of(cause->syscall) != SYSCALL_POLL || !w->held_count)
 		return;
-	w->guess = 0;
+	turn_to(w, 0);
 	w->asking_side = 0;
-	w->slept = w->idle;
 	w->acted = false;
 	if (w->held_count > 1)
 		set_current(f, o->thread, 0, o->time);

@@ -51,7 +51,7 @@ static uint32_t asker_of(struct finder *f, const struct message *sent, float *re
 	const uint64_t *found = sent ? map_find(&f->sent, (uintptr_t)sent) : NULL;
 	struct whom whom = found ? f->asks.items[*found] : (struct whom){ 0 };
 	const struct guess *guess = &f->guesses.items[whom.guess];
-	uint32_t state = whole_of(f, whom.state ?: guess->state ?: guess->likely);
+	uint32_t state = whole_of(f, whom.state ?: guess_state(f, whom.guess) ?: guess->likely);
 
 	*ret_confidence = whom.state ? 1 : guess->confidence;
 	/* as sure as it is what the asker worked for */

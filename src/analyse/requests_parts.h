@@ -50,6 +50,7 @@ struct side {
 	uint32_t made_in;           /* likewise, and it stays */
 	uint32_t asker;             /* client: the thread that asked, if it waits for the answer */
 	uint32_t counted; /* client: the request that has one more question outstanding by it */
+	uint32_t caused;  /* client: the guess for whom was acted when some of the answer came */
 };
 
 /*
@@ -57,9 +58,12 @@ struct side {
  * is done for the same is the same guess, and an answer tells who it was.
  */
 struct guess {
-	uint32_t state;  /* who it was, when that is known */
-	uint32_t likely; /* or else */
+	uint32_t state;       /* who it was, when that is known */
+	uint32_t like;        /* or else a guess: that was heard of before it, so it is the same */
+	uint32_t likely;      /* or else a state */
+	uint32_t outstanding; /* questions for it */
 	float confidence;
+	bool broken; /* it is more than one */
 };
 
 /* What a worker asks when it waits for no answer may be for the next request, or not. */
@@ -103,6 +107,9 @@ struct worker {
 	uint32_t idle;             /* of those, without an outstanding question */
 	uint32_t last;             /* that it worked for before */
 	uint32_t guess;            /* for whom it acts, if that is not known */
+	uint32_t burst;            /* the guess for whom it acts since it did, nothing telling */
+	uint32_t heard_side;       /* of which it has just read, and done nothing since */
+	uint32_t suspect;          /* the guess that this is of, if more answers are to come */
 	uint32_t outstanding;      /* questions of its, whose answers have not begun to come */
 	uint32_t asking_side;      /* on which it sent, if it has done nothing else since */
 	nsec_t free_since;
@@ -112,7 +119,7 @@ struct worker {
 	uint8_t queue_kind; /* enum object_kind, or 0 if it never was */
 	uint8_t target_count;
 	nsec_t popped;                 /* when it was last free to take work */
-	uint64_t targets[TARGETS_MAX]; /* that it has asked for its current work */
+	uint64_t targets[TARGETS_MAX]; /* that it has asked for its current work or burst */
 	/* of one that hands it out */
 	bool shares;     /* it has held several requests at once */
 	bool takes_back; /* others tell it when they are done */
@@ -120,7 +127,6 @@ struct worker {
 	bool fresh; /* something told for whom it acts, since it waited for one of many */
 	bool acted; /* for that, it has done something */
 	bool heard; /* that was an answer, and not a request */
-	bool slept; /* others were waiting for neither an answer nor a CPU */
 };
 
 struct finder {
@@ -179,8 +185,9 @@ void let_go(struct finder *f, uint32_t state);
 void count_question(struct finder *f, uint32_t state, int change);
 
 /* requests_whom.c */
-struct whom acting_for(struct finder *f, uint32_t thread);
-uint32_t working_for(struct finder *f, uint32_t thread); /* the state, if beyond doubt */
+struct whom acting_for(struct finder *f, uint32_t thread, uint64_t target);
+uint32_t guess_state(const struct finder *f, uint32_t guess); /* 0 if it is not known */
+uint32_t working_for(struct finder *f, uint32_t thread);      /* the state, if beyond doubt */
 void settle(struct finder *f, uint32_t guess, uint32_t state);
 
 /* requests_pool.c */
@@ -201,5 +208,8 @@ void requests_link(struct finder *f);
 uint32_t side_of(struct finder *f, uint16_t host, uint64_t object);
 void side_role(struct finder *f, uint32_t side, const struct thread *thread,
 	       const struct message *m);
+uint64_t side_target(const struct finder *f, uint32_t thread, uint64_t object); /* the other side */
+bool has_asked(const struct worker *w, uint64_t target);
+void note_target(struct worker *w, uint64_t target);
 
 #endif

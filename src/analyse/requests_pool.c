@@ -14,9 +14,6 @@
  * by the answer: by its own, at once, or else by its place among all others
  * (requests_match.c).
  */
-#include <netinet/in.h>
-#include <xxhash.h>
-
 #include "analyse/requests_parts.h"
 #include "event/machine.h"
 
@@ -127,24 +124,6 @@ void pool_wake(struct finder *f, const struct occurrence *o)
 	begin_work(f, o->thread, state, o->time);
 }
 
-/* Whom a socket is connected to, as a number. */
-static uint64_t target_of(const struct finder *f, uint32_t thread, uint64_t object)
-{
-	const struct socket *s = model_socket(f->model, thread_of(f, thread)->host, object);
-
-	if (!s || s->address.family == AF_UNIX)
-		return object;
-	return XXH3_64bits_withSeed(s->address.peer, sizeof(s->address.peer), s->address.peer_port);
-}
-
-static bool has_asked(const struct worker *w, uint64_t target)
-{
-	for (size_t i = 0; i < w->target_count; i++)
-		if (w->targets[i] == target)
-			return true;
-	return false;
-}
-
 /* Whether work that goes on may be that for another request from here on. */
 static enum cut cut_at(struct finder *f, const struct worker *w, uint32_t side, uint64_t target)
 {
@@ -200,7 +179,7 @@ static void take_next(struct finder *f, uint32_t thread, uint32_t side, uint64_t
 void pool_ask(struct finder *f, uint32_t thread, uint32_t side, uint64_t object, nsec_t now)
 {
 	struct worker *w = worker_of(f, thread);
-	uint64_t target = target_of(f, thread, object);
+	uint64_t target = side_target(f, thread, object);
 
 	take_next(f, thread, side, target, now);
 	if (!is_handover(f, w->current))
@@ -214,8 +193,7 @@ void pool_ask(struct finder *f, uint32_t thread, uint32_t side, uint64_t object,
 	}
 	work->last = now;
 	work->questions += !f->sides.items[side].owner.state;
-	if (w->target_count < TARGETS_MAX && !has_asked(w, target))
-		w->targets[w->target_count++] = target;
+	note_target(w, target);
 }
 
 void pool_hear(struct finder *f, uint32_t thread, nsec_t now)

@@ -7,6 +7,7 @@
  * that the system gives to clients; and else that clients speak first.
  */
 #include <netinet/in.h>
+#include <xxhash.h>
 
 #include "analyse/requests_parts.h"
 
@@ -55,4 +56,29 @@ void side_role(struct finder *f, uint32_t place, const struct thread *thread,
 		side->role = role_by_ports(f->model, thread->host, socket);
 	if (!side->role)
 		side->role = m->direction == MESSAGE_SEND ? ROLE_CLIENT : ROLE_SERVER;
+}
+
+uint64_t side_target(const struct finder *f, uint32_t thread, uint64_t object)
+{
+	const struct socket *s = model_socket(f->model, thread_of(f, thread)->host, object);
+
+	if (!s)
+		return object;
+	if (s->address.family == AF_UNIX) /* its name is not known, but who listened there */
+		return s->peer_pid ?: object;
+	return XXH3_64bits_withSeed(s->address.peer, sizeof(s->address.peer), s->address.peer_port);
+}
+
+bool has_asked(const struct worker *w, uint64_t target)
+{
+	for (size_t i = 0; i < w->target_count; i++)
+		if (w->targets[i] == target)
+			return true;
+	return false;
+}
+
+void note_target(struct worker *w, uint64_t target)
+{
+	if (w->target_count < TARGETS_MAX && !has_asked(w, target))
+		w->targets[w->target_count++] = target;
 }

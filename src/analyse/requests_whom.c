@@ -8,28 +8,51 @@
  * of which no message tells; so where another request waits for no answer, what
  * is sent may be for that one.  Then it is left open as a guess: when its answer
  * comes and the thread does something on hearing it, that is for the same; and at
- * last it answers its client, which tells who it was.
+ * last it answers its client, which tells who it was.  Not so if more of that
+ * answer comes afterwards, or if answers to other questions for it are to come: then
+ * it was not this that the thread had waited for.
  */
 #include "analyse/requests_parts.h"
 
-static struct whom add_guess(struct finder *f, uint32_t likely, float confidence)
+static struct whom add_guess(struct finder *f, struct guess guess)
 {
-	*vec_push(&f->guesses) = (struct guess){ .likely = likely, .confidence = confidence };
+	*vec_push(&f->guesses) = guess;
 	return (struct whom){ .guess = f->guesses.count - 1 };
 }
 
 void settle(struct finder *f, uint32_t guess, uint32_t state)
 {
-	struct guess *g = &f->guesses.items[guess];
-
-	if (guess && !g->state) {
-		g->state = state;
-		g->confidence = 0.95f;
+	for (; guess && !f->guesses.items[guess].state; guess = f->guesses.items[guess].like) {
+		f->guesses.items[guess].state = state;
+		f->guesses.items[guess].confidence = 0.95f;
 	}
 }
 
+uint32_t guess_state(const struct finder *f, uint32_t guess)
+{
+	while (guess && !f->guesses.items[guess].state)
+		guess = f->guesses.items[guess].like;
+	return f->guesses.items[guess].broken ? 0 : f->guesses.items[guess].state;
+}
+
+/*
+ * Nothing tells.  What is sent at once to several is for one, until it begins
+ * again with one that it has sent to.
+ */
+static struct whom one_of_burst(struct finder *f, uint32_t thread, uint64_t target)
+{
+	struct worker *w = worker_of(f, thread);
+
+	if (!w->burst || has_asked(w, target)) {
+		w->target_count = 0;
+		w->burst = add_guess(f, (struct guess){ 0 }).guess;
+	}
+	note_target(w, target);
+	return (struct whom){ .guess = w->burst };
+}
+
 /* It works for one of several that it holds. */
-static struct whom choose(struct finder *f, uint32_t thread)
+static struct whom choose(struct finder *f, uint32_t thread, uint64_t target)
 {
 	const struct worker *w = worker_of(f, thread);
 	const struct work *current = work_at(f, w->current);
@@ -37,9 +60,9 @@ static struct whom choose(struct finder *f, uint32_t thread)
 
 	if (w->idle == (own && !current->outstanding))
 		return (struct whom){ .state = w->current };
-	if (w->acted || (w->slept && !w->heard))
-		return add_guess(f, 0, 0);
-	return add_guess(f, w->current, w->heard ? 0.95f : 0.8f);
+	if (w->acted || !w->heard || current->outstanding)
+		return one_of_burst(f, thread, target);
+	return add_guess(f, (struct guess){ .likely = w->current, .confidence = 0.95f });
 }
 
 /* More for what it has answered, if it is one that reads and answers itself. */
@@ -48,10 +71,11 @@ static struct whom more_for_last(struct finder *f, uint32_t thread)
 	const struct worker *w = worker_of(f, thread);
 	bool own = span_at(f, w->last)->thread.i == thread && !is_handover(f, w->last);
 
-	return add_guess(f, own && !w->held_count && !w->queue_kind ? w->last : 0, 0.8f);
+	return add_guess(f, (struct guess){ .likely = own && !w->queue_kind ? w->last : 0,
+					    .confidence = 0.8f });
 }
 
-struct whom acting_for(struct finder *f, uint32_t thread)
+struct whom acting_for(struct finder *f, uint32_t thread, uint64_t target)
 {
 	const struct worker *w = worker_of(f, thread);
 	bool live = is_live(f, w->current);
@@ -59,12 +83,14 @@ struct whom acting_for(struct finder *f, uint32_t thread)
 	if (live && (w->held_count <= 1 || span_at(f, w->current)->kind != REQUEST_NETWORK))
 		return (struct whom){ .state = w->current };
 	if (live && w->fresh)
-		return choose(f, thread);
+		return choose(f, thread, target);
+	if (w->guess && w->held_count)
+		return add_guess(f, (struct guess){ .like = w->guess });
 	if (w->guess)
 		return (struct whom){ .guess = w->guess };
 	if (w->held_count == 1 && !w->acted)
 		return (struct whom){ .state = w->held };
-	return more_for_last(f, thread);
+	return w->held_count ? one_of_burst(f, thread, target) : more_for_last(f, thread);
 }
 
 uint32_t working_for(struct finder *f, uint32_t thread)
