@@ -3,6 +3,7 @@
  * Requests that are rebuilt from kernel events (analyse/requests.h), and when
  * threads worked for them.  They are found when one of the two is first read.
  */
+#include "analyse/request_spans.h"
 #include "analyse/request_sum.h"
 #include "query/tables.h"
 
@@ -76,11 +77,6 @@ static void address_value(struct query *q, const struct request_span *span, bool
 
 static void name_value(struct query *q, uint32_t number, int column, struct cell *ret)
 {
-	static const char *const kinds[] = {
-		[REQUEST_NETWORK] = "network",
-		[REQUEST_FORK] = "fork",
-		[REQUEST_HANDOVER] = "handover",
-	};
 	const struct request_span *spans = q->requests.spans.items, *span = &spans[number];
 
 	switch (column) {
@@ -91,7 +87,7 @@ static void name_value(struct query *q, uint32_t number, int column, struct cell
 		cell_hex(ret, span->id, sizeof(span->id));
 		break;
 	case KIND:
-		cell_text(ret, kinds[span->kind]);
+		cell_text(ret, request_kind_name(span->kind));
 		break;
 	case SERVICE:
 		cell_text(ret, request_service(q->model, span->thread));

@@ -15,6 +15,7 @@ enum {
 	NS,
 	ERROR,
 	FOLLOWS,
+	SOURCE,
 	THREAD,
 };
 
@@ -31,6 +32,7 @@ static const struct column columns[] = {
 	[NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long" },
 	[ERROR] = { "error", QUERY_INT, COLUMN_PLAIN, "1 if it failed" },
 	[FOLLOWS] = { "follows", QUERY_INT, COLUMN_PLAIN, "1 if its parent does not wait for it" },
+	[SOURCE] = { "source", QUERY_TEXT, COLUMN_PLAIN, "who told of it: sdk, inferred, probe" },
 	THREAD_COLUMNS("thread", COLUMN_KEY),
 };
 
@@ -56,6 +58,12 @@ static void thread_value(const struct model *model, const struct span *span, int
 static void name_value(const struct model *model, const struct span *span, int column,
 		       struct cell *ret)
 {
+	static const char *const sources[] = {
+		[SPAN_SDK] = "sdk",
+		[SPAN_INFERRED] = "inferred",
+		[SPAN_PROBE] = "probe",
+	};
+
 	switch (column) {
 	case TRACE:
 		cell_hex(ret, span->trace, sizeof(span->trace));
@@ -71,6 +79,9 @@ static void name_value(const struct model *model, const struct span *span, int c
 		break;
 	case OPERATION:
 		cell_string(ret, model, span->operation);
+		break;
+	case SOURCE:
+		cell_text(ret, span->source < ARRAY_LEN(sources) ? sources[span->source] : NULL);
 		break;
 	}
 }
@@ -105,6 +116,7 @@ static void value(struct cursor *c, int column, struct cell *ret)
 		break;
 	case TRACE ... SPAN:
 	case PARENT_SPAN ... OPERATION:
+	case SOURCE:
 		name_value(model, span, column, ret);
 		break;
 	default:

@@ -13,6 +13,7 @@ enum {
 	SERVICE,
 	CMDLINE,
 	CGROUP,
+	CONTAINER,
 	KERNEL,
 	NEIGHBOUR,
 	EXITED,
@@ -29,6 +30,8 @@ static const struct column columns[] = {
 		      "name of its container, or its process" },
 	[CMDLINE] = { "cmdline", QUERY_TEXT, COLUMN_PLAIN, "command line of its process" },
 	[CGROUP] = { "cgroup", QUERY_TEXT, COLUMN_PLAIN, "control group of its process" },
+	[CONTAINER] = { "container", QUERY_TEXT, COLUMN_PLAIN,
+			"its container, if the trace tells" },
 	[KERNEL] = { "kernel", QUERY_INT, COLUMN_PLAIN, "1 if it is a thread of the kernel" },
 	[NEIGHBOUR] = { "neighbour", QUERY_INT, COLUMN_PLAIN,
 			"1 if only its turns on CPUs are known" },
@@ -39,13 +42,14 @@ static const struct column columns[] = {
 	[NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long" },
 };
 
-static void value(struct cursor *c, int column, struct cell *ret)
+static void process_value(const struct model *model, thread_id id, int column, struct cell *ret)
 {
-	const struct model *model = c->query->model;
-	thread_id id = { c->number };
+	static const struct process unknown;
 	const struct thread *thread = model_thread(model, id);
 	const struct process *process = model_process(model, thread->host, thread->pid);
 
+	if (!process)
+		process = &unknown;
 	switch (column) {
 	case PROCESS:
 		cell_string(ret, model, model_process_comm(model, id));
@@ -54,11 +58,23 @@ static void value(struct cursor *c, int column, struct cell *ret)
 		cell_text(ret, request_service(model, id));
 		break;
 	case CMDLINE:
-		cell_string(ret, model, process ? process->cmdline : (str_id){ 0 });
+		cell_string(ret, model, process->cmdline);
 		break;
 	case CGROUP:
-		cell_string(ret, model, process ? process->cgroup : (str_id){ 0 });
+		cell_string(ret, model, process->cgroup);
 		break;
+	case CONTAINER:
+		cell_string(ret, model, process->container);
+		break;
+	}
+}
+
+static void value(struct cursor *c, int column, struct cell *ret)
+{
+	const struct model *model = c->query->model;
+	const struct thread *thread = cursor_thread(c);
+
+	switch (column) {
 	case KERNEL:
 		cell_int(ret, thread->kernel);
 		break;
@@ -80,8 +96,11 @@ static void value(struct cursor *c, int column, struct cell *ret)
 	case NS:
 		cell_length(ret, thread->begin, thread->end);
 		break;
+	case PROCESS ... CONTAINER:
+		process_value(model, (thread_id){ c->number }, column, ret);
+		break;
 	default:
-		cell_thread(ret, model, id, column);
+		cell_thread(ret, model, (thread_id){ c->number }, column);
 	}
 }
 
