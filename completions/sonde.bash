@@ -20,7 +20,7 @@ _sonde() {
 		mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" "$cmd" --complete 2>/dev/null)" -- "$cur")
 		[[ ${#COMPREPLY[@]} != 1 || ${COMPREPLY[0]} != *= ]] || compopt -o nospace
 	elif [[ $cmd == export && $prev == --to ]]; then
-		mapfile -t COMPREPLY < <(compgen -W 'ctf json' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'ctf json otlp otlp-json' -- "$cur")
 	elif [[ $prev == -p || $prev == --pid ]]; then
 		mapfile -t COMPREPLY < <(cd /proc && compgen -G '[0-9]*' | grep "^$cur")
 	fi # and otherwise names of files, which bash does by itself

@@ -149,6 +149,8 @@ static void put_address(char *ret, size_t size, int family, const uint8_t *addre
 {
 	char text[INET6_ADDRSTRLEN];
 
+	if (family == AF_UNIX)
+		snprintf(ret, size, "unix");
 	if (family != AF_INET && family != AF_INET6)
 		return;
 	inet_ntop(family, address, text, sizeof(text));

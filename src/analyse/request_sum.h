@@ -40,7 +40,7 @@ void request_use_done(struct request_use *use);
 /* What to call who handled a span: its container, or its process. */
 const char *request_service(const struct model *model, thread_id thread);
 
-/* "127.0.0.1:80" or "[::1]:80" of the side that the request came by; "" if it is not known. */
+/* "127.0.0.1:80", "[::1]:80" or "unix" of the side that it came by; "" if that is not known. */
 struct request_address {
 	char local[64], peer[64];
 };

@@ -47,7 +47,7 @@ static bool is_at(const char *address, const char *wanted)
 	const char *port = strrchr(address, ':');
 
 	if (!port)
-		return false;
+		return *address && strcmp(address, wanted) == 0;
 	return strcmp(address, wanted) == 0 || strcmp(port + 1, wanted) == 0 ||
 	       (strlen(wanted) == (size_t)(port - address) &&
 		strncmp(address, wanted, port - address) == 0);

@@ -118,6 +118,8 @@ static void put_rebuilt(struct exporting *x, uint32_t place)
 	put_text(x, "sonde.kind", request_kind_name(span->kind));
 	otlp_put_attribute(&x->w, plain("sonde.confidence"),
 			   &(struct otlp_value){ OTLP_DOUBLE, .real = span->confidence });
+	if (strcmp(address.local, "unix") == 0)
+		put_text(x, "network.transport", "unix");
 	put_address(x, "local", address.local);
 	put_address(x, "peer", address.peer);
 	request_use_add(x->e->model, x->e->requests, place, &use);

@@ -62,16 +62,16 @@ static void put_group(struct out *out, const struct request_group *g)
 	out_str(out, "  ");
 }
 
-/* Behind the figures if it fits there, or else below them, broken between services. */
-static void put_shape(struct out *out, const char *shape)
+/* Behind the figures, if there are any; if it fits there, or else below them, in pieces. */
+static void put_shape(struct out *out, const char *shape, bool figures)
 {
-	size_t length = strlen(shape), column = SUM_WHERE + 2, indent = 6;
+	size_t length = strlen(shape), indent = 6;
+	bool fits = SUM_WHERE + 2 + length <= LINE_WIDTH;
+	size_t column = fits ? SUM_WHERE + 2 : indent;
 
-	if (column + length > LINE_WIDTH) {
+	if (!fits && figures)
 		out_char(out, '\n');
-		out_fill(out, indent, ' ');
-		column = indent;
-	}
+	out_fill(out, fits && figures ? 2 : column, ' ');
 	while (length) {
 		size_t piece = strcspn(shape, ",>");
 
@@ -97,12 +97,8 @@ static void put_group_shape(struct out *out, const struct request_sum *sum,
 
 	if (!alone)
 		put_group(out, shape);
-	else if (shape->name.i != entry->service.i)
-		out_fill(out, SUM_WHERE, ' ');
-	if (!alone || shape->name.i != entry->service.i) {
-		out_str(out, "  ");
-		put_shape(out, strtab_get(sum->strings, shape->name));
-	}
+	if (!alone || shape->name.i != entry->service.i)
+		put_shape(out, strtab_get(sum->strings, shape->name), !alone);
 	if (has_states(shape->states)) {
 		out_fill(out, SUM_WHERE + 2, ' ');
 		put_shares(out, shape->states, SUM_STATES_SHOWN);
