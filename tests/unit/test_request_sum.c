@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shapes and sums of requests that are put together by hand; thread n is of service "string n". */
+#include "analyse/request_sum.h"
+
+#include <stdlib.h>
+
+#include "story.h"
+#include "test.h"
+
+enum { THREADS = 5 };
+
+static struct model *services(void)
+{
+	struct story s = { 0 };
+
+	for (uint32_t tid = 1; tid <= THREADS; tid++) {
+		story_add(&s, REC(TASK, task, 0, tid, .pid = tid, .comm = tid, .event = TASK_SEEN));
+		story_run(&s, tid, 0, 1000);
+	}
+
+	struct model *model = story_model(&s);
+
+	story_done(&s);
+	return model;
+}
+
+static void begin(struct requests *r)
+{
+	*vec_push(&r->spans) = (struct request_span){ 0 };
+}
+
+/* The last child of its parent. */
+static uint32_t add(struct requests *r, uint32_t parent, uint32_t tid, enum request_kind kind)
+{
+	uint32_t place = r->spans.count;
+
+	*vec_push(&r->spans) = (struct request_span){ .parent = parent,
+						      .thread = { tid },
+						      .kind = kind,
+						      .confidence = 1,
+						      .start = 10,
+						      .end = 20 + place };
+	if (!parent) {
+		*vec_push(&r->roots) = place;
+		return place;
+	}
+
+	uint32_t *link = &r->spans.items[parent].first_child;
+
+	while (*link)
+		link = &r->spans.items[*link].next;
+	*link = place;
+	return place;
+}
+
+static void check_shape(const struct requests *r, const char *want)
+{
+	_cleanup_(model_freep) struct model *model = services();
+	_cleanup_(freep) char *shape = request_shape(model, r, 1);
+
+	CHECK_STR(shape, want);
+}
+
+TEST(a_request_has_the_shape_of_its_services)
+{
+	_cleanup_(requests_done) struct requests r = { 0 };
+
+	begin(&r);
+
+	uint32_t root = add(&r, 0, 1, REQUEST_NETWORK);
+	uint32_t second = add(&r, root, 2, REQUEST_NETWORK);
+
+	check_shape(&r, "string 1>(string 2)");
+	add(&r, second, 3, REQUEST_NETWORK);
+	add(&r, root, 4, REQUEST_FORK);
+	check_shape(&r, "string 1>(string 2>(string 3),string 4)");
+}
+
+TEST(equal_children_in_a_row_are_folded)
+{
+	_cleanup_(requests_done) struct requests r = { 0 };
+
+	begin(&r);
+
+	uint32_t root = add(&r, 0, 1, REQUEST_NETWORK);
+
+	for (int i = 0; i < 3; i++)
+		add(&r, add(&r, root, 2, REQUEST_NETWORK), 3, REQUEST_NETWORK);
+	add(&r, root, 2, REQUEST_NETWORK);
+	add(&r, root, 4, REQUEST_NETWORK);
+	add(&r, root, 4, REQUEST_NETWORK);
+	check_shape(&r, "string 1>(string 2>(string 3) x3,string 2,string 4 x2)");
+}
+
+TEST(who_works_inside_a_service_is_not_in_its_shape)
+{
+	_cleanup_(requests_done) struct requests r = { 0 };
+
+	begin(&r);
+
+	uint32_t root = add(&r, 0, 1, REQUEST_NETWORK);
+
+	add(&r, root, 2, REQUEST_NETWORK);
+	add(&r, add(&r, root, 5, REQUEST_HANDOVER), 2, REQUEST_NETWORK);
+	add(&r, root, 5, REQUEST_HANDOVER);
+	check_shape(&r, "string 1>(string 2 x2)");
+}
+
+TEST(endless_requests_have_a_shape)
+{
+	for (int kind = REQUEST_NETWORK; kind <= REQUEST_HANDOVER; kind++) {
+		_cleanup_(requests_done) struct requests r = { 0 };
+		_cleanup_(model_freep) struct model *model = services();
+		uint32_t at = 0;
+
+		begin(&r);
+		at = add(&r, 0, 1, REQUEST_NETWORK);
+		for (int i = 0; i < 300000; i++)
+			at = add(&r, at, 1 + i % THREADS, kind);
+
+		_cleanup_(freep) char *shape = request_shape(model, &r, 1);
+
+		CHECK(strlen(shape) < 4096);
+	}
+}
+
+static bool is_even(const void *arg, const struct request_span *root)
+{
+	(void)arg;
+	return root->end % 2 == 0;
+}
+
+TEST(sums_are_of_what_is_chosen)
+{
+	_cleanup_(requests_done) struct requests r = { 0 };
+	_cleanup_(model_freep) struct model *model = services();
+	_cleanup_(request_sum_done) struct request_sum sum;
+
+	begin(&r);
+	for (int i = 0; i < 200; i++) /* of 11 to 210 ns */
+		add(&r, 0, 1, REQUEST_NETWORK);
+	r.spans.items[r.spans.count - 1].open = true;
+	request_sum_find(model, &r, is_even, NULL, &sum);
+	CHECK_INT(sum.unparented, 1);
+	CHECK_INT(sum.entries.count, 1);
+	CHECK_INT(sum.entries.items[0].count, 99);
+	CHECK_INT(sum.entries.items[0].p50, 110);
+	CHECK_INT(sum.entries.items[0].p99, 208);
+	CHECK_STR(strtab_get(sum.strings, sum.shapes.items[0].name), "string 1");
+}
