@@ -14,8 +14,11 @@
  * A wrong parent is worse than none.  Each link has a confidence, and where two
  * parents are possible the span is left without one and marked open.
  *
- * One pass over all messages, wakeups and forks in the order of time; what is
- * learned later about an earlier send is noted when it is learned.
+ * One pass over all messages, wakeups and forks in the order of time
+ * (requests_event.c).  Whom an event loop acts for may turn out later
+ * (requests_whom.c), as may for whom a worker has worked (requests_pool.c); the
+ * latter is told when all were seen (requests_match.c), and then who asked for what
+ * (requests_link.c).  Linear but for the sorting of what pools have done.
  */
 #ifndef SONDE_ANALYSE_REQUESTS_H
 #define SONDE_ANALYSE_REQUESTS_H

@@ -479,12 +479,12 @@ TEST(who_sleeps_may_act_though_another_was_read_last)
 	check_trees(&p, "1(2) 1 1");
 }
 
-/* The first wait of a worker, so that its pool is known; t: when it is woken for connection c. */
+/* Thread 1 reads what comes over connection c, and wakes a worker at t. */
 static void hands_over(struct play *p, nsec_t t, uint32_t worker, unsigned c)
 {
 	ask(p, c);
 	takes(p, t - 1, 1, c);
-	waits_on(p, t < 20 ? 2 : t - 5, t, worker, 1, FUTEX);
+	waits_on(p, 2, t, worker, 1, FUTEX);
 }
 
 TEST(who_is_woken_is_not_always_who_takes_it)
@@ -623,4 +623,120 @@ TEST(a_request_that_comes_in_two_reads_is_of_who_sent_it)
 	hears(&p, 15, 1, 1);
 	answers(&p, 16, 1, 0);
 	check_trees(&p, "1(2)");
+}
+
+/* Two sleep.  One asks; the first of its answer comes when the other wakes up, and then the rest.
+ */
+TEST(what_is_done_when_half_an_answer_came_is_for_another)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	for (unsigned c = 0; c < 4; c++)
+		connection(&p, c);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	ask(&p, 1);
+	takes(&p, 11, 1, 1);
+	polls(&p, 12, 20, 1, 0);
+	asks(&p, 21, 1, 2);
+	takes(&p, 22, 2, 2);
+	answers(&p, 23, 2, 2);
+	polls(&p, 22, 30, 1, 0);
+	hears(&p, 31, 1, 2);
+	asks(&p, 32, 1, 3);
+	takes(&p, 33, 2, 3);
+	answers(&p, 34, 2, 2);
+	polls(&p, 33, 40, 1, 0);
+	hears(&p, 41, 1, 2);
+	answers(&p, 42, 1, 0);
+	answers(&p, 43, 2, 3);
+	polls(&p, 43, 50, 1, 0);
+	hears(&p, 51, 1, 3);
+	answers(&p, 52, 1, 1);
+	check_trees(&p, "1(2) 1(2)");
+}
+
+/* Thread 1 sleeps for connections 0 and 1, and asks over 2 and 3. */
+static void asks_two_at_once(struct play *p)
+{
+	for (unsigned c = 0; c < 4; c++)
+		connection(p, c);
+	thread(p, 1, 1);
+	thread(p, 2, 2);
+	ask(p, 0);
+	takes(p, 10, 1, 0);
+	ask(p, 1);
+	takes(p, 11, 1, 1);
+	polls(p, 12, 20, 1, 0);
+	asks(p, 21, 1, 2);
+	asks(p, 22, 1, 3);
+	takes(p, 23, 2, 2);
+	answers(p, 24, 2, 2);
+	takes(p, 25, 2, 3);
+	answers(p, 26, 2, 3);
+	polls(p, 23, 30, 1, 0);
+	hears(p, 31, 1, 2);
+}
+
+TEST(what_is_asked_at_once_of_several_is_for_one)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	asks_two_at_once(&p);
+	polls(&p, 32, 40, 1, 0);
+	hears(&p, 41, 1, 3);
+	answers(&p, 42, 1, 0);
+	answers(&p, 43, 1, 1);
+	check_trees(&p, "1(2 2) 1");
+}
+
+TEST(but_not_if_something_is_done_before_all_have_answered)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	asks_two_at_once(&p);
+	answers(&p, 32, 1, 0);
+	polls(&p, 33, 40, 1, 0);
+	hears(&p, 41, 1, 3);
+	answers(&p, 42, 1, 1);
+	check_trees(&p, "1 1 ?2 ?2");
+}
+
+TEST(who_asks_as_often_as_two_requests_take_works_for_two)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	hands_over(&p, 11, 3, 0);
+	hands_over(&p, 13, 4, 1);
+	waits_on(&p, 14, 90, 4, 0, FUTEX);
+	consults(&p, 15, 3, 2);
+	consults(&p, 20, 3, 2);
+	polls(&p, 14, 24, 1, 3);
+	answers(&p, 25, 1, 0);
+	ask(&p, 3);
+	takes(&p, 26, 1, 3);
+	for (nsec_t t = 30; t < 50; t += 5)
+		consults(&p, t, 3, 2);
+	answers(&p, 41, 1, 1);
+	waits_on(&p, 50, 90, 3, 0, FUTEX);
+	answers(&p, 51, 1, 3);
+	check_trees(&p, "1(h3(2 2)) 1(h3(2 2)) 1(h3(2 2))");
+}
+
+TEST(a_worker_that_creates_a_thread_has_taken_work)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	hands_over(&p, 11, 3, 0);
+	ask(&p, 1);
+	takes(&p, 12, 1, 1);
+	answers(&p, 13, 3, 0);
+	story_born(&p.story, 9, 3, 14);
+	consults(&p, 15, 9, 2);
+	answers(&p, 20, 3, 1);
+	check_trees(&p, "1(h3) 1(h3(f9(2)))");
 }
