@@ -740,3 +740,37 @@ TEST(a_worker_that_creates_a_thread_has_taken_work)
 	answers(&p, 20, 3, 1);
 	check_trees(&p, "1(h3) 1(h3(f9(2)))");
 }
+
+TEST(what_was_read_last_is_not_what_is_asked_for_if_others_sleep)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	for (unsigned c = 0; c < 3; c++)
+		connection(&p, c);
+	thread(&p, 1, 1);
+	thread(&p, 2, 2);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	polls(&p, 12, 20, 1, 0);
+	ask(&p, 1);
+	takes(&p, 21, 1, 1);
+	asks(&p, 22, 1, 2);
+	takes(&p, 23, 2, 2);
+	answers(&p, 24, 2, 2);
+	polls(&p, 23, 30, 1, 0);
+	answers(&p, 31, 1, 0);
+	answers(&p, 32, 1, 1);
+	check_trees(&p, "1 1 ?2");
+}
+
+TEST(who_is_woken_from_a_lock_is_handed_nothing)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	hands_over(&p, 11, 3, 0);
+	waits_on(&p, 2, 12, 4, 1, MUTEX);
+	consults(&p, 13, 4, 2);
+	answers(&p, 20, 3, 0);
+	check_trees(&p, "1(h3) ?2");
+}
