@@ -3,8 +3,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+
+#include "base/vec.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -20,7 +23,7 @@ static bool is_interrupted(void)
 
 void prompt_catch(struct query *query)
 {
-	struct sigaction action = { .sa_handler = on_interrupt }; /* which ends a read, too */
+	struct sigaction action = { .sa_handler = on_interrupt };
 
 	sigaction(SIGINT, &action, NULL);
 	query_set_stop(query, is_interrupted);
@@ -30,13 +33,14 @@ struct prompt {
 	struct query *query;
 	const struct query_sink *sink;
 	struct out *out;
-	char *line; /* as getline() has it */
-	size_t room;
+	VEC(char) typed; /* and not yet looked at */
+	char *line;
 	char *sql; /* lines that are no whole statement yet */
 };
 
 static void prompt_done(struct prompt *p)
 {
+	vec_done(&p->typed);
 	free(p->line);
 	free(p->sql);
 }
@@ -118,21 +122,66 @@ static bool take_line(struct prompt *p)
 	return true;
 }
 
+/* The first line of what was typed, if it is a whole one. */
+static bool cut_line(struct prompt *p)
+{
+	char *end = p->typed.count ? memchr(p->typed.items, '\n', p->typed.count) : NULL;
+	size_t len = end ? end + 1 - p->typed.items : 0;
+
+	if (!end)
+		return false;
+	free(p->line);
+	p->line = must_printf("%.*s", (int)len, p->typed.items);
+	p->typed.count -= len;
+	memmove(p->typed.items, end + 1, p->typed.count);
+	return true;
+}
+
+/*
+ * Wait until something is typed: 1, or 0 at the end, or -EINTR.  Ctrl-C counts
+ * from the prompt on, also before the wait has begun: so it is held back until
+ * then, when only the wait can be interrupted.
+ */
+static int read_typed(struct prompt *p)
+{
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	sigset_t held, before;
+	char typed[4096];
+	ssize_t n;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigprocmask(SIG_BLOCK, &held, &before);
+	n = interrupted ? -1 : ppoll(&in, 1, NULL, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (n < 0)
+		return -EINTR;
+	n = read(STDIN_FILENO, typed, sizeof(typed));
+	for (ssize_t i = 0; i < n; i++)
+		*vec_push(&p->typed) = typed[i];
+	return n > 0;
+}
+
 /* False at the end of input. */
 static bool read_line(struct prompt *p)
 {
-	for (;;) {
-		fputs(p->sql ? "  ...> " : "sonde> ", stderr);
-		errno = 0;
-		if (getline(&p->line, &p->room, stdin) >= 0)
-			return true;
-		fputc('\n', stderr);
-		if (errno != EINTR)
+	int r = -EINTR;
+
+	while (!cut_line(p)) {
+		if (r != 1)
+			fputs(p->sql ? "  ...> " : "sonde> ", stderr);
+		r = read_typed(p);
+		if (r <= 0)
+			fputc('\n', stderr);
+		if (r == 0)
 			return false;
-		clearerr(stdin);
-		interrupted = 0;
-		forget(p);
+		if (r < 0) {
+			interrupted = 0;
+			p->typed.count = 0;
+			forget(p);
+		}
 	}
+	return true;
 }
 
 static char *read_all(struct err *err)

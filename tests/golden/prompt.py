@@ -31,6 +31,16 @@ SCENES = {
 }
 
 
+def wait_until_busy(pid):
+    """Until it has worked for a good while on what it was given."""
+    def used():
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11])
+
+    begin, end = used(), time.monotonic() + 30
+    while used() < begin + os.sysconf("SC_CLK_TCK") // 4 and time.monotonic() < end:
+        time.sleep(0.05)
+
+
 class Terminal:
     def __init__(self, sonde):
         self.pid, self.fd = pty.fork()
@@ -69,7 +79,7 @@ def play(terminal, scene):
     for typed, wanted in scene:
         terminal.type(typed)
         if wanted is None:
-            time.sleep(0.5)  # it works on it
+            wait_until_busy(terminal.pid)
         elif terminal.read_until(wanted) is None:
             return False
     return True
@@ -78,7 +88,7 @@ def play(terminal, scene):
 def stops_at_once(sonde):
     """Without a prompt, Ctrl-C ends it with a sentence."""
     process = subprocess.Popen([sonde, "query", CAPTURE, ENDLESS], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-    time.sleep(0.5)
+    wait_until_busy(process.pid)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     return process.returncode == 1 and said == b"sonde: interrupted\n"
