@@ -771,6 +771,6 @@ TEST(who_is_woken_from_a_lock_is_handed_nothing)
 	hands_over(&p, 11, 3, 0);
 	waits_on(&p, 2, 12, 4, 1, MUTEX);
 	consults(&p, 13, 4, 2);
-	answers(&p, 20, 3, 0);
+	answers(&p, 20, 1, 0);
 	check_trees(&p, "1(h3) ?2");
 }
