@@ -9,6 +9,7 @@
  */
 #include "query/query.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -91,6 +92,7 @@ struct query *query_new(const struct model *model)
 	sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(q->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	for (size_t i = 0; query_tables[i]; i++) {
+		assert(i < TABLE_MAX && query_tables[i]->column_count <= COLUMN_MAX);
 		q->tables[i] = (struct table_state){
 			.query = q, .table = query_tables[i], .rows = -1, .in_order = -1
 		};

@@ -97,7 +97,7 @@ struct index {
 	uint32_t *next;
 };
 
-enum { TABLE_MAX = 24, COLUMN_MAX = 32 };
+enum { TABLE_MAX = 24, COLUMN_MAX = 26 }; /* columns have letters */
 
 struct lane { /* turns on one CPU */
 	uint16_t host, cpu;
