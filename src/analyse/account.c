@@ -166,9 +166,12 @@ static void add_step(struct build *b, const struct step *step)
 /* Time that samples count, made the running time of the node. */
 static void scale_functions(struct account *account, const struct node *node)
 {
-	struct share *shares = account->shares.items + node->shares;
+	struct share *shares = account->shares.items;
 	nsec_t total = 0;
 
+	if (!node->share_count)
+		return;
+	shares += node->shares;
 	for (uint32_t i = 0; i < node->share_count; i++)
 		total += shares[i].time;
 	for (uint32_t i = 0; i < node->share_count; i++)

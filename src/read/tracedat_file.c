@@ -282,14 +282,15 @@ bool tracedat_is_one(const char *head, size_t size)
 int tracedat_read_head(struct tracedat *t, struct err *err)
 {
 	static const bool we_are_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-	struct cursor c = { t->file.s, t->file.s + t->file.len, false };
 	struct tracedat_places places = { 0 };
 	const char *version;
 	uint64_t endian, long_size, page_size;
 
-	if (!tracedat_is_one(c.at, cursor_left(&c)))
+	if (!tracedat_is_one(t->file.s, t->file.len))
 		return err_set(err, -EBADMSG, "'%s' is no trace of trace-cmd", t->path);
-	c.at += sizeof(magic) - 1;
+
+	struct cursor c = { t->file.s + sizeof(magic) - 1, t->file.s + t->file.len, false };
+
 	if (!cursor_string(&c, &version) || !cursor_number(&c, 1, &endian) ||
 	    !cursor_number(&c, 1, &long_size))
 		return tracedat_damaged(t, c.at, "version and byte order", err);

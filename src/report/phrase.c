@@ -215,8 +215,11 @@ static void say_shares(struct phrase *p, const struct model *model, const struct
 		       const struct node *node)
 {
 	enum { SHOWN = 3 };
-	const struct share *shares = account->shares.items + node->shares;
+	const struct share *shares = account->shares.items;
 
+	if (!node->share_count)
+		return;
+	shares += node->shares;
 	for (uint32_t i = 0; i < node->share_count && i < SHOWN; i++) {
 		struct text time = format_time(shares[i].time);
 
