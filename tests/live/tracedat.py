@@ -1,37 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Traces that trace-cmd records here and now, in all its ways: read as libtracecmd reads them."""
-import contextlib
 import json
 import os
-import pathlib
 import re
 
+import tracefs
 from harness import ROOM, SONDE, Skip, each, equal, main, need_program, require, run, test, workload
 
-TRACING = pathlib.Path("/sys/kernel/tracing")
 ORACLE = os.environ.get("ORACLE_TRACEDAT", "")
 KERNEL = ["-e", "sched", "-e", "raw_syscalls", "-e", "irq", "-e", "block", "-e", "sock"]
-
-
-@contextlib.contextmanager
-def tracefs():
-    """What trace-cmd switches on here stays so (-k): put back what was."""
-    if not os.access(TRACING / "set_event", os.W_OK):
-        raise Skip(f"{TRACING} cannot be written")
-    kept = {name: (TRACING / name).read_text() for name in ("set_event", "tracing_on", "buffer_size_kb")}
-    clock = re.search(r"\[(.*)\]", (TRACING / "trace_clock").read_text())[1]
-    instances = set((TRACING / "instances").iterdir())
-    try:
-        yield
-    finally:
-        for made in set((TRACING / "instances").iterdir()) - instances:
-            (made / "events/enable").write_text("0")
-            made.rmdir()
-        (TRACING / "trace_clock").write_text(clock)
-        for name, text in kept.items():
-            (TRACING / name).write_text(text.split()[0] if name == "buffer_size_kb" else text or "\n")
-    equal((TRACING / "set_event").read_text(), kept["set_event"], "events that are switched on")
 
 
 def trace(*options, command=None):
@@ -40,7 +18,7 @@ def trace(*options, command=None):
     if not ORACLE:
         raise Skip("there is no libtracecmd: the package libtracecmd-dev")
     path = ROOM / "trace.dat"
-    with tracefs():
+    with tracefs.as_it_was():
         # -d and -k: without them it wants features that not all kernels have
         run("trace-cmd", "record", "-q", "-d", "-k", "-o", path, *options,
             *(command or workload("churn", "processes", 31)))
@@ -61,7 +39,7 @@ def all_is_read_of_a_trace_that_is(kind, *options):
 
 @each("local", "global", "boot", "mono_raw", "tai", "perf", "x86-tsc")
 def any_clock_will_do_such_as(clock):
-    if clock not in (TRACING / "trace_clock").read_text():
+    if clock not in (tracefs.ROOT / "trace_clock").read_text():
         raise Skip(f"this kernel has no clock {clock}")
     trace("-C", clock, *KERNEL)
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tracefs is everybody's: who sets something there puts it back."""
+import contextlib
+import os
+import pathlib
+import re
+
+from harness import Skip, equal
+
+ROOT = pathlib.Path("/sys/kernel/tracing")
+
+
+def forget_names():
+    """Of threads that are gone.  libtracecmd loses all names if there is a line feed in one, as our own tests have."""
+    size = ROOT / "saved_cmdlines_size"
+    size.write_text(size.read_text().split()[0])
+
+
+@contextlib.contextmanager
+def as_it_was():
+    """For trace-cmd, which with -k leaves events, the clock and the size of the buffers as it set them."""
+    if not os.access(ROOT / "set_event", os.W_OK):
+        raise Skip(f"{ROOT} cannot be written")
+    if (ROOT / "events/enable").read_text().strip() != "0":
+        raise Skip("somebody else uses tracefs")
+    on = (ROOT / "tracing_on").read_text()
+    clock = re.search(r"\[(.*)\]", (ROOT / "trace_clock").read_text())[1]
+    size = re.search(r"expanded: (\d+)|^(\d+)$", (ROOT / "buffer_size_kb").read_text().strip())
+    instances = set((ROOT / "instances").iterdir())
+    forget_names()
+    try:
+        yield
+    finally:
+        for made in set((ROOT / "instances").iterdir()) - instances:
+            (made / "events/enable").write_text("0")
+            made.rmdir()
+        (ROOT / "events/enable").write_text("0")
+        (ROOT / "trace_clock").write_text(clock)  # which empties the buffers
+        (ROOT / "buffer_size_kb").write_text(size[1] or size[2])
+        (ROOT / "tracing_on").write_text(on)
+    equal((ROOT / "set_event").read_text().strip(), "", "events that are switched on")
