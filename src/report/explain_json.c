@@ -3,30 +3,10 @@
 
 #include "event/syscall.h"
 #include "report/explain.h"
+#include "report/json_put.h"
 #include "report/kind.h"
 #include "report/names.h"
 #include "report/phrase.h"
-
-static void put_u64(struct json *j, const char *key, uint64_t n)
-{
-	json_key(j, key);
-	json_u64(j, n);
-}
-
-static void put_string(struct json *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_string(j, s);
-}
-
-static void put_hex(struct json *j, const char *key, const uint8_t *bytes, size_t size)
-{
-	char hex[33] = "";
-
-	for (size_t i = 0; i < size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-	put_string(j, key, hex);
-}
 
 static void put_thread(struct json *j, const struct model *model, thread_id id)
 {

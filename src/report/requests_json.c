@@ -3,29 +3,9 @@
 
 #include "analyse/request_spans.h"
 #include "event/syscall.h"
+#include "report/json_put.h"
 #include "report/kind.h"
 #include "report/requests.h"
-
-static void put_u64(struct json *j, const char *key, uint64_t n)
-{
-	json_key(j, key);
-	json_u64(j, n);
-}
-
-static void put_string(struct json *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_string(j, s);
-}
-
-static void put_hex(struct json *j, const char *key, const uint8_t *bytes, size_t size)
-{
-	char hex[33] = "";
-
-	for (size_t i = 0; i < size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-	put_string(j, key, hex);
-}
 
 static void put_states(struct json *j, const nsec_t states[128])
 {
