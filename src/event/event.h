@@ -42,6 +42,8 @@ enum record_kind {
 	RECORD_HIT_TYPE = 19,    /* the name and fields of a tracepoint */
 	RECORD_DEVICE = 20,      /* the name of a block device */
 	RECORD_SPAN = 21,        /* a finished span */
+	RECORD_CONTEXT = 22,     /* which span a thread works for */
+	RECORD_ATTRIBUTE = 23,   /* an attribute of a span */
 	RECORD_KIND_COUNT,
 };
 
@@ -331,7 +333,17 @@ enum span_source {
 
 #define SPAN_FOLLOWS 1 /* its parent does not wait for it */
 #define SPAN_ERROR 2
-#define SPAN_OPEN 4 /* INFERRED: its answer was not seen, or it has a parent that is not known */
+#define SPAN_OPEN 4 /* its end was not seen; INFERRED: or it has a parent that is not known */
+
+/* As OTLP numbers them. */
+enum span_kind {
+	SPAN_UNSPECIFIED = 0,
+	SPAN_INTERNAL = 1,
+	SPAN_SERVER = 2,
+	SPAN_CLIENT = 3,
+	SPAN_PRODUCER = 4,
+	SPAN_CONSUMER = 5,
+};
 
 struct record_span {        /* from start to time */
 	struct record head; /* tid: the thread that worked for it; 0 if unknown */
@@ -344,7 +356,42 @@ struct record_span {        /* from start to time */
 	__u32 pid;
 	__u8 source; /* enum span_source */
 	__u8 flags;
-	__u16 pad;
+	__u8 kind; /* enum span_kind */
+	__u8 pad;
+};
+
+/* CONTEXT: the process published it, but not in a way that can be trusted; no span is meant. */
+#define CONTEXT_UNKNOWN 1
+/*
+ * CONTEXT: seen when the thread left the CPU, and not told.  Since when it held
+ * is not known, only that at `since` another one did.
+ */
+#define CONTEXT_SEEN 2
+
+struct record_context {     /* from time on, the thread works for a span */
+	struct record head; /* tid: the thread */
+	__u64 since;        /* SEEN: when the thread got the CPU; else equals time */
+	__u8 trace[16];
+	__u8 span[8]; /* all zero: for none */
+	__u8 flags;
+	__u8 pad[7];
+};
+
+enum attribute_type {
+	ATTRIBUTE_STRING = 1, /* value: a string's number */
+	ATTRIBUTE_BOOL = 2,
+	ATTRIBUTE_INT = 3,    /* value: as __s64 */
+	ATTRIBUTE_DOUBLE = 4, /* value: the bits of a double */
+};
+
+struct record_attribute { /* stands before its span */
+	struct record head;
+	__u64 value; /* by type */
+	__u8 trace[16];
+	__u8 span[8];
+	__u32 key; /* string */
+	__u8 type; /* enum attribute_type */
+	__u8 pad[3];
 };
 
 struct record_device {

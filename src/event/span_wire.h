@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * span_wire - what the agent in a process and the recorder share.
+ *
+ * The agent makes one memory file, the arena, when a process first needs it.
+ * All that are forked from that process share it, so that a child that lives
+ * for a millisecond leaves its spans where the recorder already looks; a
+ * program that is executed makes its own.  Nothing remains when the last of
+ * them is gone.
+ *
+ * The recorder learns of an arena in two ways.  If it is there already, the
+ * agent sends the file to its socket, an abstract datagram socket.  If it comes
+ * later, it finds a mapping called "/memfd:" SPAN_ARENA_NAME.  It then locks
+ * the file (flock on a description of its own), so that two recorders do not
+ * take from each other, sets `recording`, and keeps `beat` up to date.  While
+ * `recording` is 0, nobody writes an event.  A recorder that died leaves it
+ * set: a thread whose ring is full and that finds `beat` to be old clears it.
+ *
+ * Each thread that has something to say takes a ring: it alone writes there,
+ * the recorder alone reads.  An event is written, then `head` moves behind it;
+ * the recorder takes it and moves `tail`.  Nobody is woken and nobody waits: a
+ * full ring drops the new event and counts it.  An event is never split: behind
+ * the ring proper lies room for one more, so that one that begins near the end
+ * simply runs over it.
+ *
+ * The recorder has privileges and the process may be hostile: it believes
+ * nothing here but its own numbers.  The file's size is sealed.
+ */
+#ifndef SONDE_EVENT_SPAN_WIRE_H
+#define SONDE_EVENT_SPAN_WIRE_H
+
+#include <linux/types.h>
+
+#define SPAN_ARENA_NAME "sonde-agent"     /* of the memory file */
+#define SPAN_SOCKET_NAME "sonde-recorder" /* abstract, SOCK_DGRAM: one message has one arena */
+#define SPAN_ARENA_MAGIC "sonde\0a"       /* eight bytes */
+
+enum {
+	SPAN_ARENA_VERSION = 1,
+	SPAN_RINGS = 1024, /* threads that can have one at a time, in all processes of an arena */
+	SPAN_RING_SIZE = 64 * 1024,
+	SPAN_EVENT_MAX = 4096,
+	SPAN_NAMES = 1024,
+	SPAN_NAME_MAX = 112, /* with its final 0; of a name that can be switched off */
+	SPAN_RULES = 32,
+	SPAN_SERVICE_MAX = 64,
+};
+
+/* ns after which a recorder that did not come by is taken for dead. */
+#define SPAN_BEAT_MAX (2 * 1000000000ull)
+
+enum span_event_kind {
+	SPAN_EVENT_BEGIN = 1,
+	SPAN_EVENT_END = 2,
+	SPAN_EVENT_CONTEXT = 3,
+};
+
+struct span_event {
+	__u64 time; /* CLOCK_MONOTONIC */
+	__u16 size; /* of the whole event, a multiple of 8 */
+	__u8 kind;  /* enum span_event_kind */
+	__u8 flags; /* SPAN_ERROR; CONTEXT_UNKNOWN */
+	__u32 pad;
+};
+
+struct span_event_begin {
+	struct span_event head;
+	__u8 trace[16];
+	__u8 span[8];
+	__u8 parent[8]; /* all zero for a root */
+	__u16 name_size;
+	__u8 kind; /* enum span_kind */
+	__u8 pad[5];
+	char name[]; /* name_size bytes, without a final 0 */
+};
+
+/* Says all, so that a recorder that came after the begin has the span as well. */
+struct span_event_end {
+	struct span_event head;
+	__u8 trace[16];
+	__u8 span[8];
+	__u8 parent[8];
+	__u64 start; /* 0 if only BEGIN knows */
+	__u32 tid;   /* of the thread that began it; 0 if only BEGIN knows */
+	__u16 name_size;
+	__u16 attributes_size;
+	__u8 kind; /* enum span_kind */
+	__u8 pad[7];
+	char text[]; /* the name, then the attributes, each a span_attribute */
+};
+
+struct span_attribute { /* packed one behind the other */
+	__u8 type;      /* enum attribute_type */
+	__u8 key_size;
+	__u16 value_size; /* STRING: its bytes; else 8 */
+	char text[];      /* key, then value */
+} __attribute__((packed));
+
+struct span_event_context {
+	struct span_event head;
+	__u8 trace[16];
+	__u8 span[8]; /* all zero: no span */
+};
+
+enum span_ring_state {
+	SPAN_RING_FREE = 0,
+	SPAN_RING_TAKEN = 1, /* by the thread `tid` */
+	SPAN_RING_LEFT = 2,  /* its thread has gone; the recorder frees it when it is empty */
+};
+
+struct span_ring {
+	/* written by the thread */
+	__u64 head;       /* bytes written, ever */
+	__u64 lost;       /* events dropped, ever */
+	__u64 lost_first; /* of those since the recorder last looked: between these times */
+	__u64 lost_last;
+	__u32 state; /* enum span_ring_state: by compare and swap, as it is shared */
+	__u32 pid;   /* as the process itself sees them: it may be in a namespace */
+	__u32 tid;
+	__u32 pad;
+	char service[SPAN_SERVICE_MAX]; /* with its final 0; empty if not known */
+	__u8 pad2[192 - 48 - SPAN_SERVICE_MAX];
+	/* written by the recorder, on a cache line of its own */
+	__u64 tail;      /* bytes taken, ever */
+	__u64 lost_told; /* of `lost`, those that are in a capture */
+	__u8 pad3[64 - 16];
+	__u8 data[SPAN_RING_SIZE + SPAN_EVENT_MAX];
+};
+
+/* A name of sonde.h that can be switched off. */
+struct span_name {
+	__u64 count; /* spans that were begun, about; not those while it was off */
+	__u32 used;  /* 0 free, 1 being filled, 2 there */
+	__u32 off;
+	char name[SPAN_NAME_MAX];
+};
+
+/* For names that are not there yet, too: the last rule that matches decides. */
+struct span_rule {
+	__u32 used; /* as above */
+	__u32 off;
+	char pattern[SPAN_NAME_MAX]; /* as fnmatch() takes it */
+};
+
+struct span_arena {
+	char magic[8];
+	__u32 version;
+	__u32 pad;
+	__u64 beat;      /* by the recorder: CLOCK_MONOTONIC when it last came by */
+	__u32 recording; /* by the recorder: events are wanted */
+	__u32 hint;      /* where to begin to look for a free ring */
+	__u64 no_ring;   /* events dropped, as there was no free ring */
+	__u8 pad2[4096 - 40];
+	struct span_name names[SPAN_NAMES];
+	struct span_rule rules[SPAN_RULES];
+	__u8 pad3[4096 - SPAN_RULES * sizeof(struct span_rule) % 4096];
+	struct span_ring rings[SPAN_RINGS];
+};
+
+#endif
