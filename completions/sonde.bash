@@ -14,6 +14,13 @@ _sonde() {
 			return
 		}
 	done
+	if [[ $cmd == run && $COMP_CWORD -gt 1 && $cur != -* ]]; then
+		for ((i = 2; i < COMP_CWORD; i++)); do
+			[[ ${COMP_WORDS[i]} == -* ]] || break
+		done
+		declare -F _command_offset >/dev/null && _command_offset "$i"
+		return
+	fi
 	if ((COMP_CWORD == 1)) || [[ $cmd == help && $COMP_CWORD == 2 ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" --complete 2>/dev/null)" -- "$cur")
 	elif [[ $cur == -* ]]; then

@@ -260,8 +260,10 @@ int opt_parse(const struct command *cmd, char **argv, struct arena *arena, void 
 		else if (cmd->after_dashes)
 			r = err_usage(err, "'%s' is not an option; put a command to run after '--'",
 				      arg);
-		else
+		else {
 			argv[count++] = arg;
+			dashes = cmd->takes_command;
+		}
 		if (r < 0)
 			return r;
 	}

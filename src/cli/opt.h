@@ -51,7 +51,9 @@ struct command {
 	const void *defaults;   /* the command's options struct before parsing */
 	size_t opts_size;
 	size_t min_operands, max_operands;
-	bool after_dashes;   /* operands are a command line of its own and stand behind -- */
+	bool after_dashes;  /* operands are a command line of its own and stand behind -- */
+	bool takes_command; /* likewise, but they may stand without: all from the first on is theirs
+			     */
 	const char *missing; /* why this command was not built, or NULL */
 
 	/* operands end with NULL; on a negative return main prints err and exits with 1,

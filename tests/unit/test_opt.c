@@ -47,6 +47,17 @@ static const struct command runner = {
 	.after_dashes = true,
 };
 
+static const struct command starter = {
+	.name = "start",
+	.synopsis = "[OPTION]... [--] CMD...",
+	.opts = table,
+	.defaults = &defaults,
+	.opts_size = sizeof(defaults),
+	.min_operands = 1,
+	.max_operands = SIZE_MAX,
+	.takes_command = true,
+};
+
 /* One call with the words of a line; what it gives is looked at in the fields. */
 struct call {
 	struct arena *arena;
@@ -77,6 +88,7 @@ static struct call parse_with(const struct command *cmd, const char *line)
 }
 
 #define PARSE(line) _cleanup_(call_done) struct call c = parse_with(&command, line)
+#define PARSE_START(line) _cleanup_(call_done) struct call c = parse_with(&starter, line)
 #define PARSE_RUN(line) _cleanup_(call_done) struct call c = parse_with(&runner, line)
 
 #define CHECK_REFUSED(line, words) \
@@ -171,6 +183,25 @@ TEST(a_command_to_run_stands_behind_dashes)
 		PARSE_RUN("-q ls -l");
 		CHECK_INT(c.result, -EUSAGE);
 		CHECK_STR(c.err.text, "'ls' is not an option; put a command to run after '--'");
+	}
+}
+
+TEST(a_command_to_start_may_stand_without_dashes)
+{
+	{
+		PARSE_START("-q ls -a -- -q");
+		CHECK_INT(c.result, 0);
+		CHECK_INT(c.operands, 4);
+		CHECK(c.opts.quiet && !c.opts.all);
+	}
+	{
+		PARSE_START("-q -- ls -a");
+		CHECK_INT(c.result, 0);
+		CHECK_INT(c.operands, 2);
+	}
+	{
+		PARSE_START("-q");
+		CHECK_INT(c.result, -EUSAGE);
 	}
 }
 

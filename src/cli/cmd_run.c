@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run - start a command so that its spans are seen.
+ *
+ * All that is done is to have our library preloaded, by the environment, which
+ * children inherit.  Then the command takes the place of this program: signals,
+ * exit code and terminal are its own.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/agent_path.h"
+#include "cli/opt.h"
+
+struct run_opts {
+	struct opt_list off;
+};
+
+static const struct opt run_opts[] = {
+	{ OPT_LIST, 0, "off", "PATTERN",
+	  "begin with spans of sonde.h off whose names match a shell pattern",
+	  offsetof(struct run_opts, off) },
+	{ 0 },
+};
+
+static const struct run_opts run_defaults = { 0 };
+
+/* Put a value before those that a variable has already. */
+static void prepend(const char *name, const char *value, const char *separator)
+{
+	const char *old = getenv(name);
+	_cleanup_(freep) char *both =
+		old && *old ? must_printf("%s%s%s", value, separator, old) : must_strdup(value);
+
+	setenv(name, both, true);
+}
+
+static bool is_preloaded(const char *path)
+{
+	const char *old = getenv("LD_PRELOAD");
+	const char *at = old ? strstr(old, path) : NULL;
+
+	return at && (at == old || strchr(": ", at[-1])) && strchr(": ", at[strlen(path)]);
+}
+
+static int run_run(const void *opts, char **operands, struct err *err)
+{
+	const struct run_opts *o = opts;
+	_cleanup_(freep) char *path = NULL;
+	int r = agent_path_find(&path, err);
+
+	if (r < 0)
+		return r;
+	if (!is_preloaded(path))
+		prepend("LD_PRELOAD", path, ":");
+	for (size_t i = 0; i < o->off.count; i++)
+		prepend("SONDE_OFF", o->off.items[i], ",");
+	execvp(operands[0], operands);
+	return err_errno(err, "cannot execute '%s'", operands[0]);
+}
+
+const struct command cmd_run = {
+	.name = "run",
+	.summary = "start a command so that its spans are seen",
+	.synopsis = "[OPTION]... [--] COMMAND [ARG]...",
+	.examples = "  sonde run -- gunicorn shop:app\n"
+		    "  sonde record -o slow.sonde -- sonde run ./service --config test.conf\n",
+	.opts = run_opts,
+	.defaults = &run_defaults,
+	.opts_size = sizeof(run_defaults),
+	.min_operands = 1,
+	.max_operands = SIZE_MAX,
+	.takes_command = true,
+	.run = run_run,
+};
