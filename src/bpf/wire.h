@@ -87,4 +87,26 @@ struct wire_hit { /* a record_hit with room for the longest data */
 	__u8 data[WIRE_HIT_DATA];
 };
 
+/* How to get at the thread-local variable of a process that points to a thread's context. */
+enum place_kind {
+	PLACE_NONE = 0,   /* there is none */
+	PLACE_STATIC = 1, /* at `offset` from the thread's FS base */
+	PLACE_GLIBC = 2,  /* at `offset` in the block of `module`, which the thread's DTV has, */
+	PLACE_MUSL = 3,   /* if it is there yet: each library has its own form of DTV */
+};
+
+struct wire_place {
+	/*
+	 * Which program this is true of: where its stack begins plus where its code
+	 * ends, both at random in each run.  So nothing is read where another program
+	 * has taken the place of this one, or its number.
+	 */
+	__u64 image;
+	__s64 offset;
+	__u64 module;
+	__u64 generation; /* GLIBC: what the DTV must have seen for this to hold; 0 for anything */
+	__u32 kind;       /* enum place_kind */
+	__u32 pad;
+};
+
 #endif

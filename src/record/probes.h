@@ -51,6 +51,14 @@ int probes_add_process(struct probes *p, uint32_t pid, struct err *err);
 void probes_add_port(struct probes *p, uint16_t port);
 int probes_find_threads(struct probes *p, struct err *err);
 
+/*
+ * From now on the context of the threads of a process, and of what it forks, is
+ * read at that place; nowhere, if it is of PLACE_NONE.  A process that was forked
+ * before this is not meant.  Needs PRIVILEGE_BPF.
+ */
+int probes_set_place(struct probes *p, uint32_t pid, const struct wire_place *place,
+		     struct err *err);
+
 /* Whether programs have named processes themselves since the last probes_find_threads(). */
 bool probes_has_joins(const struct probes *p);
 
