@@ -9,8 +9,10 @@
  * them is gone.
  *
  * The recorder learns of an arena in two ways.  If it is there already, the
- * agent sends the file to its socket, an abstract datagram socket.  If it comes
- * later, it finds a mapping called "/memfd:" SPAN_ARENA_NAME.  It then locks
+ * agent connects to its socket, an abstract one where it listens, sends the file
+ * and closes: everybody may take that name, but a listener's user is known, so
+ * only root and the process's own user get it.  If the recorder comes later, it
+ * finds a mapping called "/memfd:" SPAN_ARENA_NAME.  It then locks
  * the file (flock on a description of its own), so that two recorders do not
  * take from each other, sets `recording`, and keeps `beat` up to date.  While
  * `recording` is 0, nobody writes an event.  A recorder that died leaves it
@@ -32,7 +34,7 @@
 #include <linux/types.h>
 
 #define SPAN_ARENA_NAME "sonde-agent"     /* of the memory file */
-#define SPAN_SOCKET_NAME "sonde-recorder" /* abstract, SOCK_DGRAM: one message has one arena */
+#define SPAN_SOCKET_NAME "sonde-recorder" /* abstract, SOCK_SEQPACKET: one byte and one arena */
 #define SPAN_ARENA_MAGIC "sonde\0a"       /* eight bytes */
 
 enum {
@@ -104,8 +106,9 @@ struct span_event_context {
 
 enum span_ring_state {
 	SPAN_RING_FREE = 0,
-	SPAN_RING_TAKEN = 1, /* by the thread `tid` */
-	SPAN_RING_LEFT = 2,  /* its thread has gone; the recorder frees it when it is empty */
+	SPAN_RING_TAKEN = 1,   /* by the thread `tid` */
+	SPAN_RING_LEFT = 2,    /* its thread has gone; the recorder frees it when it is empty */
+	SPAN_RING_CLAIMED = 3, /* about to be TAKEN; then pid, tid and all are right */
 };
 
 struct span_ring {
@@ -117,7 +120,7 @@ struct span_ring {
 	__u32 state; /* enum span_ring_state: by compare and swap, as it is shared */
 	__u32 pid;   /* as the process itself sees them: it may be in a namespace */
 	__u32 tid;
-	__u32 pad;
+	__u32 pid_ns;                   /* number of that namespace; 0 if not known */
 	char service[SPAN_SERVICE_MAX]; /* with its final 0; empty if not known */
 	__u8 pad2[192 - 48 - SPAN_SERVICE_MAX];
 	/* written by the recorder, on a cache line of its own */
@@ -148,7 +151,7 @@ struct span_arena {
 	__u32 pad;
 	__u64 beat;      /* by the recorder: CLOCK_MONOTONIC when it last came by */
 	__u32 recording; /* by the recorder: events are wanted */
-	__u32 hint;      /* where to begin to look for a free ring */
+	__u32 hint;      /* below it, no ring is free, about: who frees one there lowers it */
 	__u64 no_ring;   /* events dropped, as there was no free ring */
 	__u8 pad2[4096 - 40];
 	struct span_name names[SPAN_NAMES];
