@@ -48,8 +48,8 @@ static void tell_left_out(const exports *all)
 		count += ctf_export_left_out(all->items[i]);
 	if (count)
 		fprintf(stderr,
-			"sonde: %" PRIu64 " hits, samples and stacks were left out: such a trace "
-			"has no place for them\n",
+			"sonde: %" PRIu64 " hits, samples, stacks, contexts and attributes "
+			"were left out: such a trace has no place for them\n",
 			count);
 }
 

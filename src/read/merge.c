@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "event/times.h"
 #include "read/place.h"
 
 /* One input, and its next record. */
@@ -99,27 +100,6 @@ static const struct source *source_of(const struct merge *merge, const struct st
 	return &s->sources[place_find(&merge->place, input_record_host(s->input))];
 }
 
-/* When what a record tells of began; its own time, if it is of a moment. */
-static nsec_t start_of(const struct record *r)
-{
-	switch (r->kind) {
-	case RECORD_RUN:
-		return ((const struct record_run *)r)->start;
-	case RECORD_WAIT:
-		return ((const struct record_wait *)r)->start;
-	case RECORD_SYSCALL:
-		return ((const struct record_syscall *)r)->start;
-	case RECORD_BLOCK:
-		return ((const struct record_block *)r)->start;
-	case RECORD_LOSS:
-		return ((const struct record_loss *)r)->start;
-	case RECORD_SPAN:
-		return ((const struct record_span *)r)->start;
-	default:
-		return r->time;
-	}
-}
-
 static bool on_the_line(nsec_t t, const struct source *source)
 {
 	__int128 since = (__int128)t - source->origin;
@@ -133,7 +113,7 @@ static bool is_usable(const struct record *r, const struct source *source)
 {
 	if (!source->shift && !source->drift)
 		return true;
-	return on_the_line(r->time, source) && on_the_line(start_of(r), source);
+	return on_the_line(r->time, source) && on_the_line(record_start(r), source);
 }
 
 static void end_stream(struct merge *merge, struct stream *s, int result)

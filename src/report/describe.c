@@ -256,32 +256,6 @@ static void describe_clock(const struct describer *d, const struct record_clock 
 }
 
 /* The fields of kinds that give just one line each. */
-static void describe_hex(const struct describer *d, const char *key, const char *lead,
-			 const __u8 *id, size_t size)
-{
-	char hex[33];
-
-	for (size_t i = 0; i < size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-	field_str(d->fields, key, lead, hex);
-}
-
-static void describe_span(const struct describer *d, const struct record_span *r)
-{
-	static const __u8 none[sizeof(r->parent)];
-
-	field_span(d->fields, "", r->start, r->head.time);
-	field_str(d->fields, "service", "  ", source_string(d->source, r->service));
-	field_str(d->fields, "operation", "  ", source_string(d->source, r->operation));
-	describe_hex(d, "trace", "  trace ", r->trace, sizeof(r->trace));
-	describe_hex(d, "span", "  span ", r->span, sizeof(r->span));
-	if (memcmp(r->parent, none, sizeof(none)) != 0)
-		describe_hex(d, "parent", "  parent ", r->parent, sizeof(r->parent));
-	field_flag(d->fields, "follows", "  nobody waits for it", r->flags & SPAN_FOLLOWS);
-	field_flag(d->fields, "error", "  failed", r->flags & SPAN_ERROR);
-	field_flag(d->fields, "open", "  open", r->flags & SPAN_OPEN);
-}
-
 static void describe_fields(const struct describer *d, const struct record *record)
 {
 	const void *r = record;
@@ -320,6 +294,10 @@ static void describe_fields(const struct describer *d, const struct record *reco
 		return describe_clock(d, r);
 	case RECORD_SPAN:
 		return describe_span(d, r);
+	case RECORD_CONTEXT:
+		return describe_context(d, r);
+	case RECORD_ATTRIBUTE:
+		return describe_attribute(d, r);
 	default:
 		return;
 	}

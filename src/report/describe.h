@@ -30,6 +30,9 @@ struct field_head describe_head(const struct describer *d, const struct record *
 void describe_run(const struct describer *d, const struct record_run *r);
 void describe_wait(const struct describer *d, const struct record_wait *r);
 void describe_stack(const struct describer *d, const struct record_stack *r);
+void describe_span(const struct describer *d, const struct record_span *r);
+void describe_context(const struct describer *d, const struct record_context *r);
+void describe_attribute(const struct describer *d, const struct record_attribute *r);
 void describe_hit(const struct describer *d, const struct record_hit *r);
 
 /* What a thread waits on or sends to: object, object_id, name, local, peer. */

@@ -2,6 +2,7 @@
 #include "report/dump.h"
 
 #include "base/vec.h"
+#include "event/times.h"
 #include "report/describe.h"
 #include "report/kind.h"
 #include "report/shift.h"
@@ -119,7 +120,7 @@ static nsec_t absolute(nsec_t start, nsec_t since)
 /* From when times count is known with the first record at the latest. */
 static void start(struct dump *dump, const struct record *first)
 {
-	nsec_t origin = dump->style->start ?: shift_start(first);
+	nsec_t origin = dump->style->start ?: record_start(first);
 
 	dump->started = true;
 	dump->fields->origin = origin;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "event/times.h"
 #include "report/export_ctf_parts.h"
 #include "report/shift.h"
 
@@ -190,7 +191,7 @@ static void add_both(struct ctf_export *x, const struct record *r, size_t size, 
 {
 	uint32_t ref = keep(x, r, size);
 
-	add(x, begin, shift_start(r), r)->ref = ref;
+	add(x, begin, record_start(r), r)->ref = ref;
 	if (is_open) {
 		cut_off(x, r->time);
 		return;
@@ -256,6 +257,8 @@ void ctf_export_add(struct ctf_export *x, const struct source *source, const str
 	case RECORD_HIT:
 	case RECORD_SAMPLE:
 	case RECORD_STACK:
+	case RECORD_CONTEXT:
+	case RECORD_ATTRIBUTE:
 		x->left_out++;
 		return;
 	default:

@@ -32,7 +32,7 @@ DEFINE_FREEP(ctf_export)
 
 void ctf_export_add(struct ctf_export *x, const struct source *source, const struct record *record);
 
-/* Records that have no place in such a trace: hits, samples and stacks. */
+/* Records that have no place in such a trace: hits, samples, stacks, contexts, attributes. */
 uint64_t ctf_export_left_out(const struct ctf_export *x);
 
 /* Writes the trace into a directory that is there and empty. Nothing can be added any more. */

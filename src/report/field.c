@@ -156,6 +156,30 @@ void field_i64(struct fields *f, const char *key, const char *lead, int64_t n)
 		out_i64(f->out, n);
 }
 
+void field_real(struct fields *f, const char *key, const char *lead, double n)
+{
+	char text[32];
+
+	if (!put_key(f, key, lead))
+		return;
+	if (f->json) {
+		json_real(f->json, n);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.15g", n);
+	out_str(f->out, text);
+}
+
+void field_bool(struct fields *f, const char *key, const char *lead, bool b)
+{
+	if (!put_key(f, key, lead))
+		return;
+	if (f->json)
+		json_bool(f->json, b);
+	else
+		out_str(f->out, b ? "true" : "false");
+}
+
 void field_hex(struct fields *f, const char *key, const char *lead, uint64_t n)
 {
 	if (!put_key(f, key, lead))

@@ -46,6 +46,8 @@ void field_str(struct fields *f, const char *key, const char *lead, const char *
 void field_str_n(struct fields *f, const char *key, const char *lead, const char *s, size_t len);
 void field_u64(struct fields *f, const char *key, const char *lead, uint64_t n);
 void field_i64(struct fields *f, const char *key, const char *lead, int64_t n);
+void field_real(struct fields *f, const char *key, const char *lead, double n);
+void field_bool(struct fields *f, const char *key, const char *lead, bool b);
 
 void field_hex(struct fields *f, const char *key, const char *lead, uint64_t n); /* text: 0x1f */
 void field_time(struct fields *f, const char *key, const char *lead,

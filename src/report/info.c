@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "event/times.h"
 #include "report/kind.h"
-#include "report/shift.h"
 
 void info_init(struct info *info, const struct info_origin *origin)
 {
@@ -77,7 +77,7 @@ static void count_span(struct info *info, const struct source *source, const str
 /* Without a start of its own, it starts with the first thing that it tells. */
 static void stretch(struct info *info, const struct record *record)
 {
-	nsec_t start = shift_start(record);
+	nsec_t start = record_start(record);
 
 	if (!info->origin.start && (info->total == 1 || start < info->begin))
 		info->begin = start;

@@ -35,6 +35,8 @@ static const struct kind {
 	[RECORD_HIT_TYPE] = { "hit_type", NULL, false, NEVER },
 	[RECORD_DEVICE] = { "device", "device", false, NEVER },
 	[RECORD_SPAN] = { "span", "span", false, PERHAPS },
+	[RECORD_CONTEXT] = { "context", "context", false, ALWAYS },
+	[RECORD_ATTRIBUTE] = { "attribute", "attribute", false, PERHAPS },
 };
 
 static const struct kind *kind_get(unsigned kind)
@@ -183,6 +185,29 @@ const char *family_name(unsigned family)
 const char *protocol_name(unsigned protocol)
 {
 	return protocol == IPPROTO_TCP ? "tcp" : protocol == IPPROTO_UDP ? "udp" : NULL;
+}
+
+const char *span_kind_name(unsigned kind)
+{
+	static const char *const names[] = {
+		[SPAN_UNSPECIFIED] = "unspecified", [SPAN_INTERNAL] = "internal",
+		[SPAN_SERVER] = "server",           [SPAN_CLIENT] = "client",
+		[SPAN_PRODUCER] = "producer",       [SPAN_CONSUMER] = "consumer",
+	};
+
+	return NAME_IN(names, kind);
+}
+
+const char *attribute_type_name(unsigned type)
+{
+	static const char *const names[] = {
+		[ATTRIBUTE_STRING] = "string",
+		[ATTRIBUTE_BOOL] = "bool",
+		[ATTRIBUTE_INT] = "int",
+		[ATTRIBUTE_DOUBLE] = "double",
+	};
+
+	return NAME_IN(names, type);
 }
 
 const char state_letters[] = "RDNTLIU?CQ";

@@ -31,6 +31,8 @@ const char *task_event_name(unsigned event);
 const char *tcp_state_name(unsigned state);
 const char *family_name(unsigned family);
 const char *protocol_name(unsigned protocol);
+const char *span_kind_name(unsigned kind); /* as OpenTelemetry calls it, in small letters */
+const char *attribute_type_name(unsigned type);
 
 /* All letters and what each stands for. */
 extern const char state_letters[];

@@ -15,7 +15,4 @@ struct shifted {
 const struct record *shift_record(const struct source *source, const struct record *record,
 				  struct shifted *room);
 
-/* When what a record tells of began; its own time, if it is of a moment. */
-nsec_t shift_start(const struct record *record);
-
 #endif

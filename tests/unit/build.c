@@ -148,8 +148,11 @@ void build_all_kinds(struct capture_writer *w)
 	build_add(w, REC(FRAME, frame, 1016, 0, .frame = 1, .address = 0xffffffff81000000));
 	build_add(w, REC(SYMBOL, symbol, 1017, 0, .frame = 1, .name = capture_string(w, "fsync")));
 	build_add(w, REC(LOSS, loss, 1018, 0, .start = 1000, .end = 1001, .count = 3));
-	build_add(w, REC(SPAN, span, 1019, 17, .start = 1004, .service = comm));
-	build_add(w, REC(EXIT, exit, 1020, 17, .pid = 16));
+	build_add(w, REC(CONTEXT, context, 1019, 17, .since = 1012, .flags = CONTEXT_SEEN));
+	build_add(w, REC(ATTRIBUTE, attribute, 1020, 17, .key = comm, .value = name,
+			 .type = ATTRIBUTE_STRING));
+	build_add(w, REC(SPAN, span, 1021, 17, .start = 1004, .service = comm));
+	build_add(w, REC(EXIT, exit, 1022, 17, .pid = 16));
 }
 
 int in_child(void (*fn)(void))

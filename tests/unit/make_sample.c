@@ -267,12 +267,56 @@ static void put_hits(struct capture_writer *w)
 	put(w, &h);
 }
 
+#define TRACE { 0x7f, 0x3a, [15] = 1 }
+
+static void put_contexts(struct capture_writer *w)
+{
+	PUT(w, record_context, CONTEXT, 0.02, REDIS, 0, .since = AT(0.02), .trace = TRACE,
+	    .span = { [7] = 2 });
+	PUT(w, record_context, CONTEXT, 0.03, NGINX, 1, .since = AT(0.0296), .trace = TRACE,
+	    .span = { [7] = 1 }, .flags = CONTEXT_SEEN);
+	PUT(w, record_context, CONTEXT, 0.04, REDIS, 0, .since = AT(0.04), .trace = TRACE,
+	    .span = { [7] = 3 }, .flags = CONTEXT_UNKNOWN);
+	PUT(w, record_context, CONTEXT, 0.049, REDIS, 0, .since = AT(0.049));
+}
+
+static void put_attribute(struct capture_writer *w, const char *key, enum attribute_type type,
+			  uint64_t value)
+{
+	PUT(w, record_attribute, ATTRIBUTE, 0.049, REDIS, 0, .value = value, .trace = TRACE,
+	    .span = { [7] = 2 }, .key = capture_string(w, key), .type = type);
+}
+
+static void put_attributes(struct capture_writer *w)
+{
+	double share = 0.1;
+	uint64_t bits;
+
+	memcpy(&bits, &share, sizeof(bits));
+	put_attribute(w, "http.request.method", ATTRIBUTE_STRING, capture_string(w, "GET"));
+	put_attribute(w, "\x1b[31m\"\n\xff", ATTRIBUTE_STRING,
+		      capture_string(w, "\x1b[0m\"\n\xff"));
+	put_attribute(w, "cached", ATTRIBUTE_BOOL, false);
+	put_attribute(w, "http.response.status_code", ATTRIBUTE_INT, 500);
+	put_attribute(w, "balance", ATTRIBUTE_INT, -7);
+	put_attribute(w, "share", ATTRIBUTE_DOUBLE, bits);
+	put_attribute(w, "later", 200, 1); /* of a type that is not there yet */
+	put_attribute(w, "nowhere", ATTRIBUTE_STRING, UINT64_MAX);
+}
+
 static void put_spans(struct capture_writer *w)
 {
-	PUT(w, record_span, SPAN, 0.049, REDIS, 0, .start = AT(0.02),
-	    .trace = { 0x7f, 0x3a, [15] = 1 }, .span = { [7] = 2 }, .parent = { [7] = 1 },
-	    .service = capture_string(w, "contacts"),
-	    .operation = capture_string(w, "GET /contacts"), .pid = REDIS, .flags = SPAN_ERROR);
+	const char *contacts = "contacts";
+
+	put_contexts(w);
+	put_attributes(w);
+	PUT(w, record_span, SPAN, 0.049, REDIS, 0, .start = AT(0.02), .trace = TRACE,
+	    .span = { [7] = 2 }, .parent = { [7] = 1 }, .service = capture_string(w, contacts),
+	    .operation = capture_string(w, "GET /contacts"), .pid = REDIS, .flags = SPAN_ERROR,
+	    .kind = SPAN_SERVER);
+	PUT(w, record_span, SPAN, 0.05, REDIS, 0, .start = AT(0.045), .trace = TRACE,
+	    .span = { [7] = 3 }, .parent = { [7] = 2 }, .service = capture_string(w, contacts),
+	    .operation = capture_string(w, "flush"), .pid = REDIS, .flags = SPAN_OPEN, .kind = 77);
 }
 
 static void put_ends(struct capture_writer *w)

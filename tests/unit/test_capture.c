@@ -287,6 +287,8 @@ TEST(structs_are_no_shorter_than_their_first_version)
 		{ RECORD_HIT_TYPE, sizeof(struct record_hit_type) },
 		{ RECORD_DEVICE, sizeof(struct record_device) },
 		{ RECORD_SPAN, sizeof(struct record_span) },
+		{ RECORD_CONTEXT, sizeof(struct record_context) },
+		{ RECORD_ATTRIBUTE, sizeof(struct record_attribute) },
 	};
 
 	CHECK_INT(ARRAY_LEN(now), RECORD_KIND_COUNT - 1);

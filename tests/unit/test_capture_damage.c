@@ -190,7 +190,7 @@ TEST(a_wrong_file_header_gets_a_sentence)
 		  "'x' is of format version 0, and this program reads version 1");
 	CHECK_STR(HEADER(size, 8), "'x' is damaged: the header size at offset 16 cannot be 8");
 	CHECK_STR(HEADER(size, 1 << 20),
-		  "'x' is cut short: the file header needs 1048576 bytes, the file has 1600");
+		  "'x' is cut short: the file header needs 1048576 bytes, the file has 1728");
 	CHECK_STR(HEADER(strings, 120),
 		  "'x' is damaged: expected 5 strings from offset 120 to 120");
 	CHECK_STR(HEADER(strings, UINT32_MAX),
@@ -218,20 +218,20 @@ TEST(a_wrong_block_header_gets_a_sentence)
 	CHECK_STR(BLOCK(1, offset, 64),
 		  "'x' is damaged: expected block 1 at offset 256, found block 1 of offset 64");
 	CHECK_STR(BLOCK(1, size, 10000), "'x' is cut short: the block at offset 256 needs 10064 "
-					 "bytes, the file has 1344 left");
+					 "bytes, the file has 1472 left");
 	CHECK(strstr(BLOCK(1, size, UINT64_MAX),
 		     "'x' is cut short: the block at offset 256 needs "));
 	CHECK_STR(BLOCK(1, size, 0), "'x' is damaged: expected a block at offset 320");
 	CHECK_STR(BLOCK(1, count, 10),
-		  "'x' is damaged: the end block at offset 1472 counts 21 records and 5 strings, "
-		  "the file has 22 and 5");
+		  "'x' is damaged: the end block at offset 1600 counts 23 records and 5 strings, "
+		  "the file has 24 and 5");
 	CHECK_STR(BLOCK(0, count, 1),
 		  "'x' is damaged: the block at offset 128 should have 1 strings, it has 2");
 	CHECK_STR(BLOCK(0, size, 21),
 		  "'x' is damaged: a string in the block at offset 128 does not end");
 	CHECK_STR(BLOCK(4, size, 0),
-		  "'x' is damaged: the end block at offset 1472 counts 0 records and 0 strings, "
-		  "the file has 21 and 5");
+		  "'x' is damaged: the end block at offset 1600 counts 0 records and 0 strings, "
+		  "the file has 23 and 5");
 }
 
 TEST(a_string_that_does_not_end_gets_a_sentence)
@@ -340,6 +340,6 @@ TEST(what_follows_the_end_is_damage)
 	int n;
 
 	CHECK_INT(read_prefix(&longer, whole, &n), -EBADMSG);
-	CHECK_STR(last_err.text, "'x' is damaged: it should end at offset 1600, 1 bytes follow");
+	CHECK_STR(last_err.text, "'x' is damaged: it should end at offset 1728, 1 bytes follow");
 	CHECK_INT(n, RECORD_KIND_COUNT - 1);
 }

@@ -3,6 +3,7 @@
 
 #include "build.h"
 #include "report/kind.h"
+#include "report/shift.h"
 #include "test.h"
 #include "told.h"
 
@@ -227,4 +228,43 @@ TEST(the_same_kinds_are_parsed_and_listed)
 	CHECK_INT(kind_parse(""), 0);
 	for (char *name = strtok(list, ", "); name; name = strtok(NULL, ", "))
 		CHECK(kind_parse(name) != 0);
+}
+
+TEST(every_time_of_a_record_is_shifted)
+{
+	struct source source = { .shift = 1000 };
+	struct record_context context = {
+		.head = { .time = 70, .kind = RECORD_CONTEXT, .words = sizeof(context) / 8 },
+		.since = 60,
+		.flags = CONTEXT_SEEN
+	};
+	struct record_wait wait = {
+		.head = { .time = 70, .kind = RECORD_WAIT, .words = sizeof(wait) / 8 },
+		.start = 40,
+		.woken = 50
+	};
+	struct shifted room;
+	const struct record *shifted = shift_record(&source, &context.head, &room);
+
+	CHECK_INT(shifted->time, 1070);
+	CHECK_INT(((const struct record_context *)shifted)->since, 1060);
+	shifted = shift_record(&source, &wait.head, &room);
+	CHECK_INT(shifted->time, 1070);
+	CHECK_INT(((const struct record_wait *)shifted)->start, 1040);
+	CHECK_INT(((const struct record_wait *)shifted)->woken, 1050);
+	source.shift = 0;
+	CHECK(shift_record(&source, &wait.head, &room) == &wait.head);
+}
+
+TEST(what_an_sdk_left_open_is_no_span_without_an_answer)
+{
+	const struct dump_filter spans = { .kinds = 1u << RECORD_SPAN, .to = UINT64_MAX };
+	_cleanup_(freep) char *text = NULL;
+
+	CAPTURE(REC(SPAN, span, 1100, 0, .start = 1000, .flags = SPAN_OPEN),
+		REC(SPAN, span, 1200, 0, .start = 1000, .flags = SPAN_OPEN, .source = SPAN_INFERRED,
+		    .kind = SPAN_CLIENT));
+	text = dump(&spans, false);
+	CHECK(strstr(text, "0000  its end was not seen\n"));
+	CHECK(strstr(text, "0000  client  open\n"));
 }

@@ -269,6 +269,29 @@ TEST(a_trace_speaks_of_the_machine_that_it_names)
 	check_next(merge, 0, 0, 0);
 }
 
+TEST(a_context_is_as_old_as_it_may_be)
+{
+	struct capture_meta later = build_meta; /* whose clock is 1000 ns ahead */
+	char *b = must_strdup(scratch("b"));
+	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 7000, 0 });
+	_cleanup_(capture_writer_freep) struct capture_writer *w = NULL;
+	struct err err;
+
+	later.host = "otherhost";
+	later.realtime_offset -= 1000;
+	CHECK_INT(capture_create(b, &later, &w, &err), 0);
+	build_add(w, REC(CONTEXT, context, 1500, 2, .since = 900, .flags = CONTEXT_SEEN));
+	build_add(w, REC(CONTEXT, context, 1600, 2, .since = 1000, .flags = CONTEXT_SEEN));
+	build_close(w);
+
+	_cleanup_(merge_freep) struct merge *merge = open_all((char *[]){ a, b, NULL });
+
+	check_next(merge, 2, 1, 600);
+	check_next(merge, 1, 0, 7000);
+	check_next(merge, 0, 0, 0);
+	free(b);
+}
+
 TEST(what_is_older_than_the_line_is_left_out_and_told_of)
 {
 	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 7000, 0 });

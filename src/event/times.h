@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * times - the times in a record, beside its own.
+ *
+ * Whoever puts records on another line of time, or asks when what one tells of
+ * began, needs to know where its times are.  That is said here, once: a kind
+ * that is not in this list is of a moment.
+ */
+#ifndef SONDE_EVENT_TIMES_H
+#define SONDE_EVENT_TIMES_H
+
+#include "base/base.h"
+#include "event/event.h"
+
+/* Those that a record does not have are NULL. */
+struct record_times {
+	__u64 *start;
+	__u64 *other;
+};
+
+static inline struct record_times record_times(struct record *record)
+{
+	void *r = record;
+
+	switch (record->kind) {
+	case RECORD_RUN:
+		return (struct record_times){ &((struct record_run *)r)->start, NULL };
+	case RECORD_WAIT:
+		return (struct record_times){ &((struct record_wait *)r)->start,
+					      &((struct record_wait *)r)->woken };
+	case RECORD_SYSCALL:
+		return (struct record_times){ &((struct record_syscall *)r)->start, NULL };
+	case RECORD_BLOCK:
+		return (struct record_times){ &((struct record_block *)r)->start, NULL };
+	case RECORD_LOSS:
+		return (struct record_times){ &((struct record_loss *)r)->start,
+					      &((struct record_loss *)r)->end };
+	case RECORD_SPAN:
+		return (struct record_times){ &((struct record_span *)r)->start, NULL };
+	case RECORD_CONTEXT:
+		return (struct record_times){ &((struct record_context *)r)->since, NULL };
+	default:
+		return (struct record_times){ NULL, NULL };
+	}
+}
+
+/* When what a record tells of began; its own time, if it is of a moment. */
+static inline nsec_t record_start(const struct record *record)
+{
+	const __u64 *start = record_times((struct record *)record).start;
+
+	return start ? *start : record->time;
+}
+
+#endif

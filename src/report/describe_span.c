@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * describe_span - spans, their attributes, and which one a thread works for.
+ *
+ * Ids are hexadecimal, as every tool for spans has them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "report/describe.h"
+#include "report/kind.h"
+
+static void describe_id(const struct describer *d, const char *key, const char *lead,
+			const __u8 *id, size_t size)
+{
+	char hex[33];
+
+	for (size_t i = 0; i < size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	field_str(d->fields, key, lead, hex);
+}
+
+static bool is_none(const __u8 id[8])
+{
+	static const __u8 none[8];
+
+	return memcmp(id, none, sizeof(none)) == 0;
+}
+
+void describe_span(const struct describer *d, const struct record_span *r)
+{
+	struct fields *f = d->fields;
+
+	field_span(f, "", r->start, r->head.time);
+	field_str(f, "service", "  ", source_string(d->source, r->service));
+	field_str(f, "operation", "  ", source_string(d->source, r->operation));
+	describe_id(d, "trace", "  trace ", r->trace, sizeof(r->trace));
+	describe_id(d, "span", "  span ", r->span, sizeof(r->span));
+	if (!is_none(r->parent))
+		describe_id(d, "parent", "  parent ", r->parent, sizeof(r->parent));
+	if (r->kind)
+		field_name(f, "span_kind", "  ", span_kind_name(r->kind), r->kind);
+	field_flag(f, "follows", "  nobody waits for it", r->flags & SPAN_FOLLOWS);
+	field_flag(f, "error", "  failed", r->flags & SPAN_ERROR);
+	field_flag(f, "open", r->source == SPAN_INFERRED ? "  open" : "  its end was not seen",
+		   r->flags & SPAN_OPEN);
+}
+
+void describe_context(const struct describer *d, const struct record_context *r)
+{
+	struct fields *f = d->fields;
+
+	if (r->flags & CONTEXT_UNKNOWN) {
+		field_flag(f, "unknown", "  unknown", true);
+	} else if (is_none(r->span)) {
+		field_words(f, "  none");
+	} else {
+		describe_id(d, "trace", "  trace ", r->trace, sizeof(r->trace));
+		describe_id(d, "span", "  span ", r->span, sizeof(r->span));
+	}
+	if (!(r->flags & CONTEXT_SEEN)) {
+		field_str(f, "how", "  ", "told");
+		return;
+	}
+	field_str(f, "how", "  ", "seen");
+	field_u64(f, "since", NULL, r->since);
+	field_time(f, NULL, ", for at most ",
+		   r->head.time > r->since ? r->head.time - r->since : 0);
+}
+
+void describe_attribute(const struct describer *d, const struct record_attribute *r)
+{
+	struct fields *f = d->fields;
+	double real;
+
+	describe_id(d, "trace", "  trace ", r->trace, sizeof(r->trace));
+	describe_id(d, "span", "  span ", r->span, sizeof(r->span));
+	field_str(f, "key", "  ", source_string(d->source, r->key));
+	field_name(f, "type", NULL, attribute_type_name(r->type), r->type);
+	switch (r->type) {
+	case ATTRIBUTE_STRING:
+		return field_str(f, "value", " = ", source_string(d->source, r->value));
+	case ATTRIBUTE_BOOL:
+		return field_bool(f, "value", " = ", r->value);
+	case ATTRIBUTE_INT:
+		return field_i64(f, "value", " = ", r->value);
+	case ATTRIBUTE_DOUBLE:
+		memcpy(&real, &r->value, sizeof(real));
+		return field_real(f, "value", " = ", real);
+	}
+}
