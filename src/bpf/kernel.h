@@ -13,6 +13,9 @@
 #include <stdbool.h>
 #include <linux/types.h>
 
+#define PF_EXITING 0x00000004
+#define PF_IO_WORKER 0x00000010
+#define PF_USER_WORKER 0x00004000
 #define PF_KTHREAD 0x00200000
 
 #define TASK_UNINTERRUPTIBLE 0x0002
@@ -117,6 +120,15 @@ struct thread_info {
 	__u32 cpu;
 };
 
+struct thread_struct {
+	unsigned long fsbase;
+};
+
+struct mm_struct {
+	unsigned long end_code;
+	unsigned long start_stack;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -131,7 +143,9 @@ struct task_struct {
 	struct files_struct *files;
 	struct css_set *cgroups;
 	struct sched_entity se;
+	struct mm_struct *mm;
 	char comm[16];
+	struct thread_struct thread;
 };
 
 struct task_struct___throttled { /* 6.18: tasks are throttled one by one */

@@ -9,6 +9,7 @@
 #ifndef SONDE_BPF_SCHED_BPF_H
 #define SONDE_BPF_SCHED_BPF_H
 
+#include "bpf/context.bpf.h"
 #include "bpf/irq.bpf.h"
 #include "bpf/object.bpf.h"
 #include "bpf/stack.bpf.h"
@@ -130,8 +131,10 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 	/* preempted on its way to sleep, it still has to get there */
 	__u32 state = preempt ? 0 : task->__state;
 
+	context_leave(ring, thread, task, now);
 	emit_run(ring, thread->tid, thread->machine.since, 0, now);
 	if (state & TASK_DEAD) {
+		context_exit(task);
 		emit_exit(ring, task, thread->tid, now);
 		named[task->pid & (WIRE_NAMED - 1)] = 0;
 		thread->tid = 0;
@@ -280,6 +283,7 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 	}
 	name_stranger(ring, parent, now);
 	thread_begin(ring, task, PHASE_READY, TASK_NEW, parent->pid, now);
+	context_inherit(parent, task);
 	return 0;
 }
 
@@ -297,6 +301,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 	named[task->pid & (WIRE_NAMED - 1)] = 0;
 	if (!ring || !thread || !active || now > stop_time)
 		return 0;
+	context_exec(ring, thread, task, now);
 	if (thread->tid != task->pid) {
 		emit_run(ring, thread->tid, thread->machine.since, 0, now);
 		emit_exit(ring, task, thread->tid, now);

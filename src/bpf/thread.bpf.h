@@ -34,6 +34,12 @@ struct {
 
 __u64 scope_joins; /* how often a process was added to scope_pids by a program */
 
+/* As they lie in memory, whatever the order of their bytes. */
+struct context_ids {
+	__u64 trace[2];
+	__u64 span;
+};
+
 struct thread {
 	struct machine machine;
 	__u64 syscall_start; /* 0 outside a traced system call */
@@ -47,6 +53,10 @@ struct thread {
 	__u32 waker_stack;
 	__u32 cpu;      /* that it got last */
 	__u32 finished; /* whether its last interval was told */
+	struct wire_place place;
+	__u64 place_seen;           /* place_changes when it looked for that */
+	struct context_ids context; /* the span that it was last seen to work for */
+	__u64 context_flags;        /* CONTEXT_UNKNOWN */
 };
 
 struct {

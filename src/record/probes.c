@@ -330,6 +330,18 @@ int probes_find_threads(struct probes *p, struct err *err)
 	return iterator_run(fd, err);
 }
 
+int probes_set_place(struct probes *p, uint32_t pid, const struct wire_place *place,
+		     struct err *err)
+{
+	int r = bpf_map_update_elem(bpf_map__fd(p->skel->maps.places), &pid, place, BPF_ANY);
+
+	if (r < 0)
+		return err_set(err, r, "cannot read the context of process %u: %s", pid,
+			       strerror(-r));
+	__atomic_fetch_add(&p->skel->bss->place_changes, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
 bool probes_has_joins(const struct probes *p)
 {
 	return __atomic_load_n(&p->skel->bss->scope_joins, __ATOMIC_ACQUIRE) != p->joins_seen;
