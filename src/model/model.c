@@ -22,6 +22,8 @@ struct model *model_new(void)
 	*vec_push(&model->threads) = (struct thread){ 0 };
 	*vec_push(&model->earlier) = (thread_id){ 0 };
 	*vec_push(&model->spans) = (struct span){ 0 };
+	*vec_push(&model->refs) = (struct span_ref){ 0 };
+	*vec_push(&model->stays) = (struct stay){ 0 };
 	*vec_push(&model->frames) = (struct frame){ 0 };
 	return model;
 }
@@ -66,6 +68,10 @@ void model_free(struct model *model)
 	vec_done(&model->stack_frames);
 	vec_done(&model->frames);
 	vec_done(&model->spans);
+	vec_done(&model->places);
+	vec_done(&model->refs);
+	vec_done(&model->stays);
+	vec_done(&model->attributes);
 	vec_done(&model->losses);
 	map_done(&model->tids);
 	map_done(&model->pid_index);
@@ -79,6 +85,7 @@ void model_free(struct model *model)
 	map_done(&model->frame_numbers);
 	map_done(&model->hit_numbers);
 	map_done(&model->span_index);
+	map_done(&model->ref_index);
 	strtab_free(model->strings);
 	free(model);
 }
@@ -412,6 +419,9 @@ static bool add_event(struct model *model, const struct source *source, const st
 		return true;
 	case RECORD_SPAN:
 		span_add(model, source, (const void *)r);
+		return true;
+	case RECORD_CONTEXT:
+		context_add(model, source, (const void *)r);
 		return true;
 	default:
 		return false;

@@ -103,6 +103,13 @@ struct connect { /* a thread asks for a connection */
 	uint64_t object; /* the socket */
 };
 
+/* Which span a thread works for, until its next context; before the first, nothing is known. */
+struct context {
+	nsec_t start;
+	uint32_t ref;  /* the span, as model_span_ref() knows it; 0 is none */
+	uint8_t flags; /* CONTEXT_...: UNKNOWN, nothing is known; SEEN, it was not told */
+};
+
 /* What only some threads have. */
 enum thread_line {
 	LINE_MESSAGES,
@@ -111,6 +118,7 @@ enum thread_line {
 	LINE_HITS,
 	LINE_SAMPLES,
 	LINE_CONNECTS,
+	LINE_CONTEXTS,
 	LINE_COUNT
 };
 
@@ -150,9 +158,33 @@ struct span {
 	thread_id thread;    /* that worked for it, if known */
 	uint32_t tid, pid;   /* likewise */
 	str_id service, operation;
+	uint32_t ref; /* how contexts and attributes name it; 0 if none does */
 	uint16_t host;
 	uint8_t flags;  /* SPAN_... */
 	uint8_t source; /* enum span_source */
+	uint8_t kind;   /* enum span_kind */
+};
+
+/* A span that contexts or attributes name. */
+struct span_ref {
+	uint8_t trace[16], id[8];
+	span_id span;                         /* none if it was not told of */
+	uint32_t first_stay;                  /* of model_stay(); 0 is none */
+	uint32_t attributes, attribute_count; /* in the model's list */
+};
+
+/* That a thread worked for a span, at times, from the first to the last. */
+struct stay {
+	nsec_t first, last;
+	thread_id thread;
+	uint32_t next; /* of the same span */
+};
+
+struct attribute {
+	uint64_t value; /* by type; a string's is the number of a str_id */
+	uint32_t ref;   /* its span */
+	str_id key;
+	uint8_t type; /* enum attribute_type */
 };
 
 struct loss {
@@ -178,7 +210,7 @@ void model_add(struct model *model, const struct source *source, const struct re
 /* Times are shown from here on; otherwise from the first thing known. Before the first record. */
 void model_set_begin(struct model *model, nsec_t begin);
 
-/* After the last record: put spans in their places. */
+/* After the last record: put spans in their places, and all that names them. */
 void model_finish(struct model *model);
 
 /* Give up what was over before t. */
@@ -239,6 +271,31 @@ struct frame model_frame(const struct model *model, uint32_t frame);
 
 size_t model_span_count(const struct model *model); /* ids are below */
 const struct span *model_span(const struct model *model, span_id id);
+
+/* Whether a span is in the tree of another; each is in its own. */
+bool model_span_is_within(const struct model *model, span_id id, span_id top);
+
+/* What names spans: 0 is none. */
+const struct span_ref *model_span_ref(const struct model *model, uint32_t ref);
+const struct stay *model_stay(const struct model *model, uint32_t stay);
+
+/* Attributes of a span, in the order in which they were told. */
+struct attributes {
+	const struct attribute *items;
+	size_t count;
+};
+struct attributes model_span_attributes(const struct model *model, span_id id);
+struct attributes model_attributes(const struct model *model); /* of all spans */
+
+/* The context of a thread at time t, or else its first after that, and until when it holds. */
+struct context_stretch {
+	struct context context;
+	nsec_t end; /* UINT64_MAX for its last */
+	line_pos pos;
+};
+bool model_context_from(const struct model *model, thread_id id, nsec_t t,
+			struct context_stretch *ret);
+bool model_context_next(const struct model *model, thread_id id, struct context_stretch *s);
 
 size_t model_loss_count(const struct model *model);
 const struct loss *model_loss(const struct model *model, size_t i);

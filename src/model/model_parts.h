@@ -19,6 +19,11 @@ struct host {
 	VEC(struct line) cpus; /* of turns */
 };
 
+/* Where a span is when trees are walked from the top: it, and all below it, from first to last. */
+struct place {
+	uint32_t first, last;
+};
+
 struct model {
 	struct strtab *strings;
 	nsec_t begin, end;
@@ -46,8 +51,13 @@ struct model {
 	struct map stacks;          /* number -> place in stack_frames + 1 */
 	VEC(struct frame) frames;   /* by number */
 
-	VEC(struct span) spans; /* the first is none */
-	struct map span_index;  /* hash of trace and span id -> span */
+	VEC(struct span) spans;    /* the first is none */
+	struct map span_index;     /* hash of trace and span id -> span */
+	VEC(struct place) places;  /* by span, if there are contexts */
+	VEC(struct span_ref) refs; /* the first is none */
+	struct map ref_index;      /* hash of trace and span id -> ref */
+	VEC(struct stay) stays;    /* the first is none */
+	VEC(struct attribute) attributes;
 
 	VEC(struct loss) losses;
 };
@@ -119,5 +129,15 @@ void socket_state_add(struct model *model, const struct source *source,
 void message_add(struct model *model, const struct source *source, const struct record_message *r);
 
 void span_add(struct model *model, const struct source *source, const struct record_span *r);
+
+/* What an index of spans has for one. */
+uint64_t span_key(const uint8_t trace[16], const uint8_t id[8]);
+
+void context_add(struct model *model, const struct source *source, const struct record_context *r);
+void attribute_add(struct model *model, const struct source *source,
+		   const struct record_attribute *r);
+
+/* When spans are in their places: find what names them. */
+void contexts_finish(struct model *model);
 
 #endif

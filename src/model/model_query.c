@@ -195,11 +195,20 @@ static size_t names_memory(const struct model *model)
 	return bytes;
 }
 
+static size_t contexts_memory(const struct model *model)
+{
+	return model->places.room * sizeof(struct place) +
+	       model->refs.room * sizeof(struct span_ref) +
+	       model->stays.room * sizeof(struct stay) +
+	       model->attributes.room * sizeof(struct attribute) +
+	       model->ref_index.room * sizeof(struct map_slot);
+}
+
 size_t model_memory(const struct model *model)
 {
 	size_t bytes = model->threads.room * sizeof(struct thread) +
 		       model->earlier.room * sizeof(thread_id) +
-		       model->spans.room * sizeof(struct span) +
+		       model->spans.room * sizeof(struct span) + contexts_memory(model) +
 		       (model->tids.room + model->span_index.room) * sizeof(struct map_slot) +
 		       names_memory(model) + flows_memory(&model->flows);
 

@@ -142,6 +142,9 @@ void name_add(struct model *model, const struct source *source, const struct rec
 	case RECORD_SYMBOL:
 		add_symbol(model, source, (const void *)r);
 		break;
+	case RECORD_ATTRIBUTE:
+		attribute_add(model, source, (const void *)r);
+		break;
 	}
 }
 

@@ -11,7 +11,7 @@
 
 #include "model/model_parts.h"
 
-static uint64_t span_key(const uint8_t trace[16], const uint8_t id[8])
+uint64_t span_key(const uint8_t trace[16], const uint8_t id[8])
 {
 	uint8_t both[24];
 
@@ -41,6 +41,7 @@ void span_add(struct model *model, const struct source *source, const struct rec
 		.host = source->host,
 		.flags = r->flags,
 		.source = r->source,
+		.kind = r->kind,
 	};
 	begin_at(model, span->start);
 	if (!model->begin_told && span->start < model->begin)
@@ -119,4 +120,5 @@ void model_finish(struct model *model)
 		span->next = parent->first_child;
 		parent->first_child = (span_id){ i };
 	}
+	contexts_finish(model);
 }
