@@ -23,7 +23,7 @@ static uint32_t ref_of(struct model *model, const uint8_t trace[16], const uint8
 
 	if (memcmp(id, none, sizeof(none)) == 0)
 		return 0;
-	at = map_insert(&model->ref_index, span_key(trace, id));
+	at = map_insert(&model->ref_index, span_hash(trace, id));
 	if (!*at) {
 		struct span_ref *ref;
 
@@ -90,7 +90,7 @@ static void find_spans(struct model *model)
 {
 	for (uint32_t i = 1; i < model->refs.count; i++) {
 		struct span_ref *ref = &model->refs.items[i];
-		const uint64_t *span = map_find(&model->span_index, span_key(ref->trace, ref->id));
+		const uint64_t *span = map_find(&model->span_index, span_hash(ref->trace, ref->id));
 
 		ref->span = (span_id){ span ? *span : 0 };
 		if (span)

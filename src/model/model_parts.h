@@ -131,7 +131,7 @@ void message_add(struct model *model, const struct source *source, const struct 
 void span_add(struct model *model, const struct source *source, const struct record_span *r);
 
 /* What an index of spans has for one. */
-uint64_t span_key(const uint8_t trace[16], const uint8_t id[8]);
+uint64_t span_hash(const uint8_t trace[16], const uint8_t id[8]);
 
 void context_add(struct model *model, const struct source *source, const struct record_context *r);
 void attribute_add(struct model *model, const struct source *source,

@@ -11,7 +11,7 @@
 
 #include "model/model_parts.h"
 
-uint64_t span_key(const uint8_t trace[16], const uint8_t id[8])
+uint64_t span_hash(const uint8_t trace[16], const uint8_t id[8])
 {
 	uint8_t both[24];
 
@@ -22,7 +22,7 @@ uint64_t span_key(const uint8_t trace[16], const uint8_t id[8])
 
 void span_add(struct model *model, const struct source *source, const struct record_span *r)
 {
-	uint64_t *index = map_insert(&model->span_index, span_key(r->trace, r->span));
+	uint64_t *index = map_insert(&model->span_index, span_hash(r->trace, r->span));
 
 	if (*index)
 		return; /* told twice */
@@ -65,7 +65,7 @@ static uint32_t named_parent(const struct model *model, const struct span *span)
 
 	if (is_zero(span->parent_id))
 		return 0;
-	found = map_find(&model->span_index, span_key(span->trace, span->parent_id));
+	found = map_find(&model->span_index, span_hash(span->trace, span->parent_id));
 	return found ? *found : 0;
 }
 
