@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * context - which span is current on a thread, told whenever it changes.
+ *
+ * The SDK keeps the current context of each thread in a storage object, of which
+ * there is one in a process, and reaches it by virtual calls: Attach() and
+ * Detach().  An official call replaces that object, but other threads may
+ * be using it just then, and the pointer to it is not atomic.  So the object
+ * stays and gets another table of virtual functions: a copy of its own one, where
+ * these two are ours.  That is a single store, which others see or do not.  Ours
+ * call the original and then publish what is current; so contexts that are
+ * attached and detached in any order, or fail to be, come out as the SDK has
+ * them.
+ *
+ * Only the SDK's own storage, which is per thread, is followed.  One that a
+ * program brings (for fibres, say) may change what is current without a call:
+ * then nothing is known, and nothing said.
+ */
+#include "agent/cpp/parts.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <typeinfo>
+
+#include <opentelemetry/context/runtime_context.h>
+#include <opentelemetry/trace/context.h>
+
+#include "agent/agent.h"
+
+namespace context = opentelemetry::context;
+namespace nostd = opentelemetry::nostd;
+namespace trace = opentelemetry::trace;
+
+namespace
+{
+using storage = context::RuntimeContextStorage;
+
+/* A member function is called like one that has the object for its first argument. */
+using current_function = context::Context(storage *);
+using attach_function = nostd::unique_ptr<context::Token>(storage *, const context::Context &);
+using detach_function = bool(storage *, context::Token &);
+
+/* What an object's first word points to the middle of: at `current`. */
+struct table {
+	std::ptrdiff_t offset;
+	const std::type_info *type;
+	current_function *current;
+	attach_function *attach;
+	detach_function *detach;
+	void (*destroy[2])(storage *);
+};
+
+table original, ours;
+
+table *table_of(const storage *object)
+{
+	char *functions;
+
+	std::memcpy(&functions, static_cast<const void *>(object), sizeof(functions));
+	return reinterpret_cast<table *>(functions - offsetof(table, current));
+}
+
+void publish(const context::Context &current) noexcept
+{
+	context::ContextValue value = current.GetValue(trace::kSpanKey);
+	auto *span = nostd::get_if<nostd::shared_ptr<trace::Span>>(&value);
+
+	if (span && *span) {
+		trace::SpanContext id = (*span)->GetContext();
+
+		if (id.IsValid())
+			return sonde_agent_attach(id.trace_id().Id().data(),
+						  id.span_id().Id().data(),
+						  id.trace_flags().flags());
+	}
+	sonde_agent_detach();
+}
+
+nostd::unique_ptr<context::Token> attach(storage *self, const context::Context &next)
+{
+	auto token = original.attach(self, next);
+
+	publish(next);
+	return token;
+}
+
+bool detach(storage *self, context::Token &token)
+{
+	bool done = original.detach(self, token);
+
+	publish(original.current(self));
+	return done;
+}
+} // namespace
+
+void context_follow() noexcept
+{
+	auto object = context::RuntimeContext::GetConstRuntimeContextStorage();
+	table *found = object ? table_of(object.get()) : nullptr;
+
+	if (!found || found == &ours || *found->type != typeid(context::ThreadLocalContextStorage))
+		return;
+	original = *found;
+	ours = original;
+	ours.attach = attach;
+	ours.detach = detach;
+	reinterpret_cast<std::atomic<void *> *>(const_cast<storage *>(object.get()))
+		->store(&ours.current, std::memory_order_release);
+}
