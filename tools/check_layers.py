@@ -55,7 +55,7 @@ def main():
     for room, used in MAY_USE.items():
         assert all(rooms.index(u) < rooms.index(room) for u in used.split()), f"{room} looks ahead"
     src = pathlib.Path(sys.argv[1])
-    found = [c for path in sorted(src.rglob("*.[ch]")) for c in complaints(src, path)]
+    found = [c for path in sorted([*src.rglob("*.[ch]"), *src.rglob("*.cc")]) for c in complaints(src, path)]
     print(*found, sep="\n")
     sys.exit(bool(found))
 
