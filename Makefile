@@ -41,8 +41,10 @@ help: ## this list
 build/build.ninja:
 	@meson setup build
 
+# Without the SDK's headers, the agent has no binding for C++; `sonde doctor` says so.
 setup-%:
 	@tools/setup build $(filter-out build,$*)
+	@tools/backports build/otel-cpp opentelemetry-cpp-dev libabsl-dev || [ $$? = 77 ]
 
 .NOTPARALLEL:
 .PHONY: all test check demo bench fuzz damage install format clean help
