@@ -249,6 +249,19 @@ int file_open(const struct module *mod)
 	return fd;
 }
 
+int file_open_mapped(const struct module *like, uint32_t pid, const struct mapping *map)
+{
+	struct module mod = *like;
+
+	mod.fd = mod.proc = -1;
+	seek_file(&mod, pid, map);
+
+	int fd = file_open(&mod);
+
+	closep(&mod.fd);
+	return fd;
+}
+
 static bool is_elf(int fd)
 {
 	char magic[SELFMAG];

@@ -124,6 +124,8 @@ bool maps_parse(char *line, struct mapping *ret, struct module *ret_module);
 void file_seek(struct modules *mods, uint32_t module, uint32_t pid, const struct mapping *map);
 /* A descriptor of the caller's own for reading the module (JIT: its perf map), or -1. */
 int file_open(const struct module *mod);
+/* Likewise of a mapping of a file, at once and without keeping anything of it. */
+int file_open_mapped(const struct module *like, uint32_t pid, const struct mapping *map);
 
 struct symbols {
 	struct kernel kernel;
