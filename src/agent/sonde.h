@@ -49,14 +49,16 @@ enum { SONDE_ATTRIBUTES_SIZE = 256 };
 /* An open span. It may be moved, but not copied; what is in it is the library's affair. */
 struct sonde_span {
 	struct sonde_site *site; /* NULL if it is off, or has ended */
-	uint64_t start;
+	uint64_t start;          /* 0 if nobody recorded */
 	uint8_t trace[16], id[8], parent[8];
-	uint32_t tid;
+	uint8_t before_trace[16], before_id[8]; /* what the thread worked for before it */
+	uint32_t tid;                           /* of the thread that began it */
 	uint16_t attributes_size;
-	uint8_t flags;
+	uint16_t dropped; /* attributes that had no room; the span says how many */
+	uint8_t trace_flags, before_flags;
+	uint8_t state;
 	uint8_t kind;
-	uint8_t attributes[SONDE_ATTRIBUTES_SIZE]; /* what has no more room is left out, and counted
-						    */
+	uint8_t attributes[SONDE_ATTRIBUTES_SIZE];
 };
 
 /* Begin a span, whose name is a string literal. */

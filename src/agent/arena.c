@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * arena - the memory that a family of processes shares with the recorder.
+ *
+ * It is large, but only what is touched takes memory.  Where memory files cannot
+ * be had, it is shared by the family alone: names can still be switched, and
+ * nobody ever records.
+ *
+ * Its descriptor is open only while it is mapped and offered to a recorder.  The
+ * offer never waits: a recorder with too much to do finds the mapping later.
+ */
+#include "agent/inside.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/names.h"
+
+struct span_arena *agent_arena;
+
+static int make_file(const char *name, size_t size)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd >= 0 && ftruncate(fd, (off_t)size) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Whoever holds that name gets our memory: only if he could have it anyway. */
+static bool is_trusted(int socket)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       (peer.uid == 0 || peer.uid == geteuid());
+}
+
+static void send_file(int socket, int fd)
+{
+	char byte = 0;
+	struct iovec part = { .iov_base = &byte, .iov_len = 1 };
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(int));
+	sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void offer(int fd)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const size_t size = offsetof(struct sockaddr_un, sun_path) + sizeof(SPAN_SOCKET_NAME);
+	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (s < 0)
+		return;
+	/* abstract: a 0 before the name, and none behind it */
+	memcpy(address.sun_path + 1, SPAN_SOCKET_NAME, sizeof(SPAN_SOCKET_NAME) - 1);
+	if (connect(s, (struct sockaddr *)&address, (socklen_t)size) == 0 && is_trusted(s))
+		send_file(s, fd);
+	close(s);
+}
+
+void arena_make(void)
+{
+	int fd = make_file(SPAN_ARENA_NAME, sizeof(struct span_arena));
+	int flags = MAP_SHARED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
+	struct span_arena *arena = mmap(NULL, sizeof(*arena), PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	if (arena != MAP_FAILED) {
+		memcpy(arena->magic, SPAN_ARENA_MAGIC, sizeof(arena->magic));
+		arena->version = SPAN_ARENA_VERSION;
+		names_off_from_environment(arena);
+		if (fd >= 0 &&
+		    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+			offer(fd);
+		__atomic_store_n(&agent_arena, arena, __ATOMIC_RELEASE);
+	}
+	if (fd >= 0)
+		close(fd);
+}

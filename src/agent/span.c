@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * span - sonde.h: spans for programs without an SDK.
+ *
+ * Which span is the current one is what the thread's context says, no matter who
+ * said it; so spans of an SDK and of sonde.h nest in each other.  A span keeps
+ * what was there before it, and puts that back when it is left or ends.  The
+ * library keeps no list of open spans: they are the program's.
+ *
+ * A begin is also a change of context, and so is an end: two events, at one time.
+ */
+#include "agent/sonde.h"
+
+#include <string.h>
+
+#include "agent/attributes.h"
+#include "agent/inside.h"
+#include "agent/names.h"
+#include "agent/traceparent.h"
+
+/* sonde_span.state: what it is, and what was before it. */
+enum {
+	SPAN_ENTERED = 1, /* a thread works for it */
+	SPAN_FAILED = 2,
+	BEFORE_NONE = 4,
+	BEFORE_LOST = 8,
+};
+
+enum {
+	COUNT_EXACTLY = 1024, /* spans of a name; then only one in so many counts, for as many */
+	COUNT_EVERY = 64,
+};
+
+static struct span_name *name_of(struct sonde_site *site)
+{
+	struct span_name *name = __atomic_load_n(&site->slot, __ATOMIC_RELAXED);
+
+	if (likely(name))
+		return name;
+	sonde_agent_is_recording(); /* makes the arena, if there is none */
+	name = names_find(site->name);
+	if (agent_arena) /* else another thread is making it */
+		__atomic_store_n(&site->slot, name, __ATOMIC_RELAXED);
+	return name;
+}
+
+/* Without a lock, so about right; and seldom, so that threads do not fight for it. */
+static void count(struct span_name *name, uint64_t random)
+{
+	uint64_t n = __atomic_load_n(&name->count, __ATOMIC_RELAXED);
+
+	if (n < COUNT_EXACTLY)
+		__atomic_store_n(&name->count, n + 1, __ATOMIC_RELAXED);
+	else if (random % COUNT_EVERY == 0)
+		__atomic_store_n(&name->count, n + COUNT_EVERY, __ATOMIC_RELAXED);
+}
+
+static struct sonde_agent_span told(const struct sonde_span *span)
+{
+	struct sonde_agent_span told = {
+		.name = span->site->name,
+		.name_size = strlen(span->site->name),
+		.start = span->start,
+		.attributes = span->attributes,
+		.attributes_size = span->attributes_size,
+		.tid = span->start ? span->tid : 0,
+		.kind = span->kind,
+		.is_error = span->state & SPAN_FAILED,
+	};
+
+	memcpy(told.trace, span->trace, sizeof(told.trace));
+	memcpy(told.span, span->id, sizeof(told.span));
+	memcpy(told.parent, span->parent, sizeof(told.parent));
+	return told;
+}
+
+/* The thread works for the span from now on. */
+static bool enter(struct agent_thread *t, struct sonde_span *span)
+{
+	const struct context_record *before = *t->context;
+
+	span->state = SPAN_ENTERED | (span->state & SPAN_FAILED);
+	if (!before) {
+		span->state |= BEFORE_NONE;
+	} else if (!before->valid) {
+		span->state |= BEFORE_LOST;
+	} else {
+		memcpy(span->before_trace, before->trace, sizeof(span->before_trace));
+		memcpy(span->before_id, before->span, sizeof(span->before_id));
+		span->before_flags = before->trace_flags;
+	}
+	context_set(t, span->trace, span->id, span->trace_flags);
+	return true;
+}
+
+/* And does so no more, if it still does. */
+static bool leave(struct agent_thread *t, struct sonde_span *span)
+{
+	const struct context_record *now = *t->context;
+	bool is_ours = now && now->valid && !memcmp(now->span, span->id, sizeof(span->id));
+
+	if (!(span->state & SPAN_ENTERED) || !is_ours)
+		return false;
+	span->state &= ~SPAN_ENTERED;
+	if (span->state & (BEFORE_NONE | BEFORE_LOST))
+		*(const struct context_record *volatile *)t->context =
+			span->state & BEFORE_NONE ? NULL : &context_lost;
+	else
+		context_set(t, span->before_trace, span->before_id, span->before_flags);
+	return true;
+}
+
+static void make_root(struct agent_thread *t, struct sonde_span *span)
+{
+	uint64_t trace[2] = { random_next(t) | 1, random_next(t) };
+
+	memcpy(span->trace, trace, sizeof(span->trace));
+	memset(span->parent, 0, sizeof(span->parent));
+	span->trace_flags = TRACE_SAMPLED;
+}
+
+/* A child of what the thread works for. */
+static void make_child(struct agent_thread *t, struct sonde_span *span)
+{
+	const struct context_record *current = *t->context;
+
+	if (!current || !current->valid) {
+		make_root(t, span);
+		return;
+	}
+	memcpy(span->trace, current->trace, sizeof(span->trace));
+	memcpy(span->parent, current->span, sizeof(span->parent));
+	span->trace_flags = current->trace_flags;
+}
+
+static void begin(struct agent_thread *t, struct sonde_site *site, struct span_name *name,
+		  struct sonde_span *span)
+{
+	uint64_t id = random_next(t);
+
+	count(name, id);
+	id += !id;
+	memcpy(span->id, &id, sizeof(span->id));
+	span->site = site;
+	span->start = 0;
+	span->attributes_size = span->dropped = 0;
+	span->state = 0;
+	enter(t, span);
+	if (likely(!arena_is_recording()))
+		return;
+
+	uint64_t now = clock_now();
+	struct sonde_agent_span event = told(span);
+
+	event_begin(t, now, &event);
+	event_context(t, now);
+	span->start = now;
+	span->tid = t->tid;
+}
+
+/* The name that a span is to have; NULL if it is not to be. Then the thread has been entered. */
+static struct span_name *may_begin(struct agent_thread *t, struct sonde_site *site,
+				   struct sonde_span *ret)
+{
+	struct span_name *name = name_of(site);
+
+	ret->site = NULL;
+	if (__atomic_load_n(&name->off, __ATOMIC_RELAXED))
+		return NULL;
+	if (likely(agent_enter(t)))
+		return name;
+	ring_drop_nested(t);
+	return NULL;
+}
+
+void sonde_begin(struct sonde_site *site, struct sonde_span *ret)
+{
+	struct agent_thread *t = &agent_thread;
+	struct span_name *name = may_begin(t, site, ret);
+
+	if (!name)
+		return;
+	ret->kind = SPAN_INTERNAL;
+	make_child(t, ret);
+	begin(t, site, name, ret);
+	agent_exit(t);
+}
+
+void sonde_begin_from(struct sonde_site *site, const char *traceparent, struct sonde_span *ret)
+{
+	struct agent_thread *t = &agent_thread;
+	struct span_name *name = may_begin(t, site, ret);
+
+	if (!name)
+		return;
+	ret->kind = SPAN_SERVER;
+	if (!traceparent_read(traceparent, ret->trace, ret->parent, &ret->trace_flags))
+		make_root(t, ret);
+	begin(t, site, name, ret);
+	agent_exit(t);
+}
+
+void sonde_end(struct sonde_span *span)
+{
+	struct agent_thread *t = &agent_thread;
+
+	if (!span->site)
+		return;
+	if (unlikely(!agent_enter(t))) {
+		ring_drop_nested(t);
+		return;
+	}
+	bool has_left = leave(t, span);
+
+	if (unlikely(arena_is_recording())) {
+		attributes_close(span);
+		uint64_t now = clock_now();
+		struct sonde_agent_span event = told(span);
+
+		event_end(t, now, &event);
+		if (has_left)
+			event_context(t, now);
+	}
+	span->site = NULL;
+	agent_exit(t);
+}
+
+static void change(struct sonde_span *span, bool (*how)(struct agent_thread *, struct sonde_span *))
+{
+	struct agent_thread *t = &agent_thread;
+
+	if (!span->site)
+		return;
+	if (unlikely(!agent_enter(t))) {
+		ring_drop_nested(t);
+		return;
+	}
+	if (how(t, span) && unlikely(arena_is_recording()))
+		event_context(t, clock_now());
+	agent_exit(t);
+}
+
+void sonde_leave(struct sonde_span *span)
+{
+	change(span, leave);
+}
+
+void sonde_enter(struct sonde_span *span)
+{
+	change(span, enter);
+}
+
+void sonde_set_error(struct sonde_span *span)
+{
+	if (span->site)
+		span->state |= SPAN_FAILED;
+}
+
+char *sonde_traceparent(const struct sonde_span *span, char text[SONDE_TRACEPARENT_SIZE])
+{
+	if (span->site)
+		traceparent_write(span->trace, span->id, span->trace_flags, text);
+	else
+		text[0] = '\0';
+	return text;
+}
