@@ -91,6 +91,8 @@ static struct span_ring *claim(void)
 
 		if (ring_state(ring) == SPAN_RING_FREE &&
 		    ring_change(ring, SPAN_RING_FREE, SPAN_RING_CLAIMED)) {
+			__atomic_fetch_or(&agent_arena->taken[i / 64], 1ull << (i % 64),
+					  __ATOMIC_RELAXED); /* where the recorder looks */
 			__atomic_store_n(&agent_arena->hint, (i + 1) % SPAN_RINGS,
 					 __ATOMIC_RELAXED);
 			return ring;
