@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Record a program that knows its spans, and hold the capture against that: check.py COMMAND...
+
+One word of COMMAND is `@`: the file to which the program writes a JSON object
+for each span, one on a line:
+
+    {"trace": HEX, "span": HEX, "parent": HEX or "", "name": TEXT, "pid": N, "tid": N,
+     "begin": NS, "end": NS, "cpu": NS, "switches": N, "end_tid": N, "attributes": {...}}
+
+begin and end are CLOCK_MONOTONIC, noted just outside of what the program calls;
+tid is the thread that began it.  cpu, if the program knows it, is the CPU time
+that threads had while it was the current span, without that of its children and of
+others, by CLOCK_THREAD_CPUTIME_ID read at each switch; switches says how often
+that was (2 if it does not).  end_tid is the thread that ended it, if another one.
+
+Every span must be there, with its name, parent, thread and attributes, its
+begin and end within 20 µs, where time in which the thread had no CPU does not
+count; and of all CPU time at most 0.1 % may be given to a wrong span.  What is
+missing is less bad than what is wrong, but no more than 2 % may be.
+
+SONDE in the environment says which sonde.  On a machine that others use, a
+round may be disturbed; so there are up to three, and all say what they found.
+"""
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
+import harness  # noqa: E402
+from harness import Failure, run  # noqa: E402
+
+NEAR = 20_000          # ns between what the program noted and what was recorded
+FAR_SHARE = 0.005      # of begins and ends that may be farther, as an interrupt came between
+WRONG_SHARE = 0.001    # of CPU time that may be given to a span that did not have it
+MISSING_SHARE = 0.02   # of CPU time that may be given to none
+SWITCH = 1_500         # ns that may fall on either side of a switch: the clocks are read one after the other
+ROUNDS = 3
+
+
+class Recorded:
+    """What sonde says of a capture."""
+
+    def __init__(self, path):
+        self.path = path
+        self.spans = {}
+        self.doubles = 0
+        for row in self.query("SELECT id, trace, span, parent_span, operation, service, kind, error, start, end, pid, "
+                              "tid, thread, cpu FROM spans WHERE source = 'sdk'"):
+            key = (row["trace"], row["span"])
+            self.doubles += key in self.spans
+            self.spans[key] = row
+        self.off = {}
+        for row in self.query("SELECT tid, start, end FROM intervals WHERE state <> 'R' OR state IS NULL "
+                              "ORDER BY start"):
+            self.off.setdefault(row["tid"], []).append(row)
+
+    def query(self, sql):
+        return json.loads(run(harness.SONDE, "query", "--json", self.path, sql).stdout or "[]")
+
+    def off_cpu(self, tid, begin, end):
+        """ns of this time in which a thread had no CPU."""
+        return sum(min(i["end"], end) - max(i["start"], begin)
+                   for i in harness.overlapping(self.off.get(tid, []), begin, end))
+
+    def attributes(self):
+        """{(trace, span): {key: value}}"""
+        found = {}
+        for row in self.query("SELECT s.trace, s.span, a.key, a.value FROM attributes a JOIN spans s ON s.id = a.span"):
+            found.setdefault((row["trace"], row["span"]), {})[row["key"]] = row["value"]
+        return found
+
+
+def read_truth(path):
+    spans = [json.loads(line) for line in path.read_text().splitlines()]
+    if not spans:
+        raise Failure("the program wrote no span")
+    return {(s["trace"], s["span"]): s for s in spans}
+
+
+def name_of(span):
+    return f"span {span['span']} '{span['name']}'"
+
+
+def identity_complaints(truth, recorded):
+    """All are there, once, and are who they are."""
+    missing = [s for key, s in truth.items() if key not in recorded.spans]
+    if missing:
+        yield f"{len(missing)} of {len(truth)} spans are not recorded, such as {name_of(missing[0])}"
+    if recorded.doubles:
+        yield f"{recorded.doubles} spans are recorded twice"
+    for key, span in truth.items():
+        row = recorded.spans.get(key)
+        for field, column in (("name", "operation"), ("parent", "parent_span"), ("tid", "tid"), ("pid", "pid")):
+            if row and (row[column] or "") != span[field]:
+                yield f"{name_of(span)}: {field} is {row[column]!r}, want {span[field]!r}"
+
+
+def distance(recorded, tid, noted, told):
+    low, high = min(noted, told), max(noted, told)
+    return high - low - recorded.off_cpu(tid, low, high)
+
+
+def time_complaints(truth, recorded, notes):
+    far, worst, count = [], 0, 0
+    for key, span in truth.items():
+        row = recorded.spans.get(key)
+        if not row:
+            continue
+        for side, column, tid in (("begin", "start", span["tid"]),
+                                  ("end", "end", span.get("end_tid", span["tid"]))):
+            d = distance(recorded, tid, span[side], row[column])
+            count += 1
+            worst = max(worst, d)
+            if d > NEAR:
+                far.append(f"{name_of(span)}: its {side} is {d / 1000:.1f} µs off")
+    notes.append(f"{count} begins and ends, {len(far)} more than 20 µs off, the worst {worst / 1000:.1f} µs")
+    if len(far) > FAR_SHARE * count:
+        yield from far[:5]
+
+
+def cpu_complaints(truth, recorded, stolen, notes):
+    """More than a span had was another's; less than it had is unattributed."""
+    total = wrong = missing = 0
+    worst = None
+    for key, span in truth.items():
+        row = recorded.spans.get(key)
+        if not row or span.get("cpu") is None:
+            continue
+        slack = SWITCH * span.get("switches", 2)
+        total += span["cpu"]
+        over = (row["cpu"] or 0) - span["cpu"]
+        missing += max(0, -over - slack)
+        if over > slack:
+            wrong += over - slack
+            worst = max(worst or (0, ""), (over, name_of(span)))
+    if not total:
+        return
+    wrong = max(0, wrong - stolen)
+    notes.append(f"of {total / 1e6:.1f} ms CPU time {100 * wrong / total:.3f} % is given to a wrong span, "
+                 f"{100 * missing / total:.3f} % to none; {stolen / 1e6:.1f} ms were stolen from the machine")
+    if wrong > WRONG_SHARE * total:
+        yield f"{wrong / 1000:.1f} µs of CPU time given to wrong spans, most to {worst[1]}: {worst[0] / 1000:.1f} µs"
+    if missing > MISSING_SHARE * total + stolen:
+        yield f"{missing / 1000:.1f} µs of CPU time given to no span"
+
+
+def attribute_complaints(truth, recorded):
+    if not any("attributes" in span for span in truth.values()):
+        return
+    told = recorded.attributes()
+    for key, span in truth.items():
+        if "attributes" in span and told.get(key, {}) != span["attributes"]:
+            yield f"{name_of(span)}: attributes are {told.get(key, {})}, want {span['attributes']}"
+
+
+def complaints(truth, recorded, stolen, notes):
+    return [*identity_complaints(truth, recorded), *time_complaints(truth, recorded, notes),
+            *cpu_complaints(truth, recorded, stolen, notes), *attribute_complaints(truth, recorded)]
+
+
+def record(command, room, options=(), env=None):
+    """One round. Returns the truth, what was recorded, and ns that the hypervisor took meanwhile."""
+    capture, path = room / "agent.sonde", room / "truth.jsonl"
+    path.unlink(missing_ok=True)
+    program = [str(path) if word == "@" else str(word) for word in command]
+    before = harness.stolen_ticks()
+    run(harness.SONDE, "record", "-q", "-o", capture, *options, "--", harness.SONDE, "run", "--", *program, env=env)
+    stolen = (harness.stolen_ticks() - before) * 10_000_000
+    return read_truth(path), Recorded(capture), stolen
+
+
+def check(command, room, options=(), env=None):
+    """Up to three rounds; raises Failure if none is right. Returns the last truth and what was recorded."""
+    for i in range(ROUNDS):
+        notes = []
+        truth, recorded, stolen = record(command, room, options, env)
+        found = complaints(truth, recorded, stolen, notes)
+        print(f"{len(truth)} spans: {'; '.join(notes)}", flush=True)
+        if not found:
+            return truth, recorded
+        words = "\n  ".join(found[:12]) + (f"\n  and {len(found) - 12} more" if len(found) > 12 else "")
+        print(f"round {i + 1} of {ROUNDS}:\n  {words}", flush=True)
+    raise Failure(f"no round was right; the last:\n  {words}")
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    command, sys.argv[1:] = sys.argv[1:], ["it"]
+    harness.tests["it"] = lambda: check(command, harness.ROOM)
+    harness.main()
+
+
+if __name__ == "__main__":
+    main()
