@@ -44,16 +44,20 @@ static void end_recording(void)
 	__atomic_store_n(&agent_arena->recording, 0, __ATOMIC_RELAXED);
 }
 
-static void lower_hint(uint32_t index)
+static __u64 *taken_word(size_t index)
 {
-	if (__atomic_load_n(&agent_arena->hint, __ATOMIC_RELAXED) > index)
-		__atomic_store_n(&agent_arena->hint, index, __ATOMIC_RELAXED);
+	return &agent_arena->taken[index / 64];
 }
 
+/* Unless the recorder has done so meanwhile: then another may have it already. */
 static void ring_free(struct span_ring *ring, uint32_t from)
 {
-	if (ring_change(ring, from, SPAN_RING_FREE))
-		lower_hint((uint32_t)(ring - agent_arena->rings));
+	size_t index = (size_t)(ring - agent_arena->rings);
+	uint64_t bit = 1ull << (index % 64);
+
+	__atomic_fetch_and(taken_word(index), ~bit, __ATOMIC_RELEASE);
+	if (!ring_change(ring, from, SPAN_RING_FREE))
+		__atomic_fetch_or(taken_word(index), bit, __ATOMIC_RELEASE);
 }
 
 static bool owner_is_gone(const struct span_ring *ring)
@@ -81,21 +85,19 @@ static void sweep(uint64_t now)
 	}
 }
 
+/* The first that is free, so that few pages are ever touched. */
 static struct span_ring *claim(void)
 {
-	uint32_t hint = __atomic_load_n(&agent_arena->hint, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < SPAN_RINGS; i++) {
+		uint64_t taken = __atomic_load_n(taken_word(i), __ATOMIC_RELAXED);
+		uint64_t bit = 1ull << (i % 64);
 
-	for (uint32_t n = 0; n < SPAN_RINGS; n++) {
-		uint32_t i = (hint + n) % SPAN_RINGS;
-		struct span_ring *ring = &agent_arena->rings[i];
-
-		if (ring_state(ring) == SPAN_RING_FREE &&
-		    ring_change(ring, SPAN_RING_FREE, SPAN_RING_CLAIMED)) {
-			__atomic_fetch_or(&agent_arena->taken[i / 64], 1ull << (i % 64),
-					  __ATOMIC_RELAXED); /* where the recorder looks */
-			__atomic_store_n(&agent_arena->hint, (i + 1) % SPAN_RINGS,
-					 __ATOMIC_RELAXED);
-			return ring;
+		if (taken == UINT64_MAX) {
+			i |= 63;
+		} else if (!(taken & bit) &&
+			   ring_change(&agent_arena->rings[i], SPAN_RING_FREE, SPAN_RING_CLAIMED)) {
+			__atomic_fetch_or(taken_word(i), bit, __ATOMIC_RELEASE);
+			return &agent_arena->rings[i];
 		}
 	}
 	return NULL;

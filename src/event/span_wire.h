@@ -27,9 +27,10 @@
  *
  * A thread takes a ring by changing `state` from FREE to CLAIMED, sets its bit
  * in `taken`, fills in who it is, and makes it TAKEN.  The recorder looks at the
- * bits to know which rings there are, so that it touches no page of the others;
- * it frees a ring by clearing the bit and then making it FREE.  What counts bytes
- * and losses goes on over all who have a ring one after the other.
+ * bits to know which rings there are, so that it touches no page of the others,
+ * and so does a thread that looks for a free one.  A ring is freed by clearing the
+ * bit and then making it FREE.  What counts bytes and losses goes on over all who
+ * have a ring one after the other.
  *
  * The recorder has privileges and the process may be hostile: it believes
  * nothing here but its own numbers.  The file's size is sealed.
@@ -157,8 +158,8 @@ struct span_arena {
 	__u32 pad;
 	__u64 beat;      /* by the recorder: CLOCK_MONOTONIC when it last came by */
 	__u32 recording; /* by the recorder: events are wanted */
-	__u32 hint;      /* below it, no ring is free, about: who frees one there lowers it */
-	__u64 no_ring;   /* events dropped, as there was no free ring */
+	__u32 pad4;
+	__u64 no_ring;                /* events dropped, as there was no free ring */
 	__u64 taken[SPAN_RINGS / 64]; /* a bit for each ring: changed by atomic or, atomic and */
 	__u8 pad2[4096 - 40 - SPAN_RINGS / 8];
 	struct span_name names[SPAN_NAMES];

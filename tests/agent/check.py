@@ -66,7 +66,7 @@ class Recorded:
     def attributes(self):
         """{(trace, span): {key: value}}"""
         found = {}
-        for row in self.query("SELECT s.trace, s.span, a.key, a.value FROM attributes a JOIN spans s ON s.id = a.span"):
+        for row in self.query("SELECT trace, span, key, value FROM attributes"):
             found.setdefault((row["trace"], row["span"]), {})[row["key"]] = row["value"]
         return found
 
