@@ -19,12 +19,11 @@
  * Nothing of Python is linked: what is needed is looked up, and where one is
  * missing, Python is left alone.  All of this runs under Python's lock.
  */
-#include "agent/python/method.h"
-
-#include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/types.h>
+
+#include "agent/beside.h"
+#include "agent/python/method.h"
 
 #define BINDING "libsonde-agent-python.so"
 #define SDK "opentelemetry.sdk.trace"
@@ -63,27 +62,16 @@ static bool is_a(void *object, void *type)
 /* The name of the module whose namespace this is, or NULL. */
 static const char *module_name(void *globals)
 {
-	void *name =
-		is_a(globals, python.PyDict_Type) ? python.PyDict_GetItem(globals, name_key) : NULL;
+	void *name = NULL;
+	const char *text = NULL;
 
-	return name && is_a(name, python.PyUnicode_Type) ? python.PyUnicode_AsUTF8(name) : NULL;
-}
-
-/* From beside this library, and for as long as the process lives. */
-static void load_binding(void)
-{
-	char path[PATH_MAX];
-	Dl_info self;
-	const char *slash;
-	void *binding;
-
-	if (!dladdr(&python, &self) || !(slash = strrchr(self.dli_fname, '/')) ||
-	    snprintf(path, sizeof(path), "%.*s/" BINDING, (int)(slash - self.dli_fname),
-		     self.dli_fname) >= (int)sizeof(path))
-		return;
-	binding = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	if (binding)
-		follow = (follow_fn *)dlsym(binding, "sonde_python_follow");
+	if (is_a(globals, python.PyDict_Type))
+		name = python.PyDict_GetItemString(globals, "__name__");
+	if (name && is_a(name, python.PyUnicode_Type))
+		text = python.PyUnicode_AsUTF8(name);
+	if (!text)
+		python.PyErr_Clear();
+	return text;
 }
 
 /* A module has been executed. */
@@ -94,7 +82,7 @@ static void see(void *globals)
 	if (!name)
 		return;
 	if (!follow && !strcmp(name, SDK))
-		load_binding();
+		follow = (follow_fn *)binding_function("python/", BINDING, "sonde_python_follow");
 	if (follow && (!strcmp(name, SDK) || !strcmp(name, "asyncio") || !strcmp(name, "greenlet")))
 		follow(name);
 }

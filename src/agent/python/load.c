@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * load - the entry of the Python binding; see python_hook.c for who calls it.
+ *
+ * There is no Python code in it, and it is no module: nothing of it can be found
+ * in sys.modules.  What it holds of the program's objects, it holds until the
+ * interpreter ends.
+ */
+#include "agent/python/binding.h"
+
+SONDE_AGENT_API void sonde_python_follow(const char *module);
+
+PyObject *module_attribute(const char *module, const char *name)
+{
+	PyObject *found = PyDict_GetItemString(PyImport_GetModuleDict(), module); /* borrowed */
+	PyObject *value = found ? PyObject_GetAttrString(found, name) : NULL;
+
+	if (!value)
+		PyErr_Clear();
+	return value;
+}
+
+/* Where the method is described, of a type or of a module. */
+static struct python_method *method_of(PyObject *owner, const char *name)
+{
+	PyObject *callable = PyObject_GetAttrString(owner, name);
+	struct python_method *method = NULL;
+
+	if (!callable) {
+		PyErr_Clear();
+		return NULL;
+	}
+	if (PyCFunction_Check(callable))
+		method = python_method(callable, PYTHON_OF_FUNCTION, name);
+	else if (Py_TYPE(callable) == &PyMethodDescr_Type)
+		method = python_method(callable, PYTHON_OF_DESCRIPTOR, name);
+	Py_DECREF(callable);
+	return method;
+}
+
+bool put_before(PyObject *owner, const char *name, int flags, void *ours, void **ret_theirs)
+{
+	struct python_method *method = method_of(owner, name);
+
+	if (!method || method->flags != flags)
+		return false;
+	if (method->function != ours) { /* once is enough */
+		*ret_theirs = method->function;
+		method->function = ours;
+	}
+	return true;
+}
+
+static void follow_sdk(void)
+{
+	static bool done;
+	PyObject *span = module_attribute("opentelemetry.sdk.trace", "Span");
+
+	if (span && !done) {
+		done = true; /* one attempt */
+		if (span_follow(span) && context_follow()) {
+			loops_follow_asyncio();
+			loops_follow_greenlet();
+		}
+	}
+	Py_XDECREF(span);
+}
+
+/* A module has been executed: the SDK's, of which there is none before this; or another that
+ * matters. */
+void sonde_python_follow(const char *module)
+{
+	PyObject *type, *value, *trace;
+
+	PyErr_Fetch(&type, &value, &trace);
+	if (!strcmp(module, "asyncio"))
+		loops_follow_asyncio();
+	else if (!strcmp(module, "greenlet"))
+		loops_follow_greenlet();
+	else
+		follow_sdk();
+	PyErr_Restore(type, value, trace);
+}
