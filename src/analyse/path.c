@@ -23,6 +23,7 @@
 #include "analyse/path.h"
 
 #include "analyse/span_path.h"
+#include "analyse/span_work.h"
 
 enum { DEPTH_MAX = 128 };
 
@@ -44,6 +45,7 @@ struct walk {
 	const struct model *model;
 	struct path *path;
 	span_id span;
+	uint32_t other;
 	VEC(struct leg) legs; /* of the waits on the way; each one's last leg first */
 };
 
@@ -61,6 +63,7 @@ static bool is_blocked(uint8_t state)
 static uint32_t push(struct walk *w, uint32_t parent, struct step step)
 {
 	step.span = w->span;
+	step.other = w->other;
 	step.parent = parent;
 	step.depth = parent ? w->path->steps.items[parent - 1].depth + 1 : 0;
 	step.is_leaf = true;
@@ -70,21 +73,13 @@ static uint32_t push(struct walk *w, uint32_t parent, struct step step)
 	return w->path->steps.count;
 }
 
-/* Whether we can say what a thread did: it is recorded, and not the kernel's plumbing. */
-static bool is_followed(const struct model *model, thread_id id)
-{
-	const struct thread *thread = model_thread(model, id);
-
-	return id.i && !thread->neighbour && !thread->kernel;
-}
-
 /* Whether a thread may have ended a wait: not if it was waiting then. */
 static bool may_explain(const struct walk *w, thread_id id, uint32_t wait)
 {
 	for (; wait; wait = w->path->steps.items[wait - 1].parent)
 		if (w->path->steps.items[wait - 1].thread.i == id.i)
 			return false;
-	return is_followed(w->model, id);
+	return thread_is_followed(w->model, id);
 }
 
 /* The first message at or after t. */
@@ -294,32 +289,33 @@ void path_of_thread(const struct model *model, thread_id thread, nsec_t from, ns
 	vec_done(&w.legs);
 }
 
-/* The thread that tells of a span: its own, or that of the nearest above it. */
-static thread_id thread_for(const struct model *model, span_id id)
+static void walk_work(struct walk *w, const struct work *work)
 {
-	for (; id.i; id = model_span(model, id)->parent)
-		if (is_followed(model, model_span(model, id)->thread))
-			return model_span(model, id)->thread;
-	return (thread_id){ 0 };
+	w->other = work->other;
+	if (work->thread.i)
+		walk(w, work->thread, work->start, work->end, 0);
+	else
+		push_rest(w, 0, work->thread, STATE_GAP, 0, work->start, work->end);
 }
 
 void path_of_span(const struct model *model, span_id span, struct path *path)
 {
 	struct walk w = { .model = model, .path = path };
 	struct span_path sections = { 0 };
+	struct span_work work = { 0 };
 
 	span_path_find(model, span, &sections);
 	/* they come from the end to the begin */
 	for (size_t i = sections.items.count; i-- > 0;) {
 		const struct section *s = &sections.items.items[i];
-		thread_id thread = thread_for(model, s->span);
 
 		w.span = s->span;
-		if (thread.i)
-			walk(&w, thread, s->start, s->end, 0);
-		else
-			push_rest(&w, 0, thread, STATE_GAP, 0, s->start, s->end);
+		work.items.count = 0;
+		span_work_find(model, s->span, s->start, s->end, &work);
+		for (size_t k = 0; k < work.items.count; k++)
+			walk_work(&w, &work.items.items[k]);
 	}
+	span_work_done(&work);
 	vec_done(&w.legs);
 	span_path_done(&sections);
 }

@@ -25,6 +25,7 @@ struct step {
 	thread_id thread; /* nobody: only the span is known */
 	thread_id ender;  /* of a wait: who ended it, if that is somebody we can follow */
 	span_id span;     /* on whose behalf */
+	uint32_t other;   /* but its thread works for this one, as model_span_ref() has it; or 0 */
 	uint32_t parent;  /* the wait it explains, its place in the path plus 1; 0 at the top */
 	uint32_t depth;
 	nsec_t begin; /* of the whole interval, which the step may be a part of: for model_cause()
@@ -48,8 +49,8 @@ void path_of_thread(const struct model *model, thread_id thread, nsec_t from, ns
 
 /*
  * The joined path of a span and all below it: along the spans that were waited
- * for, and within each along threads.  Where no thread of a span is known, that
- * of its parent tells what was waited for.
+ * for, and within each along the threads that worked for it (span_work.h).  Where no
+ * thread of a span is known, that of its parent tells what was waited for.
  */
 void path_of_span(const struct model *model, span_id span, struct path *path);
 

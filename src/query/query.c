@@ -114,6 +114,7 @@ void query_free(struct query *q)
 		table_state_done(&q->tables[i]);
 	if (q->has_requests)
 		requests_done(&q->requests);
+	free(q->span_cpu);
 	vec_done(&q->lanes);
 	free(q);
 }

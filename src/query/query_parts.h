@@ -110,6 +110,7 @@ struct query {
 	bool (*stop)(void);
 	struct requests requests;
 	bool has_requests;
+	nsec_t *span_cpu;  /* by span; NULL until it is asked for */
 	bool is_declaring; /* a table, which SQLite sees as a change of the schema */
 	VEC(struct lane) lanes;
 	struct {

@@ -20,7 +20,14 @@ struct vtab {
 
 const char *type_name(enum query_type type)
 {
-	return type == QUERY_INT ? "INTEGER" : type == QUERY_REAL ? "REAL" : "TEXT";
+	static const char *const names[] = {
+		[QUERY_INT] = "INTEGER",
+		[QUERY_REAL] = "REAL",
+		[QUERY_TEXT] = "TEXT",
+		[QUERY_BLOB] = "BLOB", /* what is compared with it stays what it is */
+	};
+
+	return names[type];
 }
 
 /* As `"tid" INTEGER, "comm" TEXT`. */

@@ -166,7 +166,8 @@ enum { COLUMN_TABLE, COLUMN_NAME, COLUMN_TYPE, COLUMN_MEANING };
 static const struct column column_columns[] = {
 	[COLUMN_TABLE] = { "table_name", QUERY_TEXT, COLUMN_PLAIN, "of which table" },
 	[COLUMN_NAME] = { "name", QUERY_TEXT, COLUMN_PLAIN, "of the column" },
-	[COLUMN_TYPE] = { "type", QUERY_TEXT, COLUMN_PLAIN, "INTEGER, REAL or TEXT" },
+	[COLUMN_TYPE] = { "type", QUERY_TEXT, COLUMN_PLAIN,
+			  "INTEGER, REAL, TEXT or BLOB, which may be any" },
 	[COLUMN_MEANING] = { "meaning", QUERY_TEXT, COLUMN_PLAIN, "what it says" },
 };
 
@@ -210,10 +211,8 @@ const struct table table_columns = {
 };
 
 const struct table *const query_tables[] = {
-	&table_threads,  &table_intervals, &table_wakeups,
-	&table_turns,    &table_messages,  &table_connects,
-	&table_calls,    &table_block,     &table_hits,
-	&table_samples,  &table_stacks,    &table_spans,
-	&table_requests, &table_slices,    &table_losses,
-	&table_tables,   &table_columns,   NULL,
+	&table_threads,  &table_intervals, &table_wakeups,  &table_turns,      &table_messages,
+	&table_connects, &table_calls,     &table_block,    &table_hits,       &table_samples,
+	&table_stacks,   &table_spans,     &table_contexts, &table_attributes, &table_requests,
+	&table_slices,   &table_losses,    &table_tables,   &table_columns,    NULL,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans that applications told of. */
+#include "analyse/span_cpu.h"
 #include "query/tables.h"
+#include "report/kind.h"
 
 enum {
 	ID,
@@ -16,6 +18,8 @@ enum {
 	ERROR,
 	FOLLOWS,
 	SOURCE,
+	KIND,
+	CPU,
 	THREAD,
 };
 
@@ -33,6 +37,10 @@ static const struct column columns[] = {
 	[ERROR] = { "error", QUERY_INT, COLUMN_PLAIN, "1 if it failed" },
 	[FOLLOWS] = { "follows", QUERY_INT, COLUMN_PLAIN, "1 if its parent does not wait for it" },
 	[SOURCE] = { "source", QUERY_TEXT, COLUMN_PLAIN, "who told of it: sdk, inferred, probe" },
+	[KIND] = { "kind", QUERY_TEXT, COLUMN_PLAIN,
+		   "internal, server, client, producer or consumer" },
+	[CPU] = { "cpu", QUERY_INT, COLUMN_PLAIN,
+		  "ns for which threads ran for it, and for none below it" },
 	THREAD_COLUMNS("thread", COLUMN_KEY),
 };
 
@@ -80,10 +88,23 @@ static void name_value(const struct model *model, const struct span *span, int c
 	case OPERATION:
 		cell_string(ret, model, span->operation);
 		break;
+	case KIND:
+		if (span->kind != SPAN_UNSPECIFIED)
+			cell_text(ret, span_kind_name(span->kind));
+		break;
 	case SOURCE:
 		cell_text(ret, span->source < ARRAY_LEN(sources) ? sources[span->source] : NULL);
 		break;
 	}
+}
+
+/* Computed for all spans when it is first asked for. */
+static void cpu_value(struct query *q, span_id span, struct cell *ret)
+{
+	if (!q->span_cpu)
+		q->span_cpu = span_cpu_find(q->model);
+	if (q->span_cpu[span.i] != CPU_UNKNOWN)
+		cell_time(ret, q->span_cpu[span.i]);
 }
 
 static void value(struct cursor *c, int column, struct cell *ret)
@@ -116,8 +137,11 @@ static void value(struct cursor *c, int column, struct cell *ret)
 		break;
 	case TRACE ... SPAN:
 	case PARENT_SPAN ... OPERATION:
-	case SOURCE:
+	case SOURCE ... KIND:
 		name_value(model, span, column, ret);
+		break;
+	case CPU:
+		cpu_value(c->query, (span_id){ c->number }, ret);
 		break;
 	default:
 		thread_value(model, span, column - THREAD, ret);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyse/span_work.h"
+
+#include <string.h>
+
+/* A thread that is in the span at times: when it is, or will be next. */
+struct lane {
+	thread_id thread;
+	nsec_t start, end; /* start is UINT64_MAX if it will not be again */
+	struct context_stretch at;
+	bool more; /* there are contexts from `at` on that were not looked at */
+};
+
+struct search {
+	const struct model *model;
+	span_id span;
+	nsec_t entered, left; /* the first time that a thread was in it, and the last */
+	nsec_t to;
+	VEC(struct lane) lanes;
+	struct span_work *work;
+};
+
+bool thread_is_followed(const struct model *model, thread_id id)
+{
+	const struct thread *thread = model_thread(model, id);
+
+	return id.i && !thread->neighbour && !thread->kernel;
+}
+
+void span_work_done(struct span_work *work)
+{
+	vec_done(&work->items);
+}
+
+static void push(struct span_work *work, nsec_t start, nsec_t end, thread_id thread, uint32_t other)
+{
+	struct work *last = work->items.count ? &work->items.items[work->items.count - 1] : NULL;
+
+	if (start >= end)
+		return;
+	if (last && last->end == start && last->thread.i == thread.i && last->other == other)
+		last->end = end;
+	else
+		*vec_push(&work->items) = (struct work){ start, end, thread, other };
+}
+
+/* The next time that the lane's thread is in the span, or below it, without a break. */
+static void lane_next(const struct search *s, struct lane *lane)
+{
+	lane->start = UINT64_MAX;
+	for (; lane->more && lane->at.context.start < s->to;
+	     lane->more = model_context_next(s->model, lane->thread, &lane->at)) {
+		span_id span = model_span_ref(s->model, lane->at.context.ref)->span;
+
+		if (!model_span_is_within(s->model, span, s->span)) {
+			if (lane->start < UINT64_MAX)
+				return;
+			continue;
+		}
+		if (lane->start == UINT64_MAX)
+			lane->start = lane->at.context.start;
+		lane->end = lane->at.end;
+	}
+}
+
+static void find_lanes(struct search *s, nsec_t from)
+{
+	uint32_t first = model_span_ref(s->model, model_span(s->model, s->span)->ref)->first_stay;
+
+	for (uint32_t i = first; i; i = model_stay(s->model, i)->next) {
+		const struct stay *stay = model_stay(s->model, i);
+		struct lane lane = { .thread = stay->thread };
+
+		if (stay->first < s->entered)
+			s->entered = stay->first;
+		if (stay->last > s->left)
+			s->left = stay->last;
+		if (!thread_is_followed(s->model, lane.thread))
+			continue;
+		lane.more = model_context_from(s->model, lane.thread, from, &lane.at);
+		lane_next(s, &lane);
+		*vec_push(&s->lanes) = lane;
+	}
+}
+
+/* The thread that tells of a span: its own, or that of the nearest above it. */
+static thread_id thread_for(const struct model *model, span_id id)
+{
+	for (; id.i; id = model_span(model, id)->parent)
+		if (thread_is_followed(model, model_span(model, id)->thread))
+			return model_span(model, id)->thread;
+	return (thread_id){ 0 };
+}
+
+/* Who worked last for the span before a time, as far as a glance tells. */
+static thread_id last_before(const struct search *s, nsec_t t)
+{
+	const struct span *span = model_span(s->model, s->span);
+	thread_id best = { 0 };
+	nsec_t latest = 0;
+
+	for (uint32_t i = model_span_ref(s->model, span->ref)->first_stay; i;
+	     i = model_stay(s->model, i)->next) {
+		const struct stay *stay = model_stay(s->model, i);
+		nsec_t last = stay->last < t ? stay->last : t;
+
+		if (!thread_is_followed(s->model, stay->thread) || stay->first >= t)
+			continue;
+		if (last > latest || (last == latest && stay->thread.i == span->thread.i)) {
+			best = stay->thread;
+			latest = last;
+		}
+	}
+	return best.i ? best : thread_for(s->model, s->span);
+}
+
+/* Who is in the span at a time: the one that is followed already, if it is. */
+static const struct lane *lane_at(const struct search *s, nsec_t t, thread_id now)
+{
+	const struct lane *found = NULL;
+
+	for (size_t i = 0; i < s->lanes.count; i++) {
+		const struct lane *lane = &s->lanes.items[i];
+
+		if (lane->start <= t && t < lane->end && (!found || lane->thread.i == now.i))
+			found = lane;
+	}
+	return found;
+}
+
+/* Who will be in it next; NULL if nobody will. */
+static const struct lane *lane_after(const struct search *s)
+{
+	const struct lane *found = NULL;
+
+	for (size_t i = 0; i < s->lanes.count; i++)
+		if (s->lanes.items[i].start < (found ? found->start : s->to))
+			found = &s->lanes.items[i];
+	return found;
+}
+
+/* The span that a thread works for instead of ours, or 0 if it may well be ours. */
+static uint32_t other_span(const struct search *s, const struct context *context)
+{
+	const struct span_ref *ref = model_span_ref(s->model, context->ref);
+	bool is_outside = context->start < s->entered || context->start >= s->left;
+
+	if (!context->ref || model_span_is_within(s->model, ref->span, s->span))
+		return 0;
+	if (!ref->span.i)
+		return memcmp(ref->trace, model_span(s->model, s->span)->trace,
+			      sizeof(ref->trace)) == 0
+			       ? 0
+			       : context->ref;
+	if (is_outside && model_span_is_within(s->model, s->span, ref->span))
+		return 0;
+	return context->ref;
+}
+
+/* What a thread does while nobody is in the span. */
+static void add_pause(struct search *s, thread_id thread, nsec_t from, nsec_t to)
+{
+	struct context_stretch c;
+
+	for (bool more = model_context_from(s->model, thread, from, &c); more && from < to;
+	     more = model_context_next(s->model, thread, &c)) {
+		nsec_t start = c.context.start < to ? c.context.start : to;
+		nsec_t end = c.end < to ? c.end : to;
+
+		if (from < start) { /* before its first, nothing is known */
+			push(s->work, from, start, thread, 0);
+			from = start;
+		}
+		push(s->work, from, end, thread, other_span(s, &c.context));
+		from = end;
+	}
+	push(s->work, from, to, thread, 0);
+}
+
+/* From t on nobody is in the span; returns until when. */
+static nsec_t pass_pause(struct search *s, thread_id now, nsec_t t)
+{
+	const struct lane *next = lane_after(s);
+	nsec_t until = next ? next->start : s->to, begin;
+
+	if (next) {
+		begin = model_thread(s->model, next->thread)->begin;
+		if (begin <= t)
+			now = next->thread;
+		else if (begin < until)
+			until = begin; /* till then, who made it tells */
+	}
+	add_pause(s, now, t, until);
+	return until;
+}
+
+static void follow(struct search *s, nsec_t from)
+{
+	thread_id now = last_before(s, from);
+
+	while (from < s->to) {
+		const struct lane *lane = lane_at(s, from, now);
+
+		if (lane) {
+			nsec_t end = lane->end < s->to ? lane->end : s->to;
+
+			now = lane->thread;
+			push(s->work, from, end, now, 0);
+			from = end;
+		} else {
+			from = pass_pause(s, now, from);
+		}
+		for (size_t i = 0; i < s->lanes.count; i++)
+			while (s->lanes.items[i].start < UINT64_MAX &&
+			       s->lanes.items[i].end <= from)
+				lane_next(s, &s->lanes.items[i]);
+	}
+}
+
+void span_work_find(const struct model *model, span_id span, nsec_t from, nsec_t to,
+		    struct span_work *ret)
+{
+	struct search s = {
+		.model = model, .span = span, .entered = UINT64_MAX, .to = to, .work = ret
+	};
+
+	if (model_span(model, span)->ref)
+		find_lanes(&s, from);
+	if (s.lanes.count)
+		follow(&s, from);
+	else
+		push(ret, from, to, thread_for(model, span), 0);
+	vec_done(&s.lanes);
+}
