@@ -9,6 +9,7 @@
 #ifndef SONDE_RECORD_TLS_PARTS_H
 #define SONDE_RECORD_TLS_PARTS_H
 
+#include "base/map.h"
 #include "record/tls_place.h"
 
 /* Words that the loader fills in when it has put an object's thread-local block somewhere. */
@@ -50,22 +51,19 @@ void tls_object_read(int fd, struct tls_object *ret);
 
 struct tls_range {
 	uint64_t start, end;
-	uint64_t device, inode; /* inode 0: memory and no file */
+	uint64_t file; /* which one; 0 for memory and no file */
 };
 
 struct tls_process {
 	int mem;                        /* /proc/PID/mem */
 	const struct tls_range *ranges; /* borrowed; rising */
 	size_t range_count;
+	const struct map *files; /* borrowed: those that were looked at, and gave an answer */
 	enum tls_loader loader;
 };
 
-/*
- * Where the variable of an object is that was loaded with this bias from the
- * file of `own`.  On failure as tls_place_find().
- */
+/* Where the variable of an object is that was loaded with this bias.  Fails as tls_place_find(). */
 int tls_slot_resolve(const struct tls_process *process, const struct tls_object *object,
-		     uint64_t bias, const struct tls_range *own, struct tls_place *ret,
-		     struct err *err);
+		     uint64_t bias, struct tls_place *ret, struct err *err);
 
 #endif

@@ -41,9 +41,8 @@ struct tls_files {
 
 /* A file that a process has mapped. */
 struct loaded {
-	size_t object;         /* in the list of files */
-	uint64_t bias;         /* address minus what the file says */
-	struct tls_range code; /* of which mapping */
+	size_t object; /* in the list of files */
+	uint64_t bias; /* address minus what the file says */
 	char name[256];
 };
 
@@ -52,11 +51,10 @@ struct search {
 	uint32_t pid;
 	VEC(struct tls_range) ranges;
 	VEC(struct loaded) loaded; /* of interest */
-	uint64_t last_device,
-		last_inode; /* what was looked at last: mappings of a file are neighbours */
-	size_t looked_at;
-	size_t unreadable; /* files */
-	bool foreign;      /* a program for another machine */
+	struct map looked_at;      /* files, as in struct tls_range */
+	uint64_t last;             /* of them: mappings of a file are neighbours */
+	size_t unreadable;         /* files */
+	bool foreign;              /* a program for another machine */
 	enum tls_loader loader;
 };
 
@@ -81,6 +79,7 @@ static void search_done(struct search *s)
 {
 	vec_done(&s->ranges);
 	vec_done(&s->loaded);
+	map_done(&s->looked_at);
 }
 
 static bool of_interest(const struct tls_object *o)
@@ -117,7 +116,7 @@ static void forget_files(struct tls_files *files)
 }
 
 static void look_at(struct search *s, const struct mapping *map, const struct module *mod,
-		    const struct tls_range *range)
+		    uint64_t file)
 {
 	_cleanup_(closep) int fd = file_open_mapped(mod, s->pid, map);
 	struct stat st;
@@ -126,6 +125,8 @@ static void look_at(struct search *s, const struct mapping *map, const struct mo
 		s->unreadable++;
 		return;
 	}
+
+	map_insert(&s->looked_at, file);
 
 	size_t number = file_object(s->files, fd, &st);
 	const struct tls_object *o = &s->files->list.items[number];
@@ -136,37 +137,38 @@ static void look_at(struct search *s, const struct mapping *map, const struct mo
 	if (!o->defines)
 		return;
 	if (o->code_offset - map->offset >= map->end - map->start) {
-		s->last_inode = 0; /* another part of its code: the next one may be it */
+		s->last = 0; /* another part of its code: the next one may be it */
 		return;
 	}
 
 	struct loaded *l = vec_push(&s->loaded);
 
-	*l = (struct loaded){ .object = number, .code = *range };
+	l->object = number;
 	l->bias = map->start - map->offset + o->code_offset - o->code_address;
 	snprintf(l->name, sizeof(l->name), "%s", mod->name);
 }
 
 static void take_line(struct search *s, char *line)
 {
-	struct tls_range r;
+	struct tls_range range = { 0 };
 	struct mapping map;
 	struct module mod;
 	unsigned int major, minor;
+	uint64_t id[2];
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*x %x:%x %" SCNu64, &r.start, &r.end, &major,
-		   &minor, &r.inode) != 5 ||
-	    (s->ranges.count && r.start < s->ranges.items[s->ranges.count - 1].end))
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*x %x:%x %" SCNu64, &range.start, &range.end,
+		   &major, &minor, &id[1]) != 5 ||
+	    (s->ranges.count && range.start < s->ranges.items[s->ranges.count - 1].end))
 		return;
-	r.device = makedev(major, minor);
-	*vec_push(&s->ranges) = r;
-	if (r.inode == 0 || (r.inode == s->last_inode && r.device == s->last_device) ||
-	    s->looked_at >= OBJECTS || !maps_parse(line, &map, &mod) || mod.kind != MODULE_FILE)
+	id[0] = makedev(major, minor);
+	if (id[1])
+		range.file = XXH3_64bits(id, sizeof(id));
+	*vec_push(&s->ranges) = range;
+	if (!range.file || range.file == s->last || s->looked_at.count + s->unreadable >= OBJECTS ||
+	    !maps_parse(line, &map, &mod) || mod.kind != MODULE_FILE)
 		return;
-	s->last_device = r.device;
-	s->last_inode = r.inode;
-	s->looked_at++;
-	look_at(s, &map, &mod, &r);
+	s->last = range.file;
+	look_at(s, &map, &mod, range.file);
 }
 
 static int no_process(uint32_t pid, struct err *err)
@@ -257,7 +259,7 @@ static int choose(const struct search *s, const struct tls_process *process, str
 		const struct tls_object *o = &s->files->list.items[l->object];
 		struct tls_place place = { 0 };
 		struct err why;
-		int r = tls_slot_resolve(process, o, l->bias, &l->code, &place, &why);
+		int r = tls_slot_resolve(process, o, l->bias, &place, &why);
 
 		if (r < 0) {
 			result = err_set(err, r, "'%s' exports " TLS_SYMBOL ", but %s", l->name,
@@ -283,6 +285,7 @@ static int find(struct search *s, struct tls_place *ret, struct err *err)
 	struct tls_process process = { .mem = mem,
 				       .ranges = s->ranges.items,
 				       .range_count = s->ranges.count,
+				       .files = &s->looked_at,
 				       .loader = s->loader };
 
 	if (mem < 0)

@@ -15,8 +15,9 @@
  * need not.
  *
  * Memory is read through /proc/PID/mem, which gives up where a process handles
- * its page faults itself; and nothing is read that a file of its choice lies
- * behind, which could keep us waiting as well.
+ * its page faults itself.  A file that lies behind it could keep us waiting as
+ * well, so only what was loaded from objects is read besides plain memory; musl
+ * does give away the unused ends of their pages.
  */
 #include "record/tls_parts.h"
 
@@ -41,15 +42,14 @@ static const struct tls_range *find_range(const struct tls_process *p, uint64_t 
 	return low < p->range_count && p->ranges[low].start <= address ? &p->ranges[low] : NULL;
 }
 
-/* Words that lie in plain memory, or in what was loaded from the object's own file. */
-static int read_words(const struct tls_process *p, const struct tls_range *own, uint64_t address,
-		      uint64_t *ret, size_t count, struct err *err)
+static int read_words(const struct tls_process *p, uint64_t address, uint64_t *ret, size_t count,
+		      struct err *err)
 {
 	const struct tls_range *range = find_range(p, address);
 	size_t size = count * sizeof(ret[0]);
 
 	if (!range || size > range->end - address || address > INT64_MAX ||
-	    (range->inode && (range->inode != own->inode || range->device != own->device)))
+	    (range->file && !map_find(p->files, range->file)))
 		return err_set(err, -EOPNOTSUPP, "its memory is not as its loader leaves it");
 
 	ssize_t n = pread(p->mem, ret, size, address);
@@ -137,7 +137,7 @@ static int resolve_module(const struct tls_process *p, const struct tls_object *
 
 static int resolve_descriptor(const struct tls_process *p, const struct tls_object *o,
 			      const struct tls_slot *slot, const uint64_t words[2],
-			      const struct tls_range *own, struct tls_place *ret, struct err *err)
+			      struct tls_place *ret, struct err *err)
 {
 	uint64_t argument[3];
 	int64_t offset = words[1];
@@ -150,7 +150,7 @@ static int resolve_descriptor(const struct tls_process *p, const struct tls_obje
 		return set_static(offset + correction(o, slot), "static (TLS descriptor)", ret,
 				  err);
 
-	int r = read_words(p, own, words[1], argument, p->loader == TLS_LOADER_GLIBC ? 3 : 2, err);
+	int r = read_words(p, words[1], argument, p->loader == TLS_LOADER_GLIBC ? 3 : 2, err);
 
 	if (r < 0)
 		return r;
@@ -161,8 +161,7 @@ static int resolve_descriptor(const struct tls_process *p, const struct tls_obje
 }
 
 int tls_slot_resolve(const struct tls_process *process, const struct tls_object *object,
-		     uint64_t bias, const struct tls_range *own, struct tls_place *ret,
-		     struct err *err)
+		     uint64_t bias, struct tls_place *ret, struct err *err)
 {
 	if (object->executable)
 		return resolve_executable(object, ret, err);
@@ -173,7 +172,7 @@ int tls_slot_resolve(const struct tls_process *process, const struct tls_object 
 		if (!slot->used)
 			continue;
 
-		int r = read_words(process, own, bias + slot->address, words,
+		int r = read_words(process, bias + slot->address, words,
 				   kind == TLS_SLOT_OFFSET ? 1 : 2, err);
 
 		if (r < 0)
@@ -184,7 +183,7 @@ int tls_slot_resolve(const struct tls_process *process, const struct tls_object 
 		case TLS_SLOT_MODULE:
 			return resolve_module(process, object, slot, words, ret, err);
 		default:
-			return resolve_descriptor(process, object, slot, words, own, ret, err);
+			return resolve_descriptor(process, object, slot, words, ret, err);
 		}
 	}
 	return err_set(err, -EOPNOTSUPP, "it does not use it, so nothing says where it is");
