@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent_read - the recorder's side of an arena, for tests that have the agent in
+ * their own process.
+ */
+#ifndef SONDE_TESTS_AGENT_READ_H
+#define SONDE_TESTS_AGENT_READ_H
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/inside.h"
+#include "test.h"
+
+/* One that comes by from now on; the agent introduces itself if it has not. */
+static inline void recorder_comes(void)
+{
+	sonde_agent_is_recording();
+	agent_arena->beat = clock_now();
+	agent_arena->recording = 1;
+}
+
+static inline void recorder_goes(void)
+{
+	agent_arena->recording = 0;
+}
+
+/* The next event of a ring, or NULL. It stays as it is until the thread writes more. */
+static inline const void *ring_next(struct span_ring *ring)
+{
+	const struct span_event *event = (void *)(ring->data + ring->tail % SPAN_RING_SIZE);
+
+	if (ring->tail == __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE))
+		return NULL;
+	ring->tail += event->size;
+	return event;
+}
+
+/* Of this thread; NULL if it has none. */
+static inline struct span_ring *ring_of(uint32_t tid)
+{
+	for (int i = 0; i < SPAN_RINGS; i++)
+		if (agent_arena->taken[i / 64] & 1ull << (i % 64) &&
+		    agent_arena->rings[i].tid == tid &&
+		    agent_arena->rings[i].state == SPAN_RING_TAKEN)
+			return &agent_arena->rings[i];
+	return NULL;
+}
+
+static inline int rings_taken(void)
+{
+	int count = 0;
+
+	for (int i = 0; i < SPAN_RINGS; i++)
+		count += agent_arena->rings[i].state != SPAN_RING_FREE;
+	return count;
+}
+
+/* Take all that there is in the ring of the calling thread. */
+static inline struct span_ring *own_ring_empty(void)
+{
+	struct span_ring *ring = ring_of((uint32_t)gettid());
+
+	if (ring)
+		ring->tail = ring->head;
+	return ring;
+}
+
+/* A child process does it; whether it came out well. */
+static inline bool in_child(void (*what)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		what();
+		fflush(stdout);
+		_exit(test_failures);
+	}
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+extern __thread const struct context_record *otel_thread_ctx_v1;
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "agent_read.h"
+
+static const uint8_t trace_a[16] = { 1, 2, 3 }, span_a[8] = { 4, 5 }, span_b[8] = { 6, 7 };
+
+static struct sonde_agent_span example(const char *name)
+{
+	struct sonde_agent_span span = { .name = name, .name_size = strlen(name), .kind = 3 };
+
+	memcpy(span.trace, trace_a, 16);
+	memcpy(span.span, span_b, 8);
+	memcpy(span.parent, span_a, 8);
+	return span;
+}
+
+TEST(a_process_that_says_nothing_has_nothing)
+{
+	CHECK(!agent_arena);
+	CHECK_INT((intmax_t)agent_process.epoch, 0);
+	CHECK(!otel_thread_ctx_v1);
+}
+
+TEST(the_context_is_what_was_attached)
+{
+	sonde_agent_attach(trace_a, span_a, 1);
+	CHECK(otel_thread_ctx_v1 && otel_thread_ctx_v1->valid == 1);
+	CHECK(!memcmp(otel_thread_ctx_v1->trace, trace_a, 16));
+	CHECK(!memcmp(otel_thread_ctx_v1->span, span_a, 8));
+	CHECK_INT(otel_thread_ctx_v1->trace_flags, 1);
+	CHECK_INT(otel_thread_ctx_v1->attributes_size, 0);
+
+	const struct context_record *first = otel_thread_ctx_v1;
+	sonde_agent_attach(trace_a, span_b, 1);
+	CHECK(otel_thread_ctx_v1 != first); /* so that none is changed while it can be seen */
+	CHECK(!memcmp(otel_thread_ctx_v1->span, span_b, 8));
+
+	sonde_agent_lose_track();
+	CHECK(otel_thread_ctx_v1 && otel_thread_ctx_v1->valid == 0);
+	sonde_agent_detach();
+	CHECK(!otel_thread_ctx_v1);
+}
+
+TEST(nothing_is_written_while_nobody_records)
+{
+	struct sonde_agent_span span = example("quiet");
+
+	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_begin(&span);
+	sonde_agent_end(&span);
+	CHECK(!sonde_agent_is_recording());
+	CHECK_INT(rings_taken(), 0);
+}
+
+TEST(events_tell_all_of_a_span)
+{
+	struct sonde_agent_span span = example("load order");
+	const char attributes[] = "\1\1\2\0kvv"; /* a string, k = vv */
+
+	recorder_comes();
+	CHECK(sonde_agent_is_recording());
+	uint64_t before = clock_now();
+	sonde_agent_begin(&span);
+	sonde_agent_attach(span.trace, span.span, 1);
+	span.start = 17;
+	span.tid = 18;
+	span.is_error = true;
+	span.attributes = attributes;
+	span.attributes_size = sizeof(attributes) - 1;
+	sonde_agent_end(&span);
+	sonde_agent_detach();
+	sonde_agent_lose_track();
+	uint64_t after = clock_now();
+
+	struct span_ring *ring = ring_of((uint32_t)gettid());
+	CHECK(ring && ring->pid == (uint32_t)getpid() && ring->pid_ns != 0);
+	const struct span_event_begin *begin = ring_next(ring);
+	CHECK_INT(begin->head.kind, SPAN_EVENT_BEGIN);
+	CHECK(before <= begin->head.time && begin->head.time <= after);
+	CHECK_INT(begin->name_size, 10);
+	CHECK(!memcmp(begin->name, "load order", 10));
+	CHECK(!memcmp(begin->trace, trace_a, 16) && !memcmp(begin->span, span_b, 8));
+	CHECK(!memcmp(begin->parent, span_a, 8) && begin->kind == SPAN_CLIENT);
+
+	const struct span_event_context *context = ring_next(ring);
+	CHECK_INT(context->head.kind, SPAN_EVENT_CONTEXT);
+	CHECK(!memcmp(context->span, span_b, 8) && context->head.flags == 0);
+
+	const struct span_event_end *end = ring_next(ring);
+	CHECK_INT(end->head.kind, SPAN_EVENT_END);
+	CHECK(end->head.flags == SPAN_ERROR && end->start == 17 && end->tid == 18);
+	CHECK_INT(end->attributes_size, 7);
+	CHECK(!memcmp(end->text, "load order\1\1\2\0kvv", 17));
+
+	context = ring_next(ring);
+	CHECK(context->head.flags == 0 && !context->span[0] && !context->trace[0]);
+	context = ring_next(ring);
+	CHECK_INT(context->head.flags, CONTEXT_UNKNOWN);
+	CHECK(!ring_next(ring));
+	recorder_goes();
+}
+
+TEST(what_is_too_long_is_cut_between_attributes)
+{
+	struct sonde_agent_span span = example("");
+	static char name[5000], attributes[8000];
+	const size_t one = 4 + 10 + 86;
+
+	recorder_comes();
+	struct span_ring *ring = own_ring_empty();
+	memset(name, 'n', sizeof(name));
+	for (size_t at = 0; at + one <= sizeof(attributes); at += one)
+		memcpy(attributes + at, "\1\12\126\0", 4);
+	span.name = name;
+	span.name_size = sizeof(name);
+	span.attributes = attributes;
+	span.attributes_size = sizeof(attributes);
+	sonde_agent_begin(&span);
+	sonde_agent_end(&span);
+	const struct span_event_begin *begin = ring_next(ring);
+	CHECK_INT(begin->name_size, 1024);
+	const struct span_event_end *end = ring_next(ring);
+	CHECK(end && end->head.size <= SPAN_EVENT_MAX);
+	CHECK_INT(end->attributes_size % one, 0);
+	CHECK(end->attributes_size > 2800);
+	CHECK(!ring_next(ring));
+	recorder_goes();
+}
+
+TEST(a_full_ring_drops_and_says_when)
+{
+	struct sonde_agent_span span = example("many");
+
+	recorder_comes();
+	struct span_ring *ring = own_ring_empty();
+	uint64_t lost = ring->lost, head = ring->head;
+	while (ring->lost == lost)
+		sonde_agent_begin(&span);
+	uint64_t first = ring->lost_last;
+	CHECK(ring->lost_first == first && ring->head - ring->tail <= SPAN_RING_SIZE);
+	for (int i = 0; i < 6; i++)
+		sonde_agent_begin(&span);
+	CHECK_INT(ring->lost - lost, 7);
+	CHECK(ring->lost_first == first && ring->lost_last > first);
+	CHECK(sonde_agent_is_recording());
+
+	size_t size = ((const struct span_event *)ring_next(ring))->size;
+	uint64_t fit = SPAN_RING_SIZE / size, n = 1;
+	while (ring_next(ring))
+		n++;
+	CHECK_INT(n, fit);
+	CHECK_INT(ring->head - head, fit * size);
+	sonde_agent_begin(&span); /* there is room again */
+	CHECK_INT(ring->lost - lost, 7);
+	ring->lost_told = ring->lost;
+	recorder_goes();
+}
+
+TEST(who_finds_the_recorder_dead_says_so)
+{
+	struct sonde_agent_span span = example("late");
+
+	recorder_comes();
+	own_ring_empty();
+	agent_arena->beat -= SPAN_BEAT_MAX + 1;
+	for (int i = 0; i < 2000; i++)
+		sonde_agent_begin(&span);
+	CHECK_INT(agent_arena->recording, 0);
+	CHECK(!sonde_agent_is_recording());
+	own_ring_empty();
+}
+
+/* As a recorder does with rings that it has emptied. */
+static void free_left(void)
+{
+	for (int i = 0; i < SPAN_RINGS; i++) {
+		agent_arena->rings[i].tail = agent_arena->rings[i].head;
+		if (agent_arena->rings[i].state == SPAN_RING_LEFT) {
+			agent_arena->taken[i / 64] &= ~(1ull << (i % 64));
+			agent_arena->rings[i].state = SPAN_RING_FREE;
+		}
+	}
+}
+
+static void *take_and_end(void *arg)
+{
+	sonde_agent_attach(trace_a, span_b, 1);
+	CHECK(ring_of((uint32_t)gettid()) != NULL);
+	return NULL;
+}
+
+static void run_thread(void)
+{
+	pthread_t thread;
+
+	CHECK_INT(pthread_create(&thread, NULL, take_and_end, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
+TEST(a_thread_that_ends_leaves_its_ring_to_the_recorder)
+{
+	recorder_comes();
+	sonde_agent_attach(trace_a, span_a, 1);
+	int before = rings_taken(), left = 0;
+
+	run_thread();
+	CHECK_INT(rings_taken(), before + 1);
+	for (int i = 0; i < SPAN_RINGS; i++)
+		if (agent_arena->rings[i].state == SPAN_RING_LEFT) {
+			const struct span_event_context *event = ring_next(&agent_arena->rings[i]);
+			CHECK(event && !memcmp(event->span, span_b, 8));
+			left++;
+		}
+	CHECK_INT(left, 1);
+	free_left();
+	recorder_goes();
+}
+
+TEST(threads_one_after_the_other_need_few_rings)
+{
+	int before = rings_taken();
+
+	for (int i = 0; i < 100; i++) {
+		recorder_comes();
+		agent_arena->beat -= SPAN_BEAT_MAX + 1; /* dead, though nobody knows */
+		run_thread();
+	}
+	CHECK_INT(rings_taken(), before);
+	recorder_goes();
+}
+
+static void *take_and_wait(void *arg)
+{
+	sonde_agent_attach(trace_a, span_b, 1);
+	pthread_barrier_wait(arg);
+	pthread_barrier_wait(arg);
+	return NULL;
+}
+
+static void exit_with_rings(void)
+{
+	pthread_barrier_t barrier;
+	pthread_t thread;
+
+	pthread_barrier_init(&barrier, NULL, 33);
+	for (int i = 0; i < 32; i++)
+		pthread_create(&thread, NULL, take_and_wait, &barrier);
+	pthread_barrier_wait(&barrier);
+	fflush(stdout);
+	_exit(0); /* all of them, and nobody is told */
+}
+
+TEST(rings_of_the_dead_are_found_when_there_are_no_others)
+{
+	recorder_comes();
+	sonde_agent_attach(trace_a, span_a, 1);
+	for (int i = 0; i < SPAN_RINGS / 32 + 2; i++)
+		CHECK(in_child(exit_with_rings));
+	free_left();
+	usleep(20000); /* after a vain search, nobody searches for some time */
+	uint64_t no_ring = agent_arena->no_ring;
+	run_thread();
+	CHECK_INT(agent_arena->no_ring, no_ring);
+	CHECK(rings_taken() < 10);
+	recorder_goes();
+}
+
+TEST(another_name_is_on_a_new_ring)
+{
+	recorder_comes();
+	sonde_agent_attach(trace_a, span_a, 1);
+	CHECK_STR(ring_of((uint32_t)gettid())->service, "");
+	sonde_agent_set_service(
+		"a name that is quite long, longer than what has room in a ring's header");
+	sonde_agent_attach(trace_a, span_a, 1);
+	CHECK_INT(strlen(ring_of((uint32_t)gettid())->service), SPAN_SERVICE_MAX - 1);
+	sonde_agent_set_service("bank");
+	sonde_agent_attach(trace_a, span_a, 1);
+	CHECK_STR(ring_of((uint32_t)gettid())->service, "bank");
+	recorder_goes();
+}
+
+TEST(errno_stays)
+{
+	errno = 4711;
+	recorder_comes();
+	sonde_agent_set_service("bank");
+	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_detach();
+	CHECK_INT(errno, 4711);
+	recorder_goes();
+}

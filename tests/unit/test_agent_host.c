@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hosts that are not kind: without descriptors, without memory files, with system
+ * calls forbidden, with signals all the time, with a socket of that name that nobody
+ * reads.  Each is a child process, in which the agent has not been used before.
+ */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include "agent/sonde.h"
+#include "agent_read.h"
+
+static const uint8_t trace_a[16] = { 1 }, span_a[8] = { 2 };
+
+/* Everything that can be called; the context must be right whatever fails. */
+static void use_all(void)
+{
+	struct sonde_span outer, inner;
+	char text[SONDE_TRACEPARENT_SIZE];
+
+	errno = 0;
+	for (int i = 0; i < 3; i++) {
+		sonde_agent_attach(trace_a, span_a, 1);
+		CHECK(otel_thread_ctx_v1 && !memcmp(otel_thread_ctx_v1->span, span_a, 8));
+		SONDE_BEGIN(&outer, "outer");
+		SONDE_BEGIN(&inner, "inner");
+		CHECK(!memcmp(inner.parent, outer.id, 8) && !memcmp(inner.trace, trace_a, 16));
+		sonde_set_text(&inner, "key", "value");
+		CHECK_INT(strlen(sonde_traceparent(&inner, text)), 55);
+		sonde_end(&inner);
+		sonde_end(&outer);
+		CHECK(otel_thread_ctx_v1 && !memcmp(otel_thread_ctx_v1->span, span_a, 8));
+		sonde_agent_set_service("host");
+		sonde_agent_is_recording();
+		sonde_agent_detach();
+		CHECK(!otel_thread_ctx_v1);
+	}
+	CHECK_INT(errno, 0);
+}
+
+static int count_maps(const char *name)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+	int count = 0;
+
+	while (maps && fgets(line, sizeof(line), maps))
+		count += strstr(line, name) != NULL;
+	if (maps)
+		fclose(maps);
+	return count;
+}
+
+static void kind_host(void)
+{
+	use_all();
+	CHECK_INT(count_maps("/memfd:sonde-agent"), 1);
+	CHECK_INT(count_maps("/memfd:OTEL_CTX"), 1);
+}
+
+TEST(the_usual_host_has_two_mappings)
+{
+	CHECK(in_child(kind_host));
+}
+
+static void no_descriptors(void)
+{
+	struct rlimit none = { 0, 0 };
+
+	setrlimit(RLIMIT_NOFILE, &none);
+	use_all();
+	CHECK(agent_arena != NULL); /* of the family alone */
+	recorder_comes();
+	use_all();
+}
+
+TEST(a_host_without_descriptors)
+{
+	CHECK(in_child(no_descriptors));
+}
+
+static void closed_descriptors(void)
+{
+	for (int fd = 3; fd < 64; fd++)
+		close(fd);
+	close(0);
+	use_all();
+	recorder_comes();
+	use_all();
+	for (int fd = 3; fd < 64; fd++)
+		close(fd);
+	use_all();
+	CHECK(ring_of((uint32_t)gettid()) != NULL);
+}
+
+TEST(a_host_that_closes_all_it_does_not_know)
+{
+	CHECK(in_child(closed_descriptors));
+}
+
+static void little_memory(void)
+{
+	struct rlimit little = { 16 << 20, 16 << 20 };
+
+	setrlimit(RLIMIT_AS, &little);
+	use_all();
+	CHECK(!agent_arena);
+}
+
+TEST(a_host_without_room_for_the_arena)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	SKIP("AddressSanitizer needs the room itself");
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+	SKIP("AddressSanitizer needs the room itself");
+#endif
+#endif
+	CHECK(in_child(little_memory));
+}
+
+/* Those calls fail from now on, as if the kernel did not know them. */
+static void forbid(const int *calls, size_t count)
+{
+	struct sock_filter code[32] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						 offsetof(struct seccomp_data, nr)) };
+	size_t n = 1;
+
+	for (size_t i = 0; i < count; i++) {
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+							 (unsigned int)calls[i], 0, 1);
+		code[n++] =
+			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+	}
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { .len = (unsigned short)n, .filter = code };
+	CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_INT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+static void forbidden_calls(void)
+{
+	static const int calls[] = { SYS_memfd_create, SYS_ftruncate, SYS_madvise, SYS_getrandom,
+				     SYS_socket,       SYS_readlink,  SYS_tgkill };
+
+	forbid(calls, sizeof(calls) / sizeof(calls[0]));
+	use_all();
+	recorder_comes();
+	use_all();
+	CHECK(ring_of((uint32_t)gettid()) != NULL);
+}
+
+TEST(a_host_that_forbids_system_calls)
+{
+	CHECK(in_child(forbidden_calls));
+}
+
+static void child_of_forbidden(void)
+{
+	struct span_ring *parents = ring_of((uint32_t)getppid());
+	uint64_t head = parents->head;
+
+	sonde_agent_attach(trace_a, span_a, 1);
+	CHECK(parents->head == head && ring_of((uint32_t)gettid()) != NULL);
+}
+
+static void fork_without_wiping(void)
+{
+	static const int calls[] = { SYS_madvise };
+
+	forbid(calls, 1);
+	sonde_agent_attach(trace_a, span_a, 1);
+	recorder_comes();
+	sonde_agent_attach(trace_a, span_a, 1);
+	CHECK(in_child(child_of_forbidden));
+}
+
+TEST(a_fork_is_noticed_without_the_kernels_help)
+{
+	CHECK(in_child(fork_without_wiping));
+}
+
+static volatile long handled;
+
+static void handler(int number)
+{
+	sonde_agent_attach(trace_a, trace_a, 1);
+	sonde_agent_attach(trace_a, span_a, 1); /* as it was, as far as the handler knows */
+	handled++;
+}
+
+static bool is_whole(const struct context_record *record)
+{
+	return record && record->valid && !memcmp(record->trace, trace_a, 16) &&
+	       (!memcmp(record->span, span_a, 8) || !memcmp(record->span, trace_a, 8));
+}
+
+static void many_signals(void)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	const struct itimerval often = { { 0, 50 }, { 0, 50 } };
+
+	sigaction(SIGALRM, &action, NULL);
+	sonde_agent_attach(trace_a, span_a, 1);
+	recorder_comes();
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int i = 0; handled < 200 && i < 20000000; i++) {
+		sonde_agent_attach(trace_a, span_a, 1);
+		own_ring_empty();
+	}
+	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+	CHECK(handled > 0);
+	CHECK(is_whole(otel_thread_ctx_v1));
+	sonde_agent_attach(trace_a, span_a, 1);
+
+	struct span_ring *ring = own_ring_empty();
+	sonde_agent_attach(trace_a, span_a, 1);
+	const struct span_event_context *event = ring_next(ring);
+	CHECK(event && event->head.kind == SPAN_EVENT_CONTEXT && !memcmp(event->span, span_a, 8));
+	CHECK(!agent_thread.busy);
+}
+
+TEST(signal_handlers_do_not_tear_a_context)
+{
+	CHECK(in_child(many_signals));
+}
+
+static int listen_as_recorder(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t size = offsetof(struct sockaddr_un, sun_path) + sizeof(SPAN_SOCKET_NAME);
+	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	memcpy(address.sun_path + 1, SPAN_SOCKET_NAME, sizeof(SPAN_SOCKET_NAME) - 1);
+	if (bind(s, (struct sockaddr *)&address, size) < 0 || listen(s, 1) < 0) {
+		close(s);
+		return -1;
+	}
+	return s;
+}
+
+/* The file that a process gave us, or -1. */
+static int receive_file(int listener)
+{
+	int s = accept4(listener, NULL, NULL, SOCK_CLOEXEC), fd = -1;
+	char byte, control[CMSG_SPACE(sizeof(int))];
+	struct iovec part = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+
+	if (recvmsg(s, &message, MSG_CMSG_CLOEXEC) == 1 && CMSG_FIRSTHDR(&message))
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	close(s);
+	return fd;
+}
+
+TEST(the_arena_is_given_to_a_recorder_that_is_there)
+{
+	int listener = listen_as_recorder();
+
+	if (listener < 0)
+		SKIP("there is a recorder");
+	CHECK(in_child(use_all));
+	int fd = receive_file(listener);
+	struct span_arena *arena = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	CHECK(arena != MAP_FAILED && !memcmp(arena->magic, SPAN_ARENA_MAGIC, 8));
+	CHECK_INT(ftruncate(fd, 4096), -1); /* sealed */
+	CHECK_INT(lseek(fd, 0, SEEK_END), sizeof(struct span_arena));
+	for (int i = 0; i < 20; i++) /* nobody accepts any more: nobody waits for it */
+		CHECK(in_child(use_all));
+	close(fd);
+	close(listener);
+}
+
+static void stranger_listens(void)
+{
+	if (setresuid(4711, 4711, 0) < 0)
+		return;
+	int listener = listen_as_recorder();
+
+	if (listener < 0)
+		return;
+	seteuid(0);
+	CHECK(in_child(use_all));
+	CHECK_INT(receive_file(listener), -1);
+	close(listener);
+}
+
+TEST(a_stranger_gets_nothing)
+{
+	if (getuid() != 0)
+		SKIP("it takes root to be another");
+	CHECK(in_child(stranger_listens));
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "agent/sonde.h"
+#include "agent_read.h"
+
+static bool works_for(const struct sonde_span *span)
+{
+	const struct context_record *now = otel_thread_ctx_v1;
+
+	return now && now->valid && !memcmp(now->span, span->id, 8) &&
+	       !memcmp(now->trace, span->trace, 16);
+}
+
+TEST(spans_nest_on_a_thread)
+{
+	struct sonde_span a, b, c, root;
+	static const uint8_t none[8];
+
+	SONDE_BEGIN(&a, "a");
+	CHECK(works_for(&a) && !memcmp(a.parent, none, 8));
+	SONDE_BEGIN(&b, "b");
+	CHECK(works_for(&b) && !memcmp(b.parent, a.id, 8) && !memcmp(b.trace, a.trace, 16));
+	SONDE_BEGIN(&c, "c");
+	CHECK(!memcmp(c.parent, b.id, 8));
+	sonde_end(&c);
+	CHECK(works_for(&b));
+	sonde_end(&b);
+	CHECK(works_for(&a));
+	sonde_end(&b); /* once more: nothing */
+	CHECK(works_for(&a));
+	sonde_end(&a);
+	CHECK(!otel_thread_ctx_v1);
+	SONDE_BEGIN(&root, "root");
+	CHECK(memcmp(root.trace, a.trace, 16) != 0);
+	sonde_end(&root);
+}
+
+static void *go_on(void *span)
+{
+	CHECK(!otel_thread_ctx_v1);
+	sonde_enter(span);
+	CHECK(works_for(span));
+	sonde_leave(span);
+	CHECK(!otel_thread_ctx_v1);
+	return NULL;
+}
+
+TEST(work_moves_between_threads)
+{
+	struct sonde_span a, b;
+	pthread_t thread;
+
+	SONDE_BEGIN(&a, "a");
+	SONDE_BEGIN(&b, "b");
+	sonde_leave(&b);
+	CHECK(works_for(&a));
+	pthread_create(&thread, NULL, go_on, &b);
+	pthread_join(thread, NULL);
+	sonde_leave(&b); /* it does not work for it: nothing */
+	CHECK(works_for(&a));
+	sonde_enter(&b);
+	CHECK(works_for(&b));
+	sonde_end(&b);
+	CHECK(works_for(&a));
+	sonde_end(&a);
+}
+
+TEST(a_span_that_was_left_ends_without_a_change)
+{
+	struct sonde_span a, b;
+
+	SONDE_BEGIN(&a, "a");
+	sonde_leave(&a);
+	SONDE_BEGIN(&b, "b");
+	sonde_end(&a);
+	CHECK(works_for(&b));
+	sonde_end(&b);
+	CHECK(!otel_thread_ctx_v1);
+}
+
+TEST(a_span_stands_on_what_others_attached)
+{
+	static const uint8_t trace[16] = { 1 }, id[8] = { 2 };
+	struct sonde_span a;
+
+	sonde_agent_attach(trace, id, 0);
+	SONDE_BEGIN(&a, "a");
+	CHECK(!memcmp(a.parent, id, 8) && !memcmp(a.trace, trace, 16) && a.trace_flags == 0);
+	sonde_end(&a);
+	CHECK(!memcmp(otel_thread_ctx_v1->span, id, 8) && otel_thread_ctx_v1->trace_flags == 0);
+	sonde_agent_lose_track();
+	SONDE_BEGIN(&a, "a");
+	sonde_end(&a);
+	CHECK(otel_thread_ctx_v1 && !otel_thread_ctx_v1->valid);
+	sonde_agent_detach();
+}
+
+TEST(begin_and_end_are_told_with_their_changes_of_context)
+{
+	struct sonde_span a;
+
+	recorder_comes();
+	SONDE_BEGIN(&a, "told");
+	sonde_set_int(&a, "i", -5);
+	sonde_set_double(&a, "d", 0.5);
+	sonde_set_bool(&a, "b", true);
+	sonde_set_text(&a, "t", "text");
+	sonde_set_error(&a);
+	struct span_ring *ring = ring_of((uint32_t)gettid());
+	const struct span_event_begin *begin = ring_next(ring);
+	const struct span_event_context *context = ring_next(ring);
+	CHECK(begin->head.time == context->head.time && begin->head.time == a.start);
+	CHECK(!memcmp(context->span, a.id, 8) && begin->kind == SPAN_INTERNAL);
+	sonde_end(&a);
+	const struct span_event_end *end = ring_next(ring);
+	CHECK(end->head.kind == SPAN_EVENT_END && end->head.flags == SPAN_ERROR);
+	CHECK(end->tid == (uint32_t)gettid() && end->start == begin->head.time);
+	CHECK_INT(end->attributes_size, 3 * (4 + 1 + 8) + 4 + 1 + 4);
+	CHECK(!memcmp(end->text, "told\3\1\10\0i\373\377\377\377\377\377\377\377\4\1", 19));
+	context = ring_next(ring);
+	CHECK(context->head.time == end->head.time && !context->span[0]);
+	CHECK(!ring_next(ring));
+	recorder_goes();
+}
+
+TEST(attributes_without_room_are_counted)
+{
+	struct sonde_span a;
+	char text[300] = "";
+
+	memset(text, 'x', sizeof(text) - 1);
+	recorder_comes();
+	struct span_ring *ring = own_ring_empty();
+	SONDE_BEGIN(&a, "large");
+	ring_next(ring);
+	ring_next(ring);
+	sonde_set_text(&a, "too long", text);
+	for (int i = 0; i < 20; i++)
+		sonde_set_int(&a, "number", i);
+	sonde_end(&a);
+	const struct span_event_end *end = ring_next(ring);
+	const char *last = end->text + end->name_size + end->attributes_size - 8 - 24 - 4;
+	CHECK(!memcmp(last, "\3\30\10\0sonde.dropped_attributes", 28));
+	int64_t dropped;
+	memcpy(&dropped, last + 28, 8);
+	CHECK_INT(dropped, 1 + 20 - (256 - 36) / 18);
+	own_ring_empty();
+	recorder_goes();
+}
+
+static bool is_on(const char *name)
+{
+	struct sonde_site site = { name, NULL };
+	struct sonde_span span;
+
+	sonde_begin(&site, &span);
+	bool on = span.site;
+	sonde_end(&span);
+	return on;
+}
+
+TEST(names_are_switched_by_patterns)
+{
+	struct sonde_span outer, off, inner;
+
+	CHECK(is_on("db.read") && is_on("db.write"));
+	sonde_switch("db.*", false);
+	CHECK(!is_on("db.read") && !is_on("db.write") && !is_on("db.later") && is_on("cache"));
+	sonde_switch("db.write", true);
+	CHECK(!is_on("db.read") && is_on("db.write"));
+	sonde_switch("db.*", true);
+	CHECK(is_on("db.read") && is_on("db.new"));
+
+	sonde_switch("off", false);
+	SONDE_BEGIN(&outer, "outer");
+	SONDE_BEGIN(&off, "off");
+	SONDE_BEGIN(&inner, "inner");
+	CHECK(!memcmp(inner.parent, outer.id, 8));
+	sonde_set_text(&off, "ignored", "");
+	sonde_end(&inner);
+	sonde_end(&off);
+	CHECK(works_for(&outer));
+	sonde_end(&outer);
+}
+
+TEST(more_rules_than_there_is_room_switch_what_is_there)
+{
+	char pattern[16];
+
+	CHECK(is_on("many.40"));
+	for (int i = 0; i < 64; i++) {
+		snprintf(pattern, sizeof(pattern), "many.%d", i);
+		sonde_switch(pattern, false);
+	}
+	CHECK(!is_on("many.40") && !is_on("many.5") && is_on("many.63"));
+	sonde_switch("many.40", true);
+	CHECK(is_on("many.40"));
+}
+
+TEST(more_names_than_there_is_room_are_on)
+{
+	char name[SPAN_NAME_MAX + 40];
+
+	for (int i = 0; i < SPAN_NAMES + 10; i++) {
+		snprintf(name, sizeof(name), "%0*d", i % 2 ? 8 : SPAN_NAME_MAX + 20, i);
+		CHECK(is_on(name));
+	}
+	CHECK(is_on("one more"));
+}
+
+static void started_with_off(void)
+{
+	setenv("SONDE_OFF", "a*,,b?", 1);
+	CHECK(!is_on("abc") && !is_on("bc") && is_on("bcd") && is_on("c"));
+}
+
+static void with_environment(void)
+{
+	agent_arena = NULL; /* as if it had just been executed */
+	started_with_off();
+}
+
+TEST(names_are_off_from_the_start)
+{
+	CHECK(in_child(with_environment));
+}
+
+TEST(a_parent_from_afar)
+{
+	struct sonde_site site = { "serve", NULL };
+	struct sonde_span span, child;
+	char text[SONDE_TRACEPARENT_SIZE];
+	static const char given[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+	static const uint8_t none[8];
+
+	sonde_begin_from(&site, given, &span);
+	CHECK(works_for(&span) && span.trace[0] == 0x0a && span.parent[7] == 0x31);
+	CHECK_INT(span.kind, SPAN_SERVER);
+	SONDE_BEGIN(&child, "child");
+	CHECK_INT(strlen(sonde_traceparent(&child, text)), 55);
+	CHECK(!strncmp(text, given, 36) && strncmp(text + 36, given + 36, 16) &&
+	      !strcmp(text + 52, "-01"));
+
+	static const char *const broken[] = {
+		NULL,
+		"",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-",
+		"00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		"00-00000000000000000000000000000000-b7ad6b7169203331-01",
+		"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+		"ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		"00_0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+	};
+	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+		struct sonde_span root;
+
+		sonde_begin_from(&site, broken[i], &root);
+		CHECK(!memcmp(root.parent, none, 8) && memcmp(root.trace, span.trace, 16));
+		sonde_end(&root);
+		CHECK(works_for(&child));
+	}
+	struct sonde_span later;
+	sonde_begin_from(&site, "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+			 &later);
+	CHECK(!memcmp(later.trace, span.trace, 16));
+	sonde_end(&later);
+	sonde_end(&child);
+	sonde_end(&span);
+	CHECK_STR(sonde_traceparent(&span, text), "");
+}
