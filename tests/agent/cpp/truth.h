@@ -111,8 +111,8 @@ inline nostd::shared_ptr<trace::Tracer> tracer()
 	return trace::Provider::GetTracerProvider()->GetTracer("truth");
 }
 
-inline job::job(const char *called, const job *above, trace::SpanKind kind)
-    : name(called), tid(gettid()), pid(getpid())
+inline job::job(const char *called, const job *above, trace::SpanKind of_kind)
+    : name(called), kind(of_kind), tid(gettid()), pid(getpid())
 {
 	trace::StartSpanOptions options;
 	context::Context empty;
