@@ -16,6 +16,9 @@ check: setup-test ## unit, golden and style tests: no privileges, under a minute
 demo: setup-demo all ## three small services with a known trouble, recorded and explained
 	@demo/run build
 
+demo-bank: setup-bank all ## a bank in Python and C++ with a known trouble, recorded and explained
+	@demo/bank/run --build build --fault lock
+
 bench: setup-bench all ## what recording and reading cost, beside other tracers
 	@bench/run build
 
@@ -36,7 +39,7 @@ clean: ## forget all builds
 	@rm -rf build build-clang
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 build/build.ninja:
 	@meson setup build
@@ -47,4 +50,4 @@ setup-%:
 	@tools/backports build/otel-cpp opentelemetry-cpp-dev libabsl-dev || [ $$? = 77 ]
 
 .NOTPARALLEL:
-.PHONY: all test check demo bench fuzz damage install format clean help
+.PHONY: all test check demo demo-bank bench fuzz damage install format clean help

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bank that runs: starts all its services, switches faults, ends them.
+
+    with bank.Bank(build) as b:         # everything in b.directory, on free ports of loopback
+        b.switch("lock", True)
+        ...                             # b.ports["frontend"] is where customers ask
+
+Each service is started by `sonde run`, so that its spans are seen.  All of them end
+with the bank, whatever happens to it: the kernel tells them.
+"""
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+import setup
+
+HERE = pathlib.Path(__file__).resolve().parent
+FAULTS = {
+    "slow-query": "contacts asks PostgreSQL in a way for which no index helps",
+    "lock": "ledger's auditor holds the lock of the books while he asks PostgreSQL",
+    "hog": "a busy program runs on the CPU where ledger and balance are",
+    "flush": "contacts waits for the disk with each request",
+    "pool": "users and contacts have one connection to PostgreSQL each, not eight",
+    "delay": "the way from frontend to balance takes 20 ms, and the way back too",
+}
+DELAY = 0.020  # seconds
+THREADS = 8
+PROCESSES = {"frontend": 2, "users": 1, "contacts": 1}
+PATIENCE = 30  # seconds for anything
+
+
+class Failed(Exception):
+    """Something did not start; says why."""
+
+
+def free_ports(names):
+    """All are taken at once, so that none comes twice."""
+    sockets = {name: socket.create_server(("127.0.0.1", 0)) for name in names}
+    ports = {name: s.getsockname()[1] for name, s in sockets.items()}
+    for s in sockets.values():
+        s.close()
+    return ports
+
+
+def answers(url):
+    try:
+        with urllib.request.urlopen(url, timeout=PATIENCE):
+            return True
+    except urllib.error.HTTPError:
+        return False
+    except OSError:
+        return False
+
+
+def connects(port):
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+        return True
+    except OSError:
+        return False
+
+
+class Bank:
+    """workers: gunicorn's, gthread or sync; wrap: what comes before the command of a service."""
+
+    def __init__(self, build, workers="gthread", wrap=(), env=None):
+        self.room = pathlib.Path(build).resolve() / "bank"
+        self.workers, self.wrap = workers, [str(word) for word in wrap]
+        self.processes, self.directory, self.extra_env = {}, None, env or {}
+        self.ports = {}
+
+    def __enter__(self):
+        setup.make(self.room)
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=self.room))
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def switch(self, fault, on):
+        if fault not in FAULTS:
+            raise ValueError(f"there is no fault '{fault}'")
+        if on:
+            (self.faults / fault).touch()
+        else:
+            (self.faults / fault).unlink(missing_ok=True)
+
+    @property
+    def faults(self):
+        return self.directory / "faults"
+
+    @property
+    def logs(self):
+        return self.directory / "logs"
+
+    def pids(self):
+        """Of all services and their helpers."""
+        return [pid for process in self.processes.values() for pid in tree(process.pid)]
+
+    def start(self):
+        self.directory.chmod(0o755)
+        self.faults.mkdir()
+        self.logs.mkdir()
+        self.ports = free_ports([*PROCESSES, "ledger", "balance", "redis", "database", "relay"])
+        self.start_stores()
+        self.start_services()
+        self.await_all()
+
+    def start_stores(self):
+        self.spawn("redis", setup.program("redis-server"), "--port", self.ports["redis"], "--bind", "127.0.0.1",
+                   "--save", "", "--appendonly", "no", "--dir", self.directory)
+        data = self.directory / "data"
+        subprocess.run(["cp", "-a", "--reflink=auto", self.room / "data", data], check=True)
+        self.spawn("postgres", setup.program("postgres"), "-D", data, "-p", self.ports["database"],
+                   "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off",
+                   "-c", "autovacuum=off", "-c", "jit=off", "-c", "max_parallel_workers_per_gather=0",
+                   cwd="/", **setup.database_user())
+        self.wait("postgres", lambda: connects(self.ports["database"]))
+
+    def start_services(self):
+        cpu = max(os.sched_getaffinity(0))
+        pinned = ["taskset", "-c", cpu]
+        for name in ("ledger", "balance"):
+            self.spawn(name, *pinned, *self.wrap, self.room / "bin" / name)
+        for name, processes in PROCESSES.items():
+            self.spawn(name, *self.wrap, self.room / "python/bin/gunicorn", f"{name}:app", "--chdir", HERE, "--bind",
+                       f"127.0.0.1:{self.ports[name]}", "--workers", processes, "--worker-class", self.workers,
+                       *(["--threads", THREADS] if self.workers == "gthread" else []), "--log-level", "warning")
+        python = self.room / "python/bin/python"
+        self.spawn("relay", python, HERE / "relay.py", self.ports["relay"], self.ports["balance"], DELAY)
+        self.spawn("hog", *pinned, python, HERE / "hog.py", self.faults / "hog")
+
+    def await_all(self):
+        for name in (*PROCESSES, "ledger", "balance"):
+            self.wait(name, lambda: answers(f"http://127.0.0.1:{self.ports[name]}/health"))
+        self.wait("redis", lambda: connects(self.ports["redis"]))
+        self.wait("relay", lambda: connects(self.ports["relay"]))
+
+    def environment(self):
+        ports = {f"BANK_{name.upper()}_PORT": str(port) for name, port in self.ports.items()}
+        dsn = f"host=127.0.0.1 port={self.ports['database']} user=bank dbname=postgres"
+        return os.environ | ports | {"BANK_FAULTS": str(self.faults), "BANK_DIRECTORY": str(self.directory),
+                                     "BANK_DATABASE": dsn, "PYTHONDONTWRITEBYTECODE": "1"} | self.extra_env
+
+    def spawn(self, name, *command, **how):
+        """In a session of its own, so that Ctrl-C is for us to act on; and told when we are gone."""
+        command = ["setpriv", "--pdeathsig", wish_to_end(name).name[3:], *(str(word) for word in command)]
+        with open(self.logs / f"{name}.log", "wb") as log:
+            self.processes[name] = subprocess.Popen(command, env=self.environment(), stdin=subprocess.DEVNULL,
+                                                    stdout=log, stderr=log, start_new_session=True, **how)
+
+    def wait(self, name, ready):
+        end = time.monotonic() + PATIENCE
+        while not ready():
+            if self.processes[name].poll() is not None or time.monotonic() > end:
+                log = (self.logs / f"{name}.log").read_text(errors="replace")
+                raise Failed(f"{name} did not start:\n{log.strip()}")
+            time.sleep(0.02)
+
+    def stop(self):
+        """Those first that ask others; their logs are kept."""
+        stores = {name: self.processes.pop(name) for name in ("postgres", "redis") if name in self.processes}
+        end(self.processes)
+        end(stores)
+        shutil.rmtree(self.room / "logs", ignore_errors=True)
+        shutil.copytree(self.logs, self.room / "logs", dirs_exist_ok=True)
+        shutil.rmtree(self.directory)
+
+
+def wish_to_end(name):
+    return signal.SIGINT if name == "postgres" else signal.SIGTERM  # it would wait for its clients
+
+
+def end(processes):
+    for name, process in processes.items():
+        process.send_signal(wish_to_end(name))
+    until = time.monotonic() + 5
+    for process in processes.values():
+        try:
+            process.wait(max(0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            pass
+        try:
+            os.killpg(process.pid, signal.SIGKILL)  # itself, or what it left
+        except ProcessLookupError:
+            pass
+        process.wait()
+
+
+def tree(pid):
+    """A process and its descendants."""
+    found = [pid]
+    for p in found:
+        try:
+            for task in os.listdir(f"/proc/{p}/task"):
+                found += map(int, pathlib.Path(f"/proc/{p}/task/{task}/children").read_text().split())
+        except OSError:
+            pass  # it has ended
+    return found

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""frontend - what customers see: they log in, look at their home page, and log out.
+
+A session is a key in redis.  All else is asked of the other services, one after the other.
+"""
+import os
+import secrets
+
+import redis
+import requests
+from flask import abort, jsonify, request
+from opentelemetry import trace
+
+import service
+
+SESSION_SECONDS = 600
+app = service.create("frontend")
+sessions = redis.Redis(port=int(os.environ["BANK_REDIS_PORT"]))
+
+
+def url(name, path):
+    """Where another service is; with the fault, balance is far away."""
+    if name == "balance" and service.fault("delay"):
+        name = "relay"
+    return f"http://127.0.0.1:{os.environ[f'BANK_{name.upper()}_PORT']}{path}"
+
+
+def ask(name, path):
+    answer = requests.get(url(name, path))
+    answer.raise_for_status()
+    return answer.json()
+
+
+@app.after_request
+def name_trace(response):
+    """So that who finds an answer slow can say which one."""
+    context = trace.get_current_span().get_span_context()
+    response.headers["X-Trace-Id"] = trace.format_trace_id(context.trace_id)
+    return response
+
+
+@app.post("/login")
+def login():
+    checked = requests.post(url("users", "/check"), json=request.form.to_dict())
+    if checked.status_code != 200:
+        abort(403)
+    token = secrets.token_hex(16)
+    sessions.setex(f"session:{token}", SESSION_SECONDS, checked.json()["account"])
+    response = jsonify(welcome=checked.json()["name"])
+    response.set_cookie("session", token)
+    return response
+
+
+@app.get("/home")
+def home():
+    account = sessions.get(f"session:{request.cookies.get('session')}")
+    if not account:
+        abort(401)
+    account = int(account)
+    return jsonify(name=ask("users", f"/name/{account}")["name"],
+                   contacts=ask("contacts", f"/contacts/{account}"),
+                   balance=ask("balance", f"/balance/{account}")["balance"],
+                   entries=ask("ledger", f"/entries/{account}")["entries"])
+
+
+@app.post("/logout")
+def logout():
+    if not sessions.delete(f"session:{request.cookies.get('session')}"):
+        abort(401)
+    return jsonify(goodbye=True)

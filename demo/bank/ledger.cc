@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ledger - knows each account's entries, which are in PostgreSQL, and adds them up.
+ *
+ * Beside that, an auditor sees now and then whether the books are right: for all
+ * that one account pays, another must get as much.  What he found is kept under
+ * a lock that all who answer take for a moment.  The fault `lock` makes an
+ * eager auditor, who holds it while the database works for him.
+ */
+#include <chrono>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include <libpq-fe.h>
+
+#include "service.h"
+
+using namespace std::chrono_literals;
+
+static const char amounts_query[] = "SELECT amount FROM entries WHERE account = $1";
+static const char entries_query[] = "SELECT id, peer, amount FROM entries WHERE account = $1"
+				    " ORDER BY id DESC LIMIT 10";
+static const char audit_query[] =
+	"SELECT count(*) FROM entries a WHERE id > $1 AND NOT EXISTS (SELECT FROM entries b"
+	" WHERE b.id = a.id # 1 AND b.account = a.peer AND b.amount = -a.amount)";
+
+struct Books {
+	std::mutex lock;
+	long answers = 0;
+	long wrong = 0; /* entries without their other half, by the last audit */
+};
+
+static Books books;
+
+/* Each thread has its own connection, for as long as it lives. */
+class Database
+{
+	PGconn *connection = PQconnectdb(bank::setting("BANK_DATABASE").c_str());
+
+      public:
+	~Database()
+	{
+		PQfinish(connection);
+	}
+	using Rows = std::unique_ptr<PGresult, decltype(&PQclear)>;
+	Rows ask(const char *query, int number)
+	{
+		bank::Span span("SELECT", bank::asking());
+		std::string text = std::to_string(number);
+		const char *value = text.c_str();
+
+		span.set("db.system", "postgresql");
+		span.set("db.statement", query);
+		Rows rows(PQexecParams(connection, query, 1, nullptr, &value, nullptr, nullptr, 0),
+			  PQclear);
+		if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK)
+			throw std::runtime_error(PQerrorMessage(connection));
+		return rows;
+	}
+};
+
+static Database &database()
+{
+	thread_local Database mine;
+	return mine;
+}
+
+static long number_at(const Database::Rows &rows, int row, int column)
+{
+	return std::stol(PQgetvalue(rows.get(), row, column));
+}
+
+/* Answers are sealed, and counted. */
+static unsigned long seal(const std::string &text)
+{
+	constexpr int rounds = 20000;
+	unsigned long hash = 0xcbf29ce484222325;
+
+	for (int i = 0; i < rounds; i++)
+		for (char c : text)
+			hash = (hash ^ (unsigned char)c) * 0x100000001b3;
+	std::lock_guard hold(books.lock);
+	books.answers++;
+	return hash;
+}
+
+static std::string balance_of(int account)
+{
+	auto rows = database().ask(amounts_query, account);
+	long sum = 0;
+
+	for (int i = 0; i < PQntuples(rows.get()); i++)
+		sum += number_at(rows, i, 0);
+	std::string text = std::to_string(sum);
+	return "{\"balance\": " + text + ", \"seal\": " + std::to_string(seal(text)) + "}\n";
+}
+
+static std::string entries_of(int account)
+{
+	auto rows = database().ask(entries_query, account);
+	std::string text;
+
+	for (int i = 0; i < PQntuples(rows.get()); i++)
+		text += (i ? ", [" : "[") + std::to_string(number_at(rows, i, 0)) + ", " +
+			std::to_string(number_at(rows, i, 1)) + ", " +
+			std::to_string(number_at(rows, i, 2)) + "]";
+	return "{\"entries\": [" + text + "], \"seal\": " + std::to_string(seal(text)) + "}\n";
+}
+
+static void audit()
+{
+	bank::Span span("audit");
+	long wrong = number_at(database().ask(audit_query, 0), 0, 0);
+	std::lock_guard hold(books.lock);
+
+	books.wrong = wrong;
+}
+
+static void audit_locked()
+{
+	bank::Span span("audit");
+	std::lock_guard hold(books.lock);
+
+	books.wrong = number_at(database().ask(audit_query, 0), 0, 0);
+}
+
+static void audit_until(std::stop_token stop)
+{
+	constexpr int leisure = 20; /* an audit each second */
+
+	for (int turn = 0; !stop.stop_requested(); turn++) {
+		if (bank::fault("lock"))
+			audit_locked();
+		else if (turn % leisure == 0)
+			audit();
+		std::this_thread::sleep_for(50ms);
+	}
+}
+
+int main()
+{
+	bank::Service service("ledger");
+
+	std::jthread auditor(audit_until);
+	service.on("/balance", balance_of);
+	service.on("/entries", entries_of);
+	service.serve(std::stoi(bank::setting("BANK_LEDGER_PORT")));
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <stdexcept>
+#include <thread>
+#include <unistd.h>
+
+#include <opentelemetry/context/propagation/text_map_propagator.h>
+#include <opentelemetry/exporters/otlp/otlp_http_exporter_factory.h>
+#include <opentelemetry/sdk/common/global_log_handler.h>
+#include <opentelemetry/sdk/resource/resource.h>
+#include <opentelemetry/sdk/trace/batch_span_processor_factory.h>
+#include <opentelemetry/sdk/trace/batch_span_processor_options.h>
+#include <opentelemetry/sdk/trace/processor.h>
+#include <opentelemetry/sdk/trace/tracer_provider.h>
+#include <opentelemetry/sdk/trace/tracer_provider_factory.h>
+#include <opentelemetry/trace/propagation/http_trace_context.h>
+#include <opentelemetry/trace/provider.h>
+
+namespace bank
+{
+
+namespace otel = opentelemetry;
+namespace sdk = opentelemetry::sdk;
+
+constexpr int threads = 8;
+
+bool fault(const std::string &name)
+{
+	static const std::string directory = setting("BANK_FAULTS");
+
+	return access((directory + "/" + name).c_str(), F_OK) == 0;
+}
+
+std::string setting(const char *name)
+{
+	const char *value = getenv(name);
+
+	if (!value) {
+		std::cerr << name << " is not set; demo/bank/run does that\n";
+		exit(EXIT_FAILURE);
+	}
+	return value;
+}
+
+/* A collector that is not there is worth one line in the log, not one for each batch. */
+class ComplainOnce : public sdk::common::internal_log::LogHandler
+{
+	std::atomic<bool> said = false;
+
+	void Handle(sdk::common::internal_log::LogLevel, const char *, int, const char *message,
+		    const sdk::common::AttributeMap &) noexcept override
+	{
+		if (!said.exchange(true))
+			std::cerr << message << "\n";
+	}
+};
+
+static void start_telemetry(const std::string &name)
+{
+	std::vector<std::unique_ptr<sdk::trace::SpanProcessor>> processors;
+	auto resource = sdk::resource::Resource::Create({ { "service.name", name } });
+
+	sdk::common::internal_log::GlobalLogHandler::SetLogHandler(
+		otel::nostd::shared_ptr<sdk::common::internal_log::LogHandler>(new ComplainOnce));
+	if (getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
+		processors.push_back(sdk::trace::BatchSpanProcessorFactory::Create(
+			otel::exporter::otlp::OtlpHttpExporterFactory::Create(), {}));
+	std::shared_ptr<otel::trace::TracerProvider> provider =
+		sdk::trace::TracerProviderFactory::Create(std::move(processors), resource);
+	otel::trace::Provider::SetTracerProvider(provider);
+}
+
+static otel::nostd::shared_ptr<otel::trace::Tracer> tracer()
+{
+	return otel::trace::Provider::GetTracerProvider()->GetTracer("bank");
+}
+
+Span::Span(const std::string &name, const otel::trace::StartSpanOptions &options)
+    : span(tracer()->StartSpan(name, options)), scope(span)
+{
+}
+
+Span::~Span()
+{
+	span->End();
+}
+
+void Span::set(const char *key, const std::string &value)
+{
+	span->SetAttribute(key, value);
+}
+
+void Span::fail(const std::string &why)
+{
+	span->SetStatus(otel::trace::StatusCode::kError, why);
+}
+
+otel::trace::StartSpanOptions asking()
+{
+	otel::trace::StartSpanOptions options;
+
+	options.kind = otel::trace::SpanKind::kClient;
+	return options;
+}
+
+/* Headers of HTTP, as OpenTelemetry wants to see them. */
+struct Carrier : otel::context::propagation::TextMapCarrier {
+	httplib::Headers headers;
+
+	explicit Carrier(httplib::Headers headers = {}) : headers(std::move(headers))
+	{
+	}
+	otel::nostd::string_view Get(otel::nostd::string_view key) const noexcept override
+	{
+		auto found = headers.find(std::string(key));
+		return found == headers.end() ? "" : otel::nostd::string_view(found->second);
+	}
+	void Set(otel::nostd::string_view key, otel::nostd::string_view value) noexcept override
+	{
+		headers.emplace(std::string(key), std::string(value));
+	}
+};
+
+/* A span for somebody's question, below the one that he sent. */
+static otel::trace::StartSpanOptions answering(const httplib::Request &request)
+{
+	Carrier carrier(request.headers);
+	auto here = otel::context::RuntimeContext::GetCurrent();
+	otel::trace::StartSpanOptions options;
+
+	options.kind = otel::trace::SpanKind::kServer;
+	options.parent = otel::trace::propagation::HttpTraceContext().Extract(carrier, here);
+	return options;
+}
+
+Service::Service(const std::string &name)
+{
+	sigset_t wanted;
+
+	sigemptyset(&wanted);
+	sigaddset(&wanted, SIGTERM);
+	sigprocmask(SIG_BLOCK, &wanted, nullptr); /* serve() waits for it */
+	start_telemetry(name);
+	server.new_task_queue = [] { return new httplib::ThreadPool(threads); };
+	server.Get("/health", [](const httplib::Request &, httplib::Response &response) {
+		response.set_content("well", "text/plain");
+	});
+}
+
+Service::~Service()
+{
+	auto none = otel::nostd::shared_ptr<otel::trace::TracerProvider>();
+
+	otel::trace::Provider::SetTracerProvider(none); /* which exports what is left */
+}
+
+void Service::on(const std::string &path, Answer answer)
+{
+	server.Get(path + "/(\\d{1,9})",
+		   [=](const httplib::Request &request, httplib::Response &response) {
+			   handle(path, answer, request, response);
+		   });
+}
+
+void Service::handle(const std::string &path, const Answer &answer, const httplib::Request &request,
+		     httplib::Response &response)
+{
+	Span span("GET " + path, answering(request));
+
+	try {
+		std::string body = answer(std::stoi(request.matches[1]));
+		response.set_content(body, "application/json");
+	} catch (const std::exception &e) {
+		span.fail(e.what());
+		std::cerr << request.path << ": " << e.what() << "\n";
+		response.status = 500;
+	}
+}
+
+void Service::serve(int port)
+{
+	std::thread until([this] {
+		sigset_t wanted;
+		int which;
+
+		sigemptyset(&wanted);
+		sigaddset(&wanted, SIGTERM);
+		sigwait(&wanted, &which);
+		server.stop();
+	});
+
+	if (!server.listen("127.0.0.1", port)) {
+		std::cerr << "cannot listen on port " << port << "\n";
+		exit(EXIT_FAILURE);
+	}
+	until.join();
+}
+
+std::string call(int port, const std::string &path)
+{
+	Span span("GET", asking());
+	Carrier carrier;
+	httplib::Client client("127.0.0.1", port);
+
+	otel::trace::propagation::HttpTraceContext().Inject(
+		carrier, otel::context::RuntimeContext::GetCurrent());
+	auto answer = client.Get(path, carrier.headers);
+	if (!answer || answer->status != 200) {
+		span.fail("no answer");
+		throw std::runtime_error("port " + std::to_string(port) + " has no answer for " +
+					 path);
+	}
+	return answer->body;
+}
+
+} // namespace bank

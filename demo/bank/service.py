@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the bank's Python services share: set-up of OpenTelemetry, faults, connections to PostgreSQL.
+
+OpenTelemetry is set up as its manual says, by hand and once in each worker.  Nothing
+here knows of sonde.
+"""
+import contextlib
+import logging
+import os
+import pathlib
+import threading
+
+import psycopg2
+from flask import Flask
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.instrumentation.flask import FlaskInstrumentor
+from opentelemetry.instrumentation.psycopg2 import Psycopg2Instrumentor
+from opentelemetry.instrumentation.redis import RedisInstrumentor
+from opentelemetry.instrumentation.requests import RequestsInstrumentor
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+FAULTS = pathlib.Path(os.environ["BANK_FAULTS"])
+CONNECTIONS = 8
+
+
+def fault(name):
+    """Whether it is switched on, which it is while there is a file of its name."""
+    return (FAULTS / name).exists()
+
+
+def create(name):
+    """A Flask application with its traces."""
+    app = Flask(name)
+    pathlib.Path("/proc/self/comm").write_text(name)  # or all would be called gunicorn
+    provider = TracerProvider(resource=Resource.create({"service.name": name}))
+    if "OTEL_EXPORTER_OTLP_ENDPOINT" in os.environ:
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        complain_once("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+        complain_once("opentelemetry.sdk._shared_internal")
+    trace.set_tracer_provider(provider)
+    FlaskInstrumentor().instrument_app(app, excluded_urls="health")
+    for instrumentor in (RequestsInstrumentor, Psycopg2Instrumentor, RedisInstrumentor):
+        instrumentor().instrument()
+    app.get("/health")(lambda: "well")
+    return app
+
+
+def complain_once(logger):
+    """A collector that is not there is worth one line in the log, not one for each batch."""
+    said = []
+    logging.getLogger(logger).addFilter(lambda record: not said and (said.append(record) or True))
+
+
+class Pool:
+    """Connections to PostgreSQL.  Who finds all in use waits."""
+
+    def __init__(self):
+        self.free, self.used, self.changed = [], 0, threading.Condition()
+
+    def has_room(self):
+        return self.used < (1 if fault("pool") else CONNECTIONS)
+
+    @contextlib.contextmanager
+    def cursor(self):
+        """A transaction, and the connection to oneself until it ends."""
+        with self.changed:
+            self.changed.wait_for(self.has_room)
+            self.used += 1
+            connection = self.free.pop() if self.free else None
+        try:
+            connection = connection or psycopg2.connect(os.environ["BANK_DATABASE"])
+            with connection, connection.cursor() as cursor:
+                yield cursor
+        finally:
+            with self.changed:
+                self.used -= 1
+                if connection:
+                    self.free.append(connection)
+                self.changed.notify()

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes what the bank needs, once, in the room BUILD/bank: about a minute.
+
+    python    a virtual environment with what requirements.txt says, from PyPI
+    bin       ledger and balance; their libraries are in BUILD/otel-cpp, from Debian, not installed
+    data      a PostgreSQL with the customers; each run works on a copy
+
+Made again is only what has changed.
+"""
+import fcntl
+import glob
+import hashlib
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+import sys
+
+import data
+
+HERE = pathlib.Path(__file__).resolve().parent
+LIBRARIES = ["opentelemetry-cpp-dev", "libabsl-dev", "libcpp-httplib-dev", "libhiredis-dev", "libpq-dev"]
+LINKED = ["opentelemetry_exporter_otlp_http", "opentelemetry_trace", "opentelemetry_resources",
+          "opentelemetry_common", "absl_bad_variant_access", "cpp-httplib", "hiredis", "pq"]
+COMPILE = ["g++", "-std=c++20", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-DHAVE_ABSEIL",
+           "-DOPENTELEMETRY_ABI_VERSION_NO=1"]
+PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin",
+                        *sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)])
+
+
+class Missing(Exception):
+    """The bank cannot be had here; says why."""
+
+
+def program(name):
+    found = shutil.which(name, path=PATH)
+    if not found:
+        raise Missing(f"{name} is not installed (tools/setup bank installs what is needed)")
+    return found
+
+
+def say(what):
+    print(f"bank: {what}", file=sys.stderr, flush=True)
+
+
+def execute(*command, why, **how):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, **how)
+    if done.returncode:
+        raise Missing(f"{why}:\n{done.stdout.strip()}")
+
+
+class Step:
+    """Something made from files; its mark says from which, so that it is made again if they change."""
+
+    def __init__(self, room, name, *files):
+        content = b"".join((HERE / file).read_bytes() for file in ("setup.py", *files))
+        self.mark, self.state = room / f"{name}.made", hashlib.sha256(content).hexdigest()
+
+    def needed(self):
+        return not self.mark.exists() or self.mark.read_text() != self.state
+
+    def done(self):
+        self.mark.write_text(self.state)
+
+
+def make_python(room):
+    step = Step(room, "python", "requirements.txt")
+    if not step.needed():
+        return
+    say("install Flask, gunicorn and OpenTelemetry from PyPI, 20 s")
+    shutil.rmtree(room / "python", ignore_errors=True)
+    execute(sys.executable, "-m", "venv", room / "python", why="cannot make a virtual environment")
+    execute(room / "python/bin/python", "-m", "pip", "install", "--disable-pip-version-check", "--retries", "1",
+            "--timeout", "30", "--no-input", "-r", HERE / "requirements.txt", why="cannot install from PyPI")
+    step.done()
+
+
+def make_programs(room):
+    step = Step(room, "bin", "service.h", "service.cc", "ledger.cc", "balance.cc")
+    if not step.needed():
+        return
+    libraries = room.parent / "otel-cpp"
+    say("fetch opentelemetry-cpp from Debian's backports, 10 s")
+    execute(HERE.parent.parent / "tools" / "backports", libraries, *LIBRARIES, why="cannot get libraries for C++")
+    say("compile ledger and balance, 20 s")
+    (room / "bin").mkdir(exist_ok=True)
+    headers = [flag for place in (libraries / "usr/include", "/usr/include") for flag in
+               ("-isystem", f"{place}/postgresql")] + ["-isystem", libraries / "usr/include"]
+    for name in ("service", "ledger", "balance"):
+        execute(program(COMPILE[0]), *COMPILE[1:], *headers, "-c", HERE / f"{name}.cc", "-o", room / f"bin/{name}.o",
+                why=f"cannot compile {name}.cc")
+    place = next((libraries / "usr/lib").glob("*-linux-gnu*"))
+    for name in ("ledger", "balance"):
+        execute(program(COMPILE[0]), "-pthread", "-o", room / f"bin/{name}", room / f"bin/{name}.o",
+                room / "bin/service.o", f"-L{place}", f"-Wl,--disable-new-dtags,-rpath,{place}",
+                *(f"-l{library}" for library in LINKED), why=f"cannot link {name}")
+    step.done()
+
+
+def database_user():
+    """Arguments for Popen: PostgreSQL refuses to run as root."""
+    if os.geteuid():
+        return {}
+    for name in ("postgres", "nobody"):
+        if name in {entry.pw_name for entry in pwd.getpwall()}:
+            return {"user": name, "group": pwd.getpwnam(name).pw_gid, "extra_groups": []}
+    raise Missing("PostgreSQL does not run as root, and there is nobody else")
+
+
+def make_data(room):
+    step = Step(room, "data", "data.py")
+    if not step.needed():
+        return
+    say("make a database of customers, 5 s")
+    user = database_user()
+    shutil.rmtree(room / "data", ignore_errors=True)
+    (room / "data").mkdir(mode=0o700)
+    if user:
+        shutil.chown(room / "data", user["user"], user["group"])
+    execute(program("initdb"), "-D", room / "data", "-A", "trust", "-U", "bank", "--no-sync", "-E", "UTF8",
+            "--locale=C", "--wal-segsize=1", cwd="/", why="cannot make a database", **user)
+    # A server of one process, which reads statements from its input and listens to nobody.
+    execute(program("postgres"), "--single", "-j", "-D", room / "data", "-c", "exit_on_error=on", "postgres", cwd="/",
+            input=";\n\n".join([*data.statements(), ""]), why="cannot fill the database", **user)
+    step.done()
+
+
+def usable_by(user, directory):
+    """Whether that user may go there, which one's home directory may not allow."""
+    return not user or subprocess.run(["test", "-x", directory], **user, cwd="/").returncode == 0
+
+
+def make(room):
+    for name in ("redis-server", "postgres", "initdb", "setpriv"):
+        program(name)
+    room.mkdir(parents=True, exist_ok=True)
+    if not usable_by(database_user(), room):
+        raise Missing(f"PostgreSQL does not run as root, and nobody else may use {room}")
+    with open(room / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # somebody else may be about it
+        make_python(room)
+        make_programs(room)
+        make_data(room)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""users - who the customers are, and whether they know their passwords.
+
+A connection to the database is held until the password is checked.  That is usual,
+and does no harm while there are enough of them: the fault `pool` leaves one.
+"""
+import hmac
+import time
+
+from flask import abort, jsonify, request
+
+import data
+import service
+
+CHECK_SECONDS = 0.03
+app = service.create("users")
+pool = service.Pool()
+
+
+def is_password(given, salt, expected):
+    """Takes the same time whatever the answer is, so that nobody learns from that."""
+    until = time.monotonic() + CHECK_SECONDS
+    right = hmac.compare_digest(expected, data.password_hash(given, salt))
+    time.sleep(max(0, until - time.monotonic()))
+    return right
+
+
+@app.post("/check")
+def check():
+    given = request.get_json()
+    with pool.cursor() as cursor:
+        cursor.execute("SELECT name, account, salt, hash FROM customers WHERE login = %s", [given["login"]])
+        found = cursor.fetchone()
+        if not found:
+            abort(403)
+        name, account, salt, expected = found
+        if not is_password(given["password"], salt, expected):
+            abort(403)
+        cursor.execute("UPDATE customers SET last_login = now() WHERE account = %s", [account])
+    return jsonify(name=name, account=account)
+
+
+@app.get("/name/<int:account>")
+def name_of(account):
+    with pool.cursor() as cursor:
+        cursor.execute("SELECT name FROM customers WHERE account = %s", [account])
+        found = cursor.fetchone()
+    return jsonify(name=found[0]) if found else abort(404)
