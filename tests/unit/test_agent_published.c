@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OTEP 4719's mapping, found and read as a stranger would. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "agent_read.h"
+#include "otlp/wire.h"
+
+struct found {
+	char text[2048]; /* KEY=VALUE; of all attributes, in order */
+};
+
+/* As the OTEP has it. */
+struct header {
+	char signature[8];
+	uint32_t version, payload_size;
+	uint64_t published_at, payload;
+};
+
+static const struct header *find_header(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	uintptr_t address = 0;
+	char line[512];
+
+	while (maps && !address && fgets(line, sizeof(line), maps))
+		if (strstr(line, "/memfd:OTEL_CTX") || strstr(line, ":OTEL_CTX]"))
+			address = strtoull(line, NULL, 16);
+	if (maps)
+		fclose(maps);
+	return (const void *)address;
+}
+
+/* AnyValue: a string, or the number of an array's elements. */
+static void add_value(struct found *found, struct view bytes)
+{
+	struct wire wire = wire_of(bytes);
+	struct wire_field f = { 0 };
+	size_t used = strlen(found->text);
+
+	while (wire_next(&wire, &f) > 0)
+		if (f.tag == WIRE_TAG(1, WIRE_BYTES))
+			snprintf(found->text + used, sizeof(found->text) - used, "=%.*s;",
+				 (int)f.bytes.len, f.bytes.s);
+		else if (f.tag == WIRE_TAG(5, WIRE_BYTES))
+			snprintf(found->text + used, sizeof(found->text) - used, "=[%zu];",
+				 f.bytes.len);
+}
+
+/* Fields of this number are KeyValues. */
+static void add_pairs(struct found *found, struct view bytes, uint32_t number)
+{
+	struct wire wire = wire_of(bytes);
+	struct wire_field f = { 0 }, part = { 0 };
+	int r;
+
+	while ((r = wire_next(&wire, &f)) > 0) {
+		struct wire pair = wire_of(f.bytes);
+		size_t used = strlen(found->text);
+
+		if (f.tag != WIRE_TAG(number, WIRE_BYTES))
+			continue;
+		while (wire_next(&pair, &part) > 0)
+			if (part.tag == WIRE_TAG(1, WIRE_BYTES))
+				snprintf(found->text + used, sizeof(found->text) - used, "%.*s",
+					 (int)part.bytes.len, part.bytes.s);
+			else
+				add_value(found, part.bytes);
+	}
+	CHECK_INT(r, 0);
+}
+
+static struct found read_published(void)
+{
+	const struct header *header = find_header();
+	struct found found = { "" };
+	struct wire_field f = { 0 };
+
+	CHECK(header && !memcmp(header->signature, "OTEL_CTX", 8));
+	if (!header)
+		return found;
+	CHECK_INT(header->version, 2);
+	CHECK(header->published_at != 0);
+	struct view bytes = { (const char *)(uintptr_t)header->payload, header->payload_size };
+	struct wire wire = wire_of(bytes);
+
+	add_pairs(&found, bytes, 2);
+	while (wire_next(&wire, &f) > 0)
+		if (f.tag == WIRE_TAG(1, WIRE_BYTES))
+			add_pairs(&found, f.bytes, 1);
+	return found;
+}
+
+#define RULES "threadlocal.schema_version=tlsdesc_v1_dev;threadlocal.attribute_key_map=[0];"
+
+static void nameless(void)
+{
+	unsetenv("OTEL_SERVICE_NAME");
+	unsetenv("OTEL_RESOURCE_ATTRIBUTES");
+	CHECK(!find_header());
+	sonde_agent_detach();
+	CHECK_STR(read_published().text,
+		  RULES "service.name=unknown_service:test_agent_published;");
+}
+
+TEST(a_process_without_a_name_says_so)
+{
+	CHECK(in_child(nameless));
+}
+
+static void named_by_environment(void)
+{
+	setenv("OTEL_RESOURCE_ATTRIBUTES",
+	       "service.name=bank, deployment.environment.name=a%20b%2,=,x=", 1);
+	sonde_agent_detach();
+	CHECK_STR(read_published().text,
+		  RULES "service.name=bank;deployment.environment.name=a b%2;x=;");
+	CHECK_STR(agent_service, "bank");
+}
+
+TEST(the_environment_names_it)
+{
+	CHECK(in_child(named_by_environment));
+	setenv("OTEL_SERVICE_NAME", "teller", 1);
+	sonde_agent_detach();
+	CHECK_STR(read_published().text, RULES "service.name=teller;");
+}
+
+TEST(another_name_is_published_at_another_time)
+{
+	uint64_t before = find_header()->published_at;
+
+	sonde_agent_set_service("vault");
+	CHECK_STR(read_published().text, RULES "service.name=vault;");
+	CHECK(find_header()->published_at > before);
+}
+
+static void child(void)
+{
+	CHECK(!find_header()); /* not inherited */
+	sonde_agent_detach();
+	CHECK_STR(read_published().text, RULES "service.name=vault;");
+}
+
+TEST(a_child_publishes_when_it_has_something_to_say)
+{
+	CHECK(in_child(child));
+}
+
+static void much(void)
+{
+	static char text[8192];
+
+	strcpy(text, "k=v");
+	while (strlen(text) < 8000)
+		strcat(text, ",key-of-some-length=value-of-some-length");
+	setenv("OTEL_RESOURCE_ATTRIBUTES", text, 1);
+	sonde_agent_set_service("large");
+	CHECK(strstr(read_published().text, RULES "service.name=large;k=v;key-of") != NULL);
+}
+
+TEST(what_has_no_room_is_left_out)
+{
+	CHECK(in_child(much));
+}
