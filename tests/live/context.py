@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Contexts that a process publishes by the standard are seen, wherever its linker put the variable.
+
+Each publisher says when it changed to what, and sleeps after each change.  So
+each change is seen, once, when the thread leaves its CPU; between two changes
+nothing else may be seen.  A thread that is preempted in the middle of a change
+may show anything, for that long.
+"""
+import collections
+import os
+
+from harness import Capture, ROOM, SONDE, Skip, WORKLOADS, equal, main, require, run, test
+
+LIBRARIES = ["ie", "ie_own", "gd", "gd_own", "desc", "desc_own", "desc_large", "desc_large_own"]
+EXECUTABLES = ["static", "static_pie", "pie", "fixed"]
+MUSL_LIBRARIES = ["ie", "gd", "desc"]
+
+Change = collections.namedtuple("Change", "begin end value")
+
+
+def there(library):
+    """A library that the process has from its start."""
+    return f"LD_PRELOAD={WORKLOADS}/libctx_{library}.so"
+
+
+def changes_of(path):
+    """What each thread of a publisher did, in order, by process and thread."""
+    changes = {}
+    for line in path.read_text().splitlines():
+        pid, tid, begin, end, value = line.split()
+        changes.setdefault((int(pid), int(tid)), []).append(Change(int(begin), int(end), value))
+    return changes
+
+
+def value_of(context):
+    return "unknown" if context.get("unknown") else context.get("span", "none")
+
+
+def complaints(contexts, changes, inherited="none"):
+    """What is wrong with the contexts that were seen of a thread, given what it did."""
+    wrong = [f"{value_of(c)} at {c['time']}, before anything was published" for c in contexts
+             if c["time"] < changes[0].begin and value_of(c) not in ("none", inherited)]
+    last = "none"
+    for change, after in zip(changes, changes[1:] + [Change(1 << 62, 0, None)]):
+        seen = [c for c in contexts if change.end < c["time"] < after.begin]
+        if after.value is None:
+            seen = seen[:1]  # then it ends, or executes another program
+        if change.value != last and not any(value_of(c) == change.value for c in contexts
+                                            if change.begin < c["time"] < after.begin):
+            wrong.append(f"{change} is not seen")
+        for c in seen:
+            if value_of(c) != change.value:
+                wrong.append(f"{value_of(c)} is seen at {c['time']} after {change}")
+            if not c["since"] <= change.end:
+                wrong.append(f"{change} came before {c['since']}, since when it is said to be")
+        last = change.value
+    return wrong
+
+
+def publish(*publishers, threads=3, rounds=7):
+    """Record them all at once; returns the capture, and what each of them did."""
+    path, script = ROOM / "capture.sonde", ""
+    for number, command in enumerate(publishers):
+        script += f"{command} {threads} {rounds} 1000 >{ROOM}/{number}.txt & "
+    run(SONDE, "record", "-q", "-o", path, "--", "sh", "-c", script + "wait")
+    return Capture(path), [changes_of(ROOM / f"{number}.txt") for number in range(len(publishers))]
+
+
+def check(capture, name, changes, threads):
+    contexts = {}
+    for c in capture.kind("context"):
+        contexts.setdefault(c["tid"], []).append(c)
+    equal(len(changes), threads + 2, f"{name}: threads that published")
+    first = min(changes)
+    for (pid, tid), of_thread in changes.items():
+        inherited = changes[first][-1].value if pid != first[0] else "none"
+        wrong = complaints(contexts.get(tid, []), of_thread, inherited)
+        require(not wrong, f"{name}, thread {tid}:\n  " + "\n  ".join(wrong[:20]))
+        if pid != first[0]:
+            equal(value_of(contexts[tid][-1]), "none", f"{name}: the context of another program")
+
+
+def check_all(publishers, threads=3, **how):
+    capture, told = publish(*(command for _, command in publishers), threads=threads, **how)
+    for (name, _), changes in zip(publishers, told):
+        check(capture, name, changes, threads)
+    print(f"{len(publishers)} publishers, {sum(len(c) for of in told for c in of.values())} changes, "
+          f"{len(capture.kind('context'))} contexts")
+
+
+@test
+def contexts_of_executables_are_seen():
+    check_all([(name, f"{WORKLOADS}/ctx_{name}") for name in EXECUTABLES])
+
+
+@test
+def contexts_of_libraries_that_were_there_are_seen():
+    check_all([(name, f"{there(name)} {WORKLOADS}/ctx_load") for name in LIBRARIES])
+
+
+@test
+def contexts_of_libraries_that_come_later_are_seen():
+    check_all([(name, f"{WORKLOADS}/ctx_load -l {WORKLOADS}/libctx_{name}.so") for name in LIBRARIES])
+
+
+@test
+def contexts_of_many_threads_are_seen():
+    check_all([("pie", f"{WORKLOADS}/ctx_pie"), ("desc_large", f"{WORKLOADS}/ctx_load -l "
+                                                 f"{WORKLOADS}/libctx_desc_large.so")], threads=61, rounds=11)
+
+
+@test
+def contexts_with_another_c_library_are_seen():
+    if not (WORKLOADS / "ctx_musl").exists():
+        raise Skip("there was no musl-gcc")
+    if not os.path.exists("/lib/ld-musl-x86_64.so.1"):
+        raise Skip("there is no musl")
+    later = [(f"{name}, later", f"{WORKLOADS}/ctx_musl -l {WORKLOADS}/libctx_musl_{name}.so")
+             for name in MUSL_LIBRARIES if name != "ie"]  # which musl does not load late
+    check_all([("static", f"{WORKLOADS}/ctx_musl_static")] + later +
+              [(name, f"{there('musl_' + name)} {WORKLOADS}/ctx_musl") for name in MUSL_LIBRARIES])
+
+
+if __name__ == "__main__":
+    main()
