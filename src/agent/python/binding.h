@@ -7,7 +7,7 @@
  * fail clears what Python noted, and the span is then not known.
  *
  * One file serves every Python from 3.9 on: it keeps to the limited API, and to
- * four functions and three types more, which all of these export unchanged.
+ * the few names below, which all of these export unchanged.
  */
 #ifndef SONDE_AGENT_PYTHON_BINDING_H
 #define SONDE_AGENT_PYTHON_BINDING_H
@@ -24,8 +24,9 @@
 PyAPI_DATA(PyTypeObject) PyContext_Type;
 PyAPI_DATA(PyTypeObject) PyContextVar_Type;
 PyAPI_FUNC(int) PyContextVar_Get(PyObject *var, PyObject *otherwise, PyObject **ret);
-PyAPI_FUNC(PyObject *)
-	PyObject_Vectorcall(PyObject *callable, PyObject *const *args, size_t n, PyObject *kwnames);
+/* Exported since 3.11. */
+PyAPI_FUNC(PyObject *) PyObject_Vectorcall(PyObject *callable, PyObject *const *args, size_t n,
+					   PyObject *kwnames) __attribute__((weak));
 PyAPI_FUNC(const char *) PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *ret_size);
 
 typedef PyObject *one_fn(PyObject *self, PyObject *arg);

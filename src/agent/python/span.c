@@ -157,6 +157,27 @@ static void tell_end(PyObject *span)
 	Py_XDECREF(name);
 }
 
+/* Arguments by position, then those by name, as a call has them in older versions. */
+static PyObject *call_packed(PyObject *function, PyObject *const *args, Py_ssize_t n,
+			     PyObject *kwnames)
+{
+	PyObject *packed = PyTuple_New(n), *words = PyDict_New(), *result = NULL;
+	Py_ssize_t named = kwnames ? PyTuple_Size(kwnames) : 0, i;
+
+	for (i = 0; packed && i < n; i++) {
+		Py_INCREF(args[i]);
+		PyTuple_SetItem(packed, i, args[i]);
+	}
+	for (i = 0; words && i < named; i++)
+		if (PyDict_SetItem(words, PyTuple_GetItem(kwnames, i), args[n + i]))
+			break;
+	if (packed && words && i == named)
+		result = PyObject_Call(function, packed, words);
+	Py_XDECREF(packed);
+	Py_XDECREF(words);
+	return result;
+}
+
 /* Theirs, with the span before the other arguments. */
 static PyObject *call(PyObject *function, PyObject *self, PyObject *const *args, Py_ssize_t n,
 		      PyObject *kwnames)
@@ -171,6 +192,8 @@ static PyObject *call(PyObject *function, PyObject *self, PyObject *const *args,
 	with_self[0] = self;
 	if (all)
 		memcpy(with_self + 1, args, (size_t)all * sizeof(*args));
+	if (!PyObject_Vectorcall)
+		return call_packed(function, with_self, n + 1, kwnames);
 	return PyObject_Vectorcall(function, with_self, (size_t)n + 1, kwnames);
 }
 
