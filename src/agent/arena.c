@@ -44,7 +44,7 @@ static bool is_trusted(int socket)
 	       (peer.uid == 0 || peer.uid == geteuid());
 }
 
-static void send_file(int socket, int fd)
+static bool send_file(int socket, int fd)
 {
 	char byte = 0;
 	struct iovec part = { .iov_base = &byte, .iov_len = 1 };
@@ -61,10 +61,14 @@ static void send_file(int socket, int fd)
 	control.head.cmsg_type = SCM_RIGHTS;
 	control.head.cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(&control.head), &fd, sizeof(int));
-	sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
-static void offer(int fd)
+/*
+ * What happens before the recorder comes by is for it, too: a program may be over by
+ * then.  If it does not want the arena, it says so there.
+ */
+static void offer(struct span_arena *arena, int fd)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const size_t size = offsetof(struct sockaddr_un, sun_path) + sizeof(SPAN_SOCKET_NAME);
@@ -74,8 +78,12 @@ static void offer(int fd)
 		return;
 	/* abstract: a 0 before the name, and none behind it */
 	memcpy(address.sun_path + 1, SPAN_SOCKET_NAME, sizeof(SPAN_SOCKET_NAME) - 1);
-	if (connect(s, (struct sockaddr *)&address, (socklen_t)size) == 0 && is_trusted(s))
-		send_file(s, fd);
+	if (connect(s, (struct sockaddr *)&address, (socklen_t)size) == 0 && is_trusted(s)) {
+		arena->beat = clock_now();
+		arena->recording = 1;
+		if (!send_file(s, fd))
+			arena->recording = 0;
+	}
 	close(s);
 }
 
@@ -91,7 +99,7 @@ void arena_make(void)
 		names_off_from_environment(arena);
 		if (fd >= 0 &&
 		    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-			offer(fd);
+			offer(arena, fd);
 		__atomic_store_n(&agent_arena, arena, __ATOMIC_RELEASE);
 	}
 	if (fd >= 0)
