@@ -24,6 +24,7 @@ struct record_opts {
 	unsigned long profile;
 	uint64_t buffer;
 	bool no_neighbours;
+	bool no_spans;
 	bool quiet;
 };
 
@@ -51,6 +52,8 @@ static const struct opt record_opts[] = {
 	  FIELD(buffer) },
 	{ OPT_FLAG, 0, "no-neighbours", NULL, "do not record who else had the CPUs",
 	  FIELD(no_neighbours) },
+	{ OPT_FLAG, 0, "no-spans", NULL, "do not look for spans in the processes",
+	  FIELD(no_spans) },
 	{ OPT_FLAG, 'q', "quiet", NULL, "no progress and no summary", FIELD(quiet) },
 	{ 0 },
 };
@@ -179,6 +182,7 @@ static int record_run(const void *opts, char **operands, struct err *err)
 		.cgroup = o->cgroup,
 		.all = o->all,
 		.neighbours = !o->no_neighbours,
+		.spans = !o->no_spans,
 		.syscalls = o->syscalls,
 		.block = o->block,
 		.events = o->events.items,

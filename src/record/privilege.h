@@ -3,8 +3,8 @@
  * privilege - what this process may do, and giving it up.
  *
  * Recording needs CAP_BPF and CAP_PERFMON until everything is attached.  After
- * that nothing but the right to look into /proc is needed, and that only for
- * stacks.
+ * that nothing but the right to look into processes is needed, for stacks and for
+ * spans, and to tell the kernel programs what was found there.
  */
 #ifndef SONDE_RECORD_PRIVILEGE_H
 #define SONDE_RECORD_PRIVILEGE_H
@@ -18,8 +18,9 @@ bool privilege_has(int capability);
 int privilege_check(struct err *err);
 
 enum {
-	PRIVILEGE_PROCESSES = 1, /* to read other processes' mappings: for stacks */
-	PRIVILEGE_BPF = 2,       /* to run an iterator: where processes may join the scope */
+	PRIVILEGE_PROCESSES = 1, /* to read other processes' mappings: for stacks and spans */
+	PRIVILEGE_BPF =
+		2, /* to run an iterator, where processes may join the scope; or set a map */
 };
 
 /*

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "event/capture.h"
 #include "event/syscall.h"
+#include "record/agents.h"
 #include "record/child.h"
 #include "record/hit.h"
 #include "record/privilege.h"
@@ -52,12 +53,14 @@ struct recording {
 	struct symbols *symbols;
 	struct capture_writer *writer;
 	struct transcript *transcript;
+	struct agents *agents; /* or NULL */
 	nsec_t start, next_second, pause;
 	unsigned int held_up; /* rounds in which a record stayed uncommitted */
 };
 
 static void recording_done(struct recording *rec)
 {
+	agents_free(rec->agents);
 	transcript_free(rec->transcript);
 	capture_writer_free(rec->writer);
 	symbols_free(rec->symbols);
@@ -192,7 +195,7 @@ static int load_probes(struct recording *rec, struct err *err)
 		r = rings_open(probes_rings_fd(rec->probes), probes_cpu_count(rec->probes),
 			       config.ring_size, &rec->rings, err);
 	if (r == 0)
-		rec->sorter = sorter_new(probes_cpu_count(rec->probes));
+		rec->sorter = sorter_new(probes_cpu_count(rec->probes) + 1);
 	return r;
 }
 
@@ -274,6 +277,29 @@ static int open_capture(struct recording *rec, struct err *err)
 	return write_hit_types(rec, err);
 }
 
+/* From now on agents that begin find us. */
+static void open_agents(struct recording *rec)
+{
+	const struct record_options *o = rec->options;
+
+	if (o->spans)
+		rec->agents = agents_new(&(struct agents_config){
+			.probes = rec->probes,
+			.sorter = rec->sorter,
+			.stream = probes_cpu_count(rec->probes),
+			.writer = rec->writer,
+			.start = rec->start,
+			.notice = o->notice,
+			.arg = o->arg,
+		});
+}
+
+static unsigned int privileges_needed(const struct record_options *o)
+{
+	return (takes_stacks(o) || o->spans ? PRIVILEGE_PROCESSES : 0) |
+	       (o->port_count || o->cgroup || o->spans ? PRIVILEGE_BPF : 0);
+}
+
 static int add_processes(struct recording *rec, struct err *err)
 {
 	uint64_t pid, yes;
@@ -323,11 +349,11 @@ static int begin(struct recording *rec, struct err *err)
 	if (r == 0)
 		r = open_capture(rec, err);
 	if (r == 0)
+		open_agents(rec);
+	if (r == 0)
 		r = enter_scope(rec, err);
 	if (r == 0)
-		r = privilege_drop((takes_stacks(o) ? PRIVILEGE_PROCESSES : 0) |
-					   (o->port_count || o->cgroup ? PRIVILEGE_BPF : 0),
-				   err);
+		r = privilege_drop(privileges_needed(o), err);
 	if (r == 0 && o->command)
 		r = child_release(&rec->child, o->command[0], err);
 	return r;
@@ -355,6 +381,16 @@ static void adapt_pause(struct recording *rec, unsigned int fill)
 		rec->pause += NSEC_PER_MSEC;
 }
 
+/* For rings_drain(). */
+static void take(void *arg, size_t cpu, const struct record *record)
+{
+	struct recording *rec = arg;
+
+	transcript_take(rec->transcript, cpu, record);
+	if (rec->agents)
+		agents_see(rec->agents, record);
+}
+
 /*
  * Take what the rings hold and write what is older than the window.  A record
  * that is reserved but not committed, as its CPU is held up, may be as old as
@@ -363,14 +399,15 @@ static void adapt_pause(struct recording *rec, unsigned int fill)
  */
 static int drain(struct recording *rec, struct err *err)
 {
-	nsec_t horizon = now_ns() - SORT_WINDOW;
-	struct ring_state state = rings_drain(rec->rings, transcript_take, rec->transcript);
+	nsec_t now = now_ns();
+	struct ring_state state = rings_drain(rec->rings, take, rec);
+	unsigned int fill = rec->agents ? agents_drain(rec->agents, now) : 0;
 
-	adapt_pause(rec, state.fill);
+	adapt_pause(rec, fill > state.fill ? fill : state.fill);
 	rec->held_up = state.pending ? rec->held_up + 1 : 0;
 	if (rec->held_up > 0 && rec->held_up < HELD_UP_MAX)
 		return 0;
-	return sorter_flush(rec->sorter, horizon, transcript_write, rec->transcript, err);
+	return sorter_flush(rec->sorter, now - SORT_WINDOW, transcript_write, rec->transcript, err);
 }
 
 static void get_state(const struct recording *rec, struct record_state *ret)
@@ -468,13 +505,15 @@ static int finish(struct recording *rec, struct err *err)
 	probes_end_at(rec->probes, end);
 	while (now_ns() < end + STOP_AHEAD)
 		pause_for(STOP_AHEAD);
-	rings_drain(rec->rings, transcript_take, rec->transcript);
+	rings_drain(rec->rings, take, rec);
 
 	int r = probes_finish(rec->probes, err);
 
 	if (r < 0)
 		return r;
-	rings_drain(rec->rings, transcript_take, rec->transcript);
+	rings_drain(rec->rings, take, rec);
+	if (rec->agents)
+		agents_finish(rec->agents, end);
 	take_untold_losses(rec);
 	take_clock(rec, now_ns());
 	r = sorter_flush(rec->sorter, UINT64_MAX, transcript_write, rec->transcript, err);

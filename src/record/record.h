@@ -31,6 +31,7 @@ struct record_options {
 	const char *cgroup; /* or NULL */
 	bool all;
 	bool neighbours;
+	bool spans;           /* look for spans and contexts in processes */
 	const char *syscalls; /* NULL for none, "" for all, or names with commas between */
 	bool block;
 	const char *const *events; /* category:name */

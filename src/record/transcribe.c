@@ -23,6 +23,7 @@ struct transcript {
 	struct map pending;              /* number in the kernel -> number in the capture */
 	struct map frames;               /* hash of process and address -> number */
 	VEC(struct symbol_place) places; /* of frame i + 1 */
+	struct map contexts;             /* tid -> hash of what it last worked for, as written */
 	struct transcript_count count;
 };
 
@@ -45,6 +46,7 @@ void transcript_free(struct transcript *t)
 	map_done(&t->stacks);
 	map_done(&t->pending);
 	map_done(&t->frames);
+	map_done(&t->contexts);
 	vec_done(&t->places);
 	free(t);
 }
@@ -295,6 +297,28 @@ static int put_hit(struct transcript *t, const struct record *record, struct err
 	return put(t, &hit, err);
 }
 
+/*
+ * Which span a thread works for is told by its agent, if it has one, and seen by
+ * the kernel programs in any case.  What is seen and is known already is left out.
+ */
+static int put_context(struct transcript *t, const struct record *record, struct err *err)
+{
+	const struct record_context *c = (const void *)record;
+	uint8_t key[sizeof(c->trace) + sizeof(c->span) + 1];
+
+	memcpy(key, c->trace, sizeof(c->trace));
+	memcpy(key + sizeof(c->trace), c->span, sizeof(c->span));
+	key[sizeof(key) - 1] = c->flags & CONTEXT_UNKNOWN;
+
+	uint64_t hash = XXH3_64bits(key, sizeof(key)) | 1;
+	uint64_t *known = map_insert(&t->contexts, record->tid);
+
+	if (c->flags & CONTEXT_SEEN && *known == hash)
+		return 0;
+	*known = hash;
+	return put(t, record, err);
+}
+
 int transcript_write(void *transcript, const struct record *record, struct err *err)
 {
 	struct transcript *t = transcript;
@@ -311,6 +335,11 @@ int transcript_write(void *transcript, const struct record *record, struct err *
 		return put_sample(t, record, err);
 	case RECORD_HIT:
 		return put_hit(t, record, err);
+	case RECORD_CONTEXT:
+		return put_context(t, record, err);
+	case RECORD_EXIT:
+		map_remove(&t->contexts, record->tid);
+		return put(t, record, err);
 	case RECORD_BLOCK:
 		r = put_device(t, record,
 			       ((const struct record_block *)(const void *)record)->device, err);

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/agents.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "record/agents_parts.h"
+#include "record/look.h"
+#include "record/offer.h"
+#include "record/pid_space.h"
+
+enum {
+	HOLDS_MAX = 256, /* arenas; each has a descriptor */
+	OFFERS_MAX = 64, /* that are kept, and that are taken in one round */
+};
+
+/* How long to wait for an unknown process that has offered its arena to become known. */
+#define OFFER_PATIENCE (1 * NSEC_PER_SEC)
+/* How often to look for threads and processes that are gone. */
+#define REAP_PAUSE (250 * NSEC_PER_MSEC)
+/* An event may be stamped just after we looked at the clock. */
+#define AHEAD_MAX (1 * NSEC_PER_MSEC)
+
+static nsec_t clock_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+__attribute__((format(printf, 3, 4))) static void say_once(struct agents *a, bool *said,
+							   const char *format, ...)
+{
+	char words[256];
+	va_list args;
+
+	if (*said)
+		return;
+	*said = true;
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	a->config.notice(a->config.arg, words);
+}
+
+struct hold *agents_find_hold(struct agents *a, const struct tap *tap)
+{
+	for (size_t i = 0; i < a->holds.count; i++)
+		if (a->holds.items[i].tap == tap)
+			return &a->holds.items[i];
+	return NULL;
+}
+
+static struct tap *find_tap(const struct agents *a, uint64_t inode)
+{
+	for (size_t i = 0; i < a->holds.count; i++)
+		if (tap_inode(a->holds.items[i].tap) == inode)
+			return a->holds.items[i].tap;
+	return NULL;
+}
+
+static struct tap *open_tap(struct agents *a, uint32_t pid, int fd)
+{
+	struct tap *tap;
+
+	if (a->holds.count == HOLDS_MAX) {
+		say_once(a, &a->said_many,
+			 "more than %d programs have agents: the spans of the others are not "
+			 "recorded",
+			 HOLDS_MAX);
+		return NULL;
+	}
+
+	int r = tap_open(fd, a->device, &tap);
+
+	if (r == -EBUSY)
+		say_once(a, &a->said_busy,
+			 "another recorder takes the spans of process %u: recording without", pid);
+	if (r < 0)
+		return NULL;
+	tap_beat(tap, clock_now());
+	*vec_push(&a->holds) = (struct hold){ .tap = tap };
+	return tap;
+}
+
+/* The arena behind a descriptor, known or new; NULL if it is none, or not to be had. */
+static struct tap *get_tap(struct agents *a, uint32_t pid, int fd)
+{
+	uint64_t inode;
+
+	if (tap_identify(fd, a->device, &inode) < 0)
+		return NULL;
+
+	struct tap *tap = find_tap(a, inode);
+
+	return tap ? tap : open_tap(a, pid, fd);
+}
+
+/* A process has an arena; what it had before is given up. */
+static void join(struct agents *a, struct process *p, struct tap *tap)
+{
+	nsec_t forget = a->now + MEMBER_MEMORY;
+
+	p->tap = tap;
+	p->space = pid_space_of(p->pid);
+	*map_insert(&agents_find_hold(a, tap)->members, p->pid) =
+		p->threads ? MEMBER_LIVES : forget;
+	if (!p->threads) /* it was gone before we knew what it had */
+		*map_insert(&a->ended, p->pid) = a->now;
+}
+
+/* It has none any more; but what it wrote there may still be found. */
+static void leave_all(struct agents *a, uint32_t pid)
+{
+	for (size_t i = 0; i < a->holds.count; i++) {
+		uint64_t *until = map_find(&a->holds.items[i].members, pid);
+
+		if (until && *until == MEMBER_LIVES)
+			*until = a->now + MEMBER_MEMORY;
+	}
+}
+
+static void find_arena(struct agents *a, struct process *p, const struct look *look)
+{
+	struct tap *tap = find_tap(a, look->arena_inode);
+	_cleanup_(closep) int fd = tap ? -1 : look_open_arena(p->pid, look);
+
+	if (fd == -EPERM || fd == -EACCES)
+		say_once(a, &a->said_refused, "cannot read the spans of process %u: %s", p->pid,
+			 strerror(-fd));
+	if (!tap && fd >= 0)
+		tap = get_tap(a, p->pid, fd);
+	if (tap)
+		join(a, p, tap);
+}
+
+/* Whether there is no use in asking again. */
+static bool find_place(struct agents *a, struct process *p)
+{
+	struct tls_place place;
+	struct err err;
+	int r = tls_place_find(a->tls, p->pid, &place, &err);
+
+	if (r == 0 && probes_set_place(a->config.probes, p->pid, &place.wire, &err) == 0)
+		p->placed = clock_now();
+	return r == -ESRCH || r == -EOPNOTSUPP;
+}
+
+int agents_look(void *agents, struct process *p)
+{
+	struct agents *a = agents;
+	char service[LOOK_SERVICE_MAX];
+	struct look look;
+	int r = look_at(p->pid, a->device, &look);
+
+	if (r < 0)
+		return r == -ESRCH ? r : 0;
+	if (look.arena_inode && (!p->tap || tap_inode(p->tap) != look.arena_inode))
+		find_arena(a, p, &look);
+	if (!p->service && look_read_service(p->pid, a->device, &look, service))
+		p->service = scribe_string(a->scribe, service, sizeof(service));
+
+	bool is_hopeless = !p->placed && find_place(a, p);
+
+	return p->tap && (p->placed || is_hopeless);
+}
+
+static void watch_forked(void *arg, struct process *child, const struct process *parent,
+			 nsec_t time)
+{
+	struct hold *hold = parent->tap ? agents_find_hold(arg, parent->tap) : NULL;
+
+	if (hold) {
+		child->tap = parent->tap;
+		*map_insert(&hold->members, child->pid) = MEMBER_LIVES;
+	}
+	child->space = parent->space;
+	child->service = parent->service;
+	child->placed = parent->placed < time ? parent->placed : 0;
+	memcpy(child->comm, parent->comm, sizeof(child->comm));
+}
+
+static void watch_ended(void *arg, struct process *p, nsec_t time)
+{
+	struct agents *a = arg;
+
+	if (!p->tap)
+		return;
+	leave_all(a, p->pid);
+	*map_insert(&a->ended, p->pid) = time;
+	p->tap = NULL;
+}
+
+struct agents *agents_new(const struct agents_config *config)
+{
+	struct agents *a = must_alloc(sizeof(*a));
+
+	a->config = *config;
+	a->watch = watch_new(&(struct watch_calls){ agents_look, watch_forked, watch_ended, a });
+	a->scribe =
+		scribe_new(&(struct scribe_config){ config->sorter, config->stream, config->writer,
+						    config->start, config->notice, config->arg });
+	a->tls = tls_files_new();
+	a->device = tap_device();
+	a->space = pid_space_own();
+	a->listener = offer_listen();
+	return a;
+}
+
+static void drop_hold(struct agents *a, size_t i)
+{
+	tap_free(a->holds.items[i].tap);
+	map_done(&a->holds.items[i].members);
+	a->holds.items[i] = a->holds.items[--a->holds.count];
+}
+
+void agents_free(struct agents *a)
+{
+	if (!a)
+		return;
+	closep(&a->listener);
+	for (size_t i = 0; i < a->offers.count; i++)
+		close(a->offers.items[i].fd);
+	while (a->holds.count)
+		drop_hold(a, 0);
+	vec_done(&a->offers);
+	vec_done(&a->holds);
+	vec_done(&a->news);
+	map_done(&a->ended);
+	tls_files_free(a->tls);
+	scribe_free(a->scribe);
+	watch_free(a->watch);
+	free(a);
+}
+
+void agents_see(struct agents *a, const struct record *record)
+{
+	struct news news = { .time = record->time, .order = a->news.count };
+	size_t size = record->words * 8u;
+
+	if (record->kind != RECORD_TASK && record->kind != RECORD_EXIT)
+		return;
+	memcpy(&news.record, record, size < sizeof(news.record) ? size : sizeof(news.record));
+	*vec_push(&a->news) = news;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct news *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+/*
+ * The rings of the CPUs were emptied one after the other: of what happened after
+ * that was begun, only a part is known, and that waits for the next time.
+ */
+static void see_news(struct agents *a, nsec_t known_until)
+{
+	size_t seen = 0, left = 0;
+
+	qsort(a->news.items, a->news.count, sizeof(a->news.items[0]), by_time);
+	for (; seen < a->news.count && a->news.items[seen].time <= known_until; seen++)
+		watch_see(a->watch, &a->news.items[seen].record.task.head, a->now);
+	for (; seen < a->news.count; seen++, left++) {
+		a->news.items[left] = a->news.items[seen];
+		a->news.items[left].order = left;
+	}
+	a->news.count = left;
+}
+
+/* Offers are many when many programs are started: the rest waits for the next round. */
+static void take_offers(struct agents *a)
+{
+	struct offer offer = { .until = a->now + OFFER_PATIENCE };
+	size_t left = 0;
+
+	while (a->listener >= 0 && a->offers.count < OFFERS_MAX &&
+	       offer_take(a->listener, &offer.pid, &offer.fd))
+		*vec_push(&a->offers) = offer;
+	for (size_t i = 0; i < a->offers.count; i++) {
+		struct offer *o = &a->offers.items[i];
+		struct process *p = watch_process(a->watch, o->pid);
+		struct tap *tap = p ? get_tap(a, o->pid, o->fd) : NULL;
+
+		if (tap)
+			join(a, p, tap);
+		if (!p && a->now < o->until) {
+			a->offers.items[left++] = *o;
+			continue;
+		}
+		if (!p)
+			offer_refuse(o->fd);
+		close(o->fd);
+	}
+	a->offers.count = left;
+}
+
+/* For tap_sink, from here on. */
+static bool is_ready(void *arg, struct tap *tap, struct tap_ring *ring)
+{
+	return ring->own.asked || agents_find_owner(arg, tap, ring);
+}
+
+static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
+		       const struct span_event *event)
+{
+	struct agents *a = arg;
+	const struct span_event_end *end = (const void *)event;
+	struct scribe_who who = { tap_inode(tap), ring->own.pid, ring->own.tid, ring->own.tid,
+				  ring->own.service };
+
+	if (!who.pid)
+		return;
+	if (event->kind == SPAN_EVENT_END && end->tid != ring->tid)
+		who.begun_by = agents_find_thread(a, tap, ring, end->tid);
+	scribe_event(a->scribe, &who, event, a->until);
+}
+
+static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
+		      uint64_t count)
+{
+	struct agents *a = arg;
+
+	(void)tap;
+	if (!ring || ring->own.pid)
+		scribe_loss(a->scribe, ring ? ring->own.tid : 0, first, last, count, a->now);
+}
+
+static bool is_dead(void *arg, struct tap *tap, struct tap_ring *ring)
+{
+	return agents_owner_is_dead(arg, tap, ring);
+}
+
+/* Those that are gone, also if that was not told; whether any is left. */
+static bool check_members(struct agents *a, struct hold *hold)
+{
+	VEC(uint32_t) gone = { 0 };
+	uint64_t pid, until;
+
+	for (size_t pos = 0; map_next(&hold->members, &pos, &pid, &until);)
+		if (until <= a->now ||
+		    (until == MEMBER_LIVES && kill(pid, 0) < 0 && errno == ESRCH))
+			*vec_push(&gone) = pid;
+	for (size_t i = 0; i < gone.count; i++) {
+		struct process *p = watch_process(a->watch, gone.items[i]);
+
+		if (*map_find(&hold->members, gone.items[i]) <= a->now || !p)
+			map_remove(&hold->members, gone.items[i]);
+		else if (p->threads)
+			watch_gone(a->watch, p, a->now);
+	}
+	vec_done(&gone);
+	return hold->members.count > 0;
+}
+
+static void reap(struct agents *a)
+{
+	a->next_reap = a->now + REAP_PAUSE;
+	for (size_t i = a->holds.count; i-- > 0;) {
+		tap_reap(a->holds.items[i].tap, is_dead, a);
+		if (!check_members(a, &a->holds.items[i]))
+			drop_hold(a, i);
+	}
+}
+
+static unsigned int drain_taps(struct agents *a)
+{
+	const struct tap_sink sink = { is_ready, take_event, take_loss, a };
+	unsigned int fill = 0;
+
+	for (size_t i = 0; i < a->holds.count; i++) {
+		unsigned int filled = tap_drain(a->holds.items[i].tap, &sink);
+
+		fill = filled > fill ? filled : fill;
+	}
+	if (a->ended.count)
+		scribe_close(a->scribe, &a->ended);
+	map_done(&a->ended);
+	return fill;
+}
+
+unsigned int agents_drain(struct agents *a, nsec_t known_until)
+{
+	a->now = clock_now();
+	a->until = a->now + AHEAD_MAX;
+	for (size_t i = 0; i < a->holds.count; i++)
+		tap_beat(a->holds.items[i].tap, a->now);
+	see_news(a, known_until);
+	take_offers(a);
+	watch_round(a->watch, a->now);
+
+	unsigned int fill = drain_taps(a);
+
+	if (a->now >= a->next_reap)
+		reap(a);
+	scribe_flush(a->scribe);
+	return fill;
+}
+
+void agents_finish(struct agents *a, nsec_t end)
+{
+	a->now = a->until = end;
+	for (size_t i = 0; i < a->holds.count; i++)
+		tap_stop(a->holds.items[i].tap);
+	see_news(a, UINT64_MAX);
+	take_offers(a);
+	drain_taps(a);
+	scribe_close_all(a->scribe, end);
+	scribe_flush(a->scribe);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agents_parts - what the files of agents.h share: the arenas that we hold, who
+ * has them, and whose a ring is (agents_owner.c).
+ */
+#ifndef SONDE_RECORD_AGENTS_PARTS_H
+#define SONDE_RECORD_AGENTS_PARTS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "record/agents.h"
+#include "record/scribe.h"
+#include "record/tap.h"
+#include "record/tls_place.h"
+#include "record/watch.h"
+
+/*
+ * An arena and its processes: pid -> until when.  That is MEMBER_LIVES for one that has
+ * it; one that exits or executes a program counts a little longer, for what it left.
+ */
+struct hold {
+	struct tap *tap;
+	struct map members;
+};
+
+#define MEMBER_LIVES UINT64_MAX
+#define MEMBER_MEMORY (1 * NSEC_PER_SEC)
+
+struct offer {
+	uint32_t pid;
+	int fd;
+	nsec_t until;
+};
+
+/* A record that tells of a process. */
+struct news {
+	nsec_t time;
+	size_t order;
+	struct wire_task record; /* or a record_exit, which is shorter */
+};
+
+struct agents {
+	struct agents_config config;
+	struct watch *watch;
+	struct scribe *scribe;
+	struct tls_files *tls;
+	VEC(struct hold) holds;
+	VEC(struct offer) offers; /* of processes that are not known yet */
+	VEC(struct news) news;    /* that have not been seen yet */
+	struct map ended;         /* pid -> when, since the last drain */
+	uint64_t device;          /* of memory files */
+	uint32_t space;           /* our own pid namespace */
+	int listener;
+	nsec_t now, until; /* of this drain, and the last event that is of interest */
+	nsec_t next_reap;
+	bool said_busy, said_many, said_refused;
+};
+
+/* NULL if we do not hold it. */
+struct hold *agents_find_hold(struct agents *a, const struct tap *tap);
+
+/* Look into a process for arena, context and name; as watch_calls has it. */
+int agents_look(void *agents, struct process *p);
+
+/* Whose ring it is: fills `own`. False if that is not known yet and worth waiting for. */
+bool agents_find_owner(struct agents *a, struct tap *tap, struct tap_ring *ring);
+
+/* Our number for another thread of the same process; 0 if it is none, or not known. */
+uint32_t agents_find_thread(struct agents *a, struct tap *tap, const struct tap_ring *ring,
+			    uint32_t said);
+
+/* Whether the thread that has a ring is gone for sure. */
+bool agents_owner_is_dead(struct agents *a, struct tap *tap, struct tap_ring *ring);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * offer - arenas that agents bring to the recorder by themselves.
+ *
+ * An agent that makes an arena connects to SPAN_SOCKET_NAME of event/span_wire.h
+ * and leaves it there, without waiting for anything; so even a process that is
+ * gone before we come by has given us its own.  The kernel says who it was.
+ * There is one such name in each network namespace: a second recorder, and
+ * processes in other namespaces, have to do without.
+ */
+#ifndef SONDE_RECORD_OFFER_H
+#define SONDE_RECORD_OFFER_H
+
+#include "base/base.h"
+
+/* The descriptor where we listen; -EADDRINUSE if somebody else does. */
+int offer_listen(void);
+
+/* The next one: whose it is, and its descriptor, which is the caller's. False if there is none. */
+bool offer_take(int listener, uint32_t *ret_pid, int *ret_fd);
+
+/* It is not wanted: its agent need not write anything. */
+void offer_refuse(int fd);
+
+#endif

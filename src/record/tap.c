@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/* Give room back in portions, so that a busy thread need not wait for all to be taken. */
+enum { PORTION = 16 * 1024 };
+
+struct tap {
+	struct span_arena *arena; /* shared */
+	int fd;                   /* of our own, with the lock */
+	uint64_t inode;
+	uint64_t no_ring; /* as last told */
+	struct tap_ring *rings[SPAN_RINGS];
+};
+
+uint64_t tap_device(void)
+{
+	_cleanup_(closep) int fd = memfd_create("sonde", MFD_CLOEXEC);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_dev : 0;
+}
+
+/* Asks nothing of a file system that somebody may have made: it could keep us waiting. */
+int tap_identify(int fd, uint64_t device, uint64_t *ret_inode)
+{
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_SIZE | STATX_INO,
+		  &st) < 0)
+		return -errno;
+	if (makedev(st.stx_dev_major, st.stx_dev_minor) != device || !S_ISREG(st.stx_mode) ||
+	    st.stx_size != sizeof(struct span_arena))
+		return -EBADMSG;
+	*ret_inode = st.stx_ino;
+	return 0;
+}
+
+/* A description of our own: a lock on one that is shared would be shared as well. */
+static int open_own(int fd)
+{
+	const int wanted = F_SEAL_SHRINK | F_SEAL_GROW;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+
+	_cleanup_(closep) int own = open(path, O_RDWR | O_CLOEXEC);
+
+	if (own < 0)
+		return -errno;
+
+	int seals = fcntl(own, F_GET_SEALS);
+
+	if (seals < 0 || (seals & wanted) != wanted)
+		return -EBADMSG;
+	if (flock(own, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	return TAKE_FD(own);
+}
+
+int tap_open(int fd, uint64_t device, struct tap **ret)
+{
+	_cleanup_(tap_freep) struct tap *tap = must_alloc(sizeof(*tap));
+	int r = tap_identify(fd, device, &tap->inode);
+
+	tap->fd = r < 0 ? r : open_own(fd);
+	if (tap->fd < 0)
+		return tap->fd;
+
+	void *map = mmap(NULL, sizeof(struct span_arena), PROT_READ | PROT_WRITE, MAP_SHARED,
+			 tap->fd, 0);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	tap->arena = map;
+	if (memcmp(tap->arena->magic, SPAN_ARENA_MAGIC, sizeof(tap->arena->magic)) != 0 ||
+	    tap->arena->version != SPAN_ARENA_VERSION)
+		return -EBADMSG;
+	tap->no_ring = __atomic_load_n(&tap->arena->no_ring, __ATOMIC_RELAXED);
+	*ret = TAKE(tap);
+	return 0;
+}
+
+void tap_stop(struct tap *tap)
+{
+	__atomic_store_n(&tap->arena->recording, 0, __ATOMIC_RELAXED);
+}
+
+void tap_free(struct tap *tap)
+{
+	if (!tap)
+		return;
+	for (size_t i = 0; i < SPAN_RINGS; i++)
+		free(tap->rings[i]);
+	if (tap->arena) {
+		tap_stop(tap);
+		munmap(tap->arena, sizeof(*tap->arena));
+	}
+	closep(&tap->fd);
+	free(tap);
+}
+
+uint64_t tap_inode(const struct tap *tap)
+{
+	return tap->inode;
+}
+
+void tap_beat(struct tap *tap, nsec_t now)
+{
+	__atomic_store_n(&tap->arena->beat, now, __ATOMIC_RELAXED);
+	if (!__atomic_load_n(&tap->arena->recording, __ATOMIC_RELAXED))
+		__atomic_store_n(&tap->arena->recording, 1, __ATOMIC_RELEASE);
+}
+
+/* What may change under our hands, once. */
+static void copy_out(void *to, const void *from, size_t size)
+{
+	memcpy(to, from, size);
+	__asm__ volatile("" ::: "memory"); /* so that the copy is looked at from now on */
+}
+
+static bool is_whole(const struct span_event *e)
+{
+	const struct span_event_begin *begin = (const void *)e;
+	const struct span_event_end *end = (const void *)e;
+
+	switch (e->kind) {
+	case SPAN_EVENT_BEGIN:
+		return e->size >= sizeof(*begin) && begin->name_size <= e->size - sizeof(*begin);
+	case SPAN_EVENT_END:
+		return e->size >= sizeof(*end) &&
+		       (size_t)end->name_size + end->attributes_size <= e->size - sizeof(*end);
+	case SPAN_EVENT_CONTEXT:
+		return e->size >= sizeof(struct span_event_context);
+	default:
+		return false;
+	}
+}
+
+int tap_attribute(const struct span_event_end *end, size_t *at, const struct span_attribute **ret)
+{
+	const char *text = end->text + end->name_size + *at;
+	const struct span_attribute *a = (const void *)text;
+	size_t left = end->attributes_size - *at;
+
+	if (left < sizeof(*a) || left - sizeof(*a) < (size_t)a->key_size + a->value_size)
+		return 0;
+	*at += sizeof(*a) + a->key_size + a->value_size;
+	*ret = a;
+	return 1;
+}
+
+/* Who has the ring. */
+static struct tap_ring *ring_owner(struct tap *tap, size_t i)
+{
+	const struct span_ring *ring = &tap->arena->rings[i];
+	struct tap_ring *own = tap->rings[i], said = { 0 };
+
+	copy_out(&said.pid, &ring->pid, sizeof(said.pid));
+	copy_out(&said.tid, &ring->tid, sizeof(said.tid));
+	copy_out(&said.space, &ring->pid_ns, sizeof(said.space));
+	copy_out(said.service, ring->service, sizeof(said.service));
+	said.service[sizeof(said.service) - 1] = '\0';
+	if (!own)
+		own = tap->rings[i] = must_alloc(sizeof(*own));
+	if (own->pid != said.pid || own->tid != said.tid || own->space != said.space ||
+	    strcmp(own->service, said.service) != 0)
+		*own = said;
+	return own;
+}
+
+/*
+ * One event; its size, or 0 if there is none that makes sense.  `buffer` has room
+ * for the largest.
+ */
+static size_t take_event(const struct span_ring *ring, uint64_t tail, uint64_t left, void *buffer)
+{
+	const uint8_t *at = ring->data + (tail & (SPAN_RING_SIZE - 1));
+	struct span_event head;
+
+	copy_out(&head, at, sizeof(head));
+	if (head.size < sizeof(head) || head.size % 8 || head.size > SPAN_EVENT_MAX ||
+	    head.size > left)
+		return 0;
+	copy_out(buffer, at, head.size);
+	memcpy(buffer, &head, sizeof(head));
+	return head.size;
+}
+
+static void take_events(struct tap *tap, struct span_ring *ring, uint64_t tail, uint64_t head,
+			struct tap_ring *own, const struct tap_sink *sink)
+{
+	_Alignas(8) unsigned char buffer[SPAN_EVENT_MAX];
+	uint64_t given = tail;
+
+	while (tail != head) {
+		size_t size = take_event(ring, tail, head - tail, buffer);
+
+		if (size == 0)
+			break; /* nothing behind it can be found */
+		if (is_whole((const void *)buffer))
+			sink->event(sink->arg, tap, own, (const void *)buffer);
+		tail += size;
+		if (tail - given >= PORTION) {
+			given = tail;
+			__atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
+		}
+	}
+	__atomic_store_n(&ring->tail, head, __ATOMIC_RELEASE);
+}
+
+static void take_loss(struct tap *tap, struct span_ring *ring, struct tap_ring *own,
+		      const struct tap_sink *sink)
+{
+	uint64_t lost = __atomic_load_n(&ring->lost, __ATOMIC_ACQUIRE);
+	uint64_t told = __atomic_load_n(&ring->lost_told, __ATOMIC_RELAXED);
+
+	if (lost == told)
+		return;
+	if (lost > told)
+		sink->loss(sink->arg, tap, own,
+			   __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED),
+			   __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED), lost - told);
+	__atomic_store_n(&ring->lost_told, lost, __ATOMIC_RELEASE);
+}
+
+/* Unless another has done so, as those in the process may: then it may be taken again already. */
+static void ring_free(struct tap *tap, size_t i, uint32_t state)
+{
+	struct span_arena *arena = tap->arena;
+	__u64 *word = &arena->taken[i / 64], bit = 1ull << (i % 64);
+
+	free(TAKE(tap->rings[i]));
+	__atomic_fetch_and(word, ~bit, __ATOMIC_RELEASE);
+	if (!__atomic_compare_exchange_n(&arena->rings[i].state, &state, SPAN_RING_FREE, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		__atomic_fetch_or(word, bit, __ATOMIC_RELEASE);
+}
+
+/* Where its thread and its reader are; a distance that cannot be is none. */
+static uint64_t ring_filled(const struct span_ring *ring, uint64_t *ret_tail)
+{
+	uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_RELAXED) & ~7ull;
+	uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) & ~7ull;
+
+	*ret_tail = tail;
+	return head - tail <= SPAN_RING_SIZE ? head - tail : 0;
+}
+
+static unsigned int ring_drain(struct tap *tap, size_t i, const struct tap_sink *sink)
+{
+	struct span_ring *ring = &tap->arena->rings[i];
+	uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
+	uint64_t tail, filled = ring_filled(ring, &tail);
+
+	if (state != SPAN_RING_TAKEN && state != SPAN_RING_LEFT)
+		return 0;
+
+	struct tap_ring *own = filled || !tap->rings[i] ? ring_owner(tap, i) : tap->rings[i];
+
+	if (filled && !sink->is_ready(sink->arg, tap, own))
+		return 0;
+	if (filled)
+		take_events(tap, ring, tail, tail + filled, own, sink);
+	take_loss(tap, ring, own, sink);
+	if (state == SPAN_RING_LEFT) /* before its head was read: there is no more to come */
+		ring_free(tap, i, state);
+	return filled * 256 / SPAN_RING_SIZE;
+}
+
+/* Events of threads that found no ring. */
+static void take_no_ring(struct tap *tap, const struct tap_sink *sink)
+{
+	uint64_t lost = __atomic_load_n(&tap->arena->no_ring, __ATOMIC_RELAXED);
+
+	if (lost > tap->no_ring)
+		sink->loss(sink->arg, tap, NULL, 0, UINT64_MAX, lost - tap->no_ring);
+	tap->no_ring = lost;
+}
+
+unsigned int tap_drain(struct tap *tap, const struct tap_sink *sink)
+{
+	unsigned int fill = 0;
+
+	for (size_t word = 0; word < ARRAY_LEN(tap->arena->taken); word++) {
+		uint64_t bits = __atomic_load_n(&tap->arena->taken[word], __ATOMIC_ACQUIRE);
+
+		for (; bits; bits &= bits - 1) {
+			unsigned int filled =
+				ring_drain(tap, word * 64 + __builtin_ctzll(bits), sink);
+
+			fill = filled > fill ? filled : fill;
+		}
+	}
+	take_no_ring(tap, sink);
+	return fill;
+}
+
+void tap_reap(struct tap *tap, bool (*is_dead)(void *arg, struct tap *tap, struct tap_ring *ring),
+	      void *arg)
+{
+	for (size_t i = 0; i < SPAN_RINGS; i++) {
+		struct span_ring *ring = &tap->arena->rings[i];
+		struct tap_ring *own = tap->rings[i];
+		uint64_t tail;
+
+		if (!own || __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != SPAN_RING_TAKEN)
+			continue;
+		/* asked first, so that what it wrote before it died is seen */
+		if (is_dead(arg, tap, own) && ring_filled(ring, &tail) == 0)
+			ring_free(tap, i, SPAN_RING_TAKEN);
+	}
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tap - the recorder's hold on one arena of event/span_wire.h.
+ *
+ * The arena belongs to a process that may write anything at any time, also
+ * while we read.  So an event is copied out before it is looked at, and a ring's
+ * head and tail are read once for each drain: their distance, if it can be at
+ * all, bounds the work.  What a ring says of its thread is only said: the
+ * caller finds out whether it is so.
+ */
+#ifndef SONDE_RECORD_TAP_H
+#define SONDE_RECORD_TAP_H
+
+#include "base/base.h"
+#include "event/span_wire.h"
+
+/* One ring that is in use. */
+struct tap_ring {
+	/* as the ring says, copied */
+	uint32_t pid, tid, space; /* numbers in that pid namespace */
+	char service[SPAN_SERVICE_MAX];
+
+	/* the caller's; zeroed when another thread takes the ring, or calls itself otherwise */
+	struct {
+		nsec_t seen;       /* when it was first asked for */
+		bool asked;        /* whether the rest is known */
+		uint32_t pid, tid; /* as we see them; 0 if not known, or not to be recorded */
+		uint32_t service;  /* string */
+	} own;
+};
+
+struct tap;
+
+/* The device of all memory files; 0 if that cannot be found out. */
+uint64_t tap_device(void);
+
+/* Which arena is behind a descriptor, which may be one of O_PATH; -EBADMSG if it cannot be one. */
+int tap_identify(int fd, uint64_t device, uint64_t *ret_inode);
+
+/* Opens it; the descriptor stays the caller's. -EBADMSG: it is none; -EBUSY: another has it. */
+int tap_open(int fd, uint64_t device, struct tap **ret);
+
+/* Nothing is wanted from it any more. */
+void tap_free(struct tap *tap);
+DEFINE_FREEP(tap)
+
+uint64_t tap_inode(const struct tap *tap);
+
+/* Ask for events, and say that we are there. */
+void tap_beat(struct tap *tap, nsec_t now);
+/* Ask for no more; those that are there can still be drained. */
+void tap_stop(struct tap *tap);
+
+struct tap_sink {
+	/* Before the first event of a ring: whether it is to be emptied now, or later. */
+	bool (*is_ready)(void *arg, struct tap *tap, struct tap_ring *ring);
+	/* An event: its size and kind are right, its text is within it. */
+	void (*event)(void *arg, struct tap *tap, struct tap_ring *ring,
+		      const struct span_event *event);
+	/* Events were dropped; without a ring, as there was none to be had. */
+	void (*loss)(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
+		     uint64_t count);
+	void *arg;
+};
+
+/* Take all that is there; how full the fullest ring was, in 1/256 of its size. */
+unsigned int tap_drain(struct tap *tap, const struct tap_sink *sink);
+
+/* Free the rings that are empty and of which it is said that their thread is dead. */
+void tap_reap(struct tap *tap, bool (*is_dead)(void *arg, struct tap *tap, struct tap_ring *ring),
+	      void *arg);
+
+/* The attributes of an END: 1 with the next one, 0 behind the last. *at is 0 at first. */
+int tap_attribute(const struct span_event_end *end, size_t *at, const struct span_attribute **ret);
+
+#endif
