@@ -34,10 +34,11 @@ struct node_key {
 	uint64_t object;
 	uint32_t parent, span;
 	uint32_t thread; /* at the top; below, the process */
+	uint32_t other;
 	int16_t syscall;
 	uint8_t state, flags, object_kind;
 	bool is_leaf; /* a wait that somebody explains is not the same as one that nobody does */
-	uint8_t pad[6];
+	uint8_t pad[2];
 };
 
 static uint32_t node_get(struct build *b, const struct node_key *key, thread_id thread)
@@ -49,6 +50,7 @@ static uint32_t node_get(struct build *b, const struct node_key *key, thread_id 
 		*vec_push(&b->account->nodes) = (struct node){
 			.parent = key->parent,
 			.span = { key->span },
+			.other = key->other,
 			.thread = thread,
 			.state = key->state,
 			.flags = key->flags,
@@ -72,17 +74,20 @@ const struct cause *account_step_cause(const struct model *model, const struct s
 	return model_cause(model, step->thread, &(struct interval){ .start = step->begin });
 }
 
-/* Where there are several spans, each has a node of its own on the first level. */
+/*
+ * Where there are several spans, each has a node of its own on the first level; and
+ * below it another that its thread works for.
+ */
 static uint32_t top_node(struct build *b, const struct step *step)
 {
-	if (!step->span.i || !model_span(b->model, b->account->span)->first_child.i)
-		return 0;
-
 	struct node_key key;
 
 	memset(&key, 0, sizeof(key));
 	key.span = step->span.i;
-	return node_get(b, &key, (thread_id){ 0 });
+	if (step->span.i && model_span(b->model, b->account->span)->first_child.i)
+		key.parent = node_get(b, &key, (thread_id){ 0 });
+	key.other = step->other;
+	return step->other ? node_get(b, &key, (thread_id){ 0 }) : key.parent;
 }
 
 /* Whether a step waits in the queue for the very lock that the one above it waits for. */
@@ -155,8 +160,9 @@ static void add_step(struct build *b, const struct step *step)
 		node->cause = cause;
 		node->thread = step->thread;
 	}
-	if (!step->parent && node->parent)
-		b->account->nodes.items[node->parent].time += time; /* the span's */
+	for (uint32_t up = step->parent ? 0 : node->parent; up;
+	     up = b->account->nodes.items[up].parent)
+		b->account->nodes.items[up].time += time; /* the span's */
 	if (step->is_leaf && step->state != STATE_BLOCKED && step->state != STATE_GAP)
 		b->account->typed += time;
 	node->irq += use_add(&b->account->used, &b->account->hits, b->model, step);

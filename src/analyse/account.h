@@ -13,6 +13,9 @@
  * where many threads queue for one lock, each wakes the next, though only the
  * one that holds it keeps them all waiting: so a wait for a lock inside a wait
  * for the same lock is left out, and its holder comes right under the first.
+ *
+ * Where the thread of a span works for another one, what it does then stands
+ * under a node that names that other span.
  */
 #ifndef SONDE_ANALYSE_ACCOUNT_H
 #define SONDE_ANALYSE_ACCOUNT_H
@@ -35,9 +38,10 @@ struct node {
 	uint32_t parent, child, next; /* places in the account; 0 is the root, and means none */
 
 	span_id span;
+	uint32_t other;   /* a node of time that went to this span, as model_span_ref() has it */
 	thread_id thread; /* nobody: a span of which no thread is known, or the root */
 	bool several;     /* threads of that one's process */
-	uint8_t state;    /* 0: a span, with what happened in it below */
+	uint8_t state;    /* 0: a span, or time of another, with what happened in it below */
 	uint8_t flags;    /* STEP_... */
 	bool is_leaf;
 	struct step longest;       /* of its steps, for showing one */

@@ -65,13 +65,11 @@ static nsec_t irq_part(const struct model *model, const struct step *step)
 	return (double)s.interval.irq * (step->end - step->start) / (s.end - s.interval.start);
 }
 
-nsec_t use_add(struct resources *used, hit_counts *hits, const struct model *model,
-	       const struct step *step)
+static void count_use(struct resources *used, hit_counts *hits, const struct model *model,
+		      const struct step *step)
 {
 	struct line *const *lines = model_thread(model, step->thread)->lines;
 
-	if (!step->thread.i || step->flags & (STEP_TRANSIT | STEP_UNEXPLAINED))
-		return 0;
 	if (step->state == STATE_READY || step->state == STATE_THROTTLED)
 		used->preempted += step->preempted;
 	else if (step->state != STATE_RUNNING)
@@ -84,10 +82,18 @@ nsec_t use_add(struct resources *used, hit_counts *hits, const struct model *mod
 	used->calls++;
 	EACH_BETWEEN(struct hit, h, lines[LINE_HITS], step->start, step->end)
 	count_hit(hits, h->type);
-	if (step->state != STATE_RUNNING)
+	if (step->state == STATE_RUNNING)
+		used->cpu += step->end - step->start;
+}
+
+nsec_t use_add(struct resources *used, hit_counts *hits, const struct model *model,
+	       const struct step *step)
+{
+	if (!step->thread.i || step->flags & (STEP_TRANSIT | STEP_UNEXPLAINED))
 		return 0;
-	used->cpu += step->end - step->start;
-	return irq_part(model, step);
+	if (!step->other)
+		count_use(used, hits, model, step);
+	return step->state == STATE_RUNNING ? irq_part(model, step) : 0;
 }
 
 static nsec_t overlap(nsec_t a_start, nsec_t a_end, nsec_t b_start, nsec_t b_end)

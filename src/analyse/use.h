@@ -7,7 +7,10 @@
 
 #include "analyse/account.h"
 
-/* Add what the step used to the sums; returns the time that interrupts took of it. */
+/*
+ * Add what the step used to the sums, unless it was used for another span; returns the time that
+ * interrupts took of it.
+ */
 nsec_t use_add(struct resources *used, hit_counts *hits, const struct model *model,
 	       const struct step *step);
 

@@ -17,17 +17,32 @@ static void put_thread(struct json *j, const struct model *model, thread_id id)
 	put_string(j, "comm", model_string(model, thread->comm));
 }
 
+/* Names of a span that was not recorded are empty. */
+static void put_named(struct json *j, const struct model *model, const char *key,
+		      const uint8_t trace[16], const uint8_t id[8], span_id span)
+{
+	json_key(j, key);
+	json_object(j);
+	put_hex(j, "trace", trace, 16);
+	put_hex(j, "id", id, 8);
+	put_string(j, "service", model_string(model, model_span(model, span)->service));
+	put_string(j, "operation", model_string(model, model_span(model, span)->operation));
+	json_end(j);
+}
+
 static void put_span(struct json *j, const struct model *model, span_id id)
 {
 	const struct span *span = model_span(model, id);
 
-	json_key(j, "span");
-	json_object(j);
-	put_hex(j, "trace", span->trace, sizeof(span->trace));
-	put_hex(j, "id", span->id, sizeof(span->id));
-	put_string(j, "service", model_string(model, span->service));
-	put_string(j, "operation", model_string(model, span->operation));
-	json_end(j);
+	put_named(j, model, "span", span->trace, span->id, id);
+}
+
+static void put_other(struct json *j, const struct model *model, uint32_t number)
+{
+	const struct span_ref *ref = model_span_ref(model, number);
+
+	if (number)
+		put_named(j, model, "works_for", ref->trace, ref->id, ref->span);
 }
 
 static void put_object(struct json *j, const struct model *model, const struct cause *cause)
@@ -134,6 +149,7 @@ static void put_node(struct json *j, const struct model *model, const struct acc
 	put_string(j, "text", phrase_node(model, account, node).s);
 	if (node->span.i)
 		put_span(j, model, node->span);
+	put_other(j, model, node->other);
 	if (!node->state)
 		return;
 	put_state(j, node->state);
@@ -264,6 +280,7 @@ void path_json(struct json *j, const struct model *model, const struct path *pat
 			put_thread(j, model, step->thread);
 		if (step->span.i)
 			put_span(j, model, step->span);
+		put_other(j, model, step->other);
 		if (step->state == STATE_READY || step->state == STATE_RUNNING)
 			put_u64(j, "cpu", step->cpu);
 		if (step->flags & STEP_TRANSIT) {
@@ -273,7 +290,7 @@ void path_json(struct json *j, const struct model *model, const struct path *pat
 		if (cause)
 			put_cause(j, model, cause);
 		put_ender(j, model, step);
-		put_string(j, "text", phrase_step(model, step, cause).s);
+		put_string(j, "text", phrase_path_step(model, step, cause).s);
 		json_end(j);
 	}
 	json_end(j);

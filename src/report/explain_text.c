@@ -259,7 +259,7 @@ void path_text(struct out *out, bool colour, const struct model *model, const st
 		put_coloured(out, colour, state_colour(step->state), letter);
 		out_str(out, step->is_leaf ? "  " : ") ");
 		snprintf(line.s, sizeof(line.s), "%.100s: %.400s", path_who(model, step).s,
-			 phrase_step(model, step, cause).s);
+			 phrase_path_step(model, step, cause).s);
 		put_wrapped(out, line.s, strlen(start) + indent + TIME_COLUMNS + 5);
 	}
 }

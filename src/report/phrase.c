@@ -202,6 +202,31 @@ struct phrase phrase_step(const struct model *model, const struct step *step,
 	return p;
 }
 
+/* "shop GET /slow", which some other thing that is being done is for. */
+static void say_other(struct phrase *p, const struct model *model, uint32_t number)
+{
+	const struct span_ref *ref = model_span_ref(model, number);
+	const struct span *span = model_span(model, ref->span);
+
+	if (ref->span.i)
+		say(p, "another span: %s %s", model_string(model, span->service),
+		    model_string(model, span->operation));
+	else
+		say(p, "a span of another trace that was not recorded");
+}
+
+struct phrase phrase_path_step(const struct model *model, const struct step *step,
+			       const struct cause *cause)
+{
+	struct phrase p = phrase_step(model, step, cause);
+
+	if (step->other && !step->parent) {
+		say(&p, ", for ");
+		say_other(&p, model, step->other);
+	}
+	return p;
+}
+
 /* "contacts (4127)", or "process 4127" if it has no name. */
 static void say_sharer(struct phrase *p, const struct model *model, const struct share *share)
 {
@@ -245,6 +270,11 @@ struct phrase phrase_node(const struct model *model, const struct account *accou
 {
 	struct phrase p = { "" };
 
+	if (node->other) {
+		say(&p, "its thread works for ");
+		say_other(&p, model, node->other);
+		return p;
+	}
 	if (!node->state && node->span.i) {
 		const struct span *span = model_span(model, node->span);
 
@@ -281,11 +311,20 @@ static const struct span *span_above(const struct model *model, const struct acc
 		       : model_span(model, node->span);
 }
 
+/* The other span that the time of a node went to, or 0. */
+static uint32_t other_above(const struct account *account, const struct node *node)
+{
+	while (node->parent && !node->other)
+		node = &account->nodes.items[node->parent];
+	return node->other;
+}
+
 struct phrase phrase_cause(const struct model *model, const struct account *account, uint32_t at)
 {
 	const struct node *node = &account->nodes.items[at];
 	const struct node *above = &account->nodes.items[node->parent];
 	const struct span *span = span_above(model, account, node);
+	uint32_t other = other_above(account, node);
 	struct phrase p = { "" };
 
 	if (node->thread.i)
@@ -293,7 +332,7 @@ struct phrase phrase_cause(const struct model *model, const struct account *acco
 	say(&p, "%s", phrase_node(model, account, node).s);
 	if (!node->state)
 		say(&p, "; no thread is known that worked for it, so spans alone tell");
-	else if (span)
+	else if (span && !other)
 		say(&p, ", for %s %s", model_string(model, span->service),
 		    model_string(model, span->operation));
 	if (node->parent && above->state)
@@ -301,5 +340,9 @@ struct phrase phrase_cause(const struct model *model, const struct account *acco
 		    above->state == STATE_LOCK      ? "the lock it holds"
 		    : above->state == STATE_NETWORK ? "its answer"
 						    : "it");
+	if (other) {
+		say(&p, ", for ");
+		say_other(&p, model, other);
+	}
 	return p;
 }

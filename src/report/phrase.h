@@ -27,6 +27,9 @@ const char *phrase_function(const struct model *model, uint32_t stack);
 /* What a step, or the longest step of a node, was; account is NULL for a step alone. */
 struct phrase phrase_step(const struct model *model, const struct step *step,
 			  const struct cause *cause);
+/* Likewise, of a path: if it was for another span, that is said. */
+struct phrase phrase_path_step(const struct model *model, const struct step *step,
+			       const struct cause *cause);
 struct phrase phrase_node(const struct model *model, const struct account *account,
 			  const struct node *node);
 

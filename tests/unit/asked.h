@@ -83,11 +83,4 @@ static inline void check_story(const struct story *story, const char *sql, const
 	check(q, sql, want);
 }
 
-static inline void story_span(struct story *s, nsec_t start, nsec_t end, uint8_t id, uint8_t parent,
-			      uint32_t tid)
-{
-	story_add(s, REC(SPAN, span, end, tid, .start = start, .trace = { 1 }, .span = { id },
-			 .parent = { parent }, .service = 20, .operation = id));
-}
-
 #endif

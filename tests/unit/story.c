@@ -99,6 +99,29 @@ void story_receive(struct story *s, uint32_t tid, nsec_t time, uint64_t socket, 
 			 .object_kind = OBJECT_INET));
 }
 
+void story_span(struct story *s, nsec_t start, nsec_t end, uint8_t id, uint8_t parent, uint32_t tid)
+{
+	story_add(s, REC(SPAN, span, end, tid, .start = start, .trace = { 1, s->trace },
+			 .span = { id }, .parent = { parent }, .service = 20, .operation = id));
+}
+
+void story_context(struct story *s, uint32_t tid, nsec_t time, uint8_t id)
+{
+	story_add(s, REC(CONTEXT, context, time, tid, .since = time, .trace = { 1, s->trace },
+			 .span = { id }));
+}
+
+void story_seen(struct story *s, uint32_t tid, nsec_t since, nsec_t time, uint8_t id)
+{
+	story_add(s, REC(CONTEXT, context, time, tid, .since = since, .trace = { 1, s->trace },
+			 .span = { id }, .flags = CONTEXT_SEEN));
+}
+
+void story_unknown(struct story *s, uint32_t tid, nsec_t time)
+{
+	story_add(s, REC(CONTEXT, context, time, tid, .since = time, .flags = CONTEXT_UNKNOWN));
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct told *x = a, *y = b;
@@ -132,10 +155,12 @@ static size_t print_steps(FILE *file, const struct model *model, const struct pa
 	     first = false) {
 		const struct step *s = &path->steps.items[i];
 
-		fprintf(file, "%s%u%c%s%s %" PRIu64 "-%" PRIu64, first ? "" : ", ",
-			model_thread(model, s->thread)->tid, s->state,
-			s->flags & STEP_TRANSIT ? "~" : "", s->flags & STEP_UNEXPLAINED ? "!" : "",
-			s->start, s->end);
+		fprintf(file, "%s%u%c%s%s", first ? "" : ", ", model_thread(model, s->thread)->tid,
+			s->state, s->flags & STEP_TRANSIT ? "~" : "",
+			s->flags & STEP_UNEXPLAINED ? "!" : "");
+		if (s->other && !parent)
+			fprintf(file, ">%u", model_span_ref(model, s->other)->id[0]);
+		fprintf(file, " %" PRIu64 "-%" PRIu64, s->start, s->end);
 		i++;
 		if (s->is_leaf)
 			continue;
@@ -146,15 +171,37 @@ static size_t print_steps(FILE *file, const struct model *model, const struct pa
 	return i;
 }
 
-char *story_path(const struct model *model, uint32_t tid, nsec_t from, nsec_t to)
+static char *path_text(const struct model *model, const struct path *path)
 {
-	_cleanup_(path_done) struct path path = { 0 };
 	char *text = NULL;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	path_of_thread(model, model_find_thread(model, tid, UINT64_MAX), from, to, &path);
-	CHECK_INT(print_steps(file, model, &path, 0, 0), path.steps.count);
+	CHECK_INT(print_steps(file, model, path, 0, 0), path->steps.count);
 	fclose(file);
 	return text;
+}
+
+char *story_path(const struct model *model, uint32_t tid, nsec_t from, nsec_t to)
+{
+	_cleanup_(path_done) struct path path = { 0 };
+
+	path_of_thread(model, model_find_thread(model, tid, UINT64_MAX), from, to, &path);
+	return path_text(model, &path);
+}
+
+span_id story_find_span(const struct model *model, uint8_t id)
+{
+	for (uint32_t i = 1; i < model_span_count(model); i++)
+		if (model_span(model, (span_id){ i })->id[0] == id)
+			return (span_id){ i };
+	return (span_id){ 0 };
+}
+
+char *story_span_path(const struct model *model, uint8_t id)
+{
+	_cleanup_(path_done) struct path path = { 0 };
+
+	path_of_span(model, story_find_span(model, id), &path);
+	return path_text(model, &path);
 }

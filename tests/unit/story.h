@@ -27,6 +27,7 @@ struct told {
 struct story {
 	VEC(struct told) told;
 	uint16_t host; /* of what is told next */
+	uint8_t trace; /* of spans that are told or named next */
 };
 
 void story_done(struct story *s);
@@ -57,6 +58,15 @@ void story_send(struct story *s, uint32_t tid, nsec_t time, uint64_t socket, uin
 void story_receive(struct story *s, uint32_t tid, nsec_t time, uint64_t socket, uint32_t position,
 		   uint32_t bytes);
 
+/* A span, and who began it; nobody if tid is 0.  Its service is string 20, its operation that of
+ * its number. */
+void story_span(struct story *s, nsec_t start, nsec_t end, uint8_t id, uint8_t parent,
+		uint32_t tid);
+/* From then on the thread works for a span; for none, if id is 0. */
+void story_context(struct story *s, uint32_t tid, nsec_t time, uint8_t id);
+void story_seen(struct story *s, uint32_t tid, nsec_t since, nsec_t time, uint8_t id);
+void story_unknown(struct story *s, uint32_t tid, nsec_t time);
+
 struct model *story_model(const struct story *s);
 
 /*
@@ -68,5 +78,11 @@ struct model *story_model(const struct story *s);
  * message on its way, ! what nobody explains.
  */
 char *story_path(const struct model *model, uint32_t tid, nsec_t from, nsec_t to);
+
+/* The path of a span likewise; > and a number is the other span that its thread works for. */
+char *story_span_path(const struct model *model, uint8_t id);
+
+/* The span with this number, of any trace. */
+span_id story_find_span(const struct model *model, uint8_t id);
 
 #endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who works for a span: stories with contexts, and the path they must give; CPU
+ * time of spans; and both on contexts made at random, nanosecond by nanosecond.
+ */
+#include "analyse/span_cpu.h"
+#include "analyse/span_work.h"
+#include "story.h"
+#include "test.h"
+
+static void check_path(const struct story *s, uint8_t id, const char *want)
+{
+	_cleanup_(model_freep) struct model *model = story_model(s);
+	_cleanup_(freep) char *got = story_span_path(model, id);
+
+	CHECK_STR(got, want);
+}
+
+static void check_cpu(const struct story *s, uint8_t id, nsec_t want)
+{
+	_cleanup_(model_freep) struct model *model = story_model(s);
+	_cleanup_(freep) nsec_t *cpu = span_cpu_find(model);
+
+	CHECK_INT(cpu[story_find_span(model, id).i], want);
+}
+
+/* Thread 1 runs an event loop: first for span 1, then for span 2, then for span 1 again. */
+static void two_tasks(struct story *s)
+{
+	story_begin(s, 1, 0);
+	story_run(s, 1, 0, 20);
+	story_wait(s, 1, 20, 30, STATE_TIMER, 0);
+	story_run(s, 1, 30, 100);
+	story_context(s, 1, 5, 1);
+	story_context(s, 1, 10, 0);
+	s->trace = 2;
+	story_context(s, 1, 15, 2);
+	story_context(s, 1, 60, 0);
+	story_span(s, 14, 61, 2, 0, 1);
+	s->trace = 0;
+	story_context(s, 1, 65, 1);
+	story_context(s, 1, 70, 0);
+	story_span(s, 4, 71, 1, 0, 1);
+}
+
+TEST(a_task_waits_while_its_thread_works_for_another)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	two_tasks(&s);
+	check_path(&s, 1, "1R 4-15, 1R>2 15-20, 1T>2 20-30, 1R>2 30-60, 1R 60-71");
+	check_path(&s, 2, "1R 14-20, 1T 20-30, 1R 30-61");
+}
+
+TEST(each_task_gets_the_time_that_its_thread_ran_for_it)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	two_tasks(&s);
+	story_span(&s, 0, 100, 3, 0, 1); /* of which no context tells */
+	check_cpu(&s, 1, 10);
+	check_cpu(&s, 2, 35);
+	check_cpu(&s, 3, CPU_UNKNOWN);
+}
+
+TEST(what_another_span_waits_for_is_explained_too)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_begin(&s, 2, 0);
+	story_run(&s, 1, 0, 20);
+	story_wait(&s, 1, 20, 50, STATE_LOCK, 2);
+	story_run(&s, 1, 50, 100);
+	story_run(&s, 2, 0, 100);
+	story_context(&s, 1, 0, 1);
+	story_context(&s, 1, 10, 2);
+	story_context(&s, 1, 90, 1);
+	story_span(&s, 0, 100, 1, 0, 1);
+	story_span(&s, 10, 90, 2, 9, 1); /* its parent is not there, so it is not below span 1 */
+	check_path(&s, 1, "1R 0-10, 1R>2 10-20, 1L>2 20-50 (2R 20-50), 1R>2 50-90, 1R 90-100");
+}
+
+TEST(a_loop_that_is_idle_waits_for_what_its_task_waits_for)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_begin(&s, 2, 0);
+	story_run(&s, 1, 0, 20);
+	story_wait(&s, 1, 20, 50, STATE_PROCESS, 2);
+	story_run(&s, 1, 50, 100);
+	story_run(&s, 2, 0, 100);
+	story_context(&s, 1, 0, 1);
+	story_context(&s, 1, 15, 0);
+	story_context(&s, 1, 55, 1);
+	story_span(&s, 0, 100, 1, 0, 1);
+	check_path(&s, 1, "1R 0-20, 1I 20-50 (2R 20-50), 1R 50-100");
+}
+
+TEST(a_span_moves_from_thread_to_thread)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_begin(&s, 2, 0);
+	story_run(&s, 1, 0, 100);
+	story_wait(&s, 2, 0, 30, STATE_LOCK, 1);
+	story_run(&s, 2, 30, 100);
+	story_context(&s, 1, 10, 1);
+	story_context(&s, 1, 20, 0);
+	story_context(&s, 2, 40, 1);
+	story_context(&s, 2, 60, 0);
+	story_context(&s, 1, 70, 1);
+	story_span(&s, 10, 80, 1, 0, 1);
+	/* while nobody is in it, who will be tells: first the worker that is woken, then the loop
+	 */
+	check_path(&s, 1, "1R 10-20, 2L 20-30 (1R 20-30), 2R 30-60, 1R 60-80");
+	check_cpu(&s, 1, 10 + 20 + 30);
+}
+
+TEST(a_pool_that_is_busy_is_what_a_span_waits_for)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_begin(&s, 2, 0);
+	story_run(&s, 1, 0, 100);
+	story_run(&s, 2, 0, 100);
+	story_context(&s, 1, 0, 1);
+	story_context(&s, 1, 20, 3); /* who handed it over goes on with something else */
+	story_context(&s, 2, 0, 2);
+	story_context(&s, 2, 60, 1);
+	story_span(&s, 0, 80, 1, 0, 1);
+	story_span(&s, 0, 60, 2, 0, 2);
+	story_span(&s, 20, 100, 3, 0, 1);
+	check_path(&s, 1, "1R 0-20, 2R>2 20-60, 2R 60-80");
+}
+
+TEST(a_thread_that_is_made_for_a_span_is_told_of_by_who_makes_it)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_run(&s, 1, 0, 100);
+	story_born(&s, 2, 1, 40);
+	story_run(&s, 2, 40, 100);
+	story_context(&s, 1, 0, 1);
+	story_context(&s, 1, 20, 0);
+	story_context(&s, 2, 50, 1);
+	story_span(&s, 0, 80, 1, 0, 1);
+	check_path(&s, 1, "1R 0-40, 2R 40-80");
+}
+
+TEST(what_is_not_known_is_as_without_contexts)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_run(&s, 1, 0, 100);
+	story_seen(&s, 1, 0, 30, 2);
+	story_unknown(&s, 1, 40);
+	story_context(&s, 1, 60, 1);
+	story_span(&s, 0, 100, 1, 0, 1);
+	story_span(&s, 0, 100, 2, 0, 1);
+	check_path(&s, 1, "1R 0-30, 1R>2 30-40, 1R 40-100");
+	check_cpu(&s, 2, 10); /* not what was before it was seen */
+}
+
+TEST(a_span_that_no_thread_is_seen_in_is_as_without_contexts)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	two_tasks(&s);
+	story_span(&s, 0, 100, 3, 1, 1);
+	check_path(&s, 3, "1R 0-20, 1T 20-30, 1R 30-100");
+}
+
+TEST(whose_thread_nobody_told_has_those_that_are_seen_in_it)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_run(&s, 1, 0, 100);
+	story_seen(&s, 1, 10, 30, 1);
+	story_span(&s, 20, 80, 1, 0, 0);
+	check_path(&s, 1, "1R 20-80");
+}
+
+TEST(a_parent_is_another_but_not_before_its_child_is_entered_or_after_it_is_left)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_run(&s, 1, 0, 100);
+	story_context(&s, 1, 0, 1);
+	story_context(&s, 1, 22, 2);
+	story_context(&s, 1, 40, 1); /* the child awaits something */
+	story_context(&s, 1, 50, 2);
+	story_context(&s, 1, 58, 1);
+	story_span(&s, 0, 100, 1, 0, 1);
+	story_span(&s, 20, 60, 2, 1, 1);
+	check_path(&s, 2, "1R 20-40, 1R>1 40-50, 1R 50-60");
+	check_path(&s, 1, "1R 0-20, 1R 20-40, 1R>1 40-50, 1R 50-60, 1R 60-100");
+}
+
+TEST(of_spans_that_were_not_recorded_those_of_other_traces_are_others)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_run(&s, 1, 0, 100);
+	story_context(&s, 1, 0, 1);
+	story_context(&s, 1, 20, 8); /* may well be below it */
+	story_context(&s, 1, 40, 1);
+	s.trace = 2;
+	story_context(&s, 1, 60, 9);
+	s.trace = 0;
+	story_context(&s, 1, 80, 1);
+	story_span(&s, 0, 100, 1, 0, 1);
+	check_path(&s, 1, "1R 0-60, 1R>9 60-80, 1R 80-100");
+	check_cpu(&s, 1, 60);
+}
+
+TEST(of_several_threads_in_a_span_one_is_followed_as_long_as_it_stays)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_begin(&s, 2, 0);
+	story_run(&s, 1, 0, 100);
+	story_run(&s, 2, 0, 100);
+	story_context(&s, 1, 10, 1);
+	story_context(&s, 2, 20, 1);
+	story_context(&s, 1, 50, 0);
+	story_span(&s, 10, 100, 1, 0, 1);
+	check_path(&s, 1, "1R 10-50, 2R 50-100");
+	check_cpu(&s, 1, 40 + 80);
+}
+
+/* Threads that enter and leave spans of two traces at random. */
+enum { THREADS = 3, SPANS = 8, LENGTH = 200 };
+
+static uint32_t chance(uint32_t n)
+{
+	return random() % n;
+}
+
+static uint8_t trace_of(uint32_t id)
+{
+	return id % 2;
+}
+
+static void random_thread(struct story *s, uint32_t tid)
+{
+	story_begin(s, tid, 0);
+	for (nsec_t t = 0; t < LENGTH; t += 20) {
+		nsec_t wait = t + chance(20);
+
+		story_run(s, tid, t, wait);
+		story_wait(s, tid, wait, t + 20, STATE_TIMER, 0);
+	}
+	for (nsec_t t = chance(30); t < LENGTH; t += 1 + chance(20)) {
+		uint32_t id = chance(SPANS + 3); /* some of which are not recorded */
+
+		s->trace = trace_of(id);
+		if (chance(8) == 0)
+			story_unknown(s, tid, t);
+		else if (chance(8) == 0)
+			story_seen(s, tid, t - chance(t + 1), t, id);
+		else
+			story_context(s, tid, t, id);
+	}
+}
+
+static void random_story(struct story *s)
+{
+	for (uint32_t tid = 1; tid <= THREADS; tid++)
+		random_thread(s, tid);
+	for (uint32_t id = 1; id <= SPANS; id++) {
+		nsec_t start = chance(LENGTH / 2);
+
+		s->trace = trace_of(id);
+		story_span(s, start, start + 1 + chance(LENGTH / 2), id, id > 2 ? chance(id) : 0,
+			   chance(THREADS + 1));
+	}
+}
+
+/* The context of a thread, found by looking at all of them. */
+static struct context context_at(const struct model *model, thread_id id, nsec_t t)
+{
+	struct context found = { .flags = CONTEXT_UNKNOWN };
+	struct context_stretch c;
+
+	for (bool more = model_context_from(model, id, 0, &c); more;
+	     more = model_context_next(model, id, &c))
+		if (c.context.start <= t)
+			found = c.context;
+	return found;
+}
+
+static bool is_below(const struct model *model, span_id id, span_id top)
+{
+	for (; id.i; id = model_span(model, id)->parent)
+		if (id.i == top.i)
+			return true;
+	return false;
+}
+
+static bool is_in(const struct model *model, thread_id thread, nsec_t t, span_id span)
+{
+	return is_below(model, model_span_ref(model, context_at(model, thread, t).ref)->span, span);
+}
+
+/* Whether any thread is in the span at t, of those that ever are in it itself. */
+static bool anybody_is_in(const struct model *model, nsec_t t, span_id span)
+{
+	uint32_t i = model_span_ref(model, model_span(model, span)->ref)->first_stay;
+
+	for (; i; i = model_stay(model, i)->next)
+		if (is_in(model, model_stay(model, i)->thread, t, span))
+			return true;
+	return false;
+}
+
+static void check_moment(const struct model *model, span_id span, const struct work *work, nsec_t t)
+{
+	struct context c = context_at(model, work->thread, t);
+	span_id for_whom = model_span_ref(model, c.ref)->span;
+
+	if (anybody_is_in(model, t, span))
+		CHECK(!work->other && is_in(model, work->thread, t, span));
+	if (work->other)
+		CHECK(c.ref == work->other && !is_below(model, for_whom, span));
+	else if (for_whom.i) /* known to be of somebody: ours, or above us at the edge */
+		CHECK(is_below(model, for_whom, span) || is_below(model, span, for_whom));
+}
+
+static void check_work(const struct model *model, span_id id)
+{
+	const struct span *span = model_span(model, id);
+	struct span_work work = { 0 };
+	nsec_t at = span->start;
+
+	span_work_find(model, id, span->start, span->end, &work);
+	for (size_t i = 0; i < work.items.count; i++) {
+		const struct work *w = &work.items.items[i];
+
+		CHECK_INT(w->start, at);
+		CHECK(w->start < w->end);
+		for (nsec_t t = w->start; span->ref && t < w->end; t++)
+			if (model_span_ref(model, span->ref)->first_stay)
+				check_moment(model, id, w, t);
+		at = w->end;
+	}
+	CHECK_INT(at, span->end);
+	span_work_done(&work);
+}
+
+static nsec_t slow_cpu(const struct model *model, span_id span)
+{
+	nsec_t sum = CPU_UNKNOWN;
+
+	for (uint32_t i = 1; i < model_thread_count(model); i++)
+		for (nsec_t t = 0; t < LENGTH; t++) {
+			struct context c = context_at(model, (thread_id){ i }, t);
+			struct stretch s;
+
+			if (model_span_ref(model, c.ref)->span.i != span.i ||
+			    !model_stretch_at(model, (thread_id){ i }, t, &s))
+				continue;
+			sum = sum == CPU_UNKNOWN ? 0 : sum;
+			sum += s.interval.state == STATE_RUNNING;
+		}
+	return sum;
+}
+
+TEST(whatever_threads_enter_and_leave)
+{
+	for (unsigned seed = 0; seed < 300 && !test_failures; seed++) {
+		_cleanup_(story_done) struct story s = { 0 };
+
+		srandom(seed);
+		random_story(&s);
+		_cleanup_(model_freep) struct model *model = story_model(&s);
+		_cleanup_(freep) nsec_t *cpu = span_cpu_find(model);
+
+		for (uint32_t i = 1; i < model_span_count(model); i++) {
+			check_work(model, (span_id){ i });
+			CHECK_INT(cpu[i], slow_cpu(model, (span_id){ i }));
+			for (uint32_t k = 1; k < model_span_count(model); k++)
+				CHECK_INT(model_span_is_within(model, (span_id){ i },
+							       (span_id){ k }),
+					  is_below(model, (span_id){ i }, (span_id){ k }));
+		}
+		if (test_failures)
+			printf("# with seed %u\n", seed);
+	}
+}
