@@ -144,17 +144,22 @@ void context_publish_after(PyObject *result)
 	PyErr_Restore(type, value, trace);
 }
 
+static void take_back(void)
+{
+	is_in_span = true; /* so that what comes next is published, also if it is nothing */
+	sonde_agent_lose_track();
+}
+
 void context_blur(void)
 {
-	if (!is_followed())
-		return;
-	is_in_span = true; /* something has to be taken back */
-	sonde_agent_lose_track();
+	if (is_followed())
+		take_back();
 }
 
 void context_lose(void)
 {
-	context_blur();
+	if (variable)
+		take_back();
 	state = THREAD_LOST;
 }
 
