@@ -39,9 +39,19 @@ def is_whole(sonde, path):
     return subprocess.run([sonde, *command, path], capture_output=True, timeout=60).returncode == 0
 
 
+def check_traces(sonde, capture, records):
+    """Paths of spans that the capture itself has: they, too, are what its threads did."""
+    lives = invariants.Lives(records)
+    for span in (r for r in records if r["kind"] == "span" and r["start"] < r["end"]):
+        steps = invariants.ask(sonde, "path", "--span", span["span"], capture)
+        yield from schema.check(steps, schema.load("path"))
+        yield from invariants.path_complaints(steps, lives, span["start"], span["end"])
+
+
 def check_capture(sonde, capture):
     records, complete = dump(sonde, capture)
     yield from invariants.check(sonde, capture, records, complete)
+    yield from check_traces(sonde, capture, records)
     yield from beside(sonde, capture, records, complete)
 
 

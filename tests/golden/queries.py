@@ -20,6 +20,7 @@ TOP = HERE.parent.parent
 PAGE = TOP / "doc" / "man" / "sonde-query.1.scd"
 DEMO = [TOP / "demo" / "demo.sonde", TOP / "demo" / "demo.json"]
 LTTNG = [HERE.parent / "data" / "ctf" / "lttng-kernel.tar.zst"]  # with system calls and disk requests
+TASKS = [HERE.parent / "data" / "good" / "tasks.sonde"]  # with contexts and attributes
 CHECKS = {}
 
 
@@ -193,6 +194,70 @@ def check_span_states(rows, records, _):
             yield f"{operation}: {ns} ns in states, of {spans[operation]}"
 
 
+def contexts(records):
+    """What threads worked for: (tid, start, end, span) of all that is known, from the records."""
+    lines, ends = collections.defaultdict(list), {}
+    for r in records:
+        if r["kind"] == "context":
+            if r["how"] == "seen":
+                lines[r["tid"]].append((r["since"], None))
+            lines[r["tid"]].append((r["time"], r.get("span")))
+        elif r["kind"] == "interval":
+            ends[r["tid"]] = r["end"]
+    for tid, line in lines.items():
+        for i, (start, span) in enumerate(line):
+            start = max([start] + [since for since, _ in line[:i]])  # nothing is seen before what was told
+            if span:
+                yield tid, start, line[i + 1][0] if i + 1 < len(line) else ends[tid], span
+
+
+def ran(records, tid, start, end):
+    return sum(max(0, min(end, r["end"]) - max(start, r["start"]))
+               for r in intervals(records, "R") if r["tid"] == tid)
+
+
+@checks("CPU time of spans")
+def check_span_cpu(rows, records, _):
+    cpu, names = collections.Counter(), {r["span"]: r["operation"] for r in records if r["kind"] == "span"}
+    for tid, start, end, span in contexts(records):
+        if span in names:
+            cpu[names[span]] += ran(records, tid, start, end)
+    if {r["operation"]: r["cpu_ms"] for r in rows} != {name: ns / 1e6 for name, ns in cpu.items()}:
+        yield f"{rows}, not {cpu}"
+
+
+@checks("Spans that waited longest for their event loop")
+def check_loops(rows, records, _):
+    spans = {r["span"]: r for r in records if r["kind"] == "span"}
+    traces = {r["span"]: r["trace"] for r in records if r["kind"] == "context" and r.get("span")}
+    others = collections.Counter()
+    for tid, start, end, of in contexts(records):
+        for s in spans.values():
+            if s["tid"] == tid and s["trace"] != traces[of]:
+                others[s["span"]] += max(0, min(end, s["end"]) - max(start, s["start"]))
+    if {r["span"]: r["others_ms"] for r in rows} != {span: ns / 1e6 for span, ns in others.items() if ns}:
+        yield f"{rows}, not {others}"
+
+
+@checks("What of the CPU time of a process")
+def check_unattributed(rows, records, _):
+    pids = {r["tid"]: r["pid"] for r in records if r["kind"] == "interval"}
+    told = by(contexts(records), lambda c: pids[c[0]], lambda c: ran(records, *c[:3]))
+    all_of = by(intervals(records, "R"), lambda r: r["pid"], length)
+    for row in rows:
+        want = 100 - 100 * told[row["pid"]] / all_of[row["pid"]]
+        if abs(row["percent"] - want) > 1e-6:
+            yield f"{row}, not {want} %"
+
+
+@checks("Spans by an attribute")
+def check_attributes(rows, records, _):
+    routes = collections.Counter(r["value"] for r in records
+                                 if r["kind"] == "attribute" and r["key"] == "http.route")
+    if {r["route"]: r["spans"] for r in rows} != routes:
+        yield f"{rows}, not {routes}"
+
+
 @checks("System calls by time")
 def check_calls(rows, records, _):
     calls = [r for r in records if r["kind"] == "syscall"]
@@ -260,7 +325,7 @@ def main():
         print("1..0 # SKIP this sonde was built without query")
         return
     facts = [(inputs, dump(sonde, inputs), json.loads(run(sonde, "requests", "--json", *inputs)))
-             for inputs in (DEMO, LTTNG)]
+             for inputs in (DEMO, LTTNG, TASKS)]
     cases = [(said, check_query(sonde, said, sql, facts)) for said, sql in queries()]
     cases.append(("the manual page has all tables", check_page(sonde)))
     print(f"1..{len(cases)}")

@@ -1,0 +1,1 @@
+sonde explain --slowest=3 data/good/tasks.sonde

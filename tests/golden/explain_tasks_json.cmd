@@ -1,0 +1,1 @@
+sonde explain --json data/good/tasks.sonde | python3 -m json.tool --no-ensure-ascii
