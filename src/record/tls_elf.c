@@ -75,12 +75,12 @@ static bool read_head(struct elf *elf, struct tls_object *object)
 {
 	Elf64_Ehdr *head = &elf->head;
 
-	object->foreign = true;
-	if (!read_at(elf, 0, head, sizeof(*head)) || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_ident[EI_DATA] != ELFDATA2LSB ||
-	    head->e_machine != EM_X86_64 || (head->e_type != ET_EXEC && head->e_type != ET_DYN))
+	if (!read_at(elf, 0, head, sizeof(*head)) || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
 		return false;
-	object->foreign = false;
+	object->foreign = head->e_ident[EI_CLASS] != ELFCLASS64 ||
+			  head->e_ident[EI_DATA] != ELFDATA2LSB || head->e_machine != EM_X86_64;
+	if (object->foreign || (head->e_type != ET_EXEC && head->e_type != ET_DYN))
+		return false;
 	return head->e_phentsize == sizeof(Elf64_Phdr) && head->e_phnum <= SEGMENTS &&
 	       read_at(elf, head->e_phoff, elf->segments, head->e_phnum * sizeof(elf->segments[0]));
 }

@@ -31,7 +31,7 @@ enum tls_loader { TLS_LOADER_NONE, TLS_LOADER_GLIBC, TLS_LOADER_MUSL, TLS_LOADER
 
 /* What is of interest in one file. */
 struct tls_object {
-	bool foreign;           /* not a program or library for x86-64 */
+	bool foreign;           /* a program or library, but not for x86-64 */
 	bool executable;        /* and not a library */
 	bool defines;           /* has the variable: */
 	uint64_t value;         /* where in its thread-local block */

@@ -228,7 +228,7 @@ static int read_image(uint32_t pid, uint64_t *ret, struct err *err)
 
 static int not_found(const struct search *s, struct err *err)
 {
-	if (s->foreign)
+	if (s->foreign && s->loader == TLS_LOADER_NONE)
 		return err_set(err, -EOPNOTSUPP,
 			       "process %" PRIu32 " is no program for x86-64, which is all that "
 			       "contexts are read of",
