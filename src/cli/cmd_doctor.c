@@ -5,12 +5,16 @@
 #include "base/json.h"
 #include "cli/opt.h"
 #include "record/feature.h"
+#include "record/inspect.h"
 
 struct doctor_opts {
 	bool json;
+	unsigned long pid;
 };
 
 static const struct opt doctor_opts[] = {
+	{ OPT_COUNT, 'p', "pid", "PID", "say what sonde sees of a process instead",
+	  offsetof(struct doctor_opts, pid) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text",
 	  offsetof(struct doctor_opts, json) },
 	{ 0 },
@@ -26,7 +30,25 @@ static bool can_record(const struct feature *features, size_t count)
 	return true;
 }
 
-static int print_json(const struct feature *features, size_t count)
+static void put_feature(struct json *j, const struct feature *f)
+{
+	json_object(j);
+	json_key(j, "name");
+	json_string(j, f->name);
+	json_key(j, "gives");
+	json_string(j, f->gives);
+	json_key(j, "ok");
+	json_bool(j, f->ok);
+	json_key(j, "required");
+	json_bool(j, f->required);
+	json_key(j, "why");
+	json_string(j, f->why);
+	json_key(j, "remedy");
+	json_string(j, f->remedy);
+	json_end(j);
+}
+
+static int print_json(const struct doctor_opts *o, const struct feature *features, size_t count)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct json j;
@@ -34,67 +56,106 @@ static int print_json(const struct feature *features, size_t count)
 	out_init(out, stdout);
 	json_init(&j, out);
 	json_object(&j);
-	json_key(&j, "can_record");
-	json_bool(&j, can_record(features, count));
+	if (o->pid) {
+		json_key(&j, "pid");
+		json_u64(&j, o->pid);
+	} else {
+		json_key(&j, "can_record");
+		json_bool(&j, can_record(features, count));
+	}
 	json_key(&j, "features");
 	json_array(&j);
-	for (size_t i = 0; i < count; i++) {
-		const struct feature *f = &features[i];
-
-		json_object(&j);
-		json_key(&j, "name");
-		json_string(&j, f->name);
-		json_key(&j, "gives");
-		json_string(&j, f->gives);
-		json_key(&j, "ok");
-		json_bool(&j, f->ok);
-		json_key(&j, "required");
-		json_bool(&j, f->required);
-		json_key(&j, "why");
-		json_string(&j, f->why);
-		json_key(&j, "remedy");
-		json_string(&j, f->remedy);
-		json_end(&j);
-	}
+	for (size_t i = 0; i < count; i++)
+		put_feature(&j, &features[i]);
 	json_end(&j);
 	json_end(&j);
 	json_newline(&j);
 	return out_flush(out);
 }
 
-static void print_text(const struct feature *features, size_t count)
+/* A line below a feature; what processes and files call themselves may be in it. */
+static void print_detail(struct out *out, const char *mark, const char *words)
 {
+	out_fill(out, 21, ' ');
+	out_str(out, mark);
+	out_escaped(out, words, strlen(words));
+	out_char(out, '\n');
+}
+
+static int print_text(const struct feature *features, size_t count, const char *words)
+{
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+
+	out_init(out, stdout);
 	for (size_t i = 0; i < count; i++) {
 		const struct feature *f = &features[i];
 
-		printf("%-3s  %-15s %s\n", f->ok ? "yes" : "no", f->name, f->gives);
-		printf("     %-15s %s\n", "", f->why);
+		out_str(out, f->ok ? "yes  " : "no   ");
+		out_str(out, f->name);
+		out_fill(out, strlen(f->name) < 15 ? 16 - strlen(f->name) : 1, ' ');
+		out_str(out, f->gives);
+		out_char(out, '\n');
+		print_detail(out, "", f->why);
 		if (f->remedy[0])
-			printf("     %-15s -> %s\n", "", f->remedy);
+			print_detail(out, "-> ", f->remedy);
 	}
-	printf("\n%s\n",
-	       can_record(features, count)
+	out_char(out, '\n');
+	out_str(out, words);
+	out_char(out, '\n');
+	return out_flush(out);
+}
+
+static const char *words_on_machine(const struct feature *features, size_t count)
+{
+	return can_record(features, count)
 		       ? "sonde can record here."
-		       : "sonde cannot record here, but it can read what others recorded.");
+		       : "sonde cannot record here, but it can read what others recorded.";
+}
+
+static bool is_ok(const struct feature *features, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(features[i].name, name) == 0)
+			return features[i].ok;
+	return false;
+}
+
+static const char *words_on_process(const struct feature *features, size_t count)
+{
+	if (is_ok(features, count, "spans"))
+		return "Its spans are seen.";
+	if (is_ok(features, count, "context") && !is_ok(features, count, "agent"))
+		return "Its threads say which span they work for; the spans come from its SDK.";
+	if (is_ok(features, count, "agent"))
+		return "Its spans will be seen when it has some.";
+	return "Its spans are not seen; what its threads do can be recorded all the same.";
 }
 
 static int doctor_run(const void *opts, char **operands, struct err *err)
 {
 	const struct doctor_opts *o = opts;
 	struct feature features[FEATURE_MAX];
-	size_t count = features_probe(features);
+	size_t count = 0;
+	int r = 0;
 
+	if (o->pid)
+		r = inspect_process(o->pid, features, &count, err);
+	else
+		count = features_probe(features);
+	if (r < 0)
+		return r;
 	if (o->json)
-		return print_json(features, count);
-	print_text(features, count);
-	return 0;
+		return print_json(o, features, count);
+	return print_text(features, count,
+			  o->pid ? words_on_process(features, count)
+				 : words_on_machine(features, count));
 }
 
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.summary = "say what can be recorded here, and what to do about the rest",
 	.synopsis = "[OPTION]...",
-	.examples = "  sonde doctor\n"
+	.examples = "  sonde doctor --pid 4127\n"
 		    "  sonde doctor --json | jq '.features[] | select(.ok | not)'\n",
 	.opts = doctor_opts,
 	.defaults = &doctor_defaults,

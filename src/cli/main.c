@@ -20,11 +20,11 @@
 enum { EXIT_USAGE = 2 };
 
 extern const struct command cmd_run, cmd_record, cmd_info, cmd_dump, cmd_path, cmd_explain,
-	cmd_requests, cmd_query, cmd_export, cmd_doctor;
+	cmd_requests, cmd_query, cmd_export, cmd_spans, cmd_doctor;
 
 static const struct command *const commands[] = {
-	&cmd_run,     &cmd_record,   &cmd_info,  &cmd_dump,   &cmd_path,
-	&cmd_explain, &cmd_requests, &cmd_query, &cmd_export, &cmd_doctor,
+	&cmd_run,      &cmd_record, &cmd_info,   &cmd_dump,  &cmd_path,   &cmd_explain,
+	&cmd_requests, &cmd_query,  &cmd_export, &cmd_spans, &cmd_doctor,
 };
 
 static const struct command *command_find(const char *name)

@@ -61,9 +61,32 @@ static int open_own(int fd)
 
 	if (seals < 0 || (seals & wanted) != wanted)
 		return -EBADMSG;
-	if (flock(own, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? -EBUSY : -errno;
 	return TAKE_FD(own);
+}
+
+static int map_arena(int own, struct span_arena **ret)
+{
+	struct span_arena *arena =
+		mmap(NULL, sizeof(*arena), PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
+
+	if (arena == MAP_FAILED)
+		return -errno;
+	if (memcmp(arena->magic, SPAN_ARENA_MAGIC, sizeof(arena->magic)) != 0 ||
+	    arena->version != SPAN_ARENA_VERSION) {
+		munmap(arena, sizeof(*arena));
+		return -EBADMSG;
+	}
+	*ret = arena;
+	return 0;
+}
+
+int tap_map(int fd, uint64_t device, struct span_arena **ret)
+{
+	uint64_t inode;
+	int r = tap_identify(fd, device, &inode);
+	_cleanup_(closep) int own = r < 0 ? r : open_own(fd);
+
+	return own < 0 ? own : map_arena(own, ret);
 }
 
 int tap_open(int fd, uint64_t device, struct tap **ret)
@@ -74,16 +97,11 @@ int tap_open(int fd, uint64_t device, struct tap **ret)
 	tap->fd = r < 0 ? r : open_own(fd);
 	if (tap->fd < 0)
 		return tap->fd;
-
-	void *map = mmap(NULL, sizeof(struct span_arena), PROT_READ | PROT_WRITE, MAP_SHARED,
-			 tap->fd, 0);
-
-	if (map == MAP_FAILED)
-		return -errno;
-	tap->arena = map;
-	if (memcmp(tap->arena->magic, SPAN_ARENA_MAGIC, sizeof(tap->arena->magic)) != 0 ||
-	    tap->arena->version != SPAN_ARENA_VERSION)
-		return -EBADMSG;
+	if (flock(tap->fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	r = map_arena(tap->fd, &tap->arena);
+	if (r < 0)
+		return r;
 	tap->no_ring = __atomic_load_n(&tap->arena->no_ring, __ATOMIC_RELAXED);
 	*ret = TAKE(tap);
 	return 0;

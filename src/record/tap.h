@@ -40,6 +40,9 @@ int tap_identify(int fd, uint64_t device, uint64_t *ret_inode);
 /* Opens it; the descriptor stays the caller's. -EBADMSG: it is none; -EBUSY: another has it. */
 int tap_open(int fd, uint64_t device, struct tap **ret);
 
+/* Only map it, to look at it and at its switches, whoever records; munmap() gives it up. */
+int tap_map(int fd, uint64_t device, struct span_arena **ret);
+
 /* Nothing is wanted from it any more. */
 void tap_free(struct tap *tap);
 DEFINE_FREEP(tap)

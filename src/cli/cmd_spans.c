@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/opt.h"
+#include "record/span_names.h"
+
+struct spans_opts {
+	unsigned long pid;
+	struct opt_list off, on;
+	bool json;
+};
+
+#define FIELD(name) offsetof(struct spans_opts, name)
+
+static const struct opt spans_opts[] = {
+	{ OPT_COUNT, 'p', "pid", "PID", "the process; all that it forked have the same switches",
+	  FIELD(pid) },
+	{ OPT_LIST, 0, "off", "PATTERN",
+	  "switch names off that match a shell pattern, now and later", FIELD(off) },
+	{ OPT_LIST, 0, "on", "PATTERN", "switch names on again", FIELD(on) },
+	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
+	{ 0 },
+};
+
+static const struct spans_opts spans_defaults = { 0 };
+
+static void switch_all(struct span_names *names, const struct opt_list *patterns, bool off)
+{
+	for (size_t i = 0; i < patterns->count; i++)
+		if (span_names_switch(names, patterns->items[i], off) == 0)
+			fprintf(stderr, "sonde: no name matches '%s' so far\n", patterns->items[i]);
+}
+
+static int print_json(const struct span_names *names)
+{
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	struct span_name_state state;
+	struct json j;
+
+	out_init(out, stdout);
+	json_init(&j, out);
+	json_array(&j);
+	for (size_t at = 0; span_names_next(names, &at, &state);) {
+		json_object(&j);
+		json_key(&j, "name");
+		json_string(&j, state.name);
+		json_key(&j, "on");
+		json_bool(&j, !state.off);
+		json_key(&j, "begun");
+		json_u64(&j, state.count);
+		json_end(&j);
+	}
+	json_end(&j);
+	json_newline(&j);
+	return out_flush(out);
+}
+
+static int print_text(const struct span_names *names)
+{
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	struct span_name_state state;
+
+	out_init(out, stdout);
+	for (size_t at = 0; span_names_next(names, &at, &state);) {
+		out_str(out, state.off ? "off  " : "on   ");
+		out_u64_wide(out, state.count, 12, ' ');
+		out_str(out, "  ");
+		out_escaped(out, state.name, strlen(state.name));
+		out_char(out, '\n');
+	}
+	return out_flush(out);
+}
+
+static int spans_run(const void *opts, char **operands, struct err *err)
+{
+	const struct spans_opts *o = opts;
+	_cleanup_(span_names_freep) struct span_names *names = NULL;
+
+	if (!o->pid)
+		return err_usage(err, "say which process: --pid");
+
+	int r = span_names_open(o->pid, &names, err);
+
+	if (r < 0)
+		return r;
+	switch_all(names, &o->off, true);
+	switch_all(names, &o->on, false);
+	return o->json ? print_json(names) : print_text(names);
+}
+
+const struct command cmd_spans = {
+	.name = "spans",
+	.summary = "the spans of a running C program, by name, and a switch for each",
+	.synopsis = "--pid=PID [OPTION]...",
+	.examples = "  sonde spans --pid 4127\n"
+		    "  sonde spans --pid 4127 --off 'cache.*'\n",
+	.opts = spans_opts,
+	.defaults = &spans_defaults,
+	.opts_size = sizeof(spans_defaults),
+	.run = spans_run,
+};

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/inspect.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "event/span_wire.h"
+#include "record/look.h"
+#include "record/tap.h"
+#include "record/tls_place.h"
+
+/* What gives a language or an SDK away: the name of a file that is mapped. */
+static const struct trait {
+	const char *pattern; /* of the file's name without its folder */
+	const char *what;
+	const char *binding; /* our part for it; NULL if we have none */
+} traits[] = {
+	{ "libopentelemetry_trace.so*", "opentelemetry-cpp", "libsonde-agent-otel-cpp.so" },
+	{ "python[23]*", "Python", "_sonde.*so" },
+	{ "libpython[23]*.so*", "Python", "_sonde.*so" },
+	{ "libjvm.so", "Java", NULL },
+	{ "node", "Node.js", NULL },
+	{ "libnode.so*", "Node.js", NULL },
+	{ "libcoreclr.so", ".NET", NULL },
+	{ "libruby*.so*", "Ruby", NULL },
+};
+
+struct sight {
+	const struct trait *trait; /* the first that was found */
+	bool has_binding, has_agent, has_loader;
+};
+
+static void see_file(struct sight *s, const char *name)
+{
+	const struct trait *first = &traits[ARRAY_LEN(traits) - 1];
+
+	if (strcmp(name, "libsonde-agent.so") == 0 || fnmatch("libsonde-agent.so.*", name, 0) == 0)
+		s->has_agent = true;
+	if (fnmatch("ld-*.so*", name, 0) == 0)
+		s->has_loader = true;
+	for (const struct trait *t = first; t >= traits; t--) {
+		if (fnmatch(t->pattern, name, 0) == 0 && (!s->trait || t < s->trait))
+			s->trait = t;
+		if (t->binding && fnmatch(t->binding, name, 0) == 0)
+			s->has_binding = true;
+	}
+}
+
+static int see_files(uint32_t pid, struct sight *s, struct err *err)
+{
+	char path[64], line[4096 + 128];
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return errno == ENOENT ? err_set(err, -ESRCH, "there is no process %u", pid)
+				       : err_errno(err, "cannot look at process %u", pid);
+	while (fgets(line, sizeof(line), file)) {
+		char *name = strrchr(line, '/');
+
+		if (!name)
+			continue;
+		name[strcspn(name, "\n ")] = '\0';
+		see_file(s, name + 1);
+	}
+	fclose(file);
+	return 0;
+}
+
+struct list {
+	struct feature *items;
+	size_t count;
+};
+
+__attribute__((format(printf, 5, 6))) static void
+add(struct list *list, const char *name, const char *gives, bool ok, const char *format, ...)
+{
+	struct feature *f = &list->items[list->count++];
+	va_list args;
+
+	*f = (struct feature){ .name = name, .gives = gives, .ok = ok };
+	va_start(args, format);
+	vsnprintf(f->why, sizeof(f->why), format, args);
+	va_end(args);
+}
+
+__attribute__((format(printf, 2, 3))) static void remedy(struct list *list, const char *format, ...)
+{
+	struct feature *f = &list->items[list->count - 1];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(f->remedy, sizeof(f->remedy), format, args);
+	va_end(args);
+}
+
+static void add_agent(struct list *list, const struct sight *s)
+{
+	static const char gives[] = "follows the spans of its SDK";
+
+	if (s->has_agent) {
+		add(list, "agent", gives, true, "libsonde-agent.so is in the process");
+	} else if (!s->has_loader) {
+		add(list, "agent", gives, false,
+		    "it is linked statically, and takes no library that is preloaded");
+	} else {
+		add(list, "agent", gives, false, "libsonde-agent.so is not in the process");
+		remedy(list, "start it by 'sonde run -- COMMAND'");
+	}
+}
+
+static void add_sdk(struct list *list, const struct sight *s, const struct look *look)
+{
+	static const char gives[] = "spans with their names, begins and ends";
+	const char *what = s->trait ? s->trait->what : "";
+
+	if (s->has_binding)
+		add(list, "sdk", gives, true, "%s; our binding is in the process", what);
+	else if (s->has_agent && look->arena_inode)
+		add(list, "sdk", gives, true, "%s%sit uses sonde.h", what, s->trait ? "; " : "");
+	else if (!s->trait)
+		add(list, "sdk", gives, false, "no SDK that we know, and not sonde.h so far");
+	else if (!s->trait->binding)
+		add(list, "sdk", gives, false, "%s; there is no binding for it yet", what);
+	else if (!s->has_agent)
+		add(list, "sdk", gives, false, "%s; without the agent nothing is followed", what);
+	else
+		add(list, "sdk", gives, false, "%s; so far it has not loaded a tracer of the SDK",
+		    what);
+}
+
+static void add_context(struct list *list, uint32_t pid)
+{
+	_cleanup_(tls_files_freep) struct tls_files *files = tls_files_new();
+	struct tls_place place;
+	struct err err = { "" };
+	int r = tls_place_find(files, pid, &place, &err);
+
+	if (r == 0)
+		add(list, "context", "the span that each thread works for", true,
+		    TLS_SYMBOL " in '%s', %s", place.object, place.model);
+	else
+		add(list, "context", "the span that each thread works for", false, "%s", err.text);
+	if (r == -EPERM || r == -EACCES)
+		remedy(list, "run as root, or as the process's user");
+}
+
+static void add_service(struct list *list, uint32_t pid, uint64_t device, const struct look *look)
+{
+	static const char gives[] = "what the process calls itself";
+	char service[LOOK_SERVICE_MAX];
+
+	if (!look->context)
+		add(list, "service", gives, false, "no process context (OTEL_CTX) is published");
+	else if (look_read_service(pid, device, look, service))
+		add(list, "service", gives, true, "'%s', by its process context", service);
+	else
+		add(list, "service", gives, false,
+		    "its process context names no service, or cannot be read");
+}
+
+static void add_spans(struct list *list, const struct look *look)
+{
+	static const char gives[] = "begins and ends of spans, as they happen";
+
+	if (look->arena_inode)
+		add(list, "spans", gives, true, "they can be taken from the process");
+	else
+		add(list, "spans", gives, false, "it has had none to tell so far");
+}
+
+int inspect_process(uint32_t pid, struct feature ret[FEATURE_MAX], size_t *ret_count,
+		    struct err *err)
+{
+	struct list list = { .items = ret };
+	uint64_t device = tap_device();
+	struct sight sight = { 0 };
+	struct look look = { 0 };
+	int r = see_files(pid, &sight, err);
+
+	if (r < 0)
+		return r;
+	r = look_at(pid, device, &look);
+	if (r < 0)
+		return err_set(err, r, "cannot look at process %u: %s", pid, strerror(-r));
+	add_agent(&list, &sight);
+	add_sdk(&list, &sight, &look);
+	add_context(&list, pid);
+	add_service(&list, pid, device, &look);
+	add_spans(&list, &look);
+	*ret_count = list.count;
+	return 0;
+}
