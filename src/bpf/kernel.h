@@ -144,6 +144,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct sched_entity se;
 	struct mm_struct *mm;
+	struct pid *thread_pid;
 	char comm[16];
 	struct thread_struct thread;
 };
@@ -184,11 +185,17 @@ struct sock_common {
 	struct in6_addr skc_v6_rcv_saddr;
 };
 
+struct pid_namespace {
+	struct ns_common ns;
+};
+
 struct upid {
 	int nr;
+	struct pid_namespace *ns;
 };
 
 struct pid {
+	unsigned int level;
 	struct upid numbers[1];
 };
 

@@ -82,6 +82,22 @@ static __always_inline struct thread *thread_current(void)
  */
 __u32 named[WIRE_NAMED];
 
+/* What a thread in a container calls itself. */
+static __always_inline void task_describe_space(struct wire_task *t, struct task_struct *task)
+{
+	struct pid *pid = task->thread_pid;
+	unsigned int level = pid->level;
+
+	if (level == 0)
+		return;
+
+	struct upid *number = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+			      level * bpf_core_type_size(struct upid);
+
+	t->inner = BPF_CORE_READ(number, nr);
+	t->space = BPF_CORE_READ(number, ns, ns.inum);
+}
+
 static __always_inline void task_describe(struct wire_ring *ring, struct task_struct *task,
 					  enum task_event event, __u32 parent, __u64 now)
 {
@@ -95,6 +111,7 @@ static __always_inline void task_describe(struct wire_ring *ring, struct task_st
 	t->task.event = event;
 	t->task.flags = task->flags & PF_KTHREAD ? TASK_KERNEL : 0;
 	bpf_probe_read_kernel(t->comm, sizeof(t->comm), task->comm);
+	task_describe_space(t, task);
 	ring_commit(&t->task.head, RECORD_TASK, task->pid, sizeof(*t));
 	named[task->pid & (WIRE_NAMED - 1)] = task->pid;
 }

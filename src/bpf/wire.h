@@ -61,6 +61,8 @@ struct wire_ring {
 struct wire_task {
 	struct record_task task;
 	char comm[16];
+	__u32 space; /* number of its pid namespace, 0 for the first one; */
+	__u32 inner; /* its tid there */
 };
 
 struct wire_file {

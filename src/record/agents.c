@@ -11,7 +11,6 @@
 #include "record/agents_parts.h"
 #include "record/look.h"
 #include "record/offer.h"
-#include "record/pid_space.h"
 
 enum {
 	HOLDS_MAX = 256, /* arenas; each has a descriptor */
@@ -101,13 +100,11 @@ static struct tap *get_tap(struct agents *a, uint32_t pid, int fd)
 	return tap ? tap : open_tap(a, pid, fd);
 }
 
-/* A process has an arena; what it had before is given up. */
-static void join(struct agents *a, struct process *p, struct tap *tap)
+void agents_join(struct agents *a, struct process *p, struct tap *tap)
 {
 	nsec_t forget = a->now + MEMBER_MEMORY;
 
 	p->tap = tap;
-	p->space = pid_space_of(p->pid);
 	*map_insert(&agents_find_hold(a, tap)->members, p->pid) =
 		p->threads ? MEMBER_LIVES : forget;
 	if (!p->threads) /* it was gone before we knew what it had */
@@ -136,7 +133,7 @@ static void find_arena(struct agents *a, struct process *p, const struct look *l
 	if (!tap && fd >= 0)
 		tap = get_tap(a, p->pid, fd);
 	if (tap)
-		join(a, p, tap);
+		agents_join(a, p, tap);
 }
 
 /* Whether there is no use in asking again. */
@@ -179,7 +176,6 @@ static void watch_forked(void *arg, struct process *child, const struct process 
 		child->tap = parent->tap;
 		*map_insert(&hold->members, child->pid) = MEMBER_LIVES;
 	}
-	child->space = parent->space;
 	child->service = parent->service;
 	child->placed = parent->placed < time ? parent->placed : 0;
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
@@ -207,7 +203,6 @@ struct agents *agents_new(const struct agents_config *config)
 						    config->start, config->notice, config->arg });
 	a->tls = tls_files_new();
 	a->device = tap_device();
-	a->space = pid_space_own();
 	a->listener = offer_listen();
 	return a;
 }
@@ -291,7 +286,7 @@ static void take_offers(struct agents *a)
 		struct tap *tap = p ? get_tap(a, o->pid, o->fd) : NULL;
 
 		if (tap)
-			join(a, p, tap);
+			agents_join(a, p, tap);
 		if (!p && a->now < o->until) {
 			a->offers.items[left++] = *o;
 			continue;
@@ -320,7 +315,7 @@ static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
 	if (!who.pid)
 		return;
 	if (event->kind == SPAN_EVENT_END && end->tid != ring->tid)
-		who.begun_by = agents_find_thread(a, tap, ring, end->tid);
+		who.begun_by = agents_find_thread(a, ring, end->tid);
 	scribe_event(a->scribe, &who, event, a->until);
 }
 
@@ -336,7 +331,8 @@ static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t 
 
 static bool is_dead(void *arg, struct tap *tap, struct tap_ring *ring)
 {
-	return agents_owner_is_dead(arg, tap, ring);
+	(void)tap;
+	return agents_owner_is_dead(arg, ring);
 }
 
 /* Those that are gone, also if that was not told; whether any is left. */

@@ -15,52 +15,37 @@
 #include <sys/syscall.h>
 
 #include "record/agents_parts.h"
-#include "record/pid_space.h"
 
 /* How long to wait for the word of the kernel. */
 #define PATIENCE (100 * NSEC_PER_MSEC)
 
-static bool is_member(struct agents *a, const struct tap *tap, uint32_t pid)
+enum { GENERATIONS = 64 }; /* how far back to look for one that has an arena */
+
+/* What the kernel calls the pid namespace that everything is in; our numbers are its. */
+#define FIRST_SPACE 0xeffffffcu
+
+/*
+ * Whether a process has an arena: it was found there, or in what it was forked from.
+ * It may have been forked before that one made it; but then it has no ring there.
+ */
+static bool is_member(struct agents *a, const struct tap *tap, const struct process *p)
 {
 	const struct hold *hold = agents_find_hold(a, tap);
 
-	return hold && map_find(&hold->members, pid);
-}
-
-/* A process that has this arena and is in that namespace; NULL if there is none. */
-static struct process *find_in_space(struct agents *a, const struct tap *tap, uint32_t space)
-{
-	const struct hold *hold = agents_find_hold(a, tap);
-	uint64_t pid, until;
-
-	for (size_t pos = 0; map_next(&hold->members, &pos, &pid, &until);) {
-		struct process *p = watch_process(a->watch, pid);
-
-		if (!p || !p->threads)
-			continue;
-		if (p->space != space) /* a forked child may have gone to one of its own */
-			p->space = pid_space_of(p->pid);
-		if (p->space == space)
-			return p;
+	for (int i = 0; p && i < GENERATIONS; i++) {
+		if (map_find(&hold->members, p->pid))
+			return true;
+		p = watch_parent(a->watch, p);
 	}
-	return NULL;
-}
-
-static bool is_our_space(const struct agents *a, const struct tap_ring *ring)
-{
-	return !ring->space || ring->space == a->space;
+	return false;
 }
 
 /* Our number for a thread that a ring speaks of; 0 if it cannot be found out. */
-static uint32_t translate(struct agents *a, const struct tap *tap, const struct tap_ring *ring,
-			  uint32_t tid)
+static uint32_t translate(struct agents *a, const struct tap_ring *ring, uint32_t tid)
 {
-	if (is_our_space(a, ring))
-		return tid;
+	bool is_first = !ring->space || ring->space == FIRST_SPACE;
 
-	const struct process *p = find_in_space(a, tap, ring->space);
-
-	return p ? pid_space_translate(p->pid, tid) : 0;
+	return is_first ? tid : watch_translate(a->watch, ring->space, tid);
 }
 
 static bool thread_lives(uint32_t pid, uint32_t tid)
@@ -68,11 +53,10 @@ static bool thread_lives(uint32_t pid, uint32_t tid)
 	return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
 }
 
-uint32_t agents_find_thread(struct agents *a, struct tap *tap, const struct tap_ring *ring,
-			    uint32_t said)
+uint32_t agents_find_thread(struct agents *a, const struct tap_ring *ring, uint32_t said)
 {
 	const struct process *p = watch_process(a->watch, ring->own.pid);
-	uint32_t tid = p && said ? translate(a, tap, ring, said) : 0;
+	uint32_t tid = p && said ? translate(a, ring, said) : 0;
 	bool is_its_own = tid && (watch_thread(a->watch, tid) == p || thread_lives(p->pid, tid));
 
 	return is_its_own ? tid : 0;
@@ -87,31 +71,30 @@ static uint32_t service_of(struct agents *a, const struct tap_ring *ring, const 
 
 bool agents_find_owner(struct agents *a, struct tap *tap, struct tap_ring *ring)
 {
-	uint32_t pid = translate(a, tap, ring, ring->pid);
+	uint32_t pid = translate(a, ring, ring->pid);
 	struct process *p = pid ? watch_process(a->watch, pid) : NULL;
 
-	if (!ring->own.seen && p && p->threads && !is_member(a, tap, pid))
+	if (!ring->own.seen && p && p->threads && !is_member(a, tap, p))
 		agents_look(a, p); /* as that may just not have been done yet */
 	if (!ring->own.seen)
 		ring->own.seen = a->now;
-	if (p && is_member(a, tap, pid)) {
+	if (p && is_member(a, tap, p)) {
+		if (!p->tap && p->threads)
+			agents_join(a, p, tap);
 		ring->own.pid = pid;
-		ring->own.tid = agents_find_thread(a, tap, ring, ring->tid);
+		ring->own.tid = agents_find_thread(a, ring, ring->tid);
 		ring->own.service = service_of(a, ring, p);
 	}
 	ring->own.asked = ring->own.tid || a->now - ring->own.seen >= PATIENCE;
 	return ring->own.asked;
 }
 
-bool agents_owner_is_dead(struct agents *a, struct tap *tap, struct tap_ring *ring)
+bool agents_owner_is_dead(struct agents *a, struct tap_ring *ring)
 {
-	if (ring->own.tid)
-		return !thread_lives(ring->own.pid, ring->own.tid);
-	ring->own.asked = false; /* it may come into scope */
-	if (is_our_space(a, ring))
-		return !thread_lives(ring->pid, ring->tid);
+	uint32_t pid = ring->own.tid ? ring->own.pid : translate(a, ring, ring->pid);
+	uint32_t tid = ring->own.tid ? ring->own.tid : translate(a, ring, ring->tid);
 
-	const struct process *p = find_in_space(a, tap, ring->space);
-
-	return p && !pid_space_translate(p->pid, ring->tid);
+	if (!ring->own.tid)
+		ring->own.asked = false; /* it may come into scope */
+	return pid && tid && !thread_lives(pid, tid);
 }

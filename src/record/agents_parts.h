@@ -49,7 +49,6 @@ struct agents {
 	VEC(struct news) news;    /* that have not been seen yet */
 	struct map ended;         /* pid -> when, since the last drain */
 	uint64_t device;          /* of memory files */
-	uint32_t space;           /* our own pid namespace */
 	int listener;
 	nsec_t now, until; /* of this drain, and the last event that is of interest */
 	nsec_t next_reap;
@@ -59,6 +58,9 @@ struct agents {
 /* NULL if we do not hold it. */
 struct hold *agents_find_hold(struct agents *a, const struct tap *tap);
 
+/* A process has that arena. */
+void agents_join(struct agents *a, struct process *p, struct tap *tap);
+
 /* Look into a process for arena, context and name; as watch_calls has it. */
 int agents_look(void *agents, struct process *p);
 
@@ -66,10 +68,9 @@ int agents_look(void *agents, struct process *p);
 bool agents_find_owner(struct agents *a, struct tap *tap, struct tap_ring *ring);
 
 /* Our number for another thread of the same process; 0 if it is none, or not known. */
-uint32_t agents_find_thread(struct agents *a, struct tap *tap, const struct tap_ring *ring,
-			    uint32_t said);
+uint32_t agents_find_thread(struct agents *a, const struct tap_ring *ring, uint32_t said);
 
 /* Whether the thread that has a ring is gone for sure. */
-bool agents_owner_is_dead(struct agents *a, struct tap *tap, struct tap_ring *ring);
+bool agents_owner_is_dead(struct agents *a, struct tap_ring *ring);
 
 #endif

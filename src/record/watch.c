@@ -36,6 +36,8 @@ struct watch {
 	struct watch_calls calls;
 	struct map processes; /* pid -> struct process */
 	struct map threads;   /* tid -> pid, and EXITED */
+	struct map inner;     /* tid -> what it is called in a pid namespace of its own */
+	struct map outer;     /* and back */
 	struct line looks[ARRAY_LEN(pauses)];
 	struct line leaving;
 	uint32_t images;
@@ -73,17 +75,19 @@ struct watch *watch_new(const struct watch_calls *calls)
 
 void watch_free(struct watch *watch)
 {
-	struct process *p;
+	uint64_t pid, process;
 
 	if (!watch)
 		return;
-	for (size_t pos = 0; (p = watch_next(watch, &pos));)
-		free(p);
+	for (size_t pos = 0; map_next(&watch->processes, &pos, &pid, &process);)
+		free((struct process *)(uintptr_t)process);
 	for (size_t i = 0; i < ARRAY_LEN(watch->looks); i++)
 		vec_done(&watch->looks[i].items);
 	vec_done(&watch->leaving.items);
 	map_done(&watch->processes);
 	map_done(&watch->threads);
+	map_done(&watch->inner);
+	map_done(&watch->outer);
 	free(watch);
 }
 
@@ -99,13 +103,23 @@ struct process *watch_thread(const struct watch *watch, uint32_t tid)
 	return pid ? watch_process(watch, (uint32_t)*pid) : NULL;
 }
 
-struct process *watch_next(const struct watch *watch, size_t *pos)
+struct process *watch_parent(const struct watch *watch, const struct process *process)
 {
-	uint64_t pid, process;
+	struct process *p = process->parent ? watch_process(watch, process->parent) : NULL;
 
-	return map_next(&watch->processes, pos, &pid, &process)
-		       ? (struct process *)(uintptr_t)process
-		       : NULL;
+	return p && p->image == process->parent_image ? p : NULL;
+}
+
+static uint64_t space_key(uint32_t space, uint32_t inner)
+{
+	return (uint64_t)space << 32 | inner;
+}
+
+uint32_t watch_translate(const struct watch *watch, uint32_t space, uint32_t inner)
+{
+	const uint64_t *tid = map_find(&watch->outer, space_key(space, inner));
+
+	return tid ? *tid : 0;
 }
 
 static void look_later(struct watch *watch, struct process *p, size_t pause, nsec_t now)
@@ -152,10 +166,31 @@ static struct process *process_of(struct watch *watch, const struct record_task 
 	struct process copy = parent ? *parent : (struct process){ 0 };
 
 	p = process_new(watch, task->pid, task->head.time);
-	if (parent)
+	if (parent) {
+		p->parent = copy.pid;
+		p->parent_image = copy.image;
 		watch->calls.forked(watch->calls.arg, p, &copy, task->head.time);
+	}
 	look_later(watch, p, is_first ? FORKED : 0, now);
 	return p;
+}
+
+static void forget_space(struct watch *watch, uint32_t tid)
+{
+	const uint64_t *key = map_find(&watch->inner, tid);
+	const uint64_t *outer = key ? map_find(&watch->outer, *key) : NULL;
+
+	if (outer && *outer == tid)
+		map_remove(&watch->outer, *key);
+	map_remove(&watch->inner, tid);
+}
+
+static void remember_space(struct watch *watch, uint32_t tid, const struct wire_task *wire)
+{
+	if (!wire->space)
+		return;
+	*map_insert(&watch->inner, tid) = space_key(wire->space, wire->inner);
+	*map_insert(&watch->outer, space_key(wire->space, wire->inner)) = tid;
 }
 
 static void forget(struct watch *watch, uint32_t tid)
@@ -165,6 +200,7 @@ static void forget(struct watch *watch, uint32_t tid)
 	struct process *p = watch_process(watch, pid);
 
 	map_remove(&watch->threads, tid);
+	forget_space(watch, tid);
 	if (p && --p->remembered == 0) {
 		map_remove(&watch->processes, pid);
 		free(p);
@@ -195,6 +231,7 @@ static void see_task(struct watch *watch, const struct wire_task *wire, nsec_t n
 	struct process *p = process_of(watch, task, now);
 
 	remember(watch, task->head.tid, p);
+	remember_space(watch, task->head.tid, wire);
 	if (task->event == TASK_EXEC) {
 		watch->calls.ended(watch->calls.arg, p, task->head.time);
 		begin_image(watch, p);

@@ -24,6 +24,7 @@ struct process {
 	uint32_t threads; /* that live */
 	char comm[16];
 	uint32_t image; /* counts programs executed, in all processes: tells this one from others */
+	uint32_t parent, parent_image; /* what it was forked from; 0 if it executes another one */
 
 	/* what was found; the caller's */
 	struct tap *tap;  /* borrowed, or NULL */
@@ -68,7 +69,10 @@ void watch_gone(struct watch *watch, struct process *process, nsec_t now);
 struct process *watch_process(const struct watch *watch, uint32_t pid);
 struct process *watch_thread(const struct watch *watch, uint32_t tid);
 
-/* Any order; *pos is 0 at first. NULL after the last. */
-struct process *watch_next(const struct watch *watch, size_t *pos);
+/* What it was forked from, if that is remembered; NULL if it executed its program itself. */
+struct process *watch_parent(const struct watch *watch, const struct process *process);
+
+/* The thread that is `inner` in a pid namespace other than the first; 0 if it is not recorded. */
+uint32_t watch_translate(const struct watch *watch, uint32_t space, uint32_t inner);
 
 #endif
