@@ -107,4 +107,5 @@ void context_follow() noexcept
 	ours.detach = detach;
 	reinterpret_cast<std::atomic<void *> *>(const_cast<storage *>(object.get()))
 		->store(&ours.current, std::memory_order_release);
+	publish(original.current(const_cast<storage *>(object.get())));
 }

@@ -57,14 +57,12 @@ class copy final : public sdk::trace::Recordable
 	{
 		span.start = now();
 		span.tid = tid_get();
-		if (sonde_agent_is_recording())
-			sonde_agent_begin(whole());
+		sonde_agent_begin(whole());
 	}
 
 	void end() noexcept
 	{
-		if (sonde_agent_is_recording())
-			sonde_agent_end(whole());
+		sonde_agent_end(whole());
 	}
 
 	void SetIdentity(const trace::SpanContext &id, trace::SpanId parent) noexcept override
