@@ -32,7 +32,7 @@ void context_set(struct agent_thread *t, const uint8_t trace[16], const uint8_t 
 static inline void say(struct agent_thread *t)
 {
 	if (unlikely(arena_is_recording()))
-		event_context(t, clock_now());
+		event_context(t, agent_now(t));
 	agent_exit(t);
 }
 

@@ -122,7 +122,7 @@ static void tell(void (*what)(struct agent_thread *, uint64_t, const struct sond
 		return;
 	}
 	if (arena_is_recording())
-		what(t, clock_now(), span);
+		what(t, agent_now(t), span);
 	agent_exit(t);
 }
 

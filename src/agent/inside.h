@@ -49,6 +49,7 @@ struct agent_thread {
 	uint32_t random_generation; /* in which it was seeded */
 	uint32_t tid;               /* with the ring */
 	uint8_t busy;
+	uint64_t asked; /* when the call came that had to introduce the process first; or 0 */
 };
 
 #ifdef __x86_64__
@@ -135,15 +136,24 @@ static inline bool agent_enter(struct agent_thread *t)
 		return false;
 	t->busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(!agent_process.epoch))
+	if (unlikely(!agent_process.epoch)) {
+		t->asked = clock_now();
 		agent_start();
+	}
 	if (unlikely(!t->context))
 		agent_thread_init(t);
 	return true;
 }
 
+/* When what the thread says is so: what it took to introduce the process does not count. */
+static inline uint64_t agent_now(const struct agent_thread *t)
+{
+	return unlikely(t->asked) ? t->asked : clock_now();
+}
+
 static inline void agent_exit(struct agent_thread *t)
 {
+	t->asked = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy = 0;
 }

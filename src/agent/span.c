@@ -31,17 +31,23 @@ enum {
 	COUNT_EVERY = 64,
 };
 
-static struct span_name *name_of(struct sonde_site *site)
+static struct span_name *site_name(struct sonde_site *site)
 {
-	struct span_name *name = __atomic_load_n(&site->slot, __ATOMIC_RELAXED);
+	return __atomic_load_n(&site->slot, __ATOMIC_RELAXED);
+}
 
-	if (likely(name))
-		return name;
-	sonde_agent_is_recording(); /* makes the arena, if there is none */
-	name = names_find(site->name);
-	if (agent_arena) /* else another thread is making it */
+static struct span_name *find_name(struct sonde_site *site)
+{
+	struct span_name *name = names_find(site->name);
+
+	if (agent_arena) /* else another thread is making it, or it may not be had */
 		__atomic_store_n(&site->slot, name, __ATOMIC_RELAXED);
 	return name;
+}
+
+static bool is_off(const struct span_name *name)
+{
+	return __atomic_load_n(&name->off, __ATOMIC_RELAXED);
 }
 
 /* Without a lock, so about right; and seldom, so that threads do not fight for it. */
@@ -149,7 +155,7 @@ static void begin(struct agent_thread *t, struct sonde_site *site, struct span_n
 	if (likely(!arena_is_recording()))
 		return;
 
-	uint64_t now = clock_now();
+	uint64_t now = agent_now(t);
 	struct sonde_agent_span event = told(span);
 
 	event_begin(t, now, &event);
@@ -158,19 +164,27 @@ static void begin(struct agent_thread *t, struct sonde_site *site, struct span_n
 	span->tid = t->tid;
 }
 
-/* The name that a span is to have; NULL if it is not to be. Then the thread has been entered. */
+/* The name that a span is to have, with the thread entered; NULL if it is not to be. */
 static struct span_name *may_begin(struct agent_thread *t, struct sonde_site *site,
 				   struct sonde_span *ret)
 {
-	struct span_name *name = name_of(site);
+	struct span_name *name = site_name(site);
 
 	ret->site = NULL;
-	if (__atomic_load_n(&name->off, __ATOMIC_RELAXED))
+	if (name && is_off(name))
 		return NULL;
-	if (likely(agent_enter(t)))
-		return name;
-	ring_drop_nested(t);
-	return NULL;
+	if (unlikely(!agent_enter(t))) {
+		ring_drop_nested(t);
+		return NULL;
+	}
+	if (unlikely(!name)) {
+		name = find_name(site);
+		if (is_off(name)) {
+			agent_exit(t);
+			return NULL;
+		}
+	}
+	return name;
 }
 
 void sonde_begin(struct sonde_site *site, struct sonde_span *ret)
@@ -214,7 +228,7 @@ void sonde_end(struct sonde_span *span)
 
 	if (unlikely(arena_is_recording())) {
 		attributes_close(span);
-		uint64_t now = clock_now();
+		uint64_t now = agent_now(t);
 		struct sonde_agent_span event = told(span);
 
 		event_end(t, now, &event);
@@ -236,7 +250,7 @@ static void change(struct sonde_span *span, bool (*how)(struct agent_thread *, s
 		return;
 	}
 	if (how(t, span) && unlikely(arena_is_recording()))
-		event_context(t, clock_now());
+		event_context(t, agent_now(t));
 	agent_exit(t);
 }
 
