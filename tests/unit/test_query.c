@@ -113,6 +113,61 @@ TEST(spans_know_their_parents_and_threads)
 		"C|10 L|20 R|10");
 }
 
+TEST(contexts_tell_for_whom_threads_ran)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	two_threads(&s);
+	story_span(&s, 5, 45, 1, 0, 1);
+	story_span(&s, 10, 40, 2, 1, 2);
+	story_span(&s, 11, 12, 3, 0, 0);
+	story_context(&s, 1, 5, 1);
+	story_context(&s, 1, 42, 0);
+	story_seen(&s, 2, 15, 20, 2);
+	story_context(&s, 2, 35, 9); /* which is not recorded */
+	check_story(&s,
+		    "SELECT tid, start, end, ns, cpu, how, span_id, span, operation FROM contexts",
+		    "1|5|42|37|7|told|3|0100000000000000|string 1 1|42|50|8|8|told||| "
+		    "2|15|20|5|5|unknown||| 2|20|35|15|15|seen|2|0200000000000000|string 2 "
+		    "2|35|40|5|5|told||0900000000000000|");
+	check_story(&s, "SELECT operation, cpu FROM spans ORDER BY operation",
+		    "string 1|7 string 2|15 string 3|");
+	check_story(&s, "SELECT how FROM contexts WHERE tid = 2 AND start < 20 AND end > 17",
+		    "unknown");
+}
+
+TEST(attributes_have_values_of_their_types)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+	union {
+		double real;
+		uint64_t bits;
+	} half = { .real = 0.5 };
+	const struct {
+		uint8_t type;
+		uint64_t value;
+	} told[] = { { ATTRIBUTE_STRING, 5 },
+		     { ATTRIBUTE_BOOL, 1 },
+		     { ATTRIBUTE_INT, -7 },
+		     { ATTRIBUTE_DOUBLE, half.bits },
+		     { 99, 1 } };
+
+	for (uint32_t i = 0; i < ARRAY_LEN(told); i++)
+		story_add(&s, REC(ATTRIBUTE, attribute, 9, 1, .trace = { 1 }, .span = { 1 },
+				  .key = 30 + i, .type = told[i].type, .value = told[i].value));
+	story_add(&s, REC(SPAN, span, 10, 1, .start = 0, .trace = { 1 }, .span = { 1 },
+			  .kind = SPAN_SERVER));
+	check_story(&s, "SELECT span_id, key, type, value, typeof(value) FROM attributes",
+		    "1|string 30|string|string 5|text 1|string 31|bool|1|integer "
+		    "1|string 32|int|-7|integer 1|string 33|double|0.5|real 1|string 34|||null");
+	check_story(&s, "SELECT key FROM attributes WHERE value = 'string 5' OR value < 0",
+		    "string 30 string 32");
+	check_story(&s,
+		    "SELECT s.kind, a.value FROM spans s JOIN attributes a ON a.span_id = s.id "
+		    "WHERE a.key = 'string 32'",
+		    "server|-7");
+}
+
 TEST(requests_are_rebuilt_when_they_are_asked_for)
 {
 	_cleanup_(story_done) struct story s = { 0 };

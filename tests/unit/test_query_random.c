@@ -30,7 +30,7 @@ static void tell_anything(struct story *s, bool damaged)
 		nsec_t start = now[who], end = start + chance(5), back = chance(6);
 
 		now[who] = end;
-		switch (chance(7)) {
+		switch (chance(9)) {
 		case 0:
 			story_run(s, tid, start, end);
 			break;
@@ -56,6 +56,14 @@ static void tell_anything(struct story *s, bool damaged)
 		case 6:
 			story_span(s, start, end, 1 + chance(200), chance(200), tid);
 			break;
+		case 7:
+			story_seen(s, tid, end - chance(end - start + 1), end, chance(200));
+			break;
+		case 8:
+			story_add(s, REC(ATTRIBUTE, attribute, end, tid, .trace = { 1 },
+					 .span = { 1 + chance(200) }, .key = chance(20),
+					 .type = ATTRIBUTE_INT, .value = chance(9)));
+			break;
 		}
 	}
 }
@@ -63,7 +71,7 @@ static void tell_anything(struct story *s, bool damaged)
 /* A condition on a column, or one on its value, which no index helps with. */
 static char *condition(const char *column, const char *op, const char *value, bool by_hand)
 {
-	static const char texts[] = " comm trace span service operation ";
+	static const char texts[] = " comm trace span service operation key ";
 	_cleanup_(freep) char *word = must_printf(" %s ", column);
 	const char *type = strstr(texts, word) ? "TEXT" : "INTEGER";
 
@@ -83,6 +91,8 @@ static const struct known {
 	{ "block", "thread pid tid comm", "start end" },
 	{ "hits", "thread pid tid comm", "time" },
 	{ "spans", "id parent trace span thread pid tid comm service operation", "" },
+	{ "contexts", "thread pid tid comm", "start end" },
+	{ "attributes", "span_id trace span key", "" },
 	{ "threads", "id pid tid comm parent", "" },
 	{ "requests", "id parent root trace span thread", "" },
 	{ "slices", "request thread", "" },
@@ -117,7 +127,7 @@ static char *any_value(const char *column)
 
 	if (chance(6) == 0)
 		return must_strdup(odd[chance(ARRAY_LEN(odd))]);
-	if (strcmp(column, "comm") == 0 || strcmp(column, "operation") == 0)
+	if (strstr(" comm operation key ", column))
 		return must_printf("'string %u'", chance(6));
 	return must_printf("%u", chance(chance(2) ? 400 : 20));
 }

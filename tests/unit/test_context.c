@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a model makes of contexts and attributes.  Those of a thread are written
+ * as in "1 10-20, ? 20-30, 2s 30-": the span, or - for none, or ? if it is not
+ * known; s if it was seen, not told; since when and until when.
+ */
+#include "story.h"
+#include "test.h"
+
+static char *contexts_of(const struct model *model, thread_id id)
+{
+	struct context_stretch c;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	bool more = model_context_from(model, id, 0, &c);
+
+	for (bool first = true; more; first = false) {
+		fprintf(file, "%s", first ? "" : ", ");
+		if (c.context.flags & CONTEXT_UNKNOWN)
+			fputc('?', file);
+		else if (c.context.ref)
+			fprintf(file, "%u", model_span_ref(model, c.context.ref)->id[0]);
+		else
+			fputc('-', file);
+		fprintf(file, "%s %" PRIu64 "-", c.context.flags & CONTEXT_SEEN ? "s" : "",
+			c.context.start);
+		more = model_context_next(model, id, &c);
+		if (more)
+			fprintf(file, "%" PRIu64, c.context.start);
+	}
+	fclose(file);
+	return text;
+}
+
+static void check_contexts(const struct story *s, uint32_t tid, const char *want)
+{
+	_cleanup_(model_freep) struct model *model = story_model(s);
+	_cleanup_(freep) char *got = contexts_of(model, model_find_thread(model, tid, 0));
+
+	CHECK_STR(got, want);
+}
+
+TEST(what_is_told_holds_from_then_on)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_context(&s, 1, 10, 1);
+	story_context(&s, 1, 15, 1); /* nothing new */
+	story_context(&s, 2, 20, 3);
+	story_context(&s, 1, 20, 0);
+	story_unknown(&s, 1, 30);
+	story_context(&s, 1, 40, 2);
+	check_contexts(&s, 1, "1 10-20, - 20-30, ? 30-40, 2 40-");
+	check_contexts(&s, 2, "3 20-");
+	check_contexts(&s, 3, "");
+}
+
+TEST(since_when_holds_what_is_seen_is_not_known)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_context(&s, 1, 10, 1);
+	story_seen(&s, 1, 20, 30, 2);
+	story_seen(&s, 1, 40, 50, 0);
+	story_seen(&s, 2, 5, 9, 7); /* before it, nothing is known at all */
+	check_contexts(&s, 1, "1 10-20, ? 20-30, 2s 30-40, ? 40-50, -s 50-");
+	check_contexts(&s, 2, "? 5-9, 7s 9-");
+}
+
+TEST(what_was_told_after_the_thread_got_the_cpu_is_doubtful_then)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_context(&s, 1, 10, 1);
+	story_context(&s, 1, 25, 2);
+	story_seen(&s, 1, 20, 30, 3);
+	check_contexts(&s, 1, "1 10-25, ? 25-30, 3s 30-");
+}
+
+TEST(of_contexts_at_one_time_the_last_holds)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_context(&s, 1, 10, 1);
+	story_context(&s, 1, 10, 2);
+	story_context(&s, 1, 20, 3);
+	story_seen(&s, 1, 20, 20, 4);
+	check_contexts(&s, 1, "2 10-20, 4s 20-");
+}
+
+static void add_to(struct model *model, const struct record *r)
+{
+	struct source source = story_source(0);
+
+	model_add(model, &source, r);
+}
+
+TEST(a_context_that_comes_late_changes_nothing)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+
+	add_to(model, REC(CONTEXT, context, 20, 1, .since = 20, .trace = { 1 }, .span = { 1 }));
+	add_to(model, REC(CONTEXT, context, 10, 1, .since = 10, .trace = { 1 }, .span = { 2 }));
+	model_finish(model);
+	_cleanup_(freep) char *got = contexts_of(model, model_find_thread(model, 1, 0));
+	CHECK_STR(got, "1 20-");
+}
+
+TEST(spans_are_found_whether_they_come_before_or_after)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_context(&s, 1, 10, 1);
+	story_context(&s, 1, 30, 2);
+	story_context(&s, 1, 40, 3);
+	story_span(&s, 10, 50, 1, 0, 1);
+	story_span(&s, 10, 20, 2, 0, 1);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	const struct span *first = model_span(model, story_find_span(model, 1));
+	const struct span *second = model_span(model, story_find_span(model, 2));
+	const struct stay *stay = model_stay(model, model_span_ref(model, first->ref)->first_stay);
+
+	CHECK_INT(model_span_ref(model, first->ref)->span.i, story_find_span(model, 1).i);
+	CHECK_INT(model_span_ref(model, second->ref)->id[0], 2);
+	CHECK_INT(stay->first, 10);
+	CHECK_INT(stay->last, 30);
+	CHECK_INT(model_thread(model, stay->thread)->tid, 1);
+	CHECK_INT(stay->next, 0);
+	/* the third was never told of; finished again, all is the same */
+	model_finish(model);
+	CHECK_INT(model_span_ref(model, 3)->id[0], 3);
+	CHECK_INT(model_span_ref(model, 3)->span.i, 0);
+	CHECK_INT(model_stay(model, model_span_ref(model, first->ref)->first_stay)->last, 30);
+}
+
+TEST(each_thread_that_was_in_a_span_stays_once)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	for (nsec_t t = 10; t < 100; t += 20)
+		for (uint32_t tid = 1; tid <= 3; tid++) {
+			story_context(&s, tid, t, 1);
+			story_context(&s, tid, t + 10, 0);
+		}
+	story_span(&s, 0, 100, 1, 0, 1);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	uint32_t at = model_span_ref(model, model_span(model, (span_id){ 1 })->ref)->first_stay;
+
+	for (uint32_t tid = 1; tid <= 3; tid++) {
+		const struct stay *stay = model_stay(model, at);
+
+		CHECK_INT(model_thread(model, stay->thread)->tid, tid);
+		CHECK_INT(stay->first, 10);
+		CHECK_INT(stay->last, 100);
+		at = stay->next;
+	}
+	CHECK_INT(at, 0);
+}
+
+static void add_attribute(struct story *s, nsec_t t, uint8_t span, uint32_t key, uint8_t type,
+			  uint64_t value)
+{
+	story_add(s, REC(ATTRIBUTE, attribute, t, 1, .trace = { 1 }, .span = { span }, .key = key,
+			 .type = type, .value = value));
+}
+
+TEST(attributes_go_to_their_spans_in_their_order)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	add_attribute(&s, 20, 2, 5, ATTRIBUTE_STRING, 6);
+	add_attribute(&s, 20, 1, 7, ATTRIBUTE_INT, -3);
+	add_attribute(&s, 20, 2, 3, ATTRIBUTE_BOOL, 1);
+	story_span(&s, 10, 20, 2, 0, 1);
+	add_attribute(&s, 30, 2, 5, ATTRIBUTE_STRING, 9); /* told again: the first is taken */
+	story_span(&s, 10, 30, 1, 0, 1);
+	story_span(&s, 10, 40, 3, 0, 1);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+
+	for (int again = 0; again < 2; again++) {
+		struct attributes one = model_span_attributes(model, story_find_span(model, 1));
+		struct attributes two = model_span_attributes(model, story_find_span(model, 2));
+
+		CHECK_INT(one.count, 1);
+		CHECK_STR(model_string(model, one.items[0].key), "string 7");
+		CHECK_INT((int64_t)one.items[0].value, -3);
+		CHECK_INT(two.count, 2);
+		CHECK_STR(model_string(model, two.items[0].key), "string 5");
+		CHECK_STR(model_string(model, (str_id){ two.items[0].value }), "string 6");
+		CHECK_INT(two.items[1].type, ATTRIBUTE_BOOL);
+		CHECK_INT(model_span_attributes(model, story_find_span(model, 3)).count, 0);
+		CHECK_INT(model_attributes(model).count, 3);
+		model_finish(model);
+	}
+}
+
+TEST(kinds_of_spans_are_kept)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_add(&s, REC(SPAN, span, 20, 1, .start = 10, .span = { 1 }, .kind = SPAN_CLIENT));
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	CHECK_INT(model_span(model, (span_id){ 1 })->kind, SPAN_CLIENT);
+}
+
+/* A loop that goes from task to task, of 16 spans at a time. */
+static void tell_turns(struct model *model, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++) {
+		nsec_t t = 100ull * i;
+		uint32_t id = i / 1000 * 16 + i % 16;
+		struct record_context r = { .head = { t, 1, 0, RECORD_CONTEXT, sizeof(r) / 8 },
+					    .since = t,
+					    .trace = { 1 } };
+
+		memcpy(r.span, &id, sizeof(id));
+		add_to(model, &r.head);
+	}
+}
+
+TEST(what_held_at_a_time_is_known_after_all_before_is_forgotten)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+	struct context_stretch whole, left;
+	enum { COUNT = 100000 };
+	nsec_t t = 90000 * 100 + 50;
+	thread_id id;
+
+	tell_turns(model, 1, COUNT);
+	id = model_find_thread(model, 1, 0);
+	CHECK(model_context_from(model, id, t, &whole));
+	/* 16 bytes for each, and some for each span */
+	CHECK(model_memory(model) < COUNT * 20);
+
+	size_t before = model_memory(model);
+
+	model_forget(model, t);
+	CHECK(model_memory(model) < before / 4);
+	CHECK(model_context_from(model, id, t, &left));
+	CHECK_INT(left.context.start, whole.context.start);
+	CHECK_INT(left.context.ref, whole.context.ref);
+	CHECK_INT(left.end, whole.end);
+	model_finish(model);
+	tell_turns(model, COUNT, COUNT + 10);
+	CHECK(model_context_from(model, id, UINT64_MAX, &left));
+	CHECK_INT(left.context.start, (COUNT + 9) * 100);
+}
