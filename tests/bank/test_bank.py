@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The bank of demo/bank: all its answers are right, each fault makes it slow, nothing stays behind.
+
+usage: test_bank.py BUILD
+
+What the bank needs is set up in BUILD/bank; where it cannot be, the test is skipped.
+Prints TAP.  A fault is held against a run without it that comes right before, and both are
+tried again if the machine was busy with something else.
+"""
+import contextlib
+import http.server
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+DEMO = pathlib.Path(__file__).resolve().parent.parent.parent / "demo" / "bank"
+sys.path.insert(0, str(DEMO))
+sys.dont_write_bytecode = True
+import bank  # noqa: E402
+import setup  # noqa: E402
+
+SLOWER = 1.4  # with a fault, the 95th percentile is at least so many times what it was
+TRIES = 4
+TOUCHED = {"pool": "login"}  # all others are seen on the home page
+
+
+def ask_customers(the_bank, seconds=2.5, seed=1):
+    done = subprocess.run([sys.executable, DEMO / "load.py", "--json", "--seconds", str(seconds), "--seed", str(seed),
+                           str(the_bank.ports["frontend"])], stdout=subprocess.PIPE, text=True, timeout=90)
+    summary = json.loads(done.stdout)
+    assert done.returncode == 0 and not summary["wrong"], f"wrong answers: {summary['wrong'][:3]}"
+    return summary["operations"]
+
+
+def fault_is_seen(the_bank, fault):
+    """In what customers see, and only while it is switched on."""
+    name, seen = TOUCHED.get(fault, "home"), []
+    for seed in range(TRIES):
+        before = ask_customers(the_bank, 1.5, seed)[name]["p95"]
+        the_bank.switch(fault, True)
+        during = ask_customers(the_bank, 1.5, seed)[name]["p95"]
+        the_bank.switch(fault, False)
+        seen.append(f"{1000 * before:.0f} ms, then {1000 * during:.0f} ms")
+        if during > SLOWER * before:
+            print(f"# {fault}: p95 of {name}: {'; '.join(seen)}")
+            return
+    raise AssertionError(f"p95 of {name} with and without {fault}: {'; '.join(seen)}")
+
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    """Keeps what SDKs export."""
+    kept = []
+
+    def do_POST(self):
+        self.kept.append(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def collector():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "NO_PROXY": "*"}
+        server.shutdown()
+
+
+def exported_spans():
+    file = BUILD / "bank" / "exported.otlp"
+    spans = []
+    for body in Collector.kept:
+        file.write_bytes(body)
+        lines = subprocess.run([BUILD / "sonde", "dump", "--json", file], stdout=subprocess.PIPE, check=True).stdout
+        spans += map(json.loads, lines.splitlines())
+    file.unlink()
+    return [span for span in spans if "service" in span]  # and not what else is told of them
+
+
+def request_is_one_trace(page):
+    """Through all services, each of its spans below one that is there."""
+    spans = [span for span in exported_spans() if span["trace"] == page["slowest"]]
+    services = {span["service"] for span in spans}
+    assert services >= {"frontend", "users", "contacts", "balance", "ledger"}, f"spans of {services}"
+    known = {span["span"] for span in spans}
+    roots = [span for span in spans if span.get("parent") not in known]
+    assert len(roots) == 1 and roots[0]["service"] == "frontend", roots
+
+
+def processes_of(directory):
+    """Those whose environment names it."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if str(directory).encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+    return found
+
+
+def all_has_ended(the_bank, pids):
+    left = [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()] + processes_of(the_bank.directory)
+    assert not left, f"processes {left} go on"
+    assert not the_bank.directory.exists(), f"{the_bank.directory} is still there"
+
+
+def interrupted_run_leaves_nothing():
+    before = set((BUILD / "bank").glob("run-*"))
+    process = subprocess.Popen([DEMO / "run", "--build", BUILD, "--seconds", "60", "--record", "/dev/null"],
+                               stdout=subprocess.PIPE, text=True, start_new_session=True)
+    process.stdout.readline()  # the services run when it speaks
+    directory = (set((BUILD / "bank").glob("run-*")) - before).pop()
+    assert processes_of(directory), "nothing runs"
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(30) == 130, f"exit code {process.returncode}"
+    process.stdout.close()
+    assert not processes_of(directory) and not directory.exists(), f"{directory} is still used"
+
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def case(self, name, check, *args):
+        self.count += 1
+        try:
+            result = check(*args)
+            print(f"ok {self.count} - {name}", flush=True)
+            return result
+        except Exception as problem:
+            self.failed += 1
+            print(f"not ok {self.count} - {name}\n# {problem!r}", flush=True)
+            return None
+
+
+def main():
+    tap = Tap()
+    try:
+        with bank.Bank(BUILD) as the_bank:
+            pids = the_bank.pids()
+            tap.case("answers are right", ask_customers, the_bank)
+            for fault in bank.FAULTS:
+                tap.case(f"fault {fault} is seen by customers", fault_is_seen, the_bank, fault)
+        tap.case("all ends with the bank", all_has_ended, the_bank, pids)
+        with collector() as env:
+            with bank.Bank(BUILD, "sync", env=env) as the_bank:
+                page = tap.case("answers are right with workers of type sync", ask_customers, the_bank)
+            tap.case("a request is one trace through all services", lambda: request_is_one_trace(page["home"]))
+    except setup.Missing as why:
+        print(f"1..0 # SKIP {str(why).splitlines()[0]}")
+        return 0
+    tap.case("an interrupted run leaves nothing behind", interrupted_run_leaves_nothing)
+    print(f"1..{tap.count}")
+    return 1 if tap.failed else 0
+
+
+sys.exit(main())
