@@ -15,8 +15,8 @@ others, by CLOCK_THREAD_CPUTIME_ID read at each switch; switches says how often
 that was (2 if it does not).  end_tid is the thread that ended it, if another one.
 
 Every span must be there, with its name, parent, thread and attributes, its
-begin and end within 20 µs, where time in which the thread had no CPU does not
-count; and of all CPU time at most 0.1 % may be given to a wrong span.  What is
+begin and end within 20 µs, where time in which the thread had no CPU, or interrupts
+had it, does not count; and of all CPU time at most 0.1 % may be given to a wrong span.  What is
 missing is less bad than what is wrong, but no more than 2 % may be.
 
 SONDE in the environment says which sonde.  On a machine that others use, a
@@ -50,10 +50,10 @@ class Recorded:
             key = (row["trace"], row["span"])
             self.doubles += key in self.spans
             self.spans[key] = row
-        self.off = {}
-        for row in self.query("SELECT tid, start, end FROM intervals WHERE state <> 'R' OR state IS NULL "
-                              "ORDER BY start"):
-            self.off.setdefault(row["tid"], []).append(row)
+        self.off, self.on = {}, {}
+        for row in self.query("SELECT tid, start, end, state, irq_ns FROM intervals ORDER BY start"):
+            lines = self.on if row["state"] == "R" else self.off
+            lines.setdefault(row["tid"], []).append(row)
 
     def query(self, sql):
         return json.loads(run(harness.SONDE, "query", "--json", self.path, sql).stdout or "[]")
@@ -62,6 +62,14 @@ class Recorded:
         """ns of this time in which a thread had no CPU."""
         return sum(min(i["end"], end) - max(i["start"], begin)
                    for i in harness.overlapping(self.off.get(tid, []), begin, end))
+
+    def interrupts(self, tid, begin, end):
+        """ns that interrupts had the CPU in the turns of a thread that have a part in this time, and in its part."""
+        whole = part = 0
+        for i in harness.overlapping(self.on.get(tid, []), begin, end):
+            whole += i["irq_ns"] or 0
+            part += (i["irq_ns"] or 0) * (min(i["end"], end) - max(i["start"], begin)) // max(1, i["end"] - i["start"])
+        return whole, part
 
     def attributes(self):
         """{(trace, span): {key: value}}"""
@@ -98,7 +106,7 @@ def identity_complaints(truth, recorded):
 
 def distance(recorded, tid, noted, told):
     low, high = min(noted, told), max(noted, told)
-    return high - low - recorded.off_cpu(tid, low, high)
+    return max(0, high - low - recorded.off_cpu(tid, low, high) - recorded.interrupts(tid, low, high)[0])
 
 
 def time_complaints(truth, recorded, notes):
@@ -129,19 +137,22 @@ def cpu_complaints(truth, recorded, stolen, notes):
             continue
         slack = SWITCH * span.get("switches", 2)
         total += span["cpu"]
+        # the clock of a thread's CPU time does not count interrupts
+        irq = sum(recorded.interrupts(tid, span["begin"], span["end"])[1]
+                  for tid in {span["tid"], span.get("end_tid", span["tid"])})
         over = (row["cpu"] or 0) - span["cpu"]
+        over = max(0, over - irq) if over > 0 else over
         missing += max(0, -over - slack)
         if over > slack:
             wrong += over - slack
             worst = max(worst or (0, ""), (over, name_of(span)))
     if not total:
         return
-    wrong = max(0, wrong - stolen)
     notes.append(f"of {total / 1e6:.1f} ms CPU time {100 * wrong / total:.3f} % is given to a wrong span, "
                  f"{100 * missing / total:.3f} % to none; {stolen / 1e6:.1f} ms were stolen from the machine")
     if wrong > WRONG_SHARE * total:
         yield f"{wrong / 1000:.1f} µs of CPU time given to wrong spans, most to {worst[1]}: {worst[0] / 1000:.1f} µs"
-    if missing > MISSING_SHARE * total + stolen:
+    if missing > MISSING_SHARE * total:
         yield f"{missing / 1000:.1f} µs of CPU time given to no span"
 
 

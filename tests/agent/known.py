@@ -1,0 +1,14 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Spans of sonde.h in known patterns, against what the program noted itself."""
+import check
+from harness import ROOM, each, main, workload
+
+
+@each(("nested", 11), ("moved", 53), ("interleaved", 11))
+def spans_are_as_the_program_knows_them(pattern, rounds):
+    check.check(workload("agent-spans", "@", pattern, rounds), ROOM)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * storm - a server that answers each request by a child or a thread of its own.
+ *
+ * Prints the port on which it listens, on loopback.  A connection sends one byte, `f`
+ * to be answered by a forked child or `t` by a thread, and a number in four bytes;
+ * the answer is the same.  Ends when its input does.  Its spans are those of sonde.h.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/sonde.h"
+
+struct request {
+	char how;
+	char number[4];
+} __attribute__((packed));
+
+/* Read and answer; the spans tell which way it went. */
+static void answer(int fd, const struct request *request)
+{
+	struct sonde_span serve, work;
+
+	SONDE_BEGIN(&serve, "serve");
+	sonde_set_text(&serve, "how", request->how == 'f' ? "child" : "thread");
+	for (int i = 0; i < 3; i++) {
+		SONDE_BEGIN(&work, "work");
+		usleep(50);
+		sonde_end(&work);
+	}
+	if (write(fd, request, sizeof(*request)) != sizeof(*request))
+		sonde_set_error(&serve);
+	sonde_end(&serve);
+}
+
+struct job {
+	int fd;
+	struct request request;
+};
+
+static void *in_thread(void *arg)
+{
+	struct job *job = arg;
+
+	answer(job->fd, &job->request);
+	close(job->fd);
+	free(job);
+	return NULL;
+}
+
+static void start_thread(int fd, const struct request *request)
+{
+	struct job *job = malloc(sizeof(*job));
+	pthread_attr_t detached;
+	pthread_t thread;
+
+	*job = (struct job){ fd, *request };
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&thread, &detached, in_thread, job)) {
+		close(fd);
+		free(job);
+	}
+	pthread_attr_destroy(&detached);
+}
+
+static void serve(int fd)
+{
+	struct sonde_span span;
+	struct request request;
+
+	SONDE_BEGIN(&span, "accept");
+	if (read(fd, &request, sizeof(request)) != sizeof(request)) {
+		close(fd);
+	} else if (request.how == 't') {
+		start_thread(fd, &request);
+	} else {
+		if (fork() == 0) {
+			answer(fd, &request);
+			_exit(0);
+		}
+		close(fd);
+	}
+	sonde_end(&span);
+}
+
+static int listen_on_loopback(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (bind(s, (struct sockaddr *)&address, size) < 0 || listen(s, 128) < 0 ||
+	    getsockname(s, (struct sockaddr *)&address, &size) < 0) {
+		perror("storm");
+		exit(1);
+	}
+	printf("%d\n", ntohs(address.sin_port));
+	fflush(stdout);
+	return s;
+}
+
+int main(void)
+{
+	struct pollfd wait[2] = { { .fd = 0, .events = POLLIN },
+				  { .fd = listen_on_loopback(), .events = POLLIN } };
+
+	signal(SIGCHLD, SIG_IGN); /* nobody asks how children ended */
+	while (poll(wait, 2, -1) >= 0 && !wait[0].revents) {
+		int fd = wait[1].revents ? accept(wait[1].fd, NULL, NULL) : -1;
+
+		if (fd >= 0)
+			serve(fd);
+	}
+	return 0;
+}
