@@ -105,16 +105,16 @@ static uint8_t trace_of(uint8_t id)
 
 static void work_for(uint32_t tid, double since, uint8_t id)
 {
-	TELL(CONTEXT, context, since, tid, .since = AT(since),
-	     .trace = { 0x7a, trace_of(id) }, .span = { [7] = id });
+	TELL(CONTEXT, context, since, tid, .since = AT(since), .trace = { 0x7a, trace_of(id) },
+	     .span = { [7] = id });
 }
 
 static void span(uint8_t id, double from, double to, const char *name, uint8_t parent,
 		 enum span_kind kind)
 {
-	TELL(ATTRIBUTE, attribute, to, LOOP, .trace = { 0x7a, trace_of(id) },
-	     .span = { [7] = id }, .key = capture_string(writer, "http.route"),
-	     .value = capture_string(writer, name), .type = ATTRIBUTE_STRING);
+	TELL(ATTRIBUTE, attribute, to, LOOP, .trace = { 0x7a, trace_of(id) }, .span = { [7] = id },
+	     .key = capture_string(writer, "http.route"), .value = capture_string(writer, name),
+	     .type = ATTRIBUTE_STRING);
 	TELL(SPAN, span, to, LOOP, .start = AT(from), .trace = { 0x7a, trace_of(id) },
 	     .span = { [7] = id }, .parent = { [7] = parent },
 	     .service = capture_string(writer, "shop"), .operation = capture_string(writer, name),
