@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is seen and done from outside: `sonde run`, `sonde doctor --pid`, `sonde spans`."""
+import contextlib
+import json
+import os
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
+from harness import (Background, ROOM, SONDE, WORKLOADS, equal, main, require, run, test,  # noqa: E402
+                     wait_until)
+
+
+@contextlib.contextmanager
+def orders(*before):
+    with Background([*before, str(WORKLOADS / "agent-orders")], gate=False) as process:
+        process.process.stdout.readline()
+        wait_until(lambda: run(SONDE, "spans", "--pid", process.pid, expect=None).returncode == 0, "an order is taken")
+        yield process
+
+
+def names(pid, *options):
+    said = json.loads(run(SONDE, "spans", "--json", "--pid", pid, *options).stdout)
+    return {n["name"]: n for n in said}
+
+
+def doctor(pid):
+    said = json.loads(run(SONDE, "doctor", "--json", "--pid", pid).stdout)
+    equal(said["pid"], int(pid), "pid")
+    return {f["name"]: f for f in said["features"]}
+
+
+def recorded_names(pid):
+    path = ROOM / "orders.sonde"
+    run(SONDE, "record", "-q", "-d", "300ms", "-o", path, "-p", pid)
+    rows = json.loads(run(SONDE, "query", "--json", path, "SELECT operation, count(*) AS n FROM spans GROUP BY 1").stdout)
+    return {row["operation"]: row["n"] for row in rows}
+
+
+@test
+def names_are_listed_and_counted():
+    with orders() as process:
+        wait_until(lambda: names(process.pid).get("order", {}).get("begun", 0) > 3, "orders are taken")
+        before, _ = names(process.pid), time.sleep(0.2)
+        after = names(process.pid)
+        equal(sorted(after), ["order", "order.line"], "names")
+        require(after["order"]["begun"] > before["order"]["begun"], f"no more orders: {before} {after}")
+        require(all(n["on"] for n in after.values()), f"not all are on: {after}")
+
+
+@test
+def a_name_that_is_off_is_not_recorded_until_it_is_on_again():
+    with orders() as process:
+        both = recorded_names(process.pid)
+        require(both.get("order", 0) > 20 and both.get("order.line", 0) > 20, f"recorded: {both}")
+        equal(names(process.pid, "--off", "*.line")["order.line"]["on"], False, "order.line is on")
+        time.sleep(0.05)  # what had begun
+        one = recorded_names(process.pid)
+        require(one.get("order", 0) > 20 and "order.line" not in one, f"recorded with one off: {one}")
+        names(process.pid, "--on", "*")
+        both = recorded_names(process.pid)
+        require(both.get("order.line", 0) > 20, f"recorded with all on: {both}")
+
+
+@test
+def names_can_be_off_from_the_start():
+    with orders(SONDE, "run", "--off", "order.*") as process:
+        wait_until(lambda: "order.line" in names(process.pid), "a line is taken")
+        equal({n: s["on"] for n, s in names(process.pid).items()}, {"order": True, "order.line": False}, "names")
+
+
+@test
+def doctor_says_what_is_seen_of_a_process():
+    with orders() as process:
+        wait_until(lambda: doctor(process.pid)["spans"]["ok"], "spans are seen")
+        features = doctor(process.pid)
+        require(all(f["ok"] for f in features.values()), f"not all is seen: {features}")
+        require("agent-orders" in features["service"]["why"], features["service"]["why"])
+
+
+@test
+def doctor_says_why_nothing_is_seen():
+    with Background(["sleep", "60"], gate=False) as process:
+        features = doctor(process.pid)
+        require(not any(f["ok"] for f in features.values()), f"something is seen: {features}")
+        require("sonde run" in features["agent"]["remedy"], features["agent"]["remedy"])
+    done = run(SONDE, "doctor", "--pid", process.pid, expect=1)
+    equal(done.stderr, f"sonde: there is no process {process.pid}\n", "of a process that is gone")
+
+
+@test
+def a_process_without_spans_has_no_switches():
+    with Background(["sleep", "60"], gate=False) as process:
+        done = run(SONDE, "spans", "--pid", process.pid, expect=1)
+        require(f"see 'sonde doctor --pid {process.pid}'" in done.stderr, done.stderr)
+
+
+@test
+def run_changes_nothing_but_the_preload():
+    show = ["sh", "-c", "env | grep -v '^_=' | sort; ls /proc/self/fd; kill -TERM $$"]
+    plain, under = run(*show, expect=-15), run(SONDE, "run", *show, expect=-15)
+    lines = [line for line in under.stdout.splitlines() if not line.startswith("LD_PRELOAD=")]
+    equal(lines, plain.stdout.splitlines(), "environment and open files")
+    require("libsonde-agent.so" in under.stdout, "the agent is not preloaded")
+    equal(under.stderr, plain.stderr, "words")
+
+
+@test
+def run_puts_the_agent_before_what_is_preloaded():
+    done = run(SONDE, "run", SONDE, "run", "sh", "-c", "echo $LD_PRELOAD", env=os.environ | {"LD_PRELOAD": "libc.so.6"})
+    equal([pathlib.Path(p).name.split(".so")[0] for p in done.stdout.strip().split(":")], ["libsonde-agent", "libc"],
+          "preloaded")
+
+
+@test
+def run_names_what_cannot_be_started():
+    done = run(SONDE, "run", "--", "./no-such-program", expect=1)
+    equal(done.stderr, "sonde: cannot execute './no-such-program': No such file or directory\n", "words")
+
+
+if __name__ == "__main__":
+    main()
