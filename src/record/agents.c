@@ -323,10 +323,13 @@ static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t 
 		      uint64_t count)
 {
 	struct agents *a = arg;
+	uint64_t pid = 0, until;
+	size_t pos = 0;
 
-	(void)tap;
-	if (!ring || ring->own.pid)
-		scribe_loss(a->scribe, ring ? ring->own.tid : 0, first, last, count, a->now);
+	if (!ring && map_next(&agents_find_hold(a, tap)->members, &pos, &pid, &until))
+		scribe_loss(a->scribe, pid, a->before, last, count, a->now);
+	else if (ring && ring->own.pid)
+		scribe_loss(a->scribe, ring->own.tid, first, last, count, a->now);
 }
 
 static bool is_dead(void *arg, struct tap *tap, struct tap_ring *ring)
@@ -385,6 +388,7 @@ static unsigned int drain_taps(struct agents *a)
 
 unsigned int agents_drain(struct agents *a, nsec_t known_until)
 {
+	a->before = a->now;
 	a->now = clock_now();
 	a->until = a->now + AHEAD_MAX;
 	for (size_t i = 0; i < a->holds.count; i++)
@@ -411,4 +415,9 @@ void agents_finish(struct agents *a, nsec_t end)
 	drain_taps(a);
 	scribe_close_all(a->scribe, end);
 	scribe_flush(a->scribe);
+}
+
+bool agents_has_any(const struct agents *a)
+{
+	return a->holds.count > 0;
 }

@@ -48,4 +48,7 @@ unsigned int agents_drain(struct agents *agents, nsec_t known_until);
 /* The same for the last time: the recording ended then. */
 void agents_finish(struct agents *agents, nsec_t end);
 
+/* Whether there is anybody to take from. */
+bool agents_has_any(const struct agents *agents);
+
 #endif

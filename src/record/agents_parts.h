@@ -50,7 +50,8 @@ struct agents {
 	struct map ended;         /* pid -> when, since the last drain */
 	uint64_t device;          /* of memory files */
 	int listener;
-	nsec_t now, until; /* of this drain, and the last event that is of interest */
+	nsec_t before, now; /* when the last drain was, and this one */
+	nsec_t until;       /* the last event that is of interest */
 	nsec_t next_reap;
 	bool said_busy, said_many, said_refused;
 };

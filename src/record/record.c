@@ -31,6 +31,7 @@
 #define PAUSE_MIN (1 * NSEC_PER_MSEC)
 #define PAUSE_MAX (20 * NSEC_PER_MSEC)
 #define PAUSE_MAX_STACKS (5 * NSEC_PER_MSEC) /* before their processes are gone */
+#define PAUSE_MAX_SPANS (10 * NSEC_PER_MSEC) /* as the rings of agents are small */
 
 /* How far ahead the end is set: longer than any program takes. */
 #define STOP_AHEAD (1 * NSEC_PER_MSEC)
@@ -373,9 +374,15 @@ static void take_clock(struct recording *rec, nsec_t now)
 /* The fuller the rings, the sooner to come back. */
 static void adapt_pause(struct recording *rec, unsigned int fill)
 {
-	nsec_t longest = takes_stacks(rec->options) ? PAUSE_MAX_STACKS : PAUSE_MAX;
+	nsec_t longest = takes_stacks(rec->options)                   ? PAUSE_MAX_STACKS
+			 : rec->agents && agents_has_any(rec->agents) ? PAUSE_MAX_SPANS
+								      : PAUSE_MAX;
 
-	if (fill > 256 / 4)
+	if (rec->pause > longest)
+		rec->pause = longest;
+	if (fill > 256 / 2)
+		rec->pause = PAUSE_MIN;
+	else if (fill > 256 / 4)
 		rec->pause = rec->pause / 2 > PAUSE_MIN ? rec->pause / 2 : PAUSE_MIN;
 	else if (fill < 256 / 16 && rec->pause < longest)
 		rec->pause += NSEC_PER_MSEC;
