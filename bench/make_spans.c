@@ -4,9 +4,10 @@
  *
  * FORMAT is otlp, otlp-json, zipkin or jaeger; the spans are the same in all.
  * A trace has eight of them, in five services; each has six attributes, as a
- * span of an HTTP server or client has.  They stand in the order in which
- * batches of processes arrive: by service, then by time.  OTLP comes as the
- * collector's file exporter writes it, in requests of 512 spans.
+ * span of an HTTP server or client has, and none in otlp-bare, which is otlp
+ * otherwise.  They stand in the order in which batches of processes arrive: by
+ * service, then by time.  OTLP comes as the collector's file exporter writes
+ * it, in requests of 512 spans.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -88,6 +89,10 @@ static void put_span(struct otlp_writer *w, const struct span *span)
 					.start = span->start * 1000,
 					.end = span->end * 1000,
 					.flags = 0x101 });
+}
+
+static void put_attributes(struct otlp_writer *w, const struct span *span)
+{
 	put_text(w, "http.request.method", "POST");
 	put_text(w, "url.path", "/cart/4711/items");
 	put_text(w, "server.address", "cart.example.com");
@@ -96,7 +101,7 @@ static void put_span(struct otlp_writer *w, const struct span *span)
 	put_text(w, "thread.name", "http-nio-8080-exec-7");
 }
 
-static void write_otlp(uint64_t count)
+static void write_requests(uint64_t count, bool bare)
 {
 	struct otlp_writer w = { 0 };
 
@@ -107,6 +112,8 @@ static void write_otlp(uint64_t count)
 		do {
 			span = make_span(i++);
 			put_span(&w, &span);
+			if (!bare)
+				put_attributes(&w, &span);
 		} while (i < count && i % BATCH);
 
 		struct view bytes = otlp_end(&w);
@@ -117,6 +124,16 @@ static void write_otlp(uint64_t count)
 		w.out.size = 0;
 	}
 	otlp_writer_done(&w);
+}
+
+static void write_otlp(uint64_t count)
+{
+	write_requests(count, false);
+}
+
+static void write_otlp_bare(uint64_t count)
+{
+	write_requests(count, true);
 }
 
 static void begin_json_batch(const struct span *span)
@@ -232,6 +249,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*write)(uint64_t count);
 	} formats[] = { { "otlp", write_otlp },
+			{ "otlp-bare", write_otlp_bare },
 			{ "otlp-json", write_otlp_json },
 			{ "zipkin", write_zipkin },
 			{ "jaeger", write_jaeger } };
@@ -241,6 +259,6 @@ int main(int argc, char **argv)
 			formats[i].write(strtoull(argv[2], NULL, 10));
 			return fflush(stdout) || ferror(stdout);
 		}
-	fprintf(stderr, "usage: make_spans otlp|otlp-json|zipkin|jaeger COUNT\n");
+	fprintf(stderr, "usage: make_spans otlp|otlp-bare|otlp-json|zipkin|jaeger COUNT\n");
 	return 2;
 }

@@ -41,13 +41,13 @@ static uint64_t hash_of(yyjson_val *key)
 }
 
 /* The next of a list of tags: true, or false behind the last. */
-static bool next_tag(yyjson_arr_iter *iter, enum span_key *ret_key, struct span_value *ret)
+static bool next_tag(struct reading *r, yyjson_arr_iter *iter, struct view *ret_key,
+		     struct span_value *ret)
 {
-	yyjson_val *tag = yyjson_arr_iter_next(iter), *value = field(tag, "value");
-	struct view key = json_text(field(tag, "key"));
+	yyjson_val *tag = yyjson_arr_iter_next(iter);
 
-	*ret_key = key.s ? span_key(key) : SPAN_KEY_OTHER;
-	*ret = json_span_value(value);
+	*ret_key = json_text(field(tag, "key"));
+	*ret = span_value_json(&r->in->text, field(tag, "value"), json_text(field(tag, "type")));
 	return tag;
 }
 
@@ -56,9 +56,9 @@ static struct span_owner read_owner(struct reading *r, yyjson_val *process)
 	struct span_owner owner = { 0 };
 	yyjson_arr_iter iter = yyjson_arr_iter_with(field(process, "tags"));
 	struct span_value value;
-	enum span_key key;
+	struct view key;
 
-	while (next_tag(&iter, &key, &value))
+	while (next_tag(r, &iter, &key, &value))
 		span_owner_set(r->in, &owner, key, &value);
 	owner.service = span_input_intern(r->in, json_text(field(process, "serviceName")));
 	return owner;
@@ -85,14 +85,14 @@ static struct span_owner owner_of(struct reading *r, yyjson_val *span)
 	return found ? r->owners.items[*found - 1] : read_owner(r, field(span, "process"));
 }
 
-static void read_tags(struct record_span *span, yyjson_val *tags)
+static void read_tags(struct reading *r, struct record_span *span, yyjson_val *tags)
 {
 	yyjson_arr_iter iter = yyjson_arr_iter_with(tags);
 	struct span_value value;
-	enum span_key key;
+	struct view key;
 
-	while (next_tag(&iter, &key, &value))
-		span_set(span, key, &value);
+	while (next_tag(r, &iter, &key, &value))
+		span_take(r->in, span, key, &value);
 }
 
 /* The first it is a child of, or else the first that it follows, in its own trace. */
@@ -160,7 +160,7 @@ static void read_span(struct reading *r, yyjson_val *value)
 	/* as Jaeger wrote it before there were references */
 	json_id_or_none(field(value, "parentSpanID"), span.parent, sizeof(span.parent));
 	read_references(&span, field(value, "references"));
-	read_tags(&span, field(value, "tags"));
+	read_tags(r, &span, field(value, "tags"));
 	span_input_add(r->in, &span, owner.host);
 }
 

@@ -191,40 +191,28 @@ static int damaged(const struct reading *r, const uint8_t *at, const char *messa
 		       r->in->name, message, (size_t)(at - (const uint8_t *)r->file.s));
 }
 
-/*
- * The next attribute that matters: 1, 0 behind the last, or -EBADMSG, with the
- * sentence.
- */
-static int next_attribute(const struct reading *r, struct otlp_list *list, enum span_key *ret_key,
+/* The next attribute: 1, 0 behind the last, or -EBADMSG, with the sentence. */
+static int next_attribute(const struct reading *r, struct otlp_list *list, struct view *ret_key,
 			  struct span_value *ret, struct err *err)
 {
 	struct otlp_attribute attribute;
-	struct otlp_value value = { 0 };
-	int more;
+	int more = otlp_attribute_next(list, &attribute);
 
-	while ((more = otlp_attribute_next(list, &attribute)) > 0) {
-		*ret_key = span_key(attribute.key);
-		if (*ret_key == SPAN_KEY_OTHER)
-			continue;
-		if (otlp_value_read(attribute.value, &value) < 0)
-			return damaged(r, (const uint8_t *)attribute.value.s, "AnyValue", err);
-		*ret = (struct span_value){ .is_number = value.type == OTLP_INT };
-		if (value.type == OTLP_INT)
-			ret->number = value.number;
-		else if (value.type == OTLP_STRING)
-			ret->text = value.text;
-		else if (value.type == OTLP_BOOL)
-			ret->is_true = value.truth;
-		return 1;
-	}
-	return more < 0 ? damaged(r, list->rest.at, "KeyValue", err) : 0;
+	if (more < 0)
+		return damaged(r, list->rest.at, "KeyValue", err);
+	if (more == 0)
+		return 0;
+	if (span_value_otlp(&r->in->text, attribute.value, ret) < 0)
+		return damaged(r, (const uint8_t *)attribute.value.s, "AnyValue", err);
+	*ret_key = attribute.key;
+	return 1;
 }
 
 static int read_owner(struct reading *r, struct err *err)
 {
 	struct otlp_resource resource;
 	struct span_value value;
-	enum span_key key;
+	struct view key;
 	int more;
 
 	r->owner = (struct span_owner){ 0 };
@@ -256,8 +244,7 @@ static const char *take_span(const struct otlp_span *from, struct record_span *s
 	if (!from->end)
 		return "has no end_time_unix_nano";
 	take_id(from->parent_span_id, span->parent, sizeof(span->parent));
-	if (from->status == OTLP_STATUS_ERROR)
-		span->flags |= SPAN_ERROR;
+	span->kind = from->kind <= SPAN_CONSUMER ? from->kind : SPAN_UNSPECIFIED;
 	return span_set_times(span, from->start, from->end);
 }
 
@@ -267,7 +254,7 @@ static int read_span(struct reading *r, const struct otlp_span *from, struct err
 	struct otlp_list list = from->attributes;
 	const char *lack = take_span(from, &span);
 	struct span_value value;
-	enum span_key key;
+	struct view key;
 	int more;
 
 	if (lack) {
@@ -277,9 +264,10 @@ static int read_span(struct reading *r, const struct otlp_span *from, struct err
 	if (r->owner_of != r->reader.resources && read_owner(r, err) < 0)
 		return -EBADMSG;
 	while ((more = next_attribute(r, &list, &key, &value, err)) > 0)
-		span_set(&span, key, &value);
+		span_take(r->in, &span, key, &value);
 	if (more < 0)
 		return more;
+	span_take_status(r->in, &span, from->status, from->status_message);
 	span.service = r->owner.service.i;
 	span.pid = r->owner.pid;
 	span.operation = span_input_intern(r->in, from->name).i;

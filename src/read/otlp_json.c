@@ -33,15 +33,13 @@ static yyjson_val *field(yyjson_val *object, const char *name, const char *other
 }
 
 /* The next of a list of attributes: true, or false behind the last. */
-static bool next_attribute(yyjson_arr_iter *iter, enum span_key *ret_key, struct span_value *ret)
+static bool next_attribute(const struct reading *r, yyjson_arr_iter *iter, struct view *ret_key,
+			   struct span_value *ret)
 {
 	yyjson_val *attribute = yyjson_arr_iter_next(iter);
-	yyjson_obj_iter value = yyjson_obj_iter_with(yyjson_obj_get(attribute, "value"));
-	struct view key = json_text(yyjson_obj_get(attribute, "key"));
-	yyjson_val *kind = yyjson_obj_iter_next(&value); /* stringValue, intValue, ... */
 
-	*ret_key = key.s ? span_key(key) : SPAN_KEY_OTHER;
-	*ret = json_span_value(yyjson_obj_iter_get_val(kind));
+	*ret_key = json_text(yyjson_obj_get(attribute, "key"));
+	*ret = span_value_otlp_json(&r->in->text, yyjson_obj_get(attribute, "value"));
 	return attribute;
 }
 
@@ -49,10 +47,10 @@ static void read_owner(struct reading *r, yyjson_val *resource)
 {
 	yyjson_arr_iter iter = yyjson_arr_iter_with(yyjson_obj_get(resource, "attributes"));
 	struct span_value value;
-	enum span_key key;
+	struct view key;
 
 	r->owner = (struct span_owner){ 0 };
-	while (next_attribute(&iter, &key, &value))
+	while (next_attribute(r, &iter, &key, &value))
 		span_owner_set(r->in, &r->owner, key, &value);
 }
 
@@ -61,13 +59,29 @@ static bool take_time(yyjson_val *value, int64_t *ret)
 	return json_scaled(value, 0, ret) && *ret > 0;
 }
 
-static bool is_error(yyjson_val *status)
+/* An enum is its number or its name. */
+static uint32_t take_kind(yyjson_val *kind)
 {
-	yyjson_val *code = yyjson_obj_get(status, "code");
 	int64_t number;
 
-	return view_is(json_text(code), "STATUS_CODE_ERROR") ||
-	       (json_scaled(code, 0, &number) && number == OTLP_STATUS_ERROR);
+	if (json_scaled(kind, 0, &number))
+		return number >= 0 && number <= SPAN_CONSUMER ? number : SPAN_UNSPECIFIED;
+	return span_kind_of(json_text(kind));
+}
+
+static void take_status(struct reading *r, yyjson_val *status, struct record_span *span)
+{
+	yyjson_val *code = yyjson_obj_get(status, "code");
+	struct view name = json_text(code);
+	int64_t number = OTLP_STATUS_NONE;
+
+	if (view_is(name, "STATUS_CODE_ERROR"))
+		number = OTLP_STATUS_ERROR;
+	else if (view_is(name, "STATUS_CODE_OK"))
+		number = OTLP_STATUS_OK;
+	else
+		json_scaled(code, 0, &number);
+	span_take_status(r->in, span, number, json_text(yyjson_obj_get(status, "message")));
 }
 
 /* NULL, or what the span lacks. */
@@ -84,8 +98,7 @@ static const char *take_span(yyjson_val *from, struct record_span *span)
 	if (!take_time(field(from, "endTimeUnixNano", "end_time_unix_nano"), &end))
 		return "has no endTimeUnixNano that is one";
 	json_id_or_none(field(from, "parentSpanId", "parent_span_id"), span->parent, 8);
-	if (is_error(yyjson_obj_get(from, "status")))
-		span->flags |= SPAN_ERROR;
+	span->kind = take_kind(yyjson_obj_get(from, "kind"));
 	return span_set_times(span, start, end);
 }
 
@@ -95,14 +108,15 @@ static void read_span(struct reading *r, yyjson_val *from)
 	yyjson_arr_iter iter = yyjson_arr_iter_with(yyjson_obj_get(from, "attributes"));
 	const char *lack = take_span(from, &span);
 	struct span_value value;
-	enum span_key key;
+	struct view key;
 
 	if (lack) {
 		span_input_skip(r->in, "span %" PRIu64 " %s", span_input_number(r->in), lack);
 		return;
 	}
-	while (next_attribute(&iter, &key, &value))
-		span_set(&span, key, &value);
+	while (next_attribute(r, &iter, &key, &value))
+		span_take(r->in, &span, key, &value);
+	take_status(r, yyjson_obj_get(from, "status"), &span);
 	span.service = r->owner.service.i;
 	span.pid = r->owner.pid;
 	span.operation = span_input_intern(r->in, json_text(yyjson_obj_get(from, "name"))).i;

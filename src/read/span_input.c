@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "base/file.h"
 
@@ -20,7 +21,6 @@ struct span_input *span_input_new(const struct input_format *format, const char 
 	struct span_input *in = must_alloc(sizeof(*in));
 
 	in->input.format = format;
-	in->input.has_realtime = true;
 	in->input.has_realtime = true;
 	in->name = must_strdup(name);
 	in->strings = strtab_new();
@@ -34,7 +34,11 @@ str_id span_input_intern(struct span_input *in, struct view text)
 
 void span_input_add(struct span_input *in, const struct record_span *span, str_id host)
 {
-	*vec_push(&in->spans) = (struct span_entry){ *span, host };
+	*vec_push(&in->spans) = (struct span_entry){ .record = *span,
+						     .host = host,
+						     .tag_count = in->tags.count - in->tags_taken,
+						     .first_tag = in->tags_taken };
+	in->tags_taken = in->tags.count;
 }
 
 void span_input_skip(struct span_input *in, const char *why, ...)
@@ -128,6 +132,21 @@ struct input *span_input_finish(struct span_input *in)
 	return &in->input;
 }
 
+/* An attribute has the time and the thread of its span. */
+static const struct record *tell_tag(struct span_input *in, const struct span_entry *span)
+{
+	const struct span_tag *tag = &in->tags.items[span->first_tag + in->tags_told++];
+
+	in->told = (struct record_attribute){
+		.head = span->record.head, .value = tag->value, .key = tag->key.i, .type = tag->type
+	};
+	in->told.head.kind = RECORD_ATTRIBUTE;
+	in->told.head.words = sizeof(in->told) / 8;
+	memcpy(in->told.trace, span->record.trace, sizeof(in->told.trace));
+	memcpy(in->told.span, span->record.span, sizeof(in->told.span));
+	return &in->told.head;
+}
+
 int span_input_next(struct input *input, const struct record **ret, struct err *err)
 {
 	struct span_input *in = (struct span_input *)input;
@@ -138,8 +157,14 @@ int span_input_next(struct input *input, const struct record **ret, struct err *
 	size_t index = in->order ? in->order[in->at].index : in->at;
 	const struct span_entry *span = &in->spans.items[index];
 
+	if (!in->tags_told)
+		input->record_host = strtab_get(in->strings, span->host);
+	if (in->tags_told < span->tag_count) {
+		*ret = tell_tag(in, span);
+		return 1;
+	}
 	in->at++;
-	input->record_host = strtab_get(in->strings, span->host);
+	in->tags_told = 0;
 	*ret = &span->record.head;
 	return 1;
 }
@@ -155,6 +180,8 @@ void span_input_free(struct input *input)
 
 	strtab_free(in->strings);
 	vec_done(&in->spans);
+	vec_done(&in->tags);
+	span_text_done(&in->text);
 	free(in->order);
 	free(in->name);
 	free(in);
@@ -208,7 +235,8 @@ enum span_key span_key(struct view key)
 		return IS("hostname") ? SPAN_KEY_HOST : SPAN_KEY_OTHER;
 	case 9:
 		return IS("host.name")   ? SPAN_KEY_HOST
-		       : IS("sonde.tid") ? SPAN_KEY_TID
+		       : IS("sonde.tid") ? SPAN_KEY_SONDE_TID
+		       : IS("span.kind") ? SPAN_KEY_KIND
 					 : SPAN_KEY_OTHER;
 	case 10:
 		return IS("sonde.kind")   ? SPAN_KEY_REBUILT
@@ -232,22 +260,19 @@ enum span_key span_key(struct view key)
 #undef IS
 }
 
-struct span_value json_span_value(yyjson_val *value)
-{
-	return (struct span_value){ .text = json_text(value), .is_true = yyjson_is_true(value) };
-}
-
 static void take_u32(const struct span_value *value, uint32_t *ret)
 {
 	int64_t n = value->number;
 
-	if ((value->is_number || text_scaled(value->text, 0, &n)) && n >= 0 && n <= UINT32_MAX)
+	if ((value->type == ATTRIBUTE_INT || text_scaled(value->text, 0, &n)) && n >= 0 &&
+	    n <= UINT32_MAX)
 		*ret = n;
 }
 
-void span_owner_set(struct span_input *in, struct span_owner *owner, enum span_key key,
+void span_owner_set(struct span_input *in, struct span_owner *owner, struct view name,
 		    const struct span_value *value)
 {
+	enum span_key key = span_key(name);
 	bool is_node = key == SPAN_KEY_NODE;
 
 	if (key == SPAN_KEY_PID)
@@ -260,24 +285,120 @@ void span_owner_set(struct span_input *in, struct span_owner *owner, enum span_k
 	}
 }
 
+enum span_kind span_kind_of(struct view name)
+{
+	static const char *const names[] = { "",       "INTERNAL", "SERVER",
+					     "CLIENT", "PRODUCER", "CONSUMER" };
+	static const char lead[] = "SPAN_KIND_";
+	size_t skip = strlen(lead);
+
+	if (name.len > skip && memcmp(name.s, lead, skip) == 0)
+		name = (struct view){ name.s + skip, name.len - skip };
+	for (size_t i = ARRAY_LEN(names) - 1; i > 0; i--)
+		if (name.len == strlen(names[i]) && strncasecmp(name.s, names[i], name.len) == 0)
+			return i;
+	return SPAN_UNSPECIFIED;
+}
+
 /* Tools do not agree on the type of the tag `error`, and a word in it is what went wrong. */
 static bool is_error(const struct span_value *value)
 {
-	return value->is_true || (value->is_number && value->number) ||
-	       (value->text.len && !view_is(value->text, "false") && !view_is(value->text, "0"));
+	if (value->type == ATTRIBUTE_STRING)
+		return value->text.len && !view_is(value->text, "false") &&
+		       !view_is(value->text, "0");
+	return value->type == ATTRIBUTE_DOUBLE ? value->real != 0 : value->number != 0;
 }
 
-void span_set(struct record_span *span, enum span_key key, const struct span_value *value)
+static bool set_kind(struct record_span *span, struct view name)
 {
-	if (key == SPAN_KEY_TID)
+	enum span_kind kind = span_kind_of(name);
+
+	if (kind)
+		span->kind = kind;
+	return kind;
+}
+
+static bool set_flag(struct record_span *span, uint8_t flag, bool set)
+{
+	if (set)
+		span->flags |= flag;
+	return set;
+}
+
+/* Whether it is all in the record now. */
+static bool span_set(struct record_span *span, enum span_key key, const struct span_value *value)
+{
+	switch (key) {
+	case SPAN_KEY_TID:
 		take_u32(value, &span->head.tid);
-	else if ((key == SPAN_KEY_ERROR && is_error(value)) ||
-		 (key == SPAN_KEY_STATUS && view_is(value->text, "ERROR")))
-		span->flags |= SPAN_ERROR;
-	else if (key == SPAN_KEY_REBUILT)
+		return false; /* what others call it stays */
+	case SPAN_KEY_SONDE_TID:
+		take_u32(value, &span->head.tid);
+		return true;
+	case SPAN_KEY_ERROR:
+		set_flag(span, SPAN_ERROR, is_error(value));
+		return false; /* it may say why */
+	case SPAN_KEY_STATUS:
+		return set_flag(span, SPAN_ERROR, view_is(value->text, "ERROR"));
+	case SPAN_KEY_KIND:
+		return set_kind(span, value->text);
+	case SPAN_KEY_REBUILT:
 		span->source = SPAN_INFERRED;
-	else if (key == SPAN_KEY_OPEN && value->is_true)
-		span->flags |= SPAN_OPEN;
-	else if (key == SPAN_KEY_FOLLOWS && value->is_true)
-		span->flags |= SPAN_FOLLOWS;
+		return false;
+	case SPAN_KEY_OPEN:
+		return set_flag(span, SPAN_OPEN, span_value_is_true(value));
+	case SPAN_KEY_FOLLOWS:
+		return set_flag(span, SPAN_FOLLOWS, span_value_is_true(value));
+	default:
+		return false;
+	}
+}
+
+/* Quicker than to look it up, if it is the last one of this place. */
+static str_id intern_like(struct span_input *in, struct span_word *last, struct view text)
+{
+	if (text.len == last->text.len && text.len && memcmp(text.s, last->text.s, text.len) == 0)
+		return last->id;
+	last->id = span_input_intern(in, text);
+	last->text = (struct view){ strtab_get(in->strings, last->id), text.len };
+	if (strlen(last->text.s) != text.len)
+		last->text.len = 0; /* it has a NUL in it */
+	return last->id;
+}
+
+void span_take(struct span_input *in, struct record_span *span, struct view key,
+	       const struct span_value *value)
+{
+	struct span_tag tag = { .type = value->type, .value = value->number };
+	size_t place = (in->tags.count - in->tags_taken) % SPAN_RECENT;
+
+	if (span_set(span, span_key(key), value))
+		return;
+	tag.key = intern_like(in, &in->last_keys[place], key);
+	if (!tag.key.i)
+		return;
+	if (value->type == ATTRIBUTE_STRING)
+		tag.value = intern_like(in, &in->last_values[place], value->text).i;
+	else if (value->type == ATTRIBUTE_DOUBLE)
+		memcpy(&tag.value, &value->real, sizeof(tag.value));
+	*vec_push(&in->tags) = tag;
+}
+
+static void take_text(struct span_input *in, struct record_span *span, const char *key,
+		      struct view text)
+{
+	struct span_value value = { ATTRIBUTE_STRING, .text = text };
+
+	span_take(in, span, (struct view){ key, strlen(key) }, &value);
+}
+
+void span_take_status(struct span_input *in, struct record_span *span, uint32_t status,
+		      struct view message)
+{
+	if (status == OTLP_STATUS_ERROR)
+		span->flags |= SPAN_ERROR;
+	else if (status == OTLP_STATUS_OK)
+		take_text(in, span, "otel.status_code", (struct view){ "OK", 2 });
+	if (message.len)
+		take_text(in, span, "otel.status_description", message);
 }

@@ -11,8 +11,9 @@
  * records come by their ends.  A span without what a span needs is left out and
  * counted; the notice says how many, and what was wrong with the first.
  *
- * Of the attributes of a span and of the process that made it (its owner), a few
- * matter here; the formats carry the same ones in different ways:
+ * The attributes of a span become records of their own, before that of the span.
+ * Of them and of those of the process that made it (its owner), a few matter
+ * here; the formats carry the same ones in different ways:
  *
  * - service.name, process.pid (or pid): whose it is.
  * - k8s.node.name, host.name (or hostname): the machine, by the name that the
@@ -23,6 +24,11 @@
  *   it, by the system's number.  What thread.id means depends on the language:
  *   Java and .NET count their threads themselves, Python gives an address.
  * - error, otel.status_code: that it failed.
+ * - span.kind (Jaeger): whether it is a server's, a client's, and so on.
+ *
+ * What a span's record says all by itself is no attribute any more.  As formats
+ * without a status have it, that of OTLP comes as otel.status_code, if it is OK,
+ * and otel.status_description.
  */
 #ifndef SONDE_READ_SPAN_INPUT_H
 #define SONDE_READ_SPAN_INPUT_H
@@ -31,11 +37,26 @@
 #include "base/vec.h"
 #include "base/view.h"
 #include "read/input_parts.h"
-#include "read/json_value.h"
+#include "read/span_value.h"
+
+/* An attribute. */
+struct span_tag {
+	uint64_t value; /* as in struct record_attribute */
+	str_id key;
+	uint8_t type;
+};
+
+/* A text that was interned, and its number. */
+struct span_word {
+	struct view text; /* borrowed from the strings */
+	str_id id;
+};
 
 struct span_entry {
 	struct record_span record;
 	str_id host;
+	uint32_t tag_count;
+	uint64_t first_tag;
 };
 
 /* The end of a span, and which one it is. */
@@ -44,13 +65,22 @@ struct span_end {
 	uint64_t index;
 };
 
+enum { SPAN_RECENT = 16 };
+
 struct span_input {
 	struct input input;
 	char *name;
 	struct strtab *strings;
 	VEC(struct span_entry) spans; /* in the order of the file */
+	VEC(struct span_tag) tags;    /* likewise */
 	struct span_end *order;       /* of records; NULL if it is that of the file */
 	size_t at;
+	uint32_t tags_told; /* of the span there */
+	struct record_attribute told;
+	uint64_t tags_taken; /* those that belong to spans that were added */
+	/* by place: the last attribute there, as most spans have the same keys in the same order */
+	struct span_word last_keys[SPAN_RECENT], last_values[SPAN_RECENT];
+	struct span_text text;
 	uint64_t skipped;
 	char first_skipped[128]; /* why */
 	const char *cut;         /* what of the file is missing at its end, or NULL */
@@ -111,18 +141,13 @@ enum span_key {
 	SPAN_KEY_TID,
 	SPAN_KEY_ERROR,
 	SPAN_KEY_STATUS,
-	SPAN_KEY_REBUILT, /* of spans that sonde rebuilt and exported: from here on */
+	SPAN_KEY_KIND,
+	SPAN_KEY_REBUILT, /* of spans that sonde rebuilt or exported: from here on */
+	SPAN_KEY_SONDE_TID,
 	SPAN_KEY_OPEN,
 	SPAN_KEY_FOLLOWS,
 };
 enum span_key span_key(struct view key);
-
-/* The value of an attribute, as its format has it. */
-struct span_value {
-	struct view text; /* or a number as it is written, or */
-	bool is_number, is_true;
-	int64_t number;
-};
 
 /* What the spans of a process have in common. */
 struct span_owner {
@@ -131,12 +156,19 @@ struct span_owner {
 	bool is_node; /* that is the host */
 };
 
-/* What a JSON value may be as that of an attribute. */
-struct span_value json_span_value(yyjson_val *value);
-
-/* Each takes what concerns it and passes over all else. */
-void span_owner_set(struct span_input *in, struct span_owner *owner, enum span_key key,
+/* Takes what concerns it and passes over all else. */
+void span_owner_set(struct span_input *in, struct span_owner *owner, struct view key,
 		    const struct span_value *value);
-void span_set(struct record_span *span, enum span_key key, const struct span_value *value);
+
+/* An attribute of the span that is added next. */
+void span_take(struct span_input *in, struct record_span *span, struct view key,
+	       const struct span_value *value);
+
+/* The same for how it ended, as OTLP has it. */
+void span_take_status(struct span_input *in, struct record_span *span, uint32_t status,
+		      struct view message);
+
+/* By a name in any form: SERVER, server, SPAN_KIND_SERVER.  SPAN_UNSPECIFIED, if it is none. */
+enum span_kind span_kind_of(struct view name);
 
 #endif

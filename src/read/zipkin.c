@@ -55,12 +55,13 @@ static void read_tags(struct reading *r, yyjson_val *tags, struct record_span *s
 	yyjson_obj_iter iter = yyjson_obj_iter_with(tags);
 
 	for (yyjson_val *name; (name = yyjson_obj_iter_next(&iter));) {
-		struct span_value value = json_span_value(yyjson_obj_iter_get_val(name));
-		enum span_key key = span_key(json_text(name));
+		struct view key = json_text(name);
+		struct span_value value = span_value_json(
+			&r->in->text, yyjson_obj_iter_get_val(name), (struct view){ 0 });
 
-		if (key == SPAN_KEY_ERROR && !value.text.len)
-			value.is_true = true; /* with Zipkin, that the tag is there says it */
-		span_set(span, key, &value);
+		if (view_is(key, "error") && !value.text.len)
+			span->flags |= SPAN_ERROR; /* with Zipkin, that the tag is there says it */
+		span_take(r->in, span, key, &value);
 		span_owner_set(r->in, owner, key, &value);
 	}
 }
@@ -82,7 +83,8 @@ static void read_span(struct reading *r, yyjson_val *from)
 	span.service = owner.service.i;
 	span.pid = owner.pid;
 	span.operation = span_input_intern(r->in, json_text(field(from, "name"))).i;
-	if (view_is(json_text(field(from, "kind")), "SERVER"))
+	span.kind = span_kind_of(json_text(field(from, "kind")));
+	if (span.kind == SPAN_SERVER)
 		*vec_push(&r->servers) = r->in->spans.count;
 	span_input_add(r->in, &span, owner.host);
 }

@@ -17,6 +17,11 @@ static bool contains(const uint64_t *list, size_t count, uint32_t n)
 
 typedef VEC(struct names *) names_by_host;
 
+struct held {
+	const struct source *source;
+	struct record_attribute record;
+};
+
 struct dump {
 	const struct record_stream *ahead; /* borrowed */
 	const struct dump_style *style;    /* likewise */
@@ -24,6 +29,7 @@ struct dump {
 	names_by_host names;
 	struct stacks *stacks; /* NULL until there is a stack to show */
 	struct fields *fields;
+	VEC(struct held) held; /* until it is known from when times count */
 	bool started;
 };
 
@@ -129,30 +135,57 @@ static void start(struct dump *dump, const struct record *first)
 	dump->filter.to = absolute(origin, dump->filter.to);
 }
 
+static void show(struct dump *dump, const struct source *source, const struct record *record)
+{
+	struct names *names = names_of(&dump->names, source);
+	struct describer d = { .fields = dump->fields, .source = source, .names = names };
+
+	names_feed(names, source, record);
+	if (!wanted(dump, names, source, record))
+		return;
+	d.stacks = dump->stacks;
+	if (dump->style->host)
+		d.host = dump->style->host(dump->style->arg, source->host);
+	describe(&d, record);
+}
+
+static void show_held(struct dump *dump)
+{
+	for (size_t i = 0; i < dump->held.count; i++)
+		show(dump, dump->held.items[i].source, &dump->held.items[i].record.head);
+	dump->held.count = 0;
+}
+
+/* Attributes stand before their span, and only that says when it began: they wait for it. */
+static bool hold_back(struct dump *dump, const struct source *source, const struct record *record)
+{
+	if (dump->started || record->kind != RECORD_ATTRIBUTE)
+		return false;
+	*vec_push(&dump->held) = (struct held){ source, *(const struct record_attribute *)record };
+	return true;
+}
+
 static int dump_records(struct dump *dump, const struct record_stream *records, struct err *err)
 {
-	struct describer d = { .fields = dump->fields };
 	const struct record *record;
+	const struct source *source;
 	struct shifted shifted;
 	int r;
 
-	while ((r = stream_next(records, &record, &d.source, err)) > 0) {
-		struct names *names = names_of(&dump->names, d.source);
-
-		record = shift_record(d.source, record, &shifted);
+	while ((r = stream_next(records, &record, &source, err)) > 0) {
+		record = shift_record(source, record, &shifted);
+		if (hold_back(dump, source, record))
+			continue;
 		if (!dump->started)
 			start(dump, record);
-		names_feed(names, d.source, record);
-		if (!wanted(dump, names, d.source, record))
-			continue;
-		d.names = names;
-		d.stacks = dump->stacks;
-		if (dump->style->host)
-			d.host = dump->style->host(dump->style->arg, d.source->host);
-		describe(&d, record);
+		show_held(dump);
+		show(dump, source, record);
 		if (dump->fields->out->error)
 			break;
 	}
+	if (dump->held.count) /* nothing else came */
+		start(dump, &dump->held.items[0].record.head);
+	show_held(dump);
 	return r < 0 ? r : 0;
 }
 
@@ -175,6 +208,7 @@ int dump_write(const struct record_stream *records, const struct record_stream *
 
 	stacks_free(dump.stacks);
 	names_done(&dump.names);
+	vec_done(&dump.held);
 	if (failed < 0)
 		return err_set(err, failed, "cannot write: %s", strerror(-failed));
 	return r;

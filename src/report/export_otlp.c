@@ -14,19 +14,24 @@
 /* Collectors refuse more than 20 MiB, and each span comes whole. */
 enum { REQUEST_LIMIT = 8 << 20 };
 
+struct texts {
+	VEC(char) bytes;
+};
+
 struct exporting {
 	const struct otlp_export *e;
 	struct map rebuilt; /* from the id of a span to its place in the requests */
 	struct otlp_writer w;
 	struct otlp_exported done;
-	VEC(char) clean; /* a text that was not UTF-8 */
+	struct attributes own;               /* of the span that is being written */
+	struct texts clean_key, clean_value; /* that were not UTF-8 */
 	FILE *file;
 	struct out *out; /* for JSON */
 	span_id last;    /* whose resource is begun; 0 if none is */
 };
 
 /* Protobuf's texts are UTF-8, and who reads them insists; names of threads may be anything. */
-static struct view utf8(struct exporting *x, const char *s)
+static struct view utf8(struct texts *clean, const char *s)
 {
 	static const char replacement[] = "\xef\xbf\xbd";
 	size_t length = strlen(s), at = 0, n;
@@ -35,13 +40,13 @@ static struct view utf8(struct exporting *x, const char *s)
 		at += n;
 	if (at == length)
 		return (struct view){ s, length };
-	x->clean.count = 0;
+	clean->bytes.count = 0;
 	for (at = 0; at < length; at += n ? n : 1) {
 		n = utf8_length(s + at, length - at);
 		for (size_t i = 0; i < (n ? n : strlen(replacement)); i++)
-			*vec_push(&x->clean) = (n ? s + at : replacement)[i];
+			*vec_push(&clean->bytes) = (n ? s + at : replacement)[i];
 	}
-	return (struct view){ x->clean.items, x->clean.count };
+	return (struct view){ clean->bytes.items, clean->bytes.count };
 }
 
 static struct view plain(const char *s)
@@ -49,22 +54,78 @@ static struct view plain(const char *s)
 	return (struct view){ s, strlen(s) };
 }
 
+/* The attribute of this name that the span has itself, or NULL. */
+static const struct attribute *find_own(const struct exporting *x, const char *key)
+{
+	for (size_t i = 0; i < x->own.count; i++)
+		if (strcmp(model_string(x->e->model, x->own.items[i].key), key) == 0)
+			return &x->own.items[i];
+	return NULL;
+}
+
+static void put(struct exporting *x, const char *key, const struct otlp_value *value)
+{
+	if (!find_own(x, key))
+		otlp_put_attribute(&x->w, utf8(&x->clean_key, key), value);
+}
+
 static void put_text(struct exporting *x, const char *key, const char *value)
 {
-	struct otlp_value v = { OTLP_STRING, .text = utf8(x, value) };
-
 	if (*value)
-		otlp_put_attribute(&x->w, plain(key), &v);
+		put(x, key,
+		    &(struct otlp_value){ OTLP_STRING, .text = utf8(&x->clean_value, value) });
 }
 
 static void put_int(struct exporting *x, const char *key, int64_t n)
 {
-	otlp_put_attribute(&x->w, plain(key), &(struct otlp_value){ OTLP_INT, .number = n });
+	put(x, key, &(struct otlp_value){ OTLP_INT, .number = n });
 }
 
 static void put_true(struct exporting *x, const char *key)
 {
-	otlp_put_attribute(&x->w, plain(key), &(struct otlp_value){ OTLP_BOOL, .truth = true });
+	put(x, key, &(struct otlp_value){ OTLP_BOOL, .truth = true });
+}
+
+/* How a span ended, where a format has no place for that; here it has one. */
+static const char status_code[] = "otel.status_code";
+static const char status_description[] = "otel.status_description";
+
+static struct otlp_value own_value(struct exporting *x, const struct attribute *own)
+{
+	struct otlp_value value = { OTLP_INT, .number = own->value };
+
+	if (own->type == ATTRIBUTE_STRING) {
+		const char *text = model_string(x->e->model, (str_id){ own->value });
+
+		value = (struct otlp_value){ OTLP_STRING, .text = utf8(&x->clean_value, text) };
+	} else if (own->type == ATTRIBUTE_BOOL) {
+		value = (struct otlp_value){ OTLP_BOOL, .truth = own->value };
+	} else if (own->type == ATTRIBUTE_DOUBLE) {
+		value.type = OTLP_DOUBLE;
+		memcpy(&value.real, &own->value, sizeof(value.real));
+	}
+	return value;
+}
+
+static void put_own(struct exporting *x)
+{
+	for (size_t i = 0; i < x->own.count; i++) {
+		const char *key = model_string(x->e->model, x->own.items[i].key);
+		struct otlp_value value = own_value(x, &x->own.items[i]);
+
+		if (strcmp(key, status_code) != 0 && strcmp(key, status_description) != 0)
+			otlp_put_attribute(&x->w, utf8(&x->clean_key, key), &value);
+	}
+}
+
+/* "" if it is no text, or is not there. */
+static const char *own_text(const struct exporting *x, const char *key)
+{
+	const struct attribute *own = find_own(x, key);
+
+	return own && own->type == ATTRIBUTE_STRING
+		       ? model_string(x->e->model, (str_id){ own->value })
+		       : "";
 }
 
 /* "sonde.event.sched:sched_switch" and its like. */
@@ -72,7 +133,7 @@ static void put_count(struct exporting *x, const char *lead, const char *name, u
 {
 	_cleanup_(freep) char *key = must_printf("sonde.%s.%s", lead, name);
 
-	otlp_put_attribute(&x->w, utf8(x, key), &(struct otlp_value){ OTLP_INT, .number = n });
+	put_int(x, key, n);
 }
 
 static void put_use(struct exporting *x, const struct request_use *use)
@@ -116,8 +177,7 @@ static void put_rebuilt(struct exporting *x, uint32_t place)
 	struct request_use use = { 0 };
 
 	put_text(x, "sonde.kind", request_kind_name(span->kind));
-	otlp_put_attribute(&x->w, plain("sonde.confidence"),
-			   &(struct otlp_value){ OTLP_DOUBLE, .real = span->confidence });
+	put(x, "sonde.confidence", &(struct otlp_value){ OTLP_DOUBLE, .real = span->confidence });
 	if (strcmp(address.local, "unix") == 0)
 		put_text(x, "network.transport", "unix");
 	put_address(x, "local", address.local);
@@ -172,26 +232,44 @@ static uint32_t place_of(const struct exporting *x, const struct span *span)
 	return place ? *place : 0;
 }
 
-static void put_span(struct exporting *x, const struct span *span)
+static uint32_t kind_of(const struct exporting *x, const struct span *span, uint32_t rebuilt)
 {
+	if (span->kind || !rebuilt)
+		return span->kind;
+	return x->e->requests->spans.items[rebuilt].kind == REQUEST_NETWORK ? OTLP_KIND_SERVER
+									    : OTLP_KIND_INTERNAL;
+}
+
+static uint32_t status_of(const struct exporting *x, const struct span *span)
+{
+	if (span->flags & SPAN_ERROR)
+		return OTLP_STATUS_ERROR;
+	return strcmp(own_text(x, status_code), "OK") == 0 ? OTLP_STATUS_OK : OTLP_STATUS_NONE;
+}
+
+static void put_span(struct exporting *x, span_id id)
+{
+	const struct span *span = model_span(x->e->model, id);
 	uint32_t rebuilt = place_of(x, span);
-	bool network = rebuilt && x->e->requests->spans.items[rebuilt].kind == REQUEST_NETWORK;
 	static const uint8_t none[8];
 	bool is_root = memcmp(span->parent_id, none, sizeof(none)) == 0;
+
+	x->own = model_span_attributes(x->e->model, id);
+
 	struct otlp_span s = {
 		.trace_id = { (const char *)span->trace, sizeof(span->trace) },
 		.span_id = { (const char *)span->id, sizeof(span->id) },
 		.parent_span_id = { (const char *)span->parent_id, is_root ? 0 : sizeof(none) },
-		.name = utf8(x, model_string(x->e->model, span->operation)),
+		.name = utf8(&x->clean_key, model_string(x->e->model, span->operation)),
 		.start = span->start + (uint64_t)x->e->realtime,
 		.end = span->end + (uint64_t)x->e->realtime,
-		.kind = network   ? OTLP_KIND_SERVER
-			: rebuilt ? OTLP_KIND_INTERNAL
-				  : OTLP_KIND_NONE,
-		.status = span->flags & SPAN_ERROR ? OTLP_STATUS_ERROR : OTLP_STATUS_NONE,
+		.kind = kind_of(x, span, rebuilt),
+		.status = status_of(x, span),
+		.status_message = utf8(&x->clean_value, own_text(x, status_description)),
 	};
 
 	otlp_begin_span(&x->w, &s);
+	put_own(x);
 	put_facts(x, span, rebuilt);
 	x->done.spans++;
 }
@@ -202,6 +280,7 @@ static void put_resource(struct exporting *x, const struct span *span)
 	const struct process *process = model_process(model, span->host, span->pid);
 	bool rebuilt = span->source == SPAN_INFERRED;
 
+	x->own = (struct attributes){ 0 };
 	otlp_begin_resource(&x->w, &(struct otlp_resource){ 0 });
 	put_text(x, "service.name", model_string(model, span->service));
 	put_text(x, "host.name", x->e->host_name(x->e->arg, span->host));
@@ -268,7 +347,7 @@ static void write_all(struct exporting *x, const span_id *order, size_t count)
 		if (!x->last.i || compare_owners(span, model_span(model, x->last)) != 0)
 			put_resource(x, span);
 		x->last = order[i];
-		put_span(x, span);
+		put_span(x, order[i]);
 	}
 	if (count)
 		write_request(x, x->done.requests > 0);
@@ -301,7 +380,8 @@ int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *r
 	qsort_r(order, count, sizeof(*order), in_order, (void *)e->model);
 	write_all(&x, order, count);
 	map_done(&x.rebuilt);
-	vec_done(&x.clean);
+	vec_done(&x.clean_key.bytes);
+	vec_done(&x.clean_value.bytes);
 	r = out_flush(out);
 	if (r == 0 && (fflush(file) != 0 || ferror(file)))
 		return err_errno(err, "cannot write the spans");

@@ -5,7 +5,8 @@
  * Those of SDKs and those that were rebuilt alike.  To each span whose thread
  * was recorded, what that thread did is added as attributes named sonde.*: the
  * time in each state, system calls and events; to a rebuilt one also of which
- * kind it is and how sure its parent is.  One resource is one process.
+ * kind it is and how sure its parent is.  What a span says itself stays as it
+ * is: nothing is added by a name that it uses.  One resource is one process.
  *
  * In protobuf, a file has one request, which can be posted to a collector as it
  * is; above a size that collectors take, it has several, each behind its length

@@ -4,6 +4,7 @@
  * what is exported is decided in one place.  As OTLP has it, ids are in
  * hexadecimal, numbers of 64 bits are texts, and enums numbers.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/json.h"
@@ -35,6 +36,15 @@ static void put_id(struct json *j, const char *key, struct view id)
 		put_view(j, key, (struct view){ hex, 2 * id.len });
 }
 
+/* What is no number is a text, as protobuf's JSON has it. */
+static void put_real(struct json *j, double real)
+{
+	if (isfinite(real))
+		json_real(j, real);
+	else
+		json_string(j, isnan(real) ? "NaN" : real < 0 ? "-Infinity" : "Infinity");
+}
+
 static void put_value(struct json *j, const struct otlp_value *value)
 {
 	json_object(j);
@@ -44,7 +54,7 @@ static void put_value(struct json *j, const struct otlp_value *value)
 		put_number(j, "intValue", value->number, true);
 	} else if (value->type == OTLP_DOUBLE) {
 		json_key(j, "doubleValue");
-		json_real(j, value->real);
+		put_real(j, value->real);
 	} else if (value->type == OTLP_BOOL) {
 		json_key(j, "boolValue");
 		json_bool(j, value->truth);
@@ -84,6 +94,8 @@ static void put_span(struct json *j, const struct otlp_span *span)
 	put_attributes(j, span->attributes);
 	json_key(j, "status");
 	json_object(j);
+	if (span->status_message.len)
+		put_view(j, "message", span->status_message);
 	if (span->status) {
 		json_key(j, "code");
 		json_u64(j, span->status);

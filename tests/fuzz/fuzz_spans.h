@@ -31,11 +31,23 @@ static inline void check_span(const struct input *input, const struct record_spa
 	assert(span->head.time >= last && span->head.time <= INT64_MAX);
 	assert(span->start <= span->head.time);
 	assert(!is_none(span->span, 8) && !is_none(span->trace, 16));
-	assert(!(span->flags & ~(SPAN_FOLLOWS | SPAN_ERROR)));
-	assert(!(span->flags & SPAN_FOLLOWS) || !is_none(span->parent, 8));
+	assert(!(span->flags & ~(SPAN_FOLLOWS | SPAN_ERROR | SPAN_OPEN)));
+	assert(span->kind <= SPAN_CONSUMER);
 	sink += strlen(input_string(input, span->service));
 	sink += strlen(input_string(input, span->operation));
 	sink += strlen(input_record_host(input));
+}
+
+/* Of the span that comes behind it. */
+static inline void check_attribute(const struct input *input, const struct record_attribute *a,
+				   nsec_t last)
+{
+	assert(a->head.words == sizeof(*a) / 8 && a->head.time >= last);
+	assert(!is_none(a->span, 8) && !is_none(a->trace, 16));
+	assert(a->type >= ATTRIBUTE_STRING && a->type <= ATTRIBUTE_DOUBLE);
+	assert(*input_string(input, a->key));
+	if (a->type == ATTRIBUTE_STRING)
+		sink += strlen(input_string(input, a->value));
 }
 
 static inline int check_spans(const struct input_format *format, open_memory_fn *read,
@@ -54,9 +66,14 @@ static inline int check_spans(const struct input_format *format, open_memory_fn 
 		assert(!input && strncmp(err.text, "'fuzz' is ", 10) == 0);
 		return 0;
 	}
-	for (; input_next(input, &record, &err) > 0; count++) {
+	while (input_next(input, &record, &err) > 0) {
+		if (record->kind == RECORD_ATTRIBUTE) {
+			check_attribute(input, (const struct record_attribute *)record, last);
+			continue;
+		}
 		check_span(input, (const struct record_span *)record, last);
 		last = record->time;
+		count++;
 	}
 	assert(count <= input_events(input));
 	assert((count < input_events(input)) ==

@@ -268,3 +268,21 @@ TEST(what_an_sdk_left_open_is_no_span_without_an_answer)
 	CHECK(strstr(text, "0000  its end was not seen\n"));
 	CHECK(strstr(text, "0000  client  open\n"));
 }
+
+/* Of a trace that does not say when it began. */
+TEST(times_count_from_the_begin_of_the_first_span)
+{
+	_cleanup_(capture_freep) struct capture *cap = NULL;
+	_cleanup_(freep) char *text = NULL;
+	struct err err;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	CAPTURE(REC(ATTRIBUTE, attribute, 1100, 0, .type = ATTRIBUTE_INT),
+		REC(SPAN, span, 1100, 0, .start = 1000));
+	CHECK_INT(capture_open(scratch("x"), &cap, &err), 0);
+	CHECK_INT(told_dump_from(cap, 0, &everything, false, file, &err), 0);
+	fclose(file);
+	CHECK(strncmp(text, "    0.000000100 ", 16) == 0);
+	CHECK(strstr(text, "\n    0.000000100 "));
+}

@@ -46,7 +46,7 @@ static const char *verdict(const char *path, const char *format, uint64_t *ret_r
 	if (input_open(path, format, &input, &err) < 0)
 		return err.text;
 	while (input_next(input, &record, &err) > 0)
-		++*ret_records;
+		*ret_records += record->kind != RECORD_ATTRIBUTE;
 	return err.text;
 }
 

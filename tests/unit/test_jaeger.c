@@ -411,3 +411,157 @@ TEST(many_processes_do_not_make_it_slow)
 	if (r.spans.count == MANY)
 		CHECK_STR(input_string(r.input, r.spans.items[MANY - 1].service), "s49999");
 }
+
+#define TAG(key, type, value) "{'key':'" key "','type':'" type "','value':" value "}"
+
+TEST(tags_stand_before_their_span)
+{
+	_cleanup_(result_done) struct result r = read_spans(SPAN(
+		"1", "1", "1",
+		",'tags':[" TAG("span.kind", "string", "'server'") "," TAG("text", "string", "'GET'") "," TAG("int", "int64", "'7'") "," TAG("number", "int64", "7") "," TAG("large", "int64", "9223372036854775808") "," TAG(
+			"real", "float64",
+			"7") "," TAG("yes", "bool",
+				     "true") "," TAG("no", "bool",
+						     "'false'") "," TAG("bytes", "binary",
+									"'/wA='") "," TAG("odd",
+											  "int64",
+											  "'x'") ","
+												 "{"
+												 "'"
+												 "k"
+												 "e"
+												 "y"
+												 "'"
+												 ":"
+												 "'"
+												 "u"
+												 "n"
+												 "t"
+												 "y"
+												 "p"
+												 "e"
+												 "d"
+												 "'"
+												 ","
+												 "'"
+												 "v"
+												 "a"
+												 "l"
+												 "u"
+												 "e"
+												 "'"
+												 ":"
+												 "-"
+												 "7"
+												 "}"
+												 ","
+												 "{"
+												 "'"
+												 "k"
+												 "e"
+												 "y"
+												 "'"
+												 ":"
+												 "'"
+												 "h"
+												 "a"
+												 "l"
+												 "f"
+												 "'"
+												 ","
+												 "'"
+												 "v"
+												 "a"
+												 "l"
+												 "u"
+												 "e"
+												 "'"
+												 ":"
+												 "0"
+												 "."
+												 "5"
+												 "}"
+												 ","
+												 "{"
+												 "'"
+												 "k"
+												 "e"
+												 "y"
+												 "'"
+												 ":"
+												 "'"
+												 "n"
+												 "u"
+												 "l"
+												 "l"
+												 "'"
+												 "}"
+												 ","
+												 "{"
+												 "'"
+												 "k"
+												 "e"
+												 "y"
+												 "'"
+												 ":"
+												 "'"
+												 "l"
+												 "i"
+												 "s"
+												 "t"
+												 "'"
+												 ","
+												 "'"
+												 "v"
+												 "a"
+												 "l"
+												 "u"
+												 "e"
+												 "'"
+												 ":"
+												 "["
+												 "1"
+												 ","
+												 "'"
+												 "a"
+												 "'"
+												 ","
+												 "{"
+												 "'"
+												 "b"
+												 "'"
+												 ":"
+												 "["
+												 "]"
+												 "}"
+												 "]"
+												 "}"
+												 "," TAG("span.kind", "string", "'other'") "," TAG(
+													 "error",
+													 "bool",
+													 "true") "]"));
+	_cleanup_(freep) char *got = attributes_of(&r);
+
+	CHECK_STR(got, "text=GET int=7 number=7 large=9.22337204e+18 real=7.00000000 yes=true "
+		       "no=false bytes=/wA= odd=x untyped=-7 half=0.500000000 null= "
+		       "list=[1,\"a\",{\"b\":[]}] span.kind=other error=true");
+	CHECK_INT(r.spans.count, 1);
+	CHECK_INT(r.spans.items[0].kind, SPAN_SERVER);
+	CHECK_INT(r.spans.items[0].flags, SPAN_ERROR);
+}
+
+TEST(a_deep_tag_is_cut_off)
+{
+	char deep[2 * 500 + 1];
+
+	memset(deep, '[', 500);
+	memset(deep + 500, ']', 500);
+	deep[1000] = '\0';
+
+	_cleanup_(freep) char *span =
+		must_printf(SPAN("1", "1", "1", ",'tags':[{'key':'deep','value':%s}]"), deep);
+	_cleanup_(result_done) struct result r = read_spans(span);
+	_cleanup_(freep) char *got = attributes_of(&r);
+
+	CHECK_STR(got, "deep=[[[[[[[[[[[[[[[[null]]]]]]]]]]]]]]]]");
+}

@@ -412,3 +412,156 @@ TEST(a_large_request_is_recognised_by_its_head)
 		CHECK(is_one(otlp_end(&w)));
 	}
 }
+
+static void put_bytes(struct otlp_writer *w, const char *key, enum otlp_type type,
+		      struct view bytes)
+{
+	otlp_put_attribute(w, text(key), &(struct otlp_value){ type, .text = bytes });
+}
+
+/* Every type; the key that the record has room for is no attribute any more. */
+TEST(attributes_stand_before_their_span)
+{
+	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+	struct otlp_span span = some_span("11111111", 1, 2);
+
+	begin(&w, "a");
+	span.kind = OTLP_KIND_CLIENT;
+	otlp_begin_span(&w, &span);
+	put_text(&w, "text", "GET");
+	put_text(&w, "empty", "");
+	put_number(&w, "least", INT64_MIN);
+	put_number(&w, "sonde.tid", 7);
+	otlp_put_attribute(&w, text("real"), &(struct otlp_value){ OTLP_DOUBLE, .real = 0.5 });
+	otlp_put_attribute(&w, text("truth"), &(struct otlp_value){ OTLP_BOOL, .truth = true });
+	otlp_put_attribute(&w, text("nothing"), &(struct otlp_value){ OTLP_EMPTY });
+	put_text(&w, "", "without a key");
+
+	_cleanup_(result_done) struct result r = read_written(&w);
+	_cleanup_(freep) char *got = attributes_of(&r);
+
+	CHECK_STR(got, "text=GET empty= least=-9223372036854775808 real=0.500000000 truth=true "
+		       "nothing=");
+	CHECK_INT(r.spans.count, 1);
+	CHECK_INT(r.spans.items[0].kind, SPAN_CLIENT);
+	CHECK_INT(r.spans.items[0].head.tid, 7);
+	CHECK_INT(input_events(r.input), 1);
+}
+
+TEST(attributes_come_in_the_order_of_their_spans)
+{
+	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+
+	begin(&w, "a");
+	for (int i = 9; i > 0; i--) {
+		char id[9];
+
+		snprintf(id, sizeof(id), "%08d", i);
+		put_span(&w, id, 1, 1 + i);
+		for (int k = 0; k < i % 3; k++)
+			put_number(&w, k ? "second" : "first", i);
+	}
+
+	_cleanup_(result_done) struct result r = read_written(&w);
+	_cleanup_(freep) char *got = attributes_of(&r);
+
+	CHECK_INT(r.spans.count, 9);
+	CHECK_STR(got,
+		  "first=1 first=2 second=2 first=4 first=5 second=5 first=7 first=8 second=8");
+}
+
+TEST(lists_and_bytes_are_texts)
+{
+	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+
+	begin(&w, "a");
+	put_span(&w, "11111111", 1, 2);
+	put_bytes(&w, "list", OTLP_ARRAY, VIEW("\x0a\x04\x0a\x02\"a\x0a\x02\x18\x05\x0a\x00"));
+	put_bytes(&w, "map", OTLP_MAP, VIEW("\x0a\x07\x0a\x01k\x12\x02\x10\x01"));
+	put_bytes(&w, "long", OTLP_ARRAY, VIEW(""));
+	put_bytes(&w, "bytes", OTLP_BYTES, VIEW("\xff\0z!"));
+	put_bytes(&w, "two", OTLP_BYTES, VIEW("ab"));
+	put_bytes(&w, "in", OTLP_ARRAY, VIEW("\x0a\x03\x3a\x01z"));
+
+	_cleanup_(result_done) struct result r = read_written(&w);
+	_cleanup_(freep) char *got = attributes_of(&r);
+
+	CHECK_STR(got, "list=[\"\\\"a\",5,null] map={\"k\":true} long=[] bytes=/wB6IQ== two=YWI= "
+		       "in=[\"eg==\"]");
+}
+
+/* Values inside values have no end but that of the file. */
+TEST(a_deep_list_is_cut_off)
+{
+	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+	struct wire_out out = { 0 };
+	size_t begins[400];
+
+	for (size_t i = 0; i < ARRAY_LEN(begins); i += 2) {
+		begins[i] = wire_begin(&out, 1);
+		begins[i + 1] = wire_begin(&out, OTLP_ARRAY);
+	}
+	for (size_t i = ARRAY_LEN(begins); i-- > 0;)
+		wire_end(&out, begins[i]);
+	begin(&w, "a");
+	put_span(&w, "11111111", 1, 2);
+	put_bytes(&w, "deep", OTLP_ARRAY, (struct view){ (const char *)out.data, out.size });
+	wire_out_done(&out);
+
+	_cleanup_(result_done) struct result r = read_written(&w);
+	_cleanup_(freep) char *got = attributes_of(&r);
+
+	CHECK_STR(got, "deep=[[[[[[[[[[[[[[[[null]]]]]]]]]]]]]]]]");
+}
+
+TEST(a_bad_value_of_any_attribute_is_damage)
+{
+	static const struct view bad[] = { VIEW("\x0a\x09x"), VIEW("\x0a\x03\x0a\x09x") };
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+
+		begin(&w, "a");
+		put_span(&w, "11111111", 1, 2);
+		put_bytes(&w, "list", OTLP_ARRAY, bad[i]);
+
+		_cleanup_(result_done) struct result r = read_written(&w);
+
+		CHECK_INT(r.code, -EBADMSG);
+		CHECK(strstr(r.err.text, "expected a field of AnyValue"));
+	}
+}
+
+TEST(how_a_span_ended_is_kept)
+{
+	static const struct {
+		enum otlp_status status;
+		const char *message;
+		int flags;
+		const char *attributes;
+	} cases[] = {
+		{ OTLP_STATUS_NONE, "", 0, "" },
+		{ OTLP_STATUS_OK, "", 0, "otel.status_code=OK" },
+		{ OTLP_STATUS_ERROR, "", SPAN_ERROR, "" },
+		{ OTLP_STATUS_ERROR, "no", SPAN_ERROR, "otel.status_description=no" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+		struct otlp_span span = some_span("11111111", 1, 2);
+
+		begin(&w, "a");
+		span.status = cases[i].status;
+		span.status_message = text(cases[i].message);
+		span.kind = 6 + i; /* there are none */
+		otlp_begin_span(&w, &span);
+
+		_cleanup_(result_done) struct result r = read_written(&w);
+		_cleanup_(freep) char *got = attributes_of(&r);
+
+		CHECK_STR(got, cases[i].attributes);
+		CHECK_INT(r.spans.count, 1);
+		CHECK_INT(r.spans.items[0].flags, cases[i].flags);
+		CHECK_INT(r.spans.items[0].kind, SPAN_UNSPECIFIED);
+	}
+}

@@ -246,3 +246,57 @@ TEST(formats_of_json_are_told_apart)
 				: NULL) == cases[i].format);
 	}
 }
+
+#define ATTRIBUTE(key, value) "{'key':'" key "','value':{" value "}}"
+
+TEST(attributes_stand_before_their_span)
+{
+	_cleanup_(result_done) struct
+		result
+			r =
+				read_spans(
+					"{" IDS ",'name':'GET /','kind':'SPAN_KIND_CONSUMER'," TIMES
+					",'attributes':[" ATTRIBUTE("text", "'stringValue':'5'") "," ATTRIBUTE(
+						"int", "'intValue':'-7'") "," ATTRIBUTE("number", "'intValue':7") "," ATTRIBUTE("least",
+																"'int_value':'-9223372036854775808'") "," ATTRIBUTE("real", "'doubleValue':5") "," ATTRIBUTE("nan", "'doubleValue':'NaN'") "," ATTRIBUTE("no", "'boolValue':false") "," ATTRIBUTE("yes", "'bool_value':true") "," ATTRIBUTE("bytes",
+																																											    "'bytesValue':'/wA='") "," ATTRIBUTE("nothing",
+																																																 "") "," ATTRIBUTE("list",
+																																																		   "'arrayValue':{'values':[{'stringValue':'a'},{'intValue':'5'},"
+																																																		   "{'arrayValue':{}},{}]}") "," ATTRIBUTE("map",
+																																																							   "'kvlistValue':{'values':[" ATTRIBUTE("k",
+																																																												 "'doubleValue':0.5") "]}") ",7,{}]}");
+	_cleanup_(freep) char *got = attributes_of(&r);
+
+	CHECK_STR(got, "text=5 int=-7 number=7 least=-9223372036854775808 real=5.00000000 nan=nan "
+		       "no=false yes=true bytes=/wA= nothing= list=[\"a\",5,[],null] "
+		       "map={\"k\":0.5}");
+	CHECK_INT(r.spans.count, 1);
+	CHECK_INT(r.spans.items[0].kind, SPAN_CONSUMER);
+}
+
+TEST(how_a_span_ended_is_kept)
+{
+	static const struct {
+		const char *status;
+		int flags;
+		const char *attributes;
+	} cases[] = {
+		{ "{}", 0, "" },
+		{ "{'code':1}", 0, "otel.status_code=OK" },
+		{ "{'code':'STATUS_CODE_OK'}", 0, "otel.status_code=OK" },
+		{ "{'code':2,'message':'no'}", SPAN_ERROR, "otel.status_description=no" },
+		{ "7", 0, "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_(freep) char *span = must_printf(
+			"{" IDS "," TIMES ",'kind':%zu,'status':%s}", i + 3, cases[i].status);
+		_cleanup_(result_done) struct result r = read_spans(span);
+		_cleanup_(freep) char *got = attributes_of(&r);
+
+		CHECK_STR(got, cases[i].attributes);
+		CHECK_INT(r.spans.count, 1);
+		CHECK_INT(r.spans.items[0].flags, cases[i].flags);
+		CHECK_INT(r.spans.items[0].kind, i < 3 ? i + 3 : 0);
+	}
+}

@@ -256,3 +256,22 @@ TEST(what_is_no_list_gets_a_sentence)
 		CHECK_STR(r.err.text, cases[i].want);
 	}
 }
+
+/* Their server's span gets another id, and its tags go with it. */
+TEST(tags_stand_before_their_span)
+{
+	_cleanup_(result_done) struct result r = read_text(
+		"[" SPAN("2", "1", "9", CLIENT ",'tags':{'side':'client','n':'7'}") "," SPAN(
+			"2", "2", "1",
+			SHARED
+			",'tags':{'side':'server','error':'500'}") "," SPAN("3", "1", "1",
+									    ",'kind':'PRODUCER','"
+									    "tags':{}") "]");
+	_cleanup_(freep) char *got = attributes_of(&r);
+
+	CHECK_STR(got, "side=server error=500 side=client n=7");
+	CHECK_INT(r.spans.count, 3);
+	CHECK_INT(r.spans.items[0].kind, SPAN_PRODUCER);
+	CHECK_INT(r.spans.items[1].kind, SPAN_SERVER);
+	CHECK_INT(r.spans.items[2].kind, SPAN_CLIENT);
+}

@@ -34,14 +34,21 @@ static inline struct record_stream told_stream(struct told *told, const struct c
 	return (struct record_stream){ told_next, told };
 }
 
-static inline int told_dump(const struct capture *cap, const struct dump_filter *filter, bool json,
-			    FILE *file, struct err *err)
+static inline int told_dump_from(const struct capture *cap, nsec_t start,
+				 const struct dump_filter *filter, bool json, FILE *file,
+				 struct err *err)
 {
 	struct told first, second;
 	struct record_stream records = told_stream(&first, cap), ahead = told_stream(&second, cap);
-	struct dump_style style = { .json = json, .start = capture_meta(cap)->start };
+	struct dump_style style = { .json = json, .start = start };
 
 	return dump_write(&records, &ahead, filter, &style, file, err);
+}
+
+static inline int told_dump(const struct capture *cap, const struct dump_filter *filter, bool json,
+			    FILE *file, struct err *err)
+{
+	return told_dump_from(cap, capture_meta(cap)->start, filter, json, file, err);
 }
 
 static inline int told_info(const struct capture *cap, struct info *info, struct err *err)
