@@ -298,6 +298,21 @@ static void walk_work(struct walk *w, const struct work *work)
 		push_rest(w, 0, work->thread, STATE_GAP, 0, work->start, work->end);
 }
 
+static void walk_section(struct walk *w, const struct section *s, struct span_work *work)
+{
+	w->span = s->span;
+	if (!model_span(w->model, s->span)->ref) {
+		/* no context names it, as in most captures: so it shall cost nothing */
+		walk_work(w, &(struct work){ s->start, s->end, span_work_thread(w->model, s->span),
+					     0 });
+		return;
+	}
+	work->items.count = 0;
+	span_work_find(w->model, s->span, s->start, s->end, work);
+	for (size_t i = 0; i < work->items.count; i++)
+		walk_work(w, &work->items.items[i]);
+}
+
 void path_of_span(const struct model *model, span_id span, struct path *path)
 {
 	struct walk w = { .model = model, .path = path };
@@ -306,15 +321,8 @@ void path_of_span(const struct model *model, span_id span, struct path *path)
 
 	span_path_find(model, span, &sections);
 	/* they come from the end to the begin */
-	for (size_t i = sections.items.count; i-- > 0;) {
-		const struct section *s = &sections.items.items[i];
-
-		w.span = s->span;
-		work.items.count = 0;
-		span_work_find(model, s->span, s->start, s->end, &work);
-		for (size_t k = 0; k < work.items.count; k++)
-			walk_work(&w, &work.items.items[k]);
-	}
+	for (size_t i = sections.items.count; i-- > 0;)
+		walk_section(&w, &sections.items.items[i], &work);
 	span_work_done(&work);
 	vec_done(&w.legs);
 	span_path_done(&sections);

@@ -83,8 +83,7 @@ static void find_lanes(struct search *s, nsec_t from)
 	}
 }
 
-/* The thread that tells of a span: its own, or that of the nearest above it. */
-static thread_id thread_for(const struct model *model, span_id id)
+thread_id span_work_thread(const struct model *model, span_id id)
 {
 	for (; id.i; id = model_span(model, id)->parent)
 		if (thread_is_followed(model, model_span(model, id)->thread))
@@ -111,7 +110,7 @@ static thread_id last_before(const struct search *s, nsec_t t)
 			latest = last;
 		}
 	}
-	return best.i ? best : thread_for(s->model, s->span);
+	return best.i ? best : span_work_thread(s->model, s->span);
 }
 
 /* Who is in the span at a time: the one that is followed already, if it is. */
@@ -229,6 +228,6 @@ void span_work_find(const struct model *model, span_id span, nsec_t from, nsec_t
 	if (s.lanes.count)
 		follow(&s, from);
 	else
-		push(ret, from, to, thread_for(model, span), 0);
+		push(ret, from, to, span_work_thread(model, span), 0);
 	vec_done(&s.lanes);
 }

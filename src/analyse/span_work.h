@@ -39,6 +39,10 @@ void span_work_done(struct span_work *work);
 /* Whether we can say what a thread did: it is recorded, and not the kernel's plumbing. */
 bool thread_is_followed(const struct model *model, thread_id id);
 
+/* The thread that tells of a span where contexts do not: its own, or that of the nearest above it.
+ */
+thread_id span_work_thread(const struct model *model, span_id id);
+
 /* The parts of a span's time between two times, without gap; appended. */
 void span_work_find(const struct model *model, span_id span, nsec_t from, nsec_t to,
 		    struct span_work *ret);
