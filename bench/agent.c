@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent - ns for what the agent does in a program, and what others do on that path.
+ *
+ * bench-agent CPU: a line `DEED COUNT` on standard input does it that often and
+ * prints the ns of each.  Events go into rings of limited size, so whoever asks
+ * leaves the recorder some time between two turns, and the program's memory is cold
+ * when the next begins; some are done before those that are timed.
+ */
+#include "clock.h"
+
+#include "agent/agent.h"
+#include "agent/sonde.h"
+#ifdef HAVE_LTTNG
+#include "agent_lttng.h"
+#endif
+
+enum { WARM_UP = 16 };
+
+static const uint8_t trace[16] = { 1, 2, 3 };
+static const uint64_t spans[2] = { 11, 12 }; /* the ids of two */
+
+/* What a uprobe is set on: a nop, as USDT has it. */
+void bench_probe(const uint8_t *trace, const uint64_t *span);
+__asm__(".text\n.globl bench_probe\n.type bench_probe, @function\nbench_probe:\n\tnop\n\tret\n"
+	".size bench_probe, . - bench_probe\n");
+
+static void do_attach(unsigned long count)
+{
+	for (unsigned long i = 0; i < count; i++)
+		sonde_agent_attach(trace, (const uint8_t *)&spans[i % 2], 1);
+}
+
+static void do_span(unsigned long count)
+{
+	for (unsigned long i = 0; i < count; i++) {
+		struct sonde_span span;
+
+		SONDE_BEGIN(&span, "a span of the benchmark");
+		sonde_end(&span);
+	}
+}
+
+static void do_attributes(unsigned long count)
+{
+	for (unsigned long i = 0; i < count; i++) {
+		struct sonde_span span;
+
+		SONDE_BEGIN(&span, "a span of the benchmark");
+		sonde_set_text(&span, "http.method", "GET");
+		sonde_set_int(&span, "http.status_code", 200);
+		sonde_end(&span);
+	}
+}
+
+static void do_off(unsigned long count)
+{
+	for (unsigned long i = 0; i < count; i++) {
+		struct sonde_span span;
+
+		SONDE_BEGIN(&span, "off");
+		sonde_end(&span);
+	}
+}
+
+static void do_probe(unsigned long count)
+{
+	for (unsigned long i = 0; i < count; i++) {
+		bench_probe(trace, &spans[0]);
+		bench_probe(trace, &spans[1]);
+	}
+}
+
+#ifdef HAVE_LTTNG
+static void do_lttng(unsigned long count)
+{
+	for (unsigned long i = 0; i < count; i++) {
+		lttng_ust_tracepoint(sonde_bench, begin, trace, spans[0], spans[1],
+				     "a span of the benchmark");
+		lttng_ust_tracepoint(sonde_bench, end, trace, spans[0]);
+	}
+}
+#endif
+
+static const struct {
+	const char *name;
+	void (*loop)(unsigned long);
+} deeds[] = {
+	{ "attach", do_attach }, { "span", do_span },   { "attributes", do_attributes },
+	{ "off", do_off },       { "probe", do_probe },
+#ifdef HAVE_LTTNG
+	{ "lttng", do_lttng },
+#endif
+};
+
+static double time_loop(void (*loop)(unsigned long), unsigned long count)
+{
+	loop(WARM_UP);
+	nsec_t start = clock_now(CLOCK_MONOTONIC);
+	loop(count);
+	return (double)(clock_now(CLOCK_MONOTONIC) - start) / (double)count;
+}
+
+int main(int argc, char **argv)
+{
+	char name[16];
+	unsigned long count;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: bench-agent CPU\n");
+		return 2;
+	}
+	pin_thread(atoi(argv[1]));
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	sonde_switch("off", false);
+	while (scanf("%15s %lu", name, &count) == 2)
+		for (size_t i = 0; i < ARRAY_LEN(deeds); i++)
+			if (!strcmp(name, deeds[i].name))
+				printf("%.2f\n", time_loop(deeds[i].loop, count));
+	return 0;
+}
