@@ -94,6 +94,7 @@ void arena_make(void)
 	struct span_arena *arena = mmap(NULL, sizeof(*arena), PROT_READ | PROT_WRITE, flags, fd, 0);
 
 	if (arena != MAP_FAILED) {
+		madvise(arena, sizeof(*arena), MADV_DONTDUMP);
 		memcpy(arena->magic, SPAN_ARENA_MAGIC, sizeof(arena->magic));
 		arena->version = SPAN_ARENA_VERSION;
 		names_off_from_environment(arena);

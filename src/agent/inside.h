@@ -67,8 +67,9 @@ struct agent_process {
 	void *published; /* the mapping of OTEP 4719 */
 	uint32_t pid;
 	uint32_t pid_ns;
-	uint8_t rest[AGENT_PAGE - 48];
+	uint8_t rest[AGENT_PAGE - 40];
 };
+_Static_assert(sizeof(struct agent_process) == AGENT_PAGE, "nothing else is to be wiped");
 
 extern __thread struct agent_thread agent_thread __attribute__((tls_model("initial-exec")));
 extern struct agent_process agent_process;
