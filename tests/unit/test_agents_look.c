@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/look.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "otlp/wire.h"
+#include "record/tap.h"
+#include "arena_build.h"
+#include "test.h"
+
+static void put_text(struct wire_out *out, uint32_t number, const char *text)
+{
+	wire_put_bytes(out, number, (struct view){ text, strlen(text) });
+}
+
+static void put_pair(struct wire_out *out, const char *key, const char *value)
+{
+	size_t pair = wire_begin(out, 1);
+
+	put_text(out, 1, key);
+	size_t any = wire_begin(out, 2);
+	put_text(out, 1, value);
+	wire_end(out, any);
+	wire_end(out, pair);
+}
+
+static struct wire_out payload_with(const char *service)
+{
+	struct wire_out out = { 0 };
+	size_t resource = wire_begin(&out, 1);
+
+	put_pair(&out, "host.name", "h");
+	put_pair(&out, "service.name", service);
+	wire_end(&out, resource);
+	return out;
+}
+
+/* What OTEP 4719 puts at the begin of the mapping. */
+struct context_head {
+	char signature[8];
+	uint32_t version, size;
+	uint64_t published, payload;
+};
+
+static struct context_head *publish(const struct wire_out *payload)
+{
+	_cleanup_(closep) int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
+	struct context_head *head = NULL;
+
+	if (fd >= 0 && ftruncate(fd, 4096) == 0)
+		head = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!head || head == MAP_FAILED)
+		abort();
+	*head = (struct context_head){ "OTEL_CTX", 2, payload->size, 1, (uintptr_t)payload->data };
+	return head;
+}
+
+TEST(a_process_has_an_arena)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	struct look look = { 0 };
+	uint64_t inode = 0;
+
+	CHECK_INT(look_at(getpid(), tap_device(), &look), 0);
+	CHECK_INT(tap_identify(b.fd, tap_device(), &inode), 0);
+	CHECK_INT(look.arena_inode, inode);
+
+	_cleanup_(closep) int fd = look_open_arena(getpid(), &look);
+
+	if (fd == -EPERM)
+		SKIP("needs CAP_CHECKPOINT_RESTORE");
+	CHECK(fd >= 0);
+	inode = 0;
+	CHECK_INT(tap_identify(fd, tap_device(), &inode), 0);
+	CHECK_INT(look.arena_inode, inode);
+}
+
+TEST(a_file_on_a_disk_that_is_called_like_an_arena_is_none)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	struct look look = { .arena_inode = 1 };
+
+	CHECK_INT(look_at(getpid(), tap_device() + 1, &look), 0);
+	CHECK_INT(look.arena_inode, 0);
+}
+
+TEST(a_process_that_is_gone_says_so)
+{
+	struct look look;
+
+	CHECK_INT(look_at(UINT32_MAX, tap_device(), &look), -ESRCH);
+}
+
+TEST(a_process_says_what_it_is_called)
+{
+	_cleanup_(wire_out_done) struct wire_out payload = payload_with("bank");
+	struct context_head *head = publish(&payload);
+	char name[LOOK_SERVICE_MAX] = "";
+	struct look look;
+
+	CHECK_INT(look_at(getpid(), tap_device(), &look), 0);
+	CHECK_INT(look.context, (uintptr_t)head);
+	CHECK(look_read_service(getpid(), tap_device(), &look, name));
+	CHECK_STR(name, "bank");
+	head->published = 0;
+	CHECK(!look_read_service(getpid(), tap_device(), &look, name));
+	head->published = 2;
+	head->size = UINT32_MAX;
+	CHECK(!look_read_service(getpid(), tap_device(), &look, name));
+	munmap(head, 4096);
+}
+
+TEST(memory_that_a_file_system_supplies_is_not_read)
+{
+	_cleanup_(wire_out_done) struct wire_out payload = payload_with("bank");
+	struct context_head *head = publish(&payload);
+	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
+	void *file = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	char name[LOOK_SERVICE_MAX];
+	struct look look;
+
+	head->payload = (uintptr_t)file;
+	CHECK_INT(look_at(getpid(), tap_device(), &look), 0);
+	CHECK(!look_read_service(getpid(), tap_device(), &look, name));
+	munmap(file, 4096);
+	munmap(head, 4096);
+}
+
+TEST(a_long_name_is_cut_and_a_broken_one_is_none)
+{
+	char longest[400] = "", name[LOOK_SERVICE_MAX];
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	_cleanup_(wire_out_done) struct wire_out payload = payload_with(longest);
+
+	CHECK(look_find_service((struct view){ (char *)payload.data, payload.size }, name));
+	CHECK_INT(strlen(name), LOOK_SERVICE_MAX - 1);
+	for (size_t size = 0; size < payload.size; size++)
+		CHECK(!look_find_service((struct view){ (char *)payload.data, size }, name));
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/scribe.h"
+
+#include <stdlib.h>
+
+#include "record/tap.h"
+#include "arena_build.h"
+#include "build.h"
+#include "test.h"
+
+/* A ring with a scribe behind it, and what the scribe wrote. */
+struct desk {
+	struct arena_build arena;
+	struct span_ring *ring;
+	struct tap *tap;
+	struct capture_writer *writer;
+	struct sorter *sorter;
+	struct scribe *scribe;
+	struct record_span spans[64];
+	struct record_context contexts[64];
+	struct record_attribute attributes[64];
+	struct record_loss losses[64];
+	size_t span_count, context_count, attribute_count, loss_count, notices;
+	size_t attributes_at_span; /* that had come when the last span did */
+	uint32_t begun_by;
+};
+
+static void notice(void *arg, const char *words)
+{
+	struct desk *d = arg;
+
+	(void)words;
+	d->notices++;
+}
+
+static void desk_init(struct desk *d)
+{
+	*d = (struct desk){ .arena = arena_build_make() };
+	d->ring = arena_build_take(&d->arena, 0, 10, 11);
+	CHECK_INT(tap_open(d->arena.fd, tap_device(), &d->tap), 0);
+	d->writer = build_capture(scratch("scribe"));
+	d->sorter = sorter_new(2);
+	d->scribe = scribe_new(&(struct scribe_config){
+		.sorter = d->sorter,
+		.stream = 1,
+		.writer = d->writer,
+		.start = 1000,
+		.notice = notice,
+		.arg = d,
+	});
+}
+
+static void desk_done(struct desk *d)
+{
+	scribe_free(d->scribe);
+	sorter_free(d->sorter);
+	capture_writer_free(d->writer);
+	tap_free(d->tap);
+	arena_build_done(&d->arena);
+}
+
+static bool is_ready(void *arg, struct tap *tap, struct tap_ring *ring)
+{
+	(void)arg;
+	(void)tap;
+	(void)ring;
+	return true;
+}
+
+static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
+		       const struct span_event *event)
+{
+	struct desk *d = arg;
+	struct scribe_who who = { tap_inode(tap), ring->pid, ring->tid, d->begun_by,
+				  scribe_string(d->scribe, "service", 7) };
+
+	scribe_event(d->scribe, &who, event, 9000);
+}
+
+static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
+		      uint64_t count)
+{
+	struct desk *d = arg;
+
+	(void)tap;
+	scribe_loss(d->scribe, ring->tid, first, last, count, 9000);
+}
+
+static int keep(void *arg, const struct record *record, struct err *err)
+{
+	struct desk *d = arg;
+
+	(void)err;
+	switch (record->kind) {
+	case RECORD_SPAN:
+		memcpy(&d->spans[d->span_count++ % 64], record, sizeof(d->spans[0]));
+		d->attributes_at_span = d->attribute_count;
+		break;
+	case RECORD_CONTEXT:
+		memcpy(&d->contexts[d->context_count++ % 64], record, sizeof(d->contexts[0]));
+		break;
+	case RECORD_ATTRIBUTE:
+		memcpy(&d->attributes[d->attribute_count++ % 64], record, sizeof(d->attributes[0]));
+		break;
+	case RECORD_LOSS:
+		memcpy(&d->losses[d->loss_count++ % 64], record, sizeof(d->losses[0]));
+		break;
+	}
+	return 0;
+}
+
+/* Let all that stands in the rings become records. */
+static void flow(struct desk *d)
+{
+	struct err err;
+
+	tap_drain(d->tap, &(struct tap_sink){ is_ready, take_event, take_loss, d });
+	scribe_flush(d->scribe);
+	sorter_flush(d->sorter, UINT64_MAX, keep, d, &err);
+}
+
+TEST(a_begin_and_an_end_are_a_span)
+{
+	_cleanup_(desk_done) struct desk d;
+
+	desk_init(&d);
+	arena_build_begin(d.ring, 2000, &(struct arena_span){ 1, 2, 3, .name = "old name" });
+	flow(&d);
+	CHECK_INT(d.span_count, 0);
+	arena_build_end(d.ring, 3000,
+			&(struct arena_span){ 1, 2, 3, .kind = SPAN_SERVER, .flags = SPAN_ERROR,
+					      .start = 1, .tid = 99, .name = "new name" });
+	flow(&d);
+	CHECK_INT(d.span_count, 1);
+	CHECK_INT(d.spans[0].start, 2000);
+	CHECK_INT(d.spans[0].head.time, 3000);
+	CHECK_INT(d.spans[0].head.tid, 11);
+	CHECK_INT(d.spans[0].pid, 10);
+	CHECK_INT(d.spans[0].trace[0], 1);
+	CHECK_INT(d.spans[0].span[0], 2);
+	CHECK_INT(d.spans[0].parent[0], 3);
+	CHECK_INT(d.spans[0].kind, SPAN_SERVER);
+	CHECK_INT(d.spans[0].flags, SPAN_ERROR);
+	CHECK_INT(d.spans[0].operation, capture_string(d.writer, "new name"));
+	CHECK_INT(d.spans[0].service, capture_string(d.writer, "service"));
+}
+
+TEST(an_end_alone_is_a_span_if_it_knows_its_begin)
+{
+	_cleanup_(desk_done) struct desk d;
+
+	desk_init(&d);
+	d.begun_by = 12;
+	arena_build_end(d.ring, 3000, &(struct arena_span){ 1, 2, .start = 7, .name = "x" });
+	arena_build_end(d.ring, 3000, &(struct arena_span){ 1, 3, .name = "x" });
+	flow(&d);
+	CHECK_INT(d.span_count, 1);
+	CHECK_INT(d.spans[0].start, 7);
+	CHECK_INT(d.spans[0].head.tid, 12);
+}
+
+TEST(a_span_does_not_begin_after_its_end)
+{
+	_cleanup_(desk_done) struct desk d;
+
+	desk_init(&d);
+	arena_build_end(d.ring, 3000, &(struct arena_span){ 1, 2, .start = 4000, .name = "x" });
+	flow(&d);
+	CHECK_INT(d.spans[0].start, 3000);
+}
+
+TEST(what_happened_before_or_will_be_is_left_out)
+{
+	_cleanup_(desk_done) struct desk d;
+
+	desk_init(&d);
+	arena_build_context(d.ring, 999, 1, 1, 0);
+	arena_build_context(d.ring, 1000, 1, 1, 0);
+	arena_build_context(d.ring, 9001, 1, 1, 0);
+	flow(&d);
+	CHECK_INT(d.context_count, 1);
+	CHECK_INT(d.contexts[0].since, 1000);
+}
+
+TEST(attributes_stand_before_their_span)
+{
+	_cleanup_(desk_done) struct desk d;
+	static const char attributes[] = "\1\3\4\0keytext"
+					 "\3\1\10\0n\377\377\377\377\377\377\377\377"
+					 "\7\1\0\0x";
+
+	desk_init(&d);
+	arena_build_end(d.ring, 3000,
+			&(struct arena_span){ 1, 2, .start = 2000, .name = "x",
+					      .attributes = attributes,
+					      .attributes_size = sizeof(attributes) - 1 });
+	flow(&d);
+	CHECK_INT(d.attributes_at_span, 2);
+	CHECK_INT(d.attribute_count, 2);
+	CHECK_INT(d.attributes[0].type, ATTRIBUTE_STRING);
+	CHECK_INT(d.attributes[0].key, capture_string(d.writer, "key"));
+	CHECK_INT(d.attributes[0].value, capture_string(d.writer, "text"));
+	CHECK_INT((int64_t)d.attributes[1].value, -1);
+	CHECK_INT(d.attributes[1].span[0], 2);
+}
+
+TEST(a_context_that_cannot_be_followed_names_no_span)
+{
+	_cleanup_(desk_done) struct desk d;
+
+	desk_init(&d);
+	arena_build_context(d.ring, 2000, 1, 1, CONTEXT_UNKNOWN | CONTEXT_SEEN);
+	flow(&d);
+	CHECK_INT(d.contexts[0].flags, CONTEXT_UNKNOWN);
+	CHECK_INT(d.contexts[0].trace[0], 0);
+	CHECK_INT(d.contexts[0].head.tid, 11);
+}
+
+TEST(rings_are_merged_by_time)
+{
+	_cleanup_(desk_done) struct desk d;
+
+	desk_init(&d);
+
+	struct span_ring *other = arena_build_take(&d.arena, 1, 10, 12);
+
+	for (uint64_t t = 2000; t < 2020; t += 2) {
+		arena_build_context(d.ring, t, 1, 1, 0);
+		arena_build_context(other, t + 1, 1, 1, 0);
+	}
+	flow(&d);
+	CHECK_INT(d.context_count, 20);
+	for (size_t i = 0; i < 20; i++)
+		CHECK_INT(d.contexts[i].since, 2000 + i);
+	CHECK_INT(sorter_late(d.sorter), 0);
+}
+
+TEST(what_is_open_ends_with_its_process)
+{
+	_cleanup_(desk_done) struct desk d;
+	struct map ended = { 0 };
+
+	desk_init(&d);
+
+	struct span_ring *other = arena_build_take(&d.arena, 1, 20, 21);
+
+	arena_build_begin(d.ring, 2000, &(struct arena_span){ 1, 2, .name = "dies" });
+	arena_build_begin(d.ring, 2900, &(struct arena_span){ 1, 3, .name = "the next program's" });
+	arena_build_begin(other, 2000, &(struct arena_span){ 1, 4, .name = "lives" });
+	flow(&d);
+	*map_insert(&ended, 10) = 2500;
+	scribe_close(d.scribe, &ended);
+	map_done(&ended);
+	flow(&d);
+	CHECK_INT(d.span_count, 1);
+	CHECK_INT(d.spans[0].span[0], 2);
+	CHECK_INT(d.spans[0].head.time, 2500);
+	CHECK_INT(d.spans[0].flags, SPAN_OPEN);
+	scribe_close_all(d.scribe, 4000);
+	flow(&d);
+	CHECK_INT(d.span_count, 3);
+	CHECK_INT(d.spans[2].head.time, 4000);
+}
+
+TEST(one_cannot_end_a_span_of_another_arena)
+{
+	_cleanup_(desk_done) struct desk d;
+	struct span_event_end end = {
+		.head = { .time = 3000, .size = sizeof(end), .kind = SPAN_EVENT_END },
+		.trace = { 1 },
+		.span = { 2 }
+	};
+	const struct scribe_who stranger = { .owner = 12345, .pid = 30, .tid = 31 };
+
+	desk_init(&d);
+	arena_build_begin(d.ring, 2000, &(struct arena_span){ 1, 2, .name = "x" });
+	flow(&d);
+	scribe_event(d.scribe, &stranger, &end.head, 9000);
+	flow(&d);
+	CHECK_INT(d.span_count, 0);
+}
+
+TEST(losses_lie_within_the_recording)
+{
+	_cleanup_(desk_done) struct desk d;
+
+	desk_init(&d);
+	scribe_loss(d.scribe, 1, 5, 10, 53, 9000);
+	scribe_loss(d.scribe, 2, 5, 2000, 53, 9000);
+	scribe_loss(d.scribe, 3, UINT64_MAX, UINT64_MAX, UINT64_MAX, 9000);
+	flow(&d);
+	CHECK_INT(d.loss_count, 2);
+	CHECK_INT(d.losses[0].start, 1000);
+	CHECK_INT(d.losses[0].end, 2000);
+	CHECK_INT(d.losses[1].start, 9000);
+	CHECK_INT(d.losses[1].end, 9000);
+	CHECK(d.losses[1].count < UINT64_MAX);
+}
+
+TEST(open_spans_are_bounded)
+{
+	_cleanup_(desk_done) struct desk d;
+	const struct scribe_who who = { .owner = 1, .pid = 10, .tid = 11 };
+	struct span_event_begin begin = {
+		.head = { .time = 2000, .size = sizeof(begin), .kind = SPAN_EVENT_BEGIN }
+	};
+
+	desk_init(&d);
+	for (uint32_t i = 0; i < 100003; i++) {
+		memcpy(begin.span, &i, sizeof(i));
+		scribe_event(d.scribe, &who, &begin.head, 9000);
+	}
+	CHECK_INT(d.notices, 1);
+	scribe_close_all(d.scribe, 3000);
+	flow(&d);
+	CHECK_INT(d.span_count, 65536);
+}
+
+TEST(strings_are_bounded)
+{
+	_cleanup_(desk_done) struct desk d;
+	char text[4000];
+
+	desk_init(&d);
+	memset(text, 'x', sizeof(text));
+	for (uint32_t i = 0; i < 75000 && !d.notices; i++) {
+		snprintf(text, 16, "%015u", i);
+		text[15] = 'x';
+		scribe_string(d.scribe, text, sizeof(text));
+	}
+	CHECK_INT(d.notices, 1);
+	CHECK_INT(scribe_string(d.scribe, "one more", 8), 0);
+}

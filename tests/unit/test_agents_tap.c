@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/tap.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "arena_build.h"
+#include "test.h"
+
+/* What came out. */
+struct seen {
+	size_t events, owners, losses;
+	uint64_t lost, last; /* time of the last event */
+	uint32_t tid;
+	bool not_ready, is_dead;
+};
+
+static bool is_ready(void *arg, struct tap *tap, struct tap_ring *ring)
+{
+	struct seen *seen = arg;
+
+	(void)tap;
+	seen->owners += !ring->own.asked;
+	ring->own.asked = true;
+	seen->tid = ring->tid;
+	return !seen->not_ready;
+}
+
+static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
+		       const struct span_event *event)
+{
+	struct seen *seen = arg;
+
+	(void)tap;
+	(void)ring;
+	seen->events++;
+	seen->last = event->time;
+}
+
+static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
+		      uint64_t count)
+{
+	struct seen *seen = arg;
+
+	(void)tap;
+	(void)ring;
+	(void)first;
+	(void)last;
+	seen->losses++;
+	seen->lost += count;
+}
+
+static bool is_dead(void *arg, struct tap *tap, struct tap_ring *ring)
+{
+	(void)tap;
+	(void)ring;
+	return ((struct seen *)arg)->is_dead;
+}
+
+static unsigned int drain(struct tap *tap, struct seen *seen)
+{
+	return tap_drain(tap, &(struct tap_sink){ is_ready, take_event, take_loss, seen });
+}
+
+static struct tap *open_tap(const struct arena_build *b)
+{
+	struct tap *tap = NULL;
+
+	CHECK_INT(tap_open(b->fd, tap_device(), &tap), 0);
+	if (!tap)
+		abort();
+	return tap;
+}
+
+TEST(events_come_out_in_order_and_once)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 700, 10, 11);
+	struct seen seen = { 0 };
+
+	arena_build_begin(ring, 5, &(struct arena_span){ .span = 1, .name = "one" });
+	arena_build_context(ring, 6, 1, 1, 0);
+	arena_build_end(ring, 7, &(struct arena_span){ .span = 1, .name = "one" });
+	drain(tap, &seen);
+	CHECK_INT(seen.events, 3);
+	CHECK_INT(seen.last, 7);
+	CHECK_INT(seen.tid, 11);
+	CHECK_INT(ring->tail, ring->head);
+	drain(tap, &seen);
+	CHECK_INT(seen.events, 3);
+}
+
+TEST(events_run_over_the_end_of_the_ring)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+	struct seen seen = { 0 };
+
+	for (uint64_t i = 1; i <= 20011; i++) {
+		arena_build_begin(ring, i, &(struct arena_span){ .span = 1, .name = "a name" });
+		if (i % 499 == 0)
+			drain(tap, &seen);
+	}
+	drain(tap, &seen);
+	CHECK_INT(seen.events, 20011);
+	CHECK_INT(seen.last, 20011);
+	CHECK_INT(seen.losses, 0);
+}
+
+TEST(what_has_no_room_is_told_once)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+	struct seen seen = { 0 };
+	const size_t fit = SPAN_RING_SIZE / sizeof(struct span_event_context);
+
+	for (uint64_t i = 0; i < fit + 53; i++)
+		arena_build_context(ring, i + 1, 1, 1, 0);
+	CHECK(drain(tap, &seen) > 250);
+	drain(tap, &seen);
+	CHECK_INT(seen.events, fit);
+	CHECK_INT(seen.losses, 1);
+	CHECK_INT(seen.lost, 53);
+	b.arena->no_ring += 7;
+	drain(tap, &seen);
+	CHECK_INT(seen.lost, 60);
+}
+
+TEST(a_ring_that_was_left_is_freed_when_it_is_empty)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 65, 10, 11);
+	struct seen seen = { .not_ready = true };
+
+	arena_build_context(ring, 1, 1, 1, 0);
+	ring->state = SPAN_RING_LEFT;
+	drain(tap, &seen);
+	CHECK_INT(ring->state, SPAN_RING_LEFT);
+	seen.not_ready = false;
+	drain(tap, &seen);
+	CHECK_INT(seen.events, 1);
+	CHECK_INT(ring->state, SPAN_RING_FREE);
+	CHECK_INT(b.arena->taken[1], 0);
+}
+
+TEST(a_ring_of_the_dead_is_freed_when_it_is_empty)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 5, 10, 11);
+	struct seen seen = { 0 };
+
+	drain(tap, &seen);
+	tap_reap(tap, is_dead, &seen);
+	CHECK_INT(ring->state, SPAN_RING_TAKEN);
+	seen.is_dead = true;
+	arena_build_context(ring, 1, 1, 1, 0);
+	tap_reap(tap, is_dead, &seen);
+	CHECK_INT(ring->state, SPAN_RING_TAKEN);
+	drain(tap, &seen);
+	tap_reap(tap, is_dead, &seen);
+	CHECK_INT(ring->state, SPAN_RING_FREE);
+	CHECK_INT(seen.events, 1);
+}
+
+TEST(another_thread_that_takes_a_ring_is_asked_for_anew)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 5, 10, 11);
+	struct seen seen = { 0 };
+
+	arena_build_context(ring, 1, 1, 1, 0);
+	drain(tap, &seen);
+	arena_build_context(ring, 2, 1, 1, 0);
+	drain(tap, &seen);
+	CHECK_INT(seen.owners, 1);
+	ring->tid = 12;
+	arena_build_context(ring, 3, 1, 1, 0);
+	drain(tap, &seen);
+	CHECK_INT(seen.owners, 2);
+	CHECK_INT(seen.tid, 12);
+}
+
+TEST(a_ring_that_is_being_taken_is_left_alone)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 5, 10, 11);
+	struct seen seen = { 0 };
+
+	arena_build_context(ring, 1, 1, 1, 0);
+	ring->state = SPAN_RING_CLAIMED;
+	drain(tap, &seen);
+	CHECK_INT(seen.events, 0);
+	ring->state = SPAN_RING_TAKEN;
+	drain(tap, &seen);
+	CHECK_INT(seen.events, 1);
+}
+
+TEST(a_recorder_says_that_it_is_there_and_that_it_goes)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	struct tap *tap = open_tap(&b);
+
+	tap_beat(tap, 77);
+	CHECK_INT(b.arena->recording, 1);
+	CHECK_INT(b.arena->beat, 77);
+	tap_free(tap);
+	CHECK_INT(b.arena->recording, 0);
+}
+
+TEST(only_one_recorder_takes_from_an_arena)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	struct tap *tap = open_tap(&b), *second;
+
+	CHECK_INT(tap_open(b.fd, tap_device(), &second), -EBUSY);
+	tap_free(tap);
+	second = open_tap(&b);
+	tap_free(second);
+}
+
+TEST(a_file_that_is_no_arena_is_refused)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(closep) int loose = memfd_create("x", MFD_ALLOW_SEALING), zero;
+	struct tap *tap;
+
+	b.arena->version++;
+	CHECK_INT(tap_open(b.fd, tap_device(), &tap), -EBADMSG);
+	b.arena->version--;
+	CHECK_INT(tap_open(b.fd, tap_device() + 1, &tap), -EBADMSG);
+	CHECK_INT(tap_open(loose, tap_device(), &tap), -EBADMSG);
+	CHECK_INT(ftruncate(loose, sizeof(struct span_arena)), 0);
+	CHECK_INT(tap_open(loose, tap_device(), &tap), -EBADMSG); /* its size is not sealed */
+	zero = open("/dev/zero", O_RDWR);
+	CHECK_INT(tap_open(zero, tap_device(), &tap), -EBADMSG);
+	close(zero);
+}
+
+TEST(numbers_that_cannot_be_are_not_followed)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 1023, 10, 11);
+	static const uint64_t heads[] = { SPAN_RING_SIZE + 8, UINT64_MAX, 1ull << 63, 3, 15 };
+	static const uint16_t sizes[] = { 0, 1, 8, 15, 20, SPAN_EVENT_MAX + 8, UINT16_MAX };
+	struct seen seen = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
+		ring->tail = 0;
+		ring->head = heads[i];
+		drain(tap, &seen);
+	}
+	CHECK_INT(seen.events, 0);
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		struct span_event_end e = { .head = { .size = sizes[i],
+						      .kind = SPAN_EVENT_CONTEXT } };
+
+		ring->head = ring->tail = SPAN_RING_SIZE - 8;
+		arena_build_put(ring, &e, 64); /* a part of it */
+		drain(tap, &seen);
+		CHECK_INT(ring->tail, ring->head);
+	}
+	CHECK_INT(seen.events, 0);
+	ring->lost = 5;
+	ring->lost_told = 9;
+	drain(tap, &seen);
+	CHECK_INT(seen.losses, 0);
+}
+
+TEST(text_that_does_not_fit_its_event_is_refused)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+	struct span_event_begin begin = {
+		.head = { .size = sizeof(begin), .kind = SPAN_EVENT_BEGIN }, .name_size = 1
+	};
+	struct span_event_end end = { .head = { .size = sizeof(end), .kind = SPAN_EVENT_END },
+				      .name_size = UINT16_MAX,
+				      .attributes_size = UINT16_MAX };
+	struct seen seen = { 0 };
+
+	arena_build_put(ring, &begin, sizeof(begin));
+	arena_build_put(ring, &end, sizeof(end));
+	drain(tap, &seen);
+	CHECK_INT(seen.events, 0);
+}
+
+TEST(attributes_end_where_one_does_not_fit)
+{
+	_Alignas(8) char room[256] = { 0 };
+	struct span_event_end *e = (void *)room;
+	const struct span_attribute *a;
+	size_t at = 0;
+
+	e->name_size = 3;
+	e->attributes_size = 14;
+	memcpy(e->text + 3, "\1\1\2\0kvv\1\1\377\0kv", 14);
+	CHECK_INT(tap_attribute(e, &at, &a), 1);
+	CHECK_INT(a->value_size, 2);
+	CHECK_INT(tap_attribute(e, &at, &a), 0);
+}
+
+/* A process that does its worst, while we read. */
+struct vandal {
+	struct span_arena *arena;
+	int rounds; /* done */
+};
+
+enum { VANDAL_ROUNDS = 1009 };
+
+static void *vandalise(void *arg)
+{
+	struct vandal *v = arg;
+	uint64_t n = 88172645463325252ull;
+
+	for (; v->rounds < VANDAL_ROUNDS; __atomic_fetch_add(&v->rounds, 1, __ATOMIC_RELAXED))
+		for (int i = 0; i < 1000; i++) {
+			struct span_ring *ring = &v->arena->rings[n % 4];
+			uint64_t *word = (uint64_t *)ring + (n >> 8) % (sizeof(*ring) / 8);
+
+			n ^= n << 13, n ^= n >> 7, n ^= n << 17;
+			__atomic_store_n(word, n, __ATOMIC_RELAXED);
+			ring->head = ring->tail + (n >> 40) % SPAN_RING_SIZE;
+			ring->state = SPAN_RING_TAKEN + (n >> 63);
+			v->arena->taken[0] |= 15;
+		}
+	return NULL;
+}
+
+static void use_event(void *arg, struct tap *tap, struct tap_ring *ring,
+		      const struct span_event *event)
+{
+	const struct span_event_end *end = (const void *)event;
+	const struct span_attribute *a;
+	struct seen *seen = arg;
+
+	take_event(arg, tap, ring, event);
+	if (event->kind == SPAN_EVENT_END)
+		for (size_t at = 0; tap_attribute(end, &at, &a) > 0;)
+			seen->lost += a->text[a->key_size + a->value_size - 1];
+}
+
+TEST(a_process_may_write_what_it_likes_while_we_read)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct vandal vandal = { .arena = b.arena };
+	struct seen seen = { 0 };
+	struct tap_sink sink = { is_ready, use_event, take_loss, &seen };
+	pthread_t thread;
+
+	CHECK_INT(pthread_create(&thread, NULL, vandalise, &vandal), 0);
+	while (__atomic_load_n(&vandal.rounds, __ATOMIC_RELAXED) < VANDAL_ROUNDS) {
+		tap_drain(tap, &sink);
+		seen.is_dead = !seen.is_dead;
+		tap_reap(tap, is_dead, &seen);
+	}
+	pthread_join(thread, NULL);
+	CHECK(seen.owners > 0);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bpf/wire.h"
+#include "test.h"
+
+#define SECOND NSEC_PER_SEC
+#define MSEC NSEC_PER_MSEC
+
+struct calls {
+	size_t looks, forks, ends;
+	uint32_t looked, child, parent;
+	int answer;
+};
+
+static int look(void *arg, struct process *p)
+{
+	struct calls *c = arg;
+
+	c->looks++;
+	c->looked = p->pid;
+	return c->answer;
+}
+
+static void forked(void *arg, struct process *child, const struct process *parent, nsec_t time)
+{
+	struct calls *c = arg;
+
+	(void)time;
+	c->forks++;
+	c->child = child->pid;
+	c->parent = parent->pid;
+}
+
+static void ended(void *arg, struct process *p, nsec_t time)
+{
+	(void)p;
+	(void)time;
+	((struct calls *)arg)->ends++;
+}
+
+static struct watch *new_watch(struct calls *c)
+{
+	return watch_new(&(struct watch_calls){ look, forked, ended, c });
+}
+
+static void see_in(struct watch *w, enum task_event event, uint32_t pid, uint32_t tid,
+		   uint32_t parent, nsec_t now, uint32_t space, uint32_t inner)
+{
+	struct wire_task t = { .task = { .head = { .time = now,
+						   .tid = tid,
+						   .kind = RECORD_TASK,
+						   .words = sizeof(t) / 8 },
+					 .pid = pid,
+					 .parent = parent,
+					 .event = event },
+			       .comm = "name",
+			       .space = space,
+			       .inner = inner };
+
+	watch_see(w, &t.task.head, now);
+}
+
+static void see(struct watch *w, enum task_event event, uint32_t pid, uint32_t tid, uint32_t parent,
+		nsec_t now)
+{
+	see_in(w, event, pid, tid, parent, now, 0, 0);
+}
+
+static void see_exit(struct watch *w, uint32_t pid, uint32_t tid, nsec_t now)
+{
+	struct record_exit e = {
+		.head = { .time = now, .tid = tid, .kind = RECORD_EXIT, .words = sizeof(e) / 8 },
+		.pid = pid
+	};
+
+	watch_see(w, &e.head, now);
+}
+
+TEST(a_program_is_looked_at_soon_and_then_ever_more_rarely)
+{
+	struct calls c = { 0 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_SEEN, 10, 10, 1, 0);
+	watch_round(w, 10 * MSEC);
+	CHECK_INT(c.looks, 0);
+	watch_round(w, 20 * MSEC);
+	CHECK_INT(c.looks, 1);
+	CHECK_INT(c.looked, 10);
+	watch_round(w, 30 * MSEC);
+	CHECK_INT(c.looks, 1);
+}
+
+TEST(one_in_which_all_was_found_is_not_looked_at_again)
+{
+	struct calls c = { .answer = 1 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_SEEN, 10, 10, 1, 0);
+	for (nsec_t t = 0; t < 100 * SECOND; t += SECOND)
+		watch_round(w, t);
+	CHECK_INT(c.looks, 1);
+	see(w, TASK_EXEC, 10, 10, 1, 100 * SECOND);
+	watch_round(w, 101 * SECOND);
+	CHECK_INT(c.looks, 2);
+}
+
+TEST(a_child_that_is_gone_soon_is_never_looked_at)
+{
+	struct calls c = { .answer = 1 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_SEEN, 10, 10, 1, 0);
+	watch_round(w, 20 * MSEC);
+	see(w, TASK_NEW, 11, 11, 10, 30 * MSEC);
+	CHECK_INT(c.forks, 1);
+	CHECK_INT(c.parent, 10);
+	see_exit(w, 11, 11, 500 * MSEC);
+	watch_round(w, 5 * SECOND);
+	CHECK_INT(c.looks, 1);
+	CHECK_INT(c.ends, 1);
+}
+
+TEST(one_that_has_ended_is_remembered_for_a_second)
+{
+	struct calls c = { 0 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_NEW, 10, 10, 1, 0);
+	see(w, TASK_NEW, 10, 11, 10, 0);
+	see_exit(w, 10, 10, 100 * MSEC);
+	CHECK_INT(c.ends, 0);
+	see_exit(w, 10, 11, 900 * MSEC);
+	CHECK_INT(c.ends, 1);
+	watch_round(w, 1500 * MSEC);
+	CHECK(watch_process(w, 10) != NULL);
+	CHECK(watch_thread(w, 11) == watch_process(w, 10));
+	watch_round(w, 2000 * MSEC);
+	CHECK(watch_process(w, 10) == NULL);
+	CHECK(watch_thread(w, 11) == NULL);
+}
+
+TEST(a_number_that_is_used_again_is_another_process)
+{
+	struct calls c = { .answer = 1 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_NEW, 10, 10, 1, 0);
+	uint32_t image = watch_process(w, 10)->image;
+	see_exit(w, 10, 10, 100 * MSEC);
+	see(w, TASK_NEW, 10, 10, 1, 200 * MSEC);
+	CHECK(watch_process(w, 10)->image != image);
+	watch_round(w, 1150 * MSEC);
+	CHECK(watch_process(w, 10) != NULL);
+	CHECK_INT(watch_process(w, 10)->threads, 1);
+	CHECK_INT(c.ends, 2);
+}
+
+TEST(a_child_is_its_parents_until_it_executes_a_program)
+{
+	struct calls c = { 0 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_SEEN, 10, 10, 1, 0);
+	see(w, TASK_SEEN, 10, 12, 1, 0);
+	see(w, TASK_NEW, 20, 20, 12, 1);
+	CHECK(watch_parent(w, watch_process(w, 20)) == watch_process(w, 10));
+	see(w, TASK_EXEC, 20, 20, 10, 2);
+	CHECK(watch_parent(w, watch_process(w, 20)) == NULL);
+}
+
+TEST(a_thread_in_a_namespace_is_found_by_its_name_there)
+{
+	struct calls c = { 0 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see_in(w, TASK_NEW, 10, 10, 1, 0, 77, 1);
+	see_in(w, TASK_NEW, 10, 11, 10, 0, 77, 2);
+	see_in(w, TASK_RENAMED, 10, 11, 10, 0, 0, 0);
+	CHECK_INT(watch_translate(w, 77, 1), 10);
+	CHECK_INT(watch_translate(w, 77, 2), 11);
+	CHECK_INT(watch_translate(w, 78, 2), 0);
+	see_exit(w, 10, 11, MSEC);
+	CHECK_INT(watch_translate(w, 77, 2), 11);
+	watch_round(w, 2 * SECOND);
+	CHECK_INT(watch_translate(w, 77, 2), 0);
+	CHECK_INT(watch_translate(w, 77, 1), 10);
+}
+
+TEST(one_that_turns_out_to_be_gone_is_forgotten)
+{
+	struct calls c = { .answer = -ESRCH };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_NEW, 10, 10, 1, 0);
+	watch_round(w, 2 * SECOND);
+	CHECK_INT(c.ends, 1);
+	CHECK_INT(watch_process(w, 10)->threads, 0);
+	watch_round(w, UINT64_MAX);
+	CHECK(watch_process(w, 10) == NULL);
+}
+
+TEST(neighbours_and_kernel_threads_are_not_watched)
+{
+	struct calls c = { 0 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	struct wire_task kernel = { .task = { .head = { .tid = 3, .kind = RECORD_TASK },
+					      .pid = 3,
+					      .flags = TASK_KERNEL } };
+
+	see(w, TASK_NEIGHBOUR, 10, 10, 1, 0);
+	watch_see(w, &kernel.task.head, 0);
+	CHECK(watch_process(w, 10) == NULL);
+	CHECK(watch_process(w, 3) == NULL);
+}
+
+TEST(many_come_and_go_and_nothing_remains)
+{
+	struct calls c = { .answer = 1 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	nsec_t now = 0;
+
+	see(w, TASK_SEEN, 1, 1, 0, now);
+	for (uint32_t pid = 2; pid < 20011; pid++, now += MSEC) {
+		see(w, TASK_NEW, pid, pid, 1, now);
+		see_exit(w, pid, pid, now);
+		watch_round(w, now);
+	}
+	CHECK(watch_process(w, 2) == NULL);
+	CHECK(watch_process(w, 20010) != NULL);
+	CHECK_INT(c.looks, 1);
+}
