@@ -7,14 +7,15 @@
  * pointer puts it in its place: there is no moment at which a reader could find
  * half of it.  Only the compiler must be kept from changing the order.
  *
- * A handler that interrupts this does not get through, but while it runs, the
- * thread's span is not known.
+ * A handler that interrupts this does not get through.  While it runs, the thread's
+ * span is not known; then it is what it was, or what the interrupted call makes it.
  */
 #include "agent/inside.h"
 
 #include <string.h>
 
 const struct context_record context_lost = { 0 };
+const struct context_record context_interrupted = { 0 };
 
 void context_set(struct agent_thread *t, const uint8_t trace[16], const uint8_t span[8],
 		 uint8_t flags)
@@ -38,8 +39,11 @@ static inline void say(struct agent_thread *t)
 
 static void nested(struct agent_thread *t)
 {
-	if (t->context)
-		*(const struct context_record *volatile *)t->context = &context_lost;
+	if (t->context && *t->context != &context_interrupted) {
+		t->kept = *t->context;
+		atomic_signal_fence(memory_order_seq_cst);
+		*(const struct context_record *volatile *)t->context = &context_interrupted;
+	}
 	ring_drop_nested(t);
 }
 

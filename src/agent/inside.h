@@ -42,6 +42,7 @@ struct context_record {
 struct agent_thread {
 	const struct context_record **context; /* this thread's otel_thread_ctx_v1; NULL at first */
 	struct context_record records[2];      /* one to be read, one to be written */
+	const struct context_record *kept;     /* what a handler's calls took the place of */
 	struct span_ring *ring;
 	uint64_t ring_epoch; /* in which it was taken */
 	uint64_t tail;       /* of the ring, when we last looked */
@@ -108,6 +109,8 @@ void event_context(struct agent_thread *t, uint64_t now);
 void context_set(struct agent_thread *t, const uint8_t trace[16], const uint8_t span[8],
 		 uint8_t flags);
 extern const struct context_record context_lost;
+/* The same, for as long as a handler runs that could not say what it works for. */
+extern const struct context_record context_interrupted;
 
 /* random.c */
 uint64_t random_next(struct agent_thread *t);
@@ -157,6 +160,9 @@ static inline void agent_exit(struct agent_thread *t)
 	t->asked = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (unlikely(*t->context == &context_interrupted))
+		*(const struct context_record *volatile *)t->context = t->kept;
 }
 
 #endif
