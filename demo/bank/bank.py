@@ -155,11 +155,15 @@ class Bank:
                                      "BANK_DATABASE": dsn, "PYTHONDONTWRITEBYTECODE": "1"} | self.extra_env
 
     def spawn(self, name, *command, **how):
-        """In a session of its own, so that Ctrl-C is for us to act on; and told when we are gone."""
-        command = ["setpriv", "--pdeathsig", wish_to_end(name).name[3:], *(str(word) for word in command)]
+        """A service."""
         with open(self.logs / f"{name}.log", "wb") as log:
-            self.processes[name] = subprocess.Popen(command, env=self.environment(), stdin=subprocess.DEVNULL,
-                                                    stdout=log, stderr=log, start_new_session=True, **how)
+            self.processes[name] = self.popen(*command, dies_by=wish_to_end(name), stdout=log, stderr=log, **how)
+
+    def popen(self, *command, dies_by=signal.SIGTERM, **how):
+        """In a session of its own, so that Ctrl-C is for us to act on; and told when we are gone."""
+        command = ["setpriv", "--pdeathsig", dies_by.name.removeprefix("SIG"), *(str(word) for word in command)]
+        return subprocess.Popen(command, env=self.environment(), stdin=subprocess.DEVNULL, start_new_session=True,
+                                **how)
 
     def wait(self, name, ready):
         end = time.monotonic() + PATIENCE

@@ -38,8 +38,8 @@ def create(name):
     provider = TracerProvider(resource=Resource.create({"service.name": name}))
     if "OTEL_EXPORTER_OTLP_ENDPOINT" in os.environ:
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        complain_once("opentelemetry.exporter.otlp.proto.http.trace_exporter")
-        complain_once("opentelemetry.sdk._shared_internal")
+        logging.getLogger("opentelemetry.exporter.otlp.proto.http.trace_exporter").addFilter(complain_once())
+        logging.getLogger("opentelemetry.sdk._shared_internal").addFilter(complain_once())
     trace.set_tracer_provider(provider)
     FlaskInstrumentor().instrument_app(app, excluded_urls="health")
     for instrumentor in (RequestsInstrumentor, Psycopg2Instrumentor, RedisInstrumentor):
@@ -48,10 +48,17 @@ def create(name):
     return app
 
 
-def complain_once(logger):
-    """A collector that is not there is worth one line in the log, not one for each batch."""
-    said = []
-    logging.getLogger(logger).addFilter(lambda record: not said and (said.append(record) or True))
+def complain_once():
+    """A collector that is not there is worth one line in the log, not a page for each batch."""
+    said = False
+
+    def is_first(record):
+        nonlocal said
+        first, said = not said, True
+        if record.exc_info:
+            record.msg, record.exc_info = f"{record.msg} {record.exc_info[1]}", None
+        return first
+    return is_first
 
 
 class Pool:
