@@ -10,7 +10,9 @@
  * A context that was told is exact.  One that was seen when its thread left the
  * CPU came into force at some time since the thread had got the CPU: of that
  * time nothing is known.  So a thread is never said to work for a span for
- * which it may not have worked.
+ * which it may not have worked.  What is told may come later than what is seen,
+ * and then leaves no doubt; so contexts are kept as they come, and settled when all
+ * are there.
  */
 #include <string.h>
 
@@ -36,38 +38,26 @@ static uint32_t ref_of(struct model *model, const uint8_t trace[16], const uint8
 	return *at;
 }
 
-/* What begins when another does takes its place; what says nothing new is left out. */
-static void put(struct line *line, struct context context)
-{
-	struct context *last = line_last(line);
-
-	if (last && last->start >= context.start) {
-		context.start = last->start;
-		*last = context;
-	} else if (!last || last->ref != context.ref || last->flags != context.flags) {
-		*(struct context *)line_push(line) = context;
-	}
-}
-
 void context_add(struct model *model, const struct source *source, const struct record_context *r)
 {
 	nsec_t now = source_time(source, r->head.time);
-	thread_id id = thread_of(model, source, r->head.tid, now);
+	thread_id id = find_thread(model, source->host, r->head.tid, now);
+
+	if (!id.i)
+		id = thread_of(model, source, r->head.tid, now);
+
 	struct line *line =
 		thread_line(thread_at(model, id), LINE_CONTEXTS, sizeof(struct context));
-	const struct context *last = line_last(line);
-	bool is_unknown = r->flags & CONTEXT_UNKNOWN;
 
-	if (last && now < last->start)
-		return; /* comes late: what is known since holds */
 	if (r->flags & CONTEXT_SEEN && r->since < r->head.time)
-		put(line, (struct context){ .start = source_time(source, r->since),
-					    .flags = CONTEXT_UNKNOWN });
-	put(line, (struct context){
-			  .start = now,
-			  .ref = is_unknown ? 0 : ref_of(model, r->trace, r->span),
-			  .flags = is_unknown ? CONTEXT_UNKNOWN : r->flags & CONTEXT_SEEN,
-		  });
+		*(struct context *)line_push(line) =
+			(struct context){ .start = source_time(source, r->since),
+					  .flags = CONTEXT_DOUBT };
+	*(struct context *)line_push(line) = (struct context){
+		.start = now,
+		.ref = r->flags & CONTEXT_UNKNOWN ? 0 : ref_of(model, r->trace, r->span),
+		.flags = r->flags & (CONTEXT_UNKNOWN | CONTEXT_SEEN),
+	};
 }
 
 void attribute_add(struct model *model, const struct source *source,
@@ -84,6 +74,109 @@ void attribute_add(struct model *model, const struct source *source,
 			.key = take_string(model, source, r->key),
 			.type = r->type,
 		};
+}
+
+struct ranked {
+	struct context context;
+	size_t order;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->context.start != y->context.start)
+		return x->context.start < y->context.start ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+static void sort_line(struct line *line)
+{
+	_cleanup_(freep) struct ranked *all = must_alloc(line_count(line) * sizeof(*all));
+	size_t count = 0;
+	line_pos pos;
+
+	for (bool more = line_first(line, &pos); more; more = line_next(line, &pos), count++)
+		all[count] = (struct ranked){ *(struct context *)line_at(line, pos), count };
+	qsort(all, count, sizeof(*all), by_start);
+	count = 0;
+	for (bool more = line_first(line, &pos); more; more = line_next(line, &pos))
+		*(struct context *)line_at(line, pos) = all[count++].context;
+}
+
+static bool is_sorted(const struct line *line)
+{
+	nsec_t last = 0;
+	line_pos pos;
+
+	for (bool more = line_first(line, &pos); more; more = line_next(line, &pos)) {
+		const struct context *context = line_at(line, pos);
+
+		if (context->start < last)
+			return false;
+		last = context->start;
+	}
+	return true;
+}
+
+/* A line that is written over itself: what is known takes no more room than what was told. */
+struct settling {
+	struct line *line;
+	line_pos end;         /* of what is written */
+	struct context *last; /* of that, or NULL */
+	bool doubts;          /* since then it is not known what holds */
+	nsec_t since;
+};
+
+/* What begins when another does takes its place; what says nothing new is left out. */
+static void put(struct settling *s, struct context context)
+{
+	if (s->last && s->last->start >= context.start) {
+		context.start = s->last->start;
+		*s->last = context;
+	} else if (!s->last || s->last->ref != context.ref || s->last->flags != context.flags) {
+		s->last = line_at(s->line, s->end);
+		*s->last = context;
+		if (!line_next(s->line, &s->end))
+			s->end.item++;
+	}
+}
+
+/* What is seen says nothing of the time before, unless it is what was told. */
+static void put_seen(struct settling *s, struct context context)
+{
+	bool is_known = !(context.flags & CONTEXT_UNKNOWN);
+	bool was_known = s->last && !(s->last->flags & CONTEXT_UNKNOWN);
+
+	if (!is_known || !was_known || s->last->ref != context.ref) {
+		if (s->doubts)
+			put(s, (struct context){ .start = s->since, .flags = CONTEXT_UNKNOWN });
+		context.flags = is_known ? CONTEXT_SEEN : CONTEXT_UNKNOWN;
+		put(s, context);
+	}
+	s->doubts = false;
+}
+
+static void settle_line(struct line *line)
+{
+	struct settling s = { .line = line };
+	line_pos pos;
+
+	if (!is_sorted(line)) /* what is told may be recorded later than what is seen */
+		sort_line(line);
+	for (bool more = line_first(line, &pos); more; more = line_next(line, &pos)) {
+		struct context context = *(const struct context *)line_at(line, pos);
+
+		if (context.flags & CONTEXT_SEEN) {
+			put_seen(&s, context);
+			continue;
+		}
+		s.doubts |= context.flags & CONTEXT_DOUBT;
+		s.since = context.start; /* what is told is not in doubt until then */
+		if (!(context.flags & CONTEXT_DOUBT))
+			put(&s, context);
+	}
+	line_cut(line, s.end);
 }
 
 static void find_spans(struct model *model)
@@ -205,6 +298,9 @@ static void find_places(struct model *model)
 
 void contexts_finish(struct model *model)
 {
+	for (size_t i = 1; i < model->threads.count; i++)
+		if (model->threads.items[i].lines[LINE_CONTEXTS])
+			settle_line(model->threads.items[i].lines[LINE_CONTEXTS]);
 	if (model->refs.count == 1)
 		return;
 	find_spans(model);

@@ -136,6 +136,16 @@ bool line_next(const struct line *line, line_pos *pos)
 	return true;
 }
 
+void line_cut(struct line *line, line_pos from)
+{
+	uint32_t left = from.item ? from.chunk + 1 : from.chunk;
+
+	while (line->chunk_count > left)
+		free(line->chunks[--line->chunk_count].items);
+	if (from.item)
+		line->chunks[from.chunk].count = from.item;
+}
+
 void line_forget(struct line *line, nsec_t t)
 {
 	uint32_t gone = 0;

@@ -47,6 +47,9 @@ bool line_first(const struct line *line, line_pos *ret);
 bool line_prev(const struct line *line, line_pos *pos);
 bool line_next(const struct line *line, line_pos *pos);
 
+/* Give up what stands at a place, and behind it. */
+void line_cut(struct line *line, line_pos from);
+
 /* Give up chunks all of whose items, and the first one behind them, are not after t. */
 void line_forget(struct line *line, nsec_t t);
 

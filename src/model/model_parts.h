@@ -19,6 +19,9 @@ struct host {
 	VEC(struct line) cpus; /* of turns */
 };
 
+/* Of a context that is not settled yet: another may hold from then on. */
+#define CONTEXT_DOUBT 4
+
 /* Where a span is when trees are walked from the top: it, and all below it, from first to last. */
 struct place {
 	uint32_t first, last;

@@ -96,15 +96,48 @@ static void add_to(struct model *model, const struct record *r)
 	model_add(model, &source, r);
 }
 
-TEST(a_context_that_comes_late_changes_nothing)
+static void add_context(struct model *model, nsec_t since, nsec_t t, uint8_t id)
+{
+	add_to(model, REC(CONTEXT, context, t, 1, .since = since, .trace = { 1 }, .span = { id },
+			  .flags = since < t ? CONTEXT_SEEN : 0));
+}
+
+TEST(what_is_told_late_takes_its_place_and_leaves_no_doubt)
 {
 	_cleanup_(model_freep) struct model *model = model_new();
 
-	add_to(model, REC(CONTEXT, context, 20, 1, .since = 20, .trace = { 1 }, .span = { 1 }));
-	add_to(model, REC(CONTEXT, context, 10, 1, .since = 10, .trace = { 1 }, .span = { 2 }));
+	add_context(model, 10, 10, 1);
+	add_context(model, 20, 30, 3);
+	add_context(model, 40, 50, 4);
+	add_context(model, 25, 25, 2);
+	add_context(model, 28, 28, 3);
+	for (int again = 0; again < 2; again++) {
+		model_finish(model);
+		_cleanup_(freep) char *got = contexts_of(model, model_find_thread(model, 1, 0));
+		CHECK_STR(got, "1 10-25, 2 25-28, 3 28-40, ? 40-50, 4s 50-");
+	}
+	/* and goes on behind that */
+	add_context(model, 60, 60, 5);
+	add_context(model, 45, 45, 4);
 	model_finish(model);
 	_cleanup_(freep) char *got = contexts_of(model, model_find_thread(model, 1, 0));
-	CHECK_STR(got, "1 20-");
+	CHECK_STR(got, "1 10-25, 2 25-28, 3 28-40, ? 40-45, 4 45-60, 5 60-");
+}
+
+TEST(a_context_of_a_thread_that_is_gone_stays_with_it)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_run(&s, 1, 0, 10);
+	story_add(&s, REC(EXIT, exit, 10, 1));
+	story_born(&s, 1, 9, 20);
+	story_run(&s, 1, 20, 30);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	add_context(model, 5, 5, 1);
+	model_finish(model);
+	CHECK(model_thread(model, model_find_thread(model, 1, 5))->lines[LINE_CONTEXTS]);
+	CHECK(!model_thread(model, model_find_thread(model, 1, 25))->lines[LINE_CONTEXTS]);
 }
 
 TEST(spans_are_found_whether_they_come_before_or_after)

@@ -44,6 +44,33 @@ TEST(of_items_with_one_time_the_last_is_found)
 	line_done(&line);
 }
 
+TEST(a_line_that_is_cut_goes_on_from_there)
+{
+	enum { COUNT = 5000 };
+
+	for (uint64_t keep = 0; keep <= COUNT; keep += keep < 20 ? 1 : 498) {
+		struct line line;
+		line_pos pos;
+
+		line_init(&line, sizeof(struct item));
+		for (uint64_t i = 0; i < COUNT; i++)
+			push(&line, i, i);
+		line_first(&line, &pos);
+		for (uint64_t i = 0; i < keep; i++)
+			if (!line_next(&line, &pos))
+				pos.item++; /* behind the last */
+		line_cut(&line, pos);
+		CHECK_INT(line_count(&line), keep);
+		CHECK(keep ? ((struct item *)line_last(&line))->value == keep - 1
+			   : !line_last(&line));
+		push(&line, COUNT, COUNT);
+		CHECK_INT(line_count(&line), keep + 1);
+		CHECK(line_find(&line, COUNT, &pos));
+		CHECK_INT(((struct item *)line_at(&line, pos))->value, COUNT);
+		line_done(&line);
+	}
+}
+
 TEST(a_short_line_is_small)
 {
 	struct line line;
