@@ -29,10 +29,15 @@ def c_program(build):
     return [build / "bench/bench-agent"]
 
 
+def cpp_program(build):
+    path = build / "bench/bench-otel-cpp"
+    return [path] if path.exists() else None
+
+
 # {language: function of the build folder that gives a command which, with a CPU's number behind
 # it, answers to DEEDS as bench-agent does; or None if it was not built}.  One with an SDK is
 # also measured without the agent.
-LANGUAGES = {"C, sonde.h": c_program}
+LANGUAGES = {"C, sonde.h": c_program, "C++, opentelemetry-cpp": cpp_program}
 WITHOUT_SDK = {"C, sonde.h"}
 
 

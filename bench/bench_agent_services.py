@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services with an SDK, with and without the agent, recorded and not.
+
+Of each service two run, with and without the agent, and are asked in turns; they
+are started anew several times, as a process may by chance be slower than its twin.
+The work for a request is a number of steps, which both are told.
+"""
+import contextlib
+import functools
+import subprocess
+
+import bench_servers
+import loads
+import recorders
+import stats
+
+WORK = 300  # µs for a request
+
+
+def cpp_service(build):
+    program = build / "bench/bench-otel-cpp"
+    if not program.exists():
+        return None
+    answers = subprocess.run([program, loads.SERVER_CPU], input="step 2000000\n" * 20, text=True, check=True,
+                             capture_output=True).stdout.split()
+    steps = round(1000 * WORK / min(map(float, answers)))
+    return lambda port: [program, port, steps]
+
+
+# {name: function of the build folder that gives a function of a port, which gives a command}
+SERVICES = {f"C++, {WORK} µs of work in 3 spans": cpp_service}
+
+
+def service_of(name, build, command, with_agent):
+    run = [build / "sonde", "run", "--"] if with_agent else []
+    return loads.Service(name, ["wrk"], lambda _, port: [*run, *command(port)], loads.wrk)
+
+
+def measure(name, build, command, starts, rounds, seconds):
+    """{(with the agent, recorder): [Turn for each round]}"""
+    none, sonde = recorders.none(), recorders.sonde(build / "sonde", "sonde record")
+    variants = [(False, none), (True, none), (False, sonde), (True, sonde)]
+    found = {v: [] for v in variants}
+    for _ in range(starts):
+        with contextlib.ExitStack() as stack:
+            servers = {agent: stack.enter_context(service_of(name, build, command, agent).running())
+                       for agent in (False, True)}
+            turns = stats.rounds(name, rounds, variants,
+                                 lambda v: bench_servers.take_turn(servers[v[0]], v[1], seconds))
+        for variant in variants:
+            found[variant] += turns[variant]
+    return found
+
+
+def row(words, turns, base):
+    ratio = functools.partial(stats.show_sure, form="{:.4f}")
+    cpu, rate = ((bench_servers.column(turns, what), bench_servers.column(base, what)) for what in ("cpu", "rate"))
+    return [words, stats.show(cpu[0], "{:.1f} µs"), stats.show(rate[0], "{:.0f}/s"), ratio(stats.ratios(*cpu)),
+            ratio(stats.ratios(*rate))]
+
+
+def run(build, quick):
+    print("CPU of the service for a request, and requests/s: median (quartiles); and both with the")
+    print("agent as a ratio to those without it in the same round, median [95 % interval].\n")
+    for name, find in SERVICES.items():
+        command = find(build)
+        if not command:
+            print(f"left out: {name}: not built\n")
+            continue
+        found = measure(name, build, command, *((1, 2, 1) if quick else (6, 5, 2)))
+        names = {False: "without the agent", True: "with the agent"}
+        print(f"{name}:\n")
+        stats.table(["", "CPU for a request", "throughput", "CPU, ratio", "throughput, ratio"],
+                    [row(f"{names[agent]}{', recorded' if recorder.command else ''}", turns, found[False, recorder])
+                     for (agent, recorder), turns in found.items()])
