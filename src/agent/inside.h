@@ -50,7 +50,7 @@ struct agent_thread {
 	uint32_t random_generation; /* in which it was seeded */
 	uint32_t tid;               /* with the ring */
 	uint8_t busy;
-	uint64_t asked; /* when the call came that had to introduce the process first; or 0 */
+	uint64_t asked; /* when the call came that is being served; 0 if nobody recorded then */
 };
 
 #ifdef __x86_64__
@@ -133,31 +133,37 @@ static inline uint32_t epoch_generation(uint64_t epoch)
 	return (uint32_t)(epoch >> 16);
 }
 
-/* Begin to change what the thread says; false in a handler that interrupts that. */
+/*
+ * Begin to change what the thread says; false in a handler that interrupts that.  The
+ * clock is read first: what we have to do then, and the pages that we are the first to
+ * touch, are not to make a span begin late.
+ */
 static inline bool agent_enter(struct agent_thread *t)
 {
+	uint64_t asked = 0;
+
 	if (unlikely(t->busy))
 		return false;
+	if (unlikely(arena_is_recording() || !agent_process.epoch))
+		asked = clock_now();
 	t->busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(!agent_process.epoch)) {
-		t->asked = clock_now();
+	t->asked = asked;
+	if (unlikely(!agent_process.epoch))
 		agent_start();
-	}
 	if (unlikely(!t->context))
 		agent_thread_init(t);
 	return true;
 }
 
-/* When what the thread says is so: what it took to introduce the process does not count. */
+/* When what the thread says is so. */
 static inline uint64_t agent_now(const struct agent_thread *t)
 {
-	return unlikely(t->asked) ? t->asked : clock_now();
+	return likely(t->asked) ? t->asked : clock_now();
 }
 
 static inline void agent_exit(struct agent_thread *t)
 {
-	t->asked = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy = 0;
 	atomic_signal_fence(memory_order_seq_cst);
