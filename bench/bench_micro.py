@@ -5,6 +5,7 @@ import pathlib
 import random
 import subprocess
 import tempfile
+import time
 
 import loads
 import machine
@@ -21,12 +22,15 @@ DEEDS = {
     "compute": (50000000, "control: a step of computing"),
 }
 
+PLAIN = "bench-micro"
+SETTLE = 0.1  # seconds, in which a recorder finds out who publishes a context where
+
 
 class Micro:
-    """bench-micro, and a process beside it that does nothing, to be recorded instead."""
+    """bench-micro or one of its like, and a process beside it that does nothing, to be recorded instead."""
 
-    def __init__(self, build, stack):
-        self.process = subprocess.Popen([build / "bench/bench-micro", loads.CLIENT_CPU], text=True,
+    def __init__(self, build, stack, program):
+        self.process = subprocess.Popen([build / "bench" / program, loads.CLIENT_CPU], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.idle = subprocess.Popen(["sleep", "infinity"])
         stack.callback(machine.stop, self.idle)
@@ -42,29 +46,32 @@ class Micro:
         pid = self.process.pid if inside else self.idle.pid
         with tempfile.TemporaryDirectory(prefix="sonde-bench-") as out:
             with recorder.running([pid], pathlib.Path(out)):
+                time.sleep(SETTLE)
                 return {deed: self.time(deed, DEEDS[deed][0] // shorter)
                         for deed in random.sample(list(DEEDS), len(DEEDS))}
 
 
 def variants(sonde):
-    """{name: (recorder, whether what is timed is in its scope)}"""
+    """{name: (recorder, whether what is timed is in its scope, the program)}"""
     default = recorders.sonde(sonde, "default")
     calls = recorders.sonde(sonde, "calls", "--syscalls")
     return {
-        "unrecorded": (recorders.none(), True),
-        "recorded": (default, True),
-        "out of scope": (default, False),
-        "--syscalls": (calls, True),
-        "--syscalls, out of scope": (calls, False),
+        "unrecorded": (recorders.none(), True, PLAIN),
+        "recorded": (default, True, PLAIN),
+        "recorded, one context": (default, True, "bench-micro-same"),
+        "recorded, changing contexts": (default, True, "bench-micro-changing"),
+        "out of scope": (default, False, PLAIN),
+        "--syscalls": (calls, True, PLAIN),
+        "--syscalls, out of scope": (calls, False, PLAIN),
     }
 
 
 def run(build, quick):
     choice = variants(build / "sonde")
     with contextlib.ExitStack() as stack:
-        micro = Micro(build, stack)
+        programs = {name: Micro(build, stack, name) for name in {how[2] for how in choice.values()}}
         results = stats.rounds("micro", 3 if quick else 24, choice,
-                               lambda v: micro.turn(*choice[v], 10 if quick else 1))
+                               lambda v: programs[choice[v][2]].turn(*choice[v][:2], 10 if quick else 1))
     print("ns for each, unrecorded: median (quartiles); and ns added: median [95 % interval]")
     print("of the differences within a round. All on one CPU.\n")
     rows = []
