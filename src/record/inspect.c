@@ -17,15 +17,17 @@ static const struct trait {
 	const char *pattern; /* of the file's name without its folder */
 	const char *what;
 	const char *binding; /* our part for it; NULL if we have none */
+	const char *missing; /* why this build does not have it; "" if it has */
 } traits[] = {
-	{ "libopentelemetry_trace.so*", "opentelemetry-cpp", "libsonde-agent-otel-cpp.so" },
-	{ "python[23]*", "Python", "_sonde.*so" },
-	{ "libpython[23]*.so*", "Python", "_sonde.*so" },
-	{ "libjvm.so", "Java", NULL },
-	{ "node", "Node.js", NULL },
-	{ "libnode.so*", "Node.js", NULL },
-	{ "libcoreclr.so", ".NET", NULL },
-	{ "libruby*.so*", "Ruby", NULL },
+	{ "libopentelemetry_trace.so*", "opentelemetry-cpp", "libsonde-agent-otel-cpp.so",
+	  OTEL_CPP_MISSING },
+	{ "python[23]*", "Python", "_sonde.*so", "" },
+	{ "libpython[23]*.so*", "Python", "_sonde.*so", "" },
+	{ "libjvm.so", "Java", NULL, "" },
+	{ "node", "Node.js", NULL, "" },
+	{ "libnode.so*", "Node.js", NULL, "" },
+	{ "libcoreclr.so", ".NET", NULL, "" },
+	{ "libruby*.so*", "Ruby", NULL, "" },
 };
 
 struct sight {
@@ -127,6 +129,9 @@ static void add_sdk(struct list *list, const struct sight *s, const struct look 
 		add(list, "sdk", gives, false, "no SDK that we know, and not sonde.h so far");
 	else if (!s->trait->binding)
 		add(list, "sdk", gives, false, "%s; there is no binding for it yet", what);
+	else if (*s->trait->missing)
+		add(list, "sdk", gives, false, "%s; this sonde has no binding for it: %s", what,
+		    s->trait->missing);
 	else if (!s->has_agent)
 		add(list, "sdk", gives, false, "%s; without the agent nothing is followed", what);
 	else
