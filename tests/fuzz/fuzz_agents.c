@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Input: what a hostile process leaves in its arena.  The first byte says whether the
+ * rest is a whole ring with its head, or what stands in a ring that is otherwise
+ * sound, at a place that the second byte chooses, or the bodies of events: each
+ * with its kind, flags and size before it, so that the fuzzer gets past these.  All
+ * is drained, and whatever comes out goes the way of a recording; it must be
+ * records that a capture can hold.  The same bytes are read as the process
+ * context of OTEP 4719.
+ */
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "record/look.h"
+#include "record/scribe.h"
+#include "record/tap.h"
+#include "unit/arena_build.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
+
+enum { RUNS = 1000, NOW = 1 << 30 }; /* after so many, the strings are given up */
+
+static struct arena_build arena;
+static struct tap *tap;
+static struct sorter *sorter;
+static struct scribe *scribe;
+static struct capture_writer *writer;
+
+static void notice(void *arg, const char *words)
+{
+	(void)arg;
+	(void)words;
+}
+
+static void set_up(void)
+{
+	char path[] = "/tmp/fuzz_agents.XXXXXX";
+	const struct capture_meta meta = { "", "", "", "", "", .cpu_count = 1 };
+	int fd = mkstemp(path);
+	struct err err;
+
+	if (!tap) {
+		arena = arena_build_make();
+		assert(tap_open(arena.fd, tap_device(), &tap) == 0);
+	}
+	scribe_free(scribe);
+	sorter_free(sorter);
+	capture_writer_free(writer);
+	assert(fd >= 0 && capture_create(path, &meta, &writer, &err) == 0);
+	close(fd);
+	unlink(path);
+	sorter = sorter_new(1);
+	scribe = scribe_new(&(struct scribe_config){ sorter, 0, writer, 1, notice, NULL });
+}
+
+static bool is_ready(void *arg, struct tap *t, struct tap_ring *ring)
+{
+	(void)arg;
+	(void)t;
+	return ring->tid % 2 == 0;
+}
+
+static void take_event(void *arg, struct tap *t, struct tap_ring *ring,
+		       const struct span_event *event)
+{
+	const struct scribe_who who = { tap_inode(t), ring->pid, ring->tid, ring->tid,
+					scribe_string(scribe, ring->service, SPAN_SERVICE_MAX) };
+
+	(void)arg;
+	scribe_event(scribe, &who, event, NOW);
+}
+
+static void take_loss(void *arg, struct tap *t, struct tap_ring *ring, nsec_t first, nsec_t last,
+		      uint64_t count)
+{
+	(void)arg;
+	(void)t;
+	scribe_loss(scribe, ring ? ring->tid : 0, first, last, count, NOW);
+}
+
+static bool is_dead(void *arg, struct tap *t, struct tap_ring *ring)
+{
+	(void)arg;
+	(void)t;
+	return ring->pid % 2;
+}
+
+static int check(void *arg, const struct record *record, struct err *err)
+{
+	(void)arg;
+	(void)err;
+	assert(record->time >= 1 && record->time <= NOW && record->words >= 2);
+	assert(record->kind == RECORD_SPAN || record->kind == RECORD_CONTEXT ||
+	       record->kind == RECORD_ATTRIBUTE || record->kind == RECORD_LOSS);
+	if (record->kind == RECORD_SPAN)
+		assert(((const struct record_span *)(const void *)record)->start <= record->time);
+	return 0;
+}
+
+static void fill_events(struct span_ring *ring, const uint8_t *input, size_t size)
+{
+	for (uint64_t time = 1; size >= 4; time++) {
+		_Alignas(8) uint8_t room[SPAN_EVENT_MAX] = { 0 };
+		struct span_event *e = (void *)room;
+		size_t body = input[2] | (input[3] & 15) << 8;
+
+		*e = (struct span_event){ .time = time, .kind = input[0] % 5, .flags = input[1] };
+		input += 4;
+		size -= 4;
+		body = body < size ? body : size;
+		body = body < sizeof(room) - sizeof(*e) ? body : sizeof(room) - sizeof(*e);
+		memcpy(e + 1, input, body);
+		e->size = arena_build_round(sizeof(*e) + body);
+		arena_build_put(ring, e, e->size);
+		input += body;
+		size -= body;
+	}
+}
+
+static void fill(const uint8_t *input, size_t size)
+{
+	struct span_ring *ring = &arena.arena->rings[input[0] % 2];
+	uint8_t form = input[0] >> 1 & 3, place = input[1];
+
+	input += 2;
+	size -= 2;
+	memset(ring, 0, offsetof(struct span_ring, data));
+	arena_build_take(&arena, ring - arena.arena->rings, 10, 12);
+	if (form == 0) {
+		memcpy(ring, input, size < sizeof(*ring) ? size : sizeof(*ring));
+		return;
+	}
+	ring->head = ring->tail = (uint64_t)place << 8;
+	if (form == 1 && size <= SPAN_EVENT_MAX)
+		arena_build_put(ring, input, size);
+	else
+		fill_events(ring, input, size);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
+{
+	static unsigned int runs;
+	char service[LOOK_SERVICE_MAX];
+	struct err err;
+
+	if (size < 2)
+		return 0;
+	if (runs++ % RUNS == 0)
+		set_up();
+	fill(input, size);
+	for (int i = 0; i < 2; i++) {
+		tap_drain(tap, &(struct tap_sink){ is_ready, take_event, take_loss, NULL });
+		tap_reap(tap, is_dead, NULL);
+	}
+	scribe_close_all(scribe, NOW);
+	scribe_flush(scribe);
+	assert(sorter_flush(sorter, UINT64_MAX, check, NULL, &err) == 0);
+	if (look_find_service((struct view){ (const char *)input, size }, service))
+		assert(strnlen(service, sizeof(service)) < sizeof(service));
+	return 0;
+}
