@@ -12,14 +12,12 @@
 #include "agent/inside.h"
 
 #include <fcntl.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "agent/names.h"
+#include "event/span_socket.h"
 
 struct span_arena *agent_arena;
 
@@ -64,27 +62,34 @@ static bool send_file(int socket, int fd)
 	return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
+/* To the recorder of this number, if there is one. */
+static bool offer_to(int number, int fd)
+{
+	struct sockaddr_un address;
+	socklen_t size = span_socket_name(number, &address);
+	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (s < 0)
+		return false;
+
+	bool is_given = connect(s, (struct sockaddr *)&address, size) == 0 && is_trusted(s) &&
+			send_file(s, fd);
+	close(s);
+	return is_given;
+}
+
 /*
- * What happens before the recorder comes by is for it, too: a program may be over by
+ * What happens before a recorder comes by is for it, too: a program may be over by
  * then.  If it does not want the arena, it says so there.
  */
 static void offer(struct span_arena *arena, int fd)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	const size_t size = offsetof(struct sockaddr_un, sun_path) + sizeof(SPAN_SOCKET_NAME);
-	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (s < 0)
-		return;
-	/* abstract: a 0 before the name, and none behind it */
-	memcpy(address.sun_path + 1, SPAN_SOCKET_NAME, sizeof(SPAN_SOCKET_NAME) - 1);
-	if (connect(s, (struct sockaddr *)&address, (socklen_t)size) == 0 && is_trusted(s)) {
-		arena->beat = clock_now();
-		arena->recording = 1;
-		if (!send_file(s, fd))
-			arena->recording = 0;
+	arena->beat = clock_now();
+	for (int i = 0; i < SPAN_SOCKETS; i++) {
+		__atomic_add_fetch(&arena->recording, 1, __ATOMIC_RELAXED);
+		if (!offer_to(i, fd))
+			__atomic_sub_fetch(&arena->recording, 1, __ATOMIC_RELAXED);
 	}
-	close(s);
 }
 
 void arena_make(void)

@@ -51,7 +51,7 @@ void sonde_agent_attach(const uint8_t trace[16], const uint8_t span[8], uint8_t 
 {
 	struct agent_thread *t = &agent_thread;
 
-	if (unlikely(!agent_enter(t))) {
+	if (unlikely(!agent_enter_at(t))) {
 		nested(t);
 		return;
 	}
@@ -63,7 +63,7 @@ static void point(const struct context_record *record)
 {
 	struct agent_thread *t = &agent_thread;
 
-	if (unlikely(!agent_enter(t))) {
+	if (unlikely(!agent_enter_at(t))) {
 		nested(t);
 		return;
 	}

@@ -4,6 +4,9 @@
  *
  * Names and attributes come from the host.  They are cut where an event has no more
  * room, attributes only between two of them.
+ *
+ * Writing takes longer where a page of the ring is touched for the first time.  That
+ * is to be within the span: so a begin is stamped before, and an end after it.
  */
 #include "agent/inside.h"
 
@@ -67,17 +70,16 @@ void event_begin(struct agent_thread *t, uint64_t now, const struct sonde_agent_
 	ring_commit(t, size);
 }
 
-void event_end(struct agent_thread *t, uint64_t now, const struct sonde_agent_span *span)
+uint64_t event_end(struct agent_thread *t, const struct sonde_agent_span *span)
 {
 	uint16_t name = name_size(span);
 	uint16_t more =
 		attributes_size(span, SPAN_EVENT_MAX - sizeof(struct span_event_end) - name);
 	size_t size = round_up(sizeof(struct span_event_end) + name + more);
-	struct span_event_end *event = ring_reserve(t, size, now);
+	struct span_event_end *event = ring_reserve(t, size, 0);
 
 	if (!event)
-		return;
-	event->head = head(now, size, SPAN_EVENT_END, span->is_error ? SPAN_ERROR : 0);
+		return clock_now();
 	memcpy(event->trace, span->trace, sizeof(event->trace));
 	memcpy(event->span, span->span, sizeof(event->span));
 	memcpy(event->parent, span->parent, sizeof(event->parent));
@@ -89,7 +91,11 @@ void event_end(struct agent_thread *t, uint64_t now, const struct sonde_agent_sp
 	memcpy(event->text, span->name, name);
 	if (more)
 		memcpy(event->text + name, span->attributes, more);
+
+	uint64_t now = clock_now();
+	event->head = head(now, size, SPAN_EVENT_END, span->is_error ? SPAN_ERROR : 0);
 	ring_commit(t, size);
+	return now;
 }
 
 void event_context(struct agent_thread *t, uint64_t now)
@@ -112,8 +118,20 @@ void event_context(struct agent_thread *t, uint64_t now)
 	ring_commit(t, size);
 }
 
-static void tell(void (*what)(struct agent_thread *, uint64_t, const struct sonde_agent_span *),
-		 const struct sonde_agent_span *span)
+void sonde_agent_begin(const struct sonde_agent_span *span)
+{
+	struct agent_thread *t = &agent_thread;
+
+	if (unlikely(!agent_enter_at(t))) {
+		ring_drop_nested(t);
+		return;
+	}
+	if (arena_is_recording())
+		event_begin(t, agent_now(t), span);
+	agent_exit(t);
+}
+
+void sonde_agent_end(const struct sonde_agent_span *span)
 {
 	struct agent_thread *t = &agent_thread;
 
@@ -122,16 +140,6 @@ static void tell(void (*what)(struct agent_thread *, uint64_t, const struct sond
 		return;
 	}
 	if (arena_is_recording())
-		what(t, agent_now(t), span);
+		event_end(t, span);
 	agent_exit(t);
-}
-
-void sonde_agent_begin(const struct sonde_agent_span *span)
-{
-	tell(event_begin, span);
-}
-
-void sonde_agent_end(const struct sonde_agent_span *span)
-{
-	tell(event_end, span);
 }

@@ -50,7 +50,7 @@ struct agent_thread {
 	uint32_t random_generation; /* in which it was seeded */
 	uint32_t tid;               /* with the ring */
 	uint8_t busy;
-	uint64_t asked; /* when the call came that is being served; 0 if nobody recorded then */
+	uint64_t asked; /* when the call came that is being served; 0 if that does not matter */
 };
 
 #ifdef __x86_64__
@@ -93,7 +93,8 @@ void process_publish(void);
 bool ring_take(struct agent_thread *t, uint64_t now);
 void ring_leave(struct agent_thread *t);
 void ring_drop(struct agent_thread *t, uint64_t now);
-/* For an event of this size that happens now; NULL if there is no room. */
+/* For an event of this size that happens now (0: ask the clock if need be); NULL if it has no room.
+ */
 void *ring_reserve(struct agent_thread *t, size_t size, uint64_t now);
 void ring_commit(struct agent_thread *t, size_t size);
 /* A signal handler wanted to write while its thread did. */
@@ -101,7 +102,8 @@ void ring_drop_nested(struct agent_thread *t);
 
 /* event.c */
 void event_begin(struct agent_thread *t, uint64_t now, const struct sonde_agent_span *span);
-void event_end(struct agent_thread *t, uint64_t now, const struct sonde_agent_span *span);
+/* When it ends is asked last; returns that. */
+uint64_t event_end(struct agent_thread *t, const struct sonde_agent_span *span);
 /* What the thread's context says now. */
 void event_context(struct agent_thread *t, uint64_t now);
 
@@ -133,19 +135,11 @@ static inline uint32_t epoch_generation(uint64_t epoch)
 	return (uint32_t)(epoch >> 16);
 }
 
-/*
- * Begin to change what the thread says; false in a handler that interrupts that.  The
- * clock is read first: what we have to do then, and the pages that we are the first to
- * touch, are not to make a span begin late.
- */
-static inline bool agent_enter(struct agent_thread *t)
+/* As agent_enter() and agent_enter_at(), below. */
+static inline bool agent_enter_asked(struct agent_thread *t, uint64_t asked)
 {
-	uint64_t asked = 0;
-
 	if (unlikely(t->busy))
 		return false;
-	if (unlikely(arena_is_recording() || !agent_process.epoch))
-		asked = clock_now();
 	t->busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	t->asked = asked;
@@ -154,6 +148,23 @@ static inline bool agent_enter(struct agent_thread *t)
 	if (unlikely(!t->context))
 		agent_thread_init(t);
 	return true;
+}
+
+/* Begin to change what the thread says; false in a handler that interrupts that. */
+static inline bool agent_enter(struct agent_thread *t)
+{
+	return agent_enter_asked(t, 0);
+}
+
+/*
+ * The same for what is so from now on.  The clock is read first: what has to be done
+ * then, and pages that we are the first to touch, are not to make a span begin late.
+ */
+static inline bool agent_enter_at(struct agent_thread *t)
+{
+	bool matters = arena_is_recording() || !agent_process.epoch;
+
+	return agent_enter_asked(t, unlikely(matters) ? clock_now() : 0);
 }
 
 /* When what the thread says is so. */

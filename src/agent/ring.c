@@ -192,12 +192,13 @@ static bool has_room(struct agent_thread *t, size_t size)
 
 void *ring_reserve(struct agent_thread *t, size_t size, uint64_t now)
 {
-	if (unlikely(!t->ring || t->ring_epoch != agent_process.epoch) && !ring_take(t, now))
+	if (unlikely(!t->ring || t->ring_epoch != agent_process.epoch) &&
+	    !ring_take(t, now ? now : clock_now()))
 		return NULL;
 	if (unlikely(!has_room(t, size))) {
 		t->tail = __atomic_load_n(&t->ring->tail, __ATOMIC_ACQUIRE);
 		if (!has_room(t, size)) {
-			ring_drop(t, now);
+			ring_drop(t, now ? now : clock_now());
 			return NULL;
 		}
 	}

@@ -173,7 +173,7 @@ static struct span_name *may_begin(struct agent_thread *t, struct sonde_site *si
 	ret->site = NULL;
 	if (name && is_off(name))
 		return NULL;
-	if (unlikely(!agent_enter(t))) {
+	if (unlikely(!agent_enter_at(t))) {
 		ring_drop_nested(t);
 		return NULL;
 	}
@@ -228,10 +228,9 @@ void sonde_end(struct sonde_span *span)
 
 	if (unlikely(arena_is_recording())) {
 		attributes_close(span);
-		uint64_t now = agent_now(t);
 		struct sonde_agent_span event = told(span);
+		uint64_t now = event_end(t, &event);
 
-		event_end(t, now, &event);
 		if (has_left)
 			event_context(t, now);
 	}
@@ -245,7 +244,7 @@ static void change(struct sonde_span *span, bool (*how)(struct agent_thread *, s
 
 	if (!span->site)
 		return;
-	if (unlikely(!agent_enter(t))) {
+	if (unlikely(!agent_enter_at(t))) {
 		ring_drop_nested(t);
 		return;
 	}

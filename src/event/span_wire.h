@@ -40,12 +40,13 @@
 
 #include <linux/types.h>
 
-#define SPAN_ARENA_NAME "sonde-agent"     /* of the memory file */
-#define SPAN_SOCKET_NAME "sonde-recorder" /* abstract, SOCK_SEQPACKET: one byte and one arena */
-#define SPAN_ARENA_MAGIC "sonde\0a"       /* eight bytes */
+#define SPAN_ARENA_NAME "sonde-agent"      /* of the memory file */
+#define SPAN_SOCKET_NAME "sonde-recorder-" /* and a digit; SOCK_SEQPACKET: a byte and an arena */
+#define SPAN_ARENA_MAGIC "sonde\0a"        /* eight bytes */
 
 enum {
 	SPAN_ARENA_VERSION = 1,
+	SPAN_SOCKETS = 4,
 	SPAN_RINGS = 1024, /* threads that can have one at a time, in all processes of an arena */
 	SPAN_RING_SIZE = 64 * 1024,
 	SPAN_EVENT_MAX = 4096,
@@ -157,7 +158,7 @@ struct span_arena {
 	__u32 version;
 	__u32 pad;
 	__u64 beat;      /* by the recorder: CLOCK_MONOTONIC when it last came by */
-	__u32 recording; /* by the recorder: events are wanted */
+	__u32 recording; /* by the recorder: events are wanted; also, offers that are open */
 	__u32 pad4;
 	__u64 no_ring;                /* events dropped, as there was no free ring */
 	__u64 taken[SPAN_RINGS / 64]; /* a bit for each ring: changed by atomic or, atomic and */

@@ -2,27 +2,26 @@
 #include "record/offer.h"
 
 #include <errno.h>
-#include <stddef.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
-#include "event/span_wire.h"
+#include "event/span_socket.h"
 
 enum { BACKLOG = 1024 };
 
 int offer_listen(void)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	const size_t size = offsetof(struct sockaddr_un, sun_path) + sizeof(SPAN_SOCKET_NAME);
 	_cleanup_(closep) int fd =
 		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int r = fd < 0 ? -errno : -EADDRINUSE;
 
-	/* abstract: a 0 before the name, and none behind it */
-	memcpy(address.sun_path + 1, SPAN_SOCKET_NAME, sizeof(SPAN_SOCKET_NAME) - 1);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) < 0 || listen(fd, BACKLOG) < 0)
-		return -errno;
-	return TAKE_FD(fd);
+	for (int i = 0; i < SPAN_SOCKETS && r == -EADDRINUSE; i++) {
+		struct sockaddr_un address;
+		socklen_t size = span_socket_name(i, &address);
+
+		r = bind(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 0;
+	}
+	if (r < 0)
+		return r;
+	return listen(fd, BACKLOG) < 0 ? -errno : TAKE_FD(fd);
 }
 
 /* The one descriptor of a message; -1 if it has none. More do not fit, and are closed by the
@@ -72,9 +71,13 @@ bool offer_take(int listener, uint32_t *ret_pid, int *ret_fd)
 
 void offer_refuse(int fd)
 {
-	const __u32 no = 0;
+	const off_t place = offsetof(struct span_arena, recording);
+	__u32 offers;
 
-	/* if that fails, it finds out by itself */
-	if (pwrite(fd, &no, sizeof(no), offsetof(struct span_arena, recording)) < 0)
+	/* if that fails, the agent finds out by itself that nobody comes */
+	if (pread(fd, &offers, sizeof(offers), place) != sizeof(offers) || offers == 0)
+		return;
+	offers--;
+	if (pwrite(fd, &offers, sizeof(offers), place) < 0)
 		return;
 }

@@ -2,18 +2,18 @@
 /*
  * offer - arenas that agents bring to the recorder by themselves.
  *
- * An agent that makes an arena connects to SPAN_SOCKET_NAME of event/span_wire.h
- * and leaves it there, without waiting for anything; so even a process that is
+ * An agent that makes an arena connects to the names of event/span_socket.h and
+ * leaves it there, without waiting for anything; so even a process that is
  * gone before we come by has given us its own.  The kernel says who it was.
- * There is one such name in each network namespace: a second recorder, and
- * processes in other namespaces, have to do without.
+ * There are such names in each network namespace: processes in others have to do
+ * without, and so does a recorder when there are too many.
  */
 #ifndef SONDE_RECORD_OFFER_H
 #define SONDE_RECORD_OFFER_H
 
 #include "base/base.h"
 
-/* The descriptor where we listen; -EADDRINUSE if somebody else does. */
+/* The descriptor where we listen; -EADDRINUSE if others have all names. */
 int offer_listen(void);
 
 /* The next one: whose it is, and its descriptor, which is the caller's. False if there is none. */

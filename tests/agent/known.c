@@ -104,7 +104,7 @@ static void write_hex(FILE *file, const char *key, const uint8_t *bytes, size_t 
 
 int known_write(const char *path)
 {
-	FILE *file = fopen(path, "we");
+	FILE *file = fopen(path, "ae");
 
 	if (!file) {
 		perror(path);

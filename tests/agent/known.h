@@ -33,7 +33,7 @@ void known_enter(struct known *known);
 /* Compute for so many µs of CPU time. */
 void known_burn(unsigned int us);
 
-/* All that have ended, to a file; the process's exit code. */
+/* All that have ended, added to a file; the process's exit code. */
 int known_write(const char *path);
 
 #endif

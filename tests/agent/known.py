@@ -5,7 +5,7 @@ import check
 from harness import ROOM, each, main, workload
 
 
-@each(("nested", 11), ("moved", 53), ("interleaved", 11))
+@each(("nested", 11), ("moved", 53), ("interleaved", 11), ("forked", 53), ("executed", 53))
 def spans_are_as_the_program_knows_them(pattern, rounds):
     check.check(workload("agent-spans", "@", pattern, rounds), ROOM)
 

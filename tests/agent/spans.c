@@ -6,6 +6,8 @@
  * moved        a span is begun here, goes on in two other threads, and ends here
  * interleaved  seven tasks take turns on one thread, as in an event loop, and two
  *              more on another
+ * forked       children one after the other, each with some spans, and gone at once
+ * executed     the same, but each executes this program anew
  *
  * All compute and sleep in portions that differ, so that a portion that is given
  * to the wrong span shows.
@@ -13,6 +15,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "known.h"
@@ -184,18 +187,42 @@ static void run_interleaved(void)
 	pthread_join(thread, NULL);
 }
 
+static int run_children(const char *path, bool is_executed)
+{
+	int status, failed = 0;
+
+	for (int i = 0; i < rounds; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0 && is_executed) {
+			execl("/proc/self/exe", "spans", path, "once", "1", NULL);
+			_exit(127);
+		}
+		if (pid == 0) {
+			query(i);
+			_exit(known_write(path));
+		}
+		failed |= waitpid(pid, &status, 0) != pid || status != 0;
+	}
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 4) {
-		fprintf(stderr, "usage: spans FILE nested|moved|interleaved ROUNDS\n");
-		return 2;
-	}
-	rounds = atoi(argv[3]);
-	if (!strcmp(argv[2], "nested"))
+	const char *pattern = argc == 4 ? argv[2] : "";
+
+	rounds = argc == 4 ? atoi(argv[3]) : 0;
+	if (!strcmp(pattern, "nested"))
 		run_nested();
-	else if (!strcmp(argv[2], "moved"))
+	else if (!strcmp(pattern, "moved"))
 		run_moved();
-	else
+	else if (!strcmp(pattern, "interleaved"))
 		run_interleaved();
+	else if (!strcmp(pattern, "once"))
+		query(1);
+	else if (!strcmp(pattern, "forked") || !strcmp(pattern, "executed"))
+		return run_children(argv[1], pattern[0] == 'e');
+	else
+		return fprintf(stderr, "usage: spans FILE PATTERN ROUNDS\n"), 2;
 	return known_write(argv[1]);
 }

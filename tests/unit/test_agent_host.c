@@ -14,13 +14,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/un.h>
 
 #include "agent/sonde.h"
 #include "agent_read.h"
+#include "event/span_socket.h"
 
 static const uint8_t trace_a[16] = { 1 }, span_a[8] = { 2 };
 
@@ -239,11 +238,10 @@ TEST(signal_handlers_do_not_tear_a_context)
 
 static int listen_as_recorder(void)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	socklen_t size = offsetof(struct sockaddr_un, sun_path) + sizeof(SPAN_SOCKET_NAME);
+	struct sockaddr_un address;
+	socklen_t size = span_socket_name(SPAN_SOCKETS - 1, &address);
 	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	memcpy(address.sun_path + 1, SPAN_SOCKET_NAME, sizeof(SPAN_SOCKET_NAME) - 1);
 	if (bind(s, (struct sockaddr *)&address, size) < 0 || listen(s, 1) < 0) {
 		close(s);
 		return -1;
