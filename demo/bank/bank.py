@@ -121,8 +121,7 @@ class Bank:
     def start_stores(self):
         self.spawn("redis", setup.program("redis-server"), "--port", self.ports["redis"], "--bind", "127.0.0.1",
                    "--save", "", "--appendonly", "no", "--dir", self.directory)
-        data = self.directory / "data"
-        subprocess.run(["cp", "-a", "--reflink=auto", self.room / "data", data], check=True)
+        data = setup.copy_data(self.room, self.directory)
         self.spawn("postgres", setup.program("postgres"), "-D", data, "-p", self.ports["database"],
                    "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off",
                    "-c", "autovacuum=off", "-c", "jit=off", "-c", "max_parallel_workers_per_gather=0",

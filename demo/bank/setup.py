@@ -52,21 +52,22 @@ def execute(*command, why, **how):
 
 
 class Step:
-    """Something made from files; its mark says from which, so that it is made again if they change."""
+    """Something made from files and by settings; its mark says from which, so that changes are seen."""
 
-    def __init__(self, room, name, *files):
-        content = b"".join((HERE / file).read_bytes() for file in ("setup.py", *files))
-        self.mark, self.state = room / f"{name}.made", hashlib.sha256(content).hexdigest()
+    def __init__(self, room, name, files, settings=()):
+        parts = [str(room).encode(), repr(settings).encode(), *((HERE / file).read_bytes() for file in files)]
+        self.made, self.mark = room / name, room / f"{name}.made"
+        self.state = hashlib.sha256(b"\n".join(parts)).hexdigest()
 
     def needed(self):
-        return not self.mark.exists() or self.mark.read_text() != self.state
+        return not self.made.exists() or not self.mark.exists() or self.mark.read_text() != self.state
 
     def done(self):
         self.mark.write_text(self.state)
 
 
 def make_python(room):
-    step = Step(room, "python", "requirements.txt")
+    step = Step(room, "python", ["requirements.txt"])
     if not step.needed():
         return
     say("install Flask, gunicorn and OpenTelemetry from PyPI, 20 s")
@@ -78,7 +79,7 @@ def make_python(room):
 
 
 def make_programs(room):
-    step = Step(room, "bin", "service.h", "service.cc", "ledger.cc", "balance.cc")
+    step = Step(room, "bin", ["service.h", "service.cc", "ledger.cc", "balance.cc"], [LIBRARIES, LINKED, COMPILE])
     if not step.needed():
         return
     libraries = room.parent / "otel-cpp"
@@ -110,7 +111,7 @@ def database_user():
 
 
 def make_data(room):
-    step = Step(room, "data", "data.py")
+    step = Step(room, "data", ["data.py"])
     if not step.needed():
         return
     say("make a database of customers, 5 s")
@@ -127,6 +128,15 @@ def make_data(room):
     step.done()
 
 
+def copy_data(room, directory):
+    """For one run; the room may have been set up as another user."""
+    user, data = database_user(), directory / "data"
+    subprocess.run(["cp", "-a", "--reflink=auto", room / "data", data], check=True)
+    if user:
+        subprocess.run(["chown", "-R", f"{user['user']}:{user['group']}", data], check=True)
+    return data
+
+
 def usable_by(user, directory):
     """Whether that user may go there, which one's home directory may not allow."""
     return not user or subprocess.run(["test", "-x", directory], **user, cwd="/").returncode == 0
@@ -136,6 +146,8 @@ def make(room):
     for name in ("redis-server", "postgres", "initdb", "setpriv"):
         program(name)
     room.mkdir(parents=True, exist_ok=True)
+    if not os.access(room, os.W_OK):
+        raise Missing(f"{room} was set up by somebody else; remove it first")
     if not usable_by(database_user(), room):
         raise Missing(f"PostgreSQL does not run as root, and nobody else may use {room}")
     with open(room / "lock", "w") as lock:
