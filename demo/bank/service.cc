@@ -161,7 +161,7 @@ Service::~Service()
 void Service::on(const std::string &path, Answer answer)
 {
 	server.Get(path + "/(\\d{1,9})",
-		   [=](const httplib::Request &request, httplib::Response &response) {
+		   [=, this](const httplib::Request &request, httplib::Response &response) {
 			   handle(path, answer, request, response);
 		   });
 }
