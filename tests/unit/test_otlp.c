@@ -434,7 +434,7 @@ TEST(attributes_stand_before_their_span)
 	put_number(&w, "sonde.tid", 7);
 	otlp_put_attribute(&w, text("real"), &(struct otlp_value){ OTLP_DOUBLE, .real = 0.5 });
 	otlp_put_attribute(&w, text("truth"), &(struct otlp_value){ OTLP_BOOL, .truth = true });
-	otlp_put_attribute(&w, text("nothing"), &(struct otlp_value){ OTLP_EMPTY });
+	otlp_put_attribute(&w, text("nothing"), &(struct otlp_value){ .type = OTLP_EMPTY });
 	put_text(&w, "", "without a key");
 
 	_cleanup_(result_done) struct result r = read_written(&w);
