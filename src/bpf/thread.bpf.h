@@ -85,8 +85,9 @@ __u32 named[WIRE_NAMED];
 /* What a thread in a container calls itself. */
 static __always_inline void task_describe_space(struct wire_task *t, struct task_struct *task)
 {
-	struct pid *pid = task->thread_pid;
-	unsigned int level = pid->level;
+	/* read and not followed, so that older verifiers let us count from there */
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	unsigned int level = BPF_CORE_READ(pid, level);
 
 	if (level == 0)
 		return;
