@@ -25,6 +25,7 @@ import tarfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "live"))
 
+import context  # noqa: E402
 import image  # noqa: E402
 from compare import check_calls, check_releases  # noqa: E402
 from harness import Capture, Failure, Skip, Truth, equal, require, run, seconds  # noqa: E402
@@ -237,6 +238,11 @@ def moves_are_hits_with_fields(outcome):
     equal(moves, outcome.truth["cpus"], "CPUs moved to")
 
 
+@guest("record -- /workloads/ctx_pie 3 7 2000")
+def published_contexts_are_seen(outcome):
+    context.check(outcome.capture, "ctx_pie", context.changes_of(outcome.folder / f"{outcome.name}.out"), 3)
+
+
 def symbols(frames):
     return {frame.get("symbol") for frame in frames}
 
@@ -274,7 +280,7 @@ def make_root(path, kernel):
     root.add("/init", (HERE / "init").read_bytes())
     root.add_program("/bin/busybox", image.program("busybox", "busybox-static"))
     root.add_program("/bin/sonde", SONDE)
-    for name in ("calls", "disk", "handover", "life", "lock", "sleep", "spin"):
+    for name in ("calls", "ctx_pie", "disk", "handover", "life", "lock", "sleep", "spin"):
         root.add_program(f"/workloads/{name}", WORKLOADS / name)
     modules = image.modules(kernel)
     for module in modules:
