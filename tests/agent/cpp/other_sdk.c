@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PUBLIC __attribute__((visibility("default"), noipa))
+#define PUBLIC __attribute__((visibility("default"), noinline))
 #define CONSTRUCTOR \
 	"_ZN13opentelemetry2v13sdk5trace13TracerContextC1EOSt6vectorISt10unique_ptrINS2_13Span" \
 	"ProcessorESt14default_deleteIS6_EESaIS9_EERKNS1_8resource8ResourceES5_INS2_7Sampler" \
