@@ -5,7 +5,7 @@ FUZZ_TIME ?= 600
 DAMAGE_COUNT ?= 10000
 
 all: setup-build build/build.ninja ## build/sonde
-	@ninja -C build
+	@ninja -C build use
 
 test: setup-test ## everything: all builds, unit, golden, style, live and fuzz tests
 	@tools/run_tests
@@ -20,6 +20,7 @@ demo-bank: setup-bank all ## a bank in Python and C++ with a known trouble, reco
 	@demo/bank/run --build build --fault lock
 
 bench: setup-bench all ## what recording and reading cost, beside other tracers
+	@ninja -C build use bench
 	@bench/run build
 
 fuzz: setup-test ## the fuzzers, for FUZZ_TIME seconds each
@@ -30,7 +31,8 @@ damage: setup-test ## each sample trace damaged at random and read, DAMAGE_COUNT
 
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	@meson configure build -Dprefix=$(PREFIX)
-	@meson install -C build
+	@ninja -C build use
+	@meson install -C build --no-rebuild
 
 format: setup-test ## lay out all C files
 	@tools/format
