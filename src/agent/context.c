@@ -33,7 +33,7 @@ void context_set(struct agent_thread *t, const uint8_t trace[16], const uint8_t 
 static inline void say(struct agent_thread *t)
 {
 	if (unlikely(arena_is_recording()))
-		event_context(t, agent_now(t));
+		event_context(t, clock_now());
 	agent_exit(t);
 }
 
@@ -51,7 +51,7 @@ void sonde_agent_attach(const uint8_t trace[16], const uint8_t span[8], uint8_t 
 {
 	struct agent_thread *t = &agent_thread;
 
-	if (unlikely(!agent_enter_at(t))) {
+	if (unlikely(!agent_enter(t))) {
 		nested(t);
 		return;
 	}
@@ -63,7 +63,7 @@ static void point(const struct context_record *record)
 {
 	struct agent_thread *t = &agent_thread;
 
-	if (unlikely(!agent_enter_at(t))) {
+	if (unlikely(!agent_enter(t))) {
 		nested(t);
 		return;
 	}

@@ -6,7 +6,9 @@
  * room, attributes only between two of them.
  *
  * Writing takes longer where a page of the ring is touched for the first time.  That
- * is to be within the span: so a begin is stamped before, and an end after it.
+ * is to be within the span: so a begin is stamped before, and an end after it.  A
+ * context is stamped when it has been published, not before: else, who looks at the
+ * thread in between would find that it still works for what it did before.
  */
 #include "agent/inside.h"
 
@@ -121,13 +123,14 @@ void event_context(struct agent_thread *t, uint64_t now)
 void sonde_agent_begin(const struct sonde_agent_span *span)
 {
 	struct agent_thread *t = &agent_thread;
+	uint64_t asked = agent_is_first(t) ? clock_now() : 0;
 
-	if (unlikely(!agent_enter_at(t))) {
+	if (unlikely(!agent_enter(t))) {
 		ring_drop_nested(t);
 		return;
 	}
 	if (arena_is_recording())
-		event_begin(t, agent_now(t), span);
+		event_begin(t, asked ? asked : clock_now(), span);
 	agent_exit(t);
 }
 

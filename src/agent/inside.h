@@ -50,7 +50,6 @@ struct agent_thread {
 	uint32_t random_generation; /* in which it was seeded */
 	uint32_t tid;               /* with the ring */
 	uint8_t busy;
-	uint64_t asked; /* when the call came that is being served; 0 if that does not matter */
 };
 
 #ifdef __x86_64__
@@ -135,14 +134,13 @@ static inline uint32_t epoch_generation(uint64_t epoch)
 	return (uint32_t)(epoch >> 16);
 }
 
-/* As agent_enter() and agent_enter_at(), below. */
-static inline bool agent_enter_asked(struct agent_thread *t, uint64_t asked)
+/* Begin to change what the thread says; false in a handler that interrupts that. */
+static inline bool agent_enter(struct agent_thread *t)
 {
 	if (unlikely(t->busy))
 		return false;
 	t->busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	t->asked = asked;
 	if (unlikely(!agent_process.epoch))
 		agent_start();
 	if (unlikely(!t->context))
@@ -150,27 +148,11 @@ static inline bool agent_enter_asked(struct agent_thread *t, uint64_t asked)
 	return true;
 }
 
-/* Begin to change what the thread says; false in a handler that interrupts that. */
-static inline bool agent_enter(struct agent_thread *t)
+/* Whether this thread's next event may take long, as there is more to do before. */
+static inline bool agent_is_first(const struct agent_thread *t)
 {
-	return agent_enter_asked(t, 0);
-}
-
-/*
- * The same for what is so from now on.  The clock is read first: what has to be done
- * then, and pages that we are the first to touch, are not to make a span begin late.
- */
-static inline bool agent_enter_at(struct agent_thread *t)
-{
-	bool matters = arena_is_recording() || !agent_process.epoch;
-
-	return agent_enter_asked(t, unlikely(matters) ? clock_now() : 0);
-}
-
-/* When what the thread says is so. */
-static inline uint64_t agent_now(const struct agent_thread *t)
-{
-	return likely(t->asked) ? t->asked : clock_now();
+	return unlikely(!agent_process.epoch) ||
+	       (arena_is_recording() && (!t->ring || t->ring_epoch != agent_process.epoch));
 }
 
 static inline void agent_exit(struct agent_thread *t)

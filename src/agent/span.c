@@ -139,8 +139,9 @@ static void make_child(struct agent_thread *t, struct sonde_span *span)
 	span->trace_flags = current->trace_flags;
 }
 
+/* asked: when, if there was more to do first; or 0. */
 static void begin(struct agent_thread *t, struct sonde_site *site, struct span_name *name,
-		  struct sonde_span *span)
+		  uint64_t asked, struct sonde_span *span)
 {
 	uint64_t id = random_next(t);
 
@@ -155,25 +156,26 @@ static void begin(struct agent_thread *t, struct sonde_site *site, struct span_n
 	if (likely(!arena_is_recording()))
 		return;
 
-	uint64_t now = agent_now(t);
+	uint64_t now = clock_now();
 	struct sonde_agent_span event = told(span);
 
-	event_begin(t, now, &event);
+	span->start = asked ? asked : now;
+	event_begin(t, span->start, &event);
 	event_context(t, now);
-	span->start = now;
 	span->tid = t->tid;
 }
 
 /* The name that a span is to have, with the thread entered; NULL if it is not to be. */
 static struct span_name *may_begin(struct agent_thread *t, struct sonde_site *site,
-				   struct sonde_span *ret)
+				   uint64_t *ret_asked, struct sonde_span *ret)
 {
 	struct span_name *name = site_name(site);
 
+	*ret_asked = unlikely(!name || agent_is_first(t)) ? clock_now() : 0;
 	ret->site = NULL;
 	if (name && is_off(name))
 		return NULL;
-	if (unlikely(!agent_enter_at(t))) {
+	if (unlikely(!agent_enter(t))) {
 		ring_drop_nested(t);
 		return NULL;
 	}
@@ -190,27 +192,29 @@ static struct span_name *may_begin(struct agent_thread *t, struct sonde_site *si
 void sonde_begin(struct sonde_site *site, struct sonde_span *ret)
 {
 	struct agent_thread *t = &agent_thread;
-	struct span_name *name = may_begin(t, site, ret);
+	uint64_t asked;
+	struct span_name *name = may_begin(t, site, &asked, ret);
 
 	if (!name)
 		return;
 	ret->kind = SPAN_INTERNAL;
 	make_child(t, ret);
-	begin(t, site, name, ret);
+	begin(t, site, name, asked, ret);
 	agent_exit(t);
 }
 
 void sonde_begin_from(struct sonde_site *site, const char *traceparent, struct sonde_span *ret)
 {
 	struct agent_thread *t = &agent_thread;
-	struct span_name *name = may_begin(t, site, ret);
+	uint64_t asked;
+	struct span_name *name = may_begin(t, site, &asked, ret);
 
 	if (!name)
 		return;
 	ret->kind = SPAN_SERVER;
 	if (!traceparent_read(traceparent, ret->trace, ret->parent, &ret->trace_flags))
 		make_root(t, ret);
-	begin(t, site, name, ret);
+	begin(t, site, name, asked, ret);
 	agent_exit(t);
 }
 
@@ -244,12 +248,12 @@ static void change(struct sonde_span *span, bool (*how)(struct agent_thread *, s
 
 	if (!span->site)
 		return;
-	if (unlikely(!agent_enter_at(t))) {
+	if (unlikely(!agent_enter(t))) {
 		ring_drop_nested(t);
 		return;
 	}
 	if (how(t, span) && unlikely(arena_is_recording()))
-		event_context(t, agent_now(t));
+		event_context(t, clock_now());
 	agent_exit(t);
 }
 

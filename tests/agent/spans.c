@@ -187,6 +187,12 @@ static void run_interleaved(void)
 	pthread_join(thread, NULL);
 }
 
+/* What a process does when it first uses the agent takes a good part of so short a life. */
+static void introduce(void)
+{
+	sonde_switch("no such name", true);
+}
+
 static int run_children(const char *path, bool is_executed)
 {
 	int status, failed = 0;
@@ -199,6 +205,7 @@ static int run_children(const char *path, bool is_executed)
 			_exit(127);
 		}
 		if (pid == 0) {
+			introduce();
 			query(i);
 			_exit(known_write(path));
 		}
@@ -219,7 +226,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(pattern, "interleaved"))
 		run_interleaved();
 	else if (!strcmp(pattern, "once"))
-		query(1);
+		introduce(), query(1);
 	else if (!strcmp(pattern, "forked") || !strcmp(pattern, "executed"))
 		return run_children(argv[1], pattern[0] == 'e');
 	else
