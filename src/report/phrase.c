@@ -202,7 +202,7 @@ struct phrase phrase_step(const struct model *model, const struct step *step,
 	return p;
 }
 
-/* "shop GET /slow", which some other thing that is being done is for. */
+/* "another span: shop GET /slow". */
 static void say_other(struct phrase *p, const struct model *model, uint32_t number)
 {
 	const struct span_ref *ref = model_span_ref(model, number);
