@@ -59,6 +59,12 @@ def answers(url):
         return False
 
 
+def is_database(port):
+    """It listens before it can answer."""
+    asked = [setup.program("pg_isready"), "-h", "127.0.0.1", "-p", str(port), "-U", "bank", "-d", "postgres"]
+    return subprocess.run(asked, stdout=subprocess.DEVNULL).returncode == 0
+
+
 def connects(port):
     try:
         socket.create_connection(("127.0.0.1", port)).close()
@@ -126,7 +132,7 @@ class Bank:
                    "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off",
                    "-c", "autovacuum=off", "-c", "jit=off", "-c", "max_parallel_workers_per_gather=0",
                    cwd="/", **setup.database_user())
-        self.wait("postgres", lambda: connects(self.ports["database"]))
+        self.wait("postgres", lambda: is_database(self.ports["database"]))
 
     def start_services(self):
         cpu = max(os.sched_getaffinity(0))
@@ -159,10 +165,9 @@ class Bank:
             self.processes[name] = self.popen(*command, dies_by=wish_to_end(name), stdout=log, stderr=log, **how)
 
     def popen(self, *command, dies_by=signal.SIGTERM, **how):
-        """In a session of its own, so that Ctrl-C is for us to act on; and told when we are gone."""
+        """In a process group of its own, so that Ctrl-C is for us to act on; and told when we are gone."""
         command = ["setpriv", "--pdeathsig", dies_by.name.removeprefix("SIG"), *(str(word) for word in command)]
-        return subprocess.Popen(command, env=self.environment(), stdin=subprocess.DEVNULL, start_new_session=True,
-                                **how)
+        return subprocess.Popen(command, env=self.environment(), stdin=subprocess.DEVNULL, process_group=0, **how)
 
     def wait(self, name, ready):
         end = time.monotonic() + PATIENCE

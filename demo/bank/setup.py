@@ -143,7 +143,7 @@ def usable_by(user, directory):
 
 
 def make(room):
-    for name in ("redis-server", "postgres", "initdb", "setpriv"):
+    for name in ("redis-server", "postgres", "initdb", "pg_isready", "setpriv"):
         program(name)
     room.mkdir(parents=True, exist_ok=True)
     if not os.access(room, os.W_OK):
