@@ -13,15 +13,13 @@ import struct
 import subprocess
 import sys
 
+import pypi
+
 HERE = pathlib.Path(__file__).resolve().parent
 DEMO = HERE.parent.parent / "demo" / "demo.sonde"
 PACKAGES = ["opentelemetry-sdk>=1.20,<2", "opentelemetry-exporter-otlp-proto-http>=1.20,<2"]
 TIMEOUT = 120
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {"NO_PROXY": "*"}
-
-
-class Skip(Exception):
-    """It cannot be told here."""
 
 
 def run(*command, **how):
@@ -31,28 +29,12 @@ def run(*command, **how):
     return done.stdout
 
 
-def install(room):
-    """The Python that has the SDK."""
-    python, ready = room / "bin" / "python", room / "ready"
-    if ready.exists():
-        return python
-    shutil.rmtree(room, ignore_errors=True)
-    try:
-        run(sys.executable, "-m", "venv", room)
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1",
-            "--timeout", "10", *PACKAGES)
-    except (RuntimeError, subprocess.TimeoutExpired) as e:
-        raise Skip(f"the SDK cannot be installed: {str(e).strip().splitlines()[-1]}") from e
-    ready.touch()
-    return python
-
-
 class Exported:
     """One run of the SDK, and what it says of its spans itself."""
 
     def __init__(self, sonde, recode, room):
         self.sonde, self.recode, self.room = sonde, recode, room / "exported"
-        self.python = install(room / "sdk")
+        self.python = pypi.install(room / "sdk", PACKAGES)
         shutil.rmtree(self.room, ignore_errors=True)
         self.room.mkdir(parents=True)
         self.sdk("spans", self.room)
@@ -157,7 +139,7 @@ def main():
     sonde, recode, room = (pathlib.Path(word).resolve() for word in sys.argv[1:])
     try:
         exported = Exported(sonde, recode, room)
-    except Skip as skip:
+    except pypi.Skip as skip:
         print(skip)
         sys.exit(77)
     print(f"1..{len(TESTS)}")

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The agent in Python programs with OpenTelemetry's SDK, which comes from PyPI."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "live"), str(HERE.parent.parent / "sdk")]
+import check  # noqa: E402
+import harness  # noqa: E402
+import pypi  # noqa: E402
+from harness import SONDE, WORKLOADS, Skip, each, equal, require, run, test  # noqa: E402
+
+# The parts of OpenTelemetry only go together in one version.
+PACKAGES = ["opentelemetry-sdk==1.39.1", "opentelemetry-exporter-otlp-proto-http==1.39.1",
+            "opentelemetry-instrumentation-flask==0.60b1", "flask>=2", "gunicorn>=20", "uvloop", "gevent", "trio"]
+# Where spans change in ways that cannot always be followed.
+MAY_BE_UNKNOWN = {"uvloop", "greenlets", "gevent"}
+ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {
+    "NO_PROXY": "*", "PYTHONDONTWRITEBYTECODE": "1"}
+BINDING = "libsonde-agent-python.so"
+
+
+def sdk():
+    """The Python that has the SDK."""
+    if not (pathlib.Path(SONDE).parent / "src" / "agent" / "python" / BINDING).exists():
+        raise Skip("built without the binding: python3-dev was missing")
+    try:
+        return pypi.install(WORKLOADS / "sdk", PACKAGES)
+    except pypi.Skip as skip:
+        raise Skip(str(skip)) from skip
+
+
+def under_agent(*command, **how):
+    return run(SONDE, "run", "--", *command, env=ENV, **how)
+
+
+@each("nested", "remote", "generators", "contexts", "threads", "tasks", "eager_tasks", "uvloop", "trio", "greenlets",
+      "gevent", "forks")
+def the_current_span_is_published_with(scene):
+    done = under_agent(sdk(), HERE / "scenes.py", scene, expect=None)
+    if done.returncode == 77:
+        raise Skip(done.stdout.strip())
+    equal(done.returncode, 0, f"exit code; it said '{done.stderr[-2000:]}'")
+    counts = json.loads(done.stdout)
+    print(counts)
+    equal((counts.get("wrong", 0), counts.get("missing", 0)), (0, 0), "wrong or missing")
+    require(counts["right"] > 1, "hardly a span was seen")
+    require(scene in MAY_BE_UNKNOWN or not counts.get("unknown"), "some were not known")
+
+
+@test
+def spans_of_threads_pools_and_tasks_are_as_noted():
+    check.check([sdk(), HERE / "spans.py", "@"], harness.ROOM, env=ENV)
+
+
+@each(("sync", "--workers", "2"), ("gthread", "--workers", "2", "--threads", "4"),
+      ("preloaded", "--workers", "2", "--preload", "--threads", "2"))
+def requests_to_gunicorn_are_as_noted(kind, *options):
+    worker = [] if kind == "preloaded" else ["--worker-class", kind]
+    _, recorded = check.check([sdk(), HERE / "serve.py", "@", 23, *worker, *options], harness.ROOM, env=ENV)
+    services = {row["service"] for row in recorded.spans.values()}
+    equal(services, {"shop"}, "services")
+
+
+@test
+def spans_of_short_lives_are_as_noted():
+    check.check([sdk(), HERE / "storm.py", "@"], harness.ROOM, env=ENV)
+
+
+def recorded(*command):
+    return run(SONDE, "record", "-q", "-o", harness.ROOM / "x.sonde", "--", SONDE, "run", "--", *command, env=ENV)
+
+
+@test
+def the_export_is_unchanged():
+    """Console and OTLP, with and without the agent."""
+    python, requests = sdk(), []
+    told = [how(python, HERE / "exports.py", "console").stdout
+            for how in (lambda *command: run(*command, env=ENV), recorded)]
+    for i, how in enumerate((lambda *command: run(*command, env=ENV), recorded)):
+        room = harness.ROOM / str(i)
+        room.mkdir()
+        how(python, HERE.parent.parent / "sdk" / "export.py", "spans", room)
+        files = sorted(room.glob("request-*.otlp"))
+        requests.append(subprocess.run([python, HERE / "exports.py", "plain", *files], env=ENV, check=True,
+                                       capture_output=True).stdout)
+    require(len(requests[0]) > 20000 and len(told[0]) > 5000, "next to nothing is exported")
+    equal(requests[1], requests[0], "OTLP with the agent")
+    equal(*(without_ids(text) for text in reversed(told)), "console with the agent")
+
+
+def without_ids(text):
+    return re.sub(r'0x[0-9a-f]+|"\d{4}-\d\d-\d\dT[^"]*"', "X", text)
+
+
+@each("plain", ("isolated", "-I"), ("without_site", "-S"), ("without_environment", "-E"))
+def a_program_without_sdk_is_left_as_it_was(_, *options):
+    told = []
+    for how in ((), (SONDE, "run", "--")):
+        done = run(*how, sys.executable, *options, HERE / "bare.py", env=ENV, stdin=subprocess.DEVNULL)
+        told.append(json.loads(done.stdout))
+    for name, value in told[0].items():
+        equal(told[1][name], value, f"{name} with the agent")
+
+
+SEEN = f"print('{BINDING}' in open('/proc/self/maps').read())"
+
+
+@each(("import", "import opentelemetry.sdk.trace"), ("from", "from opentelemetry.sdk import trace"),
+      ("import_module", "import importlib; importlib.import_module('opentelemetry.sdk.trace')"),
+      ("export", "from opentelemetry.sdk.trace.export import BatchSpanProcessor"))
+def the_sdk_is_noticed_by(_, code):
+    equal(under_agent(sdk(), "-I", "-c", f"{code}\n{SEEN}").stdout, "True\n", "the binding is loaded")
+
+
+@test
+def the_api_alone_is_left_alone():
+    code = f"import opentelemetry.trace, asyncio, gevent\n{SEEN}"
+    equal(under_agent(sdk(), "-c", code).stdout, "False\n", "the binding is loaded")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Flask application with OpenTelemetry's own instrumentation, for gunicorn.  See serve.py.
+
+The spans of requests are noted where a processor of the program sees them, as the
+instrumentation says of them that they began earlier than they did.
+"""
+import os
+
+import flask
+from opentelemetry import trace
+from opentelemetry.instrumentation.flask import FlaskInstrumentor
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+
+from noted import Notes, burn, now, on_our_clock
+
+WORK = 300_000  # ns of CPU time in each span of the program
+
+
+class Noter(SpanProcessor):
+    """Notes spans of requests."""
+
+    def __init__(self):
+        self.open = {}
+
+    def on_start(self, span, parent_context=None):
+        begin = now()
+        if span.kind == trace.SpanKind.SERVER:
+            self.open[span.context.span_id] = NOTES.note(span, begin)
+
+    def on_end(self, span):
+        if span.kind == trace.SpanKind.SERVER:
+            NOTES.write(self.open.pop(span.context.span_id) | {"end": on_our_clock(span.end_time), "name": span.name})
+
+
+provider = TracerProvider(resource=Resource.create({"service.name": "shop"}))
+provider.add_span_processor(Noter())
+trace.set_tracer_provider(provider)
+NOTES = Notes(os.environ["NOTES"], provider.get_tracer("shop"), timed=False)
+app = flask.Flask("shop")
+FlaskInstrumentor().instrument_app(app)
+
+
+@app.route("/work/<int:number>")
+def work(number):
+    for i in range(2):
+        with NOTES.span(f"work {i}"):
+            burn(WORK)
+            with NOTES.span("part"):
+                burn(WORK)
+    return str(number * 2)

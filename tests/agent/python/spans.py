@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Nested spans over threads, a pool, and tasks that interleave: spans.py FILE; run by the SDK's Python.
+
+Each of them works a time that it knows; what they were is written to FILE, see
+check.py.
+"""
+import asyncio
+import concurrent.futures
+import contextvars
+import sys
+import threading
+
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.trace import SpanKind
+
+from noted import Notes, burn
+
+THREADS = 3
+JOBS = 13
+TASKS = 17
+STEPS = 11
+WORK = 700_000  # ns between two switches
+NOTES = Notes(sys.argv[1], TracerProvider(resource=Resource.create({"service.name": "truth"})).get_tracer("truth"))
+
+
+def nest(depth, outer=None):
+    """A span in a span, with work before, between and after."""
+    with NOTES.span(f"depth {depth}", outer, kind=SpanKind.SERVER if outer is None else SpanKind.INTERNAL) as note:
+        burn(WORK)
+        for _ in range(2 if depth else 0):
+            nest(depth - 1, note)
+            burn(WORK)
+
+
+def thread():
+    for _ in range(2):
+        nest(2)
+
+
+def job(number, outer):
+    """In the context of another span, as all that is run in a copy of its context."""
+    NOTES.enter(outer)
+    with NOTES.span(f"job {number}", outer) as note:
+        burn(WORK)
+        nest(1, note)
+    NOTES.leave(outer)
+
+
+def later(seconds):
+    """What to wait for, made while the time that this takes still counts."""
+    loop = asyncio.get_running_loop()
+    future = loop.create_future()
+    loop.call_later(seconds, future.set_result, None, context=contextvars.Context())  # that is nobody's work
+    return future
+
+
+async def wait(future, note):
+    NOTES.leave(note)
+    await future
+    NOTES.enter(note)
+
+
+async def task(number, outer):
+    NOTES.enter(outer)
+    with NOTES.span(f"task {number}", outer) as note:
+        for step in range(STEPS):
+            burn(WORK)
+            await wait(later(0.001 if (step + number) % 5 == 0 else 0), note)
+            with NOTES.span(f"step {step}", note) as inner:
+                burn(WORK)
+                await wait(later(0), inner)
+                burn(WORK)
+    NOTES.leave(outer)
+
+
+async def tasks():
+    with NOTES.span("all tasks") as note:
+        await wait(asyncio.gather(*(task(i, note) for i in range(TASKS))), note)
+        burn(WORK)
+
+
+def threads():
+    all_threads = [threading.Thread(target=thread) for _ in range(THREADS)]
+    for one in all_threads:
+        one.start()
+    for one in all_threads:
+        one.join()
+
+
+def pool():
+    with NOTES.span("pool") as note, concurrent.futures.ThreadPoolExecutor(THREADS) as executor:
+        copies = [contextvars.copy_context() for _ in range(JOBS)]
+        done = [executor.submit(copy.run, job, i, note) for i, copy in enumerate(copies)]
+        for one in done:
+            one.result()
+
+
+NOTES.enter(None)
+threads()
+pool()
+asyncio.run(tasks())

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Python with packages from PyPI, made once and kept in the build folder.
+
+Where they cannot be had, that is kept too for a while, as many tests may ask.
+"""
+import fcntl
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+TIMEOUT = 240  # seconds for all packages
+PATIENCE = 900  # seconds until another attempt
+
+
+class Skip(Exception):
+    """It cannot be had here."""
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=TIMEOUT)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip() or f"'{command[0]}' exits with {done.returncode}")
+
+
+def install(room, packages):
+    """The Python that has these packages: a virtual environment in this folder."""
+    python, ready, failed = room / "bin" / "python", room / "ready", pathlib.Path(f"{room}.failed")
+    wanted = "\n".join(packages)
+    room.parent.mkdir(parents=True, exist_ok=True)
+    with open(pathlib.Path(f"{room}.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side
+        if ready.exists() and ready.read_text() == wanted:
+            return python
+        if failed.exists() and time.time() - failed.stat().st_mtime < PATIENCE:
+            raise Skip(failed.read_text())
+        shutil.rmtree(room, ignore_errors=True)
+        try:
+            run(sys.executable, "-m", "venv", room)
+            run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1",
+                "--timeout", "10", *packages)
+        except (RuntimeError, subprocess.TimeoutExpired) as e:
+            failed.write_text(f"packages cannot be installed: {str(e).strip().splitlines()[-1]}")
+            raise Skip(failed.read_text()) from e
+        ready.write_text(wanted)
+    return python
