@@ -78,9 +78,9 @@ static bool take_rest(const char *bar, const char *end, struct bpftrace_head *h)
 
 	const char *next = memchr(p, '|', end - p), *stop = next ?: end;
 
-	h->probe = (struct view){ p, stop - p - (stop > p && stop[-1] == '"') };
+	h->probe = (struct view){ p, stop - p - (stop != p && stop[-1] == '"') };
 	p = next ? take_bar(next, end) : end;
-	h->details = (struct view){ p, end - p - (end > p && end[-1] == '"') };
+	h->details = (struct view){ p, end - p - (end != p && end[-1] == '"') };
 	return h->probe.len > 0;
 }
 
