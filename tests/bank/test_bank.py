@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import threading
-
+import time
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 DEMO = pathlib.Path(__file__).resolve().parent.parent.parent / "demo" / "bank"
@@ -107,9 +107,19 @@ def processes_of(directory):
     return found
 
 
+def is_gone(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 def all_has_ended(the_bank, pids):
-    left = [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()] + processes_of(the_bank.directory)
-    assert not left, f"processes {left} go on"
+    """What was killed may take a moment to be gone."""
+    until = time.monotonic() + 2
+    while left := [pid for pid in {*pids, *processes_of(the_bank.directory)} if not is_gone(pid)]:
+        assert time.monotonic() < until, f"processes {left} go on"
+        time.sleep(0.05)
     assert not the_bank.directory.exists(), f"{the_bank.directory} is still there"
 
 
