@@ -52,12 +52,16 @@ class Exported:
     def check(self, files, form):
         """That what we read of the files is what the SDK says of all its spans."""
         lines = b"".join(run(self.sonde, "dump", "--json", file) for file in files).splitlines()
-        got = sorted((json.loads(line) for line in lines), key=lambda s: s["span"])
+        records = [json.loads(line) for line in lines]
+        got = sorted((r for r in records if r["kind"] == "span"), key=lambda s: s["span"])
         assert len(got) == len(self.spans), f"{len(got)} spans, not {len(self.spans)}"
         for ours, theirs in zip(got, self.spans):
-            for name in ("trace", "span", "parent", "operation", "start", "end"):
+            for name in ("trace", "span", "parent", "operation", "start", "end", "span_kind"):
                 assert ours.get(name) == theirs[name], f"{name} of {theirs} is {ours.get(name)}"
             assert ours.get("tid", 0) == theirs["tid"] and ours["service"] == "sdk test", ours
+            attributes = [[r["key"], r["value"]] for r in records
+                          if r["kind"] == "attribute" and r["span"] == ours["span"]]
+            assert attributes[:len(theirs["attributes"])] == theirs["attributes"], (attributes, theirs)
         for file in files:
             info = self.ask("info", file)
             assert info["format"] == form and info["notices"] == [], info
@@ -108,6 +112,43 @@ def spans_are_exported_as_they_were(x):
     x.check([ours], "otlp")
 
 
+def spans_of(requests):
+    return {span["spanId"]: span for request in requests for resource in request["resourceSpans"]
+            for scope in resource["scopeSpans"] for span in scope["spans"]}
+
+
+def without_lists(attribute):
+    """As sonde keeps it: a list becomes text."""
+    lists = attribute["value"].get("arrayValue")
+    if lists is None:
+        return attribute
+    values = [next(iter(value.items())) for value in lists.get("values", [])]
+    values = [int(value) if name == "intValue" else value for name, value in values]
+    return {"key": attribute["key"], "value": {"stringValue": json.dumps(values, separators=(",", ":"))}}
+
+
+def what_spans_say_is_exported_as_it_was(x):
+    """Kind, status and attributes, as the SDK's own classes read them; what we add comes behind."""
+    ours, lines = x.room / "ours.otlp", x.room / "ours.json"
+    run(x.sonde, "export", "--to=otlp", "-o", ours, *x.requests)
+    run(x.sonde, "export", "--to=otlp-json", "-o", lines, *x.requests)
+    sent = spans_of(json.loads(x.sdk("json", request)) for request in x.requests)
+    for got in (spans_of([json.loads(x.sdk("json", ours))]),
+                spans_of(json.loads(line) for line in lines.read_text().splitlines())):
+        assert set(got) == set(sent), "these are not the same spans"
+        for span, theirs in sent.items():
+            want = [without_lists(attribute) for attribute in theirs.get("attributes", [])]
+            all_of = got[span].get("attributes", [])
+            assert all_of[:len(want)] == want, f"{all_of}, not {want}"
+            assert all(a["key"].startswith(("sonde.", "thread.")) for a in all_of[len(want):]), all_of
+            assert len({a["key"] for a in all_of}) == len(all_of), all_of
+            for name in ("kind", "status"):
+                assert (got[span].get(name) or None) == (theirs.get(name) or None), f"{name}: {got[span]}, {theirs}"
+    statuses = [span.get("status", {}) for span in sent.values()]
+    assert {status.get("code") for status in statuses} == {None, 1, 2}, "not all is tried"
+    assert any(status.get("message") for status in statuses), "not all is tried"
+
+
 def without_defaults(value):
     """Protobuf does not write what is as it is without being said."""
     if isinstance(value, dict):
@@ -132,6 +173,7 @@ def the_sdk_reads_rebuilt_requests(x):
 
 TESTS = [requests_are_read_as_sent, requests_behind_their_lengths_are_read, requests_on_lines_of_json_are_read,
          requests_are_written_as_they_were, the_request_is_explained, spans_are_exported_as_they_were,
+         what_spans_say_is_exported_as_it_was,
          the_sdk_reads_rebuilt_requests]
 
 
