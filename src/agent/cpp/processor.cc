@@ -127,6 +127,8 @@ void copy::SetName(nostd::string_view name) noexcept
 {
 	size_t size = std::min(name.size(), sizeof(text) / 2);
 
+	while (size < name.size() && size > 0 && (name[size] & 0xc0) == 0x80)
+		size--; /* not within a character of UTF-8 */
 	if (size + span.attributes_size > sizeof(text))
 		span.attributes_size = 0;
 	std::memmove(text + size, text + span.name_size, span.attributes_size);

@@ -12,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 
 AGENT, PROGRAMS = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
@@ -25,10 +26,12 @@ class Skip(Exception):
     """It cannot be told here."""
 
 
-def run(program, *args, agent=None):
+def run(program, *args, agent=None, expect=0):
+    """agent: what to preload, if anything. Returns what the program prints."""
     done = subprocess.run([PROGRAMS / program, *args], env=ENV | ({"LD_PRELOAD": str(agent)} if agent else {}),
                           capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, f"{program} {args} exits with {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}"
+    assert done.returncode == expect, \
+        f"{program} {args} exits with {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}"
     return done.stdout
 
 
@@ -97,6 +100,23 @@ def an_sdk_inside_of_a_library_is_left_alone():
     run("host", PROGRAMS / "libother-sdk.so", agent=AGENT)
 
 
+def another_version_of_the_sdk_is_left_alone():
+    """It says its version in its default resource; so we change what it says."""
+    need_binding()
+    listed = subprocess.run(["ldd", PROGRAMS / "odd"], capture_output=True, text=True, check=True).stdout
+    library = re.search(r"=> (\S*/(libopentelemetry_resources\.so\S*))", listed)
+    version = re.search(r"telemetry\.sdk\.version: (\S+)", run("export"))[1]
+    changed = "0" + version[1:]
+    with tempfile.TemporaryDirectory() as room:
+        other = pathlib.Path(room) / library[2]
+        other.write_bytes(pathlib.Path(library[1]).read_bytes().replace(version.encode() + b"\0",
+                                                                        changed.encode() + b"\0"))
+        assert f"telemetry.sdk.version: {changed}" in run("export", agent=other), "the version is elsewhere"
+        same(run("export", agent=other), run("export", agent=f"{AGENT}:{other}"))
+        words = run("odd", "providers", agent=f"{AGENT}:{other}", expect=1)
+        assert "'' is published" in words, f"it is followed all the same: {words}"
+
+
 def a_program_without_an_sdk_is_left_as_it_was():
     """Files mapped (all but the agent itself), and how many descriptors and threads."""
     def inside(agent):
@@ -109,7 +129,8 @@ def a_program_without_an_sdk_is_left_as_it_was():
 
 def main():
     tests = [export_as_text_is_unchanged, export_as_otlp_is_unchanged, a_plugin_with_the_sdk_comes_and_goes,
-             an_sdk_inside_of_a_library_is_left_alone, a_program_without_an_sdk_is_left_as_it_was]
+             an_sdk_inside_of_a_library_is_left_alone, another_version_of_the_sdk_is_left_alone,
+             a_program_without_an_sdk_is_left_as_it_was]
     named = [(test.__name__, test) for test in tests] + [(name, odd(name)) for name in ODD]
     print(f"1..{len(named)}")
     failed = 0
