@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctf_parser - what the two halves of the parser of TSDL share.
+ * ctf_parser - what the parts of the parser of TSDL share.
  *
- * A parser by recursive descent: ctf_parse_type.c takes types and declares their
- * names, ctf_metadata.c the blocks (trace, stream, event, ...) that use them.
- * The first failure sticks: from there on no token matches any more and all
+ * A parser by recursive descent: ctf_parse_type.c takes types (with
+ * ctf_parse_scalar.c) and declares their names, ctf_metadata.c the blocks (trace, stream, event,
+ * ...) that use them. The first failure sticks: from there on no token matches any more and all
  * loops end, so that only few places have to look.
  */
 #ifndef SONDE_READ_CTF_PARSER_H
@@ -64,6 +64,18 @@ struct ctf_value ctf_parse_value(struct ctf_parser *p);
 /* Names that are declared from here on end with the scope. */
 size_t ctf_scope_begin(struct ctf_parser *p);
 void ctf_scope_end(struct ctf_parser *p, size_t begin);
+
+/* One that is nothing yet, in the arena. */
+struct ctf_type *ctf_new_type(struct ctf_parser *p, enum ctf_kind kind);
+
+void *ctf_keep(struct ctf_parser *p, const void *items, size_t size); /* a copy there */
+
+uint32_t ctf_align_of(struct ctf_parser *p, const struct ctf_value *v);
+
+/* What stands behind the word for each. */
+const struct ctf_type *ctf_parse_integer(struct ctf_parser *p);
+const struct ctf_type *ctf_parse_real(struct ctf_parser *p);
+const struct ctf_type *ctf_parse_string(struct ctf_parser *p);
 
 /* A type; never NULL.  Of several words, the last may be left for who is declared by it. */
 const struct ctf_type *ctf_parse_type(struct ctf_parser *p, bool leave_last);
