@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+import bench_agent_python
 import loads
 import machine
 import recorders
@@ -23,6 +24,8 @@ DEEDS = {
     "span": "begin and end",
     "attributes": "begin and end, 2 attributes",
 }
+# What only one of them does.
+DEED_OF = {bench_agent_python.NAME: {"step": "step of a task"}}
 
 
 def c_program(build):
@@ -37,7 +40,8 @@ def cpp_program(build):
 # {language: function of the build folder that gives a command which, with a CPU's number behind
 # it, answers to DEEDS as bench-agent does; or None if it was not built}.  One with an SDK is
 # also measured without the agent.
-LANGUAGES = {"C, sonde.h": c_program, "C++, opentelemetry-cpp": cpp_program}
+LANGUAGES = {"C, sonde.h": c_program, "C++, opentelemetry-cpp": cpp_program,
+             bench_agent_python.NAME: bench_agent_python.program}
 WITHOUT_SDK = {"C, sonde.h"}
 
 
@@ -111,14 +115,15 @@ class Turns:
             if not command:
                 print(f"{language}: not built")
                 continue
+            deeds = (*DEEDS, *DEED_OF.get(language, ()))
             under = Program([build / "sonde", "run", "--", *command], stack)
-            self.add("unrecorded", under, language)
-            self.add("recorded", under, language)
+            self.add("unrecorded", under, language, deeds)
+            self.add("recorded", under, language, deeds)
             if language not in WITHOUT_SDK:
-                self.add("unrecorded", Program(command, stack), f"{language}, without the agent")
+                self.add("unrecorded", Program(command, stack), f"{language}, without the agent", deeds)
         self.add_others(build, stack)
 
-    def add(self, variant, program, words, deeds=tuple(DEEDS)):
+    def add(self, variant, program, words, deeds):
         self.variants[variant][1].append((program, words, deeds))
 
     def add_others(self, build, stack):
@@ -153,10 +158,12 @@ def run(build, quick):
         results = stats.rounds("agent", 3 if quick else 15, turns.variants,
                                lambda v: turns.take(v, 5 if quick else 40))
     print("ns in the program, median (quartiles) of the rounds. Begin and end are one deed.\n")
-    rows = {}
+    rows, names = {}, dict(DEEDS)
+    for more in DEED_OF.values():
+        names |= more
     for variant, found in results.items():
         for words, deed in found[0]:
-            row = rows.setdefault((words, DEEDS.get(deed, "begin and end")), {})
+            row = rows.setdefault((words, names.get(deed, "begin and end")), {})
             column = "unrecorded" if variant == "unrecorded" else "recorded"
             row[column] = stats.show([r[words, deed] for r in found])
     stats.table(["", "", "unrecorded", "recorded"],

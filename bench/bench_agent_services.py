@@ -9,6 +9,7 @@ import contextlib
 import functools
 import subprocess
 
+import bench_agent_python
 import bench_servers
 import loads
 import recorders
@@ -28,7 +29,8 @@ def cpp_service(build):
 
 
 # {name: function of the build folder that gives a function of a port, which gives a command}
-SERVICES = {f"C++, {WORK} µs of work in 3 spans": cpp_service}
+SERVICES = {f"C++, {WORK} µs of work in 3 spans": cpp_service,
+            "Python, Flask on gunicorn, 3 spans": bench_agent_python.service}
 
 
 def service_of(name, build, command, with_agent):

@@ -10,6 +10,9 @@ import subprocess
 import sys
 import time
 
+# An SDK with what instruments a server; its parts only go together in one version.
+OPENTELEMETRY = ["opentelemetry-sdk==1.39.1", "opentelemetry-exporter-otlp-proto-http==1.39.1",
+                 "opentelemetry-instrumentation-flask==0.60b1", "flask>=2", "gunicorn>=20"]
 TIMEOUT = 240  # seconds for all packages
 PATIENCE = 900  # seconds until another attempt
 

@@ -15,9 +15,7 @@ import harness  # noqa: E402
 import pypi  # noqa: E402
 from harness import SONDE, WORKLOADS, Skip, each, equal, require, run, test  # noqa: E402
 
-# The parts of OpenTelemetry only go together in one version.
-PACKAGES = ["opentelemetry-sdk==1.39.1", "opentelemetry-exporter-otlp-proto-http==1.39.1",
-            "opentelemetry-instrumentation-flask==0.60b1", "flask>=2", "gunicorn>=20", "uvloop", "gevent", "trio"]
+PACKAGES = [*pypi.OPENTELEMETRY, "uvloop", "gevent", "trio"]
 # Where spans change in ways that cannot always be followed.
 MAY_BE_UNKNOWN = {"uvloop", "greenlets", "gevent"}
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {
