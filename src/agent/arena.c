@@ -84,7 +84,6 @@ static bool offer_to(int number, int fd)
  */
 static void offer(struct span_arena *arena, int fd)
 {
-	arena->beat = clock_now();
 	for (int i = 0; i < SPAN_SOCKETS; i++) {
 		__atomic_add_fetch(&arena->recording, 1, __ATOMIC_RELAXED);
 		if (!offer_to(i, fd))
@@ -92,21 +91,36 @@ static void offer(struct span_arena *arena, int fd)
 	}
 }
 
+static void fill(struct span_arena *arena)
+{
+	madvise(arena, sizeof(*arena), MADV_DONTDUMP);
+	memcpy(arena->magic, SPAN_ARENA_MAGIC, sizeof(arena->magic));
+	arena->version = SPAN_ARENA_VERSION;
+	names_off_from_environment(arena);
+	/* until it has been offered, as nobody knows yet whether it is wanted */
+	arena->beat = clock_now();
+	arena->recording = 1;
+}
+
 void arena_make(void)
 {
+	struct span_arena *none = NULL;
 	int fd = make_file(SPAN_ARENA_NAME, sizeof(struct span_arena));
 	int flags = MAP_SHARED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
 	struct span_arena *arena = mmap(NULL, sizeof(*arena), PROT_READ | PROT_WRITE, flags, fd, 0);
 
 	if (arena != MAP_FAILED) {
-		madvise(arena, sizeof(*arena), MADV_DONTDUMP);
-		memcpy(arena->magic, SPAN_ARENA_MAGIC, sizeof(arena->magic));
-		arena->version = SPAN_ARENA_VERSION;
-		names_off_from_environment(arena);
-		if (fd >= 0 &&
-		    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-			offer(arena, fd);
-		__atomic_store_n(&agent_arena, arena, __ATOMIC_RELEASE);
+		fill(arena);
+		/* another thread may have been quicker */
+		if (!__atomic_compare_exchange_n(&agent_arena, &none, arena, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			munmap(arena, sizeof(*arena));
+		} else {
+			if (fd >= 0 &&
+			    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+				offer(arena, fd);
+			__atomic_sub_fetch(&arena->recording, 1, __ATOMIC_RELAXED);
+		}
 	}
 	if (fd >= 0)
 		close(fd);

@@ -8,8 +8,9 @@
  * that no handler of pthread_atfork() hears of; where the kernel does not know
  * that, such a handler must do.
  *
- * Two threads may be first at once.  One of them does it, the other does not wait:
- * it just has no events yet.
+ * Several threads may be first at once, and none waits for another, which may have no
+ * CPU: all of them do it, each step so that it can be done twice.  Only to publish
+ * is for one alone.
  */
 #include "agent/inside.h"
 
@@ -57,9 +58,8 @@ __attribute__((destructor)) static void process_ends(void)
 /* Once in a family. */
 static void guard(void)
 {
-	if (is_guarded)
+	if (__atomic_exchange_n(&is_guarded, true, __ATOMIC_RELAXED))
 		return;
-	is_guarded = true;
 	if (madvise(&agent_process, sizeof(agent_process), MADV_WIPEONFORK) < 0)
 		pthread_atfork(NULL, NULL, forget);
 	if (!pthread_key_create(&leaving, thread_ends)) {
@@ -116,9 +116,9 @@ static void service_from_environment(void)
 void agent_start(void)
 {
 	int saved = errno;
+	bool is_first = !__atomic_exchange_n(&agent_process.starting, 1, __ATOMIC_ACQUIRE);
+	uint64_t none = 0, epoch = (uint64_t)(generations + 1) << 16;
 
-	if (__atomic_exchange_n(&agent_process.starting, 1, __ATOMIC_ACQUIRE))
-		return;
 	guard();
 	agent_process.pid = (uint32_t)getpid();
 	agent_process.pid_ns = pid_namespace();
@@ -126,8 +126,11 @@ void agent_start(void)
 		service_from_environment();
 	if (!agent_arena)
 		arena_make();
-	process_publish();
-	__atomic_store_n(&agent_process.epoch, (uint64_t)++generations << 16, __ATOMIC_RELEASE);
+	if (__atomic_compare_exchange_n(&agent_process.epoch, &none, epoch, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_RELAXED))
+		generations = epoch_generation(epoch);
+	if (is_first)
+		process_publish();
 	errno = saved;
 }
 

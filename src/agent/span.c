@@ -12,6 +12,8 @@
 #include "agent/sonde.h"
 
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "agent/attributes.h"
 #include "agent/inside.h"
@@ -139,6 +141,12 @@ static void make_child(struct agent_thread *t, struct sonde_span *span)
 	span->trace_flags = current->trace_flags;
 }
 
+static void note_begin(struct sonde_span *span, uint64_t time)
+{
+	span->start = time;
+	span->tid = (uint32_t)syscall(SYS_gettid);
+}
+
 /* asked: when, if there was more to do first; or 0. */
 static void begin(struct agent_thread *t, struct sonde_site *site, struct span_name *name,
 		  uint64_t asked, struct sonde_span *span)
@@ -153,9 +161,12 @@ static void begin(struct agent_thread *t, struct sonde_site *site, struct span_n
 	span->attributes_size = span->dropped = 0;
 	span->state = 0;
 	enter(t, span);
-	if (likely(!arena_is_recording()))
+	if (likely(!arena_is_recording())) {
+		if (unlikely(asked)) /* another thread may be introducing the process: the end tells
+				      */
+			note_begin(span, asked);
 		return;
-
+	}
 	uint64_t now = clock_now();
 	struct sonde_agent_span event = told(span);
 

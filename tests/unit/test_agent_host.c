@@ -8,6 +8,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -281,6 +282,50 @@ TEST(the_arena_is_given_to_a_recorder_that_is_there)
 	for (int i = 0; i < 20; i++) /* nobody accepts any more: nobody waits for it */
 		CHECK(in_child(use_all));
 	close(fd);
+	close(listener);
+}
+
+static void *be_first(void *barrier)
+{
+	struct sonde_span span;
+
+	pthread_barrier_wait(barrier);
+	SONDE_BEGIN(&span, "first");
+	sonde_end(&span);
+	return NULL;
+}
+
+enum { FIRST = 8 };
+
+static void all_first(void)
+{
+	pthread_barrier_t barrier;
+	pthread_t threads[FIRST];
+	int events = 0;
+
+	pthread_barrier_init(&barrier, NULL, FIRST);
+	for (int i = 0; i < FIRST; i++)
+		pthread_create(&threads[i], NULL, be_first, &barrier);
+	for (int i = 0; i < FIRST; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < SPAN_RINGS; i++)
+		while (ring_next(&agent_arena->rings[i]))
+			events++;
+	CHECK_INT(events, 4 * FIRST);
+	CHECK_INT(count_maps("/memfd:sonde-agent"), 1);
+	CHECK_INT(count_maps("/memfd:OTEL_CTX"), 1);
+}
+
+TEST(of_threads_that_are_first_at_once_none_loses_a_span)
+{
+	int listener = listen_as_recorder();
+
+	if (listener < 0)
+		SKIP("there is a recorder");
+	for (int i = 0; i < 20; i++) {
+		CHECK(in_child(all_first));
+		close(receive_file(listener));
+	}
 	close(listener);
 }
 
