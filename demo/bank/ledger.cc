@@ -22,8 +22,8 @@ using namespace std::chrono_literals;
 static const char amounts_query[] = "SELECT amount FROM entries WHERE account = $1";
 static const char entries_query[] = "SELECT id, peer, amount FROM entries WHERE account = $1"
 				    " ORDER BY id DESC LIMIT 10";
-static const char digest_query[] = "SELECT md5(string_agg(e::text, ',' ORDER BY id)) FROM entries e"
-				   " WHERE id >= $1";
+static const char digest_query[] = "SELECT md5(string_agg(md5(e::text), '' ORDER BY id))"
+				   " FROM entries e WHERE id >= $1";
 
 struct Books {
 	std::mutex lock;
@@ -137,6 +137,7 @@ static void audit_until(std::stop_token stop)
 {
 	constexpr int leisure = 20; /* turns: an audit each second */
 
+	pthread_setname_np(pthread_self(), "auditor");
 	for (int turn = 0; !stop.stop_requested(); turn++) {
 		try {
 			if (bank::fault("lock"))

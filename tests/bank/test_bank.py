@@ -87,9 +87,15 @@ def exported_spans():
     return [span for span in spans if "service" in span]  # and not what else is told of them
 
 
-def request_is_one_trace(page):
+def sync_is_seen(threads, one_by_one):
+    """Even logging out waits for others, though it needs nobody."""
+    before, during = threads["logout"]["p95"], one_by_one["logout"]["p95"]
+    assert during > SLOWER * before, f"p95 of logout: {1000 * before:.0f} ms, then {1000 * during:.0f} ms"
+
+
+def request_is_one_trace(operations):
     """Through all services, each of its spans below one that is there."""
-    spans = [span for span in exported_spans() if span["trace"] == page["slowest"]]
+    spans = [span for span in exported_spans() if span["trace"] == operations["home"]["slowest"]]
     services = {span["service"] for span in spans}
     assert services >= {"frontend", "users", "contacts", "balance", "ledger"}, f"spans of {services}"
     known = {span["span"] for span in spans}
@@ -157,14 +163,15 @@ def main():
     try:
         with bank.Bank(BUILD) as the_bank:
             pids = the_bank.pids()
-            tap.case("answers are right", ask_customers, the_bank)
+            threads = tap.case("answers are right", ask_customers, the_bank)
             for fault in bank.FAULTS:
                 tap.case(f"fault {fault} is seen by customers", fault_is_seen, the_bank, fault)
         tap.case("all ends with the bank", all_has_ended, the_bank, pids)
         with collector() as env:
             with bank.Bank(BUILD, "sync", env=env) as the_bank:
-                page = tap.case("answers are right with workers of type sync", ask_customers, the_bank)
-            tap.case("a request is one trace through all services", lambda: request_is_one_trace(page["home"]))
+                one_by_one = tap.case("answers are right with workers of type sync", ask_customers, the_bank)
+            tap.case("workers of type sync are seen by customers", sync_is_seen, threads, one_by_one)
+            tap.case("a request is one trace through all services", request_is_one_trace, one_by_one)
     except setup.Missing as why:
         print(f"1..0 # SKIP {str(why).splitlines()[0]}")
         return 0
