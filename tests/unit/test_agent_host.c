@@ -279,6 +279,7 @@ TEST(the_arena_is_given_to_a_recorder_that_is_there)
 	CHECK(arena != MAP_FAILED && !memcmp(arena->magic, SPAN_ARENA_MAGIC, 8));
 	CHECK_INT(ftruncate(fd, 4096), -1); /* sealed */
 	CHECK_INT(lseek(fd, 0, SEEK_END), sizeof(struct span_arena));
+	munmap(arena, 4096);
 	for (int i = 0; i < 20; i++) /* nobody accepts any more: nobody waits for it */
 		CHECK(in_child(use_all));
 	close(fd);
