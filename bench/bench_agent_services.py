@@ -7,6 +7,7 @@ The work for a request is a number of steps, which both are told.
 """
 import contextlib
 import functools
+import random
 import subprocess
 
 import bench_agent_python
@@ -46,7 +47,7 @@ def measure(name, build, command, starts, rounds, seconds):
     for _ in range(starts):
         with contextlib.ExitStack() as stack:
             servers = {agent: stack.enter_context(service_of(name, build, command, agent).running())
-                       for agent in (False, True)}
+                       for agent in random.sample((False, True), 2)}
             turns = stats.rounds(name, rounds, variants,
                                  lambda v: bench_servers.take_turn(servers[v[0]], v[1], seconds))
         for variant in variants:
