@@ -28,9 +28,9 @@ FAULTS = {
     "hog": "a busy program runs on the CPU where ledger and balance are",
     "flush": "contacts waits for the disk with each request",
     "pool": "users and contacts have one connection to PostgreSQL each, not eight",
-    "delay": "the way from frontend to balance takes 20 ms, and the way back too",
+    "delay": "the way from frontend to balance takes 30 ms, and the way back too",
 }
-DELAY = 0.020  # seconds
+DELAY = 0.030  # seconds
 THREADS = 8
 PROCESSES = {"frontend": 2, "users": 1, "contacts": 1}
 PATIENCE = 30  # seconds for anything

@@ -135,7 +135,7 @@ static void audit_locked()
 
 static void audit_until(std::stop_token stop)
 {
-	constexpr int leisure = 20; /* turns: an audit each second */
+	constexpr int leisure = 100; /* turns: an audit each second */
 
 	pthread_setname_np(pthread_self(), "auditor");
 	for (int turn = 0; !stop.stop_requested(); turn++) {
@@ -147,7 +147,7 @@ static void audit_until(std::stop_token stop)
 		} catch (const std::exception &e) {
 			std::cerr << "audit: " << e.what() << "\n";
 		}
-		std::this_thread::sleep_for(50ms);
+		std::this_thread::sleep_for(10ms);
 	}
 }
 

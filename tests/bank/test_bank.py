@@ -31,12 +31,42 @@ TRIES = 4
 TOUCHED = {"pool": "login"}  # all others are seen on the home page
 
 
-def ask_customers(the_bank, seconds=2.5, seed=1):
-    done = subprocess.run([sys.executable, DEMO / "load.py", "--json", "--seconds", str(seconds), "--seed", str(seed),
-                           str(the_bank.ports["frontend"])], stdout=subprocess.PIPE, text=True, timeout=90)
+SONDE = BUILD / "sonde"
+SPANS = {"frontend": 11, "users": 5, "contacts": 2}  # that a visit has in each; elsewhere it depends
+
+
+def ask_customers(the_bank, seconds=2.5, seed=1, before=()):
+    load = [sys.executable, DEMO / "load.py", "--json", "--seconds", str(seconds), "--seed", str(seed),
+            str(the_bank.ports["frontend"])]
+    done = subprocess.run([*before, *load], stdout=subprocess.PIPE, text=True, timeout=90)
     summary = json.loads(done.stdout)
     assert done.returncode == 0 and not summary["wrong"], f"wrong answers: {summary['wrong'][:3]}"
     return summary["operations"]
+
+
+def can_record():
+    told = json.loads(subprocess.run([SONDE, "doctor", "--json"], stdout=subprocess.PIPE).stdout)
+    return all(feature["ok"] for feature in told["features"] if feature["required"])
+
+
+def every_span_is_recorded(the_bank):
+    """With its parent, and with its end."""
+    capture = BUILD / "bank" / "test.sonde"
+    pids = ",".join(map(str, the_bank.pids()))
+    visits = ask_customers(the_bank, before=[SONDE, "record", "-q", "-o", capture, "-p", pids, "--"])
+    rows = query(capture, "SELECT service, count(*) AS spans FROM spans GROUP BY service")
+    spans = {row["service"]: row["spans"] for row in rows}
+    expected = {name: count * visits["home"]["count"] for name, count in SPANS.items()}
+    assert spans | expected == spans and {"ledger", "balance"} < {*spans}, f"{spans}, not {expected}"
+    orphans = query(capture, "SELECT * FROM spans WHERE parent IS NULL AND parent_span != ''")
+    assert not orphans, f"{len(orphans)} spans without their parents: {orphans[:3]}"
+    longest = query(capture, "SELECT max(ns) AS ns FROM spans WHERE operation != 'audit'")[0]["ns"]
+    assert longest <= 1e9 * visits["home"]["max"] + 1e9 * visits["login"]["max"], f"one takes {longest} ns"
+
+
+def query(capture, sql):
+    told = subprocess.run([SONDE, "query", "--json", capture, sql], stdout=subprocess.PIPE, check=True)
+    return json.loads(told.stdout)
 
 
 def fault_is_seen(the_bank, fault):
@@ -81,7 +111,7 @@ def exported_spans():
     spans = []
     for body in Collector.kept:
         file.write_bytes(body)
-        lines = subprocess.run([BUILD / "sonde", "dump", "--json", file], stdout=subprocess.PIPE, check=True).stdout
+        lines = subprocess.run([SONDE, "dump", "--json", file], stdout=subprocess.PIPE, check=True).stdout
         spans += map(json.loads, lines.splitlines())
     file.unlink()
     return [span for span in spans if "service" in span]  # and not what else is told of them
@@ -161,9 +191,11 @@ class Tap:
 def main():
     tap = Tap()
     try:
-        with bank.Bank(BUILD) as the_bank:
+        with bank.Bank(BUILD, wrap=[SONDE, "run", "--"]) as the_bank:
             pids = the_bank.pids()
             threads = tap.case("answers are right", ask_customers, the_bank)
+            if can_record():
+                tap.case("every span of every request is recorded", every_span_is_recorded, the_bank)
             for fault in bank.FAULTS:
                 tap.case(f"fault {fault} is seen by customers", fault_is_seen, the_bank, fault)
         tap.case("all ends with the bank", all_has_ended, the_bank, pids)
