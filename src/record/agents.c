@@ -10,19 +10,24 @@
 
 #include "record/agents_parts.h"
 #include "record/look.h"
-#include "record/offer.h"
 
 enum {
-	HOLDS_MAX = 256, /* arenas; each has a descriptor */
-	OFFERS_MAX = 64, /* that are kept, and that are taken in one round */
+	HOLDS_MAX = 512, /* arenas; each has a descriptor */
+	HOLDS_MANY = 32,
+	OFFERS_MAX = 256, /* that are kept, and that are taken in one round */
+	LAST_OFFERS = 8,  /* rounds of them at the end */
 };
+
+/* How OpenTelemetry calls those who have no name; the name of the program follows. */
+#define NO_SERVICE "unknown_service"
 
 /* How long to wait for an unknown process that has offered its arena to become known. */
 #define OFFER_PATIENCE (1 * NSEC_PER_SEC)
-/* How often to look for threads and processes that are gone. */
+/* How long others wait for what is in an arena that was offered. */
+#define SETTLE_MAX (200 * NSEC_PER_MSEC)
+/* How often to look for threads and processes that are gone; and if there are many. */
 #define REAP_PAUSE (250 * NSEC_PER_MSEC)
-/* An event may be stamped just after we looked at the clock. */
-#define AHEAD_MAX (1 * NSEC_PER_MSEC)
+#define REAP_PAUSE_MANY (25 * NSEC_PER_MSEC)
 
 static nsec_t clock_now(void)
 {
@@ -100,17 +105,6 @@ static struct tap *get_tap(struct agents *a, uint32_t pid, int fd)
 	return tap ? tap : open_tap(a, pid, fd);
 }
 
-void agents_join(struct agents *a, struct process *p, struct tap *tap)
-{
-	nsec_t forget = a->now + MEMBER_MEMORY;
-
-	p->tap = tap;
-	*map_insert(&agents_find_hold(a, tap)->members, p->pid) =
-		p->threads ? MEMBER_LIVES : forget;
-	if (!p->threads) /* it was gone before we knew what it had */
-		*map_insert(&a->ended, p->pid) = a->now;
-}
-
 /* It has none any more; but what it wrote there may still be found. */
 static void leave_all(struct agents *a, uint32_t pid)
 {
@@ -120,6 +114,19 @@ static void leave_all(struct agents *a, uint32_t pid)
 		if (until && *until == MEMBER_LIVES)
 			*until = a->now + MEMBER_MEMORY;
 	}
+}
+
+void agents_join(struct agents *a, struct process *p, struct tap *tap)
+{
+	nsec_t forget = a->now + MEMBER_MEMORY;
+
+	if (p->tap != tap)
+		leave_all(a, p->pid); /* it has but one */
+	p->tap = tap;
+	*map_insert(&agents_find_hold(a, tap)->members, p->pid) =
+		p->threads ? MEMBER_LIVES : forget;
+	if (!p->threads) /* it was gone before we knew what it had */
+		*map_insert(&a->ended, p->pid) = a->now;
 }
 
 static void find_arena(struct agents *a, struct process *p, const struct look *look)
@@ -159,7 +166,8 @@ int agents_look(void *agents, struct process *p)
 		return r == -ESRCH ? r : 0;
 	if (look.arena_inode && (!p->tap || tap_inode(p->tap) != look.arena_inode))
 		find_arena(a, p, &look);
-	if (!p->service && look_read_service(p->pid, a->device, &look, service))
+	if (!p->service && look_read_service(p->pid, a->device, &look, service) &&
+	    strncmp(service, NO_SERVICE, strlen(NO_SERVICE)) != 0)
 		p->service = scribe_string(a->scribe, service, sizeof(service));
 
 	bool is_hopeless = !p->placed && find_place(a, p);
@@ -203,7 +211,7 @@ struct agents *agents_new(const struct agents_config *config)
 						    config->start, config->notice, config->arg });
 	a->tls = tls_files_new();
 	a->device = tap_device();
-	a->listener = offer_listen();
+	a->offered = offers_new();
 	return a;
 }
 
@@ -218,7 +226,7 @@ void agents_free(struct agents *a)
 {
 	if (!a)
 		return;
-	closep(&a->listener);
+	offers_free(a->offered);
 	for (size_t i = 0; i < a->offers.count; i++)
 		close(a->offers.items[i].fd);
 	while (a->holds.count)
@@ -271,31 +279,41 @@ static void see_news(struct agents *a, nsec_t known_until)
 	a->news.count = left;
 }
 
-/* Offers are many when many programs are started: the rest waits for the next round. */
-static void take_offers(struct agents *a)
+/*
+ * Who offers an arena has mostly just executed the program that does.  So an offer
+ * waits until all is known that happened before it, or it would be taken for the
+ * one of the program before.  Returns whether there may be more.
+ */
+static bool take_offers(struct agents *a, nsec_t known_until)
 {
-	struct offer offer = { .until = a->now + OFFER_PATIENCE };
+	struct offer offer = { .taken = clock_now(), .since = a->before };
 	size_t left = 0;
+	uint64_t inode;
 
-	while (a->listener >= 0 && a->offers.count < OFFERS_MAX &&
-	       offer_take(a->listener, &offer.pid, &offer.fd))
+	while (a->offers.count < OFFERS_MAX && offers_take(a->offered, &offer.pid, &offer.fd))
 		*vec_push(&a->offers) = offer;
+
+	bool is_full = a->offers.count == OFFERS_MAX;
+
 	for (size_t i = 0; i < a->offers.count; i++) {
 		struct offer *o = &a->offers.items[i];
 		struct process *p = watch_process(a->watch, o->pid);
+
+		if (known_until < o->taken || (!p && a->now < o->taken + OFFER_PATIENCE)) {
+			a->offers.items[left++] = *o;
+			continue;
+		}
+
 		struct tap *tap = p ? get_tap(a, o->pid, o->fd) : NULL;
 
 		if (tap)
 			agents_join(a, p, tap);
-		if (!p && a->now < o->until) {
-			a->offers.items[left++] = *o;
-			continue;
-		}
-		if (!p)
+		if (!p && tap_identify(o->fd, a->device, &inode) == 0)
 			offer_refuse(o->fd);
 		close(o->fd);
 	}
 	a->offers.count = left;
+	return is_full;
 }
 
 /* For tap_sink, from here on. */
@@ -362,7 +380,7 @@ static bool check_members(struct agents *a, struct hold *hold)
 
 static void reap(struct agents *a)
 {
-	a->next_reap = a->now + REAP_PAUSE;
+	a->next_reap = a->now + (a->holds.count > HOLDS_MANY ? REAP_PAUSE_MANY : REAP_PAUSE);
 	for (size_t i = a->holds.count; i-- > 0;) {
 		tap_reap(a->holds.items[i].tap, is_dead, a);
 		if (!check_members(a, &a->holds.items[i]))
@@ -390,18 +408,18 @@ unsigned int agents_drain(struct agents *a, nsec_t known_until)
 {
 	a->before = a->now;
 	a->now = clock_now();
-	a->until = a->now + AHEAD_MAX;
+	a->until = UINT64_MAX;
 	for (size_t i = 0; i < a->holds.count; i++)
 		tap_beat(a->holds.items[i].tap, a->now);
 	see_news(a, known_until);
-	take_offers(a);
+	take_offers(a, known_until);
 	watch_round(a->watch, a->now);
 
 	unsigned int fill = drain_taps(a);
 
 	if (a->now >= a->next_reap)
 		reap(a);
-	scribe_flush(a->scribe);
+	scribe_flush(a->scribe, clock_now());
 	return fill;
 }
 
@@ -411,13 +429,27 @@ void agents_finish(struct agents *a, nsec_t end)
 	for (size_t i = 0; i < a->holds.count; i++)
 		tap_stop(a->holds.items[i].tap);
 	see_news(a, UINT64_MAX);
-	take_offers(a);
+	for (int i = 0; i < LAST_OFFERS && take_offers(a, UINT64_MAX); i++)
+		;
 	drain_taps(a);
 	scribe_close_all(a->scribe, end);
-	scribe_flush(a->scribe);
+	scribe_flush(a->scribe, end);
 }
 
 bool agents_has_any(const struct agents *a)
 {
-	return a->holds.count > 0;
+	return a->holds.count + a->offers.count > 0;
+}
+
+nsec_t agents_settled(const struct agents *a)
+{
+	nsec_t settled = UINT64_MAX;
+
+	for (size_t i = 0; i < a->offers.count; i++) {
+		const struct offer *o = &a->offers.items[i];
+
+		if (a->now < o->taken + SETTLE_MAX && o->since < settled)
+			settled = o->since;
+	}
+	return settled;
 }

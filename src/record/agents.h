@@ -48,6 +48,9 @@ unsigned int agents_drain(struct agents *agents, nsec_t known_until);
 /* The same for the last time: the recording ended then. */
 void agents_finish(struct agents *agents, nsec_t end);
 
+/* Up to when all was taken; what is in arenas that were only just offered was not. */
+nsec_t agents_settled(const struct agents *agents);
+
 /* Whether there is anybody to take from. */
 bool agents_has_any(const struct agents *agents);
 

@@ -16,8 +16,8 @@
 
 #include "record/agents_parts.h"
 
-/* How long to wait for the word of the kernel. */
-#define PATIENCE (100 * NSEC_PER_MSEC)
+/* How long to wait for the word of the kernel: less than records may be late for the sorter. */
+#define PATIENCE (40 * NSEC_PER_MSEC)
 
 enum { GENERATIONS = 64 }; /* how far back to look for one that has an arena */
 

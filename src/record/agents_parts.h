@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/agents.h"
+#include "record/offer.h"
 #include "record/scribe.h"
 #include "record/tap.h"
 #include "record/tls_place.h"
@@ -24,12 +25,13 @@ struct hold {
 };
 
 #define MEMBER_LIVES UINT64_MAX
-#define MEMBER_MEMORY (1 * NSEC_PER_SEC)
+#define MEMBER_MEMORY (50 * NSEC_PER_MSEC)
 
 struct offer {
 	uint32_t pid;
 	int fd;
-	nsec_t until;
+	nsec_t taken; /* when */
+	nsec_t since; /* nothing in it happened before this */
 };
 
 /* A record that tells of a process. */
@@ -45,13 +47,13 @@ struct agents {
 	struct scribe *scribe;
 	struct tls_files *tls;
 	VEC(struct hold) holds;
-	VEC(struct offer) offers; /* of processes that are not known yet */
+	VEC(struct offer) offers; /* that wait for what is to be known of their processes */
 	VEC(struct news) news;    /* that have not been seen yet */
 	struct map ended;         /* pid -> when, since the last drain */
 	uint64_t device;          /* of memory files */
-	int listener;
-	nsec_t before, now; /* when the last drain was, and this one */
-	nsec_t until;       /* the last event that is of interest */
+	struct offers *offered;   /* where they come from */
+	nsec_t before, now;       /* when the last drain was, and this one */
+	nsec_t until;             /* the last event that is of interest */
 	nsec_t next_reap;
 	bool said_busy, said_many, said_refused;
 };

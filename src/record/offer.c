@@ -3,15 +3,25 @@
 
 #include <errno.h>
 
+#include "base/vec.h"
 #include "event/span_socket.h"
 
-enum { BACKLOG = 1024 };
+enum {
+	BACKLOG = 1024,
+	GUESTS = 64, /* at a time */
+};
 
-int offer_listen(void)
+struct offers {
+	int listener;    /* -1 if there is none */
+	VEC(int) guests; /* who have connected */
+};
+
+/* At the first name that is free; -1 if none is. */
+static int listen_there(void)
 {
 	_cleanup_(closep) int fd =
 		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int r = fd < 0 ? -errno : -EADDRINUSE;
+	int r = fd < 0 ? -1 : -EADDRINUSE;
 
 	for (int i = 0; i < SPAN_SOCKETS && r == -EADDRINUSE; i++) {
 		struct sockaddr_un address;
@@ -19,13 +29,32 @@ int offer_listen(void)
 
 		r = bind(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 0;
 	}
-	if (r < 0)
-		return r;
-	return listen(fd, BACKLOG) < 0 ? -errno : TAKE_FD(fd);
+	return r < 0 || listen(fd, BACKLOG) < 0 ? -1 : TAKE_FD(fd);
 }
 
-/* The one descriptor of a message; -1 if it has none. More do not fit, and are closed by the
- * kernel. */
+struct offers *offers_new(void)
+{
+	struct offers *offers = must_alloc(sizeof(*offers));
+
+	offers->listener = listen_there();
+	return offers;
+}
+
+void offers_free(struct offers *offers)
+{
+	if (!offers)
+		return;
+	for (size_t i = 0; i < offers->guests.count; i++)
+		close(offers->guests.items[i]);
+	vec_done(&offers->guests);
+	closep(&offers->listener);
+	free(offers);
+}
+
+/*
+ * The one descriptor of a message; -EAGAIN if nothing has come, -EBADMSG if it is not
+ * what it should be.  More than one does not fit, and is closed by the kernel.
+ */
 static int receive_fd(int socket)
 {
 	char byte;
@@ -39,8 +68,12 @@ static int receive_fd(int socket)
 				  .msg_control = &control,
 				  .msg_controllen = sizeof(control) };
 	ssize_t n = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *head = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
-	int fd = -1;
+
+	if (n < 0)
+		return -errno;
+
+	const struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	int fd = -EBADMSG;
 
 	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
 	    head->cmsg_len == CMSG_LEN(sizeof(int)))
@@ -48,25 +81,47 @@ static int receive_fd(int socket)
 	return fd;
 }
 
-bool offer_take(int listener, uint32_t *ret_pid, int *ret_fd)
+/* Between its call and its offer, an agent may be held up; but those who just stay make room. */
+static void welcome(struct offers *offers)
 {
-	for (;;) {
+	int guest;
+
+	while (offers->listener >= 0 && offers->guests.count < GUESTS &&
+	       (guest = accept4(offers->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+		*vec_push(&offers->guests) = guest;
+}
+
+static void say_goodbye(struct offers *offers, size_t i)
+{
+	close(offers->guests.items[i]);
+	memmove(&offers->guests.items[i], &offers->guests.items[i + 1],
+		(--offers->guests.count - i) * sizeof(offers->guests.items[0]));
+}
+
+bool offers_take(struct offers *offers, uint32_t *ret_pid, int *ret_fd)
+{
+	welcome(offers);
+	for (size_t i = 0; i < offers->guests.count;) {
 		struct ucred peer = { 0 };
 		socklen_t size = sizeof(peer);
-		_cleanup_(closep) int s = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		int s = offers->guests.items[i], fd = receive_fd(s);
 
-		if (s < 0)
-			return false;
+		if (fd == -EAGAIN && offers->guests.count < GUESTS) {
+			i++;
+			continue;
+		}
 
-		int fd = receive_fd(s);
+		int r = getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &size);
 
-		if (fd >= 0 && getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {
+		say_goodbye(offers, i);
+		if (fd >= 0 && r == 0) {
 			*ret_pid = peer.pid;
 			*ret_fd = fd;
 			return true;
 		}
 		closep(&fd);
 	}
+	return false;
 }
 
 void offer_refuse(int fd)

@@ -13,11 +13,15 @@
 
 #include "base/base.h"
 
-/* The descriptor where we listen; -EADDRINUSE if others have all names. */
-int offer_listen(void);
+/* Where we listen, and who has come but said nothing yet. */
+struct offers;
+
+struct offers *offers_new(void); /* if others have all names, nobody ever comes */
+void offers_free(struct offers *offers);
+DEFINE_FREEP(offers)
 
 /* The next one: whose it is, and its descriptor, which is the caller's. False if there is none. */
-bool offer_take(int listener, uint32_t *ret_pid, int *ret_fd);
+bool offers_take(struct offers *offers, uint32_t *ret_pid, int *ret_fd);
 
 /* It is not wanted: its agent need not write anything. */
 void offer_refuse(int fd);

@@ -409,12 +409,15 @@ static int drain(struct recording *rec, struct err *err)
 	nsec_t now = now_ns();
 	struct ring_state state = rings_drain(rec->rings, take, rec);
 	unsigned int fill = rec->agents ? agents_drain(rec->agents, now) : 0;
+	nsec_t horizon = now - SORT_WINDOW;
+	nsec_t settled = rec->agents ? agents_settled(rec->agents) : horizon;
 
 	adapt_pause(rec, fill > state.fill ? fill : state.fill);
 	rec->held_up = state.pending ? rec->held_up + 1 : 0;
 	if (rec->held_up > 0 && rec->held_up < HELD_UP_MAX)
 		return 0;
-	return sorter_flush(rec->sorter, now - SORT_WINDOW, transcript_write, rec->transcript, err);
+	return sorter_flush(rec->sorter, settled < horizon ? settled : horizon, transcript_write,
+			    rec->transcript, err);
 }
 
 static void get_state(const struct recording *rec, struct record_state *ret)

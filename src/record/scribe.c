@@ -100,7 +100,7 @@ static int by_time(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : 1;
 }
 
-void scribe_flush(struct scribe *s)
+void scribe_flush(struct scribe *s, nsec_t now)
 {
 	bool sorted = true;
 
@@ -108,7 +108,7 @@ void scribe_flush(struct scribe *s)
 		sorted = s->items.items[i - 1].time <= s->items.items[i].time;
 	if (!sorted)
 		qsort(s->items.items, s->items.count, sizeof(s->items.items[0]), by_time);
-	for (size_t i = 0; i < s->items.count; i++)
+	for (size_t i = 0; i < s->items.count && s->items.items[i].time <= now; i++)
 		sorter_add(s->config.sorter, s->config.stream,
 			   (const void *)(s->bytes + s->items.items[i].offset));
 	s->items.count = 0;

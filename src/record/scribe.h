@@ -52,7 +52,7 @@ DEFINE_FREEP(scribe)
 /* A string's number in the capture; it ends at a 0. */
 uint32_t scribe_string(struct scribe *s, const char *text, size_t size);
 
-/* A whole event; later ones than `until` are not to be told, or not true. */
+/* A whole event; later ones than `until` are passed over. */
 void scribe_event(struct scribe *s, const struct scribe_who *who, const struct span_event *event,
 		  nsec_t until);
 void scribe_loss(struct scribe *s, uint32_t tid, nsec_t first, nsec_t last, uint64_t count,
@@ -63,7 +63,7 @@ void scribe_close(struct scribe *s, const struct map *ended);
 /* The recording ends: so does everything. */
 void scribe_close_all(struct scribe *s, nsec_t end);
 
-/* Hand what was gathered to the sorter. */
-void scribe_flush(struct scribe *s);
+/* Hand what was gathered to the sorter, but for what is later than now: that is a lie. */
+void scribe_flush(struct scribe *s, nsec_t now);
 
 #endif

@@ -155,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 		tap_reap(tap, is_dead, NULL);
 	}
 	scribe_close_all(scribe, NOW);
-	scribe_flush(scribe);
+	scribe_flush(scribe, NOW);
 	assert(sorter_flush(sorter, UINT64_MAX, check, NULL, &err) == 0);
 	if (look_find_service((struct view){ (const char *)input, size }, service))
 		assert(strnlen(service, sizeof(service)) < sizeof(service));

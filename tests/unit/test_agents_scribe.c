@@ -115,7 +115,7 @@ static void flow(struct desk *d)
 	struct err err;
 
 	tap_drain(d->tap, &(struct tap_sink){ is_ready, take_event, take_loss, d });
-	scribe_flush(d->scribe);
+	scribe_flush(d->scribe, 9500);
 	sorter_flush(d->sorter, UINT64_MAX, keep, d, &err);
 }
 
@@ -180,6 +180,17 @@ TEST(what_happened_before_or_will_be_is_left_out)
 	flow(&d);
 	CHECK_INT(d.context_count, 1);
 	CHECK_INT(d.contexts[0].since, 1000);
+}
+
+TEST(a_time_that_is_still_to_come_is_a_lie)
+{
+	_cleanup_(desk_done) struct desk d;
+
+	desk_init(&d);
+	scribe_loss(d.scribe, 1, 9600, 9700, 53, 9700);
+	scribe_loss(d.scribe, 1, 2000, 9400, 53, 9400);
+	flow(&d);
+	CHECK_INT(d.loss_count, 1);
 }
 
 TEST(attributes_stand_before_their_span)
