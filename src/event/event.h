@@ -36,7 +36,7 @@ enum record_kind {
 	RECORD_STACK = 13,       /* a list of frames */
 	RECORD_FRAME = 14,       /* an address in a program */
 	RECORD_SYMBOL = 15,      /* the function of a frame */
-	RECORD_LOSS = 16,        /* records dropped on one CPU */
+	RECORD_LOSS = 16,        /* records dropped, on a CPU or by an agent */
 	RECORD_CLOCK = 17,       /* this clock against others */
 	RECORD_PROCESS = 18,     /* a process: command line and control group */
 	RECORD_HIT_TYPE = 19,    /* the name and fields of a tracepoint */
@@ -304,8 +304,8 @@ struct record_symbol {
 	__u32 offset; /* from the function's begin */
 };
 
-struct record_loss { /* known at time, but happened from start to end */
-	struct record head;
+struct record_loss {        /* known at time, but happened from start to end */
+	struct record head; /* tid: the thread whose agent dropped them; else on that CPU */
 	__u64 start;
 	__u64 end;
 	__u64 count;

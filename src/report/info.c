@@ -48,7 +48,8 @@ static void count_wait(struct info *info, const struct record_wait *r)
 static void count_loss(struct info *info, const struct record_loss *r)
 {
 	info->lost += r->count;
-	*vec_push(&info->losses) = (struct info_loss){ r->head.cpu, r->start, r->end, r->count };
+	*vec_push(&info->losses) =
+		(struct info_loss){ r->head.cpu, r->head.tid, r->start, r->end, r->count };
 }
 
 /* Trace ids are mostly random; if two have the same key, one trace is not counted. */

@@ -36,6 +36,7 @@ struct info_state { /* of one letter */
 
 struct info_loss {
 	unsigned cpu;
+	uint32_t tid; /* what an agent dropped for a thread; then the CPU means nothing */
 	nsec_t start, end;
 	uint64_t count;
 };

@@ -120,7 +120,7 @@ static void put_losses(struct json *j, const struct info *info)
 	for (size_t i = 0; i < info->losses.count; i++) {
 		const struct info_loss *loss = &info->losses.items[i];
 		json_object(j);
-		put_u64(j, "cpu", loss->cpu);
+		put_u64(j, loss->tid ? "tid" : "cpu", loss->tid ? loss->tid : loss->cpu);
 		put_u64(j, "start", loss->start);
 		put_u64(j, "end", loss->end);
 		put_u64(j, "count", loss->count);

@@ -232,25 +232,28 @@ static void put_states(struct out *out, const struct info *info)
 	}
 }
 
-static int by_cpu_and_time(const void *a, const void *b)
+static int by_place_and_time(const void *a, const void *b)
 {
 	const struct info_loss *x = a, *y = b;
 
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sort a copy of the losses by CPU and put together what nearly touches; how many are left. */
+/* Sort a copy of the losses by CPU or thread and put together what nearly touches; how many are
+ * left. */
 static size_t merge_losses(struct info_loss *to, const struct info *info)
 {
 	size_t count = 0;
 
 	memcpy(to, info->losses.items, info->losses.count * sizeof(to[0]));
-	qsort(to, info->losses.count, sizeof(to[0]), by_cpu_and_time);
+	qsort(to, info->losses.count, sizeof(to[0]), by_place_and_time);
 	for (size_t i = 0; i < info->losses.count; i++) {
 		struct info_loss *last = count ? &to[count - 1] : NULL;
-		if (!last || last->cpu != to[i].cpu ||
+		if (!last || last->cpu != to[i].cpu || last->tid != to[i].tid ||
 		    (to[i].start > last->end && to[i].start - last->end > LOSS_GAP)) {
 			to[count++] = to[i];
 			continue;
@@ -287,11 +290,12 @@ static void put_losses(struct out *out, const struct info *info)
 	else
 		put(out, "lost       %ss, and nobody knows how many\n", what);
 	for (size_t i = 0; i < count && i < LOSS_LINES; i++)
-		put(out, "%s  on CPU %u between %.6f and %.6f s\n",
+		put(out, "%s  %s %u between %.6f and %.6f s\n",
 		    losses[i].count ? text_right(format_count(losses[i].count), 14).s
 				    : "          some",
-		    losses[i].cpu, since_start(info, losses[i].start),
-		    since_start(info, losses[i].end));
+		    losses[i].tid ? "of thread" : "on CPU",
+		    losses[i].tid ? losses[i].tid : losses[i].cpu,
+		    since_start(info, losses[i].start), since_start(info, losses[i].end));
 	if (count > LOSS_LINES)
 		put(out, "                and %zu more ranges\n", count - LOSS_LINES);
 }

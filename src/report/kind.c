@@ -29,7 +29,7 @@ static const struct kind {
 	[RECORD_STACK] = { "stack", "stack", false, NEVER },
 	[RECORD_FRAME] = { "frame", NULL, false, NEVER },
 	[RECORD_SYMBOL] = { "symbol", NULL, false, NEVER },
-	[RECORD_LOSS] = { "loss", "loss", true, NEVER },
+	[RECORD_LOSS] = { "loss", "loss", true, PERHAPS },
 	[RECORD_CLOCK] = { "clock", "clock", false, NEVER },
 	[RECORD_PROCESS] = { "process", "process", false, ALWAYS },
 	[RECORD_HIT_TYPE] = { "hit_type", NULL, false, NEVER },
