@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Processes with the agent that come and go, and recorders that do: no span is missed or made up."""
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import time
+
+from harness import (Background, Failure, ROOM, Recorder, SONDE, each, equal, main, need_program, require, run,
+                     test, wait_until, workload)
+
+PTRACE, ADMIN, BPF, CHECKPOINT_RESTORE = 19, 21, 39, 40  # capabilities
+
+
+def spans_in(path):
+    return json.loads(run(SONDE, "query", "--json", path, "SELECT * FROM spans ORDER BY start").stdout)
+
+
+def lost(path):
+    return json.loads(run(SONDE, "info", "--json", path).stdout)["lost"]
+
+
+def record_command(*command, options=()):
+    """Record it from begin to end; the capture and the threads that it said."""
+    path = ROOM / "capture.sonde"
+    done = run(SONDE, "record", "-q", "-o", path, *options, "--", *command)
+    return path, [int(line) for line in done.stdout.split()]
+
+
+def check_spans(path, tids, mode):
+    spans = spans_in(path)
+    equal(lost(path), 0, "lost records")
+    equal(collections.Counter(s["tid"] for s in spans), collections.Counter(tids), "threads of the spans")
+    equal({(s["operation"], s["service"]) for s in spans}, {(mode, "agents")}, "names")
+
+
+@each("loop", "fork", "threads", "exec")
+def spans_are_seen_from_the_first_to_the_last(mode):
+    """Of programs that are mostly over before a recorder could look."""
+    path, tids = record_command(*workload("agents", mode, 211))
+    equal(len(tids), 211, "spans that were made")
+    check_spans(path, tids, mode)
+
+
+@test
+def spans_of_many_short_programs_are_seen():
+    program = " ".join(workload("agents", "loop", 3))
+    path, tids = record_command("sh", "-c", f"for i in $(seq 53); do {program}; done")
+    equal(len(tids), 53 * 3, "spans that were made")
+    check_spans(path, tids, "loop")
+
+
+@test
+def threads_in_a_pid_namespace_have_their_numbers_outside():
+    need_program("unshare")
+    path, tids = record_command("unshare", "--pid", "--fork", *workload("agents", "fork", 53))
+    inside = spans_in(path)
+    equal(len(inside), 53, "spans")
+    require(max(tids) < 100, "the workload was in no namespace of its own")
+    records = [json.loads(line) for line in run(SONDE, "dump", "--json", path).stdout.splitlines()]
+    born = {r["tid"] for r in records if r["kind"] == "task"}
+    require({s["tid"] for s in inside} <= born, "a span is of a thread that nobody saw")
+    equal(len({s["tid"] for s in inside}), 53, "threads")
+
+
+class Loop(Background):
+    """A service that makes spans until it has done with it."""
+
+    def __init__(self, count=20000, pause=2000):
+        super().__init__(workload("agents", "loop", count, pause), gate=False)
+        self.process.stdout.readline()  # it has begun
+
+
+@test
+def a_recorder_that_comes_late_sees_what_is_new():
+    with Loop() as loop:
+        with Recorder("-p", loop.pid) as recorder:
+            time.sleep(0.5)
+        spans = spans_in(recorder.path)
+        info = json.loads(run(SONDE, "info", "--json", recorder.path).stdout)
+    require(len(spans) > 20, f"only {len(spans)} spans")
+    equal({s["tid"] for s in spans}, {loop.pid}, "threads")
+    require(all(s["end"] >= info["start"] for s in spans), "a span ended before the recording began")
+
+
+@test
+def a_recorder_is_killed_and_others_come_after_it():
+    """The service goes on, and each of them sees its own time alone."""
+    with Loop() as loop:
+        before = []
+        for i in range(3):
+            recorder = Recorder("-p", loop.pid, name=f"{i}.sonde")
+            time.sleep(1.3)  # a block is written each second
+            recorder.end(send=signal.SIGKILL, expect=-signal.SIGKILL)
+            before += [s["span"] for s in spans_in(recorder.path)]
+        with Recorder("-p", loop.pid) as recorder:
+            time.sleep(0.3)
+        spans = spans_in(recorder.path)
+        require(loop.process.poll() is None, "the service has ended")
+    require(len(before) > 100 and len(spans) > 20, f"only {len(before)} and {len(spans)} spans")
+    equal(len(before), len(set(before)), "spans that were recorded once")
+    equal(set(before) & {s["span"] for s in spans}, set(), "spans that were recorded twice")
+
+
+@test
+def two_recorders_do_not_take_from_each_other():
+    with Loop() as loop:
+        with Recorder("-p", loop.pid, name="first.sonde") as first:
+            wait_until(lambda: recording_of(loop.pid), "the first recorder has the arena")
+            second = Recorder("-p", loop.pid, name="second.sonde")
+            time.sleep(0.5)
+            words = second.end(send=signal.SIGINT)
+        require(len(spans_in(first.path)) > 20, "the first one has no spans")
+        equal(spans_in(second.path), [], "spans of the second one")
+        require("another recorder" in words, f"the second one said '{words}'")
+
+
+def recording_of(pid):
+    """Whether an agent is told to write events."""
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        if line.endswith("/memfd:sonde-agent (deleted)"):
+            with open(f"/proc/{pid}/map_files/{line.split()[0]}", "rb") as f:
+                return int.from_bytes(f.read(28)[24:], "little")
+    raise Failure("there is no arena")
+
+
+@test
+def nothing_is_wanted_when_nobody_records():
+    with Loop() as loop:
+        equal(recording_of(loop.pid), 0, "before")
+        with Recorder("-p", loop.pid):
+            wait_until(lambda: recording_of(loop.pid), "the recorder has the arena")
+        equal(recording_of(loop.pid), 0, "afterwards")
+
+
+@test
+def an_arena_out_of_scope_is_refused():
+    with Recorder() as recorder, Loop() as loop:
+        wait_until(lambda: not recording_of(loop.pid), "it is refused", limit=5)
+    equal(spans_in(recorder.path), [], "spans")
+
+
+@test
+def what_is_open_ends_with_its_process():
+    with Recorder("-a") as recorder:
+        done = run(*workload("agents", "abandon", 7), expect=-signal.SIGKILL)
+        time.sleep(0.2)
+    equal(done.stdout, "", "spans that ended")
+    spans = [s for s in spans_in(recorder.path) if s["operation"] == "abandon"]
+    records = [json.loads(line) for line in run(SONDE, "dump", "--json", recorder.path).stdout.splitlines()]
+    exits = {r["tid"]: r["time"] for r in records if r["kind"] == "exit"}
+    equal(len(spans), 7, "spans")
+    require(all(abs(s["end"] - exits[s["tid"]]) < 5_000_000 for s in spans), "ends of spans and threads")
+
+
+@test
+def what_has_no_room_is_counted():
+    with Loop(count=200003, pause=0) as loop:
+        with Recorder("-p", loop.pid) as recorder:
+            wait_until(lambda: recording_of(loop.pid), "the recorder has the arena")
+            os.kill(recorder.pid, signal.SIGSTOP)  # it has no time to come by
+            for _ in range(5003):
+                loop.process.stdout.readline()
+            os.kill(recorder.pid, signal.SIGCONT)
+            for _ in range(53):
+                loop.process.stdout.readline()
+    spans, missing = spans_in(recorder.path), lost(recorder.path)
+    require(missing > 5003, f"only {missing} records were lost, beside {len(spans)} spans")
+    equal({s["tid"] for s in spans}, {loop.pid}, "threads")
+
+
+def kept_capabilities(pid):
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    bits = int(re.search(r"CapPrm:\s+(\w+)", text)[1], 16)
+    return {bit for bit in range(64) if bits >> bit & 1}
+
+
+@test
+def privileges_are_kept_for_spans_alone():
+    with Recorder() as recorder:
+        require({PTRACE, CHECKPOINT_RESTORE, BPF} <= kept_capabilities(recorder.pid), "what spans need")
+        require(ADMIN not in kept_capabilities(recorder.pid), "CAP_SYS_ADMIN is kept")
+    with Recorder("--no-spans") as recorder:
+        equal(kept_capabilities(recorder.pid), set(), "capabilities without spans")
+
+
+@test
+def without_spans_nobody_is_looked_at():
+    path, tids = record_command(*workload("agents", "loop", 11), options=["--no-spans"])
+    equal(len(tids), 11, "spans that were made")
+    equal(spans_in(path), [], "spans")
+
+
+main()

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agents MODE COUNT [PAUSE] - spans by programs that come and go.
+ *
+ *	loop     one thread, COUNT times, with a pause of PAUSE us behind each
+ *	fork     COUNT children, one after the other, each gone by _exit()
+ *	threads  COUNT threads, likewise
+ *	exec     COUNT programs, each executed by the one before
+ *	abandon  COUNT threads that begin one and never end it; then it is killed
+ *
+ * Each span has the name of its mode; for each that ends, a line is printed, with the
+ * thread that began it.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/sonde.h"
+
+static struct sonde_site site;
+
+static void turn(int number)
+{
+	struct sonde_span span;
+
+	sonde_begin(&site, &span);
+	sonde_set_int(&span, "number", number);
+	dprintf(STDOUT_FILENO, "%ld\n", syscall(SYS_gettid));
+	sonde_end(&span);
+}
+
+static void *turn_thread(void *arg)
+{
+	turn(*(int *)arg);
+	return arg;
+}
+
+static void *abandon_thread(void *arg)
+{
+	struct sonde_span *span = arg;
+
+	sonde_begin(&site, span);
+	pause();
+	return NULL;
+}
+
+static void loop(int count, int pause_us)
+{
+	for (int i = 0; i < count; i++) {
+		turn(i);
+		if (pause_us)
+			usleep(pause_us);
+	}
+}
+
+static void fork_children(int count)
+{
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			turn(i);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static void make_threads(int count)
+{
+	for (int i = 0; i < count; i++) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, turn_thread, &i);
+		pthread_join(thread, NULL);
+	}
+}
+
+static void abandon(int count)
+{
+	static struct sonde_span spans[64];
+
+	for (int i = 0; i < count && i < 64; i++) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, abandon_thread, &spans[i]);
+	}
+	usleep(200 * 1000);
+	kill(getpid(), SIGKILL);
+}
+
+static int execute(char **argv, int count)
+{
+	char left[16];
+
+	turn(count);
+	if (count == 1)
+		return 0;
+	snprintf(left, sizeof(left), "%d", count - 1);
+	argv[2] = left;
+	execv(argv[0], argv);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	int count = argc > 2 ? atoi(argv[2]) : 0;
+
+	if (count <= 0)
+		return 2;
+	site.name = argv[1];
+	if (strcmp(argv[1], "loop") == 0)
+		loop(count, argc > 3 ? atoi(argv[3]) : 0);
+	else if (strcmp(argv[1], "fork") == 0)
+		fork_children(count);
+	else if (strcmp(argv[1], "threads") == 0)
+		make_threads(count);
+	else if (strcmp(argv[1], "abandon") == 0)
+		abandon(count);
+	else if (strcmp(argv[1], "exec") == 0)
+		return execute(argv, count);
+	else
+		return 2;
+	return 0;
+}
