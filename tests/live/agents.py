@@ -130,7 +130,7 @@ def recording_of(pid):
 @test
 def nothing_is_wanted_when_nobody_records():
     with Loop() as loop:
-        equal(recording_of(loop.pid), 0, "before")
+        wait_until(lambda: not recording_of(loop.pid), "others who record do not want it")
         with Recorder("-p", loop.pid):
             wait_until(lambda: recording_of(loop.pid), "the recorder has the arena")
         equal(recording_of(loop.pid), 0, "afterwards")
