@@ -12,7 +12,7 @@ from flask import jsonify
 
 import service
 
-LINES = 64  # of the log for each look
+LINES = 128  # of the log for each look
 
 GOOD_QUERY = """SELECT name, account, (SELECT max(id) FROM entries e
     WHERE e.account = c.owner AND e.peer = c.account) FROM contacts c WHERE owner = %s ORDER BY name"""

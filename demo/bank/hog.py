@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hog.py FILE - while FILE is there, three processes take all of the CPU they are on."""
+"""hog.py FILE - while FILE is there, eight processes take all of the CPU they are on."""
 import os
 import pathlib
 import sys
 import time
 
-PROCESSES = 3
+PROCESSES = 8
 LOOK_AGAIN = 0.05  # seconds
 switch = pathlib.Path(sys.argv[1])
 pathlib.Path("/proc/self/comm").write_text("hog")

@@ -13,6 +13,7 @@ One thread does it all and takes a hundredth of the CPU time that the bank does.
 import argparse
 import asyncio
 import json
+import os
 import random
 import sys
 import time
@@ -146,4 +147,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (KeyboardInterrupt, BrokenPipeError):
+        os._exit(1)  # nobody wants to know any more
