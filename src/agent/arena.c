@@ -78,17 +78,14 @@ static bool offer_to(int number, int fd)
 	return is_given;
 }
 
-/*
- * What happens before a recorder comes by is for it, too: a program may be over by
- * then.  If it does not want the arena, it says so there.
- */
-static void offer(struct span_arena *arena, int fd)
+/* Whether anybody has taken it. */
+static bool offer(int fd)
 {
-	for (int i = 0; i < SPAN_SOCKETS; i++) {
-		__atomic_add_fetch(&arena->recording, 1, __ATOMIC_RELAXED);
-		if (!offer_to(i, fd))
-			__atomic_sub_fetch(&arena->recording, 1, __ATOMIC_RELAXED);
-	}
+	bool is_given = false;
+
+	for (int i = 0; i < SPAN_SOCKETS; i++)
+		is_given |= offer_to(i, fd);
+	return is_given;
 }
 
 static void fill(struct span_arena *arena)
@@ -97,9 +94,9 @@ static void fill(struct span_arena *arena)
 	memcpy(arena->magic, SPAN_ARENA_MAGIC, sizeof(arena->magic));
 	arena->version = SPAN_ARENA_VERSION;
 	names_off_from_environment(arena);
-	/* until it has been offered, as nobody knows yet whether it is wanted */
+	/* what happens before a recorder comes by is for it, too */
 	arena->beat = clock_now();
-	arena->recording = 1;
+	arena->recording = SPAN_OFFERED;
 }
 
 void arena_make(void)
@@ -116,10 +113,11 @@ void arena_make(void)
 						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 			munmap(arena, sizeof(*arena));
 		} else {
-			if (fd >= 0 &&
-			    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-				offer(arena, fd);
-			__atomic_sub_fetch(&arena->recording, 1, __ATOMIC_RELAXED);
+			const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+			if (fd < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0 || !offer(fd))
+				__atomic_and_fetch(&arena->recording, ~SPAN_OFFERED,
+						   __ATOMIC_RELAXED);
 		}
 	}
 	if (fd >= 0)

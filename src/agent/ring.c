@@ -125,10 +125,13 @@ bool ring_take(struct agent_thread *t, uint64_t now)
 	struct span_ring *ring;
 
 	ring_leave(t);
+	if (!recorder_is_alive(now)) {
+		end_recording();
+		errno = saved;
+		return false;
+	}
 	ring = claim_any(now);
 	if (!ring) {
-		if (!recorder_is_alive(now))
-			end_recording();
 		__atomic_add_fetch(&agent_arena->no_ring, 1, __ATOMIC_RELAXED);
 		errno = saved;
 		return false;

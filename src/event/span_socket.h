@@ -4,8 +4,7 @@
  *
  * Several may record at once.  Each takes the first of these names that is free;
  * an agent offers its arena at all of them, and who records that process takes
- * it.  `recording` counts the offers meanwhile: who does not want it takes his own
- * back.
+ * it.
  */
 #ifndef SONDE_EVENT_SPAN_SOCKET_H
 #define SONDE_EVENT_SPAN_SOCKET_H

@@ -15,8 +15,10 @@
  * finds a mapping called "/memfd:" SPAN_ARENA_NAME.  It then locks
  * the file (flock on a description of its own), so that two recorders do not
  * take from each other, sets `recording`, and keeps `beat` up to date.  While
- * `recording` is 0, nobody writes an event.  A recorder that died leaves it
- * set: a thread whose ring is full and that finds `beat` to be old clears it.
+ * `recording` is 0, nobody writes an event.  It is also set while an offer is open,
+ * as a program may be over before the recorder comes by.  A recorder that died,
+ * or that did not want what it was offered, leaves it set: a thread that finds its
+ * ring full, or takes one, and `beat` to be old, clears it.
  *
  * Each thread that has something to say takes a ring: it alone writes there,
  * the recorder alone reads.  An event is written, then `head` moves behind it;
@@ -48,13 +50,15 @@ enum {
 	SPAN_ARENA_VERSION = 1,
 	SPAN_SOCKETS = 4,
 	SPAN_RINGS = 1024, /* threads that can have one at a time, in all processes of an arena */
-	SPAN_RING_SIZE = 64 * 1024,
+	SPAN_RING_SIZE = 128 * 1024,
 	SPAN_EVENT_MAX = 4096,
 	SPAN_NAMES = 1024,
 	SPAN_NAME_MAX = 112, /* with its final 0; of a name that can be switched off */
 	SPAN_RULES = 32,
 	SPAN_SERVICE_MAX = 64,
 };
+
+enum { SPAN_RECORDING = 1, SPAN_OFFERED = 2 };
 
 /* ns after which a recorder that did not come by is taken for dead. */
 #define SPAN_BEAT_MAX (2 * 1000000000ull)
@@ -158,7 +162,7 @@ struct span_arena {
 	__u32 version;
 	__u32 pad;
 	__u64 beat;      /* by the recorder: CLOCK_MONOTONIC when it last came by */
-	__u32 recording; /* by the recorder: events are wanted; also, offers that are open */
+	__u32 recording; /* whether events are wanted, SPAN_RECORDING or SPAN_OFFERED, or not: 0 */
 	__u32 pad4;
 	__u64 no_ring;                /* events dropped, as there was no free ring */
 	__u64 taken[SPAN_RINGS / 64]; /* a bit for each ring: changed by atomic or, atomic and */

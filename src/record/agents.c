@@ -288,7 +288,6 @@ static bool take_offers(struct agents *a, nsec_t known_until)
 {
 	struct offer offer = { .taken = clock_now(), .since = a->before };
 	size_t left = 0;
-	uint64_t inode;
 
 	while (a->offers.count < OFFERS_MAX && offers_take(a->offered, &offer.pid, &offer.fd))
 		*vec_push(&a->offers) = offer;
@@ -308,8 +307,6 @@ static bool take_offers(struct agents *a, nsec_t known_until)
 
 		if (tap)
 			agents_join(a, p, tap);
-		if (!p && tap_identify(o->fd, a->device, &inode) == 0)
-			offer_refuse(o->fd);
 		close(o->fd);
 	}
 	a->offers.count = left;

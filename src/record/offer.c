@@ -123,16 +123,3 @@ bool offers_take(struct offers *offers, uint32_t *ret_pid, int *ret_fd)
 	}
 	return false;
 }
-
-void offer_refuse(int fd)
-{
-	const off_t place = offsetof(struct span_arena, recording);
-	__u32 offers;
-
-	/* if that fails, the agent finds out by itself that nobody comes */
-	if (pread(fd, &offers, sizeof(offers), place) != sizeof(offers) || offers == 0)
-		return;
-	offers--;
-	if (pwrite(fd, &offers, sizeof(offers), place) < 0)
-		return;
-}

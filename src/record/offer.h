@@ -23,7 +23,4 @@ DEFINE_FREEP(offers)
 /* The next one: whose it is, and its descriptor, which is the caller's. False if there is none. */
 bool offers_take(struct offers *offers, uint32_t *ret_pid, int *ret_fd);
 
-/* It is not wanted: its agent need not write anything. */
-void offer_refuse(int fd);
-
 #endif

@@ -134,8 +134,8 @@ uint64_t tap_inode(const struct tap *tap)
 void tap_beat(struct tap *tap, nsec_t now)
 {
 	__atomic_store_n(&tap->arena->beat, now, __ATOMIC_RELAXED);
-	if (!__atomic_load_n(&tap->arena->recording, __ATOMIC_RELAXED))
-		__atomic_store_n(&tap->arena->recording, 1, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&tap->arena->recording, __ATOMIC_RELAXED) != SPAN_RECORDING)
+		__atomic_store_n(&tap->arena->recording, SPAN_RECORDING, __ATOMIC_RELEASE);
 }
 
 /* What may change under our hands, once. */

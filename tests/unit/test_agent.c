@@ -166,7 +166,7 @@ TEST(who_finds_the_recorder_dead_says_so)
 	recorder_comes();
 	own_ring_empty();
 	agent_arena->beat -= SPAN_BEAT_MAX + 1;
-	for (int i = 0; i < 2000; i++)
+	for (size_t i = 0; i < SPAN_RING_SIZE / sizeof(struct span_event); i++)
 		sonde_agent_begin(&span);
 	CHECK_INT(agent_arena->recording, 0);
 	CHECK(!sonde_agent_is_recording());
