@@ -159,13 +159,18 @@ TEST(a_full_ring_drops_and_says_when)
 	recorder_goes();
 }
 
+static void recorder_dies(void)
+{
+	agent_arena->beat -= SPAN_BEAT_MAX + 1; /* though nobody knows */
+}
+
 TEST(who_finds_the_recorder_dead_says_so)
 {
 	struct sonde_agent_span span = example("late");
 
 	recorder_comes();
 	own_ring_empty();
-	agent_arena->beat -= SPAN_BEAT_MAX + 1;
+	recorder_dies();
 	for (size_t i = 0; i < SPAN_RING_SIZE / sizeof(struct span_event); i++)
 		sonde_agent_begin(&span);
 	CHECK_INT(agent_arena->recording, 0);
@@ -185,18 +190,20 @@ static void free_left(void)
 	}
 }
 
-static void *take_and_end(void *arg)
+static void *take_and_end(void *meanwhile)
 {
 	sonde_agent_attach(trace_a, span_b, 1);
 	CHECK(ring_of((uint32_t)gettid()) != NULL);
+	if (meanwhile)
+		((void (*)(void))meanwhile)();
 	return NULL;
 }
 
-static void run_thread(void)
+static void run_thread(void (*meanwhile)(void))
 {
 	pthread_t thread;
 
-	CHECK_INT(pthread_create(&thread, NULL, take_and_end, NULL), 0);
+	CHECK_INT(pthread_create(&thread, NULL, take_and_end, (void *)meanwhile), 0);
 	pthread_join(thread, NULL);
 }
 
@@ -206,7 +213,7 @@ TEST(a_thread_that_ends_leaves_its_ring_to_the_recorder)
 	sonde_agent_attach(trace_a, span_a, 1);
 	int before = rings_taken(), left = 0;
 
-	run_thread();
+	run_thread(NULL);
 	CHECK_INT(rings_taken(), before + 1);
 	for (int i = 0; i < SPAN_RINGS; i++)
 		if (agent_arena->rings[i].state == SPAN_RING_LEFT) {
@@ -225,8 +232,7 @@ TEST(threads_one_after_the_other_need_few_rings)
 
 	for (int i = 0; i < 100; i++) {
 		recorder_comes();
-		agent_arena->beat -= SPAN_BEAT_MAX + 1; /* dead, though nobody knows */
-		run_thread();
+		run_thread(recorder_dies);
 	}
 	CHECK_INT(rings_taken(), before);
 	recorder_goes();
@@ -265,7 +271,7 @@ TEST(rings_of_the_dead_are_found_when_there_are_no_others)
 	free_left();
 	CHECK(rings_taken() < 64);
 	uint64_t no_ring = agent_arena->no_ring;
-	run_thread();
+	run_thread(NULL);
 	CHECK_INT(agent_arena->no_ring, no_ring);
 	free_left();
 	recorder_goes();
