@@ -56,7 +56,7 @@ def make_app():
     app, tracer = flask.Flask("bench"), provider.get_tracer("bench")
     FlaskInstrumentor().instrument_app(app, tracer_provider=provider)
 
-    @app.route("/")
+    @app.route("/index.html")  # what wrk is told to ask for
     def page():
         with tracer.start_as_current_span("load") as inside:
             inside.set_attribute("items", 7)

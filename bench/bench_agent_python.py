@@ -30,5 +30,4 @@ def program(build):
 def service(build):
     found = python(build)
     return found and (lambda port: [found, "-m", "gunicorn", "--chdir", HERE, "--bind", f"127.0.0.1:{port}",
-                                    "--worker-class", "gthread", "--threads", 8, "--log-level", "error",
-                                    "agent_python:make_app()"])
+                                    "--worker-class", "sync", "--log-level", "critical", "agent_python:make_app()"])

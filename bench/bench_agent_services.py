@@ -13,6 +13,7 @@ import subprocess
 import bench_agent_python
 import bench_servers
 import loads
+import machine
 import recorders
 import stats
 
@@ -39,6 +40,12 @@ def service_of(name, build, command, with_agent):
     return loads.Service(name, ["wrk"], lambda _, port: [*run, *command(port)], loads.wrk)
 
 
+def take_turn(server, recorder, seconds):
+    """Its workers may have come since it began to listen."""
+    server.pids = machine.tree(server.pids[0])
+    return bench_servers.take_turn(server, recorder, seconds)
+
+
 def measure(name, build, command, starts, rounds, seconds):
     """{(with the agent, recorder): [Turn for each round]}"""
     none, sonde = recorders.none(), recorders.sonde(build / "sonde", "sonde record")
@@ -49,7 +56,7 @@ def measure(name, build, command, starts, rounds, seconds):
             servers = {agent: stack.enter_context(service_of(name, build, command, agent).running())
                        for agent in random.sample((False, True), 2)}
             turns = stats.rounds(name, rounds, variants,
-                                 lambda v: bench_servers.take_turn(servers[v[0]], v[1], seconds))
+                                 lambda v: take_turn(servers[v[0]], v[1], seconds))
         for variant in variants:
             found[variant] += turns[variant]
     return found
