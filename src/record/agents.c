@@ -6,9 +6,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "record/agents_parts.h"
+#include "record/clock.h"
 #include "record/look.h"
 
 enum {
@@ -28,14 +28,6 @@ enum {
 /* How often to look for threads and processes that are gone; and if there are many. */
 #define REAP_PAUSE (250 * NSEC_PER_MSEC)
 #define REAP_PAUSE_MANY (25 * NSEC_PER_MSEC)
-
-static nsec_t clock_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 __attribute__((format(printf, 3, 4))) static void say_once(struct agents *a, bool *said,
 							   const char *format, ...)

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/text.h"
 #include "base/vec.h"
@@ -14,6 +13,7 @@
 #include "event/syscall.h"
 #include "record/agents.h"
 #include "record/child.h"
+#include "record/clock.h"
 #include "record/hit.h"
 #include "record/privilege.h"
 #include "record/probes.h"
@@ -73,36 +73,6 @@ static void recording_done(struct recording *rec)
 	vec_done(&rec->hits);
 	scope_done(&rec->scope);
 	child_done(&rec->child);
-}
-
-static nsec_t clock_now(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
-
-static nsec_t now_ns(void)
-{
-	return clock_now(CLOCK_MONOTONIC);
-}
-
-/* Another clock minus ours: the reading with the least time around it of a few. */
-static int64_t clock_offset(clockid_t clock)
-{
-	nsec_t best = UINT64_MAX;
-	int64_t offset = 0;
-
-	for (int i = 0; i < 5; i++) {
-		nsec_t before = now_ns(), other = clock_now(clock), after = now_ns();
-
-		if (after - before < best) {
-			best = after - before;
-			offset = (int64_t)(other - (before + after) / 2);
-		}
-	}
-	return offset;
 }
 
 static bool takes_stacks(const struct record_options *o)
@@ -252,7 +222,7 @@ static int open_capture(struct recording *rec, struct err *err)
 	struct utsname u;
 
 	uname(&u);
-	rec->start = now_ns();
+	rec->start = clock_now();
 
 	struct capture_meta meta = {
 		.host = u.nodename,
@@ -406,7 +376,7 @@ static void take(void *arg, size_t cpu, const struct record *record)
  */
 static int drain(struct recording *rec, struct err *err)
 {
-	nsec_t now = now_ns();
+	nsec_t now = clock_now();
 	struct ring_state state = rings_drain(rec->rings, take, rec);
 	unsigned int fill = rec->agents ? agents_drain(rec->agents, now) : 0;
 	nsec_t horizon = now - SORT_WINDOW;
@@ -425,7 +395,7 @@ static void get_state(const struct recording *rec, struct record_state *ret)
 	struct transcript_count count = transcript_count(rec->transcript);
 
 	*ret = (struct record_state){
-		.elapsed = now_ns() - rec->start,
+		.elapsed = clock_now() - rec->start,
 		.records = count.records,
 		.lost = count.lost,
 		.late = sorter_late(rec->sorter),
@@ -438,17 +408,10 @@ static int each_second(struct recording *rec, struct err *err)
 {
 	struct record_state state;
 
-	take_clock(rec, now_ns());
+	take_clock(rec, clock_now());
 	get_state(rec, &state);
 	rec->options->progress(rec->options->arg, &state);
 	return capture_flush(rec->writer, err);
-}
-
-static void pause_for(nsec_t ns)
-{
-	struct timespec ts = { .tv_sec = ns / NSEC_PER_SEC, .tv_nsec = ns % NSEC_PER_SEC };
-
-	nanosleep(&ts, NULL); /* a signal ends it early, as it should */
 }
 
 static void say_how_it_ended(const struct record_options *o, int status)
@@ -469,16 +432,16 @@ static void say_how_it_ended(const struct record_options *o, int status)
 static int run(struct recording *rec, const volatile sig_atomic_t *stop, struct err *err)
 {
 	const struct record_options *o = rec->options;
-	nsec_t end = o->duration ? now_ns() + o->duration : UINT64_MAX;
+	nsec_t end = o->duration ? clock_now() + o->duration : UINT64_MAX;
 	int status, r = 0;
 
 	rec->pause = PAUSE_MIN;
 	while (r == 0 && !*stop) {
-		nsec_t now = now_ns();
+		nsec_t now = clock_now();
 
 		if (now >= end)
 			break;
-		pause_for(end - now < rec->pause ? end - now : rec->pause);
+		clock_pause(end - now < rec->pause ? end - now : rec->pause);
 		r = drain(rec, err);
 		if (r == 0 && probes_has_joins(rec->probes))
 			r = probes_find_threads(rec->probes, err);
@@ -510,11 +473,11 @@ static void take_untold_losses(struct recording *rec)
  */
 static int finish(struct recording *rec, struct err *err)
 {
-	nsec_t end = now_ns() + STOP_AHEAD;
+	nsec_t end = clock_now() + STOP_AHEAD;
 
 	probes_end_at(rec->probes, end);
-	while (now_ns() < end + STOP_AHEAD)
-		pause_for(STOP_AHEAD);
+	while (clock_now() < end + STOP_AHEAD)
+		clock_pause(STOP_AHEAD);
 	rings_drain(rec->rings, take, rec);
 
 	int r = probes_finish(rec->probes, err);
@@ -525,12 +488,12 @@ static int finish(struct recording *rec, struct err *err)
 	if (rec->agents)
 		agents_finish(rec->agents, end);
 	take_untold_losses(rec);
-	take_clock(rec, now_ns());
+	take_clock(rec, clock_now());
 	r = sorter_flush(rec->sorter, UINT64_MAX, transcript_write, rec->transcript, err);
 	if (r == 0)
 		r = capture_flush(rec->writer, err);
 	if (r == 0)
-		r = transcript_write_symbols(rec->transcript, now_ns(), err);
+		r = transcript_write_symbols(rec->transcript, clock_now(), err);
 	return r < 0 ? r : capture_close(rec->writer, err);
 }
 

@@ -24,15 +24,8 @@
 #include "base/map.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "record/clock.h"
 #include "record/symbol.h"
-
-static inline nsec_t clock_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 /* The kernel. */
 

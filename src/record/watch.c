@@ -2,11 +2,11 @@
 #include "record/watch.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/map.h"
 #include "base/vec.h"
 #include "bpf/wire.h"
+#include "record/clock.h"
 
 /* How long a round may spend on looking. */
 #define LOOK_BUDGET (2 * NSEC_PER_MSEC)
@@ -269,14 +269,6 @@ void watch_gone(struct watch *watch, struct process *p, nsec_t now)
 	*map_insert(&watch->threads, p->pid) = p->pid | EXITED;
 	line_add(&watch->leaving, now + MEMORY, p->pid, p->image);
 	watch->calls.ended(watch->calls.arg, p, now);
-}
-
-static nsec_t clock_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
 static void look(struct watch *watch, const struct item *item)
