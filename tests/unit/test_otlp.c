@@ -269,7 +269,7 @@ static struct wire_out frames(unsigned count)
 
 	for (unsigned i = 0; i < count; i++) {
 		_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
-		char id[9];
+		char id[16];
 
 		snprintf(id, sizeof(id), "%08u", i + 1);
 		begin(&w, "a");
