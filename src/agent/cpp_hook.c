@@ -19,14 +19,11 @@
  * destructor (Itanium C++ ABI 3.1.2.3), and a constructor returns nothing; so
  * C can take them and pass them on.
  */
-#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <link.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "agent/agent.h"
+#include "agent/beside.h"
 #include "agent/cpp/binding.h"
 
 /* opentelemetry::v1::sdk::trace::TracerContext::TracerContext(...), as it is mangled */
@@ -78,28 +75,9 @@ static bool is_shared_sdk(constructor *sdk)
 	return dladdr1((void *)sdk, &info, (void **)&map, RTLD_DL_LINKMAP) && map == library;
 }
 
-/* Beside this library, where it is installed; below it, in a build. */
 static otel_cpp_follow *binding_load(void)
 {
-	static const char *const names[] = { OTEL_CPP_BINDING, "cpp/" OTEL_CPP_BINDING };
-	char path[PATH_MAX];
-	Dl_info info;
-
-	if (!dladdr((void *)binding_load, &info))
-		return NULL;
-	const char *slash = strrchr(info.dli_fname, '/');
-	int folder = slash ? (int)(slash + 1 - info.dli_fname) : 0;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		int n = snprintf(path, sizeof(path), "%.*s%s", folder, info.dli_fname, names[i]);
-		void *library = n > 0 && n < (int)sizeof(path)
-					? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)
-					: NULL;
-
-		if (library)
-			return (otel_cpp_follow *)dlsym(library, OTEL_CPP_FOLLOW);
-	}
-	return NULL;
+	return (otel_cpp_follow *)binding_function("cpp/", OTEL_CPP_BINDING, OTEL_CPP_FOLLOW);
 }
 
 void tracer_context_init(void *self, void *processors, const void *resource, void *sampler,
