@@ -166,9 +166,24 @@ static int otlp_text(struct span_text *room, struct view bytes, const struct otl
 	return r;
 }
 
+/* Most are a short text and nothing else: a tag, a byte that is the length of the rest. */
+static bool is_short_text(struct view bytes)
+{
+	return bytes.len >= 2 && bytes.len < 2 + 128 &&
+	       (uint8_t)bytes.s[0] == WIRE_TAG(OTLP_STRING, WIRE_BYTES) &&
+	       (uint8_t)bytes.s[1] == bytes.len - 2;
+}
+
 int span_value_otlp(struct span_text *room, struct view bytes, struct span_value *ret)
 {
 	struct otlp_value value;
+
+	if (is_short_text(bytes)) {
+		*ret = (struct span_value){ ATTRIBUTE_STRING,
+					    .text = { bytes.s + 2, bytes.len - 2 } };
+		return 0;
+	}
+
 	int r = otlp_value_read(bytes, &value);
 
 	if (r < 0)
