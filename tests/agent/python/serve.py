@@ -24,7 +24,7 @@ def ask(port, client, count):
     for i in range(count):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         number = client * 1000 + i
-        connection.request("GET", f"/work/{number}", headers={
+        connection.request("GET", f"/task/{number}", headers={
             "traceparent": f"00-{number + 1:032x}-{client + 1:08x}{i + 1:08x}-01"})
         response = connection.getresponse()
         right += response.status == 200 and response.read() == str(number * 2).encode()

@@ -41,7 +41,7 @@ app = flask.Flask("shop")
 FlaskInstrumentor().instrument_app(app)
 
 
-@app.route("/work/<int:number>")
+@app.route("/task/<int:number>")
 def work(number):
     for i in range(2):
         with NOTES.span(f"work {i}"):
