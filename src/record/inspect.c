@@ -21,8 +21,8 @@ static const struct trait {
 } traits[] = {
 	{ "libopentelemetry_trace.so*", "opentelemetry-cpp", "libsonde-agent-otel-cpp.so",
 	  OTEL_CPP_MISSING },
-	{ "python[23]*", "Python", "_sonde.*so", "" },
-	{ "libpython[23]*.so*", "Python", "_sonde.*so", "" },
+	{ "python[23]*", "Python", "libsonde-agent-python.so", OTEL_PYTHON_MISSING },
+	{ "libpython[23]*.so*", "Python", "libsonde-agent-python.so", OTEL_PYTHON_MISSING },
 	{ "libjvm.so", "Java", NULL, "" },
 	{ "node", "Node.js", NULL, "" },
 	{ "libnode.so*", "Node.js", NULL, "" },

@@ -117,6 +117,17 @@ def the_sdk_is_noticed_by(_, code):
 
 
 @test
+def doctor_sees_the_binding():
+    code = "import opentelemetry.sdk.trace as t; t.TracerProvider().get_tracer('x').start_span('y').end(); print(); input()"
+    with harness.Background([SONDE, "run", "--", sdk(), "-c", code], gate=False) as process:
+        process.process.stdout.readline()
+        said = json.loads(run(SONDE, "doctor", "--json", "--pid", process.pid).stdout)["features"]
+        print(run(SONDE, "doctor", "--pid", process.pid).stdout)
+    require(all(f["ok"] for f in said), f"not all is seen: {said}")
+    equal([f["why"] for f in said if f["name"] == "sdk"], ["Python; our binding is in the process"], "SDK")
+
+
+@test
 def the_api_alone_is_left_alone():
     code = f"import opentelemetry.trace, asyncio, gevent\n{SEEN}"
     equal(under_agent(sdk(), "-c", code).stdout, "False\n", "the binding is loaded")
