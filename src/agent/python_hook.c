@@ -13,8 +13,8 @@
  * each module that it imports, and nothing that it can see is different: no
  * module, no path, no environment variable, no hook of importing.  Options of
  * Python (-I, -E, -S) and virtual environments make no difference.  An audit
- * hook would do the same, and cannot be taken back: it makes id() twice as slow,
- * and copy.deepcopy() 6 %.
+ * hook would do the same, and cannot be taken back: with it, id() takes 1.7 times as
+ * long and copy.deepcopy() 13 % longer.
  *
  * Nothing of Python is linked: what is needed is looked up, and where one is
  * missing, Python is left alone.  All of this runs under Python's lock.
