@@ -66,7 +66,8 @@ static int receive_fd(int socket)
 	struct msghdr message = { .msg_iov = &part,
 				  .msg_iovlen = 1,
 				  .msg_control = &control,
-				  .msg_controllen = sizeof(control) };
+				  /* in CMSG_SPACE() there is room for two */
+				  .msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t n = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	if (n < 0)
