@@ -208,7 +208,7 @@ static const struct mapping *find(const struct process *p, uint64_t address)
 									  : NULL;
 }
 
-/* Read it in place of `old`, which may be NULL; NULL if it is gone, and then old stays. */
+/* Read it anew; NULL if it is gone, and then what was known stays. */
 static struct process *replace(struct maps *maps, struct modules *mods, uint32_t pid)
 {
 	struct process *p = process_read(mods, pid);

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record_begin - all that comes before the first record.
+ *
+ * The order matters.  The command is forked first, before anything is open or
+ * given up, and let go last, so that it is recorded from its first instruction.
+ * What needs privileges comes before they are dropped: programs, the capture,
+ * the names of the kernel's functions.  Who is in scope is looked up before the
+ * programs watch for newcomers, and once more when they do.
+ */
+#include "record/record_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "event/syscall.h"
+#include "record/clock.h"
+#include "record/privilege.h"
+
+/* Rings of all CPUs together, unless the user says how large one is to be. */
+#define RINGS_TOTAL (32ull << 20)
+#define RING_DEFAULT_MIN (256ull << 10)
+#define RING_DEFAULT_MAX (2ull << 20)
+
+void recording_done(struct recording *rec)
+{
+	agents_free(rec->agents);
+	transcript_free(rec->transcript);
+	capture_writer_free(rec->writer);
+	symbols_free(rec->symbols);
+	sorter_free(rec->sorter);
+	rings_free(rec->rings);
+	probes_free(rec->probes);
+	for (size_t i = 0; i < rec->hits.count; i++)
+		hit_type_done(&rec->hits.items[i]);
+	vec_done(&rec->hits);
+	scope_done(&rec->scope);
+	child_done(&rec->child);
+}
+
+static void lacks(void *arg, const char *what)
+{
+	const struct record_options *o = arg;
+	char words[256];
+
+	snprintf(words, sizeof(words), "this kernel gives no %s: recording without", what);
+	o->notice(o->arg, words);
+}
+
+static int find_scope(struct recording *rec, struct err *err)
+{
+	const struct record_options *o = rec->options;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < o->pid_count; i++)
+		r = scope_add_pid(&rec->scope, o->pids[i], err);
+	for (size_t i = 0; r == 0 && i < o->port_count; i++)
+		r = scope_add_port(&rec->scope, o->ports[i], err);
+	if (r == 0 && o->cgroup)
+		r = scope_add_cgroup(&rec->scope, o->cgroup, err);
+	if (r == 0 && rec->child.pid)
+		map_insert(&rec->scope.pids, rec->child.pid);
+	if (r == 0)
+		scope_find_ports(&rec->scope);
+	return r;
+}
+
+/* Mark the system calls of a list as wanted; all of them if it is empty. */
+static int choose_syscalls(const char *list, uint64_t *wanted, struct err *err)
+{
+	_cleanup_(freep) char *copy = must_strdup(list);
+
+	if (!*list)
+		memset(wanted, 0xff, SYSCALL_TABLE_SIZE / 8);
+	for (char *save, *name = strtok_r(copy, ",", &save); name;
+	     name = strtok_r(NULL, ",", &save)) {
+		int nr = syscall_number(name);
+
+		if (nr < 0)
+			return err_set(err, -EINVAL, "there is no system call '%s'", name);
+		wanted[nr / 64] |= 1ull << (nr % 64);
+	}
+	return 0;
+}
+
+/* The next power of two, within what the kernel side can deal with. */
+static size_t ring_size(uint64_t wanted, size_t cpus)
+{
+	uint64_t size = WIRE_RING_MIN;
+
+	if (!wanted) {
+		wanted = RINGS_TOTAL / cpus;
+		wanted = wanted < RING_DEFAULT_MIN ? RING_DEFAULT_MIN : wanted;
+		wanted = wanted > RING_DEFAULT_MAX ? RING_DEFAULT_MAX : wanted;
+	}
+	while (size < wanted && size < 1u << 30)
+		size *= 2;
+	return size;
+}
+
+static int load_probes(struct recording *rec, struct err *err)
+{
+	const struct record_options *o = rec->options;
+	struct probes_config config = {
+		.ring_size = ring_size(o->buffer, sysconf(_SC_NPROCESSORS_CONF)),
+		.all = o->all,
+		.neighbours = o->neighbours,
+		.cgroup = rec->scope.cgroup,
+		.cgroup_hierarchy = rec->scope.cgroup_hierarchy,
+		.stacks = o->stacks,
+		.profile_hz = o->profile_hz,
+		.syscalls = o->syscalls != NULL,
+		.block = o->block,
+		.hits = rec->hits.items,
+		.hit_count = rec->hits.count,
+	};
+	int r = o->syscalls ? choose_syscalls(o->syscalls, config.syscalls_wanted, err) : 0;
+
+	for (size_t i = 0; i < o->port_count; i++)
+		config.ports[i] = o->ports[i];
+	if (r == 0)
+		r = probes_load(&config, lacks, (void *)o, &rec->probes, err);
+	if (r == 0)
+		r = rings_open(probes_rings_fd(rec->probes), probes_cpu_count(rec->probes),
+			       config.ring_size, &rec->rings, err);
+	if (r == 0)
+		rec->sorter = sorter_new(probes_cpu_count(rec->probes) + 1);
+	return r;
+}
+
+static int load_hits(struct recording *rec, struct err *err)
+{
+	const struct record_options *o = rec->options;
+	int r = o->event_count ? hit_prepare(err) : 0;
+
+	for (size_t i = 0; r == 0 && i < o->event_count; i++) {
+		struct hit_type type = { 0 };
+
+		r = hit_type_init(&type, o->events[i], err);
+		if (r == 0)
+			*vec_push(&rec->hits) = type;
+	}
+	return r;
+}
+
+static void load_symbols(struct recording *rec)
+{
+	const struct record_options *o = rec->options;
+	struct err err = { "" };
+
+	rec->symbols = symbols_new();
+	if (takes_stacks(o) && symbols_load_kernel(rec->symbols, &err) < 0)
+		o->notice(o->arg, err.text);
+}
+
+static int write_hit_types(struct recording *rec, struct err *err)
+{
+	for (size_t i = 0; i < rec->hits.count; i++) {
+		const struct hit_type *hit = &rec->hits.items[i];
+		_cleanup_(freep) char *name = must_printf("%s:%s", hit->category, hit->name);
+		struct record_hit_type type = {
+			.head = { .time = rec->start,
+				  .kind = RECORD_HIT_TYPE,
+				  .words = sizeof(type) / 8 },
+			.type = i,
+			.name = capture_string(rec->writer, name),
+			.format = capture_string(rec->writer, hit->format),
+		};
+		int r = capture_write(rec->writer, &type.head, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int open_capture(struct recording *rec, struct err *err)
+{
+	const struct record_options *o = rec->options;
+	struct utsname u;
+
+	uname(&u);
+	rec->start = clock_now();
+
+	struct capture_meta meta = {
+		.host = u.nodename,
+		.kernel = u.release,
+		.machine = u.machine,
+		.command = o->command_line,
+		.tool = o->tool,
+		.cpu_count = sysconf(_SC_NPROCESSORS_ONLN),
+		.start = rec->start,
+		.realtime_offset = clock_offset(CLOCK_REALTIME),
+		.boottime_offset = clock_offset(CLOCK_BOOTTIME),
+	};
+	int r = capture_create(o->output, &meta, &rec->writer, err);
+	uid_t uid;
+	gid_t gid;
+
+	if (r < 0)
+		return r;
+	/* what is recorded with sudo belongs to who called it */
+	if (privilege_sudo_user(&uid, &gid) && fchown(capture_fd(rec->writer), uid, gid) < 0)
+		o->notice(o->arg, "the capture belongs to root: it cannot be given to you");
+	rec->transcript = transcript_new(rec->sorter, rec->writer, rec->symbols);
+	return write_hit_types(rec, err);
+}
+
+/* From now on agents that begin find us. */
+static void open_agents(struct recording *rec)
+{
+	const struct record_options *o = rec->options;
+
+	if (o->spans)
+		rec->agents = agents_new(&(struct agents_config){
+			.probes = rec->probes,
+			.sorter = rec->sorter,
+			.stream = probes_cpu_count(rec->probes),
+			.writer = rec->writer,
+			.start = rec->start,
+			.notice = o->notice,
+			.arg = o->arg,
+		});
+}
+
+static unsigned int privileges_needed(const struct record_options *o)
+{
+	return (takes_stacks(o) || o->spans ? PRIVILEGE_PROCESSES : 0) |
+	       (o->port_count || o->cgroup || o->spans ? PRIVILEGE_BPF : 0);
+}
+
+static int add_processes(struct recording *rec, struct err *err)
+{
+	uint64_t pid, yes;
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && map_next(&rec->scope.pids, &at, &pid, &yes);)
+		r = probes_add_process(rec->probes, pid, err);
+	return r < 0 ? r : probes_find_threads(rec->probes, err);
+}
+
+/*
+ * From now on the programs follow who is in scope.  Children that were born
+ * after we looked and before that are found by looking again.
+ */
+static int enter_scope(struct recording *rec, struct err *err)
+{
+	uint64_t port, yes;
+
+	probes_start(rec->probes);
+	for (size_t at = 0; map_next(&rec->scope.ports, &at, &port, &yes);)
+		probes_add_port(rec->probes, port);
+
+	int r = add_processes(rec, err);
+
+	while (r == 0 && !rec->options->all && scope_add_descendants(&rec->scope))
+		r = add_processes(rec, err);
+	return r;
+}
+
+int recording_begin(struct recording *rec, struct err *err)
+{
+	const struct record_options *o = rec->options;
+	int r = privilege_check(err);
+
+	if (r == 0 && o->command)
+		r = child_hold(o->command, &rec->child, err);
+	if (r == 0)
+		r = find_scope(rec, err);
+	if (r == 0)
+		r = load_hits(rec, err);
+	if (r == 0)
+		r = load_probes(rec, err);
+	if (r < 0)
+		return r;
+	load_symbols(rec);
+	r = probes_attach(rec->probes, err);
+	if (r == 0)
+		r = open_capture(rec, err);
+	if (r == 0)
+		open_agents(rec);
+	if (r == 0)
+		r = enter_scope(rec, err);
+	if (r == 0)
+		r = privilege_drop(privileges_needed(o), err);
+	if (r == 0 && o->command)
+		r = child_release(&rec->child, o->command[0], err);
+	return r;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record_parts - what the parts of record.h share among themselves.
+ *
+ *	record_begin	from nothing to everything attached, and privileges given up
+ *	record		from there to a capture that is closed
+ */
+#ifndef SONDE_RECORD_RECORD_PARTS_H
+#define SONDE_RECORD_RECORD_PARTS_H
+
+#include "base/vec.h"
+#include "event/capture.h"
+#include "record/agents.h"
+#include "record/child.h"
+#include "record/hit.h"
+#include "record/probes.h"
+#include "record/record.h"
+#include "record/ring.h"
+#include "record/scope.h"
+#include "record/sort.h"
+#include "record/symbol.h"
+#include "record/transcribe.h"
+
+struct recording {
+	const struct record_options *options; /* borrowed */
+	struct child child;
+	struct scope scope;
+	VEC(struct hit_type) hits;
+	struct probes *probes;
+	struct rings *rings;
+	struct sorter *sorter;
+	struct symbols *symbols;
+	struct capture_writer *writer;
+	struct transcript *transcript;
+	struct agents *agents; /* or NULL */
+	nsec_t start, next_second, pause;
+	unsigned int held_up; /* rounds in which a record stayed uncommitted */
+};
+
+/* A recording of these options begins; its command runs, if it has one. */
+int recording_begin(struct recording *rec, struct err *err);
+
+/* Drops all of it, however far it came. For use with _cleanup_. */
+void recording_done(struct recording *rec);
+
+static inline bool takes_stacks(const struct record_options *o)
+{
+	return o->stacks || o->profile_hz;
+}
+
+#endif
