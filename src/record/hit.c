@@ -2,7 +2,6 @@
 #include "record/hit.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,20 +23,20 @@ int hit_prepare(struct err *err)
 	return 0;
 }
 
+/* All of it, in as many parts as the kernel likes to give; NULL and errno if it cannot be read. */
 static char *read_text(const char *path)
 {
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char text[16384];
+	FILE *file = fopen(path, "re");
+	_cleanup_(freep) char *text = NULL;
+	size_t room = 0;
 
-	if (fd < 0)
+	if (!file)
 		return NULL;
 
-	ssize_t n = read(fd, text, sizeof(text) - 1);
+	ssize_t n = getdelim(&text, &room, '\0', file);
 
-	if (n < 0)
-		return NULL;
-	text[n] = '\0';
-	return must_strdup(text);
+	fclose(file);
+	return n < 0 ? NULL : TAKE(text);
 }
 
 /* Up to the end of the last field, and something for what is stored behind it. */
@@ -81,7 +80,7 @@ int hit_type_init(struct hit_type *type, const char *event, struct err *err)
 			event);
 	if (!format)
 		return err_errno(err, "cannot read '%s'", path);
-	type->category = strndup(event, category);
+	type->category = must_printf("%.*s", (int)category, event);
 	type->name = must_strdup(colon + 1);
 	type->format = format;
 	type->size = data_size(format);

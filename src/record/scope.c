@@ -170,10 +170,12 @@ int scope_add_port(struct scope *scope, uint16_t port, struct err *err)
 {
 	_cleanup_(closedirp) DIR *proc = opendir("/proc");
 	struct port_search search = { .scope = scope };
-	tcp_sockets sockets = read_all_tcp_sockets();
 
 	if (!proc)
 		return err_errno(err, "cannot read /proc");
+
+	tcp_sockets sockets = read_all_tcp_sockets();
+
 	for (size_t i = 0; i < sockets.count; i++)
 		if (sockets.items[i].listens && sockets.items[i].port == port)
 			*map_insert(&search.inodes, sockets.items[i].inode) = port;

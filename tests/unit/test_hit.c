@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/hit.h"
+
+#include <errno.h>
+
+#include "record/feature.h"
+#include "test.h"
+
+/* The description of this one is longer than a page, of which a read() gives no more. */
+TEST(a_long_description_is_read_to_its_end)
+{
+	struct hit_type type = { 0 };
+	struct err err = { "" };
+
+	if (!feature_tracefs() || hit_type_init(&type, "kmem:kmalloc", &err) < 0)
+		SKIP("tracefs cannot be read");
+	CHECK_STR(type.category, "kmem");
+	CHECK_STR(type.name, "kmalloc");
+	CHECK(strstr(type.format, "\nprint fmt: "));
+	CHECK_INT(type.format[strlen(type.format) - 1], '\n');
+	hit_type_done(&type);
+}
+
+TEST(what_is_no_name_of_an_event_is_refused)
+{
+	static const char *const bad[] = { "",      "kmalloc",         ":kmalloc",
+					   "kmem:", "kmem:../kmalloc", "../kmem:kmalloc" };
+	struct hit_type type = { 0 };
+	struct err err = { "" };
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		CHECK_INT(hit_type_init(&type, bad[i], &err), -EINVAL);
+}
