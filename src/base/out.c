@@ -25,6 +25,13 @@ int out_flush(struct out *o)
 	return o->error;
 }
 
+int out_finish(struct out *o, struct err *err)
+{
+	int r = out_flush(o);
+
+	return r < 0 ? err_set(err, r, "cannot write: %s", strerror(-r)) : 0;
+}
+
 void out_spill(struct out *o, const char *s, size_t len)
 {
 	for (;;) {

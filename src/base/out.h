@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/err.h"
 
 struct out {
 	FILE *file; /* borrowed */
@@ -31,6 +32,7 @@ void out_init(struct out *o, FILE *file);
 
 /* Write what is held back; 0, or the negative errno of the first write that failed. */
 int out_flush(struct out *o);
+int out_finish(struct out *o, struct err *err); /* likewise, with a sentence */
 
 void out_u64(struct out *o, uint64_t n);
 void out_i64(struct out *o, int64_t n);

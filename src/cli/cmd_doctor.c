@@ -48,7 +48,8 @@ static void put_feature(struct json *j, const struct feature *f)
 	json_end(j);
 }
 
-static int print_json(const struct doctor_opts *o, const struct feature *features, size_t count)
+static int print_json(const struct doctor_opts *o, const struct feature *features, size_t count,
+		      struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct json j;
@@ -70,7 +71,7 @@ static int print_json(const struct doctor_opts *o, const struct feature *feature
 	json_end(&j);
 	json_end(&j);
 	json_newline(&j);
-	return out_flush(out);
+	return out_finish(out, err);
 }
 
 /* A line below a feature; what processes and files call themselves may be in it. */
@@ -82,7 +83,8 @@ static void print_detail(struct out *out, const char *mark, const char *words)
 	out_char(out, '\n');
 }
 
-static int print_text(const struct feature *features, size_t count, const char *words)
+static int print_text(const struct feature *features, size_t count, const char *words,
+		      struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 
@@ -102,7 +104,7 @@ static int print_text(const struct feature *features, size_t count, const char *
 	out_char(out, '\n');
 	out_str(out, words);
 	out_char(out, '\n');
-	return out_flush(out);
+	return out_finish(out, err);
 }
 
 static const char *words_on_machine(const struct feature *features, size_t count)
@@ -145,10 +147,11 @@ static int doctor_run(const void *opts, char **operands, struct err *err)
 	if (r < 0)
 		return r;
 	if (o->json)
-		return print_json(o, features, count);
+		return print_json(o, features, count, err);
 	return print_text(features, count,
 			  o->pid ? words_on_process(features, count)
-				 : words_on_machine(features, count));
+				 : words_on_machine(features, count),
+			  err);
 }
 
 const struct command cmd_doctor = {

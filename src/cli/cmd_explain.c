@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyse/account.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "cli/load.h"
 #include "cli/opt.h"
@@ -69,14 +70,32 @@ static void find_roots(const struct model *model, bool only_rebuilt, subjects *l
 	}
 }
 
+/* Who recorded a command wants that explained: it was there first, and to the end. */
+static int no_requests(const struct model *model, struct err *err)
+{
+	const struct thread *longest = NULL;
+
+	for (uint32_t i = 1; i < model_thread_count(model); i++) {
+		const struct thread *t = model_thread(model, (thread_id){ i });
+
+		if (!t->neighbour && !t->kernel &&
+		    (!longest || t->end - t->begin > longest->end - longest->begin))
+			longest = t;
+	}
+	if (!longest)
+		return err_set(err, -ENOENT, "there are no requests in it");
+	return err_set(err, -ENOENT,
+		       "there are no requests in it: name a thread with --thread, such as %u, "
+		       "which was recorded longest (%s)",
+		       longest->tid, format_time(longest->end - longest->begin).s);
+}
+
 static int find_slowest(const struct model *model, const struct explain_opts *o, subjects *list,
 			struct err *err)
 {
 	find_roots(model, o->requests, list);
 	if (!list->count)
-		return err_set(err, -ENOENT,
-			       "there are no requests in it: name a thread with --thread "
-			       "('sonde info' and 'sonde dump --kind=task' show which there are)");
+		return no_requests(model, err);
 	qsort(list->items, list->count, sizeof(list->items[0]), longer_first);
 	list->count = list->count < o->slowest ? list->count : o->slowest;
 	return 0;
@@ -120,7 +139,7 @@ static void account_of(const struct model *model, const struct subject *s, struc
 		account_of_thread(model, s->thread, s->from, s->to, ret);
 }
 
-static int print_all(const struct model *model, const subjects *list, bool as_json)
+static int print_all(const struct model *model, const subjects *list, bool as_json, struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct json j;
@@ -145,20 +164,26 @@ static int print_all(const struct model *model, const subjects *list, bool as_js
 		json_end(&j);
 		json_newline(&j);
 	}
-	return out_flush(out);
+	return out_finish(out, err);
 }
 
 static int explain_run(const void *opts, char **operands, struct err *err)
 {
 	const struct explain_opts *o = opts;
 	_cleanup_(model_freep) struct model *model = NULL;
+
+	if (o->thread && o->trace)
+		return err_usage(err, "--thread and --trace exclude each other");
+	if (!o->thread && (o->from || o->to))
+		return err_usage(err, "--from and --to go with --thread");
+
 	struct err damage = { "" }, failure = { "" };
 	int damaged = load_model(operands, o->format, &model, &damage);
 	subjects list = { 0 };
 	int r = model ? find_subjects(model, o, &list, &failure) : 0;
 
 	if (r == 0 && model)
-		r = print_all(model, &list, o->json);
+		r = print_all(model, &list, o->json, &failure);
 	vec_done(&list);
 	*err = damaged < 0 ? damage : failure;
 	return damaged < 0 ? damaged : r;

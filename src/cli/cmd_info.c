@@ -139,11 +139,9 @@ static int info_run(const void *opts, char **operands, struct err *err)
 	if (j && out->used)
 		json_newline(j);
 
-	int written = out_flush(out);
+	int written = out_finish(out, err);
 
-	if (written < 0)
-		return err_set(err, written, "cannot write: %s", strerror(-written));
-	return r;
+	return written < 0 ? written : r;
 }
 
 const struct command cmd_info = {

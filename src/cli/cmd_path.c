@@ -56,7 +56,8 @@ static int find_path(struct model *model, const struct path_opts *o, struct path
 	return r;
 }
 
-static int print_path(const struct model *model, const struct path *path, bool as_json)
+static int print_path(const struct model *model, const struct path *path, bool as_json,
+		      struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 
@@ -70,7 +71,7 @@ static int print_path(const struct model *model, const struct path *path, bool a
 	} else {
 		path_text(out, opt_colour(), model, path, model_begin(model));
 	}
-	return out_flush(out);
+	return out_finish(out, err);
 }
 
 static int path_run(const void *opts, char **operands, struct err *err)
@@ -81,13 +82,17 @@ static int path_run(const void *opts, char **operands, struct err *err)
 
 	if (!o->thread && !o->span && !o->trace)
 		return err_usage(err, "say whose path: --thread, --span or --trace");
+	if (!!o->thread + !!o->span + !!o->trace > 1)
+		return err_usage(err, "--thread, --span and --trace exclude each other");
+	if (!o->thread && (o->from || o->to))
+		return err_usage(err, "--from and --to go with --thread");
 
 	struct err damage = { "" }, failure = { "" };
 	int damaged = load_model(operands, o->format, &model, &damage);
 	int r = model ? find_path(model, o, &path, &failure) : 0;
 
 	if (r == 0 && model)
-		r = print_path(model, &path, o->json);
+		r = print_path(model, &path, o->json, &failure);
 	*err = damaged < 0 ? damage : failure;
 	return damaged < 0 ? damaged : r;
 }

@@ -52,11 +52,9 @@ static int run(struct query *query, const char *sql, const struct query_opts *o,
 
 	int r = sql ? query_run(query, sql, show_sink(show), err)
 		    : prompt_run(query, show_sink(show), out, err);
-	int written = out_flush(out);
+	int written = out_finish(out, err);
 
-	if (written < 0)
-		return err_set(err, written, "cannot write: %s", strerror(-written));
-	return r;
+	return written < 0 ? written : r;
 }
 
 static int query_command(const void *opts, char **operands, struct err *err)

@@ -58,7 +58,13 @@ static const struct opt record_opts[] = {
 	{ 0 },
 };
 
-static const struct record_opts record_defaults = { .output = "capture.sonde" };
+#define NOT_GIVEN UINT64_MAX /* as 0 can be */
+
+static const struct record_opts record_defaults = {
+	.output = "capture.sonde",
+	.duration = NOT_GIVEN,
+	.stacks = NOT_GIVEN,
+};
 
 /* What the callbacks of a recording need to know. */
 struct screen {
@@ -148,6 +154,8 @@ static int check_usage(const struct record_opts *o, char **operands, struct err 
 		return err_usage(err, "say what to record: a process (-p), a port (--port), a "
 				      "control group (--cgroup), everything (-a), or a command "
 				      "behind --");
+	if (!o->duration)
+		return err_usage(err, "--duration wants a time above 0");
 	if (o->ports.count > WIRE_PORTS)
 		return err_usage(err, "at most %d ports can be given", WIRE_PORTS);
 	if (o->events.count > WIRE_HITS)
@@ -174,7 +182,7 @@ static int record_run(const void *opts, char **operands, struct err *err)
 
 	struct record_options options = {
 		.output = o->output,
-		.duration = o->duration,
+		.duration = o->duration == NOT_GIVEN ? 0 : o->duration,
 		.pids = pids,
 		.pid_count = o->pids.count,
 		.ports = ports,
@@ -187,7 +195,7 @@ static int record_run(const void *opts, char **operands, struct err *err)
 		.block = o->block,
 		.events = o->events.items,
 		.event_count = o->events.count,
-		.stacks = o->stacks,
+		.stacks = o->stacks == NOT_GIVEN ? 0 : o->stacks ?: 1,
 		.profile_hz = o->profile,
 		.buffer = o->buffer,
 		.command = operands[0] ? operands : NULL,

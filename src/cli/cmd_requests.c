@@ -154,7 +154,6 @@ static int write_all(const struct requests_opts *o, const struct request_view *v
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct json j;
-	int r;
 
 	out_init(out, stdout);
 	json_init(&j, out);
@@ -164,8 +163,7 @@ static int write_all(const struct requests_opts *o, const struct request_view *v
 		requests_tree(out, view);
 	else
 		requests_summary(out, view);
-	r = out_flush(out);
-	return r < 0 ? err_set(err, r, "cannot write: %s", strerror(-r)) : 0;
+	return out_finish(out, err);
 }
 
 static int show(const struct requests_opts *o, const struct model *model, const struct merge *merge,

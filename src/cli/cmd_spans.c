@@ -33,7 +33,7 @@ static void switch_all(struct span_names *names, const struct opt_list *patterns
 			fprintf(stderr, "sonde: no name matches '%s' so far\n", patterns->items[i]);
 }
 
-static int print_json(const struct span_names *names)
+static int print_json(const struct span_names *names, struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct span_name_state state;
@@ -54,10 +54,10 @@ static int print_json(const struct span_names *names)
 	}
 	json_end(&j);
 	json_newline(&j);
-	return out_flush(out);
+	return out_finish(out, err);
 }
 
-static int print_text(const struct span_names *names)
+static int print_text(const struct span_names *names, struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct span_name_state state;
@@ -70,7 +70,7 @@ static int print_text(const struct span_names *names)
 		out_escaped(out, state.name, strlen(state.name));
 		out_char(out, '\n');
 	}
-	return out_flush(out);
+	return out_finish(out, err);
 }
 
 static int spans_run(const void *opts, char **operands, struct err *err)
@@ -87,7 +87,7 @@ static int spans_run(const void *opts, char **operands, struct err *err)
 		return r;
 	switch_all(names, &o->off, true);
 	switch_all(names, &o->on, false);
-	return o->json ? print_json(names) : print_text(names);
+	return o->json ? print_json(names, err) : print_text(names, err);
 }
 
 const struct command cmd_spans = {

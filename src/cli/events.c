@@ -287,9 +287,9 @@ int events_write(struct raw_source *source, const struct dump_filter *filter, bo
 			write_text(out, source, &event);
 	}
 
-	int written = out_flush(out);
+	int written = out_finish(out, err);
 
 	if (written < 0)
-		return err_set(err, written, "cannot write: %s", strerror(-written));
+		return written;
 	return r < 0 ? r : 0;
 }

@@ -7,6 +7,7 @@
 
 #include "analyse/request_spans.h"
 #include "base/text.h"
+#include "cli/opt.h"
 
 int load_merged(char **inputs, const char *format, struct model **ret, struct merge **ret_merge,
 		struct err *err)
@@ -61,13 +62,18 @@ static thread_id find_recorded(const struct model *model, uint32_t tid, nsec_t t
 	return id;
 }
 
+static nsec_t since(const struct model *model, nsec_t t)
+{
+	return t > model_begin(model) ? t - model_begin(model) : 0;
+}
+
 int load_find_thread(const struct model *model, const char *tid, nsec_t from, nsec_t to,
 		     struct life *ret, struct err *err)
 {
 	uint64_t number;
 
 	if (parse_count(tid, UINT32_MAX, &number) < 0)
-		return err_set(err, -EINVAL, "--thread wants a number, not '%s'", tid);
+		return err_usage(err, "--thread wants a number, not '%s'", tid);
 
 	nsec_t begin = model_begin(model), end = to ? begin + to : UINT64_MAX;
 	thread_id id = find_recorded(model, number, end);
@@ -76,13 +82,15 @@ int load_find_thread(const struct model *model, const char *tid, nsec_t from, ns
 	if (!id.i)
 		return err_set(
 			err, -ENOENT,
-			"nothing was recorded of a thread %s; 'sonde dump --kind=task' lists "
-			"those of which something was",
+			"nothing was recorded of a thread %s; 'SELECT tid, comm FROM threads "
+			"WHERE NOT neighbour' in 'sonde query' lists those of which something was",
 			tid);
 	from = from && begin + from > thread->begin ? begin + from : thread->begin;
 	end = end < thread->end ? end : thread->end;
 	if (from >= end)
-		return err_set(err, -ERANGE, "thread %s was not recorded then", tid);
+		return err_set(err, -ERANGE, "thread %s was recorded from %s to %s, and not then",
+			       tid, format_time(since(model, thread->begin)).s,
+			       format_time(since(model, thread->end)).s);
 	*ret = (struct life){ id, from, end };
 	return 0;
 }
@@ -101,28 +109,36 @@ static bool begins_with(const uint8_t *id, size_t size, const char *hex)
 
 int load_find_span(const struct model *model, const char *hex, span_id *ret, struct err *err)
 {
+	size_t found = 0;
+
 	for (uint32_t i = 1; i < model_span_count(model); i++)
-		if (begins_with(model_span(model, (span_id){ i })->id, 8, hex)) {
+		if (begins_with(model_span(model, (span_id){ i })->id, 8, hex) && found++ == 0)
 			*ret = (span_id){ i };
-			return 0;
-		}
-	return err_set(err, -ENOENT, "there is no span '%s'", hex);
+	if (found > 1)
+		fprintf(stderr, "sonde: %zu spans begin with '%s'; this is the first\n", found,
+			hex);
+	return found ? 0 : err_set(err, -ENOENT, "there is no span '%s'", hex);
 }
 
 int load_find_trace(const struct model *model, const char *hex, span_id *ret, struct err *err)
 {
-	span_id best = { 0 };
+	const struct span *longest = NULL;
+	bool several = false;
 
 	for (uint32_t i = 1; i < model_span_count(model); i++) {
 		const struct span *span = model_span(model, (span_id){ i });
 
-		if (!span->parent.i && begins_with(span->trace, 16, hex) &&
-		    (!best.i || span->end - span->start > model_span(model, best)->end -
-								  model_span(model, best)->start))
-			best = (span_id){ i };
+		if (span->parent.i || !begins_with(span->trace, 16, hex))
+			continue;
+		if (longest && memcmp(span->trace, longest->trace, sizeof(span->trace)) != 0)
+			several = true;
+		if (!longest || span->end - span->start > longest->end - longest->start) {
+			longest = span;
+			*ret = (span_id){ i };
+		}
 	}
-	if (!best.i)
-		return err_set(err, -ENOENT, "there is no trace '%s'", hex);
-	*ret = best;
-	return 0;
+	if (several)
+		fprintf(stderr, "sonde: several traces begin with '%s'; this is the longest\n",
+			hex);
+	return longest ? 0 : err_set(err, -ENOENT, "there is no trace '%s'", hex);
 }

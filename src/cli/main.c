@@ -61,9 +61,15 @@ static void print_commands(FILE *out)
 		fprintf(out, "  %-10s  %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\n'sonde help COMMAND' says how to use one; 'sonde --version' which sonde this is.\n"
 	      "\nExamples:\n"
-	      "  sonde doctor\n"
-	      "  sonde record -d 10 --port 80\n",
+	      "  sonde record -d 10 --port 80     what the server on port 80 does, for 10 s\n"
+	      "  sonde explain capture.sonde      why its slowest request was slow\n",
 	      out);
+}
+
+static bool is_help(const char *word)
+{
+	return word && (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 ||
+			strcmp(word, "-h") == 0);
 }
 
 static int help(const char *name)
@@ -125,8 +131,8 @@ static int dispatch(char **argv)
 		print_commands(stderr);
 		return EXIT_USAGE;
 	}
-	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-		return help(argv[1]);
+	if (is_help(name))
+		return help(is_help(argv[1]) ? NULL : argv[1]);
 	if (strcmp(name, "--version") == 0) {
 		puts("sonde " SONDE_VERSION);
 		return EXIT_SUCCESS;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "read/input.h"
 
 struct parser {
 	const struct command *cmd;
@@ -134,14 +135,19 @@ static int store(struct parser *p, const struct opt *o, const char *value)
 	case OPT_FLAG:
 		*(bool *)field = true;
 		return 0;
+	case OPT_READABLE:
+		if (input_check_format(value, p->err) < 0)
+			return -EUSAGE;
+		*(const char **)field = value;
+		return 0;
 	case OPT_STRING:
 	case OPT_OPTIONAL:
 		*(const char **)field = value;
 		return 0;
 	case OPT_COUNT:
 		r = parse_count(value, (unsigned long)-1, &n);
-		if (r < 0)
-			return bad_value(p, o, value, r, "a number");
+		if (r < 0 || n == 0)
+			return bad_value(p, o, value, r, r < 0 ? "a number" : "a number above 0");
 		*(unsigned long *)field = n;
 		return 0;
 	case OPT_TIME:

@@ -21,8 +21,9 @@ enum opt_type {
 	OPT_END,
 	OPT_FLAG,     /* bool */
 	OPT_STRING,   /* const char * */
+	OPT_READABLE, /* const char *: the name of a format that can be read */
 	OPT_OPTIONAL, /* const char *: "" when given without =VALUE, which only = can give */
-	OPT_COUNT,    /* unsigned long */
+	OPT_COUNT,    /* unsigned long, at least 1: 0 is for what was not given */
 	OPT_TIME,     /* nsec_t, from 5, 5s, 1.5ms, 20us, 2m; a bare number is seconds */
 	OPT_SIZE,     /* uint64_t, from 4096, 64k, 2M, 1G (powers of 1024) */
 	OPT_LIST,     /* struct opt_list: may be given several times, and with commas */
@@ -63,7 +64,7 @@ struct command {
 
 /* The option that all commands have which read inputs; its field is a const char *. */
 #define OPT_FORMAT(type, field) \
-	{ OPT_STRING, \
+	{ OPT_READABLE, \
 	  0, \
 	  "format", \
 	  "NAME", \

@@ -42,6 +42,11 @@ static const struct input_format *format_named(const char *name, struct err *err
 	return NULL;
 }
 
+int input_check_format(const char *name, struct err *err)
+{
+	return format_named(name, err) ? 0 : -EINVAL;
+}
+
 /* The number of bytes in head; -EISDIR, without a sentence, for a directory. */
 static ssize_t read_head(const char *path, char head[HEAD_SIZE], struct err *err)
 {
@@ -54,7 +59,10 @@ static ssize_t read_head(const char *path, char head[HEAD_SIZE], struct err *err
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, -EINVAL, "'%s' is no regular file", path);
+		return err_set(err, -EINVAL,
+			       "'%s' is no regular file: write what comes from a pipe to one, and "
+			       "read that",
+			       path);
 
 	ssize_t size = pread(fd, head, HEAD_SIZE, 0);
 

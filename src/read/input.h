@@ -33,6 +33,9 @@ struct input_format {
 	void (*free)(struct input *input);
 };
 
+/* 0, or -EINVAL and a sentence if there is no format of this name. */
+int input_check_format(const char *name, struct err *err);
+
 /* Opens a file in the format that its content shows, or in the named one if format is not NULL. */
 int input_open(const char *path, const char *format, struct input **ret, struct err *err);
 void input_free(struct input *input);

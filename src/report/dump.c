@@ -204,12 +204,10 @@ int dump_write(const struct record_stream *records, const struct record_stream *
 		dump.filter.kinds = UINT32_MAX;
 
 	int r = dump_records(&dump, records, err);
-	int failed = out_flush(out);
+	int failed = out_finish(out, err);
 
 	stacks_free(dump.stacks);
 	names_done(&dump.names);
 	vec_done(&dump.held);
-	if (failed < 0)
-		return err_set(err, failed, "cannot write: %s", strerror(-failed));
-	return r;
+	return failed < 0 ? failed : r;
 }

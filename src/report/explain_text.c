@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/view.h"
 #include "report/phrase.h"
 
 enum { COLUMNS = 80, TIME_COLUMNS = 9, INDENT = 3, DEPTH_SHOWN = 12, CAUSES = 3 };
@@ -119,14 +120,41 @@ static void put_children(const struct page *page, uint32_t parent, size_t depth)
 	put_folded(page, folded, folded_time, depth);
 }
 
-/* The first digits of a trace id, of 128 bits or of 64. */
-static void put_trace(struct phrase *p, const struct span *span)
+/* A trace id of 64 bits has zeros before it, which nobody writes. */
+static struct view written_id(const struct span *span)
 {
 	static const uint8_t zero[8];
-	const uint8_t *id = memcmp(span->trace, zero, 8) ? span->trace : span->trace + 8;
+	size_t unwritten = memcmp(span->trace, zero, 8) ? 0 : 8;
 
-	snprintf(p->s + strlen(p->s), sizeof(p->s) - strlen(p->s), "   trace %02x%02x%02x%02x",
-		 id[0], id[1], id[2], id[3]);
+	return (struct view){ (const char *)span->trace + unwritten, 16 - unwritten };
+}
+
+/* How many bytes of this id tell it from all others; at least four. */
+static size_t telling_bytes(const struct model *model, struct view id)
+{
+	size_t bytes = 4;
+
+	for (uint32_t i = 1; i < model_span_count(model); i++) {
+		struct view other = written_id(model_span(model, (span_id){ i }));
+		size_t same = 0;
+
+		while (same < id.len && same < other.len && id.s[same] == other.s[same])
+			same++;
+		if (same >= bytes && same < id.len)
+			bytes = same + 1;
+	}
+	return bytes;
+}
+
+/* The first digits of a trace id: as many as --trace needs. */
+static void put_trace(struct phrase *p, const struct model *model, const struct span *span)
+{
+	struct view id = written_id(span);
+	size_t bytes = telling_bytes(model, id), at = strlen(p->s);
+
+	at += snprintf(p->s + at, sizeof(p->s) - at, "   trace ");
+	for (size_t i = 0; i < bytes; i++)
+		at += snprintf(p->s + at, sizeof(p->s) - at, "%02x", (uint8_t)id.s[i]);
 }
 
 static void put_title(const struct page *page)
@@ -146,7 +174,7 @@ static void put_title(const struct page *page)
 			snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s),
 				 "   usually %s (p95 %s)", format_time(usual.p50).s,
 				 format_time(usual.p95).s);
-		put_trace(&p, span);
+		put_trace(&p, page->model, span);
 	} else {
 		snprintf(p.s, sizeof(p.s), "%.200s   %s", phrase_thread(page->model, a->thread).s,
 			 format_time(length).s);

@@ -209,6 +209,7 @@ TEST(wrong_values_are_refused_in_words)
 {
 	CHECK_REFUSED("--rate=often x", "--rate wants a number, not 'often'");
 	CHECK_REFUSED("--rate=-1 x", "--rate wants a number, not '-1'");
+	CHECK_REFUSED("--rate=0 x", "--rate wants a number above 0, not '0'");
 	CHECK_REFUSED("-dx x", "--duration wants a time such as 5s or 1.5ms, not 'x'");
 	CHECK_REFUSED("--buffer=2X x", "--buffer wants a size such as 64k or 2M, not '2X'");
 	CHECK_REFUSED("--buffer=99999999T x", "--buffer: '99999999T' is too large");

@@ -1,0 +1,1 @@
+sonde explain --from=1s ../demo/demo.sonde

@@ -1,0 +1,1 @@
+sonde explain -n 0 ../demo/demo.sonde

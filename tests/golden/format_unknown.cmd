@@ -1,0 +1,1 @@
+sonde info --format=none data/good/flush.sonde

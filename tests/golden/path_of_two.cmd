@@ -1,0 +1,1 @@
+sonde path --span=12 --trace=12 ../demo/demo.sonde

@@ -1,0 +1,2 @@
+# needs record
+sonde record -d 0 -a
