@@ -44,7 +44,7 @@ struct sonde_agent_span {
 	uint8_t parent[8]; /* all zero for a root */
 	const char *name;
 	size_t name_size;
-	uint64_t start;         /* end only: CLOCK_MONOTONIC in ns; 0 if not known */
+	uint64_t start;         /* CLOCK_MONOTONIC in ns; 0: it begins now, or it is not known */
 	const void *attributes; /* end only: struct span_attribute of event/span_wire.h, or NULL */
 	size_t attributes_size;
 	uint32_t tid;  /* end only: the thread that began it; 0 if not known */

@@ -123,14 +123,16 @@ void event_context(struct agent_thread *t, uint64_t now)
 void sonde_agent_begin(const struct sonde_agent_span *span)
 {
 	struct agent_thread *t = &agent_thread;
-	uint64_t asked = agent_is_first(t) ? clock_now() : 0;
+	uint64_t start = span->start;
 
+	if (!start && agent_is_first(t))
+		start = clock_now();
 	if (unlikely(!agent_enter(t))) {
 		ring_drop_nested(t);
 		return;
 	}
 	if (arena_is_recording())
-		event_begin(t, asked ? asked : clock_now(), span);
+		event_begin(t, start ? start : clock_now(), span);
 	agent_exit(t);
 }
 

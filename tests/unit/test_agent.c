@@ -74,6 +74,7 @@ TEST(events_tell_all_of_a_span)
 	sonde_agent_detach();
 	sonde_agent_lose_track();
 	uint64_t after = clock_now();
+	sonde_agent_begin(&span);
 
 	struct span_ring *ring = ring_of((uint32_t)gettid());
 	CHECK(ring && ring->pid == (uint32_t)getpid() && ring->pid_ns != 0);
@@ -99,6 +100,8 @@ TEST(events_tell_all_of_a_span)
 	CHECK(context->head.flags == 0 && !context->span[0] && !context->trace[0]);
 	context = ring_next(ring);
 	CHECK_INT(context->head.flags, CONTEXT_UNKNOWN);
+	begin = ring_next(ring);
+	CHECK_INT(begin->head.time, 17); /* who says when it began is believed */
 	CHECK(!ring_next(ring));
 	recorder_goes();
 }

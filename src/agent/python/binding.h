@@ -30,6 +30,7 @@ PyAPI_FUNC(PyObject *) PyObject_Vectorcall(PyObject *callable, PyObject *const *
 PyAPI_FUNC(const char *) PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *ret_size);
 
 typedef PyObject *one_fn(PyObject *self, PyObject *arg);
+typedef PyObject *some_fn(PyObject *self, PyObject *const *args, Py_ssize_t n);
 typedef PyObject *fast_fn(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames);
 typedef PyObject *words_fn(PyObject *self, PyObject *args, PyObject *words);
 
@@ -40,6 +41,8 @@ PyObject *module_attribute(const char *module, const char *name);
  * `ret_theirs` is written first. False, and nothing is changed, if it is not as expected.
  */
 bool put_before(PyObject *owner, const char *name, int flags, void *ours, void **ret_theirs);
+/* The function behind such a method, to be called without Python's ado; NULL likewise. */
+void *function_of(PyObject *owner, const char *name, int flags);
 
 /* context.c: follow OpenTelemetry's context variable, on all threads. */
 bool context_follow(void);
@@ -55,14 +58,21 @@ void context_find(void);
 /* From now on nothing is published, as contexts may be changed in ways that we do not know. */
 void context_give_up(void);
 
-struct ids {
+/* known.c: what a SpanContext says, and what its span was when it began. */
+struct known {
+	PyObject *context; /* the SpanContext, which we keep */
 	uint8_t trace[16], span[8];
 	uint8_t flags;
 	bool is_remote;
+	/* Of a span that was told of, until it ends: */
+	uint8_t kind;
+	uint8_t parent[8];
+	uint64_t start;  /* on CLOCK_MONOTONIC; 0 if not known */
+	PyObject *begun; /* the span, to be compared only; NULL: it was not */
 };
 
-/* Of a SpanContext; false for one that is not valid. */
-bool ids_of(PyObject *span_context, struct ids *ret);
+/* NULL for one that is not valid, without an error. Good until the next call. */
+struct known *known_find(PyObject *span_context);
 
 /* span.c: see spans begin and end. */
 bool span_follow(PyObject *span_class);

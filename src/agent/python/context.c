@@ -29,79 +29,43 @@ static PyObject *variable;  /* of OpenTelemetry; NULL: we do not follow */
 static PyObject *span_key;  /* under which a context has its span */
 static PyObject *of_span;   /* "_context": the SpanContext of a span of the API or the SDK */
 static PyObject *by_method; /* "get_span_context": of anybody else's span */
-static PyObject *sixty_four;
 static one_fn *python_set, *python_reset;
 static fast_fn *python_run;
+static some_fn *python_get; /* of a Context */
 static __thread enum thread_state state;
 static __thread bool is_in_span; /* so we published */
 
-static void put_bytes(uint8_t *to, uint64_t number)
-{
-	number = __builtin_bswap64(number);
-	memcpy(to, &number, sizeof(number));
-}
-
-/* Both halves of a number of 128 bits. */
-static bool put_trace(uint8_t to[16], PyObject *number)
-{
-	PyObject *high = PyNumber_Rshift(number, sixty_four);
-
-	if (!high)
-		return false;
-	put_bytes(to, PyLong_AsUnsignedLongLongMask(high));
-	put_bytes(to + 8, PyLong_AsUnsignedLongLongMask(number));
-	Py_DECREF(high);
-	return true;
-}
-
-/* A SpanContext is a tuple: trace, span, is_remote, flags, state, is_valid. */
-bool ids_of(PyObject *span_context, struct ids *ret)
-{
-	PyObject *trace, *span, *flags;
-
-	if (!PyTuple_Check(span_context) || PyTuple_Size(span_context) < 6 ||
-	    PyTuple_GetItem(span_context, 5) != Py_True)
-		return false;
-	trace = PyTuple_GetItem(span_context, 0);
-	span = PyTuple_GetItem(span_context, 1);
-	flags = PyTuple_GetItem(span_context, 3);
-	if (!PyLong_Check(trace) || !PyLong_Check(span) || !PyLong_Check(flags) ||
-	    !put_trace(ret->trace, trace))
-		return false;
-	put_bytes(ret->span, PyLong_AsUnsignedLongLongMask(span));
-	ret->flags = (uint8_t)PyLong_AsUnsignedLongLongMask(flags);
-	ret->is_remote = PyTuple_GetItem(span_context, 2) == Py_True;
-	return true;
-}
-
 /* Of any kind of span. */
-static bool find_ids(PyObject *span, struct ids *ret)
+static const struct known *find_ids(PyObject *span)
 {
 	PyObject *context = PyObject_GetAttr(span, of_span);
-	bool found = false;
+	const struct known *found = NULL;
 
 	if (!context) {
 		PyErr_Clear();
 		context = PyObject_CallMethodObjArgs(span, by_method, NULL);
 	}
 	if (context) {
-		found = ids_of(context, ret);
+		found = known_find(context);
 		Py_DECREF(context);
-	}
-	if (!found)
+	} else {
 		PyErr_Clear();
+	}
 	return found;
 }
 
 /* Publish the span of a context of OpenTelemetry, which is a dict; NULL for none. */
 static void publish(PyObject *context)
 {
-	PyObject *span =
-		context && PyDict_Check(context) ? PyDict_GetItem(context, span_key) : NULL;
-	struct ids ids;
+	PyObject *span = context && PyDict_Check(context)
+				 ? PyDict_GetItemWithError(context, span_key)
+				 : NULL;
+	const struct known *ids = span ? find_ids(span) : NULL;
 
-	if (span && find_ids(span, &ids) && !ids.is_remote) {
-		sonde_agent_attach(ids.trace, ids.span, ids.flags);
+	if (context && !span)
+		PyErr_Clear();
+	if (ids && !ids->is_remote) {
+		sonde_agent_attach(ids->trace, ids->span, ids->flags);
 		is_in_span = true;
 	} else if (is_in_span) {
 		sonde_agent_detach();
@@ -196,12 +160,9 @@ static PyObject *reset_seen(PyObject *self, PyObject *token)
 /* A Context is about to become the current one. */
 static void publish_in(PyObject *context)
 {
-	PyObject *value = NULL;
-	int has = PySequence_Contains(context, variable);
+	PyObject *value = python_get(context, &variable, 1);
 
-	if (has > 0)
-		value = PyObject_GetItem(context, variable);
-	if (has < 0 || (has && !value))
+	if (!value)
 		PyErr_Clear();
 	publish(value);
 	Py_XDECREF(value);
@@ -209,12 +170,16 @@ static void publish_in(PyObject *context)
 
 static PyObject *run_seen(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
+	bool followed = is_followed(), was_in_span = is_in_span;
 	PyObject *result;
 
-	if (is_followed())
+	if (followed)
 		publish_in(self);
 	result = python_run(self, args, n, kwnames);
-	context_publish_after(result);
+	if (was_in_span || !followed)
+		context_publish_after(result);
+	else if (is_followed())
+		publish(NULL); /* as before: nobody else changes the Context that was left */
 	return result;
 }
 
@@ -243,8 +208,8 @@ bool context_follow(void)
 	span_key = module_attribute("opentelemetry.trace.propagation", "_SPAN_KEY");
 	of_span = PyUnicode_InternFromString("_context");
 	by_method = PyUnicode_InternFromString("get_span_context");
-	sixty_four = PyLong_FromLong(64);
-	if (!span_key || !of_span || !by_method || !sixty_four || Py_AtExit(forget))
+	python_get = (some_fn *)function_of(context, "get", PYTHON_FASTCALL);
+	if (!span_key || !of_span || !by_method || !python_get || Py_AtExit(forget))
 		return false;
 	return put_before(context, "run", PYTHON_FASTCALL | PYTHON_KEYWORDS, (void *)run_seen,
 			  (void **)&python_run) &&

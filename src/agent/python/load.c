@@ -38,6 +38,13 @@ static struct python_method *method_of(PyObject *owner, const char *name)
 	return method;
 }
 
+void *function_of(PyObject *owner, const char *name, int flags)
+{
+	struct python_method *method = method_of(owner, name);
+
+	return method && method->flags == flags ? method->function : NULL;
+}
+
 bool put_before(PyObject *owner, const char *name, int flags, void *ours, void **ret_theirs)
 {
 	struct python_method *method = method_of(owner, name);

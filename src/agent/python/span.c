@@ -8,14 +8,20 @@
  * did not put there.  What the SDK exports stays its own affair.
  *
  * A span has its times on the wall clock; we take our own, right before the
- * SDK does.  One that began before somebody recorded is told when it ends; when it
- * began is then the wall clock's word.
+ * SDK does, and keep the first until the second.  One that began before somebody
+ * recorded is told when it ends; when it began is then the wall clock's word.
  */
 #include "agent/python/binding.h"
 
 #include <time.h>
 
-enum { ARGS_MAX = 16 };
+/* How OpenTelemetry calls those who have no name. */
+#define NO_SERVICE "unknown_service"
+
+enum {
+	ARGS_MAX = 16,
+	KINDS = 5,
+};
 
 static PyObject *python_start, *python_end; /* functions of the class */
 static struct {
@@ -23,6 +29,10 @@ static struct {
 		*attributes, *start_time, *end_time;
 } key;
 static PyObject *resource_seen;
+static bool is_named;          /* the process, by the first resource that has a name */
+static PyObject *kinds[KINDS]; /* members of SpanKind that were seen, by their numbers */
+static PyObject *status_error; /* a member of StatusCode */
+static PyObject *status_fine;  /* a Status that is none: the SDK has one for all spans */
 
 /* An attribute as a new reference, or NULL; never with an error. */
 static PyObject *get(PyObject *object, PyObject *name)
@@ -42,49 +52,74 @@ static bool is_none(PyObject *object, PyObject *name)
 	return value == Py_None;
 }
 
-/* The number of an attribute that is a number or an enum; 0 if there is none. */
+/* 0 if it has none. */
 static unsigned long long get_number(PyObject *object, PyObject *name)
 {
-	PyObject *value = get(object, name), *number;
-	unsigned long long n = 0;
+	PyObject *value = get(object, name);
+	unsigned long long n =
+		value && PyLong_Check(value) ? PyLong_AsUnsignedLongLongMask(value) : 0;
 
-	if (value && !PyLong_Check(value)) {
-		number = get(value, key.value);
-		Py_DECREF(value);
-		value = number;
-	}
-	if (value && PyLong_Check(value))
-		n = PyLong_AsUnsignedLongLongMask(value);
 	Py_XDECREF(value);
 	return n;
 }
 
-static bool put_ids(PyObject *span, PyObject *name, struct ids *ret)
+/* As OTLP has it: 0 is not said, and then one more than Python's. */
+static uint8_t kind_of(PyObject *span)
+{
+	PyObject *kind = get(span, key.kind);
+	unsigned long long n = 0;
+
+	if (!kind)
+		return 0;
+	while (n < KINDS && kinds[n] != kind)
+		n++;
+	if (n == KINDS) {
+		n = get_number(kind, key.value);
+		if (n < KINDS && !kinds[n]) {
+			kinds[n] = kind; /* for good */
+			return (uint8_t)(n + 1);
+		}
+	}
+	Py_DECREF(kind);
+	return (uint8_t)(n + 1);
+}
+
+static struct known *known_of(PyObject *span, PyObject *name)
 {
 	PyObject *context = get(span, name);
-	bool found = context && ids_of(context, ret);
+	struct known *found = context && context != Py_None ? known_find(context) : NULL;
 
-	if (!found)
-		PyErr_Clear();
 	Py_XDECREF(context);
 	return found;
 }
 
-/* What both ends have in common. `ret_name` is to be kept as long as the result is used. */
-static bool describe(PyObject *span, struct sonde_agent_span *ret, PyObject **ret_name)
+/* Note what stays the same until the span ends; NULL if it is not valid. */
+static struct known *learn(PyObject *span)
 {
-	struct sonde_agent_span told = { 0 };
-	struct ids ids, parent;
+	struct known *known = known_of(span, key.parent);
+	uint8_t kind = kind_of(span), parent[8] = { 0 };
+
+	if (known)
+		memcpy(parent, known->span, sizeof(parent));
+	known = known_of(span, key.context);
+	if (known) {
+		memcpy(known->parent, parent, sizeof(parent));
+		known->kind = kind;
+	}
+	return known;
+}
+
+/* `ret_name` is to be kept as long as the result is used. */
+static struct sonde_agent_span describe(PyObject *span, const struct known *known,
+					PyObject **ret_name)
+{
+	struct sonde_agent_span told = { .kind = known->kind };
 	Py_ssize_t size = 0;
 	PyObject *name;
 
-	if (!put_ids(span, key.context, &ids))
-		return false;
-	memcpy(told.trace, ids.trace, sizeof(told.trace));
-	memcpy(told.span, ids.span, sizeof(told.span));
-	if (put_ids(span, key.parent, &parent))
-		memcpy(told.parent, parent.span, sizeof(told.parent));
-	told.kind = (uint8_t)(get_number(span, key.kind) + 1); /* as OTLP has it: 0 is not said */
+	memcpy(told.trace, known->trace, sizeof(told.trace));
+	memcpy(told.span, known->span, sizeof(told.span));
+	memcpy(told.parent, known->parent, sizeof(told.parent));
 	name = get(span, key.name);
 	told.name = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &size) : NULL;
 	if (!told.name) {
@@ -92,12 +127,10 @@ static bool describe(PyObject *span, struct sonde_agent_span *ret, PyObject **re
 		told.name = "";
 	}
 	told.name_size = (size_t)size;
-	*ret = told;
 	*ret_name = name;
-	return true;
+	return told;
 }
 
-/* The first that has a name gives it to the process. */
 static void tell_service(PyObject *span)
 {
 	PyObject *resource = get(span, key.resource), *attributes, *name;
@@ -112,8 +145,10 @@ static void tell_service(PyObject *span)
 	attributes = get(resource, key.attributes);
 	name = attributes ? PyMapping_GetItemString(attributes, "service.name") : NULL;
 	text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-	if (text)
+	if (text) {
 		sonde_agent_set_service(text);
+		is_named = strncmp(text, NO_SERVICE, strlen(NO_SERVICE)) != 0;
+	}
 	PyErr_Clear();
 	Py_XDECREF(name);
 	Py_XDECREF(attributes);
@@ -129,31 +164,69 @@ static uint64_t now_on(clockid_t clock)
 
 static void tell_begin(PyObject *span)
 {
+	struct known *known = is_none(span, key.start_time) ? learn(span) : NULL;
 	struct sonde_agent_span told;
 	PyObject *name;
 
-	if (!is_none(span, key.start_time) || !describe(span, &told, &name))
+	if (!known)
 		return;
+	told = describe(span, known, &name);
+	told.start = known->start = now_on(CLOCK_MONOTONIC);
+	known->begun = span;
 	sonde_agent_begin(&told);
 	Py_XDECREF(name);
 }
 
+/* What is known of a span that is about to end; NULL if it is not about to. */
+static struct known *known_at_end(PyObject *span)
+{
+	struct known *known = known_of(span, key.context);
+	uint64_t start, age;
+
+	if (known && known->begun == span)
+		return known;
+	start = get_number(span, key.start_time);
+	if (!start || !is_none(span, key.end_time))
+		return NULL;
+	known = learn(span);
+	age = now_on(CLOCK_REALTIME) - start;
+	if (known)
+		known->start = (int64_t)age >= 0 ? now_on(CLOCK_MONOTONIC) - age : 0;
+	return known;
+}
+
+static bool is_error(PyObject *span)
+{
+	PyObject *status = get(span, key.status), *code;
+	bool found;
+
+	if (!status || status == status_fine) {
+		Py_XDECREF(status);
+		return false;
+	}
+	code = get(status, key.status_code);
+	found = code == status_error;
+	Py_XDECREF(code);
+	if (found || status_fine)
+		Py_DECREF(status);
+	else
+		status_fine = status; /* for good */
+	return found;
+}
+
 static void tell_end(PyObject *span)
 {
+	struct known *known = known_at_end(span);
+	PyObject *name;
 	struct sonde_agent_span told;
-	PyObject *name, *status;
-	uint64_t start = get_number(span, key.start_time);
-	uint64_t age;
 
-	if (!start || !is_none(span, key.end_time) || !describe(span, &told, &name))
+	if (!known)
 		return;
-	age = now_on(CLOCK_REALTIME) - start;
-	if ((int64_t)age >= 0)
-		told.start = now_on(CLOCK_MONOTONIC) - age;
-	status = get(span, key.status);
-	told.is_error = status && get_number(status, key.status_code) == 2;
+	told = describe(span, known, &name);
+	told.start = known->start;
+	known->begun = NULL;
+	told.is_error = is_error(span);
 	sonde_agent_end(&told);
-	Py_XDECREF(status);
 	Py_XDECREF(name);
 }
 
@@ -199,7 +272,8 @@ static PyObject *call(PyObject *function, PyObject *self, PyObject *const *args,
 
 static PyObject *start_seen(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
-	tell_service(self);
+	if (!is_named)
+		tell_service(self);
 	if (sonde_agent_is_recording())
 		tell_begin(self);
 	return call(python_start, self, args, n, kwnames);
@@ -258,6 +332,17 @@ static bool replace(PyObject *class, PyMethodDef *method, PyObject **ret_theirs)
 	return done;
 }
 
+static PyObject *find_error(void)
+{
+	PyObject *codes = module_attribute("opentelemetry.trace.status", "StatusCode");
+	PyObject *found = codes ? PyObject_GetAttrString(codes, "ERROR") : NULL;
+
+	if (!found)
+		PyErr_Clear();
+	Py_XDECREF(codes);
+	return found;
+}
+
 bool span_follow(PyObject *span_class)
 {
 	static PyMethodDef methods[] = {
@@ -266,7 +351,8 @@ bool span_follow(PyObject *span_class)
 		{ "end", (PyCFunction)(void *)end_seen, PYTHON_FASTCALL | PYTHON_KEYWORDS, NULL },
 	};
 
-	return PyType_Check(span_class) && make_keys() &&
+	status_error = find_error();
+	return PyType_Check(span_class) && make_keys() && status_error &&
 	       replace(span_class, &methods[0], &python_start) &&
 	       replace(span_class, &methods[1], &python_end);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Nested spans over threads, a pool, and tasks that interleave: spans.py FILE; run by the SDK's Python.
+"""Nested spans over threads, a pool, tasks that interleave, and many at once: spans.py FILE; run by the SDK's Python.
 
 Each of them works a time that it knows; what they were is written to FILE, see
 check.py.
@@ -11,6 +11,7 @@ import contextvars
 import sys
 import threading
 
+from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import SpanKind
@@ -21,6 +22,7 @@ THREADS = 3
 JOBS = 13
 TASKS = 17
 STEPS = 11
+CROWD = 601
 WORK = 700_000  # ns between two switches
 NOTES = Notes(sys.argv[1], TracerProvider(resource=Resource.create({"service.name": "truth"})).get_tracer("truth"))
 
@@ -97,7 +99,18 @@ def pool():
             one.result()
 
 
+def crowd():
+    """More at a time than the agent keeps in mind, each the parent of the next, ended in any order."""
+    all_spans, inside = [], None
+    for i in range(CROWD):
+        all_spans.append(NOTES.begin(f"member {i}", context=inside))
+        inside = trace.set_span_in_context(all_spans[-1][0])
+    for span, note in sorted(all_spans, key=lambda one: one[1]["span"]):
+        NOTES.end(span, note)
+
+
 NOTES.enter(None)
 threads()
 pool()
+crowd()
 asyncio.run(tasks())
