@@ -190,6 +190,8 @@ static void send_answer(struct finder *f, uint32_t thread, uint32_t side, const 
 		work->answered = true;
 		work->answer = m->time;
 		work->by_reader = reader;
+	} else if (!w->current && network_of(f, w->last) == state) {
+		set_current(f, thread, w->last, w->free_since); /* a long answer: it was at it */
 	}
 	extend(f, state, gone_at(f, thread, m));
 	extend(f, w->current, m->time);

@@ -163,6 +163,28 @@ TEST(parts_of_a_request_and_of_an_answer_are_one)
 	check_trees(&p, "1");
 }
 
+TEST(a_thread_works_for_a_long_answer_to_its_end)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+	nsec_t time = 0;
+
+	connection(&p, 0);
+	thread(&p, 1, 1);
+	ask(&p, 0);
+	takes(&p, 10, 1, 0);
+	answers(&p, 12, 1, 0);
+	answers(&p, 20, 1, 0);
+	answers(&p, 90, 1, 0);
+
+	_cleanup_(model_freep) struct model *model = story_model(&p.story);
+	_cleanup_(requests_done) struct requests requests;
+
+	requests_find(model, &requests);
+	for (size_t i = 0; i < requests.slices.count; i++)
+		time += requests.slices.items[i].to - requests.slices.items[i].from;
+	CHECK_INT(time, 80);
+}
+
 TEST(a_client_that_is_recorded_is_no_service)
 {
 	_cleanup_(play_done) struct play p = { 0 };
