@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 
 #include "bpf/wire.h"
+#include "event/tracepoint.h"
 #include "record/feature.h"
 
 /* Room for what strings and arrays of variable length have behind the fixed fields. */
@@ -42,17 +43,20 @@ static char *read_text(const char *path)
 /* Up to the end of the last field, and something for what is stored behind it. */
 static size_t data_size(const char *format)
 {
-	size_t end = 0;
+	struct tracepoint t = { 0 };
+	size_t end = 0, more = 0;
 
-	for (const char *f = format; (f = strstr(f, "offset:")); f++) {
-		unsigned int offset, size;
+	tracepoint_init(&t, format, strlen(format), sizeof(long));
+	for (size_t i = 0; i < t.fields.count; i++) {
+		const struct tracepoint_field *f = &t.fields.items[i];
 
-		if (sscanf(f, "offset:%u; size:%u;", &offset, &size) == 2 && offset + size > end)
-			end = offset + size;
+		if (end < (size_t)f->offset + f->size)
+			end = (size_t)f->offset + f->size;
+		if (f->place != PLACE_HERE)
+			more = DYNAMIC_ROOM;
 	}
-	if (strstr(format, "__data_loc") || strstr(format, "__rel_loc"))
-		end += DYNAMIC_ROOM;
-	return end < WIRE_HIT_DATA - 1 ? end : WIRE_HIT_DATA - 1;
+	tracepoint_done(&t);
+	return end + more < WIRE_HIT_DATA - 1 ? end + more : WIRE_HIT_DATA - 1;
 }
 
 static bool is_name(const char *s, size_t len)
