@@ -139,7 +139,6 @@ struct task_struct {
 	int exit_code;
 	unsigned in_iowait : 1;
 	struct task_struct *real_parent;
-	struct task_struct *group_leader;
 	struct files_struct *files;
 	struct css_set *cgroups;
 	struct sched_entity se;

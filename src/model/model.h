@@ -237,7 +237,6 @@ struct stretch {
 bool model_stretch_at(const struct model *model, thread_id id, nsec_t t, struct stretch *ret);
 /* Likewise, but of two intervals that meet at t, the earlier. */
 bool model_stretch_before(const struct model *model, thread_id id, nsec_t t, struct stretch *ret);
-bool model_stretch_prev(const struct model *model, thread_id id, struct stretch *s);
 bool model_stretch_next(const struct model *model, thread_id id, struct stretch *s);
 
 /* Why a blocked interval was one; NULL if nothing is known. */

@@ -85,18 +85,6 @@ bool model_stretch_before(const struct model *model, thread_id id, nsec_t t, str
 	return true;
 }
 
-bool model_stretch_prev(const struct model *model, thread_id id, struct stretch *s)
-{
-	const struct thread *thread = model_thread(model, id);
-	nsec_t end = s->interval.start;
-
-	if (!line_prev(&thread->intervals, &s->pos))
-		return false;
-	s->interval = *(const struct interval *)line_at(&thread->intervals, s->pos);
-	s->end = end;
-	return true;
-}
-
 bool model_stretch_next(const struct model *model, thread_id id, struct stretch *s)
 {
 	const struct thread *thread = model_thread(model, id);

@@ -138,8 +138,6 @@ const char *type_name(enum query_type type); /* as SQL has it */
 
 int functions_register(struct query *q);
 
-const struct requests *query_requests(struct query *q);
-
 /* Filling cells, which are NULL at first. */
 void cell_int(struct cell *cell, int64_t n);
 void cell_time(struct cell *cell, nsec_t t);

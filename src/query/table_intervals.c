@@ -76,7 +76,6 @@ enum cause_value {
 	CAUSE_SIGNAL,
 	CAUSE_STACK,
 	CAUSE_WAKER_STACK,
-	CAUSE_VALUE_COUNT
 };
 
 #define CAUSE_COLUMNS(first) \

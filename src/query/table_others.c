@@ -74,7 +74,7 @@ static void stack_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-const struct table table_stacks = {
+static const struct table table_stacks = {
 	.name = "stacks",
 	.meaning = "where threads waited, woke others, or were executing",
 	.columns = stack_columns,
@@ -118,7 +118,7 @@ static void loss_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-const struct table table_losses = {
+static const struct table table_losses = {
 	.name = "losses",
 	.meaning = "records that were dropped when there was no room for them",
 	.columns = loss_columns,
@@ -151,7 +151,7 @@ static void table_value(struct cursor *c, int column, struct cell *ret)
 	cell_text(ret, column == TABLE_NAME ? table->name : table->meaning);
 }
 
-const struct table table_tables = {
+static const struct table table_tables = {
 	.name = "tables",
 	.meaning = "these tables",
 	.columns = table_table_columns,
@@ -200,7 +200,7 @@ static void column_value(struct cursor *c, int column, struct cell *ret)
 		cell_text(ret, shown->meaning);
 }
 
-const struct table table_columns = {
+static const struct table table_columns = {
 	.name = "columns",
 	.meaning = "their columns",
 	.columns = column_columns,

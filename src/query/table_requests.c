@@ -7,7 +7,7 @@
 #include "analyse/request_sum.h"
 #include "query/tables.h"
 
-const struct requests *query_requests(struct query *q)
+static const struct requests *query_requests(struct query *q)
 {
 	if (!q->has_requests)
 		requests_find(q->model, &q->requests);

@@ -7,8 +7,7 @@
 
 extern const struct table table_threads, table_intervals, table_wakeups, table_turns,
 	table_messages, table_connects, table_calls, table_block, table_hits, table_samples,
-	table_stacks, table_spans, table_contexts, table_attributes, table_requests, table_slices,
-	table_losses, table_tables, table_columns;
+	table_spans, table_contexts, table_attributes, table_requests, table_slices;
 
 /* The count of tables with a line for each thread, or a row. */
 uint32_t thread_count(struct query *q);

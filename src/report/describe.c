@@ -54,7 +54,8 @@ static void write_device(char *to, size_t room, uint32_t device)
 	snprintf(to, room, "%u:%u", device >> 20, device & 0xfffff);
 }
 
-void describe_device(const struct describer *d, const char *lead, uint32_t device)
+/* A device's number, and its name for people: "254:0", 254:0 vda. */
+static void describe_device(const struct describer *d, const char *lead, uint32_t device)
 {
 	char number[32];
 	const char *name = names_device(d->names, device);

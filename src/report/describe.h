@@ -41,7 +41,4 @@ void describe_object(const struct describer *d, unsigned kind, uint64_t object);
 /* The name of a system call; syscall_9999 if there is none of that number. */
 void describe_call(const struct describer *d, const char *key, int nr);
 
-/* A device's number, and its name for people: "254:0", 254:0 vda. */
-void describe_device(const struct describer *d, const char *lead, uint32_t device);
-
 #endif

@@ -6,7 +6,7 @@
 #include "event/syscall.h"
 
 /* clang-format off */
-const struct lttng_event lttng_events[LTTNG_EVENTS] = {
+static const struct lttng_event events[LTTNG_EVENTS] = {
 	[LTTNG_SWITCH] = { "sched_switch", {
 		{ LTTNG_COMM, "prev_comm" }, { LTTNG_I32, "prev_tid" }, { LTTNG_I32, "prev_prio" },
 		{ LTTNG_I64, "prev_state" },
@@ -63,10 +63,11 @@ const struct lttng_event lttng_events[LTTNG_EVENTS] = {
 };
 /* clang-format on */
 
-const struct lttng_event lttng_call_entry = {
+/* What the events of all system calls have. */
+static const struct lttng_event call_entry = {
 	NULL, { { LTTNG_X64, "arg0" }, { LTTNG_X64, "arg1" }, { LTTNG_X64, "arg2" } }
 };
-const struct lttng_event lttng_call_exit = { NULL, { { LTTNG_I64, "ret" } } };
+static const struct lttng_event call_exit = { NULL, { { LTTNG_I64, "ret" } } };
 
 /* Numbers of calls are even, so that an exit's differs from its entry's in the last bit. */
 enum { FIRST_CALL = (LTTNG_EVENTS + 1) / 2 * 2 };
@@ -83,14 +84,14 @@ unsigned lttng_call_id(int nr, bool is_exit)
 const struct lttng_event *lttng_event_of(unsigned id)
 {
 	if (id < LTTNG_EVENTS)
-		return &lttng_events[id];
-	return id & 1 ? &lttng_call_exit : &lttng_call_entry;
+		return &events[id];
+	return id & 1 ? &call_exit : &call_entry;
 }
 
 void lttng_event_name(unsigned id, char name[64])
 {
 	if (id < LTTNG_EVENTS)
-		snprintf(name, 64, "%s", lttng_events[id].name);
+		snprintf(name, 64, "%s", events[id].name);
 	else
 		snprintf(name, 64, "syscall_%s_%s", id & 1 ? "exit" : "entry",
 			 syscall_name((id - FIRST_CALL) / 2));

@@ -68,10 +68,6 @@ enum lttng_id {
 
 enum { LTTNG_IDS = 32768 };
 
-/* The events with ids below LTTNG_EVENTS, and what all entries and exits of calls have. */
-extern const struct lttng_event lttng_events[LTTNG_EVENTS];
-extern const struct lttng_event lttng_call_entry, lttng_call_exit;
-
 /* The id of a system call's event. */
 unsigned lttng_call_id(int nr, bool is_exit);
 

@@ -35,8 +35,7 @@ struct lttng_trace {
 	char *directory;
 	struct lttng_about about;
 	VEC(struct lttng_stream) streams; /* by CPU */
-	uint64_t count;
-	uint64_t used[LTTNG_IDS / 64]; /* bits: ids of events that there are */
+	uint64_t used[LTTNG_IDS / 64];    /* bits: ids of events that there are */
 	uint8_t uuid[16];
 	int error; /* of the first write that failed */
 	struct err why;
@@ -215,7 +214,6 @@ void lttng_trace_event(struct lttng_trace *trace, unsigned id, nsec_t time, uint
 		put_value(s, event->fields[i].type, &values[i]);
 	s->last = time;
 	trace->used[id / 64] |= (uint64_t)1 << id % 64;
-	trace->count++;
 	if (s->used >= PACKET_SIZE)
 		end_packet(trace, s, time);
 }
@@ -237,11 +235,6 @@ void lttng_trace_loss_ends(struct lttng_trace *trace, uint16_t cpu, nsec_t time,
 		begin_packet(s, time);
 	s->discarded += count;
 	end_packet(trace, s, time);
-}
-
-uint64_t lttng_trace_count(const struct lttng_trace *trace)
-{
-	return trace->count;
 }
 
 int lttng_trace_finish(struct lttng_trace *trace, struct err *err)

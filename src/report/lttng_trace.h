@@ -41,8 +41,6 @@ void lttng_trace_event(struct lttng_trace *trace, unsigned id, nsec_t time, uint
 void lttng_trace_loss_begins(struct lttng_trace *trace, uint16_t cpu, nsec_t time);
 void lttng_trace_loss_ends(struct lttng_trace *trace, uint16_t cpu, nsec_t time, uint64_t count);
 
-uint64_t lttng_trace_count(const struct lttng_trace *trace); /* events so far */
-
 /* Write what is held back, and the metadata. What failed before, fails here. */
 int lttng_trace_finish(struct lttng_trace *trace, struct err *err);
 

@@ -180,8 +180,8 @@ static void say_blocked(struct phrase *p, const struct model *model, const struc
 	say_function(p, model, ", in", cause->stack);
 }
 
-struct phrase phrase_step(const struct model *model, const struct step *step,
-			  const struct cause *cause)
+static struct phrase phrase_step(const struct model *model, const struct step *step,
+				 const struct cause *cause)
 {
 	struct phrase p = { "" };
 

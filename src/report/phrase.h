@@ -24,12 +24,10 @@ struct phrase phrase_who(const struct model *model, const struct node *node);
 /* The function that a stack is in, as the program's people know it; NULL if none is known. */
 const char *phrase_function(const struct model *model, uint32_t stack);
 
-/* What a step, or the longest step of a node, was; account is NULL for a step alone. */
-struct phrase phrase_step(const struct model *model, const struct step *step,
-			  const struct cause *cause);
-/* Likewise, of a path: if it was for another span, that is said. */
+/* What a step of a path was; if it was for another span, that is said. */
 struct phrase phrase_path_step(const struct model *model, const struct step *step,
 			       const struct cause *cause);
+/* What the longest step of a node was. */
 struct phrase phrase_node(const struct model *model, const struct account *account,
 			  const struct node *node);
 
