@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""10,000 forks and 10,000 threads a minute under the agent, while recorders come and are killed."""
+"""10,000 forks and 10,000 threads a minute under the agent, while recorders come and are killed.
+
+A machine that others keep busy may not get through with so many; then it takes longer.
+"""
 import collections
 import os
 import random
@@ -33,7 +36,7 @@ class Server:
 
     def ask(self, how, number):
         question = struct.pack("=cI", how, number)
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as s:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=harness.TIMEOUT) as s:
             s.sendall(question)
             return s.recv(64) == question
 
@@ -44,7 +47,7 @@ class Clients:
     def __init__(self, server, count=4):
         self.server, self.stop = server, threading.Event()
         self.asked, self.failed = collections.Counter(), []
-        self.threads = [threading.Thread(target=self.run, args=(i, count)) for i in range(count)]
+        self.threads = [threading.Thread(target=self.run, args=(i, count), daemon=True) for i in range(count)]
         for t in self.threads:
             t.start()
 
@@ -61,6 +64,12 @@ class Clients:
             self.asked[how] += 1
             number += step
             time.sleep(max(0, began + number / PACE - time.monotonic()))
+
+    def come(self, seconds):
+        """For so long, or until most of those who come in that time were answered."""
+        before = self.asked.total()
+        time.sleep(seconds)
+        harness.wait_until(lambda: self.asked.total() > before + 0.8 * PACE * seconds, "requests are answered")
 
     def end(self):
         self.stop.set()
@@ -83,21 +92,20 @@ def a_storm_is_answered_while_recorders_are_killed():
         clients = Clients(server)
         for _ in range(KILLS):
             one = recorder(server, ROOM / "killed.sonde")
-            time.sleep(LIFE * random.uniform(0.8, 1.2))
+            clients.come(LIFE * random.uniform(0.8, 1.2))
             one.kill()
             one.wait()
         last = recorder(server, ROOM / "last.sonde")
-        time.sleep(LAST)
+        clients.come(LAST)
         last.send_signal(signal.SIGINT)
-        equal(last.wait(timeout=60), 0, "exit code of the last recorder")
+        equal(last.wait(timeout=harness.TIMEOUT), 0, "exit code of the last recorder")
         clients.end()
         seconds = time.monotonic() - began
         print(f"{clients.asked[b'f']} forks and {clients.asked[b't']} threads in {seconds:.1f} s")
         require(not clients.failed, f"{len(clients.failed)} not answered: {clients.failed[:3]}")
-        require(sum(clients.asked.values()) > 0.8 * PACE * seconds, "the pace was not kept")
         harness.wait_until(lambda: server.descriptors() == before, "descriptors as before")
         server.process.stdin.close()
-        equal(server.process.wait(timeout=10), 0, "exit code of the server")
+        equal(server.process.wait(timeout=harness.TIMEOUT), 0, "exit code of the server")
     finally:
         server.process.kill()
         server.process.wait()

@@ -29,7 +29,7 @@ CONTEXTS = {"irq": "irq_handler", "softirq": "irq_softirq", "hrtimer": "timer_hr
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=240)
 
 
 def dump(sonde, path):

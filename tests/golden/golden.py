@@ -22,7 +22,7 @@ def run(cmd, sonde):
     path = f"{sonde.parent}:{os.environ['PATH']}"
     env = os.environ | {"PATH": path, "LC_ALL": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1"}
     got = subprocess.run(["sh", "-c", cmd.read_text()], capture_output=True, text=True, env=env,
-                         cwd=HERE.parent, stdin=subprocess.DEVNULL, timeout=60)
+                         cwd=HERE.parent, stdin=subprocess.DEVNULL, timeout=240)
     stderr = "".join(f"stderr: {line}\n" for line in got.stderr.splitlines())
     return got.stdout + stderr + f"exit: {got.returncode}\n"
 

@@ -22,7 +22,7 @@ GOOD = HERE.parent / "data" / "good"
 
 
 def dump(sonde, capture):
-    done = subprocess.run([sonde, "dump", "--json", capture], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sonde, "dump", "--json", capture], capture_output=True, text=True, timeout=240)
     return [json.loads(line) for line in done.stdout.splitlines()], done.returncode == 0
 
 
@@ -36,7 +36,7 @@ def beside(sonde, capture, records, complete):
 
 def is_whole(sonde, path):
     command = ["dump", "--json"] if path.suffix == ".sonde" else ["explain", "--json"]
-    return subprocess.run([sonde, *command, path], capture_output=True, timeout=60).returncode == 0
+    return subprocess.run([sonde, *command, path], capture_output=True, timeout=240).returncode == 0
 
 
 def check_traces(sonde, capture, records):

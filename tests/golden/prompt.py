@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 
+PATIENCE = 120  # seconds for anything
 CAPTURE = pathlib.Path(__file__).resolve().parent.parent / "data" / "good" / "every-kind.sonde"
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT sum(x) FROM n;"
 SCENES = {
@@ -36,7 +37,7 @@ def wait_until_busy(pid):
     def used():
         return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11])
 
-    begin, end = used(), time.monotonic() + 30
+    begin, end = used(), time.monotonic() + PATIENCE
     while used() < begin + os.sysconf("SC_CLK_TCK") // 4 and time.monotonic() < end:
         time.sleep(0.05)
 
@@ -50,7 +51,7 @@ class Terminal:
 
     def read_until(self, pattern):
         """What comes up to where it matches; None if it does not in time."""
-        text, end = "", time.monotonic() + 30
+        text, end = "", time.monotonic() + PATIENCE
         while not re.search(pattern, text, re.DOTALL):
             ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
             try:
@@ -90,7 +91,7 @@ def stops_at_once(sonde):
     process = subprocess.Popen([sonde, "query", CAPTURE, ENDLESS], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     wait_until_busy(process.pid)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=PATIENCE)
     return process.returncode == 1 and said == b"sonde: interrupted\n"
 
 

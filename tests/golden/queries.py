@@ -25,7 +25,7 @@ CHECKS = {}
 
 
 def run(*command):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, errors="replace", timeout=120)
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, errors="replace", timeout=240)
     assert done.returncode == 0, f"{command[1:]}: {done.stderr}"
     return done.stdout
 

@@ -34,7 +34,7 @@ class Skip(Exception):
 
 
 def run(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, timeout=120)
+    done = subprocess.run([str(word) for word in command], capture_output=True, timeout=240)
     assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr.decode()}"
     return done.stdout
 

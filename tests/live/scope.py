@@ -130,10 +130,11 @@ def whoever_listens_on_a_port_later():
     with Recorder("--port", port) as recorder:
         with Background(workload("serve", port, "main"), gate=False) as server:
             server.ready()
+            rest(0.3)
             talk(port, 53)
             truth = server.truth()
     capture = recorder.capture().check()
-    # the recorder comes by every few milliseconds to take in who has come; so the first may be missed
+    # the recorder comes by every few milliseconds to take in who has come, if it has a CPU; so the first may be missed
     check_server(capture, truth, 53, first=5)
     equal(in_scope(capture), {server.pid}, "processes in scope")
 
@@ -172,7 +173,7 @@ def a_control_group(kind):
             join(group, before.pid)
             with Recorder("--cgroup", group) as recorder:
                 join(group, later.pid)
-                rest(0.1)  # time for the recorder to come by
+                rest(0.5)  # time for the recorder to come by
                 for b in (before, later, outside):
                     b.go()
                 truths = before.truth(), later.truth()

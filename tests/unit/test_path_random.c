@@ -502,10 +502,15 @@ static double time_of_path(uint64_t rounds)
 
 TEST(cost_is_linear)
 {
-	double once = time_of_path(20000), eight = time_of_path(160000);
+	bool is_linear = false;
 
-	/* 64 times, if it were quadratic */
-	CHECK(eight < 24 * once + 0.01);
-	if (test_failures)
-		printf("# %f s, eight times as much %f s\n", once, eight);
+	/* others may take the caches for a while, but not again and again */
+	for (int i = 0; i < 5 && !is_linear; i++) {
+		double once = time_of_path(20000), eight = time_of_path(160000);
+
+		is_linear = eight < 24 * once + 0.01; /* 64 times, if it were quadratic */
+		if (!is_linear)
+			printf("# %f s, eight times as much %f s\n", once, eight);
+	}
+	CHECK(is_linear);
 }

@@ -40,11 +40,14 @@ static void *turn_thread(void *arg)
 	return arg;
 }
 
+static int begun; /* spans that will not end */
+
 static void *abandon_thread(void *arg)
 {
 	struct sonde_span *span = arg;
 
 	sonde_begin(&site, span);
+	__atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
 	pause();
 	return NULL;
 }
@@ -85,11 +88,14 @@ static void abandon(int count)
 {
 	static struct sonde_span spans[64];
 
-	for (int i = 0; i < count && i < 64; i++) {
+	count = count < 64 ? count : 64;
+	for (int i = 0; i < count; i++) {
 		pthread_t thread;
 
 		pthread_create(&thread, NULL, abandon_thread, &spans[i]);
 	}
+	while (__atomic_load_n(&begun, __ATOMIC_RELAXED) < count)
+		usleep(1000);
 	usleep(200 * 1000);
 	kill(getpid(), SIGKILL);
 }

@@ -30,7 +30,7 @@ class Skip(Exception):
 def run(program, *args, agent=None, expect=0):
     """agent: what to preload, if anything. Returns what the program prints."""
     done = subprocess.run([PROGRAMS / program, *args], env=ENV | ({"LD_PRELOAD": str(agent)} if agent else {}),
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=240)
     assert done.returncode == expect, \
         f"{program} {args} exits with {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}"
     return done.stdout
