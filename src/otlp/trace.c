@@ -40,17 +40,11 @@ int otlp_list_next(struct otlp_list *list, struct view *ret)
 	return r;
 }
 
-int otlp_attribute_next(struct otlp_list *list, struct otlp_attribute *ret)
+int otlp_attribute_read(struct view bytes, struct otlp_attribute *ret)
 {
-	struct otlp_list before = *list;
-	struct view bytes;
-	struct wire_field f;
-	int r = otlp_list_next(list, &bytes);
-
-	if (r <= 0)
-		return r;
-
 	struct wire wire = wire_of(bytes);
+	struct wire_field f;
+	int r;
 
 	*ret = (struct otlp_attribute){ no_bytes, no_bytes };
 	while ((r = wire_next(&wire, &f)) > 0)
@@ -58,6 +52,18 @@ int otlp_attribute_next(struct otlp_list *list, struct otlp_attribute *ret)
 			ret->key = f.bytes;
 		else if (f.tag == BYTES(KEY_VALUE_VALUE))
 			ret->value = f.bytes;
+	return r;
+}
+
+int otlp_attribute_next(struct otlp_list *list, struct otlp_attribute *ret)
+{
+	struct otlp_list before = *list;
+	struct view bytes;
+	int r = otlp_list_next(list, &bytes);
+
+	if (r <= 0)
+		return r;
+	r = otlp_attribute_read(bytes, ret);
 	if (r < 0)
 		*list = before;
 	return r < 0 ? r : 1;

@@ -59,6 +59,9 @@ struct otlp_attribute {
 
 int otlp_attribute_next(struct otlp_list *list, struct otlp_attribute *ret);
 
+/* An item that otlp_list_next() gave: 0 or -EBADMSG. */
+int otlp_attribute_read(struct view bytes, struct otlp_attribute *ret);
+
 /* The numbers are those of the fields. */
 enum otlp_type {
 	OTLP_EMPTY = 0,

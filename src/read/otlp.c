@@ -191,37 +191,35 @@ static int damaged(const struct reading *r, const uint8_t *at, const char *messa
 		       r->in->name, message, (size_t)(at - (const uint8_t *)r->file.s));
 }
 
-/* The next attribute: 1, 0 behind the last, or -EBADMSG, with the sentence. */
-static int next_attribute(const struct reading *r, struct otlp_list *list, struct view *ret_key,
+static int read_attribute(const struct reading *r, struct view bytes, struct view *ret_key,
 			  struct span_value *ret, struct err *err)
 {
 	struct otlp_attribute attribute;
-	int more = otlp_attribute_next(list, &attribute);
 
-	if (more < 0)
-		return damaged(r, list->rest.at, "KeyValue", err);
-	if (more == 0)
-		return 0;
+	if (otlp_attribute_read(bytes, &attribute) < 0)
+		return damaged(r, (const uint8_t *)bytes.s, "KeyValue", err);
 	if (span_value_otlp(&r->in->text, attribute.value, ret) < 0)
 		return damaged(r, (const uint8_t *)attribute.value.s, "AnyValue", err);
 	*ret_key = attribute.key;
-	return 1;
+	return 0;
 }
 
 static int read_owner(struct reading *r, struct err *err)
 {
 	struct otlp_resource resource;
 	struct span_value value;
-	struct view key;
-	int more;
+	struct view bytes, key;
 
 	r->owner = (struct span_owner){ 0 };
 	r->owner_of = r->reader.resources;
 	if (otlp_read_resource(&r->reader, &resource) < 0)
 		return damaged(r, r->reader.damage, r->reader.expected, err);
-	while ((more = next_attribute(r, &resource.attributes, &key, &value, err)) > 0)
+	while (otlp_list_next(&resource.attributes, &bytes) > 0) {
+		if (read_attribute(r, bytes, &key, &value, err) < 0)
+			return -EBADMSG;
 		span_owner_set(r->in, &r->owner, key, &value);
-	return more;
+	}
+	return 0;
 }
 
 static bool take_id(struct view bytes, uint8_t *ret, size_t size)
@@ -248,14 +246,27 @@ static const char *take_span(const struct otlp_span *from, struct record_span *s
 	return span_set_times(span, from->start, from->end);
 }
 
+static int read_attributes(struct reading *r, struct otlp_list list, struct record_span *span,
+			   struct err *err)
+{
+	struct span_value value;
+	struct view bytes, key;
+
+	while (otlp_list_next(&list, &bytes) > 0) {
+		if (span_take_same(r->in, bytes))
+			continue;
+		if (read_attribute(r, bytes, &key, &value, err) < 0)
+			return -EBADMSG;
+		if (span_take(r->in, span, key, &value))
+			span_keep(r->in, bytes);
+	}
+	return 0;
+}
+
 static int read_span(struct reading *r, const struct otlp_span *from, struct err *err)
 {
 	struct record_span span = span_empty();
-	struct otlp_list list = from->attributes;
 	const char *lack = take_span(from, &span);
-	struct span_value value;
-	struct view key;
-	int more;
 
 	if (lack) {
 		span_input_skip(r->in, "span %" PRIu64 " %s", span_input_number(r->in), lack);
@@ -263,10 +274,8 @@ static int read_span(struct reading *r, const struct otlp_span *from, struct err
 	}
 	if (r->owner_of != r->reader.resources && read_owner(r, err) < 0)
 		return -EBADMSG;
-	while ((more = next_attribute(r, &list, &key, &value, err)) > 0)
-		span_take(r->in, &span, key, &value);
-	if (more < 0)
-		return more;
+	if (read_attributes(r, from->attributes, &span, err) < 0)
+		return -EBADMSG;
 	span_take_status(r->in, &span, from->status, from->status_message);
 	span.service = r->owner.service.i;
 	span.pid = r->owner.pid;

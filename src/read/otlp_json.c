@@ -32,6 +32,13 @@ static yyjson_val *field(yyjson_val *object, const char *name, const char *other
 	return yyjson_obj_get(object, name) ?: yyjson_obj_get(object, other);
 }
 
+/* The same, looked for from behind the last one that was found: fields mostly stand in one order.
+ */
+static yyjson_val *next_field(yyjson_obj_iter *fields, const char *name, const char *other)
+{
+	return yyjson_obj_iter_get(fields, name) ?: yyjson_obj_iter_get(fields, other);
+}
+
 /* The next of a list of attributes: true, or false behind the last. */
 static bool next_attribute(const struct reading *r, yyjson_arr_iter *iter, struct view *ret_key,
 			   struct span_value *ret)
@@ -85,28 +92,29 @@ static void take_status(struct reading *r, yyjson_val *status, struct record_spa
 }
 
 /* NULL, or what the span lacks. */
-static const char *take_span(yyjson_val *from, struct record_span *span)
+static const char *take_span(yyjson_obj_iter *from, struct record_span *span)
 {
 	int64_t start, end;
 
-	if (!json_id_or_none(field(from, "traceId", "trace_id"), span->trace, 16))
+	if (!json_id_or_none(next_field(from, "traceId", "trace_id"), span->trace, 16))
 		return "has no traceId";
-	if (!json_id_or_none(field(from, "spanId", "span_id"), span->span, 8))
+	if (!json_id_or_none(next_field(from, "spanId", "span_id"), span->span, 8))
 		return "has no spanId";
-	if (!take_time(field(from, "startTimeUnixNano", "start_time_unix_nano"), &start))
+	json_id_or_none(next_field(from, "parentSpanId", "parent_span_id"), span->parent, 8);
+	span->kind = take_kind(yyjson_obj_iter_get(from, "kind"));
+	if (!take_time(next_field(from, "startTimeUnixNano", "start_time_unix_nano"), &start))
 		return "has no startTimeUnixNano that is one";
-	if (!take_time(field(from, "endTimeUnixNano", "end_time_unix_nano"), &end))
+	if (!take_time(next_field(from, "endTimeUnixNano", "end_time_unix_nano"), &end))
 		return "has no endTimeUnixNano that is one";
-	json_id_or_none(field(from, "parentSpanId", "parent_span_id"), span->parent, 8);
-	span->kind = take_kind(yyjson_obj_get(from, "kind"));
 	return span_set_times(span, start, end);
 }
 
 static void read_span(struct reading *r, yyjson_val *from)
 {
 	struct record_span span = span_empty();
-	yyjson_arr_iter iter = yyjson_arr_iter_with(yyjson_obj_get(from, "attributes"));
-	const char *lack = take_span(from, &span);
+	yyjson_obj_iter fields = yyjson_obj_iter_with(from);
+	const char *lack = take_span(&fields, &span);
+	yyjson_arr_iter iter = yyjson_arr_iter_with(yyjson_obj_iter_get(&fields, "attributes"));
 	struct span_value value;
 	struct view key;
 
@@ -116,10 +124,11 @@ static void read_span(struct reading *r, yyjson_val *from)
 	}
 	while (next_attribute(r, &iter, &key, &value))
 		span_take(r->in, &span, key, &value);
-	take_status(r, yyjson_obj_get(from, "status"), &span);
+	take_status(r, yyjson_obj_iter_get(&fields, "status"), &span);
 	span.service = r->owner.service.i;
 	span.pid = r->owner.pid;
-	span.operation = span_input_intern(r->in, json_text(yyjson_obj_get(from, "name"))).i;
+	span.operation =
+		span_input_intern(r->in, json_text(yyjson_obj_iter_get(&fields, "name"))).i;
 	span_input_add(r->in, &span, r->owner.host);
 }
 

@@ -135,15 +135,18 @@ struct input *span_input_finish(struct span_input *in)
 /* An attribute has the time and the thread of its span. */
 static const struct record *tell_tag(struct span_input *in, const struct span_entry *span)
 {
-	const struct span_tag *tag = &in->tags.items[span->first_tag + in->tags_told++];
+	const struct span_tag *tag = &in->tags.items[span->first_tag + in->tags_told];
 
-	in->told = (struct record_attribute){
-		.head = span->record.head, .value = tag->value, .key = tag->key.i, .type = tag->type
-	};
-	in->told.head.kind = RECORD_ATTRIBUTE;
-	in->told.head.words = sizeof(in->told) / 8;
-	memcpy(in->told.trace, span->record.trace, sizeof(in->told.trace));
-	memcpy(in->told.span, span->record.span, sizeof(in->told.span));
+	if (!in->tags_told++) {
+		in->told.head = span->record.head;
+		in->told.head.kind = RECORD_ATTRIBUTE;
+		in->told.head.words = sizeof(in->told) / 8;
+		memcpy(in->told.trace, span->record.trace, sizeof(in->told.trace));
+		memcpy(in->told.span, span->record.span, sizeof(in->told.span));
+	}
+	in->told.value = tag->value;
+	in->told.key = tag->key.i;
+	in->told.type = tag->type;
 	return &in->told.head;
 }
 
@@ -366,22 +369,49 @@ static str_id intern_like(struct span_input *in, struct span_word *last, struct 
 	return last->id;
 }
 
-void span_take(struct span_input *in, struct record_span *span, struct view key,
+/* Of the attribute that is taken next. */
+static size_t place_of(const struct span_input *in)
+{
+	return (in->tags.count - in->tags_taken) % SPAN_RECENT;
+}
+
+bool span_take_same(struct span_input *in, struct view bytes)
+{
+	const struct span_same *last = &in->last_same[place_of(in)];
+
+	if (!bytes.len || bytes.len != last->bytes.len ||
+	    memcmp(bytes.s, last->bytes.s, bytes.len) != 0)
+		return false;
+	*vec_push(&in->tags) = last->tag;
+	return true;
+}
+
+void span_keep(struct span_input *in, struct view bytes)
+{
+	size_t last = in->tags.count - 1;
+
+	in->last_same[(last - in->tags_taken) % SPAN_RECENT] =
+		(struct span_same){ bytes, in->tags.items[last] };
+}
+
+bool span_take(struct span_input *in, struct record_span *span, struct view key,
 	       const struct span_value *value)
 {
 	struct span_tag tag = { .type = value->type, .value = value->number };
-	size_t place = (in->tags.count - in->tags_taken) % SPAN_RECENT;
+	enum span_key meaning = span_key(key);
+	size_t place = place_of(in);
 
-	if (span_set(span, span_key(key), value))
-		return;
+	if (span_set(span, meaning, value))
+		return false;
 	tag.key = intern_like(in, &in->last_keys[place], key);
 	if (!tag.key.i)
-		return;
+		return false;
 	if (value->type == ATTRIBUTE_STRING)
 		tag.value = intern_like(in, &in->last_values[place], value->text).i;
 	else if (value->type == ATTRIBUTE_DOUBLE)
 		memcpy(&tag.value, &value->real, sizeof(tag.value));
 	*vec_push(&in->tags) = tag;
+	return meaning == SPAN_KEY_OTHER;
 }
 
 static void take_text(struct span_input *in, struct record_span *span, const char *key,

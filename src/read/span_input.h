@@ -52,6 +52,12 @@ struct span_word {
 	str_id id;
 };
 
+/* An attribute as its format has it, and what became of it. */
+struct span_same {
+	struct view bytes; /* borrowed from the file, as long as that is read */
+	struct span_tag tag;
+};
+
 struct span_entry {
 	struct record_span record;
 	str_id host;
@@ -80,6 +86,7 @@ struct span_input {
 	uint64_t tags_taken; /* those that belong to spans that were added */
 	/* by place: the last attribute there, as most spans have the same keys in the same order */
 	struct span_word last_keys[SPAN_RECENT], last_values[SPAN_RECENT];
+	struct span_same last_same[SPAN_RECENT];
 	struct span_text text;
 	uint64_t skipped;
 	char first_skipped[128]; /* why */
@@ -160,9 +167,17 @@ struct span_owner {
 void span_owner_set(struct span_input *in, struct span_owner *owner, struct view key,
 		    const struct span_value *value);
 
-/* An attribute of the span that is added next. */
-void span_take(struct span_input *in, struct record_span *span, struct view key,
+/* An attribute of the span that is added next.  Whether it is kept, and means nothing to us. */
+bool span_take(struct span_input *in, struct record_span *span, struct view key,
 	       const struct span_value *value);
+
+/*
+ * For formats whose attributes are bytes in a row: those of the one that was
+ * taken last.  If another span has the same bytes in that place, they need not
+ * be read again; whether they are, and were taken.
+ */
+void span_keep(struct span_input *in, struct view bytes);
+bool span_take_same(struct span_input *in, struct view bytes);
 
 /* The same for how it ended, as OTLP has it. */
 void span_take_status(struct span_input *in, struct record_span *span, uint32_t status,

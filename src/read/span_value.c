@@ -290,9 +290,10 @@ static yyjson_val *any_member(yyjson_val *any, struct view *ret_name)
 	return name ? yyjson_obj_iter_get_val(name) : NULL;
 }
 
+/* Asked for every attribute: the first letter rules most of them out. */
 static bool is_named(struct view name, const char *camel, const char *snake)
 {
-	return view_is(name, camel) || view_is(name, snake);
+	return name.len && name.s[0] == camel[0] && (view_is(name, camel) || view_is(name, snake));
 }
 
 static bool is_list(struct view name)

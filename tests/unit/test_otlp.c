@@ -336,7 +336,7 @@ TEST(a_damaged_attribute_gets_a_sentence)
 		const char *want;
 	} cases[] = {
 		{ VIEW("\x0a\x2a\x0a\x04\x0a\x02\x0a\x05\x12\x22\x12\x20"),
-		  "'x.json' is damaged: expected a field of KeyValue at offset 4" },
+		  "'x.json' is damaged: expected a field of KeyValue at offset 6" },
 		{ VIEW("\x0a\x36\x0a\x10\x0a\x0e\x0a\x08hostname\x12\x02\x0a\x05\x12\x22\x12\x20"),
 		  "'x.json' is damaged: expected a field of AnyValue at offset 18" },
 		{ VIEW("\x0a\x28\x0a\x02\x0a\x05\x12\x22\x12\x20"),
@@ -446,6 +446,35 @@ TEST(attributes_stand_before_their_span)
 	CHECK_INT(r.spans.items[0].kind, SPAN_CLIENT);
 	CHECK_INT(r.spans.items[0].head.tid, 7);
 	CHECK_INT(input_events(r.input), 1);
+}
+
+TEST(attributes_that_repeat_are_kept_for_each_span)
+{
+	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+	static const struct {
+		const char *method;
+		int64_t code;
+	} spans[] = { { "GET", 200 }, { "GET", 200 }, { "PUT", 200 }, { "PUT", 404 } };
+
+	begin(&w, "front");
+	for (size_t i = 0; i < ARRAY_LEN(spans); i++) {
+		put_span(&w, "abcdefgh", 1, 2 + i);
+		put_text(&w, "", "");
+		put_text(&w, "method", spans[i].method);
+		put_number(&w, "thread.native_id", 7);
+		put_number(&w, "code", spans[i].code);
+	}
+
+	_cleanup_(result_done) struct result r = read_written(&w);
+	_cleanup_(freep) char *got = attributes_of(&r);
+
+	CHECK_STR(got, "method=GET thread.native_id=7 code=200 "
+		       "method=GET thread.native_id=7 code=200 "
+		       "method=PUT thread.native_id=7 code=200 "
+		       "method=PUT thread.native_id=7 code=404");
+	CHECK_INT(r.spans.count, ARRAY_LEN(spans));
+	for (size_t i = 0; i < r.spans.count; i++)
+		CHECK_INT(r.spans.items[i].head.tid, 7);
 }
 
 TEST(attributes_come_in_the_order_of_their_spans)
