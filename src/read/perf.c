@@ -2,23 +2,26 @@
 /*
  * perf - perf.data as an input: perf sched record, perf trace record, perf record.
  *
- * perf_file.h reads what the file says of its events, perf_stream.h brings its
+ * perf_file.h reads what the file says of its events, perf_merge.h brings its
  * records into the order of time, perf_event.h makes raw events of them; here
  * that is put together, and what should be known of the whole is said.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "read/perf_event.h"
+#include "read/perf_merge.h"
 #include "read/raw_input.h"
 
 struct perf_source {
 	struct raw_source raw;
 	struct perf_file file;
-	struct perf_stream stream;
+	struct perf_merge merge;
 	struct perf_decoder decoder;
 	char *tool;
 	bool told;
@@ -44,20 +47,26 @@ __attribute__((format(printf, 2, 3))) static void tell(struct perf_source *s, co
 /* What shows only when all was read. */
 static void tell_end(struct perf_source *s)
 {
-	uint64_t unknown = s->stream.unknown + s->decoder.unknown;
+	uint64_t unknown = s->decoder.unknown, late = 0;
 
 	if (s->told)
 		return;
 	s->told = true;
-	if (s->stream.damage)
-		tell(s, "%s", s->stream.damage);
+	for (size_t i = 0; i < s->merge.parts.count; i++) {
+		const struct perf_stream *stream = &s->merge.parts.items[i]->stream;
+
+		unknown += stream->unknown;
+		late += stream->late;
+		if (stream->damage)
+			tell(s, "%s", stream->damage);
+	}
 	if (unknown)
 		tell(s, "has %" PRIu64 " records of no event that it describes", unknown);
-	if (s->stream.late)
+	if (late)
 		tell(s,
 		     "has %" PRIu64 " records later than perf promises, which were moved to "
 		     "the time of those before them",
-		     s->stream.late);
+		     late);
 }
 
 static int next_event(struct raw_source *source, struct raw_event *ret, struct err *err)
@@ -66,11 +75,11 @@ static int next_event(struct raw_source *source, struct raw_event *ret, struct e
 	const uint8_t *record;
 	nsec_t time;
 
-	while ((record = perf_stream_next(&s->stream, &time)))
+	while ((record = perf_merge_next(&s->merge, &time)))
 		if (perf_decode(&s->decoder, record, time, ret))
 			return 1;
 	tell_end(s);
-	return perf_decode_end(&s->decoder, s->stream.now, ret);
+	return perf_decode_end(&s->decoder, s->merge.now, ret);
 }
 
 static const char *event_name(struct raw_source *source)
@@ -111,7 +120,7 @@ static void free_source(struct raw_source *source)
 	struct perf_source *s = (struct perf_source *)source;
 
 	perf_decoder_done(&s->decoder);
-	perf_stream_done(&s->stream);
+	perf_merge_done(&s->merge);
 	perf_file_done(&s->file);
 	free(s->tool);
 	free(s->raw.notice);
@@ -147,6 +156,27 @@ static void tell_formats(struct perf_source *s)
 		tell(s, "has no tracepoints; record with -e 'sched:*,raw_syscalls:*'");
 }
 
+static bool has_chains(const struct perf_file *file)
+{
+	for (size_t i = 0; i < file->attrs.count; i++)
+		if (file->attrs.items[i].sample & PERF_HAS_CALLCHAIN)
+			return true;
+	return false;
+}
+
+/* The directory is NULL, if there is none. */
+static int read_parts(struct perf_source *s, const char *directory, struct err *err)
+{
+	perf_merge_init(&s->merge, &s->file);
+	if (directory)
+		return perf_merge_add(&s->merge, directory, err);
+	if (s->file.about.is_directory)
+		return err_set(err, -EINVAL,
+			       "'%s' has its records in the files beside it: name the directory",
+			       s->file.name);
+	return 0;
+}
+
 static int check(const struct perf_file *file, struct err *err)
 {
 	if (file->attrs.count == 0)
@@ -164,13 +194,16 @@ static void describe(struct perf_source *s)
 	s->raw.kinds = s->decoder.kinds;
 	set_clock(s);
 	tell_formats(s);
-	if (s->stream.of_some && s->decoder.tracepoints & (1u << RAW_SWITCH))
+	if (has_chains(&s->file))
+		tell(s, "has call chains, which are passed over");
+	if (s->merge.parts.items[0]->stream.of_some && s->decoder.tracepoints & (1u << RAW_SWITCH))
 		tell(s, "was recorded of some processes only, and when such a process gets a CPU "
 			"is not in it; record with -a");
 }
 
 /* Takes the file. */
-static int open_source(struct perf_source *s, struct raw_source **ret, struct err *err)
+static int open_source(struct perf_source *s, const char *directory, struct raw_source **ret,
+		       struct err *err)
 {
 	s->raw = (struct raw_source){
 		.next = next_event,
@@ -181,9 +214,11 @@ static int open_source(struct perf_source *s, struct raw_source **ret, struct er
 		.data = event_data,
 		.free = free_source,
 	};
-	perf_stream_init(&s->stream, &s->file);
 
-	int r = check(&s->file, err);
+	int r = read_parts(s, directory, err);
+
+	if (r == 0)
+		r = check(&s->file, err);
 
 	if (r < 0) {
 		free_source(&s->raw);
@@ -196,7 +231,8 @@ static int open_source(struct perf_source *s, struct raw_source **ret, struct er
 }
 
 /* Takes the source, whose file was opened with this result. */
-static int open_input(struct perf_source *s, int result, struct input **ret, struct err *err)
+static int open_input(struct perf_source *s, int result, const char *directory, struct input **ret,
+		      struct err *err)
 {
 	const struct perf_about *about = &s->file.about;
 	struct raw_source *source;
@@ -205,7 +241,7 @@ static int open_input(struct perf_source *s, int result, struct input **ret, str
 		free(s);
 		return result;
 	}
-	result = open_source(s, &source, err);
+	result = open_source(s, directory, &source, err);
 	if (result < 0)
 		return result;
 	s->tool = must_printf("perf%s%s", about->version ? " " : "", about->version ?: "");
@@ -225,14 +261,33 @@ int perf_open_memory(const char *name, const char *data, size_t size, struct inp
 {
 	struct perf_source *s = must_alloc(sizeof(*s));
 
-	return open_input(s, perf_file_open_memory(&s->file, name, data, size, err), ret, err);
+	return open_input(s, perf_file_open_memory(&s->file, name, data, size, err), NULL, ret,
+			  err);
 }
 
-static int open_file(const char *path, struct input **ret, struct err *err)
+static bool is_perf(const char *head, size_t size)
+{
+	return size >= PERF_PIPE_HEADER &&
+	       (memcmp(head, "PERFILE2", 8) == 0 || memcmp(head, "2ELIFREP", 8) == 0);
+}
+
+static bool is_perf_dir(const char *path)
+{
+	_cleanup_(freep) char *data = must_printf("%s/data", path);
+	_cleanup_(closep) int fd = open(data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char head[PERF_PIPE_HEADER];
+
+	return fd >= 0 && read(fd, head, sizeof(head)) == sizeof(head) &&
+	       is_perf(head, sizeof(head));
+}
+
+static int open_path(const char *path, struct input **ret, struct err *err)
 {
 	struct perf_source *s = must_alloc(sizeof(*s));
+	bool is_dir = is_perf_dir(path);
+	_cleanup_(freep) char *file = must_printf("%s%s", path, is_dir ? "/data" : "");
 
-	return open_input(s, perf_file_open(&s->file, path, err), ret, err);
+	return open_input(s, perf_file_open(&s->file, file, err), is_dir ? path : NULL, ret, err);
 }
 
 /* Events are samples, as perf counts them; what shows only at the end is said there. */
@@ -251,16 +306,11 @@ static int next_record(struct input *input, const struct record **ret, struct er
 	return r;
 }
 
-static bool is_perf(const char *head, size_t size)
-{
-	return size >= PERF_PIPE_HEADER &&
-	       (memcmp(head, "PERFILE2", 8) == 0 || memcmp(head, "2ELIFREP", 8) == 0);
-}
-
 const struct input_format perf_format = {
 	.name = "perf",
 	.is_one = is_perf,
-	.open = open_file,
+	.is_dir = is_perf_dir,
+	.open = open_path,
 	.next = next_record,
 	.string = raw_input_string,
 	.free = raw_input_free,

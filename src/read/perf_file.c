@@ -183,11 +183,6 @@ static int read_file(struct perf_file *file, const struct perf_header *header, s
 	file->begin = header->data.offset;
 	file->end = file->begin + header->data.size;
 	read_features(file, header);
-	if (file->about.is_directory)
-		return err_set(err, -EOPNOTSUPP,
-			       "'%s' has its records in other files (perf record --threads), which "
-			       "cannot be read; record without that",
-			       file->name);
 	if (file->attrs.count == 0)
 		return err_set(err, -EBADMSG, "'%s' has no events", file->name);
 	return 0;

@@ -51,6 +51,7 @@ struct perf_file {
 	size_t size;
 	bool mapped;
 	bool swap, is_pipe;
+	bool is_part;        /* of a directory: it has records of the kernel, and nothing else */
 	uint64_t begin, end; /* of its records */
 	VEC(struct perf_attr) attrs;
 	struct map ids; /* -> index in attrs + 1 */

@@ -191,6 +191,8 @@ static void take_own(struct perf_stream *s, const uint8_t *p, struct perf_record
 {
 	uint64_t behind = bytes_behind(s, p, head);
 
+	if (s->file->is_part) /* what it says of events is others' */
+		return;
 	if (behind > s->file->end - s->at) {
 		end_damaged(s, p - s->file->data, "a record goes beyond the end");
 		return;
@@ -287,17 +289,22 @@ static bool holds_too_much(const struct perf_stream *s)
 	return perf_unpack_held(&s->unpack) > min_held + HELD_RATIO * s->file->size;
 }
 
+/* Whether a batch may end behind a record of that type.  A part is of one ring: it has no rounds.
+ */
+static bool is_enough(const struct perf_stream *s, uint32_t type)
+{
+	if (type == PERF_ROUND || s->file->is_part)
+		return s->entries.count - s->batch >= BATCH;
+	return type >= PERF_COMPRESSED && holds_too_much(s);
+}
+
 static void read_batch(struct perf_stream *s)
 {
 	if (s->ready)
 		drop_given(s);
-	while (!s->ended && !s->ready) {
-		uint32_t type = take_record(s);
-
-		if (type == PERF_ROUND ? s->entries.count - s->batch >= BATCH
-				       : type >= PERF_COMPRESSED && holds_too_much(s))
+	while (!s->ended && !s->ready)
+		if (is_enough(s, take_record(s)))
 			end_batch(s);
-	}
 	if (!s->ready)
 		end_batch(s);
 }

@@ -285,7 +285,7 @@ TEST(features_beyond_the_end_are_as_if_they_were_not_there)
 	CHECK_HAS(input_notice(r.input), "does not describe 1 of its tracepoints");
 }
 
-TEST(a_file_without_times_or_in_a_directory_is_refused)
+TEST(a_file_without_times_or_without_its_directory_is_refused)
 {
 	struct perf_build timeless = { 0 }, directory = { .in_directory = true };
 
@@ -299,7 +299,7 @@ TEST(a_file_without_times_or_in_a_directory_is_refused)
 	_cleanup_(result_done) struct result second = read_built(&directory);
 
 	CHECK_HAS(first.err.text, "has no times");
-	CHECK_HAS(second.err.text, "in other files");
+	CHECK_HAS(second.err.text, "in the files beside it: name the directory");
 }
 
 #ifdef HAVE_ZSTD
