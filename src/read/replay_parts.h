@@ -48,6 +48,7 @@ struct segment {
 struct replay_cpu {
 	struct replay_thread *thread; /* that has it; NULL if that is not known, or idle */
 	uint32_t tid;                 /* likewise, but RAW_UNKNOWN, or 0 if idle */
+	uint32_t gone;                /* who ended by the switch to it, or 0 */
 	nsec_t switched;              /* since when */
 	nsec_t irq_begin;             /* of the outermost interrupt; 0 if there is none */
 	uint32_t irq;                 /* ns that interrupts have taken since then */

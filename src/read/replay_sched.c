@@ -103,6 +103,9 @@ static void note_site(struct replay_thread *t, uint64_t state)
 static void leave_cpu(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
 {
 	uint64_t state = e->sched_switch.state & RAW_STATE_ALL;
+
+	cpu->gone = 0;
+
 	struct replay_thread *t =
 		replay_named(r, e->sched_switch.prev, e->sched_switch.prev_comm, e);
 
@@ -116,6 +119,7 @@ static void leave_cpu(struct replay *r, struct replay_cpu *cpu, const struct raw
 	t->newborn = false;
 	replay_run(r, t, e->time, cpu->irq, 0);
 	if (is_dead(t, state)) {
+		cpu->gone = t->tid;
 		replay_exit(r, t, e);
 		return;
 	}

@@ -170,6 +170,9 @@ void replay_meet(struct replay *r, const struct raw_event *e)
 
 	struct replay_thread *t = replay_current(r, e);
 
+	/* what a switch does itself, such as the stack of it, is told in the name of who left */
+	if (!t && e->tid == r->cpus.items[e->cpu].gone)
+		return;
 	if (!t) {
 		t = thread_named(r, e->tid, e->pid, e->comm, e);
 		t->named = false;

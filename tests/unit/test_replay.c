@@ -344,6 +344,20 @@ TEST(a_thread_lives_from_its_creation_to_its_last_switch)
 	check_made(&p, "2:new=worker/2");
 }
 
+TEST(what_is_told_of_a_last_switch_makes_no_thread)
+{
+	_cleanup_(play_done) struct play p;
+
+	play_begin(&p, 0);
+	sched(&p, 1, 0, 0, 1);
+	sched(&p, 10, 1, RAW_STATE_ZOMBIE, 2);
+	play(&p, at(11, RAW_WAKING, 1)); /* by who is not there any more */
+	check_made(&p, "1:seen=/1 1:R1-10 1:exit 2:seen=/2");
+	sched(&p, 20, 2, 0, 3);
+	play(&p, at(21, RAW_WAKING, 1)); /* by another one of that number */
+	check_made(&p, "2:R10-20 3:seen=/3 1:seen=/1");
+}
+
 TEST(two_tracepoints_that_tell_of_one_creation_make_one_thread)
 {
 	_cleanup_(play_done) struct play p;
