@@ -4,8 +4,11 @@ PREFIX ?= /usr/local
 FUZZ_TIME ?= 600
 DAMAGE_COUNT ?= 10000
 
+# Whose checkout this is builds in it, also under sudo: root's files could not be built anew later.
+own := $(shell [ "$$(id -u)" != 0 ] || [ "$(SUDO_UID)" != "$$(stat -c %u .)" ] || echo runuser -u $(SUDO_USER) --)
+
 all: setup-build build/build.ninja ## build/sonde
-	@ninja -C build use
+	@$(own) ninja -C build use
 
 test: setup-test ## everything: all builds, unit, golden, style, live and fuzz tests
 	@tools/run_tests
@@ -30,9 +33,15 @@ damage: setup-test ## each sample trace damaged at random and read, DAMAGE_COUNT
 	@tools/run_tests damage $(DAMAGE_COUNT)
 
 install: all ## into PREFIX (/usr/local), below DESTDIR
-	@meson configure build -Dprefix=$(PREFIX)
-	@ninja -C build use
+	@mkdir -p $(DESTDIR)$(PREFIX) 2>/dev/null && [ -w $(DESTDIR)$(PREFIX) ] || { echo \
+		"make: $(DESTDIR)$(PREFIX) cannot be written: sudo make install, or make install PREFIX=$$HOME/.local" >&2; exit 1; }
+	@$(own) meson configure build -Dprefix=$(PREFIX)
+	@$(own) ninja -C build use
 	@meson install -C build --no-rebuild
+	@chown --reference=build build/meson-logs/install-log.txt
+
+uninstall: ## what was installed last
+	@ninja -C build uninstall
 
 format: setup-test ## lay out all C files
 	@tools/format
@@ -44,12 +53,12 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 build/build.ninja:
-	@meson setup build
+	@$(own) meson setup build
 
 # Without the SDK's headers, the agent has no binding for C++; `sonde doctor` says so.
 setup-%:
 	@tools/setup build $(filter-out build,$*)
-	@tools/backports build/otel-cpp opentelemetry-cpp-dev libabsl-dev || [ $$? = 77 ]
+	@$(own) tools/backports build/otel-cpp opentelemetry-cpp-dev libabsl-dev || [ $$? = 77 ]
 
 .NOTPARALLEL:
-.PHONY: all test check demo demo-bank bench fuzz damage install format clean help
+.PHONY: all test check demo demo-bank bench fuzz damage install uninstall format clean help

@@ -5,11 +5,15 @@
 usage: check_manual.py SONDE PAGES_DIRECTORY
 
 Every command has a page; the page's OPTIONS are exactly the command's, no more
-and no less; the sections that readers look for are there; and groff has no
-complaint about what scdoc makes of it.
+and no less; the sections that readers look for are there; groff has no
+complaint about what scdoc makes of it; and what pages and README show of the
+demo's capture is what sonde prints.
 """
+import difflib
+import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -55,8 +59,29 @@ def check_rendering(path):
         yield shown.stderr.strip()
 
 
+def shown(text):
+    """Commands in the examples that can be tried in any checkout, each with the lines below it."""
+    for block in re.findall(r"^```\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = example.partition("\n")
+            if command.startswith("sonde ") and "demo/demo.sonde" in command and output:
+                yield command, output.rstrip("\n").split("\n")
+
+
+def check_examples(sonde, root, text):
+    for command, want in shown(text):
+        ran = subprocess.run([sonde, *shlex.split(command)[1:]], capture_output=True, text=True, cwd=root,
+                             env=os.environ | {"LC_ALL": "C.UTF-8"})
+        got = ran.stdout.rstrip("\n").split("\n")
+        if want[-1] == "...":
+            want, got = want[:-1], got[:len(want) - 1]
+        if got != want:
+            yield from [f"shows of '{command}' what it does not print:", *difflib.unified_diff(want, got, lineterm="")]
+
+
 def main():
-    sonde, directory = sys.argv[1], pathlib.Path(sys.argv[2])
+    sonde, directory = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    root = directory.parent.parent
     wrong = []
     for command in words(sonde, "--complete"):
         path = directory / f"sonde-{command}.1.scd"
@@ -66,6 +91,8 @@ def main():
             wrong.append(f"{path.name} is missing")
         elif words(sonde, command, "--complete"):
             wrong += [f"{path.name} {c}" for c in check_command(sonde, command, path.read_text())]
+    for path in [root / "README.md", *sorted(directory.glob("*.scd"))]:
+        wrong += [f"{path.name} {c}" for c in check_examples(sonde, root, path.read_text())]
     for path in sorted(directory.glob("*.scd")):
         if shutil.which("scdoc") and shutil.which("groff"):
             wrong += [f"{path.name}: {c}" for c in check_rendering(path)]
