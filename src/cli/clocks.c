@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/say.h"
 #include "read/merge.h"
 
 static const char *how_name(enum merge_how how)
@@ -129,12 +130,14 @@ void clocks_warn(const struct merge *merge)
 
 		if (!is_placed(&clock))
 			continue;
-		fprintf(stderr, "sonde: the clock of '%s' is %s%s '%s'", clock.host,
-			signed_time(clock.offset).s, clock.offset < 0 ? " of" : "",
-			clock.reference);
-		if (clock.bound != UINT64_MAX)
-			fprintf(stderr, ", which may be wrong by %s", format_time(clock.bound).s);
-		fprintf(stderr, ": so say %s messages\n", format_count(clock.from + clock.to).s);
+
+		bool is_bound = clock.bound != UINT64_MAX;
+
+		say("the clock of '%s' is %s%s '%s'%s%s: so say %s messages", clock.host,
+		    signed_time(clock.offset).s, clock.offset < 0 ? " of" : "", clock.reference,
+		    is_bound ? ", which may be wrong by " : "",
+		    is_bound ? format_time(clock.bound).s : "",
+		    format_count(clock.from + clock.to).s);
 	}
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/events.h"
 #include "cli/opt.h"
+#include "cli/say.h"
 #include "cli/stream.h"
 #include "report/dump.h"
 #include "report/kind.h"
@@ -66,7 +67,7 @@ static int dump_records(struct input_stream *s, const struct dump_filter *filter
 	int r = dump_write(&records, &ahead, filter, &style, stdout, err);
 
 	if (input_notice(s->input))
-		fprintf(stderr, "sonde: %s\n", input_notice(s->input));
+		say("%s", input_notice(s->input));
 	return r;
 }
 

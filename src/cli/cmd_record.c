@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "bpf/wire.h"
 #include "cli/opt.h"
+#include "cli/say.h"
 #include "record/record.h"
 
 struct record_opts {
@@ -116,7 +117,7 @@ static void show_progress(void *arg, const struct record_state *state)
 static void show_notice(void *arg, const char *words)
 {
 	clear_line(arg);
-	fprintf(stderr, "sonde: %s\n", words);
+	say("%s", words);
 }
 
 static void show_summary(const struct screen *screen, const char *output,
@@ -125,12 +126,11 @@ static void show_summary(const struct screen *screen, const char *output,
 	clear_line(screen);
 	if (screen->quiet)
 		return;
-	fprintf(stderr, "sonde: %s: %s records, %s lost, %s, %s\n", output,
-		format_count(state->records).s, format_count(state->lost).s,
-		format_size(state->bytes).s, format_time(state->elapsed).s);
+	say("%s: %s records, %s lost, %s, %s", output, format_count(state->records).s,
+	    format_count(state->lost).s, format_size(state->bytes).s,
+	    format_time(state->elapsed).s);
 	if (state->late)
-		fprintf(stderr, "sonde: %s records came too late to be put in order\n",
-			format_count(state->late).s);
+		say("%s records came too late to be put in order", format_count(state->late).s);
 }
 
 /* The command line of this process, for the capture. */

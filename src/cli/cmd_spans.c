@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "cli/opt.h"
+#include "cli/say.h"
 #include "record/span_names.h"
 
 struct spans_opts {
@@ -30,7 +31,7 @@ static void switch_all(struct span_names *names, const struct opt_list *patterns
 {
 	for (size_t i = 0; i < patterns->count; i++)
 		if (span_names_switch(names, patterns->items[i], off) == 0)
-			fprintf(stderr, "sonde: no name matches '%s' so far\n", patterns->items[i]);
+			say("no name matches '%s' so far", patterns->items[i]);
 }
 
 static int print_json(const struct span_names *names, struct err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/export.h"
 
-#include <stdio.h>
+#include "cli/say.h"
 
 int exported_open(struct exported *e, struct err *err)
 {
@@ -62,7 +62,7 @@ void exported_tell(const struct exported *e)
 {
 	if (e->merge)
 		for (size_t i = 0; merge_notice(e->merge, i); i++)
-			fprintf(stderr, "sonde: %s\n", merge_notice(e->merge, i));
+			say("%s", merge_notice(e->merge, i));
 	else if (input_notice(e->one.input))
-		fprintf(stderr, "sonde: %s\n", input_notice(e->one.input));
+		say("%s", input_notice(e->one.input));
 }

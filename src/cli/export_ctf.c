@@ -14,6 +14,7 @@
 
 #include "base/vec.h"
 #include "cli/export.h"
+#include "cli/say.h"
 #include "report/export_ctf.h"
 
 typedef VEC(struct ctf_export *) exports;
@@ -47,10 +48,9 @@ static void tell_left_out(const exports *all)
 	for (size_t i = 0; i < all->count; i++)
 		count += ctf_export_left_out(all->items[i]);
 	if (count)
-		fprintf(stderr,
-			"sonde: %" PRIu64 " hits, samples, stacks, contexts and attributes "
-			"were left out: such a trace has no place for them\n",
-			count);
+		say("%" PRIu64 " hits, samples, stacks, contexts and attributes "
+		    "were left out: such a trace has no place for them",
+		    count);
 }
 
 /* The name of a machine as one of a directory; its number, if it has no name that will do. */

@@ -4,6 +4,7 @@
 
 #include "cli/export.h"
 #include "cli/load.h"
+#include "cli/say.h"
 #include "report/export_otlp.h"
 
 static const char *host_name(const void *arg, uint16_t host)
@@ -26,12 +27,11 @@ static int write_spans(void *arg, FILE *file, struct err *err)
 static void tell(const struct spans *spans, bool json)
 {
 	if (!spans->done.spans)
-		fprintf(stderr, "sonde: there are no spans in it, and no requests\n");
+		say("there are no spans in it, and no requests");
 	else if (spans->done.requests > 1 && !json)
-		fprintf(stderr,
-			"sonde: %zu export requests, each behind its length in four bytes: too "
-			"large for one\n",
-			spans->done.requests);
+		say("%zu export requests, each behind its length in four bytes: too "
+		    "large for one",
+		    spans->done.requests);
 }
 
 int export_spans(char **paths, const char *format, bool requests, bool json, const char *output,

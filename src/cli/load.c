@@ -8,6 +8,7 @@
 #include "analyse/request_spans.h"
 #include "base/text.h"
 #include "cli/opt.h"
+#include "cli/say.h"
 
 int load_merged(char **inputs, const char *format, struct model **ret, struct merge **ret_merge,
 		struct err *err)
@@ -27,7 +28,7 @@ int load_merged(char **inputs, const char *format, struct model **ret, struct me
 		model_add(*ret, source, record);
 	model_finish(*ret);
 	for (size_t i = 0; merge_notice(merge, i); i++)
-		fprintf(stderr, "sonde: %s\n", merge_notice(merge, i));
+		say("%s", merge_notice(merge, i));
 	return r;
 }
 
@@ -115,8 +116,7 @@ int load_find_span(const struct model *model, const char *hex, span_id *ret, str
 		if (begins_with(model_span(model, (span_id){ i })->id, 8, hex) && found++ == 0)
 			*ret = (span_id){ i };
 	if (found > 1)
-		fprintf(stderr, "sonde: %zu spans begin with '%s'; this is the first\n", found,
-			hex);
+		say("%zu spans begin with '%s'; this is the first", found, hex);
 	return found ? 0 : err_set(err, -ENOENT, "there is no span '%s'", hex);
 }
 
@@ -138,7 +138,6 @@ int load_find_trace(const struct model *model, const char *hex, span_id *ret, st
 		}
 	}
 	if (several)
-		fprintf(stderr, "sonde: several traces begin with '%s'; this is the longest\n",
-			hex);
+		say("several traces begin with '%s'; this is the longest", hex);
 	return longest ? 0 : err_set(err, -ENOENT, "there is no trace '%s'", hex);
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "cli/opt.h"
+#include "cli/say.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -46,9 +47,9 @@ static int command_unknown(const char *typed)
 			best = commands[i]->name;
 		}
 	if (best)
-		fprintf(stderr, "sonde: no command '%s'; did you mean '%s'?\n", typed, best);
+		say("no command '%s'; did you mean '%s'?", typed, best);
 	else
-		fprintf(stderr, "sonde: no command '%s'; see 'sonde help'\n", typed);
+		say("no command '%s'; see 'sonde help'", typed);
 	return EXIT_USAGE;
 }
 
@@ -90,13 +91,13 @@ static int complain(const struct command *cmd, int r, const struct err *err)
 	size_t len = strlen(err->text);
 
 	if (r != -EUSAGE) {
-		fprintf(stderr, "sonde: %s\n", err->text);
+		say("%s", err->text);
 		return EXIT_FAILURE;
 	}
 	if (len && err->text[len - 1] == '?') /* it asks whether another option was meant */
-		fprintf(stderr, "sonde: %s\n", err->text);
+		say("%s", err->text);
 	else
-		fprintf(stderr, "sonde: %s; see 'sonde %s --help'\n", err->text, cmd->name);
+		say("%s; see 'sonde %s --help'", err->text, cmd->name);
 	return EXIT_USAGE;
 }
 
@@ -107,8 +108,7 @@ static int command_run(const struct command *cmd, char **argv)
 	struct err err = { "" };
 
 	if (cmd->missing) {
-		fprintf(stderr, "sonde: this sonde was built without '%s': %s\n", cmd->name,
-			cmd->missing);
+		say("this sonde was built without '%s': %s", cmd->name, cmd->missing);
 		return EXIT_FAILURE;
 	}
 	if (cmd->opts_size)
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
 	int r = fflush(stdout);
 	if (code != EXIT_SUCCESS || (r == 0 && !ferror(stdout)))
 		return code; /* one sentence is enough */
-	fprintf(stderr, "sonde: cannot write to standard output: %s\n",
-		r < 0 ? strerror(errno) : "not all of it was taken");
+	say("cannot write to standard output: %s",
+	    r < 0 ? strerror(errno) : "not all of it was taken");
 	return EXIT_FAILURE;
 }

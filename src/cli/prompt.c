@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "cli/say.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -53,7 +54,7 @@ static void run(struct prompt *p, const char *sql)
 	interrupted = 0;
 	out_flush(p->out);
 	if (r < 0)
-		fprintf(stderr, "sonde: %s\n", err.text);
+		say("%s", err.text);
 }
 
 static void show_schema(struct prompt *p, const char *table)
@@ -62,7 +63,7 @@ static void show_schema(struct prompt *p, const char *table)
 
 	for (const char *c = table; *c; c++)
 		if (!isalnum((unsigned char)*c) && *c != '_') {
-			fprintf(stderr, "sonde: '%s' is no name of a table\n", table);
+			say("'%s' is no name of a table", table);
 			return;
 		}
 	sql = must_printf("SELECT name, type, meaning FROM columns WHERE table_name = lower('%s')",
