@@ -8,6 +8,7 @@
 #define SONDE_CLI_EXPORT_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "cli/stream.h"
 #include "read/merge.h"
@@ -40,6 +41,9 @@ void exported_tell(const struct exported *e);
  * machines.  It is there when it is whole, and not before.
  */
 int export_ctf(struct exported *e, const char *directory, struct err *err);
+
+/* The mode of what was made for its owner alone, and is renamed: as if it had been made openly. */
+mode_t export_mode(mode_t most);
 
 /* Writes to a file; the argument is its own. */
 typedef int export_writer(void *arg, FILE *file, struct err *err);

@@ -113,7 +113,7 @@ static int write_all(const struct exported *e, const exports *all, const char *d
 		return err_errno(err, "cannot create a directory beside '%s'", directory);
 	for (size_t i = 0; i < all->count && r == 0; i++)
 		r = write_host(e, all, i, temporary, err);
-	if (r == 0 && chmod(temporary, 0755) < 0)
+	if (r == 0 && chmod(temporary, export_mode(0777)) < 0)
 		r = err_errno(err, "cannot set the mode of '%s'", temporary);
 	if (r == 0 && rename(temporary, directory) < 0)
 		r = errno == ENOTEMPTY || errno == EEXIST

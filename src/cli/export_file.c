@@ -14,6 +14,14 @@ static bool is_replaceable(const char *path)
 	return stat(path, &st) < 0 || S_ISREG(st.st_mode);
 }
 
+mode_t export_mode(mode_t most)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return most & ~mask;
+}
+
 /* Written under another name and then renamed, so that what is there is whole. */
 static int replace_file(const char *path, export_writer *write, void *arg, struct err *err)
 {
@@ -30,9 +38,9 @@ static int replace_file(const char *path, export_writer *write, void *arg, struc
 		r = err_errno(err, "cannot write '%s'", temporary);
 	/* what stands before damage in an input is whole */
 	if ((r == 0 || r == -EBADMSG) &&
-	    (chmod(temporary, 0644) < 0 || rename(temporary, path) < 0))
+	    (chmod(temporary, export_mode(0666)) < 0 || rename(temporary, path) < 0))
 		r = err_errno(err, "cannot create '%s'", path);
-	else if (r < 0 && r != -EBADMSG)
+	if (r < 0 && r != -EBADMSG)
 		unlink(temporary);
 	return r;
 }
