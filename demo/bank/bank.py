@@ -33,7 +33,7 @@ FAULTS = {
 DELAY = 0.030  # seconds
 THREADS = 8
 PROCESSES = {"frontend": 2, "users": 1, "contacts": 1}
-PATIENCE = 30  # seconds for anything
+PATIENCE = 120  # seconds for anything
 
 
 class Failed(Exception):

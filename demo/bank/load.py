@@ -22,7 +22,7 @@ import urllib.parse
 import data
 
 OPERATIONS = ("login", "home", "logout")
-PATIENCE = 30  # seconds for an answer
+PATIENCE = 120  # seconds for an answer
 
 
 class Wrong(Exception):

@@ -28,6 +28,8 @@ COMPILE = ["g++", "-std=c++20", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-D
 PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin",
                         *sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)])
 
+PATIENCE = 600  # seconds for a step; a registry may be slow, or not answer at all
+
 
 class Missing(Exception):
     """The bank cannot be had here; says why."""
@@ -45,8 +47,11 @@ def say(what):
 
 
 def execute(*command, why, **how):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, **how)
+    try:
+        done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=PATIENCE, **how)
+    except subprocess.TimeoutExpired as e:
+        raise Missing(f"{why}: not within {PATIENCE} s") from e
     if done.returncode:
         raise Missing(f"{why}:\n{done.stdout.strip()}")
 

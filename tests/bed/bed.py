@@ -35,7 +35,7 @@ import check_capture  # noqa: E402
 import check_requests  # noqa: E402
 import scenarios  # noqa: E402
 
-PATIENCE = 30  # seconds for anything
+PATIENCE = 120  # seconds for anything
 PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin",
                         *sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)])
 
@@ -181,7 +181,8 @@ class Room:
         process = self.spawn(program("postgres"), "-D", data, "-p", port, "-c", "listen_addresses=127.0.0.1",
                              "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=200",
                              "-c", "autovacuum=off", stderr=subprocess.DEVNULL, **user)
-        wait_for(f"127.0.0.1:{port}")
+        asked = [program("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port), "-U", "bed", "-d", "postgres"]
+        harness.wait_until(lambda: subprocess.run(asked).returncode == 0, "PostgreSQL answers", PATIENCE)
         return Running(service, process, process.pid, f"127.0.0.1:{port}", "pg:")
 
 
@@ -207,7 +208,7 @@ def postgres_data():
         if user:
             shutil.chown(directory, user["user"], user["group"])
         harness.run(initdb, "-D", f"{directory}/data", "-A", "trust", "-U", "bed", "--no-sync", "-E", "UTF8",
-                    cwd=directory, **user)
+                    "--locale=C", cwd=directory, **user)
     return f"{made[0]}/data", user
 
 

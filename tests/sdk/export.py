@@ -27,6 +27,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
 SPANS = 53  # in the long trace
+LATER = 3_600_000  # ms: all go in one request at the end, however long we take
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
@@ -86,7 +87,7 @@ def spans(directory):
     kept = InMemorySpanExporter()
     endpoint = f"http://127.0.0.1:{server.server_address[1]}/v1/traces"
     provider.add_span_processor(SimpleSpanProcessor(kept))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint), schedule_delay_millis=LATER))
     trace.set_tracer_provider(provider)
     make_spans(provider)
     provider.shutdown()

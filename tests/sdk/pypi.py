@@ -10,10 +10,11 @@ import subprocess
 import sys
 import time
 
-# An SDK with what instruments a server; its parts only go together in one version.
+# An SDK with what instruments a server; its parts only go together in one version.  Whoever asks
+# for a package says which, so that nobody's release of tomorrow fails a test of ours.
 OPENTELEMETRY = ["opentelemetry-sdk==1.39.1", "opentelemetry-exporter-otlp-proto-http==1.39.1",
-                 "opentelemetry-instrumentation-flask==0.60b1", "flask>=2", "gunicorn>=20"]
-TIMEOUT = 240  # seconds for all packages
+                 "opentelemetry-instrumentation-flask==0.60b1", "flask==3.1.3", "gunicorn==27.0.0"]
+TIMEOUT = 240  # seconds for a step; a test has several times as long
 PATIENCE = 900  # seconds until another attempt
 
 

@@ -17,8 +17,8 @@ import pypi
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEMO = HERE.parent.parent / "demo" / "demo.sonde"
-PACKAGES = ["opentelemetry-sdk>=1.20,<2", "opentelemetry-exporter-otlp-proto-http>=1.20,<2"]
-TIMEOUT = 120
+PACKAGES = ["opentelemetry-sdk==1.45.2", "opentelemetry-exporter-otlp-proto-http==1.45.1"]
+TIMEOUT = 240
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {"NO_PROXY": "*"}
 
 

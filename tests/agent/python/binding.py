@@ -15,7 +15,7 @@ import harness  # noqa: E402
 import pypi  # noqa: E402
 from harness import SONDE, WORKLOADS, Skip, each, equal, require, run, test  # noqa: E402
 
-PACKAGES = [*pypi.OPENTELEMETRY, "uvloop", "gevent", "trio"]
+PACKAGES = [*pypi.OPENTELEMETRY, "uvloop==0.23.0", "gevent==26.9.0", "greenlet==3.5.6", "trio==0.35.0"]
 # Where spans change in ways that cannot always be followed.
 MAY_BE_UNKNOWN = {"uvloop", "greenlets", "gevent"}
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {
