@@ -84,11 +84,13 @@ static void on_signal(int number)
 
 static void catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = on_signal }, before;
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	sigaction(SIGHUP, NULL, &before);
+	if (before.sa_handler != SIG_IGN) /* else nohup wants us to go on */
+		sigaction(SIGHUP, &action, NULL);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is then an error like a full disk */
 }
 

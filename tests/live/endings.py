@@ -53,6 +53,22 @@ def a_signal_ends_it_well(_, number):
 
 
 @test
+def a_hangup_does_not_end_it_under_nohup():
+    with sleeper() as process:
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            recorder = Recorder("-p", process.pid, held=False)
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        records(recorder, process, 0)
+        recorder.process.send_signal(signal.SIGHUP)
+        time.sleep(1)
+        require(recorder.process.poll() is None, "it has ended")
+        recorder.end(send=signal.SIGTERM)
+        check_sleeps(recorder.capture().check(), process)
+
+
+@test
 def time_ends_it():
     with sleeper() as process:
         recorder = Recorder("-p", process.pid, "-d", "1s", held=False)
