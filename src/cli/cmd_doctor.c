@@ -9,11 +9,11 @@
 
 struct doctor_opts {
 	bool json;
-	unsigned long pid;
+	uint32_t pid;
 };
 
 static const struct opt doctor_opts[] = {
-	{ OPT_COUNT, 'p', "pid", "PID", "say what sonde sees of a process instead",
+	{ OPT_PID, 'p', "pid", "PID", "say what sonde sees of a process instead",
 	  offsetof(struct doctor_opts, pid) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text",
 	  offsetof(struct doctor_opts, json) },

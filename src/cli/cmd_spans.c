@@ -8,7 +8,7 @@
 #include "record/span_names.h"
 
 struct spans_opts {
-	unsigned long pid;
+	uint32_t pid;
 	struct opt_list off, on;
 	bool json;
 };
@@ -16,7 +16,7 @@ struct spans_opts {
 #define FIELD(name) offsetof(struct spans_opts, name)
 
 static const struct opt spans_opts[] = {
-	{ OPT_COUNT, 'p', "pid", "PID", "the process; all that it forked have the same switches",
+	{ OPT_PID, 'p', "pid", "PID", "the process; all that it forked have the same switches",
 	  FIELD(pid) },
 	{ OPT_LIST, 0, "off", "PATTERN",
 	  "switch names off that match a shell pattern, now and later", FIELD(off) },

@@ -123,10 +123,25 @@ static int bad_value(struct parser *p, const struct opt *o, const char *value, i
 	return err_usage(p->err, "--%s wants %s, not '%s'", o->name, wanted, value);
 }
 
+static int store_number(struct parser *p, const struct opt *o, const char *value)
+{
+	void *field = p->opts + o->offset;
+	bool is_pid = o->type == OPT_PID;
+	uint64_t n = 0;
+	int r = parse_count(value, is_pid ? UINT32_MAX : (unsigned long)-1, &n);
+
+	if (r < 0 || n == 0)
+		return bad_value(p, o, value, r, r < 0 ? "a number" : "a number above 0");
+	if (is_pid)
+		*(uint32_t *)field = n;
+	else
+		*(unsigned long *)field = n;
+	return 0;
+}
+
 static int store(struct parser *p, const struct opt *o, const char *value)
 {
 	void *field = p->opts + o->offset;
-	uint64_t n;
 	int r;
 
 	if (o->type != OPT_FLAG && o->type != OPT_OPTIONAL && !*value)
@@ -145,11 +160,8 @@ static int store(struct parser *p, const struct opt *o, const char *value)
 		*(const char **)field = value;
 		return 0;
 	case OPT_COUNT:
-		r = parse_count(value, (unsigned long)-1, &n);
-		if (r < 0 || n == 0)
-			return bad_value(p, o, value, r, r < 0 ? "a number" : "a number above 0");
-		*(unsigned long *)field = n;
-		return 0;
+	case OPT_PID:
+		return store_number(p, o, value);
 	case OPT_TIME:
 		r = parse_time(value, field);
 		return r < 0 ? bad_value(p, o, value, r, "a time such as 5s or 1.5ms") : 0;

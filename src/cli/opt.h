@@ -24,6 +24,7 @@ enum opt_type {
 	OPT_READABLE, /* const char *: the name of a format that can be read */
 	OPT_OPTIONAL, /* const char *: "" when given without =VALUE, which only = can give */
 	OPT_COUNT,    /* unsigned long, at least 1: 0 is for what was not given */
+	OPT_PID,      /* uint32_t, likewise */
 	OPT_TIME,     /* nsec_t, from 5, 5s, 1.5ms, 20us, 2m; a bare number is seconds */
 	OPT_SIZE,     /* uint64_t, from 4096, 64k, 2M, 1G (powers of 1024) */
 	OPT_LIST,     /* struct opt_list: may be given several times, and with commas */

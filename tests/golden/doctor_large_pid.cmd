@@ -1,0 +1,3 @@
+# needs record
+sonde doctor --pid 4294967297
+sonde spans --pid 0
