@@ -131,8 +131,12 @@ static void show_summary(const struct screen *screen, const char *output,
 	say("%s: %s records, %s lost, %s, %s", output, format_count(state->records).s,
 	    format_count(state->lost).s, format_size(state->bytes).s,
 	    format_time(state->elapsed).s);
+	if (state->lost)
+		say("a larger --buffer, or less to record, loses less");
 	if (state->late)
 		say("%s records came too late to be put in order", format_count(state->late).s);
+	if (screen->terminal)
+		say("'sonde explain %s' says why what took long did", output);
 }
 
 /* The command line of this process, for the capture. */

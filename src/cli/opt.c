@@ -365,7 +365,8 @@ void opt_help(const struct command *cmd)
 
 bool opt_colour(void)
 {
-	const char *forbidden = getenv("NO_COLOR");
+	const char *forbidden = getenv("NO_COLOR"), *terminal = getenv("TERM");
 
-	return isatty(STDOUT_FILENO) && (!forbidden || !*forbidden);
+	return isatty(STDOUT_FILENO) && (!forbidden || !*forbidden) &&
+	       (!terminal || strcmp(terminal, "dumb") != 0);
 }

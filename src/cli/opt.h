@@ -91,7 +91,7 @@ void opt_help(const struct command *cmd);
 int opt_numbers(const struct opt_list *list, const char *option, uint64_t min, uint64_t max,
 		uint64_t **ret, struct err *err);
 
-/* Whether results may have colours: stdout is a terminal, and NO_COLOR does not forbid it. */
+/* Whether results may have colours: stdout is a terminal that has some, and NO_COLOR is not set. */
 bool opt_colour(void);
 
 /* How many slips lie between what was typed and a word; SIZE_MAX if that is not what was meant. */
