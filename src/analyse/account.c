@@ -75,8 +75,8 @@ const struct cause *account_step_cause(const struct model *model, const struct s
 }
 
 /*
- * Where there are several spans, each has a node of its own on the first level; and
- * below it another that its thread works for.
+ * Where there are several spans, or nothing but the span is known, each has a node of
+ * its own on the first level; and below it another that its thread works for.
  */
 static uint32_t top_node(struct build *b, const struct step *step)
 {
@@ -84,7 +84,8 @@ static uint32_t top_node(struct build *b, const struct step *step)
 
 	memset(&key, 0, sizeof(key));
 	key.span = step->span.i;
-	if (step->span.i && model_span(b->model, b->account->span)->first_child.i)
+	if (step->span.i &&
+	    (model_span(b->model, b->account->span)->first_child.i || !step->thread.i))
 		key.parent = node_get(b, &key, (thread_id){ 0 });
 	key.other = step->other;
 	return step->other ? node_get(b, &key, (thread_id){ 0 }) : key.parent;
