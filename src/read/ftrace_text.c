@@ -76,9 +76,10 @@ static void read_comment(struct look *look, struct view line)
 /* Lines that belong there but are no events. */
 static bool is_comment(struct view line)
 {
-	static const char *const beginnings[] = { "#",     "cpus=",      "version = ", "CPU ",
-						  " => ",  "=> ",        "ts:",        "Trace dump",
-						  "-----", "trace-cmd:", "  opening " };
+	static const char *const beginnings[] = {
+		"#",  "cpus=", "version = ", "CPU ",       " => ",       "=> ",
+		"\t", "ts:",   "-----",      "trace-cmd:", "  opening ", "Trace dump"
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(beginnings); i++)
 		if (begins(line, beginnings[i]))
@@ -183,7 +184,7 @@ static void tell(struct text_source *t, const char *name, const struct look *loo
 {
 	if (look->written > look->entries)
 		text_source_notice(t,
-				   "'%s': the kernel overwrote %" PRIu64 " of %" PRIu64
+				   "'%s': the kernel overwrote the oldest %" PRIu64 " of %" PRIu64
 				   " events before it was read",
 				   name, look->written - look->entries, look->written);
 	if (look->counted)
@@ -206,9 +207,12 @@ static int open_lines(const char *name, struct text_lines *lines, struct input *
 	t->source.next = next_event;
 	t->source.fields = visit_fields;
 	text_lines_look(&t->lines, look_at, &look);
-	if (!t->lines.events && !look.is_trace) {
+	if (!t->lines.events && (t->lines.strange || !look.is_trace)) {
 		text_source_free(&t->source);
-		return err_set(err, -EBADMSG, "'%s' has no line that is an event of ftrace", name);
+		return err_set(err, -EBADMSG, "'%s' has no line that is an event of ftrace%s", name,
+			       look.is_trace ? ": of tracefs' options, raw, hex, bin and verbose "
+					       "must be off, and context-info on"
+					     : "");
 	}
 	text_source_set_kinds(t, look.kinds);
 	tell(t, name, &look);

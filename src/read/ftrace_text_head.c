@@ -87,6 +87,19 @@ static const char *take_time(const char *p, const char *end, struct ftrace_head 
 	return p + 1;
 }
 
+/* The event, behind how long it was after the one before: "(+6)", as trace-cmd report --ts-diff has
+ * it. */
+static const char *skip_difference(const char *p, const char *end)
+{
+	p = text_blanks(p, end);
+	if (end - p > 3 && p[0] == '(' && p[1] == '+') {
+		const char *close = memchr(p, ')', end - p);
+
+		p = close ? text_blanks(close + 1, end) : p;
+	}
+	return p;
+}
+
 /* From "[000]" on. */
 static bool take_from_cpu(const char *p, const char *end, struct ftrace_head *h)
 {
@@ -99,7 +112,7 @@ static bool take_from_cpu(const char *p, const char *end, struct ftrace_head *h)
 	p = take_flags(text_blanks(p + 1, end), end, h);
 	if (!p || !(p = take_time(p, end, h)))
 		return false;
-	h->rest = text_blanks(p, end);
+	h->rest = skip_difference(p, end);
 	return true;
 }
 
@@ -167,7 +180,7 @@ static bool take_latency(const char *p, const char *end, struct ftrace_head *h)
 	p = take_flags(p, end, h);
 	if (!p || !(p = take_time(p, end, h)))
 		return false;
-	h->rest = text_blanks(p, end);
+	h->rest = skip_difference(p, end);
 	return true;
 }
 

@@ -150,7 +150,9 @@ static void read_resource(struct reading *r, yyjson_val *resource)
 static int read_request(void *arg, yyjson_val *root, struct err *err)
 {
 	struct reading *r = arg;
-	yyjson_val *list = field(root, "resourceSpans", "resource_spans");
+	yyjson_val *request =
+		yyjson_obj_get(root, "result") ?: root; /* of Jaeger's API, version 3 */
+	yyjson_val *list = field(request, "resourceSpans", "resource_spans");
 	yyjson_arr_iter resources = yyjson_arr_iter_with(list);
 
 	if (!yyjson_is_obj(root) || (list && !yyjson_is_arr(list)))

@@ -196,7 +196,8 @@ static void describe(struct perf_source *s)
 	tell_formats(s);
 	if (has_chains(&s->file))
 		tell(s, "has call chains, which are passed over");
-	if (s->merge.parts.items[0]->stream.of_some && s->decoder.tracepoints & (1u << RAW_SWITCH))
+	s->raw.of_some = s->merge.parts.items[0]->stream.of_some;
+	if (s->raw.of_some && s->decoder.tracepoints & (1u << RAW_SWITCH))
 		tell(s, "was recorded of some processes only, and when such a process gets a CPU "
 			"is not in it; record with -a");
 }

@@ -231,6 +231,16 @@ static char *also(char *list, const char *words)
 	return before ? must_printf("%s; %s", before, words) : must_printf("has %s", words);
 }
 
+/* A few are missing of any trace; what sonde exported may be of some threads, whose waits it tells.
+ */
+static bool is_of_some(const struct replay *r)
+{
+	enum { OFTEN = 20 };
+
+	return r->unseen > r->switches / OFTEN && !r->lost && !r->source->of_some &&
+	       !replay_has(r, REPLAY_BIT(RAW_WAIT));
+}
+
 char *replay_lacks(const struct replay *r)
 {
 	static const uint32_t waking = REPLAY_BIT(RAW_WAKING) | REPLAY_BIT(RAW_WAKEUP);
@@ -246,6 +256,9 @@ char *replay_lacks(const struct replay *r)
 	if (!replay_has(r, REPLAY_BIT(RAW_SWITCH)))
 		return also(NULL,
 			    "no sched_switch, so nothing is known of what threads waited for");
+	if (is_of_some(r))
+		list = also(list, "not all switches, as when some threads only are recorded: of "
+				  "others, little is known");
 	if (!replay_has(r, waking))
 		list = also(list, "no sched_waking, so nobody is known to have ended a wait");
 	else if (!replay_has(r, interrupts) && !r->has_context)
@@ -254,6 +267,6 @@ char *replay_lacks(const struct replay *r)
 	if (!replay_has(r, calls))
 		list = also(list, "no system calls, so some waits are only told as blocked");
 	if (!r->has_pids && !replay_has(r, REPLAY_BIT(RAW_TASK)))
-		list = also(list, "no processes, so threads may stand alone that are of one");
+		list = also(list, "no process ids, so threads of one process stand alone");
 	return list;
 }

@@ -87,6 +87,7 @@ struct replay {
 	nsec_t begin, now;
 	uint32_t seen; /* 1 << enum raw_kind */
 	uint64_t lost;
+	uint64_t switches, unseen; /* and switches that must have been between these */
 	bool has_begun;
 	bool has_context; /* events say whether they happened in an interrupt */
 	bool has_pids;    /* and in which process */

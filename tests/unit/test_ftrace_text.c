@@ -103,6 +103,10 @@ TEST(every_dialect_has_the_same_head)
 		"bash-16348 [003] d..2. 11.295055: sys_exit: NR 1 = 1\n",
 		"  bash-16348 (16340) [003] 11.295055: sys_exit: NR 1 = 1\r\n",
 		"bash 16348 [003] 11.295055: raw_syscalls:sys_exit: NR 1 = 1",
+		"            bash-16348 [003]    11.295055: (+6)     sys_exit:    NR 1 = 1\n",
+		"bash 16348 [003] 11.295055: raw_syscalls:sys_exit: NR 1 = 1\n"
+		"\tffffffff821ec94e do_syscall_64+0x22e ([kernel.kallsyms])\n"
+		"\t           fdd6b __GI___ioctl+0x3b (/usr/lib/libc.so.6)\n\n",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
@@ -423,10 +427,12 @@ TEST(what_could_not_be_used_is_told)
 	_cleanup_(result_done) struct result counted = read_text("a-1 [000] ..... 17: a: \n");
 	_cleanup_(result_done) struct result empty = read_text("# tracer: nop\n#\n");
 	_cleanup_(result_done) struct result bad = read_text("no event\n");
+	_cleanup_(result_done) struct result raw =
+		read_text("# tracer: nop\n#\n25021 1 37480871892975 type: 442\n");
 
 	CHECK_INT(strange.events.count, 1);
 	CHECK_STR(input_notice(strange.input),
-		  "'x.txt': the kernel overwrote 15 of 25 events before it was read; "
+		  "'x.txt': the kernel overwrote the oldest 15 of 25 events before it was read; "
 		  "'x.txt': left out 2 of 3 lines; line 5 is no event");
 	CHECK_INT(event(&counted, 0, RAW_OTHER, "a")->time, 17);
 	CHECK_STR(input_notice(counted.input),
@@ -436,6 +442,9 @@ TEST(what_could_not_be_used_is_told)
 	CHECK_INT(empty.events.count, 0);
 	CHECK_INT(bad.code, -EBADMSG);
 	CHECK_STR(bad.err.text, "'x.txt' has no line that is an event of ftrace");
+	CHECK_STR(raw.err.text, "'x.txt' has no line that is an event of ftrace: of tracefs' "
+				"options, raw, hex, bin and verbose must be off, and context-info "
+				"on");
 }
 
 TEST(numbers_that_do_not_fit_are_no_numbers)

@@ -97,6 +97,14 @@ TEST(scopes_may_have_the_name_of_old)
 	CHECK_INT(r.spans.count, 1);
 }
 
+TEST(a_request_may_be_the_answer_of_an_api)
+{
+	_cleanup_(result_done) struct result r = read_text(
+		"{'result':{'resourceSpans':[{'scopeSpans':[{'spans':[{" IDS "," TIMES "}]}]}]}}");
+
+	CHECK_INT(r.spans.count, 1);
+}
+
 TEST(each_line_may_be_a_request)
 {
 #define LINE(service, id, end) \

@@ -489,6 +489,25 @@ TEST(what_a_trace_lacks_is_said)
 		  "has no sched_switch, so nothing is known of what threads waited for");
 }
 
+TEST(a_trace_of_some_threads_is_told_from_one_of_all)
+{
+	_cleanup_(play_done) struct play all, some;
+	_cleanup_(freep) char *of_all = NULL, *of_some = NULL;
+
+	play_begin(&all, 0);
+	play_begin(&some, 0);
+	for (nsec_t i = 0; i < 100; i++) {
+		sched(&all, 2 * i + 1, i ? 2 : 0, 0, 1);
+		sched(&all, 2 * i + 2, 1, 0, i < 97 ? 2 : 3); /* a few are not seen anywhere */
+		sched(&some, 2 * i + 1, 0, 0, 1);
+		sched(&some, 2 * i + 2, 1, 0, 2);
+	}
+	of_all = replay_lacks(all.replay);
+	of_some = replay_lacks(some.replay);
+	CHECK(of_all && !strstr(of_all, "not all switches"));
+	CHECK(of_some && strstr(of_some, "has not all switches, as when some threads only"));
+}
+
 TEST(of_a_cpu_that_no_machine_has_nothing_is_made)
 {
 	_cleanup_(play_done) struct play p;
