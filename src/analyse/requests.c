@@ -92,6 +92,7 @@ static void receive_request(struct finder *f, uint32_t thread, uint32_t side,
 
 	set_current(f, thread, state, start > w->free_since ? start : m->time);
 	turn_to(w, 0);
+	batch_read(w, (struct whom){ .state = state });
 	w->fresh = true;
 	w->heard = false;
 }
@@ -124,6 +125,8 @@ static void hear_guess(struct finder *f, uint32_t thread, const struct side *s, 
 
 	if (!s->ambiguous)
 		*(more ? &w->suspect : &w->guess) = s->whom.guess;
+	if (w->guess)
+		batch_read(w, (struct whom){ .guess = w->guess });
 	if (w->held_count)
 		set_current(f, thread, 0, now);
 }
@@ -150,6 +153,8 @@ static void receive_answer(struct finder *f, uint32_t thread, uint32_t side,
 	/* the state's own thread goes on, or another one that reads answers for it */
 	if (span_at(f, state)->thread.i == thread || network_of(f, state) == state)
 		set_current(f, thread, state, m->time);
+	if (!work_at(f, network_of(f, state))->outstanding)
+		batch_read(w, (struct whom){ .state = network_of(f, state) });
 	w->fresh = w->heard = true;
 }
 
@@ -184,7 +189,8 @@ static void send_answer(struct finder *f, uint32_t thread, uint32_t side, const 
 	if (!work->answered) {
 		if (!reader && w->current != state && span_at(f, w->current)->kind != REQUEST_FORK)
 			pool_answer(f, thread, state);
-		settle(f, w->guess, w->current && !reader ? w->current : state);
+		settle(f, reader ? batch_answer(f, w, state) : w->guess,
+		       w->current && !reader ? w->current : state);
 		let_go(f, state);
 		work = work_at(f, state);
 		work->answered = true;
@@ -240,6 +246,8 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 		owned ? s->owner : acting_for(f, thread, side_target(f, thread, m->object));
 
 	s->owner = (struct whom){ 0 };
+	if (!s->asked && !owned)
+		batch_ask(w, whom);
 	if (s->asked)
 		whom = whom_of_rest(f, s, whom, w->asking_side == side);
 	else
@@ -283,6 +291,7 @@ static void connects(struct finder *f, const struct occurrence *o)
 	struct worker *w = worker_of(f, o->thread);
 
 	s->owner = acting_for(f, o->thread, side_target(f, o->thread, c->object));
+	batch_ask(w, s->owner);
 	s->made_in = s->owner.state;
 	s->counted = network_of(f, s->owner.state); /* it waits for that */
 	count_question(f, s->counted, 1);
@@ -299,6 +308,7 @@ static void block(struct finder *f, const struct occurrence *o)
 	if (syscall_class_of(cause->syscall) != SYSCALL_POLL || !w->held_count)
 		return;
 	turn_to(w, 0);
+	batch_wait(w);
 	w->asking_side = 0;
 	w->acted = false;
 	if (w->held_count > 1)

@@ -16,7 +16,7 @@
  *
  * One pass over all messages, wakeups and forks in the order of time
  * (requests_event.c).  Whom an event loop acts for may turn out later
- * (requests_whom.c), as may for whom a worker has worked (requests_pool.c); the
+ * (requests_whom.c, requests_batch.c), as may for whom a worker has worked (requests_pool.c); the
  * latter is told when all were seen (requests_match.c), and then who asked for what
  * (requests_link.c).  Linear but for the sorting of what pools have done.
  */

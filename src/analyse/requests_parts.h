@@ -53,6 +53,8 @@ struct side {
 	uint32_t caused;  /* client: the guess for whom was acted when some of the answer came */
 };
 
+enum { BATCH_MAX = 16 };
+
 /*
  * Somebody for whom something was sent, of whom is not known yet who it is.  What
  * is done for the same is the same guess, and an answer tells who it was.
@@ -63,7 +65,9 @@ struct guess {
 	uint32_t likely;      /* or else a state */
 	uint32_t outstanding; /* questions for it */
 	float confidence;
-	bool broken; /* it is more than one */
+	bool broken;       /* it is more than one */
+	uint8_t may_count; /* 0 if it may be anybody */
+	uint32_t may[BATCH_MAX];
 };
 
 /* What a worker asks when it waits for no answer may be for the next request, or not. */
@@ -127,6 +131,15 @@ struct worker {
 	bool fresh; /* something told for whom it acts, since it waited for one of many */
 	bool acted; /* for that, it has done something */
 	bool heard; /* that was an answer, and not a request */
+	/* requests_batch.c */
+	uint8_t batch_count;
+	bool just_read; /* of the last of them, and it has not acted or waited since */
+	bool several;   /* it did not act between the last two */
+	struct whom batch[BATCH_MAX]; /* of whom it has read something, and not acted since */
+	uint32_t asks, unprompted;    /* how often it has asked; and that when nothing told it to */
+	uint32_t answers;
+	uint32_t agreed, disagreed; /* whom it answered, with of whom it had read when it asked */
+	uint32_t first_first, last_first; /* of several it has read of: whom it acted for */
 };
 
 struct finder {
@@ -189,6 +202,15 @@ struct whom acting_for(struct finder *f, uint32_t thread, uint64_t target);
 uint32_t guess_state(const struct finder *f, uint32_t guess); /* 0 if it is not known */
 uint32_t working_for(struct finder *f, uint32_t thread);      /* the state, if beyond doubt */
 void settle(struct finder *f, uint32_t guess, uint32_t state);
+
+/* requests_batch.c */
+void batch_read(struct worker *w, struct whom whom);
+void batch_wait(struct worker *w);
+void batch_ask(struct worker *w, struct whom whom);
+void batch_candidates(const struct finder *f, const struct worker *w, struct guess *ret);
+bool batch_splits(const struct worker *w);   /* what it asks at once may be for several */
+bool batch_is_mixed(const struct worker *w); /* it may act for another than it read of last */
+uint32_t batch_answer(const struct finder *f, struct worker *w, uint32_t state); /* a guess or 0 */
 
 /* requests_pool.c */
 void pool_block(struct finder *f, const struct occurrence *o);

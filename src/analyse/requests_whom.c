@@ -8,9 +8,10 @@
  * of which no message tells; so where another request waits for no answer, what
  * is sent may be for that one.  Then it is left open as a guess: when its answer
  * comes and the thread does something on hearing it, that is for the same; and at
- * last it answers its client, which tells who it was.  Not so if more of that
- * answer comes afterwards, or if answers to other questions for it are to come: then
- * it was not this that the thread had waited for.
+ * last it answers its client, which tells who it was.  Not so if that contradicts
+ * what it had read before (requests_batch.c); nor if more of that answer comes
+ * afterwards, or if answers to other questions for it are to come: then it was not
+ * this that the thread had waited for.
  */
 #include "analyse/requests_parts.h"
 
@@ -43,9 +44,13 @@ static struct whom one_of_burst(struct finder *f, uint32_t thread, uint64_t targ
 {
 	struct worker *w = worker_of(f, thread);
 
-	if (!w->burst || has_asked(w, target)) {
+	if (!w->burst || batch_splits(w) || has_asked(w, target)) {
+		struct guess guess = { 0 };
+
+		w->unprompted += !w->just_read;
+		batch_candidates(f, w, &guess);
 		w->target_count = 0;
-		w->burst = add_guess(f, (struct guess){ 0 }).guess;
+		w->burst = add_guess(f, guess).guess;
 	}
 	note_target(w, target);
 	return (struct whom){ .guess = w->burst };
@@ -60,7 +65,7 @@ static struct whom choose(struct finder *f, uint32_t thread, uint64_t target)
 
 	if (w->idle == (own && !current->outstanding))
 		return (struct whom){ .state = w->current };
-	if (w->acted || !w->heard || current->outstanding)
+	if (w->acted || !w->heard || current->outstanding || batch_is_mixed(w))
 		return one_of_burst(f, thread, target);
 	return add_guess(f, (struct guess){ .likely = w->current, .confidence = 0.95f });
 }
@@ -84,6 +89,8 @@ struct whom acting_for(struct finder *f, uint32_t thread, uint64_t target)
 		return (struct whom){ .state = w->current };
 	if (live && w->fresh)
 		return choose(f, thread, target);
+	if (w->guess && w->held_count && batch_is_mixed(w))
+		return one_of_burst(f, thread, target);
 	if (w->guess && w->held_count)
 		return add_guess(f, (struct guess){ .like = w->guess });
 	if (w->guess)

@@ -1,132 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Requests found from messages, wakeups and births.  Trees are written as in
- * "1(2 h3(4))": thread 1 handled a request and asked 2; thread 3 of the same
- * process was handed work for it and asked 4.  f is a thread created for it, ? a
- * part whose parent could not be told.
- *
- * Connection c has its client's side at socket 40000 + c and its server's at
- * 100 + c; a client that is not recorded asks over it by ask(), and hears by
- * nobody's word.
- */
-#include <inttypes.h>
-#include <netinet/in.h>
-
-#include "analyse/requests.h"
-#include "story.h"
+/* Requests found from messages, wakeups and births; in the words of play.h. */
+#include "play.h"
 #include "test.h"
-
-enum { CLIENT = 40000, SERVER = 100, FUTEX = 0x7000, MUTEX = 0x9000 };
-
-/* How many bytes each direction of each connection has seen. */
-struct play {
-	struct story story;
-	uint32_t sent[64], answered[64];
-};
-
-static void play_done(struct play *p)
-{
-	story_done(&p->story);
-}
-
-static void tell_side(struct play *p, uint64_t object, uint16_t local, uint16_t peer)
-{
-	struct socket_address address = { .family = AF_INET,
-					  .protocol = IPPROTO_TCP,
-					  .local_port = local,
-					  .peer_port = peer,
-					  .local = { 10, 0, 0, 1 },
-					  .peer = { 10, 0, 0, 1 } };
-
-	story_add(&p->story, REC(SOCKET, socket, 0, 0, .object = object, .address = address));
-}
-
-static void connection(struct play *p, unsigned c)
-{
-	tell_side(p, CLIENT + c, CLIENT + c, SERVER + c);
-	tell_side(p, SERVER + c, SERVER + c, CLIENT + c);
-}
-
-static void thread(struct play *p, uint32_t tid, uint32_t pid)
-{
-	story_add(&p->story, REC(TASK, task, 0, tid, .pid = pid, .event = TASK_SEEN));
-	story_run(&p->story, tid, 0, 1);
-}
-
-static void asks(struct play *p, nsec_t t, uint32_t tid, unsigned c)
-{
-	story_send(&p->story, tid, t, CLIENT + c, 1 + (p->sent[c] += 10), 10);
-}
-
-/* Of a client that is not recorded. */
-static void ask(struct play *p, unsigned c)
-{
-	p->sent[c] += 10;
-}
-
-static void takes(struct play *p, nsec_t t, uint32_t tid, unsigned c)
-{
-	story_receive(&p->story, tid, t, SERVER + c, 1 + p->sent[c], 10);
-}
-
-static void answers(struct play *p, nsec_t t, uint32_t tid, unsigned c)
-{
-	story_send(&p->story, tid, t, SERVER + c, 1 + (p->answered[c] += 20), 20);
-}
-
-static void hears(struct play *p, nsec_t t, uint32_t tid, unsigned c)
-{
-	story_receive(&p->story, tid, t, CLIENT + c, 1 + p->answered[c], 20);
-}
-
-static void waits_on(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t waker,
-		     uint64_t futex)
-{
-	story_add(&p->story, REC(WAIT, wait, to, tid, .start = from, .woken = to,
-				 .state = STATE_LOCK, .ready = STATE_READY, .waker = waker,
-				 .context = WAKE_TASK, .syscall = 202, .object_kind = OBJECT_FUTEX,
-				 .object = futex, .flags = futex == FUTEX ? INTERVAL_SIGNAL : 0));
-}
-
-static void polls(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t waker)
-{
-	story_add(&p->story, REC(WAIT, wait, to, tid, .start = from, .woken = to,
-				 .state = STATE_PROCESS, .ready = STATE_READY, .waker = waker,
-				 .context = waker ? WAKE_TASK : WAKE_SOFTIRQ, .syscall = 232,
-				 .object_kind = OBJECT_EPOLL));
-}
-
-static void put_tree(FILE *file, const struct model *model, const struct requests *r, uint32_t at)
-{
-	static const char *const kinds[] = { "", "f", "h" };
-	const struct request_span *span = &r->spans.items[at];
-
-	fprintf(file, "%s%s%u", span->open ? "?" : "", kinds[span->kind],
-		model_thread(model, span->thread)->tid);
-	for (uint32_t i = span->first_child; i; i = r->spans.items[i].next) {
-		fputs(i == span->first_child ? "(" : " ", file);
-		put_tree(file, model, r, i);
-	}
-	fputs(span->first_child ? ")" : "", file);
-}
-
-static void check_trees(const struct play *p, const char *want)
-{
-	_cleanup_(model_freep) struct model *model = story_model(&p->story);
-	_cleanup_(requests_done) struct requests requests;
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	requests_find(model, &requests);
-	for (size_t i = 0; i < requests.roots.count; i++) {
-		fputs(i ? " " : "", file);
-		put_tree(file, model, &requests, requests.roots.items[i]);
-	}
-	fclose(file);
-	CHECK_STR(text, want);
-	free(text);
-}
 
 TEST(a_thread_that_reads_asks_and_answers_works_for_one_request_after_another)
 {
@@ -402,15 +277,6 @@ TEST(who_is_created_for_a_request_works_for_it)
 	check_trees(&p, "1(f9(2))");
 }
 
-/* An exchange with service 2 over connection c, from its question on. */
-static void consults(struct play *p, nsec_t t, uint32_t tid, unsigned c)
-{
-	asks(p, t, tid, c);
-	takes(p, t + 1, 2, c);
-	answers(p, t + 2, 2, c);
-	hears(p, t + 3, tid, c);
-}
-
 TEST(requests_that_were_read_at_once_are_told_apart_by_their_answers)
 {
 	_cleanup_(play_done) struct play p = { 0 };
@@ -472,33 +338,6 @@ TEST(what_follows_from_a_question_is_for_whom_it_was)
 	answers(&p, 42, 1, 0);
 	answers(&p, 43, 1, 1);
 	check_trees(&p, "1(2 2) 1");
-}
-
-/* It has read the third when the first wakes up: the question is not for what it read last. */
-TEST(who_sleeps_may_act_though_another_was_read_last)
-{
-	_cleanup_(play_done) struct play p = { 0 };
-
-	for (unsigned c = 0; c < 4; c++)
-		connection(&p, c);
-	thread(&p, 1, 1);
-	thread(&p, 2, 2);
-	ask(&p, 0);
-	takes(&p, 10, 1, 0);
-	ask(&p, 1);
-	takes(&p, 11, 1, 1);
-	polls(&p, 12, 20, 1, 0);
-	ask(&p, 2);
-	takes(&p, 21, 1, 2);
-	asks(&p, 22, 1, 3);
-	takes(&p, 23, 2, 3);
-	answers(&p, 24, 2, 3);
-	polls(&p, 23, 30, 1, 0);
-	hears(&p, 31, 1, 3);
-	answers(&p, 32, 1, 0);
-	answers(&p, 33, 1, 1);
-	answers(&p, 34, 1, 2);
-	check_trees(&p, "1(2) 1 1");
 }
 
 /* Thread 1 reads what comes over connection c, and wakes a worker at t. */
