@@ -73,7 +73,15 @@ static void add_hits(const struct thread *thread, const struct request_slice *sl
 	}
 }
 
-/* A message's time is its end, and a slice ends with its last message. */
+/*
+ * A message's time is its end.  A slice ends with its last send, or with what is received
+ * for somebody else; and begins with what is received, or when the send before it is done.
+ */
+static bool is_in_slice(const struct message *m, const struct request_slice *slice)
+{
+	return m->time != (m->direction == MESSAGE_SEND ? slice->from : slice->to);
+}
+
 static void add_messages(const struct thread *thread, const struct request_slice *slice,
 			 struct request_use *use)
 {
@@ -86,6 +94,8 @@ static void add_messages(const struct thread *thread, const struct request_slice
 
 		if (m->time > slice->to)
 			break;
+		if (!is_in_slice(m, slice))
+			continue;
 		*(sent ? &use->sends : &use->receives) += 1;
 		*(sent ? &use->sent_bytes : &use->received_bytes) += m->bytes;
 	}

@@ -76,6 +76,27 @@ TEST(a_request_has_the_shape_of_its_services)
 	check_shape(&r, "string 1>(string 2>(string 3),string 4)");
 }
 
+TEST(what_is_read_for_another_ends_a_slice_and_is_not_in_it)
+{
+	struct story s = { 0 };
+	struct request_use first = { 0 }, second = { 0 };
+
+	story_add(&s, REC(TASK, task, 0, 1, .pid = 1, .event = TASK_SEEN));
+	story_run(&s, 1, 0, 100);
+	story_receive(&s, 1, 10, 7, 1, 30);
+	story_receive(&s, 1, 20, 8, 1, 500);
+	story_send(&s, 1, 30, 7, 1, 2);
+	story_send(&s, 1, 40, 8, 1, 4);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+
+	request_use_slice(model, &(struct request_slice){ 1, { 1 }, 10, 20 }, &first);
+	request_use_slice(model, &(struct request_slice){ 1, { 1 }, 30, 40 }, &second);
+	CHECK_INT(first.received_bytes, 30);
+	CHECK_INT(second.sent_bytes, 4);
+	story_done(&s);
+}
+
 TEST(equal_children_in_a_row_are_folded)
 {
 	_cleanup_(requests_done) struct requests r = { 0 };
