@@ -233,7 +233,8 @@ void replay_interrupt(struct replay_cpu *cpu, const struct raw_event *e)
 void replay_switch(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
 {
 	r->switches++;
-	r->unseen += cpu->tid != RAW_UNKNOWN && cpu->tid != e->sched_switch.prev;
+	/* that the idle task leaves unseen does not matter, and some machines hide it */
+	r->unseen += cpu->tid && cpu->tid != RAW_UNKNOWN && cpu->tid != e->sched_switch.prev;
 	leave_cpu(r, cpu, e);
 	enter_cpu(r, cpu, e);
 }

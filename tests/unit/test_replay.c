@@ -499,7 +499,7 @@ TEST(a_trace_of_some_threads_is_told_from_one_of_all)
 	for (nsec_t i = 0; i < 100; i++) {
 		sched(&all, 2 * i + 1, i ? 2 : 0, 0, 1);
 		sched(&all, 2 * i + 2, 1, 0, i < 97 ? 2 : 3); /* a few are not seen anywhere */
-		sched(&some, 2 * i + 1, 0, 0, 1);
+		sched(&some, 2 * i + 1, 3, 0, 1);
 		sched(&some, 2 * i + 2, 1, 0, 2);
 	}
 	of_all = replay_lacks(all.replay);
