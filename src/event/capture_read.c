@@ -14,14 +14,12 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/vec.h"
 #include "event/capture_format.h"
 
@@ -29,7 +27,7 @@ struct capture {
 	char *name; /* for messages */
 	const unsigned char *data;
 	size_t size;
-	bool mapped; /* else data is borrowed */
+	struct view mapped; /* where data is, unless it is borrowed */
 	struct capture_meta meta;
 	VEC(struct block_header) blocks; /* of records; copies, so nobody changes them any more */
 	VEC(const char *) strings;       /* by id - 1 */
@@ -317,28 +315,18 @@ int capture_open_memory(const char *name, const void *data, size_t size, struct 
 
 int capture_open(const char *path, struct capture **ret, struct err *err)
 {
-	/* O_NONBLOCK: opening a pipe must not wait for its other end */
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
+	struct view file;
+	int r = file_map(path, &file, err);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_errno(err, "cannot open '%s'", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, -EINVAL, "'%s' is not a sonde capture: it is no regular file",
-			       path);
-	if (st.st_size == 0)
-		return capture_open_memory(path, NULL, 0, ret, err);
-
-	void *data = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (data == MAP_FAILED)
-		return err_errno(err, "cannot map '%s'", path);
+	if (r < 0)
+		return r;
 
 	struct capture *cap = must_alloc(sizeof(*cap));
 
 	cap->name = must_strdup(path);
-	cap->data = data;
-	cap->size = st.st_size;
-	cap->mapped = true;
+	cap->data = (const unsigned char *)file.s;
+	cap->size = file.len;
+	cap->mapped = file;
 	return open_data(cap, ret, err);
 }
 
@@ -346,8 +334,7 @@ void capture_free(struct capture *cap)
 {
 	if (!cap)
 		return;
-	if (cap->mapped)
-		munmap((void *)cap->data, cap->size);
+	file_unmap(&cap->mapped);
 	vec_done(&cap->blocks);
 	vec_done(&cap->strings);
 	free(cap->name);
