@@ -140,11 +140,6 @@ static int check_events(const struct model *model, const struct opt_list *names,
 	return 0;
 }
 
-static const char *host_name(const void *arg, uint16_t host)
-{
-	return host < merge_host_count(arg) ? merge_host_name(arg, host) : "";
-}
-
 static void put_clocks(const void *arg, struct json *j)
 {
 	clocks_json(arg, j);
@@ -189,7 +184,7 @@ static int show(const struct requests_opts *o, const struct model *model, const 
 					      .root_count = roots.count,
 					      .counted = o->counts.items,
 					      .counted_count = o->counts.count,
-					      .host_name = host_name,
+					      .host_name = load_host_name,
 					      .more = put_clocks,
 					      .arg = merge },
 		      err);

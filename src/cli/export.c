@@ -49,7 +49,7 @@ const char *exported_host(const struct exported *e, size_t host)
 	const struct input_host *one = e->merge ? NULL : input_host(e->one.input);
 
 	if (e->merge)
-		return host < merge_host_count(e->merge) ? merge_host_name(e->merge, host) : "";
+		return merge_host_name(e->merge, host);
 	return one ? one->name : "";
 }
 

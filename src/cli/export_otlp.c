@@ -7,11 +7,6 @@
 #include "cli/say.h"
 #include "report/export_otlp.h"
 
-static const char *host_name(const void *arg, uint16_t host)
-{
-	return host < merge_host_count(arg) ? merge_host_name(arg, host) : "";
-}
-
 struct spans {
 	struct otlp_export export;
 	struct otlp_exported done;
@@ -48,7 +43,7 @@ int export_spans(char **paths, const char *format, bool requests, bool json, con
 
 	struct spans spans = { .export = { .model = model,
 					   .requests = &rebuilt,
-					   .host_name = host_name,
+					   .host_name = load_host_name,
 					   .arg = merge,
 					   .realtime = merge_realtime_offset(merge),
 					   .json = json } };

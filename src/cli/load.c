@@ -39,6 +39,11 @@ int load_model(char **inputs, const char *format, struct model **ret, struct err
 	return load_merged(inputs, format, ret, &merge, err);
 }
 
+const char *load_host_name(const void *merge, uint16_t host)
+{
+	return merge_host_name(merge, host);
+}
+
 void load_requests(struct model *model, bool wanted, struct requests *ret)
 {
 	if (!wanted && model_span_count(model) > 1)

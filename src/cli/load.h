@@ -21,6 +21,9 @@ int load_model(char **inputs, const char *format, struct model **ret, struct err
 int load_merged(char **inputs, const char *format, struct model **ret, struct merge **ret_merge,
 		struct err *err);
 
+/* The name of a machine by its number, for reports, which know of no merge. */
+const char *load_host_name(const void *merge, uint16_t host);
+
 /*
  * The requests that can be rebuilt, as spans: if wanted, or if the inputs have no spans.  What they
  * were rebuilt from is put into *ret, which is all zero and the caller's.

@@ -258,7 +258,7 @@ size_t merge_host_count(const struct merge *merge)
 
 const char *merge_host_name(const struct merge *merge, size_t i)
 {
-	return merge->place.hosts.items[i].name;
+	return i < merge->place.hosts.count ? merge->place.hosts.items[i].name : "";
 }
 
 struct merge_clock merge_clock(const struct merge *merge, size_t host)

@@ -42,7 +42,7 @@ const char *merge_notice(const struct merge *merge, size_t i);
 
 /* The machines of which there are kernel traces; spans may be of others. */
 size_t merge_host_count(const struct merge *merge);
-const char *merge_host_name(const struct merge *merge, size_t i);
+const char *merge_host_name(const struct merge *merge, size_t i); /* "" if there is none */
 
 enum merge_how {
 	MERGE_REFERENCE,     /* its clock is the line, */
