@@ -139,7 +139,7 @@ static int resolve_descriptor(const struct tls_process *p, const struct tls_obje
 			      const struct tls_slot *slot, const uint64_t words[2],
 			      struct tls_place *ret, struct err *err)
 {
-	uint64_t argument[3];
+	uint64_t argument[3] = { 0 };
 	int64_t offset = words[1];
 
 	if (words[0] == 0 || words[1] == 0)
