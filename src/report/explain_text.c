@@ -90,34 +90,63 @@ static void put_node(const struct page *page, const struct node *node, size_t de
 	put_wrapped(page->out, line.s, indent + TIME_COLUMNS + 2);
 }
 
-static void put_folded(const struct page *page, size_t count, nsec_t time, size_t depth)
+/* A share of the whole in per cent, for people. */
+static unsigned int percent(nsec_t part, nsec_t whole)
 {
+	return whole ? (part * 100 + whole / 2) / whole : 0;
+}
+
+/* What is too short for a line of its own. */
+struct folded {
+	size_t count;
+	nsec_t time, states[128];
+};
+
+static void fold(struct folded *f, const struct node *node)
+{
+	f->count++;
+	f->time += node->time;
+	f->states[node->state & 127] += node->time;
+}
+
+/* Where many short ones are much together, as reads of many files, the state of most is told. */
+static void put_folded(const struct page *page, const struct folded *f, size_t depth)
+{
+	nsec_t whole = page->account->nodes.items[0].time;
+	size_t most = 0;
 	char words[64];
 
-	if (!count)
+	if (!f->count)
 		return;
+	for (size_t i = '?'; i < ARRAY_LEN(f->states); i++)
+		if (f->states[i] > f->states[most])
+			most = i;
 	out_fill(page->out, 2 + INDENT * depth, ' ');
-	out_str(page->out, text_right(format_time(time), TIME_COLUMNS).s);
-	snprintf(words, sizeof(words), "     %zu more below 1 %%\n", count);
+	out_str(page->out, text_right(format_time(f->time), TIME_COLUMNS).s);
+	snprintf(words, sizeof(words), "     %s more below 1 %%", format_count(f->count).s);
 	out_str(page->out, words);
+	if (most && f->states[most] * 20 >= whole) {
+		snprintf(words, sizeof(words), ", %c %u %% of it", (char)most,
+			 percent(f->states[most], f->time));
+		out_str(page->out, words);
+	}
+	out_char(page->out, '\n');
 }
 
 static void put_children(const struct page *page, uint32_t parent, size_t depth)
 {
 	const struct node *nodes = page->account->nodes.items;
-	size_t folded = 0;
-	nsec_t folded_time = 0;
+	struct folded folded = { 0 };
 
 	for (uint32_t i = nodes[parent].child; i; i = nodes[i].next) {
 		if (nodes[i].time * 100 < nodes[0].time || depth >= DEPTH_SHOWN) {
-			folded++;
-			folded_time += nodes[i].time;
+			fold(&folded, &nodes[i]);
 			continue;
 		}
 		put_node(page, &nodes[i], depth, nodes[parent].thread);
 		put_children(page, i, depth + 1);
 	}
-	put_folded(page, folded, folded_time, depth);
+	put_folded(page, &folded, depth);
 }
 
 /* A trace id of 64 bits has zeros before it, which nobody writes. */
@@ -181,12 +210,6 @@ static void put_title(const struct page *page)
 	}
 	out_escaped(page->out, p.s, strlen(p.s));
 	out_char(page->out, '\n');
-}
-
-/* A share of the whole in per cent, for people. */
-static unsigned int percent(nsec_t part, nsec_t whole)
-{
-	return whole ? (part * 100 + whole / 2) / whole : 0;
 }
 
 static void put_causes(const struct page *page)

@@ -124,7 +124,9 @@ static void say_lock(struct phrase *p, const struct model *model, const struct c
 	say_function(p, model, " in", cause->stack);
 	say(p, " for a lock");
 	if (cause->object_kind != OBJECT_FUTEX)
-		say(p, " in the kernel (%s)", *call_name(cause) ? call_name(cause) : "page fault");
+		say(p, " in the kernel");
+	if (cause->object_kind != OBJECT_FUTEX && cause->syscall != SYSCALL_UNKNOWN)
+		say(p, " (%s)", *call_name(cause) ? call_name(cause) : "page fault");
 	if (cause->context != WAKE_TASK || !cause->waker.i)
 		return;
 	say(p, " that %s held", phrase_thread(model, cause->waker).s);
