@@ -147,7 +147,10 @@ static int replace(const char *path, int fd, mode_t mode)
 		return -1;
 	}
 	close(fd);
-	return open(real, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+	fd = open(real, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+	if (fd >= 0)
+		fchmod(fd, mode & 0777); /* as it was, whatever the umask */
+	return fd;
 }
 
 /* A recording tells what others run and open: by default only its owner may read it. */

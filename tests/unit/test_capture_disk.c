@@ -260,8 +260,10 @@ TEST(a_link_to_a_capture_stays_a_link)
 	bytes_write(&(struct bytes){ (unsigned char *)"old", 3 }, path);
 	CHECK_INT(chmod(path, 0640), 0);
 	CHECK_INT(symlink("target", name), 0);
+	mode_t mask = umask(077);
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(name);
 
+	umask(mask);
 	CHECK(lstat(name, &st) == 0 && S_ISLNK(st.st_mode));
 	CHECK(stat(path, &st) == 0 && st.st_size == (off_t)capture_size(w));
 	CHECK_INT(st.st_mode & 0777, 0640);
