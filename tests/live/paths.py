@@ -108,7 +108,8 @@ def check_times(capture, call, found, letter, where):
 
     Those have their limits.  A thread that is woken from another CPU waits for a CPU, for us, while
     for the kernel's accounts it is still blocked until the word gets there.  And the clock of a
-    thread stands still while an interrupt or the hypervisor has its CPU.  So they say only how long
+    thread stands still while an interrupt or the hypervisor has its CPU, or somebody whose turns this
+    kernel does not tell of; of those it knows at least that the thread waited.  So they say only how long
     a wait was at most; at least, it was as long as a sleep was meant to be (check_sleep), or lasted
     until the next party ended it (check_release).
     """
@@ -118,7 +119,8 @@ def check_times(capture, call, found, letter, where):
         between(found["R"], call["cpu"], most, f"{where}: time in R", capture, more)
     elif not call["moved"]:
         want = blocked_time(call)
-        away = max(found["R"] - call["cpu"], 0)
+        hidden = max(call["delay"] - found["C"], 0)
+        away = max(found["R"] - call["cpu"] - hidden, 0)
         lag = min(max(want - away - found[letter], 0), found["C"])
         near(found[letter] + away + lag, want, f"{where}: time in {letter}", capture, more)
 
