@@ -243,6 +243,9 @@ static const char *path_of(const struct place *place, uint16_t host)
 	return place->inputs.items[i].path;
 }
 
+static const char how_to_tell_time[] =
+	"record with trace-cmd record -C mono --date, or perf record -k CLOCK_MONOTONIC";
+
 static void tell(const struct place *place, size_t number, struct notices *notices)
 {
 	const struct place_host *host = &place->hosts.items[number];
@@ -262,9 +265,8 @@ static void tell(const struct place *place, size_t number, struct notices *notic
 		*vec_push(&notices->items) = must_printf(
 			"'%s': its clock cannot be compared with that of '%s', as one of them does "
 			"not tell the time of day; it is shown as if both had begun at once, and "
-			"%s; record with the clock 'mono' (trace-cmd record -C mono) beside a "
-			"capture of the same machine",
-			path_of(place, number), b, then);
+			"%s; %s",
+			path_of(place, number), b, then, how_to_tell_time);
 	else if (host->clock.how == MERGE_CONTRADICTORY)
 		*vec_push(&notices->items) = must_printf(
 			"the messages between '%s' and '%s' contradict each other, as if a clock "
@@ -303,9 +305,8 @@ static void tell_of_spans(const struct place *place, struct notices *notices)
 		    !place->hosts.items[0].has_realtime) {
 			*vec_push(&notices->items) = must_printf(
 				"'%s' cannot be joined with '%s', which does not tell the time of "
-				"day; record with the clock 'mono' (trace-cmd record -C mono) "
-				"beside a capture of the same machine",
-				place->inputs.items[i].path, path_of(place, 0));
+				"day; %s",
+				place->inputs.items[i].path, path_of(place, 0), how_to_tell_time);
 			return;
 		}
 }

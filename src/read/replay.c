@@ -267,6 +267,6 @@ char *replay_lacks(const struct replay *r)
 	if (!replay_has(r, calls))
 		list = also(list, "no system calls, so some waits are only told as blocked");
 	if (!r->has_pids && !replay_has(r, REPLAY_BIT(RAW_TASK)))
-		list = also(list, "no process ids, so threads of one process stand alone");
+		list = also(list, "no process ids, so threads of one process may stand alone");
 	return list;
 }
