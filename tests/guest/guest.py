@@ -32,7 +32,7 @@ from harness import Capture, Failure, Skip, Truth, equal, require, run, seconds 
 
 SONDE = os.environ["SONDE"]
 WORKLOADS = pathlib.Path(os.environ["WORKLOADS"])
-TIMEOUT = 240  # seconds, for a guest that takes 30 on two CPUs of its own
+TIMEOUT = 600  # seconds, for a guest that takes 30 on two CPUs of its own
 DISK = 64 << 20  # bytes
 ANY_TIME = 1 << 62  # ns that a comparison of times may be wrong by
 

@@ -20,6 +20,8 @@ import tarfile
 MODULES = ("virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
            "virtio_blk", "crc16", "crc32c_generic", "mbcache", "jbd2", "ext4")
 
+PATIENCE = 300  # seconds for a step, such as to fetch the kernel
+
 
 class Missing(Exception):
     """What is needed is not to be had here."""
@@ -33,7 +35,10 @@ def program(name, package):
 
 
 def ask(*command, **how):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **how)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, **how)
+    except subprocess.TimeoutExpired as e:
+        raise Missing(f"'{' '.join(map(str, command))}' takes longer than {PATIENCE} s") from e
     if done.returncode != 0:
         raise Missing(f"'{' '.join(map(str, command))}' fails: {done.stderr.strip()[-300:]}")
     return done.stdout
@@ -92,7 +97,7 @@ def modules(kernel):
 
 def libraries(path):
     """What the dynamic linker brings in for a program."""
-    done = subprocess.run(["ldd", path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["ldd", path], capture_output=True, text=True, timeout=PATIENCE)
     words = [word for line in done.stdout.splitlines() for word in line.split()]
     return sorted({word for word in words if word.startswith("/")})
 
