@@ -15,6 +15,7 @@ struct build {
 	VEC(uint32_t) of_step; /* the node of each step */
 	struct map shares;     /* node and sharer -> place in share_of */
 	VEC(struct node_share) share_of;
+	struct map held; /* node of a lock and thread -> for how long it had that lock */
 };
 
 struct node_share {
@@ -139,6 +140,27 @@ static void add_share(void *arg, uint32_t node, str_id name, uint32_t pid, nsec_
 	b->share_of.items[*at - 1].share.time += time;
 }
 
+/*
+ * Who releases a lock to us may just have been handed it, having waited in the same queue.
+ * So name who had it for most of the time: those who are right below the wait.
+ */
+static void add_holder(struct build *b, const struct step *step, nsec_t time)
+{
+	uint32_t at = step->parent ? b->of_step.items[step->parent - 1] : 0;
+	struct node *node = &b->account->nodes.items[at];
+
+	if (node->state != STATE_LOCK || step->flags)
+		return;
+
+	uint64_t *held = map_insert(&b->held, (uint64_t)at << 32 | step->thread.i);
+
+	*held += time;
+	if (*held > node->held) {
+		node->held = *held;
+		node->holder = step->thread;
+	}
+}
+
 static void add_step(struct build *b, const struct step *step)
 {
 	const struct cause *cause = account_step_cause(b->model, step);
@@ -153,6 +175,7 @@ static void add_step(struct build *b, const struct step *step)
 	nsec_t time = step->end - step->start;
 
 	*vec_push(&b->of_step) = at;
+	add_holder(b, step, time);
 	node->time += time;
 	node->count++;
 	node->several |= node->thread.i != step->thread.i;
@@ -272,6 +295,7 @@ static void account_build(const struct model *model, const struct path *path, st
 	ret->lost = lost_between(model, ret->start, ret->end);
 	map_done(&b.index);
 	map_done(&b.shares);
+	map_done(&b.held);
 	vec_done(&b.of_step);
 	vec_done(&b.share_of);
 }

@@ -47,6 +47,9 @@ struct node {
 	struct step longest;       /* of its steps, for showing one */
 	const struct cause *cause; /* of that one, borrowed from the model; or NULL */
 
+	thread_id holder; /* of a lock that was waited for: who had it for most of the time */
+	nsec_t held;      /* and for how long */
+
 	uint32_t shares, share_count; /* in the account's list, largest first */
 };
 

@@ -106,13 +106,13 @@ static void put_cause(struct json *j, const struct model *model, const struct ca
 }
 
 /* Whom a wait was for. */
-static void put_ender(struct json *j, const struct model *model, const struct step *step)
+static void put_ender(struct json *j, const struct model *model, thread_id ender)
 {
-	if (!step->ender.i)
+	if (!ender.i)
 		return;
 	json_key(j, "waited_for");
 	json_object(j);
-	put_thread(j, model, step->ender);
+	put_thread(j, model, ender);
 	json_end(j);
 }
 
@@ -163,7 +163,7 @@ static void put_node(struct json *j, const struct model *model, const struct acc
 	put_u64(j, "longest_end", node->longest.end);
 	if (node->cause)
 		put_cause(j, model, node->cause);
-	put_ender(j, model, &node->longest);
+	put_ender(j, model, node->holder.i ? node->holder : node->longest.ender);
 	if (node->share_count)
 		put_shares(j, model, account, node);
 }
@@ -289,7 +289,7 @@ void path_json(struct json *j, const struct model *model, const struct path *pat
 		}
 		if (cause)
 			put_cause(j, model, cause);
-		put_ender(j, model, step);
+		put_ender(j, model, step->ender);
 		put_string(j, "text", phrase_path_step(model, step, cause).s);
 		json_end(j);
 	}

@@ -118,7 +118,8 @@ static void say_network(struct phrase *p, const struct model *model, const struc
 	}
 }
 
-static void say_lock(struct phrase *p, const struct model *model, const struct cause *cause)
+static void say_lock(struct phrase *p, const struct model *model, const struct cause *cause,
+		     thread_id holder, bool shared)
 {
 	say(p, "waits");
 	say_function(p, model, " in", cause->stack);
@@ -129,8 +130,10 @@ static void say_lock(struct phrase *p, const struct model *model, const struct c
 		say(p, " (%s)", *call_name(cause) ? call_name(cause) : "page fault");
 	if (cause->context != WAKE_TASK || !cause->waker.i)
 		return;
-	say(p, " that %s held", phrase_thread(model, cause->waker).s);
-	say_function(p, model, " until", cause->waker_stack);
+	say(p, " that %s held%s", phrase_thread(model, holder.i ? holder : cause->waker).s,
+	    shared ? " longest" : "");
+	if (!shared && (!holder.i || holder.i == cause->waker.i))
+		say_function(p, model, " until", cause->waker_stack);
 }
 
 static void say_process(struct phrase *p, const struct model *model, const struct cause *cause,
@@ -160,7 +163,7 @@ static void say_blocked(struct phrase *p, const struct model *model, const struc
 
 	switch (step->state) {
 	case STATE_LOCK:
-		return say_lock(p, model, cause);
+		return say_lock(p, model, cause, step->ender, false);
 	case STATE_DISK:
 		say_disk(p, model, cause);
 		break;
@@ -284,7 +287,10 @@ struct phrase phrase_node(const struct model *model, const struct account *accou
 		    model_string(model, span->operation));
 		return p;
 	}
-	p = phrase_step(model, &node->longest, node->cause);
+	if (node->holder.i && node->cause)
+		say_lock(&p, model, node->cause, node->holder, node->held * 2 < node->time);
+	else
+		p = phrase_step(model, &node->longest, node->cause);
 	say_shares(&p, model, account, node);
 	if (node->irq * 20 > node->time)
 		say(&p, ", %s of it in interrupts", format_time(node->irq).s);
