@@ -38,6 +38,7 @@ install: all ## into PREFIX (/usr/local), below DESTDIR
 	@$(own) meson configure build -Dprefix=$(PREFIX)
 	@$(own) ninja -C build use
 	@meson install -C build --no-rebuild
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 	@chown --reference=build build/meson-logs/install-log.txt
 
 uninstall: ## what was installed last

@@ -235,10 +235,12 @@ static void put_causes(const struct page *page)
 static void put_resources(const struct page *page)
 {
 	const struct resources *u = &page->account->used;
+	uint64_t switches = u->blocked + u->preempted;
 	struct phrase p;
 
-	snprintf(p.s, sizeof(p.s), "%s of CPU, %s switches (%s preempted)", format_time(u->cpu).s,
-		 format_count(u->blocked + u->preempted).s, format_count(u->preempted).s);
+	snprintf(p.s, sizeof(p.s), "%s of CPU, %s %s (%s preempted)", format_time(u->cpu).s,
+		 format_count(switches).s, switches == 1 ? "switch" : "switches",
+		 format_count(u->preempted).s);
 	if (u->sends + u->receives)
 		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), ", %s sent, %s received",
 			 format_size(u->sent).s, format_size(u->received).s);
