@@ -2,7 +2,9 @@
 /*
  * arena - the memory that a family of processes shares with the recorder.
  *
- * It is large, but only what is touched takes memory.  Where memory files cannot
+ * It is large, but only what is touched takes memory.  That is to be so where a
+ * host locks all of its memory, too (mlockall): so the rings that nobody here has
+ * needed yet are mapped without access.  Where memory files cannot
  * be had, it is shared by the family alone: names can still be switched, and
  * nobody ever records.
  *
@@ -19,7 +21,26 @@
 #include "agent/names.h"
 #include "event/span_socket.h"
 
+enum { RINGS_AT_FIRST = 16 };
+
 struct span_arena *agent_arena;
+
+static bool allow(struct span_arena *arena, uint32_t rings)
+{
+	size_t size = offsetof(struct span_arena, rings) + rings * sizeof(arena->rings[0]);
+
+	return mprotect(arena, size, PROT_READ | PROT_WRITE) == 0;
+}
+
+bool arena_grow(void)
+{
+	uint32_t rings = agent_process.rings ? 2 * agent_process.rings : RINGS_AT_FIRST;
+
+	if (rings > SPAN_RINGS || !allow(agent_arena, rings))
+		return false;
+	agent_process.rings = rings;
+	return true;
+}
 
 static int make_file(const char *name, size_t size)
 {
@@ -99,27 +120,34 @@ static void fill(struct span_arena *arena)
 	arena->recording = SPAN_OFFERED;
 }
 
+static struct span_arena *map(int fd)
+{
+	int flags = MAP_SHARED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
+	struct span_arena *arena = mmap(NULL, sizeof(*arena), PROT_NONE, flags, fd, 0);
+
+	if (arena == MAP_FAILED)
+		return NULL;
+	munlock(arena, sizeof(*arena)); /* the host may have all locked that is mapped */
+	if (!allow(arena, 0)) {
+		munmap(arena, sizeof(*arena));
+		return NULL;
+	}
+	fill(arena);
+	return arena;
+}
+
 void arena_make(void)
 {
-	struct span_arena *none = NULL;
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 	int fd = make_file(SPAN_ARENA_NAME, sizeof(struct span_arena));
-	int flags = MAP_SHARED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
-	struct span_arena *arena = mmap(NULL, sizeof(*arena), PROT_READ | PROT_WRITE, flags, fd, 0);
+	struct span_arena *none = NULL, *arena = map(fd);
 
-	if (arena != MAP_FAILED) {
-		fill(arena);
-		/* another thread may have been quicker */
-		if (!__atomic_compare_exchange_n(&agent_arena, &none, arena, false,
-						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-			munmap(arena, sizeof(*arena));
-		} else {
-			const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-			if (fd < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0 || !offer(fd))
-				__atomic_and_fetch(&arena->recording, ~SPAN_OFFERED,
-						   __ATOMIC_RELAXED);
-		}
-	}
+	/* another thread may have been quicker */
+	if (arena && !__atomic_compare_exchange_n(&agent_arena, &none, arena, false,
+						  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		munmap(arena, sizeof(*arena));
+	else if (arena && (fd < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0 || !offer(fd)))
+		__atomic_and_fetch(&arena->recording, ~SPAN_OFFERED, __ATOMIC_RELAXED);
 	if (fd >= 0)
 		close(fd);
 }

@@ -67,7 +67,8 @@ struct agent_process {
 	void *published; /* the mapping of OTEP 4719 */
 	uint32_t pid;
 	uint32_t pid_ns;
-	uint8_t rest[AGENT_PAGE - 40];
+	uint32_t rings; /* of the arena, that it may touch: the first ones */
+	uint8_t rest[AGENT_PAGE - 44];
 };
 _Static_assert(sizeof(struct agent_process) == AGENT_PAGE, "nothing else is to be wiped");
 
@@ -84,6 +85,8 @@ void thread_note_ring(struct agent_thread *t);
 
 /* arena.c */
 void arena_make(void);
+/* May more rings be touched? Then they may from now on. */
+bool arena_grow(void);
 
 /* published.c: give service and pid to whoever looks. */
 void process_publish(void);

@@ -71,7 +71,7 @@ static void sweep(uint64_t now)
 {
 	bool is_read = recorder_is_alive(now);
 
-	for (uint32_t i = 0; i < SPAN_RINGS; i++) {
+	for (uint32_t i = 0; i < agent_process.rings; i++) {
 		struct span_ring *ring = &agent_arena->rings[i];
 		uint32_t state = ring_state(ring);
 		bool is_left = state == SPAN_RING_LEFT ||
@@ -88,7 +88,7 @@ static void sweep(uint64_t now)
 /* The first that is free, so that few pages are ever touched. */
 static struct span_ring *claim(void)
 {
-	for (size_t i = 0; i < SPAN_RINGS; i++) {
+	for (size_t i = 0; i < agent_process.rings; i++) {
 		uint64_t taken = __atomic_load_n(taken_word(i), __ATOMIC_RELAXED);
 		uint64_t bit = 1ull << (i % 64);
 
@@ -110,6 +110,8 @@ static struct span_ring *claim_any(uint64_t now)
 	if (now < agent_process.no_ring)
 		return NULL;
 	ring = claim();
+	while (!ring && arena_grow())
+		ring = claim();
 	if (!ring) {
 		sweep(now);
 		ring = claim();

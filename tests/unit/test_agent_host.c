@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hosts that are not kind: without descriptors, without memory files, with system
- * calls forbidden, with signals all the time, with a socket of that name that nobody
- * reads.  Each is a child process, in which the agent has not been used before.
+ * Hosts that are not kind: without descriptors, without memory files, with all memory
+ * locked, with system calls forbidden, with signals all the time, with a socket of that
+ * name that nobody reads.  Each is a child process, in which the agent has not been used before.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -66,11 +66,11 @@ static int count_maps(const char *name)
 static void kind_host(void)
 {
 	use_all();
-	CHECK_INT(count_maps("/memfd:sonde-agent"), 1);
+	CHECK_INT(count_maps("/memfd:sonde-agent"), 2); /* what is used, and what is not */
 	CHECK_INT(count_maps("/memfd:OTEL_CTX"), 1);
 }
 
-TEST(the_usual_host_has_two_mappings)
+TEST(the_usual_host_has_two_files_mapped)
 {
 	CHECK(in_child(kind_host));
 }
@@ -129,6 +129,71 @@ TEST(a_host_without_room_for_the_arena)
 #endif
 #endif
 	CHECK(in_child(little_memory));
+}
+
+enum { MANY = 40 }; /* more than have rings at once */
+
+static void *take_ring(void *barrier)
+{
+	sonde_agent_attach(trace_a, span_a, 1);
+	pthread_barrier_wait(barrier);
+	pthread_barrier_wait(barrier);
+	return NULL;
+}
+
+static void use_many_rings(void)
+{
+	pthread_barrier_t barrier;
+	pthread_t threads[MANY];
+
+	recorder_comes();
+	pthread_barrier_init(&barrier, NULL, MANY + 1);
+	for (int i = 0; i < MANY; i++)
+		pthread_create(&threads[i], NULL, take_ring, &barrier);
+	pthread_barrier_wait(&barrier);
+	CHECK_INT(agent_arena->no_ring, 0);
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < MANY; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static long shared_kb(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	char line[256];
+	long kb = -1;
+
+	while (status && fgets(line, sizeof(line), status))
+		sscanf(line, "RssShmem: %ld", &kb);
+	fclose(status);
+	return kb;
+}
+
+static void lock_then_use(void)
+{
+	CHECK_INT(mlockall(MCL_CURRENT | MCL_FUTURE), 0);
+	use_all();
+	use_many_rings();
+	CHECK(shared_kb() >= 0 && shared_kb() < 1024);
+}
+
+static void use_then_lock(void)
+{
+	recorder_comes();
+	use_all();
+	CHECK_INT(mlockall(MCL_CURRENT | MCL_FUTURE), 0);
+	CHECK(shared_kb() >= 0 && shared_kb() < 4096);
+	use_many_rings();
+	CHECK(shared_kb() < 4096);
+	CHECK(in_child(use_many_rings));
+}
+
+TEST(a_host_that_locks_its_memory)
+{
+	if (mlockall(MCL_FUTURE) < 0 || munlockall() < 0)
+		SKIP("memory must not be locked here");
+	CHECK(in_child(lock_then_use));
+	CHECK(in_child(use_then_lock));
 }
 
 /* Those calls fail from now on, as if the kernel did not know them. */
@@ -310,7 +375,7 @@ static void all_first(void)
 	for (int i = 0; i < FIRST; i++)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < SPAN_RINGS; i++)
-		while (ring_next(&agent_arena->rings[i]))
+		while (ring_next(&whole_arena()->rings[i]))
 			events++;
 	CHECK_INT(events, 4 * FIRST);
 	CHECK_INT(count_maps("/memfd:sonde-agent"), 1);
