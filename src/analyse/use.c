@@ -33,8 +33,14 @@ static void count_hit(hit_counts *hits, uint32_t type)
 	*vec_push(hits) = (struct hit_count){ type, 1 };
 }
 
-static void count_message(struct resources *used, const struct message *m)
+/*
+ * A message's time is its end: a step ends with what it sent, an answer maybe, and begins with
+ * what it received.
+ */
+static void count_message(struct resources *used, const struct message *m, const struct step *step)
 {
+	if (m->time == (m->direction == MESSAGE_SEND ? step->start : step->end))
+		return;
 	if (m->direction == MESSAGE_SEND) {
 		used->sent += m->bytes;
 		used->sends++;
@@ -74,8 +80,8 @@ static void count_use(struct resources *used, hit_counts *hits, const struct mod
 		used->preempted += step->preempted;
 	else if (step->state != STATE_RUNNING)
 		used->blocked++;
-	EACH_BETWEEN(struct message, m, lines[LINE_MESSAGES], step->start, step->end)
-	count_message(used, m);
+	EACH_BETWEEN(struct message, m, lines[LINE_MESSAGES], step->start, step->end + 1)
+	count_message(used, m, step);
 	EACH_BETWEEN(struct request, r, lines[LINE_REQUESTS], step->start, step->end)
 	count_request(used, r);
 	EACH_BETWEEN(struct call, c, lines[LINE_CALLS], step->start, step->end)
