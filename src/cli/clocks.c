@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/say.h"
 #include "read/merge.h"
+#include "report/json_put.h"
 
 static const char *how_name(enum merge_how how)
 {
@@ -17,18 +18,6 @@ static const char *how_name(enum merge_how how)
 	};
 
 	return names[how];
-}
-
-static void put_string(struct json *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_string(j, s);
-}
-
-static void put_u64(struct json *j, const char *key, uint64_t n)
-{
-	json_key(j, key);
-	json_u64(j, n);
 }
 
 static bool is_placed(const struct merge_clock *clock)

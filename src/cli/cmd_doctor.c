@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/opt.h"
 #include "record/feature.h"
 #include "record/inspect.h"
+#include "report/json_put.h"
 
 struct doctor_opts {
 	bool json;
@@ -33,18 +33,12 @@ static bool can_record(const struct feature *features, size_t count)
 static void put_feature(struct json *j, const struct feature *f)
 {
 	json_object(j);
-	json_key(j, "name");
-	json_string(j, f->name);
-	json_key(j, "gives");
-	json_string(j, f->gives);
-	json_key(j, "ok");
-	json_bool(j, f->ok);
-	json_key(j, "required");
-	json_bool(j, f->required);
-	json_key(j, "why");
-	json_string(j, f->why);
-	json_key(j, "remedy");
-	json_string(j, f->remedy);
+	put_string(j, "name", f->name);
+	put_string(j, "gives", f->gives);
+	put_bool(j, "ok", f->ok);
+	put_bool(j, "required", f->required);
+	put_string(j, "why", f->why);
+	put_string(j, "remedy", f->remedy);
 	json_end(j);
 }
 
@@ -58,11 +52,9 @@ static int print_json(const struct doctor_opts *o, const struct feature *feature
 	json_init(&j, out);
 	json_object(&j);
 	if (o->pid) {
-		json_key(&j, "pid");
-		json_u64(&j, o->pid);
+		put_u64(&j, "pid", o->pid);
 	} else {
-		json_key(&j, "can_record");
-		json_bool(&j, can_record(features, count));
+		put_bool(&j, "can_record", can_record(features, count));
 	}
 	json_key(&j, "features");
 	json_array(&j);

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/opt.h"
 #include "cli/say.h"
 #include "record/span_names.h"
+#include "report/json_put.h"
 
 struct spans_opts {
 	uint32_t pid;
@@ -45,12 +45,9 @@ static int print_json(const struct span_names *names, struct err *err)
 	json_array(&j);
 	for (size_t at = 0; span_names_next(names, &at, &state);) {
 		json_object(&j);
-		json_key(&j, "name");
-		json_string(&j, state.name);
-		json_key(&j, "on");
-		json_bool(&j, !state.off);
-		json_key(&j, "begun");
-		json_u64(&j, state.count);
+		put_string(&j, "name", state.name);
+		put_bool(&j, "on", !state.off);
+		put_u64(&j, "begun", state.count);
 		json_end(&j);
 	}
 	json_end(&j);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "report/json_put.h"
 
 /* What a trace nests deeper than this is left out; no tracer does. */
 enum { DEPTH = 16 };
@@ -231,20 +231,16 @@ static void write_json(struct json *j, struct raw_source *source, const struct r
 	struct sink sink = { .out = j->out, .json = j };
 
 	json_object(j);
-	json_key(j, "time");
-	json_u64(j, event->time);
-	json_key(j, "cpu");
-	json_u64(j, event->cpu);
+	put_u64(j, "time", event->time);
+	put_u64(j, "cpu", event->cpu);
 	if (event->tid != RAW_UNKNOWN) {
-		json_key(j, "tid");
-		json_u64(j, event->tid);
+		put_u64(j, "tid", event->tid);
 	}
 	if (event->comm.s) {
 		json_key(j, "comm");
 		json_string_n(j, event->comm.s, event->comm.len);
 	}
-	json_key(j, "name");
-	json_string(j, source->name(source));
+	put_string(j, "name", source->name(source));
 	json_key(j, "fields");
 	json_object(j);
 	source->fields(source, &visitor, &sink);

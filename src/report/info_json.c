@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/info.h"
+#include "report/json_put.h"
 #include "report/kind.h"
-
-static void put_string(struct json *j, const char *key, const char *s)
-{
-	if (!s)
-		return;
-	json_key(j, key);
-	json_string(j, s);
-}
-
-static void put_u64(struct json *j, const char *key, uint64_t n)
-{
-	json_key(j, key);
-	json_u64(j, n);
-}
 
 /* What may be unknown, and then is 0. */
 static void put_known(struct json *j, const char *key, uint64_t n)
 {
 	if (n)
 		put_u64(j, key, n);
+}
+
+/* Likewise NULL. */
+static void put_words(struct json *j, const char *key, const char *s)
+{
+	if (s)
+		put_string(j, key, s);
 }
 
 static void put_file(struct json *j, const struct info *info)
@@ -30,8 +24,7 @@ static void put_file(struct json *j, const struct info *info)
 	put_string(j, "file", origin->file);
 	put_string(j, "format", origin->format);
 	put_known(j, "version", origin->version);
-	json_key(j, "complete");
-	json_bool(j, !origin->cut && !*info->damage.text);
+	put_bool(j, "complete", !origin->cut && !*info->damage.text);
 	if (*info->damage.text)
 		put_string(j, "damage", info->damage.text);
 	else if (origin->cut)
@@ -43,12 +36,12 @@ static void put_origin(struct json *j, const struct info *info)
 {
 	const struct info_origin *origin = &info->origin;
 
-	put_string(j, "host", origin->host);
-	put_string(j, "kernel", origin->kernel);
-	put_string(j, "machine", origin->machine);
+	put_words(j, "host", origin->host);
+	put_words(j, "kernel", origin->kernel);
+	put_words(j, "machine", origin->machine);
 	put_known(j, "cpus", origin->cpu_count ?: info->cpus);
-	put_string(j, "command", origin->command);
-	put_string(j, "tool", origin->tool);
+	put_words(j, "command", origin->command);
+	put_words(j, "tool", origin->tool);
 	put_u64(j, "start", info->begin);
 	put_known(j, "start_realtime", info_realtime(info));
 	put_u64(j, "duration", info->end - info->begin);

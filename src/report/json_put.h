@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_put - members of JSON objects, as the reports write them. */
+/* json_put - members of JSON objects, in one go. */
 #ifndef SONDE_REPORT_JSON_PUT_H
 #define SONDE_REPORT_JSON_PUT_H
 
@@ -17,6 +17,12 @@ static inline void put_string(struct json *j, const char *key, const char *s)
 {
 	json_key(j, key);
 	json_string(j, s);
+}
+
+static inline void put_bool(struct json *j, const char *key, bool b)
+{
+	json_key(j, key);
+	json_bool(j, b);
 }
 
 static inline void put_hex(struct json *j, const char *key, const uint8_t *bytes, size_t size)

@@ -97,8 +97,7 @@ static void put_span(struct json *j, const struct request_view *view, uint32_t p
 	json_key(j, "confidence");
 	json_real(j, span->confidence);
 	if (span->open || span->unanswered) {
-		json_key(j, "open");
-		json_bool(j, true);
+		put_bool(j, "open", true);
 	}
 	put_use(j, view, place);
 	json_end(j);
