@@ -118,22 +118,32 @@ void scribe_flush(struct scribe *s, nsec_t now)
 #define HEAD(type, kind_, time_, tid_) \
 	{ .time = (time_), .tid = (tid_), .kind = (kind_), .words = sizeof(type) / 8 }
 
+/* A span without a time. */
+static struct record_span span_of(const struct scribe_who *who, const uint8_t trace[16],
+				  const uint8_t id[8], const uint8_t parent[8])
+{
+	struct record_span span = {
+		.head = HEAD(span, RECORD_SPAN, 0, 0),
+		.service = who->service,
+		.pid = who->pid,
+		.source = SPAN_SDK,
+	};
+
+	memcpy(span.trace, trace, sizeof(span.trace));
+	memcpy(span.span, id, sizeof(span.span));
+	memcpy(span.parent, parent, sizeof(span.parent));
+	return span;
+}
+
 static void take_begin(struct scribe *s, const struct scribe_who *who,
 		       const struct span_event_begin *b)
 {
-	struct record_span span = {
-		.head = HEAD(span, RECORD_SPAN, 0, who->tid),
-		.start = b->head.time,
-		.service = who->service,
-		.operation = scribe_string(s, b->name, b->name_size),
-		.pid = who->pid,
-		.source = SPAN_SDK,
-		.kind = b->kind,
-	};
+	struct record_span span = span_of(who, b->trace, b->span, b->parent);
 
-	memcpy(span.trace, b->trace, sizeof(span.trace));
-	memcpy(span.span, b->span, sizeof(span.span));
-	memcpy(span.parent, b->parent, sizeof(span.parent));
+	span.head.tid = who->tid;
+	span.start = b->head.time;
+	span.operation = scribe_string(s, b->name, b->name_size);
+	span.kind = b->kind;
 	if (!open_spans_add(&s->open, who->owner, &span))
 		say_once(s, &s->said_open,
 			 "there are more open spans than can be kept: some that do not end "
@@ -174,28 +184,14 @@ static void take_attributes(struct scribe *s, const struct span_event_end *e,
 	}
 }
 
-/* What an end says by itself. */
-static struct record_span span_of_end(const struct scribe_who *who, const struct span_event_end *e)
-{
-	struct record_span span = {
-		.head = HEAD(span, RECORD_SPAN, 0, who->begun_by),
-		.start = e->start,
-		.service = who->service,
-		.pid = who->pid,
-		.source = SPAN_SDK,
-		.kind = e->kind,
-	};
-
-	memcpy(span.trace, e->trace, sizeof(span.trace));
-	memcpy(span.span, e->span, sizeof(span.span));
-	memcpy(span.parent, e->parent, sizeof(span.parent));
-	return span;
-}
-
 static void take_end(struct scribe *s, const struct scribe_who *who, const struct span_event_end *e)
 {
-	struct record_span begun, span = span_of_end(who, e);
+	struct record_span begun, span = span_of(who, e->trace, e->span, e->parent);
 
+	/* what an end says by itself */
+	span.head.tid = who->begun_by;
+	span.start = e->start;
+	span.kind = e->kind;
 	if (open_spans_take(&s->open, who->owner, e->trace, e->span, &begun)) {
 		span.start = begun.start;
 		span.head.tid = begun.head.tid ? begun.head.tid : span.head.tid;
