@@ -24,7 +24,7 @@ MAY_USE = {
     "explore": "base event record model analyse store",
     "report": "base event otlp model analyse",
     "query": "base event model analyse report",
-    "serve": "base event model analyse store report",
+    "serve": "base event model analyse store report query",
     "cli": "base event bpf record read otlp model analyse store explore report query serve",
 }
 
