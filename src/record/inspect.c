@@ -121,8 +121,11 @@ static void add_sdk(struct list *list, const struct sight *s, const struct look 
 	static const char gives[] = "spans with their names, begins and ends";
 	const char *what = s->trait ? s->trait->what : "";
 
-	if (s->has_binding)
+	if (s->has_binding && look->arena_inode)
 		add(list, "sdk", gives, true, "%s; our binding is in the process", what);
+	else if (s->has_binding)
+		add(list, "sdk", gives, false,
+		    "%s; our binding does not fit this version of its SDK", what);
 	else if (s->has_agent && look->arena_inode)
 		add(list, "sdk", gives, true, "%s%sit uses sonde.h", what, s->trait ? "; " : "");
 	else if (!s->trait)

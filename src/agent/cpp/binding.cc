@@ -76,6 +76,7 @@ void sonde_otel_cpp_follow(void *processors, const void *resource)
 
 		all->insert(all->begin(), processor_new());
 		context_follow();
+		sonde_agent_is_recording(); /* so that it shows from outside that we fit */
 		if (is_name(service))
 			sonde_agent_set_service(service.c_str());
 	} catch (...) {

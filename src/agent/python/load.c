@@ -68,6 +68,7 @@ static void follow_sdk(void)
 		if (span_follow(span) && context_follow()) {
 			loops_follow_asyncio();
 			loops_follow_greenlet();
+			sonde_agent_is_recording(); /* so that it shows from outside that we fit */
 		}
 	}
 	Py_XDECREF(span);

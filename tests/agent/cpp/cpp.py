@@ -36,6 +36,17 @@ def run(program, *args, agent=None, expect=0):
     return done.stdout
 
 
+def doctor_on_sdk(agent):
+    """What sonde, which is where it was built, says of the SDK in a program that waits."""
+    sonde = AGENT.parents[2] / "sonde"
+    with subprocess.Popen([PROGRAMS / "odd", "waits"], env=ENV | {"LD_PRELOAD": str(agent)}, text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        said = subprocess.run([sonde, "doctor", "--json", "--pid", str(process.pid)], capture_output=True, text=True)
+        process.stdin.close()
+    return next(f["why"] for f in json.loads(said.stdout)["features"] if f["name"] == "sdk")
+
+
 def need_binding():
     if WHY:
         raise Skip(WHY)
@@ -132,6 +143,14 @@ def another_version_of_the_sdk_is_left_alone():
         same(run("export", agent=other), run("export", agent=f"{AGENT}:{other}"))
         words = run("odd", "providers", agent=f"{AGENT}:{other}", expect=1)
         assert "'' is published" in words, f"it is followed all the same: {words}"
+        words = doctor_on_sdk(f"{AGENT}:{other}")
+        assert words == "opentelemetry-cpp; our binding does not fit this version of its SDK", words
+
+
+def doctor_sees_the_binding():
+    need_binding()
+    words = doctor_on_sdk(AGENT)
+    assert words == "opentelemetry-cpp; our binding is in the process", words
 
 
 def a_program_without_an_sdk_is_left_as_it_was():
@@ -147,7 +166,7 @@ def a_program_without_an_sdk_is_left_as_it_was():
 def main():
     tests = [export_as_text_is_unchanged, export_as_otlp_is_unchanged, a_plugin_with_the_sdk_comes_and_goes,
              an_sdk_inside_of_a_library_is_left_alone, another_version_of_the_sdk_is_left_alone,
-             a_program_without_an_sdk_is_left_as_it_was]
+             doctor_sees_the_binding, a_program_without_an_sdk_is_left_as_it_was]
     named = [(test.__name__, test) for test in tests] + [(name, odd(name)) for name in ODD]
     print(f"1..{len(named)}")
     failed = 0

@@ -207,6 +207,16 @@ void plugin(const char *name)
 		dlclose(library);
 	}
 }
+/* Be looked at, until there is no more to read. */
+void waits()
+{
+	auto provider = sdk::trace::TracerProviderFactory::Create(to_stderr());
+
+	std::puts("ready");
+	std::fflush(stdout);
+	while (std::getchar() != EOF)
+		;
+}
 } // namespace
 
 int main(int argc, char **argv)
@@ -218,6 +228,7 @@ int main(int argc, char **argv)
 		{ "custom_storage", [](const char *) { custom_storage(); } },
 		{ "forks", [](const char *) { forks(); } },
 		{ "plugin", plugin },
+		{ "waits", [](const char *) { waits(); } },
 	};
 	auto found = argc > 1 ? cases.find(argv[1]) : cases.end();
 
