@@ -43,7 +43,8 @@ static bool is_address(struct view cell)
 	return cell.len < 64; /* a container may have none */
 }
 
-bool bpftrace_meta_row(struct bpftrace_meta *meta, struct view line, struct bpftrace_row *ret)
+/* Whether a line is a row, without its end; then *ret is it. */
+static bool read_row(struct bpftrace_meta *meta, struct view line, struct bpftrace_row *ret)
 {
 	struct view tid, name, ip, hash, more;
 	uint64_t n;
@@ -73,7 +74,7 @@ void bpftrace_meta_read(struct bpftrace_meta *meta, struct view text)
 	while (text_lines_next(&lines, &line)) {
 		if (!line.len)
 			continue;
-		if (!bpftrace_meta_row(meta, line, &row)) {
+		if (!read_row(meta, line, &row)) {
 			meta->strange++;
 			continue;
 		}

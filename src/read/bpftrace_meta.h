@@ -30,9 +30,6 @@ struct bpftrace_meta {
 	uint64_t strange; /* lines that are no such row */
 };
 
-/* Whether a line is a row, without its end; then *ret is it. */
-bool bpftrace_meta_row(struct bpftrace_meta *meta, struct view line, struct bpftrace_row *ret);
-
 void bpftrace_meta_read(struct bpftrace_meta *meta, struct view text);
 
 /* Finds the list that belongs to a log, and reads it: meta.psv beside it, or LOG.meta. */

@@ -22,7 +22,8 @@ static const bt_field *content_of(const bt_field *field)
 	return field;
 }
 
-const bt_field *ctf_bt_find(const bt_field *field, const char *path, size_t len)
+/* The field of a struct that a path leads to, as struct raw_field has it; NULL if there is none. */
+static const bt_field *find(const bt_field *field, const char *path, size_t len)
 {
 	while ((field = content_of(field)) && len) {
 		const char *dot = memchr(path, '.', len);
@@ -125,7 +126,7 @@ void ctf_bt_take(const bt_field *fields, const struct raw_field *f, struct raw_e
 {
 	for (const char *name = f->names; fields && *name;) {
 		size_t len = strcspn(name, " ");
-		const bt_field *field = ctf_bt_find(fields, name, len);
+		const bt_field *field = find(fields, name, len);
 
 		if (field) {
 			take(field, f, (char *)event + f->place);

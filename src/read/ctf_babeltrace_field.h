@@ -7,9 +7,6 @@
 
 #include "read/raw.h"
 
-/* The field of a struct that a path leads to, as struct raw_field has it; NULL if there is none. */
-const bt_field *ctf_bt_find(const bt_field *field, const char *path, size_t len);
-
 /* The first of its names that is there goes to its place in an event; else that stays. */
 void ctf_bt_take(const bt_field *fields, const struct raw_field *f, struct raw_event *event);
 

@@ -36,8 +36,8 @@ static uint32_t id_of(const char *text, size_t len)
 	return id < KERNEL_FORMAT_IDS ? id : 0;
 }
 
-void kernel_formats_add(struct kernel_formats *formats, const char *system, const char *text,
-			size_t len)
+/* A text without a number is passed over, and so is a second one with the same. */
+static void add(struct kernel_formats *formats, const char *system, const char *text, size_t len)
 {
 	uint32_t id = id_of(text, len);
 
@@ -87,7 +87,7 @@ static bool take_texts(struct kernel_formats *formats, struct cursor *c, const c
 	while (count--) {
 		if (!cursor_block(c, 8, &text))
 			return false;
-		kernel_formats_add(formats, system, text.s, text.len);
+		add(formats, system, text.s, text.len);
 	}
 	return true;
 }

@@ -28,13 +28,6 @@ struct kernel_formats {
 void kernel_formats_init(struct kernel_formats *formats, struct kernel_abi abi);
 void kernel_formats_done(struct kernel_formats *formats);
 
-/*
- * Borrows system and text until kernel_formats_done().  A text without a number
- * is passed over, and so is a second one with the same.
- */
-void kernel_formats_add(struct kernel_formats *formats, const char *system, const char *text,
-			size_t len);
-
 const struct kernel_format *kernel_formats_bind(struct kernel_formats *formats, uint16_t id);
 
 /* NULL if no format has that number. */

@@ -86,11 +86,6 @@ const char *replay_string(const struct replay *r, uint32_t id)
 	return strtab_get(r->strings, (str_id){ id });
 }
 
-nsec_t replay_begin(const struct replay *r)
-{
-	return r->begin;
-}
-
 bool replay_has(const struct replay *r, uint32_t kinds)
 {
 	return (r->seen | r->source->kinds) & kinds;

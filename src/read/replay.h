@@ -35,9 +35,6 @@ const struct record *replay_take(struct replay *replay);
 
 const char *replay_string(const struct replay *replay, uint32_t id);
 
-/* When the trace begins: the time of its first event. */
-nsec_t replay_begin(const struct replay *replay);
-
 /*
  * What the trace lacks, so far, and what that means for its analysis: words that
  * go on from "the trace".  The caller frees it; NULL if it lacks nothing.

@@ -60,7 +60,8 @@ static const char *take_word(const char *p, const char *end, uint64_t *ret)
 	return NULL;
 }
 
-const char *text_number(const char *p, const char *end, uint64_t *ret)
+/* A number of TEXT_NUMBER; a negative one as the kernel would have it in 64 bits. */
+static const char *take_number(const char *p, const char *end, uint64_t *ret)
 {
 	bool negative = p < end && *p == '-';
 	uint64_t n;
@@ -115,7 +116,7 @@ static const char *take_state(const char *p, const char *end, enum text_form for
 	uint64_t state = 0;
 
 	if (p < end && text_is_digit(*p)) {
-		p = text_number(p, end, &state);
+		p = take_number(p, end, &state);
 		*ret = state & RAW_STATE_ALL;
 		return p;
 	}
@@ -247,7 +248,7 @@ const char *text_take(struct raw_event *e, const struct raw_field *field, enum t
 		p = take_device(p, end, &n);
 		break;
 	default:
-		p = text_number(p, end, &n);
+		p = take_number(p, end, &n);
 		break;
 	}
 	if (p && field && (n || form != TEXT_NONZERO))

@@ -56,9 +56,6 @@ static inline const char *text_decimal(const char *p, const char *end, uint64_t 
 
 const char *text_hex(const char *p, const char *end, uint64_t *ret);
 
-/* A number of TEXT_NUMBER; a negative one as the kernel would have it in 64 bits. */
-const char *text_number(const char *p, const char *end, uint64_t *ret);
-
 /*
  * Takes a value in one of the forms that end by themselves (TEXT_NUMBER to
  * TEXT_LIST) and puts it into the event where field says; NULL puts it nowhere.
