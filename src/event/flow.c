@@ -20,6 +20,27 @@ static uint64_t hash_ends(const void *from, const void *to, size_t size)
 	return XXH3_64bits_withSeed(to, size, XXH3_64bits(from, size));
 }
 
+static bool is_mapped(const uint8_t address[16])
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(address, prefix, sizeof(prefix)) == 0;
+}
+
+struct socket_address address_on_wire(const struct socket_address *a)
+{
+	struct socket_address b = *a;
+
+	if (a->family != AF_INET6 || !is_mapped(a->local) || !is_mapped(a->peer))
+		return b;
+	b.family = AF_INET;
+	memset(b.local, 0, sizeof(b.local));
+	memset(b.peer, 0, sizeof(b.peer));
+	memcpy(b.local, &a->local[12], 4);
+	memcpy(b.peer, &a->peer[12], 4);
+	return b;
+}
+
 static bool is_loopback(const struct socket_address *a)
 {
 	static const uint8_t one[16] = { [15] = 1 };
@@ -27,8 +48,9 @@ static bool is_loopback(const struct socket_address *a)
 	return a->family == AF_INET ? a->local[0] == 127 : memcmp(a->local, one, sizeof(one)) == 0;
 }
 
-uint64_t flow_key(const struct socket_address *a, uint64_t place, bool from_local)
+uint64_t flow_key(const struct socket_address *address, uint64_t place, bool from_local)
 {
+	const struct socket_address wire = address_on_wire(address), *a = &wire;
 	struct {
 		uint8_t address[16];
 		uint64_t place;

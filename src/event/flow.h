@@ -48,10 +48,16 @@ struct flows {
 void flows_done(struct flows *flows);
 
 /*
+ * An address as it is on the wire.  A socket for both versions of IP has the form
+ * ::ffff:10.0.0.1 for what its peer knows as 10.0.0.1.
+ */
+struct socket_address address_on_wire(const struct socket_address *a);
+
+/*
  * The key of the direction from local to peer, or the other.  place: host and
  * network namespace, which tell apart the connections that never leave them.
  */
-uint64_t flow_key(const struct socket_address *a, uint64_t place, bool from_local);
+uint64_t flow_key(const struct socket_address *address, uint64_t place, bool from_local);
 
 /* Holds until the next call. */
 struct flow *flow_of(struct flows *flows, uint64_t key);

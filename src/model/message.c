@@ -20,7 +20,8 @@ void socket_add(struct model *model, const struct source *source, const struct r
 		indexed(&model->sockets, &model->socket_index, host_key(source->host, r->object));
 	uint64_t peer_object = r->peer_object ?: socket->peer_object;
 
-	*socket = (struct socket){ r->address, peer_object, r->peer_pid, r->netns };
+	*socket =
+		(struct socket){ address_on_wire(&r->address), peer_object, r->peer_pid, r->netns };
 
 	struct socket *peer = find_indexed(&model->sockets, &model->socket_index,
 					   host_key(source->host, r->peer_object));

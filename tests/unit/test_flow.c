@@ -283,6 +283,20 @@ TEST(both_ends_of_a_connection_have_the_same_keys)
 	CHECK(flow_key(&b, 8, false) == there);
 }
 
+TEST(a_socket_for_both_versions_of_ip_has_the_keys_of_the_older)
+{
+	struct socket_address old = address(127, 4000, 80), both = address(127, 80, 4000);
+
+	both.family = AF_INET6;
+	memset(both.local, 0, sizeof(both.local));
+	memset(both.peer, 0, sizeof(both.peer));
+	both.local[10] = both.local[11] = both.peer[10] = both.peer[11] = 0xff;
+	memcpy(&both.local[12], old.peer, 4);
+	memcpy(&both.peer[12], old.local, 4);
+	CHECK(flow_key(&both, 7, false) == flow_key(&old, 7, true));
+	CHECK(flow_key(&both, 7, true) == flow_key(&old, 7, false));
+}
+
 TEST(loopback_is_another_in_each_place)
 {
 	struct socket_address a = address(127, 80, 4000), b = address(127, 4000, 80);
