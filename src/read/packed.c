@@ -8,7 +8,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "read/ctf.h"
+#include "read/packed_frames.h"
 
 #ifdef HAVE_ARCHIVE
 #include <archive.h>
@@ -38,7 +40,65 @@ bool packed_is_one(const char *head, size_t size)
 		if (size >= marks[i].at + marks[i].size &&
 		    memcmp(head + marks[i].at, marks[i].bytes, marks[i].size) == 0)
 			return true;
-	return false;
+	return packed_frames_is_one(head, size);
+}
+
+/* The text with every `from` in it replaced, which stands for `to`. */
+static char *with_name(const char *text, const char *from, const char *to)
+{
+	char *all = must_strdup(text);
+
+	for (char *found = all; (found = strstr(found, from));) {
+		_cleanup_(freep) char *before = all;
+		size_t at = found - all;
+
+		all = must_printf("%.*s%s%s", (int)at, before, to, found + strlen(from));
+		found = all + at + strlen(to);
+	}
+	return all;
+}
+
+/* Reads what came out, as if it had been given; but messages name the packed one. */
+static int open_unpacked(const char *path, int fd, const char *format, struct input **ret,
+			 struct err *err)
+{
+	_cleanup_(freep) char *unpacked = must_printf("/proc/self/fd/%d", fd);
+	int code = input_open(unpacked, format, ret, err);
+
+	if (code < 0) {
+		_cleanup_(freep) char *text = with_name(err->text, unpacked, path);
+
+		snprintf(err->text, sizeof(err->text), "%s", text);
+	} else if ((*ret)->notice) {
+		_cleanup_(freep) char *before = (*ret)->notice;
+
+		(*ret)->notice = with_name(before, unpacked, path);
+	}
+	return code;
+}
+
+/* How many bytes may come out of a file of that size. */
+static uint64_t limit_of(uint64_t size)
+{
+	return size < PACKED_ROOM / PACKED_RATIO ? PACKED_ROOM : size * PACKED_RATIO;
+}
+
+/* 1 if it is none of these. */
+static int open_frames(const char *path, const char *format, struct input **ret, struct err *err)
+{
+	_cleanup_(file_unmap) struct view file = { 0 };
+	_cleanup_(closep) int fd = -1;
+	int r = file_map(path, &file, err);
+
+	if (r < 0)
+		return r;
+	if (!packed_frames_is_one(file.s, file.len))
+		return 1;
+	fd = memfd_create("sonde", MFD_CLOEXEC);
+	if (fd < 0)
+		return err_errno(err, "cannot unpack '%s'", path);
+	r = packed_frames_unpack(path, file, fd, limit_of(file.len), err);
+	return r < 0 ? r : open_unpacked(path, fd, format, ret, err);
 }
 
 #ifdef HAVE_ARCHIVE
@@ -136,10 +196,7 @@ static int open_archive(struct unpacking *u)
 	archive_read_support_format_raw(u->archive);
 	if (stat(u->path, &st) < 0)
 		return err_errno(u->err, "cannot open '%s'", u->path);
-	u->limit = (uint64_t)st.st_size * PACKED_RATIO;
-	if (u->limit < PACKED_ROOM)
-		u->limit = PACKED_ROOM;
-	u->left = u->limit;
+	u->left = u->limit = limit_of(st.st_size);
 	return archive_read_open_filename(u->archive, u->path, 1 << 16) == ARCHIVE_OK ? 0 : fail(u);
 }
 
@@ -163,45 +220,16 @@ static int unpack(struct unpacking *u)
 	return code;
 }
 
-/* The text with every `from` in it replaced, which stands for `to`. */
-static char *with_name(const char *text, const char *from, const char *to)
-{
-	char *all = must_strdup(text);
-
-	for (char *found = all; (found = strstr(found, from));) {
-		_cleanup_(freep) char *before = all;
-		size_t at = found - all;
-
-		all = must_printf("%.*s%s%s", (int)at, before, to, found + strlen(from));
-		found = all + at + strlen(to);
-	}
-	return all;
-}
-
-/* Reads the one file that came out, as if it had been given; but messages name the packed one. */
 static int open_single(struct unpacking *u, const char *format, struct input **ret)
 {
 	const struct file *file = &u->files.items.items[0];
-	_cleanup_(freep) char *path = must_printf("/proc/self/fd/%d", u->fd);
 
 	if (packed_is_one((const char *)file->data, file->size))
 		return err_set(u->err, -EBADMSG, "'%s' is packed twice: unpack it first", u->path);
-
-	int code = input_open(path, format, ret, u->err);
-
-	if (code < 0) {
-		_cleanup_(freep) char *text = with_name(u->err->text, path, u->path);
-
-		snprintf(u->err->text, sizeof(u->err->text), "%s", text);
-	} else if ((*ret)->notice) {
-		_cleanup_(freep) char *before = (*ret)->notice;
-
-		(*ret)->notice = with_name(before, path, u->path);
-	}
-	return code;
+	return open_unpacked(u->path, u->fd, format, ret, u->err);
 }
 
-int packed_open(const char *path, const char *format, struct input **ret, struct err *err)
+static int open_archived(const char *path, const char *format, struct input **ret, struct err *err)
 {
 	_cleanup_(unpacking_done) struct unpacking u = { .path = path, .fd = -1, .err = err };
 	int code = unpack(&u);
@@ -219,7 +247,7 @@ int packed_open(const char *path, const char *format, struct input **ret, struct
 
 #else
 
-int packed_open(const char *path, const char *format, struct input **ret, struct err *err)
+static int open_archived(const char *path, const char *format, struct input **ret, struct err *err)
 {
 	return err_set(err, -ENOTSUP,
 		       "'%s' is packed, and sonde was built without libarchive (package "
@@ -228,3 +256,10 @@ int packed_open(const char *path, const char *format, struct input **ret, struct
 }
 
 #endif
+
+int packed_open(const char *path, const char *format, struct input **ret, struct err *err)
+{
+	int r = open_frames(path, format, ret, err);
+
+	return r > 0 ? open_archived(path, format, ret, err) : r;
+}

@@ -119,6 +119,54 @@ TEST(one_file_may_be_compressed)
 	check_compressed("tar -czf a.tgz -C $D/good jaeger-small.json", "a.tgz");
 }
 
+static void check_refused(const char *command, const char *name, const char *says)
+{
+	if (!shell(command))
+		SKIP("a program that packs is not here");
+
+	_cleanup_(freep) char *path = in_place(name);
+	_cleanup_(result_done) struct result r = read_all(path, NULL);
+
+	CHECK(r.code < 0);
+	if (!strstr(r.err.text, says))
+		CHECK_STR(r.err.text, says);
+}
+
+/* Two requests as the collector packs them, and both but for the last byte. */
+static void check_frames(const char *request, unsigned spans, const char *cut_says)
+{
+	_cleanup_(freep) char *command = must_printf(
+		"%s | zstd -qc >z && n=$(stat -c %%s z) && for i in 1 2; do "
+		"printf '\\0\\0'\"\\\\$(printf %%o $((n / 256)))\\\\$(printf %%o $((n %% 256)))\"; "
+		"cat z; done >frames && head -c -1 frames >frames.cut",
+		request);
+
+	if (!shell(command))
+		SKIP("no zstd here");
+
+	_cleanup_(freep) char *all = in_place("frames"), *cut = in_place("frames.cut");
+	_cleanup_(result_done) struct result a = read_all(all, NULL), b = read_all(cut, NULL);
+
+	CHECK_INT(a.code, 0);
+	CHECK_INT(a.spans, 2 * spans);
+	CHECK(a.input && !input_notice(a.input));
+	CHECK_INT(b.spans, spans);
+	CHECK(b.input && strstr(input_notice(b.input) ?: "", cut_says));
+}
+
+TEST(requests_may_be_compressed_one_by_one)
+{
+	check_frames("cat $D/good/otlp-sdk.otlp", 3, "its last request is cut off");
+	check_frames("head -n 1 $D/good/otlp-lines.json", 1, "its last line is cut off");
+	check_refused("{ printf '\\0\\0\\0\\7\\050\\265\\057\\375'; echo nonsense; } >nonsense",
+		      "nonsense", "what is packed there makes no sense");
+	check_refused(
+		"yes sonde | head -c 80000000 | zstd -qc >z && n=$(stat -c %s z) && "
+		"{ printf '\\0\\0'\"\\\\$(printf %o $((n / 256)))\\\\$(printf %o $((n % 256)))\"; "
+		"cat z; } >bomb",
+		"bomb", "unpacks to more than 64 MiB");
+}
+
 TEST(messages_name_the_file_that_was_given)
 {
 	if (!shell("echo nonsense | gzip >no.gz && gzip -c $D/bad/jaeger-cut.json >cut.gz"))
@@ -131,19 +179,6 @@ TEST(messages_name_the_file_that_was_given)
 	CHECK(strstr(a.err.text, no) != NULL);
 	CHECK(strstr(b.err.text, cut) != NULL);
 	CHECK(!strstr(a.err.text, "/proc/") && !strstr(b.err.text, "/proc/"));
-}
-
-static void check_refused(const char *command, const char *name, const char *says)
-{
-	if (!shell(command))
-		SKIP("a program that packs is not here");
-
-	_cleanup_(freep) char *path = in_place(name);
-	_cleanup_(result_done) struct result r = read_all(path, NULL);
-
-	CHECK(r.code < 0);
-	if (!strstr(r.err.text, says))
-		CHECK_STR(r.err.text, says);
 }
 
 TEST(what_cannot_be_unpacked_gets_a_sentence)
