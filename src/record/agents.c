@@ -79,6 +79,7 @@ static struct tap *open_tap(struct agents *a, uint32_t pid, int fd)
 			 "another recorder takes the spans of process %u: recording without", pid);
 	if (r < 0)
 		return NULL;
+	tap_set_ahead(tap, clock_ahead(pid));
 	tap_beat(tap, clock_now());
 	*vec_push(&a->holds) = (struct hold){ .tap = tap };
 	return tap;

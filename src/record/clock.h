@@ -23,6 +23,9 @@ static inline nsec_t clock_now(void)
 /* Another clock minus ours: the reading with the least time around it of a few. */
 int64_t clock_offset(clockid_t clock);
 
+/* How far that of a process is ahead of ours, as one in a time namespace is; 0 if not known. */
+int64_t clock_ahead(uint32_t pid);
+
 /* A signal ends it early. */
 void clock_pause(nsec_t ns);
 

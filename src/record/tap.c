@@ -18,6 +18,7 @@ struct tap {
 	int fd;                   /* of our own, with the lock */
 	uint64_t inode;
 	uint64_t no_ring; /* as last told */
+	int64_t ahead;    /* of our clock, in ns: that of its processes */
 	struct tap_ring *rings[SPAN_RINGS];
 };
 
@@ -131,9 +132,14 @@ uint64_t tap_inode(const struct tap *tap)
 	return tap->inode;
 }
 
+void tap_set_ahead(struct tap *tap, int64_t ahead)
+{
+	tap->ahead = ahead;
+}
+
 void tap_beat(struct tap *tap, nsec_t now)
 {
-	__atomic_store_n(&tap->arena->beat, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&tap->arena->beat, now + (nsec_t)tap->ahead, __ATOMIC_RELAXED);
 	if (__atomic_load_n(&tap->arena->recording, __ATOMIC_RELAXED) != SPAN_RECORDING)
 		__atomic_store_n(&tap->arena->recording, SPAN_RECORDING, __ATOMIC_RELEASE);
 }
@@ -213,6 +219,16 @@ static size_t take_event(const struct span_ring *ring, uint64_t tail, uint64_t l
 	return head.size;
 }
 
+/* A whole event, on our clock. */
+static void set_clock(const struct tap *tap, void *event)
+{
+	struct span_event_end *end = event;
+
+	end->head.time -= (nsec_t)tap->ahead;
+	if (end->head.kind == SPAN_EVENT_END && end->start)
+		end->start -= (nsec_t)tap->ahead;
+}
+
 static void take_events(struct tap *tap, struct span_ring *ring, uint64_t tail, uint64_t head,
 			struct tap_ring *own, const struct tap_sink *sink)
 {
@@ -224,8 +240,10 @@ static void take_events(struct tap *tap, struct span_ring *ring, uint64_t tail, 
 
 		if (size == 0)
 			break; /* nothing behind it can be found */
-		if (is_whole((const void *)buffer))
+		if (is_whole((const void *)buffer)) {
+			set_clock(tap, buffer);
 			sink->event(sink->arg, tap, own, (const void *)buffer);
+		}
 		tail += size;
 		if (tail - given >= PORTION) {
 			given = tail;
@@ -245,8 +263,9 @@ static void take_loss(struct tap *tap, struct span_ring *ring, struct tap_ring *
 		return;
 	if (lost > told)
 		sink->loss(sink->arg, tap, own,
-			   __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED),
-			   __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED), lost - told);
+			   __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED) - tap->ahead,
+			   __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED) - tap->ahead,
+			   lost - told);
 	__atomic_store_n(&ring->lost_told, lost, __ATOMIC_RELEASE);
 }
 

@@ -49,6 +49,9 @@ DEFINE_FREEP(tap)
 
 uint64_t tap_inode(const struct tap *tap);
 
+/* Its processes have a clock that is so many ns ahead; all times here are on ours. */
+void tap_set_ahead(struct tap *tap, int64_t ahead);
+
 /* Ask for events, and say that we are there. */
 void tap_beat(struct tap *tap, nsec_t now);
 /* Ask for no more; those that are there can still be drained. */

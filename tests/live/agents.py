@@ -10,7 +10,7 @@ import select
 import signal
 import time
 
-from harness import (Background, Failure, ROOM, Recorder, SONDE, each, equal, main, need_program, require, run,
+from harness import (Background, Failure, ROOM, Recorder, SONDE, Skip, each, equal, main, need_program, require, run,
                      test, wait_until, workload)
 
 PTRACE, ADMIN, BPF, CHECKPOINT_RESTORE = 19, 21, 39, 40  # capabilities
@@ -73,6 +73,20 @@ def threads_in_a_pid_namespace_have_their_numbers_outside():
     born = {r["tid"] for r in records if r["kind"] == "task"}
     require({s["tid"] for s in inside} <= born, "a span is of a thread that nobody saw")
     equal(len({s["tid"] for s in inside}), 53, "threads")
+
+
+@each(("ahead", 1000), ("behind", -1000))
+def spans_in_a_time_namespace_have_the_times_outside(_, seconds):
+    need_program("unshare")
+    if not os.path.exists("/proc/self/ns/time"):
+        raise Skip("this kernel has no time namespaces")
+    path, tids = record_command("unshare", "--time", "--fork", "--monotonic", seconds,
+                                *workload("agents", "loop", 53, 5000))
+    check_spans(path, tids, "loop")
+    life = json.loads(run(SONDE, "query", "--json", path, "SELECT min(start) AS begin, max(end) AS end FROM intervals "
+                          f"WHERE tid = {tids[0]}").stdout)[0]
+    inside = [s for s in spans_in(path) if life["begin"] <= s["start"] <= s["end"] <= life["end"]]
+    equal(len(inside), 53, "spans within the life of their thread")
 
 
 class Loop(Background):
