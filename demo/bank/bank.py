@@ -34,6 +34,7 @@ DELAY = 0.030  # seconds
 THREADS = 8
 PROCESSES = {"frontend": 2, "users": 1, "contacts": 1}
 PATIENCE = 120  # seconds for anything
+DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Failed(Exception):
@@ -51,7 +52,7 @@ def free_ports(names):
 
 def answers(url):
     try:
-        with urllib.request.urlopen(url, timeout=PATIENCE):
+        with DIRECTLY.open(url, timeout=PATIENCE):
             return True
     except urllib.error.HTTPError:
         return False
@@ -157,7 +158,8 @@ class Bank:
         ports = {f"BANK_{name.upper()}_PORT": str(port) for name, port in self.ports.items()}
         dsn = f"host=127.0.0.1 port={self.ports['database']} user=bank dbname=postgres"
         return os.environ | ports | {"BANK_FAULTS": str(self.faults), "BANK_DIRECTORY": str(self.directory),
-                                     "BANK_DATABASE": dsn, "PYTHONDONTWRITEBYTECODE": "1"} | self.extra_env
+                                     "BANK_DATABASE": dsn, "PYTHONDONTWRITEBYTECODE": "1",
+                                     "no_proxy": "*"} | self.extra_env
 
     def spawn(self, name, *command, **how):
         """A service."""

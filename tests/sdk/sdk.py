@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DEMO = HERE.parent.parent / "demo" / "demo.sonde"
 PACKAGES = ["opentelemetry-sdk==1.45.2", "opentelemetry-exporter-otlp-proto-http==1.45.1"]
 TIMEOUT = 240
-ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {"NO_PROXY": "*"}
+ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {"no_proxy": "*"}
 
 
 def run(*command, **how):

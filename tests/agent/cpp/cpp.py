@@ -18,7 +18,7 @@ import threading
 
 AGENT, PROGRAMS = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
 WHY = sys.argv[3] if len(sys.argv) > 3 else ""
-ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {"NO_PROXY": "*"}
+ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {"no_proxy": "*"}
 TIMES = re.compile(r'^(\s*(?:start|duration|timestamp)\s*:\s*)\d+|((?:start|end)?[tT]imeUnixNano"\s*:\s*)"?\d+"?', re.M)
 ODD = ["providers", "exit_order", "late_provider", "custom_storage", "forks"]
 

@@ -19,7 +19,7 @@ PACKAGES = [*pypi.OPENTELEMETRY, "uvloop==0.23.0", "gevent==26.9.0", "greenlet==
 # Where spans change in ways that cannot always be followed.
 MAY_BE_UNKNOWN = {"uvloop", "greenlets", "gevent"}
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {
-    "NO_PROXY": "*", "PYTHONDONTWRITEBYTECODE": "1"}
+    "no_proxy": "*", "PYTHONDONTWRITEBYTECODE": "1"}
 BINDING = "libsonde-agent-python.so"
 
 
