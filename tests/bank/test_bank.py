@@ -82,14 +82,15 @@ def query(capture, sql):
 
 def fault_is_seen(the_bank, fault):
     """In what customers see, and only while it is switched on."""
-    name, seen = TOUCHED.get(fault, "home"), []
+    name, seen, usual = TOUCHED.get(fault, "home"), [], float("inf")
     for seed in range(TRIES):
         before = ask_customers(the_bank, 1.5, seed)[name]["p95"]
+        usual = min(usual, before)  # others who have the CPUs only make it longer
         the_bank.switch(fault, True)
         during = ask_customers(the_bank, 1.5, seed)[name]["p95"]
         the_bank.switch(fault, False)
         seen.append(f"{1000 * before:.0f} ms, then {1000 * during:.0f} ms")
-        if during > SLOWER * before:
+        if during > SLOWER * usual:
             print(f"# {fault}: p95 of {name}: {'; '.join(seen)}")
             return
     raise AssertionError(f"p95 of {name} with and without {fault}: {'; '.join(seen)}")
