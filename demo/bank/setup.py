@@ -154,7 +154,8 @@ def make(room):
     if not os.access(room, os.W_OK):
         raise Missing(f"{room} was set up by somebody else; remove it first")
     if not usable_by(database_user(), room):
-        raise Missing(f"PostgreSQL does not run as root, and nobody else may use {room}")
+        raise Missing(f"PostgreSQL does not run as root, and nobody else may use {room}: run the demo as who owns "
+                      "it; 'sonde doctor' says how he may record")
     with open(room / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # somebody else may be about it
         make_python(room)

@@ -172,12 +172,14 @@ static void add_service(struct list *list, uint32_t pid, uint64_t device, const 
 		    "its process context names no service, or cannot be read");
 }
 
-static void add_spans(struct list *list, const struct look *look)
+static void add_spans(struct list *list, uint32_t pid, const struct look *look)
 {
+	_cleanup_(closep) int fd = look->arena_inode ? look_open_arena(pid, look) : -1;
 	static const char gives[] = "begins and ends of spans, as they happen";
 
 	if (look->arena_inode)
-		add(list, "spans", gives, true, "they can be taken from the process");
+		add(list, "spans", gives, true, "they can be taken from the process%s",
+		    fd == -EPERM || fd == -EACCES ? ", with CAP_CHECKPOINT_RESTORE" : "");
 	else
 		add(list, "spans", gives, false, "it has had none to tell so far");
 }
@@ -200,7 +202,7 @@ int inspect_process(uint32_t pid, struct feature ret[FEATURE_MAX], size_t *ret_c
 	add_sdk(&list, &sight, &look);
 	add_context(&list, pid);
 	add_service(&list, pid, device, &look);
-	add_spans(&list, &look);
+	add_spans(&list, pid, &look);
 	*ret_count = list.count;
 	return 0;
 }

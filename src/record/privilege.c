@@ -36,8 +36,8 @@ int privilege_check(struct err *err)
 		return 0;
 	return err_set(err, -EPERM,
 		       "recording needs CAP_BPF and CAP_PERFMON: run as root, or once "
-		       "'setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_ptrace+ep' "
-		       "on the sonde binary");
+		       "'setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_ptrace,"
+		       "cap_checkpoint_restore,cap_syslog+ep' on the sonde binary");
 }
 
 bool privilege_sudo_user(uid_t *ret_uid, gid_t *ret_gid)
