@@ -56,7 +56,7 @@ def spans_of_threads_pools_and_tasks_are_as_noted():
     check.check([sdk(), HERE / "spans.py", "@"], harness.ROOM, env=ENV)
 
 
-@each(("sync", "--workers", "2"), ("gthread", "--workers", "2", "--threads", "4"),
+@each(("sync", "--workers", "2"), ("gthread", "--workers", "2", "--threads", "4"), ("gevent", "--workers", "2"),
       ("preloaded", "--workers", "2", "--preload", "--threads", "2"))
 def requests_to_gunicorn_are_as_noted(kind, *options):
     worker = [] if kind == "preloaded" else ["--worker-class", kind]

@@ -72,10 +72,13 @@ class Notes:
         if self.of_thread.__dict__.setdefault("pid", 0) != os.getpid():
             self.of_thread.pid = os.getpid()
             self.tracer.start_span("first").end()
+        called = now()
         span = self.tracer.start_span(name, **more)
-        return span, self.note(span, on_our_clock(span.start_time)) | ({"cpu": 0, "switches": 0} if self.timed else {})
+        note = self.note(span, on_our_clock(span.start_time)) | {"begin_call": called}
+        return span, note | ({"cpu": 0, "switches": 0} if self.timed else {})
 
     def end(self, span, note):
+        note["end_call"] = now()
         span.end()
         note["end"] = on_our_clock(span.end_time)
         if note["tid"] != threading.get_native_id():
