@@ -80,6 +80,19 @@ def intervals(records, *states):
     return [r for r in records if r["kind"] == "interval" and r["state"] in states]
 
 
+@checks("Which processes were recorded")
+def check_processes(rows, records, _):
+    for name, states in ("runs_ms", "R"), ("blocked_ms", "DNTLIU?"):
+        sums = by([r for r in intervals(records, *states) if "neighbour" not in r], lambda r: r["pid"], length)
+        for row in rows:
+            more = row[name] - sums[row["pid"]] / 1e6  # less: a thread is known only since it was first seen
+            if more > 1e-6 or name == "runs_ms" and more < -1e-6:
+                yield f"process {row['pid']}: {name} is {row[name]}, not {sums[row['pid']] / 1e6}"
+    times = [row["runs_ms"] for row in rows]
+    if times != sorted(times, reverse=True):
+        yield "processes: who ran longest is not first"
+
+
 @checks("Which threads waited longest for a CPU")
 def check_waits(rows, records, _):
     waits = intervals(records, "C")
