@@ -13,7 +13,8 @@ import subprocess
 
 import tracefs
 from compare import is_clear, need_clear
-from harness import ROOM, SONDE, Failure, Skip, each, main, need_program, overlapping, record, require, run, wait_until, workload
+from harness import (ROOM, SONDE, TIMEOUT, Failure, Skip, each, main, need_program, overlapping, record, require, run,
+                     wait_until, workload)
 
 EVENTS = ("sched:sched_switch", "sched:sched_waking", "sched:sched_process_fork", "sched:sched_process_exec",
           "sched:sched_process_exit", "task:task_newtask", "task:task_rename", "irq:irq_handler_entry",
@@ -44,7 +45,7 @@ def trace_cmd(path):
             yield
         finally:
             process.send_signal(signal.SIGINT)
-            words = process.communicate(timeout=60)[1]
+            words = process.communicate(timeout=TIMEOUT)[1]
     if process.returncode != 0:
         kind = Disturbed if tracefs.is_disturbed(words) else Failure
         raise kind(f"trace-cmd exits with {process.returncode}: {words}")
@@ -64,7 +65,7 @@ def perf(path):
     try:
         yield
     finally:
-        words = process.communicate("\n", timeout=60)[1]
+        words = process.communicate("\n", timeout=TIMEOUT)[1]
     if process.returncode != 0:
         raise Failure(f"perf exits with {process.returncode}: {words}")
 

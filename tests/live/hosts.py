@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from harness import Background, ROOM, SONDE, Skip, WORKLOADS, each, equal, main, need_feature
+from harness import Background, ROOM, SONDE, Skip, TIMEOUT, WORKLOADS, each, equal, main, need_feature
 from harness import need_program, require, run, test
 
 SHIFT = 500_000_000  # ns by which the second clock is ahead
@@ -92,7 +92,7 @@ def record_both(requests, program=CLIENT):
         with Background(commands[1] + [SERVER], gate=False) as server:
             server.ready()
             run(*commands[0], program, requests)
-            equal(server.process.wait(60), 0, "exit code of the server's recorder")
+            equal(server.process.wait(TIMEOUT), 0, "exit code of the server's recorder")
     return paths
 
 
