@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/base.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,13 +28,19 @@ char *must_strdup(const char *s)
 	return or_die(strdup(s));
 }
 
-char *must_printf(const char *fmt, ...)
+char *must_vprintf(const char *fmt, va_list ap)
 {
 	char *s = NULL;
+
+	return or_die(vasprintf(&s, fmt, ap) < 0 ? NULL : s);
+}
+
+char *must_printf(const char *fmt, ...)
+{
 	va_list ap;
 
 	va_start(ap, fmt);
-	int n = vasprintf(&s, fmt, ap);
+	char *s = must_vprintf(fmt, ap);
 	va_end(ap);
-	return or_die(n < 0 ? NULL : s);
+	return s;
 }

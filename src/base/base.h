@@ -2,6 +2,7 @@
 #ifndef SONDE_BASE_BASE_H
 #define SONDE_BASE_BASE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +59,6 @@ void *must_alloc(size_t size); /* zeroed */
 void *must_realloc(void *p, size_t size);
 char *must_strdup(const char *s);
 __attribute__((format(printf, 1, 2))) char *must_printf(const char *fmt, ...);
+__attribute__((format(printf, 1, 0))) char *must_vprintf(const char *fmt, va_list ap);
 
 #endif

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/say.h"
 
-#include <stdarg.h>
-
 #include "base/out.h"
 
 void say(const char *fmt, ...)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
-	_cleanup_(freep) char *words = NULL;
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&words, fmt, ap) < 0)
-		abort();
+	_cleanup_(freep) char *words = must_vprintf(fmt, ap);
 	va_end(ap);
 	out_init(out, stderr);
 	out_str(out, "sonde: ");

@@ -31,12 +31,10 @@ struct perf_source {
 __attribute__((format(printf, 2, 3))) static void tell(struct perf_source *s, const char *fmt, ...)
 {
 	_cleanup_(freep) char *before = s->raw.notice;
-	_cleanup_(freep) char *more = NULL;
 	va_list args;
 
 	va_start(args, fmt);
-	if (vasprintf(&more, fmt, args) < 0)
-		abort();
+	_cleanup_(freep) char *more = must_vprintf(fmt, args);
 	va_end(args);
 	if (before)
 		s->raw.notice = must_printf("%s; %s", before, more);
