@@ -22,7 +22,7 @@ thread had no CPU, or interrupts had it, does not count; and of all CPU time at 
 missing is less bad than what is wrong, but no more than 2 % may be.
 
 SONDE in the environment says which sonde.  On a machine that others use, a
-round may be disturbed; so there are up to three, and all say what they found.
+round may be disturbed; so there are up to five, and all say what they found.
 """
 import collections
 import json
@@ -39,7 +39,7 @@ FAR_SHARE = 0.005      # of begins and ends that may be farther, as an interrupt
 WRONG_SHARE = 0.001    # of CPU time that may be given to a span that did not have it
 MISSING_SHARE = 0.02   # of CPU time that may be given to none
 SWITCH = 3_000         # ns that may fall on either side of a switch: the clocks are read one after the other
-ROUNDS = 3
+ROUNDS = 5
 
 
 class Recorded:
@@ -203,7 +203,7 @@ def record(command, room, options=(), env=None):
 
 
 def check(command, room, options=(), env=None):
-    """Up to three rounds; raises Failure if none is right. Returns the last truth and what was recorded."""
+    """Up to five rounds; raises Failure if none is right. Returns the last truth and what was recorded."""
     for i in range(ROUNDS):
         notes = []
         truth, recorded, stolen = record(command, room, options, env)
