@@ -127,8 +127,7 @@ ALL = ["--exclude-perf", "-a"]  # of what it has been told before
       ("with_stacks", ["record"], *USUAL, *ALL, "-g"),
       ("with_samples", ["record"], "-a", "-e", "cpu-clock,sched:*"),
       ("compressed", ["record"], *USUAL, *ALL, "-z"),
-      ("in_a_directory", ["record"], *USUAL, *ALL, "--threads"),
-      ("compressed_in_a_directory", ["record"], *USUAL, *ALL, "--threads", "-z"),
+      ("in_a_directory", ["record"], *USUAL, *ALL, "--threads", "-z"),
       ("from_a_pipe", ["record"], *USUAL, *ALL, "-o", "-"),
       ("compressed_from_a_pipe", ["record"], *USUAL, *ALL, "-z", "-o", "-"))
 def perf_script_shows_the_same(name, command, *options):
