@@ -107,7 +107,7 @@ def formats(build):
         Format("ftrace text", 250_000, 1, make_text("ftrace"), both, lines),
         Format("trace-cmd's text", 250_000, 1, make_text("report"), both, lines),
         Format("bpftrace log", 250_000, 1, make_text("bpftrace"), both, lines),
-        Format("OTLP", 50_000, None, make_spans("otlp"), records, {
+        Format("OTLP", 50_000, 2, make_spans("otlp"), records, {
             "protobuf-c, only unpacking": read(build, "protobuf-c")}),
         Format("OTLP, bare", 50_000, 2, make_spans("otlp-bare"), records, {
             "protobuf-c, only unpacking": read(build, "protobuf-c")}),
