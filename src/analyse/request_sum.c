@@ -360,6 +360,8 @@ static int most_first(const void *a, const void *b)
 
 static nsec_t at_rank(const struct request_group *g, unsigned percent)
 {
+	if (!g->times.count)
+		return 0;
 	return g->times.items[(g->times.count * percent + 99) / 100 - 1];
 }
 
@@ -368,13 +370,23 @@ static void finish_groups(struct request_group *groups, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct request_group *g = &groups[i];
 
-		g->count = g->times.count;
-		qsort(g->times.items, g->times.count, sizeof(nsec_t), by_time);
+		if (g->times.count)
+			qsort(g->times.items, g->times.count, sizeof(nsec_t), by_time);
 		g->p50 = at_rank(g, 50);
 		g->p95 = at_rank(g, 95);
 		g->p99 = at_rank(g, 99);
 		vec_done(&g->times);
 	}
+}
+
+/* How long a request would have taken that was not answered, nobody knows. */
+static void count_request(struct request_group *g, const struct request_span *span)
+{
+	g->count++;
+	if (span->unanswered)
+		g->unanswered++;
+	else
+		*vec_push(&g->times) = span->end - span->start;
 }
 
 static void add_request(struct summing *s, uint32_t root)
@@ -386,14 +398,14 @@ static void add_request(struct summing *s, uint32_t root)
 
 	entry->name = name;
 	entry->service = strtab_add(s->sum->strings, request_service(s->model, span->thread));
-	*vec_push(&entry->times) = span->end - span->start;
+	count_request(entry, span);
 
 	struct request_group *g =
 		group_of(&s->sum->shapes, &s->shapes, (uint64_t)name.i << 32 | text.i);
 
 	g->name = text;
 	g->entry = name.i; /* until the entries are in order */
-	*vec_push(&g->times) = span->end - span->start;
+	count_request(g, span);
 	add_tree(s->model, s->requests, root, g->states);
 }
 

@@ -145,6 +145,7 @@ static void put_request(struct json *j, const struct request_view *view, uint32_
 static void put_times(struct json *j, const struct request_group *g)
 {
 	put_u64(j, "count", g->count);
+	put_u64(j, "unanswered", g->unanswered);
 	put_u64(j, "p50", g->p50);
 	put_u64(j, "p95", g->p95);
 	put_u64(j, "p99", g->p99);

@@ -45,6 +45,22 @@ static void put_shares(struct out *out, const nsec_t states[128], int count)
 	}
 }
 
+/*
+ * An event loop does other things between; so what it did for a request is of a
+ * shorter time than the request took.
+ */
+static void put_worked(struct out *out, const nsec_t states[128], nsec_t duration)
+{
+	nsec_t worked = 0;
+
+	for (size_t i = 0; i < 128; i++)
+		worked += states[i];
+	if (worked * 10 >= duration * 9)
+		return;
+	out_str(out, " of ");
+	out_str(out, format_time(worked).s);
+}
+
 static bool has_states(const nsec_t states[128])
 {
 	for (size_t i = 0; i < 128; i++)
@@ -55,10 +71,14 @@ static bool has_states(const nsec_t states[128])
 
 static void put_group(struct out *out, const struct request_group *g)
 {
+	const nsec_t times[] = { g->p50, g->p95, g->p99 };
+
 	out_str(out, text_right(format_count(g->count), 9).s);
-	put_time(out, g->p50);
-	put_time(out, g->p95);
-	put_time(out, g->p99);
+	for (size_t i = 0; i < ARRAY_LEN(times); i++)
+		if (g->unanswered < g->count)
+			put_time(out, times[i]);
+		else
+			out_str(out, "         -");
 	out_str(out, "  ");
 }
 
@@ -128,6 +148,14 @@ static void put_shapes(struct out *out, const struct request_sum *sum, uint32_t 
 	}
 }
 
+static void put_unanswered(struct out *out, const struct request_group *entry)
+{
+	if (!entry->unanswered)
+		return;
+	out_str(out, text_right(format_count(entry->unanswered), 9).s);
+	out_str(out, " of them without an answer; times are of the others\n");
+}
+
 void requests_summary(struct out *out, const struct request_view *view)
 {
 	_cleanup_(request_sum_done) struct request_sum sum;
@@ -146,6 +174,7 @@ void requests_summary(struct out *out, const struct request_view *view)
 		out_str(out, "  ");
 		out_escaped(out, service, strlen(service));
 		out_char(out, '\n');
+		put_unanswered(out, entry);
 		put_shapes(out, &sum, i);
 	}
 	if (sum.unparented) {
@@ -224,6 +253,7 @@ static void put_span(struct out *out, const struct request_view *view, uint32_t 
 	if (has_states(use.states)) {
 		out_fill(out, column + 2 < TREE_STATES ? TREE_STATES - column : 2, ' ');
 		put_shares(out, use.states, TREE_STATES_SHOWN);
+		put_worked(out, use.states, span->end - span->start);
 	}
 	if (span->confidence < 1 && span->parent) {
 		out_str(out, "  (");

@@ -169,3 +169,18 @@ TEST(sums_are_of_what_is_chosen)
 	CHECK_INT(sum.entries.items[0].p99, 208);
 	CHECK_STR(strtab_get(sum.strings, sum.shapes.items[0].name), "string 1");
 }
+
+TEST(what_was_not_answered_is_counted_but_has_no_time)
+{
+	_cleanup_(requests_done) struct requests r = { 0 };
+	_cleanup_(model_freep) struct model *model = services();
+	_cleanup_(request_sum_done) struct request_sum sum;
+
+	begin(&r);
+	for (int i = 0; i < 8; i++)
+		r.spans.items[add(&r, 0, 1, REQUEST_NETWORK)].unanswered = i >= 6;
+	request_sum_find(model, &r, is_even, NULL, &sum);
+	CHECK_INT(sum.entries.items[0].count, 4);
+	CHECK_INT(sum.entries.items[0].unanswered, 1);
+	CHECK_INT(sum.entries.items[0].p99, 16);
+}
