@@ -57,6 +57,7 @@ static uint32_t add_request(struct finder *f, uint32_t thread, uint32_t side,
 	work_at(f, state)->came = m;
 	f->sides.items[side].whom.state = state;
 	hold(f, thread, state);
+	worker_of(f, thread)->reads = true;
 	*map_insert(&f->services, process_key(thread_of(f, thread))) = 1;
 	return state;
 }
@@ -187,6 +188,8 @@ static void send_answer(struct finder *f, uint32_t thread, uint32_t side, const 
 	bool reader = span_at(f, state)->thread.i == thread;
 
 	if (!work->answered) {
+		if (!reader && w->reads) /* no pool: any thread reads, and any answers */
+			*map_insert(&f->movers, process_key(thread_of(f, thread))) = 1;
 		if (!reader && w->current != state && span_at(f, w->current)->kind != REQUEST_FORK)
 			pool_answer(f, thread, state);
 		settle(f, reader ? batch_answer(f, w, state) : w->guess,
@@ -371,6 +374,7 @@ static void finder_done(struct finder *f)
 	map_done(&f->sent);
 	map_done(&f->services);
 	map_done(&f->conditions);
+	map_done(&f->movers);
 	free(f->workers);
 }
 

@@ -45,6 +45,14 @@ static uint32_t whole_of(const struct finder *f, uint32_t state)
 	return state;
 }
 
+/* What a thread works for is beyond doubt, unless its tasks may go on in another. */
+static float sure_of(struct finder *f, uint32_t state)
+{
+	const struct thread *thread = model_thread(f->model, span_at(f, state)->thread);
+
+	return map_find(&f->movers, process_key(thread)) ? 0.95f : 1;
+}
+
 /* For whom a message was sent; 0 if that is not known. */
 static uint32_t asker_of(struct finder *f, const struct message *sent, float *ret_confidence)
 {
@@ -53,7 +61,7 @@ static uint32_t asker_of(struct finder *f, const struct message *sent, float *re
 	const struct guess *guess = &f->guesses.items[whom.guess];
 	uint32_t state = whole_of(f, whom.state ?: guess_state(f, whom.guess) ?: guess->likely);
 
-	*ret_confidence = whom.state ? 1 : guess->confidence;
+	*ret_confidence = whom.state ? sure_of(f, whom.state) : guess->confidence;
 	/* as sure as it is what the asker worked for */
 	for (uint32_t i = state; i && span_at(f, i)->kind != REQUEST_NETWORK;
 	     i = span_at(f, i)->parent)

@@ -110,6 +110,7 @@ struct worker {
 	uint32_t held, held_count; /* requests that it received and nobody answered: a list */
 	uint32_t idle;             /* of those, without an outstanding question */
 	uint32_t last;             /* that it worked for before */
+	bool reads;                /* it has received requests itself */
 	uint32_t guess;            /* for whom it acts, if that is not known */
 	uint32_t burst;            /* the guess for whom it acts since it did, nothing telling */
 	uint32_t heard_side;       /* of which it has just read, and done nothing since */
@@ -154,6 +155,7 @@ struct finder {
 	struct worker *workers; /* by thread */
 	struct map services;    /* host and pid: of processes that serve */
 	struct map conditions;  /* host and pid: of those whose waits tell locks from signals */
+	struct map movers;      /* host and pid: of those whose tasks move between threads */
 };
 
 static inline uint64_t process_key(const struct thread *thread)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event loops that do not act for what they have read last; in the words of
- * play.h.  Thread 1 is the loop; clients come by connections 0 to 2, and for them it
+ * Event loops that do not act for what they have read last, and tasks that move; in the
+ * words of play.h.  Thread 1 is the loop; clients come by connections 0 to 2, and for them it
  * asks threads 2 to 4, over connections 10 to 12.
  */
 #include "play.h"
@@ -135,4 +135,36 @@ TEST(but_it_is_for_whom_it_was_answered_where_questions_follow_timers)
 	ask_when_awake(&p, 100);
 	answers_a_sleeper(&p, 200);
 	check_trees(&p, "1(2) 1(3) 1(4) 1 1");
+}
+
+/* The parent of the only span of thread 2 is told with this confidence. */
+static void check_confidence(const struct play *p, float want)
+{
+	_cleanup_(model_freep) struct model *model = story_model(&p->story);
+	_cleanup_(requests_done) struct requests r;
+
+	requests_find(model, &r);
+	for (uint32_t i = 1; i < r.spans.count; i++)
+		if (model_thread(model, r.spans.items[i].thread)->tid == 2)
+			CHECK(r.spans.items[i].confidence == want);
+}
+
+/* As in Go: 1 and 5 read, and each goes on with what the other one has read. */
+TEST(nothing_is_beyond_doubt_where_tasks_move_between_threads)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	loop(&p);
+	thread(&p, 5, 1);
+	request(&p, 100, 0);
+	question(&p, 101, 0);
+	hears(&p, 105, 1, ASKED + 0);
+	answers(&p, 106, 1, 0);
+	check_confidence(&p, 1);
+	request(&p, 110, 1);
+	ask(&p, 2);
+	takes(&p, 111, 5, 2);
+	answers(&p, 112, 5, 1);
+	answers(&p, 113, 1, 2);
+	check_confidence(&p, 0.95f);
 }
