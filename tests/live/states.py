@@ -248,11 +248,15 @@ def a_quota_is_used_up():
     call, tid = spin["calls"][0], spin["tid"]
     check_times(capture, tid, call, ACCOUNT * call["involuntary"], R=call["cpu"], CQ=call["delay"])
     waits = [i for i in capture.threads[tid] if i["state"] == "Q"]
-    equal(len(waits), count, "waits for quota, by cpu.stat")
+    # its quota may be taken while others have the CPU, and no event tells of that
+    preempted = sum(i["state"] == "C" and bool(i.get("preempted")) for i in capture.threads[tid])
+    untold = count - len(waits)
+    require(0 <= untold <= preempted, f"{len(waits)} waits for quota, {count} by cpu.stat; preempted {preempted} times")
     # with new quota it may still have to wait for its turn, and no event tells when that begins
     turns = capture.turns(1)
     others = sum(sum(time_of(turns, i["start"], i["end"]).values()) for i in waits)
-    near(sum(i["end"] - i["start"] for i in waits), ns + others / 2, "Q, by cpu.stat", capture, others / 2)
+    near(sum(i["end"] - i["start"] for i in waits), ns + others / 2, "Q, by cpu.stat", capture,
+         others / 2 + untold * PERIOD * 1e6)
 
 
 main()
