@@ -83,7 +83,8 @@ static int no_requests(const struct model *model, struct err *err)
 			longest = t;
 	}
 	if (!longest)
-		return err_set(err, -ENOENT, "there are no requests in it");
+		return err_set(err, -ENOENT,
+			       "there are no requests in it, nor was any thread in scope");
 	return err_set(err, -ENOENT,
 		       "there are no requests in it: name a thread with --thread, such as %u, "
 		       "which was recorded longest (%s)",

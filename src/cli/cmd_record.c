@@ -166,6 +166,13 @@ static int check_usage(const struct record_opts *o, char **operands, struct err 
 		return err_usage(err, "at most %d ports can be given", WIRE_PORTS);
 	if (o->events.count > WIRE_HITS)
 		return err_usage(err, "at most %d events can be given", WIRE_HITS);
+	for (size_t i = 0; i < o->events.count; i++)
+		if (!strchr(o->events.items[i], ':'))
+			return err_usage(err, "--event wants category:name, not '%s'",
+					 o->events.items[i]);
+	if (o->buffer > RECORD_BUFFER_MAX)
+		return err_usage(err, "--buffer takes at most %s",
+				 format_size(RECORD_BUFFER_MAX).s);
 	if (o->profile > 20000)
 		return err_usage(err, "--profile takes at most 20000 samples a second");
 	return 0;

@@ -294,10 +294,15 @@ int opt_numbers(const struct opt_list *list, const char *option, uint64_t min, u
 {
 	_cleanup_(freep) uint64_t *numbers = must_alloc((list->count + 1) * sizeof(*numbers));
 
-	for (size_t i = 0; i < list->count; i++)
-		if (parse_count(list->items[i], max, &numbers[i]) < 0 || numbers[i] < min)
+	for (size_t i = 0; i < list->count; i++) {
+		int r = parse_count(list->items[i], max, &numbers[i]);
+
+		if (r == -ERANGE)
+			return err_usage(err, "--%s: '%s' is too large", option, list->items[i]);
+		if (r < 0 || numbers[i] < min)
 			return err_usage(err, "--%s wants a number, not '%s'", option,
 					 list->items[i]);
+	}
 	*ret = TAKE(numbers);
 	return 0;
 }

@@ -21,6 +21,8 @@ struct record_state {
 	uint64_t bytes; /* in the file */
 };
 
+#define RECORD_BUFFER_MAX (512u << 20)
+
 struct record_options {
 	const char *output;
 	nsec_t duration; /* 0: no end */
@@ -38,7 +40,7 @@ struct record_options {
 	size_t event_count;
 	nsec_t stacks; /* 0 for none */
 	unsigned long profile_hz;
-	uint64_t buffer;                 /* per CPU; 0: as is good */
+	uint64_t buffer;                 /* per CPU, up to RECORD_BUFFER_MAX; 0: as is good */
 	char **command;                  /* to start and record, or NULL; ends with NULL */
 	const char *command_line, *tool; /* for the capture */
 

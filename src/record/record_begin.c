@@ -49,6 +49,21 @@ static void lacks(void *arg, const char *what)
 	o->notice(o->arg, words);
 }
 
+/* Whoever asked for the wrong port, or for one in a container, ought to know before the end. */
+static int add_port(struct recording *rec, uint16_t port, struct err *err)
+{
+	const struct record_options *o = rec->options;
+	int r = scope_add_port(&rec->scope, port, err);
+	char words[128];
+
+	if (r == 0 && !o->command) {
+		snprintf(words, sizeof(words),
+			 "nobody listens on port %u of this network namespace so far", port);
+		o->notice(o->arg, words);
+	}
+	return r < 0 ? r : 0;
+}
+
 static int find_scope(struct recording *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
@@ -57,7 +72,7 @@ static int find_scope(struct recording *rec, struct err *err)
 	for (size_t i = 0; r == 0 && i < o->pid_count; i++)
 		r = scope_add_pid(&rec->scope, o->pids[i], err);
 	for (size_t i = 0; r == 0 && i < o->port_count; i++)
-		r = scope_add_port(&rec->scope, o->ports[i], err);
+		r = add_port(rec, o->ports[i], err);
 	if (r == 0 && o->cgroup)
 		r = scope_add_cgroup(&rec->scope, o->cgroup, err);
 	if (r == 0 && rec->child.pid)
@@ -85,7 +100,7 @@ static int choose_syscalls(const char *list, uint64_t *wanted, struct err *err)
 	return 0;
 }
 
-/* The next power of two, within what the kernel side can deal with. */
+/* The next power of two, within what the kernel's verifier lets programs deal with. */
 static size_t ring_size(uint64_t wanted, size_t cpus)
 {
 	uint64_t size = WIRE_RING_MIN;
@@ -95,7 +110,7 @@ static size_t ring_size(uint64_t wanted, size_t cpus)
 		wanted = wanted < RING_DEFAULT_MIN ? RING_DEFAULT_MIN : wanted;
 		wanted = wanted > RING_DEFAULT_MAX ? RING_DEFAULT_MAX : wanted;
 	}
-	while (size < wanted && size < 1u << 30)
+	while (size < wanted && size < RECORD_BUFFER_MAX)
 		size *= 2;
 	return size;
 }

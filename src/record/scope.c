@@ -179,13 +179,16 @@ int scope_add_port(struct scope *scope, uint16_t port, struct err *err)
 	for (size_t i = 0; i < sockets.count; i++)
 		if (sockets.items[i].listens && sockets.items[i].port == port)
 			*map_insert(&search.inodes, sockets.items[i].inode) = port;
-	for (uint32_t pid; search.inodes.count && (pid = next_process(proc));)
+
+	bool listens = search.inodes.count;
+
+	for (uint32_t pid; listens && (pid = next_process(proc));)
 		each_socket(pid, add_owner, &search);
 	map_done(&search.inodes);
 	vec_done(&sockets);
 	map_insert(&scope->ports, port);
 	scope_add_descendants(scope);
-	return 0;
+	return listens;
 }
 
 static void add_port(void *arg, uint32_t pid, uint64_t inode)

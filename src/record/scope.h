@@ -28,7 +28,7 @@ int scope_add_pid(struct scope *scope, uint32_t pid, struct err *err);
 /* Add what processes in scope have started since; whether there was anything. */
 bool scope_add_descendants(struct scope *scope);
 
-/* Whoever listens on a TCP port of our network namespace. Nobody may, so far. */
+/* Whoever listens on a TCP port of our network namespace; 1, or 0 if nobody does so far. */
 int scope_add_port(struct scope *scope, uint16_t port, struct err *err);
 
 /* All processes of a control group and those below it. The path is one of cgroupfs. */
