@@ -245,8 +245,9 @@ char *replay_lacks(const struct replay *r)
 	static const uint32_t calls = REPLAY_BIT(RAW_SYSCALL_ENTER) | REPLAY_BIT(RAW_SYSCALL_EXIT);
 	char *list = NULL;
 
-	if (!r->has_begun ||
-	    (r->seen & ~(REPLAY_BIT(RAW_SPAN_BEGIN) | REPLAY_BIT(RAW_SPAN_END))) == 0)
+	if (!r->has_begun)
+		return also(NULL, "no events");
+	if ((r->seen & ~(REPLAY_BIT(RAW_SPAN_BEGIN) | REPLAY_BIT(RAW_SPAN_END))) == 0)
 		return NULL;
 	if (!replay_has(r, REPLAY_BIT(RAW_SWITCH)))
 		return also(NULL,

@@ -228,7 +228,8 @@ static void tell_clock(struct tracedat *t)
 	if (view_is(t->clock, "counter") || (view_is(t->clock, "x86-tsc") && !t->mult))
 		t->source.notice =
 			must_printf("'%s' was recorded with the clock '%.*s', which does "
-				    "not count time: its numbers are taken for ns",
+				    "not count time: its numbers are taken for ns; record with "
+				    "-C mono",
 				    t->path, (int)t->clock.len, t->clock.s);
 	else if (t->is_two_clocks)
 		t->source.notice = must_printf("'%s' has buffers of different clocks: only those "
