@@ -297,7 +297,8 @@ static void put_losses(struct out *out, const struct info *info)
 		    losses[i].tid ? losses[i].tid : losses[i].cpu,
 		    since_start(info, losses[i].start), since_start(info, losses[i].end));
 	if (count > LOSS_LINES)
-		put(out, "                and %zu more ranges\n", count - LOSS_LINES);
+		put(out, "                and %zu more range%s\n", count - LOSS_LINES,
+		    count - LOSS_LINES == 1 ? "" : "s");
 }
 
 static void put_notices(struct out *out, const struct info *info)
