@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "cli/load.h"
 #include "cli/opt.h"
+#include "cli/say.h"
 #include "report/explain.h"
 
 struct explain_opts {
@@ -91,6 +92,34 @@ static int no_requests(const struct model *model, struct err *err)
 		       longest->tid, format_time(longest->end - longest->begin).s);
 }
 
+/*
+ * Those that lie within what was recorded, if any do.  Of a request that was under way when the
+ * recorder came, or of the rest of a day in a file of spans, it cannot say why it was slow.
+ */
+static void keep_recorded(const struct model *model, subjects *list)
+{
+	nsec_t from = UINT64_MAX, to = 0;
+	size_t kept = 0, slower = 0;
+
+	for (uint32_t i = 1; i < model_thread_count(model); i++) {
+		const struct thread *t = model_thread(model, (thread_id){ i });
+
+		from = t->begin < from ? t->begin : from;
+		to = t->end > to ? t->end : to;
+	}
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].from >= from && list->items[i].to <= to)
+			list->items[kept++] = list->items[i];
+		else
+			slower += !kept;
+	if (kept)
+		list->count = kept;
+	if (kept && slower)
+		say("requests that took longer are not wholly in the recording: %zu; --trace "
+		    "explains them by their spans",
+		    slower);
+}
+
 static int find_slowest(const struct model *model, const struct explain_opts *o, subjects *list,
 			struct err *err)
 {
@@ -98,6 +127,7 @@ static int find_slowest(const struct model *model, const struct explain_opts *o,
 	if (!list->count)
 		return no_requests(model, err);
 	qsort(list->items, list->count, sizeof(list->items[0]), longer_first);
+	keep_recorded(model, list);
 	list->count = list->count < o->slowest ? list->count : o->slowest;
 	return 0;
 }
