@@ -52,10 +52,13 @@ static void tell_end(struct perf_source *s)
 	s->told = true;
 	for (size_t i = 0; i < s->merge.parts.count; i++) {
 		const struct perf_stream *stream = &s->merge.parts.items[i]->stream;
+		const char *name = stream->file->name;
 
 		unknown += stream->unknown;
 		late += stream->late;
-		if (stream->damage)
+		if (stream->damage && i)
+			tell(s, "has a file '%s' that %s", name, stream->damage);
+		else if (stream->damage)
 			tell(s, "%s", stream->damage);
 	}
 	if (unknown)
@@ -166,8 +169,11 @@ static bool has_chains(const struct perf_file *file)
 static int read_parts(struct perf_source *s, const char *directory, struct err *err)
 {
 	perf_merge_init(&s->merge, &s->file);
-	if (directory)
+	if (directory) {
+		free(s->file.name);
+		s->file.name = must_strdup(directory);
 		return perf_merge_add(&s->merge, directory, err);
+	}
 	if (s->file.about.is_directory)
 		return err_set(err, -EINVAL,
 			       "'%s' has its records in the files beside it: name the directory",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "read/perf_merge.h"
 
+#include <errno.h>
+
 void perf_merge_done(struct perf_merge *m)
 {
 	for (size_t i = 0; i < m->parts.count; i++) {
@@ -30,6 +32,7 @@ static void add_part(struct perf_merge *m, const struct file *from)
 	struct perf_part *part = must_alloc(sizeof(*part));
 
 	part->file = *m->parts.items[0]->stream.file;
+	part->file.name = from->name;
 	part->file.data = from->data;
 	part->file.size = part->file.end = from->size;
 	part->file.begin = 0;
@@ -57,6 +60,9 @@ int perf_merge_add(struct perf_merge *m, const char *directory, struct err *err)
 	for (size_t i = 0; i < m->files.items.count; i++)
 		if (is_part(m->files.items.items[i].name))
 			add_part(m, &m->files.items.items[i]);
+	if (m->parts.count == 1 && m->parts.items[0]->stream.file->about.is_directory)
+		return err_set(err, -EBADMSG,
+			       "'%s' is not complete: there are no files data.0, ...", directory);
 	step(m->parts.items[0]);
 	/* what has no time happened when the trace began */
 	for (size_t i = 0; i < m->parts.count; i++) {

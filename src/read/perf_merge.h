@@ -28,7 +28,7 @@ struct perf_merge {
 	nsec_t now;             /* its time */
 };
 
-/* All parts begin with that file; those of a directory are added, if there is one. */
+/* That file is the first part; those of a directory are added, if there is one. */
 void perf_merge_init(struct perf_merge *merge, struct perf_file *file);
 int perf_merge_add(struct perf_merge *merge, const char *directory, struct err *err);
 void perf_merge_done(struct perf_merge *merge);
