@@ -214,7 +214,7 @@ static int begin_result(sqlite3_stmt *stmt, int count, const struct query_sink *
 
 static int run_statement(struct query *q, sqlite3_stmt *stmt, const struct query_sink *sink)
 {
-	int count = sqlite3_column_count(stmt), rc;
+	int count = sqlite3_column_count(stmt), rc = SQLITE_DONE;
 	_cleanup_(freep) struct query_value *values = must_alloc((count + 1) * sizeof(*values));
 	int r = begin_result(stmt, count, sink);
 
