@@ -165,6 +165,7 @@ uint32_t batch_answer(const struct finder *f, struct worker *w, uint32_t state)
 {
 	bool in_order = keeps_order(w) || (w->just_read && w->several);
 	bool agrees = is_candidate(&f->guesses.items[w->guess], state);
+	bool only_one = w->held_count == 1 && w->guess;
 	size_t i = find(w, (struct whom){ .state = state });
 
 	w->answers++;
@@ -174,10 +175,10 @@ uint32_t batch_answer(const struct finder *f, struct worker *w, uint32_t state)
 	if (i < w->batch_count) {
 		learn_order(w, i);
 		forget(w, i);
-		if (in_order || !agrees)
+		if (!only_one && (in_order || !agrees))
 			return 0; /* that is why it answers */
 	}
-	if (in_order || !w->guess || !allows(f, w, w->guess, state))
+	if (!only_one && (in_order || !w->guess || !allows(f, w, w->guess, state)))
 		return only_guess(f, w, state);
 	i = find(w, (struct whom){ .guess = w->guess });
 	if (i < w->batch_count)

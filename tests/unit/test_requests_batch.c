@@ -137,6 +137,21 @@ TEST(but_it_is_for_whom_it_was_answered_where_questions_follow_timers)
 	check_trees(&p, "1(2) 1(3) 1(4) 1 1");
 }
 
+/* It connects before anybody asks it. */
+TEST(who_holds_one_request_asks_for_that_over_a_connection_of_before)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	loop(&p);
+	story_add(&p.story, REC(SOCKET_STATE, socket_state, 50, 1, .object = CLIENT + ASKED,
+				.from = 7, .to = 2));
+	request(&p, 100, 0);
+	question(&p, 101, 0);
+	hears(&p, 105, 1, ASKED + 0);
+	answers(&p, 106, 1, 0);
+	check_trees(&p, "1(2)");
+}
+
 /* The parent of the only span of thread 2 is told with this confidence. */
 static void check_confidence(const struct play *p, float want)
 {
