@@ -52,12 +52,23 @@ int child_hold(char **argv, struct child *ret, struct err *err)
 	return 0;
 }
 
+/* Whether it was there to hear it; if not, that is no signal that ends us, too. */
+static bool say_go(int go)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+
+	sigaction(SIGPIPE, &ignore, &before);
+	bool heard = write(go, "", 1) == 1;
+	sigaction(SIGPIPE, &before, NULL);
+	return heard;
+}
+
 int child_release(struct child *child, const char *name, struct err *err)
 {
 	int code = 0;
 
-	if (write(child->go, "", 1) != 1)
-		return err_errno(err, "cannot start '%s'", name);
+	if (!say_go(child->go))
+		return err_set(err, -EPIPE, "'%s' was ended before it began", name);
 	/* the other end closes when the command is executed */
 	if (read(child->error, &code, sizeof(code)) == sizeof(code))
 		return err_set(err, -code, "cannot execute '%s': %s", name, strerror(code));

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "test.h"
+
+static void wait_for_end(pid_t pid)
+{
+	siginfo_t info;
+
+	waitid(P_PID, pid, &info, WEXITED | WNOWAIT);
+}
+
+TEST(a_command_runs_when_it_is_let_go)
+{
+	char *argv[] = { "sh", "-c", "exit 7", NULL };
+	_cleanup_(child_done) struct child child = CHILD_NONE;
+	struct err err = { "" };
+	int status = 0;
+
+	CHECK_INT(child_hold(argv, &child, &err), 0);
+	CHECK(!child_ended(&child, &status));
+	CHECK_INT(child_release(&child, argv[0], &err), 0);
+	wait_for_end(child.pid);
+	CHECK(child_ended(&child, &status));
+	CHECK_INT(WEXITSTATUS(status), 7);
+}
+
+TEST(a_command_that_is_not_let_go_does_not_run)
+{
+	char *argv[] = { "sh", "-c", "exit 7", NULL };
+	struct child child = CHILD_NONE;
+	struct err err = { "" };
+	int status = 7;
+
+	CHECK_INT(child_hold(argv, &child, &err), 0);
+	closep(&child.go);
+	child.go = -1;
+	wait_for_end(child.pid);
+	CHECK(child_ended(&child, &status));
+	CHECK_INT(status, 0);
+	child_done(&child);
+}
+
+TEST(a_command_that_cannot_be_executed_is_named)
+{
+	char *argv[] = { "/no/such/command", NULL };
+	_cleanup_(child_done) struct child child = CHILD_NONE;
+	struct err err = { "" };
+
+	CHECK_INT(child_hold(argv, &child, &err), 0);
+	CHECK_INT(child_release(&child, argv[0], &err), -ENOENT);
+	CHECK_STR(err.text, "cannot execute '/no/such/command': No such file or directory");
+}
+
+/* By Ctrl-C, say, which all in the foreground get. */
+TEST(a_command_that_is_ended_before_it_began_is_an_error)
+{
+	char *argv[] = { "true", NULL };
+	_cleanup_(child_done) struct child child = CHILD_NONE;
+	struct err err = { "" };
+
+	CHECK_INT(child_hold(argv, &child, &err), 0);
+	kill(child.pid, SIGKILL);
+	wait_for_end(child.pid);
+	CHECK_INT(child_release(&child, argv[0], &err), -EPIPE);
+	CHECK_STR(err.text, "'true' was ended before it began");
+}
