@@ -122,6 +122,7 @@ struct worker {
 	uint32_t boss;      /* who handed it work last */
 	uint64_t queue;     /* what it waited on when it was handed work */
 	uint8_t queue_kind; /* enum object_kind, or 0 if it never was */
+	bool polls;         /* it has waited in a poll while it had nothing to do */
 	uint8_t target_count;
 	nsec_t popped;                 /* when it was last free to take work */
 	uint64_t targets[TARGETS_MAX]; /* that it has asked for its current work or burst */

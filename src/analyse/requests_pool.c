@@ -62,6 +62,30 @@ static bool is_lock(const struct finder *f, uint32_t thread, const struct cause 
 	       map_find(&f->conditions, process_key(thread_of(f, thread)));
 }
 
+/*
+ * A thread whose place to wait for anybody is a poll, woken elsewhere, goes back to it
+ * and has done nothing: that was no work, but a lock which is handed on by signals, as
+ * the one of Python's interpreter.
+ */
+static bool was_no_work(struct finder *f, struct worker *w, const struct cause *cause)
+{
+	if (syscall_class_of(cause->syscall) != SYSCALL_POLL)
+		return false;
+	w->polls |= !w->current;
+	return w->polls && is_handover(f, w->current) && !is_same_queue(w, cause) &&
+	       !work_at(f, w->current)->first;
+}
+
+static void drop_work(struct finder *f, uint32_t thread, nsec_t now)
+{
+	struct worker *w = worker_of(f, thread);
+
+	work_at(f, w->current)->settled = true;
+	span_at(f, w->current)->parent = 0;
+	end_work(f, thread, now);
+	w->queue_kind = 0;
+}
+
 void pool_block(struct finder *f, const struct occurrence *o)
 {
 	const struct cause *cause = o->what;
@@ -70,6 +94,8 @@ void pool_block(struct finder *f, const struct occurrence *o)
 
 	if (cause->flags & INTERVAL_SIGNAL)
 		*map_insert(&f->conditions, process_key(thread_of(f, o->thread))) = 1;
+	if (was_no_work(f, w, cause))
+		drop_work(f, o->thread, o->time);
 	if (!is_handover(f, w->current) || !is_same_queue(w, cause))
 		return;
 	/* the lock of the queue: it has not got anything yet, or is back for more */

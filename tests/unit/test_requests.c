@@ -635,3 +635,27 @@ TEST(who_is_woken_from_a_lock_is_handed_nothing)
 	answers(&p, 20, 1, 0);
 	check_trees(&p, "1(h3) ?2");
 }
+
+static void creates(struct play *p, nsec_t t, uint32_t tid, uint32_t other)
+{
+	story_add(&p->story, REC(TASK, task, t, other, .pid = 1, .parent = tid, .event = TASK_NEW));
+}
+
+TEST(who_is_back_at_its_poll_was_handed_a_lock_and_no_work)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	polls(&p, 2, 5, 4, 0); /* a connection: 4 creates a thread for it */
+	creates(&p, 6, 4, 8);
+	ask(&p, 0);
+	takes(&p, 10, 8, 0);
+	waits_on(&p, 7, 11, 4, 8, FUTEX); /* the lock that both need for all they do */
+	polls(&p, 12, 20, 4, 0);
+	creates(&p, 21, 4, 9);
+	answers(&p, 22, 8, 0);
+	ask(&p, 1);
+	takes(&p, 24, 9, 1);
+	answers(&p, 26, 9, 1);
+	check_trees(&p, "8 9");
+}
