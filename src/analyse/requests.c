@@ -374,6 +374,7 @@ static void finder_done(struct finder *f)
 	map_done(&f->sent);
 	map_done(&f->services);
 	map_done(&f->conditions);
+	map_done(&f->turnstiles);
 	map_done(&f->movers);
 	free(f->workers);
 }

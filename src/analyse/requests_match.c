@@ -320,10 +320,12 @@ static void keep_or_drop(struct finder *f, uint32_t state)
 {
 	struct request_span *span = span_at(f, state);
 	const struct work *for_whom = work_at(f, span->parent);
-	const struct worker *boss = worker_of(f, work_at(f, state)->boss);
-	bool late = for_whom->answered && work_at(f, state)->first > for_whom->answer;
+	const struct work *work = work_at(f, state);
+	const struct worker *boss = worker_of(f, work->boss);
+	bool late = for_whom->answered && work->first > for_whom->answer;
+	bool passed = pool_is_turnstile(f, span->thread.i, work->queue);
 
-	if (for_whom->holder || late || (boss->takes_back && boss->shares))
+	if (for_whom->holder || late || passed || (boss->takes_back && boss->shares))
 		span->parent = 0;
 	else
 		span->confidence = 0.9f;

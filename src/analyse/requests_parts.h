@@ -94,6 +94,7 @@ struct work {
 	nsec_t last;      /* when it asked or heard, last */
 	nsec_t upto;      /* when it was seen to be over; 0 if it was not */
 	uint32_t boss;    /* the thread that hands out the work */
+	uint64_t queue;   /* what its thread had waited on */
 	uint32_t origin;  /* it may be more of this one */
 	uint32_t part_of; /* it is more of this one */
 	uint32_t questions;
@@ -156,6 +157,7 @@ struct finder {
 	struct worker *workers; /* by thread */
 	struct map services;    /* host and pid: of processes that serve */
 	struct map conditions;  /* host and pid: of those whose waits tell locks from signals */
+	struct map turnstiles;  /* host, pid and address: of what busy threads wait for */
 	struct map movers;      /* host and pid: of those whose tasks move between threads */
 };
 
@@ -216,6 +218,7 @@ bool batch_is_mixed(const struct worker *w); /* it may act for another than it r
 uint32_t batch_answer(const struct finder *f, struct worker *w, uint32_t state); /* a guess or 0 */
 
 /* requests_pool.c */
+bool pool_is_turnstile(const struct finder *f, uint32_t thread, uint64_t object);
 void pool_block(struct finder *f, const struct occurrence *o);
 void pool_wake(struct finder *f, const struct occurrence *o);
 void pool_begin(struct finder *f, uint32_t thread); /* it does something: it may have taken work */

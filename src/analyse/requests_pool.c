@@ -14,6 +14,8 @@
  * by the answer: by its own, at once, or else by its place among all others
  * (requests_match.c).
  */
+#include <xxhash.h>
+
 #include "analyse/requests_parts.h"
 #include "event/machine.h"
 
@@ -25,6 +27,7 @@ static uint32_t begin_work(struct finder *f, uint32_t thread, uint32_t state, ns
 	uint32_t work = add_state(f, REQUEST_HANDOVER, thread, state, from > start ? from : start);
 
 	work_at(f, work)->boss = w->boss;
+	work_at(f, work)->queue = w->queue;
 	w->target_count = 0;
 	set_current(f, thread, work, span_at(f, work)->start);
 	w->fresh = true;
@@ -62,6 +65,31 @@ static bool is_lock(const struct finder *f, uint32_t thread, const struct cause 
 	       map_find(&f->conditions, process_key(thread_of(f, thread)));
 }
 
+static uint64_t turnstile_key(const struct finder *f, uint32_t thread, uint64_t object)
+{
+	uint64_t key[] = { process_key(thread_of(f, thread)), object };
+
+	return XXH3_64bits(key, sizeof(key));
+}
+
+/*
+ * What somebody waits for who has a request to work on is no queue of work, though it
+ * is passed by signals.  All threads of Python pass one: that of its interpreter.
+ */
+static void note_turnstile(struct finder *f, const struct occurrence *o)
+{
+	const struct cause *cause = o->what;
+	const struct worker *w = worker_of(f, o->thread);
+
+	if (cause->object_kind == OBJECT_FUTEX && w->held_count && !w->outstanding)
+		*map_insert(&f->turnstiles, turnstile_key(f, o->thread, cause->object)) = 1;
+}
+
+bool pool_is_turnstile(const struct finder *f, uint32_t thread, uint64_t object)
+{
+	return map_find(&f->turnstiles, turnstile_key(f, thread, object));
+}
+
 /*
  * A thread whose place to wait for anybody is a poll, woken elsewhere, goes back to it
  * and has done nothing: that was no work, but a lock which is handed on by signals, as
@@ -94,6 +122,7 @@ void pool_block(struct finder *f, const struct occurrence *o)
 
 	if (cause->flags & INTERVAL_SIGNAL)
 		*map_insert(&f->conditions, process_key(thread_of(f, o->thread))) = 1;
+	note_turnstile(f, o);
 	if (was_no_work(f, w, cause))
 		drop_work(f, o->thread, o->time);
 	if (!is_handover(f, w->current) || !is_same_queue(w, cause))
@@ -129,7 +158,8 @@ void pool_wake(struct finder *f, const struct occurrence *o)
 		return;
 	if (is_same_queue(w, cause) && !work_at(f, w->current)->first)
 		w->popped = o->ran;
-	if (is_lock(f, o->thread, cause) || gives_back(f, o) || !state)
+	if (is_lock(f, o->thread, cause) || gives_back(f, o) || !state ||
+	    pool_is_turnstile(f, o->thread, cause->object))
 		return;
 	worker_of(f, o->other)->acted = true;
 

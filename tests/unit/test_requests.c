@@ -659,3 +659,19 @@ TEST(who_is_back_at_its_poll_was_handed_a_lock_and_no_work)
 	answers(&p, 26, 9, 1);
 	check_trees(&p, "8 9");
 }
+
+TEST(what_busy_threads_wait_for_is_no_queue_of_work)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	pool(&p);
+	ask(&p, 0);
+	takes(&p, 10, 4, 0);
+	waits_on(&p, 2, 11, 3, 4, FUTEX); /* it seems to be handed work */
+	ask(&p, 1);
+	takes(&p, 12, 3, 1);
+	waits_on(&p, 13, 15, 3, 4, FUTEX); /* but now it has its own, and waits there again */
+	answers(&p, 16, 4, 0);
+	answers(&p, 17, 3, 1);
+	check_trees(&p, "4 3");
+}
