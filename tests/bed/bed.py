@@ -249,7 +249,7 @@ def run(scenario, directory):
             client.communicate("go\n", timeout=2 * PATIENCE)
             harness.equal(client.returncode, 0, "exit code of the client")
             recorder.end()
-        for running in room.running.values():
+        for running in reversed(room.running.values()):  # PostgreSQL waits until nobody is connected
             running.stop()
         tell(room, scenario)
 
