@@ -92,31 +92,52 @@ static int no_requests(const struct model *model, struct err *err)
 		       longest->tid, format_time(longest->end - longest->begin).s);
 }
 
-/*
- * Those that lie within what was recorded, if any do.  Of a request that was under way when the
- * recorder came, or of the rest of a day in a file of spans, it cannot say why it was slow.
- */
-static void keep_recorded(const struct model *model, subjects *list)
+struct period {
+	nsec_t from, to;
+};
+
+static struct period recorded(const struct model *model)
 {
-	nsec_t from = UINT64_MAX, to = 0;
-	size_t kept = 0, slower = 0;
+	struct period all = { UINT64_MAX, 0 };
 
 	for (uint32_t i = 1; i < model_thread_count(model); i++) {
 		const struct thread *t = model_thread(model, (thread_id){ i });
 
-		from = t->begin < from ? t->begin : from;
-		to = t->end > to ? t->end : to;
+		all.from = t->begin < all.from ? t->begin : all.from;
+		all.to = t->end > all.to ? t->end : all.to;
 	}
+	return all;
+}
+
+/* Nearly all of it: clocks of spans are coarse, and a program begins before its threads are seen.
+ */
+static bool is_within(const struct subject *s, struct period all)
+{
+	nsec_t from = s->from > all.from ? s->from : all.from;
+	nsec_t to = s->to < all.to ? s->to : all.to;
+
+	return from <= to && to - from >= (s->to - s->from) / 10 * 9;
+}
+
+/*
+ * Those that lie within what was recorded, if any do.  Of a request that was under way when the
+ * recorder came, or of the rest of a day in a file of spans, it cannot say why it was slow.
+ */
+static void keep_recorded(const struct model *model, size_t shown, subjects *list)
+{
+	struct period all = recorded(model);
+	size_t kept = 0, slower = 0;
+
 	for (size_t i = 0; i < list->count; i++)
-		if (list->items[i].from >= from && list->items[i].to <= to)
+		if (is_within(&list->items[i], all))
 			list->items[kept++] = list->items[i];
 		else
-			slower += !kept;
+			slower += kept < shown;
 	if (kept)
 		list->count = kept;
 	if (kept && slower)
-		say("requests that took longer are not wholly in the recording: %zu; --trace "
-		    "explains them by their spans",
+		say("requests that took longer are not in the recording, or not wholly: %zu; "
+		    "--trace explains them by their spans",
 		    slower);
 }
 
@@ -127,7 +148,7 @@ static int find_slowest(const struct model *model, const struct explain_opts *o,
 	if (!list->count)
 		return no_requests(model, err);
 	qsort(list->items, list->count, sizeof(list->items[0]), longer_first);
-	keep_recorded(model, list);
+	keep_recorded(model, o->slowest, list);
 	list->count = list->count < o->slowest ? list->count : o->slowest;
 	return 0;
 }
