@@ -17,8 +17,12 @@
  */
 #include "analyse/requests_parts.h"
 
-/* How many items are looked at for an answer. */
-enum { CHOICES_MAX = 8, LOOK_MAX = 256 };
+/*
+ * How many items are looked at for an answer; and of how many it cannot be told, unless
+ * one is clearly the nearest.  One is taken all the same, so that the next answers have
+ * theirs, but neither it nor the others that it could have been are given to anybody.
+ */
+enum { CHOICES_MAX = 8, LOOK_MAX = 256, VAGUE = 2 };
 
 struct place {
 	uint32_t state;
@@ -41,6 +45,7 @@ enum rule {
 /* What one reader has handed out: requests and items of work, and their order. */
 struct match {
 	struct finder *f;
+	struct worker *reader;
 	places answers, done; /* by time of answer; of the last that was heard */
 	size_t unanswered;    /* requests that may have items, too */
 	uint32_t *rank;       /* by state, of all readers: place among those read or begun */
@@ -226,7 +231,7 @@ static void give(struct match *m, uint32_t work, uint32_t request, float confide
 
 	work_at(m->f, work)->settled = true;
 	work_at(m->f, request)->holder = work;
-	span->parent = request;
+	span->parent = work_at(m->f, work)->vague ? 0 : request;
 	span->confidence = confidence;
 	if (span->start < span_at(m->f, request)->start)
 		span->start = span_at(m->f, request)->start;
@@ -253,6 +258,9 @@ static void match_answer(struct match *m, const struct place *answer, size_t fro
 			second = d;
 		}
 	}
+	if (count > VAGUE && second - nearest <= clear)
+		for (size_t i = 0; i < count; i++)
+			work_at(m->f, choices[i])->vague = true;
 	if (best)
 		give(m, best, answer->state,
 		     count == 1                 ? 0.99f
@@ -295,7 +303,7 @@ static void match_reader(struct match *m)
 {
 	size_t from = 0;
 
-	if (!m->answers.count)
+	if (!m->answers.count || !m->done.count)
 		return;
 	sort(&m->answers);
 	find_earliest(m);
@@ -307,6 +315,7 @@ static void match_reader(struct match *m)
 	join_parts(m, rule);
 	if (rule == RULE_NONE)
 		return;
+	m->reader->takes_back = true;
 	number_all(m);
 	for (size_t i = 0; i < m->answers.count; i++) {
 		while (from < m->done.count && is_over(m, from, &m->answers.items[i]))
@@ -356,8 +365,10 @@ void match_work(struct finder *f)
 	gather(f, readers);
 	for (size_t i = 0; i < threads; i++) {
 		readers[i].f = f;
+		readers[i].reader = &f->workers[i];
 		readers[i].rank = rank;
-		if (f->workers[i].takes_back && f->workers[i].shares)
+		/* who is always busy is never woken by those who give back, but answers for them */
+		if (f->workers[i].shares)
 			match_reader(&readers[i]);
 		vec_done(&readers[i].answers);
 		vec_done(&readers[i].done);

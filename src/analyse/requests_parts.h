@@ -100,6 +100,7 @@ struct work {
 	uint32_t questions;
 	uint8_t cut;  /* enum cut: how it was told from its origin */
 	bool settled; /* for whom it is, is known */
+	bool vague;   /* nothing tells it from several others */
 };
 
 enum { TARGETS_MAX = 8 };

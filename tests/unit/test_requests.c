@@ -369,28 +369,41 @@ TEST(who_is_woken_is_not_always_who_takes_it)
 	check_trees(&p, "1(h4(2)) 1(h3(2))");
 }
 
+/* Both ask, 4 for the first, and are done in that order: the reader answers both. */
+static void come_back(struct play *p, bool reader_sleeps)
+{
+	pool(p);
+	hands_over(p, 11, 3, 0);
+	hands_over(p, 13, 4, 1);
+	asks(p, 15, 4, 2);
+	asks(p, 16, 3, 3);
+	takes(p, 17, 2, 2);
+	answers(p, 18, 2, 2);
+	takes(p, 19, 2, 3);
+	answers(p, 20, 2, 3);
+	hears(p, 21, 4, 2);
+	if (reader_sleeps)
+		polls(p, 14, 22, 1, 4);
+	waits_on(p, 23, 40, 4, 0, FUTEX);
+	answers(p, 24, 1, 0);
+	hears(p, 25, 3, 3);
+	waits_on(p, 26, 40, 3, 0, FUTEX);
+	answers(p, 27, 1, 1);
+	check_trees(p, "1(h4(2)) 1(h3(2))");
+}
+
 TEST(who_is_done_first_is_answered_first)
 {
 	_cleanup_(play_done) struct play p = { 0 };
 
-	pool(&p);
-	hands_over(&p, 11, 3, 0);
-	hands_over(&p, 13, 4, 1);
-	/* 4 has the first; the reader sleeps, and is woken by it */
-	asks(&p, 15, 4, 2);
-	asks(&p, 16, 3, 3);
-	takes(&p, 17, 2, 2);
-	answers(&p, 18, 2, 2);
-	takes(&p, 19, 2, 3);
-	answers(&p, 20, 2, 3);
-	hears(&p, 21, 4, 2);
-	polls(&p, 14, 22, 1, 4);
-	waits_on(&p, 23, 40, 4, 0, FUTEX);
-	answers(&p, 24, 1, 0);
-	hears(&p, 25, 3, 3);
-	waits_on(&p, 26, 40, 3, 0, FUTEX);
-	answers(&p, 27, 1, 1);
-	check_trees(&p, "1(h4(2)) 1(h3(2))");
+	come_back(&p, true);
+}
+
+TEST(also_by_a_reader_that_is_busy_and_need_not_be_woken)
+{
+	_cleanup_(play_done) struct play p = { 0 };
+
+	come_back(&p, false);
 }
 
 /* Thread 3 does three, and is not seen to stop between the last two. */
