@@ -81,7 +81,7 @@ static void note_turnstile(struct finder *f, const struct occurrence *o)
 	const struct cause *cause = o->what;
 	const struct worker *w = worker_of(f, o->thread);
 
-	if (cause->object_kind == OBJECT_FUTEX && w->held_count && !w->outstanding)
+	if (cause->flags & INTERVAL_SIGNAL && w->held_count && !w->outstanding)
 		*map_insert(&f->turnstiles, turnstile_key(f, o->thread, cause->object)) = 1;
 }
 
