@@ -33,7 +33,7 @@ static yyjson_val *field(yyjson_val *object, const char *name, const char *other
 }
 
 /* The iterator of what is no object has none, which yyjson does not expect. */
-static yyjson_val *field(yyjson_obj_iter *fields, const char *name)
+static yyjson_val *next_named(yyjson_obj_iter *fields, const char *name)
 {
 	return fields->obj ? yyjson_obj_iter_get(fields, name) : NULL;
 }
@@ -42,7 +42,7 @@ static yyjson_val *field(yyjson_obj_iter *fields, const char *name)
  */
 static yyjson_val *next_field(yyjson_obj_iter *fields, const char *name, const char *other)
 {
-	return field(fields, name) ?: field(fields, other);
+	return next_named(fields, name) ?: next_named(fields, other);
 }
 
 /* The next of a list of attributes: true, or false behind the last. */
@@ -107,7 +107,7 @@ static const char *take_span(yyjson_obj_iter *from, struct record_span *span)
 	if (!json_id_or_none(next_field(from, "spanId", "span_id"), span->span, 8))
 		return "has no spanId";
 	json_id_or_none(next_field(from, "parentSpanId", "parent_span_id"), span->parent, 8);
-	span->kind = take_kind(field(from, "kind"));
+	span->kind = take_kind(next_named(from, "kind"));
 	if (!take_time(next_field(from, "startTimeUnixNano", "start_time_unix_nano"), &start))
 		return "has no startTimeUnixNano that is one";
 	if (!take_time(next_field(from, "endTimeUnixNano", "end_time_unix_nano"), &end))
@@ -120,7 +120,7 @@ static void read_span(struct reading *r, yyjson_val *from)
 	struct record_span span = span_empty();
 	yyjson_obj_iter fields = yyjson_obj_iter_with(from);
 	const char *lack = take_span(&fields, &span);
-	yyjson_arr_iter iter = yyjson_arr_iter_with(field(&fields, "attributes"));
+	yyjson_arr_iter iter = yyjson_arr_iter_with(next_named(&fields, "attributes"));
 	struct span_value value;
 	struct view key;
 
@@ -130,10 +130,10 @@ static void read_span(struct reading *r, yyjson_val *from)
 	}
 	while (next_attribute(r, &iter, &key, &value))
 		span_take(r->in, &span, key, &value);
-	take_status(r, field(&fields, "status"), &span);
+	take_status(r, next_named(&fields, "status"), &span);
 	span.service = r->owner.service.i;
 	span.pid = r->owner.pid;
-	span.operation = span_input_intern(r->in, json_text(field(&fields, "name"))).i;
+	span.operation = span_input_intern(r->in, json_text(next_named(&fields, "name"))).i;
 	span_input_add(r->in, &span, r->owner.host);
 }
 
