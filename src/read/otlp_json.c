@@ -32,17 +32,11 @@ static yyjson_val *field(yyjson_val *object, const char *name, const char *other
 	return yyjson_obj_get(object, name) ?: yyjson_obj_get(object, other);
 }
 
-/* The iterator of what is no object has none, which yyjson does not expect. */
-static yyjson_val *next_named(yyjson_obj_iter *fields, const char *name)
-{
-	return fields->obj ? yyjson_obj_iter_get(fields, name) : NULL;
-}
-
 /* The same, looked for from behind the last one that was found: fields mostly stand in one order.
  */
 static yyjson_val *next_field(yyjson_obj_iter *fields, const char *name, const char *other)
 {
-	return next_named(fields, name) ?: next_named(fields, other);
+	return yyjson_obj_iter_get(fields, name) ?: yyjson_obj_iter_get(fields, other);
 }
 
 /* The next of a list of attributes: true, or false behind the last. */
@@ -102,12 +96,14 @@ static const char *take_span(yyjson_obj_iter *from, struct record_span *span)
 {
 	int64_t start, end;
 
+	if (!from->obj)
+		return "is no object";
 	if (!json_id_or_none(next_field(from, "traceId", "trace_id"), span->trace, 16))
 		return "has no traceId";
 	if (!json_id_or_none(next_field(from, "spanId", "span_id"), span->span, 8))
 		return "has no spanId";
 	json_id_or_none(next_field(from, "parentSpanId", "parent_span_id"), span->parent, 8);
-	span->kind = take_kind(next_named(from, "kind"));
+	span->kind = take_kind(yyjson_obj_iter_get(from, "kind"));
 	if (!take_time(next_field(from, "startTimeUnixNano", "start_time_unix_nano"), &start))
 		return "has no startTimeUnixNano that is one";
 	if (!take_time(next_field(from, "endTimeUnixNano", "end_time_unix_nano"), &end))
@@ -120,7 +116,6 @@ static void read_span(struct reading *r, yyjson_val *from)
 	struct record_span span = span_empty();
 	yyjson_obj_iter fields = yyjson_obj_iter_with(from);
 	const char *lack = take_span(&fields, &span);
-	yyjson_arr_iter iter = yyjson_arr_iter_with(next_named(&fields, "attributes"));
 	struct span_value value;
 	struct view key;
 
@@ -128,12 +123,16 @@ static void read_span(struct reading *r, yyjson_val *from)
 		span_input_skip(r->in, "span %" PRIu64 " %s", span_input_number(r->in), lack);
 		return;
 	}
+
+	yyjson_arr_iter iter = yyjson_arr_iter_with(yyjson_obj_iter_get(&fields, "attributes"));
+
 	while (next_attribute(r, &iter, &key, &value))
 		span_take(r->in, &span, key, &value);
-	take_status(r, next_named(&fields, "status"), &span);
+	take_status(r, yyjson_obj_iter_get(&fields, "status"), &span);
 	span.service = r->owner.service.i;
 	span.pid = r->owner.pid;
-	span.operation = span_input_intern(r->in, json_text(next_named(&fields, "name"))).i;
+	span.operation =
+		span_input_intern(r->in, json_text(yyjson_obj_iter_get(&fields, "name"))).i;
 	span_input_add(r->in, &span, r->owner.host);
 }
 
