@@ -169,6 +169,15 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 	}
 }
 
+TEST(a_span_that_is_no_object_is_left_out_and_told_of)
+{
+	_cleanup_(result_done) struct result r = read_spans("{" IDS "," TIMES "},[7]");
+
+	CHECK_INT(r.spans.count, 1);
+	CHECK_STR(r.input ? input_notice(r.input) ?: "" : "",
+		  "'x.json': left out 1 of 2 spans; span 2 is no object");
+}
+
 TEST(values_of_wrong_types_are_as_if_missing)
 {
 	static const char *const texts[] = {
