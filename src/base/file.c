@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/mapping.h"
+
 int file_map(const char *path, struct view *ret, struct err *err)
 {
 	/* O_NONBLOCK: opening a pipe must not wait for its other end */
@@ -21,9 +23,9 @@ int file_map(const char *path, struct view *ret, struct err *err)
 		return 0;
 	}
 
-	void *data = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	void *data = mapping_new(fd, st.st_size, PROT_READ, MAP_PRIVATE, path);
 
-	if (data == MAP_FAILED)
+	if (!data)
 		return err_errno(err, "cannot map '%s'", path);
 	*ret = (struct view){ data, st.st_size };
 	return 0;
@@ -32,6 +34,6 @@ int file_map(const char *path, struct view *ret, struct err *err)
 void file_unmap(struct view *view)
 {
 	if (view->len)
-		munmap((void *)view->s, view->len);
+		mapping_free((void *)view->s, view->len);
 	*view = (struct view){ 0 };
 }

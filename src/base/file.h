@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file - a whole file as bytes in memory, mapped and not copied. */
+/* file - a whole file as bytes in memory, mapped (base/mapping.h) and not copied. */
 #ifndef SONDE_BASE_FILE_H
 #define SONDE_BASE_FILE_H
 

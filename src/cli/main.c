@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mapping.h"
 #include "cli/opt.h"
 #include "cli/say.h"
 
@@ -119,6 +120,9 @@ static int command_run(const struct command *cmd, char **argv)
 		return EXIT_SUCCESS;
 	if (r == 0)
 		r = cmd->run(opts, argv, &err);
+	if (r >= 0 && mapping_lost_name())
+		r = err_set(&err, -EIO, "'%s' was truncated while it was read",
+			    mapping_lost_name());
 	fflush(stdout); /* results stand before the words on a terminal */
 	return r < 0 ? complain(cmd, r, &err) : EXIT_SUCCESS;
 }

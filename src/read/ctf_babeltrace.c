@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/mapping.h"
 #include "base/vec.h"
 #include "read/ctf.h"
 #include "read/ctf_babeltrace_field.h"
@@ -21,6 +22,7 @@ struct event_type {
 struct babeltrace {
 	struct raw_source source;
 	bt_graph *graph;
+	struct mapping_guard *guard;   /* the library maps the files of the trace */
 	bt_message_iterator *iterator; /* borrowed from the graph's sink */
 	bt_message_array_const messages;
 	uint64_t count, at; /* of messages; those before are given back */
@@ -241,6 +243,7 @@ static void babeltrace_free(struct raw_source *source)
 
 	release(b);
 	bt_graph_put_ref(b->graph);
+	mapping_guard_free(b->guard);
 	map_done(&b->type_numbers);
 	vec_done(&b->types);
 	free(b->host);
@@ -412,6 +415,7 @@ int ctf_babeltrace_new(const char *path, struct raw_source **ret, struct err *er
 	const bt_message *message;
 	int code = -EBADMSG;
 
+	b->guard = mapping_guard_new(path);
 	b->source = (struct raw_source){
 		.next = babeltrace_next,
 		.name = babeltrace_name,

@@ -7,13 +7,15 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/mapping.h"
+
 void file_set_done(struct file_set *set)
 {
 	for (size_t i = 0; i < set->items.count; i++) {
 		struct file *f = &set->items.items[i];
 
 		if (f->is_mapped)
-			munmap(f->data, f->size);
+			mapping_free(f->data, f->size);
 		else
 			free(f->data);
 		free(f->name);
@@ -38,9 +40,9 @@ static int map_file(struct file_set *set, const char *path, struct err *err)
 	if (!S_ISREG(st.st_mode) || st.st_size == 0)
 		return 0;
 
-	void *data = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	void *data = mapping_new(fd, st.st_size, PROT_READ, MAP_PRIVATE, path);
 
-	if (data == MAP_FAILED)
+	if (!data)
 		return err_errno(err, "cannot map '%s'", path);
 	*vec_push(&set->items) = (struct file){ must_strdup(path), data, st.st_size, true };
 	return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/mapping.h"
 #include "read/input_parts.h"
 #include "read/packed.h"
 
@@ -101,21 +102,31 @@ static int open_plain(const char *path, const char *format, const char *head, ss
 	return found ? found->open(path, ret, err) : -EINVAL;
 }
 
+static int truncated(const char *path, struct err *err)
+{
+	return err_set(err, -EIO, "'%s' was truncated while it was read", path);
+}
+
 int input_open(const char *path, const char *format, struct input **ret, struct err *err)
 {
+	unsigned int losses = mapping_losses();
 	char head[HEAD_SIZE];
 	ssize_t size = read_head(path, head, err);
 
 	if (size < 0 && size != -EISDIR)
 		return size;
 
+	_cleanup_(input_freep) struct input *input = NULL;
 	int r = size > 0 && packed_is_one(head, size)
-			? packed_open(path, format, ret, err)
-			: open_plain(path, format, head, size, ret, err);
+			? packed_open(path, format, &input, err)
+			: open_plain(path, format, head, size, &input, err);
 
+	if (mapping_losses() != losses)
+		return truncated(path, err);
 	if (r >= 0) {
-		free((*ret)->path);
-		(*ret)->path = must_strdup(path);
+		free(input->path);
+		input->path = must_strdup(path);
+		*ret = TAKE(input);
 	}
 	return r;
 }
@@ -136,7 +147,15 @@ const char *input_format_name(const struct input *input)
 
 int input_next(struct input *input, const struct record **ret, struct err *err)
 {
-	return input->format->next(input, ret, err);
+	unsigned int losses = mapping_losses();
+	const struct record *record;
+	int r = input->format->next(input, &record, err);
+
+	if (mapping_losses() != losses)
+		return truncated(input->path, err);
+	if (r > 0)
+		*ret = record;
+	return r;
 }
 
 const char *input_string(const struct input *input, uint32_t id)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/mapping.h"
 #include "read/ctf.h"
 #include "read/packed_frames.h"
 
@@ -174,9 +175,9 @@ static int unpack_entry(struct unpacking *u, const char *name)
 	if (code < 0 || size == 0)
 		return code;
 
-	void *data = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	void *data = mapping_new(fd, size, PROT_READ, MAP_SHARED, u->path);
 
-	if (data == MAP_FAILED)
+	if (!data)
 		return err_errno(u->err, "cannot unpack '%s'", u->path);
 	*vec_push(&u->files.items) =
 		(struct file){ must_printf("%s/%s", u->path, name), data, size, true };

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/mapping.h"
+
 static bool is_within(const struct perf_file *file, struct perf_section s)
 {
 	return s.offset <= file->size && s.size <= file->size - s.offset;
@@ -248,16 +250,16 @@ int perf_file_open(struct perf_file *file, const char *path, struct err *err)
 	if (!S_ISREG(st.st_mode) || st.st_size == 0)
 		return err_set(err, -EBADMSG, "'%s' is no perf.data file", path);
 
-	void *data = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	void *data = mapping_new(fd, st.st_size, PROT_READ, MAP_SHARED, path);
 
-	if (data == MAP_FAILED)
+	if (!data)
 		return err_errno(err, "cannot map '%s'", path);
 	madvise(data, st.st_size, MADV_SEQUENTIAL);
 
 	int r = perf_file_open_memory(file, path, data, st.st_size, err);
 
 	if (r < 0)
-		munmap(data, st.st_size);
+		mapping_free(data, st.st_size);
 	else
 		file->mapped = true;
 	return r;
@@ -268,7 +270,7 @@ void perf_file_done(struct perf_file *file)
 	if (file->has_formats)
 		kernel_formats_done(&file->formats);
 	if (file->mapped)
-		munmap((void *)file->data, file->size);
+		mapping_free((void *)file->data, file->size);
 	vec_done(&file->attrs);
 	map_done(&file->ids);
 	free(file->about.command);

@@ -378,15 +378,35 @@ static void reap(struct agents *a)
 	}
 }
 
+/* The memory of an arena is gone, and with it the spans that were there. */
+static void lose_hold(struct agents *a, size_t i)
+{
+	struct hold *hold = &a->holds.items[i];
+	uint64_t pid = 0, until;
+
+	for (size_t pos = 0; map_next(&hold->members, &pos, &pid, &until);) {
+		struct process *p = watch_process(a->watch, pid);
+
+		if (p && p->tap == hold->tap)
+			p->tap = NULL;
+	}
+	say_once(a, &a->said_lost,
+		 "process %u truncated the memory of its agent: its spans are lost from now on",
+		 (uint32_t)pid);
+	drop_hold(a, i);
+}
+
 static unsigned int drain_taps(struct agents *a)
 {
 	const struct tap_sink sink = { is_ready, take_event, take_loss, a };
 	unsigned int fill = 0;
 
-	for (size_t i = 0; i < a->holds.count; i++) {
+	for (size_t i = a->holds.count; i-- > 0;) {
 		unsigned int filled = tap_drain(a->holds.items[i].tap, &sink);
 
 		fill = filled > fill ? filled : fill;
+		if (tap_is_lost(a->holds.items[i].tap))
+			lose_hold(a, i);
 	}
 	if (a->ended.count)
 		scribe_close(a->scribe, &a->ended);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "event/span_switch.h"
 #include "record/look.h"
@@ -50,7 +49,7 @@ int span_names_open(uint32_t pid, struct span_names **ret, struct err *err)
 void span_names_free(struct span_names *names)
 {
 	if (names && names->arena)
-		munmap(names->arena, sizeof(*names->arena));
+		tap_unmap(names->arena);
 	free(names);
 }
 

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/mapping.h"
+
 /* Give room back in portions, so that a busy thread need not wait for all to be taken. */
 enum { PORTION = 16 * 1024 };
 
@@ -45,10 +47,14 @@ int tap_identify(int fd, uint64_t device, uint64_t *ret_inode)
 	return 0;
 }
 
-/* A description of our own: a lock on one that is shared would be shared as well. */
-static int open_own(int fd)
+/*
+ * A description of our own: a lock on one that is shared would be shared as well.  The
+ * size is known only once it is sealed: before that, it may change after any check.
+ */
+static int open_own(int fd, uint64_t device)
 {
 	const int wanted = F_SEAL_SHRINK | F_SEAL_GROW;
+	uint64_t inode;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -62,30 +68,38 @@ static int open_own(int fd)
 
 	if (seals < 0 || (seals & wanted) != wanted)
 		return -EBADMSG;
-	return TAKE_FD(own);
+
+	int r = tap_identify(own, device, &inode);
+
+	return r < 0 ? r : TAKE_FD(own);
 }
 
 static int map_arena(int own, struct span_arena **ret)
 {
 	struct span_arena *arena =
-		mmap(NULL, sizeof(*arena), PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
+		mapping_new(own, sizeof(*arena), PROT_READ | PROT_WRITE, MAP_SHARED, NULL);
 
-	if (arena == MAP_FAILED)
+	if (!arena)
 		return -errno;
 	if (memcmp(arena->magic, SPAN_ARENA_MAGIC, sizeof(arena->magic)) != 0 ||
 	    arena->version != SPAN_ARENA_VERSION) {
-		munmap(arena, sizeof(*arena));
+		tap_unmap(arena);
 		return -EBADMSG;
 	}
 	*ret = arena;
 	return 0;
 }
 
+void tap_unmap(struct span_arena *arena)
+{
+	mapping_free(arena, sizeof(*arena));
+}
+
 int tap_map(int fd, uint64_t device, struct span_arena **ret)
 {
 	uint64_t inode;
 	int r = tap_identify(fd, device, &inode);
-	_cleanup_(closep) int own = r < 0 ? r : open_own(fd);
+	_cleanup_(closep) int own = r < 0 ? r : open_own(fd, device);
 
 	return own < 0 ? own : map_arena(own, ret);
 }
@@ -95,7 +109,7 @@ int tap_open(int fd, uint64_t device, struct tap **ret)
 	_cleanup_(tap_freep) struct tap *tap = must_alloc(sizeof(*tap));
 	int r = tap_identify(fd, device, &tap->inode);
 
-	tap->fd = r < 0 ? r : open_own(fd);
+	tap->fd = r < 0 ? r : open_own(fd, device);
 	if (tap->fd < 0)
 		return tap->fd;
 	if (flock(tap->fd, LOCK_EX | LOCK_NB) < 0)
@@ -121,7 +135,7 @@ void tap_free(struct tap *tap)
 		free(tap->rings[i]);
 	if (tap->arena) {
 		tap_stop(tap);
-		munmap(tap->arena, sizeof(*tap->arena));
+		tap_unmap(tap->arena);
 	}
 	closep(&tap->fd);
 	free(tap);
@@ -130,6 +144,11 @@ void tap_free(struct tap *tap)
 uint64_t tap_inode(const struct tap *tap)
 {
 	return tap->inode;
+}
+
+bool tap_is_lost(const struct tap *tap)
+{
+	return mapping_is_lost(tap->arena);
 }
 
 void tap_set_ahead(struct tap *tap, int64_t ahead)

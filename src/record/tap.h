@@ -40,14 +40,18 @@ int tap_identify(int fd, uint64_t device, uint64_t *ret_inode);
 /* Opens it; the descriptor stays the caller's. -EBADMSG: it is none; -EBUSY: another has it. */
 int tap_open(int fd, uint64_t device, struct tap **ret);
 
-/* Only map it, to look at it and at its switches, whoever records; munmap() gives it up. */
+/* Only map it, to look at it and at its switches, whoever records. */
 int tap_map(int fd, uint64_t device, struct span_arena **ret);
+void tap_unmap(struct span_arena *arena);
 
 /* Nothing is wanted from it any more. */
 void tap_free(struct tap *tap);
 DEFINE_FREEP(tap)
 
 uint64_t tap_inode(const struct tap *tap);
+
+/* Whether its memory is gone (base/mapping.h): nothing more will come out of it. */
+bool tap_is_lost(const struct tap *tap);
 
 /* Its processes have a clock that is so many ns ahead; all times here are on ours. */
 void tap_set_ahead(struct tap *tap, int64_t ahead);

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "arena_build.h"
 #include "test.h"
@@ -367,4 +369,84 @@ TEST(a_process_may_write_what_it_likes_while_we_read)
 	pthread_join(thread, NULL);
 	tap_drain(tap, &sink); /* the other thread may have been done before we had a CPU */
 	CHECK(seen.owners > 0);
+}
+
+/* A process that acts between two steps of the recorder: after so many calls of statx(). */
+static int calls_until_shrink;
+static int fd_to_shrink = -1;
+
+__attribute__((visibility("default"))) int statx(int dir, const char *path, int flags,
+						 unsigned int mask, struct statx *ret)
+{
+	int r = (int)syscall(SYS_statx, dir, path, flags, mask, ret);
+
+	if (fd_to_shrink >= 0 && --calls_until_shrink == 0 &&
+	    (ftruncate(fd_to_shrink, 0) < 0 ||
+	     fcntl(fd_to_shrink, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0))
+		abort();
+	return r;
+}
+
+TEST(an_arena_that_shrinks_before_it_is_sealed_is_refused)
+{
+	for (int calls = 1; calls < 4; calls++) {
+		_cleanup_(closep) int fd =
+			memfd_create(SPAN_ARENA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		_cleanup_(tap_freep) struct tap *tap = NULL;
+		struct span_arena *arena = NULL;
+
+		CHECK_INT(ftruncate(fd, sizeof(*arena)), 0);
+		calls_until_shrink = calls;
+		fd_to_shrink = fd;
+		CHECK_INT(tap_open(fd, tap_device(), &tap), -EBADMSG);
+		CHECK_INT(tap_map(fd, tap_device(), &arena), -EBADMSG);
+		fd_to_shrink = -1;
+	}
+}
+
+/* A kernel that lets a sealed file shrink, which should not be; fcntl() in all files here. */
+static bool is_seal_broken;
+
+int fcntl(int fd, int command, ...)
+{
+	va_list args;
+
+	va_start(args, command);
+	long arg = va_arg(args, long);
+	va_end(args);
+	if (is_seal_broken && command == F_GET_SEALS)
+		return F_SEAL_SHRINK | F_SEAL_GROW;
+	return (int)syscall(SYS_fcntl, fd, command, arg);
+}
+
+static struct tap *open_unsealed(int fd)
+{
+	static struct span_arena head = { .version = SPAN_ARENA_VERSION };
+	struct tap *tap = NULL;
+
+	memcpy(head.magic, SPAN_ARENA_MAGIC, sizeof(head.magic));
+	CHECK_INT(ftruncate(fd, sizeof(head)), 0);
+	CHECK_INT(pwrite(fd, &head, 4096, 0), 4096);
+	is_seal_broken = true;
+	CHECK_INT(tap_open(fd, tap_device(), &tap), 0);
+	is_seal_broken = false;
+	if (!tap)
+		abort();
+	return tap;
+}
+
+TEST(an_arena_whose_memory_is_gone_is_lost_and_nothing_else)
+{
+	_cleanup_(closep) int fd = memfd_create(SPAN_ARENA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	_cleanup_(tap_freep) struct tap *tap = open_unsealed(fd);
+	struct seen seen = { .is_dead = true };
+
+	CHECK(!tap_is_lost(tap));
+	CHECK_INT(ftruncate(fd, 0), 0);
+	tap_beat(tap, 1);
+	drain(tap, &seen);
+	tap_reap(tap, is_dead, &seen);
+	tap_stop(tap);
+	CHECK_INT(seen.events, 0);
+	CHECK(tap_is_lost(tap));
 }
