@@ -7,7 +7,8 @@ DAMAGE_COUNT ?= 10000
 # Whose checkout this is builds in it, also under sudo: root's files could not be built anew later.
 own := $(shell [ "$$(id -u)" != 0 ] || [ "$(SUDO_UID)" != "$$(stat -c %u .)" ] || echo runuser -u $(SUDO_USER) --)
 
-all: setup-build build/build.ninja ## build/sonde
+all: setup-build ## build/sonde
+	@$(own) tools/configure build
 	@$(own) ninja -C build use
 
 test: setup-test ## everything: all builds, unit, golden, style, live and fuzz tests
@@ -52,9 +53,6 @@ clean: ## forget all builds
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
-
-build/build.ninja:
-	@$(own) meson setup build
 
 # Without the SDK's headers, the agent has no binding for C++; `sonde doctor` says so.
 setup-%:
