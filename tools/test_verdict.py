@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How runs of tests are judged: nothing that failed passes, and only a disturbed machine excuses a failure."""
+import pathlib
+import tempfile
+import unittest
+
+from verdict import Load, disturbance, final_reason, judge_exit, judge_tap, retry, with_reports
+
+
+class Exit(unittest.TestCase):
+    def test_zero_passes(self):
+        self.assertEqual(judge_exit(0, "")[:3], (1, 0, []))
+
+    def test_77_skips_with_its_last_line(self):
+        self.assertEqual(judge_exit(77, "a\nno perf\n")[:3], (0, 0, [("", "no perf")]))
+
+    def test_all_others_fail(self):
+        for code in (1, 2, 76, 99, 127, 139, -6, -11, None):
+            self.assertEqual(judge_exit(code, "")[:2], (0, 1), code)
+
+
+class Tap(unittest.TestCase):
+    def test_cases_are_counted(self):
+        got = judge_tap(0, "1..3\nok 1 - a\nok 2 - b # SKIP no c\nok 3\n")
+        self.assertEqual(got[:3], (2, 0, [("b", "no c")]))
+
+    def test_a_failed_case_fails_whatever_the_exit_code(self):
+        for code in (0, 1, 77):
+            self.assertEqual(judge_tap(code, "1..2\nok 1\nnot ok 2\n")[:2], (1, 1), code)
+
+    def test_a_failed_case_is_no_skip(self):
+        self.assertEqual(judge_tap(0, "1..1\nnot ok 1 - a # SKIP b\n")[:3], (0, 1, []))
+
+    def test_exit_77_skips_the_rest(self):
+        self.assertEqual(judge_tap(77, "1..2\nok 1\nno network\n")[:3], (1, 0, [("", "no network")]))
+
+    def test_a_plan_of_nothing_skips(self):
+        self.assertEqual(judge_tap(0, "1..0 # SKIP no bank\n")[:3], (0, 0, [("", "no bank")]))
+
+    def test_missing_cases_fail(self):
+        for output in ("", "ok 1\n", "1..2\nok 1\n", "1..1\nok 1\nok 2\n"):
+            self.assertTrue(judge_tap(0, output).failed, output)
+
+    def test_an_exit_code_fails_though_all_cases_pass(self):
+        for code in (1, 99, -6, None):
+            self.assertEqual(judge_tap(code, "1..1\nok 1\n")[:2], (1, 1), code)
+
+    def test_a_bail_out_fails(self):
+        self.assertEqual(judge_tap(77, "1..2\nok 1\nBail out! no disk\n")[:2], (1, 1))
+
+
+class Final(unittest.TestCase):
+    """Failures that are never retried."""
+
+    def test_a_sanitizer_that_the_test_met(self):
+        self.assertTrue(final_reason(99, ""))
+        self.assertTrue(final_reason(1, "==1==ERROR: AddressSanitizer: heap-use-after-free\n"))
+        self.assertTrue(final_reason(1, "a.c:3:1: runtime error: signed integer overflow\n"))
+        self.assertTrue(final_reason(1, "failed: 'sonde record' exits with 99:\n"))
+
+    def test_a_sanitizer_report_that_the_test_did_not_notice(self):
+        got = with_reports(judge_exit(0, "fine\n"), ["==1==ERROR: LeakSanitizer: detected memory leaks"])
+        self.assertEqual(got[:2], (1, 1))
+        self.assertTrue(final_reason(0, got.output))
+        self.assertEqual(with_reports(judge_exit(77, "no perf"), ["x"]).failed, 1)
+
+    def test_a_crash_and_a_hang(self):
+        for code in (-11, -6, 139, 134, None):
+            self.assertTrue(final_reason(code, ""), code)
+        self.assertTrue(final_reason(1, "failed: 'sonde info' exits with -11:\n"))
+
+    def test_what_a_test_says_is_final(self):
+        self.assertTrue(final_reason(1, "failed (no retry): 1 of 255 spans is missing\n"))
+        self.assertTrue(final_reason(1, "not ok 1\n# failed (no retry): 1 of 255 spans is missing\n"))
+
+    def test_others_are_not(self):
+        self.assertIsNone(final_reason(1, "failed: 51.2 ms, want 50.0 ms\n"))
+        self.assertIsNone(final_reason(1, "failed: 'sonde info' exits with 1:\n"))
+
+
+class Quiet:
+    def signs(self):
+        return []
+
+
+class Busy:
+    def signs(self):
+        return ["the hypervisor took 9 % of a CPU"]
+
+
+class Retry(unittest.TestCase):
+    def sign(self, code, output, load):
+        return retry(code, judge_exit(code, output), load)[0]
+
+    def test_of_what_failed_on_a_disturbed_machine_only(self):
+        self.assertIn("hypervisor", self.sign(1, "failed: 51 ms\n", Busy()))
+        self.assertIsNone(self.sign(1, "failed: 51 ms\n", Quiet()))
+        self.assertIsNone(self.sign(0, "", Busy()))
+        self.assertIsNone(self.sign(77, "no perf\n", Busy()))
+
+    def test_never_after_a_sanitizer_or_a_crash(self):
+        for code in (99, -11, 139, None):
+            self.assertIsNone(self.sign(code, "", Busy()), code)
+        reported = with_reports(judge_exit(0, ""), ["==1==ERROR: AddressSanitizer: x"])
+        self.assertEqual(retry(0, reported, Busy()), (None, "a sanitizer found it"))
+
+    def test_the_reason_is_told_if_there_is_none(self):
+        self.assertEqual(retry(1, judge_exit(1, "failed: 51 ms\n"), Quiet()), (None, "the machine was quiet"))
+
+
+class Signs(unittest.TestCase):
+    """A /proc of our own: 7 is the runner, 8 its test, 20 a process of somebody else."""
+
+    def setUp(self):
+        self.room = tempfile.TemporaryDirectory()
+        self.addCleanup(self.room.cleanup)
+        self.stat(stolen=100)
+        for pid, parent in ((1, 0), (2, 0), (7, 1), (20, 1), (30, 2)):
+            self.process(pid, parent, 10)
+        self.load = Load(self.room.name, 7)
+        self.load.began -= 1  # a second ago
+
+    def stat(self, stolen):
+        (pathlib.Path(self.room.name) / "stat").write_text(f"cpu  1 2 3 4 5 6 7 {stolen} 0 0\ncpu0 1\n")
+
+    def process(self, pid, parent, ticks, reaped=0):
+        directory = pathlib.Path(self.room.name) / str(pid)
+        directory.mkdir(exist_ok=True)
+        fields = f"S {parent} 0 0 0 0 0 0 0 0 0 {ticks} 0 {reaped} 0 20 0 1 0 {pid}"
+        (directory / "stat").write_text(f"{pid} (a ) b) {fields} 0 0\n")
+
+    def test_a_quiet_machine_has_none(self):
+        self.stat(stolen=100)
+        self.process(7, 1, 500, 500)
+        self.process(8, 7, 500, 500)
+        self.process(9, 8, 500)
+        self.process(10, 1, 500)  # an orphan of the test
+        self.process(1, 0, 10, 500)  # which reaps others of them
+        self.process(30, 2, 500)
+        self.process(31, 2, 500)
+        self.assertEqual(self.load.signs(), [])
+
+    def test_stolen_time_is_one(self):
+        self.stat(stolen=104)
+        self.assertRegex(self.load.signs()[0], "hypervisor took [34].* % of a CPU")
+
+    def test_other_processes_are_one(self):
+        self.process(20, 1, 40)
+        self.assertRegex(self.load.signs()[0], "other processes used [23].* % of a CPU")
+
+    def test_so_are_their_children_alive_or_not(self):
+        self.process(20, 1, 10, reaped=40)
+        self.assertEqual(len(self.load.signs()), 1)
+        self.process(20, 1, 10)
+        self.process(21, 20, 1)
+        self.process(22, 21, 40)
+        self.assertEqual(len(self.load.signs()), 1)
+
+    def test_a_test_may_see_its_own(self):
+        self.assertEqual(disturbance(Quiet(), "# disturbed: 3 switches are hidden\nfailed\n"), ["3 switches are hidden"])
+        self.assertEqual(disturbance(Quiet(), "failed: it was disturbed: no\n"), [])
+
+    def test_the_real_proc_can_be_read(self):
+        self.assertIsInstance(Load().signs(), list)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judge one run of a test, and decide whether a failure may be retried.
+
+A test exits with 0 if it passes and with 77 if it skips; the last line of its
+output is the reason.  A test that prints TAP counts once per case.
+
+A failure is retried only if the machine was disturbed during the run, and the
+sign of that is reported.  `Load` measures two signs: time that the hypervisor
+took from the machine, and CPU time of processes that do not belong to the test.
+A test can observe others itself, such as switches that a VM hides from tracers;
+it reports them as a line `disturbed: SIGN`.
+
+Some failures are final, because no load explains them: a sanitizer report, a
+crash, a hang, and whatever a test reports as a line `failed (no retry): REASON`.
+"""
+import collections
+import os
+import pathlib
+import re
+import time
+
+SANITIZER_EXIT = 99
+STOLEN = 0.01  # share of one CPU that the hypervisor takes from a disturbed machine
+OTHERS = 0.10  # share of one CPU that other processes use on a disturbed machine
+NO_REASON = "it did not say why"
+
+REPORT = re.compile(r"ERROR: (?:Address|Leak|Memory|Thread)Sanitizer|UndefinedBehaviorSanitizer|: runtime error: ")
+DIED = re.compile(r"exits with (?:99|-\d+)\b")  # as a test reports of a program it ran
+TAP_PLAN = re.compile(r"1\.\.(\d+)(?:\s*#\s*skip\S*\s*(.*))?$", re.I)
+TAP_CASE = re.compile(r"(not )?ok\b\s*\d*\s*-?\s*(.*?)(?:\s*#\s*skip\S*\s*(.*))?$", re.I)
+
+Verdict = collections.namedtuple("Verdict", "passed failed skips output")
+
+
+def last_line(output):
+    lines = output.strip().splitlines()
+    return lines[-1].strip() if lines else NO_REASON
+
+
+def judge_exit(code, output):
+    """A test that counts as one. code: exit code, or None after a timeout."""
+    if code == 77:
+        return Verdict(0, 0, [("", last_line(output))], output)
+    if code is not None and code != 0:
+        output += f"exit code {code}\n"
+    return Verdict(int(code == 0), int(code != 0), [], output)
+
+
+def judge_tap(code, output):
+    """A test that prints TAP, where each line `ok` or `not ok` is a case."""
+    passed = failed = 0
+    skips, plan = [], None
+    for line in output.splitlines():
+        if found := TAP_PLAN.match(line):
+            plan = int(found[1])
+            skips += [("", found[2] or NO_REASON)] if plan == 0 else []
+        elif found := TAP_CASE.match(line):
+            if found[1]:
+                failed += 1
+            elif found[3] is not None:
+                skips.append((found[2], found[3] or NO_REASON))
+            else:
+                passed += 1
+        elif line.startswith("Bail out!"):
+            failed += 1
+    if code == 77 and not failed:
+        return Verdict(passed, 0, skips + [("", last_line(output))], output)
+    if plan is None or plan and plan != passed + failed + len(skips):
+        failed, output = failed + 1, output + f"the plan was {plan} cases\n"
+    if code != 0:
+        failed, output = failed or 1, output + f"exit code {code}\n"
+    return Verdict(passed, failed, skips, output)
+
+
+def with_reports(verdict, reports):
+    """The verdict, but failed if a sanitizer wrote reports. reports: their texts."""
+    if not reports:
+        return verdict
+    return verdict._replace(failed=verdict.failed or 1, output=verdict.output + "\n".join(["", *reports]))
+
+
+def final_reason(code, output):
+    """Why a failure stands whatever the machine did, or None."""
+    lines = output.splitlines()
+    if code == SANITIZER_EXIT or any(REPORT.search(line) for line in lines):
+        return "a sanitizer found it"
+    if code is None:
+        return "the test hung"
+    if code < 0 or code > 128:
+        return f"the test died of signal {-code if code < 0 else code - 128}"
+    if any(DIED.search(line) for line in lines):
+        return "a program of the test crashed"
+    told = [line for line in lines if line.lstrip("# ").startswith("failed (no retry): ")]
+    return told[0].lstrip("# ") if told else None
+
+
+def disturbance(load, output):
+    """Signs that the machine was disturbed during a run that printed this."""
+    told = [line.lstrip("# ") for line in output.splitlines() if line.lstrip("# ").startswith("disturbed: ")]
+    return load.signs() + [line.removeprefix("disturbed: ") for line in told]
+
+
+def retry(code, verdict, load):
+    """The sign of a disturbance that allows to run a failed test again, or None; and why not."""
+    if not verdict.failed:
+        return None, ""
+    if reason := final_reason(code, verdict.output):
+        return None, reason
+    signs = disturbance(load, verdict.output)
+    return ("; ".join(signs), "") if signs else (None, "the machine was quiet")
+
+
+class Load:
+    """What the hypervisor and other processes took from this machine since the object was made."""
+
+    def __init__(self, proc="/proc", me=None):
+        self.proc, self.me = pathlib.Path(proc), me or os.getpid()
+        self.began, self.stolen_before, self.before = time.monotonic(), self.stolen(), self.times()
+
+    def stolen(self):
+        """Ticks that the hypervisor took since boot."""
+        return int((self.proc / "stat").read_text().split("\n", 1)[0].split()[8])
+
+    def times(self):
+        """{(pid, start): (parent, ticks of the process, ticks of children it reaped)}"""
+        found = {}
+        for path in self.proc.glob("[0-9]*/stat"):
+            try:
+                text = path.read_text()
+            except OSError:
+                continue  # the process exited
+            words = text.rpartition(")")[2].split()
+            own, reaped = int(words[11]) + int(words[12]), int(words[13]) + int(words[14])
+            found[int(path.parent.name), int(words[19])] = int(words[1]), own, reaped
+        return found
+
+    def belongs_to_others(self, pid, parents):
+        """Whether a process that began meanwhile descends from one that was there before and is not ours."""
+        known = {pid for pid, _ in self.before}
+        while pid not in known:
+            pid = parents.get(pid, 0)
+            if pid == 0:
+                return False
+        return pid not in (self.me, 1, 2)
+
+    def others(self):
+        """Ticks of processes that do not belong to the test.
+
+        Orphans of the test become children of init, and kernel threads work for
+        the test as well, so neither counts.
+        """
+        now, total = self.times(), 0
+        parents = {pid: parent for (pid, _), (parent, _, _) in now.items()}
+        for (pid, start), (parent, own, reaped) in now.items():
+            old = self.before.get((pid, start))
+            if pid == self.me or 2 in (pid, parent):
+                continue
+            if old:
+                total += own - old[1] + (reaped - old[2] if pid != 1 else 0)
+            elif self.belongs_to_others(pid, parents):
+                total += own + reaped
+        return total
+
+    def signs(self):
+        tick, seconds = os.sysconf("SC_CLK_TCK"), max(time.monotonic() - self.began, 0.01)
+        signs = []
+        for share, limit, what in (((self.stolen() - self.stolen_before) / tick / seconds, STOLEN, "the hypervisor took"),
+                                   (self.others() / tick / seconds, OTHERS, "other processes used")):
+            if share > limit:
+                signs.append(f"{what} {100 * share:.1f} % of a CPU")
+        return signs
