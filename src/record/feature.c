@@ -24,7 +24,7 @@ static bool has_tracepoint(const struct btf *btf, const char *name)
 	char type[128];
 
 	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	return btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 }
 
 bool feature_has_tracepoints(const struct btf *btf, const char *const *names, size_t count)
@@ -33,6 +33,29 @@ bool feature_has_tracepoints(const struct btf *btf, const char *const *names, si
 		if (!has_tracepoint(btf, names[i]))
 			return false;
 	return true;
+}
+
+#define BTF_PATH "/sys/kernel/btf/vmlinux"
+
+/*
+ * btf__load_vmlinux_btf() tries several files, and after any failure returns the same code as
+ * if there were none.  Parsing the usual file again gives the true reason.
+ */
+int feature_load_btf(struct btf **ret, struct err *err)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	if (!btf && access(BTF_PATH, F_OK) < 0 && errno == ENOENT)
+		return err_set(err, -EOPNOTSUPP,
+			       "this kernel has no type information: no " BTF_PATH);
+	if (!btf)
+		btf = btf__parse(BTF_PATH, NULL);
+	if (!btf && errno == ENOMEM)
+		return err_set(err, -ENOMEM, FEATURE_NO_MEMORY, "the kernel's types");
+	if (!btf)
+		return err_errno(err, "cannot load the kernel's types from " BTF_PATH);
+	*ret = btf;
+	return 0;
 }
 
 const char *feature_tracefs(void)
@@ -53,7 +76,9 @@ const char *feature_tracefs(void)
 struct probe {
 	struct feature *list;
 	size_t count;
-	struct btf *btf;
+	struct btf *btf; /* or NULL, and then: */
+	int btf_code;    /* negative errno */
+	struct err btf_err;
 };
 
 static struct feature *add(struct probe *p, const char *name, const char *gives, bool required)
@@ -107,10 +132,21 @@ static void probe_btf(struct probe *p)
 	struct feature *f = add(p, "btf", "where the kernel keeps its fields", true);
 
 	if (p->btf)
-		found(f, true, "", "/sys/kernel/btf/vmlinux");
+		found(f, true, "", BTF_PATH);
 	else
-		found(f, false, "use a kernel built with CONFIG_DEBUG_INFO_BTF",
-		      "no /sys/kernel/btf/vmlinux");
+		found(f, false,
+		      p->btf_code == -EOPNOTSUPP ? "use a kernel built with CONFIG_DEBUG_INFO_BTF"
+						 : "",
+		      "%s", p->btf_err.text);
+}
+
+/* Whether the types were read; if not, what depends on them is unknown. */
+static bool know_types(const struct probe *p, struct feature *f)
+{
+	if (p->btf)
+		return true;
+	found(f, false, "", "unknown: it takes the kernel's types (btf)");
+	return false;
 }
 
 static void probe_tracepoints(struct probe *p, const char *name, const char *gives, bool required,
@@ -119,6 +155,8 @@ static void probe_tracepoints(struct probe *p, const char *name, const char *giv
 	struct feature *f = add(p, name, gives, required);
 	size_t n = 0;
 
+	if (!know_types(p, f))
+		return;
 	for (; names[n]; n++)
 		if (!has_tracepoint(p->btf, names[n])) {
 			found(f, false, remedy, "this kernel has no tracepoint %s", names[n]);
@@ -157,7 +195,11 @@ static void probe_all_tracepoints(struct probe *p)
 static void probe_quota(struct probe *p)
 {
 	struct feature *f = add(p, "quota", "waits for want of CPU quota (Q)", false);
-	bool ok = p->btf && btf__find_by_name_kind(p->btf, "cfs_bandwidth", BTF_KIND_STRUCT) > 0;
+
+	if (!know_types(p, f))
+		return;
+
+	bool ok = btf__find_by_name_kind(p->btf, "cfs_bandwidth", BTF_KIND_STRUCT) > 0;
 
 	found(f, ok, "use a kernel with CONFIG_CFS_BANDWIDTH", "%s",
 	      ok ? "the scheduler tells whom it throttles" : "no CPU quotas in this kernel");
@@ -217,9 +259,11 @@ static void probe_kernel_symbols(struct probe *p)
 
 size_t features_probe(struct feature features[FEATURE_MAX])
 {
-	_cleanup_(btf_freep) struct btf *btf = btf__load_vmlinux_btf();
-	struct probe p = { .list = features, .btf = btf };
+	_cleanup_(btf_freep) struct btf *btf = NULL;
+	struct probe p = { .list = features };
 
+	p.btf_code = feature_load_btf(&btf, &p.btf_err);
+	p.btf = btf;
 	probe_kernel(&p);
 	probe_privileges(&p);
 	probe_btf(&p);

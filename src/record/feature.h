@@ -26,8 +26,16 @@ enum { FEATURE_MAX = 24 };
 /* Fill features and return how many there are. */
 size_t features_probe(struct feature features[FEATURE_MAX]);
 
-/* Whether the kernel has all these tracepoints, for programs that need its types. */
+/* The kernel's types.  A missing file is -EOPNOTSUPP; other codes mean that loading it failed. */
 struct btf;
+int feature_load_btf(struct btf **ret, struct err *err);
+
+/* The sentence for want of memory; %s is what was to be loaded. */
+#define FEATURE_NO_MEMORY \
+	"not enough memory or address space to load %s; see 'ulimit -v' and the memory limit of " \
+	"the control group"
+
+/* Whether the kernel has all these tracepoints, for programs that need its types. */
 bool feature_has_tracepoints(const struct btf *btf, const char *const *names, size_t count);
 
 /* Where tracefs is, or NULL. It may be mounted for this process alone to get at it. */

@@ -78,12 +78,12 @@ static void btf_freep(struct btf **btf)
 
 static int choose_programs(struct probes *p, probes_lacks_fn *lacks, void *arg, struct err *err)
 {
-	_cleanup_(btf_freep) struct btf *btf = btf__load_vmlinux_btf();
+	_cleanup_(btf_freep) struct btf *btf = NULL;
 	struct bpf_program *prog;
+	int r = feature_load_btf(&btf, err);
 
-	if (!btf)
-		return err_set(err, -EOPNOTSUPP,
-			       "this kernel does not describe its types; see 'sonde doctor'");
+	if (r < 0)
+		return r;
 	bpf_object__for_each_program(prog, p->skel->obj)
 	{
 		const char *section = bpf_program__section_name(prog);
@@ -93,8 +93,7 @@ static int choose_programs(struct probes *p, probes_lacks_fn *lacks, void *arg, 
 			bpf_program__set_autoload(prog, false);
 		} else if (strncmp(section, "tp_btf/", strlen("tp_btf/")) == 0 &&
 			   !feature_has_tracepoints(btf, &tracepoint, 1)) {
-			int r = program_lacks(tracepoint, lacks, arg, err);
-
+			r = program_lacks(tracepoint, lacks, arg, err);
 			if (r < 0)
 				return r;
 			bpf_program__set_autoload(prog, false);
@@ -128,6 +127,20 @@ static int set_config(struct probes *p, struct err *err)
 	return r < 0 ? err_set(err, r, "cannot size the rings: %s", strerror(-r)) : 0;
 }
 
+/* libbpf loads the kernel's types once more; if that fails, its code hides the reason. */
+static int load_failed(int code, struct err *err)
+{
+	_cleanup_(btf_freep) struct btf *btf = NULL;
+	int r = feature_load_btf(&btf, err);
+
+	if (r < 0)
+		return r;
+	if (code == -ENOMEM)
+		return err_set(err, code, FEATURE_NO_MEMORY, "the kernel programs");
+	return err_set(err, code, "the kernel refuses our programs: %s; see 'sonde doctor'",
+		       strerror(-code));
+}
+
 int probes_load(const struct probes_config *config, probes_lacks_fn *lacks, void *arg,
 		struct probes **ret, struct err *err)
 {
@@ -150,8 +163,7 @@ int probes_load(const struct probes_config *config, probes_lacks_fn *lacks, void
 		return r;
 	r = recorder_bpf__load(p->skel);
 	if (r < 0)
-		return err_set(err, r, "the kernel refuses our programs: %s; see 'sonde doctor'",
-			       strerror(-r));
+		return load_failed(r, err);
 	*ret = TAKE(p);
 	return 0;
 }
