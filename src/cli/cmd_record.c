@@ -11,6 +11,7 @@
 #include "bpf/wire.h"
 #include "cli/opt.h"
 #include "cli/say.h"
+#include "record/arguments.h"
 #include "record/record.h"
 
 struct record_opts {
@@ -26,6 +27,7 @@ struct record_opts {
 	uint64_t buffer;
 	bool no_neighbours;
 	bool no_spans;
+	bool no_arguments;
 	bool quiet;
 };
 
@@ -55,6 +57,8 @@ static const struct opt record_opts[] = {
 	  FIELD(no_neighbours) },
 	{ OPT_FLAG, 0, "no-spans", NULL, "do not look for spans in the processes",
 	  FIELD(no_spans) },
+	{ OPT_FLAG, 0, "no-arguments", NULL, "of command lines, store only the program",
+	  FIELD(no_arguments) },
 	{ OPT_FLAG, 'q', "quiet", NULL, "no progress and no summary", FIELD(quiet) },
 	{ 0 },
 };
@@ -139,8 +143,19 @@ static void show_summary(const struct screen *screen, const char *output,
 		say("'sonde explain %s' says why what took long did", output);
 }
 
+/* How much of our own command line is about us: up to the name of the command behind --. */
+static size_t own_length(const char *words, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len && strcmp(words + at, "--") != 0)
+		at += strlen(words + at) + 1;
+	at += strlen("--") + 1;
+	return at < len ? at + strlen(words + at) : len;
+}
+
 /* The command line of this process, for the capture. */
-static char *command_line(void)
+static char *command_line(bool arguments)
 {
 	_cleanup_(closep) int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	char text[4096];
@@ -148,10 +163,7 @@ static char *command_line(void)
 
 	n = n < 0 ? 0 : n;
 	text[n] = '\0';
-	for (ssize_t i = 0; i < n - 1; i++)
-		if (text[i] == '\0')
-			text[i] = ' ';
-	return must_strdup(text);
+	return arguments_mask(text, arguments ? (size_t)n : own_length(text, n));
 }
 
 static int check_usage(const struct record_opts *o, char **operands, struct err *err)
@@ -183,7 +195,7 @@ static int record_run(const void *opts, char **operands, struct err *err)
 	const struct record_opts *o = opts;
 	struct screen screen = { .quiet = o->quiet, .terminal = isatty(STDERR_FILENO) };
 	_cleanup_(freep) uint64_t *pids = NULL, *ports = NULL;
-	_cleanup_(freep) char *line = command_line();
+	_cleanup_(freep) char *line = command_line(!o->no_arguments);
 	int r = check_usage(o, operands, err);
 
 	if (r == 0)
@@ -204,6 +216,7 @@ static int record_run(const void *opts, char **operands, struct err *err)
 		.all = o->all,
 		.neighbours = !o->no_neighbours,
 		.spans = !o->no_spans,
+		.arguments = !o->no_arguments,
 		.syscalls = o->syscalls,
 		.block = o->block,
 		.events = o->events.items,

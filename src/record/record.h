@@ -34,6 +34,7 @@ struct record_options {
 	bool all;
 	bool neighbours;
 	bool spans;           /* look for spans and contexts in processes */
+	bool arguments;       /* store command lines whole, but for secrets (arguments.h) */
 	const char *syscalls; /* NULL for none, "" for all, or names with commas between */
 	bool block;
 	const char *const *events; /* category:name */

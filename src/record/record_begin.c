@@ -219,7 +219,7 @@ static int open_capture(struct recording *rec, struct err *err)
 	/* what is recorded with sudo belongs to who called it */
 	if (privilege_sudo_user(&uid, &gid) && fchown(capture_fd(rec->writer), uid, gid) < 0)
 		o->notice(o->arg, "the capture belongs to root: it cannot be given to you");
-	rec->transcript = transcript_new(rec->sorter, rec->writer, rec->symbols);
+	rec->transcript = transcript_new(rec->sorter, rec->writer, rec->symbols, o->arguments);
 	return write_hit_types(rec, err);
 }
 

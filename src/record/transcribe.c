@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "bpf/wire.h"
+#include "record/arguments.h"
 
 /* A recording does not wait longer than this for the names of functions. */
 #define SYMBOL_BUDGET (30 * NSEC_PER_SEC)
@@ -25,16 +26,18 @@ struct transcript {
 	VEC(struct symbol_place) places; /* of frame i + 1 */
 	struct map contexts;             /* tid -> hash of what it last worked for, as written */
 	struct transcript_count count;
+	bool arguments; /* of processes are stored, with secrets masked */
 };
 
 struct transcript *transcript_new(struct sorter *sorter, struct capture_writer *writer,
-				  struct symbols *symbols)
+				  struct symbols *symbols, bool arguments)
 {
 	struct transcript *t = must_alloc(sizeof(*t));
 
 	t->sorter = sorter;
 	t->writer = writer;
 	t->symbols = symbols;
+	t->arguments = arguments;
 	return t;
 }
 
@@ -74,8 +77,8 @@ static uint32_t put_string_of(struct transcript *t, const char *chars, size_t ro
 	return capture_string(t->writer, s);
 }
 
-/* The begin of a small file of /proc or /sys; NULs between words become blanks. */
-static size_t read_words(const char *path, char *ret, size_t room)
+/* The begin of a small file of /proc or /sys, without the newline at its end. */
+static size_t read_text(const char *path, char *ret, size_t room)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, ret, room - 1);
@@ -85,9 +88,6 @@ static size_t read_words(const char *path, char *ret, size_t room)
 	while (n > 0 && (ret[n - 1] == '\0' || ret[n - 1] == '\n'))
 		n--;
 	ret[n] = '\0';
-	for (ssize_t i = 0; i < n; i++)
-		if (ret[i] == '\0')
-			ret[i] = ' ';
 	return n;
 }
 
@@ -118,11 +118,17 @@ static int put_process(struct transcript *t, const struct record_task *task, str
 				    .pid = task->pid };
 
 	snprintf(path, sizeof(path), "/proc/%u/cmdline", task->pid);
-	if (read_words(path, text, sizeof(text)) == 0)
+	size_t len = read_text(path, text, sizeof(text));
+
+	if (len == 0)
 		return 0; /* gone already, or a kernel thread */
-	p.cmdline = capture_string(t->writer, text);
+
+	_cleanup_(freep) char *line =
+		t->arguments ? arguments_mask(text, len) : arguments_program(text, len);
+
+	p.cmdline = capture_string(t->writer, line);
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", task->pid);
-	read_words(path, text, sizeof(text));
+	read_text(path, text, sizeof(text));
 	p.cgroup = capture_string(t->writer, cgroup_path(text));
 	return put(t, &p, err);
 }
@@ -153,7 +159,7 @@ static int put_device(struct transcript *t, const struct record *from, uint32_t 
 		return 0;
 	*told = 1;
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/uevent", device >> 20, device & 0xfffff);
-	read_words(path, text, sizeof(text));
+	read_text(path, text, sizeof(text));
 
 	const char *line = strstr(text, "DEVNAME=");
 

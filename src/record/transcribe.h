@@ -18,9 +18,9 @@
 
 struct transcript;
 
-/* All are borrowed. */
+/* All are borrowed.  Without arguments, of a command line only the program is stored. */
 struct transcript *transcript_new(struct sorter *sorter, struct capture_writer *writer,
-				  struct symbols *symbols);
+				  struct symbols *symbols, bool arguments);
 void transcript_free(struct transcript *t);
 DEFINE_FREEP(transcript)
 
