@@ -82,14 +82,6 @@ static bool may_explain(const struct walk *w, thread_id id, uint32_t wait)
 	return thread_is_followed(w->model, id);
 }
 
-/* The first message at or after t. */
-static bool find_message(const struct line *line, nsec_t t, line_pos *ret)
-{
-	if (!line)
-		return false;
-	return t && line_find(line, t - 1, ret) ? line_next(line, ret) : line_first(line, ret);
-}
-
 static bool is_socket(uint8_t object_kind)
 {
 	return object_kind == OBJECT_INET || object_kind == OBJECT_UNIX ||
@@ -109,7 +101,7 @@ static const struct message *awaited_message(const struct model *model, thread_i
 	nsec_t until = UINT64_MAX;
 	line_pos pos;
 
-	if (!find_message(line, wait->end, &pos))
+	if (!line_from(line, wait->end, &pos))
 		return NULL;
 	while (until == UINT64_MAX && model_stretch_next(model, id, &next))
 		if (is_blocked(next.interval.state))
@@ -160,7 +152,7 @@ static const struct message *first_message(const struct walk *w, thread_id id, n
 	const struct line *line = model_thread(w->model, id)->lines[LINE_MESSAGES];
 	line_pos pos;
 
-	if (!find_message(line, from, &pos))
+	if (!line_from(line, from, &pos))
 		return NULL;
 	do {
 		const struct message *m = line_at(line, pos);

@@ -29,23 +29,13 @@ static struct hit_use *hit_use(struct request_use *use, uint32_t type)
 	return added;
 }
 
-/* The first item of a line that is not before t; false if there is none. */
-static bool find_from(const struct line *line, nsec_t t, line_pos *ret)
-{
-	if (!line)
-		return false;
-	return t && line_find(line, t - 1, ret) ? line_next(line, ret) : line_first(line, ret);
-}
-
 static void add_calls(const struct thread *thread, const struct request_slice *slice,
 		      struct request_use *use)
 {
 	const struct line *line = thread->lines[LINE_CALLS];
-	line_pos pos;
 
-	for (bool more = find_from(line, slice->from, &pos); more; more = line_next(line, &pos)) {
-		const struct call *call = line_at(line, pos);
-
+	LINE_EACH_BETWEEN(struct call, call, line, slice->from, UINT64_MAX)
+	{
 		if (call->start >= slice->to)
 			break;
 
@@ -62,15 +52,9 @@ static void add_hits(const struct thread *thread, const struct request_slice *sl
 		     struct request_use *use)
 {
 	const struct line *line = thread->lines[LINE_HITS];
-	line_pos pos;
 
-	for (bool more = find_from(line, slice->from, &pos); more; more = line_next(line, &pos)) {
-		const struct hit *hit = line_at(line, pos);
-
-		if (hit->time >= slice->to)
-			break;
-		hit_use(use, hit->type)->count++;
-	}
+	LINE_EACH_BETWEEN(struct hit, hit, line, slice->from, slice->to)
+	hit_use(use, hit->type)->count++;
 }
 
 /*
@@ -86,14 +70,11 @@ static void add_messages(const struct thread *thread, const struct request_slice
 			 struct request_use *use)
 {
 	const struct line *line = thread->lines[LINE_MESSAGES];
-	line_pos pos;
 
-	for (bool more = find_from(line, slice->from, &pos); more; more = line_next(line, &pos)) {
-		const struct message *m = line_at(line, pos);
+	LINE_EACH_BETWEEN(struct message, m, line, slice->from, slice->to + 1)
+	{
 		bool sent = m->direction == MESSAGE_SEND;
 
-		if (m->time > slice->to)
-			break;
 		if (!is_in_slice(m, slice))
 			continue;
 		*(sent ? &use->sends : &use->receives) += 1;

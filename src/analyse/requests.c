@@ -13,15 +13,10 @@ static nsec_t came_at(const struct finder *f, uint32_t thread, const struct mess
 	struct stretch s;
 	line_pos pos;
 
-	if (calls && (m->time ? line_find(calls, m->time - 1, &pos) && line_next(calls, &pos)
-			      : line_first(calls, &pos))) {
+	if (line_from(calls, m->time, &pos)) {
 		const struct call *call = line_at(calls, pos);
 
 		from = call->start <= m->time ? call->start : 0;
-	} else if (calls && line_first(calls, &pos)) {
-		const struct call *call = line_at(calls, pos);
-
-		from = call->start <= m->time && call->end >= m->time ? call->start : 0;
 	}
 	if (!from)
 		return m->time;
@@ -37,13 +32,7 @@ static nsec_t gone_at(const struct finder *f, uint32_t thread, const struct mess
 {
 	const struct line *calls = thread_of(f, thread)->lines[LINE_CALLS];
 	line_pos pos;
-
-	if (!calls)
-		return m->time;
-
-	bool found = m->time && line_find(calls, m->time - 1, &pos) ? line_next(calls, &pos)
-								    : line_first(calls, &pos);
-	const struct call *call = found ? line_at(calls, pos) : NULL;
+	const struct call *call = line_from(calls, m->time, &pos) ? line_at(calls, pos) : NULL;
 
 	return call && call->start <= m->time ? call->end : m->time;
 }

@@ -3,26 +3,6 @@
 
 #include <string.h>
 
-/*
- * Items of a thread in [from, to): call the body with `item` pointing at each.
- * Lines may be missing, and items are found by their time.
- */
-#define EACH_BETWEEN(type, item, line, from, to) \
-	for (line_pos pos_ = { 0 }, *more_ = first_from(line, from, &pos_) ? &pos_ : NULL; more_; \
-	     more_ = line_next(line, &pos_) ? &pos_ : NULL) \
-		for (const type *item = line_at(line, pos_); item && *(const nsec_t *)item < (to); \
-		     item = NULL)
-
-/* The first item that is not before t. */
-static bool first_from(const struct line *line, nsec_t t, line_pos *ret)
-{
-	if (!line)
-		return false;
-	if (t == 0 || !line_find(line, t - 1, ret))
-		return line_first(line, ret);
-	return line_next(line, ret);
-}
-
 static void count_hit(hit_counts *hits, uint32_t type)
 {
 	for (size_t i = 0; i < hits->count; i++)
@@ -80,13 +60,13 @@ static void count_use(struct resources *used, hit_counts *hits, const struct mod
 		used->preempted += step->preempted;
 	else if (step->state != STATE_RUNNING)
 		used->blocked++;
-	EACH_BETWEEN(struct message, m, lines[LINE_MESSAGES], step->start, step->end + 1)
+	LINE_EACH_BETWEEN(struct message, m, lines[LINE_MESSAGES], step->start, step->end + 1)
 	count_message(used, m, step);
-	EACH_BETWEEN(struct request, r, lines[LINE_REQUESTS], step->start, step->end)
+	LINE_EACH_BETWEEN(struct request, r, lines[LINE_REQUESTS], step->start, step->end)
 	count_request(used, r);
-	EACH_BETWEEN(struct call, c, lines[LINE_CALLS], step->start, step->end)
+	LINE_EACH_BETWEEN(struct call, c, lines[LINE_CALLS], step->start, step->end)
 	used->calls++;
-	EACH_BETWEEN(struct hit, h, lines[LINE_HITS], step->start, step->end)
+	LINE_EACH_BETWEEN(struct hit, h, lines[LINE_HITS], step->start, step->end)
 	count_hit(hits, h->type);
 	if (step->state == STATE_RUNNING)
 		used->cpu += step->end - step->start;
@@ -149,10 +129,10 @@ static void share_disk(const struct model *model, const struct step *step,
 	uint32_t device = cause->object_kind == OBJECT_BLOCK_DEVICE
 				  ? cause->object
 				  : model_file_device(model, cause->host, cause->object);
+	const struct line *queue = model_requests(model, cause->host, device);
 	uint32_t pid = model_thread(model, step->thread)->pid;
 
-	EACH_BETWEEN(struct request, r, model_requests(model, cause->host, device), step->start,
-		     step->end + LONGEST_REQUEST)
+	LINE_EACH_BETWEEN(struct request, r, queue, step->start, step->end + LONGEST_REQUEST)
 	{
 		const struct thread *issuer = model_thread(model, r->issuer);
 		nsec_t part = overlap(r->start, r->end, step->start, step->end);
@@ -177,7 +157,7 @@ static void share_functions(const struct model *model, const struct step *step, 
 {
 	const struct line *samples = model_thread(model, step->thread)->lines[LINE_SAMPLES];
 
-	EACH_BETWEEN(struct sample, s, samples, step->start, step->end)
+	LINE_EACH_BETWEEN(struct sample, s, samples, step->start, step->end)
 	{
 		str_id name = sample_function(model, s->stack);
 

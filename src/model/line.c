@@ -99,6 +99,13 @@ bool line_find(const struct line *line, nsec_t t, line_pos *ret)
 	return true;
 }
 
+bool line_from(const struct line *line, nsec_t t, line_pos *ret)
+{
+	if (!line)
+		return false;
+	return t && line_find(line, t - 1, ret) ? line_next(line, ret) : line_first(line, ret);
+}
+
 void *line_at(const struct line *line, line_pos pos)
 {
 	return item_at(line, &line->chunks[pos.chunk], pos.item);

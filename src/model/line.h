@@ -41,6 +41,19 @@ void *line_last(const struct line *line);
 /* The last item whose time is at most t; false if there is none. */
 bool line_find(const struct line *line, nsec_t t, line_pos *ret);
 
+/* The first item whose time is at least t; false if there is none. The line may be NULL. */
+bool line_from(const struct line *line, nsec_t t, line_pos *ret);
+
+/*
+ * Run the body for each item whose time is in [from, to), `item` pointing at it; `break` ends the
+ * loop.  The line may be NULL.
+ */
+#define LINE_EACH_BETWEEN(type, item, line, from, to) \
+	for (line_pos pos_, *once_ = &pos_; once_; once_ = NULL) \
+		for (const type *item = line_from(line, from, &pos_) ? line_at(line, pos_) : NULL; \
+		     item && *(const nsec_t *)item < (to); \
+		     item = line_next(line, &pos_) ? line_at(line, pos_) : NULL)
+
 /* The item at a place; the place before and after it, false where the line ends. */
 void *line_at(const struct line *line, line_pos pos);
 bool line_first(const struct line *line, line_pos *ret);

@@ -173,21 +173,13 @@ static bool starts_in_order(struct table_state *s)
 	return s->in_order;
 }
 
-/* The first item whose time is not before t. */
-static bool find_from(const struct line *line, nsec_t t, line_pos *ret)
-{
-	if (t && line_find(line, t - 1, ret))
-		return line_next(line, ret);
-	return line_first(line, ret);
-}
-
 static bool seek_in_line(const struct cursor *c, line_pos *ret)
 {
 	line_pos running;
 
 	if (c->table->order == BY_END)
-		return find_from(c->line, c->to_min > c->from_min ? c->to_min : c->from_min, ret);
-	if (!find_from(c->line, c->from_min, ret))
+		return line_from(c->line, c->to_min > c->from_min ? c->to_min : c->from_min, ret);
+	if (!line_from(c->line, c->from_min, ret))
 		return false;
 	/* what began before to_min may end after it, but only the last that did */
 	if (c->to_min && line_find(c->line, c->to_min - 1, &running) &&

@@ -44,6 +44,50 @@ TEST(of_items_with_one_time_the_last_is_found)
 	line_done(&line);
 }
 
+TEST(the_first_item_at_or_after_a_time)
+{
+	enum { COUNT = 5000 };
+	struct line line;
+	line_pos pos;
+
+	CHECK(!line_from(NULL, 0, &pos));
+	line_init(&line, sizeof(struct item));
+	CHECK(!line_from(&line, 0, &pos));
+	for (uint64_t i = 0; i < COUNT; i++)
+		push(&line, 10 + i / 10 * 10, i); /* ten items at 10, ten at 20, ... */
+	for (nsec_t t = 0; t <= COUNT; t++) {
+		CHECK(line_from(&line, t, &pos));
+		CHECK_INT(((struct item *)line_at(&line, pos))->value, t ? (t - 1) / 10 * 10 : 0);
+	}
+	CHECK(!line_from(&line, COUNT + 1, &pos));
+	CHECK(!line_from(&line, UINT64_MAX, &pos));
+	line_done(&line);
+}
+
+TEST(a_loop_over_a_time_range_sees_that_range_only)
+{
+	struct line line;
+	uint64_t sum = 0, count = 0;
+
+	LINE_EACH_BETWEEN(struct item, item, (struct line *)NULL, 0, 100)
+	count++;
+	CHECK_INT(count, 0);
+	line_init(&line, sizeof(struct item));
+	for (uint64_t i = 0; i < 5000; i++)
+		push(&line, i, i);
+	LINE_EACH_BETWEEN(struct item, item, &line, 2000, 2010)
+	sum += item->value;
+	CHECK_INT(sum, 20045);
+	LINE_EACH_BETWEEN(struct item, item, &line, 4000, 9000)
+	{
+		if (item->value == 4007)
+			break;
+		count++;
+	}
+	CHECK_INT(count, 7);
+	line_done(&line);
+}
+
 TEST(a_line_that_is_cut_goes_on_from_there)
 {
 	enum { COUNT = 5000 };
