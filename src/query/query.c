@@ -17,30 +17,6 @@
 
 enum { OPS_BETWEEN_LOOKS = 10000, MB = 1 << 20 };
 
-static int is_allowed(void *arg, int action, const char *a, const char *b, const char *database,
-		      const char *by)
-{
-	static const char *const pragmas[] = { "table_info", "table_xinfo", "table_list",
-					       "function_list" };
-
-	if (((const struct query *)arg)->is_declaring)
-		return SQLITE_OK;
-	switch (action) {
-	case SQLITE_SELECT:
-	case SQLITE_READ:
-	case SQLITE_RECURSIVE:
-		return SQLITE_OK;
-	case SQLITE_FUNCTION:
-		return strcmp(b, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
-	case SQLITE_PRAGMA:
-		for (size_t i = 0; i < ARRAY_LEN(pragmas); i++)
-			if (strcmp(a, pragmas[i]) == 0)
-				return SQLITE_OK;
-		return SQLITE_DENY;
-	}
-	return SQLITE_DENY;
-}
-
 static int asked_to_stop(void *arg)
 {
 	const struct query *q = arg;
@@ -91,6 +67,8 @@ struct query *query_new(const struct model *model)
 	must(sqlite3_exec(q->db, "PRAGMA temp_store = memory", NULL, NULL, NULL));
 	sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(q->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(q->db, SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0, NULL);
+	sqlite3_db_config(q->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
 	for (size_t i = 0; query_tables[i]; i++) {
 		assert(i < TABLE_MAX && query_tables[i]->column_count <= COLUMN_MAX);
 		q->tables[i] = (struct table_state){
@@ -100,7 +78,7 @@ struct query *query_new(const struct model *model)
 	}
 	must(functions_register(q));
 	set_limits(q);
-	sqlite3_set_authorizer(q->db, is_allowed, q);
+	sqlite3_set_authorizer(q->db, query_authorize, q);
 	sqlite3_progress_handler(q->db, OPS_BETWEEN_LOOKS, asked_to_stop, q);
 	return q;
 }

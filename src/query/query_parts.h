@@ -138,6 +138,10 @@ const char *type_name(enum query_type type); /* as SQL has it */
 
 int functions_register(struct query *q);
 
+/* For sqlite3_set_authorizer(), with the query as its argument. */
+int query_authorize(void *arg, int action, const char *a, const char *b, const char *database,
+		    const char *by);
+
 /* Filling cells, which are NULL at first. */
 void cell_int(struct cell *cell, int64_t n);
 void cell_time(struct cell *cell, nsec_t t);

@@ -298,6 +298,51 @@ TEST(sql_gets_at_nothing_but_the_tables)
 	check(q, "SELECT count(*) FROM sqlite_master", "0");
 }
 
+TEST(sql_calls_no_function_that_shows_addresses_or_has_effects)
+{
+	static const char *const calls[] = {
+		"fts3_tokenizer('simple')",
+		"fts3_tokenizer('mine', x'4141414141414141')",
+		"fts5(NULL)",
+		"fts5_source_id()",
+		"rtreecheck('main', 'threads')",
+		"rtreenode(2, zeroblob(100))",
+		"sqlite_log(1, 'x')",
+		"load_extension('x')",
+	};
+	_cleanup_(story_done) struct story s = { 0 };
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(query_freep) struct query *q = query_new(model);
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		_cleanup_(freep) char *sql = must_printf("SELECT %s", calls[i]);
+		_cleanup_(freep) char *said = ask(q, sql);
+
+		CHECK(strstr(said, "not authorized") || strstr(said, "no such function"));
+	}
+	check(q, "SELECT '[1,2]' -> 1, iif(1, 2, 3), round(pow(2, 10)), format('%d', 7)",
+	      "2|2|1024|7");
+}
+
+TEST(tables_of_sqlite_itself_are_out_of_reach)
+{
+	static const char *const tables[] = {
+		"dbstat",       "sqlite_stmt",          "sqlite_dbpage", "bytecode",
+		"fts3tokenize", "pragma_database_list", "fsdir('/')",    "pragma_compile_options",
+	};
+	_cleanup_(story_done) struct story s = { 0 };
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(query_freep) struct query *q = query_new(model);
+
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+		_cleanup_(freep) char *sql = must_printf("SELECT count(*) FROM %s", tables[i]);
+		_cleanup_(freep) char *said = ask(q, sql);
+
+		CHECK(strstr(said, "no such table") || strstr(said, "not authorized") ||
+		      strstr(said, "constructor failed"));
+	}
+}
+
 TEST(what_is_too_large_fails_with_a_sentence)
 {
 	static const char *const large[] = {
