@@ -71,6 +71,14 @@ static const bool plain[256] = {
 	[']' ... '~'] = true,
 };
 
+/* \uXXXX; all controls are below U+10000. */
+static void put_escape(struct json *j, uint32_t code)
+{
+	out_str(j->out, "\\u");
+	for (int shift = 12; shift >= 0; shift -= 4)
+		out_char(j->out, "0123456789abcdef"[code >> shift & 15]);
+}
+
 /* One character that is not plain, or one byte that is no character; its length. */
 static size_t json_special(struct json *j, const char *s, size_t len)
 {
@@ -84,7 +92,7 @@ static size_t json_special(struct json *j, const char *s, size_t len)
 		out_bytes(j->out, "\xef\xbf\xbd", 3);
 		return 1;
 	}
-	if (n > 2 || !utf8_control(s, n)) {
+	if (!utf8_control(s, n)) {
 		if (n == 1)
 			out_char(j->out, '\\'); /* a quote or a backslash */
 		out_bytes(j->out, s, n);
@@ -95,11 +103,7 @@ static size_t json_special(struct json *j, const char *s, size_t len)
 		out_char(j->out, short_form[c]);
 		return n;
 	}
-	/* U+0000 to U+009F: the last byte of its UTF-8 form is its number */
-	out_str(j->out, "\\u00");
-	c = s[n - 1];
-	out_char(j->out, "0123456789abcdef"[c >> 4]);
-	out_char(j->out, "0123456789abcdef"[c & 15]);
+	put_escape(j, utf8_code(s, n));
 	return n;
 }
 

@@ -11,8 +11,9 @@
  * Nothing is allocated and nothing held back but the buffer of `out`, so a dump
  * of any length runs in constant memory.  The writer sets the commas; that keys
  * stand in objects and every begin has its end is the caller's duty, and
- * asserted.  Strings may hold anything: what is not UTF-8 becomes U+FFFD, so
- * that the result is always valid.
+ * asserted.  Strings may hold anything: what is not UTF-8 becomes U+FFFD, and
+ * characters that act on a terminal or change the direction of a line (out.h)
+ * become \uXXXX, so that the result is always valid and safe to print.
  */
 #ifndef SONDE_BASE_JSON_H
 #define SONDE_BASE_JSON_H

@@ -120,19 +120,36 @@ size_t utf8_length(const char *s, size_t len)
 	return n;
 }
 
+uint32_t utf8_code(const char *s, size_t char_len)
+{
+	static const uint8_t first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t code = (unsigned char)s[0] & first_bits[char_len];
+
+	for (size_t i = 1; i < char_len; i++)
+		code = code << 6 | ((unsigned char)s[i] & 0x3f);
+	return code;
+}
+
 bool utf8_control(const char *s, size_t char_len)
 {
-	const unsigned char *c = (const unsigned char *)s;
+	static const struct {
+		uint32_t first, last;
+	} controls[] = {
+		{ 0x0000, 0x001f }, /* C0 */
+		{ 0x007f, 0x009f }, /* DEL, and C1: U+009B begins an escape sequence */
+		{ 0x061c, 0x061c }, /* direction of text, here and below */
+		{ 0x200e, 0x200f },
+		{ 0x2028, 0x202e }, /* also separators of lines and paragraphs */
+		{ 0x2066, 0x206f },
+		{ 0xfeff, 0xfeff }, /* byte order mark */
+		{ 0xfff9, 0xfffb }, /* annotations */
+	};
+	uint32_t code = utf8_code(s, char_len);
 
-	if (char_len == 1)
-		return c[0] < 0x20 || c[0] == 0x7f;
-	if (char_len == 2)
-		return c[0] == 0xc2 && c[1] < 0xa0; /* C1: 0x9b begins an escape sequence */
-	/* U+200E, 200F, 2028 to 202E, 2066 to 2069: they break or turn the line around. */
-	return char_len == 3 && c[0] == 0xe2 &&
-	       ((c[1] == 0x80 &&
-		 (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae))) ||
-		(c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9));
+	for (size_t i = 0; i < ARRAY_LEN(controls) && code >= controls[i].first; i++)
+		if (code <= controls[i].last)
+			return true;
+	return false;
 }
 
 static size_t out_escape(struct out *o, char c)

@@ -71,7 +71,10 @@ static inline void out_char(struct out *o, char c)
  */
 size_t utf8_length(const char *s, size_t len);
 
-/* Whether that character is one that acts on a terminal rather than being seen on it. */
+/* The code point of a well-formed character of that many bytes. */
+uint32_t utf8_code(const char *s, size_t char_len);
+
+/* Whether that character acts on a terminal or on the direction of a line, and is not visible. */
 bool utf8_control(const char *s, size_t char_len);
 
 #endif

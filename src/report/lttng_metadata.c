@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/out.h"
+
 /* As LTTng's kernel tracer has it, which is what other tools are made for. */
 static const char types[] =
 	"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
@@ -58,13 +60,18 @@ static void put_uuid(FILE *f, const uint8_t uuid[16])
 		fprintf(f, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
-/* A string of anybody's making: letters that would end it, or a line, are left out. */
+/* A string from a trace, without characters that would end it or act on a terminal. */
 static void put_quoted(FILE *f, const char *s)
 {
+	size_t left = strlen(s), n;
+
 	putc('"', f);
-	for (; *s; s++)
-		if ((unsigned char)*s >= ' ' && *s != '"' && *s != '\\' && *s != 0x7f)
-			putc(*s, f);
+	for (; left; s += n, left -= n) {
+		n = utf8_length(s, left);
+		if (n && !utf8_control(s, n) && *s != '"' && *s != '\\')
+			fwrite(s, 1, n, f);
+		n = n ? n : 1;
+	}
 	putc('"', f);
 }
 

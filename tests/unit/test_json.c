@@ -89,12 +89,19 @@ TEST(quotes_and_control_characters_are_escaped)
 	check_string("\x1b[31m", 5, "\"\\u001b[31m\"");
 	check_string("a\0b\x7f", 4, "\"a\\u0000b\\u007f\"");
 	check_string("\xc2\x9b", 2, "\"\\u009b\"");
+	check_string("\xd8\x9c", 2, "\"\\u061c\"");
+	check_string("\xe2\x80\x8e\xe2\x80\x8f", 6, "\"\\u200e\\u200f\"");
+	check_string("\xe2\x80\xa8\xe2\x80\xa9", 6, "\"\\u2028\\u2029\"");
+	check_string("\xe2\x80\xaa\xe2\x80\xae", 6, "\"\\u202a\\u202e\"");
+	check_string("\xe2\x81\xa6\xe2\x81\xa9", 6, "\"\\u2066\\u2069\"");
+	check_string("\xef\xbb\xbf", 3, "\"\\ufeff\"");
 }
 
 TEST(good_utf8_stays_as_it_is)
 {
 	check_string("ü", 2, "\"ü\"");
 	check_string("µs €", 7, "\"µs €\"");
+	check_string("\xc2\xa0\xe2\x80\x8d\xe2\x80\xaf", 8, "\"\xc2\xa0\xe2\x80\x8d\xe2\x80\xaf\"");
 	check_string("\xf0\x9f\x98\x80", 4, "\"\xf0\x9f\x98\x80\"");
 	check_string("\xf4\x8f\xbf\xbf", 4, "\"\xf4\x8f\xbf\xbf\"");
 }
@@ -164,6 +171,7 @@ TEST(text_for_a_terminal_cannot_act_on_it)
 		      "\\xc2\\x9b2J", 10);
 	check_escaped("\xe2\x80\xae"
 		      "abc",
-		      "\\xe2\\x80\\xaeabc", 15); /* right-to-left override */
+		      "\\xe2\\x80\\xaeabc", 15);              /* right-to-left override */
+	check_escaped("\xef\xbb\xbf", "\\xef\\xbb\\xbf", 12); /* byte order mark */
 	check_escaped("größe", "größe", 5);
 }
