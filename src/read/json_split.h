@@ -24,7 +24,7 @@
  * in a list, and so on; NULL if there are fewer.  One called "spans" has no other
  * list in its items.
  */
-enum { JSON_LEVELS = 3, JSON_NAMES = 2 };
+enum { JSON_LEVELS = 3, JSON_NAMES = 3 };
 struct json_shape {
 	const char *names[JSON_LEVELS][JSON_NAMES];
 };

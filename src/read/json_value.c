@@ -201,6 +201,8 @@ static bool hex_id(struct view text, uint8_t *ret, size_t size)
 {
 	uint8_t id[16] = { 0 }, wrong = 0, some = 0;
 
+	for (; text.len > 2 * size && text.s[0] == '0'; text.len--)
+		text.s++; /* an id of fewer bits with zeros before it */
 	if (text.len > 2 * size)
 		return false;
 	/* from the right, since a short one has zeros on its left */
@@ -218,13 +220,60 @@ static bool hex_id(struct view text, uint8_t *ret, size_t size)
 	return true;
 }
 
+/* 0 to 63, or 255: the alphabet of base64, and the one for URLs. */
+static uint8_t base64_digit(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (is_digit(c))
+		return c - '0' + 52;
+	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : 255;
+}
+
+/* Whether this is exactly so many bytes in base64, with or without the = at its end. */
+static bool base64_bytes(struct view text, uint8_t *ret, size_t size)
+{
+	size_t digits = (8 * size + 5) / 6, padded = (digits + 3) / 4 * 4, filled = 0;
+	uint32_t bits = 0, count = 0;
+
+	if (text.len != digits && text.len != padded)
+		return false;
+	for (size_t i = digits; i < text.len; i++)
+		if (text.s[i] != '=')
+			return false;
+	for (size_t i = 0; i < digits; i++) {
+		uint8_t digit = base64_digit(text.s[i]);
+
+		if (digit > 63)
+			return false;
+		bits = bits << 6 | digit;
+		count += 6;
+		if (count >= 8)
+			ret[filled++] = bits >> (count -= 8);
+	}
+	return !(bits & ((1u << count) - 1)); /* the bits that are left over are 0 */
+}
+
+/* As protobuf's JSON has the bytes of an id, if they are not hexadecimal. */
+static bool base64_id(struct view text, uint8_t *ret, size_t size)
+{
+	uint8_t id[16];
+
+	if (!base64_bytes(text, id, size))
+		return false;
+	memcpy(ret, id, size);
+	return true;
+}
+
 bool json_id(yyjson_val *value, uint8_t *ret, size_t size)
 {
 	struct view text = json_text(value);
 
 	if (!text.len)
 		return false;
-	if (!hex_id(text, ret, size)) {
+	if (!hex_id(text, ret, size) && !base64_id(text, ret, size)) {
 		XXH128_canonical_t hash;
 
 		XXH128_canonicalFromHash(&hash, XXH3_128bits(text.s, text.len));
@@ -233,14 +282,23 @@ bool json_id(yyjson_val *value, uint8_t *ret, size_t size)
 	return true;
 }
 
-bool json_id_or_none(yyjson_val *value, uint8_t *ret, size_t size)
+/* Nothing but zeros, in either form. */
+static bool is_none(struct view text, size_t size)
 {
-	struct view text = json_text(value);
+	static const uint8_t none[16];
+	uint8_t id[16];
 	size_t zeros = 0;
 
 	while (zeros < text.len && text.s[zeros] == '0')
 		zeros++;
-	return zeros < text.len && json_id(value, ret, size);
+	if (zeros == text.len)
+		return true;
+	return text.s[0] == 'A' && base64_bytes(text, id, size) && memcmp(id, none, size) == 0;
+}
+
+bool json_id_or_none(yyjson_val *value, uint8_t *ret, size_t size)
+{
+	return !is_none(json_text(value), size) && json_id(value, ret, size);
 }
 
 bool json_shows_key(struct view head, const char *key)

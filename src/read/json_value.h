@@ -38,8 +38,10 @@ bool text_scaled(struct view text, int scale, int64_t *ret);
 bool json_scaled(yyjson_val *value, int scale, int64_t *ret);
 
 /*
- * An id of that many bytes, up to 16: up to twice as many hexadecimal digits.
- * Any other text is an id, too, and gets its hash.  False if there is no text.
+ * An id of that many bytes, up to 16: up to twice as many hexadecimal digits,
+ * zeros before them not counted, or the bytes in base64, as in the JSON of
+ * protobuf.  Any other text is an id, too, and gets its hash.  False if there is
+ * no text.
  */
 bool json_id(yyjson_val *value, uint8_t *ret, size_t size);
 

@@ -11,10 +11,12 @@
  *			"status": {"code": 2}, "attributes": []}]}]}]}
  *
  * One request, or one on each line, as the collector's file exporter and the
- * SDKs write them.  Ids are hexadecimal, times strings or numbers, an enum is
- * its number or its name.  Names may also stand in the form that they have in
- * the definition of the messages (resource_spans), and scopeSpans under the name
- * that it had up to 2022.
+ * SDKs write them.  Ids are hexadecimal, or base64 as in other JSON of protobuf;
+ * times are strings or numbers, an enum is its number or its name.  Names may
+ * also have the form of the message definition (resource_spans); scopeSpans may
+ * have its name of before 2022.  Grafana Tempo calls resourceSpans "batches".
+ * The API of Jaeger (version 3) returns a request in "result", that of Tempo
+ * (version 2) in "trace".
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -154,9 +156,9 @@ static void read_resource(struct reading *r, yyjson_val *resource)
 static int read_request(void *arg, yyjson_val *root, struct err *err)
 {
 	struct reading *r = arg;
-	yyjson_val *request =
-		yyjson_obj_get(root, "result") ?: root; /* of Jaeger's API, version 3 */
-	yyjson_val *list = field(request, "resourceSpans", "resource_spans");
+	yyjson_val *request = field(root, "result", "trace") ?: root;
+	yyjson_val *list = field(request, "resourceSpans", "resource_spans")
+				   ?: yyjson_obj_get(request, "batches");
 	yyjson_arr_iter resources = yyjson_arr_iter_with(list);
 
 	if (!yyjson_is_obj(root) || (list && !yyjson_is_arr(list)))
@@ -168,9 +170,11 @@ static int read_request(void *arg, yyjson_val *root, struct err *err)
 	return 0;
 }
 
-static const struct json_shape shape = { .names = { { "resourceSpans", "resource_spans" },
-						    { "scopeSpans", "scope_spans" },
-						    { "spans" } } };
+static const struct json_shape shape = {
+	.names = { { "resourceSpans", "resource_spans", "batches" },
+		   { "scopeSpans", "scope_spans", "instrumentationLibrarySpans" },
+		   { "spans" } }
+};
 
 int otlp_json_open_memory(const char *name, const char *data, size_t size, struct input **ret,
 			  struct err *err)
@@ -190,6 +194,8 @@ static bool is_otlp_json(const char *head, size_t size)
 {
 	struct view text = { head, size };
 
+	if (json_shows_key(text, "batches") && !json_shows_key(text, "id"))
+		return true; /* which may also be a tag of Zipkin's spans, but those have ids */
 	return json_shows_key(text, "resourceSpans") || json_shows_key(text, "resource_spans");
 }
 

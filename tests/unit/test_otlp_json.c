@@ -105,6 +105,69 @@ TEST(a_request_may_be_the_answer_of_an_api)
 	CHECK_INT(r.spans.count, 1);
 }
 
+TEST(answers_of_tempo_are_requests)
+{
+	static const char *const texts[] = {
+		"{'batches':[{'instrumentationLibrarySpans':[{'spans':[{" IDS "," TIMES "}]}]}]}",
+		"{'batches':[{'scopeSpans':[{'spans':[{" IDS "," TIMES "}]}]}]}",
+		"{'trace':{'resourceSpans':[{'scopeSpans':[{'spans':[{" IDS "," TIMES "}]}]}]},"
+		"'metrics':{}}",
+		"{'trace':{'batches':[{'scopeSpans':[{'spans':[{" IDS "," TIMES "}]}]}]}}",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		_cleanup_(result_done) struct result r = read_text(texts[i]);
+
+		CHECK(is_one(&otlp_json_format, texts[i]));
+		CHECK_INT(r.spans.count, 1);
+		CHECK(!r.input || !input_notice(r.input));
+	}
+}
+
+/* The same ids in all forms. */
+static void check_ids(const char *trace, const char *span, const char *parent)
+{
+	static const uint8_t want[16] = { 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
+					  0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef };
+	_cleanup_(freep) char *text =
+		must_printf("{'traceId':'%s','spanId':'%s','parentSpanId':'%s'," TIMES "}", trace,
+			    span, parent);
+	_cleanup_(result_done) struct result r = read_spans(text);
+
+	CHECK_INT(r.spans.count, 1);
+	if (r.spans.count != 1)
+		return;
+	CHECK(memcmp(r.spans.items[0].trace, want, sizeof(want)) == 0);
+	CHECK_INT(id_of(r.spans.items[0].span), 0xfedcba9876543210);
+	CHECK_INT(id_of(r.spans.items[0].parent), 0);
+}
+
+TEST(ids_may_be_hexadecimal_or_base64)
+{
+	check_ids("0123456789abcdef0123456789abcdef", "fedcba9876543210", "");
+	check_ids("0123456789ABCDEF0123456789ABCDEF", "FEDCBA9876543210", "0000000000000000");
+	check_ids("123456789abcdef0123456789abcdef", "000000fedcba9876543210", "00");
+	check_ids("ASNFZ4mrze8BI0VniavN7w==", "/ty6mHZUMhA=", "AAAAAAAAAAA=");
+	check_ids("ASNFZ4mrze8BI0VniavN7w", "_ty6mHZUMhA", "AAAAAAAAAAA");
+}
+
+TEST(what_is_neither_hexadecimal_nor_base64_is_hashed)
+{
+	/* too short, too long, bits left over, another letter */
+	static const char *const ids[] = { "/ty6mHZUMh==", "/ty6mHZUMhAA=", "/ty6mHZUMhB=",
+					   "/ty6mHZUMh!=", "span-1" };
+
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+		_cleanup_(freep) char *text =
+			must_printf("{" TRACE ",'spanId':'%s'," TIMES "}", ids[i]);
+		_cleanup_(result_done) struct result r = read_spans(text);
+
+		CHECK_INT(r.spans.count, 1);
+		if (r.spans.count == 1)
+			CHECK(id_of(r.spans.items[0].span) >> 8 != 0xfedcba98765432);
+	}
+}
+
 TEST(each_line_may_be_a_request)
 {
 #define LINE(service, id, end) \
@@ -235,7 +298,10 @@ TEST(formats_of_json_are_told_apart)
 		{ " \n{ 'resource_spans' : [ ] }", &otlp_json_format },
 		{ "{'resourceSpans':[{'scopeSpans':[{'spans':[{'traceId':'1','spanId':'2'}]}]}]}",
 		  &otlp_json_format },
+		{ "{'batches':[]}", &otlp_json_format },
+		{ "{'trace':{'resourceSpans':[]}}", &otlp_json_format },
 		{ "[{'traceId':'1','id':'2','tags':{'data':'spans'}}]", &zipkin_format },
+		{ "[{'traceId':'1','id':'2','tags':{'batches':'7'}}]", &zipkin_format },
 		{ "[[{'id':'2','traceId':'1','name':'resourceSpans'}]]", &zipkin_format },
 		{ "{'traceId':'1','id':'2'}\n{'traceId':'1','id':'3'}", &zipkin_format },
 		{ "{'data':[]}", &jaeger_format },
