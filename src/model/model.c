@@ -72,6 +72,7 @@ void model_free(struct model *model)
 	vec_done(&model->refs);
 	vec_done(&model->stays);
 	vec_done(&model->attributes);
+	losses_done(model);
 	vec_done(&model->losses);
 	map_done(&model->tids);
 	map_done(&model->pid_index);
@@ -378,9 +379,12 @@ static void add_sample(struct model *model, const struct source *source,
 
 static void add_loss(struct model *model, const struct source *source, const struct record_loss *r)
 {
-	*vec_push(&model->losses) =
-		(struct loss){ source_time(source, r->start), source_time(source, r->end), r->count,
-			       r->head.cpu };
+	*vec_push(&model->losses) = (struct loss){ .start = source_time(source, r->start),
+						   .end = source_time(source, r->end),
+						   .count = r->count,
+						   .tid = r->head.tid,
+						   .host = source->host,
+						   .cpu = r->head.cpu };
 }
 
 /* What tells of threads over time. */

@@ -189,8 +189,16 @@ struct attribute {
 
 struct loss {
 	nsec_t start, end;
-	uint64_t count;
-	uint16_t cpu;
+	uint64_t count; /* 0 if unknown */
+	uint32_t tid;   /* the thread whose agent dropped events; 0 for records of a CPU */
+	uint32_t pid;   /* the process of that thread */
+	uint16_t host, cpu;
+};
+
+/* What was lost in a stretch of time: `losses` is 0 if nothing was. */
+struct lost {
+	uint64_t records; /* of which the number is known */
+	uint64_t losses;
 };
 
 struct frame {
@@ -298,6 +306,17 @@ bool model_context_next(const struct model *model, thread_id id, struct context_
 
 size_t model_loss_count(const struct model *model);
 const struct loss *model_loss(const struct model *model, size_t i);
+
+/*
+ * The losses that overlap [from, to]: all of them; kernel records of a host, or of one of its CPUs;
+ * span events that agents in a process dropped.  Known after model_finish().
+ */
+struct lost model_lost(const struct model *model, nsec_t from, nsec_t to);
+struct lost model_lost_on_host(const struct model *model, uint16_t host, nsec_t from, nsec_t to);
+struct lost model_lost_on_cpu(const struct model *model, uint16_t host, uint16_t cpu, nsec_t from,
+			      nsec_t to);
+struct lost model_lost_in_process(const struct model *model, uint16_t host, uint32_t pid,
+				  nsec_t from, nsec_t to);
 
 const char *model_string(const struct model *model, str_id id);
 uint64_t model_record_count(const struct model *model);

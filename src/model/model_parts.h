@@ -27,6 +27,18 @@ struct place {
 	uint32_t first, last;
 };
 
+/* Where losses begin or end, in order of time, each with the sums up to it. */
+struct loss_edge {
+	nsec_t time;
+	uint64_t records, losses;
+};
+
+typedef VEC(struct loss_edge) loss_edges;
+
+struct loss_group {
+	loss_edges starts, ends;
+};
+
 struct model {
 	struct strtab *strings;
 	nsec_t begin, end;
@@ -63,6 +75,8 @@ struct model {
 	VEC(struct attribute) attributes;
 
 	VEC(struct loss) losses;
+	VEC(struct loss_group) loss_groups;
+	struct map loss_index; /* where they happened -> index + 1 */
 };
 
 static inline struct thread *thread_at(struct model *model, thread_id id)
@@ -142,5 +156,9 @@ void attribute_add(struct model *model, const struct source *source,
 
 /* When spans are in their places: find what names them. */
 void contexts_finish(struct model *model);
+
+/* Groups the losses, for model_lost() and its like; and drops the groups. */
+void losses_finish(struct model *model);
+void losses_done(struct model *model);
 
 #endif

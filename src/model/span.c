@@ -121,4 +121,5 @@ void model_finish(struct model *model)
 		parent->first_child = (span_id){ i };
 	}
 	contexts_finish(model);
+	losses_finish(model);
 }

@@ -544,3 +544,31 @@ TEST(a_record_takes_little_memory)
 		printf("# %zu bytes on the heap, %zu in the model, %" PRIu64 " records\n", heap,
 		       model_memory(model), records);
 }
+
+TEST(a_loss_touches_only_what_overlaps_it_where_it_happened)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_add(&s, REC(TASK, task, 0, 12, .pid = 11, .event = TASK_SEEN));
+	story_add(&s, REC(LOSS, loss, 50, 0, .start = 20, .end = 30, .count = 7));
+	story_add(&s, REC(LOSS, loss, 60, 0, .start = 25, .end = 55, .count = 0));
+	story_add(&s, REC(LOSS, loss, 70, 12, .start = 40, .end = 70, .count = 3));
+	s.host = 1;
+	story_add(&s, REC(LOSS, loss, 80, 0, .head.cpu = 2, .start = 0, .end = 80, .count = 100));
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+
+	CHECK_INT(model_lost(model, 0, 100).records, 110);
+	CHECK_INT(model_lost(model, 0, 100).losses, 4);
+	CHECK_INT(model_lost_on_host(model, 0, 0, 19).losses, 0);
+	CHECK_INT(model_lost_on_host(model, 0, 0, 20).records, 7);
+	CHECK_INT(model_lost_on_host(model, 0, 31, 40).records, 0);
+	CHECK_INT(model_lost_on_host(model, 0, 31, 40).losses, 1);
+	CHECK_INT(model_lost_on_host(model, 0, 56, 100).losses, 0);
+	CHECK_INT(model_lost_on_cpu(model, 0, 0, 30, 30).losses, 2);
+	CHECK_INT(model_lost_on_cpu(model, 0, 2, 0, 100).losses, 0);
+	CHECK_INT(model_lost_on_cpu(model, 1, 2, 0, 100).records, 100);
+	CHECK_INT(model_lost_in_process(model, 0, 11, 0, 100).records, 3);
+	CHECK_INT(model_lost_in_process(model, 0, 11, 71, 100).losses, 0);
+	CHECK_INT(model_lost_in_process(model, 0, 12, 0, 100).losses, 0);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loss - which lost records can matter to a stretch of time.
+ *
+ * A loss is an interval with a count.  The losses that overlap [from, to] are those that start
+ * before `to`, less those that end before `from`: two binary searches over sorted edges with
+ * running sums, so that every span and every step of a path can be checked.  Losses are grouped by
+ * where they happened: anywhere, on a host, on a CPU, in the agent of a process.
+ */
+#include <stdlib.h>
+
+#include "model/model_parts.h"
+
+enum loss_group_kind { ON_HOST = 1, ON_CPU = 2, IN_PROCESS = 3 };
+
+static uint64_t group_key(enum loss_group_kind kind, uint16_t host, uint32_t number)
+{
+	return (uint64_t)kind << 56 | (uint64_t)host << 32 | number;
+}
+
+static void add_edges(struct model *model, uint64_t key, const struct loss *loss)
+{
+	struct loss_group *group = indexed(&model->loss_groups, &model->loss_index, key);
+
+	/* a damaged file can have them the other way round */
+	nsec_t end = loss->end > loss->start ? loss->end : loss->start;
+
+	*vec_push(&group->starts) = (struct loss_edge){ loss->start, loss->count, 1 };
+	*vec_push(&group->ends) = (struct loss_edge){ end, loss->count, 1 };
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct loss_edge *x = a, *y = b;
+
+	return x->time < y->time ? -1 : x->time > y->time;
+}
+
+/* Sorts edges and turns their counts into running sums. */
+static void sum_up(loss_edges *edges)
+{
+	qsort(edges->items, edges->count, sizeof(edges->items[0]), by_time);
+	for (size_t i = 1; i < edges->count; i++) {
+		edges->items[i].records += edges->items[i - 1].records;
+		edges->items[i].losses += edges->items[i - 1].losses;
+	}
+}
+
+void losses_done(struct model *model)
+{
+	for (size_t i = 0; i < model->loss_groups.count; i++) {
+		vec_done(&model->loss_groups.items[i].starts);
+		vec_done(&model->loss_groups.items[i].ends);
+	}
+	vec_done(&model->loss_groups);
+	map_done(&model->loss_index);
+}
+
+/* The process whose agent dropped events; a thread without a record names it by its own number. */
+static uint32_t process_of(const struct model *model, const struct loss *loss)
+{
+	thread_id id = find_thread(model, loss->host, loss->tid, loss->start);
+
+	return model_thread(model, id)->pid ?: loss->tid;
+}
+
+void losses_finish(struct model *model)
+{
+	losses_done(model);
+	for (size_t i = 0; i < model->losses.count; i++) {
+		struct loss *loss = &model->losses.items[i];
+
+		add_edges(model, 0, loss);
+		loss->pid = loss->tid ? process_of(model, loss) : 0;
+		if (loss->tid) {
+			add_edges(model, group_key(IN_PROCESS, loss->host, loss->pid), loss);
+		} else {
+			add_edges(model, group_key(ON_HOST, loss->host, 0), loss);
+			add_edges(model, group_key(ON_CPU, loss->host, loss->cpu), loss);
+		}
+	}
+	for (size_t i = 0; i < model->loss_groups.count; i++) {
+		sum_up(&model->loss_groups.items[i].starts);
+		sum_up(&model->loss_groups.items[i].ends);
+	}
+}
+
+/* The sum of the edges before t; with those at t, if inclusive. */
+static struct lost sum_before(const loss_edges *edges, nsec_t t, bool inclusive)
+{
+	size_t low = 0, high = edges->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		nsec_t time = edges->items[middle].time;
+
+		if (time < t || (inclusive && time == t))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? (struct lost){ edges->items[low - 1].records, edges->items[low - 1].losses }
+		   : (struct lost){ 0 };
+}
+
+static struct lost lost_in(const struct model *model, uint64_t key, nsec_t from, nsec_t to)
+{
+	const struct loss_group *group = find_indexed(&model->loss_groups, &model->loss_index, key);
+
+	if (!group)
+		return (struct lost){ 0 };
+
+	struct lost begun = sum_before(&group->starts, to, true);
+	struct lost over = sum_before(&group->ends, from, false);
+
+	return (struct lost){ begun.records - over.records, begun.losses - over.losses };
+}
+
+struct lost model_lost(const struct model *model, nsec_t from, nsec_t to)
+{
+	return lost_in(model, 0, from, to);
+}
+
+struct lost model_lost_on_host(const struct model *model, uint16_t host, nsec_t from, nsec_t to)
+{
+	return lost_in(model, group_key(ON_HOST, host, 0), from, to);
+}
+
+struct lost model_lost_on_cpu(const struct model *model, uint16_t host, uint16_t cpu, nsec_t from,
+			      nsec_t to)
+{
+	return lost_in(model, group_key(ON_CPU, host, cpu), from, to);
+}
+
+struct lost model_lost_in_process(const struct model *model, uint16_t host, uint32_t pid,
+				  nsec_t from, nsec_t to)
+{
+	return lost_in(model, group_key(IN_PROCESS, host, pid), from, to);
+}
