@@ -137,7 +137,7 @@ TEST(paths_ports_and_names_stay)
 	static const char *const kept[] = {
 		"nginx: worker process",
 		"python3 /opt/token-service/reset_password.py --port=8080 -p 8080",
-		"ssh -p22 -i /home/me/.ssh/id_rsa git@host:repo.git",
+		"ssh -p22 -i /etc/ssh/id_rsa git@host:repo.git",
 		"docker run -p8080:80/tcp -v secret:/run/secret nginx:1.25@sha256:0123",
 		"docker run -p 80:80 --user 1000:1000 registry:5000/team/img:tag",
 		"gcc -pthread -print-search-dirs -O2",
