@@ -2,9 +2,9 @@
 #include "analyse/account.h"
 
 #include <string.h>
-#include <xxhash.h>
 
 #include "analyse/use.h"
+#include "base/hash.h"
 #include "base/map.h"
 
 struct build {
@@ -44,7 +44,7 @@ struct node_key {
 
 static uint32_t node_get(struct build *b, const struct node_key *key, thread_id thread)
 {
-	uint64_t *at = map_insert(&b->index, XXH3_64bits(key, sizeof(*key)));
+	uint64_t *at = map_insert(&b->index, hash_bytes(key, sizeof(*key)));
 
 	if (!*at) {
 		*at = b->account->nodes.count;
@@ -131,7 +131,7 @@ static void add_share(void *arg, uint32_t node, str_id name, uint32_t pid, nsec_
 {
 	struct build *b = arg;
 	uint64_t key[2] = { node, (uint64_t)pid << 32 | name.i };
-	uint64_t *at = map_insert(&b->shares, XXH3_64bits(key, sizeof(key)));
+	uint64_t *at = map_insert(&b->shares, hash_bytes(key, sizeof(key)));
 
 	if (!*at) {
 		*vec_push(&b->share_of) = (struct node_share){ node, { name, pid, 0 } };

@@ -14,9 +14,9 @@
  * by the answer: by its own, at once, or else by its place among all others
  * (requests_match.c).
  */
-#include <xxhash.h>
 
 #include "analyse/requests_parts.h"
+#include "base/hash.h"
 #include "event/machine.h"
 
 /* state: for what it is, as it seems; 0 if that is open. */
@@ -69,7 +69,7 @@ static uint64_t turnstile_key(const struct finder *f, uint32_t thread, uint64_t 
 {
 	uint64_t key[] = { process_key(thread_of(f, thread)), object };
 
-	return XXH3_64bits(key, sizeof(key));
+	return hash_bytes(key, sizeof(key));
 }
 
 /*

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/map.h"
 
+#include "base/hash.h"
+
 /*
  * Open addressing with linear probing, at most half full: a key stands in its
  * own slot or in one of the next ones, with no free slot between.  Removing
@@ -16,10 +18,10 @@ void map_done(struct map *map)
 	*map = (struct map){ 0 };
 }
 
-/* Where a key would like to stand: the high bits of the product depend on all of its bits. */
+/* Where a key would like to stand. */
 static size_t home(const struct map *map, uint64_t key)
 {
-	return ((key ^ key >> 32) * 0x9e3779b97f4a7c15ull >> 32) & (map->room - 1);
+	return hash_number(key) & (map->room - 1);
 }
 
 /* The slot of a key other than 0, or the free one where it belongs. */
@@ -57,28 +59,34 @@ static void grow(struct map *map)
 	free(old);
 }
 
-uint64_t *map_insert(struct map *map, uint64_t key)
+static uint64_t *insert_zero(struct map *map)
 {
-	uint64_t *value = map_find(map, key);
-
-	if (value)
-		return value;
-	map->count++;
-	if (key == 0) {
+	if (!map->has_zero) {
 		map->has_zero = true;
 		map->zero.value = 0;
-		return &map->zero.value;
+		map->count++;
 	}
-	if (2 * map->count > map->room)
+	return &map->zero.value;
+}
+
+uint64_t *map_insert(struct map *map, uint64_t key)
+{
+	if (key == 0)
+		return insert_zero(map);
+
+	struct map_slot *slot = map->room ? find_slot(map, key) : NULL;
+
+	if (slot && slot->key)
+		return &slot->value;
+	if (2 * ++map->count > map->room) {
 		grow(map);
-
-	struct map_slot *slot = find_slot(map, key);
-
+		slot = find_slot(map, key);
+	}
 	*slot = (struct map_slot){ .key = key };
 	return &slot->value;
 }
 
-/* Free slot i, and let each later key of the run step into the gap if that is nearer its home. */
+/* Free a slot, and let each later key of the run step into the gap if that is nearer its home. */
 static void close_gap(struct map *map, size_t gap)
 {
 	size_t mask = map->room - 1;
@@ -96,13 +104,15 @@ static void close_gap(struct map *map, size_t gap)
 
 bool map_remove(struct map *map, uint64_t key)
 {
-	if (!map_find(map, key))
+	struct map_slot *slot = key && map->room ? find_slot(map, key) : NULL;
+
+	if (key ? !slot || !slot->key : !map->has_zero)
 		return false;
 	map->count--;
-	if (key == 0)
-		map->has_zero = false;
+	if (slot)
+		close_gap(map, slot - map->slots);
 	else
-		close_gap(map, find_slot(map, key) - map->slots);
+		map->has_zero = false;
 	return true;
 }
 

@@ -7,9 +7,9 @@
  *	uint64_t *seen = map_find(&map, tid);
  *	map_done(&map);
  *
- * Any key will do.  Keys and values lie side by side in one array, so a look-up
- * mostly touches one cache line.  A pointer to a value holds until the next
- * insert or remove.
+ * Any key will do, also one that others choose to do harm (base/hash.h).  Keys and
+ * values lie side by side in one array, so a look-up mostly touches one cache line.
+ * A pointer to a value holds until the next insert or remove.
  */
 #ifndef SONDE_BASE_MAP_H
 #define SONDE_BASE_MAP_H
@@ -41,8 +41,8 @@ uint64_t *map_insert(struct map *map, uint64_t key);
 bool map_remove(struct map *map, uint64_t key);
 
 /*
- * The keys in no order; *pos is 0 at first and the caller's to keep.  False
- * after the last one.  The map must not change meanwhile.
+ * The keys in an order that differs from run to run, so no output may depend on it; *pos is 0 at
+ * first and the caller's to keep.  False after the last one.  The map must not change meanwhile.
  */
 bool map_next(const struct map *map, size_t *pos, uint64_t *ret_key, uint64_t *ret_value);
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 
 /*
@@ -49,23 +50,6 @@ void strtab_free(struct strtab *tab)
 	free(tab);
 }
 
-/* Eight bytes at a time: multiply, then fold the good high bits back into the low ones. */
-static uint64_t hash_text(const char *s, size_t len)
-{
-	uint64_t hash = len;
-
-	for (; len > 0; s += 8) {
-		size_t n = len < 8 ? len : 8;
-		uint64_t word = 0;
-
-		memcpy(&word, s, n);
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-		hash ^= hash >> 32;
-		len -= n;
-	}
-	return hash;
-}
-
 /* The slot that holds this text, or the free one where it belongs. */
 static uint32_t *find_slot(const struct strtab *tab, const char *s, size_t len, uint64_t hash)
 {
@@ -97,7 +81,7 @@ str_id strtab_add_n(struct strtab *tab, const char *s, size_t len)
 	if (len == 0)
 		return (str_id){ 0 };
 
-	uint64_t hash = hash_text(s, len);
+	uint64_t hash = hash_bytes(s, len);
 	uint32_t *slot = find_slot(tab, s, len, hash);
 
 	if (*slot)

@@ -10,8 +10,8 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "model/model_parts.h"
 
 void socket_add(struct model *model, const struct source *source, const struct record_socket *r)
@@ -74,7 +74,7 @@ static uint64_t flow_name(const struct socket *socket, const struct source *sour
 	if (socket->address.family == AF_UNIX) {
 		uint64_t from[] = { source->host, sends ? r->object : socket->peer_object };
 
-		return from[1] ? XXH3_64bits(from, sizeof(from)) : 0;
+		return from[1] ? hash_bytes(from, sizeof(from)) : 0;
 	}
 	if (!r->position && r->bytes)
 		return 0;

@@ -10,7 +10,6 @@
 #include "model/model.h"
 
 #include <string.h>
-#include <xxhash.h>
 
 #include "model/model_parts.h"
 

@@ -7,8 +7,8 @@
  * are there.  A span whose parent never comes is a root.
  */
 #include <string.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "model/model_parts.h"
 
 uint64_t span_hash(const uint8_t trace[16], const uint8_t id[8])
@@ -17,7 +17,7 @@ uint64_t span_hash(const uint8_t trace[16], const uint8_t id[8])
 
 	memcpy(both, trace, 16);
 	memcpy(both + 16, id, 8);
-	return XXH3_64bits(both, sizeof(both));
+	return hash_bytes(both, sizeof(both));
 }
 
 void span_add(struct model *model, const struct source *source, const struct record_span *r)

@@ -9,8 +9,8 @@
  */
 #include <math.h>
 #include <string.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "query/plan.h"
 
 struct vtab {
@@ -106,7 +106,7 @@ static bool index_key(struct cell *cell, uint64_t *ret)
 	if (cell->type == QUERY_INT)
 		*ret = cell->i;
 	else if (cell->type == QUERY_TEXT)
-		*ret = XXH3_64bits(cell->s, strlen(cell->s));
+		*ret = hash_bytes(cell->s, strlen(cell->s));
 	free(cell->heap);
 	return cell->type == QUERY_INT || cell->type == QUERY_TEXT;
 }
@@ -341,7 +341,7 @@ static bool wanted_key(sqlite3_value *value, enum query_type type, uint64_t *ret
 	int64_t down, up;
 
 	if (type == QUERY_TEXT && sqlite3_value_type(value) == SQLITE_TEXT) {
-		*ret = XXH3_64bits(sqlite3_value_text(value), sqlite3_value_bytes(value));
+		*ret = hash_bytes(sqlite3_value_text(value), sqlite3_value_bytes(value));
 		return true;
 	}
 	if (type != QUERY_INT || !whole_number(value, false, &down) ||

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <xxhash.h>
+
+#include "base/hash.h"
 
 /* What a type is where parsing has failed, so that nobody has to ask. */
 static const struct ctf_type nothing = { .kind = CTF_STRUCT, .align = 1 };
@@ -43,7 +44,7 @@ void ctf_scope_end(struct ctf_parser *p, size_t begin)
 
 static void define(struct ctf_parser *p, const char *name, const struct ctf_type *type)
 {
-	uint64_t hash = XXH3_64bits(name, strlen(name));
+	uint64_t hash = hash_bytes(name, strlen(name));
 	uint64_t *latest = map_insert(&p->latest, hash);
 
 	*vec_push(&p->symbols) = (struct ctf_symbol){
@@ -57,7 +58,7 @@ static void define(struct ctf_parser *p, const char *name, const struct ctf_type
 
 static const struct ctf_type *look_up(struct ctf_parser *p, const char *name)
 {
-	const uint64_t *number = map_find(&p->latest, XXH3_64bits(name, strlen(name)));
+	const uint64_t *number = map_find(&p->latest, hash_bytes(name, strlen(name)));
 
 	if (number && *number) {
 		const struct ctf_symbol *s = &p->symbols.items[*number - 1];

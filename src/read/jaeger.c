@@ -14,8 +14,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "read/json_value.h"
 #include "read/span_input.h"
@@ -37,7 +37,7 @@ static uint64_t hash_of(yyjson_val *key)
 {
 	struct view text = json_text(key);
 
-	return XXH3_64bits(text.s, text.len);
+	return hash_bytes(text.s, text.len);
 }
 
 /* The next of a list of tags: true, or false behind the last. */

@@ -210,12 +210,26 @@ void replay_event(struct replay *r, const struct raw_event *e)
 		about_the_rest(r, cpu, e);
 }
 
+static int by_tid(const void *a, const void *b)
+{
+	const struct replay_thread *x = *(struct replay_thread *const *)a;
+	const struct replay_thread *y = *(struct replay_thread *const *)b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
 void replay_end(struct replay *r)
 {
+	VEC(struct replay_thread *) threads = { 0 };
 	uint64_t key, value;
 
 	for (size_t pos = 0; map_next(&r->tids, &pos, &key, &value);)
-		replay_finish(r, (void *)(uintptr_t)value);
+		*vec_push(&threads) = (void *)(uintptr_t)value;
+	if (threads.count)
+		qsort(threads.items, threads.count, sizeof(threads.items[0]), by_tid);
+	for (size_t i = 0; i < threads.count; i++)
+		replay_finish(r, threads.items[i]);
+	vec_done(&threads);
 }
 
 /* The words for one thing that a trace lacks are put behind those for the others. */

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/hash.h"
 #include "read/replay_parts.h"
 
 static uint64_t request_key(const struct raw_event *e)
@@ -109,7 +110,7 @@ static uint64_t span_key(const struct raw_event *e, uint8_t trace[16], uint8_t s
 	read_id(e->span.span, span, 8);
 	memcpy(both, trace, 16);
 	memcpy(both + 16, span, 8);
-	return XXH3_64bits(both, sizeof(both));
+	return hash_bytes(both, sizeof(both));
 }
 
 void replay_span_begin(struct replay *r, const struct raw_event *e)

@@ -2,19 +2,17 @@
 #include "read/text_types.h"
 
 #include <string.h>
-#include <xxhash.h>
+
+#include "base/hash.h"
 
 enum { TYPES_MAX = 1 << 15 }; /* the number of a hit's type has 16 bits */
 
 static const char late_name[] = "(one of too many)";
 
-/*
- * Words are told apart by 64 bits of their hash.  That two of a file have the
- * same is not to be feared, but who makes a file for that only spoils his own.
- */
+/* Words are told apart by 64 bits of their hash. */
 static uint64_t hash_of(char line_kind, const char *word, size_t len)
 {
-	return XXH3_64bits_withSeed(word, len, line_kind);
+	return hash_bytes(word, len) ^ hash_number(line_kind);
 }
 
 struct text_type *text_types_find(struct text_types *types, char line_kind, const char *word,

@@ -19,6 +19,7 @@
 #include <inttypes.h>
 #include <xxhash.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "read/span_input.h"
 
@@ -117,7 +118,7 @@ static uint64_t key_of(const struct record_span *span, const uint8_t id[8])
 
 	memcpy(both, span->trace, 16);
 	memcpy(both + 16, id, 8);
-	return XXH3_64bits(both, sizeof(both));
+	return hash_bytes(both, sizeof(both));
 }
 
 static void server_id(const uint8_t id[8], uint8_t ret[8])

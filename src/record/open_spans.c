@@ -2,7 +2,8 @@
 #include "record/open_spans.h"
 
 #include <string.h>
-#include <xxhash.h>
+
+#include "base/hash.h"
 
 void open_spans_done(struct open_spans *spans)
 {
@@ -13,11 +14,12 @@ void open_spans_done(struct open_spans *spans)
 
 static uint64_t hash_of(uint64_t owner, const uint8_t trace[16], const uint8_t id[8])
 {
-	uint8_t key[24];
+	uint8_t key[32];
 
-	memcpy(key, trace, 16);
-	memcpy(key + 16, id, 8);
-	return XXH3_64bits_withSeed(key, sizeof(key), owner);
+	memcpy(key, &owner, 8);
+	memcpy(key + 8, trace, 16);
+	memcpy(key + 24, id, 8);
+	return hash_bytes(key, sizeof(key));
 }
 
 bool open_spans_add(struct open_spans *spans, uint64_t owner, const struct record_span *span)

@@ -3,9 +3,8 @@
  * open_spans - spans whose begin was seen and whose end was not, yet.
  *
  * There are at most so many; one more is not kept, and its end then has to
- * tell all by itself.  They are found by a hash of their ids and of whose they
- * are, so that nobody can end a span of another.  Two with the same hash push
- * each other out: ids are random, so that happens to those who want it.
+ * tell all by itself.  They are found by a keyed hash of their ids and of whose
+ * they are, so that no process can end a span of another one, or push it out.
  */
 #ifndef SONDE_RECORD_OPEN_SPANS_H
 #define SONDE_RECORD_OPEN_SPANS_H

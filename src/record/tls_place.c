@@ -22,8 +22,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "record/symbol_parts.h"
 #include "record/tls_parts.h"
 
@@ -92,7 +92,7 @@ static size_t file_object(struct tls_files *files, int fd, const struct stat *st
 {
 	uint64_t id[] = { st->st_dev, st->st_ino, st->st_size, st->st_ctim.tv_sec,
 			  st->st_ctim.tv_nsec };
-	uint64_t *known = map_insert(&files->known, XXH3_64bits(id, sizeof(id)));
+	uint64_t *known = map_insert(&files->known, hash_bytes(id, sizeof(id)));
 	struct tls_object object;
 
 	if (*known)
@@ -162,7 +162,7 @@ static void take_line(struct search *s, char *line)
 		return;
 	id[0] = makedev(major, minor);
 	if (id[1])
-		range.file = XXH3_64bits(id, sizeof(id));
+		range.file = hash_bytes(id, sizeof(id));
 	*vec_push(&s->ranges) = range;
 	if (!range.file || range.file == s->last || s->looked_at.count + s->unreadable >= OBJECTS ||
 	    !maps_parse(line, &map, &mod) || mod.kind != MODULE_FILE)

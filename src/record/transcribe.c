@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "bpf/wire.h"
@@ -197,7 +197,7 @@ static uint32_t take_frame(struct transcript *t, size_t stream, const struct wir
 
 	/* an address means something else once its process runs another program */
 	uint64_t key[] = { address, place.offset, (uint64_t)place.module << 32 | pid, is_return };
-	uint64_t *frame = map_insert(&t->frames, XXH3_64bits(key, sizeof(key)));
+	uint64_t *frame = map_insert(&t->frames, hash_bytes(key, sizeof(key)));
 
 	if (!*frame) {
 		struct record_frame f = {
@@ -233,8 +233,8 @@ static void take_stack(struct transcript *t, size_t stream, const struct wire_st
 		s->frames[wire->kernel_count + i] =
 			take_frame(t, stream, wire, wire->pid, wire->user[i], i > 0);
 
-	uint64_t hash =
-		XXH3_64bits_withSeed(s->frames, count * sizeof(s->frames[0]), wire->kernel_count);
+	uint64_t hash = hash_bytes(s->frames, count * sizeof(s->frames[0])) ^
+			hash_number(wire->kernel_count);
 	uint64_t *number = map_insert(&t->stacks, hash);
 
 	if (!*number) {
@@ -316,7 +316,7 @@ static int put_context(struct transcript *t, const struct record *record, struct
 	memcpy(key + sizeof(c->trace), c->span, sizeof(c->span));
 	key[sizeof(key) - 1] = c->flags & CONTEXT_UNKNOWN;
 
-	uint64_t hash = XXH3_64bits(key, sizeof(key)) | 1;
+	uint64_t hash = hash_bytes(key, sizeof(key)) | 1;
 	uint64_t *known = map_insert(&t->contexts, record->tid);
 
 	if (c->flags & CONTEXT_SEEN && *known == hash)

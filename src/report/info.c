@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "event/times.h"
 #include "report/kind.h"
 
@@ -52,15 +53,6 @@ static void count_loss(struct info *info, const struct record_loss *r)
 		(struct info_loss){ r->head.cpu, r->head.tid, r->start, r->end, r->count };
 }
 
-/* Trace ids are mostly random; if two have the same key, one trace is not counted. */
-static uint64_t trace_key(const uint8_t trace[16])
-{
-	uint64_t half[2];
-
-	memcpy(half, trace, sizeof(half));
-	return half[0] * 0x9e3779b97f4a7c15 ^ half[1];
-}
-
 static void count_span(struct info *info, const struct source *source, const struct record_span *r)
 {
 	str_id service = strtab_add(info->service_names, source_string(source, r->service));
@@ -68,7 +60,7 @@ static void count_span(struct info *info, const struct source *source, const str
 	while (info->services.count <= service.i)
 		*vec_push(&info->services) = (struct info_service){ 0, 0 };
 	info->services.items[service.i].spans++;
-	*map_insert(&info->traces, trace_key(r->trace)) = 1;
+	*map_insert(&info->traces, hash_bytes(r->trace, sizeof(r->trace))) = 1;
 	if (r->flags & SPAN_ERROR) {
 		info->services.items[service.i].errors++;
 		info->span_errors++;

@@ -105,3 +105,46 @@ TEST(keys_come_and_go_for_long)
 		map_done(&map);
 	}
 }
+
+/* Of an odd number: its product with the factor by which keys were once hashed is 1. */
+static uint64_t inverse(uint64_t odd)
+{
+	uint64_t x = odd;
+
+	for (int i = 0; i < 6; i++)
+		x *= 2 - odd * x;
+	return x;
+}
+
+/* The longest run of slots in use: no look-up takes more steps. */
+static size_t longest_run(const struct map *map)
+{
+	size_t longest = 0, run = 0;
+
+	for (size_t i = 0; i < 2 * map->room; i++) { /* it may go over the end */
+		run = map->slots[i % map->room].key ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
+TEST(keys_that_are_chosen_to_collide_do_not)
+{
+	enum { KEYS = 50000, STEPS_MAX = 400 };
+	struct map product = { 0 }, series = { 0 }, high = { 0 };
+
+	for (uint64_t i = 1; i <= KEYS; i++) {
+		/* once all in the same place: the upper half of the product was 0 */
+		uint64_t key = i * inverse(0x9e3779b97f4a7c15);
+
+		*map_insert(&product, key ^ key >> 32) = i;
+		*map_insert(&series, i) = i;
+		*map_insert(&high, i << 44) = i;
+	}
+	CHECK(longest_run(&product) < STEPS_MAX);
+	CHECK(longest_run(&series) < STEPS_MAX);
+	CHECK(longest_run(&high) < STEPS_MAX);
+	map_done(&product);
+	map_done(&series);
+	map_done(&high);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hash.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
+
+#include "base/base.h"
+
+uint64_t hash_tables[8][256];
+
+static uint64_t key[2];
+
+struct state {
+	uint64_t a, b, c, d;
+};
+
+static uint64_t rotate(uint64_t x, int bits)
+{
+	return x << bits | x >> (64 - bits);
+}
+
+static void mix(struct state *s)
+{
+	s->a += s->b;
+	s->c += s->d;
+	s->b = rotate(s->b, 13) ^ s->a;
+	s->d = rotate(s->d, 16) ^ s->c;
+	s->a = rotate(s->a, 32);
+	s->c += s->b;
+	s->a += s->d;
+	s->b = rotate(s->b, 17) ^ s->c;
+	s->d = rotate(s->d, 21) ^ s->a;
+	s->c = rotate(s->c, 32);
+}
+
+static void add_word(struct state *s, uint64_t word)
+{
+	s->d ^= word;
+	mix(s);
+	s->a ^= word;
+}
+
+uint64_t hash_bytes(const void *data, size_t size)
+{
+	struct state s = { key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
+			   key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573 };
+	const char *at = data;
+	uint64_t word, last = (uint64_t)size << 56;
+
+	for (size_t left = size; left >= 8; left -= 8, at += 8) {
+		memcpy(&word, at, sizeof(word));
+		add_word(&s, word);
+	}
+	for (size_t i = 0; i < size % 8; i++)
+		last |= (uint64_t)(unsigned char)at[i] << 8 * i;
+	add_word(&s, last);
+	s.c ^= 0xff;
+	mix(&s);
+	mix(&s);
+	mix(&s);
+	return s.a ^ s.b ^ s.c ^ s.d;
+}
+
+/* Without waiting: early in a boot, what the kernel gave this process has to do. */
+__attribute__((constructor(101))) static void choose_key(void)
+{
+	const void *given = (const void *)getauxval(AT_RANDOM);
+
+	if (getrandom(key, sizeof(key), GRND_NONBLOCK) != sizeof(key) && given)
+		memcpy(key, given, sizeof(key));
+	for (uint64_t i = 0; i < ARRAY_LEN(hash_tables); i++)
+		for (uint64_t byte = 0; byte < ARRAY_LEN(hash_tables[0]); byte++) {
+			uint64_t place[] = { i, byte };
+
+			hash_tables[i][byte] = hash_bytes(place, sizeof(place));
+		}
+}
