@@ -7,6 +7,10 @@
  * little late.  So each CPU has a stream in which a new record moves forward
  * past the few that are younger; and since a record may be committed some time
  * after its stamp, streams are merged only up to a horizon in the past.
+ *
+ * The times in an agent's stream are whatever a process claims.  A record that
+ * would have to move past many others goes to a heap beside the stream, so that
+ * any order takes O(n log n).
  */
 #ifndef SONDE_RECORD_SORT_H
 #define SONDE_RECORD_SORT_H
