@@ -123,11 +123,14 @@ static void read_references(struct record_span *span, yyjson_val *references)
 /* NULL, or what the span lacks. */
 static const char *read_times(struct record_span *span, yyjson_val *value)
 {
+	yyjson_val *length = field(value, "duration");
 	int64_t start, duration;
 
 	if (!json_scaled(field(value, "startTime"), 3, &start) || start < 0)
 		return "has no startTime that is one";
-	if (!json_scaled(field(value, "duration"), 3, &duration) || duration < 0)
+	if (!length || yyjson_is_null(length))
+		return span_set_begin(span, start);
+	if (!json_scaled(length, 3, &duration) || duration < 0)
 		return "has no duration that is one";
 	return span_set_times(span, start, (uint64_t)start + duration);
 }
@@ -204,8 +207,8 @@ int jaeger_open_memory(const char *name, const char *data, size_t size, struct i
 		       struct err *err)
 {
 	struct reading r = { .in = span_input_new(&jaeger_format, name) };
-	int code = span_input_read_json(r.in, (struct view){ data, size }, &shape, read_traces, &r,
-					ret, err);
+	const struct span_json_reader reader = { &shape, read_traces, NULL, &r };
+	int code = span_input_read_json(r.in, (struct view){ data, size }, &reader, ret, err);
 
 	vec_done(&r.owners);
 	map_done(&r.owner_index);

@@ -239,10 +239,10 @@ static const char *take_span(const struct otlp_span *from, struct record_span *s
 		return "has no span_id of 8 bytes";
 	if (!from->start)
 		return "has no start_time_unix_nano";
-	if (!from->end)
-		return "has no end_time_unix_nano";
 	take_id(from->parent_span_id, span->parent, sizeof(span->parent));
 	span->kind = from->kind <= SPAN_CONSUMER ? from->kind : SPAN_UNSPECIFIED;
+	if (!from->end)
+		return span_set_begin(span, from->start);
 	return span_set_times(span, from->start, from->end);
 }
 

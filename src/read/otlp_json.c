@@ -108,7 +108,12 @@ static const char *take_span(yyjson_obj_iter *from, struct record_span *span)
 	span->kind = take_kind(yyjson_obj_iter_get(from, "kind"));
 	if (!take_time(next_field(from, "startTimeUnixNano", "start_time_unix_nano"), &start))
 		return "has no startTimeUnixNano that is one";
-	if (!take_time(next_field(from, "endTimeUnixNano", "end_time_unix_nano"), &end))
+
+	yyjson_val *last = next_field(from, "endTimeUnixNano", "end_time_unix_nano");
+
+	if (!last || yyjson_is_null(last) || (json_scaled(last, 0, &end) && end == 0))
+		return span_set_begin(span, start);
+	if (!take_time(last, &end))
 		return "has no endTimeUnixNano that is one";
 	return span_set_times(span, start, end);
 }
@@ -180,9 +185,9 @@ int otlp_json_open_memory(const char *name, const char *data, size_t size, struc
 			  struct err *err)
 {
 	struct reading r = { .in = span_input_new(&otlp_json_format, name) };
+	const struct span_json_reader reader = { &shape, read_request, NULL, &r };
 
-	return span_input_read_json(r.in, (struct view){ data, size }, &shape, read_request, &r,
-				    ret, err);
+	return span_input_read_json(r.in, (struct view){ data, size }, &reader, ret, err);
 }
 
 static int open_file(const char *path, struct input **ret, struct err *err)

@@ -109,23 +109,38 @@ static void sort_spans(struct span_input *in)
 	in->order = sort_ends(in->order, count, first, last);
 }
 
+/* One more part of a sentence that may be empty; takes both. */
+static char *join(char *said, char *more)
+{
+	_cleanup_(freep) char *before = said, *after = more;
+
+	return said ? must_printf("%s; %s", said, more) : must_strdup(more);
+}
+
 static char *notice_of(const struct span_input *in)
 {
-	_cleanup_(freep) char *skipped = NULL;
+	char *said = NULL;
 
-	if (in->skipped)
-		skipped =
-			must_printf("'%s': left out %" PRIu64 " of %" PRIu64 " spans; %s", in->name,
-				    in->skipped, in->spans.count + in->skipped, in->first_skipped);
-	if (in->cut && skipped)
-		return must_printf("%s; it is not complete: %s", skipped, in->cut);
-	if (in->cut)
+	if (in->cut && !in->skipped && !in->unfinished)
 		return must_printf("'%s' is not complete: %s", in->name, in->cut);
-	return TAKE(skipped);
+	if (in->skipped)
+		said = must_printf("left out %" PRIu64 " of %" PRIu64 " spans; %s", in->skipped,
+				   in->spans.count + in->skipped, in->first_skipped);
+	if (in->unfinished)
+		said = join(said, must_printf("%" PRIu64 " of %" PRIu64 " spans have no end, and "
+					      "are shown to the end of their last child",
+					      in->unfinished, in->spans.count));
+	if (in->cut)
+		said = join(said, must_printf("it is not complete: %s", in->cut));
+
+	_cleanup_(freep) char *words = said;
+
+	return said ? must_printf("'%s': %s", in->name, said) : NULL;
 }
 
 struct input *span_input_finish(struct span_input *in)
 {
+	in->unfinished = span_find_ends(in);
 	sort_spans(in);
 	in->input.notice = notice_of(in);
 	in->input.events = in->spans.count + in->skipped;
@@ -198,17 +213,19 @@ int span_input_open(const char *path, open_memory_fn *read, struct input **ret, 
 	return r < 0 ? r : read(path, bytes.s, bytes.len, ret, err);
 }
 
-int span_input_read_json(struct span_input *in, struct view text, const struct json_shape *shape,
-			 json_fn *fn, void *arg, struct input **ret, struct err *err)
+int span_input_read_json(struct span_input *in, struct view text,
+			 const struct span_json_reader *reader, struct input **ret, struct err *err)
 {
 	_cleanup_(input_freep) struct input *input = &in->input;
 	bool cut;
-	int r = json_each(in->name, text, shape, fn, arg, &cut, err);
+	int r = json_each(in->name, text, reader->shape, reader->document, reader->arg, &cut, err);
 
 	if (r < 0)
 		return r;
 	if (cut)
 		in->cut = "its last line is cut off";
+	if (reader->finish)
+		reader->finish(reader->arg);
 	span_input_finish(in);
 	*ret = TAKE(input);
 	return 0;
@@ -223,6 +240,12 @@ const char *span_set_times(struct record_span *span, uint64_t start, uint64_t en
 	span->start = start;
 	span->head.time = end;
 	return NULL;
+}
+
+const char *span_set_begin(struct record_span *span, uint64_t start)
+{
+	span->flags |= SPAN_OPEN;
+	return span_set_times(span, start, start);
 }
 
 /* Asked for every attribute of every span: the length rules most of them out. */

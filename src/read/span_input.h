@@ -88,7 +88,7 @@ struct span_input {
 	struct span_word last_keys[SPAN_RECENT], last_values[SPAN_RECENT];
 	struct span_same last_same[SPAN_RECENT];
 	struct span_text text;
-	uint64_t skipped;
+	uint64_t skipped, unfinished;
 	char first_skipped[128]; /* why */
 	const char *cut;         /* what of the file is missing at its end, or NULL */
 };
@@ -125,12 +125,28 @@ void span_input_free(struct input *input);
 /* Maps the file for as long as it is read. */
 int span_input_open(const char *path, open_memory_fn *read, struct input **ret, struct err *err);
 
-/* As read, with fn for each document of a JSON file; frees `in` if that fails. */
-int span_input_read_json(struct span_input *in, struct view text, const struct json_shape *shape,
-			 json_fn *fn, void *arg, struct input **ret, struct err *err);
+/* How a JSON file is read. */
+struct span_json_reader {
+	const struct json_shape *shape;
+	json_fn *document;         /* called for each document, with arg; */
+	void (*finish)(void *arg); /* then this, unless it is NULL */
+	void *arg;
+};
+
+/* As read; frees `in` if that fails. */
+int span_input_read_json(struct span_input *in, struct view text,
+			 const struct span_json_reader *reader, struct input **ret,
+			 struct err *err);
 
 /* Puts start and end in, or returns what is wrong with them. */
 const char *span_set_times(struct record_span *span, uint64_t start, uint64_t end);
+
+/* The same for a span that was not finished: span_find_ends() gives it an end. */
+const char *span_set_begin(struct record_span *span, uint64_t start);
+
+/* After the last span: unfinished ones end when the last child does.  Returns how many there are.
+ */
+uint64_t span_find_ends(struct span_input *in);
 
 static inline bool span_id_is_none(const void *id, size_t size)
 {

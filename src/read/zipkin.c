@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zipkin - spans as Zipkin's interface (version 2) takes and gives them: JSON.
+ * zipkin - spans as Zipkin's interface takes and returns them: JSON.
  *
  *	[{"traceId": "5982fe77008310cc", "id": "352bff9a74ca9ad2",
  *		"parentId": "6b221d5bc9e6496c", "kind": "SERVER", "name": "get /",
@@ -8,7 +8,9 @@
  *		"localEndpoint": {"serviceName": "front"}, "tags": {"error": "500"}}]
  *
  * A list of spans, a list of such lists (each a trace), or lines of spans or
- * lists.  Times are microseconds since 1970.
+ * lists.  Times are microseconds since 1970.  These are spans of version 2;
+ * zipkin_v1.h has those of version 1.  A span without a duration was not finished
+ * when it was reported.
  *
  * With Zipkin, a server may report its side of a call under the id that the
  * client gave to its own.  These are two spans to us: the server's becomes a
@@ -22,6 +24,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "read/span_input.h"
+#include "read/zipkin_v1.h"
 
 struct reading {
 	struct span_input *in;
@@ -34,20 +37,44 @@ static yyjson_val *field(yyjson_val *object, const char *name)
 }
 
 /* NULL, or what the span lacks. */
-static const char *take_span(yyjson_val *from, struct record_span *span)
+static const char *take_ids(yyjson_val *from, struct record_span *span)
 {
-	int64_t start, duration;
-
 	if (!json_id_or_none(field(from, "traceId"), span->trace, sizeof(span->trace)))
 		return "has no traceId";
 	if (!json_id_or_none(field(from, "id"), span->span, sizeof(span->span)))
 		return "has no id";
-	if (!json_scaled(field(from, "timestamp"), 3, &start) || start <= 0)
-		return "has no timestamp that is one";
-	if (!json_scaled(field(from, "duration"), 3, &duration) || duration < 0)
-		return "has no duration that is one";
 	json_id_or_none(field(from, "parentId"), span->parent, sizeof(span->parent));
-	return span_set_times(span, start, (uint64_t)start + duration);
+	return NULL;
+}
+
+/* A span of version 2 is one side.  NULL, or what the span lacks. */
+static const char *take_side(yyjson_val *from, struct zipkin_side *side)
+{
+	yyjson_val *length = field(from, "duration");
+	int64_t duration;
+
+	side->kind = span_kind_of(json_text(field(from, "kind")));
+	side->service = json_text(field(field(from, "localEndpoint"), "serviceName"));
+	if (!json_scaled(field(from, "timestamp"), 3, &side->start))
+		return NULL; /* found later */
+	if (!length || yyjson_is_null(length))
+		return NULL;
+	if (!json_scaled(length, 3, &duration) || duration < 0)
+		return "has no duration that is one";
+	if (__builtin_add_overflow(side->start, duration, &side->end))
+		return "never ends";
+	return NULL;
+}
+
+static void take_tag(struct reading *r, struct view key, yyjson_val *from, struct record_span *span,
+		     struct span_owner *owner)
+{
+	struct span_value value = span_value_json(&r->in->text, from, (struct view){ 0 });
+
+	if (view_is(key, "error") && !value.text.len)
+		span->flags |= SPAN_ERROR; /* the presence of the tag means an error */
+	span_take(r->in, span, key, &value);
+	span_owner_set(r->in, owner, key, &value);
 }
 
 static void read_tags(struct reading *r, yyjson_val *tags, struct record_span *span,
@@ -55,39 +82,60 @@ static void read_tags(struct reading *r, yyjson_val *tags, struct record_span *s
 {
 	yyjson_obj_iter iter = yyjson_obj_iter_with(tags);
 
-	for (yyjson_val *name; (name = yyjson_obj_iter_next(&iter));) {
-		struct view key = json_text(name);
-		struct span_value value = span_value_json(
-			&r->in->text, yyjson_obj_iter_get_val(name), (struct view){ 0 });
-
-		if (view_is(key, "error") && !value.text.len)
-			span->flags |= SPAN_ERROR; /* with Zipkin, that the tag is there says it */
-		span_take(r->in, span, key, &value);
-		span_owner_set(r->in, owner, key, &value);
-	}
+	for (yyjson_val *name; (name = yyjson_obj_iter_next(&iter));)
+		take_tag(r, json_text(name), yyjson_obj_iter_get_val(name), span, owner);
 }
 
-static void read_span(struct reading *r, yyjson_val *from)
+/* The same of version 1. */
+static void read_binary(struct reading *r, yyjson_val *annotations, const struct zipkin_side *side,
+			bool is_first, struct record_span *span, struct span_owner *owner)
 {
-	struct record_span span = span_empty();
-	const char *lack = take_span(from, &span);
-	struct view service = json_text(field(field(from, "localEndpoint"), "serviceName"));
+	yyjson_arr_iter iter = yyjson_arr_iter_with(annotations);
+
+	for (yyjson_val *item; (item = yyjson_arr_iter_next(&iter));)
+		if (zipkin_v1_is_tag(item, side, is_first))
+			take_tag(r, json_text(field(item, "key")), field(item, "value"), span,
+				 owner);
+}
+
+static void add_side(struct reading *r, yyjson_val *from, struct record_span span,
+		     const struct zipkin_side *side, bool is_first)
+{
 	struct span_owner owner = { 0 };
+	const char *lack = side->start <= 0 ? "has no timestamp that is one"
+			   : side->end      ? span_set_times(&span, side->start, side->end)
+					    : span_set_begin(&span, side->start);
 
 	if (lack) {
 		span_input_skip(r->in, "span %" PRIu64 " %s", span_input_number(r->in), lack);
 		return;
 	}
 	read_tags(r, field(from, "tags"), &span, &owner);
-	if (service.len)
-		owner.service = span_input_intern(r->in, service);
+	read_binary(r, field(from, "binaryAnnotations"), side, is_first, &span, &owner);
+	if (side->service.len)
+		owner.service = span_input_intern(r->in, side->service);
 	span.service = owner.service.i;
 	span.pid = owner.pid;
 	span.operation = span_input_intern(r->in, json_text(field(from, "name"))).i;
-	span.kind = span_kind_of(json_text(field(from, "kind")));
+	span.kind = side->kind;
 	if (span.kind == SPAN_SERVER)
 		*vec_push(&r->servers) = r->in->spans.count;
 	span_input_add(r->in, &span, owner.host);
+}
+
+static void read_span(struct reading *r, yyjson_val *from)
+{
+	struct record_span span = span_empty();
+	struct zipkin_side sides[2] = { 0 };
+	const char *lack = take_ids(from, &span);
+	size_t count = lack ? 0 : zipkin_v1_sides(from, sides);
+
+	if (!lack && !count)
+		lack = take_side(from, &sides[count++]);
+	if (lack)
+		span_input_skip(r->in, "span %" PRIu64 " %s", span_input_number(r->in), lack);
+	for (size_t i = 0; !lack && i < count; i++)
+		add_side(r, from, span, &sides[i], i == 0);
 }
 
 static int read_spans(void *arg, yyjson_val *root, struct err *err)
@@ -192,8 +240,9 @@ static void place_child(const struct reading *r, const struct calls *calls,
 		server_id(span->parent, span->parent);
 }
 
-static void split_calls(const struct reading *r)
+static void split_calls(void *arg)
 {
+	const struct reading *r = arg;
 	struct calls calls = { 0 };
 
 	find_calls(r, &calls);
@@ -219,11 +268,9 @@ int zipkin_open_memory(const char *name, const char *data, size_t size, struct i
 		       struct err *err)
 {
 	struct reading r = { .in = span_input_new(&zipkin_format, name) };
-	int code = span_input_read_json(r.in, (struct view){ data, size }, &shape, read_spans, &r,
-					ret, err);
+	const struct span_json_reader reader = { &shape, read_spans, split_calls, &r };
+	int code = span_input_read_json(r.in, (struct view){ data, size }, &reader, ret, err);
 
-	if (code == 0)
-		split_calls(&r);
 	vec_done(&r.servers);
 	return code;
 }

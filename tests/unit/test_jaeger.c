@@ -103,7 +103,7 @@ TEST(times_keep_every_digit)
 TEST(a_span_without_proper_times_is_left_out_and_told_of)
 {
 	static const char *const times[] = {
-		"'startTime':1",
+		"'startTime':1,'duration':[]",
 		"'duration':1",
 		"'startTime':-1,'duration':1",
 		"'startTime':1,'duration':-1",
@@ -133,15 +133,29 @@ TEST(a_span_without_proper_times_is_left_out_and_told_of)
 	}
 }
 
+TEST(a_span_without_duration_is_kept_as_unfinished)
+{
+	_cleanup_(result_done) struct result r = read_spans("{'spanID':'1','startTime':1}," SPAN(
+		"2", "5", "7", ",'references':[{'refType':'CHILD_OF','spanID':'1'}]"));
+
+	CHECK_INT(r.spans.count, 2);
+	for (size_t i = 0; i < r.spans.count; i++) {
+		bool is_root = !id_of(r.spans.items[i].parent);
+
+		CHECK_INT(r.spans.items[i].flags, is_root ? SPAN_OPEN : 0);
+		CHECK_INT(r.spans.items[i].head.time, 12000);
+	}
+}
+
 TEST(the_notice_counts_and_says_what_is_wrong_with_the_first)
 {
 	_cleanup_(result_done) struct result r = read_text("[{'traceID':'1','spans':[" SPAN(
 		"1", "1", "1",
 		"") "]},"
-		    "{'spans':[" SPAN(
-			    "1", "1", "1",
-			    ",'traceID':'2'") ",{'spanID':'3'},{},7,"
-					      "{'spanID':'3','traceID':'2','startTime':1}]}]");
+		    "{'spans':[" SPAN("1", "1", "1",
+				      ",'traceID':'2'") ",{'spanID':'3'},{},7,"
+							"{'spanID':'3','traceID':'2','startTime':1,"
+							"'duration':''}]}]");
 
 	CHECK_INT(r.spans.count, 2);
 	CHECK_STR(input_notice(r.input) ?: "",
@@ -363,7 +377,7 @@ TEST(a_last_line_that_is_cut_off_is_told_of)
 {
 	_cleanup_(result_done) struct result r =
 		read_text("{'traceID':'1','spanID':'1','startTime':1,'duration':3}\n"
-			  "{'traceID':'1','spanID':'2','startTime':1}\n"
+			  "{'traceID':'1','spanID':'2','startTime':1,'duration':''}\n"
 			  "{'traceID':'1','spanID':'3','startTi");
 
 	CHECK_INT(r.spans.count, 1);

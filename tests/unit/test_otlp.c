@@ -173,8 +173,6 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 		  "has no span_id of 8 bytes" },
 		{ { .trace_id = TRACE_ID, .span_id = VIEW("12345678"), .end = 2 },
 		  "has no start_time_unix_nano" },
-		{ { .trace_id = TRACE_ID, .span_id = VIEW("12345678"), .start = 2 },
-		  "has no end_time_unix_nano" },
 		{ { .trace_id = TRACE_ID, .span_id = VIEW("12345678"), .start = 2, .end = 1 },
 		  "ends before it begins" },
 		{ { .trace_id = TRACE_ID,
@@ -202,6 +200,23 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 }
 
 /* A parent of another length is none. */
+TEST(a_span_without_an_end_is_kept_as_unfinished)
+{
+	static const struct otlp_span unfinished = { .trace_id = TRACE_ID,
+						     .span_id = VIEW("12345678"),
+						     .start = 2 };
+	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
+
+	begin(&w, "a");
+	otlp_begin_span(&w, &unfinished);
+
+	_cleanup_(result_done) struct result r = read_written(&w);
+
+	CHECK_INT(r.spans.count, 1);
+	CHECK_INT(r.spans.count ? r.spans.items[0].flags : 0, SPAN_OPEN);
+	CHECK_INT(r.spans.count ? r.spans.items[0].head.time : 0, 2);
+}
+
 TEST(a_parent_is_eight_bytes_that_are_not_all_zero)
 {
 	static const struct view parents[] = { VIEW(""), VIEW("\0\0\0\0\0\0\0\0"), VIEW("1234") };

@@ -214,7 +214,8 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 		  "has no startTimeUnixNano that is one" },
 		{ IDS ",'startTimeUnixNano':'-1','endTimeUnixNano':'9'",
 		  "has no startTimeUnixNano that is one" },
-		{ IDS ",'startTimeUnixNano':'9'", "has no endTimeUnixNano that is one" },
+		{ IDS ",'startTimeUnixNano':'9','endTimeUnixNano':'x'",
+		  "has no endTimeUnixNano that is one" },
 		{ IDS ",'startTimeUnixNano':'9','endTimeUnixNano':'9223372036854775808'",
 		  "has no endTimeUnixNano that is one" },
 		{ IDS ",'startTimeUnixNano':'9','endTimeUnixNano':'8'", "ends before it begins" },
@@ -229,6 +230,22 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 
 		CHECK_INT(r.spans.count, 1);
 		CHECK_STR(r.input ? input_notice(r.input) ?: "" : "", want);
+	}
+}
+
+TEST(a_span_without_an_end_is_kept_as_unfinished)
+{
+	static const char *const ends[] = { "", ",'endTimeUnixNano':'0'",
+					    ",'endTimeUnixNano':null" };
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		_cleanup_(freep) char *text =
+			must_printf("{" IDS ",'startTimeUnixNano':'9'%s}", ends[i]);
+		_cleanup_(result_done) struct result r = read_spans(text);
+
+		CHECK_INT(r.spans.count, 1);
+		CHECK_INT(r.spans.count ? r.spans.items[0].flags : 0, SPAN_OPEN);
+		CHECK_INT(r.spans.count ? r.spans.items[0].head.time : 0, 9);
 	}
 }
 

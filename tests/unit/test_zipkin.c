@@ -124,7 +124,8 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 		{ "'traceId':'1','id':'1','duration':1", "has no timestamp that is one" },
 		{ "'traceId':'1','id':'1','timestamp':0,'duration':1",
 		  "has no timestamp that is one" },
-		{ "'traceId':'1','id':'1','timestamp':1", "has no duration that is one" },
+		{ "'traceId':'1','id':'1','timestamp':1,'duration':'x'",
+		  "has no duration that is one" },
 		{ "'traceId':'1','id':'1','timestamp':1,'duration':-1",
 		  "has no duration that is one" },
 		{ "'traceId':'1','id':'1','timestamp':9223372036854775,'duration':9223372036854775",
@@ -141,6 +142,111 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 		CHECK_INT(r.spans.count, 1);
 		CHECK_STR(r.input ? input_notice(r.input) ?: "" : "", want);
 	}
+}
+
+/* The root and its child have no durations; the child of those has. */
+TEST(a_span_without_duration_ends_with_its_last_child)
+{
+	_cleanup_(result_done) struct result r = read_text(
+		"[{'traceId':'7f','id':'1','timestamp':100,'name':'root'},"
+		"{'traceId':'7f','id':'2','parentId':'1','timestamp':110,'name':'child'},"
+		"{'traceId':'7f','id':'4','parentId':'1','timestamp':105,'name':'leaf'}," SPAN(
+			"3", "120", "30", ",'name':'inner'" CHILD("2")) "]");
+
+	CHECK_INT(r.spans.count, 4);
+	CHECK_INT(named(&r, "root")->start, 100000);
+	CHECK_INT(named(&r, "root")->head.time, 150000);
+	CHECK_INT(named(&r, "root")->flags, SPAN_OPEN);
+	CHECK_INT(named(&r, "child")->head.time, 150000);
+	CHECK_INT(named(&r, "child")->flags, SPAN_OPEN);
+	CHECK_INT(id_of(named(&r, "child")->parent), 1);
+	CHECK_INT(named(&r, "leaf")->head.time, 105000);
+	CHECK_INT(named(&r, "inner")->flags, 0);
+	CHECK_STR(input_notice(r.input) ?: "",
+		  "'x.json': 3 of 4 spans have no end, and are shown to the end of their last "
+		  "child");
+}
+
+TEST(spans_in_a_ring_without_durations_keep_their_begins)
+{
+	_cleanup_(result_done) struct result r =
+		read_text("[{'traceId':'7f','id':'1','parentId':'2','timestamp':100,'name':'a'},"
+			  "{'traceId':'7f','id':'2','parentId':'1','timestamp':110,'name':'b'},"
+			  "{'traceId':'7f','id':'3','parentId':'3','timestamp':7,'name':'own'}]");
+
+	CHECK_INT(r.spans.count, 3);
+	CHECK_INT(named(&r, "a")->start, 100000);
+	CHECK_INT(named(&r, "b")->start, 110000);
+	CHECK_INT(named(&r, "own")->head.time, 7000);
+}
+
+#define V1(name, time, service) \
+	"{'timestamp':" time ",'value':'" name "','endpoint':{'serviceName':'" service "'}}"
+
+TEST(spans_of_version_1_have_both_sides_of_a_call)
+{
+	_cleanup_(result_done) struct result r = read_text(
+		"[{'traceId':'7f','id':'1','name':'get','timestamp':100,'duration':50,"
+		"'annotations':[" V1("cs", "100", "front") "," V1("sr", "110", "back") "," V1(
+			"ss", "140",
+			"back") "," V1("cr", "150",
+				       "front") "],'binaryAnnotations':["
+						"{'key':'http.path','value':'/"
+						"a','endpoint':{'serviceName':'front'}},"
+						"{'key':'db','value':'x','endpoint':{'serviceName':"
+						"'back'}},"
+						"{'key':'sa','value':true,'endpoint':{'serviceName'"
+						":'back'}}]},"
+						"{'traceId':'7f','id':'2','parentId':'1','name':'"
+						"work','timestamp':120,"
+						"'duration':5,'binaryAnnotations':[{'key':'lc','"
+						"value':'w','endpoint':"
+						"{'serviceName':'back'}}]}]");
+	_cleanup_(freep) char *attributes = attributes_of(&r);
+
+	CHECK_INT(r.spans.count, 3);
+	if (r.spans.count != 3)
+		return;
+
+	const struct record_span *work = &r.spans.items[0], *server = work + 1, *client = work + 2;
+
+	CHECK_INT(client->kind, SPAN_CLIENT);
+	CHECK_INT(client->start, 100000);
+	CHECK_INT(client->head.time, 150000);
+	CHECK_STR(input_string(r.input, client->service), "front");
+	CHECK_INT(server->kind, SPAN_SERVER);
+	CHECK_INT(server->start, 110000);
+	CHECK_INT(server->head.time, 140000);
+	CHECK_STR(input_string(r.input, server->service), "back");
+	CHECK(id_of(server->parent) == id_of(client->span));
+	CHECK(id_of(work->parent) == id_of(server->span));
+	CHECK_STR(input_string(r.input, work->service), "back");
+	CHECK_STR(attributes, "lc=w db=x http.path=/a");
+}
+
+TEST(spans_of_version_1_may_have_their_times_in_annotations_alone)
+{
+	_cleanup_(result_done) struct result r =
+		read_text("[{'traceId':'7f','id':'1','name':'all','annotations':[" V1(
+			"sr", "110",
+			"back") "," V1("ss", "140",
+				       "back") "]},"
+					       "{'traceId':'7f','id':'2','name':'half','"
+					       "annotations':[" V1(
+						       "cs", "120",
+						       "back") "]},"
+							       "{'traceId':'7f','id':'3','name':'"
+							       "none','annotations':[" V1(
+								       "x", "1", "back") "]}]");
+
+	CHECK_INT(r.spans.count, 2);
+	CHECK_INT(named(&r, "all")->start, 110000);
+	CHECK_INT(named(&r, "all")->head.time, 140000);
+	CHECK_INT(named(&r, "half")->start, 120000);
+	CHECK_INT(named(&r, "half")->flags, SPAN_OPEN);
+	CHECK_STR(input_notice(r.input) ?: "",
+		  "'x.json': left out 1 of 3 spans; span 3 has no timestamp that is one; 1 of 2 "
+		  "spans have no end, and are shown to the end of their last child");
 }
 
 /* front calls back under one id; back does something inside, and so does front while it waits. */
