@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "read/unpack.h"
+
 enum {
 	BATCH = 8192, /* records, at least: large enough to sort few times, and stays in the cache
 		       */
@@ -145,21 +147,28 @@ static bool take_unpacked(struct perf_stream *s)
 static const char *unpack(struct perf_stream *s, const uint8_t *p, size_t size)
 {
 	uint64_t budget = 2ul * s->file->about.ring_size;
+	bool is_last;
 	int r;
 
 	if (budget < MIN_BUDGET)
 		budget = MIN_BUDGET;
 	if (budget > MAX_BUDGET)
 		budget = MAX_BUDGET;
+	is_last = budget > s->unpack_left;
+	if (is_last)
+		budget = s->unpack_left;
 	s->has_samples = true;
 	perf_unpack_give(&s->unpack, p, size, budget, s->file->about.level);
 	do {
 		r = perf_unpack_more(&s->unpack);
 		if (r == -EOPNOTSUPP)
 			return "it is compressed, and sonde was built without libzstd-dev";
+		if (r == -EFBIG && is_last)
+			return "it unpacks to more than the limit for its size";
 		if (r < 0 || !take_unpacked(s))
 			return "what is compressed there makes no sense";
 	} while (r > 0);
+	s->unpack_left -= budget - s->unpack.budget;
 	return NULL;
 }
 
@@ -312,6 +321,7 @@ static void read_batch(struct perf_stream *s)
 void perf_stream_init(struct perf_stream *s, struct perf_file *file)
 {
 	*s = (struct perf_stream){ .file = file, .at = file->begin };
+	s->unpack_left = unpack_limit(file->size);
 	s->attrs = file->attrs.count;
 	s->time_at = common_time(file);
 	while (!s->ended && !s->has_samples)

@@ -46,6 +46,7 @@ struct perf_stream {
 	uint16_t time_at; /* where all samples have their time; 0 if they differ */
 	size_t attrs;     /* that it was worked out from */
 	struct perf_unpack unpack;
+	uint64_t unpack_left; /* bytes that may still come out of compressed records */
 
 	uint64_t unknown, late; /* records: without a time, or later than they should be */
 	bool has_samples;       /* one was seen so far */

@@ -70,8 +70,10 @@ int perf_unpack_more(struct perf_unpack *u)
 	ZSTD_outBuffer out = { u->block + u->end, BLOCK_SIZE - u->end, 0 };
 	size_t r = ZSTD_decompressStream(u->zstd, &out, &in);
 
-	if (ZSTD_isError(r) || out.pos > u->budget)
+	if (ZSTD_isError(r))
 		return -EBADMSG;
+	if (out.pos > u->budget)
+		return -EFBIG;
 	u->in_at = in.pos;
 	u->end += out.pos;
 	u->budget -= out.pos;

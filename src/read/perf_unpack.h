@@ -28,8 +28,8 @@ void perf_unpack_done(struct perf_unpack *u);
 void perf_unpack_give(struct perf_unpack *u, const void *data, size_t size, uint64_t budget,
 		      int level);
 
-/* Unpacks more behind what is there: 1, 0 if that was all, -EBADMSG, or -EOPNOTSUPP without
- * libzstd. */
+/* Unpacks more behind what is there: 1, 0 if that was all, -EBADMSG, -EFBIG beyond the budget,
+ * or -EOPNOTSUPP without libzstd. */
 int perf_unpack_more(struct perf_unpack *u);
 
 /* A batch was given out, and what is in this one will be with the next. */

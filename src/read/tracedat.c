@@ -2,6 +2,7 @@
 #include "read/tracedat.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -82,14 +83,22 @@ static void tell_event(struct tracedat *t, const struct tracedat_row *row, struc
 /* At the end, what had to be left out. */
 static void tell_damage(struct tracedat *t)
 {
-	const char *what = t->is_damaged
-				   ? "is damaged or cut: what could not be read counts as lost"
-			   : t->is_unknown ? "has events that it does not describe"
-					   : NULL;
+	uint64_t limit = t->unpack ? unpack_exceeded(t->unpack) : 0;
 
-	if (!what || t->source.notice)
+	if (t->source.notice)
 		return;
-	t->source.notice = must_printf("'%s' %s", t->path, what);
+	if (limit)
+		t->source.notice = must_printf("'%s' unpacks to more than %" PRIu64
+					       " MiB, the limit for its size: the rest counts as "
+					       "lost",
+					       t->path, limit >> 20);
+	else if (t->is_damaged)
+		t->source.notice = must_printf("'%s' is damaged or cut: what could not be read "
+					       "counts as lost",
+					       t->path);
+	else if (t->is_unknown)
+		t->source.notice =
+			must_printf("'%s' has events that it does not describe", t->path);
 }
 
 static int tracedat_next(struct raw_source *source, struct raw_event *ret, struct err *err)

@@ -99,7 +99,8 @@ static void read_cmdlines(struct tracedat *t, struct view text)
 			at++;
 		for (; at < line_end && *at >= '0' && *at <= '9' && tid < RAW_UNKNOWN; at++)
 			tid = 10 * tid + (*at - '0');
-		if (at < line_end && *at == ' ' && tid && tid < RAW_UNKNOWN && at[1] != '<')
+		if (at < line_end && *at == ' ' && tid && tid < RAW_UNKNOWN && at + 1 < line_end &&
+		    at[1] != '<')
 			add_name(t, tid, (struct view){ at + 1, line_end - at - 1 });
 	}
 }
@@ -184,7 +185,7 @@ static bool unpack_section(struct tracedat *t, struct cursor *c)
 
 	if (!t->unpack || !cursor_number(c, 4, &packed_size) || !cursor_number(c, 4, &size) ||
 	    !cursor_take(c, packed_size, &packed) || size > MAX_BYTES - t->section_bytes ||
-	    !unpack_can_be(t->unpack, packed, size))
+	    !unpack_admit(t->unpack, packed, size))
 		return false;
 
 	char *unpacked = must_alloc(size);
@@ -252,7 +253,8 @@ static int read_version_7(struct tracedat *t, struct cursor *c, struct tracedat_
 	if (!cursor_string(c, &method) || !cursor_string(c, &method_version) ||
 	    !cursor_number(c, 8, &offset))
 		return tracedat_damaged(t, c->at, "place of the first section", err);
-	if (strcmp(method, "none") != 0 && !(t->unpack = unpack_new(method, t->path, err)))
+	if (strcmp(method, "none") != 0 &&
+	    !(t->unpack = unpack_new(method, t->path, t->file.len, err)))
 		return -ENOTSUP;
 
 	int r = read_facts(t, offset, places, err);

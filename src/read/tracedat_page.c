@@ -52,7 +52,7 @@ static bool next_piece(struct tracedat *t, struct tracedat_row *row)
 		if (!cursor_number(c, 4, &packed_size) || !cursor_number(c, 4, &size) ||
 		    !cursor_take(c, packed_size, &packed)) {
 			row->pieces = 0;
-		} else if (unpack_can_be(t->unpack, packed, size)) {
+		} else if (unpack_admit(t->unpack, packed, size)) {
 			if (size > row->room) {
 				free(row->unpacked);
 				row->unpacked = must_alloc(size);

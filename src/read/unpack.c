@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 #ifdef HAVE_ZLIB
 #include <zlib.h>
 #endif
@@ -12,6 +13,18 @@
 
 enum { MAX_SIZE = 1 << 28 }; /* far more than anybody packs in one piece */
 
+uint64_t unpack_limit(uint64_t packed_size)
+{
+	static const uint64_t ratio = 256, least = 64 << 20;
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2, limit;
+
+	if (packed_size < least / ratio)
+		return least;
+	if (__builtin_mul_overflow(packed_size, ratio, &limit))
+		return memory;
+	return limit < memory ? limit : memory;
+}
+
 struct method {
 	const char *name, *package;
 	bool (*can_be)(struct view packed, size_t size); /* NULL: not built in */
@@ -20,6 +33,8 @@ struct method {
 
 struct unpack {
 	const struct method *method;
+	uint64_t limit, left; /* bytes that may come out: at all, still */
+	bool exceeded;
 #ifdef HAVE_ZSTD
 	ZSTD_DCtx *zstd; /* its tables are made once */
 #endif
@@ -70,7 +85,7 @@ static const struct method methods[] = {
 #endif
 };
 
-struct unpack *unpack_new(const char *name, const char *path, struct err *err)
+struct unpack *unpack_new(const char *name, const char *path, uint64_t file_size, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
 		if (strcmp(methods[i].name, name) != 0)
@@ -86,6 +101,7 @@ struct unpack *unpack_new(const char *name, const char *path, struct err *err)
 		struct unpack *unpack = must_alloc(sizeof(*unpack));
 
 		unpack->method = &methods[i];
+		unpack->limit = unpack->left = unpack_limit(file_size);
 		return unpack;
 	}
 	err_set(err, -EBADMSG,
@@ -103,9 +119,21 @@ void unpack_free(struct unpack *unpack)
 	free(unpack);
 }
 
-bool unpack_can_be(const struct unpack *unpack, struct view packed, size_t size)
+bool unpack_admit(struct unpack *unpack, struct view packed, size_t size)
 {
-	return size <= MAX_SIZE && unpack->method->can_be(packed, size);
+	if (size > MAX_SIZE || !unpack->method->can_be(packed, size))
+		return false;
+	if (size > unpack->left) {
+		unpack->exceeded = true;
+		return false;
+	}
+	unpack->left -= size;
+	return true;
+}
+
+uint64_t unpack_exceeded(const struct unpack *unpack)
+{
+	return unpack->exceeded ? unpack->limit : 0;
 }
 
 bool unpack_run(struct unpack *unpack, struct view packed, char *ret, size_t size)

@@ -189,9 +189,72 @@ TEST(what_cannot_be_unpacked_gets_a_sentence)
 		      "cannot unpack");
 	check_refused(
 		"gzip -c $D/good/jaeger-small.json | gzip >twice.gz && zip -q twice.zip twice.gz",
-		"twice.zip", "is packed twice");
+		"twice.zip", "is compressed more than once: decompress it first");
 	check_refused("tar -czf two.tgz -C $D/good jaeger-small.json jaeger-flush.json", "two.tgz",
 		      "holds 2 files and no CTF trace: unpack it and name them");
+}
+
+/* Files that begin as those of compressors that libarchive would run as programs. */
+static const struct {
+	const char *name, *bytes;
+} foreign[] = {
+	{ "lrzip", "LRZI\\0\\006" },
+	{ "lzop", "\\211LZO\\0\\r\\n\\032\\n\\020\\020" },
+	{ "grzip", "GRZipII\\0\\002\\004:)" },
+};
+
+/* The file is as long as a header of tar, and has its magic too. */
+static bool make_foreign(const char *name, const char *bytes)
+{
+	_cleanup_(freep) char *command = must_printf(
+		"mkdir -p bin && printf '#!/bin/sh\\n: >%s/started\\ncat\\n' >bin/%s && "
+		"chmod +x bin/%s && { printf '%s'; head -c 300 /dev/zero; } | head -c 257 >%s && "
+		"{ printf ustar; head -c 800 /dev/zero; } >>%s && gzip -c %s >%s.gz",
+		place, name, name, bytes, name, name, name, name);
+
+	return shell(command);
+}
+
+TEST(no_file_starts_a_program)
+{
+	_cleanup_(freep) char *before = must_strdup(getenv("PATH") ?: "");
+
+	for (size_t i = 0; i < ARRAY_LEN(foreign); i++) {
+		_cleanup_(freep) char *gz = must_printf("%s.gz", foreign[i].name);
+		_cleanup_(freep) char *path = NULL, *says = NULL;
+
+		if (!shell("true") || !make_foreign(foreign[i].name, foreign[i].bytes))
+			SKIP("no gzip here");
+		path = must_printf("%s/bin:%s", place, before);
+		says = must_printf("is compressed with %s", foreign[i].name);
+		setenv("PATH", path, 1);
+		check_refused("rm -f started", foreign[i].name, says);
+		CHECK(shell("! test -e started"));
+		check_refused("rm -f started", gz, "is compressed more than once");
+		CHECK(shell("! test -e started"));
+		setenv("PATH", before, 1);
+	}
+}
+
+/* 40 MB of gzip members, which would decompress to 20 GB of members without content. */
+TEST(nested_compression_ends_at_its_first_layer)
+{
+	check_refused(": | gzip -n >e0 && for i in $(seq 18); do "
+		      "cat e$((i - 1)) e$((i - 1)) >e$i; done && gzip -cn e18 >f0 && "
+		      "for i in $(seq 12); do cat f$((i - 1)) f$((i - 1)) >f$i; done && "
+		      "gzip -cn f12 >nested.gz && rm e[0-9]* f[0-9]*",
+		      "nested.gz", "is compressed more than once: decompress it first");
+}
+
+TEST(an_archive_of_many_or_sparse_files_meets_a_limit)
+{
+	check_refused("mkdir -p s && truncate -s 10G s/sparse && echo >>s/sparse && tar -Scf "
+		      "sparse.tar s",
+		      "sparse.tar", "unpacks to more than 64 MiB");
+	check_refused(": >none && tar -cf none.tar none && head -c 512 none.tar >n0 && "
+		      "for i in $(seq 16); do cat n$((i - 1)) n$((i - 1)) >n$i; done && "
+		      "zstd -qc n16 >many.tar.zst && rm n[0-9]*",
+		      "many.tar.zst", "has more than 50000 files");
 }
 
 TEST(what_was_unpacked_is_gone)

@@ -39,6 +39,29 @@ TEST(the_form_of_a_file_does_not_matter)
 	}
 }
 
+#ifdef HAVE_ZSTD
+TEST(all_compressed_records_together_have_a_limit)
+{
+	struct perf_build b = { .compress = true, .piece = 60000 };
+
+	begin_usual(&b);
+	waking(&b, 1, 11, 1000, 21);
+	for (unsigned i = 0; i < 1200; i++) { /* of a type that is passed over */
+		perf_begin(&b, 1, 0);
+		perf_text(&b, "", 60000);
+		perf_end(&b);
+	}
+	round_ends(&b);
+	waking(&b, 1, 11, 2000, 22);
+
+	_cleanup_(result_done) struct result r = read_built(&b);
+
+	CHECK_INT(r.code, 0);
+	CHECK_STR(r.text, "11@1 1000 waking:21\n");
+	CHECK(strstr(r.raw->notice ?: "", "it unpacks to more than the limit for its size"));
+}
+#endif
+
 TEST(an_event_has_its_name_its_fields_and_its_data)
 {
 	struct perf_build b = { 0 };

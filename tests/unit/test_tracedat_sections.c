@@ -273,6 +273,45 @@ TEST(a_damaged_piece_is_a_loss_and_the_next_is_read)
 	}
 }
 
+/* Pieces that say that they have so many bytes, and are all one. */
+static struct places put_pieces(struct file *f, size_t size, unsigned count)
+{
+	struct places places = make_version_7(f, "mono", NULL);
+	char *zeros = must_alloc(size), packed[4096];
+	size_t at = f->bytes.count, len = pack("zstd", zeros, size, packed, sizeof(packed));
+
+	free(zeros);
+	memcpy(f->bytes.items + 18, "zstd", 5);
+	put(f, 4, count);
+	for (unsigned i = 0; i < count; i++) {
+		put(f, 4, len);
+		put(f, 4, size);
+		put_bytes(f, packed, len);
+	}
+	set(f, places.buffer + 32, 8, at);
+	set(f, places.buffer + 40, 8, f->bytes.count - at);
+	set(f, places.section + 2, 2, 1);
+	return places;
+}
+
+TEST(all_packed_pieces_together_have_a_limit)
+{
+#ifndef HAVE_ZSTD
+	SKIP("built without zstd");
+#endif
+	_cleanup_(file_done) struct file f = { 0 }, g = { 0 };
+
+	put_pieces(&f, 16 << 20, 4);
+	READ(&f);
+	CHECK_INT(r.code, 0);
+	CHECK(!r.source->notice);
+	put_pieces(&g, 16 << 20, 5);
+	_cleanup_(read_done) struct read over = read_file(&g);
+	CHECK_INT(over.code, 0);
+	CHECK_STR(over.source->notice ?: "", "'x.dat' unpacks to more than 64 MiB, the limit for "
+					     "its size: the rest counts as lost");
+}
+
 TEST(every_cut_of_a_file_gives_a_sentence_or_events)
 {
 	_cleanup_(file_done) struct file whole = { 0 };
