@@ -99,8 +99,7 @@ static void read_cmdlines(struct tracedat *t, struct view text)
 			at++;
 		for (; at < line_end && *at >= '0' && *at <= '9' && tid < RAW_UNKNOWN; at++)
 			tid = 10 * tid + (*at - '0');
-		if (at < line_end && *at == ' ' && tid && tid < RAW_UNKNOWN && at + 1 < line_end &&
-		    at[1] != '<')
+		if (line_end - at > 1 && *at == ' ' && at[1] != '<' && tid && tid < RAW_UNKNOWN)
 			add_name(t, tid, (struct view){ at + 1, line_end - at - 1 });
 	}
 }

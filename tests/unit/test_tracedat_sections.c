@@ -7,6 +7,7 @@
 #include <zstd.h>
 #endif
 
+#include "guard.h"
 #include "tracedat_build.h"
 
 static size_t begin_section(struct file *f, unsigned id)
@@ -310,6 +311,37 @@ TEST(all_packed_pieces_together_have_a_limit)
 	CHECK_INT(over.code, 0);
 	CHECK_STR(over.source->notice ?: "", "'x.dat' unpacks to more than 64 MiB, the limit for "
 					     "its size: the rest counts as lost");
+}
+
+static size_t names_at; /* where the place of that section is told */
+
+static void put_names_place(struct file *f)
+{
+	names_at = f->bytes.count + 6;
+	put_place(f, 21, 0);
+}
+
+TEST(a_name_may_be_cut_before_its_first_letter)
+{
+	static const char *const texts[] = { "7 ", "7 <", "7 a", "7", " ", "7 a\n8 " };
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		_cleanup_(file_done) struct file f = { 0 };
+		struct raw_source *source;
+		struct err err;
+
+		make_version_7(&f, "mono", put_names_place);
+		set(&f, names_at, 8, f.bytes.count);
+		size_t names = begin_section(&f, 21);
+		put_text(&f, 8, texts[i]);
+		end_section(&f, names);
+
+		struct view file = { guard(f.bytes.items, f.bytes.count), f.bytes.count };
+
+		CHECK_INT(tracedat_open_memory("x.dat", file, &source, &err), 0);
+		CHECK_INT(((struct tracedat *)source)->names.count, strstr(texts[i], "a") != NULL);
+		source->free(source);
+	}
 }
 
 TEST(every_cut_of_a_file_gives_a_sentence_or_events)
