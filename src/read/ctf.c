@@ -315,6 +315,7 @@ static int add_trace(struct ctf *c, const struct file *metadata, struct err *err
 	*vec_push(&c->traces) = trace;
 	c->type_count += trace->events.count;
 	c->source.kinds |= trace->kinds;
+	c->source.lacks_cpus |= trace->lacks_cpus;
 	if (c->source.host && trace->meta->host && strcmp(c->source.host, trace->meta->host) != 0)
 		return err_set(
 			err, -EINVAL,

@@ -149,12 +149,15 @@ static void take_event(struct babeltrace *b, const bt_message *message, struct r
 	b->event = event;
 	*ret = type->blank;
 	ret->time = time_of(b, bt_message_event_borrow_default_clock_snapshot_const(message));
-	ctf_bt_take(context, &ctf_cpu_field, ret);
-	for (size_t i = 0; i < CTF_THREAD_FIELDS; i++) {
-		ctf_bt_take(bt_event_borrow_common_context_field_const(event),
-			    &ctf_thread_fields[i], ret);
-		ctf_bt_take(bt_event_borrow_specific_context_field_const(event),
-			    &ctf_thread_fields[i], ret);
+	for (size_t i = 0; i < CTF_CONTEXT_FIELDS; i++) {
+		const struct raw_field *field = &ctf_context_fields[i];
+
+		if (field->place == offsetof(struct raw_event, cpu))
+			ctf_bt_take(context, field, ret);
+		ctf_bt_take(bt_event_borrow_common_context_field_const(event), field, ret);
+		ctf_bt_take(bt_event_borrow_specific_context_field_const(event), field, ret);
+		if (b->dialect == RAW_KERNEL)
+			ctf_bt_take(payload, &ctf_perf_fields[i], ret);
 	}
 	for (size_t i = 0; layout && i < RAW_FIELDS && layout->fields[i].names; i++)
 		ctf_bt_take(payload, &layout->fields[i], ret);

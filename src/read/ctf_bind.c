@@ -3,14 +3,18 @@
 
 #include <string.h>
 
-/* perf writes these beside an event's fields; its names stand last. */
-const struct raw_field ctf_thread_fields[CTF_THREAD_FIELDS] = {
-	{ "tid vtid perf_tid", offsetof(struct raw_event, tid), 4, RAW_NUMBER },
-	{ "pid vpid perf_pid", offsetof(struct raw_event, pid), 4, RAW_NUMBER },
-	{ "procname perf_comm", offsetof(struct raw_event, comm), sizeof(struct raw_text),
-	  RAW_TEXT },
+const struct raw_field ctf_context_fields[CTF_CONTEXT_FIELDS] = {
+	{ "tid vtid", offsetof(struct raw_event, tid), 4, RAW_NUMBER },
+	{ "pid vpid", offsetof(struct raw_event, pid), 4, RAW_NUMBER },
+	{ "procname", offsetof(struct raw_event, comm), sizeof(struct raw_text), RAW_TEXT },
+	{ "cpu_id", offsetof(struct raw_event, cpu), 2, RAW_NUMBER },
 };
-const struct raw_field ctf_cpu_field = { "cpu_id", offsetof(struct raw_event, cpu), 2, RAW_NUMBER };
+const struct raw_field ctf_perf_fields[CTF_CONTEXT_FIELDS] = {
+	{ "perf_tid", offsetof(struct raw_event, tid), 4, RAW_NUMBER },
+	{ "perf_pid", offsetof(struct raw_event, pid), 4, RAW_NUMBER },
+	{ "perf_comm", offsetof(struct raw_event, comm), sizeof(struct raw_text), RAW_TEXT },
+	{ "perf_cpu", offsetof(struct raw_event, cpu), 2, RAW_NUMBER },
+};
 
 #define PACKET(name, member) { name, offsetof(struct ctf_packet, member), 8, RAW_NUMBER }
 static const struct raw_field about_packet[] = {
@@ -58,8 +62,8 @@ static bool want_path(const struct ctf_field *field, const char *path, size_t le
 	return found;
 }
 
-/* The first of its names that is there, in a range of the group's structs. */
-static void want_field(const struct ctf_group *group, unsigned from, unsigned to,
+/* The first of its names in a range of the group's structs; false if none is there. */
+static bool want_field(const struct ctf_group *group, unsigned from, unsigned to,
 		       const struct raw_field *f, ctf_wants *wants)
 {
 	for (const char *name = f->names; *name;) {
@@ -67,16 +71,37 @@ static void want_field(const struct ctf_group *group, unsigned from, unsigned to
 
 		for (unsigned i = from; i < to; i++)
 			if (group->roots[i] && want_path(group->roots[i], name, len, f, wants))
-				return;
+				return true;
 		name += len;
 		name += *name == ' ';
 	}
+	return false;
 }
 
-void ctf_bind_packet(const struct ctf_group *group, ctf_wants *wants)
+void ctf_bind_packet(const struct ctf_group *group, ctf_wants *wants, bool *ret_has_cpu)
 {
-	for (size_t i = 0; i < ARRAY_LEN(about_packet); i++)
-		want_field(group, 0, CTF_ROOTS, &about_packet[i], wants);
+	for (size_t i = 0; i < ARRAY_LEN(about_packet); i++) {
+		bool found = want_field(group, 0, CTF_ROOTS, &about_packet[i], wants);
+
+		if (about_packet[i].place == offsetof(struct ctf_packet, cpu))
+			*ret_has_cpu = found;
+	}
+}
+
+/* perf writes the thread and the CPU beside an event's own fields. */
+static void bind_thread(struct ctf_event *event, enum raw_dialect dialect, ctf_wants *wants)
+{
+	for (size_t i = 0; i < CTF_CONTEXT_FIELDS; i++) {
+		const struct raw_field *f = &ctf_context_fields[i];
+		bool found = want_field(&event->group, 0, 2, f, wants);
+
+		if (dialect == RAW_KERNEL) {
+			found |= want_field(&event->group, 0, 2, &ctf_perf_fields[i], wants);
+			found |= want_field(&event->group, 2, 3, &ctf_perf_fields[i], wants);
+		}
+		if (f->place == offsetof(struct raw_event, cpu))
+			event->has_cpu = found;
+	}
 }
 
 static void bind_head(const struct ctf_field *field, ctf_wants *wants, const char **ret_clock)
@@ -128,14 +153,7 @@ void ctf_bind_event(struct ctf_event *event, enum raw_dialect dialect, ctf_wants
 		raw_layout_find(dialect, event->name, strlen(event->name), &nr);
 
 	event->blank = raw_event_empty(layout ? layout->kind : RAW_OTHER);
-	for (size_t i = 0; i < CTF_THREAD_FIELDS; i++) {
-		struct raw_field of_perf = ctf_thread_fields[i];
-
-		of_perf.names = strrchr(of_perf.names, ' ') + 1;
-		want_field(&event->group, 0, 2, &ctf_thread_fields[i], wants);
-		if (dialect == RAW_KERNEL)
-			want_field(&event->group, 2, 3, &of_perf, wants);
-	}
+	bind_thread(event, dialect, wants);
 	if (!layout)
 		return;
 	for (size_t i = 0; i < RAW_FIELDS && layout->fields[i].names; i++)

@@ -59,7 +59,7 @@ static int add_header(struct ctf_trace *trace, struct ctf_layout *layout, struct
 
 	if (code < 0)
 		return code;
-	ctf_bind_packet(&trace->header, &wants);
+	ctf_bind_packet(&trace->header, &wants, &trace->has_cpu);
 	code = ctf_program_make(layout, &trace->header, &wants, &trace->read_header, err);
 	vec_done(&wants);
 	return code;
@@ -97,7 +97,7 @@ static int add_stream(struct ctf_trace *trace, struct ctf_layout *layout,
 	code = ctf_layout_add(layout, &type->context, 0, class->packet_context, err);
 	if (code < 0)
 		return code;
-	ctf_bind_packet(&type->context, &wants);
+	ctf_bind_packet(&type->context, &wants, &type->has_cpu);
 	code = ctf_program_make(layout, &type->context, &wants, &type->read_context, err);
 	vec_done(&wants);
 	if (code < 0)
@@ -167,6 +167,8 @@ static int add_event(struct ctf_trace *trace, struct ctf_layout *layout,
 	ctf_bind_event(event, strncmp(tracer, "lttng", 5) == 0 ? RAW_LTTNG : RAW_KERNEL, &wants);
 	event->blank.type = type;
 	trace->kinds |= 1u << event->blank.kind;
+	if (event->blank.kind == RAW_SWITCH)
+		trace->lacks_cpus = !event->has_cpu && !stream->has_cpu && !trace->has_cpu;
 	code = ctf_program_make(layout, &event->group, &wants, &event->program, err);
 	vec_done(&wants);
 	file_event(stream, class->id, event);

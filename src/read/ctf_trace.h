@@ -35,6 +35,7 @@ struct ctf_event {
 	struct ctf_group group; /* two contexts and the event's own */
 	struct ctf_program program;
 	struct raw_event blank; /* what decoding begins with */
+	bool has_cpu;           /* it says on which CPU it was */
 };
 
 struct ctf_stream_type {
@@ -42,6 +43,7 @@ struct ctf_stream_type {
 	struct ctf_group context, header; /* of a packet; of an event */
 	struct ctf_program read_context, read_header;
 	const struct ctf_clock *clock;
+	bool has_cpu;                   /* packets say of which CPU they are */
 	int64_t shift;                  /* ns to add to its times to get those of the input */
 	VEC(struct ctf_event *) events; /* by their id; NULL where there is none, */
 	struct map more;                /* and those of large ids */
@@ -53,7 +55,9 @@ struct ctf_trace {
 	struct ctf_program read_header;
 	VEC(struct ctf_stream_type) streams;
 	VEC(struct ctf_event *) events;
-	uint32_t kinds; /* of events: 1 << enum raw_kind */
+	uint32_t kinds;  /* of events: 1 << enum raw_kind */
+	bool has_cpu;    /* the header of a packet says of which CPU it is */
+	bool lacks_cpus; /* nothing says on which CPU switches were */
 };
 
 /* The types of its events are numbered from first_type on.  name: of the metadata file. */

@@ -80,6 +80,7 @@ static int next_event(struct raw_source *source, struct raw_event *ret, struct e
 		if (perf_decode(&s->decoder, record, time, ret))
 			return 1;
 	tell_end(s);
+	s->raw.lacks_cpus = s->decoder.lacks_cpus;
 	return perf_decode_end(&s->decoder, s->merge.now, ret);
 }
 

@@ -115,6 +115,8 @@ static bool decode_sample(struct perf_decoder *d, nsec_t time, struct raw_event 
 	ret->time = time;
 	if (attr->layout.cpu)
 		ret->cpu = cpu_at(d, d->record + attr->layout.cpu);
+	else
+		d->lacks_cpus |= ret->kind == RAW_SWITCH;
 	if (attr->layout.tid) {
 		uint32_t tid = perf_u32(d->record + attr->layout.tid + 4, swap);
 

@@ -55,6 +55,11 @@ static const struct raw_layout layouts[] = {
 		TEXT("child_comm", fork.comm) } },
 	{ RAW_KERNEL, "task_newtask", RAW_FORK, {
 		NUMBER("pid", fork.child), NUMBER("clone_flags", fork.flags), TEXT("comm", fork.comm) } },
+	{ RAW_KERNEL, "perf_comm", RAW_TASK, { /* these, perf data convert --all writes */
+		NUMBER("tid", task.tid), NUMBER("pid", task.pid), TEXT("comm", task.comm) } },
+	{ RAW_KERNEL, "perf_fork", RAW_FORK, {
+		NUMBER("ptid", fork.parent), NUMBER("tid", fork.child),
+		NUMBER("pid", fork.child_pid) } },
 	{ RAW_LTTNG, "sched_process_fork", RAW_FORK, {
 		NUMBER("parent_tid", fork.parent), NUMBER("child_tid", fork.child),
 		NUMBER("child_pid", fork.child_pid), TEXT("child_comm", fork.comm) } },

@@ -270,6 +270,7 @@ struct raw_source {
 	bool is_monotonic;       /* its clock is CLOCK_MONOTONIC of its host */
 	bool knows_kinds;        /* all kinds that were recorded are in kinds; */
 	uint32_t kinds;          /* 1 << enum raw_kind; else it is left 0 */
+	bool lacks_cpus;         /* events do not say on which CPU they were: all are on CPU 0 */
 	bool of_some;            /* threads only, and the notice says so */
 	char *notice;            /* what could not be used; freed by free */
 };

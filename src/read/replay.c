@@ -266,6 +266,10 @@ char *replay_lacks(const struct replay *r)
 	if (!replay_has(r, REPLAY_BIT(RAW_SWITCH)))
 		return also(NULL,
 			    "no sched_switch, so nothing is known of what threads waited for");
+	if (r->source->lacks_cpus)
+		list = also(list,
+			    "no CPU numbers, so the times of threads on and off a CPU are wrong: "
+			    "record with them");
 	if (is_of_some(r))
 		list = also(list, "not all switches, as when some threads only are recorded: of "
 				  "others, little is known");

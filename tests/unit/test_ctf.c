@@ -111,6 +111,71 @@ TEST(contexts_tell_the_thread)
 	CHECK(text_is(e.comm, "svc"));
 }
 
+/* What perf data convert writes: the CPU in a packet's context, or beside an event's fields. */
+#define PERF_STREAM(context) \
+	HEAD("le") \
+	"env { host = \"web1\"; release = \"6.1.0\"; tracer_name = \"perf\"; };\n" CLOCK \
+	"struct context { u64 timestamp_begin; u64 timestamp_end; u64 content_size;\n" \
+	"	u64 packet_size; u64 packet_seq_num; u64 events_discarded; u32 " context \
+	"; };\n" STREAM
+#define PERF_SWITCH(cpu) \
+	"event { name = \"sched:sched_switch\"; id = 7; stream_id = 0; fields := struct {\n" \
+	"	u64 perf_ip; u32 perf_tid; u32 perf_pid; u32 " cpu "; u64 perf_period;\n" \
+	"	u32 common_type; u32 common_pid; string prev_comm; u32 prev_pid;\n" \
+	"	u32 prev_prio; u64 prev_state; string next_comm; u32 next_pid; }; };\n"
+
+static void put_perf_switch(struct writer *w, uint64_t time, uint32_t cpu)
+{
+	put_head(w, 7, time);
+	put_bytes(w, 8, 0xffffffff81000000);
+	put_bytes(w, 4, 12);
+	put_bytes(w, 4, 11);
+	put_bytes(w, 4, cpu);
+	put_bytes(w, 8, 1);
+	put_bytes(w, 4, 300);
+	put_bytes(w, 4, 12);
+	put_text(w, "svc", 4);
+	put_bytes(w, 4, 12);
+	put_bytes(w, 4, 120);
+	put_bytes(w, 8, 1);
+	put_text(w, "swapper/5", 10);
+	put_bytes(w, 4, 0);
+}
+
+static void check_perf(const char *metadata, int cpu, bool lacks_cpus)
+{
+	struct writer w = { 0 };
+	struct raw_event e;
+
+	begin_packet(&w, 3, 900, 1100, 0, 0);
+	put_perf_switch(&w, 1000, 5);
+	end_packet(&w, 0);
+
+	_cleanup_(trace_done) struct trace t = open_trace(metadata, &w);
+
+	CHECK_STR(t.err.text, "");
+	CHECK(next_event(&t, &e));
+	if (!t.source)
+		return;
+	CHECK_INT(e.kind, RAW_SWITCH);
+	CHECK_INT(e.cpu, cpu);
+	CHECK_INT(e.tid, 12);
+	CHECK_INT(e.pid, 11);
+	CHECK_INT(e.sched_switch.prev, 12);
+	CHECK_INT(e.sched_switch.next, 0);
+	CHECK_INT(e.sched_switch.state, 1);
+	CHECK(text_is(e.sched_switch.prev_comm, "svc"));
+	CHECK_INT(t.source->lacks_cpus, lacks_cpus);
+}
+
+TEST(perf_writes_the_cpu_in_one_of_two_places)
+{
+	check_perf(PERF_STREAM("cpu_id") PERF_SWITCH("other"), 3, false);
+	check_perf(PERF_STREAM("other") PERF_SWITCH("perf_cpu"), 5, false);
+	check_perf(PERF_STREAM("cpu_id") PERF_SWITCH("perf_cpu"), 5, false);
+	check_perf(PERF_STREAM("other") PERF_SWITCH("another"), 0, true);
+}
+
 #define COMPACT \
 	"stream { id = 0; packet.context := struct context; event.header := struct {\n" \
 	"	enum : integer { size = 5; align = 1; } { compact = 0 ... 30, extended = 31 } " \

@@ -490,6 +490,22 @@ TEST(what_a_trace_lacks_is_said)
 		  "has no sched_switch, so nothing is known of what threads waited for");
 }
 
+TEST(a_trace_without_cpus_is_reported)
+{
+	_cleanup_(play_done) struct play with, without;
+	_cleanup_(freep) char *some = NULL, *none = NULL;
+
+	play_begin(&with, 0);
+	play_begin(&without, 0);
+	sched(&with, 1, 0, 0, 1);
+	sched(&without, 1, 0, 0, 1);
+	without.source.lacks_cpus = true;
+	some = replay_lacks(with.replay);
+	none = replay_lacks(without.replay);
+	CHECK(some && !strstr(some, "no CPU numbers"));
+	CHECK(none && strstr(none, "has no CPU numbers, so"));
+}
+
 TEST(a_trace_of_some_threads_is_told_from_one_of_all)
 {
 	_cleanup_(play_done) struct play all, some;
