@@ -304,6 +304,17 @@ static void place_clocks(struct ctf *c)
 	c->source.is_monotonic = strcmp(base->name, "monotonic") == 0;
 }
 
+/* What sonde exported is numbered as since 4.14, whatever it was recorded with. */
+static struct raw_states states_of(const struct ctf_trace *trace)
+{
+	bool is_ours = trace->kinds & 1u << RAW_WAIT;
+	const char *release = trace->meta->kernel, *tracer = trace->meta->tracer ?: "";
+	struct raw_states states = raw_states_of_release(is_ours ? "4.14" : release);
+
+	states.shifted = !is_ours && strcmp(tracer, "perf") == 0 && raw_states_are_shifted(release);
+	return states;
+}
+
 static int add_trace(struct ctf *c, const struct file *metadata, struct err *err)
 {
 	struct ctf_trace *trace = NULL;
@@ -316,6 +327,8 @@ static int add_trace(struct ctf *c, const struct file *metadata, struct err *err
 	c->type_count += trace->events.count;
 	c->source.kinds |= trace->kinds;
 	c->source.lacks_cpus |= trace->lacks_cpus;
+	if (trace->kinds & 1u << RAW_SWITCH)
+		c->source.states = states_of(trace);
 	if (c->source.host && trace->meta->host && strcmp(c->source.host, trace->meta->host) != 0)
 		return err_set(
 			err, -EINVAL,

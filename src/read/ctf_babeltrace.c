@@ -393,11 +393,13 @@ static void read_trace(struct babeltrace *b, const bt_message *message)
 		bt_stream_borrow_class_const(stream));
 	const char *host = environment(trace, "hostname");
 	const char *tracer = environment(trace, "tracer_name");
+	const char *release = environment(trace, "kernel_release") ?: environment(trace, "release");
 	int64_t seconds = 0;
 	uint64_t ticks = 0;
 
 	b->host = host ? must_strdup(host) : NULL;
 	b->source.host = b->host;
+	b->source.states = raw_states_of_release(release);
 	b->dialect = tracer && strncmp(tracer, "lttng", 5) == 0 ? RAW_LTTNG : RAW_KERNEL;
 	if (!clock)
 		return;

@@ -76,6 +76,23 @@ uint32_t kernel_formats_kinds(const struct kernel_formats *formats)
 	return kinds;
 }
 
+struct raw_states kernel_formats_states(const struct kernel_formats *formats, const char *release)
+{
+	static const char name[] = "name: sched_switch\n";
+	struct raw_states states = raw_states_of_release(release);
+
+	for (size_t id = 0; id < KERNEL_FORMAT_IDS; id++) {
+		const struct kernel_text *t = &formats->texts[id];
+
+		if (t->text && t->len >= sizeof(name) &&
+		    memcmp(t->text, name, sizeof(name) - 1) == 0 &&
+		    raw_states_of_format(t->text, t->len, &states))
+			break;
+	}
+	states.shifted = raw_states_are_shifted(release);
+	return states;
+}
+
 /* A count, and so many sizes and texts. */
 static bool take_texts(struct kernel_formats *formats, struct cursor *c, const char *system)
 {

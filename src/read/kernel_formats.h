@@ -40,6 +40,9 @@ static inline const struct kernel_format *kernel_formats_find(struct kernel_form
 /* Of which kinds there are events: 1 << enum raw_kind. */
 uint32_t kernel_formats_kinds(const struct kernel_formats *formats);
 
+/* How they number task states, with the kernel's release, or NULL. */
+struct raw_states kernel_formats_states(const struct kernel_formats *formats, const char *release);
+
 /*
  * The formats as files have them: a count and so many sizes and texts, which are
  * the events of ftrace itself; then a count of systems, and of each its name, a

@@ -197,6 +197,9 @@ static void describe(struct perf_source *s)
 	s->raw.host = s->file.about.host;
 	s->raw.knows_kinds = true;
 	s->raw.kinds = s->decoder.kinds;
+	s->raw.states = s->file.has_formats
+				? kernel_formats_states(&s->file.formats, s->file.about.release)
+				: raw_states_of_release(s->file.about.release);
 	set_clock(s);
 	tell_formats(s);
 	if (has_chains(&s->file))

@@ -18,6 +18,7 @@
 #include "base/base.h"
 #include "base/err.h"
 #include "event/event.h"
+#include "read/raw_state.h"
 
 enum raw_kind {
 	RAW_OTHER,
@@ -69,7 +70,10 @@ struct raw_text {
 	uint32_t len;
 };
 
-/* As the kernel numbers them since 4.14; decoders of text put letters into these. */
+/*
+ * As the kernel numbers them since 4.14.  Decoders of text put letters into these;
+ * the numbers of other decoders are translated by raw_source.states.
+ */
 enum raw_task_state {
 	RAW_STATE_SLEEP = 1,
 	RAW_STATE_DISK = 2, /* a sleep that signals do not end */
@@ -78,7 +82,7 @@ enum raw_task_state {
 	RAW_STATE_DEAD = 16,
 	RAW_STATE_ZOMBIE = 32,
 	RAW_STATE_PARKED = 64,
-	RAW_STATE_IDLE = 128, /* on its own it is "dead" in some versions */
+	RAW_STATE_IDLE = 128,
 	RAW_STATE_ALL = 255,
 };
 
@@ -97,7 +101,7 @@ struct raw_event {
 	union {
 		struct {
 			uint32_t prev, next;
-			uint64_t state; /* enum raw_task_state; 0 was preempted */
+			uint64_t state; /* for raw_state_read(); 0 was preempted */
 			struct raw_text prev_comm, next_comm;
 		} sched_switch;
 		struct {
@@ -264,15 +268,16 @@ struct raw_source {
 	const void *(*data)(struct raw_source *source, size_t *ret_size);
 	void (*free)(struct raw_source *source);
 
-	const char *host;        /* borrowed; NULL if the trace does not say */
-	int64_t realtime_offset; /* what to add to its times to get CLOCK_REALTIME, */
-	bool has_realtime;       /* if the trace says */
-	bool is_monotonic;       /* its clock is CLOCK_MONOTONIC of its host */
-	bool knows_kinds;        /* all kinds that were recorded are in kinds; */
-	uint32_t kinds;          /* 1 << enum raw_kind; else it is left 0 */
-	bool lacks_cpus;         /* events do not say on which CPU they were: all are on CPU 0 */
-	bool of_some;            /* threads only, and the notice says so */
-	char *notice;            /* what could not be used; freed by free */
+	const char *host;         /* borrowed; NULL if the trace does not say */
+	int64_t realtime_offset;  /* what to add to its times to get CLOCK_REALTIME, */
+	bool has_realtime;        /* if the trace says */
+	bool is_monotonic;        /* its clock is CLOCK_MONOTONIC of its host */
+	bool knows_kinds;         /* all kinds that were recorded are in kinds; */
+	uint32_t kinds;           /* 1 << enum raw_kind; else it is left 0 */
+	struct raw_states states; /* how it numbers task states */
+	bool lacks_cpus;          /* events do not say on which CPU they were: all are on CPU 0 */
+	bool of_some;             /* threads only, and the notice says so */
+	char *notice;             /* what could not be used; freed by free */
 };
 
 #endif

@@ -270,6 +270,10 @@ char *replay_lacks(const struct replay *r)
 		list = also(list,
 			    "no CPU numbers, so the times of threads on and off a CPU are wrong: "
 			    "record with them");
+	if (r->source->states.doubtful)
+		list = also(list,
+			    "no kernel release, so task states are taken to be numbered as since "
+			    "Linux 4.14");
 	if (is_of_some(r))
 		list = also(list, "not all switches, as when some threads only are recorded: of "
 				  "others, little is known");

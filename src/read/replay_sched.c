@@ -89,7 +89,8 @@ static bool is_dead(const struct replay_thread *t, uint64_t state)
 {
 	if (state & (RAW_STATE_DEAD | RAW_STATE_ZOMBIE))
 		return true;
-	return t->exiting && state & (RAW_STATE_PARKED | RAW_STATE_IDLE);
+	/* neither parks nor idles, but 64 or 128 may be "dead" in a numbering that is unknown */
+	return t->exiting && (state == RAW_STATE_PARKED || state == RAW_STATE_IDLE);
 }
 
 static void note_site(struct replay_thread *t, uint64_t state)
@@ -102,7 +103,8 @@ static void note_site(struct replay_thread *t, uint64_t state)
 
 static void leave_cpu(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
 {
-	uint64_t state = e->sched_switch.state & RAW_STATE_ALL;
+	uint64_t state = raw_state_read(&r->source->states, e->sched_switch.state,
+					e->sched_switch.prev == 0);
 
 	cpu->gone = 0;
 

@@ -79,34 +79,17 @@ static const char *take_number(const char *p, const char *end, uint64_t *ret)
 /* What a letter says, or -1 if there is no such letter. */
 static int state_bits(char letter, enum text_form form)
 {
-	switch (letter) {
-	case 'S':
-		return RAW_STATE_SLEEP;
-	case 'D':
-		return RAW_STATE_DISK;
-	case 'T':
-		return RAW_STATE_STOPPED;
-	case 't':
-		return RAW_STATE_TRACED;
-	case 'P':
-		return RAW_STATE_PARKED;
-	case 'I':
-		return RAW_STATE_IDLE;
+	switch (form == TEXT_STATE_2 ? letter : 0) {
 	case 'X': /* trace-cmd has the letters of kernels before 4.14 for the numbers since */
-		return form == TEXT_STATE_2 ? RAW_STATE_ZOMBIE : RAW_STATE_DEAD;
+		return RAW_STATE_ZOMBIE;
 	case 'Z':
-		return form == TEXT_STATE_2 ? RAW_STATE_DEAD : RAW_STATE_ZOMBIE;
+		return RAW_STATE_DEAD;
 	case 'x':
-		return form == TEXT_STATE_2 ? RAW_STATE_PARKED : RAW_STATE_DEAD;
+		return RAW_STATE_PARKED;
 	case 'W':
-		return form == TEXT_STATE_2 ? RAW_STATE_IDLE : 0;
-	case 'R':
-	case 'K':
-	case 'N':
-	case 'n':
-		return 0;
+		return RAW_STATE_IDLE;
 	default:
-		return -1;
+		return raw_state_of_letter(letter);
 	}
 }
 
@@ -116,8 +99,10 @@ static const char *take_state(const char *p, const char *end, enum text_form for
 	uint64_t state = 0;
 
 	if (p < end && text_is_digit(*p)) {
+		struct raw_states states = raw_states_of_release(NULL);
+
 		p = take_number(p, end, &state);
-		*ret = state & RAW_STATE_ALL;
+		*ret = raw_state_read(&states, state, false);
 		return p;
 	}
 	for (; p < end && *p != ' '; p++) {

@@ -191,6 +191,7 @@ static void tracedat_free(struct raw_source *source)
 		file_unmap(&t->file);
 	free(t->heap);
 	free(t->host);
+	free(t->release);
 	free(t->path);
 	free(t->source.notice);
 	free(t);
@@ -254,6 +255,7 @@ static int tracedat_load(struct tracedat *t, struct err *err)
 		return r;
 	t->unknown = kernel_format_new("", unknown_text, sizeof(unknown_text) - 1, t->abi);
 	t->source.host = t->host;
+	t->source.states = kernel_formats_states(&t->formats, t->release);
 	tell_kinds(t);
 	tell_clock(t);
 	return 0;

@@ -71,7 +71,7 @@ struct tracedat {
 	struct kernel_formats formats;
 	struct kernel_format *unknown; /* stands for those that the file does not describe */
 
-	char *host;
+	char *host, *release;
 	struct view clock;    /* by which all events are timed; in the file */
 	int64_t offset;       /* to be added to each time */
 	uint32_t mult, shift; /* of a clock that counts cycles: ns are cycles * mult >> shift */

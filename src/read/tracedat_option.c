@@ -67,6 +67,7 @@ static void read_uname(struct tracedat *t, struct view data)
 	if (!system || !host || t->host)
 		return;
 	t->host = must_strdup(host);
+	t->release = must_strdup(rest ?: "");
 	t->abi.other_calls = machine && strcmp(machine + 1, "x86_64") != 0;
 }
 

@@ -344,6 +344,29 @@ TEST(a_thread_lives_from_its_creation_to_its_last_switch)
 	check_made(&p, "2:new=worker/2");
 }
 
+/* Before Linux 4.14, 130 is a sleep that only a fatal signal ends. */
+TEST(an_exiting_thread_may_sleep_until_it_is_dead)
+{
+	static const char *const releases[] = { "4.4.3-1-ARCH", NULL };
+
+	for (size_t i = 0; i < ARRAY_LEN(releases); i++) {
+		_cleanup_(play_done) struct play p;
+		struct raw_event exits = at(10, RAW_EXIT, 2);
+
+		exits.wake.tid = 2;
+		play_begin(&p, 0);
+		p.source.states = raw_states_of_release(releases[i]);
+		sched(&p, 1, 0, 0, 2);
+		play(&p, exits);
+		sched(&p, 20, 2, 130, 1);
+		wake(&p, 30, 1, 2);
+		sched(&p, 40, 1, 1, 2);
+		sched(&p, 50, 2, 64, 1);
+		check_made(&p, "2:seen=/2 2:R1-20 1:seen=/1 1:R20-40 2:I20-30,C30-40<1 2:R40-50 "
+			       "2:exit 1:?40-50,");
+	}
+}
+
 TEST(what_is_told_of_a_last_switch_makes_no_thread)
 {
 	_cleanup_(play_done) struct play p;
