@@ -62,7 +62,7 @@ uint64_t side_target(const struct finder *f, uint32_t thread, uint64_t object)
 {
 	const struct socket *s = model_socket(f->model, thread_of(f, thread)->host, object);
 
-	if (!s)
+	if (!s || s->address.family == AF_UNSPEC)
 		return object;
 	if (s->address.family == AF_UNIX) /* its name is not known, but who listened there */
 		return s->peer_pid ?: object;

@@ -116,6 +116,8 @@ static void find_other_side(struct model *model, const struct source *source,
 
 	if ((!r->position || socket->address.family == AF_UNIX) && !count_bytes(flow, sends, &end))
 		return;
+	if (!end.bytes)
+		end.bytes = 1; /* of an unknown size, of which the last byte is known */
 	m->position = end.position;
 	if (sends)
 		flow_send(&model->flows, flow, &end, join_message, model);

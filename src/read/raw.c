@@ -32,6 +32,14 @@
 		NUMBER("network_header.ihl", packet.ip_words), \
 	}
 
+#define LOCAL_SEGMENT \
+	{ \
+		NUMBER("sk", packet.object), \
+		NUMBER("seq", packet.seq), \
+		NUMBER("ack_seq", packet.ack), \
+		NUMBER("flags", packet.flags), \
+	}
+
 /* Letters to ftrace, a number to LTTng: what is a number cannot be taken as text, and vice versa.
  */
 #define BLOCK_OP TEXT("rwbs", block.op), NUMBER("rwbs", block.op_bits)
@@ -46,6 +54,7 @@ static const struct raw_layout layouts[] = {
 		TEXT("next_comm", sched_switch.next_comm) } },
 	{ ANY, "sched_waking", RAW_WAKING, {
 		NUMBER("tid pid", wake.tid), TEXT("comm", wake.comm) } },
+	{ RAW_LTTNG, "sched_ttwu", RAW_WAKING, { NUMBER("tid", wake.tid) } },
 	{ ANY, "sched_wakeup", RAW_WAKEUP, {
 		NUMBER("tid pid", wake.tid), TEXT("comm", wake.comm) } },
 	{ ANY, "sched_wakeup_new", RAW_WAKEUP_NEW, {
@@ -92,6 +101,8 @@ static const struct raw_layout layouts[] = {
 		NUMBER("dev", block.device), NUMBER("sector", block.sector),
 		NUMBER("nr_sector", block.sectors), NUMBER("error", block.error),
 		BLOCK_OP } },
+	{ RAW_LTTNG, "inet_sock_local_out", RAW_PACKET_SEND, LOCAL_SEGMENT },
+	{ RAW_LTTNG, "inet_sock_local_in", RAW_PACKET_RECEIVE, LOCAL_SEGMENT },
 	{ RAW_LTTNG, "net_dev_queue", RAW_PACKET_SEND, PACKET },
 	{ RAW_LTTNG, "net_if_receive_skb", RAW_PACKET_RECEIVE, PACKET },
 	{ RAW_KERNEL, "sock_send_length", RAW_SOCKET_SEND, {

@@ -139,7 +139,9 @@ struct raw_event {
 			uint32_t seq;                  /* of its first byte */
 			uint32_t bytes;                /* with IP's header, if of IPv4, and TCP's */
 			uint32_t ip_words, tcp_words;  /* size of these, in 4 bytes; IPv6: 0 */
-			uint32_t flags;                /* of TCP: 1 FIN, 2 SYN, 4 RST, 16 ACK */
+			uint32_t flags;  /* of TCP: 1 FIN, 2 SYN, 4 RST, 8 PSH, 16 ACK */
+			uint64_t object; /* the kernel's address of the socket, of segments */
+			uint32_t ack;    /* without an address; what these acknowledge */
 		} packet;
 		struct {
 			struct socket_address address; /* ports 0 if the event has none */

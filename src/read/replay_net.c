@@ -10,10 +10,18 @@
  *
  * LTTng has the packets, with TCP's headers and so with positions, but not the
  * programs.  A segment was sent by the thread that was running where it was
- * given to the device; one that is sent later, from an interrupt, when the
- * window opens, by whoever sent last on that connection.  It was received by the
- * thread that is woken before its softirq is over.  A thread that did not sleep
- * when it came is not known to have received it.
+ * given to the device; one that is sent later, from an interrupt or by a kernel
+ * thread that handles one, when the window opens, by whoever sent last on that
+ * connection.  It was received by the thread that is woken before its softirq is
+ * over, or, if the interrupt has a thread, by that thread soon after.  A thread that
+ * did not sleep when it came is not known to have received it.
+ *
+ * Older LTTng traces have inet_sock_local_in and _out instead: of each segment the
+ * socket, but no address and no size.  Sequence number, acknowledged number and flags
+ * are the same on both sides, also on two machines.  So each segment gets an address
+ * of its own, made of these, and is told on the way: what has that address on the
+ * other side is its receive.  Only those with data at the end of a write count, which
+ * TCP marks by PSH; acknowledgements are not messages.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -210,16 +218,18 @@ static struct socket_address from_the_other_side(const struct socket_address *a)
 	return b;
 }
 
-static void send_segment(struct replay *r, const struct replay_cpu *cpu, const struct raw_event *e,
-			 const struct segment *segment, const struct socket_address *address)
+static bool is_in_interrupt(const struct replay_cpu *cpu, const struct replay_thread *t)
 {
-	struct replay_socket *socket = socket_of(r, name_of(address));
-	const struct replay_thread *t = replay_current(r, e);
-	bool in_interrupt = cpu->hardirq || cpu->softirq;
+	return cpu->hardirq || cpu->softirq || !t || t->kernel;
+}
 
-	socket->address = *address;
-	tell_socket(r, socket, e);
-	if (t && !in_interrupt)
+static void send_segment(struct replay *r, const struct replay_cpu *cpu, const struct raw_event *e,
+			 const struct segment *segment, struct replay_socket *socket)
+{
+	const struct replay_thread *t = replay_current(r, e);
+
+	/* a kernel thread may handle an interrupt, but it may also be the one that sends */
+	if (t && (!is_in_interrupt(cpu, t) || (t->kernel && !socket->sender)))
 		socket->sender = t->tid;
 	if (!socket->sender)
 		return;
@@ -231,25 +241,98 @@ static void send_segment(struct replay *r, const struct replay_cpu *cpu, const s
 					       .object_kind = OBJECT_INET });
 }
 
+static void receive_segment(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e,
+			    struct segment segment, const struct replay_socket *socket)
+{
+	const struct replay_thread *t = replay_current(r, e);
+
+	segment.object = socket->object;
+	segment.time = e->time;
+	segment.tid = cpu->softirq || cpu->hardirq || !t ? 0 : t->tid;
+	cpu->segment = segment;
+}
+
+/* The address of one segment: the sender's side of it is local to the sender. */
+static struct socket_address address_of_segment(const struct raw_event *e)
+{
+	struct {
+		uint32_t seq, ack, flags, side;
+	} from = { e->packet.seq, e->packet.ack, e->packet.flags, 1 }, to = from;
+	struct socket_address a = { .family = AF_UNSPEC, .protocol = IPPROTO_TCP };
+
+	to.side = 2;
+	memcpy(a.local, &from, sizeof(a.local));
+	memcpy(a.peer, &to, sizeof(a.peer));
+	return a;
+}
+
+static void tell_local(struct replay *r, uint64_t object, const struct socket_address *address,
+		       const struct raw_event *e)
+{
+	struct record_socket *s = replay_make(r, RECORD_SOCKET, sizeof(*s), 0, e->cpu, e->time);
+
+	s->object = object;
+	s->address = *address;
+}
+
+static void local_segment(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
+{
+	enum { PUSH = 8 };
+	struct replay_socket *socket = socket_of(r, e->packet.object);
+	struct segment segment = { .position = e->packet.seq ?: 1, .is_local = true };
+
+	if (r->has_headers || !(e->packet.flags & PUSH))
+		return;
+	segment.address = address_of_segment(e);
+	if (e->kind == RAW_PACKET_SEND) {
+		tell_local(r, socket->object, &segment.address, e);
+		send_segment(r, cpu, e, &segment, socket);
+		return;
+	}
+	segment.address = from_the_other_side(&segment.address);
+	receive_segment(r, cpu, e, segment, socket);
+}
+
 void replay_packet(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
 {
 	struct socket_address address;
 	struct segment segment = { 0 };
 
-	if (!read_segment(e, &address, &segment))
-		return;
-	if (e->kind == RAW_PACKET_SEND) {
-		send_segment(r, cpu, e, &segment, &address);
+	if (e->packet.object) {
+		local_segment(r, cpu, e);
 		return;
 	}
-	address = from_the_other_side(&address);
+	if (!read_segment(e, &address, &segment))
+		return;
+	r->has_headers = true;
+	if (e->kind == RAW_PACKET_RECEIVE)
+		address = from_the_other_side(&address);
 
 	struct replay_socket *socket = socket_of(r, name_of(&address));
 
 	socket->address = address;
 	tell_socket(r, socket, e);
-	segment.object = socket->object;
-	cpu->segment = segment;
+	if (e->kind == RAW_PACKET_SEND)
+		send_segment(r, cpu, e, &segment, socket);
+	else
+		receive_segment(r, cpu, e, segment, socket);
+}
+
+/*
+ * Whether the CPU still handles the segment: in its softirq, which ends it, or else
+ * in the same thread, which does not show when it is done with it.
+ */
+static bool is_handled(const struct replay *r, const struct replay_cpu *cpu,
+		       const struct raw_event *e)
+{
+	enum { SOON = 100 * 1000 }; /* ns */
+	const struct segment *s = &cpu->segment;
+	bool knows_softirqs = replay_has(r, REPLAY_BIT(RAW_SOFTIRQ_ENTRY));
+
+	if (!s->tid || cpu->softirq || cpu->hardirq)
+		return !s->tid && cpu->softirq;
+	return cpu->tid == s->tid && cpu->thread && cpu->switched <= s->time &&
+	       e->time - s->time <= SOON && (knows_softirqs || cpu->thread->kernel);
 }
 
 void replay_packet_wakes(struct replay *r, struct replay_cpu *cpu, uint32_t tid,
@@ -257,9 +340,11 @@ void replay_packet_wakes(struct replay *r, struct replay_cpu *cpu, uint32_t tid,
 {
 	struct segment segment = cpu->segment;
 
-	if (!segment.object || !cpu->softirq)
+	if (!segment.object || !is_handled(r, cpu, e))
 		return;
 	cpu->segment.object = 0;
+	if (segment.is_local)
+		tell_local(r, segment.object, &segment.address, e);
 	make_message(r, tid, e,
 		     &(struct record_message){ .object = segment.object,
 					       .bytes = segment.bytes,

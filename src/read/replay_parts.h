@@ -43,6 +43,10 @@ struct replay_thread {
 struct segment {
 	uint64_t object; /* the receiver's socket; 0 if there is none */
 	uint32_t position, bytes;
+	struct socket_address address; /* of this segment alone, if it has no other: see below */
+	bool is_local;                 /* it has */
+	nsec_t time;
+	uint32_t tid; /* the thread that takes it, if that is no interrupt; otherwise 0 */
 };
 
 struct replay_cpu {
@@ -91,6 +95,7 @@ struct replay {
 	bool has_begun;
 	bool has_context; /* events say whether they happened in an interrupt */
 	bool has_pids;    /* and in which process */
+	bool has_headers; /* segments have addresses */
 
 	struct map tids;                    /* -> struct replay_thread */
 	struct replay_thread *last;         /* that was looked up; may be NULL */

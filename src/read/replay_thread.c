@@ -15,7 +15,8 @@ static bool has_kernel_name(const char *comm)
 {
 	static const char *const begins[] = { "kworker/", "ksoftirqd/", "migration/", "rcu_",
 					      "kthreadd", "irq/",       "cpuhp/",     "kswapd",
-					      "jbd2/",    "kcompactd",  "khugepaged", "watchdog" };
+					      "jbd2/",    "kcompactd",  "khugepaged", "watchdog",
+					      "napi/" };
 
 	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
 		if (strncmp(comm, begins[i], strlen(begins[i])) == 0)

@@ -499,6 +499,84 @@ TEST(a_segment_goes_from_who_sends_it_to_who_is_woken_by_it)
 		       "1:receive200@1200");
 }
 
+/* Thread 2 is kthreadd, and so one of the kernel. */
+TEST(a_segment_may_be_received_in_the_thread_of_an_interrupt)
+{
+	_cleanup_(play_done) struct play p;
+
+	play_begin(&p, 0);
+	sched(&p, 1, 0, 0, 1);
+	sched(&p, 2, 1, RAW_STATE_SLEEP, 2);
+	play(&p, segment(3, 2, RAW_PACKET_RECEIVE));
+	wake(&p, 4, 2, 1);
+	wake(&p, 5, 2, 1);
+	check_made(&p, "1:seen=/1 1:R1-2 2:seen=/2 0:kind6 1:receive200@1200");
+	play(&p, segment(6, 2, RAW_PACKET_RECEIVE));
+	sched(&p, 7, 2, 0, 3); /* it is not known to be the same segment any more */
+	sched(&p, 8, 3, 0, 2);
+	wake(&p, 9, 2, 1);
+	play(&p, segment(10, 2, RAW_PACKET_RECEIVE));
+	wake(&p, 200000, 2, 1); /* nor after so long a time */
+	check_made(&p, "2:R2-7 3:seen=/3 3:R7-8 2:C7-8");
+}
+
+TEST(a_segment_in_the_thread_of_a_program_counts_if_softirqs_are_known)
+{
+	static const uint32_t kinds[] = { 0, 1u << RAW_SWITCH | 1u << RAW_SOFTIRQ_ENTRY };
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		_cleanup_(play_done) struct play p;
+
+		play_begin(&p, kinds[i]);
+		sched(&p, 1, 0, 0, 1);
+		sched(&p, 2, 1, RAW_STATE_SLEEP, 3);
+		play(&p, segment(3, 3, RAW_PACKET_RECEIVE));
+		wake(&p, 4, 3, 1);
+		check_made(&p, kinds[i] ? "1:seen=/1 1:R1-2 3:seen=/3 0:kind6 1:receive200@1200"
+					: "1:seen=/1 1:R1-2 3:seen=/3 0:kind6");
+	}
+}
+
+TEST(what_an_interrupt_thread_sends_is_of_who_sent_before)
+{
+	_cleanup_(play_done) struct play p;
+
+	play_begin(&p, 0);
+	sched(&p, 1, 0, 0, 1);
+	play(&p, segment(2, 1, RAW_PACKET_SEND));
+	sched(&p, 3, 1, RAW_STATE_SLEEP, 2);
+	play(&p, segment(4, 2, RAW_PACKET_SEND));
+	check_made(&p, "1:seen=/1 0:kind6 1:send200@1200 1:R1-3 2:seen=/2 1:send200@1200");
+}
+
+static struct raw_event local(nsec_t time, uint32_t tid, enum raw_kind kind, uint64_t socket,
+			      unsigned flags)
+{
+	struct raw_event e = at(time, kind, tid);
+
+	e.packet.object = socket;
+	e.packet.seq = 7000;
+	e.packet.ack = 4000;
+	e.packet.flags = flags;
+	return e;
+}
+
+TEST(segments_without_addresses_are_messages)
+{
+	_cleanup_(play_done) struct play p;
+
+	play_begin(&p, 0);
+	sched(&p, 1, 0, 0, 1);
+	sched(&p, 2, 1, RAW_STATE_SLEEP, 2);
+	play(&p, local(3, 2, RAW_PACKET_SEND, 0xa, 0x8018));
+	irq(&p, 4, RAW_SOFTIRQ_ENTRY, VECTOR_NET_RX);
+	play(&p, local(5, 2, RAW_PACKET_RECEIVE, 0xb, 0x8018));
+	wake(&p, 6, 2, 1);
+	play(&p, local(7, 2, RAW_PACKET_SEND, 0xb, 0x8010)); /* acknowledged */
+	irq(&p, 8, RAW_SOFTIRQ_EXIT, VECTOR_NET_RX);
+	check_made(&p, "1:seen=/1 1:R1-2 2:seen=/2 0:kind6 2:send0@7000 0:kind6 1:receive0@7000");
+}
+
 TEST(what_a_trace_lacks_is_said)
 {
 	_cleanup_(play_done) struct play p;
