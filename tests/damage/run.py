@@ -29,7 +29,7 @@ def traces(directory, *patterns):
 
 def own_samples(room):
     """Those of tests/data; an archive is unpacked into a room."""
-    yield from traces(DATA, "good/*", "hosts/*", "ctf/*")
+    yield from traces(DATA, "good/*", "hosts/*", "ctf/*", "requests/*.psv", "span-paths/*.json")
     unpacked = subprocess.run(["tar", "-xf", ARCHIVE, "-C", room], capture_output=True, check=False)
     if unpacked.returncode == 0:
         yield room / "lttng-kernel"
@@ -61,7 +61,7 @@ def main():
         room = pathlib.Path(place) / "unpacked"
         room.mkdir()
         samples = [*own_samples(room), *shared_samples()]
-        print(f"1..{len(samples) + (not SHARED.is_dir())}", flush=True)
+        print(f"1..{len(samples)}", flush=True)
         samples.sort(key=size, reverse=True)  # so that none is left alone at the end
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             turns = {pool.submit(damage, sample): sample for sample in samples}
@@ -69,8 +69,6 @@ def main():
                 code, words = turn.result()
                 print(f"{'not ok' if code else 'ok'} {number} - {name(turns[turn])}")
                 print("\n".join(f"# {line}" for line in words), flush=True)
-        if not SHARED.is_dir():
-            print(f"ok {len(samples) + 1} - other people's traces # SKIP there is no '{SHARED}'")
 
 
 main()

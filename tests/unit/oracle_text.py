@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""oracle_text.py PRINT_RAW DATA - hold our reader of text traces against others.
+"""oracle_text.py PRINT_RAW DATA SHARED - compare our reader of text traces with others.
 
 What trace-cmd prints of a recording must give the same raw events as the
-recording itself, which another reader of ours takes apart, and that one is held
-against libtracecmd.  Of other people's traces, each line must be what a regular
-expression makes of it.  PRINT_RAW shows raw events; DATA is where the traces are.
+recording itself, which another reader of ours takes apart, and that one is
+compared with libtracecmd.  Of traces as text, each line must be what a regular
+expression makes of it.  PRINT_RAW shows raw events; DATA has traces of our own,
+SHARED those of other people, if it exists.
 """
 import os
 import re
@@ -14,9 +15,10 @@ import subprocess
 import sys
 import tempfile
 
-PRINT_RAW, DATA = sys.argv[1], sys.argv[2]
-RECORDING = os.path.join(DATA, "ftrace", "trace.dat")
-SAMPLES = ["ftrace_syscalls.txt", "trace-android-sched-irq-syscall", "trace-critical-path"]
+PRINT_RAW, DATA, SHARED = sys.argv[1:]
+RECORDINGS = [os.path.join(DATA, "good", "trace-cmd-v7.dat"), os.path.join(SHARED, "ftrace", "trace.dat")]
+OURS = os.path.join(DATA, "good", "kernel.ftrace")
+THEIRS = ["ftrace_syscalls.txt", "trace-android-sched-irq-syscall", "trace-critical-path"]
 LINE = re.compile(r"\s*(.*)-(\d+)\s+(?:\([ \d-]+\)\s+)?\[(\d+)\] (\S+)\s+(\d+)\.(\d+): (.*)")
 
 
@@ -33,10 +35,10 @@ def raw(path, form):
     return events
 
 
-def report(*options):
-    """What trace-cmd prints of the recording, as raw events."""
+def report(recording, *options):
+    """What trace-cmd prints of a recording, as raw events."""
     with tempfile.NamedTemporaryFile(suffix=".txt") as file:
-        subprocess.run(["trace-cmd", "report", *options, RECORDING], check=True, stdout=file)
+        subprocess.run(["trace-cmd", "report", *options, recording], check=True, stdout=file)
         return raw(file.name, "ftrace")
 
 
@@ -56,17 +58,19 @@ def compare(ours, theirs, options):
 
 
 def check_report():
-    if not os.path.exists(RECORDING) or not shutil.which("trace-cmd"):
-        return "no recording, or no trace-cmd"
-    theirs = raw(RECORDING, "trace-cmd")
-    for options in [], ["-t"], ["-l"], ["-l", "-t"]:
-        compare(report(*options), theirs, options)
+    if not shutil.which("trace-cmd"):
+        return "no trace-cmd"
+    for recording in filter(os.path.exists, RECORDINGS):
+        theirs = raw(recording, "trace-cmd")
+        assert theirs, f"{recording}: no event"
+        for options in [], ["-t"], ["-l"], ["-l", "-t"]:
+            compare(report(recording, *options), theirs, options)
     return None
 
 
 def expected(line):
     """What a line says, as our reader should have it; None if it is no event."""
-    if line.startswith("#"):
+    if line.startswith(("#", "CPU:")):
         return None
     name, tid, cpu, flags, whole, rest, event = LINE.fullmatch(line).groups()
     call = re.match(r"sys_(\w+)(\(| -> )", event)
@@ -80,17 +84,24 @@ def expected(line):
             "comm": name.replace(" ", "%20"), "context": context, "event": word}
 
 
+def check_lines(path):
+    with open(path) as file:
+        lines = [want for want in map(expected, file.read().splitlines()) if want]
+    events = [event for event in raw(path, "ftrace") if event["kind"] != "lost"]
+    assert lines and len(lines) == len(events), f"{path}: {len(events)} events of {len(lines)} lines"
+    for want, got in zip(lines, events):
+        assert want == {key: got[key] for key in want}, f"{path}:\n{want}\n{got}"
+
+
 def check_samples():
-    paths = [os.path.join(DATA, "ftrace", name) for name in SAMPLES]
-    if not all(map(os.path.exists, paths)):
-        return "no samples"
-    for path in paths:
-        lines = [want for want in map(expected, open(path).read().splitlines()) if want]
-        events = raw(path, "ftrace")
-        assert len(lines) == len(events), f"{path}: {len(events)} events of {len(lines)} lines"
-        for want, got in zip(lines, events):
-            assert want == {key: got[key] for key in want}, f"{path}:\n{want}\n{got}"
-    return None
+    """Ours, the same without the column for the process of each thread, and those of others."""
+    check_lines(OURS)
+    with open(OURS) as file, tempfile.NamedTemporaryFile("w", suffix=".txt") as copy:
+        copy.write(re.sub(r" +\([ \d-]+\) \[", " [", file.read()))
+        copy.flush()
+        check_lines(copy.name)
+    for path in filter(os.path.exists, (os.path.join(SHARED, "ftrace", name) for name in THEIRS)):
+        check_lines(path)
 
 
 def main():

@@ -294,17 +294,14 @@ TEST(what_could_not_be_used_is_told)
 	CHECK_STR(nothing.err.text, "'x.psv' has no line as MiSeRTrace's script prints them");
 }
 
-/* Their sample: a log in order, with the list beside it. */
+/* The sample of MiSeRTrace's authors: a log in order, with the list beside it. */
 TEST(the_sample_of_the_authors_form_is_read_whole)
 {
-	const char *data = getenv("SONDE_SHARED_DATA");
-	_cleanup_(freep) char *path = must_printf("%s/misertrace/in.psv", data ?: "");
+	_cleanup_(freep) char *path =
+		must_printf("%s/requests/fork.psv", getenv("SONDE_TEST_DATA"));
 	_cleanup_(result_done) struct result r = { 0 };
 	size_t kinds[RAW_KIND_COUNT] = { 0 };
-	struct stat st;
 
-	if (stat(path, &st) < 0)
-		SKIP("the sample is not there");
 	CHECK_INT(input_open(path, NULL, &r.input, &r.err), 0);
 	CHECK_STR(input_format_name(r.input), "bpftrace");
 	take_events(&r);
