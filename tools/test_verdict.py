@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
-from verdict import Load, disturbance, final_reason, judge_exit, judge_tap, retry, with_reports
+from verdict import Load, disturbance, final_reason, judge_exit, judge_fuzzer, judge_tap, retry, with_reports
 
 
 class Exit(unittest.TestCase):
@@ -48,6 +48,22 @@ class Tap(unittest.TestCase):
 
     def test_a_bail_out_fails(self):
         self.assertEqual(judge_tap(77, "1..2\nok 1\nBail out! no disk\n")[:2], (1, 1))
+
+
+class Fuzzer(unittest.TestCase):
+    OUTPUT = "#2\tINITED cov: 6 ft: 8 corp: 1/1b\n#9\tNEW    cov: 153 ft: 200\n"
+
+    def test_one_that_gets_nowhere_fails(self):
+        self.assertEqual(judge_fuzzer(0, self.OUTPUT, 154)[0][:2], (0, 1))
+        self.assertEqual(judge_fuzzer(0, "", 1)[0][:2], (0, 1))
+
+    def test_one_that_reaches_enough_passes(self):
+        got, edges = judge_fuzzer(0, self.OUTPUT, 153)
+        self.assertEqual((got[:2], edges), ((1, 0), 153))
+
+    def test_a_finding_fails_by_any_exit_code_of_libfuzzer(self):
+        for code in (1, 70, 71, 77, -6, None):
+            self.assertEqual(judge_fuzzer(code, self.OUTPUT, 1)[0][:3], (0, 1, []), code)
 
 
 class Final(unittest.TestCase):
@@ -98,6 +114,9 @@ class Retry(unittest.TestCase):
         self.assertIsNone(self.sign(1, "failed: 51 ms\n", Quiet()))
         self.assertIsNone(self.sign(0, "", Busy()))
         self.assertIsNone(self.sign(77, "no perf\n", Busy()))
+
+    def test_of_what_was_skipped_if_the_test_saw_the_sign_itself(self):
+        self.assertEqual(self.sign(77, "disturbed: hidden switches\nskipped\n", Quiet()), "hidden switches")
 
     def test_never_after_a_sanitizer_or_a_crash(self):
         for code in (99, -11, 139, None):
@@ -156,6 +175,13 @@ class Signs(unittest.TestCase):
         self.process(21, 20, 1)
         self.process(22, 21, 40)
         self.assertEqual(len(self.load.signs()), 1)
+
+    def test_children_of_ours_from_before_are_ours(self):
+        self.process(8, 7, 10)
+        load = Load(self.room.name, 7)
+        load.began -= 1
+        self.process(8, 7, 500, 500)
+        self.assertEqual(load.signs(), [])
 
     def test_a_test_may_see_its_own(self):
         self.assertEqual(disturbance(Quiet(), "# disturbed: 3 switches are hidden\nfailed\n"), ["3 switches are hidden"])

@@ -8,7 +8,7 @@ A failure is retried only if the machine was disturbed during the run, and the
 sign of that is reported.  `Load` measures two signs: time that the hypervisor
 took from the machine, and CPU time of processes that do not belong to the test.
 A test can observe others itself, such as switches that a VM hides from tracers;
-it reports them as a line `disturbed: SIGN`.
+it reports them as a line `disturbed: SIGN`.  A skip with such a line is retried too.
 
 Some failures are final, because no load explains them: a sanitizer report, a
 crash, a hang, and whatever a test reports as a line `failed (no retry): REASON`.
@@ -72,6 +72,16 @@ def judge_tap(code, output):
     return Verdict(passed, failed, skips, output)
 
 
+def judge_fuzzer(code, output, least):
+    """A run of libFuzzer, which must have reached at least so many edges; and how many it reached."""
+    edges = max(map(int, re.findall(r" cov: (\d+) ", output)), default=0)
+    if code == 0 and edges < least:
+        output += f"it reached {edges} edges, want at least {least}: give it seeds in tests/data or tests/fuzz/seeds.py\n"
+        return Verdict(0, 1, [], output), edges
+    # not by judge_exit: libFuzzer exits with 77 if it finds a crash
+    return Verdict(int(code == 0), int(code != 0), [], output if code == 0 else f"{output}exit code {code}\n"), edges
+
+
 def with_reports(verdict, reports):
     """The verdict, but failed if a sanitizer wrote reports. reports: their texts."""
     if not reports:
@@ -94,15 +104,19 @@ def final_reason(code, output):
     return told[0].lstrip("# ") if told else None
 
 
+def told_signs(output):
+    lines = [line.lstrip("# ") for line in output.splitlines()]
+    return [line.removeprefix("disturbed: ") for line in lines if line.startswith("disturbed: ")]
+
+
 def disturbance(load, output):
     """Signs that the machine was disturbed during a run that printed this."""
-    told = [line.lstrip("# ") for line in output.splitlines() if line.lstrip("# ").startswith("disturbed: ")]
-    return load.signs() + [line.removeprefix("disturbed: ") for line in told]
+    return load.signs() + told_signs(output)
 
 
 def retry(code, verdict, load):
     """The sign of a disturbance that allows to run a failed test again, or None; and why not."""
-    if not verdict.failed:
+    if not verdict.failed and not (verdict.skips and told_signs(verdict.output)):
         return None, ""
     if reason := final_reason(code, verdict.output):
         return None, reason
@@ -135,30 +149,25 @@ class Load:
         return found
 
     def belongs_to_others(self, pid, parents):
-        """Whether a process that began meanwhile descends from one that was there before and is not ours."""
-        known = {pid for pid, _ in self.before}
-        while pid not in known:
+        """Whether it was there before, or descends from one that was; but not from us."""
+        known, foreign = {pid for pid, _ in self.before}, False
+        while pid not in (self.me, 0, 1, 2):
+            foreign |= pid in known
             pid = parents.get(pid, 0)
-            if pid == 0:
-                return False
-        return pid not in (self.me, 1, 2)
+        return foreign and pid not in (self.me, 2)
 
     def others(self):
         """Ticks of processes that do not belong to the test.
 
-        Orphans of the test become children of init, and kernel threads work for
-        the test as well, so neither counts.
+        Init reaps orphans of the test, and kernel threads work for the test as
+        well, so neither counts; nor does an orphan that began meanwhile.
         """
         now, total = self.times(), 0
         parents = {pid: parent for (pid, _), (parent, _, _) in now.items()}
-        for (pid, start), (parent, own, reaped) in now.items():
-            old = self.before.get((pid, start))
-            if pid == self.me or 2 in (pid, parent):
-                continue
-            if old:
-                total += own - old[1] + (reaped - old[2] if pid != 1 else 0)
-            elif self.belongs_to_others(pid, parents):
-                total += own + reaped
+        for (pid, start), (_, own, reaped) in now.items():
+            _, own_before, reaped_before = self.before.get((pid, start), (0, 0, 0))
+            if self.belongs_to_others(pid, parents):
+                total += own - own_before + reaped - reaped_before
         return total
 
     def signs(self):
@@ -169,3 +178,14 @@ class Load:
             if share > limit:
                 signs.append(f"{what} {100 * share:.1f} % of a CPU")
         return signs
+
+
+def attempts(count):
+    """For a measurement inside of a test: yield, and again only if the machine was disturbed meanwhile."""
+    for left in reversed(range(count)):
+        load = Load()
+        yield
+        signs = load.signs()
+        if not signs or not left:
+            return
+        print(f"# measured again: {'; '.join(signs)}", flush=True)
