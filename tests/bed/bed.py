@@ -293,7 +293,7 @@ def main():
 
 def go(names, every, table, top):
     """One scenario after the other; a failure of one does not keep the next from running."""
-    failed = False
+    failed, left_out = False, []
     for name in names:
         directory = top / name
         directory.mkdir(parents=True)
@@ -301,11 +301,16 @@ def go(names, every, table, top):
             run(every[name], directory)
             table.add(directory)
         except harness.Skip as skip:
-            print(f"{name}: left out: {skip}", flush=True)
+            left_out.append(f"{name}: {skip}")
         except (harness.Failure, subprocess.TimeoutExpired) as failure:
             print(f"{name}: failed: {failure}", flush=True)
             failed = True
-    return table.end() or int(failed)
+    if table.end() or failed:
+        return 1
+    if left_out:
+        print(f"{len(left_out)} of {len(names)} scenarios are left out, such as {left_out[0]}")
+        return 77
+    return 0
 
 
 if __name__ == "__main__":

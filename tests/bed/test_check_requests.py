@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The checker itself: two requests, each of which front asks of the client and leaf of front."""
+import collections
+import contextlib
+import io
 import json
 import pathlib
 import tempfile
@@ -94,6 +97,23 @@ class Checker(unittest.TestCase):
         handlings = [Handling(SERVICES[1], e["id"], e["hop"], FRONT, "unix", "unix", e["read"], e["answered"], e)
                      for e in (early, late)]
         self.assertEqual([spans.take(h, True) for h in handlings], [None, found])
+
+    def test_each_aim_that_is_missed_is_named(self):
+        def missed(*counts):
+            return len(list(check_requests.missed("event loop", *counts)))
+
+        def counts(**verdicts):
+            return collections.Counter(verdicts)
+        self.assertEqual(missed(counts(right=1000), 0, 0), 0)
+        self.assertEqual(missed(counts(right=995, open=5), 0, 0), 0)
+        self.assertEqual(missed(counts(right=994, open=6), 0, 0), 1)
+        self.assertEqual(missed(counts(right=997, wrong=3), 0, 0), 1)
+        self.assertEqual(missed(counts(right=1000), 4, 0), 1)
+        self.assertEqual(missed(counts(right=1000), 0, 3), 1)
+
+    def test_a_table_of_nothing_fails(self):
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(check_requests.Table().end(), 1)
 
 
 unittest.main()

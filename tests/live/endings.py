@@ -158,17 +158,14 @@ def lost_records_are_counted():
 @test
 def a_full_buffer_does_not_slow_the_target():
     need_feature("syscalls")
-    costs = []
+    costs = {"64k": [], "16m": []}
     for _ in range(ROUNDS):
-        cost = {}
-        for size in ("64k", "16m"):
-            _, truth = record(*workload("calls", "storm", 300007), check=False,
+        for size, cost in costs.items():
+            _, truth = record(*workload("calls", "storm", 150001), check=False,
                               options=["--syscalls=getppid", f"--buffer={size}", "--no-neighbours"])
-            cost[size] = truth["cpu_per_call"]
-        costs.append(cost)
-        if cost["64k"] <= 1.5 * cost["16m"]:
-            return
-    raise Failure(f"ns of CPU per call: {costs}")
+            cost.append(truth["cpu_per_call"])
+    # others who take the caches only add to a cost
+    require(min(costs["64k"]) <= 1.5 * min(costs["16m"]), f"ns of CPU per call: {costs}")
 
 
 @contextlib.contextmanager

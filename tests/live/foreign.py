@@ -12,8 +12,8 @@ import signal
 import subprocess
 
 import tracefs
-from compare import is_clear, need_clear
-from harness import (ROOM, SONDE, TIMEOUT, Failure, Skip, each, main, need_program, overlapping, record, require, run,
+from compare import is_clear
+from harness import (ROOM, SONDE, TIMEOUT, Failure, Hidden, Skip, each, main, need_program, overlapping, record, require, run,
                      wait_until, workload)
 
 EVENTS = ("sched:sched_switch", "sched:sched_waking", "sched:sched_process_fork", "sched:sched_process_exec",
@@ -23,6 +23,7 @@ EVENTS = ("sched:sched_switch", "sched:sched_waking", "sched:sched_process_fork"
           "block:block_rq_complete", "sock:sock_send_length", "sock:sock_recv_length", "sock:inet_sock_set_state")
 APART = 20_000  # ns between what two programs at one tracepoint read off the clock
 DISTURBED = 500_000  # if somebody takes the CPU in between, which may happen once in a while
+LOOSE = 0.4  # of rounds that may be so
 ROUNDS, SPAN = 5, 10
 LINKS = ("mutex", "pipe", "tcp", "unix")
 
@@ -138,18 +139,21 @@ def compare_round(capture, other, path, parties, window, with_path, slack):
 def check_same(capture, truth, path, with_path=True):
     other = intervals_of(path)
     parties = [truth.track(f"{'ABCDE'[k]}.{'deed' if k == len(LINKS) else 'wait'}") for k in range(len(LINKS) + 1)]
-    rounds, compared = parties[0]["calls"], 0
-    for call in rounds:
+    compared = loose = 0
+    for call in parties[0]["calls"]:
         round_ = capture, other, path, parties, (call["begin"], call["end"]), with_path
         if not all(is_clear(capture.within(p["tid"], call["begin"], call["end"])) and
                    is_clear(overlapping(other.get(p["tid"], []), call["begin"], call["end"])) for p in parties):
             continue  # there are machines that hide switches, from all tracers or from some
+        compared += 1
         try:
             compare_round(*round_, APART)
-            compared += 1
-        except Failure:  # an interrupt, or the hypervisor, came between the two; else it fails again
+        except Failure as failure:  # an interrupt, or the hypervisor, came between the two; else it fails again
             compare_round(*round_, DISTURBED)
-    need_clear(compared, len(rounds), "rounds")
+            loose, last = loose + 1, failure
+    if not compared:
+        raise Hidden(f"this kernel hides switches in all {ROUNDS} rounds")
+    require(loose <= LOOSE * compared, f"{loose} of {compared} rounds are too far apart" + (f": {last}" if loose else ""))
 
 
 def chain(deed, tracer, path):

@@ -4,6 +4,7 @@
 A test is a function; its name is the sentence that it holds.  `FILE.py --list`
 prints the names of a file's tests and `FILE.py NAME` runs one of them: exit 0
 if it holds, 1 with a reason if not, 77 with a reason if it cannot be told here.
+tools/verdict.py says which failures are retried.
 
 SONDE and WORKLOADS in the environment say where the programs are; with LIVE_KEEP
 set, the captures are kept beside the workloads.
@@ -35,8 +36,16 @@ class Failure(Exception):
     """The test does not hold."""
 
 
+class Certain(Failure):
+    """It does not hold, and no load of the machine explains that: it is not tried again."""
+
+
 class Skip(Exception):
     """It cannot be told here."""
+
+
+class Hidden(Skip):
+    """The kernel hid from tracers what the test needs, as some virtual machines do at times."""
 
 
 def test(function):
@@ -103,10 +112,12 @@ def main():
         need_recording()
         tests[sys.argv[1]]()
     except Skip as skip:
+        if isinstance(skip, Hidden):
+            print(f"disturbed: {skip}")
         print(f"skipped: {skip}")
         sys.exit(77)
     except Failure as failure:
-        print(f"failed: {failure}")
+        print(f"failed{' (no retry)' if isinstance(failure, Certain) else ''}: {failure}")
         sys.exit(1)
     finally:
         if "LIVE_KEEP" not in os.environ:
