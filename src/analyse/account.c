@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/lost.h"
 #include "analyse/use.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -270,16 +271,6 @@ static void link_nodes(struct account *account)
 	}
 }
 
-static uint64_t lost_between(const struct model *model, nsec_t from, nsec_t to)
-{
-	uint64_t lost = 0;
-
-	for (size_t i = 0; i < model_loss_count(model); i++)
-		if (model_loss(model, i)->start < to && model_loss(model, i)->end > from)
-			lost += model_loss(model, i)->count;
-	return lost;
-}
-
 static void account_build(const struct model *model, const struct path *path, struct account *ret)
 {
 	struct build b = { .model = model, .path = path, .account = ret };
@@ -292,7 +283,7 @@ static void account_build(const struct model *model, const struct path *path, st
 		add_step(&b, &path->steps.items[i]);
 	place_shares(&b);
 	link_nodes(ret);
-	ret->lost = lost_between(model, ret->start, ret->end);
+	ret->lost = lost_of_path(model, path, ret->start, ret->end);
 	map_done(&b.index);
 	map_done(&b.shares);
 	map_done(&b.held);

@@ -77,8 +77,8 @@ struct account {
 	VEC(struct share) shares;
 	struct resources used;
 	hit_counts hits;
-	nsec_t typed;  /* of the time, what has a state with a known cause */
-	uint64_t lost; /* records, on any CPU, while it lasted */
+	nsec_t typed; /* of the time, what has a state with a known cause */
+	struct lost lost;
 };
 
 void account_done(struct account *account);

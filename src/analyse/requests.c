@@ -396,3 +396,19 @@ void requests_done(struct requests *requests)
 	vec_done(&requests->slices);
 	vec_done(&requests->roots);
 }
+
+uint32_t requests_next(const struct requests *requests, uint32_t root, uint32_t at,
+		       unsigned int *depth)
+{
+	const struct request_span *spans = requests->spans.items;
+	unsigned int none = 0;
+
+	depth = depth ? depth : &none;
+	if (spans[at].first_child) {
+		++*depth;
+		return spans[at].first_child;
+	}
+	for (; at != root && !spans[at].next; at = spans[at].parent)
+		--*depth;
+	return at == root ? 0 : spans[at].next;
+}

@@ -63,4 +63,11 @@ struct requests {
 void requests_find(const struct model *model, struct requests *ret);
 void requests_done(struct requests *requests);
 
+/*
+ * The span after `at` in the tree below root, parents before their children; 0 after the last.
+ * If depth is not NULL, it is changed by as many levels as that goes down or up.
+ */
+uint32_t requests_next(const struct requests *requests, uint32_t root, uint32_t at,
+		       unsigned int *depth);
+
 #endif

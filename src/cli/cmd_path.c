@@ -92,6 +92,8 @@ static int path_run(const void *opts, char **operands, struct err *err)
 	int r = model ? find_path(model, o, &path, &failure) : 0;
 
 	if (r == 0 && model)
+		load_warn_lost(model);
+	if (r == 0 && model)
 		r = print_path(model, &path, o->json, &failure);
 	*err = damaged < 0 ? damage : failure;
 	return damaged < 0 ? damaged : r;

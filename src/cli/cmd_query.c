@@ -73,6 +73,7 @@ static int query_command(const void *opts, char **operands, struct err *err)
 	int damaged = load_model(operands, o->format, &model, &damage), r = 0;
 
 	if (model) {
+		load_warn_lost(model);
 		query = query_new(model);
 		prompt_catch(query);
 		r = run(query, sql, o, err);

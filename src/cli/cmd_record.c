@@ -59,7 +59,8 @@ static const struct opt record_opts[] = {
 	  FIELD(no_spans) },
 	{ OPT_FLAG, 0, "no-arguments", NULL, "of command lines, store only the program",
 	  FIELD(no_arguments) },
-	{ OPT_FLAG, 'q', "quiet", NULL, "no progress and no summary", FIELD(quiet) },
+	{ OPT_FLAG, 'q', "quiet", NULL, "no progress and no summary; losses are still reported",
+	  FIELD(quiet) },
 	{ 0 },
 };
 
@@ -130,13 +131,15 @@ static void show_summary(const struct screen *screen, const char *output,
 			 const struct record_state *state)
 {
 	clear_line(screen);
+	if (!screen->quiet)
+		say("%s: %s records, %s lost, %s, %s", output, format_count(state->records).s,
+		    format_count(state->lost).s, format_size(state->bytes).s,
+		    format_time(state->elapsed).s);
+	if (state->lost)
+		say("%s record%s lost: use a larger --buffer, or record less",
+		    format_count(state->lost).s, state->lost == 1 ? "" : "s");
 	if (screen->quiet)
 		return;
-	say("%s: %s records, %s lost, %s, %s", output, format_count(state->records).s,
-	    format_count(state->lost).s, format_size(state->bytes).s,
-	    format_time(state->elapsed).s);
-	if (state->lost)
-		say("a larger --buffer, or less to record, loses less");
 	if (state->late)
 		say("%s records came too late to be put in order", format_count(state->late).s);
 	if (screen->terminal)

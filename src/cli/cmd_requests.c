@@ -175,6 +175,7 @@ static int show(const struct requests_opts *o, const struct model *model, const 
 	requests_find(model, &requests);
 	choose_roots(&requests, &chosen, o->slowest, &roots);
 	clocks_warn(merge);
+	load_warn_lost(model);
 	r = write_all(o,
 		      &(struct request_view){ .model = model,
 					      .requests = &requests,

@@ -2,6 +2,7 @@
 #include "cli/export.h"
 
 #include "cli/say.h"
+#include "report/lost.h"
 
 int exported_open(struct exported *e, struct err *err)
 {
@@ -18,10 +19,9 @@ void exported_done(struct exported *e)
 	merge_free(e->merge);
 }
 
-static int next(void *arg, const struct record **ret, const struct source **ret_source,
-		struct err *err)
+static int next_of(struct exported *e, const struct record **ret, const struct source **ret_source,
+		   struct err *err)
 {
-	struct exported *e = arg;
 	int r = e->merge || e->one.input ? 0 : exported_open(e, err);
 
 	if (r < 0)
@@ -32,6 +32,19 @@ static int next(void *arg, const struct record **ret, const struct source **ret_
 	struct record_stream one = input_stream_records(&e->one);
 
 	return stream_next(&one, ret, ret_source, err);
+}
+
+static int next(void *arg, const struct record **ret, const struct source **ret_source,
+		struct err *err)
+{
+	struct exported *e = arg;
+	int r = next_of(e, ret, ret_source, err);
+
+	if (r > 0 && (*ret)->kind == RECORD_LOSS) {
+		e->lost.records += ((const struct record_loss *)(const void *)*ret)->count;
+		e->lost.losses++;
+	}
+	return r;
 }
 
 struct record_stream exported_records(struct exported *e)
@@ -65,4 +78,6 @@ void exported_tell(const struct exported *e)
 			say("%s", merge_notice(e->merge, i));
 	else if (input_notice(e->one.input))
 		say("%s", input_notice(e->one.input));
+	if (e->lost.losses)
+		say("%s: what is exported can be incomplete", format_lost(e->lost).s);
 }

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "cli/stream.h"
+#include "model/model.h"
 #include "read/merge.h"
 
 struct exported {
@@ -18,6 +19,7 @@ struct exported {
 	const char *format;
 	struct input_stream one;
 	struct merge *merge; /* of several */
+	struct lost lost;    /* in the records so far */
 };
 
 /* Also done when the first record is asked for. */
@@ -33,7 +35,7 @@ const char *exported_host(const struct exported *e, size_t host);
 /* What to add to times to get CLOCK_REALTIME; 0 if that is not known. */
 int64_t exported_realtime(const struct exported *e);
 
-/* After the last record: what could not be used, on stderr. */
+/* After the last record: what could not be used, and what was lost, on stderr. */
 void exported_tell(const struct exported *e);
 
 /*

@@ -55,5 +55,6 @@ int export_spans(char **paths, const char *format, bool requests, bool json, con
 		return r;
 	}
 	tell(&spans, json);
+	load_warn_lost(model);
 	return damaged;
 }

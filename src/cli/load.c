@@ -9,6 +9,12 @@
 #include "base/text.h"
 #include "cli/opt.h"
 #include "cli/say.h"
+#include "report/lost.h"
+
+static nsec_t since(const struct model *model, nsec_t t)
+{
+	return t > model_begin(model) ? t - model_begin(model) : 0;
+}
 
 int load_merged(char **inputs, const char *format, struct model **ret, struct merge **ret_merge,
 		struct err *err)
@@ -30,6 +36,22 @@ int load_merged(char **inputs, const char *format, struct model **ret, struct me
 	for (size_t i = 0; merge_notice(merge, i); i++)
 		say("%s", merge_notice(merge, i));
 	return r;
+}
+
+void load_warn_lost(const struct model *model)
+{
+	struct lost lost = model_lost(model, 0, UINT64_MAX);
+	nsec_t from = UINT64_MAX, to = 0;
+
+	for (size_t i = 0; i < model_loss_count(model); i++) {
+		from = model_loss(model, i)->start < from ? model_loss(model, i)->start : from;
+		to = model_loss(model, i)->end > to ? model_loss(model, i)->end : to;
+	}
+	if (lost.losses)
+		say("%s between %s and %s: results can be incomplete; 'sonde info' lists the "
+		    "losses",
+		    format_lost(lost).s, format_time(since(model, from)).s,
+		    format_time(since(model, to)).s);
 }
 
 int load_model(char **inputs, const char *format, struct model **ret, struct err *err)
@@ -66,11 +88,6 @@ static thread_id find_recorded(const struct model *model, uint32_t tid, nsec_t t
 		id = earlier;
 	}
 	return id;
-}
-
-static nsec_t since(const struct model *model, nsec_t t)
-{
-	return t > model_begin(model) ? t - model_begin(model) : 0;
 }
 
 int load_find_thread(const struct model *model, const char *tid, nsec_t from, nsec_t to,

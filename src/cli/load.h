@@ -21,6 +21,9 @@ int load_model(char **inputs, const char *format, struct model **ret, struct err
 int load_merged(char **inputs, const char *format, struct model **ret, struct merge **ret_merge,
 		struct err *err);
 
+/* Warns on stderr if records were lost, whatever the command and its format. */
+void load_warn_lost(const struct model *model);
+
 /* The name of a machine by its number, for reports, which know of no merge. */
 const char *load_host_name(const void *merge, uint16_t host);
 

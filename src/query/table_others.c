@@ -84,13 +84,16 @@ static const struct table table_stacks = {
 	.value = stack_value,
 };
 
-enum { LOSS_START, LOSS_END, LOSS_COUNT, LOSS_CPU };
+enum { LOSS_START, LOSS_END, LOSS_COUNT, LOSS_CPU, LOSS_TID, LOSS_PID, LOSS_HOST };
 
 static const struct column loss_columns[] = {
 	[LOSS_START] = { "start", QUERY_INT, COLUMN_PLAIN, "since when" },
 	[LOSS_END] = { "end", QUERY_INT, COLUMN_PLAIN, "until when" },
-	[LOSS_COUNT] = { "count", QUERY_INT, COLUMN_PLAIN, "how many records" },
-	[LOSS_CPU] = { "cpu", QUERY_INT, COLUMN_PLAIN, "where" },
+	[LOSS_COUNT] = { "count", QUERY_INT, COLUMN_PLAIN, "how many records; 0 if unknown" },
+	[LOSS_CPU] = { "cpu", QUERY_INT, COLUMN_PLAIN, "CPU whose kernel records were lost" },
+	[LOSS_TID] = { "tid", QUERY_INT, COLUMN_PLAIN, "thread whose agent dropped span events" },
+	[LOSS_PID] = { "pid", QUERY_INT, COLUMN_PLAIN, "process of that thread" },
+	[LOSS_HOST] = { "host", QUERY_INT, COLUMN_PLAIN, "number of the machine" },
 };
 
 static uint32_t loss_count(struct query *q)
@@ -113,7 +116,15 @@ static void loss_value(struct cursor *c, int column, struct cell *ret)
 		cell_int(ret, loss->count);
 		break;
 	case LOSS_CPU:
-		cell_int(ret, loss->cpu);
+		if (!loss->tid)
+			cell_int(ret, loss->cpu);
+		break;
+	case LOSS_TID ... LOSS_PID:
+		if (loss->tid)
+			cell_int(ret, column == LOSS_TID ? loss->tid : loss->pid);
+		break;
+	case LOSS_HOST:
+		cell_int(ret, loss->host);
 		break;
 	}
 }

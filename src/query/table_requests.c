@@ -3,6 +3,7 @@
  * Requests that are rebuilt from kernel events (analyse/requests.h), and when
  * threads worked for them.  They are found when one of the two is first read.
  */
+#include "analyse/lost.h"
 #include "analyse/request_spans.h"
 #include "analyse/request_sum.h"
 #include "query/tables.h"
@@ -33,6 +34,8 @@ enum {
 	CONFIDENCE,
 	OPEN,
 	UNANSWERED,
+	LOST,
+	INCOMPLETE,
 	THREAD,
 };
 
@@ -57,6 +60,8 @@ static const struct column columns[] = {
 	[OPEN] = { "open", QUERY_INT, COLUMN_PLAIN,
 		   "1 if it has a parent, but nobody knows which" },
 	[UNANSWERED] = { "unanswered", QUERY_INT, COLUMN_PLAIN, "1 if no answer was seen" },
+	[LOST] = { "lost", QUERY_INT, COLUMN_PLAIN, "records lost meanwhile, as far as known" },
+	[INCOMPLETE] = { "incomplete", QUERY_INT, COLUMN_PLAIN, "1 if a loss overlaps it" },
 	THREAD_COLUMNS("thread", COLUMN_KEY),
 };
 
@@ -145,6 +150,12 @@ static void value(struct cursor *c, int column, struct cell *ret)
 		break;
 	case UNANSWERED:
 		cell_int(ret, span->unanswered);
+		break;
+	case LOST:
+		cell_int(ret, lost_of_request_span(c->query->model, span).records);
+		break;
+	case INCOMPLETE:
+		cell_int(ret, lost_of_request_span(c->query->model, span).losses > 0);
 		break;
 	default:
 		if (column >= THREAD)

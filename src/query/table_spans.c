@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans that applications told of. */
+#include "analyse/lost.h"
 #include "analyse/span_cpu.h"
 #include "query/tables.h"
 #include "report/kind.h"
@@ -20,6 +21,8 @@ enum {
 	SOURCE,
 	KIND,
 	CPU,
+	LOST,
+	INCOMPLETE,
 	THREAD,
 };
 
@@ -41,6 +44,8 @@ static const struct column columns[] = {
 		   "internal, server, client, producer or consumer" },
 	[CPU] = { "cpu", QUERY_INT, COLUMN_PLAIN,
 		  "ns for which threads ran for it, and for none below it" },
+	[LOST] = { "lost", QUERY_INT, COLUMN_PLAIN, "records lost meanwhile, as far as known" },
+	[INCOMPLETE] = { "incomplete", QUERY_INT, COLUMN_PLAIN, "1 if a loss overlaps it" },
 	THREAD_COLUMNS("thread", COLUMN_KEY),
 };
 
@@ -142,6 +147,12 @@ static void value(struct cursor *c, int column, struct cell *ret)
 		break;
 	case CPU:
 		cpu_value(c->query, (span_id){ c->number }, ret);
+		break;
+	case LOST:
+		cell_int(ret, lost_of_span(model, span).records);
+		break;
+	case INCOMPLETE:
+		cell_int(ret, lost_of_span(model, span).losses > 0);
 		break;
 	default:
 		thread_value(model, span, column - THREAD, ret);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "analyse/lost.h"
 #include "event/syscall.h"
 #include "report/explain.h"
 #include "report/json_put.h"
 #include "report/kind.h"
+#include "report/lost.h"
 #include "report/names.h"
 #include "report/phrase.h"
 
@@ -256,7 +258,7 @@ void explain_json(struct json *j, const struct model *model, const struct accoun
 	put_causes(j, model, account);
 	put_resources(j, model, account);
 	put_u64(j, "typed", account->typed);
-	put_u64(j, "lost", account->lost);
+	put_lost(j, account->lost);
 	json_end(j);
 }
 
@@ -290,6 +292,7 @@ void path_json(struct json *j, const struct model *model, const struct path *pat
 		if (cause)
 			put_cause(j, model, cause);
 		put_ender(j, model, step->ender);
+		put_lost(j, lost_of_step(model, step));
 		put_string(j, "text", phrase_path_step(model, step, cause).s);
 		json_end(j);
 	}

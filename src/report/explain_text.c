@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/lost.h"
 #include "base/text.h"
 #include "base/view.h"
+#include "report/lost.h"
 #include "report/phrase.h"
 
 enum { COLUMNS = 80, TIME_COLUMNS = 9, INDENT = 3, DEPTH_SHOWN = 12, CAUSES = 3 };
@@ -261,23 +263,25 @@ static void put_resources(const struct page *page)
 	put_wrapped(page->out, p.s, 6);
 }
 
+static void put_lost_meanwhile(struct out *out, struct lost lost)
+{
+	if (!lost.losses)
+		return;
+	out_str(out, format_lost(lost).s);
+	out_str(out, " in this time: the result can be incomplete\n");
+}
+
 void explain_text(struct out *out, bool colour, const struct model *model,
 		  const struct account *account)
 {
 	struct page page = { out, colour, model, account };
-	char lost[96];
 
 	put_title(&page);
 	put_children(&page, 0, 0);
 	if (account->used.cpu || account->used.blocked)
 		put_resources(&page);
 	put_causes(&page);
-	if (account->lost) {
-		snprintf(lost, sizeof(lost),
-			 "%s events were lost meanwhile: there may be more to it.\n",
-			 format_count(account->lost).s);
-		out_str(out, lost);
-	}
+	put_lost_meanwhile(out, account->lost);
 }
 
 /* Whose step it is: a thread's, or that of a span of which no thread is known. */
@@ -293,17 +297,32 @@ static struct phrase path_who(const struct model *model, const struct step *step
 	return p;
 }
 
+/* A step, in one line of text: what its thread did. */
+static struct phrase path_line(const struct model *model, const struct step *step)
+{
+	const struct cause *cause = account_step_cause(model, step);
+	struct lost lost = lost_of_step(model, step);
+	struct phrase line;
+
+	snprintf(line.s, sizeof(line.s), "%.90s: %.380s%s%.30s", path_who(model, step).s,
+		 phrase_path_step(model, step, cause).s, lost.losses ? ", " : "",
+		 lost.losses ? format_lost(lost).s : "");
+	return line;
+}
+
 void path_text(struct out *out, bool colour, const struct model *model, const struct path *path,
 	       nsec_t origin)
 {
+	nsec_t from = UINT64_MAX, to = 0;
+
 	for (size_t i = 0; i < path->steps.count; i++) {
 		const struct step *step = &path->steps.items[i];
-		const struct cause *cause = account_step_cause(model, step);
 		size_t indent = step->depth < 8 ? 2 * step->depth : 16;
 		char letter[2] = { step->state, '\0' };
 		char start[32];
-		struct phrase line;
 
+		from = step->start < from ? step->start : from;
+		to = step->end > to ? step->end : to;
 		snprintf(start, sizeof(start), "%14.6f ", (double)(step->start - origin) / 1e6);
 		out_str(out, start);
 		out_fill(out, indent, ' ');
@@ -311,8 +330,8 @@ void path_text(struct out *out, bool colour, const struct model *model, const st
 		out_str(out, step->is_leaf ? "  " : " (");
 		put_coloured(out, colour, state_colour(step->state), letter);
 		out_str(out, step->is_leaf ? "  " : ") ");
-		snprintf(line.s, sizeof(line.s), "%.100s: %.400s", path_who(model, step).s,
-			 phrase_path_step(model, step, cause).s);
-		put_wrapped(out, line.s, strlen(start) + indent + TIME_COLUMNS + 5);
+		put_wrapped(out, path_line(model, step).s,
+			    strlen(start) + indent + TIME_COLUMNS + 5);
 	}
+	put_lost_meanwhile(out, lost_of_path(model, path, from, to));
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/lost.h"
 #include "analyse/request_spans.h"
 #include "analyse/request_sum.h"
 #include "base/map.h"
@@ -206,7 +207,11 @@ static void put_facts(struct exporting *x, const struct span *span, uint32_t reb
 				       .to = span->end };
 	struct request_use use = { 0 };
 
+	struct lost lost = lost_of_span(x->e->model, span);
+
 	put_thread(x, span);
+	if (lost.losses)
+		put_int(x, "sonde.lost", lost.records);
 	if (span->flags & SPAN_OPEN)
 		put_true(x, "sonde.open");
 	if (span->flags & SPAN_FOLLOWS)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "analyse/lost.h"
 #include "analyse/request_spans.h"
 #include "event/syscall.h"
 #include "report/json_put.h"
 #include "report/kind.h"
+#include "report/lost.h"
 #include "report/requests.h"
 
 static void put_states(struct json *j, const nsec_t states[128])
@@ -96,30 +98,11 @@ static void put_span(struct json *j, const struct request_view *view, uint32_t p
 	put_u64(j, "end", span->end);
 	json_key(j, "confidence");
 	json_real(j, span->confidence);
-	if (span->open || span->unanswered) {
+	if (span->open || span->unanswered)
 		put_bool(j, "open", true);
-	}
+	put_lost(j, lost_of_request_span(view->model, span));
 	put_use(j, view, place);
 	json_end(j);
-}
-
-/* All of a tree, parents before their children. */
-static void put_spans(struct json *j, const struct request_view *view, uint32_t root)
-{
-	const struct request_span *spans = view->requests->spans.items;
-
-	for (uint32_t at = root;;) {
-		put_span(j, view, at);
-		if (spans[at].first_child) {
-			at = spans[at].first_child;
-			continue;
-		}
-		while (at != root && !spans[at].next)
-			at = spans[at].parent;
-		if (at == root)
-			return;
-		at = spans[at].next;
-	}
 }
 
 static void put_request(struct json *j, const struct request_view *view, uint32_t root)
@@ -135,9 +118,11 @@ static void put_request(struct json *j, const struct request_view *view, uint32_
 	put_u64(j, "end", span->end);
 	put_u64(j, "duration", span->end - span->start);
 	put_string(j, "shape", shape);
+	put_lost(j, lost_of_request(view->model, view->requests, root));
 	json_key(j, "spans");
 	json_array(j);
-	put_spans(j, view, root);
+	for (uint32_t at = root; at; at = requests_next(view->requests, root, at, NULL))
+		put_span(j, view, at);
 	json_end(j);
 	json_end(j);
 }
@@ -193,6 +178,7 @@ void requests_json(struct json *j, const struct request_view *view)
 		put_entry(j, &sum, i);
 	json_end(j);
 	put_u64(j, "unparented", sum.unparented);
+	put_losses(j, view->model);
 	view->more(view->arg, j);
 	json_end(j);
 	json_newline(j);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyse/lost.h"
 #include "analyse/request_spans.h"
 #include "base/text.h"
 #include "event/syscall.h"
+#include "report/lost.h"
 #include "report/requests.h"
 
 enum {
@@ -262,6 +264,8 @@ static void put_span(struct out *out, const struct request_view *view, uint32_t 
 	}
 	if (span->unanswered)
 		out_str(out, "  no answer seen");
+	if (lost_of_request_span(view->model, span).losses)
+		out_str(out, "  records lost");
 	put_counts(out, view, &use);
 	out_char(out, '\n');
 	request_use_done(&use);
@@ -272,27 +276,15 @@ static void put_tree(struct out *out, const struct request_view *view, uint32_t 
 	const struct request_span *spans = view->requests->spans.items;
 	unsigned depth = 0;
 
-	for (uint32_t at = root;;) {
+	for (uint32_t at = root; at; at = requests_next(view->requests, root, at, &depth))
 		put_span(out, view, at, depth, spans[root].start);
-		if (spans[at].first_child) {
-			at = spans[at].first_child;
-			depth++;
-			continue;
-		}
-		while (at != root && !spans[at].next) {
-			at = spans[at].parent;
-			depth--;
-		}
-		if (at == root)
-			return;
-		at = spans[at].next;
-	}
 }
 
 /* As explain has it, whose --trace takes these digits. */
-static void put_title(struct out *out, const struct request_view *view,
-		      const struct request_span *root)
+static void put_title(struct out *out, const struct request_view *view, uint32_t place)
 {
+	const struct request_span *root = &view->requests->spans.items[place];
+	struct lost lost = lost_of_request(view->model, view->requests, place);
 	struct request_address address = request_address(view->model, root);
 	const char *service = request_service(view->model, root->thread);
 	nsec_t begin = model_begin(view->model);
@@ -309,7 +301,12 @@ static void put_title(struct out *out, const struct request_view *view,
 		out_char(out, "0123456789abcdef"[root->trace[k] >> 4]);
 		out_char(out, "0123456789abcdef"[root->trace[k] & 15]);
 	}
-	out_str(out, root->open ? "   part of a request\n" : "\n");
+	out_str(out, root->open ? "   part of a request" : "");
+	if (lost.losses) {
+		out_str(out, "   ");
+		out_str(out, format_lost(lost).s);
+	}
+	out_char(out, '\n');
 }
 
 void requests_tree(struct out *out, const struct request_view *view)
@@ -319,7 +316,7 @@ void requests_tree(struct out *out, const struct request_view *view)
 	for (size_t i = 0; i < view->root_count; i++) {
 		if (i)
 			out_char(out, '\n');
-		put_title(out, view, &view->requests->spans.items[view->roots[i]]);
+		put_title(out, view, view->roots[i]);
 		put_tree(out, view, view->roots[i]);
 	}
 }

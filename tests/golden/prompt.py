@@ -92,7 +92,7 @@ def stops_at_once(sonde):
     wait_until_busy(process.pid)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE)
-    return process.returncode == 1 and said == b"sonde: interrupted\n"
+    return process.returncode == 1 and said.endswith(b"sonde: interrupted\n")
 
 
 def main():

@@ -208,8 +208,12 @@ def check(sonde, capture, records, complete=True):
 
 
 def without_bystanders(steps):
-    """The steps without the threads that were only interrupted: what they are called may be known better."""
-    return [{key: value for key, value in s.items() if key != "waker" or s["context"] == "task"} for s in steps]
+    """The steps without the threads that were only interrupted: what they are called may be known better.
+
+    And without losses: another capture of the same host can add its own.
+    """
+    return [{key: value for key, value in s.items()
+             if key not in ("lost", "incomplete") and (key != "waker" or s["context"] == "task")} for s in steps]
 
 
 def check_beside(sonde, capture, other, records):

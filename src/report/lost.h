@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lost - what was lost, in words and as JSON, the same in every result. */
+#ifndef SONDE_REPORT_LOST_H
+#define SONDE_REPORT_LOST_H
+
+#include "base/json.h"
+#include "base/text.h"
+#include "model/model.h"
+
+/* "1 record lost", "1,234 records lost", or "records lost" if the number is unknown. */
+struct text format_lost(struct lost lost);
+
+/* Members of an object: `lost`, and `incomplete` if a loss touches what the object describes. */
+void put_lost(struct json *j, struct lost lost);
+
+/* Members of the object of a whole result: `lost` and the list `losses`. */
+void put_losses(struct json *j, const struct model *model);
+
+#endif
