@@ -446,6 +446,11 @@ void agents_finish(struct agents *a, nsec_t end)
 	scribe_flush(a->scribe, end);
 }
 
+bool agents_has_unseen(const struct agents *a)
+{
+	return a->news.count > 0 || watch_has_unseen(a->watch);
+}
+
 bool agents_has_any(const struct agents *a)
 {
 	return a->holds.count + a->offers.count > 0;

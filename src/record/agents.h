@@ -51,6 +51,9 @@ void agents_finish(struct agents *agents, nsec_t end);
 /* Up to when all was taken; what is in arenas that were only just offered was not. */
 nsec_t agents_settled(const struct agents *agents);
 
+/* Whether a process in scope has not been looked at yet, so that its spans are missed. */
+bool agents_has_unseen(const struct agents *agents);
+
 /* Whether there is anybody to take from. */
 bool agents_has_any(const struct agents *agents);
 

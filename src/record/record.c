@@ -19,6 +19,9 @@
 /* How far ahead the end is set: longer than any program takes. */
 #define STOP_AHEAD (1 * NSEC_PER_MSEC)
 
+/* How long the start of a recording can be delayed by looking for agents. */
+#define FIND_AGENTS_MAX (2 * NSEC_PER_SEC)
+
 enum { HELD_UP_MAX = 50 };
 
 static void take_clock(struct recording *rec, nsec_t now)
@@ -79,6 +82,23 @@ static int drain(struct recording *rec, struct err *err)
 		return 0;
 	return sorter_flush(rec->sorter, settled < horizon ? settled : horizon, transcript_write,
 			    rec->transcript, err);
+}
+
+/*
+ * Attaches to the agents of the processes in scope before the command starts: spans that are over
+ * before their agent has been found are not in the recording, and nothing counts them.
+ */
+static int find_agents(struct recording *rec, const volatile sig_atomic_t *stop, struct err *err)
+{
+	nsec_t end = clock_now() + FIND_AGENTS_MAX;
+	int r = 0;
+
+	if (!rec->agents)
+		return 0;
+	do
+		r = drain(rec, err);
+	while (r == 0 && !*stop && agents_has_unseen(rec->agents) && clock_now() < end);
+	return r;
 }
 
 static void get_state(const struct recording *rec, struct record_state *ret)
@@ -195,6 +215,10 @@ int record(const struct record_options *options, const volatile sig_atomic_t *st
 							   .child = CHILD_NONE };
 	int r = recording_begin(&rec, err);
 
+	if (r == 0)
+		r = find_agents(&rec, stop, err);
+	if (r == 0 && options->command)
+		r = child_release(&rec.child, options->command[0], err);
 	if (r == 0)
 		r = run(&rec, stop, err);
 	if (r == 0)

@@ -3,7 +3,8 @@
  * record_begin - all that comes before the first record.
  *
  * The order matters.  The command is forked first, before anything is open or
- * given up, and let go last, so that it is recorded from its first instruction.
+ * given up, and released after all else (record.c), so that it is recorded from its first
+ * instruction.
  * What needs privileges comes before they are dropped: programs, the capture,
  * the names of the kernel's functions.  Who is in scope is looked up before the
  * programs watch for newcomers, and once more when they do.
@@ -298,9 +299,5 @@ int recording_begin(struct recording *rec, struct err *err)
 		open_agents(rec);
 	if (r == 0)
 		r = enter_scope(rec, err);
-	if (r == 0)
-		r = privilege_drop(privileges_needed(o), err);
-	if (r == 0 && o->command)
-		r = child_release(&rec->child, o->command[0], err);
-	return r;
+	return r < 0 ? r : privilege_drop(privileges_needed(o), err);
 }

@@ -3,7 +3,7 @@
  * record_parts - what the parts of record.h share among themselves.
  *
  *	record_begin	from nothing to everything attached, and privileges given up
- *	record		from there to a capture that is closed
+ *	record		agents, the command, and from there to a capture that is closed
  */
 #ifndef SONDE_RECORD_RECORD_PARTS_H
 #define SONDE_RECORD_RECORD_PARTS_H
@@ -37,7 +37,7 @@ struct recording {
 	unsigned int held_up; /* rounds in which a record stayed uncommitted */
 };
 
-/* A recording of these options begins; its command runs, if it has one. */
+/* A recording of these options begins; its command, if it has one, is held. */
 int recording_begin(struct recording *rec, struct err *err);
 
 /* Drops all of it, however far it came. For use with _cleanup_. */

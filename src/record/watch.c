@@ -38,6 +38,7 @@ struct watch {
 	struct map threads;   /* tid -> pid, and EXITED */
 	struct map inner;     /* tid -> what it is called in a pid namespace of its own */
 	struct map outer;     /* and back */
+	struct line unseen;   /* processes that existed when they came into scope */
 	struct line looks[ARRAY_LEN(pauses)];
 	struct line leaving;
 	uint32_t images;
@@ -83,6 +84,7 @@ void watch_free(struct watch *watch)
 		free((struct process *)(uintptr_t)process);
 	for (size_t i = 0; i < ARRAY_LEN(watch->looks); i++)
 		vec_done(&watch->looks[i].items);
+	vec_done(&watch->unseen.items);
 	vec_done(&watch->leaving.items);
 	map_done(&watch->processes);
 	map_done(&watch->threads);
@@ -171,7 +173,10 @@ static struct process *process_of(struct watch *watch, const struct record_task 
 		p->parent_image = copy.image;
 		watch->calls.forked(watch->calls.arg, p, &copy, task->head.time);
 	}
-	look_later(watch, p, is_first ? FORKED : 0, now);
+	if (task->event == TASK_SEEN)
+		line_add(&watch->unseen, now, p->pid, p->image);
+	else
+		look_later(watch, p, is_first ? FORKED : 0, now);
 	return p;
 }
 
@@ -287,6 +292,24 @@ static void look(struct watch *watch, const struct item *item)
 		look_later(watch, p, next, clock_now());
 }
 
+/* Looks into the processes of a line that are due; false if no time is left for others. */
+static bool look_due(struct watch *watch, struct line *line, nsec_t now, nsec_t end)
+{
+	struct item item;
+
+	while (line_take(line, now, &item)) {
+		look(watch, &item);
+		if (clock_now() >= end)
+			return false;
+	}
+	return true;
+}
+
+bool watch_has_unseen(const struct watch *watch)
+{
+	return watch->unseen.first < watch->unseen.items.count;
+}
+
 void watch_round(struct watch *watch, nsec_t now)
 {
 	nsec_t end = clock_now() + LOOK_BUDGET;
@@ -298,10 +321,9 @@ void watch_round(struct watch *watch, nsec_t now)
 		if (thread && *thread & EXITED) /* and not there again */
 			forget(watch, item.id);
 	}
+	if (!look_due(watch, &watch->unseen, now, end))
+		return;
 	for (size_t i = 0; i < ARRAY_LEN(watch->looks); i++)
-		while (line_take(&watch->looks[i], now, &item)) {
-			look(watch, &item);
-			if (clock_now() >= end)
-				return;
-		}
+		if (!look_due(watch, &watch->looks[i], now, end))
+			return;
 }

@@ -3,11 +3,12 @@
  * watch - which processes are recorded, and when to look into them.
  *
  * What a process publishes is found by looking into it, which takes some 100
- * microseconds.  A program that was just executed is looked at soon, when its
- * libraries are there; one in which nothing is found is looked at again after
- * ever longer pauses, as it may load them later.  A forked child has what its
- * parent had, and most children are gone soon: it is looked at late, if ever.
- * In each round of the recorder only so much time is spent on it.
+ * microseconds.  A process that exists when recording begins, or when it comes into scope, is
+ * looked at in the next round: it has its libraries, and spans before that look are missed.  A
+ * program that was just executed is looked at soon, when its libraries are there; one in which
+ * nothing is found is looked at again after ever longer pauses, as it may load them later.  A
+ * forked child has what its parent had, and most children are gone soon: it is looked at late, if
+ * ever. In each round of the recorder only so much time is spent on it.
  *
  * The processes are those that the kernel programs tell of.  One that has ended
  * is remembered for a second, as what it left behind is found later.
@@ -61,6 +62,9 @@ void watch_see(struct watch *watch, const struct record *record, nsec_t now);
 
 /* Look into those whose time has come, and forget those that are long gone. */
 void watch_round(struct watch *watch, nsec_t now);
+
+/* Whether a process that came into scope has not been looked at yet, though it existed before. */
+bool watch_has_unseen(const struct watch *watch);
 
 /* It turns out that it is not there any more, though nobody told its end. */
 void watch_gone(struct watch *watch, struct process *process, nsec_t now);

@@ -129,6 +129,18 @@ def a_recorder_that_comes_late_sees_what_is_new():
 
 
 @test
+def no_span_is_missed_once_the_command_runs():
+    """The agents of all processes in scope are attached before the command starts."""
+    path = ROOM / "capture.sonde"
+    with Background(workload("agents", "gated", 211), gate=False) as service:
+        service.process.stdout.readline()
+        proc = f"/proc/{service.pid}"
+        run(SONDE, "record", "-q", "-o", path, "-p", service.pid, "--", "sh", "-c",
+            f"echo > {proc}/fd/0; until grep -q 'State:.Z' {proc}/status; do sleep 0.01; done")
+    check_spans(path, [service.pid] * 211, "gated")
+
+
+@test
 def a_recorder_is_killed_and_others_come_after_it():
     """The service goes on, and each of them sees its own time alone."""
     with Loop() as loop:

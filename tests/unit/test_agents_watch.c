@@ -85,7 +85,7 @@ TEST(a_program_is_looked_at_soon_and_then_ever_more_rarely)
 	struct calls c = { 0 };
 	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
 
-	see(w, TASK_SEEN, 10, 10, 1, 0);
+	see(w, TASK_EXEC, 10, 10, 1, 0);
 	watch_round(w, 10 * MSEC);
 	CHECK_INT(c.looks, 0);
 	watch_round(w, 20 * MSEC);
@@ -93,6 +93,21 @@ TEST(a_program_is_looked_at_soon_and_then_ever_more_rarely)
 	CHECK_INT(c.looked, 10);
 	watch_round(w, 30 * MSEC);
 	CHECK_INT(c.looks, 1);
+}
+
+TEST(a_process_that_existed_before_is_looked_at_in_the_next_round)
+{
+	struct calls c = { 0 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	CHECK(!watch_has_unseen(w));
+	see(w, TASK_SEEN, 10, 10, 1, 0);
+	see(w, TASK_SEEN, 10, 11, 1, 0);
+	CHECK(watch_has_unseen(w));
+	watch_round(w, 0);
+	CHECK(!watch_has_unseen(w));
+	CHECK_INT(c.looks, 1);
+	CHECK_INT(c.looked, 10);
 }
 
 TEST(one_in_which_all_was_found_is_not_looked_at_again)

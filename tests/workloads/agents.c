@@ -3,6 +3,7 @@
  * agents MODE COUNT [PAUSE] - spans by programs that come and go.
  *
  *	loop     one thread, COUNT times, with a pause of PAUSE us behind each
+ *	gated    likewise, without pauses, once a line has been read; one span before that
  *	fork     COUNT children, one after the other, each gone by _exit()
  *	threads  COUNT threads, likewise
  *	exec     COUNT programs, each executed by the one before
@@ -59,6 +60,16 @@ static void loop(int count, int pause_us)
 		if (pause_us)
 			usleep(pause_us);
 	}
+}
+
+static void wait_at_gate(int count)
+{
+	char line;
+
+	turn(0);
+	while (read(STDIN_FILENO, &line, 1) == 1 && line != '\n')
+		;
+	loop(count, 0);
 }
 
 static void fork_children(int count)
@@ -122,6 +133,8 @@ int main(int argc, char **argv)
 	site.name = argv[1];
 	if (strcmp(argv[1], "loop") == 0)
 		loop(count, argc > 3 ? atoi(argv[3]) : 0);
+	else if (strcmp(argv[1], "gated") == 0)
+		wait_at_gate(count);
 	else if (strcmp(argv[1], "fork") == 0)
 		fork_children(count);
 	else if (strcmp(argv[1], "threads") == 0)
