@@ -21,11 +21,14 @@ static size_t round_up(size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
-static struct span_event head(uint64_t now, size_t size, uint8_t kind, uint8_t flags)
+static struct span_event head(const struct agent_thread *t, uint64_t now, size_t size, uint8_t kind,
+			      uint8_t flags)
 {
-	return (struct span_event){
-		.time = now, .size = (uint16_t)size, .kind = kind, .flags = flags
-	};
+	return (struct span_event){ .time = now,
+				    .size = (uint16_t)size,
+				    .kind = kind,
+				    .flags = flags,
+				    .number = (uint32_t)t->ring->made };
 }
 
 static uint16_t name_size(const struct sonde_agent_span *span)
@@ -62,7 +65,7 @@ void event_begin(struct agent_thread *t, uint64_t now, const struct sonde_agent_
 
 	if (!event)
 		return;
-	event->head = head(now, size, SPAN_EVENT_BEGIN, 0);
+	event->head = head(t, now, size, SPAN_EVENT_BEGIN, 0);
 	memcpy(event->trace, span->trace, sizeof(event->trace));
 	memcpy(event->span, span->span, sizeof(event->span));
 	memcpy(event->parent, span->parent, sizeof(event->parent));
@@ -95,7 +98,7 @@ uint64_t event_end(struct agent_thread *t, const struct sonde_agent_span *span)
 		memcpy(event->text + name, span->attributes, more);
 
 	uint64_t now = clock_now();
-	event->head = head(now, size, SPAN_EVENT_END, span->is_error ? SPAN_ERROR : 0);
+	event->head = head(t, now, size, SPAN_EVENT_END, span->is_error ? SPAN_ERROR : 0);
 	ring_commit(t, size);
 	return now;
 }
@@ -108,7 +111,7 @@ void event_context(struct agent_thread *t, uint64_t now)
 
 	if (!event)
 		return;
-	event->head = head(now, size, SPAN_EVENT_CONTEXT, 0);
+	event->head = head(t, now, size, SPAN_EVENT_CONTEXT, 0);
 	if (!record) {
 		memset(event->trace, 0, sizeof(event->trace));
 		memset(event->span, 0, sizeof(event->span));

@@ -184,10 +184,12 @@ void ring_drop_nested(struct agent_thread *t)
 {
 	if (!arena_is_recording())
 		return;
-	if (t->ring && t->ring_epoch == agent_process.epoch)
+	if (t->ring && t->ring_epoch == agent_process.epoch) {
+		t->ring->made++;
 		ring_drop(t, clock_now());
-	else
+	} else {
 		__atomic_add_fetch(&agent_arena->no_ring, 1, __ATOMIC_RELAXED);
+	}
 }
 
 static bool has_room(struct agent_thread *t, size_t size)
@@ -200,6 +202,7 @@ void *ring_reserve(struct agent_thread *t, size_t size, uint64_t now)
 	if (unlikely(!t->ring || t->ring_epoch != agent_process.epoch) &&
 	    !ring_take(t, now ? now : clock_now()))
 		return NULL;
+	t->ring->made++;
 	if (unlikely(!has_room(t, size))) {
 		t->tail = __atomic_load_n(&t->ring->tail, __ATOMIC_ACQUIRE);
 		if (!has_room(t, size)) {

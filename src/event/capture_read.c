@@ -52,7 +52,7 @@ const uint8_t record_first_words[256] = {
 	[RECORD_STACK] = 3,    [RECORD_FRAME] = 5,        [RECORD_SYMBOL] = 5,
 	[RECORD_LOSS] = 5,     [RECORD_CLOCK] = 4,        [RECORD_PROCESS] = 4,
 	[RECORD_HIT_TYPE] = 4, [RECORD_DEVICE] = 3,       [RECORD_SPAN] = 9,
-	[RECORD_CONTEXT] = 7,  [RECORD_ATTRIBUTE] = 7,
+	[RECORD_CONTEXT] = 7,  [RECORD_ATTRIBUTE] = 7,    [RECORD_COUNTER] = 4,
 };
 
 /* Ends the good part at cap->end. The sentence starts with the file's name. */

@@ -44,6 +44,7 @@ enum record_kind {
 	RECORD_SPAN = 21,        /* a finished span */
 	RECORD_CONTEXT = 22,     /* which span a thread works for */
 	RECORD_ATTRIBUTE = 23,   /* an attribute of a span */
+	RECORD_COUNTER = 24,     /* how many records passed a stage of the recording */
 	RECORD_KIND_COUNT,
 };
 
@@ -398,6 +399,13 @@ struct record_device {
 	struct record head;
 	__u32 device;
 	__u32 name; /* string */
+};
+
+struct record_counter { /* at the end of a capture */
+	struct record head;
+	__u64 count;
+	__u32 counter; /* enum counter, of counter.h */
+	__u32 pad;
 };
 
 #endif

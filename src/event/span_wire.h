@@ -25,7 +25,9 @@
  * the recorder takes it and moves `tail`.  Nobody is woken and nobody waits: a
  * full ring drops the new event and counts it.  An event is never split: behind
  * the ring proper lies room for one more, so that one that begins near the end
- * simply runs over it.
+ * simply runs over it.  Events are numbered, also those that are dropped, over all
+ * threads that have a ring one after the other: a number that the recorder neither reads nor
+ * finds among the drops has disappeared on the way, and is reported.
  *
  * A thread takes a ring by changing `state` from FREE to CLAIMED, sets its bit
  * in `taken`, fills in who it is, and makes it TAKEN.  The recorder looks at the
@@ -70,11 +72,11 @@ enum span_event_kind {
 };
 
 struct span_event {
-	__u64 time; /* CLOCK_MONOTONIC */
-	__u16 size; /* of the whole event, a multiple of 8 */
-	__u8 kind;  /* enum span_event_kind */
-	__u8 flags; /* SPAN_ERROR; CONTEXT_UNKNOWN */
-	__u32 pad;
+	__u64 time;   /* CLOCK_MONOTONIC */
+	__u16 size;   /* of the whole event, a multiple of 8 */
+	__u8 kind;    /* enum span_event_kind */
+	__u8 flags;   /* SPAN_ERROR; CONTEXT_UNKNOWN */
+	__u32 number; /* of span_ring.made, with this one; 0 of an agent that does not count */
 };
 
 struct span_event_begin {
@@ -134,7 +136,8 @@ struct span_ring {
 	__u32 tid;
 	__u32 pid_ns;                   /* number of that namespace; 0 if not known */
 	char service[SPAN_SERVICE_MAX]; /* with its final 0; empty if not known */
-	__u8 pad2[192 - 48 - SPAN_SERVICE_MAX];
+	__u64 made;                     /* events written or dropped, ever */
+	__u8 pad2[192 - 56 - SPAN_SERVICE_MAX];
 	/* written by the recorder, on a cache line of its own */
 	__u64 tail;      /* bytes taken, ever */
 	__u64 lost_told; /* of `lost`, those that are in a capture */

@@ -199,9 +199,9 @@ struct agents *agents_new(const struct agents_config *config)
 
 	a->config = *config;
 	a->watch = watch_new(&(struct watch_calls){ agents_look, watch_forked, watch_ended, a });
-	a->scribe =
-		scribe_new(&(struct scribe_config){ config->sorter, config->stream, config->writer,
-						    config->start, config->notice, config->arg });
+	a->scribe = scribe_new(&(struct scribe_config){
+		config->sorter, config->stream, config->writer, config->start, config->counters,
+		config->notice, config->arg });
 	a->tls = tls_files_new();
 	a->device = tap_device();
 	a->offered = offers_new();
@@ -210,6 +210,7 @@ struct agents *agents_new(const struct agents_config *config)
 
 static void drop_hold(struct agents *a, size_t i)
 {
+	counter_add(a->config.counters, COUNTER_EVENTS_LEFT, tap_left(a->holds.items[i].tap));
 	tap_free(a->holds.items[i].tap);
 	map_done(&a->holds.items[i].members);
 	a->holds.items[i] = a->holds.items[--a->holds.count];
@@ -320,8 +321,10 @@ static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
 	struct scribe_who who = { tap_inode(tap), ring->own.pid, ring->own.tid, ring->own.tid,
 				  ring->own.service };
 
-	if (!who.pid)
+	if (!who.pid) {
+		counter_add(a->config.counters, COUNTER_EVENTS_OUT_OF_SCOPE, 1);
 		return;
+	}
 	if (event->kind == SPAN_EVENT_END && end->tid != ring->tid)
 		who.begun_by = agents_find_thread(a, ring, end->tid);
 	scribe_event(a->scribe, &who, event, a->until);
@@ -338,6 +341,17 @@ static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t 
 		scribe_loss(a->scribe, pid, a->before, last, count, a->now);
 	else if (ring && ring->own.pid)
 		scribe_loss(a->scribe, ring->own.tid, first, last, count, a->now);
+}
+
+/* Spans were not written since the last round, and their number is unknown. */
+static void take_gap(struct agents *a, const struct hold *hold)
+{
+	uint64_t pid = 0, until;
+	size_t pos = 0;
+
+	counter_add(a->config.counters, COUNTER_AGENT_GAPS, 1);
+	if (map_next(&hold->members, &pos, &pid, &until))
+		scribe_loss(a->scribe, pid, a->before, a->now, 0, a->now);
 }
 
 static bool is_dead(void *arg, struct tap *tap, struct tap_ring *ring)
@@ -398,7 +412,7 @@ static void lose_hold(struct agents *a, size_t i)
 
 static unsigned int drain_taps(struct agents *a)
 {
-	const struct tap_sink sink = { is_ready, take_event, take_loss, a };
+	const struct tap_sink sink = { is_ready, take_event, take_loss, a, a->config.counters };
 	unsigned int fill = 0;
 
 	for (size_t i = a->holds.count; i-- > 0;) {
@@ -420,7 +434,8 @@ unsigned int agents_drain(struct agents *a, nsec_t known_until)
 	a->now = clock_now();
 	a->until = UINT64_MAX;
 	for (size_t i = 0; i < a->holds.count; i++)
-		tap_beat(a->holds.items[i].tap, a->now);
+		if (!tap_beat(a->holds.items[i].tap, a->now))
+			take_gap(a, &a->holds.items[i]);
 	see_news(a, known_until);
 	take_offers(a, known_until);
 	watch_round(a->watch, a->now);
@@ -442,6 +457,9 @@ void agents_finish(struct agents *a, nsec_t end)
 	for (int i = 0; i < LAST_OFFERS && take_offers(a, UINT64_MAX); i++)
 		;
 	drain_taps(a);
+	for (size_t i = 0; i < a->holds.count; i++)
+		counter_add(a->config.counters, COUNTER_EVENTS_LEFT,
+			    tap_left(a->holds.items[i].tap));
 	scribe_close_all(a->scribe, end);
 	scribe_flush(a->scribe, end);
 }

@@ -17,6 +17,7 @@
 
 #include "base/base.h"
 #include "event/capture.h"
+#include "event/counter.h"
 #include "record/probes.h"
 #include "record/sort.h"
 
@@ -26,6 +27,7 @@ struct agents_config {
 	size_t stream; /* of the sorter, for them alone */
 	struct capture_writer *writer;
 	nsec_t start; /* what happened before is not recorded */
+	struct counters *counters;
 	void (*notice)(void *arg, const char *words);
 	void *arg;
 };

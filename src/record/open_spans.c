@@ -22,7 +22,8 @@ static uint64_t hash_of(uint64_t owner, const uint8_t trace[16], const uint8_t i
 	return hash_bytes(key, sizeof(key));
 }
 
-bool open_spans_add(struct open_spans *spans, uint64_t owner, const struct record_span *span)
+enum open_spans_result open_spans_add(struct open_spans *spans, uint64_t owner,
+				      const struct record_span *span)
 {
 	uint64_t hash = hash_of(owner, span->trace, span->span);
 	const uint64_t *known = map_find(&spans->index, hash);
@@ -36,11 +37,14 @@ bool open_spans_add(struct open_spans *spans, uint64_t owner, const struct recor
 		place = spans->places.count;
 		vec_push(&spans->places);
 	} else {
-		return false;
+		return OPEN_SPANS_FULL;
 	}
+
+	bool is_known = known;
+
 	spans->places.items[place] = (struct open_span){ hash, *span };
 	*map_insert(&spans->index, hash) = place;
-	return true;
+	return is_known ? OPEN_SPANS_REPLACED : OPEN_SPANS_ADDED;
 }
 
 static void take_out(struct open_spans *spans, uint32_t place, struct record_span *ret)

@@ -30,8 +30,14 @@ struct open_spans {
 /* All zero is an empty one. */
 void open_spans_done(struct open_spans *spans);
 
-/* False if there is no room for it. */
-bool open_spans_add(struct open_spans *spans, uint64_t owner, const struct record_span *span);
+enum open_spans_result {
+	OPEN_SPANS_ADDED,
+	OPEN_SPANS_REPLACED, /* one with the same ids, which is gone */
+	OPEN_SPANS_FULL,     /* not added */
+};
+
+enum open_spans_result open_spans_add(struct open_spans *spans, uint64_t owner,
+				      const struct record_span *span);
 
 /* Take out the one with these ids; whether it was there. */
 bool open_spans_take(struct open_spans *spans, uint64_t owner, const uint8_t trace[16],

@@ -364,6 +364,23 @@ void probes_end_at(struct probes *p, nsec_t time)
 	__atomic_store_n(&p->skel->data->stop_time, time, __ATOMIC_RELEASE);
 }
 
+uint64_t probes_missed(const struct probes *p)
+{
+	struct bpf_program *prog;
+	uint64_t missed = 0;
+
+	bpf_object__for_each_program(prog, p->skel->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t size = sizeof(info);
+		int fd = bpf_program__fd(prog);
+
+		if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
+			missed += info.recursion_misses;
+	}
+	return missed;
+}
+
 /* Until the iterator has been, those who exit must finish themselves. */
 int probes_finish(struct probes *p, struct err *err)
 {

@@ -62,6 +62,12 @@ int probes_set_place(struct probes *p, uint32_t pid, const struct wire_place *pl
 /* Whether programs have named processes themselves since the last probes_find_threads(). */
 bool probes_has_joins(const struct probes *p);
 
+/*
+ * How often the kernel has skipped one of our programs: it does so if the event happens while the
+ * same program runs on that CPU.
+ */
+uint64_t probes_missed(const struct probes *p);
+
 /* Record nothing that happens after a time that is still to come. */
 void probes_end_at(struct probes *p, nsec_t time);
 

@@ -32,6 +32,7 @@ static void take_clock(struct recording *rec, nsec_t now)
 		.boottime = clock_offset(CLOCK_BOOTTIME),
 	};
 
+	counter_add(&rec->counters, COUNTER_ADDED, 1);
 	sorter_add(rec->sorter, 0, &c.head);
 }
 
@@ -57,6 +58,7 @@ static void take(void *arg, size_t cpu, const struct record *record)
 {
 	struct recording *rec = arg;
 
+	counter_add(&rec->counters, COUNTER_KERNEL_DRAINED, 1);
 	transcript_take(rec->transcript, cpu, record);
 	if (rec->agents)
 		agents_see(rec->agents, record);
@@ -103,12 +105,14 @@ static int find_agents(struct recording *rec, const volatile sig_atomic_t *stop,
 
 static void get_state(const struct recording *rec, struct record_state *ret)
 {
-	struct transcript_count count = transcript_count(rec->transcript);
+	const uint64_t *n = rec->counters.n;
 
 	*ret = (struct record_state){
 		.elapsed = clock_now() - rec->start,
-		.records = count.records,
-		.lost = count.lost,
+		.records = n[COUNTER_WRITTEN],
+		.lost = n[COUNTER_KERNEL_LOST] + n[COUNTER_EVENTS_LOST] +
+			n[COUNTER_EVENTS_MISSING] + n[COUNTER_EVENTS_LEFT] +
+			n[COUNTER_EVENTS_DAMAGED] + n[COUNTER_SPANS_IN_FUTURE],
 		.late = sorter_late(rec->sorter),
 		.bytes = capture_size(rec->writer),
 	};
@@ -173,8 +177,24 @@ static void take_untold_losses(struct recording *rec)
 	struct record_loss loss;
 
 	for (size_t cpu = 0; cpu < probes_cpu_count(rec->probes); cpu++)
-		if (rings_untold_loss(rec->rings, cpu, &loss))
+		if (rings_untold_loss(rec->rings, cpu, &loss)) {
+			counter_add(&rec->counters, COUNTER_ADDED, 1);
 			sorter_add(rec->sorter, cpu, &loss.head);
+		}
+}
+
+/* What is known only now; and a disagreement is a mistake of ours that the user should know of. */
+static int write_counters(struct recording *rec, struct err *err)
+{
+	const struct record_options *o = rec->options;
+
+	counter_add(&rec->counters, COUNTER_LATE, sorter_late(rec->sorter));
+	counter_add(&rec->counters, COUNTER_KERNEL_MISSED, probes_missed(rec->probes));
+	counter_add(&rec->counters, COUNTER_KERNEL_LEFT, rings_left(rec->rings));
+	if (!counters_agree(&rec->counters, false))
+		o->notice(o->arg, "the counters of this recording disagree, so that records can be "
+				  "missing from it; 'sonde info' shows them");
+	return transcript_write_counters(rec->transcript, clock_now(), err);
 }
 
 /*
@@ -205,6 +225,8 @@ static int finish(struct recording *rec, struct err *err)
 		r = capture_flush(rec->writer, err);
 	if (r == 0)
 		r = transcript_write_symbols(rec->transcript, clock_now(), err);
+	if (r == 0)
+		r = write_counters(rec, err);
 	return r < 0 ? r : capture_close(rec->writer, err);
 }
 

@@ -188,6 +188,8 @@ static int write_hit_types(struct recording *rec, struct err *err)
 
 		if (r < 0)
 			return r;
+		counter_add(&rec->counters, COUNTER_ADDED, 1);
+		counter_add(&rec->counters, COUNTER_WRITTEN, 1);
 	}
 	return 0;
 }
@@ -220,7 +222,8 @@ static int open_capture(struct recording *rec, struct err *err)
 	/* what is recorded with sudo belongs to who called it */
 	if (privilege_sudo_user(&uid, &gid) && fchown(capture_fd(rec->writer), uid, gid) < 0)
 		o->notice(o->arg, "the capture belongs to root: it cannot be given to you");
-	rec->transcript = transcript_new(rec->sorter, rec->writer, rec->symbols, o->arguments);
+	rec->transcript = transcript_new(rec->sorter, rec->writer, rec->symbols, o->arguments,
+					 &rec->counters);
 	return write_hit_types(rec, err);
 }
 
@@ -236,6 +239,7 @@ static void open_agents(struct recording *rec)
 			.stream = probes_cpu_count(rec->probes),
 			.writer = rec->writer,
 			.start = rec->start,
+			.counters = &rec->counters,
 			.notice = o->notice,
 			.arg = o->arg,
 		});

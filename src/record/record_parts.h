@@ -33,6 +33,7 @@ struct recording {
 	struct capture_writer *writer;
 	struct transcript *transcript;
 	struct agents *agents; /* or NULL */
+	struct counters counters;
 	nsec_t start, next_second, pause;
 	unsigned int held_up; /* rounds in which a record stayed uncommitted */
 };

@@ -88,6 +88,15 @@ struct ring_state rings_drain(struct rings *rings, ring_fn *fn, void *arg)
 	return state;
 }
 
+size_t rings_left(struct rings *rings)
+{
+	size_t left = 0;
+
+	for (size_t cpu = 0; cpu < rings->cpus; cpu++)
+		left += ring_at(rings, cpu)->head != ring_at(rings, cpu)->tail;
+	return left;
+}
+
 bool rings_untold_loss(struct rings *rings, size_t cpu, struct record_loss *ret)
 {
 	const struct wire_ring *ring = ring_at(rings, cpu);

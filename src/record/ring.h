@@ -27,6 +27,9 @@ struct ring_state {
 /* Take all committed records, CPU by CPU; a record holds until fn returns. */
 struct ring_state rings_drain(struct rings *rings, ring_fn *fn, void *arg);
 
+/* How many rings have a record that was reserved and never committed. */
+size_t rings_left(struct rings *rings);
+
 /* What was dropped on a CPU and has not been told by a LOSS record; false if nothing. */
 bool rings_untold_loss(struct rings *rings, size_t cpu, struct record_loss *ret);
 

@@ -47,6 +47,11 @@ void scribe_free(struct scribe *s)
 	free(s);
 }
 
+static void count(struct scribe *s, enum counter which)
+{
+	counter_add(s->config.counters, which, 1);
+}
+
 static void say_once(struct scribe *s, bool *said, const char *words)
 {
 	if (!*said)
@@ -108,9 +113,16 @@ void scribe_flush(struct scribe *s, nsec_t now)
 		sorted = s->items.items[i - 1].time <= s->items.items[i].time;
 	if (!sorted)
 		qsort(s->items.items, s->items.count, sizeof(s->items.items[0]), by_time);
-	for (size_t i = 0; i < s->items.count && s->items.items[i].time <= now; i++)
-		sorter_add(s->config.sorter, s->config.stream,
-			   (const void *)(s->bytes + s->items.items[i].offset));
+	for (size_t i = 0; i < s->items.count; i++) {
+		const struct record *record = (const void *)(s->bytes + s->items.items[i].offset);
+
+		if (record->time <= now) {
+			count(s, COUNTER_AGENT_RECORDS);
+			sorter_add(s->config.sorter, s->config.stream, record);
+		} else if (record->kind == RECORD_SPAN) {
+			count(s, COUNTER_SPANS_IN_FUTURE);
+		}
+	}
 	s->items.count = 0;
 	s->used = 0;
 }
@@ -144,7 +156,15 @@ static void take_begin(struct scribe *s, const struct scribe_who *who,
 	span.start = b->head.time;
 	span.operation = scribe_string(s, b->name, b->name_size);
 	span.kind = b->kind;
-	if (!open_spans_add(&s->open, who->owner, &span))
+	count(s, COUNTER_BEGINS);
+
+	enum open_spans_result result = open_spans_add(&s->open, who->owner, &span);
+
+	if (result == OPEN_SPANS_REPLACED)
+		count(s, COUNTER_BEGINS_REPEATED);
+	if (result == OPEN_SPANS_FULL)
+		count(s, COUNTER_BEGINS_DISCARDED);
+	if (result == OPEN_SPANS_FULL)
 		say_once(s, &s->said_open,
 			 "there are more open spans than can be kept: some that do not end "
 			 "will be missing");
@@ -192,14 +212,21 @@ static void take_end(struct scribe *s, const struct scribe_who *who, const struc
 	span.head.tid = who->begun_by;
 	span.start = e->start;
 	span.kind = e->kind;
-	if (open_spans_take(&s->open, who->owner, e->trace, e->span, &begun)) {
+	count(s, COUNTER_ENDS);
+
+	bool is_paired = open_spans_take(&s->open, who->owner, e->trace, e->span, &begun);
+
+	if (is_paired) {
 		span.start = begun.start;
 		span.head.tid = begun.head.tid ? begun.head.tid : span.head.tid;
 		span.operation = begun.operation;
 		span.kind = e->kind ? e->kind : begun.kind;
 	}
-	if (!span.start)
-		return;   /* it began before we came, and nobody knows when */
+	if (!span.start) { /* it began before we came, and nobody knows when */
+		count(s, COUNTER_ENDS_WITHOUT_BEGIN);
+		return;
+	}
+	count(s, is_paired ? COUNTER_SPANS_PAIRED : COUNTER_SPANS_END_ONLY);
 	if (e->name_size) /* it may have got another one meanwhile */
 		span.operation = scribe_string(s, e->text, e->name_size);
 	span.head.time = e->head.time;
@@ -218,8 +245,11 @@ static void take_context(struct scribe *s, const struct scribe_who *who,
 		.flags = c->head.flags & CONTEXT_UNKNOWN,
 	};
 
-	if (!who->tid)
+	count(s, COUNTER_CONTEXTS);
+	if (!who->tid) {
+		count(s, COUNTER_CONTEXTS_UNKNOWN);
 		return;
+	}
 	if (!r.flags) {
 		memcpy(r.trace, c->trace, sizeof(r.trace));
 		memcpy(r.span, c->span, sizeof(r.span));
@@ -230,8 +260,10 @@ static void take_context(struct scribe *s, const struct scribe_who *who,
 void scribe_event(struct scribe *s, const struct scribe_who *who, const struct span_event *event,
 		  nsec_t until)
 {
-	if (event->time < s->config.start || event->time > until)
+	if (event->time < s->config.start || event->time > until) {
+		count(s, COUNTER_EVENTS_OUT_OF_TIME);
 		return;
+	}
 	switch (event->kind) {
 	case SPAN_EVENT_BEGIN:
 		return take_begin(s, who, (const void *)event);
@@ -263,6 +295,7 @@ static void close_span(struct scribe *s, struct record_span *span, nsec_t end)
 {
 	span->head.time = end > span->start ? end : span->start;
 	span->flags |= SPAN_OPEN;
+	count(s, COUNTER_SPANS_UNFINISHED);
 	gather(s, span);
 }
 

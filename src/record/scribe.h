@@ -20,6 +20,7 @@
 #include "base/base.h"
 #include "base/map.h"
 #include "event/capture.h"
+#include "event/counter.h"
 #include "event/span_wire.h"
 #include "record/sort.h"
 
@@ -31,6 +32,7 @@ struct scribe_config {
 	size_t stream;
 	struct capture_writer *writer; /* borrowed */
 	nsec_t start;                  /* what happened before is not told */
+	struct counters *counters;     /* borrowed, or NULL */
 	scribe_notice_fn *notice;
 	void *arg;
 };

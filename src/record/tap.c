@@ -15,13 +15,21 @@
 /* Give room back in portions, so that a busy thread need not wait for all to be taken. */
 enum { PORTION = 16 * 1024 };
 
+/* The numbers of the events of a ring, over all threads that have it one after the other. */
+struct numbers {
+	uint32_t last;   /* that was read; 0 if none was */
+	int64_t skipped; /* numbers that were not, less losses that were reported */
+};
+
 struct tap {
 	struct span_arena *arena; /* shared */
 	int fd;                   /* of our own, with the lock */
 	uint64_t inode;
 	uint64_t no_ring; /* as last told */
 	int64_t ahead;    /* of our clock, in ns: that of its processes */
+	bool has_asked;   /* for events */
 	struct tap_ring *rings[SPAN_RINGS];
+	struct numbers numbers[SPAN_RINGS];
 };
 
 uint64_t tap_device(void)
@@ -156,11 +164,16 @@ void tap_set_ahead(struct tap *tap, int64_t ahead)
 	tap->ahead = ahead;
 }
 
-void tap_beat(struct tap *tap, nsec_t now)
+bool tap_beat(struct tap *tap, nsec_t now)
 {
+	bool is_asked = __atomic_load_n(&tap->arena->recording, __ATOMIC_RELAXED) == SPAN_RECORDING;
+	bool has_stopped = tap->has_asked && !is_asked;
+
 	__atomic_store_n(&tap->arena->beat, now + (nsec_t)tap->ahead, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&tap->arena->recording, __ATOMIC_RELAXED) != SPAN_RECORDING)
+	if (!is_asked)
 		__atomic_store_n(&tap->arena->recording, SPAN_RECORDING, __ATOMIC_RELEASE);
+	tap->has_asked = true;
+	return !has_stopped;
 }
 
 /* What may change under our hands, once. */
@@ -248,20 +261,36 @@ static void set_clock(const struct tap *tap, void *event)
 		end->start -= (nsec_t)tap->ahead;
 }
 
+/* How many numbers were left out before this one. */
+static void follow_number(struct numbers *numbers, uint32_t number)
+{
+	uint32_t skipped = number - numbers->last - 1;
+
+	if (numbers->last && number && skipped < INT32_MAX)
+		numbers->skipped += skipped;
+	numbers->last = number;
+}
+
 static void take_events(struct tap *tap, struct span_ring *ring, uint64_t tail, uint64_t head,
 			struct tap_ring *own, const struct tap_sink *sink)
 {
 	_Alignas(8) unsigned char buffer[SPAN_EVENT_MAX];
+	struct numbers *numbers = &tap->numbers[ring - tap->arena->rings];
 	uint64_t given = tail;
 
 	while (tail != head) {
 		size_t size = take_event(ring, tail, head - tail, buffer);
+		const struct span_event *event = (const void *)buffer;
 
+		counter_add(sink->counters, COUNTER_EVENTS_DRAINED, 1);
+		if (size == 0 || !is_whole(event))
+			counter_add(sink->counters, COUNTER_EVENTS_DAMAGED, 1);
 		if (size == 0)
 			break; /* nothing behind it can be found */
-		if (is_whole((const void *)buffer)) {
+		follow_number(numbers, event->number);
+		if (is_whole(event)) {
 			set_clock(tap, buffer);
-			sink->event(sink->arg, tap, own, (const void *)buffer);
+			sink->event(sink->arg, tap, own, event);
 		}
 		tail += size;
 		if (tail - given >= PORTION) {
@@ -281,11 +310,27 @@ static void take_loss(struct tap *tap, struct span_ring *ring, struct tap_ring *
 	if (lost == told)
 		return;
 	if (lost > told)
+		tap->numbers[ring - tap->arena->rings].skipped -= (int64_t)(lost - told);
+	if (lost > told)
 		sink->loss(sink->arg, tap, own,
 			   __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED) - tap->ahead,
 			   __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED) - tap->ahead,
 			   lost - told);
 	__atomic_store_n(&ring->lost_told, lost, __ATOMIC_RELEASE);
+}
+
+/*
+ * An event is written after the one before it was written or counted as dropped.  So numbers that
+ * are left out now, beyond the losses that were just read, have disappeared.
+ */
+static void take_missing(struct tap *tap, size_t i, const struct tap_sink *sink)
+{
+	struct numbers *numbers = &tap->numbers[i];
+
+	if (numbers->skipped <= 0)
+		return;
+	counter_add(sink->counters, COUNTER_EVENTS_MISSING, numbers->skipped);
+	numbers->skipped = 0;
 }
 
 /* Unless another has done so, as those in the process may: then it may be taken again already. */
@@ -327,6 +372,7 @@ static unsigned int ring_drain(struct tap *tap, size_t i, const struct tap_sink 
 	if (filled)
 		take_events(tap, ring, tail, tail + filled, own, sink);
 	take_loss(tap, ring, own, sink);
+	take_missing(tap, i, sink);
 	if (state == SPAN_RING_LEFT) /* before its head was read: there is no more to come */
 		ring_free(tap, i, state);
 	return filled * 256 / SPAN_RING_SIZE;
@@ -358,6 +404,26 @@ unsigned int tap_drain(struct tap *tap, const struct tap_sink *sink)
 	}
 	take_no_ring(tap, sink);
 	return fill;
+}
+
+uint64_t tap_left(struct tap *tap)
+{
+	_Alignas(8) unsigned char buffer[SPAN_EVENT_MAX];
+	uint64_t left = 0;
+
+	for (size_t i = 0; i < SPAN_RINGS; i++) {
+		const struct span_ring *ring = &tap->arena->rings[i];
+		uint64_t tail, filled, size;
+
+		if (!tap->rings[i])
+			continue;
+		filled = ring_filled(ring, &tail);
+		for (; filled && (size = take_event(ring, tail, filled, buffer)); filled -= size) {
+			tail += size;
+			left++;
+		}
+	}
+	return left;
 }
 
 void tap_reap(struct tap *tap, bool (*is_dead)(void *arg, struct tap *tap, struct tap_ring *ring),

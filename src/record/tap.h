@@ -12,6 +12,7 @@
 #define SONDE_RECORD_TAP_H
 
 #include "base/base.h"
+#include "event/counter.h"
 #include "event/span_wire.h"
 
 /* One ring that is in use. */
@@ -56,8 +57,11 @@ bool tap_is_lost(const struct tap *tap);
 /* Its processes have a clock that is so many ns ahead; all times here are on ours. */
 void tap_set_ahead(struct tap *tap, int64_t ahead);
 
-/* Ask for events, and say that we are there. */
-void tap_beat(struct tap *tap, nsec_t now);
+/*
+ * Ask for events, and say that we are there.  False if an agent has taken us for dead since the
+ * last time, and stopped writing events without counting them.
+ */
+bool tap_beat(struct tap *tap, nsec_t now);
 /* Ask for no more; those that are there can still be drained. */
 void tap_stop(struct tap *tap);
 
@@ -71,10 +75,14 @@ struct tap_sink {
 	void (*loss)(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
 		     uint64_t count);
 	void *arg;
+	struct counters *counters; /* borrowed, or NULL */
 };
 
 /* Take all that is there; how full the fullest ring was, in 1/256 of its size. */
 unsigned int tap_drain(struct tap *tap, const struct tap_sink *sink);
+
+/* How many events are still in rings, since it is not known whose they are. */
+uint64_t tap_left(struct tap *tap);
 
 /* Free the rings that are empty and of which it is said that their thread is dead. */
 void tap_reap(struct tap *tap, bool (*is_dead)(void *arg, struct tap *tap, struct tap_ring *ring),

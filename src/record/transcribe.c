@@ -25,12 +25,13 @@ struct transcript {
 	struct map frames;               /* hash of process and address -> number */
 	VEC(struct symbol_place) places; /* of frame i + 1 */
 	struct map contexts;             /* tid -> hash of what it last worked for, as written */
-	struct transcript_count count;
-	bool arguments; /* of processes are stored, with secrets masked */
+	struct counters *counters;       /* borrowed */
+	bool arguments;                  /* of processes are stored, with secrets masked */
 };
 
 struct transcript *transcript_new(struct sorter *sorter, struct capture_writer *writer,
-				  struct symbols *symbols, bool arguments)
+				  struct symbols *symbols, bool arguments,
+				  struct counters *counters)
 {
 	struct transcript *t = must_alloc(sizeof(*t));
 
@@ -38,6 +39,7 @@ struct transcript *transcript_new(struct sorter *sorter, struct capture_writer *
 	t->writer = writer;
 	t->symbols = symbols;
 	t->arguments = arguments;
+	t->counters = counters;
 	return t;
 }
 
@@ -56,8 +58,15 @@ void transcript_free(struct transcript *t)
 
 static int put(struct transcript *t, const void *record, struct err *err)
 {
-	t->count.records++;
+	counter_add(t->counters, COUNTER_WRITTEN, 1);
 	return capture_write(t->writer, record, err);
+}
+
+/* A record that no ring has held. */
+static int put_added(struct transcript *t, const void *record, struct err *err)
+{
+	counter_add(t->counters, COUNTER_ADDED, 1);
+	return put(t, record, err);
 }
 
 #define HEAD(from, kind_, type) \
@@ -130,7 +139,7 @@ static int put_process(struct transcript *t, const struct record_task *task, str
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", task->pid);
 	read_text(path, text, sizeof(text));
 	p.cgroup = capture_string(t->writer, cgroup_path(text));
-	return put(t, &p, err);
+	return put_added(t, &p, err);
 }
 
 static int put_task(struct transcript *t, const struct record *record, struct err *err)
@@ -167,7 +176,7 @@ static int put_device(struct transcript *t, const struct record *from, uint32_t 
 		return 0;
 	d.head.tid = 0;
 	d.name = capture_string(t->writer, name);
-	return put(t, &d, err);
+	return put_added(t, &d, err);
 }
 
 static int put_file(struct transcript *t, const struct record *record, struct err *err)
@@ -210,6 +219,7 @@ static uint32_t take_frame(struct transcript *t, size_t stream, const struct wir
 
 		*vec_push(&t->places) = place;
 		*frame = f.frame = t->places.count;
+		counter_add(t->counters, COUNTER_ADDED, 1);
 		sorter_add(t->sorter, stream, &f.head);
 	}
 	return *frame;
@@ -245,6 +255,8 @@ static void take_stack(struct transcript *t, size_t stream, const struct wire_st
 		s->kernel_count = wire->kernel_count;
 		s->user_count = wire->user_count;
 		sorter_add(t->sorter, stream, &s->head);
+	} else {
+		counter_add(t->counters, COUNTER_FOLDED, 1);
 	}
 	*map_insert(&t->pending, wire->stack) = *number;
 }
@@ -319,10 +331,19 @@ static int put_context(struct transcript *t, const struct record *record, struct
 	uint64_t hash = hash_bytes(key, sizeof(key)) | 1;
 	uint64_t *known = map_insert(&t->contexts, record->tid);
 
-	if (c->flags & CONTEXT_SEEN && *known == hash)
+	if (c->flags & CONTEXT_SEEN && *known == hash) {
+		counter_add(t->counters, COUNTER_FOLDED, 1);
 		return 0;
+	}
 	*known = hash;
 	return put(t, record, err);
+}
+
+static int put_loss(struct transcript *t, const struct record_loss *loss, struct err *err)
+{
+	counter_add(t->counters, loss->head.tid ? COUNTER_EVENTS_LOST : COUNTER_KERNEL_LOST,
+		    loss->count);
+	return put(t, loss, err);
 }
 
 int transcript_write(void *transcript, const struct record *record, struct err *err)
@@ -351,8 +372,7 @@ int transcript_write(void *transcript, const struct record *record, struct err *
 			       ((const struct record_block *)(const void *)record)->device, err);
 		return r < 0 ? r : put(t, record, err);
 	case RECORD_LOSS:
-		t->count.lost += ((const struct record_loss *)(const void *)record)->count;
-		return put(t, record, err);
+		return put_loss(t, (const void *)record, err);
 	default:
 		return put(t, record, err);
 	}
@@ -382,7 +402,7 @@ static void put_symbol(void *arg, size_t index, const struct symbol *chain, size
 			.offset = chain[i].offset,
 		};
 
-		sink->result = put(sink->t, &s, sink->err);
+		sink->result = put_added(sink->t, &s, sink->err);
 	}
 }
 
@@ -399,7 +419,19 @@ int transcript_write_symbols(struct transcript *t, nsec_t now, struct err *err)
 	return r < 0 ? r : sink.result;
 }
 
-struct transcript_count transcript_count(const struct transcript *t)
+int transcript_write_counters(struct transcript *t, nsec_t now, struct err *err)
 {
-	return t->count;
+	int r = 0;
+
+	for (uint32_t i = 1; i < COUNTER_READ && r == 0; i++) {
+		struct record_counter c = {
+			.head = { .time = now, .kind = RECORD_COUNTER, .words = sizeof(c) / 8 },
+			.count = t->counters->n[i],
+			.counter = i,
+		};
+
+		if (c.count)
+			r = capture_write(t->writer, &c.head, err);
+	}
+	return r;
 }

@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "base/err.h"
 #include "event/capture.h"
+#include "event/counter.h"
 #include "record/sort.h"
 #include "record/symbol.h"
 
@@ -20,7 +21,8 @@ struct transcript;
 
 /* All are borrowed.  Without arguments, of a command line only the program is stored. */
 struct transcript *transcript_new(struct sorter *sorter, struct capture_writer *writer,
-				  struct symbols *symbols, bool arguments);
+				  struct symbols *symbols, bool arguments,
+				  struct counters *counters);
 void transcript_free(struct transcript *t);
 DEFINE_FREEP(transcript)
 
@@ -33,11 +35,7 @@ int transcript_write(void *transcript, const struct record *record, struct err *
 /* After recording: write the names of all functions seen in stacks. */
 int transcript_write_symbols(struct transcript *t, nsec_t now, struct err *err);
 
-struct transcript_count {
-	uint64_t records; /* written */
-	uint64_t lost;    /* dropped before they came here */
-};
-
-struct transcript_count transcript_count(const struct transcript *t);
+/* As the very last: write the counters. */
+int transcript_write_counters(struct transcript *t, nsec_t now, struct err *err);
 
 #endif

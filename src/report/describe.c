@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "event/counter.h"
 #include "event/syscall.h"
 #include "report/kind.h"
 
@@ -256,6 +257,17 @@ static void describe_clock(const struct describer *d, const struct record_clock 
 	field_i64(d->fields, "boottime", "  boottime ", r->boottime);
 }
 
+static void describe_counter(const struct describer *d, const struct record_counter *r)
+{
+	const char *name = counter_name(r->counter);
+
+	if (name)
+		field_str(d->fields, "counter", "  ", name);
+	else
+		field_u64(d->fields, "counter", "  counter ", r->counter);
+	field_u64(d->fields, "count", " ", r->count);
+}
+
 /* The fields of kinds that give just one line each. */
 static void describe_fields(const struct describer *d, const struct record *record)
 {
@@ -299,6 +311,8 @@ static void describe_fields(const struct describer *d, const struct record *reco
 		return describe_context(d, r);
 	case RECORD_ATTRIBUTE:
 		return describe_attribute(d, r);
+	case RECORD_COUNTER:
+		return describe_counter(d, r);
 	default:
 		return;
 	}

@@ -80,6 +80,13 @@ static void stretch(struct info *info, const struct record *record)
 		info->cpus = record->cpu + 1;
 }
 
+/* A later version may have counters that we do not know. */
+static void take_counter(struct info *info, const struct record_counter *r)
+{
+	if (r->counter < COUNTER_READ)
+		info->counters.n[r->counter] += r->count;
+}
+
 void info_add(struct info *info, const struct source *source, const struct record *record)
 {
 	info->total++;
@@ -94,6 +101,8 @@ void info_add(struct info *info, const struct source *source, const struct recor
 		count_loss(info, (const void *)record);
 	else if (record->kind == RECORD_SPAN)
 		count_span(info, source, (const void *)record);
+	else if (record->kind == RECORD_COUNTER)
+		take_counter(info, (const void *)record);
 }
 
 void info_finish(struct info *info, uint64_t events, const char *notice, const struct err *damage)
@@ -103,6 +112,8 @@ void info_finish(struct info *info, uint64_t events, const char *notice, const s
 		info->unknown = events - info->total;
 		info->total = events;
 	}
+	info->counters.n[COUNTER_READ] = info->total - info->records[RECORD_COUNTER];
+	info->counters.n[COUNTER_SPANS_READ] = info->records[RECORD_SPAN];
 	if (notice)
 		info->notices = must_strdup(notice);
 	if (damage)

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "event/counter.h"
 #include "event/stream.h"
 #include "report/census.h"
 
@@ -58,6 +59,7 @@ struct info {
 	struct census census;
 	struct info_state states[128]; /* by letter; in scope only */
 	nsec_t irq;                    /* of the time in R */
+	struct counters counters;
 	uint64_t lost;
 	VEC(struct info_loss) losses; /* in the order of the file */
 

@@ -122,6 +122,35 @@ static void put_losses(struct json *j, const struct info *info)
 	json_end(j);
 }
 
+/* Only if the recorder has counted. */
+static void put_counters(struct json *j, const struct info *info)
+{
+	struct counter_sums sums;
+
+	if (!info->records[RECORD_COUNTER])
+		return;
+	json_key(j, "counters");
+	json_object(j);
+	for (unsigned int i = 0; i < COUNTER_COUNT; i++)
+		if (counter_name(i))
+			put_u64(j, counter_name(i), info->counters.n[i]);
+	json_end(j);
+	json_key(j, "disagreements");
+	json_array(j);
+	for (size_t i = 0; counter_check(&info->counters, i, true, &sums); i++) {
+		if (sums.before == sums.after)
+			continue;
+		json_object(j);
+		put_string(j, "what", sums.what);
+		put_string(j, "from", sums.in);
+		put_string(j, "to", sums.out);
+		put_u64(j, "before", sums.before);
+		put_u64(j, "after", sums.after);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 static void put_notices(struct json *j, const struct info *info)
 {
 	const char *notice;
@@ -143,6 +172,7 @@ void info_json(const struct info *info, struct json *j)
 	put_intervals(j, info);
 	put_spans(j, info);
 	put_losses(j, info);
+	put_counters(j, info);
 	put_notices(j, info);
 	json_end(j);
 }

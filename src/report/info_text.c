@@ -301,6 +301,27 @@ static void put_losses(struct out *out, const struct info *info)
 		    count - LOSS_LINES == 1 ? "" : "s");
 }
 
+/* What was dropped and why, and whether all that was not has arrived here. */
+static void put_counters(struct out *out, const struct info *info)
+{
+	const char *title = "dropped";
+	struct counter_sums sums;
+
+	if (!info->records[RECORD_COUNTER])
+		return;
+	for (unsigned int i = 0; i < COUNTER_COUNT; i++)
+		if (counter_drop(i) && info->counters.n[i]) {
+			put(out, "%-11s%s %s\n", title, format_count(info->counters.n[i]).s,
+			    counter_drop(i));
+			title = "";
+		}
+	for (size_t i = 0; counter_check(&info->counters, i, true, &sums); i++)
+		if (sums.before != sums.after)
+			put(out, "DISAGREES  %s: %s %s, but %s %s\n", sums.what,
+			    format_count(sums.before).s, sums.in, format_count(sums.after).s,
+			    sums.out);
+}
+
 static void put_notices(struct out *out, const struct info *info)
 {
 	const char *notice;
@@ -323,5 +344,6 @@ void info_text(const struct info *info, struct out *out)
 	put_records(out, info);
 	put_states(out, info);
 	put_losses(out, info);
+	put_counters(out, info);
 	put_notices(out, info);
 }

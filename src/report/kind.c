@@ -37,6 +37,7 @@ static const struct kind {
 	[RECORD_SPAN] = { "span", "span", false, PERHAPS },
 	[RECORD_CONTEXT] = { "context", "context", false, ALWAYS },
 	[RECORD_ATTRIBUTE] = { "attribute", "attribute", false, PERHAPS },
+	[RECORD_COUNTER] = { "counter", "counter", false, NEVER },
 };
 
 static const struct kind *kind_get(unsigned kind)

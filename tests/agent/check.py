@@ -31,6 +31,7 @@ import statistics
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
+import accounted  # noqa: E402
 import harness  # noqa: E402
 from harness import Certain, Failure, run  # noqa: E402
 
@@ -197,6 +198,7 @@ def record(command, room, options=(), env=None):
     before = harness.stolen_ticks()
     run(harness.SONDE, "record", "-q", "-o", capture, *options, "--", harness.SONDE, "run", "--", *program, env=env)
     stolen = (harness.stolen_ticks() - before) * 10_000_000
+    accounted.check(json.loads(run(harness.SONDE, "info", "--json", capture).stdout))
     return read_truth(path), Recorded(capture), stolen
 
 

@@ -21,8 +21,10 @@ import time
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 DEMO = pathlib.Path(__file__).resolve().parent.parent.parent / "demo" / "bank"
-sys.path[:0] = [str(DEMO), str(DEMO.parent.parent / "tools")]
+REPOSITORY = DEMO.parent.parent
+sys.path[:0] = [str(DEMO), str(REPOSITORY / "tools"), str(REPOSITORY / "tests" / "live")]
 sys.dont_write_bytecode = True
+import accounted  # noqa: E402
 import bank  # noqa: E402
 import setup  # noqa: E402
 import verdict  # noqa: E402
@@ -78,10 +80,11 @@ def record(the_bank, capture):
     for _ in verdict.attempts(TRIES):
         visits = ask_customers(the_bank, before=[SONDE, "record", "-q", "-o", capture, "-p", pids, "--"])
         told = subprocess.run([SONDE, "info", "--json", capture], stdout=subprocess.PIPE, check=True)
-        lost = json.loads(told.stdout)["lost"]
-        if not lost:
+        info = json.loads(told.stdout)
+        accounted.check(info)
+        if not info["losses"]:
             return visits
-    raise AssertionError(f"{lost} records are lost")
+    raise AssertionError(f"{info['lost']} records are lost")
 
 
 def query(capture, sql):

@@ -27,6 +27,7 @@ static struct tap *tap;
 static struct sorter *sorter;
 static struct scribe *scribe;
 static struct capture_writer *writer;
+static struct counters counters;
 
 static void notice(void *arg, const char *words)
 {
@@ -52,7 +53,8 @@ static void set_up(void)
 	close(fd);
 	unlink(path);
 	sorter = sorter_new(1);
-	scribe = scribe_new(&(struct scribe_config){ sorter, 0, writer, 1, notice, NULL });
+	scribe = scribe_new(
+		&(struct scribe_config){ sorter, 0, writer, 1, &counters, notice, NULL });
 }
 
 static bool is_ready(void *arg, struct tap *t, struct tap_ring *ring)
@@ -91,6 +93,7 @@ static int check(void *arg, const struct record *record, struct err *err)
 {
 	(void)arg;
 	(void)err;
+	counter_add(&counters, COUNTER_WRITTEN, 1);
 	assert(record->time >= 1 && record->time <= NOW && record->words >= 2);
 	assert(record->kind == RECORD_SPAN || record->kind == RECORD_CONTEXT ||
 	       record->kind == RECORD_ATTRIBUTE || record->kind == RECORD_LOSS);
@@ -149,14 +152,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 		return 0;
 	if (runs++ % RUNS == 0)
 		set_up();
+	counters = (struct counters){ 0 };
 	fill(input, size);
 	for (int i = 0; i < 2; i++) {
-		tap_drain(tap, &(struct tap_sink){ is_ready, take_event, take_loss, NULL });
+		tap_drain(tap,
+			  &(struct tap_sink){ is_ready, take_event, take_loss, NULL, &counters });
 		tap_reap(tap, is_dead, NULL);
 	}
 	scribe_close_all(scribe, NOW);
 	scribe_flush(scribe, NOW);
 	assert(sorter_flush(sorter, UINT64_MAX, check, NULL, &err) == 0);
+	assert(counters_agree(&counters, false));
 	if (look_find_service((struct view){ (const char *)input, size }, service))
 		assert(strnlen(service, sizeof(service)) < sizeof(service));
 	return 0;

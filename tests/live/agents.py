@@ -10,6 +10,7 @@ import select
 import signal
 import time
 
+import accounted
 from harness import (Background, Failure, ROOM, Recorder, SONDE, Skip, each, equal, main, need_program, require, run,
                      test, wait_until, workload)
 
@@ -19,6 +20,7 @@ MOST_SAID = 25000  # lines that a pipe holds, and what reads from it, so that th
 
 
 def spans_in(path):
+    accounted.check(json.loads(run(SONDE, "info", "--json", path).stdout))
     return json.loads(run(SONDE, "query", "--json", path, "SELECT * FROM spans ORDER BY start").stdout)
 
 

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 
+import accounted
 import invariants
 import tiling
 
@@ -197,6 +198,8 @@ class Capture:
         self.records = [json.loads(line) for line in run(SONDE, "dump", "--json", path).stdout.splitlines()]
         self.stolen = 0  # ns that the hypervisor took while it was made
         equal(self.info["complete"], complete, f"{path}: complete")
+        if complete:
+            accounted.check(self.info)
         self.threads = {}
         for r in self.records:
             if r["kind"] == "interval" and not r.get("neighbour"):

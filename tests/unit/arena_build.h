@@ -95,7 +95,8 @@ static inline void arena_build_begin(struct span_ring *ring, uint64_t time,
 	e->name_size = strlen(s->name);
 	e->head = (struct span_event){ .time = time,
 				       .size = arena_build_round(sizeof(*e) + e->name_size),
-				       .kind = SPAN_EVENT_BEGIN };
+				       .kind = SPAN_EVENT_BEGIN,
+				       .number = ++ring->made };
 	e->trace[0] = s->trace;
 	e->span[0] = s->span;
 	e->parent[0] = s->parent;
@@ -116,7 +117,8 @@ static inline void arena_build_end(struct span_ring *ring, uint64_t time,
 				       .size = arena_build_round(sizeof(*e) + e->name_size +
 								 e->attributes_size),
 				       .kind = SPAN_EVENT_END,
-				       .flags = s->flags };
+				       .flags = s->flags,
+				       .number = ++ring->made };
 	e->trace[0] = s->trace;
 	e->span[0] = s->span;
 	e->parent[0] = s->parent;
@@ -136,7 +138,8 @@ static inline void arena_build_context(struct span_ring *ring, uint64_t time, ui
 	struct span_event_context e = { .head = { .time = time,
 						  .size = sizeof(e),
 						  .kind = SPAN_EVENT_CONTEXT,
-						  .flags = flags } };
+						  .flags = flags,
+						  .number = ++ring->made } };
 
 	e.trace[0] = trace;
 	e.span[0] = span;

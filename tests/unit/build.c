@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "event/counter.h"
 #include "test.h"
 
 static char scratch_dir[256];
@@ -153,6 +154,7 @@ void build_all_kinds(struct capture_writer *w)
 			 .type = ATTRIBUTE_STRING));
 	build_add(w, REC(SPAN, span, 1021, 17, .start = 1004, .service = comm));
 	build_add(w, REC(EXIT, exit, 1022, 17, .pid = 16));
+	build_add(w, REC(COUNTER, counter, 1023, 0, .counter = COUNTER_WRITTEN, .count = 23));
 }
 
 int in_child(void (*fn)(void))

@@ -23,6 +23,7 @@ struct desk {
 	size_t span_count, context_count, attribute_count, loss_count, notices;
 	size_t attributes_at_span; /* that had come when the last span did */
 	uint32_t begun_by;
+	struct counters counters;
 };
 
 static void notice(void *arg, const char *words)
@@ -45,18 +46,10 @@ static void desk_init(struct desk *d)
 		.stream = 1,
 		.writer = d->writer,
 		.start = 1000,
+		.counters = &d->counters,
 		.notice = notice,
 		.arg = d,
 	});
-}
-
-static void desk_done(struct desk *d)
-{
-	scribe_free(d->scribe);
-	sorter_free(d->sorter);
-	capture_writer_free(d->writer);
-	tap_free(d->tap);
-	arena_build_done(&d->arena);
 }
 
 static bool is_ready(void *arg, struct tap *tap, struct tap_ring *ring)
@@ -91,6 +84,7 @@ static int keep(void *arg, const struct record *record, struct err *err)
 	struct desk *d = arg;
 
 	(void)err;
+	counter_add(&d->counters, COUNTER_WRITTEN, 1);
 	switch (record->kind) {
 	case RECORD_SPAN:
 		memcpy(&d->spans[d->span_count++ % 64], record, sizeof(d->spans[0]));
@@ -109,12 +103,28 @@ static int keep(void *arg, const struct record *record, struct err *err)
 	return 0;
 }
 
+/* Nothing disappears, whatever the test was about. */
+static void desk_done(struct desk *d)
+{
+	struct err err;
+
+	scribe_close_all(d->scribe, UINT64_MAX - 1);
+	scribe_flush(d->scribe, UINT64_MAX);
+	sorter_flush(d->sorter, UINT64_MAX, keep, d, &err);
+	CHECK(counters_agree(&d->counters, false));
+	scribe_free(d->scribe);
+	sorter_free(d->sorter);
+	capture_writer_free(d->writer);
+	tap_free(d->tap);
+	arena_build_done(&d->arena);
+}
+
 /* Let all that stands in the rings become records. */
 static void flow(struct desk *d)
 {
 	struct err err;
 
-	tap_drain(d->tap, &(struct tap_sink){ is_ready, take_event, take_loss, d });
+	tap_drain(d->tap, &(struct tap_sink){ is_ready, take_event, take_loss, d, &d->counters });
 	scribe_flush(d->scribe, 9500);
 	sorter_flush(d->sorter, UINT64_MAX, keep, d, &err);
 }
@@ -286,6 +296,7 @@ TEST(one_cannot_end_a_span_of_another_arena)
 	desk_init(&d);
 	arena_build_begin(d.ring, 2000, &(struct arena_span){ 1, 2, .name = "x" });
 	flow(&d);
+	counter_add(&d.counters, COUNTER_EVENTS_DRAINED, 1);
 	scribe_event(d.scribe, &stranger, &end.head, 9000);
 	flow(&d);
 	CHECK_INT(d.span_count, 0);
@@ -319,6 +330,7 @@ TEST(open_spans_are_bounded)
 	desk_init(&d);
 	for (uint32_t i = 0; i < 100003; i++) {
 		memcpy(begin.span, &i, sizeof(i));
+		counter_add(&d.counters, COUNTER_EVENTS_DRAINED, 1);
 		scribe_event(d.scribe, &who, &begin.head, 9000);
 	}
 	CHECK_INT(d.notices, 1);

@@ -16,6 +16,7 @@ struct seen {
 	uint64_t lost, last; /* time of the last event */
 	uint32_t tid;
 	bool not_ready, is_dead;
+	struct counters counters;
 };
 
 static bool is_ready(void *arg, struct tap *tap, struct tap_ring *ring)
@@ -62,7 +63,8 @@ static bool is_dead(void *arg, struct tap *tap, struct tap_ring *ring)
 
 static unsigned int drain(struct tap *tap, struct seen *seen)
 {
-	return tap_drain(tap, &(struct tap_sink){ is_ready, take_event, take_loss, seen });
+	return tap_drain(tap, &(struct tap_sink){ is_ready, take_event, take_loss, seen,
+						  &seen->counters });
 }
 
 static struct tap *open_tap(const struct arena_build *b)
@@ -130,6 +132,64 @@ TEST(what_has_no_room_is_told_once)
 	b.arena->no_ring += 7;
 	drain(tap, &seen);
 	CHECK_INT(seen.lost, 60);
+	CHECK_INT(seen.counters.n[COUNTER_EVENTS_MISSING], 0);
+	/* what was dropped last is followed by others */
+	arena_build_context(ring, 9000, 1, 1, 0);
+	drain(tap, &seen);
+	CHECK_INT(seen.counters.n[COUNTER_EVENTS_DRAINED], fit + 1);
+	CHECK_INT(seen.counters.n[COUNTER_EVENTS_MISSING], 0);
+}
+
+/* An agent that takes its recorder for dead lets the next thread have a ring that is not empty. */
+TEST(an_event_that_disappears_from_a_ring_is_counted)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+	struct seen seen = { 0 };
+
+	arena_build_context(ring, 1, 1, 1, 0);
+	drain(tap, &seen);
+	arena_build_context(ring, 2, 1, 1, 0);
+	arena_build_context(ring, 3, 1, 1, 0);
+	ring->tail = ring->head;
+	arena_build_context(ring, 4, 1, 1, 0);
+	drain(tap, &seen);
+	CHECK_INT(seen.events, 2);
+	CHECK_INT(seen.counters.n[COUNTER_EVENTS_MISSING], 2);
+}
+
+TEST(an_event_that_makes_no_sense_is_counted)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+	struct span_event bad = { .time = 1, .size = sizeof(bad), .kind = 77 };
+	struct seen seen = { 0 };
+
+	arena_build_put(ring, &bad, sizeof(bad));
+	bad.size = 3;
+	arena_build_put(ring, &bad, sizeof(bad));
+	drain(tap, &seen);
+	CHECK_INT(seen.events, 0);
+	CHECK_INT(seen.counters.n[COUNTER_EVENTS_DRAINED], 2);
+	CHECK_INT(seen.counters.n[COUNTER_EVENTS_DAMAGED], 2);
+}
+
+TEST(events_of_a_thread_that_stays_unknown_are_counted_as_left)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+	struct seen seen = { .not_ready = true };
+
+	for (uint64_t i = 1; i <= 53; i++)
+		arena_build_begin(ring, i, &(struct arena_span){ .span = 1, .name = "a name" });
+	drain(tap, &seen);
+	CHECK_INT(tap_left(tap), 53);
+	seen.not_ready = false;
+	drain(tap, &seen);
+	CHECK_INT(tap_left(tap), 0);
 }
 
 TEST(a_ring_that_was_left_is_freed_when_it_is_empty)
@@ -357,7 +417,7 @@ TEST(a_process_may_write_what_it_likes_while_we_read)
 	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
 	struct vandal vandal = { .arena = b.arena };
 	struct seen seen = { 0 };
-	struct tap_sink sink = { is_ready, use_event, take_loss, &seen };
+	struct tap_sink sink = { is_ready, use_event, take_loss, &seen, NULL };
 	pthread_t thread;
 
 	CHECK_INT(pthread_create(&thread, NULL, vandalise, &vandal), 0);

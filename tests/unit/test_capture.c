@@ -289,6 +289,7 @@ TEST(structs_are_no_shorter_than_their_first_version)
 		{ RECORD_SPAN, sizeof(struct record_span) },
 		{ RECORD_CONTEXT, sizeof(struct record_context) },
 		{ RECORD_ATTRIBUTE, sizeof(struct record_attribute) },
+		{ RECORD_COUNTER, sizeof(struct record_counter) },
 	};
 
 	CHECK_INT(ARRAY_LEN(now), RECORD_KIND_COUNT - 1);

@@ -223,15 +223,15 @@ TEST(a_wrong_block_header_gets_a_sentence)
 		     "'x' is cut short: the block at offset 256 needs "));
 	CHECK_STR(BLOCK(1, size, 0), "'x' is damaged: expected a block at offset 320");
 	CHECK_STR(BLOCK(1, count, 10),
-		  "'x' is damaged: the end block at offset 1600 counts 23 records and 5 strings, "
-		  "the file has 24 and 5");
+		  "'x' is damaged: the end block at offset 1600 counts 24 records and 5 strings, "
+		  "the file has 25 and 5");
 	CHECK_STR(BLOCK(0, count, 1),
 		  "'x' is damaged: the block at offset 128 should have 1 strings, it has 2");
 	CHECK_STR(BLOCK(0, size, 21),
 		  "'x' is damaged: a string in the block at offset 128 does not end");
 	CHECK_STR(BLOCK(4, size, 0),
 		  "'x' is damaged: the end block at offset 1600 counts 0 records and 0 strings, "
-		  "the file has 23 and 5");
+		  "the file has 24 and 5");
 }
 
 TEST(a_string_that_does_not_end_gets_a_sentence)

@@ -140,3 +140,26 @@ TEST(nothing_lost_is_said_too)
 	count(begin(), &info, &text);
 	CHECK(strstr(text, "lost       nothing\n"));
 }
+
+/* Two spans were made, and one is in the capture. */
+TEST(a_span_that_disappeared_is_a_disagreement)
+{
+	_cleanup_(info_done) struct info info;
+	_cleanup_(freep) char *text = NULL;
+	struct capture_writer *w = begin();
+
+	ADD(w, SPAN, span, 1000, 10, .start = 900);
+	ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_WRITTEN, .count = 1);
+	ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_AGENT_RECORDS, .count = 1);
+	ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_EVENTS_DRAINED, .count = 5);
+	ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_EVENTS_DAMAGED, .count = 1);
+	ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_BEGINS, .count = 2);
+	ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_ENDS, .count = 2);
+	ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_SPANS_PAIRED, .count = 2);
+	ADD(w, COUNTER, counter, 1001, 0, .counter = 4711, .count = 2); /* of a later version */
+	count(w, &info, &text);
+	CHECK(strstr(text, "dropped    1 malformed span events\n"
+			   "DISAGREES  spans: 2 made, but 1 read\n"));
+	CHECK(counters_agree(&info.counters, false));
+	CHECK(!counters_agree(&info.counters, true));
+}

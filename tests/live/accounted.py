@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every record and span event of a recording is accounted for, from the ring to the reader.
+
+check() takes what `sonde info --json` prints of a complete capture and raises if the sums of two
+stages differ, or if events have disappeared from a ring.  Losses that are counted are no concern of it.
+"""
+
+NEVER = ("events_missing", "kernel_left")  # whatever the machine was busy with
+
+
+class Unaccounted(AssertionError):
+    """Something disappeared, and no stage has counted it."""
+
+
+def check(info):
+    if not info["complete"]:
+        return  # a killed recorder leaves no counters
+    if "counters" not in info:
+        raise Unaccounted(f"{info['file']} has no counters")
+    wrong = [f"{d['what']}: {d['before']} {d['from']}, {d['after']} {d['to']}" for d in info["disagreements"]]
+    wrong += [f"{name} is {info['counters'][name]}" for name in NEVER if info["counters"][name]]
+    if wrong:
+        raise Unaccounted(f"{info['file']}: {'; '.join(wrong)}; all counters: {info['counters']}")
