@@ -27,6 +27,8 @@ struct source {
 	int64_t shift;  /* ns to add to its times, */
 	int64_t drift;  /* and this for each ns since the origin */
 	int64_t origin; /* on its own clock */
+	const char *host_name; /* of the last span: the host that it names; NULL or "" if none */
+	bool has_host_clock;   /* of the last span: its clock is known to be that of the host */
 };
 
 /* What the drift adds; kept out of the way of sources that have none, as most. */

@@ -73,6 +73,7 @@ void model_free(struct model *model)
 	vec_done(&model->attributes);
 	losses_done(model);
 	vec_done(&model->losses);
+	vec_done(&model->clock_shifts);
 	map_done(&model->tids);
 	map_done(&model->pid_index);
 	map_done(&model->socket_index);

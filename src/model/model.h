@@ -158,11 +158,21 @@ struct span {
 	thread_id thread;    /* that worked for it, if known */
 	uint32_t tid, pid;   /* likewise */
 	str_id service, operation;
-	uint32_t ref; /* how contexts and attributes name it; 0 if none does */
+	uint32_t ref;     /* how contexts and attributes name it; 0 if none does */
+	int64_t shift;    /* ns that were added to its times to correct the clock of its service */
+	str_id host_name; /* as the span has it; none if it does not name a host */
 	uint16_t host;
-	uint8_t flags;  /* SPAN_... */
-	uint8_t source; /* enum span_source */
-	uint8_t kind;   /* enum span_kind */
+	bool has_host_clock; /* its clock is known to be that of the host */
+	uint8_t flags;       /* SPAN_... */
+	uint8_t source;      /* enum span_source */
+	uint8_t kind;        /* enum span_kind */
+};
+
+/* A service whose clock was wrong: some of its spans began before their parents. */
+struct clock_shift {
+	str_id service;
+	int64_t least, most; /* ns that were added to times of its spans */
+	uint64_t spans;      /* how many were shifted */
 };
 
 /* A span that contexts or attributes name. */
@@ -303,6 +313,10 @@ struct context_stretch {
 bool model_context_from(const struct model *model, thread_id id, nsec_t t,
 			struct context_stretch *ret);
 bool model_context_next(const struct model *model, thread_id id, struct context_stretch *s);
+
+/* What model_finish() corrected; spans have their own part of it. */
+size_t model_clock_shift_count(const struct model *model);
+const struct clock_shift *model_clock_shift(const struct model *model, size_t i);
 
 size_t model_loss_count(const struct model *model);
 const struct loss *model_loss(const struct model *model, size_t i);

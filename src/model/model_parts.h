@@ -74,6 +74,8 @@ struct model {
 	VEC(struct stay) stays;    /* the first is none */
 	VEC(struct attribute) attributes;
 
+	VEC(struct clock_shift) clock_shifts;
+
 	VEC(struct loss) losses;
 	VEC(struct loss_group) loss_groups;
 	struct map loss_index; /* where they happened -> index + 1 */
@@ -146,6 +148,9 @@ void socket_state_add(struct model *model, const struct source *source,
 void message_add(struct model *model, const struct source *source, const struct record_message *r);
 
 void span_add(struct model *model, const struct source *source, const struct record_span *r);
+
+/* When spans are in their places: correct the clocks of services. */
+void span_clocks_correct(struct model *model);
 
 /* What an index of spans has for one. */
 uint64_t span_hash(const uint8_t trace[16], const uint8_t id[8]);

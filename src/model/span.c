@@ -38,7 +38,9 @@ void span_add(struct model *model, const struct source *source, const struct rec
 			strtab_add(model->strings, source->get_string(source->arg, r->operation)),
 		.tid = r->head.tid,
 		.pid = r->pid,
+		.host_name = strtab_add(model->strings, source->host_name ?: ""),
 		.host = source->host,
+		.has_host_clock = source->has_host_clock,
 		.flags = r->flags,
 		.source = r->source,
 		.kind = r->kind,
@@ -120,6 +122,7 @@ void model_finish(struct model *model)
 		span->next = parent->first_child;
 		parent->first_child = (span_id){ i };
 	}
+	span_clocks_correct(model);
 	contexts_finish(model);
 	losses_finish(model);
 }

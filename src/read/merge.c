@@ -50,6 +50,7 @@ static void make_sources(struct merge *merge, size_t i)
 		s->sources[k].get_string = get_string;
 		s->sources[k].arg = s->input;
 		s->sources[k].input = i;
+		s->sources[k].has_host_clock = s->is_kernel;
 	}
 }
 
@@ -97,7 +98,14 @@ static const struct source *source_of(const struct merge *merge, const struct st
 {
 	if (s->is_kernel)
 		return &s->sources[0];
-	return &s->sources[place_find(&merge->place, input_record_host(s->input))];
+
+	const char *name = input_record_host(s->input);
+	size_t host = place_find(&merge->place, name);
+
+	s->sources[host].host_name = name;
+	s->sources[host].has_host_clock = *name && host < merge->place.hosts.count &&
+					  merge->place.hosts.items[host].has_realtime;
+	return &s->sources[host];
 }
 
 static bool on_the_line(nsec_t t, const struct source *source)

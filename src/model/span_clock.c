@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * span_clock - clock skew between the services of span files.
+ *
+ * A span that begins before its parent contradicts the order of cause and effect:
+ * the clocks of the two differ.  If there is such a span, clocks are corrected as
+ * tracing systems do, but by all calls of the inputs together:
+ *
+ * - Spans have the same clock if they name the same host, or, if they name none,
+ *   if they are of one service and process.
+ * - A call bounds the difference of two clocks.  The child does not begin before
+ *   its parent.  Unless it is asynchronous or takes longer than its parent, it does
+ *   not end after it either; that is no contradiction by itself, as servers may go
+ *   on after their reply, but it bounds a correction.
+ * - Clocks are corrected from the roots of traces down.  A clock that contradicts
+ *   no other stays.  Otherwise it is set into the middle of what all calls from
+ *   and to corrected clocks allow, so that the network latency is split evenly.
+ * - If no offset satisfies all calls, as if the clock was set meanwhile or several
+ *   processes report as one, the offset is found for each trace by itself.
+ * - Clocks of hosts of which there are kernel records are never shifted: read/
+ *   has aligned those by messages.
+ *
+ * Each span keeps what was added to its times.
+ */
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "model/model_parts.h"
+
+/* Formats round to microseconds, which is no contradiction. */
+enum { ROUNDING = NSEC_PER_USEC };
+
+/* Offsets are far from what overflows; so are bounds that no call has set. */
+#define FAR (INT64_MAX / 4)
+
+struct clock {
+	bool fixed;
+	uint32_t depth; /* least depth of its spans in their trees */
+	uint32_t rank;  /* order of correction */
+	bool per_trace; /* offsets differ by trace */
+	int64_t offset;
+};
+
+/* What a call tells about the clock that is corrected later of the two. */
+struct bound {
+	uint32_t clock, other; /* the one that is bounded, and relative to which */
+	uint32_t trace;
+	int64_t least, most;           /* no contradiction */
+	int64_t soft_least, soft_most; /* if the latency is to be split evenly */
+};
+
+/* What an offset must be; the soft bounds are the narrower ones. */
+struct range {
+	int64_t least, most, soft_least, soft_most;
+};
+
+struct skew {
+	struct model *model;
+	VEC(struct clock) clocks;
+	struct map clock_index; /* key -> index + 1 */
+	uint32_t *clock_of;     /* by span */
+	uint32_t *trace_of;     /* by span */
+	struct map trace_index; /* -> index + 1 */
+	VEC(struct bound) bounds;
+	struct map offsets; /* of clock and trace, if they differ by trace */
+};
+
+static const struct range anything = { -FAR, FAR, -FAR, FAR };
+
+static int64_t limit(int64_t n)
+{
+	return n < -FAR ? -FAR : n > FAR ? FAR : n;
+}
+
+static bool has_same_clock(const struct span *a, const struct span *b)
+{
+	if (a->host_name.i || b->host_name.i)
+		return a->host_name.i == b->host_name.i;
+	return a->service.i == b->service.i && a->pid == b->pid && a->host == b->host;
+}
+
+static const struct span *parent_of(const struct model *model, const struct span *span)
+{
+	return span->parent.i ? &model->spans.items[span->parent.i] : NULL;
+}
+
+static bool is_contradiction(const struct model *model, const struct span *span)
+{
+	const struct span *parent = parent_of(model, span);
+
+	return parent && span->start + ROUNDING <= parent->start && !has_same_clock(span, parent);
+}
+
+static bool is_contradictory(const struct model *model)
+{
+	for (uint32_t i = 1; i < model->spans.count; i++)
+		if (is_contradiction(model, &model->spans.items[i]))
+			return true;
+	return false;
+}
+
+static uint64_t clock_key(const struct span *span)
+{
+	uint64_t key[3] = { span->host_name.i };
+
+	if (!span->host_name.i) {
+		key[1] = (uint64_t)span->service.i << 32 | span->pid;
+		key[2] = 1 + span->host;
+	}
+	return XXH3_64bits(key, sizeof(key));
+}
+
+static uint32_t take_clock(struct skew *s, const struct span *span)
+{
+	uint64_t *place = map_insert(&s->clock_index, clock_key(span));
+
+	if (!*place) {
+		*vec_push(&s->clocks) = (struct clock){ .depth = UINT32_MAX };
+		*place = s->clocks.count;
+	}
+	s->clocks.items[*place - 1].fixed |= span->has_host_clock || span->thread.i;
+	return *place - 1;
+}
+
+static uint32_t take_trace(struct skew *s, const struct span *span)
+{
+	uint64_t *place =
+		map_insert(&s->trace_index, XXH3_64bits(span->trace, sizeof(span->trace)));
+
+	if (!*place)
+		*place = s->trace_index.count;
+	return *place - 1;
+}
+
+static void collect_clocks(struct skew *s)
+{
+	size_t count = s->model->spans.count;
+
+	s->clock_of = must_alloc(count * sizeof(*s->clock_of));
+	s->trace_of = must_alloc(count * sizeof(*s->trace_of));
+	for (uint32_t i = 1; i < count; i++) {
+		s->clock_of[i] = take_clock(s, &s->model->spans.items[i]);
+		s->trace_of[i] = take_trace(s, &s->model->spans.items[i]);
+	}
+}
+
+/* The span after this one when a tree is walked from its root; changes the depth with it. */
+static uint32_t walk(const struct model *model, uint32_t root, uint32_t at, uint32_t *depth)
+{
+	const struct span *spans = model->spans.items;
+
+	if (spans[at].first_child.i) {
+		++*depth;
+		return spans[at].first_child.i;
+	}
+	for (; at != root; at = spans[at].parent.i, --*depth)
+		if (spans[at].next.i)
+			return spans[at].next.i;
+	return 0;
+}
+
+static void find_depths(struct skew *s)
+{
+	for (uint32_t i = 1; i < s->model->spans.count; i++) {
+		uint32_t depth = 0;
+
+		if (s->model->spans.items[i].parent.i)
+			continue;
+		for (uint32_t at = i; at; at = walk(s->model, i, at, &depth)) {
+			struct clock *clock = &s->clocks.items[s->clock_of[at]];
+
+			clock->depth = depth < clock->depth ? depth : clock->depth;
+		}
+	}
+}
+
+static int by_depth(const void *a, const void *b, void *arg)
+{
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct clock *clocks = arg, *x = &clocks[i], *y = &clocks[k];
+
+	if (x->fixed != y->fixed)
+		return x->fixed ? -1 : 1;
+	if (x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+static void rank_clocks(struct skew *s)
+{
+	size_t count = s->clocks.count;
+	_cleanup_(freep) uint32_t *order = must_alloc(count * sizeof(*order));
+
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = i;
+	qsort_r(order, count, sizeof(*order), by_depth, s->clocks.items);
+	for (uint32_t i = 0; i < count; i++)
+		s->clocks.items[order[i]].rank = i;
+}
+
+/* Whether the parent waits for the child, as far as their kinds tell. */
+static bool is_waited_for(const struct span *parent, const struct span *child)
+{
+	return !(child->flags & (SPAN_FOLLOWS | SPAN_OPEN)) && !(parent->flags & SPAN_OPEN) &&
+	       parent->kind != SPAN_PRODUCER && child->kind != SPAN_CONSUMER &&
+	       child->end - child->start <= parent->end - parent->start;
+}
+
+static void add_bound(struct skew *s, uint32_t child, uint32_t parent)
+{
+	const struct span *c = &s->model->spans.items[child], *p = &s->model->spans.items[parent];
+	uint32_t clock = s->clock_of[child], other = s->clock_of[parent];
+	int64_t begin = limit(p->start - c->start);
+	int64_t end = is_waited_for(p, c) ? limit(p->end - c->end) : FAR;
+
+	if (s->clocks.items[clock].rank > s->clocks.items[other].rank)
+		*vec_push(&s->bounds) =
+			(struct bound){ clock, other, s->trace_of[child], begin, FAR, begin, end };
+	else
+		*vec_push(&s->bounds) = (struct bound){ other, clock,  s->trace_of[child],
+							-FAR,  -begin, -end,
+							-begin };
+}
+
+static int by_clock(const void *a, const void *b, void *arg)
+{
+	const struct bound *x = a, *y = b;
+	const struct clock *clocks = arg;
+	uint32_t i = clocks[x->clock].rank, k = clocks[y->clock].rank;
+
+	if (i != k)
+		return i < k ? -1 : 1;
+	return x->trace < y->trace ? -1 : x->trace > y->trace;
+}
+
+static void collect_bounds(struct skew *s)
+{
+	for (uint32_t i = 1; i < s->model->spans.count; i++) {
+		uint32_t parent = s->model->spans.items[i].parent.i;
+
+		if (parent && s->clock_of[i] != s->clock_of[parent])
+			add_bound(s, i, parent);
+	}
+	qsort_r(s->bounds.items, s->bounds.count, sizeof(struct bound), by_clock, s->clocks.items);
+}
+
+static int64_t offset_of(const struct skew *s, uint32_t clock, uint32_t trace)
+{
+	const struct clock *c = &s->clocks.items[clock];
+	const uint64_t *found =
+		c->per_trace ? map_find(&s->offsets, (uint64_t)clock << 32 | trace) : NULL;
+
+	return found ? (int64_t)*found : c->offset;
+}
+
+static int64_t greater(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct range range_of(const struct skew *s, const struct bound *first,
+			     const struct bound *end)
+{
+	struct range r = anything;
+
+	for (const struct bound *b = first; b < end; b++) {
+		int64_t other = offset_of(s, b->other, b->trace);
+
+		r.least = greater(r.least, limit(b->least + other));
+		r.most = lesser(r.most, limit(b->most + other));
+		r.soft_least = greater(r.soft_least, limit(b->soft_least + other));
+		r.soft_most = lesser(r.soft_most, limit(b->soft_most + other));
+	}
+	return r;
+}
+
+/* The middle, or the bound that there is. */
+static int64_t middle(int64_t least, int64_t most)
+{
+	if (most == FAR)
+		return least;
+	return least == -FAR ? most : least + (most - least) / 2;
+}
+
+/* Whether an offset satisfies all bounds. */
+static bool find_offset(const struct range *r, int64_t *ret)
+{
+	bool stays = r->least < ROUNDING && r->most > -ROUNDING;
+
+	*ret = stays ? 0 : middle(r->soft_least, r->soft_most);
+	return stays || r->soft_least <= r->soft_most;
+}
+
+/* Each trace by itself, and if not even that satisfies all bounds, those that must hold. */
+static void correct_traces(struct skew *s, const struct bound *first, const struct bound *end)
+{
+	s->clocks.items[first->clock].per_trace = true;
+	for (const struct bound *next; first < end; first = next) {
+		int64_t offset;
+
+		for (next = first; next < end && next->trace == first->trace; next++)
+			;
+
+		struct range r = range_of(s, first, next);
+
+		if (!find_offset(&r, &offset))
+			offset = r.least > -FAR ? r.least : r.most;
+		*map_insert(&s->offsets, (uint64_t)first->clock << 32 | first->trace) = offset;
+	}
+}
+
+/* The clocks in the order of their ranks. */
+static void correct_clocks(struct skew *s)
+{
+	const struct bound *first = s->bounds.items, *end = first + s->bounds.count;
+
+	for (const struct bound *next; first < end; first = next) {
+		struct clock *clock = &s->clocks.items[first->clock];
+
+		for (next = first; next < end && next->clock == first->clock; next++)
+			;
+		if (clock->fixed)
+			continue;
+
+		struct range r = range_of(s, first, next);
+
+		if (!find_offset(&r, &clock->offset)) {
+			clock->offset = 0;
+			correct_traces(s, first, next);
+		}
+	}
+}
+
+static void report(struct model *model, struct map *services, const struct span *span)
+{
+	uint64_t *place = map_insert(services, span->service.i);
+
+	if (!*place) {
+		*vec_push(&model->clock_shifts) = (struct clock_shift){ .service = span->service,
+									.least = span->shift,
+									.most = span->shift };
+		*place = model->clock_shifts.count;
+	}
+
+	struct clock_shift *shift = &model->clock_shifts.items[*place - 1];
+
+	shift->spans++;
+	shift->least = lesser(shift->least, span->shift);
+	shift->most = greater(shift->most, span->shift);
+}
+
+static void shift_spans(struct skew *s)
+{
+	struct map services = { 0 };
+
+	for (uint32_t i = 1; i < s->model->spans.count; i++) {
+		struct span *span = &s->model->spans.items[i];
+		int64_t offset = offset_of(s, s->clock_of[i], s->trace_of[i]);
+
+		if (offset < 0 && span->start < (uint64_t)-offset)
+			offset = -(int64_t)span->start; /* there is no time before 0 */
+		if (!offset)
+			continue;
+		span->shift = offset;
+		span->start += offset;
+		span->end += offset;
+		report(s->model, &services, span);
+	}
+	map_done(&services);
+}
+
+static void undo(struct model *model)
+{
+	model->clock_shifts.count = 0;
+	for (uint32_t i = 1; i < model->spans.count; i++) {
+		struct span *span = &model->spans.items[i];
+
+		span->start -= span->shift;
+		span->end -= span->shift;
+		span->shift = 0;
+	}
+}
+
+/* Of spans alone, all begins with the first of them. */
+static void find_begin(struct model *model)
+{
+	if (model->begin_told || model->threads.count > 1)
+		return;
+	model->begin = UINT64_MAX;
+	for (uint32_t i = 1; i < model->spans.count; i++)
+		if (model->spans.items[i].start < model->begin)
+			model->begin = model->spans.items[i].start;
+}
+
+void span_clocks_correct(struct model *model)
+{
+	struct skew s = { .model = model };
+
+	undo(model);
+	if (!is_contradictory(model))
+		return;
+	collect_clocks(&s);
+	find_depths(&s);
+	rank_clocks(&s);
+	collect_bounds(&s);
+	correct_clocks(&s);
+	shift_spans(&s);
+	find_begin(model);
+	vec_done(&s.clocks);
+	vec_done(&s.bounds);
+	map_done(&s.clock_index);
+	map_done(&s.trace_index);
+	map_done(&s.offsets);
+	free(s.clock_of);
+	free(s.trace_of);
+}
+
+size_t model_clock_shift_count(const struct model *model)
+{
+	return model->clock_shifts.count;
+}
+
+const struct clock_shift *model_clock_shift(const struct model *model, size_t i)
+{
+	return &model->clock_shifts.items[i];
+}
