@@ -34,14 +34,14 @@ struct arena_span {
 	size_t attributes_size;
 };
 
-static inline struct arena_build arena_build_make(void)
+static inline struct arena_build arena_build_sealed(int seals)
 {
 	struct arena_build b = { memfd_create(SPAN_ARENA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING),
 				 NULL };
 	void *map = MAP_FAILED;
 
 	if (b.fd >= 0 && ftruncate(b.fd, sizeof(*b.arena)) == 0 &&
-	    fcntl(b.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
+	    fcntl(b.fd, F_ADD_SEALS, seals) == 0)
 		map = mmap(NULL, sizeof(*b.arena), PROT_READ | PROT_WRITE, MAP_SHARED, b.fd, 0);
 	if (map == MAP_FAILED)
 		abort();
@@ -49,6 +49,11 @@ static inline struct arena_build arena_build_make(void)
 	memcpy(b.arena->magic, SPAN_ARENA_MAGIC, sizeof(b.arena->magic));
 	b.arena->version = SPAN_ARENA_VERSION;
 	return b;
+}
+
+static inline struct arena_build arena_build_make(void)
+{
+	return arena_build_sealed(F_SEAL_SHRINK | F_SEAL_GROW);
 }
 
 static inline void arena_build_done(struct arena_build *b)

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorder reads arenas that a hostile process writes.  These tests pin the
+ * checks that keep the recorder alive: seals, bounds, and a single fetch of
+ * everything that the process can change between two reads.
+ */
+#include "record/tap.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include "arena_build.h"
+#include "test.h"
+
+enum { PAGE = 4096, EVENTS_MAX = 16 };
+
+/* Copies of what came out of a ring. */
+struct seen {
+	struct span_event events[EVENTS_MAX];
+	size_t count;
+};
+
+static bool is_ready(void *arg, struct tap *tap, struct tap_ring *ring)
+{
+	(void)arg;
+	(void)tap;
+	(void)ring;
+	return true;
+}
+
+static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
+		       const struct span_event *event)
+{
+	struct seen *seen = arg;
+
+	(void)tap;
+	(void)ring;
+	seen->events[seen->count++ % EVENTS_MAX] = *event;
+}
+
+static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
+		      uint64_t count)
+{
+	(void)arg;
+	(void)tap;
+	(void)ring;
+	(void)first;
+	(void)last;
+	(void)count;
+}
+
+static struct seen drain(struct tap *tap)
+{
+	struct seen seen = { .count = 0 };
+
+	tap_drain(tap, &(struct tap_sink){ is_ready, take_event, take_loss, &seen });
+	return seen;
+}
+
+static struct tap *open_tap(const struct arena_build *b)
+{
+	struct tap *tap;
+
+	if (tap_open(b->fd, tap_device(), &tap) < 0)
+		abort();
+	return tap;
+}
+
+TEST(an_arena_whose_size_can_still_change_is_refused)
+{
+	static const int seals[] = { 0, F_SEAL_SHRINK, F_SEAL_GROW };
+
+	for (size_t i = 0; i < ARRAY_LEN(seals); i++) {
+		_cleanup_(arena_build_done) struct arena_build b = arena_build_sealed(seals[i]);
+		struct span_arena *arena = NULL;
+		struct tap *tap = NULL;
+
+		CHECK_INT(tap_open(b.fd, tap_device(), &tap), -EBADMSG);
+		CHECK_INT(tap_map(b.fd, tap_device(), &arena), -EBADMSG);
+		CHECK(!tap && !arena);
+	}
+}
+
+/* An END whose text claims `text` bytes more, or less, than its event holds. */
+static size_t accepted_end(size_t name, size_t attributes, int more)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+	_Alignas(8) char room[SPAN_EVENT_MAX] = { 0 };
+	struct span_event_end *e = (void *)room;
+
+	e->name_size = name;
+	e->attributes_size = attributes + more;
+	e->head = (struct span_event){ .size = sizeof(*e) + name + attributes,
+				       .kind = SPAN_EVENT_END };
+	arena_build_put(ring, e, e->head.size);
+	return drain(tap).count;
+}
+
+static size_t accepted_begin(size_t name, int more)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+	_Alignas(8) char room[SPAN_EVENT_MAX] = { 0 };
+	struct span_event_begin *e = (void *)room;
+
+	e->name_size = name + more;
+	e->head = (struct span_event){ .size = sizeof(*e) + name, .kind = SPAN_EVENT_BEGIN };
+	arena_build_put(ring, e, e->head.size);
+	return drain(tap).count;
+}
+
+TEST(text_may_fill_its_event_and_not_a_byte_more)
+{
+	CHECK_INT(accepted_begin(0, 0), 1);
+	CHECK_INT(accepted_begin(16, -1), 1);
+	CHECK_INT(accepted_begin(16, 0), 1);
+	CHECK_INT(accepted_end(0, 0, 0), 1);
+	CHECK_INT(accepted_end(8, 16, -1), 1);
+	CHECK_INT(accepted_end(8, 16, 0), 1);
+	for (int more = 1; more <= 8; more++) {
+		CHECK_INT(accepted_begin(16, more), 0);
+		CHECK_INT(accepted_end(8, 16, more), 0);
+		CHECK_INT(accepted_end(0, 16, more), 0);
+		CHECK_INT(accepted_end(16, 0, more), 0);
+	}
+}
+
+TEST(an_event_is_at_least_as_large_as_its_kind)
+{
+	static const uint16_t sizes[] = { [SPAN_EVENT_BEGIN] = sizeof(struct span_event_begin),
+					  [SPAN_EVENT_END] = sizeof(struct span_event_end),
+					  [SPAN_EVENT_CONTEXT] = sizeof(struct span_event_context),
+					  [SPAN_EVENT_CONTEXT + 1] = 0 };
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+
+	for (uint8_t kind = 0; kind < ARRAY_LEN(sizes); kind++)
+		for (uint16_t size = sizeof(struct span_event); size < 128; size += 8) {
+			struct span_event room[8] = { { .size = size, .kind = kind } };
+
+			arena_build_put(ring, room, size);
+			CHECK_INT(drain(tap).count, sizes[kind] && size >= sizes[kind]);
+		}
+}
+
+/* Attributes that claim so many bytes of key and value; how many of `size` bytes are taken. */
+static int accepted_attribute(uint8_t key, uint16_t value, uint16_t size)
+{
+	_Alignas(8) char room[SPAN_EVENT_MAX] = { 0 };
+	struct span_event_end *e = (void *)room;
+	const struct span_attribute *ret = NULL;
+	struct span_attribute a = { .type = ATTRIBUTE_STRING,
+				    .key_size = key,
+				    .value_size = value };
+	size_t at = 0;
+
+	e->name_size = 3;
+	e->attributes_size = size;
+	memcpy(e->text + 3, &a, sizeof(a));
+
+	int r = tap_attribute(e, &at, &ret);
+
+	CHECK_INT(at, r ? sizeof(a) + key + value : 0);
+	CHECK(ret == (r ? (const void *)(e->text + 3) : NULL));
+	return r;
+}
+
+TEST(an_attribute_may_fill_its_space_and_not_a_byte_more)
+{
+	const size_t head = sizeof(struct span_attribute);
+
+	CHECK_INT(accepted_attribute(0, 0, head), 1);
+	CHECK_INT(accepted_attribute(5, 7, head + 12), 1);
+	CHECK_INT(accepted_attribute(5, 7, head + 13), 1);
+	for (size_t less = 1; less <= 12; less++)
+		CHECK_INT(accepted_attribute(5, 7, head + 12 - less), 0);
+	for (size_t size = 0; size < head; size++)
+		CHECK_INT(accepted_attribute(0, 0, size), 0);
+	CHECK_INT(accepted_attribute(UINT8_MAX, UINT16_MAX, UINT8_MAX + head), 0);
+}
+
+TEST(times_are_on_our_clock)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+
+	tap_set_ahead(tap, 1000);
+	tap_beat(tap, 5);
+	CHECK_INT(b.arena->beat, 1005);
+	arena_build_context(ring, 1007, 1, 1, 0);
+	CHECK_INT(drain(tap).events[0].time, 7);
+}
+
+#ifdef __x86_64__
+
+/*
+ * A process that changes the size of an event between any two reads of the recorder.
+ * The page of the event is inaccessible in the recorder's mapping: a read faults, is
+ * executed alone, in single-step mode, and then the size changes.
+ */
+static struct {
+	char *page;     /* in the mapping of the recorder */
+	uint16_t *size; /* in our mapping */
+	uint16_t other; /* size beside SMALL */
+	unsigned int reads, pattern;
+} changing;
+
+enum { SMALL = sizeof(struct span_event_context), LARGE = 2 * SMALL, HUGE = UINT16_MAX - 7 };
+enum { STEP = 0x100, PATTERNS = 256 };
+
+static void change_size(void)
+{
+	*changing.size = changing.pattern >> changing.reads % 8 & 1 ? changing.other : SMALL;
+}
+
+static void on_read(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *u = context;
+	char *at = info->si_addr;
+
+	(void)signal;
+	if (at < changing.page || at >= changing.page + PAGE ||
+	    mprotect(changing.page, PAGE, PROT_READ | PROT_WRITE) < 0)
+		abort();
+	u->uc_mcontext.gregs[REG_EFL] |= STEP;
+}
+
+static void on_step(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *u = context;
+
+	(void)signal;
+	(void)info;
+	changing.reads++;
+	change_size();
+	if (mprotect(changing.page, PAGE, PROT_NONE) < 0)
+		abort();
+	u->uc_mcontext.gregs[REG_EFL] &= ~STEP;
+}
+
+/* Where the recorder has mapped the arena: the mapping that is not ours. */
+static char *recorders_mapping(const struct arena_build *b)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512], *found = NULL;
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		char *start = (char *)strtoul(line, NULL, 16);
+
+		if (strstr(line, "/memfd:" SPAN_ARENA_NAME) && start != (char *)b->arena)
+			found = start;
+	}
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+/* Three contexts of SMALL bytes, the time of each being its distance from the first. */
+static struct seen drain_changing(struct tap *tap, struct span_ring *ring, uint64_t at)
+{
+	struct seen seen;
+
+	ring->head = ring->tail = at;
+	for (uint64_t time = 0; time < 3; time++)
+		arena_build_context(ring, time * SMALL, 1, 1, 0);
+	changing.size = &((struct span_event *)(ring->data + at))->size;
+	changing.reads = 0;
+	change_size();
+	if (mprotect(changing.page, PAGE, PROT_NONE) < 0)
+		abort();
+	seen = drain(tap);
+	if (mprotect(changing.page, PAGE, PROT_READ | PROT_WRITE) < 0)
+		abort();
+	return seen;
+}
+
+/* Whatever size the recorder fetched, it is the one by which it goes on. */
+static void check_changing(const struct seen *seen)
+{
+	const uint16_t size = seen->events[0].size;
+
+	CHECK(changing.reads > 0);
+	if (seen->count == 0) {
+		CHECK_INT(changing.other, HUGE); /* refused, and all behind it */
+		return;
+	}
+	CHECK_INT(seen->count, size == SMALL ? 3 : 2);
+	CHECK_INT(seen->events[1].time, size);
+}
+
+TEST(the_size_of_an_event_is_fetched_once)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+	struct sigaction read = { .sa_sigaction = on_read, .sa_flags = SA_SIGINFO }, old_read;
+	struct sigaction step = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO }, old_step;
+	uint64_t at = PAGE + (-(uintptr_t)ring->data & (PAGE - 1));
+	char *mapping = recorders_mapping(&b);
+
+	CHECK(mapping != NULL);
+	if (!mapping)
+		return;
+	changing.page = mapping + ((char *)ring->data + at - (char *)b.arena);
+	sigaction(SIGSEGV, &read, &old_read);
+	sigaction(SIGTRAP, &step, &old_step);
+	for (int i = 0; i < 2 * PATTERNS; i++) {
+		changing.pattern = i / 2;
+		changing.other = i % 2 ? LARGE : HUGE;
+
+		struct seen seen = drain_changing(tap, ring, at);
+
+		check_changing(&seen);
+		CHECK_INT(ring->tail, ring->head);
+	}
+	sigaction(SIGSEGV, &old_read, NULL);
+	sigaction(SIGTRAP, &old_step, NULL);
+}
+
+#endif
