@@ -33,6 +33,9 @@ fuzz: setup-test ## the fuzzers, for FUZZ_TIME seconds each
 damage: setup-test ## each sample trace damaged at random and read, DAMAGE_COUNT times
 	@tools/run_tests damage $(DAMAGE_COUNT)
 
+mutate: setup-test ## small changes to FILES, one at a time: which ones does no test notice? (MUTATE: options)
+	@tools/mutate $(MUTATE) $(FILES)
+
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	@mkdir -p $(DESTDIR)$(PREFIX) 2>/dev/null && [ -w $(DESTDIR)$(PREFIX) ] || { echo \
 		"make: $(DESTDIR)$(PREFIX) cannot be written: sudo make install, or make install PREFIX=$$HOME/.local" >&2; exit 1; }
@@ -49,7 +52,7 @@ format: setup-test ## lay out all C files
 	@tools/format
 
 clean: ## forget all builds
-	@rm -rf build build-clang
+	@rm -rf build build-clang build-mutate
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -60,4 +63,4 @@ setup-%:
 	@$(own) tools/backports build/otel-cpp opentelemetry-cpp-dev libabsl-dev || [ $$? = 77 ]
 
 .NOTPARALLEL:
-.PHONY: all test check demo demo-bank bench fuzz damage install uninstall format clean help
+.PHONY: all test check demo demo-bank bench fuzz damage mutate install uninstall format clean help
