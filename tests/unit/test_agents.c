@@ -45,8 +45,9 @@ static void rig_done(struct rig *rig)
 	capture_writer_free(rig->writer);
 }
 
-/* The process is recorded from now on. */
-static void rig_see(struct rig *rig, enum task_event event, uint32_t pid, uint32_t parent)
+/* The process is recorded from now on; it is `inner` in its pid namespace. */
+static void rig_see_in(struct rig *rig, enum task_event event, uint32_t pid, uint32_t parent,
+		       uint32_t space, uint32_t inner)
 {
 	struct wire_task t = { .task = { .head = { .time = clock_now(),
 						   .tid = pid,
@@ -55,9 +56,16 @@ static void rig_see(struct rig *rig, enum task_event event, uint32_t pid, uint32
 					 .pid = pid,
 					 .parent = parent,
 					 .event = event },
-			       .comm = "name" };
+			       .comm = "name",
+			       .space = space,
+			       .inner = inner };
 
 	agents_see(rig->agents, &t.task.head);
+}
+
+static void rig_see(struct rig *rig, enum task_event event, uint32_t pid, uint32_t parent)
+{
+	rig_see_in(rig, event, pid, parent, 0, 0);
 }
 
 static int keep(void *arg, const struct record *record, struct err *err)
@@ -177,4 +185,102 @@ TEST(a_forked_child_has_the_arena_of_its_parent)
 		SKIP("needs CAP_CHECKPOINT_RESTORE");
 	CHECK_INT(rig.count, 1);
 	CHECK(find_span(&rig, 1) && find_span(&rig, 1)->pid == (uint32_t)child);
+}
+
+TEST(numbers_of_a_pid_namespace_are_translated)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(rig_done) struct rig rig;
+	const uint32_t first_space = 0xeffffffc, space = 77;
+
+	rig_init(&rig);
+	rig_see_in(&rig, TASK_SEEN, getpid(), 1, space, 5);
+	put_span(&b, 0, 5, 5, 1);
+	put_span(&b, 1, 5, 5, 2);
+	put_span(&b, 2, getpid(), getpid(), 3);
+	put_span(&b, 3, getpid(), getpid(), 4);
+	b.arena->rings[0].pid_ns = space;
+	b.arena->rings[1].pid_ns = space + 1;
+	b.arena->rings[2].pid_ns = first_space;
+	b.arena->rings[3].pid_ns = space;
+	rig_run(&rig);
+	if (rig.was_refused)
+		SKIP("needs CAP_CHECKPOINT_RESTORE");
+	CHECK(find_span(&rig, 1) && find_span(&rig, 1)->pid == (uint32_t)getpid());
+	CHECK(!find_span(&rig, 2));
+	CHECK(find_span(&rig, 3) && find_span(&rig, 3)->pid == (uint32_t)getpid());
+	CHECK(!find_span(&rig, 4));
+}
+
+TEST(a_span_has_the_service_of_its_ring_or_else_of_its_process)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(rig_done) struct rig rig;
+
+	rig_init(&rig);
+	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	put_span(&b, 0, getpid(), getpid(), 1);
+	put_span(&b, 1, getpid(), getpid(), 2);
+	strcpy(b.arena->rings[1].service, "bank");
+	rig_run(&rig);
+	if (rig.was_refused)
+		SKIP("needs CAP_CHECKPOINT_RESTORE");
+	CHECK_INT(rig.count, 2);
+	if (rig.count != 2)
+		return;
+	CHECK_INT(find_span(&rig, 1)->service, capture_string(rig.writer, "name"));
+	CHECK_INT(find_span(&rig, 2)->service, capture_string(rig.writer, "bank"));
+}
+
+/* The record of a new process can be later than the first event in its ring. */
+TEST(a_ring_waits_a_little_for_its_process_to_become_known)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(end) pid_t child = spawn();
+	_cleanup_(rig_done) struct rig rig;
+
+	rig_init(&rig);
+	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	for (int i = 0; i < 3; i++, clock_pause(20 * NSEC_PER_MSEC)) /* until it is looked at */
+		agents_drain(rig.agents, clock_now());
+	if (rig.was_refused)
+		SKIP("needs CAP_CHECKPOINT_RESTORE");
+	CHECK(agents_has_any(rig.agents));
+	put_span(&b, 0, child, child, 1);
+	agents_drain(rig.agents, clock_now());
+	CHECK_INT(b.arena->rings[0].tail, 0);
+	rig_see(&rig, TASK_NEW, child, getpid());
+	agents_drain(rig.agents, clock_now());
+	CHECK_INT(b.arena->rings[0].tail, b.arena->rings[0].head);
+	put_span(&b, 1, 1, 1, 2); /* never known: not read at first, and dropped in the end */
+	agents_drain(rig.agents, clock_now());
+	CHECK_INT(b.arena->rings[1].tail, 0);
+	rig_run(&rig);
+	CHECK_INT(b.arena->rings[1].tail, b.arena->rings[1].head);
+	CHECK(find_span(&rig, 1) && !find_span(&rig, 2));
+}
+
+TEST(rings_of_threads_that_are_gone_are_freed)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(rig_done) struct rig rig;
+	pid_t child = spawn();
+
+	rig_init(&rig);
+	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	rig_see(&rig, TASK_NEW, child, getpid());
+	put_span(&b, 0, getpid(), getpid(), 1);
+	put_span(&b, 1, child, child, 2);
+	for (int i = 0; i < 3; i++, clock_pause(20 * NSEC_PER_MSEC))
+		agents_drain(rig.agents, clock_now());
+	if (rig.was_refused)
+		SKIP("needs CAP_CHECKPOINT_RESTORE");
+	CHECK_INT(b.arena->rings[1].state, SPAN_RING_TAKEN);
+	end(&child);
+	for (int i = 0; i < 50 && b.arena->rings[1].state != SPAN_RING_FREE; i++) {
+		agents_drain(rig.agents, clock_now());
+		clock_pause(10 * NSEC_PER_MSEC);
+	}
+	CHECK_INT(b.arena->rings[1].state, SPAN_RING_FREE);
+	CHECK_INT(b.arena->rings[0].state, SPAN_RING_TAKEN);
 }

@@ -19,9 +19,18 @@ enum { PAGE = 4096, EVENTS_MAX = 16 };
 
 /* Copies of what came out of a ring. */
 struct seen {
-	struct span_event events[EVENTS_MAX];
+	_Alignas(8) char events[EVENTS_MAX][256];
 	size_t count;
+	char service[SPAN_SERVICE_MAX];
+	const struct span_ring *ring; /* whose tail is watched while events come; or NULL */
+	uint64_t tail;
+	size_t steps; /* that the tail made meanwhile */
 };
+
+static const struct span_event *event_at(const struct seen *seen, size_t i)
+{
+	return (const void *)seen->events[i % EVENTS_MAX];
+}
 
 static bool is_ready(void *arg, struct tap *tap, struct tap_ring *ring)
 {
@@ -35,10 +44,15 @@ static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
 		       const struct span_event *event)
 {
 	struct seen *seen = arg;
+	char *copy = seen->events[seen->count++ % EVENTS_MAX];
 
 	(void)tap;
-	(void)ring;
-	seen->events[seen->count++ % EVENTS_MAX] = *event;
+	memcpy(copy, event, event->size < 256 ? event->size : 256);
+	memcpy(seen->service, ring->service, sizeof(seen->service));
+	if (seen->ring && seen->ring->tail != seen->tail) {
+		seen->tail = seen->ring->tail;
+		seen->steps++;
+	}
 }
 
 static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
@@ -52,12 +66,17 @@ static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t 
 	(void)count;
 }
 
-static struct seen drain(struct tap *tap)
+static struct seen drain_watched(struct tap *tap, const struct span_ring *ring)
 {
-	struct seen seen = { .count = 0 };
+	struct seen seen = { .ring = ring, .tail = ring ? ring->tail : 0 };
 
 	tap_drain(tap, &(struct tap_sink){ is_ready, take_event, take_loss, &seen });
 	return seen;
+}
+
+static struct seen drain(struct tap *tap)
+{
+	return drain_watched(tap, NULL);
 }
 
 static struct tap *open_tap(const struct arena_build *b)
@@ -84,7 +103,7 @@ TEST(an_arena_whose_size_can_still_change_is_refused)
 	}
 }
 
-/* An END whose text claims `text` bytes more, or less, than its event holds. */
+/* How many of one event are accepted that claims to have more text, or less, than it holds. */
 static size_t accepted_end(size_t name, size_t attributes, int more)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
@@ -150,7 +169,7 @@ TEST(an_event_is_at_least_as_large_as_its_kind)
 		}
 }
 
-/* Attributes that claim so many bytes of key and value; how many of `size` bytes are taken. */
+/* An attribute of so many bytes of key and value, in `size` bytes of attributes. */
 static int accepted_attribute(uint8_t key, uint16_t value, uint16_t size)
 {
 	_Alignas(8) char room[SPAN_EVENT_MAX] = { 0 };
@@ -196,7 +215,91 @@ TEST(times_are_on_our_clock)
 	tap_beat(tap, 5);
 	CHECK_INT(b.arena->beat, 1005);
 	arena_build_context(ring, 1007, 1, 1, 0);
-	CHECK_INT(drain(tap).events[0].time, 7);
+	arena_build_begin(ring, 1008, &(struct arena_span){ 1, 2, .name = "a name of a span" });
+	arena_build_end(ring, 1009, &(struct arena_span){ 1, 2, .start = 1008, .name = "x" });
+	arena_build_end(ring, 1010, &(struct arena_span){ 1, 3, .name = "x" });
+
+	struct seen seen = drain(tap);
+	const struct span_event_begin *begin = (const void *)event_at(&seen, 1);
+	const struct span_event_end *end = (const void *)event_at(&seen, 2);
+	const struct span_event_end *unknown = (const void *)event_at(&seen, 3);
+
+	for (size_t i = 0; i < 4; i++)
+		CHECK_INT(event_at(&seen, i)->time, 7 + i);
+	CHECK(memcmp(begin->name, "a name of a span", 16) == 0);
+	CHECK_INT(end->start, 8);
+	CHECK_INT(unknown->start, 0);
+}
+
+TEST(a_service_name_without_an_end_is_cut)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+
+	memset(ring->service, 'x', sizeof(ring->service));
+	arena_build_context(ring, 1, 1, 1, 0);
+
+	struct seen seen = drain(tap);
+
+	CHECK_INT(strnlen(seen.service, sizeof(seen.service)), SPAN_SERVICE_MAX - 1);
+}
+
+TEST(offsets_that_are_not_aligned_are_rounded_down)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+
+	for (uint64_t low = 1; low < 8; low++) {
+		ring->head = ring->tail = 0;
+		arena_build_context(ring, low, 1, 1, 0);
+		ring->head += low;
+		ring->tail += low;
+
+		struct seen seen = drain(tap);
+
+		CHECK_INT(seen.count, 1);
+		CHECK_INT(event_at(&seen, 0)->time, low);
+		CHECK_INT(ring->tail, sizeof(struct span_event_context));
+	}
+}
+
+/* A busy thread gets space back before all is read, but not a store for each event. */
+TEST(space_is_given_back_in_portions)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
+	const size_t fit = SPAN_RING_SIZE / sizeof(struct span_event_context);
+
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < fit; i++)
+			arena_build_context(ring, i, 1, 1, 0);
+
+		struct seen seen = drain_watched(tap, ring);
+
+		CHECK_INT(seen.count, fit);
+		CHECK(seen.steps >= 4 && seen.steps <= 16);
+		CHECK_INT(ring->tail, ring->head);
+	}
+}
+
+TEST(an_arena_can_be_mapped_while_another_recorder_has_it)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	struct span_arena *arena = NULL;
+
+	CHECK_INT(tap_map(b.fd, tap_device(), &arena), 0);
+	CHECK(arena && arena != b.arena);
+	if (!arena)
+		return;
+	arena->rules[0].off = 53;
+	CHECK_INT(b.arena->rules[0].off, 53);
+	munmap(arena, sizeof(*arena));
+	b.arena->magic[7]++;
+	CHECK_INT(tap_map(b.fd, tap_device(), &arena), -EBADMSG);
 }
 
 #ifdef __x86_64__
@@ -285,7 +388,7 @@ static struct seen drain_changing(struct tap *tap, struct span_ring *ring, uint6
 /* Whatever size the recorder fetched, it is the one by which it goes on. */
 static void check_changing(const struct seen *seen)
 {
-	const uint16_t size = seen->events[0].size;
+	const uint16_t size = event_at(seen, 0)->size;
 
 	CHECK(changing.reads > 0);
 	if (seen->count == 0) {
@@ -293,7 +396,7 @@ static void check_changing(const struct seen *seen)
 		return;
 	}
 	CHECK_INT(seen->count, size == SMALL ? 3 : 2);
-	CHECK_INT(seen->events[1].time, size);
+	CHECK_INT(event_at(seen, 1)->time, size);
 }
 
 TEST(the_size_of_an_event_is_fetched_once)
