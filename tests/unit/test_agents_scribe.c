@@ -169,6 +169,52 @@ TEST(an_end_alone_is_a_span_if_it_knows_its_begin)
 	CHECK_INT(d.spans[0].head.tid, 12);
 }
 
+TEST(the_kind_is_that_of_the_end_if_it_has_one)
+{
+	_cleanup_(desk_done) struct desk d;
+
+	desk_init(&d);
+	arena_build_begin(d.ring, 2000, &(struct arena_span){ 1, 2, .kind = 3, .name = "x" });
+	arena_build_begin(d.ring, 2000, &(struct arena_span){ 1, 3, .kind = 3, .name = "x" });
+	arena_build_end(d.ring, 3000, &(struct arena_span){ 1, 2, .name = "x" });
+	arena_build_end(d.ring, 3001, &(struct arena_span){ 1, 3, .kind = 2, .name = "x" });
+	arena_build_end(d.ring, 3002, &(struct arena_span){ 1, 4, .kind = 5, .start = 7 });
+	flow(&d);
+	CHECK_INT(d.span_count, 3);
+	CHECK_INT(d.spans[0].kind, 3);
+	CHECK_INT(d.spans[1].kind, 2);
+	CHECK_INT(d.spans[2].kind, 5);
+}
+
+/* Ids of which each byte counts. */
+TEST(an_end_belongs_to_the_begin_of_the_same_id)
+{
+	_cleanup_(desk_done) struct desk d;
+	const struct scribe_who who = { .owner = 1, .pid = 10, .tid = 11 };
+	struct span_event_begin begin = {
+		.head = { .time = 2000, .size = sizeof(begin), .kind = SPAN_EVENT_BEGIN }
+	};
+	struct span_event_end end = {
+		.head = { .time = 3000, .size = sizeof(end), .kind = SPAN_EVENT_END }
+	};
+
+	desk_init(&d);
+	scribe_event(d.scribe, &who, &begin.head, 9000);
+	for (size_t i = 0; i < sizeof(end.trace) + sizeof(end.span); i++) {
+		uint8_t *byte = i < 16 ? &end.trace[i] : &end.span[i - 16];
+
+		*byte = 1;
+		scribe_event(d.scribe, &who, &end.head, 9000);
+		*byte = 0;
+	}
+	flow(&d);
+	CHECK_INT(d.span_count, 0);
+	scribe_event(d.scribe, &who, &end.head, 9000);
+	flow(&d);
+	CHECK_INT(d.span_count, 1);
+	CHECK_INT(d.spans[0].start, 2000);
+}
+
 TEST(a_span_does_not_begin_after_its_end)
 {
 	_cleanup_(desk_done) struct desk d;
@@ -190,6 +236,8 @@ TEST(what_happened_before_or_will_be_is_left_out)
 	flow(&d);
 	CHECK_INT(d.context_count, 1);
 	CHECK_INT(d.contexts[0].since, 1000);
+	CHECK_INT(d.contexts[0].trace[0], 1);
+	CHECK_INT(d.contexts[0].span[0], 1);
 }
 
 TEST(a_time_that_is_still_to_come_is_a_lie)
@@ -283,6 +331,28 @@ TEST(what_is_open_ends_with_its_process)
 	CHECK_INT(d.spans[2].head.time, 4000);
 }
 
+TEST(only_what_began_by_then_is_closed)
+{
+	_cleanup_(desk_done) struct desk d;
+	struct map ended = { 0 };
+
+	desk_init(&d);
+	arena_build_begin(d.ring, 2000, &(struct arena_span){ 1, 2, .name = "at its end" });
+	arena_build_begin(d.ring, 3000, &(struct arena_span){ 1, 3, .name = "at the end" });
+	arena_build_begin(d.ring, 3001, &(struct arena_span){ 1, 4, .name = "too late" });
+	flow(&d);
+	*map_insert(&ended, 10) = 2000;
+	scribe_close(d.scribe, &ended);
+	map_done(&ended);
+	flow(&d);
+	CHECK_INT(d.span_count, 1);
+	scribe_close_all(d.scribe, 3000);
+	flow(&d);
+	CHECK_INT(d.span_count, 2);
+	CHECK_INT(d.spans[1].span[0], 3);
+	CHECK_INT(d.spans[1].head.time, 3000);
+}
+
 TEST(one_cannot_end_a_span_of_another_arena)
 {
 	_cleanup_(desk_done) struct desk d;
@@ -353,4 +423,17 @@ TEST(strings_are_bounded)
 	}
 	CHECK_INT(d.notices, 1);
 	CHECK_INT(scribe_string(d.scribe, "one more", 8), 0);
+}
+
+TEST(a_string_counts_once)
+{
+	_cleanup_(desk_done) struct desk d;
+	char text[4000];
+
+	desk_init(&d);
+	memset(text, 'x', sizeof(text));
+	for (uint32_t i = 0; i < 75000; i++)
+		scribe_string(d.scribe, text, sizeof(text));
+	CHECK_INT(d.notices, 0);
+	CHECK(scribe_string(d.scribe, "one more", 8) > 0);
 }
