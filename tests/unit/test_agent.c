@@ -17,6 +17,31 @@ static struct sonde_agent_span example(const char *name)
 	return span;
 }
 
+/* As a recorder does with rings that it has emptied. */
+static void free_left(void)
+{
+	for (int i = 0; i < SPAN_RINGS; i++) {
+		agent_arena->rings[i].tail = agent_arena->rings[i].head;
+		if (agent_arena->rings[i].state == SPAN_RING_LEFT) {
+			agent_arena->taken[i / 64] &= ~(1ull << (i % 64));
+			agent_arena->rings[i].state = SPAN_RING_FREE;
+		}
+	}
+}
+
+/* Whether just the rings that are not free have their bit. */
+static bool bits_match(void)
+{
+	whole_arena();
+	for (int i = 0; i < SPAN_RINGS; i++) {
+		bool is_taken = agent_arena->taken[i / 64] >> (i % 64) & 1;
+
+		if (is_taken != (agent_arena->rings[i].state != SPAN_RING_FREE))
+			return false;
+	}
+	return true;
+}
+
 TEST(a_process_that_says_nothing_has_nothing)
 {
 	CHECK(!agent_arena);
@@ -93,6 +118,8 @@ TEST(events_tell_all_of_a_span)
 	const struct span_event_end *end = ring_next(ring);
 	CHECK_INT(end->head.kind, SPAN_EVENT_END);
 	CHECK(end->head.flags == SPAN_ERROR && end->start == 17 && end->tid == 18);
+	CHECK(!memcmp(end->trace, trace_a, 16) && !memcmp(end->span, span_b, 8));
+	CHECK(!memcmp(end->parent, span_a, 8) && end->kind == SPAN_CLIENT);
 	CHECK_INT(end->attributes_size, 7);
 	CHECK(!memcmp(end->text, "load order\1\1\2\0kvv", 17));
 
@@ -130,6 +157,55 @@ TEST(what_is_too_long_is_cut_between_attributes)
 	CHECK_INT(end->attributes_size % one, 0);
 	CHECK(end->attributes_size > 2800);
 	CHECK(!ring_next(ring));
+	recorder_goes();
+}
+
+/* The largest event is filled to its last byte, and one byte more takes the last attribute away. */
+TEST(attributes_may_fill_an_event)
+{
+	struct sonde_agent_span span = example("");
+	static char attributes[SPAN_EVENT_MAX];
+	const size_t room = SPAN_EVENT_MAX - sizeof(struct span_event_end), last = 100;
+	struct span_attribute first = { .type = ATTRIBUTE_STRING,
+					.key_size = 1,
+					.value_size = (uint16_t)(room - last - 5) };
+
+	recorder_comes();
+	struct span_ring *ring = own_ring_empty();
+	memcpy(attributes, &first, sizeof(first));
+	memcpy(attributes + room - last, "\1\12\126\0", 4);
+	span.attributes = attributes;
+	for (size_t more = 0; more < 2; more++) {
+		attributes[room - last + 2] = (char)(0126 + more);
+		span.attributes_size = room + more;
+		sonde_agent_end(&span);
+		const struct span_event_end *end = ring_next(ring);
+		CHECK_INT(end->attributes_size, more ? room - last : room);
+	}
+	recorder_goes();
+}
+
+static void *begin_with_time(void *arg)
+{
+	struct sonde_agent_span span = example("first");
+
+	(void)arg;
+	span.start = 17;
+	sonde_agent_begin(&span);
+	struct span_ring *ring = ring_of((uint32_t)gettid());
+	const struct span_event_begin *begin = ring ? ring_next(ring) : NULL;
+	CHECK(begin && begin->head.time == 17);
+	return NULL;
+}
+
+TEST(the_first_event_of_a_thread_may_have_a_time_of_its_own)
+{
+	pthread_t thread;
+
+	recorder_comes();
+	CHECK_INT(pthread_create(&thread, NULL, begin_with_time, NULL), 0);
+	pthread_join(thread, NULL);
+	free_left();
 	recorder_goes();
 }
 
@@ -181,18 +257,6 @@ TEST(who_finds_the_recorder_dead_says_so)
 	own_ring_empty();
 }
 
-/* As a recorder does with rings that it has emptied. */
-static void free_left(void)
-{
-	for (int i = 0; i < SPAN_RINGS; i++) {
-		agent_arena->rings[i].tail = agent_arena->rings[i].head;
-		if (agent_arena->rings[i].state == SPAN_RING_LEFT) {
-			agent_arena->taken[i / 64] &= ~(1ull << (i % 64));
-			agent_arena->rings[i].state = SPAN_RING_FREE;
-		}
-	}
-}
-
 static void *take_and_end(void *meanwhile)
 {
 	sonde_agent_attach(trace_a, span_b, 1);
@@ -238,6 +302,7 @@ TEST(threads_one_after_the_other_need_few_rings)
 		run_thread(recorder_dies);
 	}
 	CHECK_INT(rings_taken(), before);
+	CHECK(bits_match());
 	recorder_goes();
 }
 
@@ -268,9 +333,11 @@ TEST(rings_of_the_dead_are_found_when_there_are_no_others)
 		recorder_comes();
 		sonde_agent_attach(trace_a, span_a, 1);
 		CHECK(in_child(exit_with_rings));
+		CHECK(bits_match());
 	}
 	/* with our own ring that was one more than there are: who found none looked for the dead */
 	CHECK(agent_arena->no_ring > 0);
+	CHECK(bits_match());
 	free_left();
 	CHECK(rings_taken() < 64);
 	uint64_t no_ring = agent_arena->no_ring;
