@@ -5,6 +5,7 @@
  * name that nobody reads.  Each is a child process, in which the agent has not been used before.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -63,9 +64,21 @@ static int count_maps(const char *name)
 	return count;
 }
 
+static int count_descriptors(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
 static void kind_host(void)
 {
+	int before = count_descriptors();
+
 	use_all();
+	CHECK_INT(count_descriptors(), before);
 	CHECK_INT(count_maps("/memfd:sonde-agent"), 2); /* what is used, and what is not */
 	CHECK_INT(count_maps("/memfd:OTEL_CTX"), 1);
 }
@@ -363,6 +376,25 @@ TEST(the_arena_is_given_to_a_recorder_that_is_there)
 	munmap(arena, 4096);
 	for (int i = 0; i < 20; i++) /* nobody accepts any more: nobody waits for it */
 		CHECK(in_child(use_all));
+	close(fd);
+	close(listener);
+}
+
+static void without_stdin(void)
+{
+	close(STDIN_FILENO);
+	use_all();
+}
+
+TEST(the_arena_may_have_any_descriptor)
+{
+	int listener = listen_as_recorder();
+
+	if (listener < 0)
+		SKIP("there is a recorder");
+	CHECK(in_child(without_stdin));
+	int fd = receive_file(listener);
+	CHECK(fd >= 0);
 	close(fd);
 	close(listener);
 }

@@ -37,6 +37,41 @@ TEST(spans_nest_on_a_thread)
 	sonde_end(&root);
 }
 
+TEST(what_was_in_a_span_before_does_not_matter)
+{
+	static const uint8_t none[8];
+	struct sonde_span a;
+
+	memset(&a, 0xff, sizeof(a));
+	SONDE_BEGIN(&a, "a");
+	CHECK(!memcmp(a.parent, none, 8));
+	CHECK_INT(a.attributes_size, 0);
+	CHECK_INT(a.dropped, 0);
+	CHECK_INT(a.trace_flags, 1);
+	sonde_end(&a);
+	CHECK(!otel_thread_ctx_v1);
+}
+
+TEST(a_span_ends_after_its_context_was_taken_away)
+{
+	static const uint8_t trace[16] = { 1 }, id[8] = { 2 };
+	struct sonde_span a;
+
+	SONDE_BEGIN(&a, "a");
+	sonde_agent_detach();
+	sonde_end(&a);
+	CHECK(!otel_thread_ctx_v1);
+	SONDE_BEGIN(&a, "a");
+	sonde_agent_lose_track();
+	sonde_end(&a);
+	CHECK(otel_thread_ctx_v1 && !otel_thread_ctx_v1->valid);
+	SONDE_BEGIN(&a, "a");
+	sonde_agent_attach(trace, id, 0);
+	sonde_end(&a);
+	CHECK(otel_thread_ctx_v1 && !memcmp(otel_thread_ctx_v1->span, id, 8));
+	sonde_agent_detach();
+}
+
 static void *go_on(void *span)
 {
 	CHECK(!otel_thread_ctx_v1);
@@ -159,6 +194,45 @@ static bool is_on(const char *name)
 	bool on = span.site;
 	sonde_end(&span);
 	return on;
+}
+
+static const struct span_name *name_of(const char *text)
+{
+	const struct span_name *found = NULL;
+
+	for (int i = 0; i < SPAN_NAMES; i++) {
+		const struct span_name *name = &agent_arena->names[i];
+
+		if (name->used && !strncmp(name->name, text, sizeof(name->name) - 1)) {
+			CHECK(!found); /* each has one entry */
+			found = name;
+		}
+	}
+	return found;
+}
+
+/* Exactly up to a number, and about from then on: by six standard deviations. */
+TEST(spans_are_counted_by_name)
+{
+	const int more = 12800;
+
+	for (int i = 1; i <= 1024; i++) {
+		CHECK(is_on("counted"));
+		CHECK_INT(name_of("counted")->count, i);
+	}
+	for (int i = 0; i < more; i++)
+		is_on("counted");
+	CHECK(llabs((long long)name_of("counted")->count - 1024 - more) < 6 * 14 * 64);
+}
+
+TEST(a_long_name_has_one_entry)
+{
+	char text[SPAN_NAME_MAX + 40];
+
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	CHECK(is_on(text) && is_on(text));
+	CHECK_INT(name_of(text)->count, 2);
 }
 
 TEST(names_are_switched_by_patterns)
