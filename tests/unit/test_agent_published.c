@@ -163,3 +163,25 @@ TEST(what_has_no_room_is_left_out)
 {
 	CHECK(in_child(much));
 }
+
+/* One attribute with ever longer keys: the longest that is published fills the mapping. */
+static void fill(void)
+{
+	static char text[4096];
+	uint32_t most = 0;
+
+	for (size_t size = 3000; size < sizeof(text) - 3; size++) {
+		memset(text, 'k', size);
+		strcpy(text + size, "=v");
+		setenv("OTEL_RESOURCE_ATTRIBUTES", text, 1);
+		sonde_agent_set_service("full");
+		if (find_header()->payload_size > most)
+			most = find_header()->payload_size;
+	}
+	CHECK_INT(most, 4096 - sizeof(struct header));
+}
+
+TEST(a_message_may_fill_its_mapping)
+{
+	CHECK(in_child(fill));
+}
