@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* OTEP 4719's mapping, found and read as a stranger would. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -38,13 +39,15 @@ static void add_value(struct found *found, struct view bytes)
 	struct wire_field f = { 0 };
 	size_t used = strlen(found->text);
 
-	while (wire_next(&wire, &f) > 0)
+	while (wire_next(&wire, &f) > 0) {
+		CHECK(!memchr(f.bytes.s, '\0', f.bytes.len));
 		if (f.tag == WIRE_TAG(1, WIRE_BYTES))
 			snprintf(found->text + used, sizeof(found->text) - used, "=%.*s;",
 				 (int)f.bytes.len, f.bytes.s);
 		else if (f.tag == WIRE_TAG(5, WIRE_BYTES))
 			snprintf(found->text + used, sizeof(found->text) - used, "=[%zu];",
 				 f.bytes.len);
+	}
 }
 
 /* Fields of this number are KeyValues. */
@@ -116,6 +119,24 @@ static void named_by_environment(void)
 	CHECK_STR(read_published().text,
 		  RULES "service.name=bank;deployment.environment.name=a b%2;x=;");
 	CHECK_STR(agent_service, "bank");
+}
+
+static void strange_environment(void)
+{
+	setenv("OTEL_RESOURCE_ATTRIBUTES",
+	       "a=%2F%2f%41%zz%1g%`0%:0%G0%,no value,b=%4,service.namex=c", 1);
+	unsetenv("OTEL_SERVICE_NAME");
+	program_invocation_short_name =
+		"a program whose name is so long that it does not fit into the name of a service";
+	sonde_agent_detach();
+	CHECK_STR(read_published().text, RULES
+		  "service.name=unknown_service:a program whose name is so long that it does no;"
+		  "a=//A%zz%1g%`0%:0%G0%;b=%4;service.namex=c;");
+}
+
+TEST(what_the_environment_has_is_taken_literally_if_it_is_not_coded)
+{
+	CHECK(in_child(strange_environment));
 }
 
 TEST(the_environment_names_it)
