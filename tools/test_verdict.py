@@ -176,6 +176,17 @@ class Signs(unittest.TestCase):
         self.process(22, 21, 40)
         self.assertEqual(len(self.load.signs()), 1)
 
+    def test_what_a_child_of_theirs_used_before_does_not_count(self):
+        self.process(21, 20, 300, 100)
+        load = Load(self.room.name, 7)
+        load.began -= 1
+        for path in (pathlib.Path(self.room.name) / "21").iterdir():
+            path.unlink()
+        self.process(20, 1, 10, reaped=402)
+        self.assertEqual(load.signs(), [])
+        self.process(20, 1, 10, reaped=450)
+        self.assertEqual(len(load.signs()), 1)
+
     def test_children_of_ours_from_before_are_ours(self):
         self.process(8, 7, 10)
         load = Load(self.room.name, 7)

@@ -162,12 +162,14 @@ class Load:
         Init reaps orphans of the test, and kernel threads work for the test as
         well, so neither counts; nor does an orphan that began meanwhile.
         """
-        now, total = self.times(), 0
+        now = self.times()
         parents = {pid: parent for (pid, _), (parent, _, _) in now.items()}
-        for (pid, start), (_, own, reaped) in now.items():
-            _, own_before, reaped_before = self.before.get((pid, start), (0, 0, 0))
-            if self.belongs_to_others(pid, parents):
-                total += own - own_before + reaped - reaped_before
+        foreign = {key for key in now if self.belongs_to_others(key[0], parents)}
+        pids = {pid for pid, _ in foreign}
+        total = sum(now[key][1] + now[key][2] for key in foreign)
+        for key, (parent, own, reaped) in self.before.items():
+            if key in foreign or key not in now and parent in pids:  # which has reaped it, with all its time
+                total -= own + reaped
         return total
 
     def signs(self):
