@@ -70,7 +70,7 @@ static struct seen drain_watched(struct tap *tap, const struct span_ring *ring)
 {
 	struct seen seen = { .ring = ring, .tail = ring ? ring->tail : 0 };
 
-	tap_drain(tap, &(struct tap_sink){ is_ready, take_event, take_loss, &seen });
+	tap_drain(tap, &(struct tap_sink){ is_ready, take_event, take_loss, &seen, NULL });
 	return seen;
 }
 
