@@ -3,10 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/mapping.h"
+#include "base/rights.h"
 
 int file_map(const char *path, struct view *ret, struct err *err)
 {
@@ -36,4 +40,147 @@ void file_unmap(struct view *view)
 	if (view->len)
 		mapping_free((void *)view->s, view->len);
 	*view = (struct view){ 0 };
+}
+
+/* What stands under a name, seen without opening it. */
+static int check_replaceable(const char *path, const struct stat *st, struct err *err)
+{
+	if (S_ISLNK(st->st_mode))
+		return err_set(err, -ELOOP,
+			       "cannot write '%s': it is a symbolic link; name the file itself",
+			       path);
+	if (!S_ISREG(st->st_mode))
+		return err_set(err, -EINVAL, "cannot write '%s': it is no regular file", path);
+	if (!rights_own(st->st_uid))
+		return err_set(
+			err, -EPERM,
+			"cannot write '%s': it belongs to another user (uid %u); remove it or "
+			"choose another name",
+			path, st->st_uid);
+	return 0;
+}
+
+int file_check_output(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : err_errno(err, "cannot write '%s'", path);
+	return check_replaceable(path, &st, err);
+}
+
+static int create_new(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -errno : rights_give_file(fd);
+}
+
+/* Where only the file may be written, and not its directory: the file that was looked at. */
+static int empty_old(const char *path, const struct stat *seen)
+{
+	_cleanup_(closep) int fd =
+		open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_dev != seen->st_dev || st.st_ino != seen->st_ino)
+		return -EEXIST;
+	if (ftruncate(fd, 0) < 0 || fchmod(fd, 0600) < 0)
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+int file_create(const char *path, struct err *err)
+{
+	int fd = create_new(path);
+
+	if (fd == -EEXIST) {
+		struct stat st;
+
+		if (lstat(path, &st) < 0)
+			return err_errno(err, "cannot write '%s'", path);
+
+		int r = check_replaceable(path, &st, err);
+
+		if (r < 0)
+			return r;
+		fd = unlink(path) == 0 ? create_new(path) : empty_old(path, &st);
+	}
+	if (fd < 0)
+		err_set(err, fd, "cannot write '%s': %s", path, strerror(-fd));
+	return fd;
+}
+
+int file_append(const char *path, struct err *err)
+{
+	_cleanup_(closep) int fd = create_new(path);
+	struct stat st;
+
+	if (fd == -EEXIST)
+		fd = open(path,
+			  O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_errno(err, "cannot write '%s'", path);
+
+	int r = check_replaceable(path, &st, err);
+
+	return r < 0 ? r : TAKE_FD(fd);
+}
+
+int file_create_beside(const char *path, char **ret_temporary, struct err *err)
+{
+	_cleanup_(freep) char *temporary = must_printf("%s.partial-XXXXXX", path);
+	int fd = mkostemp(temporary, O_CLOEXEC);
+
+	if (fd < 0)
+		return err_errno(err, "cannot create a file beside '%s'", path);
+	*ret_temporary = TAKE(temporary);
+	return rights_give_file(fd);
+}
+
+int file_take_place(const char *temporary, const char *path, struct err *err)
+{
+	int r = file_check_output(path, err);
+
+	if (r == 0 && rename(temporary, path) < 0)
+		r = err_errno(err, "cannot create '%s'", path);
+	return r;
+}
+
+static bool names_descriptor(const char *path)
+{
+	static const char *const begins[] = { "/dev/fd/", "/proc/self/fd/" };
+
+	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+		if (strncmp(path, begins[i], strlen(begins[i])) == 0)
+			return !strchr(path + strlen(begins[i]), '/');
+	return strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0;
+}
+
+static bool is_special(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) || (S_ISFIFO(st->st_mode) && rights_own(st->st_uid));
+}
+
+int file_open_special(const char *path, int *ret_fd, struct err *err)
+{
+	int flags = O_WRONLY | O_NOCTTY | O_CLOEXEC;
+	struct stat st;
+
+	if (!names_descriptor(path)) {
+		if (lstat(path, &st) < 0 || !is_special(&st))
+			return 0;
+		flags |= O_NOFOLLOW;
+	}
+
+	_cleanup_(closep) int fd = open(path, flags);
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_errno(err, "cannot open '%s'", path);
+	if (flags & O_NOFOLLOW && !is_special(&st))
+		return err_set(err, -EEXIST, "cannot write '%s': it has just been replaced", path);
+	*ret_fd = TAKE_FD(fd);
+	return 1;
 }

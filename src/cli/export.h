@@ -8,7 +8,6 @@
 #define SONDE_CLI_EXPORT_H
 
 #include <stdio.h>
-#include <sys/types.h>
 
 #include "cli/stream.h"
 #include "model/model.h"
@@ -44,15 +43,12 @@ void exported_tell(const struct exported *e);
  */
 int export_ctf(struct exported *e, const char *directory, struct err *err);
 
-/* The mode of what was made for its owner alone, and is renamed: as if it had been made openly. */
-mode_t export_mode(mode_t most);
-
 /* Writes to a file; the argument is its own. */
 typedef int export_writer(void *arg, FILE *file, struct err *err);
 
 /*
  * What `write` writes, to a file that is there when it is whole, and not
- * before; a pipe or device is just written to.  Without a path, to stdout.
+ * before; a pipe or device is just written to.  Without a path, or with "-", to stdout.
  */
 int export_to_file(const char *path, export_writer *write, void *arg, struct err *err);
 

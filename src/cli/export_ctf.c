@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/rights.h"
 #include "base/vec.h"
 #include "cli/export.h"
 #include "cli/say.h"
@@ -79,7 +80,7 @@ static int write_host(const struct exported *e, const exports *all, size_t host,
 		.realtime_offset = exported_realtime(e),
 	};
 
-	if (all->count > 1 && mkdir(path, 0777) < 0)
+	if (all->count > 1 && mkdir(path, 0700) < 0)
 		return err_errno(err, "cannot create '%s'", path);
 	return ctf_export_write(all->items[host], &what, path, err);
 }
@@ -94,6 +95,25 @@ static void remove_all(char *path)
 			unlink(entry->fts_accpath);
 		else if (entry->fts_info == FTS_DP)
 			rmdir(entry->fts_accpath);
+	if (fts)
+		fts_close(fts);
+}
+
+/* To the user who called sudo, as far as that can be done. */
+static void give_all(char *path)
+{
+	char *paths[] = { path, NULL };
+	FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	uid_t uid;
+	gid_t gid;
+
+	while (rights_sudo_user(&uid, &gid) && fts) {
+		FTSENT *entry = fts_read(fts);
+
+		if (!entry ||
+		    (entry->fts_info != FTS_DP && lchown(entry->fts_accpath, uid, gid) < 0))
+			break;
+	}
 	if (fts)
 		fts_close(fts);
 }
@@ -113,8 +133,8 @@ static int write_all(const struct exported *e, const exports *all, const char *d
 		return err_errno(err, "cannot create a directory beside '%s'", directory);
 	for (size_t i = 0; i < all->count && r == 0; i++)
 		r = write_host(e, all, i, temporary, err);
-	if (r == 0 && chmod(temporary, export_mode(0777)) < 0)
-		r = err_errno(err, "cannot set the mode of '%s'", temporary);
+	if (r == 0)
+		give_all(temporary);
 	if (r == 0 && rename(temporary, directory) < 0)
 		r = errno == ENOTEMPTY || errno == EEXIST
 			    ? err_set(err, -EEXIST, "'%s' is there already, and not empty",
@@ -143,10 +163,13 @@ static int check_place(const char *directory, struct err *err)
 {
 	struct stat st;
 
-	if (stat(directory, &st) < 0)
+	if (lstat(directory, &st) < 0)
 		return errno == ENOENT ? 0 : err_errno(err, "cannot write to '%s'", directory);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, -ENOTDIR, "'%s' is there already, and no directory", directory);
+	if (!rights_own(st.st_uid))
+		return err_set(err, -EPERM, "'%s' belongs to another user (uid %u)", directory,
+			       st.st_uid);
 	return is_empty(directory)
 		       ? 0
 		       : err_set(err, -EEXIST, "'%s' is there already, and not empty", directory);

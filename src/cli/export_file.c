@@ -1,45 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <string.h>
 
+#include "base/file.h"
 #include "cli/export.h"
-
-/* Whether a path is, or can be, a file that is replaced: no pipe and no device. */
-static bool is_replaceable(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) < 0 || S_ISREG(st.st_mode);
-}
-
-mode_t export_mode(mode_t most)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	return most & ~mask;
-}
 
 /* Written under another name and then renamed, so that what is there is whole. */
 static int replace_file(const char *path, export_writer *write, void *arg, struct err *err)
 {
-	_cleanup_(freep) char *temporary = must_printf("%s.partial-XXXXXX", path);
-	int fd = mkostemp(temporary, O_CLOEXEC);
+	_cleanup_(freep) char *temporary = NULL;
+	int r = file_check_output(path, err); /* before the work, which may take long */
+	int fd = r < 0 ? r : file_create_beside(path, &temporary, err);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (!file)
-		return err_errno(err, "cannot create a file beside '%s'", path);
-
-	int r = write(arg, file, err);
-
+		return fd < 0 ? fd : err_errno(err, "cannot open '%s'", temporary);
+	r = write(arg, file, err);
 	if (fclose(file) != 0 && r >= 0)
 		r = err_errno(err, "cannot write '%s'", temporary);
 	/* what stands before damage in an input is whole */
-	if ((r == 0 || r == -EBADMSG) &&
-	    (chmod(temporary, export_mode(0666)) < 0 || rename(temporary, path) < 0))
-		r = err_errno(err, "cannot create '%s'", path);
+	if (r == 0 || r == -EBADMSG) {
+		struct err failure;
+		int placed = file_take_place(temporary, path, &failure);
+
+		if (placed < 0) {
+			*err = failure;
+			r = placed;
+		}
+	}
 	if (r < 0 && r != -EBADMSG)
 		unlink(temporary);
 	return r;
@@ -47,17 +36,20 @@ static int replace_file(const char *path, export_writer *write, void *arg, struc
 
 int export_to_file(const char *path, export_writer *write, void *arg, struct err *err)
 {
-	if (!path)
-		return write(arg, stdout, err);
-	if (is_replaceable(path))
-		return replace_file(path, write, arg, err);
+	int fd;
 
-	FILE *file = fopen(path, "we");
+	if (!path || strcmp(path, "-") == 0)
+		return write(arg, stdout, err);
+
+	int r = file_open_special(path, &fd, err);
+
+	if (r <= 0)
+		return r < 0 ? r : replace_file(path, write, arg, err);
+
+	FILE *file = fdopen(fd, "w");
 
 	if (!file)
 		return err_errno(err, "cannot open '%s'", path);
-
-	int r = write(arg, file, err);
-
+	r = write(arg, file, err);
 	return fclose(file) != 0 && r == 0 ? err_errno(err, "cannot write '%s'", path) : r;
 }

@@ -16,11 +16,10 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/file.h"
 #include "event/capture_format.h"
 
 /* A block that is being filled. */
@@ -130,44 +129,6 @@ static int write_block(struct capture_writer *w, enum block_type type, struct pa
 	return 0;
 }
 
-/*
- * Whoever still reads the capture that we replace has it mapped, and would die
- * if it were cut off under him.  So a new file takes over the name, and the old
- * one lives for as long as it is open.  Where only the file may be written, and
- * not its directory, it is emptied after all.
- */
-static int replace(const char *path, int fd, mode_t mode)
-{
-	_cleanup_(freep) char *real = realpath(path, NULL);
-
-	if (!real || unlink(real) < 0) {
-		if (ftruncate(fd, 0) == 0)
-			return fd;
-		close(fd);
-		return -1;
-	}
-	close(fd);
-	fd = open(real, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
-	if (fd >= 0)
-		fchmod(fd, mode & 0777); /* as it was, whatever the umask */
-	return fd;
-}
-
-/* A recording tells what others run and open: by default only its owner may read it. */
-static int create_file(const char *path, struct err *err)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return err_set(err, -EINVAL, "cannot write '%s': a capture needs a regular file",
-			       path);
-
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0)
-		fd = replace(path, fd, st.st_mode);
-	return fd < 0 ? err_errno(err, "cannot write '%s'", path) : fd;
-}
-
 static int write_file_header(struct capture_writer *w, const struct capture_meta *meta,
 			     struct err *err)
 {
@@ -207,7 +168,7 @@ static int write_file_header(struct capture_writer *w, const struct capture_meta
 int capture_create(const char *path, const struct capture_meta *meta, struct capture_writer **ret,
 		   struct err *err)
 {
-	int fd = create_file(path, err);
+	int fd = file_create(path, err);
 
 	if (fd < 0)
 		return fd;

@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "base/text.h"
+#include "base/rights.h"
 
 struct cap_sets {
 	struct __user_cap_data_struct words[2];
@@ -40,19 +40,6 @@ int privilege_check(struct err *err)
 		       "cap_checkpoint_restore,cap_syslog+ep' on the sonde binary");
 }
 
-bool privilege_sudo_user(uid_t *ret_uid, gid_t *ret_gid)
-{
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
-	uint64_t u, g;
-
-	if (geteuid() != 0 || !uid || !gid || parse_count(uid, UINT32_MAX - 1, &u) < 0 ||
-	    parse_count(gid, UINT32_MAX - 1, &g) < 0 || u == 0)
-		return false;
-	*ret_uid = u;
-	*ret_gid = g;
-	return true;
-}
-
 static void cap_keep(struct cap_sets *sets, int capability)
 {
 	sets->words[capability / 32].permitted |= 1u << (capability % 32);
@@ -80,7 +67,7 @@ int privilege_drop(unsigned int keep_for, struct err *err)
 	}
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_errno(err, "cannot give up privileges");
-	if (privilege_sudo_user(&uid, &gid) &&
+	if (rights_sudo_user(&uid, &gid) &&
 	    (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 ||
 	     setresuid(uid, uid, uid) < 0))
 		return err_errno(err, "cannot become the user who called sudo");

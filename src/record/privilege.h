@@ -29,7 +29,4 @@ enum {
  */
 int privilege_drop(unsigned int keep_for, struct err *err);
 
-/* The user who called sudo; false if nobody did. */
-bool privilege_sudo_user(uid_t *ret_uid, gid_t *ret_gid);
-
 #endif

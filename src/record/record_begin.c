@@ -14,8 +14,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include "base/rights.h"
 #include "event/syscall.h"
 #include "record/clock.h"
 #include "record/privilege.h"
@@ -214,13 +216,14 @@ static int open_capture(struct recording *rec, struct err *err)
 		.boottime_offset = clock_offset(CLOCK_BOOTTIME),
 	};
 	int r = capture_create(o->output, &meta, &rec->writer, err);
+	struct stat st;
 	uid_t uid;
 	gid_t gid;
 
 	if (r < 0)
 		return r;
-	/* what is recorded with sudo belongs to who called it */
-	if (privilege_sudo_user(&uid, &gid) && fchown(capture_fd(rec->writer), uid, gid) < 0)
+	if (rights_sudo_user(&uid, &gid) &&
+	    (fstat(capture_fd(rec->writer), &st) < 0 || st.st_uid != uid))
 		o->notice(o->arg, "the capture belongs to root: it cannot be given to you");
 	rec->transcript = transcript_new(rec->sorter, rec->writer, rec->symbols, o->arguments,
 					 &rec->counters);

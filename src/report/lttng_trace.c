@@ -2,9 +2,9 @@
 #include "report/lttng_trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/vec.h"
 #include "report/lttng_metadata.h"
 
@@ -98,9 +98,9 @@ static void append(struct lttng_trace *trace, const char *name, const void *data
 
 	if (trace->error)
 		return;
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	fd = file_append(path, &trace->why);
 	if (fd < 0) {
-		trace->error = err_errno(&trace->why, "cannot create '%s'", path);
+		trace->error = fd;
 		return;
 	}
 	for (size_t done = 0; done < size;) {

@@ -1,4 +1,4 @@
-# The umask says who may read an export.
+# Only its owner may read an export, whatever the umask.
 dir=$(mktemp -d)
 for mask in 077 022; do
 	umask $mask

@@ -382,7 +382,8 @@ TEST(nothing_is_known_of_a_sender_before_it_began)
 		   "> 0.2-1.2 1.6-2.10 2.11-3.13 3.15-0.15");
 }
 
-/* From here on, the graphs of Trace Compass, if they are there; the tests above have the same rules. */
+/* From here on, the graphs of Trace Compass, if they are there; the tests above have the same
+ * rules. */
 
 static uint64_t number_at(yyjson_val *array, size_t i)
 {

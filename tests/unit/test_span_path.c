@@ -476,8 +476,9 @@ static int check_crisp_cases(const char *data, const char *name)
 		yyjson_doc *doc = yyjson_read_file(path, 0, NULL, NULL);
 		yyjson_val *testing = yyjson_obj_get(yyjson_doc_get_root(doc), "testing");
 
-		check_crisp_case(yyjson_is_arr(testing) ? yyjson_arr_get_first(testing)
-							: yyjson_obj_get(testing, "opTimeExclusive"),
+		check_crisp_case(yyjson_is_arr(testing)
+					 ? yyjson_arr_get_first(testing)
+					 : yyjson_obj_get(testing, "opTimeExclusive"),
 				 path);
 		yyjson_doc_free(doc);
 		count++;
