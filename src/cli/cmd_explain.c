@@ -9,6 +9,7 @@
 #include "cli/load.h"
 #include "cli/opt.h"
 #include "cli/say.h"
+#include "cli/span_warn.h"
 #include "report/explain.h"
 
 struct explain_opts {
@@ -149,6 +150,8 @@ static int find_slowest(const struct model *model, const struct explain_opts *o,
 		return no_requests(model, err);
 	qsort(list->items, list->count, sizeof(list->items[0]), longer_first);
 	keep_recorded(model, o->slowest, list);
+	if (!o->requests)
+		span_warn_roots(model);
 	list->count = list->count < o->slowest ? list->count : o->slowest;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/opt.h"
 #include "cli/say.h"
+#include "cli/span_warn.h"
 #include "report/lost.h"
 
 static nsec_t since(const struct model *model, nsec_t t)
@@ -35,6 +36,7 @@ int load_merged(char **inputs, const char *format, struct model **ret, struct me
 	model_finish(*ret);
 	for (size_t i = 0; merge_notice(merge, i); i++)
 		say("%s", merge_notice(merge, i));
+	span_warn_shifts(*ret);
 	return r;
 }
 
@@ -118,48 +120,82 @@ int load_find_thread(const struct model *model, const char *tid, nsec_t from, ns
 	return 0;
 }
 
-static bool begins_with(const uint8_t *id, size_t size, const char *hex)
+/* How well digits that a user typed name an id: not at all, as its begin, or as a whole. */
+enum match { MATCH_NONE, MATCH_BEGIN, MATCH_ALL };
+
+/* Leading zeros may be left out, all or some: tools do not agree on how many there are. */
+static enum match match_id(const uint8_t *id, size_t size, const char *hex)
 {
 	char text[33] = "";
+	size_t zeros, typed = strspn(hex, "0"), len = strlen(hex);
 
 	for (size_t i = 0; i < size; i++)
 		snprintf(text + 2 * i, 3, "%02x", id[i]);
-	/* a trace id of 64 bits has zeros before it, which nobody writes */
-	return strncasecmp(text, hex, strlen(hex)) == 0 ||
-	       (size == 16 && strncmp(text, "0000000000000000", 16) == 0 &&
-		strncasecmp(text + 16, hex, strlen(hex)) == 0);
+	if (!len)
+		return MATCH_NONE;
+	if (strncasecmp(text, hex, len) == 0)
+		return len == 2 * size ? MATCH_ALL : MATCH_BEGIN;
+	zeros = strspn(text, "0");
+	if (typed == len || strncasecmp(text + zeros, hex + typed, len - typed) != 0)
+		return MATCH_NONE;
+	if (len - typed == 2 * size - zeros)
+		return MATCH_ALL;
+	return typed <= zeros ? MATCH_BEGIN : MATCH_NONE;
 }
 
 int load_find_span(const struct model *model, const char *hex, span_id *ret, struct err *err)
 {
+	enum match best = MATCH_NONE;
 	size_t found = 0;
 
-	for (uint32_t i = 1; i < model_span_count(model); i++)
-		if (begins_with(model_span(model, (span_id){ i })->id, 8, hex) && found++ == 0)
+	for (uint32_t i = 1; i < model_span_count(model); i++) {
+		enum match match = match_id(model_span(model, (span_id){ i })->id, 8, hex);
+
+		if (match > best) {
+			best = match;
+			found = 0;
+		}
+		if (match && match == best && found++ == 0)
 			*ret = (span_id){ i };
+	}
 	if (found > 1)
-		say("%zu spans begin with '%s'; this is the first", found, hex);
+		say("%zu spans %s '%s'; this is the first", found,
+		    best == MATCH_ALL ? "have the id" : "begin with", hex);
 	return found ? 0 : err_set(err, -ENOENT, "there is no span '%s'", hex);
+}
+
+static bool is_longer(const struct span *span, const struct span *other)
+{
+	return !other || span->end - span->start > other->end - other->start;
 }
 
 int load_find_trace(const struct model *model, const char *hex, span_id *ret, struct err *err)
 {
 	const struct span *longest = NULL;
+	enum match best = MATCH_NONE;
 	bool several = false;
 
 	for (uint32_t i = 1; i < model_span_count(model); i++) {
 		const struct span *span = model_span(model, (span_id){ i });
+		enum match match = span->parent.i ? MATCH_NONE : match_id(span->trace, 16, hex);
 
-		if (span->parent.i || !begins_with(span->trace, 16, hex))
+		if (!match || match < best)
 			continue;
-		if (longest && memcmp(span->trace, longest->trace, sizeof(span->trace)) != 0)
-			several = true;
-		if (!longest || span->end - span->start > longest->end - longest->start) {
+		if (match > best) {
+			best = match;
+			several = false;
+			longest = NULL;
+		}
+		several |= longest && memcmp(span->trace, longest->trace, 16) != 0;
+		if (is_longer(span, longest)) {
 			longest = span;
 			*ret = (span_id){ i };
 		}
 	}
 	if (several)
 		say("several traces begin with '%s'; this is the longest", hex);
+	else if (longest && model_root_count(model, *ret) > 1)
+		say("trace '%s' has %zu roots; this is the longest", hex,
+		    model_root_count(model, *ret));
 	return longest ? 0 : err_set(err, -ENOENT, "there is no trace '%s'", hex);
 }

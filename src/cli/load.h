@@ -47,8 +47,8 @@ int load_find_thread(const struct model *model, const char *tid, nsec_t from, ns
 		     struct life *ret, struct err *err);
 
 /*
- * Spans whose id, or trace, begins with these hex digits: the first; or the root of the longest.
- * If there are others, that is said.
+ * Spans whose id, or trace, has or begins with these hex digits, leading zeros not counted: the
+ * first; or the longest root.  If there are others, that is said.
  */
 int load_find_span(const struct model *model, const char *hex, span_id *ret, struct err *err);
 int load_find_trace(const struct model *model, const char *hex, span_id *ret, struct err *err);

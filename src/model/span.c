@@ -126,3 +126,17 @@ void model_finish(struct model *model)
 	contexts_finish(model);
 	losses_finish(model);
 }
+
+size_t model_root_count(const struct model *model, span_id id)
+{
+	const struct span *span = &model->spans.items[id.i];
+	size_t count = 0;
+
+	for (uint32_t i = 1; i < model->spans.count; i++) {
+		const struct span *other = &model->spans.items[i];
+
+		count += !other->parent.i &&
+			 memcmp(other->trace, span->trace, sizeof(span->trace)) == 0;
+	}
+	return count;
+}

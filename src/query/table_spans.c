@@ -18,6 +18,8 @@ enum {
 	NS,
 	ERROR,
 	FOLLOWS,
+	OPEN,
+	ORIGINAL_START,
 	SOURCE,
 	KIND,
 	CPU,
@@ -39,6 +41,9 @@ static const struct column columns[] = {
 	[NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long" },
 	[ERROR] = { "error", QUERY_INT, COLUMN_PLAIN, "1 if it failed" },
 	[FOLLOWS] = { "follows", QUERY_INT, COLUMN_PLAIN, "1 if its parent does not wait for it" },
+	[OPEN] = { "open", QUERY_INT, COLUMN_PLAIN, "1 if its end is unknown" },
+	[ORIGINAL_START] = { "original_start", QUERY_INT, COLUMN_PLAIN,
+			     "start before clock skew was corrected" },
 	[SOURCE] = { "source", QUERY_TEXT, COLUMN_PLAIN, "who told of it: sdk, inferred, probe" },
 	[KIND] = { "kind", QUERY_TEXT, COLUMN_PLAIN,
 		   "internal, server, client, producer or consumer" },
@@ -139,6 +144,12 @@ static void value(struct cursor *c, int column, struct cell *ret)
 		break;
 	case FOLLOWS:
 		cell_int(ret, !!(span->flags & SPAN_FOLLOWS));
+		break;
+	case OPEN:
+		cell_int(ret, !!(span->flags & SPAN_OPEN));
+		break;
+	case ORIGINAL_START:
+		cell_time(ret, span->start - span->shift);
 		break;
 	case TRACE ... SPAN:
 	case PARENT_SPAN ... OPERATION:

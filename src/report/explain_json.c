@@ -19,6 +19,17 @@ static void put_thread(struct json *j, const struct model *model, thread_id id)
 	put_string(j, "comm", model_string(model, thread->comm));
 }
 
+/* What the clock of the service read, if it was corrected. */
+static void put_shift(struct json *j, const struct span *span)
+{
+	if (!span->shift)
+		return;
+	json_key(j, "clock_shift");
+	json_i64(j, span->shift);
+	put_u64(j, "original_start", span->start - span->shift);
+	put_u64(j, "original_end", span->end - span->shift);
+}
+
 /* Names of a span that was not recorded are empty. */
 static void put_named(struct json *j, const struct model *model, const char *key,
 		      const uint8_t trace[16], const uint8_t id[8], span_id span)
@@ -29,6 +40,7 @@ static void put_named(struct json *j, const struct model *model, const char *key
 	put_hex(j, "id", id, 8);
 	put_string(j, "service", model_string(model, model_span(model, span)->service));
 	put_string(j, "operation", model_string(model, model_span(model, span)->operation));
+	put_shift(j, model_span(model, span));
 	json_end(j);
 }
 
@@ -246,7 +258,11 @@ void explain_json(struct json *j, const struct model *model, const struct accoun
 	if (account->span.i) {
 		struct usual usual = account_usual(model, account->span);
 
+		size_t roots = model_root_count(model, account->span);
+
 		put_span(j, model, account->span);
+		if (roots > 1)
+			put_u64(j, "trace_roots", roots);
 		json_key(j, "usual");
 		json_object(j);
 		put_u64(j, "count", usual.count);

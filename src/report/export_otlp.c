@@ -216,6 +216,8 @@ static void put_facts(struct exporting *x, const struct span *span, uint32_t reb
 		put_true(x, "sonde.open");
 	if (span->flags & SPAN_FOLLOWS)
 		put_true(x, "sonde.follows");
+	if (span->shift)
+		put_int(x, "sonde.clock_shift", span->shift);
 	if (rebuilt) {
 		put_rebuilt(x, rebuilt);
 		return;

@@ -53,6 +53,13 @@ static void count_loss(struct info *info, const struct record_loss *r)
 		(struct info_loss){ r->head.cpu, r->head.tid, r->start, r->end, r->count };
 }
 
+static bool is_root(const struct record_span *r)
+{
+	static const __u8 none[8];
+
+	return memcmp(r->parent, none, sizeof(none)) == 0;
+}
+
 static void count_span(struct info *info, const struct source *source, const struct record_span *r)
 {
 	str_id service = strtab_add(info->service_names, source_string(source, r->service));
@@ -60,7 +67,11 @@ static void count_span(struct info *info, const struct source *source, const str
 	while (info->services.count <= service.i)
 		*vec_push(&info->services) = (struct info_service){ 0, 0 };
 	info->services.items[service.i].spans++;
-	*map_insert(&info->traces, hash_bytes(r->trace, sizeof(r->trace))) = 1;
+
+	uint64_t *roots = map_insert(&info->traces, hash_bytes(r->trace, sizeof(r->trace)));
+
+	if (is_root(r) && ++*roots == 2)
+		info->several_roots++;
 	if (r->flags & SPAN_ERROR) {
 		info->services.items[service.i].errors++;
 		info->span_errors++;

@@ -64,7 +64,8 @@ struct info {
 	VEC(struct info_loss) losses; /* in the order of the file */
 
 	uint64_t span_errors;
-	struct map traces;
+	struct map traces;      /* hash of the id -> number of its roots */
+	uint64_t several_roots; /* traces that have more than one */
 	struct strtab *service_names;
 	VEC(struct info_service) services; /* by the ids of their names */
 };

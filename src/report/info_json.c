@@ -89,6 +89,7 @@ static void put_spans(struct json *j, const struct info *info)
 	if (!info->records[RECORD_SPAN])
 		return;
 	put_u64(j, "traces", info->traces.count);
+	put_u64(j, "traces_with_several_roots", info->several_roots);
 	put_u64(j, "errors", info->span_errors);
 	json_key(j, "services");
 	json_array(j);

@@ -174,6 +174,8 @@ static void put_spans(struct out *out, const struct info *info)
 		return;
 	put(out, "spans      %s in %s trace%s", format_count(spans).s,
 	    format_count(info->traces.count).s, info->traces.count == 1 ? "" : "s");
+	if (info->several_roots)
+		put(out, " (%s with several roots)", format_count(info->several_roots).s);
 	if (info->span_errors)
 		put(out, ", of which %s failed", format_count(info->span_errors).s);
 	out_char(out, '\n');

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/span_warn.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/map.h"
+#include "base/text.h"
+#include "cli/say.h"
+
+/* "+12.3 ms" */
+static struct text shift_text(int64_t ns)
+{
+	struct text size = format_time(ns < 0 ? -(uint64_t)ns : (uint64_t)ns), t;
+
+	snprintf(t.s, sizeof(t.s), "%c%.24s", ns < 0 ? '-' : '+', size.s);
+	return t;
+}
+
+static void warn_of_shift(const struct model *model, const struct clock_shift *shift)
+{
+	const char *service = model_string(model, shift->service);
+	struct text least = shift_text(shift->least), most = shift_text(shift->most);
+	bool is_one = strcmp(least.s, most.s) == 0;
+
+	say("shifted service '%s' by %s%s%s (%s span%s): spans began before their parents", service,
+	    least.s, is_one ? "" : " to ", is_one ? "" : most.s, format_count(shift->spans).s,
+	    shift->spans == 1 ? "" : "s");
+}
+
+struct roots {
+	struct map by_trace; /* hash -> count */
+	size_t several;      /* traces that have more than one */
+	size_t orphans;      /* roots of those whose parent is missing */
+	const struct span *example;
+};
+
+static uint64_t trace_key(const struct span *span)
+{
+	return XXH3_64bits(span->trace, sizeof(span->trace));
+}
+
+static bool names_parent(const struct span *span)
+{
+	static const uint8_t none[8];
+
+	return memcmp(span->parent_id, none, sizeof(none)) != 0;
+}
+
+static void count_roots(const struct model *model, struct roots *roots)
+{
+	for (uint32_t i = 1; i < model_span_count(model); i++) {
+		const struct span *span = model_span(model, (span_id){ i });
+
+		if (!span->parent.i && ++*map_insert(&roots->by_trace, trace_key(span)) == 2)
+			roots->several++;
+	}
+	for (uint32_t i = 1; roots->several && i < model_span_count(model); i++) {
+		const struct span *span = model_span(model, (span_id){ i });
+
+		if (span->parent.i || *map_find(&roots->by_trace, trace_key(span)) < 2)
+			continue;
+		roots->example = roots->example ?: span;
+		roots->orphans += names_parent(span);
+	}
+}
+
+void span_warn_roots(const struct model *model)
+{
+	struct roots roots = { 0 };
+	char trace[33], orphans[96] = "";
+
+	count_roots(model, &roots);
+	if (roots.orphans)
+		snprintf(orphans, sizeof(orphans), " (%s of these name a parent that is missing)",
+			 format_count(roots.orphans).s);
+	for (size_t i = 0; roots.example && i < sizeof(roots.example->trace); i++)
+		snprintf(trace + 2 * i, 3, "%02x", roots.example->trace[i]);
+	if (roots.several)
+		say("%s of %s traces %s several roots%s, such as '%s': each root is a request of "
+		    "its own",
+		    format_count(roots.several).s, format_count(roots.by_trace.count).s,
+		    roots.several == 1 ? "has" : "have", orphans, trace);
+	map_done(&roots.by_trace);
+}
+
+void span_warn_shifts(const struct model *model)
+{
+	for (size_t i = 0; i < model_clock_shift_count(model); i++)
+		warn_of_shift(model, model_clock_shift(model, i));
+}
