@@ -151,19 +151,20 @@ static void put_children(const struct page *page, uint32_t parent, size_t depth)
 	put_folded(page, &folded, depth);
 }
 
-/* A trace id of 64 bits has zeros before it, which nobody writes. */
+/* Without leading zeros, which --trace does not need. */
 static struct view written_id(const struct span *span)
 {
-	static const uint8_t zero[8];
-	size_t unwritten = memcmp(span->trace, zero, 8) ? 0 : 8;
+	size_t zeros = 0;
 
-	return (struct view){ (const char *)span->trace + unwritten, 16 - unwritten };
+	while (zeros < 15 && !span->trace[zeros])
+		zeros++;
+	return (struct view){ (const char *)span->trace + zeros, 16 - zeros };
 }
 
 /* How many bytes of this id tell it from all others; at least four. */
 static size_t telling_bytes(const struct model *model, struct view id)
 {
-	size_t bytes = 4;
+	size_t bytes = id.len < 4 ? id.len : 4;
 
 	for (uint32_t i = 1; i < model_span_count(model); i++) {
 		struct view other = written_id(model_span(model, (span_id){ i }));
