@@ -15,8 +15,8 @@ struct visit {
 	span_id span;
 	nsec_t start, at;
 	nsec_t shift;
-	nsec_t limit;  /* of spans: when the last child that was waited for began, */
-	nsec_t length; /* and how long it took; 0 if there is none yet */
+	nsec_t limit;  /* of spans: when the last child that was waited for began */
+	nsec_t length; /* of the span, as far as it is on the path */
 	size_t first,
 		next; /* its children in the common list: all, and those yet to be looked at */
 };
@@ -66,6 +66,7 @@ static void enter(struct search *s, span_id id, nsec_t path_start, nsec_t path_e
 						.at = path_end,
 						.shift = shift,
 						.limit = end,
+						.length = end - start,
 						.first = first,
 						.next = first };
 }
@@ -79,10 +80,12 @@ static void add_section(struct search *s, span_id span, nsec_t start, nsec_t end
 /* Whether a child had ended when the one after it began, as far as clocks can tell. */
 static bool had_ended(const struct visit *v, const struct child *child)
 {
-	nsec_t length = child->end - child->start;
+	nsec_t length = child->end - child->start, overlap;
 
-	return child->end <= v->limit ||
-	       child->end - v->limit <= (length < v->length ? length : v->length) / 100;
+	if (child->end <= v->limit)
+		return true;
+	overlap = child->end - v->limit;
+	return overlap <= v->length / 100 && overlap <= length / 10;
 }
 
 /* One step back in time within the innermost span on the way. */
@@ -106,7 +109,6 @@ static void advance(struct search *s)
 
 	add_section(s, v->span, end, v->at);
 	v->limit = child.start;
-	v->length = child.end - child.start;
 	v->at = start;
 	enter(s, child.span, start, end, shift);
 }

@@ -10,9 +10,12 @@
  * below them.
  *
  * Spans are timed by several clocks, and rounded.  So a child that ends after
- * the next one begins, by no more than a hundredth of the shorter, still counts
- * as ended by then.  It keeps its length, which one clock has measured, and is
- * put that much earlier with all below it.
+ * the next one begins, by a sliver, still counts as ended by then: otherwise a
+ * long call would be missing from the path because a short one after it began a
+ * microsecond early.  A sliver is at most a hundredth of the parent, as CRISP has
+ * it (Uber, USENIX ATC 2022), and a tenth of the child, so that short calls
+ * that really overlap do not count as a sequence.  The child keeps its length, which
+ * one clock has measured, and is put that much earlier with all below it.
  *
  * Whose child a span is, its ids say.  So spans of machines whose clocks could not
  * be aligned are on one path all the same, clipped by what each calls the time

@@ -153,7 +153,7 @@ TEST(children_of_no_length_take_no_time)
 
 TEST(a_small_overlap_is_a_matter_of_clocks)
 {
-	/* by a hundredth of the shorter: each keeps its length, and is put earlier */
+	/* each keeps its length, and is put earlier */
 	TREE("A 608-1000, D 308-608, C 208-308, B 8-208, A 0-8", { 'A', 0, 0, 1000, 0 },
 	     { 'B', 'A', 10, 210, 0 }, { 'C', 'A', 209, 309, 0 }, { 'D', 'A', 308, 608, 0 });
 	/* all below it, too */
@@ -165,9 +165,40 @@ TEST(a_small_overlap_is_a_matter_of_clocks)
 	/* where there is room, the next one stays where it was */
 	TREE("A 400-500, C 200-400, B 100-200, A 50-100, D 10-50, A 0-10", { 'A', 0, 0, 500, 0 },
 	     { 'D', 'A', 10, 50, 0 }, { 'B', 'A', 101, 201, 0 }, { 'C', 'A', 200, 400, 0 });
-	/* by more than that, they ran beside each other */
-	TREE("A 400-500, C 200-400, A 0-200", { 'A', 0, 0, 500, 0 }, { 'B', 'A', 10, 203, 0 },
+	/* by more than a hundredth of their parent, they ran beside each other */
+	TREE("A 400-500, C 200-400, A 0-200", { 'A', 0, 0, 500, 0 }, { 'B', 'A', 10, 206, 0 },
 	     { 'C', 'A', 200, 400, 0 });
+}
+
+TEST(a_small_overlap_does_not_hide_a_sibling_wherever_it_is)
+{
+	/* a long call before a short one, */
+	TREE("A 1005-2000, C 1000-1005, B 99-1000, A 0-99", { 'A', 0, 0, 2000, 0 },
+	     { 'B', 'A', 100, 1001, 0 }, { 'C', 'A', 1000, 1005, 0 });
+	/* a short one before a long one, */
+	TREE("A 1010-2000, C 110-1010, B 99-110, A 0-99", { 'A', 0, 0, 2000, 0 },
+	     { 'B', 'A', 100, 111, 0 }, { 'C', 'A', 110, 1010, 0 });
+	/* between others, */
+	TREE("A 1500-2000, D 1200-1500, A 1105-1200, C 1100-1105, B 999-1100, A 900-999, E "
+	     "500-900, A 0-500",
+	     { 'A', 0, 0, 2000, 0 }, { 'E', 'A', 500, 900, 0 }, { 'B', 'A', 1000, 1101, 0 },
+	     { 'C', 'A', 1100, 1105, 0 }, { 'D', 'A', 1200, 1500, 0 });
+	/* at the end of their parent, */
+	TREE("C 1995-2000, B 994-1995, A 0-994", { 'A', 0, 0, 2000, 0 }, { 'B', 'A', 995, 1996, 0 },
+	     { 'C', 'A', 1995, 2000, 0 });
+	/* and further down */
+	TREE("A 1900-2000, F 1800-1900, C 1000-1800, B 99-1000, F 50-99, A 0-50",
+	     { 'A', 0, 0, 2000, 0 }, { 'F', 'A', 50, 1900, 0 }, { 'B', 'F', 100, 1001, 0 },
+	     { 'C', 'F', 1000, 1800, 0 });
+}
+
+TEST(short_calls_that_overlap_are_no_sequence)
+{
+	TREE("A 600-1000, D 510-600, A 0-510", { 'A', 0, 0, 1000, 0 }, { 'B', 'A', 500, 520, 0 },
+	     { 'D', 'A', 510, 600, 0 });
+	/* in a chain, each by half: every other one is waited for */
+	TREE("A 520-10000, D 500-520, A 490-500, B 480-490, A 0-480", { 'A', 0, 0, 10000, 0 },
+	     { 'B', 'A', 480, 490, 0 }, { 'C', 'A', 490, 510, 0 }, { 'D', 'A', 500, 520, 0 });
 }
 
 TEST(the_path_goes_down_and_up_again)
