@@ -24,9 +24,11 @@ static void warn_of_shift(const struct model *model, const struct clock_shift *s
 	struct text least = shift_text(shift->least), most = shift_text(shift->most);
 	bool is_one = strcmp(least.s, most.s) == 0;
 
-	say("shifted service '%s' by %s%s%s (%s span%s): spans began before their parents", service,
-	    least.s, is_one ? "" : " to ", is_one ? "" : most.s, format_count(shift->spans).s,
-	    shift->spans == 1 ? "" : "s");
+	say("shifted service '%s' by %s%s%s (%s span%s): %s", service, least.s,
+	    is_one ? "" : " to ", is_one ? "" : most.s, format_count(shift->spans).s,
+	    shift->spans == 1 ? "" : "s",
+	    shift->most > 0 ? "its spans began before their parents"
+			    : "its spans were ahead of the calls they belong to");
 }
 
 struct roots {

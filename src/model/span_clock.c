@@ -11,7 +11,8 @@
  * - A call bounds the difference of two clocks.  The child does not begin before
  *   its parent.  Unless it is asynchronous or takes longer than its parent, it does
  *   not end after it either; that is no contradiction by itself, as servers may go
- *   on after their reply, but it bounds a correction.
+ *   on after their reply, but it bounds a correction.  Nor is a server that begins
+ *   when its client has given up, but if all calls are so, the clocks differ.
  * - Clocks are corrected from the roots of traces down.  A clock that contradicts
  *   no other stays.  Otherwise it is set into the middle of what all calls from
  *   and to corrected clocks allow, so that the network latency is split evenly.
@@ -45,13 +46,14 @@ struct clock {
 struct bound {
 	uint32_t clock, other; /* the one that is bounded, and relative to which */
 	uint32_t trace;
-	int64_t least, most;           /* no contradiction */
-	int64_t soft_least, soft_most; /* if the latency is to be split evenly */
+	int64_t least, most;                 /* no contradiction */
+	int64_t soft_least, soft_most;       /* if the latency is to be split evenly */
+	int64_t overlap_least, overlap_most; /* if client and server are to overlap */
 };
 
-/* What an offset must be; the soft bounds are the narrower ones. */
+/* What an offset must be; the soft bounds are the narrower ones, those of overlap the widest. */
 struct range {
-	int64_t least, most, soft_least, soft_most;
+	int64_t least, most, soft_least, soft_most, overlap_least, overlap_most;
 };
 
 struct skew {
@@ -65,7 +67,7 @@ struct skew {
 	struct map offsets; /* of clock and trace, if they differ by trace */
 };
 
-static const struct range anything = { -FAR, FAR, -FAR, FAR };
+static const struct range anything = { -FAR, FAR, -FAR, FAR, FAR, -FAR };
 
 static int64_t limit(int64_t n)
 {
@@ -84,11 +86,29 @@ static const struct span *parent_of(const struct model *model, const struct span
 	return span->parent.i ? &model->spans.items[span->parent.i] : NULL;
 }
 
+/* Whether the parent waits for the child, as far as their kinds tell. */
+static bool is_waited_for(const struct span *parent, const struct span *child)
+{
+	return !(child->flags & (SPAN_FOLLOWS | SPAN_OPEN)) && !(parent->flags & SPAN_OPEN) &&
+	       parent->kind != SPAN_PRODUCER && child->kind != SPAN_CONSUMER &&
+	       child->end - child->start <= parent->end - parent->start;
+}
+
+/* Whether they are the two sides of a call. */
+static bool is_call(const struct span *parent, const struct span *child)
+{
+	return parent->kind == SPAN_CLIENT && child->kind == SPAN_SERVER &&
+	       is_waited_for(parent, child);
+}
+
 static bool is_contradiction(const struct model *model, const struct span *span)
 {
 	const struct span *parent = parent_of(model, span);
 
-	return parent && span->start + ROUNDING <= parent->start && !has_same_clock(span, parent);
+	if (!parent || has_same_clock(span, parent))
+		return false;
+	return span->start + ROUNDING <= parent->start ||
+	       (is_call(parent, span) && span->start > parent->end);
 }
 
 static bool is_contradictory(const struct model *model)
@@ -198,28 +218,35 @@ static void rank_clocks(struct skew *s)
 		s->clocks.items[order[i]].rank = i;
 }
 
-/* Whether the parent waits for the child, as far as their kinds tell. */
-static bool is_waited_for(const struct span *parent, const struct span *child)
-{
-	return !(child->flags & (SPAN_FOLLOWS | SPAN_OPEN)) && !(parent->flags & SPAN_OPEN) &&
-	       parent->kind != SPAN_PRODUCER && child->kind != SPAN_CONSUMER &&
-	       child->end - child->start <= parent->end - parent->start;
-}
-
 static void add_bound(struct skew *s, uint32_t child, uint32_t parent)
 {
 	const struct span *c = &s->model->spans.items[child], *p = &s->model->spans.items[parent];
 	uint32_t clock = s->clock_of[child], other = s->clock_of[parent];
 	int64_t begin = limit(p->start - c->start);
 	int64_t end = is_waited_for(p, c) ? limit(p->end - c->end) : FAR;
+	int64_t overlap = is_call(p, c) ? limit(p->end - c->start) : FAR;
 
-	if (s->clocks.items[clock].rank > s->clocks.items[other].rank)
-		*vec_push(&s->bounds) =
-			(struct bound){ clock, other, s->trace_of[child], begin, FAR, begin, end };
-	else
-		*vec_push(&s->bounds) = (struct bound){ other, clock,  s->trace_of[child],
-							-FAR,  -begin, -end,
-							-begin };
+	struct bound bound = { .clock = clock,
+			       .other = other,
+			       .trace = s->trace_of[child],
+			       .least = begin,
+			       .most = FAR,
+			       .soft_least = begin,
+			       .soft_most = end,
+			       .overlap_least = FAR,
+			       .overlap_most = overlap == FAR ? -FAR : overlap };
+
+	if (s->clocks.items[clock].rank < s->clocks.items[other].rank)
+		bound = (struct bound){ .clock = other,
+					.other = clock,
+					.trace = s->trace_of[child],
+					.least = -FAR,
+					.most = -begin,
+					.soft_least = -end,
+					.soft_most = -begin,
+					.overlap_least = overlap == FAR ? FAR : -overlap,
+					.overlap_most = -FAR };
+	*vec_push(&s->bounds) = bound;
 }
 
 static int by_clock(const void *a, const void *b, void *arg)
@@ -275,6 +302,10 @@ static struct range range_of(const struct skew *s, const struct bound *first,
 		r.most = lesser(r.most, limit(b->most + other));
 		r.soft_least = greater(r.soft_least, limit(b->soft_least + other));
 		r.soft_most = lesser(r.soft_most, limit(b->soft_most + other));
+		if (b->overlap_least != FAR)
+			r.overlap_least = lesser(r.overlap_least, limit(b->overlap_least + other));
+		if (b->overlap_most != -FAR)
+			r.overlap_most = greater(r.overlap_most, limit(b->overlap_most + other));
 	}
 	return r;
 }
@@ -290,7 +321,9 @@ static int64_t middle(int64_t least, int64_t most)
 /* Whether an offset satisfies all bounds. */
 static bool find_offset(const struct range *r, int64_t *ret)
 {
-	bool stays = r->least < ROUNDING && r->most > -ROUNDING;
+	bool overlaps = (r->overlap_least == FAR || r->overlap_least <= 0) &&
+			(r->overlap_most == -FAR || r->overlap_most >= 0);
+	bool stays = overlaps && r->least < ROUNDING && r->most > -ROUNDING;
 
 	*ret = stays ? 0 : middle(r->soft_least, r->soft_most);
 	return stays || r->soft_least <= r->soft_most;

@@ -159,6 +159,19 @@ TEST(spans_of_one_host_have_one_clock)
 		    CALL(1, 3, 1, BACK, 20, 30, .pid = 2));
 }
 
+TEST(a_server_that_is_ahead_is_set_back)
+{
+	CHECK_CALLS("0 -480", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
+		    CALL(1, 2, 1, BACK, 500, 560, .kind = SPAN_SERVER));
+	/* a client may give up before the server begins, but not in all calls */
+	CHECK_CALLS("0 0 0 0", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
+		    CALL(1, 2, 1, BACK, 500, 560, .kind = SPAN_SERVER),
+		    CALL(2, 1, 0, FRONT, 1000, 1100, .kind = SPAN_CLIENT),
+		    CALL(2, 2, 1, BACK, 1090, 1150, .kind = SPAN_SERVER));
+	/* nor need a child without a kind be waited for */
+	CHECK_CALLS("0 0", CALL(1, 1, 0, FRONT, 0, 100), CALL(1, 2, 1, BACK, 500, 560));
+}
+
 TEST(rounding_is_no_contradiction)
 {
 	_cleanup_(model_freep) struct model *model = model_new();
