@@ -127,8 +127,8 @@ static char *notice_of(const struct span_input *in)
 		said = must_printf("left out %" PRIu64 " of %" PRIu64 " spans; %s", in->skipped,
 				   in->spans.count + in->skipped, in->first_skipped);
 	if (in->unfinished)
-		said = join(said, must_printf("%" PRIu64 " of %" PRIu64 " spans have no end, and "
-					      "are shown to the end of their last child",
+		said = join(said, must_printf("%" PRIu64 " of %" PRIu64 " spans without an end, "
+					      "shown to the end of their last child",
 					      in->unfinished, in->spans.count));
 	if (in->cut)
 		said = join(said, must_printf("it is not complete: %s", in->cut));

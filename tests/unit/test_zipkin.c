@@ -163,8 +163,7 @@ TEST(a_span_without_duration_ends_with_its_last_child)
 	CHECK_INT(named(&r, "leaf")->head.time, 105000);
 	CHECK_INT(named(&r, "inner")->flags, 0);
 	CHECK_STR(input_notice(r.input) ?: "",
-		  "'x.json': 3 of 4 spans have no end, and are shown to the end of their last "
-		  "child");
+		  "'x.json': 3 of 4 spans without an end, shown to the end of their last child");
 }
 
 TEST(spans_in_a_ring_without_durations_keep_their_begins)
@@ -246,7 +245,7 @@ TEST(spans_of_version_1_may_have_their_times_in_annotations_alone)
 	CHECK_INT(named(&r, "half")->flags, SPAN_OPEN);
 	CHECK_STR(input_notice(r.input) ?: "",
 		  "'x.json': left out 1 of 3 spans; span 3 has no timestamp that is one; 1 of 2 "
-		  "spans have no end, and are shown to the end of their last child");
+		  "spans without an end, shown to the end of their last child");
 }
 
 /* front calls back under one id; back does something inside, and so does front while it waits. */

@@ -1,0 +1,5 @@
+# The same trace, once of Zipkin's first version, once of Grafana Tempo with base64 ids.
+for file in data/good/zipkin-v1.json data/good/tempo.json; do
+	sonde explain --trace 5982fe77008310cc $file
+	sonde dump $file
+done
