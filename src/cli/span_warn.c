@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "cli/say.h"
@@ -40,7 +40,7 @@ struct roots {
 
 static uint64_t trace_key(const struct span *span)
 {
-	return XXH3_64bits(span->trace, sizeof(span->trace));
+	return hash_bytes(span->trace, sizeof(span->trace));
 }
 
 static bool names_parent(const struct span *span)

@@ -24,8 +24,8 @@
  * Each span keeps what was added to its times.
  */
 #include <stdlib.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "model/model_parts.h"
 
 /* Formats round to microseconds, which is no contradiction. */
@@ -127,7 +127,7 @@ static uint64_t clock_key(const struct span *span)
 		key[1] = (uint64_t)span->service.i << 32 | span->pid;
 		key[2] = 1 + span->host;
 	}
-	return XXH3_64bits(key, sizeof(key));
+	return hash_bytes(key, sizeof(key));
 }
 
 static uint32_t take_clock(struct skew *s, const struct span *span)
@@ -144,8 +144,7 @@ static uint32_t take_clock(struct skew *s, const struct span *span)
 
 static uint32_t take_trace(struct skew *s, const struct span *span)
 {
-	uint64_t *place =
-		map_insert(&s->trace_index, XXH3_64bits(span->trace, sizeof(span->trace)));
+	uint64_t *place = map_insert(&s->trace_index, hash_bytes(span->trace, sizeof(span->trace)));
 
 	if (!*place)
 		*place = s->trace_index.count;

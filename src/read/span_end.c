@@ -7,8 +7,6 @@
  * when all of its own unfinished children have done so.  In a ring of spans none
  * ever does, and their ends stay what they are.
  */
-#include <xxhash.h>
-
 #include "base/map.h"
 #include "read/span_input.h"
 
@@ -25,15 +23,6 @@ struct open_spans {
 	struct map by_id;            /* -> index + 1 */
 };
 
-static uint64_t key_of(const struct record_span *span, const uint8_t id[8])
-{
-	uint8_t both[24];
-
-	memcpy(both, span->trace, 16);
-	memcpy(both + 16, id, 8);
-	return XXH3_64bits(both, sizeof(both));
-}
-
 static void collect(const struct span_input *in, struct open_spans *open)
 {
 	for (size_t i = 0; i < in->spans.count; i++) {
@@ -43,7 +32,7 @@ static void collect(const struct span_input *in, struct open_spans *open)
 			continue;
 		*vec_push(&open->items) = (struct open_span){ .index = i };
 
-		uint64_t *place = map_insert(&open->by_id, key_of(span, span->span));
+		uint64_t *place = map_insert(&open->by_id, span_key_of(span, span->span));
 
 		*place = *place ? *place : open->items.count;
 	}
@@ -51,7 +40,7 @@ static void collect(const struct span_input *in, struct open_spans *open)
 
 static uint64_t open_parent(const struct open_spans *open, const struct record_span *span)
 {
-	const uint64_t *found = map_find(&open->by_id, key_of(span, span->parent));
+	const uint64_t *found = map_find(&open->by_id, span_key_of(span, span->parent));
 
 	return found ? *found : 0;
 }

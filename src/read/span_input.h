@@ -33,6 +33,7 @@
 #ifndef SONDE_READ_SPAN_INPUT_H
 #define SONDE_READ_SPAN_INPUT_H
 
+#include "base/hash.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "base/view.h"
@@ -153,6 +154,16 @@ static inline bool span_id_is_none(const void *id, size_t size)
 	static const uint8_t none[16];
 
 	return memcmp(id, none, size) == 0;
+}
+
+/* For a map of spans: a span of the trace that this one is in. */
+static inline uint64_t span_key_of(const struct record_span *span, const uint8_t id[8])
+{
+	uint8_t both[24];
+
+	memcpy(both, span->trace, 16);
+	memcpy(both + 16, id, 8);
+	return hash_bytes(both, sizeof(both));
 }
 
 enum span_key {

@@ -21,7 +21,6 @@
 #include <inttypes.h>
 #include <xxhash.h>
 
-#include "base/hash.h"
 #include "base/map.h"
 #include "read/span_input.h"
 #include "read/zipkin_v1.h"
@@ -159,16 +158,6 @@ static int read_spans(void *arg, yyjson_val *root, struct err *err)
 	return 0;
 }
 
-/* The name of a span in all traces. */
-static uint64_t key_of(const struct record_span *span, const uint8_t id[8])
-{
-	uint8_t both[24];
-
-	memcpy(both, span->trace, 16);
-	memcpy(both + 16, id, 8);
-	return hash_bytes(both, sizeof(both));
-}
-
 static void server_id(const uint8_t id[8], uint8_t ret[8])
 {
 	uint64_t hash = XXH3_64bits_withSeed(id, 8, 'S') | 1; /* not 0, which is none */
@@ -190,7 +179,7 @@ struct calls {
 static const struct call *find_call(const struct calls *calls, const struct record_span *span,
 				    const uint8_t id[8])
 {
-	const uint64_t *found = map_find(&calls->index, key_of(span, id));
+	const uint64_t *found = map_find(&calls->index, span_key_of(span, id));
 	const struct call *call = found ? &calls->list.items[*found - 1] : NULL;
 
 	return call && call->client ? call : NULL;
@@ -202,7 +191,7 @@ static void find_calls(const struct reading *r, struct calls *calls)
 
 	for (size_t i = 0; i < r->servers.count; i++) {
 		const struct record_span *span = &spans[r->servers.items[i]].record;
-		uint64_t *place = map_insert(&calls->index, key_of(span, span->span));
+		uint64_t *place = map_insert(&calls->index, span_key_of(span, span->span));
 
 		if (*place)
 			continue; /* told twice */
@@ -215,8 +204,8 @@ static void find_calls(const struct reading *r, struct calls *calls)
 			continue;
 		}
 
-		const uint64_t *place =
-			map_find(&calls->index, key_of(&spans[i].record, spans[i].record.span));
+		const uint64_t *place = map_find(&calls->index, span_key_of(&spans[i].record,
+									    spans[i].record.span));
 
 		if (place && !calls->list.items[*place - 1].client)
 			calls->list.items[*place - 1].client = i + 1;
