@@ -239,6 +239,37 @@ TEST(clocks_of_recorded_hosts_stay)
 	check_shifts(model, "-70 0");
 }
 
+TEST(times_at_their_limits_do_not_overflow)
+{
+	static const nsec_t times[] = {
+		0, 1, NSEC_PER_SEC, INT64_MAX / 4, INT64_MAX / 2, INT64_MAX
+	};
+	size_t count = ARRAY_LEN(times);
+
+	for (size_t i = 0; i < count * count * count * count; i++) {
+		_cleanup_(model_freep) struct model *model = model_new();
+		struct source source = { .get_string = get_string };
+		struct record_span r = { .head = { .kind = RECORD_SPAN, .words = sizeof(r) / 8 },
+					 .kind = SPAN_CLIENT,
+					 .service = FRONT,
+					 .span = { 1 } };
+
+		r.start = times[i % count];
+		r.head.time = times[i / count % count];
+		model_add(model, &source, &r.head);
+		r.service = BACK;
+		r.kind = SPAN_SERVER;
+		r.start = times[i / count / count % count];
+		r.head.time = times[i / count / count / count];
+		r.span[0] = 2;
+		r.parent[0] = 1;
+		model_add(model, &source, &r.head);
+		model_finish(model);
+		CHECK(model_span(model, (span_id){ 1 })->start <= INT64_MAX);
+		CHECK(model_span(model, (span_id){ 2 })->start <= INT64_MAX);
+	}
+}
+
 /* Random trees of calls, stamped by clocks of known offsets. */
 static int64_t random_to(uint64_t *seed, int64_t n)
 {
