@@ -269,6 +269,33 @@ TEST(a_trace_speaks_of_the_machine_that_it_names)
 	check_next(merge, 0, 0, 0);
 }
 
+/* Whose clock the spans of an input have, beside a capture. */
+static void check_clock(const char *host, bool has_host_clock)
+{
+	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 10, 0 });
+	_cleanup_(freep) char *b = write_trace("b", "1700000000000000", host);
+	_cleanup_(merge_freep) struct merge *merge = open_all((char *[]){ a, b, NULL });
+	const struct source *source = NULL;
+	const struct record *r;
+	struct err err;
+	bool found = false;
+
+	while (merge_next(merge, &r, &source, &err) > 0) {
+		CHECK_INT(source->has_host_clock, r->kind == RECORD_SPAN ? has_host_clock : true);
+		if (r->kind == RECORD_SPAN)
+			CHECK_STR(source->host_name, host ?: "");
+		found |= r->kind == RECORD_SPAN;
+	}
+	CHECK(found);
+}
+
+TEST(spans_have_the_clock_of_the_recorded_host_that_they_name)
+{
+	check_clock(build_meta.host, true);
+	check_clock("elsewhere", false);
+	check_clock(NULL, false);
+}
+
 TEST(a_context_is_as_old_as_it_may_be)
 {
 	struct capture_meta later = build_meta; /* whose clock is 1000 ns ahead */

@@ -2,6 +2,7 @@
 /* Traces of services whose clocks differ.  Times are microseconds. */
 #include <string.h>
 
+#include "build.h"
 #include "model/model.h"
 #include "test.h"
 
@@ -237,6 +238,28 @@ TEST(clocks_of_recorded_hosts_stay)
 	model_add(model, &host, &r.head);
 	model_finish(model);
 	check_shifts(model, "-70 0");
+}
+
+TEST(clocks_of_spans_whose_threads_were_recorded_stay)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+	const struct stamped front = CALL(1, 1, 0, FRONT, 0, 100);
+	struct source source = { .get_string = get_string };
+	struct record_span r = { .head = { .time = (NOW + 10) * NSEC_PER_USEC,
+					   .kind = RECORD_SPAN,
+					   .words = sizeof(r) / 8,
+					   .tid = 7 },
+				 .start = (NOW - 50) * NSEC_PER_USEC,
+				 .service = BACK,
+				 .trace = { 1 },
+				 .span = { 2 },
+				 .parent = { 1 } };
+
+	model_add(model, &source, REC(RUN, run, NOW * NSEC_PER_USEC, 7, .start = 1));
+	model_add(model, &source, &r.head);
+	add_call(model, &front);
+	model_finish(model);
+	check_shifts(model, "0 -70");
 }
 
 TEST(times_at_their_limits_do_not_overflow)
