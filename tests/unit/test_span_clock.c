@@ -129,6 +129,11 @@ TEST(what_is_asynchronous_bounds_the_begin_only)
 	/* longer than its parent */
 	CHECK_CALLS("0 50", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
 		    CALL(1, 2, 1, BACK, -50, 51, .kind = SPAN_SERVER));
+	/* which does not bound the offset of others */
+	CHECK_CALLS("0 70 0 70", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
+		    CALL(1, 2, 1, BACK, -50, 10, .kind = SPAN_SERVER),
+		    CALL(2, 1, 0, FRONT, 1000, 1100, .kind = SPAN_CLIENT),
+		    CALL(2, 2, 1, BACK, 960, 1061, .kind = SPAN_SERVER));
 	/* its end is unknown */
 	CHECK_CALLS("0 50", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
 		    CALL(1, 2, 1, BACK, -50, 10, .kind = SPAN_SERVER, .flags = SPAN_OPEN));
@@ -169,6 +174,10 @@ TEST(a_server_that_is_ahead_is_set_back)
 		    CALL(1, 2, 1, BACK, 500, 560, .kind = SPAN_SERVER),
 		    CALL(2, 1, 0, FRONT, 1000, 1100, .kind = SPAN_CLIENT),
 		    CALL(2, 2, 1, BACK, 1090, 1150, .kind = SPAN_SERVER));
+	/* no span is set to before the begin of time */
+	CHECK_CALLS("0 -2.99998e+06 -1", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
+		    CALL(1, 2, 1, BACK, 3000000, 3000060, .kind = SPAN_SERVER),
+		    CALL(2, 1, 0, BACK, 1 - NOW, 2 - NOW));
 	/* nor need a child without a kind be waited for */
 	CHECK_CALLS("0 0", CALL(1, 1, 0, FRONT, 0, 100), CALL(1, 2, 1, BACK, 500, 560));
 }
