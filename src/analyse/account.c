@@ -16,6 +16,7 @@ struct build {
 	VEC(uint32_t) of_step; /* the node of each step */
 	struct map shares;     /* node and sharer -> place in share_of */
 	VEC(struct node_share) share_of;
+	struct use_sharing sharing;
 	struct map held; /* node of a lock and thread -> for how long it had that lock */
 };
 
@@ -128,17 +129,19 @@ static uint32_t node_of_step(struct build *b, const struct step *step, const str
 	return node_get(b, &key, step->thread);
 }
 
-static void add_share(void *arg, uint32_t node, str_id name, uint32_t pid, nsec_t time)
+static void add_share(void *arg, uint32_t node, const struct share *share)
 {
 	struct build *b = arg;
-	uint64_t key[2] = { node, (uint64_t)pid << 32 | name.i };
+	uint64_t key[2] = { (uint64_t)share->thread.i << 32 | node,
+			    (uint64_t)share->pid << 32 | share->name.i };
 	uint64_t *at = map_insert(&b->shares, hash_bytes(key, sizeof(key)));
 
 	if (!*at) {
-		*vec_push(&b->share_of) = (struct node_share){ node, { name, pid, 0 } };
+		*vec_push(&b->share_of) = (struct node_share){ node, *share };
 		*at = b->share_of.count;
+	} else {
+		b->share_of.items[*at - 1].share.time += share->time;
 	}
-	b->share_of.items[*at - 1].share.time += time;
 }
 
 /*
@@ -191,7 +194,7 @@ static void add_step(struct build *b, const struct step *step)
 	if (step->is_leaf && step->state != STATE_BLOCKED && step->state != STATE_GAP)
 		b->account->typed += time;
 	node->irq += use_add(&b->account->used, &b->account->hits, b->model, step);
-	use_shares(b->model, step, cause, at, add_share, b);
+	use_shares(&b->sharing, step, cause, at);
 }
 
 /* Time that samples count, made the running time of the node. */
@@ -275,6 +278,9 @@ static void account_build(const struct model *model, const struct path *path, st
 {
 	struct build b = { .model = model, .path = path, .account = ret };
 
+	b.sharing = (struct use_sharing){
+		.model = model, .start = ret->start, .end = ret->end, .fn = add_share, .arg = &b
+	};
 	*vec_push(&ret->nodes) = (struct node){ .time = ret->end - ret->start,
 						.thread = ret->thread,
 						.span = ret->span,
@@ -284,6 +290,7 @@ static void account_build(const struct model *model, const struct path *path, st
 	place_shares(&b);
 	link_nodes(ret);
 	ret->lost = lost_of_path(model, path, ret->start, ret->end);
+	use_sharing_done(&b.sharing);
 	map_done(&b.index);
 	map_done(&b.shares);
 	map_done(&b.held);

@@ -26,9 +26,10 @@
 
 /* One of those who had a part in a node's time. */
 struct share {
-	str_id name;  /* of a process, or of a function */
-	uint32_t pid; /* 0 for a function */
-	nsec_t time;  /* of a function: its part of the running time, by samples */
+	str_id name;      /* of a process, a thread or a function */
+	uint32_t pid;     /* 0 for a function */
+	thread_id thread; /* if it is another thread of the process that waits */
+	nsec_t time;      /* of a function: its part of the running time, by samples */
 };
 
 struct node {

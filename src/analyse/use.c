@@ -90,31 +90,44 @@ static nsec_t overlap(nsec_t a_start, nsec_t a_end, nsec_t b_start, nsec_t b_end
 	return start < end ? end - start : 0;
 }
 
-/* Who had the CPU on which the thread ran at last. */
-static void share_cpu(const struct model *model, const struct step *step, uint32_t node,
-		      use_share_fn *fn, void *arg)
+/* Of another process, its name will do; of the waiting one, which thread it is. */
+static void share_turn(struct use_sharing *sharing, const struct step *step,
+		       const struct turn *turn, nsec_t part, uint32_t node)
 {
-	const struct line *turns =
-		model_turns(model, model_thread(model, step->thread)->host, step->cpu);
+	const struct thread *own = model_thread(sharing->model, step->thread);
+	const struct thread *other = model_thread(sharing->model, turn->thread);
+	bool same_process = own->pid == other->pid && own->host == other->host;
+
+	sharing->fn(sharing->arg, node,
+		    &(struct share){
+			    .name = same_process ? other->comm
+						 : model_process_comm(sharing->model, turn->thread),
+			    .pid = other->pid,
+			    .thread = same_process ? turn->thread : (thread_id){ 0 },
+			    .time = part,
+		    });
+}
+
+/* Which threads had the CPU on which the thread ran last: others, whatever broken clocks say. */
+static void share_cpu(struct use_sharing *sharing, const struct step *step, uint32_t node)
+{
+	const struct line *turns = model_turns(
+		sharing->model, model_thread(sharing->model, step->thread)->host, step->cpu);
 	line_pos pos;
 
 	if (!turns || (!line_find(turns, step->start, &pos) && !line_first(turns, &pos)))
 		return;
 	do {
 		const struct turn *turn = line_at(turns, pos);
-		const struct thread *thread = model_thread(model, turn->thread);
 		nsec_t part =
 			overlap(turn->start, turn->start + turn->length, step->start, step->end);
 
 		if (turn->start >= step->end)
 			break;
-		if (part)
-			fn(arg, node, model_process_comm(model, turn->thread), thread->pid, part);
+		if (part && turn->thread.i != step->thread.i)
+			share_turn(sharing, step, turn, part, node);
 	} while (line_next(turns, &pos));
 }
-
-/* A request is found by its end; none is taken to last longer than this. */
-#define LONGEST_REQUEST NSEC_PER_SEC
 
 /* A flush that a worker of the kernel issues is a part of somebody's write. */
 static bool is_by_the_kernel(const struct request *r, const struct thread *issuer)
@@ -122,23 +135,41 @@ static bool is_by_the_kernel(const struct request *r, const struct thread *issue
 	return r->op == 'F' && (issuer->kernel || !issuer->comm.i);
 }
 
-/* Whose requests were in the queue of the disk that was waited for. */
-static void share_disk(const struct model *model, const struct step *step,
-		       const struct cause *cause, uint32_t node, use_share_fn *fn, void *arg)
+static struct disk_queue *queue_of(struct use_sharing *sharing, const struct cause *cause)
 {
 	uint32_t device = cause->object_kind == OBJECT_BLOCK_DEVICE
 				  ? cause->object
-				  : model_file_device(model, cause->host, cause->object);
-	const struct line *queue = model_requests(model, cause->host, device);
-	uint32_t pid = model_thread(model, step->thread)->pid;
+				  : model_file_device(sharing->model, cause->host, cause->object);
+	const struct line *line = model_requests(sharing->model, cause->host, device);
 
-	LINE_EACH_BETWEEN(struct request, r, queue, step->start, step->end + LONGEST_REQUEST)
-	{
-		const struct thread *issuer = model_thread(model, r->issuer);
+	uint64_t *at = map_insert(&sharing->queue_index, (uintptr_t)line);
+
+	if (!*at) {
+		disk_queue_init(vec_push(&sharing->queues), line, sharing->start, sharing->end);
+		*at = sharing->queues.count;
+	}
+	return &sharing->queues.items[*at - 1];
+}
+
+/* Whose requests were in the queue of the disk that was waited for. */
+static void share_disk(struct use_sharing *sharing, const struct step *step,
+		       const struct cause *cause, uint32_t node)
+{
+	struct disk_queue *queue = queue_of(sharing, cause);
+	uint32_t pid = model_thread(sharing->model, step->thread)->pid;
+
+	disk_queue_move(queue, step->start, step->end);
+	for (size_t i = 0; i < queue->current.count; i++) {
+		const struct request *r = queue->current.items[i];
+		const struct thread *issuer = model_thread(sharing->model, r->issuer);
 		nsec_t part = overlap(r->start, r->end, step->start, step->end);
 
 		if (part && issuer->pid != pid && !is_by_the_kernel(r, issuer))
-			fn(arg, node, model_process_comm(model, r->issuer), issuer->pid, part);
+			sharing->fn(sharing->arg, node,
+				    &(struct share){
+					    .name = model_process_comm(sharing->model, r->issuer),
+					    .pid = issuer->pid,
+					    .time = part });
 	}
 }
 
@@ -152,30 +183,38 @@ static str_id sample_function(const struct model *model, uint32_t number)
 	return stack.count ? model_frame(model, stack.frames[0]).symbol : (str_id){ 0 };
 }
 
-static void share_functions(const struct model *model, const struct step *step, uint32_t node,
-			    use_share_fn *fn, void *arg)
+static void share_functions(struct use_sharing *sharing, const struct step *step, uint32_t node)
 {
-	const struct line *samples = model_thread(model, step->thread)->lines[LINE_SAMPLES];
+	const struct line *samples =
+		model_thread(sharing->model, step->thread)->lines[LINE_SAMPLES];
 
 	LINE_EACH_BETWEEN(struct sample, s, samples, step->start, step->end)
 	{
-		str_id name = sample_function(model, s->stack);
+		str_id name = sample_function(sharing->model, s->stack);
 
 		if (name.i)
-			fn(arg, node, name, 0, 1);
+			sharing->fn(sharing->arg, node, &(struct share){ .name = name, .time = 1 });
 	}
 }
 
-void use_shares(const struct model *model, const struct step *step, const struct cause *cause,
-		uint32_t node, use_share_fn *fn, void *arg)
+void use_shares(struct use_sharing *sharing, const struct step *step, const struct cause *cause,
+		uint32_t node)
 {
 	if (!step->thread.i)
 		return;
 	if (step->state == STATE_READY)
-		share_cpu(model, step, node, fn, arg);
+		share_cpu(sharing, step, node);
 	else if (step->state == STATE_DISK && cause &&
 		 (cause->object_kind == OBJECT_FILE || cause->object_kind == OBJECT_BLOCK_DEVICE))
-		share_disk(model, step, cause, node, fn, arg);
+		share_disk(sharing, step, cause, node);
 	else if (step->state == STATE_RUNNING)
-		share_functions(model, step, node, fn, arg);
+		share_functions(sharing, step, node);
+}
+
+void use_sharing_done(struct use_sharing *sharing)
+{
+	for (size_t i = 0; i < sharing->queues.count; i++)
+		disk_queue_done(&sharing->queues.items[i]);
+	vec_done(&sharing->queues);
+	map_done(&sharing->queue_index);
 }

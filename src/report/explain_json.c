@@ -149,6 +149,8 @@ static void put_shares(struct json *j, const struct model *model, const struct a
 		put_string(j, "name", model_string(model, share->name));
 		if (share->pid)
 			put_u64(j, "pid", share->pid);
+		if (share->thread.i)
+			put_u64(j, "tid", model_thread(model, share->thread)->tid);
 		put_u64(j, "time", share->time);
 		json_end(j);
 	}

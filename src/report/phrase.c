@@ -232,10 +232,20 @@ struct phrase phrase_path_step(const struct model *model, const struct step *ste
 	return p;
 }
 
-/* "contacts (4127)", or "process 4127" if it has no name. */
-static void say_sharer(struct phrase *p, const struct model *model, const struct share *share)
+/*
+ * "contacts (4127)", or "process 4127" if it has no name; a thread of the node's own process by its
+ * own name.  A node of several threads has the name of their process, as the main thread has.
+ */
+static void say_sharer(struct phrase *p, const struct model *model, const struct node *node,
+		       const struct share *share)
 {
-	if (share->name.i)
+	const struct thread *thread = model_thread(model, share->thread);
+
+	if (share->thread.i && node->several && thread->tid == thread->pid)
+		say(p, "its main thread");
+	else if (share->thread.i)
+		say(p, "%s", phrase_thread(model, share->thread).s);
+	else if (share->name.i)
 		say(p, "%s (%u)", model_string(model, share->name), share->pid);
 	else
 		say(p, "process %u", share->pid);
@@ -264,7 +274,7 @@ static void say_shares(struct phrase *p, const struct model *model, const struct
 		    i                            ? ","
 		    : node->state == STATE_READY ? ", which ran"
 						 : ", queue shared with");
-		say_sharer(p, model, &shares[i]);
+		say_sharer(p, model, node, &shares[i]);
 		if (node->state == STATE_READY)
 			say(p, " for %s", time.s);
 	}

@@ -77,3 +77,108 @@ TEST(but_it_is_if_it_kept_it_for_longer)
 	story_run(&s, 3, 0, 100);
 	check_holder(&s, 100, 2, 75);
 }
+
+static void is_ready(struct story *s, uint32_t tid, nsec_t from, nsec_t to)
+{
+	story_add(s, REC(WAIT, wait, to, tid, .start = from, .woken = from, .ready = STATE_READY,
+			 .flags = INTERVAL_PREEMPTED));
+}
+
+/* The node of waits for a CPU of thread 1, which were the only ones. */
+static const struct node *ready_node(const struct model *model, nsec_t to, struct account *ret)
+{
+	account_of_thread(model, model_find_thread(model, 1, 0), 0, to, ret);
+	for (size_t i = 0; i < ret->nodes.count; i++)
+		if (ret->nodes.items[i].state == STATE_READY)
+			return &ret->nodes.items[i];
+	return NULL;
+}
+
+TEST(a_wait_for_a_cpu_names_the_other_thread_of_the_same_process)
+{
+	_cleanup_(story_done) struct story s = process_of(3);
+
+	story_run(&s, 1, 0, 10);
+	is_ready(&s, 1, 10, 30);
+	story_run(&s, 1, 30, 40);
+	story_run(&s, 2, 10, 25);
+	story_run(&s, 3, 25, 30);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(account_done) struct account a;
+	const struct node *node = ready_node(model, 40, &a);
+
+	CHECK(node);
+	CHECK_INT(node->share_count, 2);
+	CHECK_INT(model_thread(model, a.shares.items[node->shares].thread)->tid, 2);
+	CHECK_INT(a.shares.items[node->shares].time, 15);
+	CHECK_INT(model_thread(model, a.shares.items[node->shares + 1].thread)->tid, 3);
+	CHECK_INT(a.shares.items[node->shares + 1].time, 5);
+}
+
+TEST(a_thread_never_waits_for_a_cpu_that_ran_this_thread)
+{
+	_cleanup_(story_done) struct story s = process_of(1);
+
+	story_add(&s, REC(TASK, task, 0, 9, .pid = 9, .event = TASK_SEEN));
+	story_run(&s, 1, 0, 10);
+	story_run(&s, 9, 10, 12);
+	is_ready(&s, 1, 10, 30);
+	story_run(&s, 1, 12, 40); /* contradicts its wait */
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(account_done) struct account a;
+	const struct node *node = ready_node(model, 40, &a);
+
+	CHECK(node);
+	CHECK_INT(node->share_count, 1);
+	CHECK_INT(a.shares.items[node->shares].pid, 9);
+	CHECK(!a.shares.items[node->shares].thread.i);
+	CHECK_INT(a.shares.items[node->shares].time, 2);
+}
+
+enum { DISK = 254 << 20 };
+
+static void requests(struct story *s, uint32_t tid, nsec_t from, nsec_t to)
+{
+	story_add(s, REC(BLOCK, block, to, tid, .start = from, .device = DISK, .bytes = 4096,
+			 .op = 'W'));
+}
+
+static void waits_for_disk(struct story *s, uint32_t tid, nsec_t from, nsec_t to)
+{
+	story_add(s, REC(WAIT, wait, to, tid, .start = from, .woken = to, .state = STATE_DISK,
+			 .ready = STATE_READY, .context = WAKE_IRQ,
+			 .object_kind = OBJECT_BLOCK_DEVICE, .object = DISK));
+}
+
+/* One request spans both waits, one is in each, one between them, one behind them. */
+TEST(a_wait_for_a_disk_is_shared_with_what_was_in_its_queue)
+{
+	_cleanup_(story_done) struct story s = process_of(1);
+
+	story_add(&s, REC(TASK, task, 0, 9, .pid = 9, .event = TASK_SEEN));
+	story_run(&s, 1, 0, 10);
+	waits_for_disk(&s, 1, 10, 20);
+	story_run(&s, 1, 20, 30);
+	waits_for_disk(&s, 1, 30, 50);
+	story_run(&s, 1, 50, 60);
+	requests(&s, 9, 5, 100);  /* 10 + 20 */
+	requests(&s, 9, 12, 15);  /* 3 */
+	requests(&s, 9, 22, 28);  /* 0 */
+	requests(&s, 9, 25, 45);  /* 15 */
+	requests(&s, 9, 55, 110); /* 0 */
+	requests(&s, 1, 10, 50);  /* its own */
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(account_done) struct account a;
+	const struct node *node;
+
+	account_of_thread(model, model_find_thread(model, 1, 0), 0, 60, &a);
+	for (node = a.nodes.items; node->state != STATE_DISK; node++)
+		CHECK(node + 1 < a.nodes.items + a.nodes.count);
+	CHECK_INT(node->time, 30);
+	CHECK_INT(node->share_count, 1);
+	CHECK_INT(a.shares.items[node->shares].pid, 9);
+	CHECK_INT(a.shares.items[node->shares].time, 48);
+}
