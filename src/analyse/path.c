@@ -295,8 +295,9 @@ static void walk_section(struct walk *w, const struct section *s, struct span_wo
 	w->span = s->span;
 	if (!model_span(w->model, s->span)->ref) {
 		/* no context names it, as in most captures: so it shall cost nothing */
-		walk_work(w, &(struct work){ s->start, s->end, span_work_thread(w->model, s->span),
-					     0 });
+		thread_id thread = span_work_thread(work, w->model, s->span);
+
+		walk_work(w, &(struct work){ s->start, s->end, thread, 0 });
 		return;
 	}
 	work->items.count = 0;

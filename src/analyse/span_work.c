@@ -30,6 +30,7 @@ bool thread_is_followed(const struct model *model, thread_id id)
 void span_work_done(struct span_work *work)
 {
 	vec_done(&work->items);
+	map_done(&work->threads);
 }
 
 static void push(struct span_work *work, nsec_t start, nsec_t end, thread_id thread, uint32_t other)
@@ -83,12 +84,25 @@ static void find_lanes(struct search *s, nsec_t from)
 	}
 }
 
-thread_id span_work_thread(const struct model *model, span_id id)
+/* Each span on the way up keeps what was found, so that a deep trace is climbed once. */
+thread_id span_work_thread(struct span_work *work, const struct model *model, span_id id)
 {
-	for (; id.i; id = model_span(model, id)->parent)
-		if (thread_is_followed(model, model_span(model, id)->thread))
-			return model_span(model, id)->thread;
-	return (thread_id){ 0 };
+	thread_id found = { 0 };
+	span_id top = id;
+
+	for (; top.i && !found.i; top = model_span(model, top)->parent) {
+		const uint64_t *known = map_find(&work->threads, top.i);
+
+		if (known) {
+			found.i = *known;
+			break;
+		}
+		if (thread_is_followed(model, model_span(model, top)->thread))
+			found = model_span(model, top)->thread;
+	}
+	for (; id.i != top.i; id = model_span(model, id)->parent)
+		*map_insert(&work->threads, id.i) = found.i;
+	return found;
 }
 
 /* Who worked last for the span before a time, as far as a glance tells. */
@@ -110,7 +124,7 @@ static thread_id last_before(const struct search *s, nsec_t t)
 			latest = last;
 		}
 	}
-	return best.i ? best : span_work_thread(s->model, s->span);
+	return best.i ? best : span_work_thread(s->work, s->model, s->span);
 }
 
 /* Who is in the span at a time: the one that is followed already, if it is. */
@@ -228,6 +242,6 @@ void span_work_find(const struct model *model, span_id span, nsec_t from, nsec_t
 	if (s.lanes.count)
 		follow(&s, from);
 	else
-		push(ret, from, to, span_work_thread(model, span), 0);
+		push(ret, from, to, span_work_thread(ret, model, span), 0);
 	vec_done(&s.lanes);
 }

@@ -20,6 +20,7 @@
 #ifndef SONDE_ANALYSE_SPAN_WORK_H
 #define SONDE_ANALYSE_SPAN_WORK_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "model/model.h"
 
@@ -32,6 +33,7 @@ struct work {
 
 struct span_work {
 	VEC(struct work) items;
+	struct map threads; /* by span: what span_work_thread() found */
 };
 
 void span_work_done(struct span_work *work);
@@ -39,9 +41,8 @@ void span_work_done(struct span_work *work);
 /* Whether we can say what a thread did: it is recorded, and not the kernel's plumbing. */
 bool thread_is_followed(const struct model *model, thread_id id);
 
-/* The thread that tells of a span where contexts do not: its own, or that of the nearest above it.
- */
-thread_id span_work_thread(const struct model *model, span_id id);
+/* The thread of a span without contexts: its own, or that of the nearest span above it. */
+thread_id span_work_thread(struct span_work *work, const struct model *model, span_id id);
 
 /* The parts of a span's time between two times, without gap; appended. */
 void span_work_find(const struct model *model, span_id span, nsec_t from, nsec_t to,
