@@ -19,7 +19,7 @@ struct model *model_new(void)
 
 	model->strings = strtab_new();
 	*vec_push(&model->threads) = (struct thread){ 0 };
-	*vec_push(&model->earlier) = (thread_id){ 0 };
+	*vec_push(&model->earlier) = (struct earlier){ 0 };
 	*vec_push(&model->spans) = (struct span){ 0 };
 	*vec_push(&model->refs) = (struct span_ref){ 0 };
 	*vec_push(&model->stays) = (struct stay){ 0 };
@@ -100,6 +100,21 @@ struct line *thread_line(struct thread *thread, enum thread_line which, size_t i
 	return thread->lines[which];
 }
 
+/* As in skew binary numbers: two shortcuts of one length make one of twice that length. */
+static void push_earlier(struct model *model, thread_id previous)
+{
+	const struct earlier *all = model->earlier.items, *p = &all[previous.i];
+	const struct earlier *jump = &all[p->jump.i];
+	bool same = p->depth - jump->depth == jump->depth - all[jump->jump.i].depth;
+	struct earlier added = {
+		.previous = previous,
+		.jump = same ? jump->jump : previous,
+		.depth = p->depth + 1,
+	};
+
+	*vec_push(&model->earlier) = added;
+}
+
 static thread_id thread_add(struct model *model, const struct source *source, uint32_t tid,
 			    nsec_t now)
 {
@@ -117,7 +132,7 @@ static thread_id thread_add(struct model *model, const struct source *source, ui
 	};
 	line_init(&thread->intervals, sizeof(struct interval));
 	line_init(&thread->causes, sizeof(struct cause));
-	*vec_push(&model->earlier) = (thread_id){ *slot };
+	push_earlier(model, (thread_id){ *slot });
 	*slot = id.i;
 	return id;
 }

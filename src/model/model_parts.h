@@ -15,6 +15,15 @@ struct file {
 	uint32_t device;
 };
 
+/*
+ * The thread that had a tid before another one, and one that had it long before: those that had
+ * one tid are a list with shortcuts, so that the one at a time is found in logarithmic time.
+ */
+struct earlier {
+	thread_id previous, jump;
+	uint32_t depth; /* how many had it up to this one */
+};
+
 struct host {
 	VEC(struct line) cpus; /* of turns */
 };
@@ -45,9 +54,9 @@ struct model {
 	bool has_begin, begin_told; /* by model_set_begin() */
 	uint64_t records;
 
-	VEC(struct thread) threads; /* the first is nobody */
-	struct map tids;            /* host and tid -> the thread that has it now */
-	VEC(thread_id) earlier;     /* by thread: who had its tid before */
+	VEC(struct thread) threads;  /* the first is nobody */
+	struct map tids;             /* host and tid -> the thread that has it now */
+	VEC(struct earlier) earlier; /* by thread: those that had its tid before */
 
 	VEC(struct host) hosts;
 	VEC(struct line) queues; /* of requests, by device */

@@ -29,8 +29,13 @@ thread_id find_thread(const struct model *model, uint16_t host, uint32_t tid, ns
 	const uint64_t *last = map_find(&model->tids, tid_key(host, tid));
 	thread_id id = { last ? *last : 0 };
 
-	while (id.i && model->threads.items[id.i].begin > t && model->earlier.items[id.i].i)
-		id = model->earlier.items[id.i];
+	while (id.i && model->threads.items[id.i].begin > t) {
+		const struct earlier *e = &model->earlier.items[id.i];
+
+		if (!e->previous.i)
+			break;
+		id = e->jump.i && model->threads.items[e->jump.i].begin > t ? e->jump : e->previous;
+	}
 	return id;
 }
 
@@ -195,7 +200,7 @@ static size_t contexts_memory(const struct model *model)
 size_t model_memory(const struct model *model)
 {
 	size_t bytes = model->threads.room * sizeof(struct thread) +
-		       model->earlier.room * sizeof(thread_id) +
+		       model->earlier.room * sizeof(struct earlier) +
 		       model->spans.room * sizeof(struct span) + contexts_memory(model) +
 		       (model->tids.room + model->span_index.room) * sizeof(struct map_slot) +
 		       names_memory(model) + flows_memory(&model->flows);

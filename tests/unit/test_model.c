@@ -99,6 +99,25 @@ TEST(a_tid_that_is_used_again_is_another_thread)
 	CHECK_INT(model_find_thread(model, 77, 0).i, 0);
 }
 
+TEST(of_many_threads_with_one_tid_the_one_of_that_time_is_found)
+{
+	enum { COUNT = 1000 };
+	_cleanup_(story_done) struct story s = { 0 };
+
+	for (uint32_t i = 0; i < COUNT; i++) {
+		story_born(&s, 7, 1, 100 + 10 * i);
+		story_run(&s, 7, 100 + 10 * i, 105 + 10 * i);
+	}
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+
+	CHECK_INT(model_thread(model, model_find_thread(model, 7, 0))->begin, 100);
+	for (nsec_t t = 100; t < 100 + 10 * COUNT; t += 3)
+		CHECK_INT(model_thread(model, model_find_thread(model, 7, t))->begin, t / 10 * 10);
+	CHECK_INT(model_thread(model, model_find_thread(model, 7, UINT64_MAX))->begin,
+		  90 + 10 * COUNT);
+}
+
 TEST(what_was_lost_is_a_gap)
 {
 	_cleanup_(story_done) struct story s = { 0 };
