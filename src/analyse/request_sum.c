@@ -392,12 +392,13 @@ static void add_request(struct summing *s, uint32_t root)
 
 static void number_entries(struct request_sum *sum)
 {
+	struct map places = { 0 };
+
+	for (size_t i = 0; i < sum->entries.count; i++)
+		*map_insert(&places, sum->entries.items[i].name.i) = i;
 	for (size_t i = 0; i < sum->shapes.count; i++)
-		for (size_t k = 0; k < sum->entries.count; k++)
-			if (sum->entries.items[k].name.i == sum->shapes.items[i].entry) {
-				sum->shapes.items[i].entry = k;
-				break;
-			}
+		sum->shapes.items[i].entry = *map_find(&places, sum->shapes.items[i].entry);
+	map_done(&places);
 }
 
 void request_sum_find(const struct model *model, const struct requests *requests,

@@ -37,12 +37,21 @@ static const struct message *sent_message(const struct model *model, const struc
 	return NULL;
 }
 
-/* What turned out to be more of another is that. */
-static uint32_t whole_of(const struct finder *f, uint32_t state)
+/*
+ * What turned out to be more of another is that.  Work with thousands of parts is a chain of them,
+ * so each part on the way then points at the whole.
+ */
+static uint32_t whole_of(struct finder *f, uint32_t state)
 {
-	while (f->states.items[state].part_of)
-		state = f->states.items[state].part_of;
-	return state;
+	uint32_t whole = state, next;
+
+	while (work_at(f, whole)->part_of)
+		whole = work_at(f, whole)->part_of;
+	for (; state != whole; state = next) {
+		next = work_at(f, state)->part_of;
+		work_at(f, state)->part_of = whole;
+	}
+	return whole;
 }
 
 /* What a thread works for is beyond doubt, unless its tasks may go on in another. */
@@ -63,8 +72,8 @@ static uint32_t asker_of(struct finder *f, const struct message *sent, float *re
 
 	*ret_confidence = whom.state ? sure_of(f, whom.state) : guess->confidence;
 	/* as sure as it is what the asker worked for */
-	for (uint32_t i = state; i && span_at(f, i)->kind != REQUEST_NETWORK;
-	     i = span_at(f, i)->parent)
+	for (uint32_t i = stem_of(f, state); is_handover(f, i);
+	     i = stem_of(f, span_at(f, i)->parent))
 		*ret_confidence *= span_at(f, i)->confidence;
 	return network_of(f, state) ? state : 0;
 }
@@ -108,19 +117,22 @@ static void join_parts(struct finder *f)
 		f->out->slices.items[i].span = whole_of(f, f->out->slices.items[i].span);
 }
 
-/* A span may not be its own ancestor, whatever broken clocks and captures say. */
-static void find_root(struct requests *out, uint32_t place)
+/*
+ * A span may not be its own ancestor, whatever broken clocks and captures say.  Going up from a
+ * span, `way` has its index for those that were passed: to meet one of them again closes a ring.
+ */
+static void find_root(struct requests *out, uint32_t place, uint32_t *way)
 {
-	uint32_t at = place, steps = 0;
+	uint32_t at = place;
 
 	while (out->spans.items[at].parent && !out->spans.items[at].root) {
-		at = out->spans.items[at].parent;
-		if (++steps > out->spans.count) {
-			out->spans.items[place].parent = 0;
-			out->spans.items[place].open = true;
-			at = place;
+		way[at] = place;
+		if (way[out->spans.items[at].parent] == place) {
+			out->spans.items[at].parent = 0;
+			out->spans.items[at].open = true;
 			break;
 		}
+		at = out->spans.items[at].parent;
 	}
 
 	uint32_t root = out->spans.items[at].root ?: at;
@@ -202,6 +214,7 @@ static void end_forks(struct finder *f)
 void requests_link(struct finder *f)
 {
 	struct requests *out = f->out;
+	_cleanup_(freep) uint32_t *way = must_alloc(out->spans.count * sizeof(*way));
 
 	join_parts(f);
 	for (uint32_t i = 1; i < out->spans.count; i++)
@@ -209,7 +222,7 @@ void requests_link(struct finder *f)
 			link_network(f, i);
 	end_forks(f);
 	for (uint32_t i = 1; i < out->spans.count; i++)
-		find_root(out, i);
+		find_root(out, i, way);
 	for (uint32_t i = 1; i < out->spans.count; i++)
 		name_span(f->model, out, i);
 	link_children(out);

@@ -81,6 +81,8 @@ enum cut {
 /* What is known of a span while it is worked for. */
 struct work {
 	bool answered, ended;
+	/* FORK */
+	uint32_t stem; /* the nearest above it that is none: it lasts and is for what that is */
 	/* NETWORK */
 	const struct message *came; /* the first part of it; borrowed */
 	nsec_t answer;              /* when it was answered */
@@ -195,6 +197,7 @@ static inline bool is_handover(struct finder *f, uint32_t state)
 /* requests_state.c */
 uint32_t add_state(struct finder *f, enum request_kind kind, uint32_t thread, uint32_t parent,
 		   nsec_t start);
+uint32_t stem_of(struct finder *f, uint32_t state);    /* itself, or of a FORK its stem */
 uint32_t network_of(struct finder *f, uint32_t state); /* the request it is work for, here */
 bool is_live(struct finder *f, uint32_t state);        /* somebody waits for what is done for it */
 void extend(struct finder *f, uint32_t state, nsec_t t);

@@ -13,29 +13,31 @@ uint32_t add_state(struct finder *f, enum request_kind kind, uint32_t thread, ui
 		.confidence = 1,
 		.kind = kind,
 	};
-	*vec_push(&f->states) = (struct work){ 0 };
+	*vec_push(&f->states) =
+		(struct work){ .stem = kind == REQUEST_FORK ? stem_of(f, parent) : 0 };
 	return f->out->spans.count - 1;
+}
+
+uint32_t stem_of(struct finder *f, uint32_t state)
+{
+	return span_at(f, state)->kind == REQUEST_FORK ? work_at(f, state)->stem : state;
 }
 
 uint32_t network_of(struct finder *f, uint32_t state)
 {
-	while (state && span_at(f, state)->kind != REQUEST_NETWORK)
-		state = span_at(f, state)->parent;
+	for (state = stem_of(f, state); is_handover(f, state);
+	     state = stem_of(f, span_at(f, state)->parent))
+		;
 	return state;
 }
 
 bool is_live(struct finder *f, uint32_t state)
 {
-	for (; state; state = span_at(f, state)->parent) {
-		if (work_at(f, state)->ended)
-			return false;
-		/* for whom it is may turn out later: it goes on until it is seen to end */
-		if (span_at(f, state)->kind == REQUEST_HANDOVER)
-			return true;
-		if (span_at(f, state)->kind == REQUEST_NETWORK)
-			return !work_at(f, state)->answered;
-	}
-	return false;
+	state = stem_of(f, state);
+	if (!state || work_at(f, state)->ended)
+		return false;
+	/* what a handoff is for may turn out later: it goes on until it is seen to end */
+	return is_handover(f, state) || !work_at(f, state)->answered;
 }
 
 void extend(struct finder *f, uint32_t state, nsec_t t)
