@@ -14,7 +14,7 @@ struct lane {
 struct search {
 	const struct model *model;
 	span_id span;
-	nsec_t entered, left; /* the first time that a thread was in it, and the last */
+	struct span_lanes *threads; /* borrowed */
 	nsec_t to;
 	VEC(struct lane) lanes;
 	struct span_work *work;
@@ -31,6 +31,10 @@ void span_work_done(struct span_work *work)
 {
 	vec_done(&work->items);
 	map_done(&work->threads);
+	for (size_t i = 0; i < work->lanes.count; i++)
+		span_lanes_done(&work->lanes.items[i]);
+	vec_done(&work->lanes);
+	map_done(&work->lane_index);
 }
 
 static void push(struct span_work *work, nsec_t start, nsec_t end, thread_id thread, uint32_t other)
@@ -64,23 +68,28 @@ static void lane_next(const struct search *s, struct lane *lane)
 	}
 }
 
+static struct span_lanes *lanes_of(struct span_work *work, const struct model *model, span_id span)
+{
+	uint64_t *at = map_insert(&work->lane_index, span.i);
+
+	if (!*at) {
+		span_lanes_init(vec_push(&work->lanes), model, span);
+		*at = work->lanes.count;
+	}
+	return &work->lanes.items[*at - 1];
+}
+
 static void find_lanes(struct search *s, nsec_t from)
 {
-	uint32_t first = model_span_ref(s->model, model_span(s->model, s->span)->ref)->first_stay;
+	span_lanes_take(s->threads, s->model, from, s->to);
+	for (size_t i = 0; i < s->threads->taken.count; i++) {
+		uint32_t number = s->threads->taken.items[i];
+		struct lane lane = { .thread = s->threads->all.items[number]->thread };
 
-	for (uint32_t i = first; i; i = model_stay(s->model, i)->next) {
-		const struct stay *stay = model_stay(s->model, i);
-		struct lane lane = { .thread = stay->thread };
-
-		if (stay->first < s->entered)
-			s->entered = stay->first;
-		if (stay->last > s->left)
-			s->left = stay->last;
-		if (!thread_is_followed(s->model, lane.thread))
-			continue;
 		lane.more = model_context_from(s->model, lane.thread, from, &lane.at);
 		lane_next(s, &lane);
-		*vec_push(&s->lanes) = lane;
+		if (lane.start < UINT64_MAX)
+			*vec_push(&s->lanes) = lane;
 	}
 }
 
@@ -103,28 +112,6 @@ thread_id span_work_thread(struct span_work *work, const struct model *model, sp
 	for (; id.i != top.i; id = model_span(model, id)->parent)
 		*map_insert(&work->threads, id.i) = found.i;
 	return found;
-}
-
-/* Who worked last for the span before a time, as far as a glance tells. */
-static thread_id last_before(const struct search *s, nsec_t t)
-{
-	const struct span *span = model_span(s->model, s->span);
-	thread_id best = { 0 };
-	nsec_t latest = 0;
-
-	for (uint32_t i = model_span_ref(s->model, span->ref)->first_stay; i;
-	     i = model_stay(s->model, i)->next) {
-		const struct stay *stay = model_stay(s->model, i);
-		nsec_t last = stay->last < t ? stay->last : t;
-
-		if (!thread_is_followed(s->model, stay->thread) || stay->first >= t)
-			continue;
-		if (last > latest || (last == latest && stay->thread.i == span->thread.i)) {
-			best = stay->thread;
-			latest = last;
-		}
-	}
-	return best.i ? best : span_work_thread(s->work, s->model, s->span);
 }
 
 /* Who is in the span at a time: the one that is followed already, if it is. */
@@ -156,7 +143,8 @@ static const struct lane *lane_after(const struct search *s)
 static uint32_t other_span(const struct search *s, const struct context *context)
 {
 	const struct span_ref *ref = model_span_ref(s->model, context->ref);
-	bool is_outside = context->start < s->entered || context->start >= s->left;
+	bool is_outside =
+		context->start < s->threads->entered || context->start >= s->threads->left;
 
 	if (!context->ref || model_span_is_within(s->model, ref->span, s->span))
 		return 0;
@@ -209,7 +197,10 @@ static nsec_t pass_pause(struct search *s, thread_id now, nsec_t t)
 
 static void follow(struct search *s, nsec_t from)
 {
-	thread_id now = last_before(s, from);
+	thread_id now = span_lanes_last(s->threads, s->model);
+
+	if (!now.i)
+		now = span_work_thread(s->work, s->model, s->span);
 
 	while (from < s->to) {
 		const struct lane *lane = lane_at(s, from, now);
@@ -233,15 +224,15 @@ static void follow(struct search *s, nsec_t from)
 void span_work_find(const struct model *model, span_id span, nsec_t from, nsec_t to,
 		    struct span_work *ret)
 {
-	struct search s = {
-		.model = model, .span = span, .entered = UINT64_MAX, .to = to, .work = ret
-	};
+	struct search s = { .model = model, .span = span, .to = to, .work = ret };
 
 	if (model_span(model, span)->ref)
+		s.threads = lanes_of(ret, model, span);
+	if (s.threads && s.threads->all.count) {
 		find_lanes(&s, from);
-	if (s.lanes.count)
 		follow(&s, from);
-	else
+	} else {
 		push(ret, from, to, span_work_thread(ret, model, span), 0);
+	}
 	vec_done(&s.lanes);
 }

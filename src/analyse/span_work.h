@@ -20,6 +20,7 @@
 #ifndef SONDE_ANALYSE_SPAN_WORK_H
 #define SONDE_ANALYSE_SPAN_WORK_H
 
+#include "analyse/span_lanes.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/model.h"
@@ -33,7 +34,9 @@ struct work {
 
 struct span_work {
 	VEC(struct work) items;
-	struct map threads; /* by span: what span_work_thread() found */
+	struct map threads;           /* by span: what span_work_thread() found */
+	VEC(struct span_lanes) lanes; /* of spans that contexts name */
+	struct map lane_index;        /* span -> index + 1 */
 };
 
 void span_work_done(struct span_work *work);
@@ -44,7 +47,10 @@ bool thread_is_followed(const struct model *model, thread_id id);
 /* The thread of a span without contexts: its own, or that of the nearest span above it. */
 thread_id span_work_thread(struct span_work *work, const struct model *model, span_id id);
 
-/* The parts of a span's time between two times, without gap; appended. */
+/*
+ * The parts of a span's time between two times, without gap; appended.  Quick if the times of a
+ * span come in order.
+ */
 void span_work_find(const struct model *model, span_id span, nsec_t from, nsec_t to,
 		    struct span_work *ret);
 

@@ -357,6 +357,29 @@ static void check_work(const struct model *model, span_id id)
 	span_work_done(&work);
 }
 
+/* What is found for a section does not depend on the sections before it, even if time goes back. */
+static void check_sections(const struct model *model, span_id id)
+{
+	const struct span *span = model_span(model, id);
+	struct span_work all = { 0 };
+
+	for (nsec_t from = span->start; from < span->end;) {
+		nsec_t to = from + 1 + random() % 7;
+		struct span_work one = { 0 };
+
+		all.items.count = 0;
+		span_work_find(model, id, from, to, &all);
+		span_work_find(model, id, from, to, &one);
+		CHECK_INT(all.items.count, one.items.count);
+		for (size_t i = 0; i < one.items.count; i++)
+			CHECK(memcmp(&all.items.items[i], &one.items.items[i],
+				     sizeof(struct work)) == 0);
+		span_work_done(&one);
+		from = random() % 10 || from < span->start + 5 ? to + random() % 3 : from - 5;
+	}
+	span_work_done(&all);
+}
+
 static nsec_t slow_cpu(const struct model *model, span_id span)
 {
 	nsec_t sum = CPU_UNKNOWN;
@@ -387,6 +410,7 @@ TEST(whatever_threads_enter_and_leave)
 
 		for (uint32_t i = 1; i < model_span_count(model); i++) {
 			check_work(model, (span_id){ i });
+			check_sections(model, (span_id){ i });
 			CHECK_INT(cpu[i], slow_cpu(model, (span_id){ i }));
 			for (uint32_t k = 1; k < model_span_count(model); k++)
 				CHECK_INT(model_span_is_within(model, (span_id){ i },

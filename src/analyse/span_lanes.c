@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyse/span_lanes.h"
+
+#include "analyse/span_work.h"
+
+static void swap(struct span_lanes_item *a, struct span_lanes_item *b)
+{
+	struct span_lanes_item old = *a;
+
+	*a = *b;
+	*b = old;
+}
+
+static void heap_push(span_lanes_heap *heap, uint64_t key, uint32_t lane)
+{
+	size_t i = heap->count;
+
+	*vec_push(heap) = (struct span_lanes_item){ key, lane };
+	for (; i && heap->items[i].key < heap->items[(i - 1) / 2].key; i = (i - 1) / 2)
+		swap(&heap->items[i], &heap->items[(i - 1) / 2]);
+}
+
+static uint32_t heap_pop(span_lanes_heap *heap)
+{
+	uint32_t lane = heap->items[0].lane;
+	size_t i = 0;
+
+	heap->items[0] = heap->items[--heap->count];
+	for (size_t child; (child = 2 * i + 1) < heap->count; i = child) {
+		if (child + 1 < heap->count && heap->items[child + 1].key < heap->items[child].key)
+			child++;
+		if (heap->items[i].key <= heap->items[child].key)
+			break;
+		swap(&heap->items[i], &heap->items[child]);
+	}
+	return lane;
+}
+
+static int by_first(const void *a, const void *b, void *arg)
+{
+	const struct span_lanes *lanes = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	nsec_t first = lanes->all.items[x]->first, other = lanes->all.items[y]->first;
+
+	return first != other ? (first < other ? -1 : 1) : (x > y) - (x < y);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* From the start again: a section begins before the last one. */
+static void rewind_lanes(struct span_lanes *lanes)
+{
+	lanes->at = 0;
+	lanes->next = 0;
+	lanes->last = NULL;
+	lanes->inside.count = lanes->waiting.count = 0;
+	for (uint32_t i = 0; i < lanes->all.count; i++)
+		heap_push(&lanes->waiting, 0, i);
+}
+
+void span_lanes_init(struct span_lanes *lanes, const struct model *model, span_id span)
+{
+	uint32_t first = model_span_ref(model, model_span(model, span)->ref)->first_stay;
+
+	*lanes = (struct span_lanes){ .span = span, .entered = UINT64_MAX };
+	for (uint32_t i = first; i; i = model_stay(model, i)->next) {
+		const struct stay *stay = model_stay(model, i);
+
+		if (stay->first < lanes->entered)
+			lanes->entered = stay->first;
+		if (stay->last > lanes->left)
+			lanes->left = stay->last;
+		if (!thread_is_followed(model, stay->thread))
+			continue;
+		*vec_push(&lanes->by_first) = lanes->all.count;
+		*vec_push(&lanes->all) = stay;
+	}
+	if (lanes->all.count)
+		qsort_r(lanes->by_first.items, lanes->by_first.count, sizeof(uint32_t), by_first,
+			lanes);
+	rewind_lanes(lanes);
+}
+
+void span_lanes_done(struct span_lanes *lanes)
+{
+	vec_done(&lanes->all);
+	vec_done(&lanes->by_first);
+	vec_done(&lanes->waiting);
+	vec_done(&lanes->inside);
+	vec_done(&lanes->taken);
+}
+
+/* A lane waits until its context at time t ends, or not at all if it is in the span then. */
+static void wait_from(struct span_lanes *lanes, const struct model *model, uint32_t lane, nsec_t t)
+{
+	struct context_stretch c;
+
+	if (!model_context_from(model, lanes->all.items[lane]->thread, t, &c))
+		return;
+
+	span_id span = model_span_ref(model, c.context.ref)->span;
+	nsec_t until = model_span_is_within(model, span, lanes->span) ? c.context.start : c.end;
+
+	if (until < UINT64_MAX)
+		heap_push(&lanes->waiting, until, lane);
+}
+
+void span_lanes_take(struct span_lanes *lanes, const struct model *model, nsec_t from, nsec_t to)
+{
+	/* those of the last section have not moved on yet */
+	for (size_t i = 0; i < lanes->taken.count; i++)
+		wait_from(lanes, model, lanes->taken.items[i], from);
+	lanes->taken.count = 0;
+	if (from < lanes->at)
+		rewind_lanes(lanes);
+	lanes->at = from;
+	while (lanes->waiting.count && lanes->waiting.items[0].key < to)
+		*vec_push(&lanes->taken) = heap_pop(&lanes->waiting);
+	if (lanes->taken.count)
+		qsort(lanes->taken.items, lanes->taken.count, sizeof(uint32_t), by_number);
+}
+
+/* Whether of two threads that have left the span, a is the last one to have been in it. */
+static bool is_later(const struct stay *a, const struct stay *b, thread_id own)
+{
+	if (a->last != b->last)
+		return a->last > b->last;
+	return a->thread.i == own.i || (b->thread.i != own.i && a->thread.i < b->thread.i);
+}
+
+thread_id span_lanes_last(struct span_lanes *lanes, const struct model *model)
+{
+	thread_id own = model_span(model, lanes->span)->thread;
+	nsec_t t = lanes->at;
+
+	for (; lanes->next < lanes->by_first.count; lanes->next++) {
+		uint32_t lane = lanes->by_first.items[lanes->next];
+		const struct stay *stay = lanes->all.items[lane];
+
+		if (stay->first >= t)
+			break;
+		/* of several that are inside, the span's own thread is taken, or else the first */
+		heap_push(&lanes->inside, stay->thread.i == own.i ? 0 : stay->thread.i, lane);
+	}
+	while (lanes->inside.count) {
+		const struct stay *stay = lanes->all.items[lanes->inside.items[0].lane];
+
+		if (stay->last >= t)
+			return stay->thread;
+		if (!lanes->last || is_later(stay, lanes->last, own))
+			lanes->last = stay;
+		heap_pop(&lanes->inside);
+	}
+	return lanes->last ? lanes->last->thread : (thread_id){ 0 };
+}
