@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 
-static struct call_use *call_use(struct request_use *use, int16_t nr)
+struct call_use *request_use_call(struct request_use *use, int16_t nr)
 {
 	for (size_t i = 0; i < use->calls.count; i++)
 		if (use->calls.items[i].nr == nr)
@@ -18,7 +18,7 @@ static struct call_use *call_use(struct request_use *use, int16_t nr)
 	return added;
 }
 
-static struct hit_use *hit_use(struct request_use *use, uint32_t type)
+struct hit_use *request_use_hit(struct request_use *use, uint32_t type)
 {
 	for (size_t i = 0; i < use->hits.count; i++)
 		if (use->hits.items[i].type == type)
@@ -41,7 +41,7 @@ static void add_calls(const struct thread *thread, const struct request_slice *s
 
 		nsec_t from = call->start > slice->from ? call->start : slice->from;
 		nsec_t to = call->end < slice->to ? call->end : slice->to;
-		struct call_use *u = call_use(use, call->nr);
+		struct call_use *u = request_use_call(use, call->nr);
 
 		u->count++;
 		u->time += to > from ? to - from : 0;
@@ -54,7 +54,7 @@ static void add_hits(const struct thread *thread, const struct request_slice *sl
 	const struct line *line = thread->lines[LINE_HITS];
 
 	LINE_EACH_BETWEEN(struct hit, hit, line, slice->from, slice->to)
-	hit_use(use, hit->type)->count++;
+	request_use_hit(use, hit->type)->count++;
 }
 
 /*
@@ -109,6 +109,17 @@ void request_use_slice(const struct model *model, const struct request_slice *sl
 	add_calls(thread, slice, use);
 	add_hits(thread, slice, use);
 	add_messages(thread, slice, use);
+}
+
+void request_use_ended(const struct model *model, const struct request_slice *slice,
+		       struct request_use *use)
+{
+	const struct thread *thread = model_thread(model, slice->thread);
+
+	add_states(model, slice, use);
+	add_hits(thread, slice, use);
+	LINE_EACH_BETWEEN(struct call, call, thread->lines[LINE_CALLS], slice->from, slice->to)
+	request_use_call(use, call->nr)->count++;
 }
 
 void request_use_add(const struct model *model, const struct requests *requests, uint32_t span,

@@ -35,6 +35,11 @@ void request_use_add(const struct model *model, const struct requests *requests,
 /* Of any thread, in any time; the slice's span says nothing. */
 void request_use_slice(const struct model *model, const struct request_slice *slice,
 		       struct request_use *use);
+/* The same, but of its calls only those that have ended in it. */
+void request_use_ended(const struct model *model, const struct request_slice *slice,
+		       struct request_use *use);
+struct call_use *request_use_call(struct request_use *use, int16_t nr); /* made if it is new */
+struct hit_use *request_use_hit(struct request_use *use, uint32_t type);
 void request_use_done(struct request_use *use);
 
 /* What to call who handled a span: its container, or its process. */

@@ -6,6 +6,7 @@
 
 #include "analyse/lost.h"
 #include "analyse/request_spans.h"
+#include "analyse/use_sums.h"
 #include "analyse/request_sum.h"
 #include "base/map.h"
 #include "event/syscall.h"
@@ -22,6 +23,8 @@ struct texts {
 struct exporting {
 	const struct otlp_export *e;
 	struct map rebuilt; /* from the id of a span to its place in the requests */
+	VEC(struct use_sums) sums;
+	struct map sum_index; /* thread -> index + 1 */
 	struct otlp_writer w;
 	struct otlp_exported done;
 	struct attributes own;               /* of the span that is being written */
@@ -200,11 +203,19 @@ static void put_thread(struct exporting *x, const struct span *span)
 		put_text(x, "thread.name", model_string(x->e->model, thread->comm));
 }
 
+static const struct use_sums *sums_of(struct exporting *x, thread_id thread)
+{
+	uint64_t *at = map_insert(&x->sum_index, thread.i);
+
+	if (!*at) {
+		use_sums_init(vec_push(&x->sums), x->e->model, thread);
+		*at = x->sums.count;
+	}
+	return &x->sums.items[*at - 1];
+}
+
 static void put_facts(struct exporting *x, const struct span *span, uint32_t rebuilt)
 {
-	struct request_slice slice = { .thread = span->thread,
-				       .from = span->start,
-				       .to = span->end };
 	struct request_use use = { 0 };
 
 	struct lost lost = lost_of_span(x->e->model, span);
@@ -223,7 +234,7 @@ static void put_facts(struct exporting *x, const struct span *span, uint32_t reb
 		return;
 	}
 	if (span->thread.i)
-		request_use_slice(x->e->model, &slice, &use);
+		use_sums_add(sums_of(x, span->thread), x->e->model, span->start, span->end, &use);
 	put_use(x, &use);
 	request_use_done(&use);
 }
@@ -372,6 +383,17 @@ static void find_rebuilt(struct exporting *x)
 	}
 }
 
+static void exporting_done(struct exporting *x)
+{
+	for (size_t i = 0; i < x->sums.count; i++)
+		use_sums_done(&x->sums.items[i]);
+	vec_done(&x->sums);
+	map_done(&x->sum_index);
+	map_done(&x->rebuilt);
+	vec_done(&x->clean_key.bytes);
+	vec_done(&x->clean_value.bytes);
+}
+
 int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *ret, struct err *err)
 {
 	size_t count = model_span_count(e->model) - 1;
@@ -386,9 +408,7 @@ int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *r
 		order[i].i = i + 1;
 	qsort_r(order, count, sizeof(*order), in_order, (void *)e->model);
 	write_all(&x, order, count);
-	map_done(&x.rebuilt);
-	vec_done(&x.clean_key.bytes);
-	vec_done(&x.clean_value.bytes);
+	exporting_done(&x);
 	r = out_flush(out);
 	if (r == 0 && (fflush(file) != 0 || ferror(file)))
 		return err_errno(err, "cannot write the spans");

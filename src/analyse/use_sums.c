@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyse/use_sums.h"
+
+enum { MARK_EVERY = 64 }; /* items of a line */
+
+enum column_kind { COLUMN_STATE, COLUMN_CALL, COLUMN_HIT };
+
+static uint64_t column_key(enum column_kind kind, uint32_t number)
+{
+	return (uint64_t)kind << 32 | number;
+}
+
+static void mark_line(struct use_sums *sums, const struct line *line)
+{
+	size_t count = 0;
+
+	LINE_EACH_BETWEEN(nsec_t, time, line, 0, UINT64_MAX)
+	{
+		if (count++ % MARK_EVERY == 0)
+			*vec_push(&sums->marks) = *time;
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	nsec_t x = *(const nsec_t *)a, y = *(const nsec_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+typedef void add_fn(void *arg, uint64_t key, nsec_t time, uint64_t amount);
+
+/* All that the thread did, each in time order: states until their end, calls and hits. */
+static void each_item(const struct model *model, thread_id id, add_fn *add, void *arg)
+{
+	const struct thread *thread = model_thread(model, id);
+	struct stretch s;
+
+	for (bool more = model_stretch_at(model, id, thread->begin, &s); more;
+	     more = model_stretch_next(model, id, &s))
+		add(arg, column_key(COLUMN_STATE, s.interval.state & 127), s.interval.start,
+		    s.end - s.interval.start);
+	LINE_EACH_BETWEEN(struct call, call, thread->lines[LINE_CALLS], 0, UINT64_MAX)
+	add(arg, column_key(COLUMN_CALL, (uint16_t)call->nr), call->end, 1);
+	LINE_EACH_BETWEEN(struct hit, hit, thread->lines[LINE_HITS], 0, UINT64_MAX)
+	add(arg, column_key(COLUMN_HIT, hit->type), hit->time, 1);
+}
+
+static void number_column(void *arg, uint64_t key, nsec_t time, uint64_t amount)
+{
+	struct use_sums *sums = arg;
+	uint64_t *at = map_insert(&sums->columns, key);
+
+	if (!*at) {
+		*vec_push(&sums->keys) = key;
+		*at = sums->keys.count;
+	}
+}
+
+/* The first mark that is not before t. */
+static size_t mark_from(const struct use_sums *sums, nsec_t t)
+{
+	size_t low = 0, high = sums->marks.count;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (sums->marks.items[mid] < t)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Into the first mark behind it; what lasts over a mark is divided. */
+static void add_amount(void *arg, uint64_t key, nsec_t time, uint64_t amount)
+{
+	struct use_sums *sums = arg;
+	uint64_t column = *map_find(&sums->columns, key) - 1, width = sums->keys.count;
+	size_t mark = mark_from(sums, time + 1);
+
+	if (key >> 32 != COLUMN_STATE) {
+		if (mark < sums->marks.count)
+			sums->sums[mark * width + column] += amount;
+		return;
+	}
+	for (nsec_t end = time + amount; mark < sums->marks.count && time < end; mark++) {
+		nsec_t to = sums->marks.items[mark] < end ? sums->marks.items[mark] : end;
+
+		sums->sums[mark * width + column] += to - time;
+		time = to;
+	}
+}
+
+void use_sums_init(struct use_sums *sums, const struct model *model, thread_id id)
+{
+	const struct thread *thread = model_thread(model, id);
+	size_t kept = 0;
+
+	*sums = (struct use_sums){ .thread = id };
+	mark_line(sums, &thread->intervals);
+	mark_line(sums, thread->lines[LINE_CALLS]);
+	mark_line(sums, thread->lines[LINE_HITS]);
+	if (sums->marks.count)
+		qsort(sums->marks.items, sums->marks.count, sizeof(nsec_t), by_time);
+	for (size_t i = 0; i < sums->marks.count; i++)
+		if (!kept || sums->marks.items[i] != sums->marks.items[kept - 1])
+			sums->marks.items[kept++] = sums->marks.items[i];
+	sums->marks.count = kept;
+	each_item(model, id, number_column, sums);
+
+	size_t width = sums->keys.count;
+
+	sums->sums = must_alloc((kept * width + 1) * sizeof(*sums->sums));
+	each_item(model, id, add_amount, sums);
+	for (size_t i = width; i < kept * width; i++)
+		sums->sums[i] += sums->sums[i - width];
+}
+
+void use_sums_done(struct use_sums *sums)
+{
+	vec_done(&sums->marks);
+	vec_done(&sums->keys);
+	map_done(&sums->columns);
+	free(sums->sums);
+}
+
+static void add_difference(const struct use_sums *sums, size_t first, size_t last,
+			   struct request_use *use)
+{
+	size_t width = sums->keys.count;
+
+	for (size_t i = 0; i < width; i++) {
+		uint64_t n = sums->sums[last * width + i] - sums->sums[first * width + i];
+		uint64_t key = sums->keys.items[i];
+
+		if (!n)
+			continue;
+		if (key >> 32 == COLUMN_STATE)
+			use->states[key & 127] += n;
+		else if (key >> 32 == COLUMN_CALL)
+			request_use_call(use, (int16_t)key)->count += n;
+		else
+			request_use_hit(use, key)->count += n;
+	}
+}
+
+void use_sums_add(const struct use_sums *sums, const struct model *model, nsec_t from, nsec_t to,
+		  struct request_use *use)
+{
+	size_t first = mark_from(sums, from), last = mark_from(sums, to);
+	struct request_slice slice = { .thread = sums->thread, .from = from, .to = to };
+
+	if (last < first + 3) {
+		request_use_slice(model, &slice, use);
+		return;
+	}
+	last--;
+	slice.to = sums->marks.items[first];
+	request_use_ended(model, &slice, use);
+	add_difference(sums, first, last, use);
+	slice.from = sums->marks.items[last];
+	slice.to = to;
+	request_use_slice(model, &slice, use);
+}
