@@ -357,6 +357,40 @@ static void check_work(const struct model *model, span_id id)
 	span_work_done(&work);
 }
 
+/* The thread that was in a span last before t: the span's own, if there are several. */
+static uint32_t slow_last(const struct model *model, const struct span *span, nsec_t t)
+{
+	uint32_t best = 0;
+	nsec_t latest = 0;
+
+	for (uint32_t i = model_span_ref(model, span->ref)->first_stay; i;
+	     i = model_stay(model, i)->next) {
+		const struct stay *stay = model_stay(model, i);
+		nsec_t last = stay->last < t ? stay->last : t;
+
+		if (!thread_is_followed(model, stay->thread) || stay->first >= t)
+			continue;
+		if (last > latest || (last == latest && stay->thread.i == span->thread.i)) {
+			best = stay->thread.i;
+			latest = last;
+		}
+	}
+	return best;
+}
+
+static void check_last(const struct model *model, span_id id)
+{
+	const struct span *span = model_span(model, id);
+	struct span_lanes lanes;
+
+	span_lanes_init(&lanes, model, id);
+	for (nsec_t t = span->start; t < span->end; t += 1 + random() % 3) {
+		span_lanes_take(&lanes, model, t, t + 1);
+		CHECK_INT(span_lanes_last(&lanes, model).i, slow_last(model, span, t));
+	}
+	span_lanes_done(&lanes);
+}
+
 /* What is found for a section does not depend on the sections before it, even if time goes back. */
 static void check_sections(const struct model *model, span_id id)
 {
@@ -411,6 +445,7 @@ TEST(whatever_threads_enter_and_leave)
 		for (uint32_t i = 1; i < model_span_count(model); i++) {
 			check_work(model, (span_id){ i });
 			check_sections(model, (span_id){ i });
+			check_last(model, (span_id){ i });
 			CHECK_INT(cpu[i], slow_cpu(model, (span_id){ i }));
 			for (uint32_t k = 1; k < model_span_count(model); k++)
 				CHECK_INT(model_span_is_within(model, (span_id){ i },
