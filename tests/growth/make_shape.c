@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * make_shape SHAPE N FILE - a capture that is large in one direction, N things long.
+ *
+ * Each shape stresses one way in which an analysis can be slower than linear: a long timeline, a
+ * deep tree, a wide tree, a long queue, many threads, many requests.
+ */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/vec.h"
+#include "event/capture.h"
+
+#define START (1000 * NSEC_PER_SEC)
+#define STEP (10 * NSEC_PER_USEC)
+
+enum { DISK = 254 << 20, FILE_OBJECT = 77, LOCK = 0x7000, HIT_TYPES = 7, SERVER_PORT = 80 };
+
+struct told {
+	union {
+		struct record head;
+		struct record_run run;
+		struct record_wait wait;
+		struct record_task task;
+		struct record_message message;
+		struct record_socket socket;
+		struct record_syscall syscall;
+		struct record_block block;
+		struct record_hit hit;
+		struct record_sample sample;
+		struct record_span span;
+		struct record_context context;
+		struct record_attribute attribute;
+		struct record_loss loss;
+		struct record_exit exit;
+	};
+	size_t order;
+};
+
+struct shape {
+	struct capture_writer *w;
+	VEC(struct told) told;
+};
+
+#define ADD(shape, kind_, type, time_, tid_, ...) \
+	add(shape, (struct told){ .type = { .head = { .time = START + (time_), \
+						      .tid = (tid_), \
+						      .kind = RECORD_##kind_, \
+						      .words = sizeof(struct record_##type) / 8 }, \
+					    __VA_ARGS__ } })
+
+static void add(struct shape *s, struct told told)
+{
+	told.order = s->told.count;
+	*vec_push(&s->told) = told;
+}
+
+static void need(int r, const struct err *err)
+{
+	if (r < 0) {
+		fprintf(stderr, "%s\n", err->text);
+		exit(1);
+	}
+}
+
+static void put(struct shape *s, const void *record)
+{
+	struct err err;
+
+	need(capture_write(s->w, record, &err), &err);
+}
+
+static uint32_t string_n(struct shape *s, const char *name, size_t n)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s-%zu", name, n);
+	return capture_string(s->w, text);
+}
+
+static void begin(struct shape *s, uint32_t tid, uint32_t pid, nsec_t time)
+{
+	ADD(s, TASK, task, time, tid, .pid = pid, .comm = string_n(s, "comm", pid),
+	    .event = TASK_SEEN);
+}
+
+static void born(struct shape *s, uint32_t tid, uint32_t pid, uint32_t parent, nsec_t time)
+{
+	ADD(s, TASK, task, time, tid, .pid = pid, .parent = parent,
+	    .comm = string_n(s, "comm", pid), .event = TASK_NEW);
+}
+
+static void runs(struct shape *s, uint32_t tid, nsec_t from, nsec_t to)
+{
+	ADD(s, RUN, run, to, tid, .start = START + from);
+}
+
+static void waits(struct shape *s, uint32_t tid, nsec_t from, nsec_t to, enum state state,
+		  uint32_t waker)
+{
+	bool disk = state == STATE_DISK;
+
+	ADD(s, WAIT, wait, to, tid, .start = START + from, .woken = START + to - 1,
+	    .object = disk ? DISK : LOCK, .waker = waker, .syscall = disk ? 0 : 202, .state = state,
+	    .ready = STATE_READY, .context = waker ? WAKE_TASK : WAKE_IRQ,
+	    .object_kind = disk ? OBJECT_BLOCK_DEVICE : OBJECT_FUTEX);
+}
+
+/* A TCP connection to port: sockets n and n + 1 are the client's and the server's side. */
+static void connects(struct shape *s, uint64_t n, uint32_t client, uint32_t server, uint16_t port,
+		     nsec_t time)
+{
+	struct socket_address a = {
+		.family = AF_INET,
+		.protocol = IPPROTO_TCP,
+		.local_port = 32768 + n % 30000,
+		.peer_port = port,
+		.local = { 10, n >> 40, n >> 32, n >> 24 },
+		.peer = { 10, 1, 1, 1 },
+	};
+	struct socket_address b = a;
+
+	a.local[1] = n / 30000;
+	memcpy(b.local, a.peer, sizeof(b.local));
+	memcpy(b.peer, a.local, sizeof(b.peer));
+	b.local_port = a.peer_port;
+	b.peer_port = a.local_port;
+	ADD(s, SOCKET, socket, time, client, .object = n, .address = a, .netns = 1);
+	ADD(s, SOCKET, socket, time, server, .object = n + 1, .address = b, .netns = 1);
+}
+
+static void says(struct shape *s, uint64_t socket, uint32_t tid, nsec_t time, uint8_t direction,
+		 uint32_t position)
+{
+	ADD(s, MESSAGE, message, time, tid, .object = socket, .bytes = 100, .position = position,
+	    .direction = direction, .object_kind = OBJECT_INET);
+}
+
+static void sends(struct shape *s, uint64_t socket, uint32_t from, uint32_t to, nsec_t time,
+		  uint32_t position)
+{
+	says(s, socket, from, time, MESSAGE_SEND, position);
+	says(s, socket ^ 1, to, time + 100, MESSAGE_RECEIVE, position);
+}
+
+static void put_id(uint8_t *id, size_t size, uint64_t n)
+{
+	for (size_t i = 0; i < 8; i++)
+		id[size - 1 - i] = n >> 8 * i;
+}
+
+/* Spans count from 1. */
+static void spans(struct shape *s, uint64_t trace, uint64_t id, uint64_t parent, nsec_t from,
+		  nsec_t to, uint32_t tid)
+{
+	struct told told = { .span = { .head = { .time = START + to,
+						 .tid = tid,
+						 .kind = RECORD_SPAN,
+						 .words = sizeof(struct record_span) / 8 },
+				       .start = START + from,
+				       .service = string_n(s, "service", trace),
+				       .operation = string_n(s, "operation", id % 100),
+				       .kind = SPAN_SERVER } };
+
+	put_id(told.span.trace, 16, trace);
+	put_id(told.span.span, 8, id);
+	put_id(told.span.parent, 8, parent);
+	add(s, told);
+	told = (struct told){ .attribute = {
+				      .head = { .time = START + to,
+						.kind = RECORD_ATTRIBUTE,
+						.words = sizeof(struct record_attribute) / 8 },
+				      .key = capture_string(s->w, "http.route"),
+				      .value = string_n(s, "/route", id),
+				      .type = ATTRIBUTE_STRING } };
+	put_id(told.attribute.trace, 16, trace);
+	put_id(told.attribute.span, 8, id);
+	add(s, told);
+}
+
+static void enters(struct shape *s, uint32_t tid, nsec_t time, uint64_t trace, uint64_t id)
+{
+	struct told told = { .context = { .head = { .time = START + time,
+						    .tid = tid,
+						    .kind = RECORD_CONTEXT,
+						    .words = sizeof(struct record_context) / 8 },
+					  .since = START + time } };
+
+	put_id(told.context.trace, 16, trace);
+	put_id(told.context.span, 8, id);
+	add(s, told);
+}
+
+/* Each round the thread calls, sends, is preempted, waits for the disk and for a timer. */
+static void round_of(struct shape *s, uint32_t tid, size_t i, nsec_t at)
+{
+	ADD(s, SYSCALL, syscall, at + 900, tid, .start = START + at + 100, .nr = i % 50);
+	ADD(s, HIT, hit, at + 1000, tid, .type = 1 + i % HIT_TYPES);
+	ADD(s, SAMPLE, sample, at + 1100, tid, .stack = 1 + i % 10);
+	sends(s, 2, tid, 2, at + 1200, 100 * (i + 1));
+	runs(s, tid, at, at + 2000);
+	ADD(s, WAIT, wait, at + 3000, tid, .start = START + at + 2000, .woken = START + at + 2000,
+	    .ready = STATE_READY, .flags = INTERVAL_PREEMPTED);
+	ADD(s, RUN, run, at + 3000, 3, .start = START + at + 2000, .flags = INTERVAL_NEIGHBOUR);
+	runs(s, tid, at + 3000, at + 4000);
+	ADD(s, BLOCK, block, at + 5000, 3, .start = START + at + 4100, .bytes = 4096,
+	    .device = DISK, .op = 'W');
+	waits(s, tid, at + 4000, at + 5500, STATE_DISK, 0);
+	runs(s, tid, at + 5500, at + 6000);
+	waits(s, tid, at + 6000, at + STEP, STATE_TIMER, 0);
+}
+
+/* One thread, with a span around all that it does. */
+static void shape_thread(struct shape *s, size_t n)
+{
+	begin(s, 1, 1, 0);
+	begin(s, 2, 2, 0);
+	connects(s, 2, 1, 2, SERVER_PORT, 0);
+	for (size_t i = 0; i < n; i++)
+		round_of(s, 1, i, i * STEP);
+	spans(s, 1, 1, 0, 0, n * STEP, 1);
+	enters(s, 1, 0, 1, 1);
+}
+
+/* Nested spans of which no thread is known. */
+static void shape_deep(struct shape *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		spans(s, 1, i + 1, i, i * STEP, (4 * n - i) * STEP, 0);
+}
+
+/* Nested spans of one thread, which says so, and which is in a wait now and then. */
+static void shape_nested(struct shape *s, size_t n)
+{
+	begin(s, 1, 1, 0);
+	for (size_t i = 0; i < n; i++) {
+		spans(s, 1, i + 1, i, i * STEP, (2 * n - i) * STEP, 1);
+		enters(s, 1, i * STEP, 1, i + 1);
+		enters(s, 1, (2 * n - i) * STEP, 1, i);
+	}
+	for (size_t i = 0; i < 2 * n; i++) {
+		runs(s, 1, i * STEP, i * STEP + STEP / 2);
+		waits(s, 1, i * STEP + STEP / 2, (i + 1) * STEP, STATE_TIMER, 0);
+	}
+}
+
+/* A root with many children, each on a thread of its own that works for the root before. */
+static void shape_wide(struct shape *s, size_t n)
+{
+	spans(s, 1, 1, 0, 0, n * STEP, 1);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t tid = i + 1;
+		nsec_t at = i * STEP;
+
+		begin(s, tid, 1, at);
+		enters(s, tid, at, 1, 1);
+		spans(s, 1, i + 2, 1, at + 2000, at + 8000, tid);
+		enters(s, tid, at + 2000, 1, i + 2);
+		enters(s, tid, at + 8000, 1, 1);
+		enters(s, tid, at + STEP, 0, 0);
+		runs(s, tid, at, at + STEP);
+	}
+}
+
+/* All threads queue for one lock, and each hands it to the next, twice. */
+static void shape_lock(struct shape *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		begin(s, i + 1, 1, 0);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t tid = i + 1, next = i ? i : n;
+
+		if (i)
+			waits(s, tid, 0, i * STEP, STATE_LOCK, next);
+		runs(s, tid, i * STEP, (i + 1) * STEP);
+		waits(s, tid, (i + 1) * STEP, (n + i) * STEP, STATE_LOCK, next);
+		runs(s, tid, (n + i) * STEP, (n + i + 1) * STEP);
+	}
+}
+
+/* A request, over a connection of its own, to a service that calls another one. */
+static void request(struct shape *s, size_t i, nsec_t at)
+{
+	uint64_t front = 10 + 4 * i, back = front + 2;
+
+	connects(s, front, 9, 1, SERVER_PORT, at);
+	connects(s, back, 1, 2, SERVER_PORT + 1, at);
+	sends(s, front, 9, 1, at + 100, 100);
+	sends(s, back, 1, 2, at + 1000, 100);
+	sends(s, back ^ 1, 2, 1, at + 4000, 100);
+	sends(s, front ^ 1, 1, 9, at + 6000, 100);
+	runs(s, 1, at + 200, at + 1500);
+	waits(s, 1, at + 1500, at + 4500, STATE_NETWORK, 0);
+	runs(s, 1, at + 4500, at + 6500);
+	waits(s, 1, at + 6500, at + STEP + 200, STATE_NETWORK, 0);
+}
+
+static void shape_requests(struct shape *s, size_t n)
+{
+	begin(s, 1, 1, 0);
+	begin(s, 2, 2, 0);
+	for (size_t i = 0; i < n; i++)
+		request(s, i, i * STEP);
+}
+
+/* A worker of a pool that calls a service again and again, for one request. */
+static void shape_calls(struct shape *s, size_t n)
+{
+	nsec_t end = n * STEP;
+
+	begin(s, 1, 1, 0);
+	begin(s, 2, 1, 0);
+	begin(s, 3, 3, 0);
+	connects(s, 10, 9, 1, SERVER_PORT, 0);
+	connects(s, 20, 2, 3, SERVER_PORT + 1, 0);
+	sends(s, 10, 9, 1, 100, 100);
+	runs(s, 1, 0, 1000);
+	ADD(s, WAIT, wait, 1000, 2, .start = START, .woken = START + 900, .object = LOCK,
+	    .waker = 1, .syscall = 202, .state = STATE_LOCK, .ready = STATE_READY,
+	    .context = WAKE_TASK, .object_kind = OBJECT_FUTEX, .flags = INTERVAL_SIGNAL);
+	for (size_t i = 0; i < n; i++) {
+		sends(s, 20, 2, 3, i * STEP + 2000, 100 * (i + 1));
+		sends(s, 21, 3, 2, i * STEP + 5000, 100 * (i + 1));
+	}
+	runs(s, 2, 1000, end);
+	says(s, 11, 2, end, MESSAGE_SEND, 100);
+	says(s, 10, 9, end + 100, MESSAGE_RECEIVE, 100);
+}
+
+/* An event loop with two requests, of which nothing tells apart the calls for each. */
+static void shape_loop(struct shape *s, size_t n)
+{
+	begin(s, 1, 1, 0);
+	begin(s, 2, 2, 0);
+	for (uint64_t i = 10; i < 16; i += 2)
+		connects(s, i, i < 14 ? 9 : 1, i < 14 ? 1 : 2, i < 14 ? 80 : 81, 0);
+	sends(s, 10, 9, 1, 100, 100);
+	sends(s, 12, 9, 1, 300, 100);
+	for (size_t i = 0; i < n; i++) {
+		sends(s, 14, 1, 2, i * STEP + 2000, 100 * (i + 1));
+		sends(s, 15, 2, 1, i * STEP + 5000, 100 * (i + 1));
+	}
+	sends(s, 11, 1, 9, n * STEP, 100);
+	sends(s, 13, 1, 9, n * STEP + 300, 100);
+	runs(s, 1, 0, n * STEP + 1000);
+}
+
+/* Processes, each created by the one before, and all for the request that the first one got. */
+static void shape_processes(struct shape *s, size_t n)
+{
+	begin(s, 1, 1, 0);
+	connects(s, 10, 9, 1, SERVER_PORT, 0);
+	sends(s, 10, 9, 1, 100, 100);
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			born(s, i + 1, i + 1, i, i * STEP);
+		connects(s, 20 + 2 * i, i + 1, 9, SERVER_PORT + 1 + i % 1000, i * STEP);
+		sends(s, 20 + 2 * i, i + 1, 9, i * STEP + 1000, 100);
+		runs(s, i + 1, i * STEP, (i + 1) * STEP);
+	}
+	sends(s, 11, 1, 9, n * STEP, 100);
+}
+
+/* Threads of one process, each of which sleeps once, calls once and works for a span. */
+static void shape_threads(struct shape *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t tid = i + 1;
+		nsec_t at = i * 100;
+
+		begin(s, tid, 1 + i / 10 * 10, at);
+		runs(s, tid, at, at + STEP);
+		waits(s, tid, at + STEP, at + 2 * STEP, STATE_TIMER, 0);
+		runs(s, tid, at + 2 * STEP, at + 3 * STEP);
+		ADD(s, SYSCALL, syscall, at + 2 * STEP, tid, .start = START + at + STEP, .nr = 35);
+		spans(s, i + 1, 1, 0, at, at + 3 * STEP, tid);
+		enters(s, tid, at, i + 1, 1);
+	}
+}
+
+/* Many tids used again, and spans that name them. */
+static void shape_reuse(struct shape *s, size_t n)
+{
+	begin(s, 2, 2, 0);
+	for (size_t i = 0; i < n; i++) {
+		born(s, 1, 1, 2, i * STEP);
+		runs(s, 1, i * STEP, (i + 1) * STEP - 100);
+		ADD(s, EXIT, exit, (i + 1) * STEP - 50, 1, .pid = 1);
+		spans(s, i + 1, 1, 0, i * STEP + 100, (i + 1) * STEP - 200, 1);
+	}
+}
+
+/* Traces of two spans, each of a service of its own. */
+static void shape_traces(struct shape *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		spans(s, i + 1, 1, 0, i * STEP, (i + 1) * STEP, 0);
+		spans(s, i + 1, 2, 1, i * STEP + 100, (i + 1) * STEP - 100, 0);
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*make)(struct shape *s, size_t n);
+} shapes[] = {
+	{ "thread", shape_thread },       { "deep", shape_deep },
+	{ "nested", shape_nested },       { "wide", shape_wide },
+	{ "lock", shape_lock },           { "requests", shape_requests },
+	{ "calls", shape_calls },         { "loop", shape_loop },
+	{ "reuse", shape_reuse },         { "threads", shape_threads },
+	{ "processes", shape_processes }, { "traces", shape_traces },
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct told *x = a, *y = b;
+
+	if (x->head.time != y->head.time)
+		return x->head.time < y->head.time ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	const struct capture_meta meta = { .host = "host",
+					   .kernel = "6.1.0",
+					   .machine = "x86_64",
+					   .cpu_count = 2,
+					   .start = START };
+	struct shape s = { 0 };
+	struct err err;
+
+	if (argc != 4)
+		return 2;
+	need(capture_create(argv[3], &meta, &s.w, &err), &err);
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
+		if (strcmp(shapes[i].name, argv[1]) == 0)
+			shapes[i].make(&s, strtoul(argv[2], NULL, 10));
+	qsort(s.told.items, s.told.count, sizeof(struct told), by_time);
+	for (size_t i = 0; i < s.told.count; i++)
+		put(&s, &s.told.items[i]);
+	need(capture_close(s.w, &err), &err);
+	capture_writer_free(s.w);
+	vec_done(&s.told);
+	return 0;
+}
