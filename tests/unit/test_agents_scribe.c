@@ -199,6 +199,7 @@ TEST(an_end_belongs_to_the_begin_of_the_same_id)
 	};
 
 	desk_init(&d);
+	counter_add(&d.counters, COUNTER_EVENTS_DRAINED, sizeof(end.trace) + sizeof(end.span) + 2);
 	scribe_event(d.scribe, &who, &begin.head, 9000);
 	for (size_t i = 0; i < sizeof(end.trace) + sizeof(end.span); i++) {
 		uint8_t *byte = i < 16 ? &end.trace[i] : &end.span[i - 16];
