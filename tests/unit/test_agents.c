@@ -10,6 +10,7 @@
 #include "bpf/wire.h"
 #include "build.h"
 #include "record/clock.h"
+#include "record/tap.h"
 #include "test.h"
 
 enum { SPANS_MAX = 16, ROUNDS = 12 };
@@ -22,6 +23,7 @@ struct rig {
 	struct record_span spans[SPANS_MAX];
 	size_t count;
 	bool was_refused; /* an arena, for want of privileges */
+	size_t busy;      /* notices that another recorder has an arena */
 };
 
 static void notice(void *arg, const char *words)
@@ -29,6 +31,7 @@ static void notice(void *arg, const char *words)
 	struct rig *rig = arg;
 
 	rig->was_refused |= strstr(words, "cannot read the spans") != NULL;
+	rig->busy += strstr(words, "another recorder") != NULL;
 }
 
 static void rig_init(struct rig *rig)
@@ -283,4 +286,82 @@ TEST(rings_of_threads_that_are_gone_are_freed)
 	}
 	CHECK_INT(b.arena->rings[1].state, SPAN_RING_FREE);
 	CHECK_INT(b.arena->rings[0].state, SPAN_RING_TAKEN);
+}
+
+TEST(spans_that_are_open_end_with_their_process)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(rig_done) struct rig rig;
+	_cleanup_(end) pid_t child = spawn();
+	struct record_exit exit = {
+		.head = { .tid = child, .kind = RECORD_EXIT, .words = sizeof(exit) / 8 },
+		.pid = child
+	};
+	nsec_t begin;
+
+	rig_init(&rig);
+	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	rig_see(&rig, TASK_NEW, child, getpid());
+	begin = clock_now();
+	arena_build_begin(arena_build_take(&b, 0, child, child), begin,
+			  &(struct arena_span){ 1, 1, .name = "x" });
+	arena_build_begin(arena_build_take(&b, 1, getpid(), getpid()), begin,
+			  &(struct arena_span){ 1, 2, .name = "x" });
+	for (int i = 0; i < 3; i++, clock_pause(20 * NSEC_PER_MSEC))
+		agents_drain(rig.agents, clock_now());
+	if (rig.was_refused)
+		SKIP("needs CAP_CHECKPOINT_RESTORE");
+	exit.head.time = clock_now();
+	agents_see(rig.agents, &exit.head);
+	rig_run(&rig);
+
+	const struct record_span *ended = find_span(&rig, 1), *cut = find_span(&rig, 2);
+
+	CHECK(ended && ended->flags == SPAN_OPEN && ended->start == begin);
+	CHECK(ended && ended->head.time == exit.head.time);
+	CHECK(cut && cut->flags == SPAN_OPEN && cut->head.time > exit.head.time);
+}
+
+TEST(an_arena_that_another_recorder_has_is_reported_once)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *other = NULL;
+	_cleanup_(rig_done) struct rig rig;
+
+	CHECK_INT(tap_open(b.fd, tap_device(), &other), 0);
+	rig_init(&rig);
+	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	put_span(&b, 0, getpid(), getpid(), 1);
+	for (int i = 0; i < 2; i++, rig_see(&rig, TASK_EXEC, getpid(), 1))
+		for (int round = 0; round < 4; round++, clock_pause(10 * NSEC_PER_MSEC))
+			agents_drain(rig.agents, clock_now());
+	if (rig.was_refused)
+		SKIP("needs CAP_CHECKPOINT_RESTORE");
+	CHECK_INT(rig.busy, 1);
+	CHECK(!agents_has_any(rig.agents));
+	CHECK_INT(b.arena->rings[0].tail, 0);
+}
+
+TEST(a_recorder_asks_for_events_until_it_ends)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(rig_done) struct rig rig;
+	nsec_t before;
+
+	rig_init(&rig);
+	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	for (int i = 0; i < 3; i++, clock_pause(20 * NSEC_PER_MSEC))
+		agents_drain(rig.agents, clock_now());
+	if (rig.was_refused)
+		SKIP("needs CAP_CHECKPOINT_RESTORE");
+	before = clock_now();
+	agents_drain(rig.agents, before);
+	CHECK_INT(b.arena->recording, SPAN_RECORDING);
+	CHECK(b.arena->beat >= before && b.arena->beat <= clock_now());
+	put_span(&b, 0, getpid(), getpid(), 1);
+	put_span(&b, 1, getpid(), getpid(), 2); /* in time, but not in the recording */
+	((struct span_event *)b.arena->rings[1].data)->time = before + 3600 * NSEC_PER_SEC;
+	rig_run(&rig);
+	CHECK_INT(b.arena->recording, 0);
+	CHECK(find_span(&rig, 1) && !find_span(&rig, 2));
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bpf/wire.h"
+#include "record/clock.h"
 #include "test.h"
 
 #define SECOND NSEC_PER_SEC
@@ -108,6 +109,89 @@ TEST(a_process_that_existed_before_is_looked_at_in_the_next_round)
 	CHECK(!watch_has_unseen(w));
 	CHECK_INT(c.looks, 1);
 	CHECK_INT(c.looked, 10);
+}
+
+TEST(a_look_is_due_at_its_time_and_not_before)
+{
+	struct calls c = { .answer = 1 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_EXEC, 10, 10, 1, 1000);
+	watch_round(w, 1000 + 15 * MSEC - 1);
+	CHECK_INT(c.looks, 0);
+	watch_round(w, 1000 + 15 * MSEC);
+	CHECK_INT(c.looks, 1);
+	see(w, TASK_NEW, 11, 11, 10, SECOND);
+	watch_round(w, 2 * SECOND - 1);
+	CHECK_INT(c.looks, 1);
+	watch_round(w, 2 * SECOND);
+	CHECK_INT(c.looks, 2);
+	CHECK_INT(c.looked, 11);
+}
+
+/* After the first look the time is that of the clock. */
+TEST(pauses_between_looks_grow_up_to_a_limit)
+{
+	static const nsec_t pauses[] = { 100 * MSEC, SECOND, 5 * SECOND, 30 * SECOND, 30 * SECOND };
+	struct calls c = { 0 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_EXEC, 10, 10, 1, 0);
+
+	nsec_t before = clock_now(), due = 15 * MSEC;
+
+	for (size_t i = 0; i < ARRAY_LEN(pauses); i++) {
+		watch_round(w, due);
+		CHECK_INT(c.looks, i + 1);
+		due = clock_now() + pauses[i];
+		watch_round(w, before + pauses[i] - 1);
+		CHECK_INT(c.looks, i + 1);
+		before = clock_now();
+	}
+}
+
+TEST(a_process_is_named_after_its_first_thread)
+{
+	struct calls c = { 0 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_NEW, 10, 11, 1, 0);
+	CHECK_STR(watch_process(w, 10)->comm, "");
+	see(w, TASK_RENAMED, 10, 10, 1, 0);
+	CHECK_STR(watch_process(w, 10)->comm, "name");
+	CHECK_INT(watch_process(w, 10)->threads, 2);
+}
+
+TEST(a_thread_that_is_recorded_twice_counts_once)
+{
+	struct calls c = { 0 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_SEEN, 10, 10, 1, 0);
+	see(w, TASK_SEEN, 10, 11, 1, 0);
+	see(w, TASK_RENAMED, 10, 11, 1, 0);
+	CHECK_INT(watch_process(w, 10)->threads, 2);
+	see_exit(w, 10, 11, MSEC);
+	see_exit(w, 10, 11, MSEC);
+	CHECK_INT(watch_process(w, 10)->threads, 1);
+	see(w, TASK_NEW, 10, 11, 10, 2 * MSEC); /* the number is used again */
+	CHECK_INT(watch_process(w, 10)->threads, 2);
+	watch_round(w, 2 * SECOND);
+	CHECK(watch_thread(w, 11) == watch_process(w, 10));
+	CHECK_INT(c.ends, 0);
+}
+
+TEST(a_thread_number_moves_to_another_process)
+{
+	struct calls c = { 0 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_SEEN, 10, 11, 1, 0);
+	see(w, TASK_SEEN, 20, 20, 1, 0);
+	see(w, TASK_SEEN, 20, 11, 1, 0);
+	CHECK(watch_thread(w, 11) == watch_process(w, 20));
+	CHECK(watch_process(w, 10) == NULL);
+	CHECK_INT(watch_process(w, 20)->threads, 2);
 }
 
 TEST(one_in_which_all_was_found_is_not_looked_at_again)
