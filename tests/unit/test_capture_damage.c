@@ -154,6 +154,26 @@ TEST(zeros_behind_the_last_block_are_a_clean_cut)
 	CHECK_INT(n, RECORD_KIND_COUNT - 1);
 }
 
+/* The payload that a killed writer leaves may be anything, such as a part of another capture. */
+TEST(a_payload_that_looks_like_a_block_is_a_clean_cut)
+{
+	_cleanup_(bytes_done) struct bytes bytes = small();
+	_cleanup_(capture_freep) struct capture *whole = open_bytes(&bytes);
+	size_t end = bytes_block(&bytes, 4), at = end + 3 * BLOCK_ALIGN;
+	_cleanup_(bytes_done) struct bytes cut = bytes_copy(&bytes, end);
+	_cleanup_(bytes_done) struct bytes longer = bytes_copy(&cut, end + 8 * BLOCK_ALIGN);
+	struct block_header *h = (void *)(longer.data + at);
+	int n;
+
+	h->offset = at;
+	CHECK_INT(read_prefix(&longer, whole, &n), 0); /* its place alone is right */
+	memcpy(h, bytes.data + end, sizeof(*h));
+	CHECK_INT(read_prefix(&longer, whole, &n), 0); /* all but its place is right */
+	h->offset = at;
+	h->checksum = block_checksum(h);
+	CHECK_INT(read_prefix(&longer, whole, &n), -EBADMSG);
+}
+
 /* Change one field in a copy of the small capture, make the checksums right, and read it. */
 static const char *verdict(size_t at, uint64_t value, size_t size)
 {
