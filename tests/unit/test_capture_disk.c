@@ -10,11 +10,29 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "build.h"
 #include "bytes.h"
 #include "test.h"
+
+/* How many bytes a call writes at most, between calls that are interrupted; 0: as many as given. */
+static size_t write_at_most;
+
+/* In place of libc's. */
+ssize_t pwrite(int fd, const void *data, size_t size, off_t at)
+{
+	static unsigned int calls;
+
+	if (write_at_most && calls++ % 2) {
+		errno = EINTR;
+		return -1;
+	}
+	if (write_at_most && size > write_at_most)
+		size = write_at_most;
+	return syscall(SYS_pwrite64, fd, data, size, at);
+}
 
 /* The n-th of a series, with a string that only a few of them share. */
 static int write_nth(struct capture_writer *w, uint32_t n, struct err *err)
@@ -54,6 +72,21 @@ static uint32_t read_series(const char *path, uint64_t *ret_end)
 	CHECK_STR(err.text, "");
 	CHECK(!capture_complete(cap, ret_end));
 	return n;
+}
+
+TEST(writes_in_small_parts_make_the_same_capture)
+{
+	const char *path = scratch("parts");
+	_cleanup_(capture_writer_freep) struct capture_writer *w = NULL;
+	struct err err;
+
+	write_at_most = 13;
+	w = build_capture(path);
+	for (uint32_t i = 0; i < 1009; i++)
+		CHECK_INT(write_nth(w, i, &err), 0);
+	CHECK_INT(capture_flush(w, &err), 0);
+	write_at_most = 0;
+	CHECK_INT(read_series(path, NULL), 1009);
 }
 
 /* Writes until the disk is full, which must come to pass before n records. */
