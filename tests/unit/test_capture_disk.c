@@ -102,6 +102,7 @@ static void fill_up(const char *path, int expected, uint32_t n)
 		r = write_nth(w, i, &first);
 	CHECK_INT(r, expected);
 	CHECK(strstr(first.text, strerror(-expected)));
+	CHECK(!strstr(first.text, "nor cut it back"));
 	CHECK_INT(capture_write(w, REC(RUN, run, 1, 1, .start = 1), &again), expected);
 	CHECK_STR(again.text, first.text);
 	again.text[0] = 0;
@@ -291,4 +292,60 @@ TEST(only_the_owner_may_read_a_new_capture)
 
 	CHECK(stat(path, &st) == 0);
 	CHECK_INT(st.st_mode & 0777, 0600);
+}
+
+static void replace_without_stdin(void)
+{
+	_cleanup_(freep) char *path = must_strdup(scratch("any"));
+
+	close(STDIN_FILENO);
+	for (int i = 0; i < 3; i++) { /* a new file, and one that is replaced */
+		_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
+		struct stat st;
+
+		CHECK(capture_fd(w) >= 0 && fcntl(capture_fd(w), F_GETFD) & FD_CLOEXEC);
+		CHECK(fstat(capture_fd(w), &st) == 0 && st.st_size == (off_t)capture_size(w));
+		build_add(w, REC(RUN, run, 200, 17, .start = 100));
+		build_close(w);
+	}
+}
+
+TEST(no_program_inherits_the_file)
+{
+	scratch("");
+	CHECK_INT(in_child(replace_without_stdin), 0);
+}
+
+enum { NOBODY = 65534 };
+
+/* The file may be written, and its directory may not. */
+static void overwrite_in_place(void)
+{
+	_cleanup_(freep) char *path = must_strdup(scratch("locked/x"));
+	struct stat before, after;
+
+	CHECK_INT(stat(path, &before), 0);
+	CHECK(setresuid(NOBODY, NOBODY, NOBODY) == 0 || geteuid() != 0);
+
+	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
+
+	build_close(w);
+	CHECK(stat(path, &after) == 0 && after.st_ino == before.st_ino);
+	CHECK_INT(after.st_size, capture_size(w));
+}
+
+TEST(a_file_in_a_directory_that_cannot_be_written_is_emptied)
+{
+	static unsigned char old[100000];
+	_cleanup_(freep) char *dir = must_strdup(scratch("locked"));
+
+	CHECK_INT(mkdir(dir, 0755), 0);
+	bytes_write(&(struct bytes){ old, sizeof(old) }, scratch("locked/x"));
+	if (geteuid() == 0)
+		CHECK_INT(chown(scratch("locked/x"), NOBODY, NOBODY), 0);
+	CHECK_INT(chmod(scratch(""), 0711), 0);
+	CHECK_INT(chmod(dir, 0555), 0);
+	CHECK_INT(in_child(overwrite_in_place), 0);
+	CHECK_INT(chmod(dir, 0755), 0);
+	CHECK_INT(unlink(scratch("locked/x")), 0);
 }
