@@ -297,7 +297,7 @@ TEST(an_arena_can_be_mapped_while_another_recorder_has_it)
 		return;
 	arena->rules[0].off = 53;
 	CHECK_INT(b.arena->rules[0].off, 53);
-	munmap(arena, sizeof(*arena));
+	tap_unmap(arena);
 	b.arena->magic[7]++;
 	CHECK_INT(tap_map(b.fd, tap_device(), &arena), -EBADMSG);
 }

@@ -300,17 +300,20 @@ static void replace_without_stdin(void)
 
 	close(STDIN_FILENO);
 	for (int i = 0; i < 3; i++) { /* a new file, and one that is replaced */
-		_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
+		struct capture_writer *w = build_capture(path);
+		int fd = capture_fd(w);
 		struct stat st;
 
-		CHECK(capture_fd(w) >= 0 && fcntl(capture_fd(w), F_GETFD) & FD_CLOEXEC);
-		CHECK(fstat(capture_fd(w), &st) == 0 && st.st_size == (off_t)capture_size(w));
+		CHECK(fd >= 0 && fcntl(fd, F_GETFD) & FD_CLOEXEC);
+		CHECK(fstat(fd, &st) == 0 && st.st_size == (off_t)capture_size(w));
 		build_add(w, REC(RUN, run, 200, 17, .start = 100));
 		build_close(w);
+		capture_writer_free(w);
+		CHECK_INT(fcntl(fd, F_GETFD), -1);
 	}
 }
 
-TEST(no_program_inherits_the_file)
+TEST(the_file_is_closed_in_time)
 {
 	scratch("");
 	CHECK_INT(in_child(replace_without_stdin), 0);
