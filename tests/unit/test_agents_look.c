@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 #include "otlp/wire.h"
 #include "record/tap.h"
@@ -43,9 +44,9 @@ struct context_head {
 	uint64_t published, payload;
 };
 
-static struct context_head *publish(const struct wire_out *payload)
+static struct context_head *publish_as(const char *name, const struct wire_out *payload)
 {
-	_cleanup_(closep) int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
+	_cleanup_(closep) int fd = memfd_create(name, MFD_CLOEXEC);
 	struct context_head *head = NULL;
 
 	if (fd >= 0 && ftruncate(fd, 4096) == 0)
@@ -54,6 +55,11 @@ static struct context_head *publish(const struct wire_out *payload)
 		abort();
 	*head = (struct context_head){ "OTEL_CTX", 2, payload->size, 1, (uintptr_t)payload->data };
 	return head;
+}
+
+static struct context_head *publish(const struct wire_out *payload)
+{
+	return publish_as("OTEL_CTX", payload);
 }
 
 TEST(a_process_has_an_arena)
@@ -138,4 +144,55 @@ TEST(a_long_name_is_cut_and_a_broken_one_is_none)
 	CHECK_INT(strlen(name), LOOK_SERVICE_MAX - 1);
 	for (size_t size = 0; size < payload.size; size++)
 		CHECK(!look_find_service((struct view){ (char *)payload.data, size }, name));
+}
+
+TEST(a_mapping_with_a_similar_name_is_no_context)
+{
+	_cleanup_(wire_out_done) struct wire_out payload = payload_with("bank");
+	struct context_head *head = publish_as("my OTEL_CTX", &payload);
+	_cleanup_(closep) int fd = memfd_create("my " SPAN_ARENA_NAME, MFD_CLOEXEC);
+	void *arena = MAP_FAILED;
+	struct look look = { .context = 1 };
+
+	if (ftruncate(fd, 4096) == 0)
+		arena = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	CHECK(arena != MAP_FAILED);
+	CHECK_INT(look_at(getpid(), tap_device(), &look), 0);
+	CHECK_INT(look.context, 0);
+	CHECK_INT(look.arena_inode, 0);
+	munmap(arena, 4096);
+	munmap(head, 4096);
+}
+
+TEST(anonymous_memory_can_be_a_context)
+{
+	_cleanup_(wire_out_done) struct wire_out payload = payload_with("bank");
+	struct context_head *head =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char name[LOOK_SERVICE_MAX] = "";
+	struct look look = { 0 };
+
+	*head = (struct context_head){ "OTEL_CTX", 2, payload.size, 1, (uintptr_t)payload.data };
+	if (prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, head, 4096, "OTEL_CTX") < 0)
+		SKIP("this kernel has no names for anonymous memory");
+	CHECK_INT(look_at(getpid(), tap_device(), &look), 0);
+	CHECK_INT(look.context, (uintptr_t)head);
+	CHECK(look_read_service(getpid(), tap_device(), &look, name));
+	CHECK_STR(name, "bank");
+	munmap(head, 4096);
+}
+
+TEST(a_service_name_is_a_string)
+{
+	_cleanup_(wire_out_done) struct wire_out payload = { 0 };
+	char name[LOOK_SERVICE_MAX];
+	size_t resource = wire_begin(&payload, 1), pair = wire_begin(&payload, 1), any;
+
+	put_text(&payload, 1, "service.name");
+	any = wire_begin(&payload, 2);
+	put_text(&payload, 5, "bank"); /* an array */
+	wire_end(&payload, any);
+	wire_end(&payload, pair);
+	wire_end(&payload, resource);
+	CHECK(!look_find_service((struct view){ (char *)payload.data, payload.size }, name));
 }

@@ -129,6 +129,33 @@ TEST(a_look_is_due_at_its_time_and_not_before)
 	CHECK_INT(c.looked, 11);
 }
 
+TEST(a_look_is_for_the_program_that_was_meant)
+{
+	struct calls c = { .answer = 1 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	see(w, TASK_EXEC, 10, 10, 1, 0);
+	see(w, TASK_EXEC, 20, 20, 1, 0);
+	see(w, TASK_EXEC, 10, 10, 1, 5 * MSEC);
+	see_exit(w, 20, 20, 5 * MSEC);
+	watch_round(w, 15 * MSEC);
+	CHECK_INT(c.looks, 0);
+	watch_round(w, 20 * MSEC);
+	CHECK_INT(c.looks, 1);
+	CHECK_INT(c.looked, 10);
+}
+
+/* A sanitizer counts what is left. */
+TEST(many_that_are_watched_are_freed)
+{
+	struct calls c = { 0 };
+	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+
+	for (uint32_t pid = 1; pid <= 1009; pid++)
+		see_in(w, TASK_SEEN, pid, pid, 0, 0, 77, pid);
+	CHECK(watch_process(w, 1009) != NULL);
+}
+
 /* After the first look the time is that of the clock. */
 TEST(pauses_between_looks_grow_up_to_a_limit)
 {

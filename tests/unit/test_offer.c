@@ -2,6 +2,7 @@
 #include "record/offer.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sched.h>
 
 #include "event/span_socket.h"
@@ -108,4 +109,36 @@ TEST(a_message_without_a_descriptor_is_no_offer)
 	CHECK_INT(send(s, "", 1, MSG_NOSIGNAL), 1);
 	CHECK(!offers_take(offers, &pid, &fd));
 	CHECK_INT(fd, -1);
+}
+
+static size_t inherited_files(void)
+{
+	size_t count = 0;
+
+	for (int fd = 0; fd < 256; fd++) {
+		int flags = fcntl(fd, F_GETFD);
+
+		count += flags >= 0 && !(flags & FD_CLOEXEC);
+	}
+	return count;
+}
+
+TEST(nothing_is_inherited_and_all_is_closed)
+{
+	if (!alone())
+		SKIP("a network namespace cannot be made");
+
+	size_t before = open_files(), inherited = inherited_files();
+	struct offers *offers = offers_new();
+	int s = call(), silent = call(), fd = -1;
+	uint32_t pid;
+
+	offer(s, 1, STDERR_FILENO);
+	CHECK(offers_take(offers, &pid, &fd));
+	CHECK_INT(inherited_files(), inherited);
+	offers_free(offers);
+	close(s);
+	close(silent);
+	close(fd);
+	CHECK_INT(open_files(), before);
 }
