@@ -314,6 +314,30 @@ static void *take_and_wait(void *arg)
 	return NULL;
 }
 
+/* More than there are bits in a word. */
+TEST(threads_free_their_rings_if_the_recorder_is_dead)
+{
+	enum { THREADS = 70 };
+	pthread_t threads[THREADS];
+	pthread_barrier_t barrier;
+	int before = rings_taken();
+
+	recorder_comes();
+	pthread_barrier_init(&barrier, NULL, THREADS + 1);
+	for (int i = 0; i < THREADS; i++)
+		CHECK_INT(pthread_create(&threads[i], NULL, take_and_wait, &barrier), 0);
+	pthread_barrier_wait(&barrier);
+	CHECK_INT(rings_taken(), before + THREADS);
+	CHECK(bits_match());
+	recorder_dies();
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	CHECK_INT(rings_taken(), before);
+	CHECK(bits_match());
+	recorder_goes();
+}
+
 static void exit_with_rings(void)
 {
 	pthread_barrier_t barrier;
