@@ -365,3 +365,72 @@ TEST(a_recorder_asks_for_events_until_it_ends)
 	CHECK_INT(b.arena->recording, 0);
 	CHECK(find_span(&rig, 1) && !find_span(&rig, 2));
 }
+
+/* Rounds until the recorder has given up all arenas, or for so long; whether it has any. */
+static bool has_any_after(struct rig *rig, nsec_t patience)
+{
+	nsec_t until = clock_now() + patience;
+
+	do {
+		agents_drain(rig->agents, clock_now());
+		clock_pause(10 * NSEC_PER_MSEC);
+	} while (clock_now() < until && agents_has_any(rig->agents));
+	return agents_has_any(rig->agents);
+}
+
+/* The recorder is never told that the process ends. */
+TEST(an_arena_is_kept_for_as_long_as_its_process_lives)
+{
+	struct arena_build b = arena_build_make();
+	_cleanup_(rig_done) struct rig rig;
+	pid_t child = spawn();
+
+	arena_build_done(&b); /* the child still has it mapped */
+	rig_init(&rig);
+	rig_see(&rig, TASK_SEEN, child, 1);
+	for (int i = 0; i < 5; i++, clock_pause(10 * NSEC_PER_MSEC))
+		agents_drain(rig.agents, clock_now());
+	if (rig.was_refused) {
+		end(&child);
+		SKIP("needs CAP_CHECKPOINT_RESTORE");
+	}
+	CHECK(has_any_after(&rig, 400 * NSEC_PER_MSEC));
+	end(&child);
+	CHECK(!has_any_after(&rig, 5 * NSEC_PER_SEC));
+}
+
+/* Of what happened after `known_until`, only a part is known so far. */
+TEST(news_wait_until_all_before_them_is_known)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(rig_done) struct rig rig;
+	nsec_t before = clock_now() - 1;
+
+	rig_init(&rig);
+	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	rig_see(&rig, TASK_SEEN, 1, 0);
+	put_span(&b, 0, getpid(), getpid(), 1);
+	for (int i = 0; i < 5; i++, clock_pause(10 * NSEC_PER_MSEC))
+		agents_drain(rig.agents, before);
+	CHECK(!agents_has_any(rig.agents));
+	rig_run(&rig);
+	if (rig.was_refused)
+		SKIP("needs CAP_CHECKPOINT_RESTORE");
+	CHECK(find_span(&rig, 1) != NULL);
+}
+
+TEST(a_recorder_that_is_freed_leaves_the_arena_to_others)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *other = NULL;
+	struct rig rig;
+
+	rig_init(&rig);
+	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	for (int i = 0; i < 5; i++, clock_pause(10 * NSEC_PER_MSEC))
+		agents_drain(rig.agents, clock_now());
+	CHECK_INT(b.arena->recording, rig.was_refused ? 0 : SPAN_RECORDING);
+	rig_done(&rig);
+	CHECK_INT(b.arena->recording, 0);
+	CHECK_INT(tap_open(b.fd, tap_device(), &other), 0);
+}
