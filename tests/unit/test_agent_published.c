@@ -2,6 +2,7 @@
 /* OTEP 4719's mapping, found and read as a stranger would. */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "agent_read.h"
@@ -205,4 +206,58 @@ static void fill(void)
 TEST(a_message_may_fill_its_mapping)
 {
 	CHECK(in_child(fill));
+}
+
+enum { NAMES = 60013 };
+
+/* One letter, all along. */
+static void set_letters(char letter)
+{
+	char name[SPAN_SERVICE_MAX] = "";
+
+	memset(name, letter, sizeof(name) - 1);
+	sonde_agent_set_service(name);
+}
+
+static void *rename_often(void *arg)
+{
+	for (int i = 0; i < NAMES; i++)
+		set_letters('a' + i % 26);
+	__atomic_store_n((bool *)arg, true, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* The message at a moment, as the OTEP has it read; false if it changed meanwhile. */
+static bool read_moment(const struct header *header, char message[4096])
+{
+	uint64_t before = __atomic_load_n(&header->published_at, __ATOMIC_SEQ_CST);
+	uint32_t size = header->payload_size;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	memcpy(message, (const void *)(uintptr_t)header->payload, size);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	message[size] = '\0';
+	return before && __atomic_load_n(&header->published_at, __ATOMIC_SEQ_CST) == before;
+}
+
+TEST(a_message_that_is_read_while_it_changes_is_whole_or_refused)
+{
+	char message[4096] = "";
+	pthread_t thread;
+	bool done = false;
+
+	set_letters('x');
+	const struct header *header = find_header();
+
+	if (!header || pthread_create(&thread, NULL, rename_often, &done))
+		abort();
+	while (!__atomic_load_n(&done, __ATOMIC_RELAXED)) {
+		if (!read_moment(header, message))
+			continue;
+		const char *name = memmem(message, sizeof(message), "service.name", 12);
+		const char *value = name ? name + 12 + 6 : ""; /* behind two heads of fields */
+
+		CHECK_INT(strspn(value, (char[]){ *value, '\0' }), SPAN_SERVICE_MAX - 1);
+	}
+	pthread_join(thread, NULL);
 }

@@ -278,10 +278,16 @@ TEST(more_names_than_there_is_room_are_on)
 	char name[SPAN_NAME_MAX + 40];
 
 	for (int i = 0; i < SPAN_NAMES + 10; i++) {
-		snprintf(name, sizeof(name), "%0*d", i % 2 ? 8 : SPAN_NAME_MAX + 20, i);
+		snprintf(name, sizeof(name), "%08d%0*d", i, i % 2 ? 1 : SPAN_NAME_MAX + 20, i);
 		CHECK(is_on(name));
 	}
 	CHECK(is_on("one more"));
+
+	int used = 0;
+
+	for (int i = 0; i < SPAN_NAMES; i++)
+		used += agent_arena->names[i].used != 0;
+	CHECK_INT(used, SPAN_NAMES);
 }
 
 static void started_with_off(void)
