@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "test.h"
 
@@ -214,4 +215,30 @@ TEST(everything_comes_out_once_and_in_order)
 		CHECK(seen.numbers[i] < SEEN_MAX && !was_seen[seen.numbers[i] % SEEN_MAX]);
 		was_seen[seen.numbers[i] % SEEN_MAX] = true;
 	}
+}
+
+static long peak_kilobytes(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss;
+}
+
+/* Some 120 MB go through, of which little is ever there at once. */
+TEST(memory_is_used_again)
+{
+	_cleanup_(sorter_freep) struct sorter *sorter = sorter_new(2);
+	static struct seen seen;
+	long before = peak_kilobytes();
+
+	seen = (struct seen){ 0 };
+	for (uint32_t i = 0; i < 60000; i++) {
+		add(sorter, i % 2, i, i, 250);
+		if (i % 1000 == 999)
+			flush(sorter, i - 100, &seen);
+	}
+	flush(sorter, UINT64_MAX, &seen);
+	CHECK_INT(seen.count, 60000);
+	CHECK(peak_kilobytes() - before < 48 * 1024);
 }
