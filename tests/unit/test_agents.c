@@ -13,7 +13,7 @@
 #include "record/tap.h"
 #include "test.h"
 
-enum { SPANS_MAX = 16, ROUNDS = 12 };
+enum { SPANS_MAX = 16, ROUNDS = 12, NO_PROCESS = 1 << 23 };
 
 /* Agents without kernel programs: the test says which processes are recorded. */
 struct rig {
@@ -143,7 +143,7 @@ TEST(a_ring_that_names_a_process_without_this_arena_is_not_believed)
 	put_span(&b, 0, getpid(), getpid(), 1);
 	put_span(&b, 1, other, other, 2);
 	put_span(&b, 2, other, getpid(), 3);
-	put_span(&b, 3, 1, 1, 4); /* not recorded at all */
+	put_span(&b, 3, NO_PROCESS, NO_PROCESS, 4); /* not recorded at all */
 	rig_run(&rig);
 	if (rig.was_refused)
 		SKIP("needs CAP_CHECKPOINT_RESTORE");
@@ -255,7 +255,8 @@ TEST(a_ring_waits_a_little_for_its_process_to_become_known)
 	rig_see(&rig, TASK_NEW, child, getpid());
 	agents_drain(rig.agents, clock_now());
 	CHECK_INT(b.arena->rings[0].tail, b.arena->rings[0].head);
-	put_span(&b, 1, 1, 1, 2); /* never known: not read at first, and dropped in the end */
+	put_span(&b, 1, NO_PROCESS, NO_PROCESS,
+		 2); /* never known: not read at first, and dropped in the end */
 	agents_drain(rig.agents, clock_now());
 	CHECK_INT(b.arena->rings[1].tail, 0);
 	rig_run(&rig);
@@ -408,7 +409,7 @@ TEST(news_wait_until_all_before_them_is_known)
 
 	rig_init(&rig);
 	rig_see(&rig, TASK_SEEN, getpid(), 1);
-	rig_see(&rig, TASK_SEEN, 1, 0);
+	rig_see(&rig, TASK_SEEN, NO_PROCESS, 0);
 	put_span(&b, 0, getpid(), getpid(), 1);
 	for (int i = 0; i < 5; i++, clock_pause(10 * NSEC_PER_MSEC))
 		agents_drain(rig.agents, before);
