@@ -5,6 +5,7 @@
 #include "cli/opt.h"
 #include "record/feature.h"
 #include "record/inspect.h"
+#include "record/privilege.h"
 #include "report/json_put.h"
 
 struct doctor_opts {
@@ -155,5 +156,6 @@ const struct command cmd_doctor = {
 	.opts = doctor_opts,
 	.defaults = &doctor_defaults,
 	.opts_size = sizeof(doctor_defaults),
+	.rights = PRIVILEGE_RIGHTS,
 	.run = doctor_run,
 };

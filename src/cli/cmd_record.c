@@ -12,6 +12,7 @@
 #include "cli/opt.h"
 #include "cli/say.h"
 #include "record/arguments.h"
+#include "record/privilege.h"
 #include "record/record.h"
 
 struct record_opts {
@@ -256,5 +257,6 @@ const struct command cmd_record = {
 	.opts_size = sizeof(record_defaults),
 	.max_operands = SIZE_MAX,
 	.after_dashes = true,
+	.rights = PRIVILEGE_RIGHTS,
 	.run = record_run,
 };

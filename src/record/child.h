@@ -2,8 +2,8 @@
 /*
  * child - the command that a recording is made for.
  *
- * It is started early, with the privileges of our caller, and held back until
- * everything is attached, so that its first instruction is recorded.
+ * It is started early, with the rights of the user who called and none of the binary's, and held
+ * back until everything is attached, so that its first instruction is recorded.
  */
 #ifndef SONDE_RECORD_CHILD_H
 #define SONDE_RECORD_CHILD_H

@@ -3,6 +3,7 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 
+#include "base/rights.h"
 #include "record/privilege.h"
 
 static void btf_freep(struct btf **btf)
@@ -66,7 +68,7 @@ const char *feature_tracefs(void)
 		char path[64];
 
 		snprintf(path, sizeof(path), "%s/events", places[i]);
-		if (access(path, F_OK) == 0)
+		if (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0)
 			return places[i];
 	}
 	return NULL;
@@ -123,6 +125,8 @@ static void probe_privileges(struct probe *p)
 
 	if (ok)
 		found(f, true, "", "CAP_BPF and CAP_PERFMON");
+	else if (rights_refused())
+		found(f, false, err.text, "file capabilities that are not used");
 	else
 		found(f, false, err.text, "CAP_BPF or CAP_PERFMON is missing");
 }
@@ -212,7 +216,7 @@ static void probe_tracefs(struct probe *p)
 	char events[64];
 
 	snprintf(events, sizeof(events), "%s/events", at ? at : "");
-	if (at && access(events, R_OK | X_OK) == 0)
+	if (at && faccessat(AT_FDCWD, events, R_OK | X_OK, AT_EACCESS) == 0)
 		found(f, true, "", "%s", at);
 	else if (at)
 		found(f, false, "run as root, or with CAP_DAC_READ_SEARCH", "%s may not be read",
@@ -266,11 +270,13 @@ size_t features_probe(struct feature features[FEATURE_MAX])
 	p.btf = btf;
 	probe_kernel(&p);
 	probe_privileges(&p);
+	rights_raise();
 	probe_btf(&p);
 	probe_all_tracepoints(&p);
 	probe_quota(&p);
 	probe_tracefs(&p);
 	probe_samples(&p);
 	probe_kernel_symbols(&p);
+	rights_lower();
 	return p.count;
 }

@@ -4,7 +4,7 @@
  *
  * The recorder asks before it loads a program, and leaves out what is missing;
  * `sonde doctor` asks for everything and says what to do about it.  Nothing
- * here needs privileges to be asked.
+ * here needs privileges to be asked, and those that there are serve to look and nothing else.
  */
 #ifndef SONDE_RECORD_FEATURE_H
 #define SONDE_RECORD_FEATURE_H
@@ -18,7 +18,7 @@ struct feature {
 	bool ok;
 	bool required;    /* without it there is no recording */
 	char why[256];    /* what was found */
-	char remedy[256]; /* what to do; "" if nothing helps or nothing is wrong */
+	char remedy[512]; /* what to do; "" if nothing helps or nothing is wrong */
 };
 
 enum { FEATURE_MAX = 24 };

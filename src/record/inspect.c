@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/rights.h"
 #include "event/span_wire.h"
 #include "record/look.h"
 #include "record/tap.h"
@@ -184,8 +185,8 @@ static void add_spans(struct list *list, uint32_t pid, const struct look *look)
 		add(list, "spans", gives, false, "it has had none to tell so far");
 }
 
-int inspect_process(uint32_t pid, struct feature ret[FEATURE_MAX], size_t *ret_count,
-		    struct err *err)
+static int inspect(uint32_t pid, struct feature ret[FEATURE_MAX], size_t *ret_count,
+		   struct err *err)
 {
 	struct list list = { .items = ret };
 	uint64_t device = tap_device();
@@ -205,4 +206,15 @@ int inspect_process(uint32_t pid, struct feature ret[FEATURE_MAX], size_t *ret_c
 	add_spans(&list, pid, &look);
 	*ret_count = list.count;
 	return 0;
+}
+
+int inspect_process(uint32_t pid, struct feature ret[FEATURE_MAX], size_t *ret_count,
+		    struct err *err)
+{
+	rights_raise();
+
+	int r = inspect(pid, ret, ret_count, err);
+
+	rights_lower();
+	return r;
 }

@@ -1,77 +1,104 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/privilege.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
+#include <sys/stat.h>
 
-#include "base/rights.h"
+#define SET_UP \
+	"'chgrp GROUP sonde', 'chmod 0750 sonde', and 'setcap cap_bpf,cap_perfmon," \
+	"cap_dac_read_search,cap_sys_ptrace,cap_checkpoint_restore,cap_syslog+p sonde'"
 
-struct cap_sets {
-	struct __user_cap_data_struct words[2];
-};
-
-static int cap_call(long nr, struct cap_sets *sets)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-
-	return syscall(nr, &head, sets->words);
-}
+/* Users that no one has for long: systemd takes them for services with DynamicUser=. */
+enum { ID_FIRST = 61184, ID_COUNT = 4336, ID_NOBODY = 65534 };
 
 bool privilege_has(int capability)
 {
-	struct cap_sets sets = { 0 };
-
-	if (cap_call(SYS_capget, &sets) < 0)
-		return false;
-	return sets.words[capability / 32].effective >> (capability % 32) & 1;
+	return rights_permitted() & RIGHT(capability);
 }
 
 int privilege_check(struct err *err)
 {
 	if (privilege_has(CAP_SYS_ADMIN) || (privilege_has(CAP_BPF) && privilege_has(CAP_PERFMON)))
 		return 0;
+	if (rights_refused())
+		return err_set(err, -EPERM,
+			       "sonde has file capabilities, but does not use them, as every user "
+			       "may execute it: let a group do so, with " SET_UP);
 	return err_set(err, -EPERM,
-		       "recording needs CAP_BPF and CAP_PERFMON: run as root, or once "
-		       "'setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_ptrace,"
-		       "cap_checkpoint_restore,cap_syslog+ep' on the sonde binary");
+		       "recording needs CAP_BPF and CAP_PERFMON: run as root, or let a group "
+		       "record, with " SET_UP);
 }
 
-static void cap_keep(struct cap_sets *sets, int capability)
+/* The number of a user that has no process; where to begin is different each time. */
+static uid_t unused_id(void)
 {
-	sets->words[capability / 32].permitted |= 1u << (capability % 32);
-	sets->words[capability / 32].effective |= 1u << (capability % 32);
+	bool used[ID_COUNT] = { false };
+	DIR *proc = opendir("/proc");
+	size_t at = (size_t)getpid() % ID_COUNT;
+	struct stat st;
+
+	for (struct dirent *e; proc && (e = readdir(proc));)
+		if (fstatat(dirfd(proc), e->d_name, &st, 0) == 0 && st.st_uid >= ID_FIRST &&
+		    st.st_uid - ID_FIRST < ID_COUNT)
+			used[st.st_uid - ID_FIRST] = true;
+	if (proc)
+		closedir(proc);
+	for (size_t i = 0; i < ID_COUNT && used[at]; i++)
+		at = (at + 1) % ID_COUNT;
+	return ID_FIRST + at;
 }
 
-int privilege_drop(unsigned int keep_for, struct err *err)
+/* In a container with few users, the number may not exist: then the usual one. */
+static int leave_root(struct err *err)
 {
-	struct cap_sets had = { 0 }, keep = { 0 };
-	uid_t uid;
-	gid_t gid;
+	const uid_t ids[] = { unused_id(), ID_NOBODY };
 
-	if (cap_call(SYS_capget, &had) < 0)
-		return err_errno(err, "cannot read our capabilities");
-	if (keep_for & PRIVILEGE_PROCESSES) {
-		cap_keep(&keep, CAP_SYS_PTRACE);
-		cap_keep(&keep, CAP_DAC_READ_SEARCH);
-		cap_keep(&keep, CAP_CHECKPOINT_RESTORE);
-	}
-	if (keep_for & PRIVILEGE_BPF)
-		cap_keep(&keep, CAP_BPF);
-	for (size_t i = 0; i < ARRAY_LEN(keep.words); i++) {
-		keep.words[i].permitted &= had.words[i].permitted;
-		keep.words[i].effective &= had.words[i].permitted;
-	}
-	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	if (prctl(PR_SET_KEEPCAPS, 1) < 0)
 		return err_errno(err, "cannot give up privileges");
-	if (rights_sudo_user(&uid, &gid) &&
-	    (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 ||
-	     setresuid(uid, uid, uid) < 0))
-		return err_errno(err, "cannot become the user who called sudo");
-	if (cap_call(SYS_capset, &keep) < 0)
-		return err_errno(err, "cannot give up capabilities");
-	return 0;
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+		if (setgroups(0, NULL) == 0 && setresgid(ids[i], ids[i], ids[i]) == 0 &&
+		    setresuid(ids[i], ids[i], ids[i]) == 0)
+			return 0;
+	err_errno(err, "recording as root, as the user cannot be changed");
+	return 1;
+}
+
+static rights_set rights_for(unsigned int keep_for, bool command)
+{
+	rights_set keep = 0;
+
+	if (keep_for & PRIVILEGE_PROCESSES)
+		keep |= RIGHT(CAP_SYS_PTRACE) | RIGHT(CAP_DAC_READ_SEARCH) |
+			RIGHT(CAP_CHECKPOINT_RESTORE);
+	if (keep_for & PRIVILEGE_BPF)
+		keep |= RIGHT(CAP_BPF);
+	if (command && geteuid() == 0) /* which stays root's */
+		keep |= RIGHT(CAP_KILL);
+	return keep & rights_permitted();
+}
+
+int privilege_drop(unsigned int keep_for, pid_t command, struct err *err)
+{
+	rights_set keep = rights_for(keep_for, command > 0);
+	int left = 0;
+
+	for (int cap = 0; cap < 64; cap++) /* of use where CAP_SETPCAP is there */
+		if (!(keep & RIGHT(cap)))
+			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	if (geteuid() == 0)
+		left = leave_root(err);
+	if (left < 0)
+		return left;
+
+	int r = rights_limit(keep, keep);
+
+	if (r < 0)
+		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_errno(err, "cannot give up privileges");
+	return left;
 }

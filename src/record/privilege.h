@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * privilege - what this process may do, and giving it up.
+ * privilege - what recording needs, and giving up the rest.
  *
- * Recording needs CAP_BPF and CAP_PERFMON until everything is attached.  After
- * that nothing but the right to look into processes is needed, for stacks and for
- * spans, and to tell the kernel programs what was found there.
+ * Recording needs CAP_BPF and CAP_PERFMON until everything is attached.  After that nothing but
+ * the right to look into processes is needed, for stacks and for spans, and to tell the kernel
+ * programs what was found there.  From then on we read what other processes wrote, so we are
+ * root no more.
  */
 #ifndef SONDE_RECORD_PRIVILEGE_H
 #define SONDE_RECORD_PRIVILEGE_H
 
+#include <linux/capability.h>
+
 #include "base/base.h"
 #include "base/err.h"
+#include "base/rights.h"
+
+/* All that a binary with file capabilities needs for recording. */
+#define PRIVILEGE_RIGHTS \
+	(RIGHT(CAP_BPF) | RIGHT(CAP_PERFMON) | RIGHT(CAP_DAC_READ_SEARCH) | \
+	 RIGHT(CAP_SYS_PTRACE) | RIGHT(CAP_CHECKPOINT_RESTORE) | RIGHT(CAP_SYSLOG))
 
 bool privilege_has(int capability);
 
@@ -24,9 +33,10 @@ enum {
 };
 
 /*
- * Give up all capabilities but those for the given purposes, for good, and
- * become the user who called sudo, if somebody did.
+ * Give up for good all that the given purposes do not need: root becomes a user whose number
+ * nobody else has, and keeps the right to end `command` (0: none); capabilities go.  Returns 1,
+ * with a warning in err, if the user could not be changed.
  */
-int privilege_drop(unsigned int keep_for, struct err *err);
+int privilege_drop(unsigned int keep_for, pid_t command, struct err *err);
 
 #endif

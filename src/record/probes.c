@@ -149,7 +149,7 @@ int probes_load(const struct probes_config *config, probes_lacks_fn *lacks, void
 	p->finish_fd = p->finish_syscalls_fd = -1;
 	p->config = *config;
 	p->cpus = libbpf_num_possible_cpus();
-	if (!getenv("SONDE_DEBUG"))
+	if (!secure_getenv("SONDE_DEBUG"))
 		libbpf_set_print(NULL);
 	p->skel = recorder_bpf__open();
 	if (!p->skel)

@@ -74,14 +74,16 @@ static int find_scope(struct recording *rec, struct err *err)
 
 	for (size_t i = 0; r == 0 && i < o->pid_count; i++)
 		r = scope_add_pid(&rec->scope, o->pids[i], err);
-	for (size_t i = 0; r == 0 && i < o->port_count; i++)
-		r = add_port(rec, o->ports[i], err);
 	if (r == 0 && o->cgroup)
 		r = scope_add_cgroup(&rec->scope, o->cgroup, err);
 	if (r == 0 && rec->child.pid)
 		map_insert(&rec->scope.pids, rec->child.pid);
+	rights_raise(); /* to see the sockets of others */
+	for (size_t i = 0; r == 0 && i < o->port_count; i++)
+		r = add_port(rec, o->ports[i], err);
 	if (r == 0)
 		scope_find_ports(&rec->scope);
+	rights_lower();
 	return r;
 }
 
@@ -283,6 +285,39 @@ static int enter_scope(struct recording *rec, struct err *err)
 	return r;
 }
 
+/* What the binary may do beyond its user serves these alone. */
+static int attach(struct recording *rec, struct err *err)
+{
+	rights_raise();
+
+	int r = load_hits(rec, err);
+
+	if (r == 0)
+		r = load_probes(rec, err);
+	if (r == 0)
+		load_symbols(rec);
+	if (r == 0)
+		r = probes_attach(rec->probes, err);
+	rights_lower();
+	return r;
+}
+
+static int begin_in_scope(struct recording *rec, struct err *err)
+{
+	const struct record_options *o = rec->options;
+
+	rights_raise();
+
+	int r = enter_scope(rec, err);
+
+	rights_lower();
+	if (r == 0)
+		r = privilege_drop(privileges_needed(o), rec->child.pid, err);
+	if (r > 0)
+		o->notice(o->arg, err->text);
+	return r < 0 ? r : 0;
+}
+
 int recording_begin(struct recording *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
@@ -293,18 +328,10 @@ int recording_begin(struct recording *rec, struct err *err)
 	if (r == 0)
 		r = find_scope(rec, err);
 	if (r == 0)
-		r = load_hits(rec, err);
-	if (r == 0)
-		r = load_probes(rec, err);
-	if (r < 0)
-		return r;
-	load_symbols(rec);
-	r = probes_attach(rec->probes, err);
+		r = attach(rec, err);
 	if (r == 0)
 		r = open_capture(rec, err);
 	if (r == 0)
 		open_agents(rec);
-	if (r == 0)
-		r = enter_scope(rec, err);
-	return r < 0 ? r : privilege_drop(privileges_needed(o), err);
+	return r < 0 ? r : begin_in_scope(rec, err);
 }
