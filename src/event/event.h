@@ -310,7 +310,14 @@ struct record_loss {        /* known at time, but happened from start to end */
 	__u64 start;
 	__u64 end;
 	__u64 count;
+	__u64 packets; /* of a foreign trace, with an unknown number of events: loss_packets() */
 };
+
+/* Captures from before it had packets have shorter ones. */
+static inline __u64 loss_packets(const struct record_loss *r)
+{
+	return r->head.words * 8u >= sizeof(*r) ? r->packets : 0;
+}
 
 struct record_clock {
 	struct record head;

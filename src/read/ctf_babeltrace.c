@@ -181,6 +181,22 @@ static void take_loss(struct babeltrace *b, const bt_message *message, struct ra
 		ret->lost.start = ret->time;
 }
 
+static void take_packet_loss(struct babeltrace *b, const bt_message *message, struct raw_event *ret)
+{
+	*ret = raw_event_empty(RAW_LOST);
+	b->event = NULL;
+	if (bt_message_discarded_packets_get_count(message, &ret->lost.packets) !=
+	    BT_PROPERTY_AVAILABILITY_AVAILABLE)
+		ret->lost.packets = 1;
+	ret->lost.start = time_of(
+		b, bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(
+			   message));
+	ret->time = time_of(
+		b, bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message));
+	if (ret->lost.start > ret->time)
+		ret->lost.start = ret->time;
+}
+
 static int babeltrace_next(struct raw_source *source, struct raw_event *ret, struct err *err)
 {
 	struct babeltrace *b = (struct babeltrace *)source;
@@ -194,6 +210,8 @@ static int babeltrace_next(struct raw_source *source, struct raw_event *ret, str
 			take_event(b, message, ret);
 		else if (type == BT_MESSAGE_TYPE_DISCARDED_EVENTS)
 			take_loss(b, message, ret);
+		else if (type == BT_MESSAGE_TYPE_DISCARDED_PACKETS)
+			take_packet_loss(b, message, ret);
 		else
 			continue;
 		return 1;

@@ -104,7 +104,7 @@ static void count_lost(struct ctf_stream *s)
 		s->discarded = p->discarded;
 	}
 	if (p->number != CTF_UNKNOWN && s->number != CTF_UNKNOWN && p->number > s->number + 1)
-		s->lost += p->number - s->number - 1; /* each had an event, at least */
+		s->missing += p->number - s->number - 1;
 	s->number = p->number;
 }
 
@@ -190,7 +190,7 @@ static bool end_packet(struct ctf_stream *s)
 	s->has_packet = false;
 	if (end > s->time)
 		s->time = end;
-	if (!s->lost) {
+	if (!s->lost && !s->missing) {
 		s->whole_until = s->time;
 		return false;
 	}
@@ -235,7 +235,8 @@ static void take_loss(struct ctf_stream *s, struct raw_event *ret)
 	ret->cpu = s->cpu;
 	ret->lost.start = s->whole_until < s->time ? s->whole_until : s->time;
 	ret->lost.count = s->lost;
-	s->lost = 0;
+	ret->lost.packets = s->missing;
+	s->lost = s->missing = 0;
 	s->whole_until = s->time;
 }
 

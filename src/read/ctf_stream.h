@@ -49,7 +49,8 @@ struct ctf_stream {
 	struct ctf_packet packet;
 	bool has_packet;
 	nsec_t latest;      /* what the time of an event in it can be */
-	uint64_t lost;      /* found out since the last LOSS */
+	uint64_t lost;      /* events, found out since the last LOSS, */
+	uint64_t missing;   /* and packets */
 	uint64_t discarded; /* by the packets before; CTF_UNKNOWN if there is none */
 	uint64_t number;    /* of the packet before */
 	nsec_t whole_until; /* nothing was lost before */

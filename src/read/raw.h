@@ -158,7 +158,8 @@ struct raw_event {
 		} task;
 		struct {
 			nsec_t start;
-			uint64_t count;
+			uint64_t count;   /* 0 if unknown */
+			uint64_t packets; /* that are missing, with all that was in them */
 		} lost;
 		struct {
 			uint32_t pid;

@@ -163,7 +163,8 @@ void replay_lost(struct replay *r, const struct raw_event *e)
 	loss->start = e->lost.start;
 	loss->end = e->time;
 	loss->count = e->lost.count;
-	r->lost += e->lost.count;
+	loss->packets = e->lost.packets;
+	r->lost += e->lost.count + e->lost.packets;
 }
 
 void replay_process(struct replay *r, const struct raw_event *e)

@@ -3,14 +3,28 @@
 
 enum life { LIFE_NONE, LIFE_IN_SCOPE, LIFE_NEIGHBOUR };
 
-static void count_process(struct census *census, const struct record_task *r)
+static void join_process(struct census *census, const struct record_task *r)
 {
-	uint64_t *seen = map_insert(&census->pids, r->pid);
-	bool begins = r->event == TASK_NEW && r->pid == r->head.tid;
+	uint64_t *threads = map_insert(&census->pids, r->pid);
 
-	if (!*seen || begins)
+	if (r->event == TASK_NEW && r->pid == r->head.tid)
+		*threads = 0; /* the number is used again */
+	if (!(*threads)++)
 		census->processes++;
-	*seen = true;
+	*map_insert(&census->homes, r->head.tid) = (uint64_t)r->pid + 1;
+}
+
+/* A process without threads was none, but a thread whose process was unknown. */
+static void change_process(struct census *census, const struct record_task *r)
+{
+	const uint64_t *home = map_find(&census->homes, r->head.tid);
+	uint64_t *threads = home ? map_find(&census->pids, *home - 1) : NULL;
+
+	if (!threads || *home == (uint64_t)r->pid + 1)
+		return;
+	if (*threads && !--*threads)
+		census->processes--;
+	join_process(census, r);
 }
 
 static void feed_task(struct census *census, const struct record_task *r)
@@ -26,13 +40,15 @@ static void feed_task(struct census *census, const struct record_task *r)
 		}
 		return;
 	}
-	if (*life == LIFE_IN_SCOPE)
+	if (*life == LIFE_IN_SCOPE) {
+		change_process(census, r);
 		return;
+	}
 	if (*life == LIFE_NEIGHBOUR)
 		census->neighbours--;
 	*life = LIFE_IN_SCOPE;
 	census->threads++;
-	count_process(census, r);
+	join_process(census, r);
 }
 
 void census_feed(struct census *census, const struct record *record)
@@ -47,4 +63,5 @@ void census_done(struct census *census)
 {
 	map_done(&census->lives);
 	map_done(&census->pids);
+	map_done(&census->homes);
 }

@@ -246,9 +246,15 @@ static void describe_block(const struct describer *d, const struct record_block 
 
 static void describe_loss(const struct describer *d, const struct record_loss *r)
 {
+	uint64_t packets = loss_packets(r);
+
 	field_span(d->fields, "", r->start, r->end);
 	field_u64(d->fields, "count", "  ", r->count);
 	field_words(d->fields, r->count == 1 ? " record lost" : " records lost");
+	if (!packets)
+		return;
+	field_u64(d->fields, "packets", ", ", packets);
+	field_words(d->fields, packets == 1 ? " packet lost" : " packets lost");
 }
 
 static void describe_clock(const struct describer *d, const struct record_clock *r)

@@ -219,7 +219,7 @@ static void add_span(struct ctf_export *x, const struct source *source, const st
 
 static void add_loss(struct ctf_export *x, const struct record_loss *r)
 {
-	uint32_t ref = keep(x, r, sizeof(*r));
+	uint32_t ref = keep(x, r, offsetof(struct record_loss, packets));
 
 	if (r->end < r->start)
 		return;

@@ -49,8 +49,9 @@ static void count_wait(struct info *info, const struct record_wait *r)
 static void count_loss(struct info *info, const struct record_loss *r)
 {
 	info->lost += r->count;
-	*vec_push(&info->losses) =
-		(struct info_loss){ r->head.cpu, r->head.tid, r->start, r->end, r->count };
+	info->lost_packets += loss_packets(r);
+	*vec_push(&info->losses) = (struct info_loss){ r->head.cpu, r->head.tid, r->start,
+						       r->end,      r->count,    loss_packets(r) };
 }
 
 static bool is_root(const struct record_span *r)

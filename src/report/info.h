@@ -39,7 +39,7 @@ struct info_loss {
 	unsigned cpu;
 	uint32_t tid; /* what an agent dropped for a thread; then the CPU means nothing */
 	nsec_t start, end;
-	uint64_t count;
+	uint64_t count, packets;
 };
 
 struct info_service {
@@ -60,7 +60,7 @@ struct info {
 	struct info_state states[128]; /* by letter; in scope only */
 	nsec_t irq;                    /* of the time in R */
 	struct counters counters;
-	uint64_t lost;
+	uint64_t lost, lost_packets;
 	VEC(struct info_loss) losses; /* in the order of the file */
 
 	uint64_t span_errors;

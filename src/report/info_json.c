@@ -109,6 +109,7 @@ static void put_spans(struct json *j, const struct info *info)
 static void put_losses(struct json *j, const struct info *info)
 {
 	put_u64(j, "lost", info->lost);
+	put_u64(j, "lost_packets", info->lost_packets);
 	json_key(j, "losses");
 	json_array(j);
 	for (size_t i = 0; i < info->losses.count; i++) {
@@ -118,6 +119,8 @@ static void put_losses(struct json *j, const struct info *info)
 		put_u64(j, "start", loss->start);
 		put_u64(j, "end", loss->end);
 		put_u64(j, "count", loss->count);
+		if (loss->packets)
+			put_u64(j, "packets", loss->packets);
 		json_end(j);
 	}
 	json_end(j);

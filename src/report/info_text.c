@@ -261,6 +261,7 @@ static size_t merge_losses(struct info_loss *to, const struct info *info)
 			continue;
 		}
 		last->count += to[i].count;
+		last->packets += to[i].packets;
 		if (to[i].end > last->end)
 			last->end = to[i].end;
 	}
@@ -270,6 +271,39 @@ static size_t merge_losses(struct info_loss *to, const struct info *info)
 static double since_start(const struct info *info, nsec_t time)
 {
 	return ((double)time - (double)info->begin) / NSEC_PER_SEC;
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void put_lost(struct out *out, const struct info *info)
+{
+	const char *what = info->origin.is_capture ? "record" : "event";
+
+	if (info->lost)
+		put(out, "lost       %s %s%s", format_count(info->lost).s, what,
+		    plural(info->lost));
+	else if (!info->lost_packets)
+		put(out, "lost       an unknown number of %ss", what);
+	if (info->lost_packets)
+		put(out, "%s%s packet%s of %ss", info->lost ? " and " : "lost       ",
+		    format_count(info->lost_packets).s, plural(info->lost_packets), what);
+	out_char(out, '\n');
+}
+
+static void put_loss(struct out *out, const struct info *info, const struct info_loss *loss)
+{
+	if (loss->count || !loss->packets)
+		put(out, "%s",
+		    loss->count ? text_right(format_count(loss->count), 14).s : "          some");
+	if (loss->packets)
+		put(out, "%s%s packet%s", loss->count ? " and " : "       ",
+		    format_count(loss->packets).s, plural(loss->packets));
+	put(out, "  %s %u between %.6f and %.6f s\n", loss->tid ? "of thread" : "on CPU",
+	    loss->tid ? loss->tid : loss->cpu, since_start(info, loss->start),
+	    since_start(info, loss->end));
 }
 
 static void put_losses(struct out *out, const struct info *info)
@@ -284,20 +318,9 @@ static void put_losses(struct out *out, const struct info *info)
 		must_alloc(info->losses.count * sizeof(losses[0]));
 	size_t count = merge_losses(losses, info);
 
-	const char *what = info->origin.is_capture ? "record" : "event";
-
-	if (info->lost)
-		put(out, "lost       %s %s%s\n", format_count(info->lost).s, what,
-		    info->lost == 1 ? "" : "s");
-	else
-		put(out, "lost       %ss, and nobody knows how many\n", what);
+	put_lost(out, info);
 	for (size_t i = 0; i < count && i < LOSS_LINES; i++)
-		put(out, "%s  %s %u between %.6f and %.6f s\n",
-		    losses[i].count ? text_right(format_count(losses[i].count), 14).s
-				    : "          some",
-		    losses[i].tid ? "of thread" : "on CPU",
-		    losses[i].tid ? losses[i].tid : losses[i].cpu,
-		    since_start(info, losses[i].start), since_start(info, losses[i].end));
+		put_loss(out, info, &losses[i]);
 	if (count > LOSS_LINES)
 		put(out, "                and %zu more range%s\n", count - LOSS_LINES,
 		    count - LOSS_LINES == 1 ? "" : "s");

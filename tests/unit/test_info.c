@@ -50,6 +50,24 @@ TEST(threads_are_lives_and_not_numbers)
 	CHECK_INT(info.census.neighbours, 0);
 }
 
+TEST(processes_count_once_their_threads_are_known)
+{
+	_cleanup_(info_done) struct info info;
+	struct capture_writer *w = begin();
+
+	/* a tracer shows threads 11 and 12 by their switches, and then of which process they are */
+	ADD(w, TASK, task, 1000, 11, .pid = 11, .event = TASK_SEEN);
+	ADD(w, TASK, task, 1001, 12, .pid = 12, .event = TASK_SEEN);
+	ADD(w, TASK, task, 1002, 13, .pid = 13, .event = TASK_SEEN);
+	ADD(w, TASK, task, 1003, 11, .pid = 10, .event = TASK_RENAMED);
+	ADD(w, TASK, task, 1004, 12, .pid = 10, .event = TASK_RENAMED);
+	ADD(w, TASK, task, 1005, 12, .pid = 10, .event = TASK_RENAMED);
+	ADD(w, TASK, task, 1006, 10, .pid = 10, .event = TASK_SEEN);
+	count(w, &info, NULL);
+	CHECK_INT(info.census.threads, 4);
+	CHECK_INT(info.census.processes, 2);
+}
+
 TEST(a_neighbour_that_comes_into_scope_is_none)
 {
 	_cleanup_(info_done) struct info info;
@@ -116,6 +134,23 @@ TEST(losses_of_one_burst_are_told_as_one)
 			   "             7  on CPU 0 between 0.000999 and 0.003999 s\n"
 			   "           100  on CPU 0 between 0.079999 and 0.084999 s\n"
 			   "            40  on CPU 1 between 0.000999 and 0.008999 s\n"));
+}
+
+TEST(lost_packets_are_not_records)
+{
+	_cleanup_(info_done) struct info info;
+	_cleanup_(freep) char *text = NULL;
+	struct capture_writer *w = begin();
+
+	ADD(w, LOSS, loss, MS(10), 0, .start = MS(1), .end = MS(2), .packets = 3);
+	ADD(w, LOSS, loss, MS(90), 0, .start = MS(80), .end = MS(85), .count = 5, .packets = 1);
+	count(w, &info, &text);
+	CHECK_INT(info.lost, 5);
+	CHECK_INT(info.lost_packets, 4);
+	CHECK(strstr(text,
+		     "lost       5 records and 4 packets of records\n"
+		     "       3 packets  on CPU 0 between 0.000999 and 0.001999 s\n"
+		     "             5 and 1 packet  on CPU 0 between 0.079999 and 0.084999 s\n"));
 }
 
 TEST(many_losses_are_told_in_ten_lines)
