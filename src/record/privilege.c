@@ -8,6 +8,8 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
+#include "record/confine.h"
+
 #define SET_UP \
 	"'chgrp GROUP sonde', 'chmod 0750 sonde', and 'setcap cap_bpf,cap_perfmon," \
 	"cap_dac_read_search,cap_sys_ptrace,cap_checkpoint_restore,cap_syslog+p sonde'"
@@ -76,7 +78,8 @@ static rights_set rights_for(unsigned int keep_for, bool command)
 			RIGHT(CAP_CHECKPOINT_RESTORE);
 	if (keep_for & PRIVILEGE_BPF)
 		keep |= RIGHT(CAP_BPF);
-	if (command && geteuid() == 0) /* which stays root's */
+	if (command &&
+	    geteuid() == 0) /* which stays root's; confine.h sees to it that no other is ended */
 		keep |= RIGHT(CAP_KILL);
 	return keep & rights_permitted();
 }
@@ -100,5 +103,6 @@ int privilege_drop(unsigned int keep_for, pid_t command, struct err *err)
 		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_errno(err, "cannot give up privileges");
-	return left;
+	r = confine_recorder(command, err);
+	return r < 0 ? r : left;
 }

@@ -34,8 +34,9 @@ enum {
 
 /*
  * Give up for good all that the given purposes do not need: root becomes a user whose number
- * nobody else has, and keeps the right to end `command` (0: none); capabilities go.  Returns 1,
- * with a warning in err, if the user could not be changed.
+ * nobody else has, and keeps the right to end `command` (0: none); capabilities go, and system
+ * calls that recording does not use (confine.h).  Returns 1, with a warning in err, if the user
+ * could not be changed.
  */
 int privilege_drop(unsigned int keep_for, pid_t command, struct err *err);
 

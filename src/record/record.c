@@ -197,6 +197,14 @@ static int write_counters(struct recording *rec, struct err *err)
 	return transcript_write_counters(rec->transcript, clock_now(), err);
 }
 
+static void tell_troubles(const struct recording *rec)
+{
+	char words[640];
+
+	if (symbols_trouble(rec->symbols, words, sizeof(words)))
+		rec->options->notice(rec->options->arg, words);
+}
+
 /*
  * The end is set a little ahead, so that it is one and the same for all CPUs.
  * What the iterators leave behind then may be more than the rings hold; they are
@@ -227,6 +235,8 @@ static int finish(struct recording *rec, struct err *err)
 		r = transcript_write_symbols(rec->transcript, clock_now(), err);
 	if (r == 0)
 		r = write_counters(rec, err);
+	if (r == 0)
+		tell_troubles(rec);
 	return r < 0 ? r : capture_close(rec->writer, err);
 }
 

@@ -171,6 +171,8 @@ static void load_symbols(struct recording *rec)
 	struct err err = { "" };
 
 	rec->symbols = symbols_new();
+	if (takes_stacks(o))
+		symbols_prepare();
 	if (takes_stacks(o) && symbols_load_kernel(rec->symbols, &err) < 0)
 		o->notice(o->arg, err.text);
 }

@@ -9,9 +9,9 @@
  * functions: expensive, but then nobody waits for the rings to be drained.
  *
  * What is read may be hostile or broken (programs, debug information, perf
- * maps).  So all of that happens in child processes that hold no privileges
- * and may die: a file that kills its reader costs the names of its own frames
- * and nothing else.  No network is ever asked for debug information.
+ * maps).  So all of that happens in child processes that hold no privileges,
+ * can make few system calls (confine.h) and may die: a file that kills its reader costs the names
+ * of its own frames and nothing else.  No network is ever asked for debug information.
  *
  * Names have no control characters and at most 1023 bytes.  Those of Rust and
  * C++ are demangled (C++ only where libstdc++.so.6 is installed); those of
@@ -35,6 +35,9 @@ DEFINE_FREEP(symbols)
  * why and what to do; everything else works on, and kernel frames have no names.
  */
 int symbols_load_kernel(struct symbols *syms, struct err *err);
+
+/* What symbol_resolve() needs that must be loaded before the process is confined. */
+void symbols_prepare(void);
 
 /* Where an address lies. Plain data: keep it from symbol_locate() to symbol_resolve(). */
 struct symbol_place {
@@ -94,5 +97,9 @@ typedef void symbol_fn(void *arg, size_t index, const struct symbol *chain, size
  */
 int symbol_resolve(struct symbols *syms, const struct symbol_place *places, size_t count,
 		   nsec_t budget, symbol_fn *fn, void *arg, struct err *err);
+
+/* After symbol_resolve(): a sentence on files whose reader died or ran out of time; NULL if none.
+ */
+const char *symbols_trouble(const struct symbols *syms, char *buf, size_t room);
 
 #endif

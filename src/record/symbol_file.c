@@ -64,9 +64,9 @@ static bool unescape(const char *path, char *buf, size_t room)
 }
 
 /* A regular file at path inside root, as O_PATH: looked at, not yet opened. */
-static int look_in_root(int root, const char *path, struct stat *st)
+static int look_in_root(int root, const char *path, int flags, struct stat *st)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | flags, .resolve = RESOLVE_IN_ROOT };
 	_cleanup_(closep) int fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
 
 	if (fd < 0 || fstat(fd, st) != 0 || !S_ISREG(st->st_mode))
@@ -123,7 +123,7 @@ static bool seek_in_root(struct module *mod, const char *path, uint32_t pid)
 	_cleanup_(closep) int root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return false;
-	_cleanup_(closep) int fd = look_in_root(root, path, &st);
+	_cleanup_(closep) int fd = look_in_root(root, path, 0, &st);
 	if (fd < 0 || st.st_ino != mod->mapped.inode)
 		return false;
 	set_found(mod, &st);
@@ -178,7 +178,10 @@ static uint32_t own_pid(int proc)
 	return last ? strtoul(last, NULL, 10) : 0;
 }
 
-/* As perf does, believe only the process itself, and root. */
+/*
+ * As perf does, believe only the process itself, and root.  A link to a file of root's would be
+ * read with our rights.
+ */
 static int open_perfmap(int proc)
 {
 	char path[64];
@@ -189,7 +192,7 @@ static int open_perfmap(int proc)
 	if (root < 0 || pid == 0 || fstat(proc, &owner) != 0)
 		return -1;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", pid);
-	_cleanup_(closep) int fd = look_in_root(root, path, &st);
+	_cleanup_(closep) int fd = look_in_root(root, path, O_NOFOLLOW, &st);
 	if (fd < 0 || (st.st_uid != 0 && st.st_uid != owner.st_uid))
 		return -1;
 	return reopen(fd);

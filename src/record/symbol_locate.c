@@ -31,6 +31,23 @@ int symbols_load_kernel(struct symbols *syms, struct err *err)
 	return r;
 }
 
+void symbols_prepare(void)
+{
+	name_prepare();
+}
+
+const char *symbols_trouble(const struct symbols *syms, char *buf, size_t room)
+{
+	if (syms->troubles == 0)
+		return NULL;
+	if (syms->troubles == 1)
+		snprintf(buf, room, "cannot read all symbols of %s", syms->trouble);
+	else
+		snprintf(buf, room, "cannot read all symbols of %zu files, such as %s",
+			 syms->troubles, syms->trouble);
+	return buf;
+}
+
 void symbols_forget(struct symbols *syms, uint32_t pid)
 {
 	maps_forget(&syms->maps, pid);

@@ -24,7 +24,7 @@ enum { MANGLED_MAX = 8192 };
 
 typedef char *demangle_fn(const char *name, char *buf, size_t *len, int *status);
 
-/* Looked for once; the variables live no longer than the child. */
+/* Looked for once, before the process is confined. */
 static demangle_fn *find_demangler(void)
 {
 	static demangle_fn *fn;
@@ -38,6 +38,11 @@ static demangle_fn *find_demangler(void)
 			fn = (demangle_fn *)dlsym(lib, "__cxa_demangle");
 	}
 	return fn;
+}
+
+void name_prepare(void)
+{
+	find_demangler();
 }
 
 const char *name_clean(const char *s, char buf[static NAME_ROOM])

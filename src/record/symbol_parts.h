@@ -124,6 +124,8 @@ struct symbols {
 	struct kernel kernel;
 	struct modules modules;
 	struct maps maps;
+	size_t troubles;   /* files whose reader did not end well, and of the first one: */
+	char trouble[512]; /* which and what */
 };
 
 /* What a child is asked, and what it answers. */
@@ -132,7 +134,7 @@ enum { CHAIN_MAX = 32, NAME_ROOM = 1024 };
 
 struct job {
 	const char *path;
-	bool jit;
+	void (*resolve)(const struct job *job, FILE *to); /* in the child */
 	int fd;
 	const uint64_t *keys; /* rising: offsets in the file; for JIT addresses */
 	size_t count;
@@ -153,10 +155,11 @@ struct replies { /* what came of a job, by key */
 		int times; /* answered */
 	} *items;
 	size_t count;
+	char trouble[64]; /* what befell the child; "" if it ended well */
 };
 
 void replies_done(struct replies *replies);
-/* Run the job in a child until it is done, or dead, or the time is over. */
+/* Run the job in a child until it is done, or dead, or the time is over: see `trouble`. */
 int worker_run(const struct job *job, nsec_t deadline, struct replies *ret, struct err *err);
 
 /* In the child. */
@@ -185,6 +188,8 @@ size_t wanted_from(const struct wanted *wanted, size_t count, uint64_t address);
 
 /* False if it is not a name of Rust (_R...), and then buf is undefined. */
 bool rust_demangle(const char *raw, char buf[static NAME_ROOM]);
+/* Load what makes names of C++ readable, which a confined process cannot do. */
+void name_prepare(void);
 /* Printable and cut to its room. */
 const char *name_clean(const char *s, char buf[static NAME_ROOM]);
 /* Likewise, and demangled, and without the version of an ELF symbol. */

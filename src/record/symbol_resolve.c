@@ -73,12 +73,19 @@ static void resolve_kernel(const struct context *ctx, uint32_t index)
 	tell(ctx, index, (struct reply){ .chain = &chain, .count = 1 });
 }
 
+static void note_trouble(struct symbols *syms, const struct module *mod, const char *what)
+{
+	if (*what && syms->troubles++ == 0)
+		snprintf(syms->trouble, sizeof(syms->trouble), "'%.400s': %s", mod->name, what);
+}
+
 /* All of `order` are in the same module. */
 static int resolve_module(const struct context *ctx, const struct order *order, size_t count,
 			  struct err *err)
 {
 	const struct module *mod = &ctx->syms->modules.list.items[order->module];
-	struct job job = { .path = mod->name, .jit = mod->kind == MODULE_JIT };
+	struct job job = { .path = mod->name,
+			   .resolve = mod->kind == MODULE_JIT ? perfmap_resolve : elf_resolve };
 	nsec_t now = clock_now(), time = now < ctx->deadline ? (ctx->deadline - now) / 2 : 0;
 	struct replies replies = { 0 };
 
@@ -97,6 +104,7 @@ static int resolve_module(const struct context *ctx, const struct order *order, 
 	int r = worker_run(&job, now + (time < MODULE_TIME ? time : MODULE_TIME), &replies, err);
 	if (r < 0)
 		return r;
+	note_trouble(ctx->syms, mod, replies.trouble);
 	for (size_t i = 0, key = 0; i < count; i++) {
 		key += order[i].key != keys[key];
 		tell(ctx, order[i].index, replies.items[key]);
@@ -113,6 +121,7 @@ int symbol_resolve(struct symbols *syms, const struct symbol_place *places, size
 	size_t used = 0, end;
 	int r = 0;
 
+	name_prepare();
 	for (size_t i = 0; i < count; i++) {
 		const struct symbol_place *place = &places[i];
 

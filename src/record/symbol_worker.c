@@ -5,22 +5,26 @@
  * Libraries that read ELF and DWARF are large, and the files come from whoever
  * we record.  So one child is forked per file.  It gives up all privileges and
  * all descriptors but two, has a limit on its memory, is the first to go when
- * the machine runs out of it, and is killed when its time is over.  It answers
- * through a pipe as it goes, function names first, so a death half-way costs
- * only what had not been said.  What it says is checked like any input.
+ * the machine runs out of it, can make only the system calls that reading takes, and is ended
+ * by its own timer.  It answers through a pipe as it goes, function names first, so a death
+ * half-way costs only what had not been said.  What it says is checked like any input.
+ *
+ * The parent never signals it: a recorder that may end one process could end others.
  */
 #include "record/symbol_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+
+#include "base/rights.h"
+#include "record/confine.h"
 
 #define MEMORY_MORE (4ull << 30) /* address space beyond what we have ourselves */
 
@@ -39,6 +43,8 @@ struct said {
 /* No file has this much to say about a frame, on average; it bounds what the parent keeps. */
 enum { SAID_MAX = 4096 };
 enum { ANSWER_MAX = CHAIN_MAX * (sizeof(struct said) + 2 * NAME_ROOM) };
+
+enum { EXIT_CONFINE = 3 };
 
 /* The child's side. */
 
@@ -64,9 +70,26 @@ void answer(FILE *to, size_t key, const struct symbol *chain, size_t count)
 	}
 }
 
+/*
+ * Files of /proc/self belong to root while the process must not be dumped.  So for this it may be,
+ * while it still has the capabilities that keep other processes of its user away.
+ */
+static void be_first_to_go(void)
+{
+	static const char most[] = "1000";
+
+	prctl(PR_SET_DUMPABLE, 1);
+
+	_cleanup_(closep) int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : write(fd, most, strlen(most));
+
+	(void)n; /* what cannot be had is not needed */
+	prctl(PR_SET_DUMPABLE, 0);
+}
+
 static void limit_memory(void)
 {
-	struct rlimit limit = { 0 };
+	struct rlimit limit = { 0 }, nothing = { 0 };
 	unsigned long pages = 0;
 	FILE *file = fopen("/proc/self/statm", "re");
 
@@ -76,20 +99,17 @@ static void limit_memory(void)
 	}
 	if (file)
 		fclose(file);
-	file = fopen("/proc/self/oom_score_adj", "we");
-	if (file) {
-		fputs("1000", file);
-		fclose(file);
-	}
+	setrlimit(RLIMIT_FSIZE, &nothing);
+	be_first_to_go();
 }
 
-static void drop_capabilities(void)
+static void limit_time(nsec_t deadline)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = { 0 };
+	nsec_t now = clock_now(), left = deadline > now ? deadline - now : 1;
+	struct itimerval timer = { .it_value = { .tv_sec = left / NSEC_PER_SEC,
+						 .tv_usec = left % NSEC_PER_SEC / 1000 + 1 } };
 
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	syscall(SYS_capset, &head, data);
+	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 /* Descriptors end up as: 0 to 2 nothing, 3 the file, 4 the pipe. */
@@ -106,27 +126,41 @@ static void keep_two_files(int fd, int out)
 	close_range(5, ~0u, 0);
 }
 
-__attribute__((noreturn)) static void child(struct job job, int out, pid_t parent)
+/* Signals go to the parent, which ends us or lets us end; the timer is for us. */
+static void set_signals(void)
+{
+	sigset_t all;
+
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGALRM, SIG_DFL);
+	sigemptyset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+static bool confine(void)
+{
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return rights_limit(0, 0) == 0 && confine_parser() == 0;
+}
+
+__attribute__((noreturn)) static void child(struct job job, int out, nsec_t deadline, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	signal(SIGINT, SIG_IGN); /* a Ctrl-C is for the parent, who ends us when it wants to */
-	signal(SIGTERM, SIG_DFL);
+	set_signals();
 	limit_memory();
+	limit_time(deadline);
 	keep_two_files(job.fd, out);
-	drop_capabilities();
-	prctl(PR_SET_DUMPABLE, 0);
 	unsetenv("DEBUGINFOD_URLS");
 
 	job.fd = 3;
 	FILE *to = fdopen(4, "w");
-	if (!to)
-		_exit(1);
-	if (job.jit)
-		perfmap_resolve(&job, to);
-	else
-		elf_resolve(&job, to);
+	if (!to || !confine())
+		_exit(EXIT_CONFINE);
+	job.resolve(&job, to);
 	_exit(fflush(to) != 0);
 }
 
@@ -228,9 +262,25 @@ static bool listen_to(int in, nsec_t deadline, struct replies *replies)
 	return false;
 }
 
+static void describe_end(int status, bool is_whole, char *ret, size_t room)
+{
+	int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	if (number == SIGALRM)
+		snprintf(ret, room, "its reader ran out of time");
+	else if (number == SIGSYS)
+		snprintf(ret, room, "its reader made a forbidden system call");
+	else if (number)
+		snprintf(ret, room, "its reader was ended by signal %d", number);
+	else if (WEXITSTATUS(status) == EXIT_CONFINE)
+		snprintf(ret, room, "its reader could not be confined");
+	else if (WEXITSTATUS(status) || !is_whole)
+		snprintf(ret, room, "its reader failed");
+}
+
 int worker_run(const struct job *job, nsec_t deadline, struct replies *ret, struct err *err)
 {
-	int ends[2];
+	int ends[2], status = 0;
 	pid_t parent = getpid();
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
@@ -240,15 +290,17 @@ int worker_run(const struct job *job, nsec_t deadline, struct replies *ret, stru
 	if (pid < 0)
 		return err_errno(err, "cannot start the reader of symbols");
 	if (pid == 0)
-		child(*job, out, parent);
+		child(*job, out, deadline, parent);
 	close(TAKE_FD(out));
 
 	ret->strings = strtab_new();
 	ret->items = must_alloc(job->count * sizeof(*ret->items));
 	ret->count = job->count;
-	if (!listen_to(in, deadline, ret))
-		kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	bool is_whole = listen_to(in, deadline, ret);
+
+	close(TAKE_FD(in)); /* one that still has something to say ends by that */
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	describe_end(status, is_whole, ret->trouble, sizeof(ret->trouble));
 	return 0;
 }

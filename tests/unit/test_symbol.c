@@ -417,7 +417,7 @@ TEST(a_process_that_is_gone_keeps_its_addresses)
 TEST(a_reader_that_hangs_is_ended_and_what_it_said_stays)
 {
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
-	char pipe_path[128];
+	char pipe_path[128], words[640];
 	struct den den;
 	struct subject s;
 
@@ -432,6 +432,8 @@ TEST(a_reader_that_hangs_is_ended_and_what_it_said_stays)
 	CHECK(clock_now() - start < 5 * NSEC_PER_SEC);
 	CHECK(*s.truths.items[0].found);
 	check_names(&s, true); /* its library may come too late */
+	CHECK(symbols_trouble(syms, words, sizeof(words)) &&
+	      strstr(words, "/program': its reader ran out of time"));
 	unlink(pipe_path);
 	den_leave(&den);
 }

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A filter is a list of rules; a call that fits none is denied.  Rules look at the low half of an
+ * argument: all that are looked at here are ints, or flags that the low half holds.
+ */
+#include "record/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/bpf.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "base/vec.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+enum { WORKS = false };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { WORKS = false };
+#else
+enum { WORKS = true };
+#endif
+#else
+enum { WORKS = true };
+#endif
+
+#define X32_BIT 0x40000000u
+
+struct rule {
+	uint32_t nr;
+	enum { EQUAL, CLEAR } test;
+	uint32_t arg;   /* its number */
+	uint32_t value; /* for CLEAR: the bits that must not be set */
+};
+
+typedef VEC(struct sock_filter) filter;
+
+/* No writing, and nothing new. */
+#define NOT_WRITING (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND)
+/* Arenas are shared for writing.  Where we have no rights, files of others cannot be. */
+#define NOT_CREATING (O_WRONLY | O_CREAT | O_TRUNC | O_APPEND)
+
+#define NEW_NAMESPACES \
+	(CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
+	 CLONE_NEWCGROUP)
+
+/* Reading files and using memory: of both. */
+static const uint32_t common_calls[] = {
+	SYS_read,
+	SYS_pread64,
+	SYS_write,
+	SYS_close,
+	SYS_clock_gettime,
+	SYS_munmap,
+	SYS_fstat,
+	SYS_newfstatat,
+	SYS_lseek,
+	SYS_brk,
+	SYS_mremap,
+	SYS_madvise,
+	SYS_futex,
+	SYS_readv,
+	SYS_writev,
+	SYS_stat,
+	SYS_lstat,
+	SYS_access,
+	SYS_faccessat,
+	SYS_faccessat2,
+	SYS_readlink,
+	SYS_readlinkat,
+	SYS_getcwd,
+	SYS_fcntl,
+	SYS_rt_sigreturn,
+	SYS_rt_sigprocmask,
+	SYS_restart_syscall,
+	SYS_getpid,
+	SYS_gettid,
+	SYS_getrandom,
+	SYS_sysinfo,
+	SYS_sched_getaffinity,
+	SYS_exit,
+	SYS_exit_group,
+};
+
+static const struct rule common_rules[] = {
+	{ SYS_mmap, CLEAR, 2, PROT_EXEC },
+	{ SYS_mprotect, CLEAR, 2, PROT_EXEC },
+};
+
+static const struct rule parser_rules[] = {
+	{ SYS_openat, CLEAR, 2, NOT_WRITING },
+	{ SYS_open, CLEAR, 1, NOT_WRITING },
+};
+
+/* Draining, looking into processes, and starting readers of symbols. */
+static const uint32_t recorder_calls[] = {
+	SYS_pwrite64,
+	SYS_clock_nanosleep,
+	SYS_nanosleep,
+	SYS_poll,
+	SYS_ppoll,
+	SYS_accept4,
+	SYS_recvmsg,
+	SYS_getsockopt,
+	SYS_getsockname,
+	SYS_setsockopt,
+	SYS_bind,
+	SYS_listen,
+	SYS_statx,
+	SYS_openat2,
+	SYS_getdents64,
+	SYS_flock,
+	SYS_ftruncate,
+	SYS_fsync,
+	SYS_fdatasync,
+	SYS_dup,
+	SYS_dup2,
+	SYS_dup3,
+	SYS_pipe2,
+	SYS_close_range,
+	SYS_memfd_create,
+	SYS_wait4,
+	SYS_waitid,
+	SYS_rt_sigaction,
+	SYS_sigaltstack,
+	SYS_setitimer,
+	SYS_sched_yield,
+	SYS_getuid,
+	SYS_geteuid,
+	SYS_getgid,
+	SYS_getegid,
+	SYS_getppid,
+	SYS_gettimeofday,
+	SYS_clock_getres,
+	SYS_getrusage,
+	SYS_uname,
+	SYS_set_robust_list,
+	SYS_rseq,
+	SYS_prctl,
+	SYS_seccomp,
+	SYS_capget,
+	SYS_capset,
+	SYS_setrlimit,
+	SYS_landlock_create_ruleset,
+	SYS_landlock_restrict_self,
+};
+
+static const struct rule recorder_rules[] = {
+	{ SYS_openat, CLEAR, 2, NOT_CREATING },
+	{ SYS_open, CLEAR, 1, NOT_CREATING },
+	{ SYS_clone, CLEAR, 0, NEW_NAMESPACES },
+	{ SYS_prlimit64, EQUAL, 0, 0 },
+	{ SYS_ioctl, EQUAL, 1, TCGETS },
+	{ SYS_ioctl, EQUAL, 1, TIOCGWINSZ },
+	{ SYS_ioctl, EQUAL, 1, PERF_EVENT_IOC_DISABLE },
+	{ SYS_socket, EQUAL, 0, AF_UNIX },
+	{ SYS_bpf, EQUAL, 0, BPF_MAP_LOOKUP_ELEM },
+	{ SYS_bpf, EQUAL, 0, BPF_MAP_UPDATE_ELEM },
+	{ SYS_bpf, EQUAL, 0, BPF_MAP_DELETE_ELEM },
+	{ SYS_bpf, EQUAL, 0, BPF_ITER_CREATE },
+	/* whether a process is there */
+	{ SYS_kill, EQUAL, 1, 0 },
+	{ SYS_tgkill, EQUAL, 2, 0 },
+};
+
+#define STATEMENT(code_, k_) ((struct sock_filter)BPF_STMT(code_, k_))
+#define JUMP(code_, k_, t_, f_) ((struct sock_filter)BPF_JUMP(code_, k_, t_, f_))
+#define LOAD(field) STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define RETURN(what) STATEMENT(BPF_RET | BPF_K, what)
+
+/* The number of the call is loaded before and after. */
+static void add_rule(filter *f, const struct rule *r)
+{
+	size_t arg = offsetof(struct seccomp_data, args) + 8 * r->arg;
+
+	*vec_push(f) = JUMP(BPF_JMP | BPF_JEQ | BPF_K, r->nr, 0, 4);
+	*vec_push(f) = STATEMENT(BPF_LD | BPF_W | BPF_ABS, arg);
+	*vec_push(f) = r->test == CLEAR ? JUMP(BPF_JMP | BPF_JSET | BPF_K, r->value, 1, 0)
+					: JUMP(BPF_JMP | BPF_JEQ | BPF_K, r->value, 0, 1);
+	*vec_push(f) = RETURN(SECCOMP_RET_ALLOW);
+	*vec_push(f) = LOAD(nr);
+}
+
+static void add_rules(filter *f, const struct rule *rules, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		add_rule(f, &rules[i]);
+}
+
+static void add_calls(filter *f, const uint32_t *calls, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		*vec_push(f) = JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], 0, 1);
+		*vec_push(f) = RETURN(SECCOMP_RET_ALLOW);
+	}
+}
+
+static void begin(filter *f)
+{
+	*vec_push(f) = LOAD(arch);
+	*vec_push(f) = JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+	*vec_push(f) = RETURN(SECCOMP_RET_KILL_PROCESS);
+	*vec_push(f) = LOAD(nr);
+	*vec_push(f) = JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
+	*vec_push(f) = RETURN(SECCOMP_RET_KILL_PROCESS);
+	add_calls(f, common_calls, ARRAY_LEN(common_calls));
+	add_rules(f, common_rules, ARRAY_LEN(common_rules));
+}
+
+/* For abort(). */
+static void add_own_signals(filter *f)
+{
+	add_rule(f, &(struct rule){ SYS_tgkill, EQUAL, 0, getpid() });
+}
+
+static int install(filter *f, uint32_t otherwise)
+{
+	*vec_push(f) = RETURN(otherwise);
+
+	struct sock_fprog program = { f->count, f->items };
+	int r = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ? -errno : 0;
+
+	vec_done(f);
+	return r;
+}
+
+bool confine_works(void)
+{
+	return WORKS;
+}
+
+int confine_recorder(pid_t command, struct err *err)
+{
+	filter f = { 0 };
+
+	if (!WORKS)
+		return 0;
+	begin(&f);
+	add_calls(&f, recorder_calls, ARRAY_LEN(recorder_calls));
+	add_rules(&f, recorder_rules, ARRAY_LEN(recorder_rules));
+	if (command > 0)
+		add_rule(&f, &(struct rule){ SYS_kill, EQUAL, 0, command });
+	add_own_signals(&f);
+	/* the C library then takes clone() instead, whose flags can be seen */
+	*vec_push(&f) = JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
+	*vec_push(&f) = RETURN(SECCOMP_RET_ERRNO | ENOSYS);
+
+	int r = install(&f, SECCOMP_RET_ERRNO | EPERM);
+
+	/* a kernel without it is as safe as before */
+	if (r < 0 && r != -EINVAL && r != -ENOSYS)
+		return err_set(err, r, "cannot restrict the recorder's system calls: %s",
+			       strerror(-r));
+	return 0;
+}
+
+/*
+ * As far as the kernel can: since 5.13, and where it is not switched off.  A process in a domain of
+ * its own can neither trace processes outside nor read their memory, whoever its user is.
+ */
+static void enter_domain(void)
+{
+	struct landlock_ruleset_attr none = { .handled_access_fs = LANDLOCK_ACCESS_FS_WRITE_FILE |
+								   LANDLOCK_ACCESS_FS_EXECUTE };
+	_cleanup_(closep) int rules = syscall(SYS_landlock_create_ruleset, &none, sizeof(none), 0);
+
+	if (rules >= 0)
+		syscall(SYS_landlock_restrict_self, rules, 0);
+}
+
+int confine_parser(void)
+{
+	filter f = { 0 };
+
+	if (!WORKS)
+		return 0;
+	enter_domain();
+	begin(&f);
+	add_rules(&f, parser_rules, ARRAY_LEN(parser_rules));
+	add_own_signals(&f);
+	return install(&f, SECCOMP_RET_KILL_PROCESS);
+}
