@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "read/ftrace_html.h"
 #include "read/ftrace_text_event.h"
 #include "read/ftrace_text_head.h"
 #include "read/raw_input.h"
@@ -114,7 +115,7 @@ static enum text_line_kind look_at(void *arg, struct view line, nsec_t *ret_time
 	return TEXT_COMMENT;
 }
 
-static bool is_ftrace(const char *text, size_t size)
+static bool is_ftrace_text(const char *text, size_t size)
 {
 	struct look look = { 0 };
 	const char *end = text + size;
@@ -128,6 +129,11 @@ static bool is_ftrace(const char *text, size_t size)
 			return true;
 	}
 	return false;
+}
+
+static bool is_ftrace(const char *head, size_t size)
+{
+	return ftrace_html_is_one(head, size) || is_ftrace_text(head, size);
 }
 
 static void read_event(struct text_source *t, const struct ftrace_head *head, const char *end,
@@ -206,6 +212,14 @@ static int open_lines(const char *name, struct text_lines *lines, struct input *
 	t->lines = *lines;
 	t->source.next = next_event;
 	t->source.fields = visit_fields;
+	if (ftrace_html_is_one(t->lines.text.s, t->lines.text.len)) {
+		int r = ftrace_html_reduce(&t->lines, name, is_ftrace_text, err);
+
+		if (r < 0) {
+			text_source_free(&t->source);
+			return r;
+		}
+	}
 	text_lines_look(&t->lines, look_at, &look);
 	if (!t->lines.events && (t->lines.strange || !look.is_trace)) {
 		text_source_free(&t->source);

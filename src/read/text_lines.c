@@ -42,8 +42,8 @@ int text_lines_open(struct text_lines *lines, const char *path, struct err *err)
 
 	if (r < 0)
 		return r;
-	lines->mapped = lines->text.len > 0;
-	if (lines->mapped)
+	lines->file = lines->text;
+	if (lines->file.len)
 		return 0;
 	r = read_all(path, &lines->copy, &lines->text.len, err);
 	lines->text.s = lines->copy;
@@ -176,8 +176,8 @@ bool text_lines_next(struct text_lines *lines, struct view *ret)
 
 void text_lines_done(struct text_lines *lines)
 {
-	if (lines->mapped)
-		file_unmap(&lines->text);
+	file_unmap(&lines->file);
 	free(lines->copy);
+	free(lines->joined);
 	vec_done(&lines->places);
 }

@@ -36,9 +36,10 @@ struct text_place {
 
 struct text_lines {
 	struct view text;
-	char *copy;  /* of a file that cannot be mapped, else NULL; */
-	bool mapped; /* else text is borrowed */
-	bool sorted; /* by the list of places, since the file is not */
+	struct view file; /* that is mapped, of which text may be a part; empty if it is borrowed */
+	char *copy;       /* of a file that cannot be mapped, else NULL */
+	char *joined;     /* parts of the file that text is made of, else NULL */
+	bool sorted;      /* by the list of places, since the file is not */
 	VEC(struct text_place) places;
 	size_t next;        /* place, if sorted; else where the next line begins */
 	nsec_t first;       /* the earliest event's time */

@@ -341,6 +341,62 @@ static void join_text(void *arg, const char *name, const char *s, size_t len)
 	free(before);
 }
 
+#define VIEWER(size) \
+	"<!DOCTYPE html>\n<html>\n<script>\n%*svar a = '[000] 1.0: x: y';\n</script>\n", size, ""
+
+static char *page(int viewer, const char *rest)
+{
+	_cleanup_(freep) char *head = must_printf(VIEWER(viewer));
+
+	return must_printf("%s%s", head, rest);
+}
+
+static void check_page(int viewer, const char *rest, size_t events)
+{
+	_cleanup_(freep) char *text = page(viewer, rest);
+	_cleanup_(result_done) struct result r = read_text(text);
+
+	CHECK_INT(r.code, 0);
+	CHECK_STR(r.err.text, "");
+	CHECK_INT(r.events.count, events);
+	CHECK(r.events.count && r.events.items[0].kind == RAW_WAKING);
+	CHECK(ftrace_format.is_one(text, 4096));
+}
+
+#define DATA "<!-- BEGIN TRACE -->\n<script class=\"trace-data\" type=\"application/text\">\n"
+#define LINE(time) \
+	"          <idle>-0     [000] d.h. " time ": sched_waking: comm=a pid=7 prio=120 " \
+	"target_cpu=000\n"
+
+TEST(a_page_of_systrace_holds_a_trace)
+{
+	check_page(100000,
+		   DATA "# tracer: nop\n#\n" LINE("1.000001") LINE("1.000002") "</script>\n", 2);
+	check_page(5000,
+		   DATA "USER PID PPID\nroot 1 0\n</script>\n" DATA
+			   LINE("1.000001") "  </script>\n<!-- END TRACE -->\n" DATA LINE(
+				   "1.000002") "</script></html>",
+		   2);
+	check_page(9999, DATA LINE("1.000001"), 1); /* cut off */
+	check_page(9000,
+		   "<script>\n  var linuxPerfData = \"# tracer: nop\\n\\\n"
+		   "          a-7     [000] d.h. 1.000001: sched_waking: comm=a pid=7 prio=120 "
+		   "target_cpu=000\\n\\\n\";\n</script>\n",
+		   1);
+}
+
+TEST(a_page_without_a_trace_gets_a_sentence)
+{
+	_cleanup_(freep) char *packed = page(
+		5000, "<script id=\"viewer-data\" type=\"application/json\">H4sIAAAA</script>");
+	_cleanup_(freep) char *empty = page(5000, "</html>");
+	_cleanup_(result_done) struct result p = read_text(packed), n = read_text(empty);
+
+	CHECK_STR(p.err.text, "'x.txt' is a page of catapult with a compressed trace, which sonde "
+			      "cannot read: pass the trace from which it was made");
+	CHECK_STR(n.err.text, "'x.txt' is a page of HTML without a trace of systrace");
+}
+
 /* The fields of the first event, one behind the other; to be freed. */
 static char *fields_of(const char *text)
 {
