@@ -87,7 +87,17 @@ static bool ctf_is_dir(const char *path)
 	return s.found;
 }
 
-int ctf_open_files(const char *name, struct file_set *files, struct input **ret, struct err *err)
+static int fail_version_2(const char *name, struct err *err)
+{
+	return err_set(err, -EPROTONOSUPPORT,
+		       "'%s' is a CTF 2 trace, which sonde cannot read: convert it to CTF 1.8 with "
+		       "Babeltrace 2.1 or later: babeltrace2 '%s' --component=sink.ctf.fs "
+		       "--params='path=\"OUT\",ctf-version=\"1\"'",
+		       name, name);
+}
+
+/* -ENOTSUP or -EPROTONOSUPPORT, with the reason, if libbabeltrace2 may be able to read them. */
+static int open_files(const char *name, struct file_set *files, struct input **ret, struct err *err)
 {
 	struct raw_source *source = NULL;
 	int code = ctf_source_new(name, files, &source, err);
@@ -99,6 +109,13 @@ int ctf_open_files(const char *name, struct file_set *files, struct input **ret,
 	return 0;
 }
 
+int ctf_open_files(const char *name, struct file_set *files, struct input **ret, struct err *err)
+{
+	int code = open_files(name, files, ret, err);
+
+	return code == -EPROTONOSUPPORT ? fail_version_2(name, err) : code;
+}
+
 static int ctf_open(const char *path, struct input **ret, struct err *err)
 {
 	_cleanup_(file_set_done) struct file_set files = { 0 };
@@ -106,13 +123,16 @@ static int ctf_open(const char *path, struct input **ret, struct err *err)
 	int code = ctf_find_traces(path, &files, err);
 
 	if (code == 0)
-		code = ctf_open_files(path, &files, ret, err);
-	if (code != -ENOTSUP)
+		code = open_files(path, &files, ret, err);
+	if (code != -ENOTSUP && code != -EPROTONOSUPPORT)
 		return code;
+
+	bool is_version_2 = code == -EPROTONOSUPPORT;
+
 	code = ctf_babeltrace_new(path, &source, err);
 	if (code == 0)
 		*ret = raw_input_new(&ctf_format, source);
-	return code;
+	return code < 0 && is_version_2 ? fail_version_2(path, err) : code;
 }
 
 const struct input_format ctf_format = {

@@ -208,7 +208,13 @@ static bool is_packet(const void *data, size_t size)
 /* Its metadata is JSON, each fragment behind a record separator. */
 static bool is_version_2(const char *data, size_t size)
 {
-	return size >= 2 && data[0] == '\x1e' && data[1] == '{';
+	size_t at = 1;
+
+	if (!size || data[0] != '\x1e')
+		return false;
+	while (at < size && (data[at] == ' ' || data[at] == '\t' || data[at] == '\n'))
+		at++;
+	return at < size && data[at] == '{';
 }
 
 bool ctf_is_metadata(const void *data, size_t size)
@@ -250,7 +256,7 @@ int ctf_metadata_text(const char *name, const void *data, size_t size, char **re
 	size_t used = 0, content, packet;
 
 	if (is_version_2(data, size))
-		return err_set(err, -ENOTSUP, "'%s' is of version 2 of CTF", name);
+		return err_set(err, -EPROTONOSUPPORT, "'%s' is in CTF 2", name);
 	if (!is_packet(data, size)) {
 		*ret_text = NULL;
 		*ret_size = size;

@@ -49,7 +49,8 @@ bool ctf_is_metadata(const void *data, size_t size);
 
 /*
  * The text of a metadata file, out of its packets if it has them.  *ret_text is
- * memory of its own, or NULL if data is the text already.
+ * memory of its own, or NULL if data is the text already.  -EPROTONOSUPPORT if it is
+ * of CTF 2.
  */
 int ctf_metadata_text(const char *name, const void *data, size_t size, char **ret_text,
 		      size_t *ret_size, struct err *err);

@@ -61,13 +61,32 @@ TEST(what_is_not_for_us_is_told_apart)
 		HEAD("le") "typealias integer { size = 64; } := unsigned long *;",
 		USUAL("le") EVENT("u8 a[stream.packet.context.cpu_id];"),
 		USUAL("le") EVENT("time64 a;"),
-		"\x1e{\"type\": \"preamble\", \"version\": 2}",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		_cleanup_(trace_done) struct trace t = open_trace(texts[i], NULL);
 
 		CHECK_INT(t.code, -ENOTSUP);
+	}
+}
+
+TEST(version_2_is_refused_by_its_name)
+{
+	static const char *const texts[] = {
+		"\x1e{\"type\": \"preamble\", \"version\": 2}",
+		"\x1e \n{\"type\": \"preamble\"}\n\x1e{\"type\": \"trace-class\"}",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		_cleanup_(file_set_done) struct file_set files = { 0 };
+		struct input *input;
+		struct err err;
+
+		add_file(&files, "t/metadata", texts[i], strlen(texts[i]));
+		CHECK(ctf_has_trace(&files));
+		CHECK(ctf_open_files("t", &files, &input, &err) < 0);
+		CHECK(strstr(err.text,
+			     "'t' is a CTF 2 trace, which sonde cannot read: convert it"));
 	}
 }
 
