@@ -72,6 +72,35 @@ static void find_roots(const struct model *model, bool only_rebuilt, subjects *l
 	}
 }
 
+/* Whether there is anything to explain: not of a thread that slept all the time. */
+static bool has_run(const struct thread *t)
+{
+	line_pos pos;
+
+	if (!line_first(&t->intervals, &pos))
+		return false;
+	do {
+		const struct interval *i = line_at(&t->intervals, pos);
+
+		if (i->state == STATE_RUNNING)
+			return true;
+	} while (line_next(&t->intervals, &pos));
+	return false;
+}
+
+/* By the beginning of its name; those of foreign traces record themselves too. */
+static bool is_tracer(const struct model *model, const struct thread *t)
+{
+	static const char *const names[] = { "sonde",    "trace-cmd", "perf",   "lttng-",
+					     "bpftrace", "atrace",    "traced", "systrace" };
+	const char *comm = model_string(model, t->comm);
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strncmp(comm, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
 /* Who recorded a command wants that explained: it was there first, and to the end. */
 static int no_requests(const struct model *model, struct err *err)
 {
@@ -80,13 +109,13 @@ static int no_requests(const struct model *model, struct err *err)
 	for (uint32_t i = 1; i < model_thread_count(model); i++) {
 		const struct thread *t = model_thread(model, (thread_id){ i });
 
-		if (!t->neighbour && !t->kernel &&
-		    (!longest || t->end - t->begin > longest->end - longest->begin))
+		if (!t->neighbour && !t->kernel && !is_tracer(model, t) &&
+		    (!longest || t->end - t->begin > longest->end - longest->begin) && has_run(t))
 			longest = t;
 	}
 	if (!longest)
 		return err_set(err, -ENOENT,
-			       "there are no requests in it, nor was any thread in scope");
+			       "there are no requests in it, nor has any thread in scope run");
 	return err_set(err, -ENOENT,
 		       "there are no requests in it: name a thread with --thread, such as %u, "
 		       "which was recorded longest (%s)",
@@ -198,6 +227,7 @@ static int print_all(const struct model *model, const subjects *list, bool as_js
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct json j;
+	bool lacks_thread = false;
 
 	out_init(out, stdout);
 	json_init(&j, out);
@@ -213,8 +243,10 @@ static int print_all(const struct model *model, const subjects *list, bool as_js
 		}
 		if (i > 0)
 			out_char(out, '\n');
-		explain_text(out, opt_colour(), model, &account);
+		lacks_thread |= explain_text(out, opt_colour(), model, &account);
 	}
+	if (lacks_thread)
+		explain_text_lacks_thread(out);
 	if (as_json) {
 		json_end(&j);
 		json_newline(&j);

@@ -12,8 +12,11 @@
 #include "analyse/account.h"
 #include "base/json.h"
 
-void explain_text(struct out *out, bool colour, const struct model *model,
+/* Whether it names a span as a cause of which no thread is known: see below. */
+bool explain_text(struct out *out, bool colour, const struct model *model,
 		  const struct account *account);
+/* The sentence about such spans, once behind all. */
+void explain_text_lacks_thread(struct out *out);
 void explain_json(struct json *j, const struct model *model, const struct account *account);
 
 void path_text(struct out *out, bool colour, const struct model *model, const struct path *path,

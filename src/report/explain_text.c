@@ -215,12 +215,14 @@ static void put_title(const struct page *page)
 	out_char(page->out, '\n');
 }
 
-static void put_causes(const struct page *page)
+/* Whether one of the causes is a span of which no thread is known. */
+static bool put_causes(const struct page *page)
 {
 	const struct account *a = page->account;
 	uint32_t causes[CAUSES];
 	size_t count = account_causes(a, causes, CAUSES);
 	nsec_t whole = a->nodes.items[0].time;
+	bool lacks_thread = false;
 
 	for (size_t i = 0; i < count && i < CAUSES; i++) {
 		const struct node *node = &a->nodes.items[causes[i]];
@@ -232,7 +234,9 @@ static void put_causes(const struct page *page)
 			 i ? "  also %u %%: " : "cause, %u %%: ", percent(node->time, whole));
 		put_coloured(page->out, page->colour, "\033[1m", share);
 		put_wrapped(page->out, phrase_cause(page->model, a, causes[i]).s, strlen(share));
+		lacks_thread |= !node->state;
 	}
+	return lacks_thread;
 }
 
 static void put_resources(const struct page *page)
@@ -272,17 +276,27 @@ static void put_lost_meanwhile(struct out *out, struct lost lost)
 	out_str(out, " in this time: the result can be incomplete\n");
 }
 
-void explain_text(struct out *out, bool colour, const struct model *model,
+bool explain_text(struct out *out, bool colour, const struct model *model,
 		  const struct account *account)
 {
 	struct page page = { out, colour, model, account };
+	bool lacks_thread;
 
 	put_title(&page);
 	put_children(&page, 0, 0);
 	if (account->used.cpu || account->used.blocked)
 		put_resources(&page);
-	put_causes(&page);
+	lacks_thread = put_causes(&page);
 	put_lost_meanwhile(out, account->lost);
+	return lacks_thread;
+}
+
+void explain_text_lacks_thread(struct out *out)
+{
+	put_wrapped(out,
+		    "No thread is known for these spans; record their machines as well to "
+		    "explain them further.",
+		    0);
 }
 
 /* Whose step it is: a thread's, or that of a span of which no thread is known. */

@@ -348,9 +348,7 @@ struct phrase phrase_cause(const struct model *model, const struct account *acco
 	if (node->thread.i)
 		say(&p, "%s: ", phrase_who(model, node).s);
 	say(&p, "%s", phrase_node(model, account, node).s);
-	if (!node->state)
-		say(&p, "; no thread is known that worked for it, so spans alone tell");
-	else if (span && !other)
+	if (node->state && span && !other)
 		say(&p, ", for %s %s", model_string(model, span->service),
 		    model_string(model, span->operation));
 	if (node->parent && above->state)

@@ -1,0 +1,1 @@
+sonde explain data/good/tracer.ftrace
