@@ -119,7 +119,10 @@ TEST(segments_without_addresses_find_their_other_side_and_align_clocks)
 	unsigned joined = 0;
 	line_pos pos;
 
-	CHECK(line && line_find(line, UINT64_MAX, &pos));
+	if (!line || !line_find(line, UINT64_MAX, &pos)) {
+		CHECK(!"there are no messages");
+		return;
+	}
 	do {
 		const struct message *m = line_at(line, pos);
 		const struct thread *other = model_thread(t.model, m->other);
