@@ -7,7 +7,7 @@ Whoever was woken or got the CPU then has an interval that says `unseen`, or a
 wait that nobody ended.  Calls with such a one are left out of the comparison;
 if there are many of them, the test cannot be told here.
 """
-from harness import Hidden, equal, require, seconds
+from harness import Disturbed, equal, require, seconds
 
 OFF_CPU = "CQ"
 
@@ -52,7 +52,7 @@ def is_clear(intervals):
 
 def need_clear(count, total, what):
     if count < 0.8 * total:
-        raise Hidden(f"this kernel hides too much: {total - count} of {total} {what}")
+        raise Disturbed(f"this kernel hides too much: {total - count} of {total} {what}")
 
 
 def check_switches(intervals, call, where):

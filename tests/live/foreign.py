@@ -13,7 +13,7 @@ import subprocess
 
 import tracefs
 from compare import is_clear
-from harness import (ROOM, SONDE, TIMEOUT, Failure, Hidden, Skip, each, main, need_program, overlapping, record, require, run,
+from harness import (ROOM, SONDE, TIMEOUT, Disturbed, Failure, Skip, each, main, need_program, overlapping, record, require, run,
                      wait_until, workload)
 
 EVENTS = ("sched:sched_switch", "sched:sched_waking", "sched:sched_process_fork", "sched:sched_process_exec",
@@ -28,7 +28,7 @@ ROUNDS, SPAN = 5, 10
 LINKS = ("mutex", "pipe", "tcp", "unix")
 
 
-class Disturbed(Failure):
+class NoFile(Failure):
     """The other tracer has no file, through no fault of anybody."""
 
 
@@ -48,7 +48,7 @@ def trace_cmd(path):
             process.send_signal(signal.SIGINT)
             words = process.communicate(timeout=TIMEOUT)[1]
     if process.returncode != 0:
-        kind = Disturbed if tracefs.is_disturbed(words) else Failure
+        kind = NoFile if tracefs.is_disturbed(words) else Failure
         raise kind(f"trace-cmd exits with {process.returncode}: {words}")
 
 
@@ -152,7 +152,7 @@ def check_same(capture, truth, path, with_path=True):
             compare_round(*round_, DISTURBED)
             loose, last = loose + 1, failure
     if not compared:
-        raise Hidden(f"this kernel hides switches in all {ROUNDS} rounds")
+        raise Disturbed(f"this kernel hides switches in all {ROUNDS} rounds")
     require(loose <= LOOSE * compared, f"{loose} of {compared} rounds are too far apart" + (f": {last}" if loose else ""))
 
 
@@ -162,7 +162,7 @@ def chain(deed, tracer, path):
             with tracer(path):
                 made = record(*workload("chain", deed, ROOM, ROUNDS, SPAN, *LINKS))
             return made
-        except Disturbed:
+        except NoFile:
             if not left:
                 raise
 

@@ -45,8 +45,8 @@ class Skip(Exception):
     """It cannot be told here."""
 
 
-class Hidden(Skip):
-    """The kernel hid from tracers what the test needs, as some virtual machines do at times."""
+class Disturbed(Skip):
+    """It cannot be told, as the machine was disturbed: the test is retried."""
 
 
 def test(function):
@@ -113,7 +113,7 @@ def main():
         need_recording()
         tests[sys.argv[1]]()
     except Skip as skip:
-        if isinstance(skip, Hidden):
+        if isinstance(skip, Disturbed):
             print(f"disturbed: {skip}")
         print(f"skipped: {skip}")
         sys.exit(77)

@@ -12,7 +12,7 @@ import pathlib
 import invariants
 import schema
 from compare import blocked_time, is_clear, near, need_clear
-from harness import (Background, ROOM, Recorder, SONDE, Skip, each, equal, main, need_feature, need_program, record,
+from harness import (Background, Disturbed, ROOM, Recorder, SONDE, each, equal, main, need_feature, need_program, record,
                      require, run, test, wait_until, workload)
 
 LETTER = {"mutex": "L", "shared": "L", "tcp": "N", "unix": "I", "pipe": "I",
@@ -285,7 +285,7 @@ def a_hog_is_named(_, *links):
         chain = Chain(f"compete={beside.pid}", *links)
     rounds = [r for r in chain.rounds if chain.truth["rival"][r] > 1e6]
     if not rounds:
-        raise Skip("others kept the hog from its CPU")
+        raise Disturbed("others kept the hog from its CPU")
     for r in rounds:
         check_path(chain, r)
         time = check_hog(chain, beside, r)

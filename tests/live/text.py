@@ -9,13 +9,12 @@ import contextlib
 import ctypes
 import json
 import os
-import pathlib
 import threading
 import time
 
+import tracefs
 from harness import ROOM, SONDE, Skip, each, equal, main, require, run
 
-TRACEFS = pathlib.Path("/sys/kernel/tracing")
 EVENTS = ["sched", "raw_syscalls", "irq", "task"]
 NAMES = ["a-b c=d", "x [001] 1.5: y", "p pid=7 prio=1", "a:1 [120] S", "#hash", "b prev_pid=3 c",
          "(12) ", "\u65e5\u672c", "-"]
@@ -27,7 +26,8 @@ NANOSLEEP = 230
 @contextlib.contextmanager
 def tracing(**options):
     """An instance that traces; yields its folder, and is gone afterwards."""
-    here = TRACEFS / "instances" / f"sonde-test-{os.getpid()}"
+    tracefs.is_mounted()
+    here = tracefs.ROOT / "instances" / f"sonde-test-{os.getpid()}"
     try:
         here.mkdir()
     except OSError as why:

@@ -5,11 +5,18 @@ import os
 import pathlib
 import re
 
-from harness import Skip, equal
+from harness import Disturbed, Skip, equal, run
 
 ROOT = pathlib.Path("/sys/kernel/tracing")
 TRIES = 5  # of trace-cmd
 INSTANCES = ("sonde-one", "sonde-two")  # of buffers, that it may be told to make; others are others'
+
+
+def is_mounted():
+    """Mounts it if nobody has: a new machine has it nowhere until the first tracer comes."""
+    if not (ROOT / "events").exists():
+        run("mount", "-t", "tracefs", "nodev", ROOT, expect=None)
+    return (ROOT / "events").exists()
 
 
 def is_disturbed(words):
@@ -29,10 +36,10 @@ def forget_names():
 @contextlib.contextmanager
 def as_it_was():
     """For trace-cmd, which with -k leaves events, the clock and the size of the buffers as it set them."""
-    if not os.access(ROOT / "set_event", os.W_OK):
+    if not is_mounted() or not os.access(ROOT / "set_event", os.W_OK):
         raise Skip(f"{ROOT} cannot be written")
     if (ROOT / "events/enable").read_text().strip() != "0":
-        raise Skip("somebody else uses tracefs")
+        raise Disturbed("somebody else uses tracefs")
     on = (ROOT / "tracing_on").read_text()
     clock = re.search(r"\[(.*)\]", (ROOT / "trace_clock").read_text())[1]
     size = re.search(r"expanded: (\d+)|^(\d+)$", (ROOT / "buffer_size_kb").read_text().strip())

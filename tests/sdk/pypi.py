@@ -28,8 +28,8 @@ def run(*command):
         raise RuntimeError(done.stderr.strip() or f"'{command[0]}' exits with {done.returncode}")
 
 
-def install(room, packages):
-    """The Python that has these packages: a virtual environment in this folder."""
+def install(room, packages, base=sys.executable):
+    """The Python that has these packages: a virtual environment in this folder, made by the base."""
     python, ready, failed = room / "bin" / "python", room / "ready", pathlib.Path(f"{room}.failed")
     wanted = "\n".join(packages)
     room.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def install(room, packages):
             raise Skip(failed.read_text())
         shutil.rmtree(room, ignore_errors=True)
         try:
-            run(sys.executable, "-m", "venv", room)
+            run(base, "-m", "venv", room)
             run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1",
                 "--timeout", "10", *packages)
         except (RuntimeError, subprocess.TimeoutExpired) as e:
