@@ -22,6 +22,7 @@ import time
 SANITIZER_EXIT = 99
 STOLEN = 0.01  # share of one CPU that the hypervisor takes from a disturbed machine
 OTHERS = 0.10  # share of one CPU that other processes use on a disturbed machine
+SHORTEST = 1  # seconds that shares are of, at least: CPU time is counted in ticks of 10 ms
 NO_REASON = "it did not say why"
 
 REPORT = re.compile(r"ERROR: (?:Address|Leak|Memory|Thread)Sanitizer|UndefinedBehaviorSanitizer|: runtime error: ")
@@ -86,7 +87,7 @@ def with_reports(verdict, reports):
     """The verdict, but failed if a sanitizer wrote reports. reports: their texts."""
     if not reports:
         return verdict
-    return verdict._replace(failed=verdict.failed or 1, output=verdict.output + "\n".join(["", *reports]))
+    return verdict._replace(failed=verdict.failed or 1, skips=[], output=verdict.output + "\n".join(["", *reports]))
 
 
 def final_reason(code, output):
@@ -173,7 +174,7 @@ class Load:
         return total
 
     def signs(self):
-        tick, seconds = os.sysconf("SC_CLK_TCK"), max(time.monotonic() - self.began, 0.01)
+        tick, seconds = os.sysconf("SC_CLK_TCK"), max(time.monotonic() - self.began, SHORTEST)
         signs = []
         for share, limit, what in (((self.stolen() - self.stolen_before) / tick / seconds, STOLEN, "the hypervisor took"),
                                    (self.others() / tick / seconds, OTHERS, "other processes used")):
