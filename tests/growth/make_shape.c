@@ -194,7 +194,7 @@ static void enters(struct shape *s, uint32_t tid, nsec_t time, uint64_t trace, u
 	add(s, told);
 }
 
-/* Each round the thread calls, sends, is preempted, waits for the disk and for a timer. */
+/* Each round: a call, a message, a preemption, waits for the disk and a timer, and a loss. */
 static void round_of(struct shape *s, uint32_t tid, size_t i, nsec_t at)
 {
 	ADD(s, SYSCALL, syscall, at + 900, tid, .start = START + at + 100, .nr = i % 50);
@@ -211,6 +211,8 @@ static void round_of(struct shape *s, uint32_t tid, size_t i, nsec_t at)
 	waits(s, tid, at + 4000, at + 5500, STATE_DISK, 0);
 	runs(s, tid, at + 5500, at + 6000);
 	waits(s, tid, at + 6000, at + STEP, STATE_TIMER, 0);
+	ADD(s, LOSS, loss, at + 7000, 0, .start = START + at + 6000, .end = START + at + 6500,
+	    .count = 1);
 }
 
 /* One thread, with a span around all that it does. */
