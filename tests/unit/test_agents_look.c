@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 
 #include "otlp/wire.h"
 #include "record/tap.h"
@@ -161,24 +160,6 @@ TEST(a_mapping_with_a_similar_name_is_no_context)
 	CHECK_INT(look.context, 0);
 	CHECK_INT(look.arena_inode, 0);
 	munmap(arena, 4096);
-	munmap(head, 4096);
-}
-
-TEST(anonymous_memory_can_be_a_context)
-{
-	_cleanup_(wire_out_done) struct wire_out payload = payload_with("bank");
-	struct context_head *head =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char name[LOOK_SERVICE_MAX] = "";
-	struct look look = { 0 };
-
-	*head = (struct context_head){ "OTEL_CTX", 2, payload.size, 1, (uintptr_t)payload.data };
-	if (prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, head, 4096, "OTEL_CTX") < 0)
-		SKIP("this kernel has no names for anonymous memory");
-	CHECK_INT(look_at(getpid(), tap_device(), &look), 0);
-	CHECK_INT(look.context, (uintptr_t)head);
-	CHECK(look_read_service(getpid(), tap_device(), &look, name));
-	CHECK_STR(name, "bank");
 	munmap(head, 4096);
 }
 
