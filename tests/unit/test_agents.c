@@ -194,12 +194,12 @@ TEST(numbers_of_a_pid_namespace_are_translated)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(rig_done) struct rig rig;
-	const uint32_t first_space = 0xeffffffc, space = 77;
+	const uint32_t first_space = 0xeffffffc, space = 77, inner = getpid() + 1;
 
 	rig_init(&rig);
-	rig_see_in(&rig, TASK_SEEN, getpid(), 1, space, 5);
-	put_span(&b, 0, 5, 5, 1);
-	put_span(&b, 1, 5, 5, 2);
+	rig_see_in(&rig, TASK_SEEN, getpid(), 1, space, inner);
+	put_span(&b, 0, inner, inner, 1);
+	put_span(&b, 1, inner, inner, 2);
 	put_span(&b, 2, getpid(), getpid(), 3);
 	put_span(&b, 3, getpid(), getpid(), 4);
 	b.arena->rings[0].pid_ns = space;
