@@ -25,6 +25,7 @@ struct seen {
 	const struct span_ring *ring; /* whose tail is watched while events come; or NULL */
 	uint64_t tail;
 	size_t steps; /* that the tail made meanwhile */
+	uint64_t lost;
 };
 
 static const struct span_event *event_at(const struct seen *seen, size_t i)
@@ -58,12 +59,13 @@ static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
 static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
 		      uint64_t count)
 {
-	(void)arg;
+	struct seen *seen = arg;
+
 	(void)tap;
 	(void)ring;
 	(void)first;
 	(void)last;
-	(void)count;
+	seen->lost += count;
 }
 
 static struct seen drain_watched(struct tap *tap, const struct span_ring *ring)
@@ -283,6 +285,20 @@ TEST(space_is_given_back_in_portions)
 		CHECK(seen.steps >= 4 && seen.steps <= 16);
 		CHECK_INT(ring->tail, ring->head);
 	}
+}
+
+TEST(losses_from_before_the_recording_are_not_reported)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+
+	b.arena->no_ring = 53;
+
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+
+	CHECK_INT(drain(tap).lost, 0);
+	b.arena->no_ring += 7;
+	CHECK_INT(drain(tap).lost, 7);
+	CHECK_INT(drain(tap).lost, 0);
 }
 
 TEST(an_arena_can_be_mapped_while_another_recorder_has_it)
