@@ -57,6 +57,13 @@ uint32_t capture_string(struct capture_writer *w, const char *s);
  */
 int capture_write(struct capture_writer *w, const struct record *record, struct err *err);
 
+/*
+ * From now on a thread writes the file, so that the caller need not wait for the disk unless more
+ * than `limit` bytes are queued.  What fails is reported by a later call.  The thread has the
+ * privileges that the caller has now.
+ */
+int capture_write_behind(struct capture_writer *w, size_t limit, struct err *err);
+
 /* Put what was appended so far into the file. */
 int capture_flush(struct capture_writer *w, struct err *err);
 

@@ -21,6 +21,7 @@
 
 #include "base/file.h"
 #include "event/capture_format.h"
+#include "event/write_queue.h"
 
 /* A block that is being filled. */
 struct payload {
@@ -37,8 +38,9 @@ struct capture_writer {
 	uint32_t blocks;
 	uint64_t records; /* in these blocks */
 	struct strtab *strings;
-	uint32_t strings_written; /* ids below are in the file */
-	struct payload payload;   /* of records */
+	uint32_t strings_written;  /* ids below are in the file */
+	struct payload payload;    /* of records */
+	struct write_queue *queue; /* or NULL: then blocks are written at once */
 	bool closed;
 	int failed;         /* the negative errno that ended writing, */
 	struct err failure; /* and its sentence */
@@ -91,6 +93,7 @@ static int fail(struct capture_writer *w, int code, struct err *err)
 	if (!w->failed) {
 		w->failed = err_set(&w->failure, code, "cannot write '%s': %s", w->path,
 				    strerror(-code));
+		w->end = w->queue ? write_queue_end(w->queue) : w->end;
 		if (ftruncate(w->fd, w->end) < 0)
 			err_set(&w->failure, code,
 				"cannot write '%s' nor cut it back to %" PRIu64 " bytes: %s",
@@ -98,6 +101,25 @@ static int fail(struct capture_writer *w, int code, struct err *err)
 	}
 	*err = w->failure;
 	return w->failed;
+}
+
+/* Both as the next block: now, or when its turn has come. */
+static int write_whole(struct capture_writer *w, const struct block_header *h, const void *payload,
+		       size_t size)
+{
+	int r = write_at(w->fd, payload, size, w->end + sizeof(*h));
+
+	return r < 0 ? r : write_at(w->fd, h, sizeof(*h), w->end);
+}
+
+static int queue_block(struct capture_writer *w, const struct block_header *h, const void *payload,
+		       size_t size)
+{
+	unsigned char *block = must_alloc(sizeof(*h) + size);
+
+	memcpy(block, h, sizeof(*h));
+	memcpy(block + sizeof(*h), payload, size);
+	return write_queue_put(w->queue, block, sizeof(*h) + size, sizeof(*h), w->end);
 }
 
 /* Puts p into the file as the next block, and empties it. */
@@ -118,9 +140,7 @@ static int write_block(struct capture_writer *w, enum block_type type, struct pa
 	};
 	h.checksum = block_checksum(&h);
 
-	int r = write_at(w->fd, p->data, size, w->end + sizeof(h));
-	if (r == 0)
-		r = write_at(w->fd, &h, sizeof(h), w->end);
+	int r = w->queue ? queue_block(w, &h, p->data, size) : write_whole(w, &h, p->data, size);
 	if (r < 0)
 		return fail(w, r, err);
 	w->end += sizeof(h) + size;
@@ -190,6 +210,7 @@ void capture_writer_free(struct capture_writer *w)
 {
 	if (!w)
 		return;
+	write_queue_free(w->queue);
 	close(w->fd);
 	free(w->path);
 	strtab_free(w->strings);
@@ -276,9 +297,20 @@ int capture_close(struct capture_writer *w, struct err *err)
 	struct end_payload end = { w->records, w->strings_written - 1 };
 	payload_put(&p, &end, sizeof(end));
 	r = write_block(w, BLOCK_END, &p, err);
+	if (r == 0 && w->queue) {
+		int written = write_queue_flush(w->queue);
+
+		r = written < 0 ? fail(w, written, err) : 0;
+	}
 	if (r == 0)
 		w->closed = true;
 	return r;
+}
+
+int capture_write_behind(struct capture_writer *w, size_t limit, struct err *err)
+{
+	w->queue = write_queue_new(w->fd, limit, w->end, write_at);
+	return w->queue ? 0 : err_errno(err, "cannot start a thread that writes '%s'", w->path);
 }
 
 uint64_t capture_size(const struct capture_writer *w)

@@ -33,7 +33,7 @@ static const struct {
 	[COUNTER_ENDS_WITHOUT_BEGIN] = { "ends_without_begin", "spans that began before the "
 							       "recording, at an unknown time" },
 	[COUNTER_SPANS_IN_FUTURE] = { "spans_in_future", "records of spans from the future" },
-	[COUNTER_AGENT_GAPS] = { "agent_gaps", "times when an agent took the recorder for dead" },
+	[COUNTER_AGENT_GAPS] = { "agent_gaps", "times in which a process wrote no spans" },
 	[COUNTER_READ] = { "read", NULL },
 	[COUNTER_SPANS_READ] = { "spans_read", NULL },
 };

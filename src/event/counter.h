@@ -46,7 +46,7 @@ enum counter {
 	COUNTER_BEGINS_DISCARDED = 31,   /* dropped, as too many spans were open */
 	COUNTER_ENDS_WITHOUT_BEGIN = 32, /* dropped, as nothing tells when the span began */
 	COUNTER_SPANS_IN_FUTURE = 33,    /* dropped, as stamped later than the recorder's clock */
-	COUNTER_AGENT_GAPS = 34,         /* times when an agent took the recorder for dead */
+	COUNTER_AGENT_GAPS = 34,         /* times in which a process wrote no events */
 
 	/* known to readers alone, never written */
 	COUNTER_READ = 62,

@@ -90,13 +90,13 @@ TEST(writes_in_small_parts_make_the_same_capture)
 }
 
 /* Writes until the disk is full, which must come to pass before n records. */
-static void fill_up(const char *path, int expected, uint32_t n)
+static void fill_up(const char *path, int expected, uint32_t n, bool behind)
 {
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
 	struct err first = { "" }, again = { "" };
 	struct stat st;
 	uint64_t end;
-	int r = 0;
+	int r = behind ? capture_write_behind(w, 1 << 20, &first) : 0;
 
 	for (uint32_t i = 0; r == 0 && i < n; i++)
 		r = write_nth(w, i, &first);
@@ -123,7 +123,8 @@ static void fill_limit(void)
 
 	signal(SIGXFSZ, SIG_IGN);
 	CHECK_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	fill_up(scratch("limit"), -EFBIG, 1000000);
+	fill_up(scratch("limit"), -EFBIG, 1000000, false);
+	fill_up(scratch("limit"), -EFBIG, 1000000, true);
 }
 
 TEST(a_limit_on_file_size_leaves_whole_blocks)
@@ -149,7 +150,8 @@ static void fill_tmpfs(void)
 
 	if (!mount_tiny(dir))
 		_exit(CANNOT_MOUNT);
-	fill_up(path, -ENOSPC, 1000000);
+	fill_up(path, -ENOSPC, 1000000, false);
+	fill_up(path, -ENOSPC, 1000000, true);
 }
 
 TEST(a_full_disk_leaves_whole_blocks)
