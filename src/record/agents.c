@@ -60,6 +60,23 @@ static struct tap *find_tap(const struct agents *a, uint64_t inode)
 	return NULL;
 }
 
+/* Spans of a process were not written from then until now, and their number is unknown. */
+static void take_gap(struct agents *a, uint32_t pid, nsec_t since)
+{
+	counter_add(a->config.counters, COUNTER_AGENT_GAPS, 1);
+	scribe_loss(a->scribe, pid, since, a->now, 0, a->now);
+}
+
+/* One of the processes that share an arena. */
+static uint32_t any_member(const struct hold *hold)
+{
+	uint64_t pid = 0, until;
+	size_t pos = 0;
+
+	map_next(&hold->members, &pos, &pid, &until);
+	return pid;
+}
+
 static struct tap *open_tap(struct agents *a, uint32_t pid, int fd)
 {
 	struct tap *tap;
@@ -82,6 +99,8 @@ static struct tap *open_tap(struct agents *a, uint32_t pid, int fd)
 	tap_set_ahead(tap, clock_ahead(pid));
 	tap_beat(tap, clock_now());
 	*vec_push(&a->holds) = (struct hold){ .tap = tap };
+	if (a->has_started && tap_was_silent(tap))
+		take_gap(a, pid, a->config.start);
 	return tap;
 }
 
@@ -334,24 +353,12 @@ static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t 
 		      uint64_t count)
 {
 	struct agents *a = arg;
-	uint64_t pid = 0, until;
-	size_t pos = 0;
+	uint32_t pid = ring ? 0 : any_member(agents_find_hold(a, tap));
 
-	if (!ring && map_next(&agents_find_hold(a, tap)->members, &pos, &pid, &until))
+	if (pid)
 		scribe_loss(a->scribe, pid, a->before, last, count, a->now);
 	else if (ring && ring->own.pid)
 		scribe_loss(a->scribe, ring->own.tid, first, last, count, a->now);
-}
-
-/* Spans were not written since the last round, and their number is unknown. */
-static void take_gap(struct agents *a, const struct hold *hold)
-{
-	uint64_t pid = 0, until;
-	size_t pos = 0;
-
-	counter_add(a->config.counters, COUNTER_AGENT_GAPS, 1);
-	if (map_next(&hold->members, &pos, &pid, &until))
-		scribe_loss(a->scribe, pid, a->before, a->now, 0, a->now);
 }
 
 static bool is_dead(void *arg, struct tap *tap, struct tap_ring *ring)
@@ -435,7 +442,7 @@ unsigned int agents_drain(struct agents *a, nsec_t known_until)
 	a->until = UINT64_MAX;
 	for (size_t i = 0; i < a->holds.count; i++)
 		if (!tap_beat(a->holds.items[i].tap, a->now))
-			take_gap(a, &a->holds.items[i]);
+			take_gap(a, any_member(&a->holds.items[i]), a->before);
 	see_news(a, known_until);
 	take_offers(a, known_until);
 	watch_round(a->watch, a->now);
@@ -462,6 +469,11 @@ void agents_finish(struct agents *a, nsec_t end)
 			    tap_left(a->holds.items[i].tap));
 	scribe_close_all(a->scribe, end);
 	scribe_flush(a->scribe, end);
+}
+
+void agents_start(struct agents *a)
+{
+	a->has_started = true;
 }
 
 bool agents_has_unseen(const struct agents *a)

@@ -56,6 +56,9 @@ nsec_t agents_settled(const struct agents *agents);
 /* Whether a process in scope has not been looked at yet, so that its spans are missed. */
 bool agents_has_unseen(const struct agents *agents);
 
+/* The command runs from now on: an agent that is found later has spans that are missing. */
+void agents_start(struct agents *agents);
+
 /* Whether there is anybody to take from. */
 bool agents_has_any(const struct agents *agents);
 

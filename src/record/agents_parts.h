@@ -55,6 +55,7 @@ struct agents {
 	nsec_t before, now;       /* when the last drain was, and this one */
 	nsec_t until;             /* the last event that is of interest */
 	nsec_t next_reap;
+	bool has_started;
 	bool said_busy, said_many, said_refused, said_lost;
 };
 

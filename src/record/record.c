@@ -22,6 +22,9 @@
 /* How long the start of a recording can be delayed by looking for agents. */
 #define FIND_AGENTS_MAX (2 * NSEC_PER_SEC)
 
+/* Bytes of the capture that can wait for the disk: a second of 400,000 records/s. */
+#define WRITE_BEHIND_MAX (16u << 20)
+
 enum { HELD_UP_MAX = 50 };
 
 static void take_clock(struct recording *rec, nsec_t now)
@@ -100,6 +103,7 @@ static int find_agents(struct recording *rec, const volatile sig_atomic_t *stop,
 	do
 		r = drain(rec, err);
 	while (r == 0 && !*stop && agents_has_unseen(rec->agents) && clock_now() < end);
+	agents_start(rec->agents);
 	return r;
 }
 
@@ -247,6 +251,8 @@ int record(const struct record_options *options, const volatile sig_atomic_t *st
 							   .child = CHILD_NONE };
 	int r = recording_begin(&rec, err);
 
+	if (r == 0)
+		r = capture_write_behind(rec.writer, WRITE_BEHIND_MAX, err);
 	if (r == 0)
 		r = find_agents(&rec, stop, err);
 	if (r == 0 && options->command)

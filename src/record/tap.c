@@ -28,6 +28,7 @@ struct tap {
 	uint64_t no_ring; /* as last told */
 	int64_t ahead;    /* of our clock, in ns: that of its processes */
 	bool has_asked;   /* for events */
+	bool was_silent;  /* when it was opened */
 	struct tap_ring *rings[SPAN_RINGS];
 	struct numbers numbers[SPAN_RINGS];
 };
@@ -126,6 +127,7 @@ int tap_open(int fd, uint64_t device, struct tap **ret)
 	if (r < 0)
 		return r;
 	tap->no_ring = __atomic_load_n(&tap->arena->no_ring, __ATOMIC_RELAXED);
+	tap->was_silent = !__atomic_load_n(&tap->arena->recording, __ATOMIC_RELAXED);
 	*ret = TAKE(tap);
 	return 0;
 }
@@ -157,6 +159,11 @@ uint64_t tap_inode(const struct tap *tap)
 bool tap_is_lost(const struct tap *tap)
 {
 	return mapping_is_lost(tap->arena);
+}
+
+bool tap_was_silent(const struct tap *tap)
+{
+	return tap->was_silent;
 }
 
 void tap_set_ahead(struct tap *tap, int64_t ahead)

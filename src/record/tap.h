@@ -51,6 +51,9 @@ DEFINE_FREEP(tap)
 
 uint64_t tap_inode(const struct tap *tap);
 
+/* Whether no events were written when it was opened, so that earlier spans are missing. */
+bool tap_was_silent(const struct tap *tap);
+
 /* Whether its memory is gone (base/mapping.h): nothing more will come out of it. */
 bool tap_is_lost(const struct tap *tap);
 
