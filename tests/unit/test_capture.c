@@ -295,7 +295,7 @@ TEST(structs_are_no_shorter_than_their_first_version)
 	CHECK_INT(ARRAY_LEN(now), RECORD_KIND_COUNT - 1);
 	for (size_t i = 0; i < ARRAY_LEN(now); i++) {
 		CHECK_INT(now[i].kind, i + 1);
-		CHECK_INT(now[i].size, 8 * record_first_words[now[i].kind]);
+		CHECK(now[i].size >= 8u * record_first_words[now[i].kind]);
 	}
 }
 
