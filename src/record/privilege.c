@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/privilege.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <grp.h>
@@ -84,11 +85,20 @@ static rights_set rights_for(unsigned int keep_for, bool command)
 	return keep & rights_permitted();
 }
 
+/* Capabilities and filters belong to a thread; those that are started later inherit them. */
+static bool is_single_threaded(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/task", &st) < 0 || st.st_nlink <= 3; /* with . and .. */
+}
+
 int privilege_drop(unsigned int keep_for, pid_t command, struct err *err)
 {
 	rights_set keep = rights_for(keep_for, command > 0);
 	int left = 0;
 
+	assert(is_single_threaded());
 	for (int cap = 0; cap < 64; cap++) /* of use where CAP_SETPCAP is there */
 		if (!(keep & RIGHT(cap)))
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -200,6 +201,40 @@ TEST(a_recorder_signals_its_command_alone)
 {
 	SKIP_UNCONFINED();
 	in_child(signal_some);
+}
+
+static void *note_thread(void *arg)
+{
+	*(bool *)arg = true;
+	return NULL;
+}
+
+/* As the one that writes the capture, and as readers of symbols do. */
+static void start_thread_and_child(void)
+{
+	struct err err = { "" };
+	pthread_t thread;
+	bool ran = false;
+	int status;
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	CHECK_INT(confine_recorder(0, &err), 0);
+	CHECK_INT(pthread_create(&thread, NULL, note_thread, &ran), 0);
+	CHECK_INT(pthread_join(thread, NULL), 0);
+	CHECK(ran);
+
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(confine_parser() == 0 && call_inet() == 0);
+	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+	      WTERMSIG(status) == SIGSYS);
+}
+
+TEST(a_confined_recorder_starts_threads_and_readers)
+{
+	SKIP_UNCONFINED();
+	in_child(start_thread_and_child);
 }
 
 /* Readers of symbols. */
