@@ -219,10 +219,6 @@ int main(int argc, char **argv)
 	struct view file;
 	struct err err;
 
-	if (argc == 2 && access(argv[1], R_OK) < 0) {
-		printf("'%s' is not here\n", argv[1]);
-		return 77; /* skipped */
-	}
 	if (argc != 2 || file_map(argv[1], &file, &err) < 0 ||
 	    tracedat_open_memory(argv[1], file, &walk->source, &err) < 0) {
 		printf("%s\n", argc == 2 ? err.text : "usage: oracle_tracedat FILE");
