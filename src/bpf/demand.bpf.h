@@ -203,7 +203,10 @@ int on_sample(void *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct wire_ring *ring = ring_here();
 
-	if (!ring || !active || !thread_of(task))
+	if (!ring || !active)
+		return 0;
+	ring->sampled++;
+	if (!thread_of(task))
 		return 0;
 
 	__u64 now = bpf_ktime_get_ns();

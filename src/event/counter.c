@@ -13,6 +13,10 @@ static const struct {
 	[COUNTER_LATE] = { "late", NULL },
 	[COUNTER_AGENT_RECORDS] = { "agent_records", NULL },
 	[COUNTER_WRITTEN] = { "written", NULL },
+	[COUNTER_SAMPLES_DUE] = { "samples_due", NULL },
+	[COUNTER_SAMPLES_TAKEN] = { "samples_taken", NULL },
+	[COUNTER_SAMPLES_MISSING] = { "samples_missing", "samples of --profile that the kernel "
+							 "did not take" },
 	[COUNTER_EVENTS_DRAINED] = { "events_drained", NULL },
 	[COUNTER_EVENTS_LOST] = { "events_lost", NULL },
 	[COUNTER_EVENTS_MISSING] = { "events_missing", "span events that disappeared from rings" },

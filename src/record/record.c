@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/record_parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
 #include "record/clock.h"
+#include "record/profile.h"
 
 /* How long a record may take from its stamp to its reservation, with room to spare. */
 #define SORT_WINDOW (50 * NSEC_PER_MSEC)
@@ -187,6 +189,32 @@ static void take_untold_losses(struct recording *rec)
 		}
 }
 
+/* On a CPU that was used, the profile may have been silent. */
+static void check_profile(struct recording *rec, nsec_t end)
+{
+	const struct record_options *o = rec->options;
+	uint64_t due = profile_due(o->profile_hz, end - rec->start);
+	char words[160];
+
+	for (size_t cpu = 0; o->profile_hz && cpu < probes_cpu_count(rec->probes); cpu++) {
+		uint64_t taken = rings_sampled(rec->rings, cpu);
+		uint64_t missing = profile_missing(due, taken);
+
+		if (!rings_is_used(rec->rings, cpu))
+			continue;
+		counter_add(&rec->counters, COUNTER_SAMPLES_DUE, due);
+		counter_add(&rec->counters, COUNTER_SAMPLES_TAKEN, taken);
+		counter_add(&rec->counters, COUNTER_SAMPLES_MISSING, missing);
+		if (!missing)
+			continue;
+		snprintf(words, sizeof(words),
+			 "the kernel took %" PRIu64 " of %" PRIu64 " samples on CPU %zu: "
+			 "--profile is incomplete there",
+			 taken, due, cpu);
+		o->notice(o->arg, words);
+	}
+}
+
 /* What is known only now; and a disagreement is a mistake of ours that the user should know of. */
 static int write_counters(struct recording *rec, struct err *err)
 {
@@ -230,6 +258,7 @@ static int finish(struct recording *rec, struct err *err)
 	rings_drain(rec->rings, take, rec);
 	if (rec->agents)
 		agents_finish(rec->agents, end);
+	check_profile(rec, end);
 	take_untold_losses(rec);
 	take_clock(rec, clock_now());
 	r = sorter_flush(rec->sorter, UINT64_MAX, transcript_write, rec->transcript, err);

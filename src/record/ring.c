@@ -88,6 +88,16 @@ struct ring_state rings_drain(struct rings *rings, ring_fn *fn, void *arg)
 	return state;
 }
 
+uint64_t rings_sampled(struct rings *rings, size_t cpu)
+{
+	return ring_at(rings, cpu)->sampled;
+}
+
+bool rings_is_used(struct rings *rings, size_t cpu)
+{
+	return ring_at(rings, cpu)->head > 0;
+}
+
 size_t rings_left(struct rings *rings)
 {
 	size_t left = 0;

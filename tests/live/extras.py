@@ -230,6 +230,9 @@ def samples_are_where_the_time_is():
     functions = collections.Counter((frames(capture, s["stack"], "user") or [""])[0] for s in samples)
     share = functions["spin_hot"] / len(samples)
     require(0.8 <= share <= 0.98, f"spin_hot has {share:.0%} of the samples: {functions.most_common(5)}")
+    counters = capture.info["counters"]
+    require(counters["samples_taken"] >= counters["samples_due"] / 2 > 0, f"samples of all CPUs: {counters}")
+    equal(counters["samples_missing"], 0, "samples that are missing")
 
 
 main()
