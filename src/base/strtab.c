@@ -104,6 +104,13 @@ str_id strtab_add(struct strtab *tab, const char *s)
 	return strtab_add_n(tab, s, strlen(s));
 }
 
+str_id strtab_find(const struct strtab *tab, const char *s)
+{
+	size_t len = strlen(s);
+
+	return (str_id){ len ? *find_slot(tab, s, len, hash_bytes(s, len)) : 0 };
+}
+
 const char *strtab_get(const struct strtab *tab, str_id id)
 {
 	return id.i < tab->strs.count ? tab->strs.items[id.i].text : "";

@@ -24,6 +24,9 @@ str_id strtab_add(struct strtab *tab, const char *s);
 /* At most len bytes of s, which ends before that if it has a NUL. */
 str_id strtab_add_n(struct strtab *tab, const char *s, size_t len);
 
+/* Its id if it was added before; else 0. */
+str_id strtab_find(const struct strtab *tab, const char *s);
+
 /* The string of an id; "" for an id that was never given out. */
 const char *strtab_get(const struct strtab *tab, str_id id);
 uint32_t strtab_count(const struct strtab *tab);

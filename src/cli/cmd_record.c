@@ -139,6 +139,9 @@ static void show_summary(const struct screen *screen, const char *output,
 	if (state->lost)
 		say("%s record%s lost: use a larger --buffer, or record less",
 		    format_count(state->lost).s, state->lost == 1 ? "" : "s");
+	if (state->reported)
+		say("%s event%s of spans lost in their processes; 'sonde info' lists them",
+		    format_count(state->reported).s, state->reported == 1 ? "" : "s");
 	if (screen->quiet)
 		return;
 	if (state->late)

@@ -49,6 +49,8 @@ DEFINE_FREEP(capture_writer)
 
 /* The id under which records written from now on may speak of s. */
 uint32_t capture_string(struct capture_writer *w, const char *s);
+/* The same if there is such an id already; else 0. */
+uint32_t capture_find_string(const struct capture_writer *w, const char *s);
 
 /*
  * Append a record, of any kind, known or not; its time should not be before the last one's.  Once

@@ -223,6 +223,11 @@ uint32_t capture_string(struct capture_writer *w, const char *s)
 	return strtab_add(w->strings, s).i;
 }
 
+uint32_t capture_find_string(const struct capture_writer *w, const char *s)
+{
+	return strtab_find(w->strings, s).i;
+}
+
 /* Those that came since the last time. */
 static int write_strings(struct capture_writer *w, struct err *err)
 {

@@ -38,6 +38,8 @@ static const struct {
 							       "recording, at an unknown time" },
 	[COUNTER_SPANS_IN_FUTURE] = { "spans_in_future", "records of spans from the future" },
 	[COUNTER_AGENT_GAPS] = { "agent_gaps", "times in which a process wrote no spans" },
+	[COUNTER_EVENTS_TOO_OLD] = { "events_too_old",
+				     "span events of processes that write too many" },
 	[COUNTER_READ] = { "read", NULL },
 	[COUNTER_SPANS_READ] = { "spans_read", NULL },
 };
@@ -55,7 +57,7 @@ static const struct {
 	  "handled",
 	  { COUNTER_EVENTS_DRAINED },
 	  { COUNTER_EVENTS_DAMAGED, COUNTER_EVENTS_OUT_OF_SCOPE, COUNTER_EVENTS_OUT_OF_TIME,
-	    COUNTER_BEGINS, COUNTER_ENDS, COUNTER_CONTEXTS },
+	    COUNTER_EVENTS_TOO_OLD, COUNTER_BEGINS, COUNTER_ENDS, COUNTER_CONTEXTS },
 	  false },
 	{ "spans",
 	  "begun",

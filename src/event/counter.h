@@ -51,6 +51,7 @@ enum counter {
 	COUNTER_ENDS_WITHOUT_BEGIN = 32, /* dropped, as nothing tells when the span began */
 	COUNTER_SPANS_IN_FUTURE = 33,    /* dropped, as stamped later than the recorder's clock */
 	COUNTER_AGENT_GAPS = 34,         /* times in which a process wrote no events */
+	COUNTER_EVENTS_TOO_OLD = 35, /* dropped, as their process writes more than can be taken */
 
 	/* known to readers alone, never written */
 	COUNTER_READ = 62,

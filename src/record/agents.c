@@ -29,8 +29,7 @@ enum {
 #define REAP_PAUSE (250 * NSEC_PER_MSEC)
 #define REAP_PAUSE_MANY (25 * NSEC_PER_MSEC)
 
-__attribute__((format(printf, 3, 4))) static void say_once(struct agents *a, bool *said,
-							   const char *format, ...)
+void agents_say_once(struct agents *a, bool *said, const char *format, ...)
 {
 	char words[256];
 	va_list args;
@@ -67,38 +66,30 @@ static void take_gap(struct agents *a, uint32_t pid, nsec_t since)
 	scribe_loss(a->scribe, pid, since, a->now, 0, a->now);
 }
 
-/* One of the processes that share an arena. */
-static uint32_t any_member(const struct hold *hold)
-{
-	uint64_t pid = 0, until;
-	size_t pos = 0;
-
-	map_next(&hold->members, &pos, &pid, &until);
-	return pid;
-}
-
 static struct tap *open_tap(struct agents *a, uint32_t pid, int fd)
 {
 	struct tap *tap;
 
 	if (a->holds.count == HOLDS_MAX) {
-		say_once(a, &a->said_many,
-			 "more than %d programs have agents: the spans of the others are not "
-			 "recorded",
-			 HOLDS_MAX);
+		agents_say_once(
+			a, &a->said_many,
+			"more than %d programs have agents: the spans of the others are not "
+			"recorded",
+			HOLDS_MAX);
 		return NULL;
 	}
 
 	int r = tap_open(fd, a->device, &tap);
 
 	if (r == -EBUSY)
-		say_once(a, &a->said_busy,
-			 "another recorder takes the spans of process %u: recording without", pid);
+		agents_say_once(a, &a->said_busy,
+				"another recorder takes the spans of process %u: recording without",
+				pid);
 	if (r < 0)
 		return NULL;
 	tap_set_ahead(tap, clock_ahead(pid));
 	tap_beat(tap, clock_now());
-	*vec_push(&a->holds) = (struct hold){ .tap = tap };
+	*vec_push(&a->holds) = (struct hold){ .tap = tap, .allowance = UINT64_MAX };
 	if (a->has_started && tap_was_silent(tap))
 		take_gap(a, pid, a->config.start);
 	return tap;
@@ -147,8 +138,8 @@ static void find_arena(struct agents *a, struct process *p, const struct look *l
 	_cleanup_(closep) int fd = tap ? -1 : look_open_arena(p->pid, look);
 
 	if (fd == -EPERM || fd == -EACCES)
-		say_once(a, &a->said_refused, "cannot read the spans of process %u: %s", p->pid,
-			 strerror(-fd));
+		agents_say_once(a, &a->said_refused, "cannot read the spans of process %u: %s",
+				p->pid, strerror(-fd));
 	if (!tap && fd >= 0)
 		tap = get_tap(a, p->pid, fd);
 	if (tap)
@@ -180,7 +171,7 @@ int agents_look(void *agents, struct process *p)
 		find_arena(a, p, &look);
 	if (!p->service && look_read_service(p->pid, a->device, &look, service) &&
 	    strncmp(service, NO_SERVICE, strlen(NO_SERVICE)) != 0)
-		p->service = scribe_string(a->scribe, service, sizeof(service));
+		p->service = scribe_string_of(a->scribe, p->pid, service, sizeof(service));
 
 	bool is_hopeless = !p->placed && find_place(a, p);
 
@@ -227,7 +218,7 @@ struct agents *agents_new(const struct agents_config *config)
 	return a;
 }
 
-static void drop_hold(struct agents *a, size_t i)
+void agents_drop_hold(struct agents *a, size_t i)
 {
 	counter_add(a->config.counters, COUNTER_EVENTS_LEFT, tap_left(a->holds.items[i].tap));
 	tap_free(a->holds.items[i].tap);
@@ -243,7 +234,7 @@ void agents_free(struct agents *a)
 	for (size_t i = 0; i < a->offers.count; i++)
 		close(a->offers.items[i].fd);
 	while (a->holds.count)
-		drop_hold(a, 0);
+		agents_drop_hold(a, 0);
 	vec_done(&a->offers);
 	vec_done(&a->holds);
 	vec_done(&a->news);
@@ -326,41 +317,6 @@ static bool take_offers(struct agents *a, nsec_t known_until)
 	return is_full;
 }
 
-/* For tap_sink, from here on. */
-static bool is_ready(void *arg, struct tap *tap, struct tap_ring *ring)
-{
-	return ring->own.asked || agents_find_owner(arg, tap, ring);
-}
-
-static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
-		       const struct span_event *event)
-{
-	struct agents *a = arg;
-	const struct span_event_end *end = (const void *)event;
-	struct scribe_who who = { tap_inode(tap), ring->own.pid, ring->own.tid, ring->own.tid,
-				  ring->own.service };
-
-	if (!who.pid) {
-		counter_add(a->config.counters, COUNTER_EVENTS_OUT_OF_SCOPE, 1);
-		return;
-	}
-	if (event->kind == SPAN_EVENT_END && end->tid != ring->tid)
-		who.begun_by = agents_find_thread(a, ring, end->tid);
-	scribe_event(a->scribe, &who, event, a->until);
-}
-
-static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
-		      uint64_t count)
-{
-	struct agents *a = arg;
-	uint32_t pid = ring ? 0 : any_member(agents_find_hold(a, tap));
-
-	if (pid)
-		scribe_loss(a->scribe, pid, a->before, last, count, a->now);
-	else if (ring && ring->own.pid)
-		scribe_loss(a->scribe, ring->own.tid, first, last, count, a->now);
-}
-
 static bool is_dead(void *arg, struct tap *tap, struct tap_ring *ring)
 {
 	(void)tap;
@@ -395,44 +351,8 @@ static void reap(struct agents *a)
 	for (size_t i = a->holds.count; i-- > 0;) {
 		tap_reap(a->holds.items[i].tap, is_dead, a);
 		if (!check_members(a, &a->holds.items[i]))
-			drop_hold(a, i);
+			agents_drop_hold(a, i);
 	}
-}
-
-/* The memory of an arena is gone, and with it the spans that were there. */
-static void lose_hold(struct agents *a, size_t i)
-{
-	struct hold *hold = &a->holds.items[i];
-	uint64_t pid = 0, until;
-
-	for (size_t pos = 0; map_next(&hold->members, &pos, &pid, &until);) {
-		struct process *p = watch_process(a->watch, pid);
-
-		if (p && p->tap == hold->tap)
-			p->tap = NULL;
-	}
-	say_once(a, &a->said_lost,
-		 "process %u truncated the memory of its agent: its spans are lost from now on",
-		 (uint32_t)pid);
-	drop_hold(a, i);
-}
-
-static unsigned int drain_taps(struct agents *a)
-{
-	const struct tap_sink sink = { is_ready, take_event, take_loss, a, a->config.counters };
-	unsigned int fill = 0;
-
-	for (size_t i = a->holds.count; i-- > 0;) {
-		unsigned int filled = tap_drain(a->holds.items[i].tap, &sink);
-
-		fill = filled > fill ? filled : fill;
-		if (tap_is_lost(a->holds.items[i].tap))
-			lose_hold(a, i);
-	}
-	if (a->ended.count)
-		scribe_close(a->scribe, &a->ended);
-	map_done(&a->ended);
-	return fill;
 }
 
 unsigned int agents_drain(struct agents *a, nsec_t known_until)
@@ -442,12 +362,12 @@ unsigned int agents_drain(struct agents *a, nsec_t known_until)
 	a->until = UINT64_MAX;
 	for (size_t i = 0; i < a->holds.count; i++)
 		if (!tap_beat(a->holds.items[i].tap, a->now))
-			take_gap(a, any_member(&a->holds.items[i]), a->before);
+			take_gap(a, agents_first_member(&a->holds.items[i]), a->before);
 	see_news(a, known_until);
 	take_offers(a, known_until);
 	watch_round(a->watch, a->now);
 
-	unsigned int fill = drain_taps(a);
+	unsigned int fill = agents_drain_taps(a);
 
 	if (a->now >= a->next_reap)
 		reap(a);
@@ -463,10 +383,7 @@ void agents_finish(struct agents *a, nsec_t end)
 	see_news(a, UINT64_MAX);
 	for (int i = 0; i < LAST_OFFERS && take_offers(a, UINT64_MAX); i++)
 		;
-	drain_taps(a);
-	for (size_t i = 0; i < a->holds.count; i++)
-		counter_add(a->config.counters, COUNTER_EVENTS_LEFT,
-			    tap_left(a->holds.items[i].tap));
+	agents_drain_taps_at_end(a);
 	scribe_close_all(a->scribe, end);
 	scribe_flush(a->scribe, end);
 }

@@ -65,8 +65,9 @@ uint32_t agents_find_thread(struct agents *a, const struct tap_ring *ring, uint3
 static uint32_t service_of(struct agents *a, const struct tap_ring *ring, const struct process *p)
 {
 	if (ring->service[0])
-		return scribe_string(a->scribe, ring->service, SPAN_SERVICE_MAX);
-	return p->service ? p->service : scribe_string(a->scribe, p->comm, sizeof(p->comm));
+		return scribe_string_of(a->scribe, p->pid, ring->service, SPAN_SERVICE_MAX);
+	return p->service ? p->service
+			  : scribe_string_of(a->scribe, p->pid, p->comm, sizeof(p->comm));
 }
 
 bool agents_find_owner(struct agents *a, struct tap *tap, struct tap_ring *ring)
@@ -74,8 +75,11 @@ bool agents_find_owner(struct agents *a, struct tap *tap, struct tap_ring *ring)
 	uint32_t pid = translate(a, ring, ring->pid);
 	struct process *p = pid ? watch_process(a->watch, pid) : NULL;
 
-	if (!ring->own.seen && p && p->threads && !is_member(a, tap, p))
-		agents_look(a, p); /* as that may just not have been done yet */
+	/* as that may just not have been done yet; an arena may name any process, so not always */
+	if (!ring->own.seen && p && p->threads && a->looks_left && !is_member(a, tap, p)) {
+		a->looks_left--;
+		agents_look(a, p);
+	}
 	if (!ring->own.seen)
 		ring->own.seen = a->now;
 	if (p && is_member(a, tap, p)) {

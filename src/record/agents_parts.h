@@ -22,6 +22,10 @@
 struct hold {
 	struct tap *tap;
 	struct map members;
+	uint64_t allowance; /* bytes that may be taken now */
+	uint64_t too_many;  /* events dropped, as it writes more than it may */
+	bool was_over;      /* the last drain left events there */
+	bool said_over;
 };
 
 #define MEMBER_LIVES UINT64_MAX
@@ -56,8 +60,27 @@ struct agents {
 	nsec_t until;             /* the last event that is of interest */
 	nsec_t next_reap;
 	bool has_started;
+	size_t drained;           /* the hold that is being drained, */
+	struct tap_budget budget; /* and its budget */
+	size_t next_hold;         /* with which the next drain begins */
+	unsigned int looks_left;  /* into processes that rings name, in this round */
+	unsigned int said_over;   /* how many processes write too much */
 	bool said_busy, said_many, said_refused, said_lost;
 };
+
+/* For the user, once each. */
+__attribute__((format(printf, 3, 4))) void agents_say_once(struct agents *a, bool *said,
+							   const char *format, ...);
+
+/* agents_drain.c: take from all arenas; how full the fullest ring was, in 1/256. */
+unsigned int agents_drain_taps(struct agents *a);
+/* The same for the last time; events for which there is no time are counted as lost. */
+void agents_drain_taps_at_end(struct agents *a);
+
+/* The first process of an arena, to which the losses of the whole arena are put down. */
+uint32_t agents_first_member(const struct hold *hold);
+
+void agents_drop_hold(struct agents *a, size_t i);
 
 /* NULL if we do not hold it. */
 struct hold *agents_find_hold(struct agents *a, const struct tap *tap);

@@ -8,6 +8,7 @@
 void open_spans_done(struct open_spans *spans)
 {
 	map_done(&spans->index);
+	map_done(&spans->counts);
 	vec_done(&spans->places);
 	vec_done(&spans->free);
 }
@@ -22,6 +23,14 @@ static uint64_t hash_of(uint64_t owner, const uint8_t trace[16], const uint8_t i
 	return hash_bytes(key, sizeof(key));
 }
 
+static bool has_room(const struct open_spans *spans, uint64_t owner)
+{
+	const uint64_t *count = map_find(&spans->counts, owner);
+	size_t left = OPEN_SPANS_MAX - spans->index.count, own = count ? *count : 0;
+
+	return own < OPEN_SPANS_OF_ONE && own <= left;
+}
+
 enum open_spans_result open_spans_add(struct open_spans *spans, uint64_t owner,
 				      const struct record_span *span)
 {
@@ -31,18 +40,20 @@ enum open_spans_result open_spans_add(struct open_spans *spans, uint64_t owner,
 
 	if (known) {
 		place = *known;
+	} else if (!has_room(spans, owner)) {
+		return OPEN_SPANS_FULL;
 	} else if (spans->free.count) {
 		place = spans->free.items[--spans->free.count];
-	} else if (spans->places.count < OPEN_SPANS_MAX) {
+	} else {
 		place = spans->places.count;
 		vec_push(&spans->places);
-	} else {
-		return OPEN_SPANS_FULL;
 	}
 
 	bool is_known = known;
 
-	spans->places.items[place] = (struct open_span){ hash, *span };
+	if (!is_known)
+		++*map_insert(&spans->counts, owner);
+	spans->places.items[place] = (struct open_span){ hash, owner, *span };
 	*map_insert(&spans->index, hash) = place;
 	return is_known ? OPEN_SPANS_REPLACED : OPEN_SPANS_ADDED;
 }
@@ -53,6 +64,8 @@ static void take_out(struct open_spans *spans, uint32_t place, struct record_spa
 
 	*ret = open->span;
 	map_remove(&spans->index, open->hash);
+	if (--*map_insert(&spans->counts, open->owner) == 0)
+		map_remove(&spans->counts, open->owner);
 	open->span.head.words = 0;
 	*vec_push(&spans->free) = place;
 }

@@ -3,7 +3,8 @@
  * open_spans - spans whose begin was seen and whose end was not, yet.
  *
  * There are at most so many; one more is not kept, and its end then has to
- * tell all by itself.  They are found by a keyed hash of their ids and of whose
+ * tell all by itself.  One owner has at most half of the room that is left to it, so
+ * that others have room whatever it does.  They are found by a keyed hash of their ids and of whose
  * they are, so that no process can end a span of another one, or push it out.
  */
 #ifndef SONDE_RECORD_OPEN_SPANS_H
@@ -14,10 +15,13 @@
 #include "base/vec.h"
 #include "event/event.h"
 
-enum { OPEN_SPANS_MAX = 1 << 16 };
+enum {
+	OPEN_SPANS_MAX = 1 << 18,
+	OPEN_SPANS_OF_ONE = 1 << 16, /* owner */
+};
 
 struct open_span {
-	uint64_t hash;
+	uint64_t hash, owner;
 	struct record_span span; /* as it will be written, but for its end; words is 0 if free */
 };
 
@@ -25,6 +29,7 @@ struct open_spans {
 	struct map index; /* hash -> place */
 	VEC(struct open_span) places;
 	VEC(uint32_t) free;
+	struct map counts; /* owner -> how many it has */
 };
 
 /* All zero is an empty one. */

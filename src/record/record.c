@@ -116,9 +116,10 @@ static void get_state(const struct recording *rec, struct record_state *ret)
 	*ret = (struct record_state){
 		.elapsed = clock_now() - rec->start,
 		.records = n[COUNTER_WRITTEN],
-		.lost = n[COUNTER_KERNEL_LOST] + n[COUNTER_EVENTS_LOST] +
-			n[COUNTER_EVENTS_MISSING] + n[COUNTER_EVENTS_LEFT] +
-			n[COUNTER_EVENTS_DAMAGED] + n[COUNTER_SPANS_IN_FUTURE],
+		.lost = n[COUNTER_KERNEL_LOST],
+		.reported = n[COUNTER_EVENTS_LOST] + n[COUNTER_EVENTS_MISSING] +
+			    n[COUNTER_EVENTS_LEFT] + n[COUNTER_EVENTS_DAMAGED] +
+			    n[COUNTER_SPANS_IN_FUTURE],
 		.late = sorter_late(rec->sorter),
 		.bytes = capture_size(rec->writer),
 	};

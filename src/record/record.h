@@ -18,7 +18,8 @@
 struct record_state {
 	nsec_t elapsed;
 	uint64_t records, lost, late;
-	uint64_t bytes; /* in the file */
+	uint64_t reported; /* events lost in the agents of processes, by their own count */
+	uint64_t bytes;    /* in the file */
 };
 
 #define RECORD_BUFFER_MAX (512u << 20)

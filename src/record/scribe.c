@@ -10,6 +10,8 @@
 
 /* Bytes of distinct strings that are taken from agents. */
 #define STRINGS_MAX (256ull << 20)
+/* The most of them that one owner gets. */
+#define STRINGS_OF_ONE (32ull << 20)
 /* What one loss may say: nobody drops events faster than this. */
 #define LOSS_MAX 1000000000ull
 
@@ -24,8 +26,8 @@ struct scribe {
 	VEC(struct item) items;
 	unsigned char *bytes;
 	size_t used, room;
-	uint32_t last_string; /* the highest number that was ours */
 	uint64_t string_bytes;
+	struct map owner_bytes; /* owner -> bytes of the strings that came with it */
 	bool said_strings, said_open;
 };
 
@@ -42,6 +44,7 @@ void scribe_free(struct scribe *s)
 	if (!s)
 		return;
 	open_spans_done(&s->open);
+	map_done(&s->owner_bytes);
 	vec_done(&s->items);
 	free(s->bytes);
 	free(s);
@@ -59,27 +62,46 @@ static void say_once(struct scribe *s, bool *said, const char *words)
 	*said = true;
 }
 
+static bool has_string_room(const struct scribe *s, uint64_t owner)
+{
+	const uint64_t *bytes = map_find(&s->owner_bytes, owner);
+	uint64_t own = bytes ? *bytes : 0;
+	uint64_t left = STRINGS_MAX > s->string_bytes ? STRINGS_MAX - s->string_bytes : 0;
+
+	return own < STRINGS_OF_ONE && own <= left / 4;
+}
+
 uint32_t scribe_string(struct scribe *s, const char *text, size_t size)
+{
+	return scribe_string_of(s, 0, text, size);
+}
+
+uint32_t scribe_string_of(struct scribe *s, uint64_t owner, const char *text, size_t size)
 {
 	char copy[SPAN_EVENT_MAX + 1];
 
-	if (s->string_bytes > STRINGS_MAX) {
-		say_once(s, &s->said_strings,
-			 "spans have more different names and values than can be kept: new ones "
-			 "are left out");
-		return 0;
-	}
 	size = strnlen(text, size < SPAN_EVENT_MAX ? size : SPAN_EVENT_MAX);
 	memcpy(copy, text, size);
 	copy[size] = '\0';
 
-	uint32_t number = capture_string(s->config.writer, copy);
+	uint32_t number = capture_find_string(s->config.writer, copy);
 
-	if (number > s->last_string) {
-		s->last_string = number;
-		s->string_bytes += size;
+	if (number || !size)
+		return number;
+	if (!has_string_room(s, owner)) {
+		say_once(s, &s->said_strings,
+			 "the spans of a process have more different names and values than can be "
+			 "kept: new ones are left out");
+		return 0;
 	}
-	return number;
+	s->string_bytes += size;
+	*map_insert(&s->owner_bytes, owner) += size;
+	return capture_string(s->config.writer, copy);
+}
+
+size_t scribe_gathered(const struct scribe *s)
+{
+	return s->used;
 }
 
 static void gather(struct scribe *s, const void *record)
@@ -154,7 +176,7 @@ static void take_begin(struct scribe *s, const struct scribe_who *who,
 
 	span.head.tid = who->tid;
 	span.start = b->head.time;
-	span.operation = scribe_string(s, b->name, b->name_size);
+	span.operation = scribe_string_of(s, who->owner, b->name, b->name_size);
 	span.kind = b->kind;
 	count(s, COUNTER_BEGINS);
 
@@ -170,18 +192,18 @@ static void take_begin(struct scribe *s, const struct scribe_who *who,
 			 "will be missing");
 }
 
-static uint64_t attribute_value(struct scribe *s, const struct span_attribute *a)
+static uint64_t attribute_value(struct scribe *s, uint64_t owner, const struct span_attribute *a)
 {
 	const char *text = a->text + a->key_size;
 	uint64_t value = 0;
 
 	if (a->type == ATTRIBUTE_STRING)
-		return scribe_string(s, text, a->value_size);
+		return scribe_string_of(s, owner, text, a->value_size);
 	memcpy(&value, text, a->value_size < sizeof(value) ? a->value_size : sizeof(value));
 	return value;
 }
 
-static void take_attributes(struct scribe *s, const struct span_event_end *e,
+static void take_attributes(struct scribe *s, uint64_t owner, const struct span_event_end *e,
 			    const struct record_span *span)
 {
 	const struct span_attribute *a;
@@ -192,8 +214,8 @@ static void take_attributes(struct scribe *s, const struct span_event_end *e,
 
 		struct record_attribute r = {
 			.head = HEAD(r, RECORD_ATTRIBUTE, span->head.time, span->head.tid),
-			.value = attribute_value(s, a),
-			.key = scribe_string(s, a->text, a->key_size),
+			.value = attribute_value(s, owner, a),
+			.key = scribe_string_of(s, owner, a->text, a->key_size),
 			.type = a->type,
 		};
 
@@ -228,11 +250,11 @@ static void take_end(struct scribe *s, const struct scribe_who *who, const struc
 	}
 	count(s, is_paired ? COUNTER_SPANS_PAIRED : COUNTER_SPANS_END_ONLY);
 	if (e->name_size) /* it may have got another one meanwhile */
-		span.operation = scribe_string(s, e->text, e->name_size);
+		span.operation = scribe_string_of(s, who->owner, e->text, e->name_size);
 	span.head.time = e->head.time;
 	span.start = span.start < span.head.time ? span.start : span.head.time;
 	span.flags = e->head.flags & SPAN_ERROR;
-	take_attributes(s, e, &span);
+	take_attributes(s, who->owner, e, &span);
 	gather(s, &span);
 }
 

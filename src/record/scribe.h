@@ -12,7 +12,8 @@
  *
  * Names and values are put into the capture's table as they come.  A service that
  * makes up new ones all the time would fill the memory with them: beyond a limit,
- * values are left out, and that is said.
+ * values are left out, and that is said.  Of what is left, one owner gets a quarter at
+ * most, so that whatever it does, others get their names into the capture.
  */
 #ifndef SONDE_RECORD_SCRIBE_H
 #define SONDE_RECORD_SCRIBE_H
@@ -53,6 +54,11 @@ DEFINE_FREEP(scribe)
 
 /* A string's number in the capture; it ends at a 0. */
 uint32_t scribe_string(struct scribe *s, const char *text, size_t size);
+/* The same for a string that an owner chose; 0 if it chose too many. */
+uint32_t scribe_string_of(struct scribe *s, uint64_t owner, const char *text, size_t size);
+
+/* Bytes of records since the last flush. */
+size_t scribe_gathered(const struct scribe *s);
 
 /* A whole event; later ones than `until` are passed over. */
 void scribe_event(struct scribe *s, const struct scribe_who *who, const struct span_event *event,

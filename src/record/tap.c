@@ -11,9 +11,12 @@
 #include <sys/sysmacros.h>
 
 #include "base/mapping.h"
+#include "record/clock.h"
 
-/* Give room back in portions, so that a busy thread need not wait for all to be taken. */
-enum { PORTION = 16 * 1024 };
+enum {
+	PORTION = 16 * 1024, /* give room back in portions: a busy thread need not wait for all */
+	CLOCK_PORTION = 4 * 1024, /* look at the clock after each */
+};
 
 /* The numbers of the events of a ring, over all threads that have it one after the other. */
 struct numbers {
@@ -25,10 +28,12 @@ struct tap {
 	struct span_arena *arena; /* shared */
 	int fd;                   /* of our own, with the lock */
 	uint64_t inode;
-	uint64_t no_ring; /* as last told */
-	int64_t ahead;    /* of our clock, in ns: that of its processes */
-	bool has_asked;   /* for events */
-	bool was_silent;  /* when it was opened */
+	uint64_t no_ring;          /* as last told */
+	size_t next;               /* ring with which the next drain begins */
+	struct tap_budget *budget; /* borrowed, or NULL */
+	int64_t ahead;             /* of our clock, in ns: that of its processes */
+	bool has_asked;            /* for events */
+	bool was_silent;           /* when it was opened */
 	struct tap_ring *rings[SPAN_RINGS];
 	struct numbers numbers[SPAN_RINGS];
 };
@@ -171,6 +176,11 @@ void tap_set_ahead(struct tap *tap, int64_t ahead)
 	tap->ahead = ahead;
 }
 
+void tap_set_budget(struct tap *tap, struct tap_budget *budget)
+{
+	tap->budget = budget;
+}
+
 bool tap_beat(struct tap *tap, nsec_t now)
 {
 	bool is_asked = __atomic_load_n(&tap->arena->recording, __ATOMIC_RELAXED) == SPAN_RECORDING;
@@ -278,22 +288,41 @@ static void follow_number(struct numbers *numbers, uint32_t number)
 	numbers->last = number;
 }
 
-static void take_events(struct tap *tap, struct span_ring *ring, uint64_t tail, uint64_t head,
+/* Whether to stop here, after taking so many bytes since the last call. */
+static bool is_over(struct tap_budget *budget, uint64_t bytes)
+{
+	if (!budget)
+		return false;
+	tap_budget_take(budget, bytes);
+	budget->is_spent = budget->bytes == 0 || clock_now() >= budget->deadline;
+	return budget->is_spent;
+}
+
+/* Returns whether all of them were taken. */
+static bool take_events(struct tap *tap, struct span_ring *ring, uint64_t tail, uint64_t head,
 			struct tap_ring *own, const struct tap_sink *sink)
 {
 	_Alignas(8) unsigned char buffer[SPAN_EVENT_MAX];
 	struct numbers *numbers = &tap->numbers[ring - tap->arena->rings];
-	uint64_t given = tail;
+	uint64_t given = tail, checked = tail;
 
 	while (tail != head) {
+		if (tail - checked >= CLOCK_PORTION) {
+			if (is_over(tap->budget, tail - checked))
+				break;
+			checked = tail;
+		}
+
 		size_t size = take_event(ring, tail, head - tail, buffer);
 		const struct span_event *event = (const void *)buffer;
 
 		counter_add(sink->counters, COUNTER_EVENTS_DRAINED, 1);
 		if (size == 0 || !is_whole(event))
 			counter_add(sink->counters, COUNTER_EVENTS_DAMAGED, 1);
-		if (size == 0)
-			break; /* nothing behind it can be found */
+		if (size == 0) {
+			tail = head; /* nothing behind it can be found */
+			break;
+		}
 		follow_number(numbers, event->number);
 		if (is_whole(event)) {
 			set_clock(tap, buffer);
@@ -305,7 +334,8 @@ static void take_events(struct tap *tap, struct span_ring *ring, uint64_t tail, 
 			__atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
 		}
 	}
-	__atomic_store_n(&ring->tail, head, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
+	return tail == head;
 }
 
 static void take_loss(struct tap *tap, struct span_ring *ring, struct tap_ring *own,
@@ -376,11 +406,13 @@ static unsigned int ring_drain(struct tap *tap, size_t i, const struct tap_sink 
 
 	if (filled && !sink->is_ready(sink->arg, tap, own))
 		return 0;
-	if (filled)
-		take_events(tap, ring, tail, tail + filled, own, sink);
+
+	bool is_empty = !filled || take_events(tap, ring, tail, tail + filled, own, sink);
+
 	take_loss(tap, ring, own, sink);
 	take_missing(tap, i, sink);
-	if (state == SPAN_RING_LEFT) /* before its head was read: there is no more to come */
+	/* left before its head was read: there is no more to come */
+	if (is_empty && state == SPAN_RING_LEFT)
 		ring_free(tap, i, state);
 	return filled * 256 / SPAN_RING_SIZE;
 }
@@ -395,20 +427,50 @@ static void take_no_ring(struct tap *tap, const struct tap_sink *sink)
 	tap->no_ring = lost;
 }
 
-unsigned int tap_drain(struct tap *tap, const struct tap_sink *sink)
+/* The bits of `taken` for rings from this one to the end of its word. */
+static uint64_t taken_from(const struct tap *tap, size_t ring)
 {
-	unsigned int fill = 0;
+	return __atomic_load_n(&tap->arena->taken[ring / 64], __ATOMIC_ACQUIRE) &
+	       UINT64_MAX << (ring % 64);
+}
 
-	for (size_t word = 0; word < ARRAY_LEN(tap->arena->taken); word++) {
-		uint64_t bits = __atomic_load_n(&tap->arena->taken[word], __ATOMIC_ACQUIRE);
+/* The next ring that is taken, from this one on; SPAN_RINGS if there is none. */
+static size_t next_taken(const struct tap *tap, size_t ring)
+{
+	while (ring < SPAN_RINGS) {
+		uint64_t bits = taken_from(tap, ring);
 
-		for (; bits; bits &= bits - 1) {
-			unsigned int filled =
-				ring_drain(tap, word * 64 + __builtin_ctzll(bits), sink);
+		if (bits)
+			return (ring & ~63ul) + __builtin_ctzll(bits);
+		ring = (ring | 63) + 1;
+	}
+	return ring;
+}
 
-			fill = filled > fill ? filled : fill;
+/* The rings from `first` to before `end`; whether the budget was enough. */
+static bool drain_rings(struct tap *tap, size_t first, size_t end, const struct tap_sink *sink,
+			unsigned int *fill)
+{
+	for (size_t i = next_taken(tap, first); i < end; i = next_taken(tap, i + 1)) {
+		unsigned int filled = ring_drain(tap, i, sink);
+
+		*fill = filled > *fill ? filled : *fill;
+		if (filled && is_over(tap->budget, 0)) {
+			tap->next = i;
+			return false;
 		}
 	}
+	return true;
+}
+
+unsigned int tap_drain(struct tap *tap, const struct tap_sink *sink)
+{
+	size_t first = tap->next;
+	unsigned int fill = 0;
+
+	if (drain_rings(tap, first, SPAN_RINGS, sink, &fill) &&
+	    drain_rings(tap, 0, first, sink, &fill))
+		tap->next = 0;
 	take_no_ring(tap, sink);
 	return fill;
 }
@@ -418,13 +480,10 @@ uint64_t tap_left(struct tap *tap)
 	_Alignas(8) unsigned char buffer[SPAN_EVENT_MAX];
 	uint64_t left = 0;
 
-	for (size_t i = 0; i < SPAN_RINGS; i++) {
+	for (size_t i = next_taken(tap, 0); i < SPAN_RINGS; i = next_taken(tap, i + 1)) {
 		const struct span_ring *ring = &tap->arena->rings[i];
-		uint64_t tail, filled, size;
+		uint64_t tail, filled = ring_filled(ring, &tail), size;
 
-		if (!tap->rings[i])
-			continue;
-		filled = ring_filled(ring, &tail);
 		for (; filled && (size = take_event(ring, tail, filled, buffer)); filled -= size) {
 			tail += size;
 			left++;

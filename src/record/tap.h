@@ -68,6 +68,18 @@ bool tap_beat(struct tap *tap, nsec_t now);
 /* Ask for no more; those that are there can still be drained. */
 void tap_stop(struct tap *tap);
 
+/* What a drain may cost; the sink takes off for what it does itself. */
+struct tap_budget {
+	uint64_t bytes;  /* left */
+	nsec_t deadline; /* on clock_now() */
+	bool is_spent;   /* and events were left in the arena for the next drain */
+};
+
+static inline void tap_budget_take(struct tap_budget *budget, uint64_t bytes)
+{
+	budget->bytes -= bytes < budget->bytes ? bytes : budget->bytes;
+}
+
 struct tap_sink {
 	/* Before the first event of a ring: whether it is to be emptied now, or later. */
 	bool (*is_ready)(void *arg, struct tap *tap, struct tap_ring *ring);
@@ -81,7 +93,13 @@ struct tap_sink {
 	struct counters *counters; /* borrowed, or NULL */
 };
 
-/* Take all that is there; how full the fullest ring was, in 1/256 of its size. */
+/* For the drains to come; borrowed.  NULL, as at first, is no limit. */
+void tap_set_budget(struct tap *tap, struct tap_budget *budget);
+
+/*
+ * Take all that is there, or as much as the budget allows; how full the fullest ring was, in 1/256
+ * of its size.  The next drain begins with the ring at which the budget was spent.
+ */
 unsigned int tap_drain(struct tap *tap, const struct tap_sink *sink);
 
 /* How many events are still in rings, since it is not known whose they are. */

@@ -48,7 +48,10 @@ static void count_wait(struct info *info, const struct record_wait *r)
 
 static void count_loss(struct info *info, const struct record_loss *r)
 {
-	info->lost += r->count;
+	uint64_t *count = r->head.tid ? &info->lost_by_agents : &info->lost;
+
+	if (__builtin_add_overflow(*count, r->count, count))
+		*count = UINT64_MAX;
 	info->lost_packets += loss_packets(r);
 	*vec_push(&info->losses) = (struct info_loss){ r->head.cpu, r->head.tid, r->start,
 						       r->end,      r->count,    loss_packets(r) };

@@ -60,7 +60,8 @@ struct info {
 	struct info_state states[128]; /* by letter; in scope only */
 	nsec_t irq;                    /* of the time in R */
 	struct counters counters;
-	uint64_t lost, lost_packets;
+	uint64_t lost, lost_packets;  /* records, and whole packets of a foreign trace */
+	uint64_t lost_by_agents;      /* events, by the count of processes */
 	VEC(struct info_loss) losses; /* in the order of the file */
 
 	uint64_t span_errors;

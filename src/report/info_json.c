@@ -109,6 +109,7 @@ static void put_spans(struct json *j, const struct info *info)
 static void put_losses(struct json *j, const struct info *info)
 {
 	put_u64(j, "lost", info->lost);
+	put_u64(j, "lost_by_agents", info->lost_by_agents);
 	put_u64(j, "lost_packets", info->lost_packets);
 	json_key(j, "losses");
 	json_array(j);

@@ -285,12 +285,16 @@ static void put_lost(struct out *out, const struct info *info)
 	if (info->lost)
 		put(out, "lost       %s %s%s", format_count(info->lost).s, what,
 		    plural(info->lost));
-	else if (!info->lost_packets)
+	else if (!info->lost_packets && !info->lost_by_agents)
 		put(out, "lost       an unknown number of %ss", what);
 	if (info->lost_packets)
 		put(out, "%s%s packet%s of %ss", info->lost ? " and " : "lost       ",
 		    format_count(info->lost_packets).s, plural(info->lost_packets), what);
-	out_char(out, '\n');
+	if (info->lost || info->lost_packets || !info->lost_by_agents)
+		out_char(out, '\n');
+	if (info->lost_by_agents)
+		put(out, "lost       %s event%s of spans, by the count of their processes\n",
+		    format_count(info->lost_by_agents).s, plural(info->lost_by_agents));
 }
 
 static void put_loss(struct out *out, const struct info *info, const struct info_loss *loss)

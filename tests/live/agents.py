@@ -31,7 +31,8 @@ def spans_so_far(path):
 
 
 def lost(path):
-    return json.loads(run(SONDE, "info", "--json", path).stdout)["lost"]
+    info = json.loads(run(SONDE, "info", "--json", path).stdout)
+    return info["lost"] + info["lost_by_agents"]
 
 
 def record_command(*command, options=()):

@@ -438,3 +438,56 @@ TEST(a_string_counts_once)
 	CHECK_INT(d.notices, 0);
 	CHECK(scribe_string(d.scribe, "one more", 8) > 0);
 }
+
+TEST(a_process_with_too_many_names_takes_none_from_others)
+{
+	_cleanup_(desk_done) struct desk d;
+	char text[4000];
+
+	desk_init(&d);
+	memset(text, 'x', sizeof(text));
+
+	uint32_t known = scribe_string_of(d.scribe, 1, "known", 5);
+
+	for (uint64_t owner = 1; owner < 40; owner++) /* it comes again and again */
+		for (uint32_t i = 0; i < 20000; i++) {
+			snprintf(text, 32, "%015u %015u", (uint32_t)owner, i);
+			text[31] = 'x';
+			if (!scribe_string_of(d.scribe, owner, text, sizeof(text)))
+				break;
+		}
+	CHECK_INT(d.notices, 1);
+	CHECK_INT(scribe_string_of(d.scribe, 1, "new", 3), 0);
+	CHECK_INT(scribe_string_of(d.scribe, 1, "known", 5), known);
+	CHECK(scribe_string_of(d.scribe, 77, "new", 3) != 0);
+}
+
+TEST(a_process_with_too_many_open_spans_takes_none_from_others)
+{
+	_cleanup_(desk_done) struct desk d;
+	struct span_event_begin begin = {
+		.head = { .time = 2000, .size = sizeof(begin), .kind = SPAN_EVENT_BEGIN }
+	};
+
+	desk_init(&d);
+	for (uint64_t owner = 1; owner < 9; owner++)
+		for (uint32_t i = 0; i < 70000; i++) {
+			memcpy(begin.span, &i, sizeof(i));
+			counter_add(&d.counters, COUNTER_EVENTS_DRAINED, 1);
+			scribe_event(d.scribe,
+				     &(struct scribe_who){ .owner = owner, .pid = 10, .tid = 11 },
+				     &begin.head, 9000);
+		}
+	CHECK_INT(d.notices, 1);
+	counter_add(&d.counters, COUNTER_EVENTS_DRAINED, 1);
+	scribe_event(d.scribe, &(struct scribe_who){ .owner = 77, .pid = 12, .tid = 13 },
+		     &begin.head, 9000);
+
+	struct map ended = { 0 };
+
+	*map_insert(&ended, 12) = 3000;
+	scribe_close(d.scribe, &ended);
+	map_done(&ended);
+	flow(&d);
+	CHECK_INT(d.span_count, 1);
+}

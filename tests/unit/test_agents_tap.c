@@ -431,6 +431,61 @@ TEST(a_process_may_write_what_it_likes_while_we_read)
 	CHECK(seen.owners > 0);
 }
 
+/* Rings full of the smallest events that there are. */
+static size_t fill_rings(struct arena_build *b, size_t rings)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rings; i++) {
+		struct span_ring *ring = arena_build_take(b, i, 10, 11 + i);
+
+		for (; ring->lost == 0; count++)
+			arena_build_context(ring, 1000 + count, 1, 2, 0);
+		ring->lost = 0;
+		count--;
+	}
+	return count;
+}
+
+TEST(a_budget_of_bytes_ends_a_drain_and_the_next_goes_on_from_there)
+{
+	enum { RINGS = 8, PART = 3 * SPAN_RING_SIZE / 2 };
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	size_t count = fill_rings(&b, RINGS), drains = 0;
+	struct tap_budget budget = { .is_spent = true };
+	struct seen seen = { 0 };
+
+	tap_set_budget(tap, &budget);
+	for (; budget.is_spent && drains < 100; drains++) {
+		size_t before = seen.events;
+
+		budget = (struct tap_budget){ .bytes = PART, .deadline = UINT64_MAX };
+		drain(tap, &seen);
+		CHECK(seen.events - before <= (PART + 8192) / sizeof(struct span_event_context));
+		arena_build_context(&b.arena->rings[0], 5000, 1, 2, 0); /* it is never at rest */
+	}
+	CHECK(drains >= 5 && drains <= 8);
+	CHECK(seen.events >= count);
+	for (size_t i = 1; i < RINGS; i++)
+		CHECK_INT(b.arena->rings[i].tail, b.arena->rings[i].head);
+}
+
+TEST(a_deadline_ends_a_drain_and_what_is_left_can_be_counted)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	size_t count = fill_rings(&b, 4);
+	struct tap_budget budget = { .bytes = UINT64_MAX, .deadline = 1 };
+	struct seen seen = { 0 };
+
+	tap_set_budget(tap, &budget);
+	drain(tap, &seen);
+	CHECK(budget.is_spent);
+	CHECK(seen.events < 200);
+	CHECK_INT(tap_left(tap), count - seen.events);
+}
+
 /* A process that acts between two steps of the recorder: after so many calls of statx(). */
 static int calls_until_shrink;
 static int fd_to_shrink = -1;
