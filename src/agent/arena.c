@@ -83,29 +83,52 @@ static bool send_file(int socket, int fd)
 	return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
-/* To the recorder of this number, if there is one. */
-static bool offer_to(int number, int fd)
+/* To the recorder at this address, if there is one. */
+static bool offer_to(const struct sockaddr_un *address, socklen_t size, int fd)
 {
-	struct sockaddr_un address;
-	socklen_t size = span_socket_name(number, &address);
 	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (s < 0)
 		return false;
 
-	bool is_given = connect(s, (struct sockaddr *)&address, size) == 0 && is_trusted(s) &&
+	bool is_given = connect(s, (const struct sockaddr *)address, size) == 0 && is_trusted(s) &&
 			send_file(s, fd);
 	close(s);
 	return is_given;
 }
 
-/* Whether anybody has taken it. */
-static bool offer(int fd)
+/* To the recorders of a user; most often there is not even the directory. */
+static bool offer_to_user(unsigned int user, int fd)
 {
+	char directory[64];
 	bool is_given = false;
 
-	for (int i = 0; i < SPAN_SOCKETS; i++)
-		is_given |= offer_to(i, fd);
+	span_socket_directory(user, directory);
+	if (access(directory, X_OK) < 0)
+		return false;
+	for (int i = 0; i < SPAN_SOCKETS; i++) {
+		struct sockaddr_un address;
+		socklen_t size = span_socket_path(directory, i, &address);
+
+		is_given |= offer_to(&address, size, fd);
+	}
+	return is_given;
+}
+
+/* At abstract names only if there is no other recorder. Whether one got it. */
+static bool offer(int fd)
+{
+	unsigned int user = geteuid();
+	bool is_given = offer_to_user(0, fd);
+
+	if (user)
+		is_given |= offer_to_user(user, fd);
+	for (int i = 0; i < SPAN_SOCKETS && !is_given; i++) {
+		struct sockaddr_un address;
+		socklen_t size = span_socket_name(i, &address);
+
+		is_given |= offer_to(&address, size, fd);
+	}
 	return is_given;
 }
 

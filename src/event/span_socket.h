@@ -1,22 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * span_socket - where recorders listen for agents that offer them an arena.
+ * span_socket - where recorders listen for agents that register an arena.
  *
- * Several may record at once.  Each takes the first of these names that is free;
- * an agent offers its arena at all of them, and who records that process takes
- * it.
+ * Several can record at once.  Each takes the first free number; an agent registers
+ * its arena with all of them, and the recorder that records the process keeps it.
+ *
+ * A recorder listens in a directory that only its user can write to: /run/sonde for
+ * root, and one below /run/user for others.  So no other user can take the name.
+ * It also listens at an abstract name, for agents that find no recorder in these
+ * directories, such as those in containers with the network of the host.  Any process can take an
+ * abstract name; the recorder reports if that happens, and agents register only with
+ * root and with their own user.
  */
 #ifndef SONDE_EVENT_SPAN_SOCKET_H
 #define SONDE_EVENT_SPAN_SOCKET_H
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include "event/span_wire.h"
 
-/* The name of this number, below SPAN_SOCKETS. Returns its size. */
+/* The directory in which recorders of that user listen. */
+static inline void span_socket_directory(unsigned int user, char ret[64])
+{
+	if (user == 0)
+		snprintf(ret, 64, "/run/sonde");
+	else
+		snprintf(ret, 64, "/run/user/%u/sonde", user);
+}
+
+/* The address of this number, below SPAN_SOCKETS, in a directory. Returns its size. */
+static inline socklen_t span_socket_path(const char *directory, int number, struct sockaddr_un *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->sun_family = AF_UNIX;
+	snprintf(ret->sun_path, sizeof(ret->sun_path), "%.64s/" SPAN_SOCKET_NAME "%d", directory,
+		 number);
+	return (socklen_t)sizeof(*ret);
+}
+
+/* The abstract address of this number. Returns its size. */
 static inline socklen_t span_socket_name(int number, struct sockaddr_un *ret)
 {
 	const size_t size = sizeof(SPAN_SOCKET_NAME) - 1;

@@ -9,16 +9,14 @@
  * them is gone.
  *
  * The recorder learns of an arena in two ways.  If it is there already, the
- * agent connects to its socket, an abstract one where it listens, sends the file
- * and closes: everybody may take that name, but a listener's user is known, so
- * only root and the process's own user get it.  If the recorder comes later, it
- * finds a mapping called "/memfd:" SPAN_ARENA_NAME.  It then locks
- * the file (flock on a description of its own), so that two recorders do not
- * take from each other, sets `recording`, and keeps `beat` up to date.  While
- * `recording` is 0, nobody writes an event.  It is also set while an offer is open,
- * as a program may be over before the recorder comes by.  A recorder that died,
- * or that did not want what it was offered, leaves it set: a thread that finds its
- * ring full, or takes one, and `beat` to be old, clears it.
+ * agent connects to its socket (event/span_socket.h), sends the file and closes;
+ * a listener's user is known, and only root and the process's own user get it.  If the recorder
+ * comes later, it finds a mapping called "/memfd:" SPAN_ARENA_NAME.  It then locks the file (flock
+ * on a description of its own), so that two recorders do not take from each other, sets
+ * `recording`, and keeps `beat` up to date.  While `recording` is 0, nobody writes an event.  It is
+ * also set while an offer is open, as a program may be over before the recorder comes by.  A
+ * recorder that died, or that did not want what it was offered, leaves it set: a thread that finds
+ * its ring full, or takes one, and `beat` to be old, clears it.
  *
  * Each thread that has something to say takes a ring: it alone writes there,
  * the recorder alone reads.  An event is written, then `head` moves behind it;

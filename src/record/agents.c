@@ -14,15 +14,17 @@
 enum {
 	HOLDS_MAX = 512, /* arenas; each has a descriptor */
 	HOLDS_MANY = 32,
-	OFFERS_MAX = 256, /* that are kept, and that are taken in one round */
-	LAST_OFFERS = 8,  /* rounds of them at the end */
+	HOLDS_OF_ONE = 128, /* process */
+	OFFERS_MAX = 256,   /* that are kept, and that are taken in one round */
+	LAST_OFFERS = 8,    /* rounds of them at the end */
+	REFUSED_MANY = 1000,
 };
 
 /* How OpenTelemetry calls those who have no name; the name of the program follows. */
 #define NO_SERVICE "unknown_service"
 
-/* How long to wait for an unknown process that has offered its arena to become known. */
-#define OFFER_PATIENCE (1 * NSEC_PER_SEC)
+/* An offer is of no process in scope if none is known by what happened until so long after it. */
+#define OFFER_PATIENCE (100 * NSEC_PER_MSEC)
 /* How long others wait for what is in an arena that was offered. */
 #define SETTLE_MAX (200 * NSEC_PER_MSEC)
 /* How often to look for threads and processes that are gone; and if there are many. */
@@ -203,6 +205,15 @@ static void watch_ended(void *arg, struct process *p, nsec_t time)
 	p->tap = NULL;
 }
 
+/* A process that is gone may have been in scope: what the kernel programs saw will tell. */
+static bool may_register(void *arg, uint32_t pid)
+{
+	struct agents *a = arg;
+
+	return watch_process(a->watch, pid) || !a->config.probes ||
+	       probes_has_process(a->config.probes, pid) != 0;
+}
+
 struct agents *agents_new(const struct agents_config *config)
 {
 	struct agents *a = must_alloc(sizeof(*a));
@@ -215,6 +226,9 @@ struct agents *agents_new(const struct agents_config *config)
 	a->tls = tls_files_new();
 	a->device = tap_device();
 	a->offered = offers_new();
+	offers_set_filter(a->offered, may_register, a);
+	if (offers_trouble(a->offered)[0])
+		config->notice(config->arg, offers_trouble(a->offered));
 	return a;
 }
 
@@ -284,6 +298,42 @@ static void see_news(struct agents *a, nsec_t known_until)
 }
 
 /*
+ * A few processes that are not recorded register when they begin.  Many do it to keep others
+ * from it: connections can wait only in a queue of limited length.
+ */
+static void report_flood(struct agents *a)
+{
+	struct offers_refused refused = offers_refused(a->offered);
+
+	if (a->now >= a->next_count) {
+		a->refused = refused.count;
+		a->next_count = a->now + NSEC_PER_SEC;
+	}
+	if (refused.count - a->refused > REFUSED_MANY)
+		agents_say_once(a, &a->said_flood,
+				"processes that are not recorded register as agents more than %d "
+				"times a second, such as process %u of user %u: spans of programs "
+				"that end quickly can be missing",
+				REFUSED_MANY, refused.pid, refused.user);
+}
+
+/* A process has one arena; those of the programs that it executed before are kept for a while. */
+static bool may_join(struct agents *a, const struct process *p)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < a->holds.count; i++)
+		count += map_find(&a->holds.items[i].members, p->pid) != NULL;
+	if (count == HOLDS_OF_ONE)
+		agents_say_once(
+			a, &a->said_often,
+			"process %u registers memory for its spans again and again: some of "
+			"its spans are lost",
+			p->pid);
+	return count < HOLDS_OF_ONE;
+}
+
+/*
  * Who offers an arena has mostly just executed the program that does.  So an offer
  * waits until all is known that happened before it, or it would be taken for the
  * one of the program before.  Returns whether there may be more.
@@ -293,6 +343,8 @@ static bool take_offers(struct agents *a, nsec_t known_until)
 	struct offer offer = { .taken = clock_now(), .since = a->before };
 	size_t left = 0;
 
+	offers_begin_round(a->offered);
+	report_flood(a);
 	while (a->offers.count < OFFERS_MAX && offers_take(a->offered, &offer.pid, &offer.fd))
 		*vec_push(&a->offers) = offer;
 
@@ -302,12 +354,12 @@ static bool take_offers(struct agents *a, nsec_t known_until)
 		struct offer *o = &a->offers.items[i];
 		struct process *p = watch_process(a->watch, o->pid);
 
-		if (known_until < o->taken || (!p && a->now < o->taken + OFFER_PATIENCE)) {
+		if (known_until < o->taken || (!p && known_until < o->taken + OFFER_PATIENCE)) {
 			a->offers.items[left++] = *o;
 			continue;
 		}
 
-		struct tap *tap = p ? get_tap(a, o->pid, o->fd) : NULL;
+		struct tap *tap = p && may_join(a, p) ? get_tap(a, o->pid, o->fd) : NULL;
 
 		if (tap)
 			agents_join(a, p, tap);

@@ -65,6 +65,9 @@ struct agents {
 	size_t next_hold;         /* with which the next drain begins */
 	unsigned int looks_left;  /* into processes that rings name, in this round */
 	unsigned int said_over;   /* how many processes write too much */
+	uint64_t refused;         /* registrations until the begin of this second, */
+	nsec_t next_count;        /* which ends then */
+	bool said_flood, said_often;
 	bool said_busy, said_many, said_refused, said_lost;
 };
 

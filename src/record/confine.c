@@ -119,6 +119,7 @@ static const uint32_t recorder_calls[] = {
 	SYS_bind,
 	SYS_listen,
 	SYS_statx,
+	SYS_pidfd_open,
 	SYS_openat2,
 	SYS_getdents64,
 	SYS_flock,

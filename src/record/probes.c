@@ -342,6 +342,21 @@ int probes_find_threads(struct probes *p, struct err *err)
 	return iterator_run(fd, err);
 }
 
+/* The programs keep a state for each thread in scope, and for no other. */
+int probes_has_process(const struct probes *p, uint32_t pid)
+{
+	const struct bpf_map *threads = p->skel->maps.threads;
+	_cleanup_(closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	_cleanup_(freep) void *thread = must_alloc(bpf_map__value_size(threads));
+
+	if (fd < 0)
+		return -errno;
+
+	int r = bpf_map_lookup_elem(bpf_map__fd(threads), &fd, thread);
+
+	return r == 0 ? 1 : r == -ENOENT ? 0 : r;
+}
+
 int probes_set_place(struct probes *p, uint32_t pid, const struct wire_place *place,
 		     struct err *err)
 {

@@ -51,6 +51,10 @@ int probes_add_process(struct probes *p, uint32_t pid, struct err *err);
 void probes_add_port(struct probes *p, uint16_t port);
 int probes_find_threads(struct probes *p, struct err *err);
 
+/* Whether a process is in scope: 1, 0, or a negative errno if that is unknown, as it is gone.
+ * Needs PRIVILEGE_BPF. */
+int probes_has_process(const struct probes *p, uint32_t pid);
+
 /*
  * From now on the context of the threads of a process, and of what it forks, is
  * read at that place; nowhere, if it is of PLACE_NONE.  A process that was forked

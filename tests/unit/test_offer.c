@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 
 #include "event/span_socket.h"
 #include "test.h"
@@ -18,15 +20,41 @@ static bool alone(void)
 	return moved;
 }
 
+/* An empty /run of our own, too. */
+static bool has_run(void)
+{
+	static int mounted = -1;
+
+	if (mounted < 0)
+		mounted = alone() && geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
+			  mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+			  mount("run", "/run", "tmpfs", 0, NULL) == 0;
+	return mounted;
+}
+
+static int connect_to(const struct sockaddr_un *address, socklen_t size)
+{
+	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (s < 0 || connect(s, (const struct sockaddr *)address, size) < 0)
+		abort();
+	return s;
+}
+
 static int call(void)
 {
 	struct sockaddr_un address;
 	socklen_t size = span_socket_name(0, &address);
-	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	if (s < 0 || connect(s, (struct sockaddr *)&address, size) < 0)
-		abort();
-	return s;
+	return connect_to(&address, size);
+}
+
+static int call_in_directory(int number)
+{
+	struct sockaddr_un address;
+	socklen_t size = span_socket_path("/run/sonde", number, &address);
+
+	return connect_to(&address, size);
 }
 
 /* A message with so many descriptors, all of the same file. */
@@ -141,4 +169,101 @@ TEST(nothing_is_inherited_and_all_is_closed)
 	close(silent);
 	close(fd);
 	CHECK_INT(open_files(), before);
+}
+
+TEST(an_offer_in_the_directory_is_taken_too)
+{
+	if (!has_run())
+		SKIP("a mount namespace cannot be made");
+
+	_cleanup_(offers_freep) struct offers *offers = offers_new();
+	_cleanup_(closep) int s = call_in_directory(0), fd = -1;
+	struct stat st;
+	uint32_t pid = 0;
+
+	offer(s, 1, STDERR_FILENO);
+	CHECK(offers_take(offers, &pid, &fd));
+	CHECK_INT(pid, getpid());
+	CHECK_STR(offers_trouble(offers), "");
+	CHECK_INT(stat("/run/sonde", &st), 0);
+	CHECK_INT(st.st_mode & 0777, 0755);
+}
+
+TEST(a_name_in_the_directory_is_free_again_after_its_recorder)
+{
+	if (!has_run())
+		SKIP("a mount namespace cannot be made");
+
+	struct offers *first = offers_new(), *second = offers_new();
+
+	close(call_in_directory(0));
+	close(call_in_directory(1));
+	CHECK_INT(link("/run/sonde/sonde-recorder-0", "/run/sonde/left"), 0);
+	offers_free(first);
+	CHECK(access("/run/sonde/sonde-recorder-0", F_OK) < 0);
+	/* as a recorder leaves it that was killed */
+	CHECK_INT(rename("/run/sonde/left", "/run/sonde/sonde-recorder-0"), 0);
+	first = offers_new();
+	close(call_in_directory(0));
+	CHECK_INT(access("/run/sonde/sonde-recorder-2", F_OK), -1);
+	offers_free(first);
+	offers_free(second);
+}
+
+TEST(a_directory_that_others_can_write_to_is_not_used)
+{
+	if (!has_run())
+		SKIP("a mount namespace cannot be made");
+	offers_free(offers_new());
+	CHECK_INT(chmod("/run/sonde", 0777), 0);
+
+	_cleanup_(offers_freep) struct offers *offers = offers_new();
+
+	CHECK(access("/run/sonde/sonde-recorder-0", F_OK) < 0);
+	CHECK_INT(chmod("/run/sonde", 0755), 0);
+}
+
+TEST(a_recorder_says_if_all_names_are_taken)
+{
+	struct offers *others[SPAN_SOCKETS];
+
+	if (!alone())
+		SKIP("a network namespace cannot be made");
+	for (size_t i = 0; i < SPAN_SOCKETS; i++)
+		others[i] = offers_new();
+
+	_cleanup_(offers_freep) struct offers *offers = offers_new();
+
+	CHECK(strstr(offers_trouble(offers), "other recorders are running") != NULL);
+	for (size_t i = 0; i < SPAN_SOCKETS; i++)
+		offers_free(others[i]);
+}
+
+static bool refuse(void *arg, uint32_t pid)
+{
+	++*(size_t *)arg;
+	return pid != (uint32_t)getpid();
+}
+
+TEST(who_is_not_recorded_is_refused_and_counted_and_never_keeps_us)
+{
+	enum { CALLS = 300 };
+
+	if (!alone())
+		SKIP("a network namespace cannot be made");
+
+	_cleanup_(offers_freep) struct offers *offers = offers_new();
+	size_t asked = 0;
+	uint32_t pid;
+	int fd, s[CALLS];
+
+	offers_set_filter(offers, refuse, &asked);
+	for (size_t i = 0; i < CALLS; i++)
+		s[i] = call();
+	CHECK(!offers_take(offers, &pid, &fd));
+	CHECK_INT(asked, CALLS); /* more than are let in at a time */
+	CHECK_INT(offers_refused(offers).count, CALLS);
+	CHECK_INT(offers_refused(offers).pid, getpid());
+	for (size_t i = 0; i < CALLS; i++)
+		close(s[i]);
 }
