@@ -171,6 +171,7 @@ static const struct rule recorder_rules[] = {
 	{ SYS_bpf, EQUAL, 0, BPF_MAP_UPDATE_ELEM },
 	{ SYS_bpf, EQUAL, 0, BPF_MAP_DELETE_ELEM },
 	{ SYS_bpf, EQUAL, 0, BPF_ITER_CREATE },
+	{ SYS_bpf, EQUAL, 0, BPF_OBJ_GET_INFO_BY_FD },
 	/* whether a process is there */
 	{ SYS_kill, EQUAL, 1, 0 },
 	{ SYS_tgkill, EQUAL, 2, 0 },
