@@ -145,6 +145,7 @@ def lost_records_are_counted():
     lost = sum(r["count"] for r in capture.kind("loss"))
     require(lost > 0, "the buffer held it all")
     equal(capture.info["lost"], lost, "lost, by info")
+    require("records lost" in capture.said, f"with -q, the recorder says only '{capture.said.strip()}'")
     # besides the calls, only what comes with a switch can have been lost
     call = truth.track("storm")["calls"][0]
     switches = call["voluntary"] + call["involuntary"]

@@ -252,6 +252,7 @@ def record(*command, options=(), check=True):
     with stolen_time(captures):
         done = run(SONDE, "record", "-q", "-o", path, *options, "--", *command)
         captures.append(Capture(path))
+    captures[0].said = done.stderr
     (ROOM / "truth.json").write_text(done.stdout)  # for whoever looks into a failure
     if check:
         captures[0].check()
