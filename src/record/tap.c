@@ -346,13 +346,17 @@ static void take_loss(struct tap *tap, struct span_ring *ring, struct tap_ring *
 
 	if (lost == told)
 		return;
-	if (lost > told)
-		tap->numbers[ring - tap->arena->rings].skipped -= (int64_t)(lost - told);
-	if (lost > told)
+	if (lost > told) {
+		struct numbers *numbers = &tap->numbers[ring - tap->arena->rings];
+
+		/* the process chooses both terms: an overflow concerns its own numbers only */
+		if (__builtin_sub_overflow(numbers->skipped, lost - told, &numbers->skipped))
+			numbers->skipped = 0;
 		sink->loss(sink->arg, tap, own,
 			   __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED) - tap->ahead,
 			   __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED) - tap->ahead,
 			   lost - told);
+	}
 	__atomic_store_n(&ring->lost_told, lost, __ATOMIC_RELEASE);
 }
 
