@@ -335,6 +335,12 @@ TEST(numbers_that_cannot_be_are_not_followed)
 	ring->lost_told = 9;
 	drain(tap, &seen);
 	CHECK_INT(seen.losses, 0);
+	for (int i = 0; i < 3; i++) { /* more than a signed number holds, by and by */
+		ring->lost = INT64_MAX;
+		ring->lost_told = 0;
+		drain(tap, &seen);
+	}
+	CHECK_INT(seen.losses, 3);
 }
 
 TEST(text_that_does_not_fit_its_event_is_refused)
