@@ -12,6 +12,12 @@
 
 enum { PAGE = 4096, PAGES = 8 };
 
+/* A sanitizer's handler would report the children that end by SIGBUS, as they are meant to. */
+__attribute__((constructor)) static void restore_default(void)
+{
+	signal(SIGBUS, SIG_DFL);
+}
+
 static int make_file(void)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
