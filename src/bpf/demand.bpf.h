@@ -203,7 +203,7 @@ int on_sample(void *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct wire_ring *ring = ring_here();
 
-	if (!ring || !active)
+	if (!ring || !active || task->pid == 0)
 		return 0;
 	ring->sampled++;
 	if (!thread_of(task))

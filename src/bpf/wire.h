@@ -49,7 +49,7 @@ struct wire_ring {
 	__u64 lost_first; /* between these times */
 	__u64 lost_last;
 	struct wire_cpu cpu;
-	__u64 sampled; /* how often the clock of --profile went off, whatever ran then */
+	__u64 sampled; /* how often the clock of --profile interrupted a thread */
 	__u8 pad[128 - 5 * 8 - sizeof(struct wire_cpu)];
 	/* written by the recorder, on a cache line of its own */
 	__u64 tail; /* bytes taken, ever */

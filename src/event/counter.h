@@ -27,7 +27,7 @@ enum counter {
 	COUNTER_AGENT_RECORDS = 8,  /* made of span events */
 	COUNTER_WRITTEN = 9,        /* in the capture, but for the counters */
 
-	COUNTER_SAMPLES_DUE = 10,     /* of --profile, on all CPUs that were used */
+	COUNTER_SAMPLES_DUE = 10,     /* of --profile, while CPUs were busy */
 	COUNTER_SAMPLES_TAKEN = 11,   /* of these; in and out of scope */
 	COUNTER_SAMPLES_MISSING = 12, /* on CPUs with less than half of theirs */
 

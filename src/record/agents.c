@@ -14,7 +14,7 @@
 enum {
 	HOLDS_MAX = 512, /* arenas; each has a descriptor */
 	HOLDS_MANY = 32,
-	HOLDS_OF_ONE = 128, /* process */
+	HOLDS_OF_ONE = 256, /* process: one that executes programs in quick succession has many */
 	OFFERS_MAX = 256,   /* that are kept, and that are taken in one round */
 	LAST_OFFERS = 8,    /* rounds of them at the end */
 	REFUSED_MANY = 1000,

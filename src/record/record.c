@@ -190,19 +190,19 @@ static void take_untold_losses(struct recording *rec)
 		}
 }
 
-/* On a CPU that was used, the profile may have been silent. */
-static void check_profile(struct recording *rec, nsec_t end)
+/* On a CPU that was busy, the profile may have been silent. */
+static void check_profile(struct recording *rec)
 {
 	const struct record_options *o = rec->options;
-	uint64_t due = profile_due(o->profile_hz, end - rec->start);
+	size_t cpus = rec->busy ? probes_cpu_count(rec->probes) : 0;
+	_cleanup_(freep) nsec_t *busy = profile_busy(cpus);
 	char words[160];
 
-	for (size_t cpu = 0; o->profile_hz && cpu < probes_cpu_count(rec->probes); cpu++) {
+	for (size_t cpu = 0; cpu < cpus; cpu++) {
+		uint64_t due = profile_due(o->profile_hz, busy[cpu] - rec->busy[cpu]);
 		uint64_t taken = rings_sampled(rec->rings, cpu);
 		uint64_t missing = profile_missing(due, taken);
 
-		if (!rings_is_used(rec->rings, cpu))
-			continue;
 		counter_add(&rec->counters, COUNTER_SAMPLES_DUE, due);
 		counter_add(&rec->counters, COUNTER_SAMPLES_TAKEN, taken);
 		counter_add(&rec->counters, COUNTER_SAMPLES_MISSING, missing);
@@ -259,7 +259,7 @@ static int finish(struct recording *rec, struct err *err)
 	rings_drain(rec->rings, take, rec);
 	if (rec->agents)
 		agents_finish(rec->agents, end);
-	check_profile(rec, end);
+	check_profile(rec);
 	take_untold_losses(rec);
 	take_clock(rec, clock_now());
 	r = sorter_flush(rec->sorter, UINT64_MAX, transcript_write, rec->transcript, err);
@@ -281,6 +281,8 @@ int record(const struct record_options *options, const volatile sig_atomic_t *st
 							   .child = CHILD_NONE };
 	int r = recording_begin(&rec, err);
 
+	if (r == 0 && options->profile_hz)
+		rec.busy = profile_busy(probes_cpu_count(rec.probes));
 	if (r == 0)
 		r = capture_write_behind(rec.writer, WRITE_BEHIND_MAX, err);
 	if (r == 0)

@@ -41,6 +41,7 @@ void recording_done(struct recording *rec)
 	vec_done(&rec->hits);
 	scope_done(&rec->scope);
 	child_done(&rec->child);
+	free(rec->busy);
 }
 
 static void lacks(void *arg, const char *what)

@@ -35,6 +35,7 @@ struct recording {
 	struct agents *agents; /* or NULL */
 	struct counters counters;
 	nsec_t start, next_second, pause;
+	nsec_t *busy;         /* by CPU, at the start; of a profile */
 	unsigned int held_up; /* rounds in which a record stayed uncommitted */
 };
 

@@ -93,11 +93,6 @@ uint64_t rings_sampled(struct rings *rings, size_t cpu)
 	return ring_at(rings, cpu)->sampled;
 }
 
-bool rings_is_used(struct rings *rings, size_t cpu)
-{
-	return ring_at(rings, cpu)->head > 0;
-}
-
 size_t rings_left(struct rings *rings)
 {
 	size_t left = 0;

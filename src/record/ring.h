@@ -27,9 +27,8 @@ struct ring_state {
 /* Take all committed records, CPU by CPU; a record holds until fn returns. */
 struct ring_state rings_drain(struct rings *rings, ring_fn *fn, void *arg);
 
-/* How often the clock of --profile went off on a CPU; and whether anything was recorded there. */
+/* How often the clock of --profile interrupted a thread on a CPU. */
 uint64_t rings_sampled(struct rings *rings, size_t cpu);
-bool rings_is_used(struct rings *rings, size_t cpu);
 
 /* How many rings have a record that was reserved and never committed. */
 size_t rings_left(struct rings *rings);

@@ -3,6 +3,22 @@
 
 #include "test.h"
 
+TEST(busy_time_is_all_but_idle_and_stolen_time)
+{
+	const nsec_t tick = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
+	nsec_t busy[3] = { 1, 1, 1 };
+
+	profile_parse_busy("cpu  9 9 9 9 9 9 9 9 9 9\n"
+			   "cpu0 1 2 4 100 100 8 16 100 1 0\n"
+			   "cpu2 5 0 0 0 0 0 0 0 0 0\n"
+			   "cpu9999999999999999999999 1 1 1 1 1 1 1\n"
+			   "intr 1 2 3\n",
+			   busy, ARRAY_LEN(busy));
+	CHECK_INT(busy[0], 31 * tick);
+	CHECK_INT(busy[1], 1);
+	CHECK_INT(busy[2], 5 * tick);
+}
+
 TEST(a_cpu_without_samples_is_noticed)
 {
 	CHECK_INT(profile_due(99, 2 * NSEC_PER_SEC), 198);
