@@ -18,11 +18,13 @@ that was (2 if it does not).  end_tid is the thread that ended it, if another on
 
 Every span must be there, with its name, parent, thread and attributes, its
 begin and end within 20 µs, and most of them so of begin and end themselves, where time in which the
-thread had no CPU, or interrupts had it, does not count; and of all CPU time at most 0.1 % may be given to a wrong span.  What is
+thread had no CPU, or interrupts had it, does not count; and of all CPU time at most 0.2 % may be given to a wrong span.  What is
 missing is less bad than what is wrong, but no more than 2 % may be.
 
-SONDE in the environment says which sonde.  If only times are off, the test may run
-again on a disturbed machine; what is missing or wrong is never excused by that.
+The program runs ROUNDS times.  In none of them may anything be missing or wrong, and times may be off in less
+than half of them: a hypervisor takes a CPU for a moment now and then.
+
+SONDE in the environment says which sonde.
 """
 import collections
 import json
@@ -37,8 +39,9 @@ from harness import Certain, Failure, run  # noqa: E402
 
 NEAR = 20_000          # ns between what the program noted and what was recorded
 FAR_SHARE = 0.005      # of begins and ends that may be farther, as an interrupt came between
-WRONG_SHARE = 0.001    # of CPU time that may be given to a span that did not have it
+WRONG_SHARE = 0.002    # of CPU time that may be given to a span that did not have it: 0.00 to 0.15 % on a quiet machine
 MISSING_SHARE = 0.02   # of CPU time that may be given to none
+ROUNDS = 3
 SWITCH = 3_000         # ns that may fall on either side of a switch: the clocks are read one after the other
 
 
@@ -202,8 +205,8 @@ def record(command, room, options=(), env=None):
     return read_truth(path), Recorded(capture), stolen
 
 
-def check(command, room, options=(), env=None):
-    """Raises Failure if not all is right. Returns the truth and what was recorded."""
+def check_round(command, room, options, env):
+    """Raises Certain if not all is right. Returns the truth, what was recorded, and which times are off."""
     notes = []
     truth, recorded, stolen = record(command, room, options, env)
     wrong = [*identity_complaints(truth, recorded), *attribute_complaints(truth, recorded)]
@@ -211,9 +214,16 @@ def check(command, room, options=(), env=None):
     print(f"{len(truth)} spans: {'; '.join(notes)}", flush=True)
     if wrong:
         raise Certain(in_words(wrong + off))
-    if off:
-        raise Failure(in_words(off))
-    return truth, recorded
+    return truth, recorded, off
+
+
+def check(command, room, options=(), env=None):
+    """Raises Failure if not all is right. Returns the truth and what was recorded, of the last round."""
+    rounds = [check_round(command, room, options, env) for _ in range(ROUNDS)]
+    off = [found for *_, found in rounds if found]
+    if len(off) > ROUNDS / 2:
+        raise Failure(in_words(off[0]))
+    return rounds[-1][:2]
 
 
 def main():

@@ -167,11 +167,12 @@ TEST(a_recorder_is_denied_a_forbidden_call)
 
 static pid_t sleeper(void)
 {
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		pause();
+		if (getppid() == parent) /* which may have ended before */
+			pause();
 		_exit(0);
 	}
 	return pid;
