@@ -103,17 +103,17 @@ static void remove_all(char *path)
 static void give_all(char *path)
 {
 	char *paths[] = { path, NULL };
-	FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 	uid_t uid;
 	gid_t gid;
 
-	while (rights_sudo_user(&uid, &gid) && fts) {
-		FTSENT *entry = fts_read(fts);
+	if (!rights_sudo_user(&uid, &gid))
+		return;
 
-		if (!entry ||
-		    (entry->fts_info != FTS_DP && lchown(entry->fts_accpath, uid, gid) < 0))
+	FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+
+	for (FTSENT *entry; fts && (entry = fts_read(fts));)
+		if (entry->fts_info != FTS_DP && lchown(entry->fts_accpath, uid, gid) < 0)
 			break;
-	}
 	if (fts)
 		fts_close(fts);
 }
