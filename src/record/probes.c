@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "record/feature.h"
 #include "record/ring.h"
+#include "record/scope.h"
 #include "bpf/recorder.skel.h"
 
 struct probes {
@@ -342,7 +343,7 @@ int probes_find_threads(struct probes *p, struct err *err)
 	return iterator_run(fd, err);
 }
 
-/* The programs keep a state for each thread in scope, and for no other. */
+/* The programs keep a state for each thread in scope, until it exits, and for no other. */
 int probes_has_process(const struct probes *p, uint32_t pid)
 {
 	const struct bpf_map *threads = p->skel->maps.threads;
@@ -354,6 +355,8 @@ int probes_has_process(const struct probes *p, uint32_t pid)
 
 	int r = bpf_map_lookup_elem(bpf_map__fd(threads), &fd, thread);
 
+	if (r == -ENOENT && scope_is_exiting(pid))
+		return -ESRCH;
 	return r == 0 ? 1 : r == -ENOENT ? 0 : r;
 }
 

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,8 @@
 #include "base/vec.h"
 
 enum { TCP_STATE_LISTEN = 10 };
+
+#define PF_EXITING 0x4 /* of the kernel's flags of a thread */
 
 struct process {
 	uint32_t pid, parent;
@@ -57,18 +60,32 @@ static uint32_t next_process(DIR *proc)
 	return 0;
 }
 
-static uint32_t parent_of(uint32_t pid)
+/* From /proc/PID/stat; false if the process is gone. */
+static bool read_stat(uint32_t pid, uint32_t *ret_parent, uint32_t *ret_flags)
 {
 	char path[64], line[512];
-	unsigned int parent = 0;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	_cleanup_(fclosep) FILE *file = fopen(path, "re");
 
 	/* the name may hold anything, parentheses too: take the last one */
-	if (file && fgets(line, sizeof(line), file) && strrchr(line, ')'))
-		sscanf(strrchr(line, ')'), ") %*c %u", &parent);
-	return parent;
+	return file && fgets(line, sizeof(line), file) && strrchr(line, ')') &&
+	       sscanf(strrchr(line, ')'), ") %*c %" SCNu32 " %*d %*d %*d %*d %" SCNu32, ret_parent,
+		      ret_flags) == 2;
+}
+
+static uint32_t parent_of(uint32_t pid)
+{
+	uint32_t parent, flags;
+
+	return read_stat(pid, &parent, &flags) ? parent : 0;
+}
+
+bool scope_is_exiting(uint32_t pid)
+{
+	uint32_t parent, flags;
+
+	return !read_stat(pid, &parent, &flags) || flags & PF_EXITING;
 }
 
 /* Parents may stand behind their children in /proc: go on until nothing is added. */

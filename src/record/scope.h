@@ -34,6 +34,9 @@ int scope_add_port(struct scope *scope, uint16_t port, struct err *err);
 /* All processes of a control group and those below it. The path is one of cgroupfs. */
 int scope_add_cgroup(struct scope *scope, const char *path, struct err *err);
 
+/* Whether a process is gone, or about to be: true before the kernel programs learn of it. */
+bool scope_is_exiting(uint32_t pid);
+
 /* Find the ports of the connections that the processes in scope have. */
 void scope_find_ports(struct scope *scope);
 
