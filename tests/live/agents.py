@@ -11,8 +11,8 @@ import signal
 import time
 
 import accounted
-from harness import (Background, Failure, ROOM, Recorder, SONDE, Skip, each, equal, main, need_program, require, run,
-                     test, wait_until, workload)
+from harness import (Background, Certain, Failure, ROOM, Recorder, SONDE, Skip, each, equal, main, need_program, require,
+                     run, test, wait_until, workload)
 
 KILL, PTRACE, ADMIN, BPF, CHECKPOINT_RESTORE = 5, 19, 21, 39, 40  # capabilities
 SPAN_RECORDING = 1  # as in event/span_wire.h
@@ -45,6 +45,9 @@ def record_command(*command, options=()):
 def check_spans(path, tids, mode):
     spans = spans_in(path)
     equal(lost(path), 0, "lost records")
+    missing = collections.Counter(tids) - collections.Counter(s["tid"] for s in spans)
+    if missing:  # without a loss, which no disturbance excuses
+        raise Certain(f"{missing.total()} of {len(tids)} spans are missing, and no loss is reported")
     equal(collections.Counter(s["tid"] for s in spans), collections.Counter(tids), "threads of the spans")
     equal({(s["operation"], s["service"]) for s in spans}, {(mode, "agents")}, "names")
 
