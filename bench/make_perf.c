@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "read/perf_stream.h"
+#include "read/perf/stream.h"
 
 struct growth {
 	struct perf_file file;

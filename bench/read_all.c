@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "clock.h"
 #include "read/input.h"
-#include "read/raw.h"
+#include "read/raw/raw.h"
 #ifdef HAVE_PROTOBUF_C
 #include "otlp.pb-c.h"
 #endif

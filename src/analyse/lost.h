@@ -10,7 +10,7 @@
 #define SONDE_ANALYSE_LOST_H
 
 #include "analyse/path.h"
-#include "analyse/requests.h"
+#include "analyse/requests/requests.h"
 
 struct lost lost_of_span(const struct model *model, const struct span *span);
 struct lost lost_of_step(const struct model *model, const struct step *step);

@@ -10,7 +10,7 @@
 #ifndef SONDE_ANALYSE_USE_SUMS_H
 #define SONDE_ANALYSE_USE_SUMS_H
 
-#include "analyse/request_sum.h"
+#include "analyse/requests/sum.h"
 #include "base/map.h"
 #include "base/vec.h"
 

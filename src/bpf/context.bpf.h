@@ -7,7 +7,7 @@
  * stopped: here, when it leaves its CPU, it still is the current one and its
  * memory is at hand.  Only what differs from the last time is told.
  *
- * Where the pointer is, the recorder finds out (record/tls_place.h) and puts
+ * Where the pointer is, the recorder finds out (record/tls/place.h) and puts
  * into `places`.  A thread looks there when something has changed, and keeps
  * what it found; threads and processes that it begets have it from birth, so
  * that the first thing they do is seen.  As long as no process publishes

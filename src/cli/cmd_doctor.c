@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/opt.h"
-#include "record/feature.h"
+#include "record/kernel/feature.h"
 #include "record/inspect.h"
 #include "record/privilege.h"
 #include "report/json_put.h"

@@ -8,7 +8,7 @@
 #include "cli/say.h"
 #include "cli/stream.h"
 #include "report/dump.h"
-#include "report/kind.h"
+#include "event/kind.h"
 
 struct dump_opts {
 	bool json, events;

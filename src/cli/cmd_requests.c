@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/request_spans.h"
+#include "analyse/requests/spans.h"
 #include "cli/clocks.h"
 #include "cli/load.h"
 #include "cli/opt.h"

@@ -4,7 +4,7 @@
 
 #include "cli/opt.h"
 #include "cli/say.h"
-#include "record/span_names.h"
+#include "record/spans/span_names.h"
 #include "report/json_put.h"
 
 struct spans_opts {

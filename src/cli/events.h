@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "read/raw.h"
+#include "read/raw/raw.h"
 #include "report/dump.h"
 
 /* Of the filter, the threads and the times count. */

@@ -16,7 +16,7 @@
 #include "base/vec.h"
 #include "cli/export.h"
 #include "cli/say.h"
-#include "report/export_ctf.h"
+#include "report/export/ctf.h"
 
 typedef VEC(struct ctf_export *) exports;
 

@@ -5,7 +5,7 @@
 #include "cli/export.h"
 #include "cli/load.h"
 #include "cli/say.h"
-#include "report/export_otlp.h"
+#include "report/export/otlp.h"
 
 struct spans {
 	struct otlp_export export;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/request_spans.h"
+#include "analyse/requests/spans.h"
 #include "base/text.h"
 #include "cli/opt.h"
 #include "cli/say.h"

@@ -6,7 +6,7 @@
 #ifndef SONDE_CLI_LOAD_H
 #define SONDE_CLI_LOAD_H
 
-#include "analyse/requests.h"
+#include "analyse/requests/requests.h"
 #include "base/err.h"
 #include "model/model.h"
 #include "read/merge.h"

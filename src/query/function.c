@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "query/query_parts.h"
-#include "report/kind.h"
+#include "event/kind.h"
 
 /* ms(ns), us(ns): the divisor is the function's own data. */
 static void scaled(sqlite3_context *ctx, int argc, sqlite3_value **argv)

@@ -13,7 +13,7 @@
 
 #include <sqlite3.h>
 
-#include "analyse/requests.h"
+#include "analyse/requests/requests.h"
 #include "base/map.h"
 #include "query/query.h"
 #include "report/names.h"

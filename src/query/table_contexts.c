@@ -4,7 +4,7 @@
 
 #include "analyse/span_cpu.h"
 #include "query/tables.h"
-#include "report/kind.h"
+#include "event/kind.h"
 
 /* What both tables have of a span that is named. */
 static void span_value(struct cell *ret, const struct model *model, uint32_t number, bool is_trace)

@@ -11,7 +11,7 @@
 
 #include "event/syscall.h"
 #include "query/tables.h"
-#include "report/kind.h"
+#include "event/kind.h"
 
 static nsec_t time_at(const struct line *line, line_pos pos)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages and connections asked for: what threads did with sockets. */
 #include "query/tables.h"
-#include "report/kind.h"
+#include "event/kind.h"
 
 enum {
 	TIME = THREAD_COLUMN_COUNT,

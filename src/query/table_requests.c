@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests that are rebuilt from kernel events (analyse/requests.h), and when
+ * Requests that are rebuilt from kernel events (analyse/requests/requests.h), and when
  * threads worked for them.  They are found when one of the two is first read.
  */
 #include "analyse/lost.h"
-#include "analyse/request_spans.h"
-#include "analyse/request_sum.h"
+#include "analyse/requests/spans.h"
+#include "analyse/requests/sum.h"
 #include "query/tables.h"
 
 static const struct requests *query_requests(struct query *q)

@@ -3,7 +3,7 @@
 #include "analyse/lost.h"
 #include "analyse/span_cpu.h"
 #include "query/tables.h"
-#include "report/kind.h"
+#include "event/kind.h"
 
 enum {
 	ID,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads, and how many there are for all tables that have a line for each. */
-#include "analyse/request_sum.h"
+#include "analyse/requests/sum.h"
 #include "query/tables.h"
 
 uint32_t thread_count(struct query *q)

@@ -8,7 +8,7 @@
 
 #include "base/mapping.h"
 #include "read/input_parts.h"
-#include "read/packed.h"
+#include "read/file/packed.h"
 
 /* In the order in which they are tried. */
 static const struct input_format *const formats[] = {

@@ -6,7 +6,7 @@
 
 #include "base/vec.h"
 #include "event/times.h"
-#include "read/place.h"
+#include "read/clock/place.h"
 
 /* One input, and its next record. */
 struct stream {

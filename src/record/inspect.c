@@ -9,9 +9,9 @@
 
 #include "base/rights.h"
 #include "event/span_wire.h"
-#include "record/look.h"
-#include "record/tap.h"
-#include "record/tls_place.h"
+#include "record/spans/look.h"
+#include "record/spans/tap.h"
+#include "record/tls/place.h"
 
 /* What gives a language or an SDK away: the name of a file that is mapped. */
 static const struct trait {

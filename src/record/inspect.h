@@ -9,7 +9,7 @@
 #ifndef SONDE_RECORD_INSPECT_H
 #define SONDE_RECORD_INSPECT_H
 
-#include "record/feature.h"
+#include "record/kernel/feature.h"
 
 /* Fill features and set their number. Fails if the process is not there, or must not be looked at.
  */

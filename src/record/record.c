@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "record/clock.h"
-#include "record/profile.h"
+#include "record/kernel/profile.h"
 
 /* How long a record may take from its stamp to its reservation, with room to spare. */
 #define SORT_WINDOW (50 * NSEC_PER_MSEC)

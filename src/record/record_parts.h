@@ -10,16 +10,16 @@
 
 #include "base/vec.h"
 #include "event/capture.h"
-#include "record/agents.h"
+#include "record/spans/agents.h"
 #include "record/child.h"
-#include "record/hit.h"
-#include "record/probes.h"
+#include "record/kernel/hit.h"
+#include "record/kernel/probes.h"
 #include "record/record.h"
-#include "record/ring.h"
+#include "record/kernel/ring.h"
 #include "record/scope.h"
 #include "record/sort.h"
-#include "record/symbol.h"
-#include "record/transcribe.h"
+#include "record/symbol/symbol.h"
+#include "record/spans/transcribe.h"
 
 struct recording {
 	const struct record_options *options; /* borrowed */

@@ -7,7 +7,7 @@
 
 #include "event/counter.h"
 #include "event/syscall.h"
-#include "report/kind.h"
+#include "event/kind.h"
 
 struct field_head describe_head(const struct describer *d, const struct record *record)
 {

@@ -6,7 +6,7 @@
  */
 #include "event/syscall.h"
 #include "report/describe.h"
-#include "report/kind.h"
+#include "event/kind.h"
 
 static void begin(const struct describer *d, const struct record *record, char state, nsec_t start,
 		  nsec_t end)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/describe.h"
-#include "report/kind.h"
+#include "event/kind.h"
 
 static void describe_id(const struct describer *d, const char *key, const char *lead,
 			const __u8 *id, size_t size)

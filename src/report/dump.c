@@ -4,7 +4,7 @@
 #include "base/vec.h"
 #include "event/times.h"
 #include "report/describe.h"
-#include "report/kind.h"
+#include "event/kind.h"
 #include "report/shift.h"
 
 static bool contains(const uint64_t *list, size_t count, uint32_t n)

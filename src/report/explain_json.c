@@ -5,7 +5,7 @@
 #include "event/syscall.h"
 #include "report/explain.h"
 #include "report/json_put.h"
-#include "report/kind.h"
+#include "event/kind.h"
 #include "report/lost.h"
 #include "report/names.h"
 #include "report/phrase.h"

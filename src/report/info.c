@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "event/times.h"
-#include "report/kind.h"
+#include "event/kind.h"
 
 void info_init(struct info *info, const struct info_origin *origin)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/info.h"
 #include "report/json_put.h"
-#include "report/kind.h"
+#include "event/kind.h"
 
 /* What may be unknown, and then is 0. */
 static void put_known(struct json *j, const char *key, uint64_t n)

@@ -11,7 +11,7 @@
 #include "base/out.h"
 #include "base/text.h"
 #include "report/info.h"
-#include "report/kind.h"
+#include "event/kind.h"
 
 enum { LOSS_LINES = 10, INDENT = 11, WIDTH = 79, SERVICES = 12 };
 #define LOSS_GAP (10 * NSEC_PER_MSEC) /* the recorder comes by more often than this */

@@ -3,7 +3,7 @@
 #ifndef SONDE_REPORT_REQUESTS_H
 #define SONDE_REPORT_REQUESTS_H
 
-#include "analyse/request_sum.h"
+#include "analyse/requests/sum.h"
 #include "base/json.h"
 
 struct request_view { /* all borrowed */

@@ -2,10 +2,10 @@
 #include <stdio.h>
 
 #include "analyse/lost.h"
-#include "analyse/request_spans.h"
+#include "analyse/requests/spans.h"
 #include "event/syscall.h"
 #include "report/json_put.h"
-#include "report/kind.h"
+#include "event/kind.h"
 #include "report/lost.h"
 #include "report/requests.h"
 

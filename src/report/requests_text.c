@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyse/lost.h"
-#include "analyse/request_spans.h"
+#include "analyse/requests/spans.h"
 #include "base/text.h"
 #include "event/syscall.h"
 #include "report/lost.h"

@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "record/look.h"
-#include "record/scribe.h"
-#include "record/tap.h"
+#include "record/spans/look.h"
+#include "record/spans/scribe.h"
+#include "record/spans/tap.h"
 #include "unit/arena_build.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "read/align.h"
+#include "read/clock/align.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 

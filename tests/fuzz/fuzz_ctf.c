@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "read/ctf.h"
+#include "read/ctf/ctf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "read/ctf_lexer.h"
-#include "read/ctf_trace.h"
+#include "read/ctf/lexer.h"
+#include "read/ctf/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 

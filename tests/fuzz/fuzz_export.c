@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "event/capture.h"
-#include "report/export_ctf.h"
+#include "report/export/ctf.h"
 #include "unit/bytes.h"
 #include "unit/told.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "read/input_parts.h"
-#include "read/json_split.h"
+#include "read/span/json_split.h"
 #include "unit/bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "read/packed_frames.h"
+#include "read/file/packed_frames.h"
 #include "unit/bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);

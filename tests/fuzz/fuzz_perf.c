@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "read/input_parts.h"
-#include "read/raw.h"
+#include "read/raw/raw.h"
 #include "unit/bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);

@@ -7,10 +7,10 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "analyse/request_spans.h"
+#include "analyse/requests/spans.h"
 #include "event/capture.h"
 #include "otlp/trace.h"
-#include "report/export_otlp.h"
+#include "report/export/otlp.h"
 #include "report/requests.h"
 #include "unit/bytes.h"
 

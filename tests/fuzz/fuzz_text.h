@@ -8,7 +8,7 @@
 
 #include "base/view.h"
 #include "read/input_parts.h"
-#include "read/raw.h"
+#include "read/raw/raw.h"
 #include "unit/bytes.h"
 
 static volatile size_t fuzz_sink; /* so that reading is not optimised away */

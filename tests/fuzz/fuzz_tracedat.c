@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "read/tracedat.h"
+#include "read/tracedat/tracedat.h"
 #include "unit/bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);

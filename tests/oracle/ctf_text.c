@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/out.h"
-#include "read/ctf.h"
-#include "read/ctf_babeltrace.h"
+#include "read/ctf/ctf.h"
+#include "read/ctf/babeltrace.h"
 
 static struct out out;
 

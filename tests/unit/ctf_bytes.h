@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "read/ctf.h"
+#include "read/ctf/ctf.h"
 #include "test.h"
 
 #define HEAD(order) \

@@ -12,7 +12,7 @@
 #include <trace-cmd.h>
 
 #include "base/file.h"
-#include "read/tracedat.h"
+#include "read/tracedat/tracedat.h"
 
 enum { SHOWN = 10, ROOM = 1 << 16 };
 

@@ -16,7 +16,7 @@
 
 #include "base/vec.h"
 #include "bytes.h"
-#include "read/perf_data.h"
+#include "read/perf/data.h"
 
 struct build_attr {
 	uint32_t type;

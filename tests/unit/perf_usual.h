@@ -13,7 +13,7 @@
 
 #include "perf_build.h"
 #include "read/input_parts.h"
-#include "read/raw.h"
+#include "read/raw/raw.h"
 #include "test.h"
 
 enum { WAKING = 7, SWITCH = 8 }; /* numbers of tracepoints; ten times that are ids */

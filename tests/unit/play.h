@@ -13,7 +13,7 @@
 #ifndef SONDE_TESTS_PLAY_H
 #define SONDE_TESTS_PLAY_H
 
-#include "analyse/requests.h"
+#include "analyse/requests/requests.h"
 #include "story.h"
 
 enum { CLIENT = 40000, SERVER = 100, FUTEX = 0x7000, MUTEX = 0x9000 };

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "read/input.h"
-#include "read/raw.h"
+#include "read/raw/raw.h"
 
 static const char *const kinds[RAW_KIND_COUNT] = {
 	[RAW_OTHER] = "other",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/agents.h"
+#include "record/spans/agents.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include "bpf/wire.h"
 #include "build.h"
 #include "record/clock.h"
-#include "record/tap.h"
+#include "record/spans/tap.h"
 #include "test.h"
 
 enum { SPANS_MAX = 16, ROUNDS = 12, NO_PROCESS = 1 << 23 };

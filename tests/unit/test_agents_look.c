@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/look.h"
+#include "record/spans/look.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "otlp/wire.h"
-#include "record/tap.h"
+#include "record/spans/tap.h"
 #include "arena_build.h"
 #include "test.h"
 

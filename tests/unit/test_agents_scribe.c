@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/scribe.h"
+#include "record/spans/scribe.h"
 
 #include <stdlib.h>
 
-#include "record/tap.h"
+#include "record/spans/tap.h"
 #include "arena_build.h"
 #include "build.h"
 #include "test.h"

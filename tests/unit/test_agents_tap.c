@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/tap.h"
+#include "record/spans/tap.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
  * checks that keep the recorder alive: seals, bounds, and a single fetch of
  * everything that the process can change between two reads.
  */
-#include "record/tap.h"
+#include "record/spans/tap.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/watch.h"
+#include "record/spans/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Machines whose clocks are known, and messages between them.  True time counts
  * from 0; each machine sees it by its own clock.
  */
-#include "read/align.h"
+#include "read/clock/align.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>

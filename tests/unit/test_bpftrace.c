@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "read/input_parts.h"
 #include "read/merge.h"
-#include "read/raw.h"
+#include "read/raw/raw.h"
 #include "test.h"
 
 struct result {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "read/ctf_lexer.h"
+#include "read/ctf/lexer.h"
 #include "ctf_bytes.h"
 
 #define EVENT(fields) \

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "build.h"
-#include "report/kind.h"
+#include "event/kind.h"
 #include "report/shift.h"
 #include "test.h"
 #include "told.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans exported as OTLP, and read again. */
-#include "report/export_otlp.h"
+#include "report/export/otlp.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/request_spans.h"
+#include "analyse/requests/spans.h"
 #include "otlp/trace.h"
 #include "read/input.h"
 #include "story.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/feature.h"
+#include "record/kernel/feature.h"
 
 #include <sys/resource.h>
 

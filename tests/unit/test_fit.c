@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "read/fit.h"
+#include "read/clock/fit.h"
 #include "test.h"
 
 enum { POINTS = 12 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/hit.h"
+#include "record/kernel/hit.h"
 
 #include <errno.h>
 #include <unistd.h>

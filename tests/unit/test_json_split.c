@@ -2,7 +2,7 @@
 /* Texts are written with ' for ", as nobody can read them otherwise. */
 #include <errno.h>
 
-#include "read/json_split.h"
+#include "read/span/json_split.h"
 #include "spans.h"
 
 static const struct json_shape lists;

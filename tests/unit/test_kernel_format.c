@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/vec.h"
 #include "event/syscall.h"
-#include "read/kernel_formats.h"
+#include "read/raw/kernel_formats.h"
 #include "test.h"
 
 #define COMMON \

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "model/model.h"
-#include "read/align.h"
-#include "read/replay.h"
+#include "read/clock/align.h"
+#include "read/replay/replay.h"
 #include "story.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/offer.h"
+#include "record/spans/offer.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "guard.h"
-#include "read/raw_input.h"
-#include "read/tracedat.h"
+#include "read/raw/input.h"
+#include "read/tracedat/tracedat.h"
 #include "test.h"
 
 enum { CUTS = 100 };

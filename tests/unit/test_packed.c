@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "read/input.h"
-#include "read/packed.h"
+#include "read/file/packed.h"
 #include "test.h"
 
 static char *data_path(const char *name)

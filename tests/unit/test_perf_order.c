@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "perf_usual.h"
-#include "read/perf_stream.h"
+#include "read/perf/stream.h"
 
 static uint64_t random_state = 88172645463325252;
 

@@ -3,7 +3,7 @@
  * Which machine an input is of and where it stands, by what it says of itself.
  * The inputs are not read, so they are nothing but that.
  */
-#include "read/place.h"
+#include "read/clock/place.h"
 
 #include "read/input_parts.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/profile.h"
+#include "record/kernel/profile.h"
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "read/kernel_formats.h"
+#include "read/raw/kernel_formats.h"
 #include "test.h"
 
 /* The end of the format file of sched_switch: of 3.10 to 4.13, and of 4.14 and later. */

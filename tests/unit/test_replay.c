@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "event/syscall.h"
-#include "read/replay.h"
+#include "read/replay/replay.h"
 #include "test.h"
 
 struct play {

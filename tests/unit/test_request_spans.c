@@ -4,7 +4,7 @@
  * 100 and asks thread 2 on connection 200, whose ports are 100 and 101, 200 and
  * 201: the client's side is n, the server's n + 1.
  */
-#include "analyse/request_spans.h"
+#include "analyse/requests/spans.h"
 
 #include <string.h>
 

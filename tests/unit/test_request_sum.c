@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes and sums of requests that are put together by hand; thread n is of service "string n". */
-#include "analyse/request_sum.h"
+#include "analyse/requests/sum.h"
 
 #include <stdlib.h>
 

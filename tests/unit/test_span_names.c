@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/span_names.h"
+#include "record/spans/span_names.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
  * Programs that print where their functions are (subject/) tell the truth that
  * the symbols are held against.  They lie beside this test.
  */
-#include "record/symbol.h"
+#include "record/symbol/symbol.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 
 #include "base/vec.h"
-#include "record/symbol_parts.h"
+#include "record/symbol/parts.h"
 #include "test.h"
 
 #define BUDGET (20 * NSEC_PER_SEC)

@@ -3,7 +3,7 @@
  * What the symbols are made from may be anything: the parsers alone, and then
  * files that were damaged on purpose, which may cost their own names only.
  */
-#include "record/symbol.h"
+#include "record/symbol/symbol.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "record/symbol_parts.h"
+#include "record/symbol/parts.h"
 #include "test.h"
 
 #define BUDGET (20 * NSEC_PER_SEC)

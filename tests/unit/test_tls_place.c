@@ -4,7 +4,7 @@
  * knows where their variable is in the calling thread, and that is held against
  * what is found from outside.  Then the same files, damaged.
  */
-#include "record/tls_place.h"
+#include "record/tls/place.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "record/tls_parts.h"
+#include "record/tls/parts.h"
 #include "test.h"
 
 static const char *fixture(const char *name)

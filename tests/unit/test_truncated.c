@@ -16,9 +16,9 @@
 
 #include "base/base.h"
 #include "base/mapping.h"
-#include "read/ctf_babeltrace.h"
+#include "read/ctf/babeltrace.h"
 #include "read/input.h"
-#include "read/raw.h"
+#include "read/raw/raw.h"
 #include "test.h"
 
 static char folder[64]; /* with the files of the test */

@@ -4,7 +4,7 @@
 #define SONDE_TESTS_TRACEDAT_BUILD_H
 
 #include "base/vec.h"
-#include "read/tracedat.h"
+#include "read/tracedat/tracedat.h"
 #include "test.h"
 
 struct file {

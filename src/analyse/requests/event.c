@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* requests_event - what tells of requests, of all threads, in the order of time. */
+#include <string.h>
+
+#include "analyse/requests/parts.h"
+#include "event/machine.h"
+
+#define EACH(type, item, line) \
+	for (line_pos pos_ = { 0, 0 }, *once_ = (line) && line_first(line, &pos_) ? &pos_ : NULL; \
+	     once_; once_ = line_next(line, &pos_) ? &pos_ : NULL) \
+		for (const type *item = line_at(line, pos_); item; item = NULL)
+
+static void add_messages(occurrences *list, uint32_t id, const struct thread *thread)
+{
+	EACH(struct message, m, thread->lines[LINE_MESSAGES])
+	*vec_push(list) = (struct occurrence){
+		.time = m->time,
+		.what = m,
+		.thread = id,
+		.kind = m->direction == MESSAGE_SEND ? OCCUR_SEND : OCCUR_RECEIVE,
+	};
+	EACH(struct connect, c, thread->lines[LINE_CONNECTS])
+	*vec_push(list) = (struct occurrence){
+		.time = c->time, .what = c, .thread = id, .kind = OCCUR_CONNECT
+	};
+}
+
+/* Where a thread waits for one of many things to happen, or for work. */
+static bool is_idling(const struct cause *cause)
+{
+	enum syscall_class class = syscall_class_of(cause->syscall);
+
+	return class == SYSCALL_POLL || class == SYSCALL_LOCK ||
+	       cause->object_kind == OBJECT_PIPE || cause->object_kind == OBJECT_EVENTFD;
+}
+
+/* When a thread got a CPU that is ready from this interval on. */
+static nsec_t ran_at(const struct line *intervals, line_pos at)
+{
+	const struct interval *ready = line_at(intervals, at);
+
+	if (ready->state == STATE_RUNNING || !line_next(intervals, &at))
+		return ready->start;
+	return ((const struct interval *)line_at(intervals, at))->start;
+}
+
+static void add_waits(occurrences *list, uint32_t id, const struct thread *thread)
+{
+	const struct line *intervals = &thread->intervals;
+	line_pos at;
+	bool more = line_first(intervals, &at);
+
+	EACH(struct cause, cause, &thread->causes)
+	{
+		const struct interval *interval = NULL;
+
+		/* causes stand in the order of their intervals */
+		while (more && (interval = line_at(intervals, at))->start < cause->start)
+			more = line_next(intervals, &at);
+		if (!more || interval->start != cause->start || !is_idling(cause))
+			continue;
+		*vec_push(list) = (struct occurrence){
+			.time = cause->start, .what = cause, .thread = id, .kind = OCCUR_BLOCK
+		};
+		more = line_next(intervals, &at);
+		if (cause->context != WAKE_TASK || !cause->waker.i)
+			continue;
+
+		const struct interval *next = more ? line_at(intervals, at) : NULL;
+
+		*vec_push(list) = (struct occurrence){
+			.time = next ? next->start : thread->end,
+			.ran = next ? ran_at(intervals, at) : thread->end,
+			.what = cause,
+			.thread = id,
+			.other = cause->waker.i,
+			.kind = OCCUR_WAKE,
+		};
+	}
+}
+
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+
+/* By one digit of the time since the begin, keeping the order of equals. */
+static void sort_digit(const struct occurrence *from, struct occurrence *to, size_t count,
+		       nsec_t begin, unsigned shift)
+{
+	size_t starts[DIGITS] = { 0 }, sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		starts[(from[i].time - begin) >> shift & (DIGITS - 1)]++;
+	for (size_t i = 0; i < DIGITS; i++) {
+		size_t n = starts[i];
+
+		starts[i] = sum;
+		sum += n;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[starts[(from[i].time - begin) >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* Times are numbers, so this is linear. */
+static void sort(occurrences *list)
+{
+	nsec_t begin = UINT64_MAX, end = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		begin = list->items[i].time < begin ? list->items[i].time : begin;
+		end = list->items[i].time > end ? list->items[i].time : end;
+	}
+	if (begin >= end)
+		return;
+
+	struct occurrence *other = must_realloc(NULL, list->count * sizeof(*other));
+
+	for (unsigned shift = 0; shift < 64 && (end - begin) >> shift; shift += DIGIT_BITS) {
+		struct occurrence *from = list->items;
+
+		sort_digit(from, other, list->count, begin, shift);
+		list->items = other;
+		other = from;
+	}
+	list->room = list->count;
+	free(other);
+}
+
+void occurrences_find(const struct model *model, occurrences *ret)
+{
+	*ret = (occurrences){ 0 };
+	for (uint32_t i = 1; i < model_thread_count(model); i++) {
+		const struct thread *thread = model_thread(model, (thread_id){ i });
+
+		if (thread->neighbour)
+			continue;
+		add_messages(ret, i, thread);
+		add_waits(ret, i, thread);
+		if (thread->parent.i)
+			*vec_push(ret) = (struct occurrence){ .time = thread->begin,
+							      .thread = i,
+							      .other = thread->parent.i,
+							      .kind = OCCUR_FORK };
+	}
+	sort(ret);
+}

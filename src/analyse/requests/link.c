@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * requests_link - from states to trees of spans.
+ *
+ * Who asked for what was received is known when everything has been looked at:
+ * a send may be settled late, and its record may come after that of its receive.
+ */
+#include <string.h>
+#include <xxhash.h>
+
+#include "analyse/requests/parts.h"
+
+/* Whether a message has the last byte of another; where nobody counts, it is the same one. */
+static bool has_last_byte(const struct message *sent, const struct message *m)
+{
+	uint32_t behind = sent->position - m->position;
+
+	return behind < sent->bytes || !behind;
+}
+
+/* The send that holds the last byte of what a message brought; NULL if nobody saw it. */
+static const struct message *sent_message(const struct model *model, const struct message *m)
+{
+	const struct line *line = model_thread(model, m->other)->lines[LINE_MESSAGES];
+	line_pos pos;
+
+	if (!m->other.i || !line || !line_find(line, m->other_time, &pos))
+		return NULL;
+	do {
+		const struct message *s = line_at(line, pos);
+
+		if (s->time != m->other_time)
+			return NULL;
+		if (s->direction == MESSAGE_SEND && has_last_byte(s, m))
+			return s;
+	} while (line_prev(line, &pos));
+	return NULL;
+}
+
+/*
+ * What turned out to be more of another is that.  Work with thousands of parts is a chain of them,
+ * so each part on the way then points at the whole.
+ */
+static uint32_t whole_of(struct finder *f, uint32_t state)
+{
+	uint32_t whole = state, next;
+
+	while (work_at(f, whole)->part_of)
+		whole = work_at(f, whole)->part_of;
+	for (; state != whole; state = next) {
+		next = work_at(f, state)->part_of;
+		work_at(f, state)->part_of = whole;
+	}
+	return whole;
+}
+
+/* What a thread works for is beyond doubt, unless its tasks may go on in another. */
+static float sure_of(struct finder *f, uint32_t state)
+{
+	const struct thread *thread = model_thread(f->model, span_at(f, state)->thread);
+
+	return map_find(&f->movers, process_key(thread)) ? 0.95f : 1;
+}
+
+/* For whom a message was sent; 0 if that is not known. */
+static uint32_t asker_of(struct finder *f, const struct message *sent, float *ret_confidence)
+{
+	const uint64_t *found = sent ? map_find(&f->sent, (uintptr_t)sent) : NULL;
+	struct whom whom = found ? f->asks.items[*found] : (struct whom){ 0 };
+	const struct guess *guess = &f->guesses.items[whom.guess];
+	uint32_t state = whole_of(f, whom.state ?: guess_state(f, whom.guess) ?: guess->likely);
+
+	*ret_confidence = whom.state ? sure_of(f, whom.state) : guess->confidence;
+	/* as sure as it is what the asker worked for */
+	for (uint32_t i = stem_of(f, state); is_handover(f, i);
+	     i = stem_of(f, span_at(f, i)->parent))
+		*ret_confidence *= span_at(f, i)->confidence;
+	return network_of(f, state) ? state : 0;
+}
+
+static void link_network(struct finder *f, uint32_t place)
+{
+	struct request_span *span = span_at(f, place);
+	const struct message *came = work_at(f, place)->came;
+	const struct thread *sender = model_thread(f->model, came->other);
+	float confidence;
+
+	span->unanswered = !work_at(f, place)->answered;
+	if (!came->other.i)
+		return; /* from outside */
+
+	uint32_t asker = asker_of(f, sent_message(f->model, came), &confidence);
+
+	if (asker && asker != place) {
+		span->parent = asker;
+		span->confidence = confidence;
+	} else {
+		/* somebody who only asks is a client, but a service asks for somebody */
+		span->open = map_find(&f->services, process_key(sender));
+	}
+}
+
+/* Work that was cut into parts for nothing. */
+static void join_parts(struct finder *f)
+{
+	for (uint32_t i = 1; i < f->out->spans.count; i++) {
+		uint32_t whole = whole_of(f, i);
+		nsec_t end = span_at(f, i)->end;
+
+		if (whole == i)
+			continue;
+		span_at(f, i)->parent = 0;
+		if (span_at(f, whole)->end < end)
+			span_at(f, whole)->end = end;
+	}
+	for (size_t i = 0; i < f->out->slices.count; i++)
+		f->out->slices.items[i].span = whole_of(f, f->out->slices.items[i].span);
+}
+
+/*
+ * A span may not be its own ancestor, whatever broken clocks and captures say.  Going up from a
+ * span, `way` has its index for those that were passed: to meet one of them again closes a ring.
+ */
+static void find_root(struct requests *out, uint32_t place, uint32_t *way)
+{
+	uint32_t at = place;
+
+	while (out->spans.items[at].parent && !out->spans.items[at].root) {
+		way[at] = place;
+		if (way[out->spans.items[at].parent] == place) {
+			out->spans.items[at].parent = 0;
+			out->spans.items[at].open = true;
+			break;
+		}
+		at = out->spans.items[at].parent;
+	}
+
+	uint32_t root = out->spans.items[at].root ?: at;
+
+	for (at = place; at && !out->spans.items[at].root; at = out->spans.items[at].parent)
+		out->spans.items[at].root = root;
+}
+
+static void name_span(const struct model *model, struct requests *out, uint32_t place)
+{
+	struct request_span *span = &out->spans.items[place];
+	const struct request_span *root = &out->spans.items[span->root];
+	const struct thread *thread = model_thread(model, span->thread);
+	const struct thread *first = model_thread(model, root->thread);
+	/* several that were read at once begin alike */
+	uint64_t own[] = { thread->host, thread->tid,  span->start,
+			   span->end,    span->socket, span->kind };
+	uint64_t whole[] = { first->host, first->tid, root->start, root->end, root->socket };
+	uint64_t id = XXH3_64bits(own, sizeof(own));
+	XXH128_hash_t trace = XXH3_128bits(whole, sizeof(whole));
+
+	memcpy(span->id, &id, sizeof(id));
+	memcpy(span->trace, &trace, sizeof(span->trace));
+}
+
+static void link_children(struct requests *out)
+{
+	/* backwards, so that children stand in the order in which they came */
+	for (uint32_t i = out->spans.count - 1; i > 0; i--) {
+		struct request_span *span = &out->spans.items[i];
+
+		if (!span->parent)
+			continue;
+		span->next = out->spans.items[span->parent].first_child;
+		out->spans.items[span->parent].first_child = i;
+	}
+	for (uint32_t i = 1; i < out->spans.count; i++)
+		if (!out->spans.items[i].parent && out->spans.items[i].kind == REQUEST_NETWORK)
+			*vec_push(&out->roots) = i;
+}
+
+/* Slices were noted in the order of time; counting sort by span keeps that. */
+static void group_slices(struct requests *out)
+{
+	struct request_slice *sorted =
+		must_realloc(NULL, (out->slices.count + 1) * sizeof(*sorted));
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < out->slices.count; i++)
+		out->spans.items[out->slices.items[i].span].slice_count++;
+	for (uint32_t i = 0; i < out->spans.count; i++) {
+		out->spans.items[i].first_slice = sum;
+		sum += out->spans.items[i].slice_count;
+		out->spans.items[i].slice_count = 0;
+	}
+	for (size_t i = 0; i < out->slices.count; i++) {
+		struct request_span *span = &out->spans.items[out->slices.items[i].span];
+
+		sorted[span->first_slice + span->slice_count++] = out->slices.items[i];
+	}
+	free(out->slices.items);
+	out->slices.items = sorted;
+	out->slices.room = out->slices.count + 1;
+}
+
+/* A thread that was created for a request works for it as long as it lives. */
+static void end_forks(struct finder *f)
+{
+	for (uint32_t i = 1; i < f->out->spans.count; i++) {
+		struct request_span *span = &f->out->spans.items[i];
+		const struct thread *thread = model_thread(f->model, span->thread);
+
+		if (span->kind == REQUEST_FORK && !f->states.items[i].ended && thread->exited &&
+		    thread->end > span->end)
+			span->end = thread->end;
+	}
+}
+
+void requests_link(struct finder *f)
+{
+	struct requests *out = f->out;
+	_cleanup_(freep) uint32_t *way = must_alloc(out->spans.count * sizeof(*way));
+
+	join_parts(f);
+	for (uint32_t i = 1; i < out->spans.count; i++)
+		if (out->spans.items[i].kind == REQUEST_NETWORK)
+			link_network(f, i);
+	end_forks(f);
+	for (uint32_t i = 1; i < out->spans.count; i++)
+		find_root(out, i, way);
+	for (uint32_t i = 1; i < out->spans.count; i++)
+		name_span(f->model, out, i);
+	link_children(out);
+	group_slices(out);
+}

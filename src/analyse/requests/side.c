@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * requests_side - which side of a connection asks, and which answers.
+ *
+ * That is seen when a connection is made.  Of one that was there already, the
+ * port tells if others were seen to connect to it; else that it is not of those
+ * that the system gives to clients; and else that clients speak first.
+ */
+#include <netinet/in.h>
+#include <xxhash.h>
+
+#include "analyse/requests/parts.h"
+
+/* Where Linux takes the ports of clients from, unless it is told otherwise. */
+enum { CLIENT_PORT_FIRST = 32768 };
+
+uint32_t side_of(struct finder *f, uint16_t host, uint64_t object)
+{
+	uint64_t *place = map_insert(&f->side_index, object ^ (uint64_t)host << 48);
+
+	if (!*place) {
+		*vec_push(&f->sides) = (struct side){ 0 };
+		*place = f->sides.count - 1;
+	}
+	return *place;
+}
+
+static bool is_client_port(uint16_t port)
+{
+	return port >= CLIENT_PORT_FIRST;
+}
+
+static enum role role_by_ports(const struct model *model, uint16_t host, const struct socket *s)
+{
+	uint16_t local = s->address.local_port, peer = s->address.peer_port;
+
+	if (model_is_listening(model, host, s->netns, local))
+		return ROLE_SERVER;
+	if (model_is_listening(model, host, s->netns, peer))
+		return ROLE_CLIENT;
+	if (!local || !peer || is_client_port(local) == is_client_port(peer))
+		return ROLE_UNKNOWN;
+	return is_client_port(local) ? ROLE_CLIENT : ROLE_SERVER;
+}
+
+void side_role(struct finder *f, uint32_t place, const struct thread *thread,
+	       const struct message *m)
+{
+	struct side *side = &f->sides.items[place];
+	const struct socket *socket;
+
+	if (side->role)
+		return;
+	socket = model_socket(f->model, thread->host, m->object);
+	if (socket && m->object_kind == OBJECT_INET)
+		side->role = role_by_ports(f->model, thread->host, socket);
+	if (!side->role)
+		side->role = m->direction == MESSAGE_SEND ? ROLE_CLIENT : ROLE_SERVER;
+}
+
+uint64_t side_target(const struct finder *f, uint32_t thread, uint64_t object)
+{
+	const struct socket *s = model_socket(f->model, thread_of(f, thread)->host, object);
+
+	if (!s || s->address.family == AF_UNSPEC)
+		return object;
+	if (s->address.family == AF_UNIX) /* its name is not known, but who listened there */
+		return s->peer_pid ?: object;
+	return XXH3_64bits_withSeed(s->address.peer, sizeof(s->address.peer), s->address.peer_port);
+}
+
+bool has_asked(const struct worker *w, uint64_t target)
+{
+	for (size_t i = 0; i < w->target_count; i++)
+		if (w->targets[i] == target)
+			return true;
+	return false;
+}
+
+void note_target(struct worker *w, uint64_t target)
+{
+	if (w->target_count < TARGETS_MAX && !has_asked(w, target))
+		w->targets[w->target_count++] = target;
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyse/requests/sum.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/map.h"
+
+struct call_use *request_use_call(struct request_use *use, int16_t nr)
+{
+	for (size_t i = 0; i < use->calls.count; i++)
+		if (use->calls.items[i].nr == nr)
+			return &use->calls.items[i];
+	struct call_use *added = vec_push(&use->calls);
+
+	*added = (struct call_use){ .nr = nr };
+	return added;
+}
+
+struct hit_use *request_use_hit(struct request_use *use, uint32_t type)
+{
+	for (size_t i = 0; i < use->hits.count; i++)
+		if (use->hits.items[i].type == type)
+			return &use->hits.items[i];
+	struct hit_use *added = vec_push(&use->hits);
+
+	*added = (struct hit_use){ .type = type };
+	return added;
+}
+
+static void add_calls(const struct thread *thread, const struct request_slice *slice,
+		      struct request_use *use)
+{
+	const struct line *line = thread->lines[LINE_CALLS];
+
+	LINE_EACH_BETWEEN(struct call, call, line, slice->from, UINT64_MAX)
+	{
+		if (call->start >= slice->to)
+			break;
+
+		nsec_t from = call->start > slice->from ? call->start : slice->from;
+		nsec_t to = call->end < slice->to ? call->end : slice->to;
+		struct call_use *u = request_use_call(use, call->nr);
+
+		u->count++;
+		u->time += to > from ? to - from : 0;
+	}
+}
+
+static void add_hits(const struct thread *thread, const struct request_slice *slice,
+		     struct request_use *use)
+{
+	const struct line *line = thread->lines[LINE_HITS];
+
+	LINE_EACH_BETWEEN(struct hit, hit, line, slice->from, slice->to)
+	request_use_hit(use, hit->type)->count++;
+}
+
+/*
+ * A message's time is its end.  A slice ends with its last send, or with what is received
+ * for somebody else; and begins with what is received, or when the send before it is done.
+ */
+static bool is_in_slice(const struct message *m, const struct request_slice *slice)
+{
+	return m->time != (m->direction == MESSAGE_SEND ? slice->from : slice->to);
+}
+
+static void add_messages(const struct thread *thread, const struct request_slice *slice,
+			 struct request_use *use)
+{
+	const struct line *line = thread->lines[LINE_MESSAGES];
+
+	LINE_EACH_BETWEEN(struct message, m, line, slice->from, slice->to + 1)
+	{
+		bool sent = m->direction == MESSAGE_SEND;
+
+		if (!is_in_slice(m, slice))
+			continue;
+		*(sent ? &use->sends : &use->receives) += 1;
+		*(sent ? &use->sent_bytes : &use->received_bytes) += m->bytes;
+	}
+}
+
+static void add_states(const struct model *model, const struct request_slice *slice,
+		       struct request_use *use)
+{
+	struct stretch s;
+	nsec_t known = 0;
+	bool more = model_stretch_at(model, slice->thread, slice->from, &s);
+
+	for (; more && s.interval.start < slice->to;
+	     more = model_stretch_next(model, slice->thread, &s)) {
+		nsec_t from = s.interval.start > slice->from ? s.interval.start : slice->from;
+		nsec_t to = s.end < slice->to ? s.end : slice->to;
+
+		use->states[s.interval.state & 127] += to - from;
+		known += to - from;
+	}
+	use->states[' '] += slice->to - slice->from - known;
+}
+
+void request_use_slice(const struct model *model, const struct request_slice *slice,
+		       struct request_use *use)
+{
+	const struct thread *thread = model_thread(model, slice->thread);
+
+	add_states(model, slice, use);
+	add_calls(thread, slice, use);
+	add_hits(thread, slice, use);
+	add_messages(thread, slice, use);
+}
+
+void request_use_ended(const struct model *model, const struct request_slice *slice,
+		       struct request_use *use)
+{
+	const struct thread *thread = model_thread(model, slice->thread);
+
+	add_states(model, slice, use);
+	add_hits(thread, slice, use);
+	LINE_EACH_BETWEEN(struct call, call, thread->lines[LINE_CALLS], slice->from, slice->to)
+	request_use_call(use, call->nr)->count++;
+}
+
+void request_use_add(const struct model *model, const struct requests *requests, uint32_t span,
+		     struct request_use *use)
+{
+	const struct request_span *s = &requests->spans.items[span];
+
+	for (uint32_t i = 0; i < s->slice_count; i++)
+		request_use_slice(model, &requests->slices.items[s->first_slice + i], use);
+}
+
+void request_use_done(struct request_use *use)
+{
+	vec_done(&use->calls);
+	vec_done(&use->hits);
+}
+
+const char *request_service(const struct model *model, thread_id thread)
+{
+	const struct thread *t = model_thread(model, thread);
+	const struct process *process = model_process(model, t->host, t->pid);
+
+	if (process && process->container.i)
+		return model_string(model, process->container);
+	return model_string(model, model_process_comm(model, thread));
+}
+
+static void put_address(char *ret, size_t size, int family, const uint8_t *address, uint16_t port)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (family == AF_UNIX)
+		snprintf(ret, size, "unix");
+	if (family != AF_INET && family != AF_INET6)
+		return;
+	inet_ntop(family, address, text, sizeof(text));
+	snprintf(ret, size, family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, port);
+}
+
+struct request_address request_address(const struct model *model, const struct request_span *span)
+{
+	struct request_address a = { "", "" };
+	const struct thread *thread = model_thread(model, span->thread);
+	const struct socket *s = model_socket(model, thread->host, span->socket);
+
+	if (!s || span->kind != REQUEST_NETWORK)
+		return a;
+	put_address(a.local, sizeof(a.local), s->address.family, s->address.local,
+		    s->address.local_port);
+	put_address(a.peer, sizeof(a.peer), s->address.family, s->address.peer,
+		    s->address.peer_port);
+	return a;
+}
+
+enum { SHAPE_DEPTH = 64, SHAPE_LENGTH = 2048 };
+
+struct shape {
+	const struct model *model;
+	const struct requests *requests;
+	VEC(char) text;
+};
+
+/* The children of a span, as far as they are written: the last, and how often it came in a row. */
+struct siblings {
+	size_t from, length; /* of its text */
+	size_t count, repeated;
+};
+
+static void put_text(struct shape *shape, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		*vec_push(&shape->text) = text[i];
+}
+
+static void put_shape(struct shape *shape, uint32_t span, unsigned depth);
+
+static void end_run(struct shape *shape, const struct siblings *s)
+{
+	char times[24];
+
+	if (s->repeated)
+		put_text(shape, times, snprintf(times, sizeof(times), " x%zu", s->repeated + 1));
+}
+
+/* Written to the end of the text, a child may turn out to be the same as the one before it. */
+static void put_child(struct shape *shape, uint32_t span, struct siblings *s, unsigned depth)
+{
+	size_t from = shape->text.count;
+
+	put_shape(shape, span, depth);
+
+	size_t length = shape->text.count - from;
+	_cleanup_(freep) char *text = must_alloc(length + 1);
+
+	memcpy(text, shape->text.items + from, length);
+	shape->text.count = from;
+	if (s->count && length == s->length &&
+	    memcmp(text, shape->text.items + s->from, length) == 0) {
+		s->repeated++;
+		return;
+	}
+	end_run(shape, s);
+	put_text(shape, s->count ? "," : ">(", s->count ? 1 : 2);
+	*s = (struct siblings){ shape->text.count, length, s->count + 1, 0 };
+	put_text(shape, text, length);
+}
+
+/* Who works for a request inside its service is left out; what he asks others for is not. */
+static void put_children(struct shape *shape, uint32_t span, struct siblings *s, unsigned depth)
+{
+	const struct request_span *spans = shape->requests->spans.items;
+
+	for (uint32_t i = spans[span].first_child; i && depth < SHAPE_DEPTH; i = spans[i].next)
+		if (spans[i].kind == REQUEST_HANDOVER)
+			put_children(shape, i, s, depth + 1);
+		else
+			put_child(shape, i, s, depth + 1);
+}
+
+static void put_shape(struct shape *shape, uint32_t span, unsigned depth)
+{
+	const char *service =
+		request_service(shape->model, shape->requests->spans.items[span].thread);
+	struct siblings s = { 0 };
+
+	if (shape->text.count > SHAPE_LENGTH) {
+		put_text(shape, "...", 3);
+		return;
+	}
+	put_text(shape, *service ? service : "?", *service ? strlen(service) : 1);
+	put_children(shape, span, &s, depth);
+	end_run(shape, &s);
+	if (s.count)
+		put_text(shape, ")", 1);
+}
+
+char *request_shape(const struct model *model, const struct requests *requests, uint32_t root)
+{
+	struct shape shape = { .model = model, .requests = requests };
+
+	put_shape(&shape, root, 0);
+	*vec_push(&shape.text) = '\0';
+	return shape.text.items;
+}
+
+struct summing {
+	const struct model *model;
+	const struct requests *requests;
+	struct request_sum *sum;
+	struct map entries, shapes;
+
+	/* of the request before, which mostly came to the same address */
+	struct socket_address last;
+	str_id last_name;
+};
+
+static bool is_same_local(const struct socket_address *a, const struct socket_address *b)
+{
+	return a->family == b->family && a->local_port == b->local_port &&
+	       memcmp(a->local, b->local, sizeof(a->local)) == 0;
+}
+
+/* Clients come from anywhere, so an entry is known by the address that they come to. */
+static str_id entry_name(struct summing *s, const struct request_span *root)
+{
+	uint16_t host = model_thread(s->model, root->thread)->host;
+	const struct socket *socket = model_socket(s->model, host, root->socket);
+
+	if (socket && s->last_name.i && is_same_local(&socket->address, &s->last))
+		return s->last_name;
+
+	struct request_address a = request_address(s->model, root);
+
+	s->last = socket ? socket->address : (struct socket_address){ 0 };
+	s->last_name = strtab_add(s->sum->strings, a.local[0] ? a.local : "unknown");
+	return s->last_name;
+}
+
+#define group_of(list, index, key) \
+	({ \
+		uint64_t *at_ = map_insert(index, key); \
+		if (!*at_) { \
+			*vec_push(list) = (struct request_group){ 0 }; \
+			*at_ = (list)->count; \
+		} \
+		&(list)->items[*at_ - 1]; \
+	})
+
+static void add_tree(const struct model *model, const struct requests *requests, uint32_t root,
+		     nsec_t states[128])
+{
+	uint32_t at = root;
+
+	/* down to the children first, then along, then up */
+	for (;;) {
+		const struct request_span *span = &requests->spans.items[at];
+		struct request_use use = { 0 };
+
+		request_use_add(model, requests, at, &use);
+		for (size_t i = 0; i < ARRAY_LEN(use.states); i++)
+			states[i] += use.states[i];
+		request_use_done(&use);
+		if (span->first_child) {
+			at = span->first_child;
+			continue;
+		}
+		while (at != root && !requests->spans.items[at].next)
+			at = requests->spans.items[at].parent;
+		if (at == root)
+			return;
+		at = requests->spans.items[at].next;
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	nsec_t x = *(const nsec_t *)a, y = *(const nsec_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const struct request_group *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->name.i < y->name.i ? -1 : x->name.i > y->name.i;
+}
+
+static nsec_t at_rank(const struct request_group *g, unsigned percent)
+{
+	if (!g->times.count)
+		return 0;
+	return g->times.items[(g->times.count * percent + 99) / 100 - 1];
+}
+
+static void finish_groups(struct request_group *groups, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct request_group *g = &groups[i];
+
+		if (g->times.count)
+			qsort(g->times.items, g->times.count, sizeof(nsec_t), by_time);
+		g->p50 = at_rank(g, 50);
+		g->p95 = at_rank(g, 95);
+		g->p99 = at_rank(g, 99);
+		vec_done(&g->times);
+	}
+}
+
+/* How long a request would have taken that was not answered, nobody knows. */
+static void count_request(struct request_group *g, const struct request_span *span)
+{
+	g->count++;
+	if (span->unanswered)
+		g->unanswered++;
+	else
+		*vec_push(&g->times) = span->end - span->start;
+}
+
+static void add_request(struct summing *s, uint32_t root)
+{
+	const struct request_span *span = &s->requests->spans.items[root];
+	_cleanup_(freep) char *shape = request_shape(s->model, s->requests, root);
+	str_id name = entry_name(s, span), text = strtab_add(s->sum->strings, shape);
+	struct request_group *entry = group_of(&s->sum->entries, &s->entries, name.i);
+
+	entry->name = name;
+	entry->service = strtab_add(s->sum->strings, request_service(s->model, span->thread));
+	count_request(entry, span);
+
+	struct request_group *g =
+		group_of(&s->sum->shapes, &s->shapes, (uint64_t)name.i << 32 | text.i);
+
+	g->name = text;
+	g->entry = name.i; /* until the entries are in order */
+	count_request(g, span);
+	add_tree(s->model, s->requests, root, g->states);
+}
+
+static void number_entries(struct request_sum *sum)
+{
+	struct map places = { 0 };
+
+	for (size_t i = 0; i < sum->entries.count; i++)
+		*map_insert(&places, sum->entries.items[i].name.i) = i;
+	for (size_t i = 0; i < sum->shapes.count; i++)
+		sum->shapes.items[i].entry = *map_find(&places, sum->shapes.items[i].entry);
+	map_done(&places);
+}
+
+void request_sum_find(const struct model *model, const struct requests *requests,
+		      request_filter *filter, const void *arg, struct request_sum *ret)
+{
+	struct summing s = { .model = model, .requests = requests, .sum = ret };
+
+	*ret = (struct request_sum){ .strings = strtab_new() };
+	for (size_t i = 0; i < requests->roots.count; i++) {
+		uint32_t root = requests->roots.items[i];
+		const struct request_span *span = &requests->spans.items[root];
+
+		ret->unparented += span->open;
+		if (!span->open && filter(arg, span))
+			add_request(&s, root);
+	}
+	map_done(&s.entries);
+	map_done(&s.shapes);
+	finish_groups(ret->entries.items, ret->entries.count);
+	finish_groups(ret->shapes.items, ret->shapes.count);
+	if (ret->entries.count)
+		qsort(ret->entries.items, ret->entries.count, sizeof(struct request_group),
+		      most_first);
+	number_entries(ret);
+	if (ret->shapes.count)
+		qsort(ret->shapes.items, ret->shapes.count, sizeof(struct request_group),
+		      most_first);
+}
+
+void request_sum_done(struct request_sum *sum)
+{
+	vec_done(&sum->entries);
+	vec_done(&sum->shapes);
+	strtab_free(sum->strings);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * perf_sort - by time, what is in order for the most part.
+ *
+ * A batch is made of stretches that are each in order: what a CPU's ring had when
+ * it was read.  Only now and then an event was interrupted by another that came
+ * into the ring first.  So out-of-order neighbours are put right where they
+ * stand, the array falls into runs, and runs are merged pairwise until there is
+ * one.  Two runs that follow each other in time cost nothing; of others only
+ * what overlaps is moved.  At worst this is merge sort.
+ */
+#include "read/perf/stream.h"
+
+enum { NEAR = 16 }; /* how far an entry is moved back before it begins a new run */
+
+/* How many of a sorted array are before time, or, if equal is true, not behind it. */
+static size_t count_before(const struct perf_entry *e, size_t count, uint64_t time, bool equal)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (e[mid].time < time || (equal && e[mid].time == time))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Two runs, one behind the other, into one. */
+static void merge(struct perf_entry *a, size_t a_count, size_t b_count, struct perf_entry *spare)
+{
+	struct perf_entry *b = a + a_count;
+	size_t skip = count_before(a, a_count, b[0].time, true);
+
+	if (skip == a_count)
+		return;
+	b_count = count_before(b, b_count, a[a_count - 1].time, false);
+	a += skip;
+	a_count -= skip;
+	memcpy(spare, a, a_count * sizeof(*a));
+
+	const struct perf_entry *x = spare, *x_end = spare + a_count, *y = b, *y_end = b + b_count;
+
+	while (x < x_end && y < y_end) {
+		bool later = y->time < x->time;
+
+		*a++ = *(later ? y : x);
+		y += later;
+		x += !later;
+	}
+	memcpy(a, x, (x_end - x) * sizeof(*x));
+}
+
+/* Where the run that begins with the first entry ends. */
+static size_t run_length(struct perf_entry *e, size_t count)
+{
+	size_t i = 1;
+
+	for (; i < count; i++) {
+		struct perf_entry entry = e[i];
+		size_t to = i;
+
+		while (to > 0 && i - to < NEAR && e[to - 1].time > entry.time)
+			to--;
+		if (to > 0 && e[to - 1].time > entry.time)
+			break;
+		if (to == i)
+			continue;
+		memmove(&e[to + 1], &e[to], (i - to) * sizeof(*e));
+		e[to] = entry;
+	}
+	return i;
+}
+
+void perf_sort(struct perf_entry *entries, size_t count, struct perf_entry *spare)
+{
+	VEC(size_t) ends = { 0 };
+
+	for (size_t at = 0; at < count;) {
+		at += run_length(entries + at, count - at);
+		*vec_push(&ends) = at;
+	}
+	while (ends.count > 1) {
+		size_t kept = 0, begin = 0;
+
+		for (size_t i = 0; i < ends.count; i += 2) {
+			size_t end = ends.items[i + 1 < ends.count ? i + 1 : i];
+
+			if (i + 1 < ends.count)
+				merge(entries + begin, ends.items[i] - begin, end - ends.items[i],
+				      spare);
+			ends.items[kept++] = begin = end;
+		}
+		ends.count = kept;
+	}
+	vec_done(&ends);
+}

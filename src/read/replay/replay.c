@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "read/replay/replay.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "read/replay/parts.h"
+
+struct replay *replay_new(struct raw_source *source)
+{
+	struct replay *r = must_alloc(sizeof(*r));
+
+	r->source = source;
+	r->strings = strtab_new();
+	return r;
+}
+
+static void free_threads(struct replay *r)
+{
+	uint64_t key, value;
+
+	for (size_t pos = 0; map_next(&r->tids, &pos, &key, &value);) {
+		struct replay_thread *t = (void *)(uintptr_t)value;
+
+		descriptors_drop(t);
+		free(t);
+	}
+	for (size_t i = 0; i < r->unused.count; i++)
+		free(r->unused.items[i]);
+	map_done(&r->tids);
+	vec_done(&r->unused);
+}
+
+void replay_free(struct replay *r)
+{
+	if (!r)
+		return;
+	free_threads(r);
+	replay_spans_done(r);
+	vec_done(&r->cpus);
+	map_done(&r->sockets);
+	vec_done(&r->socket_list);
+	map_done(&r->requests);
+	vec_done(&r->request_list);
+	vec_done(&r->unused_requests);
+	map_done(&r->files);
+	map_done(&r->hit_types);
+	strtab_free(r->strings);
+	free(r->made);
+	free(r);
+}
+
+void *replay_make(struct replay *r, enum record_kind kind, size_t size, uint32_t tid, uint16_t cpu,
+		  nsec_t time)
+{
+	size_t words = (size + 7) / 8;
+
+	if (r->made_words + words > r->made_room) {
+		r->made_room = 2 * (r->made_words + words);
+		r->made = must_realloc(r->made, r->made_room * sizeof(*r->made));
+	}
+
+	struct record *record = (void *)(r->made + r->made_words);
+
+	memset(record, 0, 8 * words);
+	*record = (struct record){ time, tid, cpu, kind, words };
+	r->made_words += words;
+	return record;
+}
+
+const struct record *replay_take(struct replay *r)
+{
+	if (r->taken_words == r->made_words) {
+		r->taken_words = r->made_words = 0;
+		return NULL;
+	}
+
+	const struct record *record = (void *)(r->made + r->taken_words);
+
+	r->taken_words += record->words;
+	return record;
+}
+
+const char *replay_string(const struct replay *r, uint32_t id)
+{
+	return strtab_get(r->strings, (str_id){ id });
+}
+
+bool replay_has(const struct replay *r, uint32_t kinds)
+{
+	return (r->seen | r->source->kinds) & kinds;
+}
+
+/* What Linux can have at most; a damaged number must not cost memory for all below it. */
+enum { MAX_CPUS = 8192 };
+
+static struct replay_cpu *cpu_at(struct replay *r, uint16_t cpu)
+{
+	while (r->cpus.count <= cpu)
+		*vec_push(&r->cpus) =
+			(struct replay_cpu){ .tid = RAW_UNKNOWN, .switched = r->begin };
+	return &r->cpus.items[cpu];
+}
+
+static void call(struct replay *r, const struct raw_event *e)
+{
+	struct replay_thread *t = replay_current(r, e);
+
+	if (t && e->kind == RAW_SYSCALL_ENTER)
+		replay_call_enter(r, t, e);
+	else if (t)
+		replay_call_exit(r, t, e);
+}
+
+static void about_threads(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
+{
+	switch (e->kind) {
+	case RAW_SWITCH:
+		replay_switch(r, cpu, e);
+		break;
+	case RAW_WAKING:
+	case RAW_WAKEUP:
+		replay_wake(r, cpu, e);
+		break;
+	case RAW_FORK:
+		replay_fork(r, e);
+		break;
+	case RAW_EXEC:
+		replay_exec(r, e);
+		break;
+	case RAW_EXIT:
+		replay_announce(r, e);
+		break;
+	case RAW_WAKEUP_NEW:
+	case RAW_RENAME:
+		replay_named(r, e->wake.tid, e->wake.comm, e);
+		break;
+	}
+}
+
+static void about_the_rest(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
+{
+	switch (e->kind) {
+	case RAW_BLOCK_ISSUE:
+		replay_block_issue(r, e);
+		break;
+	case RAW_BLOCK_COMPLETE:
+		replay_block_complete(r, cpu, e);
+		break;
+	case RAW_PACKET_SEND:
+	case RAW_PACKET_RECEIVE:
+		replay_packet(r, cpu, e);
+		break;
+	case RAW_SOCKET_SEND:
+	case RAW_SOCKET_RECEIVE:
+	case RAW_TCP_RECEIVE:
+		replay_message(r, e);
+		break;
+	case RAW_SOCKET_STATE:
+		replay_socket_state(r, e);
+		break;
+	case RAW_SPAN_BEGIN:
+		replay_span_begin(r, e);
+		break;
+	case RAW_SPAN_END:
+		replay_span_end(r, e);
+		break;
+	case RAW_LOST:
+		replay_lost(r, e);
+		break;
+	case RAW_WAIT:
+		replay_told_wait(r, e);
+		break;
+	case RAW_MESSAGE:
+		replay_told_message(r, e);
+		break;
+	case RAW_PROCESS:
+		replay_process(r, e);
+		break;
+	default:
+		replay_hit(r, e);
+		break;
+	}
+}
+
+void replay_event(struct replay *r, const struct raw_event *e)
+{
+	if (e->cpu >= MAX_CPUS)
+		return;
+	if (!r->has_begun)
+		r->begin = e->time;
+	r->has_begun = true;
+	r->now = e->time;
+	r->seen |= REPLAY_BIT(e->kind);
+	r->has_context |= e->context != RAW_CONTEXT_UNKNOWN;
+	r->has_pids |= e->pid != RAW_UNKNOWN;
+
+	struct replay_cpu *cpu = cpu_at(r, e->cpu);
+
+	replay_meet(r, e);
+	if (e->kind >= RAW_SWITCH && e->kind <= RAW_RENAME)
+		about_threads(r, cpu, e);
+	else if (e->kind >= RAW_IRQ_ENTRY && e->kind <= RAW_HRTIMER_EXIT)
+		replay_interrupt(cpu, e);
+	else if (e->kind == RAW_SYSCALL_ENTER || e->kind == RAW_SYSCALL_EXIT)
+		call(r, e);
+	else if (e->kind == RAW_TASK)
+		replay_describe(r, e);
+	else
+		about_the_rest(r, cpu, e);
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct replay_thread *x = *(struct replay_thread *const *)a;
+	const struct replay_thread *y = *(struct replay_thread *const *)b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+void replay_end(struct replay *r)
+{
+	VEC(struct replay_thread *) threads = { 0 };
+	uint64_t key, value;
+
+	for (size_t pos = 0; map_next(&r->tids, &pos, &key, &value);)
+		*vec_push(&threads) = (void *)(uintptr_t)value;
+	if (threads.count)
+		qsort(threads.items, threads.count, sizeof(threads.items[0]), by_tid);
+	for (size_t i = 0; i < threads.count; i++)
+		replay_finish(r, threads.items[i]);
+	vec_done(&threads);
+}
+
+/* The words for one thing that a trace lacks are put behind those for the others. */
+static char *also(char *list, const char *words)
+{
+	_cleanup_(freep) char *before = list;
+
+	return before ? must_printf("%s; %s", before, words) : must_printf("has %s", words);
+}
+
+/* A few are missing of any trace; what sonde exported may be of some threads, whose waits it tells.
+ */
+static bool is_of_some(const struct replay *r)
+{
+	enum { OFTEN = 20 };
+
+	return r->unseen > r->switches / OFTEN && !r->lost && !r->source->of_some &&
+	       !replay_has(r, REPLAY_BIT(RAW_WAIT));
+}
+
+char *replay_lacks(const struct replay *r)
+{
+	static const uint32_t waking = REPLAY_BIT(RAW_WAKING) | REPLAY_BIT(RAW_WAKEUP);
+	static const uint32_t interrupts = REPLAY_BIT(RAW_IRQ_ENTRY) |
+					   REPLAY_BIT(RAW_SOFTIRQ_ENTRY) |
+					   REPLAY_BIT(RAW_HRTIMER_ENTRY);
+	static const uint32_t calls = REPLAY_BIT(RAW_SYSCALL_ENTER) | REPLAY_BIT(RAW_SYSCALL_EXIT);
+	char *list = NULL;
+
+	if (!r->has_begun)
+		return also(NULL, "no events");
+	if ((r->seen & ~(REPLAY_BIT(RAW_SPAN_BEGIN) | REPLAY_BIT(RAW_SPAN_END))) == 0)
+		return NULL;
+	if (!replay_has(r, REPLAY_BIT(RAW_SWITCH)))
+		return also(NULL,
+			    "no sched_switch, so nothing is known of what threads waited for");
+	if (r->source->lacks_cpus)
+		list = also(list,
+			    "no CPU numbers, so the times of threads on and off a CPU are wrong: "
+			    "record with them");
+	if (r->source->states.doubtful)
+		list = also(list,
+			    "no kernel release, so task states are taken to be numbered as since "
+			    "Linux 4.14");
+	if (is_of_some(r))
+		list = also(list, "not all switches, as when some threads only are recorded: of "
+				  "others, little is known");
+	if (!replay_has(r, waking))
+		list = also(list, "no sched_waking, so nobody is known to have ended a wait");
+	else if (!replay_has(r, interrupts) && !r->has_context)
+		list = also(list, "no interrupts, so who is said to have woken a thread may just "
+				  "have been interrupted");
+	if (!replay_has(r, calls))
+		list = also(list, "no system calls, so some waits are only told as blocked");
+	if (!r->has_pids && !replay_has(r, REPLAY_BIT(RAW_TASK)))
+		list = also(list, "no process ids, so threads of one process may stand alone");
+	return list;
+}

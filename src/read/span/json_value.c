@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "read/span/json_value.h"
+
+#include <errno.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* Names need not be proper text: who shows them makes them so. */
+#define READ_FLAGS (YYJSON_READ_NUMBER_AS_RAW | YYJSON_READ_ALLOW_INVALID_UNICODE)
+
+/* Bytes: of a document that is split, and of the items in each part. */
+enum { LARGE = 4 << 20, PART = 1 << 20 };
+
+static int parse_failed(const char *name, size_t offset, const yyjson_read_err *why,
+			struct err *err)
+{
+	if (why->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+		return err_set(err, -ENOMEM, "cannot read '%s': it is too large for this memory",
+			       name);
+	return err_set(err, -EBADMSG, "'%s' is not valid JSON: %s at offset %zu", name, why->msg,
+		       offset + why->pos);
+}
+
+static void yyjson_doc_freep(yyjson_doc **doc)
+{
+	yyjson_doc_free(*doc);
+}
+
+/* What the documents of a text are for. */
+struct use {
+	const struct json_shape *shape;
+	json_fn *fn;
+	void *arg;
+};
+
+/* What fn says; if the text is no JSON, that is left in *why, and -EBADMSG. */
+static int parse_one(struct view text, const struct use *use, yyjson_read_err *why, struct err *err)
+{
+	/* it does not write to the text unless told to */
+	_cleanup_(yyjson_doc_freep) yyjson_doc *doc =
+		yyjson_read_opts((char *)text.s, text.len, READ_FLAGS, NULL, why);
+
+	return doc ? use->fn(use->arg, yyjson_doc_get_root(doc), err) : -EBADMSG;
+}
+
+static int parse(struct view text, const struct use *use, yyjson_read_err *why, struct err *err)
+{
+	struct json_split split;
+	struct view part;
+	int r = 0;
+
+	if (text.len < LARGE || !json_split_begin(&split, text, use->shape))
+		return parse_one(text, use, why, err);
+	while (r == 0 && json_split_next(&split, PART, &part)) {
+		r = parse_one(part, use, why, err);
+		if (why->code)
+			why->pos = json_split_offset(&split, why->pos);
+	}
+	json_split_done(&split);
+	return r;
+}
+
+/* The line from `at`, without its end. */
+static struct view line_at(struct view text, size_t at)
+{
+	const char *end = memchr(text.s + at, '\n', text.len - at);
+
+	return (struct view){ text.s + at, end ? (size_t)(end - text.s) - at : text.len - at };
+}
+
+int json_each(const char *name, struct view text, const struct json_shape *shape, json_fn *fn,
+	      void *arg, bool *ret_cut, struct err *err)
+{
+	const struct use use = { shape, fn, arg };
+	size_t begin = json_skip_blanks(text, 0), at = begin;
+
+	do {
+		struct view line = line_at(text, at), all = { text.s + at, text.len - at };
+		yyjson_read_err why = { 0 };
+		int r = parse(line, &use, &why, err);
+
+		if (why.code && at == begin && line.len < all.len) { /* it has several lines */
+			line = all;
+			r = parse(line, &use, &why, err);
+		}
+		*ret_cut = why.code && at > begin && line.len == all.len;
+		if (why.code && !*ret_cut)
+			return parse_failed(name, at, &why, err);
+		if (r < 0 && !*ret_cut)
+			return r;
+		at = json_skip_blanks(text, at + line.len);
+	} while (at < text.len);
+	return 0;
+}
+
+struct view json_text(yyjson_val *value)
+{
+	if (!yyjson_is_str(value) && !yyjson_is_raw(value))
+		return (struct view){ 0 };
+	return (struct view){ unsafe_yyjson_get_str(value), unsafe_yyjson_get_len(value) };
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* m * 10^e; what is behind the point is cut off. */
+static bool scale_by(uint64_t m, long e, int64_t *ret)
+{
+	for (; m && e < 0; e++)
+		m /= 10;
+	for (; m && e > 0; e--)
+		if (__builtin_mul_overflow(m, 10, &m))
+			return false;
+	*ret = m;
+	return m <= INT64_MAX;
+}
+
+/* The digits at *at, as a number, of which *e says how far it is off: those too many are left out.
+ */
+static uint64_t take_digits(const char **at, const char *end, uint64_t m, long *e, bool fraction)
+{
+	for (; *at < end && is_digit(**at); ++*at) {
+		bool fits = m <= (UINT64_MAX - 9) / 10;
+
+		if (fits)
+			m = 10 * m + (**at - '0');
+		*e += fits && fraction ? -1 : !fits && !fraction ? 1 : 0;
+	}
+	return m;
+}
+
+static bool take_exponent(const char **at, const char *end, long *e)
+{
+	bool down = *at < end && **at == '-';
+	long n = 0;
+
+	if (*at < end && (**at == '-' || **at == '+'))
+		++*at;
+	if (*at == end)
+		return false;
+	for (; *at < end && is_digit(**at); ++*at)
+		n = n < 100000 ? 10 * n + (**at - '0') : n;
+	*e += down ? -n : n;
+	return true;
+}
+
+bool text_scaled(struct view text, int scale, int64_t *ret)
+{
+	long e = scale;
+	int64_t n;
+
+	if (!text.len)
+		return false;
+
+	const char *at = text.s, *end = at + text.len;
+	bool negative = *at == '-';
+
+	if (negative)
+		at++;
+	if (at == end || !is_digit(*at))
+		return false;
+
+	uint64_t m = take_digits(&at, end, 0, &e, false);
+
+	if (at < end && *at == '.') {
+		at++;
+		m = take_digits(&at, end, m, &e, true);
+	}
+	if (at < end && (*at == 'e' || *at == 'E')) {
+		at++;
+		if (!take_exponent(&at, end, &e))
+			return false;
+	}
+	if (at < end || !scale_by(m, e, &n))
+		return false;
+	*ret = negative ? -n : n;
+	return true;
+}
+
+bool json_scaled(yyjson_val *value, int scale, int64_t *ret)
+{
+	return text_scaled(json_text(value), scale, ret);
+}
+
+/* 0 to 15, or 255 if it is none. */
+static uint8_t hex_digit(uint8_t c)
+{
+	static const uint8_t digits[256] = {
+		['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+		['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+		['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+		['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+	};
+
+	return digits[c] - 1;
+}
+
+static bool hex_id(struct view text, uint8_t *ret, size_t size)
+{
+	uint8_t id[16] = { 0 }, wrong = 0, some = 0;
+
+	for (; text.len > 2 * size && text.s[0] == '0'; text.len--)
+		text.s++; /* an id of fewer bits with zeros before it */
+	if (text.len > 2 * size)
+		return false;
+	/* from the right, since a short one has zeros on its left */
+	for (size_t left = text.len, i = size; left; left -= left > 1 ? 2 : 1) {
+		uint8_t low = hex_digit(text.s[left - 1]);
+		uint8_t high = left > 1 ? hex_digit(text.s[left - 2]) : 0;
+
+		wrong |= low | high;
+		id[--i] = high << 4 | low;
+		some |= id[i];
+	}
+	if (wrong > 15 || !some) /* nothing but zeros means none, wherever ids are bytes */
+		return false;
+	memcpy(ret, id, size);
+	return true;
+}
+
+/* 0 to 63, or 255: the alphabet of base64, and the one for URLs. */
+static uint8_t base64_digit(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (is_digit(c))
+		return c - '0' + 52;
+	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : 255;
+}
+
+/* Whether this is exactly so many bytes in base64, with or without the = at its end. */
+static bool base64_bytes(struct view text, uint8_t *ret, size_t size)
+{
+	size_t digits = (8 * size + 5) / 6, padded = (digits + 3) / 4 * 4, filled = 0;
+	uint32_t bits = 0, count = 0;
+
+	if (text.len != digits && text.len != padded)
+		return false;
+	for (size_t i = digits; i < text.len; i++)
+		if (text.s[i] != '=')
+			return false;
+	for (size_t i = 0; i < digits; i++) {
+		uint8_t digit = base64_digit(text.s[i]);
+
+		if (digit > 63)
+			return false;
+		bits = bits << 6 | digit;
+		count += 6;
+		if (count >= 8)
+			ret[filled++] = bits >> (count -= 8);
+	}
+	return !(bits & ((1u << count) - 1)); /* the bits that are left over are 0 */
+}
+
+/* As protobuf's JSON has the bytes of an id, if they are not hexadecimal. */
+static bool base64_id(struct view text, uint8_t *ret, size_t size)
+{
+	uint8_t id[16];
+
+	if (!base64_bytes(text, id, size))
+		return false;
+	memcpy(ret, id, size);
+	return true;
+}
+
+bool json_id(yyjson_val *value, uint8_t *ret, size_t size)
+{
+	struct view text = json_text(value);
+
+	if (!text.len)
+		return false;
+	if (!hex_id(text, ret, size) && !base64_id(text, ret, size)) {
+		XXH128_canonical_t hash;
+
+		XXH128_canonicalFromHash(&hash, XXH3_128bits(text.s, text.len));
+		memcpy(ret, hash.digest, size);
+	}
+	return true;
+}
+
+/* Nothing but zeros, in either form. */
+static bool is_none(struct view text, size_t size)
+{
+	static const uint8_t none[16];
+	uint8_t id[16];
+	size_t zeros = 0;
+
+	while (zeros < text.len && text.s[zeros] == '0')
+		zeros++;
+	if (zeros == text.len)
+		return true;
+	return text.s[0] == 'A' && base64_bytes(text, id, size) && memcmp(id, none, size) == 0;
+}
+
+bool json_id_or_none(yyjson_val *value, uint8_t *ret, size_t size)
+{
+	return !is_none(json_text(value), size) && json_id(value, ret, size);
+}
+
+bool json_shows_key(struct view head, const char *key)
+{
+	size_t len = strlen(key), at = json_skip_blanks(head, 0);
+
+	if (at == head.len || (head.s[at] != '{' && head.s[at] != '['))
+		return false;
+	for (const char *found; (found = memmem(head.s + at, head.len - at, key, len));) {
+		at = found - head.s + len;
+
+		size_t colon = json_skip_blanks(head, at + 1);
+
+		if (colon < head.len && found[-1] == '"' && head.s[at] == '"' &&
+		    head.s[colon] == ':')
+			return true;
+	}
+	return false;
+}

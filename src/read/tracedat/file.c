@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The head of a trace.dat: what is where.
+ *
+ * Version 6 is one thing after the other: how pages look, the formats of events,
+ * symbols, names of threads, facts, and where the pages are.  Version 7 has the
+ * same in sections, which may be packed, and the facts tell where they are.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "read/tracedat/tracedat.h"
+
+enum section {
+	SECTION_OPTIONS = 0,
+	SECTION_HEADER = 16,
+	SECTION_FTRACE = 17,
+	SECTION_EVENTS = 18,
+	SECTION_CMDLINES = 21,
+};
+
+static const char *section_name(enum section section)
+{
+	switch (section) {
+	case SECTION_OPTIONS:
+		return "section of options";
+	case SECTION_HEADER:
+		return "section that describes pages";
+	case SECTION_FTRACE:
+		return "section of ftrace's formats";
+	case SECTION_EVENTS:
+		return "section of event formats";
+	default:
+		return "section of threads' names";
+	}
+}
+
+int tracedat_damaged(const struct tracedat *t, const char *at, const char *what, struct err *err)
+{
+	if (at >= t->file.s && at <= t->file.s + t->file.len)
+		return err_set(err, -EBADMSG, "'%s' is damaged: at byte %zu there is no %s",
+			       t->path, (size_t)(at - t->file.s), what);
+	return err_set(err, -EBADMSG, "'%s' is damaged: in a packed section there is no %s",
+		       t->path, what);
+}
+
+/* The kernel's description of a page, which is like that of an event. */
+static bool read_page_format(struct tracedat *t, struct view text)
+{
+	struct tracepoint format;
+	struct tracedat_page page = { 0 };
+
+	tracepoint_init(&format, text.s, text.len, 8);
+	for (size_t i = 0; i < format.fields.count; i++) {
+		const struct tracepoint_field *field = &format.fields.items[i];
+
+		if (strcmp(field->name, "commit") == 0 && field->offset == 8)
+			page.commit_size = field->size;
+		else if (strcmp(field->name, "data") == 0)
+			page.data_at = field->offset;
+	}
+	tracepoint_done(&format);
+	if ((page.commit_size != 4 && page.commit_size != 8) ||
+	    page.data_at < 8 + page.commit_size || page.data_at > 64)
+		return false;
+	t->page = page;
+	t->abi.long_size = page.commit_size;
+	return true;
+}
+
+static int read_header_info(struct tracedat *t, struct cursor *c, struct err *err)
+{
+	const char *at = c->at;
+	struct view page, event;
+
+	if (!cursor_word(c, "header_page") || !cursor_block(c, 8, &page) ||
+	    !cursor_word(c, "header_event") || !cursor_block(c, 8, &event) ||
+	    !read_page_format(t, page))
+		return tracedat_damaged(t, at, "description of the pages", err);
+	return 0;
+}
+
+static void add_name(struct tracedat *t, uint32_t tid, struct view name)
+{
+	*vec_push(&t->names) = (struct raw_text){ name.s, name.len };
+	*map_insert(&t->comms, tid) = t->names.count;
+}
+
+/* Lines of a number and a name, which may have blanks. */
+static void read_cmdlines(struct tracedat *t, struct view text)
+{
+	const char *end = text.s + text.len;
+
+	for (const char *at = text.s, *line_end; at < end; at = line_end + 1) {
+		uint64_t tid = 0;
+
+		line_end = memchr(at, '\n', end - at) ?: end;
+		while (at < line_end && *at == ' ')
+			at++;
+		for (; at < line_end && *at >= '0' && *at <= '9' && tid < RAW_UNKNOWN; at++)
+			tid = 10 * tid + (*at - '0');
+		if (line_end - at > 1 && *at == ' ' && at[1] != '<' && tid && tid < RAW_UNKNOWN)
+			add_name(t, tid, (struct view){ at + 1, line_end - at - 1 });
+	}
+}
+
+static int read_ftrace(struct tracedat *t, struct cursor *c, struct err *err)
+{
+	size_t used = kernel_formats_read_ftrace(&t->formats, c->at, cursor_left(c));
+
+	c->at += used;
+	return used ? 0 : tracedat_damaged(t, c->at, "list of ftrace's formats", err);
+}
+
+static int read_systems(struct tracedat *t, struct cursor *c, struct err *err)
+{
+	size_t used = kernel_formats_read_systems(&t->formats, c->at, cursor_left(c));
+
+	c->at += used;
+	return used ? 0 : tracedat_damaged(t, c->at, "list of event formats", err);
+}
+
+/* Where the pages of a buffer are, in version 6. */
+static int read_rows(struct tracedat *t, struct cursor *c, struct tracedat_places *places,
+		     struct err *err)
+{
+	uint64_t offset, size;
+	int r;
+
+	if (cursor_word(c, "options  ")) {
+		r = tracedat_read_options(t, c, places, err);
+		if (r < 0)
+			return r;
+	}
+	if (cursor_word(c, "latency  "))
+		return tracedat_is_text(t, err);
+	if (!cursor_word(c, "flyrecord"))
+		return tracedat_damaged(t, c->at, "word 'flyrecord'", err);
+	for (uint32_t cpu = 0; cpu < t->cpu_count; cpu++) {
+		if (!cursor_number(c, 8, &offset) || !cursor_number(c, 8, &size))
+			return tracedat_damaged(t, c->at, "place of a CPU's pages", err);
+		tracedat_add_row(t, cpu, t->page_size, offset, size, false);
+	}
+	return 0;
+}
+
+static struct cursor cursor_at(const struct tracedat *t, uint64_t offset)
+{
+	const char *end = t->file.s + t->file.len;
+
+	return (struct cursor){ offset < t->file.len ? t->file.s + offset : end, end, t->abi.swap };
+}
+
+static int read_version_6(struct tracedat *t, struct cursor *c, struct tracedat_places *places,
+			  struct err *err)
+{
+	struct view symbols, printk, cmdlines;
+	uint64_t cpus;
+	int r;
+
+	if ((r = read_header_info(t, c, err)) < 0 || (r = read_ftrace(t, c, err)) < 0 ||
+	    (r = read_systems(t, c, err)) < 0)
+		return r;
+	if (!cursor_block(c, 4, &symbols) || !cursor_block(c, 4, &printk) ||
+	    !cursor_block(c, 8, &cmdlines) || !cursor_number(c, 4, &cpus))
+		return tracedat_damaged(t, c->at, "list of symbols or threads", err);
+	read_cmdlines(t, cmdlines);
+	t->cpu_count = cpus;
+	r = read_rows(t, c, places, err);
+	for (size_t i = 0; r >= 0 && i < places->instances.count; i++) {
+		struct cursor instance = cursor_at(t, places->instances.items[i]);
+
+		r = read_rows(t, &instance, places, err);
+	}
+	return r;
+}
+
+/* Takes apart what is packed; it stays as long as the trace. */
+static bool unpack_section(struct tracedat *t, struct cursor *c)
+{
+	enum { MAX_BYTES = 1 << 26 }; /* of all sections; a whole kernel's formats take 5 MB */
+	struct view packed;
+	uint64_t packed_size, size;
+
+	if (!t->unpack || !cursor_number(c, 4, &packed_size) || !cursor_number(c, 4, &size) ||
+	    !cursor_take(c, packed_size, &packed) || size > MAX_BYTES - t->section_bytes ||
+	    !unpack_admit(t->unpack, packed, size))
+		return false;
+
+	char *unpacked = must_alloc(size);
+
+	t->section_bytes += size;
+	*vec_push(&t->sections) = unpacked;
+	*c = (struct cursor){ unpacked, unpacked + size, t->abi.swap };
+	return unpack_run(t->unpack, packed, unpacked, size);
+}
+
+static int open_section(struct tracedat *t, uint64_t offset, enum section want, struct cursor *ret,
+			struct err *err)
+{
+	struct cursor c = cursor_at(t, offset);
+	const char *at = c.at;
+	uint64_t id, flags, name;
+	struct view body;
+
+	if (!cursor_number(&c, 2, &id) || !cursor_number(&c, 2, &flags) ||
+	    !cursor_number(&c, 4, &name) || !cursor_block(&c, 8, &body) || id != want)
+		return tracedat_damaged(t, at, section_name(want), err);
+	*ret = (struct cursor){ body.s, body.s + body.len, t->abi.swap };
+	if (flags & 1 && !unpack_section(t, ret))
+		return tracedat_damaged(t, at, "section that can be unpacked", err);
+	return 0;
+}
+
+/* Lists of facts, each of which tells where the next is. */
+static int read_facts(struct tracedat *t, uint64_t offset, struct tracedat_places *places,
+		      struct err *err)
+{
+	enum { MAX_LISTS = 64 }; /* more than there can be, lest damaged ones run in a circle */
+	struct cursor c;
+	int r;
+
+	for (size_t i = 0; offset && i < MAX_LISTS; i++) {
+		r = open_section(t, offset, SECTION_OPTIONS, &c, err);
+		if (r < 0)
+			return r;
+		places->next = 0;
+		r = tracedat_read_options(t, &c, places, err);
+		if (r < 0)
+			return r;
+		offset = places->next;
+	}
+	return 0;
+}
+
+static int read_version_7(struct tracedat *t, struct cursor *c, struct tracedat_places *places,
+			  struct err *err)
+{
+	static const struct {
+		enum section id;
+		int (*read)(struct tracedat *t, struct cursor *c, struct err *err);
+	} needed[] = {
+		{ SECTION_HEADER, read_header_info },
+		{ SECTION_FTRACE, read_ftrace },
+		{ SECTION_EVENTS, read_systems },
+	};
+	const char *method, *method_version;
+	struct cursor section;
+	struct view cmdlines;
+	uint64_t offset;
+
+	if (!cursor_string(c, &method) || !cursor_string(c, &method_version) ||
+	    !cursor_number(c, 8, &offset))
+		return tracedat_damaged(t, c->at, "place of the first section", err);
+	if (strcmp(method, "none") != 0 &&
+	    !(t->unpack = unpack_new(method, t->path, t->file.len, err)))
+		return -ENOTSUP;
+
+	int r = read_facts(t, offset, places, err);
+
+	for (size_t i = 0; r >= 0 && i < ARRAY_LEN(needed); i++) {
+		r = open_section(t, places->sections[needed[i].id], needed[i].id, &section, err);
+		if (r >= 0)
+			r = needed[i].read(t, &section, err);
+	}
+	/* the names of threads are good to have, but not needed */
+	struct err ignored;
+	if (r >= 0 &&
+	    open_section(t, places->sections[SECTION_CMDLINES], SECTION_CMDLINES, &section,
+			 &ignored) == 0 &&
+	    cursor_block(&section, 8, &cmdlines))
+		read_cmdlines(t, cmdlines);
+	return r;
+}
+
+static const char magic[] = "\x17\x08\x44tracing";
+
+bool tracedat_is_one(const char *head, size_t size)
+{
+	return size >= sizeof(magic) && memcmp(head, magic, sizeof(magic) - 1) == 0;
+}
+
+int tracedat_read_head(struct tracedat *t, struct err *err)
+{
+	static const bool we_are_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	struct tracedat_places places = { 0 };
+	const char *version;
+	uint64_t endian, long_size, page_size;
+
+	if (!tracedat_is_one(t->file.s, t->file.len))
+		return err_set(err, -EBADMSG, "'%s' is no trace of trace-cmd", t->path);
+
+	struct cursor c = { t->file.s + sizeof(magic) - 1, t->file.s + t->file.len, false };
+
+	if (!cursor_string(&c, &version) || !cursor_number(&c, 1, &endian) ||
+	    !cursor_number(&c, 1, &long_size))
+		return tracedat_damaged(t, c.at, "version and byte order", err);
+	if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
+		return err_set(
+			err, -EBADMSG,
+			"'%s' is of a version of trace-cmd's format that sonde does not know: "
+			"it knows 6 and 7",
+			t->path);
+	t->version = version[0] - '0';
+	t->is_big_endian = endian == 1;
+	t->abi.swap = c.swap = t->is_big_endian != we_are_big;
+	if (endian > 1 || !cursor_number(&c, 4, &page_size) || page_size < MIN_PAGE ||
+	    page_size > MAX_PAGE)
+		return tracedat_damaged(t, c.at, "byte order and size of pages", err);
+	t->page_size = page_size;
+	t->abi.long_size = 8;
+	kernel_formats_init(&t->formats, t->abi);
+
+	int r = t->version == 6 ? read_version_6(t, &c, &places, err)
+				: read_version_7(t, &c, &places, err);
+
+	vec_done(&places.instances);
+	t->formats.abi = t->abi;
+	return r;
+}

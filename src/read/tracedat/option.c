@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The facts of a trace.dat, which trace-cmd calls options: a number, a size, and
+ * so many bytes each.  Those that we have no use for are passed over.
+ *
+ * Times.  The clock "mono" is CLOCK_MONOTONIC.  All others ("local", "global",
+ * "perf", "boot", "tai", "mono_raw") count nanoseconds from some point, which no
+ * other trace can be laid beside unless the file has a date.  "x86-tsc" counts
+ * cycles, and newer files say how long one is; "counter" counts events.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "read/tracedat/tracedat.h"
+
+enum option {
+	OPTION_END = 0,
+	OPTION_DATE = 1,
+	OPTION_BUFFER = 3,
+	OPTION_CLOCK = 4,
+	OPTION_UNAME = 5,
+	OPTION_OFFSET = 7,
+	OPTION_TSC = 14,
+	OPTION_FIRST_SECTION = 16,
+	OPTION_LAST_SECTION = 21,
+	OPTION_TEXT = 22,
+};
+
+int tracedat_is_text(const struct tracedat *t, struct err *err)
+{
+	return err_set(
+		err, -ENOTSUP,
+		"'%s' holds the text of a latency tracer and no events; give sonde the output "
+		"of 'trace-cmd report' instead",
+		t->path);
+}
+
+/* A number as C writes it, which may end at the option's end. */
+static int64_t number_in(struct view data)
+{
+	char text[32];
+	size_t len = data.len < sizeof(text) - 1 ? data.len : sizeof(text) - 1;
+
+	memcpy(text, data.s, len);
+	text[len] = '\0';
+	return strtoll(text, NULL, 0);
+}
+
+static void read_date(struct tracedat *t, struct view data)
+{
+	/* in microseconds */
+	t->source.has_realtime =
+		!__builtin_mul_overflow(number_in(data), (int64_t)1000, &t->source.realtime_offset);
+}
+
+/* "Linux host 6.1.0 x86_64", maybe with more between the last two. */
+static void read_uname(struct tracedat *t, struct view data)
+{
+	_cleanup_(freep) char *all = must_alloc(data.len + 1);
+	char *rest = all;
+
+	memcpy(all, data.s, data.len);
+
+	const char *system = strsep(&rest, " "), *host = strsep(&rest, " ");
+	const char *machine = rest ? strrchr(rest, ' ') : NULL;
+
+	if (!system || !host || t->host)
+		return;
+	t->host = must_strdup(host);
+	t->release = must_strdup(rest ?: "");
+	t->abi.other_calls = machine && strcmp(machine + 1, "x86_64") != 0;
+}
+
+/* The word in brackets of "local global [mono]". */
+static void read_clock(struct tracedat *t, struct view data)
+{
+	const char *begin = memchr(data.s, '[', data.len), *all_end = data.s + data.len;
+	const char *end = begin ? memchr(begin, ']', all_end - begin) : NULL;
+
+	if (end && !t->clock.s)
+		t->clock = (struct view){ begin + 1, end - begin - 1 };
+}
+
+static void read_tsc(struct tracedat *t, struct view data)
+{
+	struct cursor c = { data.s, data.s + data.len, t->abi.swap };
+	uint64_t mult, shift;
+
+	if (!cursor_number(&c, 4, &mult) || !cursor_number(&c, 4, &shift) || shift >= 64)
+		return;
+	t->mult = mult;
+	t->shift = shift;
+}
+
+/* Version 7: a buffer, and where each CPU's pages are.  False if it makes no sense. */
+static bool read_buffer(struct tracedat *t, struct view data)
+{
+	struct cursor c = { data.s, data.s + data.len, t->abi.swap }, section;
+	uint64_t section_at = 0, page_size, cpus, cpu, offset, size, id, flags;
+	const char *name, *clock;
+
+	if (!cursor_number(&c, 8, &section_at) || !cursor_string(&c, &name) ||
+	    !cursor_string(&c, &clock) || !cursor_number(&c, 4, &page_size) ||
+	    !cursor_number(&c, 4, &cpus) || page_size < MIN_PAGE || page_size > MAX_PAGE ||
+	    section_at > t->file.len)
+		return false;
+	section = (struct cursor){ t->file.s + section_at, t->file.s + t->file.len, t->abi.swap };
+	if (!cursor_number(&section, 2, &id) || !cursor_number(&section, 2, &flags))
+		return false;
+	if (t->rows.count && !view_is(t->clock, clock)) {
+		t->is_two_clocks = true;
+		return true;
+	}
+	t->clock = (struct view){ clock, strlen(clock) };
+	while (cpus--) {
+		if (!cursor_number(&c, 4, &cpu) || !cursor_number(&c, 8, &offset) ||
+		    !cursor_number(&c, 8, &size))
+			return false;
+		tracedat_add_row(t, cpu, page_size, offset, size, flags & 1);
+	}
+	return true;
+}
+
+static int read_option(struct tracedat *t, enum option option, struct view data,
+		       struct tracedat_places *places, struct err *err)
+{
+	struct cursor c = { data.s, data.s + data.len, t->abi.swap };
+	uint64_t offset = 0;
+
+	cursor_number(&c, 8, &offset);
+	switch (option) {
+	case OPTION_END:
+		places->next = offset;
+		break;
+	case OPTION_DATE:
+		read_date(t, data);
+		break;
+	case OPTION_BUFFER:
+		if (t->version == 6)
+			*vec_push(&places->instances) = offset;
+		else if (!read_buffer(t, data))
+			return tracedat_damaged(t, data.s, "buffer", err);
+		break;
+	case OPTION_CLOCK:
+		read_clock(t, data);
+		break;
+	case OPTION_UNAME:
+		read_uname(t, data);
+		break;
+	case OPTION_OFFSET:
+		t->offset = number_in(data);
+		break;
+	case OPTION_TSC:
+		read_tsc(t, data);
+		break;
+	case OPTION_TEXT:
+		return tracedat_is_text(t, err);
+	default:
+		if (option >= OPTION_FIRST_SECTION && option <= OPTION_LAST_SECTION)
+			places->sections[option] = offset;
+	}
+	return 0;
+}
+
+int tracedat_read_options(struct tracedat *t, struct cursor *c, struct tracedat_places *places,
+			  struct err *err)
+{
+	uint64_t option;
+	struct view data;
+	int r;
+
+	for (;;) {
+		if (!cursor_number(c, 2, &option))
+			return tracedat_damaged(t, c->at, "option", err);
+		if (option == OPTION_END && t->version == 6)
+			return 0;
+		if (!cursor_block(c, 4, &data))
+			return tracedat_damaged(t, c->at, "whole option", err);
+		r = read_option(t, option, data, places, err);
+		if (r < 0 || option == OPTION_END)
+			return r;
+	}
+}

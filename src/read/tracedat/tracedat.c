@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "read/tracedat/tracedat.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "read/input_parts.h"
+#include "read/raw/input.h"
+
+/* Whether a's next event comes before b's. */
+static inline bool is_before(const struct tracedat_row *a, const struct tracedat_row *b)
+{
+	return a->time < b->time || (a->time == b->time && a->order < b->order);
+}
+
+/* The row at i may come too early in the heap: move it to its place. */
+static void heap_sink(struct tracedat *t, size_t i)
+{
+	struct tracedat_row *row = t->heap[i];
+
+	for (size_t child; (child = 2 * i + 1) < t->heap_count; i = child) {
+		if (child + 1 < t->heap_count && is_before(t->heap[child + 1], t->heap[child]))
+			child++;
+		if (!is_before(t->heap[child], row))
+			break;
+		t->heap[i] = t->heap[child];
+	}
+	t->heap[i] = row;
+}
+
+static void begin(struct tracedat *t)
+{
+	t->has_begun = true;
+	t->heap = must_alloc((t->rows.count + 1) * sizeof(t->heap[0]));
+	for (size_t i = 0; i < t->rows.count; i++)
+		if (tracedat_row_next(t, &t->rows.items[i]))
+			t->heap[t->heap_count++] = &t->rows.items[i];
+	for (size_t i = t->heap_count; i--;)
+		heap_sink(t, i);
+}
+
+/* Passes over the event that was given last: its data was good until now. */
+static void step(struct tracedat *t)
+{
+	if (!t->has_begun) {
+		begin(t);
+		return;
+	}
+	if (!t->heap_count)
+		return;
+	if (!tracedat_row_next(t, t->heap[0]))
+		t->heap[0] = t->heap[--t->heap_count];
+	if (t->heap_count)
+		heap_sink(t, 0);
+}
+
+static void tell_loss(const struct tracedat_row *row, struct raw_event *ret)
+{
+	*ret = raw_event_empty(RAW_LOST);
+	ret->lost.start = row->last && row->last < row->time ? row->last : row->time;
+	ret->lost.count = row->lost;
+}
+
+static void tell_event(struct tracedat *t, const struct tracedat_row *row, struct raw_event *ret)
+{
+	uint16_t id = row->size >= 2 ? tracepoint_number(row->data, 2, false, t->abi.swap) : 0;
+
+	t->format = kernel_formats_find(&t->formats, id);
+	if (!t->format) {
+		t->format = t->unknown;
+		t->is_unknown = true;
+	}
+	kernel_format_decode(t->format, row->data, row->size, ret);
+
+	const uint64_t *name = map_find(&t->comms, ret->tid);
+
+	if (name)
+		ret->comm = t->names.items[*name - 1];
+}
+
+/* At the end, what had to be left out. */
+static void tell_damage(struct tracedat *t)
+{
+	uint64_t limit = t->unpack ? unpack_exceeded(t->unpack) : 0;
+
+	if (t->source.notice)
+		return;
+	if (limit)
+		t->source.notice = must_printf("'%s' unpacks to more than %" PRIu64
+					       " MiB, the limit for its size: the rest counts as "
+					       "lost",
+					       t->path, limit >> 20);
+	else if (t->is_damaged)
+		t->source.notice = must_printf("'%s' is damaged or cut: what could not be read "
+					       "counts as lost",
+					       t->path);
+	else if (t->is_unknown)
+		t->source.notice =
+			must_printf("'%s' has events that it does not describe", t->path);
+}
+
+static int tracedat_next(struct raw_source *source, struct raw_event *ret, struct err *err)
+{
+	struct tracedat *t = (struct tracedat *)source;
+
+	step(t);
+	t->format = NULL;
+	if (!t->heap_count) {
+		tell_damage(t);
+		return 0;
+	}
+
+	const struct tracedat_row *row = t->row = t->heap[0];
+
+	if (row->data)
+		tell_event(t, row, ret);
+	else
+		tell_loss(row, ret);
+	/* clocks that step back are not for those who rely on order */
+	t->time = row->time > t->time ? row->time : t->time;
+	ret->time = t->time;
+	ret->cpu = row->cpu;
+	return 1;
+}
+
+static const char *tracedat_name(struct raw_source *source)
+{
+	const struct tracedat *t = (const struct tracedat *)source;
+
+	return t->format ? t->format->full_name : "lost";
+}
+
+static void tracedat_fields(struct raw_source *source, const struct raw_visitor *visitor, void *arg)
+{
+	const struct tracedat *t = (const struct tracedat *)source;
+
+	if (t->format)
+		kernel_format_visit(t->format, t->row->data, t->row->size, visitor, arg);
+}
+
+static const struct kernel_format *format_of(struct raw_source *source, uint32_t type)
+{
+	struct tracedat *t = (struct tracedat *)source;
+	const struct kernel_format *format =
+		type < KERNEL_FORMAT_IDS ? kernel_formats_find(&t->formats, type) : NULL;
+
+	return format ?: t->unknown;
+}
+
+static const char *tracedat_type_name(struct raw_source *source, uint32_t type)
+{
+	return format_of(source, type)->full_name;
+}
+
+/* Hits are laid out as on this machine; others' cannot be. */
+static const char *tracedat_type_format(struct raw_source *source, uint32_t type)
+{
+	const struct kernel_format *format = format_of(source, type);
+
+	return format->abi.swap ? NULL : format->text;
+}
+
+static const void *tracedat_data(struct raw_source *source, size_t *ret_size)
+{
+	const struct tracedat *t = (const struct tracedat *)source;
+
+	if (!t->format || t->abi.swap)
+		return NULL;
+	*ret_size = t->row->size;
+	return t->row->data;
+}
+
+static void tracedat_free(struct raw_source *source)
+{
+	struct tracedat *t = (struct tracedat *)source;
+
+	for (size_t i = 0; i < t->rows.count; i++)
+		free(t->rows.items[i].unpacked);
+	vec_done(&t->rows);
+	for (size_t i = 0; i < t->sections.count; i++)
+		free(t->sections.items[i]);
+	vec_done(&t->sections);
+	vec_done(&t->names);
+	map_done(&t->comms);
+	kernel_formats_done(&t->formats);
+	kernel_format_free(t->unknown);
+	unpack_free(t->unpack);
+	if (t->is_mapped)
+		file_unmap(&t->file);
+	free(t->heap);
+	free(t->host);
+	free(t->release);
+	free(t->path);
+	free(t->source.notice);
+	free(t);
+}
+
+static const struct raw_source methods = {
+	.next = tracedat_next,
+	.name = tracedat_name,
+	.fields = tracedat_fields,
+	.type_name = tracedat_type_name,
+	.type_format = tracedat_type_format,
+	.data = tracedat_data,
+	.free = tracedat_free,
+};
+
+/* What is not described begins at least as all events do. */
+static const char unknown_text[] =
+	"name: unknown\n"
+	"format:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n";
+
+/*
+ * trace-cmd keeps the formats of those events that it was told to record, unless
+ * it was told of none, or records what others switched on: then it keeps all.
+ */
+static void tell_kinds(struct tracedat *t)
+{
+	enum { ALL_SYSTEMS = 40 }; /* no kernel has fewer, nobody asks for so many */
+
+	if (t->formats.systems >= ALL_SYSTEMS)
+		return;
+	t->source.kinds = kernel_formats_kinds(&t->formats);
+	t->source.knows_kinds = true;
+}
+
+static void tell_clock(struct tracedat *t)
+{
+	bool is_mono = view_is(t->clock, "mono");
+
+	t->source.is_monotonic = is_mono && !t->offset && !t->mult;
+	if (view_is(t->clock, "counter") || (view_is(t->clock, "x86-tsc") && !t->mult))
+		t->source.notice =
+			must_printf("'%s' was recorded with the clock '%.*s', which does "
+				    "not count time: its numbers are taken for ns; record with "
+				    "-C mono",
+				    t->path, (int)t->clock.len, t->clock.s);
+	else if (t->is_two_clocks)
+		t->source.notice = must_printf("'%s' has buffers of different clocks: only those "
+					       "of the first one's are read",
+					       t->path);
+}
+
+static int tracedat_load(struct tracedat *t, struct err *err)
+{
+	int r = tracedat_read_head(t, err);
+
+	if (r < 0)
+		return r;
+	t->unknown = kernel_format_new("", unknown_text, sizeof(unknown_text) - 1, t->abi);
+	t->source.host = t->host;
+	t->source.states = kernel_formats_states(&t->formats, t->release);
+	tell_kinds(t);
+	tell_clock(t);
+	return 0;
+}
+
+int tracedat_open_memory(const char *path, struct view file, struct raw_source **ret,
+			 struct err *err)
+{
+	struct tracedat *t = must_alloc(sizeof(*t));
+
+	t->source = methods;
+	t->path = must_strdup(path);
+	t->file = file;
+
+	int r = tracedat_load(t, err);
+
+	if (r < 0)
+		tracedat_free(&t->source);
+	else
+		*ret = &t->source;
+	return r;
+}
+
+static int tracedat_open(const char *path, struct input **ret, struct err *err)
+{
+	struct raw_source *source;
+	struct view file;
+	int r = file_map(path, &file, err);
+
+	if (r < 0)
+		return r;
+	r = tracedat_open_memory(path, file, &source, err);
+	if (r < 0) {
+		file_unmap(&file);
+		return r;
+	}
+	((struct tracedat *)source)->is_mapped = true;
+	*ret = raw_input_new(&tracedat_format, source);
+	return 0;
+}
+
+const struct input_format tracedat_format = {
+	.name = "trace-cmd",
+	.is_one = tracedat_is_one,
+	.open = tracedat_open,
+	.next = raw_input_next,
+	.string = raw_input_string,
+	.free = raw_input_free,
+};

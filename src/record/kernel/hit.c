@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/kernel/hit.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "bpf/wire.h"
+#include "event/tracepoint.h"
+#include "record/kernel/feature.h"
+
+/* Room for what strings and arrays of variable length have behind the fixed fields. */
+enum { DYNAMIC_ROOM = 96 };
+
+int hit_prepare(struct err *err)
+{
+	if (feature_tracefs())
+		return 0;
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("nodev", "/sys/kernel/tracing", "tracefs", 0, NULL) < 0)
+		return err_errno(err, "-e needs tracefs, which cannot be mounted");
+	return 0;
+}
+
+/* All of it, in as many parts as the kernel likes to give; NULL and errno if it cannot be read. */
+static char *read_text(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	_cleanup_(freep) char *text = NULL;
+	size_t room = 0;
+
+	if (!file)
+		return NULL;
+
+	ssize_t n = getdelim(&text, &room, '\0', file);
+
+	fclose(file);
+	return n < 0 ? NULL : TAKE(text);
+}
+
+/* Up to the end of the last field, and something for what is stored behind it. */
+static size_t data_size(const char *format)
+{
+	struct tracepoint t = { 0 };
+	size_t end = 0, more = 0;
+
+	tracepoint_init(&t, format, strlen(format), sizeof(long));
+	for (size_t i = 0; i < t.fields.count; i++) {
+		const struct tracepoint_field *f = &t.fields.items[i];
+
+		if (end < (size_t)f->offset + f->size)
+			end = (size_t)f->offset + f->size;
+		if (f->place != PLACE_HERE)
+			more = DYNAMIC_ROOM;
+	}
+	tracepoint_done(&t);
+	return end + more < WIRE_HIT_DATA - 1 ? end + more : WIRE_HIT_DATA - 1;
+}
+
+static bool is_name(const char *s, size_t len)
+{
+	return len > 0 && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-") >= len;
+}
+
+int hit_type_init(struct hit_type *type, const char *event, struct err *err)
+{
+	const char *colon = strchr(event, ':');
+	size_t category = colon ? (size_t)(colon - event) : 0;
+
+	if (!colon || !is_name(event, category) || !is_name(colon + 1, strlen(colon + 1)))
+		return err_set(err, -EINVAL, "-e wants category:name, not '%s'", event);
+
+	_cleanup_(freep) char *path = must_printf("%s/events/%.*s/%s/format", feature_tracefs(),
+						  (int)category, event, colon + 1);
+	char *format = read_text(path);
+
+	if (!format && errno == ENOENT)
+		return err_set(
+			err, -ENOENT,
+			"this kernel has no tracepoint '%s'; 'perf list tracepoint' lists them",
+			event);
+	if (!format)
+		return err_errno(err, "cannot read '%s'", path);
+	type->category = must_printf("%.*s", (int)category, event);
+	type->name = must_strdup(colon + 1);
+	type->format = format;
+	type->size = data_size(format);
+	return 0;
+}
+
+void hit_type_done(struct hit_type *type)
+{
+	free(type->category);
+	free(type->name);
+	free(type->format);
+}

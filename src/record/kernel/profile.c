@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/kernel/profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TOO_FEW = 10 }; /* below that, chance decides */
+
+/* Of one line: user, nice, system, irq and softirq. */
+static bool parse_line(const char *line, size_t *ret_cpu, uint64_t *ret_ticks)
+{
+	uint64_t user, nice, system, irq, softirq;
+
+	if (sscanf(line, "cpu%zu %" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64 " %" SCNu64,
+		   ret_cpu, &user, &nice, &system, &irq, &softirq) != 6)
+		return false;
+	*ret_ticks = user + nice + system + irq + softirq;
+	return true;
+}
+
+void profile_parse_busy(const char *text, nsec_t *ret, size_t cpus)
+{
+	const nsec_t tick = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
+	uint64_t ticks;
+	size_t cpu;
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (parse_line(line, &cpu, &ticks) && cpu < cpus)
+			ret[cpu] = ticks * tick;
+	}
+}
+
+nsec_t *profile_busy(size_t cpus)
+{
+	nsec_t *busy = must_alloc(cpus * sizeof(*busy));
+	FILE *file = fopen("/proc/stat", "re");
+	char *line = NULL;
+	size_t room = 0;
+
+	while (file && getline(&line, &room, file) > 0)
+		profile_parse_busy(line, busy, cpus);
+	free(line);
+	if (file)
+		fclose(file);
+	return busy;
+}
+
+uint64_t profile_due(unsigned long hz, nsec_t busy)
+{
+	return (uint64_t)((double)hz * (double)busy / NSEC_PER_SEC);
+}
+
+uint64_t profile_missing(uint64_t due, uint64_t taken)
+{
+	return due < TOO_FEW || taken >= due / 2 ? 0 : due - taken;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/spans/look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "event/span_wire.h"
+#include "otlp/wire.h"
+
+enum {
+	LOOK_TEXT_MAX = 1 << 20, /* of a maps file: some 10,000 mappings, 5 ms */
+	LINE_MAX = 4096 + 128,
+	PAYLOAD_MAX = 16 * 1024,
+	CONTEXT_VERSION = 2,
+};
+
+struct range {
+	uint64_t start, end, device, inode;
+	const char *name;
+};
+
+/* What stands at the address of OTEL_CTX. */
+struct context_head {
+	char signature[8];
+	uint32_t version;
+	uint32_t size;
+	uint64_t published; /* 0 while it changes */
+	uint64_t payload;   /* an address */
+};
+
+static bool parse_line(char *line, struct range *ret)
+{
+	unsigned int major, minor;
+	int at = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*4s %*x %x:%x %" SCNu64 "%n", &ret->start,
+		   &ret->end, &major, &minor, &ret->inode, &at) != 5 ||
+	    at == 0)
+		return false;
+	ret->device = makedev(major, minor);
+	ret->name = line + at + strspn(line + at, " ");
+	return true;
+}
+
+/* Returns whether to go on. */
+typedef bool line_fn(void *arg, char *line);
+
+static int each_line(uint32_t pid, line_fn *fn, void *arg)
+{
+	char path[64], text[4 * LINE_MAX];
+	size_t total = 0, kept = 0;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	for (; total < LOOK_TEXT_MAX && (n = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0;
+	     total += n) {
+		char *line = text, *end;
+
+		text[kept + n] = '\0';
+		for (; (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			if (!fn(arg, line))
+				return 0;
+		}
+		kept = strlen(line);
+		memmove(text, line, kept);
+		if (kept == sizeof(text) - 1)
+			return -EBADMSG;
+	}
+	return total ? 0 : -ESRCH;
+}
+
+struct search {
+	uint64_t device;
+	struct look look;
+};
+
+static bool take_line(void *arg, char *line)
+{
+	struct search *s = arg;
+	struct range range;
+	/* most lines are neither: be quick */
+	const char *arena = strstr(line, "/memfd:" SPAN_ARENA_NAME);
+	const char *context = arena ? NULL : strstr(line, "OTEL_CTX");
+
+	if ((!arena && !context) || !parse_line(line, &range))
+		return true;
+	if (strcmp(range.name, "/memfd:" SPAN_ARENA_NAME " (deleted)") == 0 &&
+	    range.device == s->device) {
+		s->look.arena_inode = range.inode;
+		snprintf(s->look.arena_range, sizeof(s->look.arena_range), "%" PRIx64 "-%" PRIx64,
+			 range.start, range.end);
+	} else if ((strcmp(range.name, "/memfd:OTEL_CTX (deleted)") == 0 &&
+		    range.device == s->device) ||
+		   strcmp(range.name, "[anon_shmem:OTEL_CTX]") == 0 ||
+		   strcmp(range.name, "[anon:OTEL_CTX]") == 0) {
+		s->look.context = range.start;
+	}
+	return true;
+}
+
+int look_at(uint32_t pid, uint64_t device, struct look *ret)
+{
+	struct search s = { .device = device };
+	int r = each_line(pid, take_line, &s);
+
+	if (r == 0)
+		*ret = s.look;
+	return r;
+}
+
+int look_open_arena(uint32_t pid, const struct look *look)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%s", pid, look->arena_range);
+
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+struct memory {
+	uint64_t device;
+	uint64_t start, end; /* asked for */
+	bool is_plain;       /* it lies in memory that no file system supplies */
+};
+
+static bool find_memory(void *arg, char *line)
+{
+	struct memory *m = arg;
+	struct range range;
+
+	if (!parse_line(line, &range) || range.end <= m->start)
+		return true;
+	m->is_plain = range.start <= m->start && m->end <= range.end &&
+		      (range.inode == 0 || range.device == m->device);
+	return false;
+}
+
+static bool is_plain_memory(uint32_t pid, uint64_t device, uint64_t start, size_t size)
+{
+	struct memory m = { device, start, start + size, false };
+
+	return m.end > m.start && each_line(pid, find_memory, &m) == 0 && m.is_plain;
+}
+
+static bool find_text(struct view value, char ret[LOOK_SERVICE_MAX])
+{
+	struct wire wire = wire_of(value);
+	struct wire_field f = { 0 };
+
+	while (wire_next(&wire, &f) > 0)
+		if (f.tag == WIRE_TAG(1, WIRE_BYTES) && f.bytes.len > 0) { /* a string */
+			snprintf(ret, LOOK_SERVICE_MAX, "%.*s", (int)f.bytes.len, f.bytes.s);
+			return true;
+		}
+	return false;
+}
+
+/* A KeyValue: 1 is the key, 2 the value. */
+static bool is_service(struct view pair, char ret[LOOK_SERVICE_MAX])
+{
+	struct wire wire = wire_of(pair);
+	struct view key = { 0 }, value = { 0 };
+	struct wire_field f = { 0 };
+
+	while (wire_next(&wire, &f) > 0)
+		if (f.tag == WIRE_TAG(1, WIRE_BYTES))
+			key = f.bytes;
+		else if (f.tag == WIRE_TAG(2, WIRE_BYTES))
+			value = f.bytes;
+	return view_is(key, "service.name") && value.s && find_text(value, ret);
+}
+
+bool look_find_service(struct view payload, char ret[LOOK_SERVICE_MAX])
+{
+	struct wire wire = wire_of(payload);
+	struct wire_field resource = { 0 }, pair = { 0 };
+
+	while (wire_next(&wire, &resource) > 0) {
+		if (resource.tag != WIRE_TAG(1, WIRE_BYTES))
+			continue;
+
+		struct wire attributes = wire_of(resource.bytes);
+
+		while (wire_next(&attributes, &pair) > 0)
+			if (pair.tag == WIRE_TAG(1, WIRE_BYTES) && is_service(pair.bytes, ret))
+				return true;
+	}
+	return false;
+}
+
+bool look_read_service(uint32_t pid, uint64_t device, const struct look *look,
+		       char ret[LOOK_SERVICE_MAX])
+{
+	struct context_head head, again;
+	char path[64], payload[PAYLOAD_MAX];
+
+	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
+
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || !look->context ||
+	    pread(fd, &head, sizeof(head), (off_t)look->context) != sizeof(head) ||
+	    memcmp(head.signature, "OTEL_CTX", sizeof(head.signature)) != 0 ||
+	    head.version != CONTEXT_VERSION || head.size > sizeof(payload) || !head.published ||
+	    !is_plain_memory(pid, device, head.payload, head.size) ||
+	    pread(fd, payload, head.size, (off_t)head.payload) != (ssize_t)head.size ||
+	    pread(fd, &again, sizeof(again), (off_t)look->context) != sizeof(again) ||
+	    memcmp(&head, &again, sizeof(head)) != 0)
+		return false;
+	return look_find_service((struct view){ payload, head.size }, ret);
+}

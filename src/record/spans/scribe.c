@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/spans/scribe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "record/spans/open_spans.h"
+#include "record/spans/tap.h"
+
+/* Bytes of distinct strings that are taken from agents. */
+#define STRINGS_MAX (256ull << 20)
+/* The most of them that one owner gets. */
+#define STRINGS_OF_ONE (32ull << 20)
+/* What one loss may say: nobody drops events faster than this. */
+#define LOSS_MAX 1000000000ull
+
+struct item {
+	nsec_t time;
+	size_t offset; /* in the bytes; also the order in which they came */
+};
+
+struct scribe {
+	struct scribe_config config;
+	struct open_spans open;
+	VEC(struct item) items;
+	unsigned char *bytes;
+	size_t used, room;
+	uint64_t string_bytes;
+	struct map owner_bytes; /* owner -> bytes of the strings that came with it */
+	bool said_strings, said_open;
+};
+
+struct scribe *scribe_new(const struct scribe_config *config)
+{
+	struct scribe *s = must_alloc(sizeof(*s));
+
+	s->config = *config;
+	return s;
+}
+
+void scribe_free(struct scribe *s)
+{
+	if (!s)
+		return;
+	open_spans_done(&s->open);
+	map_done(&s->owner_bytes);
+	vec_done(&s->items);
+	free(s->bytes);
+	free(s);
+}
+
+static void count(struct scribe *s, enum counter which)
+{
+	counter_add(s->config.counters, which, 1);
+}
+
+static void say_once(struct scribe *s, bool *said, const char *words)
+{
+	if (!*said)
+		s->config.notice(s->config.arg, words);
+	*said = true;
+}
+
+static bool has_string_room(const struct scribe *s, uint64_t owner)
+{
+	const uint64_t *bytes = map_find(&s->owner_bytes, owner);
+	uint64_t own = bytes ? *bytes : 0;
+	uint64_t left = STRINGS_MAX > s->string_bytes ? STRINGS_MAX - s->string_bytes : 0;
+
+	return own < STRINGS_OF_ONE && own <= left / 4;
+}
+
+uint32_t scribe_string(struct scribe *s, const char *text, size_t size)
+{
+	return scribe_string_of(s, 0, text, size);
+}
+
+uint32_t scribe_string_of(struct scribe *s, uint64_t owner, const char *text, size_t size)
+{
+	char copy[SPAN_EVENT_MAX + 1];
+
+	size = strnlen(text, size < SPAN_EVENT_MAX ? size : SPAN_EVENT_MAX);
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+
+	uint32_t number = capture_find_string(s->config.writer, copy);
+
+	if (number || !size)
+		return number;
+	if (!has_string_room(s, owner)) {
+		say_once(s, &s->said_strings,
+			 "the spans of a process have more different names and values than can be "
+			 "kept: new ones are left out");
+		return 0;
+	}
+	s->string_bytes += size;
+	*map_insert(&s->owner_bytes, owner) += size;
+	return capture_string(s->config.writer, copy);
+}
+
+size_t scribe_gathered(const struct scribe *s)
+{
+	return s->used;
+}
+
+static void gather(struct scribe *s, const void *record)
+{
+	const struct record *r = record;
+	size_t size = r->words * 8u;
+
+	if (s->used + size > s->room) {
+		s->room = s->room ? 2 * s->room : 16 * 1024;
+		s->bytes = must_realloc(s->bytes, s->room);
+	}
+	memcpy(s->bytes + s->used, r, size);
+	*vec_push(&s->items) = (struct item){ r->time, s->used };
+	s->used += size;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->offset < y->offset ? -1 : 1;
+}
+
+void scribe_flush(struct scribe *s, nsec_t now)
+{
+	bool sorted = true;
+
+	for (size_t i = 1; i < s->items.count && sorted; i++)
+		sorted = s->items.items[i - 1].time <= s->items.items[i].time;
+	if (!sorted)
+		qsort(s->items.items, s->items.count, sizeof(s->items.items[0]), by_time);
+	for (size_t i = 0; i < s->items.count; i++) {
+		const struct record *record = (const void *)(s->bytes + s->items.items[i].offset);
+
+		if (record->time <= now) {
+			count(s, COUNTER_AGENT_RECORDS);
+			sorter_add(s->config.sorter, s->config.stream, record);
+		} else if (record->kind == RECORD_SPAN) {
+			count(s, COUNTER_SPANS_IN_FUTURE);
+		}
+	}
+	s->items.count = 0;
+	s->used = 0;
+}
+
+#define HEAD(type, kind_, time_, tid_) \
+	{ .time = (time_), .tid = (tid_), .kind = (kind_), .words = sizeof(type) / 8 }
+
+/* A span without a time. */
+static struct record_span span_of(const struct scribe_who *who, const uint8_t trace[16],
+				  const uint8_t id[8], const uint8_t parent[8])
+{
+	struct record_span span = {
+		.head = HEAD(span, RECORD_SPAN, 0, 0),
+		.service = who->service,
+		.pid = who->pid,
+		.source = SPAN_SDK,
+	};
+
+	memcpy(span.trace, trace, sizeof(span.trace));
+	memcpy(span.span, id, sizeof(span.span));
+	memcpy(span.parent, parent, sizeof(span.parent));
+	return span;
+}
+
+static void take_begin(struct scribe *s, const struct scribe_who *who,
+		       const struct span_event_begin *b)
+{
+	struct record_span span = span_of(who, b->trace, b->span, b->parent);
+
+	span.head.tid = who->tid;
+	span.start = b->head.time;
+	span.operation = scribe_string_of(s, who->owner, b->name, b->name_size);
+	span.kind = b->kind;
+	count(s, COUNTER_BEGINS);
+
+	enum open_spans_result result = open_spans_add(&s->open, who->owner, &span);
+
+	if (result == OPEN_SPANS_REPLACED)
+		count(s, COUNTER_BEGINS_REPEATED);
+	if (result == OPEN_SPANS_FULL)
+		count(s, COUNTER_BEGINS_DISCARDED);
+	if (result == OPEN_SPANS_FULL)
+		say_once(s, &s->said_open,
+			 "there are more open spans than can be kept: some that do not end "
+			 "will be missing");
+}
+
+static uint64_t attribute_value(struct scribe *s, uint64_t owner, const struct span_attribute *a)
+{
+	const char *text = a->text + a->key_size;
+	uint64_t value = 0;
+
+	if (a->type == ATTRIBUTE_STRING)
+		return scribe_string_of(s, owner, text, a->value_size);
+	memcpy(&value, text, a->value_size < sizeof(value) ? a->value_size : sizeof(value));
+	return value;
+}
+
+static void take_attributes(struct scribe *s, uint64_t owner, const struct span_event_end *e,
+			    const struct record_span *span)
+{
+	const struct span_attribute *a;
+
+	for (size_t at = 0; tap_attribute(e, &at, &a) > 0;) {
+		if (a->type < ATTRIBUTE_STRING || a->type > ATTRIBUTE_DOUBLE)
+			continue;
+
+		struct record_attribute r = {
+			.head = HEAD(r, RECORD_ATTRIBUTE, span->head.time, span->head.tid),
+			.value = attribute_value(s, owner, a),
+			.key = scribe_string_of(s, owner, a->text, a->key_size),
+			.type = a->type,
+		};
+
+		memcpy(r.trace, span->trace, sizeof(r.trace));
+		memcpy(r.span, span->span, sizeof(r.span));
+		if (r.key)
+			gather(s, &r);
+	}
+}
+
+static void take_end(struct scribe *s, const struct scribe_who *who, const struct span_event_end *e)
+{
+	struct record_span begun, span = span_of(who, e->trace, e->span, e->parent);
+
+	/* what an end says by itself */
+	span.head.tid = who->begun_by;
+	span.start = e->start;
+	span.kind = e->kind;
+	count(s, COUNTER_ENDS);
+
+	bool is_paired = open_spans_take(&s->open, who->owner, e->trace, e->span, &begun);
+
+	if (is_paired) {
+		span.start = begun.start;
+		span.head.tid = begun.head.tid ? begun.head.tid : span.head.tid;
+		span.operation = begun.operation;
+		span.kind = e->kind ? e->kind : begun.kind;
+	}
+	if (!span.start) { /* it began before we came, and nobody knows when */
+		count(s, COUNTER_ENDS_WITHOUT_BEGIN);
+		return;
+	}
+	count(s, is_paired ? COUNTER_SPANS_PAIRED : COUNTER_SPANS_END_ONLY);
+	if (e->name_size) /* it may have got another one meanwhile */
+		span.operation = scribe_string_of(s, who->owner, e->text, e->name_size);
+	span.head.time = e->head.time;
+	span.start = span.start < span.head.time ? span.start : span.head.time;
+	span.flags = e->head.flags & SPAN_ERROR;
+	take_attributes(s, who->owner, e, &span);
+	gather(s, &span);
+}
+
+static void take_context(struct scribe *s, const struct scribe_who *who,
+			 const struct span_event_context *c)
+{
+	struct record_context r = {
+		.head = HEAD(r, RECORD_CONTEXT, c->head.time, who->tid),
+		.since = c->head.time,
+		.flags = c->head.flags & CONTEXT_UNKNOWN,
+	};
+
+	count(s, COUNTER_CONTEXTS);
+	if (!who->tid) {
+		count(s, COUNTER_CONTEXTS_UNKNOWN);
+		return;
+	}
+	if (!r.flags) {
+		memcpy(r.trace, c->trace, sizeof(r.trace));
+		memcpy(r.span, c->span, sizeof(r.span));
+	}
+	gather(s, &r);
+}
+
+void scribe_event(struct scribe *s, const struct scribe_who *who, const struct span_event *event,
+		  nsec_t until)
+{
+	if (event->time < s->config.start || event->time > until) {
+		count(s, COUNTER_EVENTS_OUT_OF_TIME);
+		return;
+	}
+	switch (event->kind) {
+	case SPAN_EVENT_BEGIN:
+		return take_begin(s, who, (const void *)event);
+	case SPAN_EVENT_END:
+		return take_end(s, who, (const void *)event);
+	case SPAN_EVENT_CONTEXT:
+		return take_context(s, who, (const void *)event);
+	}
+}
+
+void scribe_loss(struct scribe *s, uint32_t tid, nsec_t first, nsec_t last, uint64_t count,
+		 nsec_t now)
+{
+	struct record_loss loss = {
+		.head = HEAD(loss, RECORD_LOSS, now, tid),
+		.start = first < s->config.start ? s->config.start : first,
+		.end = last > now ? now : last,
+		.count = count < LOSS_MAX ? count : LOSS_MAX,
+	};
+
+	if (last < s->config.start)
+		return;
+	if (loss.start > loss.end)
+		loss.start = loss.end;
+	gather(s, &loss);
+}
+
+static void close_span(struct scribe *s, struct record_span *span, nsec_t end)
+{
+	span->head.time = end > span->start ? end : span->start;
+	span->flags |= SPAN_OPEN;
+	count(s, COUNTER_SPANS_UNFINISHED);
+	gather(s, span);
+}
+
+static bool has_ended(void *arg, const struct record_span *span)
+{
+	const uint64_t *end = map_find(arg, span->pid);
+
+	return end && span->start <= *end;
+}
+
+void scribe_close(struct scribe *s, const struct map *ended)
+{
+	struct record_span span;
+
+	for (size_t pos = 0; open_spans_take_next(&s->open, &pos, has_ended, (void *)ended, &span);)
+		close_span(s, &span, *map_find(ended, span.pid));
+}
+
+static bool is_any(void *arg, const struct record_span *span)
+{
+	return span->start <= *(const nsec_t *)arg;
+}
+
+void scribe_close_all(struct scribe *s, nsec_t end)
+{
+	struct record_span span;
+
+	for (size_t pos = 0; open_spans_take_next(&s->open, &pos, is_any, &end, &span);)
+		close_span(s, &span, end);
+}

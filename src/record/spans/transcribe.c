@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/spans/transcribe.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "bpf/wire.h"
+#include "record/arguments.h"
+
+/* A recording does not wait longer than this for the names of functions. */
+#define SYMBOL_BUDGET (30 * NSEC_PER_SEC)
+
+struct transcript {
+	struct sorter *sorter;           /* borrowed */
+	struct capture_writer *writer;   /* borrowed */
+	struct symbols *symbols;         /* borrowed */
+	struct map devices;              /* device number -> told */
+	struct map stacks;               /* hash of frames -> number in the capture */
+	struct map pending;              /* number in the kernel -> number in the capture */
+	struct map frames;               /* hash of process and address -> number */
+	VEC(struct symbol_place) places; /* of frame i + 1 */
+	struct map contexts;             /* tid -> hash of what it last worked for, as written */
+	struct counters *counters;       /* borrowed */
+	bool arguments;                  /* of processes are stored, with secrets masked */
+};
+
+struct transcript *transcript_new(struct sorter *sorter, struct capture_writer *writer,
+				  struct symbols *symbols, bool arguments,
+				  struct counters *counters)
+{
+	struct transcript *t = must_alloc(sizeof(*t));
+
+	t->sorter = sorter;
+	t->writer = writer;
+	t->symbols = symbols;
+	t->arguments = arguments;
+	t->counters = counters;
+	return t;
+}
+
+void transcript_free(struct transcript *t)
+{
+	if (!t)
+		return;
+	map_done(&t->devices);
+	map_done(&t->stacks);
+	map_done(&t->pending);
+	map_done(&t->frames);
+	map_done(&t->contexts);
+	vec_done(&t->places);
+	free(t);
+}
+
+static int put(struct transcript *t, const void *record, struct err *err)
+{
+	counter_add(t->counters, COUNTER_WRITTEN, 1);
+	return capture_write(t->writer, record, err);
+}
+
+/* A record that no ring has held. */
+static int put_added(struct transcript *t, const void *record, struct err *err)
+{
+	counter_add(t->counters, COUNTER_ADDED, 1);
+	return put(t, record, err);
+}
+
+#define HEAD(from, kind_, type) \
+	{ .time = (from)->time, \
+	  .tid = (from)->tid, \
+	  .cpu = (from)->cpu, \
+	  .kind = (kind_), \
+	  .words = sizeof(type) / 8 }
+
+static uint32_t put_string_of(struct transcript *t, const char *chars, size_t room)
+{
+	char s[128];
+	size_t len = strnlen(chars, room < sizeof(s) ? room : sizeof(s) - 1);
+
+	memcpy(s, chars, len);
+	s[len] = '\0';
+	return capture_string(t->writer, s);
+}
+
+/* The begin of a small file of /proc or /sys, without the newline at its end. */
+static size_t read_text(const char *path, char *ret, size_t room)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, ret, room - 1);
+
+	if (n < 0)
+		n = 0;
+	while (n > 0 && (ret[n - 1] == '\0' || ret[n - 1] == '\n'))
+		n--;
+	ret[n] = '\0';
+	return n;
+}
+
+/* The path in the unified hierarchy, or else in the first one that has a path at all. */
+static const char *cgroup_path(char *text)
+{
+	const char *best = "";
+
+	for (char *save, *line = strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char *path = strchr(line, ':');
+
+		path = path ? strchr(path + 1, ':') : NULL;
+		if (!path)
+			continue;
+		if (strncmp(line, "0::", 3) == 0 && strcmp(path + 1, "/") != 0)
+			return path + 1;
+		if (!*best || strcmp(best, "/") == 0)
+			best = path + 1;
+	}
+	return best;
+}
+
+static int put_process(struct transcript *t, const struct record_task *task, struct err *err)
+{
+	char path[64], text[4096];
+	struct record_process p = { .head = HEAD(&task->head, RECORD_PROCESS, p),
+				    .pid = task->pid };
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", task->pid);
+	size_t len = read_text(path, text, sizeof(text));
+
+	if (len == 0)
+		return 0; /* gone already, or a kernel thread */
+
+	_cleanup_(freep) char *line =
+		t->arguments ? arguments_mask(text, len) : arguments_program(text, len);
+
+	p.cmdline = capture_string(t->writer, line);
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", task->pid);
+	read_text(path, text, sizeof(text));
+	p.cgroup = capture_string(t->writer, cgroup_path(text));
+	return put_added(t, &p, err);
+}
+
+static int put_task(struct transcript *t, const struct record *record, struct err *err)
+{
+	const struct wire_task *wire = (const void *)record;
+	struct record_task task = wire->task;
+
+	task.head.words = sizeof(task) / 8;
+	task.comm = put_string_of(t, wire->comm, sizeof(wire->comm));
+
+	int r = put(t, &task, err);
+
+	if (r < 0 || task.head.tid != task.pid)
+		return r;
+	return task.event == TASK_EXEC || task.event == TASK_SEEN ? put_process(t, &task, err) : 0;
+}
+
+static int put_device(struct transcript *t, const struct record *from, uint32_t device,
+		      struct err *err)
+{
+	uint64_t *told = map_insert(&t->devices, device);
+	struct record_device d = { .head = HEAD(from, RECORD_DEVICE, d), .device = device };
+	char path[64], text[512], name[128] = "";
+
+	if (*told)
+		return 0;
+	*told = 1;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/uevent", device >> 20, device & 0xfffff);
+	read_text(path, text, sizeof(text));
+
+	const char *line = strstr(text, "DEVNAME=");
+
+	if (!line || sscanf(line, "DEVNAME=%127[^\n ]", name) != 1)
+		return 0;
+	d.head.tid = 0;
+	d.name = capture_string(t->writer, name);
+	return put_added(t, &d, err);
+}
+
+static int put_file(struct transcript *t, const struct record *record, struct err *err)
+{
+	const struct wire_file *wire = (const void *)record;
+	struct record_file file = wire->file;
+	char name[128];
+	int r = put_device(t, record, file.device, err);
+
+	if (r < 0)
+		return r;
+	snprintf(name, sizeof(name), "%.31s%s%.63s",
+		 wire->directory[0] == '/' ? "" : wire->directory, wire->directory[0] ? "/" : "",
+		 wire->name);
+	file.head.words = sizeof(file) / 8;
+	file.name = capture_string(t->writer, name);
+	return put(t, &file, err);
+}
+
+/* The number of a frame; a new one is told. */
+static uint32_t take_frame(struct transcript *t, size_t stream, const struct wire_stack *wire,
+			   uint32_t pid, uint64_t address, bool is_return)
+{
+	struct symbol_place place;
+
+	symbol_locate(t->symbols, pid, address, is_return, &place);
+
+	/* an address means something else once its process runs another program */
+	uint64_t key[] = { address, place.offset, (uint64_t)place.module << 32 | pid, is_return };
+	uint64_t *frame = map_insert(&t->frames, hash_bytes(key, sizeof(key)));
+
+	if (!*frame) {
+		struct record_frame f = {
+			.head = HEAD(&wire->head, RECORD_FRAME, f),
+			.address = address,
+			.offset = place.offset,
+			.module =
+				capture_string(t->writer, symbol_module(t->symbols, place.module)),
+		};
+
+		*vec_push(&t->places) = place;
+		*frame = f.frame = t->places.count;
+		counter_add(t->counters, COUNTER_ADDED, 1);
+		sorter_add(t->sorter, stream, &f.head);
+	}
+	return *frame;
+}
+
+/*
+ * A stack is looked at when it comes, not when its turn has come to be
+ * written: its process may be gone by then, and with it the knowledge of
+ * what was mapped where.
+ */
+static void take_stack(struct transcript *t, size_t stream, const struct wire_stack *wire)
+{
+	_Alignas(8) unsigned char room[sizeof(struct record_stack) +
+				       (WIRE_KERNEL_FRAMES + WIRE_USER_FRAMES) * 4] = { 0 };
+	struct record_stack *s = (void *)room;
+	size_t count = (size_t)wire->kernel_count + wire->user_count;
+
+	for (size_t i = 0; i < wire->kernel_count; i++)
+		s->frames[i] = take_frame(t, stream, wire, 0, wire->kernel[i], i > 0);
+	for (size_t i = 0; i < wire->user_count; i++)
+		s->frames[wire->kernel_count + i] =
+			take_frame(t, stream, wire, wire->pid, wire->user[i], i > 0);
+
+	uint64_t hash = hash_bytes(s->frames, count * sizeof(s->frames[0])) ^
+			hash_number(wire->kernel_count);
+	uint64_t *number = map_insert(&t->stacks, hash);
+
+	if (!*number) {
+		*number = t->stacks.count;
+		s->head = (struct record)HEAD(&wire->head, RECORD_STACK, *s);
+		s->head.words = (sizeof(*s) + count * sizeof(s->frames[0]) + 7) / 8;
+		s->stack = *number;
+		s->kernel_count = wire->kernel_count;
+		s->user_count = wire->user_count;
+		sorter_add(t->sorter, stream, &s->head);
+	} else {
+		counter_add(t->counters, COUNTER_FOLDED, 1);
+	}
+	*map_insert(&t->pending, wire->stack) = *number;
+}
+
+void transcript_take(void *transcript, size_t stream, const struct record *record)
+{
+	struct transcript *t = transcript;
+	const struct record_task *task = (const void *)record;
+
+	if (record->kind == RECORD_STACK) {
+		take_stack(t, stream, (const void *)record);
+		return;
+	}
+	if (record->kind == RECORD_TASK &&
+	    (task->event == TASK_EXEC || (task->event == TASK_NEW && record->tid == task->pid)))
+		symbols_forget(t->symbols, task->pid);
+	sorter_add(t->sorter, stream, record);
+}
+
+/* The capture's number for a stack that the kernel side numbered; each is asked for once. */
+static uint32_t stack_number(struct transcript *t, uint32_t kernel_number)
+{
+	const uint64_t *number = kernel_number ? map_find(&t->pending, kernel_number) : NULL;
+	uint32_t result = number ? *number : 0;
+
+	if (number)
+		map_remove(&t->pending, kernel_number);
+	return result;
+}
+
+static int put_wait(struct transcript *t, const struct record *record, struct err *err)
+{
+	struct record_wait wait = *(const struct record_wait *)(const void *)record;
+
+	if (wait.stack || wait.waker_stack) {
+		wait.stack = stack_number(t, wait.stack);
+		wait.waker_stack = stack_number(t, wait.waker_stack);
+	}
+	return put(t, &wait, err);
+}
+
+static int put_sample(struct transcript *t, const struct record *record, struct err *err)
+{
+	struct record_sample sample = *(const struct record_sample *)(const void *)record;
+
+	sample.stack = stack_number(t, sample.stack);
+	return put(t, &sample, err);
+}
+
+/* The kernel side reserves room for the longest data. */
+static int put_hit(struct transcript *t, const struct record *record, struct err *err)
+{
+	struct wire_hit hit = *(const struct wire_hit *)(const void *)record;
+
+	hit.head.words = (sizeof(struct record_hit) + hit.size + 7) / 8;
+	return put(t, &hit, err);
+}
+
+/*
+ * Which span a thread works for is told by its agent, if it has one, and seen by
+ * the kernel programs in any case.  What is seen and is known already is left out.
+ */
+static int put_context(struct transcript *t, const struct record *record, struct err *err)
+{
+	const struct record_context *c = (const void *)record;
+	uint8_t key[sizeof(c->trace) + sizeof(c->span) + 1];
+
+	memcpy(key, c->trace, sizeof(c->trace));
+	memcpy(key + sizeof(c->trace), c->span, sizeof(c->span));
+	key[sizeof(key) - 1] = c->flags & CONTEXT_UNKNOWN;
+
+	uint64_t hash = hash_bytes(key, sizeof(key)) | 1;
+	uint64_t *known = map_insert(&t->contexts, record->tid);
+
+	if (c->flags & CONTEXT_SEEN && *known == hash) {
+		counter_add(t->counters, COUNTER_FOLDED, 1);
+		return 0;
+	}
+	*known = hash;
+	return put(t, record, err);
+}
+
+static int put_loss(struct transcript *t, const struct record_loss *loss, struct err *err)
+{
+	counter_add(t->counters, loss->head.tid ? COUNTER_EVENTS_LOST : COUNTER_KERNEL_LOST,
+		    loss->count);
+	return put(t, loss, err);
+}
+
+int transcript_write(void *transcript, const struct record *record, struct err *err)
+{
+	struct transcript *t = transcript;
+	int r;
+
+	switch (record->kind) {
+	case RECORD_TASK:
+		return put_task(t, record, err);
+	case RECORD_FILE:
+		return put_file(t, record, err);
+	case RECORD_WAIT:
+		return put_wait(t, record, err);
+	case RECORD_SAMPLE:
+		return put_sample(t, record, err);
+	case RECORD_HIT:
+		return put_hit(t, record, err);
+	case RECORD_CONTEXT:
+		return put_context(t, record, err);
+	case RECORD_EXIT:
+		map_remove(&t->contexts, record->tid);
+		return put(t, record, err);
+	case RECORD_BLOCK:
+		r = put_device(t, record,
+			       ((const struct record_block *)(const void *)record)->device, err);
+		return r < 0 ? r : put(t, record, err);
+	case RECORD_LOSS:
+		return put_loss(t, (const void *)record, err);
+	default:
+		return put(t, record, err);
+	}
+}
+
+struct symbol_sink {
+	struct transcript *t;
+	nsec_t now;
+	int result;
+	struct err *err;
+};
+
+static void put_symbol(void *arg, size_t index, const struct symbol *chain, size_t count)
+{
+	struct symbol_sink *sink = arg;
+
+	for (size_t i = 0; i < count && sink->result == 0; i++) {
+		struct record_symbol s = {
+			.head = { .time = sink->now,
+				  .kind = RECORD_SYMBOL,
+				  .words = sizeof(s) / 8 },
+			.frame = index + 1,
+			.depth = i,
+			.name = capture_string(sink->t->writer, chain[i].name),
+			.source = capture_string(sink->t->writer, chain[i].source),
+			.line = chain[i].line,
+			.offset = chain[i].offset,
+		};
+
+		sink->result = put_added(sink->t, &s, sink->err);
+	}
+}
+
+int transcript_write_symbols(struct transcript *t, nsec_t now, struct err *err)
+{
+	struct symbol_sink sink = { t, now, 0, err };
+
+	if (t->places.count == 0)
+		return 0;
+
+	int r = symbol_resolve(t->symbols, t->places.items, t->places.count, SYMBOL_BUDGET,
+			       put_symbol, &sink, err);
+
+	return r < 0 ? r : sink.result;
+}
+
+int transcript_write_counters(struct transcript *t, nsec_t now, struct err *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 1; i < COUNTER_READ && r == 0; i++) {
+		struct record_counter c = {
+			.head = { .time = now, .kind = RECORD_COUNTER, .words = sizeof(c) / 8 },
+			.count = t->counters->n[i],
+			.counter = i,
+		};
+
+		if (c.count)
+			r = capture_write(t->writer, &c.head, err);
+	}
+	return r;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * symbol_elf - function names from the symbol table of an ELF file.
+ *
+ * libdwfl finds the table: in the file, in a separate debug file (by build id
+ * or .gnu_debuglink), or in the small one that is packed into .gnu_debugdata.
+ * Its own search by address goes through the whole table each time.  We know
+ * all addresses beforehand, so we go through it once, and look for each symbol
+ * which of the sorted addresses it covers.
+ *
+ * Labels of assembler code have no size.  One of those is taken for an address
+ * only if no symbol with a size covers it, and none ends between the two, and
+ * both are in the same section.
+ */
+#include "record/symbol/parts.h"
+
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include <libgen.h>
+#include <string.h>
+
+size_t wanted_from(const struct wanted *wanted, size_t count, uint64_t address)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (wanted[mid].address < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* read rather than __read or __libc_read; then global, local, weak last. */
+static int rank(const GElf_Sym *sym, const char *name)
+{
+	int binding = GELF_ST_BIND(sym->st_info), underscores = strspn(name, "_");
+
+	return 4 * (8 - (underscores < 8 ? underscores : 8)) +
+	       (binding == STB_GLOBAL ? 2 : binding != STB_WEAK);
+}
+
+static bool is_code(const GElf_Sym *sym, const char *name)
+{
+	int type = GELF_ST_TYPE(sym->st_info);
+
+	if (sym->st_shndx == SHN_UNDEF || !name || !*name)
+		return false;
+	if (type == STT_NOTYPE) /* $x and its like mark the kind of code on ARM */
+		return sym->st_shndx < SHN_LORESERVE && *name != '$' && *name != '.';
+	return type == STT_FUNC || type == STT_GNU_IFUNC;
+}
+
+/* Of two that cover an address, the one that begins later is inside the other. */
+static void offer(struct elf_symbol *best, const struct elf_symbol *sym)
+{
+	if (!best->name || sym->begin > best->begin ||
+	    (sym->begin == best->begin && sym->rank > best->rank))
+		*best = *sym;
+}
+
+static void offer_sized(struct wanted *wanted, size_t count, const struct elf_symbol *sym)
+{
+	size_t i = wanted_from(wanted, count, sym->begin);
+
+	for (; i < count && wanted[i].address < sym->end; i++)
+		offer(&wanted[i].symbol, sym);
+	if (i < count && wanted[i].floor < sym->end)
+		wanted[i].floor = sym->end;
+}
+
+static void offer_label(struct wanted *wanted, size_t count, const struct elf_symbol *sym)
+{
+	size_t i = wanted_from(wanted, count, sym->begin);
+
+	if (i < count)
+		offer(&wanted[i].label, sym);
+}
+
+/* What was noted at the first address behind a symbol holds for those behind it, too. */
+static void use_labels(struct wanted *wanted, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct wanted *w = &wanted[i];
+
+		if (i > 0 && w[-1].label.name)
+			offer(&w->label, &w[-1].label);
+		if (i > 0 && w->floor < w[-1].floor)
+			w->floor = w[-1].floor;
+		if (!w->symbol.name && w->label.name && w->label.begin >= w->floor &&
+		    w->address < w->label.end)
+			w->symbol = w->label;
+	}
+}
+
+static uint64_t section_end(Elf *elf, const GElf_Sym *sym, GElf_Addr bias)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = elf ? elf_getscn(elf, sym->st_shndx) : NULL;
+
+	return scn && gelf_getshdr(scn, &shdr) ? shdr.sh_addr + shdr.sh_size + bias : 0;
+}
+
+static void find_symbols(Dwfl_Module *mod, struct wanted *wanted, size_t count)
+{
+	int total = dwfl_module_getsymtab(mod);
+
+	for (int i = 1; i < total; i++) {
+		GElf_Sym sym;
+		GElf_Addr value, bias;
+		Elf *elf;
+		const char *name = dwfl_module_getsym_info(mod, i, &sym, &value, NULL, &elf, &bias);
+
+		if (!name || !is_code(&sym, name))
+			continue;
+		struct elf_symbol found = { name, value, value + sym.st_size, rank(&sym, name) };
+		if (sym.st_size > 0) {
+			offer_sized(wanted, count, &found);
+		} else {
+			found.end = section_end(elf, &sym, bias);
+			offer_label(wanted, count, &found);
+		}
+	}
+	use_labels(wanted, count);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* From offsets in the file to addresses, by its segments of code; returns how many there are. */
+static size_t find_addresses(Dwfl_Module *mod, const struct job *job, struct wanted *wanted)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(mod, &bias);
+	size_t segments = 0, count = 0;
+
+	if (!elf || elf_getphdrnum(elf, &segments) != 0)
+		return 0;
+	for (size_t key = 0; key < job->count; key++) {
+		for (size_t i = 0; i < segments; i++) {
+			GElf_Phdr p;
+			uint64_t offset = job->keys[key];
+
+			if (!gelf_getphdr(elf, i, &p) || p.p_type != PT_LOAD || !(p.p_flags & PF_X))
+				continue;
+			if (offset < p.p_offset || offset - p.p_offset >= p.p_filesz)
+				continue;
+			wanted[count++] =
+				(struct wanted){ .address = offset - p.p_offset + p.p_vaddr + bias,
+						 .key = key };
+			break;
+		}
+	}
+	qsort(wanted, count, sizeof(*wanted), by_address);
+	return count;
+}
+
+static void answer_all(const struct wanted *wanted, size_t count, FILE *to)
+{
+	char buf[NAME_ROOM];
+
+	for (size_t i = 0; i < count; i++) {
+		const struct elf_symbol *sym = &wanted[i].symbol;
+		struct symbol chain = { .source = "", .offset = wanted[i].address - sym->begin };
+
+		if (!sym->name)
+			continue;
+		chain.name = name_readable(sym->name, buf);
+		answer(to, wanted[i].key, &chain, 1);
+	}
+	fflush(to);
+}
+
+static bool is_there(const char *folder, const char *sub, const char *name)
+{
+	_cleanup_(freep) char *path = must_printf("%s%s/%s", folder, sub, name);
+
+	return access(path, R_OK) == 0;
+}
+
+/*
+ * libdwfl's own search by name ends with loading a library that asks servers,
+ * which we do not want and which takes longer than all the rest.  So it is
+ * asked only where it will find a file.
+ */
+static int find_debuginfo(Dwfl_Module *mod, void **data, const char *mod_name, Dwarf_Addr base,
+			  const char *path, const char *link, GElf_Word crc, char **ret_path)
+{
+	int fd = dwfl_build_id_find_debuginfo(mod, data, mod_name, base, path, link, crc, ret_path);
+
+	if (fd >= 0 || !link || !path)
+		return fd;
+	_cleanup_(freep) char *folder = must_strdup(path);
+	_cleanup_(freep) char *away = must_printf("/usr/lib/debug%s", dirname(folder));
+	if (*link != '/' && !is_there(folder, "", link) && !is_there(folder, "/.debug", link) &&
+	    !is_there(away, "", link))
+		return -1;
+	return dwfl_standard_find_debuginfo(mod, data, mod_name, base, path, link, crc, ret_path);
+}
+
+void elf_resolve(const struct job *job, FILE *to)
+{
+	const Dwfl_Callbacks callbacks = {
+		.find_debuginfo = find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+	struct wanted *wanted = must_alloc(job->count * sizeof(*wanted));
+
+	if (!dwfl)
+		return;
+	Dwfl_Module *mod = dwfl_report_offline(dwfl, job->path, job->path, job->fd);
+	dwfl_report_end(dwfl, NULL, NULL);
+	if (mod) {
+		size_t count = find_addresses(mod, job, wanted);
+
+		find_symbols(mod, wanted, count);
+		answer_all(wanted, count, to);
+		dwarf_resolve(mod, wanted, count, to);
+	}
+	free(wanted);
+	dwfl_end(dwfl);
+}

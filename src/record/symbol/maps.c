@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * symbol_maps - which file lies where in a process.
+ *
+ * Reading /proc/PID/maps takes a lock of the process and some hundred
+ * microseconds, so it is done when the process is first seen, and after that
+ * only for an address that no known mapping holds.  Such an address is either
+ * new code, or no code at all: a chain of frame pointers ends in garbage in
+ * programs that do not keep them.  So a second look comes not before 100 ms,
+ * and each one that finds nothing doubles the time until the next.
+ *
+ * Only executable mappings are kept, 32 bytes each.  A process may have as
+ * many as it likes; when all together pass a limit, everything is dropped and
+ * read anew as needed, which bounds memory and costs nothing in normal life.
+ */
+#include "record/symbol/parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+enum {
+	PROCESS_MAPPINGS = 1 << 14,
+	ALL_MAPPINGS = 1 << 17,
+	MODULES = 1 << 15,
+	KEY_ROOM = 4096 + 128,
+};
+
+#define FIRST_PAUSE (100 * NSEC_PER_MSEC)
+#define LAST_PAUSE (10 * NSEC_PER_SEC)
+
+struct process {
+	VEC(struct mapping) maps; /* by address */
+	nsec_t next_read;         /* not before that */
+	nsec_t pause;
+};
+
+static void process_free(struct process *p)
+{
+	if (p)
+		vec_done(&p->maps);
+	free(p);
+}
+DEFINE_FREEP(process)
+
+void modules_init(struct modules *mods)
+{
+	*mods = (struct modules){ .keys = strtab_new(), .line = must_alloc(KEY_ROOM) };
+	*vec_push(&mods->list) = (struct module){ .name = "", .fd = -1, .proc = -1 };
+}
+
+void modules_done(struct modules *mods)
+{
+	for (size_t i = 0; i < mods->list.count; i++) {
+		closep(&mods->list.items[i].fd);
+		closep(&mods->list.items[i].proc);
+	}
+	vec_done(&mods->list);
+	strtab_free(mods->keys);
+	free(mods->line);
+}
+
+/* The key is all that tells modules apart, and has the name at its end. */
+uint32_t modules_add(struct modules *mods, const struct module *like)
+{
+	int prefix = snprintf(mods->line, KEY_ROOM, "%d %" PRIx64 ":%" PRIx64 " %" PRIu32 "%c",
+			      like->kind, (uint64_t)like->mapped.device,
+			      (uint64_t)like->mapped.inode, like->pid, like->deleted ? '-' : '+');
+
+	snprintf(mods->line + prefix, KEY_ROOM - prefix, "%s", like->name);
+	if (strtab_count(mods->keys) >= MODULES)
+		return 0;
+
+	str_id key = strtab_add(mods->keys, mods->line);
+
+	if (key.i == mods->list.count) {
+		struct module *mod = vec_push(&mods->list);
+
+		*mod = *like;
+		mod->name = strtab_get(mods->keys, key) + prefix;
+		mod->fd = mod->proc = -1;
+	}
+	return key.i;
+}
+
+/* `name` is what stands behind the inode number: a path, or [something], or nothing. */
+static void name_module(char *name, uint64_t start, struct module *mod)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(name);
+
+	mod->kind = MODULE_NAMED;
+	mod->name = name;
+	if (strcmp(name, "[vdso]") == 0) {
+		/* That of a 32-bit process is another one than ours. */
+		mod->kind = start > UINT32_MAX || sizeof(void *) == 4 ? MODULE_VDSO : MODULE_NAMED;
+	} else if (*name == '/' && mod->mapped.inode != 0) {
+		mod->kind = MODULE_FILE;
+		if (len > strlen(deleted) && strcmp(name + len - strlen(deleted), deleted) == 0) {
+			name[len - strlen(deleted)] = '\0';
+			mod->deleted = true;
+		}
+	} else if (*name != '[' || strncmp(name, "[anon", 5) == 0 || strcmp(name, "[heap]") == 0 ||
+		   strcmp(name, "[stack]") == 0) {
+		mod->kind = MODULE_JIT;
+		mod->name = "[jit]";
+	}
+}
+
+bool maps_parse(char *line, struct mapping *ret, struct module *ret_module)
+{
+	struct mapping map = { 0 };
+	unsigned int major, minor;
+	uint64_t inode;
+	char perms[5];
+	int at = 0;
+
+	const char *blank = strchr(line, ' ');
+	if (!blank || strnlen(blank, 5) < 5 || blank[3] != 'x') /* most are not: be quick */
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 "%n", &map.start,
+		   &map.end, perms, &map.offset, &major, &minor, &inode, &at) != 7)
+		return false;
+	if (at == 0 || map.start >= map.end)
+		return false;
+	*ret = map;
+	*ret_module = (struct module){ .mapped = { makedev(major, minor), inode } };
+	name_module(line + at + strspn(line + at, " "), map.start, ret_module);
+	return true;
+}
+
+static void add_line(struct process *p, struct modules *mods, uint32_t pid, char *line)
+{
+	struct mapping map, *last = p->maps.count ? &p->maps.items[p->maps.count - 1] : NULL;
+	struct module mod;
+
+	if (p->maps.count >= PROCESS_MAPPINGS || !maps_parse(line, &map, &mod))
+		return;
+	if (last && map.start < last->end) /* they come sorted; what does not is refused */
+		return;
+	if (mod.kind == MODULE_JIT) {
+		mod.mapped = (struct file_id){ 0 };
+		mod.pid = pid;
+	}
+	map.module = modules_add(mods, &mod);
+	*vec_push(&p->maps) = map;
+}
+
+/* NULL if the process is gone, or not ours to look at. */
+static struct process *process_read(struct modules *mods, uint32_t pid)
+{
+	_cleanup_(process_freep) struct process *p = must_alloc(sizeof(*p));
+	_cleanup_(freep) char *line = NULL;
+	size_t room = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return NULL;
+	while (getline(&line, &room, file) > 0)
+		add_line(p, mods, pid, line);
+	fclose(file);
+	return p->maps.count ? TAKE(p) : NULL;
+}
+
+static void forget_all(struct maps *maps)
+{
+	uint64_t pid, process;
+
+	for (size_t pos = 0; map_next(&maps->processes, &pos, &pid, &process);)
+		process_free((struct process *)(uintptr_t)process);
+	map_done(&maps->processes);
+	maps->total = 0;
+}
+
+void maps_done(struct maps *maps)
+{
+	forget_all(maps);
+}
+
+void maps_forget(struct maps *maps, uint32_t pid)
+{
+	struct process *p = map_find_ptr(&maps->processes, pid);
+
+	if (!p)
+		return;
+	maps->total -= p->maps.count;
+	process_free(p);
+	map_remove(&maps->processes, pid);
+}
+
+static const struct mapping *find(const struct process *p, uint64_t address)
+{
+	size_t low = 0, high = p->maps.count; /* the first one that ends above address */
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->maps.items[mid].end <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < p->maps.count && p->maps.items[low].start <= address ? &p->maps.items[low]
+									  : NULL;
+}
+
+/* Read it anew; NULL if it is gone, and then what was known stays. */
+static struct process *replace(struct maps *maps, struct modules *mods, uint32_t pid)
+{
+	struct process *p = process_read(mods, pid);
+
+	if (!p)
+		return NULL;
+	maps_forget(maps, pid);
+	if (maps->total + p->maps.count > ALL_MAPPINGS)
+		forget_all(maps);
+	maps->total += p->maps.count;
+	map_insert_ptr(&maps->processes, pid, p);
+	return p;
+}
+
+const struct mapping *maps_find(struct maps *maps, struct modules *mods, uint32_t pid,
+				uint64_t address)
+{
+	struct process *p = map_find_ptr(&maps->processes, pid);
+	const struct mapping *map = p ? find(p, address) : NULL;
+	nsec_t time = map ? 0 : clock_now(), pause = FIRST_PAUSE;
+
+	if (map || (p && time < p->next_read))
+		return map;
+	if (p) {
+		pause = p->pause < LAST_PAUSE ? 2 * p->pause : p->pause;
+		p->next_read = time + pause;
+		p->pause = pause;
+	}
+	p = replace(maps, mods, pid);
+	if (!p)
+		return NULL;
+	map = find(p, address);
+	p->pause = map ? FIRST_PAUSE : pause;
+	p->next_read = clock_now() + p->pause;
+	return map;
+}

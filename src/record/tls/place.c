@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is mapped with the right to be executed is an object: an executable or a
+ * library.  Its file says whether it has the variable; most do not, and that
+ * is kept by the file's number and time of change, so that the C library is
+ * looked at once and not once for each process.
+ *
+ * Several objects may have it.  References by name are bound to the first of
+ * them, which the words that the loader filled in take into account; so they
+ * mostly agree.  Where they do not, an executable comes first, and then what is
+ * in a static place, as that is where those are that were there from the start.
+ *
+ * While we look, the process may execute another program.  The place is good
+ * only if the image was the same before and after.
+ */
+#include "record/tls/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/hash.h"
+#include "record/symbol/parts.h"
+#include "record/tls/parts.h"
+
+enum {
+	FILES = 1 << 14,   /* known at a time */
+	RANGES = 1 << 18,  /* mappings of one process that are looked at */
+	OBJECTS = 1 << 10, /* likewise files */
+	IMAGE_FIELD = 27,  /* of /proc/PID/stat: end of the code, then begin of the stack */
+};
+
+struct tls_files {
+	struct map known;            /* hash of a file's identity to its number here + 1 */
+	VEC(struct tls_object) list; /* the first one stands for all of no interest */
+};
+
+/* A file that a process has mapped. */
+struct loaded {
+	size_t object; /* in the list of files */
+	uint64_t bias; /* address minus what the file says */
+	char name[256];
+};
+
+struct search {
+	struct tls_files *files; /* borrowed */
+	uint32_t pid;
+	VEC(struct tls_range) ranges;
+	VEC(struct loaded) loaded; /* of interest */
+	struct map looked_at;      /* files, as in struct tls_range */
+	uint64_t last;             /* of them: mappings of a file are neighbours */
+	size_t unreadable;         /* files */
+	bool foreign;              /* a program for another machine */
+	enum tls_loader loader;
+};
+
+struct tls_files *tls_files_new(void)
+{
+	struct tls_files *files = must_alloc(sizeof(*files));
+
+	*vec_push(&files->list) = (struct tls_object){ 0 };
+	return files;
+}
+
+void tls_files_free(struct tls_files *files)
+{
+	if (!files)
+		return;
+	map_done(&files->known);
+	vec_done(&files->list);
+	free(files);
+}
+
+static void search_done(struct search *s)
+{
+	vec_done(&s->ranges);
+	vec_done(&s->loaded);
+	map_done(&s->looked_at);
+}
+
+static bool of_interest(const struct tls_object *o)
+{
+	return o->defines || o->foreign || o->loader != TLS_LOADER_NONE;
+}
+
+/* The number of a file's object; looked at if it is new. */
+static size_t file_object(struct tls_files *files, int fd, const struct stat *st)
+{
+	uint64_t id[] = { st->st_dev, st->st_ino, st->st_size, st->st_ctim.tv_sec,
+			  st->st_ctim.tv_nsec };
+	uint64_t *known = map_insert(&files->known, hash_bytes(id, sizeof(id)));
+	struct tls_object object;
+
+	if (*known)
+		return *known - 1;
+	tls_object_read(fd, &object);
+	*known = 1;
+	if (of_interest(&object)) {
+		*vec_push(&files->list) = object;
+		*known = files->list.count;
+	}
+	return *known - 1;
+}
+
+static void forget_files(struct tls_files *files)
+{
+	if (files->known.count < FILES)
+		return;
+	map_done(&files->known);
+	files->known = (struct map){ 0 };
+	files->list.count = 1;
+}
+
+static void look_at(struct search *s, const struct mapping *map, const struct module *mod,
+		    uint64_t file)
+{
+	_cleanup_(closep) int fd = file_open_mapped(mod, s->pid, map);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		s->unreadable++;
+		return;
+	}
+
+	map_insert(&s->looked_at, file);
+
+	size_t number = file_object(s->files, fd, &st);
+	const struct tls_object *o = &s->files->list.items[number];
+
+	s->foreign |= o->foreign;
+	if (s->loader == TLS_LOADER_NONE)
+		s->loader = o->loader;
+	if (!o->defines)
+		return;
+	if (o->code_offset - map->offset >= map->end - map->start) {
+		s->last = 0; /* another part of its code: the next one may be it */
+		return;
+	}
+
+	struct loaded *l = vec_push(&s->loaded);
+
+	l->object = number;
+	l->bias = map->start - map->offset + o->code_offset - o->code_address;
+	snprintf(l->name, sizeof(l->name), "%s", mod->name);
+}
+
+static void take_line(struct search *s, char *line)
+{
+	struct tls_range range = { 0 };
+	struct mapping map;
+	struct module mod;
+	unsigned int major, minor;
+	uint64_t id[2];
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*x %x:%x %" SCNu64, &range.start, &range.end,
+		   &major, &minor, &id[1]) != 5 ||
+	    (s->ranges.count && range.start < s->ranges.items[s->ranges.count - 1].end))
+		return;
+	id[0] = makedev(major, minor);
+	if (id[1])
+		range.file = hash_bytes(id, sizeof(id));
+	*vec_push(&s->ranges) = range;
+	if (!range.file || range.file == s->last || s->looked_at.count + s->unreadable >= OBJECTS ||
+	    !maps_parse(line, &map, &mod) || mod.kind != MODULE_FILE)
+		return;
+	s->last = range.file;
+	look_at(s, &map, &mod, range.file);
+}
+
+static int no_process(uint32_t pid, struct err *err)
+{
+	if (errno == ENOENT || errno == ESRCH)
+		return err_set(err, -ESRCH, "there is no process %" PRIu32, pid);
+	return err_errno(err, "cannot look at process %" PRIu32, pid);
+}
+
+static int read_mappings(struct search *s, struct err *err)
+{
+	_cleanup_(freep) char *line = NULL;
+	size_t room = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", s->pid);
+
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return no_process(s->pid, err);
+	while (s->ranges.count < RANGES && getline(&line, &room, file) > 0)
+		take_line(s, line);
+	fclose(file);
+	return 0;
+}
+
+/* See struct wire_place. */
+static int read_image(uint32_t pid, uint64_t *ret, struct err *err)
+{
+	char path[64], text[1024];
+	uint64_t code_end, stack;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n < 0)
+		return no_process(pid, err);
+	text[n] = '\0';
+
+	const char *at = strrchr(text, ')'); /* the name of the program may have anything in it */
+
+	for (int field = 2; at && field < IMAGE_FIELD; field++)
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at, "%" SCNu64 " %" SCNu64, &code_end, &stack) != 2)
+		return err_set(err, -ESRCH, "process %" PRIu32 " has ended", pid);
+	if (stack == 0 && code_end != 0)
+		return err_set(err, -EPERM,
+			       "process %" PRIu32
+			       " must not be looked at: that takes CAP_SYS_PTRACE",
+			       pid);
+	*ret = stack + code_end;
+	return 0;
+}
+
+static int not_found(const struct search *s, struct err *err)
+{
+	if (s->foreign && s->loader == TLS_LOADER_NONE)
+		return err_set(err, -EOPNOTSUPP,
+			       "process %" PRIu32 " is no program for x86-64, which is all that "
+			       "contexts are read of",
+			       s->pid);
+	if (s->unreadable)
+		return err_set(err, -ENOENT,
+			       "no object of process %" PRIu32 " exports " TLS_SYMBOL
+			       ", but %zu of its files cannot be read",
+			       s->pid, s->unreadable);
+	return err_set(err, -ENOENT, "no object of process %" PRIu32 " exports " TLS_SYMBOL,
+		       s->pid);
+}
+
+/* How good a place is: what is in the executable, what is in a static place, anything. */
+static int rank(const struct tls_object *o, const struct tls_place *place)
+{
+	return o->executable ? 3 : place->wire.kind == PLACE_STATIC ? 2 : 1;
+}
+
+/* The best place of all that can be had; if none, why not the last one. */
+static int choose(const struct search *s, const struct tls_process *process, struct tls_place *ret,
+		  struct err *err)
+{
+	int best = 0, result = 0;
+
+	for (size_t i = 0; i < s->loaded.count; i++) {
+		const struct loaded *l = &s->loaded.items[i];
+		const struct tls_object *o = &s->files->list.items[l->object];
+		struct tls_place place = { 0 };
+		struct err why;
+		int r = tls_slot_resolve(process, o, l->bias, &place, &why);
+
+		if (r < 0) {
+			result = err_set(err, r, "'%s' exports " TLS_SYMBOL ", but %s", l->name,
+					 why.text);
+		} else if (rank(o, &place) > best) {
+			best = rank(o, &place);
+			memcpy(place.object, l->name, sizeof(place.object));
+			*ret = place;
+		}
+	}
+	return best ? 0 : result;
+}
+
+static int find(struct search *s, struct tls_place *ret, struct err *err)
+{
+	char path[64];
+
+	if (s->loaded.count == 0)
+		return not_found(s, err);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", s->pid);
+
+	_cleanup_(closep) int mem = open(path, O_RDONLY | O_CLOEXEC);
+	struct tls_process process = { .mem = mem,
+				       .ranges = s->ranges.items,
+				       .range_count = s->ranges.count,
+				       .files = &s->looked_at,
+				       .loader = s->loader };
+
+	if (mem < 0)
+		return errno == ENOENT
+			       ? no_process(s->pid, err)
+			       : err_errno(err, "cannot read the memory of process %" PRIu32,
+					   s->pid);
+	return choose(s, &process, ret, err);
+}
+
+int tls_place_find(struct tls_files *files, uint32_t pid, struct tls_place *ret, struct err *err)
+{
+	_cleanup_(search_done) struct search s = { .files = files, .pid = pid };
+	struct tls_place place;
+	uint64_t before = 0, after = 0;
+	int r = read_image(pid, &before, err);
+
+	forget_files(files);
+	if (r == 0)
+		r = read_mappings(&s, err);
+	if (r == 0)
+		r = find(&s, &place, err);
+	if (r == 0)
+		r = read_image(pid, &after, err);
+	if (r < 0)
+		return r;
+	if (before != after)
+		return err_set(err, -EAGAIN, "process %" PRIu32 " just executes another program",
+			       pid);
+	place.wire.image = after;
+	*ret = place;
+	return 0;
+}

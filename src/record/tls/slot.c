@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tls_slot - where the loader put a thread-local variable, in a live process.
+ *
+ * An executable's block ends at the FS base of each thread, so that its file
+ * says all.  For a library the loader decides, and leaves its decision in words
+ * that tls_elf found.  There are two outcomes.  In a static place, the block has
+ * the same offset from the FS base in all threads, below it.  Else each thread
+ * gets its block when it first needs it, and notes its address in its own table
+ * of modules, the DTV.
+ *
+ * A descriptor (TLSDESC) has one or the other: its argument is the offset, which
+ * is negative, or the address of a module, an offset and the generation of the
+ * DTV from which on they hold.  Both C libraries do it like that, though they
+ * need not.
+ *
+ * Memory is read through /proc/PID/mem, which gives up where a process handles
+ * its page faults itself.  A file that lies behind it could keep us waiting as
+ * well, so only what was loaded from objects is read besides plain memory; musl
+ * does give away the unused ends of their pages.
+ */
+#include "record/tls/parts.h"
+
+#include <errno.h>
+
+/* What can be so, and what must be wrong. */
+#define OFFSET_MAX (1ll << 31)
+#define MODULE_MAX (1ull << 20)
+
+static const struct tls_range *find_range(const struct tls_process *p, uint64_t address)
+{
+	size_t low = 0, high = p->range_count; /* the first one that ends above address */
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->ranges[mid].end <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < p->range_count && p->ranges[low].start <= address ? &p->ranges[low] : NULL;
+}
+
+static int read_words(const struct tls_process *p, uint64_t address, uint64_t *ret, size_t count,
+		      struct err *err)
+{
+	const struct tls_range *range = find_range(p, address);
+	size_t size = count * sizeof(ret[0]);
+
+	if (!range || size > range->end - address || address > INT64_MAX ||
+	    (range->file && !map_find(p->files, range->file)))
+		return err_set(err, -EOPNOTSUPP, "its memory is not as its loader leaves it");
+
+	ssize_t n = pread(p->mem, ret, size, address);
+
+	if (n < 0)
+		return err_errno(err, "cannot read its memory");
+	return n == (ssize_t)size ? 0 : err_set(err, -ESRCH, "it has ended");
+}
+
+static int too_early(struct err *err)
+{
+	return err_set(err, -EAGAIN, "it is still being loaded");
+}
+
+static int strange(struct err *err)
+{
+	return err_set(err, -EOPNOTSUPP, "what its loader says of it cannot be right");
+}
+
+static int set_static(int64_t offset, const char *model, struct tls_place *ret, struct err *err)
+{
+	if (offset >= 0 || offset < -OFFSET_MAX)
+		return strange(err);
+	ret->wire.kind = PLACE_STATIC;
+	ret->wire.offset = offset;
+	ret->model = model;
+	return 0;
+}
+
+static int set_dynamic(const struct tls_process *p, uint64_t module, int64_t offset,
+		       uint64_t generation, const char *model, struct tls_place *ret,
+		       struct err *err)
+{
+	if (module == 0 || module > MODULE_MAX || offset < 0 || offset > OFFSET_MAX)
+		return strange(err);
+	if (p->loader != TLS_LOADER_GLIBC && p->loader != TLS_LOADER_MUSL)
+		return err_set(
+			err, -EOPNOTSUPP,
+			"its C library is neither glibc nor musl, and keeps it who knows where");
+	ret->wire.kind = p->loader == TLS_LOADER_GLIBC ? PLACE_GLIBC : PLACE_MUSL;
+	ret->wire.offset = offset;
+	ret->wire.module = module;
+	ret->wire.generation = p->loader == TLS_LOADER_GLIBC ? generation : 0;
+	ret->model = model;
+	return 0;
+}
+
+/* The block ends at the FS base; what its alignment leaves empty lies before it. */
+static int resolve_executable(const struct tls_object *o, struct tls_place *ret, struct err *err)
+{
+	uint64_t fill = -(o->block_address + o->block_size) & (o->block_align - 1);
+
+	return set_static((int64_t)o->value - (int64_t)o->block_size - (int64_t)fill,
+			  "static, in the executable", ret, err);
+}
+
+/* What to add to an offset that a slot tells: its addend went in, and maybe not the variable. */
+static int64_t correction(const struct tls_object *o, const struct tls_slot *slot)
+{
+	return (slot->named ? 0 : (int64_t)o->value) - slot->addend;
+}
+
+/* The words of a slot are 0 before the loader was there. */
+static int resolve_offset(const struct tls_object *o, const struct tls_slot *slot,
+			  const uint64_t words[2], struct tls_place *ret, struct err *err)
+{
+	int64_t offset = words[0];
+
+	if (offset == 0)
+		return too_early(err);
+	if (offset < -OFFSET_MAX || slot->addend < -OFFSET_MAX || slot->addend > OFFSET_MAX)
+		return strange(err);
+	return set_static(offset + correction(o, slot), "static (initial exec)", ret, err);
+}
+
+static int resolve_module(const struct tls_process *p, const struct tls_object *o,
+			  const struct tls_slot *slot, const uint64_t words[2],
+			  struct tls_place *ret, struct err *err)
+{
+	if (words[0] == 0)
+		return too_early(err);
+	return set_dynamic(p, words[0], slot->named ? words[1] : o->value, 0,
+			   "dynamic (general dynamic)", ret, err);
+}
+
+static int resolve_descriptor(const struct tls_process *p, const struct tls_object *o,
+			      const struct tls_slot *slot, const uint64_t words[2],
+			      struct tls_place *ret, struct err *err)
+{
+	uint64_t argument[3] = { 0 };
+	int64_t offset = words[1];
+
+	if (words[0] == 0 || words[1] == 0)
+		return too_early(err);
+	if (slot->addend < -OFFSET_MAX || slot->addend > OFFSET_MAX || offset < -OFFSET_MAX)
+		return strange(err);
+	if (offset < 0)
+		return set_static(offset + correction(o, slot), "static (TLS descriptor)", ret,
+				  err);
+
+	int r = read_words(p, words[1], argument, p->loader == TLS_LOADER_GLIBC ? 3 : 2, err);
+
+	if (r < 0)
+		return r;
+	if (argument[1] > (uint64_t)OFFSET_MAX)
+		return strange(err);
+	return set_dynamic(p, argument[0], (int64_t)argument[1] + correction(o, slot), argument[2],
+			   "dynamic (TLS descriptor)", ret, err);
+}
+
+int tls_slot_resolve(const struct tls_process *process, const struct tls_object *object,
+		     uint64_t bias, struct tls_place *ret, struct err *err)
+{
+	if (object->executable)
+		return resolve_executable(object, ret, err);
+	for (int kind = 0; kind < TLS_SLOT_KINDS; kind++) {
+		const struct tls_slot *slot = &object->slots[kind];
+		uint64_t words[2] = { 0 };
+
+		if (!slot->used)
+			continue;
+
+		int r = read_words(process, bias + slot->address, words,
+				   kind == TLS_SLOT_OFFSET ? 1 : 2, err);
+
+		if (r < 0)
+			return r;
+		switch ((enum tls_slot_kind)kind) {
+		case TLS_SLOT_OFFSET:
+			return resolve_offset(object, slot, words, ret, err);
+		case TLS_SLOT_MODULE:
+			return resolve_module(process, object, slot, words, ret, err);
+		default:
+			return resolve_descriptor(process, object, slot, words, ret, err);
+		}
+	}
+	return err_set(err, -EOPNOTSUPP, "it does not use it, so nothing says where it is");
+}

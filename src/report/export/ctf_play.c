@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Items, in order, as events of CPUs.  Who has which CPU is followed from the
+ * switches, as a record of a wait knows who ended it but not where that was.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "report/export/ctf_parts.h"
+
+enum { PRIORITY = 20 }; /* what LTTng calls that of an ordinary thread */
+
+struct player {
+	struct ctf_export *x;
+	struct lttng_trace *trace;
+	struct map comms;                  /* tid: str_id + 1 */
+	struct map pids;                   /* tid: pid */
+	struct map cpus;                   /* tid: the CPU that it has, + 1 */
+	VEC(uint32_t) current;             /* by CPU: tid, 0 if idle or not known */
+	VEC(struct item *) outs, last_out; /* at this time; the last of each CPU */
+};
+
+#define NUMBER(value) { .n = (uint64_t)(int64_t)(value) }
+#define TEXT(value) { .s = (value) }
+
+static const char *string_of(const struct player *p, uint32_t id)
+{
+	return strtab_get(p->x->strings, (str_id){ id });
+}
+
+static const char *comm_of(const struct player *p, uint32_t tid)
+{
+	const uint64_t *id = map_find(&p->comms, tid);
+
+	if (!id)
+		id = map_find(&p->x->comms, tid);
+	if (!tid)
+		return "swapper";
+	return id ? string_of(p, *id - 1) : "";
+}
+
+static uint32_t pid_of(const struct player *p, uint32_t tid)
+{
+	const uint64_t *pid = map_find(&p->pids, tid);
+
+	return pid ? *pid : tid;
+}
+
+/* The CPU that a thread has, or this one if it has none. */
+static uint16_t cpu_of(const struct player *p, uint32_t tid, uint16_t otherwise)
+{
+	const uint64_t *cpu = tid ? map_find(&p->cpus, tid) : NULL;
+
+	return cpu && *cpu ? *cpu - 1 : otherwise;
+}
+
+static uint32_t *current_at(struct player *p, uint16_t cpu)
+{
+	while (p->current.count <= cpu)
+		*vec_push(&p->current) = 0;
+	return &p->current.items[cpu];
+}
+
+static void play_switch(struct player *p, nsec_t time, uint16_t cpu, const struct item *out,
+			const struct item *in)
+{
+	uint32_t prev = out ? out->tid : 0, next = in ? in->tid : 0;
+	struct lttng_value values[] = {
+		TEXT(comm_of(p, prev)), NUMBER(prev),
+		NUMBER(PRIORITY),       NUMBER(out ? out->state : 0),
+		TEXT(comm_of(p, next)), NUMBER(next),
+		NUMBER(PRIORITY),
+	};
+
+	lttng_trace_event(p->trace, LTTNG_SWITCH, time, cpu, prev, values);
+	*current_at(p, cpu) = next;
+}
+
+/* Those who left their CPUs at the last time, and whom nobody followed. */
+static void play_outs(struct player *p)
+{
+	for (size_t i = 0; i < p->outs.count; i++) {
+		const struct item *out = p->outs.items[i];
+
+		if (out->kind == ITEM_OUT)
+			play_switch(p, out->time, out->cpu, out, NULL);
+	}
+	p->outs.count = 0;
+}
+
+/* Who follows at the same time, is in the same event: so it has to wait. */
+static void play_out(struct player *p, struct item *out)
+{
+	while (p->last_out.count <= out->cpu)
+		*vec_push(&p->last_out) = NULL;
+	p->last_out.items[out->cpu] = out;
+	*vec_push(&p->outs) = out;
+	*map_insert(&p->cpus, out->tid) = 0;
+}
+
+static void play_in(struct player *p, const struct item *in)
+{
+	struct item *out = in->cpu < p->last_out.count ? p->last_out.items[in->cpu] : NULL;
+
+	if (out && out->time == in->time && out->kind == ITEM_OUT) {
+		play_switch(p, in->time, in->cpu, out, in);
+		out->kind = ITEM_NONE;
+	} else {
+		play_switch(p, in->time, in->cpu, NULL, in);
+	}
+	*map_insert(&p->cpus, in->tid) = in->cpu + 1;
+}
+
+/* The interrupt from which a wakeup came, begins or ends. */
+static void play_interrupt(struct player *p, const struct item *wake, uint16_t cpu, bool ends)
+{
+	struct lttng_value irq[] = { NUMBER(wake->ref), { .n = 0, .s = "" } };
+	struct lttng_value timer[] = { NUMBER(0), NUMBER(wake->time), NUMBER(0) };
+	unsigned id;
+
+	switch (wake->state) {
+	case WAKE_IRQ:
+		id = ends ? LTTNG_IRQ_EXIT : LTTNG_IRQ_ENTRY;
+		break;
+	case WAKE_SOFTIRQ:
+		id = ends ? LTTNG_SOFTIRQ_EXIT : LTTNG_SOFTIRQ_ENTRY;
+		break;
+	case WAKE_HRTIMER:
+		id = ends ? LTTNG_HRTIMER_EXIT : LTTNG_HRTIMER_ENTRY;
+		break;
+	default:
+		return;
+	}
+	lttng_trace_event(p->trace, id, wake->time, cpu, wake->other,
+			  wake->state == WAKE_HRTIMER ? timer : irq);
+}
+
+static void play_wake(struct player *p, const struct item *wake)
+{
+	uint16_t cpu = cpu_of(p, wake->other, wake->cpu);
+	struct lttng_value values[] = { TEXT(comm_of(p, wake->tid)), NUMBER(wake->tid),
+					NUMBER(PRIORITY), NUMBER(wake->cpu) };
+
+	play_interrupt(p, wake, cpu, false);
+	lttng_trace_event(p->trace, LTTNG_WAKING, wake->time, cpu, wake->other, values);
+	play_interrupt(p, wake, cpu, true);
+}
+
+static void play_wait(struct player *p, const struct item *item)
+{
+	const struct kept_wait *w = kept(p->x, item);
+	struct lttng_value values[] = {
+		NUMBER(item->tid),      NUMBER(w->state),  NUMBER(w->ready), NUMBER(w->syscall),
+		NUMBER(w->object_kind), NUMBER(w->object), NUMBER(w->flags),
+	};
+
+	lttng_trace_event(p->trace, LTTNG_WAIT, item->time, cpu_of(p, item->tid, item->cpu),
+			  item->tid, values);
+}
+
+static void play_state(struct player *p, const struct item *item, const struct record_task *r)
+{
+	struct lttng_value values[] = {
+		NUMBER(item->tid),
+		NUMBER(item->tid),
+		NUMBER(r->pid),
+		NUMBER(r->pid),
+		NUMBER(r->parent),
+		NUMBER(r->parent),
+		TEXT(string_of(p, r->comm)),
+		NUMBER(r->flags & TASK_KERNEL ? 1 : 0),
+		NUMBER(0),
+		NUMBER(0),
+		NUMBER(0),
+		NUMBER(0),
+	};
+
+	/* who had the CPU then, is not told: it is told of somebody else */
+	lttng_trace_event(p->trace, LTTNG_STATE, item->time, item->cpu, *current_at(p, item->cpu),
+			  values);
+}
+
+static void play_fork(struct player *p, const struct item *item, const struct record_task *r)
+{
+	struct lttng_value values[] = {
+		TEXT(comm_of(p, r->parent)), NUMBER(r->parent), NUMBER(pid_of(p, r->parent)),
+		TEXT(string_of(p, r->comm)), NUMBER(item->tid), NUMBER(r->pid),
+	};
+
+	lttng_trace_event(p->trace, LTTNG_FORK, item->time, cpu_of(p, r->parent, item->cpu),
+			  r->parent, values);
+}
+
+static void play_task(struct player *p, const struct item *item)
+{
+	const struct record_task *r = kept(p->x, item);
+	const char *comm = string_of(p, r->comm);
+	struct lttng_value exec[] = { TEXT(comm), NUMBER(item->tid), NUMBER(item->tid) };
+	struct lttng_value renamed[] = { NUMBER(item->tid), TEXT(comm_of(p, item->tid)),
+					 TEXT(comm) };
+	uint16_t cpu = cpu_of(p, item->tid, item->cpu);
+
+	switch (r->event) {
+	case TASK_NEW:
+		play_fork(p, item, r);
+		break;
+	case TASK_EXEC:
+		lttng_trace_event(p->trace, LTTNG_EXEC, item->time, cpu, item->tid, exec);
+		break;
+	case TASK_RENAMED:
+		lttng_trace_event(p->trace, LTTNG_RENAME, item->time, cpu, item->tid, renamed);
+		break;
+	default:
+		play_state(p, item, r);
+		break;
+	}
+	*map_insert(&p->comms, item->tid) = r->comm + 1;
+	*map_insert(&p->pids, item->tid) = r->pid;
+}
+
+static void play_exit(struct player *p, const struct item *item)
+{
+	struct lttng_value values[] = { TEXT(comm_of(p, item->tid)), NUMBER(item->tid),
+					NUMBER(PRIORITY) };
+
+	lttng_trace_event(p->trace, LTTNG_EXIT, item->time, cpu_of(p, item->tid, item->cpu),
+			  item->tid, values);
+}
+
+static void play_call(struct player *p, const struct item *item)
+{
+	const struct record_syscall *r = kept(p->x, item);
+	bool ends = item->state;
+	unsigned id = lttng_call_id(r->nr, ends);
+	struct lttng_value entry[] = { NUMBER(r->args[0]), NUMBER(r->args[1]), NUMBER(r->args[2]) };
+	struct lttng_value unknown[] = { NUMBER(r->nr), TEXT(r->args) };
+	struct lttng_value leave[] = { NUMBER(r->nr), NUMBER(r->result) };
+	bool named = id >= LTTNG_EVENTS; /* then its number is in its name */
+
+	lttng_trace_event(p->trace, id, item->time, cpu_of(p, item->tid, item->cpu), item->tid,
+			  ends    ? leave + named
+			  : named ? entry
+				  : unknown);
+}
+
+/* As LTTng has it: a bit for each letter. */
+static uint32_t op_bits(uint8_t op)
+{
+	return op == 'W' ? 1 : op == 'D' ? 2 : op == 'R' ? 4 : op == 'F' ? 256 : 0;
+}
+
+static void play_block(struct player *p, const struct item *item)
+{
+	const struct record_block *r = kept(p->x, item);
+	bool ends = item->state;
+	struct lttng_value issue[] = {
+		NUMBER(r->device),           NUMBER(r->sector),
+		NUMBER(r->bytes / 512),      NUMBER(r->bytes),
+		NUMBER(item->tid),           NUMBER(op_bits(r->op)),
+		TEXT(comm_of(p, item->tid)),
+	};
+	struct lttng_value complete[] = { NUMBER(r->device), NUMBER(r->sector),
+					  NUMBER(r->bytes / 512), NUMBER(r->error),
+					  NUMBER(op_bits(r->op)) };
+
+	if (ends)
+		lttng_trace_event(p->trace, LTTNG_BLOCK_COMPLETE, item->time, item->cpu,
+				  *current_at(p, item->cpu), complete);
+	else
+		lttng_trace_event(p->trace, LTTNG_BLOCK_ISSUE, item->time,
+				  cpu_of(p, item->tid, item->cpu), item->tid, issue);
+}
+
+static void play_message(struct player *p, const struct item *item)
+{
+	const struct kept_message *m = kept(p->x, item);
+	const struct socket_address *a = &m->address;
+	struct lttng_value values[] = {
+		NUMBER(m->message.direction), NUMBER(m->message.bytes),
+		NUMBER(m->message.position),  NUMBER(m->message.object_kind),
+		NUMBER(m->message.object),    NUMBER(a->family),
+		NUMBER(a->protocol),          TEXT(a->local),
+		NUMBER(a->local_port),        TEXT(a->peer),
+		NUMBER(a->peer_port),
+	};
+
+	lttng_trace_event(p->trace, LTTNG_MESSAGE, item->time, cpu_of(p, item->tid, item->cpu),
+			  item->tid, values);
+}
+
+static void write_hex(char *to, const uint8_t *id, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		snprintf(to + 2 * i, 3, "%02x", id[i]);
+}
+
+static void play_span(struct player *p, const struct item *item)
+{
+	const struct record_span *r = kept(p->x, item);
+	char trace[33], span[17], parent[17];
+	struct lttng_value begin[] = { TEXT(trace), TEXT(span), TEXT(parent) };
+	struct lttng_value end[] = { TEXT(trace), TEXT(span), TEXT(string_of(p, r->service)),
+				     TEXT(string_of(p, r->operation)),
+				     NUMBER(r->flags & SPAN_ERROR ? 1 : 0) };
+	bool ends = item->kind == ITEM_SPAN_END;
+
+	write_hex(trace, r->trace, sizeof(r->trace));
+	write_hex(span, r->span, sizeof(r->span));
+	write_hex(parent, r->parent, sizeof(r->parent));
+	lttng_trace_event(p->trace, ends ? LTTNG_SPAN_END : LTTNG_SPAN_BEGIN, item->time,
+			  cpu_of(p, item->tid, item->cpu), item->tid, ends ? end : begin);
+}
+
+static void play(struct player *p, struct item *item)
+{
+	switch ((enum item_kind)item->kind) {
+	case ITEM_LOSS_BEGIN:
+		return lttng_trace_loss_begins(p->trace, item->cpu, item->time);
+	case ITEM_LOSS_END:
+		return lttng_trace_loss_ends(p->trace, item->cpu, item->time,
+					     ((const struct record_loss *)kept(p->x, item))->count);
+	case ITEM_TASK:
+		return play_task(p, item);
+	case ITEM_SPAN_BEGIN:
+	case ITEM_SPAN_END:
+		return play_span(p, item);
+	case ITEM_CALL:
+		return play_call(p, item);
+	case ITEM_BLOCK:
+		return play_block(p, item);
+	case ITEM_MESSAGE:
+		return play_message(p, item);
+	case ITEM_WAKE:
+		return play_wake(p, item);
+	case ITEM_WAIT:
+		return play_wait(p, item);
+	case ITEM_EXIT:
+		return play_exit(p, item);
+	case ITEM_OUT:
+		return play_out(p, item);
+	case ITEM_IN:
+		return play_in(p, item);
+	case ITEM_END:
+		return lttng_trace_event(p->trace, LTTNG_LAST, item->time, item->cpu,
+					 *current_at(p, item->cpu), NULL);
+	case ITEM_NONE:
+		return;
+	}
+}
+
+void ctf_export_play(struct ctf_export *x, struct lttng_trace *trace)
+{
+	struct player p = { .x = x, .trace = trace };
+
+	for (size_t i = 0; i < x->items.count; i++) {
+		if (i && x->items.items[i].time != x->items.items[i - 1].time)
+			play_outs(&p);
+		play(&p, &x->items.items[i]);
+	}
+	play_outs(&p);
+	map_done(&p.comms);
+	map_done(&p.pids);
+	map_done(&p.cpus);
+	vec_done(&p.current);
+	vec_done(&p.outs);
+	vec_done(&p.last_out);
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/export/otlp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/lost.h"
+#include "analyse/requests/spans.h"
+#include "analyse/use_sums.h"
+#include "analyse/requests/sum.h"
+#include "base/map.h"
+#include "event/syscall.h"
+#include "otlp/trace.h"
+#include "event/kind.h"
+
+/* Collectors refuse more than 20 MiB, and each span comes whole. */
+enum { REQUEST_LIMIT = 8 << 20 };
+
+struct texts {
+	VEC(char) bytes;
+};
+
+struct exporting {
+	const struct otlp_export *e;
+	struct map rebuilt; /* from the id of a span to its place in the requests */
+	VEC(struct use_sums) sums;
+	struct map sum_index; /* thread -> index + 1 */
+	struct otlp_writer w;
+	struct otlp_exported done;
+	struct attributes own;               /* of the span that is being written */
+	struct texts clean_key, clean_value; /* that were not UTF-8 */
+	FILE *file;
+	struct out *out; /* for JSON */
+	span_id last;    /* whose resource is begun; 0 if none is */
+};
+
+/* Protobuf's texts are UTF-8, and who reads them insists; names of threads may be anything. */
+static struct view utf8(struct texts *clean, const char *s)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	size_t length = strlen(s), at = 0, n;
+
+	while (at < length && (n = utf8_length(s + at, length - at)))
+		at += n;
+	if (at == length)
+		return (struct view){ s, length };
+	clean->bytes.count = 0;
+	for (at = 0; at < length; at += n ? n : 1) {
+		n = utf8_length(s + at, length - at);
+		for (size_t i = 0; i < (n ? n : strlen(replacement)); i++)
+			*vec_push(&clean->bytes) = (n ? s + at : replacement)[i];
+	}
+	return (struct view){ clean->bytes.items, clean->bytes.count };
+}
+
+static struct view plain(const char *s)
+{
+	return (struct view){ s, strlen(s) };
+}
+
+/* The attribute of this name that the span has itself, or NULL. */
+static const struct attribute *find_own(const struct exporting *x, const char *key)
+{
+	for (size_t i = 0; i < x->own.count; i++)
+		if (strcmp(model_string(x->e->model, x->own.items[i].key), key) == 0)
+			return &x->own.items[i];
+	return NULL;
+}
+
+static void put(struct exporting *x, const char *key, const struct otlp_value *value)
+{
+	if (!find_own(x, key))
+		otlp_put_attribute(&x->w, utf8(&x->clean_key, key), value);
+}
+
+static void put_text(struct exporting *x, const char *key, const char *value)
+{
+	if (*value)
+		put(x, key,
+		    &(struct otlp_value){ OTLP_STRING, .text = utf8(&x->clean_value, value) });
+}
+
+static void put_int(struct exporting *x, const char *key, int64_t n)
+{
+	put(x, key, &(struct otlp_value){ OTLP_INT, .number = n });
+}
+
+static void put_true(struct exporting *x, const char *key)
+{
+	put(x, key, &(struct otlp_value){ OTLP_BOOL, .truth = true });
+}
+
+/* How a span ended, where a format has no place for that; here it has one. */
+static const char status_code[] = "otel.status_code";
+static const char status_description[] = "otel.status_description";
+
+static struct otlp_value own_value(struct exporting *x, const struct attribute *own)
+{
+	struct otlp_value value = { OTLP_INT, .number = own->value };
+
+	if (own->type == ATTRIBUTE_STRING) {
+		const char *text = model_string(x->e->model, (str_id){ own->value });
+
+		value = (struct otlp_value){ OTLP_STRING, .text = utf8(&x->clean_value, text) };
+	} else if (own->type == ATTRIBUTE_BOOL) {
+		value = (struct otlp_value){ OTLP_BOOL, .truth = own->value };
+	} else if (own->type == ATTRIBUTE_DOUBLE) {
+		value.type = OTLP_DOUBLE;
+		memcpy(&value.real, &own->value, sizeof(value.real));
+	}
+	return value;
+}
+
+static void put_own(struct exporting *x)
+{
+	for (size_t i = 0; i < x->own.count; i++) {
+		const char *key = model_string(x->e->model, x->own.items[i].key);
+		struct otlp_value value = own_value(x, &x->own.items[i]);
+
+		if (strcmp(key, status_code) != 0 && strcmp(key, status_description) != 0)
+			otlp_put_attribute(&x->w, utf8(&x->clean_key, key), &value);
+	}
+}
+
+/* "" if it is no text, or is not there. */
+static const char *own_text(const struct exporting *x, const char *key)
+{
+	const struct attribute *own = find_own(x, key);
+
+	return own && own->type == ATTRIBUTE_STRING
+		       ? model_string(x->e->model, (str_id){ own->value })
+		       : "";
+}
+
+/* "sonde.event.sched:sched_switch" and its like. */
+static void put_count(struct exporting *x, const char *lead, const char *name, uint64_t n)
+{
+	_cleanup_(freep) char *key = must_printf("sonde.%s.%s", lead, name);
+
+	put_int(x, key, n);
+}
+
+static void put_use(struct exporting *x, const struct request_use *use)
+{
+	for (const char *letter = state_letters; *letter; letter++)
+		if (use->states[(int)*letter])
+			put_count(x, "state", (char[]){ *letter, '\0' }, use->states[(int)*letter]);
+	for (size_t i = 0; i < use->calls.count; i++)
+		put_count(x, "syscall", syscall_name(use->calls.items[i].nr) ?: "unknown",
+			  use->calls.items[i].count);
+	for (size_t i = 0; i < use->hits.count; i++) {
+		const char *name = model_hit_name(x->e->model, use->hits.items[i].type);
+
+		put_count(x, "event", name ?: "unknown", use->hits.items[i].count);
+	}
+}
+
+/* An address with its port, as request_address() has it, by the names that are agreed on. */
+static void put_address(struct exporting *x, const char *side, const char *address)
+{
+	const char *port = strrchr(address, ':');
+	_cleanup_(freep) char *name = must_printf("network.%s.address", side);
+	_cleanup_(freep) char *number = must_printf("network.%s.port", side);
+
+	if (!port)
+		return;
+
+	bool bracket = address[0] == '[';
+	_cleanup_(freep) char *host =
+		must_printf("%.*s", (int)(port - address) - 2 * bracket, address + bracket);
+
+	put_text(x, name, host);
+	put_int(x, number, strtol(port + 1, NULL, 10));
+}
+
+/* What is known of a span since it was rebuilt. */
+static void put_rebuilt(struct exporting *x, uint32_t place)
+{
+	const struct request_span *span = &x->e->requests->spans.items[place];
+	struct request_address address = request_address(x->e->model, span);
+	struct request_use use = { 0 };
+
+	put_text(x, "sonde.kind", request_kind_name(span->kind));
+	put(x, "sonde.confidence", &(struct otlp_value){ OTLP_DOUBLE, .real = span->confidence });
+	if (strcmp(address.local, "unix") == 0)
+		put_text(x, "network.transport", "unix");
+	put_address(x, "local", address.local);
+	put_address(x, "peer", address.peer);
+	request_use_add(x->e->model, x->e->requests, place, &use);
+	put_use(x, &use);
+	request_use_done(&use);
+}
+
+static void put_thread(struct exporting *x, const struct span *span)
+{
+	const struct thread *thread = model_thread(x->e->model, span->thread);
+
+	if (span->tid) {
+		put_int(x, "thread.id", span->tid);
+		put_int(x, "sonde.tid", span->tid);
+	}
+	if (span->thread.i)
+		put_text(x, "thread.name", model_string(x->e->model, thread->comm));
+}
+
+static const struct use_sums *sums_of(struct exporting *x, thread_id thread)
+{
+	uint64_t *at = map_insert(&x->sum_index, thread.i);
+
+	if (!*at) {
+		use_sums_init(vec_push(&x->sums), x->e->model, thread);
+		*at = x->sums.count;
+	}
+	return &x->sums.items[*at - 1];
+}
+
+static void put_facts(struct exporting *x, const struct span *span, uint32_t rebuilt)
+{
+	struct request_use use = { 0 };
+
+	struct lost lost = lost_of_span(x->e->model, span);
+
+	put_thread(x, span);
+	if (lost.losses)
+		put_int(x, "sonde.lost", lost.records);
+	if (span->flags & SPAN_OPEN)
+		put_true(x, "sonde.open");
+	if (span->flags & SPAN_FOLLOWS)
+		put_true(x, "sonde.follows");
+	if (span->shift)
+		put_int(x, "sonde.clock_shift", span->shift);
+	if (rebuilt) {
+		put_rebuilt(x, rebuilt);
+		return;
+	}
+	if (span->thread.i)
+		use_sums_add(sums_of(x, span->thread), x->e->model, span->start, span->end, &use);
+	put_use(x, &use);
+	request_use_done(&use);
+}
+
+/* 0, if it is none that was rebuilt. */
+static uint32_t place_of(const struct exporting *x, const struct span *span)
+{
+	uint64_t key;
+	const uint64_t *place;
+
+	memcpy(&key, span->id, sizeof(key));
+	place = span->source == SPAN_INFERRED ? map_find(&x->rebuilt, key) : NULL;
+	return place ? *place : 0;
+}
+
+static uint32_t kind_of(const struct exporting *x, const struct span *span, uint32_t rebuilt)
+{
+	if (span->kind || !rebuilt)
+		return span->kind;
+	return x->e->requests->spans.items[rebuilt].kind == REQUEST_NETWORK ? OTLP_KIND_SERVER
+									    : OTLP_KIND_INTERNAL;
+}
+
+static uint32_t status_of(const struct exporting *x, const struct span *span)
+{
+	if (span->flags & SPAN_ERROR)
+		return OTLP_STATUS_ERROR;
+	return strcmp(own_text(x, status_code), "OK") == 0 ? OTLP_STATUS_OK : OTLP_STATUS_NONE;
+}
+
+static void put_span(struct exporting *x, span_id id)
+{
+	const struct span *span = model_span(x->e->model, id);
+	uint32_t rebuilt = place_of(x, span);
+	static const uint8_t none[8];
+	bool is_root = memcmp(span->parent_id, none, sizeof(none)) == 0;
+
+	x->own = model_span_attributes(x->e->model, id);
+
+	struct otlp_span s = {
+		.trace_id = { (const char *)span->trace, sizeof(span->trace) },
+		.span_id = { (const char *)span->id, sizeof(span->id) },
+		.parent_span_id = { (const char *)span->parent_id, is_root ? 0 : sizeof(none) },
+		.name = utf8(&x->clean_key, model_string(x->e->model, span->operation)),
+		.start = span->start + (uint64_t)x->e->realtime,
+		.end = span->end + (uint64_t)x->e->realtime,
+		.kind = kind_of(x, span, rebuilt),
+		.status = status_of(x, span),
+		.status_message = utf8(&x->clean_value, own_text(x, status_description)),
+	};
+
+	otlp_begin_span(&x->w, &s);
+	put_own(x);
+	put_facts(x, span, rebuilt);
+	x->done.spans++;
+}
+
+static void put_resource(struct exporting *x, const struct span *span)
+{
+	const struct model *model = x->e->model;
+	const struct process *process = model_process(model, span->host, span->pid);
+	bool rebuilt = span->source == SPAN_INFERRED;
+
+	x->own = (struct attributes){ 0 };
+	otlp_begin_resource(&x->w, &(struct otlp_resource){ 0 });
+	put_text(x, "service.name", model_string(model, span->service));
+	put_text(x, "host.name", x->e->host_name(x->e->arg, span->host));
+	if (span->pid)
+		put_int(x, "process.pid", span->pid);
+	if (process && span->pid) {
+		put_text(x, "process.command_line", model_string(model, process->cmdline));
+		put_text(x, "container.name", model_string(model, process->container));
+	}
+	otlp_begin_scope(&x->w,
+			 &(struct otlp_scope){ .name = plain(rebuilt ? "sonde" : ""),
+					       .version = plain(rebuilt ? SONDE_VERSION : "") });
+}
+
+#define COMPARE(x, y) ((x) < (y) ? -1 : (x) > (y))
+
+/* By what makes a resource and a scope. */
+static int compare_owners(const struct span *a, const struct span *b)
+{
+	return COMPARE(a->host, b->host) ?: COMPARE(a->pid, b->pid) ?:
+	       COMPARE(a->service.i, b->service.i) ?: COMPARE(a->source, b->source);
+}
+
+static int in_order(const void *a, const void *b, void *arg)
+{
+	const span_id *p = a, *q = b;
+	const struct span *x = model_span(arg, *p), *y = model_span(arg, *q);
+
+	return compare_owners(x, y) ?: COMPARE(x->start, y->start) ?: COMPARE(p->i, q->i);
+}
+
+/* One request onto the file; with its length before it, if it is one of several. */
+static void write_request(struct exporting *x, bool framed)
+{
+	struct view request = otlp_end(&x->w);
+	struct json j;
+
+	if (x->e->json) {
+		json_init(&j, x->out);
+		otlp_json(&j, request);
+		json_newline(&j);
+	} else {
+		uint32_t length = __builtin_bswap32(request.len);
+
+		if (framed)
+			fwrite(&length, sizeof(length), 1, x->file);
+		fwrite(request.s, 1, request.len, x->file);
+	}
+	x->done.requests++;
+	x->last = (span_id){ 0 };
+	otlp_writer_done(&x->w);
+}
+
+static void write_all(struct exporting *x, const span_id *order, size_t count)
+{
+	const struct model *model = x->e->model;
+	size_t limit = x->e->limit ? x->e->limit : REQUEST_LIMIT;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct span *span = model_span(model, order[i]);
+
+		if (x->w.out.size >= limit)
+			write_request(x, true);
+		if (!x->last.i || compare_owners(span, model_span(model, x->last)) != 0)
+			put_resource(x, span);
+		x->last = order[i];
+		put_span(x, order[i]);
+	}
+	if (count)
+		write_request(x, x->done.requests > 0);
+}
+
+static void find_rebuilt(struct exporting *x)
+{
+	const struct requests *requests = x->e->requests;
+
+	for (size_t i = 1; i < requests->spans.count; i++) {
+		uint64_t key;
+
+		memcpy(&key, requests->spans.items[i].id, sizeof(key));
+		*map_insert(&x->rebuilt, key) = i;
+	}
+}
+
+static void exporting_done(struct exporting *x)
+{
+	for (size_t i = 0; i < x->sums.count; i++)
+		use_sums_done(&x->sums.items[i]);
+	vec_done(&x->sums);
+	map_done(&x->sum_index);
+	map_done(&x->rebuilt);
+	vec_done(&x->clean_key.bytes);
+	vec_done(&x->clean_value.bytes);
+}
+
+int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *ret, struct err *err)
+{
+	size_t count = model_span_count(e->model) - 1;
+	_cleanup_(freep) span_id *order = must_alloc((count + 1) * sizeof(*order));
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	struct exporting x = { .e = e, .file = file, .out = out };
+	int r;
+
+	out_init(out, file);
+	find_rebuilt(&x);
+	for (size_t i = 0; i < count; i++)
+		order[i].i = i + 1;
+	qsort_r(order, count, sizeof(*order), in_order, (void *)e->model);
+	write_all(&x, order, count);
+	exporting_done(&x);
+	r = out_flush(out);
+	if (r == 0 && (fflush(file) != 0 || ferror(file)))
+		return err_errno(err, "cannot write the spans");
+	if (r < 0)
+		return err_set(err, r, "cannot write the spans: %s", strerror(-r));
+	*ret = x.done;
+	return 0;
+}
