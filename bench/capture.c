@@ -22,7 +22,7 @@ static _Noreturn void fail(const struct err *err)
 }
 
 /* The i-th record: a turn on a CPU, and then a wait. */
-static void write_turn(struct capture_writer *writer, uint64_t i, struct err *err)
+static void write_slice(struct capture_writer *writer, uint64_t i, struct err *err)
 {
 	struct record head = { .time = 1000 * (i + 1), .tid = 1000 + (uint32_t)(i / 2 % 61) };
 	struct record_run run = { .head = head, .start = head.time - 700 };
@@ -61,7 +61,7 @@ static void write_capture(const char *path, uint64_t count)
 	if (capture_create(path, &meta, &writer, &err) < 0)
 		fail(&err);
 	for (uint64_t i = 0; i < count; i++)
-		write_turn(writer, i, &err);
+		write_slice(writer, i, &err);
 	if (capture_close(writer, &err) < 0)
 		fail(&err);
 }

@@ -50,7 +50,7 @@ static void publish(void)
 
 /* Two threads and what they do to each other. */
 struct pair {
-	void (*turn)(struct pair *pair, int side);
+	void (*slice)(struct pair *pair, int side);
 	unsigned long count;
 	int pipes[2][2]; /* to each side */
 	uint32_t whose;  /* side that has the ball */
@@ -89,15 +89,15 @@ static void *other_side(void *arg)
 
 	for (unsigned long i = 0; i < pair->count; i++) {
 		publish();
-		pair->turn(pair, 1);
+		pair->slice(pair, 1);
 	}
 	return NULL;
 }
 
 /* Both sides take count turns: two switches, or two calls that block, for each. */
-static double time_pair(void (*turn)(struct pair *, int), unsigned long count)
+static double time_pair(void (*slice)(struct pair *, int), unsigned long count)
 {
-	struct pair pair = { .turn = turn, .count = count };
+	struct pair pair = { .slice = slice, .count = count };
 	pthread_t thread;
 
 	if (pipe2(pair.pipes[0], O_CLOEXEC) || pipe2(pair.pipes[1], O_CLOEXEC))
@@ -108,7 +108,7 @@ static double time_pair(void (*turn)(struct pair *, int), unsigned long count)
 	nsec_t start = clock_now(CLOCK_PROCESS_CPUTIME_ID);
 	for (unsigned long i = 0; i < count; i++) {
 		publish();
-		turn(&pair, 0);
+		slice(&pair, 0);
 	}
 	pthread_join(thread, NULL);
 	nsec_t took = clock_now(CLOCK_PROCESS_CPUTIME_ID) - start;
@@ -152,12 +152,12 @@ static double time_loop(void (*loop)(unsigned long), unsigned long count)
 
 static const struct {
 	const char *name;
-	void (*turn)(struct pair *, int);
+	void (*slice)(struct pair *, int);
 	void (*loop)(unsigned long);
 } deeds[] = {
-	{ .name = "pipe", .turn = turn_pipe },   { .name = "yield", .turn = turn_yield },
-	{ .name = "futex", .turn = turn_futex }, { .name = "sleep", .loop = do_sleep },
-	{ .name = "call", .loop = do_call },     { .name = "compute", .loop = do_compute },
+	{ .name = "pipe", .slice = turn_pipe },   { .name = "yield", .slice = turn_yield },
+	{ .name = "futex", .slice = turn_futex }, { .name = "sleep", .loop = do_sleep },
+	{ .name = "call", .loop = do_call },      { .name = "compute", .loop = do_compute },
 };
 
 int main(int argc, char **argv)
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 	while (scanf("%15s %lu", name, &count) == 2)
 		for (size_t i = 0; i < ARRAY_LEN(deeds); i++)
 			if (!strcmp(name, deeds[i].name))
-				printf("%.2f\n", deeds[i].turn ? time_pair(deeds[i].turn, count)
-							       : time_loop(deeds[i].loop, count));
+				printf("%.2f\n", deeds[i].slice ? time_pair(deeds[i].slice, count)
+								: time_loop(deeds[i].loop, count));
 	return 0;
 }

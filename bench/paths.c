@@ -80,9 +80,12 @@ static void put_names(struct capture_writer *w)
 
 		b.local_port = a.peer_port;
 		b.peer_port = a.local_port;
-		PUT(w, TASK, record_task, 1, CLIENT(lane), .pid = CLIENT(0), .event = TASK_SEEN);
-		PUT(w, TASK, record_task, 1, WORKER(lane), .pid = WORKER(0), .event = TASK_SEEN);
-		PUT(w, TASK, record_task, 1, HOLDER(lane), .pid = WORKER(0), .event = TASK_SEEN);
+		PUT(w, TASK, record_task, 1, CLIENT(lane), .pid = CLIENT(0),
+		    .event = TASK_EXISTING);
+		PUT(w, TASK, record_task, 1, WORKER(lane), .pid = WORKER(0),
+		    .event = TASK_EXISTING);
+		PUT(w, TASK, record_task, 1, HOLDER(lane), .pid = WORKER(0),
+		    .event = TASK_EXISTING);
 		PUT(w, SOCKET, record_socket, 1, 0, .object = CLIENT(lane), .address = a);
 		PUT(w, SOCKET, record_socket, 1, 0, .object = WORKER(lane), .address = b);
 	}

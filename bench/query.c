@@ -56,11 +56,11 @@ static void add_names(struct model *model)
 					    .peer = { 10, 0, 0, 1 } };
 
 		ADD(model, TASK, task, 1, 1 + i, .pid = 1 + i / 4 * 4, .comm = 1 + i,
-		    .event = TASK_SEEN);
+		    .event = TASK_EXISTING);
 		ADD(model, SOCKET, socket, 1, 0, .object = 100 + 2 * i, .address = a);
 		ADD(model, SOCKET, socket, 1, 0, .object = 101 + 2 * i, .address = b);
 	}
-	ADD(model, HIT_TYPE, hit_type, 1, 0, .type = 1, .name = 100);
+	ADD(model, PROBE_TYPE, probe_type, 1, 0, .type = 1, .name = 100);
 }
 
 /* One of each, of one thread, but three intervals; and four messages, which are a request. */
@@ -77,7 +77,7 @@ static void add_step(struct model *model, uint64_t n)
 		    .state = n % 3 ? STATE_LOCK : STATE_NETWORK, .ready = STATE_READY,
 		    .waker = other, .context = n % 3 ? WAKE_TASK : WAKE_SOFTIRQ, .syscall = n % 200,
 		    .object_kind = n % 3 ? OBJECT_FUTEX : OBJECT_INET, .object = 98 + 2 * tid);
-	ADD(model, HIT, hit, t + 10, tid, .type = 1);
+	ADD(model, PROBE_EVENT, probe_event, t + 10, tid, .type = 1);
 	ADD(model, SYSCALL, syscall, t + 20, tid, .start = t + 5, .nr = n % 200,
 	    .result = -(n % 5));
 	ADD(model, BLOCK, block, t + 30, tid, .start = t + 1, .device = 1 << 20, .bytes = 4096,

@@ -283,8 +283,8 @@ static uint64_t lost(const struct transport *t)
 	return sum;
 }
 
-static void print_turn(const struct test *test, const struct transport *t, struct producer *list,
-		       int count, const struct reader *reader, uint64_t drops)
+static void print_slice(const struct test *test, const struct transport *t, struct producer *list,
+			int count, const struct reader *reader, uint64_t drops)
 {
 	uint64_t calls = 0;
 	nsec_t used = 0;
@@ -301,8 +301,8 @@ static void print_turn(const struct test *test, const struct transport *t, struc
 	fflush(stdout);
 }
 
-static void turn(const struct test *test, struct transport *t, struct reader *reader, int count,
-		 bool quiet)
+static void slice(const struct test *test, struct transport *t, struct reader *reader, int count,
+		  bool quiet)
 {
 	struct producer list[RING_CPU_MAX];
 	uint64_t before = lost(t);
@@ -320,7 +320,7 @@ static void turn(const struct test *test, struct transport *t, struct reader *re
 	pthread_join(reader->thread, NULL);
 	bpf_link__destroy(link);
 	if (!quiet)
-		print_turn(test, t, list, count, reader, lost(t) - before);
+		print_slice(test, t, list, count, reader, lost(t) - before);
 }
 
 static void shuffle(int *order, int count)
@@ -355,8 +355,8 @@ static void run_test(const struct test *test, struct reader *reader, int rounds)
 	for (int round = 0; round <= rounds; round++) {
 		shuffle(order, (int)ARRAY_LEN(order));
 		for (int i = 0; i < (int)ARRAY_LEN(order); i++)
-			turn(test, &all[order[i] / 2], reader, order[i] % 2 ? cpu_count() : 1,
-			     round == 0);
+			slice(test, &all[order[i] / 2], reader, order[i] % 2 ? cpu_count() : 1,
+			      round == 0);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		transport_close(&all[i]);

@@ -29,7 +29,7 @@ void account_done(struct account *account)
 {
 	vec_done(&account->nodes);
 	vec_done(&account->shares);
-	vec_done(&account->hits);
+	vec_done(&account->probe_events);
 }
 
 /* What makes two steps of one level the same. */
@@ -193,7 +193,7 @@ static void add_step(struct build *b, const struct step *step)
 		b->account->nodes.items[up].time += time; /* the span's */
 	if (step->is_leaf && step->state != STATE_BLOCKED && step->state != STATE_GAP)
 		b->account->typed += time;
-	node->irq += use_add(&b->account->used, &b->account->hits, b->model, step);
+	node->irq += use_add(&b->account->used, &b->account->probe_events, b->model, step);
 	use_shares(&b->sharing, step, cause, at);
 }
 

@@ -63,12 +63,12 @@ struct resources {
 	uint64_t calls;                                            /* system calls */
 };
 
-struct hit_count {
+struct probe_event_count {
 	uint32_t type;
 	uint64_t count;
 };
 
-typedef VEC(struct hit_count) hit_counts;
+typedef VEC(struct probe_event_count) probe_event_counts;
 
 struct account {
 	nsec_t start, end;
@@ -77,7 +77,7 @@ struct account {
 	VEC(struct node) nodes; /* the first is the root; children stand largest first */
 	VEC(struct share) shares;
 	struct resources used;
-	hit_counts hits;
+	probe_event_counts probe_events;
 	nsec_t typed; /* of the time, what has a state with a known cause */
 	struct lost lost;
 };

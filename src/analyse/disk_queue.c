@@ -6,18 +6,19 @@
 
 static int by_start(const void *a, const void *b)
 {
-	const struct request *x = *(const struct request *const *)a;
-	const struct request *y = *(const struct request *const *)b;
+	const struct block_io *x = *(const struct block_io *const *)a;
+	const struct block_io *y = *(const struct block_io *const *)b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-void disk_queue_init(struct disk_queue *queue, const struct line *line, nsec_t from, nsec_t to)
+void disk_queue_init(struct disk_queue *queue, const struct timeline *timeline, nsec_t from,
+		     nsec_t to)
 {
-	*queue = (struct disk_queue){ .line = line };
-	LINE_EACH_BETWEEN(struct request, r, line, from, to + LONGEST_REQUEST)
+	*queue = (struct disk_queue){ .timeline = timeline };
+	TIMELINE_EACH_BETWEEN(struct block_io, r, timeline, from, to + LONGEST_REQUEST)
 	{
 		if (r->start < to)
 			*vec_push(&queue->started) = r;
@@ -41,7 +42,7 @@ void disk_queue_move(struct disk_queue *queue, nsec_t from, nsec_t to)
 		queue->next = queue->current.count = 0;
 	queue->at = from;
 	for (; queue->next < queue->started.count; queue->next++) {
-		const struct request *r = queue->started.items[queue->next];
+		const struct block_io *r = queue->started.items[queue->next];
 
 		if (r->start >= to)
 			break;

@@ -14,15 +14,16 @@
 #include "model/model.h"
 
 struct disk_queue {
-	const struct line *line;             /* of the model's requests, borrowed; may be NULL */
-	VEC(const struct request *) started; /* by start */
-	size_t next;                         /* of those, the first that did not enter the queue */
-	VEC(const struct request *) current;
+	const struct timeline *timeline;      /* of the model's requests, borrowed; may be NULL */
+	VEC(const struct block_io *) started; /* by start */
+	size_t next;                          /* of those, the first that did not enter the queue */
+	VEC(const struct block_io *) current;
 	nsec_t at; /* where the queue was moved to */
 };
 
 /* The requests that may have been under way between two times. */
-void disk_queue_init(struct disk_queue *queue, const struct line *line, nsec_t from, nsec_t to);
+void disk_queue_init(struct disk_queue *queue, const struct timeline *timeline, nsec_t from,
+		     nsec_t to);
 void disk_queue_done(struct disk_queue *queue);
 
 /*

@@ -95,25 +95,25 @@ static bool is_socket(uint8_t object_kind)
 static const struct message *awaited_message(const struct model *model, thread_id id,
 					     const struct stretch *wait, const struct cause *cause)
 {
-	const struct line *line = model_thread(model, id)->lines[LINE_MESSAGES];
+	const struct timeline *timeline = model_thread(model, id)->timelines[TIMELINE_MESSAGES];
 	bool any = !is_socket(cause->object_kind) || !cause->object;
 	struct stretch next = *wait;
 	nsec_t until = UINT64_MAX;
-	line_pos pos;
+	timeline_pos pos;
 
-	if (!line_from(line, wait->end, &pos))
+	if (!timeline_from(timeline, wait->end, &pos))
 		return NULL;
 	while (until == UINT64_MAX && model_stretch_next(model, id, &next))
 		if (is_blocked(next.interval.state))
 			until = next.interval.start;
 	do {
-		const struct message *m = line_at(line, pos);
+		const struct message *m = timeline_at(timeline, pos);
 
 		if (m->time > until)
 			break;
 		if (m->direction == MESSAGE_RECEIVE && (any || m->object == cause->object))
 			return m;
-	} while (line_next(line, &pos));
+	} while (timeline_next(timeline, &pos));
 	return NULL;
 }
 
@@ -149,20 +149,20 @@ static void walk(struct walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t 
 static const struct message *first_message(const struct walk *w, thread_id id, nsec_t from,
 					   nsec_t to, uint32_t wait)
 {
-	const struct line *line = model_thread(w->model, id)->lines[LINE_MESSAGES];
-	line_pos pos;
+	const struct timeline *timeline = model_thread(w->model, id)->timelines[TIMELINE_MESSAGES];
+	timeline_pos pos;
 
-	if (!line_from(line, from, &pos))
+	if (!timeline_from(timeline, from, &pos))
 		return NULL;
 	do {
-		const struct message *m = line_at(line, pos);
+		const struct message *m = timeline_at(timeline, pos);
 
 		if (m->time > to)
 			break;
 		if (m->direction == MESSAGE_RECEIVE && m->other_time < m->time &&
 		    m->other.i != id.i && may_explain(w, m->other, wait))
 			return m;
-	} while (line_next(line, &pos));
+	} while (timeline_next(timeline, &pos));
 	return NULL;
 }
 

@@ -65,20 +65,20 @@ static void rewind_lanes(struct span_lanes *lanes)
 
 void span_lanes_init(struct span_lanes *lanes, const struct model *model, span_id span)
 {
-	uint32_t first = model_span_ref(model, model_span(model, span)->ref)->first_stay;
+	uint32_t first = model_span_ref(model, model_span(model, span)->ref)->first_residency;
 
 	*lanes = (struct span_lanes){ .span = span, .entered = UINT64_MAX };
-	for (uint32_t i = first; i; i = model_stay(model, i)->next) {
-		const struct stay *stay = model_stay(model, i);
+	for (uint32_t i = first; i; i = model_residency(model, i)->next) {
+		const struct residency *residency = model_residency(model, i);
 
-		if (stay->first < lanes->entered)
-			lanes->entered = stay->first;
-		if (stay->last > lanes->left)
-			lanes->left = stay->last;
-		if (!thread_is_followed(model, stay->thread))
+		if (residency->first < lanes->entered)
+			lanes->entered = residency->first;
+		if (residency->last > lanes->left)
+			lanes->left = residency->last;
+		if (!thread_is_followed(model, residency->thread))
 			continue;
 		*vec_push(&lanes->by_first) = lanes->all.count;
-		*vec_push(&lanes->all) = stay;
+		*vec_push(&lanes->all) = residency;
 	}
 	if (lanes->all.count)
 		qsort_r(lanes->by_first.items, lanes->by_first.count, sizeof(uint32_t), by_first,
@@ -126,7 +126,7 @@ void span_lanes_take(struct span_lanes *lanes, const struct model *model, nsec_t
 }
 
 /* Whether of two threads that have left the span, a is the last one to have been in it. */
-static bool is_later(const struct stay *a, const struct stay *b, thread_id own)
+static bool is_later(const struct residency *a, const struct residency *b, thread_id own)
 {
 	if (a->last != b->last)
 		return a->last > b->last;
@@ -140,20 +140,21 @@ thread_id span_lanes_last(struct span_lanes *lanes, const struct model *model)
 
 	for (; lanes->next < lanes->by_first.count; lanes->next++) {
 		uint32_t lane = lanes->by_first.items[lanes->next];
-		const struct stay *stay = lanes->all.items[lane];
+		const struct residency *residency = lanes->all.items[lane];
 
-		if (stay->first >= t)
+		if (residency->first >= t)
 			break;
 		/* of several that are inside, the span's own thread is taken, or else the first */
-		heap_push(&lanes->inside, stay->thread.i == own.i ? 0 : stay->thread.i, lane);
+		heap_push(&lanes->inside, residency->thread.i == own.i ? 0 : residency->thread.i,
+			  lane);
 	}
 	while (lanes->inside.count) {
-		const struct stay *stay = lanes->all.items[lanes->inside.items[0].lane];
+		const struct residency *residency = lanes->all.items[lanes->inside.items[0].lane];
 
-		if (stay->last >= t)
-			return stay->thread;
-		if (!lanes->last || is_later(stay, lanes->last, own))
-			lanes->last = stay;
+		if (residency->last >= t)
+			return residency->thread;
+		if (!lanes->last || is_later(residency, lanes->last, own))
+			lanes->last = residency;
 		heap_pop(&lanes->inside);
 	}
 	return lanes->last ? lanes->last->thread : (thread_id){ 0 };

@@ -22,14 +22,14 @@ typedef VEC(struct span_lanes_item) span_lanes_heap; /* the smallest key first *
 
 struct span_lanes {
 	span_id span;
-	nsec_t entered, left;         /* when a thread was in it for the first time, and the last */
-	nsec_t at;                    /* where the last section began */
-	VEC(const struct stay *) all; /* of threads that are followed; by thread */
+	nsec_t entered, left; /* when a thread was in it for the first time, and the last */
+	nsec_t at;            /* where the last section began */
+	VEC(const struct residency *) all; /* of threads that are followed; by thread */
 	VEC(uint32_t) by_first;       /* of those, in the order in which they entered the span */
 	size_t next;                  /* of these, the first that is not in `inside` */
 	span_lanes_heap waiting;      /* by when their context changes next */
 	span_lanes_heap inside;       /* have entered, and are not known to have left; by thread */
-	const struct stay *last;      /* of those that left: the last to do so, or NULL */
+	const struct residency *last; /* of those that left: the last to do so, or NULL */
 	VEC(uint32_t) taken;          /* for the current section */
 };
 

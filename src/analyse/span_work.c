@@ -24,7 +24,7 @@ bool thread_is_followed(const struct model *model, thread_id id)
 {
 	const struct thread *thread = model_thread(model, id);
 
-	return id.i && !thread->neighbour && !thread->kernel;
+	return id.i && !thread->out_of_scope && !thread->kernel;
 }
 
 void span_work_done(struct span_work *work)

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-static void count_hit(hit_counts *hits, uint32_t type)
+static void count_probe_event(probe_event_counts *probe_events, uint32_t type)
 {
-	for (size_t i = 0; i < hits->count; i++)
-		if (hits->items[i].type == type) {
-			hits->items[i].count++;
+	for (size_t i = 0; i < probe_events->count; i++)
+		if (probe_events->items[i].type == type) {
+			probe_events->items[i].count++;
 			return;
 		}
-	*vec_push(hits) = (struct hit_count){ type, 1 };
+	*vec_push(probe_events) = (struct probe_event_count){ type, 1 };
 }
 
 /*
@@ -30,7 +30,7 @@ static void count_message(struct resources *used, const struct message *m, const
 	}
 }
 
-static void count_request(struct resources *used, const struct request *r)
+static void count_block_io(struct resources *used, const struct block_io *r)
 {
 	if (r->op == 'R') {
 		used->disk_read += r->bytes;
@@ -51,34 +51,38 @@ static nsec_t irq_part(const struct model *model, const struct step *step)
 	return (double)s.interval.irq * (step->end - step->start) / (s.end - s.interval.start);
 }
 
-static void count_use(struct resources *used, hit_counts *hits, const struct model *model,
-		      const struct step *step)
+static void count_use(struct resources *used, probe_event_counts *probe_events,
+		      const struct model *model, const struct step *step)
 {
-	struct line *const *lines = model_thread(model, step->thread)->lines;
+	struct timeline *const *timelines = model_thread(model, step->thread)->timelines;
 
 	if (step->state == STATE_READY || step->state == STATE_THROTTLED)
 		used->preempted += step->preempted;
 	else if (step->state != STATE_RUNNING)
 		used->blocked++;
-	LINE_EACH_BETWEEN(struct message, m, lines[LINE_MESSAGES], step->start, step->end + 1)
+	TIMELINE_EACH_BETWEEN(struct message, m, timelines[TIMELINE_MESSAGES], step->start,
+			      step->end + 1)
 	count_message(used, m, step);
-	LINE_EACH_BETWEEN(struct request, r, lines[LINE_REQUESTS], step->start, step->end)
-	count_request(used, r);
-	LINE_EACH_BETWEEN(struct call, c, lines[LINE_CALLS], step->start, step->end)
+	TIMELINE_EACH_BETWEEN(struct block_io, r, timelines[TIMELINE_BLOCK_IO], step->start,
+			      step->end)
+	count_block_io(used, r);
+	TIMELINE_EACH_BETWEEN(struct syscall, c, timelines[TIMELINE_SYSCALLS], step->start,
+			      step->end)
 	used->calls++;
-	LINE_EACH_BETWEEN(struct hit, h, lines[LINE_HITS], step->start, step->end)
-	count_hit(hits, h->type);
+	TIMELINE_EACH_BETWEEN(struct probe_event, h, timelines[TIMELINE_PROBE_EVENTS], step->start,
+			      step->end)
+	count_probe_event(probe_events, h->type);
 	if (step->state == STATE_RUNNING)
 		used->cpu += step->end - step->start;
 }
 
-nsec_t use_add(struct resources *used, hit_counts *hits, const struct model *model,
+nsec_t use_add(struct resources *used, probe_event_counts *probe_events, const struct model *model,
 	       const struct step *step)
 {
 	if (!step->thread.i || step->flags & (STEP_TRANSIT | STEP_UNEXPLAINED))
 		return 0;
 	if (!step->other)
-		count_use(used, hits, model, step);
+		count_use(used, probe_events, model, step);
 	return step->state == STATE_RUNNING ? irq_part(model, step) : 0;
 }
 
@@ -91,19 +95,20 @@ static nsec_t overlap(nsec_t a_start, nsec_t a_end, nsec_t b_start, nsec_t b_end
 }
 
 /* Of another process, its name will do; of the waiting one, which thread it is. */
-static void share_turn(struct use_sharing *sharing, const struct step *step,
-		       const struct turn *turn, nsec_t part, uint32_t node)
+static void share_slice(struct use_sharing *sharing, const struct step *step,
+			const struct slice *slice, nsec_t part, uint32_t node)
 {
 	const struct thread *own = model_thread(sharing->model, step->thread);
-	const struct thread *other = model_thread(sharing->model, turn->thread);
+	const struct thread *other = model_thread(sharing->model, slice->thread);
 	bool same_process = own->pid == other->pid && own->host == other->host;
 
 	sharing->fn(sharing->arg, node,
 		    &(struct share){
-			    .name = same_process ? other->comm
-						 : model_process_comm(sharing->model, turn->thread),
+			    .name = same_process
+					    ? other->comm
+					    : model_process_comm(sharing->model, slice->thread),
 			    .pid = other->pid,
-			    .thread = same_process ? turn->thread : (thread_id){ 0 },
+			    .thread = same_process ? slice->thread : (thread_id){ 0 },
 			    .time = part,
 		    });
 }
@@ -111,26 +116,26 @@ static void share_turn(struct use_sharing *sharing, const struct step *step,
 /* Which threads had the CPU on which the thread ran last: others, whatever broken clocks say. */
 static void share_cpu(struct use_sharing *sharing, const struct step *step, uint32_t node)
 {
-	const struct line *turns = model_turns(
+	const struct timeline *slices = model_slices(
 		sharing->model, model_thread(sharing->model, step->thread)->host, step->cpu);
-	line_pos pos;
+	timeline_pos pos;
 
-	if (!turns || (!line_find(turns, step->start, &pos) && !line_first(turns, &pos)))
+	if (!slices || (!timeline_find(slices, step->start, &pos) && !timeline_first(slices, &pos)))
 		return;
 	do {
-		const struct turn *turn = line_at(turns, pos);
+		const struct slice *slice = timeline_at(slices, pos);
 		nsec_t part =
-			overlap(turn->start, turn->start + turn->length, step->start, step->end);
+			overlap(slice->start, slice->start + slice->length, step->start, step->end);
 
-		if (turn->start >= step->end)
+		if (slice->start >= step->end)
 			break;
-		if (part && turn->thread.i != step->thread.i)
-			share_turn(sharing, step, turn, part, node);
-	} while (line_next(turns, &pos));
+		if (part && slice->thread.i != step->thread.i)
+			share_slice(sharing, step, slice, part, node);
+	} while (timeline_next(slices, &pos));
 }
 
 /* A flush that a worker of the kernel issues is a part of somebody's write. */
-static bool is_by_the_kernel(const struct request *r, const struct thread *issuer)
+static bool is_by_the_kernel(const struct block_io *r, const struct thread *issuer)
 {
 	return r->op == 'F' && (issuer->kernel || !issuer->comm.i);
 }
@@ -140,12 +145,12 @@ static struct disk_queue *queue_of(struct use_sharing *sharing, const struct cau
 	uint32_t device = cause->object_kind == OBJECT_BLOCK_DEVICE
 				  ? cause->object
 				  : model_file_device(sharing->model, cause->host, cause->object);
-	const struct line *line = model_requests(sharing->model, cause->host, device);
+	const struct timeline *timeline = model_block_io(sharing->model, cause->host, device);
 
-	uint64_t *at = map_insert(&sharing->queue_index, (uintptr_t)line);
+	uint64_t *at = map_insert(&sharing->queue_index, (uintptr_t)timeline);
 
 	if (!*at) {
-		disk_queue_init(vec_push(&sharing->queues), line, sharing->start, sharing->end);
+		disk_queue_init(vec_push(&sharing->queues), timeline, sharing->start, sharing->end);
 		*at = sharing->queues.count;
 	}
 	return &sharing->queues.items[*at - 1];
@@ -160,7 +165,7 @@ static void share_disk(struct use_sharing *sharing, const struct step *step,
 
 	disk_queue_move(queue, step->start, step->end);
 	for (size_t i = 0; i < queue->current.count; i++) {
-		const struct request *r = queue->current.items[i];
+		const struct block_io *r = queue->current.items[i];
 		const struct thread *issuer = model_thread(sharing->model, r->issuer);
 		nsec_t part = overlap(r->start, r->end, step->start, step->end);
 
@@ -185,10 +190,10 @@ static str_id sample_function(const struct model *model, uint32_t number)
 
 static void share_functions(struct use_sharing *sharing, const struct step *step, uint32_t node)
 {
-	const struct line *samples =
-		model_thread(sharing->model, step->thread)->lines[LINE_SAMPLES];
+	const struct timeline *samples =
+		model_thread(sharing->model, step->thread)->timelines[TIMELINE_SAMPLES];
 
-	LINE_EACH_BETWEEN(struct sample, s, samples, step->start, step->end)
+	TIMELINE_EACH_BETWEEN(struct sample, s, samples, step->start, step->end)
 	{
 		str_id name = sample_function(sharing->model, s->stack);
 

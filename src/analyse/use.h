@@ -13,7 +13,7 @@
  * Add what the step used to the sums, unless it was used for another span; returns the time that
  * interrupts took of it.
  */
-nsec_t use_add(struct resources *used, hit_counts *hits, const struct model *model,
+nsec_t use_add(struct resources *used, probe_event_counts *probe_events, const struct model *model,
 	       const struct step *step);
 
 typedef void use_share_fn(void *arg, uint32_t node, const struct share *share);

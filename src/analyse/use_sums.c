@@ -3,18 +3,18 @@
 
 enum { MARK_EVERY = 64 }; /* items of a line */
 
-enum column_kind { COLUMN_STATE, COLUMN_CALL, COLUMN_HIT };
+enum column_kind { COLUMN_STATE, COLUMN_CALL, COLUMN_PROBE_EVENT };
 
 static uint64_t column_key(enum column_kind kind, uint32_t number)
 {
 	return (uint64_t)kind << 32 | number;
 }
 
-static void mark_line(struct use_sums *sums, const struct line *line)
+static void mark_line(struct use_sums *sums, const struct timeline *timeline)
 {
 	size_t count = 0;
 
-	LINE_EACH_BETWEEN(nsec_t, time, line, 0, UINT64_MAX)
+	TIMELINE_EACH_BETWEEN(nsec_t, time, timeline, 0, UINT64_MAX)
 	{
 		if (count++ % MARK_EVERY == 0)
 			*vec_push(&sums->marks) = *time;
@@ -40,10 +40,12 @@ static void each_item(const struct model *model, thread_id id, add_fn *add, void
 	     more = model_stretch_next(model, id, &s))
 		add(arg, column_key(COLUMN_STATE, s.interval.state & 127), s.interval.start,
 		    s.end - s.interval.start);
-	LINE_EACH_BETWEEN(struct call, call, thread->lines[LINE_CALLS], 0, UINT64_MAX)
+	TIMELINE_EACH_BETWEEN(struct syscall, call, thread->timelines[TIMELINE_SYSCALLS], 0,
+			      UINT64_MAX)
 	add(arg, column_key(COLUMN_CALL, (uint16_t)call->nr), call->end, 1);
-	LINE_EACH_BETWEEN(struct hit, hit, thread->lines[LINE_HITS], 0, UINT64_MAX)
-	add(arg, column_key(COLUMN_HIT, hit->type), hit->time, 1);
+	TIMELINE_EACH_BETWEEN(struct probe_event, probe_event,
+			      thread->timelines[TIMELINE_PROBE_EVENTS], 0, UINT64_MAX)
+	add(arg, column_key(COLUMN_PROBE_EVENT, probe_event->type), probe_event->time, 1);
 }
 
 static void number_column(void *arg, uint64_t key, nsec_t time, uint64_t amount)
@@ -100,8 +102,8 @@ void use_sums_init(struct use_sums *sums, const struct model *model, thread_id i
 
 	*sums = (struct use_sums){ .thread = id };
 	mark_line(sums, &thread->intervals);
-	mark_line(sums, thread->lines[LINE_CALLS]);
-	mark_line(sums, thread->lines[LINE_HITS]);
+	mark_line(sums, thread->timelines[TIMELINE_SYSCALLS]);
+	mark_line(sums, thread->timelines[TIMELINE_PROBE_EVENTS]);
 	if (sums->marks.count)
 		qsort(sums->marks.items, sums->marks.count, sizeof(nsec_t), by_time);
 	for (size_t i = 0; i < sums->marks.count; i++)
@@ -142,7 +144,7 @@ static void add_difference(const struct use_sums *sums, size_t first, size_t las
 		else if (key >> 32 == COLUMN_CALL)
 			request_use_call(use, (int16_t)key)->count += n;
 		else
-			request_use_hit(use, key)->count += n;
+			request_use_probe_event(use, key)->count += n;
 	}
 }
 
@@ -150,17 +152,17 @@ void use_sums_add(const struct use_sums *sums, const struct model *model, nsec_t
 		  struct request_use *use)
 {
 	size_t first = mark_from(sums, from), last = mark_from(sums, to);
-	struct request_slice slice = { .thread = sums->thread, .from = from, .to = to };
+	struct request_work work = { .thread = sums->thread, .from = from, .to = to };
 
 	if (last < first + 3) {
-		request_use_slice(model, &slice, use);
+		request_use_work(model, &work, use);
 		return;
 	}
 	last--;
-	slice.to = sums->marks.items[first];
-	request_use_ended(model, &slice, use);
+	work.to = sums->marks.items[first];
+	request_use_ended(model, &work, use);
 	add_difference(sums, first, last, use);
-	slice.from = sums->marks.items[last];
-	slice.to = to;
-	request_use_slice(model, &slice, use);
+	work.from = sums->marks.items[last];
+	work.to = to;
+	request_use_work(model, &work, use);
 }

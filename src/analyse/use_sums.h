@@ -26,7 +26,7 @@ void use_sums_init(struct use_sums *sums, const struct model *model, thread_id t
 void use_sums_done(struct use_sums *sums);
 
 /*
- * The states, calls and hits of request_use_slice() for a slice of the thread; but not its
+ * The states, calls and hits of request_use_work() for a slice of the thread; but not its
  * messages, how long calls took, or for how long nothing is known.
  */
 void use_sums_add(const struct use_sums *sums, const struct model *model, nsec_t from, nsec_t to,

@@ -138,7 +138,7 @@ static __always_inline void context_note(struct wire_ring *ring, struct thread *
 	c->since = since;
 	__builtin_memcpy(c->trace, ids->trace, sizeof(c->trace));
 	__builtin_memcpy(c->span, &ids->span, sizeof(c->span));
-	c->flags = flags | CONTEXT_SEEN;
+	c->flags = flags | CONTEXT_OBSERVED;
 	ring_commit(&c->head, RECORD_CONTEXT, thread->tid, sizeof(*c));
 	thread->context = *ids;
 	thread->context_flags = flags;

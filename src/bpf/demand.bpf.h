@@ -170,10 +170,10 @@ int BPF_PROG(on_block_complete, struct request *rq, __u32 status, unsigned int b
 }
 
 /* -e: how much of an event's data to take, by its number. */
-const volatile __u16 hit_sizes[WIRE_HITS];
+const volatile __u16 probe_sizes[WIRE_PROBES];
 
 SEC("tp")
-int on_hit(void *ctx)
+int on_probe_event(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
@@ -183,17 +183,17 @@ int on_hit(void *ctx)
 	struct wire_ring *ring = ring_here();
 	__u64 type = bpf_get_attach_cookie(ctx);
 
-	if (!ring || type >= WIRE_HITS)
+	if (!ring || type >= WIRE_PROBES)
 		return 0;
 
-	struct wire_hit *h = ring_reserve(ring, sizeof(*h), bpf_ktime_get_ns());
+	struct wire_probe_event *h = ring_reserve(ring, sizeof(*h), bpf_ktime_get_ns());
 
 	if (!h)
 		return 0;
 	h->type = type;
-	h->size = hit_sizes[type];
-	bpf_probe_read_kernel(h->data, hit_sizes[type] & (WIRE_HIT_DATA - 1), ctx);
-	ring_commit(&h->head, RECORD_HIT, task->pid, sizeof(*h));
+	h->size = probe_sizes[type];
+	bpf_probe_read_kernel(h->data, probe_sizes[type] & (WIRE_PROBE_DATA - 1), ctx);
+	ring_commit(&h->head, RECORD_PROBE_EVENT, task->pid, sizeof(*h));
 	return 0;
 }
 

@@ -52,7 +52,8 @@ static __always_inline void emit_exit(struct wire_ring *ring, struct task_struct
 	ring_commit(&e->head, RECORD_EXIT, tid, sizeof(*e));
 }
 
-/* flags: INTERVAL_OPEN if recording ends before the wait, INTERVAL_UNSEEN if its end was hidden. */
+/* flags: INTERVAL_OPEN if recording ends before the wait, INTERVAL_END_HIDDEN if its end was
+ * hidden. */
 static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thread,
 				      struct task_struct *task, __u64 now, __u8 flags)
 {
@@ -65,7 +66,7 @@ static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thr
 			  task->__state); /* it has not moved since it came into view */
 	if (phase == PHASE_BLOCKED || phase == PHASE_UNKNOWN)
 		site_of(thread, task, &site, now);
-	if (stack_threshold && phase == PHASE_BLOCKED && !(flags & INTERVAL_UNSEEN) &&
+	if (stack_threshold && phase == PHASE_BLOCKED && !(flags & INTERVAL_END_HIDDEN) &&
 	    now - thread->machine.since >= stack_threshold)
 		stack = stack_of_sleeper(ring, task, now);
 
@@ -86,8 +87,8 @@ static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thr
  * their own agent.  Then the thread that leaves is not the one that came, and
  * its run time, as the scheduler counts it, tells how long it has been there.
  */
-static __always_inline __u64 turn_begin(const struct wire_cpu *cpu, struct task_struct *task,
-					__u64 now)
+static __always_inline __u64 slice_begin(const struct wire_cpu *cpu, struct task_struct *task,
+					 __u64 now)
 {
 	__u64 ran = task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
 
@@ -106,7 +107,7 @@ static __always_inline void enter_unseen(struct wire_ring *ring, struct thread *
 		begin = thread->machine.since;
 	if (thread->machine.phase == PHASE_UNKNOWN)
 		thread->machine.phase = PHASE_BLOCKED; /* where, nobody noted */
-	emit_wait(ring, thread, task, begin, INTERVAL_UNSEEN);
+	emit_wait(ring, thread, task, begin, INTERVAL_END_HIDDEN);
 	thread->waker_stack = 0;
 	machine_on(&thread->machine, begin);
 }
@@ -115,13 +116,13 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 				      bool preempt, __u64 now)
 {
 	struct thread *thread = thread_of(task);
-	__u64 begin = turn_begin(&ring->cpu, task, now);
+	__u64 begin = slice_begin(&ring->cpu, task, now);
 
 	if (!thread) {
-		if (!neighbours || !task->pid || !ring->cpu.switched)
+		if (!other_tasks || !task->pid || !ring->cpu.switched)
 			return;
 		name_stranger(ring, task, now);
-		emit_run(ring, task->pid, begin, INTERVAL_NEIGHBOUR, now);
+		emit_run(ring, task->pid, begin, INTERVAL_OUT_OF_SCOPE, now);
 		return;
 	}
 	if (!machine_is_on(&thread->machine) ||
@@ -364,7 +365,7 @@ int find_threads(struct bpf_iter__task *ctx)
 	struct wire_ring *ring = ring_here();
 
 	if (ring)
-		thread_begin(ring, task, PHASE_UNKNOWN, TASK_SEEN, task->real_parent->tgid,
+		thread_begin(ring, task, PHASE_UNKNOWN, TASK_EXISTING, task->real_parent->tgid,
 			     bpf_ktime_get_ns());
 	return 0;
 }

@@ -19,7 +19,7 @@ const volatile __u32 scope_self;   /* the recorder's process: never in scope */
 const volatile __u64 scope_cgroup; /* id of a control group, or 0 */
 const volatile int scope_cgroup_hierarchy;
 const volatile __u16 scope_ports[WIRE_PORTS];
-const volatile bool neighbours;
+const volatile bool other_tasks;
 const volatile __u64 stack_threshold; /* ns; 0 for no stacks */
 
 __u32 stack_last; /* number of the last stack */
@@ -122,7 +122,7 @@ static __always_inline void name_stranger(struct wire_ring *ring, struct task_st
 					  __u64 now)
 {
 	if (named[task->pid & (WIRE_NAMED - 1)] != task->pid && !thread_of(task))
-		task_describe(ring, task, TASK_NEIGHBOUR, 0, now);
+		task_describe(ring, task, TASK_OUT_OF_SCOPE, 0, now);
 }
 
 static __always_inline __u16 task_cpu(struct task_struct *task)

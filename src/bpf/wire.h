@@ -24,8 +24,8 @@ enum {
 	WIRE_PORTS = 16,
 	WIRE_KERNEL_FRAMES = 48,
 	WIRE_USER_FRAMES = 80,
-	WIRE_HIT_DATA = 256,
-	WIRE_HITS = 64,
+	WIRE_PROBE_DATA = 256,
+	WIRE_PROBES = 64,
 };
 
 /* What runs on a CPU beside its threads, and since when. */
@@ -82,12 +82,12 @@ struct wire_stack {
 	__u64 user[WIRE_USER_FRAMES];
 };
 
-struct wire_hit { /* a record_hit with room for the longest data */
+struct wire_probe_event { /* a record_probe_event with room for the longest data */
 	struct record head;
 	__u16 type;
 	__u16 size;
 	__u32 pad;
-	__u8 data[WIRE_HIT_DATA];
+	__u8 data[WIRE_PROBE_DATA];
 };
 
 /* How to get at the thread-local variable of a process that points to a thread's context. */

@@ -170,8 +170,8 @@ static void tell_json(const struct merge *merge, struct json *j)
 	clocks_json(merge, j);
 	json_key(j, "notices");
 	json_array(j);
-	for (size_t i = 0; merge_notice(merge, i); i++)
-		json_string(j, merge_notice(merge, i));
+	for (size_t i = 0; merge_warning(merge, i); i++)
+		json_string(j, merge_warning(merge, i));
 	json_end(j);
 }
 

@@ -66,8 +66,8 @@ static int dump_records(struct input_stream *s, const struct dump_filter *filter
 	struct dump_style style = { .json = json, .start = input_start(s->input) };
 	int r = dump_write(&records, &ahead, filter, &style, stdout, err);
 
-	if (input_notice(s->input))
-		say("%s", input_notice(s->input));
+	if (input_warning(s->input))
+		say("%s", input_warning(s->input));
 	return r;
 }
 

@@ -75,16 +75,16 @@ static void find_roots(const struct model *model, bool only_rebuilt, subjects *l
 /* Whether there is anything to explain: not of a thread that slept all the time. */
 static bool has_run(const struct thread *t)
 {
-	line_pos pos;
+	timeline_pos pos;
 
-	if (!line_first(&t->intervals, &pos))
+	if (!timeline_first(&t->intervals, &pos))
 		return false;
 	do {
-		const struct interval *i = line_at(&t->intervals, pos);
+		const struct interval *i = timeline_at(&t->intervals, pos);
 
 		if (i->state == STATE_RUNNING)
 			return true;
-	} while (line_next(&t->intervals, &pos));
+	} while (timeline_next(&t->intervals, &pos));
 	return false;
 }
 
@@ -109,7 +109,7 @@ static int no_requests(const struct model *model, struct err *err)
 	for (uint32_t i = 1; i < model_thread_count(model); i++) {
 		const struct thread *t = model_thread(model, (thread_id){ i });
 
-		if (!t->neighbour && !t->kernel && !is_tracer(model, t) &&
+		if (!t->out_of_scope && !t->kernel && !is_tracer(model, t) &&
 		    (!longest || t->end - t->begin > longest->end - longest->begin) && has_run(t))
 			longest = t;
 	}
@@ -227,7 +227,7 @@ static int print_all(const struct model *model, const subjects *list, bool as_js
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct json j;
-	bool lacks_thread = false;
+	bool missing_thread = false;
 
 	out_init(out, stdout);
 	json_init(&j, out);
@@ -243,10 +243,10 @@ static int print_all(const struct model *model, const subjects *list, bool as_js
 		}
 		if (i > 0)
 			out_char(out, '\n');
-		lacks_thread |= explain_text(out, opt_colour(), model, &account);
+		missing_thread |= explain_text(out, opt_colour(), model, &account);
 	}
-	if (lacks_thread)
-		explain_text_lacks_thread(out);
+	if (missing_thread)
+		explain_text_missing_thread(out);
 	if (as_json) {
 		json_end(&j);
 		json_newline(&j);

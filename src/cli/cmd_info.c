@@ -83,7 +83,7 @@ static int tell(const char *path, const char *format, struct out *out, struct js
 	info_init(&info, &origin);
 	while ((r = stream_next(&records, &record, &source, err)) > 0)
 		info_add(&info, source, record);
-	info_finish(&info, input_events(s.input), input_notice(s.input), r < 0 ? err : NULL);
+	info_finish(&info, input_events(s.input), input_warning(s.input), r < 0 ? err : NULL);
 	if (j)
 		info_json(&info, j);
 	else

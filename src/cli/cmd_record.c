@@ -26,7 +26,7 @@ struct record_opts {
 	nsec_t stacks;
 	unsigned long profile;
 	uint64_t buffer;
-	bool no_neighbours;
+	bool no_other_tasks;
 	bool no_spans;
 	bool no_arguments;
 	bool quiet;
@@ -55,7 +55,7 @@ static const struct opt record_opts[] = {
 	{ OPT_SIZE, 0, "buffer", "SIZE", "size of each CPU's ring (default: up to 2M)",
 	  FIELD(buffer) },
 	{ OPT_FLAG, 0, "no-neighbours", NULL, "do not record who else had the CPUs",
-	  FIELD(no_neighbours) },
+	  FIELD(no_other_tasks) },
 	{ OPT_FLAG, 0, "no-spans", NULL, "do not look for spans in the processes",
 	  FIELD(no_spans) },
 	{ OPT_FLAG, 0, "no-arguments", NULL, "of command lines, store only the program",
@@ -122,7 +122,7 @@ static void show_progress(void *arg, const struct record_state *state)
 	fflush(stderr);
 }
 
-static void show_notice(void *arg, const char *words)
+static void show_warning(void *arg, const char *words)
 {
 	clear_line(arg);
 	say("%s", words);
@@ -183,8 +183,8 @@ static int check_usage(const struct record_opts *o, char **operands, struct err 
 		return err_usage(err, "--duration wants a time above 0");
 	if (o->ports.count > WIRE_PORTS)
 		return err_usage(err, "at most %d ports can be given", WIRE_PORTS);
-	if (o->events.count > WIRE_HITS)
-		return err_usage(err, "at most %d events can be given", WIRE_HITS);
+	if (o->events.count > WIRE_PROBES)
+		return err_usage(err, "at most %d events can be given", WIRE_PROBES);
 	for (size_t i = 0; i < o->events.count; i++)
 		if (!strchr(o->events.items[i], ':'))
 			return err_usage(err, "--event wants category:name, not '%s'",
@@ -221,7 +221,7 @@ static int record_run(const void *opts, char **operands, struct err *err)
 		.port_count = o->ports.count,
 		.cgroup = o->cgroup,
 		.all = o->all,
-		.neighbours = !o->no_neighbours,
+		.other_tasks = !o->no_other_tasks,
 		.spans = !o->no_spans,
 		.arguments = !o->no_arguments,
 		.syscalls = o->syscalls,
@@ -235,7 +235,7 @@ static int record_run(const void *opts, char **operands, struct err *err)
 		.command_line = line,
 		.tool = "sonde " SONDE_VERSION,
 		.progress = show_progress,
-		.notice = show_notice,
+		.warning = show_warning,
 		.arg = &screen,
 	};
 	struct record_state state;

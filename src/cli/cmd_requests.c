@@ -105,8 +105,8 @@ static void choose_roots(const struct requests *requests, const struct chosen *c
 
 static bool is_event(const struct model *model, const char *name)
 {
-	for (size_t i = 1; i < model_hit_type_count(model); i++)
-		if (strcmp(model_hit_name(model, i) ?: "", name) == 0)
+	for (size_t i = 1; i < model_probe_type_count(model); i++)
+		if (strcmp(model_probe_name(model, i) ?: "", name) == 0)
 			return true;
 	return syscall_number(name) >= 0;
 }
@@ -118,8 +118,8 @@ static char *list_events(const struct model *model)
 	size_t size, count = 0;
 	FILE *file = open_memstream(&text, &size);
 
-	for (size_t i = 1; i < model_hit_type_count(model); i++) {
-		const char *name = model_hit_name(model, i);
+	for (size_t i = 1; i < model_probe_type_count(model); i++) {
+		const char *name = model_probe_name(model, i);
 
 		if (name)
 			fprintf(file, "%s%s", count++ ? ", " : "; there are ", name);

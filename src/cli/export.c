@@ -74,10 +74,10 @@ int64_t exported_realtime(const struct exported *e)
 void exported_tell(const struct exported *e)
 {
 	if (e->merge)
-		for (size_t i = 0; merge_notice(e->merge, i); i++)
-			say("%s", merge_notice(e->merge, i));
-	else if (input_notice(e->one.input))
-		say("%s", input_notice(e->one.input));
+		for (size_t i = 0; merge_warning(e->merge, i); i++)
+			say("%s", merge_warning(e->merge, i));
+	else if (input_warning(e->one.input))
+		say("%s", input_warning(e->one.input));
 	if (e->lost.losses)
 		say("%s: what is exported can be incomplete", format_lost(e->lost).s);
 }

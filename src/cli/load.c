@@ -34,8 +34,8 @@ int load_merged(char **inputs, const char *format, struct model **ret, struct me
 	while ((r = merge_next(merge, &record, &source, err)) > 0)
 		model_add(*ret, source, record);
 	model_finish(*ret);
-	for (size_t i = 0; merge_notice(merge, i); i++)
-		say("%s", merge_notice(merge, i));
+	for (size_t i = 0; merge_warning(merge, i); i++)
+		say("%s", merge_warning(merge, i));
 	span_warn_shifts(*ret);
 	return r;
 }
@@ -81,7 +81,7 @@ static thread_id find_recorded(const struct model *model, uint32_t tid, nsec_t t
 {
 	thread_id id = model_find_thread(model, tid, t);
 
-	while (model_thread(model, id)->neighbour) {
+	while (model_thread(model, id)->out_of_scope) {
 		thread_id earlier =
 			model_find_thread(model, tid, model_thread(model, id)->begin - 1);
 

@@ -92,8 +92,9 @@ static inline bool record_fits(const struct record *r, size_t room)
 {
 	if (room < sizeof(*r) || r->words * 8u > room || r->words < record_min_words(r->kind))
 		return false;
-	if (r->kind == RECORD_HIT)
-		return sizeof(struct record_hit) + ((const struct record_hit *)r)->size <=
+	if (r->kind == RECORD_PROBE_EVENT)
+		return sizeof(struct record_probe_event) +
+			       ((const struct record_probe_event *)r)->size <=
 		       r->words * 8u;
 	if (r->kind == RECORD_STACK) {
 		const struct record_stack *s = (const struct record_stack *)r;

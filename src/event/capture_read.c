@@ -45,14 +45,14 @@ struct capture {
 enum { HOLE_LIMIT = 64 * 1024 * 1024 };
 
 const uint8_t record_first_words[256] = {
-	[RECORD_RUN] = 4,      [RECORD_WAIT] = 8,         [RECORD_TASK] = 5,
-	[RECORD_EXIT] = 3,     [RECORD_MESSAGE] = 5,      [RECORD_SOCKET] = 10,
-	[RECORD_FILE] = 5,     [RECORD_SOCKET_STATE] = 9, [RECORD_SYSCALL] = 8,
-	[RECORD_BLOCK] = 6,    [RECORD_HIT] = 3,          [RECORD_SAMPLE] = 3,
-	[RECORD_STACK] = 3,    [RECORD_FRAME] = 5,        [RECORD_SYMBOL] = 5,
-	[RECORD_LOSS] = 5,     [RECORD_CLOCK] = 4,        [RECORD_PROCESS] = 4,
-	[RECORD_HIT_TYPE] = 4, [RECORD_DEVICE] = 3,       [RECORD_SPAN] = 9,
-	[RECORD_CONTEXT] = 7,  [RECORD_ATTRIBUTE] = 7,    [RECORD_COUNTER] = 4,
+	[RECORD_RUN] = 4,        [RECORD_WAIT] = 8,         [RECORD_TASK] = 5,
+	[RECORD_EXIT] = 3,       [RECORD_MESSAGE] = 5,      [RECORD_SOCKET] = 10,
+	[RECORD_FILE] = 5,       [RECORD_SOCKET_STATE] = 9, [RECORD_SYSCALL] = 8,
+	[RECORD_BLOCK] = 6,      [RECORD_PROBE_EVENT] = 3,  [RECORD_SAMPLE] = 3,
+	[RECORD_STACK] = 3,      [RECORD_FRAME] = 5,        [RECORD_SYMBOL] = 5,
+	[RECORD_LOSS] = 5,       [RECORD_CLOCK] = 4,        [RECORD_PROCESS] = 4,
+	[RECORD_PROBE_TYPE] = 4, [RECORD_DEVICE] = 3,       [RECORD_SPAN] = 9,
+	[RECORD_CONTEXT] = 7,    [RECORD_ATTRIBUTE] = 7,    [RECORD_COUNTER] = 4,
 };
 
 /* Ends the good part at cap->end. The sentence starts with the file's name. */

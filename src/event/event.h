@@ -31,7 +31,7 @@ enum record_kind {
 	RECORD_SOCKET_STATE = 8, /* a TCP connection changed its state */
 	RECORD_SYSCALL = 9,      /* a finished system call (--syscalls) */
 	RECORD_BLOCK = 10,       /* a finished request to a block device (--block) */
-	RECORD_HIT = 11,         /* a tracepoint that the user asked for (-e) */
+	RECORD_PROBE_EVENT = 11, /* a tracepoint that the user asked for (-e) */
 	RECORD_SAMPLE = 12,      /* where a thread was executing (--profile) */
 	RECORD_STACK = 13,       /* a list of frames */
 	RECORD_FRAME = 14,       /* an address in a program */
@@ -39,7 +39,7 @@ enum record_kind {
 	RECORD_LOSS = 16,        /* records dropped, on a CPU or by an agent */
 	RECORD_CLOCK = 17,       /* this clock against others */
 	RECORD_PROCESS = 18,     /* a process: command line and control group */
-	RECORD_HIT_TYPE = 19,    /* the name and fields of a tracepoint */
+	RECORD_PROBE_TYPE = 19,  /* the name and fields of a tracepoint */
 	RECORD_DEVICE = 20,      /* the name of a block device */
 	RECORD_SPAN = 21,        /* a finished span */
 	RECORD_CONTEXT = 22,     /* which span a thread works for */
@@ -74,13 +74,13 @@ enum state {
 /* Set on an interval that the end of the recording cut off. */
 #define INTERVAL_OPEN 1
 /* RUN: the thread is not in scope; only its turns on a CPU are recorded. */
-#define INTERVAL_NEIGHBOUR 2
+#define INTERVAL_OUT_OF_SCOPE 2
 /* WAIT: the thread was in iowait; in an uninterruptible sleep; did not block, was preempted. */
 #define INTERVAL_IOWAIT 4
 #define INTERVAL_UNINTERRUPTIBLE 8
 #define INTERVAL_PREEMPTED 16
 /* WAIT: its end was hidden from tracing; when that was is taken from the scheduler's counts. */
-#define INTERVAL_UNSEEN 32
+#define INTERVAL_END_HIDDEN 32
 /* WAIT: on a futex, to be signalled (condition variable, semaphore); not for a plain lock. */
 #define INTERVAL_SIGNAL 64
 
@@ -160,11 +160,11 @@ struct record_wait {        /* blocked from start to woken, runnable from there 
 };
 
 enum task_event {
-	TASK_SEEN = 0, /* there already when recording began, or came into scope */
-	TASK_NEW = 1,  /* created now, by thread `parent` */
-	TASK_EXEC = 2, /* runs another program now */
+	TASK_EXISTING = 0, /* there already when recording began, or came into scope */
+	TASK_NEW = 1,      /* created now, by thread `parent` */
+	TASK_EXEC = 2,     /* runs another program now */
 	TASK_RENAMED = 3,
-	TASK_NEIGHBOUR = 4, /* not in scope; named so that its turns can be */
+	TASK_OUT_OF_SCOPE = 4, /* not in scope; named so that its turns can be */
 };
 
 #define TASK_KERNEL 1 /* a kernel thread */
@@ -257,15 +257,15 @@ struct record_block {       /* issued at start, completed at time */
 	__u8 pad[3];
 };
 
-struct record_hit {
+struct record_probe_event {
 	struct record head;
-	__u16 type; /* a HIT_TYPE's number */
+	__u16 type; /* a PROBE_TYPE's number */
 	__u16 size; /* of data */
 	__u32 pad;
 	__u8 data[]; /* as the kernel's format file describes it; text if there is none */
 };
 
-struct record_hit_type {
+struct record_probe_type {
 	struct record head;
 	__u32 type;
 	__u32 name;   /* string: category:name */
@@ -374,7 +374,7 @@ struct record_span {        /* from start to time */
  * CONTEXT: seen when the thread left the CPU, and not told.  Since when it held
  * is not known, only that at `since` another one did.
  */
-#define CONTEXT_SEEN 2
+#define CONTEXT_OBSERVED 2
 
 struct record_context {     /* from time on, the thread works for a span */
 	struct record head; /* tid: the thread */

@@ -24,7 +24,7 @@ static const struct kind {
 	[RECORD_SOCKET_STATE] = { "socket_state", "socket_state", true, PERHAPS },
 	[RECORD_SYSCALL] = { "syscall", "syscall", true, ALWAYS },
 	[RECORD_BLOCK] = { "block", "block", true, ALWAYS },
-	[RECORD_HIT] = { "hit", "hit", true, ALWAYS },
+	[RECORD_PROBE_EVENT] = { "probe_event", "hit", true, ALWAYS },
 	[RECORD_SAMPLE] = { "sample", "sample", true, ALWAYS },
 	[RECORD_STACK] = { "stack", "stack", false, NEVER },
 	[RECORD_FRAME] = { "frame", NULL, false, NEVER },
@@ -32,7 +32,7 @@ static const struct kind {
 	[RECORD_LOSS] = { "loss", "loss", true, PERHAPS },
 	[RECORD_CLOCK] = { "clock", "clock", false, NEVER },
 	[RECORD_PROCESS] = { "process", "process", false, ALWAYS },
-	[RECORD_HIT_TYPE] = { "hit_type", NULL, false, NEVER },
+	[RECORD_PROBE_TYPE] = { "probe_type", NULL, false, NEVER },
 	[RECORD_DEVICE] = { "device", "device", false, NEVER },
 	[RECORD_SPAN] = { "span", "span", false, PERHAPS },
 	[RECORD_CONTEXT] = { "context", "context", false, ALWAYS },
@@ -147,9 +147,11 @@ const char *softirq_name(unsigned vector)
 const char *task_event_name(unsigned event)
 {
 	static const char *const names[] = {
-		[TASK_SEEN] = "seen",           [TASK_NEW] = "new",
-		[TASK_EXEC] = "exec",           [TASK_RENAMED] = "renamed",
-		[TASK_NEIGHBOUR] = "neighbour",
+		[TASK_EXISTING] = "seen",
+		[TASK_NEW] = "new",
+		[TASK_EXEC] = "exec",
+		[TASK_RENAMED] = "renamed",
+		[TASK_OUT_OF_SCOPE] = "neighbour",
 	};
 
 	return NAME_IN(names, event);

@@ -16,7 +16,7 @@
  */
 #include <string.h>
 
-#include "model/model_parts.h"
+#include "model/model_internal.h"
 
 static uint32_t ref_of(struct model *model, const uint8_t trace[16], const uint8_t id[8])
 {
@@ -46,17 +46,17 @@ void context_add(struct model *model, const struct source *source, const struct 
 	if (!id.i)
 		id = thread_of(model, source, r->head.tid, now);
 
-	struct line *line =
-		thread_line(thread_at(model, id), LINE_CONTEXTS, sizeof(struct context));
+	struct timeline *timeline =
+		thread_timeline(thread_at(model, id), TIMELINE_CONTEXTS, sizeof(struct context));
 
-	if (r->flags & CONTEXT_SEEN && r->since < r->head.time)
-		*(struct context *)line_push(line) =
+	if (r->flags & CONTEXT_OBSERVED && r->since < r->head.time)
+		*(struct context *)timeline_push(timeline) =
 			(struct context){ .start = source_time(source, r->since),
 					  .flags = CONTEXT_DOUBT };
-	*(struct context *)line_push(line) = (struct context){
+	*(struct context *)timeline_push(timeline) = (struct context){
 		.start = now,
 		.ref = r->flags & CONTEXT_UNKNOWN ? 0 : ref_of(model, r->trace, r->span),
-		.flags = r->flags & (CONTEXT_UNKNOWN | CONTEXT_SEEN),
+		.flags = r->flags & (CONTEXT_UNKNOWN | CONTEXT_OBSERVED),
 	};
 }
 
@@ -90,27 +90,30 @@ static int by_start(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-static void sort_line(struct line *line)
+static void sort_timeline(struct timeline *timeline)
 {
-	_cleanup_(freep) struct ranked *all = must_alloc(line_count(line) * sizeof(*all));
+	_cleanup_(freep) struct ranked *all = must_alloc(timeline_count(timeline) * sizeof(*all));
 	size_t count = 0;
-	line_pos pos;
+	timeline_pos pos;
 
-	for (bool more = line_first(line, &pos); more; more = line_next(line, &pos), count++)
-		all[count] = (struct ranked){ *(struct context *)line_at(line, pos), count };
+	for (bool more = timeline_first(timeline, &pos); more;
+	     more = timeline_next(timeline, &pos), count++)
+		all[count] =
+			(struct ranked){ *(struct context *)timeline_at(timeline, pos), count };
 	qsort(all, count, sizeof(*all), by_start);
 	count = 0;
-	for (bool more = line_first(line, &pos); more; more = line_next(line, &pos))
-		*(struct context *)line_at(line, pos) = all[count++].context;
+	for (bool more = timeline_first(timeline, &pos); more; more = timeline_next(timeline, &pos))
+		*(struct context *)timeline_at(timeline, pos) = all[count++].context;
 }
 
-static bool is_sorted(const struct line *line)
+static bool is_sorted(const struct timeline *timeline)
 {
 	nsec_t last = 0;
-	line_pos pos;
+	timeline_pos pos;
 
-	for (bool more = line_first(line, &pos); more; more = line_next(line, &pos)) {
-		const struct context *context = line_at(line, pos);
+	for (bool more = timeline_first(timeline, &pos); more;
+	     more = timeline_next(timeline, &pos)) {
+		const struct context *context = timeline_at(timeline, pos);
 
 		if (context->start < last)
 			return false;
@@ -121,8 +124,8 @@ static bool is_sorted(const struct line *line)
 
 /* A line that is written over itself: what is known takes no more room than what was told. */
 struct settling {
-	struct line *line;
-	line_pos end;         /* of what is written */
+	struct timeline *timeline;
+	timeline_pos end;     /* of what is written */
 	struct context *last; /* of that, or NULL */
 	bool doubts;          /* since then it is not known what holds */
 	nsec_t since;
@@ -135,9 +138,9 @@ static void put(struct settling *s, struct context context)
 		context.start = s->last->start;
 		*s->last = context;
 	} else if (!s->last || s->last->ref != context.ref || s->last->flags != context.flags) {
-		s->last = line_at(s->line, s->end);
+		s->last = timeline_at(s->timeline, s->end);
 		*s->last = context;
-		if (!line_next(s->line, &s->end))
+		if (!timeline_next(s->timeline, &s->end))
 			s->end.item++;
 	}
 }
@@ -151,23 +154,24 @@ static void put_seen(struct settling *s, struct context context)
 	if (!is_known || !was_known || s->last->ref != context.ref) {
 		if (s->doubts)
 			put(s, (struct context){ .start = s->since, .flags = CONTEXT_UNKNOWN });
-		context.flags = is_known ? CONTEXT_SEEN : CONTEXT_UNKNOWN;
+		context.flags = is_known ? CONTEXT_OBSERVED : CONTEXT_UNKNOWN;
 		put(s, context);
 	}
 	s->doubts = false;
 }
 
-static void settle_line(struct line *line)
+static void settle_timeline(struct timeline *timeline)
 {
-	struct settling s = { .line = line };
-	line_pos pos;
+	struct settling s = { .timeline = timeline };
+	timeline_pos pos;
 
-	if (!is_sorted(line)) /* what is told may be recorded later than what is seen */
-		sort_line(line);
-	for (bool more = line_first(line, &pos); more; more = line_next(line, &pos)) {
-		struct context context = *(const struct context *)line_at(line, pos);
+	if (!is_sorted(timeline)) /* what is told may be recorded later than what is seen */
+		sort_timeline(timeline);
+	for (bool more = timeline_first(timeline, &pos); more;
+	     more = timeline_next(timeline, &pos)) {
+		struct context context = *(const struct context *)timeline_at(timeline, pos);
 
-		if (context.flags & CONTEXT_SEEN) {
+		if (context.flags & CONTEXT_OBSERVED) {
 			put_seen(&s, context);
 			continue;
 		}
@@ -176,7 +180,7 @@ static void settle_line(struct line *line)
 		if (!(context.flags & CONTEXT_DOUBT))
 			put(&s, context);
 	}
-	line_cut(line, s.end);
+	timeline_cut(timeline, s.end);
 }
 
 static void find_spans(struct model *model)
@@ -235,36 +239,36 @@ static void place_attributes(struct model *model)
 	}
 }
 
-static void add_stay(struct model *model, thread_id thread, const struct context_stretch *s)
+static void add_residency(struct model *model, thread_id thread, const struct context_stretch *s)
 {
 	struct span_ref *ref = &model->refs.items[s->context.ref];
-	struct stay *stay = &model->stays.items[ref->first_stay];
+	struct residency *residency = &model->residencies.items[ref->first_residency];
 	nsec_t last = s->end;
 
 	if (last == UINT64_MAX && model_thread(model, thread)->end > s->context.start)
 		last = model_thread(model, thread)->end;
-	if (!ref->first_stay || stay->thread.i != thread.i) {
-		struct stay added = { s->context.start, last, thread, ref->first_stay };
+	if (!ref->first_residency || residency->thread.i != thread.i) {
+		struct residency added = { s->context.start, last, thread, ref->first_residency };
 
-		ref->first_stay = model->stays.count;
-		*vec_push(&model->stays) = added;
+		ref->first_residency = model->residencies.count;
+		*vec_push(&model->residencies) = added;
 	} else {
-		stay->last = last;
+		residency->last = last;
 	}
 }
 
-static void find_stays(struct model *model)
+static void find_residencies(struct model *model)
 {
-	model->stays.count = 1;
+	model->residencies.count = 1;
 	for (size_t i = 0; i < model->refs.count; i++)
-		model->refs.items[i].first_stay = 0;
+		model->refs.items[i].first_residency = 0;
 	for (uint32_t i = model->threads.count - 1; i > 0; i--) {
 		struct context_stretch s;
 
 		for (bool more = model_context_from(model, (thread_id){ i }, 0, &s); more;
 		     more = model_context_next(model, (thread_id){ i }, &s))
 			if (s.context.ref)
-				add_stay(model, (thread_id){ i }, &s);
+				add_residency(model, (thread_id){ i }, &s);
 	}
 }
 
@@ -299,15 +303,15 @@ static void find_places(struct model *model)
 void contexts_finish(struct model *model)
 {
 	for (size_t i = 1; i < model->threads.count; i++)
-		if (model->threads.items[i].lines[LINE_CONTEXTS])
-			settle_line(model->threads.items[i].lines[LINE_CONTEXTS]);
+		if (model->threads.items[i].timelines[TIMELINE_CONTEXTS])
+			settle_timeline(model->threads.items[i].timelines[TIMELINE_CONTEXTS]);
 	if (model->refs.count == 1)
 		return;
 	find_spans(model);
 	drop_told_again(model);
 	place_attributes(model);
-	find_stays(model);
-	if (model->stays.count > 1)
+	find_residencies(model);
+	if (model->residencies.count > 1)
 		find_places(model);
 }
 
@@ -316,9 +320,9 @@ const struct span_ref *model_span_ref(const struct model *model, uint32_t ref)
 	return &model->refs.items[ref < model->refs.count ? ref : 0];
 }
 
-const struct stay *model_stay(const struct model *model, uint32_t stay)
+const struct residency *model_residency(const struct model *model, uint32_t residency)
 {
-	return &model->stays.items[stay < model->stays.count ? stay : 0];
+	return &model->residencies.items[residency < model->residencies.count ? residency : 0];
 }
 
 bool model_span_is_within(const struct model *model, span_id id, span_id top)
@@ -345,32 +349,34 @@ struct attributes model_attributes(const struct model *model)
 	return (struct attributes){ model->attributes.items, model->attributes.count };
 }
 
-static void context_fill(const struct line *line, line_pos pos, struct context_stretch *ret)
+static void context_fill(const struct timeline *timeline, timeline_pos pos,
+			 struct context_stretch *ret)
 {
-	ret->context = *(const struct context *)line_at(line, pos);
+	ret->context = *(const struct context *)timeline_at(timeline, pos);
 	ret->pos = pos;
-	ret->end = line_next(line, &pos) ? ((const struct context *)line_at(line, pos))->start
-					 : UINT64_MAX;
+	ret->end = timeline_next(timeline, &pos)
+			   ? ((const struct context *)timeline_at(timeline, pos))->start
+			   : UINT64_MAX;
 }
 
 bool model_context_from(const struct model *model, thread_id id, nsec_t t,
 			struct context_stretch *ret)
 {
-	const struct line *line = model_thread(model, id)->lines[LINE_CONTEXTS];
-	line_pos pos;
+	const struct timeline *timeline = model_thread(model, id)->timelines[TIMELINE_CONTEXTS];
+	timeline_pos pos;
 
-	if (!line || (!line_find(line, t, &pos) && !line_first(line, &pos)))
+	if (!timeline || (!timeline_find(timeline, t, &pos) && !timeline_first(timeline, &pos)))
 		return false;
-	context_fill(line, pos, ret);
+	context_fill(timeline, pos, ret);
 	return true;
 }
 
 bool model_context_next(const struct model *model, thread_id id, struct context_stretch *s)
 {
-	const struct line *line = model_thread(model, id)->lines[LINE_CONTEXTS];
+	const struct timeline *timeline = model_thread(model, id)->timelines[TIMELINE_CONTEXTS];
 
-	if (!line_next(line, &s->pos))
+	if (!timeline_next(timeline, &s->pos))
 		return false;
-	context_fill(line, s->pos, s);
+	context_fill(timeline, s->pos, s);
 	return true;
 }

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "model/model_parts.h"
+#include "model/model_internal.h"
 
 enum loss_group_kind { ON_HOST = 1, ON_CPU = 2, IN_PROCESS = 3 };
 

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 
 #include "base/hash.h"
-#include "model/model_parts.h"
+#include "model/model_internal.h"
 
 void socket_add(struct model *model, const struct source *source, const struct record_socket *r)
 {
@@ -33,21 +33,21 @@ void socket_add(struct model *model, const struct source *source, const struct r
 static struct message *message_at(struct model *model, const struct flow_end *end,
 				  uint8_t direction)
 {
-	const struct line *line =
-		thread_at(model, (thread_id){ end->thread })->lines[LINE_MESSAGES];
-	line_pos pos;
+	const struct timeline *timeline =
+		thread_at(model, (thread_id){ end->thread })->timelines[TIMELINE_MESSAGES];
+	timeline_pos pos;
 
-	if (!line || !line_find(line, end->time, &pos))
+	if (!timeline || !timeline_find(timeline, end->time, &pos))
 		return NULL;
 
 	do {
-		struct message *m = line_at(line, pos);
+		struct message *m = timeline_at(timeline, pos);
 
 		if (m->time != end->time)
 			break;
 		if (m->direction == direction && m->position == end->position)
 			return m;
-	} while (line_prev(line, &pos));
+	} while (timeline_prev(timeline, &pos));
 	return NULL;
 }
 
@@ -129,8 +129,8 @@ void message_add(struct model *model, const struct source *source, const struct 
 {
 	nsec_t now = source_time(source, r->head.time);
 	thread_id id = thread_of(model, source, r->head.tid, now);
-	struct message *m =
-		line_push(thread_line(thread_at(model, id), LINE_MESSAGES, sizeof(struct message)));
+	struct message *m = timeline_push(
+		thread_timeline(thread_at(model, id), TIMELINE_MESSAGES, sizeof(struct message)));
 
 	*m = (struct message){
 		.time = now,
@@ -148,10 +148,10 @@ static void add_connect(struct model *model, const struct source *source,
 {
 	nsec_t now = source_time(source, r->head.time);
 	thread_id id = thread_of(model, source, r->head.tid, now);
-	struct line *line =
-		thread_line(thread_at(model, id), LINE_CONNECTS, sizeof(struct connect));
+	struct timeline *timeline =
+		thread_timeline(thread_at(model, id), TIMELINE_CONNECTS, sizeof(struct connect));
 
-	*(struct connect *)line_push(line) = (struct connect){ now, r->object };
+	*(struct connect *)timeline_push(timeline) = (struct connect){ now, r->object };
 }
 
 void socket_state_add(struct model *model, const struct source *source,

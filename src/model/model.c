@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "model/model_parts.h"
+#include "model/model_internal.h"
 
 struct model *model_new(void)
 {
@@ -22,26 +22,26 @@ struct model *model_new(void)
 	*vec_push(&model->earlier) = (struct earlier){ 0 };
 	*vec_push(&model->spans) = (struct span){ 0 };
 	*vec_push(&model->refs) = (struct span_ref){ 0 };
-	*vec_push(&model->stays) = (struct stay){ 0 };
+	*vec_push(&model->residencies) = (struct residency){ 0 };
 	*vec_push(&model->frames) = (struct frame){ 0 };
 	return model;
 }
 
 static void thread_done(struct thread *thread)
 {
-	line_done(&thread->intervals);
-	line_done(&thread->causes);
-	for (size_t i = 0; i < LINE_COUNT; i++)
-		if (thread->lines[i]) {
-			line_done(thread->lines[i]);
-			free(TAKE(thread->lines[i]));
+	timeline_done(&thread->intervals);
+	timeline_done(&thread->causes);
+	for (size_t i = 0; i < TIMELINE_COUNT; i++)
+		if (thread->timelines[i]) {
+			timeline_done(thread->timelines[i]);
+			free(TAKE(thread->timelines[i]));
 		}
 }
 
 static void host_done(struct host *host)
 {
 	for (size_t i = 0; i < host->cpus.count; i++)
-		line_done(&host->cpus.items[i]);
+		timeline_done(&host->cpus.items[i]);
 	vec_done(&host->cpus);
 }
 
@@ -54,7 +54,7 @@ void model_free(struct model *model)
 	for (size_t i = 0; i < model->hosts.count; i++)
 		host_done(&model->hosts.items[i]);
 	for (size_t i = 0; i < model->queues.count; i++)
-		line_done(&model->queues.items[i]);
+		timeline_done(&model->queues.items[i]);
 	flows_done(&model->flows);
 	vec_done(&model->threads);
 	vec_done(&model->earlier);
@@ -69,7 +69,7 @@ void model_free(struct model *model)
 	vec_done(&model->spans);
 	vec_done(&model->places);
 	vec_done(&model->refs);
-	vec_done(&model->stays);
+	vec_done(&model->residencies);
 	vec_done(&model->attributes);
 	losses_done(model);
 	vec_done(&model->losses);
@@ -79,25 +79,26 @@ void model_free(struct model *model)
 	map_done(&model->socket_index);
 	map_done(&model->file_index);
 	map_done(&model->devices);
-	map_done(&model->hit_types);
+	map_done(&model->probe_types);
 	map_done(&model->listeners);
 	map_done(&model->stacks);
 	map_done(&model->stack_numbers);
 	map_done(&model->frame_numbers);
-	map_done(&model->hit_numbers);
+	map_done(&model->probe_numbers);
 	map_done(&model->span_index);
 	map_done(&model->ref_index);
 	strtab_free(model->strings);
 	free(model);
 }
 
-struct line *thread_line(struct thread *thread, enum thread_line which, size_t item_size)
+struct timeline *thread_timeline(struct thread *thread, enum thread_timeline which,
+				 size_t item_size)
 {
-	if (!thread->lines[which]) {
-		thread->lines[which] = must_alloc(sizeof(struct line));
-		line_init(thread->lines[which], item_size);
+	if (!thread->timelines[which]) {
+		thread->timelines[which] = must_alloc(sizeof(struct timeline));
+		timeline_init(thread->timelines[which], item_size);
 	}
-	return thread->lines[which];
+	return thread->timelines[which];
 }
 
 /* As in skew binary numbers: two shortcuts of one length make one of twice that length. */
@@ -130,8 +131,8 @@ static thread_id thread_add(struct model *model, const struct source *source, ui
 		.begin = now,
 		.end = now,
 	};
-	line_init(&thread->intervals, sizeof(struct interval));
-	line_init(&thread->causes, sizeof(struct cause));
+	timeline_init(&thread->intervals, sizeof(struct interval));
+	timeline_init(&thread->causes, sizeof(struct cause));
 	push_earlier(model, (thread_id){ *slot });
 	*slot = id.i;
 	return id;
@@ -146,7 +147,7 @@ thread_id thread_of(struct model *model, const struct source *source, uint32_t t
 
 	thread_id id = thread_add(model, source, tid, now);
 
-	thread_at(model, id)->neighbour = true;
+	thread_at(model, id)->out_of_scope = true;
 	return id;
 }
 
@@ -154,10 +155,10 @@ thread_id thread_of(struct model *model, const struct source *source, uint32_t t
  */
 static void come_into_scope(struct thread *thread, nsec_t start)
 {
-	if (!thread->neighbour)
+	if (!thread->out_of_scope)
 		return;
-	thread->neighbour = false;
-	if (!line_last(&thread->intervals))
+	thread->out_of_scope = false;
+	if (!timeline_last(&thread->intervals))
 		thread->begin = thread->end = start;
 }
 
@@ -170,18 +171,18 @@ static const struct interval *add_interval(struct thread *thread, struct interva
 	if (end <= interval.start)
 		return NULL;
 	if (interval.start > thread->end)
-		*(struct interval *)line_push(&thread->intervals) =
+		*(struct interval *)timeline_push(&thread->intervals) =
 			(struct interval){ .start = thread->end, .state = STATE_GAP };
 	thread->end = end;
 
-	struct interval *added = line_push(&thread->intervals);
+	struct interval *added = timeline_push(&thread->intervals);
 
 	*added = interval;
 	return added;
 }
 
 /* The turns on a CPU. */
-static struct line *cpu_line(struct model *model, uint16_t host, uint16_t cpu)
+static struct timeline *cpu_timeline(struct model *model, uint16_t host, uint16_t cpu)
 {
 	while (model->hosts.count <= host)
 		*vec_push(&model->hosts) = (struct host){ 0 };
@@ -189,7 +190,7 @@ static struct line *cpu_line(struct model *model, uint16_t host, uint16_t cpu)
 	struct host *h = &model->hosts.items[host];
 
 	while (h->cpus.count <= cpu)
-		line_init(vec_push(&h->cpus), sizeof(struct turn));
+		timeline_init(vec_push(&h->cpus), sizeof(struct slice));
 	return &h->cpus.items[cpu];
 }
 
@@ -197,9 +198,9 @@ static struct line *cpu_line(struct model *model, uint16_t host, uint16_t cpu)
 #define TURN_MAX (65536ull * UINT32_MAX)
 
 /* Two captures of a host may both tell of a turn: what is known already is left out. */
-static void add_turn(struct line *line, thread_id thread, nsec_t start, nsec_t end)
+static void add_slice(struct timeline *timeline, thread_id thread, nsec_t start, nsec_t end)
 {
-	const struct turn *last = line_last(line);
+	const struct slice *last = timeline_last(timeline);
 
 	if (last && start < last->start + last->length)
 		start = last->start + last->length;
@@ -208,7 +209,7 @@ static void add_turn(struct line *line, thread_id thread, nsec_t start, nsec_t e
 	while (start < end) {
 		nsec_t length = end - start < UINT32_MAX ? end - start : UINT32_MAX;
 
-		*(struct turn *)line_push(line) = (struct turn){ start, thread, length };
+		*(struct slice *)timeline_push(timeline) = (struct slice){ start, thread, length };
 		start += length;
 	}
 }
@@ -219,9 +220,9 @@ static void add_run(struct model *model, const struct source *source, const stru
 	thread_id id = thread_of(model, source, r->head.tid, start);
 	struct thread *thread = thread_at(model, id);
 
-	add_turn(cpu_line(model, source->host, r->head.cpu), id, start, end);
-	if (r->flags & INTERVAL_NEIGHBOUR) {
-		if (thread->neighbour)
+	add_slice(cpu_timeline(model, source->host, r->head.cpu), id, start, end);
+	if (r->flags & INTERVAL_OUT_OF_SCOPE) {
+		if (thread->out_of_scope)
 			thread->end = end;
 		return;
 	}
@@ -249,7 +250,7 @@ static void add_blocked(struct model *model, const struct source *source,
 		woken);
 
 	if (added)
-		*(struct cause *)line_push(&thread->causes) = (struct cause){
+		*(struct cause *)timeline_push(&thread->causes) = (struct cause){
 			.start = added->start,
 			.object = r->object,
 			.waker = waker,
@@ -290,9 +291,9 @@ static bool is_new_thread(const struct thread *known, const struct source *sourc
 {
 	if (known->exited)
 		return true;
-	if (known->neighbour) /* was only heard of so far */
+	if (known->out_of_scope) /* was only heard of so far */
 		return event == TASK_NEW;
-	return (event == TASK_NEW || event == TASK_SEEN) && known->input == source->input;
+	return (event == TASK_NEW || event == TASK_EXISTING) && known->input == source->input;
 }
 
 static void add_task(struct model *model, const struct source *source, const struct record_task *r)
@@ -305,8 +306,8 @@ static void add_task(struct model *model, const struct source *source, const str
 	struct thread *thread = thread_at(model, id);
 
 	if (is_new) {
-		thread->neighbour = r->event == TASK_NEIGHBOUR;
-	} else if (thread->neighbour && r->event == TASK_SEEN) {
+		thread->out_of_scope = r->event == TASK_OUT_OF_SCOPE;
+	} else if (thread->out_of_scope && r->event == TASK_EXISTING) {
 		thread->input = source->input;
 		come_into_scope(thread, now);
 	}
@@ -332,7 +333,7 @@ static void add_exit(struct model *model, const struct source *source, const str
 
 	thread->exited = true;
 	/* of a trace that does not tell of states, nothing else tells how long it lived */
-	if (!line_last(&thread->intervals) && thread->end < now)
+	if (!timeline_last(&thread->intervals) && thread->end < now)
 		thread->end = now;
 }
 
@@ -342,16 +343,16 @@ static void add_call(struct model *model, const struct source *source,
 	nsec_t end = source_time(source, r->head.time);
 	thread_id id = thread_of(model, source, r->head.tid, end);
 
-	*(struct call *)line_push(
-		thread_line(thread_at(model, id), LINE_CALLS, sizeof(struct call))) =
-		(struct call){ end, source_time(source, r->start), r->result, r->nr };
+	*(struct syscall *)timeline_push(
+		thread_timeline(thread_at(model, id), TIMELINE_SYSCALLS, sizeof(struct syscall))) =
+		(struct syscall){ end, source_time(source, r->start), r->result, r->nr };
 }
 
 static void add_request(struct model *model, const struct source *source,
 			const struct record_block *r)
 {
 	nsec_t end = source_time(source, r->head.time);
-	struct request request = {
+	struct block_io block_io = {
 		.end = end,
 		.start = source_time(source, r->start),
 		.sector = r->sector,
@@ -361,24 +362,26 @@ static void add_request(struct model *model, const struct source *source,
 		.error = r->error,
 		.op = r->op,
 	};
-	struct line *queue =
+	struct timeline *queue =
 		indexed(&model->queues, &model->queue_index, host_key(source->host, r->device));
-	struct line *own = thread_line(thread_at(model, request.issuer), LINE_REQUESTS,
-				       sizeof(struct request));
+	struct timeline *own = thread_timeline(thread_at(model, block_io.issuer), TIMELINE_BLOCK_IO,
+					       sizeof(struct block_io));
 
 	if (!queue->item_size)
-		line_init(queue, sizeof(struct request));
-	*(struct request *)line_push(queue) = request;
-	*(struct request *)line_push(own) = request;
+		timeline_init(queue, sizeof(struct block_io));
+	*(struct block_io *)timeline_push(queue) = block_io;
+	*(struct block_io *)timeline_push(own) = block_io;
 }
 
-static void add_hit(struct model *model, const struct source *source, const struct record_hit *r)
+static void add_probe_event(struct model *model, const struct source *source,
+			    const struct record_probe_event *r)
 {
 	nsec_t now = source_time(source, r->head.time);
 	thread_id id = thread_of(model, source, r->head.tid, now);
 
-	*(struct hit *)line_push(thread_line(thread_at(model, id), LINE_HITS, sizeof(struct hit))) =
-		(struct hit){ now, own_number(&model->hit_numbers, source, r->type) };
+	*(struct probe_event *)timeline_push(thread_timeline(
+		thread_at(model, id), TIMELINE_PROBE_EVENTS, sizeof(struct probe_event))) =
+		(struct probe_event){ now, own_number(&model->probe_numbers, source, r->type) };
 }
 
 static void add_sample(struct model *model, const struct source *source,
@@ -387,8 +390,8 @@ static void add_sample(struct model *model, const struct source *source,
 	nsec_t now = source_time(source, r->head.time);
 	thread_id id = thread_of(model, source, r->head.tid, now);
 
-	*(struct sample *)line_push(
-		thread_line(thread_at(model, id), LINE_SAMPLES, sizeof(struct sample))) =
+	*(struct sample *)timeline_push(
+		thread_timeline(thread_at(model, id), TIMELINE_SAMPLES, sizeof(struct sample))) =
 		(struct sample){ now, own_number(&model->stack_numbers, source, r->stack) };
 }
 
@@ -427,8 +430,8 @@ static bool add_event(struct model *model, const struct source *source, const st
 	case RECORD_BLOCK:
 		add_request(model, source, (const void *)r);
 		return true;
-	case RECORD_HIT:
-		add_hit(model, source, (const void *)r);
+	case RECORD_PROBE_EVENT:
+		add_probe_event(model, source, (const void *)r);
 		return true;
 	case RECORD_SAMPLE:
 		add_sample(model, source, (const void *)r);
@@ -484,11 +487,11 @@ static void thread_forget(struct thread *thread, nsec_t t)
 		thread->forgotten = true;
 		return;
 	}
-	line_forget(&thread->intervals, t);
-	line_forget(&thread->causes, t);
-	for (size_t i = 0; i < LINE_COUNT; i++)
-		if (thread->lines[i])
-			line_forget(thread->lines[i], t);
+	timeline_forget(&thread->intervals, t);
+	timeline_forget(&thread->causes, t);
+	for (size_t i = 0; i < TIMELINE_COUNT; i++)
+		if (thread->timelines[i])
+			timeline_forget(thread->timelines[i], t);
 	if (thread->begin < t)
 		thread->begin = thread->end < t ? thread->end : t;
 }
@@ -500,9 +503,9 @@ void model_forget(struct model *model, nsec_t t)
 			thread_forget(&model->threads.items[i], t);
 	for (size_t i = 0; i < model->hosts.count; i++)
 		for (size_t k = 0; k < model->hosts.items[i].cpus.count; k++)
-			line_forget(&model->hosts.items[i].cpus.items[k], t);
+			timeline_forget(&model->hosts.items[i].cpus.items[k], t);
 	for (size_t i = 0; i < model->queues.count; i++)
-		line_forget(&model->queues.items[i], t);
+		timeline_forget(&model->queues.items[i], t);
 	flows_forget(&model->flows, t);
 	if (model->begin < t)
 		model->begin = t;

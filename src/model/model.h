@@ -18,7 +18,7 @@
 #include "base/strtab.h"
 #include "event/event.h"
 #include "event/source.h"
-#include "model/line.h"
+#include "model/timeline.h"
 
 typedef struct {
 	uint32_t i; /* 0 is nobody */
@@ -67,19 +67,19 @@ struct message {
 };
 
 /* A turn of a thread on a CPU. */
-struct turn {
+struct slice {
 	nsec_t start;
 	thread_id thread;
 	uint32_t length; /* ns; a longer turn is several */
 };
 
-struct call { /* a system call */
+struct syscall { /* a system call */
 	nsec_t end, start;
 	int64_t result;
 	int16_t nr;
 };
 
-struct request { /* to a block device */
+struct block_io { /* to a block device */
 	nsec_t end, start;
 	uint64_t sector;
 	uint32_t bytes, device;
@@ -88,7 +88,7 @@ struct request { /* to a block device */
 	char op;
 };
 
-struct hit {
+struct probe_event {
 	nsec_t time;
 	uint32_t type;
 };
@@ -111,15 +111,15 @@ struct context {
 };
 
 /* What only some threads have. */
-enum thread_line {
-	LINE_MESSAGES,
-	LINE_CALLS,
-	LINE_REQUESTS,
-	LINE_HITS,
-	LINE_SAMPLES,
-	LINE_CONNECTS,
-	LINE_CONTEXTS,
-	LINE_COUNT
+enum thread_timeline {
+	TIMELINE_MESSAGES,
+	TIMELINE_SYSCALLS,
+	TIMELINE_BLOCK_IO,
+	TIMELINE_PROBE_EVENTS,
+	TIMELINE_SAMPLES,
+	TIMELINE_CONNECTS,
+	TIMELINE_CONTEXTS,
+	TIMELINE_COUNT
 };
 
 struct thread {
@@ -127,15 +127,15 @@ struct thread {
 	uint16_t host;
 	uint16_t input; /* that told of it first */
 	bool kernel;
-	bool neighbour; /* only its turns on CPUs are known */
+	bool out_of_scope; /* only its turns on CPUs are known */
 	bool exited;
 	bool forgotten;   /* what it did, as all of it is too old */
 	str_id comm;      /* the last it had */
 	thread_id parent; /* who created it, if that was seen */
 	nsec_t begin, end;
-	struct line intervals;
-	struct line causes;
-	struct line *lines[LINE_COUNT]; /* NULL where there is nothing */
+	struct timeline intervals;
+	struct timeline causes;
+	struct timeline *timelines[TIMELINE_COUNT]; /* NULL where there is nothing */
 };
 
 struct process {
@@ -179,12 +179,12 @@ struct clock_shift {
 struct span_ref {
 	uint8_t trace[16], id[8];
 	span_id span;                         /* none if it was not told of */
-	uint32_t first_stay;                  /* of model_stay(); 0 is none */
+	uint32_t first_residency;             /* of model_residency(); 0 is none */
 	uint32_t attributes, attribute_count; /* in the model's list */
 };
 
 /* That a thread worked for a span, at times, from the first to the last. */
-struct stay {
+struct residency {
 	nsec_t first, last;
 	thread_id thread;
 	uint32_t next; /* of the same span */
@@ -250,7 +250,7 @@ str_id model_process_comm(const struct model *model, thread_id id);
 struct stretch {
 	struct interval interval;
 	nsec_t end;
-	line_pos pos;
+	timeline_pos pos;
 };
 bool model_stretch_at(const struct model *model, thread_id id, nsec_t t, struct stretch *ret);
 /* Likewise, but of two intervals that meet at t, the earlier. */
@@ -262,10 +262,10 @@ const struct cause *model_cause(const struct model *model, thread_id id,
 				const struct interval *interval);
 
 /* Turns on a CPU, of struct turn; NULL if it has none. */
-const struct line *model_turns(const struct model *model, uint16_t host, uint16_t cpu);
+const struct timeline *model_slices(const struct model *model, uint16_t host, uint16_t cpu);
 
-/* Requests to a block device, of struct request; NULL if it has none. */
-const struct line *model_requests(const struct model *model, uint16_t host, uint32_t device);
+/* Requests to a block device, of struct block_io; NULL if it has none. */
+const struct timeline *model_block_io(const struct model *model, uint16_t host, uint32_t device);
 
 /* What is known of what a host calls by a number; NULL if nothing is. */
 const struct process *model_process(const struct model *model, uint16_t host, uint32_t pid);
@@ -274,8 +274,8 @@ bool model_is_listening(const struct model *model, uint16_t host, uint32_t netns
 const char *model_file(const struct model *model, uint16_t host, uint64_t object);
 uint32_t model_file_device(const struct model *model, uint16_t host, uint64_t object); /* or 0 */
 const char *model_device(const struct model *model, uint16_t host, uint32_t device);
-const char *model_hit_name(const struct model *model, uint32_t type);
-size_t model_hit_type_count(const struct model *model); /* numbers are below; 0 is none */
+const char *model_probe_name(const struct model *model, uint32_t type);
+size_t model_probe_type_count(const struct model *model); /* numbers are below; 0 is none */
 
 /* Frames of a stack, innermost first; the first kernel_count are the kernel's. */
 struct stack {
@@ -297,7 +297,7 @@ size_t model_root_count(const struct model *model, span_id id);
 
 /* What names spans: 0 is none. */
 const struct span_ref *model_span_ref(const struct model *model, uint32_t ref);
-const struct stay *model_stay(const struct model *model, uint32_t stay);
+const struct residency *model_residency(const struct model *model, uint32_t residency);
 
 /* Attributes of a span, in the order in which they were told. */
 struct attributes {
@@ -311,7 +311,7 @@ struct attributes model_attributes(const struct model *model); /* of all spans *
 struct context_stretch {
 	struct context context;
 	nsec_t end; /* UINT64_MAX for its last */
-	line_pos pos;
+	timeline_pos pos;
 };
 bool model_context_from(const struct model *model, thread_id id, nsec_t t,
 			struct context_stretch *ret);

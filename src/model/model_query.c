@@ -2,7 +2,7 @@
 /* model_query - asking a model. */
 #include "model/model.h"
 
-#include "model/model_parts.h"
+#include "model/model_internal.h"
 
 nsec_t model_begin(const struct model *model)
 {
@@ -54,16 +54,16 @@ str_id model_process_comm(const struct model *model, thread_id id)
 	return model_thread(model, first.i ? first : id)->comm;
 }
 
-static nsec_t stretch_end(const struct thread *thread, line_pos pos)
+static nsec_t stretch_end(const struct thread *thread, timeline_pos pos)
 {
-	if (!line_next(&thread->intervals, &pos))
+	if (!timeline_next(&thread->intervals, &pos))
 		return thread->end;
-	return ((const struct interval *)line_at(&thread->intervals, pos))->start;
+	return ((const struct interval *)timeline_at(&thread->intervals, pos))->start;
 }
 
-static void stretch_fill(const struct thread *thread, line_pos pos, struct stretch *ret)
+static void stretch_fill(const struct thread *thread, timeline_pos pos, struct stretch *ret)
 {
-	ret->interval = *(const struct interval *)line_at(&thread->intervals, pos);
+	ret->interval = *(const struct interval *)timeline_at(&thread->intervals, pos);
 	ret->end = stretch_end(thread, pos);
 	ret->pos = pos;
 }
@@ -71,9 +71,9 @@ static void stretch_fill(const struct thread *thread, line_pos pos, struct stret
 bool model_stretch_at(const struct model *model, thread_id id, nsec_t t, struct stretch *ret)
 {
 	const struct thread *thread = model_thread(model, id);
-	line_pos pos;
+	timeline_pos pos;
 
-	if (t >= thread->end || !line_find(&thread->intervals, t, &pos))
+	if (t >= thread->end || !timeline_find(&thread->intervals, t, &pos))
 		return false;
 	stretch_fill(thread, pos, ret);
 	return true;
@@ -82,9 +82,9 @@ bool model_stretch_at(const struct model *model, thread_id id, nsec_t t, struct 
 bool model_stretch_before(const struct model *model, thread_id id, nsec_t t, struct stretch *ret)
 {
 	const struct thread *thread = model_thread(model, id);
-	line_pos pos;
+	timeline_pos pos;
 
-	if (t == 0 || t > thread->end || !line_find(&thread->intervals, t - 1, &pos))
+	if (t == 0 || t > thread->end || !timeline_find(&thread->intervals, t - 1, &pos))
 		return false;
 	stretch_fill(thread, pos, ret);
 	return true;
@@ -94,7 +94,7 @@ bool model_stretch_next(const struct model *model, thread_id id, struct stretch 
 {
 	const struct thread *thread = model_thread(model, id);
 
-	if (!line_next(&thread->intervals, &s->pos))
+	if (!timeline_next(&thread->intervals, &s->pos))
 		return false;
 	stretch_fill(thread, s->pos, s);
 	return true;
@@ -104,24 +104,24 @@ const struct cause *model_cause(const struct model *model, thread_id id,
 				const struct interval *interval)
 {
 	const struct thread *thread = model_thread(model, id);
-	line_pos pos;
+	timeline_pos pos;
 
-	if (!line_find(&thread->causes, interval->start, &pos))
+	if (!timeline_find(&thread->causes, interval->start, &pos))
 		return NULL;
 
-	const struct cause *cause = line_at(&thread->causes, pos);
+	const struct cause *cause = timeline_at(&thread->causes, pos);
 
 	return cause->start == interval->start ? cause : NULL;
 }
 
-const struct line *model_turns(const struct model *model, uint16_t host, uint16_t cpu)
+const struct timeline *model_slices(const struct model *model, uint16_t host, uint16_t cpu)
 {
 	const struct host *h = host < model->hosts.count ? &model->hosts.items[host] : NULL;
 
 	return h && cpu < h->cpus.count ? &h->cpus.items[cpu] : NULL;
 }
 
-const struct line *model_requests(const struct model *model, uint16_t host, uint32_t device)
+const struct timeline *model_block_io(const struct model *model, uint16_t host, uint32_t device)
 {
 	return find_indexed(&model->queues, &model->queue_index, host_key(host, device));
 }
@@ -163,11 +163,11 @@ uint64_t model_record_count(const struct model *model)
 
 static size_t thread_memory(const struct thread *thread)
 {
-	size_t bytes = line_memory(&thread->intervals) + line_memory(&thread->causes);
+	size_t bytes = timeline_memory(&thread->intervals) + timeline_memory(&thread->causes);
 
-	for (size_t i = 0; i < LINE_COUNT; i++)
-		if (thread->lines[i])
-			bytes += sizeof(struct line) + line_memory(thread->lines[i]);
+	for (size_t i = 0; i < TIMELINE_COUNT; i++)
+		if (thread->timelines[i])
+			bytes += sizeof(struct timeline) + timeline_memory(thread->timelines[i]);
 	return bytes;
 }
 
@@ -175,7 +175,7 @@ static size_t names_memory(const struct model *model)
 {
 	const struct map *maps[] = { &model->pid_index,     &model->socket_index,
 				     &model->file_index,    &model->devices,
-				     &model->hit_types,     &model->stacks,
+				     &model->probe_types,   &model->stacks,
 				     &model->stack_numbers, &model->frame_numbers };
 	size_t bytes = model->processes.room * sizeof(struct process) +
 		       model->sockets.room * sizeof(struct socket) +
@@ -192,7 +192,7 @@ static size_t contexts_memory(const struct model *model)
 {
 	return model->places.room * sizeof(struct place) +
 	       model->refs.room * sizeof(struct span_ref) +
-	       model->stays.room * sizeof(struct stay) +
+	       model->residencies.room * sizeof(struct residency) +
 	       model->attributes.room * sizeof(struct attribute) +
 	       model->ref_index.room * sizeof(struct map_slot);
 }
@@ -209,8 +209,8 @@ size_t model_memory(const struct model *model)
 		bytes += thread_memory(&model->threads.items[i]);
 	for (size_t i = 0; i < model->hosts.count; i++)
 		for (size_t k = 0; k < model->hosts.items[i].cpus.count; k++)
-			bytes += line_memory(&model->hosts.items[i].cpus.items[k]);
+			bytes += timeline_memory(&model->hosts.items[i].cpus.items[k]);
 	for (size_t i = 0; i < model->queues.count; i++)
-		bytes += line_memory(&model->queues.items[i]);
+		bytes += timeline_memory(&model->queues.items[i]);
 	return bytes;
 }

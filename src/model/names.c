@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "model/model_parts.h"
+#include "model/model_internal.h"
 
 str_id take_string(struct model *model, const struct source *source, uint32_t id)
 {
@@ -65,10 +65,10 @@ static void add_device(struct model *model, const struct source *source,
 		take_string(model, source, r->name).i;
 }
 
-static void add_hit_type(struct model *model, const struct source *source,
-			 const struct record_hit_type *r)
+static void add_probe_type(struct model *model, const struct source *source,
+			   const struct record_probe_type *r)
 {
-	*map_insert(&model->hit_types, own_number(&model->hit_numbers, source, r->type)) =
+	*map_insert(&model->probe_types, own_number(&model->probe_numbers, source, r->type)) =
 		take_string(model, source, r->name).i;
 }
 
@@ -130,8 +130,8 @@ void name_add(struct model *model, const struct source *source, const struct rec
 	case RECORD_DEVICE:
 		add_device(model, source, (const void *)r);
 		break;
-	case RECORD_HIT_TYPE:
-		add_hit_type(model, source, (const void *)r);
+	case RECORD_PROBE_TYPE:
+		add_probe_type(model, source, (const void *)r);
 		break;
 	case RECORD_STACK:
 		add_stack(model, source, (const void *)r);
@@ -194,14 +194,14 @@ const char *model_device(const struct model *model, uint16_t host, uint32_t devi
 	return name_of(model, &model->devices, host_key(host, device));
 }
 
-size_t model_hit_type_count(const struct model *model)
+size_t model_probe_type_count(const struct model *model)
 {
-	return model->hit_numbers.count + 1;
+	return model->probe_numbers.count + 1;
 }
 
-const char *model_hit_name(const struct model *model, uint32_t type)
+const char *model_probe_name(const struct model *model, uint32_t type)
 {
-	return name_of(model, &model->hit_types, type);
+	return name_of(model, &model->probe_types, type);
 }
 
 struct stack model_stack(const struct model *model, uint32_t stack)

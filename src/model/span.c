@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "model/model_parts.h"
+#include "model/model_internal.h"
 
 uint64_t span_hash(const uint8_t trace[16], const uint8_t id[8])
 {

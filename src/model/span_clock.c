@@ -26,7 +26,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "model/model_parts.h"
+#include "model/model_internal.h"
 
 /* Formats round to microseconds, which is no contradiction. */
 enum { ROUNDING = NSEC_PER_USEC };
@@ -322,10 +322,10 @@ static bool find_offset(const struct range *r, int64_t *ret)
 {
 	bool overlaps = (r->overlap_least == FAR || r->overlap_least <= 0) &&
 			(r->overlap_most == -FAR || r->overlap_most >= 0);
-	bool stays = overlaps && r->least < ROUNDING && r->most > -ROUNDING;
+	bool residencies = overlaps && r->least < ROUNDING && r->most > -ROUNDING;
 
-	*ret = stays ? 0 : middle(r->soft_least, r->soft_most);
-	return stays || r->soft_least <= r->soft_most;
+	*ret = residencies ? 0 : middle(r->soft_least, r->soft_most);
+	return residencies || r->soft_least <= r->soft_most;
 }
 
 /* Each trace by itself, and if not even that satisfies all bounds, those that must hold. */

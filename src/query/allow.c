@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/query_parts.h"
+#include "query/query_internal.h"
 
 /* In the order of strcmp(). */
 static const char *const functions[] = {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "query/query_parts.h"
+#include "query/query_internal.h"
 
 void cell_int(struct cell *cell, int64_t n)
 {

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "query/query_parts.h"
+#include "query/query_internal.h"
 #include "event/kind.h"
 
 /* ms(ns), us(ns): the divisor is the function's own data. */

@@ -27,9 +27,9 @@ static double lined_rows(struct query *q, const struct table *table)
 	double rows = 0;
 
 	for (uint32_t i = 1; i <= table->count(q); i++) {
-		const struct line *line = table->line(q, i);
+		const struct timeline *line = table->line(q, i);
 
-		rows += line ? line_count(line) : 0;
+		rows += line ? timeline_count(line) : 0;
 	}
 	return rows;
 }

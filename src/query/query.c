@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "query/query_parts.h"
+#include "query/query_internal.h"
 
 enum { OPS_BETWEEN_LOOKS = 10000, MB = 1 << 20 };
 

@@ -147,13 +147,14 @@ void table_state_done(struct table_state *state)
 		}
 }
 
-static bool line_in_order(const struct line *line)
+static bool line_in_order(const struct timeline *line)
 {
-	line_pos pos;
+	timeline_pos pos;
 	nsec_t last = 0;
 
-	for (bool more = line && line_first(line, &pos); more; more = line_next(line, &pos)) {
-		const struct ended *item = line_at(line, pos);
+	for (bool more = line && timeline_first(line, &pos); more;
+	     more = timeline_next(line, &pos)) {
+		const struct ended *item = timeline_at(line, pos);
 
 		if (item->start < last || item->start > item->end)
 			return false;
@@ -173,16 +174,17 @@ static bool starts_in_order(struct table_state *s)
 	return s->in_order;
 }
 
-static bool seek_in_line(const struct cursor *c, line_pos *ret)
+static bool seek_in_line(const struct cursor *c, timeline_pos *ret)
 {
-	line_pos running;
+	timeline_pos running;
 
 	if (c->table->order == BY_END)
-		return line_from(c->line, c->to_min > c->from_min ? c->to_min : c->from_min, ret);
-	if (!line_from(c->line, c->from_min, ret))
+		return timeline_from(c->line, c->to_min > c->from_min ? c->to_min : c->from_min,
+				     ret);
+	if (!timeline_from(c->line, c->from_min, ret))
 		return false;
 	/* what began before to_min may end after it, but only the last that did */
-	if (c->to_min && line_find(c->line, c->to_min - 1, &running) &&
+	if (c->to_min && timeline_find(c->line, c->to_min - 1, &running) &&
 	    (running.chunk > ret->chunk ||
 	     (running.chunk == ret->chunk && running.item > ret->item)))
 		*ret = running;
@@ -202,15 +204,15 @@ static bool enter_line(struct cursor *c)
 	c->line = c->table->line(c->query, c->number);
 	if (!c->line || !seek_in_line(c, &c->pos))
 		return false;
-	c->item = line_at(c->line, c->pos);
+	c->item = timeline_at(c->line, c->pos);
 	return !is_beyond(c);
 }
 
 static bool next_in_line(struct cursor *c)
 {
-	if (!line_next(c->line, &c->pos))
+	if (!timeline_next(c->line, &c->pos))
 		return false;
-	c->item = line_at(c->line, c->pos);
+	c->item = timeline_at(c->line, c->pos);
 	return !is_beyond(c);
 }
 

@@ -56,9 +56,9 @@ static const struct column context_columns[] = {
 
 static const char *how(const struct context *context)
 {
-	return context->flags & CONTEXT_UNKNOWN ? "unknown"
-	       : context->flags & CONTEXT_SEEN  ? "seen"
-						: "told";
+	return context->flags & CONTEXT_UNKNOWN    ? "unknown"
+	       : context->flags & CONTEXT_OBSERVED ? "seen"
+						   : "told";
 }
 
 /* The last one holds as long as its thread is known to live. */
@@ -66,10 +66,10 @@ static nsec_t context_end(const struct cursor *c)
 {
 	const struct thread *thread = cursor_thread(c);
 	nsec_t start = ((const struct context *)c->item)->start;
-	line_pos next = c->pos;
+	timeline_pos next = c->pos;
 
-	if (line_next(c->line, &next))
-		return ((const struct context *)line_at(c->line, next))->start;
+	if (timeline_next(c->line, &next))
+		return ((const struct context *)timeline_at(c->line, next))->start;
 	return thread->end > start ? thread->end : start;
 }
 
@@ -125,9 +125,9 @@ static void context_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-static const struct line *context_line(struct query *q, uint32_t number)
+static const struct timeline *context_line(struct query *q, uint32_t number)
 {
-	return own_line(q, number, LINE_CONTEXTS);
+	return own_timeline(q, number, TIMELINE_CONTEXTS);
 }
 
 const struct table table_contexts = {

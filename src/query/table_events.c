@@ -38,7 +38,7 @@ static const struct column call_columns[] = {
 
 static void call_value(struct cursor *c, int column, struct cell *ret)
 {
-	const struct call *call = c->item;
+	const struct syscall *call = c->item;
 
 	switch (column) {
 	case CALL_NAME:
@@ -58,9 +58,9 @@ static void call_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-static const struct line *call_line(struct query *q, uint32_t number)
+static const struct timeline *call_line(struct query *q, uint32_t number)
 {
-	return own_line(q, number, LINE_CALLS);
+	return own_timeline(q, number, TIMELINE_SYSCALLS);
 }
 
 const struct table table_calls = {
@@ -89,7 +89,7 @@ static const struct column block_columns[] = {
 
 static void block_value(struct cursor *c, int column, struct cell *ret)
 {
-	const struct request *request = c->item;
+	const struct block_io *request = c->item;
 
 	switch (column) {
 	case BLOCK_DEVICE:
@@ -114,9 +114,9 @@ static void block_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-static const struct line *block_line(struct query *q, uint32_t number)
+static const struct timeline *block_line(struct query *q, uint32_t number)
 {
-	return own_line(q, number, LINE_REQUESTS);
+	return own_timeline(q, number, TIMELINE_BLOCK_IO);
 }
 
 const struct table table_block = {
@@ -133,38 +133,38 @@ const struct table table_block = {
 
 enum { TIME = THREAD_COLUMN_COUNT, WHAT };
 
-static const struct column hit_columns[] = {
+static const struct column probe_columns[] = {
 	THREAD_COLUMNS("thread", COLUMN_ID),
 	[TIME] = { "time", QUERY_INT, COLUMN_TIME, "when" },
 	[WHAT] = { "event", QUERY_TEXT, COLUMN_PLAIN, "as sched:sched_migrate_task" },
 };
 
-static void hit_value(struct cursor *c, int column, struct cell *ret)
+static void probe_value(struct cursor *c, int column, struct cell *ret)
 {
-	const struct hit *hit = c->item;
+	const struct probe_event *probe_event = c->item;
 
 	if (column == TIME)
-		cell_time(ret, hit->time);
+		cell_time(ret, probe_event->time);
 	else if (column == WHAT)
-		cell_text(ret, model_hit_name(c->query->model, hit->type));
+		cell_text(ret, model_probe_name(c->query->model, probe_event->type));
 	else
 		cell_thread(ret, c->query->model, (thread_id){ c->number }, column);
 }
 
-static const struct line *hit_line(struct query *q, uint32_t number)
+static const struct timeline *probe_line(struct query *q, uint32_t number)
 {
-	return own_line(q, number, LINE_HITS);
+	return own_timeline(q, number, TIMELINE_PROBE_EVENTS);
 }
 
-const struct table table_hits = {
+const struct table table_probe_events = {
 	.name = "hits",
 	.meaning = "tracepoints that were asked for (of sonde record -e), and other events",
-	.columns = hit_columns,
-	.column_count = ARRAY_LEN(hit_columns),
+	.columns = probe_columns,
+	.column_count = ARRAY_LEN(probe_columns),
 	.sorted = "af",
 	.count = thread_count,
-	.value = hit_value,
-	.line = hit_line,
+	.value = probe_value,
+	.line = probe_line,
 };
 
 static const struct column sample_columns[] = {
@@ -185,9 +185,9 @@ static void sample_value(struct cursor *c, int column, struct cell *ret)
 		cell_int(ret, sample->stack);
 }
 
-static const struct line *sample_line(struct query *q, uint32_t number)
+static const struct timeline *sample_line(struct query *q, uint32_t number)
 {
-	return own_line(q, number, LINE_SAMPLES);
+	return own_timeline(q, number, TIMELINE_SAMPLES);
 }
 
 const struct table table_samples = {

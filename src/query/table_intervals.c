@@ -13,30 +13,31 @@
 #include "query/tables.h"
 #include "event/kind.h"
 
-static nsec_t time_at(const struct line *line, line_pos pos)
+static nsec_t time_at(const struct timeline *line, timeline_pos pos)
 {
-	return *(const nsec_t *)line_at(line, pos);
+	return *(const nsec_t *)timeline_at(line, pos);
 }
 
 /* The item of exactly this time, or NULL; f is left there. */
-static const void *follow(struct follower *f, const struct line *line, nsec_t t)
+static const void *follow(struct follower *f, const struct timeline *line, nsec_t t)
 {
 	enum { STEPS = 4 };
 	bool near = f->line == line && time_at(line, f->pos) <= t;
 
 	for (unsigned i = 0; near && i < STEPS && time_at(line, f->pos) < t; i++)
-		near = line_next(line, &f->pos);
+		near = timeline_next(line, &f->pos);
 	f->line = line;
-	if ((!near || time_at(line, f->pos) != t) && !line_find(line, t, &f->pos)) {
+	if ((!near || time_at(line, f->pos) != t) && !timeline_find(line, t, &f->pos)) {
 		f->line = NULL;
 		return NULL;
 	}
-	return time_at(line, f->pos) == t ? line_at(line, f->pos) : NULL;
+	return time_at(line, f->pos) == t ? timeline_at(line, f->pos) : NULL;
 }
 
-static nsec_t interval_end(const struct thread *thread, line_pos pos)
+static nsec_t interval_end(const struct thread *thread, timeline_pos pos)
 {
-	return line_next(&thread->intervals, &pos) ? time_at(&thread->intervals, pos) : thread->end;
+	return timeline_next(&thread->intervals, &pos) ? time_at(&thread->intervals, pos)
+						       : thread->end;
 }
 
 /* The name of what was waited for. */
@@ -246,7 +247,7 @@ static void interval_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-static const struct line *interval_line(struct query *q, uint32_t number)
+static const struct timeline *interval_line(struct query *q, uint32_t number)
 {
 	return &model_thread(q->model, (thread_id){ number })->intervals;
 }
@@ -311,9 +312,10 @@ static void wakeup_interval(struct cursor *c, int column, struct cell *ret)
 		return;
 
 	nsec_t woken = interval_end(thread, c->other.pos);
-	line_pos next = c->other.pos;
-	const struct interval *ready =
-		line_next(&thread->intervals, &next) ? line_at(&thread->intervals, next) : NULL;
+	timeline_pos next = c->other.pos;
+	const struct interval *ready = timeline_next(&thread->intervals, &next)
+					       ? timeline_at(&thread->intervals, next)
+					       : NULL;
 	bool waits = ready && (ready->state == STATE_READY || ready->state == STATE_THROTTLED);
 
 	if (column == WAKEUP_TIME)
@@ -356,7 +358,7 @@ static void wakeup_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-static const struct line *cause_line(struct query *q, uint32_t number)
+static const struct timeline *cause_line(struct query *q, uint32_t number)
 {
 	return &model_thread(q->model, (thread_id){ number })->causes;
 }

@@ -100,9 +100,9 @@ static void message_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-static const struct line *message_line(struct query *q, uint32_t number)
+static const struct timeline *message_line(struct query *q, uint32_t number)
 {
-	return own_line(q, number, LINE_MESSAGES);
+	return own_timeline(q, number, TIMELINE_MESSAGES);
 }
 
 const struct table table_messages = {
@@ -152,9 +152,9 @@ static void connect_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-static const struct line *connect_line(struct query *q, uint32_t number)
+static const struct timeline *connect_line(struct query *q, uint32_t number)
 {
-	return own_line(q, number, LINE_CONNECTS);
+	return own_timeline(q, number, TIMELINE_CONNECTS);
 }
 
 const struct table table_connects = {

@@ -222,8 +222,9 @@ static const struct table table_columns = {
 };
 
 const struct table *const query_tables[] = {
-	&table_threads,  &table_intervals, &table_wakeups,  &table_turns,      &table_messages,
-	&table_connects, &table_calls,     &table_block,    &table_hits,       &table_samples,
-	&table_stacks,   &table_spans,     &table_contexts, &table_attributes, &table_requests,
-	&table_slices,   &table_losses,    &table_tables,   &table_columns,    NULL,
+	&table_threads,      &table_intervals,  &table_wakeups,  &table_slices,
+	&table_messages,     &table_connects,   &table_calls,    &table_block,
+	&table_probe_events, &table_samples,    &table_stacks,   &table_spans,
+	&table_contexts,     &table_attributes, &table_requests, &table_request_work,
+	&table_losses,       &table_tables,     &table_columns,  NULL,
 };

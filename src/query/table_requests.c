@@ -177,7 +177,7 @@ const struct table table_requests = {
 
 enum { SLICE_REQUEST, SLICE_START, SLICE_END, SLICE_NS, SLICE_THREAD };
 
-static const struct column slice_columns[] = {
+static const struct column work_columns[] = {
 	[SLICE_REQUEST] = { "request", QUERY_INT, COLUMN_KEY, "for which, as in requests.id" },
 	[SLICE_START] = { "start", QUERY_INT, COLUMN_PLAIN, "since when" },
 	[SLICE_END] = { "end", QUERY_INT, COLUMN_PLAIN, "until when" },
@@ -185,39 +185,39 @@ static const struct column slice_columns[] = {
 	THREAD_COLUMNS("thread", COLUMN_KEY),
 };
 
-static uint32_t slice_count(struct query *q)
+static uint32_t work_count(struct query *q)
 {
-	return query_requests(q)->slices.count;
+	return query_requests(q)->work.count;
 }
 
-static void slice_value(struct cursor *c, int column, struct cell *ret)
+static void work_value(struct cursor *c, int column, struct cell *ret)
 {
-	const struct request_slice *slice = &c->query->requests.slices.items[c->number - 1];
+	const struct request_work *work = &c->query->requests.work.items[c->number - 1];
 
 	switch (column) {
 	case SLICE_REQUEST:
-		cell_int(ret, slice->span);
+		cell_int(ret, work->span);
 		break;
 	case SLICE_START:
-		cell_time(ret, slice->from);
+		cell_time(ret, work->from);
 		break;
 	case SLICE_END:
-		cell_time(ret, slice->to);
+		cell_time(ret, work->to);
 		break;
 	case SLICE_NS:
-		cell_length(ret, slice->from, slice->to);
+		cell_length(ret, work->from, work->to);
 		break;
 	default:
-		cell_thread(ret, c->query->model, slice->thread, column - SLICE_THREAD);
+		cell_thread(ret, c->query->model, work->thread, column - SLICE_THREAD);
 	}
 }
 
-const struct table table_slices = {
+const struct table table_request_work = {
 	.name = "slices",
 	.meaning = "when a thread worked for a part of a request",
-	.columns = slice_columns,
-	.column_count = ARRAY_LEN(slice_columns),
+	.columns = work_columns,
+	.column_count = ARRAY_LEN(work_columns),
 	.sorted = "",
-	.count = slice_count,
-	.value = slice_value,
+	.count = work_count,
+	.value = work_value,
 };

@@ -15,7 +15,7 @@ enum {
 	CGROUP,
 	CONTAINER,
 	KERNEL,
-	NEIGHBOUR,
+	OUT_OF_SCOPE,
 	EXITED,
 	PARENT,
 	START,
@@ -33,8 +33,8 @@ static const struct column columns[] = {
 	[CONTAINER] = { "container", QUERY_TEXT, COLUMN_PLAIN,
 			"its container, if the trace tells" },
 	[KERNEL] = { "kernel", QUERY_INT, COLUMN_PLAIN, "1 if it is a thread of the kernel" },
-	[NEIGHBOUR] = { "neighbour", QUERY_INT, COLUMN_PLAIN,
-			"1 if only its turns on CPUs are known" },
+	[OUT_OF_SCOPE] = { "neighbour", QUERY_INT, COLUMN_PLAIN,
+			   "1 if only its turns on CPUs are known" },
 	[EXITED] = { "exited", QUERY_INT, COLUMN_PLAIN, "1 if its end was seen" },
 	[PARENT] = { "parent", QUERY_INT, COLUMN_KEY, "thread that created it, if that was seen" },
 	[START] = { "start", QUERY_INT, COLUMN_PLAIN, "since when it is known" },
@@ -78,8 +78,8 @@ static void value(struct cursor *c, int column, struct cell *ret)
 	case KERNEL:
 		cell_int(ret, thread->kernel);
 		break;
-	case NEIGHBOUR:
-		cell_int(ret, thread->neighbour);
+	case OUT_OF_SCOPE:
+		cell_int(ret, thread->out_of_scope);
 		break;
 	case EXITED:
 		cell_int(ret, thread->exited);

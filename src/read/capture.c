@@ -10,7 +10,7 @@
 
 #include "event/capture.h"
 #include "event/capture_format.h"
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 
 struct capture_input {
 	struct input input;
@@ -61,7 +61,7 @@ static int open_capture(const char *path, struct input **ret, struct err *err)
 	if (!capture_complete(capture, &end)) {
 		in->input.about.cut = true;
 		in->input.about.cut_at = end;
-		in->input.notice = must_printf(
+		in->input.warning = must_printf(
 			"'%s' is not complete: it is read up to offset %" PRIu64, path, end);
 	}
 	capture_cursor_init(&in->cursor, capture, 0, UINT64_MAX);

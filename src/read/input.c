@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/mapping.h"
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "read/file/packed.h"
 
 /* In the order in which they are tried. */
@@ -136,7 +136,7 @@ void input_free(struct input *input)
 	if (!input)
 		return;
 	free(input->path);
-	free(input->notice);
+	free(input->warning);
 	input->format->free(input);
 }
 
@@ -198,9 +198,9 @@ bool input_is_timeless(const struct input *input)
 	return input->is_timeless;
 }
 
-const char *input_notice(const struct input *input)
+const char *input_warning(const struct input *input)
 {
-	return input->notice;
+	return input->warning;
 }
 
 nsec_t input_start(const struct input *input)

@@ -91,7 +91,7 @@ const struct input_about *input_about(const struct input *input);
 bool input_is_timeless(const struct input *input);
 
 /* What of the file could not be used, or NULL; a sentence for the person at the terminal. */
-const char *input_notice(const struct input *input);
+const char *input_warning(const struct input *input);
 
 /* When recording began, on its own clock; 0 if it does not say. */
 nsec_t input_start(const struct input *input);

@@ -30,7 +30,7 @@ struct turn {
 struct merge {
 	VEC(struct stream) streams;
 	struct place place;
-	struct notices notices;
+	struct warnings warnings;
 	VEC(struct turn) heap; /* the earliest first */
 	bool began;
 };
@@ -69,7 +69,7 @@ int merge_open(char **paths, const char *format, struct merge **ret, struct err 
 		*vec_push(&merge->streams) = stream;
 		place_add(&merge->place, stream.path, stream.input);
 	}
-	place_solve(&merge->place, format, &merge->notices);
+	place_solve(&merge->place, format, &merge->warnings);
 	for (size_t i = 0; i < merge->streams.count; i++)
 		make_sources(merge, i);
 	*ret = TAKE(merge);
@@ -85,10 +85,10 @@ void merge_free(struct merge *merge)
 		free(merge->streams.items[i].sources);
 		free(merge->streams.items[i].path);
 	}
-	for (size_t i = 0; i < merge->notices.items.count; i++)
-		free(merge->notices.items.items[i]);
+	for (size_t i = 0; i < merge->warnings.items.count; i++)
+		free(merge->warnings.items.items[i]);
 	vec_done(&merge->streams);
-	vec_done(&merge->notices.items);
+	vec_done(&merge->warnings.items);
 	vec_done(&merge->heap);
 	place_done(&merge->place);
 	free(merge);
@@ -128,10 +128,10 @@ static void end_stream(struct merge *merge, struct stream *s, int result)
 {
 	s->next = NULL;
 	s->failed = result;
-	if (input_notice(s->input)) /* which may be known only now */
-		*vec_push(&merge->notices.items) = must_strdup(input_notice(s->input));
+	if (input_warning(s->input)) /* which may be known only now */
+		*vec_push(&merge->warnings.items) = must_strdup(input_warning(s->input));
 	if (s->left_out)
-		*vec_push(&merge->notices.items) = must_printf(
+		*vec_push(&merge->warnings.items) = must_printf(
 			"'%s': left out %" PRIu64 " record%s from before '%s' was started", s->path,
 			s->left_out, s->left_out == 1 ? "" : "s", merge_host_name(merge, 0));
 }
@@ -171,7 +171,7 @@ static void sift(struct merge *merge, size_t i)
 	heap[i] = moved;
 }
 
-static struct turn turn_of(const struct merge *merge, uint32_t stream)
+static struct turn slice_of(const struct merge *merge, uint32_t stream)
 {
 	const struct stream *s = &merge->streams.items[stream];
 
@@ -204,7 +204,7 @@ static void begin(struct merge *merge)
 	for (size_t i = 0; i < merge->streams.count; i++) {
 		advance(merge, &merge->streams.items[i]);
 		if (merge->streams.items[i].next)
-			*vec_push(&merge->heap) = turn_of(merge, i);
+			*vec_push(&merge->heap) = slice_of(merge, i);
 	}
 	place_timeless(merge);
 	for (size_t i = merge->heap.count / 2; i-- > 0;)
@@ -223,7 +223,7 @@ static void go_on(struct merge *merge)
 	if (merge->heap.count < 2)
 		return; /* one alone is in order */
 	if (s->next)
-		*first = turn_of(merge, first->stream);
+		*first = slice_of(merge, first->stream);
 	sift(merge, 0);
 }
 
@@ -254,9 +254,9 @@ int merge_next(struct merge *merge, const struct record **ret, const struct sour
 	return 1;
 }
 
-const char *merge_notice(const struct merge *merge, size_t i)
+const char *merge_warning(const struct merge *merge, size_t i)
 {
-	return i < merge->notices.items.count ? merge->notices.items.items[i] : NULL;
+	return i < merge->warnings.items.count ? merge->warnings.items.items[i] : NULL;
 }
 
 size_t merge_host_count(const struct merge *merge)

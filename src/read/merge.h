@@ -38,7 +38,7 @@ int merge_next(struct merge *merge, const struct record **ret, const struct sour
 	       struct err *err);
 
 /* What could not be used: the i-th sentence, NULL behind the last.  Asked when all is read. */
-const char *merge_notice(const struct merge *merge, size_t i);
+const char *merge_warning(const struct merge *merge, size_t i);
 
 /* The machines of which there are kernel traces; spans may be of others. */
 size_t merge_host_count(const struct merge *merge);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/record_parts.h"
+#include "record/record_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -148,7 +148,7 @@ static void say_how_it_ended(const struct record_options *o, int status)
 	else
 		snprintf(words, sizeof(words), "'%.200s' was ended by signal %d", o->command[0],
 			 WTERMSIG(status));
-	o->notice(o->arg, words);
+	o->warning(o->arg, words);
 }
 
 static int run(struct recording *rec, const volatile sig_atomic_t *stop, struct err *err)
@@ -165,8 +165,8 @@ static int run(struct recording *rec, const volatile sig_atomic_t *stop, struct 
 			break;
 		clock_pause(end - now < rec->pause ? end - now : rec->pause);
 		r = drain(rec, err);
-		if (r == 0 && probes_has_joins(rec->probes))
-			r = probes_find_threads(rec->probes, err);
+		if (r == 0 && programs_has_joins(rec->programs))
+			r = programs_find_threads(rec->programs, err);
 		if (r == 0 && now >= rec->next_second) {
 			rec->next_second = now + NSEC_PER_SEC;
 			r = each_second(rec, err);
@@ -183,7 +183,7 @@ static void take_untold_losses(struct recording *rec)
 {
 	struct record_loss loss;
 
-	for (size_t cpu = 0; cpu < probes_cpu_count(rec->probes); cpu++)
+	for (size_t cpu = 0; cpu < programs_cpu_count(rec->programs); cpu++)
 		if (rings_untold_loss(rec->rings, cpu, &loss)) {
 			counter_add(&rec->counters, COUNTER_ADDED, 1);
 			sorter_add(rec->sorter, cpu, &loss.head);
@@ -194,7 +194,7 @@ static void take_untold_losses(struct recording *rec)
 static void check_profile(struct recording *rec)
 {
 	const struct record_options *o = rec->options;
-	size_t cpus = rec->busy ? probes_cpu_count(rec->probes) : 0;
+	size_t cpus = rec->busy ? programs_cpu_count(rec->programs) : 0;
 	_cleanup_(freep) nsec_t *busy = profile_busy(cpus);
 	char words[160];
 
@@ -212,7 +212,7 @@ static void check_profile(struct recording *rec)
 			 "the kernel took %" PRIu64 " of %" PRIu64 " samples on CPU %zu: "
 			 "--profile is incomplete there",
 			 taken, due, cpu);
-		o->notice(o->arg, words);
+		o->warning(o->arg, words);
 	}
 }
 
@@ -222,11 +222,12 @@ static int write_counters(struct recording *rec, struct err *err)
 	const struct record_options *o = rec->options;
 
 	counter_add(&rec->counters, COUNTER_LATE, sorter_late(rec->sorter));
-	counter_add(&rec->counters, COUNTER_KERNEL_MISSED, probes_missed(rec->probes));
+	counter_add(&rec->counters, COUNTER_KERNEL_MISSED, programs_missed(rec->programs));
 	counter_add(&rec->counters, COUNTER_KERNEL_LEFT, rings_left(rec->rings));
 	if (!counters_agree(&rec->counters, false))
-		o->notice(o->arg, "the counters of this recording disagree, so that records can be "
-				  "missing from it; 'sonde info' shows them");
+		o->warning(o->arg,
+			   "the counters of this recording disagree, so that records can be "
+			   "missing from it; 'sonde info' shows them");
 	return transcript_write_counters(rec->transcript, clock_now(), err);
 }
 
@@ -235,7 +236,7 @@ static void tell_troubles(const struct recording *rec)
 	char words[640];
 
 	if (symbols_trouble(rec->symbols, words, sizeof(words)))
-		rec->options->notice(rec->options->arg, words);
+		rec->options->warning(rec->options->arg, words);
 }
 
 /*
@@ -247,12 +248,12 @@ static int finish(struct recording *rec, struct err *err)
 {
 	nsec_t end = clock_now() + STOP_AHEAD;
 
-	probes_end_at(rec->probes, end);
+	programs_end_at(rec->programs, end);
 	while (clock_now() < end + STOP_AHEAD)
 		clock_pause(STOP_AHEAD);
 	rings_drain(rec->rings, take, rec);
 
-	int r = probes_finish(rec->probes, err);
+	int r = programs_finish(rec->programs, err);
 
 	if (r < 0)
 		return r;
@@ -282,7 +283,7 @@ int record(const struct record_options *options, const volatile sig_atomic_t *st
 	int r = recording_begin(&rec, err);
 
 	if (r == 0 && options->profile_hz)
-		rec.busy = profile_busy(probes_cpu_count(rec.probes));
+		rec.busy = profile_busy(programs_cpu_count(rec.programs));
 	if (r == 0)
 		r = capture_write_behind(rec.writer, WRITE_BEHIND_MAX, err);
 	if (r == 0)

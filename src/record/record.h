@@ -33,7 +33,7 @@ struct record_options {
 	size_t port_count;
 	const char *cgroup; /* or NULL */
 	bool all;
-	bool neighbours;
+	bool other_tasks;
 	bool spans;           /* look for spans and contexts in processes */
 	bool arguments;       /* store command lines whole, but for secrets (arguments.h) */
 	const char *syscalls; /* NULL for none, "" for all, or names with commas between */
@@ -48,7 +48,7 @@ struct record_options {
 
 	/* Told about once a second, and of things that the user should know. */
 	void (*progress)(void *arg, const struct record_state *state);
-	void (*notice)(void *arg, const char *words);
+	void (*warning)(void *arg, const char *words);
 	void *arg;
 };
 

@@ -9,7 +9,7 @@
  * the names of the kernel's functions.  Who is in scope is looked up before the
  * programs watch for newcomers, and once more when they do.
  */
-#include "record/record_parts.h"
+#include "record/record_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,22 +35,22 @@ void recording_done(struct recording *rec)
 	symbols_free(rec->symbols);
 	sorter_free(rec->sorter);
 	rings_free(rec->rings);
-	probes_free(rec->probes);
-	for (size_t i = 0; i < rec->hits.count; i++)
-		hit_type_done(&rec->hits.items[i]);
-	vec_done(&rec->hits);
+	programs_free(rec->programs);
+	for (size_t i = 0; i < rec->probe_events.count; i++)
+		probe_type_done(&rec->probe_events.items[i]);
+	vec_done(&rec->probe_events);
 	scope_done(&rec->scope);
 	child_done(&rec->child);
 	free(rec->busy);
 }
 
-static void lacks(void *arg, const char *what)
+static void missing(void *arg, const char *what)
 {
 	const struct record_options *o = arg;
 	char words[256];
 
 	snprintf(words, sizeof(words), "this kernel gives no %s: recording without", what);
-	o->notice(o->arg, words);
+	o->warning(o->arg, words);
 }
 
 /* Whoever asked for the wrong port, or for one in a container, ought to know before the end. */
@@ -63,7 +63,7 @@ static int add_port(struct recording *rec, uint16_t port, struct err *err)
 	if (r == 0 && !o->command) {
 		snprintf(words, sizeof(words),
 			 "nobody listens on port %u of this network namespace so far", port);
-		o->notice(o->arg, words);
+		o->warning(o->arg, words);
 	}
 	return r < 0 ? r : 0;
 }
@@ -121,47 +121,47 @@ static size_t ring_size(uint64_t wanted, size_t cpus)
 	return size;
 }
 
-static int load_probes(struct recording *rec, struct err *err)
+static int load_programs(struct recording *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
-	struct probes_config config = {
+	struct programs_config config = {
 		.ring_size = ring_size(o->buffer, sysconf(_SC_NPROCESSORS_CONF)),
 		.all = o->all,
-		.neighbours = o->neighbours,
+		.other_tasks = o->other_tasks,
 		.cgroup = rec->scope.cgroup,
 		.cgroup_hierarchy = rec->scope.cgroup_hierarchy,
 		.stacks = o->stacks,
 		.profile_hz = o->profile_hz,
 		.syscalls = o->syscalls != NULL,
 		.block = o->block,
-		.hits = rec->hits.items,
-		.hit_count = rec->hits.count,
+		.probe_events = rec->probe_events.items,
+		.probe_event_count = rec->probe_events.count,
 	};
 	int r = o->syscalls ? choose_syscalls(o->syscalls, config.syscalls_wanted, err) : 0;
 
 	for (size_t i = 0; i < o->port_count; i++)
 		config.ports[i] = o->ports[i];
 	if (r == 0)
-		r = probes_load(&config, lacks, (void *)o, &rec->probes, err);
+		r = programs_load(&config, missing, (void *)o, &rec->programs, err);
 	if (r == 0)
-		r = rings_open(probes_rings_fd(rec->probes), probes_cpu_count(rec->probes),
+		r = rings_open(programs_rings_fd(rec->programs), programs_cpu_count(rec->programs),
 			       config.ring_size, &rec->rings, err);
 	if (r == 0)
-		rec->sorter = sorter_new(probes_cpu_count(rec->probes) + 1);
+		rec->sorter = sorter_new(programs_cpu_count(rec->programs) + 1);
 	return r;
 }
 
-static int load_hits(struct recording *rec, struct err *err)
+static int load_probe_types(struct recording *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
-	int r = o->event_count ? hit_prepare(err) : 0;
+	int r = o->event_count ? probe_prepare(err) : 0;
 
 	for (size_t i = 0; r == 0 && i < o->event_count; i++) {
-		struct hit_type type = { 0 };
+		struct probe_type type = { 0 };
 
-		r = hit_type_init(&type, o->events[i], err);
+		r = probe_type_init(&type, o->events[i], err);
 		if (r == 0)
-			*vec_push(&rec->hits) = type;
+			*vec_push(&rec->probe_events) = type;
 	}
 	return r;
 }
@@ -175,21 +175,22 @@ static void load_symbols(struct recording *rec)
 	if (takes_stacks(o))
 		symbols_prepare();
 	if (takes_stacks(o) && symbols_load_kernel(rec->symbols, &err) < 0)
-		o->notice(o->arg, err.text);
+		o->warning(o->arg, err.text);
 }
 
-static int write_hit_types(struct recording *rec, struct err *err)
+static int write_probe_types(struct recording *rec, struct err *err)
 {
-	for (size_t i = 0; i < rec->hits.count; i++) {
-		const struct hit_type *hit = &rec->hits.items[i];
-		_cleanup_(freep) char *name = must_printf("%s:%s", hit->category, hit->name);
-		struct record_hit_type type = {
+	for (size_t i = 0; i < rec->probe_events.count; i++) {
+		const struct probe_type *probe_event = &rec->probe_events.items[i];
+		_cleanup_(freep) char *name =
+			must_printf("%s:%s", probe_event->category, probe_event->name);
+		struct record_probe_type type = {
 			.head = { .time = rec->start,
-				  .kind = RECORD_HIT_TYPE,
+				  .kind = RECORD_PROBE_TYPE,
 				  .words = sizeof(type) / 8 },
 			.type = i,
 			.name = capture_string(rec->writer, name),
-			.format = capture_string(rec->writer, hit->format),
+			.format = capture_string(rec->writer, probe_event->format),
 		};
 		int r = capture_write(rec->writer, &type.head, err);
 
@@ -229,10 +230,10 @@ static int open_capture(struct recording *rec, struct err *err)
 		return r;
 	if (rights_sudo_user(&uid, &gid) &&
 	    (fstat(capture_fd(rec->writer), &st) < 0 || st.st_uid != uid))
-		o->notice(o->arg, "the capture belongs to root: it cannot be given to you");
+		o->warning(o->arg, "the capture belongs to root: it cannot be given to you");
 	rec->transcript = transcript_new(rec->sorter, rec->writer, rec->symbols, o->arguments,
 					 &rec->counters);
-	return write_hit_types(rec, err);
+	return write_probe_types(rec, err);
 }
 
 /* From now on agents that begin find us. */
@@ -242,13 +243,13 @@ static void open_agents(struct recording *rec)
 
 	if (o->spans)
 		rec->agents = agents_new(&(struct agents_config){
-			.probes = rec->probes,
+			.programs = rec->programs,
 			.sorter = rec->sorter,
-			.stream = probes_cpu_count(rec->probes),
+			.stream = programs_cpu_count(rec->programs),
 			.writer = rec->writer,
 			.start = rec->start,
 			.counters = &rec->counters,
-			.notice = o->notice,
+			.warning = o->warning,
 			.arg = o->arg,
 		});
 }
@@ -265,8 +266,8 @@ static int add_processes(struct recording *rec, struct err *err)
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && map_next(&rec->scope.pids, &at, &pid, &yes);)
-		r = probes_add_process(rec->probes, pid, err);
-	return r < 0 ? r : probes_find_threads(rec->probes, err);
+		r = programs_add_process(rec->programs, pid, err);
+	return r < 0 ? r : programs_find_threads(rec->programs, err);
 }
 
 /*
@@ -277,9 +278,9 @@ static int enter_scope(struct recording *rec, struct err *err)
 {
 	uint64_t port, yes;
 
-	probes_start(rec->probes);
+	programs_start(rec->programs);
 	for (size_t at = 0; map_next(&rec->scope.ports, &at, &port, &yes);)
-		probes_add_port(rec->probes, port);
+		programs_add_port(rec->programs, port);
 
 	int r = add_processes(rec, err);
 
@@ -293,14 +294,14 @@ static int attach(struct recording *rec, struct err *err)
 {
 	rights_raise();
 
-	int r = load_hits(rec, err);
+	int r = load_probe_types(rec, err);
 
 	if (r == 0)
-		r = load_probes(rec, err);
+		r = load_programs(rec, err);
 	if (r == 0)
 		load_symbols(rec);
 	if (r == 0)
-		r = probes_attach(rec->probes, err);
+		r = programs_attach(rec->programs, err);
 	rights_lower();
 	return r;
 }
@@ -317,7 +318,7 @@ static int begin_in_scope(struct recording *rec, struct err *err)
 	if (r == 0)
 		r = privilege_drop(privileges_needed(o), rec->child.pid, err);
 	if (r > 0)
-		o->notice(o->arg, err->text);
+		o->warning(o->arg, err->text);
 	return r < 0 ? r : 0;
 }
 

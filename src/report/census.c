@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/census.h"
 
-enum life { LIFE_NONE, LIFE_IN_SCOPE, LIFE_NEIGHBOUR };
+enum life { LIFE_NONE, LIFE_IN_SCOPE, LIFE_OUT_OF_SCOPE };
 
 static void join_process(struct census *census, const struct record_task *r)
 {
@@ -33,10 +33,10 @@ static void feed_task(struct census *census, const struct record_task *r)
 
 	if (r->event == TASK_NEW)
 		*life = LIFE_NONE;
-	if (r->event == TASK_NEIGHBOUR) {
+	if (r->event == TASK_OUT_OF_SCOPE) {
 		if (*life == LIFE_NONE) {
-			*life = LIFE_NEIGHBOUR;
-			census->neighbours++;
+			*life = LIFE_OUT_OF_SCOPE;
+			census->other_tasks++;
 		}
 		return;
 	}
@@ -44,8 +44,8 @@ static void feed_task(struct census *census, const struct record_task *r)
 		change_process(census, r);
 		return;
 	}
-	if (*life == LIFE_NEIGHBOUR)
-		census->neighbours--;
+	if (*life == LIFE_OUT_OF_SCOPE)
+		census->other_tasks--;
 	*life = LIFE_IN_SCOPE;
 	census->threads++;
 	join_process(census, r);

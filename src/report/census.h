@@ -17,7 +17,7 @@
 /* All zero is an empty one. */
 struct census {
 	uint64_t threads, processes; /* in scope */
-	uint64_t neighbours;         /* threads out of scope */
+	uint64_t other_tasks;        /* threads out of scope */
 	struct map lives;            /* tid: enum life */
 	struct map pids;             /* in scope: number of their threads */
 	struct map homes;            /* tid: pid + 1, of threads in scope */

@@ -300,8 +300,8 @@ static void describe_fields(const struct describer *d, const struct record *reco
 		return describe_syscall(d, r);
 	case RECORD_BLOCK:
 		return describe_block(d, r);
-	case RECORD_HIT:
-		return describe_hit(d, r);
+	case RECORD_PROBE_EVENT:
+		return describe_probe_event(d, r);
 	case RECORD_SAMPLE:
 		return field_u64(d->fields, "stack", "  stack ",
 				 ((const struct record_sample *)r)->stack);

@@ -33,7 +33,7 @@ void describe_stack(const struct describer *d, const struct record_stack *r);
 void describe_span(const struct describer *d, const struct record_span *r);
 void describe_context(const struct describer *d, const struct record_context *r);
 void describe_attribute(const struct describer *d, const struct record_attribute *r);
-void describe_hit(const struct describer *d, const struct record_hit *r);
+void describe_probe_event(const struct describer *d, const struct record_probe_event *r);
 
 /* What a thread waits on or sends to: object, object_id, name, local, peer. */
 void describe_object(const struct describer *d, unsigned kind, uint64_t object);

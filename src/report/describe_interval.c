@@ -24,7 +24,7 @@ void describe_run(const struct describer *d, const struct record_run *r)
 	begin(d, &r->head, STATE_RUNNING, r->start, r->head.time);
 	if (r->irq)
 		field_time(d->fields, "irq_ns", "  interrupted for ", r->irq);
-	field_flag(d->fields, "neighbour", "  neighbour", r->flags & INTERVAL_NEIGHBOUR);
+	field_flag(d->fields, "neighbour", "  neighbour", r->flags & INTERVAL_OUT_OF_SCOPE);
 	field_flag(d->fields, "open", "  to the end", r->flags & INTERVAL_OPEN);
 	fields_end(d->fields);
 }
@@ -68,7 +68,7 @@ static void describe_blocked(const struct describer *d, const struct record_wait
 		field_u64(f, "stack", "  stack ", r->stack);
 	if (r->waker_stack)
 		field_u64(f, "waker_stack", "  waker's stack ", r->waker_stack);
-	field_flag(f, "unseen", "  end unseen", r->flags & INTERVAL_UNSEEN);
+	field_flag(f, "unseen", "  end unseen", r->flags & INTERVAL_END_HIDDEN);
 	field_flag(f, "open", "  to the end", r->woken == r->head.time && r->flags & INTERVAL_OPEN);
 	fields_end(f);
 }
@@ -77,7 +77,7 @@ static void describe_ready(const struct describer *d, const struct record_wait *
 {
 	begin(d, &r->head, r->ready, r->woken, r->head.time);
 	field_flag(d->fields, "preempted", "  preempted", r->flags & INTERVAL_PREEMPTED);
-	field_flag(d->fields, "unseen", "  end unseen", r->flags & INTERVAL_UNSEEN);
+	field_flag(d->fields, "unseen", "  end unseen", r->flags & INTERVAL_END_HIDDEN);
 	field_flag(d->fields, "open", "  to the end", r->flags & INTERVAL_OPEN);
 	fields_end(d->fields);
 }

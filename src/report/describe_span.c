@@ -58,7 +58,7 @@ void describe_context(const struct describer *d, const struct record_context *r)
 		describe_id(d, "trace", "  trace ", r->trace, sizeof(r->trace));
 		describe_id(d, "span", "  span ", r->span, sizeof(r->span));
 	}
-	if (!(r->flags & CONTEXT_SEEN)) {
+	if (!(r->flags & CONTEXT_OBSERVED)) {
 		field_str(f, "how", "  ", "told");
 		return;
 	}

@@ -16,7 +16,7 @@
 bool explain_text(struct out *out, bool colour, const struct model *model,
 		  const struct account *account);
 /* The sentence about such spans, once behind all. */
-void explain_text_lacks_thread(struct out *out);
+void explain_text_missing_thread(struct out *out);
 void explain_json(struct json *j, const struct model *model, const struct account *account);
 
 void path_text(struct out *out, bool colour, const struct model *model, const struct path *path,

@@ -240,10 +240,10 @@ static void put_resources(struct json *j, const struct model *model, const struc
 	put_u64(j, "syscalls", u->calls);
 	json_key(j, "events");
 	json_object(j);
-	for (size_t i = 0; i < account->hits.count; i++) {
-		const char *name = model_hit_name(model, account->hits.items[i].type);
+	for (size_t i = 0; i < account->probe_events.count; i++) {
+		const char *name = model_probe_name(model, account->probe_events.items[i].type);
 
-		put_u64(j, name ? name : "unknown", account->hits.items[i].count);
+		put_u64(j, name ? name : "unknown", account->probe_events.items[i].count);
 	}
 	json_end(j);
 	json_end(j);

@@ -222,7 +222,7 @@ static bool put_causes(const struct page *page)
 	uint32_t causes[CAUSES];
 	size_t count = account_causes(a, causes, CAUSES);
 	nsec_t whole = a->nodes.items[0].time;
-	bool lacks_thread = false;
+	bool missing_thread = false;
 
 	for (size_t i = 0; i < count && i < CAUSES; i++) {
 		const struct node *node = &a->nodes.items[causes[i]];
@@ -234,9 +234,9 @@ static bool put_causes(const struct page *page)
 			 i ? "  also %u %%: " : "cause, %u %%: ", percent(node->time, whole));
 		put_coloured(page->out, page->colour, "\033[1m", share);
 		put_wrapped(page->out, phrase_cause(page->model, a, causes[i]).s, strlen(share));
-		lacks_thread |= !node->state;
+		missing_thread |= !node->state;
 	}
-	return lacks_thread;
+	return missing_thread;
 }
 
 static void put_resources(const struct page *page)
@@ -258,11 +258,13 @@ static void put_resources(const struct page *page)
 	if (u->calls)
 		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), ", %s system calls",
 			 format_count(u->calls).s);
-	for (size_t i = 0; i < page->account->hits.count; i++) {
-		const char *name = model_hit_name(page->model, page->account->hits.items[i].type);
+	for (size_t i = 0; i < page->account->probe_events.count; i++) {
+		const char *name =
+			model_probe_name(page->model, page->account->probe_events.items[i].type);
 
 		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), ", %s %.60s",
-			 format_count(page->account->hits.items[i].count).s, name ? name : "hits");
+			 format_count(page->account->probe_events.items[i].count).s,
+			 name ? name : "hits");
 	}
 	out_str(page->out, "used: ");
 	put_wrapped(page->out, p.s, 6);
@@ -280,18 +282,18 @@ bool explain_text(struct out *out, bool colour, const struct model *model,
 		  const struct account *account)
 {
 	struct page page = { out, colour, model, account };
-	bool lacks_thread;
+	bool missing_thread;
 
 	put_title(&page);
 	put_children(&page, 0, 0);
 	if (account->used.cpu || account->used.blocked)
 		put_resources(&page);
-	lacks_thread = put_causes(&page);
+	missing_thread = put_causes(&page);
 	put_lost_meanwhile(out, account->lost);
-	return lacks_thread;
+	return missing_thread;
 }
 
-void explain_text_lacks_thread(struct out *out)
+void explain_text_missing_thread(struct out *out)
 {
 	put_wrapped(out,
 		    "No thread is known for these spans; record their machines as well to "

@@ -15,7 +15,7 @@ void info_init(struct info *info, const struct info_origin *origin)
 
 void info_done(struct info *info)
 {
-	free(info->notices);
+	free(info->warnings);
 	census_done(&info->census);
 	vec_done(&info->losses);
 	map_done(&info->traces);
@@ -34,7 +34,7 @@ static void count_state(struct info *info, unsigned letter, nsec_t start, nsec_t
 
 static void count_run(struct info *info, const struct record_run *r)
 {
-	if (r->flags & INTERVAL_NEIGHBOUR)
+	if (r->flags & INTERVAL_OUT_OF_SCOPE)
 		return;
 	count_state(info, STATE_RUNNING, r->start, r->head.time);
 	info->irq += r->irq;
@@ -120,7 +120,7 @@ void info_add(struct info *info, const struct source *source, const struct recor
 		take_counter(info, (const void *)record);
 }
 
-void info_finish(struct info *info, uint64_t events, const char *notice, const struct err *damage)
+void info_finish(struct info *info, uint64_t events, const char *warning, const struct err *damage)
 {
 	info->events = events;
 	if (info->origin.is_capture && events > info->total) {
@@ -129,8 +129,8 @@ void info_finish(struct info *info, uint64_t events, const char *notice, const s
 	}
 	info->counters.n[COUNTER_READ] = info->total - info->records[RECORD_COUNTER];
 	info->counters.n[COUNTER_SPANS_READ] = info->records[RECORD_SPAN];
-	if (notice)
-		info->notices = must_strdup(notice);
+	if (warning)
+		info->warnings = must_strdup(warning);
 	if (damage)
 		info->damage = *damage;
 }
@@ -142,9 +142,9 @@ nsec_t info_realtime(const struct info *info)
 	return info->origin.has_realtime && time <= INT64_MAX ? time : 0;
 }
 
-const char *info_notice(const struct info *info, size_t i, size_t *ret_len)
+const char *info_warning(const struct info *info, size_t i, size_t *ret_len)
 {
-	const char *at = info->notices ? info->notices : "";
+	const char *at = info->warnings ? info->warnings : "";
 
 	for (;;) {
 		size_t len = strcspn(at, "\n");

@@ -49,7 +49,7 @@ struct info_service {
 struct info {
 	struct info_origin origin;
 	struct err damage; /* "" if nothing is wrong */
-	char *notices;     /* lines */
+	char *warnings;    /* lines */
 	nsec_t begin, end; /* of what it tells */
 	unsigned cpus;     /* that were seen */
 
@@ -77,13 +77,13 @@ void info_done(struct info *info);
 void info_add(struct info *info, const struct source *source, const struct record *record);
 
 /* After the last record; damage is NULL if there was none, notice if there is nothing to say. */
-void info_finish(struct info *info, uint64_t events, const char *notice, const struct err *damage);
+void info_finish(struct info *info, uint64_t events, const char *warning, const struct err *damage);
 
 /* When it began since 1970, if it says so; else 0. */
 nsec_t info_realtime(const struct info *info);
 
 /* The i-th line of notices and its length; NULL behind the last. */
-const char *info_notice(const struct info *info, size_t i, size_t *ret_len);
+const char *info_warning(const struct info *info, size_t i, size_t *ret_len);
 
 /* The ids of services, most spans first; the caller frees them. There are services.count. */
 uint32_t *info_services(const struct info *info);

@@ -51,7 +51,7 @@ static void put_counts(struct json *j, const struct info *info)
 {
 	put_u64(j, "threads", info->census.threads);
 	put_u64(j, "processes", info->census.processes);
-	put_u64(j, "neighbours", info->census.neighbours);
+	put_u64(j, "neighbours", info->census.other_tasks);
 	json_key(j, "records");
 	json_object(j);
 	for (unsigned kind = 1; kind < RECORD_KIND_COUNT; kind++)
@@ -156,15 +156,15 @@ static void put_counters(struct json *j, const struct info *info)
 	json_end(j);
 }
 
-static void put_notices(struct json *j, const struct info *info)
+static void put_warnings(struct json *j, const struct info *info)
 {
-	const char *notice;
+	const char *warning;
 	size_t len;
 
 	json_key(j, "notices");
 	json_array(j);
-	for (size_t i = 0; (notice = info_notice(info, i, &len)); i++)
-		json_string_n(j, notice, len);
+	for (size_t i = 0; (warning = info_warning(info, i, &len)); i++)
+		json_string_n(j, warning, len);
 	json_end(j);
 }
 
@@ -178,6 +178,6 @@ void info_json(const struct info *info, struct json *j)
 	put_spans(j, info);
 	put_losses(j, info);
 	put_counters(j, info);
-	put_notices(j, info);
+	put_warnings(j, info);
 	json_end(j);
 }

@@ -134,13 +134,13 @@ static void put_origin(struct out *out, const struct info *info)
 		put_name(out, "command    ", origin->command);
 		out_char(out, '\n');
 	}
-	if (!census->threads && !census->neighbours && !origin->is_capture)
+	if (!census->threads && !census->other_tasks && !origin->is_capture)
 		return;
 	put(out, "threads    %s in %s process%s", format_count(census->threads).s,
 	    format_count(census->processes).s, census->processes == 1 ? "" : "es");
-	if (census->neighbours)
-		put(out, ", beside %s neighbour%s", format_count(census->neighbours).s,
-		    census->neighbours == 1 ? "" : "s");
+	if (census->other_tasks)
+		put(out, ", beside %s neighbour%s", format_count(census->other_tasks).s,
+		    census->other_tasks == 1 ? "" : "s");
 	out_char(out, '\n');
 }
 
@@ -351,17 +351,17 @@ static void put_counters(struct out *out, const struct info *info)
 			    sums.out);
 }
 
-static void put_notices(struct out *out, const struct info *info)
+static void put_warnings(struct out *out, const struct info *info)
 {
-	const char *notice;
+	const char *warning;
 	size_t len;
 
-	for (size_t i = 0; (notice = info_notice(info, i, &len)); i++) {
+	for (size_t i = 0; (warning = info_warning(info, i, &len)); i++) {
 		/* of a capture that is cut, it was said already */
 		if (info->origin.cut)
 			continue;
 		out_str(out, "note       ");
-		put_paragraph(out, notice, len);
+		put_paragraph(out, warning, len);
 	}
 }
 
@@ -374,5 +374,5 @@ void info_text(const struct info *info, struct out *out)
 	put_states(out, info);
 	put_losses(out, info);
 	put_counters(out, info);
-	put_notices(out, info);
+	put_warnings(out, info);
 }

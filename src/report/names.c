@@ -14,11 +14,11 @@
 struct names {
 	struct arena *arena;
 	struct strtab *strings;
-	struct map threads; /* tid: pid << 32 | comm, a str_id */
-	struct map sockets; /* object: struct socket_name * */
-	struct map files;   /* object: str_id */
-	struct map devices; /* device: str_id */
-	struct map hits;    /* input << 32 | type: struct hit_name * */
+	struct map threads;      /* tid: pid << 32 | comm, a str_id */
+	struct map sockets;      /* object: struct socket_name * */
+	struct map files;        /* object: str_id */
+	struct map devices;      /* device: str_id */
+	struct map probe_events; /* input << 32 | type: struct probe_name * */
 };
 
 struct names *names_new(void)
@@ -37,13 +37,13 @@ void names_free(struct names *names)
 
 	if (!names)
 		return;
-	while (map_next(&names->hits, &pos, &type, &ptr))
-		hit_format_free(((struct hit_name *)(uintptr_t)ptr)->format);
+	while (map_next(&names->probe_events, &pos, &type, &ptr))
+		probe_format_free(((struct probe_name *)(uintptr_t)ptr)->format);
 	map_done(&names->threads);
 	map_done(&names->sockets);
 	map_done(&names->files);
 	map_done(&names->devices);
-	map_done(&names->hits);
+	map_done(&names->probe_events);
 	strtab_free(names->strings);
 	arena_free(names->arena);
 	free(names);
@@ -82,27 +82,28 @@ static void feed_socket(struct names *names, const struct record_socket *r)
 	socket_name_init(name, &r->address);
 }
 
-static uint64_t hit_key(const struct source *source, uint32_t type)
+static uint64_t probe_key(const struct source *source, uint32_t type)
 {
 	return (uint64_t)source->input << 32 | type;
 }
 
-static void feed_hit_type(struct names *names, const struct source *source,
-			  const struct record_hit_type *r)
+static void feed_probe_type(struct names *names, const struct source *source,
+			    const struct record_probe_type *r)
 {
-	struct hit_name *hit = map_find_ptr(&names->hits, hit_key(source, r->type));
+	struct probe_name *probe_event =
+		map_find_ptr(&names->probe_events, probe_key(source, r->type));
 
-	if (!hit) {
-		hit = arena_new_of(names->arena, struct hit_name);
-		map_insert_ptr(&names->hits, hit_key(source, r->type), hit);
+	if (!probe_event) {
+		probe_event = arena_new_of(names->arena, struct probe_name);
+		map_insert_ptr(&names->probe_events, probe_key(source, r->type), probe_event);
 	}
-	if (hit->format && hit->text == r->format)
+	if (probe_event->format && probe_event->text == r->format)
 		return;
-	hit_format_free(hit->format);
-	hit->text = r->format;
-	hit->event = strtab_get(names->strings,
-				strtab_add(names->strings, source_string(source, r->name)));
-	hit->format = hit_format_new(source_string(source, r->format));
+	probe_format_free(probe_event->format);
+	probe_event->text = r->format;
+	probe_event->event = strtab_get(names->strings,
+					strtab_add(names->strings, source_string(source, r->name)));
+	probe_event->format = probe_format_new(source_string(source, r->format));
 }
 
 /* Kept here, as an input may have its strings for a while only. */
@@ -133,8 +134,8 @@ void names_feed(struct names *names, const struct source *source, const struct r
 		*map_insert(&names->devices, r->device) = keep(names, source, r->name);
 		break;
 	}
-	case RECORD_HIT_TYPE:
-		feed_hit_type(names, source, (const void *)record);
+	case RECORD_PROBE_TYPE:
+		feed_probe_type(names, source, (const void *)record);
 		break;
 	}
 }
@@ -189,8 +190,8 @@ const char *names_device(const struct names *names, uint32_t device)
 	return find_string(names, &names->devices, device);
 }
 
-const struct hit_name *names_hit(const struct names *names, const struct source *source,
-				 uint32_t type)
+const struct probe_name *names_probe(const struct names *names, const struct source *source,
+				     uint32_t type)
 {
-	return map_find_ptr(&names->hits, hit_key(source, type));
+	return map_find_ptr(&names->probe_events, probe_key(source, type));
 }

@@ -15,7 +15,7 @@
 
 #include "event/event.h"
 #include "event/source.h"
-#include "report/hit_format.h"
+#include "report/probe_format.h"
 
 struct names;
 
@@ -48,13 +48,13 @@ const struct socket_name *names_socket(const struct names *names, uint64_t objec
 const char *names_file(const struct names *names, uint64_t object);
 const char *names_device(const struct names *names, uint32_t device);
 
-struct hit_name {
+struct probe_name {
 	const char *event; /* category:name */
-	struct hit_format *format;
+	struct probe_format *format;
 	uint32_t text; /* the number of the string that was parsed */
 };
 
-const struct hit_name *names_hit(const struct names *names, const struct source *source,
-				 uint32_t type);
+const struct probe_name *names_probe(const struct names *names, const struct source *source,
+				     uint32_t type);
 
 #endif

@@ -62,13 +62,13 @@ static void put_use(struct json *j, const struct request_view *view, uint32_t sp
 	put_calls(j, view, &use);
 	json_key(j, "events");
 	json_object(j);
-	for (size_t i = 0; i < use.hits.count; i++) {
-		const char *name = model_hit_name(view->model, use.hits.items[i].type);
+	for (size_t i = 0; i < use.probe_events.count; i++) {
+		const char *name = model_probe_name(view->model, use.probe_events.items[i].type);
 
 		if (!name || !is_counted(view, name))
 			continue;
 		json_key_any(j, name);
-		json_u64(j, use.hits.items[i].count);
+		json_u64(j, use.probe_events.items[i].count);
 	}
 	json_end(j);
 	request_use_done(&use);

@@ -196,11 +196,12 @@ static void put_counts(struct out *out, const struct request_view *view,
 		const char *wanted = view->counted[i];
 		uint64_t count = 0;
 
-		for (size_t k = 0; k < use->hits.count; k++) {
-			const char *name = model_hit_name(view->model, use->hits.items[k].type);
+		for (size_t k = 0; k < use->probe_events.count; k++) {
+			const char *name =
+				model_probe_name(view->model, use->probe_events.items[k].type);
 
 			if (name && strcmp(name, wanted) == 0)
-				count += use->hits.items[k].count;
+				count += use->probe_events.items[k].count;
 		}
 		for (size_t k = 0; k < use->calls.count; k++)
 			if (use->calls.items[k].nr == syscall_number(wanted))

@@ -163,7 +163,7 @@ static void *loop(void *arg)
 			BEGIN(&task[n], "task");
 			known_leave(&task[n]);
 		}
-		for (int turn = 0; turn < 3; turn++) {
+		for (int slice = 0; slice < 3; slice++) {
 			for (int n = 0; n < tasks; n++) {
 				known_enter(&task[n]);
 				known_burn(300 + 125 * n);

@@ -239,7 +239,7 @@ static bool too_much(long memory, long whole)
 #endif
 }
 
-static void turn(char *copy, uint64_t number, struct sum *sum)
+static void slice(char *copy, uint64_t number, struct sum *sum)
 {
 	const char *why = "took too much memory";
 	long memory;
@@ -287,7 +287,7 @@ int main(int argc, char **argv)
 	_cleanup_(freep) char *copy = must_printf("%s/trace", place);
 
 	for (uint64_t i = 0; i < count; i++)
-		turn(copy, i, &sum);
+		slice(copy, i, &sum);
 	rmdir(place);
 	printf("%" PRIu64 " damaged: %" PRIu64 " read, %" PRIu64 " refused, %" PRIu64
 	       " failed; memory %ld KiB whole, %ld at most\n",

@@ -29,7 +29,7 @@ static struct scribe *scribe;
 static struct capture_writer *writer;
 static struct counters counters;
 
-static void notice(void *arg, const char *words)
+static void warning(void *arg, const char *words)
 {
 	(void)arg;
 	(void)words;
@@ -54,7 +54,7 @@ static void set_up(void)
 	unlink(path);
 	sorter = sorter_new(1);
 	scribe = scribe_new(
-		&(struct scribe_config){ sorter, 0, writer, 1, &counters, notice, NULL });
+		&(struct scribe_config){ sorter, 0, writer, 1, &counters, warning, NULL });
 }
 
 static bool is_ready(void *arg, struct tap *t, struct tap_ring *ring)

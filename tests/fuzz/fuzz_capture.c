@@ -31,10 +31,10 @@ static void check_record(const struct bytes *bytes, const struct record *r)
 	assert(r->kind > 0 && r->kind < RECORD_KIND_COUNT);
 	assert(r->words >= record_min_words(r->kind));
 	sink += XXH3_64bits(r, r->words * 8u);
-	if (r->kind == RECORD_HIT) {
-		const struct record_hit *hit = (const struct record_hit *)r;
+	if (r->kind == RECORD_PROBE_EVENT) {
+		const struct record_probe_event *probe_event = (const struct record_probe_event *)r;
 
-		assert(hit->data + hit->size <= at + r->words * 8u);
+		assert(probe_event->data + probe_event->size <= at + r->words * 8u);
 	} else if (r->kind == RECORD_STACK) {
 		const struct record_stack *stack = (const struct record_stack *)r;
 		const uint32_t *end = stack->frames + stack->kernel_count + stack->user_count;

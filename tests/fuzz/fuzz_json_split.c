@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "read/span/json_split.h"
 #include "unit/bytes.h"
 

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "read/raw/raw.h"
 #include "unit/bytes.h"
 
@@ -94,7 +94,7 @@ static void read_all(struct input *input, bool as_records)
 		last = event.time;
 		see_event(raw, &event);
 	}
-	assert(!input_notice(input) || input_notice(input)[0] == '\'');
+	assert(!input_warning(input) || input_warning(input)[0] == '\'');
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -150,7 +150,7 @@ static struct model *small_model(void)
 	struct model *model = model_new();
 
 	for (nsec_t t = 0; t < 3; t++)
-		ADD(model, TASK, task, t, .pid = 1, .comm = 1, .event = TASK_SEEN);
+		ADD(model, TASK, task, t, .pid = 1, .comm = 1, .event = TASK_EXISTING);
 	for (nsec_t t = 10; t < 40; t++) {
 		ADD(model, RUN, run, t, .start = t - 2);
 		ADD(model, WAIT, wait, t + 1, .start = t - 2, .woken = t, .state = STATE_LOCK,

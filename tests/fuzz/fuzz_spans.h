@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "unit/bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
@@ -77,7 +77,8 @@ static inline int check_spans(const struct input_format *format, open_memory_fn 
 	}
 	assert(count <= input_events(input));
 	assert((count < input_events(input)) ==
-	       (input_notice(input) && strncmp(input_notice(input), "'fuzz': left out ", 17) == 0));
+	       (input_warning(input) &&
+		strncmp(input_warning(input), "'fuzz': left out ", 17) == 0));
 	return 0;
 }
 

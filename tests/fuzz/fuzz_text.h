@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/view.h"
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "read/raw/raw.h"
 #include "unit/bytes.h"
 

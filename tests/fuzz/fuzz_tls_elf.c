@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <sys/mman.h>
 
-#include "record/tls/parts.h"
+#include "record/tls/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 

@@ -48,7 +48,7 @@ def descriptions():
                        0xFFFF888000000000, 8 | 4 << 16, -3, 0, b"mac!") + b"disk\0abcnear\0"
     for i, fields in enumerate([*([field] for field in FIELDS), FIELDS]):
         text = FORMAT.format(name="x", fields="".join(f"\tfield:{field}\n" for field in fields))
-        write("hit_format", str(i), text.encode() + b"\0" + data)
+        write("probe_format", str(i), text.encode() + b"\0" + data)
 
 
 def plain_metadata(data):

@@ -17,7 +17,7 @@
 #define START (1000 * NSEC_PER_SEC)
 #define STEP (10 * NSEC_PER_USEC)
 
-enum { DISK = 254 << 20, FILE_OBJECT = 77, LOCK = 0x7000, HIT_TYPES = 7, SERVER_PORT = 80 };
+enum { DISK = 254 << 20, FILE_OBJECT = 77, LOCK = 0x7000, PROBE_TYPES = 7, SERVER_PORT = 80 };
 
 struct told {
 	union {
@@ -29,7 +29,7 @@ struct told {
 		struct record_socket socket;
 		struct record_syscall syscall;
 		struct record_block block;
-		struct record_hit hit;
+		struct record_probe_event probe_event;
 		struct record_sample sample;
 		struct record_span span;
 		struct record_context context;
@@ -84,7 +84,7 @@ static uint32_t string_n(struct shape *s, const char *name, size_t n)
 static void begin(struct shape *s, uint32_t tid, uint32_t pid, nsec_t time)
 {
 	ADD(s, TASK, task, time, tid, .pid = pid, .comm = string_n(s, "comm", pid),
-	    .event = TASK_SEEN);
+	    .event = TASK_EXISTING);
 }
 
 static void born(struct shape *s, uint32_t tid, uint32_t pid, uint32_t parent, nsec_t time)
@@ -198,13 +198,13 @@ static void enters(struct shape *s, uint32_t tid, nsec_t time, uint64_t trace, u
 static void round_of(struct shape *s, uint32_t tid, size_t i, nsec_t at)
 {
 	ADD(s, SYSCALL, syscall, at + 900, tid, .start = START + at + 100, .nr = i % 50);
-	ADD(s, HIT, hit, at + 1000, tid, .type = 1 + i % HIT_TYPES);
+	ADD(s, PROBE_EVENT, probe_event, at + 1000, tid, .type = 1 + i % PROBE_TYPES);
 	ADD(s, SAMPLE, sample, at + 1100, tid, .stack = 1 + i % 10);
 	sends(s, 2, tid, 2, at + 1200, 100 * (i + 1));
 	runs(s, tid, at, at + 2000);
 	ADD(s, WAIT, wait, at + 3000, tid, .start = START + at + 2000, .woken = START + at + 2000,
 	    .ready = STATE_READY, .flags = INTERVAL_PREEMPTED);
-	ADD(s, RUN, run, at + 3000, 3, .start = START + at + 2000, .flags = INTERVAL_NEIGHBOUR);
+	ADD(s, RUN, run, at + 3000, 3, .start = START + at + 2000, .flags = INTERVAL_OUT_OF_SCOPE);
 	runs(s, tid, at + 3000, at + 4000);
 	ADD(s, BLOCK, block, at + 5000, 3, .start = START + at + 4100, .bytes = 4096,
 	    .device = DISK, .op = 'W');

@@ -227,7 +227,7 @@ def a_command_with_its_grandchildren_and_nobody_else():
 
 
 @test
-def no_neighbours():
+def no_other_tasks():
     with Background(workload("handover", "pipe", 503)) as bystander:
         bystander.ready()
         bystander.go()

@@ -186,8 +186,8 @@ int main(int argc, char **argv)
 		if (event.kind != RAW_LOST && !is_quiet)
 			print_event(source, &event);
 	}
-	if (code < 0 || source->notice)
-		fprintf(stderr, "ctf_text: %s\n", code < 0 ? err.text : source->notice);
+	if (code < 0 || source->warning)
+		fprintf(stderr, "ctf_text: %s\n", code < 0 ? err.text : source->warning);
 	if (is_quiet)
 		printf("%" PRIu64 "\n", count);
 	out_flush(&out);

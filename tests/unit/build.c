@@ -80,17 +80,19 @@ void build_add(struct capture_writer *w, const struct record *record)
 	must(capture_write(w, record, &err) == 0, "capture_write");
 }
 
-void build_hit(struct capture_writer *w, nsec_t time, uint16_t type, const void *data, size_t size)
+void build_probe_event(struct capture_writer *w, nsec_t time, uint16_t type, const void *data,
+		       size_t size)
 {
 	union {
-		struct record_hit hit;
+		struct record_probe_event probe_event;
 		unsigned char room[2040];
-	} r = { .hit = { .head = { .time = time, .tid = 17, .kind = RECORD_HIT }, .type = type } };
+	} r = { .probe_event = { .head = { .time = time, .tid = 17, .kind = RECORD_PROBE_EVENT },
+				 .type = type } };
 
-	r.hit.size = size;
-	r.hit.head.words = (sizeof(r.hit) + size + 7) / 8;
-	memcpy(r.hit.data, data, size);
-	build_add(w, &r.hit.head);
+	r.probe_event.size = size;
+	r.probe_event.head.words = (sizeof(r.probe_event) + size + 7) / 8;
+	memcpy(r.probe_event.data, data, size);
+	build_add(w, &r.probe_event.head);
 }
 
 void build_stack(struct capture_writer *w, nsec_t time, uint32_t stack, uint16_t kernel_count,
@@ -141,15 +143,15 @@ void build_all_kinds(struct capture_writer *w)
 	build_add(w, REC(SYSCALL, syscall, 1009, 17, .start = 1003, .nr = 74));
 	build_add(w, REC(BLOCK, block, 1010, 17, .start = 1004, .bytes = 4096, .op = 'F'));
 	build_add(w, REC(DEVICE, device, 1011, 0, .name = capture_string(w, "vda")));
-	build_add(w, REC(HIT_TYPE, hit_type, 1012, 0, .type = 1,
+	build_add(w, REC(PROBE_TYPE, probe_type, 1012, 0, .type = 1,
 			 .name = capture_string(w, "sched:sched_migrate_task")));
-	build_hit(w, 1013, 1, "abcde", 5);
+	build_probe_event(w, 1013, 1, "abcde", 5);
 	build_add(w, REC(SAMPLE, sample, 1014, 17, .stack = 1));
 	build_stack(w, 1015, 1, 1, 2);
 	build_add(w, REC(FRAME, frame, 1016, 0, .frame = 1, .address = 0xffffffff81000000));
 	build_add(w, REC(SYMBOL, symbol, 1017, 0, .frame = 1, .name = capture_string(w, "fsync")));
 	build_add(w, REC(LOSS, loss, 1018, 0, .start = 1000, .end = 1001, .count = 3));
-	build_add(w, REC(CONTEXT, context, 1019, 17, .since = 1012, .flags = CONTEXT_SEEN));
+	build_add(w, REC(CONTEXT, context, 1019, 17, .since = 1012, .flags = CONTEXT_OBSERVED));
 	build_add(w, REC(ATTRIBUTE, attribute, 1020, 17, .key = comm, .value = name,
 			 .type = ATTRIBUTE_STRING));
 	build_add(w, REC(SPAN, span, 1021, 17, .start = 1004, .service = comm));

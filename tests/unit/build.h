@@ -30,7 +30,8 @@ extern const struct capture_meta build_meta;
 
 struct capture_writer *build_capture(const char *path);
 void build_add(struct capture_writer *w, const struct record *record);
-void build_hit(struct capture_writer *w, nsec_t time, uint16_t type, const void *data, size_t size);
+void build_probe_event(struct capture_writer *w, nsec_t time, uint16_t type, const void *data,
+		       size_t size);
 void build_stack(struct capture_writer *w, nsec_t time, uint32_t stack, uint16_t kernel_count,
 		 uint16_t user_count);
 void build_close(struct capture_writer *w); /* does not free it */

@@ -117,7 +117,7 @@ static void make(const char *path, const char *name)
 	struct err err;
 
 	need(capture_create(path, &meta, &writer, &err), &err);
-	PUT(TASK, task, 0, .pid = is_back ? SERVER : CLIENT, .event = TASK_SEEN,
+	PUT(TASK, task, 0, .pid = is_back ? SERVER : CLIENT, .event = TASK_EXISTING,
 	    .comm = capture_string(writer, is_back ? "server" : "client"));
 	tell_socket();
 	for (uint32_t i = 0; i < ROUNDS; i++)

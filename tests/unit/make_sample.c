@@ -87,22 +87,22 @@ static void put_tasks(struct capture_writer *w)
 	PUT(w, record_clock, CLOCK, 0, 0, 0, .realtime = 1700000000 * (int64_t)NSEC_PER_SEC,
 	    .boottime = 7 * (int64_t)NSEC_PER_SEC);
 	PUT(w, record_task, TASK, 0.0001, REDIS, 0, .pid = REDIS, .parent = 1, .cgroup = 42,
-	    .comm = capture_string(w, "redis-server"), .event = TASK_SEEN);
+	    .comm = capture_string(w, "redis-server"), .event = TASK_EXISTING);
 	PUT(w, record_process, PROCESS, 0.0001, REDIS, 0, .pid = REDIS,
 	    .cmdline = capture_string(w, "redis-server *:6379"),
 	    .cgroup = capture_string(w, "/system.slice/redis.service"));
 	PUT(w, record_task, TASK, 0.0002, BIO, 0, .pid = REDIS, .parent = 1, .cgroup = 42,
-	    .comm = capture_string(w, "redis-server"), .event = TASK_SEEN);
+	    .comm = capture_string(w, "redis-server"), .event = TASK_EXISTING);
 	PUT(w, record_task, TASK, 0.0003, BIO, 1, .pid = REDIS, .parent = 1, .cgroup = 42,
 	    .comm = capture_string(w, "bio_aof"), .event = TASK_RENAMED);
 	PUT(w, record_task, TASK, 0.0004, NGINX, 1, .pid = NGINX, .parent = 1, .cgroup = 43,
-	    .comm = capture_string(w, "sh"), .event = TASK_SEEN);
+	    .comm = capture_string(w, "sh"), .event = TASK_EXISTING);
 	PUT(w, record_task, TASK, 0.0005, NGINX, 1, .pid = NGINX, .parent = 1, .cgroup = 43,
 	    .comm = capture_string(w, "nginx"), .event = TASK_EXEC);
 	PUT(w, record_task, TASK, 0.0006, HOG, 1, .pid = HOG, .cgroup = 44,
-	    .comm = capture_string(w, "stress-ng"), .event = TASK_NEIGHBOUR);
+	    .comm = capture_string(w, "stress-ng"), .event = TASK_OUT_OF_SCOPE);
 	PUT(w, record_task, TASK, 0.0007, 13, 1, .pid = 13, .cgroup = 1,
-	    .comm = capture_string(w, "ksoftirqd/0"), .event = TASK_NEIGHBOUR,
+	    .comm = capture_string(w, "ksoftirqd/0"), .event = TASK_OUT_OF_SCOPE,
 	    .flags = TASK_KERNEL);
 	PUT(w, record_task, TASK, 0.0008, EVIL, 1, .pid = NGINX, .parent = NGINX, .cgroup = 43,
 	    .comm = capture_string(w, "\x1b[31m\"\\\n\xff\xc3"), .event = TASK_NEW);
@@ -205,7 +205,7 @@ static void put_waits(struct capture_writer *w)
 	    .flags = INTERVAL_PREEMPTED);
 	PUT(w, record_wait, WAIT, 0.013, EVIL, 1, .start = AT(0.0121), .woken = AT(0.0121),
 	    .syscall = SYSCALL_NONE, .state = STATE_BLOCKED, .ready = STATE_THROTTLED);
-	PUT(w, record_run, RUN, 0.014, HOG, 1, .start = AT(0.013), .flags = INTERVAL_NEIGHBOUR);
+	PUT(w, record_run, RUN, 0.014, HOG, 1, .start = AT(0.013), .flags = INTERVAL_OUT_OF_SCOPE);
 }
 
 static void put_messages(struct capture_writer *w)
@@ -237,7 +237,7 @@ static void put_calls(struct capture_writer *w)
 	PUT(w, record_loss, LOSS, 0.0179, 0, 1, .start = AT(0.0175), .end = AT(0.0179), .count = 3);
 }
 
-static void put_hits(struct capture_writer *w)
+static void put_probe_events(struct capture_writer *w)
 {
 	static const char format[] =
 		"name: probe\nID: 1\nformat:\n"
@@ -250,20 +250,21 @@ static void put_hits(struct capture_writer *w)
 		"\tfield:__data_loc char[] path;\toffset:36;\tsize:4;\tsigned:0;\n"
 		"\tfield:void * caller;\toffset:40;\tsize:8;\tsigned:0;\n\nprint fmt: \"\"\n";
 	struct {
-		struct record_hit hit;
+		struct record_probe_event probe_event;
 		uint8_t data[64];
-	} h = { .hit = { HEAD(record_hit, HIT, 0.018, NGINX, 1), .type = 3, .size = 58 },
+	} h = { .probe_event = { HEAD(record_probe_event, PROBE_EVENT, 0.018, NGINX, 1), .type = 3,
+				 .size = 58 },
 		.data = { [8] = 'n',   'g', 'i', 'n',  'x',  [24] = 0xfe, 0xff, 0xff, 0xff,
 			  [28] = 200,  127, 0,   0,    1,    [36] = 48,   0,    10,   0,
 			  [40] = 0x10, 0,   0,   0x81, 0xff, 0xff,        0xff, 0xff, [48] = '/',
 			  'e',         't', 'c', '/',  'm',  'o',         't',  'd' } };
 
-	PUT(w, record_hit_type, HIT_TYPE, 0.018, 0, 0, .type = 3,
+	PUT(w, record_probe_type, PROBE_TYPE, 0.018, 0, 0, .type = 3,
 	    .name = capture_string(w, "test:probe"), .format = capture_string(w, format));
-	h.hit.head.words = sizeof(h) / 8;
+	h.probe_event.head.words = sizeof(h) / 8;
 	put(w, &h);
-	h.hit.head.tid = 0;
-	h.hit.type = 4; /* nobody said what this is */
+	h.probe_event.head.tid = 0;
+	h.probe_event.type = 4; /* nobody said what this is */
 	put(w, &h);
 }
 
@@ -274,7 +275,7 @@ static void put_contexts(struct capture_writer *w)
 	PUT(w, record_context, CONTEXT, 0.02, REDIS, 0, .since = AT(0.02), .trace = TRACE,
 	    .span = { [7] = 2 });
 	PUT(w, record_context, CONTEXT, 0.03, NGINX, 1, .since = AT(0.0296), .trace = TRACE,
-	    .span = { [7] = 1 }, .flags = CONTEXT_SEEN);
+	    .span = { [7] = 1 }, .flags = CONTEXT_OBSERVED);
 	PUT(w, record_context, CONTEXT, 0.04, REDIS, 0, .since = AT(0.04), .trace = TRACE,
 	    .span = { [7] = 3 }, .flags = CONTEXT_UNKNOWN);
 	PUT(w, record_context, CONTEXT, 0.049, REDIS, 0, .since = AT(0.049));
@@ -349,7 +350,7 @@ static void put_every_kind(struct capture_writer *w)
 	put_waits(w);
 	put_messages(w);
 	put_calls(w);
-	put_hits(w);
+	put_probe_events(w);
 	put_spans(w);
 	put_ends(w);
 	put_symbols(w);
@@ -371,7 +372,7 @@ static void put_many(struct capture_writer *w, uint64_t count)
 		PUT(w, record_message, MESSAGE, sec + 6e-6, tid, i % 2, .object = CLIENT,
 		    .bytes = i % 4096, .position = i, .object_kind = OBJECT_INET);
 		PUT(w, record_run, RUN, sec + 7e-6, HOG, i % 2, .start = AT(sec - 7e-6),
-		    .flags = INTERVAL_NEIGHBOUR);
+		    .flags = INTERVAL_OUT_OF_SCOPE);
 	}
 }
 

@@ -156,7 +156,7 @@ static void tell_contexts(void)
 	work_for(LOOP, 28.5, 0);
 	work_for(LOOP, 28.6, UNFINISHED);
 	TELL(CONTEXT, context, 29, LOOP, .since = AT(29), .flags = CONTEXT_UNKNOWN);
-	TELL(CONTEXT, context, 29.9, LOOP, .since = AT(28), .flags = CONTEXT_SEEN,
+	TELL(CONTEXT, context, 29.9, LOOP, .since = AT(28), .flags = CONTEXT_OBSERVED,
 	     .trace = { 0x7a, UNFINISHED }, .span = { [7] = UNFINISHED });
 }
 
@@ -164,8 +164,8 @@ static void tell_all(void)
 {
 	uint32_t comm = capture_string(writer, "shop");
 
-	TELL(TASK, task, 0, LOOP, .pid = LOOP, .event = TASK_SEEN, .comm = comm);
-	TELL(TASK, task, 0, WORKER, .pid = LOOP, .event = TASK_SEEN,
+	TELL(TASK, task, 0, LOOP, .pid = LOOP, .event = TASK_EXISTING, .comm = comm);
+	TELL(TASK, task, 0, WORKER, .pid = LOOP, .event = TASK_EXISTING,
 	     .comm = capture_string(writer, "worker"));
 	TELL(FILE, file, 0, WORKER, .object = FILE_OBJECT, .inode = 1234,
 	     .name = capture_string(writer, "shop/orders.wal"));

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "perf_build.h"
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "read/raw/raw.h"
 #include "test.h"
 

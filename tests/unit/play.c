@@ -32,7 +32,7 @@ void connection(struct play *p, unsigned c)
 
 void thread(struct play *p, uint32_t tid, uint32_t pid)
 {
-	story_add(&p->story, REC(TASK, task, 0, tid, .pid = pid, .event = TASK_SEEN));
+	story_add(&p->story, REC(TASK, task, 0, tid, .pid = pid, .event = TASK_EXISTING));
 	story_run(&p->story, tid, 0, 1);
 }
 

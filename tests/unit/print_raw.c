@@ -215,8 +215,8 @@ int main(int argc, char **argv)
 		if (!count)
 			print_event(input_raw(input), &event);
 	}
-	if (input_notice(input))
-		fprintf(stderr, "print_raw: %s\n", input_notice(input));
+	if (input_warning(input))
+		fprintf(stderr, "print_raw: %s\n", input_warning(input));
 	if (r < 0)
 		fprintf(stderr, "print_raw: %s\n", err.text);
 	if (count)

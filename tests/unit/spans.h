@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "base/vec.h"
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "test.h"
 
 struct result {

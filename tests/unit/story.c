@@ -37,7 +37,7 @@ void story_add(struct story *s, const struct record *record)
 
 void story_begin(struct story *s, uint32_t tid, nsec_t time)
 {
-	story_add(s, REC(TASK, task, time, tid, .pid = tid, .event = TASK_SEEN));
+	story_add(s, REC(TASK, task, time, tid, .pid = tid, .event = TASK_EXISTING));
 }
 
 void story_born(struct story *s, uint32_t tid, uint32_t parent, nsec_t time)
@@ -114,7 +114,7 @@ void story_context(struct story *s, uint32_t tid, nsec_t time, uint8_t id)
 void story_seen(struct story *s, uint32_t tid, nsec_t since, nsec_t time, uint8_t id)
 {
 	story_add(s, REC(CONTEXT, context, time, tid, .since = since, .trace = { 1, s->trace },
-			 .span = { id }, .flags = CONTEXT_SEEN));
+			 .span = { id }, .flags = CONTEXT_OBSERVED));
 }
 
 void story_unknown(struct story *s, uint32_t tid, nsec_t time)

@@ -13,7 +13,7 @@ static struct story process_of(uint32_t count)
 	struct story s = { 0 };
 
 	for (uint32_t tid = 1; tid <= count; tid++)
-		story_add(&s, REC(TASK, task, 0, tid, .pid = 1, .event = TASK_SEEN));
+		story_add(&s, REC(TASK, task, 0, tid, .pid = 1, .event = TASK_EXISTING));
 	return s;
 }
 
@@ -120,7 +120,7 @@ TEST(a_thread_never_waits_for_a_cpu_that_ran_this_thread)
 {
 	_cleanup_(story_done) struct story s = process_of(1);
 
-	story_add(&s, REC(TASK, task, 0, 9, .pid = 9, .event = TASK_SEEN));
+	story_add(&s, REC(TASK, task, 0, 9, .pid = 9, .event = TASK_EXISTING));
 	story_run(&s, 1, 0, 10);
 	story_run(&s, 9, 10, 12);
 	is_ready(&s, 1, 10, 30);
@@ -157,7 +157,7 @@ TEST(a_wait_for_a_disk_is_shared_with_what_was_in_its_queue)
 {
 	_cleanup_(story_done) struct story s = process_of(1);
 
-	story_add(&s, REC(TASK, task, 0, 9, .pid = 9, .event = TASK_SEEN));
+	story_add(&s, REC(TASK, task, 0, 9, .pid = 9, .event = TASK_EXISTING));
 	story_run(&s, 1, 0, 10);
 	waits_for_disk(&s, 1, 10, 20);
 	story_run(&s, 1, 20, 30);

@@ -26,7 +26,7 @@ struct rig {
 	size_t busy;      /* notices that another recorder has an arena */
 };
 
-static void notice(void *arg, const char *words)
+static void warning(void *arg, const char *words)
 {
 	struct rig *rig = arg;
 
@@ -38,7 +38,7 @@ static void rig_init(struct rig *rig)
 {
 	*rig = (struct rig){ .writer = build_capture(scratch("agents")), .sorter = sorter_new(1) };
 	rig->agents = agents_new(&(struct agents_config){
-		.sorter = rig->sorter, .writer = rig->writer, .notice = notice, .arg = rig });
+		.sorter = rig->sorter, .writer = rig->writer, .warning = warning, .arg = rig });
 }
 
 static void rig_done(struct rig *rig)
@@ -138,8 +138,8 @@ TEST(a_ring_that_names_a_process_without_this_arena_is_not_believed)
 	_cleanup_(rig_done) struct rig rig;
 
 	rig_init(&rig);
-	rig_see(&rig, TASK_SEEN, getpid(), 1);
-	rig_see(&rig, TASK_SEEN, other, 1);
+	rig_see(&rig, TASK_EXISTING, getpid(), 1);
+	rig_see(&rig, TASK_EXISTING, other, 1);
 	put_span(&b, 0, getpid(), getpid(), 1);
 	put_span(&b, 1, other, other, 2);
 	put_span(&b, 2, other, getpid(), 3);
@@ -161,8 +161,8 @@ TEST(a_ring_that_names_a_thread_of_another_process_has_no_thread)
 	_cleanup_(rig_done) struct rig rig;
 
 	rig_init(&rig);
-	rig_see(&rig, TASK_SEEN, getpid(), 1);
-	rig_see(&rig, TASK_SEEN, other, 1);
+	rig_see(&rig, TASK_EXISTING, getpid(), 1);
+	rig_see(&rig, TASK_EXISTING, other, 1);
 	put_span(&b, 0, getpid(), other, 1);
 	rig_run(&rig);
 	if (rig.was_refused)
@@ -180,7 +180,7 @@ TEST(a_forked_child_has_the_arena_of_its_parent)
 	_cleanup_(rig_done) struct rig rig;
 
 	rig_init(&rig);
-	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	rig_see(&rig, TASK_EXISTING, getpid(), 1);
 	rig_see(&rig, TASK_NEW, child, getpid());
 	put_span(&b, 0, child, child, 1);
 	rig_run(&rig);
@@ -197,7 +197,7 @@ TEST(numbers_of_a_pid_namespace_are_translated)
 	const uint32_t first_space = 0xeffffffc, space = 77, inner = getpid() + 1;
 
 	rig_init(&rig);
-	rig_see_in(&rig, TASK_SEEN, getpid(), 1, space, inner);
+	rig_see_in(&rig, TASK_EXISTING, getpid(), 1, space, inner);
 	put_span(&b, 0, inner, inner, 1);
 	put_span(&b, 1, inner, inner, 2);
 	put_span(&b, 2, getpid(), getpid(), 3);
@@ -221,7 +221,7 @@ TEST(a_span_has_the_service_of_its_ring_or_else_of_its_process)
 	_cleanup_(rig_done) struct rig rig;
 
 	rig_init(&rig);
-	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	rig_see(&rig, TASK_EXISTING, getpid(), 1);
 	put_span(&b, 0, getpid(), getpid(), 1);
 	put_span(&b, 1, getpid(), getpid(), 2);
 	strcpy(b.arena->rings[1].service, "bank");
@@ -243,7 +243,7 @@ TEST(a_ring_waits_a_little_for_its_process_to_become_known)
 	_cleanup_(rig_done) struct rig rig;
 
 	rig_init(&rig);
-	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	rig_see(&rig, TASK_EXISTING, getpid(), 1);
 	for (int i = 0; i < 3; i++, clock_pause(20 * NSEC_PER_MSEC)) /* until it is looked at */
 		agents_drain(rig.agents, clock_now());
 	if (rig.was_refused)
@@ -271,7 +271,7 @@ TEST(rings_of_threads_that_are_gone_are_freed)
 	pid_t child = spawn();
 
 	rig_init(&rig);
-	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	rig_see(&rig, TASK_EXISTING, getpid(), 1);
 	rig_see(&rig, TASK_NEW, child, getpid());
 	put_span(&b, 0, getpid(), getpid(), 1);
 	put_span(&b, 1, child, child, 2);
@@ -301,7 +301,7 @@ TEST(spans_that_are_open_end_with_their_process)
 	nsec_t begin;
 
 	rig_init(&rig);
-	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	rig_see(&rig, TASK_EXISTING, getpid(), 1);
 	rig_see(&rig, TASK_NEW, child, getpid());
 	begin = clock_now();
 	arena_build_begin(arena_build_take(&b, 0, child, child), begin,
@@ -331,7 +331,7 @@ TEST(an_arena_that_another_recorder_has_is_reported_once)
 
 	CHECK_INT(tap_open(b.fd, tap_device(), &other), 0);
 	rig_init(&rig);
-	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	rig_see(&rig, TASK_EXISTING, getpid(), 1);
 	put_span(&b, 0, getpid(), getpid(), 1);
 	for (int i = 0; i < 2; i++, rig_see(&rig, TASK_EXEC, getpid(), 1))
 		for (int round = 0; round < 4; round++, clock_pause(10 * NSEC_PER_MSEC))
@@ -350,7 +350,7 @@ TEST(a_recorder_asks_for_events_until_it_ends)
 	nsec_t before;
 
 	rig_init(&rig);
-	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	rig_see(&rig, TASK_EXISTING, getpid(), 1);
 	for (int i = 0; i < 3; i++, clock_pause(20 * NSEC_PER_MSEC))
 		agents_drain(rig.agents, clock_now());
 	if (rig.was_refused)
@@ -388,7 +388,7 @@ TEST(an_arena_is_kept_for_as_long_as_its_process_lives)
 
 	arena_build_done(&b); /* the child still has it mapped */
 	rig_init(&rig);
-	rig_see(&rig, TASK_SEEN, child, 1);
+	rig_see(&rig, TASK_EXISTING, child, 1);
 	for (int i = 0; i < 5; i++, clock_pause(10 * NSEC_PER_MSEC))
 		agents_drain(rig.agents, clock_now());
 	if (rig.was_refused) {
@@ -408,8 +408,8 @@ TEST(news_wait_until_all_before_them_is_known)
 	nsec_t before = clock_now() - 1;
 
 	rig_init(&rig);
-	rig_see(&rig, TASK_SEEN, getpid(), 1);
-	rig_see(&rig, TASK_SEEN, NO_PROCESS, 0);
+	rig_see(&rig, TASK_EXISTING, getpid(), 1);
+	rig_see(&rig, TASK_EXISTING, NO_PROCESS, 0);
 	put_span(&b, 0, getpid(), getpid(), 1);
 	for (int i = 0; i < 5; i++, clock_pause(10 * NSEC_PER_MSEC))
 		agents_drain(rig.agents, before);
@@ -427,7 +427,7 @@ TEST(a_recorder_that_is_freed_leaves_the_arena_to_others)
 	struct rig rig;
 
 	rig_init(&rig);
-	rig_see(&rig, TASK_SEEN, getpid(), 1);
+	rig_see(&rig, TASK_EXISTING, getpid(), 1);
 	for (int i = 0; i < 5; i++, clock_pause(10 * NSEC_PER_MSEC))
 		agents_drain(rig.agents, clock_now());
 	CHECK_INT(b.arena->recording, rig.was_refused ? 0 : SPAN_RECORDING);

@@ -20,18 +20,18 @@ struct desk {
 	struct record_context contexts[64];
 	struct record_attribute attributes[64];
 	struct record_loss losses[64];
-	size_t span_count, context_count, attribute_count, loss_count, notices;
+	size_t span_count, context_count, attribute_count, loss_count, warnings;
 	size_t attributes_at_span; /* that had come when the last span did */
 	uint32_t begun_by;
 	struct counters counters;
 };
 
-static void notice(void *arg, const char *words)
+static void warning(void *arg, const char *words)
 {
 	struct desk *d = arg;
 
 	(void)words;
-	d->notices++;
+	d->warnings++;
 }
 
 static void desk_init(struct desk *d)
@@ -47,7 +47,7 @@ static void desk_init(struct desk *d)
 		.writer = d->writer,
 		.start = 1000,
 		.counters = &d->counters,
-		.notice = notice,
+		.warning = warning,
 		.arg = d,
 	});
 }
@@ -279,7 +279,7 @@ TEST(a_context_that_cannot_be_followed_names_no_span)
 	_cleanup_(desk_done) struct desk d;
 
 	desk_init(&d);
-	arena_build_context(d.ring, 2000, 1, 1, CONTEXT_UNKNOWN | CONTEXT_SEEN);
+	arena_build_context(d.ring, 2000, 1, 1, CONTEXT_UNKNOWN | CONTEXT_OBSERVED);
 	flow(&d);
 	CHECK_INT(d.contexts[0].flags, CONTEXT_UNKNOWN);
 	CHECK_INT(d.contexts[0].trace[0], 0);
@@ -404,7 +404,7 @@ TEST(open_spans_are_bounded)
 		counter_add(&d.counters, COUNTER_EVENTS_DRAINED, 1);
 		scribe_event(d.scribe, &who, &begin.head, 9000);
 	}
-	CHECK_INT(d.notices, 1);
+	CHECK_INT(d.warnings, 1);
 	scribe_close_all(d.scribe, 3000);
 	flow(&d);
 	CHECK_INT(d.span_count, 65536);
@@ -417,12 +417,12 @@ TEST(strings_are_bounded)
 
 	desk_init(&d);
 	memset(text, 'x', sizeof(text));
-	for (uint32_t i = 0; i < 75000 && !d.notices; i++) {
+	for (uint32_t i = 0; i < 75000 && !d.warnings; i++) {
 		snprintf(text, 16, "%015u", i);
 		text[15] = 'x';
 		scribe_string(d.scribe, text, sizeof(text));
 	}
-	CHECK_INT(d.notices, 1);
+	CHECK_INT(d.warnings, 1);
 	CHECK_INT(scribe_string(d.scribe, "one more", 8), 0);
 }
 
@@ -435,7 +435,7 @@ TEST(a_string_counts_once)
 	memset(text, 'x', sizeof(text));
 	for (uint32_t i = 0; i < 75000; i++)
 		scribe_string(d.scribe, text, sizeof(text));
-	CHECK_INT(d.notices, 0);
+	CHECK_INT(d.warnings, 0);
 	CHECK(scribe_string(d.scribe, "one more", 8) > 0);
 }
 
@@ -456,7 +456,7 @@ TEST(a_process_with_too_many_names_takes_none_from_others)
 			if (!scribe_string_of(d.scribe, owner, text, sizeof(text)))
 				break;
 		}
-	CHECK_INT(d.notices, 1);
+	CHECK_INT(d.warnings, 1);
 	CHECK_INT(scribe_string_of(d.scribe, 1, "new", 3), 0);
 	CHECK_INT(scribe_string_of(d.scribe, 1, "known", 5), known);
 	CHECK(scribe_string_of(d.scribe, 77, "new", 3) != 0);
@@ -478,7 +478,7 @@ TEST(a_process_with_too_many_open_spans_takes_none_from_others)
 				     &(struct scribe_who){ .owner = owner, .pid = 10, .tid = 11 },
 				     &begin.head, 9000);
 		}
-	CHECK_INT(d.notices, 1);
+	CHECK_INT(d.warnings, 1);
 	counter_add(&d.counters, COUNTER_EVENTS_DRAINED, 1);
 	scribe_event(d.scribe, &(struct scribe_who){ .owner = 77, .pid = 12, .tid = 13 },
 		     &begin.head, 9000);

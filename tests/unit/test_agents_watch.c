@@ -102,8 +102,8 @@ TEST(a_process_that_existed_before_is_looked_at_in_the_next_round)
 	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
 
 	CHECK(!watch_has_unseen(w));
-	see(w, TASK_SEEN, 10, 10, 1, 0);
-	see(w, TASK_SEEN, 10, 11, 1, 0);
+	see(w, TASK_EXISTING, 10, 10, 1, 0);
+	see(w, TASK_EXISTING, 10, 11, 1, 0);
 	CHECK(watch_has_unseen(w));
 	watch_round(w, 0);
 	CHECK(!watch_has_unseen(w));
@@ -152,7 +152,7 @@ TEST(many_that_are_watched_are_freed)
 	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
 
 	for (uint32_t pid = 1; pid <= 1009; pid++)
-		see_in(w, TASK_SEEN, pid, pid, 0, 0, 77, pid);
+		see_in(w, TASK_EXISTING, pid, pid, 0, 0, 77, pid);
 	CHECK(watch_process(w, 1009) != NULL);
 }
 
@@ -194,8 +194,8 @@ TEST(a_thread_that_is_recorded_twice_counts_once)
 	struct calls c = { 0 };
 	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
 
-	see(w, TASK_SEEN, 10, 10, 1, 0);
-	see(w, TASK_SEEN, 10, 11, 1, 0);
+	see(w, TASK_EXISTING, 10, 10, 1, 0);
+	see(w, TASK_EXISTING, 10, 11, 1, 0);
 	see(w, TASK_RENAMED, 10, 11, 1, 0);
 	CHECK_INT(watch_process(w, 10)->threads, 2);
 	see_exit(w, 10, 11, MSEC);
@@ -213,9 +213,9 @@ TEST(a_thread_number_moves_to_another_process)
 	struct calls c = { 0 };
 	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
 
-	see(w, TASK_SEEN, 10, 11, 1, 0);
-	see(w, TASK_SEEN, 20, 20, 1, 0);
-	see(w, TASK_SEEN, 20, 11, 1, 0);
+	see(w, TASK_EXISTING, 10, 11, 1, 0);
+	see(w, TASK_EXISTING, 20, 20, 1, 0);
+	see(w, TASK_EXISTING, 20, 11, 1, 0);
 	CHECK(watch_thread(w, 11) == watch_process(w, 20));
 	CHECK(watch_process(w, 10) == NULL);
 	CHECK_INT(watch_process(w, 20)->threads, 2);
@@ -226,7 +226,7 @@ TEST(one_in_which_all_was_found_is_not_looked_at_again)
 	struct calls c = { .answer = 1 };
 	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
 
-	see(w, TASK_SEEN, 10, 10, 1, 0);
+	see(w, TASK_EXISTING, 10, 10, 1, 0);
 	for (nsec_t t = 0; t < 100 * SECOND; t += SECOND)
 		watch_round(w, t);
 	CHECK_INT(c.looks, 1);
@@ -240,7 +240,7 @@ TEST(a_child_that_is_gone_soon_is_never_looked_at)
 	struct calls c = { .answer = 1 };
 	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
 
-	see(w, TASK_SEEN, 10, 10, 1, 0);
+	see(w, TASK_EXISTING, 10, 10, 1, 0);
 	watch_round(w, 20 * MSEC);
 	see(w, TASK_NEW, 11, 11, 10, 30 * MSEC);
 	CHECK_INT(c.forks, 1);
@@ -291,8 +291,8 @@ TEST(a_child_is_its_parents_until_it_executes_a_program)
 	struct calls c = { 0 };
 	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
 
-	see(w, TASK_SEEN, 10, 10, 1, 0);
-	see(w, TASK_SEEN, 10, 12, 1, 0);
+	see(w, TASK_EXISTING, 10, 10, 1, 0);
+	see(w, TASK_EXISTING, 10, 12, 1, 0);
 	see(w, TASK_NEW, 20, 20, 12, 1);
 	CHECK(watch_parent(w, watch_process(w, 20)) == watch_process(w, 10));
 	see(w, TASK_EXEC, 20, 20, 10, 2);
@@ -330,7 +330,7 @@ TEST(one_that_turns_out_to_be_gone_is_forgotten)
 	CHECK(watch_process(w, 10) == NULL);
 }
 
-TEST(neighbours_and_kernel_threads_are_not_watched)
+TEST(out_of_scope_and_kernel_threads_are_not_watched)
 {
 	struct calls c = { 0 };
 	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
@@ -338,7 +338,7 @@ TEST(neighbours_and_kernel_threads_are_not_watched)
 					      .pid = 3,
 					      .flags = TASK_KERNEL } };
 
-	see(w, TASK_NEIGHBOUR, 10, 10, 1, 0);
+	see(w, TASK_OUT_OF_SCOPE, 10, 10, 1, 0);
 	watch_see(w, &kernel.task.head, 0);
 	CHECK(watch_process(w, 10) == NULL);
 	CHECK(watch_process(w, 3) == NULL);
@@ -350,7 +350,7 @@ TEST(many_come_and_go_and_nothing_remains)
 	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
 	nsec_t now = 0;
 
-	see(w, TASK_SEEN, 1, 1, 0, now);
+	see(w, TASK_EXISTING, 1, 1, 0, now);
 	for (uint32_t pid = 2; pid < 20011; pid++, now += MSEC) {
 		see(w, TASK_NEW, pid, pid, 1, now);
 		see_exit(w, pid, pid, now);

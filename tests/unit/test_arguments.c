@@ -4,11 +4,11 @@
 #include "test.h"
 
 /* Words with | between them, as a string cannot hold NUL. */
-struct line {
+struct timeline {
 	const char *words, *want;
 };
 
-static void check(const struct line *lines, size_t count)
+static void check(const struct timeline *lines, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		_cleanup_(freep) char *words = must_strdup(lines[i].words);
@@ -26,7 +26,7 @@ static void check(const struct line *lines, size_t count)
 
 #define CHECK_LINES(...) \
 	do { \
-		const struct line lines_[] = { __VA_ARGS__ }; \
+		const struct timeline lines_[] = { __VA_ARGS__ }; \
 		check(lines_, ARRAY_LEN(lines_)); \
 	} while (0)
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/vec.h"
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "read/merge.h"
 #include "read/raw/raw.h"
 #include "test.h"
@@ -125,10 +125,10 @@ TEST(probes_of_the_script_have_their_meaning)
 	CHECK_INT(e->fork.child, 11);
 	CHECK_INT(event(&r, 5, RAW_EXIT)->wake.tid, 11);
 	CHECK_STR(type_name(&r, event(&r, 6, RAW_OTHER)), "tcp:tcp_probe");
-	CHECK(!input_notice(r.input));
+	CHECK(!input_warning(r.input));
 }
 
-TEST(probes_of_the_user_are_kept_as_they_are)
+TEST(events_of_the_users_probes_are_kept_as_they_are)
 {
 	_cleanup_(result_done) struct result r =
 		read_log("'a'|'1'|'1'|'0'|'tracepoint:sched:sched_switch'| prev_pid=3 any|thing \n"
@@ -289,7 +289,7 @@ TEST(what_could_not_be_used_is_told)
 		read_log("'a'|'1'|'1'|'0'|'x'\n'a'|'1'|'1'\n'a'|'1'|'1'|'70000'|'x'\n", "");
 	_cleanup_(result_done) struct result nothing = read_log("nothing\n", "1|a|1.2.3.4|b\n");
 
-	CHECK_STR(input_notice(some.input), "'x.psv': left out 2 of 3 lines; line 2 is no event");
+	CHECK_STR(input_warning(some.input), "'x.psv': left out 2 of 3 lines; line 2 is no event");
 	CHECK_INT(nothing.code, -EBADMSG);
 	CHECK_STR(nothing.err.text, "'x.psv' has no line as MiSeRTrace's script prints them");
 }

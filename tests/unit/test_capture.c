@@ -92,11 +92,12 @@ TEST(every_kind_comes_back_as_it_was_written)
 	for (nsec_t time = 1000; capture_next(&cur, &record, &err) > 0; time++) {
 		CHECK_INT(record->time, time);
 		seen[record->kind]++;
-		if (record->kind == RECORD_HIT) {
-			const struct record_hit *hit = (const struct record_hit *)record;
+		if (record->kind == RECORD_PROBE_EVENT) {
+			const struct record_probe_event *probe_event =
+				(const struct record_probe_event *)record;
 
-			CHECK_INT(hit->size, 5);
-			CHECK(memcmp(hit->data, "abcde", 5) == 0);
+			CHECK_INT(probe_event->size, 5);
+			CHECK(memcmp(probe_event->data, "abcde", 5) == 0);
 		} else if (record->kind == RECORD_STACK) {
 			const struct record_stack *stack = (const struct record_stack *)record;
 
@@ -249,14 +250,16 @@ TEST(a_record_too_short_for_its_kind_is_not_written)
 	const char *path = scratch("short");
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
 	struct record_wait wait = { .head = { .kind = RECORD_WAIT, .words = 7 } };
-	struct record_hit hit = { .head = { .kind = RECORD_HIT, .words = 3 }, .size = 1 };
+	struct record_probe_event probe_event = {
+		.head = { .kind = RECORD_PROBE_EVENT, .words = 3 }, .size = 1
+	};
 	struct err err;
 
 	CHECK(capture_write(w, &wait.head, &err) < 0);
 	CHECK_STR(err.text, "a record of kind 2 cannot have just 56 bytes");
-	CHECK(capture_write(w, &hit.head, &err) < 0);
-	hit.size = 0;
-	CHECK_INT(capture_write(w, &hit.head, &err), 0);
+	CHECK(capture_write(w, &probe_event.head, &err) < 0);
+	probe_event.size = 0;
+	CHECK_INT(capture_write(w, &probe_event.head, &err), 0);
 	CHECK_INT(capture_close(w, &err), 0);
 }
 
@@ -276,7 +279,7 @@ TEST(structs_are_no_shorter_than_their_first_version)
 		{ RECORD_SOCKET_STATE, sizeof(struct record_socket_state) },
 		{ RECORD_SYSCALL, sizeof(struct record_syscall) },
 		{ RECORD_BLOCK, sizeof(struct record_block) },
-		{ RECORD_HIT, sizeof(struct record_hit) },
+		{ RECORD_PROBE_EVENT, sizeof(struct record_probe_event) },
 		{ RECORD_SAMPLE, sizeof(struct record_sample) },
 		{ RECORD_STACK, sizeof(struct record_stack) },
 		{ RECORD_FRAME, sizeof(struct record_frame) },
@@ -284,7 +287,7 @@ TEST(structs_are_no_shorter_than_their_first_version)
 		{ RECORD_LOSS, sizeof(struct record_loss) },
 		{ RECORD_CLOCK, sizeof(struct record_clock) },
 		{ RECORD_PROCESS, sizeof(struct record_process) },
-		{ RECORD_HIT_TYPE, sizeof(struct record_hit_type) },
+		{ RECORD_PROBE_TYPE, sizeof(struct record_probe_type) },
 		{ RECORD_DEVICE, sizeof(struct record_device) },
 		{ RECORD_SPAN, sizeof(struct record_span) },
 		{ RECORD_CONTEXT, sizeof(struct record_context) },

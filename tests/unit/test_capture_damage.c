@@ -341,12 +341,12 @@ TEST(a_record_that_cannot_be_gets_a_sentence)
 
 TEST(a_record_with_more_in_it_than_it_can_hold_gets_a_sentence)
 {
-	const char *hit = " of kind 11, says it has more in it than its 32 bytes";
+	const char *probe_event = " of kind 11, says it has more in it than its 32 bytes";
 	const char *stack = " of kind 13, says it has more in it than its 40 bytes";
 
-	CHECK_STR(RECORD(HIT, hit, size, 8), "");
-	CHECK(strstr(RECORD(HIT, hit, size, 9), hit));
-	CHECK(strstr(RECORD(HIT, hit, size, 65535), hit));
+	CHECK_STR(RECORD(PROBE_EVENT, probe_event, size, 8), "");
+	CHECK(strstr(RECORD(PROBE_EVENT, probe_event, size, 9), probe_event));
+	CHECK(strstr(RECORD(PROBE_EVENT, probe_event, size, 65535), probe_event));
 	CHECK_STR(RECORD(STACK, stack, user_count, 3), "");
 	CHECK(strstr(RECORD(STACK, stack, user_count, 4), stack));
 	CHECK(strstr(RECORD(STACK, stack, kernel_count, 65535), stack));

@@ -73,7 +73,7 @@ static void make_small(const char *path, bool close)
 	build_add(w, REC(RUN, run, 200, 17, .start = 100));
 	CHECK_INT(capture_flush(w, &err), 0);
 	build_add(w, REC(RUN, run, 300, 17, .start = 250));
-	build_hit(w, 400, 1, "data", 4);
+	build_probe_event(w, 400, 1, "data", 4);
 	build_stack(w, 500, 1, 2, 1);
 	if (close)
 		build_close(w);

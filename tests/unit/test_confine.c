@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 
 #include "build.h"
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 #include "test.h"
 
 #define SKIP_UNCONFINED() \

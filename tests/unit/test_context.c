@@ -23,7 +23,7 @@ static char *contexts_of(const struct model *model, thread_id id)
 			fprintf(file, "%u", model_span_ref(model, c.context.ref)->id[0]);
 		else
 			fputc('-', file);
-		fprintf(file, "%s %" PRIu64 "-", c.context.flags & CONTEXT_SEEN ? "s" : "",
+		fprintf(file, "%s %" PRIu64 "-", c.context.flags & CONTEXT_OBSERVED ? "s" : "",
 			c.context.start);
 		more = model_context_next(model, id, &c);
 		if (more)
@@ -99,7 +99,7 @@ static void add_to(struct model *model, const struct record *r)
 static void add_context(struct model *model, nsec_t since, nsec_t t, uint8_t id)
 {
 	add_to(model, REC(CONTEXT, context, t, 1, .since = since, .trace = { 1 }, .span = { id },
-			  .flags = since < t ? CONTEXT_SEEN : 0));
+			  .flags = since < t ? CONTEXT_OBSERVED : 0));
 }
 
 TEST(what_is_told_late_takes_its_place_and_leaves_no_doubt)
@@ -136,8 +136,8 @@ TEST(a_context_of_a_thread_that_is_gone_stays_with_it)
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	add_context(model, 5, 5, 1);
 	model_finish(model);
-	CHECK(model_thread(model, model_find_thread(model, 1, 5))->lines[LINE_CONTEXTS]);
-	CHECK(!model_thread(model, model_find_thread(model, 1, 25))->lines[LINE_CONTEXTS]);
+	CHECK(model_thread(model, model_find_thread(model, 1, 5))->timelines[TIMELINE_CONTEXTS]);
+	CHECK(!model_thread(model, model_find_thread(model, 1, 25))->timelines[TIMELINE_CONTEXTS]);
 }
 
 TEST(spans_are_found_whether_they_come_before_or_after)
@@ -152,19 +152,21 @@ TEST(spans_are_found_whether_they_come_before_or_after)
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	const struct span *first = model_span(model, story_find_span(model, 1));
 	const struct span *second = model_span(model, story_find_span(model, 2));
-	const struct stay *stay = model_stay(model, model_span_ref(model, first->ref)->first_stay);
+	const struct residency *residency =
+		model_residency(model, model_span_ref(model, first->ref)->first_residency);
 
 	CHECK_INT(model_span_ref(model, first->ref)->span.i, story_find_span(model, 1).i);
 	CHECK_INT(model_span_ref(model, second->ref)->id[0], 2);
-	CHECK_INT(stay->first, 10);
-	CHECK_INT(stay->last, 30);
-	CHECK_INT(model_thread(model, stay->thread)->tid, 1);
-	CHECK_INT(stay->next, 0);
+	CHECK_INT(residency->first, 10);
+	CHECK_INT(residency->last, 30);
+	CHECK_INT(model_thread(model, residency->thread)->tid, 1);
+	CHECK_INT(residency->next, 0);
 	/* the third was never told of; finished again, all is the same */
 	model_finish(model);
 	CHECK_INT(model_span_ref(model, 3)->id[0], 3);
 	CHECK_INT(model_span_ref(model, 3)->span.i, 0);
-	CHECK_INT(model_stay(model, model_span_ref(model, first->ref)->first_stay)->last, 30);
+	CHECK_INT(model_residency(model, model_span_ref(model, first->ref)->first_residency)->last,
+		  30);
 }
 
 TEST(each_thread_that_was_in_a_span_stays_once)
@@ -178,15 +180,16 @@ TEST(each_thread_that_was_in_a_span_stays_once)
 		}
 	story_span(&s, 0, 100, 1, 0, 1);
 	_cleanup_(model_freep) struct model *model = story_model(&s);
-	uint32_t at = model_span_ref(model, model_span(model, (span_id){ 1 })->ref)->first_stay;
+	uint32_t at =
+		model_span_ref(model, model_span(model, (span_id){ 1 })->ref)->first_residency;
 
 	for (uint32_t tid = 1; tid <= 3; tid++) {
-		const struct stay *stay = model_stay(model, at);
+		const struct residency *residency = model_residency(model, at);
 
-		CHECK_INT(model_thread(model, stay->thread)->tid, tid);
-		CHECK_INT(stay->first, 10);
-		CHECK_INT(stay->last, 100);
-		at = stay->next;
+		CHECK_INT(model_thread(model, residency->thread)->tid, tid);
+		CHECK_INT(residency->first, 10);
+		CHECK_INT(residency->last, 100);
+		at = residency->next;
 	}
 	CHECK_INT(at, 0);
 }
@@ -238,7 +241,7 @@ TEST(kinds_of_spans_are_kept)
 }
 
 /* A loop that goes from task to task, of 16 spans at a time. */
-static void tell_turns(struct model *model, uint32_t from, uint32_t to)
+static void print_slices(struct model *model, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++) {
 		nsec_t t = 100ull * i;
@@ -260,7 +263,7 @@ TEST(what_held_at_a_time_is_known_after_all_before_is_forgotten)
 	nsec_t t = 90000 * 100 + 50;
 	thread_id id;
 
-	tell_turns(model, 1, COUNT);
+	print_slices(model, 1, COUNT);
 	id = model_find_thread(model, 1, 0);
 	CHECK(model_context_from(model, id, t, &whole));
 	/* 16 bytes for each, and some for each span */
@@ -275,7 +278,7 @@ TEST(what_held_at_a_time_is_known_after_all_before_is_forgotten)
 	CHECK_INT(left.context.ref, whole.context.ref);
 	CHECK_INT(left.end, whole.end);
 	model_finish(model);
-	tell_turns(model, COUNT, COUNT + 10);
+	print_slices(model, COUNT, COUNT + 10);
 	CHECK(model_context_from(model, id, UINT64_MAX, &left));
 	CHECK_INT(left.context.start, (COUNT + 9) * 100);
 }

@@ -58,7 +58,7 @@ static void check_switch(const char *metadata, bool is_big)
 	CHECK(text_is(e.sched_switch.next_comm, "sixteen-letters!"));
 	CHECK_STR(t.source->name(t.source), "sched_switch");
 	CHECK(!next_event(&t, &e));
-	CHECK(!t.source->notice);
+	CHECK(!t.source->warning);
 }
 
 TEST(a_switch_has_all_that_replay_needs_in_both_byte_orders)
@@ -142,7 +142,7 @@ static void put_perf_switch(struct writer *w, uint64_t time, uint32_t cpu)
 	put_bytes(w, 4, 0);
 }
 
-static void check_perf(const char *metadata, int cpu, bool lacks_cpus)
+static void check_perf(const char *metadata, int cpu, bool missing_cpus)
 {
 	struct writer w = { 0 };
 	struct raw_event e;
@@ -165,7 +165,7 @@ static void check_perf(const char *metadata, int cpu, bool lacks_cpus)
 	CHECK_INT(e.sched_switch.next, 0);
 	CHECK_INT(e.sched_switch.state, 1);
 	CHECK(text_is(e.sched_switch.prev_comm, "svc"));
-	CHECK_INT(t.source->lacks_cpus, lacks_cpus);
+	CHECK_INT(t.source->missing_cpus, missing_cpus);
 }
 
 TEST(perf_writes_the_cpu_in_one_of_two_places)
@@ -191,19 +191,19 @@ static void put_compact(struct writer *w, unsigned id, uint64_t time)
 
 static void check_compact(const char *metadata, bool is_big)
 {
-	const uint64_t turn = 1 << 27, begin = 5 * turn - 10;
+	const uint64_t slice = 1 << 27, begin = 5 * slice - 10;
 	struct writer w = { .is_big = is_big };
 	struct raw_event e;
 
-	begin_packet(&w, 0, begin, 8 * turn, 0, 0);
+	begin_packet(&w, 0, begin, 8 * slice, 0, 0);
 	put_compact(&w, 1, begin + 4);
 	put(&w, 8, 8, 1);
 	put_compact(&w, 1, begin + 20); /* the clock's low bits have begun anew */
 	put(&w, 8, 8, 2);
 	put(&w, 5, 8, 31);
 	put_bytes(&w, 4, 700);
-	put_bytes(&w, 8, 7 * turn + 5);
-	put_compact(&w, 1, 7 * turn + 6);
+	put_bytes(&w, 8, 7 * slice + 5);
+	put_compact(&w, 1, 7 * slice + 6);
 	put(&w, 8, 8, 3);
 	end_packet(&w, 0);
 
@@ -215,10 +215,10 @@ static void check_compact(const char *metadata, bool is_big)
 	CHECK(next_event(&t, &e));
 	CHECK_INT(e.time, begin + 20);
 	CHECK(next_event(&t, &e));
-	CHECK_INT(e.time, 7 * turn + 5);
+	CHECK_INT(e.time, 7 * slice + 5);
 	CHECK_INT(e.kind, RAW_HRTIMER_EXIT);
 	CHECK(next_event(&t, &e));
-	CHECK_INT(e.time, 7 * turn + 6);
+	CHECK_INT(e.time, 7 * slice + 6);
 	CHECK(!next_event(&t, &e));
 }
 
@@ -282,7 +282,7 @@ TEST(names_lead_through_variants)
 	CHECK(next_event(&t, &e));
 	CHECK_INT(e.time, 1002);
 	CHECK(!next_event(&t, &e));
-	CHECK(!t.source->notice);
+	CHECK(!t.source->warning);
 }
 
 TEST(fields_are_aligned_behind_strings_and_sequences)
@@ -321,7 +321,7 @@ TEST(fields_are_aligned_behind_strings_and_sequences)
 	CHECK_INT(e.syscall.args[1], 99);
 	CHECK_INT(e.syscall.args[2], 1234567890123);
 	CHECK(!next_event(&t, &e));
-	CHECK(!t.source->notice);
+	CHECK(!t.source->warning);
 }
 
 TEST(streams_are_one_in_the_order_of_time)
@@ -448,7 +448,7 @@ TEST(a_damaged_event_costs_the_rest_of_its_packet)
 	CHECK_INT(e.time, 40);
 	CHECK(!next_event(&t, &e));
 	CHECK_STR(
-		t.source->notice ?: "",
+		t.source->warning ?: "",
 		"'trace' is damaged in 1 place, first in 't/s0' at byte 89: an event is of no type "
 		"that is declared");
 }
@@ -471,7 +471,7 @@ TEST(a_cut_file_is_read_up_to_there)
 	CHECK(next_event(&t, &e));
 	CHECK_INT(e.kind, RAW_LOST);
 	CHECK(!next_event(&t, &e));
-	CHECK(t.source->notice != NULL);
+	CHECK(t.source->warning != NULL);
 }
 
 TEST(a_clock_of_another_frequency_is_turned_into_nanoseconds)
@@ -496,11 +496,11 @@ TEST(a_clock_of_another_frequency_is_turned_into_nanoseconds)
 }
 
 /* Writes what it is shown into one line. */
-struct line {
+struct timeline {
 	char text[512];
 };
 
-static void add(struct line *line, const char *name, const char *value)
+static void add(struct timeline *line, const char *name, const char *value)
 {
 	size_t used = strlen(line->text);
 
@@ -511,20 +511,20 @@ static void add(struct line *line, const char *name, const char *value)
 static void on_number(void *arg, const char *name, int64_t n)
 {
 	add(arg, name, (char[24]){ 0 });
-	snprintf(strchr(((struct line *)arg)->text, '\0') - 1, 24, "%" PRId64 " ", n);
+	snprintf(strchr(((struct timeline *)arg)->text, '\0') - 1, 24, "%" PRId64 " ", n);
 }
 
 static void on_unsigned(void *arg, const char *name, uint64_t n, int base)
 {
 	add(arg, name, "");
-	snprintf(strchr(((struct line *)arg)->text, '\0') - 1, 24,
+	snprintf(strchr(((struct timeline *)arg)->text, '\0') - 1, 24,
 		 base == 16 ? "0x%" PRIx64 " " : "%" PRIu64 " ", n);
 }
 
 static void on_real(void *arg, const char *name, double n)
 {
 	add(arg, name, "");
-	snprintf(strchr(((struct line *)arg)->text, '\0') - 1, 24, "%g ", n);
+	snprintf(strchr(((struct timeline *)arg)->text, '\0') - 1, 24, "%g ", n);
 }
 
 static void on_text(void *arg, const char *name, const char *s, size_t len)
@@ -565,7 +565,7 @@ TEST(all_fields_can_be_seen_in_their_order)
 		      "}\n"
 		      "	{ low = -3 ... -1, zero, one } _a, _b; u8 list[2][2]; string s; }; };\n";
 	struct writer w = { 0 };
-	struct line line = { "" };
+	struct timeline line = { "" };
 	struct raw_event e;
 
 	begin_packet(&w, 0, 900, 1100, 0, 0);

@@ -54,7 +54,7 @@ static const struct dump_filter intervals = {
 
 TEST(a_wait_is_a_blocked_and_a_runnable_interval)
 {
-	CAPTURE(TASK(1000, 17, 16, "web", TASK_SEEN), TASK(1000, 18, 16, "disk", TASK_SEEN),
+	CAPTURE(TASK(1000, 17, 16, "web", TASK_EXISTING), TASK(1000, 18, 16, "disk", TASK_EXISTING),
 		REC(WAIT, wait, 1500, 17, .start = 1100, .woken = 1400, .waker = 18, .syscall = 202,
 		    .state = STATE_LOCK, .ready = STATE_READY, .context = WAKE_TASK, .object = 4096,
 		    .object_kind = OBJECT_FUTEX));
@@ -100,7 +100,7 @@ TEST(the_end_of_the_recording_cuts_the_last_part)
 /* Thread 17 belongs to process 16; then its number goes to a thread of process 30. */
 static void build_reuse(void)
 {
-	CAPTURE(TASK(1000, 17, 16, "old", TASK_SEEN), REC(RUN, run, 1100, 17, .start = 1000),
+	CAPTURE(TASK(1000, 17, 16, "old", TASK_EXISTING), REC(RUN, run, 1100, 17, .start = 1000),
 		REC(EXIT, exit, 1100, 17, .pid = 16), TASK(1200, 17, 30, "new", TASK_NEW),
 		REC(RUN, run, 1300, 17, .start = 1200), TASK(1310, 17, 30, "newer", TASK_RENAMED),
 		REC(RUN, run, 1400, 17, .start = 1350));
@@ -153,7 +153,7 @@ TEST(a_range_of_time_counts_from_the_start)
 	struct dump_filter filter = { .from = 200, .to = 300 };
 
 	/* the capture starts at 900; what is known from before has no time in it */
-	CAPTURE(TASK(800, 17, 16, "web", TASK_SEEN), REC(RUN, run, 1099, 17, .start = 1000),
+	CAPTURE(TASK(800, 17, 16, "web", TASK_EXISTING), REC(RUN, run, 1099, 17, .start = 1000),
 		REC(RUN, run, 1100, 17, .start = 1000), REC(RUN, run, 1200, 17, .start = 1000),
 		REC(RUN, run, 1201, 17, .start = 1000));
 	check_dump(&filter, false,
@@ -199,7 +199,7 @@ TEST(stacks_have_names_that_stand_behind_them)
 
 TEST(a_name_cannot_break_out_of_its_line)
 {
-	CAPTURE(TASK(1000, 17, 16, "a\nb\x1b[2J\xff", TASK_SEEN),
+	CAPTURE(TASK(1000, 17, 16, "a\nb\x1b[2J\xff", TASK_EXISTING),
 		REC(RUN, run, 1100, 17, .start = 1000));
 	check_dump(&intervals, false,
 		   "    0.000000200  [000]      17 a\\nb\\x1b[2J\\xff  R      100 ns\n");
@@ -236,7 +236,7 @@ TEST(every_time_of_a_record_is_shifted)
 	struct record_context context = {
 		.head = { .time = 70, .kind = RECORD_CONTEXT, .words = sizeof(context) / 8 },
 		.since = 60,
-		.flags = CONTEXT_SEEN
+		.flags = CONTEXT_OBSERVED
 	};
 	struct record_wait wait = {
 		.head = { .time = 70, .kind = RECORD_WAIT, .words = sizeof(wait) / 8 },

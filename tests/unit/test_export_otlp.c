@@ -19,7 +19,8 @@ static struct model *served(struct requests *ret)
 	struct story s = { 0 };
 
 	for (uint32_t tid = 1; tid <= 2; tid++) {
-		story_add(&s, REC(TASK, task, 0, tid, .pid = tid, .comm = tid, .event = TASK_SEEN));
+		story_add(&s,
+			  REC(TASK, task, 0, tid, .pid = tid, .comm = tid, .event = TASK_EXISTING));
 		story_run(&s, tid, 0, 1000);
 	}
 	story_connect(&s, 100);

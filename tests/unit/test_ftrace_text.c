@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 
 #include "base/vec.h"
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "read/raw/raw.h"
 #include "test.h"
 
@@ -121,7 +121,7 @@ TEST(every_dialect_has_the_same_head)
 		CHECK_INT(e->context, strstr(lines[i], "d..2") ? RAW_IN_TASK : RAW_CONTEXT_UNKNOWN);
 		CHECK_INT(e->syscall.nr, 1);
 		CHECK_INT(e->syscall.result, 1);
-		CHECK(!input_notice(r.input));
+		CHECK(!input_warning(r.input));
 	}
 }
 
@@ -216,7 +216,7 @@ TEST(trace_cmd_prints_scheduling_in_its_own_way)
 	CHECK_INT(event(&r, 4, RAW_SWITCH, "sched_switch")->sched_switch.state, 0);
 	CHECK_INT(event(&r, 5, RAW_SWITCH, "sched_switch")->sched_switch.state, RAW_STATE_ZOMBIE);
 	CHECK_INT(r.events.count, 6);
-	CHECK(!input_notice(r.input));
+	CHECK(!input_warning(r.input));
 }
 
 TEST(letters_are_states)
@@ -487,11 +487,11 @@ TEST(what_could_not_be_used_is_told)
 		read_text("# tracer: nop\n#\n25021 1 37480871892975 type: 442\n");
 
 	CHECK_INT(strange.events.count, 1);
-	CHECK_STR(input_notice(strange.input),
+	CHECK_STR(input_warning(strange.input),
 		  "'x.txt': the kernel overwrote the oldest 15 of 25 events before it was read; "
 		  "'x.txt': left out 2 of 3 lines; line 5 is no event");
 	CHECK_INT(event(&counted, 0, RAW_OTHER, "a")->time, 17);
-	CHECK_STR(input_notice(counted.input),
+	CHECK_STR(input_warning(counted.input),
 		  "'x.txt': its clock is a counter (counter, uptime or x86-tsc); "
 		  "counts are taken as nanoseconds");
 	CHECK_INT(empty.code, 0);

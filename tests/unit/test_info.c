@@ -36,7 +36,7 @@ TEST(threads_are_lives_and_not_numbers)
 	_cleanup_(info_done) struct info info;
 	struct capture_writer *w = begin();
 
-	ADD(w, TASK, task, 1000, 10, .pid = 10, .event = TASK_SEEN);
+	ADD(w, TASK, task, 1000, 10, .pid = 10, .event = TASK_EXISTING);
 	ADD(w, TASK, task, 1001, 11, .pid = 10, .event = TASK_NEW);
 	ADD(w, TASK, task, 1002, 10, .pid = 10, .event = TASK_EXEC);
 	ADD(w, TASK, task, 1002, 10, .pid = 10, .event = TASK_RENAMED);
@@ -47,7 +47,7 @@ TEST(threads_are_lives_and_not_numbers)
 	count(w, &info, NULL);
 	CHECK_INT(info.census.threads, 4);
 	CHECK_INT(info.census.processes, 2);
-	CHECK_INT(info.census.neighbours, 0);
+	CHECK_INT(info.census.other_tasks, 0);
 }
 
 TEST(processes_count_once_their_threads_are_known)
@@ -56,13 +56,13 @@ TEST(processes_count_once_their_threads_are_known)
 	struct capture_writer *w = begin();
 
 	/* a tracer shows threads 11 and 12 by their switches, and then of which process they are */
-	ADD(w, TASK, task, 1000, 11, .pid = 11, .event = TASK_SEEN);
-	ADD(w, TASK, task, 1001, 12, .pid = 12, .event = TASK_SEEN);
-	ADD(w, TASK, task, 1002, 13, .pid = 13, .event = TASK_SEEN);
+	ADD(w, TASK, task, 1000, 11, .pid = 11, .event = TASK_EXISTING);
+	ADD(w, TASK, task, 1001, 12, .pid = 12, .event = TASK_EXISTING);
+	ADD(w, TASK, task, 1002, 13, .pid = 13, .event = TASK_EXISTING);
 	ADD(w, TASK, task, 1003, 11, .pid = 10, .event = TASK_RENAMED);
 	ADD(w, TASK, task, 1004, 12, .pid = 10, .event = TASK_RENAMED);
 	ADD(w, TASK, task, 1005, 12, .pid = 10, .event = TASK_RENAMED);
-	ADD(w, TASK, task, 1006, 10, .pid = 10, .event = TASK_SEEN);
+	ADD(w, TASK, task, 1006, 10, .pid = 10, .event = TASK_EXISTING);
 	count(w, &info, NULL);
 	CHECK_INT(info.census.threads, 4);
 	CHECK_INT(info.census.processes, 2);
@@ -73,14 +73,14 @@ TEST(a_neighbour_that_comes_into_scope_is_none)
 	_cleanup_(info_done) struct info info;
 	struct capture_writer *w = begin();
 
-	ADD(w, TASK, task, 1000, 10, .pid = 10, .event = TASK_NEIGHBOUR);
-	ADD(w, TASK, task, 1001, 20, .pid = 20, .event = TASK_NEIGHBOUR);
-	ADD(w, TASK, task, 1002, 20, .pid = 20, .event = TASK_NEIGHBOUR);
-	ADD(w, TASK, task, 1003, 10, .pid = 10, .event = TASK_SEEN);
+	ADD(w, TASK, task, 1000, 10, .pid = 10, .event = TASK_OUT_OF_SCOPE);
+	ADD(w, TASK, task, 1001, 20, .pid = 20, .event = TASK_OUT_OF_SCOPE);
+	ADD(w, TASK, task, 1002, 20, .pid = 20, .event = TASK_OUT_OF_SCOPE);
+	ADD(w, TASK, task, 1003, 10, .pid = 10, .event = TASK_EXISTING);
 	count(w, &info, NULL);
 	CHECK_INT(info.census.threads, 1);
 	CHECK_INT(info.census.processes, 1);
-	CHECK_INT(info.census.neighbours, 1);
+	CHECK_INT(info.census.other_tasks, 1);
 }
 
 TEST(time_is_counted_by_state_and_in_scope_only)
@@ -89,7 +89,7 @@ TEST(time_is_counted_by_state_and_in_scope_only)
 	struct capture_writer *w = begin();
 
 	ADD(w, RUN, run, 1100, 10, .start = 1000, .irq = 7);
-	ADD(w, RUN, run, 1200, 20, .start = 1000, .flags = INTERVAL_NEIGHBOUR);
+	ADD(w, RUN, run, 1200, 20, .start = 1000, .flags = INTERVAL_OUT_OF_SCOPE);
 	ADD(w, WAIT, wait, 1300, 10, .start = 1100, .woken = 1250, .state = STATE_DISK,
 	    .ready = STATE_READY);
 	ADD(w, WAIT, wait, 1400, 10, .start = 1300, .woken = 1300, .state = STATE_DISK,

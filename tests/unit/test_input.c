@@ -112,13 +112,13 @@ TEST(what_is_left_out_of_a_file_is_told)
 	if (!dir)
 		return;
 	CHECK_INT(input_open("jaeger-strange.json", NULL, &strange, &err), 0);
-	CHECK_STR(input_notice(strange) ?: "", "'jaeger-strange.json': left out 8 of 11 spans; "
-					       "span 4 has no startTime that is one");
+	CHECK_STR(input_warning(strange) ?: "", "'jaeger-strange.json': left out 8 of 11 spans; "
+						"span 4 has no startTime that is one");
 	CHECK_INT(input_open("cut.sonde", NULL, &cut, &err), 0);
-	CHECK_STR(input_notice(cut) ?: "",
+	CHECK_STR(input_warning(cut) ?: "",
 		  "'cut.sonde' is not complete: it is read up to offset 640");
 	CHECK_INT(input_open("small.sonde", NULL, &small, &err), 0);
-	CHECK(!input_notice(small));
+	CHECK(!input_warning(small));
 	closedir(dir);
 }
 

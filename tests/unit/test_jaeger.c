@@ -51,7 +51,7 @@ TEST(a_span_is_read_with_all_it_has)
 	CHECK_INT(span->head.tid, 4130);
 	CHECK_INT(span->flags, SPAN_ERROR);
 	CHECK_INT(span->source, SPAN_SDK);
-	CHECK(!input_notice(r.input));
+	CHECK(!input_warning(r.input));
 	CHECK(!input_host(r.input));
 	CHECK_INT(input_realtime_offset(r.input), 0);
 	CHECK_STR(input_format_name(r.input), "jaeger");
@@ -129,7 +129,7 @@ TEST(a_span_without_proper_times_is_left_out_and_told_of)
 
 		CHECK_INT(r.code, 0);
 		CHECK_INT(r.spans.count, 0);
-		CHECK(r.code == 0 && input_notice(r.input));
+		CHECK(r.code == 0 && input_warning(r.input));
 	}
 }
 
@@ -158,7 +158,7 @@ TEST(the_notice_counts_and_says_what_is_wrong_with_the_first)
 							"'duration':''}]}]");
 
 	CHECK_INT(r.spans.count, 2);
-	CHECK_STR(input_notice(r.input) ?: "",
+	CHECK_STR(input_warning(r.input) ?: "",
 		  "'x.json': left out 4 of 6 spans; span 3 has no traceID");
 }
 
@@ -181,7 +181,7 @@ TEST(any_text_is_an_id)
 		CHECK(id_of(r.spans.items[i].span) != id_of(r.spans.items[i - 1].span));
 	}
 	CHECK_INT(r.spans.items[0].trace[15], 0x7f); /* that of the trace */
-	CHECK_STR(input_notice(r.input) ?: "",
+	CHECK_STR(input_warning(r.input) ?: "",
 		  "'x.json': left out 1 of 6 spans; span 6 has no spanID");
 }
 
@@ -381,7 +381,7 @@ TEST(a_last_line_that_is_cut_off_is_told_of)
 			  "{'traceID':'1','spanID':'3','startTi");
 
 	CHECK_INT(r.spans.count, 1);
-	CHECK_STR(r.input ? input_notice(r.input) ?: "" : "",
+	CHECK_STR(r.input ? input_warning(r.input) ?: "" : "",
 		  "'x.json': left out 1 of 2 spans; span 2 has no duration that is one; "
 		  "it is not complete: its last line is cut off");
 }

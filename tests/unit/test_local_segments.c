@@ -115,20 +115,20 @@ TEST(segments_without_addresses_find_their_other_side_and_align_clocks)
 	CHECK(llabs(hosts[1].line.shift + AHEAD) <= 20000);
 
 	thread_id sender = model_find_thread(t.model, 1, 100000);
-	const struct line *line = model_thread(t.model, sender)->lines[LINE_MESSAGES];
+	const struct timeline *line = model_thread(t.model, sender)->timelines[TIMELINE_MESSAGES];
 	unsigned joined = 0;
-	line_pos pos;
+	timeline_pos pos;
 
-	if (!line || !line_find(line, UINT64_MAX, &pos)) {
+	if (!line || !timeline_find(line, UINT64_MAX, &pos)) {
 		CHECK(!"there are no messages");
 		return;
 	}
 	do {
-		const struct message *m = line_at(line, pos);
+		const struct message *m = timeline_at(line, pos);
 		const struct thread *other = model_thread(t.model, m->other);
 
 		joined += other->tid == 1 && other->host != model_thread(t.model, sender)->host &&
 			  m->other_time + 20000 - m->time <= 40000;
-	} while (line_prev(line, &pos));
+	} while (timeline_prev(line, &pos));
 	CHECK_INT(joined, 2 * ROUNDS);
 }

@@ -81,7 +81,7 @@ TEST(captures_of_one_machine_share_its_clock_and_threads)
 	check_next(merge, 1, 0, 50);
 	check_next(merge, 0, 0, 0);
 	check_next(merge, 0, 0, 0);
-	CHECK(!merge_notice(merge, 0));
+	CHECK(!merge_warning(merge, 0));
 }
 
 TEST(other_machines_and_other_boots_are_shifted_and_told_apart)
@@ -180,7 +180,7 @@ TEST(machines_that_talk_share_a_clock)
 			CHECK(source_time(source, r->time) >= sent &&
 			      source_time(source, r->time) < sent + 220);
 	}
-	CHECK(!merge_notice(merge, 0));
+	CHECK(!merge_warning(merge, 0));
 }
 
 TEST(machines_that_hardly_talk_are_in_different_groups)
@@ -197,8 +197,8 @@ TEST(machines_that_hardly_talk_are_in_different_groups)
 	CHECK(merge_clock(merge, 1).bound == UINT64_MAX);
 	while (merge_next(merge, &r, &source, &err) > 0)
 		CHECK_INT(source->group, source->host);
-	CHECK(merge_notice(merge, 0) &&
-	      strstr(merge_notice(merge, 0), "the clocks of 'otherhost' and 'testhost' cannot"));
+	CHECK(merge_warning(merge, 0) &&
+	      strstr(merge_warning(merge, 0), "the clocks of 'otherhost' and 'testhost' cannot"));
 }
 
 TEST(shifting_by_a_line_is_exact_and_keeps_order)
@@ -307,8 +307,8 @@ TEST(a_context_is_as_old_as_it_may_be)
 	later.host = "otherhost";
 	later.realtime_offset -= 1000;
 	CHECK_INT(capture_create(b, &later, &w, &err), 0);
-	build_add(w, REC(CONTEXT, context, 1500, 2, .since = 900, .flags = CONTEXT_SEEN));
-	build_add(w, REC(CONTEXT, context, 1600, 2, .since = 1000, .flags = CONTEXT_SEEN));
+	build_add(w, REC(CONTEXT, context, 1500, 2, .since = 900, .flags = CONTEXT_OBSERVED));
+	build_add(w, REC(CONTEXT, context, 1600, 2, .since = 1000, .flags = CONTEXT_OBSERVED));
 	build_close(w);
 
 	_cleanup_(merge_freep) struct merge *merge = open_all((char *[]){ a, b, NULL });
@@ -332,11 +332,11 @@ TEST(what_is_older_than_the_line_is_left_out_and_told_of)
 	check_next(merge, 0, 0, 1000);
 	check_next(merge, 1, 0, 7000);
 	check_next(merge, 0, 0, 0);
-	CHECK(merge_notice(merge, 0) &&
-	      strstr(merge_notice(merge, 0), "/old': left out 1 record from before 'testhost' "
-					     "was started"));
-	CHECK(merge_notice(merge, 1) && strstr(merge_notice(merge, 1), "/across': left out 1"));
-	CHECK(!merge_notice(merge, 2));
+	CHECK(merge_warning(merge, 0) &&
+	      strstr(merge_warning(merge, 0), "/old': left out 1 record from before 'testhost' "
+					      "was started"));
+	CHECK(merge_warning(merge, 1) && strstr(merge_warning(merge, 1), "/across': left out 1"));
+	CHECK(!merge_warning(merge, 2));
 }
 
 TEST(a_damaged_input_does_not_hide_the_others)

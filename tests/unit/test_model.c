@@ -186,7 +186,7 @@ TEST(a_thread_that_executes_another_program_begins_anew)
 	check_states(model, after, "R 8-20");
 	check_states(model, model_find_thread(model, 11, 0), "R 0-8");
 	CHECK_STR(model_string(model, model_thread(model, after)->comm), "string 2");
-	CHECK(!model_thread(model, after)->neighbour);
+	CHECK(!model_thread(model, after)->out_of_scope);
 }
 
 TEST(an_exec_by_the_first_thread_leaves_it_the_same)
@@ -209,13 +209,13 @@ TEST(a_neighbour_may_come_into_scope)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
-	story_add(&s, REC(TASK, task, 0, 1, .pid = 1, .event = TASK_NEIGHBOUR, .comm = 1));
-	story_add(&s, REC(RUN, run, 10, 1, .start = 0, .flags = INTERVAL_NEIGHBOUR));
+	story_add(&s, REC(TASK, task, 0, 1, .pid = 1, .event = TASK_OUT_OF_SCOPE, .comm = 1));
+	story_add(&s, REC(RUN, run, 10, 1, .start = 0, .flags = INTERVAL_OUT_OF_SCOPE));
 	story_begin(&s, 2, 0);
 	story_wait(&s, 2, 0, 12, STATE_LOCK, 1);
 	_cleanup_(model_freep) struct model *before = story_model(&s);
 
-	CHECK(model_thread(before, model_find_thread(before, 1, 0))->neighbour);
+	CHECK(model_thread(before, model_find_thread(before, 1, 0))->out_of_scope);
 	check_states(before, model_find_thread(before, 1, 0), "");
 
 	story_begin(&s, 1, 20);
@@ -224,10 +224,10 @@ TEST(a_neighbour_may_come_into_scope)
 	thread_id id = model_find_thread(after, 1, 0);
 
 	CHECK_INT(model_thread_count(after), 3);
-	CHECK(!model_thread(after, id)->neighbour);
+	CHECK(!model_thread(after, id)->out_of_scope);
 	check_states(after, id, "R 20-30");
 	CHECK_INT(waker_at(after, 2, 5), 1);
-	CHECK(model_turns(after, 0, 0) && line_count(model_turns(after, 0, 0)) == 2);
+	CHECK(model_slices(after, 0, 0) && timeline_count(model_slices(after, 0, 0)) == 2);
 }
 
 /* The record that tells of it may be lost. */
@@ -241,23 +241,23 @@ TEST(a_thread_whose_states_are_told_is_in_scope)
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	thread_id id = model_find_thread(model, 1, 0);
 
-	CHECK(!model_thread(model, id)->neighbour);
+	CHECK(!model_thread(model, id)->out_of_scope);
 	check_states(model, id, "R 5-15");
 }
 
 /* One message of thread 1, from and to whom, as "2@30". */
 static void check_other(const struct model *model, uint32_t tid, nsec_t time, const char *want)
 {
-	const struct line *line =
-		model_thread(model, model_find_thread(model, tid, time))->lines[LINE_MESSAGES];
+	const struct timeline *line = model_thread(model, model_find_thread(model, tid, time))
+					      ->timelines[TIMELINE_MESSAGES];
 	char got[64] = "";
-	line_pos pos;
+	timeline_pos pos;
 
-	CHECK(line && line_find(line, time, &pos));
-	if (!line || !line_find(line, time, &pos))
+	CHECK(line && timeline_find(line, time, &pos));
+	if (!line || !timeline_find(line, time, &pos))
 		return;
 
-	const struct message *m = line_at(line, pos);
+	const struct message *m = timeline_at(line, pos);
 
 	if (m->other.i)
 		snprintf(got, sizeof(got), "%u@%" PRIu64, model_thread(model, m->other)->tid,
@@ -368,8 +368,9 @@ TEST(between_clocks_that_cannot_be_compared_no_message_is_joined)
 		model_finish(model);
 
 		thread_id sender = model_find_thread(model, 1, 10);
-		const struct line *line = model_thread(model, sender)->lines[LINE_MESSAGES];
-		const struct message *sent = line_last(line);
+		const struct timeline *line =
+			model_thread(model, sender)->timelines[TIMELINE_MESSAGES];
+		const struct message *sent = timeline_last(line);
 
 		CHECK_INT(model_thread(model, sent->other)->tid, group ? 0 : 2);
 		CHECK_INT(sent->other_time, group ? 0 : 20);
@@ -399,11 +400,11 @@ TEST(hosts_have_threads_and_sockets_of_their_own)
 	check_states(model, other, "L 0-10");
 	CHECK_INT(model_thread(model, other)->host, 1);
 	for (uint32_t i = 1; i < model_thread_count(model); i++) {
-		const struct line *line =
-			model_thread(model, (thread_id){ i })->lines[LINE_MESSAGES];
+		const struct timeline *line =
+			model_thread(model, (thread_id){ i })->timelines[TIMELINE_MESSAGES];
 
 		if (line)
-			CHECK_INT(((struct message *)line_last(line))->other.i, 0);
+			CHECK_INT(((struct message *)timeline_last(line))->other.i, 0);
 	}
 }
 
@@ -568,7 +569,7 @@ TEST(a_loss_touches_only_what_overlaps_it_where_it_happened)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
-	story_add(&s, REC(TASK, task, 0, 12, .pid = 11, .event = TASK_SEEN));
+	story_add(&s, REC(TASK, task, 0, 12, .pid = 11, .event = TASK_EXISTING));
 	story_add(&s, REC(LOSS, loss, 50, 0, .start = 20, .end = 30, .count = 7));
 	story_add(&s, REC(LOSS, loss, 60, 0, .start = 25, .end = 55, .count = 0));
 	story_add(&s, REC(LOSS, loss, 70, 12, .start = 40, .end = 70, .count = 3));

@@ -95,7 +95,7 @@ TEST(a_span_is_read_with_all_it_has)
 	CHECK_INT(got->pid, 4127);
 	CHECK_INT(got->head.tid, 4130);
 	CHECK_INT(got->flags, SPAN_ERROR);
-	CHECK(!input_notice(r.input));
+	CHECK(!input_warning(r.input));
 	CHECK_STR(input_format_name(r.input), "otlp");
 }
 
@@ -194,7 +194,7 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 		_cleanup_(result_done) struct result r = read_written(&w);
 
 		CHECK_INT(r.spans.count, 1);
-		CHECK_STR(r.input ? input_notice(r.input) ?: "" : "", want);
+		CHECK_STR(r.input ? input_warning(r.input) ?: "" : "", want);
 		CHECK_INT(r.input ? input_events(r.input) : 0, 2);
 	}
 }
@@ -308,7 +308,7 @@ TEST(requests_behind_their_lengths_are_read)
 
 	CHECK(is_one((struct view){ (char *)out.data, out.size }));
 	CHECK_INT(r.spans.count, 3);
-	CHECK(r.input && !input_notice(r.input));
+	CHECK(r.input && !input_warning(r.input));
 }
 
 TEST(a_last_request_that_is_cut_off_is_told_of)
@@ -323,7 +323,7 @@ TEST(a_last_request_that_is_cut_off_is_told_of)
 
 		CHECK_INT(r.code, 0);
 		CHECK_INT(r.spans.count, whole);
-		CHECK_STR(r.input ? input_notice(r.input) ?: "" : "none",
+		CHECK_STR(r.input ? input_warning(r.input) ?: "" : "none",
 			  size % first ? "'x.json' is not complete: its last request is cut off"
 				       : "");
 	}

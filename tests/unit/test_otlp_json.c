@@ -56,7 +56,7 @@ static void check_span(const struct result *r)
 	CHECK_INT(span->pid, 4127);
 	CHECK_INT(span->head.tid, 4130);
 	CHECK_INT(span->flags, SPAN_ERROR);
-	CHECK(!input_notice(r->input));
+	CHECK(!input_warning(r->input));
 	CHECK_STR(input_format_name(r->input), "otlp-json");
 }
 
@@ -120,7 +120,7 @@ TEST(answers_of_tempo_are_requests)
 
 		CHECK(is_one(&otlp_json_format, texts[i]));
 		CHECK_INT(r.spans.count, 1);
-		CHECK(!r.input || !input_notice(r.input));
+		CHECK(!r.input || !input_warning(r.input));
 	}
 }
 
@@ -193,7 +193,7 @@ TEST(each_line_may_be_a_request)
 
 		CHECK_INT(part.code, 0);
 		CHECK_INT(part.spans.count, 2);
-		CHECK_STR(part.input ? input_notice(part.input) ?: "" : "",
+		CHECK_STR(part.input ? input_warning(part.input) ?: "" : "",
 			  "'x.json' is not complete: its last line is cut off");
 	}
 }
@@ -229,7 +229,7 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 		_cleanup_(result_done) struct result r = read_spans(text);
 
 		CHECK_INT(r.spans.count, 1);
-		CHECK_STR(r.input ? input_notice(r.input) ?: "" : "", want);
+		CHECK_STR(r.input ? input_warning(r.input) ?: "" : "", want);
 	}
 }
 
@@ -254,7 +254,7 @@ TEST(a_span_that_is_no_object_is_left_out_and_told_of)
 	_cleanup_(result_done) struct result r = read_spans("{" IDS "," TIMES "},[7]");
 
 	CHECK_INT(r.spans.count, 1);
-	CHECK_STR(r.input ? input_notice(r.input) ?: "" : "",
+	CHECK_STR(r.input ? input_warning(r.input) ?: "" : "",
 		  "'x.json': left out 1 of 2 spans; span 2 is no object");
 }
 

@@ -149,9 +149,9 @@ static void check_frames(const char *request, unsigned spans, const char *cut_sa
 
 	CHECK_INT(a.code, 0);
 	CHECK_INT(a.spans, 2 * spans);
-	CHECK(a.input && !input_notice(a.input));
+	CHECK(a.input && !input_warning(a.input));
 	CHECK_INT(b.spans, spans);
-	CHECK(b.input && strstr(input_notice(b.input) ?: "", cut_says));
+	CHECK(b.input && strstr(input_warning(b.input) ?: "", cut_says));
 }
 
 TEST(requests_may_be_compressed_one_by_one)

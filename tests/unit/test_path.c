@@ -96,14 +96,15 @@ TEST(waits_without_a_thread_that_ends_them_stay)
 	check_path(&s, 50, "1R 0-10, 1T 10-20, 1D 20-30, 1? 30-40, 1L 40-50");
 }
 
-TEST(neighbours_and_kernel_threads_are_not_followed)
+TEST(out_of_scope_and_kernel_threads_are_not_followed)
 {
 	_cleanup_(story_done) struct story s = story_of(1);
 
-	story_add(&s, REC(TASK, task, 0, 2, .pid = 2, .event = TASK_SEEN, .flags = TASK_KERNEL));
-	story_add(&s, REC(TASK, task, 0, 3, .pid = 3, .event = TASK_NEIGHBOUR));
+	story_add(&s,
+		  REC(TASK, task, 0, 2, .pid = 2, .event = TASK_EXISTING, .flags = TASK_KERNEL));
+	story_add(&s, REC(TASK, task, 0, 3, .pid = 3, .event = TASK_OUT_OF_SCOPE));
 	story_run(&s, 2, 0, 30);
-	story_add(&s, REC(RUN, run, 30, 3, .start = 0, .flags = INTERVAL_NEIGHBOUR));
+	story_add(&s, REC(RUN, run, 30, 3, .start = 0, .flags = INTERVAL_OUT_OF_SCOPE));
 	story_wait(&s, 1, 0, 10, STATE_DISK, 2);
 	story_wait(&s, 1, 10, 20, STATE_LOCK, 3);
 	story_wait(&s, 1, 20, 30, STATE_LOCK, 99); /* never heard of */

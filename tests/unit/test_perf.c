@@ -58,7 +58,7 @@ TEST(all_compressed_records_together_have_a_limit)
 
 	CHECK_INT(r.code, 0);
 	CHECK_STR(r.text, "11@1 1000 waking:21\n");
-	CHECK(strstr(r.raw->notice ?: "", "it unpacks to more than the limit for its size"));
+	CHECK(strstr(r.raw->warning ?: "", "it unpacks to more than the limit for its size"));
 }
 #endif
 
@@ -274,7 +274,7 @@ TEST(a_tracepoint_without_a_format_is_said)
 	_cleanup_(result_done) struct result r = read_built(&b);
 
 	CHECK_STR(r.text, "11@1 700 other:sched:sched_switch\n");
-	CHECK_HAS(input_notice(r.input), "does not describe 1 of its tracepoints");
+	CHECK_HAS(input_warning(r.input), "does not describe 1 of its tracepoints");
 }
 
 TEST(a_thread_of_another_namespace_has_its_number_outside)
@@ -331,11 +331,11 @@ TEST(the_clock_is_the_one_that_was_asked_for)
 
 	CHECK(mono.raw->is_monotonic && mono.raw->has_realtime);
 	CHECK_INT(mono.raw->realtime_offset, 2000);
-	CHECK(!input_notice(mono.input));
+	CHECK(!input_warning(mono.input));
 	CHECK(!day.raw->is_monotonic && day.raw->has_realtime);
 	CHECK_INT(day.raw->realtime_offset, 0);
 	CHECK(!own.raw->is_monotonic && !own.raw->has_realtime);
-	CHECK_HAS(input_notice(own.input), "-k CLOCK_MONOTONIC");
+	CHECK_HAS(input_warning(own.input), "-k CLOCK_MONOTONIC");
 }
 
 TEST(a_recording_of_some_processes_lacks_when_they_get_a_cpu)
@@ -357,5 +357,5 @@ TEST(a_recording_of_some_processes_lacks_when_they_get_a_cpu)
 
 	_cleanup_(result_done) struct result r = read_built(&b);
 
-	CHECK_HAS(input_notice(r.input), "record with -a");
+	CHECK_HAS(input_warning(r.input), "record with -a");
 }

@@ -90,7 +90,7 @@ TEST(the_files_of_a_directory_are_read_as_one)
 	CHECK_INT(s.code, 0);
 	CHECK_INT(s.events, PARTS * EACH);
 	CHECK(s.sorted);
-	CHECK(s.input && !input_raw(s.input)->notice);
+	CHECK(s.input && !input_raw(s.input)->warning);
 }
 
 TEST(a_part_that_is_cut_off_is_told_of)
@@ -102,7 +102,7 @@ TEST(a_part_that_is_cut_off_is_told_of)
 	write_part(&s, 1, 1);
 	read_scene(&s);
 	CHECK_INT(s.events, 2 * EACH - 1);
-	CHECK_HAS(input_raw(s.input)->notice, "/data.1' that cannot be read beyond offset");
+	CHECK_HAS(input_raw(s.input)->warning, "/data.1' that cannot be read beyond offset");
 }
 
 TEST(a_directory_without_parts_is_refused)

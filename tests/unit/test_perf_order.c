@@ -77,7 +77,7 @@ TEST(a_batch_is_sorted_over_all_its_rings)
 		count++;
 	}
 	CHECK_INT(count, RINGS * ROUNDS * EACH);
-	CHECK(!r.raw->notice);
+	CHECK(!r.raw->warning);
 }
 
 TEST(equal_times_are_in_the_order_of_the_file)
@@ -119,7 +119,7 @@ TEST(records_later_than_promised_are_moved_and_said)
 		count++;
 	}
 	CHECK_INT(count, BATCHES * EACH + 1);
-	CHECK_HAS(r.raw->notice, "has 1 records later than perf promises");
+	CHECK_HAS(r.raw->warning, "has 1 records later than perf promises");
 }
 
 static void put(struct bytes *file, size_t at, size_t size, uint64_t n)
@@ -152,7 +152,7 @@ TEST(a_record_without_a_size_ends_the_trace)
 	_cleanup_(result_done) struct result r = read_bytes(file);
 
 	CHECK_STR(r.text, "11@1 100 waking:12\n");
-	CHECK_HAS(r.raw->notice, "a record has no size");
+	CHECK_HAS(r.raw->warning, "a record has no size");
 }
 
 TEST(a_pipe_that_was_cut_is_read_up_to_there)
@@ -168,7 +168,7 @@ TEST(a_pipe_that_was_cut_is_read_up_to_there)
 
 		CHECK_INT(r.code, 0);
 		CHECK_STR(r.text, "11@1 100 waking:12\n");
-		CHECK(left == 0 ? !r.raw->notice : r.raw->notice != NULL);
+		CHECK(left == 0 ? !r.raw->warning : r.raw->warning != NULL);
 	}
 }
 
@@ -186,7 +186,7 @@ TEST(an_id_of_no_event_is_counted)
 	_cleanup_(result_done) struct result r = read_built(&b);
 
 	CHECK_STR(r.text, "11@1 200 waking:13\n");
-	CHECK_HAS(r.raw->notice, "has 1 records of no event");
+	CHECK_HAS(r.raw->warning, "has 1 records of no event");
 }
 
 TEST(a_sample_that_is_too_short_is_none)
@@ -203,7 +203,7 @@ TEST(a_sample_that_is_too_short_is_none)
 		_cleanup_(result_done) struct result r = read_built(&b);
 
 		CHECK_STR(r.text, "");
-		CHECK_HAS(r.raw->notice, "has 1 records of no event");
+		CHECK_HAS(r.raw->warning, "has 1 records of no event");
 	}
 }
 
@@ -282,7 +282,7 @@ TEST(features_beyond_the_end_are_as_if_they_were_not_there)
 
 	CHECK_INT(r.code, 0);
 	CHECK_HAS(r.text, "11@1 100 other:sched:sched_waking\n");
-	CHECK_HAS(input_notice(r.input), "does not describe 1 of its tracepoints");
+	CHECK_HAS(input_warning(r.input), "does not describe 1 of its tracepoints");
 }
 
 TEST(a_file_without_times_or_without_its_directory_is_refused)
@@ -337,6 +337,6 @@ TEST(a_little_that_becomes_much_does_not)
 
 	CHECK_INT(r.code, 0);
 	CHECK_STR(r.text, "");
-	CHECK_HAS(r.raw->notice, "what is compressed there makes no sense");
+	CHECK_HAS(r.raw->warning, "what is compressed there makes no sense");
 }
 #endif

@@ -5,7 +5,7 @@
  */
 #include "read/clock/place.h"
 
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "test.h"
 
 enum { INPUTS_MAX = 4 };
@@ -14,14 +14,14 @@ static const int64_t noon = 1700000000000000000;
 struct scene {
 	struct input inputs[INPUTS_MAX];
 	struct place place;
-	struct notices notices;
+	struct warnings warnings;
 };
 
 static void scene_done(struct scene *s)
 {
-	for (size_t i = 0; i < s->notices.items.count; i++)
-		free(s->notices.items.items[i]);
-	vec_done(&s->notices.items);
+	for (size_t i = 0; i < s->warnings.items.count; i++)
+		free(s->warnings.items.items[i]);
+	vec_done(&s->warnings.items);
 	place_done(&s->place);
 }
 
@@ -29,7 +29,7 @@ static void scene_solve(struct scene *s, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		place_add(&s->place, "no-such-file", &s->inputs[i]);
-	place_solve(&s->place, NULL, &s->notices);
+	place_solve(&s->place, NULL, &s->warnings);
 }
 
 static struct input capture(const char *host, int64_t realtime)
@@ -55,11 +55,11 @@ static void check_place(const struct scene *s, size_t i, uint16_t host, int64_t 
 }
 
 /* So many, the first with these words; they are NULL if there should be none. */
-static void check_notices(const struct scene *s, size_t count, const char *words)
+static void check_warnings(const struct scene *s, size_t count, const char *words)
 {
-	CHECK_INT(s->notices.items.count, count);
-	if (s->notices.items.count && words)
-		CHECK(strstr(s->notices.items.items[0], words));
+	CHECK_INT(s->warnings.items.count, count);
+	if (s->warnings.items.count && words)
+		CHECK(strstr(s->warnings.items.items[0], words));
 }
 
 TEST(a_trace_without_a_name_is_of_the_only_machine_that_has_one)
@@ -76,7 +76,7 @@ TEST(a_trace_without_a_name_is_of_the_only_machine_that_has_one)
 	check_place(&s, 0, 0, 0);
 	check_place(&s, 1, 0, 0);
 	check_place(&s, 2, 0, 7);
-	check_notices(&s, 0, NULL);
+	check_warnings(&s, 0, NULL);
 }
 
 TEST(among_several_machines_it_is_one_of_its_own)
@@ -93,7 +93,7 @@ TEST(among_several_machines_it_is_one_of_its_own)
 	check_place(&s, 2, 2, 7);
 	CHECK_INT(s.place.hosts.items[2].clock.how, MERGE_TOO_FEW);
 	CHECK_STR(s.place.hosts.items[2].clock.host, "");
-	check_notices(&s, 2, "the clocks of 'db' and 'web' cannot be aligned");
+	check_warnings(&s, 2, "the clocks of 'db' and 'web' cannot be aligned");
 }
 
 TEST(traces_without_names_are_not_taken_for_one_machine)
@@ -106,7 +106,7 @@ TEST(traces_without_names_are_not_taken_for_one_machine)
 	CHECK_INT(s.place.hosts.items[0].clock.how, MERGE_REFERENCE);
 	CHECK_INT(s.place.hosts.items[1].clock.how, MERGE_UNPLACED);
 	CHECK_INT(s.place.hosts.items[1].clock.group, 1);
-	check_notices(&s, 1, "'no-such-file': its clock cannot be compared");
+	check_warnings(&s, 1, "'no-such-file': its clock cannot be compared");
 }
 
 TEST(a_monotonic_clock_is_enough_beside_a_capture_of_the_same_machine)
@@ -118,7 +118,7 @@ TEST(a_monotonic_clock_is_enough_beside_a_capture_of_the_same_machine)
 	scene_solve(&s, 2);
 	CHECK_INT(s.place.hosts.count, 1);
 	check_place(&s, 1, 0, 0);
-	check_notices(&s, 0, NULL);
+	check_warnings(&s, 0, NULL);
 }
 
 TEST(a_machine_that_slept_is_the_same)
@@ -143,7 +143,7 @@ TEST(another_clock_is_placed_by_the_time_of_day)
 	CHECK_INT(s.place.hosts.count, 1);
 	check_place(&s, 0, 0, -50);
 	check_place(&s, 1, 0, 0); /* the line is CLOCK_MONOTONIC, though that comes second */
-	check_notices(&s, 0, NULL);
+	check_warnings(&s, 0, NULL);
 }
 
 TEST(a_clock_that_says_nothing_cannot_be_placed)
@@ -155,7 +155,7 @@ TEST(a_clock_that_says_nothing_cannot_be_placed)
 	CHECK_INT(s.place.hosts.count, 2);
 	check_place(&s, 1, 0, 0); /* the capture knows more, so the line is its clock */
 	CHECK_INT(s.place.hosts.items[1].clock.how, MERGE_UNPLACED);
-	check_notices(&s, 1, "trace-cmd record -C mono");
+	check_warnings(&s, 1, "trace-cmd record -C mono");
 }
 
 TEST(spans_are_not_joined_with_a_trace_that_knows_no_time_of_day)
@@ -172,7 +172,7 @@ TEST(spans_are_not_joined_with_a_trace_that_knows_no_time_of_day)
 	CHECK_INT(source->host, 1);
 	CHECK_INT(source->group, 1);
 	CHECK_INT(source->shift, 0);
-	check_notices(&s, 1, "cannot be joined with 'no-such-file'");
+	check_warnings(&s, 1, "cannot be joined with 'no-such-file'");
 }
 
 TEST(spans_find_their_machine_by_its_name)
@@ -203,5 +203,5 @@ TEST(the_same_machine_started_anew_needs_no_words)
 
 	scene_solve(&s, 2);
 	CHECK_INT(s.place.hosts.count, 2);
-	check_notices(&s, 0, NULL);
+	check_warnings(&s, 0, NULL);
 }

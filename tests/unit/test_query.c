@@ -5,8 +5,8 @@
 
 static void two_threads(struct story *s)
 {
-	story_add(s, REC(TASK, task, 0, 1, .pid = 1, .comm = 7, .event = TASK_SEEN));
-	story_add(s, REC(TASK, task, 10, 2, .pid = 1, .comm = 8, .event = TASK_SEEN));
+	story_add(s, REC(TASK, task, 0, 1, .pid = 1, .comm = 7, .event = TASK_EXISTING));
+	story_add(s, REC(TASK, task, 10, 2, .pid = 1, .comm = 8, .event = TASK_EXISTING));
 	story_run(s, 1, 0, 10);
 	story_add(s, REC(WAIT, wait, 40, 1, .start = 10, .woken = 30, .state = STATE_LOCK,
 			 .ready = STATE_READY, .waker = 2, .context = WAKE_TASK, .syscall = 202,
@@ -40,7 +40,7 @@ TEST(a_wakeup_has_the_wait_before_it_and_the_delay_behind_it)
 		    "1|10|30|20|10|L|2| 1|50|60|10||N||net_rx");
 }
 
-TEST(turns_tell_who_had_the_cpu_meanwhile)
+TEST(slices_show_which_thread_had_the_cpu)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -76,8 +76,8 @@ TEST(calls_requests_hits_and_losses_are_there)
 	story_add(&s, REC(SYSCALL, syscall, 19, 1, .start = 15, .nr = 9999, .result = -100000));
 	story_add(&s, REC(BLOCK, block, 30, 2, .start = 20, .bytes = 4096, .device = 254 << 20 | 1,
 			  .op = 'W', .error = -5));
-	story_add(&s, REC(HIT_TYPE, hit_type, 0, 0, .type = 3, .name = 9));
-	story_add(&s, REC(HIT, hit, 33, 2, .type = 3));
+	story_add(&s, REC(PROBE_TYPE, probe_type, 0, 0, .type = 3, .name = 9));
+	story_add(&s, REC(PROBE_EVENT, probe_event, 33, 2, .type = 3));
 	story_add(&s, REC(LOSS, loss, 50, 0, .start = 1, .end = 2, .count = 7));
 	check_story(&s, "SELECT tid, start, end, ns, name, nr, result, error FROM calls",
 		    "1|5|9|4|read|0|-11|EAGAIN 1|15|19|4||9999|-100000|");

@@ -23,7 +23,7 @@ static void tell_anything(struct story *s, bool damaged)
 
 	for (uint32_t i = 0; i < THREADS; i++)
 		story_add(s, REC(TASK, task, 0, 10 + i, .pid = 10 + i / 3 * 3, .comm = 1 + i / 2,
-				 .event = TASK_SEEN));
+				 .event = TASK_EXISTING));
 	story_connect(s, 100);
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		uint32_t who = chance(THREADS), tid = 10 + who;
@@ -51,7 +51,8 @@ static void tell_anything(struct story *s, bool damaged)
 			story_send(s, tid, end, 100 + chance(2), chance(1000), 5);
 			break;
 		case 5:
-			story_add(s, REC(HIT, hit, end, tid, .type = 1 + chance(3)));
+			story_add(s,
+				  REC(PROBE_EVENT, probe_event, end, tid, .type = 1 + chance(3)));
 			break;
 		case 6:
 			story_span(s, start, end, 1 + chance(200), chance(200), tid);

@@ -57,7 +57,7 @@ static void put_wait(FILE *file, const struct record_wait *w)
 		fprintf(file, "<%u", w->waker);
 	else if (w->context)
 		fprintf(file, "%s%u", contexts[w->context], w->vector);
-	if (w->flags & INTERVAL_UNSEEN)
+	if (w->flags & INTERVAL_END_HIDDEN)
 		fputs("!unseen", file);
 	if (w->flags & INTERVAL_OPEN)
 		fputs("!open", file);
@@ -583,10 +583,10 @@ TEST(what_a_trace_lacks_is_said)
 	_cleanup_(freep) char *nothing = NULL, *calls_only = NULL;
 
 	play_begin(&p, 0);
-	nothing = replay_lacks(p.replay);
+	nothing = replay_missing(p.replay);
 	CHECK_STR(nothing, "has no events");
 	call_begins(&p, 1, 4, "read", 0);
-	calls_only = replay_lacks(p.replay);
+	calls_only = replay_missing(p.replay);
 	CHECK_STR(calls_only,
 		  "has no sched_switch, so nothing is known of what threads waited for");
 }
@@ -600,9 +600,9 @@ TEST(a_trace_without_cpus_is_reported)
 	play_begin(&without, 0);
 	sched(&with, 1, 0, 0, 1);
 	sched(&without, 1, 0, 0, 1);
-	without.source.lacks_cpus = true;
-	some = replay_lacks(with.replay);
-	none = replay_lacks(without.replay);
+	without.source.missing_cpus = true;
+	some = replay_missing(with.replay);
+	none = replay_missing(without.replay);
 	CHECK(some && !strstr(some, "no CPU numbers"));
 	CHECK(none && strstr(none, "has no CPU numbers, so"));
 }
@@ -620,8 +620,8 @@ TEST(a_trace_of_some_threads_is_told_from_one_of_all)
 		sched(&some, 2 * i + 1, 3, 0, 1);
 		sched(&some, 2 * i + 2, 1, 0, 2);
 	}
-	of_all = replay_lacks(all.replay);
-	of_some = replay_lacks(some.replay);
+	of_all = replay_missing(all.replay);
+	of_some = replay_missing(some.replay);
 	CHECK(of_all && !strstr(of_all, "not all switches"));
 	CHECK(of_some && strstr(of_some, "has not all switches, as when some threads only"));
 }

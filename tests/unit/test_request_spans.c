@@ -13,7 +13,7 @@
 
 static void thread(struct story *s, uint32_t tid)
 {
-	story_add(s, REC(TASK, task, 0, tid, .pid = tid, .comm = tid, .event = TASK_SEEN));
+	story_add(s, REC(TASK, task, 0, tid, .pid = tid, .comm = tid, .event = TASK_EXISTING));
 	story_run(s, tid, 0, 1);
 }
 

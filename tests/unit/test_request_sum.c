@@ -14,7 +14,8 @@ static struct model *services(void)
 	struct story s = { 0 };
 
 	for (uint32_t tid = 1; tid <= THREADS; tid++) {
-		story_add(&s, REC(TASK, task, 0, tid, .pid = tid, .comm = tid, .event = TASK_SEEN));
+		story_add(&s,
+			  REC(TASK, task, 0, tid, .pid = tid, .comm = tid, .event = TASK_EXISTING));
 		story_run(&s, tid, 0, 1000);
 	}
 
@@ -81,7 +82,7 @@ TEST(what_is_read_for_another_ends_a_slice_and_is_not_in_it)
 	struct story s = { 0 };
 	struct request_use first = { 0 }, second = { 0 };
 
-	story_add(&s, REC(TASK, task, 0, 1, .pid = 1, .event = TASK_SEEN));
+	story_add(&s, REC(TASK, task, 0, 1, .pid = 1, .event = TASK_EXISTING));
 	story_run(&s, 1, 0, 100);
 	story_receive(&s, 1, 10, 7, 1, 30);
 	story_receive(&s, 1, 20, 8, 1, 500);
@@ -90,8 +91,8 @@ TEST(what_is_read_for_another_ends_a_slice_and_is_not_in_it)
 
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 
-	request_use_slice(model, &(struct request_slice){ 1, { 1 }, 10, 20 }, &first);
-	request_use_slice(model, &(struct request_slice){ 1, { 1 }, 30, 40 }, &second);
+	request_use_work(model, &(struct request_work){ 1, { 1 }, 10, 20 }, &first);
+	request_use_work(model, &(struct request_work){ 1, { 1 }, 30, 40 }, &second);
 	CHECK_INT(first.received_bytes, 30);
 	CHECK_INT(second.sent_bytes, 4);
 	story_done(&s);

@@ -55,8 +55,8 @@ TEST(a_thread_works_for_a_long_answer_to_its_end)
 	_cleanup_(requests_done) struct requests requests;
 
 	requests_find(model, &requests);
-	for (size_t i = 0; i < requests.slices.count; i++)
-		time += requests.slices.items[i].to - requests.slices.items[i].from;
+	for (size_t i = 0; i < requests.work.count; i++)
+		time += requests.work.items[i].to - requests.work.items[i].from;
 	CHECK_INT(time, 80);
 }
 

@@ -315,10 +315,10 @@ static bool is_in(const struct model *model, thread_id thread, nsec_t t, span_id
 /* Whether any thread is in the span at t, of those that ever are in it itself. */
 static bool anybody_is_in(const struct model *model, nsec_t t, span_id span)
 {
-	uint32_t i = model_span_ref(model, model_span(model, span)->ref)->first_stay;
+	uint32_t i = model_span_ref(model, model_span(model, span)->ref)->first_residency;
 
-	for (; i; i = model_stay(model, i)->next)
-		if (is_in(model, model_stay(model, i)->thread, t, span))
+	for (; i; i = model_residency(model, i)->next)
+		if (is_in(model, model_residency(model, i)->thread, t, span))
 			return true;
 	return false;
 }
@@ -349,7 +349,7 @@ static void check_work(const struct model *model, span_id id)
 		CHECK_INT(w->start, at);
 		CHECK(w->start < w->end);
 		for (nsec_t t = w->start; span->ref && t < w->end; t++)
-			if (model_span_ref(model, span->ref)->first_stay)
+			if (model_span_ref(model, span->ref)->first_residency)
 				check_moment(model, id, w, t);
 		at = w->end;
 	}
@@ -363,15 +363,15 @@ static uint32_t slow_last(const struct model *model, const struct span *span, ns
 	uint32_t best = 0;
 	nsec_t latest = 0;
 
-	for (uint32_t i = model_span_ref(model, span->ref)->first_stay; i;
-	     i = model_stay(model, i)->next) {
-		const struct stay *stay = model_stay(model, i);
-		nsec_t last = stay->last < t ? stay->last : t;
+	for (uint32_t i = model_span_ref(model, span->ref)->first_residency; i;
+	     i = model_residency(model, i)->next) {
+		const struct residency *residency = model_residency(model, i);
+		nsec_t last = residency->last < t ? residency->last : t;
 
-		if (!thread_is_followed(model, stay->thread) || stay->first >= t)
+		if (!thread_is_followed(model, residency->thread) || residency->first >= t)
 			continue;
-		if (last > latest || (last == latest && stay->thread.i == span->thread.i)) {
-			best = stay->thread.i;
+		if (last > latest || (last == latest && residency->thread.i == span->thread.i)) {
+			best = residency->thread.i;
 			latest = last;
 		}
 	}

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 
 #include "base/vec.h"
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 #include "test.h"
 
 #define BUDGET (20 * NSEC_PER_SEC)

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 #include "test.h"
 
 #define BUDGET (20 * NSEC_PER_SEC)

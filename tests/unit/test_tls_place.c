@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "record/tls/parts.h"
+#include "record/tls/internal.h"
 #include "test.h"
 
 static const char *fixture(const char *name)

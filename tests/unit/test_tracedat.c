@@ -43,7 +43,7 @@ TEST(a_file_says_whose_it_is_and_what_was_recorded)
 	CHECK(!r.source->has_realtime);
 	CHECK(r.source->knows_kinds);
 	CHECK_INT(r.source->kinds, 1 << RAW_WAKING);
-	CHECK(!r.source->notice);
+	CHECK(!r.source->warning);
 	CHECK_STR(r.source->type_name(r.source, WAKING), "sched:sched_waking");
 	CHECK_STR(r.source->type_format(r.source, WAKING), waking_format);
 }
@@ -81,7 +81,7 @@ TEST(longer_waits_new_clocks_and_gaps_move_the_time)
 			CHECK_INT(r.events.items[i].time, times[i]);
 			CHECK_INT(r.events.items[i].wake.tid, i == 4 ? 0 : i + 1);
 		}
-		CHECK(!r.source->notice);
+		CHECK(!r.source->warning);
 	}
 }
 
@@ -139,7 +139,7 @@ TEST(a_damaged_page_is_a_loss_and_the_next_is_read)
 	CHECK_INT(r.events.items[2].wake.tid, 2);
 	CHECK_INT(r.events.items[3].kind, RAW_LOST);
 	CHECK_INT(r.events.items[4].wake.tid, 3);
-	CHECK_STR(r.source->notice,
+	CHECK_STR(r.source->warning,
 		  "'x.dat' is damaged or cut: what could not be read counts as lost");
 }
 
@@ -157,7 +157,7 @@ TEST(an_event_that_is_not_described_is_still_counted)
 	CHECK_INT(r.events.items[0].kind, RAW_OTHER);
 	CHECK_INT(r.events.items[0].tid, 41);
 	CHECK_STR(r.source->type_name(r.source, r.events.items[0].type), "unknown");
-	CHECK_STR(r.source->notice, "'x.dat' has events that it does not describe");
+	CHECK_STR(r.source->warning, "'x.dat' has events that it does not describe");
 }
 
 TEST(times_never_go_back)

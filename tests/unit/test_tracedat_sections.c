@@ -127,7 +127,7 @@ TEST(a_buffer_with_another_clock_is_left_out)
 
 	CHECK_INT(r.events.count, 1);
 	CHECK_STR(
-		r.source->notice,
+		r.source->warning,
 		"'x.dat' has buffers of different clocks: only those of the first one's are read");
 }
 
@@ -270,7 +270,7 @@ TEST(a_damaged_piece_is_a_loss_and_the_next_is_read)
 		CHECK_INT(r.events.count, 3);
 		CHECK_INT(r.events.items[1].kind, RAW_LOST);
 		CHECK_INT(r.events.items[2].wake.tid, 11);
-		CHECK(r.source->notice);
+		CHECK(r.source->warning);
 	}
 }
 
@@ -305,12 +305,12 @@ TEST(all_packed_pieces_together_have_a_limit)
 	put_pieces(&f, 16 << 20, 4);
 	READ(&f);
 	CHECK_INT(r.code, 0);
-	CHECK(!r.source->notice);
+	CHECK(!r.source->warning);
 	put_pieces(&g, 16 << 20, 5);
 	_cleanup_(read_done) struct read over = read_file(&g);
 	CHECK_INT(over.code, 0);
-	CHECK_STR(over.source->notice ?: "", "'x.dat' unpacks to more than 64 MiB, the limit for "
-					     "its size: the rest counts as lost");
+	CHECK_STR(over.source->warning ?: "", "'x.dat' unpacks to more than 64 MiB, the limit for "
+					      "its size: the rest counts as lost");
 }
 
 static size_t names_at; /* where the place of that section is told */

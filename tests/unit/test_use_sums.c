@@ -23,8 +23,8 @@ static struct model *random_thread(void)
 			called = at + 8;
 		}
 		if (random() % 4 == 0)
-			story_add(&s,
-				  REC(HIT, hit, at + random() % STEP, 1, .type = 1 + random() % 3));
+			story_add(&s, REC(PROBE_EVENT, probe_event, at + random() % STEP, 1,
+					  .type = 1 + random() % 3));
 	}
 	return story_model(&s);
 }
@@ -37,11 +37,11 @@ static uint64_t calls_of(const struct request_use *use, int16_t nr)
 	return 0;
 }
 
-static uint64_t hits_of(const struct request_use *use, uint32_t type)
+static uint64_t probe_events_of(const struct request_use *use, uint32_t type)
 {
-	for (size_t i = 0; i < use->hits.count; i++)
-		if (use->hits.items[i].type == type)
-			return use->hits.items[i].count;
+	for (size_t i = 0; i < use->probe_events.count; i++)
+		if (use->probe_events.items[i].type == type)
+			return use->probe_events.items[i].count;
 	return 0;
 }
 
@@ -49,18 +49,18 @@ static void check_slice(const struct model *model, const struct use_sums *sums, 
 			nsec_t to)
 {
 	struct request_use want = { 0 }, got = { 0 };
-	struct request_slice slice = { .thread = sums->thread, .from = from, .to = to };
+	struct request_work work = { .thread = sums->thread, .from = from, .to = to };
 
-	request_use_slice(model, &slice, &want);
+	request_use_work(model, &work, &want);
 	use_sums_add(sums, model, from, to, &got);
 	for (size_t i = ' ' + 1; i < ARRAY_LEN(want.states); i++)
 		CHECK_INT(got.states[i], want.states[i]);
 	CHECK_INT(got.calls.count, want.calls.count);
 	for (int16_t nr = 0; nr < 5; nr++)
 		CHECK_INT(calls_of(&got, nr), calls_of(&want, nr));
-	CHECK_INT(got.hits.count, want.hits.count);
+	CHECK_INT(got.probe_events.count, want.probe_events.count);
 	for (uint32_t type = 1; type < 5; type++)
-		CHECK_INT(hits_of(&got, type), hits_of(&want, type));
+		CHECK_INT(probe_events_of(&got, type), probe_events_of(&want, type));
 	request_use_done(&want);
 	request_use_done(&got);
 }

@@ -56,7 +56,7 @@ TEST(a_span_is_read_with_all_it_has)
 	CHECK_INT(span->pid, 4127);
 	CHECK_INT(span->head.tid, 4130);
 	CHECK_INT(span->flags, SPAN_ERROR);
-	CHECK(!input_notice(r.input));
+	CHECK(!input_warning(r.input));
 	CHECK_STR(input_format_name(r.input), "zipkin");
 }
 
@@ -140,7 +140,7 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 		_cleanup_(result_done) struct result r = read_text(text);
 
 		CHECK_INT(r.spans.count, 1);
-		CHECK_STR(r.input ? input_notice(r.input) ?: "" : "", want);
+		CHECK_STR(r.input ? input_warning(r.input) ?: "" : "", want);
 	}
 }
 
@@ -162,7 +162,7 @@ TEST(a_span_without_duration_ends_with_its_last_child)
 	CHECK_INT(id_of(named(&r, "child")->parent), 1);
 	CHECK_INT(named(&r, "leaf")->head.time, 105000);
 	CHECK_INT(named(&r, "inner")->flags, 0);
-	CHECK_STR(input_notice(r.input) ?: "",
+	CHECK_STR(input_warning(r.input) ?: "",
 		  "'x.json': 3 of 4 spans without an end, shown to the end of their last child");
 }
 
@@ -243,7 +243,7 @@ TEST(spans_of_version_1_may_have_their_times_in_annotations_alone)
 	CHECK_INT(named(&r, "all")->head.time, 140000);
 	CHECK_INT(named(&r, "half")->start, 120000);
 	CHECK_INT(named(&r, "half")->flags, SPAN_OPEN);
-	CHECK_STR(input_notice(r.input) ?: "",
+	CHECK_STR(input_warning(r.input) ?: "",
 		  "'x.json': left out 1 of 3 spans; span 3 has no timestamp that is one; 1 of 2 "
 		  "spans without an end, shown to the end of their last child");
 }

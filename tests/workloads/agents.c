@@ -25,7 +25,7 @@
 
 static struct sonde_site site;
 
-static void turn(int number)
+static void slice(int number)
 {
 	struct sonde_span span;
 
@@ -35,9 +35,9 @@ static void turn(int number)
 	sonde_end(&span);
 }
 
-static void *turn_thread(void *arg)
+static void *slice_thread(void *arg)
 {
-	turn(*(int *)arg);
+	slice(*(int *)arg);
 	return arg;
 }
 
@@ -56,7 +56,7 @@ static void *abandon_thread(void *arg)
 static void loop(int count, int pause_us)
 {
 	for (int i = 0; i < count; i++) {
-		turn(i);
+		slice(i);
 		if (pause_us)
 			usleep(pause_us);
 	}
@@ -66,7 +66,7 @@ static void wait_at_gate(int count)
 {
 	char line;
 
-	turn(0);
+	slice(0);
 	while (read(STDIN_FILENO, &line, 1) == 1 && line != '\n')
 		;
 	loop(count, 0);
@@ -78,7 +78,7 @@ static void fork_children(int count)
 		pid_t pid = fork();
 
 		if (pid == 0) {
-			turn(i);
+			slice(i);
 			_exit(0);
 		}
 		waitpid(pid, NULL, 0);
@@ -90,7 +90,7 @@ static void make_threads(int count)
 	for (int i = 0; i < count; i++) {
 		pthread_t thread;
 
-		pthread_create(&thread, NULL, turn_thread, &i);
+		pthread_create(&thread, NULL, slice_thread, &i);
 		pthread_join(thread, NULL);
 	}
 }
@@ -115,7 +115,7 @@ static int execute(char **argv, int count)
 {
 	char left[16];
 
-	turn(count);
+	slice(count);
 	if (count == 1)
 		return 0;
 	snprintf(left, sizeof(left), "%d", count - 1);

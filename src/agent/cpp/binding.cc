@@ -21,7 +21,7 @@
 
 #include "agent/agent.h"
 #include "agent/cpp/binding.h"
-#include "agent/cpp/parts.h"
+#include "agent/cpp/internal.h"
 
 namespace nostd = opentelemetry::nostd;
 namespace sdk = opentelemetry::sdk;

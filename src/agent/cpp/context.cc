@@ -16,7 +16,7 @@
  * program brings (for fibres, say) may change what is current without a call:
  * then nothing is known, and nothing said.
  */
-#include "agent/cpp/parts.h"
+#include "agent/cpp/internal.h"
 
 #include <atomic>
 #include <cstddef>

@@ -10,7 +10,7 @@
  *
  * Times are taken by us, not by the SDK: that has them on the wall clock.
  */
-#include "agent/cpp/parts.h"
+#include "agent/cpp/internal.h"
 
 #include <algorithm>
 #include <cstring>

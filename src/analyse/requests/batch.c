@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "analyse/requests/parts.h"
+#include "analyse/requests/internal.h"
 
 static void forget(struct worker *w, size_t i)
 {

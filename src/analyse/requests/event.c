@@ -2,24 +2,25 @@
 /* requests_event - what tells of requests, of all threads, in the order of time. */
 #include <string.h>
 
-#include "analyse/requests/parts.h"
+#include "analyse/requests/internal.h"
 #include "event/machine.h"
 
-#define EACH(type, item, line) \
-	for (line_pos pos_ = { 0, 0 }, *once_ = (line) && line_first(line, &pos_) ? &pos_ : NULL; \
-	     once_; once_ = line_next(line, &pos_) ? &pos_ : NULL) \
-		for (const type *item = line_at(line, pos_); item; item = NULL)
+#define EACH(type, item, timeline) \
+	for (timeline_pos pos_ = { 0, 0 }, \
+			  *once_ = (timeline) && timeline_first(timeline, &pos_) ? &pos_ : NULL; \
+	     once_; once_ = timeline_next(timeline, &pos_) ? &pos_ : NULL) \
+		for (const type *item = timeline_at(timeline, pos_); item; item = NULL)
 
 static void add_messages(occurrences *list, uint32_t id, const struct thread *thread)
 {
-	EACH(struct message, m, thread->lines[LINE_MESSAGES])
+	EACH(struct message, m, thread->timelines[TIMELINE_MESSAGES])
 	*vec_push(list) = (struct occurrence){
 		.time = m->time,
 		.what = m,
 		.thread = id,
 		.kind = m->direction == MESSAGE_SEND ? OCCUR_SEND : OCCUR_RECEIVE,
 	};
-	EACH(struct connect, c, thread->lines[LINE_CONNECTS])
+	EACH(struct connect, c, thread->timelines[TIMELINE_CONNECTS])
 	*vec_push(list) = (struct occurrence){
 		.time = c->time, .what = c, .thread = id, .kind = OCCUR_CONNECT
 	};
@@ -35,38 +36,38 @@ static bool is_idling(const struct cause *cause)
 }
 
 /* When a thread got a CPU that is ready from this interval on. */
-static nsec_t ran_at(const struct line *intervals, line_pos at)
+static nsec_t ran_at(const struct timeline *intervals, timeline_pos at)
 {
-	const struct interval *ready = line_at(intervals, at);
+	const struct interval *ready = timeline_at(intervals, at);
 
-	if (ready->state == STATE_RUNNING || !line_next(intervals, &at))
+	if (ready->state == STATE_RUNNING || !timeline_next(intervals, &at))
 		return ready->start;
-	return ((const struct interval *)line_at(intervals, at))->start;
+	return ((const struct interval *)timeline_at(intervals, at))->start;
 }
 
 static void add_waits(occurrences *list, uint32_t id, const struct thread *thread)
 {
-	const struct line *intervals = &thread->intervals;
-	line_pos at;
-	bool more = line_first(intervals, &at);
+	const struct timeline *intervals = &thread->intervals;
+	timeline_pos at;
+	bool more = timeline_first(intervals, &at);
 
 	EACH(struct cause, cause, &thread->causes)
 	{
 		const struct interval *interval = NULL;
 
 		/* causes stand in the order of their intervals */
-		while (more && (interval = line_at(intervals, at))->start < cause->start)
-			more = line_next(intervals, &at);
+		while (more && (interval = timeline_at(intervals, at))->start < cause->start)
+			more = timeline_next(intervals, &at);
 		if (!more || interval->start != cause->start || !is_idling(cause))
 			continue;
 		*vec_push(list) = (struct occurrence){
 			.time = cause->start, .what = cause, .thread = id, .kind = OCCUR_BLOCK
 		};
-		more = line_next(intervals, &at);
+		more = timeline_next(intervals, &at);
 		if (cause->context != WAKE_TASK || !cause->waker.i)
 			continue;
 
-		const struct interval *next = more ? line_at(intervals, at) : NULL;
+		const struct interval *next = more ? timeline_at(intervals, at) : NULL;
 
 		*vec_push(list) = (struct occurrence){
 			.time = next ? next->start : thread->end,
@@ -130,7 +131,7 @@ void occurrences_find(const struct model *model, occurrences *ret)
 	for (uint32_t i = 1; i < model_thread_count(model); i++) {
 		const struct thread *thread = model_thread(model, (thread_id){ i });
 
-		if (thread->neighbour)
+		if (thread->out_of_scope)
 			continue;
 		add_messages(ret, i, thread);
 		add_waits(ret, i, thread);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "analyse/requests/parts.h"
+#include "analyse/requests/internal.h"
 
 /* Whether a message has the last byte of another; where nobody counts, it is the same one. */
 static bool has_last_byte(const struct message *sent, const struct message *m)
@@ -21,19 +21,20 @@ static bool has_last_byte(const struct message *sent, const struct message *m)
 /* The send that holds the last byte of what a message brought; NULL if nobody saw it. */
 static const struct message *sent_message(const struct model *model, const struct message *m)
 {
-	const struct line *line = model_thread(model, m->other)->lines[LINE_MESSAGES];
-	line_pos pos;
+	const struct timeline *timeline =
+		model_thread(model, m->other)->timelines[TIMELINE_MESSAGES];
+	timeline_pos pos;
 
-	if (!m->other.i || !line || !line_find(line, m->other_time, &pos))
+	if (!m->other.i || !timeline || !timeline_find(timeline, m->other_time, &pos))
 		return NULL;
 	do {
-		const struct message *s = line_at(line, pos);
+		const struct message *s = timeline_at(timeline, pos);
 
 		if (s->time != m->other_time)
 			return NULL;
 		if (s->direction == MESSAGE_SEND && has_last_byte(s, m))
 			return s;
-	} while (line_prev(line, &pos));
+	} while (timeline_prev(timeline, &pos));
 	return NULL;
 }
 
@@ -113,8 +114,8 @@ static void join_parts(struct finder *f)
 		if (span_at(f, whole)->end < end)
 			span_at(f, whole)->end = end;
 	}
-	for (size_t i = 0; i < f->out->slices.count; i++)
-		f->out->slices.items[i].span = whole_of(f, f->out->slices.items[i].span);
+	for (size_t i = 0; i < f->out->work.count; i++)
+		f->out->work.items[i].span = whole_of(f, f->out->work.items[i].span);
 }
 
 /*
@@ -177,25 +178,24 @@ static void link_children(struct requests *out)
 /* Slices were noted in the order of time; counting sort by span keeps that. */
 static void group_slices(struct requests *out)
 {
-	struct request_slice *sorted =
-		must_realloc(NULL, (out->slices.count + 1) * sizeof(*sorted));
+	struct request_work *sorted = must_realloc(NULL, (out->work.count + 1) * sizeof(*sorted));
 	uint32_t sum = 0;
 
-	for (size_t i = 0; i < out->slices.count; i++)
-		out->spans.items[out->slices.items[i].span].slice_count++;
+	for (size_t i = 0; i < out->work.count; i++)
+		out->spans.items[out->work.items[i].span].work_count++;
 	for (uint32_t i = 0; i < out->spans.count; i++) {
-		out->spans.items[i].first_slice = sum;
-		sum += out->spans.items[i].slice_count;
-		out->spans.items[i].slice_count = 0;
+		out->spans.items[i].first_work = sum;
+		sum += out->spans.items[i].work_count;
+		out->spans.items[i].work_count = 0;
 	}
-	for (size_t i = 0; i < out->slices.count; i++) {
-		struct request_span *span = &out->spans.items[out->slices.items[i].span];
+	for (size_t i = 0; i < out->work.count; i++) {
+		struct request_span *span = &out->spans.items[out->work.items[i].span];
 
-		sorted[span->first_slice + span->slice_count++] = out->slices.items[i];
+		sorted[span->first_work + span->work_count++] = out->work.items[i];
 	}
-	free(out->slices.items);
-	out->slices.items = sorted;
-	out->slices.room = out->slices.count + 1;
+	free(out->work.items);
+	out->work.items = sorted;
+	out->work.room = out->work.count + 1;
 }
 
 /* A thread that was created for a request works for it as long as it lives. */

@@ -15,7 +15,7 @@
  * where one is asked whom the worker has asked already, if that makes no more items
  * than there are requests.  Where nothing fits, nothing is said.
  */
-#include "analyse/requests/parts.h"
+#include "analyse/requests/internal.h"
 
 /*
  * How many items are looked at for an answer; and of how many it cannot be told, unless

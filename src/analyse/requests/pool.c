@@ -15,7 +15,7 @@
  * (requests_match.c).
  */
 
-#include "analyse/requests/parts.h"
+#include "analyse/requests/internal.h"
 #include "base/hash.h"
 #include "event/machine.h"
 

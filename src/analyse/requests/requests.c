@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyse/requests/requests.h"
 
-#include "analyse/requests/parts.h"
+#include "analyse/requests/internal.h"
 #include "event/machine.h"
 
 /* When the bytes that a thread received came to it: it may have waited for them in its call. */
 static nsec_t came_at(const struct finder *f, uint32_t thread, const struct message *m)
 {
 	const struct thread *t = thread_of(f, thread);
-	const struct line *calls = t->lines[LINE_CALLS];
+	const struct timeline *calls = t->timelines[TIMELINE_SYSCALLS];
 	nsec_t from = 0;
 	struct stretch s;
-	line_pos pos;
+	timeline_pos pos;
 
-	if (line_from(calls, m->time, &pos)) {
-		const struct call *call = line_at(calls, pos);
+	if (timeline_from(calls, m->time, &pos)) {
+		const struct syscall *call = timeline_at(calls, pos);
 
 		from = call->start <= m->time ? call->start : 0;
 	}
@@ -30,9 +30,10 @@ static nsec_t came_at(const struct finder *f, uint32_t thread, const struct mess
 /* When the call that a message was sent in returned. */
 static nsec_t gone_at(const struct finder *f, uint32_t thread, const struct message *m)
 {
-	const struct line *calls = thread_of(f, thread)->lines[LINE_CALLS];
-	line_pos pos;
-	const struct call *call = line_from(calls, m->time, &pos) ? line_at(calls, pos) : NULL;
+	const struct timeline *calls = thread_of(f, thread)->timelines[TIMELINE_SYSCALLS];
+	timeline_pos pos;
+	const struct syscall *call =
+		timeline_from(calls, m->time, &pos) ? timeline_at(calls, pos) : NULL;
 
 	return call && call->start <= m->time ? call->end : m->time;
 }
@@ -393,7 +394,7 @@ void requests_find(const struct model *model, struct requests *ret)
 void requests_done(struct requests *requests)
 {
 	vec_done(&requests->spans);
-	vec_done(&requests->slices);
+	vec_done(&requests->work);
 	vec_done(&requests->roots);
 }
 

@@ -37,27 +37,27 @@ struct request_span {
 	uint32_t root;
 	thread_id thread;
 	nsec_t start, end;
-	uint64_t socket;      /* NETWORK: that it came by */
-	float confidence;     /* of its parent being the right one */
-	uint8_t kind;         /* enum request_kind */
-	bool open;            /* it has a parent, but which could not be known */
-	bool unanswered;      /* no answer was seen */
-	uint32_t first_slice; /* in requests.slices: when its thread worked for it */
-	uint32_t slice_count;
+	uint64_t socket;     /* NETWORK: that it came by */
+	float confidence;    /* of its parent being the right one */
+	uint8_t kind;        /* enum request_kind */
+	bool open;           /* it has a parent, but which could not be known */
+	bool unanswered;     /* no answer was seen */
+	uint32_t first_work; /* in requests.slices: when its thread worked for it */
+	uint32_t work_count;
 	uint8_t trace[16], id[8];
 };
 
 /* A stretch in which a thread worked for a span. */
-struct request_slice {
+struct request_work {
 	uint32_t span;
 	thread_id thread;
 	nsec_t from, to;
 };
 
 struct requests {
-	VEC(struct request_span) spans;   /* the first is none; parents may come after children */
-	VEC(struct request_slice) slices; /* by span */
-	VEC(uint32_t) roots;              /* of trees, by start */
+	VEC(struct request_span) spans; /* the first is none; parents may come after children */
+	VEC(struct request_work) work;  /* by span */
+	VEC(uint32_t) roots;            /* of trees, by start */
 };
 
 void requests_find(const struct model *model, struct requests *ret);

@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <xxhash.h>
 
-#include "analyse/requests/parts.h"
+#include "analyse/requests/internal.h"
 
 /* Where Linux takes the ports of clients from, unless it is told otherwise. */
 enum { CLIENT_PORT_FIRST = 32768 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* requests_state - what is worked for, by whom and when. */
-#include "analyse/requests/parts.h"
+#include "analyse/requests/internal.h"
 
 uint32_t add_state(struct finder *f, enum request_kind kind, uint32_t thread, uint32_t parent,
 		   nsec_t start)
@@ -49,7 +49,7 @@ void extend(struct finder *f, uint32_t state, nsec_t t)
 static void add_slice(struct finder *f, uint32_t state, uint32_t thread, nsec_t from, nsec_t to)
 {
 	if (from < to)
-		*vec_push(&f->out->slices) = (struct request_slice){ state, { thread }, from, to };
+		*vec_push(&f->out->work) = (struct request_work){ state, { thread }, from, to };
 }
 
 void set_current(struct finder *f, uint32_t thread, uint32_t state, nsec_t now)

@@ -18,29 +18,29 @@ struct call_use *request_use_call(struct request_use *use, int16_t nr)
 	return added;
 }
 
-struct hit_use *request_use_hit(struct request_use *use, uint32_t type)
+struct probe_use *request_use_probe_event(struct request_use *use, uint32_t type)
 {
-	for (size_t i = 0; i < use->hits.count; i++)
-		if (use->hits.items[i].type == type)
-			return &use->hits.items[i];
-	struct hit_use *added = vec_push(&use->hits);
+	for (size_t i = 0; i < use->probe_events.count; i++)
+		if (use->probe_events.items[i].type == type)
+			return &use->probe_events.items[i];
+	struct probe_use *added = vec_push(&use->probe_events);
 
-	*added = (struct hit_use){ .type = type };
+	*added = (struct probe_use){ .type = type };
 	return added;
 }
 
-static void add_calls(const struct thread *thread, const struct request_slice *slice,
+static void add_calls(const struct thread *thread, const struct request_work *work,
 		      struct request_use *use)
 {
-	const struct line *line = thread->lines[LINE_CALLS];
+	const struct timeline *timeline = thread->timelines[TIMELINE_SYSCALLS];
 
-	LINE_EACH_BETWEEN(struct call, call, line, slice->from, UINT64_MAX)
+	TIMELINE_EACH_BETWEEN(struct syscall, call, timeline, work->from, UINT64_MAX)
 	{
-		if (call->start >= slice->to)
+		if (call->start >= work->to)
 			break;
 
-		nsec_t from = call->start > slice->from ? call->start : slice->from;
-		nsec_t to = call->end < slice->to ? call->end : slice->to;
+		nsec_t from = call->start > work->from ? call->start : work->from;
+		nsec_t to = call->end < work->to ? call->end : work->to;
 		struct call_use *u = request_use_call(use, call->nr);
 
 		u->count++;
@@ -48,77 +48,78 @@ static void add_calls(const struct thread *thread, const struct request_slice *s
 	}
 }
 
-static void add_hits(const struct thread *thread, const struct request_slice *slice,
-		     struct request_use *use)
+static void add_probe_events(const struct thread *thread, const struct request_work *work,
+			     struct request_use *use)
 {
-	const struct line *line = thread->lines[LINE_HITS];
+	const struct timeline *timeline = thread->timelines[TIMELINE_PROBE_EVENTS];
 
-	LINE_EACH_BETWEEN(struct hit, hit, line, slice->from, slice->to)
-	request_use_hit(use, hit->type)->count++;
+	TIMELINE_EACH_BETWEEN(struct probe_event, probe_event, timeline, work->from, work->to)
+	request_use_probe_event(use, probe_event->type)->count++;
 }
 
 /*
  * A message's time is its end.  A slice ends with its last send, or with what is received
  * for somebody else; and begins with what is received, or when the send before it is done.
  */
-static bool is_in_slice(const struct message *m, const struct request_slice *slice)
+static bool is_in_slice(const struct message *m, const struct request_work *work)
 {
-	return m->time != (m->direction == MESSAGE_SEND ? slice->from : slice->to);
+	return m->time != (m->direction == MESSAGE_SEND ? work->from : work->to);
 }
 
-static void add_messages(const struct thread *thread, const struct request_slice *slice,
+static void add_messages(const struct thread *thread, const struct request_work *work,
 			 struct request_use *use)
 {
-	const struct line *line = thread->lines[LINE_MESSAGES];
+	const struct timeline *timeline = thread->timelines[TIMELINE_MESSAGES];
 
-	LINE_EACH_BETWEEN(struct message, m, line, slice->from, slice->to + 1)
+	TIMELINE_EACH_BETWEEN(struct message, m, timeline, work->from, work->to + 1)
 	{
 		bool sent = m->direction == MESSAGE_SEND;
 
-		if (!is_in_slice(m, slice))
+		if (!is_in_slice(m, work))
 			continue;
 		*(sent ? &use->sends : &use->receives) += 1;
 		*(sent ? &use->sent_bytes : &use->received_bytes) += m->bytes;
 	}
 }
 
-static void add_states(const struct model *model, const struct request_slice *slice,
+static void add_states(const struct model *model, const struct request_work *work,
 		       struct request_use *use)
 {
 	struct stretch s;
 	nsec_t known = 0;
-	bool more = model_stretch_at(model, slice->thread, slice->from, &s);
+	bool more = model_stretch_at(model, work->thread, work->from, &s);
 
-	for (; more && s.interval.start < slice->to;
-	     more = model_stretch_next(model, slice->thread, &s)) {
-		nsec_t from = s.interval.start > slice->from ? s.interval.start : slice->from;
-		nsec_t to = s.end < slice->to ? s.end : slice->to;
+	for (; more && s.interval.start < work->to;
+	     more = model_stretch_next(model, work->thread, &s)) {
+		nsec_t from = s.interval.start > work->from ? s.interval.start : work->from;
+		nsec_t to = s.end < work->to ? s.end : work->to;
 
 		use->states[s.interval.state & 127] += to - from;
 		known += to - from;
 	}
-	use->states[' '] += slice->to - slice->from - known;
+	use->states[' '] += work->to - work->from - known;
 }
 
-void request_use_slice(const struct model *model, const struct request_slice *slice,
-		       struct request_use *use)
+void request_use_work(const struct model *model, const struct request_work *work,
+		      struct request_use *use)
 {
-	const struct thread *thread = model_thread(model, slice->thread);
+	const struct thread *thread = model_thread(model, work->thread);
 
-	add_states(model, slice, use);
-	add_calls(thread, slice, use);
-	add_hits(thread, slice, use);
-	add_messages(thread, slice, use);
+	add_states(model, work, use);
+	add_calls(thread, work, use);
+	add_probe_events(thread, work, use);
+	add_messages(thread, work, use);
 }
 
-void request_use_ended(const struct model *model, const struct request_slice *slice,
+void request_use_ended(const struct model *model, const struct request_work *work,
 		       struct request_use *use)
 {
-	const struct thread *thread = model_thread(model, slice->thread);
+	const struct thread *thread = model_thread(model, work->thread);
 
-	add_states(model, slice, use);
-	add_hits(thread, slice, use);
-	LINE_EACH_BETWEEN(struct call, call, thread->lines[LINE_CALLS], slice->from, slice->to)
+	add_states(model, work, use);
+	add_probe_events(thread, work, use);
+	TIMELINE_EACH_BETWEEN(struct syscall, call, thread->timelines[TIMELINE_SYSCALLS],
+			      work->from, work->to)
 	request_use_call(use, call->nr)->count++;
 }
 
@@ -127,14 +128,14 @@ void request_use_add(const struct model *model, const struct requests *requests,
 {
 	const struct request_span *s = &requests->spans.items[span];
 
-	for (uint32_t i = 0; i < s->slice_count; i++)
-		request_use_slice(model, &requests->slices.items[s->first_slice + i], use);
+	for (uint32_t i = 0; i < s->work_count; i++)
+		request_use_work(model, &requests->work.items[s->first_work + i], use);
 }
 
 void request_use_done(struct request_use *use)
 {
 	vec_done(&use->calls);
-	vec_done(&use->hits);
+	vec_done(&use->probe_events);
 }
 
 const char *request_service(const struct model *model, thread_id thread)

@@ -17,8 +17,8 @@ struct call_use {
 	nsec_t time;
 };
 
-struct hit_use {
-	uint32_t type; /* as model_hit_name() knows it */
+struct probe_use {
+	uint32_t type; /* as model_probe_name() knows it */
 	uint64_t count;
 };
 
@@ -27,19 +27,19 @@ struct request_use {
 	nsec_t states[128]; /* by letter; what is not told is in ' ' */
 	uint64_t sends, sent_bytes, receives, received_bytes;
 	VEC(struct call_use) calls;
-	VEC(struct hit_use) hits;
+	VEC(struct probe_use) probe_events;
 };
 
 void request_use_add(const struct model *model, const struct requests *requests, uint32_t span,
 		     struct request_use *use); /* which is zeroed at first */
 /* Of any thread, in any time; the slice's span says nothing. */
-void request_use_slice(const struct model *model, const struct request_slice *slice,
-		       struct request_use *use);
+void request_use_work(const struct model *model, const struct request_work *work,
+		      struct request_use *use);
 /* The same, but of its calls only those that have ended in it. */
-void request_use_ended(const struct model *model, const struct request_slice *slice,
+void request_use_ended(const struct model *model, const struct request_work *work,
 		       struct request_use *use);
 struct call_use *request_use_call(struct request_use *use, int16_t nr); /* made if it is new */
-struct hit_use *request_use_hit(struct request_use *use, uint32_t type);
+struct probe_use *request_use_probe_event(struct request_use *use, uint32_t type);
 void request_use_done(struct request_use *use);
 
 /* What to call who handled a span: its container, or its process. */

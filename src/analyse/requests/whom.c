@@ -13,7 +13,7 @@
  * afterwards, or if answers to other questions for it are to come: then it was not
  * this that the thread had waited for.
  */
-#include "analyse/requests/parts.h"
+#include "analyse/requests/internal.h"
 
 static struct whom add_guess(struct finder *f, struct guess guess)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "event/flow.h"
-#include "read/clock/align_parts.h"
+#include "read/clock/align_internal.h"
 
 struct align *align_new(size_t host_count)
 {

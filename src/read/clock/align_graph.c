@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "event/source.h"
-#include "read/clock/align_parts.h"
+#include "read/clock/align_internal.h"
 
 static const double slope_max = SOURCE_DRIFT_MAX / (double)((int64_t)1 << SOURCE_DRIFT_BITS);
 

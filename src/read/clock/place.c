@@ -159,8 +159,8 @@ static const char *name_of(const struct place_host *host)
 }
 
 /* Where a group's first machine stands on the line, as far as its own clock tells. */
-static struct align_line own_line(const struct place *place, const struct align *align,
-				  size_t number)
+static struct align_line own_timeline(const struct place *place, const struct align *align,
+				      size_t number)
 {
 	const struct place_host *host = &place->hosts.items[number];
 	const struct place_host *first = &place->hosts.items[0];
@@ -246,7 +246,7 @@ static const char *path_of(const struct place *place, uint16_t host)
 static const char how_to_tell_time[] =
 	"record with trace-cmd record -C mono --date, or perf record -k CLOCK_MONOTONIC";
 
-static void tell(const struct place *place, size_t number, struct notices *notices)
+static void tell(const struct place *place, size_t number, struct warnings *warnings)
 {
 	const struct place_host *host = &place->hosts.items[number];
 	const char *a = name_of(host), *b = name_of(&place->hosts.items[0]);
@@ -255,27 +255,27 @@ static void tell(const struct place *place, size_t number, struct notices *notic
 	if (strcmp(host->name, place->hosts.items[0].name) == 0 && host->boot)
 		return; /* the same machine, started anew: nothing passes between the two */
 	if (host->clock.how == MERGE_TOO_FEW)
-		*vec_push(&notices->items) = must_printf(
+		*vec_push(&warnings->items) = must_printf(
 			"the clocks of '%s' and '%s' cannot be aligned: of the messages between "
 			"machines, %" PRIu64 " to and %" PRIu64 " from '%s' were recorded at both "
 			"ends, and it takes %d each way; both are shown by their own time of day, "
 			"and %s",
 			a, b, host->clock.from, host->clock.to, a, ALIGN_MATCHES_MIN, then);
 	else if (host->clock.how == MERGE_UNPLACED)
-		*vec_push(&notices->items) = must_printf(
+		*vec_push(&warnings->items) = must_printf(
 			"'%s': its clock cannot be compared with that of '%s', as one of them does "
 			"not tell the time of day; it is shown as if both had begun at once, and "
 			"%s; %s",
 			path_of(place, number), b, then, how_to_tell_time);
 	else if (host->clock.how == MERGE_CONTRADICTORY)
-		*vec_push(&notices->items) = must_printf(
+		*vec_push(&warnings->items) = must_printf(
 			"the messages between '%s' and '%s' contradict each other, as if a clock "
 			"had been set meanwhile: times of '%s' may be wrong by %.3f ms, and %s",
 			a, host->clock.via[0] ? host->clock.via : name_of(&place->hosts.items[0]),
 			a, host->clock.bound / 1e6, then);
 }
 
-static void place_hosts(struct place *place, struct align *align, struct notices *notices)
+static void place_hosts(struct place *place, struct align *align, struct warnings *warnings)
 {
 	const struct align_host *found = align_solve(align);
 
@@ -290,20 +290,20 @@ static void place_hosts(struct place *place, struct align *align, struct notices
 		if (root != i)
 			set_aligned(place, i, &found[i], place->hosts.items[root].line);
 		else if (i > 0)
-			set_root(place, i, &found[i], own_line(place, align, i));
+			set_root(place, i, &found[i], own_timeline(place, align, i));
 		if (i > 0)
-			tell(place, i, notices);
+			tell(place, i, warnings);
 	}
 }
 
 /* Spans tell the time of day; where a machine does not know it, they cannot be its own. */
-static void tell_of_spans(const struct place *place, struct notices *notices)
+static void tell_of_spans(const struct place *place, struct warnings *warnings)
 {
 	for (size_t i = 0; i < place->inputs.count; i++)
 		if (!place->inputs.items[i].is_kernel && place->hosts.count &&
 		    !input_is_timeless(place->inputs.items[i].input) &&
 		    !place->hosts.items[0].has_realtime) {
-			*vec_push(&notices->items) = must_printf(
+			*vec_push(&warnings->items) = must_printf(
 				"'%s' cannot be joined with '%s', which does not tell the time of "
 				"day; %s",
 				place->inputs.items[i].path, path_of(place, 0), how_to_tell_time);
@@ -311,7 +311,7 @@ static void tell_of_spans(const struct place *place, struct notices *notices)
 		}
 }
 
-void place_solve(struct place *place, const char *format, struct notices *notices)
+void place_solve(struct place *place, const char *format, struct warnings *warnings)
 {
 	place_kernels(place);
 
@@ -320,12 +320,12 @@ void place_solve(struct place *place, const char *format, struct notices *notice
 	for (size_t i = 0; i < place->inputs.count && place->hosts.count > 1; i++)
 		if (place->inputs.items[i].is_kernel)
 			collect(align, &place->inputs.items[i], format);
-	place_hosts(place, align, notices);
+	place_hosts(place, align, warnings);
 	for (size_t i = 0; i < place->hosts.count; i++) {
 		place->hosts.items[i].clock.host = place->hosts.items[i].name;
 		place->hosts.items[i].clock.reference = place->hosts.items[0].name;
 	}
-	tell_of_spans(place, notices);
+	tell_of_spans(place, warnings);
 }
 
 /* From a clock that is so far from that of a machine, to the line. */

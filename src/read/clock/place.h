@@ -18,7 +18,7 @@
 #include "read/merge.h"
 
 /* Sentences for the person at the terminal. */
-struct notices {
+struct warnings {
 	VEC(char *) items;
 };
 
@@ -51,7 +51,7 @@ void place_add(struct place *place, const char *path, struct input *input);
 
 /* After the last; format: as for input_open(), since kernel traces may be read for their messages.
  */
-void place_solve(struct place *place, const char *format, struct notices *notices);
+void place_solve(struct place *place, const char *format, struct warnings *warnings);
 
 /*
  * How to read an input: the source of a kernel trace; or of spans, one for each

@@ -268,7 +268,7 @@ static void babeltrace_free(struct raw_source *source)
 	map_done(&b->type_numbers);
 	vec_done(&b->types);
 	free(b->host);
-	free(b->source.notice);
+	free(b->source.warning);
 	free(b);
 }
 
@@ -445,9 +445,9 @@ int ctf_babeltrace_new(const char *path, struct raw_source **ret, struct err *er
 		.fields = babeltrace_fields,
 		.type_name = babeltrace_type_name,
 		.free = babeltrace_free,
-		.notice = must_printf("'%s' is read through libbabeltrace2, which is slower, "
-				      "because of this: %s",
-				      path, err->text),
+		.warning = must_printf("'%s' is read through libbabeltrace2, which is slower, "
+				       "because of this: %s",
+				       path, err->text),
 	};
 	if (!make_graph(b, path))
 		fail(err, path);

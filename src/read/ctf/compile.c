@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "read/ctf/program_parts.h"
+#include "read/ctf/program_internal.h"
 #include "read/raw/raw.h"
 
 struct compiling {

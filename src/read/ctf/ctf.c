@@ -51,7 +51,7 @@ static void ctf_free(struct raw_source *source)
 	vec_done(&c->traces);
 	vec_done(&c->turns);
 	file_set_done(&c->files);
-	free(c->source.notice);
+	free(c->source.warning);
 	free(c->name);
 	free(c);
 }
@@ -79,9 +79,9 @@ static void sink(struct ctf *c, size_t i)
 /* What could not be read, once all has been. */
 static void tell_damage(struct ctf *c)
 {
-	if (!c->damage.count || c->source.notice)
+	if (!c->damage.count || c->source.warning)
 		return;
-	c->source.notice =
+	c->source.warning =
 		must_printf("'%s' is damaged in %" PRIu64 " place%s, first in %s", c->name,
 			    c->damage.count, c->damage.count == 1 ? "" : "s", c->damage.first);
 }
@@ -326,7 +326,7 @@ static int add_trace(struct ctf *c, const struct file *metadata, struct err *err
 	*vec_push(&c->traces) = trace;
 	c->type_count += trace->events.count;
 	c->source.kinds |= trace->kinds;
-	c->source.lacks_cpus |= trace->lacks_cpus;
+	c->source.missing_cpus |= trace->missing_cpus;
 	if (trace->kinds & 1u << RAW_SWITCH)
 		c->source.states = states_of(trace);
 	if (c->source.host && trace->meta->host && strcmp(c->source.host, trace->meta->host) != 0)

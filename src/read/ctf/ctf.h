@@ -11,7 +11,7 @@
 #define SONDE_READ_CTF_CTF_H
 
 #include "read/file/file_set.h"
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "read/raw/raw.h"
 
 /* Whether there is a trace among the files. */

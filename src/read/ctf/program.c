@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "read/ctf/program_parts.h"
+#include "read/ctf/program_internal.h"
 
 #include <string.h>
 

@@ -168,7 +168,7 @@ static int add_event(struct ctf_trace *trace, struct ctf_layout *layout,
 	event->blank.type = type;
 	trace->kinds |= 1u << event->blank.kind;
 	if (event->blank.kind == RAW_SWITCH)
-		trace->lacks_cpus = !event->has_cpu && !stream->has_cpu && !trace->has_cpu;
+		trace->missing_cpus = !event->has_cpu && !stream->has_cpu && !trace->has_cpu;
 	code = ctf_program_make(layout, &event->group, &wants, &event->program, err);
 	vec_done(&wants);
 	file_event(stream, class->id, event);

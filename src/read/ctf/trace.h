@@ -55,9 +55,9 @@ struct ctf_trace {
 	struct ctf_program read_header;
 	VEC(struct ctf_stream_type) streams;
 	VEC(struct ctf_event *) events;
-	uint32_t kinds;  /* of events: 1 << enum raw_kind */
-	bool has_cpu;    /* the header of a packet says of which CPU it is */
-	bool lacks_cpus; /* nothing says on which CPU switches were */
+	uint32_t kinds;    /* of events: 1 << enum raw_kind */
+	bool has_cpu;      /* the header of a packet says of which CPU it is */
+	bool missing_cpus; /* nothing says on which CPU switches were */
 };
 
 /* The types of its events are numbered from first_type on.  name: of the metadata file. */

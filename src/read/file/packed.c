@@ -73,10 +73,10 @@ int packed_open_content(const char *path, int fd, const char *format, struct inp
 		_cleanup_(freep) char *text = with_name(err->text, unpacked, path);
 
 		snprintf(err->text, sizeof(err->text), "%s", text);
-	} else if ((*ret)->notice) {
-		_cleanup_(freep) char *before = (*ret)->notice;
+	} else if ((*ret)->warning) {
+		_cleanup_(freep) char *before = (*ret)->warning;
 
-		(*ret)->notice = with_name(before, unpacked, path);
+		(*ret)->warning = with_name(before, unpacked, path);
 	}
 	return code;
 }

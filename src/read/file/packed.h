@@ -15,7 +15,7 @@
 #ifndef SONDE_READ_FILE_PACKED_H
 #define SONDE_READ_FILE_PACKED_H
 
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 
 /* By its first bytes. */
 bool packed_is_one(const char *head, size_t size);

@@ -77,7 +77,7 @@ static void find_data(struct perf_decoder *d)
 }
 
 /* The time of a CPU's event before this one; what is lost was lost since then. */
-static nsec_t turn_cpu(struct perf_decoder *d, uint16_t cpu, nsec_t time)
+static nsec_t slice_cpu(struct perf_decoder *d, uint16_t cpu, nsec_t time)
 {
 	nsec_t before;
 
@@ -116,7 +116,7 @@ static bool decode_sample(struct perf_decoder *d, nsec_t time, struct raw_event 
 	if (attr->layout.cpu)
 		ret->cpu = cpu_at(d, d->record + attr->layout.cpu);
 	else
-		d->lacks_cpus |= ret->kind == RAW_SWITCH;
+		d->missing_cpus |= ret->kind == RAW_SWITCH;
 	if (attr->layout.tid) {
 		uint32_t tid = perf_u32(d->record + attr->layout.tid + 4, swap);
 
@@ -125,7 +125,7 @@ static bool decode_sample(struct perf_decoder *d, nsec_t time, struct raw_event 
 		if (ret->tid == tid)
 			ret->pid = perf_u32(d->record + attr->layout.tid, swap);
 	}
-	turn_cpu(d, ret->cpu, time);
+	slice_cpu(d, ret->cpu, time);
 	d->samples++;
 	return true;
 }
@@ -240,7 +240,7 @@ static bool decode_lost(struct perf_decoder *d, struct raw_event *ret)
 	else if (d->head.type == PERF_LOST)
 		d->lost += count;
 	begin(ret, RAW_LOST);
-	ret->lost.start = turn_cpu(d, ret->cpu, ret->time);
+	ret->lost.start = slice_cpu(d, ret->cpu, ret->time);
 	ret->lost.count = count;
 	return count && !is_sum;
 }
@@ -249,7 +249,7 @@ static bool decode_lost(struct perf_decoder *d, struct raw_event *ret)
 static bool decode_throttle(struct perf_decoder *d, struct raw_event *ret)
 {
 	begin(ret, RAW_LOST);
-	ret->lost.start = turn_cpu(d, ret->cpu, ret->time);
+	ret->lost.start = slice_cpu(d, ret->cpu, ret->time);
 	return true;
 }
 

@@ -28,7 +28,7 @@ struct perf_decoder {
 	uint64_t unknown;        /* records of which no attribute is known */
 	uint64_t lost, lost_sum; /* events, by LOST, and by the sums of perf at the end */
 	VEC(nsec_t) cpus;        /* when each had its last event */
-	bool lacks_cpus;         /* a switch did not say on which CPU it was */
+	bool missing_cpus;       /* a switch did not say on which CPU it was */
 	uint32_t child, parent;  /* of the last FORK that was made up */
 
 	/* The last event. */

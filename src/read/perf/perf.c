@@ -30,16 +30,16 @@ struct perf_source {
 /* One more thing to know of the trace. */
 __attribute__((format(printf, 2, 3))) static void tell(struct perf_source *s, const char *fmt, ...)
 {
-	_cleanup_(freep) char *before = s->raw.notice;
+	_cleanup_(freep) char *before = s->raw.warning;
 	va_list args;
 
 	va_start(args, fmt);
 	_cleanup_(freep) char *more = must_vprintf(fmt, args);
 	va_end(args);
 	if (before)
-		s->raw.notice = must_printf("%s; %s", before, more);
+		s->raw.warning = must_printf("%s; %s", before, more);
 	else
-		s->raw.notice = must_printf("'%s' %s", s->file.name, more);
+		s->raw.warning = must_printf("'%s' %s", s->file.name, more);
 }
 
 /* What shows only when all was read. */
@@ -80,7 +80,7 @@ static int next_event(struct raw_source *source, struct raw_event *ret, struct e
 		if (perf_decode(&s->decoder, record, time, ret))
 			return 1;
 	tell_end(s);
-	s->raw.lacks_cpus = s->decoder.lacks_cpus;
+	s->raw.missing_cpus = s->decoder.missing_cpus;
 	return perf_decode_end(&s->decoder, s->merge.now, ret);
 }
 
@@ -125,7 +125,7 @@ static void free_source(struct raw_source *source)
 	perf_merge_done(&s->merge);
 	perf_file_done(&s->file);
 	free(s->tool);
-	free(s->raw.notice);
+	free(s->raw.warning);
 	free(s);
 }
 
@@ -306,11 +306,11 @@ static int next_record(struct input *input, const struct record **ret, struct er
 	int r = raw_input_next(input, ret, err);
 
 	input->events = s->decoder.samples;
-	if (r == 0 && s->raw.notice) {
-		_cleanup_(freep) char *before = input->notice;
-		_cleanup_(freep) char *more = TAKE(s->raw.notice);
+	if (r == 0 && s->raw.warning) {
+		_cleanup_(freep) char *before = input->warning;
+		_cleanup_(freep) char *more = TAKE(s->raw.warning);
 
-		input->notice = must_printf("%s%s%s", before ?: "", before ? "; " : "", more);
+		input->warning = must_printf("%s%s%s", before ?: "", before ? "; " : "", more);
 	}
 	return r;
 }

@@ -24,28 +24,28 @@ struct input *raw_input_new(const struct input_format *format, struct raw_source
 	in->input.is_monotonic = source->is_monotonic;
 	if (source->has_realtime && source->is_monotonic)
 		in->input.host.boot = source->realtime_offset;
-	in->input.notice = TAKE(source->notice);
+	in->input.warning = TAKE(source->warning);
 	return &in->input;
 }
 
 /* One more sentence, which is taken; NULL is none. */
-static void add_notice(struct raw_input *in, char *sentence)
+static void add_warning(struct raw_input *in, char *sentence)
 {
-	_cleanup_(freep) char *before = in->input.notice, *more = sentence;
+	_cleanup_(freep) char *before = in->input.warning, *more = sentence;
 
-	in->input.notice = before && more ? must_printf("%s; %s", before, more)
-			   : before       ? TAKE(before)
-					  : TAKE(more);
+	in->input.warning = before && more ? must_printf("%s; %s", before, more)
+			    : before       ? TAKE(before)
+					   : TAKE(more);
 }
 
 /* What there is to say once all is read. */
-static void tell_lacks(struct raw_input *in)
+static void report_missing(struct raw_input *in)
 {
-	_cleanup_(freep) char *lacks = replay_lacks(in->replay);
+	_cleanup_(freep) char *missing = replay_missing(in->replay);
 
-	add_notice(in, TAKE(in->input.raw->notice));
-	if (lacks)
-		add_notice(in, must_printf("'%s' %s", in->input.path ?: "the trace", lacks));
+	add_warning(in, TAKE(in->input.raw->warning));
+	if (missing)
+		add_warning(in, must_printf("'%s' %s", in->input.path ?: "the trace", missing));
 }
 
 int raw_input_next(struct input *input, const struct record **ret, struct err *err)
@@ -67,7 +67,7 @@ int raw_input_next(struct input *input, const struct record **ret, struct err *e
 		}
 		in->ended = true;
 		replay_end(in->replay);
-		tell_lacks(in);
+		report_missing(in);
 	}
 	return 1;
 }

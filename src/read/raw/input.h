@@ -3,7 +3,7 @@
 #ifndef SONDE_READ_RAW_INPUT_H
 #define SONDE_READ_RAW_INPUT_H
 
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "read/raw/raw.h"
 
 /* Takes the source. */

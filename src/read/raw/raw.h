@@ -278,9 +278,9 @@ struct raw_source {
 	bool knows_kinds;         /* all kinds that were recorded are in kinds; */
 	uint32_t kinds;           /* 1 << enum raw_kind; else it is left 0 */
 	struct raw_states states; /* how it numbers task states */
-	bool lacks_cpus;          /* events do not say on which CPU they were: all are on CPU 0 */
+	bool missing_cpus;        /* events do not say on which CPU they were: all are on CPU 0 */
 	bool of_some;             /* threads only, and the notice says so */
-	char *notice;             /* what could not be used; freed by free */
+	char *warning;            /* what could not be used; freed by free */
 };
 
 #endif

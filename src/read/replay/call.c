@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <xxhash.h>
 
-#include "read/replay/parts.h"
+#include "read/replay/internal.h"
 
 /* Their numbers on x86-64, as in event/syscall_table.h. */
 enum {

@@ -28,7 +28,7 @@
 #include <sys/socket.h>
 #include <xxhash.h>
 
-#include "read/replay/parts.h"
+#include "read/replay/internal.h"
 
 enum { STATE_ESTABLISHED = 1, STATE_SYN_SENT = 2, STATE_SYN_RECEIVED = 3, STATE_CLOSED = 7 };
 

@@ -4,7 +4,7 @@
 #include <xxhash.h>
 
 #include "base/hash.h"
-#include "read/replay/parts.h"
+#include "read/replay/internal.h"
 
 static uint64_t request_key(const struct raw_event *e)
 {
@@ -180,15 +180,15 @@ void replay_process(struct replay *r, const struct raw_event *e)
 static void tell_type(struct replay *r, const struct raw_event *e)
 {
 	struct raw_source *source = r->source;
-	uint64_t *told = map_insert(&r->hit_types, e->type);
+	uint64_t *told = map_insert(&r->probe_types, e->type);
 
 	if (*told)
 		return;
 	*told = 1;
 
 	const char *format = source->type_format ? source->type_format(source, e->type) : NULL;
-	struct record_hit_type *type =
-		replay_make(r, RECORD_HIT_TYPE, sizeof(*type), 0, 0, e->time);
+	struct record_probe_type *type =
+		replay_make(r, RECORD_PROBE_TYPE, sizeof(*type), 0, 0, e->time);
 
 	type->type = e->type;
 	type->name = strtab_add(r->strings, source->type_name(source, e->type)).i;
@@ -196,9 +196,9 @@ static void tell_type(struct replay *r, const struct raw_event *e)
 }
 
 /* What fits into a record; more than that only stacks and bulk data have. */
-enum { HIT_DATA_MAX = 1024 };
+enum { PROBE_DATA_MAX = 1024 };
 
-void replay_hit(struct replay *r, const struct raw_event *e)
+void replay_probe_event(struct replay *r, const struct raw_event *e)
 {
 	const struct replay_thread *t = replay_current(r, e);
 	size_t size = 0;
@@ -206,15 +206,16 @@ void replay_hit(struct replay *r, const struct raw_event *e)
 
 	if (!data)
 		size = 0;
-	if (size > HIT_DATA_MAX)
-		size = HIT_DATA_MAX;
+	if (size > PROBE_DATA_MAX)
+		size = PROBE_DATA_MAX;
 	tell_type(r, e);
 
-	struct record_hit *hit =
-		replay_make(r, RECORD_HIT, sizeof(*hit) + size, t ? t->tid : 0, e->cpu, e->time);
+	struct record_probe_event *probe_event =
+		replay_make(r, RECORD_PROBE_EVENT, sizeof(*probe_event) + size, t ? t->tid : 0,
+			    e->cpu, e->time);
 
-	hit->type = e->type;
-	hit->size = size;
+	probe_event->type = e->type;
+	probe_event->size = size;
 	if (size)
-		memcpy(hit->data, data, size);
+		memcpy(probe_event->data, data, size);
 }

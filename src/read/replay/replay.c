@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "read/replay/parts.h"
+#include "read/replay/internal.h"
 
 struct replay *replay_new(struct raw_source *source)
 {
@@ -44,7 +44,7 @@ void replay_free(struct replay *r)
 	vec_done(&r->request_list);
 	vec_done(&r->unused_requests);
 	map_done(&r->files);
-	map_done(&r->hit_types);
+	map_done(&r->probe_types);
 	strtab_free(r->strings);
 	free(r->made);
 	free(r);
@@ -178,7 +178,7 @@ static void about_the_rest(struct replay *r, struct replay_cpu *cpu, const struc
 		replay_process(r, e);
 		break;
 	default:
-		replay_hit(r, e);
+		replay_probe_event(r, e);
 		break;
 	}
 }
@@ -250,7 +250,7 @@ static bool is_of_some(const struct replay *r)
 	       !replay_has(r, REPLAY_BIT(RAW_WAIT));
 }
 
-char *replay_lacks(const struct replay *r)
+char *replay_missing(const struct replay *r)
 {
 	static const uint32_t waking = REPLAY_BIT(RAW_WAKING) | REPLAY_BIT(RAW_WAKEUP);
 	static const uint32_t interrupts = REPLAY_BIT(RAW_IRQ_ENTRY) |
@@ -266,7 +266,7 @@ char *replay_lacks(const struct replay *r)
 	if (!replay_has(r, REPLAY_BIT(RAW_SWITCH)))
 		return also(NULL,
 			    "no sched_switch, so nothing is known of what threads waited for");
-	if (r->source->lacks_cpus)
+	if (r->source->missing_cpus)
 		list = also(list,
 			    "no CPU numbers, so the times of threads on and off a CPU are wrong: "
 			    "record with them");

@@ -39,6 +39,6 @@ const char *replay_string(const struct replay *replay, uint32_t id);
  * What the trace lacks, so far, and what that means for its analysis: words that
  * go on from "the trace".  The caller frees it; NULL if it lacks nothing.
  */
-char *replay_lacks(const struct replay *replay);
+char *replay_missing(const struct replay *replay);
 
 #endif

@@ -3,7 +3,7 @@
  * replay_sched - who has a CPU, who waits, and who wakes whom: what
  * bpf/sched.bpf.h and bpf/irq.bpf.h are in the kernel.
  */
-#include "read/replay/parts.h"
+#include "read/replay/internal.h"
 
 void replay_run(struct replay *r, const struct replay_thread *t, nsec_t end, uint32_t irq,
 		uint8_t flags)
@@ -18,7 +18,7 @@ void replay_run(struct replay *r, const struct replay_thread *t, nsec_t end, uin
 	run->flags = flags;
 }
 
-/* flags as in the kernel's recorder: INTERVAL_OPEN, INTERVAL_UNSEEN. */
+/* flags as in the kernel's recorder: INTERVAL_OPEN, INTERVAL_END_HIDDEN. */
 static void make_wait(struct replay *r, const struct replay_thread *t, uint16_t cpu, nsec_t end,
 		      uint8_t flags)
 {
@@ -81,7 +81,7 @@ static void enter_unseen(struct replay *r, struct replay_cpu *cpu, struct replay
 	if (t->machine.phase == PHASE_UNKNOWN)
 		t->machine.phase = PHASE_BLOCKED;
 	if (t->machine.phase != PHASE_ON)
-		make_wait(r, t, e->cpu, begin, INTERVAL_UNSEEN);
+		make_wait(r, t, e->cpu, begin, INTERVAL_END_HIDDEN);
 	machine_on(&t->machine, begin);
 }
 

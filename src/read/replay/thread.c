@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "read/replay/parts.h"
+#include "read/replay/internal.h"
 
 /* What the names of the kernel's own threads begin with: most traces do not say who is one. */
 static bool has_kernel_name(const char *comm)
@@ -144,7 +144,7 @@ static struct replay_thread *thread_named(struct replay *r, uint32_t tid, uint32
 		t->pid = pid;
 	t->named = comm.s;
 	t->kernel |= has_kernel_name(t->comm);
-	tell_task(r, t, TASK_SEEN, 0, e);
+	tell_task(r, t, TASK_EXISTING, 0, e);
 	return t;
 }
 
@@ -303,7 +303,7 @@ void replay_describe(struct replay *r, const struct raw_event *e)
 	if (e->task.pid != RAW_UNKNOWN)
 		t->pid = e->task.pid;
 	t->kernel = e->task.kernel == RAW_UNKNOWN ? has_kernel_name(t->comm) : e->task.kernel == 1;
-	tell_task(r, t, TASK_SEEN, e->task.parent, e);
+	tell_task(r, t, TASK_EXISTING, e->task.parent, e);
 }
 
 void replay_announce(struct replay *r, const struct raw_event *e)

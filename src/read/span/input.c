@@ -117,7 +117,7 @@ static char *join(char *said, char *more)
 	return said ? must_printf("%s; %s", said, more) : must_strdup(more);
 }
 
-static char *notice_of(const struct span_input *in)
+static char *warning_of(const struct span_input *in)
 {
 	char *said = NULL;
 
@@ -142,7 +142,7 @@ struct input *span_input_finish(struct span_input *in)
 {
 	in->unfinished = span_find_ends(in);
 	sort_spans(in);
-	in->input.notice = notice_of(in);
+	in->input.warning = warning_of(in);
 	in->input.events = in->spans.count + in->skipped;
 	return &in->input;
 }

@@ -37,7 +37,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "base/view.h"
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "read/span/value.h"
 
 /* An attribute. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "read/text/lines.h"
 #include "read/text/value.h"
 
@@ -161,8 +161,8 @@ int bpftrace_meta_open_memory(const char *name, const char *data, size_t size, s
 			       name, "tid|container|address|number");
 	}
 	if (m->meta.strange)
-		m->input.notice = must_printf("'%s': left out %zu lines that are no rows", name,
-					      (size_t)m->meta.strange);
+		m->input.warning = must_printf("'%s': left out %zu lines that are no rows", name,
+					       (size_t)m->meta.strange);
 	*ret = &m->input;
 	return 0;
 }

@@ -189,15 +189,15 @@ static void visit_fields(struct raw_source *source, const struct raw_visitor *vi
 static void tell(struct text_source *t, const char *name, const struct look *look)
 {
 	if (look->written > look->entries)
-		text_source_notice(t,
-				   "'%s': the kernel overwrote the oldest %" PRIu64 " of %" PRIu64
-				   " events before it was read",
-				   name, look->written - look->entries, look->written);
+		text_source_warning(t,
+				    "'%s': the kernel overwrote the oldest %" PRIu64 " of %" PRIu64
+				    " events before it was read",
+				    name, look->written - look->entries, look->written);
 	if (look->counted)
-		text_source_notice(t,
-				   "'%s': its clock is a counter (counter, uptime or x86-tsc); "
-				   "counts are taken as nanoseconds",
-				   name);
+		text_source_warning(t,
+				    "'%s': its clock is a counter (counter, uptime or x86-tsc); "
+				    "counts are taken as nanoseconds",
+				    name);
 	text_source_tell_strange(t, name);
 }
 

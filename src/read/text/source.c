@@ -83,16 +83,16 @@ void text_source_set_kinds(struct text_source *t, uint32_t kinds)
 	t->source.knows_kinds = true;
 }
 
-void text_source_notice(struct text_source *t, const char *fmt, ...)
+void text_source_warning(struct text_source *t, const char *fmt, ...)
 {
-	_cleanup_(freep) char *before = t->source.notice;
+	_cleanup_(freep) char *before = t->source.warning;
 	char text[512];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	t->source.notice = must_printf("%s%s%s", before ?: "", before ? "; " : "", text);
+	t->source.warning = must_printf("%s%s%s", before ?: "", before ? "; " : "", text);
 }
 
 void text_source_tell_strange(struct text_source *t, const char *name)
@@ -100,11 +100,11 @@ void text_source_tell_strange(struct text_source *t, const char *name)
 	const struct text_lines *lines = &t->lines;
 
 	if (lines->strange)
-		text_source_notice(t,
-				   "'%s': left out %" PRIu64 " of %" PRIu64 " lines; line %" PRIu64
-				   " is no event",
-				   name, lines->strange, lines->strange + lines->events,
-				   lines->strange_1);
+		text_source_warning(t,
+				    "'%s': left out %" PRIu64 " of %" PRIu64 " lines; line %" PRIu64
+				    " is no event",
+				    name, lines->strange, lines->strange + lines->events,
+				    lines->strange_1);
 }
 
 void text_source_free(struct raw_source *source)
@@ -114,6 +114,6 @@ void text_source_free(struct raw_source *source)
 	text_lines_done(&t->lines);
 	text_types_done(&t->types);
 	vec_done(&t->cpus);
-	free(t->source.notice);
+	free(t->source.warning);
 	free(t);
 }

@@ -49,8 +49,8 @@ bool text_source_take_held(struct text_source *t, struct raw_event *ret);
 void text_source_set_kinds(struct text_source *t, uint32_t kinds);
 
 /* Adds a sentence to the notice. */
-__attribute__((format(printf, 2, 3))) void text_source_notice(struct text_source *t,
-							      const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void text_source_warning(struct text_source *t,
+							       const char *fmt, ...);
 
 /* Says in the notice that there are strange lines, if there are. */
 void text_source_tell_strange(struct text_source *t, const char *name);

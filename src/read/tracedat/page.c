@@ -63,7 +63,7 @@ static bool next_piece(struct tracedat *t, struct tracedat_row *row)
 				return true;
 			}
 		}
-		row->lacks = t->is_damaged = true;
+		row->missing = t->is_damaged = true;
 	}
 	return false;
 }
@@ -85,14 +85,14 @@ static bool next_page(struct tracedat *t, struct tracedat_row *row)
 		size_t filled = commit & FILLED, size = t->page.commit_size;
 
 		if (filled > len - t->page.data_at) {
-			row->lacks = t->is_damaged = true;
+			row->missing = t->is_damaged = true;
 			continue;
 		}
 		row->clock = tracepoint_number(page, 8, false, t->abi.swap);
 		row->at = page + t->page.data_at;
 		row->end = row->at + filled;
 		if (commit & lost_before)
-			row->lacks = true;
+			row->missing = true;
 		if (commit & lost_before && commit & LOST_COUNTED &&
 		    size <= len - t->page.data_at - filled)
 			row->lost = tracepoint_number(row->end, size, false, t->abi.swap);
@@ -114,7 +114,7 @@ static uint64_t new_clock(uint64_t clock, uint64_t low)
 static bool leave_page(struct tracedat *t, struct tracedat_row *row)
 {
 	row->at = row->end;
-	row->lacks = t->is_damaged = true;
+	row->missing = t->is_damaged = true;
 	return false;
 }
 
@@ -197,8 +197,8 @@ bool tracedat_row_next(struct tracedat *t, struct tracedat_row *row)
 
 		bool more = next_page(t, row);
 
-		if (row->lacks && (more || row->time)) {
-			row->lacks = false;
+		if (row->missing && (more || row->time)) {
+			row->missing = false;
 			row->data = NULL;
 			row->time = more ? to_time(t, row->clock) : row->time;
 			return true;

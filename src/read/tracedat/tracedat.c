@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "read/input_parts.h"
+#include "read/input_internal.h"
 #include "read/raw/input.h"
 
 /* Whether a's next event comes before b's. */
@@ -85,19 +85,19 @@ static void tell_damage(struct tracedat *t)
 {
 	uint64_t limit = t->unpack ? unpack_exceeded(t->unpack) : 0;
 
-	if (t->source.notice)
+	if (t->source.warning)
 		return;
 	if (limit)
-		t->source.notice = must_printf("'%s' unpacks to more than %" PRIu64
-					       " MiB, the limit for its size: the rest counts as "
-					       "lost",
-					       t->path, limit >> 20);
+		t->source.warning = must_printf("'%s' unpacks to more than %" PRIu64
+						" MiB, the limit for its size: the rest counts as "
+						"lost",
+						t->path, limit >> 20);
 	else if (t->is_damaged)
-		t->source.notice = must_printf("'%s' is damaged or cut: what could not be read "
-					       "counts as lost",
-					       t->path);
+		t->source.warning = must_printf("'%s' is damaged or cut: what could not be read "
+						"counts as lost",
+						t->path);
 	else if (t->is_unknown)
-		t->source.notice =
+		t->source.warning =
 			must_printf("'%s' has events that it does not describe", t->path);
 }
 
@@ -193,7 +193,7 @@ static void tracedat_free(struct raw_source *source)
 	free(t->host);
 	free(t->release);
 	free(t->path);
-	free(t->source.notice);
+	free(t->source.warning);
 	free(t);
 }
 
@@ -236,15 +236,15 @@ static void tell_clock(struct tracedat *t)
 
 	t->source.is_monotonic = is_mono && !t->offset && !t->mult;
 	if (view_is(t->clock, "counter") || (view_is(t->clock, "x86-tsc") && !t->mult))
-		t->source.notice =
+		t->source.warning =
 			must_printf("'%s' was recorded with the clock '%.*s', which does "
 				    "not count time: its numbers are taken for ns; record with "
 				    "-C mono",
 				    t->path, (int)t->clock.len, t->clock.s);
 	else if (t->is_two_clocks)
-		t->source.notice = must_printf("'%s' has buffers of different clocks: only those "
-					       "of the first one's are read",
-					       t->path);
+		t->source.warning = must_printf("'%s' has buffers of different clocks: only those "
+						"of the first one's are read",
+						t->path);
 }
 
 static int tracedat_load(struct tracedat *t, struct err *err)

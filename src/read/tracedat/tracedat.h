@@ -44,7 +44,7 @@ struct tracedat_row {
 	size_t size;
 	uint64_t lost; /* so many; 0 if nobody knows */
 	nsec_t last;   /* the time of the one before; 0 if there is none */
-	bool lacks;    /* a loss is to be told before the next event */
+	bool missing;  /* a loss is to be told before the next event */
 };
 
 /* Where a page has what; the kernel says so in the file. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/spans/agents_parts.h"
+#include "record/spans/agents_internal.h"
 #include "record/clock.h"
 #include "record/spans/look.h"
 
@@ -42,7 +42,7 @@ void agents_say_once(struct agents *a, bool *said, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	a->config.notice(a->config.arg, words);
+	a->config.warning(a->config.arg, words);
 }
 
 struct hold *agents_find_hold(struct agents *a, const struct tap *tap)
@@ -155,7 +155,7 @@ static bool find_place(struct agents *a, struct process *p)
 	struct err err;
 	int r = tls_place_find(a->tls, p->pid, &place, &err);
 
-	if (r == 0 && probes_set_place(a->config.probes, p->pid, &place.wire, &err) == 0)
+	if (r == 0 && programs_set_place(a->config.programs, p->pid, &place.wire, &err) == 0)
 		p->placed = clock_now();
 	return r == -ESRCH || r == -EOPNOTSUPP;
 }
@@ -210,8 +210,8 @@ static bool may_register(void *arg, uint32_t pid)
 {
 	struct agents *a = arg;
 
-	return watch_process(a->watch, pid) || !a->config.probes ||
-	       probes_has_process(a->config.probes, pid) != 0;
+	return watch_process(a->watch, pid) || !a->config.programs ||
+	       programs_has_process(a->config.programs, pid) != 0;
 }
 
 struct agents *agents_new(const struct agents_config *config)
@@ -222,13 +222,13 @@ struct agents *agents_new(const struct agents_config *config)
 	a->watch = watch_new(&(struct watch_calls){ agents_look, watch_forked, watch_ended, a });
 	a->scribe = scribe_new(&(struct scribe_config){
 		config->sorter, config->stream, config->writer, config->start, config->counters,
-		config->notice, config->arg });
+		config->warning, config->arg });
 	a->tls = tls_files_new();
 	a->device = tap_device();
 	a->offered = offers_new();
 	offers_set_filter(a->offered, may_register, a);
 	if (offers_trouble(a->offered)[0])
-		config->notice(config->arg, offers_trouble(a->offered));
+		config->warning(config->arg, offers_trouble(a->offered));
 	return a;
 }
 

@@ -18,17 +18,17 @@
 #include "base/base.h"
 #include "event/capture.h"
 #include "event/counter.h"
-#include "record/kernel/probes.h"
+#include "record/kernel/programs.h"
 #include "record/sort.h"
 
 struct agents_config {
-	struct probes *probes; /* borrowed, as the others */
+	struct programs *programs; /* borrowed, as the others */
 	struct sorter *sorter;
 	size_t stream; /* of the sorter, for them alone */
 	struct capture_writer *writer;
 	nsec_t start; /* what happened before is not recorded */
 	struct counters *counters;
-	void (*notice)(void *arg, const char *words);
+	void (*warning)(void *arg, const char *words);
 	void *arg;
 };
 

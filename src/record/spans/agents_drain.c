@@ -11,7 +11,7 @@
  * that process: records before and after them are written already.
  */
 #include "base/base.h"
-#include "record/spans/agents_parts.h"
+#include "record/spans/agents_internal.h"
 #include "record/clock.h"
 
 /* Time in one round for all arenas, and for one. */

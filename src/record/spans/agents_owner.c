@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-#include "record/spans/agents_parts.h"
+#include "record/spans/agents_internal.h"
 
 /* How long to wait for the word of the kernel: less than records may be late for the sorter. */
 #define PATIENCE (40 * NSEC_PER_MSEC)

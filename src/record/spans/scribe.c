@@ -58,7 +58,7 @@ static void count(struct scribe *s, enum counter which)
 static void say_once(struct scribe *s, bool *said, const char *words)
 {
 	if (!*said)
-		s->config.notice(s->config.arg, words);
+		s->config.warning(s->config.arg, words);
 	*said = true;
 }
 

@@ -26,7 +26,7 @@
 #include "record/sort.h"
 
 /* Told of what the user should know; each kind of it once. */
-typedef void scribe_notice_fn(void *arg, const char *words);
+typedef void scribe_warning_fn(void *arg, const char *words);
 
 struct scribe_config {
 	struct sorter *sorter; /* borrowed */
@@ -34,7 +34,7 @@ struct scribe_config {
 	struct capture_writer *writer; /* borrowed */
 	nsec_t start;                  /* what happened before is not told */
 	struct counters *counters;     /* borrowed, or NULL */
-	scribe_notice_fn *notice;
+	scribe_warning_fn *warning;
 	void *arg;
 };
 

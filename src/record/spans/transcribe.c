@@ -154,7 +154,8 @@ static int put_task(struct transcript *t, const struct record *record, struct er
 
 	if (r < 0 || task.head.tid != task.pid)
 		return r;
-	return task.event == TASK_EXEC || task.event == TASK_SEEN ? put_process(t, &task, err) : 0;
+	return task.event == TASK_EXEC || task.event == TASK_EXISTING ? put_process(t, &task, err)
+								      : 0;
 }
 
 static int put_device(struct transcript *t, const struct record *from, uint32_t device,
@@ -307,12 +308,13 @@ static int put_sample(struct transcript *t, const struct record *record, struct 
 }
 
 /* The kernel side reserves room for the longest data. */
-static int put_hit(struct transcript *t, const struct record *record, struct err *err)
+static int put_probe_event(struct transcript *t, const struct record *record, struct err *err)
 {
-	struct wire_hit hit = *(const struct wire_hit *)(const void *)record;
+	struct wire_probe_event probe_event =
+		*(const struct wire_probe_event *)(const void *)record;
 
-	hit.head.words = (sizeof(struct record_hit) + hit.size + 7) / 8;
-	return put(t, &hit, err);
+	probe_event.head.words = (sizeof(struct record_probe_event) + probe_event.size + 7) / 8;
+	return put(t, &probe_event, err);
 }
 
 /*
@@ -331,7 +333,7 @@ static int put_context(struct transcript *t, const struct record *record, struct
 	uint64_t hash = hash_bytes(key, sizeof(key)) | 1;
 	uint64_t *known = map_insert(&t->contexts, record->tid);
 
-	if (c->flags & CONTEXT_SEEN && *known == hash) {
+	if (c->flags & CONTEXT_OBSERVED && *known == hash) {
 		counter_add(t->counters, COUNTER_FOLDED, 1);
 		return 0;
 	}
@@ -360,8 +362,8 @@ int transcript_write(void *transcript, const struct record *record, struct err *
 		return put_wait(t, record, err);
 	case RECORD_SAMPLE:
 		return put_sample(t, record, err);
-	case RECORD_HIT:
-		return put_hit(t, record, err);
+	case RECORD_PROBE_EVENT:
+		return put_probe_event(t, record, err);
 	case RECORD_CONTEXT:
 		return put_context(t, record, err);
 	case RECORD_EXIT:

@@ -173,7 +173,7 @@ static struct process *process_of(struct watch *watch, const struct record_task 
 		p->parent_image = copy.image;
 		watch->calls.forked(watch->calls.arg, p, &copy, task->head.time);
 	}
-	if (task->event == TASK_SEEN)
+	if (task->event == TASK_EXISTING)
 		line_add(&watch->unseen, now, p->pid, p->image);
 	else
 		look_later(watch, p, is_first ? FORKED : 0, now);
@@ -230,7 +230,7 @@ static void see_task(struct watch *watch, const struct wire_task *wire, nsec_t n
 {
 	const struct record_task *task = &wire->task;
 
-	if (task->event == TASK_NEIGHBOUR || task->flags & TASK_KERNEL)
+	if (task->event == TASK_OUT_OF_SCOPE || task->flags & TASK_KERNEL)
 		return;
 
 	struct process *p = process_of(watch, task, now);

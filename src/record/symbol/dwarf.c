@@ -14,7 +14,7 @@
  *
  * Trees that are deeper or larger than any compiler makes them are cut off.
  */
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

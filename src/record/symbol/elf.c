@@ -12,7 +12,7 @@
  * only if no symbol with a size covers it, and none ends between the two, and
  * both are in the same section.
  */
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 
 #include <elfutils/libdwfl.h>
 #include <gelf.h>

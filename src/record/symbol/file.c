@@ -23,7 +23,7 @@
  * no symbolic link leads out of it, and what is found is opened only if it is
  * a regular file: a pipe or a device would not stand being read by us.
  */
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
  * To those who may not know, every address is shown as zero.  That is decided
  * when the file is opened, and so must be done before privileges are dropped.
  */
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 
 #include <errno.h>
 #include <string.h>

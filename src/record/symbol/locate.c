@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* symbol_locate - the first step: which module an address is in, and where. */
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 
 struct symbols *symbols_new(void)
 {

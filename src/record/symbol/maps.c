@@ -13,7 +13,7 @@
  * many as it likes; when all together pass a limit, everything is dropped and
  * read anew as needed, which bounds memory and costs nothing in normal life.
  */
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -12,7 +12,7 @@
  * written as $LT$ or $u7e$ in it.  It must not be read as C++.  For the newer
  * one, see symbol_rust.
  */
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 
 #include <ctype.h>
 #include <dlfcn.h>

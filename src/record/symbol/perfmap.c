@@ -9,7 +9,7 @@
  * that it covers from those before it.  Such a file may grow without limit; of
  * a huge one we read the end.
  */
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * and debug information once, and gives all its memory back when it ends.
  * Places in many processes that run the same program fall together.
  */
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
  * out lifetimes and the numbers that tell crates of one name apart: a reader of
  * stacks wants to know neither.
  */
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  *
  * The parent never signals it: a recorder that may end one process could end others.
  */
-#include "record/symbol/parts.h"
+#include "record/symbol/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

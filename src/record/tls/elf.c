@@ -15,7 +15,7 @@
  * shrink under us; everything has a bound; each byte and each read is paid for
  * out of a budget, and who has used it up has no variable.
  */
-#include "record/tls/parts.h"
+#include "record/tls/internal.h"
 
 #include <elf.h>
 #include <string.h>

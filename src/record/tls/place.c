@@ -24,8 +24,8 @@
 #include <sys/sysmacros.h>
 
 #include "base/hash.h"
-#include "record/symbol/parts.h"
-#include "record/tls/parts.h"
+#include "record/symbol/internal.h"
+#include "record/tls/internal.h"
 
 enum {
 	FILES = 1 << 14,   /* known at a time */

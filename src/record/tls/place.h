@@ -21,7 +21,7 @@
 #define TLS_SYMBOL "otel_thread_ctx_v1"
 
 struct tls_place {
-	struct wire_place wire; /* for probes_set_place() */
+	struct wire_place wire; /* for programs_set_place() */
 	const char *model;      /* in words: how the variable is reached */
 	char object[256];       /* the file that has it, as the process calls it; cut if longer */
 };

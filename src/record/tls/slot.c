@@ -19,7 +19,7 @@
  * well, so only what was loaded from objects is read besides plain memory; musl
  * does give away the unused ends of their pages.
  */
-#include "record/tls/parts.h"
+#include "record/tls/internal.h"
 
 #include <errno.h>
 

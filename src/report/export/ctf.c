@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "event/times.h"
-#include "report/export/ctf_parts.h"
+#include "report/export/ctf_internal.h"
 #include "report/shift.h"
 
 /* What sched_switch says of a thread that leaves a CPU. */
@@ -152,7 +152,7 @@ static void add_task(struct ctf_export *x, const struct source *source, const st
 	uint32_t ref = keep(x, &task, sizeof(task));
 
 	add(x, ITEM_TASK, r->head.time, &r->head)->ref = ref;
-	*map_insert(&x->seen, r->head.tid) = r->event == TASK_SEEN ? x->items.count : 0;
+	*map_insert(&x->seen, r->head.tid) = r->event == TASK_EXISTING ? x->items.count : 0;
 }
 
 static void add_exit(struct ctf_export *x, const struct record_exit *r)
@@ -254,7 +254,7 @@ void ctf_export_add(struct ctf_export *x, const struct source *source, const str
 		return add_span(x, source, r);
 	case RECORD_LOSS:
 		return add_loss(x, r);
-	case RECORD_HIT:
+	case RECORD_PROBE_EVENT:
 	case RECORD_SAMPLE:
 	case RECORD_STACK:
 	case RECORD_CONTEXT:

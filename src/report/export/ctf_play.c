@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/export/ctf_parts.h"
+#include "report/export/ctf_internal.h"
 
 enum { PRIORITY = 20 }; /* what LTTng calls that of an ordinary thread */
 

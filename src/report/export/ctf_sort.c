@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "report/export/ctf_parts.h"
+#include "report/export/ctf_internal.h"
 
 enum { DIGIT_BITS = 16, DIGITS = 1 << DIGIT_BITS };
 

@@ -148,10 +148,10 @@ static void put_use(struct exporting *x, const struct request_use *use)
 	for (size_t i = 0; i < use->calls.count; i++)
 		put_count(x, "syscall", syscall_name(use->calls.items[i].nr) ?: "unknown",
 			  use->calls.items[i].count);
-	for (size_t i = 0; i < use->hits.count; i++) {
-		const char *name = model_hit_name(x->e->model, use->hits.items[i].type);
+	for (size_t i = 0; i < use->probe_events.count; i++) {
+		const char *name = model_probe_name(x->e->model, use->probe_events.items[i].type);
 
-		put_count(x, "event", name ?: "unknown", use->hits.items[i].count);
+		put_count(x, "event", name ?: "unknown", use->probe_events.items[i].count);
 	}
 }
 

@@ -2,7 +2,7 @@
 /* Hits: a tracepoint's own fields, under the kernel's names for them. */
 #include "report/describe.h"
 
-static void describe_bytes(struct fields *f, const struct hit_value *v)
+static void describe_bytes(struct fields *f, const struct probe_value *v)
 {
 	char hex[2 * 256 * 8]; /* no record is longer */
 	size_t len = 0;
@@ -15,39 +15,40 @@ static void describe_bytes(struct fields *f, const struct hit_value *v)
 	field_str_n(f, v->name, "=", hex, len);
 }
 
-static void describe_value(struct fields *f, const struct hit_value *v)
+static void describe_value(struct fields *f, const struct probe_value *v)
 {
 	field_str(f, NULL, "  ", v->name);
 	switch (v->type) {
-	case HIT_SIGNED:
+	case PROBE_SIGNED:
 		return field_i64(f, v->name, "=", v->number);
-	case HIT_UNSIGNED:
+	case PROBE_UNSIGNED:
 		return field_u64(f, v->name, "=", v->number);
-	case HIT_POINTER:
+	case PROBE_POINTER:
 		return field_hex(f, v->name, "=", v->number);
-	case HIT_STRING:
+	case PROBE_STRING:
 		return field_str_n(f, v->name, "=", v->bytes, v->len);
-	case HIT_BYTES:
+	case PROBE_BYTES:
 		return describe_bytes(f, v);
 	}
 }
 
-void describe_hit(const struct describer *d, const struct record_hit *r)
+void describe_probe_event(const struct describer *d, const struct record_probe_event *r)
 {
 	struct fields *f = d->fields;
-	const struct hit_name *hit = names_hit(d->names, d->source, r->type);
-	struct hit_value value;
+	const struct probe_name *probe_event = names_probe(d->names, d->source, r->type);
+	struct probe_value value;
 	char number[32];
 
 	snprintf(number, sizeof(number), "unknown:%u", r->type);
-	field_str(f, "event", "  ", hit ? hit->event : number);
-	if (hit && !hit_format_count(hit->format) && r->size) { /* of a trace that is text */
+	field_str(f, "event", "  ", probe_event ? probe_event->event : number);
+	if (probe_event && !probe_format_count(probe_event->format) &&
+	    r->size) { /* of a trace that is text */
 		field_str_n(f, "text", "  ", (const char *)r->data, r->size);
 		return;
 	}
 	field_object(f, "fields");
-	for (size_t i = 0; hit && i < hit_format_count(hit->format); i++)
-		if (hit_format_value(hit->format, i, r->data, r->size, &value))
+	for (size_t i = 0; probe_event && i < probe_format_count(probe_event->format); i++)
+		if (probe_format_value(probe_event->format, i, r->data, r->size, &value))
 			describe_value(f, &value);
 	field_end(f);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* requests_parts - what the files of requests share with each other and nobody else. */
-#ifndef SONDE_ANALYSE_REQUESTS_PARTS_H
-#define SONDE_ANALYSE_REQUESTS_PARTS_H
+#ifndef SONDE_ANALYSE_REQUESTS_INTERNAL_H
+#define SONDE_ANALYSE_REQUESTS_INTERNAL_H
 
 #include "analyse/requests/requests.h"
 #include "base/map.h"

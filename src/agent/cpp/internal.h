@@ -6,8 +6,8 @@
  * span right after it began and right before others are told of its end.
  * *Context*, by a look at what is current on a thread whenever that changes.
  */
-#ifndef SONDE_AGENT_CPP_PARTS_H
-#define SONDE_AGENT_CPP_PARTS_H
+#ifndef SONDE_AGENT_CPP_INTERNAL_H
+#define SONDE_AGENT_CPP_INTERNAL_H
 
 #include <memory>
 

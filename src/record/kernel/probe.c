@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/kernel/hit.h"
+#include "record/kernel/probe.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 /* Room for what strings and arrays of variable length have behind the fixed fields. */
 enum { DYNAMIC_ROOM = 96 };
 
-int hit_prepare(struct err *err)
+int probe_prepare(struct err *err)
 {
 	if (feature_tracefs())
 		return 0;
@@ -56,7 +56,7 @@ static size_t data_size(const char *format)
 			more = DYNAMIC_ROOM;
 	}
 	tracepoint_done(&t);
-	return end + more < WIRE_HIT_DATA - 1 ? end + more : WIRE_HIT_DATA - 1;
+	return end + more < WIRE_PROBE_DATA - 1 ? end + more : WIRE_PROBE_DATA - 1;
 }
 
 static bool is_name(const char *s, size_t len)
@@ -65,7 +65,7 @@ static bool is_name(const char *s, size_t len)
 				    "0123456789_-") >= len;
 }
 
-int hit_type_init(struct hit_type *type, const char *event, struct err *err)
+int probe_type_init(struct probe_type *type, const char *event, struct err *err)
 {
 	const char *colon = strchr(event, ':');
 	size_t category = colon ? (size_t)(colon - event) : 0;
@@ -91,7 +91,7 @@ int hit_type_init(struct hit_type *type, const char *event, struct err *err)
 	return 0;
 }
 
-void hit_type_done(struct hit_type *type)
+void probe_type_done(struct probe_type *type)
 {
 	free(type->category);
 	free(type->name);

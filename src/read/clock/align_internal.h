@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* align_parts - what the two files of align share: one finds matches, one draws conclusions. */
-#ifndef SONDE_READ_CLOCK_ALIGN_PARTS_H
-#define SONDE_READ_CLOCK_ALIGN_PARTS_H
+#ifndef SONDE_READ_CLOCK_ALIGN_INTERNAL_H
+#define SONDE_READ_CLOCK_ALIGN_INTERNAL_H
 
 #include "base/map.h"
 #include "base/vec.h"

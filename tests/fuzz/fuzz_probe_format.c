@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "report/hit_format.h"
+#include "report/probe_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
@@ -19,14 +19,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 
 	memcpy(text, input, text_len);
 	memcpy(data, input + size - data_len, data_len);
-	_cleanup_(hit_format_freep) struct hit_format *format = hit_format_new(text);
+	_cleanup_(probe_format_freep) struct probe_format *format = probe_format_new(text);
 
-	for (size_t i = 0; i < hit_format_count(format); i++) {
-		struct hit_value v = { 0 };
-		if (!hit_format_value(format, i, data, data_len, &v))
+	for (size_t i = 0; i < probe_format_count(format); i++) {
+		struct probe_value v = { 0 };
+		if (!probe_format_value(format, i, data, data_len, &v))
 			continue;
 		assert(strlen(v.name) > 0);
-		if (v.type == HIT_STRING || v.type == HIT_BYTES)
+		if (v.type == PROBE_STRING || v.type == PROBE_BYTES)
 			assert(v.bytes >= data && v.bytes + v.len <= data + data_len);
 	}
 	return 0;

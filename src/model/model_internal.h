@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model_parts - what the files of model/ share with each other and nobody else. */
-#ifndef SONDE_MODEL_MODEL_PARTS_H
-#define SONDE_MODEL_MODEL_PARTS_H
+#ifndef SONDE_MODEL_MODEL_INTERNAL_H
+#define SONDE_MODEL_MODEL_INTERNAL_H
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct earlier {
 };
 
 struct host {
-	VEC(struct line) cpus; /* of turns */
+	VEC(struct timeline) cpus; /* of turns */
 };
 
 /* Of a context that is not settled yet: another may hold from then on. */
@@ -59,28 +59,28 @@ struct model {
 	VEC(struct earlier) earlier; /* by thread: those that had its tid before */
 
 	VEC(struct host) hosts;
-	VEC(struct line) queues; /* of requests, by device */
-	struct map queue_index;  /* host and device -> queue + 1 */
-	struct flows flows;      /* messages whose other side is to come */
+	VEC(struct timeline) queues; /* of requests, by device */
+	struct map queue_index;      /* host and device -> queue + 1 */
+	struct flows flows;          /* messages whose other side is to come */
 
 	VEC(struct process) processes;
 	VEC(struct socket) sockets;
 	VEC(struct file) files;
 	struct map pid_index, socket_index, file_index; /* -> index + 1 */
-	struct map devices, hit_types;                  /* -> string */
+	struct map devices, probe_types;                /* -> string */
 	struct map listeners;                           /* of ports that take connections */
 
-	struct map stack_numbers, frame_numbers, hit_numbers; /* of a capture -> our own */
+	struct map stack_numbers, frame_numbers, probe_numbers; /* of a capture -> our own */
 	VEC(uint32_t) stack_frames; /* of all stacks: count, kernel_count, frames... */
 	struct map stacks;          /* number -> place in stack_frames + 1 */
 	VEC(struct frame) frames;   /* by number */
 
-	VEC(struct span) spans;    /* the first is none */
-	struct map span_index;     /* hash of trace and span id -> span */
-	VEC(struct place) places;  /* by span, if there are contexts */
-	VEC(struct span_ref) refs; /* the first is none */
-	struct map ref_index;      /* hash of trace and span id -> ref */
-	VEC(struct stay) stays;    /* the first is none */
+	VEC(struct span) spans;            /* the first is none */
+	struct map span_index;             /* hash of trace and span id -> span */
+	VEC(struct place) places;          /* by span, if there are contexts */
+	VEC(struct span_ref) refs;         /* the first is none */
+	struct map ref_index;              /* hash of trace and span id -> ref */
+	VEC(struct residency) residencies; /* the first is none */
 	VEC(struct attribute) attributes;
 
 	VEC(struct clock_shift) clock_shifts;
@@ -140,7 +140,8 @@ uint32_t own_number(struct map *numbers, const struct source *source, uint32_t n
 void name_add(struct model *model, const struct source *source, const struct record *r);
 
 /* The thread's line of one sort, made if it has none yet. */
-struct line *thread_line(struct thread *thread, enum thread_line which, size_t item_size);
+struct timeline *thread_timeline(struct thread *thread, enum thread_timeline which,
+				 size_t item_size);
 
 /* The thread of that host that had this tid at time t, or else the first that did. */
 thread_id find_thread(const struct model *model, uint16_t host, uint32_t tid, nsec_t t);

@@ -14,8 +14,8 @@
  *	symbol_name	in the child: names made readable
  *	symbol_rust	in the child: those of Rust
  */
-#ifndef SONDE_RECORD_SYMBOL_PARTS_H
-#define SONDE_RECORD_SYMBOL_PARTS_H
+#ifndef SONDE_RECORD_SYMBOL_INTERNAL_H
+#define SONDE_RECORD_SYMBOL_INTERNAL_H
 
 #include <stdio.h>
 #include <sys/types.h>

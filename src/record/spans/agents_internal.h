@@ -3,8 +3,8 @@
  * agents_parts - what the files of agents.h share: the arenas that we hold, who
  * has them, and whose a ring is (agents_owner.c).
  */
-#ifndef SONDE_RECORD_SPANS_AGENTS_PARTS_H
-#define SONDE_RECORD_SPANS_AGENTS_PARTS_H
+#ifndef SONDE_RECORD_SPANS_AGENTS_INTERNAL_H
+#define SONDE_RECORD_SPANS_AGENTS_INTERNAL_H
 
 #include "base/map.h"
 #include "base/vec.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/kernel/probes.h"
+#include "record/kernel/programs.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -15,8 +15,8 @@
 #include "record/scope.h"
 #include "bpf/recorder.skel.h"
 
-struct probes {
-	struct probes_config config;
+struct programs {
+	struct programs_config config;
 	struct recorder_bpf *skel;
 	size_t cpus;
 	VEC(struct bpf_link *) links;
@@ -40,12 +40,13 @@ static const struct {
 	{ "hrtimer_expire_exit", NULL },
 };
 
-static int program_lacks(const char *tracepoint, probes_lacks_fn *lacks, void *arg, struct err *err)
+static int missing_programs(const char *tracepoint, programs_missing_fn *missing, void *arg,
+			    struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(optional); i++)
 		if (strcmp(optional[i].tracepoint, tracepoint) == 0) {
 			if (optional[i].without)
-				lacks(arg, optional[i].without);
+				missing(arg, optional[i].without);
 			return 0;
 		}
 	return err_set(err, -EOPNOTSUPP, "this kernel has no tracepoint '%s'; see 'sonde doctor'",
@@ -53,9 +54,9 @@ static int program_lacks(const char *tracepoint, probes_lacks_fn *lacks, void *a
 }
 
 /* Whether a program was asked for at all. */
-static bool program_wanted(const struct probes *p, const struct bpf_program *prog)
+static bool program_wanted(const struct programs *p, const struct bpf_program *prog)
 {
-	const struct probes_config *c = &p->config;
+	const struct programs_config *c = &p->config;
 
 	if (prog == p->skel->progs.on_syscall_entry || prog == p->skel->progs.on_syscall_exit ||
 	    prog == p->skel->progs.finish_syscalls)
@@ -65,8 +66,8 @@ static bool program_wanted(const struct probes *p, const struct bpf_program *pro
 		return c->block;
 	if (prog == p->skel->progs.on_cgroup_attach)
 		return c->cgroup != 0;
-	if (prog == p->skel->progs.on_hit)
-		return c->hit_count > 0;
+	if (prog == p->skel->progs.on_probe_event)
+		return c->probe_event_count > 0;
 	if (prog == p->skel->progs.on_sample)
 		return c->profile_hz > 0;
 	return true;
@@ -77,7 +78,8 @@ static void btf_freep(struct btf **btf)
 	btf__free(*btf);
 }
 
-static int choose_programs(struct probes *p, probes_lacks_fn *lacks, void *arg, struct err *err)
+static int choose_programs(struct programs *p, programs_missing_fn *missing, void *arg,
+			   struct err *err)
 {
 	_cleanup_(btf_freep) struct btf *btf = NULL;
 	struct bpf_program *prog;
@@ -94,7 +96,7 @@ static int choose_programs(struct probes *p, probes_lacks_fn *lacks, void *arg, 
 			bpf_program__set_autoload(prog, false);
 		} else if (strncmp(section, "tp_btf/", strlen("tp_btf/")) == 0 &&
 			   !feature_has_tracepoints(btf, &tracepoint, 1)) {
-			r = program_lacks(tracepoint, lacks, arg, err);
+			r = missing_programs(tracepoint, missing, arg, err);
 			if (r < 0)
 				return r;
 			bpf_program__set_autoload(prog, false);
@@ -103,9 +105,9 @@ static int choose_programs(struct probes *p, probes_lacks_fn *lacks, void *arg, 
 	return 0;
 }
 
-static int set_config(struct probes *p, struct err *err)
+static int set_config(struct programs *p, struct err *err)
 {
-	const struct probes_config *c = &p->config;
+	const struct programs_config *c = &p->config;
 	struct recorder_bpf__rodata *ro = p->skel->rodata;
 	struct bpf_map *rings = p->skel->maps.rings;
 
@@ -115,11 +117,11 @@ static int set_config(struct probes *p, struct err *err)
 	ro->scope_cgroup = c->cgroup;
 	ro->scope_cgroup_hierarchy = c->cgroup_hierarchy;
 	memcpy((void *)ro->scope_ports, c->ports, sizeof(c->ports));
-	ro->neighbours = c->neighbours;
+	ro->other_tasks = c->other_tasks;
 	ro->stack_threshold = c->stacks;
 	memcpy((void *)ro->syscalls_wanted, c->syscalls_wanted, sizeof(c->syscalls_wanted));
-	for (size_t i = 0; i < c->hit_count; i++)
-		ro->hit_sizes[i] = c->hits[i].size;
+	for (size_t i = 0; i < c->probe_event_count; i++)
+		ro->probe_sizes[i] = c->probe_events[i].size;
 
 	int r = bpf_map__set_max_entries(rings, p->cpus);
 
@@ -142,10 +144,10 @@ static int load_failed(int code, struct err *err)
 		       strerror(-code));
 }
 
-int probes_load(const struct probes_config *config, probes_lacks_fn *lacks, void *arg,
-		struct probes **ret, struct err *err)
+int programs_load(const struct programs_config *config, programs_missing_fn *missing, void *arg,
+		  struct programs **ret, struct err *err)
 {
-	_cleanup_(probes_freep) struct probes *p = must_alloc(sizeof(*p));
+	_cleanup_(programs_freep) struct programs *p = must_alloc(sizeof(*p));
 
 	p->finish_fd = p->finish_syscalls_fd = -1;
 	p->config = *config;
@@ -156,7 +158,7 @@ int probes_load(const struct probes_config *config, probes_lacks_fn *lacks, void
 	if (!p->skel)
 		return err_errno(err, "cannot open the kernel programs");
 
-	int r = choose_programs(p, lacks, arg, err);
+	int r = choose_programs(p, missing, arg, err);
 
 	if (r == 0)
 		r = set_config(p, err);
@@ -169,14 +171,14 @@ int probes_load(const struct probes_config *config, probes_lacks_fn *lacks, void
 	return 0;
 }
 
-static void detach_all(struct probes *p)
+static void detach_all(struct programs *p)
 {
 	for (size_t i = 0; i < p->links.count; i++)
 		bpf_link__destroy(p->links.items[i]);
 	p->links.count = 0;
 }
 
-void probes_free(struct probes *p)
+void programs_free(struct programs *p)
 {
 	if (!p)
 		return;
@@ -189,7 +191,7 @@ void probes_free(struct probes *p)
 	free(p);
 }
 
-static int keep_link(struct probes *p, struct bpf_link *link, const char *what, struct err *err)
+static int keep_link(struct programs *p, struct bpf_link *link, const char *what, struct err *err)
 {
 	if (!link)
 		return err_errno(err, "cannot attach to %s", what);
@@ -197,15 +199,16 @@ static int keep_link(struct probes *p, struct bpf_link *link, const char *what, 
 	return 0;
 }
 
-static int attach_hits(struct probes *p, struct err *err)
+static int attach_probes(struct programs *p, struct err *err)
 {
-	for (size_t i = 0; i < p->config.hit_count; i++) {
-		const struct hit_type *hit = &p->config.hits[i];
+	for (size_t i = 0; i < p->config.probe_event_count; i++) {
+		const struct probe_type *probe_event = &p->config.probe_events[i];
 		LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = i);
 		int r = keep_link(p,
-				  bpf_program__attach_tracepoint_opts(
-					  p->skel->progs.on_hit, hit->category, hit->name, &opts),
-				  hit->name, err);
+				  bpf_program__attach_tracepoint_opts(p->skel->progs.on_probe_event,
+								      probe_event->category,
+								      probe_event->name, &opts),
+				  probe_event->name, err);
 
 		if (r < 0)
 			return r;
@@ -213,7 +216,7 @@ static int attach_hits(struct probes *p, struct err *err)
 	return 0;
 }
 
-static int attach_samples(struct probes *p, struct err *err)
+static int attach_samples(struct programs *p, struct err *err)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -269,7 +272,7 @@ static int iterator_run(int fd, struct err *err)
 	return n < 0 ? err_errno(err, "cannot go through the threads") : 0;
 }
 
-static int attach_iterators(struct probes *p, struct err *err)
+static int attach_iterators(struct programs *p, struct err *err)
 {
 	p->find_link = bpf_program__attach_iter(p->skel->progs.find_threads, NULL);
 	if (!p->find_link)
@@ -282,13 +285,13 @@ static int attach_iterators(struct probes *p, struct err *err)
 	return r;
 }
 
-int probes_attach(struct probes *p, struct err *err)
+int programs_attach(struct programs *p, struct err *err)
 {
 	struct bpf_program *prog;
 	int r = attach_iterators(p, err);
 
 	if (r == 0)
-		r = attach_hits(p, err);
+		r = attach_probes(p, err);
 	if (r == 0)
 		r = attach_samples(p, err);
 	bpf_object__for_each_program(prog, p->skel->obj)
@@ -302,22 +305,22 @@ int probes_attach(struct probes *p, struct err *err)
 	return r;
 }
 
-void probes_start(struct probes *p)
+void programs_start(struct programs *p)
 {
 	__atomic_store_n(&p->skel->bss->active, true, __ATOMIC_RELEASE);
 }
 
-size_t probes_cpu_count(const struct probes *p)
+size_t programs_cpu_count(const struct programs *p)
 {
 	return p->cpus;
 }
 
-int probes_rings_fd(const struct probes *p)
+int programs_rings_fd(const struct programs *p)
 {
 	return bpf_map__fd(p->skel->maps.rings);
 }
 
-int probes_add_process(struct probes *p, uint32_t pid, struct err *err)
+int programs_add_process(struct programs *p, uint32_t pid, struct err *err)
 {
 	uint8_t yes = 1;
 	int r = bpf_map_update_elem(bpf_map__fd(p->skel->maps.scope_pids), &pid, &yes, BPF_ANY);
@@ -325,14 +328,14 @@ int probes_add_process(struct probes *p, uint32_t pid, struct err *err)
 	return r < 0 ? err_set(err, r, "cannot bring process %u into scope", pid) : 0;
 }
 
-void probes_add_port(struct probes *p, uint16_t port)
+void programs_add_port(struct programs *p, uint16_t port)
 {
 	uint8_t yes = 1;
 
 	bpf_map_update_elem(bpf_map__fd(p->skel->maps.known_ports), &port, &yes, BPF_ANY);
 }
 
-int probes_find_threads(struct probes *p, struct err *err)
+int programs_find_threads(struct programs *p, struct err *err)
 {
 	p->joins_seen = __atomic_load_n(&p->skel->bss->scope_joins, __ATOMIC_ACQUIRE);
 
@@ -344,7 +347,7 @@ int probes_find_threads(struct probes *p, struct err *err)
 }
 
 /* The programs keep a state for each thread in scope, until it exits, and for no other. */
-int probes_has_process(const struct probes *p, uint32_t pid)
+int programs_has_process(const struct programs *p, uint32_t pid)
 {
 	const struct bpf_map *threads = p->skel->maps.threads;
 	_cleanup_(closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -360,8 +363,8 @@ int probes_has_process(const struct probes *p, uint32_t pid)
 	return r == 0 ? 1 : r == -ENOENT ? 0 : r;
 }
 
-int probes_set_place(struct probes *p, uint32_t pid, const struct wire_place *place,
-		     struct err *err)
+int programs_set_place(struct programs *p, uint32_t pid, const struct wire_place *place,
+		       struct err *err)
 {
 	int r = bpf_map_update_elem(bpf_map__fd(p->skel->maps.places), &pid, place, BPF_ANY);
 
@@ -372,17 +375,17 @@ int probes_set_place(struct probes *p, uint32_t pid, const struct wire_place *pl
 	return 0;
 }
 
-bool probes_has_joins(const struct probes *p)
+bool programs_has_joins(const struct programs *p)
 {
 	return __atomic_load_n(&p->skel->bss->scope_joins, __ATOMIC_ACQUIRE) != p->joins_seen;
 }
 
-void probes_end_at(struct probes *p, nsec_t time)
+void programs_end_at(struct programs *p, nsec_t time)
 {
 	__atomic_store_n(&p->skel->data->stop_time, time, __ATOMIC_RELEASE);
 }
 
-uint64_t probes_missed(const struct probes *p)
+uint64_t programs_missed(const struct programs *p)
 {
 	struct bpf_program *prog;
 	uint64_t missed = 0;
@@ -400,7 +403,7 @@ uint64_t probes_missed(const struct probes *p)
 }
 
 /* Until the iterator has been, those who exit must finish themselves. */
-int probes_finish(struct probes *p, struct err *err)
+int programs_finish(struct programs *p, struct err *err)
 {
 	int r = iterator_run(p->finish_fd, err);
 

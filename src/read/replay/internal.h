@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay_parts - what the files of replay share with each other and nobody else. */
-#ifndef SONDE_READ_REPLAY_PARTS_H
-#define SONDE_READ_REPLAY_PARTS_H
+#ifndef SONDE_READ_REPLAY_INTERNAL_H
+#define SONDE_READ_REPLAY_INTERNAL_H
 
 #include "base/map.h"
 #include "base/strtab.h"
@@ -109,7 +109,7 @@ struct replay {
 	VEC(uint32_t) unused_requests; /* places */
 	struct map spans;              /* hash of ids -> struct open_span */
 	struct map files;              /* hash of a path: told */
-	struct map hit_types;          /* told */
+	struct map probe_types;        /* told */
 
 	uint64_t *made; /* records, one behind the other */
 	size_t made_words, made_room, taken_words;
@@ -174,7 +174,7 @@ void replay_block_complete(struct replay *r, struct replay_cpu *cpu, const struc
 void replay_span_begin(struct replay *r, const struct raw_event *e);
 void replay_span_end(struct replay *r, const struct raw_event *e);
 void replay_spans_done(struct replay *r);
-void replay_hit(struct replay *r, const struct raw_event *e);
+void replay_probe_event(struct replay *r, const struct raw_event *e);
 void replay_lost(struct replay *r, const struct raw_event *e);
 void replay_process(struct replay *r, const struct raw_event *e);
 

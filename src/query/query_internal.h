@@ -8,8 +8,8 @@
  * which are numbered so, mostly one for each thread; in a line, rows are in the
  * order of their time.
  */
-#ifndef SONDE_QUERY_QUERY_PARTS_H
-#define SONDE_QUERY_QUERY_PARTS_H
+#ifndef SONDE_QUERY_QUERY_INTERNAL_H
+#define SONDE_QUERY_QUERY_INTERNAL_H
 
 #include <sqlite3.h>
 
@@ -47,8 +47,8 @@ struct cell {
 
 /* A place in a line from which others near it are found faster than from anywhere. */
 struct follower {
-	const struct line *line;
-	line_pos pos;
+	const struct timeline *line;
+	timeline_pos pos;
 };
 
 struct cursor {
@@ -59,8 +59,8 @@ struct cursor {
 	const struct index *index; /* NULL: numbers are taken in their order */
 	bool only;                 /* this number is the only one */
 
-	const struct line *line;
-	line_pos pos;
+	const struct timeline *line;
+	timeline_pos pos;
 	const void *item;
 	nsec_t from_min, to_min; /* rows that begin, or end, before need not be shown, */
 	nsec_t stop;             /* nor those of a higher time */
@@ -71,7 +71,7 @@ struct cursor {
 /* What the time is by which a line is sorted. */
 enum line_order { BY_START, BY_END };
 
-/* What items of a line by end begin with, as struct call does. */
+/* What items of a line by end begin with, as struct syscall does. */
 struct ended {
 	nsec_t end, start;
 };
@@ -86,7 +86,7 @@ struct table {
 	void (*value)(struct cursor *c, int column, struct cell *ret);
 
 	/* lined */
-	const struct line *(*line)(struct query *q, uint32_t number); /* may be NULL */
+	const struct timeline *(*line)(struct query *q, uint32_t number); /* may be NULL */
 	enum line_order order;
 	bool (*has)(struct cursor *c); /* whether an item is a row; NULL if all are */
 };
@@ -101,7 +101,7 @@ enum { TABLE_MAX = 24, COLUMN_MAX = 26 }; /* columns have letters */
 
 struct lane { /* turns on one CPU */
 	uint16_t host, cpu;
-	const struct line *line;
+	const struct timeline *line;
 };
 
 struct query {

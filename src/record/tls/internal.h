@@ -6,8 +6,8 @@
  *	tls_slot	what the loader wrote into a live process: where it is then
  *	tls_place	puts these together over all files of a process
  */
-#ifndef SONDE_RECORD_TLS_PARTS_H
-#define SONDE_RECORD_TLS_PARTS_H
+#ifndef SONDE_RECORD_TLS_INTERNAL_H
+#define SONDE_RECORD_TLS_INTERNAL_H
 
 #include "base/map.h"
 #include "record/tls/place.h"

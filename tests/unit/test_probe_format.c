@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/hit_format.h"
+#include "report/probe_format.h"
 #include "test.h"
 
 static const char common[] = "name: x\nID: 1\nformat:\n"
 			     "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
 			     "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n";
 
-static struct hit_format *format_of(const char *fields)
+static struct probe_format *format_of(const char *fields)
 {
 	_cleanup_(freep) char *text = must_printf("%s%s\nprint fmt: \"x\"\n", common, fields);
 
-	return hit_format_new(text);
+	return probe_format_new(text);
 }
 
 /* The only field of a format, read from data; its type, or -1 if it is not there. */
-static int read_one(const char *field, const void *data, size_t size, struct hit_value *value)
+static int read_one(const char *field, const void *data, size_t size, struct probe_value *value)
 {
-	static struct hit_format *last; /* so that the value's name lives until the next call */
+	static struct probe_format *last; /* so that the value's name lives until the next call */
 
-	hit_format_free(last);
+	probe_format_free(last);
 	last = format_of(field);
-	CHECK_INT(hit_format_count(last), 1);
-	if (hit_format_count(last) != 1 || !hit_format_value(last, 0, data, size, value))
+	CHECK_INT(probe_format_count(last), 1);
+	if (probe_format_count(last) != 1 || !probe_format_value(last, 0, data, size, value))
 		return -1;
 	return value->type;
 }
@@ -30,58 +30,58 @@ TEST(numbers_have_their_size_and_sign)
 {
 	const unsigned char data[16] = { 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 					 0x80, 0x81, 0,    0,    0,    0,    0,    0x80 };
-	struct hit_value v;
+	struct probe_value v;
 
 	CHECK_INT(read_one("\tfield:s8 a;\toffset:0;\tsize:1;\tsigned:1;", data, 16, &v),
-		  HIT_SIGNED);
+		  PROBE_SIGNED);
 	CHECK_INT((int64_t)v.number, -2);
 	CHECK_STR(v.name, "a");
 	CHECK_INT(read_one("\tfield:bool a;\toffset:8;\tsize:1;\tsigned:0;", data, 16, &v),
-		  HIT_UNSIGNED);
+		  PROBE_UNSIGNED);
 	CHECK_INT(v.number, 0x80);
 	CHECK_INT(read_one("\tfield:short a;\toffset:8;\tsize:2;\tsigned:1;", data, 16, &v),
-		  HIT_SIGNED);
+		  PROBE_SIGNED);
 	CHECK_INT((int64_t)v.number, (int16_t)0x8180);
 	CHECK_INT(read_one("\tfield:pid_t pid;\toffset:0;\tsize:4;\tsigned:1;", data, 16, &v),
-		  HIT_SIGNED);
+		  PROBE_SIGNED);
 	CHECK_INT((int64_t)v.number, -2);
 	CHECK_INT(read_one("\tfield:unsigned int a;\toffset:0;\tsize:4;\tsigned:0;", data, 16, &v),
-		  HIT_UNSIGNED);
+		  PROBE_UNSIGNED);
 	CHECK_INT(v.number, 0xfffffffe);
 	CHECK_INT(read_one("\tfield:long a;\toffset:0;\tsize:8;\tsigned:1;", data, 16, &v),
-		  HIT_SIGNED);
+		  PROBE_SIGNED);
 	CHECK_INT((int64_t)v.number, -2);
 	CHECK_INT(read_one("\tfield:const void * ip;\toffset:8;\tsize:8;\tsigned:0;", data, 16, &v),
-		  HIT_POINTER);
+		  PROBE_POINTER);
 	CHECK(v.number == 0x8000000000008180);
 }
 
 TEST(char_arrays_are_strings_and_other_arrays_bytes)
 {
 	const char data[24] = "........nginx\0\0\0.......";
-	struct hit_value v;
+	struct probe_value v;
 
 	CHECK_INT(read_one("\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;", data, 24, &v),
-		  HIT_STRING);
+		  PROBE_STRING);
 	CHECK_STR(v.name, "comm");
 	CHECK_INT(v.len, 5);
 	CHECK_INT(read_one("\tfield:char comm[TASK_COMM_LEN];\toffset:8;\tsize:3;\tsigned:0;", data,
 			   24, &v),
-		  HIT_STRING);
+		  PROBE_STRING);
 	CHECK_INT(v.len, 3);
 	CHECK_INT(read_one("\tfield:__u8 saddr[sizeof(struct sockaddr_in6)];\toffset:8;\tsize:4;"
 			   "\tsigned:0;",
 			   data, 24, &v),
-		  HIT_BYTES);
+		  PROBE_BYTES);
 	CHECK_STR(v.name, "saddr");
 	CHECK_INT(v.len, 4);
 	CHECK_INT(read_one("\tfield:unsigned char a[2][2];\toffset:8;\tsize:4;\tsigned:0;", data,
 			   24, &v),
-		  HIT_BYTES);
+		  PROBE_BYTES);
 	CHECK_STR(v.name, "a");
 	CHECK_INT(read_one("\tfield:struct timespec64 ts;\toffset:0;\tsize:16;\tsigned:0;", data,
 			   24, &v),
-		  HIT_BYTES);
+		  PROBE_BYTES);
 	CHECK_INT(v.len, 16);
 }
 
@@ -89,48 +89,48 @@ TEST(a_location_points_at_the_value)
 {
 	/* at 8: 5 bytes at 16; at 12: relative, 3 bytes, 1 behind this field */
 	const char data[24] = "........\x10\0\x05\0\1\0\3\0hello.";
-	struct hit_value v;
+	struct probe_value v;
 
 	CHECK_INT(read_one("\tfield:__data_loc char[] name;\toffset:8;\tsize:4;\tsigned:0;", data,
 			   24, &v),
-		  HIT_STRING);
+		  PROBE_STRING);
 	CHECK_STR(v.name, "name");
 	CHECK_INT(v.len, 5);
 	CHECK(memcmp(v.bytes, "hello", 5) == 0);
 	CHECK_INT(read_one("\tfield:__rel_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;", data,
 			   24, &v),
-		  HIT_STRING);
+		  PROBE_STRING);
 	CHECK_INT(v.len, 3);
 	CHECK(memcmp(v.bytes, "ell", 3) == 0);
 	CHECK_INT(read_one("\tfield:__data_loc cpumask_t[] mask;\toffset:8;\tsize:4;\tsigned:0;",
 			   data, 24, &v),
-		  HIT_BYTES);
+		  PROBE_BYTES);
 	CHECK_INT(v.len, 5);
 }
 
 TEST(common_fields_and_the_rest_of_the_text_are_left_out)
 {
-	_cleanup_(hit_format_freep) struct hit_format *f =
+	_cleanup_(probe_format_freep) struct probe_format *f =
 		format_of("\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n"
 			  "\tfield:int b;\toffset:12;\tsize:4;\tsigned:1;");
 
-	CHECK_INT(hit_format_count(f), 2);
+	CHECK_INT(probe_format_count(f), 2);
 }
 
 TEST(what_the_data_does_not_hold_is_left_out_or_cut)
 {
 	const char data[12] = "........\x0a\0\xff\xff";
-	struct hit_value v;
+	struct probe_value v;
 
 	CHECK_INT(read_one("field:int a; offset:10; size:4; signed:1;", data, 12, &v), -1);
 	CHECK_INT(read_one("field:int a; offset:4294967295; size:4; signed:1;", data, 12, &v), -1);
 	CHECK_INT(read_one("field:__data_loc char[] a; offset:9; size:4; signed:0;", data, 12, &v),
 		  -1);
 	CHECK_INT(read_one("field:__data_loc u8[] a; offset:8; size:4; signed:0;", data, 12, &v),
-		  HIT_BYTES);
+		  PROBE_BYTES);
 	CHECK_INT(v.len, 2);
 	CHECK_INT(read_one("field:char a[4]; offset:10; size:4; signed:0;", data, 12, &v),
-		  HIT_STRING);
+		  PROBE_STRING);
 	CHECK_INT(v.len, 2);
 }
 
@@ -153,7 +153,7 @@ TEST(lines_that_make_no_sense_are_passed_over)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		_cleanup_(hit_format_freep) struct hit_format *f = hit_format_new(bad[i]);
-		CHECK_INT(hit_format_count(f), 0);
+		_cleanup_(probe_format_freep) struct probe_format *f = probe_format_new(bad[i]);
+		CHECK_INT(probe_format_count(f), 0);
 	}
 }

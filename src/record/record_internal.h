@@ -5,15 +5,15 @@
  *	record_begin	from nothing to everything attached, and privileges given up
  *	record		agents, the command, and from there to a capture that is closed
  */
-#ifndef SONDE_RECORD_RECORD_PARTS_H
-#define SONDE_RECORD_RECORD_PARTS_H
+#ifndef SONDE_RECORD_RECORD_INTERNAL_H
+#define SONDE_RECORD_RECORD_INTERNAL_H
 
 #include "base/vec.h"
 #include "event/capture.h"
 #include "record/spans/agents.h"
 #include "record/child.h"
-#include "record/kernel/hit.h"
-#include "record/kernel/probes.h"
+#include "record/kernel/probe.h"
+#include "record/kernel/programs.h"
 #include "record/record.h"
 #include "record/kernel/ring.h"
 #include "record/scope.h"
@@ -25,8 +25,8 @@ struct recording {
 	const struct record_options *options; /* borrowed */
 	struct child child;
 	struct scope scope;
-	VEC(struct hit_type) hits;
-	struct probes *probes;
+	VEC(struct probe_type) probe_events;
+	struct programs *programs;
 	struct rings *rings;
 	struct sorter *sorter;
 	struct symbols *symbols;

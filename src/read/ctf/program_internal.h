@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ctf_program_parts - of what a program is made; for ctf_compile.c and ctf_program.c alone. */
-#ifndef SONDE_READ_CTF_PROGRAM_PARTS_H
-#define SONDE_READ_CTF_PROGRAM_PARTS_H
+#ifndef SONDE_READ_CTF_PROGRAM_INTERNAL_H
+#define SONDE_READ_CTF_PROGRAM_INTERNAL_H
 
 #include "read/ctf/program.h"
 

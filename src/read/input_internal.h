@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* input_parts - what the files of read/ share with each other and nobody else. */
-#ifndef SONDE_READ_INPUT_PARTS_H
-#define SONDE_READ_INPUT_PARTS_H
+#ifndef SONDE_READ_INPUT_INTERNAL_H
+#define SONDE_READ_INPUT_INTERNAL_H
 
 #include "base/view.h"
 #include "read/input.h"
@@ -18,7 +18,7 @@ struct input {
 	nsec_t start;            /* of a capture: when recording began; else 0 */
 	const char *record_host; /* borrowed; NULL if it does not say */
 	struct input_about about;
-	char *notice;
+	char *warning;
 	uint64_t events;        /* of the source, read so far */
 	struct raw_source *raw; /* NULL if it is no foreign kernel trace */
 };

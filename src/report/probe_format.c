@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/hit_format.h"
+#include "report/probe_format.h"
 
 #include <string.h>
 
 #include "event/tracepoint.h"
 
-struct hit_format {
+struct probe_format {
 	struct tracepoint tracepoint; /* without the common fields */
 };
 
-struct hit_format *hit_format_new(const char *text)
+struct probe_format *probe_format_new(const char *text)
 {
-	struct hit_format *format = must_alloc(sizeof(*format));
+	struct probe_format *format = must_alloc(sizeof(*format));
 	struct tracepoint *t = &format->tracepoint;
 	size_t kept = 0;
 
@@ -23,7 +23,7 @@ struct hit_format *hit_format_new(const char *text)
 	return format;
 }
 
-void hit_format_free(struct hit_format *format)
+void probe_format_free(struct probe_format *format)
 {
 	if (!format)
 		return;
@@ -31,36 +31,36 @@ void hit_format_free(struct hit_format *format)
 	free(format);
 }
 
-size_t hit_format_count(const struct hit_format *format)
+size_t probe_format_count(const struct probe_format *format)
 {
 	return format->tracepoint.fields.count;
 }
 
-static enum hit_type type_of(const struct tracepoint_field *field)
+static enum probe_type type_of(const struct tracepoint_field *field)
 {
 	if (field->is_text)
-		return HIT_STRING;
+		return PROBE_STRING;
 	if (!tracepoint_is_number(field))
-		return HIT_BYTES;
-	return field->is_pointer ? HIT_POINTER : field->is_signed ? HIT_SIGNED : HIT_UNSIGNED;
+		return PROBE_BYTES;
+	return field->is_pointer ? PROBE_POINTER : field->is_signed ? PROBE_SIGNED : PROBE_UNSIGNED;
 }
 
-bool hit_format_value(const struct hit_format *format, size_t i, const void *data, size_t size,
-		      struct hit_value *ret)
+bool probe_format_value(const struct probe_format *format, size_t i, const void *data, size_t size,
+			struct probe_value *ret)
 {
 	const struct tracepoint_field *field = &format->tracepoint.fields.items[i];
-	struct hit_value value = { .name = field->name, .type = type_of(field) };
+	struct probe_value value = { .name = field->name, .type = type_of(field) };
 	struct tracepoint_bytes bytes;
 
 	if (!tracepoint_locate(field, data, size, false, &bytes))
 		return false;
 	value.bytes = bytes.at;
 	value.len = bytes.len;
-	if (value.type == HIT_STRING)
+	if (value.type == PROBE_STRING)
 		value.len = strnlen(bytes.at, bytes.len);
-	else if (value.type != HIT_BYTES && bytes.len < field->size)
+	else if (value.type != PROBE_BYTES && bytes.len < field->size)
 		return false;
-	else if (value.type != HIT_BYTES)
+	else if (value.type != PROBE_BYTES)
 		value.number = tracepoint_number(bytes.at, field->size, field->is_signed, false);
 	*ret = value;
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* export_ctf_parts - what the files of export_ctf share with each other and nobody else. */
-#ifndef SONDE_REPORT_EXPORT_CTF_PARTS_H
-#define SONDE_REPORT_EXPORT_CTF_PARTS_H
+#ifndef SONDE_REPORT_EXPORT_CTF_INTERNAL_H
+#define SONDE_REPORT_EXPORT_CTF_INTERNAL_H
 
 #include "base/map.h"
 #include "base/strtab.h"

@@ -34,9 +34,10 @@ static void find_lanes(struct query *q)
 
 	*vec_push(&q->lanes) = (struct lane){ 0 }; /* numbers begin at 1 */
 	for (uint32_t host = 0; host < hosts; host++)
-		for (uint32_t cpu = 0; cpu <= UINT16_MAX && model_turns(q->model, host, cpu); cpu++)
+		for (uint32_t cpu = 0; cpu <= UINT16_MAX && model_slices(q->model, host, cpu);
+		     cpu++)
 			*vec_push(&q->lanes) =
-				(struct lane){ host, cpu, model_turns(q->model, host, cpu) };
+				(struct lane){ host, cpu, model_slices(q->model, host, cpu) };
 }
 
 static uint32_t count(struct query *q)
@@ -46,7 +47,7 @@ static uint32_t count(struct query *q)
 	return q->lanes.count - 1;
 }
 
-static const struct line *line(struct query *q, uint32_t number)
+static const struct timeline *line(struct query *q, uint32_t number)
 {
 	return q->lanes.items[number].line;
 }
@@ -54,7 +55,7 @@ static const struct line *line(struct query *q, uint32_t number)
 static void value(struct cursor *c, int column, struct cell *ret)
 {
 	const struct lane *lane = &c->query->lanes.items[c->number];
-	const struct turn *turn = c->item;
+	const struct slice *slice = c->item;
 
 	switch (column) {
 	case HOST:
@@ -64,20 +65,20 @@ static void value(struct cursor *c, int column, struct cell *ret)
 		cell_int(ret, lane->cpu);
 		break;
 	case START:
-		cell_time(ret, turn->start);
+		cell_time(ret, slice->start);
 		break;
 	case END:
-		cell_time(ret, turn->start + turn->length);
+		cell_time(ret, slice->start + slice->length);
 		break;
 	case NS:
-		cell_int(ret, turn->length);
+		cell_int(ret, slice->length);
 		break;
 	default:
-		cell_thread(ret, c->query->model, turn->thread, column - THREAD);
+		cell_thread(ret, c->query->model, slice->thread, column - THREAD);
 	}
 }
 
-const struct table table_turns = {
+const struct table table_slices = {
 	.name = "turns",
 	.meaning = "who had which CPU, and when",
 	.columns = columns,
