@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fail when a header does not compile on its own, because an #include is missing.
+
+usage: check_headers.py COMPILER PROJECT_DIRECTORY
+
+Headers of BPF programs (*.bpf.h) need the BPF target and are checked by their
+own build.
+"""
+import concurrent.futures
+import pathlib
+import subprocess
+import sys
+
+compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
+LEFT_OUT = ("bpf/kernel.h", "agent/cpp/internal.h", "agent/python/binding.h")  # optional SDKs and the kernel
+
+
+def headers():
+    for path in sorted((root / "src").rglob("*.h")):
+        name = str(path.relative_to(root / "src"))
+        if not name.endswith(".bpf.h") and name not in LEFT_OUT:
+            yield name
+
+
+def complaint(name):
+    command = [compiler, "-fsyntax-only", "-D_GNU_SOURCE", "-x", "c", "-std=gnu17", "-I", root / "src",
+               "-I", root / "third_party/yyjson", "-"]
+    result = subprocess.run(command, input=f'#include "{name}"\n', capture_output=True, text=True, check=False)
+    return f"src/{name}: {result.stderr.strip()}" if result.returncode else None
+
+
+with concurrent.futures.ThreadPoolExecutor() as pool:
+    found = [c for c in pool.map(complaint, headers()) if c]
+print(*found, sep="\n")
+sys.exit(bool(found))
