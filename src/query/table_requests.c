@@ -146,10 +146,10 @@ static void value(struct cursor *c, int column, struct cell *ret)
 		cell_real(ret, span->confidence);
 		break;
 	case OPEN:
-		cell_int(ret, span->open);
+		cell_int(ret, span->parent_unknown);
 		break;
 	case UNANSWERED:
-		cell_int(ret, span->unanswered);
+		cell_int(ret, span->no_reply);
 		break;
 	case LOST:
 		cell_int(ret, lost_of_request_span(c->query->model, span).records);

@@ -98,7 +98,7 @@ static void put_span(struct json *j, const struct request_view *view, uint32_t p
 	put_u64(j, "end", span->end);
 	json_key(j, "confidence");
 	json_real(j, span->confidence);
-	if (span->open || span->unanswered)
+	if (span->parent_unknown || span->no_reply)
 		put_bool(j, "open", true);
 	put_lost(j, lost_of_request_span(view->model, span));
 	put_use(j, view, place);
@@ -130,7 +130,7 @@ static void put_request(struct json *j, const struct request_view *view, uint32_
 static void put_times(struct json *j, const struct request_group *g)
 {
 	put_u64(j, "count", g->count);
-	put_u64(j, "unanswered", g->unanswered);
+	put_u64(j, "unanswered", g->no_reply);
 	put_u64(j, "p50", g->p50);
 	put_u64(j, "p95", g->p95);
 	put_u64(j, "p99", g->p99);

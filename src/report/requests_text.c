@@ -77,7 +77,7 @@ static void put_group(struct out *out, const struct request_group *g)
 
 	out_str(out, text_right(format_count(g->count), 9).s);
 	for (size_t i = 0; i < ARRAY_LEN(times); i++)
-		if (g->unanswered < g->count)
+		if (g->no_reply < g->count)
 			put_time(out, times[i]);
 		else
 			out_str(out, "         -");
@@ -152,9 +152,9 @@ static void put_shapes(struct out *out, const struct request_sum *sum, uint32_t 
 
 static void put_unanswered(struct out *out, const struct request_group *entry)
 {
-	if (!entry->unanswered)
+	if (!entry->no_reply)
 		return;
-	out_str(out, text_right(format_count(entry->unanswered), 9).s);
+	out_str(out, text_right(format_count(entry->no_reply), 9).s);
 	out_str(out, " of them without an answer; times are of the others\n");
 }
 
@@ -222,7 +222,7 @@ static size_t put_who(struct out *out, const struct request_view *view,
 	static const char *const how[] = {
 		[REQUEST_NETWORK] = "",
 		[REQUEST_FORK] = ", created for it",
-		[REQUEST_HANDOVER] = ", works for it",
+		[REQUEST_HANDOFF] = ", works for it",
 	};
 	const struct thread *thread = model_thread(view->model, span->thread);
 	const char *service = request_service(view->model, span->thread);
@@ -263,7 +263,7 @@ static void put_span(struct out *out, const struct request_view *view, uint32_t 
 		out_u64(out, span->confidence * 100 + 0.5f);
 		out_str(out, " % sure)");
 	}
-	if (span->unanswered)
+	if (span->no_reply)
 		out_str(out, "  no answer seen");
 	if (lost_of_request_span(view->model, span).losses)
 		out_str(out, "  records lost");
@@ -302,7 +302,7 @@ static void put_title(struct out *out, const struct request_view *view, uint32_t
 		out_char(out, "0123456789abcdef"[root->trace[k] >> 4]);
 		out_char(out, "0123456789abcdef"[root->trace[k] & 15]);
 	}
-	out_str(out, root->open ? "   part of a request" : "");
+	out_str(out, root->parent_unknown ? "   part of a request" : "");
 	if (lost.losses) {
 		out_str(out, "   ");
 		out_str(out, format_lost(lost).s);

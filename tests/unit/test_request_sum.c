@@ -123,14 +123,14 @@ TEST(who_works_inside_a_service_is_not_in_its_shape)
 	uint32_t root = add(&r, 0, 1, REQUEST_NETWORK);
 
 	add(&r, root, 2, REQUEST_NETWORK);
-	add(&r, add(&r, root, 5, REQUEST_HANDOVER), 2, REQUEST_NETWORK);
-	add(&r, root, 5, REQUEST_HANDOVER);
+	add(&r, add(&r, root, 5, REQUEST_HANDOFF), 2, REQUEST_NETWORK);
+	add(&r, root, 5, REQUEST_HANDOFF);
 	check_shape(&r, "string 1>(string 2 x2)");
 }
 
 TEST(endless_requests_have_a_shape)
 {
-	for (int kind = REQUEST_NETWORK; kind <= REQUEST_HANDOVER; kind++) {
+	for (int kind = REQUEST_NETWORK; kind <= REQUEST_HANDOFF; kind++) {
 		_cleanup_(requests_done) struct requests r = { 0 };
 		_cleanup_(model_freep) struct model *model = services();
 		uint32_t at = 0;
@@ -161,7 +161,7 @@ TEST(sums_are_of_what_is_chosen)
 	begin(&r);
 	for (int i = 0; i < 200; i++) /* of 11 to 210 ns */
 		add(&r, 0, 1, REQUEST_NETWORK);
-	r.spans.items[r.spans.count - 1].open = true;
+	r.spans.items[r.spans.count - 1].parent_unknown = true;
 	request_sum_find(model, &r, is_even, NULL, &sum);
 	CHECK_INT(sum.unparented, 1);
 	CHECK_INT(sum.entries.count, 1);
@@ -179,9 +179,9 @@ TEST(what_was_not_answered_is_counted_but_has_no_time)
 
 	begin(&r);
 	for (int i = 0; i < 8; i++)
-		r.spans.items[add(&r, 0, 1, REQUEST_NETWORK)].unanswered = i >= 6;
+		r.spans.items[add(&r, 0, 1, REQUEST_NETWORK)].no_reply = i >= 6;
 	request_sum_find(model, &r, is_even, NULL, &sum);
 	CHECK_INT(sum.entries.items[0].count, 4);
-	CHECK_INT(sum.entries.items[0].unanswered, 1);
+	CHECK_INT(sum.entries.items[0].no_reply, 1);
 	CHECK_INT(sum.entries.items[0].p99, 16);
 }

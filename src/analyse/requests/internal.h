@@ -189,9 +189,9 @@ static inline struct work *work_at(struct finder *f, uint32_t state)
 	return &f->states.items[state];
 }
 
-static inline bool is_handover(struct finder *f, uint32_t state)
+static inline bool is_handoff(struct finder *f, uint32_t state)
 {
-	return state && span_at(f, state)->kind == REQUEST_HANDOVER;
+	return state && span_at(f, state)->kind == REQUEST_HANDOFF;
 }
 
 /* requests_state.c */

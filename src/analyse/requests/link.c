@@ -73,7 +73,7 @@ static uint32_t asker_of(struct finder *f, const struct message *sent, float *re
 
 	*ret_confidence = whom.state ? sure_of(f, whom.state) : guess->confidence;
 	/* as sure as it is what the asker worked for */
-	for (uint32_t i = stem_of(f, state); is_handover(f, i);
+	for (uint32_t i = stem_of(f, state); is_handoff(f, i);
 	     i = stem_of(f, span_at(f, i)->parent))
 		*ret_confidence *= span_at(f, i)->confidence;
 	return network_of(f, state) ? state : 0;
@@ -86,7 +86,7 @@ static void link_network(struct finder *f, uint32_t place)
 	const struct thread *sender = model_thread(f->model, came->other);
 	float confidence;
 
-	span->unanswered = !work_at(f, place)->answered;
+	span->no_reply = !work_at(f, place)->answered;
 	if (!came->other.i)
 		return; /* from outside */
 
@@ -97,7 +97,7 @@ static void link_network(struct finder *f, uint32_t place)
 		span->confidence = confidence;
 	} else {
 		/* somebody who only asks is a client, but a service asks for somebody */
-		span->open = map_find(&f->services, process_key(sender));
+		span->parent_unknown = map_find(&f->services, process_key(sender));
 	}
 }
 
@@ -130,7 +130,7 @@ static void find_root(struct requests *out, uint32_t place, uint32_t *way)
 		way[at] = place;
 		if (way[out->spans.items[at].parent] == place) {
 			out->spans.items[at].parent = 0;
-			out->spans.items[at].open = true;
+			out->spans.items[at].parent_unknown = true;
 			break;
 		}
 		at = out->spans.items[at].parent;

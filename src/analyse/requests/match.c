@@ -47,7 +47,7 @@ struct match {
 	struct finder *f;
 	struct worker *reader;
 	places answers, done; /* by time of answer; of the last that was heard */
-	size_t unanswered;    /* requests that may have items, too */
+	size_t no_reply;      /* requests that may have items, too */
 	uint32_t *rank;       /* by state, of all readers: place among those read or begun */
 	uint32_t even;        /* questions that each takes */
 	bool hello;           /* not counting those that follow a hello */
@@ -172,7 +172,7 @@ static uint32_t find_even(struct match *m)
 /* Which cuts are real: there are no more items than requests. */
 static enum rule choose_rule(struct match *m)
 {
-	size_t requests = m->answers.count + m->unanswered, counts[RULE_COUNT] = { 0 };
+	size_t requests = m->answers.count + m->no_reply, counts[RULE_COUNT] = { 0 };
 
 	for (int hello = 0; hello < 2; hello++) {
 		m->hello = hello;
@@ -350,8 +350,8 @@ static void gather(struct finder *f, struct match *readers)
 		if (span->kind == REQUEST_NETWORK && work->by_reader)
 			add_place(&readers[span->thread.i].answers, i, work->answer);
 		else if (span->kind == REQUEST_NETWORK && !work->answered)
-			readers[span->thread.i].unanswered++;
-		else if (span->kind == REQUEST_HANDOVER && work->first && !work->settled)
+			readers[span->thread.i].no_reply++;
+		else if (span->kind == REQUEST_HANDOFF && work->first && !work->settled)
 			add_place(&readers[work->boss].done, i, work->last);
 	}
 }
@@ -374,7 +374,7 @@ void match_work(struct finder *f)
 		vec_done(&readers[i].done);
 	}
 	for (uint32_t i = 1; i < f->out->spans.count; i++) {
-		if (!is_handover(f, i) || work_at(f, i)->settled)
+		if (!is_handoff(f, i) || work_at(f, i)->settled)
 			continue;
 		if (work_at(f, i)->origin)
 			join(&(struct match){ .f = f }, work_at(f, i));

@@ -24,7 +24,7 @@ static uint32_t begin_work(struct finder *f, uint32_t thread, uint32_t state, ns
 {
 	struct worker *w = worker_of(f, thread);
 	nsec_t start = span_at(f, state)->start;
-	uint32_t work = add_state(f, REQUEST_HANDOVER, thread, state, from > start ? from : start);
+	uint32_t work = add_state(f, REQUEST_HANDOFF, thread, state, from > start ? from : start);
 
 	work_at(f, work)->boss = w->boss;
 	work_at(f, work)->queue = w->queue;
@@ -100,7 +100,7 @@ static bool was_no_work(struct finder *f, struct worker *w, const struct cause *
 	if (syscall_class_of(cause->syscall) != SYSCALL_POLL)
 		return false;
 	w->polls |= !w->current;
-	return w->polls && is_handover(f, w->current) && !is_same_queue(w, cause) &&
+	return w->polls && is_handoff(f, w->current) && !is_same_queue(w, cause) &&
 	       !work_at(f, w->current)->first;
 }
 
@@ -125,7 +125,7 @@ void pool_block(struct finder *f, const struct occurrence *o)
 	note_turnstile(f, o);
 	if (was_no_work(f, w, cause))
 		drop_work(f, o->thread, o->time);
-	if (!is_handover(f, w->current) || !is_same_queue(w, cause))
+	if (!is_handoff(f, w->current) || !is_same_queue(w, cause))
 		return;
 	/* the lock of the queue: it has not got anything yet, or is back for more */
 	if (is_lock(f, o->thread, cause) && (!work->first || w->outstanding))
@@ -138,7 +138,7 @@ static bool gives_back(struct finder *f, const struct occurrence *o)
 {
 	struct worker *by = worker_of(f, o->other), *to = worker_of(f, o->thread);
 
-	if (!is_handover(f, by->current) || work_at(f, by->current)->boss != o->thread ||
+	if (!is_handoff(f, by->current) || work_at(f, by->current)->boss != o->thread ||
 	    by->outstanding || !to->held_count)
 		return false;
 	to->takes_back = true;
@@ -170,7 +170,7 @@ void pool_wake(struct finder *f, const struct occurrence *o)
 
 	const struct worker *by = worker_of(f, o->other);
 	/* who takes one thing from a pipe wakes the next if there is more in it */
-	bool passes_on = is_handover(f, by->current) && is_same_queue(by, cause);
+	bool passes_on = is_handoff(f, by->current) && is_same_queue(by, cause);
 
 	w->boss = passes_on ? by->boss : o->other;
 	w->queue = cause->object;
@@ -222,7 +222,7 @@ static void take_next(struct finder *f, uint32_t thread, uint32_t side, uint64_t
 {
 	struct worker *w = worker_of(f, thread);
 
-	if (is_handover(f, w->current) && !work_at(f, w->current)->ended) {
+	if (is_handoff(f, w->current) && !work_at(f, w->current)->ended) {
 		enum cut cut = cut_at(f, w, side, target);
 
 		if (cut)
@@ -238,7 +238,7 @@ void pool_ask(struct finder *f, uint32_t thread, uint32_t side, uint64_t object,
 	uint64_t target = side_target(f, thread, object);
 
 	take_next(f, thread, side, target, now);
-	if (!is_handover(f, w->current))
+	if (!is_handoff(f, w->current))
 		return;
 
 	struct work *work = work_at(f, w->current);
@@ -254,7 +254,7 @@ void pool_ask(struct finder *f, uint32_t thread, uint32_t side, uint64_t object,
 
 void pool_hear(struct finder *f, uint32_t thread, nsec_t now)
 {
-	if (is_handover(f, worker_of(f, thread)->current))
+	if (is_handoff(f, worker_of(f, thread)->current))
 		work_at(f, worker_of(f, thread)->current)->last = now;
 }
 
@@ -263,7 +263,7 @@ uint32_t pool_answer(struct finder *f, uint32_t thread, uint32_t state)
 {
 	struct worker *w = worker_of(f, thread);
 
-	if (!is_handover(f, w->current))
+	if (!is_handoff(f, w->current))
 		begin_work(f, thread, state, w->free_since);
 
 	struct work *work = work_at(f, w->current);

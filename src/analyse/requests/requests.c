@@ -159,7 +159,7 @@ static bool is_next_in_line(struct finder *f, uint32_t thread, uint32_t state)
 	const struct worker *w = worker_of(f, thread);
 	const struct work *work = work_at(f, state);
 
-	return work->answered && (w->guess || (is_handover(f, w->current) &&
+	return work->answered && (w->guess || (is_handoff(f, w->current) &&
 					       work_at(f, w->current)->first > work->answer));
 }
 

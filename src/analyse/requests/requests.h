@@ -27,9 +27,9 @@
 #include "model/model.h"
 
 enum request_kind {
-	REQUEST_NETWORK,  /* a request that came by a connection */
-	REQUEST_FORK,     /* the life of a thread that was created for one */
-	REQUEST_HANDOVER, /* the work of a thread that was woken for one, or answers it */
+	REQUEST_NETWORK, /* a request that came by a connection */
+	REQUEST_FORK,    /* the life of a thread that was created for one */
+	REQUEST_HANDOFF, /* the work of a thread that was woken for one, or answers it */
 };
 
 struct request_span {
@@ -40,8 +40,8 @@ struct request_span {
 	uint64_t socket;     /* NETWORK: that it came by */
 	float confidence;    /* of its parent being the right one */
 	uint8_t kind;        /* enum request_kind */
-	bool open;           /* it has a parent, but which could not be known */
-	bool unanswered;     /* no answer was seen */
+	bool parent_unknown; /* it has a parent, but which could not be known */
+	bool no_reply;       /* no answer was seen */
 	uint32_t first_work; /* in requests.slices: when its thread worked for it */
 	uint32_t work_count;
 	uint8_t trace[16], id[8];

@@ -20,7 +20,7 @@ const char *request_kind_name(enum request_kind kind)
 	static const char *const names[] = {
 		[REQUEST_NETWORK] = "network",
 		[REQUEST_FORK] = "fork",
-		[REQUEST_HANDOVER] = "handover",
+		[REQUEST_HANDOFF] = "handover",
 	};
 
 	return names[kind];
@@ -28,7 +28,8 @@ const char *request_kind_name(enum request_kind kind)
 
 bool request_is_whole(const struct request_span *span)
 {
-	return !span->parent && span->kind == REQUEST_NETWORK && !span->open && !span->unanswered;
+	return !span->parent && span->kind == REQUEST_NETWORK && !span->parent_unknown &&
+	       !span->no_reply;
 }
 
 /*
@@ -46,7 +47,7 @@ static uint8_t flags_of(const struct requests *requests, const struct request_sp
 
 	if (span->parent && is_left_behind(span, &requests->spans.items[span->parent]))
 		flags |= SPAN_FOLLOWS;
-	if (span->unanswered || (!span->parent && !request_is_whole(span)))
+	if (span->no_reply || (!span->parent && !request_is_whole(span)))
 		flags |= SPAN_OPEN;
 	return flags;
 }

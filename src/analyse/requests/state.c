@@ -25,7 +25,7 @@ uint32_t stem_of(struct finder *f, uint32_t state)
 
 uint32_t network_of(struct finder *f, uint32_t state)
 {
-	for (state = stem_of(f, state); is_handover(f, state);
+	for (state = stem_of(f, state); is_handoff(f, state);
 	     state = stem_of(f, span_at(f, state)->parent))
 		;
 	return state;
@@ -37,7 +37,7 @@ bool is_live(struct finder *f, uint32_t state)
 	if (!state || work_at(f, state)->ended)
 		return false;
 	/* what a handoff is for may turn out later: it goes on until it is seen to end */
-	return is_handover(f, state) || !work_at(f, state)->answered;
+	return is_handoff(f, state) || !work_at(f, state)->answered;
 }
 
 void extend(struct finder *f, uint32_t state, nsec_t t)

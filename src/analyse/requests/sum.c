@@ -234,7 +234,7 @@ static void put_children(struct shape *shape, uint32_t span, struct siblings *s,
 	const struct request_span *spans = shape->requests->spans.items;
 
 	for (uint32_t i = spans[span].first_child; i && depth < SHAPE_DEPTH; i = spans[i].next)
-		if (spans[i].kind == REQUEST_HANDOVER)
+		if (spans[i].kind == REQUEST_HANDOFF)
 			put_children(shape, i, s, depth + 1);
 		else
 			put_child(shape, i, s, depth + 1);
@@ -376,8 +376,8 @@ static void finish_groups(struct request_group *groups, size_t count)
 static void count_request(struct request_group *g, const struct request_span *span)
 {
 	g->count++;
-	if (span->unanswered)
-		g->unanswered++;
+	if (span->no_reply)
+		g->no_reply++;
 	else
 		*vec_push(&g->times) = span->end - span->start;
 }
@@ -423,8 +423,8 @@ void request_sum_find(const struct model *model, const struct requests *requests
 		uint32_t root = requests->roots.items[i];
 		const struct request_span *span = &requests->spans.items[root];
 
-		ret->unparented += span->open;
-		if (!span->open && filter(arg, span))
+		ret->unparented += span->parent_unknown;
+		if (!span->parent_unknown && filter(arg, span))
 			add_request(&s, root);
 	}
 	map_done(&s.entries);

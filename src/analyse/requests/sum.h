@@ -56,7 +56,7 @@ struct request_group { /* of one entry, or of one shape in it */
 	str_id service; /* of an entry */
 	uint32_t entry; /* of a shape: its place among the entries */
 	uint32_t count;
-	uint32_t unanswered;  /* of those */
+	uint32_t no_reply;    /* of those */
 	nsec_t p50, p95, p99; /* of how long the others took; 0 if there are none */
 	nsec_t states[128];   /* of a shape: sums over all its spans */
 	VEC(nsec_t) times;

@@ -80,7 +80,7 @@ static struct whom choose(struct finder *f, uint32_t thread, uint64_t target)
 static struct whom more_for_last(struct finder *f, uint32_t thread)
 {
 	const struct worker *w = worker_of(f, thread);
-	bool own = span_at(f, w->last)->thread.i == thread && !is_handover(f, w->last);
+	bool own = span_at(f, w->last)->thread.i == thread && !is_handoff(f, w->last);
 
 	return add_guess(f, (struct guess){ .likely = own && !w->queue_kind ? w->last : 0,
 					    .confidence = 0.8f });
