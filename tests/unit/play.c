@@ -83,7 +83,7 @@ static void put_tree(FILE *file, const struct model *model, const struct request
 	static const char *const kinds[] = { "", "f", "h" };
 	const struct request_span *span = &r->spans.items[at];
 
-	fprintf(file, "%s%s%u", span->open ? "?" : "", kinds[span->kind],
+	fprintf(file, "%s%s%u", span->parent_unknown ? "?" : "", kinds[span->kind],
 		model_thread(model, span->thread)->tid);
 	for (uint32_t i = span->first_child; i; i = r->spans.items[i].next) {
 		fputs(i == span->first_child ? "(" : " ", file);
