@@ -158,10 +158,10 @@ static __noinline void context_look(struct wire_ring *ring, struct thread *threa
 
 	__u8 flags = context_read(&thread->place, task, &ids);
 
-	context_note(ring, thread, &ids, flags, thread->machine.since, now);
+	context_note(ring, thread, &ids, flags, thread->state.since, now);
 }
 
-/* The current thread leaves its CPU, which it has had since machine.since. */
+/* The current thread leaves its CPU, which it has had since state.since. */
 static __always_inline void context_leave(struct wire_ring *ring, struct thread *thread,
 					  struct task_struct *task, __u64 now)
 {

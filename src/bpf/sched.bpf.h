@@ -58,7 +58,7 @@ static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thr
 				      struct task_struct *task, __u64 now, __u8 flags)
 {
 	struct wait_site site = { .syscall = SYSCALL_NONE };
-	enum phase phase = thread->machine.phase;
+	enum phase phase = thread->state.phase;
 	__u32 stack = 0;
 
 	if (phase == PHASE_UNKNOWN)
@@ -67,14 +67,14 @@ static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thr
 	if (phase == PHASE_BLOCKED || phase == PHASE_UNKNOWN)
 		site_of(thread, task, &site, now);
 	if (stack_threshold && phase == PHASE_BLOCKED && !(flags & INTERVAL_END_HIDDEN) &&
-	    now - thread->machine.since >= stack_threshold)
+	    now - thread->state.since >= stack_threshold)
 		stack = stack_of_sleeper(ring, task, now);
 
 	struct record_wait *wait = ring_reserve(ring, sizeof(*wait), now);
 
 	if (!wait)
 		return;
-	machine_wait(&thread->machine, now, &site, flags & INTERVAL_OPEN, wait);
+	thread_state_fill_wait(&thread->state, now, &site, flags & INTERVAL_OPEN, wait);
 	wait->flags |= flags;
 	wait->stack = stack;
 	wait->waker_stack = thread->waker_stack;
@@ -101,15 +101,15 @@ static __always_inline __u64 slice_begin(const struct wire_cpu *cpu, struct task
 static __always_inline void enter_unseen(struct wire_ring *ring, struct thread *thread,
 					 struct task_struct *task, __u64 begin)
 {
-	if (begin < thread->machine.wake.time)
-		begin = thread->machine.wake.time;
-	if (begin < thread->machine.since)
-		begin = thread->machine.since;
-	if (thread->machine.phase == PHASE_UNKNOWN)
-		thread->machine.phase = PHASE_BLOCKED; /* where, nobody noted */
+	if (begin < thread->state.wake.time)
+		begin = thread->state.wake.time;
+	if (begin < thread->state.since)
+		begin = thread->state.since;
+	if (thread->state.phase == PHASE_UNKNOWN)
+		thread->state.phase = PHASE_BLOCKED; /* where, nobody noted */
 	emit_wait(ring, thread, task, begin, INTERVAL_END_HIDDEN);
 	thread->waker_stack = 0;
-	machine_on(&thread->machine, begin);
+	thread_state_enter_cpu(&thread->state, begin);
 }
 
 static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct task_struct *task,
@@ -125,15 +125,15 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 		emit_run(ring, task->pid, begin, INTERVAL_OUT_OF_SCOPE, now);
 		return;
 	}
-	if (!machine_is_on(&thread->machine) ||
-	    (thread->machine.phase == PHASE_UNKNOWN && begin > thread->machine.since))
+	if (!thread_state_is_on(&thread->state) ||
+	    (thread->state.phase == PHASE_UNKNOWN && begin > thread->state.since))
 		enter_unseen(ring, thread, task, begin);
 
 	/* preempted on its way to sleep, it still has to get there */
 	__u32 state = preempt ? 0 : task->__state;
 
 	context_leave(ring, thread, task, now);
-	emit_run(ring, thread->tid, thread->machine.since, 0, now);
+	emit_run(ring, thread->tid, thread->state.since, 0, now);
 	if (state & TASK_DEAD) {
 		context_exit(task);
 		emit_exit(ring, task, thread->tid, now);
@@ -145,10 +145,10 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 		site_note(thread, task, state);
 		if (stack_threshold)
 			stack_keep(ctx, task);
-		machine_off(&thread->machine, now, PHASE_BLOCKED);
+		thread_state_leave_cpu(&thread->state, now, PHASE_BLOCKED);
 	} else {
-		machine_off(&thread->machine, now,
-			    is_throttled(task) ? PHASE_THROTTLED : PHASE_READY);
+		thread_state_leave_cpu(&thread->state, now,
+				       is_throttled(task) ? PHASE_THROTTLED : PHASE_READY);
 	}
 }
 
@@ -167,7 +167,7 @@ static __always_inline void enter_cpu(struct wire_ring *ring, struct task_struct
 	emit_wait(ring, thread, task, now, 0);
 	thread->waker_stack = 0;
 	thread->cpu = bpf_get_smp_processor_id();
-	machine_on(&thread->machine, now);
+	thread_state_enter_cpu(&thread->state, now);
 }
 
 /* A RUN that goes on when recording ends, maybe on another CPU than this one. */
@@ -177,7 +177,7 @@ static __always_inline void emit_open_run(struct wire_ring *ring, struct thread 
 
 	if (!run)
 		return;
-	run->start = thread->machine.since;
+	run->start = thread->state.since;
 	run->flags = INTERVAL_OPEN;
 	ring_commit_on(&run->head, thread->cpu, RECORD_RUN, thread->tid, sizeof(*run));
 }
@@ -190,7 +190,7 @@ static __noinline void thread_finish(struct wire_ring *ring, struct task_struct 
 	if (!thread || !thread->tid || __sync_lock_test_and_set(&thread->finished, 1))
 		return;
 
-	enum phase phase = thread->machine.phase;
+	enum phase phase = thread->state.phase;
 
 	if (phase == PHASE_ON || (phase == PHASE_UNKNOWN && task->on_cpu))
 		emit_open_run(ring, thread);
@@ -255,11 +255,10 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	waker_here(&ring->cpu, &wake);
 	if (wake.context == WAKE_TASK)
 		name_stranger(ring, bpf_get_current_task_btf(), wake.time);
-	if (stack_threshold && wake.context == WAKE_TASK &&
-	    thread->machine.phase == PHASE_BLOCKED &&
-	    wake.time - thread->machine.since >= stack_threshold && thread_current())
+	if (stack_threshold && wake.context == WAKE_TASK && thread->state.phase == PHASE_BLOCKED &&
+	    wake.time - thread->state.since >= stack_threshold && thread_current())
 		thread->waker_stack = stack_of_current(ctx, ring, OWN_FRAMES, wake.time);
-	machine_wake(&thread->machine, &wake);
+	thread_state_wake(&thread->state, &wake);
 	return 0;
 }
 
@@ -304,10 +303,10 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 		return 0;
 	context_exec(ring, thread, task, now);
 	if (thread->tid != task->pid) {
-		emit_run(ring, thread->tid, thread->machine.since, 0, now);
+		emit_run(ring, thread->tid, thread->state.since, 0, now);
 		emit_exit(ring, task, thread->tid, now);
 		thread->tid = task->pid;
-		machine_begin(&thread->machine, now, PHASE_ON);
+		thread_state_begin(&thread->state, now, PHASE_ON);
 	}
 	task_describe(ring, task, TASK_EXEC, task->real_parent->tgid, now);
 	return 0;

@@ -12,7 +12,7 @@
 
 #include "bpf/kernel.h"
 #include "bpf/ring.bpf.h"
-#include "event/machine.h"
+#include "event/thread_state.h"
 
 const volatile bool scope_all;
 const volatile __u32 scope_self;   /* the recorder's process: never in scope */
@@ -41,7 +41,7 @@ struct context_ids {
 };
 
 struct thread {
-	struct machine machine;
+	struct thread_state state;
 	__u64 syscall_start; /* 0 outside a traced system call */
 	__u64 syscall_args[3];
 	__s32 syscall_nr;
@@ -148,7 +148,7 @@ static __always_inline void thread_begin(struct wire_ring *ring, struct task_str
 	thread->site_call = SYSCALL_UNKNOWN;
 	thread->cpu = task_cpu(task);
 	task_describe(ring, task, event, parent, now);
-	machine_begin(&thread->machine, now, phase);
+	thread_state_begin(&thread->state, now, phase);
 }
 
 /* The process of the current thread comes into scope; the recorder's iterator does the rest. */

@@ -27,7 +27,7 @@ static bool is_mapped(const uint8_t address[16])
 	return memcmp(address, prefix, sizeof(prefix)) == 0;
 }
 
-struct socket_address address_on_wire(const struct socket_address *a)
+struct socket_address flow_wire_address(const struct socket_address *a)
 {
 	struct socket_address b = *a;
 
@@ -50,7 +50,7 @@ static bool is_loopback(const struct socket_address *a)
 
 uint64_t flow_key(const struct socket_address *address, uint64_t place, bool from_local)
 {
-	const struct socket_address wire = address_on_wire(address), *a = &wire;
+	const struct socket_address wire = flow_wire_address(address), *a = &wire;
 	struct {
 		uint8_t address[16];
 		uint64_t place;
@@ -70,7 +70,7 @@ uint64_t flow_key(const struct socket_address *address, uint64_t place, bool fro
 			  : hash_ends(&peer, &local, sizeof(local));
 }
 
-struct flow *flow_of(struct flows *flows, uint64_t key)
+struct flow *flow_get(struct flows *flows, uint64_t key)
 {
 	uint64_t *at = map_insert(&flows->index, key);
 

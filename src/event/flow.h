@@ -51,7 +51,7 @@ void flows_done(struct flows *flows);
  * An address as it is on the wire.  A socket for both versions of IP has the form
  * ::ffff:10.0.0.1 for what its peer knows as 10.0.0.1.
  */
-struct socket_address address_on_wire(const struct socket_address *a);
+struct socket_address flow_wire_address(const struct socket_address *a);
 
 /*
  * The key of the direction from local to peer, or the other.  place: host and
@@ -60,7 +60,7 @@ struct socket_address address_on_wire(const struct socket_address *a);
 uint64_t flow_key(const struct socket_address *address, uint64_t place, bool from_local);
 
 /* Holds until the next call. */
-struct flow *flow_of(struct flows *flows, uint64_t key);
+struct flow *flow_get(struct flows *flows, uint64_t key);
 
 /* Told of a pair: the sides of one message. */
 typedef void flow_fn(void *arg, const struct flow_end *send, const struct flow_end *receive);

@@ -81,7 +81,7 @@ static void set_type(struct tracepoint_field *field, const char *type, uint32_t 
 	field->is_text = field->is_array && !field->is_pointer && take_word(rest, "char", &rest);
 	if (!field->is_array)
 		return;
-	field->element = count && field->place == PLACE_HERE && field->size % count == 0
+	field->element = count && field->location == TRACEPOINT_INLINE && field->size % count == 0
 				 ? field->size / count
 				 : size_of_type(type, long_size);
 	if (field->element > 8 || (field->element & (field->element - 1)))
@@ -99,11 +99,11 @@ static bool parse_declaration(char *decl, unsigned long_size, struct tracepoint_
 
 	while (isblank((unsigned char)*type))
 		type++;
-	field->place = take_word(type, "__data_loc", &type)  ? PLACE_DATA_LOC
-		       : take_word(type, "__rel_loc", &type) ? PLACE_REL_LOC
-							     : PLACE_HERE;
+	field->location = take_word(type, "__data_loc", &type)  ? TRACEPOINT_DATA_LOC
+			  : take_word(type, "__rel_loc", &type) ? TRACEPOINT_REL_LOC
+								: TRACEPOINT_INLINE;
 	char *end = decl + strlen(decl);
-	if (field->place != PLACE_HERE) {
+	if (field->location != TRACEPOINT_INLINE) {
 		field->is_array = true;
 	} else if (end > decl && end[-1] == ']') {
 		field->is_array = true;
@@ -188,11 +188,11 @@ bool tracepoint_locate(const struct tracepoint_field *field, const void *data, s
 {
 	uint64_t at = field->offset, len = field->size;
 
-	if (field->place != PLACE_HERE) {
+	if (field->location != TRACEPOINT_INLINE) {
 		if (at + 4 > size)
 			return false;
 		uint32_t loc = tracepoint_number((const char *)data + at, 4, false, swap);
-		at = (loc & 0xffff) + (field->place == PLACE_REL_LOC ? at + 4 : 0);
+		at = (loc & 0xffff) + (field->location == TRACEPOINT_REL_LOC ? at + 4 : 0);
 		len = loc >> 16;
 	}
 	if (at > size)

@@ -26,14 +26,14 @@
 #include "base/base.h"
 #include "base/vec.h"
 
-enum tracepoint_place { PLACE_HERE, PLACE_DATA_LOC, PLACE_REL_LOC };
+enum tracepoint_location { TRACEPOINT_INLINE, TRACEPOINT_DATA_LOC, TRACEPOINT_REL_LOC };
 
 struct tracepoint_field {
 	const char *name; /* in the tracepoint's text */
 	uint32_t offset;  /* of the value, or of the four bytes that locate it */
 	uint32_t size;
 	uint32_t element; /* of an array: bytes of one; 0 if they are no numbers */
-	uint8_t place;    /* enum tracepoint_place */
+	uint8_t location; /* enum tracepoint_location */
 	bool is_signed;
 	bool is_array;
 	bool is_text; /* an array of char */

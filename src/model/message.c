@@ -20,8 +20,8 @@ void socket_add(struct model *model, const struct source *source, const struct r
 		indexed(&model->sockets, &model->socket_index, host_key(source->host, r->object));
 	uint64_t peer_object = r->peer_object ?: socket->peer_object;
 
-	*socket =
-		(struct socket){ address_on_wire(&r->address), peer_object, r->peer_pid, r->netns };
+	*socket = (struct socket){ flow_wire_address(&r->address), peer_object, r->peer_pid,
+				   r->netns };
 
 	struct socket *peer = find_indexed(&model->sockets, &model->socket_index,
 					   host_key(source->host, r->peer_object));
@@ -111,7 +111,7 @@ static void find_other_side(struct model *model, const struct source *source,
 	if (!name)
 		return;
 	/* between clocks that cannot be compared, nobody knows what came of what */
-	struct flow *flow = flow_of(&model->flows, host_key(source->group, name));
+	struct flow *flow = flow_get(&model->flows, host_key(source->group, name));
 	struct flow_end end = { m->time, r->position, r->bytes, thread.i, 0 };
 
 	if ((!r->position || socket->address.family == AF_UNIX) && !count_bytes(flow, sends, &end))

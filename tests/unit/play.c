@@ -24,45 +24,45 @@ static void tell_side(struct play *p, uint64_t object, uint16_t local, uint16_t 
 	story_add(&p->story, REC(SOCKET, socket, 0, 0, .object = object, .address = address));
 }
 
-void connection(struct play *p, unsigned c)
+void play_connection(struct play *p, unsigned c)
 {
 	tell_side(p, CLIENT + c, CLIENT + c, SERVER + c);
 	tell_side(p, SERVER + c, SERVER + c, CLIENT + c);
 }
 
-void thread(struct play *p, uint32_t tid, uint32_t pid)
+void play_thread(struct play *p, uint32_t tid, uint32_t pid)
 {
 	story_add(&p->story, REC(TASK, task, 0, tid, .pid = pid, .event = TASK_EXISTING));
 	story_run(&p->story, tid, 0, 1);
 }
 
-void asks(struct play *p, nsec_t t, uint32_t tid, unsigned c)
+void play_call(struct play *p, nsec_t t, uint32_t tid, unsigned c)
 {
 	story_send(&p->story, tid, t, CLIENT + c, 1 + (p->sent[c] += 10), 10);
 }
 
 /* Of a client that is not recorded. */
-void ask(struct play *p, unsigned c)
+void play_unrecorded_call(struct play *p, unsigned c)
 {
 	p->sent[c] += 10;
 }
 
-void takes(struct play *p, nsec_t t, uint32_t tid, unsigned c)
+void play_receive_call(struct play *p, nsec_t t, uint32_t tid, unsigned c)
 {
 	story_receive(&p->story, tid, t, SERVER + c, 1 + p->sent[c], 10);
 }
 
-void answers(struct play *p, nsec_t t, uint32_t tid, unsigned c)
+void play_reply(struct play *p, nsec_t t, uint32_t tid, unsigned c)
 {
-	story_send(&p->story, tid, t, SERVER + c, 1 + (p->answered[c] += 20), 20);
+	story_send(&p->story, tid, t, SERVER + c, 1 + (p->replied[c] += 20), 20);
 }
 
-void hears(struct play *p, nsec_t t, uint32_t tid, unsigned c)
+void play_receive_reply(struct play *p, nsec_t t, uint32_t tid, unsigned c)
 {
-	story_receive(&p->story, tid, t, CLIENT + c, 1 + p->answered[c], 20);
+	story_receive(&p->story, tid, t, CLIENT + c, 1 + p->replied[c], 20);
 }
 
-void waits_on(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t waker, uint64_t futex)
+void play_wait(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t waker, uint64_t futex)
 {
 	story_add(&p->story, REC(WAIT, wait, to, tid, .start = from, .woken = to,
 				 .state = STATE_LOCK, .ready = STATE_READY, .waker = waker,
@@ -70,7 +70,7 @@ void waits_on(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t wak
 				 .object = futex, .flags = futex == FUTEX ? INTERVAL_SIGNAL : 0));
 }
 
-void polls(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t waker)
+void play_poll(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t waker)
 {
 	story_add(&p->story, REC(WAIT, wait, to, tid, .start = from, .woken = to,
 				 .state = STATE_PROCESS, .ready = STATE_READY, .waker = waker,
@@ -92,7 +92,7 @@ static void put_tree(FILE *file, const struct model *model, const struct request
 	fputs(span->first_child ? ")" : "", file);
 }
 
-void check_trees(const struct play *p, const char *want)
+void play_check_trees(const struct play *p, const char *want)
 {
 	_cleanup_(model_freep) struct model *model = story_model(&p->story);
 	_cleanup_(requests_done) struct requests requests;
@@ -111,10 +111,10 @@ void check_trees(const struct play *p, const char *want)
 }
 
 /* An exchange with service 2 over connection c, from its question on. */
-void consults(struct play *p, nsec_t t, uint32_t tid, unsigned c)
+void play_exchange(struct play *p, nsec_t t, uint32_t tid, unsigned c)
 {
-	asks(p, t, tid, c);
-	takes(p, t + 1, 2, c);
-	answers(p, t + 2, 2, c);
-	hears(p, t + 3, tid, c);
+	play_call(p, t, tid, c);
+	play_receive_call(p, t + 1, 2, c);
+	play_reply(p, t + 2, 2, c);
+	play_receive_reply(p, t + 3, tid, c);
 }

@@ -21,20 +21,21 @@ enum { CLIENT = 40000, SERVER = 100, FUTEX = 0x7000, MUTEX = 0x9000 };
 /* How many bytes each direction of each connection has seen. */
 struct play {
 	struct story story;
-	uint32_t sent[64], answered[64];
+	uint32_t sent[64], replied[64];
 };
 
 void play_done(struct play *p);
-void connection(struct play *p, unsigned c);
-void thread(struct play *p, uint32_t tid, uint32_t pid);
-void asks(struct play *p, nsec_t t, uint32_t tid, unsigned c);
-void ask(struct play *p, unsigned c);
-void takes(struct play *p, nsec_t t, uint32_t tid, unsigned c);
-void answers(struct play *p, nsec_t t, uint32_t tid, unsigned c);
-void hears(struct play *p, nsec_t t, uint32_t tid, unsigned c);
-void waits_on(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t waker, uint64_t futex);
-void polls(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t waker);
-void check_trees(const struct play *p, const char *want);
-void consults(struct play *p, nsec_t t, uint32_t tid, unsigned c);
+void play_connection(struct play *p, unsigned c);
+void play_thread(struct play *p, uint32_t tid, uint32_t pid);
+void play_call(struct play *p, nsec_t t, uint32_t tid, unsigned c);
+void play_unrecorded_call(struct play *p, unsigned c);
+void play_receive_call(struct play *p, nsec_t t, uint32_t tid, unsigned c);
+void play_reply(struct play *p, nsec_t t, uint32_t tid, unsigned c);
+void play_receive_reply(struct play *p, nsec_t t, uint32_t tid, unsigned c);
+void play_wait(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t waker,
+	       uint64_t futex);
+void play_poll(struct play *p, nsec_t from, nsec_t to, uint32_t tid, uint32_t waker);
+void play_check_trees(const struct play *p, const char *want);
+void play_exchange(struct play *p, nsec_t t, uint32_t tid, unsigned c);
 
 #endif

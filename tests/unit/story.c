@@ -11,7 +11,7 @@
 
 void story_done(struct story *s)
 {
-	vec_done(&s->told);
+	vec_done(&s->events);
 }
 
 static const char *get_string(const void *arg, uint32_t id)
@@ -29,10 +29,10 @@ struct source story_source(uint16_t host)
 
 void story_add(struct story *s, const struct record *record)
 {
-	struct told *told = vec_push(&s->told);
+	struct story_event *event = vec_push(&s->events);
 
-	*told = (struct told){ .order = s->told.count, .host = s->host };
-	memcpy(&told->record, record, record->words * 8u);
+	*event = (struct story_event){ .order = s->events.count, .host = s->host };
+	memcpy(&event->record, record, record->words * 8u);
 }
 
 void story_begin(struct story *s, uint32_t tid, nsec_t time)
@@ -40,7 +40,7 @@ void story_begin(struct story *s, uint32_t tid, nsec_t time)
 	story_add(s, REC(TASK, task, time, tid, .pid = tid, .event = TASK_EXISTING));
 }
 
-void story_born(struct story *s, uint32_t tid, uint32_t parent, nsec_t time)
+void story_create(struct story *s, uint32_t tid, uint32_t parent, nsec_t time)
 {
 	story_add(s, REC(TASK, task, time, tid, .pid = tid, .parent = parent, .event = TASK_NEW));
 }
@@ -58,7 +58,7 @@ void story_wait(struct story *s, uint32_t tid, nsec_t start, nsec_t end, enum st
 			 .context = waker ? WAKE_TASK : WAKE_NONE));
 }
 
-void story_await(struct story *s, uint32_t tid, nsec_t start, nsec_t end)
+void story_wait_packet(struct story *s, uint32_t tid, nsec_t start, nsec_t end)
 {
 	story_add(s, REC(WAIT, wait, end, tid, .start = start, .woken = end, .state = STATE_NETWORK,
 			 .ready = STATE_READY, .context = WAKE_SOFTIRQ, .vector = VECTOR_NET_RX));
@@ -111,7 +111,7 @@ void story_context(struct story *s, uint32_t tid, nsec_t time, uint8_t id)
 			 .span = { id }));
 }
 
-void story_seen(struct story *s, uint32_t tid, nsec_t since, nsec_t time, uint8_t id)
+void story_observed(struct story *s, uint32_t tid, nsec_t since, nsec_t time, uint8_t id)
 {
 	story_add(s, REC(CONTEXT, context, time, tid, .since = since, .trace = { 1, s->trace },
 			 .span = { id }, .flags = CONTEXT_OBSERVED));
@@ -124,7 +124,7 @@ void story_unknown(struct story *s, uint32_t tid, nsec_t time)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct told *x = a, *y = b;
+	const struct story_event *x = a, *y = b;
 
 	if (x->record.head.time != y->record.head.time)
 		return x->record.head.time < y->record.head.time ? -1 : 1;
@@ -133,16 +133,17 @@ static int by_time(const void *a, const void *b)
 
 struct model *story_model(const struct story *s)
 {
-	_cleanup_(freep) struct told *told = must_alloc((s->told.count + 1) * sizeof(*told));
+	_cleanup_(freep) struct story_event *events =
+		must_alloc((s->events.count + 1) * sizeof(*events));
 	struct model *model = model_new();
 
-	if (s->told.count)
-		memcpy(told, s->told.items, s->told.count * sizeof(*told));
-	qsort(told, s->told.count, sizeof(*told), by_time);
-	for (size_t i = 0; i < s->told.count; i++) {
-		struct source source = story_source(told[i].host);
+	if (s->events.count)
+		memcpy(events, s->events.items, s->events.count * sizeof(*events));
+	qsort(events, s->events.count, sizeof(*events), by_time);
+	for (size_t i = 0; i < s->events.count; i++) {
+		struct source source = story_source(events[i].host);
 
-		model_add(model, &source, &told[i].record.head);
+		model_add(model, &source, &events[i].record.head);
 	}
 	model_finish(model);
 	return model;

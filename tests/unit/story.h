@@ -18,14 +18,14 @@
 #include "build.h"
 #include "model/model.h"
 
-struct told {
+struct story_event {
 	struct record_socket record; /* the largest */
 	uint32_t order;
 	uint16_t host;
 };
 
 struct story {
-	VEC(struct told) told;
+	VEC(struct story_event) events;
 	uint16_t host; /* of what is told next */
 	uint8_t trace; /* of spans that are told or named next */
 };
@@ -39,14 +39,14 @@ struct source story_source(uint16_t host);
 void story_add(struct story *s, const struct record *record);
 
 void story_begin(struct story *s, uint32_t tid, nsec_t time); /* it is there already */
-void story_born(struct story *s, uint32_t tid, uint32_t parent, nsec_t time);
+void story_create(struct story *s, uint32_t tid, uint32_t parent, nsec_t time);
 void story_run(struct story *s, uint32_t tid, nsec_t start, nsec_t end);
 
 /* Blocked, until thread waker ends it; nobody, if that is 0. */
 void story_wait(struct story *s, uint32_t tid, nsec_t start, nsec_t end, enum state state,
 		uint32_t waker);
 /* Blocked, until a packet comes. */
-void story_await(struct story *s, uint32_t tid, nsec_t start, nsec_t end);
+void story_wait_packet(struct story *s, uint32_t tid, nsec_t start, nsec_t end);
 
 /*
  * A TCP connection between sockets number n and n + 1, which may be on two
@@ -64,7 +64,7 @@ void story_span(struct story *s, nsec_t start, nsec_t end, uint8_t id, uint8_t p
 		uint32_t tid);
 /* From then on the thread works for a span; for none, if id is 0. */
 void story_context(struct story *s, uint32_t tid, nsec_t time, uint8_t id);
-void story_seen(struct story *s, uint32_t tid, nsec_t since, nsec_t time, uint8_t id);
+void story_observed(struct story *s, uint32_t tid, nsec_t since, nsec_t time, uint8_t id);
 void story_unknown(struct story *s, uint32_t tid, nsec_t time);
 
 struct model *story_model(const struct story *s);

@@ -61,9 +61,9 @@ TEST(since_when_holds_what_is_seen_is_not_known)
 	_cleanup_(story_done) struct story s = { 0 };
 
 	story_context(&s, 1, 10, 1);
-	story_seen(&s, 1, 20, 30, 2);
-	story_seen(&s, 1, 40, 50, 0);
-	story_seen(&s, 2, 5, 9, 7); /* before it, nothing is known at all */
+	story_observed(&s, 1, 20, 30, 2);
+	story_observed(&s, 1, 40, 50, 0);
+	story_observed(&s, 2, 5, 9, 7); /* before it, nothing is known at all */
 	check_contexts(&s, 1, "1 10-20, ? 20-30, 2s 30-40, ? 40-50, -s 50-");
 	check_contexts(&s, 2, "? 5-9, 7s 9-");
 }
@@ -74,7 +74,7 @@ TEST(what_was_told_after_the_thread_got_the_cpu_is_doubtful_then)
 
 	story_context(&s, 1, 10, 1);
 	story_context(&s, 1, 25, 2);
-	story_seen(&s, 1, 20, 30, 3);
+	story_observed(&s, 1, 20, 30, 3);
 	check_contexts(&s, 1, "1 10-25, ? 25-30, 3s 30-");
 }
 
@@ -85,7 +85,7 @@ TEST(of_contexts_at_one_time_the_last_holds)
 	story_context(&s, 1, 10, 1);
 	story_context(&s, 1, 10, 2);
 	story_context(&s, 1, 20, 3);
-	story_seen(&s, 1, 20, 20, 4);
+	story_observed(&s, 1, 20, 20, 4);
 	check_contexts(&s, 1, "2 10-20, 4s 20-");
 }
 
@@ -131,7 +131,7 @@ TEST(a_context_of_a_thread_that_is_gone_stays_with_it)
 	story_begin(&s, 1, 0);
 	story_run(&s, 1, 0, 10);
 	story_add(&s, REC(EXIT, exit, 10, 1));
-	story_born(&s, 1, 9, 20);
+	story_create(&s, 1, 9, 20);
 	story_run(&s, 1, 20, 30);
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	add_context(model, 5, 5, 1);

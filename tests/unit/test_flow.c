@@ -30,7 +30,7 @@ static void note(void *arg, const struct flow_end *send, const struct flow_end *
 
 static void tell_send(struct pairs *p, uint32_t name, uint32_t position, uint32_t bytes)
 {
-	flow_send(&p->flows, flow_of(&p->flows, p->key),
+	flow_send(&p->flows, flow_get(&p->flows, p->key),
 		  &(struct flow_end){
 			  .time = name, .position = position, .bytes = bytes, .thread = name },
 		  note, p);
@@ -38,7 +38,7 @@ static void tell_send(struct pairs *p, uint32_t name, uint32_t position, uint32_
 
 static void tell_receive(struct pairs *p, uint32_t name, uint32_t position, uint32_t bytes)
 {
-	flow_receive(&p->flows, flow_of(&p->flows, p->key),
+	flow_receive(&p->flows, flow_get(&p->flows, p->key),
 		     &(struct flow_end){
 			     .time = name, .position = position, .bytes = bytes, .thread = name },
 		     note, p);

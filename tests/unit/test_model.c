@@ -81,9 +81,9 @@ TEST(a_tid_that_is_used_again_is_another_thread)
 	story_begin(&s, 1, 0);
 	story_run(&s, 1, 0, 10);
 	story_add(&s, REC(EXIT, exit, 10, 1));
-	story_born(&s, 1, 9, 20);
+	story_create(&s, 1, 9, 20);
 	story_run(&s, 1, 20, 30);
-	story_born(&s, 1, 9, 40); /* that exit was lost */
+	story_create(&s, 1, 9, 40); /* that exit was lost */
 	story_run(&s, 1, 40, 50);
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	thread_id first = model_find_thread(model, 1, 0), second = model_find_thread(model, 1, 25),
@@ -105,7 +105,7 @@ TEST(of_many_threads_with_one_tid_the_one_of_that_time_is_found)
 	_cleanup_(story_done) struct story s = { 0 };
 
 	for (uint32_t i = 0; i < COUNT; i++) {
-		story_born(&s, 7, 1, 100 + 10 * i);
+		story_create(&s, 7, 1, 100 + 10 * i);
 		story_run(&s, 7, 100 + 10 * i, 105 + 10 * i);
 	}
 
@@ -359,11 +359,11 @@ TEST(between_clocks_that_cannot_be_compared_no_message_is_joined)
 		s.host = 1;
 		story_connect(&s, 100);
 		story_receive(&s, 2, 20, 101, 1010, 10);
-		for (size_t i = 0; i < s.told.count; i++) {
-			struct source source = story_source(s.told.items[i].host);
+		for (size_t i = 0; i < s.events.count; i++) {
+			struct source source = story_source(s.events.items[i].host);
 
 			source.group = source.host ? group : 0;
-			model_add(model, &source, &s.told.items[i].record.head);
+			model_add(model, &source, &s.events.items[i].record.head);
 		}
 		model_finish(model);
 

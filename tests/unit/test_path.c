@@ -129,7 +129,7 @@ TEST(before_a_thread_was_born_its_creator_worked)
 	story_wait(&s, 1, 0, 40, STATE_PROCESS, 3);
 	story_run(&s, 2, 0, 20);
 	story_wait(&s, 2, 20, 60, STATE_TIMER, 0);
-	story_born(&s, 3, 2, 15);
+	story_create(&s, 3, 2, 15);
 	story_run(&s, 3, 15, 40);
 	check_path(&s, 40, "1I 0-40 (2R 0-15, 3R 15-40)");
 	check_path(&s, 10, "1I 0-10 (2R 0-10)");
@@ -141,7 +141,7 @@ TEST(who_waits_cannot_explain_its_own_wait)
 
 	/* its child, of which the begin was told too late */
 	story_wait(&s, 1, 0, 40, STATE_PROCESS, 2);
-	story_born(&s, 2, 1, 15);
+	story_create(&s, 2, 1, 15);
 	story_run(&s, 2, 15, 40);
 	check_path(&s, 40, "1I 0-40 (2?! 0-15, 2R 15-40)");
 }
@@ -212,14 +212,14 @@ static void tell_request(struct story *s)
 	story_connect(s, 100);
 	story_run(s, 1, 0, 10);
 	story_send(s, 1, 9, 100, 1009, 9);
-	story_await(s, 1, 10, 40);
+	story_wait_packet(s, 1, 10, 40);
 	story_receive(s, 1, 42, 100, 2020, 20);
 	story_run(s, 1, 40, 50);
-	story_await(s, 2, 0, 15);
+	story_wait_packet(s, 2, 0, 15);
 	story_receive(s, 2, 16, 101, 1009, 9);
 	story_run(s, 2, 15, 35);
 	story_send(s, 2, 34, 101, 2020, 20);
-	story_await(s, 2, 35, 50);
+	story_wait_packet(s, 2, 35, 50);
 }
 
 TEST(who_sent_the_message_is_who_was_waited_for)
@@ -236,7 +236,7 @@ TEST(a_message_that_was_sent_before_the_wait_was_on_its_way)
 
 	story_connect(&s, 100);
 	story_run(&s, 1, 0, 10);
-	story_await(&s, 1, 10, 40);
+	story_wait_packet(&s, 1, 10, 40);
 	story_receive(&s, 1, 42, 100, 2020, 20);
 	story_run(&s, 1, 40, 50);
 	story_run(&s, 2, 0, 50);
@@ -249,7 +249,7 @@ TEST(a_send_may_be_stamped_after_the_wakeup_it_caused)
 	_cleanup_(story_done) struct story s = story_of(2);
 
 	story_connect(&s, 100);
-	story_await(&s, 1, 0, 40);
+	story_wait_packet(&s, 1, 0, 40);
 	story_receive(&s, 1, 41, 100, 2020, 20);
 	story_run(&s, 1, 40, 50);
 	story_run(&s, 2, 0, 50);
@@ -262,9 +262,9 @@ TEST(only_what_is_received_before_the_next_wait_was_waited_for)
 	_cleanup_(story_done) struct story s = story_of(2);
 
 	story_connect(&s, 100);
-	story_await(&s, 1, 0, 20); /* a packet without data */
+	story_wait_packet(&s, 1, 0, 20); /* a packet without data */
 	story_run(&s, 1, 20, 25);
-	story_await(&s, 1, 25, 40);
+	story_wait_packet(&s, 1, 25, 40);
 	story_receive(&s, 1, 41, 100, 2020, 20);
 	story_run(&s, 1, 40, 50);
 	story_run(&s, 2, 0, 50);

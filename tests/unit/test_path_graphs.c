@@ -121,7 +121,7 @@ static void tell_begin(struct story *s, const struct graph *g, uint32_t worker)
 	if (begin == UINT64_MAX)
 		return;
 	if (e && e->type == 'D')
-		story_born(s, tid_of(worker), tid_of(e->from), BASE + begin);
+		story_create(s, tid_of(worker), tid_of(e->from), BASE + begin);
 	else
 		story_begin(s, tid_of(worker), BASE + begin);
 }
@@ -138,7 +138,7 @@ static void tell_line(struct story *s, const struct graph *g, const struct horiz
 		story_add(s, REC(WAIT, wait, end, tid, .start = start, .woken = end,
 				 .state = STATE_TIMER, .context = WAKE_HRTIMER));
 	else if (line->type == 'B' && e && is_message(e))
-		story_await(s, tid, start, end);
+		story_wait_packet(s, tid, start, end);
 	else if (line->type == 'B')
 		story_wait(s, tid, start, end, STATE_BLOCKED, e ? tid_of(e->from) : 0);
 }

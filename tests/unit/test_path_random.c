@@ -114,7 +114,7 @@ static void create(struct world *w, uint32_t i)
 {
 	for (uint32_t k = 0; k < ACTORS; k++)
 		if (w->actors[k].mood == ABSENT) {
-			story_born(w->story, tid_of(w, k), tid_of(w, i), w->now);
+			story_create(w->story, tid_of(w, k), tid_of(w, i), w->now);
 			w->actors[k] = (struct actor){ .mood = RUNNING, .since = w->now };
 			return;
 		}
@@ -426,8 +426,8 @@ static struct model *unsorted_model(const struct story *s)
 	struct source source = story_source(0);
 	struct model *model = model_new();
 
-	for (size_t i = 0; i < s->told.count; i++)
-		model_add(model, &source, &s->told.items[i].record.head);
+	for (size_t i = 0; i < s->events.count; i++)
+		model_add(model, &source, &s->events.items[i].record.head);
 	model_finish(model);
 	return model;
 }
@@ -472,7 +472,7 @@ static void tell_handover(struct story *s, uint64_t rounds)
 
 		story_run(s, 1, t, t + 40);
 		story_send(s, 1, t + 39, 100, 10 * (i + 1), 10);
-		story_await(s, 2, t, t + 45);
+		story_wait_packet(s, 2, t, t + 45);
 		story_receive(s, 2, t + 46, 101, 10 * (i + 1), 10);
 		story_run(s, 2, t + 45, t + 100);
 		story_wait(s, 1, t + 40, t + 100, STATE_LOCK, 2);

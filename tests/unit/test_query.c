@@ -35,7 +35,7 @@ TEST(a_wakeup_has_the_wait_before_it_and_the_delay_behind_it)
 	_cleanup_(story_done) struct story s = { 0 };
 
 	two_threads(&s);
-	story_await(&s, 1, 50, 60);
+	story_wait_packet(&s, 1, 50, 60);
 	check_story(&s, "SELECT tid, since, time, ns, delay, state, waker_tid, vector FROM wakeups",
 		    "1|10|30|20|10|L|2| 1|50|60|10||N||net_rx");
 }
@@ -123,7 +123,7 @@ TEST(contexts_tell_for_whom_threads_ran)
 	story_span(&s, 11, 12, 3, 0, 0);
 	story_context(&s, 1, 5, 1);
 	story_context(&s, 1, 42, 0);
-	story_seen(&s, 2, 15, 20, 2);
+	story_observed(&s, 2, 15, 20, 2);
 	story_context(&s, 2, 35, 9); /* which is not recorded */
 	check_story(&s,
 		    "SELECT tid, start, end, ns, cpu, how, span_id, span, operation FROM contexts",

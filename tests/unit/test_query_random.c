@@ -58,7 +58,7 @@ static void tell_anything(struct story *s, bool damaged)
 			story_span(s, start, end, 1 + chance(200), chance(200), tid);
 			break;
 		case 7:
-			story_seen(s, tid, end - chance(end - start + 1), end, chance(200));
+			story_observed(s, tid, end - chance(end - start + 1), end, chance(200));
 			break;
 		case 8:
 			story_add(s, REC(ATTRIBUTE, attribute, end, tid, .trace = { 1 },

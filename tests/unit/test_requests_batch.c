@@ -12,25 +12,25 @@ enum { ASKED = 10, CLIENTS = 3 };
 static void loop(struct play *p)
 {
 	for (unsigned c = 0; c < CLIENTS; c++) {
-		connection(p, c);
-		connection(p, ASKED + c);
-		thread(p, 2 + c, 2 + c);
+		play_connection(p, c);
+		play_connection(p, ASKED + c);
+		play_thread(p, 2 + c, 2 + c);
 	}
-	thread(p, 1, 1);
+	play_thread(p, 1, 1);
 }
 
 static void request(struct play *p, nsec_t t, unsigned c)
 {
-	ask(p, c);
-	takes(p, t, 1, c);
+	play_unrecorded_call(p, c);
+	play_receive_call(p, t, 1, c);
 }
 
 /* 1 asks for somebody, and is answered though it has not read that yet. */
 static void question(struct play *p, nsec_t t, unsigned c)
 {
-	asks(p, t, 1, ASKED + c);
-	takes(p, t + 1, 2 + c, ASKED + c);
-	answers(p, t + 2, 2 + c, ASKED + c);
+	play_call(p, t, 1, ASKED + c);
+	play_receive_call(p, t + 1, 2 + c, ASKED + c);
+	play_reply(p, t + 2, 2 + c, ASKED + c);
 }
 
 /* As haproxy does: both requests, both questions, both answers. */
@@ -40,12 +40,12 @@ static void both_at_once(struct play *p, nsec_t t)
 	request(p, t + 1, 1);
 	question(p, t + 2, 0);
 	question(p, t + 6, 1);
-	polls(p, t + 10, t + 20, 1, 0);
-	hears(p, t + 21, 1, ASKED + 0);
-	hears(p, t + 22, 1, ASKED + 1);
-	answers(p, t + 23, 1, 0);
-	answers(p, t + 24, 1, 1);
-	polls(p, t + 25, t + 30, 1, 0);
+	play_poll(p, t + 10, t + 20, 1, 0);
+	play_receive_reply(p, t + 21, 1, ASKED + 0);
+	play_receive_reply(p, t + 22, 1, ASKED + 1);
+	play_reply(p, t + 23, 1, 0);
+	play_reply(p, t + 24, 1, 1);
+	play_poll(p, t + 25, t + 30, 1, 0);
 }
 
 TEST(of_two_that_were_read_at_once_none_is_asked_for_by_the_last_read)
@@ -54,7 +54,7 @@ TEST(of_two_that_were_read_at_once_none_is_asked_for_by_the_last_read)
 
 	loop(&p);
 	both_at_once(&p, 100);
-	check_trees(&p, "1 1 ?2 ?3");
+	play_check_trees(&p, "1 1 ?2 ?3");
 }
 
 /* One after the other, the loop hears of requests whose questions are known, and answers in order.
@@ -63,15 +63,15 @@ static void keeps_order(struct play *p, nsec_t t)
 {
 	request(p, t, 0);
 	question(p, t + 1, 0);
-	polls(p, t + 5, t + 10, 1, 0);
+	play_poll(p, t + 5, t + 10, 1, 0);
 	request(p, t + 11, 1);
 	question(p, t + 12, 1);
-	polls(p, t + 16, t + 20, 1, 0);
-	hears(p, t + 21, 1, ASKED + 0);
-	hears(p, t + 22, 1, ASKED + 1);
-	answers(p, t + 23, 1, 0);
-	answers(p, t + 24, 1, 1);
-	polls(p, t + 25, t + 30, 1, 0);
+	play_poll(p, t + 16, t + 20, 1, 0);
+	play_receive_reply(p, t + 21, 1, ASKED + 0);
+	play_receive_reply(p, t + 22, 1, ASKED + 1);
+	play_reply(p, t + 23, 1, 0);
+	play_reply(p, t + 24, 1, 1);
+	play_poll(p, t + 25, t + 30, 1, 0);
 }
 
 TEST(who_keeps_the_order_of_what_he_read_is_known_by_that)
@@ -81,24 +81,24 @@ TEST(who_keeps_the_order_of_what_he_read_is_known_by_that)
 	loop(&p);
 	keeps_order(&p, 100);
 	both_at_once(&p, 200);
-	check_trees(&p, "1(2) 1(3) 1(2) 1(3)");
+	play_check_trees(&p, "1(2) 1(3) 1(2) 1(3)");
 }
 
 /* 0 and 1 sleep; 2 is read, and something asked and heard.  Then 0 is answered. */
 static void answers_a_sleeper(struct play *p, nsec_t t)
 {
 	request(p, t, 0);
-	polls(p, t + 1, t + 5, 1, 0);
+	play_poll(p, t + 1, t + 5, 1, 0);
 	request(p, t + 6, 1);
-	polls(p, t + 7, t + 10, 1, 0);
+	play_poll(p, t + 7, t + 10, 1, 0);
 	request(p, t + 11, 2);
 	question(p, t + 12, 2);
-	hears(p, t + 15, 1, ASKED + 2);
-	answers(p, t + 16, 1, 0);
-	polls(p, t + 17, t + 20, 1, 0);
-	answers(p, t + 21, 1, 1);
-	answers(p, t + 22, 1, 2);
-	polls(p, t + 23, t + 30, 1, 0);
+	play_receive_reply(p, t + 15, 1, ASKED + 2);
+	play_reply(p, t + 16, 1, 0);
+	play_poll(p, t + 17, t + 20, 1, 0);
+	play_reply(p, t + 21, 1, 1);
+	play_reply(p, t + 22, 1, 2);
+	play_poll(p, t + 23, t + 30, 1, 0);
 }
 
 TEST(what_was_asked_when_one_was_read_and_answered_to_another_is_left_open)
@@ -107,7 +107,7 @@ TEST(what_was_asked_when_one_was_read_and_answered_to_another_is_left_open)
 
 	loop(&p);
 	answers_a_sleeper(&p, 100);
-	check_trees(&p, "1 1 1 ?4");
+	play_check_trees(&p, "1 1 1 ?4");
 }
 
 /* Two sleep, and ask when they wake up: nothing was read then. */
@@ -118,13 +118,13 @@ static void ask_when_awake(struct play *p, nsec_t t)
 	for (unsigned c = 0; c < 2; c++) {
 		nsec_t u = t + 10 + 20 * c;
 
-		polls(p, u - 8, u, 1, 0);
+		play_poll(p, u - 8, u, 1, 0);
 		question(p, u + 1, c);
-		polls(p, u + 2, u + 5, 1, 0);
-		hears(p, u + 6, 1, ASKED + c);
-		answers(p, u + 7, 1, c);
+		play_poll(p, u + 2, u + 5, 1, 0);
+		play_receive_reply(p, u + 6, 1, ASKED + c);
+		play_reply(p, u + 7, 1, c);
 	}
-	polls(p, t + 40, t + 50, 1, 0);
+	play_poll(p, t + 40, t + 50, 1, 0);
 }
 
 TEST(but_it_is_for_whom_it_was_answered_where_questions_follow_timers)
@@ -134,7 +134,7 @@ TEST(but_it_is_for_whom_it_was_answered_where_questions_follow_timers)
 	loop(&p);
 	ask_when_awake(&p, 100);
 	answers_a_sleeper(&p, 200);
-	check_trees(&p, "1(2) 1(3) 1(4) 1 1");
+	play_check_trees(&p, "1(2) 1(3) 1(4) 1 1");
 }
 
 /* It connects before anybody asks it. */
@@ -147,9 +147,9 @@ TEST(who_holds_one_request_asks_for_that_over_a_connection_of_before)
 				.from = 7, .to = 2));
 	request(&p, 100, 0);
 	question(&p, 101, 0);
-	hears(&p, 105, 1, ASKED + 0);
-	answers(&p, 106, 1, 0);
-	check_trees(&p, "1(2)");
+	play_receive_reply(&p, 105, 1, ASKED + 0);
+	play_reply(&p, 106, 1, 0);
+	play_check_trees(&p, "1(2)");
 }
 
 /* The parent of the only span of thread 2 is told with this confidence. */
@@ -170,16 +170,16 @@ TEST(nothing_is_beyond_doubt_where_tasks_move_between_threads)
 	_cleanup_(play_done) struct play p = { 0 };
 
 	loop(&p);
-	thread(&p, 5, 1);
+	play_thread(&p, 5, 1);
 	request(&p, 100, 0);
 	question(&p, 101, 0);
-	hears(&p, 105, 1, ASKED + 0);
-	answers(&p, 106, 1, 0);
+	play_receive_reply(&p, 105, 1, ASKED + 0);
+	play_reply(&p, 106, 1, 0);
 	check_confidence(&p, 1);
 	request(&p, 110, 1);
-	ask(&p, 2);
-	takes(&p, 111, 5, 2);
-	answers(&p, 112, 5, 1);
-	answers(&p, 113, 1, 2);
+	play_unrecorded_call(&p, 2);
+	play_receive_call(&p, 111, 5, 2);
+	play_reply(&p, 112, 5, 1);
+	play_reply(&p, 113, 1, 2);
 	check_confidence(&p, 0.95f);
 }

@@ -143,7 +143,7 @@ TEST(a_thread_that_is_made_for_a_span_is_told_of_by_who_makes_it)
 
 	story_begin(&s, 1, 0);
 	story_run(&s, 1, 0, 100);
-	story_born(&s, 2, 1, 40);
+	story_create(&s, 2, 1, 40);
 	story_run(&s, 2, 40, 100);
 	story_context(&s, 1, 0, 1);
 	story_context(&s, 1, 20, 0);
@@ -158,7 +158,7 @@ TEST(what_is_not_known_is_as_without_contexts)
 
 	story_begin(&s, 1, 0);
 	story_run(&s, 1, 0, 100);
-	story_seen(&s, 1, 0, 30, 2);
+	story_observed(&s, 1, 0, 30, 2);
 	story_unknown(&s, 1, 40);
 	story_context(&s, 1, 60, 1);
 	story_span(&s, 0, 100, 1, 0, 1);
@@ -182,7 +182,7 @@ TEST(whose_thread_nobody_told_has_those_that_are_seen_in_it)
 
 	story_begin(&s, 1, 0);
 	story_run(&s, 1, 0, 100);
-	story_seen(&s, 1, 10, 30, 1);
+	story_observed(&s, 1, 10, 30, 1);
 	story_span(&s, 20, 80, 1, 0, 0);
 	check_path(&s, 1, "1R 20-80");
 }
@@ -267,7 +267,7 @@ static void random_thread(struct story *s, uint32_t tid)
 		if (chance(8) == 0)
 			story_unknown(s, tid, t);
 		else if (chance(8) == 0)
-			story_seen(s, tid, t - chance(t + 1), t, id);
+			story_observed(s, tid, t - chance(t + 1), t, id);
 		else
 			story_context(s, tid, t, id);
 	}

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyse/requests/internal.h"
-#include "event/machine.h"
+#include "event/thread_state.h"
 
 #define EACH(type, item, timeline) \
 	for (timeline_pos pos_ = { 0, 0 }, \

@@ -17,7 +17,7 @@
 
 #include "analyse/requests/internal.h"
 #include "base/hash.h"
-#include "event/machine.h"
+#include "event/thread_state.h"
 
 /* state: for what it is, as it seems; 0 if that is open. */
 static uint32_t begin_work(struct finder *f, uint32_t thread, uint32_t state, nsec_t from)

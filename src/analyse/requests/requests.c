@@ -2,7 +2,7 @@
 #include "analyse/requests/requests.h"
 
 #include "analyse/requests/internal.h"
-#include "event/machine.h"
+#include "event/thread_state.h"
 
 /* When the bytes that a thread received came to it: it may have waited for them in its call. */
 static nsec_t came_at(const struct finder *f, uint32_t thread, const struct message *m)

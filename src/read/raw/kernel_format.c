@@ -58,8 +58,8 @@ static bool bind(struct kernel_format *format, const struct raw_field *want, siz
 	if (want->type == RAW_NUMBER && tracepoint_is_number(field))
 		b.kind = number_kind(format, want->size, field->size);
 	else if (want->type == RAW_TEXT && field->is_text)
-		b.kind = field->place == PLACE_HERE ? BIND_TEXT : BIND_LOCATED;
-	else if (field->place != PLACE_HERE || !field->is_array || field->is_text)
+		b.kind = field->location == TRACEPOINT_INLINE ? BIND_TEXT : BIND_LOCATED;
+	else if (field->location != TRACEPOINT_INLINE || !field->is_array || field->is_text)
 		return false;
 	else if (want->type == RAW_NUMBERS && field->element)
 		b.kind = field->element == 8 && !format->abi.swap && want->size == 24 &&

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/strtab.h"
 #include "base/vec.h"
-#include "event/machine.h"
+#include "event/thread_state.h"
 #include "read/replay/replay.h"
 
 /* What the file descriptors of a process stand for, as far as its calls have shown. */
@@ -24,7 +24,7 @@ struct told_wait {
 
 struct replay_thread {
 	uint32_t tid, pid;
-	struct machine machine;
+	struct thread_state state;
 	struct told_wait told;
 	struct wait_site site; /* where it blocked */
 	nsec_t call_start;     /* 0 if that was not seen */

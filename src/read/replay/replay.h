@@ -3,7 +3,7 @@
  * replay - raw events of a foreign trace through the recorder's state machine.
  *
  * What the kernel programs see one event at a time, a trace has in a file.  So
- * the same machine (event/machine.h) runs over both, and the records are the
+ * the same machine (event/thread_state.h) runs over both, and the records are the
  * same.  What the kernel programs can ask the kernel for, a trace may lack or
  * tell elsewhere: what a file descriptor stands for is followed from the calls
  * that open and close it, who belongs to which process from forks, which

@@ -8,12 +8,12 @@
 void replay_run(struct replay *r, const struct replay_thread *t, nsec_t end, uint32_t irq,
 		uint8_t flags)
 {
-	if (t->machine.since >= end)
+	if (t->state.since >= end)
 		return;
 
 	struct record_run *run = replay_make(r, RECORD_RUN, sizeof(*run), t->tid, t->cpu, end);
 
-	machine_run(&t->machine, end, run);
+	thread_state_fill_run(&t->state, end, run);
 	run->irq = irq;
 	run->flags = flags;
 }
@@ -24,18 +24,18 @@ static void make_wait(struct replay *r, const struct replay_thread *t, uint16_t 
 {
 	struct wait_site site = t->site;
 
-	if (t->machine.since >= end)
+	if (t->state.since >= end)
 		return;
-	bool told = t->told.state && t->told.start == t->machine.since;
+	bool told = t->told.state && t->told.start == t->state.since;
 
 	if (told)
 		site = t->told.site;
-	else if (t->machine.phase == PHASE_UNKNOWN)
+	else if (t->state.phase == PHASE_UNKNOWN)
 		site = (struct wait_site){ .syscall = SYSCALL_UNKNOWN, .kernel = t->kernel };
 
 	struct record_wait *wait = replay_make(r, RECORD_WAIT, sizeof(*wait), t->tid, cpu, end);
 
-	machine_wait(&t->machine, end, &site, flags & INTERVAL_OPEN, wait);
+	thread_state_fill_wait(&t->state, end, &site, flags & INTERVAL_OPEN, wait);
 	wait->flags |= flags;
 	if (told) {
 		wait->state = t->told.state;
@@ -74,15 +74,15 @@ static void enter_unseen(struct replay *r, struct replay_cpu *cpu, struct replay
 {
 	nsec_t begin = cpu->switched;
 
-	if (begin < t->machine.wake.time)
-		begin = t->machine.wake.time;
-	if (begin < t->machine.since)
-		begin = t->machine.since;
-	if (t->machine.phase == PHASE_UNKNOWN)
-		t->machine.phase = PHASE_BLOCKED;
-	if (t->machine.phase != PHASE_ON)
+	if (begin < t->state.wake.time)
+		begin = t->state.wake.time;
+	if (begin < t->state.since)
+		begin = t->state.since;
+	if (t->state.phase == PHASE_UNKNOWN)
+		t->state.phase = PHASE_BLOCKED;
+	if (t->state.phase != PHASE_ON)
 		make_wait(r, t, e->cpu, begin, INTERVAL_END_HIDDEN);
-	machine_on(&t->machine, begin);
+	thread_state_enter_cpu(&t->state, begin);
 }
 
 static bool is_dead(const struct replay_thread *t, uint64_t state)
@@ -115,7 +115,7 @@ static void leave_cpu(struct replay *r, struct replay_cpu *cpu, const struct raw
 		return;
 	/* who leaves a CPU first, and was not woken, has had it from the begin on */
 	if (cpu->thread != t &&
-	    (cpu->tid != RAW_UNKNOWN || !machine_is_on(&t->machine) || t->machine.wake.time))
+	    (cpu->tid != RAW_UNKNOWN || !thread_state_is_on(&t->state) || t->state.wake.time))
 		enter_unseen(r, cpu, t, e);
 	t->cpu = e->cpu;
 	t->newborn = false;
@@ -127,7 +127,7 @@ static void leave_cpu(struct replay *r, struct replay_cpu *cpu, const struct raw
 	}
 	if (state)
 		note_site(t, state);
-	machine_off(&t->machine, e->time, state ? PHASE_BLOCKED : PHASE_READY);
+	thread_state_leave_cpu(&t->state, e->time, state ? PHASE_BLOCKED : PHASE_READY);
 }
 
 static void enter_cpu(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
@@ -143,11 +143,11 @@ static void enter_cpu(struct replay *r, struct replay_cpu *cpu, const struct raw
 	cpu->hrtimer = false;
 	if (!t)
 		return;
-	if (t->machine.phase != PHASE_ON) /* else it was not seen to leave its last */
+	if (t->state.phase != PHASE_ON) /* else it was not seen to leave its last */
 		make_wait(r, t, e->cpu, e->time, 0);
 	t->cpu = e->cpu;
 	t->newborn = false;
-	machine_on(&t->machine, e->time);
+	thread_state_enter_cpu(&t->state, e->time);
 }
 
 static void make_wake(const struct replay_cpu *cpu, const struct raw_event *e, struct wake *wake)
@@ -184,7 +184,7 @@ void replay_wake(struct replay *r, struct replay_cpu *cpu, const struct raw_even
 	make_wake(cpu, e, &wake);
 	if (cpu->disk && wake.context != WAKE_TASK)
 		t->site.flags |= INTERVAL_IOWAIT;
-	machine_wake(&t->machine, &wake);
+	thread_state_wake(&t->state, &wake);
 	replay_packet_wakes(r, cpu, t->tid, e);
 }
 
@@ -245,7 +245,7 @@ void replay_finish(struct replay *r, struct replay_thread *t)
 {
 	const struct replay_cpu *cpu = t->cpu < r->cpus.count ? &r->cpus.items[t->cpu] : NULL;
 
-	if (t->machine.phase != PHASE_ON && replay_has(r, REPLAY_BIT(RAW_SWITCH)))
+	if (t->state.phase != PHASE_ON && replay_has(r, REPLAY_BIT(RAW_SWITCH)))
 		make_wait(r, t, t->cpu, r->now, INTERVAL_OPEN);
 	else if (cpu && cpu->thread == t)
 		replay_run(r, t, r->now, cpu->irq, INTERVAL_OPEN);

@@ -108,7 +108,7 @@ static struct replay_thread *meet(struct replay *r, uint32_t tid, const struct r
 	bool always = r->source->knows_kinds && r->source->kinds & REPLAY_BIT(RAW_FORK) &&
 		      !(r->source->kinds & REPLAY_BIT(RAW_WAIT)); /* these say since when */
 
-	machine_begin(&t->machine, always ? r->begin : e->time, PHASE_UNKNOWN);
+	thread_state_begin(&t->state, always ? r->begin : e->time, PHASE_UNKNOWN);
 	t->kernel = tid == 2;
 	return t;
 }
@@ -244,7 +244,7 @@ void replay_fork(struct replay *r, const struct raw_event *e)
 	t->newborn = true;
 	t->kernel = creator == 2;
 	t->call = SYSCALL_NONE;
-	machine_begin(&t->machine, e->time, PHASE_READY);
+	thread_state_begin(&t->state, e->time, PHASE_READY);
 	if (parent && parent->pid == t->pid)
 		descriptors_share(t, parent);
 	else if (parent)
@@ -271,7 +271,7 @@ void replay_exec(struct replay *r, const struct raw_event *e)
 			x->pid = old->pid;
 			remove_thread(r, old);
 		}
-		machine_begin(&t->machine, e->time, PHASE_ON);
+		thread_state_begin(&t->state, e->time, PHASE_ON);
 		cpu->thread = t;
 		cpu->tid = tid;
 	}

@@ -52,7 +52,7 @@ static size_t data_size(const char *format)
 
 		if (end < (size_t)f->offset + f->size)
 			end = (size_t)f->offset + f->size;
-		if (f->place != PLACE_HERE)
+		if (f->location != TRACEPOINT_INLINE)
 			more = DYNAMIC_ROOM;
 	}
 	tracepoint_done(&t);

@@ -12,7 +12,7 @@
  * Nothing is made up but this: where it is not known who had a CPU before or
  * after a thread, it is the idle thread; interrupts are only there around the
  * wakeups that they did, and take no time.  So who reads the trace through the
- * machine of event/machine.h gets the same intervals at the same times.
+ * machine of event/thread_state.h gets the same intervals at the same times.
  *
  * Memory is about twice that of the records: 24 bytes for each event, the same
  * again while they are sorted, and what some have of their own.  Time is linear

@@ -12,7 +12,7 @@
  *
  * In the kernel the wakeup comes from another CPU and may overtake the
  * switch-out it answers, since the sleeper is still on its way to sleep.  That
- * is why a wakeup only leaves a note (machine_wake) and the thread's own next
+ * is why a wakeup only leaves a note (thread_state_wake) and the thread's own next
  * switch-in, which the scheduler orders behind both, draws the conclusions.  A
  * note from before the switch-out then says that the thread never really slept.
  *
@@ -20,8 +20,8 @@
  * was (system call, and what its file descriptor stands for) and how it was
  * woken (by a thread, or from which interrupt).
  */
-#ifndef SONDE_EVENT_MACHINE_H
-#define SONDE_EVENT_MACHINE_H
+#ifndef SONDE_EVENT_THREAD_STATE_H
+#define SONDE_EVENT_THREAD_STATE_H
 
 #include "event/event.h"
 #include "event/syscall_table.h"
@@ -42,7 +42,7 @@ struct wake {
 	__u8 pad;
 };
 
-struct machine {
+struct thread_state {
 	__u64 since; /* begin of the phase */
 	struct wake wake;
 	__u32 phase;
@@ -182,7 +182,7 @@ static inline enum state wait_state(const struct wait_site *site, const struct w
 }
 
 /* The thread comes into view at now, in a phase that may be unknown. */
-static inline void machine_begin(struct machine *m, __u64 now, enum phase phase)
+static inline void thread_state_begin(struct thread_state *m, __u64 now, enum phase phase)
 {
 	m->since = now;
 	m->wake.time = 0;
@@ -190,7 +190,7 @@ static inline void machine_begin(struct machine *m, __u64 now, enum phase phase)
 }
 
 /* Somebody wakes the thread. */
-static inline void machine_wake(struct machine *m, const struct wake *wake)
+static inline void thread_state_wake(struct thread_state *m, const struct wake *wake)
 {
 	/* only the first wakeup of a sleep counts */
 	if (m->phase == PHASE_BLOCKED && m->wake.time >= m->since && m->wake.time)
@@ -199,19 +199,20 @@ static inline void machine_wake(struct machine *m, const struct wake *wake)
 }
 
 /* Whether leaving the CPU now would finish a RUN that was seen from its begin. */
-static inline int machine_is_on(const struct machine *m)
+static inline int thread_state_is_on(const struct thread_state *m)
 {
 	return m->phase == PHASE_ON || m->phase == PHASE_UNKNOWN;
 }
 
-/* The thread leaves the CPU: fill in its RUN, which must be zeroed, if machine_is_on(). */
-static inline void machine_run(const struct machine *m, __u64 now, struct record_run *run)
+/* The thread leaves the CPU: fill in its RUN, which must be zeroed, if thread_state_is_on(). */
+static inline void thread_state_fill_run(const struct thread_state *m, __u64 now,
+					 struct record_run *run)
 {
 	run->head.time = now;
 	run->start = m->since;
 }
 
-static inline void machine_off(struct machine *m, __u64 now, enum phase phase)
+static inline void thread_state_leave_cpu(struct thread_state *m, __u64 now, enum phase phase)
 {
 	m->since = now;
 	m->phase = phase;
@@ -221,8 +222,9 @@ static inline void machine_off(struct machine *m, __u64 now, enum phase phase)
  * The thread gets a CPU back (or, with open, recording ends before it does):
  * fill in everything of its WAIT but identity, cpu and stacks.
  */
-static inline void machine_wait(const struct machine *m, __u64 now, const struct wait_site *site,
-				int open, struct record_wait *wait)
+static inline void thread_state_fill_wait(const struct thread_state *m, __u64 now,
+					  const struct wait_site *site, int open,
+					  struct record_wait *wait)
 {
 	struct wake wake = m->wake;
 	int woken = wake.time != 0;
@@ -261,7 +263,7 @@ static inline void machine_wait(const struct machine *m, __u64 now, const struct
 	wait->flags |= site->flags;
 }
 
-static inline void machine_on(struct machine *m, __u64 now)
+static inline void thread_state_enter_cpu(struct thread_state *m, __u64 now)
 {
 	m->since = now;
 	m->wake.time = 0;
