@@ -9,29 +9,31 @@
 #include "read/merge.h"
 #include "report/json_put.h"
 
-static const char *how_name(enum merge_how how)
+static const char *alignment_name(enum merge_alignment alignment)
 {
 	static const char *const names[] = {
-		[MERGE_REFERENCE] = "reference",         [MERGE_ALIGNED] = "aligned",
-		[MERGE_CONTRADICTORY] = "contradictory", [MERGE_TOO_FEW] = "too_few",
-		[MERGE_UNPLACED] = "unplaced",
+		[MERGE_REFERENCE] = "reference",
+		[MERGE_ALIGNED] = "aligned",
+		[MERGE_CONTRADICTORY] = "contradictory",
+		[MERGE_TOO_FEW_MESSAGES] = "too_few_messages",
+		[MERGE_UNALIGNED] = "unaligned",
 	};
 
-	return names[how];
+	return names[alignment];
 }
 
 static bool is_placed(const struct merge_clock *clock)
 {
-	return clock->how == MERGE_ALIGNED || clock->how == MERGE_CONTRADICTORY;
+	return clock->alignment == MERGE_ALIGNED || clock->alignment == MERGE_CONTRADICTORY;
 }
 
 static void clock_json(struct json *j, const struct merge_clock *clock)
 {
 	json_object(j);
 	put_string(j, "host", clock->host);
-	put_string(j, "how", how_name(clock->how));
+	put_string(j, "alignment", alignment_name(clock->alignment));
 	put_u64(j, "group", clock->group);
-	if (clock->how != MERGE_REFERENCE) {
+	if (clock->alignment != MERGE_REFERENCE) {
 		put_string(j, "reference", clock->reference);
 		put_string(j, "via", clock->via);
 		put_u64(j, "messages_from", clock->from);
@@ -93,7 +95,7 @@ static void clock_text(struct out *out, const struct merge_clock *clock)
 	out_str(out, "  ");
 	put_host(out, clock->host);
 	out_str(out, "  ");
-	switch (clock->how) {
+	switch (clock->alignment) {
 	case MERGE_REFERENCE:
 		out_str(out, "all times are on its clock\n");
 		return;
@@ -101,12 +103,12 @@ static void clock_text(struct out *out, const struct merge_clock *clock)
 	case MERGE_CONTRADICTORY:
 		placed_text(out, clock);
 		return;
-	case MERGE_TOO_FEW:
+	case MERGE_TOO_FEW_MESSAGES:
 		out_str(out, "too few messages to align its clock: placed by its own idea of\n"
 			     "             the time of day; order across hosts is not to be relied "
 			     "on\n");
 		return;
-	case MERGE_UNPLACED:
+	case MERGE_UNALIGNED:
 		out_str(out, "nothing tells when it was; placed at the begin\n");
 		return;
 	}

@@ -40,7 +40,7 @@ static uint64_t size_of(const char *path)
 
 static struct info_origin origin_of(const char *path, const struct input *input)
 {
-	const struct input_about *about = input_about(input);
+	const struct input_meta *meta = input_meta(input);
 	const struct input_host *host = input_host(input);
 
 	return (struct info_origin){
@@ -48,15 +48,15 @@ static struct info_origin origin_of(const char *path, const struct input *input)
 		.format = input_format_name(input),
 		.size = size_of(path),
 		.host = host ? host->name : NULL,
-		.kernel = about->kernel,
-		.machine = about->machine,
-		.command = about->command,
-		.tool = about->tool,
-		.cpu_count = about->cpu_count,
-		.version = about->version,
+		.kernel = meta->kernel,
+		.machine = meta->machine,
+		.command = meta->command,
+		.tool = meta->tool,
+		.cpu_count = meta->cpu_count,
+		.version = meta->version,
 		.is_capture = strcmp(input_format_name(input), "sonde") == 0,
-		.cut = about->cut,
-		.cut_at = about->cut_at,
+		.cut = meta->truncated,
+		.cut_at = meta->truncated_at,
 		.start = input_start(input),
 		.has_realtime = input_has_realtime(input),
 		.realtime_offset = input_realtime_offset(input),

@@ -70,13 +70,13 @@ static char *directory_of(const struct exported *e, size_t host)
 static int write_host(const struct exported *e, const exports *all, size_t host, const char *top,
 		      struct err *err)
 {
-	const struct input_about *about = e->merge ? NULL : input_about(e->one.input);
+	const struct input_meta *meta = e->merge ? NULL : input_meta(e->one.input);
 	_cleanup_(freep) char *name = directory_of(e, host);
 	_cleanup_(freep) char *path =
 		all->count > 1 ? must_printf("%s/%s", top, name) : must_strdup(top);
 	struct lttng_about what = {
 		.host = exported_host(e, host),
-		.kernel = about ? about->kernel : NULL,
+		.kernel = meta ? meta->kernel : NULL,
 		.realtime_offset = exported_realtime(e),
 	};
 

@@ -20,7 +20,8 @@ static struct otlp_list no_items(uint32_t number)
 }
 
 /* The first item is from `from` up to where the cursor is now; later ones just make it longer. */
-static inline void note_item(struct otlp_list *list, const uint8_t *from, const struct wire *now)
+static inline void note_item(struct otlp_list *list, const uint8_t *from,
+			     const struct pb_reader *now)
 {
 	if (!list->rest.at)
 		list->rest.at = from;
@@ -29,10 +30,10 @@ static inline void note_item(struct otlp_list *list, const uint8_t *from, const 
 
 int otlp_list_next(struct otlp_list *list, struct view *ret)
 {
-	struct wire_field f;
+	struct pb_field f;
 	int r;
 
-	while ((r = wire_next(&list->rest, &f)) > 0)
+	while ((r = pb_next(&list->rest, &f)) > 0)
 		if (f.tag == list->tag) {
 			*ret = f.bytes;
 			return 1;
@@ -42,12 +43,12 @@ int otlp_list_next(struct otlp_list *list, struct view *ret)
 
 int otlp_attribute_read(struct view bytes, struct otlp_attribute *ret)
 {
-	struct wire wire = wire_of(bytes);
-	struct wire_field f;
+	struct pb_reader pb = pb_reader_of(bytes);
+	struct pb_field f;
 	int r;
 
 	*ret = (struct otlp_attribute){ no_bytes, no_bytes };
-	while ((r = wire_next(&wire, &f)) > 0)
+	while ((r = pb_next(&pb, &f)) > 0)
 		if (f.tag == BYTES(KEY_VALUE_KEY))
 			ret->key = f.bytes;
 		else if (f.tag == BYTES(KEY_VALUE_VALUE))
@@ -72,11 +73,11 @@ int otlp_attribute_next(struct otlp_list *list, struct otlp_attribute *ret)
 int otlp_value_read(struct view bytes, struct otlp_value *ret)
 {
 	struct otlp_value value = { 0 };
-	struct wire wire = wire_of(bytes);
-	struct wire_field f;
+	struct pb_reader pb = pb_reader_of(bytes);
+	struct pb_field f;
 	int r;
 
-	while ((r = wire_next(&wire, &f)) > 0)
+	while ((r = pb_next(&pb, &f)) > 0)
 		switch (f.tag) {
 		case BYTES(OTLP_STRING):
 		case BYTES(OTLP_ARRAY):
@@ -85,7 +86,7 @@ int otlp_value_read(struct view bytes, struct otlp_value *ret)
 			value = (struct otlp_value){ f.tag >> 3, .text = f.bytes };
 			break;
 		case VARINT(OTLP_BOOL):
-			value = (struct otlp_value){ OTLP_BOOL, .truth = f.number != 0 };
+			value = (struct otlp_value){ OTLP_BOOL, .boolean = f.number != 0 };
 			break;
 		case VARINT(OTLP_INT):
 			value = (struct otlp_value){ OTLP_INT, .number = f.number };
@@ -103,12 +104,12 @@ int otlp_value_read(struct view bytes, struct otlp_value *ret)
 struct otlp_list otlp_value_items(const struct otlp_value *value)
 {
 	assert(value->type == OTLP_ARRAY || value->type == OTLP_MAP);
-	return (struct otlp_list){ wire_of(value->text), BYTES(LIST_VALUES) };
+	return (struct otlp_list){ pb_reader_of(value->text), BYTES(LIST_VALUES) };
 }
 
 void otlp_reader_init(struct otlp_reader *reader, struct view request)
 {
-	*reader = (struct otlp_reader){ .resource_list = { wire_of(request),
+	*reader = (struct otlp_reader){ .resource_list = { pb_reader_of(request),
 							   BYTES(REQUEST_RESOURCE_SPANS) } };
 }
 
@@ -119,13 +120,13 @@ static int damaged(struct otlp_reader *reader, const uint8_t *at, const char *me
 	return -EBADMSG;
 }
 
-/* As wire_next(), but says what was expected. */
-static inline int next_field(struct otlp_reader *reader, struct wire *wire, struct wire_field *ret,
+/* As pb_next(), but says what was expected. */
+static inline int next_field(struct otlp_reader *reader, struct pb_reader *pb, struct pb_field *ret,
 			     const char *message)
 {
-	int r = wire_next(wire, ret);
+	int r = pb_next(pb, ret);
 
-	return r < 0 ? damaged(reader, wire->at, message) : r;
+	return r < 0 ? damaged(reader, pb->at, message) : r;
 }
 
 static int next_item(struct otlp_reader *reader, struct otlp_list *list, struct view *ret,
@@ -138,16 +139,16 @@ static int next_item(struct otlp_reader *reader, struct otlp_list *list, struct 
 
 static int read_resource(struct otlp_reader *reader, struct view bytes, struct otlp_resource *ret)
 {
-	struct wire wire = wire_of(bytes);
-	struct wire_field f;
+	struct pb_reader pb = pb_reader_of(bytes);
+	struct pb_field f;
 	int r;
 
 	ret->attributes = no_items(RESOURCE_ATTRIBUTES);
 	ret->dropped_attributes = 0;
-	for (const uint8_t *from = wire.at; (r = next_field(reader, &wire, &f, "Resource")) > 0;
-	     from = wire.at)
+	for (const uint8_t *from = pb.at; (r = next_field(reader, &pb, &f, "Resource")) > 0;
+	     from = pb.at)
 		if (f.tag == BYTES(RESOURCE_ATTRIBUTES))
-			note_item(&ret->attributes, from, &wire);
+			note_item(&ret->attributes, from, &pb);
 		else if (f.tag == VARINT(RESOURCE_DROPPED))
 			ret->dropped_attributes = f.number;
 	return r;
@@ -155,12 +156,12 @@ static int read_resource(struct otlp_reader *reader, struct view bytes, struct o
 
 int otlp_read_resource(struct otlp_reader *reader, struct otlp_resource *ret)
 {
-	struct wire wire = wire_of(reader->resource);
-	struct wire_field f;
+	struct pb_reader pb = pb_reader_of(reader->resource);
+	struct pb_field f;
 	int r;
 
 	*ret = (struct otlp_resource){ no_bytes, no_items(RESOURCE_ATTRIBUTES), 0 };
-	while ((r = next_field(reader, &wire, &f, "ResourceSpans")) > 0) {
+	while ((r = next_field(reader, &pb, &f, "ResourceSpans")) > 0) {
 		if (f.tag == BYTES(RESOURCE_SPANS_RESOURCE))
 			r = read_resource(reader, f.bytes, ret);
 		else if (f.tag == BYTES(ANY_SPANS_SCHEMA_URL))
@@ -173,15 +174,15 @@ int otlp_read_resource(struct otlp_reader *reader, struct otlp_resource *ret)
 
 static int read_scope(struct otlp_reader *reader, struct view bytes, struct otlp_scope *ret)
 {
-	struct wire wire = wire_of(bytes);
-	struct wire_field f;
+	struct pb_reader pb = pb_reader_of(bytes);
+	struct pb_field f;
 	int r;
 
 	ret->name = ret->version = no_bytes;
 	ret->attributes = no_items(SCOPE_ATTRIBUTES);
 	ret->dropped_attributes = 0;
-	for (const uint8_t *from = wire.at;
-	     (r = next_field(reader, &wire, &f, "InstrumentationScope")) > 0; from = wire.at)
+	for (const uint8_t *from = pb.at;
+	     (r = next_field(reader, &pb, &f, "InstrumentationScope")) > 0; from = pb.at)
 		switch (f.tag) {
 		case BYTES(SCOPE_NAME):
 			ret->name = f.bytes;
@@ -190,7 +191,7 @@ static int read_scope(struct otlp_reader *reader, struct view bytes, struct otlp
 			ret->version = f.bytes;
 			break;
 		case BYTES(SCOPE_ATTRIBUTES):
-			note_item(&ret->attributes, from, &wire);
+			note_item(&ret->attributes, from, &pb);
 			break;
 		case VARINT(SCOPE_DROPPED):
 			ret->dropped_attributes = f.number;
@@ -201,15 +202,15 @@ static int read_scope(struct otlp_reader *reader, struct view bytes, struct otlp
 
 int otlp_read_scope(struct otlp_reader *reader, struct otlp_scope *ret)
 {
-	struct wire wire = wire_of(reader->scope);
-	struct wire_field f;
+	struct pb_reader pb = pb_reader_of(reader->scope);
+	struct pb_field f;
 	int r;
 
 	*ret = (struct otlp_scope){ .schema_url = no_bytes,
 				    .name = no_bytes,
 				    .version = no_bytes,
 				    .attributes = no_items(SCOPE_ATTRIBUTES) };
-	while ((r = next_field(reader, &wire, &f, "ScopeSpans")) > 0) {
+	while ((r = next_field(reader, &pb, &f, "ScopeSpans")) > 0) {
 		if (f.tag == BYTES(SCOPE_SPANS_SCOPE))
 			r = read_scope(reader, f.bytes, ret);
 		else if (f.tag == BYTES(ANY_SPANS_SCHEMA_URL))
@@ -228,7 +229,7 @@ static int enter_resource(struct otlp_reader *reader)
 
 	if (r > 0) {
 		reader->resources++;
-		reader->scope_list = (struct otlp_list){ wire_of(reader->resource),
+		reader->scope_list = (struct otlp_list){ pb_reader_of(reader->resource),
 							 BYTES(RESOURCE_SPANS_SCOPE_SPANS) };
 	}
 	return r;
@@ -241,18 +242,18 @@ static int enter_scope(struct otlp_reader *reader)
 	if (r > 0) {
 		reader->scopes++;
 		reader->span_list =
-			(struct otlp_list){ wire_of(reader->scope), BYTES(SCOPE_SPANS_SPANS) };
+			(struct otlp_list){ pb_reader_of(reader->scope), BYTES(SCOPE_SPANS_SPANS) };
 	}
 	return r;
 }
 
 static int read_status(struct otlp_reader *reader, struct view bytes, struct otlp_span *ret)
 {
-	struct wire wire = wire_of(bytes);
-	struct wire_field f;
+	struct pb_reader pb = pb_reader_of(bytes);
+	struct pb_field f;
 	int r;
 
-	while ((r = next_field(reader, &wire, &f, "Status")) > 0)
+	while ((r = next_field(reader, &pb, &f, "Status")) > 0)
 		if (f.tag == BYTES(STATUS_MESSAGE))
 			ret->status_message = f.bytes;
 		else if (f.tag == VARINT(STATUS_CODE))
@@ -261,7 +262,7 @@ static int read_status(struct otlp_reader *reader, struct view bytes, struct otl
 }
 
 /* What hardly any span has, so that the rest is quick. */
-static int read_rare(struct otlp_reader *reader, const struct wire_field *f, struct otlp_span *ret)
+static int read_rare(struct otlp_reader *reader, const struct pb_field *f, struct otlp_span *ret)
 {
 	switch (f->tag) {
 	case BYTES(SPAN_TRACE_STATE):
@@ -286,8 +287,8 @@ static int read_rare(struct otlp_reader *reader, const struct wire_field *f, str
 	return 0;
 }
 
-static int read_field(struct otlp_reader *reader, const struct wire_field *f, const uint8_t *from,
-		      const struct wire *now, struct otlp_span *ret)
+static int read_field(struct otlp_reader *reader, const struct pb_field *f, const uint8_t *from,
+		      const struct pb_reader *now, struct otlp_span *ret)
 {
 	switch (f->tag) {
 	case BYTES(SPAN_TRACE_ID):
@@ -328,8 +329,8 @@ static int read_field(struct otlp_reader *reader, const struct wire_field *f, co
 
 static int read_span(struct otlp_reader *reader, struct view bytes, struct otlp_span *ret)
 {
-	struct wire wire = wire_of(bytes);
-	struct wire_field f;
+	struct pb_reader pb = pb_reader_of(bytes);
+	struct pb_field f;
 	int r;
 
 	*ret = (struct otlp_span){ .trace_id = no_bytes,
@@ -341,16 +342,16 @@ static int read_span(struct otlp_reader *reader, struct view bytes, struct otlp_
 				   .attributes = no_items(SPAN_ATTRIBUTES),
 				   .events = no_items(SPAN_EVENTS),
 				   .links = no_items(SPAN_LINKS) };
-	for (const uint8_t *from = wire.at; (r = next_field(reader, &wire, &f, "Span")) > 0;
-	     from = wire.at) {
-		r = read_field(reader, &f, from, &wire, ret);
+	for (const uint8_t *from = pb.at; (r = next_field(reader, &pb, &f, "Span")) > 0;
+	     from = pb.at) {
+		r = read_field(reader, &f, from, &pb, ret);
 		if (r < 0)
 			return r;
 	}
 	return r;
 }
 
-int otlp_next(struct otlp_reader *reader, struct otlp_span *ret)
+int otlp_next_span(struct otlp_reader *reader, struct otlp_span *ret)
 {
 	struct view bytes;
 	int r;

@@ -7,7 +7,7 @@
  *	int r;
  *
  *	otlp_reader_init(&reader, bytes);
- *	while ((r = otlp_next(&reader, &span)) > 0) {
+ *	while ((r = otlp_next_span(&reader, &span)) > 0) {
  *		if (reader.resources != before)
  *			r = otlp_read_resource(&reader, &resource);
  *		...
@@ -26,10 +26,10 @@
 #ifndef SONDE_OTLP_TRACE_H
 #define SONDE_OTLP_TRACE_H
 
-#include "otlp/wire.h"
+#include "otlp/protobuf.h"
 
 enum otlp_kind {
-	OTLP_KIND_NONE = 0,
+	OTLP_KIND_UNSPECIFIED = 0,
 	OTLP_KIND_INTERNAL = 1,
 	OTLP_KIND_SERVER = 2,
 	OTLP_KIND_CLIENT = 3,
@@ -38,14 +38,14 @@ enum otlp_kind {
 };
 
 enum otlp_status {
-	OTLP_STATUS_NONE = 0,
+	OTLP_STATUS_UNSET = 0,
 	OTLP_STATUS_OK = 1,
 	OTLP_STATUS_ERROR = 2,
 };
 
 /* All fields with one tag of a message, each a message itself; a cursor. */
 struct otlp_list {
-	struct wire rest;
+	struct pb_reader rest;
 	uint32_t tag;
 };
 
@@ -78,7 +78,7 @@ struct otlp_value {
 	enum otlp_type type;
 	union {
 		struct view text; /* STRING and BYTES; ARRAY and MAP: see otlp_value_items() */
-		bool truth;
+		bool boolean;
 		int64_t number;
 		double real;
 	};
@@ -127,7 +127,7 @@ struct otlp_reader {
 void otlp_reader_init(struct otlp_reader *reader, struct view request);
 
 /* The next span: 1, 0 at the end, or -EBADMSG. */
-int otlp_next(struct otlp_reader *reader, struct otlp_span *ret);
+int otlp_next_span(struct otlp_reader *reader, struct otlp_span *ret);
 
 /* What the last span belongs to: 0 or -EBADMSG. */
 int otlp_read_resource(struct otlp_reader *reader, struct otlp_resource *ret);
@@ -150,7 +150,7 @@ int otlp_read_scope(struct otlp_reader *reader, struct otlp_scope *ret);
  * The lists in what is begun are not written, so that the caller may change them.
  */
 struct otlp_writer {
-	struct wire_out out;
+	struct pb_buffer out;
 	size_t begins[3];
 	unsigned depth;
 	uint32_t attributes; /* their field's number in what was begun last */

@@ -6,12 +6,12 @@
 #ifndef SONDE_OTLP_TRACE_FIELDS_H
 #define SONDE_OTLP_TRACE_FIELDS_H
 
-#include "otlp/wire.h"
+#include "otlp/protobuf.h"
 
-#define BYTES(number) WIRE_TAG(number, WIRE_BYTES)
-#define VARINT(number) WIRE_TAG(number, WIRE_VARINT)
-#define FIXED64(number) WIRE_TAG(number, WIRE_FIXED64)
-#define FIXED32(number) WIRE_TAG(number, WIRE_FIXED32)
+#define BYTES(number) PB_TAG(number, PB_BYTES)
+#define VARINT(number) PB_TAG(number, PB_VARINT)
+#define FIXED64(number) PB_TAG(number, PB_FIXED64)
+#define FIXED32(number) PB_TAG(number, PB_FIXED32)
 
 enum { REQUEST_RESOURCE_SPANS = 1 };
 enum { RESOURCE_SPANS_RESOURCE = 1, RESOURCE_SPANS_SCOPE_SPANS = 2 };

@@ -25,9 +25,9 @@ static bool is_capture(const char *head, size_t size)
 	return size >= known && memcmp(head, CAPTURE_MAGIC, known) == 0;
 }
 
-static struct input_about about(const struct capture_meta *meta)
+static struct input_meta read_meta(const struct capture_meta *meta)
 {
-	return (struct input_about){
+	return (struct input_meta){
 		.kernel = meta->kernel,
 		.machine = meta->machine,
 		.command = meta->command,
@@ -57,10 +57,10 @@ static int open_capture(const char *path, struct input **ret, struct err *err)
 	/* the clock since boot is what an hour of sleep does not stop */
 	in->input.host = (struct input_host){ meta->host, (uint64_t)meta->realtime_offset -
 								  (uint64_t)meta->boottime_offset };
-	in->input.about = about(meta);
+	in->input.meta = read_meta(meta);
 	if (!capture_complete(capture, &end)) {
-		in->input.about.cut = true;
-		in->input.about.cut_at = end;
+		in->input.meta.truncated = true;
+		in->input.meta.truncated_at = end;
 		in->input.warning = must_printf(
 			"'%s' is not complete: it is read up to offset %" PRIu64, path, end);
 	}
@@ -94,7 +94,7 @@ static void free_input(struct input *input)
 
 const struct input_format sonde_format = {
 	.name = "sonde",
-	.is_one = is_capture,
+	.matches_file = is_capture,
 	.open = open_capture,
 	.next = next_record,
 	.string = get_string,

@@ -78,8 +78,8 @@ static bool shows(const struct input_format *format, const char *path, const cha
 		  ssize_t size)
 {
 	if (size == -EISDIR)
-		return format->is_dir && format->is_dir(path);
-	return format->is_one && format->is_one(head, size);
+		return format->matches_dir && format->matches_dir(path);
+	return format->matches_file && format->matches_file(head, size);
 }
 
 static const struct input_format *format_shown(const char *path, const char *head, ssize_t size,
@@ -117,7 +117,7 @@ int input_open(const char *path, const char *format, struct input **ret, struct 
 		return size;
 
 	_cleanup_(input_freep) struct input *input = NULL;
-	int r = size > 0 && packed_is_one(head, size)
+	int r = size > 0 && packed_matches(head, size)
 			? packed_open(path, format, &input, err)
 			: open_plain(path, format, head, size, &input, err);
 
@@ -188,9 +188,9 @@ const char *input_record_host(const struct input *input)
 	return input->record_host ?: "";
 }
 
-const struct input_about *input_about(const struct input *input)
+const struct input_meta *input_meta(const struct input *input)
 {
-	return &input->about;
+	return &input->meta;
 }
 
 bool input_is_timeless(const struct input *input)

@@ -23,9 +23,9 @@ struct raw_source;
 struct input_format {
 	const char *name; /* for --format and info */
 	/* Whether this may be one; head has the file's first bytes (up to 4096), not terminated. */
-	bool (*is_one)(const char *head, size_t size);
+	bool (*matches_file)(const char *head, size_t size);
 	/* Whether this directory may be one; left out by formats that are files. */
-	bool (*is_dir)(const char *path);
+	bool (*matches_dir)(const char *path);
 	int (*open)(const char *path, struct input **ret, struct err *err);
 	/* As those of the same names below. */
 	int (*next)(struct input *input, const struct record **ret, struct err *err);
@@ -74,15 +74,15 @@ const struct input_host *input_host(const struct input *input);
 const char *input_record_host(const struct input *input);
 
 /* What the file says of its making; what it does not say is NULL or 0.  All borrowed. */
-struct input_about {
+struct input_meta {
 	const char *kernel, *machine; /* release and architecture */
 	const char *command, *tool;   /* by which it was recorded */
 	uint32_t cpu_count;
-	uint32_t version; /* of its format */
-	bool cut;         /* a capture whose recorder was stopped before it could close it, */
-	uint64_t cut_at;  /* and where it ends then */
+	uint32_t version;      /* of its format */
+	bool truncated;        /* a capture whose recorder was stopped before it could close it, */
+	uint64_t truncated_at; /* and where it ends then */
 };
-const struct input_about *input_about(const struct input *input);
+const struct input_meta *input_meta(const struct input *input);
 
 /*
  * Whether it tells what holds all the time, as where a process belongs: its

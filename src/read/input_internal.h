@@ -17,7 +17,7 @@ struct input {
 	bool is_timeless;        /* its records, all at 0, belong to the begin of the others */
 	nsec_t start;            /* of a capture: when recording began; else 0 */
 	const char *record_host; /* borrowed; NULL if it does not say */
-	struct input_about about;
+	struct input_meta meta;
 	char *warning;
 	uint64_t events;        /* of the source, read so far */
 	struct raw_source *raw; /* NULL if it is no foreign kernel trace */

@@ -6,14 +6,14 @@
 
 #include "base/vec.h"
 #include "event/times.h"
-#include "read/clock/place.h"
+#include "read/clock/host_clocks.h"
 
 /* One input, and its next record. */
 struct stream {
 	char *path;
 	struct input *input;
 	bool is_kernel;         /* a kernel trace, of one machine */
-	struct source *sources; /* as place_sources() has them */
+	struct source *sources; /* as host_clocks_sources() has them */
 	const struct record *next;
 	const struct source *source;
 	uint64_t left_out;
@@ -29,7 +29,7 @@ struct turn {
 
 struct merge {
 	VEC(struct stream) streams;
-	struct place place;
+	struct host_clocks clocks;
 	struct warnings warnings;
 	VEC(struct turn) heap; /* the earliest first */
 	bool began;
@@ -43,9 +43,9 @@ static const char *get_string(const void *arg, uint32_t id)
 static void make_sources(struct merge *merge, size_t i)
 {
 	struct stream *s = &merge->streams.items[i];
-	size_t count = s->is_kernel ? 1 : merge->place.hosts.count + 1;
+	size_t count = s->is_kernel ? 1 : merge->clocks.hosts.count + 1;
 
-	s->sources = place_sources(&merge->place, i);
+	s->sources = host_clocks_sources(&merge->clocks, i);
 	for (size_t k = 0; k < count; k++) {
 		s->sources[k].get_string = get_string;
 		s->sources[k].arg = s->input;
@@ -67,9 +67,9 @@ int merge_open(char **paths, const char *format, struct merge **ret, struct err 
 		stream.path = must_strdup(*paths);
 		stream.is_kernel = input_host(stream.input);
 		*vec_push(&merge->streams) = stream;
-		place_add(&merge->place, stream.path, stream.input);
+		host_clocks_add(&merge->clocks, stream.path, stream.input);
 	}
-	place_solve(&merge->place, format, &merge->warnings);
+	host_clocks_solve(&merge->clocks, format, &merge->warnings);
 	for (size_t i = 0; i < merge->streams.count; i++)
 		make_sources(merge, i);
 	*ret = TAKE(merge);
@@ -90,7 +90,7 @@ void merge_free(struct merge *merge)
 	vec_done(&merge->streams);
 	vec_done(&merge->warnings.items);
 	vec_done(&merge->heap);
-	place_done(&merge->place);
+	host_clocks_done(&merge->clocks);
 	free(merge);
 }
 
@@ -100,11 +100,11 @@ static const struct source *source_of(const struct merge *merge, const struct st
 		return &s->sources[0];
 
 	const char *name = input_record_host(s->input);
-	size_t host = place_find(&merge->place, name);
+	size_t host = host_clocks_find(&merge->clocks, name);
 
 	s->sources[host].host_name = name;
-	s->sources[host].has_host_clock = *name && host < merge->place.hosts.count &&
-					  merge->place.hosts.items[host].has_realtime;
+	s->sources[host].has_host_clock = *name && host < merge->clocks.hosts.count &&
+					  merge->clocks.hosts.items[host].has_realtime;
 	return &s->sources[host];
 }
 
@@ -192,7 +192,7 @@ static void place_timeless(struct merge *merge)
 
 		if (!input_is_timeless(s->input))
 			continue;
-		for (size_t k = 0; k <= merge->place.hosts.count; k++)
+		for (size_t k = 0; k <= merge->clocks.hosts.count; k++)
 			s->sources[k].shift = first;
 		merge->heap.items[i].time = first;
 	}
@@ -261,22 +261,22 @@ const char *merge_warning(const struct merge *merge, size_t i)
 
 size_t merge_host_count(const struct merge *merge)
 {
-	return merge->place.hosts.count;
+	return merge->clocks.hosts.count;
 }
 
 const char *merge_host_name(const struct merge *merge, size_t i)
 {
-	return i < merge->place.hosts.count ? merge->place.hosts.items[i].name : "";
+	return i < merge->clocks.hosts.count ? merge->clocks.hosts.items[i].name : "";
 }
 
 struct merge_clock merge_clock(const struct merge *merge, size_t host)
 {
-	return merge->place.hosts.items[host].clock;
+	return merge->clocks.hosts.items[host].clock;
 }
 
 int64_t merge_realtime_offset(const struct merge *merge)
 {
-	return merge->place.hosts.count ? merge->place.hosts.items[0].realtime : 0;
+	return merge->clocks.hosts.count ? merge->clocks.hosts.items[0].realtime : 0;
 }
 
 nsec_t merge_start(const struct merge *merge)

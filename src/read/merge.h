@@ -44,19 +44,19 @@ const char *merge_warning(const struct merge *merge, size_t i);
 size_t merge_host_count(const struct merge *merge);
 const char *merge_host_name(const struct merge *merge, size_t i); /* "" if there is none */
 
-enum merge_how {
-	MERGE_REFERENCE,     /* its clock is the line, */
-	MERGE_ALIGNED,       /* or was aligned with it by messages; */
-	MERGE_CONTRADICTORY, /* these contradict each other, and the quickest were believed; */
-	MERGE_TOO_FEW,       /* there are too few: what it calls CLOCK_REALTIME is believed, */
-	MERGE_UNPLACED,      /* if it knows that; else it just begins when the line does */
+enum merge_alignment {
+	MERGE_REFERENCE,        /* its clock is the line, */
+	MERGE_ALIGNED,          /* or was aligned with it by messages; */
+	MERGE_CONTRADICTORY,    /* these contradict each other, and the quickest were believed; */
+	MERGE_TOO_FEW_MESSAGES, /* there are too few: what it calls CLOCK_REALTIME is believed, */
+	MERGE_UNALIGNED,        /* if it knows that; else it just begins when the line does */
 };
 
 /* How the clock of a machine was put on the common line. */
 struct merge_clock {
 	const char *host;      /* "" if no trace names it; borrowed, as is */
 	const char *reference; /* the machine whose clock the line is */
-	enum merge_how how;
+	enum merge_alignment alignment;
 	uint16_t group;    /* only times of one and the same can be compared */
 	int64_t offset;    /* ns by which it is behind the reference, by what each calls */
 			   /* CLOCK_REALTIME, in the middle of what both recorded */

@@ -13,7 +13,7 @@ static void read_list(struct view list)
 	_cleanup_(input_freep) struct input *input = NULL;
 	struct err err = { "" };
 
-	fuzz_sink += bpftrace_meta_format.is_one(list.s, list.len);
+	fuzz_sink += bpftrace_meta_format.matches_file(list.s, list.len);
 	if (bpftrace_meta_open_memory("fuzz", list.s, list.len, &input, &err) < 0)
 		assert(!input && err.text[0]);
 	else
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		size = nul - text;
 	}
 	read_list(list);
-	fuzz_sink += bpftrace_format.is_one(text, size);
+	fuzz_sink += bpftrace_format.matches_file(text, size);
 	if (bpftrace_open_memory("fuzz", text, size, list, &events, &err) < 0) {
 		assert(!events && strncmp(err.text, "'fuzz' has no line", 18) == 0);
 		return 0;

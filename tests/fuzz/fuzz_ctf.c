@@ -87,7 +87,7 @@ static void check_event(struct raw_source *source, const struct raw_event *e)
 
 static void add_file(struct file_set *set, const char *name, const uint8_t *data, size_t size)
 {
-	struct file file = { must_strdup(name), must_alloc(size ? size : 1), size, false };
+	struct trace_file file = { must_strdup(name), must_alloc(size ? size : 1), size, false };
 
 	memcpy(file.data, data, size);
 	*vec_push(&set->items) = file;

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	_cleanup_(input_freep) struct input *events = NULL, *records = NULL;
 	struct err err = { "" };
 
-	fuzz_sink += ftrace_format.is_one(text, size);
+	fuzz_sink += ftrace_format.matches_file(text, size);
 	if (ftrace_open_memory("fuzz", text, size, &events, &err) < 0) {
 		assert(!events && strncmp(err.text, "'fuzz' has no line", 18) == 0);
 		return 0;

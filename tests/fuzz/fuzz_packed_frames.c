@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct err err = { "" };
 	struct stat stat;
 
-	if (!packed_frames_is_one(file.s, file.len))
+	if (!packed_frames_matches(file.s, file.len))
 		return 0;
 	if (packed_frames_unpack("fuzz", file, fd, LIMIT, &err) < 0)
 		assert(strstr(err.text, "'fuzz'"));

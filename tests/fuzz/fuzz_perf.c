@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct bytes given = { (uint8_t *)bytes, size };
 	_cleanup_(bytes_done) struct bytes copy = bytes_copy(&given, size);
 
-	sink += perf_format.is_one((char *)copy.data, size);
+	sink += perf_format.matches_file((char *)copy.data, size);
 	for (unsigned pass = 0; pass < 2; pass++) {
 		_cleanup_(input_freep) struct input *input = NULL;
 		struct err err = { "" };

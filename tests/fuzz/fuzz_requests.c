@@ -108,7 +108,7 @@ static void check_export(const struct model *model, const struct requests *reque
 	assert(export_otlp(&e, file, &done, &err) == 0);
 	fclose(file);
 	otlp_reader_init(&reader, (struct view){ text, size });
-	while (otlp_next(&reader, &span) > 0)
+	while (otlp_next_span(&reader, &span) > 0)
 		count++;
 	assert(!reader.damage && count == done.spans);
 	assert(done.spans == model_span_count(model) - 1);

@@ -61,7 +61,7 @@ static inline int check_spans(const struct input_format *format, open_memory_fn 
 	uint64_t count = 0;
 	nsec_t last = 0;
 
-	sink += format->is_one((char *)copy.data, size < 4096 ? size : 4096);
+	sink += format->matches_file((char *)copy.data, size < 4096 ? size : 4096);
 	if (read("fuzz", (char *)copy.data, size, &input, &err) < 0) {
 		assert(!input && strncmp(err.text, "'fuzz' is ", 10) == 0);
 		return 0;

@@ -109,7 +109,7 @@ static inline void put_head(struct writer *w, uint16_t id, uint64_t time)
 
 static inline void add_file(struct file_set *set, const char *name, const void *data, size_t size)
 {
-	struct file file = { must_strdup(name), must_alloc(size), size, false };
+	struct trace_file file = { must_strdup(name), must_alloc(size), size, false };
 
 	memcpy(file.data, data, size);
 	*vec_push(&set->items) = file;

@@ -24,7 +24,7 @@ static inline struct view recode(struct otlp_writer *w, struct view bytes)
 	uint64_t resources = 0, scopes = 0;
 
 	otlp_reader_init(&reader, bytes);
-	while (otlp_next(&reader, &span) > 0) {
+	while (otlp_next_span(&reader, &span) > 0) {
 		if (reader.resources != resources && !otlp_read_resource(&reader, &resource)) {
 			otlp_begin_resource(w, &resource);
 			recode_attributes(w, resource.attributes);

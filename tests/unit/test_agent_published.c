@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "agent_read.h"
-#include "otlp/wire.h"
+#include "otlp/protobuf.h"
 
 struct found {
 	char text[2048]; /* KEY=VALUE; of all attributes, in order */
@@ -36,16 +36,16 @@ static const struct header *find_header(void)
 /* AnyValue: a string, or the number of an array's elements. */
 static void add_value(struct found *found, struct view bytes)
 {
-	struct wire wire = wire_of(bytes);
-	struct wire_field f = { 0 };
+	struct pb_reader pb = pb_reader_of(bytes);
+	struct pb_field f = { 0 };
 	size_t used = strlen(found->text);
 
-	while (wire_next(&wire, &f) > 0) {
+	while (pb_next(&pb, &f) > 0) {
 		CHECK(!memchr(f.bytes.s, '\0', f.bytes.len));
-		if (f.tag == WIRE_TAG(1, WIRE_BYTES))
+		if (f.tag == PB_TAG(1, PB_BYTES))
 			snprintf(found->text + used, sizeof(found->text) - used, "=%.*s;",
 				 (int)f.bytes.len, f.bytes.s);
-		else if (f.tag == WIRE_TAG(5, WIRE_BYTES))
+		else if (f.tag == PB_TAG(5, PB_BYTES))
 			snprintf(found->text + used, sizeof(found->text) - used, "=[%zu];",
 				 f.bytes.len);
 	}
@@ -54,18 +54,18 @@ static void add_value(struct found *found, struct view bytes)
 /* Fields of this number are KeyValues. */
 static void add_pairs(struct found *found, struct view bytes, uint32_t number)
 {
-	struct wire wire = wire_of(bytes);
-	struct wire_field f = { 0 }, part = { 0 };
+	struct pb_reader pb = pb_reader_of(bytes);
+	struct pb_field f = { 0 }, part = { 0 };
 	int r;
 
-	while ((r = wire_next(&wire, &f)) > 0) {
-		struct wire pair = wire_of(f.bytes);
+	while ((r = pb_next(&pb, &f)) > 0) {
+		struct pb_reader pair = pb_reader_of(f.bytes);
 		size_t used = strlen(found->text);
 
-		if (f.tag != WIRE_TAG(number, WIRE_BYTES))
+		if (f.tag != PB_TAG(number, PB_BYTES))
 			continue;
-		while (wire_next(&pair, &part) > 0)
-			if (part.tag == WIRE_TAG(1, WIRE_BYTES))
+		while (pb_next(&pair, &part) > 0)
+			if (part.tag == PB_TAG(1, PB_BYTES))
 				snprintf(found->text + used, sizeof(found->text) - used, "%.*s",
 					 (int)part.bytes.len, part.bytes.s);
 			else
@@ -78,7 +78,7 @@ static struct found read_published(void)
 {
 	const struct header *header = find_header();
 	struct found found = { "" };
-	struct wire_field f = { 0 };
+	struct pb_field f = { 0 };
 
 	CHECK(header && !memcmp(header->signature, "OTEL_CTX", 8));
 	if (!header)
@@ -86,11 +86,11 @@ static struct found read_published(void)
 	CHECK_INT(header->version, 2);
 	CHECK(header->published_at != 0);
 	struct view bytes = { (const char *)(uintptr_t)header->payload, header->payload_size };
-	struct wire wire = wire_of(bytes);
+	struct pb_reader pb = pb_reader_of(bytes);
 
 	add_pairs(&found, bytes, 2);
-	while (wire_next(&wire, &f) > 0)
-		if (f.tag == WIRE_TAG(1, WIRE_BYTES))
+	while (pb_next(&pb, &f) > 0)
+		if (f.tag == PB_TAG(1, PB_BYTES))
 			add_pairs(&found, f.bytes, 1);
 	return found;
 }

@@ -4,35 +4,35 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "otlp/wire.h"
+#include "otlp/protobuf.h"
 #include "record/spans/tap.h"
 #include "arena_build.h"
 #include "test.h"
 
-static void put_text(struct wire_out *out, uint32_t number, const char *text)
+static void put_text(struct pb_buffer *out, uint32_t number, const char *text)
 {
-	wire_put_bytes(out, number, (struct view){ text, strlen(text) });
+	pb_put_bytes(out, number, (struct view){ text, strlen(text) });
 }
 
-static void put_pair(struct wire_out *out, const char *key, const char *value)
+static void put_pair(struct pb_buffer *out, const char *key, const char *value)
 {
-	size_t pair = wire_begin(out, 1);
+	size_t pair = pb_begin_message(out, 1);
 
 	put_text(out, 1, key);
-	size_t any = wire_begin(out, 2);
+	size_t any = pb_begin_message(out, 2);
 	put_text(out, 1, value);
-	wire_end(out, any);
-	wire_end(out, pair);
+	pb_end_message(out, any);
+	pb_end_message(out, pair);
 }
 
-static struct wire_out payload_with(const char *service)
+static struct pb_buffer payload_with(const char *service)
 {
-	struct wire_out out = { 0 };
-	size_t resource = wire_begin(&out, 1);
+	struct pb_buffer out = { 0 };
+	size_t resource = pb_begin_message(&out, 1);
 
 	put_pair(&out, "host.name", "h");
 	put_pair(&out, "service.name", service);
-	wire_end(&out, resource);
+	pb_end_message(&out, resource);
 	return out;
 }
 
@@ -43,7 +43,7 @@ struct context_head {
 	uint64_t published, payload;
 };
 
-static struct context_head *publish_as(const char *name, const struct wire_out *payload)
+static struct context_head *publish_as(const char *name, const struct pb_buffer *payload)
 {
 	_cleanup_(closep) int fd = memfd_create(name, MFD_CLOEXEC);
 	struct context_head *head = NULL;
@@ -56,7 +56,7 @@ static struct context_head *publish_as(const char *name, const struct wire_out *
 	return head;
 }
 
-static struct context_head *publish(const struct wire_out *payload)
+static struct context_head *publish(const struct pb_buffer *payload)
 {
 	return publish_as("OTEL_CTX", payload);
 }
@@ -99,7 +99,7 @@ TEST(a_process_that_is_gone_says_so)
 
 TEST(a_process_says_what_it_is_called)
 {
-	_cleanup_(wire_out_done) struct wire_out payload = payload_with("bank");
+	_cleanup_(pb_buffer_done) struct pb_buffer payload = payload_with("bank");
 	struct context_head *head = publish(&payload);
 	char name[LOOK_SERVICE_MAX] = "";
 	struct look look;
@@ -118,7 +118,7 @@ TEST(a_process_says_what_it_is_called)
 
 TEST(memory_that_a_file_system_supplies_is_not_read)
 {
-	_cleanup_(wire_out_done) struct wire_out payload = payload_with("bank");
+	_cleanup_(pb_buffer_done) struct pb_buffer payload = payload_with("bank");
 	struct context_head *head = publish(&payload);
 	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
 	void *file = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -137,7 +137,7 @@ TEST(a_long_name_is_cut_and_a_broken_one_is_none)
 	char longest[400] = "", name[LOOK_SERVICE_MAX];
 
 	memset(longest, 'x', sizeof(longest) - 1);
-	_cleanup_(wire_out_done) struct wire_out payload = payload_with(longest);
+	_cleanup_(pb_buffer_done) struct pb_buffer payload = payload_with(longest);
 
 	CHECK(look_find_service((struct view){ (char *)payload.data, payload.size }, name));
 	CHECK_INT(strlen(name), LOOK_SERVICE_MAX - 1);
@@ -147,7 +147,7 @@ TEST(a_long_name_is_cut_and_a_broken_one_is_none)
 
 TEST(a_mapping_with_a_similar_name_is_no_context)
 {
-	_cleanup_(wire_out_done) struct wire_out payload = payload_with("bank");
+	_cleanup_(pb_buffer_done) struct pb_buffer payload = payload_with("bank");
 	struct context_head *head = publish_as("my OTEL_CTX", &payload);
 	_cleanup_(closep) int fd = memfd_create("my " SPAN_ARENA_NAME, MFD_CLOEXEC);
 	void *arena = MAP_FAILED;
@@ -165,15 +165,15 @@ TEST(a_mapping_with_a_similar_name_is_no_context)
 
 TEST(a_service_name_is_a_string)
 {
-	_cleanup_(wire_out_done) struct wire_out payload = { 0 };
+	_cleanup_(pb_buffer_done) struct pb_buffer payload = { 0 };
 	char name[LOOK_SERVICE_MAX];
-	size_t resource = wire_begin(&payload, 1), pair = wire_begin(&payload, 1), any;
+	size_t resource = pb_begin_message(&payload, 1), pair = pb_begin_message(&payload, 1), any;
 
 	put_text(&payload, 1, "service.name");
-	any = wire_begin(&payload, 2);
+	any = pb_begin_message(&payload, 2);
 	put_text(&payload, 5, "bank"); /* an array */
-	wire_end(&payload, any);
-	wire_end(&payload, pair);
-	wire_end(&payload, resource);
+	pb_end_message(&payload, any);
+	pb_end_message(&payload, pair);
+	pb_end_message(&payload, resource);
 	CHECK(!look_find_service((struct view){ (char *)payload.data, payload.size }, name));
 }

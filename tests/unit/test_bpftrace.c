@@ -232,8 +232,8 @@ TEST(a_list_alone_is_an_input)
 	const struct record *record;
 	struct err err;
 
-	CHECK(bpftrace_meta_format.is_one(list, sizeof(list) - 1));
-	CHECK(!bpftrace_meta_format.is_one("10|nginx|172.18.0.2\n", 20));
+	CHECK(bpftrace_meta_format.matches_file(list, sizeof(list) - 1));
+	CHECK(!bpftrace_meta_format.matches_file("10|nginx|172.18.0.2\n", 20));
 	CHECK_INT(bpftrace_meta_open_memory("x", list, sizeof(list) - 1, &input, &err), 0);
 	for (uint32_t pid = 10; pid < 12; pid++) {
 		CHECK_INT(input_next(input, &record, &err), 1);

@@ -186,7 +186,7 @@ static void put_all(struct otlp_writer *w)
 		{ "thread.id", { OTLP_INT, .number = 0x7f0000001000 } },
 		{ "half", { OTLP_DOUBLE, .real = 0.5 } },
 		{ "endless", { OTLP_DOUBLE, .real = -1.0 / 0.0 } },
-		{ "no", { OTLP_BOOL, .truth = false } },
+		{ "no", { OTLP_BOOL, .boolean = false } },
 		{ "thread.native_id", { OTLP_INT, .number = 77 } },
 	};
 
@@ -220,7 +220,7 @@ static struct otlp_span only_span(struct view request)
 	struct otlp_span span = { 0 };
 
 	otlp_reader_init(&reader, request);
-	CHECK_INT(otlp_next(&reader, &span), 1);
+	CHECK_INT(otlp_next_span(&reader, &span), 1);
 	return span;
 }
 

@@ -360,7 +360,7 @@ static void check_page(int viewer, const char *rest, size_t events)
 	CHECK_STR(r.err.text, "");
 	CHECK_INT(r.events.count, events);
 	CHECK(r.events.count && r.events.items[0].kind == RAW_WAKING);
-	CHECK(ftrace_format.is_one(text, 4096));
+	CHECK(ftrace_format.matches_file(text, 4096));
 }
 
 #define DATA "<!-- BEGIN TRACE -->\n<script class=\"trace-data\" type=\"application/text\">\n"

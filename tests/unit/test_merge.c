@@ -161,8 +161,8 @@ TEST(machines_that_talk_share_a_clock)
 
 	CHECK_INT(merge_host_count(merge), 2);
 	CHECK_STR(merge_host_name(merge, 1), "otherhost");
-	CHECK_INT(merge_clock(merge, 0).how, MERGE_REFERENCE);
-	CHECK_INT(clock.how, MERGE_ALIGNED);
+	CHECK_INT(merge_clock(merge, 0).alignment, MERGE_REFERENCE);
+	CHECK_INT(clock.alignment, MERGE_ALIGNED);
 	CHECK_STR(clock.reference, "testhost");
 	CHECK_STR(clock.via, "testhost");
 	CHECK_INT(clock.from, 20);
@@ -190,7 +190,7 @@ TEST(machines_that_hardly_talk_are_in_different_groups)
 	const struct record *r;
 	struct err err;
 
-	CHECK_INT(merge_clock(merge, 1).how, MERGE_TOO_FEW);
+	CHECK_INT(merge_clock(merge, 1).alignment, MERGE_TOO_FEW_MESSAGES);
 	CHECK_INT(merge_clock(merge, 1).from, 2);
 	CHECK_INT(merge_clock(merge, 1).to, 2);
 	CHECK_INT(merge_clock(merge, 1).offset, 0);

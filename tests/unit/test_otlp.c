@@ -58,7 +58,7 @@ static struct result read_written(struct otlp_writer *w)
 
 static bool is_one(struct view bytes)
 {
-	return otlp_format.is_one(bytes.s, bytes.len < 4096 ? bytes.len : 4096);
+	return otlp_format.matches_file(bytes.s, bytes.len < 4096 ? bytes.len : 4096);
 }
 
 TEST(a_span_is_read_with_all_it_has)
@@ -263,7 +263,7 @@ TEST(attributes_of_other_types_say_nothing)
 	otlp_begin_scope(&w, &(struct otlp_scope){ 0 });
 	put_span(&w, "12345678", 1, 2);
 	otlp_put_attribute(&w, VIEW("sonde.tid"), &(struct otlp_value){ OTLP_DOUBLE, .real = 7 });
-	otlp_put_attribute(&w, VIEW("error"), &(struct otlp_value){ OTLP_BOOL, .truth = true });
+	otlp_put_attribute(&w, VIEW("error"), &(struct otlp_value){ OTLP_BOOL, .boolean = true });
 	put_number(&w, "thread.native_id", -7);
 
 	_cleanup_(result_done) struct result r = read_written(&w);
@@ -278,9 +278,9 @@ TEST(attributes_of_other_types_say_nothing)
 }
 
 /* Several requests, each behind its length. */
-static struct wire_out frames(unsigned count)
+static struct pb_buffer frames(unsigned count)
 {
-	struct wire_out out = { 0 };
+	struct pb_buffer out = { 0 };
 
 	for (unsigned i = 0; i < count; i++) {
 		_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
@@ -303,7 +303,7 @@ static struct wire_out frames(unsigned count)
 
 TEST(requests_behind_their_lengths_are_read)
 {
-	_cleanup_(wire_out_done) struct wire_out out = frames(3);
+	_cleanup_(pb_buffer_done) struct pb_buffer out = frames(3);
 	_cleanup_(result_done) struct result r = read_bytes(otlp_open_memory, out.data, out.size);
 
 	CHECK(is_one((struct view){ (char *)out.data, out.size }));
@@ -313,7 +313,7 @@ TEST(requests_behind_their_lengths_are_read)
 
 TEST(a_last_request_that_is_cut_off_is_told_of)
 {
-	_cleanup_(wire_out_done) struct wire_out out = frames(3);
+	_cleanup_(pb_buffer_done) struct pb_buffer out = frames(3);
 	size_t first = 4 + out.data[3];
 
 	for (size_t size = first + 1; size < out.size; size++) {
@@ -331,7 +331,7 @@ TEST(a_last_request_that_is_cut_off_is_told_of)
 
 TEST(a_request_that_is_cut_off_gets_a_sentence)
 {
-	_cleanup_(wire_out_done) struct wire_out out = frames(1);
+	_cleanup_(pb_buffer_done) struct pb_buffer out = frames(1);
 
 	for (size_t size = 1; size < out.size - 4; size++) {
 		_cleanup_(result_done) struct result r =
@@ -448,7 +448,7 @@ TEST(attributes_stand_before_their_span)
 	put_number(&w, "least", INT64_MIN);
 	put_number(&w, "sonde.tid", 7);
 	otlp_put_attribute(&w, text("real"), &(struct otlp_value){ OTLP_DOUBLE, .real = 0.5 });
-	otlp_put_attribute(&w, text("truth"), &(struct otlp_value){ OTLP_BOOL, .truth = true });
+	otlp_put_attribute(&w, text("truth"), &(struct otlp_value){ OTLP_BOOL, .boolean = true });
 	otlp_put_attribute(&w, text("nothing"), &(struct otlp_value){ .type = OTLP_EMPTY });
 	put_text(&w, "", "without a key");
 
@@ -538,19 +538,19 @@ TEST(lists_and_bytes_are_texts)
 TEST(a_deep_list_is_cut_off)
 {
 	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
-	struct wire_out out = { 0 };
+	struct pb_buffer out = { 0 };
 	size_t begins[400];
 
 	for (size_t i = 0; i < ARRAY_LEN(begins); i += 2) {
-		begins[i] = wire_begin(&out, 1);
-		begins[i + 1] = wire_begin(&out, OTLP_ARRAY);
+		begins[i] = pb_begin_message(&out, 1);
+		begins[i + 1] = pb_begin_message(&out, OTLP_ARRAY);
 	}
 	for (size_t i = ARRAY_LEN(begins); i-- > 0;)
-		wire_end(&out, begins[i]);
+		pb_end_message(&out, begins[i]);
 	begin(&w, "a");
 	put_span(&w, "11111111", 1, 2);
 	put_bytes(&w, "deep", OTLP_ARRAY, (struct view){ (const char *)out.data, out.size });
-	wire_out_done(&out);
+	pb_buffer_done(&out);
 
 	_cleanup_(result_done) struct result r = read_written(&w);
 	_cleanup_(freep) char *got = attributes_of(&r);
@@ -584,7 +584,7 @@ TEST(how_a_span_ended_is_kept)
 		int flags;
 		const char *attributes;
 	} cases[] = {
-		{ OTLP_STATUS_NONE, "", 0, "" },
+		{ OTLP_STATUS_UNSET, "", 0, "" },
 		{ OTLP_STATUS_OK, "", 0, "otel.status_code=OK" },
 		{ OTLP_STATUS_ERROR, "", SPAN_ERROR, "" },
 		{ OTLP_STATUS_ERROR, "no", SPAN_ERROR, "otel.status_description=no" },

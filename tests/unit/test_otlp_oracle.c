@@ -254,7 +254,7 @@ static bool same_value(struct view bytes, const AnyValue *want)
 	case OTLP_STRING:
 		return same_text(got.text, want->string_value);
 	case OTLP_BOOL:
-		return got.truth == want->bool_value;
+		return got.boolean == want->bool_value;
 	case OTLP_INT:
 		return got.number == want->int_value;
 	case OTLP_DOUBLE:
@@ -357,12 +357,13 @@ static int compare(const Request *want, struct view bytes)
 			const ScopeSpans *scope = want->resource_spans[r]->scope_spans[s];
 
 			for (size_t i = 0; i < scope->n_spans; i++, n++)
-				if (otlp_next(&reader, &span) <= 0 || reader.resources != r + 1 ||
+				if (otlp_next_span(&reader, &span) <= 0 ||
+				    reader.resources != r + 1 ||
 				    !same_owners(&reader, want->resource_spans[r], scope) ||
 				    !same_span(&span, scope->spans[i]))
 					return -1;
 		}
-	return otlp_next(&reader, &span) == 0 ? n : -1;
+	return otlp_next_span(&reader, &span) == 0 ? n : -1;
 }
 
 TEST(what_protobuf_c_packs_we_read)
@@ -437,7 +438,7 @@ static int count_spans(struct view bytes, bool *ret_zero_field)
 	int n = 0, r;
 
 	otlp_reader_init(&reader, bytes);
-	while ((r = otlp_next(&reader, &span)) > 0)
+	while ((r = otlp_next_span(&reader, &span)) > 0)
 		n++;
 	*ret_zero_field = r < 0 && *reader.damage < 8;
 	return r < 0 ? -1 : n;

@@ -148,20 +148,20 @@ static const char *ctf_type_name(struct raw_source *source, uint32_t type)
 }
 
 /* The directory of a file, as the length of its name up to there. */
-static size_t directory_of(const struct file *file)
+static size_t directory_of(const struct trace_file *file)
 {
 	const char *slash = strrchr(file->name, '/');
 
 	return slash ? slash + 1 - file->name : 0;
 }
 
-static bool is_metadata(const struct file *file)
+static bool is_metadata(const struct trace_file *file)
 {
 	return strcmp(file->name + directory_of(file), "metadata") == 0 &&
 	       ctf_is_metadata(file->data, file->size);
 }
 
-static bool is_beside(const struct file *a, const struct file *b)
+static bool is_beside(const struct trace_file *a, const struct trace_file *b)
 {
 	size_t len = directory_of(a);
 
@@ -210,12 +210,12 @@ static int compare_candidates(const void *a, const void *b)
 	return 0;
 }
 
-static void find_files(struct ctf *c, const struct file *metadata, candidate_list *list)
+static void find_files(struct ctf *c, const struct trace_file *metadata, candidate_list *list)
 {
 	const struct ctf_trace *trace = c->traces.items[c->traces.count - 1];
 
 	for (size_t i = 0; i < c->files.items.count; i++) {
-		const struct file *f = &c->files.items.items[i];
+		const struct trace_file *f = &c->files.items.items[i];
 		struct candidate found = { .file = { f->name, f->data, f->size, 0 },
 					   .trace = trace,
 					   .trace_number = c->traces.count,
@@ -315,7 +315,7 @@ static struct raw_states states_of(const struct ctf_trace *trace)
 	return states;
 }
 
-static int add_trace(struct ctf *c, const struct file *metadata, struct err *err)
+static int add_trace(struct ctf *c, const struct trace_file *metadata, struct err *err)
 {
 	struct ctf_trace *trace = NULL;
 	int code = ctf_trace_new(metadata->name, metadata->data, metadata->size, c->type_count,
@@ -389,7 +389,7 @@ int ctf_source_new(const char *name, struct file_set *files, struct raw_source *
 	return 0;
 }
 
-void ctf_source_about(const struct raw_source *source, struct input_about *ret)
+void ctf_source_meta(const struct raw_source *source, struct input_meta *ret)
 {
 	const struct ctf *c = (const struct ctf *)source;
 	const struct ctf_metadata *meta = c->traces.items[0]->meta;

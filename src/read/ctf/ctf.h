@@ -23,7 +23,7 @@ int ctf_source_new(const char *name, struct file_set *files, struct raw_source *
 		   struct err *err);
 
 /* What its metadata says of its making; the strings are the source's. */
-void ctf_source_about(const struct raw_source *source, struct input_about *ret);
+void ctf_source_meta(const struct raw_source *source, struct input_meta *ret);
 
 /* The same as an input. */
 int ctf_open_files(const char *name, struct file_set *files, struct input **ret, struct err *err);

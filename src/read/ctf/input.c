@@ -105,7 +105,7 @@ static int open_files(const char *name, struct file_set *files, struct input **r
 	if (code < 0)
 		return code;
 	*ret = raw_input_new(&ctf_format, source);
-	ctf_source_about(source, &(*ret)->about);
+	ctf_source_meta(source, &(*ret)->meta);
 	return 0;
 }
 
@@ -137,7 +137,7 @@ static int ctf_open(const char *path, struct input **ret, struct err *err)
 
 const struct input_format ctf_format = {
 	.name = "ctf",
-	.is_dir = ctf_is_dir,
+	.matches_dir = ctf_is_dir,
 	.open = ctf_open,
 	.next = raw_input_next,
 	.string = raw_input_string,

@@ -12,7 +12,7 @@
 void file_set_done(struct file_set *set)
 {
 	for (size_t i = 0; i < set->items.count; i++) {
-		struct file *f = &set->items.items[i];
+		struct trace_file *f = &set->items.items[i];
 
 		if (f->is_mapped)
 			mapping_free(f->data, f->size);
@@ -44,7 +44,7 @@ static int map_file(struct file_set *set, const char *path, struct err *err)
 
 	if (!data)
 		return err_errno(err, "cannot map '%s'", path);
-	*vec_push(&set->items) = (struct file){ must_strdup(path), data, st.st_size, true };
+	*vec_push(&set->items) = (struct trace_file){ must_strdup(path), data, st.st_size, true };
 	return 0;
 }
 
@@ -66,7 +66,7 @@ int file_set_map(struct file_set *set, const char *path, struct err *err)
 
 static int compare_names(const void *a, const void *b)
 {
-	return strcmp(((const struct file *)a)->name, ((const struct file *)b)->name);
+	return strcmp(((const struct trace_file *)a)->name, ((const struct trace_file *)b)->name);
 }
 
 void file_set_sort(struct file_set *set)

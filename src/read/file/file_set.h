@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-struct file {
+struct trace_file {
 	char *name; /* with its directories */
 	uint8_t *data;
 	size_t size;
@@ -19,7 +19,7 @@ struct file {
 };
 
 struct file_set {
-	VEC(struct file) items;
+	VEC(struct trace_file) items;
 };
 
 void file_set_done(struct file_set *set);

@@ -42,9 +42,9 @@ static const struct packed_magic *magic_of(const char *head, size_t size)
 	return NULL;
 }
 
-bool packed_is_one(const char *head, size_t size)
+bool packed_matches(const char *head, size_t size)
 {
-	return magic_of(head, size) || packed_frames_is_one(head, size);
+	return magic_of(head, size) || packed_frames_matches(head, size);
 }
 
 /* The text with every `from` in it replaced, which stands for `to`. */

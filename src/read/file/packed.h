@@ -18,7 +18,7 @@
 #include "read/input_internal.h"
 
 /* By its first bytes. */
-bool packed_is_one(const char *head, size_t size);
+bool packed_matches(const char *head, size_t size);
 
 /* As input_open(). */
 int packed_open(const char *path, const char *format, struct input **ret, struct err *err);

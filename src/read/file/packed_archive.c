@@ -114,7 +114,7 @@ static int unpack_file(struct unpacking *u, const char *name)
 	if (!data)
 		return err_errno(u->err, "cannot unpack '%s'", u->path);
 	*vec_push(&u->files.items) =
-		(struct file){ must_printf("%s/%s", u->path, name), data, size, true };
+		(struct trace_file){ must_printf("%s/%s", u->path, name), data, size, true };
 	closep(&u->fd);
 	u->fd = TAKE_FD(fd);
 	return 0;
@@ -229,9 +229,9 @@ static int unpack(struct unpacking *u, enum packed_kind kind)
 
 static int open_single(struct unpacking *u, const char *format, struct input **ret)
 {
-	const struct file *file = &u->files.items.items[0];
+	const struct trace_file *file = &u->files.items.items[0];
 
-	if (packed_is_one((const char *)file->data, file->size))
+	if (packed_matches((const char *)file->data, file->size))
 		return err_set(u->err, -EBADMSG,
 			       "'%s' is compressed more than once: decompress it first", u->path);
 	return packed_open_content(u->path, u->fd, format, ret, u->err);

@@ -19,7 +19,7 @@ static uint32_t length_at(const char *s)
 	return ntohl(n);
 }
 
-bool packed_frames_is_one(const char *head, size_t size)
+bool packed_frames_matches(const char *head, size_t size)
 {
 	static const char mark[] = "\x28\xb5\x2f\xfd"; /* zstd's */
 

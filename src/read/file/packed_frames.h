@@ -15,7 +15,7 @@
 #include "base/view.h"
 
 /* By its first bytes. */
-bool packed_frames_is_one(const char *head, size_t size);
+bool packed_frames_matches(const char *head, size_t size);
 
 /*
  * Writes what is in the file to fd, at most as many bytes.  If the last request is

@@ -7,28 +7,28 @@
  */
 #include <stdio.h>
 
-#include "read/file/cursor.h"
+#include "read/file/byte_cursor.h"
 #include "read/perf/file.h"
 
 /* 0 if there is none any more. */
-static uint64_t take_number(struct cursor *c, size_t size)
+static uint64_t take_number(struct byte_cursor *c, size_t size)
 {
 	uint64_t n = 0;
 
-	cursor_number(c, size, &n);
+	byte_cursor_number(c, size, &n);
 	return n;
 }
 
 /* A size and so many bytes, in which the text ends; NULL if it does not. */
-static const char *take_text(struct cursor *c)
+static const char *take_text(struct byte_cursor *c)
 {
 	struct view text;
 
-	return cursor_block(c, 4, &text) && memchr(text.s, '\0', text.len) ? text.s : NULL;
+	return byte_cursor_block(c, 4, &text) && memchr(text.s, '\0', text.len) ? text.s : NULL;
 }
 
 /* As one line, cut where nobody reads on. */
-static char *take_command(struct cursor *c)
+static char *take_command(struct byte_cursor *c)
 {
 	char line[1024];
 	size_t len = 0;
@@ -41,19 +41,19 @@ static char *take_command(struct cursor *c)
 }
 
 /* The same attributes again, each with its name. */
-static void take_names(struct perf_file *file, struct cursor *c)
+static void take_names(struct perf_file *file, struct byte_cursor *c)
 {
 	uint64_t count = take_number(c, 4), size = take_number(c, 4);
 	struct view passed;
 
 	for (uint64_t i = 0; i < count && i < file->attrs.count; i++) {
-		if (!cursor_take(c, size, &passed))
+		if (!byte_cursor_take(c, size, &passed))
 			return;
 
 		uint64_t ids = take_number(c, 4);
 		const char *name = take_text(c);
 
-		if (!name || !cursor_take(c, 8 * ids, &passed))
+		if (!name || !byte_cursor_take(c, 8 * ids, &passed))
 			return;
 		if (!file->attrs.items[i].name)
 			file->attrs.items[i].name = name;
@@ -61,7 +61,7 @@ static void take_names(struct perf_file *file, struct cursor *c)
 }
 
 /* A version, a clock, and a moment as that of the day and this one show it. */
-static void take_clock(struct perf_about *about, struct cursor *c)
+static void take_clock(struct perf_about *about, struct byte_cursor *c)
 {
 	take_number(c, 8);
 
@@ -71,7 +71,7 @@ static void take_clock(struct perf_about *about, struct cursor *c)
 	about->realtime_offset = day - time;
 }
 
-static void take_compression(struct perf_about *about, struct cursor *c)
+static void take_compression(struct perf_about *about, struct byte_cursor *c)
 {
 	take_number(c, 8); /* a version, and a method: there is one */
 	about->level = take_number(c, 4);
@@ -82,7 +82,7 @@ static void take_compression(struct perf_about *about, struct cursor *c)
 void perf_file_feature(struct perf_file *file, uint64_t feature, const uint8_t *data, size_t size)
 {
 	struct perf_about *about = &file->about;
-	struct cursor c = { (const char *)data, (const char *)data + size, file->swap };
+	struct byte_cursor c = { (const char *)data, (const char *)data + size, file->swap };
 
 	switch (feature) {
 	case PERF_FEATURE_TRACING:
@@ -140,21 +140,21 @@ static unsigned long_size(struct view page, unsigned said)
  * A magic number, a version as text, the byte order, the size of a long and of
  * a page; two named texts about ftrace's own ring; then the formats.
  */
-static bool take_preface(struct cursor *c, unsigned *ret_long)
+static bool take_preface(struct byte_cursor *c, unsigned *ret_long)
 {
 	static const char magic[] = "\x17\x08\x44tracing";
 	const char *version;
 	struct view begin, page;
 	uint64_t order, word;
 
-	if (!cursor_take(c, sizeof(magic) - 1, &begin) ||
-	    memcmp(begin.s, magic, sizeof(magic) - 1) != 0 || !cursor_string(c, &version) ||
-	    !cursor_number(c, 1, &order) || !cursor_number(c, 1, &word))
+	if (!byte_cursor_take(c, sizeof(magic) - 1, &begin) ||
+	    memcmp(begin.s, magic, sizeof(magic) - 1) != 0 || !byte_cursor_string(c, &version) ||
+	    !byte_cursor_number(c, 1, &order) || !byte_cursor_number(c, 1, &word))
 		return false;
 	c->swap = (order != 0) != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	take_number(c, 4);
-	if (!cursor_word(c, "header_page") || !cursor_block(c, 8, &page) ||
-	    !cursor_word(c, "header_event") || !cursor_block(c, 8, &begin))
+	if (!byte_cursor_word(c, "header_page") || !byte_cursor_block(c, 8, &page) ||
+	    !byte_cursor_word(c, "header_event") || !byte_cursor_block(c, 8, &begin))
 		return false;
 	*ret_long = long_size(page, word);
 	return true;
@@ -162,7 +162,7 @@ static bool take_preface(struct cursor *c, unsigned *ret_long)
 
 void perf_file_tracing(struct perf_file *file, const uint8_t *data, size_t size)
 {
-	struct cursor c = { (const char *)data, (const char *)data + size, false };
+	struct byte_cursor c = { (const char *)data, (const char *)data + size, false };
 	struct kernel_abi abi;
 
 	if (file->has_formats || !take_preface(&c, &abi.long_size))
@@ -171,7 +171,7 @@ void perf_file_tracing(struct perf_file *file, const uint8_t *data, size_t size)
 	abi.other_calls = file->about.machine && strcmp(file->about.machine, "x86_64") != 0;
 	file->has_formats = true;
 	kernel_formats_init(&file->formats, abi);
-	c.at += kernel_formats_read_ftrace(&file->formats, c.at, cursor_left(&c));
-	kernel_formats_read_systems(&file->formats, c.at, cursor_left(&c));
+	c.at += kernel_formats_read_ftrace(&file->formats, c.at, byte_cursor_left(&c));
+	kernel_formats_read_systems(&file->formats, c.at, byte_cursor_left(&c));
 	perf_file_bind(file);
 }

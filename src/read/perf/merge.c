@@ -27,7 +27,7 @@ static void step(struct perf_part *part)
 	part->record = perf_stream_next(&part->stream, &part->time);
 }
 
-static void add_part(struct perf_merge *m, const struct file *from)
+static void add_part(struct perf_merge *m, const struct trace_file *from)
 {
 	struct perf_part *part = must_alloc(sizeof(*part));
 

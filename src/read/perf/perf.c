@@ -255,7 +255,7 @@ static int open_input(struct perf_source *s, int result, const char *directory, 
 		return result;
 	s->tool = must_printf("perf%s%s", about->version ? " " : "", about->version ?: "");
 	*ret = raw_input_new(&perf_format, source);
-	(*ret)->about = (struct input_about){
+	(*ret)->meta = (struct input_meta){
 		.kernel = about->release,
 		.machine = about->machine,
 		.command = about->command,
@@ -317,8 +317,8 @@ static int next_record(struct input *input, const struct record **ret, struct er
 
 const struct input_format perf_format = {
 	.name = "perf",
-	.is_one = is_perf,
-	.is_dir = is_perf_dir,
+	.matches_file = is_perf,
+	.matches_dir = is_perf_dir,
 	.open = open_path,
 	.next = next_record,
 	.string = raw_input_string,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "read/file/cursor.h"
+#include "read/file/byte_cursor.h"
 
 void kernel_formats_init(struct kernel_formats *formats, struct kernel_abi abi)
 {
@@ -94,15 +94,15 @@ struct raw_states kernel_formats_states(const struct kernel_formats *formats, co
 }
 
 /* A count, and so many sizes and texts. */
-static bool take_texts(struct kernel_formats *formats, struct cursor *c, const char *system)
+static bool take_texts(struct kernel_formats *formats, struct byte_cursor *c, const char *system)
 {
 	struct view text;
 	uint64_t count;
 
-	if (!cursor_number(c, 4, &count))
+	if (!byte_cursor_number(c, 4, &count))
 		return false;
 	while (count--) {
-		if (!cursor_block(c, 8, &text))
+		if (!byte_cursor_block(c, 8, &text))
 			return false;
 		add(formats, system, text.s, text.len);
 	}
@@ -111,21 +111,21 @@ static bool take_texts(struct kernel_formats *formats, struct cursor *c, const c
 
 size_t kernel_formats_read_ftrace(struct kernel_formats *formats, const char *data, size_t size)
 {
-	struct cursor c = { data, data + size, formats->abi.swap };
+	struct byte_cursor c = { data, data + size, formats->abi.swap };
 
 	return take_texts(formats, &c, "ftrace") ? c.at - data : 0;
 }
 
 size_t kernel_formats_read_systems(struct kernel_formats *formats, const char *data, size_t size)
 {
-	struct cursor c = { data, data + size, formats->abi.swap };
+	struct byte_cursor c = { data, data + size, formats->abi.swap };
 	const char *system;
 	uint64_t count;
 
-	if (!cursor_number(&c, 4, &count))
+	if (!byte_cursor_number(&c, 4, &count))
 		return 0;
 	for (; count--; formats->systems++)
-		if (!cursor_string(&c, &system) || !take_texts(formats, &c, system))
+		if (!byte_cursor_string(&c, &system) || !take_texts(formats, &c, system))
 			return 0;
 	return c.at - data;
 }

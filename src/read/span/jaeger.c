@@ -230,7 +230,7 @@ static bool is_jaeger(const char *head, size_t size)
 
 const struct input_format jaeger_format = {
 	.name = "jaeger",
-	.is_one = is_jaeger,
+	.matches_file = is_jaeger,
 	.open = open_file,
 	.next = span_input_next,
 	.string = span_input_string,

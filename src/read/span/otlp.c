@@ -37,13 +37,13 @@ static int peek_next(struct peek *p, uint32_t *ret_tag, struct peek *ret)
 
 	if (at == p->end)
 		return 0;
-	at = wire_varint(at, p->end, &tag);
-	if (at && (tag & 7) != WIRE_FIXED64 && (tag & 7) != WIRE_FIXED32)
-		at = wire_varint(at, p->end, &size); /* a number, or a length */
+	at = pb_varint(at, p->end, &tag);
+	if (at && (tag & 7) != PB_FIXED64 && (tag & 7) != PB_FIXED32)
+		at = pb_varint(at, p->end, &size); /* a number, or a length */
 	if (!at)
 		return p->hidden ? 0 : -EBADMSG;
-	if ((tag & 7) != WIRE_BYTES)
-		size = (tag & 7) == WIRE_FIXED64 ? 8 : (tag & 7) == WIRE_FIXED32 ? 4 : 0;
+	if ((tag & 7) != PB_BYTES)
+		size = (tag & 7) == PB_FIXED64 ? 8 : (tag & 7) == PB_FIXED32 ? 4 : 0;
 
 	size_t seen = p->end - at;
 
@@ -73,13 +73,13 @@ static int judge_attributes(struct peek list)
 	int r, sure = 0;
 
 	while ((r = peek_next(&list, &tag, &attribute)) > 0) {
-		if (tag != WIRE_TAG(1, WIRE_BYTES) && tag != WIRE_TAG(2, WIRE_VARINT) &&
-		    tag != WIRE_TAG(3, WIRE_BYTES))
+		if (tag != PB_TAG(1, PB_BYTES) && tag != PB_TAG(2, PB_VARINT) &&
+		    tag != PB_TAG(3, PB_BYTES))
 			return -1;
-		if (tag != WIRE_TAG(1, WIRE_BYTES))
+		if (tag != PB_TAG(1, PB_BYTES))
 			continue;
 		r = peek_next(&attribute, &tag, &key);
-		if (r < 0 || (r > 0 && (tag != WIRE_TAG(1, WIRE_BYTES) || !is_name(&key))))
+		if (r < 0 || (r > 0 && (tag != PB_TAG(1, PB_BYTES) || !is_name(&key))))
 			return -1;
 		sure = r > 0 ? 1 : sure;
 	}
@@ -92,10 +92,10 @@ static int judge_span(struct peek span)
 	uint32_t tag;
 	int r = peek_next(&span, &tag, &trace_id);
 
-	if (r > 0 && (tag != WIRE_TAG(1, WIRE_BYTES) || length_of(&trace_id) != 16))
+	if (r > 0 && (tag != PB_TAG(1, PB_BYTES) || length_of(&trace_id) != 16))
 		return -1;
 	r = r > 0 ? peek_next(&span, &tag, &span_id) : r;
-	if (r > 0 && (tag != WIRE_TAG(2, WIRE_BYTES) || length_of(&span_id) != 8))
+	if (r > 0 && (tag != PB_TAG(2, PB_BYTES) || length_of(&span_id) != 8))
 		return -1;
 	return r > 0 ? 2 : r;
 }
@@ -107,9 +107,9 @@ static int judge_scope(struct peek scope)
 	int r;
 
 	while ((r = peek_next(&scope, &tag, &field)) > 0) {
-		if (tag == WIRE_TAG(2, WIRE_BYTES))
+		if (tag == PB_TAG(2, PB_BYTES))
 			return judge_span(field);
-		if (tag != WIRE_TAG(1, WIRE_BYTES) && tag != WIRE_TAG(3, WIRE_BYTES))
+		if (tag != PB_TAG(1, PB_BYTES) && tag != PB_TAG(3, PB_BYTES))
 			return -1;
 	}
 	return r;
@@ -124,11 +124,11 @@ static int judge_resource(struct peek resource)
 	while ((r = peek_next(&resource, &tag, &field)) > 0 && sure >= 0 && sure < 2) {
 		int judged = 0;
 
-		if (tag == WIRE_TAG(1, WIRE_BYTES))
+		if (tag == PB_TAG(1, PB_BYTES))
 			judged = judge_attributes(field);
-		else if (tag == WIRE_TAG(2, WIRE_BYTES))
+		else if (tag == PB_TAG(2, PB_BYTES))
 			judged = judge_scope(field);
-		else if (tag != WIRE_TAG(3, WIRE_BYTES))
+		else if (tag != PB_TAG(3, PB_BYTES))
 			judged = -1;
 		sure = judged < 0 || judged > sure ? judged : sure;
 	}
@@ -144,7 +144,7 @@ static bool is_request(struct view bytes, uint64_t hidden)
 	int r, sure = 0;
 
 	while (sure == 0 && (r = peek_next(&request, &tag, &field)) > 0)
-		sure = tag == WIRE_TAG(1, WIRE_BYTES) ? judge_resource(field) : -1;
+		sure = tag == PB_TAG(1, PB_BYTES) ? judge_resource(field) : -1;
 	return sure > 0;
 }
 
@@ -291,7 +291,7 @@ static int read_request(struct reading *r, struct view request, struct err *err)
 
 	otlp_reader_init(&r->reader, request);
 	r->owner_of = 0;
-	while ((more = otlp_next(&r->reader, &span)) > 0) {
+	while ((more = otlp_next_span(&r->reader, &span)) > 0) {
 		int code = read_span(r, &span, err);
 
 		if (code < 0)
@@ -345,7 +345,7 @@ static int open_file(const char *path, struct input **ret, struct err *err)
 
 const struct input_format otlp_format = {
 	.name = "otlp",
-	.is_one = is_otlp,
+	.matches_file = is_otlp,
 	.open = open_file,
 	.next = span_input_next,
 	.string = span_input_string,

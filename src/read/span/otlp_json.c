@@ -82,7 +82,7 @@ static void take_status(struct reading *r, yyjson_val *status, struct record_spa
 {
 	yyjson_val *code = yyjson_obj_get(status, "code");
 	struct view name = json_text(code);
-	int64_t number = OTLP_STATUS_NONE;
+	int64_t number = OTLP_STATUS_UNSET;
 
 	if (view_is(name, "STATUS_CODE_ERROR"))
 		number = OTLP_STATUS_ERROR;
@@ -206,7 +206,7 @@ static bool is_otlp_json(const char *head, size_t size)
 
 const struct input_format otlp_json_format = {
 	.name = "otlp-json",
-	.is_one = is_otlp_json,
+	.matches_file = is_otlp_json,
 	.open = open_file,
 	.next = span_input_next,
 	.string = span_input_string,

@@ -115,7 +115,7 @@ static struct span_value otlp_scalar(const struct otlp_value *value)
 {
 	switch (value->type) {
 	case OTLP_BOOL:
-		return (struct span_value){ ATTRIBUTE_BOOL, .number = value->truth };
+		return (struct span_value){ ATTRIBUTE_BOOL, .number = value->boolean };
 	case OTLP_INT:
 		return (struct span_value){ ATTRIBUTE_INT, .number = value->number };
 	case OTLP_DOUBLE:
@@ -170,7 +170,7 @@ static int otlp_text(struct span_text *room, struct view bytes, const struct otl
 static bool is_short_text(struct view bytes)
 {
 	return bytes.len >= 2 && bytes.len < 2 + 128 &&
-	       (uint8_t)bytes.s[0] == WIRE_TAG(OTLP_STRING, WIRE_BYTES) &&
+	       (uint8_t)bytes.s[0] == PB_TAG(OTLP_STRING, PB_BYTES) &&
 	       (uint8_t)bytes.s[1] == bytes.len - 2;
 }
 

@@ -279,7 +279,7 @@ static bool is_zipkin(const char *head, size_t size)
 
 const struct input_format zipkin_format = {
 	.name = "zipkin",
-	.is_one = is_zipkin,
+	.matches_file = is_zipkin,
 	.open = open_file,
 	.next = span_input_next,
 	.string = span_input_string,

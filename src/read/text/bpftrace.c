@@ -332,7 +332,7 @@ static int open_file(const char *path, struct input **ret, struct err *err)
 
 const struct input_format bpftrace_format = {
 	.name = "bpftrace",
-	.is_one = is_bpftrace,
+	.matches_file = is_bpftrace,
 	.open = open_file,
 	.next = raw_input_next,
 	.string = raw_input_string,

@@ -215,7 +215,7 @@ static void free_input(struct input *input)
 
 const struct input_format bpftrace_meta_format = {
 	.name = "bpftrace-meta",
-	.is_one = is_meta,
+	.matches_file = is_meta,
 	.open = open_file,
 	.next = next_record,
 	.string = get_string,

@@ -133,7 +133,7 @@ static bool is_ftrace_text(const char *text, size_t size)
 
 static bool is_ftrace(const char *head, size_t size)
 {
-	return ftrace_html_is_one(head, size) || is_ftrace_text(head, size);
+	return ftrace_html_matches(head, size) || is_ftrace_text(head, size);
 }
 
 static void read_event(struct text_source *t, const struct ftrace_head *head, const char *end,
@@ -212,7 +212,7 @@ static int open_lines(const char *name, struct text_lines *lines, struct input *
 	t->lines = *lines;
 	t->source.next = next_event;
 	t->source.fields = visit_fields;
-	if (ftrace_html_is_one(t->lines.text.s, t->lines.text.len)) {
+	if (ftrace_html_matches(t->lines.text.s, t->lines.text.len)) {
 		int r = ftrace_html_reduce(&t->lines, name, is_ftrace_text, err);
 
 		if (r < 0) {
@@ -252,7 +252,7 @@ static int open_file(const char *path, struct input **ret, struct err *err)
 
 const struct input_format ftrace_format = {
 	.name = "ftrace",
-	.is_one = is_ftrace,
+	.matches_file = is_ftrace,
 	.open = open_file,
 	.next = raw_input_next,
 	.string = raw_input_string,

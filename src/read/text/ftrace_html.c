@@ -7,7 +7,7 @@
 
 enum { LOOKED_AT = 1 << 16 }; /* bytes of an element, to tell what it holds */
 
-bool ftrace_html_is_one(const char *head, size_t size)
+bool ftrace_html_matches(const char *head, size_t size)
 {
 	static const char *const begins[] = { "<!doctype html", "<html", "<!-- saved from " };
 	const char *end = head + size;

@@ -13,7 +13,7 @@
 #include "read/text/lines.h"
 
 /* By its first bytes. */
-bool ftrace_html_is_one(const char *head, size_t size);
+bool ftrace_html_matches(const char *head, size_t size);
 
 /* Whether a text is one of ftrace, by its first lines. */
 typedef bool ftrace_html_is_trace(const char *text, size_t size);

@@ -68,13 +68,13 @@ static bool read_page_format(struct tracedat *t, struct view text)
 	return true;
 }
 
-static int read_header_info(struct tracedat *t, struct cursor *c, struct err *err)
+static int read_header_info(struct tracedat *t, struct byte_cursor *c, struct err *err)
 {
 	const char *at = c->at;
 	struct view page, event;
 
-	if (!cursor_word(c, "header_page") || !cursor_block(c, 8, &page) ||
-	    !cursor_word(c, "header_event") || !cursor_block(c, 8, &event) ||
+	if (!byte_cursor_word(c, "header_page") || !byte_cursor_block(c, 8, &page) ||
+	    !byte_cursor_word(c, "header_event") || !byte_cursor_block(c, 8, &event) ||
 	    !read_page_format(t, page))
 		return tracedat_damaged(t, at, "description of the pages", err);
 	return 0;
@@ -104,54 +104,55 @@ static void read_cmdlines(struct tracedat *t, struct view text)
 	}
 }
 
-static int read_ftrace(struct tracedat *t, struct cursor *c, struct err *err)
+static int read_ftrace(struct tracedat *t, struct byte_cursor *c, struct err *err)
 {
-	size_t used = kernel_formats_read_ftrace(&t->formats, c->at, cursor_left(c));
+	size_t used = kernel_formats_read_ftrace(&t->formats, c->at, byte_cursor_left(c));
 
 	c->at += used;
 	return used ? 0 : tracedat_damaged(t, c->at, "list of ftrace's formats", err);
 }
 
-static int read_systems(struct tracedat *t, struct cursor *c, struct err *err)
+static int read_systems(struct tracedat *t, struct byte_cursor *c, struct err *err)
 {
-	size_t used = kernel_formats_read_systems(&t->formats, c->at, cursor_left(c));
+	size_t used = kernel_formats_read_systems(&t->formats, c->at, byte_cursor_left(c));
 
 	c->at += used;
 	return used ? 0 : tracedat_damaged(t, c->at, "list of event formats", err);
 }
 
 /* Where the pages of a buffer are, in version 6. */
-static int read_rows(struct tracedat *t, struct cursor *c, struct tracedat_places *places,
+static int read_rows(struct tracedat *t, struct byte_cursor *c, struct tracedat_places *places,
 		     struct err *err)
 {
 	uint64_t offset, size;
 	int r;
 
-	if (cursor_word(c, "options  ")) {
+	if (byte_cursor_word(c, "options  ")) {
 		r = tracedat_read_options(t, c, places, err);
 		if (r < 0)
 			return r;
 	}
-	if (cursor_word(c, "latency  "))
+	if (byte_cursor_word(c, "latency  "))
 		return tracedat_is_text(t, err);
-	if (!cursor_word(c, "flyrecord"))
+	if (!byte_cursor_word(c, "flyrecord"))
 		return tracedat_damaged(t, c->at, "word 'flyrecord'", err);
 	for (uint32_t cpu = 0; cpu < t->cpu_count; cpu++) {
-		if (!cursor_number(c, 8, &offset) || !cursor_number(c, 8, &size))
+		if (!byte_cursor_number(c, 8, &offset) || !byte_cursor_number(c, 8, &size))
 			return tracedat_damaged(t, c->at, "place of a CPU's pages", err);
 		tracedat_add_row(t, cpu, t->page_size, offset, size, false);
 	}
 	return 0;
 }
 
-static struct cursor cursor_at(const struct tracedat *t, uint64_t offset)
+static struct byte_cursor cursor_at(const struct tracedat *t, uint64_t offset)
 {
 	const char *end = t->file.s + t->file.len;
 
-	return (struct cursor){ offset < t->file.len ? t->file.s + offset : end, end, t->abi.swap };
+	return (struct byte_cursor){ offset < t->file.len ? t->file.s + offset : end, end,
+				     t->abi.swap };
 }
 
-static int read_version_6(struct tracedat *t, struct cursor *c, struct tracedat_places *places,
+static int read_version_6(struct tracedat *t, struct byte_cursor *c, struct tracedat_places *places,
 			  struct err *err)
 {
 	struct view symbols, printk, cmdlines;
@@ -161,14 +162,14 @@ static int read_version_6(struct tracedat *t, struct cursor *c, struct tracedat_
 	if ((r = read_header_info(t, c, err)) < 0 || (r = read_ftrace(t, c, err)) < 0 ||
 	    (r = read_systems(t, c, err)) < 0)
 		return r;
-	if (!cursor_block(c, 4, &symbols) || !cursor_block(c, 4, &printk) ||
-	    !cursor_block(c, 8, &cmdlines) || !cursor_number(c, 4, &cpus))
+	if (!byte_cursor_block(c, 4, &symbols) || !byte_cursor_block(c, 4, &printk) ||
+	    !byte_cursor_block(c, 8, &cmdlines) || !byte_cursor_number(c, 4, &cpus))
 		return tracedat_damaged(t, c->at, "list of symbols or threads", err);
 	read_cmdlines(t, cmdlines);
 	t->cpu_count = cpus;
 	r = read_rows(t, c, places, err);
 	for (size_t i = 0; r >= 0 && i < places->instances.count; i++) {
-		struct cursor instance = cursor_at(t, places->instances.items[i]);
+		struct byte_cursor instance = cursor_at(t, places->instances.items[i]);
 
 		r = read_rows(t, &instance, places, err);
 	}
@@ -176,37 +177,37 @@ static int read_version_6(struct tracedat *t, struct cursor *c, struct tracedat_
 }
 
 /* Takes apart what is packed; it stays as long as the trace. */
-static bool unpack_section(struct tracedat *t, struct cursor *c)
+static bool unpack_section(struct tracedat *t, struct byte_cursor *c)
 {
 	enum { MAX_BYTES = 1 << 26 }; /* of all sections; a whole kernel's formats take 5 MB */
 	struct view packed;
 	uint64_t packed_size, size;
 
-	if (!t->unpack || !cursor_number(c, 4, &packed_size) || !cursor_number(c, 4, &size) ||
-	    !cursor_take(c, packed_size, &packed) || size > MAX_BYTES - t->section_bytes ||
-	    !unpack_admit(t->unpack, packed, size))
+	if (!t->unpack || !byte_cursor_number(c, 4, &packed_size) ||
+	    !byte_cursor_number(c, 4, &size) || !byte_cursor_take(c, packed_size, &packed) ||
+	    size > MAX_BYTES - t->section_bytes || !unpack_admit(t->unpack, packed, size))
 		return false;
 
 	char *unpacked = must_alloc(size);
 
 	t->section_bytes += size;
 	*vec_push(&t->sections) = unpacked;
-	*c = (struct cursor){ unpacked, unpacked + size, t->abi.swap };
+	*c = (struct byte_cursor){ unpacked, unpacked + size, t->abi.swap };
 	return unpack_run(t->unpack, packed, unpacked, size);
 }
 
-static int open_section(struct tracedat *t, uint64_t offset, enum section want, struct cursor *ret,
-			struct err *err)
+static int open_section(struct tracedat *t, uint64_t offset, enum section want,
+			struct byte_cursor *ret, struct err *err)
 {
-	struct cursor c = cursor_at(t, offset);
+	struct byte_cursor c = cursor_at(t, offset);
 	const char *at = c.at;
 	uint64_t id, flags, name;
 	struct view body;
 
-	if (!cursor_number(&c, 2, &id) || !cursor_number(&c, 2, &flags) ||
-	    !cursor_number(&c, 4, &name) || !cursor_block(&c, 8, &body) || id != want)
+	if (!byte_cursor_number(&c, 2, &id) || !byte_cursor_number(&c, 2, &flags) ||
+	    !byte_cursor_number(&c, 4, &name) || !byte_cursor_block(&c, 8, &body) || id != want)
 		return tracedat_damaged(t, at, section_name(want), err);
-	*ret = (struct cursor){ body.s, body.s + body.len, t->abi.swap };
+	*ret = (struct byte_cursor){ body.s, body.s + body.len, t->abi.swap };
 	if (flags & 1 && !unpack_section(t, ret))
 		return tracedat_damaged(t, at, "section that can be unpacked", err);
 	return 0;
@@ -217,7 +218,7 @@ static int read_facts(struct tracedat *t, uint64_t offset, struct tracedat_place
 		      struct err *err)
 {
 	enum { MAX_LISTS = 64 }; /* more than there can be, lest damaged ones run in a circle */
-	struct cursor c;
+	struct byte_cursor c;
 	int r;
 
 	for (size_t i = 0; offset && i < MAX_LISTS; i++) {
@@ -233,24 +234,24 @@ static int read_facts(struct tracedat *t, uint64_t offset, struct tracedat_place
 	return 0;
 }
 
-static int read_version_7(struct tracedat *t, struct cursor *c, struct tracedat_places *places,
+static int read_version_7(struct tracedat *t, struct byte_cursor *c, struct tracedat_places *places,
 			  struct err *err)
 {
 	static const struct {
 		enum section id;
-		int (*read)(struct tracedat *t, struct cursor *c, struct err *err);
+		int (*read)(struct tracedat *t, struct byte_cursor *c, struct err *err);
 	} needed[] = {
 		{ SECTION_HEADER, read_header_info },
 		{ SECTION_FTRACE, read_ftrace },
 		{ SECTION_EVENTS, read_systems },
 	};
 	const char *method, *method_version;
-	struct cursor section;
+	struct byte_cursor section;
 	struct view cmdlines;
 	uint64_t offset;
 
-	if (!cursor_string(c, &method) || !cursor_string(c, &method_version) ||
-	    !cursor_number(c, 8, &offset))
+	if (!byte_cursor_string(c, &method) || !byte_cursor_string(c, &method_version) ||
+	    !byte_cursor_number(c, 8, &offset))
 		return tracedat_damaged(t, c->at, "place of the first section", err);
 	if (strcmp(method, "none") != 0 &&
 	    !(t->unpack = unpack_new(method, t->path, t->file.len, err)))
@@ -268,7 +269,7 @@ static int read_version_7(struct tracedat *t, struct cursor *c, struct tracedat_
 	if (r >= 0 &&
 	    open_section(t, places->sections[SECTION_CMDLINES], SECTION_CMDLINES, &section,
 			 &ignored) == 0 &&
-	    cursor_block(&section, 8, &cmdlines))
+	    byte_cursor_block(&section, 8, &cmdlines))
 		read_cmdlines(t, cmdlines);
 	return r;
 }
@@ -290,10 +291,10 @@ int tracedat_read_head(struct tracedat *t, struct err *err)
 	if (!tracedat_is_one(t->file.s, t->file.len))
 		return err_set(err, -EBADMSG, "'%s' is no trace of trace-cmd", t->path);
 
-	struct cursor c = { t->file.s + sizeof(magic) - 1, t->file.s + t->file.len, false };
+	struct byte_cursor c = { t->file.s + sizeof(magic) - 1, t->file.s + t->file.len, false };
 
-	if (!cursor_string(&c, &version) || !cursor_number(&c, 1, &endian) ||
-	    !cursor_number(&c, 1, &long_size))
+	if (!byte_cursor_string(&c, &version) || !byte_cursor_number(&c, 1, &endian) ||
+	    !byte_cursor_number(&c, 1, &long_size))
 		return tracedat_damaged(t, c.at, "version and byte order", err);
 	if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
 		return err_set(
@@ -304,7 +305,7 @@ int tracedat_read_head(struct tracedat *t, struct err *err)
 	t->version = version[0] - '0';
 	t->is_big_endian = endian == 1;
 	t->abi.swap = c.swap = t->is_big_endian != we_are_big;
-	if (endian > 1 || !cursor_number(&c, 4, &page_size) || page_size < MIN_PAGE ||
+	if (endian > 1 || !byte_cursor_number(&c, 4, &page_size) || page_size < MIN_PAGE ||
 	    page_size > MAX_PAGE)
 		return tracedat_damaged(t, c.at, "byte order and size of pages", err);
 	t->page_size = page_size;

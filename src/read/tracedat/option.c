@@ -83,10 +83,10 @@ static void read_clock(struct tracedat *t, struct view data)
 
 static void read_tsc(struct tracedat *t, struct view data)
 {
-	struct cursor c = { data.s, data.s + data.len, t->abi.swap };
+	struct byte_cursor c = { data.s, data.s + data.len, t->abi.swap };
 	uint64_t mult, shift;
 
-	if (!cursor_number(&c, 4, &mult) || !cursor_number(&c, 4, &shift) || shift >= 64)
+	if (!byte_cursor_number(&c, 4, &mult) || !byte_cursor_number(&c, 4, &shift) || shift >= 64)
 		return;
 	t->mult = mult;
 	t->shift = shift;
@@ -95,17 +95,18 @@ static void read_tsc(struct tracedat *t, struct view data)
 /* Version 7: a buffer, and where each CPU's pages are.  False if it makes no sense. */
 static bool read_buffer(struct tracedat *t, struct view data)
 {
-	struct cursor c = { data.s, data.s + data.len, t->abi.swap }, section;
+	struct byte_cursor c = { data.s, data.s + data.len, t->abi.swap }, section;
 	uint64_t section_at = 0, page_size, cpus, cpu, offset, size, id, flags;
 	const char *name, *clock;
 
-	if (!cursor_number(&c, 8, &section_at) || !cursor_string(&c, &name) ||
-	    !cursor_string(&c, &clock) || !cursor_number(&c, 4, &page_size) ||
-	    !cursor_number(&c, 4, &cpus) || page_size < MIN_PAGE || page_size > MAX_PAGE ||
+	if (!byte_cursor_number(&c, 8, &section_at) || !byte_cursor_string(&c, &name) ||
+	    !byte_cursor_string(&c, &clock) || !byte_cursor_number(&c, 4, &page_size) ||
+	    !byte_cursor_number(&c, 4, &cpus) || page_size < MIN_PAGE || page_size > MAX_PAGE ||
 	    section_at > t->file.len)
 		return false;
-	section = (struct cursor){ t->file.s + section_at, t->file.s + t->file.len, t->abi.swap };
-	if (!cursor_number(&section, 2, &id) || !cursor_number(&section, 2, &flags))
+	section = (struct byte_cursor){ t->file.s + section_at, t->file.s + t->file.len,
+					t->abi.swap };
+	if (!byte_cursor_number(&section, 2, &id) || !byte_cursor_number(&section, 2, &flags))
 		return false;
 	if (t->rows.count && !view_is(t->clock, clock)) {
 		t->is_two_clocks = true;
@@ -113,8 +114,8 @@ static bool read_buffer(struct tracedat *t, struct view data)
 	}
 	t->clock = (struct view){ clock, strlen(clock) };
 	while (cpus--) {
-		if (!cursor_number(&c, 4, &cpu) || !cursor_number(&c, 8, &offset) ||
-		    !cursor_number(&c, 8, &size))
+		if (!byte_cursor_number(&c, 4, &cpu) || !byte_cursor_number(&c, 8, &offset) ||
+		    !byte_cursor_number(&c, 8, &size))
 			return false;
 		tracedat_add_row(t, cpu, page_size, offset, size, flags & 1);
 	}
@@ -124,10 +125,10 @@ static bool read_buffer(struct tracedat *t, struct view data)
 static int read_option(struct tracedat *t, enum option option, struct view data,
 		       struct tracedat_places *places, struct err *err)
 {
-	struct cursor c = { data.s, data.s + data.len, t->abi.swap };
+	struct byte_cursor c = { data.s, data.s + data.len, t->abi.swap };
 	uint64_t offset = 0;
 
-	cursor_number(&c, 8, &offset);
+	byte_cursor_number(&c, 8, &offset);
 	switch (option) {
 	case OPTION_END:
 		places->next = offset;
@@ -162,7 +163,7 @@ static int read_option(struct tracedat *t, enum option option, struct view data,
 	return 0;
 }
 
-int tracedat_read_options(struct tracedat *t, struct cursor *c, struct tracedat_places *places,
+int tracedat_read_options(struct tracedat *t, struct byte_cursor *c, struct tracedat_places *places,
 			  struct err *err)
 {
 	uint64_t option;
@@ -170,11 +171,11 @@ int tracedat_read_options(struct tracedat *t, struct cursor *c, struct tracedat_
 	int r;
 
 	for (;;) {
-		if (!cursor_number(c, 2, &option))
+		if (!byte_cursor_number(c, 2, &option))
 			return tracedat_damaged(t, c->at, "option", err);
 		if (option == OPTION_END && t->version == 6)
 			return 0;
-		if (!cursor_block(c, 4, &data))
+		if (!byte_cursor_block(c, 4, &data))
 			return tracedat_damaged(t, c->at, "whole option", err);
 		r = read_option(t, option, data, places, err);
 		if (r < 0 || option == OPTION_END)

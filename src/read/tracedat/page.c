@@ -44,13 +44,13 @@ static nsec_t to_time(const struct tracedat *t, uint64_t clock)
 static bool next_piece(struct tracedat *t, struct tracedat_row *row)
 {
 	while (row->pieces) {
-		struct cursor *c = &row->packed;
+		struct byte_cursor *c = &row->packed;
 		uint64_t packed_size, size;
 		struct view packed;
 
 		row->pieces--;
-		if (!cursor_number(c, 4, &packed_size) || !cursor_number(c, 4, &size) ||
-		    !cursor_take(c, packed_size, &packed)) {
+		if (!byte_cursor_number(c, 4, &packed_size) || !byte_cursor_number(c, 4, &size) ||
+		    !byte_cursor_take(c, packed_size, &packed)) {
 			row->pieces = 0;
 		} else if (unpack_admit(t->unpack, packed, size)) {
 			if (size > row->room) {
@@ -233,8 +233,8 @@ void tracedat_add_row(struct tracedat *t, uint32_t cpu, uint32_t page_size, uint
 	}
 	t->row_bytes += size < all.len ? size : all.len;
 	row.pages = is_packed ? (struct view){ 0 } : all;
-	row.packed = (struct cursor){ all.s, all.s + all.len, t->abi.swap };
-	if (is_packed && !cursor_number(&row.packed, 4, &row.pieces))
+	row.packed = (struct byte_cursor){ all.s, all.s + all.len, t->abi.swap };
+	if (is_packed && !byte_cursor_number(&row.packed, 4, &row.pieces))
 		t->is_damaged = true;
 	*vec_push(&t->rows) = row;
 }

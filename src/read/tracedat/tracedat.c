@@ -299,7 +299,7 @@ static int tracedat_open(const char *path, struct input **ret, struct err *err)
 
 const struct input_format tracedat_format = {
 	.name = "trace-cmd",
-	.is_one = tracedat_is_one,
+	.matches_file = tracedat_is_one,
 	.open = tracedat_open,
 	.next = raw_input_next,
 	.string = raw_input_string,

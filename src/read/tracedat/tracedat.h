@@ -19,7 +19,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "read/file/cursor.h"
+#include "read/file/byte_cursor.h"
 #include "read/raw/kernel_formats.h"
 #include "read/raw/raw.h"
 #include "read/file/unpack.h"
@@ -30,9 +30,9 @@ struct tracedat_row {
 	uint32_t cpu;
 	uint32_t page_size;
 
-	struct view pages;    /* not yet walked: in the file, or the piece that is unpacked; */
-	struct cursor packed; /* pieces not yet unpacked, */
-	uint64_t pieces;      /* and how many */
+	struct view pages;         /* not yet walked: in the file, or the piece that is unpacked; */
+	struct byte_cursor packed; /* pieces not yet unpacked, */
+	uint64_t pieces;           /* and how many */
 	char *unpacked;
 	size_t room;
 
@@ -110,7 +110,7 @@ struct tracedat_places {
 	uint64_t next;           /* more facts */
 	VEC(uint64_t) instances; /* version 6: more buffers */
 };
-int tracedat_read_options(struct tracedat *t, struct cursor *c, struct tracedat_places *places,
+int tracedat_read_options(struct tracedat *t, struct byte_cursor *c, struct tracedat_places *places,
 			  struct err *err);
 
 /* A row of pages that may be packed; what is not in the file is left out. */

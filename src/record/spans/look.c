@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include "event/span_wire.h"
-#include "otlp/wire.h"
+#include "otlp/protobuf.h"
 
 enum {
 	LOOK_TEXT_MAX = 1 << 20, /* of a maps file: some 10,000 mappings, 5 ms */
@@ -156,11 +156,11 @@ static bool is_plain_memory(uint32_t pid, uint64_t device, uint64_t start, size_
 
 static bool find_text(struct view value, char ret[LOOK_SERVICE_MAX])
 {
-	struct wire wire = wire_of(value);
-	struct wire_field f = { 0 };
+	struct pb_reader pb = pb_reader_of(value);
+	struct pb_field f = { 0 };
 
-	while (wire_next(&wire, &f) > 0)
-		if (f.tag == WIRE_TAG(1, WIRE_BYTES) && f.bytes.len > 0) { /* a string */
+	while (pb_next(&pb, &f) > 0)
+		if (f.tag == PB_TAG(1, PB_BYTES) && f.bytes.len > 0) { /* a string */
 			snprintf(ret, LOOK_SERVICE_MAX, "%.*s", (int)f.bytes.len, f.bytes.s);
 			return true;
 		}
@@ -170,31 +170,31 @@ static bool find_text(struct view value, char ret[LOOK_SERVICE_MAX])
 /* A KeyValue: 1 is the key, 2 the value. */
 static bool is_service(struct view pair, char ret[LOOK_SERVICE_MAX])
 {
-	struct wire wire = wire_of(pair);
+	struct pb_reader pb = pb_reader_of(pair);
 	struct view key = { 0 }, value = { 0 };
-	struct wire_field f = { 0 };
+	struct pb_field f = { 0 };
 
-	while (wire_next(&wire, &f) > 0)
-		if (f.tag == WIRE_TAG(1, WIRE_BYTES))
+	while (pb_next(&pb, &f) > 0)
+		if (f.tag == PB_TAG(1, PB_BYTES))
 			key = f.bytes;
-		else if (f.tag == WIRE_TAG(2, WIRE_BYTES))
+		else if (f.tag == PB_TAG(2, PB_BYTES))
 			value = f.bytes;
 	return view_is(key, "service.name") && value.s && find_text(value, ret);
 }
 
 bool look_find_service(struct view payload, char ret[LOOK_SERVICE_MAX])
 {
-	struct wire wire = wire_of(payload);
-	struct wire_field resource = { 0 }, pair = { 0 };
+	struct pb_reader pb = pb_reader_of(payload);
+	struct pb_field resource = { 0 }, pair = { 0 };
 
-	while (wire_next(&wire, &resource) > 0) {
-		if (resource.tag != WIRE_TAG(1, WIRE_BYTES))
+	while (pb_next(&pb, &resource) > 0) {
+		if (resource.tag != PB_TAG(1, PB_BYTES))
 			continue;
 
-		struct wire attributes = wire_of(resource.bytes);
+		struct pb_reader attributes = pb_reader_of(resource.bytes);
 
-		while (wire_next(&attributes, &pair) > 0)
-			if (pair.tag == WIRE_TAG(1, WIRE_BYTES) && is_service(pair.bytes, ret))
+		while (pb_next(&attributes, &pair) > 0)
+			if (pair.tag == PB_TAG(1, PB_BYTES) && is_service(pair.bytes, ret))
 				return true;
 	}
 	return false;

@@ -87,7 +87,7 @@ static void put_int(struct exporting *x, const char *key, int64_t n)
 
 static void put_true(struct exporting *x, const char *key)
 {
-	put(x, key, &(struct otlp_value){ OTLP_BOOL, .truth = true });
+	put(x, key, &(struct otlp_value){ OTLP_BOOL, .boolean = true });
 }
 
 /* How a span ended, where a format has no place for that; here it has one. */
@@ -103,7 +103,7 @@ static struct otlp_value own_value(struct exporting *x, const struct attribute *
 
 		value = (struct otlp_value){ OTLP_STRING, .text = utf8(&x->clean_value, text) };
 	} else if (own->type == ATTRIBUTE_BOOL) {
-		value = (struct otlp_value){ OTLP_BOOL, .truth = own->value };
+		value = (struct otlp_value){ OTLP_BOOL, .boolean = own->value };
 	} else if (own->type == ATTRIBUTE_DOUBLE) {
 		value.type = OTLP_DOUBLE;
 		memcpy(&value.real, &own->value, sizeof(value.real));
@@ -262,7 +262,7 @@ static uint32_t status_of(const struct exporting *x, const struct span *span)
 {
 	if (span->flags & SPAN_ERROR)
 		return OTLP_STATUS_ERROR;
-	return strcmp(own_text(x, status_code), "OK") == 0 ? OTLP_STATUS_OK : OTLP_STATUS_NONE;
+	return strcmp(own_text(x, status_code), "OK") == 0 ? OTLP_STATUS_OK : OTLP_STATUS_UNSET;
 }
 
 static void put_span(struct exporting *x, span_id id)

@@ -57,7 +57,7 @@ static void put_value(struct json *j, const struct otlp_value *value)
 		put_real(j, value->real);
 	} else if (value->type == OTLP_BOOL) {
 		json_key(j, "boolValue");
-		json_bool(j, value->truth);
+		json_bool(j, value->boolean);
 	}
 	json_end(j);
 }
@@ -150,7 +150,7 @@ void otlp_json(struct json *j, struct view request)
 	json_object(j);
 	json_key(j, "resourceSpans");
 	json_array(j);
-	while (otlp_next(&reader, &span) > 0) {
+	while (otlp_next_span(&reader, &span) > 0) {
 		bool other_scope = reader.scopes != scopes;
 
 		if (other_scope && scopes)

@@ -8,8 +8,8 @@
  * its machine, by adding a constant; then the machine's clock on the line, by
  * what align.h makes of messages, or else by CLOCK_REALTIME.
  */
-#ifndef SONDE_READ_CLOCK_PLACE_H
-#define SONDE_READ_CLOCK_PLACE_H
+#ifndef SONDE_READ_CLOCK_HOST_CLOCKS_H
+#define SONDE_READ_CLOCK_HOST_CLOCKS_H
 
 #include "base/vec.h"
 #include "event/source.h"
@@ -22,7 +22,7 @@ struct warnings {
 	VEC(char *) items;
 };
 
-struct place_host {
+struct host_clock {
 	const char *name; /* borrowed from an input */
 	int64_t boot;     /* 0 if unknown */
 	int64_t realtime; /* what to add to its clock to get CLOCK_REALTIME, */
@@ -32,7 +32,7 @@ struct place_host {
 	struct merge_clock clock;
 };
 
-struct place_input {
+struct host_input {
 	const char *path; /* borrowed, as is */
 	struct input *input;
 	bool is_kernel; /* a kernel trace: of one machine, */
@@ -40,26 +40,26 @@ struct place_input {
 	int64_t shift;  /* to whose clock this leads */
 };
 
-struct place {
-	VEC(struct place_host) hosts;
-	VEC(struct place_input) inputs;
+struct host_clocks {
+	VEC(struct host_clock) hosts;
+	VEC(struct host_input) inputs;
 };
 
-void place_done(struct place *place);
+void host_clocks_done(struct host_clocks *clocks);
 
-void place_add(struct place *place, const char *path, struct input *input);
+void host_clocks_add(struct host_clocks *clocks, const char *path, struct input *input);
 
 /* After the last; format: as for input_open(), since kernel traces may be read for their messages.
  */
-void place_solve(struct place *place, const char *format, struct warnings *warnings);
+void host_clocks_solve(struct host_clocks *clocks, const char *format, struct warnings *warnings);
 
 /*
  * How to read an input: the source of a kernel trace; or of spans, one for each
  * machine, and one for all others.  Without strings; to be freed.
  */
-struct source *place_sources(const struct place *place, size_t input);
+struct source *host_clocks_sources(const struct host_clocks *clocks, size_t input);
 
 /* Which of those: the machine that spans call so, the only one if they do not say, or none. */
-size_t place_find(const struct place *place, const char *name);
+size_t host_clocks_find(const struct host_clocks *clocks, const char *name);
 
 #endif

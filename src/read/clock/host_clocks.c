@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "read/clock/place.h"
+#include "read/clock/host_clocks.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-void place_done(struct place *place)
+void host_clocks_done(struct host_clocks *clocks)
 {
-	vec_done(&place->hosts);
-	vec_done(&place->inputs);
+	vec_done(&clocks->hosts);
+	vec_done(&clocks->inputs);
 }
 
-void place_add(struct place *place, const char *path, struct input *input)
+void host_clocks_add(struct host_clocks *clocks, const char *path, struct input *input)
 {
-	*vec_push(&place->inputs) = (struct place_input){ .path = path,
-							  .input = input,
-							  .is_kernel = input_host(input) };
+	*vec_push(&clocks->inputs) =
+		(struct host_input){ .path = path, .input = input, .is_kernel = input_host(input) };
 }
 
 static int64_t minus(int64_t a, int64_t b)
@@ -42,7 +41,7 @@ static bool same_name(const char *a, const char *b)
 }
 
 /* Whether an input is of this machine, and from the same boot as far as that is known. */
-static bool is_of(const struct place_host *host, const struct place_input *in)
+static bool is_of(const struct host_clock *host, const struct host_input *in)
 {
 	const struct input_host *named = input_host(in->input);
 
@@ -57,7 +56,7 @@ static bool is_of(const struct place_host *host, const struct place_input *in)
 }
 
 /* What leads from the clock of an input to that of its machine; false if that is not known. */
-static bool find_shift(const struct place_host *host, const struct input *input, int64_t *ret)
+static bool find_shift(const struct host_clock *host, const struct input *input, int64_t *ret)
 {
 	if (host->is_monotonic && input_is_monotonic(input))
 		*ret = 0;
@@ -68,9 +67,10 @@ static bool find_shift(const struct place_host *host, const struct input *input,
 	return true;
 }
 
-static void join_host(struct place *place, struct place_input *in, size_t number, int64_t shift)
+static void join_host(struct host_clocks *clocks, struct host_input *in, size_t number,
+		      int64_t shift)
 {
-	struct place_host *host = &place->hosts.items[number];
+	struct host_clock *host = &clocks->hosts.items[number];
 
 	in->host = number;
 	in->shift = shift;
@@ -82,35 +82,35 @@ static void join_host(struct place *place, struct place_input *in, size_t number
 		host->boot = input_host(in->input)->boot;
 }
 
-static void new_host(struct place *place, struct place_input *in)
+static void new_host(struct host_clocks *clocks, struct host_input *in)
 {
 	const struct input_host *named = input_host(in->input);
 
-	*vec_push(&place->hosts) =
-		(struct place_host){ .name = named->name,
+	*vec_push(&clocks->hosts) =
+		(struct host_clock){ .name = named->name,
 				     .boot = named->boot,
 				     .has_realtime = input_has_realtime(in->input),
 				     .realtime = input_realtime_offset(in->input),
 				     .is_monotonic = input_is_monotonic(in->input) };
-	in->host = place->hosts.count - 1;
+	in->host = clocks->hosts.count - 1;
 }
 
-static void place_kernel(struct place *place, struct place_input *in)
+static void place_kernel(struct host_clocks *clocks, struct host_input *in)
 {
 	const char *name = input_host(in->input)->name;
-	bool only = !name[0] && place->hosts.count == 1 && place->hosts.items[0].name[0];
+	bool only = !name[0] && clocks->hosts.count == 1 && clocks->hosts.items[0].name[0];
 	int64_t shift;
 
-	for (size_t i = 0; i < place->hosts.count; i++) {
-		if (!only && (!name[0] || !is_of(&place->hosts.items[i], in)))
+	for (size_t i = 0; i < clocks->hosts.count; i++) {
+		if (!only && (!name[0] || !is_of(&clocks->hosts.items[i], in)))
 			continue;
-		if (find_shift(&place->hosts.items[i], in->input, &shift)) {
-			join_host(place, in, i, shift);
+		if (find_shift(&clocks->hosts.items[i], in->input, &shift)) {
+			join_host(clocks, in, i, shift);
 			return;
 		}
 		break; /* it has to count as another machine */
 	}
-	new_host(place, in);
+	new_host(clocks, in);
 }
 
 enum { RANKS = 4 };
@@ -129,19 +129,19 @@ static int rank_of(const struct input *input)
 	return !input_is_monotonic(input);
 }
 
-static void place_kernels(struct place *place)
+static void place_kernels(struct host_clocks *clocks)
 {
 	for (int rank = 0; rank < RANKS; rank++)
-		for (size_t i = 0; i < place->inputs.count; i++) {
-			struct place_input *in = &place->inputs.items[i];
+		for (size_t i = 0; i < clocks->inputs.count; i++) {
+			struct host_input *in = &clocks->inputs.items[i];
 
 			if (in->is_kernel && rank_of(in->input) == rank)
-				place_kernel(place, in);
+				place_kernel(clocks, in);
 		}
 }
 
 /* What is wrong with an input will be told when it is read for good. */
-static void collect(struct align *align, const struct place_input *in, const char *format)
+static void collect(struct align *align, const struct host_input *in, const char *format)
 {
 	_cleanup_(input_freep) struct input *input = NULL;
 	const struct record *record;
@@ -153,17 +153,17 @@ static void collect(struct align *align, const struct place_input *in, const cha
 		align_add(align, in->host, in->shift, record);
 }
 
-static const char *name_of(const struct place_host *host)
+static const char *name_of(const struct host_clock *host)
 {
 	return host->name[0] ? host->name : "a machine without a name";
 }
 
 /* Where a group's first machine stands on the line, as far as its own clock tells. */
-static struct align_line own_timeline(const struct place *place, const struct align *align,
+static struct align_line own_timeline(const struct host_clocks *clocks, const struct align *align,
 				      size_t number)
 {
-	const struct place_host *host = &place->hosts.items[number];
-	const struct place_host *first = &place->hosts.items[0];
+	const struct host_clock *host = &clocks->hosts.items[number];
+	const struct host_clock *first = &clocks->hosts.items[0];
 
 	if (number == 0)
 		return (struct align_line){ 0 };
@@ -174,9 +174,9 @@ static struct align_line own_timeline(const struct place *place, const struct al
 }
 
 /* By how much its time of day, at that moment of its clock, is behind that of the reference. */
-static int64_t offset_at(const struct place *place, const struct place_host *host, int64_t t)
+static int64_t offset_at(const struct host_clocks *clocks, const struct host_clock *host, int64_t t)
 {
-	const struct place_host *first = &place->hosts.items[0];
+	const struct host_clock *first = &clocks->hosts.items[0];
 	int64_t raw = minus(align_apply(host->line, t), t);
 
 	if (!host->has_realtime || !first->has_realtime)
@@ -189,147 +189,147 @@ static nsec_t whole_bound(double bound)
 	return bound < 9e18 ? (nsec_t)bound + 2 : UINT64_MAX; /* and what was rounded */
 }
 
-static void set_link(const struct place *place, struct place_host *host, size_t number,
+static void set_link(const struct host_clocks *clocks, struct host_clock *host, size_t number,
 		     const struct align_link *link)
 {
 	bool there = link->from == number;
 
-	host->clock.via = place->hosts.items[there ? link->to : link->from].name;
+	host->clock.via = clocks->hosts.items[there ? link->to : link->from].name;
 	host->clock.to = there ? link->there : link->back;
 	host->clock.from = there ? link->back : link->there;
 	host->clock.dropped = link->dropped;
 }
 
-static void set_aligned(struct place *place, size_t number, const struct align_host *found,
+static void set_aligned(struct host_clocks *clocks, size_t number, const struct align_host *found,
 			struct align_line root)
 {
-	struct place_host *host = &place->hosts.items[number];
+	struct host_clock *host = &clocks->hosts.items[number];
 	const struct align_link *link = found->link;
 	int64_t middle =
 		link->from == number ? link->middle : align_apply(link->line, link->middle);
 
 	host->line = align_compose(found->line, root);
-	host->clock.how = MERGE_ALIGNED;
-	host->clock.offset = offset_at(place, host, middle);
+	host->clock.alignment = MERGE_ALIGNED;
+	host->clock.offset = offset_at(clocks, host, middle);
 	host->clock.drift = host->line.drift * 1e6;
 	host->clock.bound = whole_bound(found->bound);
 }
 
-static void set_root(struct place *place, size_t number, const struct align_host *found,
+static void set_root(struct host_clocks *clocks, size_t number, const struct align_host *found,
 		     struct align_line own)
 {
-	struct place_host *host = &place->hosts.items[number];
+	struct host_clock *host = &clocks->hosts.items[number];
 	const struct align_link *link = found->link;
-	bool placed = host->has_realtime && place->hosts.items[0].has_realtime;
+	bool placed = host->has_realtime && clocks->hosts.items[0].has_realtime;
 
 	host->line = own;
-	host->clock.how = placed ? MERGE_TOO_FEW : MERGE_UNPLACED;
+	host->clock.alignment = placed ? MERGE_TOO_FEW_MESSAGES : MERGE_UNALIGNED;
 	host->clock.bound = UINT64_MAX;
 	if (!link || !link->contradictory)
 		return;
-	host->clock.how = MERGE_CONTRADICTORY;
-	host->line = align_compose(link->line, place->hosts.items[link->to].line);
-	host->clock.offset = offset_at(place, host, link->middle);
+	host->clock.alignment = MERGE_CONTRADICTORY;
+	host->line = align_compose(link->line, clocks->hosts.items[link->to].line);
+	host->clock.offset = offset_at(clocks, host, link->middle);
 	host->clock.bound = whole_bound(link->bound);
 }
 
 /* The first trace of a machine. */
-static const char *path_of(const struct place *place, uint16_t host)
+static const char *path_of(const struct host_clocks *clocks, uint16_t host)
 {
 	size_t i = 0;
 
-	while (!place->inputs.items[i].is_kernel || place->inputs.items[i].host != host)
+	while (!clocks->inputs.items[i].is_kernel || clocks->inputs.items[i].host != host)
 		i++;
-	return place->inputs.items[i].path;
+	return clocks->inputs.items[i].path;
 }
 
 static const char how_to_tell_time[] =
 	"record with trace-cmd record -C mono --date, or perf record -k CLOCK_MONOTONIC";
 
-static void tell(const struct place *place, size_t number, struct warnings *warnings)
+static void tell(const struct host_clocks *clocks, size_t number, struct warnings *warnings)
 {
-	const struct place_host *host = &place->hosts.items[number];
-	const char *a = name_of(host), *b = name_of(&place->hosts.items[0]);
+	const struct host_clock *host = &clocks->hosts.items[number];
+	const char *a = name_of(host), *b = name_of(&clocks->hosts.items[0]);
 	const char *then = "nothing is concluded from the order of their times";
 
-	if (strcmp(host->name, place->hosts.items[0].name) == 0 && host->boot)
+	if (strcmp(host->name, clocks->hosts.items[0].name) == 0 && host->boot)
 		return; /* the same machine, started anew: nothing passes between the two */
-	if (host->clock.how == MERGE_TOO_FEW)
+	if (host->clock.alignment == MERGE_TOO_FEW_MESSAGES)
 		*vec_push(&warnings->items) = must_printf(
 			"the clocks of '%s' and '%s' cannot be aligned: of the messages between "
 			"machines, %" PRIu64 " to and %" PRIu64 " from '%s' were recorded at both "
 			"ends, and it takes %d each way; both are shown by their own time of day, "
 			"and %s",
 			a, b, host->clock.from, host->clock.to, a, ALIGN_MATCHES_MIN, then);
-	else if (host->clock.how == MERGE_UNPLACED)
+	else if (host->clock.alignment == MERGE_UNALIGNED)
 		*vec_push(&warnings->items) = must_printf(
 			"'%s': its clock cannot be compared with that of '%s', as one of them does "
 			"not tell the time of day; it is shown as if both had begun at once, and "
 			"%s; %s",
-			path_of(place, number), b, then, how_to_tell_time);
-	else if (host->clock.how == MERGE_CONTRADICTORY)
+			path_of(clocks, number), b, then, how_to_tell_time);
+	else if (host->clock.alignment == MERGE_CONTRADICTORY)
 		*vec_push(&warnings->items) = must_printf(
 			"the messages between '%s' and '%s' contradict each other, as if a clock "
 			"had been set meanwhile: times of '%s' may be wrong by %.3f ms, and %s",
-			a, host->clock.via[0] ? host->clock.via : name_of(&place->hosts.items[0]),
+			a, host->clock.via[0] ? host->clock.via : name_of(&clocks->hosts.items[0]),
 			a, host->clock.bound / 1e6, then);
 }
 
-static void place_hosts(struct place *place, struct align *align, struct warnings *warnings)
+static void place_hosts(struct host_clocks *clocks, struct align *align, struct warnings *warnings)
 {
 	const struct align_host *found = align_solve(align);
 
-	for (size_t i = 0; i < place->hosts.count; i++) {
-		struct place_host *host = &place->hosts.items[i];
+	for (size_t i = 0; i < clocks->hosts.count; i++) {
+		struct host_clock *host = &clocks->hosts.items[i];
 		uint16_t root = found[i].root;
 
 		host->clock.group = root;
 		host->clock.via = "";
 		if (found[i].link)
-			set_link(place, host, i, found[i].link);
+			set_link(clocks, host, i, found[i].link);
 		if (root != i)
-			set_aligned(place, i, &found[i], place->hosts.items[root].line);
+			set_aligned(clocks, i, &found[i], clocks->hosts.items[root].line);
 		else if (i > 0)
-			set_root(place, i, &found[i], own_timeline(place, align, i));
+			set_root(clocks, i, &found[i], own_timeline(clocks, align, i));
 		if (i > 0)
-			tell(place, i, warnings);
+			tell(clocks, i, warnings);
 	}
 }
 
 /* Spans tell the time of day; where a machine does not know it, they cannot be its own. */
-static void tell_of_spans(const struct place *place, struct warnings *warnings)
+static void tell_of_spans(const struct host_clocks *clocks, struct warnings *warnings)
 {
-	for (size_t i = 0; i < place->inputs.count; i++)
-		if (!place->inputs.items[i].is_kernel && place->hosts.count &&
-		    !input_is_timeless(place->inputs.items[i].input) &&
-		    !place->hosts.items[0].has_realtime) {
+	for (size_t i = 0; i < clocks->inputs.count; i++)
+		if (!clocks->inputs.items[i].is_kernel && clocks->hosts.count &&
+		    !input_is_timeless(clocks->inputs.items[i].input) &&
+		    !clocks->hosts.items[0].has_realtime) {
 			*vec_push(&warnings->items) = must_printf(
 				"'%s' cannot be joined with '%s', which does not tell the time of "
 				"day; %s",
-				place->inputs.items[i].path, path_of(place, 0), how_to_tell_time);
+				clocks->inputs.items[i].path, path_of(clocks, 0), how_to_tell_time);
 			return;
 		}
 }
 
-void place_solve(struct place *place, const char *format, struct warnings *warnings)
+void host_clocks_solve(struct host_clocks *clocks, const char *format, struct warnings *warnings)
 {
-	place_kernels(place);
+	place_kernels(clocks);
 
-	_cleanup_(align_freep) struct align *align = align_new(place->hosts.count);
+	_cleanup_(align_freep) struct align *align = align_new(clocks->hosts.count);
 
-	for (size_t i = 0; i < place->inputs.count && place->hosts.count > 1; i++)
-		if (place->inputs.items[i].is_kernel)
-			collect(align, &place->inputs.items[i], format);
-	place_hosts(place, align, warnings);
-	for (size_t i = 0; i < place->hosts.count; i++) {
-		place->hosts.items[i].clock.host = place->hosts.items[i].name;
-		place->hosts.items[i].clock.reference = place->hosts.items[0].name;
+	for (size_t i = 0; i < clocks->inputs.count && clocks->hosts.count > 1; i++)
+		if (clocks->inputs.items[i].is_kernel)
+			collect(align, &clocks->inputs.items[i], format);
+	place_hosts(clocks, align, warnings);
+	for (size_t i = 0; i < clocks->hosts.count; i++) {
+		clocks->hosts.items[i].clock.host = clocks->hosts.items[i].name;
+		clocks->hosts.items[i].clock.reference = clocks->hosts.items[0].name;
 	}
-	tell_of_spans(place, warnings);
+	tell_of_spans(clocks, warnings);
 }
 
 /* From a clock that is so far from that of a machine, to the line. */
-static struct source source_via(const struct place_host *host, uint16_t number, int64_t shift)
+static struct source source_via(const struct host_clock *host, uint16_t number, int64_t shift)
 {
 	double drift = host->line.drift * ((int64_t)1 << SOURCE_DRIFT_BITS);
 
@@ -342,22 +342,22 @@ static struct source source_via(const struct place_host *host, uint16_t number, 
 	};
 }
 
-struct source *place_sources(const struct place *place, size_t input)
+struct source *host_clocks_sources(const struct host_clocks *clocks, size_t input)
 {
-	const struct place_input *in = &place->inputs.items[input];
-	size_t none = place->hosts.count;
+	const struct host_input *in = &clocks->inputs.items[input];
+	size_t none = clocks->hosts.count;
 	struct source *sources = must_alloc((none + 1) * sizeof(*sources));
 
 	if (in->is_kernel) {
-		sources[0] = source_via(&place->hosts.items[in->host], in->host, in->shift);
+		sources[0] = source_via(&clocks->hosts.items[in->host], in->host, in->shift);
 		return sources;
 	}
 	sources[none] = (struct source){ .host = none, .group = none };
-	if (none && place->hosts.items[0].has_realtime)
+	if (none && clocks->hosts.items[0].has_realtime)
 		sources[none].shift =
-			minus(input_realtime_offset(in->input), place->hosts.items[0].realtime);
+			minus(input_realtime_offset(in->input), clocks->hosts.items[0].realtime);
 	for (size_t i = 0; i < none; i++) {
-		const struct place_host *host = &place->hosts.items[i];
+		const struct host_clock *host = &clocks->hosts.items[i];
 		int64_t shift = minus(input_realtime_offset(in->input), host->realtime);
 
 		if (input_is_timeless(in->input))
@@ -369,14 +369,14 @@ struct source *place_sources(const struct place *place, size_t input)
 	return sources;
 }
 
-size_t place_find(const struct place *place, const char *name)
+size_t host_clocks_find(const struct host_clocks *clocks, const char *name)
 {
-	size_t none = place->hosts.count;
+	size_t none = clocks->hosts.count;
 
 	if (!name[0])
 		return none == 1 ? 0 : none;
 	for (size_t i = 0; i < none; i++)
-		if (same_name(place->hosts.items[i].name, name))
+		if (same_name(clocks->hosts.items[i].name, name))
 			return i;
 	return none;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "otlp/wire.h"
+#include "otlp/protobuf.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "fixed numbers are copied as they are");
 
 enum { VARINT_MAX = 10 }; /* bytes: 64 bits, seven in each */
 
-const uint8_t *wire_varint_long(const uint8_t *at, const uint8_t *end, uint64_t *ret)
+const uint8_t *pb_varint_long(const uint8_t *at, const uint8_t *end, uint64_t *ret)
 {
 	uint64_t value = 0;
 
@@ -21,14 +21,14 @@ const uint8_t *wire_varint_long(const uint8_t *at, const uint8_t *end, uint64_t 
 	return NULL;
 }
 
-void wire_out_done(struct wire_out *out)
+void pb_buffer_done(struct pb_buffer *out)
 {
 	free(out->data);
-	*out = (struct wire_out){ 0 };
+	*out = (struct pb_buffer){ 0 };
 }
 
 /* Room for that many bytes more, which the caller fills. */
-static uint8_t *grow(struct wire_out *out, size_t size)
+static uint8_t *grow(struct pb_buffer *out, size_t size)
 {
 	if (out->room - out->size < size) {
 		out->room = 2 * out->room + size + 256;
@@ -48,7 +48,7 @@ static size_t encode(uint8_t to[VARINT_MAX], uint64_t value)
 	return n;
 }
 
-static void put_raw_varint(struct wire_out *out, uint64_t value)
+static void put_raw_varint(struct pb_buffer *out, uint64_t value)
 {
 	uint8_t bytes[VARINT_MAX];
 	size_t n = encode(bytes, value);
@@ -56,54 +56,54 @@ static void put_raw_varint(struct wire_out *out, uint64_t value)
 	memcpy(grow(out, n), bytes, n);
 }
 
-void wire_put_field(struct wire_out *out, const struct wire_field *field)
+void pb_put_field(struct pb_buffer *out, const struct pb_field *field)
 {
 	put_raw_varint(out, field->tag);
 	switch (field->tag & 7) {
-	case WIRE_VARINT:
+	case PB_VARINT:
 		put_raw_varint(out, field->number);
 		break;
-	case WIRE_FIXED64:
+	case PB_FIXED64:
 		memcpy(grow(out, 8), &field->number, 8);
 		break;
-	case WIRE_BYTES:
+	case PB_BYTES:
 		put_raw_varint(out, field->bytes.len);
 		if (field->bytes.len)
 			memcpy(grow(out, field->bytes.len), field->bytes.s, field->bytes.len);
 		break;
-	case WIRE_FIXED32:
+	case PB_FIXED32:
 		memcpy(grow(out, 4), &field->number, 4);
 		break;
 	}
 }
 
-static void put_number(struct wire_out *out, uint32_t tag, uint64_t value)
+static void put_number(struct pb_buffer *out, uint32_t tag, uint64_t value)
 {
 	if (value)
-		wire_put_field(out, &(struct wire_field){ .tag = tag, .number = value });
+		pb_put_field(out, &(struct pb_field){ .tag = tag, .number = value });
 }
 
-void wire_put_varint(struct wire_out *out, uint32_t number, uint64_t value)
+void pb_put_varint(struct pb_buffer *out, uint32_t number, uint64_t value)
 {
-	put_number(out, WIRE_TAG(number, WIRE_VARINT), value);
+	put_number(out, PB_TAG(number, PB_VARINT), value);
 }
 
-void wire_put_fixed64(struct wire_out *out, uint32_t number, uint64_t value)
+void pb_put_fixed64(struct pb_buffer *out, uint32_t number, uint64_t value)
 {
-	put_number(out, WIRE_TAG(number, WIRE_FIXED64), value);
+	put_number(out, PB_TAG(number, PB_FIXED64), value);
 }
 
-void wire_put_fixed32(struct wire_out *out, uint32_t number, uint32_t value)
+void pb_put_fixed32(struct pb_buffer *out, uint32_t number, uint32_t value)
 {
-	put_number(out, WIRE_TAG(number, WIRE_FIXED32), value);
+	put_number(out, PB_TAG(number, PB_FIXED32), value);
 }
 
-void wire_put_bytes(struct wire_out *out, uint32_t number, struct view bytes)
+void pb_put_bytes(struct pb_buffer *out, uint32_t number, struct view bytes)
 {
-	struct wire_field field = { .tag = WIRE_TAG(number, WIRE_BYTES), .bytes = bytes };
+	struct pb_field field = { .tag = PB_TAG(number, PB_BYTES), .bytes = bytes };
 
 	if (bytes.len)
-		wire_put_field(out, &field);
+		pb_put_field(out, &field);
 }
 
 /*
@@ -111,14 +111,14 @@ void wire_put_bytes(struct wire_out *out, uint32_t number, struct view bytes)
  * which there are many: attributes.  A longer one is moved when its length is
  * known; each byte is moved once for each message that it is in, at most.
  */
-size_t wire_begin(struct wire_out *out, uint32_t number)
+size_t pb_begin_message(struct pb_buffer *out, uint32_t number)
 {
-	put_raw_varint(out, WIRE_TAG(number, WIRE_BYTES));
+	put_raw_varint(out, PB_TAG(number, PB_BYTES));
 	grow(out, 1);
 	return out->size;
 }
 
-void wire_end(struct wire_out *out, size_t begin)
+void pb_end_message(struct pb_buffer *out, size_t begin)
 {
 	uint8_t length[VARINT_MAX];
 	size_t size = out->size - begin, n = encode(length, size);

@@ -14,36 +14,36 @@ static struct bytes copy(struct view view)
 static int read_all(struct view view)
 {
 	_cleanup_(bytes_done) struct bytes bytes = copy(view);
-	struct wire wire = wire_of((struct view){ (const char *)bytes.data, bytes.size });
-	struct wire_field f = { 0 };
+	struct pb_reader pb = pb_reader_of((struct view){ (const char *)bytes.data, bytes.size });
+	struct pb_field f = { 0 };
 	int n = 0, r;
 
-	while ((r = wire_next(&wire, &f)) > 0)
+	while ((r = pb_next(&pb, &f)) > 0)
 		n++;
 	return r < 0 ? r : n;
 }
 
 TEST(fields_of_all_types_are_read)
 {
-	struct wire wire = wire_of(VIEW("\x08\x96\x01"
-					"\x11\x01\x02\x03\x04\x05\x06\x07\x88"
-					"\x1a\x03xyz"
-					"\xa5\x06\x01\x02\x03\x84"));
-	struct wire_field f = { 0 };
+	struct pb_reader pb = pb_reader_of(VIEW("\x08\x96\x01"
+						"\x11\x01\x02\x03\x04\x05\x06\x07\x88"
+						"\x1a\x03xyz"
+						"\xa5\x06\x01\x02\x03\x84"));
+	struct pb_field f = { 0 };
 
-	CHECK_INT(wire_next(&wire, &f), 1);
-	CHECK_INT(f.tag, WIRE_TAG(1, WIRE_VARINT));
+	CHECK_INT(pb_next(&pb, &f), 1);
+	CHECK_INT(f.tag, PB_TAG(1, PB_VARINT));
 	CHECK_INT(f.number, 150);
-	CHECK_INT(wire_next(&wire, &f), 1);
-	CHECK_INT(f.tag, WIRE_TAG(2, WIRE_FIXED64));
+	CHECK_INT(pb_next(&pb, &f), 1);
+	CHECK_INT(f.tag, PB_TAG(2, PB_FIXED64));
 	CHECK(f.number == 0x8807060504030201);
-	CHECK_INT(wire_next(&wire, &f), 1);
-	CHECK_INT(f.tag, WIRE_TAG(3, WIRE_BYTES));
+	CHECK_INT(pb_next(&pb, &f), 1);
+	CHECK_INT(f.tag, PB_TAG(3, PB_BYTES));
 	CHECK(view_is(f.bytes, "xyz"));
-	CHECK_INT(wire_next(&wire, &f), 1);
-	CHECK_INT(f.tag, WIRE_TAG(100, WIRE_FIXED32));
+	CHECK_INT(pb_next(&pb, &f), 1);
+	CHECK_INT(f.tag, PB_TAG(100, PB_FIXED32));
 	CHECK(f.number == 0x84030201);
-	CHECK_INT(wire_next(&wire, &f), 0);
+	CHECK_INT(pb_next(&pb, &f), 0);
 }
 
 TEST(what_is_no_field_is_refused_where_it_begins)
@@ -66,11 +66,12 @@ TEST(what_is_no_field_is_refused_where_it_begins)
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		_cleanup_(bytes_done) struct bytes bytes = copy(bad[i]);
-		struct wire wire = wire_of((struct view){ (const char *)bytes.data, bytes.size });
-		struct wire_field f = { 0 };
+		struct pb_reader pb =
+			pb_reader_of((struct view){ (const char *)bytes.data, bytes.size });
+		struct pb_field f = { 0 };
 
-		CHECK_INT(wire_next(&wire, &f), -EBADMSG);
-		CHECK(wire.at == bytes.data);
+		CHECK_INT(pb_next(&pb, &f), -EBADMSG);
+		CHECK(pb.at == bytes.data);
 	}
 	CHECK_INT(read_all(VIEW("")), 0);
 	CHECK_INT(read_all(VIEW("\x08\x01\x08\x81\x00")), 2); /* longer than need be is allowed */
@@ -78,33 +79,33 @@ TEST(what_is_no_field_is_refused_where_it_begins)
 
 TEST(numbers_are_written_as_they_are_read)
 {
-	_cleanup_(wire_out_done) struct wire_out out = { 0 };
-	struct wire_field f = { 0 };
+	_cleanup_(pb_buffer_done) struct pb_buffer out = { 0 };
+	struct pb_field f = { 0 };
 
 	for (unsigned bit = 0; bit < 64; bit++) {
-		wire_put_varint(&out, bit + 1, (uint64_t)1 << bit);
-		wire_put_varint(&out, bit + 1, UINT64_MAX >> bit);
-		wire_put_fixed64(&out, bit + 1, UINT64_MAX >> bit);
+		pb_put_varint(&out, bit + 1, (uint64_t)1 << bit);
+		pb_put_varint(&out, bit + 1, UINT64_MAX >> bit);
+		pb_put_fixed64(&out, bit + 1, UINT64_MAX >> bit);
 	}
-	struct wire wire = wire_of((struct view){ (const char *)out.data, out.size });
+	struct pb_reader pb = pb_reader_of((struct view){ (const char *)out.data, out.size });
 	for (unsigned bit = 0; bit < 64; bit++) {
-		CHECK(wire_next(&wire, &f) > 0 && f.tag == WIRE_TAG(bit + 1, WIRE_VARINT));
+		CHECK(pb_next(&pb, &f) > 0 && f.tag == PB_TAG(bit + 1, PB_VARINT));
 		CHECK(f.number == (uint64_t)1 << bit);
-		CHECK(wire_next(&wire, &f) > 0 && f.number == UINT64_MAX >> bit);
-		CHECK(wire_next(&wire, &f) > 0 && f.tag == WIRE_TAG(bit + 1, WIRE_FIXED64));
+		CHECK(pb_next(&pb, &f) > 0 && f.number == UINT64_MAX >> bit);
+		CHECK(pb_next(&pb, &f) > 0 && f.tag == PB_TAG(bit + 1, PB_FIXED64));
 		CHECK(f.number == UINT64_MAX >> bit);
 	}
-	CHECK_INT(wire_next(&wire, &f), 0);
+	CHECK_INT(pb_next(&pb, &f), 0);
 }
 
 TEST(zeros_and_nothing_are_not_written)
 {
-	_cleanup_(wire_out_done) struct wire_out out = { 0 };
+	_cleanup_(pb_buffer_done) struct pb_buffer out = { 0 };
 
-	wire_put_varint(&out, 1, 0);
-	wire_put_fixed64(&out, 2, 0);
-	wire_put_fixed32(&out, 3, 0);
-	wire_put_bytes(&out, 4, VIEW(""));
+	pb_put_varint(&out, 1, 0);
+	pb_put_fixed64(&out, 2, 0);
+	pb_put_fixed32(&out, 3, 0);
+	pb_put_bytes(&out, 4, VIEW(""));
 	CHECK_INT(out.size, 0);
 }
 
@@ -113,24 +114,25 @@ TEST(a_message_of_any_length_gets_it)
 	static const size_t sizes[] = { 0, 1, 127, 128, 129, 16383, 16384, 2097151, 2097152 };
 
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		_cleanup_(wire_out_done) struct wire_out out = { 0 };
-		size_t outer = wire_begin(&out, 1), inner = wire_begin(&out, 2);
+		_cleanup_(pb_buffer_done) struct pb_buffer out = { 0 };
+		size_t outer = pb_begin_message(&out, 1), inner = pb_begin_message(&out, 2);
 		_cleanup_(freep) char *text = must_alloc(sizes[i] + 1);
-		struct wire_field f = { .tag = WIRE_TAG(3, WIRE_BYTES),
-					.bytes = { memset(text, 'x', sizes[i]), sizes[i] } };
+		struct pb_field f = { .tag = PB_TAG(3, PB_BYTES),
+				      .bytes = { memset(text, 'x', sizes[i]), sizes[i] } };
 
-		wire_put_field(&out, &f);
-		wire_end(&out, inner);
-		wire_put_varint(&out, 4, 7);
-		wire_end(&out, outer);
+		pb_put_field(&out, &f);
+		pb_end_message(&out, inner);
+		pb_put_varint(&out, 4, 7);
+		pb_end_message(&out, outer);
 
-		struct wire wire = wire_of((struct view){ (const char *)out.data, out.size });
-		CHECK(wire_next(&wire, &f) > 0 && wire.at == wire.end);
-		wire = wire_of(f.bytes);
-		CHECK(wire_next(&wire, &f) > 0 && f.tag == WIRE_TAG(2, WIRE_BYTES));
-		struct wire in = wire_of(f.bytes);
-		CHECK(wire_next(&in, &f) > 0 && f.bytes.len == sizes[i] && in.at == in.end);
-		CHECK(wire_next(&wire, &f) > 0 && f.number == 7 && wire.at == wire.end);
+		struct pb_reader pb =
+			pb_reader_of((struct view){ (const char *)out.data, out.size });
+		CHECK(pb_next(&pb, &f) > 0 && pb.at == pb.end);
+		pb = pb_reader_of(f.bytes);
+		CHECK(pb_next(&pb, &f) > 0 && f.tag == PB_TAG(2, PB_BYTES));
+		struct pb_reader in = pb_reader_of(f.bytes);
+		CHECK(pb_next(&in, &f) > 0 && f.bytes.len == sizes[i] && in.at == in.end);
+		CHECK(pb_next(&pb, &f) > 0 && f.number == 7 && pb.at == pb.end);
 	}
 }
 
@@ -153,7 +155,7 @@ TEST(fields_may_stand_in_any_order)
 			      "\x1a\x01s"
 			      "\x0a\x08"
 			      "\x10\x03\x0a\x04\x08\x01\x0a\x00" /* a key that is a number */));
-	CHECK_INT(otlp_next(&reader, &span), 1);
+	CHECK_INT(otlp_next_span(&reader, &span), 1);
 	CHECK(view_is(span.name, "n"));
 	CHECK_INT(otlp_read_resource(&reader, &resource), 0);
 	CHECK(view_is(resource.schema_url, "s"));
@@ -163,8 +165,8 @@ TEST(fields_may_stand_in_any_order)
 	CHECK_INT(otlp_attribute_next(&resource.attributes, &a), 0);
 	CHECK_INT(otlp_read_scope(&reader, &scope), 0);
 	CHECK(view_is(scope.version, "v1"));
-	CHECK_INT(otlp_next(&reader, &span), 0);
-	CHECK_INT(otlp_next(&reader, &span), 0);
+	CHECK_INT(otlp_next_span(&reader, &span), 0);
+	CHECK_INT(otlp_next_span(&reader, &span), 0);
 }
 
 TEST(damage_is_said_where_it_is)
@@ -186,7 +188,7 @@ TEST(damage_is_said_where_it_is)
 		struct otlp_span span;
 
 		otlp_reader_init(&reader, cases[i].bytes);
-		CHECK_INT(otlp_next(&reader, &span), -EBADMSG);
+		CHECK_INT(otlp_next_span(&reader, &span), -EBADMSG);
 		CHECK_INT(reader.damage - (const uint8_t *)cases[i].bytes.s, cases[i].at);
 		CHECK_STR(reader.expected, cases[i].expected);
 	}
@@ -204,7 +206,7 @@ TEST(a_value_is_the_last_of_its_kinds)
 	CHECK_INT(otlp_value_read(VIEW("\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), &value), 0);
 	CHECK_INT(value.number, -1);
 	CHECK_INT(otlp_value_read(VIEW("\x10\x02"), &value), 0);
-	CHECK(value.type == OTLP_BOOL && value.truth);
+	CHECK(value.type == OTLP_BOOL && value.boolean);
 	CHECK_INT(otlp_value_read(VIEW("\x08\x02"), &value), 0); /* a string that is a number */
 	CHECK_INT(value.type, OTLP_EMPTY);
 	CHECK_INT(otlp_value_read(VIEW("\x0a\x05x"), &value), -EBADMSG);

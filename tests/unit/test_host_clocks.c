@@ -3,7 +3,7 @@
  * Which machine an input is of and where it stands, by what it says of itself.
  * The inputs are not read, so they are nothing but that.
  */
-#include "read/clock/place.h"
+#include "read/clock/host_clocks.h"
 
 #include "read/input_internal.h"
 #include "test.h"
@@ -13,7 +13,7 @@ static const int64_t noon = 1700000000000000000;
 
 struct scene {
 	struct input inputs[INPUTS_MAX];
-	struct place place;
+	struct host_clocks clocks;
 	struct warnings warnings;
 };
 
@@ -22,14 +22,14 @@ static void scene_done(struct scene *s)
 	for (size_t i = 0; i < s->warnings.items.count; i++)
 		free(s->warnings.items.items[i]);
 	vec_done(&s->warnings.items);
-	place_done(&s->place);
+	host_clocks_done(&s->clocks);
 }
 
 static void scene_solve(struct scene *s, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		place_add(&s->place, "no-such-file", &s->inputs[i]);
-	place_solve(&s->place, NULL, &s->warnings);
+		host_clocks_add(&s->clocks, "no-such-file", &s->inputs[i]);
+	host_clocks_solve(&s->clocks, NULL, &s->warnings);
 }
 
 static struct input capture(const char *host, int64_t realtime)
@@ -48,7 +48,7 @@ static struct input spans(void)
 /* The machine of a kernel trace, and where it has its 0 on the line. */
 static void check_place(const struct scene *s, size_t i, uint16_t host, int64_t shift)
 {
-	_cleanup_(freep) struct source *source = place_sources(&s->place, i);
+	_cleanup_(freep) struct source *source = host_clocks_sources(&s->clocks, i);
 
 	CHECK_INT(source->host, host);
 	CHECK_INT(source->shift, shift);
@@ -72,7 +72,7 @@ TEST(a_trace_without_a_name_is_of_the_only_machine_that_has_one)
 							       .has_realtime = true } } };
 
 	scene_solve(&s, 3);
-	CHECK_INT(s.place.hosts.count, 1);
+	CHECK_INT(s.clocks.hosts.count, 1);
 	check_place(&s, 0, 0, 0);
 	check_place(&s, 1, 0, 0);
 	check_place(&s, 2, 0, 7);
@@ -88,11 +88,11 @@ TEST(among_several_machines_it_is_one_of_its_own)
 							       .has_realtime = true } } };
 
 	scene_solve(&s, 3);
-	CHECK_INT(s.place.hosts.count, 3);
+	CHECK_INT(s.clocks.hosts.count, 3);
 	check_place(&s, 1, 1, 1000);
 	check_place(&s, 2, 2, 7);
-	CHECK_INT(s.place.hosts.items[2].clock.how, MERGE_TOO_FEW);
-	CHECK_STR(s.place.hosts.items[2].clock.host, "");
+	CHECK_INT(s.clocks.hosts.items[2].clock.alignment, MERGE_TOO_FEW_MESSAGES);
+	CHECK_STR(s.clocks.hosts.items[2].clock.host, "");
 	check_warnings(&s, 2, "the clocks of 'db' and 'web' cannot be aligned");
 }
 
@@ -102,10 +102,10 @@ TEST(traces_without_names_are_not_taken_for_one_machine)
 							     { .host = { "", 0 } } } };
 
 	scene_solve(&s, 2);
-	CHECK_INT(s.place.hosts.count, 2);
-	CHECK_INT(s.place.hosts.items[0].clock.how, MERGE_REFERENCE);
-	CHECK_INT(s.place.hosts.items[1].clock.how, MERGE_UNPLACED);
-	CHECK_INT(s.place.hosts.items[1].clock.group, 1);
+	CHECK_INT(s.clocks.hosts.count, 2);
+	CHECK_INT(s.clocks.hosts.items[0].clock.alignment, MERGE_REFERENCE);
+	CHECK_INT(s.clocks.hosts.items[1].clock.alignment, MERGE_UNALIGNED);
+	CHECK_INT(s.clocks.hosts.items[1].clock.group, 1);
 	check_warnings(&s, 1, "'no-such-file': its clock cannot be compared");
 }
 
@@ -116,7 +116,7 @@ TEST(a_monotonic_clock_is_enough_beside_a_capture_of_the_same_machine)
 							       .is_monotonic = true } } };
 
 	scene_solve(&s, 2);
-	CHECK_INT(s.place.hosts.count, 1);
+	CHECK_INT(s.clocks.hosts.count, 1);
 	check_place(&s, 1, 0, 0);
 	check_warnings(&s, 0, NULL);
 }
@@ -128,7 +128,7 @@ TEST(a_machine_that_slept_is_the_same)
 
 	s.inputs[0].host.boot -= 3600 * NSEC_PER_SEC; /* it knows for how long */
 	scene_solve(&s, 2);
-	CHECK_INT(s.place.hosts.count, 1);
+	CHECK_INT(s.clocks.hosts.count, 1);
 	check_place(&s, 1, 0, 0);
 }
 
@@ -140,7 +140,7 @@ TEST(another_clock_is_placed_by_the_time_of_day)
 							     capture("web", noon) } };
 
 	scene_solve(&s, 2);
-	CHECK_INT(s.place.hosts.count, 1);
+	CHECK_INT(s.clocks.hosts.count, 1);
 	check_place(&s, 0, 0, -50);
 	check_place(&s, 1, 0, 0); /* the line is CLOCK_MONOTONIC, though that comes second */
 	check_warnings(&s, 0, NULL);
@@ -152,9 +152,9 @@ TEST(a_clock_that_says_nothing_cannot_be_placed)
 							     capture("web", noon) } };
 
 	scene_solve(&s, 2);
-	CHECK_INT(s.place.hosts.count, 2);
+	CHECK_INT(s.clocks.hosts.count, 2);
 	check_place(&s, 1, 0, 0); /* the capture knows more, so the line is its clock */
-	CHECK_INT(s.place.hosts.items[1].clock.how, MERGE_UNPLACED);
+	CHECK_INT(s.clocks.hosts.items[1].clock.alignment, MERGE_UNALIGNED);
 	check_warnings(&s, 1, "trace-cmd record -C mono");
 }
 
@@ -166,8 +166,8 @@ TEST(spans_are_not_joined_with_a_trace_that_knows_no_time_of_day)
 
 	scene_solve(&s, 2);
 
-	_cleanup_(freep) struct source *sources = place_sources(&s.place, 1);
-	const struct source *source = &sources[place_find(&s.place, "web")];
+	_cleanup_(freep) struct source *sources = host_clocks_sources(&s.clocks, 1);
+	const struct source *source = &sources[host_clocks_find(&s.clocks, "web")];
 
 	CHECK_INT(source->host, 1);
 	CHECK_INT(source->group, 1);
@@ -183,11 +183,11 @@ TEST(spans_find_their_machine_by_its_name)
 
 	scene_solve(&s, 3);
 
-	_cleanup_(freep) struct source *sources = place_sources(&s.place, 2);
+	_cleanup_(freep) struct source *sources = host_clocks_sources(&s.clocks, 2);
 
-	CHECK_INT(place_find(&s.place, "db.local"), 1);
-	CHECK_INT(place_find(&s.place, "cache"), 2);
-	CHECK_INT(place_find(&s.place, ""), 2);
+	CHECK_INT(host_clocks_find(&s.clocks, "db.local"), 1);
+	CHECK_INT(host_clocks_find(&s.clocks, "cache"), 2);
+	CHECK_INT(host_clocks_find(&s.clocks, ""), 2);
 	for (size_t i = 0; i < 3; i++)
 		CHECK_INT(sources[i].host, i);
 	/* by its own time of day, which is not aligned with the other's */
@@ -202,6 +202,6 @@ TEST(the_same_machine_started_anew_needs_no_words)
 	};
 
 	scene_solve(&s, 2);
-	CHECK_INT(s.place.hosts.count, 2);
+	CHECK_INT(s.clocks.hosts.count, 2);
 	check_warnings(&s, 0, NULL);
 }
