@@ -66,15 +66,15 @@ def calls(storm):
 def run(build, quick):
     seconds = "2" if quick else "10"
     rows = []
-    storm, info, peak = record(build, ["--no-neighbours"], ["switches", seconds, "200000"])
+    storm, info, peak = record(build, ["--no-other-tasks"], ["switches", seconds, "200000"])
     rows.append(row("switches, 400,000 records/s", switches(storm), info, peak))
-    storm, info, peak = record(build, ["--no-neighbours", "--syscalls=getppid"],
+    storm, info, peak = record(build, ["--no-other-tasks", "--syscalls=getppid"],
                                ["calls", seconds, "400000"])
     rows.append(row("calls, 400,000 records/s", calls(storm), info, peak))
-    storm, info, peak = record(build, ["--no-neighbours"], ["switches", seconds, "0"])
+    storm, info, peak = record(build, ["--no-other-tasks"], ["switches", seconds, "0"])
     rows.append(row("switches, as fast as can be", switches(storm), info, peak))
     for size in ("2M", "64K"):
-        options = ["--no-neighbours", "--syscalls=getppid", f"--buffer={size}"]
+        options = ["--no-other-tasks", "--syscalls=getppid", f"--buffer={size}"]
         storm, info, peak = record(build, options, ["calls", seconds, "0"])
         rows.append(row(f"calls, as fast as can be, --buffer={size}", calls(storm), info, peak))
     print("Made: events that the workload counted, or the kernel for it; each is one record.")

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/say.h"
+#include "cli/log.h"
 #include "read/merge.h"
 #include "report/json_put.h"
 
@@ -124,11 +124,11 @@ void clocks_warn(const struct merge *merge)
 
 		bool is_bound = clock.bound != UINT64_MAX;
 
-		say("the clock of '%s' is %s%s '%s'%s%s: so say %s messages", clock.host,
-		    signed_time(clock.offset).s, clock.offset < 0 ? " of" : "", clock.reference,
-		    is_bound ? ", which may be wrong by " : "",
-		    is_bound ? format_time(clock.bound).s : "",
-		    format_count(clock.from + clock.to).s);
+		log_message("the clock of '%s' is %s%s '%s'%s%s: so say %s messages", clock.host,
+			    signed_time(clock.offset).s, clock.offset < 0 ? " of" : "",
+			    clock.reference, is_bound ? ", which may be wrong by " : "",
+			    is_bound ? format_time(clock.bound).s : "",
+			    format_count(clock.from + clock.to).s);
 	}
 }
 
@@ -170,14 +170,15 @@ void clocks_json(const struct merge *merge, struct json *j)
 static void tell_json(const struct merge *merge, struct json *j)
 {
 	clocks_json(merge, j);
-	json_key(j, "notices");
+	json_key(j, "warnings");
 	json_array(j);
 	for (size_t i = 0; merge_warning(merge, i); i++)
 		json_string(j, merge_warning(merge, i));
 	json_end(j);
 }
 
-int clocks_tell(char **paths, const char *format, struct out *out, struct json *j, struct err *err)
+int clocks_report(char **paths, const char *format, struct out *out, struct json *j,
+		  struct err *err)
 {
 	_cleanup_(merge_freep) struct merge *merge = NULL;
 	int r = merge_open(paths, format, &merge, err);

@@ -11,7 +11,8 @@
  * Reads all inputs as one, and tells of it: as text, or as the keys `clocks` and `notices` of an
  * object if j is not NULL.
  */
-int clocks_tell(char **paths, const char *format, struct out *out, struct json *j, struct err *err);
+int clocks_report(char **paths, const char *format, struct out *out, struct json *j,
+		  struct err *err);
 
 /* When all is read: the key `clocks`, */
 void clocks_json(const struct merge *merge, struct json *j);

@@ -5,7 +5,7 @@
 
 #include "cli/events.h"
 #include "cli/opt.h"
-#include "cli/say.h"
+#include "cli/log.h"
 #include "cli/stream.h"
 #include "report/dump.h"
 #include "event/kind.h"
@@ -67,7 +67,7 @@ static int dump_records(struct input_stream *s, const struct dump_filter *filter
 	int r = dump_write(&records, &ahead, filter, &style, stdout, err);
 
 	if (input_warning(s->input))
-		say("%s", input_warning(s->input));
+		log_message("%s", input_warning(s->input));
 	return r;
 }
 

@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "cli/load.h"
 #include "cli/opt.h"
-#include "cli/say.h"
+#include "cli/log.h"
 #include "cli/span_warn.h"
 #include "report/explain.h"
 
@@ -166,9 +166,10 @@ static void keep_recorded(const struct model *model, size_t shown, subjects *lis
 	if (kept)
 		list->count = kept;
 	if (kept && slower)
-		say("requests that took longer are not in the recording, or not wholly: %zu; "
-		    "--trace explains them by their spans",
-		    slower);
+		log_message(
+			"requests that took longer are not in the recording, or not wholly: %zu; "
+			"--trace explains them by their spans",
+			slower);
 }
 
 static int find_slowest(const struct model *model, const struct explain_opts *o, subjects *list,

@@ -33,25 +33,25 @@ static const struct export_opts export_defaults = { 0 };
 
 static const char *host_name(const void *arg, uint16_t host)
 {
-	return exported_host(arg, host);
+	return export_input_host(arg, host);
 }
 
 /* Twice the same, as what is told of threads and tracepoints is looked for ahead. */
 struct json_inputs {
-	struct exported *in, *again;
+	struct export_input *in, *again;
 };
 
 /* Where there is but one machine, or none, it need not be said with each record. */
 static int write_json(void *arg, FILE *file, struct err *err)
 {
 	const struct json_inputs *inputs = arg;
-	struct exported *in = inputs->in;
-	struct record_stream records = exported_records(in),
-			     ahead = exported_records(inputs->again);
+	struct export_input *in = inputs->in;
+	struct record_stream records = export_input_records(in),
+			     ahead = export_input_records(inputs->again);
 	struct dump_filter filter = { .to = UINT64_MAX };
 	struct dump_style style = { .json = true };
 
-	if (exported_host_count(in) > 1) {
+	if (export_input_host_count(in) > 1) {
 		style.host = host_name;
 		style.arg = in;
 	}
@@ -60,29 +60,31 @@ static int write_json(void *arg, FILE *file, struct err *err)
 
 static int to_json(const struct export_opts *o, char **paths, struct err *err)
 {
-	_cleanup_(exported_done) struct exported in = { .paths = paths, .format = o->format };
-	_cleanup_(exported_done) struct exported again = in;
+	_cleanup_(export_input_done) struct export_input in = { .paths = paths,
+								.format = o->format };
+	_cleanup_(export_input_done) struct export_input again = in;
 	struct json_inputs inputs = { &in, &again };
-	int r = exported_open(&in, err);
+	int r = export_input_open(&in, err);
 
 	if (r < 0)
 		return r;
 	r = export_to_file(o->output, write_json, &inputs, err);
-	exported_tell(&in);
+	export_input_warn(&in);
 	return r;
 }
 
 static int to_ctf(const struct export_opts *o, char **paths, struct err *err)
 {
-	_cleanup_(exported_done) struct exported in = { .paths = paths, .format = o->format };
-	int r = exported_open(&in, err);
+	_cleanup_(export_input_done) struct export_input in = { .paths = paths,
+								.format = o->format };
+	int r = export_input_open(&in, err);
 
 	if (r < 0)
 		return r;
 	if (!o->output)
 		return err_usage(err, "--to=ctf writes a directory: say which with --output");
 	r = export_ctf(&in, o->output, err);
-	exported_tell(&in);
+	export_input_warn(&in);
 	return r;
 }
 

@@ -118,7 +118,7 @@ static int tell_all(const struct info_opts *o, char **paths, struct out *out, st
 	if (j)
 		json_end(j);
 	if (!failed)
-		failed = clocks_tell(paths, o->format, out, j, err);
+		failed = clocks_report(paths, o->format, out, j, err);
 	if (j)
 		json_end(j);
 	return failed;

@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "bpf/wire.h"
 #include "cli/opt.h"
-#include "cli/say.h"
+#include "cli/log.h"
 #include "record/arguments.h"
 #include "record/privilege.h"
 #include "record/record.h"
@@ -54,7 +54,7 @@ static const struct opt record_opts[] = {
 	  FIELD(profile) },
 	{ OPT_SIZE, 0, "buffer", "SIZE", "size of each CPU's ring (default: up to 2M)",
 	  FIELD(buffer) },
-	{ OPT_FLAG, 0, "no-neighbours", NULL, "do not record who else had the CPUs",
+	{ OPT_FLAG, 0, "no-other-tasks", NULL, "do not record who else had the CPUs",
 	  FIELD(no_other_tasks) },
 	{ OPT_FLAG, 0, "no-spans", NULL, "do not look for spans in the processes",
 	  FIELD(no_spans) },
@@ -125,7 +125,7 @@ static void show_progress(void *arg, const struct record_state *state)
 static void show_warning(void *arg, const char *words)
 {
 	clear_line(arg);
-	say("%s", words);
+	log_message("%s", words);
 }
 
 static void show_summary(const struct screen *screen, const char *output,
@@ -133,21 +133,22 @@ static void show_summary(const struct screen *screen, const char *output,
 {
 	clear_line(screen);
 	if (!screen->quiet)
-		say("%s: %s records, %s lost, %s, %s", output, format_count(state->records).s,
-		    format_count(state->lost).s, format_size(state->bytes).s,
-		    format_time(state->elapsed).s);
+		log_message("%s: %s records, %s lost, %s, %s", output,
+			    format_count(state->records).s, format_count(state->lost).s,
+			    format_size(state->bytes).s, format_time(state->elapsed).s);
 	if (state->lost)
-		say("%s record%s lost: use a larger --buffer, or record less",
-		    format_count(state->lost).s, state->lost == 1 ? "" : "s");
+		log_message("%s record%s lost: use a larger --buffer, or record less",
+			    format_count(state->lost).s, state->lost == 1 ? "" : "s");
 	if (state->reported)
-		say("%s event%s of spans lost in their processes; 'sonde info' lists them",
-		    format_count(state->reported).s, state->reported == 1 ? "" : "s");
+		log_message("%s event%s of spans lost in their processes; 'sonde info' lists them",
+			    format_count(state->reported).s, state->reported == 1 ? "" : "s");
 	if (screen->quiet)
 		return;
 	if (state->late)
-		say("%s records came too late to be put in order", format_count(state->late).s);
+		log_message("%s records came too late to be put in order",
+			    format_count(state->late).s);
 	if (screen->terminal)
-		say("'sonde explain %s' says why what took long did", output);
+		log_message("'sonde explain %s' says why what took long did", output);
 }
 
 /* How much of our own command line is about us: up to the name of the command behind --. */

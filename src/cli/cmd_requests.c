@@ -8,7 +8,7 @@
 #include "cli/clocks.h"
 #include "cli/load.h"
 #include "cli/opt.h"
-#include "cli/say.h"
+#include "cli/log.h"
 #include "event/syscall.h"
 #include "report/requests.h"
 
@@ -190,10 +190,12 @@ static int show(const struct requests_opts *o, const struct model *model, const 
 					      .arg = merge },
 		      err);
 	if (!roots.count && !o->json)
-		say(o->entries.count && requests.roots.count
-			    ? "none came in by what --entry names; without it, all are shown"
-			    : "nobody in it was seen to answer a client; was the service itself "
-			      "recorded (--port, -p)?");
+		log_message(
+			o->entries.count && requests.roots.count
+				? "none came in by what --entry names; without it, all are shown"
+				: "nobody in it was seen to answer a client; was the service "
+				  "itself "
+				  "recorded (--port, -p)?");
 	vec_done(&roots);
 	return r;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/opt.h"
-#include "cli/say.h"
+#include "cli/log.h"
 #include "record/spans/span_names.h"
 #include "report/json_put.h"
 
@@ -31,7 +31,7 @@ static void switch_all(struct span_names *names, const struct opt_list *patterns
 {
 	for (size_t i = 0; i < patterns->count; i++)
 		if (span_names_switch(names, patterns->items[i], off) == 0)
-			say("no name matches '%s' so far", patterns->items[i]);
+			log_message("no name matches '%s' so far", patterns->items[i]);
 }
 
 static int print_json(const struct span_names *names, struct err *err)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/export.h"
 
-#include "cli/say.h"
+#include "cli/log.h"
 #include "report/lost.h"
 
-int exported_open(struct exported *e, struct err *err)
+int export_input_open(struct export_input *e, struct err *err)
 {
 	if (e->paths[1])
 		return merge_open(e->paths, e->format, &e->merge, err);
@@ -13,16 +13,16 @@ int exported_open(struct exported *e, struct err *err)
 	return input_stream_open(&e->one, err);
 }
 
-void exported_done(struct exported *e)
+void export_input_done(struct export_input *e)
 {
 	input_stream_done(&e->one);
 	merge_free(e->merge);
 }
 
-static int next_of(struct exported *e, const struct record **ret, const struct source **ret_source,
-		   struct err *err)
+static int next_of(struct export_input *e, const struct record **ret,
+		   const struct source **ret_source, struct err *err)
 {
-	int r = e->merge || e->one.input ? 0 : exported_open(e, err);
+	int r = e->merge || e->one.input ? 0 : export_input_open(e, err);
 
 	if (r < 0)
 		return r;
@@ -37,7 +37,7 @@ static int next_of(struct exported *e, const struct record **ret, const struct s
 static int next(void *arg, const struct record **ret, const struct source **ret_source,
 		struct err *err)
 {
-	struct exported *e = arg;
+	struct export_input *e = arg;
 	int r = next_of(e, ret, ret_source, err);
 
 	if (r > 0 && (*ret)->kind == RECORD_LOSS) {
@@ -47,17 +47,17 @@ static int next(void *arg, const struct record **ret, const struct source **ret_
 	return r;
 }
 
-struct record_stream exported_records(struct exported *e)
+struct record_stream export_input_records(struct export_input *e)
 {
 	return (struct record_stream){ next, e };
 }
 
-size_t exported_host_count(const struct exported *e)
+size_t export_input_host_count(const struct export_input *e)
 {
 	return e->merge ? merge_host_count(e->merge) : 1;
 }
 
-const char *exported_host(const struct exported *e, size_t host)
+const char *export_input_host(const struct export_input *e, size_t host)
 {
 	const struct input_host *one = e->merge ? NULL : input_host(e->one.input);
 
@@ -66,18 +66,18 @@ const char *exported_host(const struct exported *e, size_t host)
 	return one ? one->name : "";
 }
 
-int64_t exported_realtime(const struct exported *e)
+int64_t export_input_realtime(const struct export_input *e)
 {
 	return e->merge ? merge_realtime_offset(e->merge) : input_realtime_offset(e->one.input);
 }
 
-void exported_tell(const struct exported *e)
+void export_input_warn(const struct export_input *e)
 {
 	if (e->merge)
 		for (size_t i = 0; merge_warning(e->merge, i); i++)
-			say("%s", merge_warning(e->merge, i));
+			log_message("%s", merge_warning(e->merge, i));
 	else if (input_warning(e->one.input))
-		say("%s", input_warning(e->one.input));
+		log_message("%s", input_warning(e->one.input));
 	if (e->lost.losses)
-		say("%s: what is exported can be incomplete", format_lost(e->lost).s);
+		log_message("%s: what is exported can be incomplete", format_lost(e->lost).s);
 }

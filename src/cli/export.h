@@ -13,7 +13,7 @@
 #include "model/model.h"
 #include "read/merge.h"
 
-struct exported {
+struct export_input {
 	char **paths; /* borrowed, as is */
 	const char *format;
 	struct input_stream one;
@@ -22,26 +22,26 @@ struct exported {
 };
 
 /* Also done when the first record is asked for. */
-int exported_open(struct exported *e, struct err *err);
-void exported_done(struct exported *e);
+int export_input_open(struct export_input *e, struct err *err);
+void export_input_done(struct export_input *e);
 
-struct record_stream exported_records(struct exported *e);
+struct record_stream export_input_records(struct export_input *e);
 
 /* The machines, by the numbers that sources have; the name is "" if it is not known. */
-size_t exported_host_count(const struct exported *e);
-const char *exported_host(const struct exported *e, size_t host);
+size_t export_input_host_count(const struct export_input *e);
+const char *export_input_host(const struct export_input *e, size_t host);
 
 /* What to add to times to get CLOCK_REALTIME; 0 if that is not known. */
-int64_t exported_realtime(const struct exported *e);
+int64_t export_input_realtime(const struct export_input *e);
 
 /* After the last record: what could not be used, and what was lost, on stderr. */
-void exported_tell(const struct exported *e);
+void export_input_warn(const struct export_input *e);
 
 /*
  * A trace in a new directory, or a directory of traces if there are several
  * machines.  It is there when it is whole, and not before.
  */
-int export_ctf(struct exported *e, const char *directory, struct err *err);
+int export_ctf(struct export_input *e, const char *directory, struct err *err);
 
 /* Writes to a file; the argument is its own. */
 typedef int export_writer(void *arg, FILE *file, struct err *err);

@@ -15,7 +15,7 @@
 #include "base/rights.h"
 #include "base/vec.h"
 #include "cli/export.h"
-#include "cli/say.h"
+#include "cli/log.h"
 #include "report/export/ctf.h"
 
 typedef VEC(struct ctf_export *) exports;
@@ -27,9 +27,9 @@ static void exports_done(exports *all)
 	vec_done(all);
 }
 
-static int collect(struct exported *e, exports *all, struct err *err)
+static int collect(struct export_input *e, exports *all, struct err *err)
 {
-	struct record_stream records = exported_records(e);
+	struct record_stream records = export_input_records(e);
 	const struct record *record;
 	const struct source *source;
 	int r;
@@ -49,35 +49,35 @@ static void tell_left_out(const exports *all)
 	for (size_t i = 0; i < all->count; i++)
 		count += ctf_export_left_out(all->items[i]);
 	if (count)
-		say("%" PRIu64 " hits, samples, stacks, contexts and attributes "
-		    "were left out: such a trace has no place for them",
-		    count);
+		log_message("%" PRIu64 " hits, samples, stacks, contexts and attributes "
+			    "were left out: such a trace has no place for them",
+			    count);
 }
 
 /* The name of a machine as one of a directory; its number, if it has no name that will do. */
-static char *directory_of(const struct exported *e, size_t host)
+static char *directory_of(const struct export_input *e, size_t host)
 {
-	const char *name = exported_host(e, host);
+	const char *name = export_input_host(e, host);
 
 	if (!*name || *name == '.' || strchr(name, '/'))
 		return must_printf("host%zu", host);
-	for (size_t i = 0; i < exported_host_count(e); i++)
-		if (i != host && strcmp(exported_host(e, i), name) == 0)
+	for (size_t i = 0; i < export_input_host_count(e); i++)
+		if (i != host && strcmp(export_input_host(e, i), name) == 0)
 			return must_printf("%s-%zu", name, host);
 	return must_strdup(name);
 }
 
-static int write_host(const struct exported *e, const exports *all, size_t host, const char *top,
-		      struct err *err)
+static int write_host(const struct export_input *e, const exports *all, size_t host,
+		      const char *top, struct err *err)
 {
 	const struct input_meta *meta = e->merge ? NULL : input_meta(e->one.input);
 	_cleanup_(freep) char *name = directory_of(e, host);
 	_cleanup_(freep) char *path =
 		all->count > 1 ? must_printf("%s/%s", top, name) : must_strdup(top);
 	struct lttng_about what = {
-		.host = exported_host(e, host),
+		.host = export_input_host(e, host),
 		.kernel = meta ? meta->kernel : NULL,
-		.realtime_offset = exported_realtime(e),
+		.realtime_offset = export_input_realtime(e),
 	};
 
 	if (all->count > 1 && mkdir(path, 0700) < 0)
@@ -118,7 +118,7 @@ static void give_all(char *path)
 		fts_close(fts);
 }
 
-static int write_all(const struct exported *e, const exports *all, const char *directory,
+static int write_all(const struct export_input *e, const exports *all, const char *directory,
 		     struct err *err)
 {
 	size_t len = strlen(directory);
@@ -175,7 +175,7 @@ static int check_place(const char *directory, struct err *err)
 		       : err_set(err, -EEXIST, "'%s' is there already, and not empty", directory);
 }
 
-int export_ctf(struct exported *e, const char *directory, struct err *err)
+int export_ctf(struct export_input *e, const char *directory, struct err *err)
 {
 	struct err damage = { "" };
 	exports all = { 0 };

@@ -4,7 +4,7 @@
 
 #include "cli/export.h"
 #include "cli/load.h"
-#include "cli/say.h"
+#include "cli/log.h"
 #include "report/export/otlp.h"
 
 struct spans {
@@ -22,11 +22,11 @@ static int write_spans(void *arg, FILE *file, struct err *err)
 static void tell(const struct spans *spans, bool json)
 {
 	if (!spans->done.spans)
-		say("there are no spans in it, and no requests");
+		log_message("there are no spans in it, and no requests");
 	else if (spans->done.requests > 1 && !json)
-		say("%zu export requests, each behind its length in four bytes: too "
-		    "large for one",
-		    spans->done.requests);
+		log_message("%zu export requests, each behind its length in four bytes: too "
+			    "large for one",
+			    spans->done.requests);
 }
 
 int export_spans(char **paths, const char *format, bool requests, bool json, const char *output,

@@ -8,7 +8,7 @@
 #include "analyse/requests/spans.h"
 #include "base/text.h"
 #include "cli/opt.h"
-#include "cli/say.h"
+#include "cli/log.h"
 #include "cli/span_warn.h"
 #include "report/lost.h"
 
@@ -35,7 +35,7 @@ int load_merged(char **inputs, const char *format, struct model **ret, struct me
 		model_add(*ret, source, record);
 	model_finish(*ret);
 	for (size_t i = 0; merge_warning(merge, i); i++)
-		say("%s", merge_warning(merge, i));
+		log_message("%s", merge_warning(merge, i));
 	span_warn_shifts(*ret);
 	return r;
 }
@@ -50,10 +50,11 @@ void load_warn_lost(const struct model *model)
 		to = model_loss(model, i)->end > to ? model_loss(model, i)->end : to;
 	}
 	if (lost.losses)
-		say("%s between %s and %s: results can be incomplete; 'sonde info' lists the "
-		    "losses",
-		    format_lost(lost).s, format_time(since(model, from)).s,
-		    format_time(since(model, to)).s);
+		log_message(
+			"%s between %s and %s: results can be incomplete; 'sonde info' lists the "
+			"losses",
+			format_lost(lost).s, format_time(since(model, from)).s,
+			format_time(since(model, to)).s);
 }
 
 int load_model(char **inputs, const char *format, struct model **ret, struct err *err)
@@ -159,8 +160,8 @@ int load_find_span(const struct model *model, const char *hex, span_id *ret, str
 			*ret = (span_id){ i };
 	}
 	if (found > 1)
-		say("%zu spans %s '%s'; this is the first", found,
-		    best == MATCH_ALL ? "have the id" : "begin with", hex);
+		log_message("%zu spans %s '%s'; this is the first", found,
+			    best == MATCH_ALL ? "have the id" : "begin with", hex);
 	return found ? 0 : err_set(err, -ENOENT, "there is no span '%s'", hex);
 }
 
@@ -193,9 +194,9 @@ int load_find_trace(const struct model *model, const char *hex, span_id *ret, st
 		}
 	}
 	if (several)
-		say("several traces begin with '%s'; this is the longest", hex);
+		log_message("several traces begin with '%s'; this is the longest", hex);
 	else if (longest && model_root_count(model, *ret) > 1)
-		say("trace '%s' has %zu roots; this is the longest", hex,
-		    model_root_count(model, *ret));
+		log_message("trace '%s' has %zu roots; this is the longest", hex,
+			    model_root_count(model, *ret));
 	return longest ? 0 : err_set(err, -ENOENT, "there is no trace '%s'", hex);
 }

@@ -17,7 +17,7 @@
 
 #include "base/mapping.h"
 #include "cli/opt.h"
-#include "cli/say.h"
+#include "cli/log.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -43,14 +43,14 @@ static int command_unknown(const char *typed)
 	size_t fewest = SIZE_MAX;
 
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		if (opt_slips(typed, commands[i]->name) < fewest) {
-			fewest = opt_slips(typed, commands[i]->name);
+		if (opt_distance(typed, commands[i]->name) < fewest) {
+			fewest = opt_distance(typed, commands[i]->name);
 			best = commands[i]->name;
 		}
 	if (best)
-		say("no command '%s'; did you mean '%s'?", typed, best);
+		log_message("no command '%s'; did you mean '%s'?", typed, best);
 	else
-		say("no command '%s'; see 'sonde help'", typed);
+		log_message("no command '%s'; see 'sonde help'", typed);
 	return EXIT_USAGE;
 }
 
@@ -92,13 +92,13 @@ static int complain(const struct command *cmd, int r, const struct err *err)
 	size_t len = strlen(err->text);
 
 	if (r != -EUSAGE) {
-		say("%s", err->text);
+		log_message("%s", err->text);
 		return EXIT_FAILURE;
 	}
 	if (len && err->text[len - 1] == '?') /* it asks whether another option was meant */
-		say("%s", err->text);
+		log_message("%s", err->text);
 	else
-		say("%s; see 'sonde %s --help'", err->text, cmd->name);
+		log_message("%s; see 'sonde %s --help'", err->text, cmd->name);
 	return EXIT_USAGE;
 }
 
@@ -109,7 +109,7 @@ static int command_run(const struct command *cmd, char **argv)
 	struct err err = { "" };
 
 	if (cmd->missing) {
-		say("this sonde was built without '%s': %s", cmd->name, cmd->missing);
+		log_message("this sonde was built without '%s': %s", cmd->name, cmd->missing);
 		return EXIT_FAILURE;
 	}
 	if (cmd->opts_size)
@@ -184,7 +184,7 @@ int main(int argc, char **argv)
 	int r = fflush(stdout);
 	if (code != EXIT_SUCCESS || (r == 0 && !ferror(stdout)))
 		return code; /* one sentence is enough */
-	say("cannot write to standard output: %s",
-	    r < 0 ? strerror(errno) : "not all of it was taken");
+	log_message("cannot write to standard output: %s",
+		    r < 0 ? strerror(errno) : "not all of it was taken");
 	return EXIT_FAILURE;
 }

@@ -58,7 +58,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 	return d[a_len][b_len];
 }
 
-size_t opt_slips(const char *typed, const char *word)
+size_t opt_distance(const char *typed, const char *word)
 {
 	size_t typed_len = strlen(typed), word_len = strlen(word);
 
@@ -76,8 +76,8 @@ static int unknown_option(struct parser *p, const char *typed)
 	size_t fewest = SIZE_MAX;
 
 	for (const struct opt *o = p->cmd->opts; o->type; o++)
-		if (opt_slips(typed, o->name) < fewest) {
-			fewest = opt_slips(typed, o->name);
+		if (opt_distance(typed, o->name) < fewest) {
+			fewest = opt_distance(typed, o->name);
 			best = o;
 		}
 	if (best)
@@ -150,7 +150,7 @@ static int store(struct parser *p, const struct opt *o, const char *value)
 	case OPT_FLAG:
 		*(bool *)field = true;
 		return 0;
-	case OPT_READABLE:
+	case OPT_INPUT_FORMAT:
 		if (input_check_format(value, p->err) < 0)
 			return -EUSAGE;
 		*(const char **)field = value;

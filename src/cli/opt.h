@@ -20,15 +20,15 @@
 
 enum opt_type {
 	OPT_END,
-	OPT_FLAG,     /* bool */
-	OPT_STRING,   /* const char * */
-	OPT_READABLE, /* const char *: the name of a format that can be read */
-	OPT_OPTIONAL, /* const char *: "" when given without =VALUE, which only = can give */
-	OPT_COUNT,    /* unsigned long, at least 1: 0 is for what was not given */
-	OPT_PID,      /* uint32_t, likewise */
-	OPT_TIME,     /* nsec_t, from 5, 5s, 1.5ms, 20us, 2m; a bare number is seconds */
-	OPT_SIZE,     /* uint64_t, from 4096, 64k, 2M, 1G (powers of 1024) */
-	OPT_LIST,     /* struct opt_list: may be given several times, and with commas */
+	OPT_FLAG,         /* bool */
+	OPT_STRING,       /* const char * */
+	OPT_INPUT_FORMAT, /* const char *: the name of a format that can be read */
+	OPT_OPTIONAL,     /* const char *: "" when given without =VALUE, which only = can give */
+	OPT_COUNT,        /* unsigned long, at least 1: 0 is for what was not given */
+	OPT_PID,          /* uint32_t, likewise */
+	OPT_TIME,         /* nsec_t, from 5, 5s, 1.5ms, 20us, 2m; a bare number is seconds */
+	OPT_SIZE,         /* uint64_t, from 4096, 64k, 2M, 1G (powers of 1024) */
+	OPT_LIST,         /* struct opt_list: may be given several times, and with commas */
 };
 
 struct opt_list {
@@ -67,7 +67,7 @@ struct command {
 
 /* The option that all commands have which read inputs; its field is a const char *. */
 #define OPT_FORMAT(type, field) \
-	{ OPT_READABLE, \
+	{ OPT_INPUT_FORMAT, \
 	  0, \
 	  "format", \
 	  "NAME", \
@@ -97,6 +97,6 @@ int opt_numbers(const struct opt_list *list, const char *option, uint64_t min, u
 bool opt_colour(void);
 
 /* How many slips lie between what was typed and a word; SIZE_MAX if that is not what was meant. */
-size_t opt_slips(const char *typed, const char *word);
+size_t opt_distance(const char *typed, const char *word);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "cli/say.h"
+#include "cli/log.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -54,7 +54,7 @@ static void run(struct prompt *p, const char *sql)
 	interrupted = 0;
 	out_flush(p->out);
 	if (r < 0)
-		say("%s", err.text);
+		log_message("%s", err.text);
 }
 
 static void show_schema(struct prompt *p, const char *table)
@@ -63,7 +63,7 @@ static void show_schema(struct prompt *p, const char *table)
 
 	for (const char *c = table; *c; c++)
 		if (!isalnum((unsigned char)*c) && *c != '_') {
-			say("'%s' is no name of a table", table);
+			log_message("'%s' is no name of a table", table);
 			return;
 		}
 	sql = must_printf("SELECT name, type, meaning FROM columns WHERE table_name = lower('%s')",

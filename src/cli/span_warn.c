@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "cli/say.h"
+#include "cli/log.h"
 
 /* "+12.3 ms" */
 static struct text shift_text(int64_t ns)
@@ -24,11 +24,11 @@ static void warn_of_shift(const struct model *model, const struct clock_shift *s
 	struct text least = shift_text(shift->least), most = shift_text(shift->most);
 	bool is_one = strcmp(least.s, most.s) == 0;
 
-	say("shifted service '%s' by %s%s%s (%s span%s): %s", service, least.s,
-	    is_one ? "" : " to ", is_one ? "" : most.s, format_count(shift->spans).s,
-	    shift->spans == 1 ? "" : "s",
-	    shift->most > 0 ? "its spans began before their parents"
-			    : "its spans were ahead of the calls they belong to");
+	log_message("shifted service '%s' by %s%s%s (%s span%s): %s", service, least.s,
+		    is_one ? "" : " to ", is_one ? "" : most.s, format_count(shift->spans).s,
+		    shift->spans == 1 ? "" : "s",
+		    shift->most > 0 ? "its spans began before their parents"
+				    : "its spans were ahead of the calls they belong to");
 }
 
 struct roots {
@@ -80,10 +80,11 @@ void span_warn_roots(const struct model *model)
 	for (size_t i = 0; roots.example && i < sizeof(roots.example->trace); i++)
 		snprintf(trace + 2 * i, 3, "%02x", roots.example->trace[i]);
 	if (roots.several)
-		say("%s of %s traces %s several roots%s, such as '%s': each root is a request of "
-		    "its own",
-		    format_count(roots.several).s, format_count(roots.by_trace.count).s,
-		    roots.several == 1 ? "has" : "have", orphans, trace);
+		log_message("%s of %s traces %s several roots%s, such as '%s': each root is a "
+			    "request of "
+			    "its own",
+			    format_count(roots.several).s, format_count(roots.by_trace.count).s,
+			    roots.several == 1 ? "has" : "have", orphans, trace);
 	map_done(&roots.by_trace);
 }
 

@@ -161,7 +161,7 @@ static void put_warnings(struct json *j, const struct info *info)
 	const char *warning;
 	size_t len;
 
-	json_key(j, "notices");
+	json_key(j, "warnings");
 	json_array(j);
 	for (size_t i = 0; (warning = info_warning(info, i, &len)); i++)
 		json_string_n(j, warning, len);

@@ -140,7 +140,7 @@ def lost_records_are_counted():
     need_feature("syscalls")
     count = 1000003
     capture, truth = record(*workload("calls", "storm", count), check=False,
-                            options=["--syscalls=getppid", "--buffer=64k", "--no-neighbours"])
+                            options=["--syscalls=getppid", "--buffer=64k", "--no-other-tasks"])
     written = len(capture.kind("syscall", name="getppid"))
     lost = sum(r["count"] for r in capture.kind("loss"))
     require(lost > 0, "the buffer held it all")
@@ -163,7 +163,7 @@ def a_full_buffer_does_not_slow_the_target():
     for _ in range(ROUNDS):
         for size, cost in costs.items():
             _, truth = record(*workload("calls", "storm", 150001), check=False,
-                              options=["--syscalls=getppid", f"--buffer={size}", "--no-neighbours"])
+                              options=["--syscalls=getppid", f"--buffer={size}", "--no-other-tasks"])
             cost.append(truth["cpu_per_call"])
     # others who take the caches only add to a cost
     require(min(costs["64k"]) <= 1.5 * min(costs["16m"]), f"ns of CPU per call: {costs}")

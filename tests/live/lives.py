@@ -71,7 +71,7 @@ class MemoryWatch(threading.Thread):
 def a_thousand_threads_per_second_for_ten_seconds():
     with Background(workload("churn", "threads", 10007, 1000)) as churn:
         churn.ready()
-        with Recorder("-p", churn.pid, "--no-neighbours") as recorder:
+        with Recorder("-p", churn.pid, "--no-other-tasks") as recorder:
             ids = bpf_ids(recorder.pid)
             watch = MemoryWatch(recorder.pid)
             watch.start()

@@ -231,7 +231,7 @@ def no_other_tasks():
     with Background(workload("handover", "pipe", 503)) as bystander:
         bystander.ready()
         bystander.go()
-        capture, truth = record(*workload("sleep", "nanosleep", 53), options=["--no-neighbours"], check=False)
+        capture, truth = record(*workload("sleep", "nanosleep", 53), options=["--no-other-tasks"], check=False)
     check_calls(capture, truth.track("sleep"), "T", 53)
     equal(capture.neighbours(), [], "neighbours")
 

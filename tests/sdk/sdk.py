@@ -64,7 +64,7 @@ class Exported:
             assert attributes[:len(theirs["attributes"])] == theirs["attributes"], (attributes, theirs)
         for file in files:
             info = self.ask("info", file)
-            assert info["format"] == form and info["notices"] == [], info
+            assert info["format"] == form and info["warnings"] == [], info
         errors = sum(self.ask("info", file)["errors"] for file in files)
         assert errors == sum(span["error"] for span in self.spans), f"{errors} errors"
 

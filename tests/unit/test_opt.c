@@ -237,12 +237,12 @@ TEST(the_number_of_operands_is_checked)
 
 TEST(slips_of_the_finger_are_counted)
 {
-	CHECK_INT(opt_slips("record", "record"), 0);
-	CHECK_INT(opt_slips("recrod", "record"), 1);
-	CHECK_INT(opt_slips("dmp", "dump"), 1);
-	CHECK_INT(opt_slips("doctro", "doctor"), 1);
-	CHECK(opt_slips("x", "info") == SIZE_MAX);
-	CHECK(opt_slips("", "info") == SIZE_MAX);
-	CHECK(opt_slips("explain", "info") == SIZE_MAX);
-	CHECK(opt_slips("a-word-that-is-longer-than-any-of-ours", "info") == SIZE_MAX);
+	CHECK_INT(opt_distance("record", "record"), 0);
+	CHECK_INT(opt_distance("recrod", "record"), 1);
+	CHECK_INT(opt_distance("dmp", "dump"), 1);
+	CHECK_INT(opt_distance("doctro", "doctor"), 1);
+	CHECK(opt_distance("x", "info") == SIZE_MAX);
+	CHECK(opt_distance("", "info") == SIZE_MAX);
+	CHECK(opt_distance("explain", "info") == SIZE_MAX);
+	CHECK(opt_distance("a-word-that-is-longer-than-any-of-ours", "info") == SIZE_MAX);
 }
