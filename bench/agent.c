@@ -28,7 +28,7 @@ __asm__(".text\n.globl bench_probe\n.type bench_probe, @function\nbench_probe:\n
 static void do_attach(unsigned long count)
 {
 	for (unsigned long i = 0; i < count; i++)
-		sonde_agent_attach(trace, (const uint8_t *)&spans[i % 2], 1);
+		sonde_agent_set_context(trace, (const uint8_t *)&spans[i % 2], 1);
 }
 
 static void do_span(unsigned long count)
@@ -47,7 +47,7 @@ static void do_attributes(unsigned long count)
 		struct sonde_span span;
 
 		SONDE_BEGIN(&span, "a span of the benchmark");
-		sonde_set_text(&span, "http.method", "GET");
+		sonde_set_string(&span, "http.method", "GET");
 		sonde_set_int(&span, "http.status_code", 200);
 		sonde_end(&span);
 	}
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 	}
 	pin_thread(atoi(argv[1]));
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	sonde_switch("off", false);
+	sonde_set_enabled("off", false);
 	while (scanf("%15s %lu", name, &count) == 2)
 		for (size_t i = 0; i < ARRAY_LEN(deeds); i++)
 			if (!strcmp(name, deeds[i].name))

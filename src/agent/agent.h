@@ -27,14 +27,14 @@ extern "C" {
 #define SONDE_AGENT_API __attribute__((visibility("default")))
 
 /* The calling thread works for this span from now on. */
-SONDE_AGENT_API void sonde_agent_attach(const uint8_t trace[16], const uint8_t span[8],
-					uint8_t trace_flags);
+SONDE_AGENT_API void sonde_agent_set_context(const uint8_t trace[16], const uint8_t span[8],
+					     uint8_t trace_flags);
 
 /* It works for no span that we know of. */
-SONDE_AGENT_API void sonde_agent_detach(void);
+SONDE_AGENT_API void sonde_agent_clear_context(void);
 
 /* It may work for a span, but which cannot be followed: better nothing than the wrong one. */
-SONDE_AGENT_API void sonde_agent_lose_track(void);
+SONDE_AGENT_API void sonde_agent_set_unknown_context(void);
 
 /* Whether somebody records: to spare the work of putting a span together. */
 SONDE_AGENT_API bool sonde_agent_is_recording(void);

@@ -11,7 +11,7 @@
  * Its descriptor is open only while it is mapped and offered to a recorder.  The
  * offer never waits: a recorder with too much to do finds the mapping later.
  */
-#include "agent/inside.h"
+#include "agent/internal.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -139,8 +139,8 @@ static void fill(struct span_arena *arena)
 	arena->version = SPAN_ARENA_VERSION;
 	names_off_from_environment(arena);
 	/* what happens before a recorder comes by is for it, too */
-	arena->beat = clock_now();
-	arena->recording = SPAN_OFFERED;
+	arena->heartbeat = clock_now();
+	arena->recording = SPAN_REGISTERED;
 }
 
 static struct span_arena *map(int fd)
@@ -170,7 +170,7 @@ void arena_make(void)
 						  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		munmap(arena, sizeof(*arena));
 	else if (arena && (fd < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0 || !offer(fd)))
-		__atomic_and_fetch(&arena->recording, ~SPAN_OFFERED, __ATOMIC_RELAXED);
+		__atomic_and_fetch(&arena->recording, ~SPAN_REGISTERED, __ATOMIC_RELAXED);
 	if (fd >= 0)
 		close(fd);
 }

@@ -42,7 +42,7 @@ void attributes_close(struct sonde_span *span)
 		    SONDE_ATTRIBUTES_SIZE);
 }
 
-void sonde_set_text(struct sonde_span *span, const char *key, const char *value)
+void sonde_set_string(struct sonde_span *span, const char *key, const char *value)
 {
 	if (span->site && value)
 		add(span, ATTRIBUTE_STRING, key, value, strlen(value), ROOM);

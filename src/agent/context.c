@@ -10,7 +10,7 @@
  * A handler that interrupts this does not get through.  While it runs, the thread's
  * span is not known; then it is what it was, or what the interrupted call makes it.
  */
-#include "agent/inside.h"
+#include "agent/internal.h"
 
 #include <string.h>
 
@@ -47,7 +47,7 @@ static void nested(struct agent_thread *t)
 	ring_drop_nested(t);
 }
 
-void sonde_agent_attach(const uint8_t trace[16], const uint8_t span[8], uint8_t trace_flags)
+void sonde_agent_set_context(const uint8_t trace[16], const uint8_t span[8], uint8_t trace_flags)
 {
 	struct agent_thread *t = &agent_thread;
 
@@ -71,12 +71,12 @@ static void point(const struct context_record *record)
 	say(t);
 }
 
-void sonde_agent_detach(void)
+void sonde_agent_clear_context(void)
 {
 	point(NULL);
 }
 
-void sonde_agent_lose_track(void)
+void sonde_agent_set_unknown_context(void)
 {
 	point(&context_lost);
 }

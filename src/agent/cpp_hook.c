@@ -23,7 +23,7 @@
 #include <link.h>
 
 #include "agent/agent.h"
-#include "agent/beside.h"
+#include "agent/load_binding.h"
 #include "agent/cpp/binding.h"
 
 /* opentelemetry::v1::sdk::trace::TracerContext::TracerContext(...), as it is mangled */

@@ -10,7 +10,7 @@
  * context is stamped when it has been published, not before: else, who looks at the
  * thread in between would find that it still works for what it did before.
  */
-#include "agent/inside.h"
+#include "agent/internal.h"
 
 #include <string.h>
 
@@ -28,7 +28,7 @@ static struct span_event head(const struct agent_thread *t, uint64_t now, size_t
 				    .size = (uint16_t)size,
 				    .kind = kind,
 				    .flags = flags,
-				    .number = (uint32_t)t->ring->made };
+				    .number = (uint32_t)t->ring->event_count };
 }
 
 static uint16_t name_size(const struct sonde_agent_span *span)

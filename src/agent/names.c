@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "agent/inside.h"
+#include "agent/internal.h"
 #include "agent/sonde.h"
 #include "event/span_switch.h"
 
@@ -30,12 +30,12 @@ struct span_name *names_find(const char *text)
 	for (uint32_t i = 0; agent_arena && i < SPAN_NAMES; i++) {
 		struct span_name *name = &agent_arena->names[(first + i) % SPAN_NAMES];
 
-		if (span_slot_is_there(&name->used)) {
+		if (span_slot_is_used(&name->used)) {
 			if (!strncmp(name->name, text, SPAN_NAME_MAX - 1))
 				return name;
 		} else if (span_slot_claim(&name->used)) {
 			span_name_copy(name->name, text);
-			name->off = span_rules_say_off(agent_arena, text);
+			name->off = span_rules_switch_off(agent_arena, text);
 			span_slot_fill(&name->used);
 			return name;
 		}
@@ -45,7 +45,7 @@ struct span_name *names_find(const char *text)
 
 void names_off_from_environment(struct span_arena *arena)
 {
-	const char *rest = getenv("SONDE_OFF");
+	const char *rest = getenv("SONDE_SPANS_OFF");
 	char pattern[SPAN_NAME_MAX];
 
 	while (rest && *rest) {
@@ -60,7 +60,7 @@ void names_off_from_environment(struct span_arena *arena)
 	}
 }
 
-void sonde_switch(const char *pattern, bool on)
+void sonde_set_enabled(const char *pattern, bool on)
 {
 	struct agent_thread *t = &agent_thread;
 

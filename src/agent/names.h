@@ -10,7 +10,7 @@
 /* The entry of a name. Never NULL: a name without a place has one that is always on. */
 struct span_name *names_find(const char *name);
 
-/* The rules of SONDE_OFF=PATTERN,... */
+/* The rules of SONDE_SPANS_OFF=PATTERN,... */
 void names_off_from_environment(struct span_arena *arena);
 
 #endif

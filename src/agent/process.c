@@ -12,7 +12,7 @@
  * CPU: all of them do it, each step so that it can be done twice.  Only to publish
  * is for one alone.
  */
-#include "agent/inside.h"
+#include "agent/internal.h"
 
 #include <errno.h>
 #include <pthread.h>

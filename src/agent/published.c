@@ -8,7 +8,7 @@
  * same time before and behind its look has a whole message.  A child does not
  * inherit the mapping, and makes its own.
  */
-#include "agent/inside.h"
+#include "agent/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

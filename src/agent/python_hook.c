@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "agent/beside.h"
+#include "agent/load_binding.h"
 #include "agent/python/method.h"
 
 #define BINDING "libsonde-agent-python.so"

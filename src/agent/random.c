@@ -6,7 +6,7 @@
  * seeded by the kernel, and again after a fork, as two that go on from the same
  * state would give the same ids.
  */
-#include "agent/inside.h"
+#include "agent/internal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -11,7 +11,7 @@
  * A ring that was left belongs to the recorder until it is empty; if the recorder
  * itself is gone, it is free.
  */
-#include "agent/inside.h"
+#include "agent/internal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,9 +33,9 @@ static bool ring_change(struct span_ring *ring, uint32_t from, uint32_t to)
 
 static bool recorder_is_alive(uint64_t now)
 {
-	uint64_t beat = __atomic_load_n(&agent_arena->beat, __ATOMIC_RELAXED);
+	uint64_t beat = __atomic_load_n(&agent_arena->heartbeat, __ATOMIC_RELAXED);
 
-	return arena_is_recording() && (now < beat || now - beat < SPAN_BEAT_MAX);
+	return arena_is_recording() && (now < beat || now - beat < SPAN_HEARTBEAT_MAX);
 }
 
 /* Nobody reads: then nobody writes either, until one comes. */
@@ -74,14 +74,14 @@ static void sweep(uint64_t now)
 	for (uint32_t i = 0; i < agent_process.rings; i++) {
 		struct span_ring *ring = &agent_arena->rings[i];
 		uint32_t state = ring_state(ring);
-		bool is_left = state == SPAN_RING_LEFT ||
+		bool is_left = state == SPAN_RING_ABANDONED ||
 			       (state == SPAN_RING_TAKEN && owner_is_gone(ring));
 		bool is_empty = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) == ring->head;
 
 		if (is_left && (!is_read || (is_empty && state == SPAN_RING_TAKEN)))
 			ring_free(ring, state);
 		else if (is_left && state == SPAN_RING_TAKEN)
-			ring_change(ring, SPAN_RING_TAKEN, SPAN_RING_LEFT);
+			ring_change(ring, SPAN_RING_TAKEN, SPAN_RING_ABANDONED);
 	}
 }
 
@@ -134,7 +134,7 @@ bool ring_take(struct agent_thread *t, uint64_t now)
 	}
 	ring = claim_any(now);
 	if (!ring) {
-		__atomic_add_fetch(&agent_arena->no_ring, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&agent_arena->lost_without_ring, 1, __ATOMIC_RELAXED);
 		errno = saved;
 		return false;
 	}
@@ -145,7 +145,7 @@ bool ring_take(struct agent_thread *t, uint64_t now)
 	memcpy(ring->service, agent_service, sizeof(ring->service));
 	/* what a dead recorder left there is another thread's */
 	ring->tail = ring->head;
-	ring->lost_told = ring->lost;
+	ring->lost_reported = ring->lost;
 	__atomic_store_n(&ring->state, SPAN_RING_TAKEN, __ATOMIC_RELEASE);
 	t->ring = ring;
 	t->tail = ring->head;
@@ -163,7 +163,7 @@ void ring_leave(struct agent_thread *t)
 	if (!ring || epoch_generation(t->ring_epoch) != epoch_generation(agent_process.epoch))
 		return; /* the parent's */
 	if (recorder_is_alive(clock_now()))
-		ring_change(ring, SPAN_RING_TAKEN, SPAN_RING_LEFT);
+		ring_change(ring, SPAN_RING_TAKEN, SPAN_RING_ABANDONED);
 	else
 		ring_free(ring, SPAN_RING_TAKEN);
 }
@@ -172,7 +172,7 @@ void ring_drop(struct agent_thread *t, uint64_t now)
 {
 	struct span_ring *ring = t->ring;
 
-	if (ring->lost == __atomic_load_n(&ring->lost_told, __ATOMIC_ACQUIRE))
+	if (ring->lost == __atomic_load_n(&ring->lost_reported, __ATOMIC_ACQUIRE))
 		ring->lost_first = now;
 	ring->lost_last = now;
 	__atomic_add_fetch(&ring->lost, 1, __ATOMIC_RELEASE);
@@ -185,10 +185,10 @@ void ring_drop_nested(struct agent_thread *t)
 	if (!arena_is_recording())
 		return;
 	if (t->ring && t->ring_epoch == agent_process.epoch) {
-		t->ring->made++;
+		t->ring->event_count++;
 		ring_drop(t, clock_now());
 	} else {
-		__atomic_add_fetch(&agent_arena->no_ring, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&agent_arena->lost_without_ring, 1, __ATOMIC_RELAXED);
 	}
 }
 
@@ -202,7 +202,7 @@ void *ring_reserve(struct agent_thread *t, size_t size, uint64_t now)
 	if (unlikely(!t->ring || t->ring_epoch != agent_process.epoch) &&
 	    !ring_take(t, now ? now : clock_now()))
 		return NULL;
-	t->ring->made++;
+	t->ring->event_count++;
 	if (unlikely(!has_room(t, size))) {
 		t->tail = __atomic_load_n(&t->ring->tail, __ATOMIC_ACQUIRE);
 		if (!has_room(t, size)) {

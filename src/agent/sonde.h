@@ -14,12 +14,12 @@
  * A span that is begun while another is open on the same thread is its child,
  * and the thread works for it until it ends.  Spans end in the reverse order of
  * their begins, on the thread that began them; for work that moves, see
- * sonde_leave() and sonde_enter().
+ * sonde_detach() and sonde_attach().
  *
  * `sonde record` sees them, `sonde export --to=otlp` gives them to others.
  * While nobody records, begin and end cost a few nanoseconds.  Each name can be
- * switched off and on while the program runs, by sonde_switch(), by
- * `sonde spans --off PATTERN --pid PID`, or from the start by SONDE_OFF=PATTERN,... in
+ * switched off and on while the program runs, by sonde_set_enabled(), by
+ * `sonde spans --off PATTERN --pid PID`, or from the start by SONDE_SPANS_OFF=PATTERN,... in
  * the environment; a span that is off costs one look at memory, and its
  * children become children of the one around it.
  *
@@ -71,7 +71,7 @@ struct sonde_span {
 SONDE_API void sonde_begin(struct sonde_site *site, struct sonde_span *ret);
 SONDE_API void sonde_end(struct sonde_span *span);
 
-SONDE_API void sonde_set_text(struct sonde_span *span, const char *key, const char *value);
+SONDE_API void sonde_set_string(struct sonde_span *span, const char *key, const char *value);
 SONDE_API void sonde_set_int(struct sonde_span *span, const char *key, int64_t value);
 SONDE_API void sonde_set_double(struct sonde_span *span, const char *key, double value);
 SONDE_API void sonde_set_bool(struct sonde_span *span, const char *key, bool value);
@@ -81,21 +81,21 @@ SONDE_API void sonde_set_error(struct sonde_span *span);
  * Work for a span goes on elsewhere: the thread leaves it (and is then where it was
  * before it began or entered it), this or another thread enters it.
  */
-SONDE_API void sonde_leave(struct sonde_span *span);
-SONDE_API void sonde_enter(struct sonde_span *span);
+SONDE_API void sonde_detach(struct sonde_span *span);
+SONDE_API void sonde_attach(struct sonde_span *span);
 
 /*
  * A request from another process: begin as a child of what a `traceparent`
  * header says; NULL or a broken one is a root.  And such a header for a request to
  * another; returns text, or "" if the span is off.
  */
-SONDE_API void sonde_begin_from(struct sonde_site *site, const char *traceparent,
-				struct sonde_span *ret);
+SONDE_API void sonde_begin_remote(struct sonde_site *site, const char *traceparent,
+				  struct sonde_span *ret);
 enum { SONDE_TRACEPARENT_SIZE = 56 };
 SONDE_API char *sonde_traceparent(const struct sonde_span *span, char text[SONDE_TRACEPARENT_SIZE]);
 
 /* Switch all names that match a pattern (of fnmatch) off or on, from now on. */
-SONDE_API void sonde_switch(const char *pattern, bool on);
+SONDE_API void sonde_set_enabled(const char *pattern, bool on);
 
 #ifdef __cplusplus
 }

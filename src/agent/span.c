@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "agent/attributes.h"
-#include "agent/inside.h"
+#include "agent/internal.h"
 #include "agent/names.h"
 #include "agent/traceparent.h"
 
@@ -214,7 +214,7 @@ void sonde_begin(struct sonde_site *site, struct sonde_span *ret)
 	agent_exit(t);
 }
 
-void sonde_begin_from(struct sonde_site *site, const char *traceparent, struct sonde_span *ret)
+void sonde_begin_remote(struct sonde_site *site, const char *traceparent, struct sonde_span *ret)
 {
 	struct agent_thread *t = &agent_thread;
 	uint64_t asked;
@@ -268,12 +268,12 @@ static void change(struct sonde_span *span, bool (*how)(struct agent_thread *, s
 	agent_exit(t);
 }
 
-void sonde_leave(struct sonde_span *span)
+void sonde_detach(struct sonde_span *span)
 {
 	change(span, leave);
 }
 
-void sonde_enter(struct sonde_span *span)
+void sonde_attach(struct sonde_span *span)
 {
 	change(span, enter);
 }

@@ -7,7 +7,7 @@
  * stopped: here, when it leaves its CPU, it still is the current one and its
  * memory is at hand.  Only what differs from the last time is told.
  *
- * Where the pointer is, the recorder finds out (record/tls/place.h) and puts
+ * Where the pointer is, the recorder finds out (record/tls/locate.h) and puts
  * into `places`.  A thread looks there when something has changed, and keeps
  * what it found; threads and processes that it begets have it from birth, so
  * that the first thing they do is seen.  As long as no process publishes
@@ -28,7 +28,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u32);
-	__type(value, struct wire_place);
+	__type(value, struct wire_tls_location);
 } places SEC(".maps");
 
 /* The record up to its attributes, as the standard lays it out. */
@@ -64,7 +64,7 @@ static __always_inline void place_refresh(struct thread *thread, struct task_str
 		return;
 	thread->place_seen = changes;
 
-	struct wire_place *place = bpf_map_lookup_elem(&places, &pid);
+	struct wire_tls_location *place = bpf_map_lookup_elem(&places, &pid);
 
 	if (place && place->image == image_of(task))
 		thread->place = *place;
@@ -74,14 +74,15 @@ static __always_inline void place_refresh(struct thread *thread, struct task_str
  * Where a module has its variables in this thread: 0 if nowhere yet.  The
  * result is negative if that cannot be read.
  */
-static __always_inline long module_block(const struct wire_place *place, __u64 base, __u64 *ret)
+static __always_inline long module_block(const struct wire_tls_location *place, __u64 base,
+					 __u64 *ret)
 {
 	struct glibc_dtv head = { 0 };
 	__u64 dtv = 0;
 
 	if (bpf_probe_read_user(&dtv, sizeof(dtv), (void *)(base + DTV_OF_THREAD)))
 		return -1;
-	if (place->kind == PLACE_MUSL) {
+	if (place->kind == TLS_LOCATION_MUSL) {
 		if (bpf_probe_read_user(&head.room, sizeof(head.room), (void *)dtv))
 			return -1;
 		dtv += 8 * place->module;
@@ -97,13 +98,13 @@ static __always_inline long module_block(const struct wire_place *place, __u64 b
 }
 
 /* What the current thread publishes; returns flags of a CONTEXT. */
-static __always_inline __u8 context_read(const struct wire_place *place, struct task_struct *task,
-					 struct context_ids *ret)
+static __always_inline __u8 context_read(const struct wire_tls_location *place,
+					 struct task_struct *task, struct context_ids *ret)
 {
 	struct otel_context context = { 0 };
 	__u64 block = task->thread.fsbase, pointer = 0;
 
-	if (place->kind != PLACE_STATIC) {
+	if (place->kind != TLS_LOCATION_STATIC) {
 		if (module_block(place, block, &block))
 			return CONTEXT_UNKNOWN;
 		if (!block || block == DTV_UNALLOCATED)
@@ -153,7 +154,7 @@ static __noinline void context_look(struct wire_ring *ring, struct thread *threa
 	struct context_ids ids = { 0 };
 
 	place_refresh(thread, task);
-	if (thread->place.kind == PLACE_NONE || task->flags & PF_NOT_ITSELF)
+	if (thread->place.kind == TLS_LOCATION_NONE || task->flags & PF_NOT_ITSELF)
 		return;
 
 	__u8 flags = context_read(&thread->place, task, &ids);

@@ -53,7 +53,7 @@ struct thread {
 	__u32 waker_stack;
 	__u32 cpu;      /* that it got last */
 	__u32 finished; /* whether its last interval was told */
-	struct wire_place place;
+	struct wire_tls_location place;
 	__u64 place_seen;           /* place_changes when it looked for that */
 	struct context_ids context; /* the span that it was last seen to work for */
 	__u64 context_flags;        /* CONTEXT_UNKNOWN */
@@ -95,8 +95,8 @@ static __always_inline void task_describe_space(struct wire_task *t, struct task
 	struct upid *number = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
 			      level * bpf_core_type_size(struct upid);
 
-	t->inner = BPF_CORE_READ(number, nr);
-	t->space = BPF_CORE_READ(number, ns, ns.inum);
+	t->ns_tid = BPF_CORE_READ(number, nr);
+	t->pid_ns = BPF_CORE_READ(number, ns, ns.inum);
 }
 
 static __always_inline void task_describe(struct wire_ring *ring, struct task_struct *task,

@@ -62,8 +62,8 @@ struct wire_ring {
 struct wire_task {
 	struct record_task task;
 	char comm[16];
-	__u32 space; /* number of its pid namespace, 0 for the first one; */
-	__u32 inner; /* its tid there */
+	__u32 pid_ns; /* number of its pid namespace, 0 for the first one; */
+	__u32 ns_tid; /* its tid there */
 };
 
 struct wire_file {
@@ -91,14 +91,15 @@ struct wire_probe_event { /* a record_probe_event with room for the longest data
 };
 
 /* How to get at the thread-local variable of a process that points to a thread's context. */
-enum place_kind {
-	PLACE_NONE = 0,   /* there is none */
-	PLACE_STATIC = 1, /* at `offset` from the thread's FS base */
-	PLACE_GLIBC = 2,  /* at `offset` in the block of `module`, which the thread's DTV has, */
-	PLACE_MUSL = 3,   /* if it is there yet: each library has its own form of DTV */
+enum tls_location_kind {
+	TLS_LOCATION_NONE = 0,   /* there is none */
+	TLS_LOCATION_STATIC = 1, /* at `offset` from the thread's FS base */
+	TLS_LOCATION_GLIBC =
+		2, /* at `offset` in the block of `module`, which the thread's DTV has, */
+	TLS_LOCATION_MUSL = 3, /* if it is there yet: each library has its own form of DTV */
 };
 
-struct wire_place {
+struct wire_tls_location {
 	/*
 	 * Which program this is true of: where its stack begins plus where its code
 	 * ends, both at random in each run.  So nothing is read where another program
@@ -108,7 +109,7 @@ struct wire_place {
 	__s64 offset;
 	__u64 module;
 	__u64 generation; /* GLIBC: what the DTV must have seen for this to hold; 0 for anything */
-	__u32 kind;       /* enum place_kind */
+	__u32 kind;       /* enum tls_location_kind */
 	__u32 pad;
 };
 

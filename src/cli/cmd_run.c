@@ -55,7 +55,7 @@ static int run_run(const void *opts, char **operands, struct err *err)
 	if (!is_preloaded(path))
 		prepend("LD_PRELOAD", path, ":");
 	for (size_t i = 0; i < o->off.count; i++)
-		prepend("SONDE_OFF", o->off.items[i], ",");
+		prepend("SONDE_SPANS_OFF", o->off.items[i], ",");
 	execvp(operands[0], operands);
 	return err_errno(err, "cannot execute '%s'", operands[0]);
 }

@@ -19,7 +19,7 @@
 
 #include "event/span_wire.h"
 
-enum span_slot { SPAN_SLOT_FREE = 0, SPAN_SLOT_FILLING = 1, SPAN_SLOT_THERE = 2 };
+enum span_slot { SPAN_SLOT_FREE = 0, SPAN_SLOT_FILLING = 1, SPAN_SLOT_USED = 2 };
 
 /* Whether the caller may fill it. */
 static inline bool span_slot_claim(__u32 *used)
@@ -32,12 +32,12 @@ static inline bool span_slot_claim(__u32 *used)
 
 static inline void span_slot_fill(__u32 *used)
 {
-	__atomic_store_n(used, SPAN_SLOT_THERE, __ATOMIC_RELEASE);
+	__atomic_store_n(used, SPAN_SLOT_USED, __ATOMIC_RELEASE);
 }
 
-static inline bool span_slot_is_there(const __u32 *used)
+static inline bool span_slot_is_used(const __u32 *used)
 {
-	return __atomic_load_n(used, __ATOMIC_ACQUIRE) == SPAN_SLOT_THERE;
+	return __atomic_load_n(used, __ATOMIC_ACQUIRE) == SPAN_SLOT_USED;
 }
 
 /* A copy that ends in any case; the arena's may not. */
@@ -59,14 +59,14 @@ static inline bool span_name_matches(const char *pattern, const char *name)
 }
 
 /* Whether the rules switch a name off. */
-static inline bool span_rules_say_off(const struct span_arena *arena, const char *name)
+static inline bool span_rules_switch_off(const struct span_arena *arena, const char *name)
 {
 	bool off = false;
 
 	for (int i = 0; i < SPAN_RULES; i++) {
 		const struct span_rule *rule = &arena->rules[i];
 
-		if (span_slot_is_there(&rule->used) && span_name_matches(rule->pattern, name))
+		if (span_slot_is_used(&rule->used) && span_name_matches(rule->pattern, name))
 			off = __atomic_load_n(&rule->off, __ATOMIC_RELAXED);
 	}
 	return off;
@@ -80,7 +80,7 @@ static inline void span_rule_add(struct span_arena *arena, const char *pattern, 
 	for (int i = 0; i < SPAN_RULES; i++) {
 		struct span_rule *rule = &arena->rules[i];
 
-		if (span_slot_is_there(&rule->used)) {
+		if (span_slot_is_used(&rule->used)) {
 			bool is_same = !strncmp(rule->pattern, pattern, SPAN_NAME_MAX - 1);
 			same = is_same ? rule : NULL;
 		} else if (!same && span_slot_claim(&rule->used)) {
@@ -103,7 +103,7 @@ static inline int span_switch(struct span_arena *arena, const char *pattern, boo
 	for (int i = 0; i < SPAN_NAMES; i++) {
 		struct span_name *name = &arena->names[i];
 
-		if (span_slot_is_there(&name->used) && span_name_matches(pattern, name->name)) {
+		if (span_slot_is_used(&name->used) && span_name_matches(pattern, name->name)) {
 			__atomic_store_n(&name->off, off, __ATOMIC_RELAXED);
 			count++;
 		}

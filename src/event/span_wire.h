@@ -58,10 +58,10 @@ enum {
 	SPAN_SERVICE_MAX = 64,
 };
 
-enum { SPAN_RECORDING = 1, SPAN_OFFERED = 2 };
+enum { SPAN_RECORDING = 1, SPAN_REGISTERED = 2 };
 
 /* ns after which a recorder that did not come by is taken for dead. */
-#define SPAN_BEAT_MAX (2 * 1000000000ull)
+#define SPAN_HEARTBEAT_MAX (2 * 1000000000ull)
 
 enum span_event_kind {
 	SPAN_EVENT_BEGIN = 1,
@@ -74,7 +74,8 @@ struct span_event {
 	__u16 size;   /* of the whole event, a multiple of 8 */
 	__u8 kind;    /* enum span_event_kind */
 	__u8 flags;   /* SPAN_ERROR; CONTEXT_UNKNOWN */
-	__u32 number; /* of span_ring.made, with this one; 0 of an agent that does not count */
+	__u32 number; /* of span_ring.event_count, with this one; 0 of an agent that does not count
+		       */
 };
 
 struct span_event_begin {
@@ -118,9 +119,9 @@ struct span_event_context {
 
 enum span_ring_state {
 	SPAN_RING_FREE = 0,
-	SPAN_RING_TAKEN = 1,   /* by the thread `tid` */
-	SPAN_RING_LEFT = 2,    /* its thread has gone; the recorder frees it when it is empty */
-	SPAN_RING_CLAIMED = 3, /* about to be TAKEN; then pid, tid and all are right */
+	SPAN_RING_TAKEN = 1,     /* by the thread `tid` */
+	SPAN_RING_ABANDONED = 2, /* its thread has gone; the recorder frees it when it is empty */
+	SPAN_RING_CLAIMED = 3,   /* about to be TAKEN; then pid, tid and all are right */
 };
 
 struct span_ring {
@@ -134,11 +135,11 @@ struct span_ring {
 	__u32 tid;
 	__u32 pid_ns;                   /* number of that namespace; 0 if not known */
 	char service[SPAN_SERVICE_MAX]; /* with its final 0; empty if not known */
-	__u64 made;                     /* events written or dropped, ever */
+	__u64 event_count;              /* events written or dropped, ever */
 	__u8 pad2[192 - 56 - SPAN_SERVICE_MAX];
 	/* written by the recorder, on a cache line of its own */
-	__u64 tail;      /* bytes taken, ever */
-	__u64 lost_told; /* of `lost`, those that are in a capture */
+	__u64 tail;          /* bytes taken, ever */
+	__u64 lost_reported; /* of `lost`, those that are in a capture */
 	__u8 pad3[64 - 16];
 	__u8 data[SPAN_RING_SIZE + SPAN_EVENT_MAX];
 };
@@ -162,10 +163,11 @@ struct span_arena {
 	char magic[8];
 	__u32 version;
 	__u32 pad;
-	__u64 beat;      /* by the recorder: CLOCK_MONOTONIC when it last came by */
-	__u32 recording; /* whether events are wanted, SPAN_RECORDING or SPAN_OFFERED, or not: 0 */
+	__u64 heartbeat; /* by the recorder: CLOCK_MONOTONIC when it last came by */
+	__u32 recording; /* whether events are wanted, SPAN_RECORDING or SPAN_REGISTERED, or not: 0
+			  */
 	__u32 pad4;
-	__u64 no_ring;                /* events dropped, as there was no free ring */
+	__u64 lost_without_ring;      /* events dropped, as there was no free ring */
 	__u64 taken[SPAN_RINGS / 64]; /* a bit for each ring: changed by atomic or, atomic and */
 	__u8 pad2[4096 - 40 - SPAN_RINGS / 8];
 	struct span_name names[SPAN_NAMES];

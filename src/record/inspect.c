@@ -9,9 +9,9 @@
 
 #include "base/rights.h"
 #include "event/span_wire.h"
-#include "record/spans/look.h"
-#include "record/spans/tap.h"
-#include "record/tls/place.h"
+#include "record/spans/process_scan.h"
+#include "record/spans/ring_reader.h"
+#include "record/tls/locate.h"
 
 /* What gives a language or an SDK away: the name of a file that is mapped. */
 static const struct trait {
@@ -117,17 +117,17 @@ static void add_agent(struct list *list, const struct sight *s)
 	}
 }
 
-static void add_sdk(struct list *list, const struct sight *s, const struct look *look)
+static void add_sdk(struct list *list, const struct sight *s, const struct process_scan *scan)
 {
 	static const char gives[] = "spans with their names, begins and ends";
 	const char *what = s->trait ? s->trait->what : "";
 
-	if (s->has_binding && look->arena_inode)
+	if (s->has_binding && scan->arena_inode)
 		add(list, "sdk", gives, true, "%s; our binding is in the process", what);
 	else if (s->has_binding)
 		add(list, "sdk", gives, false,
 		    "%s; our binding does not fit this version of its SDK", what);
-	else if (s->has_agent && look->arena_inode)
+	else if (s->has_agent && scan->arena_inode)
 		add(list, "sdk", gives, true, "%s%sit uses sonde.h", what, s->trait ? "; " : "");
 	else if (!s->trait)
 		add(list, "sdk", gives, false, "no SDK that we know, and not sonde.h so far");
@@ -146,9 +146,9 @@ static void add_sdk(struct list *list, const struct sight *s, const struct look 
 static void add_context(struct list *list, uint32_t pid)
 {
 	_cleanup_(tls_files_freep) struct tls_files *files = tls_files_new();
-	struct tls_place place;
+	struct tls_location place;
 	struct err err = { "" };
-	int r = tls_place_find(files, pid, &place, &err);
+	int r = tls_locate(files, pid, &place, &err);
 
 	if (r == 0)
 		add(list, "context", "the span that each thread works for", true,
@@ -159,26 +159,27 @@ static void add_context(struct list *list, uint32_t pid)
 		remedy(list, "run as root, or as the process's user");
 }
 
-static void add_service(struct list *list, uint32_t pid, uint64_t device, const struct look *look)
+static void add_service(struct list *list, uint32_t pid, uint64_t device,
+			const struct process_scan *scan)
 {
 	static const char gives[] = "what the process calls itself";
-	char service[LOOK_SERVICE_MAX];
+	char service[PROCESS_SCAN_SERVICE_MAX];
 
-	if (!look->context)
+	if (!scan->context)
 		add(list, "service", gives, false, "no process context (OTEL_CTX) is published");
-	else if (look_read_service(pid, device, look, service))
+	else if (process_scan_read_service(pid, device, scan, service))
 		add(list, "service", gives, true, "'%s', by its process context", service);
 	else
 		add(list, "service", gives, false,
 		    "its process context names no service, or cannot be read");
 }
 
-static void add_spans(struct list *list, uint32_t pid, const struct look *look)
+static void add_spans(struct list *list, uint32_t pid, const struct process_scan *scan)
 {
-	_cleanup_(closep) int fd = look->arena_inode ? look_open_arena(pid, look) : -1;
+	_cleanup_(closep) int fd = scan->arena_inode ? process_scan_open_arena(pid, scan) : -1;
 	static const char gives[] = "begins and ends of spans, as they happen";
 
-	if (look->arena_inode)
+	if (scan->arena_inode)
 		add(list, "spans", gives, true, "they can be taken from the process%s",
 		    fd == -EPERM || fd == -EACCES ? ", with CAP_CHECKPOINT_RESTORE" : "");
 	else
@@ -189,21 +190,21 @@ static int inspect(uint32_t pid, struct feature ret[FEATURE_MAX], size_t *ret_co
 		   struct err *err)
 {
 	struct list list = { .items = ret };
-	uint64_t device = tap_device();
+	uint64_t device = arena_file_device();
 	struct sight sight = { 0 };
-	struct look look = { 0 };
+	struct process_scan scan = { 0 };
 	int r = see_files(pid, &sight, err);
 
 	if (r < 0)
 		return r;
-	r = look_at(pid, device, &look);
+	r = process_scan_run(pid, device, &scan);
 	if (r < 0)
 		return err_set(err, r, "cannot look at process %u: %s", pid, strerror(-r));
 	add_agent(&list, &sight);
-	add_sdk(&list, &sight, &look);
+	add_sdk(&list, &sight, &scan);
 	add_context(&list, pid);
-	add_service(&list, pid, device, &look);
-	add_spans(&list, pid, &look);
+	add_service(&list, pid, device, &scan);
+	add_spans(&list, pid, &scan);
 	*ret_count = list.count;
 	return 0;
 }

@@ -64,9 +64,9 @@ static void take(void *arg, size_t cpu, const struct record *record)
 	struct recording *rec = arg;
 
 	counter_add(&rec->counters, COUNTER_KERNEL_DRAINED, 1);
-	transcript_take(rec->transcript, cpu, record);
+	encoder_add(rec->encoder, cpu, record);
 	if (rec->agents)
-		agents_see(rec->agents, record);
+		agents_add_record(rec->agents, record);
 }
 
 /*
@@ -81,14 +81,14 @@ static int drain(struct recording *rec, struct err *err)
 	struct ring_state state = rings_drain(rec->rings, take, rec);
 	unsigned int fill = rec->agents ? agents_drain(rec->agents, now) : 0;
 	nsec_t horizon = now - SORT_WINDOW;
-	nsec_t settled = rec->agents ? agents_settled(rec->agents) : horizon;
+	nsec_t settled = rec->agents ? agents_complete_until(rec->agents) : horizon;
 
 	adapt_pause(rec, fill > state.fill ? fill : state.fill);
 	rec->held_up = state.pending ? rec->held_up + 1 : 0;
 	if (rec->held_up > 0 && rec->held_up < HELD_UP_MAX)
 		return 0;
-	return sorter_flush(rec->sorter, settled < horizon ? settled : horizon, transcript_write,
-			    rec->transcript, err);
+	return sorter_flush(rec->sorter, settled < horizon ? settled : horizon, encoder_write,
+			    rec->encoder, err);
 }
 
 /*
@@ -104,7 +104,7 @@ static int find_agents(struct recording *rec, const volatile sig_atomic_t *stop,
 		return 0;
 	do
 		r = drain(rec, err);
-	while (r == 0 && !*stop && agents_has_unseen(rec->agents) && clock_now() < end);
+	while (r == 0 && !*stop && agents_has_unscanned(rec->agents) && clock_now() < end);
 	agents_start(rec->agents);
 	return r;
 }
@@ -228,7 +228,7 @@ static int write_counters(struct recording *rec, struct err *err)
 		o->warning(o->arg,
 			   "the counters of this recording disagree, so that records can be "
 			   "missing from it; 'sonde info' shows them");
-	return transcript_write_counters(rec->transcript, clock_now(), err);
+	return encoder_write_counters(rec->encoder, clock_now(), err);
 }
 
 static void tell_troubles(const struct recording *rec)
@@ -263,11 +263,11 @@ static int finish(struct recording *rec, struct err *err)
 	check_profile(rec);
 	take_untold_losses(rec);
 	take_clock(rec, clock_now());
-	r = sorter_flush(rec->sorter, UINT64_MAX, transcript_write, rec->transcript, err);
+	r = sorter_flush(rec->sorter, UINT64_MAX, encoder_write, rec->encoder, err);
 	if (r == 0)
 		r = capture_flush(rec->writer, err);
 	if (r == 0)
-		r = transcript_write_symbols(rec->transcript, clock_now(), err);
+		r = encoder_write_symbols(rec->encoder, clock_now(), err);
 	if (r == 0)
 		r = write_counters(rec, err);
 	if (r == 0)

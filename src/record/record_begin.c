@@ -30,7 +30,7 @@
 void recording_done(struct recording *rec)
 {
 	agents_free(rec->agents);
-	transcript_free(rec->transcript);
+	encoder_free(rec->encoder);
 	capture_writer_free(rec->writer);
 	symbols_free(rec->symbols);
 	sorter_free(rec->sorter);
@@ -231,8 +231,8 @@ static int open_capture(struct recording *rec, struct err *err)
 	if (rights_sudo_user(&uid, &gid) &&
 	    (fstat(capture_fd(rec->writer), &st) < 0 || st.st_uid != uid))
 		o->warning(o->arg, "the capture belongs to root: it cannot be given to you");
-	rec->transcript = transcript_new(rec->sorter, rec->writer, rec->symbols, o->arguments,
-					 &rec->counters);
+	rec->encoder =
+		encoder_new(rec->sorter, rec->writer, rec->symbols, o->arguments, &rec->counters);
 	return write_probe_types(rec, err);
 }
 

@@ -19,7 +19,7 @@
 #include "record/scope.h"
 #include "record/sort.h"
 #include "record/symbol/symbol.h"
-#include "record/spans/transcribe.h"
+#include "record/encoder.h"
 
 struct recording {
 	const struct record_options *options; /* borrowed */
@@ -31,7 +31,7 @@ struct recording {
 	struct sorter *sorter;
 	struct symbols *symbols;
 	struct capture_writer *writer;
-	struct transcript *transcript;
+	struct encoder *encoder;
 	struct agents *agents; /* or NULL */
 	struct counters counters;
 	nsec_t start, next_second, pause;

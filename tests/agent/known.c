@@ -70,7 +70,7 @@ void known_leave(struct known *known)
 {
 	account();
 	current = known->before;
-	sonde_leave(&known->span);
+	sonde_detach(&known->span);
 }
 
 void known_enter(struct known *known)
@@ -78,7 +78,7 @@ void known_enter(struct known *known)
 	known->before = current;
 	account();
 	current = known;
-	sonde_enter(&known->span);
+	sonde_attach(&known->span);
 }
 
 void known_burn(unsigned int us)

@@ -16,7 +16,7 @@ int main(void)
 
 		SONDE_BEGIN(&order, "order");
 		SONDE_BEGIN(&line, "order.line");
-		sonde_set_text(&line, "article", "a nail");
+		sonde_set_string(&line, "article", "a nail");
 		sonde_end(&line);
 		sonde_end(&order);
 	}

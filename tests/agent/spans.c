@@ -34,7 +34,7 @@ static void query(int i)
 
 	BEGIN(&query, "query");
 	sonde_set_int(&query.span, "query.number", i);
-	sonde_set_text(&query.span, "query.text", "SELECT");
+	sonde_set_string(&query.span, "query.text", "SELECT");
 	snprintf(query.attributes, sizeof(query.attributes),
 		 "\"query.number\": %d, \"query.text\": \"SELECT\"", i);
 	known_burn(650);
@@ -190,7 +190,7 @@ static void run_interleaved(void)
 /* What a process does when it first uses the agent takes a good part of so short a life. */
 static void introduce(void)
 {
-	sonde_switch("no such name", true);
+	sonde_set_enabled("no such name", true);
 }
 
 static int run_children(const char *path, bool is_executed)

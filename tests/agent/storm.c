@@ -30,7 +30,7 @@ static void answer(int fd, const struct request *request)
 	struct sonde_span serve, work;
 
 	SONDE_BEGIN(&serve, "serve");
-	sonde_set_text(&serve, "how", request->how == 'f' ? "child" : "thread");
+	sonde_set_string(&serve, "how", request->how == 'f' ? "child" : "thread");
 	for (int i = 0; i < 3; i++) {
 		SONDE_BEGIN(&work, "work");
 		usleep(50);

@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "record/spans/look.h"
-#include "record/spans/scribe.h"
-#include "record/spans/tap.h"
+#include "record/spans/process_scan.h"
+#include "record/spans/span_writer.h"
+#include "record/spans/ring_reader.h"
 #include "unit/arena_build.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
@@ -23,9 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 enum { RUNS = 1000, NOW = 1 << 30 }; /* after so many, the strings are given up */
 
 static struct arena_build arena;
-static struct tap *tap;
+static struct ring_reader *reader;
 static struct sorter *sorter;
-static struct scribe *scribe;
+static struct span_writer *span_writer;
 static struct capture_writer *writer;
 static struct counters counters;
 
@@ -42,47 +42,48 @@ static void set_up(void)
 	int fd = mkstemp(path);
 	struct err err;
 
-	if (!tap) {
+	if (!reader) {
 		arena = arena_build_make();
-		assert(tap_open(arena.fd, tap_device(), &tap) == 0);
+		assert(ring_reader_open(arena.fd, arena_file_device(), &reader) == 0);
 	}
-	scribe_free(scribe);
+	span_writer_free(span_writer);
 	sorter_free(sorter);
 	capture_writer_free(writer);
 	assert(fd >= 0 && capture_create(path, &meta, &writer, &err) == 0);
 	close(fd);
 	unlink(path);
 	sorter = sorter_new(1);
-	scribe = scribe_new(
-		&(struct scribe_config){ sorter, 0, writer, 1, &counters, warning, NULL });
+	span_writer = span_writer_new(
+		&(struct span_writer_config){ sorter, 0, writer, 1, &counters, warning, NULL });
 }
 
-static bool is_ready(void *arg, struct tap *t, struct tap_ring *ring)
+static bool is_ready(void *arg, struct ring_reader *t, struct ring_owner *ring)
 {
 	(void)arg;
 	(void)t;
 	return ring->tid % 2 == 0;
 }
 
-static void take_event(void *arg, struct tap *t, struct tap_ring *ring,
+static void take_event(void *arg, struct ring_reader *t, struct ring_owner *ring,
 		       const struct span_event *event)
 {
-	const struct scribe_who who = { tap_inode(t), ring->pid, ring->tid, ring->tid,
-					scribe_string(scribe, ring->service, SPAN_SERVICE_MAX) };
+	const struct span_origin origin = { ring_reader_inode(t), ring->pid, ring->tid, ring->tid,
+					    span_writer_string(span_writer, ring->service,
+							       SPAN_SERVICE_MAX) };
 
 	(void)arg;
-	scribe_event(scribe, &who, event, NOW);
+	span_writer_add_event(span_writer, &origin, event, NOW);
 }
 
-static void take_loss(void *arg, struct tap *t, struct tap_ring *ring, nsec_t first, nsec_t last,
-		      uint64_t count)
+static void take_loss(void *arg, struct ring_reader *t, struct ring_owner *ring, nsec_t first,
+		      nsec_t last, uint64_t count)
 {
 	(void)arg;
 	(void)t;
-	scribe_loss(scribe, ring ? ring->tid : 0, first, last, count, NOW);
+	span_writer_add_loss(span_writer, ring ? ring->tid : 0, first, last, count, NOW);
 }
 
-static bool is_dead(void *arg, struct tap *t, struct tap_ring *ring)
+static bool is_dead(void *arg, struct ring_reader *t, struct ring_owner *ring)
 {
 	(void)arg;
 	(void)t;
@@ -145,7 +146,7 @@ static void fill(const uint8_t *input, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
 	static unsigned int runs;
-	char service[LOOK_SERVICE_MAX];
+	char service[PROCESS_SCAN_SERVICE_MAX];
 	struct err err;
 
 	if (size < 2)
@@ -155,15 +156,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	counters = (struct counters){ 0 };
 	fill(input, size);
 	for (int i = 0; i < 2; i++) {
-		tap_drain(tap,
-			  &(struct tap_sink){ is_ready, take_event, take_loss, NULL, &counters });
-		tap_reap(tap, is_dead, NULL);
+		ring_reader_drain(reader, &(struct ring_sink){ is_ready, take_event, take_loss,
+							       NULL, &counters });
+		ring_reader_reap(reader, is_dead, NULL);
 	}
-	scribe_close_all(scribe, NOW);
-	scribe_flush(scribe, NOW);
+	span_writer_close_all(span_writer, NOW);
+	span_writer_flush(span_writer, NOW);
 	assert(sorter_flush(sorter, UINT64_MAX, check, NULL, &err) == 0);
 	assert(counters_agree(&counters, false));
-	if (look_find_service((struct view){ (const char *)input, size }, service))
+	if (process_scan_parse_service((struct view){ (const char *)input, size }, service))
 		assert(strnlen(service, sizeof(service)) < sizeof(service));
 	return 0;
 }

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	struct tls_process process = { .mem = -1, .loader = TLS_LOADER_GLIBC };
 	struct map none = { 0 };
 	struct tls_object object;
-	struct tls_place place;
+	struct tls_location place;
 	struct err err;
 
 	if (fd < 0)

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/inside.h"
+#include "agent/internal.h"
 #include "test.h"
 
 /* A recorder that runs here would be offered our arena: its socket is in its network's namespace.
@@ -29,7 +29,7 @@ __attribute__((constructor)) static void stay_alone(void)
 static inline void recorder_comes(void)
 {
 	sonde_agent_is_recording();
-	agent_arena->beat = clock_now() + 1000 * SPAN_BEAT_MAX;
+	agent_arena->heartbeat = clock_now() + 1000 * SPAN_HEARTBEAT_MAX;
 	agent_arena->recording = 1;
 }
 

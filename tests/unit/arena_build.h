@@ -101,7 +101,7 @@ static inline void arena_build_begin(struct span_ring *ring, uint64_t time,
 	e->head = (struct span_event){ .time = time,
 				       .size = arena_build_round(sizeof(*e) + e->name_size),
 				       .kind = SPAN_EVENT_BEGIN,
-				       .number = ++ring->made };
+				       .number = ++ring->event_count };
 	e->trace[0] = s->trace;
 	e->span[0] = s->span;
 	e->parent[0] = s->parent;
@@ -123,7 +123,7 @@ static inline void arena_build_end(struct span_ring *ring, uint64_t time,
 								 e->attributes_size),
 				       .kind = SPAN_EVENT_END,
 				       .flags = s->flags,
-				       .number = ++ring->made };
+				       .number = ++ring->event_count };
 	e->trace[0] = s->trace;
 	e->span[0] = s->span;
 	e->parent[0] = s->parent;
@@ -144,7 +144,7 @@ static inline void arena_build_context(struct span_ring *ring, uint64_t time, ui
 						  .size = sizeof(e),
 						  .kind = SPAN_EVENT_CONTEXT,
 						  .flags = flags,
-						  .number = ++ring->made } };
+						  .number = ++ring->event_count } };
 
 	e.trace[0] = trace;
 	e.span[0] = span;

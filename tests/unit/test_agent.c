@@ -22,7 +22,7 @@ static void free_left(void)
 {
 	for (int i = 0; i < SPAN_RINGS; i++) {
 		agent_arena->rings[i].tail = agent_arena->rings[i].head;
-		if (agent_arena->rings[i].state == SPAN_RING_LEFT) {
+		if (agent_arena->rings[i].state == SPAN_RING_ABANDONED) {
 			agent_arena->taken[i / 64] &= ~(1ull << (i % 64));
 			agent_arena->rings[i].state = SPAN_RING_FREE;
 		}
@@ -51,7 +51,7 @@ TEST(a_process_that_says_nothing_has_nothing)
 
 TEST(the_context_is_what_was_attached)
 {
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	CHECK(otel_thread_ctx_v1 && otel_thread_ctx_v1->valid == 1);
 	CHECK(!memcmp(otel_thread_ctx_v1->trace, trace_a, 16));
 	CHECK(!memcmp(otel_thread_ctx_v1->span, span_a, 8));
@@ -59,13 +59,13 @@ TEST(the_context_is_what_was_attached)
 	CHECK_INT(otel_thread_ctx_v1->attributes_size, 0);
 
 	const struct context_record *first = otel_thread_ctx_v1;
-	sonde_agent_attach(trace_a, span_b, 1);
+	sonde_agent_set_context(trace_a, span_b, 1);
 	CHECK(otel_thread_ctx_v1 != first); /* so that none is changed while it can be seen */
 	CHECK(!memcmp(otel_thread_ctx_v1->span, span_b, 8));
 
-	sonde_agent_lose_track();
+	sonde_agent_set_unknown_context();
 	CHECK(otel_thread_ctx_v1 && otel_thread_ctx_v1->valid == 0);
-	sonde_agent_detach();
+	sonde_agent_clear_context();
 	CHECK(!otel_thread_ctx_v1);
 }
 
@@ -73,7 +73,7 @@ TEST(nothing_is_written_while_nobody_records)
 {
 	struct sonde_agent_span span = example("quiet");
 
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	sonde_agent_begin(&span);
 	sonde_agent_end(&span);
 	CHECK(!sonde_agent_is_recording());
@@ -89,15 +89,15 @@ TEST(events_tell_all_of_a_span)
 	CHECK(sonde_agent_is_recording());
 	uint64_t before = clock_now();
 	sonde_agent_begin(&span);
-	sonde_agent_attach(span.trace, span.span, 1);
+	sonde_agent_set_context(span.trace, span.span, 1);
 	span.start = 17;
 	span.tid = 18;
 	span.is_error = true;
 	span.attributes = attributes;
 	span.attributes_size = sizeof(attributes) - 1;
 	sonde_agent_end(&span);
-	sonde_agent_detach();
-	sonde_agent_lose_track();
+	sonde_agent_clear_context();
+	sonde_agent_set_unknown_context();
 	uint64_t after = clock_now();
 	sonde_agent_begin(&span);
 
@@ -234,13 +234,13 @@ TEST(a_full_ring_drops_and_says_when)
 	CHECK_INT(ring->head - head, fit * size);
 	sonde_agent_begin(&span); /* there is room again */
 	CHECK_INT(ring->lost - lost, 7);
-	ring->lost_told = ring->lost;
+	ring->lost_reported = ring->lost;
 	recorder_goes();
 }
 
 static void recorder_dies(void)
 {
-	agent_arena->beat = clock_now() - SPAN_BEAT_MAX - 1; /* though nobody knows */
+	agent_arena->heartbeat = clock_now() - SPAN_HEARTBEAT_MAX - 1; /* though nobody knows */
 }
 
 TEST(who_finds_the_recorder_dead_says_so)
@@ -259,7 +259,7 @@ TEST(who_finds_the_recorder_dead_says_so)
 
 static void *take_and_end(void *meanwhile)
 {
-	sonde_agent_attach(trace_a, span_b, 1);
+	sonde_agent_set_context(trace_a, span_b, 1);
 	CHECK(ring_of((uint32_t)gettid()) != NULL);
 	if (meanwhile)
 		((void (*)(void))meanwhile)();
@@ -277,13 +277,13 @@ static void run_thread(void (*meanwhile)(void))
 TEST(a_thread_that_ends_leaves_its_ring_to_the_recorder)
 {
 	recorder_comes();
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	int before = rings_taken(), left = 0;
 
 	run_thread(NULL);
 	CHECK_INT(rings_taken(), before + 1);
 	for (int i = 0; i < SPAN_RINGS; i++)
-		if (agent_arena->rings[i].state == SPAN_RING_LEFT) {
+		if (agent_arena->rings[i].state == SPAN_RING_ABANDONED) {
 			const struct span_event_context *event = ring_next(&agent_arena->rings[i]);
 			CHECK(event && !memcmp(event->span, span_b, 8));
 			left++;
@@ -308,7 +308,7 @@ TEST(threads_one_after_the_other_need_few_rings)
 
 static void *take_and_wait(void *arg)
 {
-	sonde_agent_attach(trace_a, span_b, 1);
+	sonde_agent_set_context(trace_a, span_b, 1);
 	pthread_barrier_wait(arg);
 	pthread_barrier_wait(arg);
 	return NULL;
@@ -355,18 +355,18 @@ TEST(rings_of_the_dead_are_found_when_there_are_no_others)
 {
 	for (int i = 0; i < SPAN_RINGS / 32; i++) {
 		recorder_comes();
-		sonde_agent_attach(trace_a, span_a, 1);
+		sonde_agent_set_context(trace_a, span_a, 1);
 		CHECK(in_child(exit_with_rings));
 		CHECK(bits_match());
 	}
 	/* with our own ring that was one more than there are: who found none looked for the dead */
-	CHECK(agent_arena->no_ring > 0);
+	CHECK(agent_arena->lost_without_ring > 0);
 	CHECK(bits_match());
 	free_left();
 	CHECK(rings_taken() < 64);
-	uint64_t no_ring = agent_arena->no_ring;
+	uint64_t no_ring = agent_arena->lost_without_ring;
 	run_thread(NULL);
-	CHECK_INT(agent_arena->no_ring, no_ring);
+	CHECK_INT(agent_arena->lost_without_ring, no_ring);
 	free_left();
 	recorder_goes();
 }
@@ -374,14 +374,14 @@ TEST(rings_of_the_dead_are_found_when_there_are_no_others)
 TEST(another_name_is_on_a_new_ring)
 {
 	recorder_comes();
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	CHECK_STR(ring_of((uint32_t)gettid())->service, "");
 	sonde_agent_set_service(
 		"a name that is quite long, longer than what has room in a ring's header");
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	CHECK_INT(strlen(ring_of((uint32_t)gettid())->service), SPAN_SERVICE_MAX - 1);
 	sonde_agent_set_service("bank");
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	CHECK_STR(ring_of((uint32_t)gettid())->service, "bank");
 	recorder_goes();
 }
@@ -391,8 +391,8 @@ TEST(errno_stays)
 	errno = 4711;
 	recorder_comes();
 	sonde_agent_set_service("bank");
-	sonde_agent_attach(trace_a, span_a, 1);
-	sonde_agent_detach();
+	sonde_agent_set_context(trace_a, span_a, 1);
+	sonde_agent_clear_context();
 	CHECK_INT(errno, 4711);
 	recorder_goes();
 }

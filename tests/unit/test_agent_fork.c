@@ -30,7 +30,7 @@ static void child_takes_its_own(void)
 
 	CHECK_INT((intmax_t)agent_process.epoch, 0); /* wiped */
 	CHECK(agent_thread.ring == elders);
-	sonde_agent_attach(trace_a, span_b, 1);
+	sonde_agent_set_context(trace_a, span_b, 1);
 	CHECK_INT(elders->head - head, 0);
 
 	struct span_ring *own = ring_of((uint32_t)gettid());
@@ -42,7 +42,7 @@ static void child_takes_its_own(void)
 TEST(a_child_takes_a_ring_of_its_own)
 {
 	recorder_comes();
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	elders = ring_of((uint32_t)gettid());
 	CHECK(in_child(child_takes_its_own));
 	CHECK(ring_of((uint32_t)gettid()) == elders);
@@ -64,14 +64,14 @@ TEST(so_does_one_that_libc_does_not_know_of)
 static void child_that_forks(void)
 {
 	CHECK(in_child(child_takes_its_own)); /* this one has said nothing yet */
-	sonde_agent_attach(trace_a, span_b, 1);
+	sonde_agent_set_context(trace_a, span_b, 1);
 	elders = ring_of((uint32_t)gettid());
 	CHECK(in_child(child_takes_its_own));
 }
 
 TEST(and_a_child_of_a_child)
 {
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	CHECK(in_child(child_that_forks));
 }
 
@@ -102,7 +102,7 @@ static pid_t start_by_vfork(void)
 	pid_t pid = vfork();
 
 	if (pid == 0) {
-		sonde_agent_attach(trace_a, span_b, 1);
+		sonde_agent_set_context(trace_a, span_b, 1);
 		_exit(0);
 	}
 	return pid;
@@ -122,10 +122,10 @@ TEST(a_child_by_vfork_is_its_parents_thread)
 static void child_with_nobody_recording(void)
 {
 	recorder_goes();
-	sonde_agent_attach(trace_a, span_b, 1);
+	sonde_agent_set_context(trace_a, span_b, 1);
 	CHECK(!ring_of((uint32_t)gettid()));
 	recorder_comes();
-	sonde_agent_attach(trace_a, span_b, 1);
+	sonde_agent_set_context(trace_a, span_b, 1);
 	CHECK(ring_of((uint32_t)gettid()) != NULL);
 }
 

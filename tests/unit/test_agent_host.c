@@ -33,19 +33,19 @@ static void use_all(void)
 
 	errno = 0;
 	for (int i = 0; i < 3; i++) {
-		sonde_agent_attach(trace_a, span_a, 1);
+		sonde_agent_set_context(trace_a, span_a, 1);
 		CHECK(otel_thread_ctx_v1 && !memcmp(otel_thread_ctx_v1->span, span_a, 8));
 		SONDE_BEGIN(&outer, "outer");
 		SONDE_BEGIN(&inner, "inner");
 		CHECK(!memcmp(inner.parent, outer.id, 8) && !memcmp(inner.trace, trace_a, 16));
-		sonde_set_text(&inner, "key", "value");
+		sonde_set_string(&inner, "key", "value");
 		CHECK_INT(strlen(sonde_traceparent(&inner, text)), 55);
 		sonde_end(&inner);
 		sonde_end(&outer);
 		CHECK(otel_thread_ctx_v1 && !memcmp(otel_thread_ctx_v1->span, span_a, 8));
 		sonde_agent_set_service("host");
 		sonde_agent_is_recording();
-		sonde_agent_detach();
+		sonde_agent_clear_context();
 		CHECK(!otel_thread_ctx_v1);
 	}
 	CHECK_INT(errno, 0);
@@ -154,7 +154,7 @@ enum { MANY = 40 }; /* more than have rings at once */
 
 static void *take_ring(void *barrier)
 {
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	pthread_barrier_wait(barrier);
 	pthread_barrier_wait(barrier);
 	return NULL;
@@ -170,7 +170,7 @@ static void use_many_rings(void)
 	for (int i = 0; i < MANY; i++)
 		pthread_create(&threads[i], NULL, take_ring, &barrier);
 	pthread_barrier_wait(&barrier);
-	CHECK_INT(agent_arena->no_ring, 0);
+	CHECK_INT(agent_arena->lost_without_ring, 0);
 	pthread_barrier_wait(&barrier);
 	for (int i = 0; i < MANY; i++)
 		pthread_join(threads[i], NULL);
@@ -266,7 +266,7 @@ static void child_of_forbidden(void)
 	struct span_ring *parents = ring_of((uint32_t)getppid());
 	uint64_t head = parents->head;
 
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	CHECK(parents->head == head && ring_of((uint32_t)gettid()) != NULL);
 }
 
@@ -275,9 +275,9 @@ static void fork_without_wiping(void)
 	static const int calls[] = { SYS_madvise };
 
 	forbid(calls, 1);
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	recorder_comes();
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	CHECK(in_child(child_of_forbidden));
 }
 
@@ -290,8 +290,8 @@ static volatile long handled;
 
 static void handler(int number)
 {
-	sonde_agent_attach(trace_a, trace_a, 1);
-	sonde_agent_attach(trace_a, span_a, 1); /* as it was, as far as the handler knows */
+	sonde_agent_set_context(trace_a, trace_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1); /* as it was, as far as the handler knows */
 	handled++;
 }
 
@@ -307,20 +307,20 @@ static void many_signals(void)
 	const struct itimerval often = { { 0, 50 }, { 0, 50 } };
 
 	sigaction(SIGALRM, &action, NULL);
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	recorder_comes();
 	setitimer(ITIMER_REAL, &often, NULL);
 	for (int i = 0; handled < 200 && i < 20000000; i++) {
-		sonde_agent_attach(trace_a, span_a, 1);
+		sonde_agent_set_context(trace_a, span_a, 1);
 		own_ring_empty();
 	}
 	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
 	CHECK(handled > 0);
 	CHECK(is_whole(otel_thread_ctx_v1));
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 
 	struct span_ring *ring = own_ring_empty();
-	sonde_agent_attach(trace_a, span_a, 1);
+	sonde_agent_set_context(trace_a, span_a, 1);
 	const struct span_event_context *event = ring_next(ring);
 	CHECK(event && event->head.kind == SPAN_EVENT_CONTEXT && !memcmp(event->span, span_a, 8));
 	CHECK(!agent_thread.busy);

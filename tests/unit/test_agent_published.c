@@ -102,7 +102,7 @@ static void nameless(void)
 	unsetenv("OTEL_SERVICE_NAME");
 	unsetenv("OTEL_RESOURCE_ATTRIBUTES");
 	CHECK(!find_header());
-	sonde_agent_detach();
+	sonde_agent_clear_context();
 	CHECK_STR(read_published().text,
 		  RULES "service.name=unknown_service:test_agent_published;");
 }
@@ -116,7 +116,7 @@ static void named_by_environment(void)
 {
 	setenv("OTEL_RESOURCE_ATTRIBUTES",
 	       "service.name=bank, deployment.environment.name=a%20b%2,=,x=", 1);
-	sonde_agent_detach();
+	sonde_agent_clear_context();
 	CHECK_STR(read_published().text,
 		  RULES "service.name=bank;deployment.environment.name=a b%2;x=;");
 	CHECK_STR(agent_service, "bank");
@@ -129,7 +129,7 @@ static void strange_environment(void)
 	unsetenv("OTEL_SERVICE_NAME");
 	program_invocation_short_name =
 		"a program whose name is so long that it does not fit into the name of a service";
-	sonde_agent_detach();
+	sonde_agent_clear_context();
 	CHECK_STR(read_published().text, RULES
 		  "service.name=unknown_service:a program whose name is so long that it does no;"
 		  "a=//A%zz%1g%`0%:0%G0%;b=%4;service.namex=c;");
@@ -144,7 +144,7 @@ TEST(the_environment_names_it)
 {
 	CHECK(in_child(named_by_environment));
 	setenv("OTEL_SERVICE_NAME", "teller", 1);
-	sonde_agent_detach();
+	sonde_agent_clear_context();
 	CHECK_STR(read_published().text, RULES "service.name=teller;");
 }
 
@@ -160,7 +160,7 @@ TEST(another_name_is_published_at_another_time)
 static void child(void)
 {
 	CHECK(!find_header()); /* not inherited */
-	sonde_agent_detach();
+	sonde_agent_clear_context();
 	CHECK_STR(read_published().text, RULES "service.name=vault;");
 }
 

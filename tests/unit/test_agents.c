@@ -10,7 +10,7 @@
 #include "bpf/wire.h"
 #include "build.h"
 #include "record/clock.h"
-#include "record/spans/tap.h"
+#include "record/spans/ring_reader.h"
 #include "test.h"
 
 enum { SPANS_MAX = 16, ROUNDS = 12, NO_PROCESS = 1 << 23 };
@@ -60,10 +60,10 @@ static void rig_see_in(struct rig *rig, enum task_event event, uint32_t pid, uin
 					 .parent = parent,
 					 .event = event },
 			       .comm = "name",
-			       .space = space,
-			       .inner = inner };
+			       .pid_ns = space,
+			       .ns_tid = inner };
 
-	agents_see(rig->agents, &t.task.head);
+	agents_add_record(rig->agents, &t.task.head);
 }
 
 static void rig_see(struct rig *rig, enum task_event event, uint32_t pid, uint32_t parent)
@@ -313,7 +313,7 @@ TEST(spans_that_are_open_end_with_their_process)
 	if (rig.was_refused)
 		SKIP("needs CAP_CHECKPOINT_RESTORE");
 	exit.head.time = clock_now();
-	agents_see(rig.agents, &exit.head);
+	agents_add_record(rig.agents, &exit.head);
 	rig_run(&rig);
 
 	const struct record_span *ended = find_span(&rig, 1), *cut = find_span(&rig, 2);
@@ -326,10 +326,10 @@ TEST(spans_that_are_open_end_with_their_process)
 TEST(an_arena_that_another_recorder_has_is_reported_once)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *other = NULL;
+	_cleanup_(ring_reader_freep) struct ring_reader *other = NULL;
 	_cleanup_(rig_done) struct rig rig;
 
-	CHECK_INT(tap_open(b.fd, tap_device(), &other), 0);
+	CHECK_INT(ring_reader_open(b.fd, arena_file_device(), &other), 0);
 	rig_init(&rig);
 	rig_see(&rig, TASK_EXISTING, getpid(), 1);
 	put_span(&b, 0, getpid(), getpid(), 1);
@@ -358,7 +358,7 @@ TEST(a_recorder_asks_for_events_until_it_ends)
 	before = clock_now();
 	agents_drain(rig.agents, before);
 	CHECK_INT(b.arena->recording, SPAN_RECORDING);
-	CHECK(b.arena->beat >= before && b.arena->beat <= clock_now());
+	CHECK(b.arena->heartbeat >= before && b.arena->heartbeat <= clock_now());
 	put_span(&b, 0, getpid(), getpid(), 1);
 	put_span(&b, 1, getpid(), getpid(), 2); /* in time, but not in the recording */
 	((struct span_event *)b.arena->rings[1].data)->time = before + 3600 * NSEC_PER_SEC;
@@ -423,7 +423,7 @@ TEST(news_wait_until_all_before_them_is_known)
 TEST(a_recorder_that_is_freed_leaves_the_arena_to_others)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *other = NULL;
+	_cleanup_(ring_reader_freep) struct ring_reader *other = NULL;
 	struct rig rig;
 
 	rig_init(&rig);
@@ -433,5 +433,5 @@ TEST(a_recorder_that_is_freed_leaves_the_arena_to_others)
 	CHECK_INT(b.arena->recording, rig.was_refused ? 0 : SPAN_RECORDING);
 	rig_done(&rig);
 	CHECK_INT(b.arena->recording, 0);
-	CHECK_INT(tap_open(b.fd, tap_device(), &other), 0);
+	CHECK_INT(ring_reader_open(b.fd, arena_file_device(), &other), 0);
 }

@@ -58,26 +58,26 @@ TEST(a_span_ends_after_its_context_was_taken_away)
 	struct sonde_span a;
 
 	SONDE_BEGIN(&a, "a");
-	sonde_agent_detach();
+	sonde_agent_clear_context();
 	sonde_end(&a);
 	CHECK(!otel_thread_ctx_v1);
 	SONDE_BEGIN(&a, "a");
-	sonde_agent_lose_track();
+	sonde_agent_set_unknown_context();
 	sonde_end(&a);
 	CHECK(otel_thread_ctx_v1 && !otel_thread_ctx_v1->valid);
 	SONDE_BEGIN(&a, "a");
-	sonde_agent_attach(trace, id, 0);
+	sonde_agent_set_context(trace, id, 0);
 	sonde_end(&a);
 	CHECK(otel_thread_ctx_v1 && !memcmp(otel_thread_ctx_v1->span, id, 8));
-	sonde_agent_detach();
+	sonde_agent_clear_context();
 }
 
 static void *go_on(void *span)
 {
 	CHECK(!otel_thread_ctx_v1);
-	sonde_enter(span);
+	sonde_attach(span);
 	CHECK(works_for(span));
-	sonde_leave(span);
+	sonde_detach(span);
 	CHECK(!otel_thread_ctx_v1);
 	return NULL;
 }
@@ -89,13 +89,13 @@ TEST(work_moves_between_threads)
 
 	SONDE_BEGIN(&a, "a");
 	SONDE_BEGIN(&b, "b");
-	sonde_leave(&b);
+	sonde_detach(&b);
 	CHECK(works_for(&a));
 	pthread_create(&thread, NULL, go_on, &b);
 	pthread_join(thread, NULL);
-	sonde_leave(&b); /* it does not work for it: nothing */
+	sonde_detach(&b); /* it does not work for it: nothing */
 	CHECK(works_for(&a));
-	sonde_enter(&b);
+	sonde_attach(&b);
 	CHECK(works_for(&b));
 	sonde_end(&b);
 	CHECK(works_for(&a));
@@ -107,7 +107,7 @@ TEST(a_span_that_was_left_ends_without_a_change)
 	struct sonde_span a, b;
 
 	SONDE_BEGIN(&a, "a");
-	sonde_leave(&a);
+	sonde_detach(&a);
 	SONDE_BEGIN(&b, "b");
 	sonde_end(&a);
 	CHECK(works_for(&b));
@@ -120,16 +120,16 @@ TEST(a_span_stands_on_what_others_attached)
 	static const uint8_t trace[16] = { 1 }, id[8] = { 2 };
 	struct sonde_span a;
 
-	sonde_agent_attach(trace, id, 0);
+	sonde_agent_set_context(trace, id, 0);
 	SONDE_BEGIN(&a, "a");
 	CHECK(!memcmp(a.parent, id, 8) && !memcmp(a.trace, trace, 16) && a.trace_flags == 0);
 	sonde_end(&a);
 	CHECK(!memcmp(otel_thread_ctx_v1->span, id, 8) && otel_thread_ctx_v1->trace_flags == 0);
-	sonde_agent_lose_track();
+	sonde_agent_set_unknown_context();
 	SONDE_BEGIN(&a, "a");
 	sonde_end(&a);
 	CHECK(otel_thread_ctx_v1 && !otel_thread_ctx_v1->valid);
-	sonde_agent_detach();
+	sonde_agent_clear_context();
 }
 
 TEST(begin_and_end_are_told_with_their_changes_of_context)
@@ -141,7 +141,7 @@ TEST(begin_and_end_are_told_with_their_changes_of_context)
 	sonde_set_int(&a, "i", -5);
 	sonde_set_double(&a, "d", 0.5);
 	sonde_set_bool(&a, "b", true);
-	sonde_set_text(&a, "t", "text");
+	sonde_set_string(&a, "t", "text");
 	sonde_set_error(&a);
 	struct span_ring *ring = ring_of((uint32_t)gettid());
 	const struct span_event_begin *begin = ring_next(ring);
@@ -171,7 +171,7 @@ TEST(attributes_without_room_are_counted)
 	SONDE_BEGIN(&a, "large");
 	ring_next(ring);
 	ring_next(ring);
-	sonde_set_text(&a, "too long", text);
+	sonde_set_string(&a, "too long", text);
 	for (int i = 0; i < 20; i++)
 		sonde_set_int(&a, "number", i);
 	sonde_end(&a);
@@ -240,19 +240,19 @@ TEST(names_are_switched_by_patterns)
 	struct sonde_span outer, off, inner;
 
 	CHECK(is_on("db.read") && is_on("db.write"));
-	sonde_switch("db.*", false);
+	sonde_set_enabled("db.*", false);
 	CHECK(!is_on("db.read") && !is_on("db.write") && !is_on("db.later") && is_on("cache"));
-	sonde_switch("db.write", true);
+	sonde_set_enabled("db.write", true);
 	CHECK(!is_on("db.read") && is_on("db.write"));
-	sonde_switch("db.*", true);
+	sonde_set_enabled("db.*", true);
 	CHECK(is_on("db.read") && is_on("db.new"));
 
-	sonde_switch("off", false);
+	sonde_set_enabled("off", false);
 	SONDE_BEGIN(&outer, "outer");
 	SONDE_BEGIN(&off, "off");
 	SONDE_BEGIN(&inner, "inner");
 	CHECK(!memcmp(inner.parent, outer.id, 8));
-	sonde_set_text(&off, "ignored", "");
+	sonde_set_string(&off, "ignored", "");
 	sonde_end(&inner);
 	sonde_end(&off);
 	CHECK(works_for(&outer));
@@ -266,10 +266,10 @@ TEST(more_rules_than_there_is_room_switch_what_is_there)
 	CHECK(is_on("many.40"));
 	for (int i = 0; i < 64; i++) {
 		snprintf(pattern, sizeof(pattern), "many.%d", i);
-		sonde_switch(pattern, false);
+		sonde_set_enabled(pattern, false);
 	}
 	CHECK(!is_on("many.40") && !is_on("many.5") && is_on("many.63"));
-	sonde_switch("many.40", true);
+	sonde_set_enabled("many.40", true);
 	CHECK(is_on("many.40"));
 }
 
@@ -292,7 +292,7 @@ TEST(more_names_than_there_is_room_are_on)
 
 static void started_with_off(void)
 {
-	setenv("SONDE_OFF", "a*,,b?", 1);
+	setenv("SONDE_SPANS_OFF", "a*,,b?", 1);
 	CHECK(!is_on("abc") && !is_on("bc") && is_on("bcd") && is_on("c"));
 }
 
@@ -315,7 +315,7 @@ TEST(a_parent_from_afar)
 	static const char given[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 	static const uint8_t none[8];
 
-	sonde_begin_from(&site, given, &span);
+	sonde_begin_remote(&site, given, &span);
 	CHECK(works_for(&span) && span.trace[0] == 0x0a && span.parent[7] == 0x31);
 	CHECK_INT(span.kind, SPAN_SERVER);
 	SONDE_BEGIN(&child, "child");
@@ -337,14 +337,14 @@ TEST(a_parent_from_afar)
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
 		struct sonde_span root;
 
-		sonde_begin_from(&site, broken[i], &root);
+		sonde_begin_remote(&site, broken[i], &root);
 		CHECK(!memcmp(root.parent, none, 8) && memcmp(root.trace, span.trace, 16));
 		sonde_end(&root);
 		CHECK(works_for(&child));
 	}
 	struct sonde_span later;
-	sonde_begin_from(&site, "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
-			 &later);
+	sonde_begin_remote(&site, "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+			   &later);
 	CHECK(!memcmp(later.trace, span.trace, 16));
 	sonde_end(&later);
 	sonde_end(&child);

@@ -17,7 +17,7 @@ static void add_name(struct arena_build *b, size_t i, const char *name, uint64_t
 	strncpy(n->name, name, sizeof(n->name)); /* one without a final 0, too */
 	n->count = count;
 	n->off = off;
-	n->used = SPAN_SLOT_THERE;
+	n->used = SPAN_SLOT_USED;
 }
 
 /* NULL, and the test skipped, if map_files is not accessible. */
@@ -78,8 +78,8 @@ TEST(names_are_switched_by_a_pattern)
 	CHECK_INT(span_names_switch(names, "* disk", false), 1);
 	CHECK(!b.arena->names[0].off && b.arena->names[1].off);
 	CHECK_INT(span_names_switch(names, "none", true), 0);
-	CHECK(span_rules_say_off(b.arena, "read later"));
-	CHECK(!span_rules_say_off(b.arena, "read disk"));
+	CHECK(span_rules_switch_off(b.arena, "read later"));
+	CHECK(!span_rules_switch_off(b.arena, "read disk"));
 }
 
 TEST(a_name_without_an_end_is_cut)

@@ -272,10 +272,10 @@ static void claims(void)
 			put(ring, &context.head);
 			ring->lost_first = 1;
 			ring->lost_last = now();
-			__atomic_store_n(&ring->lost, ring->lost_told + (1ull << 62),
+			__atomic_store_n(&ring->lost, ring->lost_reported + (1ull << 62),
 					 __ATOMIC_RELEASE);
 		}
-		__atomic_store_n(&arena->no_ring, UINT64_MAX, __ATOMIC_RELAXED);
+		__atomic_store_n(&arena->lost_without_ring, UINT64_MAX, __ATOMIC_RELAXED);
 		usleep(500);
 	}
 }

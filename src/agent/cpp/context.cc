@@ -70,11 +70,11 @@ void publish(const context::Context &current) noexcept
 		trace::SpanContext id = (*span)->GetContext();
 
 		if (id.IsValid())
-			return sonde_agent_attach(id.trace_id().Id().data(),
-						  id.span_id().Id().data(),
-						  id.trace_flags().flags());
+			return sonde_agent_set_context(id.trace_id().Id().data(),
+						       id.span_id().Id().data(),
+						       id.trace_flags().flags());
 	}
-	sonde_agent_detach();
+	sonde_agent_clear_context();
 }
 
 nostd::unique_ptr<context::Token> attach(storage *self, const context::Context &next)

@@ -65,10 +65,10 @@ static void publish(PyObject *context)
 	if (context && !span)
 		PyErr_Clear();
 	if (ids && !ids->is_remote) {
-		sonde_agent_attach(ids->trace, ids->span, ids->flags);
+		sonde_agent_set_context(ids->trace, ids->span, ids->flags);
 		is_in_span = true;
 	} else if (is_in_span) {
-		sonde_agent_detach();
+		sonde_agent_clear_context();
 		is_in_span = false;
 	}
 }
@@ -111,7 +111,7 @@ void context_publish_after(PyObject *result)
 static void take_back(void)
 {
 	is_in_span = true; /* so that what comes next is published, also if it is nothing */
-	sonde_agent_lose_track();
+	sonde_agent_set_unknown_context();
 }
 
 void context_blur(void)

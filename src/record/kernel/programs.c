@@ -363,8 +363,8 @@ int programs_has_process(const struct programs *p, uint32_t pid)
 	return r == 0 ? 1 : r == -ENOENT ? 0 : r;
 }
 
-int programs_set_place(struct programs *p, uint32_t pid, const struct wire_place *place,
-		       struct err *err)
+int programs_set_tls_location(struct programs *p, uint32_t pid,
+			      const struct wire_tls_location *place, struct err *err)
 {
 	int r = bpf_map_update_elem(bpf_map__fd(p->skel->maps.places), &pid, place, BPF_ANY);
 

@@ -57,11 +57,11 @@ int programs_has_process(const struct programs *p, uint32_t pid);
 
 /*
  * From now on the context of the threads of a process, and of what it forks, is
- * read at that place; nowhere, if it is of PLACE_NONE.  A process that was forked
+ * read at that place; nowhere, if it is of TLS_LOCATION_NONE.  A process that was forked
  * before this is not meant.  Needs PRIVILEGE_BPF.
  */
-int programs_set_place(struct programs *p, uint32_t pid, const struct wire_place *place,
-		       struct err *err);
+int programs_set_tls_location(struct programs *p, uint32_t pid,
+			      const struct wire_tls_location *place, struct err *err);
 
 /* Whether programs have named processes themselves since the last programs_find_threads(). */
 bool programs_has_joins(const struct programs *p);

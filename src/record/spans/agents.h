@@ -2,10 +2,10 @@
 /*
  * agents - spans and contexts of the processes that are recorded.
  *
- * Who is recorded is heard from the kernel programs (watch.h).  Of each such
+ * Who is recorded is heard from the kernel programs (tracker.h).  Of each such
  * process we want two things: the arena of its agent (tap.h), if it has one,
  * whose events become records (scribe.h); and the place of its thread context,
- * whoever publishes it, which the kernel programs then read (tls_place.h).  An
+ * whoever publishes it, which the kernel programs then read (tls_location.h).  An
  * arena comes by itself (offer.h), or is found by looking (look.h).
  *
  * An arena is shared by processes that were forked from one another.  Events are
@@ -39,7 +39,7 @@ void agents_free(struct agents *agents);
 DEFINE_FREEP(agents)
 
 /* A record comes from a kernel program. */
-void agents_see(struct agents *agents, const struct record *record);
+void agents_add_record(struct agents *agents, const struct record *record);
 
 /*
  * Take all there is; how full the fullest ring was, in 1/256.  Everything that the
@@ -51,10 +51,10 @@ unsigned int agents_drain(struct agents *agents, nsec_t known_until);
 void agents_finish(struct agents *agents, nsec_t end);
 
 /* Up to when all was taken; what is in arenas that were only just offered was not. */
-nsec_t agents_settled(const struct agents *agents);
+nsec_t agents_complete_until(const struct agents *agents);
 
 /* Whether a process in scope has not been looked at yet, so that its spans are missed. */
-bool agents_has_unseen(const struct agents *agents);
+bool agents_has_unscanned(const struct agents *agents);
 
 /* The command runs from now on: an agent that is found later has spans that are missing. */
 void agents_start(struct agents *agents);

@@ -33,181 +33,184 @@ enum {
 	SAY_OVER = 8, /* name so many processes that write too much */
 };
 
-/* For tap_sink, from here on. */
-static bool is_ready(void *arg, struct tap *tap, struct tap_ring *ring)
+/* For ring_sink, from here on. */
+static bool is_ready(void *arg, struct ring_reader *reader, struct ring_owner *ring)
 {
-	return ring->own.asked || agents_find_owner(arg, tap, ring);
+	return ring->own.asked || agents_find_owner(arg, reader, ring);
 }
 
-static bool is_too_old(const struct agents *a, const struct hold *hold,
+static bool is_too_old(const struct agents *a, const struct attachment *attachment,
 		       const struct span_event *event)
 {
-	return hold->was_over && event->time < a->now - AGE_MAX;
+	return attachment->was_over && event->time < a->now - AGE_MAX;
 }
 
-static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
+static void take_event(void *arg, struct ring_reader *reader, struct ring_owner *ring,
 		       const struct span_event *event)
 {
 	struct agents *a = arg;
-	struct hold *hold = &a->holds.items[a->drained];
+	struct attachment *attachment = &a->attachments.items[a->drained];
 	const struct span_event_end *end = (const void *)event;
-	size_t before = scribe_gathered(a->scribe);
-	struct scribe_who who = { tap_inode(tap), ring->own.pid, ring->own.tid, ring->own.tid,
-				  ring->own.service };
+	size_t before = span_writer_buffered(a->span_writer);
+	struct span_origin origin = { ring_reader_inode(reader), ring->own.pid, ring->own.tid,
+				      ring->own.tid, ring->own.service };
 
-	if (!who.pid) {
+	if (!origin.pid) {
 		counter_add(a->config.counters, COUNTER_EVENTS_OUT_OF_SCOPE, 1);
 		return;
 	}
-	if (is_too_old(a, hold, event)) {
+	if (is_too_old(a, attachment, event)) {
 		counter_add(a->config.counters, COUNTER_EVENTS_TOO_OLD, 1);
-		hold->too_many++;
+		attachment->too_many++;
 		return;
 	}
 	if (event->kind == SPAN_EVENT_END && end->tid != ring->tid)
-		who.begun_by = agents_find_thread(a, ring, end->tid);
-	scribe_event(a->scribe, &who, event, a->until);
-	tap_budget_take(&a->budget, scribe_gathered(a->scribe) - before);
+		origin.begun_by = agents_find_thread(a, ring, end->tid);
+	span_writer_add_event(a->span_writer, &origin, event, a->until);
+	drain_budget_use(&a->budget, span_writer_buffered(a->span_writer) - before);
 }
 
-uint32_t agents_first_member(const struct hold *hold)
+uint32_t agents_first_member(const struct attachment *attachment)
 {
 	uint64_t pid, until, first = 0;
 
-	for (size_t pos = 0; map_next(&hold->members, &pos, &pid, &until);)
+	for (size_t pos = 0; map_next(&attachment->members, &pos, &pid, &until);)
 		first = !first || pid < first ? pid : first;
 	return first;
 }
 
-static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
-		      uint64_t count)
+static void take_loss(void *arg, struct ring_reader *reader, struct ring_owner *ring, nsec_t first,
+		      nsec_t last, uint64_t count)
 {
 	struct agents *a = arg;
-	uint32_t pid = ring ? 0 : agents_first_member(agents_find_hold(a, tap));
+	uint32_t pid = ring ? 0 : agents_first_member(agents_find_attachment(a, reader));
 
 	if (pid)
-		scribe_loss(a->scribe, pid, a->before, last, count, a->now);
+		span_writer_add_loss(a->span_writer, pid, a->before, last, count, a->now);
 	else if (ring && ring->own.pid)
-		scribe_loss(a->scribe, ring->own.tid ? ring->own.tid : ring->own.pid, first, last,
-			    count, a->now);
-	tap_budget_take(&a->budget, sizeof(struct record_loss));
+		span_writer_add_loss(a->span_writer, ring->own.tid ? ring->own.tid : ring->own.pid,
+				     first, last, count, a->now);
+	drain_budget_use(&a->budget, sizeof(struct record_loss));
 }
 
 /* The memory of an arena is gone, and with it the spans that were there. */
 static void lose_hold(struct agents *a, size_t i)
 {
-	struct hold *hold = &a->holds.items[i];
-	uint32_t first = agents_first_member(hold);
+	struct attachment *attachment = &a->attachments.items[i];
+	uint32_t first = agents_first_member(attachment);
 	uint64_t pid, until;
 
-	for (size_t pos = 0; map_next(&hold->members, &pos, &pid, &until);) {
-		struct process *p = watch_process(a->watch, pid);
+	for (size_t pos = 0; map_next(&attachment->members, &pos, &pid, &until);) {
+		struct process *p = tracker_find(a->tracker, pid);
 
-		if (p && p->tap == hold->tap)
-			p->tap = NULL;
+		if (p && p->reader == attachment->reader)
+			p->reader = NULL;
 	}
-	agents_say_once(a, &a->said_lost,
-			"process %u truncated the memory of its agent: its spans are lost", first);
-	agents_drop_hold(a, i);
+	agents_warn_once(a, &a->said_lost,
+			 "process %u truncated the memory of its agent: its spans are lost", first);
+	agents_detach(a, i);
 }
 
-static void add_loss(struct agents *a, struct hold *hold, uint64_t count)
+static void add_loss(struct agents *a, struct attachment *attachment, uint64_t count)
 {
 	if (count)
-		scribe_loss(a->scribe, agents_first_member(hold), a->before, a->now, count, a->now);
+		span_writer_add_loss(a->span_writer, agents_first_member(attachment), a->before,
+				     a->now, count, a->now);
 }
 
-static void say_over(struct agents *a, struct hold *hold)
+static void say_over(struct agents *a, struct attachment *attachment)
 {
-	if (hold->said_over || a->said_over == SAY_OVER)
+	if (attachment->said_over || a->said_over == SAY_OVER)
 		return;
 	a->said_over++;
-	agents_say_once(a, &hold->said_over,
-			"process %u writes spans faster than they can be recorded: some of its "
-			"spans are lost",
-			agents_first_member(hold));
+	agents_warn_once(a, &attachment->said_over,
+			 "process %u writes spans faster than they can be recorded: some of its "
+			 "spans are lost",
+			 agents_first_member(attachment));
 }
 
 /* To find a ring's owner can attach to other arenas: pointers to holds do not last. */
 static unsigned int drain_hold(struct agents *a, size_t i, nsec_t time, nsec_t end)
 {
-	const struct tap_sink sink = { is_ready, take_event, take_loss, a, a->config.counters };
-	struct tap *tap = a->holds.items[i].tap;
+	const struct ring_sink sink = { is_ready, take_event, take_loss, a, a->config.counters };
+	struct ring_reader *reader = a->attachments.items[i].reader;
 	nsec_t deadline = clock_now() + time;
 
 	a->drained = i;
-	a->holds.items[i].too_many = 0;
-	a->budget = (struct tap_budget){ .bytes = a->holds.items[i].allowance,
-					 .deadline = deadline < end ? deadline : end };
-	tap_set_budget(tap, &a->budget);
+	a->attachments.items[i].too_many = 0;
+	a->budget = (struct drain_budget){ .bytes = a->attachments.items[i].allowance,
+					   .deadline = deadline < end ? deadline : end };
+	ring_reader_set_budget(reader, &a->budget);
 
-	unsigned int fill = tap_drain(tap, &sink);
-	struct hold *hold = &a->holds.items[i];
+	unsigned int fill = ring_reader_drain(reader, &sink);
+	struct attachment *attachment = &a->attachments.items[i];
 
-	tap_set_budget(tap, NULL);
-	hold->allowance = a->budget.bytes;
-	hold->was_over = a->budget.is_spent;
-	add_loss(a, hold, hold->too_many);
-	if (hold->too_many)
-		say_over(a, hold);
+	ring_reader_set_budget(reader, NULL);
+	attachment->allowance = a->budget.bytes;
+	attachment->was_over = a->budget.is_spent;
+	add_loss(a, attachment, attachment->too_many);
+	if (attachment->too_many)
+		say_over(a, attachment);
 	return fill;
 }
 
 static void close_ended(struct agents *a)
 {
 	if (a->ended.count)
-		scribe_close(a->scribe, &a->ended);
+		span_writer_close_processes(a->span_writer, &a->ended);
 	map_done(&a->ended);
 }
 
-static void add_allowance(struct hold *hold, uint64_t bytes)
+static void add_allowance(struct attachment *attachment, uint64_t bytes)
 {
-	bool is_full = hold->allowance > BYTES_MAX || bytes > BYTES_MAX - hold->allowance;
+	bool is_full =
+		attachment->allowance > BYTES_MAX || bytes > BYTES_MAX - attachment->allowance;
 
-	hold->allowance = is_full ? BYTES_MAX : hold->allowance + bytes;
+	attachment->allowance = is_full ? BYTES_MAX : attachment->allowance + bytes;
 }
 
-unsigned int agents_drain_taps(struct agents *a)
+unsigned int agents_drain_rings(struct agents *a)
 {
 	nsec_t end = clock_now() + ROUND_TIME;
 	uint64_t more = (a->now - a->before) * (BYTES_PER_SEC / NSEC_PER_MSEC) / 1000;
-	size_t count = a->holds.count, done = 0;
+	size_t count = a->attachments.count, done = 0;
 	unsigned int fill = 0;
 
-	a->looks_left = LOOKS;
+	a->scans_left = LOOKS;
 	for (; done < count && (done == 0 || clock_now() < end); done++) {
 		size_t i = (a->next_hold + done) % count;
-		add_allowance(&a->holds.items[i], more);
+		add_allowance(&a->attachments.items[i], more);
 
 		unsigned int filled = drain_hold(a, i, ARENA_TIME, end);
 
 		fill = filled > fill ? filled : fill;
 	}
 	a->next_hold = count ? (a->next_hold + done) % count : 0;
-	for (size_t i = a->holds.count; i-- > 0;)
-		if (tap_is_lost(a->holds.items[i].tap))
+	for (size_t i = a->attachments.count; i-- > 0;)
+		if (ring_reader_is_lost(a->attachments.items[i].reader))
 			lose_hold(a, i);
 	close_ended(a);
 	return fill;
 }
 
-void agents_drain_taps_at_end(struct agents *a)
+void agents_drain_rings_at_end(struct agents *a)
 {
 	nsec_t end = clock_now() + END_TIME;
 
-	a->looks_left = LOOKS;
-	for (size_t i = 0; i < a->holds.count; i++) {
-		a->holds.items[i].allowance = BYTES_MAX;
+	a->scans_left = LOOKS;
+	for (size_t i = 0; i < a->attachments.count; i++) {
+		a->attachments.items[i].allowance = BYTES_MAX;
 		drain_hold(a, i, ARENA_END_TIME, end);
 
-		struct hold *hold = &a->holds.items[i];
+		struct attachment *attachment = &a->attachments.items[i];
 
-		uint64_t left = clock_now() < end ? tap_left(hold->tap) : 0;
+		uint64_t left =
+			clock_now() < end ? ring_reader_count_remaining(attachment->reader) : 0;
 
 		counter_add(a->config.counters, COUNTER_EVENTS_LEFT, left);
-		if (hold->was_over) {
-			add_loss(a, hold, left ? left : 1);
-			say_over(a, hold);
+		if (attachment->was_over) {
+			add_loss(a, attachment, left ? left : 1);
+			say_over(a, attachment);
 		}
 	}
 	close_ended(a);

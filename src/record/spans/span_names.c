@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "event/span_switch.h"
-#include "record/spans/look.h"
-#include "record/spans/tap.h"
+#include "record/spans/process_scan.h"
+#include "record/spans/ring_reader.h"
 
 struct span_names {
 	struct span_arena *arena; /* shared with the process */
@@ -14,20 +14,20 @@ struct span_names {
 
 static int open_arena(uint32_t pid, struct span_names *names, struct err *err)
 {
-	uint64_t device = tap_device();
-	struct look look = { 0 };
-	int r = look_at(pid, device, &look);
+	uint64_t device = arena_file_device();
+	struct process_scan scan = { 0 };
+	int r = process_scan_run(pid, device, &scan);
 
 	if (r == -ESRCH)
 		return err_set(err, r, "there is no process %u", pid);
-	if (r == 0 && !look.arena_inode)
+	if (r == 0 && !scan.arena_inode)
 		return err_set(err, -ENOENT,
 			       "process %u has no spans of sonde.h: see 'sonde doctor --pid %u'",
 			       pid, pid);
 
-	_cleanup_(closep) int fd = r < 0 ? r : look_open_arena(pid, &look);
+	_cleanup_(closep) int fd = r < 0 ? r : process_scan_open_arena(pid, &scan);
 
-	r = fd < 0 ? fd : tap_map(fd, device, &names->arena);
+	r = fd < 0 ? fd : arena_file_map(fd, device, &names->arena);
 	if (r == -EPERM || r == -EACCES)
 		return err_set(err, r, "process %u must not be looked into: run as root", pid);
 	if (r < 0)
@@ -49,7 +49,7 @@ int span_names_open(uint32_t pid, struct span_names **ret, struct err *err)
 void span_names_free(struct span_names *names)
 {
 	if (names && names->arena)
-		tap_unmap(names->arena);
+		arena_file_unmap(names->arena);
 	free(names);
 }
 
@@ -63,7 +63,7 @@ bool span_names_next(const struct span_names *names, size_t *at, struct span_nam
 	while (*at < SPAN_NAMES) {
 		const struct span_name *name = &names->arena->names[(*at)++];
 
-		if (!span_slot_is_there(&name->used))
+		if (!span_slot_is_used(&name->used))
 			continue;
 		span_name_copy(ret->name, name->name);
 		ret->count = __atomic_load_n(&name->count, __ATOMIC_RELAXED);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tls_parts - what the parts of tls_place.h share among themselves.
+ * tls_parts - what the parts of tls_location.h share among themselves.
  *
  *	tls_elf		what a file says: is the variable there, and what leads to it
  *	tls_slot	what the loader wrote into a live process: where it is then
- *	tls_place	puts these together over all files of a process
+ *	tls_location	puts these together over all files of a process
  */
 #ifndef SONDE_RECORD_TLS_INTERNAL_H
 #define SONDE_RECORD_TLS_INTERNAL_H
 
 #include "base/map.h"
-#include "record/tls/place.h"
+#include "record/tls/locate.h"
 
 /* Words that the loader fills in when it has put an object's thread-local block somewhere. */
 enum tls_slot_kind {
@@ -62,8 +62,8 @@ struct tls_process {
 	enum tls_loader loader;
 };
 
-/* Where the variable of an object is that was loaded with this bias.  Fails as tls_place_find(). */
+/* Where the variable of an object is that was loaded with this bias.  Fails as tls_locate(). */
 int tls_slot_resolve(const struct tls_process *process, const struct tls_object *object,
-		     uint64_t bias, struct tls_place *ret, struct err *err);
+		     uint64_t bias, struct tls_location *ret, struct err *err);
 
 #endif

@@ -69,18 +69,18 @@ static int strange(struct err *err)
 	return err_set(err, -EOPNOTSUPP, "what its loader says of it cannot be right");
 }
 
-static int set_static(int64_t offset, const char *model, struct tls_place *ret, struct err *err)
+static int set_static(int64_t offset, const char *model, struct tls_location *ret, struct err *err)
 {
 	if (offset >= 0 || offset < -OFFSET_MAX)
 		return strange(err);
-	ret->wire.kind = PLACE_STATIC;
+	ret->wire.kind = TLS_LOCATION_STATIC;
 	ret->wire.offset = offset;
 	ret->model = model;
 	return 0;
 }
 
 static int set_dynamic(const struct tls_process *p, uint64_t module, int64_t offset,
-		       uint64_t generation, const char *model, struct tls_place *ret,
+		       uint64_t generation, const char *model, struct tls_location *ret,
 		       struct err *err)
 {
 	if (module == 0 || module > MODULE_MAX || offset < 0 || offset > OFFSET_MAX)
@@ -89,7 +89,7 @@ static int set_dynamic(const struct tls_process *p, uint64_t module, int64_t off
 		return err_set(
 			err, -EOPNOTSUPP,
 			"its C library is neither glibc nor musl, and keeps it who knows where");
-	ret->wire.kind = p->loader == TLS_LOADER_GLIBC ? PLACE_GLIBC : PLACE_MUSL;
+	ret->wire.kind = p->loader == TLS_LOADER_GLIBC ? TLS_LOCATION_GLIBC : TLS_LOCATION_MUSL;
 	ret->wire.offset = offset;
 	ret->wire.module = module;
 	ret->wire.generation = p->loader == TLS_LOADER_GLIBC ? generation : 0;
@@ -98,7 +98,7 @@ static int set_dynamic(const struct tls_process *p, uint64_t module, int64_t off
 }
 
 /* The block ends at the FS base; what its alignment leaves empty lies before it. */
-static int resolve_executable(const struct tls_object *o, struct tls_place *ret, struct err *err)
+static int resolve_executable(const struct tls_object *o, struct tls_location *ret, struct err *err)
 {
 	uint64_t fill = -(o->block_address + o->block_size) & (o->block_align - 1);
 
@@ -114,7 +114,7 @@ static int64_t correction(const struct tls_object *o, const struct tls_slot *slo
 
 /* The words of a slot are 0 before the loader was there. */
 static int resolve_offset(const struct tls_object *o, const struct tls_slot *slot,
-			  const uint64_t words[2], struct tls_place *ret, struct err *err)
+			  const uint64_t words[2], struct tls_location *ret, struct err *err)
 {
 	int64_t offset = words[0];
 
@@ -127,7 +127,7 @@ static int resolve_offset(const struct tls_object *o, const struct tls_slot *slo
 
 static int resolve_module(const struct tls_process *p, const struct tls_object *o,
 			  const struct tls_slot *slot, const uint64_t words[2],
-			  struct tls_place *ret, struct err *err)
+			  struct tls_location *ret, struct err *err)
 {
 	if (words[0] == 0)
 		return too_early(err);
@@ -137,7 +137,7 @@ static int resolve_module(const struct tls_process *p, const struct tls_object *
 
 static int resolve_descriptor(const struct tls_process *p, const struct tls_object *o,
 			      const struct tls_slot *slot, const uint64_t words[2],
-			      struct tls_place *ret, struct err *err)
+			      struct tls_location *ret, struct err *err)
 {
 	uint64_t argument[3] = { 0 };
 	int64_t offset = words[1];
@@ -161,7 +161,7 @@ static int resolve_descriptor(const struct tls_process *p, const struct tls_obje
 }
 
 int tls_slot_resolve(const struct tls_process *process, const struct tls_object *object,
-		     uint64_t bias, struct tls_place *ret, struct err *err)
+		     uint64_t bias, struct tls_location *ret, struct err *err)
 {
 	if (object->executable)
 		return resolve_executable(object, ret, err);

@@ -34,7 +34,7 @@ inline std::string seen()
 
 inline bool has_agent()
 {
-	return dlsym(RTLD_DEFAULT, "sonde_agent_attach") != nullptr;
+	return dlsym(RTLD_DEFAULT, "sonde_agent_set_context") != nullptr;
 }
 
 /* With the agent the thread must publish this, and without it nothing. */

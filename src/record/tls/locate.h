@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tls_place - where a process keeps the thread context that it publishes.
+ * tls_location - where a process keeps the thread context that it publishes.
  *
  * OpenTelemetry's standard for it (OTEP 4947) is a thread-local variable with a
  * name, in the executable or in any library.  Where the linker and the loader
@@ -11,8 +11,8 @@
  * Nothing of the process is changed, stopped or waited for.  Files are looked
  * at once, however many processes have them.
  */
-#ifndef SONDE_RECORD_TLS_PLACE_H
-#define SONDE_RECORD_TLS_PLACE_H
+#ifndef SONDE_RECORD_TLS_LOCATE_H
+#define SONDE_RECORD_TLS_LOCATE_H
 
 #include "base/base.h"
 #include "base/err.h"
@@ -20,10 +20,10 @@
 
 #define TLS_SYMBOL "otel_thread_ctx_v1"
 
-struct tls_place {
-	struct wire_place wire; /* for programs_set_place() */
-	const char *model;      /* in words: how the variable is reached */
-	char object[256];       /* the file that has it, as the process calls it; cut if longer */
+struct tls_location {
+	struct wire_tls_location wire; /* for programs_set_tls_location() */
+	const char *model;             /* in words: how the variable is reached */
+	char object[256]; /* the file that has it, as the process calls it; cut if longer */
 };
 
 /* What is known of files. */
@@ -46,6 +46,6 @@ DEFINE_FREEP(tls_files)
  *	-EOPNOTSUPP	it has the variable in a way that cannot be followed, or it is
  *			not a program for x86-64
  */
-int tls_place_find(struct tls_files *files, uint32_t pid, struct tls_place *ret, struct err *err);
+int tls_locate(struct tls_files *files, uint32_t pid, struct tls_location *ret, struct err *err);
 
 #endif

@@ -9,34 +9,34 @@
  * one, and reading memory that a file system of the process's own would have to
  * supply, and could keep us waiting for, is refused.
  */
-#ifndef SONDE_RECORD_SPANS_LOOK_H
-#define SONDE_RECORD_SPANS_LOOK_H
+#ifndef SONDE_RECORD_SPANS_PROCESS_SCAN_H
+#define SONDE_RECORD_SPANS_PROCESS_SCAN_H
 
 #include "base/base.h"
 #include "base/view.h"
 
-struct look {
+struct process_scan {
 	uint64_t arena_inode; /* 0 if there is none */
 	char arena_range[40]; /* as map_files names it */
 	uint64_t context;     /* address of OTEL_CTX; 0 if there is none */
 };
 
-enum { LOOK_SERVICE_MAX = 128 };
+enum { PROCESS_SCAN_SERVICE_MAX = 128 };
 
 /*
  * `device` is that of memory files.  -ESRCH if the process is gone, -EACCES or
  * -EPERM if it must not be looked at.
  */
-int look_at(uint32_t pid, uint64_t device, struct look *ret);
+int process_scan_run(uint32_t pid, uint64_t device, struct process_scan *ret);
 
 /* A descriptor, of O_PATH, of the arena that was found; or a negative errno. */
-int look_open_arena(uint32_t pid, const struct look *look);
+int process_scan_open_arena(uint32_t pid, const struct process_scan *scan);
 
 /* The service.name of a process context; false if it has none, or cannot be read now. */
-bool look_read_service(uint32_t pid, uint64_t device, const struct look *look,
-		       char ret[LOOK_SERVICE_MAX]);
+bool process_scan_read_service(uint32_t pid, uint64_t device, const struct process_scan *scan,
+			       char ret[PROCESS_SCAN_SERVICE_MAX]);
 
 /* The same from the payload of such a context, a protobuf message. */
-bool look_find_service(struct view payload, char ret[LOOK_SERVICE_MAX]);
+bool process_scan_parse_service(struct view payload, char ret[PROCESS_SCAN_SERVICE_MAX]);
 
 #endif

@@ -13,7 +13,7 @@
  * While we look, the process may execute another program.  The place is good
  * only if the image was the same before and after.
  */
-#include "record/tls/place.h"
+#include "record/tls/locate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -196,7 +196,7 @@ static int read_mappings(struct search *s, struct err *err)
 	return 0;
 }
 
-/* See struct wire_place. */
+/* See struct wire_tls_location. */
 static int read_image(uint32_t pid, uint64_t *ret, struct err *err)
 {
 	char path[64], text[1024];
@@ -243,21 +243,21 @@ static int not_found(const struct search *s, struct err *err)
 }
 
 /* How good a place is: what is in the executable, what is in a static place, anything. */
-static int rank(const struct tls_object *o, const struct tls_place *place)
+static int rank(const struct tls_object *o, const struct tls_location *place)
 {
-	return o->executable ? 3 : place->wire.kind == PLACE_STATIC ? 2 : 1;
+	return o->executable ? 3 : place->wire.kind == TLS_LOCATION_STATIC ? 2 : 1;
 }
 
 /* The best place of all that can be had; if none, why not the last one. */
-static int choose(const struct search *s, const struct tls_process *process, struct tls_place *ret,
-		  struct err *err)
+static int choose(const struct search *s, const struct tls_process *process,
+		  struct tls_location *ret, struct err *err)
 {
 	int best = 0, result = 0;
 
 	for (size_t i = 0; i < s->loaded.count; i++) {
 		const struct loaded *l = &s->loaded.items[i];
 		const struct tls_object *o = &s->files->list.items[l->object];
-		struct tls_place place = { 0 };
+		struct tls_location place = { 0 };
 		struct err why;
 		int r = tls_slot_resolve(process, o, l->bias, &place, &why);
 
@@ -273,7 +273,7 @@ static int choose(const struct search *s, const struct tls_process *process, str
 	return best ? 0 : result;
 }
 
-static int find(struct search *s, struct tls_place *ret, struct err *err)
+static int find(struct search *s, struct tls_location *ret, struct err *err)
 {
 	char path[64];
 
@@ -296,10 +296,10 @@ static int find(struct search *s, struct tls_place *ret, struct err *err)
 	return choose(s, &process, ret, err);
 }
 
-int tls_place_find(struct tls_files *files, uint32_t pid, struct tls_place *ret, struct err *err)
+int tls_locate(struct tls_files *files, uint32_t pid, struct tls_location *ret, struct err *err)
 {
 	_cleanup_(search_done) struct search s = { .files = files, .pid = pid };
-	struct tls_place place;
+	struct tls_location place;
 	uint64_t before = 0, after = 0;
 	int r = read_image(pid, &before, err);
 

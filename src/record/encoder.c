@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/spans/transcribe.h"
+#include "record/encoder.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 /* A recording does not wait longer than this for the names of functions. */
 #define SYMBOL_BUDGET (30 * NSEC_PER_SEC)
 
-struct transcript {
+struct encoder {
 	struct sorter *sorter;           /* borrowed */
 	struct capture_writer *writer;   /* borrowed */
 	struct symbols *symbols;         /* borrowed */
@@ -29,11 +29,10 @@ struct transcript {
 	bool arguments;                  /* of processes are stored, with secrets masked */
 };
 
-struct transcript *transcript_new(struct sorter *sorter, struct capture_writer *writer,
-				  struct symbols *symbols, bool arguments,
-				  struct counters *counters)
+struct encoder *encoder_new(struct sorter *sorter, struct capture_writer *writer,
+			    struct symbols *symbols, bool arguments, struct counters *counters)
 {
-	struct transcript *t = must_alloc(sizeof(*t));
+	struct encoder *t = must_alloc(sizeof(*t));
 
 	t->sorter = sorter;
 	t->writer = writer;
@@ -43,7 +42,7 @@ struct transcript *transcript_new(struct sorter *sorter, struct capture_writer *
 	return t;
 }
 
-void transcript_free(struct transcript *t)
+void encoder_free(struct encoder *t)
 {
 	if (!t)
 		return;
@@ -56,14 +55,14 @@ void transcript_free(struct transcript *t)
 	free(t);
 }
 
-static int put(struct transcript *t, const void *record, struct err *err)
+static int put(struct encoder *t, const void *record, struct err *err)
 {
 	counter_add(t->counters, COUNTER_WRITTEN, 1);
 	return capture_write(t->writer, record, err);
 }
 
 /* A record that no ring has held. */
-static int put_added(struct transcript *t, const void *record, struct err *err)
+static int put_added(struct encoder *t, const void *record, struct err *err)
 {
 	counter_add(t->counters, COUNTER_ADDED, 1);
 	return put(t, record, err);
@@ -76,7 +75,7 @@ static int put_added(struct transcript *t, const void *record, struct err *err)
 	  .kind = (kind_), \
 	  .words = sizeof(type) / 8 }
 
-static uint32_t put_string_of(struct transcript *t, const char *chars, size_t room)
+static uint32_t put_string_of(struct encoder *t, const char *chars, size_t room)
 {
 	char s[128];
 	size_t len = strnlen(chars, room < sizeof(s) ? room : sizeof(s) - 1);
@@ -120,7 +119,7 @@ static const char *cgroup_path(char *text)
 	return best;
 }
 
-static int put_process(struct transcript *t, const struct record_task *task, struct err *err)
+static int put_process(struct encoder *t, const struct record_task *task, struct err *err)
 {
 	char path[64], text[4096];
 	struct record_process p = { .head = HEAD(&task->head, RECORD_PROCESS, p),
@@ -142,7 +141,7 @@ static int put_process(struct transcript *t, const struct record_task *task, str
 	return put_added(t, &p, err);
 }
 
-static int put_task(struct transcript *t, const struct record *record, struct err *err)
+static int put_task(struct encoder *t, const struct record *record, struct err *err)
 {
 	const struct wire_task *wire = (const void *)record;
 	struct record_task task = wire->task;
@@ -158,7 +157,7 @@ static int put_task(struct transcript *t, const struct record *record, struct er
 								      : 0;
 }
 
-static int put_device(struct transcript *t, const struct record *from, uint32_t device,
+static int put_device(struct encoder *t, const struct record *from, uint32_t device,
 		      struct err *err)
 {
 	uint64_t *told = map_insert(&t->devices, device);
@@ -180,7 +179,7 @@ static int put_device(struct transcript *t, const struct record *from, uint32_t 
 	return put_added(t, &d, err);
 }
 
-static int put_file(struct transcript *t, const struct record *record, struct err *err)
+static int put_file(struct encoder *t, const struct record *record, struct err *err)
 {
 	const struct wire_file *wire = (const void *)record;
 	struct record_file file = wire->file;
@@ -198,7 +197,7 @@ static int put_file(struct transcript *t, const struct record *record, struct er
 }
 
 /* The number of a frame; a new one is told. */
-static uint32_t take_frame(struct transcript *t, size_t stream, const struct wire_stack *wire,
+static uint32_t take_frame(struct encoder *t, size_t stream, const struct wire_stack *wire,
 			   uint32_t pid, uint64_t address, bool is_return)
 {
 	struct symbol_place place;
@@ -231,7 +230,7 @@ static uint32_t take_frame(struct transcript *t, size_t stream, const struct wir
  * written: its process may be gone by then, and with it the knowledge of
  * what was mapped where.
  */
-static void take_stack(struct transcript *t, size_t stream, const struct wire_stack *wire)
+static void take_stack(struct encoder *t, size_t stream, const struct wire_stack *wire)
 {
 	_Alignas(8) unsigned char room[sizeof(struct record_stack) +
 				       (WIRE_KERNEL_FRAMES + WIRE_USER_FRAMES) * 4] = { 0 };
@@ -262,9 +261,9 @@ static void take_stack(struct transcript *t, size_t stream, const struct wire_st
 	*map_insert(&t->pending, wire->stack) = *number;
 }
 
-void transcript_take(void *transcript, size_t stream, const struct record *record)
+void encoder_add(void *encoder, size_t stream, const struct record *record)
 {
-	struct transcript *t = transcript;
+	struct encoder *t = encoder;
 	const struct record_task *task = (const void *)record;
 
 	if (record->kind == RECORD_STACK) {
@@ -278,7 +277,7 @@ void transcript_take(void *transcript, size_t stream, const struct record *recor
 }
 
 /* The capture's number for a stack that the kernel side numbered; each is asked for once. */
-static uint32_t stack_number(struct transcript *t, uint32_t kernel_number)
+static uint32_t stack_number(struct encoder *t, uint32_t kernel_number)
 {
 	const uint64_t *number = kernel_number ? map_find(&t->pending, kernel_number) : NULL;
 	uint32_t result = number ? *number : 0;
@@ -288,7 +287,7 @@ static uint32_t stack_number(struct transcript *t, uint32_t kernel_number)
 	return result;
 }
 
-static int put_wait(struct transcript *t, const struct record *record, struct err *err)
+static int put_wait(struct encoder *t, const struct record *record, struct err *err)
 {
 	struct record_wait wait = *(const struct record_wait *)(const void *)record;
 
@@ -299,7 +298,7 @@ static int put_wait(struct transcript *t, const struct record *record, struct er
 	return put(t, &wait, err);
 }
 
-static int put_sample(struct transcript *t, const struct record *record, struct err *err)
+static int put_sample(struct encoder *t, const struct record *record, struct err *err)
 {
 	struct record_sample sample = *(const struct record_sample *)(const void *)record;
 
@@ -308,7 +307,7 @@ static int put_sample(struct transcript *t, const struct record *record, struct 
 }
 
 /* The kernel side reserves room for the longest data. */
-static int put_probe_event(struct transcript *t, const struct record *record, struct err *err)
+static int put_probe_event(struct encoder *t, const struct record *record, struct err *err)
 {
 	struct wire_probe_event probe_event =
 		*(const struct wire_probe_event *)(const void *)record;
@@ -321,7 +320,7 @@ static int put_probe_event(struct transcript *t, const struct record *record, st
  * Which span a thread works for is told by its agent, if it has one, and seen by
  * the kernel programs in any case.  What is seen and is known already is left out.
  */
-static int put_context(struct transcript *t, const struct record *record, struct err *err)
+static int put_context(struct encoder *t, const struct record *record, struct err *err)
 {
 	const struct record_context *c = (const void *)record;
 	uint8_t key[sizeof(c->trace) + sizeof(c->span) + 1];
@@ -341,16 +340,16 @@ static int put_context(struct transcript *t, const struct record *record, struct
 	return put(t, record, err);
 }
 
-static int put_loss(struct transcript *t, const struct record_loss *loss, struct err *err)
+static int put_loss(struct encoder *t, const struct record_loss *loss, struct err *err)
 {
 	counter_add(t->counters, loss->head.tid ? COUNTER_EVENTS_LOST : COUNTER_KERNEL_LOST,
 		    loss->count);
 	return put(t, loss, err);
 }
 
-int transcript_write(void *transcript, const struct record *record, struct err *err)
+int encoder_write(void *encoder, const struct record *record, struct err *err)
 {
-	struct transcript *t = transcript;
+	struct encoder *t = encoder;
 	int r;
 
 	switch (record->kind) {
@@ -381,7 +380,7 @@ int transcript_write(void *transcript, const struct record *record, struct err *
 }
 
 struct symbol_sink {
-	struct transcript *t;
+	struct encoder *t;
 	nsec_t now;
 	int result;
 	struct err *err;
@@ -408,7 +407,7 @@ static void put_symbol(void *arg, size_t index, const struct symbol *chain, size
 	}
 }
 
-int transcript_write_symbols(struct transcript *t, nsec_t now, struct err *err)
+int encoder_write_symbols(struct encoder *t, nsec_t now, struct err *err)
 {
 	struct symbol_sink sink = { t, now, 0, err };
 
@@ -421,7 +420,7 @@ int transcript_write_symbols(struct transcript *t, nsec_t now, struct err *err)
 	return r < 0 ? r : sink.result;
 }
 
-int transcript_write_counters(struct transcript *t, nsec_t now, struct err *err)
+int encoder_write_counters(struct encoder *t, nsec_t now, struct err *err)
 {
 	int r = 0;
 

@@ -4,8 +4,8 @@
  * only where its SDK is.  It lies beside the agent where that is installed, and in the
  * folder of its sources in a build.  Once loaded, it stays.
  */
-#ifndef SONDE_AGENT_BESIDE_H
-#define SONDE_AGENT_BESIDE_H
+#ifndef SONDE_AGENT_LOAD_BINDING_H
+#define SONDE_AGENT_LOAD_BINDING_H
 
 #include <dlfcn.h>
 #include <limits.h>

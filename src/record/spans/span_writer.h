@@ -15,8 +15,8 @@
  * values are left out, and that is said.  Of what is left, one owner gets a quarter at
  * most, so that whatever it does, others get their names into the capture.
  */
-#ifndef SONDE_RECORD_SPANS_SCRIBE_H
-#define SONDE_RECORD_SPANS_SCRIBE_H
+#ifndef SONDE_RECORD_SPANS_SPAN_WRITER_H
+#define SONDE_RECORD_SPANS_SPAN_WRITER_H
 
 #include "base/base.h"
 #include "base/map.h"
@@ -26,52 +26,53 @@
 #include "record/sort.h"
 
 /* Told of what the user should know; each kind of it once. */
-typedef void scribe_warning_fn(void *arg, const char *words);
+typedef void span_writer_warning_fn(void *arg, const char *words);
 
-struct scribe_config {
+struct span_writer_config {
 	struct sorter *sorter; /* borrowed */
 	size_t stream;
 	struct capture_writer *writer; /* borrowed */
 	nsec_t start;                  /* what happened before is not told */
 	struct counters *counters;     /* borrowed, or NULL */
-	scribe_warning_fn *warning;
+	span_writer_warning_fn *warning;
 	void *arg;
 };
 
 /* Whose an event is. */
-struct scribe_who {
+struct span_origin {
 	uint64_t owner;    /* only an event of the same owner can end a span */
 	uint32_t pid, tid; /* of the thread that says it; tid 0 if not known */
 	uint32_t begun_by; /* END: the thread that began it, as it says; 0 if not known */
 	uint32_t service;  /* string */
 };
 
-struct scribe;
+struct span_writer;
 
-struct scribe *scribe_new(const struct scribe_config *config);
-void scribe_free(struct scribe *s);
-DEFINE_FREEP(scribe)
+struct span_writer *span_writer_new(const struct span_writer_config *config);
+void span_writer_free(struct span_writer *s);
+DEFINE_FREEP(span_writer)
 
 /* A string's number in the capture; it ends at a 0. */
-uint32_t scribe_string(struct scribe *s, const char *text, size_t size);
+uint32_t span_writer_string(struct span_writer *s, const char *text, size_t size);
 /* The same for a string that an owner chose; 0 if it chose too many. */
-uint32_t scribe_string_of(struct scribe *s, uint64_t owner, const char *text, size_t size);
+uint32_t span_writer_owner_string(struct span_writer *s, uint64_t owner, const char *text,
+				  size_t size);
 
 /* Bytes of records since the last flush. */
-size_t scribe_gathered(const struct scribe *s);
+size_t span_writer_buffered(const struct span_writer *s);
 
 /* A whole event; later ones than `until` are passed over. */
-void scribe_event(struct scribe *s, const struct scribe_who *who, const struct span_event *event,
-		  nsec_t until);
-void scribe_loss(struct scribe *s, uint32_t tid, nsec_t first, nsec_t last, uint64_t count,
-		 nsec_t now);
+void span_writer_add_event(struct span_writer *s, const struct span_origin *origin,
+			   const struct span_event *event, nsec_t until);
+void span_writer_add_loss(struct span_writer *s, uint32_t tid, nsec_t first, nsec_t last,
+			  uint64_t count, nsec_t now);
 
 /* These processes (pid -> when) have ended, and with them what was open. */
-void scribe_close(struct scribe *s, const struct map *ended);
+void span_writer_close_processes(struct span_writer *s, const struct map *ended);
 /* The recording ends: so does everything. */
-void scribe_close_all(struct scribe *s, nsec_t end);
+void span_writer_close_all(struct span_writer *s, nsec_t end);
 
 /* Hand what was gathered to the sorter, but for what is later than now: that is a lie. */
-void scribe_flush(struct scribe *s, nsec_t now);
+void span_writer_flush(struct span_writer *s, nsec_t now);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/spans/look.h"
+#include "record/spans/process_scan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "otlp/protobuf.h"
-#include "record/spans/tap.h"
+#include "record/spans/ring_reader.h"
 #include "arena_build.h"
 #include "test.h"
 
@@ -64,55 +64,55 @@ static struct context_head *publish(const struct pb_buffer *payload)
 TEST(a_process_has_an_arena)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	struct look look = { 0 };
+	struct process_scan scan = { 0 };
 	uint64_t inode = 0;
 
-	CHECK_INT(look_at(getpid(), tap_device(), &look), 0);
-	CHECK_INT(tap_identify(b.fd, tap_device(), &inode), 0);
-	CHECK_INT(look.arena_inode, inode);
+	CHECK_INT(process_scan_run(getpid(), arena_file_device(), &scan), 0);
+	CHECK_INT(arena_file_identify(b.fd, arena_file_device(), &inode), 0);
+	CHECK_INT(scan.arena_inode, inode);
 
-	_cleanup_(closep) int fd = look_open_arena(getpid(), &look);
+	_cleanup_(closep) int fd = process_scan_open_arena(getpid(), &scan);
 
 	if (fd == -EPERM)
 		SKIP("needs CAP_CHECKPOINT_RESTORE");
 	CHECK(fd >= 0);
 	inode = 0;
-	CHECK_INT(tap_identify(fd, tap_device(), &inode), 0);
-	CHECK_INT(look.arena_inode, inode);
+	CHECK_INT(arena_file_identify(fd, arena_file_device(), &inode), 0);
+	CHECK_INT(scan.arena_inode, inode);
 }
 
 TEST(a_file_on_a_disk_that_is_called_like_an_arena_is_none)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	struct look look = { .arena_inode = 1 };
+	struct process_scan scan = { .arena_inode = 1 };
 
-	CHECK_INT(look_at(getpid(), tap_device() + 1, &look), 0);
-	CHECK_INT(look.arena_inode, 0);
+	CHECK_INT(process_scan_run(getpid(), arena_file_device() + 1, &scan), 0);
+	CHECK_INT(scan.arena_inode, 0);
 }
 
 TEST(a_process_that_is_gone_says_so)
 {
-	struct look look;
+	struct process_scan scan;
 
-	CHECK_INT(look_at(UINT32_MAX, tap_device(), &look), -ESRCH);
+	CHECK_INT(process_scan_run(UINT32_MAX, arena_file_device(), &scan), -ESRCH);
 }
 
 TEST(a_process_says_what_it_is_called)
 {
 	_cleanup_(pb_buffer_done) struct pb_buffer payload = payload_with("bank");
 	struct context_head *head = publish(&payload);
-	char name[LOOK_SERVICE_MAX] = "";
-	struct look look;
+	char name[PROCESS_SCAN_SERVICE_MAX] = "";
+	struct process_scan scan;
 
-	CHECK_INT(look_at(getpid(), tap_device(), &look), 0);
-	CHECK_INT(look.context, (uintptr_t)head);
-	CHECK(look_read_service(getpid(), tap_device(), &look, name));
+	CHECK_INT(process_scan_run(getpid(), arena_file_device(), &scan), 0);
+	CHECK_INT(scan.context, (uintptr_t)head);
+	CHECK(process_scan_read_service(getpid(), arena_file_device(), &scan, name));
 	CHECK_STR(name, "bank");
 	head->published = 0;
-	CHECK(!look_read_service(getpid(), tap_device(), &look, name));
+	CHECK(!process_scan_read_service(getpid(), arena_file_device(), &scan, name));
 	head->published = 2;
 	head->size = UINT32_MAX;
-	CHECK(!look_read_service(getpid(), tap_device(), &look, name));
+	CHECK(!process_scan_read_service(getpid(), arena_file_device(), &scan, name));
 	munmap(head, 4096);
 }
 
@@ -122,27 +122,29 @@ TEST(memory_that_a_file_system_supplies_is_not_read)
 	struct context_head *head = publish(&payload);
 	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
 	void *file = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
-	char name[LOOK_SERVICE_MAX];
-	struct look look;
+	char name[PROCESS_SCAN_SERVICE_MAX];
+	struct process_scan scan;
 
 	head->payload = (uintptr_t)file;
-	CHECK_INT(look_at(getpid(), tap_device(), &look), 0);
-	CHECK(!look_read_service(getpid(), tap_device(), &look, name));
+	CHECK_INT(process_scan_run(getpid(), arena_file_device(), &scan), 0);
+	CHECK(!process_scan_read_service(getpid(), arena_file_device(), &scan, name));
 	munmap(file, 4096);
 	munmap(head, 4096);
 }
 
 TEST(a_long_name_is_cut_and_a_broken_one_is_none)
 {
-	char longest[400] = "", name[LOOK_SERVICE_MAX];
+	char longest[400] = "", name[PROCESS_SCAN_SERVICE_MAX];
 
 	memset(longest, 'x', sizeof(longest) - 1);
 	_cleanup_(pb_buffer_done) struct pb_buffer payload = payload_with(longest);
 
-	CHECK(look_find_service((struct view){ (char *)payload.data, payload.size }, name));
-	CHECK_INT(strlen(name), LOOK_SERVICE_MAX - 1);
+	CHECK(process_scan_parse_service((struct view){ (char *)payload.data, payload.size },
+					 name));
+	CHECK_INT(strlen(name), PROCESS_SCAN_SERVICE_MAX - 1);
 	for (size_t size = 0; size < payload.size; size++)
-		CHECK(!look_find_service((struct view){ (char *)payload.data, size }, name));
+		CHECK(!process_scan_parse_service((struct view){ (char *)payload.data, size },
+						  name));
 }
 
 TEST(a_mapping_with_a_similar_name_is_no_context)
@@ -151,14 +153,14 @@ TEST(a_mapping_with_a_similar_name_is_no_context)
 	struct context_head *head = publish_as("my OTEL_CTX", &payload);
 	_cleanup_(closep) int fd = memfd_create("my " SPAN_ARENA_NAME, MFD_CLOEXEC);
 	void *arena = MAP_FAILED;
-	struct look look = { .context = 1 };
+	struct process_scan scan = { .context = 1 };
 
 	if (ftruncate(fd, 4096) == 0)
 		arena = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 	CHECK(arena != MAP_FAILED);
-	CHECK_INT(look_at(getpid(), tap_device(), &look), 0);
-	CHECK_INT(look.context, 0);
-	CHECK_INT(look.arena_inode, 0);
+	CHECK_INT(process_scan_run(getpid(), arena_file_device(), &scan), 0);
+	CHECK_INT(scan.context, 0);
+	CHECK_INT(scan.arena_inode, 0);
 	munmap(arena, 4096);
 	munmap(head, 4096);
 }
@@ -166,7 +168,7 @@ TEST(a_mapping_with_a_similar_name_is_no_context)
 TEST(a_service_name_is_a_string)
 {
 	_cleanup_(pb_buffer_done) struct pb_buffer payload = { 0 };
-	char name[LOOK_SERVICE_MAX];
+	char name[PROCESS_SCAN_SERVICE_MAX];
 	size_t resource = pb_begin_message(&payload, 1), pair = pb_begin_message(&payload, 1), any;
 
 	put_text(&payload, 1, "service.name");
@@ -175,5 +177,6 @@ TEST(a_service_name_is_a_string)
 	pb_end_message(&payload, any);
 	pb_end_message(&payload, pair);
 	pb_end_message(&payload, resource);
-	CHECK(!look_find_service((struct view){ (char *)payload.data, payload.size }, name));
+	CHECK(!process_scan_parse_service((struct view){ (char *)payload.data, payload.size },
+					  name));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/spans/tap.h"
+#include "record/spans/ring_reader.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -19,34 +19,34 @@ struct seen {
 	struct counters counters;
 };
 
-static bool is_ready(void *arg, struct tap *tap, struct tap_ring *ring)
+static bool is_ready(void *arg, struct ring_reader *reader, struct ring_owner *ring)
 {
 	struct seen *seen = arg;
 
-	(void)tap;
+	(void)reader;
 	seen->owners += !ring->own.asked;
 	ring->own.asked = true;
 	seen->tid = ring->tid;
 	return !seen->not_ready;
 }
 
-static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
+static void take_event(void *arg, struct ring_reader *reader, struct ring_owner *ring,
 		       const struct span_event *event)
 {
 	struct seen *seen = arg;
 
-	(void)tap;
+	(void)reader;
 	(void)ring;
 	seen->events++;
 	seen->last = event->time;
 }
 
-static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
-		      uint64_t count)
+static void take_loss(void *arg, struct ring_reader *reader, struct ring_owner *ring, nsec_t first,
+		      nsec_t last, uint64_t count)
 {
 	struct seen *seen = arg;
 
-	(void)tap;
+	(void)reader;
 	(void)ring;
 	(void)first;
 	(void)last;
@@ -54,61 +54,61 @@ static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t 
 	seen->lost += count;
 }
 
-static bool is_dead(void *arg, struct tap *tap, struct tap_ring *ring)
+static bool is_dead(void *arg, struct ring_reader *reader, struct ring_owner *ring)
 {
-	(void)tap;
+	(void)reader;
 	(void)ring;
 	return ((struct seen *)arg)->is_dead;
 }
 
-static unsigned int drain(struct tap *tap, struct seen *seen)
+static unsigned int drain(struct ring_reader *reader, struct seen *seen)
 {
-	return tap_drain(tap, &(struct tap_sink){ is_ready, take_event, take_loss, seen,
-						  &seen->counters });
+	return ring_reader_drain(reader, &(struct ring_sink){ is_ready, take_event, take_loss, seen,
+							      &seen->counters });
 }
 
-static struct tap *open_tap(const struct arena_build *b)
+static struct ring_reader *open_reader(const struct arena_build *b)
 {
-	struct tap *tap = NULL;
+	struct ring_reader *reader = NULL;
 
-	CHECK_INT(tap_open(b->fd, tap_device(), &tap), 0);
-	if (!tap)
+	CHECK_INT(ring_reader_open(b->fd, arena_file_device(), &reader), 0);
+	if (!reader)
 		abort();
-	return tap;
+	return reader;
 }
 
 TEST(events_come_out_in_order_and_once)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 700, 10, 11);
 	struct seen seen = { 0 };
 
 	arena_build_begin(ring, 5, &(struct arena_span){ .span = 1, .name = "one" });
 	arena_build_context(ring, 6, 1, 1, 0);
 	arena_build_end(ring, 7, &(struct arena_span){ .span = 1, .name = "one" });
-	drain(tap, &seen);
+	drain(reader, &seen);
 	CHECK_INT(seen.events, 3);
 	CHECK_INT(seen.last, 7);
 	CHECK_INT(seen.tid, 11);
 	CHECK_INT(ring->tail, ring->head);
-	drain(tap, &seen);
+	drain(reader, &seen);
 	CHECK_INT(seen.events, 3);
 }
 
 TEST(events_run_over_the_end_of_the_ring)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 	struct seen seen = { 0 };
 
 	for (uint64_t i = 1; i <= 20011; i++) {
 		arena_build_begin(ring, i, &(struct arena_span){ .span = 1, .name = "a name" });
 		if (i % 499 == 0)
-			drain(tap, &seen);
+			drain(reader, &seen);
 	}
-	drain(tap, &seen);
+	drain(reader, &seen);
 	CHECK_INT(seen.events, 20011);
 	CHECK_INT(seen.last, 20011);
 	CHECK_INT(seen.losses, 0);
@@ -117,25 +117,25 @@ TEST(events_run_over_the_end_of_the_ring)
 TEST(what_has_no_room_is_told_once)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 	struct seen seen = { 0 };
 	const size_t fit = SPAN_RING_SIZE / sizeof(struct span_event_context);
 
 	for (uint64_t i = 0; i < fit + 53; i++)
 		arena_build_context(ring, i + 1, 1, 1, 0);
-	CHECK(drain(tap, &seen) > 250);
-	drain(tap, &seen);
+	CHECK(drain(reader, &seen) > 250);
+	drain(reader, &seen);
 	CHECK_INT(seen.events, fit);
 	CHECK_INT(seen.losses, 1);
 	CHECK_INT(seen.lost, 53);
-	b.arena->no_ring += 7;
-	drain(tap, &seen);
+	b.arena->lost_without_ring += 7;
+	drain(reader, &seen);
 	CHECK_INT(seen.lost, 60);
 	CHECK_INT(seen.counters.n[COUNTER_EVENTS_MISSING], 0);
 	/* what was dropped last is followed by others */
 	arena_build_context(ring, 9000, 1, 1, 0);
-	drain(tap, &seen);
+	drain(reader, &seen);
 	CHECK_INT(seen.counters.n[COUNTER_EVENTS_DRAINED], fit + 1);
 	CHECK_INT(seen.counters.n[COUNTER_EVENTS_MISSING], 0);
 }
@@ -144,17 +144,17 @@ TEST(what_has_no_room_is_told_once)
 TEST(an_event_that_disappears_from_a_ring_is_counted)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 	struct seen seen = { 0 };
 
 	arena_build_context(ring, 1, 1, 1, 0);
-	drain(tap, &seen);
+	drain(reader, &seen);
 	arena_build_context(ring, 2, 1, 1, 0);
 	arena_build_context(ring, 3, 1, 1, 0);
 	ring->tail = ring->head;
 	arena_build_context(ring, 4, 1, 1, 0);
-	drain(tap, &seen);
+	drain(reader, &seen);
 	CHECK_INT(seen.events, 2);
 	CHECK_INT(seen.counters.n[COUNTER_EVENTS_MISSING], 2);
 }
@@ -162,7 +162,7 @@ TEST(an_event_that_disappears_from_a_ring_is_counted)
 TEST(an_event_that_makes_no_sense_is_counted)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 	struct span_event bad = { .time = 1, .size = sizeof(bad), .kind = 77 };
 	struct seen seen = { 0 };
@@ -170,7 +170,7 @@ TEST(an_event_that_makes_no_sense_is_counted)
 	arena_build_put(ring, &bad, sizeof(bad));
 	bad.size = 3;
 	arena_build_put(ring, &bad, sizeof(bad));
-	drain(tap, &seen);
+	drain(reader, &seen);
 	CHECK_INT(seen.events, 0);
 	CHECK_INT(seen.counters.n[COUNTER_EVENTS_DRAINED], 2);
 	CHECK_INT(seen.counters.n[COUNTER_EVENTS_DAMAGED], 2);
@@ -179,32 +179,32 @@ TEST(an_event_that_makes_no_sense_is_counted)
 TEST(events_of_a_thread_that_stays_unknown_are_counted_as_left)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 	struct seen seen = { .not_ready = true };
 
 	for (uint64_t i = 1; i <= 53; i++)
 		arena_build_begin(ring, i, &(struct arena_span){ .span = 1, .name = "a name" });
-	drain(tap, &seen);
-	CHECK_INT(tap_left(tap), 53);
+	drain(reader, &seen);
+	CHECK_INT(ring_reader_count_remaining(reader), 53);
 	seen.not_ready = false;
-	drain(tap, &seen);
-	CHECK_INT(tap_left(tap), 0);
+	drain(reader, &seen);
+	CHECK_INT(ring_reader_count_remaining(reader), 0);
 }
 
 TEST(a_ring_that_was_left_is_freed_when_it_is_empty)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 65, 10, 11);
 	struct seen seen = { .not_ready = true };
 
 	arena_build_context(ring, 1, 1, 1, 0);
-	ring->state = SPAN_RING_LEFT;
-	drain(tap, &seen);
-	CHECK_INT(ring->state, SPAN_RING_LEFT);
+	ring->state = SPAN_RING_ABANDONED;
+	drain(reader, &seen);
+	CHECK_INT(ring->state, SPAN_RING_ABANDONED);
 	seen.not_ready = false;
-	drain(tap, &seen);
+	drain(reader, &seen);
 	CHECK_INT(seen.events, 1);
 	CHECK_INT(ring->state, SPAN_RING_FREE);
 	CHECK_INT(b.arena->taken[1], 0);
@@ -213,19 +213,19 @@ TEST(a_ring_that_was_left_is_freed_when_it_is_empty)
 TEST(a_ring_of_the_dead_is_freed_when_it_is_empty)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 5, 10, 11);
 	struct seen seen = { 0 };
 
-	drain(tap, &seen);
-	tap_reap(tap, is_dead, &seen);
+	drain(reader, &seen);
+	ring_reader_reap(reader, is_dead, &seen);
 	CHECK_INT(ring->state, SPAN_RING_TAKEN);
 	seen.is_dead = true;
 	arena_build_context(ring, 1, 1, 1, 0);
-	tap_reap(tap, is_dead, &seen);
+	ring_reader_reap(reader, is_dead, &seen);
 	CHECK_INT(ring->state, SPAN_RING_TAKEN);
-	drain(tap, &seen);
-	tap_reap(tap, is_dead, &seen);
+	drain(reader, &seen);
+	ring_reader_reap(reader, is_dead, &seen);
 	CHECK_INT(ring->state, SPAN_RING_FREE);
 	CHECK_INT(seen.events, 1);
 }
@@ -233,18 +233,18 @@ TEST(a_ring_of_the_dead_is_freed_when_it_is_empty)
 TEST(another_thread_that_takes_a_ring_is_asked_for_anew)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 5, 10, 11);
 	struct seen seen = { 0 };
 
 	arena_build_context(ring, 1, 1, 1, 0);
-	drain(tap, &seen);
+	drain(reader, &seen);
 	arena_build_context(ring, 2, 1, 1, 0);
-	drain(tap, &seen);
+	drain(reader, &seen);
 	CHECK_INT(seen.owners, 1);
 	ring->tid = 12;
 	arena_build_context(ring, 3, 1, 1, 0);
-	drain(tap, &seen);
+	drain(reader, &seen);
 	CHECK_INT(seen.owners, 2);
 	CHECK_INT(seen.tid, 12);
 }
@@ -252,64 +252,65 @@ TEST(another_thread_that_takes_a_ring_is_asked_for_anew)
 TEST(a_ring_that_is_being_taken_is_left_alone)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 5, 10, 11);
 	struct seen seen = { 0 };
 
 	arena_build_context(ring, 1, 1, 1, 0);
 	ring->state = SPAN_RING_CLAIMED;
-	drain(tap, &seen);
+	drain(reader, &seen);
 	CHECK_INT(seen.events, 0);
 	ring->state = SPAN_RING_TAKEN;
-	drain(tap, &seen);
+	drain(reader, &seen);
 	CHECK_INT(seen.events, 1);
 }
 
 TEST(a_recorder_says_that_it_is_there_and_that_it_goes)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	struct tap *tap = open_tap(&b);
+	struct ring_reader *reader = open_reader(&b);
 
-	tap_beat(tap, 77);
+	ring_reader_heartbeat(reader, 77);
 	CHECK_INT(b.arena->recording, 1);
-	CHECK_INT(b.arena->beat, 77);
-	tap_free(tap);
+	CHECK_INT(b.arena->heartbeat, 77);
+	ring_reader_free(reader);
 	CHECK_INT(b.arena->recording, 0);
 }
 
 TEST(only_one_recorder_takes_from_an_arena)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	struct tap *tap = open_tap(&b), *second;
+	struct ring_reader *reader = open_reader(&b), *second;
 
-	CHECK_INT(tap_open(b.fd, tap_device(), &second), -EBUSY);
-	tap_free(tap);
-	second = open_tap(&b);
-	tap_free(second);
+	CHECK_INT(ring_reader_open(b.fd, arena_file_device(), &second), -EBUSY);
+	ring_reader_free(reader);
+	second = open_reader(&b);
+	ring_reader_free(second);
 }
 
 TEST(a_file_that_is_no_arena_is_refused)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(closep) int loose = memfd_create("x", MFD_ALLOW_SEALING), zero;
-	struct tap *tap;
+	struct ring_reader *reader;
 
 	b.arena->version++;
-	CHECK_INT(tap_open(b.fd, tap_device(), &tap), -EBADMSG);
+	CHECK_INT(ring_reader_open(b.fd, arena_file_device(), &reader), -EBADMSG);
 	b.arena->version--;
-	CHECK_INT(tap_open(b.fd, tap_device() + 1, &tap), -EBADMSG);
-	CHECK_INT(tap_open(loose, tap_device(), &tap), -EBADMSG);
+	CHECK_INT(ring_reader_open(b.fd, arena_file_device() + 1, &reader), -EBADMSG);
+	CHECK_INT(ring_reader_open(loose, arena_file_device(), &reader), -EBADMSG);
 	CHECK_INT(ftruncate(loose, sizeof(struct span_arena)), 0);
-	CHECK_INT(tap_open(loose, tap_device(), &tap), -EBADMSG); /* its size is not sealed */
+	CHECK_INT(ring_reader_open(loose, arena_file_device(), &reader),
+		  -EBADMSG); /* its size is not sealed */
 	zero = open("/dev/zero", O_RDWR);
-	CHECK_INT(tap_open(zero, tap_device(), &tap), -EBADMSG);
+	CHECK_INT(ring_reader_open(zero, arena_file_device(), &reader), -EBADMSG);
 	close(zero);
 }
 
 TEST(numbers_that_cannot_be_are_not_followed)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 1023, 10, 11);
 	static const uint64_t heads[] = { SPAN_RING_SIZE + 8, UINT64_MAX, 1ull << 63, 3, 15 };
 	static const uint16_t sizes[] = { 0, 1, 8, 15, 20, SPAN_EVENT_MAX + 8, UINT16_MAX };
@@ -318,7 +319,7 @@ TEST(numbers_that_cannot_be_are_not_followed)
 	for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
 		ring->tail = 0;
 		ring->head = heads[i];
-		drain(tap, &seen);
+		drain(reader, &seen);
 	}
 	CHECK_INT(seen.events, 0);
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
@@ -327,18 +328,18 @@ TEST(numbers_that_cannot_be_are_not_followed)
 
 		ring->head = ring->tail = SPAN_RING_SIZE - 8;
 		arena_build_put(ring, &e, 64); /* a part of it */
-		drain(tap, &seen);
+		drain(reader, &seen);
 		CHECK_INT(ring->tail, ring->head);
 	}
 	CHECK_INT(seen.events, 0);
 	ring->lost = 5;
-	ring->lost_told = 9;
-	drain(tap, &seen);
+	ring->lost_reported = 9;
+	drain(reader, &seen);
 	CHECK_INT(seen.losses, 0);
 	for (int i = 0; i < 3; i++) { /* more than a signed number holds, by and by */
 		ring->lost = INT64_MAX;
-		ring->lost_told = 0;
-		drain(tap, &seen);
+		ring->lost_reported = 0;
+		drain(reader, &seen);
 	}
 	CHECK_INT(seen.losses, 3);
 }
@@ -346,7 +347,7 @@ TEST(numbers_that_cannot_be_are_not_followed)
 TEST(text_that_does_not_fit_its_event_is_refused)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 	struct span_event_begin begin = {
 		.head = { .size = sizeof(begin), .kind = SPAN_EVENT_BEGIN }, .name_size = 1
@@ -358,7 +359,7 @@ TEST(text_that_does_not_fit_its_event_is_refused)
 
 	arena_build_put(ring, &begin, sizeof(begin));
 	arena_build_put(ring, &end, sizeof(end));
-	drain(tap, &seen);
+	drain(reader, &seen);
 	CHECK_INT(seen.events, 0);
 }
 
@@ -372,9 +373,9 @@ TEST(attributes_end_where_one_does_not_fit)
 	e->name_size = 3;
 	e->attributes_size = 14;
 	memcpy(e->text + 3, "\1\1\2\0kvv\1\1\377\0kv", 14);
-	CHECK_INT(tap_attribute(e, &at, &a), 1);
+	CHECK_INT(span_event_next_attribute(e, &at, &a), 1);
 	CHECK_INT(a->value_size, 2);
-	CHECK_INT(tap_attribute(e, &at, &a), 0);
+	CHECK_INT(span_event_next_attribute(e, &at, &a), 0);
 }
 
 /* A process that does its worst, while we read. */
@@ -404,36 +405,37 @@ static void *vandalise(void *arg)
 	return NULL;
 }
 
-static void use_event(void *arg, struct tap *tap, struct tap_ring *ring,
+static void use_event(void *arg, struct ring_reader *reader, struct ring_owner *ring,
 		      const struct span_event *event)
 {
 	const struct span_event_end *end = (const void *)event;
 	const struct span_attribute *a;
 	struct seen *seen = arg;
 
-	take_event(arg, tap, ring, event);
+	take_event(arg, reader, ring, event);
 	if (event->kind == SPAN_EVENT_END)
-		for (size_t at = 0; tap_attribute(end, &at, &a) > 0;)
+		for (size_t at = 0; span_event_next_attribute(end, &at, &a) > 0;)
 			seen->lost += a->text[a->key_size + a->value_size - 1];
 }
 
 TEST(a_process_may_write_what_it_likes_while_we_read)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct vandal vandal = { .arena = b.arena };
 	struct seen seen = { 0 };
-	struct tap_sink sink = { is_ready, use_event, take_loss, &seen, NULL };
+	struct ring_sink sink = { is_ready, use_event, take_loss, &seen, NULL };
 	pthread_t thread;
 
 	CHECK_INT(pthread_create(&thread, NULL, vandalise, &vandal), 0);
 	while (__atomic_load_n(&vandal.rounds, __ATOMIC_RELAXED) < VANDAL_ROUNDS) {
-		tap_drain(tap, &sink);
+		ring_reader_drain(reader, &sink);
 		seen.is_dead = !seen.is_dead;
-		tap_reap(tap, is_dead, &seen);
+		ring_reader_reap(reader, is_dead, &seen);
 	}
 	pthread_join(thread, NULL);
-	tap_drain(tap, &sink); /* the other thread may have been done before we had a CPU */
+	ring_reader_drain(reader,
+			  &sink); /* the other thread may have been done before we had a CPU */
 	CHECK(seen.owners > 0);
 }
 
@@ -457,17 +459,17 @@ TEST(a_budget_of_bytes_ends_a_drain_and_the_next_goes_on_from_there)
 {
 	enum { RINGS = 8, PART = 3 * SPAN_RING_SIZE / 2 };
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	size_t count = fill_rings(&b, RINGS), drains = 0;
-	struct tap_budget budget = { .is_spent = true };
+	struct drain_budget budget = { .is_spent = true };
 	struct seen seen = { 0 };
 
-	tap_set_budget(tap, &budget);
+	ring_reader_set_budget(reader, &budget);
 	for (; budget.is_spent && drains < 100; drains++) {
 		size_t before = seen.events;
 
-		budget = (struct tap_budget){ .bytes = PART, .deadline = UINT64_MAX };
-		drain(tap, &seen);
+		budget = (struct drain_budget){ .bytes = PART, .deadline = UINT64_MAX };
+		drain(reader, &seen);
 		CHECK(seen.events - before <= (PART + 8192) / sizeof(struct span_event_context));
 		arena_build_context(&b.arena->rings[0], 5000, 1, 2, 0); /* it is never at rest */
 	}
@@ -480,16 +482,16 @@ TEST(a_budget_of_bytes_ends_a_drain_and_the_next_goes_on_from_there)
 TEST(a_deadline_ends_a_drain_and_what_is_left_can_be_counted)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	size_t count = fill_rings(&b, 4);
-	struct tap_budget budget = { .bytes = UINT64_MAX, .deadline = 1 };
+	struct drain_budget budget = { .bytes = UINT64_MAX, .deadline = 1 };
 	struct seen seen = { 0 };
 
-	tap_set_budget(tap, &budget);
-	drain(tap, &seen);
+	ring_reader_set_budget(reader, &budget);
+	drain(reader, &seen);
 	CHECK(budget.is_spent);
 	CHECK(seen.events < 200);
-	CHECK_INT(tap_left(tap), count - seen.events);
+	CHECK_INT(ring_reader_count_remaining(reader), count - seen.events);
 }
 
 /* A process that acts between two steps of the recorder: after so many calls of statx(). */
@@ -513,14 +515,14 @@ TEST(an_arena_that_shrinks_before_it_is_sealed_is_refused)
 	for (int calls = 1; calls < 4; calls++) {
 		_cleanup_(closep) int fd =
 			memfd_create(SPAN_ARENA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-		_cleanup_(tap_freep) struct tap *tap = NULL;
+		_cleanup_(ring_reader_freep) struct ring_reader *reader = NULL;
 		struct span_arena *arena = NULL;
 
 		CHECK_INT(ftruncate(fd, sizeof(*arena)), 0);
 		calls_until_shrink = calls;
 		fd_to_shrink = fd;
-		CHECK_INT(tap_open(fd, tap_device(), &tap), -EBADMSG);
-		CHECK_INT(tap_map(fd, tap_device(), &arena), -EBADMSG);
+		CHECK_INT(ring_reader_open(fd, arena_file_device(), &reader), -EBADMSG);
+		CHECK_INT(arena_file_map(fd, arena_file_device(), &arena), -EBADMSG);
 		fd_to_shrink = -1;
 	}
 }
@@ -540,34 +542,34 @@ int fcntl(int fd, int command, ...)
 	return (int)syscall(SYS_fcntl, fd, command, arg);
 }
 
-static struct tap *open_unsealed(int fd)
+static struct ring_reader *open_unsealed(int fd)
 {
 	static struct span_arena head = { .version = SPAN_ARENA_VERSION };
-	struct tap *tap = NULL;
+	struct ring_reader *reader = NULL;
 
 	memcpy(head.magic, SPAN_ARENA_MAGIC, sizeof(head.magic));
 	CHECK_INT(ftruncate(fd, sizeof(head)), 0);
 	CHECK_INT(pwrite(fd, &head, 4096, 0), 4096);
 	is_seal_broken = true;
-	CHECK_INT(tap_open(fd, tap_device(), &tap), 0);
+	CHECK_INT(ring_reader_open(fd, arena_file_device(), &reader), 0);
 	is_seal_broken = false;
-	if (!tap)
+	if (!reader)
 		abort();
-	return tap;
+	return reader;
 }
 
 TEST(an_arena_whose_memory_is_gone_is_lost_and_nothing_else)
 {
 	_cleanup_(closep) int fd = memfd_create(SPAN_ARENA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	_cleanup_(tap_freep) struct tap *tap = open_unsealed(fd);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_unsealed(fd);
 	struct seen seen = { .is_dead = true };
 
-	CHECK(!tap_is_lost(tap));
+	CHECK(!ring_reader_is_lost(reader));
 	CHECK_INT(ftruncate(fd, 0), 0);
-	tap_beat(tap, 1);
-	drain(tap, &seen);
-	tap_reap(tap, is_dead, &seen);
-	tap_stop(tap);
+	ring_reader_heartbeat(reader, 1);
+	drain(reader, &seen);
+	ring_reader_reap(reader, is_dead, &seen);
+	ring_reader_stop(reader);
 	CHECK_INT(seen.events, 0);
-	CHECK(tap_is_lost(tap));
+	CHECK(ring_reader_is_lost(reader));
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/spans/scribe.h"
+#include "record/spans/span_writer.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/vec.h"
-#include "record/spans/open_spans.h"
-#include "record/spans/tap.h"
+#include "record/spans/unfinished_spans.h"
+#include "record/spans/ring_reader.h"
 
 /* Bytes of distinct strings that are taken from agents. */
 #define STRINGS_MAX (256ull << 20)
@@ -20,9 +20,9 @@ struct item {
 	size_t offset; /* in the bytes; also the order in which they came */
 };
 
-struct scribe {
-	struct scribe_config config;
-	struct open_spans open;
+struct span_writer {
+	struct span_writer_config config;
+	struct unfinished_spans open;
 	VEC(struct item) items;
 	unsigned char *bytes;
 	size_t used, room;
@@ -31,38 +31,38 @@ struct scribe {
 	bool said_strings, said_open;
 };
 
-struct scribe *scribe_new(const struct scribe_config *config)
+struct span_writer *span_writer_new(const struct span_writer_config *config)
 {
-	struct scribe *s = must_alloc(sizeof(*s));
+	struct span_writer *s = must_alloc(sizeof(*s));
 
 	s->config = *config;
 	return s;
 }
 
-void scribe_free(struct scribe *s)
+void span_writer_free(struct span_writer *s)
 {
 	if (!s)
 		return;
-	open_spans_done(&s->open);
+	unfinished_spans_done(&s->open);
 	map_done(&s->owner_bytes);
 	vec_done(&s->items);
 	free(s->bytes);
 	free(s);
 }
 
-static void count(struct scribe *s, enum counter which)
+static void count(struct span_writer *s, enum counter which)
 {
 	counter_add(s->config.counters, which, 1);
 }
 
-static void say_once(struct scribe *s, bool *said, const char *words)
+static void say_once(struct span_writer *s, bool *said, const char *words)
 {
 	if (!*said)
 		s->config.warning(s->config.arg, words);
 	*said = true;
 }
 
-static bool has_string_room(const struct scribe *s, uint64_t owner)
+static bool has_string_room(const struct span_writer *s, uint64_t owner)
 {
 	const uint64_t *bytes = map_find(&s->owner_bytes, owner);
 	uint64_t own = bytes ? *bytes : 0;
@@ -71,12 +71,13 @@ static bool has_string_room(const struct scribe *s, uint64_t owner)
 	return own < STRINGS_OF_ONE && own <= left / 4;
 }
 
-uint32_t scribe_string(struct scribe *s, const char *text, size_t size)
+uint32_t span_writer_string(struct span_writer *s, const char *text, size_t size)
 {
-	return scribe_string_of(s, 0, text, size);
+	return span_writer_owner_string(s, 0, text, size);
 }
 
-uint32_t scribe_string_of(struct scribe *s, uint64_t owner, const char *text, size_t size)
+uint32_t span_writer_owner_string(struct span_writer *s, uint64_t owner, const char *text,
+				  size_t size)
 {
 	char copy[SPAN_EVENT_MAX + 1];
 
@@ -99,12 +100,12 @@ uint32_t scribe_string_of(struct scribe *s, uint64_t owner, const char *text, si
 	return capture_string(s->config.writer, copy);
 }
 
-size_t scribe_gathered(const struct scribe *s)
+size_t span_writer_buffered(const struct span_writer *s)
 {
 	return s->used;
 }
 
-static void gather(struct scribe *s, const void *record)
+static void gather(struct span_writer *s, const void *record)
 {
 	const struct record *r = record;
 	size_t size = r->words * 8u;
@@ -127,7 +128,7 @@ static int by_time(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : 1;
 }
 
-void scribe_flush(struct scribe *s, nsec_t now)
+void span_writer_flush(struct span_writer *s, nsec_t now)
 {
 	bool sorted = true;
 
@@ -153,13 +154,13 @@ void scribe_flush(struct scribe *s, nsec_t now)
 	{ .time = (time_), .tid = (tid_), .kind = (kind_), .words = sizeof(type) / 8 }
 
 /* A span without a time. */
-static struct record_span span_of(const struct scribe_who *who, const uint8_t trace[16],
+static struct record_span span_of(const struct span_origin *origin, const uint8_t trace[16],
 				  const uint8_t id[8], const uint8_t parent[8])
 {
 	struct record_span span = {
 		.head = HEAD(span, RECORD_SPAN, 0, 0),
-		.service = who->service,
-		.pid = who->pid,
+		.service = origin->service,
+		.pid = origin->pid,
 		.source = SPAN_SDK,
 	};
 
@@ -169,53 +170,54 @@ static struct record_span span_of(const struct scribe_who *who, const uint8_t tr
 	return span;
 }
 
-static void take_begin(struct scribe *s, const struct scribe_who *who,
+static void take_begin(struct span_writer *s, const struct span_origin *origin,
 		       const struct span_event_begin *b)
 {
-	struct record_span span = span_of(who, b->trace, b->span, b->parent);
+	struct record_span span = span_of(origin, b->trace, b->span, b->parent);
 
-	span.head.tid = who->tid;
+	span.head.tid = origin->tid;
 	span.start = b->head.time;
-	span.operation = scribe_string_of(s, who->owner, b->name, b->name_size);
+	span.operation = span_writer_owner_string(s, origin->owner, b->name, b->name_size);
 	span.kind = b->kind;
 	count(s, COUNTER_BEGINS);
 
-	enum open_spans_result result = open_spans_add(&s->open, who->owner, &span);
+	enum unfinished_spans_result result = unfinished_spans_add(&s->open, origin->owner, &span);
 
-	if (result == OPEN_SPANS_REPLACED)
+	if (result == UNFINISHED_SPANS_REPLACED)
 		count(s, COUNTER_BEGINS_REPEATED);
-	if (result == OPEN_SPANS_FULL)
+	if (result == UNFINISHED_SPANS_FULL)
 		count(s, COUNTER_BEGINS_DISCARDED);
-	if (result == OPEN_SPANS_FULL)
+	if (result == UNFINISHED_SPANS_FULL)
 		say_once(s, &s->said_open,
 			 "there are more open spans than can be kept: some that do not end "
 			 "will be missing");
 }
 
-static uint64_t attribute_value(struct scribe *s, uint64_t owner, const struct span_attribute *a)
+static uint64_t attribute_value(struct span_writer *s, uint64_t owner,
+				const struct span_attribute *a)
 {
 	const char *text = a->text + a->key_size;
 	uint64_t value = 0;
 
 	if (a->type == ATTRIBUTE_STRING)
-		return scribe_string_of(s, owner, text, a->value_size);
+		return span_writer_owner_string(s, owner, text, a->value_size);
 	memcpy(&value, text, a->value_size < sizeof(value) ? a->value_size : sizeof(value));
 	return value;
 }
 
-static void take_attributes(struct scribe *s, uint64_t owner, const struct span_event_end *e,
+static void take_attributes(struct span_writer *s, uint64_t owner, const struct span_event_end *e,
 			    const struct record_span *span)
 {
 	const struct span_attribute *a;
 
-	for (size_t at = 0; tap_attribute(e, &at, &a) > 0;) {
+	for (size_t at = 0; span_event_next_attribute(e, &at, &a) > 0;) {
 		if (a->type < ATTRIBUTE_STRING || a->type > ATTRIBUTE_DOUBLE)
 			continue;
 
 		struct record_attribute r = {
 			.head = HEAD(r, RECORD_ATTRIBUTE, span->head.time, span->head.tid),
 			.value = attribute_value(s, owner, a),
-			.key = scribe_string_of(s, owner, a->text, a->key_size),
+			.key = span_writer_owner_string(s, owner, a->text, a->key_size),
 			.type = a->type,
 		};
 
@@ -226,17 +228,18 @@ static void take_attributes(struct scribe *s, uint64_t owner, const struct span_
 	}
 }
 
-static void take_end(struct scribe *s, const struct scribe_who *who, const struct span_event_end *e)
+static void take_end(struct span_writer *s, const struct span_origin *origin,
+		     const struct span_event_end *e)
 {
-	struct record_span begun, span = span_of(who, e->trace, e->span, e->parent);
+	struct record_span begun, span = span_of(origin, e->trace, e->span, e->parent);
 
 	/* what an end says by itself */
-	span.head.tid = who->begun_by;
+	span.head.tid = origin->begun_by;
 	span.start = e->start;
 	span.kind = e->kind;
 	count(s, COUNTER_ENDS);
 
-	bool is_paired = open_spans_take(&s->open, who->owner, e->trace, e->span, &begun);
+	bool is_paired = unfinished_spans_take(&s->open, origin->owner, e->trace, e->span, &begun);
 
 	if (is_paired) {
 		span.start = begun.start;
@@ -250,25 +253,25 @@ static void take_end(struct scribe *s, const struct scribe_who *who, const struc
 	}
 	count(s, is_paired ? COUNTER_SPANS_PAIRED : COUNTER_SPANS_END_ONLY);
 	if (e->name_size) /* it may have got another one meanwhile */
-		span.operation = scribe_string_of(s, who->owner, e->text, e->name_size);
+		span.operation = span_writer_owner_string(s, origin->owner, e->text, e->name_size);
 	span.head.time = e->head.time;
 	span.start = span.start < span.head.time ? span.start : span.head.time;
 	span.flags = e->head.flags & SPAN_ERROR;
-	take_attributes(s, who->owner, e, &span);
+	take_attributes(s, origin->owner, e, &span);
 	gather(s, &span);
 }
 
-static void take_context(struct scribe *s, const struct scribe_who *who,
+static void take_context(struct span_writer *s, const struct span_origin *origin,
 			 const struct span_event_context *c)
 {
 	struct record_context r = {
-		.head = HEAD(r, RECORD_CONTEXT, c->head.time, who->tid),
+		.head = HEAD(r, RECORD_CONTEXT, c->head.time, origin->tid),
 		.since = c->head.time,
 		.flags = c->head.flags & CONTEXT_UNKNOWN,
 	};
 
 	count(s, COUNTER_CONTEXTS);
-	if (!who->tid) {
+	if (!origin->tid) {
 		count(s, COUNTER_CONTEXTS_UNKNOWN);
 		return;
 	}
@@ -279,8 +282,8 @@ static void take_context(struct scribe *s, const struct scribe_who *who,
 	gather(s, &r);
 }
 
-void scribe_event(struct scribe *s, const struct scribe_who *who, const struct span_event *event,
-		  nsec_t until)
+void span_writer_add_event(struct span_writer *s, const struct span_origin *origin,
+			   const struct span_event *event, nsec_t until)
 {
 	if (event->time < s->config.start || event->time > until) {
 		count(s, COUNTER_EVENTS_OUT_OF_TIME);
@@ -288,16 +291,16 @@ void scribe_event(struct scribe *s, const struct scribe_who *who, const struct s
 	}
 	switch (event->kind) {
 	case SPAN_EVENT_BEGIN:
-		return take_begin(s, who, (const void *)event);
+		return take_begin(s, origin, (const void *)event);
 	case SPAN_EVENT_END:
-		return take_end(s, who, (const void *)event);
+		return take_end(s, origin, (const void *)event);
 	case SPAN_EVENT_CONTEXT:
-		return take_context(s, who, (const void *)event);
+		return take_context(s, origin, (const void *)event);
 	}
 }
 
-void scribe_loss(struct scribe *s, uint32_t tid, nsec_t first, nsec_t last, uint64_t count,
-		 nsec_t now)
+void span_writer_add_loss(struct span_writer *s, uint32_t tid, nsec_t first, nsec_t last,
+			  uint64_t count, nsec_t now)
 {
 	struct record_loss loss = {
 		.head = HEAD(loss, RECORD_LOSS, now, tid),
@@ -313,7 +316,7 @@ void scribe_loss(struct scribe *s, uint32_t tid, nsec_t first, nsec_t last, uint
 	gather(s, &loss);
 }
 
-static void close_span(struct scribe *s, struct record_span *span, nsec_t end)
+static void close_span(struct span_writer *s, struct record_span *span, nsec_t end)
 {
 	span->head.time = end > span->start ? end : span->start;
 	span->flags |= SPAN_OPEN;
@@ -328,11 +331,12 @@ static bool has_ended(void *arg, const struct record_span *span)
 	return end && span->start <= *end;
 }
 
-void scribe_close(struct scribe *s, const struct map *ended)
+void span_writer_close_processes(struct span_writer *s, const struct map *ended)
 {
 	struct record_span span;
 
-	for (size_t pos = 0; open_spans_take_next(&s->open, &pos, has_ended, (void *)ended, &span);)
+	for (size_t pos = 0;
+	     unfinished_spans_take_next(&s->open, &pos, has_ended, (void *)ended, &span);)
 		close_span(s, &span, *map_find(ended, span.pid));
 }
 
@@ -341,10 +345,10 @@ static bool is_any(void *arg, const struct record_span *span)
 	return span->start <= *(const nsec_t *)arg;
 }
 
-void scribe_close_all(struct scribe *s, nsec_t end)
+void span_writer_close_all(struct span_writer *s, nsec_t end)
 {
 	struct record_span span;
 
-	for (size_t pos = 0; open_spans_take_next(&s->open, &pos, is_any, &end, &span);)
+	for (size_t pos = 0; unfinished_spans_take_next(&s->open, &pos, is_any, &end, &span);)
 		close_span(s, &span, end);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/spans/look.h"
+#include "record/spans/process_scan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +81,7 @@ static int each_line(uint32_t pid, line_fn *fn, void *arg)
 
 struct search {
 	uint64_t device;
-	struct look look;
+	struct process_scan scan;
 };
 
 static bool take_line(void *arg, char *line)
@@ -96,33 +96,33 @@ static bool take_line(void *arg, char *line)
 		return true;
 	if (strcmp(range.name, "/memfd:" SPAN_ARENA_NAME " (deleted)") == 0 &&
 	    range.device == s->device) {
-		s->look.arena_inode = range.inode;
-		snprintf(s->look.arena_range, sizeof(s->look.arena_range), "%" PRIx64 "-%" PRIx64,
+		s->scan.arena_inode = range.inode;
+		snprintf(s->scan.arena_range, sizeof(s->scan.arena_range), "%" PRIx64 "-%" PRIx64,
 			 range.start, range.end);
 	} else if ((strcmp(range.name, "/memfd:OTEL_CTX (deleted)") == 0 &&
 		    range.device == s->device) ||
 		   strcmp(range.name, "[anon_shmem:OTEL_CTX]") == 0 ||
 		   strcmp(range.name, "[anon:OTEL_CTX]") == 0) {
-		s->look.context = range.start;
+		s->scan.context = range.start;
 	}
 	return true;
 }
 
-int look_at(uint32_t pid, uint64_t device, struct look *ret)
+int process_scan_run(uint32_t pid, uint64_t device, struct process_scan *ret)
 {
 	struct search s = { .device = device };
 	int r = each_line(pid, take_line, &s);
 
 	if (r == 0)
-		*ret = s.look;
+		*ret = s.scan;
 	return r;
 }
 
-int look_open_arena(uint32_t pid, const struct look *look)
+int process_scan_open_arena(uint32_t pid, const struct process_scan *scan)
 {
 	char path[96];
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%s", pid, look->arena_range);
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%s", pid, scan->arena_range);
 
 	int fd = open(path, O_PATH | O_CLOEXEC);
 
@@ -154,21 +154,22 @@ static bool is_plain_memory(uint32_t pid, uint64_t device, uint64_t start, size_
 	return m.end > m.start && each_line(pid, find_memory, &m) == 0 && m.is_plain;
 }
 
-static bool find_text(struct view value, char ret[LOOK_SERVICE_MAX])
+static bool find_text(struct view value, char ret[PROCESS_SCAN_SERVICE_MAX])
 {
 	struct pb_reader pb = pb_reader_of(value);
 	struct pb_field f = { 0 };
 
 	while (pb_next(&pb, &f) > 0)
 		if (f.tag == PB_TAG(1, PB_BYTES) && f.bytes.len > 0) { /* a string */
-			snprintf(ret, LOOK_SERVICE_MAX, "%.*s", (int)f.bytes.len, f.bytes.s);
+			snprintf(ret, PROCESS_SCAN_SERVICE_MAX, "%.*s", (int)f.bytes.len,
+				 f.bytes.s);
 			return true;
 		}
 	return false;
 }
 
 /* A KeyValue: 1 is the key, 2 the value. */
-static bool is_service(struct view pair, char ret[LOOK_SERVICE_MAX])
+static bool is_service(struct view pair, char ret[PROCESS_SCAN_SERVICE_MAX])
 {
 	struct pb_reader pb = pb_reader_of(pair);
 	struct view key = { 0 }, value = { 0 };
@@ -182,7 +183,7 @@ static bool is_service(struct view pair, char ret[LOOK_SERVICE_MAX])
 	return view_is(key, "service.name") && value.s && find_text(value, ret);
 }
 
-bool look_find_service(struct view payload, char ret[LOOK_SERVICE_MAX])
+bool process_scan_parse_service(struct view payload, char ret[PROCESS_SCAN_SERVICE_MAX])
 {
 	struct pb_reader pb = pb_reader_of(payload);
 	struct pb_field resource = { 0 }, pair = { 0 };
@@ -200,8 +201,8 @@ bool look_find_service(struct view payload, char ret[LOOK_SERVICE_MAX])
 	return false;
 }
 
-bool look_read_service(uint32_t pid, uint64_t device, const struct look *look,
-		       char ret[LOOK_SERVICE_MAX])
+bool process_scan_read_service(uint32_t pid, uint64_t device, const struct process_scan *scan,
+			       char ret[PROCESS_SCAN_SERVICE_MAX])
 {
 	struct context_head head, again;
 	char path[64], payload[PAYLOAD_MAX];
@@ -210,14 +211,14 @@ bool look_read_service(uint32_t pid, uint64_t device, const struct look *look,
 
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || !look->context ||
-	    pread(fd, &head, sizeof(head), (off_t)look->context) != sizeof(head) ||
+	if (fd < 0 || !scan->context ||
+	    pread(fd, &head, sizeof(head), (off_t)scan->context) != sizeof(head) ||
 	    memcmp(head.signature, "OTEL_CTX", sizeof(head.signature)) != 0 ||
 	    head.version != CONTEXT_VERSION || head.size > sizeof(payload) || !head.published ||
 	    !is_plain_memory(pid, device, head.payload, head.size) ||
 	    pread(fd, payload, head.size, (off_t)head.payload) != (ssize_t)head.size ||
-	    pread(fd, &again, sizeof(again), (off_t)look->context) != sizeof(again) ||
+	    pread(fd, &again, sizeof(again), (off_t)scan->context) != sizeof(again) ||
 	    memcmp(&head, &again, sizeof(head)) != 0)
 		return false;
-	return look_find_service((struct view){ payload, head.size }, ret);
+	return process_scan_parse_service((struct view){ payload, head.size }, ret);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/spans/offer.h"
+#include "record/spans/registrations.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,15 +20,15 @@ enum {
 
 enum { IN_DIRECTORY, ABSTRACT, LISTENERS };
 
-struct offers {
+struct registrations {
 	int listeners[LISTENERS]; /* -1 if there is none */
 	int directory;            /* in which we listen, or -1 */
 	int number;               /* that we have there */
 	VEC(int) guests;          /* that have connected and sent nothing yet */
 	unsigned int accepts_left;
-	offers_filter_fn *filter;
+	registrations_filter_fn *filter;
 	void *filter_arg;
-	struct offers_refused refused;
+	struct registrations_refused refused;
 	char trouble[256];
 };
 
@@ -68,14 +68,14 @@ static bool is_alive(const struct sockaddr_un *address, socklen_t size)
  * Listen in the directory, at the first number that no recorder has.  One that was
  * killed has left its name.  The lock keeps others from doing the same meanwhile.
  */
-static int listen_in_directory(struct offers *offers)
+static int listen_in_directory(struct registrations *registrations)
 {
 	_cleanup_(closep) int fd = new_socket();
 	char path[64];
 
-	if (fd < 0 || flock(offers->directory, LOCK_EX) < 0)
+	if (fd < 0 || flock(registrations->directory, LOCK_EX) < 0)
 		return -errno;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", offers->directory);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", registrations->directory);
 
 	int r = -EADDRINUSE;
 
@@ -86,14 +86,14 @@ static int listen_in_directory(struct offers *offers)
 
 		if (is_alive(&address, size))
 			continue;
-		unlinkat(offers->directory, name, 0);
+		unlinkat(registrations->directory, name, 0);
 		r = bind(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 0;
-		if (r == 0 && (fchmodat(offers->directory, name, SOCKET_MODE, 0) < 0 ||
+		if (r == 0 && (fchmodat(registrations->directory, name, SOCKET_MODE, 0) < 0 ||
 			       listen(fd, BACKLOG) < 0))
 			r = -errno;
-		offers->number = i;
+		registrations->number = i;
 	}
-	flock(offers->directory, LOCK_UN);
+	flock(registrations->directory, LOCK_UN);
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
@@ -126,10 +126,10 @@ static bool find_holder(int number, struct ucred *ret)
 }
 
 /* The names are taken: by other recorders, or by a process that only wants to be in the way. */
-static void explain_taken(struct offers *offers)
+static void explain_taken(struct registrations *registrations)
 {
-	const char *who =
-		offers->listeners[IN_DIRECTORY] < 0 ? "programs" : "programs in containers";
+	const char *origin =
+		registrations->listeners[IN_DIRECTORY] < 0 ? "programs" : "programs in containers";
 	struct ucred holder = { 0 };
 
 	for (int i = 0; i < SPAN_SOCKETS; i++) {
@@ -137,31 +137,33 @@ static void explain_taken(struct offers *offers)
 
 		if (is_known && (holder.uid == 0 || holder.uid == geteuid()))
 			continue;
-		snprintf(offers->trouble, sizeof(offers->trouble),
+		snprintf(registrations->trouble, sizeof(registrations->trouble),
 			 "process %d of user %d occupies the name '@" SPAN_SOCKET_NAME
 			 "%d', where agents register: spans of %s that end quickly can be "
 			 "missing",
-			 is_known ? holder.pid : 0, is_known ? (int)holder.uid : -1, i, who);
+			 is_known ? holder.pid : 0, is_known ? (int)holder.uid : -1, i, origin);
 		return;
 	}
-	snprintf(offers->trouble, sizeof(offers->trouble),
+	snprintf(registrations->trouble, sizeof(registrations->trouble),
 		 "%d other recorders are running: spans of %s that end quickly can be missing",
-		 SPAN_SOCKETS, who);
+		 SPAN_SOCKETS, origin);
 }
 
-static void listen_all(struct offers *offers)
+static void listen_all(struct registrations *registrations)
 {
-	offers->directory = open_directory();
-	offers->listeners[IN_DIRECTORY] =
-		offers->directory < 0 ? offers->directory : listen_in_directory(offers);
-	offers->listeners[ABSTRACT] = listen_abstract();
-	if (offers->listeners[ABSTRACT] == -EADDRINUSE)
-		explain_taken(offers);
-	else if (offers->listeners[ABSTRACT] < 0 && offers->listeners[IN_DIRECTORY] < 0)
-		snprintf(offers->trouble, sizeof(offers->trouble),
+	registrations->directory = open_directory();
+	registrations->listeners[IN_DIRECTORY] = registrations->directory < 0
+							 ? registrations->directory
+							 : listen_in_directory(registrations);
+	registrations->listeners[ABSTRACT] = listen_abstract();
+	if (registrations->listeners[ABSTRACT] == -EADDRINUSE)
+		explain_taken(registrations);
+	else if (registrations->listeners[ABSTRACT] < 0 &&
+		 registrations->listeners[IN_DIRECTORY] < 0)
+		snprintf(registrations->trouble, sizeof(registrations->trouble),
 			 "agents cannot register: %s; spans of programs that end quickly can be "
 			 "missing",
-			 strerror(-offers->listeners[ABSTRACT]));
+			 strerror(-registrations->listeners[ABSTRACT]));
 }
 
 static bool accept_all(void *arg, uint32_t pid)
@@ -171,58 +173,59 @@ static bool accept_all(void *arg, uint32_t pid)
 	return true;
 }
 
-struct offers *offers_new(void)
+struct registrations *registrations_new(void)
 {
-	struct offers *offers = must_alloc(sizeof(*offers));
+	struct registrations *registrations = must_alloc(sizeof(*registrations));
 
-	offers->filter = accept_all;
-	listen_all(offers);
-	offers_begin_round(offers);
-	return offers;
+	registrations->filter = accept_all;
+	listen_all(registrations);
+	registrations_begin_round(registrations);
+	return registrations;
 }
 
-static void leave_directory(struct offers *offers)
+static void leave_directory(struct registrations *registrations)
 {
 	struct sockaddr_un address;
 
-	span_socket_path("", offers->number, &address);
-	unlinkat(offers->directory, address.sun_path + 1, 0);
+	span_socket_path("", registrations->number, &address);
+	unlinkat(registrations->directory, address.sun_path + 1, 0);
 }
 
-void offers_free(struct offers *offers)
+void registrations_free(struct registrations *registrations)
 {
-	if (!offers)
+	if (!registrations)
 		return;
-	for (size_t i = 0; i < offers->guests.count; i++)
-		close(offers->guests.items[i]);
-	vec_done(&offers->guests);
-	if (offers->listeners[IN_DIRECTORY] >= 0)
-		leave_directory(offers);
+	for (size_t i = 0; i < registrations->guests.count; i++)
+		close(registrations->guests.items[i]);
+	vec_done(&registrations->guests);
+	if (registrations->listeners[IN_DIRECTORY] >= 0)
+		leave_directory(registrations);
 	for (size_t i = 0; i < LISTENERS; i++)
-		closep(&offers->listeners[i]);
-	closep(&offers->directory);
-	free(offers);
+		closep(&registrations->listeners[i]);
+	closep(&registrations->directory);
+	free(registrations);
 }
 
-const char *offers_trouble(const struct offers *offers)
+const char *registrations_problem(const struct registrations *registrations)
 {
-	return offers->trouble;
+	return registrations->trouble;
 }
 
-void offers_set_filter(struct offers *offers, offers_filter_fn *fn, void *arg)
+void registrations_set_filter(struct registrations *registrations, registrations_filter_fn *fn,
+			      void *arg)
 {
-	offers->filter = fn;
-	offers->filter_arg = arg;
+	registrations->filter = fn;
+	registrations->filter_arg = arg;
 }
 
-struct offers_refused offers_refused(const struct offers *offers)
+struct registrations_refused registrations_refused(const struct registrations *registrations)
 {
-	return offers->refused;
+	return registrations->refused;
 }
 
-void offers_begin_round(struct offers *offers)
+void registrations_begin_round(struct registrations *registrations)
 {
-	offers->accepts_left = ACCEPTS_MAX;
+	registrations->accepts_left = ACCEPTS_MAX;
 }
 
 /*
@@ -257,57 +260,59 @@ static int receive_fd(int socket)
 }
 
 /* Whether the process may register. */
-static bool is_welcome(struct offers *offers, int guest)
+static bool is_welcome(struct registrations *registrations, int guest)
 {
 	struct ucred peer = { 0 };
 	socklen_t size = sizeof(peer);
 
 	if (getsockopt(guest, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	    offers->filter(offers->filter_arg, peer.pid))
+	    registrations->filter(registrations->filter_arg, peer.pid))
 		return true;
-	offers->refused = (struct offers_refused){ offers->refused.count + 1, peer.pid, peer.uid };
+	registrations->refused = (struct registrations_refused){ registrations->refused.count + 1,
+								 peer.pid, peer.uid };
 	return false;
 }
 
 /* Between its call and its offer, an agent may be held up; but those who just stay make room. */
-static void welcome(struct offers *offers, int listener)
+static void welcome(struct registrations *registrations, int listener)
 {
 	int guest;
 
-	while (listener >= 0 && offers->guests.count < GUESTS && offers->accepts_left > 0 &&
+	while (listener >= 0 && registrations->guests.count < GUESTS &&
+	       registrations->accepts_left > 0 &&
 	       (guest = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		offers->accepts_left--;
-		if (is_welcome(offers, guest))
-			*vec_push(&offers->guests) = guest;
+		registrations->accepts_left--;
+		if (is_welcome(registrations, guest))
+			*vec_push(&registrations->guests) = guest;
 		else
 			close(guest);
 	}
 }
 
-static void say_goodbye(struct offers *offers, size_t i)
+static void say_goodbye(struct registrations *registrations, size_t i)
 {
-	close(offers->guests.items[i]);
-	memmove(&offers->guests.items[i], &offers->guests.items[i + 1],
-		(--offers->guests.count - i) * sizeof(offers->guests.items[0]));
+	close(registrations->guests.items[i]);
+	memmove(&registrations->guests.items[i], &registrations->guests.items[i + 1],
+		(--registrations->guests.count - i) * sizeof(registrations->guests.items[0]));
 }
 
-bool offers_take(struct offers *offers, uint32_t *ret_pid, int *ret_fd)
+bool registrations_take(struct registrations *registrations, uint32_t *ret_pid, int *ret_fd)
 {
 	for (size_t i = 0; i < LISTENERS; i++)
-		welcome(offers, offers->listeners[i]);
-	for (size_t i = 0; i < offers->guests.count;) {
+		welcome(registrations, registrations->listeners[i]);
+	for (size_t i = 0; i < registrations->guests.count;) {
 		struct ucred peer = { 0 };
 		socklen_t size = sizeof(peer);
-		int s = offers->guests.items[i], fd = receive_fd(s);
+		int s = registrations->guests.items[i], fd = receive_fd(s);
 
-		if (fd == -EAGAIN && offers->guests.count < GUESTS) {
+		if (fd == -EAGAIN && registrations->guests.count < GUESTS) {
 			i++;
 			continue;
 		}
 
 		int r = getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &size);
 
-		say_goodbye(offers, i);
+		say_goodbye(registrations, i);
 		if (fd >= 0 && r == 0) {
 			*ret_pid = peer.pid;
 			*ret_fd = fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/spans/tap.h"
+#include "record/spans/ring_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,21 +24,21 @@ struct numbers {
 	int64_t skipped; /* numbers that were not, less losses that were reported */
 };
 
-struct tap {
+struct ring_reader {
 	struct span_arena *arena; /* shared */
 	int fd;                   /* of our own, with the lock */
 	uint64_t inode;
-	uint64_t no_ring;          /* as last told */
-	size_t next;               /* ring with which the next drain begins */
-	struct tap_budget *budget; /* borrowed, or NULL */
-	int64_t ahead;             /* of our clock, in ns: that of its processes */
-	bool has_asked;            /* for events */
-	bool was_silent;           /* when it was opened */
-	struct tap_ring *rings[SPAN_RINGS];
+	uint64_t no_ring;            /* as last told */
+	size_t next;                 /* ring with which the next drain begins */
+	struct drain_budget *budget; /* borrowed, or NULL */
+	int64_t ahead;               /* of our clock, in ns: that of its processes */
+	bool has_asked;              /* for events */
+	bool was_silent;             /* when it was opened */
+	struct ring_owner *rings[SPAN_RINGS];
 	struct numbers numbers[SPAN_RINGS];
 };
 
-uint64_t tap_device(void)
+uint64_t arena_file_device(void)
 {
 	_cleanup_(closep) int fd = memfd_create("sonde", MFD_CLOEXEC);
 	struct stat st;
@@ -47,7 +47,7 @@ uint64_t tap_device(void)
 }
 
 /* Asks nothing of a file system that somebody may have made: it could keep us waiting. */
-int tap_identify(int fd, uint64_t device, uint64_t *ret_inode)
+int arena_file_identify(int fd, uint64_t device, uint64_t *ret_inode)
 {
 	struct statx st;
 
@@ -83,7 +83,7 @@ static int open_own(int fd, uint64_t device)
 	if (seals < 0 || (seals & wanted) != wanted)
 		return -EBADMSG;
 
-	int r = tap_identify(own, device, &inode);
+	int r = arena_file_identify(own, device, &inode);
 
 	return r < 0 ? r : TAKE_FD(own);
 }
@@ -97,99 +97,100 @@ static int map_arena(int own, struct span_arena **ret)
 		return -errno;
 	if (memcmp(arena->magic, SPAN_ARENA_MAGIC, sizeof(arena->magic)) != 0 ||
 	    arena->version != SPAN_ARENA_VERSION) {
-		tap_unmap(arena);
+		arena_file_unmap(arena);
 		return -EBADMSG;
 	}
 	*ret = arena;
 	return 0;
 }
 
-void tap_unmap(struct span_arena *arena)
+void arena_file_unmap(struct span_arena *arena)
 {
 	mapping_free(arena, sizeof(*arena));
 }
 
-int tap_map(int fd, uint64_t device, struct span_arena **ret)
+int arena_file_map(int fd, uint64_t device, struct span_arena **ret)
 {
 	uint64_t inode;
-	int r = tap_identify(fd, device, &inode);
+	int r = arena_file_identify(fd, device, &inode);
 	_cleanup_(closep) int own = r < 0 ? r : open_own(fd, device);
 
 	return own < 0 ? own : map_arena(own, ret);
 }
 
-int tap_open(int fd, uint64_t device, struct tap **ret)
+int ring_reader_open(int fd, uint64_t device, struct ring_reader **ret)
 {
-	_cleanup_(tap_freep) struct tap *tap = must_alloc(sizeof(*tap));
-	int r = tap_identify(fd, device, &tap->inode);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = must_alloc(sizeof(*reader));
+	int r = arena_file_identify(fd, device, &reader->inode);
 
-	tap->fd = r < 0 ? r : open_own(fd, device);
-	if (tap->fd < 0)
-		return tap->fd;
-	if (flock(tap->fd, LOCK_EX | LOCK_NB) < 0)
+	reader->fd = r < 0 ? r : open_own(fd, device);
+	if (reader->fd < 0)
+		return reader->fd;
+	if (flock(reader->fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
-	r = map_arena(tap->fd, &tap->arena);
+	r = map_arena(reader->fd, &reader->arena);
 	if (r < 0)
 		return r;
-	tap->no_ring = __atomic_load_n(&tap->arena->no_ring, __ATOMIC_RELAXED);
-	tap->was_silent = !__atomic_load_n(&tap->arena->recording, __ATOMIC_RELAXED);
-	*ret = TAKE(tap);
+	reader->no_ring = __atomic_load_n(&reader->arena->lost_without_ring, __ATOMIC_RELAXED);
+	reader->was_silent = !__atomic_load_n(&reader->arena->recording, __ATOMIC_RELAXED);
+	*ret = TAKE(reader);
 	return 0;
 }
 
-void tap_stop(struct tap *tap)
+void ring_reader_stop(struct ring_reader *reader)
 {
-	__atomic_store_n(&tap->arena->recording, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&reader->arena->recording, 0, __ATOMIC_RELAXED);
 }
 
-void tap_free(struct tap *tap)
+void ring_reader_free(struct ring_reader *reader)
 {
-	if (!tap)
+	if (!reader)
 		return;
 	for (size_t i = 0; i < SPAN_RINGS; i++)
-		free(tap->rings[i]);
-	if (tap->arena) {
-		tap_stop(tap);
-		tap_unmap(tap->arena);
+		free(reader->rings[i]);
+	if (reader->arena) {
+		ring_reader_stop(reader);
+		arena_file_unmap(reader->arena);
 	}
-	closep(&tap->fd);
-	free(tap);
+	closep(&reader->fd);
+	free(reader);
 }
 
-uint64_t tap_inode(const struct tap *tap)
+uint64_t ring_reader_inode(const struct ring_reader *reader)
 {
-	return tap->inode;
+	return reader->inode;
 }
 
-bool tap_is_lost(const struct tap *tap)
+bool ring_reader_is_lost(const struct ring_reader *reader)
 {
-	return mapping_is_lost(tap->arena);
+	return mapping_is_lost(reader->arena);
 }
 
-bool tap_was_silent(const struct tap *tap)
+bool ring_reader_was_idle(const struct ring_reader *reader)
 {
-	return tap->was_silent;
+	return reader->was_silent;
 }
 
-void tap_set_ahead(struct tap *tap, int64_t ahead)
+void ring_reader_set_clock_offset(struct ring_reader *reader, int64_t ahead)
 {
-	tap->ahead = ahead;
+	reader->ahead = ahead;
 }
 
-void tap_set_budget(struct tap *tap, struct tap_budget *budget)
+void ring_reader_set_budget(struct ring_reader *reader, struct drain_budget *budget)
 {
-	tap->budget = budget;
+	reader->budget = budget;
 }
 
-bool tap_beat(struct tap *tap, nsec_t now)
+bool ring_reader_heartbeat(struct ring_reader *reader, nsec_t now)
 {
-	bool is_asked = __atomic_load_n(&tap->arena->recording, __ATOMIC_RELAXED) == SPAN_RECORDING;
-	bool has_stopped = tap->has_asked && !is_asked;
+	bool is_asked =
+		__atomic_load_n(&reader->arena->recording, __ATOMIC_RELAXED) == SPAN_RECORDING;
+	bool has_stopped = reader->has_asked && !is_asked;
 
-	__atomic_store_n(&tap->arena->beat, now + (nsec_t)tap->ahead, __ATOMIC_RELAXED);
+	__atomic_store_n(&reader->arena->heartbeat, now + (nsec_t)reader->ahead, __ATOMIC_RELAXED);
 	if (!is_asked)
-		__atomic_store_n(&tap->arena->recording, SPAN_RECORDING, __ATOMIC_RELEASE);
-	tap->has_asked = true;
+		__atomic_store_n(&reader->arena->recording, SPAN_RECORDING, __ATOMIC_RELEASE);
+	reader->has_asked = true;
 	return !has_stopped;
 }
 
@@ -218,7 +219,8 @@ static bool is_whole(const struct span_event *e)
 	}
 }
 
-int tap_attribute(const struct span_event_end *end, size_t *at, const struct span_attribute **ret)
+int span_event_next_attribute(const struct span_event_end *end, size_t *at,
+			      const struct span_attribute **ret)
 {
 	const char *text = end->text + end->name_size + *at;
 	const struct span_attribute *a = (const void *)text;
@@ -232,10 +234,10 @@ int tap_attribute(const struct span_event_end *end, size_t *at, const struct spa
 }
 
 /* Who has the ring. */
-static struct tap_ring *ring_owner(struct tap *tap, size_t i)
+static struct ring_owner *ring_owner(struct ring_reader *reader, size_t i)
 {
-	const struct span_ring *ring = &tap->arena->rings[i];
-	struct tap_ring *own = tap->rings[i], said = { 0 };
+	const struct span_ring *ring = &reader->arena->rings[i];
+	struct ring_owner *own = reader->rings[i], said = { 0 };
 
 	copy_out(&said.pid, &ring->pid, sizeof(said.pid));
 	copy_out(&said.tid, &ring->tid, sizeof(said.tid));
@@ -243,7 +245,7 @@ static struct tap_ring *ring_owner(struct tap *tap, size_t i)
 	copy_out(said.service, ring->service, sizeof(said.service));
 	said.service[sizeof(said.service) - 1] = '\0';
 	if (!own)
-		own = tap->rings[i] = must_alloc(sizeof(*own));
+		own = reader->rings[i] = must_alloc(sizeof(*own));
 	if (own->pid != said.pid || own->tid != said.tid || own->space != said.space ||
 	    strcmp(own->service, said.service) != 0)
 		*own = said;
@@ -269,13 +271,13 @@ static size_t take_event(const struct span_ring *ring, uint64_t tail, uint64_t l
 }
 
 /* A whole event, on our clock. */
-static void set_clock(const struct tap *tap, void *event)
+static void set_clock(const struct ring_reader *reader, void *event)
 {
 	struct span_event_end *end = event;
 
-	end->head.time -= (nsec_t)tap->ahead;
+	end->head.time -= (nsec_t)reader->ahead;
 	if (end->head.kind == SPAN_EVENT_END && end->start)
-		end->start -= (nsec_t)tap->ahead;
+		end->start -= (nsec_t)reader->ahead;
 }
 
 /* How many numbers were left out before this one. */
@@ -289,26 +291,26 @@ static void follow_number(struct numbers *numbers, uint32_t number)
 }
 
 /* Whether to stop here, after taking so many bytes since the last call. */
-static bool is_over(struct tap_budget *budget, uint64_t bytes)
+static bool is_over(struct drain_budget *budget, uint64_t bytes)
 {
 	if (!budget)
 		return false;
-	tap_budget_take(budget, bytes);
+	drain_budget_use(budget, bytes);
 	budget->is_spent = budget->bytes == 0 || clock_now() >= budget->deadline;
 	return budget->is_spent;
 }
 
 /* Returns whether all of them were taken. */
-static bool take_events(struct tap *tap, struct span_ring *ring, uint64_t tail, uint64_t head,
-			struct tap_ring *own, const struct tap_sink *sink)
+static bool take_events(struct ring_reader *reader, struct span_ring *ring, uint64_t tail,
+			uint64_t head, struct ring_owner *own, const struct ring_sink *sink)
 {
 	_Alignas(8) unsigned char buffer[SPAN_EVENT_MAX];
-	struct numbers *numbers = &tap->numbers[ring - tap->arena->rings];
+	struct numbers *numbers = &reader->numbers[ring - reader->arena->rings];
 	uint64_t given = tail, checked = tail;
 
 	while (tail != head) {
 		if (tail - checked >= CLOCK_PORTION) {
-			if (is_over(tap->budget, tail - checked))
+			if (is_over(reader->budget, tail - checked))
 				break;
 			checked = tail;
 		}
@@ -325,8 +327,8 @@ static bool take_events(struct tap *tap, struct span_ring *ring, uint64_t tail, 
 		}
 		follow_number(numbers, event->number);
 		if (is_whole(event)) {
-			set_clock(tap, buffer);
-			sink->event(sink->arg, tap, own, event);
+			set_clock(reader, buffer);
+			sink->event(sink->arg, reader, own, event);
 		}
 		tail += size;
 		if (tail - given >= PORTION) {
@@ -338,35 +340,35 @@ static bool take_events(struct tap *tap, struct span_ring *ring, uint64_t tail, 
 	return tail == head;
 }
 
-static void take_loss(struct tap *tap, struct span_ring *ring, struct tap_ring *own,
-		      const struct tap_sink *sink)
+static void take_loss(struct ring_reader *reader, struct span_ring *ring, struct ring_owner *own,
+		      const struct ring_sink *sink)
 {
 	uint64_t lost = __atomic_load_n(&ring->lost, __ATOMIC_ACQUIRE);
-	uint64_t told = __atomic_load_n(&ring->lost_told, __ATOMIC_RELAXED);
+	uint64_t told = __atomic_load_n(&ring->lost_reported, __ATOMIC_RELAXED);
 
 	if (lost == told)
 		return;
 	if (lost > told) {
-		struct numbers *numbers = &tap->numbers[ring - tap->arena->rings];
+		struct numbers *numbers = &reader->numbers[ring - reader->arena->rings];
 
 		/* the process chooses both terms: an overflow concerns its own numbers only */
 		if (__builtin_sub_overflow(numbers->skipped, lost - told, &numbers->skipped))
 			numbers->skipped = 0;
-		sink->loss(sink->arg, tap, own,
-			   __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED) - tap->ahead,
-			   __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED) - tap->ahead,
+		sink->loss(sink->arg, reader, own,
+			   __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED) - reader->ahead,
+			   __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED) - reader->ahead,
 			   lost - told);
 	}
-	__atomic_store_n(&ring->lost_told, lost, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->lost_reported, lost, __ATOMIC_RELEASE);
 }
 
 /*
  * An event is written after the one before it was written or counted as dropped.  So numbers that
  * are left out now, beyond the losses that were just read, have disappeared.
  */
-static void take_missing(struct tap *tap, size_t i, const struct tap_sink *sink)
+static void take_missing(struct ring_reader *reader, size_t i, const struct ring_sink *sink)
 {
-	struct numbers *numbers = &tap->numbers[i];
+	struct numbers *numbers = &reader->numbers[i];
 
 	if (numbers->skipped <= 0)
 		return;
@@ -375,12 +377,12 @@ static void take_missing(struct tap *tap, size_t i, const struct tap_sink *sink)
 }
 
 /* Unless another has done so, as those in the process may: then it may be taken again already. */
-static void ring_free(struct tap *tap, size_t i, uint32_t state)
+static void ring_free(struct ring_reader *reader, size_t i, uint32_t state)
 {
-	struct span_arena *arena = tap->arena;
+	struct span_arena *arena = reader->arena;
 	__u64 *word = &arena->taken[i / 64], bit = 1ull << (i % 64);
 
-	free(TAKE(tap->rings[i]));
+	free(TAKE(reader->rings[i]));
 	__atomic_fetch_and(word, ~bit, __ATOMIC_RELEASE);
 	if (!__atomic_compare_exchange_n(&arena->rings[i].state, &state, SPAN_RING_FREE, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -397,52 +399,53 @@ static uint64_t ring_filled(const struct span_ring *ring, uint64_t *ret_tail)
 	return head - tail <= SPAN_RING_SIZE ? head - tail : 0;
 }
 
-static unsigned int ring_drain(struct tap *tap, size_t i, const struct tap_sink *sink)
+static unsigned int ring_drain(struct ring_reader *reader, size_t i, const struct ring_sink *sink)
 {
-	struct span_ring *ring = &tap->arena->rings[i];
+	struct span_ring *ring = &reader->arena->rings[i];
 	uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
 	uint64_t tail, filled = ring_filled(ring, &tail);
 
-	if (state != SPAN_RING_TAKEN && state != SPAN_RING_LEFT)
+	if (state != SPAN_RING_TAKEN && state != SPAN_RING_ABANDONED)
 		return 0;
 
-	struct tap_ring *own = filled || !tap->rings[i] ? ring_owner(tap, i) : tap->rings[i];
+	struct ring_owner *own =
+		filled || !reader->rings[i] ? ring_owner(reader, i) : reader->rings[i];
 
-	if (filled && !sink->is_ready(sink->arg, tap, own))
+	if (filled && !sink->is_ready(sink->arg, reader, own))
 		return 0;
 
-	bool is_empty = !filled || take_events(tap, ring, tail, tail + filled, own, sink);
+	bool is_empty = !filled || take_events(reader, ring, tail, tail + filled, own, sink);
 
-	take_loss(tap, ring, own, sink);
-	take_missing(tap, i, sink);
+	take_loss(reader, ring, own, sink);
+	take_missing(reader, i, sink);
 	/* left before its head was read: there is no more to come */
-	if (is_empty && state == SPAN_RING_LEFT)
-		ring_free(tap, i, state);
+	if (is_empty && state == SPAN_RING_ABANDONED)
+		ring_free(reader, i, state);
 	return filled * 256 / SPAN_RING_SIZE;
 }
 
 /* Events of threads that found no ring. */
-static void take_no_ring(struct tap *tap, const struct tap_sink *sink)
+static void take_no_ring(struct ring_reader *reader, const struct ring_sink *sink)
 {
-	uint64_t lost = __atomic_load_n(&tap->arena->no_ring, __ATOMIC_RELAXED);
+	uint64_t lost = __atomic_load_n(&reader->arena->lost_without_ring, __ATOMIC_RELAXED);
 
-	if (lost > tap->no_ring)
-		sink->loss(sink->arg, tap, NULL, 0, UINT64_MAX, lost - tap->no_ring);
-	tap->no_ring = lost;
+	if (lost > reader->no_ring)
+		sink->loss(sink->arg, reader, NULL, 0, UINT64_MAX, lost - reader->no_ring);
+	reader->no_ring = lost;
 }
 
 /* The bits of `taken` for rings from this one to the end of its word. */
-static uint64_t taken_from(const struct tap *tap, size_t ring)
+static uint64_t taken_from(const struct ring_reader *reader, size_t ring)
 {
-	return __atomic_load_n(&tap->arena->taken[ring / 64], __ATOMIC_ACQUIRE) &
+	return __atomic_load_n(&reader->arena->taken[ring / 64], __ATOMIC_ACQUIRE) &
 	       UINT64_MAX << (ring % 64);
 }
 
 /* The next ring that is taken, from this one on; SPAN_RINGS if there is none. */
-static size_t next_taken(const struct tap *tap, size_t ring)
+static size_t next_taken(const struct ring_reader *reader, size_t ring)
 {
 	while (ring < SPAN_RINGS) {
-		uint64_t bits = taken_from(tap, ring);
+		uint64_t bits = taken_from(reader, ring);
 
 		if (bits)
 			return (ring & ~63ul) + __builtin_ctzll(bits);
@@ -452,40 +455,40 @@ static size_t next_taken(const struct tap *tap, size_t ring)
 }
 
 /* The rings from `first` to before `end`; whether the budget was enough. */
-static bool drain_rings(struct tap *tap, size_t first, size_t end, const struct tap_sink *sink,
-			unsigned int *fill)
+static bool drain_rings(struct ring_reader *reader, size_t first, size_t end,
+			const struct ring_sink *sink, unsigned int *fill)
 {
-	for (size_t i = next_taken(tap, first); i < end; i = next_taken(tap, i + 1)) {
-		unsigned int filled = ring_drain(tap, i, sink);
+	for (size_t i = next_taken(reader, first); i < end; i = next_taken(reader, i + 1)) {
+		unsigned int filled = ring_drain(reader, i, sink);
 
 		*fill = filled > *fill ? filled : *fill;
-		if (filled && is_over(tap->budget, 0)) {
-			tap->next = i;
+		if (filled && is_over(reader->budget, 0)) {
+			reader->next = i;
 			return false;
 		}
 	}
 	return true;
 }
 
-unsigned int tap_drain(struct tap *tap, const struct tap_sink *sink)
+unsigned int ring_reader_drain(struct ring_reader *reader, const struct ring_sink *sink)
 {
-	size_t first = tap->next;
+	size_t first = reader->next;
 	unsigned int fill = 0;
 
-	if (drain_rings(tap, first, SPAN_RINGS, sink, &fill) &&
-	    drain_rings(tap, 0, first, sink, &fill))
-		tap->next = 0;
-	take_no_ring(tap, sink);
+	if (drain_rings(reader, first, SPAN_RINGS, sink, &fill) &&
+	    drain_rings(reader, 0, first, sink, &fill))
+		reader->next = 0;
+	take_no_ring(reader, sink);
 	return fill;
 }
 
-uint64_t tap_left(struct tap *tap)
+uint64_t ring_reader_count_remaining(struct ring_reader *reader)
 {
 	_Alignas(8) unsigned char buffer[SPAN_EVENT_MAX];
 	uint64_t left = 0;
 
-	for (size_t i = next_taken(tap, 0); i < SPAN_RINGS; i = next_taken(tap, i + 1)) {
-		const struct span_ring *ring = &tap->arena->rings[i];
+	for (size_t i = next_taken(reader, 0); i < SPAN_RINGS; i = next_taken(reader, i + 1)) {
+		const struct span_ring *ring = &reader->arena->rings[i];
 		uint64_t tail, filled = ring_filled(ring, &tail), size;
 
 		for (; filled && (size = take_event(ring, tail, filled, buffer)); filled -= size) {
@@ -496,18 +499,20 @@ uint64_t tap_left(struct tap *tap)
 	return left;
 }
 
-void tap_reap(struct tap *tap, bool (*is_dead)(void *arg, struct tap *tap, struct tap_ring *ring),
-	      void *arg)
+void ring_reader_reap(struct ring_reader *reader,
+		      bool (*is_dead)(void *arg, struct ring_reader *reader,
+				      struct ring_owner *ring),
+		      void *arg)
 {
 	for (size_t i = 0; i < SPAN_RINGS; i++) {
-		struct span_ring *ring = &tap->arena->rings[i];
-		struct tap_ring *own = tap->rings[i];
+		struct span_ring *ring = &reader->arena->rings[i];
+		struct ring_owner *own = reader->rings[i];
 		uint64_t tail;
 
 		if (!own || __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != SPAN_RING_TAKEN)
 			continue;
 		/* asked first, so that what it wrote before it died is seen */
-		if (is_dead(arg, tap, own) && ring_filled(ring, &tail) == 0)
-			ring_free(tap, i, SPAN_RING_TAKEN);
+		if (is_dead(arg, reader, own) && ring_filled(ring, &tail) == 0)
+			ring_free(reader, i, SPAN_RING_TAKEN);
 	}
 }

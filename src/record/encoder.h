@@ -7,8 +7,8 @@
  * own, each told once.  And what the kernel side cannot know is added: command
  * lines, names of devices.
  */
-#ifndef SONDE_RECORD_SPANS_TRANSCRIBE_H
-#define SONDE_RECORD_SPANS_TRANSCRIBE_H
+#ifndef SONDE_RECORD_ENCODER_H
+#define SONDE_RECORD_ENCODER_H
 
 #include "base/base.h"
 #include "base/err.h"
@@ -17,25 +17,24 @@
 #include "record/sort.h"
 #include "record/symbol/symbol.h"
 
-struct transcript;
+struct encoder;
 
 /* All are borrowed.  Without arguments, of a command line only the program is stored. */
-struct transcript *transcript_new(struct sorter *sorter, struct capture_writer *writer,
-				  struct symbols *symbols, bool arguments,
-				  struct counters *counters);
-void transcript_free(struct transcript *t);
-DEFINE_FREEP(transcript)
+struct encoder *encoder_new(struct sorter *sorter, struct capture_writer *writer,
+			    struct symbols *symbols, bool arguments, struct counters *counters);
+void encoder_free(struct encoder *t);
+DEFINE_FREEP(encoder)
 
 /* A record comes from the ring of a CPU: put it into the sorter. For rings_drain(). */
-void transcript_take(void *transcript, size_t stream, const struct record *record);
+void encoder_add(void *encoder, size_t stream, const struct record *record);
 
 /* Its turn has come: write what it says. For sorter_flush(). */
-int transcript_write(void *transcript, const struct record *record, struct err *err);
+int encoder_write(void *encoder, const struct record *record, struct err *err);
 
 /* After recording: write the names of all functions seen in stacks. */
-int transcript_write_symbols(struct transcript *t, nsec_t now, struct err *err);
+int encoder_write_symbols(struct encoder *t, nsec_t now, struct err *err);
 
 /* As the very last: write the counters. */
-int transcript_write_counters(struct transcript *t, nsec_t now, struct err *err);
+int encoder_write_counters(struct encoder *t, nsec_t now, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/spans/offer.h"
+#include "record/spans/registrations.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -94,16 +94,16 @@ TEST(an_offer_is_taken_with_who_made_it)
 	if (!alone())
 		SKIP("a network namespace cannot be made");
 
-	_cleanup_(offers_freep) struct offers *offers = offers_new();
+	_cleanup_(registrations_freep) struct registrations *registrations = registrations_new();
 	_cleanup_(closep) int s = call(), fd = -1;
 	uint32_t pid = 0;
 
-	CHECK(!offers_take(offers, &pid, &fd)); /* nothing is said so far */
+	CHECK(!registrations_take(registrations, &pid, &fd)); /* nothing is said so far */
 	offer(s, 1, STDERR_FILENO);
-	CHECK(offers_take(offers, &pid, &fd));
+	CHECK(registrations_take(registrations, &pid, &fd));
 	CHECK_INT(pid, getpid());
 	CHECK(fd > STDERR_FILENO);
-	CHECK(!offers_take(offers, &pid, &fd));
+	CHECK(!registrations_take(registrations, &pid, &fd));
 }
 
 /* Room for one descriptor, rounded up, is room for two. */
@@ -112,7 +112,7 @@ TEST(who_sends_many_descriptors_leaves_none)
 	if (!alone())
 		SKIP("a network namespace cannot be made");
 
-	_cleanup_(offers_freep) struct offers *offers = offers_new();
+	_cleanup_(registrations_freep) struct registrations *registrations = registrations_new();
 	size_t before = open_files();
 
 	for (size_t count = 2; count <= 8; count++) {
@@ -120,7 +120,7 @@ TEST(who_sends_many_descriptors_leaves_none)
 		uint32_t pid;
 
 		offer(s, count, STDERR_FILENO);
-		offers_take(offers, &pid, &fd);
+		registrations_take(registrations, &pid, &fd);
 	}
 	CHECK_INT(open_files(), before);
 }
@@ -130,12 +130,12 @@ TEST(a_message_without_a_descriptor_is_no_offer)
 	if (!alone())
 		SKIP("a network namespace cannot be made");
 
-	_cleanup_(offers_freep) struct offers *offers = offers_new();
+	_cleanup_(registrations_freep) struct registrations *registrations = registrations_new();
 	_cleanup_(closep) int s = call(), fd = -1;
 	uint32_t pid;
 
 	CHECK_INT(send(s, "", 1, MSG_NOSIGNAL), 1);
-	CHECK(!offers_take(offers, &pid, &fd));
+	CHECK(!registrations_take(registrations, &pid, &fd));
 	CHECK_INT(fd, -1);
 }
 
@@ -157,14 +157,14 @@ TEST(nothing_is_inherited_and_all_is_closed)
 		SKIP("a network namespace cannot be made");
 
 	size_t before = open_files(), inherited = inherited_files();
-	struct offers *offers = offers_new();
+	struct registrations *registrations = registrations_new();
 	int s = call(), silent = call(), fd = -1;
 	uint32_t pid;
 
 	offer(s, 1, STDERR_FILENO);
-	CHECK(offers_take(offers, &pid, &fd));
+	CHECK(registrations_take(registrations, &pid, &fd));
 	CHECK_INT(inherited_files(), inherited);
-	offers_free(offers);
+	registrations_free(registrations);
 	close(s);
 	close(silent);
 	close(fd);
@@ -176,15 +176,15 @@ TEST(an_offer_in_the_directory_is_taken_too)
 	if (!has_run())
 		SKIP("a mount namespace cannot be made");
 
-	_cleanup_(offers_freep) struct offers *offers = offers_new();
+	_cleanup_(registrations_freep) struct registrations *registrations = registrations_new();
 	_cleanup_(closep) int s = call_in_directory(0), fd = -1;
 	struct stat st;
 	uint32_t pid = 0;
 
 	offer(s, 1, STDERR_FILENO);
-	CHECK(offers_take(offers, &pid, &fd));
+	CHECK(registrations_take(registrations, &pid, &fd));
 	CHECK_INT(pid, getpid());
-	CHECK_STR(offers_trouble(offers), "");
+	CHECK_STR(registrations_problem(registrations), "");
 	CHECK_INT(stat("/run/sonde", &st), 0);
 	CHECK_INT(st.st_mode & 0777, 0755);
 }
@@ -194,30 +194,30 @@ TEST(a_name_in_the_directory_is_free_again_after_its_recorder)
 	if (!has_run())
 		SKIP("a mount namespace cannot be made");
 
-	struct offers *first = offers_new(), *second = offers_new();
+	struct registrations *first = registrations_new(), *second = registrations_new();
 
 	close(call_in_directory(0));
 	close(call_in_directory(1));
 	CHECK_INT(link("/run/sonde/sonde-recorder-0", "/run/sonde/left"), 0);
-	offers_free(first);
+	registrations_free(first);
 	CHECK(access("/run/sonde/sonde-recorder-0", F_OK) < 0);
 	/* as a recorder leaves it that was killed */
 	CHECK_INT(rename("/run/sonde/left", "/run/sonde/sonde-recorder-0"), 0);
-	first = offers_new();
+	first = registrations_new();
 	close(call_in_directory(0));
 	CHECK_INT(access("/run/sonde/sonde-recorder-2", F_OK), -1);
-	offers_free(first);
-	offers_free(second);
+	registrations_free(first);
+	registrations_free(second);
 }
 
 TEST(a_directory_that_others_can_write_to_is_not_used)
 {
 	if (!has_run())
 		SKIP("a mount namespace cannot be made");
-	offers_free(offers_new());
+	registrations_free(registrations_new());
 	CHECK_INT(chmod("/run/sonde", 0777), 0);
 
-	_cleanup_(offers_freep) struct offers *offers = offers_new();
+	_cleanup_(registrations_freep) struct registrations *registrations = registrations_new();
 
 	CHECK(access("/run/sonde/sonde-recorder-0", F_OK) < 0);
 	CHECK_INT(chmod("/run/sonde", 0755), 0);
@@ -225,18 +225,18 @@ TEST(a_directory_that_others_can_write_to_is_not_used)
 
 TEST(a_recorder_says_if_all_names_are_taken)
 {
-	struct offers *others[SPAN_SOCKETS];
+	struct registrations *others[SPAN_SOCKETS];
 
 	if (!alone())
 		SKIP("a network namespace cannot be made");
 	for (size_t i = 0; i < SPAN_SOCKETS; i++)
-		others[i] = offers_new();
+		others[i] = registrations_new();
 
-	_cleanup_(offers_freep) struct offers *offers = offers_new();
+	_cleanup_(registrations_freep) struct registrations *registrations = registrations_new();
 
-	CHECK(strstr(offers_trouble(offers), "other recorders are running") != NULL);
+	CHECK(strstr(registrations_problem(registrations), "other recorders are running") != NULL);
 	for (size_t i = 0; i < SPAN_SOCKETS; i++)
-		offers_free(others[i]);
+		registrations_free(others[i]);
 }
 
 static bool refuse(void *arg, uint32_t pid)
@@ -252,18 +252,18 @@ TEST(who_is_not_recorded_is_refused_and_counted_and_never_keeps_us)
 	if (!alone())
 		SKIP("a network namespace cannot be made");
 
-	_cleanup_(offers_freep) struct offers *offers = offers_new();
+	_cleanup_(registrations_freep) struct registrations *registrations = registrations_new();
 	size_t asked = 0;
 	uint32_t pid;
 	int fd, s[CALLS];
 
-	offers_set_filter(offers, refuse, &asked);
+	registrations_set_filter(registrations, refuse, &asked);
 	for (size_t i = 0; i < CALLS; i++)
 		s[i] = call();
-	CHECK(!offers_take(offers, &pid, &fd));
+	CHECK(!registrations_take(registrations, &pid, &fd));
 	CHECK_INT(asked, CALLS); /* more than are let in at a time */
-	CHECK_INT(offers_refused(offers).count, CALLS);
-	CHECK_INT(offers_refused(offers).pid, getpid());
+	CHECK_INT(registrations_refused(registrations).count, CALLS);
+	CHECK_INT(registrations_refused(registrations).pid, getpid());
 	for (size_t i = 0; i < CALLS; i++)
 		close(s[i]);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/spans/open_spans.h"
+#include "record/spans/unfinished_spans.h"
 
 #include <string.h>
 
 #include "base/hash.h"
 
-void open_spans_done(struct open_spans *spans)
+void unfinished_spans_done(struct unfinished_spans *spans)
 {
 	map_done(&spans->index);
 	map_done(&spans->counts);
@@ -23,16 +23,16 @@ static uint64_t hash_of(uint64_t owner, const uint8_t trace[16], const uint8_t i
 	return hash_bytes(key, sizeof(key));
 }
 
-static bool has_room(const struct open_spans *spans, uint64_t owner)
+static bool has_room(const struct unfinished_spans *spans, uint64_t owner)
 {
 	const uint64_t *count = map_find(&spans->counts, owner);
-	size_t left = OPEN_SPANS_MAX - spans->index.count, own = count ? *count : 0;
+	size_t left = UNFINISHED_SPANS_MAX - spans->index.count, own = count ? *count : 0;
 
-	return own < OPEN_SPANS_OF_ONE && own <= left;
+	return own < UNFINISHED_SPANS_PER_OWNER && own <= left;
 }
 
-enum open_spans_result open_spans_add(struct open_spans *spans, uint64_t owner,
-				      const struct record_span *span)
+enum unfinished_spans_result unfinished_spans_add(struct unfinished_spans *spans, uint64_t owner,
+						  const struct record_span *span)
 {
 	uint64_t hash = hash_of(owner, span->trace, span->span);
 	const uint64_t *known = map_find(&spans->index, hash);
@@ -41,7 +41,7 @@ enum open_spans_result open_spans_add(struct open_spans *spans, uint64_t owner,
 	if (known) {
 		place = *known;
 	} else if (!has_room(spans, owner)) {
-		return OPEN_SPANS_FULL;
+		return UNFINISHED_SPANS_FULL;
 	} else if (spans->free.count) {
 		place = spans->free.items[--spans->free.count];
 	} else {
@@ -53,14 +53,14 @@ enum open_spans_result open_spans_add(struct open_spans *spans, uint64_t owner,
 
 	if (!is_known)
 		++*map_insert(&spans->counts, owner);
-	spans->places.items[place] = (struct open_span){ hash, owner, *span };
+	spans->places.items[place] = (struct unfinished_span){ hash, owner, *span };
 	*map_insert(&spans->index, hash) = place;
-	return is_known ? OPEN_SPANS_REPLACED : OPEN_SPANS_ADDED;
+	return is_known ? UNFINISHED_SPANS_REPLACED : UNFINISHED_SPANS_ADDED;
 }
 
-static void take_out(struct open_spans *spans, uint32_t place, struct record_span *ret)
+static void take_out(struct unfinished_spans *spans, uint32_t place, struct record_span *ret)
 {
-	struct open_span *open = &spans->places.items[place];
+	struct unfinished_span *open = &spans->places.items[place];
 
 	*ret = open->span;
 	map_remove(&spans->index, open->hash);
@@ -70,8 +70,8 @@ static void take_out(struct open_spans *spans, uint32_t place, struct record_spa
 	*vec_push(&spans->free) = place;
 }
 
-bool open_spans_take(struct open_spans *spans, uint64_t owner, const uint8_t trace[16],
-		     const uint8_t id[8], struct record_span *ret)
+bool unfinished_spans_take(struct unfinished_spans *spans, uint64_t owner, const uint8_t trace[16],
+			   const uint8_t id[8], struct record_span *ret)
 {
 	const uint64_t *place = map_find(&spans->index, hash_of(owner, trace, id));
 	const struct record_span *span = place ? &spans->places.items[*place].span : NULL;
@@ -82,9 +82,9 @@ bool open_spans_take(struct open_spans *spans, uint64_t owner, const uint8_t tra
 	return true;
 }
 
-bool open_spans_take_next(struct open_spans *spans, size_t *pos,
-			  bool (*is_meant)(void *arg, const struct record_span *span), void *arg,
-			  struct record_span *ret)
+bool unfinished_spans_take_next(struct unfinished_spans *spans, size_t *pos,
+				bool (*is_meant)(void *arg, const struct record_span *span),
+				void *arg, struct record_span *ret)
 {
 	for (; *pos < spans->places.count; ++*pos) {
 		const struct record_span *span = &spans->places.items[*pos].span;

@@ -10,35 +10,36 @@
  * not recorded are closed as soon as they are accepted, and counted; and in one round
  * only so many are accepted.
  */
-#ifndef SONDE_RECORD_SPANS_OFFER_H
-#define SONDE_RECORD_SPANS_OFFER_H
+#ifndef SONDE_RECORD_SPANS_REGISTRATIONS_H
+#define SONDE_RECORD_SPANS_REGISTRATIONS_H
 
 #include "base/base.h"
 
-struct offers;
+struct registrations;
 
-struct offers *offers_new(void);
-void offers_free(struct offers *offers);
-DEFINE_FREEP(offers)
+struct registrations *registrations_new(void);
+void registrations_free(struct registrations *registrations);
+DEFINE_FREEP(registrations)
 
 /* What keeps agents from registering, as a sentence; "" if nothing does. */
-const char *offers_trouble(const struct offers *offers);
+const char *registrations_problem(const struct registrations *registrations);
 
 /* Which processes may register: called once for each connection. */
-typedef bool offers_filter_fn(void *arg, uint32_t pid);
-void offers_set_filter(struct offers *offers, offers_filter_fn *fn, void *arg);
+typedef bool registrations_filter_fn(void *arg, uint32_t pid);
+void registrations_set_filter(struct registrations *registrations, registrations_filter_fn *fn,
+			      void *arg);
 
 /* Connections that were refused so far, and the last of them. */
-struct offers_refused {
+struct registrations_refused {
 	uint64_t count;
 	uint32_t pid, user;
 };
-struct offers_refused offers_refused(const struct offers *offers);
+struct registrations_refused registrations_refused(const struct registrations *registrations);
 
 /* A new round: so many more connections are accepted. */
-void offers_begin_round(struct offers *offers);
+void registrations_begin_round(struct registrations *registrations);
 
 /* The next one: whose it is, and its descriptor, which is the caller's. False if there is none. */
-bool offers_take(struct offers *offers, uint32_t *ret_pid, int *ret_fd);
+bool registrations_take(struct registrations *registrations, uint32_t *ret_pid, int *ret_fd);
 
 #endif

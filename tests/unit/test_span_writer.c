@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/spans/scribe.h"
+#include "record/spans/span_writer.h"
 
 #include <stdlib.h>
 
-#include "record/spans/tap.h"
+#include "record/spans/ring_reader.h"
 #include "arena_build.h"
 #include "build.h"
 #include "test.h"
@@ -12,10 +12,10 @@
 struct desk {
 	struct arena_build arena;
 	struct span_ring *ring;
-	struct tap *tap;
+	struct ring_reader *reader;
 	struct capture_writer *writer;
 	struct sorter *sorter;
-	struct scribe *scribe;
+	struct span_writer *span_writer;
 	struct record_span spans[64];
 	struct record_context contexts[64];
 	struct record_attribute attributes[64];
@@ -38,10 +38,10 @@ static void desk_init(struct desk *d)
 {
 	*d = (struct desk){ .arena = arena_build_make() };
 	d->ring = arena_build_take(&d->arena, 0, 10, 11);
-	CHECK_INT(tap_open(d->arena.fd, tap_device(), &d->tap), 0);
+	CHECK_INT(ring_reader_open(d->arena.fd, arena_file_device(), &d->reader), 0);
 	d->writer = build_capture(scratch("scribe"));
 	d->sorter = sorter_new(2);
-	d->scribe = scribe_new(&(struct scribe_config){
+	d->span_writer = span_writer_new(&(struct span_writer_config){
 		.sorter = d->sorter,
 		.stream = 1,
 		.writer = d->writer,
@@ -52,31 +52,31 @@ static void desk_init(struct desk *d)
 	});
 }
 
-static bool is_ready(void *arg, struct tap *tap, struct tap_ring *ring)
+static bool is_ready(void *arg, struct ring_reader *reader, struct ring_owner *ring)
 {
 	(void)arg;
-	(void)tap;
+	(void)reader;
 	(void)ring;
 	return true;
 }
 
-static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
+static void take_event(void *arg, struct ring_reader *reader, struct ring_owner *ring,
 		       const struct span_event *event)
 {
 	struct desk *d = arg;
-	struct scribe_who who = { tap_inode(tap), ring->pid, ring->tid, d->begun_by,
-				  scribe_string(d->scribe, "service", 7) };
+	struct span_origin origin = { ring_reader_inode(reader), ring->pid, ring->tid, d->begun_by,
+				      span_writer_string(d->span_writer, "service", 7) };
 
-	scribe_event(d->scribe, &who, event, 9000);
+	span_writer_add_event(d->span_writer, &origin, event, 9000);
 }
 
-static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
-		      uint64_t count)
+static void take_loss(void *arg, struct ring_reader *reader, struct ring_owner *ring, nsec_t first,
+		      nsec_t last, uint64_t count)
 {
 	struct desk *d = arg;
 
-	(void)tap;
-	scribe_loss(d->scribe, ring->tid, first, last, count, 9000);
+	(void)reader;
+	span_writer_add_loss(d->span_writer, ring->tid, first, last, count, 9000);
 }
 
 static int keep(void *arg, const struct record *record, struct err *err)
@@ -108,14 +108,14 @@ static void desk_done(struct desk *d)
 {
 	struct err err;
 
-	scribe_close_all(d->scribe, UINT64_MAX - 1);
-	scribe_flush(d->scribe, UINT64_MAX);
+	span_writer_close_all(d->span_writer, UINT64_MAX - 1);
+	span_writer_flush(d->span_writer, UINT64_MAX);
 	sorter_flush(d->sorter, UINT64_MAX, keep, d, &err);
 	CHECK(counters_agree(&d->counters, false));
-	scribe_free(d->scribe);
+	span_writer_free(d->span_writer);
 	sorter_free(d->sorter);
 	capture_writer_free(d->writer);
-	tap_free(d->tap);
+	ring_reader_free(d->reader);
 	arena_build_done(&d->arena);
 }
 
@@ -124,8 +124,9 @@ static void flow(struct desk *d)
 {
 	struct err err;
 
-	tap_drain(d->tap, &(struct tap_sink){ is_ready, take_event, take_loss, d, &d->counters });
-	scribe_flush(d->scribe, 9500);
+	ring_reader_drain(d->reader,
+			  &(struct ring_sink){ is_ready, take_event, take_loss, d, &d->counters });
+	span_writer_flush(d->span_writer, 9500);
 	sorter_flush(d->sorter, UINT64_MAX, keep, d, &err);
 }
 
@@ -190,7 +191,7 @@ TEST(the_kind_is_that_of_the_end_if_it_has_one)
 TEST(an_end_belongs_to_the_begin_of_the_same_id)
 {
 	_cleanup_(desk_done) struct desk d;
-	const struct scribe_who who = { .owner = 1, .pid = 10, .tid = 11 };
+	const struct span_origin origin = { .owner = 1, .pid = 10, .tid = 11 };
 	struct span_event_begin begin = {
 		.head = { .time = 2000, .size = sizeof(begin), .kind = SPAN_EVENT_BEGIN }
 	};
@@ -200,17 +201,17 @@ TEST(an_end_belongs_to_the_begin_of_the_same_id)
 
 	desk_init(&d);
 	counter_add(&d.counters, COUNTER_EVENTS_DRAINED, sizeof(end.trace) + sizeof(end.span) + 2);
-	scribe_event(d.scribe, &who, &begin.head, 9000);
+	span_writer_add_event(d.span_writer, &origin, &begin.head, 9000);
 	for (size_t i = 0; i < sizeof(end.trace) + sizeof(end.span); i++) {
 		uint8_t *byte = i < 16 ? &end.trace[i] : &end.span[i - 16];
 
 		*byte = 1;
-		scribe_event(d.scribe, &who, &end.head, 9000);
+		span_writer_add_event(d.span_writer, &origin, &end.head, 9000);
 		*byte = 0;
 	}
 	flow(&d);
 	CHECK_INT(d.span_count, 0);
-	scribe_event(d.scribe, &who, &end.head, 9000);
+	span_writer_add_event(d.span_writer, &origin, &end.head, 9000);
 	flow(&d);
 	CHECK_INT(d.span_count, 1);
 	CHECK_INT(d.spans[0].start, 2000);
@@ -246,8 +247,8 @@ TEST(a_time_that_is_still_to_come_is_a_lie)
 	_cleanup_(desk_done) struct desk d;
 
 	desk_init(&d);
-	scribe_loss(d.scribe, 1, 9600, 9700, 53, 9700);
-	scribe_loss(d.scribe, 1, 2000, 9400, 53, 9400);
+	span_writer_add_loss(d.span_writer, 1, 9600, 9700, 53, 9700);
+	span_writer_add_loss(d.span_writer, 1, 2000, 9400, 53, 9400);
 	flow(&d);
 	CHECK_INT(d.loss_count, 1);
 }
@@ -319,14 +320,14 @@ TEST(what_is_open_ends_with_its_process)
 	arena_build_begin(other, 2000, &(struct arena_span){ 1, 4, .name = "lives" });
 	flow(&d);
 	*map_insert(&ended, 10) = 2500;
-	scribe_close(d.scribe, &ended);
+	span_writer_close_processes(d.span_writer, &ended);
 	map_done(&ended);
 	flow(&d);
 	CHECK_INT(d.span_count, 1);
 	CHECK_INT(d.spans[0].span[0], 2);
 	CHECK_INT(d.spans[0].head.time, 2500);
 	CHECK_INT(d.spans[0].flags, SPAN_OPEN);
-	scribe_close_all(d.scribe, 4000);
+	span_writer_close_all(d.span_writer, 4000);
 	flow(&d);
 	CHECK_INT(d.span_count, 3);
 	CHECK_INT(d.spans[2].head.time, 4000);
@@ -343,11 +344,11 @@ TEST(only_what_began_by_then_is_closed)
 	arena_build_begin(d.ring, 3001, &(struct arena_span){ 1, 4, .name = "too late" });
 	flow(&d);
 	*map_insert(&ended, 10) = 2000;
-	scribe_close(d.scribe, &ended);
+	span_writer_close_processes(d.span_writer, &ended);
 	map_done(&ended);
 	flow(&d);
 	CHECK_INT(d.span_count, 1);
-	scribe_close_all(d.scribe, 3000);
+	span_writer_close_all(d.span_writer, 3000);
 	flow(&d);
 	CHECK_INT(d.span_count, 2);
 	CHECK_INT(d.spans[1].span[0], 3);
@@ -362,13 +363,13 @@ TEST(one_cannot_end_a_span_of_another_arena)
 		.trace = { 1 },
 		.span = { 2 }
 	};
-	const struct scribe_who stranger = { .owner = 12345, .pid = 30, .tid = 31 };
+	const struct span_origin stranger = { .owner = 12345, .pid = 30, .tid = 31 };
 
 	desk_init(&d);
 	arena_build_begin(d.ring, 2000, &(struct arena_span){ 1, 2, .name = "x" });
 	flow(&d);
 	counter_add(&d.counters, COUNTER_EVENTS_DRAINED, 1);
-	scribe_event(d.scribe, &stranger, &end.head, 9000);
+	span_writer_add_event(d.span_writer, &stranger, &end.head, 9000);
 	flow(&d);
 	CHECK_INT(d.span_count, 0);
 }
@@ -378,9 +379,9 @@ TEST(losses_lie_within_the_recording)
 	_cleanup_(desk_done) struct desk d;
 
 	desk_init(&d);
-	scribe_loss(d.scribe, 1, 5, 10, 53, 9000);
-	scribe_loss(d.scribe, 2, 5, 2000, 53, 9000);
-	scribe_loss(d.scribe, 3, UINT64_MAX, UINT64_MAX, UINT64_MAX, 9000);
+	span_writer_add_loss(d.span_writer, 1, 5, 10, 53, 9000);
+	span_writer_add_loss(d.span_writer, 2, 5, 2000, 53, 9000);
+	span_writer_add_loss(d.span_writer, 3, UINT64_MAX, UINT64_MAX, UINT64_MAX, 9000);
 	flow(&d);
 	CHECK_INT(d.loss_count, 2);
 	CHECK_INT(d.losses[0].start, 1000);
@@ -393,7 +394,7 @@ TEST(losses_lie_within_the_recording)
 TEST(open_spans_are_bounded)
 {
 	_cleanup_(desk_done) struct desk d;
-	const struct scribe_who who = { .owner = 1, .pid = 10, .tid = 11 };
+	const struct span_origin origin = { .owner = 1, .pid = 10, .tid = 11 };
 	struct span_event_begin begin = {
 		.head = { .time = 2000, .size = sizeof(begin), .kind = SPAN_EVENT_BEGIN }
 	};
@@ -402,10 +403,10 @@ TEST(open_spans_are_bounded)
 	for (uint32_t i = 0; i < 100003; i++) {
 		memcpy(begin.span, &i, sizeof(i));
 		counter_add(&d.counters, COUNTER_EVENTS_DRAINED, 1);
-		scribe_event(d.scribe, &who, &begin.head, 9000);
+		span_writer_add_event(d.span_writer, &origin, &begin.head, 9000);
 	}
 	CHECK_INT(d.warnings, 1);
-	scribe_close_all(d.scribe, 3000);
+	span_writer_close_all(d.span_writer, 3000);
 	flow(&d);
 	CHECK_INT(d.span_count, 65536);
 }
@@ -420,10 +421,10 @@ TEST(strings_are_bounded)
 	for (uint32_t i = 0; i < 75000 && !d.warnings; i++) {
 		snprintf(text, 16, "%015u", i);
 		text[15] = 'x';
-		scribe_string(d.scribe, text, sizeof(text));
+		span_writer_string(d.span_writer, text, sizeof(text));
 	}
 	CHECK_INT(d.warnings, 1);
-	CHECK_INT(scribe_string(d.scribe, "one more", 8), 0);
+	CHECK_INT(span_writer_string(d.span_writer, "one more", 8), 0);
 }
 
 TEST(a_string_counts_once)
@@ -434,9 +435,9 @@ TEST(a_string_counts_once)
 	desk_init(&d);
 	memset(text, 'x', sizeof(text));
 	for (uint32_t i = 0; i < 75000; i++)
-		scribe_string(d.scribe, text, sizeof(text));
+		span_writer_string(d.span_writer, text, sizeof(text));
 	CHECK_INT(d.warnings, 0);
-	CHECK(scribe_string(d.scribe, "one more", 8) > 0);
+	CHECK(span_writer_string(d.span_writer, "one more", 8) > 0);
 }
 
 TEST(a_process_with_too_many_names_takes_none_from_others)
@@ -447,19 +448,19 @@ TEST(a_process_with_too_many_names_takes_none_from_others)
 	desk_init(&d);
 	memset(text, 'x', sizeof(text));
 
-	uint32_t known = scribe_string_of(d.scribe, 1, "known", 5);
+	uint32_t known = span_writer_owner_string(d.span_writer, 1, "known", 5);
 
 	for (uint64_t owner = 1; owner < 40; owner++) /* it comes again and again */
 		for (uint32_t i = 0; i < 20000; i++) {
 			snprintf(text, 32, "%015u %015u", (uint32_t)owner, i);
 			text[31] = 'x';
-			if (!scribe_string_of(d.scribe, owner, text, sizeof(text)))
+			if (!span_writer_owner_string(d.span_writer, owner, text, sizeof(text)))
 				break;
 		}
 	CHECK_INT(d.warnings, 1);
-	CHECK_INT(scribe_string_of(d.scribe, 1, "new", 3), 0);
-	CHECK_INT(scribe_string_of(d.scribe, 1, "known", 5), known);
-	CHECK(scribe_string_of(d.scribe, 77, "new", 3) != 0);
+	CHECK_INT(span_writer_owner_string(d.span_writer, 1, "new", 3), 0);
+	CHECK_INT(span_writer_owner_string(d.span_writer, 1, "known", 5), known);
+	CHECK(span_writer_owner_string(d.span_writer, 77, "new", 3) != 0);
 }
 
 TEST(a_process_with_too_many_open_spans_takes_none_from_others)
@@ -474,19 +475,21 @@ TEST(a_process_with_too_many_open_spans_takes_none_from_others)
 		for (uint32_t i = 0; i < 70000; i++) {
 			memcpy(begin.span, &i, sizeof(i));
 			counter_add(&d.counters, COUNTER_EVENTS_DRAINED, 1);
-			scribe_event(d.scribe,
-				     &(struct scribe_who){ .owner = owner, .pid = 10, .tid = 11 },
-				     &begin.head, 9000);
+			span_writer_add_event(
+				d.span_writer,
+				&(struct span_origin){ .owner = owner, .pid = 10, .tid = 11 },
+				&begin.head, 9000);
 		}
 	CHECK_INT(d.warnings, 1);
 	counter_add(&d.counters, COUNTER_EVENTS_DRAINED, 1);
-	scribe_event(d.scribe, &(struct scribe_who){ .owner = 77, .pid = 12, .tid = 13 },
-		     &begin.head, 9000);
+	span_writer_add_event(d.span_writer,
+			      &(struct span_origin){ .owner = 77, .pid = 12, .tid = 13 },
+			      &begin.head, 9000);
 
 	struct map ended = { 0 };
 
 	*map_insert(&ended, 12) = 3000;
-	scribe_close(d.scribe, &ended);
+	span_writer_close_processes(d.span_writer, &ended);
 	map_done(&ended);
 	flow(&d);
 	CHECK_INT(d.span_count, 1);

@@ -4,7 +4,7 @@
  * checks that keep the recorder alive: seals, bounds, and a single fetch of
  * everything that the process can change between two reads.
  */
-#include "record/spans/tap.h"
+#include "record/spans/ring_reader.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -33,21 +33,21 @@ static const struct span_event *event_at(const struct seen *seen, size_t i)
 	return (const void *)seen->events[i % EVENTS_MAX];
 }
 
-static bool is_ready(void *arg, struct tap *tap, struct tap_ring *ring)
+static bool is_ready(void *arg, struct ring_reader *reader, struct ring_owner *ring)
 {
 	(void)arg;
-	(void)tap;
+	(void)reader;
 	(void)ring;
 	return true;
 }
 
-static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
+static void take_event(void *arg, struct ring_reader *reader, struct ring_owner *ring,
 		       const struct span_event *event)
 {
 	struct seen *seen = arg;
 	char *copy = seen->events[seen->count++ % EVENTS_MAX];
 
-	(void)tap;
+	(void)reader;
 	memcpy(copy, event, event->size < 256 ? event->size : 256);
 	memcpy(seen->service, ring->service, sizeof(seen->service));
 	if (seen->ring && seen->ring->tail != seen->tail) {
@@ -56,38 +56,39 @@ static void take_event(void *arg, struct tap *tap, struct tap_ring *ring,
 	}
 }
 
-static void take_loss(void *arg, struct tap *tap, struct tap_ring *ring, nsec_t first, nsec_t last,
-		      uint64_t count)
+static void take_loss(void *arg, struct ring_reader *reader, struct ring_owner *ring, nsec_t first,
+		      nsec_t last, uint64_t count)
 {
 	struct seen *seen = arg;
 
-	(void)tap;
+	(void)reader;
 	(void)ring;
 	(void)first;
 	(void)last;
 	seen->lost += count;
 }
 
-static struct seen drain_watched(struct tap *tap, const struct span_ring *ring)
+static struct seen drain_watched(struct ring_reader *reader, const struct span_ring *ring)
 {
 	struct seen seen = { .ring = ring, .tail = ring ? ring->tail : 0 };
 
-	tap_drain(tap, &(struct tap_sink){ is_ready, take_event, take_loss, &seen, NULL });
+	ring_reader_drain(reader,
+			  &(struct ring_sink){ is_ready, take_event, take_loss, &seen, NULL });
 	return seen;
 }
 
-static struct seen drain(struct tap *tap)
+static struct seen drain(struct ring_reader *reader)
 {
-	return drain_watched(tap, NULL);
+	return drain_watched(reader, NULL);
 }
 
-static struct tap *open_tap(const struct arena_build *b)
+static struct ring_reader *open_reader(const struct arena_build *b)
 {
-	struct tap *tap;
+	struct ring_reader *reader;
 
-	if (tap_open(b->fd, tap_device(), &tap) < 0)
+	if (ring_reader_open(b->fd, arena_file_device(), &reader) < 0)
 		abort();
-	return tap;
+	return reader;
 }
 
 TEST(an_arena_whose_size_can_still_change_is_refused)
@@ -97,11 +98,11 @@ TEST(an_arena_whose_size_can_still_change_is_refused)
 	for (size_t i = 0; i < ARRAY_LEN(seals); i++) {
 		_cleanup_(arena_build_done) struct arena_build b = arena_build_sealed(seals[i]);
 		struct span_arena *arena = NULL;
-		struct tap *tap = NULL;
+		struct ring_reader *reader = NULL;
 
-		CHECK_INT(tap_open(b.fd, tap_device(), &tap), -EBADMSG);
-		CHECK_INT(tap_map(b.fd, tap_device(), &arena), -EBADMSG);
-		CHECK(!tap && !arena);
+		CHECK_INT(ring_reader_open(b.fd, arena_file_device(), &reader), -EBADMSG);
+		CHECK_INT(arena_file_map(b.fd, arena_file_device(), &arena), -EBADMSG);
+		CHECK(!reader && !arena);
 	}
 }
 
@@ -109,7 +110,7 @@ TEST(an_arena_whose_size_can_still_change_is_refused)
 static size_t accepted_end(size_t name, size_t attributes, int more)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 	_Alignas(8) char room[SPAN_EVENT_MAX] = { 0 };
 	struct span_event_end *e = (void *)room;
@@ -119,13 +120,13 @@ static size_t accepted_end(size_t name, size_t attributes, int more)
 	e->head = (struct span_event){ .size = sizeof(*e) + name + attributes,
 				       .kind = SPAN_EVENT_END };
 	arena_build_put(ring, e, e->head.size);
-	return drain(tap).count;
+	return drain(reader).count;
 }
 
 static size_t accepted_begin(size_t name, int more)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 	_Alignas(8) char room[SPAN_EVENT_MAX] = { 0 };
 	struct span_event_begin *e = (void *)room;
@@ -133,7 +134,7 @@ static size_t accepted_begin(size_t name, int more)
 	e->name_size = name + more;
 	e->head = (struct span_event){ .size = sizeof(*e) + name, .kind = SPAN_EVENT_BEGIN };
 	arena_build_put(ring, e, e->head.size);
-	return drain(tap).count;
+	return drain(reader).count;
 }
 
 TEST(text_may_fill_its_event_and_not_a_byte_more)
@@ -159,7 +160,7 @@ TEST(an_event_is_at_least_as_large_as_its_kind)
 					  [SPAN_EVENT_CONTEXT] = sizeof(struct span_event_context),
 					  [SPAN_EVENT_CONTEXT + 1] = 0 };
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 
 	for (uint8_t kind = 0; kind < ARRAY_LEN(sizes); kind++)
@@ -167,7 +168,7 @@ TEST(an_event_is_at_least_as_large_as_its_kind)
 			struct span_event room[8] = { { .size = size, .kind = kind } };
 
 			arena_build_put(ring, room, size);
-			CHECK_INT(drain(tap).count, sizes[kind] && size >= sizes[kind]);
+			CHECK_INT(drain(reader).count, sizes[kind] && size >= sizes[kind]);
 		}
 }
 
@@ -186,7 +187,7 @@ static int accepted_attribute(uint8_t key, uint16_t value, uint16_t size)
 	e->attributes_size = size;
 	memcpy(e->text + 3, &a, sizeof(a));
 
-	int r = tap_attribute(e, &at, &ret);
+	int r = span_event_next_attribute(e, &at, &ret);
 
 	CHECK_INT(at, r ? sizeof(a) + key + value : 0);
 	CHECK(ret == (r ? (const void *)(e->text + 3) : NULL));
@@ -210,18 +211,18 @@ TEST(an_attribute_may_fill_its_space_and_not_a_byte_more)
 TEST(times_are_on_our_clock)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 
-	tap_set_ahead(tap, 1000);
-	tap_beat(tap, 5);
-	CHECK_INT(b.arena->beat, 1005);
+	ring_reader_set_clock_offset(reader, 1000);
+	ring_reader_heartbeat(reader, 5);
+	CHECK_INT(b.arena->heartbeat, 1005);
 	arena_build_context(ring, 1007, 1, 1, 0);
 	arena_build_begin(ring, 1008, &(struct arena_span){ 1, 2, .name = "a name of a span" });
 	arena_build_end(ring, 1009, &(struct arena_span){ 1, 2, .start = 1008, .name = "x" });
 	arena_build_end(ring, 1010, &(struct arena_span){ 1, 3, .name = "x" });
 
-	struct seen seen = drain(tap);
+	struct seen seen = drain(reader);
 	const struct span_event_begin *begin = (const void *)event_at(&seen, 1);
 	const struct span_event_end *end = (const void *)event_at(&seen, 2);
 	const struct span_event_end *unknown = (const void *)event_at(&seen, 3);
@@ -236,13 +237,13 @@ TEST(times_are_on_our_clock)
 TEST(a_service_name_without_an_end_is_cut)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 
 	memset(ring->service, 'x', sizeof(ring->service));
 	arena_build_context(ring, 1, 1, 1, 0);
 
-	struct seen seen = drain(tap);
+	struct seen seen = drain(reader);
 
 	CHECK_INT(strnlen(seen.service, sizeof(seen.service)), SPAN_SERVICE_MAX - 1);
 }
@@ -250,7 +251,7 @@ TEST(a_service_name_without_an_end_is_cut)
 TEST(offsets_that_are_not_aligned_are_rounded_down)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 
 	for (uint64_t low = 1; low < 8; low++) {
@@ -259,7 +260,7 @@ TEST(offsets_that_are_not_aligned_are_rounded_down)
 		ring->head += low;
 		ring->tail += low;
 
-		struct seen seen = drain(tap);
+		struct seen seen = drain(reader);
 
 		CHECK_INT(seen.count, 1);
 		CHECK_INT(event_at(&seen, 0)->time, low);
@@ -271,7 +272,7 @@ TEST(offsets_that_are_not_aligned_are_rounded_down)
 TEST(space_is_given_back_in_portions)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 	const size_t fit = SPAN_RING_SIZE / sizeof(struct span_event_context);
 
@@ -279,7 +280,7 @@ TEST(space_is_given_back_in_portions)
 		for (size_t i = 0; i < fit; i++)
 			arena_build_context(ring, i, 1, 1, 0);
 
-		struct seen seen = drain_watched(tap, ring);
+		struct seen seen = drain_watched(reader, ring);
 
 		CHECK_INT(seen.count, fit);
 		CHECK(seen.steps >= 4 && seen.steps <= 16);
@@ -291,31 +292,31 @@ TEST(losses_from_before_the_recording_are_not_reported)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 
-	b.arena->no_ring = 53;
+	b.arena->lost_without_ring = 53;
 
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 
-	CHECK_INT(drain(tap).lost, 0);
-	b.arena->no_ring += 7;
-	CHECK_INT(drain(tap).lost, 7);
-	CHECK_INT(drain(tap).lost, 0);
+	CHECK_INT(drain(reader).lost, 0);
+	b.arena->lost_without_ring += 7;
+	CHECK_INT(drain(reader).lost, 7);
+	CHECK_INT(drain(reader).lost, 0);
 }
 
 TEST(an_arena_can_be_mapped_while_another_recorder_has_it)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_arena *arena = NULL;
 
-	CHECK_INT(tap_map(b.fd, tap_device(), &arena), 0);
+	CHECK_INT(arena_file_map(b.fd, arena_file_device(), &arena), 0);
 	CHECK(arena && arena != b.arena);
 	if (!arena)
 		return;
 	arena->rules[0].off = 53;
 	CHECK_INT(b.arena->rules[0].off, 53);
-	tap_unmap(arena);
+	arena_file_unmap(arena);
 	b.arena->magic[7]++;
-	CHECK_INT(tap_map(b.fd, tap_device(), &arena), -EBADMSG);
+	CHECK_INT(arena_file_map(b.fd, arena_file_device(), &arena), -EBADMSG);
 }
 
 #ifdef __x86_64__
@@ -383,7 +384,7 @@ static char *recorders_mapping(const struct arena_build *b)
 }
 
 /* Three contexts of SMALL bytes, the time of each being its distance from the first. */
-static struct seen drain_changing(struct tap *tap, struct span_ring *ring, uint64_t at)
+static struct seen drain_changing(struct ring_reader *reader, struct span_ring *ring, uint64_t at)
 {
 	struct seen seen;
 
@@ -395,7 +396,7 @@ static struct seen drain_changing(struct tap *tap, struct span_ring *ring, uint6
 	change_size();
 	if (mprotect(changing.page, PAGE, PROT_NONE) < 0)
 		abort();
-	seen = drain(tap);
+	seen = drain(reader);
 	if (mprotect(changing.page, PAGE, PROT_READ | PROT_WRITE) < 0)
 		abort();
 	return seen;
@@ -418,7 +419,7 @@ static void check_changing(const struct seen *seen)
 TEST(the_size_of_an_event_is_fetched_once)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
-	_cleanup_(tap_freep) struct tap *tap = open_tap(&b);
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
 	struct span_ring *ring = arena_build_take(&b, 0, 10, 11);
 	struct sigaction read = { .sa_sigaction = on_read, .sa_flags = SA_SIGINFO }, old_read;
 	struct sigaction step = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO }, old_step;
@@ -435,7 +436,7 @@ TEST(the_size_of_an_event_is_fetched_once)
 		changing.pattern = i / 2;
 		changing.other = i % 2 ? LARGE : HUGE;
 
-		struct seen seen = drain_changing(tap, ring, at);
+		struct seen seen = drain_changing(reader, ring, at);
 
 		check_changing(&seen);
 		CHECK_INT(ring->tail, ring->head);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/spans/watch.h"
+#include "record/spans/tracker.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,12 +43,12 @@ static void ended(void *arg, struct process *p, nsec_t time)
 	((struct calls *)arg)->ends++;
 }
 
-static struct watch *new_watch(struct calls *c)
+static struct tracker *new_watch(struct calls *c)
 {
-	return watch_new(&(struct watch_calls){ look, forked, ended, c });
+	return tracker_new(&(struct tracker_callbacks){ look, forked, ended, c });
 }
 
-static void see_in(struct watch *w, enum task_event event, uint32_t pid, uint32_t tid,
+static void see_in(struct tracker *w, enum task_event event, uint32_t pid, uint32_t tid,
 		   uint32_t parent, nsec_t now, uint32_t space, uint32_t inner)
 {
 	struct wire_task t = { .task = { .head = { .time = now,
@@ -59,54 +59,54 @@ static void see_in(struct watch *w, enum task_event event, uint32_t pid, uint32_
 					 .parent = parent,
 					 .event = event },
 			       .comm = "name",
-			       .space = space,
-			       .inner = inner };
+			       .pid_ns = space,
+			       .ns_tid = inner };
 
-	watch_see(w, &t.task.head, now);
+	tracker_add_record(w, &t.task.head, now);
 }
 
-static void see(struct watch *w, enum task_event event, uint32_t pid, uint32_t tid, uint32_t parent,
-		nsec_t now)
+static void see(struct tracker *w, enum task_event event, uint32_t pid, uint32_t tid,
+		uint32_t parent, nsec_t now)
 {
 	see_in(w, event, pid, tid, parent, now, 0, 0);
 }
 
-static void see_exit(struct watch *w, uint32_t pid, uint32_t tid, nsec_t now)
+static void see_exit(struct tracker *w, uint32_t pid, uint32_t tid, nsec_t now)
 {
 	struct record_exit e = {
 		.head = { .time = now, .tid = tid, .kind = RECORD_EXIT, .words = sizeof(e) / 8 },
 		.pid = pid
 	};
 
-	watch_see(w, &e.head, now);
+	tracker_add_record(w, &e.head, now);
 }
 
 TEST(a_program_is_looked_at_soon_and_then_ever_more_rarely)
 {
 	struct calls c = { 0 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_EXEC, 10, 10, 1, 0);
-	watch_round(w, 10 * MSEC);
+	tracker_run(w, 10 * MSEC);
 	CHECK_INT(c.looks, 0);
-	watch_round(w, 20 * MSEC);
+	tracker_run(w, 20 * MSEC);
 	CHECK_INT(c.looks, 1);
 	CHECK_INT(c.looked, 10);
-	watch_round(w, 30 * MSEC);
+	tracker_run(w, 30 * MSEC);
 	CHECK_INT(c.looks, 1);
 }
 
 TEST(a_process_that_existed_before_is_looked_at_in_the_next_round)
 {
 	struct calls c = { 0 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
-	CHECK(!watch_has_unseen(w));
+	CHECK(!tracker_has_unscanned(w));
 	see(w, TASK_EXISTING, 10, 10, 1, 0);
 	see(w, TASK_EXISTING, 10, 11, 1, 0);
-	CHECK(watch_has_unseen(w));
-	watch_round(w, 0);
-	CHECK(!watch_has_unseen(w));
+	CHECK(tracker_has_unscanned(w));
+	tracker_run(w, 0);
+	CHECK(!tracker_has_unscanned(w));
 	CHECK_INT(c.looks, 1);
 	CHECK_INT(c.looked, 10);
 }
@@ -114,17 +114,17 @@ TEST(a_process_that_existed_before_is_looked_at_in_the_next_round)
 TEST(a_look_is_due_at_its_time_and_not_before)
 {
 	struct calls c = { .answer = 1 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_EXEC, 10, 10, 1, 1000);
-	watch_round(w, 1000 + 15 * MSEC - 1);
+	tracker_run(w, 1000 + 15 * MSEC - 1);
 	CHECK_INT(c.looks, 0);
-	watch_round(w, 1000 + 15 * MSEC);
+	tracker_run(w, 1000 + 15 * MSEC);
 	CHECK_INT(c.looks, 1);
 	see(w, TASK_NEW, 11, 11, 10, SECOND);
-	watch_round(w, 2 * SECOND - 1);
+	tracker_run(w, 2 * SECOND - 1);
 	CHECK_INT(c.looks, 1);
-	watch_round(w, 2 * SECOND);
+	tracker_run(w, 2 * SECOND);
 	CHECK_INT(c.looks, 2);
 	CHECK_INT(c.looked, 11);
 }
@@ -132,15 +132,15 @@ TEST(a_look_is_due_at_its_time_and_not_before)
 TEST(a_look_is_for_the_program_that_was_meant)
 {
 	struct calls c = { .answer = 1 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_EXEC, 10, 10, 1, 0);
 	see(w, TASK_EXEC, 20, 20, 1, 0);
 	see(w, TASK_EXEC, 10, 10, 1, 5 * MSEC);
 	see_exit(w, 20, 20, 5 * MSEC);
-	watch_round(w, 15 * MSEC);
+	tracker_run(w, 15 * MSEC);
 	CHECK_INT(c.looks, 0);
-	watch_round(w, 20 * MSEC);
+	tracker_run(w, 20 * MSEC);
 	CHECK_INT(c.looks, 1);
 	CHECK_INT(c.looked, 10);
 }
@@ -149,11 +149,11 @@ TEST(a_look_is_for_the_program_that_was_meant)
 TEST(many_that_are_watched_are_freed)
 {
 	struct calls c = { 0 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	for (uint32_t pid = 1; pid <= 1009; pid++)
 		see_in(w, TASK_EXISTING, pid, pid, 0, 0, 77, pid);
-	CHECK(watch_process(w, 1009) != NULL);
+	CHECK(tracker_find(w, 1009) != NULL);
 }
 
 /* After the first look the time is that of the clock. */
@@ -161,17 +161,17 @@ TEST(pauses_between_looks_grow_up_to_a_limit)
 {
 	static const nsec_t pauses[] = { 100 * MSEC, SECOND, 5 * SECOND, 30 * SECOND, 30 * SECOND };
 	struct calls c = { 0 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_EXEC, 10, 10, 1, 0);
 
 	nsec_t before = clock_now(), due = 15 * MSEC;
 
 	for (size_t i = 0; i < ARRAY_LEN(pauses); i++) {
-		watch_round(w, due);
+		tracker_run(w, due);
 		CHECK_INT(c.looks, i + 1);
 		due = clock_now() + pauses[i];
-		watch_round(w, before + pauses[i] - 1);
+		tracker_run(w, before + pauses[i] - 1);
 		CHECK_INT(c.looks, i + 1);
 		before = clock_now();
 	}
@@ -180,73 +180,73 @@ TEST(pauses_between_looks_grow_up_to_a_limit)
 TEST(a_process_is_named_after_its_first_thread)
 {
 	struct calls c = { 0 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_NEW, 10, 11, 1, 0);
-	CHECK_STR(watch_process(w, 10)->comm, "");
+	CHECK_STR(tracker_find(w, 10)->comm, "");
 	see(w, TASK_RENAMED, 10, 10, 1, 0);
-	CHECK_STR(watch_process(w, 10)->comm, "name");
-	CHECK_INT(watch_process(w, 10)->threads, 2);
+	CHECK_STR(tracker_find(w, 10)->comm, "name");
+	CHECK_INT(tracker_find(w, 10)->threads, 2);
 }
 
 TEST(a_thread_that_is_recorded_twice_counts_once)
 {
 	struct calls c = { 0 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_EXISTING, 10, 10, 1, 0);
 	see(w, TASK_EXISTING, 10, 11, 1, 0);
 	see(w, TASK_RENAMED, 10, 11, 1, 0);
-	CHECK_INT(watch_process(w, 10)->threads, 2);
+	CHECK_INT(tracker_find(w, 10)->threads, 2);
 	see_exit(w, 10, 11, MSEC);
 	see_exit(w, 10, 11, MSEC);
-	CHECK_INT(watch_process(w, 10)->threads, 1);
+	CHECK_INT(tracker_find(w, 10)->threads, 1);
 	see(w, TASK_NEW, 10, 11, 10, 2 * MSEC); /* the number is used again */
-	CHECK_INT(watch_process(w, 10)->threads, 2);
-	watch_round(w, 2 * SECOND);
-	CHECK(watch_thread(w, 11) == watch_process(w, 10));
+	CHECK_INT(tracker_find(w, 10)->threads, 2);
+	tracker_run(w, 2 * SECOND);
+	CHECK(tracker_find_by_thread(w, 11) == tracker_find(w, 10));
 	CHECK_INT(c.ends, 0);
 }
 
 TEST(a_thread_number_moves_to_another_process)
 {
 	struct calls c = { 0 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_EXISTING, 10, 11, 1, 0);
 	see(w, TASK_EXISTING, 20, 20, 1, 0);
 	see(w, TASK_EXISTING, 20, 11, 1, 0);
-	CHECK(watch_thread(w, 11) == watch_process(w, 20));
-	CHECK(watch_process(w, 10) == NULL);
-	CHECK_INT(watch_process(w, 20)->threads, 2);
+	CHECK(tracker_find_by_thread(w, 11) == tracker_find(w, 20));
+	CHECK(tracker_find(w, 10) == NULL);
+	CHECK_INT(tracker_find(w, 20)->threads, 2);
 }
 
 TEST(one_in_which_all_was_found_is_not_looked_at_again)
 {
 	struct calls c = { .answer = 1 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_EXISTING, 10, 10, 1, 0);
 	for (nsec_t t = 0; t < 100 * SECOND; t += SECOND)
-		watch_round(w, t);
+		tracker_run(w, t);
 	CHECK_INT(c.looks, 1);
 	see(w, TASK_EXEC, 10, 10, 1, 100 * SECOND);
-	watch_round(w, 101 * SECOND);
+	tracker_run(w, 101 * SECOND);
 	CHECK_INT(c.looks, 2);
 }
 
 TEST(a_child_that_is_gone_soon_is_never_looked_at)
 {
 	struct calls c = { .answer = 1 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_EXISTING, 10, 10, 1, 0);
-	watch_round(w, 20 * MSEC);
+	tracker_run(w, 20 * MSEC);
 	see(w, TASK_NEW, 11, 11, 10, 30 * MSEC);
 	CHECK_INT(c.forks, 1);
 	CHECK_INT(c.parent, 10);
 	see_exit(w, 11, 11, 500 * MSEC);
-	watch_round(w, 5 * SECOND);
+	tracker_run(w, 5 * SECOND);
 	CHECK_INT(c.looks, 1);
 	CHECK_INT(c.ends, 1);
 }
@@ -254,7 +254,7 @@ TEST(a_child_that_is_gone_soon_is_never_looked_at)
 TEST(one_that_has_ended_is_remembered_for_a_second)
 {
 	struct calls c = { 0 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_NEW, 10, 10, 1, 0);
 	see(w, TASK_NEW, 10, 11, 10, 0);
@@ -262,101 +262,101 @@ TEST(one_that_has_ended_is_remembered_for_a_second)
 	CHECK_INT(c.ends, 0);
 	see_exit(w, 10, 11, 900 * MSEC);
 	CHECK_INT(c.ends, 1);
-	watch_round(w, 1500 * MSEC);
-	CHECK(watch_process(w, 10) != NULL);
-	CHECK(watch_thread(w, 11) == watch_process(w, 10));
-	watch_round(w, 2000 * MSEC);
-	CHECK(watch_process(w, 10) == NULL);
-	CHECK(watch_thread(w, 11) == NULL);
+	tracker_run(w, 1500 * MSEC);
+	CHECK(tracker_find(w, 10) != NULL);
+	CHECK(tracker_find_by_thread(w, 11) == tracker_find(w, 10));
+	tracker_run(w, 2000 * MSEC);
+	CHECK(tracker_find(w, 10) == NULL);
+	CHECK(tracker_find_by_thread(w, 11) == NULL);
 }
 
 TEST(a_number_that_is_used_again_is_another_process)
 {
 	struct calls c = { .answer = 1 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_NEW, 10, 10, 1, 0);
-	uint32_t image = watch_process(w, 10)->image;
+	uint32_t image = tracker_find(w, 10)->image;
 	see_exit(w, 10, 10, 100 * MSEC);
 	see(w, TASK_NEW, 10, 10, 1, 200 * MSEC);
-	CHECK(watch_process(w, 10)->image != image);
-	watch_round(w, 1150 * MSEC);
-	CHECK(watch_process(w, 10) != NULL);
-	CHECK_INT(watch_process(w, 10)->threads, 1);
+	CHECK(tracker_find(w, 10)->image != image);
+	tracker_run(w, 1150 * MSEC);
+	CHECK(tracker_find(w, 10) != NULL);
+	CHECK_INT(tracker_find(w, 10)->threads, 1);
 	CHECK_INT(c.ends, 2);
 }
 
 TEST(a_child_is_its_parents_until_it_executes_a_program)
 {
 	struct calls c = { 0 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_EXISTING, 10, 10, 1, 0);
 	see(w, TASK_EXISTING, 10, 12, 1, 0);
 	see(w, TASK_NEW, 20, 20, 12, 1);
-	CHECK(watch_parent(w, watch_process(w, 20)) == watch_process(w, 10));
+	CHECK(tracker_find_parent(w, tracker_find(w, 20)) == tracker_find(w, 10));
 	see(w, TASK_EXEC, 20, 20, 10, 2);
-	CHECK(watch_parent(w, watch_process(w, 20)) == NULL);
+	CHECK(tracker_find_parent(w, tracker_find(w, 20)) == NULL);
 }
 
 TEST(a_thread_in_a_namespace_is_found_by_its_name_there)
 {
 	struct calls c = { 0 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see_in(w, TASK_NEW, 10, 10, 1, 0, 77, 1);
 	see_in(w, TASK_NEW, 10, 11, 10, 0, 77, 2);
 	see_in(w, TASK_RENAMED, 10, 11, 10, 0, 0, 0);
-	CHECK_INT(watch_translate(w, 77, 1), 10);
-	CHECK_INT(watch_translate(w, 77, 2), 11);
-	CHECK_INT(watch_translate(w, 78, 2), 0);
+	CHECK_INT(tracker_translate(w, 77, 1), 10);
+	CHECK_INT(tracker_translate(w, 77, 2), 11);
+	CHECK_INT(tracker_translate(w, 78, 2), 0);
 	see_exit(w, 10, 11, MSEC);
-	CHECK_INT(watch_translate(w, 77, 2), 11);
-	watch_round(w, 2 * SECOND);
-	CHECK_INT(watch_translate(w, 77, 2), 0);
-	CHECK_INT(watch_translate(w, 77, 1), 10);
+	CHECK_INT(tracker_translate(w, 77, 2), 11);
+	tracker_run(w, 2 * SECOND);
+	CHECK_INT(tracker_translate(w, 77, 2), 0);
+	CHECK_INT(tracker_translate(w, 77, 1), 10);
 }
 
 TEST(one_that_turns_out_to_be_gone_is_forgotten)
 {
 	struct calls c = { .answer = -ESRCH };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 
 	see(w, TASK_NEW, 10, 10, 1, 0);
-	watch_round(w, 2 * SECOND);
+	tracker_run(w, 2 * SECOND);
 	CHECK_INT(c.ends, 1);
-	CHECK_INT(watch_process(w, 10)->threads, 0);
-	watch_round(w, UINT64_MAX);
-	CHECK(watch_process(w, 10) == NULL);
+	CHECK_INT(tracker_find(w, 10)->threads, 0);
+	tracker_run(w, UINT64_MAX);
+	CHECK(tracker_find(w, 10) == NULL);
 }
 
 TEST(out_of_scope_and_kernel_threads_are_not_watched)
 {
 	struct calls c = { 0 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 	struct wire_task kernel = { .task = { .head = { .tid = 3, .kind = RECORD_TASK },
 					      .pid = 3,
 					      .flags = TASK_KERNEL } };
 
 	see(w, TASK_OUT_OF_SCOPE, 10, 10, 1, 0);
-	watch_see(w, &kernel.task.head, 0);
-	CHECK(watch_process(w, 10) == NULL);
-	CHECK(watch_process(w, 3) == NULL);
+	tracker_add_record(w, &kernel.task.head, 0);
+	CHECK(tracker_find(w, 10) == NULL);
+	CHECK(tracker_find(w, 3) == NULL);
 }
 
 TEST(many_come_and_go_and_nothing_remains)
 {
 	struct calls c = { .answer = 1 };
-	_cleanup_(watch_freep) struct watch *w = new_watch(&c);
+	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
 	nsec_t now = 0;
 
 	see(w, TASK_EXISTING, 1, 1, 0, now);
 	for (uint32_t pid = 2; pid < 20011; pid++, now += MSEC) {
 		see(w, TASK_NEW, pid, pid, 1, now);
 		see_exit(w, pid, pid, now);
-		watch_round(w, now);
+		tracker_run(w, now);
 	}
-	CHECK(watch_process(w, 2) == NULL);
-	CHECK(watch_process(w, 20010) != NULL);
+	CHECK(tracker_find(w, 2) == NULL);
+	CHECK(tracker_find(w, 20010) != NULL);
 	CHECK_INT(c.looks, 1);
 }

@@ -4,7 +4,7 @@
  * knows where their variable is in the calling thread, and that is held against
  * what is found from outside.  Then the same files, damaged.
  */
-#include "record/tls/place.h"
+#include "record/tls/locate.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -27,32 +27,32 @@ static const char *fixture(const char *name)
 }
 
 /* Where that would be in the calling thread, as the kernel program works it out; 0 if nowhere. */
-static uintptr_t address_of(const struct wire_place *place)
+static uintptr_t address_of(const struct wire_tls_location *place)
 {
 	uintptr_t base = (uintptr_t)__builtin_thread_pointer();
 
-	if (place->kind == PLACE_STATIC)
+	if (place->kind == TLS_LOCATION_STATIC)
 		return base + place->offset;
 
 	const uint64_t *dtv = ((uint64_t **)base)[1];
 
-	if (place->kind != PLACE_GLIBC || place->module > dtv[-2] || place->generation > dtv[0] ||
-	    dtv[2 * place->module] == UINT64_MAX)
+	if (place->kind != TLS_LOCATION_GLIBC || place->module > dtv[-2] ||
+	    place->generation > dtv[0] || dtv[2 * place->module] == UINT64_MAX)
 		return 0;
 	return dtv[2 * place->module] + place->offset;
 }
 
 /* Load a library, find its variable, and give it back. */
-static void check_library(const char *name, enum place_kind kind)
+static void check_library(const char *name, enum tls_location_kind kind)
 {
 	_cleanup_(tls_files_freep) struct tls_files *files = tls_files_new();
-	struct tls_place place = { .model = "" };
+	struct tls_location place = { .model = "" };
 	struct err err = { "" };
 	void *library = dlopen(fixture(name), RTLD_NOW | RTLD_LOCAL);
 	uintptr_t variable = library ? (uintptr_t)dlsym(library, TLS_SYMBOL) : 0;
 
 	CHECK(variable != 0);
-	CHECK_INT(tls_place_find(files, getpid(), &place, &err), 0);
+	CHECK_INT(tls_locate(files, getpid(), &place, &err), 0);
 	CHECK_STR(err.text, "");
 	CHECK_INT(place.wire.kind, kind);
 	CHECK(strstr(place.object, name) != NULL);
@@ -64,11 +64,11 @@ static void check_library(const char *name, enum place_kind kind)
 TEST(nothing_exports_it)
 {
 	_cleanup_(tls_files_freep) struct tls_files *files = tls_files_new();
-	struct tls_place place;
+	struct tls_location place;
 	struct err err = { "" };
 	char want[128];
 
-	CHECK_INT(tls_place_find(files, getpid(), &place, &err), -ENOENT);
+	CHECK_INT(tls_locate(files, getpid(), &place, &err), -ENOENT);
 	snprintf(want, sizeof(want), "no object of process %d exports " TLS_SYMBOL, getpid());
 	CHECK_STR(err.text, want);
 }
@@ -76,56 +76,56 @@ TEST(nothing_exports_it)
 TEST(no_such_process)
 {
 	_cleanup_(tls_files_freep) struct tls_files *files = tls_files_new();
-	struct tls_place place;
+	struct tls_location place;
 	struct err err = { "" };
 
-	CHECK_INT(tls_place_find(files, 1u << 30, &place, &err), -ESRCH);
+	CHECK_INT(tls_locate(files, 1u << 30, &place, &err), -ESRCH);
 	CHECK_STR(err.text, "there is no process 1073741824");
 }
 
 TEST(initial_exec)
 {
-	check_library("libctx_ie.so", PLACE_STATIC);
+	check_library("libctx_ie.so", TLS_LOCATION_STATIC);
 }
 
 TEST(initial_exec_without_a_name)
 {
-	check_library("libctx_ie_own.so", PLACE_STATIC);
+	check_library("libctx_ie_own.so", TLS_LOCATION_STATIC);
 }
 
 TEST(general_dynamic)
 {
-	check_library("libctx_gd.so", PLACE_GLIBC);
+	check_library("libctx_gd.so", TLS_LOCATION_GLIBC);
 }
 
 TEST(general_dynamic_without_a_name)
 {
-	check_library("libctx_gd_own.so", PLACE_GLIBC);
+	check_library("libctx_gd_own.so", TLS_LOCATION_GLIBC);
 }
 
 TEST(descriptor_of_a_static_place)
 {
-	check_library("libctx_desc.so", PLACE_STATIC);
+	check_library("libctx_desc.so", TLS_LOCATION_STATIC);
 }
 
 TEST(descriptor_of_a_static_place_without_a_name)
 {
-	check_library("libctx_desc_own.so", PLACE_STATIC);
+	check_library("libctx_desc_own.so", TLS_LOCATION_STATIC);
 }
 
 TEST(descriptor_of_a_dynamic_place)
 {
-	check_library("libctx_desc_large.so", PLACE_GLIBC);
+	check_library("libctx_desc_large.so", TLS_LOCATION_GLIBC);
 }
 
 TEST(descriptor_of_a_dynamic_place_without_a_name)
 {
-	check_library("libctx_desc_large_own.so", PLACE_GLIBC);
+	check_library("libctx_desc_large_own.so", TLS_LOCATION_GLIBC);
 }
 
 static void *find_none(void *arg)
 {
-	const struct tls_place *place = arg;
+	const struct tls_location *place = arg;
 
 	CHECK_INT(address_of(&place->wire), 0);
 	return NULL;
@@ -135,11 +135,11 @@ TEST(a_thread_that_never_used_it_has_none)
 {
 	_cleanup_(tls_files_freep) struct tls_files *files = tls_files_new();
 	void *library = dlopen(fixture("libctx_desc_large.so"), RTLD_NOW | RTLD_LOCAL);
-	struct tls_place place;
+	struct tls_location place;
 	struct err err;
 	pthread_t thread;
 
-	if (!library || tls_place_find(files, getpid(), &place, &err) < 0)
+	if (!library || tls_locate(files, getpid(), &place, &err) < 0)
 		SKIP("the library does not load");
 	if (pthread_create(&thread, NULL, find_none, &place) == 0)
 		pthread_join(thread, NULL);
@@ -186,7 +186,7 @@ TEST(who_only_refers_to_it_does_not_have_it)
 TEST(the_block_of_an_executable_ends_at_the_fs_base)
 {
 	struct tls_process process = { 0 };
-	struct tls_place place = { 0 };
+	struct tls_location place = { 0 };
 	struct err err;
 	/* 40 bytes, of which the variable is the third word; aligned to 16, but begun in the middle
 	 */

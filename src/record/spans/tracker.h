@@ -13,12 +13,12 @@
  * The processes are those that the kernel programs tell of.  One that has ended
  * is remembered for a second, as what it left behind is found later.
  */
-#ifndef SONDE_RECORD_SPANS_WATCH_H
-#define SONDE_RECORD_SPANS_WATCH_H
+#ifndef SONDE_RECORD_SPANS_TRACKER_H
+#define SONDE_RECORD_SPANS_TRACKER_H
 
 #include "base/base.h"
 #include "event/event.h"
-#include "record/spans/tap.h"
+#include "record/spans/ring_reader.h"
 
 struct process {
 	uint32_t pid;
@@ -28,19 +28,19 @@ struct process {
 	uint32_t parent, parent_image; /* what it was forked from; 0 if it executes another one */
 
 	/* what was found; the caller's */
-	struct tap *tap;  /* borrowed, or NULL */
-	uint32_t space;   /* number of its pid namespace; 0 if not looked at */
-	uint32_t service; /* string: as its context has it; 0 if it has none */
-	nsec_t placed;    /* since when its thread context is read; 0 if it is not */
+	struct ring_reader *reader; /* borrowed, or NULL */
+	uint32_t space;             /* number of its pid namespace; 0 if not looked at */
+	uint32_t service;           /* string: as its context has it; 0 if it has none */
+	nsec_t placed;              /* since when its thread context is read; 0 if it is not */
 
 	/* the watch's own */
 	uint8_t looks;       /* which pause comes before the next one */
 	uint32_t remembered; /* threads that live or did a while ago */
 };
 
-struct watch_calls {
+struct tracker_callbacks {
 	/* Look into a process: 1 if all there can be was found, 0 if not, -ESRCH if it is gone. */
-	int (*look)(void *arg, struct process *process);
+	int (*scan)(void *arg, struct process *process);
 	/* A child was forked, and has what its parent had then. */
 	void (*forked)(void *arg, struct process *child, const struct process *parent, nsec_t time);
 	/* The program that it executed is no more: it exited or executed another one. */
@@ -48,35 +48,35 @@ struct watch_calls {
 	void *arg;
 };
 
-struct watch;
+struct tracker;
 
-struct watch *watch_new(const struct watch_calls *calls);
-void watch_free(struct watch *watch);
-DEFINE_FREEP(watch)
+struct tracker *tracker_new(const struct tracker_callbacks *calls);
+void tracker_free(struct tracker *tracker);
+DEFINE_FREEP(tracker)
 
 /*
  * A record comes from a kernel program, in the order of time; those that tell of
  * no process are passed over.
  */
-void watch_see(struct watch *watch, const struct record *record, nsec_t now);
+void tracker_add_record(struct tracker *tracker, const struct record *record, nsec_t now);
 
 /* Look into those whose time has come, and forget those that are long gone. */
-void watch_round(struct watch *watch, nsec_t now);
+void tracker_run(struct tracker *tracker, nsec_t now);
 
 /* Whether a process that came into scope has not been looked at yet, though it existed before. */
-bool watch_has_unseen(const struct watch *watch);
+bool tracker_has_unscanned(const struct tracker *tracker);
 
 /* It turns out that it is not there any more, though nobody told its end. */
-void watch_gone(struct watch *watch, struct process *process, nsec_t now);
+void tracker_mark_gone(struct tracker *tracker, struct process *process, nsec_t now);
 
 /* A process that is recorded, or one of its threads; NULL if it is not. */
-struct process *watch_process(const struct watch *watch, uint32_t pid);
-struct process *watch_thread(const struct watch *watch, uint32_t tid);
+struct process *tracker_find(const struct tracker *tracker, uint32_t pid);
+struct process *tracker_find_by_thread(const struct tracker *tracker, uint32_t tid);
 
 /* What it was forked from, if that is remembered; NULL if it executed its program itself. */
-struct process *watch_parent(const struct watch *watch, const struct process *process);
+struct process *tracker_find_parent(const struct tracker *tracker, const struct process *process);
 
 /* The thread that is `inner` in a pid namespace other than the first; 0 if it is not recorded. */
-uint32_t watch_translate(const struct watch *watch, uint32_t space, uint32_t inner);
+uint32_t tracker_translate(const struct tracker *tracker, uint32_t space, uint32_t inner);
 
 #endif

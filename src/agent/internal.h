@@ -16,8 +16,8 @@
  * signal handler interrupts it; `busy` tells, and then the handler's part is
  * dropped, and counted.
  */
-#ifndef SONDE_AGENT_INSIDE_H
-#define SONDE_AGENT_INSIDE_H
+#ifndef SONDE_AGENT_INTERNAL_H
+#define SONDE_AGENT_INTERNAL_H
 
 #include <stdatomic.h>
 #include <time.h>
