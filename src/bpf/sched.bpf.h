@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * sched - the life of threads: who has a CPU, who waits, who wakes whom.
+ * sched - scheduling: which thread is on a CPU, which waits, and what wakes it.
  *
- * These programs run at every context switch of the machine.  What they cost
- * is what sonde costs: one clock reading serves both sides of a switch, and a
- * thread out of scope costs one compact record, or none.
+ * These programs run at every context switch of the host, so they account for
+ * most of the overhead of sonde.  One clock reading serves both sides of a switch,
+ * and an out-of-scope task costs one compact record, or none.
+ *
+ * The rules are in event/thread_state.h and event/wakeup.h, which the replay of
+ * foreign traces shares.  This file reads the kernel's data and emits records.
  */
 #ifndef SONDE_BPF_SCHED_BPF_H
 #define SONDE_BPF_SCHED_BPF_H
@@ -14,7 +17,7 @@
 #include "bpf/object.bpf.h"
 #include "bpf/stack.bpf.h"
 
-/* A thread lost the CPU while it could go on: was that for want of quota? */
+/* Whether a preempted thread lost the CPU because its cgroup has used up its quota. */
 static __always_inline bool is_throttled(struct task_struct *task)
 {
 	struct task_struct___throttled *t = (void *)task;
@@ -52,8 +55,7 @@ static __always_inline void emit_exit(struct wire_ring *ring, struct task_struct
 	ring_commit(&e->head, RECORD_EXIT, tid, sizeof(*e));
 }
 
-/* flags: INTERVAL_OPEN if recording ends before the wait, INTERVAL_END_HIDDEN if its end was
- * hidden. */
+/* flags: INTERVAL_OPEN if the recording ends before the wait, or INTERVAL_END_HIDDEN. */
 static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thread,
 				      struct task_struct *task, __u64 now, __u8 flags)
 {
@@ -61,9 +63,8 @@ static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thr
 	enum phase phase = thread->state.phase;
 	__u32 stack = 0;
 
-	if (phase == PHASE_UNKNOWN)
-		site_note(thread, task,
-			  task->__state); /* it has not moved since it came into view */
+	if (phase == PHASE_UNKNOWN) /* still where it was when it was discovered */
+		site_note(thread, task, task->__state);
 	if (phase == PHASE_BLOCKED || phase == PHASE_UNKNOWN)
 		site_of(thread, task, &site, now);
 	if (stack_threshold && phase == PHASE_BLOCKED && !(flags & INTERVAL_END_HIDDEN) &&
@@ -83,9 +84,9 @@ static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thr
 
 /*
  * When a thread that leaves the CPU got it.  Some switches are hidden from
- * tracing: there are virtual machines that hide those away from the threads of
- * their own agent.  Then the thread that leaves is not the one that came, and
- * its run time, as the scheduler counts it, tells how long it has been there.
+ * tracing: some virtual machines hide switches away from the threads of their
+ * own agent.  Then the thread that leaves is not the one that entered, and its
+ * run time, as the scheduler counts it, gives the length of its slice.
  */
 static __always_inline __u64 slice_begin(const struct wire_cpu *cpu, struct task_struct *task,
 					 __u64 now)
@@ -97,16 +98,11 @@ static __always_inline __u64 slice_begin(const struct wire_cpu *cpu, struct task
 	return now - ran;
 }
 
-/* The thread is leaving a CPU that it was not seen to get. */
-static __always_inline void enter_unseen(struct wire_ring *ring, struct thread *thread,
+/* The thread leaves a CPU that it got in a hidden switch. */
+static __always_inline void enter_hidden(struct wire_ring *ring, struct thread *thread,
 					 struct task_struct *task, __u64 begin)
 {
-	if (begin < thread->state.wake.time)
-		begin = thread->state.wake.time;
-	if (begin < thread->state.since)
-		begin = thread->state.since;
-	if (thread->state.phase == PHASE_UNKNOWN)
-		thread->state.phase = PHASE_BLOCKED; /* where, nobody noted */
+	begin = thread_state_hidden_switch_in(&thread->state, begin);
 	emit_wait(ring, thread, task, begin, INTERVAL_END_HIDDEN);
 	thread->waker_stack = 0;
 	thread_state_enter_cpu(&thread->state, begin);
@@ -125,11 +121,10 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 		emit_run(ring, task->pid, begin, INTERVAL_OUT_OF_SCOPE, now);
 		return;
 	}
-	if (!thread_state_is_on(&thread->state) ||
-	    (thread->state.phase == PHASE_UNKNOWN && begin > thread->state.since))
-		enter_unseen(ring, thread, task, begin);
+	if (thread_state_missed_switch_in(&thread->state, begin))
+		enter_hidden(ring, thread, task, begin);
 
-	/* preempted on its way to sleep, it still has to get there */
+	/* a thread that is preempted on its way to sleep stays runnable */
 	__u32 state = preempt ? 0 : task->__state;
 
 	context_leave(ring, thread, task, now);
@@ -170,7 +165,7 @@ static __always_inline void enter_cpu(struct wire_ring *ring, struct task_struct
 	thread_state_enter_cpu(&thread->state, now);
 }
 
-/* A RUN that goes on when recording ends, maybe on another CPU than this one. */
+/* A RUN that the end of the recording cuts off, possibly on another CPU than this one. */
 static __always_inline void emit_open_run(struct wire_ring *ring, struct thread *thread)
 {
 	struct record_run *run = ring_reserve(ring, sizeof(*run), stop_time);
@@ -182,7 +177,7 @@ static __always_inline void emit_open_run(struct wire_ring *ring, struct thread 
 	ring_commit_on(&run->head, thread->cpu, RECORD_RUN, thread->tid, sizeof(*run));
 }
 
-/* Recording has ended: finish what a thread was doing then, once. */
+/* The recording has ended: emit the unfinished interval of a thread, once. */
 static __noinline void thread_finish(struct wire_ring *ring, struct task_struct *task)
 {
 	struct thread *thread = thread_of(task);
@@ -210,7 +205,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (now > stop_time) {
 		if (prev->__state & TASK_DEAD)
-			thread_finish(ring, prev); /* no iterator will find it */
+			thread_finish(ring, prev); /* the iterator skips dead tasks */
 		return 0;
 	}
 	leave_cpu(ctx, ring, prev, preempt, now);
@@ -218,21 +213,17 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
-/* Who is waking somebody: the innermost interrupt on this CPU, or else the current thread. */
-static __always_inline void waker_here(const struct wire_cpu *cpu, struct wake *wake)
+static __always_inline void set_waker(const struct wire_cpu *cpu, struct wake *wake)
 {
-	wake->waker = bpf_get_current_pid_tgid();
-	if (cpu->hrtimer) {
-		wake->context = WAKE_HRTIMER;
-	} else if (cpu->hardirq) {
-		wake->context = WAKE_IRQ;
-		wake->vector = cpu->hardirq - 1;
-	} else if (in_softirq(cpu)) {
-		wake->context = WAKE_SOFTIRQ;
-		wake->vector = cpu->softirq - 1;
-	} else {
-		wake->context = WAKE_TASK;
-	}
+	struct waking_cpu waking = {
+		.tid = bpf_get_current_pid_tgid(),
+		.hardirq = cpu->hardirq,
+		.softirq = cpu->softirq,
+		.softirq_tid = cpu->softirq_tid,
+		.hrtimer = cpu->hrtimer,
+	};
+
+	wake_set_waker(wake, &waking);
 }
 
 SEC("tp_btf/sched_waking")
@@ -252,7 +243,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 
 	if (wake.time > stop_time)
 		return 0;
-	waker_here(&ring->cpu, &wake);
+	set_waker(&ring->cpu, &wake);
 	if (wake.context == WAKE_TASK)
 		name_stranger(ring, bpf_get_current_task_btf(), wake.time);
 	if (stack_threshold && wake.context == WAKE_TASK && thread->state.phase == PHASE_BLOCKED &&
@@ -262,7 +253,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	return 0;
 }
 
-/* A new thread waits for a CPU from its birth. */
+/* A new thread waits for a CPU from its creation on. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 {
@@ -288,8 +279,9 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 }
 
 /*
- * A program is replaced by another.  If a thread other than the first did it,
- * it takes over the first one's tid: one thread's life ends, another's begins.
+ * exec replaces the program.  If a thread other than the main thread calls it,
+ * that thread takes over the main thread's tid: the calling tid ends here, and a
+ * thread with the other tid begins.
  */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
@@ -327,7 +319,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 
 	if (!t)
 		return 0;
-	/* the task still has its old name */
+	/* task->comm is still the old name */
 	t->task.pid = task->tgid;
 	t->task.parent = task->real_parent->tgid;
 	t->task.cgroup = task->cgroups->dfl_cgrp->kn->id;
@@ -345,7 +337,7 @@ int BPF_PROG(on_cgroup_attach, struct cgroup *cgroup, const char *path, struct t
 	return 0;
 }
 
-/* Bring the threads of all processes in scope_pids into scope. */
+/* Brings the threads of all processes in scope_pids into scope. */
 SEC("iter/task")
 int find_threads(struct bpf_iter__task *ctx)
 {

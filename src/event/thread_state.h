@@ -1,62 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 OR (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * machine - how scheduler events become intervals of a thread.
+ * thread_state - the state machine that turns scheduler events into intervals.
  *
  * Compiled twice: into the kernel programs, where it runs at every context
- * switch, and into user space, where the raw events of foreign traces run
- * through it.  So both give the same records for the same events.
+ * switch, and into the replay of foreign traces.  So both produce the same
+ * records from the same events; they differ only in where they find the data.
  *
- * A thread is on a CPU or off it.  Leaving the CPU finishes a RUN; getting it
- * back finishes a WAIT, which has a blocked part and a runnable part, divided
- * by the wakeup.  Together they tile the thread's life.
+ * A thread is on a CPU or off it.  When it leaves the CPU, a RUN ends; when it
+ * gets a CPU again, a WAIT ends, which has a blocked and a runnable part,
+ * divided by the wakeup.  Together, RUN and WAIT cover the thread's life without
+ * gap or overlap.
  *
- * In the kernel the wakeup comes from another CPU and may overtake the
- * switch-out it answers, since the sleeper is still on its way to sleep.  That
- * is why a wakeup only leaves a note (thread_state_wake) and the thread's own next
- * switch-in, which the scheduler orders behind both, draws the conclusions.  A
- * note from before the switch-out then says that the thread never really slept.
+ * In the kernel, the wakeup happens on another CPU and can overtake the
+ * switch-out, because the thread is still on its way to sleep.  So
+ * thread_state_wake() only stores the wakeup.  The thread's next switch-in, which
+ * the scheduler orders after both, evaluates it: a wakeup from before the
+ * switch-out means that the thread never slept.
  *
- * A wait takes its letter when it ends, from two witnesses: where the thread
- * was (system call, and what its file descriptor stands for) and how it was
- * woken (by a thread, or from which interrupt).
+ * A wait gets its state letter when it ends, from two pieces of evidence: where
+ * the thread blocked (system call, and the object behind its file descriptor) and
+ * what woke it (a thread, or which interrupt).
  */
 #ifndef SONDE_EVENT_THREAD_STATE_H
 #define SONDE_EVENT_THREAD_STATE_H
 
 #include "event/event.h"
 #include "event/syscall_table.h"
+#include "event/wakeup.h"
 
 enum phase {
-	PHASE_UNKNOWN,   /* just came into view: the first event tells */
-	PHASE_ON,        /* has a CPU */
-	PHASE_BLOCKED,   /* gave it up to wait for something */
-	PHASE_READY,     /* lost it, but could go on */
-	PHASE_THROTTLED, /* lost it because its group's quota is used up */
-};
-
-struct wake {
-	__u64 time; /* 0: none since the thread last had a CPU */
-	__u32 waker;
-	__u16 vector;
-	__u8 context; /* enum wake_context */
-	__u8 pad;
+	PHASE_UNKNOWN,   /* newly discovered; the first scheduler event decides */
+	PHASE_ON,        /* on a CPU */
+	PHASE_BLOCKED,   /* left the CPU to wait for something */
+	PHASE_READY,     /* preempted, still runnable */
+	PHASE_THROTTLED, /* preempted because the quota of its cgroup is used up */
 };
 
 struct thread_state {
-	__u64 since; /* begin of the phase */
+	__u64 since; /* start of the phase, ns */
 	struct wake wake;
 	__u32 phase;
 	__u32 pad;
 };
 
-/* Where a thread is while it waits. */
+/* Where a thread blocks. */
 struct wait_site {
 	__u64 object;
 	__s16 syscall;
 	__u8 object_kind;
 	__u8 flags;   /* INTERVAL_IOWAIT, INTERVAL_UNINTERRUPTIBLE, INTERVAL_SIGNAL */
-	__u8 stopped; /* by a signal or a tracer */
-	__u8 kernel;  /* a kernel thread */
+	__u8 stopped; /* whether a signal or a tracer stopped the thread */
+	__u8 kernel;  /* whether it is a kernel thread */
 	__u8 pad[2];
 };
 
@@ -70,21 +64,23 @@ static inline enum syscall_class syscall_class_of(int nr)
 
 	if (index >= SYSCALL_TABLE_SIZE)
 		return SYSCALL_OTHER;
-	__asm__ volatile("" : "+r"(index)); /* older verifiers have to see the bound, here */
+	__asm__ volatile("" : "+r"(index)); /* older verifiers need the bound in this register */
 	return syscall_classes[index & (SYSCALL_TABLE_SIZE - 1)];
 }
 
 /*
- * Whether a wait in futex() is to be signalled and not for a lock: C libraries
- * take locks by FUTEX_WAIT and wait for conditions and semaphores by
- * FUTEX_WAIT_BITSET.  op is the call's second argument.
+ * Whether a thread waits in futex() for a signal and not for a lock: C libraries
+ * take locks with FUTEX_WAIT, and wait for condition variables and semaphores with
+ * FUTEX_WAIT_BITSET.  op is the second argument of the call.
  */
 static inline int futex_is_signal(__u64 op)
 {
-	return (op & 127) == 9;
+	enum { FUTEX_COMMAND_MASK = 127, FUTEX_COMMAND_WAIT_BITSET = 9 };
+
+	return (op & FUTEX_COMMAND_MASK) == FUTEX_COMMAND_WAIT_BITSET;
 }
 
-/* What the interrupt that woke a thread says of its wait; 0 if nothing. */
+/* The state that the interrupt which ended the wait implies; 0 if it implies none. */
 static inline enum state state_by_interrupt(const struct wake *wake)
 {
 	if (wake->context == WAKE_HRTIMER)
@@ -106,7 +102,7 @@ static inline enum state state_by_interrupt(const struct wake *wake)
 	}
 }
 
-/* What the thing behind a file descriptor says; 0 if nothing. */
+/* The state that the object behind a file descriptor implies; 0 if it implies none. */
 static inline enum state state_by_object(__u8 object_kind)
 {
 	switch (object_kind) {
@@ -133,7 +129,7 @@ static inline enum state state_by_object(__u8 object_kind)
 	}
 }
 
-/* What the system call says on its own; 0 if it takes more to know. */
+/* The state that the system call implies on its own; 0 if it implies none. */
 static inline enum state state_by_syscall(const struct wait_site *site)
 {
 	switch (syscall_class_of(site->syscall)) {
@@ -153,10 +149,10 @@ static inline enum state state_by_syscall(const struct wait_site *site)
 }
 
 /*
- * The letter of a finished wait.  A timer comes first, because a wait with a
- * timeout that ran out was a wait for the timer whatever the call; but I/O wait
- * comes before it, as throttled I/O is released by timers.  io_uring sets I/O
- * wait for network requests too, so there it means nothing.
+ * The state of a finished wait.  A timer outranks the system call, because a wait
+ * whose timeout expired was a wait for the timer, whatever the call.  I/O wait
+ * outranks the timer, because timers release throttled I/O.  io_uring sets I/O wait
+ * for network operations too, so its calls ignore it.
  */
 static inline enum state wait_state(const struct wait_site *site, const struct wake *wake)
 {
@@ -175,65 +171,64 @@ static inline enum state wait_state(const struct wait_site *site, const struct w
 		return by_interrupt;
 	if (wake->context != WAKE_TASK)
 		return STATE_BLOCKED;
-	/* woken by a thread out of a sleep that signals do not end: a lock in the kernel */
+	/* a thread ended a sleep that signals cannot end: a lock in the kernel */
 	if (site->flags & INTERVAL_UNINTERRUPTIBLE && !site->kernel)
 		return STATE_LOCK;
 	return STATE_PROCESS;
 }
 
-/* The thread comes into view at now, in a phase that may be unknown. */
-static inline void thread_state_begin(struct thread_state *m, __u64 now, enum phase phase)
+/* Tracing of the thread begins at now. */
+static inline void thread_state_begin(struct thread_state *s, __u64 now, enum phase phase)
 {
-	m->since = now;
-	m->wake.time = 0;
-	m->phase = phase;
+	s->since = now;
+	s->wake.time = 0;
+	s->phase = phase;
 }
 
-/* Somebody wakes the thread. */
-static inline void thread_state_wake(struct thread_state *m, const struct wake *wake)
+static inline void thread_state_wake(struct thread_state *s, const struct wake *wake)
 {
-	/* only the first wakeup of a sleep counts */
-	if (m->phase == PHASE_BLOCKED && m->wake.time >= m->since && m->wake.time)
+	/* only the first wakeup of a sleep ends it */
+	if (s->phase == PHASE_BLOCKED && s->wake.time >= s->since && s->wake.time)
 		return;
-	m->wake = *wake;
+	s->wake = *wake;
 }
 
-/* Whether leaving the CPU now would finish a RUN that was seen from its begin. */
-static inline int thread_state_is_on(const struct thread_state *m)
+/* Whether the thread can be on a CPU, as far as its own events show. */
+static inline int thread_state_is_on(const struct thread_state *s)
 {
-	return m->phase == PHASE_ON || m->phase == PHASE_UNKNOWN;
+	return s->phase == PHASE_ON || s->phase == PHASE_UNKNOWN;
 }
 
-/* The thread leaves the CPU: fill in its RUN, which must be zeroed, if thread_state_is_on(). */
-static inline void thread_state_fill_run(const struct thread_state *m, __u64 now,
+/* The thread leaves the CPU: fill in its RUN, which must be zeroed. */
+static inline void thread_state_fill_run(const struct thread_state *s, __u64 now,
 					 struct record_run *run)
 {
 	run->head.time = now;
-	run->start = m->since;
+	run->start = s->since;
 }
 
-static inline void thread_state_leave_cpu(struct thread_state *m, __u64 now, enum phase phase)
+static inline void thread_state_leave_cpu(struct thread_state *s, __u64 now, enum phase phase)
 {
-	m->since = now;
-	m->phase = phase;
+	s->since = now;
+	s->phase = phase;
 }
 
 /*
- * The thread gets a CPU back (or, with open, recording ends before it does):
- * fill in everything of its WAIT but identity, cpu and stacks.
+ * The thread gets a CPU (or, with open, the recording ends first): fill in its
+ * WAIT, except for the thread, the CPU and the stacks.
  */
-static inline void thread_state_fill_wait(const struct thread_state *m, __u64 now,
+static inline void thread_state_fill_wait(const struct thread_state *s, __u64 now,
 					  const struct wait_site *site, int open,
 					  struct record_wait *wait)
 {
-	struct wake wake = m->wake;
+	struct wake wake = s->wake;
 	int woken = wake.time != 0;
-	int blocked = m->phase == PHASE_BLOCKED || (m->phase == PHASE_UNKNOWN && (woken || open));
+	int blocked = s->phase == PHASE_BLOCKED || (s->phase == PHASE_UNKNOWN && (woken || open));
 
 	wait->head.time = now;
-	wait->start = m->since;
-	wait->woken = m->since;
-	wait->ready = m->phase == PHASE_THROTTLED ? STATE_THROTTLED : STATE_READY;
+	wait->start = s->since;
+	wait->woken = s->since;
+	wait->ready = s->phase == PHASE_THROTTLED ? STATE_THROTTLED : STATE_READY;
 	wait->flags = open ? INTERVAL_OPEN : 0;
 	wait->state = STATE_BLOCKED;
 	wait->syscall = SYSCALL_NONE;
@@ -253,7 +248,7 @@ static inline void thread_state_fill_wait(const struct thread_state *m, __u64 no
 		wait->waker = wake.waker;
 		wait->context = wake.context;
 		wait->vector = wake.vector;
-		if (wake.time > m->since)
+		if (wake.time > s->since)
 			wait->woken = wake.time < now ? wake.time : now;
 	}
 	wait->state = wait_state(site, &wake);
@@ -263,11 +258,44 @@ static inline void thread_state_fill_wait(const struct thread_state *m, __u64 no
 	wait->flags |= site->flags;
 }
 
-static inline void thread_state_enter_cpu(struct thread_state *m, __u64 now)
+/*
+ * The thread gets a CPU at now.  Its WAIT up to now has to be filled in before.
+ */
+static inline void thread_state_enter_cpu(struct thread_state *s, __u64 now)
 {
-	m->since = now;
-	m->wake.time = 0;
-	m->phase = PHASE_ON;
+	s->since = now;
+	s->wake.time = 0;
+	s->phase = PHASE_ON;
+}
+
+/*
+ * Whether a thread that leaves a CPU got it in a switch that was hidden from
+ * tracing: its last known phase is off the CPU, or it was discovered before
+ * `begin`, the earliest time at which it can have got this CPU.
+ */
+static inline int thread_state_missed_switch_in(const struct thread_state *s, __u64 begin)
+{
+	return !thread_state_is_on(s) || (s->phase == PHASE_UNKNOWN && begin > s->since);
+}
+
+/*
+ * When the thread got a CPU in a hidden switch: at `begin` at the earliest, but
+ * not before the thread was woken nor before its last known phase began.  A
+ * newly discovered thread was blocked until then, at an unknown site.
+ *
+ * The caller then fills in the WAIT up to that time, with INTERVAL_END_HIDDEN, and
+ * calls thread_state_enter_cpu().  If the phase is PHASE_ON, the switch-out from
+ * another CPU was hidden as well, and there is no WAIT.
+ */
+static inline __u64 thread_state_hidden_switch_in(struct thread_state *s, __u64 begin)
+{
+	if (begin < s->wake.time)
+		begin = s->wake.time;
+	if (begin < s->since)
+		begin = s->since;
+	if (s->phase == PHASE_UNKNOWN)
+		s->phase = PHASE_BLOCKED;
+	return begin;
 }
 
 #endif

@@ -587,8 +587,7 @@ TEST(what_a_trace_lacks_is_said)
 	CHECK_STR(nothing, "has no events");
 	call_begins(&p, 1, 4, "read", 0);
 	calls_only = replay_missing(p.replay);
-	CHECK_STR(calls_only,
-		  "has no sched_switch, so nothing is known of what threads waited for");
+	CHECK_STR(calls_only, "has no sched_switch events, so what threads waited for is unknown");
 }
 
 TEST(a_trace_without_cpus_is_reported)
@@ -623,7 +622,7 @@ TEST(a_trace_of_some_threads_is_told_from_one_of_all)
 	of_all = replay_missing(all.replay);
 	of_some = replay_missing(some.replay);
 	CHECK(of_all && !strstr(of_all, "not all switches"));
-	CHECK(of_some && strstr(of_some, "has not all switches, as when some threads only"));
+	CHECK(of_some && strstr(of_some, "has only some of the context switches"));
 }
 
 TEST(of_a_cpu_that_no_machine_has_nothing_is_made)

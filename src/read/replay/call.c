@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay_call - system calls, and what file descriptors stand for.
+ * System calls, and the objects behind file descriptors.
  *
- * The kernel's recorder looks a descriptor up where the thread blocks.  A trace
- * has no such table, but the calls that fill it.  So each process has one of
- * ours, which open(), socket() and their like fill, dup() copies, close() and
- * exec clear, and fork() hands on.  A descriptor that was open before the trace
- * began is not known until a call shows what it must be: only files are synced.
+ * The kernel's recorder looks up a descriptor when the thread blocks.  A trace
+ * has no descriptor table, but it has the calls that change it.  So the replay
+ * keeps a table for each process: open(), socket() and similar calls fill it, dup()
+ * copies an entry, close() removes one, and fork() copies the table.  A descriptor
+ * that was open before the trace began is unknown until a call implies its kind:
+ * fsync(), for example, takes only files.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 
 #include "read/replay/internal.h"
 
-/* Their numbers on x86-64, as in event/syscall_table.h. */
+/* x86-64 numbers, as in event/syscall_table.h. */
 enum {
 	CALL_OPEN = 2,
 	CALL_CLOSE = 3,
@@ -53,12 +54,13 @@ enum {
 	CALL_FUTEX_WAIT = 455,
 };
 
+/* The value of a descriptor in the table. */
 static uint64_t as_value(enum object_kind kind, uint64_t object)
 {
 	return object << 8 | kind;
 }
 
-void descriptors_share(struct replay_thread *t, struct replay_thread *with)
+void replay_descriptors_share(struct replay_thread *t, struct replay_thread *with)
 {
 	if (!with->descriptors) {
 		with->descriptors = must_alloc(sizeof(*with->descriptors));
@@ -68,7 +70,7 @@ void descriptors_share(struct replay_thread *t, struct replay_thread *with)
 	t->descriptors->users++;
 }
 
-void descriptors_copy(struct replay_thread *t, const struct replay_thread *from)
+void replay_descriptors_copy(struct replay_thread *t, const struct replay_thread *from)
 {
 	uint64_t key, value;
 
@@ -80,7 +82,7 @@ void descriptors_copy(struct replay_thread *t, const struct replay_thread *from)
 		*map_insert(&t->descriptors->map, key) = value;
 }
 
-void descriptors_drop(struct replay_thread *t)
+void replay_descriptors_drop(struct replay_thread *t)
 {
 	struct descriptors *d = TAKE(t->descriptors);
 
@@ -90,7 +92,7 @@ void descriptors_drop(struct replay_thread *t)
 	free(d);
 }
 
-static void set(struct replay_thread *t, uint64_t fd, uint64_t value)
+static void set_descriptor(struct replay_thread *t, uint64_t fd, uint64_t value)
 {
 	if (!t->descriptors) {
 		t->descriptors = must_alloc(sizeof(*t->descriptors));
@@ -99,7 +101,7 @@ static void set(struct replay_thread *t, uint64_t fd, uint64_t value)
 	*map_insert(&t->descriptors->map, fd) = value;
 }
 
-static uint64_t get(const struct replay_thread *t, uint64_t fd)
+static uint64_t get_descriptor(const struct replay_thread *t, uint64_t fd)
 {
 	const uint64_t *value = t->descriptors ? map_find(&t->descriptors->map, fd) : NULL;
 
@@ -128,7 +130,7 @@ static enum object_kind kind_of_path(const char *path, uint64_t flags)
 	return flags & O_DIRECTORY ? OBJECT_DIRECTORY : OBJECT_FILE;
 }
 
-/* Files are known by their paths, where the trace has them; the same path is the same file. */
+/* A file is identified by its path, if the trace contains it. */
 static uint64_t file_value(struct replay *r, const struct replay_thread *t, uint64_t flags)
 {
 	const char *path = strtab_get(r->strings, t->path);
@@ -138,21 +140,21 @@ static uint64_t file_value(struct replay *r, const struct replay_thread *t, uint
 		return as_value(kind, 0);
 
 	uint64_t object = XXH3_64bits(path, strlen(path)) >> 8;
-	uint64_t *told = map_insert(&r->files, object);
+	uint64_t *described = map_insert(&r->files, object);
 
-	if (!*told) {
+	if (!*described) {
 		struct record_file *file =
 			replay_make(r, RECORD_FILE, sizeof(*file), t->tid, t->cpu, r->now);
 
 		file->object = object;
 		file->name = t->path.i;
-		*told = 1;
+		*described = 1;
 	}
 	return as_value(kind, object);
 }
 
-/* What the descriptor that a call returns stands for. */
-static uint64_t value_made(struct replay *r, const struct replay_thread *t)
+/* The object behind the descriptor that a call returns; 0 if it returns none. */
+static uint64_t returned_value(struct replay *r, const struct replay_thread *t)
 {
 	switch (t->call) {
 	case CALL_OPEN:
@@ -169,10 +171,11 @@ static uint64_t value_made(struct replay *r, const struct replay_thread *t)
 	case CALL_DUP:
 	case CALL_DUP2:
 	case CALL_DUP3:
-		return get(t, t->args[0]);
+		return get_descriptor(t, t->args[0]);
 	case CALL_FCNTL:
-		return t->args[1] == F_DUPFD || t->args[1] == F_DUPFD_CLOEXEC ? get(t, t->args[0])
-									      : 0;
+		return t->args[1] == F_DUPFD || t->args[1] == F_DUPFD_CLOEXEC
+			       ? get_descriptor(t, t->args[0])
+			       : 0;
 	case CALL_EPOLL_CREATE:
 	case CALL_EPOLL_CREATE1:
 		return as_value(OBJECT_EPOLL, 0);
@@ -194,8 +197,8 @@ static uint64_t value_made(struct replay *r, const struct replay_thread *t)
 	}
 }
 
-/* Calls that only a file can be the subject of. */
-static bool is_file_call(int nr)
+/* Calls that only take files. */
+static bool takes_file(int nr)
 {
 	switch (nr) {
 	case CALL_LSEEK:
@@ -223,10 +226,10 @@ static void follow_descriptors(struct replay *r, struct replay_thread *t, int64_
 		return;
 	}
 
-	uint64_t value = value_made(r, t);
+	uint64_t value = returned_value(r, t);
 
 	if (value)
-		set(t, result, value);
+		set_descriptor(t, result, value);
 }
 
 void replay_call_enter(struct replay *r, struct replay_thread *t, const struct raw_event *e)
@@ -263,7 +266,7 @@ void replay_call_exit(struct replay *r, struct replay_thread *t, const struct ra
 	t->call_start = 0;
 }
 
-void replay_call_end(struct replay *r, struct replay_thread *t)
+void replay_call_finish(struct replay *r, struct replay_thread *t)
 {
 	if (t->call_start)
 		make_call(r, t, r->now, 0, SYSCALL_OPEN);
@@ -281,13 +284,13 @@ void replay_call_site(const struct replay_thread *t, struct wait_site *site)
 			site->flags |= INTERVAL_SIGNAL;
 	} else if (syscall_class_of(t->call) == SYSCALL_DESCRIPTOR || t->call == CALL_FLOCK ||
 		   t->call == CALL_FCNTL) {
-		uint64_t value = get(t, t->args[0]);
+		uint64_t value = get_descriptor(t, t->args[0]);
 
 		site->object = value >> 8;
 		site->object_kind = value & 0xff;
-		if (!site->object_kind && is_file_call(t->call))
+		if (!site->object_kind && takes_file(t->call))
 			site->object_kind = OBJECT_FILE;
-		/* whoever reads a disk is not to be disturbed: this was a device, or a fifo */
+		/* waits for a disk are uninterruptible: this one was for a device or a FIFO */
 		if (site->object_kind == OBJECT_FILE && !(site->flags & INTERVAL_UNINTERRUPTIBLE))
 			site->object_kind = OBJECT_NONE;
 	}

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay_net - who sent what to whom.
+ * Messages: which thread sent bytes, and which received them.
  *
- * Traces tell of messages in one of two ways.  ftrace and perf have tracepoints
- * where a program gives bytes to a socket or takes them, with the kernel's
- * address of the socket and no position in the stream; so positions are counted
- * here, from the moment the connection began, as both sides count alike.  If that
- * was not seen, the message is told without a position.
+ * Traces contain messages in one of three forms.  ftrace and perf have tracepoints
+ * in the send and receive calls, with the kernel's address of the socket but no
+ * position in the stream.  So the replay counts positions from the start of the
+ * connection, and both sides arrive at the same numbers.  If the start is missing from
+ * the trace, messages have no position.
  *
- * LTTng has the packets, with TCP's headers and so with positions, but not the
- * programs.  A segment was sent by the thread that was running where it was
- * given to the device; one that is sent later, from an interrupt or by a kernel
- * thread that handles one, when the window opens, by whoever sent last on that
- * connection.  It was received by the thread that is woken before its softirq is
- * over, or, if the interrupt has a thread, by that thread soon after.  A thread that
- * did not sleep when it came is not known to have received it.
+ * LTTng has the packets, with TCP headers and thus positions, but without the
+ * programs.  The sender of a segment is the thread that runs when the segment goes to
+ * the device.  When an interrupt or a kernel thread sends it later, because the
+ * window opens, the sender is the last thread that sent on this connection.  The
+ * receiver is the thread that the softirq of the segment wakes or, with threaded
+ * interrupts, that the interrupt's thread wakes soon after.  If the receiver was
+ * not asleep, it remains unknown.
  *
- * Older LTTng traces have inet_sock_local_in and _out instead: of each segment the
- * socket, but no address and no size.  Sequence number, acknowledged number and flags
- * are the same on both sides, also on two machines.  So each segment gets an address
- * of its own, made of these, and is told on the way: what has that address on the
- * other side is its receive.  Only those with data at the end of a write count, which
- * TCP marks by PSH; acknowledgements are not messages.
+ * Older LTTng traces have inet_sock_local_in and _out instead, with the socket of
+ * each segment but no address and no size.  Sequence number, acknowledged number and
+ * flags are the same on both sides, also on two hosts.  So each segment gets an
+ * address made from these, which its receiver finds as well.  Only segments with
+ * the end of a write count as messages, which TCP marks with PSH; acknowledgements
+ * do not.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -34,16 +34,16 @@ enum { STATE_ESTABLISHED = 1, STATE_SYN_SENT = 2, STATE_SYN_RECEIVED = 3, STATE_
 
 static struct replay_socket *socket_of(struct replay *r, uint64_t name)
 {
-	uint64_t *place = map_insert(&r->sockets, name);
+	uint64_t *index = map_insert(&r->sockets, name);
 
-	if (!*place) {
+	if (!*index) {
 		*vec_push(&r->socket_list) = (struct replay_socket){ .object = ++r->socket_count };
-		*place = r->socket_list.count;
+		*index = r->socket_list.count;
 	}
-	return &r->socket_list.items[*place - 1];
+	return &r->socket_list.items[*index - 1];
 }
 
-/* The kernel has another socket where this one was. */
+/* The kernel reuses the address of a socket for another one. */
 static struct replay_socket *new_socket(struct replay *r, uint64_t name)
 {
 	struct replay_socket *socket = socket_of(r, name);
@@ -57,16 +57,17 @@ static bool has_address(const struct socket_address *a)
 	return a->local_port && a->peer_port;
 }
 
-static void tell_socket(struct replay *r, struct replay_socket *socket, const struct raw_event *e)
+static void describe_socket(struct replay *r, struct replay_socket *socket,
+			    const struct raw_event *e)
 {
-	if (socket->told || !has_address(&socket->address))
+	if (socket->described || !has_address(&socket->address))
 		return;
 
 	struct record_socket *s = replay_make(r, RECORD_SOCKET, sizeof(*s), 0, e->cpu, e->time);
 
 	s->object = socket->object;
 	s->address = socket->address;
-	socket->told = true;
+	socket->described = true;
 }
 
 static void make_message(struct replay *r, uint32_t tid, const struct raw_event *e,
@@ -79,7 +80,7 @@ static void make_message(struct replay *r, uint32_t tid, const struct raw_event 
 	m->head = head;
 }
 
-/* An address, as an event has it: of IPv4 or of IPv6. */
+/* The address in an event, IPv4 or IPv6. */
 static struct socket_address address_of(const struct raw_event *e)
 {
 	struct socket_address a = e->socket.address;
@@ -98,7 +99,7 @@ static struct socket_address address_of(const struct raw_event *e)
 	return a;
 }
 
-/* A socket that no event names by a number is known by its address. */
+/* Identifies a socket by its address if events do not contain the kernel's. */
 static uint64_t name_of(const struct socket_address *a)
 {
 	return XXH3_64bits(a, sizeof(*a)) | 1;
@@ -114,7 +115,7 @@ static uint8_t object_kind_of(const struct socket_address *a)
 void replay_message(struct replay *r, const struct raw_event *e)
 {
 	const uint32_t counts = 1u << RAW_SOCKET_RECEIVE;
-	struct replay_thread *t = replay_current(r, e);
+	struct replay_thread *t = replay_current_thread(r, e);
 	struct socket_address address = address_of(e);
 	struct replay_socket *socket = socket_of(r, e->socket.object ?: name_of(&address));
 	bool sends = e->kind == RAW_SOCKET_SEND;
@@ -122,14 +123,14 @@ void replay_message(struct replay *r, const struct raw_event *e)
 
 	if (has_address(&address))
 		socket->address = address;
-	tell_socket(r, socket, e);
+	describe_socket(r, socket, e);
 	if (!t || e->socket.bytes < 0 || (e->socket.flags & MSG_PEEK && !sends))
 		return;
-	/* this event comes with each receive, but a better one may as well */
+	/* RAW_SOCKET_RECEIVE has the size as well; do not count a receive twice */
 	if (e->kind == RAW_TCP_RECEIVE && (r->seen | r->source->kinds) & counts)
 		return;
 	if (!e->socket.bytes && e->kind == RAW_SOCKET_RECEIVE)
-		return; /* the stream has ended */
+		return; /* end of the stream */
 	*count += e->socket.bytes;
 	make_message(r, t->tid, e,
 		     &(struct record_message){
@@ -141,17 +142,17 @@ void replay_message(struct replay *r, const struct raw_event *e)
 		     });
 }
 
-void replay_told_message(struct replay *r, const struct raw_event *e)
+void replay_exported_message(struct replay *r, const struct raw_event *e)
 {
-	struct replay_thread *t = replay_current(r, e);
+	struct replay_thread *t = replay_current_thread(r, e);
 	struct replay_socket *socket = socket_of(r, e->message.object);
 
 	if (memcmp(&socket->address, &e->message.address, sizeof(socket->address)) != 0) {
 		socket->address = e->message.address;
-		socket->told = false;
+		socket->described = false;
 	}
-	socket->object = e->message.object; /* that was unique where it was recorded */
-	tell_socket(r, socket, e);
+	socket->object = e->message.object; /* unique on the recorded host */
+	describe_socket(r, socket, e);
 	if (t)
 		make_message(r, t->tid, e,
 			     &(struct record_message){
@@ -167,7 +168,7 @@ void replay_socket_state(struct replay *r, const struct raw_event *e)
 {
 	uint32_t from = e->socket.from, to = e->socket.to;
 	struct socket_address address = address_of(e);
-	struct replay_thread *t = replay_current(r, e);
+	struct replay_thread *t = replay_current_thread(r, e);
 	struct record_socket_state *s =
 		replay_make(r, RECORD_SOCKET_STATE, sizeof(*s), t ? t->tid : 0, e->cpu, e->time);
 
@@ -183,22 +184,22 @@ void replay_socket_state(struct replay *r, const struct raw_event *e)
 
 	s->object = socket->object;
 	if (to == STATE_CLOSED)
-		new_socket(r, e->socket.object); /* its place may be another's next */
+		new_socket(r, e->socket.object); /* the kernel can reuse its address */
 	if (to != STATE_ESTABLISHED)
 		return;
 	socket->address = address;
 	socket->counted = from == STATE_SYN_SENT || from == STATE_SYN_RECEIVED;
-	tell_socket(r, socket, e);
+	describe_socket(r, socket, e);
 }
 
-/* What of a segment is the program's: behind which position, and how much; false if nothing is. */
+/* Position and size of the payload of a segment; false if it has none. */
 static bool read_segment(const struct raw_event *e, struct socket_address *ret_address,
 			 struct segment *ret)
 {
 	uint32_t headers = 4 * (e->packet.ip_words + e->packet.tcp_words);
 
 	if (!has_address(&e->packet.address) || !e->packet.tcp_words || e->packet.bytes <= headers)
-		return false; /* UDP has ports too */
+		return false; /* UDP, or no payload */
 	*ret_address = e->packet.address;
 	ret_address->family = e->packet.ip_words ? AF_INET : AF_INET6;
 	ret_address->protocol = IPPROTO_TCP;
@@ -207,7 +208,7 @@ static bool read_segment(const struct raw_event *e, struct socket_address *ret_a
 	return true;
 }
 
-static struct socket_address from_the_other_side(const struct socket_address *a)
+static struct socket_address swap_sides(const struct socket_address *a)
 {
 	struct socket_address b = *a;
 
@@ -226,9 +227,9 @@ static bool is_in_interrupt(const struct replay_cpu *cpu, const struct replay_th
 static void send_segment(struct replay *r, const struct replay_cpu *cpu, const struct raw_event *e,
 			 const struct segment *segment, struct replay_socket *socket)
 {
-	const struct replay_thread *t = replay_current(r, e);
+	const struct replay_thread *t = replay_current_thread(r, e);
 
-	/* a kernel thread may handle an interrupt, but it may also be the one that sends */
+	/* a kernel thread handles an interrupt, or is itself the sender */
 	if (t && (!is_in_interrupt(cpu, t) || (t->kernel && !socket->sender)))
 		socket->sender = t->tid;
 	if (!socket->sender)
@@ -244,7 +245,7 @@ static void send_segment(struct replay *r, const struct replay_cpu *cpu, const s
 static void receive_segment(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e,
 			    struct segment segment, const struct replay_socket *socket)
 {
-	const struct replay_thread *t = replay_current(r, e);
+	const struct replay_thread *t = replay_current_thread(r, e);
 
 	segment.object = socket->object;
 	segment.time = e->time;
@@ -252,7 +253,7 @@ static void receive_segment(struct replay *r, struct replay_cpu *cpu, const stru
 	cpu->segment = segment;
 }
 
-/* The address of one segment: the sender's side of it is local to the sender. */
+/* An address for one segment; the local side is the sender's. */
 static struct socket_address address_of_segment(const struct raw_event *e)
 {
 	struct {
@@ -266,8 +267,8 @@ static struct socket_address address_of_segment(const struct raw_event *e)
 	return a;
 }
 
-static void tell_local(struct replay *r, uint64_t object, const struct socket_address *address,
-		       const struct raw_event *e)
+static void describe_local(struct replay *r, uint64_t object, const struct socket_address *address,
+			   const struct raw_event *e)
 {
 	struct record_socket *s = replay_make(r, RECORD_SOCKET, sizeof(*s), 0, e->cpu, e->time);
 
@@ -285,11 +286,11 @@ static void local_segment(struct replay *r, struct replay_cpu *cpu, const struct
 		return;
 	segment.address = address_of_segment(e);
 	if (e->kind == RAW_PACKET_SEND) {
-		tell_local(r, socket->object, &segment.address, e);
+		describe_local(r, socket->object, &segment.address, e);
 		send_segment(r, cpu, e, &segment, socket);
 		return;
 	}
-	segment.address = from_the_other_side(&segment.address);
+	segment.address = swap_sides(&segment.address);
 	receive_segment(r, cpu, e, segment, socket);
 }
 
@@ -306,12 +307,12 @@ void replay_packet(struct replay *r, struct replay_cpu *cpu, const struct raw_ev
 		return;
 	r->has_headers = true;
 	if (e->kind == RAW_PACKET_RECEIVE)
-		address = from_the_other_side(&address);
+		address = swap_sides(&address);
 
 	struct replay_socket *socket = socket_of(r, name_of(&address));
 
 	socket->address = address;
-	tell_socket(r, socket, e);
+	describe_socket(r, socket, e);
 	if (e->kind == RAW_PACKET_SEND)
 		send_segment(r, cpu, e, &segment, socket);
 	else
@@ -319,11 +320,11 @@ void replay_packet(struct replay *r, struct replay_cpu *cpu, const struct raw_ev
 }
 
 /*
- * Whether the CPU still handles the segment: in its softirq, which ends it, or else
- * in the same thread, which does not show when it is done with it.
+ * Whether the CPU still processes the segment: in its softirq, or in the same
+ * thread, soon after, as the trace does not contain when that thread is done.
  */
-static bool is_handled(const struct replay *r, const struct replay_cpu *cpu,
-		       const struct raw_event *e)
+static bool is_processing(const struct replay *r, const struct replay_cpu *cpu,
+			  const struct raw_event *e)
 {
 	enum { SOON = 100 * 1000 }; /* ns */
 	const struct segment *s = &cpu->segment;
@@ -335,16 +336,16 @@ static bool is_handled(const struct replay *r, const struct replay_cpu *cpu,
 	       e->time - s->time <= SOON && (knows_softirqs || cpu->thread->kernel);
 }
 
-void replay_packet_wakes(struct replay *r, struct replay_cpu *cpu, uint32_t tid,
-			 const struct raw_event *e)
+void replay_packet_received(struct replay *r, struct replay_cpu *cpu, uint32_t tid,
+			    const struct raw_event *e)
 {
 	struct segment segment = cpu->segment;
 
-	if (!segment.object || !is_handled(r, cpu, e))
+	if (!segment.object || !is_processing(r, cpu, e))
 		return;
 	cpu->segment.object = 0;
 	if (segment.is_local)
-		tell_local(r, segment.object, &segment.address, e);
+		describe_local(r, segment.object, &segment.address, e);
 	make_message(r, tid, e,
 		     &(struct record_message){ .object = segment.object,
 					       .bytes = segment.bytes,

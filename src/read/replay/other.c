@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_other - requests to disks, spans, losses, and events that the user asked for. */
+/* Block I/O, spans, losses and probe events in a trace. */
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/hash.h"
 #include "read/replay/internal.h"
 
-static uint64_t request_key(const struct raw_event *e)
+static uint64_t block_io_key(const struct raw_event *e)
 {
-	return e->block.sector ^ (uint64_t)e->block.device << 40;
+	return hash_number(e->block.sector) + e->block.device;
 }
 
-/* Of the letters of a request, or the bits that stand for them, what it does. */
+/* The operation, from the letters or the flag bits of block I/O. */
 static uint8_t op_of(const struct raw_event *e)
 {
 	uint32_t bits = e->block.op_bits;
 	struct raw_text op = e->block.op;
 
 	if (op.s && op.len) {
-		/* a flush may come before a write, which then is what counts */
+		/* a write with a flush before it is a write */
 		if (op.s[0] == 'F' && op.len > 1 && op.s[1] == 'W')
 			return 'W';
 		return strchr("RWFD", op.s[0]) && op.s[0] ? op.s[0] : '?';
@@ -30,24 +30,24 @@ static uint8_t op_of(const struct raw_event *e)
 	return bits & 4 ? 'R' : bits & 256 ? 'F' : '?';
 }
 
-static struct open_request *add_request(struct replay *r, uint64_t key)
+static struct replay_block_io *add_block_io(struct replay *r, uint64_t key)
 {
-	uint64_t *place = map_insert(&r->requests, key);
+	uint64_t *index = map_insert(&r->block_ios, key);
 
-	if (!*place && r->unused_requests.count) {
-		*place = r->unused_requests.items[--r->unused_requests.count];
-	} else if (!*place) {
-		vec_push(&r->request_list);
-		*place = r->request_list.count;
+	if (!*index && r->unused_block_ios.count) {
+		*index = r->unused_block_ios.items[--r->unused_block_ios.count];
+	} else if (!*index) {
+		vec_push(&r->block_io_list);
+		*index = r->block_io_list.count;
 	}
-	return &r->request_list.items[*place - 1];
+	return &r->block_io_list.items[*index - 1];
 }
 
 void replay_block_issue(struct replay *r, const struct raw_event *e)
 {
-	const struct replay_thread *t = replay_current(r, e);
+	const struct replay_thread *t = replay_current_thread(r, e);
 
-	*add_request(r, request_key(e)) = (struct open_request){
+	*add_block_io(r, block_io_key(e)) = (struct replay_block_io){
 		.start = e->time,
 		.tid = t ? t->tid : 0,
 		.bytes = e->block.bytes ?: 512 * e->block.sectors,
@@ -57,24 +57,24 @@ void replay_block_issue(struct replay *r, const struct raw_event *e)
 
 void replay_block_complete(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
 {
-	const uint64_t *place = map_find(&r->requests, request_key(e));
+	const uint64_t *index = map_find(&r->block_ios, block_io_key(e));
 
 	cpu->disk = cpu->hardirq || cpu->softirq;
-	if (!place)
+	if (!index)
 		return;
 
-	struct open_request request = r->request_list.items[*place - 1];
+	struct replay_block_io issued = r->block_io_list.items[*index - 1];
 	struct record_block *block =
-		replay_make(r, RECORD_BLOCK, sizeof(*block), request.tid, e->cpu, e->time);
+		replay_make(r, RECORD_BLOCK, sizeof(*block), issued.tid, e->cpu, e->time);
 
-	*vec_push(&r->unused_requests) = *place;
-	map_remove(&r->requests, request_key(e));
-	block->start = request.start;
+	*vec_push(&r->unused_block_ios) = *index;
+	map_remove(&r->block_ios, block_io_key(e));
+	block->start = issued.start;
 	block->sector = e->block.sector;
-	block->bytes = request.bytes;
+	block->bytes = issued.bytes;
 	block->device = e->block.device;
 	block->error = e->block.error;
-	block->op = request.op;
+	block->op = issued.op;
 }
 
 static int digit(char c)
@@ -85,7 +85,7 @@ static int digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* An id: the last digits if there are too many, zeros before them if there are too few. */
+/* Reads hexadecimal digits: only the last ones if there are too many; pads with leading zeros. */
 static void read_id(struct raw_text text, uint8_t *ret, size_t size)
 {
 	memset(ret, 0, size);
@@ -93,7 +93,7 @@ static void read_id(struct raw_text text, uint8_t *ret, size_t size)
 		int value = digit(text.s[text.len - 1 - i]);
 
 		if (value < 0) {
-			uint64_t hash = XXH3_64bits(text.s, text.len); /* it is no number */
+			uint64_t hash = XXH3_64bits(text.s, text.len); /* not hexadecimal */
 
 			memcpy(ret, &hash, sizeof(hash));
 			return;
@@ -117,9 +117,9 @@ void replay_span_begin(struct replay *r, const struct raw_event *e)
 {
 	uint8_t trace[16], id[8];
 	uint64_t *value = map_insert(&r->spans, span_key(e, trace, id));
-	struct open_span *span = (void *)(uintptr_t)*value ?: must_alloc(sizeof(*span));
+	struct replay_span *span = (void *)(uintptr_t)*value ?: must_alloc(sizeof(*span));
 
-	*span = (struct open_span){ .start = e->time, .tid = e->tid, .pid = e->pid };
+	*span = (struct replay_span){ .start = e->time, .tid = e->tid, .pid = e->pid };
 	read_id(e->span.parent, span->parent, sizeof(span->parent));
 	*value = (uintptr_t)span;
 }
@@ -128,7 +128,7 @@ void replay_span_end(struct replay *r, const struct raw_event *e)
 {
 	uint8_t trace[16], id[8];
 	uint64_t key = span_key(e, trace, id);
-	_cleanup_(freep) struct open_span *begun = map_find_ptr(&r->spans, key);
+	_cleanup_(freep) struct replay_span *begun = map_find_ptr(&r->spans, key);
 
 	if (!begun)
 		return;
@@ -177,14 +177,14 @@ void replay_process(struct replay *r, const struct raw_event *e)
 	process->cgroup = strtab_add_n(r->strings, cgroup->s, cgroup->len).i;
 }
 
-static void tell_type(struct replay *r, const struct raw_event *e)
+static void describe_type(struct replay *r, const struct raw_event *e)
 {
 	struct raw_source *source = r->source;
-	uint64_t *told = map_insert(&r->probe_types, e->type);
+	uint64_t *described = map_insert(&r->probe_types, e->type);
 
-	if (*told)
+	if (*described)
 		return;
-	*told = 1;
+	*described = 1;
 
 	const char *format = source->type_format ? source->type_format(source, e->type) : NULL;
 	struct record_probe_type *type =
@@ -195,12 +195,12 @@ static void tell_type(struct replay *r, const struct raw_event *e)
 	type->format = strtab_add(r->strings, format ?: "").i;
 }
 
-/* What fits into a record; more than that only stacks and bulk data have. */
+/* Bytes that fit into a record; only stacks and bulk data are larger. */
 enum { PROBE_DATA_MAX = 1024 };
 
 void replay_probe_event(struct replay *r, const struct raw_event *e)
 {
-	const struct replay_thread *t = replay_current(r, e);
+	const struct replay_thread *t = replay_current_thread(r, e);
 	size_t size = 0;
 	const void *data = r->source->data ? r->source->data(r->source, &size) : NULL;
 
@@ -208,7 +208,7 @@ void replay_probe_event(struct replay *r, const struct raw_event *e)
 		size = 0;
 	if (size > PROBE_DATA_MAX)
 		size = PROBE_DATA_MAX;
-	tell_type(r, e);
+	describe_type(r, e);
 
 	struct record_probe_event *probe_event =
 		replay_make(r, RECORD_PROBE_EVENT, sizeof(*probe_event) + size, t ? t->tid : 0,

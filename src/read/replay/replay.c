@@ -22,7 +22,7 @@ static void free_threads(struct replay *r)
 	for (size_t pos = 0; map_next(&r->tids, &pos, &key, &value);) {
 		struct replay_thread *t = (void *)(uintptr_t)value;
 
-		descriptors_drop(t);
+		replay_descriptors_drop(t);
 		free(t);
 	}
 	for (size_t i = 0; i < r->unused.count; i++)
@@ -40,9 +40,9 @@ void replay_free(struct replay *r)
 	vec_done(&r->cpus);
 	map_done(&r->sockets);
 	vec_done(&r->socket_list);
-	map_done(&r->requests);
-	vec_done(&r->request_list);
-	vec_done(&r->unused_requests);
+	map_done(&r->block_ios);
+	vec_done(&r->block_io_list);
+	vec_done(&r->unused_block_ios);
 	map_done(&r->files);
 	map_done(&r->probe_types);
 	strtab_free(r->strings);
@@ -91,7 +91,7 @@ bool replay_has(const struct replay *r, uint32_t kinds)
 	return (r->seen | r->source->kinds) & kinds;
 }
 
-/* What Linux can have at most; a damaged number must not cost memory for all below it. */
+/* Linux has no more; a damaged number must not allocate memory for all CPUs below it. */
 enum { MAX_CPUS = 8192 };
 
 static struct replay_cpu *cpu_at(struct replay *r, uint16_t cpu)
@@ -102,9 +102,9 @@ static struct replay_cpu *cpu_at(struct replay *r, uint16_t cpu)
 	return &r->cpus.items[cpu];
 }
 
-static void call(struct replay *r, const struct raw_event *e)
+static void replay_syscall(struct replay *r, const struct raw_event *e)
 {
-	struct replay_thread *t = replay_current(r, e);
+	struct replay_thread *t = replay_current_thread(r, e);
 
 	if (t && e->kind == RAW_SYSCALL_ENTER)
 		replay_call_enter(r, t, e);
@@ -112,7 +112,7 @@ static void call(struct replay *r, const struct raw_event *e)
 		replay_call_exit(r, t, e);
 }
 
-static void about_threads(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
+static void replay_thread_event(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
 {
 	switch (e->kind) {
 	case RAW_SWITCH:
@@ -129,16 +129,16 @@ static void about_threads(struct replay *r, struct replay_cpu *cpu, const struct
 		replay_exec(r, e);
 		break;
 	case RAW_EXIT:
-		replay_announce(r, e);
+		replay_exiting(r, e);
 		break;
 	case RAW_WAKEUP_NEW:
 	case RAW_RENAME:
-		replay_named(r, e->wake.tid, e->wake.comm, e);
+		replay_named_thread(r, e->wake.tid, e->wake.comm, e);
 		break;
 	}
 }
 
-static void about_the_rest(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
+static void replay_other_event(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
 {
 	switch (e->kind) {
 	case RAW_BLOCK_ISSUE:
@@ -169,10 +169,10 @@ static void about_the_rest(struct replay *r, struct replay_cpu *cpu, const struc
 		replay_lost(r, e);
 		break;
 	case RAW_WAIT:
-		replay_told_wait(r, e);
+		replay_exported_wait(r, e);
 		break;
 	case RAW_MESSAGE:
-		replay_told_message(r, e);
+		replay_exported_message(r, e);
 		break;
 	case RAW_PROCESS:
 		replay_process(r, e);
@@ -197,17 +197,17 @@ void replay_event(struct replay *r, const struct raw_event *e)
 
 	struct replay_cpu *cpu = cpu_at(r, e->cpu);
 
-	replay_meet(r, e);
+	replay_event_thread(r, e);
 	if (e->kind >= RAW_SWITCH && e->kind <= RAW_RENAME)
-		about_threads(r, cpu, e);
+		replay_thread_event(r, cpu, e);
 	else if (e->kind >= RAW_IRQ_ENTRY && e->kind <= RAW_HRTIMER_EXIT)
 		replay_interrupt(cpu, e);
 	else if (e->kind == RAW_SYSCALL_ENTER || e->kind == RAW_SYSCALL_EXIT)
-		call(r, e);
+		replay_syscall(r, e);
 	else if (e->kind == RAW_TASK)
-		replay_describe(r, e);
+		replay_task(r, e);
 	else
-		about_the_rest(r, cpu, e);
+		replay_other_event(r, cpu, e);
 }
 
 static int by_tid(const void *a, const void *b)
@@ -228,25 +228,28 @@ void replay_end(struct replay *r)
 	if (threads.count)
 		qsort(threads.items, threads.count, sizeof(threads.items[0]), by_tid);
 	for (size_t i = 0; i < threads.count; i++)
-		replay_finish(r, threads.items[i]);
+		replay_thread_finish(r, threads.items[i]);
 	vec_done(&threads);
 }
 
-/* The words for one thing that a trace lacks are put behind those for the others. */
-static char *also(char *list, const char *words)
+/* Appends to the list of what is missing; frees the old list. */
+static char *also(char *list, const char *missing)
 {
 	_cleanup_(freep) char *before = list;
 
-	return before ? must_printf("%s; %s", before, words) : must_printf("has %s", words);
+	return before ? must_printf("%s; %s", before, missing) : must_printf("has %s", missing);
 }
 
-/* A few are missing of any trace; what sonde exported may be of some threads, whose waits it tells.
+/*
+ * Whether the trace contains the switches of some threads only.  A few switches are
+ * missing from any trace.  A trace that sonde exported can contain some threads
+ * only, but it contains their waits.
  */
-static bool is_of_some(const struct replay *r)
+static bool has_some_threads(const struct replay *r)
 {
-	enum { OFTEN = 20 };
+	enum { MANY = 20 }; /* one of so many switches */
 
-	return r->unseen > r->switches / OFTEN && !r->lost && !r->source->of_some &&
+	return r->hidden_switches > r->switches / MANY && !r->lost && !r->source->of_some &&
 	       !replay_has(r, REPLAY_BIT(RAW_WAIT));
 }
 
@@ -264,27 +267,28 @@ char *replay_missing(const struct replay *r)
 	if ((r->seen & ~(REPLAY_BIT(RAW_SPAN_BEGIN) | REPLAY_BIT(RAW_SPAN_END))) == 0)
 		return NULL;
 	if (!replay_has(r, REPLAY_BIT(RAW_SWITCH)))
-		return also(NULL,
-			    "no sched_switch, so nothing is known of what threads waited for");
+		return also(NULL, "no sched_switch events, so what threads waited for is unknown");
 	if (r->source->missing_cpus)
 		list = also(list,
-			    "no CPU numbers, so the times of threads on and off a CPU are wrong: "
-			    "record with them");
+			    "no CPU numbers, so on-CPU and off-CPU times are wrong: record with "
+			    "CPU numbers");
 	if (r->source->states.doubtful)
+		list = also(list, "no kernel release, so task states are read as in Linux 4.14 and "
+				  "later");
+	if (has_some_threads(r))
 		list = also(list,
-			    "no kernel release, so task states are taken to be numbered as since "
-			    "Linux 4.14");
-	if (is_of_some(r))
-		list = also(list, "not all switches, as when some threads only are recorded: of "
-				  "others, little is known");
+			    "only some of the context switches, as if limited to some threads, "
+			    "so other threads are mostly unknown");
 	if (!replay_has(r, waking))
-		list = also(list, "no sched_waking, so nobody is known to have ended a wait");
+		list = also(list, "no sched_waking events, so what ended each wait is unknown");
 	else if (!replay_has(r, interrupts) && !r->has_context)
-		list = also(list, "no interrupts, so who is said to have woken a thread may just "
-				  "have been interrupted");
+		list = also(list, "no interrupt events, so a thread shown as waker may only have "
+				  "been interrupted");
 	if (!replay_has(r, calls))
-		list = also(list, "no system calls, so some waits are only told as blocked");
+		list = also(list, "no system calls, so the cause of some waits is unknown");
 	if (!r->has_pids && !replay_has(r, REPLAY_BIT(RAW_TASK)))
-		list = also(list, "no process ids, so threads of one process may stand alone");
+		list = also(list,
+			    "no process ids, so threads of one process may appear as separate "
+			    "processes");
 	return list;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay - raw events of a foreign trace through the recorder's state machine.
+ * replay - runs the events of a foreign trace through the recorder's state machine.
  *
- * What the kernel programs see one event at a time, a trace has in a file.  So
- * the same machine (event/thread_state.h) runs over both, and the records are the
- * same.  What the kernel programs can ask the kernel for, a trace may lack or
- * tell elsewhere: what a file descriptor stands for is followed from the calls
- * that open and close it, who belongs to which process from forks, which
- * request a disk interrupt completed from the request's own events.
+ * The kernel programs process events as they happen; a trace has the same events in
+ * a file.  The rules are the same for both (event/thread_state.h, event/wakeup.h), and
+ * so are the records.  What the kernel programs read from kernel memory, the replay
+ * derives from other events: the object behind a file descriptor from the calls
+ * that open and close it, the process of a thread from its creation, the block I/O
+ * that an interrupt completed from the events of the block layer.
  *
- * Nothing is made up: where a trace does not say, the record says so, and the
- * notice says of the whole trace what it lacks.
+ * The replay invents nothing: if the trace does not contain something, the record
+ * has it as unknown, and replay_missing() describes what the whole trace is missing.
  */
 #ifndef SONDE_READ_REPLAY_REPLAY_H
 #define SONDE_READ_REPLAY_REPLAY_H
@@ -19,25 +19,25 @@
 
 struct replay;
 
-/* The source, borrowed, is the one whose events are replayed. */
+/* The source of the events, which is borrowed. */
 struct replay *replay_new(struct raw_source *source);
 void replay_free(struct replay *replay);
 DEFINE_FREEP(replay)
 
-/* Makes the records of the source's next event, which has just been read. */
+/* Makes the records of the event that the source has just returned. */
 void replay_event(struct replay *replay, const struct raw_event *event);
 
-/* Makes the records of what was not finished when the trace ended. */
+/* Makes the records of intervals and calls that the end of the trace cuts off. */
 void replay_end(struct replay *replay);
 
-/* The next record that was made, which holds until more are; NULL if there is none. */
+/* Returns the next record, valid until the next event; NULL if there is none. */
 const struct record *replay_take(struct replay *replay);
 
 const char *replay_string(const struct replay *replay, uint32_t id);
 
 /*
- * What the trace lacks, so far, and what that means for its analysis: words that
- * go on from "the trace".  The caller frees it; NULL if it lacks nothing.
+ * What the trace is missing so far, and the consequences for its analysis, as
+ * "has no ..., so ...".  The caller frees it; NULL if nothing is missing.
  */
 char *replay_missing(const struct replay *replay);
 

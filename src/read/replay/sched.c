@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay_sched - who has a CPU, who waits, and who wakes whom: what
- * bpf/sched.bpf.h and bpf/irq.bpf.h are in the kernel.
+ * Scheduling and interrupts in a trace: the counterpart of bpf/sched.bpf.h and
+ * bpf/irq.bpf.h, with the same rules (event/thread_state.h, event/wakeup.h).
  */
 #include "read/replay/internal.h"
 
@@ -18,7 +18,7 @@ void replay_run(struct replay *r, const struct replay_thread *t, nsec_t end, uin
 	run->flags = flags;
 }
 
-/* flags as in the kernel's recorder: INTERVAL_OPEN, INTERVAL_END_HIDDEN. */
+/* flags: INTERVAL_OPEN if the trace ends before the wait, or INTERVAL_END_HIDDEN. */
 static void make_wait(struct replay *r, const struct replay_thread *t, uint16_t cpu, nsec_t end,
 		      uint8_t flags)
 {
@@ -26,10 +26,10 @@ static void make_wait(struct replay *r, const struct replay_thread *t, uint16_t 
 
 	if (t->state.since >= end)
 		return;
-	bool told = t->told.state && t->told.start == t->state.since;
+	bool exported = t->exported.state && t->exported.start == t->state.since;
 
-	if (told)
-		site = t->told.site;
+	if (exported)
+		site = t->exported.site;
 	else if (t->state.phase == PHASE_UNKNOWN)
 		site = (struct wait_site){ .syscall = SYSCALL_UNKNOWN, .kernel = t->kernel };
 
@@ -37,21 +37,21 @@ static void make_wait(struct replay *r, const struct replay_thread *t, uint16_t 
 
 	thread_state_fill_wait(&t->state, end, &site, flags & INTERVAL_OPEN, wait);
 	wait->flags |= flags;
-	if (told) {
-		wait->state = t->told.state;
-		wait->ready = t->told.ready;
+	if (exported) {
+		wait->state = t->exported.state;
+		wait->ready = t->exported.ready;
 	}
 }
 
-/* A trace that sonde exported tells what the thread waits on before it leaves its CPU. */
-void replay_told_wait(struct replay *r, const struct raw_event *e)
+/* A trace that sonde exported contains what a thread waits on, before its switch-out. */
+void replay_exported_wait(struct replay *r, const struct raw_event *e)
 {
 	const uint8_t flags = INTERVAL_IOWAIT | INTERVAL_UNINTERRUPTIBLE | INTERVAL_SIGNAL;
 	struct replay_thread *t = replay_thread(r, e->wait.tid, e);
 
 	if (!t || !e->wait.state.len || !e->wait.ready.len)
 		return;
-	t->told = (struct told_wait){
+	t->exported = (struct exported_wait){
 		.start = e->time,
 		.site = { .object = e->wait.object,
 			  .syscall = e->wait.syscall,
@@ -64,22 +64,29 @@ void replay_told_wait(struct replay *r, const struct raw_event *e)
 }
 
 /*
- * A thread leaves a CPU that it was not seen to get, since events are missing:
- * it got it no sooner than it was ready and than another was seen to get it.
- * Of who had it then nothing is known until he is seen again, with a CPU or
- * getting one; until then he stays PHASE_ON, of which no wait is made.
+ * Whether a thread leaves a CPU that it got in a switch which is missing from
+ * the trace.  The first thread that leaves a CPU has had it since the trace began,
+ * unless the thread was woken or seen off the CPU meanwhile.
  */
-static void enter_unseen(struct replay *r, struct replay_cpu *cpu, struct replay_thread *t,
+static bool missed_switch_in(const struct replay_cpu *cpu, const struct replay_thread *t)
+{
+	if (cpu->thread == t)
+		return false;
+	if (cpu->tid != RAW_UNKNOWN || t->state.wake.time)
+		return true;
+	return thread_state_missed_switch_in(&t->state, 0);
+}
+
+/*
+ * The thread got the CPU after the last known switch to another thread.  The
+ * switch-out of that other thread is missing: it stays PHASE_ON, which makes no
+ * wait, until its next event.
+ */
+static void enter_hidden(struct replay *r, const struct replay_cpu *cpu, struct replay_thread *t,
 			 const struct raw_event *e)
 {
-	nsec_t begin = cpu->switched;
+	nsec_t begin = thread_state_hidden_switch_in(&t->state, cpu->switched);
 
-	if (begin < t->state.wake.time)
-		begin = t->state.wake.time;
-	if (begin < t->state.since)
-		begin = t->state.since;
-	if (t->state.phase == PHASE_UNKNOWN)
-		t->state.phase = PHASE_BLOCKED;
 	if (t->state.phase != PHASE_ON)
 		make_wait(r, t, e->cpu, begin, INTERVAL_END_HIDDEN);
 	thread_state_enter_cpu(&t->state, begin);
@@ -89,7 +96,7 @@ static bool is_dead(const struct replay_thread *t, uint64_t state)
 {
 	if (state & (RAW_STATE_DEAD | RAW_STATE_ZOMBIE))
 		return true;
-	/* neither parks nor idles, but 64 or 128 may be "dead" in a numbering that is unknown */
+	/* an exiting thread neither parks nor idles: an unknown numbering has dead at 64 or 128 */
 	return t->exiting && (state == RAW_STATE_PARKED || state == RAW_STATE_IDLE);
 }
 
@@ -106,23 +113,21 @@ static void leave_cpu(struct replay *r, struct replay_cpu *cpu, const struct raw
 	uint64_t state = raw_state_read(&r->source->states, e->sched_switch.state,
 					e->sched_switch.prev == 0);
 
-	cpu->gone = 0;
+	cpu->exited_tid = 0;
 
 	struct replay_thread *t =
-		replay_named(r, e->sched_switch.prev, e->sched_switch.prev_comm, e);
+		replay_named_thread(r, e->sched_switch.prev, e->sched_switch.prev_comm, e);
 
 	if (!t)
 		return;
-	/* who leaves a CPU first, and was not woken, has had it from the begin on */
-	if (cpu->thread != t &&
-	    (cpu->tid != RAW_UNKNOWN || !thread_state_is_on(&t->state) || t->state.wake.time))
-		enter_unseen(r, cpu, t, e);
+	if (missed_switch_in(cpu, t))
+		enter_hidden(r, cpu, t, e);
 	t->cpu = e->cpu;
 	t->newborn = false;
 	replay_run(r, t, e->time, cpu->irq, 0);
 	if (is_dead(t, state)) {
-		cpu->gone = t->tid;
-		replay_exit(r, t, e);
+		cpu->exited_tid = t->tid;
+		replay_thread_exit(r, t, e);
 		return;
 	}
 	if (state)
@@ -133,7 +138,7 @@ static void leave_cpu(struct replay *r, struct replay_cpu *cpu, const struct raw
 static void enter_cpu(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
 {
 	struct replay_thread *t =
-		replay_named(r, e->sched_switch.next, e->sched_switch.next_comm, e);
+		replay_named_thread(r, e->sched_switch.next, e->sched_switch.next_comm, e);
 
 	cpu->tid = e->sched_switch.next;
 	cpu->thread = t;
@@ -143,49 +148,49 @@ static void enter_cpu(struct replay *r, struct replay_cpu *cpu, const struct raw
 	cpu->hrtimer = false;
 	if (!t)
 		return;
-	if (t->state.phase != PHASE_ON) /* else it was not seen to leave its last */
+	if (t->state.phase != PHASE_ON) /* otherwise its last switch-out is missing */
 		make_wait(r, t, e->cpu, e->time, 0);
 	t->cpu = e->cpu;
 	t->newborn = false;
 	thread_state_enter_cpu(&t->state, e->time);
 }
 
-static void make_wake(const struct replay_cpu *cpu, const struct raw_event *e, struct wake *wake)
+static uint32_t current_tid(const struct replay_cpu *cpu, const struct raw_event *e)
 {
-	wake->time = e->time;
-	wake->waker = e->tid != RAW_UNKNOWN ? e->tid : cpu->tid != RAW_UNKNOWN ? cpu->tid : 0;
-	if (cpu->hrtimer) {
-		wake->context = WAKE_HRTIMER;
-	} else if (cpu->hardirq) {
-		wake->context = WAKE_IRQ;
-		wake->vector = cpu->hardirq - 1;
-	} else if (cpu->softirq && cpu->softirq_tid == wake->waker) {
-		wake->context = WAKE_SOFTIRQ;
-		wake->vector = cpu->softirq - 1;
-	} else if (e->context == RAW_IN_SOFTIRQ) {
-		wake->context = WAKE_SOFTIRQ;
-		wake->vector = VECTOR_UNKNOWN;
-	} else if (e->context == RAW_IN_IRQ || !wake->waker) { /* the idle task wakes nobody */
-		wake->context = WAKE_IRQ;
-		wake->vector = VECTOR_UNKNOWN;
-	} else {
-		wake->context = WAKE_TASK;
-	}
+	if (e->tid != RAW_UNKNOWN)
+		return e->tid;
+	return cpu->tid != RAW_UNKNOWN ? cpu->tid : 0;
+}
+
+static void set_waker(const struct replay_cpu *cpu, const struct raw_event *e, struct wake *wake)
+{
+	static const uint8_t untraced[] = {
+		[RAW_IN_SOFTIRQ] = WAKE_SOFTIRQ, [RAW_IN_IRQ] = WAKE_IRQ
+	};
+
+	wake_set_waker(wake, &(struct waking_cpu){
+				     .tid = current_tid(cpu, e),
+				     .hardirq = cpu->hardirq,
+				     .softirq = cpu->softirq,
+				     .softirq_tid = cpu->softirq_tid,
+				     .hrtimer = cpu->hrtimer,
+				     .untraced = untraced[e->context],
+			     });
 }
 
 void replay_wake(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
 {
-	struct replay_thread *t = replay_named(r, e->wake.tid, e->wake.comm, e);
-	struct wake wake = { 0 };
+	struct replay_thread *t = replay_named_thread(r, e->wake.tid, e->wake.comm, e);
+	struct wake wake = { .time = e->time };
 
-	/* the end of a wakeup is told by another CPU, and later: only for want of its begin */
+	/* sched_wakeup can come later and from another CPU than sched_waking */
 	if (!t || (e->kind == RAW_WAKEUP && replay_has(r, REPLAY_BIT(RAW_WAKING))))
 		return;
-	make_wake(cpu, e, &wake);
+	set_waker(cpu, e, &wake);
 	if (cpu->disk && wake.context != WAKE_TASK)
 		t->site.flags |= INTERVAL_IOWAIT;
 	thread_state_wake(&t->state, &wake);
-	replay_packet_wakes(r, cpu, t->tid, e);
+	replay_packet_received(r, cpu, t->tid, e);
 }
 
 static void interrupt_begins(struct replay_cpu *cpu, const struct raw_event *e)
@@ -217,9 +222,7 @@ void replay_interrupt(struct replay_cpu *cpu, const struct raw_event *e)
 	case RAW_SOFTIRQ_ENTRY:
 		interrupt_begins(cpu, e);
 		cpu->softirq = e->irq.number + 1;
-		cpu->softirq_tid = e->tid != RAW_UNKNOWN     ? e->tid
-				   : cpu->tid != RAW_UNKNOWN ? cpu->tid
-							     : 0;
+		cpu->softirq_tid = current_tid(cpu, e);
 		break;
 	case RAW_SOFTIRQ_EXIT:
 		cpu->softirq = 0;
@@ -235,13 +238,14 @@ void replay_interrupt(struct replay_cpu *cpu, const struct raw_event *e)
 void replay_switch(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
 {
 	r->switches++;
-	/* that the idle task leaves unseen does not matter, and some machines hide it */
-	r->unseen += cpu->tid && cpu->tid != RAW_UNKNOWN && cpu->tid != e->sched_switch.prev;
+	/* missing switches of the idle task do no harm, and some virtual machines hide them */
+	r->hidden_switches +=
+		cpu->tid && cpu->tid != RAW_UNKNOWN && cpu->tid != e->sched_switch.prev;
 	leave_cpu(r, cpu, e);
 	enter_cpu(r, cpu, e);
 }
 
-void replay_finish(struct replay *r, struct replay_thread *t)
+void replay_thread_finish(struct replay *r, struct replay_thread *t)
 {
 	const struct replay_cpu *cpu = t->cpu < r->cpus.count ? &r->cpus.items[t->cpu] : NULL;
 
@@ -249,5 +253,5 @@ void replay_finish(struct replay *r, struct replay_thread *t)
 		make_wait(r, t, t->cpu, r->now, INTERVAL_OPEN);
 	else if (cpu && cpu->thread == t)
 		replay_run(r, t, r->now, cpu->irq, INTERVAL_OPEN);
-	replay_call_end(r, t);
+	replay_call_finish(r, t);
 }

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay_thread - who threads are, from the events that name them.
+ * Threads in a trace: their names, processes, creation and exit.
  *
- * A thread comes into view when an event names it.  Some events know what they
- * say; what a tracer remembered of a thread, and puts before each event, may be
- * its name from long ago, and counts only for want of better.
+ * A thread is added when the first event contains its tid.  Some events, such as
+ * sched_switch, contain the current name.  The name in an event's header comes from
+ * the tracer's cache and can be outdated, so it counts only until an event of the
+ * first sort.
  */
 #include <string.h>
 
 #include "read/replay/internal.h"
 
-/* What the names of the kernel's own threads begin with: most traces do not say who is one. */
+/* Most traces do not mark kernel threads, but their names have known prefixes. */
 static bool has_kernel_name(const char *comm)
 {
-	static const char *const begins[] = { "kworker/", "ksoftirqd/", "migration/", "rcu_",
-					      "kthreadd", "irq/",       "cpuhp/",     "kswapd",
-					      "jbd2/",    "kcompactd",  "khugepaged", "watchdog",
-					      "napi/" };
+	static const char *const prefixes[] = { "kworker/", "ksoftirqd/", "migration/", "rcu_",
+						"kthreadd", "irq/",       "cpuhp/",     "kswapd",
+						"jbd2/",    "kcompactd",  "khugepaged", "watchdog",
+						"napi/" };
 
-	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
-		if (strncmp(comm, begins[i], strlen(begins[i])) == 0)
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+		if (strncmp(comm, prefixes[i], strlen(prefixes[i])) == 0)
 			return true;
 	return false;
 }
 
-static void tell_task(struct replay *r, const struct replay_thread *t, enum task_event event,
+static void make_task(struct replay *r, const struct replay_thread *t, enum task_event event,
 		      uint32_t parent, const struct raw_event *e)
 {
 	struct record_task *task =
@@ -37,7 +38,7 @@ static void tell_task(struct replay *r, const struct replay_thread *t, enum task
 	task->flags = t->kernel ? TASK_KERNEL : 0;
 }
 
-/* Whether that is news.  Names are short, and a text may be longer, or not terminated. */
+/* Sets the name; whether it differs from the old one.  The text may be longer, or unterminated. */
 static bool take_comm(struct replay_thread *t, const struct raw_text *comm)
 {
 	char name[sizeof(t->comm)] = "";
@@ -55,16 +56,16 @@ static bool take_comm(struct replay_thread *t, const struct raw_text *comm)
 static void rename_thread(struct replay *r, struct replay_thread *t, const struct raw_text *comm,
 			  uint32_t pid, const struct raw_event *e)
 {
-	bool news = comm->s && take_comm(t, comm);
+	bool changed = comm->s && take_comm(t, comm);
 
 	t->named |= comm->s != NULL;
 	if (pid != RAW_UNKNOWN && pid != t->pid) {
 		t->pid = pid;
-		news = true;
+		changed = true;
 	}
-	if (news) {
+	if (changed) {
 		t->kernel |= has_kernel_name(t->comm);
-		tell_task(r, t, TASK_RENAMED, 0, e);
+		make_task(r, t, TASK_RENAMED, 0, e);
 	}
 }
 
@@ -85,12 +86,12 @@ static void remove_thread(struct replay *r, struct replay_thread *t)
 			r->cpus.items[i].thread = NULL;
 	if (r->last == t)
 		r->last = NULL;
-	descriptors_drop(t);
+	replay_descriptors_drop(t);
 	map_remove(&r->tids, t->tid);
 	*vec_push(&r->unused) = t;
 }
 
-/* An event is mostly about who was asked for last: NULL if it is not known. */
+/* Most lookups repeat the last one.  NULL if the thread is unknown. */
 static struct replay_thread *find_thread(struct replay *r, uint32_t tid)
 {
 	if (!r->last || r->last->tid != tid)
@@ -99,16 +100,19 @@ static struct replay_thread *find_thread(struct replay *r, uint32_t tid)
 }
 
 /*
- * A thread of whose creation nothing was seen, though creations are, was there
- * all the time.
+ * Adds a thread that its first event finds running or sleeping.  If the trace
+ * contains thread creations but not that of this thread, the thread existed from
+ * the start.
  */
-static struct replay_thread *meet(struct replay *r, uint32_t tid, const struct raw_event *e)
+static struct replay_thread *discover_thread(struct replay *r, uint32_t tid,
+					     const struct raw_event *e)
 {
 	struct replay_thread *t = add_thread(r, tid);
-	bool always = r->source->knows_kinds && r->source->kinds & REPLAY_BIT(RAW_FORK) &&
-		      !(r->source->kinds & REPLAY_BIT(RAW_WAIT)); /* these say since when */
+	bool existed =
+		r->source->knows_kinds && r->source->kinds & REPLAY_BIT(RAW_FORK) &&
+		!(r->source->kinds & REPLAY_BIT(RAW_WAIT)); /* an exported trace has the start */
 
-	thread_state_begin(&t->state, always ? r->begin : e->time, PHASE_UNKNOWN);
+	thread_state_begin(&t->state, existed ? r->begin : e->time, PHASE_UNKNOWN);
 	t->kernel = tid == 2;
 	return t;
 }
@@ -118,10 +122,10 @@ struct replay_thread *replay_thread(struct replay *r, uint32_t tid, const struct
 	if (!tid || tid == RAW_UNKNOWN)
 		return NULL;
 
-	return find_thread(r, tid) ?: meet(r, tid, e);
+	return find_thread(r, tid) ?: discover_thread(r, tid, e);
 }
 
-/* As replay_thread(), for a thread that the event names; pid may be RAW_UNKNOWN. */
+/* As replay_thread(), for an event that contains the thread's name; pid may be RAW_UNKNOWN. */
 static struct replay_thread *thread_named(struct replay *r, uint32_t tid, uint32_t pid,
 					  struct raw_text comm, const struct raw_event *e)
 {
@@ -144,17 +148,17 @@ static struct replay_thread *thread_named(struct replay *r, uint32_t tid, uint32
 		t->pid = pid;
 	t->named = comm.s;
 	t->kernel |= has_kernel_name(t->comm);
-	tell_task(r, t, TASK_EXISTING, 0, e);
+	make_task(r, t, TASK_EXISTING, 0, e);
 	return t;
 }
 
-struct replay_thread *replay_named(struct replay *r, uint32_t tid, struct raw_text comm,
-				   const struct raw_event *e)
+struct replay_thread *replay_named_thread(struct replay *r, uint32_t tid, struct raw_text comm,
+					  const struct raw_event *e)
 {
 	return thread_named(r, tid, RAW_UNKNOWN, comm, e);
 }
 
-struct replay_thread *replay_current(struct replay *r, const struct raw_event *e)
+struct replay_thread *replay_current_thread(struct replay *r, const struct raw_event *e)
 {
 	const struct replay_cpu *cpu = &r->cpus.items[e->cpu];
 
@@ -163,16 +167,15 @@ struct replay_thread *replay_current(struct replay *r, const struct raw_event *e
 	return find_thread(r, e->tid);
 }
 
-/* What an event says of who had the CPU; a name that the tracer remembered may be an old one. */
-void replay_meet(struct replay *r, const struct raw_event *e)
+void replay_event_thread(struct replay *r, const struct raw_event *e)
 {
 	if (!e->tid || e->tid == RAW_UNKNOWN)
 		return;
 
-	struct replay_thread *t = replay_current(r, e);
+	struct replay_thread *t = replay_current_thread(r, e);
 
-	/* what a switch does itself, such as the stack of it, is told in the name of who left */
-	if (!t && e->tid == r->cpus.items[e->cpu].gone)
+	/* events within a switch, such as its stack, carry the tid of the thread that left */
+	if (!t && e->tid == r->cpus.items[e->cpu].exited_tid)
 		return;
 	if (!t) {
 		t = thread_named(r, e->tid, e->pid, e->comm, e);
@@ -187,7 +190,7 @@ void replay_meet(struct replay *r, const struct raw_event *e)
 	}
 }
 
-void replay_exit(struct replay *r, struct replay_thread *t, const struct raw_event *e)
+void replay_thread_exit(struct replay *r, struct replay_thread *t, const struct raw_event *e)
 {
 	struct record_exit *x = replay_make(r, RECORD_EXIT, sizeof(*x), t->tid, e->cpu, e->time);
 
@@ -198,10 +201,10 @@ void replay_exit(struct replay *r, struct replay_thread *t, const struct raw_eve
 enum { CLONE_THREAD_FLAG = 0x10000, CALL_CLONE = 56, CALL_CLONE3 = 435 };
 
 /*
- * The process of a new thread.  Where the event does not say, the call does in
- * which its parent is: clone() by its argument; clone3(), whose arguments no
- * trace has, is how C libraries make threads.  A process that they make in that
- * way soon runs another program, and is told apart then.
+ * The process of a new thread.  If the event does not contain it, the parent's
+ * system call decides: clone() by its flags; clone3(), whose arguments no trace
+ * contains, is how C libraries create threads.  If clone3() created a process
+ * instead, that process usually calls exec soon, and the pid is corrected then.
  */
 static uint32_t process_of(const struct raw_event *e, const struct replay_thread *parent)
 {
@@ -222,14 +225,13 @@ void replay_fork(struct replay *r, const struct raw_event *e)
 {
 	uint32_t creator = e->fork.parent != RAW_UNKNOWN ? e->fork.parent : e->tid;
 	struct replay_thread *parent =
-		creator == RAW_UNKNOWN ? replay_current(r, e) : replay_thread(r, creator, e);
+		creator == RAW_UNKNOWN ? replay_current_thread(r, e) : replay_thread(r, creator, e);
 	struct replay_thread *old = map_find_ptr(&r->tids, e->fork.child);
 
-	if (!e->fork.child || e->fork.child == RAW_UNKNOWN ||
-	    (old && old->newborn && old != parent))
-		return; /* two tracepoints tell of one creation */
-	if (old && old == parent)
+	if (!e->fork.child || e->fork.child == RAW_UNKNOWN || (old && old == parent))
 		return;
+	if (old && old->newborn)
+		return; /* two tracepoints report the same creation */
 	if (old)
 		remove_thread(r, old);
 
@@ -246,13 +248,13 @@ void replay_fork(struct replay *r, const struct raw_event *e)
 	t->call = SYSCALL_NONE;
 	thread_state_begin(&t->state, e->time, PHASE_READY);
 	if (parent && parent->pid == t->pid)
-		descriptors_share(t, parent);
+		replay_descriptors_share(t, parent);
 	else if (parent)
-		descriptors_copy(t, parent);
-	tell_task(r, t, TASK_NEW, parent ? parent->tid : 0, e);
+		replay_descriptors_copy(t, parent);
+	make_task(r, t, TASK_NEW, parent ? parent->tid : 0, e);
 }
 
-/* If a thread other than the first does it, it takes over the first one's tid. */
+/* If a thread other than the main thread calls exec, it takes over the main thread's tid. */
 void replay_exec(struct replay *r, const struct raw_event *e)
 {
 	uint32_t tid = e->exec.tid != RAW_UNKNOWN ? e->exec.tid : e->tid;
@@ -266,10 +268,7 @@ void replay_exec(struct replay *r, const struct raw_event *e)
 
 		if (old) {
 			replay_run(r, old, e->time, cpu->irq, 0);
-			struct record_exit *x =
-				replay_make(r, RECORD_EXIT, sizeof(*x), old->tid, e->cpu, e->time);
-			x->pid = old->pid;
-			remove_thread(r, old);
+			replay_thread_exit(r, old, e);
 		}
 		thread_state_begin(&t->state, e->time, PHASE_ON);
 		cpu->thread = t;
@@ -282,10 +281,10 @@ void replay_exec(struct replay *r, const struct raw_event *e)
 		take_comm(t, &(struct raw_text){ name, e->exec.path.s + e->exec.path.len - name });
 	}
 	t->pid = tid;
-	tell_task(r, t, TASK_EXEC, 0, e);
+	make_task(r, t, TASK_EXEC, 0, e);
 }
 
-void replay_describe(struct replay *r, const struct raw_event *e)
+void replay_task(struct replay *r, const struct raw_event *e)
 {
 	struct replay_thread *t = map_find_ptr(&r->tids, e->task.tid);
 
@@ -296,23 +295,23 @@ void replay_describe(struct replay *r, const struct raw_event *e)
 		rename_thread(r, t, &e->task.comm, e->task.pid, e);
 		return;
 	}
-	t = meet(r, e->task.tid, e);
+	t = discover_thread(r, e->task.tid, e);
 	if (e->task.comm.s)
 		take_comm(t, &e->task.comm);
 	t->named = e->task.comm.s;
 	if (e->task.pid != RAW_UNKNOWN)
 		t->pid = e->task.pid;
 	t->kernel = e->task.kernel == RAW_UNKNOWN ? has_kernel_name(t->comm) : e->task.kernel == 1;
-	tell_task(r, t, TASK_EXISTING, e->task.parent, e);
+	make_task(r, t, TASK_EXISTING, e->task.parent, e);
 }
 
-void replay_announce(struct replay *r, const struct raw_event *e)
+void replay_exiting(struct replay *r, const struct raw_event *e)
 {
-	struct replay_thread *t = replay_named(r, e->wake.tid, e->wake.comm, e);
+	struct replay_thread *t = replay_named_thread(r, e->wake.tid, e->wake.comm, e);
 
 	if (!t)
 		return;
 	t->exiting = true;
-	if (!replay_has(r, REPLAY_BIT(RAW_SWITCH))) /* else its last switch is its end */
-		replay_exit(r, t, e);
+	if (!replay_has(r, REPLAY_BIT(RAW_SWITCH))) /* otherwise it ends with its last switch */
+		replay_thread_exit(r, t, e);
 }
