@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/mapping.h"
-#include "base/rights.h"
+#include "base/caps.h"
 
 int file_map(const char *path, struct view *ret, struct err *err)
 {
@@ -51,7 +51,7 @@ static int check_replaceable(const char *path, const struct stat *st, struct err
 			       path);
 	if (!S_ISREG(st->st_mode))
 		return err_set(err, -EINVAL, "cannot write '%s': it is no regular file", path);
-	if (!rights_own(st->st_uid))
+	if (!caps_is_own_user(st->st_uid))
 		return err_set(
 			err, -EPERM,
 			"cannot write '%s': it belongs to another user (uid %u); remove it or "
@@ -73,7 +73,7 @@ static int create_new(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	return fd < 0 ? -errno : rights_give_file(fd);
+	return fd < 0 ? -errno : caps_give_file(fd);
 }
 
 /* Where only the file may be written, and not its directory: the file that was looked at. */
@@ -129,7 +129,7 @@ int file_append(const char *path, struct err *err)
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-int file_create_beside(const char *path, char **ret_temporary, struct err *err)
+int file_create_temporary(const char *path, char **ret_temporary, struct err *err)
 {
 	_cleanup_(freep) char *temporary = must_printf("%s.partial-XXXXXX", path);
 	int fd = mkostemp(temporary, O_CLOEXEC);
@@ -137,10 +137,10 @@ int file_create_beside(const char *path, char **ret_temporary, struct err *err)
 	if (fd < 0)
 		return err_errno(err, "cannot create a file beside '%s'", path);
 	*ret_temporary = TAKE(temporary);
-	return rights_give_file(fd);
+	return caps_give_file(fd);
 }
 
-int file_take_place(const char *temporary, const char *path, struct err *err)
+int file_replace(const char *temporary, const char *path, struct err *err)
 {
 	int r = file_check_output(path, err);
 
@@ -161,7 +161,7 @@ static bool names_descriptor(const char *path)
 
 static bool is_special(const struct stat *st)
 {
-	return S_ISCHR(st->st_mode) || (S_ISFIFO(st->st_mode) && rights_own(st->st_uid));
+	return S_ISCHR(st->st_mode) || (S_ISFIFO(st->st_mode) && caps_is_own_user(st->st_uid));
 }
 
 int file_open_special(const char *path, int *ret_fd, struct err *err)

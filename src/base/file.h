@@ -31,11 +31,11 @@ int file_append(const char *path, struct err *err);
 /* Whether file_create() would take this name, as far as can be told without creating anything. */
 int file_check_output(const char *path, struct err *err);
 
-/* A new file beside a path, for file_take_place() when it is whole.  Returns the descriptor. */
-int file_create_beside(const char *path, char **ret_temporary, struct err *err);
+/* A new file beside a path, for file_replace() when it is whole.  Returns the descriptor. */
+int file_create_temporary(const char *path, char **ret_temporary, struct err *err);
 
 /* Rename what is whole to the path, or fail as file_create() does. */
-int file_take_place(const char *temporary, const char *path, struct err *err);
+int file_replace(const char *temporary, const char *path, struct err *err);
 
 /*
  * For outputs that are just written to: a character device, a pipe of ours, or a descriptor by its

@@ -134,7 +134,7 @@ void json_key(struct json *j, const char *key)
 	j->after_key = true;
 }
 
-void json_key_any(struct json *j, const char *key)
+void json_key_escaped(struct json *j, const char *key)
 {
 	assert(j->depth > 0 && !(j->arrays & 1u << j->depth) && !j->after_key);
 	json_item(j);

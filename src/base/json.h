@@ -37,8 +37,8 @@ void json_array(struct json *j);
 void json_end(struct json *j);     /* of the innermost object or array */
 void json_newline(struct json *j); /* between values, outside all of them */
 
-void json_key(struct json *j, const char *key);     /* a plain name, written as it stands */
-void json_key_any(struct json *j, const char *key); /* of anybody's making */
+void json_key(struct json *j, const char *key);         /* a plain name, written as it stands */
+void json_key_escaped(struct json *j, const char *key); /* of anybody's making */
 
 void json_string(struct json *j, const char *s);
 void json_string_n(struct json *j, const char *s, size_t len);

@@ -35,7 +35,7 @@ static void put_feature(struct json *j, const struct feature *f)
 {
 	json_object(j);
 	put_string(j, "name", f->name);
-	put_string(j, "gives", f->gives);
+	put_string(j, "provides", f->provides);
 	put_bool(j, "ok", f->ok);
 	put_bool(j, "required", f->required);
 	put_string(j, "why", f->why);
@@ -88,7 +88,7 @@ static int print_text(const struct feature *features, size_t count, const char *
 		out_str(out, f->ok ? "yes  " : "no   ");
 		out_str(out, f->name);
 		out_fill(out, strlen(f->name) < 15 ? 16 - strlen(f->name) : 1, ' ');
-		out_str(out, f->gives);
+		out_str(out, f->provides);
 		out_char(out, '\n');
 		print_detail(out, "", f->why);
 		if (f->remedy[0])
@@ -156,6 +156,6 @@ const struct command cmd_doctor = {
 	.opts = doctor_opts,
 	.defaults = &doctor_defaults,
 	.opts_size = sizeof(doctor_defaults),
-	.rights = PRIVILEGE_RIGHTS,
+	.caps = PRIVILEGE_CAPS,
 	.run = doctor_run,
 };

@@ -106,7 +106,7 @@ static void clear_line(const struct screen *screen)
 		fputs("\r\033[K", stderr);
 }
 
-static void show_progress(void *arg, const struct record_state *state)
+static void show_progress(void *arg, const struct record_stats *state)
 {
 	struct screen *screen = arg;
 	nsec_t time = state->elapsed - screen->elapsed;
@@ -129,7 +129,7 @@ static void show_warning(void *arg, const char *words)
 }
 
 static void show_summary(const struct screen *screen, const char *output,
-			 const struct record_state *state)
+			 const struct record_stats *state)
 {
 	clear_line(screen);
 	if (!screen->quiet)
@@ -139,9 +139,9 @@ static void show_summary(const struct screen *screen, const char *output,
 	if (state->lost)
 		log_message("%s record%s lost: use a larger --buffer, or record less",
 			    format_count(state->lost).s, state->lost == 1 ? "" : "s");
-	if (state->reported)
+	if (state->agent_lost)
 		log_message("%s event%s of spans lost in their processes; 'sonde info' lists them",
-			    format_count(state->reported).s, state->reported == 1 ? "" : "s");
+			    format_count(state->agent_lost).s, state->agent_lost == 1 ? "" : "s");
 	if (screen->quiet)
 		return;
 	if (state->late)
@@ -239,7 +239,7 @@ static int record_run(const void *opts, char **operands, struct err *err)
 		.warning = show_warning,
 		.arg = &screen,
 	};
-	struct record_state state;
+	struct record_stats state;
 
 	catch_signals();
 	r = record(&options, &stop, &state, err);
@@ -261,6 +261,6 @@ const struct command cmd_record = {
 	.opts_size = sizeof(record_defaults),
 	.max_operands = SIZE_MAX,
 	.after_dashes = true,
-	.rights = PRIVILEGE_RIGHTS,
+	.caps = PRIVILEGE_CAPS,
 	.run = record_run,
 };

@@ -37,7 +37,7 @@ static bool begin_value(struct sink *s, const char *name)
 		return false;
 	if (s->json) {
 		if (!in_array(s))
-			json_key_any(s->json, name ? name : "");
+			json_key_escaped(s->json, name ? name : "");
 		return true;
 	}
 	if (on_line(s))

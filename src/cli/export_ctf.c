@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/rights.h"
+#include "base/caps.h"
 #include "base/vec.h"
 #include "cli/export.h"
 #include "cli/log.h"
@@ -106,7 +106,7 @@ static void give_all(char *path)
 	uid_t uid;
 	gid_t gid;
 
-	if (!rights_sudo_user(&uid, &gid))
+	if (!caps_sudo_user(&uid, &gid))
 		return;
 
 	FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
@@ -167,7 +167,7 @@ static int check_place(const char *directory, struct err *err)
 		return errno == ENOENT ? 0 : err_errno(err, "cannot write to '%s'", directory);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, -ENOTDIR, "'%s' is there already, and no directory", directory);
-	if (!rights_own(st.st_uid))
+	if (!caps_is_own_user(st.st_uid))
 		return err_set(err, -EPERM, "'%s' belongs to another user (uid %u)", directory,
 			       st.st_uid);
 	return is_empty(directory)

@@ -11,7 +11,7 @@ static int replace_file(const char *path, export_writer *write, void *arg, struc
 {
 	_cleanup_(freep) char *temporary = NULL;
 	int r = file_check_output(path, err); /* before the work, which may take long */
-	int fd = r < 0 ? r : file_create_beside(path, &temporary, err);
+	int fd = r < 0 ? r : file_create_temporary(path, &temporary, err);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (!file)
@@ -22,7 +22,7 @@ static int replace_file(const char *path, export_writer *write, void *arg, struc
 	/* what stands before damage in an input is whole */
 	if (r == 0 || r == -EBADMSG) {
 		struct err failure;
-		int placed = file_take_place(temporary, path, &failure);
+		int placed = file_replace(temporary, path, &failure);
 
 		if (placed < 0) {
 			*err = failure;

@@ -165,18 +165,18 @@ static void open_standard_files(void)
 }
 
 /* What file capabilities give is for the commands that need it. */
-static rights_set rights_needed(const char *name)
+static caps_set caps_needed(const char *name)
 {
 	const struct command *cmd = name ? command_find(name) : NULL;
 
-	return cmd ? cmd->rights : 0;
+	return cmd ? cmd->caps : 0;
 }
 
 int main(int argc, char **argv)
 {
 	struct sigaction pipe_action = { .sa_handler = stop_quietly };
 
-	rights_settle(rights_needed(argc > 1 ? argv[1] : NULL));
+	caps_init(caps_needed(argc > 1 ? argv[1] : NULL));
 	open_standard_files();
 	sigaction(SIGPIPE, &pipe_action, NULL);
 

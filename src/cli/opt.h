@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "base/base.h"
 #include "base/err.h"
-#include "base/rights.h"
+#include "base/caps.h"
 
 enum opt_type {
 	OPT_END,
@@ -57,7 +57,7 @@ struct command {
 	bool after_dashes;  /* operands are a command line of its own and stand behind -- */
 	bool takes_command; /* likewise, but they may stand without: all from the first on is theirs
 			     */
-	rights_set rights;  /* of the binary, that it keeps: see rights_settle() */
+	caps_set caps;      /* of the binary, that it keeps: see caps_init() */
 	const char *missing; /* why this command was not built, or NULL */
 
 	/* operands end with NULL; on a negative return main prints err and exits with 1,

@@ -48,7 +48,7 @@ void capture_writer_free(struct capture_writer *w);
 DEFINE_FREEP(capture_writer)
 
 /* The id under which records written from now on may speak of s. */
-uint32_t capture_string(struct capture_writer *w, const char *s);
+uint32_t capture_add_string(struct capture_writer *w, const char *s);
 /* The same if there is such an id already; else 0. */
 uint32_t capture_find_string(const struct capture_writer *w, const char *s);
 
@@ -98,7 +98,7 @@ const char *capture_get_string(const struct capture *cap, uint32_t id); /* "" if
  * Whether the recorder closed it.  The good blocks end at *ret_end (which may
  * be NULL): at the end of the file, or where it is cut off or damaged.
  */
-bool capture_complete(const struct capture *cap, uint64_t *ret_end);
+bool capture_is_complete(const struct capture *cap, uint64_t *ret_end);
 
 /* A place in a capture. Several may be used at once on one capture. */
 struct capture_cursor {

@@ -351,7 +351,7 @@ const char *capture_get_string(const struct capture *cap, uint32_t id)
 	return id > 0 && id <= cap->strings.count ? cap->strings.items[id - 1] : "";
 }
 
-bool capture_complete(const struct capture *cap, uint64_t *ret_end)
+bool capture_is_complete(const struct capture *cap, uint64_t *ret_end)
 {
 	if (ret_end)
 		*ret_end = cap->end;

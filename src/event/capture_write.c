@@ -218,7 +218,7 @@ void capture_writer_free(struct capture_writer *w)
 	free(w);
 }
 
-uint32_t capture_string(struct capture_writer *w, const char *s)
+uint32_t capture_add_string(struct capture_writer *w, const char *s)
 {
 	return strtab_add(w->strings, s).i;
 }

@@ -92,7 +92,7 @@ const char *counter_name(unsigned int counter)
 	return counter < COUNTER_COUNT ? counters[counter].name : NULL;
 }
 
-const char *counter_drop(unsigned int counter)
+const char *counter_drop_reason(unsigned int counter)
 {
 	return counter < COUNTER_COUNT ? counters[counter].drop : NULL;
 }

@@ -74,7 +74,7 @@ static inline void counter_add(struct counters *c, enum counter which, uint64_t 
 const char *counter_name(unsigned int counter);
 
 /* Why a counter's records or events are not in the capture; NULL if they are, or may be. */
-const char *counter_drop(unsigned int counter);
+const char *counter_drop_reason(unsigned int counter);
 
 /* Two sums that must be equal, and what they count. */
 struct counter_sums {

@@ -339,7 +339,7 @@ static int json_row(void *arg, const struct query_value *values)
 
 	json_object(&s->json);
 	for (size_t i = 0; i < s->names.count; i++) {
-		json_key_any(&s->json, s->names.items[i]);
+		json_key_escaped(&s->json, s->names.items[i]);
 		json_value(s, &values[i]);
 	}
 	json_end(&s->json);

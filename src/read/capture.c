@@ -58,7 +58,7 @@ static int open_capture(const char *path, struct input **ret, struct err *err)
 	in->input.host = (struct input_host){ meta->host, (uint64_t)meta->realtime_offset -
 								  (uint64_t)meta->boottime_offset };
 	in->input.meta = read_meta(meta);
-	if (!capture_complete(capture, &end)) {
+	if (!capture_is_complete(capture, &end)) {
 		in->input.meta.truncated = true;
 		in->input.meta.truncated_at = end;
 		in->input.warning = must_printf(

@@ -215,7 +215,7 @@ static void put_piece(struct scan *s, struct view piece)
 	}
 
 	struct view value = from(piece, at + 1);
-	enum secret kind = arguments_key(trim(up_to(piece, at)));
+	enum secret kind = arguments_classify_key(trim(up_to(piece, at)));
 
 	if (piece.s[at] == ':' && (kind < SECRET_WEAK || is_number(value, 5))) {
 		put_address(s, piece);
@@ -238,7 +238,7 @@ static bool is_secret(struct view v)
 {
 	size_t equal = find(v, "=");
 	struct view key = trim(up_to(v, equal));
-	enum secret kind = equal < v.len ? arguments_key(key) : SECRET_NO;
+	enum secret kind = equal < v.len ? arguments_classify_key(key) : SECRET_NO;
 
 	return (kind >= SECRET_WEAK || (kind == SECRET_PAIR && v.s[0] == '-')) &&
 	       find(key, "?&;,:") == key.len;
@@ -306,7 +306,7 @@ static void note_tool(struct scan *s, struct view token)
 static void note_key(struct scan *s, struct view token)
 {
 	struct view key = trim(up_to(token, token.len - 1));
-	enum secret kind = arguments_key(key);
+	enum secret kind = arguments_classify_key(key);
 
 	if (kind < SECRET_WEAK)
 		return;
@@ -331,7 +331,7 @@ static void put_token(struct scan *s, struct view token)
 	} else if (!put_short_option(s, token)) {
 		put_pieces(s, token);
 		if (is_option && find(token, "=") == token.len)
-			s->next = arguments_key(trim(token));
+			s->next = arguments_classify_key(trim(token));
 		else if (view_is(token, "Bearer"))
 			s->next = SECRET_YES;
 		else if (token.s[token.len - 1] == ':')

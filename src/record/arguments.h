@@ -34,6 +34,6 @@ enum secret {
 };
 
 /* What the name of an option, variable, header or field says about its value. */
-enum secret arguments_key(struct view key);
+enum secret arguments_classify_key(struct view key);
 
 #endif

@@ -102,7 +102,7 @@ static bool ends_in_token(const char *joined)
 	return len > 5 && strcmp(joined + len - 5, "token") == 0;
 }
 
-enum secret arguments_key(struct view key)
+enum secret arguments_classify_key(struct view key)
 {
 	struct name name;
 

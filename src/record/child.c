@@ -7,13 +7,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/rights.h"
+#include "base/caps.h"
 
 __attribute__((noreturn)) static void child_main(char **argv, int go, int error)
 {
 	char word;
 
-	rights_settle(0); /* the command gets nothing of what the binary may do */
+	caps_init(0); /* the command gets nothing of what the binary may do */
 	if (read(go, &word, 1) != 1)
 		_exit(0); /* the recording did not come about */
 	signal(SIGXFSZ, SIG_DFL);

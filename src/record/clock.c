@@ -50,7 +50,7 @@ static int64_t offset_in(const char *process)
 	return seconds * (int64_t)NSEC_PER_SEC + ns;
 }
 
-int64_t clock_ahead(uint32_t pid)
+int64_t clock_namespace_offset(uint32_t pid)
 {
 	char process[16];
 

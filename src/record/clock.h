@@ -24,7 +24,7 @@ static inline nsec_t clock_now(void)
 int64_t clock_offset(clockid_t clock);
 
 /* How far that of a process is ahead of ours, as one in a time namespace is; 0 if not known. */
-int64_t clock_ahead(uint32_t pid);
+int64_t clock_namespace_offset(uint32_t pid);
 
 /* A signal ends it early. */
 void clock_pause(nsec_t ns);

@@ -16,17 +16,17 @@
 #define SYMBOL_BUDGET (30 * NSEC_PER_SEC)
 
 struct encoder {
-	struct sorter *sorter;           /* borrowed */
-	struct capture_writer *writer;   /* borrowed */
-	struct symbols *symbols;         /* borrowed */
-	struct map devices;              /* device number -> told */
-	struct map stacks;               /* hash of frames -> number in the capture */
-	struct map pending;              /* number in the kernel -> number in the capture */
-	struct map frames;               /* hash of process and address -> number */
-	VEC(struct symbol_place) places; /* of frame i + 1 */
-	struct map contexts;             /* tid -> hash of what it last worked for, as written */
-	struct counters *counters;       /* borrowed */
-	bool arguments;                  /* of processes are stored, with secrets masked */
+	struct sorter *sorter;              /* borrowed */
+	struct capture_writer *writer;      /* borrowed */
+	struct symbols *symbols;            /* borrowed */
+	struct map devices;                 /* device number -> told */
+	struct map stacks;                  /* hash of frames -> number in the capture */
+	struct map pending;                 /* number in the kernel -> number in the capture */
+	struct map frames;                  /* hash of process and address -> number */
+	VEC(struct symbol_location) places; /* of frame i + 1 */
+	struct map contexts;                /* tid -> hash of what it last worked for, as written */
+	struct counters *counters;          /* borrowed */
+	bool arguments;                     /* of processes are stored, with secrets masked */
 };
 
 struct encoder *encoder_new(struct sorter *sorter, struct capture_writer *writer,
@@ -82,7 +82,7 @@ static uint32_t put_string_of(struct encoder *t, const char *chars, size_t room)
 
 	memcpy(s, chars, len);
 	s[len] = '\0';
-	return capture_string(t->writer, s);
+	return capture_add_string(t->writer, s);
 }
 
 /* The begin of a small file of /proc or /sys, without the newline at its end. */
@@ -134,10 +134,10 @@ static int put_process(struct encoder *t, const struct record_task *task, struct
 	_cleanup_(freep) char *line =
 		t->arguments ? arguments_mask(text, len) : arguments_program(text, len);
 
-	p.cmdline = capture_string(t->writer, line);
+	p.cmdline = capture_add_string(t->writer, line);
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", task->pid);
 	read_text(path, text, sizeof(text));
-	p.cgroup = capture_string(t->writer, cgroup_path(text));
+	p.cgroup = capture_add_string(t->writer, cgroup_path(text));
 	return put_added(t, &p, err);
 }
 
@@ -175,7 +175,7 @@ static int put_device(struct encoder *t, const struct record *from, uint32_t dev
 	if (!line || sscanf(line, "DEVNAME=%127[^\n ]", name) != 1)
 		return 0;
 	d.head.tid = 0;
-	d.name = capture_string(t->writer, name);
+	d.name = capture_add_string(t->writer, name);
 	return put_added(t, &d, err);
 }
 
@@ -192,7 +192,7 @@ static int put_file(struct encoder *t, const struct record *record, struct err *
 		 wire->directory[0] == '/' ? "" : wire->directory, wire->directory[0] ? "/" : "",
 		 wire->name);
 	file.head.words = sizeof(file) / 8;
-	file.name = capture_string(t->writer, name);
+	file.name = capture_add_string(t->writer, name);
 	return put(t, &file, err);
 }
 
@@ -200,7 +200,7 @@ static int put_file(struct encoder *t, const struct record *record, struct err *
 static uint32_t take_frame(struct encoder *t, size_t stream, const struct wire_stack *wire,
 			   uint32_t pid, uint64_t address, bool is_return)
 {
-	struct symbol_place place;
+	struct symbol_location place;
 
 	symbol_locate(t->symbols, pid, address, is_return, &place);
 
@@ -213,8 +213,8 @@ static uint32_t take_frame(struct encoder *t, size_t stream, const struct wire_s
 			.head = HEAD(&wire->head, RECORD_FRAME, f),
 			.address = address,
 			.offset = place.offset,
-			.module =
-				capture_string(t->writer, symbol_module(t->symbols, place.module)),
+			.module = capture_add_string(t->writer,
+						     symbol_module(t->symbols, place.module)),
 		};
 
 		*vec_push(&t->places) = place;
@@ -386,7 +386,7 @@ struct symbol_sink {
 	struct err *err;
 };
 
-static void put_symbol(void *arg, size_t index, const struct symbol *chain, size_t count)
+static void put_symbol(void *arg, size_t index, const struct symbol_function *chain, size_t count)
 {
 	struct symbol_sink *sink = arg;
 
@@ -397,8 +397,8 @@ static void put_symbol(void *arg, size_t index, const struct symbol *chain, size
 				  .words = sizeof(s) / 8 },
 			.frame = index + 1,
 			.depth = i,
-			.name = capture_string(sink->t->writer, chain[i].name),
-			.source = capture_string(sink->t->writer, chain[i].source),
+			.name = capture_add_string(sink->t->writer, chain[i].name),
+			.source = capture_add_string(sink->t->writer, chain[i].source),
 			.line = chain[i].line,
 			.offset = chain[i].offset,
 		};

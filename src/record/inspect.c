@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/rights.h"
+#include "base/caps.h"
 #include "event/span_wire.h"
 #include "record/spans/process_scan.h"
 #include "record/spans/ring_reader.h"
@@ -81,12 +81,12 @@ struct list {
 };
 
 __attribute__((format(printf, 5, 6))) static void
-add(struct list *list, const char *name, const char *gives, bool ok, const char *format, ...)
+add(struct list *list, const char *name, const char *provides, bool ok, const char *format, ...)
 {
 	struct feature *f = &list->items[list->count++];
 	va_list args;
 
-	*f = (struct feature){ .name = name, .gives = gives, .ok = ok };
+	*f = (struct feature){ .name = name, .provides = provides, .ok = ok };
 	va_start(args, format);
 	vsnprintf(f->why, sizeof(f->why), format, args);
 	va_end(args);
@@ -104,43 +104,44 @@ __attribute__((format(printf, 2, 3))) static void remedy(struct list *list, cons
 
 static void add_agent(struct list *list, const struct sight *s)
 {
-	static const char gives[] = "follows the spans of its SDK";
+	static const char provides[] = "follows the spans of its SDK";
 
 	if (s->has_agent) {
-		add(list, "agent", gives, true, "libsonde-agent.so is in the process");
+		add(list, "agent", provides, true, "libsonde-agent.so is in the process");
 	} else if (!s->has_loader) {
-		add(list, "agent", gives, false,
+		add(list, "agent", provides, false,
 		    "it is linked statically, and takes no library that is preloaded");
 	} else {
-		add(list, "agent", gives, false, "libsonde-agent.so is not in the process");
+		add(list, "agent", provides, false, "libsonde-agent.so is not in the process");
 		remedy(list, "start it by 'sonde run -- COMMAND'");
 	}
 }
 
 static void add_sdk(struct list *list, const struct sight *s, const struct process_scan *scan)
 {
-	static const char gives[] = "spans with their names, begins and ends";
+	static const char provides[] = "spans with their names, begins and ends";
 	const char *what = s->trait ? s->trait->what : "";
 
 	if (s->has_binding && scan->arena_inode)
-		add(list, "sdk", gives, true, "%s; our binding is in the process", what);
+		add(list, "sdk", provides, true, "%s; our binding is in the process", what);
 	else if (s->has_binding)
-		add(list, "sdk", gives, false,
+		add(list, "sdk", provides, false,
 		    "%s; our binding does not fit this version of its SDK", what);
 	else if (s->has_agent && scan->arena_inode)
-		add(list, "sdk", gives, true, "%s%sit uses sonde.h", what, s->trait ? "; " : "");
+		add(list, "sdk", provides, true, "%s%sit uses sonde.h", what, s->trait ? "; " : "");
 	else if (!s->trait)
-		add(list, "sdk", gives, false, "no SDK that we know, and not sonde.h so far");
+		add(list, "sdk", provides, false, "no SDK that we know, and not sonde.h so far");
 	else if (!s->trait->binding)
-		add(list, "sdk", gives, false, "%s; there is no binding for it yet", what);
+		add(list, "sdk", provides, false, "%s; there is no binding for it yet", what);
 	else if (*s->trait->missing)
-		add(list, "sdk", gives, false, "%s; this sonde has no binding for it: %s", what,
+		add(list, "sdk", provides, false, "%s; this sonde has no binding for it: %s", what,
 		    s->trait->missing);
 	else if (!s->has_agent)
-		add(list, "sdk", gives, false, "%s; without the agent nothing is followed", what);
-	else
-		add(list, "sdk", gives, false, "%s; so far it has not loaded a tracer of the SDK",
+		add(list, "sdk", provides, false, "%s; without the agent nothing is followed",
 		    what);
+	else
+		add(list, "sdk", provides, false,
+		    "%s; so far it has not loaded a tracer of the SDK", what);
 }
 
 static void add_context(struct list *list, uint32_t pid)
@@ -162,28 +163,28 @@ static void add_context(struct list *list, uint32_t pid)
 static void add_service(struct list *list, uint32_t pid, uint64_t device,
 			const struct process_scan *scan)
 {
-	static const char gives[] = "what the process calls itself";
+	static const char provides[] = "what the process calls itself";
 	char service[PROCESS_SCAN_SERVICE_MAX];
 
 	if (!scan->context)
-		add(list, "service", gives, false, "no process context (OTEL_CTX) is published");
+		add(list, "service", provides, false, "no process context (OTEL_CTX) is published");
 	else if (process_scan_read_service(pid, device, scan, service))
-		add(list, "service", gives, true, "'%s', by its process context", service);
+		add(list, "service", provides, true, "'%s', by its process context", service);
 	else
-		add(list, "service", gives, false,
+		add(list, "service", provides, false,
 		    "its process context names no service, or cannot be read");
 }
 
 static void add_spans(struct list *list, uint32_t pid, const struct process_scan *scan)
 {
 	_cleanup_(closep) int fd = scan->arena_inode ? process_scan_open_arena(pid, scan) : -1;
-	static const char gives[] = "begins and ends of spans, as they happen";
+	static const char provides[] = "begins and ends of spans, as they happen";
 
 	if (scan->arena_inode)
-		add(list, "spans", gives, true, "they can be taken from the process%s",
+		add(list, "spans", provides, true, "they can be taken from the process%s",
 		    fd == -EPERM || fd == -EACCES ? ", with CAP_CHECKPOINT_RESTORE" : "");
 	else
-		add(list, "spans", gives, false, "it has had none to tell so far");
+		add(list, "spans", provides, false, "it has had none to tell so far");
 }
 
 static int inspect(uint32_t pid, struct feature ret[FEATURE_MAX], size_t *ret_count,
@@ -212,10 +213,10 @@ static int inspect(uint32_t pid, struct feature ret[FEATURE_MAX], size_t *ret_co
 int inspect_process(uint32_t pid, struct feature ret[FEATURE_MAX], size_t *ret_count,
 		    struct err *err)
 {
-	rights_raise();
+	caps_raise();
 
 	int r = inspect(pid, ret, ret_count, err);
 
-	rights_lower();
+	caps_lower();
 	return r;
 }

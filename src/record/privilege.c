@@ -20,14 +20,14 @@ enum { ID_FIRST = 61184, ID_COUNT = 4336, ID_NOBODY = 65534 };
 
 bool privilege_has(int capability)
 {
-	return rights_permitted() & RIGHT(capability);
+	return caps_permitted() & CAP_BIT(capability);
 }
 
 int privilege_check(struct err *err)
 {
 	if (privilege_has(CAP_SYS_ADMIN) || (privilege_has(CAP_BPF) && privilege_has(CAP_PERFMON)))
 		return 0;
-	if (rights_refused())
+	if (caps_refused())
 		return err_set(err, -EPERM,
 			       "sonde has file capabilities, but does not use them, as every user "
 			       "may execute it: let a group do so, with " SET_UP);
@@ -70,19 +70,19 @@ static int leave_root(struct err *err)
 	return 1;
 }
 
-static rights_set rights_for(unsigned int keep_for, bool command)
+static caps_set caps_for(unsigned int keep_for, bool command)
 {
-	rights_set keep = 0;
+	caps_set keep = 0;
 
 	if (keep_for & PRIVILEGE_PROCESSES)
-		keep |= RIGHT(CAP_SYS_PTRACE) | RIGHT(CAP_DAC_READ_SEARCH) |
-			RIGHT(CAP_CHECKPOINT_RESTORE);
+		keep |= CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_DAC_READ_SEARCH) |
+			CAP_BIT(CAP_CHECKPOINT_RESTORE);
 	if (keep_for & PRIVILEGE_BPF)
-		keep |= RIGHT(CAP_BPF);
+		keep |= CAP_BIT(CAP_BPF);
 	if (command &&
 	    geteuid() == 0) /* which stays root's; confine.h sees to it that no other is ended */
-		keep |= RIGHT(CAP_KILL);
-	return keep & rights_permitted();
+		keep |= CAP_BIT(CAP_KILL);
+	return keep & caps_permitted();
 }
 
 /* Capabilities and filters belong to a thread; those that are started later inherit them. */
@@ -95,19 +95,19 @@ static bool is_single_threaded(void)
 
 int privilege_drop(unsigned int keep_for, pid_t command, struct err *err)
 {
-	rights_set keep = rights_for(keep_for, command > 0);
+	caps_set keep = caps_for(keep_for, command > 0);
 	int left = 0;
 
 	assert(is_single_threaded());
 	for (int cap = 0; cap < 64; cap++) /* of use where CAP_SETPCAP is there */
-		if (!(keep & RIGHT(cap)))
+		if (!(keep & CAP_BIT(cap)))
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	if (geteuid() == 0)
 		left = leave_root(err);
 	if (left < 0)
 		return left;
 
-	int r = rights_limit(keep, keep);
+	int r = caps_limit(keep, keep);
 
 	if (r < 0)
 		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));

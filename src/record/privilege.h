@@ -14,12 +14,12 @@
 
 #include "base/base.h"
 #include "base/err.h"
-#include "base/rights.h"
+#include "base/caps.h"
 
 /* All that a binary with file capabilities needs for recording. */
-#define PRIVILEGE_RIGHTS \
-	(RIGHT(CAP_BPF) | RIGHT(CAP_PERFMON) | RIGHT(CAP_DAC_READ_SEARCH) | \
-	 RIGHT(CAP_SYS_PTRACE) | RIGHT(CAP_CHECKPOINT_RESTORE) | RIGHT(CAP_SYSLOG))
+#define PRIVILEGE_CAPS \
+	(CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_DAC_READ_SEARCH) | \
+	 CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_CHECKPOINT_RESTORE) | CAP_BIT(CAP_SYSLOG))
 
 bool privilege_has(int capability);
 

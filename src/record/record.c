@@ -44,7 +44,7 @@ static void take_clock(struct recording *rec, nsec_t now)
 /* The fuller the rings, the sooner to come back. */
 static void adapt_pause(struct recording *rec, unsigned int fill)
 {
-	nsec_t longest = takes_stacks(rec->options)                   ? PAUSE_MAX_STACKS
+	nsec_t longest = record_has_stacks(rec->options)              ? PAUSE_MAX_STACKS
 			 : rec->agents && agents_has_any(rec->agents) ? PAUSE_MAX_SPANS
 								      : PAUSE_MAX;
 
@@ -109,17 +109,17 @@ static int find_agents(struct recording *rec, const volatile sig_atomic_t *stop,
 	return r;
 }
 
-static void get_state(const struct recording *rec, struct record_state *ret)
+static void get_state(const struct recording *rec, struct record_stats *ret)
 {
 	const uint64_t *n = rec->counters.n;
 
-	*ret = (struct record_state){
+	*ret = (struct record_stats){
 		.elapsed = clock_now() - rec->start,
 		.records = n[COUNTER_WRITTEN],
 		.lost = n[COUNTER_KERNEL_LOST],
-		.reported = n[COUNTER_EVENTS_LOST] + n[COUNTER_EVENTS_MISSING] +
-			    n[COUNTER_EVENTS_LEFT] + n[COUNTER_EVENTS_DAMAGED] +
-			    n[COUNTER_SPANS_IN_FUTURE],
+		.agent_lost = n[COUNTER_EVENTS_LOST] + n[COUNTER_EVENTS_MISSING] +
+			      n[COUNTER_EVENTS_LEFT] + n[COUNTER_EVENTS_DAMAGED] +
+			      n[COUNTER_SPANS_IN_FUTURE],
 		.late = sorter_late(rec->sorter),
 		.bytes = capture_size(rec->writer),
 	};
@@ -128,7 +128,7 @@ static void get_state(const struct recording *rec, struct record_state *ret)
 /* What is due once a second. */
 static int each_second(struct recording *rec, struct err *err)
 {
-	struct record_state state;
+	struct record_stats state;
 
 	take_clock(rec, clock_now());
 	get_state(rec, &state);
@@ -165,7 +165,7 @@ static int run(struct recording *rec, const volatile sig_atomic_t *stop, struct 
 			break;
 		clock_pause(end - now < rec->pause ? end - now : rec->pause);
 		r = drain(rec, err);
-		if (r == 0 && programs_has_joins(rec->programs))
+		if (r == 0 && programs_has_pending_joins(rec->programs))
 			r = programs_find_threads(rec->programs, err);
 		if (r == 0 && now >= rec->next_second) {
 			rec->next_second = now + NSEC_PER_SEC;
@@ -184,7 +184,7 @@ static void take_untold_losses(struct recording *rec)
 	struct record_loss loss;
 
 	for (size_t cpu = 0; cpu < programs_cpu_count(rec->programs); cpu++)
-		if (rings_untold_loss(rec->rings, cpu, &loss)) {
+		if (rings_unreported_loss(rec->rings, cpu, &loss)) {
 			counter_add(&rec->counters, COUNTER_ADDED, 1);
 			sorter_add(rec->sorter, cpu, &loss.head);
 		}
@@ -223,7 +223,7 @@ static int write_counters(struct recording *rec, struct err *err)
 
 	counter_add(&rec->counters, COUNTER_LATE, sorter_late(rec->sorter));
 	counter_add(&rec->counters, COUNTER_KERNEL_MISSED, programs_missed(rec->programs));
-	counter_add(&rec->counters, COUNTER_KERNEL_LEFT, rings_left(rec->rings));
+	counter_add(&rec->counters, COUNTER_KERNEL_LEFT, rings_uncommitted(rec->rings));
 	if (!counters_agree(&rec->counters, false))
 		o->warning(o->arg,
 			   "the counters of this recording disagree, so that records can be "
@@ -276,7 +276,7 @@ static int finish(struct recording *rec, struct err *err)
 }
 
 int record(const struct record_options *options, const volatile sig_atomic_t *stop,
-	   struct record_state *ret, struct err *err)
+	   struct record_stats *ret, struct err *err)
 {
 	_cleanup_(recording_done) struct recording rec = { .options = options,
 							   .child = CHILD_NONE };

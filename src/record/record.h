@@ -15,11 +15,11 @@
 #include "base/base.h"
 #include "base/err.h"
 
-struct record_state {
+struct record_stats {
 	nsec_t elapsed;
 	uint64_t records, lost, late;
-	uint64_t reported; /* events lost in the agents of processes, by their own count */
-	uint64_t bytes;    /* in the file */
+	uint64_t agent_lost; /* events lost in the agents of processes, by their own count */
+	uint64_t bytes;      /* in the file */
 };
 
 #define RECORD_BUFFER_MAX (512u << 20)
@@ -47,12 +47,12 @@ struct record_options {
 	const char *command_line, *tool; /* for the capture */
 
 	/* Told about once a second, and of things that the user should know. */
-	void (*progress)(void *arg, const struct record_state *state);
+	void (*progress)(void *arg, const struct record_stats *state);
 	void (*warning)(void *arg, const char *words);
 	void *arg;
 };
 
 int record(const struct record_options *options, const volatile sig_atomic_t *stop,
-	   struct record_state *ret, struct err *err);
+	   struct record_stats *ret, struct err *err);
 
 #endif

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
-#include "base/rights.h"
+#include "base/caps.h"
 #include "event/syscall.h"
 #include "record/clock.h"
 #include "record/privilege.h"
@@ -36,9 +36,9 @@ void recording_done(struct recording *rec)
 	sorter_free(rec->sorter);
 	rings_free(rec->rings);
 	programs_free(rec->programs);
-	for (size_t i = 0; i < rec->probe_events.count; i++)
-		probe_type_done(&rec->probe_events.items[i]);
-	vec_done(&rec->probe_events);
+	for (size_t i = 0; i < rec->probes.count; i++)
+		probe_done(&rec->probes.items[i]);
+	vec_done(&rec->probes);
 	scope_done(&rec->scope);
 	child_done(&rec->child);
 	free(rec->busy);
@@ -79,12 +79,12 @@ static int find_scope(struct recording *rec, struct err *err)
 		r = scope_add_cgroup(&rec->scope, o->cgroup, err);
 	if (r == 0 && rec->child.pid)
 		map_insert(&rec->scope.pids, rec->child.pid);
-	rights_raise(); /* to see the sockets of others */
+	caps_raise(); /* to see the sockets of others */
 	for (size_t i = 0; r == 0 && i < o->port_count; i++)
 		r = add_port(rec, o->ports[i], err);
 	if (r == 0)
 		scope_find_ports(&rec->scope);
-	rights_lower();
+	caps_lower();
 	return r;
 }
 
@@ -134,8 +134,8 @@ static int load_programs(struct recording *rec, struct err *err)
 		.profile_hz = o->profile_hz,
 		.syscalls = o->syscalls != NULL,
 		.block = o->block,
-		.probe_events = rec->probe_events.items,
-		.probe_event_count = rec->probe_events.count,
+		.probes = rec->probes.items,
+		.probe_count = rec->probes.count,
 	};
 	int r = o->syscalls ? choose_syscalls(o->syscalls, config.syscalls_wanted, err) : 0;
 
@@ -157,11 +157,11 @@ static int load_probe_types(struct recording *rec, struct err *err)
 	int r = o->event_count ? probe_prepare(err) : 0;
 
 	for (size_t i = 0; r == 0 && i < o->event_count; i++) {
-		struct probe_type type = { 0 };
+		struct probe type = { 0 };
 
-		r = probe_type_init(&type, o->events[i], err);
+		r = probe_init(&type, o->events[i], err);
 		if (r == 0)
-			*vec_push(&rec->probe_events) = type;
+			*vec_push(&rec->probes) = type;
 	}
 	return r;
 }
@@ -172,25 +172,24 @@ static void load_symbols(struct recording *rec)
 	struct err err = { "" };
 
 	rec->symbols = symbols_new();
-	if (takes_stacks(o))
+	if (record_has_stacks(o))
 		symbols_prepare();
-	if (takes_stacks(o) && symbols_load_kernel(rec->symbols, &err) < 0)
+	if (record_has_stacks(o) && symbols_load_kernel(rec->symbols, &err) < 0)
 		o->warning(o->arg, err.text);
 }
 
 static int write_probe_types(struct recording *rec, struct err *err)
 {
-	for (size_t i = 0; i < rec->probe_events.count; i++) {
-		const struct probe_type *probe_event = &rec->probe_events.items[i];
-		_cleanup_(freep) char *name =
-			must_printf("%s:%s", probe_event->category, probe_event->name);
+	for (size_t i = 0; i < rec->probes.count; i++) {
+		const struct probe *probe = &rec->probes.items[i];
+		_cleanup_(freep) char *name = must_printf("%s:%s", probe->category, probe->name);
 		struct record_probe_type type = {
 			.head = { .time = rec->start,
 				  .kind = RECORD_PROBE_TYPE,
 				  .words = sizeof(type) / 8 },
 			.type = i,
-			.name = capture_string(rec->writer, name),
-			.format = capture_string(rec->writer, probe_event->format),
+			.name = capture_add_string(rec->writer, name),
+			.format = capture_add_string(rec->writer, probe->format),
 		};
 		int r = capture_write(rec->writer, &type.head, err);
 
@@ -228,7 +227,7 @@ static int open_capture(struct recording *rec, struct err *err)
 
 	if (r < 0)
 		return r;
-	if (rights_sudo_user(&uid, &gid) &&
+	if (caps_sudo_user(&uid, &gid) &&
 	    (fstat(capture_fd(rec->writer), &st) < 0 || st.st_uid != uid))
 		o->warning(o->arg, "the capture belongs to root: it cannot be given to you");
 	rec->encoder =
@@ -256,7 +255,7 @@ static void open_agents(struct recording *rec)
 
 static unsigned int privileges_needed(const struct record_options *o)
 {
-	return (takes_stacks(o) || o->spans ? PRIVILEGE_PROCESSES : 0) |
+	return (record_has_stacks(o) || o->spans ? PRIVILEGE_PROCESSES : 0) |
 	       (o->port_count || o->cgroup || o->spans ? PRIVILEGE_BPF : 0);
 }
 
@@ -292,7 +291,7 @@ static int enter_scope(struct recording *rec, struct err *err)
 /* What the binary may do beyond its user serves these alone. */
 static int attach(struct recording *rec, struct err *err)
 {
-	rights_raise();
+	caps_raise();
 
 	int r = load_probe_types(rec, err);
 
@@ -302,7 +301,7 @@ static int attach(struct recording *rec, struct err *err)
 		load_symbols(rec);
 	if (r == 0)
 		r = programs_attach(rec->programs, err);
-	rights_lower();
+	caps_lower();
 	return r;
 }
 
@@ -310,11 +309,11 @@ static int begin_in_scope(struct recording *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
 
-	rights_raise();
+	caps_raise();
 
 	int r = enter_scope(rec, err);
 
-	rights_lower();
+	caps_lower();
 	if (r == 0)
 		r = privilege_drop(privileges_needed(o), rec->child.pid, err);
 	if (r > 0)

@@ -25,7 +25,7 @@ struct recording {
 	const struct record_options *options; /* borrowed */
 	struct child child;
 	struct scope scope;
-	VEC(struct probe_type) probe_events;
+	VEC(struct probe) probes;
 	struct programs *programs;
 	struct rings *rings;
 	struct sorter *sorter;
@@ -45,7 +45,7 @@ int recording_begin(struct recording *rec, struct err *err);
 /* Drops all of it, however far it came. For use with _cleanup_. */
 void recording_done(struct recording *rec);
 
-static inline bool takes_stacks(const struct record_options *o)
+static inline bool record_has_stacks(const struct record_options *o)
 {
 	return o->stacks || o->profile_hz;
 }

@@ -339,9 +339,9 @@ static void put_counters(struct out *out, const struct info *info)
 	if (!info->records[RECORD_COUNTER])
 		return;
 	for (unsigned int i = 0; i < COUNTER_COUNT; i++)
-		if (counter_drop(i) && info->counters.n[i]) {
+		if (counter_drop_reason(i) && info->counters.n[i]) {
 			put(out, "%-11s%s %s\n", title, format_count(info->counters.n[i]).s,
-			    counter_drop(i));
+			    counter_drop_reason(i));
 			title = "";
 		}
 	for (size_t i = 0; counter_check(&info->counters, i, true, &sums); i++)

@@ -67,7 +67,7 @@ static void put_use(struct json *j, const struct request_view *view, uint32_t sp
 
 		if (!name || !is_counted(view, name))
 			continue;
-		json_key_any(j, name);
+		json_key_escaped(j, name);
 		json_u64(j, use.probe_events.items[i].count);
 	}
 	json_end(j);

@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 		strlen(meta->command) + strlen(meta->tool);
 	for (uint32_t id = 0; id < 100; id++)
 		sink += strlen(capture_get_string(cap, id));
-	if (capture_complete(cap, &end))
+	if (capture_is_complete(cap, &end))
 		assert(end == size);
 	assert(end <= size && end % BLOCK_ALIGN == 0);
 

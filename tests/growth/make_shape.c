@@ -78,7 +78,7 @@ static uint32_t string_n(struct shape *s, const char *name, size_t n)
 	char text[64];
 
 	snprintf(text, sizeof(text), "%s-%zu", name, n);
-	return capture_string(s->w, text);
+	return capture_add_string(s->w, text);
 }
 
 static void begin(struct shape *s, uint32_t tid, uint32_t pid, nsec_t time)
@@ -173,7 +173,7 @@ static void spans(struct shape *s, uint64_t trace, uint64_t id, uint64_t parent,
 				      .head = { .time = START + to,
 						.kind = RECORD_ATTRIBUTE,
 						.words = sizeof(struct record_attribute) / 8 },
-				      .key = capture_string(s->w, "http.route"),
+				      .key = capture_add_string(s->w, "http.route"),
 				      .value = string_n(s, "/route", id),
 				      .type = ATTRIBUTE_STRING } };
 	put_id(told.attribute.trace, 16, trace);

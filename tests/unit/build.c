@@ -127,7 +127,8 @@ void build_all_kinds(struct capture_writer *w)
 					  .peer_port = 40000,
 					  .local = { 127, 0, 0, 1 },
 					  .peer = { 127, 0, 0, 1 } };
-	uint32_t comm = capture_string(w, "redis-server"), name = capture_string(w, "dump.rdb");
+	uint32_t comm = capture_add_string(w, "redis-server"),
+		 name = capture_add_string(w, "dump.rdb");
 	struct err err;
 
 	build_add(w, REC(CLOCK, clock, 1000, 0, .realtime = 1700000000000000000));
@@ -142,14 +143,15 @@ void build_all_kinds(struct capture_writer *w)
 	must(capture_flush(w, &err) == 0, "capture_flush");
 	build_add(w, REC(SYSCALL, syscall, 1009, 17, .start = 1003, .nr = 74));
 	build_add(w, REC(BLOCK, block, 1010, 17, .start = 1004, .bytes = 4096, .op = 'F'));
-	build_add(w, REC(DEVICE, device, 1011, 0, .name = capture_string(w, "vda")));
+	build_add(w, REC(DEVICE, device, 1011, 0, .name = capture_add_string(w, "vda")));
 	build_add(w, REC(PROBE_TYPE, probe_type, 1012, 0, .type = 1,
-			 .name = capture_string(w, "sched:sched_migrate_task")));
+			 .name = capture_add_string(w, "sched:sched_migrate_task")));
 	build_probe_event(w, 1013, 1, "abcde", 5);
 	build_add(w, REC(SAMPLE, sample, 1014, 17, .stack = 1));
 	build_stack(w, 1015, 1, 1, 2);
 	build_add(w, REC(FRAME, frame, 1016, 0, .frame = 1, .address = 0xffffffff81000000));
-	build_add(w, REC(SYMBOL, symbol, 1017, 0, .frame = 1, .name = capture_string(w, "fsync")));
+	build_add(w,
+		  REC(SYMBOL, symbol, 1017, 0, .frame = 1, .name = capture_add_string(w, "fsync")));
 	build_add(w, REC(LOSS, loss, 1018, 0, .start = 1000, .end = 1001, .count = 3));
 	build_add(w, REC(CONTEXT, context, 1019, 17, .since = 1012, .flags = CONTEXT_OBSERVED));
 	build_add(w, REC(ATTRIBUTE, attribute, 1020, 17, .key = comm, .value = name,

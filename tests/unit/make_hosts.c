@@ -118,7 +118,7 @@ static void make(const char *path, const char *name)
 
 	need(capture_create(path, &meta, &writer, &err), &err);
 	PUT(TASK, task, 0, .pid = is_back ? SERVER : CLIENT, .event = TASK_EXISTING,
-	    .comm = capture_string(writer, is_back ? "server" : "client"));
+	    .comm = capture_add_string(writer, is_back ? "server" : "client"));
 	tell_socket();
 	for (uint32_t i = 0; i < ROUNDS; i++)
 		is_back ? server_round(i * 10000 * US, i + 1) : client_round(i * 10000 * US, i + 1);

@@ -87,25 +87,25 @@ static void put_tasks(struct capture_writer *w)
 	PUT(w, record_clock, CLOCK, 0, 0, 0, .realtime = 1700000000 * (int64_t)NSEC_PER_SEC,
 	    .boottime = 7 * (int64_t)NSEC_PER_SEC);
 	PUT(w, record_task, TASK, 0.0001, REDIS, 0, .pid = REDIS, .parent = 1, .cgroup = 42,
-	    .comm = capture_string(w, "redis-server"), .event = TASK_EXISTING);
+	    .comm = capture_add_string(w, "redis-server"), .event = TASK_EXISTING);
 	PUT(w, record_process, PROCESS, 0.0001, REDIS, 0, .pid = REDIS,
-	    .cmdline = capture_string(w, "redis-server *:6379"),
-	    .cgroup = capture_string(w, "/system.slice/redis.service"));
+	    .cmdline = capture_add_string(w, "redis-server *:6379"),
+	    .cgroup = capture_add_string(w, "/system.slice/redis.service"));
 	PUT(w, record_task, TASK, 0.0002, BIO, 0, .pid = REDIS, .parent = 1, .cgroup = 42,
-	    .comm = capture_string(w, "redis-server"), .event = TASK_EXISTING);
+	    .comm = capture_add_string(w, "redis-server"), .event = TASK_EXISTING);
 	PUT(w, record_task, TASK, 0.0003, BIO, 1, .pid = REDIS, .parent = 1, .cgroup = 42,
-	    .comm = capture_string(w, "bio_aof"), .event = TASK_RENAMED);
+	    .comm = capture_add_string(w, "bio_aof"), .event = TASK_RENAMED);
 	PUT(w, record_task, TASK, 0.0004, NGINX, 1, .pid = NGINX, .parent = 1, .cgroup = 43,
-	    .comm = capture_string(w, "sh"), .event = TASK_EXISTING);
+	    .comm = capture_add_string(w, "sh"), .event = TASK_EXISTING);
 	PUT(w, record_task, TASK, 0.0005, NGINX, 1, .pid = NGINX, .parent = 1, .cgroup = 43,
-	    .comm = capture_string(w, "nginx"), .event = TASK_EXEC);
+	    .comm = capture_add_string(w, "nginx"), .event = TASK_EXEC);
 	PUT(w, record_task, TASK, 0.0006, HOG, 1, .pid = HOG, .cgroup = 44,
-	    .comm = capture_string(w, "stress-ng"), .event = TASK_OUT_OF_SCOPE);
+	    .comm = capture_add_string(w, "stress-ng"), .event = TASK_OUT_OF_SCOPE);
 	PUT(w, record_task, TASK, 0.0007, 13, 1, .pid = 13, .cgroup = 1,
-	    .comm = capture_string(w, "ksoftirqd/0"), .event = TASK_OUT_OF_SCOPE,
+	    .comm = capture_add_string(w, "ksoftirqd/0"), .event = TASK_OUT_OF_SCOPE,
 	    .flags = TASK_KERNEL);
 	PUT(w, record_task, TASK, 0.0008, EVIL, 1, .pid = NGINX, .parent = NGINX, .cgroup = 43,
-	    .comm = capture_string(w, "\x1b[31m\"\\\n\xff\xc3"), .event = TASK_NEW);
+	    .comm = capture_add_string(w, "\x1b[31m\"\\\n\xff\xc3"), .event = TASK_NEW);
 }
 
 static void put_objects(struct capture_writer *w)
@@ -116,9 +116,9 @@ static void put_objects(struct capture_writer *w)
 	struct socket_address here = { .family = AF_UNIX };
 
 	PUT(w, record_device, DEVICE, 0.001, 0, 0, .device = DISK,
-	    .name = capture_string(w, "vda"));
+	    .name = capture_add_string(w, "vda"));
 	PUT(w, record_file, FILE, 0.001, BIO, 0, .object = WAL, .inode = 1234, .device = DISK,
-	    .name = capture_string(w, "redis/appendonly.aof"));
+	    .name = capture_add_string(w, "redis/appendonly.aof"));
 	PUT(w, record_socket, SOCKET, 0.001, REDIS, 0, .object = CLIENT,
 	    .address = inet4("127.0.0.1", 6379, "127.0.0.1", 40000), .netns = 4026531840);
 	PUT(w, record_socket, SOCKET, 0.001, NGINX, 1, .object = SERVER6, .address = six,
@@ -143,11 +143,11 @@ static void put_stacks(struct capture_writer *w)
 			   .kernel_count = 1, .user_count = 2 },
 		.frames = { 1, 2, 3 } };
 
-	PUT(w, record_frame, FRAME, 0.002, 0, 0, .frame = 1, .module = capture_string(w, kernel),
-	    .address = 0xffffffff81000010);
-	PUT(w, record_frame, FRAME, 0.002, 0, 0, .frame = 2, .module = capture_string(w, redis),
+	PUT(w, record_frame, FRAME, 0.002, 0, 0, .frame = 1,
+	    .module = capture_add_string(w, kernel), .address = 0xffffffff81000010);
+	PUT(w, record_frame, FRAME, 0.002, 0, 0, .frame = 2, .module = capture_add_string(w, redis),
 	    .address = 0x55d0c0001234, .offset = 0x1234);
-	PUT(w, record_frame, FRAME, 0.002, 0, 0, .frame = 3, .module = capture_string(w, redis),
+	PUT(w, record_frame, FRAME, 0.002, 0, 0, .frame = 3, .module = capture_add_string(w, redis),
 	    .address = 0x55d0c0005678, .offset = 0x5678);
 	s.stack.head.words = sizeof(s) / 8;
 	put(w, &s);
@@ -162,12 +162,13 @@ static void put_stacks(struct capture_writer *w)
 static void put_symbols(struct capture_writer *w)
 {
 	PUT(w, record_symbol, SYMBOL, 1.5, 0, 0, .frame = 1,
-	    .name = capture_string(w, "futex_wait_queue"), .offset = 16);
-	PUT(w, record_symbol, SYMBOL, 1.5, 0, 0, .frame = 2, .name = capture_string(w, "lock_wait"),
-	    .source = capture_string(w, "src/lock.h"), .line = 17, .offset = 4);
+	    .name = capture_add_string(w, "futex_wait_queue"), .offset = 16);
+	PUT(w, record_symbol, SYMBOL, 1.5, 0, 0, .frame = 2,
+	    .name = capture_add_string(w, "lock_wait"),
+	    .source = capture_add_string(w, "src/lock.h"), .line = 17, .offset = 4);
 	PUT(w, record_symbol, SYMBOL, 1.5, 0, 0, .frame = 2, .depth = 1,
-	    .name = capture_string(w, "save_contact"), .source = capture_string(w, "src/server.c"),
-	    .line = 812, .offset = 52);
+	    .name = capture_add_string(w, "save_contact"),
+	    .source = capture_add_string(w, "src/server.c"), .line = 812, .offset = 52);
 }
 
 static void put_waits(struct capture_writer *w)
@@ -260,7 +261,7 @@ static void put_probe_events(struct capture_writer *w)
 			  'e',         't', 'c', '/',  'm',  'o',         't',  'd' } };
 
 	PUT(w, record_probe_type, PROBE_TYPE, 0.018, 0, 0, .type = 3,
-	    .name = capture_string(w, "test:probe"), .format = capture_string(w, format));
+	    .name = capture_add_string(w, "test:probe"), .format = capture_add_string(w, format));
 	h.probe_event.head.words = sizeof(h) / 8;
 	put(w, &h);
 	h.probe_event.head.tid = 0;
@@ -285,7 +286,7 @@ static void put_attribute(struct capture_writer *w, const char *key, enum attrib
 			  uint64_t value)
 {
 	PUT(w, record_attribute, ATTRIBUTE, 0.049, REDIS, 0, .value = value, .trace = TRACE,
-	    .span = { [7] = 2 }, .key = capture_string(w, key), .type = type);
+	    .span = { [7] = 2 }, .key = capture_add_string(w, key), .type = type);
 }
 
 static void put_attributes(struct capture_writer *w)
@@ -294,9 +295,9 @@ static void put_attributes(struct capture_writer *w)
 	uint64_t bits;
 
 	memcpy(&bits, &share, sizeof(bits));
-	put_attribute(w, "http.request.method", ATTRIBUTE_STRING, capture_string(w, "GET"));
+	put_attribute(w, "http.request.method", ATTRIBUTE_STRING, capture_add_string(w, "GET"));
 	put_attribute(w, "\x1b[31m\"\n\xff", ATTRIBUTE_STRING,
-		      capture_string(w, "\x1b[0m\"\n\xff"));
+		      capture_add_string(w, "\x1b[0m\"\n\xff"));
 	put_attribute(w, "cached", ATTRIBUTE_BOOL, false);
 	put_attribute(w, "http.response.status_code", ATTRIBUTE_INT, 500);
 	put_attribute(w, "balance", ATTRIBUTE_INT, -7);
@@ -312,23 +313,24 @@ static void put_spans(struct capture_writer *w)
 	put_contexts(w);
 	put_attributes(w);
 	PUT(w, record_span, SPAN, 0.049, REDIS, 0, .start = AT(0.02), .trace = TRACE,
-	    .span = { [7] = 2 }, .parent = { [7] = 1 }, .service = capture_string(w, contacts),
-	    .operation = capture_string(w, "GET /contacts"), .pid = REDIS, .flags = SPAN_ERROR,
+	    .span = { [7] = 2 }, .parent = { [7] = 1 }, .service = capture_add_string(w, contacts),
+	    .operation = capture_add_string(w, "GET /contacts"), .pid = REDIS, .flags = SPAN_ERROR,
 	    .kind = SPAN_SERVER);
 	PUT(w, record_span, SPAN, 0.05, REDIS, 0, .start = AT(0.045), .trace = TRACE,
-	    .span = { [7] = 3 }, .parent = { [7] = 2 }, .service = capture_string(w, contacts),
-	    .operation = capture_string(w, "flush"), .pid = REDIS, .flags = SPAN_OPEN, .kind = 77);
+	    .span = { [7] = 3 }, .parent = { [7] = 2 }, .service = capture_add_string(w, contacts),
+	    .operation = capture_add_string(w, "flush"), .pid = REDIS, .flags = SPAN_OPEN,
+	    .kind = 77);
 }
 
 static void put_ends(struct capture_writer *w)
 {
 	PUT(w, record_loss, LOSS, 0.9, 0, 0, .start = AT(0.89), .end = AT(0.895), .count = 1);
 	PUT(w, record_task, TASK, 1, REUSED, 0, .pid = REUSED, .parent = NGINX, .cgroup = 43,
-	    .comm = capture_string(w, "first"), .event = TASK_NEW);
+	    .comm = capture_add_string(w, "first"), .event = TASK_NEW);
 	PUT(w, record_run, RUN, 1.1, REUSED, 0, .start = AT(1));
 	PUT(w, record_exit, EXIT, 1.1, REUSED, 0, .pid = REUSED, .code = 3 << 8);
 	PUT(w, record_task, TASK, 1.2, REUSED, 0, .pid = NGINX, .parent = NGINX, .cgroup = 43,
-	    .comm = capture_string(w, "second"), .event = TASK_NEW);
+	    .comm = capture_add_string(w, "second"), .event = TASK_NEW);
 	PUT(w, record_run, RUN, 1.3, REUSED, 0, .start = AT(1.2));
 	PUT(w, record_exit, EXIT, 1.3, REUSED, 0, .pid = NGINX, .code = 9);
 	PUT(w, record_run, RUN, 1.5, REDIS, 0, .start = AT(0.012), .flags = INTERVAL_OPEN);

@@ -113,12 +113,12 @@ static void span(uint8_t id, double from, double to, const char *name, uint8_t p
 		 enum span_kind kind)
 {
 	TELL(ATTRIBUTE, attribute, to, LOOP, .trace = { 0x7a, trace_of(id) }, .span = { [7] = id },
-	     .key = capture_string(writer, "http.route"), .value = capture_string(writer, name),
-	     .type = ATTRIBUTE_STRING);
+	     .key = capture_add_string(writer, "http.route"),
+	     .value = capture_add_string(writer, name), .type = ATTRIBUTE_STRING);
 	TELL(SPAN, span, to, LOOP, .start = AT(from), .trace = { 0x7a, trace_of(id) },
 	     .span = { [7] = id }, .parent = { [7] = parent },
-	     .service = capture_string(writer, "shop"), .operation = capture_string(writer, name),
-	     .pid = LOOP, .kind = kind);
+	     .service = capture_add_string(writer, "shop"),
+	     .operation = capture_add_string(writer, name), .pid = LOOP, .kind = kind);
 }
 
 static void tell_states(void)
@@ -162,13 +162,13 @@ static void tell_contexts(void)
 
 static void tell_all(void)
 {
-	uint32_t comm = capture_string(writer, "shop");
+	uint32_t comm = capture_add_string(writer, "shop");
 
 	TELL(TASK, task, 0, LOOP, .pid = LOOP, .event = TASK_EXISTING, .comm = comm);
 	TELL(TASK, task, 0, WORKER, .pid = LOOP, .event = TASK_EXISTING,
-	     .comm = capture_string(writer, "worker"));
+	     .comm = capture_add_string(writer, "worker"));
 	TELL(FILE, file, 0, WORKER, .object = FILE_OBJECT, .inode = 1234,
-	     .name = capture_string(writer, "shop/orders.wal"));
+	     .name = capture_add_string(writer, "shop/orders.wal"));
 	tell_states();
 	tell_contexts();
 	span(FAST, 0.4, 22.7, "GET /fast", 0, SPAN_SERVER);

@@ -231,8 +231,8 @@ TEST(a_span_has_the_service_of_its_ring_or_else_of_its_process)
 	CHECK_INT(rig.count, 2);
 	if (rig.count != 2)
 		return;
-	CHECK_INT(find_span(&rig, 1)->service, capture_string(rig.writer, "name"));
-	CHECK_INT(find_span(&rig, 2)->service, capture_string(rig.writer, "bank"));
+	CHECK_INT(find_span(&rig, 1)->service, capture_add_string(rig.writer, "name"));
+	CHECK_INT(find_span(&rig, 2)->service, capture_add_string(rig.writer, "bank"));
 }
 
 /* The record of a new process can be later than the first event in its ring. */

@@ -51,7 +51,7 @@ TEST(what_is_known_at_the_start_comes_back)
 	CHECK_INT(meta->realtime_offset, build_meta.realtime_offset);
 	CHECK_INT(meta->boottime_offset, -5);
 	CHECK_INT(meta->version, 1);
-	CHECK(capture_complete(cap, &end));
+	CHECK(capture_is_complete(cap, &end));
 	CHECK_INT(end, capture_size(w));
 }
 
@@ -121,10 +121,10 @@ TEST(strings_come_back_by_their_ids)
 	char text[32];
 	struct err err;
 
-	CHECK_INT(capture_string(w, ""), 0);
+	CHECK_INT(capture_add_string(w, ""), 0);
 	for (unsigned i = 1; i <= 70001; i++) {
 		snprintf(text, sizeof(text), "string %u", i);
-		CHECK_INT(capture_string(w, text), i);
+		CHECK_INT(capture_add_string(w, text), i);
 		if (i % 30011 == 0)
 			CHECK_INT(capture_flush(w, &err), 0);
 	}
@@ -317,7 +317,7 @@ TEST(a_capture_not_closed_is_cut_off_and_readable)
 	capture_writer_free(w);
 	_cleanup_(capture_freep) struct capture *cap = open_or_null(path);
 
-	CHECK(!capture_complete(cap, &end));
+	CHECK(!capture_is_complete(cap, &end));
 	CHECK_INT(end, size);
 	CHECK_INT(count(cap, 0, UINT64_MAX, &last), 1);
 }
@@ -336,7 +336,7 @@ TEST(a_capture_can_be_read_while_it_is_recorded)
 
 		CHECK_INT(count(cap, 0, UINT64_MAX, &last), t);
 		CHECK_INT(last, t);
-		CHECK(!capture_complete(cap, NULL));
+		CHECK(!capture_is_complete(cap, NULL));
 	}
 	CHECK_INT(capture_flush(w, &err), 0);
 }

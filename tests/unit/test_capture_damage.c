@@ -52,7 +52,7 @@ static int read_prefix(const struct bytes *bytes, const struct capture *whole, i
 		if (*capture_get_string(cap, id))
 			CHECK_STR(capture_get_string(cap, id), capture_get_string(whole, id));
 	CHECK(strcmp(capture_meta(cap)->command, capture_meta(whole)->command) == 0);
-	CHECK(!capture_complete(cap, NULL) || r < 0 || bytes->size == bytes_block(bytes, 5));
+	CHECK(!capture_is_complete(cap, NULL) || r < 0 || bytes->size == bytes_block(bytes, 5));
 	return r;
 }
 
@@ -298,7 +298,7 @@ TEST(unknown_types_of_blocks_are_passed_over)
 	while (capture_next(&cur, &record, &last_err) > 0)
 		n++;
 	CHECK_INT(n, records);
-	CHECK(capture_complete(cap, NULL));
+	CHECK(capture_is_complete(cap, NULL));
 }
 
 /* Where the record of a kind stands in the small capture. */

@@ -65,7 +65,7 @@ static void make_small(const char *path, bool close)
 {
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
 	struct record later = { .time = 150, .kind = 200, .words = 2 };
-	uint32_t comm = capture_string(w, "redis-server");
+	uint32_t comm = capture_add_string(w, "redis-server");
 	struct err err;
 
 	build_add(w, REC(TASK, task, 100, 17, .pid = 17, .comm = comm));

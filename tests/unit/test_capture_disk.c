@@ -40,7 +40,7 @@ static int write_nth(struct capture_writer *w, uint32_t n, struct err *err)
 	char name[32];
 
 	snprintf(name, sizeof(name), "thread %u", n / 97);
-	uint32_t comm = capture_string(w, name);
+	uint32_t comm = capture_add_string(w, name);
 
 	return capture_write(w, REC(TASK, task, n, n, .pid = n, .comm = comm), err);
 }
@@ -70,7 +70,7 @@ static uint32_t read_series(const char *path, uint64_t *ret_end)
 	}
 	CHECK_INT(r, 0);
 	CHECK_STR(err.text, "");
-	CHECK(!capture_complete(cap, ret_end));
+	CHECK(!capture_is_complete(cap, ret_end));
 	return n;
 }
 

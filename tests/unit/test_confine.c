@@ -242,7 +242,7 @@ TEST(a_confined_recorder_starts_threads_and_readers)
 
 static void answer_one(const struct job *job, FILE *to)
 {
-	struct symbol chain = { .name = "found", .source = "" };
+	struct symbol_function chain = { .name = "found", .source = "" };
 
 	(void)job;
 	answer(to, 0, &chain, 1);
@@ -273,7 +273,7 @@ static void answer_nonsense(const struct job *job, FILE *to)
 static void read_own_status(const struct job *job, FILE *to)
 {
 	FILE *file = fopen("/proc/self/status", "re");
-	struct symbol chain = { .source = "" };
+	struct symbol_function chain = { .source = "" };
 	char line[256];
 
 	(void)job;

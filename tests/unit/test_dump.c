@@ -44,7 +44,7 @@ static void check_dump(const struct dump_filter *filter, bool json, const char *
 	} while (0)
 
 #define TASK(when, tid, pid_, name, event_) \
-	REC(TASK, task, when, tid, .pid = (pid_), .comm = capture_string(w, name), \
+	REC(TASK, task, when, tid, .pid = (pid_), .comm = capture_add_string(w, name), \
 	    .event = (event_))
 
 static const struct dump_filter intervals = {
@@ -171,18 +171,19 @@ TEST(stacks_have_names_that_stand_behind_them)
 	struct dump_filter filter = { .kinds = 1u << RECORD_STACK, .to = UINT64_MAX };
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(scratch("x"));
 
-	build_add(w, REC(FRAME, frame, 1000, 0, .frame = 1, .module = capture_string(w, "[kernel]"),
-			 .address = 0x10));
-	build_add(w, REC(FRAME, frame, 1000, 0, .frame = 2, .module = capture_string(w, "/bin/a"),
-			 .address = 0x20, .offset = 0x21));
+	build_add(w, REC(FRAME, frame, 1000, 0, .frame = 1,
+			 .module = capture_add_string(w, "[kernel]"), .address = 0x10));
+	build_add(w,
+		  REC(FRAME, frame, 1000, 0, .frame = 2, .module = capture_add_string(w, "/bin/a"),
+		      .address = 0x20, .offset = 0x21));
 	build_stack(w, 1000, 1, 1, 1); /* frames 1 and 2 */
 	build_stack(w, 1000, 2, 1, 0);
 	build_stack(w, 1000, 3, 0, 3); /* nobody refers to it */
 	build_add(w, REC(SAMPLE, sample, 1001, 17, .stack = 1));
 	build_add(w, REC(SAMPLE, sample, 1002, 18, .stack = 2));
-	build_add(w, REC(SYMBOL, symbol, 1003, 0, .frame = 1, .name = capture_string(w, "out"),
+	build_add(w, REC(SYMBOL, symbol, 1003, 0, .frame = 1, .name = capture_add_string(w, "out"),
 			 .depth = 1));
-	build_add(w, REC(SYMBOL, symbol, 1003, 0, .frame = 1, .name = capture_string(w, "in")));
+	build_add(w, REC(SYMBOL, symbol, 1003, 0, .frame = 1, .name = capture_add_string(w, "in")));
 	build_close(w);
 
 	check_dump(&filter, false,

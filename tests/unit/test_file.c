@@ -88,7 +88,7 @@ TEST(a_file_of_another_user_is_refused_and_not_emptied)
 		SKIP("only root can give a file away");
 	CHECK(strstr(create_error(path, -EPERM), "it belongs to another user (uid 54321)"));
 	CHECK_INT(file_append(path, &err), -EPERM);
-	CHECK_INT(file_take_place("/nowhere/x", path, &err), -EPERM);
+	CHECK_INT(file_replace("/nowhere/x", path, &err), -EPERM);
 	CHECK_INT(size_of(path), 6);
 }
 

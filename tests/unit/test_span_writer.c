@@ -152,8 +152,8 @@ TEST(a_begin_and_an_end_are_a_span)
 	CHECK_INT(d.spans[0].parent[0], 3);
 	CHECK_INT(d.spans[0].kind, SPAN_SERVER);
 	CHECK_INT(d.spans[0].flags, SPAN_ERROR);
-	CHECK_INT(d.spans[0].operation, capture_string(d.writer, "new name"));
-	CHECK_INT(d.spans[0].service, capture_string(d.writer, "service"));
+	CHECK_INT(d.spans[0].operation, capture_add_string(d.writer, "new name"));
+	CHECK_INT(d.spans[0].service, capture_add_string(d.writer, "service"));
 }
 
 TEST(an_end_alone_is_a_span_if_it_knows_its_begin)
@@ -269,8 +269,8 @@ TEST(attributes_stand_before_their_span)
 	CHECK_INT(d.attributes_at_span, 2);
 	CHECK_INT(d.attribute_count, 2);
 	CHECK_INT(d.attributes[0].type, ATTRIBUTE_STRING);
-	CHECK_INT(d.attributes[0].key, capture_string(d.writer, "key"));
-	CHECK_INT(d.attributes[0].value, capture_string(d.writer, "text"));
+	CHECK_INT(d.attributes[0].key, capture_add_string(d.writer, "key"));
+	CHECK_INT(d.attributes[0].value, capture_add_string(d.writer, "text"));
 	CHECK_INT((int64_t)d.attributes[1].value, -1);
 	CHECK_INT(d.attributes[1].span[0], 2);
 }

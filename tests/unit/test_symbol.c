@@ -26,7 +26,7 @@
 
 struct truth {
 	char text[1024]; /* function, source, line; all with tabs between them */
-	struct symbol_place place;
+	struct symbol_location place;
 	char found[4096]; /* what was resolved, in the same form */
 };
 
@@ -98,7 +98,7 @@ static void subject_end(struct subject *s)
 }
 
 /* Compilers differ in how much of a path they write down: compare its last part. */
-static void note(void *arg, size_t index, const struct symbol *chain, size_t count)
+static void note(void *arg, size_t index, const struct symbol_function *chain, size_t count)
 {
 	struct truth *t = &((struct truth *)arg)[index];
 	size_t used = 0;
@@ -114,7 +114,7 @@ static void note(void *arg, size_t index, const struct symbol *chain, size_t cou
 
 static void subject_resolve(struct subject *s, struct symbols *syms, nsec_t budget)
 {
-	struct symbol_place *places = must_alloc(s->truths.count * sizeof(*places));
+	struct symbol_location *places = must_alloc(s->truths.count * sizeof(*places));
 	struct err err;
 
 	for (size_t i = 0; i < s->truths.count; i++)
@@ -401,7 +401,7 @@ TEST(a_program_and_its_perf_map_inside_a_container)
 TEST(a_process_that_is_gone_keeps_its_addresses)
 {
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
-	struct symbol_place place;
+	struct symbol_location place;
 	struct subject s;
 
 	subject_start(&s, subject_path("fixed"), NULL, 0, NULL);

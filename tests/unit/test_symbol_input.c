@@ -77,7 +77,7 @@ TEST(hidden_kernel_addresses_are_told)
 TEST(the_running_kernel)
 {
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
-	struct symbol_place place;
+	struct symbol_location place;
 	struct err err;
 
 	if (symbols_load_kernel(syms, &err) < 0)
@@ -142,7 +142,7 @@ struct result {
 	char name[NAME_ROOM];
 };
 
-static void note(void *arg, size_t index, const struct symbol *chain, size_t count)
+static void note(void *arg, size_t index, const struct symbol_function *chain, size_t count)
 {
 	struct result *result = arg;
 
@@ -152,7 +152,7 @@ static void note(void *arg, size_t index, const struct symbol *chain, size_t cou
 
 static const char *resolve_one(struct symbols *syms, uint64_t address, struct result *ret)
 {
-	struct symbol_place place;
+	struct symbol_location place;
 	struct err err;
 
 	*ret = (struct result){ 0 };
@@ -164,7 +164,7 @@ static const char *resolve_one(struct symbols *syms, uint64_t address, struct re
 TEST(new_code_is_found_after_a_pause_or_when_told)
 {
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
-	struct symbol_place place;
+	struct symbol_location place;
 
 	symbol_locate(syms, getpid(), 8, false, &place);
 	CHECK_INT(place.module, 0);
@@ -203,7 +203,7 @@ TEST(a_budget_of_nothing_resolves_nothing)
 {
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
 	struct result result = { 0 };
-	struct symbol_place place;
+	struct symbol_location place;
 	struct err err;
 
 	symbol_locate(syms, getpid(), (uintptr_t)resolve_one, false, &place);
@@ -236,7 +236,7 @@ static size_t resolve_data(const char *data, size_t size)
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
 	char path[] = "/tmp/sonde-symbol-XXXXXX";
 	_cleanup_(closep) int fd = mkostemp(path, O_CLOEXEC);
-	struct symbol_place places[64];
+	struct symbol_location places[64];
 	struct result result = { 0 };
 	struct err err;
 

@@ -64,7 +64,7 @@ static inline int told_info(const struct capture *cap, struct info *info, struct
 	uint64_t events = 0;
 	int r;
 
-	origin.cut = !capture_complete(cap, &origin.cut_at);
+	origin.cut = !capture_is_complete(cap, &origin.cut_at);
 	info_init(info, &origin);
 	for (; (r = stream_next(&records, &record, &source, err)) > 0; events++)
 		info_add(info, source, record);

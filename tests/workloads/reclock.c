@@ -26,7 +26,7 @@ static void must(int r, const struct err *err)
 static void copy_strings(const struct capture *from, struct capture_writer *to)
 {
 	for (uint32_t id = 1; capture_get_string(from, id)[0]; id++)
-		if (capture_string(to, capture_get_string(from, id)) != id)
+		if (capture_add_string(to, capture_get_string(from, id)) != id)
 			abort();
 }
 

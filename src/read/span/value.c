@@ -53,7 +53,7 @@ static void put_key(struct json *j, struct view key)
 {
 	_cleanup_(freep) char *name = must_printf("%.*s", (int)key.len, key.len ? key.s : "");
 
-	json_key_any(j, name);
+	json_key_escaped(j, name);
 }
 
 static void put_scalar(struct json *j, const struct span_value *value)

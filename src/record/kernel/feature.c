@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 
-#include "base/rights.h"
+#include "base/caps.h"
 #include "record/privilege.h"
 
 static void btf_freep(struct btf **btf)
@@ -75,7 +75,7 @@ const char *feature_tracefs(void)
 }
 
 /* The list being filled. */
-struct probe {
+struct feature_probe {
 	struct feature *list;
 	size_t count;
 	struct btf *btf; /* or NULL, and then: */
@@ -83,11 +83,12 @@ struct probe {
 	struct err btf_err;
 };
 
-static struct feature *add(struct probe *p, const char *name, const char *gives, bool required)
+static struct feature *add(struct feature_probe *p, const char *name, const char *provides,
+			   bool required)
 {
 	struct feature *f = &p->list[p->count++];
 
-	*f = (struct feature){ .name = name, .gives = gives, .required = required };
+	*f = (struct feature){ .name = name, .provides = provides, .required = required };
 	return f;
 }
 
@@ -104,7 +105,7 @@ __attribute__((format(printf, 4, 5))) static void found(struct feature *f, bool 
 		snprintf(f->remedy, sizeof(f->remedy), "%s", remedy);
 }
 
-static void probe_kernel(struct probe *p)
+static void probe_kernel(struct feature_probe *p)
 {
 	struct feature *f = add(p, "kernel", "a kernel that sonde knows", true);
 	struct utsname u;
@@ -117,7 +118,7 @@ static void probe_kernel(struct probe *p)
 	      u.machine);
 }
 
-static void probe_privileges(struct probe *p)
+static void probe_privileges(struct feature_probe *p)
 {
 	struct feature *f = add(p, "privileges", "leave to load programs into the kernel", true);
 	struct err err = { "" };
@@ -125,13 +126,13 @@ static void probe_privileges(struct probe *p)
 
 	if (ok)
 		found(f, true, "", "CAP_BPF and CAP_PERFMON");
-	else if (rights_refused())
+	else if (caps_refused())
 		found(f, false, err.text, "file capabilities that are not used");
 	else
 		found(f, false, err.text, "CAP_BPF or CAP_PERFMON is missing");
 }
 
-static void probe_btf(struct probe *p)
+static void probe_btf(struct feature_probe *p)
 {
 	struct feature *f = add(p, "btf", "where the kernel keeps its fields", true);
 
@@ -145,7 +146,7 @@ static void probe_btf(struct probe *p)
 }
 
 /* Whether the types were read; if not, what depends on them is unknown. */
-static bool know_types(const struct probe *p, struct feature *f)
+static bool know_types(const struct feature_probe *p, struct feature *f)
 {
 	if (p->btf)
 		return true;
@@ -153,10 +154,10 @@ static bool know_types(const struct probe *p, struct feature *f)
 	return false;
 }
 
-static void probe_tracepoints(struct probe *p, const char *name, const char *gives, bool required,
-			      const char *remedy, const char *const *names)
+static void probe_tracepoints(struct feature_probe *p, const char *name, const char *provides,
+			      bool required, const char *remedy, const char *const *names)
 {
-	struct feature *f = add(p, name, gives, required);
+	struct feature *f = add(p, name, provides, required);
 	size_t n = 0;
 
 	if (!know_types(p, f))
@@ -172,7 +173,7 @@ static void probe_tracepoints(struct probe *p, const char *name, const char *giv
 
 #define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-static void probe_all_tracepoints(struct probe *p)
+static void probe_all_tracepoints(struct feature_probe *p)
 {
 	probe_tracepoints(p, "scheduler", "states, wake-ups, waits for a CPU", true,
 			  "use a kernel with these tracepoints",
@@ -196,7 +197,7 @@ static void probe_all_tracepoints(struct probe *p)
 			  "use a kernel with CONFIG_CGROUPS", NAMES("cgroup_attach_task"));
 }
 
-static void probe_quota(struct probe *p)
+static void probe_quota(struct feature_probe *p)
 {
 	struct feature *f = add(p, "quota", "waits for want of CPU quota (Q)", false);
 
@@ -209,7 +210,7 @@ static void probe_quota(struct probe *p)
 	      ok ? "the scheduler tells whom it throttles" : "no CPU quotas in this kernel");
 }
 
-static void probe_tracefs(struct probe *p)
+static void probe_tracefs(struct feature_probe *p)
 {
 	struct feature *f = add(p, "tracefs", "any other tracepoint (-e)", false);
 	const char *at = feature_tracefs();
@@ -227,7 +228,7 @@ static void probe_tracefs(struct probe *p)
 		found(f, false, "mount -t tracefs nodev /sys/kernel/tracing", "not mounted");
 }
 
-static void probe_samples(struct probe *p)
+static void probe_samples(struct feature_probe *p)
 {
 	struct feature *f = add(p, "samples", "where threads execute (--profile)", false);
 	struct perf_event_attr attr = {
@@ -243,7 +244,7 @@ static void probe_samples(struct probe *p)
 	      fd >= 0 ? "yes" : strerror(errno));
 }
 
-static void probe_kernel_symbols(struct probe *p)
+static void probe_kernel_symbols(struct feature_probe *p)
 {
 	struct feature *f = add(p, "kernel symbols", "names in kernel stacks (--stacks)", false);
 	unsigned long address = 0;
@@ -264,19 +265,19 @@ static void probe_kernel_symbols(struct probe *p)
 size_t features_probe(struct feature features[FEATURE_MAX])
 {
 	_cleanup_(btf_freep) struct btf *btf = NULL;
-	struct probe p = { .list = features };
+	struct feature_probe p = { .list = features };
 
 	p.btf_code = feature_load_btf(&btf, &p.btf_err);
 	p.btf = btf;
 	probe_kernel(&p);
 	probe_privileges(&p);
-	rights_raise();
+	caps_raise();
 	probe_btf(&p);
 	probe_all_tracepoints(&p);
 	probe_quota(&p);
 	probe_tracefs(&p);
 	probe_samples(&p);
 	probe_kernel_symbols(&p);
-	rights_lower();
+	caps_lower();
 	return p.count;
 }

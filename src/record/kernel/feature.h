@@ -14,7 +14,7 @@
 
 struct feature {
 	const char *name;
-	const char *gives; /* what one has of it */
+	const char *provides; /* what one has of it */
 	bool ok;
 	bool required;    /* without it there is no recording */
 	char why[256];    /* what was found */

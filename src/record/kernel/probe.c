@@ -65,7 +65,7 @@ static bool is_name(const char *s, size_t len)
 				    "0123456789_-") >= len;
 }
 
-int probe_type_init(struct probe_type *type, const char *event, struct err *err)
+int probe_init(struct probe *type, const char *event, struct err *err)
 {
 	const char *colon = strchr(event, ':');
 	size_t category = colon ? (size_t)(colon - event) : 0;
@@ -91,7 +91,7 @@ int probe_type_init(struct probe_type *type, const char *event, struct err *err)
 	return 0;
 }
 
-void probe_type_done(struct probe_type *type)
+void probe_done(struct probe *type)
 {
 	free(type->category);
 	free(type->name);

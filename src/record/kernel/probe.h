@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "base/err.h"
 
-struct probe_type {
+struct probe {
 	char *category, *name;
 	char *format; /* tracefs's description of the fields */
 	size_t size;  /* of the data to take */
@@ -18,7 +18,7 @@ struct probe_type {
 int probe_prepare(struct err *err);
 
 /* Look up "category:name". */
-int probe_type_init(struct probe_type *type, const char *event, struct err *err);
-void probe_type_done(struct probe_type *type);
+int probe_init(struct probe *type, const char *event, struct err *err);
+void probe_done(struct probe *type);
 
 #endif

@@ -67,7 +67,7 @@ static bool program_wanted(const struct programs *p, const struct bpf_program *p
 	if (prog == p->skel->progs.on_cgroup_attach)
 		return c->cgroup != 0;
 	if (prog == p->skel->progs.on_probe_event)
-		return c->probe_event_count > 0;
+		return c->probe_count > 0;
 	if (prog == p->skel->progs.on_sample)
 		return c->profile_hz > 0;
 	return true;
@@ -120,8 +120,8 @@ static int set_config(struct programs *p, struct err *err)
 	ro->other_tasks = c->other_tasks;
 	ro->stack_threshold = c->stacks;
 	memcpy((void *)ro->syscalls_wanted, c->syscalls_wanted, sizeof(c->syscalls_wanted));
-	for (size_t i = 0; i < c->probe_event_count; i++)
-		ro->probe_sizes[i] = c->probe_events[i].size;
+	for (size_t i = 0; i < c->probe_count; i++)
+		ro->probe_sizes[i] = c->probes[i].size;
 
 	int r = bpf_map__set_max_entries(rings, p->cpus);
 
@@ -201,14 +201,14 @@ static int keep_link(struct programs *p, struct bpf_link *link, const char *what
 
 static int attach_probes(struct programs *p, struct err *err)
 {
-	for (size_t i = 0; i < p->config.probe_event_count; i++) {
-		const struct probe_type *probe_event = &p->config.probe_events[i];
+	for (size_t i = 0; i < p->config.probe_count; i++) {
+		const struct probe *probe = &p->config.probes[i];
 		LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = i);
 		int r = keep_link(p,
 				  bpf_program__attach_tracepoint_opts(p->skel->progs.on_probe_event,
-								      probe_event->category,
-								      probe_event->name, &opts),
-				  probe_event->name, err);
+								      probe->category, probe->name,
+								      &opts),
+				  probe->name, err);
 
 		if (r < 0)
 			return r;
@@ -375,7 +375,7 @@ int programs_set_tls_location(struct programs *p, uint32_t pid,
 	return 0;
 }
 
-bool programs_has_joins(const struct programs *p)
+bool programs_has_pending_joins(const struct programs *p)
 {
 	return __atomic_load_n(&p->skel->bss->scope_joins, __ATOMIC_ACQUIRE) != p->joins_seen;
 }

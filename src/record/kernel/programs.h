@@ -25,8 +25,8 @@ struct programs_config {
 	unsigned long profile_hz;
 	bool syscalls, block;
 	uint64_t syscalls_wanted[SYSCALL_TABLE_SIZE / 64];
-	const struct probe_type *probe_events; /* borrowed */
-	size_t probe_event_count;
+	const struct probe *probes; /* borrowed */
+	size_t probe_count;
 };
 
 /* Told of what this kernel lacks and is left out. */
@@ -64,7 +64,7 @@ int programs_set_tls_location(struct programs *p, uint32_t pid,
 			      const struct wire_tls_location *place, struct err *err);
 
 /* Whether programs have named processes themselves since the last programs_find_threads(). */
-bool programs_has_joins(const struct programs *p);
+bool programs_has_pending_joins(const struct programs *p);
 
 /*
  * How often the kernel has skipped one of our programs: it does so if the event happens while the

@@ -93,7 +93,7 @@ uint64_t rings_sampled(struct rings *rings, size_t cpu)
 	return ring_at(rings, cpu)->sampled;
 }
 
-size_t rings_left(struct rings *rings)
+size_t rings_uncommitted(struct rings *rings)
 {
 	size_t left = 0;
 
@@ -102,7 +102,7 @@ size_t rings_left(struct rings *rings)
 	return left;
 }
 
-bool rings_untold_loss(struct rings *rings, size_t cpu, struct record_loss *ret)
+bool rings_unreported_loss(struct rings *rings, size_t cpu, struct record_loss *ret)
 {
 	const struct wire_ring *ring = ring_at(rings, cpu);
 

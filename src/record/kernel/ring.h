@@ -31,9 +31,9 @@ struct ring_state rings_drain(struct rings *rings, ring_fn *fn, void *arg);
 uint64_t rings_sampled(struct rings *rings, size_t cpu);
 
 /* How many rings have a record that was reserved and never committed. */
-size_t rings_left(struct rings *rings);
+size_t rings_uncommitted(struct rings *rings);
 
 /* What was dropped on a CPU and has not been told by a LOSS record; false if nothing. */
-bool rings_untold_loss(struct rings *rings, size_t cpu, struct record_loss *ret);
+bool rings_unreported_loss(struct rings *rings, size_t cpu, struct record_loss *ret);
 
 #endif

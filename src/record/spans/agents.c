@@ -89,7 +89,7 @@ static struct ring_reader *open_reader(struct agents *a, uint32_t pid, int fd)
 			"another recorder takes the spans of process %u: recording without", pid);
 	if (r < 0)
 		return NULL;
-	ring_reader_set_clock_offset(reader, clock_ahead(pid));
+	ring_reader_set_clock_offset(reader, clock_namespace_offset(pid));
 	ring_reader_heartbeat(reader, clock_now());
 	*vec_push(&a->attachments) =
 		(struct attachment){ .reader = reader, .allowance = UINT64_MAX };

@@ -97,7 +97,7 @@ uint32_t span_writer_owner_string(struct span_writer *s, uint64_t owner, const c
 	}
 	s->string_bytes += size;
 	*map_insert(&s->owner_bytes, owner) += size;
-	return capture_string(s->config.writer, copy);
+	return capture_add_string(s->config.writer, copy);
 }
 
 size_t span_writer_buffered(const struct span_writer *s)

@@ -147,7 +147,7 @@ static uint32_t offset_in(Dwarf_Die *die, Dwarf_Addr pc)
 	return dwarf_entrypc(die, &begin) == 0 && begin <= pc ? pc - begin : 0;
 }
 
-static void set_line(Dwarf_Die *unit, Dwarf_Addr pc, struct symbol *sym)
+static void set_line(Dwarf_Die *unit, Dwarf_Addr pc, struct symbol_function *sym)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(unit, pc);
 	const char *source = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
@@ -161,7 +161,7 @@ static void set_line(Dwarf_Die *unit, Dwarf_Addr pc, struct symbol *sym)
 }
 
 /* The caller's place, as the inlined function has it. */
-static void set_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct symbol *sym)
+static void set_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct symbol_function *sym)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word file, line;
@@ -186,7 +186,7 @@ static void answer_one(struct walk *walk, size_t i, Dwarf_Die *unit, Dwarf_Die *
 	Dwarf_Die inlined[CHAIN_MAX];
 	Dwarf_Addr pc = w->address - walk->bias;
 	size_t depth = function ? find_inlined(walk, function, pc, inlined) : 0;
-	struct symbol chain[CHAIN_MAX];
+	struct symbol_function chain[CHAIN_MAX];
 	char names[CHAIN_MAX][NAME_ROOM];
 
 	for (size_t k = 0; k <= depth; k++) {
@@ -195,7 +195,8 @@ static void answer_one(struct walk *walk, size_t i, Dwarf_Die *unit, Dwarf_Die *
 				   : die                        ? die_name(die)
 								: "";
 
-		chain[k] = (struct symbol){ .name = name_readable(name, names[k]), .source = "" };
+		chain[k] = (struct symbol_function){ .name = name_readable(name, names[k]),
+						     .source = "" };
 		if (k == depth && w->symbol.name)
 			chain[k].offset = w->address - w->symbol.begin;
 		else if (die)

@@ -168,7 +168,8 @@ static void answer_all(const struct wanted *wanted, size_t count, FILE *to)
 
 	for (size_t i = 0; i < count; i++) {
 		const struct elf_symbol *sym = &wanted[i].symbol;
-		struct symbol chain = { .source = "", .offset = wanted[i].address - sym->begin };
+		struct symbol_function chain = { .source = "",
+						 .offset = wanted[i].address - sym->begin };
 
 		if (!sym->name)
 			continue;

@@ -145,12 +145,12 @@ struct job {
  * so that names can go out before the slower search for lines; a third one is
  * not believed, and is the end of listening.
  */
-void answer(FILE *to, size_t key, const struct symbol *chain, size_t count);
+void answer(FILE *to, size_t key, const struct symbol_function *chain, size_t count);
 
 struct replies { /* what came of a job, by key */
 	struct strtab *strings;
 	struct reply {
-		struct symbol *chain;
+		struct symbol_function *chain;
 		size_t count;
 		int times; /* answered */
 	} *items;

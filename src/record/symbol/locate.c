@@ -58,7 +58,7 @@ const char *symbol_module(const struct symbols *syms, uint32_t module)
 	return module < syms->modules.list.count ? syms->modules.list.items[module].name : "";
 }
 
-static void locate_kernel(struct symbols *syms, struct symbol_place *place)
+static void locate_kernel(struct symbols *syms, struct symbol_location *place)
 {
 	const struct kernel *kernel = &syms->kernel;
 	const struct kernel_symbol *sym = kernel_find(kernel, place->address - place->is_return);
@@ -71,7 +71,7 @@ static void locate_kernel(struct symbols *syms, struct symbol_place *place)
 		place->offset = place->address - kernel->base;
 }
 
-static void locate_user(struct symbols *syms, struct symbol_place *place)
+static void locate_user(struct symbols *syms, struct symbol_location *place)
 {
 	struct modules *mods = &syms->modules;
 	const struct mapping *map =
@@ -93,9 +93,9 @@ static void locate_user(struct symbols *syms, struct symbol_place *place)
 }
 
 void symbol_locate(struct symbols *syms, uint32_t pid, uint64_t address, bool is_return,
-		   struct symbol_place *ret)
+		   struct symbol_location *ret)
 {
-	*ret = (struct symbol_place){ .address = address, .pid = pid, .is_return = is_return };
+	*ret = (struct symbol_location){ .address = address, .pid = pid, .is_return = is_return };
 	if (pid == 0)
 		locate_kernel(syms, ret);
 	else

@@ -79,7 +79,8 @@ void perfmap_resolve(const struct job *job, FILE *to)
 		return;
 	read_lines(job, file, best);
 	for (size_t i = 0; i < job->count; i++) {
-		struct symbol chain = { .source = "", .offset = job->keys[i] - best[i].start };
+		struct symbol_function chain = { .source = "",
+						 .offset = job->keys[i] - best[i].start };
 
 		if (best[i].name) {
 			chain.name = name_clean(best[i].name, buf);

@@ -22,7 +22,7 @@ struct order {
 
 struct context {
 	struct symbols *syms;
-	const struct symbol_place *places;
+	const struct symbol_location *places;
 	nsec_t deadline;
 	symbol_fn *fn;
 	void *arg;
@@ -40,7 +40,7 @@ static int by_module(const void *a, const void *b)
 }
 
 /* Where to look: in a caller, the call and not what stands behind it. */
-static uint64_t key_of(const struct symbols *syms, const struct symbol_place *place)
+static uint64_t key_of(const struct symbols *syms, const struct symbol_location *place)
 {
 	enum module_kind kind = syms->modules.list.items[place->module].kind;
 
@@ -49,7 +49,7 @@ static uint64_t key_of(const struct symbols *syms, const struct symbol_place *pl
 
 static void tell(const struct context *ctx, uint32_t index, struct reply reply)
 {
-	struct symbol chain[CHAIN_MAX];
+	struct symbol_function chain[CHAIN_MAX];
 
 	if (reply.count == 0)
 		return;
@@ -67,9 +67,9 @@ static void resolve_kernel(const struct context *ctx, uint32_t index)
 
 	if (!sym)
 		return;
-	struct symbol chain = { .name = &kernel->names.items[sym->name],
-				.source = "",
-				.offset = address - sym->address };
+	struct symbol_function chain = { .name = &kernel->names.items[sym->name],
+					 .source = "",
+					 .offset = address - sym->address };
 	tell(ctx, index, (struct reply){ .chain = &chain, .count = 1 });
 }
 
@@ -113,7 +113,7 @@ static int resolve_module(const struct context *ctx, const struct order *order, 
 	return 0;
 }
 
-int symbol_resolve(struct symbols *syms, const struct symbol_place *places, size_t count,
+int symbol_resolve(struct symbols *syms, const struct symbol_location *places, size_t count,
 		   nsec_t budget, symbol_fn *fn, void *arg, struct err *err)
 {
 	struct context ctx = { syms, places, clock_now() + budget, fn, arg };
@@ -123,7 +123,7 @@ int symbol_resolve(struct symbols *syms, const struct symbol_place *places, size
 
 	name_prepare();
 	for (size_t i = 0; i < count; i++) {
-		const struct symbol_place *place = &places[i];
+		const struct symbol_location *place = &places[i];
 
 		if (place->pid == 0)
 			resolve_kernel(&ctx, i);

@@ -40,7 +40,7 @@ int symbols_load_kernel(struct symbols *syms, struct err *err);
 void symbols_prepare(void);
 
 /* Where an address lies. Plain data: keep it from symbol_locate() to symbol_resolve(). */
-struct symbol_place {
+struct symbol_location {
 	uint64_t address;
 	uint64_t offset; /* in the module's file; 0 if unknown */
 	uint32_t module; /* for symbol_module(); 0 if unknown */
@@ -62,7 +62,7 @@ struct symbol_place {
  * CAP_CHECKPOINT_RESTORE to get at libraries whose file has been deleted.
  */
 void symbol_locate(struct symbols *syms, uint32_t pid, uint64_t address, bool is_return,
-		   struct symbol_place *ret);
+		   struct symbol_location *ret);
 
 /* The process has gone, or runs another program: what is known of its mappings is void. */
 void symbols_forget(struct symbols *syms, uint32_t pid);
@@ -75,7 +75,7 @@ void symbols_forget(struct symbols *syms, uint32_t pid);
 const char *symbol_module(const struct symbols *syms, uint32_t module);
 
 /* One function. Strings are never NULL. */
-struct symbol {
+struct symbol_function {
 	const char *name;
 	const char *source; /* its file; "" if unknown */
 	uint32_t line;      /* where the address is in it, or where it calls the one before; or 0 */
@@ -87,7 +87,7 @@ struct symbol {
  * the one it was inlined into, and so on to the one that was really called.
  * Everything is borrowed and holds until the callback returns.
  */
-typedef void symbol_fn(void *arg, size_t index, const struct symbol *chain, size_t count);
+typedef void symbol_fn(void *arg, size_t index, const struct symbol_function *chain, size_t count);
 
 /*
  * Resolve places, module by module, and call fn once for each of which at
@@ -95,7 +95,7 @@ typedef void symbol_fn(void *arg, size_t index, const struct symbol *chain, size
  * nanoseconds what is left stays without names.  Forks and reaps its own
  * children, by their id.  Fails only if no child could be started.
  */
-int symbol_resolve(struct symbols *syms, const struct symbol_place *places, size_t count,
+int symbol_resolve(struct symbols *syms, const struct symbol_location *places, size_t count,
 		   nsec_t budget, symbol_fn *fn, void *arg, struct err *err);
 
 /* After symbol_resolve(): a sentence on files whose reader died or ran out of time; NULL if none.

@@ -23,7 +23,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include "base/rights.h"
+#include "base/caps.h"
 #include "record/confine.h"
 
 #define MEMORY_MORE (4ull << 30) /* address space beyond what we have ourselves */
@@ -53,7 +53,7 @@ static size_t cut(const char *s)
 	return strnlen(s, NAME_ROOM - 1);
 }
 
-void answer(FILE *to, size_t key, const struct symbol *chain, size_t count)
+void answer(FILE *to, size_t key, const struct symbol_function *chain, size_t count)
 {
 	struct head head = { .key = key, .count = count };
 
@@ -142,7 +142,7 @@ static void set_signals(void)
 static bool confine(void)
 {
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	return rights_limit(0, 0) == 0 && confine_parser() == 0;
+	return caps_limit(0, 0) == 0 && confine_parser() == 0;
 }
 
 __attribute__((noreturn)) static void child(struct job job, int out, nsec_t deadline, pid_t parent)
@@ -187,7 +187,7 @@ static const char *take_string(struct replies *replies, const char **at, size_t 
 static bool take_answer(struct replies *replies, const struct head *head, const char *at)
 {
 	const char *end = at + head->size;
-	_cleanup_(freep) struct symbol *chain = must_alloc(head->count * sizeof(*chain));
+	_cleanup_(freep) struct symbol_function *chain = must_alloc(head->count * sizeof(*chain));
 
 	for (uint32_t i = 0; i < head->count; i++) {
 		struct said said;

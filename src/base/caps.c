@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/rights.h"
+#include "base/caps.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -23,16 +23,16 @@ static int cap_call(long nr, struct cap_words *words)
 	return syscall(nr, &head, words) < 0 ? -errno : 0;
 }
 
-rights_set rights_permitted(void)
+caps_set caps_permitted(void)
 {
 	struct cap_words words = { 0 };
 
 	if (cap_call(SYS_capget, &words) < 0)
 		return 0;
-	return (rights_set)words.high.permitted << 32 | words.low.permitted;
+	return (caps_set)words.high.permitted << 32 | words.low.permitted;
 }
 
-int rights_limit(rights_set permitted, rights_set effective)
+int caps_limit(caps_set permitted, caps_set effective)
 {
 	struct cap_words words = {
 		.low = { .permitted = (uint32_t)permitted, .effective = (uint32_t)effective },
@@ -47,21 +47,21 @@ static bool is_root(void)
 	return getuid() == 0;
 }
 
-void rights_raise(void)
+void caps_raise(void)
 {
-	rights_set permitted = rights_permitted();
+	caps_set permitted = caps_permitted();
 
 	if (!is_root())
-		rights_limit(permitted, permitted);
+		caps_limit(permitted, permitted);
 }
 
-void rights_lower(void)
+void caps_lower(void)
 {
 	if (!is_root())
-		rights_limit(rights_permitted(), 0);
+		caps_limit(caps_permitted(), 0);
 }
 
-bool rights_refused(void)
+bool caps_refused(void)
 {
 	struct stat st;
 
@@ -69,25 +69,25 @@ bool rights_refused(void)
 	       (stat("/proc/self/exe", &st) < 0 || st.st_mode & S_IXOTH);
 }
 
-static int settle(rights_set keep)
+static int settle(caps_set keep)
 {
-	rights_set had = rights_permitted();
+	caps_set had = caps_permitted();
 	uid_t uid = getuid();
 	gid_t gid = getgid();
 
-	if (rights_refused())
+	if (caps_refused())
 		keep = 0;
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	for (int cap = 0; cap < 64; cap++) /* for which most binaries have no right themselves */
-		if (!(keep & RIGHT(cap)))
+		if (!(keep & CAP_BIT(cap)))
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setresgid(gid, gid, gid) < 0 ||
 	    setresuid(uid, uid, uid) < 0)
 		return -errno;
-	return rights_limit(had & keep, 0);
+	return caps_limit(had & keep, 0);
 }
 
-void rights_settle(rights_set keep)
+void caps_init(caps_set keep)
 {
 	int r = is_root() ? 0 : settle(keep);
 
@@ -97,7 +97,7 @@ void rights_settle(rights_set keep)
 	}
 }
 
-bool rights_sudo_user(uid_t *ret_uid, gid_t *ret_gid)
+bool caps_sudo_user(uid_t *ret_uid, gid_t *ret_gid)
 {
 	const char *uid = secure_getenv("SUDO_UID"), *gid = secure_getenv("SUDO_GID");
 	uint64_t u, g;
@@ -110,20 +110,20 @@ bool rights_sudo_user(uid_t *ret_uid, gid_t *ret_gid)
 	return true;
 }
 
-bool rights_own(uid_t uid)
+bool caps_is_own_user(uid_t uid)
 {
 	uid_t sudo_uid;
 	gid_t sudo_gid;
 
-	return uid == geteuid() || (rights_sudo_user(&sudo_uid, &sudo_gid) && uid == sudo_uid);
+	return uid == geteuid() || (caps_sudo_user(&sudo_uid, &sudo_gid) && uid == sudo_uid);
 }
 
-int rights_give_file(int fd)
+int caps_give_file(int fd)
 {
 	uid_t uid;
 	gid_t gid;
 
-	if (rights_sudo_user(&uid, &gid) && fchown(fd, uid, gid) < 0)
+	if (caps_sudo_user(&uid, &gid) && fchown(fd, uid, gid) < 0)
 		return fd; /* not all file systems have owners */
 	return fd;
 }
