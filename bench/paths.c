@@ -179,7 +179,7 @@ static uint64_t find_paths(const struct model *model)
 		bool disk = false;
 
 		path.steps.count = 0;
-		path_of_span(model, (span_id){ i }, &path);
+		path_of_span(&(struct span_set){ .model = model }, (span_id){ i }, &path);
 		for (size_t k = 0; k < path.steps.count; k++)
 			disk |= path.steps.items[k].is_leaf &&
 				path.steps.items[k].state == STATE_DISK;

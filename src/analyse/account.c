@@ -10,6 +10,7 @@
 
 struct build {
 	const struct model *model;
+	const struct span_set *spans;
 	const struct path *path;
 	struct account *account;
 	struct map index;      /* what a node stands for -> its place */
@@ -88,7 +89,7 @@ static uint32_t top_node(struct build *b, const struct step *step)
 	memset(&key, 0, sizeof(key));
 	key.span = step->span.i;
 	if (step->span.i &&
-	    (model_span(b->model, b->account->span)->first_child.i || !step->thread.i))
+	    (span_set_at(b->spans, b->account->span)->first_child.i || !step->thread.i))
 		key.parent = node_get(b, &key, (thread_id){ 0 });
 	key.other = step->other;
 	return step->other ? node_get(b, &key, (thread_id){ 0 }) : key.parent;
@@ -274,9 +275,11 @@ static void link_nodes(struct account *account)
 	}
 }
 
-static void account_build(const struct model *model, const struct path *path, struct account *ret)
+static void account_build(const struct span_set *spans, const struct path *path,
+			  struct account *ret)
 {
-	struct build b = { .model = model, .path = path, .account = ret };
+	const struct model *model = spans->model;
+	struct build b = { .model = model, .spans = spans, .path = path, .account = ret };
 
 	b.sharing = (struct use_sharing){
 		.model = model, .start = ret->start, .end = ret->end, .fn = add_share, .arg = &b
@@ -289,7 +292,7 @@ static void account_build(const struct model *model, const struct path *path, st
 		add_step(&b, &path->steps.items[i]);
 	place_shares(&b);
 	link_nodes(ret);
-	ret->lost = lost_of_path(model, path, ret->start, ret->end);
+	ret->lost = lost_of_path(spans, path, ret->start, ret->end);
 	use_sharing_done(&b.sharing);
 	map_done(&b.index);
 	map_done(&b.shares);
@@ -305,18 +308,18 @@ void account_of_thread(const struct model *model, thread_id thread, nsec_t from,
 
 	*ret = (struct account){ .start = from, .end = to, .thread = thread };
 	path_of_thread(model, thread, from, to, &path);
-	account_build(model, &path, ret);
+	account_build(&(struct span_set){ .model = model }, &path, ret);
 	path_done(&path);
 }
 
-void account_of_span(const struct model *model, span_id span, struct account *ret)
+void account_of_span(const struct span_set *spans, span_id span, struct account *ret)
 {
 	struct path path = { 0 };
-	const struct span *s = model_span(model, span);
+	const struct span *s = span_set_at(spans, span);
 
 	*ret = (struct account){ .start = s->start, .end = s->end, .span = span };
-	path_of_span(model, span, &path);
-	account_build(model, &path, ret);
+	path_of_span(spans, span, &path);
+	account_build(spans, &path, ret);
 	path_done(&path);
 }
 
@@ -345,14 +348,14 @@ static int compare_times(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-struct usual account_usual(const struct model *model, span_id id)
+struct usual account_usual(const struct span_set *spans, span_id id)
 {
-	const struct span *span = model_span(model, id);
+	const struct span *span = span_set_at(spans, id);
 	VEC(nsec_t) times = { 0 };
 	struct usual usual = { 0 };
 
-	for (uint32_t i = 1; i < model_span_count(model); i++) {
-		const struct span *s = model_span(model, (span_id){ i });
+	for (uint32_t i = 1; i < span_set_count(spans); i++) {
+		const struct span *s = span_set_at(spans, (span_id){ i });
 
 		if (s->service.i == span->service.i && s->operation.i == span->operation.i)
 			*vec_push(&times) = s->end - s->start;

@@ -22,7 +22,7 @@
 
 #include "analyse/path.h"
 #include "base/vec.h"
-#include "model/model.h"
+#include "model/span_set.h"
 
 /* One of those who had a part in a node's time. */
 struct share {
@@ -86,7 +86,7 @@ void account_done(struct account *account);
 
 void account_of_thread(const struct model *model, thread_id thread, nsec_t from, nsec_t to,
 		       struct account *ret);
-void account_of_span(const struct model *model, span_id span, struct account *ret);
+void account_of_span(const struct span_set *spans, span_id span, struct account *ret);
 
 /*
  * The nodes without others below them, largest first: each with those above it
@@ -102,6 +102,6 @@ struct usual {
 	size_t count;
 	nsec_t p50, p95;
 };
-struct usual account_usual(const struct model *model, span_id span);
+struct usual account_usual(const struct span_set *spans, span_id span);
 
 #endif

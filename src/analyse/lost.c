@@ -20,21 +20,22 @@ struct lost lost_of_span(const struct model *model, const struct span *span)
 }
 
 /* Where a step happens. */
-static uint16_t step_host(const struct model *model, const struct step *step)
+static uint16_t step_host(const struct span_set *spans, const struct step *step)
 {
-	return step->thread.i ? model_thread(model, step->thread)->host
-			      : model_span(model, step->span)->host;
+	return step->thread.i ? model_thread(spans->model, step->thread)->host
+			      : span_set_at(spans, step->span)->host;
 }
 
-static uint32_t step_pid(const struct model *model, const struct step *step)
+static uint32_t step_pid(const struct span_set *spans, const struct step *step)
 {
-	return step->thread.i ? model_thread(model, step->thread)->pid
-			      : model_span(model, step->span)->pid;
+	return step->thread.i ? model_thread(spans->model, step->thread)->pid
+			      : span_set_at(spans, step->span)->pid;
 }
 
-struct lost lost_of_step(const struct model *model, const struct step *step)
+struct lost lost_of_step(const struct span_set *spans, const struct step *step)
 {
-	uint16_t host = step_host(model, step);
+	const struct model *model = spans->model;
+	uint16_t host = step_host(spans, step);
 
 	if (step->thread.i && step->state == STATE_RUNNING)
 		return model_lost_on_cpu(model, host, step->cpu, step->start, step->end);
@@ -51,16 +52,18 @@ static void add_once(struct lost *sum, struct map *seen, uint64_t key, struct lo
 	*known = 1;
 }
 
-struct lost lost_of_path(const struct model *model, const struct path *path, nsec_t from, nsec_t to)
+struct lost lost_of_path(const struct span_set *spans, const struct path *path, nsec_t from,
+			 nsec_t to)
 {
+	const struct model *model = spans->model;
 	struct map seen = { 0 };
 	struct lost sum = { 0 };
 
 	if (!model_loss_count(model))
 		return sum;
 	for (size_t i = 0; i < path->steps.count; i++) {
-		uint16_t host = step_host(model, &path->steps.items[i]);
-		uint32_t pid = step_pid(model, &path->steps.items[i]);
+		uint16_t host = step_host(spans, &path->steps.items[i]);
+		uint32_t pid = step_pid(spans, &path->steps.items[i]);
 		uint64_t key = (uint64_t)host << 32;
 
 		add_once(&sum, &seen, key, model_lost_on_host(model, host, from, to));

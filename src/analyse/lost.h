@@ -13,10 +13,10 @@
 #include "analyse/requests/requests.h"
 
 struct lost lost_of_span(const struct model *model, const struct span *span);
-struct lost lost_of_step(const struct model *model, const struct step *step);
+struct lost lost_of_step(const struct span_set *spans, const struct step *step);
 
 /* While all of a path lasted, on every host and in every process that it leads through. */
-struct lost lost_of_path(const struct model *model, const struct path *path, nsec_t from,
+struct lost lost_of_path(const struct span_set *spans, const struct path *path, nsec_t from,
 			 nsec_t to);
 
 /* While a thread worked for a request; and of a whole request, on all of its hosts. */

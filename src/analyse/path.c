@@ -43,6 +43,7 @@ struct leg {
 
 struct walk {
 	const struct model *model;
+	const struct span_set *spans;
 	struct path *path;
 	span_id span;
 	uint32_t other;
@@ -293,26 +294,26 @@ static void walk_work(struct walk *w, const struct work *work)
 static void walk_section(struct walk *w, const struct section *s, struct span_work *work)
 {
 	w->span = s->span;
-	if (!model_span(w->model, s->span)->ref) {
+	if (!span_set_at(w->spans, s->span)->ref) {
 		/* no context names it, as in most captures: so it shall cost nothing */
-		thread_id thread = span_work_thread(work, w->model, s->span);
+		thread_id thread = span_work_thread(work, w->spans, s->span);
 
 		walk_work(w, &(struct work){ s->start, s->end, thread, 0 });
 		return;
 	}
 	work->items.count = 0;
-	span_work_find(w->model, s->span, s->start, s->end, work);
+	span_work_find(w->spans, s->span, s->start, s->end, work);
 	for (size_t i = 0; i < work->items.count; i++)
 		walk_work(w, &work->items.items[i]);
 }
 
-void path_of_span(const struct model *model, span_id span, struct path *path)
+void path_of_span(const struct span_set *spans, span_id span, struct path *path)
 {
-	struct walk w = { .model = model, .path = path };
+	struct walk w = { .model = spans->model, .spans = spans, .path = path };
 	struct span_path sections = { 0 };
 	struct span_work work = { 0 };
 
-	span_path_find(model, span, &sections);
+	span_path_find(spans, span, &sections);
 	/* they come from the end to the begin */
 	for (size_t i = sections.items.count; i-- > 0;)
 		walk_section(&w, &sections.items.items[i], &work);

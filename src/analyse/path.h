@@ -13,7 +13,7 @@
 #define SONDE_ANALYSE_PATH_H
 
 #include "base/vec.h"
-#include "model/model.h"
+#include "model/span_set.h"
 
 /* A message, from the step's thread, on its way: nobody's doing, or nobody's that was recorded. */
 #define STEP_TRANSIT 1
@@ -52,6 +52,6 @@ void path_of_thread(const struct model *model, thread_id thread, nsec_t from, ns
  * for, and within each along the threads that worked for it (span_work.h).  Where no
  * thread of a span is known, that of its parent tells what was waited for.
  */
-void path_of_span(const struct model *model, span_id span, struct path *path);
+void path_of_span(const struct span_set *spans, span_id span, struct path *path);
 
 #endif

@@ -22,7 +22,7 @@ struct visit {
 };
 
 struct search {
-	const struct model *model;
+	const struct span_set *spans;
 	VEC(struct child) children; /* of the spans on the way, each one's from last to end first */
 	VEC(struct visit) visits;   /* from the root down; traces may be deeper than our stack */
 	struct span_path *path;
@@ -49,9 +49,9 @@ static void enter(struct search *s, span_id id, nsec_t path_start, nsec_t path_e
 	nsec_t start = path_start + shift, end = path_end + shift;
 	size_t first = s->children.count;
 
-	for (span_id c = model_span(s->model, id)->first_child; c.i;
-	     c = model_span(s->model, c)->next) {
-		const struct span *span = model_span(s->model, c);
+	for (span_id c = span_set_at(s->spans, id)->first_child; c.i;
+	     c = span_set_at(s->spans, c)->next) {
+		const struct span *span = span_set_at(s->spans, c);
 		struct child child = { c, span->start > start ? span->start : start,
 				       span->end < end ? span->end : end };
 
@@ -113,10 +113,10 @@ static void advance(struct search *s)
 	enter(s, child.span, start, end, shift);
 }
 
-void span_path_find(const struct model *model, span_id span, struct span_path *ret)
+void span_path_find(const struct span_set *spans, span_id span, struct span_path *ret)
 {
-	struct search s = { .model = model, .path = ret };
-	const struct span *root = model_span(model, span);
+	struct search s = { .spans = spans, .path = ret };
+	const struct span *root = span_set_at(spans, span);
 
 	enter(&s, span, root->start, root->end, 0);
 	while (s.visits.count)

@@ -26,7 +26,7 @@
 #define SONDE_ANALYSE_SPAN_PATH_H
 
 #include "base/vec.h"
-#include "model/model.h"
+#include "model/span_set.h"
 
 struct section {
 	span_id span;
@@ -39,6 +39,6 @@ struct span_path {
 
 void span_path_done(struct span_path *path);
 
-void span_path_find(const struct model *model, span_id span, struct span_path *ret);
+void span_path_find(const struct span_set *spans, span_id span, struct span_path *ret);
 
 #endif

@@ -13,6 +13,7 @@ struct lane {
 
 struct search {
 	const struct model *model;
+	const struct span_set *spans;
 	span_id span;
 	struct span_lanes *threads; /* borrowed */
 	nsec_t to;
@@ -94,22 +95,22 @@ static void find_lanes(struct search *s, nsec_t from)
 }
 
 /* Each span on the way up keeps what was found, so that a deep trace is climbed once. */
-thread_id span_work_thread(struct span_work *work, const struct model *model, span_id id)
+thread_id span_work_thread(struct span_work *work, const struct span_set *spans, span_id id)
 {
 	thread_id found = { 0 };
 	span_id top = id;
 
-	for (; top.i && !found.i; top = model_span(model, top)->parent) {
+	for (; top.i && !found.i; top = span_set_at(spans, top)->parent) {
 		const uint64_t *known = map_find(&work->threads, top.i);
 
 		if (known) {
 			found.i = *known;
 			break;
 		}
-		if (thread_is_followed(model, model_span(model, top)->thread))
-			found = model_span(model, top)->thread;
+		if (thread_is_followed(spans->model, span_set_at(spans, top)->thread))
+			found = span_set_at(spans, top)->thread;
 	}
-	for (; id.i != top.i; id = model_span(model, id)->parent)
+	for (; id.i != top.i; id = span_set_at(spans, id)->parent)
 		*map_insert(&work->threads, id.i) = found.i;
 	return found;
 }
@@ -149,7 +150,7 @@ static uint32_t other_span(const struct search *s, const struct context *context
 	if (!context->ref || model_span_is_within(s->model, ref->span, s->span))
 		return 0;
 	if (!ref->span.i)
-		return memcmp(ref->trace, model_span(s->model, s->span)->trace,
+		return memcmp(ref->trace, span_set_at(s->spans, s->span)->trace,
 			      sizeof(ref->trace)) == 0
 			       ? 0
 			       : context->ref;
@@ -200,7 +201,7 @@ static void follow(struct search *s, nsec_t from)
 	thread_id now = span_lanes_last(s->threads, s->model);
 
 	if (!now.i)
-		now = span_work_thread(s->work, s->model, s->span);
+		now = span_work_thread(s->work, s->spans, s->span);
 
 	while (from < s->to) {
 		const struct lane *lane = lane_at(s, from, now);
@@ -221,18 +222,20 @@ static void follow(struct search *s, nsec_t from)
 	}
 }
 
-void span_work_find(const struct model *model, span_id span, nsec_t from, nsec_t to,
+void span_work_find(const struct span_set *spans, span_id span, nsec_t from, nsec_t to,
 		    struct span_work *ret)
 {
-	struct search s = { .model = model, .span = span, .to = to, .work = ret };
+	struct search s = {
+		.model = spans->model, .spans = spans, .span = span, .to = to, .work = ret
+	};
 
-	if (model_span(model, span)->ref)
-		s.threads = lanes_of(ret, model, span);
+	if (span_set_at(spans, span)->ref)
+		s.threads = lanes_of(ret, spans->model, span);
 	if (s.threads && s.threads->all.count) {
 		find_lanes(&s, from);
 		follow(&s, from);
 	} else {
-		push(ret, from, to, span_work_thread(ret, model, span), 0);
+		push(ret, from, to, span_work_thread(ret, spans, span), 0);
 	}
 	vec_done(&s.lanes);
 }

@@ -23,7 +23,7 @@
 #include "analyse/span_lanes.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "model/model.h"
+#include "model/span_set.h"
 
 /* A part of a span's time. */
 struct work {
@@ -45,13 +45,13 @@ void span_work_done(struct span_work *work);
 bool thread_is_followed(const struct model *model, thread_id id);
 
 /* The thread of a span without contexts: its own, or that of the nearest span above it. */
-thread_id span_work_thread(struct span_work *work, const struct model *model, span_id id);
+thread_id span_work_thread(struct span_work *work, const struct span_set *spans, span_id id);
 
 /*
  * The parts of a span's time between two times, without gap; appended.  Quick if the times of a
  * span come in order.
  */
-void span_work_find(const struct model *model, span_id span, nsec_t from, nsec_t to,
+void span_work_find(const struct span_set *spans, span_id span, nsec_t from, nsec_t to,
 		    struct span_work *ret);
 
 #endif

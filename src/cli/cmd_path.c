@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/path.h"
-#include "cli/load.h"
 #include "cli/opt.h"
+#include "cli/opt_thread.h"
+#include "cli/warn.h"
+#include "load/subject.h"
 #include "report/explain.h"
 
 struct path_opts {
@@ -34,42 +35,32 @@ static const struct opt path_opts[] = {
 
 static const struct path_opts path_defaults = { 0 };
 
-static int find_path(struct model *model, const struct path_opts *o, struct path *path,
-		     struct err *err)
+static int find_subject(struct loaded *loaded, const struct path_opts *o, struct subject *ret,
+			struct err *err)
 {
-	_cleanup_(requests_done) struct requests requests = { 0 };
-	struct life life;
-	span_id span;
-	int r;
-
-	if (o->thread) {
-		r = load_find_thread(model, o->thread, o->from, o->to, &life, err);
-		if (r == 0)
-			path_of_thread(model, life.thread, life.from, life.to, path);
-		return r;
-	}
-	load_requests(model, o->requests, &requests);
-	r = o->span ? load_find_span(model, o->span, &span, err)
-		    : load_find_trace(model, o->trace, &span, err);
-	if (r == 0)
-		path_of_span(model, span, path);
-	return r;
+	if (o->thread)
+		return opt_thread(loaded->model, o->thread, o->from, o->to, ret, err);
+	loaded_rebuild_requests(loaded, o->requests);
+	return o->span ? subject_find_span(loaded, o->span, ret, err)
+		       : subject_find_trace(loaded, o->trace, ret, err);
 }
 
-static int print_path(const struct model *model, const struct path *path, bool as_json,
+static int print_path(const struct loaded *loaded, const struct subject *subject, bool as_json,
 		      struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	_cleanup_(path_done) struct path path = { 0 };
 
+	subject_path(loaded, subject, &path);
 	out_init(out, stdout);
 	if (as_json) {
 		struct json j;
 
 		json_init(&j, out);
-		path_json(&j, model, path);
+		path_json(&j, &loaded->spans, &path);
 		json_newline(&j);
 	} else {
-		path_text(out, opt_colour(), model, path, model_begin(model));
+		path_text(out, opt_colour(), &loaded->spans, &path, model_begin(loaded->model));
 	}
 	return out_finish(out, err);
 }
@@ -77,8 +68,8 @@ static int print_path(const struct model *model, const struct path *path, bool a
 static int path_run(const void *opts, char **operands, struct err *err)
 {
 	const struct path_opts *o = opts;
-	_cleanup_(model_freep) struct model *model = NULL;
-	_cleanup_(path_done) struct path path = { 0 };
+	_cleanup_(loaded_done) struct loaded loaded = { 0 };
+	struct subject subject;
 
 	if (!o->thread && !o->span && !o->trace)
 		return err_usage(err, "say whose path: --thread, --span or --trace");
@@ -88,13 +79,16 @@ static int path_run(const void *opts, char **operands, struct err *err)
 		return err_usage(err, "--from and --to go with --thread");
 
 	struct err damage = { "" }, failure = { "" };
-	int damaged = load_model(operands, o->format, &model, &damage);
-	int r = model ? find_path(model, o, &path, &failure) : 0;
+	int damaged = loaded_open(&loaded, operands, o->format, &damage), r = 0;
 
-	if (r == 0 && model)
-		load_warn_lost(model);
-	if (r == 0 && model)
-		r = print_path(model, &path, o->json, &failure);
+	warn_all(&loaded.warnings);
+	if (loaded.model)
+		r = find_subject(&loaded, o, &subject, &failure);
+	warn_all(&loaded.warnings);
+	if (loaded.model && r == 0) {
+		warn_lost(loaded.model);
+		r = print_path(&loaded, &subject, o->json, &failure);
+	}
 	*err = damaged < 0 ? damage : failure;
 	return damaged < 0 ? damaged : r;
 }

@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/load.h"
 #include "cli/opt.h"
 #include "cli/prompt.h"
+#include "cli/warn.h"
+#include "load/load.h"
 #include "query/show.h"
 
 struct query_opts {
@@ -60,7 +61,7 @@ static int run(struct query *query, const char *sql, const struct query_opts *o,
 static int query_command(const void *opts, char **operands, struct err *err)
 {
 	const struct query_opts *o = opts;
-	_cleanup_(model_freep) struct model *model = NULL;
+	_cleanup_(loaded_done) struct loaded loaded = { 0 };
 	_cleanup_(query_freep) struct query *query = NULL;
 	const char *sql = take_sql(operands);
 
@@ -70,11 +71,12 @@ static int query_command(const void *opts, char **operands, struct err *err)
 		return err_usage(err, "--csv and --json exclude each other");
 
 	struct err damage = { "" };
-	int damaged = load_model(operands, o->format, &model, &damage), r = 0;
+	int damaged = loaded_open(&loaded, operands, o->format, &damage), r = 0;
 
-	if (model) {
-		load_warn_lost(model);
-		query = query_new(model);
+	warn_all(&loaded.warnings);
+	if (loaded.model) {
+		warn_lost(loaded.model);
+		query = query_new(loaded.model);
 		prompt_catch(query);
 		r = run(query, sql, o, err);
 	}

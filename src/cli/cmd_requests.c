@@ -6,10 +6,11 @@
 
 #include "analyse/requests/spans.h"
 #include "cli/clocks.h"
-#include "cli/load.h"
 #include "cli/opt.h"
 #include "cli/log.h"
+#include "cli/warn.h"
 #include "event/syscall.h"
+#include "load/load.h"
 #include "report/requests.h"
 
 struct requests_opts {
@@ -162,23 +163,22 @@ static int write_all(const struct requests_opts *o, const struct request_view *v
 	return out_finish(out, err);
 }
 
-static int show(const struct requests_opts *o, const struct model *model, const struct merge *merge,
-		struct err *err)
+static int show(const struct requests_opts *o, struct loaded *loaded, struct err *err)
 {
-	_cleanup_(requests_done) struct requests requests = { 0 };
+	const struct model *model = loaded->model;
 	struct chosen chosen = { model, &o->entries };
 	places roots = { 0 };
 	int r = check_events(model, &o->counts, err);
 
 	if (r < 0)
 		return r;
-	requests_find(model, &requests);
-	choose_roots(&requests, &chosen, o->slowest, &roots);
-	clocks_warn(merge);
-	load_warn_lost(model);
+	requests_find(model, &loaded->requests);
+	choose_roots(&loaded->requests, &chosen, o->slowest, &roots);
+	clocks_warn(loaded->merge);
+	warn_lost(model);
 	r = write_all(o,
 		      &(struct request_view){ .model = model,
-					      .requests = &requests,
+					      .requests = &loaded->requests,
 					      .filter = is_chosen,
 					      .filter_arg = &chosen,
 					      .roots = roots.items,
@@ -187,11 +187,11 @@ static int show(const struct requests_opts *o, const struct model *model, const 
 					      .counted_count = o->counts.count,
 					      .host_name = load_host_name,
 					      .more = put_clocks,
-					      .arg = merge },
+					      .arg = loaded->merge },
 		      err);
 	if (!roots.count && !o->json)
 		log_message(
-			o->entries.count && requests.roots.count
+			o->entries.count && loaded->requests.roots.count
 				? "none came in by what --entry names; without it, all are shown"
 				: "nobody in it was seen to answer a client; was the service "
 				  "itself "
@@ -203,11 +203,13 @@ static int show(const struct requests_opts *o, const struct model *model, const 
 static int requests_run(const void *opts, char **operands, struct err *err)
 {
 	const struct requests_opts *o = opts;
-	_cleanup_(model_freep) struct model *model = NULL;
-	_cleanup_(merge_freep) struct merge *merge = NULL;
+	_cleanup_(loaded_done) struct loaded loaded = { 0 };
 	struct err damage = { "" };
-	int damaged = load_merged(operands, o->format, &model, &merge, &damage);
-	int r = model ? show(o, model, merge, err) : 0;
+	int damaged = loaded_open(&loaded, operands, o->format, &damage), r = 0;
+
+	warn_all(&loaded.warnings);
+	if (loaded.model)
+		r = show(o, &loaded, err);
 
 	if (damaged < 0)
 		*err = damage;

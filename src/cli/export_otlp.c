@@ -3,8 +3,9 @@
 #include <stdio.h>
 
 #include "cli/export.h"
-#include "cli/load.h"
 #include "cli/log.h"
+#include "cli/warn.h"
+#include "load/load.h"
 #include "report/export/otlp.h"
 
 struct spans {
@@ -32,20 +33,19 @@ static void tell(const struct spans *spans, bool json)
 int export_spans(char **paths, const char *format, bool requests, bool json, const char *output,
 		 struct err *err)
 {
-	_cleanup_(model_freep) struct model *model = NULL;
-	_cleanup_(merge_freep) struct merge *merge = NULL;
-	_cleanup_(requests_done) struct requests rebuilt = { 0 };
-	int damaged = load_merged(paths, format, &model, &merge, err);
+	_cleanup_(loaded_done) struct loaded loaded = { 0 };
+	int damaged = loaded_open(&loaded, paths, format, err);
 
-	if (!model)
+	warn_all(&loaded.warnings);
+	if (!loaded.model)
 		return damaged;
-	load_requests(model, requests, &rebuilt);
+	loaded_rebuild_requests(&loaded, requests);
 
-	struct spans spans = { .export = { .model = model,
-					   .requests = &rebuilt,
+	struct spans spans = { .export = { .spans = &loaded.spans,
+					   .requests = &loaded.requests,
 					   .host_name = load_host_name,
-					   .arg = merge,
-					   .realtime = merge_realtime_offset(merge),
+					   .arg = loaded.merge,
+					   .realtime = merge_realtime_offset(loaded.merge),
 					   .json = json } };
 	struct err failure;
 	int r = export_to_file(output, write_spans, &spans, &failure);
@@ -55,6 +55,6 @@ int export_spans(char **paths, const char *format, bool requests, bool json, con
 		return r;
 	}
 	tell(&spans, json);
-	load_warn_lost(model);
+	warn_lost(loaded.model);
 	return damaged;
 }

@@ -292,9 +292,6 @@ const struct span *model_span(const struct model *model, span_id id);
 /* Whether a span is in the tree of another; each is in its own. */
 bool model_span_is_within(const struct model *model, span_id id, span_id top);
 
-/* How many roots the trace of a span has. */
-size_t model_root_count(const struct model *model, span_id id);
-
 /* What names spans: 0 is none. */
 const struct span_ref *model_span_ref(const struct model *model, uint32_t ref);
 const struct residency *model_residency(const struct model *model, uint32_t residency);

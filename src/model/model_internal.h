@@ -159,6 +159,12 @@ void message_add(struct model *model, const struct source *source, const struct 
 
 void span_add(struct model *model, const struct source *source, const struct record_span *r);
 
+/*
+ * Join spans, of which the first is none, into trees: each has its parent already, and gets its
+ * children and siblings.
+ */
+void spans_link(struct span *spans, size_t count);
+
 /* When spans are in their places: correct the clocks of services. */
 void span_clocks_correct(struct model *model);
 

@@ -76,19 +76,35 @@ static uint32_t named_parent(const struct model *model, const struct span *span)
  * passed once, and marked with the way on which it was: whoever meets a mark of
  * its own way has closed a ring, and becomes a root.
  */
-static void break_rings(struct model *model)
+static void break_rings(struct span *spans, size_t count)
 {
-	_cleanup_(freep) uint32_t *way = must_alloc(model->spans.count * sizeof(*way));
+	_cleanup_(freep) uint32_t *way = must_alloc((count + 1) * sizeof(*way));
 
-	for (uint32_t i = 1; i < model->spans.count; i++) {
+	for (uint32_t i = 1; i < count; i++) {
 		uint32_t at = i, up;
 
 		for (; at && !way[at]; at = up) {
 			way[at] = i;
-			up = model->spans.items[at].parent.i;
+			up = spans[at].parent.i;
 			if (way[up] == i)
-				model->spans.items[at].parent.i = up = 0;
+				spans[at].parent.i = up = 0;
 		}
+	}
+}
+
+void spans_link(struct span *spans, size_t count)
+{
+	break_rings(spans, count);
+	for (uint32_t i = 1; i < count; i++)
+		spans[i].first_child = spans[i].next = (span_id){ 0 };
+	/* backwards, so that children stand in the order in which they came */
+	for (uint32_t i = count; i-- > 1;) {
+		struct span *span = &spans[i], *parent = &spans[span->parent.i];
+
+		if (!span->parent.i)
+			continue;
+		span->next = parent->first_child;
+		parent->first_child = (span_id){ i };
 	}
 }
 
@@ -107,36 +123,11 @@ void model_finish(struct model *model)
 	for (uint32_t i = 1; i < model->spans.count; i++) {
 		struct span *span = &model->spans.items[i];
 
-		span->first_child = span->next = (span_id){ 0 };
 		span->parent = (span_id){ named_parent(model, span) };
 		span->thread = thread_for(model, span);
 	}
-	break_rings(model);
-	/* backwards, so that children stand in the order in which they came */
-	for (uint32_t i = model->spans.count - 1; i > 0; i--) {
-		struct span *span = &model->spans.items[i];
-		struct span *parent = &model->spans.items[span->parent.i];
-
-		if (!span->parent.i)
-			continue;
-		span->next = parent->first_child;
-		parent->first_child = (span_id){ i };
-	}
+	spans_link(model->spans.items, model->spans.count);
 	span_clocks_correct(model);
 	contexts_finish(model);
 	losses_finish(model);
-}
-
-size_t model_root_count(const struct model *model, span_id id)
-{
-	const struct span *span = &model->spans.items[id.i];
-	size_t count = 0;
-
-	for (uint32_t i = 1; i < model->spans.count; i++) {
-		const struct span *other = &model->spans.items[i];
-
-		count += !other->parent.i &&
-			 memcmp(other->trace, span->trace, sizeof(span->trace)) == 0;
-	}
-	return count;
 }

@@ -13,14 +13,14 @@
 #include "base/json.h"
 
 /* Whether it names a span as a cause of which no thread is known: see below. */
-bool explain_text(struct out *out, bool colour, const struct model *model,
+bool explain_text(struct out *out, bool colour, const struct span_set *spans,
 		  const struct account *account);
 /* The sentence about such spans, once behind all. */
 void explain_text_missing_thread(struct out *out);
-void explain_json(struct json *j, const struct model *model, const struct account *account);
+void explain_json(struct json *j, const struct span_set *spans, const struct account *account);
 
-void path_text(struct out *out, bool colour, const struct model *model, const struct path *path,
+void path_text(struct out *out, bool colour, const struct span_set *spans, const struct path *path,
 	       nsec_t origin);
-void path_json(struct json *j, const struct model *model, const struct path *path);
+void path_json(struct json *j, const struct span_set *spans, const struct path *path);
 
 #endif

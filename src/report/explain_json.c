@@ -31,32 +31,34 @@ static void put_shift(struct json *j, const struct span *span)
 }
 
 /* Names of a span that was not recorded are empty. */
-static void put_named(struct json *j, const struct model *model, const char *key,
-		      const uint8_t trace[16], const uint8_t id[8], span_id span)
+static void put_named(struct json *j, const struct span_set *spans, const char *key,
+		      const uint8_t trace[16], const uint8_t id[8], span_id named)
 {
+	const struct span *span = span_set_at(spans, named);
+
 	json_key(j, key);
 	json_object(j);
 	put_hex(j, "trace", trace, 16);
 	put_hex(j, "id", id, 8);
-	put_string(j, "service", model_string(model, model_span(model, span)->service));
-	put_string(j, "operation", model_string(model, model_span(model, span)->operation));
-	put_shift(j, model_span(model, span));
+	put_string(j, "service", span_set_string(spans, span->service));
+	put_string(j, "operation", span_set_string(spans, span->operation));
+	put_shift(j, span);
 	json_end(j);
 }
 
-static void put_span(struct json *j, const struct model *model, span_id id)
+static void put_span(struct json *j, const struct span_set *spans, span_id id)
 {
-	const struct span *span = model_span(model, id);
+	const struct span *span = span_set_at(spans, id);
 
-	put_named(j, model, "span", span->trace, span->id, id);
+	put_named(j, spans, "span", span->trace, span->id, id);
 }
 
-static void put_other(struct json *j, const struct model *model, uint32_t number)
+static void put_other(struct json *j, const struct span_set *spans, uint32_t number)
 {
-	const struct span_ref *ref = model_span_ref(model, number);
+	const struct span_ref *ref = model_span_ref(spans->model, number);
 
 	if (number)
-		put_named(j, model, "works_for", ref->trace, ref->id, ref->span);
+		put_named(j, spans, "works_for", ref->trace, ref->id, ref->span);
 }
 
 static void put_object(struct json *j, const struct model *model, const struct cause *cause)
@@ -157,15 +159,17 @@ static void put_shares(struct json *j, const struct model *model, const struct a
 	json_end(j);
 }
 
-static void put_node(struct json *j, const struct model *model, const struct account *account,
+static void put_node(struct json *j, const struct span_set *spans, const struct account *account,
 		     const struct node *node)
 {
+	const struct model *model = spans->model;
+
 	put_u64(j, "time", node->time);
 	put_u64(j, "count", node->count);
-	put_string(j, "text", phrase_node(model, account, node).s);
+	put_string(j, "text", phrase_node(spans, account, node).s);
 	if (node->span.i)
-		put_span(j, model, node->span);
-	put_other(j, model, node->other);
+		put_span(j, spans, node->span);
+	put_other(j, spans, node->other);
 	if (!node->state)
 		return;
 	put_state(j, node->state);
@@ -188,7 +192,7 @@ static void put_node(struct json *j, const struct model *model, const struct acc
  * JSON may nest only so deep, and a chain of waits may be longer; so nodes
  * stand in one list, each with its number and its parent's.
  */
-static void put_nodes(struct json *j, const struct model *model, const struct account *account)
+static void put_nodes(struct json *j, const struct span_set *spans, const struct account *account)
 {
 	json_key(j, "account");
 	json_array(j);
@@ -196,13 +200,13 @@ static void put_nodes(struct json *j, const struct model *model, const struct ac
 		json_object(j);
 		put_u64(j, "node", i);
 		put_u64(j, "parent", account->nodes.items[i].parent);
-		put_node(j, model, account, &account->nodes.items[i]);
+		put_node(j, spans, account, &account->nodes.items[i]);
 		json_end(j);
 	}
 	json_end(j);
 }
 
-static void put_causes(struct json *j, const struct model *model, const struct account *account)
+static void put_causes(struct json *j, const struct span_set *spans, const struct account *account)
 {
 	enum { CAUSES = 10 };
 	uint32_t causes[CAUSES];
@@ -214,7 +218,7 @@ static void put_causes(struct json *j, const struct model *model, const struct a
 		json_object(j);
 		put_u64(j, "node", causes[i]);
 		put_u64(j, "time", account->nodes.items[causes[i]].time);
-		put_string(j, "text", phrase_cause(model, account, causes[i]).s);
+		put_string(j, "text", phrase_cause(spans, account, causes[i]).s);
 		json_end(j);
 	}
 	json_end(j);
@@ -249,8 +253,10 @@ static void put_resources(struct json *j, const struct model *model, const struc
 	json_end(j);
 }
 
-void explain_json(struct json *j, const struct model *model, const struct account *account)
+void explain_json(struct json *j, const struct span_set *spans, const struct account *account)
 {
+	const struct model *model = spans->model;
+
 	json_object(j);
 	put_u64(j, "start", account->start);
 	put_u64(j, "end", account->end);
@@ -258,11 +264,11 @@ void explain_json(struct json *j, const struct model *model, const struct accoun
 	if (account->thread.i)
 		put_thread(j, model, account->thread);
 	if (account->span.i) {
-		struct usual usual = account_usual(model, account->span);
+		struct usual usual = account_usual(spans, account->span);
 
-		size_t roots = model_root_count(model, account->span);
+		size_t roots = span_set_root_count(spans, account->span);
 
-		put_span(j, model, account->span);
+		put_span(j, spans, account->span);
 		if (roots > 1)
 			put_u64(j, "trace_roots", roots);
 		json_key(j, "usual");
@@ -272,16 +278,18 @@ void explain_json(struct json *j, const struct model *model, const struct accoun
 		put_u64(j, "p95", usual.p95);
 		json_end(j);
 	}
-	put_nodes(j, model, account);
-	put_causes(j, model, account);
+	put_nodes(j, spans, account);
+	put_causes(j, spans, account);
 	put_resources(j, model, account);
 	put_u64(j, "typed", account->typed);
 	put_lost(j, account->lost);
 	json_end(j);
 }
 
-void path_json(struct json *j, const struct model *model, const struct path *path)
+void path_json(struct json *j, const struct span_set *spans, const struct path *path)
 {
+	const struct model *model = spans->model;
+
 	json_array(j);
 	for (size_t i = 0; i < path->steps.count; i++) {
 		const struct step *step = &path->steps.items[i];
@@ -299,8 +307,8 @@ void path_json(struct json *j, const struct model *model, const struct path *pat
 		if (step->thread.i)
 			put_thread(j, model, step->thread);
 		if (step->span.i)
-			put_span(j, model, step->span);
-		put_other(j, model, step->other);
+			put_span(j, spans, step->span);
+		put_other(j, spans, step->other);
 		if (step->state == STATE_READY || step->state == STATE_RUNNING)
 			put_u64(j, "cpu", step->cpu);
 		if (step->flags & STEP_TRANSIT) {
@@ -310,7 +318,7 @@ void path_json(struct json *j, const struct model *model, const struct path *pat
 		if (cause)
 			put_cause(j, model, cause);
 		put_ender(j, model, step->ender);
-		put_lost(j, lost_of_step(model, step));
+		put_lost(j, lost_of_step(spans, step));
 		put_string(j, "text", phrase_path_step(model, step, cause).s);
 		json_end(j);
 	}

@@ -16,6 +16,7 @@ struct page {
 	struct out *out;
 	bool colour;
 	const struct model *model;
+	const struct span_set *spans;
 	const struct account *account;
 };
 
@@ -72,7 +73,7 @@ static void put_node(const struct page *page, const struct node *node, size_t de
 		     thread_id above)
 {
 	size_t indent = 2 + INDENT * depth;
-	struct phrase words = phrase_node(page->model, page->account, node);
+	struct phrase words = phrase_node(page->spans, page->account, node);
 	struct phrase line = { "" };
 	char letter[2] = { node->state == STATE_GAP ? ' ' : node->state, '\0' };
 
@@ -162,12 +163,12 @@ static struct view written_id(const struct span *span)
 }
 
 /* How many bytes of this id tell it from all others; at least four. */
-static size_t telling_bytes(const struct model *model, struct view id)
+static size_t telling_bytes(const struct span_set *spans, struct view id)
 {
 	size_t bytes = id.len < 4 ? id.len : 4;
 
-	for (uint32_t i = 1; i < model_span_count(model); i++) {
-		struct view other = written_id(model_span(model, (span_id){ i }));
+	for (uint32_t i = 1; i < span_set_count(spans); i++) {
+		struct view other = written_id(span_set_at(spans, (span_id){ i }));
 		size_t same = 0;
 
 		while (same < id.len && same < other.len && id.s[same] == other.s[same])
@@ -179,10 +180,10 @@ static size_t telling_bytes(const struct model *model, struct view id)
 }
 
 /* The first digits of a trace id: as many as --trace needs. */
-static void put_trace(struct phrase *p, const struct model *model, const struct span *span)
+static void put_trace(struct phrase *p, const struct span_set *spans, const struct span *span)
 {
 	struct view id = written_id(span);
-	size_t bytes = telling_bytes(model, id), at = strlen(p->s);
+	size_t bytes = telling_bytes(spans, id), at = strlen(p->s);
 
 	at += snprintf(p->s + at, sizeof(p->s) - at, "   trace ");
 	for (size_t i = 0; i < bytes; i++)
@@ -196,17 +197,17 @@ static void put_title(const struct page *page)
 	struct phrase p = { "" };
 
 	if (a->span.i) {
-		const struct span *span = model_span(page->model, a->span);
-		struct usual usual = account_usual(page->model, a->span);
+		const struct span *span = span_set_at(page->spans, a->span);
+		struct usual usual = account_usual(page->spans, a->span);
 
 		snprintf(p.s, sizeof(p.s), "%.150s   %.100s   %s",
-			 model_string(page->model, span->operation),
-			 model_string(page->model, span->service), format_time(length).s);
+			 span_set_string(page->spans, span->operation),
+			 span_set_string(page->spans, span->service), format_time(length).s);
 		if (usual.count)
 			snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s),
 				 "   usually %s (p95 %s)", format_time(usual.p50).s,
 				 format_time(usual.p95).s);
-		put_trace(&p, page->model, span);
+		put_trace(&p, page->spans, span);
 	} else {
 		snprintf(p.s, sizeof(p.s), "%.200s   %s", phrase_thread(page->model, a->thread).s,
 			 format_time(length).s);
@@ -233,7 +234,7 @@ static bool put_causes(const struct page *page)
 		snprintf(share, sizeof(share),
 			 i ? "  also %u %%: " : "cause, %u %%: ", percent(node->time, whole));
 		put_coloured(page->out, page->colour, "\033[1m", share);
-		put_wrapped(page->out, phrase_cause(page->model, a, causes[i]).s, strlen(share));
+		put_wrapped(page->out, phrase_cause(page->spans, a, causes[i]).s, strlen(share));
 		missing_thread |= !node->state;
 	}
 	return missing_thread;
@@ -278,10 +279,10 @@ static void put_lost_meanwhile(struct out *out, struct lost lost)
 	out_str(out, " in this time: the result can be incomplete\n");
 }
 
-bool explain_text(struct out *out, bool colour, const struct model *model,
+bool explain_text(struct out *out, bool colour, const struct span_set *spans,
 		  const struct account *account)
 {
-	struct page page = { out, colour, model, account };
+	struct page page = { out, colour, spans->model, spans, account };
 	bool missing_thread;
 
 	put_title(&page);
@@ -302,32 +303,33 @@ void explain_text_missing_thread(struct out *out)
 }
 
 /* Whose step it is: a thread's, or that of a span of which no thread is known. */
-static struct phrase path_who(const struct model *model, const struct step *step)
+static struct phrase path_who(const struct span_set *spans, const struct step *step)
 {
-	const struct span *span = model_span(model, step->span);
+	const struct span *span = span_set_at(spans, step->span);
 	struct phrase p;
 
 	if (step->thread.i || !step->span.i)
-		return phrase_thread(model, step->thread);
-	snprintf(p.s, sizeof(p.s), "%.100s %.200s", model_string(model, span->service),
-		 model_string(model, span->operation));
+		return phrase_thread(spans->model, step->thread);
+	snprintf(p.s, sizeof(p.s), "%.100s %.200s", span_set_string(spans, span->service),
+		 span_set_string(spans, span->operation));
 	return p;
 }
 
 /* A step, in one line of text: what its thread did. */
-static struct phrase path_line(const struct model *model, const struct step *step)
+static struct phrase path_line(const struct span_set *spans, const struct step *step)
 {
+	const struct model *model = spans->model;
 	const struct cause *cause = account_step_cause(model, step);
-	struct lost lost = lost_of_step(model, step);
+	struct lost lost = lost_of_step(spans, step);
 	struct phrase line;
 
-	snprintf(line.s, sizeof(line.s), "%.90s: %.380s%s%.30s", path_who(model, step).s,
+	snprintf(line.s, sizeof(line.s), "%.90s: %.380s%s%.30s", path_who(spans, step).s,
 		 phrase_path_step(model, step, cause).s, lost.losses ? ", " : "",
 		 lost.losses ? format_lost(lost).s : "");
 	return line;
 }
 
-void path_text(struct out *out, bool colour, const struct model *model, const struct path *path,
+void path_text(struct out *out, bool colour, const struct span_set *spans, const struct path *path,
 	       nsec_t origin)
 {
 	nsec_t from = UINT64_MAX, to = 0;
@@ -347,8 +349,8 @@ void path_text(struct out *out, bool colour, const struct model *model, const st
 		out_str(out, step->is_leaf ? "  " : " (");
 		put_coloured(out, colour, state_colour(step->state), letter);
 		out_str(out, step->is_leaf ? "  " : ") ");
-		put_wrapped(out, path_line(model, step).s,
+		put_wrapped(out, path_line(spans, step).s,
 			    strlen(start) + indent + TIME_COLUMNS + 5);
 	}
-	put_lost_meanwhile(out, lost_of_path(model, path, from, to));
+	put_lost_meanwhile(out, lost_of_path(spans, path, from, to));
 }

@@ -280,9 +280,10 @@ static void say_shares(struct phrase *p, const struct model *model, const struct
 	}
 }
 
-struct phrase phrase_node(const struct model *model, const struct account *account,
+struct phrase phrase_node(const struct span_set *spans, const struct account *account,
 			  const struct node *node)
 {
+	const struct model *model = spans->model;
 	struct phrase p = { "" };
 
 	if (node->other) {
@@ -291,10 +292,10 @@ struct phrase phrase_node(const struct model *model, const struct account *accou
 		return p;
 	}
 	if (!node->state && node->span.i) {
-		const struct span *span = model_span(model, node->span);
+		const struct span *span = span_set_at(spans, node->span);
 
-		say(&p, "%s  %s", model_string(model, span->service),
-		    model_string(model, span->operation));
+		say(&p, "%s  %s", span_set_string(spans, span->service),
+		    span_set_string(spans, span->operation));
 		return p;
 	}
 	if (node->holder.i && node->cause)
@@ -319,14 +320,14 @@ struct phrase phrase_who(const struct model *model, const struct node *node)
 }
 
 /* The span under which a node stands, if it is not the one that is explained. */
-static const struct span *span_above(const struct model *model, const struct account *account,
+static const struct span *span_above(const struct span_set *spans, const struct account *account,
 				     const struct node *node)
 {
 	while (node->parent)
 		node = &account->nodes.items[node->parent];
 	return node->state || !node->span.i || node->span.i == account->span.i
 		       ? NULL
-		       : model_span(model, node->span);
+		       : span_set_at(spans, node->span);
 }
 
 /* The other span that the time of a node went to, or 0. */
@@ -337,20 +338,21 @@ static uint32_t other_above(const struct account *account, const struct node *no
 	return node->other;
 }
 
-struct phrase phrase_cause(const struct model *model, const struct account *account, uint32_t at)
+struct phrase phrase_cause(const struct span_set *spans, const struct account *account, uint32_t at)
 {
+	const struct model *model = spans->model;
 	const struct node *node = &account->nodes.items[at];
 	const struct node *above = &account->nodes.items[node->parent];
-	const struct span *span = span_above(model, account, node);
+	const struct span *span = span_above(spans, account, node);
 	uint32_t other = other_above(account, node);
 	struct phrase p = { "" };
 
 	if (node->thread.i)
 		say(&p, "%s: ", phrase_who(model, node).s);
-	say(&p, "%s", phrase_node(model, account, node).s);
+	say(&p, "%s", phrase_node(spans, account, node).s);
 	if (node->state && span && !other)
-		say(&p, ", for %s %s", model_string(model, span->service),
-		    model_string(model, span->operation));
+		say(&p, ", for %s %s", span_set_string(spans, span->service),
+		    span_set_string(spans, span->operation));
 	if (node->parent && above->state)
 		say(&p, ", while %s waits for %s", phrase_who(model, above).s,
 		    above->state == STATE_LOCK      ? "the lock it holds"

@@ -28,10 +28,11 @@ const char *phrase_function(const struct model *model, uint32_t stack);
 struct phrase phrase_path_step(const struct model *model, const struct step *step,
 			       const struct cause *cause);
 /* What the longest step of a node was. */
-struct phrase phrase_node(const struct model *model, const struct account *account,
+struct phrase phrase_node(const struct span_set *spans, const struct account *account,
 			  const struct node *node);
 
 /* A node without others below it as the cause of the time above it, in a sentence. */
-struct phrase phrase_cause(const struct model *model, const struct account *account, uint32_t node);
+struct phrase phrase_cause(const struct span_set *spans, const struct account *account,
+			   uint32_t node);
 
 #endif

@@ -66,7 +66,7 @@ static void walk_all(const struct model *model)
 		_cleanup_(path_done) struct path path = { 0 };
 		const struct span *span = model_span(model, (span_id){ i });
 
-		path_of_span(model, (span_id){ i }, &path);
+		path_of_span(&(struct span_set){ .model = model }, (span_id){ i }, &path);
 		check_tiles(&path, span->start, span->end);
 	}
 }

@@ -92,10 +92,10 @@ static void show(const struct model *model, const struct requests *requests, FIL
 	out_flush(out);
 }
 
-static void check_export(const struct model *model, const struct requests *requests)
+static void check_export(const struct span_set *spans, const struct requests *requests)
 {
 	struct otlp_export e = {
-		.model = model, .requests = requests, .host_name = host_name, .arg = "host"
+		.spans = spans, .requests = requests, .host_name = host_name, .arg = "host"
 	};
 	struct otlp_exported done;
 	struct otlp_reader reader;
@@ -111,7 +111,7 @@ static void check_export(const struct model *model, const struct requests *reque
 	while (otlp_next_span(&reader, &span) > 0)
 		count++;
 	assert(!reader.damage && count == done.spans);
-	assert(done.spans == model_span_count(model) - 1);
+	assert(done.spans == span_set_count(spans) - 1);
 	free(text);
 }
 
@@ -128,14 +128,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 		return 0;
 
 	_cleanup_(model_freep) struct model *model = read_model(cap);
+	_cleanup_(span_set_done) struct span_set spans = { .model = model };
 	FILE *file = fopen("/dev/null", "w");
 
 	requests_find(model, &requests);
 	check_trees(&requests);
 	if (file)
 		show(model, &requests, file);
-	request_spans_add(model, &requests);
-	check_export(model, &requests);
+	request_spans_add(&requests, &spans);
+	check_export(&spans, &requests);
 	if (file)
 		fclose(file);
 	return 0;

@@ -203,6 +203,6 @@ char *story_span_path(const struct model *model, uint8_t id)
 {
 	_cleanup_(path_done) struct path path = { 0 };
 
-	path_of_span(model, story_find_span(model, id), &path);
+	path_of_span(&(struct span_set){ .model = model }, story_find_span(model, id), &path);
 	return path_text(model, &path);
 }

@@ -39,7 +39,6 @@ static struct model *served(struct requests *ret)
 	struct model *model = story_model(&s);
 
 	requests_find(model, ret);
-	request_spans_add(model, ret);
 	story_done(&s);
 	return model;
 }
@@ -51,10 +50,11 @@ static const char *host_name(const void *arg, uint16_t host)
 }
 
 /* The file's path, which the caller removes. */
-static struct otlp_exported write_file(const struct model *model, const struct requests *requests,
-				       size_t limit, bool json, char path[32])
+static struct otlp_exported write_file(const struct span_set *spans,
+				       const struct requests *requests, size_t limit, bool json,
+				       char path[32])
 {
-	struct otlp_export e = { .model = model,
+	struct otlp_export e = { .spans = spans,
 				 .requests = requests,
 				 .host_name = host_name,
 				 .arg = "h\xff",
@@ -74,11 +74,11 @@ static struct otlp_exported write_file(const struct model *model, const struct r
 }
 
 /* Whether a span that was read is one of the model, told alike. */
-static bool is_same(const struct model *model, const struct input *input,
+static bool is_same(const struct span_set *spans, const struct input *input,
 		    const struct record_span *r)
 {
-	for (uint32_t i = 1; i < model_span_count(model); i++) {
-		const struct span *span = model_span(model, (span_id){ i });
+	for (uint32_t i = 1; i < span_set_count(spans); i++) {
+		const struct span *span = span_set_at(spans, (span_id){ i });
 
 		if (memcmp(span->id, r->span, sizeof(span->id)) == 0)
 			return memcmp(span->trace, r->trace, sizeof(span->trace)) == 0 &&
@@ -87,9 +87,9 @@ static bool is_same(const struct model *model, const struct input *input,
 			       span->end + REALTIME == r->head.time && span->tid == r->head.tid &&
 			       span->pid == r->pid && span->flags == r->flags &&
 			       span->source == r->source &&
-			       strcmp(model_string(model, span->service),
+			       strcmp(span_set_string(spans, span->service),
 				      input_string(input, r->service)) == 0 &&
-			       strcmp(model_string(model, span->operation),
+			       strcmp(span_set_string(spans, span->operation),
 				      input_string(input, r->operation)) == 0;
 	}
 	return false;
@@ -100,12 +100,16 @@ static size_t check_file(size_t limit, bool json)
 {
 	_cleanup_(requests_done) struct requests requests = { 0 };
 	_cleanup_(model_freep) struct model *model = served(&requests);
+	_cleanup_(span_set_done) struct span_set spans = { .model = model };
 	_cleanup_(input_freep) struct input *input = NULL;
 	char path[32];
-	struct otlp_exported done = write_file(model, &requests, limit, json, path);
 	const struct record *record;
 	struct err err = { "" };
 	size_t count = 0;
+
+	request_spans_add(&requests, &spans);
+
+	struct otlp_exported done = write_file(&spans, &requests, limit, json, path);
 
 	CHECK_INT(done.spans, 2 * REQUESTS);
 	CHECK_INT(input_open(path, NULL, &input, &err), 0);
@@ -113,7 +117,7 @@ static size_t check_file(size_t limit, bool json)
 	while (input_next(input, &record, &err) > 0) {
 		if (record->kind == RECORD_ATTRIBUTE)
 			continue;
-		CHECK(is_same(model, input, (const void *)record));
+		CHECK(is_same(&spans, input, (const void *)record));
 		CHECK_STR(input_record_host(input), "h\xef\xbf\xbd");
 		count++;
 	}
@@ -148,7 +152,8 @@ TEST(a_model_without_spans_has_no_requests)
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	struct requests requests = { 0 };
 	char path[32];
-	struct otlp_exported done = write_file(model, &requests, 0, false, path);
+	struct otlp_exported done =
+		write_file(&(struct span_set){ .model = model }, &requests, 0, false, path);
 
 	CHECK_INT(done.requests, 0);
 	CHECK_INT(done.spans, 0);
@@ -272,12 +277,12 @@ static void check_kept(uint32_t kind, uint32_t status, bool json)
 
 	_cleanup_(model_freep) struct model *model = model_of(input);
 
-	write_file(model, &none, 0, json, path);
+	write_file(&(struct span_set){ .model = model }, &none, 0, json, path);
 	if (json) { /* which is read, and told in protobuf */
 		CHECK_INT(input_open(path, NULL, &again, &err), 0);
 		unlink(path);
 		_cleanup_(model_freep) struct model *other = model_of(again);
-		write_file(other, &none, 0, false, path);
+		write_file(&(struct span_set){ .model = other }, &none, 0, false, path);
 	}
 
 	_cleanup_(freep) char *bytes = read_whole(path, &size);

@@ -348,7 +348,7 @@ TEST(a_spans_path_goes_along_its_children_and_their_threads)
 
 	for (uint32_t i = 1; i < model_span_count(model); i++)
 		if (model_span(model, (span_id){ i })->id[0] == 1)
-			path_of_span(model, (span_id){ i }, &path);
+			path_of_span(&(struct span_set){ .model = model }, (span_id){ i }, &path);
 	for (size_t i = 0; i < path.steps.count; i++) {
 		const struct step *step = &path.steps.items[i];
 

@@ -33,23 +33,36 @@ static void tell(struct story *s, nsec_t answer, nsec_t back_answer)
 	story_send(s, 1, answer, 101, 21, 20);
 }
 
-static struct model *model_of(const struct story *s)
+/* A model, and beside it the spans of its requests. */
+struct rebuilt {
+	struct model *model;
+	struct span_set spans;
+};
+
+static struct rebuilt rebuild(const struct story *s)
 {
-	struct model *model = story_model(s);
+	struct rebuilt r = { .model = story_model(s) };
 	struct requests requests = { 0 };
 
-	requests_find(model, &requests);
-	request_spans_add(model, &requests);
+	r.spans.model = r.model;
+	requests_find(r.model, &requests);
+	request_spans_add(&requests, &r.spans);
 	requests_done(&requests);
-	return model;
+	return r;
 }
 
-static const struct span *span_of(const struct model *model, uint32_t tid)
+static void rebuilt_done(struct rebuilt *r)
 {
-	for (uint32_t i = 1; i < model_span_count(model); i++)
-		if (model_span(model, (span_id){ i })->tid == tid)
-			return model_span(model, (span_id){ i });
-	return model_span(model, (span_id){ 0 });
+	span_set_done(&r->spans);
+	model_free(r->model);
+}
+
+static const struct span *span_of(const struct span_set *spans, uint32_t tid)
+{
+	for (uint32_t i = 1; i < span_set_count(spans); i++)
+		if (span_set_at(spans, (span_id){ i })->tid == tid)
+			return span_set_at(spans, (span_id){ i });
+	return span_set_at(spans, (span_id){ 0 });
 }
 
 TEST(a_rebuilt_request_is_a_span_of_its_thread)
@@ -58,19 +71,19 @@ TEST(a_rebuilt_request_is_a_span_of_its_thread)
 
 	tell(&s, 60, 50);
 
-	_cleanup_(model_freep) struct model *model = model_of(&s);
-	const struct span *front = span_of(model, 1), *back = span_of(model, 2);
+	_cleanup_(rebuilt_done) struct rebuilt r = rebuild(&s);
+	const struct span *front = span_of(&r.spans, 1), *back = span_of(&r.spans, 2);
 
-	CHECK_INT(model_span_count(model), 3);
+	CHECK_INT(span_set_count(&r.spans), 3);
 	CHECK_INT(front->start, 10);
 	CHECK_INT(front->end, 60);
 	CHECK_INT(front->source, SPAN_INFERRED);
 	CHECK_INT(front->flags, 0);
 	CHECK_INT(front->parent.i, 0);
-	CHECK_INT(model_thread(model, front->thread)->tid, 1);
-	CHECK_STR(model_string(model, front->service), "string 1");
-	CHECK(strstr(model_string(model, front->operation), ":101"));
-	CHECK(model_span(model, back->parent) == front);
+	CHECK_INT(model_thread(r.model, front->thread)->tid, 1);
+	CHECK_STR(span_set_string(&r.spans, front->service), "string 1");
+	CHECK(strstr(span_set_string(&r.spans, front->operation), ":101"));
+	CHECK(span_set_at(&r.spans, back->parent) == front);
 	CHECK_INT(back->start, 30);
 	CHECK_INT(back->end, 50);
 	CHECK_INT(memcmp(back->trace, front->trace, sizeof(back->trace)), 0);
@@ -82,10 +95,10 @@ TEST(who_works_on_behind_the_answer_is_not_waited_for)
 
 	tell(&s, 60, 200);
 
-	_cleanup_(model_freep) struct model *model = model_of(&s);
+	_cleanup_(rebuilt_done) struct rebuilt r = rebuild(&s);
 
-	CHECK_INT(span_of(model, 1)->flags, 0);
-	CHECK_INT(span_of(model, 2)->flags, SPAN_FOLLOWS);
+	CHECK_INT(span_of(&r.spans, 1)->flags, 0);
+	CHECK_INT(span_of(&r.spans, 2)->flags, SPAN_FOLLOWS);
 }
 
 TEST(a_request_without_an_answer_is_open)
@@ -97,8 +110,8 @@ TEST(a_request_without_an_answer_is_open)
 	story_receive(&s, 1, 10, 101, 11, 10);
 	story_run(&s, 1, 10, 100);
 
-	_cleanup_(model_freep) struct model *model = model_of(&s);
+	_cleanup_(rebuilt_done) struct rebuilt r = rebuild(&s);
 
-	CHECK_INT(model_span_count(model), 2);
-	CHECK_INT(span_of(model, 1)->flags, SPAN_OPEN);
+	CHECK_INT(span_set_count(&r.spans), 2);
+	CHECK_INT(span_of(&r.spans, 1)->flags, SPAN_OPEN);
 }

@@ -48,7 +48,7 @@ static char *path_text(const struct model *model, span_id root)
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	span_path_find(model, root, &path);
+	span_path_find(&(struct span_set){ .model = model }, root, &path);
 	for (size_t i = 0; i < path.items.count; i++) {
 		const struct section *s = &path.items.items[i];
 
@@ -251,7 +251,7 @@ TEST(a_chain_of_100000_needs_no_stack_and_little_time)
 	for (uint64_t i = DEPTH; i > 0; i--)
 		add_span(model, i, i - 1, i, 2 * DEPTH + 2 - i, 0);
 	model_finish(model);
-	span_path_find(model, find_span(model, 1), &path);
+	span_path_find(&(struct span_set){ .model = model }, find_span(model, 1), &path);
 	CHECK_INT(path.items.count, 2 * DEPTH - 1);
 	for (size_t i = 0; i < path.items.count; i++) {
 		total += path.items.items[i].end - path.items.items[i].start;
@@ -271,7 +271,7 @@ TEST(many_children_take_little_time)
 		add_span(model, i + 1, 1, 10 * i, 10 * i + 5, 0);
 	add_span(model, 1, 0, 1, 10 * COUNT + 100, 0);
 	model_finish(model);
-	span_path_find(model, find_span(model, 1), &path);
+	span_path_find(&(struct span_set){ .model = model }, find_span(model, 1), &path);
 	CHECK_INT(path.items.count, 2 * COUNT + 1);
 	span_path_done(&path);
 }
@@ -332,7 +332,7 @@ static void check_sections(const struct model *model, span_id root)
 	struct span_path path = { 0 };
 	nsec_t at = top->end;
 
-	span_path_find(model, root, &path);
+	span_path_find(&(struct span_set){ .model = model }, root, &path);
 	for (size_t i = 0; i < path.items.count; i++) {
 		const struct section *s = &path.items.items[i];
 		const struct span *span = model_span(model, s->span);
@@ -476,7 +476,7 @@ static void check_crisp_case(yyjson_val *expected, char *path_name)
 
 	for (uint32_t k = 1; k < model_span_count(model); k++)
 		if (!model_span(model, (span_id){ k })->parent.i)
-			span_path_find(model, (span_id){ k }, &path);
+			span_path_find(&(struct span_set){ .model = model }, (span_id){ k }, &path);
 	yyjson_obj_foreach(expected, i, count, key, value)
 	{
 		nsec_t want = NSEC_PER_USEC * number_of(value);

@@ -342,7 +342,7 @@ static void check_work(const struct model *model, span_id id)
 	struct span_work work = { 0 };
 	nsec_t at = span->start;
 
-	span_work_find(model, id, span->start, span->end, &work);
+	span_work_find(&(struct span_set){ .model = model }, id, span->start, span->end, &work);
 	for (size_t i = 0; i < work.items.count; i++) {
 		const struct work *w = &work.items.items[i];
 
@@ -402,8 +402,8 @@ static void check_sections(const struct model *model, span_id id)
 		struct span_work one = { 0 };
 
 		all.items.count = 0;
-		span_work_find(model, id, from, to, &all);
-		span_work_find(model, id, from, to, &one);
+		span_work_find(&(struct span_set){ .model = model }, id, from, to, &all);
+		span_work_find(&(struct span_set){ .model = model }, id, from, to, &one);
 		CHECK_INT(all.items.count, one.items.count);
 		for (size_t i = 0; i < one.items.count; i++)
 			CHECK(memcmp(&all.items.items[i], &one.items.items[i],

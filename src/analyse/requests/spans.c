@@ -5,22 +5,12 @@
 
 #include "analyse/requests/sum.h"
 
-/* The strings of one span, by the numbers that its record names them with. */
-enum { STRING_NONE, STRING_SERVICE, STRING_OPERATION, STRING_COUNT };
-
-static const char *get_string(const void *arg, uint32_t id)
-{
-	const char *const *strings = arg;
-
-	return id < STRING_COUNT ? strings[id] : "";
-}
-
 const char *request_kind_name(enum request_kind kind)
 {
 	static const char *const names[] = {
 		[REQUEST_NETWORK] = "network",
 		[REQUEST_FORK] = "fork",
-		[REQUEST_HANDOFF] = "handover",
+		[REQUEST_HANDOFF] = "handoff",
 	};
 
 	return names[kind];
@@ -33,10 +23,10 @@ bool request_is_whole(const struct request_span *span)
 }
 
 /*
- * Who works on long after the answer was sent is not waited for.  Not so who
- * returns from sending just after the one it answered has answered in turn.
+ * The parent does not wait for work that goes on long after the parent's reply.  A thread that
+ * returns from sending its own reply shortly after the parent's reply is not such work.
  */
-static bool is_left_behind(const struct request_span *span, const struct request_span *parent)
+static bool outlasts_parent(const struct request_span *span, const struct request_span *parent)
 {
 	return span->end > parent->end && span->end - parent->end > (span->end - span->start) / 10;
 }
@@ -45,49 +35,44 @@ static uint8_t flags_of(const struct requests *requests, const struct request_sp
 {
 	uint8_t flags = 0;
 
-	if (span->parent && is_left_behind(span, &requests->spans.items[span->parent]))
+	if (span->parent && outlasts_parent(span, &requests->spans.items[span->parent]))
 		flags |= SPAN_FOLLOWS;
 	if (span->no_reply || (!span->parent && !request_is_whole(span)))
 		flags |= SPAN_OPEN;
 	return flags;
 }
 
-static void add_span(struct model *model, const struct requests *requests,
-		     const struct request_span *span)
+static void add_span(struct span_set *set, const struct requests *requests,
+		     const struct request_span *request)
 {
-	const struct thread *thread = model_thread(model, span->thread);
-	struct request_address address = request_address(model, span);
-	const char *strings[STRING_COUNT] = {
-		[STRING_NONE] = "",
-		[STRING_SERVICE] = request_service(model, span->thread),
-		[STRING_OPERATION] =
-			address.local[0] ? address.local : request_kind_name(span->kind),
-	};
-	struct source source = { .get_string = get_string, .arg = strings, .host = thread->host };
-	struct record_span record = {
-		.head = { .time = span->end,
-			  .tid = thread->tid,
-			  .kind = RECORD_SPAN,
-			  .words = sizeof(record) / 8 },
-		.start = span->start,
-		.service = STRING_SERVICE,
-		.operation = STRING_OPERATION,
+	const struct model *model = set->model;
+	const struct thread *thread = model_thread(model, request->thread);
+	struct request_address address = request_address(model, request);
+	struct span span = {
+		.start = request->start,
+		.end = request->end,
+		.thread = request->thread,
+		.tid = thread->tid,
 		.pid = thread->pid,
+		.host = thread->host,
+		.service = span_set_intern(set, request_service(model, request->thread)),
+		.operation = span_set_intern(
+			set, address.local[0] ? address.local : request_kind_name(request->kind)),
 		.source = SPAN_INFERRED,
-		.flags = flags_of(requests, span),
+		.flags = flags_of(requests, request),
 	};
 
-	memcpy(record.trace, span->trace, sizeof(record.trace));
-	memcpy(record.span, span->id, sizeof(record.span));
-	if (span->parent)
-		memcpy(record.parent, requests->spans.items[span->parent].id,
-		       sizeof(record.parent));
-	model_add(model, &source, &record.head);
+	memcpy(span.trace, request->trace, sizeof(span.trace));
+	memcpy(span.id, request->id, sizeof(span.id));
+	if (request->parent)
+		memcpy(span.parent_id, requests->spans.items[request->parent].id,
+		       sizeof(span.parent_id));
+	span_set_add(set, &span);
 }
 
-void request_spans_add(struct model *model, const struct requests *requests)
+void request_spans_add(const struct requests *requests, struct span_set *set)
 {
 	for (size_t i = 1; i < requests->spans.count; i++)
-		add_span(model, requests, &requests->spans.items[i]);
-	model_finish(model);
+		add_span(set, requests, &requests->spans.items[i]);
+	span_set_finish(set);
 }

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * request_spans - rebuilt requests as spans of the model, like those of an SDK.
+ * request_spans - rebuilt requests as spans, in the form that SDK spans have.
  *
- * Whatever works on spans then works on requests of services that nobody
- * instrumented.  A span is told to the model as if it had stood in an input:
- * with its service, its thread and its parent, and an operation, which is the
- * address that the request came to, or how the work came to the thread.
+ * Analyses and reports that work on spans then also work on requests of services without
+ * instrumentation.  The spans are added to a span set, beside the recorded ones; the model does not
+ * change.  A span's service is the container or process of its thread; its operation is the address
+ * that the request came to, or how the thread got the work.
  */
 #ifndef SONDE_ANALYSE_REQUESTS_SPANS_H
 #define SONDE_ANALYSE_REQUESTS_SPANS_H
 
 #include "analyse/requests/requests.h"
+#include "model/span_set.h"
 
-void request_spans_add(struct model *model, const struct requests *requests);
+/* Adds the spans of all requests to a set of the same model. */
+void request_spans_add(const struct requests *requests, struct span_set *set);
 
-/* "network", "fork" or "handover". */
+/* "network", "fork" or "handoff". */
 const char *request_kind_name(enum request_kind kind);
 
-/* The root of a request, and known to be one: from a client, and answered. */
+/* Whether a span is the root of a complete request: sent by a client, and with a reply. */
 bool request_is_whole(const struct request_span *span);
 
 #endif

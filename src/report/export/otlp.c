@@ -62,7 +62,7 @@ static struct view plain(const char *s)
 static const struct attribute *find_own(const struct exporting *x, const char *key)
 {
 	for (size_t i = 0; i < x->own.count; i++)
-		if (strcmp(model_string(x->e->model, x->own.items[i].key), key) == 0)
+		if (strcmp(model_string(x->e->spans->model, x->own.items[i].key), key) == 0)
 			return &x->own.items[i];
 	return NULL;
 }
@@ -99,7 +99,7 @@ static struct otlp_value own_value(struct exporting *x, const struct attribute *
 	struct otlp_value value = { OTLP_INT, .number = own->value };
 
 	if (own->type == ATTRIBUTE_STRING) {
-		const char *text = model_string(x->e->model, (str_id){ own->value });
+		const char *text = model_string(x->e->spans->model, (str_id){ own->value });
 
 		value = (struct otlp_value){ OTLP_STRING, .text = utf8(&x->clean_value, text) };
 	} else if (own->type == ATTRIBUTE_BOOL) {
@@ -114,7 +114,7 @@ static struct otlp_value own_value(struct exporting *x, const struct attribute *
 static void put_own(struct exporting *x)
 {
 	for (size_t i = 0; i < x->own.count; i++) {
-		const char *key = model_string(x->e->model, x->own.items[i].key);
+		const char *key = model_string(x->e->spans->model, x->own.items[i].key);
 		struct otlp_value value = own_value(x, &x->own.items[i]);
 
 		if (strcmp(key, status_code) != 0 && strcmp(key, status_description) != 0)
@@ -128,7 +128,7 @@ static const char *own_text(const struct exporting *x, const char *key)
 	const struct attribute *own = find_own(x, key);
 
 	return own && own->type == ATTRIBUTE_STRING
-		       ? model_string(x->e->model, (str_id){ own->value })
+		       ? model_string(x->e->spans->model, (str_id){ own->value })
 		       : "";
 }
 
@@ -149,7 +149,8 @@ static void put_use(struct exporting *x, const struct request_use *use)
 		put_count(x, "syscall", syscall_name(use->calls.items[i].nr) ?: "unknown",
 			  use->calls.items[i].count);
 	for (size_t i = 0; i < use->probe_events.count; i++) {
-		const char *name = model_probe_name(x->e->model, use->probe_events.items[i].type);
+		const char *name =
+			model_probe_name(x->e->spans->model, use->probe_events.items[i].type);
 
 		put_count(x, "event", name ?: "unknown", use->probe_events.items[i].count);
 	}
@@ -177,7 +178,7 @@ static void put_address(struct exporting *x, const char *side, const char *addre
 static void put_rebuilt(struct exporting *x, uint32_t place)
 {
 	const struct request_span *span = &x->e->requests->spans.items[place];
-	struct request_address address = request_address(x->e->model, span);
+	struct request_address address = request_address(x->e->spans->model, span);
 	struct request_use use = { 0 };
 
 	put_text(x, "sonde.kind", request_kind_name(span->kind));
@@ -186,21 +187,21 @@ static void put_rebuilt(struct exporting *x, uint32_t place)
 		put_text(x, "network.transport", "unix");
 	put_address(x, "local", address.local);
 	put_address(x, "peer", address.peer);
-	request_use_add(x->e->model, x->e->requests, place, &use);
+	request_use_add(x->e->spans->model, x->e->requests, place, &use);
 	put_use(x, &use);
 	request_use_done(&use);
 }
 
 static void put_thread(struct exporting *x, const struct span *span)
 {
-	const struct thread *thread = model_thread(x->e->model, span->thread);
+	const struct thread *thread = model_thread(x->e->spans->model, span->thread);
 
 	if (span->tid) {
 		put_int(x, "thread.id", span->tid);
 		put_int(x, "sonde.tid", span->tid);
 	}
 	if (span->thread.i)
-		put_text(x, "thread.name", model_string(x->e->model, thread->comm));
+		put_text(x, "thread.name", model_string(x->e->spans->model, thread->comm));
 }
 
 static const struct use_sums *sums_of(struct exporting *x, thread_id thread)
@@ -208,7 +209,7 @@ static const struct use_sums *sums_of(struct exporting *x, thread_id thread)
 	uint64_t *at = map_insert(&x->sum_index, thread.i);
 
 	if (!*at) {
-		use_sums_init(vec_push(&x->sums), x->e->model, thread);
+		use_sums_init(vec_push(&x->sums), x->e->spans->model, thread);
 		*at = x->sums.count;
 	}
 	return &x->sums.items[*at - 1];
@@ -218,7 +219,7 @@ static void put_facts(struct exporting *x, const struct span *span, uint32_t reb
 {
 	struct request_use use = { 0 };
 
-	struct lost lost = lost_of_span(x->e->model, span);
+	struct lost lost = lost_of_span(x->e->spans->model, span);
 
 	put_thread(x, span);
 	if (lost.losses)
@@ -234,7 +235,8 @@ static void put_facts(struct exporting *x, const struct span *span, uint32_t reb
 		return;
 	}
 	if (span->thread.i)
-		use_sums_add(sums_of(x, span->thread), x->e->model, span->start, span->end, &use);
+		use_sums_add(sums_of(x, span->thread), x->e->spans->model, span->start, span->end,
+			     &use);
 	put_use(x, &use);
 	request_use_done(&use);
 }
@@ -267,18 +269,18 @@ static uint32_t status_of(const struct exporting *x, const struct span *span)
 
 static void put_span(struct exporting *x, span_id id)
 {
-	const struct span *span = model_span(x->e->model, id);
+	const struct span *span = span_set_at(x->e->spans, id);
 	uint32_t rebuilt = place_of(x, span);
 	static const uint8_t none[8];
 	bool is_root = memcmp(span->parent_id, none, sizeof(none)) == 0;
 
-	x->own = model_span_attributes(x->e->model, id);
+	x->own = model_span_attributes(x->e->spans->model, id);
 
 	struct otlp_span s = {
 		.trace_id = { (const char *)span->trace, sizeof(span->trace) },
 		.span_id = { (const char *)span->id, sizeof(span->id) },
 		.parent_span_id = { (const char *)span->parent_id, is_root ? 0 : sizeof(none) },
-		.name = utf8(&x->clean_key, model_string(x->e->model, span->operation)),
+		.name = utf8(&x->clean_key, span_set_string(x->e->spans, span->operation)),
 		.start = span->start + (uint64_t)x->e->realtime,
 		.end = span->end + (uint64_t)x->e->realtime,
 		.kind = kind_of(x, span, rebuilt),
@@ -294,13 +296,13 @@ static void put_span(struct exporting *x, span_id id)
 
 static void put_resource(struct exporting *x, const struct span *span)
 {
-	const struct model *model = x->e->model;
+	const struct model *model = x->e->spans->model;
 	const struct process *process = model_process(model, span->host, span->pid);
 	bool rebuilt = span->source == SPAN_INFERRED;
 
 	x->own = (struct attributes){ 0 };
 	otlp_begin_resource(&x->w, &(struct otlp_resource){ 0 });
-	put_text(x, "service.name", model_string(model, span->service));
+	put_text(x, "service.name", span_set_string(x->e->spans, span->service));
 	put_text(x, "host.name", x->e->host_name(x->e->arg, span->host));
 	if (span->pid)
 		put_int(x, "process.pid", span->pid);
@@ -325,7 +327,7 @@ static int compare_owners(const struct span *a, const struct span *b)
 static int in_order(const void *a, const void *b, void *arg)
 {
 	const span_id *p = a, *q = b;
-	const struct span *x = model_span(arg, *p), *y = model_span(arg, *q);
+	const struct span *x = span_set_at(arg, *p), *y = span_set_at(arg, *q);
 
 	return compare_owners(x, y) ?: COMPARE(x->start, y->start) ?: COMPARE(p->i, q->i);
 }
@@ -354,15 +356,15 @@ static void write_request(struct exporting *x, bool framed)
 
 static void write_all(struct exporting *x, const span_id *order, size_t count)
 {
-	const struct model *model = x->e->model;
+	const struct span_set *spans = x->e->spans;
 	size_t limit = x->e->limit ? x->e->limit : REQUEST_LIMIT;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct span *span = model_span(model, order[i]);
+		const struct span *span = span_set_at(spans, order[i]);
 
 		if (x->w.out.size >= limit)
 			write_request(x, true);
-		if (!x->last.i || compare_owners(span, model_span(model, x->last)) != 0)
+		if (!x->last.i || compare_owners(span, span_set_at(spans, x->last)) != 0)
 			put_resource(x, span);
 		x->last = order[i];
 		put_span(x, order[i]);
@@ -396,7 +398,7 @@ static void exporting_done(struct exporting *x)
 
 int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *ret, struct err *err)
 {
-	size_t count = model_span_count(e->model) - 1;
+	size_t count = span_set_count(e->spans) - 1;
 	_cleanup_(freep) span_id *order = must_alloc((count + 1) * sizeof(*order));
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct exporting x = { .e = e, .file = file, .out = out };
@@ -406,7 +408,7 @@ int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *r
 	find_rebuilt(&x);
 	for (size_t i = 0; i < count; i++)
 		order[i].i = i + 1;
-	qsort_r(order, count, sizeof(*order), in_order, (void *)e->model);
+	qsort_r(order, count, sizeof(*order), in_order, (void *)e->spans);
 	write_all(&x, order, count);
 	exporting_done(&x);
 	r = out_flush(out);

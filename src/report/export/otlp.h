@@ -22,9 +22,10 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/view.h"
+#include "model/span_set.h"
 
 struct otlp_export {
-	const struct model *model;
+	const struct span_set *spans;
 	const struct requests *requests; /* what spans were rebuilt from; may be empty */
 	const char *(*host_name)(const void *arg, uint16_t host); /* "" if it has none */
 	const void *arg;

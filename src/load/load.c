@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/load.h"
+
+#include "analyse/requests/spans.h"
+#include "load/span_warnings.h"
+
+int loaded_open(struct loaded *loaded, char **inputs, const char *format, struct err *err)
+{
+	const struct source *source;
+	const struct record *record;
+	int r = merge_open(inputs, format, &loaded->merge, err);
+
+	if (r < 0)
+		return r;
+
+	struct merge *merge = loaded->merge;
+	struct model *model = model_new();
+
+	loaded->model = model;
+	loaded->spans.model = model;
+	if (merge_start(merge))
+		model_set_begin(model, merge_start(merge));
+	while ((r = merge_next(merge, &record, &source, err)) > 0)
+		model_add(model, source, record);
+	model_finish(model);
+	for (size_t i = 0; merge_warning(merge, i); i++)
+		warnings_add(&loaded->warnings, "%s", merge_warning(merge, i));
+	span_warnings_shifts(model, &loaded->warnings);
+	return r;
+}
+
+void loaded_done(struct loaded *loaded)
+{
+	span_set_done(&loaded->spans);
+	requests_done(&loaded->requests);
+	model_free(loaded->model);
+	merge_free(loaded->merge);
+	warnings_done(&loaded->warnings);
+	*loaded = (struct loaded){ 0 };
+}
+
+void loaded_rebuild_requests(struct loaded *loaded, bool always)
+{
+	if (!always && model_span_count(loaded->model) > 1)
+		return;
+	requests_find(loaded->model, &loaded->requests);
+	request_spans_add(&loaded->requests, &loaded->spans);
+}
+
+const char *load_host_name(const void *merge, uint16_t host)
+{
+	return merge_host_name(merge, host);
+}

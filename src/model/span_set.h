@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * span_set - the spans that an analysis reads: recorded and inferred ones.
+ *
+ * A model holds what was recorded and never changes after model_finish().  An analysis can infer
+ * more spans from it, such as rebuilt requests.  A span set keeps those beside the model and
+ * numbers them after the recorded spans, so that a span_id names either; their names are numbered
+ * after the model's strings in the same way.  Trees do not mix: an inferred span never has a
+ * recorded parent or child.
+ *
+ * A set of recorded spans only needs no set-up:
+ *
+ *	struct span_set spans = { .model = model };
+ */
+#ifndef SONDE_MODEL_SPAN_SET_H
+#define SONDE_MODEL_SPAN_SET_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/model.h"
+
+struct span_set {
+	const struct model *model; /* borrowed */
+	VEC(struct span) inferred; /* the first is none */
+	struct map index;          /* hash of trace and span id -> index in `inferred` */
+	struct strtab *strings;    /* names that the model does not have */
+};
+
+void span_set_done(struct span_set *set);
+
+/*
+ * Add an inferred span; its ids, times, names, flags and thread are taken from `span`, its place in
+ * a tree from parent_id.  Ignored if the set or the model already has a span with these ids.
+ */
+void span_set_add(struct span_set *set, const struct span *span);
+
+/* The id of a name, to be used in a span that is added. */
+str_id span_set_intern(struct span_set *set, const char *name);
+
+/* After the last span_set_add(): join the inferred spans into trees. */
+void span_set_finish(struct span_set *set);
+
+size_t span_set_count(const struct span_set *set); /* ids are below */
+const struct span *span_set_at(const struct span_set *set, span_id id);
+const char *span_set_string(const struct span_set *set, str_id id);
+
+/* How many roots the trace of a span has. */
+size_t span_set_root_count(const struct span_set *set, span_id id);
+
+#endif
