@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library is looked for from where this program is, so that a build can be
- * used in place and an installation can be moved.
+ * The library is found relative to the program, so that a build works in its
+ * directory and an installation can be moved.
  */
 #include "cli/agent_path.h"
 
@@ -11,8 +11,8 @@
 
 #include "base/base.h"
 
-/* From the folder of the program: in a build, and where it is installed. */
-static const char *const places[] = {
+/* Relative to the directory of the program: in a build, and installed. */
+static const char *const candidates[] = {
 	"src/agent/libsonde-agent.so",
 	SONDE_LIBDIR_FROM_BINDIR "/libsonde-agent.so",
 };
@@ -23,21 +23,21 @@ int agent_path_find(char **ret, struct err *err)
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
 	if (n < 0)
-		return err_errno(err, "cannot tell where sonde is");
+		return err_errno(err, "cannot read '/proc/self/exe'");
 	program[n] = '\0';
 	*strrchr(program, '/') = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		_cleanup_(freep) char *path = must_printf("%s/%s", program, places[i]);
+	for (size_t i = 0; i < ARRAY_LEN(candidates); i++) {
+		_cleanup_(freep) char *path = must_printf("%s/%s", program, candidates[i]);
 
 		if (!realpath(path, full))
 			continue;
-		/* the loader takes both for the end of a name */
+		/* both separate names in LD_PRELOAD */
 		if (strpbrk(full, ": "))
 			return err_set(err, -EINVAL,
-				       "'%s' cannot be preloaded: its path has a blank or a colon",
+				       "cannot preload '%s': its path contains a space or a colon",
 				       full);
 		*ret = must_strdup(full);
 		return 0;
 	}
-	return err_set(err, -ENOENT, "there is no libsonde-agent.so for '%s/sonde'", program);
+	return err_set(err, -ENOENT, "cannot find libsonde-agent.so for '%s/sonde'", program);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent_path - where the library is that goes into other people's processes. */
+/* agent_path - the path of the library that `sonde run` loads into a command. */
 #ifndef SONDE_CLI_AGENT_PATH_H
 #define SONDE_CLI_AGENT_PATH_H
 
 #include "base/err.h"
 
-/* The full path of libsonde-agent.so, which the caller frees. */
+/* The absolute path of libsonde-agent.so; the caller frees it. */
 int agent_path_find(char **ret, struct err *err);
 
 #endif

@@ -22,7 +22,7 @@ static const char *alignment_name(enum merge_alignment alignment)
 	return names[alignment];
 }
 
-static bool is_placed(const struct merge_clock *clock)
+static bool is_aligned(const struct merge_clock *clock)
 {
 	return clock->alignment == MERGE_ALIGNED || clock->alignment == MERGE_CONTRADICTORY;
 }
@@ -40,7 +40,7 @@ static void clock_json(struct json *j, const struct merge_clock *clock)
 		put_u64(j, "messages_to", clock->to);
 		put_u64(j, "messages_dropped", clock->dropped);
 	}
-	if (is_placed(clock)) {
+	if (is_aligned(clock)) {
 		json_key(j, "offset_ns");
 		json_i64(j, clock->offset);
 		json_key(j, "drift_ppm");
@@ -67,7 +67,7 @@ static void put_host(struct out *out, const char *name)
 		out_str(out, "(no name)");
 }
 
-static void placed_text(struct out *out, const struct merge_clock *clock)
+static void put_alignment(struct out *out, const struct merge_clock *clock)
 {
 	char line[128];
 
@@ -97,19 +97,18 @@ static void clock_text(struct out *out, const struct merge_clock *clock)
 	out_str(out, "  ");
 	switch (clock->alignment) {
 	case MERGE_REFERENCE:
-		out_str(out, "all times are on its clock\n");
+		out_str(out, "reference: all times are on this clock\n");
 		return;
 	case MERGE_ALIGNED:
 	case MERGE_CONTRADICTORY:
-		placed_text(out, clock);
+		put_alignment(out, clock);
 		return;
 	case MERGE_TOO_FEW_MESSAGES:
-		out_str(out, "too few messages to align its clock: placed by its own idea of\n"
-			     "             the time of day; order across hosts is not to be relied "
-			     "on\n");
+		out_str(out, "too few messages to align its clock: aligned by its time of day;\n"
+			     "             the order of events across hosts is unreliable\n");
 		return;
 	case MERGE_UNALIGNED:
-		out_str(out, "nothing tells when it was; placed at the begin\n");
+		out_str(out, "time of day unknown: placed at the start\n");
 		return;
 	}
 }
@@ -119,20 +118,20 @@ void clocks_warn(const struct merge *merge)
 	for (size_t i = 0; i < merge_host_count(merge); i++) {
 		struct merge_clock clock = merge_clock(merge, i);
 
-		if (!is_placed(&clock))
+		if (!is_aligned(&clock))
 			continue;
 
 		bool is_bound = clock.bound != UINT64_MAX;
 
-		log_message("the clock of '%s' is %s%s '%s'%s%s: so say %s messages", clock.host,
-			    signed_time(clock.offset).s, clock.offset < 0 ? " of" : "",
-			    clock.reference, is_bound ? ", which may be wrong by " : "",
+		log_message("the clock of '%s' is %s%s '%s'%s%s, computed from %s messages",
+			    clock.host, signed_time(clock.offset).s, clock.offset < 0 ? " of" : "",
+			    clock.reference, is_bound ? " ± " : "",
 			    is_bound ? format_time(clock.bound).s : "",
 			    format_count(clock.from + clock.to).s);
 	}
 }
 
-/* To the end, as some of what cannot be used is only known then. */
+/* Read to the end, because some warnings are only complete then. */
 static int read_all(struct merge *merge, struct err *err)
 {
 	const struct record *record;
@@ -144,7 +143,7 @@ static int read_all(struct merge *merge, struct err *err)
 	return r;
 }
 
-static void tell_text(const struct merge *merge, struct out *out)
+static void report_text(const struct merge *merge, struct out *out)
 {
 	if (merge_host_count(merge) > 1)
 		out_str(out, "\nclocks\n");
@@ -167,7 +166,7 @@ void clocks_json(const struct merge *merge, struct json *j)
 	json_end(j);
 }
 
-static void tell_json(const struct merge *merge, struct json *j)
+static void report_json(const struct merge *merge, struct json *j)
 {
 	clocks_json(merge, j);
 	json_key(j, "warnings");
@@ -188,8 +187,8 @@ int clocks_report(char **paths, const char *format, struct out *out, struct json
 	if (r < 0)
 		return r;
 	if (j)
-		tell_json(merge, j);
+		report_json(merge, j);
 	else
-		tell_text(merge, out);
+		report_text(merge, out);
 	return 0;
 }

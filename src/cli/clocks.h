@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clocks - how the clocks of the machines that several inputs tell of relate to each other. */
+/* clocks - report how the clocks of the hosts in several inputs relate to each other. */
 #ifndef SONDE_CLI_CLOCKS_H
 #define SONDE_CLI_CLOCKS_H
 
@@ -8,15 +8,15 @@
 #include "read/merge.h"
 
 /*
- * Reads all inputs as one, and tells of it: as text, or as the keys `clocks` and `notices` of an
- * object if j is not NULL.
+ * Read and merge all inputs, and report their clocks: as text, or if j is not
+ * NULL as the keys `clocks` and `warnings` of an object.
  */
 int clocks_report(char **paths, const char *format, struct out *out, struct json *j,
 		  struct err *err);
 
-/* When all is read: the key `clocks`, */
+/* After the last record: write the key `clocks`. */
 void clocks_json(const struct merge *merge, struct json *j);
-/* or a sentence on stderr for each clock that was aligned, and how wrong that may be. */
+/* After the last record: print the offset of each aligned clock, and its error bound, to stderr. */
 void clocks_warn(const struct merge *merge);
 
 #endif

@@ -14,7 +14,7 @@ struct doctor_opts {
 };
 
 static const struct opt doctor_opts[] = {
-	{ OPT_PID, 'p', "pid", "PID", "say what sonde sees of a process instead",
+	{ OPT_PID, 'p', "pid", "PID", "report what sonde can read from a process instead",
 	  offsetof(struct doctor_opts, pid) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text",
 	  offsetof(struct doctor_opts, json) },
@@ -52,11 +52,10 @@ static int print_json(const struct doctor_opts *o, const struct feature *feature
 	out_init(out, stdout);
 	json_init(&j, out);
 	json_object(&j);
-	if (o->pid) {
+	if (o->pid)
 		put_u64(&j, "pid", o->pid);
-	} else {
+	else
 		put_bool(&j, "can_record", can_record(features, count));
-	}
 	json_key(&j, "features");
 	json_array(&j);
 	for (size_t i = 0; i < count; i++)
@@ -67,16 +66,16 @@ static int print_json(const struct doctor_opts *o, const struct feature *feature
 	return out_finish(out, err);
 }
 
-/* A line below a feature; what processes and files call themselves may be in it. */
-static void print_detail(struct out *out, const char *mark, const char *words)
+/* A line below a feature; it can contain names from processes and files, so escape it. */
+static void print_detail(struct out *out, const char *mark, const char *text)
 {
 	out_fill(out, 21, ' ');
 	out_str(out, mark);
-	out_escaped(out, words, strlen(words));
+	out_escaped(out, text, strlen(text));
 	out_char(out, '\n');
 }
 
-static int print_text(const struct feature *features, size_t count, const char *words,
+static int print_text(const struct feature *features, size_t count, const char *summary,
 		      struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
@@ -95,16 +94,16 @@ static int print_text(const struct feature *features, size_t count, const char *
 			print_detail(out, "-> ", f->remedy);
 	}
 	out_char(out, '\n');
-	out_str(out, words);
+	out_str(out, summary);
 	out_char(out, '\n');
 	return out_finish(out, err);
 }
 
-static const char *words_on_machine(const struct feature *features, size_t count)
+static const char *summarize_host(const struct feature *features, size_t count)
 {
 	return can_record(features, count)
 		       ? "sonde can record here."
-		       : "sonde cannot record here, but it can read what others recorded.";
+		       : "sonde cannot record here, but it can read captures and traces.";
 }
 
 static bool is_ok(const struct feature *features, size_t count, const char *name)
@@ -115,15 +114,16 @@ static bool is_ok(const struct feature *features, size_t count, const char *name
 	return false;
 }
 
-static const char *words_on_process(const struct feature *features, size_t count)
+static const char *summarize_process(const struct feature *features, size_t count)
 {
 	if (is_ok(features, count, "spans"))
-		return "Its spans are seen.";
+		return "sonde records its spans.";
 	if (is_ok(features, count, "context") && !is_ok(features, count, "agent"))
-		return "Its threads say which span they work for; the spans come from its SDK.";
+		return "sonde records the span that each thread works for; its SDK exports the "
+		       "spans.";
 	if (is_ok(features, count, "agent"))
-		return "Its spans will be seen when it has some.";
-	return "Its spans are not seen; what its threads do can be recorded all the same.";
+		return "sonde will record its spans once it has any.";
+	return "sonde cannot record its spans, but it can record its threads.";
 }
 
 static int doctor_run(const void *opts, char **operands, struct err *err)
@@ -141,17 +141,17 @@ static int doctor_run(const void *opts, char **operands, struct err *err)
 		return r;
 	if (o->json)
 		return print_json(o, features, count, err);
-	return print_text(features, count,
-			  o->pid ? words_on_process(features, count)
-				 : words_on_machine(features, count),
-			  err);
+	return print_text(
+		features, count,
+		o->pid ? summarize_process(features, count) : summarize_host(features, count), err);
 }
 
 const struct command cmd_doctor = {
 	.name = "doctor",
-	.summary = "say what can be recorded here, and what to do about the rest",
+	.summary = "report what can be recorded here, and how to enable the rest",
 	.synopsis = "[OPTION]...",
-	.examples = "  sonde doctor --pid 4127\n"
+	.examples = "  sudo sonde doctor\n"
+		    "  sonde doctor --pid 4127\n"
 		    "  sonde doctor --json | jq '.features[] | select(.ok | not)'\n",
 	.opts = doctor_opts,
 	.defaults = &doctor_defaults,

@@ -18,21 +18,20 @@ struct dump_opts {
 };
 
 static const struct opt dump_opts[] = {
-	{ OPT_FLAG, 0, "json", NULL, "write one JSON object per line instead of text",
-	  offsetof(struct dump_opts, json) },
-	{ OPT_FLAG, 0, "events", NULL,
-	  "the events of another tracer as it wrote them, not what they become here",
-	  offsetof(struct dump_opts, events) },
-	{ OPT_LIST, 0, "thread", "TID", "only records about these threads",
+	{ OPT_LIST, 't', "thread", "TID", "only records of these threads",
 	  offsetof(struct dump_opts, threads) },
-	{ OPT_LIST, 0, "process", "PID", "only records about threads of these processes",
+	{ OPT_LIST, 'p', "pid", "PID", "only records of these processes",
 	  offsetof(struct dump_opts, processes) },
+	{ OPT_TIME, 0, "from", "TIME", "only records that end at TIME after the start, or later",
+	  offsetof(struct dump_opts, from) },
+	{ OPT_TIME, 0, "to", "TIME", "only records that end at TIME after the start, or before",
+	  offsetof(struct dump_opts, to) },
 	{ OPT_LIST, 0, "kind", "KIND", "only records of these kinds: interval, task, message, ...",
 	  offsetof(struct dump_opts, kinds) },
-	{ OPT_TIME, 0, "from", "TIME", "only what ended at or after TIME from the start",
-	  offsetof(struct dump_opts, from) },
-	{ OPT_TIME, 0, "to", "TIME", "only what ended at or before TIME from the start",
-	  offsetof(struct dump_opts, to) },
+	{ OPT_FLAG, 0, "events", NULL, "show the events of another tracer's trace unchanged",
+	  offsetof(struct dump_opts, events) },
+	{ OPT_FLAG, 0, "json", NULL, "write one JSON object per line instead of text",
+	  offsetof(struct dump_opts, json) },
 	OPT_FORMAT(struct dump_opts, format),
 	{ 0 },
 };
@@ -47,8 +46,8 @@ static int parse_kinds(const struct opt_list *list, uint32_t *ret, struct err *e
 		uint32_t kind = kind_parse(list->items[i]);
 		if (!kind) {
 			_cleanup_(freep) char *known = kind_list();
-			return err_usage(err, "--kind: no kind '%s'; there are %s", list->items[i],
-					 known);
+			return err_usage(err, "--kind: unknown kind '%s'; the kinds are %s",
+					 list->items[i], known);
 		}
 		kinds |= kind;
 	}
@@ -77,11 +76,11 @@ static int dump_events(struct input_stream *s, const struct dump_opts *o,
 	struct raw_source *raw = input_raw(s->input);
 
 	if (o->processes.count || o->kinds.count)
-		return err_usage(err, "--process and --kind are for records, not for --events");
+		return err_usage(err, "--pid and --kind do not go with --events");
 	if (!raw)
 		return err_set(err, -EINVAL,
-			       "'%s' is no kernel trace of another tracer, so it has no events to "
-			       "show: it is of format %s",
+			       "cannot show events of '%s': its format is %s, and not that of a "
+			       "kernel trace; omit --events",
 			       s->path, input_format_name(s->input));
 	return events_write(raw, filter, o->json, stdout, err);
 }
@@ -96,7 +95,7 @@ static int dump_run(const void *opts, char **operands, struct err *err)
 	int r;
 
 	if ((r = opt_numbers(&o->threads, "thread", 0, UINT32_MAX, &threads, err)) < 0 ||
-	    (r = opt_numbers(&o->processes, "process", 0, UINT32_MAX, &processes, err)) < 0 ||
+	    (r = opt_numbers(&o->processes, "pid", 0, UINT32_MAX, &processes, err)) < 0 ||
 	    (r = parse_kinds(&o->kinds, &filter.kinds, err)) < 0 ||
 	    (r = input_stream_open(&s, err)) < 0)
 		return r;
@@ -110,7 +109,7 @@ static int dump_run(const void *opts, char **operands, struct err *err)
 
 const struct command cmd_dump = {
 	.name = "dump",
-	.summary = "show the records of a capture or trace",
+	.summary = "print the records of a capture or trace",
 	.synopsis = "[OPTION]... INPUT",
 	.examples = "  sonde dump --thread=4127 --from=1s --to=2s capture.sonde\n"
 		    "  sonde dump --json --kind=interval capture.sonde | jq 'select(.state == "

@@ -23,14 +23,16 @@ struct explain_opts {
 #define FIELD(name) offsetof(struct explain_opts, name)
 
 static const struct opt explain_opts[] = {
-	{ OPT_COUNT, 'n', "slowest", "N", "the N slowest requests (default 1)", FIELD(slowest) },
-	{ OPT_STRING, 0, "trace", "ID", "this request (or the first digits of its trace id)",
+	{ OPT_COUNT, 'n', "slowest", "N", "explain the N slowest requests (default 1)",
+	  FIELD(slowest) },
+	{ OPT_STRING, 0, "trace", "ID", "explain the request with this trace id, or prefix of it",
 	  FIELD(trace) },
-	{ OPT_STRING, 't', "thread", "TID", "the time of this thread", FIELD(thread) },
-	{ OPT_TIME, 0, "from", "TIME", "begin so long after the start of the capture",
+	{ OPT_STRING, 't', "thread", "TID", "explain the time of this thread", FIELD(thread) },
+	{ OPT_TIME, 0, "from", "TIME", "with --thread: start TIME after the start of the capture",
 	  FIELD(from) },
-	{ OPT_TIME, 0, "to", "TIME", "end so long after the start of the capture", FIELD(to) },
-	{ OPT_FLAG, 0, "requests", NULL, "rebuilt requests, though there are spans",
+	{ OPT_TIME, 0, "to", "TIME", "with --thread: end TIME after the start of the capture",
+	  FIELD(to) },
+	{ OPT_FLAG, 0, "requests", NULL, "explain rebuilt requests even if the inputs have spans",
 	  FIELD(requests) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
 	OPT_FORMAT(struct explain_opts, format),
@@ -105,9 +107,9 @@ static int explain_run(const void *opts, char **operands, struct err *err)
 	_cleanup_(loaded_done) struct loaded loaded = { 0 };
 
 	if (o->thread && o->trace)
-		return err_usage(err, "--thread and --trace exclude each other");
+		return err_usage(err, "--thread and --trace are mutually exclusive");
 	if (!o->thread && (o->from || o->to))
-		return err_usage(err, "--from and --to go with --thread");
+		return err_usage(err, "--from and --to require --thread");
 
 	struct err damage = { "" }, failure = { "" };
 	int damaged = loaded_open(&loaded, operands, o->format, &damage);
@@ -127,9 +129,10 @@ static int explain_run(const void *opts, char **operands, struct err *err)
 
 const struct command cmd_explain = {
 	.name = "explain",
-	.summary = "say where the time of a request went, and why",
+	.summary = "explain where a request's time went, and why",
 	.synopsis = "[OPTION]... INPUT...",
-	.examples = "  sonde explain --slowest 3 capture.sonde spans.json\n"
+	.examples = "  sonde explain capture.sonde\n"
+		    "  sonde explain --slowest 3 capture.sonde spans.json\n"
 		    "  sonde explain --thread 4127 --from 1.2s --to 1.4s capture.sonde\n",
 	.opts = explain_opts,
 	.defaults = &explain_defaults,

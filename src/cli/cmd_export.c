@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export - what was recorded, for other tools.
+ * export - convert captures and traces for other tools.
  *
- * A target is a function that takes all inputs: as one stream of records, or as
- * a model.  A new format is one more row in the table.
+ * Each output format is a function that reads all inputs, as one stream of
+ * records or as a model, and a row in the table of targets.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -19,11 +19,11 @@ struct export_opts {
 };
 
 static const struct opt export_opts[] = {
-	{ OPT_STRING, 0, "to", "TARGET", "what to write: ctf, json, otlp, otlp-json",
+	{ OPT_STRING, 0, "to", "FORMAT", "output format: ctf, json, otlp or otlp-json",
 	  offsetof(struct export_opts, to) },
-	{ OPT_STRING, 'o', "output", "PATH", "write to PATH: a new directory for ctf, else a file",
+	{ OPT_STRING, 'o', "output", "PATH", "write to PATH: a directory for ctf, otherwise a file",
 	  offsetof(struct export_opts, output) },
-	{ OPT_FLAG, 0, "requests", NULL, "otlp: rebuilt requests, too, though there are spans",
+	{ OPT_FLAG, 0, "requests", NULL, "otlp: include rebuilt requests even if there are spans",
 	  offsetof(struct export_opts, requests) },
 	OPT_FORMAT(struct export_opts, format),
 	{ 0 },
@@ -36,12 +36,13 @@ static const char *host_name(const void *arg, uint16_t host)
 	return export_input_host(arg, host);
 }
 
-/* Twice the same, as what is told of threads and tracepoints is looked for ahead. */
+/* The same inputs opened twice, because dump_write() looks ahead for the names of threads and
+ * tracepoints. */
 struct json_inputs {
 	struct export_input *in, *again;
 };
 
-/* Where there is but one machine, or none, it need not be said with each record. */
+/* Records contain the host only if there are several. */
 static int write_json(void *arg, FILE *file, struct err *err)
 {
 	const struct json_inputs *inputs = arg;
@@ -82,7 +83,7 @@ static int to_ctf(const struct export_opts *o, char **paths, struct err *err)
 	if (r < 0)
 		return r;
 	if (!o->output)
-		return err_usage(err, "--to=ctf writes a directory: say which with --output");
+		return err_usage(err, "--to=ctf requires --output=DIRECTORY");
 	r = export_ctf(&in, o->output, err);
 	export_input_warn(&in);
 	return r;
@@ -119,19 +120,18 @@ static int export_run(const void *opts, char **operands, struct err *err)
 	const struct target *target = o->to ? find_target(o->to) : NULL;
 
 	if (!o->to)
-		return err_usage(err, "say what to write: --to=ctf, json, otlp or otlp-json");
+		return err_usage(err, "--to is missing: give ctf, json, otlp or otlp-json");
 	if (!target)
-		return err_usage(err,
-				 "--to: no target '%s'; there are ctf, json, otlp and otlp-json",
-				 o->to);
+		return err_usage(
+			err, "--to: unknown format '%s'; give ctf, json, otlp or otlp-json", o->to);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is then an error like a full disk */
 	return target->run(o, operands, err);
 }
 
 const struct command cmd_export = {
 	.name = "export",
-	.summary = "write what was recorded in a form that other tools read",
-	.synopsis = "--to=TARGET [OPTION]... INPUT...",
+	.summary = "convert captures and traces for other tools",
+	.synopsis = "--to=FORMAT [OPTION]... INPUT...",
 	.examples = "  sonde export --to=ctf -o trace capture.sonde && babeltrace2 trace\n"
 		    "  sonde export --to=otlp -o spans.otlp front.sonde back.sonde\n",
 	.opts = export_opts,

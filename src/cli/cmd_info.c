@@ -23,7 +23,7 @@ static const struct opt info_opts[] = {
 
 static const struct info_opts info_defaults = { 0 };
 
-/* Of a file, or of all files in a directory. */
+/* The size of a file, or of all files in a directory, in bytes. */
 static uint64_t size_of(const char *path)
 {
 	char *paths[] = { (char *)path, NULL };
@@ -63,10 +63,9 @@ static struct info_origin origin_of(const char *path, const struct input *input)
 	};
 }
 
-/* Counts one input and tells of it. What stands before damage is told, and only then that there is
- * one. */
-static int tell(const char *path, const char *format, struct out *out, struct json *j,
-		struct err *err)
+/* Count the records of one input and print the counts, also if the input is damaged. */
+static int report_one(const char *path, const char *format, struct out *out, struct json *j,
+		      struct err *err)
 {
 	_cleanup_(input_stream_done) struct input_stream s = { .path = path, .format = format };
 	_cleanup_(info_done) struct info info = { 0 };
@@ -91,9 +90,9 @@ static int tell(const char *path, const char *format, struct out *out, struct js
 	return r;
 }
 
-/* Several: each on its own, and then how their clocks relate. The first failure is the result. */
-static int tell_all(const struct info_opts *o, char **paths, struct out *out, struct json *j,
-		    struct err *err)
+/* Report each input, then how their clocks relate.  Returns the first failure. */
+static int report_all(const struct info_opts *o, char **paths, struct out *out, struct json *j,
+		      struct err *err)
 {
 	int failed = 0;
 
@@ -103,16 +102,16 @@ static int tell_all(const struct info_opts *o, char **paths, struct out *out, st
 		json_array(j);
 	}
 	for (size_t i = 0; paths[i]; i++) {
-		struct err why = { "" };
+		struct err failure = { "" };
 
 		if (i && !j)
 			out_char(out, '\n');
 
-		int r = tell(paths[i], o->format, out, j, &why);
+		int r = report_one(paths[i], o->format, out, j, &failure);
 
 		if (r < 0 && !failed) {
 			failed = r;
-			*err = why;
+			*err = failure;
 		}
 	}
 	if (j)
@@ -133,8 +132,8 @@ static int info_run(const void *opts, char **operands, struct err *err)
 	out_init(out, stdout);
 	json_init(&writer, out);
 
-	int r = operands[1] ? tell_all(o, operands, out, j, err)
-			    : tell(operands[0], o->format, out, j, err);
+	int r = operands[1] ? report_all(o, operands, out, j, err)
+			    : report_one(operands[0], o->format, out, j, err);
 
 	if (j && out->used)
 		json_newline(j);
@@ -146,7 +145,7 @@ static int info_run(const void *opts, char **operands, struct err *err)
 
 const struct command cmd_info = {
 	.name = "info",
-	.summary = "show what is in a capture or trace, and what it lacks",
+	.summary = "show what a capture or trace contains, and what is missing",
 	.synopsis = "[OPTION]... INPUT...",
 	.examples = "  sonde info capture.sonde\n"
 		    "  sonde info --json trace.dat | jq .events\n",

@@ -19,15 +19,17 @@ struct path_opts {
 #define FIELD(name) offsetof(struct path_opts, name)
 
 static const struct opt path_opts[] = {
-	{ OPT_STRING, 't', "thread", "TID", "the path of this thread", FIELD(thread) },
-	{ OPT_STRING, 0, "span", "ID", "the path of this span (or the first digits of its id)",
-	  FIELD(span) },
-	{ OPT_STRING, 0, "trace", "ID", "the path of this trace (or the first digits of its id)",
+	{ OPT_STRING, 0, "trace", "ID", "the path of the trace with this id, or prefix of it",
 	  FIELD(trace) },
-	{ OPT_TIME, 0, "from", "TIME", "begin so long after the start of the capture",
+	{ OPT_STRING, 0, "span", "ID", "the path of the span with this id, or prefix of it",
+	  FIELD(span) },
+	{ OPT_STRING, 't', "thread", "TID", "the path of this thread", FIELD(thread) },
+	{ OPT_TIME, 0, "from", "TIME", "with --thread: start TIME after the start of the capture",
 	  FIELD(from) },
-	{ OPT_TIME, 0, "to", "TIME", "end so long after the start of the capture", FIELD(to) },
-	{ OPT_FLAG, 0, "requests", NULL, "look among rebuilt requests, too", FIELD(requests) },
+	{ OPT_TIME, 0, "to", "TIME", "with --thread: end TIME after the start of the capture",
+	  FIELD(to) },
+	{ OPT_FLAG, 0, "requests", NULL, "search rebuilt requests even if the inputs have spans",
+	  FIELD(requests) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
 	OPT_FORMAT(struct path_opts, format),
 	{ 0 },
@@ -72,11 +74,11 @@ static int path_run(const void *opts, char **operands, struct err *err)
 	struct subject subject;
 
 	if (!o->thread && !o->span && !o->trace)
-		return err_usage(err, "say whose path: --thread, --span or --trace");
+		return err_usage(err, "give --trace, --span or --thread");
 	if (!!o->thread + !!o->span + !!o->trace > 1)
-		return err_usage(err, "--thread, --span and --trace exclude each other");
+		return err_usage(err, "--thread, --span and --trace are mutually exclusive");
 	if (!o->thread && (o->from || o->to))
-		return err_usage(err, "--from and --to go with --thread");
+		return err_usage(err, "--from and --to require --thread");
 
 	struct err damage = { "" }, failure = { "" };
 	int damaged = loaded_open(&loaded, operands, o->format, &damage), r = 0;
@@ -95,10 +97,10 @@ static int path_run(const void *opts, char **operands, struct err *err)
 
 const struct command cmd_path = {
 	.name = "path",
-	.summary = "show step by step what a thread or a request waited for",
-	.synopsis = "[OPTION]... INPUT...",
-	.examples = "  sonde path --thread 4127 --from 1.2s --to 1.4s capture.sonde\n"
-		    "  sonde path --trace 7f3a51c0 --json capture.sonde spans.json\n",
+	.summary = "print the critical path of a request or thread, step by step",
+	.synopsis = "--trace=ID|--span=ID|--thread=TID [OPTION]... INPUT...",
+	.examples = "  sonde path --trace 7f3a51c0 capture.sonde spans.json\n"
+		    "  sonde path --thread 4127 --from 1.2s --to 1.4s capture.sonde\n",
 	.opts = path_opts,
 	.defaults = &path_defaults,
 	.opts_size = sizeof(path_defaults),

@@ -25,13 +25,13 @@ static const struct opt query_opts[] = {
 
 static const struct query_opts query_defaults = { 0 };
 
-/* SQL has blanks in it.  A file's name may have, too, but then there is that file. */
+/* SQL contains white space or a semicolon, and is not the name of an existing file. */
 static bool is_sql(const char *operand)
 {
 	return strpbrk(operand, " \t\n;") && access(operand, F_OK) < 0;
 }
 
-/* The SQL at the end, if there is any, which then is no operand any more. */
+/* Remove the SQL from the end of the operands, if there is any. */
 static const char *take_sql(char **operands)
 {
 	size_t last = 0;
@@ -66,9 +66,9 @@ static int query_command(const void *opts, char **operands, struct err *err)
 	const char *sql = take_sql(operands);
 
 	if (!operands[0])
-		return err_usage(err, "say what to read before the SQL");
+		return err_usage(err, "give an input before the SQL");
 	if (o->csv && o->json)
-		return err_usage(err, "--csv and --json exclude each other");
+		return err_usage(err, "--csv and --json are mutually exclusive");
 
 	struct err damage = { "" };
 	int damaged = loaded_open(&loaded, operands, o->format, &damage), r = 0;
@@ -87,7 +87,7 @@ static int query_command(const void *opts, char **operands, struct err *err)
 
 const struct command cmd_query = {
 	.name = "query",
-	.summary = "ask by SQL about threads, intervals, messages, requests",
+	.summary = "query threads, intervals, messages and requests with SQL",
 	.synopsis = "[OPTION]... INPUT... [SQL]",
 	.examples = "  sonde query capture.sonde 'SELECT * FROM tables'\n"
 		    "  sonde query --csv capture.sonde \"SELECT comm, sum(ns) FROM intervals\n"

@@ -35,37 +35,38 @@ struct record_opts {
 #define FIELD(name) offsetof(struct record_opts, name)
 
 static const struct opt record_opts[] = {
+	{ OPT_TIME, 'd', "duration", "TIME", "stop after TIME (10, 500ms, 2m)", FIELD(duration) },
 	{ OPT_STRING, 'o', "output", "FILE", "write to FILE (default capture.sonde)",
 	  FIELD(output) },
-	{ OPT_TIME, 'd', "duration", "TIME", "stop after TIME (10, 500ms, 2m)", FIELD(duration) },
-	{ OPT_LIST, 'p', "pid", "PID", "record a process and its descendants", FIELD(pids) },
-	{ OPT_LIST, 0, "port", "N", "record whoever listens on TCP port N, now or later",
+	{ OPT_LIST, 0, "port", "N", "record the processes that listen on TCP port N",
 	  FIELD(ports) },
-	{ OPT_STRING, 0, "cgroup", "PATH", "record a control group and those below it",
+	{ OPT_LIST, 'p', "pid", "PID", "record a process and its descendants", FIELD(pids) },
+	{ OPT_STRING, 0, "cgroup", "PATH", "record a control group and its descendants",
 	  FIELD(cgroup) },
-	{ OPT_FLAG, 'a', "all", NULL, "record everything", FIELD(all) },
-	{ OPT_OPTIONAL, 0, "syscalls", "LIST",
-	  "record system calls as well; all, or those of a list with commas", FIELD(syscalls) },
-	{ OPT_FLAG, 0, "block", NULL, "record requests to disks", FIELD(block) },
-	{ OPT_LIST, 'e', "event", "EVENT", "record a kernel tracepoint, category:name",
-	  FIELD(events) },
-	{ OPT_TIME, 0, "stacks", "TIME", "take stacks of waits longer than TIME", FIELD(stacks) },
-	{ OPT_COUNT, 0, "profile", "HZ", "sample where threads execute, HZ times a second",
+	{ OPT_FLAG, 'a', "all", NULL, "record all processes", FIELD(all) },
+	{ OPT_TIME, 0, "stacks", "TIME", "record the stacks of waits of at least TIME",
+	  FIELD(stacks) },
+	{ OPT_COUNT, 0, "profile", "HZ", "sample on-CPU stacks HZ times per second",
 	  FIELD(profile) },
-	{ OPT_SIZE, 0, "buffer", "SIZE", "size of each CPU's ring (default: up to 2M)",
+	{ OPT_FLAG, 0, "block", NULL, "record block I/O", FIELD(block) },
+	{ OPT_LIST, 'e', "event", "EVENT", "record a kernel tracepoint (category:name)",
+	  FIELD(events) },
+	{ OPT_OPTIONAL, 0, "syscalls", "LIST",
+	  "record system calls: all, or those listed (expensive)", FIELD(syscalls) },
+	{ OPT_SIZE, 0, "buffer", "SIZE", "ring buffer size per CPU (default: up to 2M)",
 	  FIELD(buffer) },
-	{ OPT_FLAG, 0, "no-other-tasks", NULL, "do not record who else had the CPUs",
+	{ OPT_FLAG, 0, "no-other-tasks", NULL, "do not record the CPU use of tasks out of scope",
 	  FIELD(no_other_tasks) },
-	{ OPT_FLAG, 0, "no-spans", NULL, "do not look for spans in the processes",
+	{ OPT_FLAG, 0, "no-spans", NULL, "do not read spans and contexts from processes",
 	  FIELD(no_spans) },
-	{ OPT_FLAG, 0, "no-arguments", NULL, "of command lines, store only the program",
+	{ OPT_FLAG, 0, "no-arguments", NULL, "store no arguments of command lines",
 	  FIELD(no_arguments) },
-	{ OPT_FLAG, 'q', "quiet", NULL, "no progress and no summary; losses are still reported",
+	{ OPT_FLAG, 'q', "quiet", NULL, "print no progress and no summary, only losses",
 	  FIELD(quiet) },
 	{ 0 },
 };
 
-#define NOT_GIVEN UINT64_MAX /* as 0 can be */
+#define NOT_GIVEN UINT64_MAX /* because 0 is a valid value */
 
 static const struct record_opts record_defaults = {
 	.output = "capture.sonde",
@@ -73,11 +74,11 @@ static const struct record_opts record_defaults = {
 	.stacks = NOT_GIVEN,
 };
 
-/* What the callbacks of a recording need to know. */
+/* State of the callbacks during a recording. */
 struct screen {
 	bool quiet, terminal;
-	uint64_t records; /* when last told */
-	nsec_t elapsed;
+	uint64_t records; /* at the last progress line */
+	nsec_t elapsed;   /* at the last progress line */
 };
 
 static volatile sig_atomic_t stop;
@@ -95,7 +96,7 @@ static void catch_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, NULL, &before);
-	if (before.sa_handler != SIG_IGN) /* else nohup wants us to go on */
+	if (before.sa_handler != SIG_IGN) /* ignored under nohup, and then it stays so */
 		sigaction(SIGHUP, &action, NULL);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is then an error like a full disk */
 }
@@ -122,10 +123,10 @@ static void show_progress(void *arg, const struct record_stats *state)
 	fflush(stderr);
 }
 
-static void show_warning(void *arg, const char *words)
+static void show_warning(void *arg, const char *text)
 {
 	clear_line(arg);
-	log_message("%s", words);
+	log_message("%s", text);
 }
 
 static void show_summary(const struct screen *screen, const char *output,
@@ -145,13 +146,13 @@ static void show_summary(const struct screen *screen, const char *output,
 	if (screen->quiet)
 		return;
 	if (state->late)
-		log_message("%s records came too late to be put in order",
+		log_message("%s records arrived too late to be sorted",
 			    format_count(state->late).s);
 	if (screen->terminal)
-		log_message("'sonde explain %s' says why what took long did", output);
+		log_message("next: 'sonde explain %s' explains the slowest request", output);
 }
 
-/* How much of our own command line is about us: up to the name of the command behind --. */
+/* The length of our own command line up to the name of the command after --. */
 static size_t own_length(const char *words, size_t len)
 {
 	size_t at = 0;
@@ -162,7 +163,7 @@ static size_t own_length(const char *words, size_t len)
 	return at < len ? at + strlen(words + at) : len;
 }
 
-/* The command line of this process, for the capture. */
+/* The command line of this process, to store in the capture. */
 static char *command_line(bool arguments)
 {
 	_cleanup_(closep) int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -177,24 +178,23 @@ static char *command_line(bool arguments)
 static int check_usage(const struct record_opts *o, char **operands, struct err *err)
 {
 	if (!o->pids.count && !o->ports.count && !o->cgroup && !o->all && !operands[0])
-		return err_usage(err, "say what to record: a process (-p), a port (--port), a "
-				      "control group (--cgroup), everything (-a), or a command "
-				      "behind --");
+		return err_usage(err, "nothing to record: give a port (--port), a process (-p), a "
+				      "control group (--cgroup), a command after --, or -a "
+				      "for all processes");
 	if (!o->duration)
-		return err_usage(err, "--duration wants a time above 0");
+		return err_usage(err, "--duration requires a time above 0");
 	if (o->ports.count > WIRE_PORTS)
-		return err_usage(err, "at most %d ports can be given", WIRE_PORTS);
+		return err_usage(err, "--port: at most %d ports", WIRE_PORTS);
 	if (o->events.count > WIRE_PROBES)
-		return err_usage(err, "at most %d events can be given", WIRE_PROBES);
+		return err_usage(err, "--event: at most %d tracepoints", WIRE_PROBES);
 	for (size_t i = 0; i < o->events.count; i++)
 		if (!strchr(o->events.items[i], ':'))
-			return err_usage(err, "--event wants category:name, not '%s'",
+			return err_usage(err, "--event requires category:name, not '%s'",
 					 o->events.items[i]);
 	if (o->buffer > RECORD_BUFFER_MAX)
-		return err_usage(err, "--buffer takes at most %s",
-				 format_size(RECORD_BUFFER_MAX).s);
+		return err_usage(err, "--buffer: at most %s", format_size(RECORD_BUFFER_MAX).s);
 	if (o->profile > 20000)
-		return err_usage(err, "--profile takes at most 20000 samples a second");
+		return err_usage(err, "--profile: at most 20000 samples per second");
 	return 0;
 }
 
@@ -253,7 +253,7 @@ static int record_run(const void *opts, char **operands, struct err *err)
 const struct command cmd_record = {
 	.name = "record",
 	.summary = "record what threads do and wait for",
-	.synopsis = "[OPTION]... [-- COMMAND [ARG]...]",
+	.synopsis = "[OPTION]... {--port=N | -p PID | -a | -- COMMAND [ARG]...}",
 	.examples = "  sonde record -d 10 --port 8080\n"
 		    "  sonde record -o slow.sonde --stacks=1ms -- ./service --config test.conf\n",
 	.opts = record_opts,

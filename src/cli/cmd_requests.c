@@ -24,13 +24,11 @@ struct requests_opts {
 
 static const struct opt requests_opts[] = {
 	{ OPT_LIST, 0, "entry", "PORT|ADDR",
-	  "only requests that came in by this port or address, or from this address",
-	  FIELD(entries) },
-	{ OPT_FLAG, 0, "tree", NULL, "show each request as a tree", FIELD(tree) },
-	{ OPT_COUNT, 'n', "slowest", "N", "only the N slowest, as trees or as JSON",
-	  FIELD(slowest) },
-	{ OPT_LIST, 0, "count", "EVENT",
-	  "show how often this event or system call happened in each span", FIELD(counts) },
+	  "only requests to this port or to or from this address", FIELD(entries) },
+	{ OPT_FLAG, 0, "tree", NULL, "print each request as a tree", FIELD(tree) },
+	{ OPT_COUNT, 'n', "slowest", "N", "print the N slowest requests as trees", FIELD(slowest) },
+	{ OPT_LIST, 0, "count", "EVENT", "count this event or system call in each span",
+	  FIELD(counts) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
 	OPT_FORMAT(struct requests_opts, format),
 	{ 0 },
@@ -38,13 +36,13 @@ static const struct opt requests_opts[] = {
 
 static const struct requests_opts requests_defaults = { 0 };
 
-struct chosen {
+struct entry_filter {
 	const struct model *model;
 	const struct opt_list *entries;
 };
 
-/* "80", "127.0.0.1" and "127.0.0.1:80" all mean "127.0.0.1:80". */
-static bool is_at(const char *address, const char *wanted)
+/* "80", "127.0.0.1" and "127.0.0.1:80" all match the address "127.0.0.1:80". */
+static bool address_matches(const char *address, const char *wanted)
 {
 	const char *port = strrchr(address, ':');
 
@@ -55,26 +53,27 @@ static bool is_at(const char *address, const char *wanted)
 		strncmp(address, wanted, port - address) == 0);
 }
 
-static bool is_chosen(const void *arg, const struct request_span *root)
+static bool entry_matches(const void *arg, const struct request_span *root)
 {
-	const struct chosen *chosen = arg;
+	const struct entry_filter *filter = arg;
 
-	if (!chosen->entries->count)
+	if (!filter->entries->count)
 		return root->kind == REQUEST_NETWORK;
 
-	struct request_address a = request_address(chosen->model, root);
+	struct request_address a = request_address(filter->model, root);
 
-	for (size_t i = 0; i < chosen->entries->count; i++) {
-		const char *wanted = chosen->entries->items[i];
+	for (size_t i = 0; i < filter->entries->count; i++) {
+		const char *wanted = filter->entries->items[i];
 		bool is_port = strspn(wanted, "0123456789") == strlen(wanted);
 
-		if (is_at(a.local, wanted) || (!is_port && is_at(a.peer, wanted)))
+		if (address_matches(a.local, wanted) ||
+		    (!is_port && address_matches(a.peer, wanted)))
 			return true;
 	}
 	return false;
 }
 
-typedef VEC(uint32_t) places;
+typedef VEC(uint32_t) root_list;
 
 static int slower_first(const void *a, const void *b, void *arg)
 {
@@ -87,15 +86,15 @@ static int slower_first(const void *a, const void *b, void *arg)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* What to show one by one: all by their begin, or the slowest of those that are whole. */
-static void choose_roots(const struct requests *requests, const struct chosen *chosen,
-			 unsigned long slowest, places *ret)
+/* All roots by start time, or the slowest complete ones. */
+static void choose_roots(const struct requests *requests, const struct entry_filter *filter,
+			 unsigned long slowest, root_list *ret)
 {
 	for (size_t i = 0; i < requests->roots.count; i++) {
 		uint32_t root = requests->roots.items[i];
 		const struct request_span *span = &requests->spans.items[root];
 
-		if (is_chosen(chosen, span) && (!slowest || request_is_whole(span)))
+		if (entry_matches(filter, span) && (!slowest || request_is_whole(span)))
 			*vec_push(ret) = root;
 	}
 	if (!slowest || !ret->count)
@@ -112,7 +111,7 @@ static bool is_event(const struct model *model, const char *name)
 	return syscall_number(name) >= 0;
 }
 
-/* "; there are a, b, c". The caller frees it. */
+/* "; recorded events: a, b, c".  The caller frees it. */
 static char *list_events(const struct model *model)
 {
 	char *text = NULL;
@@ -123,21 +122,21 @@ static char *list_events(const struct model *model)
 		const char *name = model_probe_name(model, i);
 
 		if (name)
-			fprintf(file, "%s%s", count++ ? ", " : "; there are ", name);
+			fprintf(file, "%s%s", count++ ? ", " : "; recorded events: ", name);
 	}
-	fputs(count ? "" : ", nor any other", file);
+	fputs(count ? "" : "; record it with 'sonde record -e'", file);
 	fclose(file);
 	return text;
 }
 
 static int check_events(const struct model *model, const struct opt_list *names, struct err *err)
 {
-	_cleanup_(freep) char *there = list_events(model);
+	_cleanup_(freep) char *recorded = list_events(model);
 
 	for (size_t i = 0; i < names->count; i++)
 		if (!is_event(model, names->items[i]))
-			return err_set(err, -ENOENT, "no event '%s' was recorded%s",
-				       names->items[i], there);
+			return err_set(err, -ENOENT, "--count: the inputs contain no event '%s'%s",
+				       names->items[i], recorded);
 	return 0;
 }
 
@@ -166,21 +165,21 @@ static int write_all(const struct requests_opts *o, const struct request_view *v
 static int show(const struct requests_opts *o, struct loaded *loaded, struct err *err)
 {
 	const struct model *model = loaded->model;
-	struct chosen chosen = { model, &o->entries };
-	places roots = { 0 };
+	struct entry_filter filter = { model, &o->entries };
+	root_list roots = { 0 };
 	int r = check_events(model, &o->counts, err);
 
 	if (r < 0)
 		return r;
 	requests_find(model, &loaded->requests);
-	choose_roots(&loaded->requests, &chosen, o->slowest, &roots);
+	choose_roots(&loaded->requests, &filter, o->slowest, &roots);
 	clocks_warn(loaded->merge);
 	warn_lost(model);
 	r = write_all(o,
 		      &(struct request_view){ .model = model,
 					      .requests = &loaded->requests,
-					      .filter = is_chosen,
-					      .filter_arg = &chosen,
+					      .filter = entry_matches,
+					      .filter_arg = &filter,
 					      .roots = roots.items,
 					      .root_count = roots.count,
 					      .counted = o->counts.items,
@@ -190,12 +189,10 @@ static int show(const struct requests_opts *o, struct loaded *loaded, struct err
 					      .arg = loaded->merge },
 		      err);
 	if (!roots.count && !o->json)
-		log_message(
-			o->entries.count && loaded->requests.roots.count
-				? "none came in by what --entry names; without it, all are shown"
-				: "nobody in it was seen to answer a client; was the service "
-				  "itself "
-				  "recorded (--port, -p)?");
+		log_message(o->entries.count && loaded->requests.roots.count
+				    ? "no request matches --entry; omit it to see all requests"
+				    : "the inputs contain no reply to a client; record the service "
+				      "itself (--port, -p)");
 	vec_done(&roots);
 	return r;
 }
@@ -220,7 +217,7 @@ const struct command cmd_requests = {
 	.name = "requests",
 	.summary = "rebuild the requests of services from kernel events",
 	.synopsis = "[OPTION]... INPUT...",
-	.examples = "  sonde requests --entry=8080 capture.sonde\n"
+	.examples = "  sonde requests capture.sonde\n"
 		    "  sonde requests -n 3 --count=exceptions:page_fault_user capture.sonde\n",
 	.opts = requests_opts,
 	.defaults = &requests_defaults,

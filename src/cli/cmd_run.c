@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run - start a command so that its spans are seen.
+ * run - start a command with the agent, so that its spans can be recorded.
  *
- * All that is done is to have our library preloaded, by the environment, which
- * children inherit.  Then the command takes the place of this program: signals,
- * exit code and terminal are its own.
+ * LD_PRELOAD loads the agent into the command and, as children inherit the
+ * environment, into all its descendants.  sonde then executes the command, so
+ * there is no process between the command and its terminal, signals and parent.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,14 +19,14 @@ struct run_opts {
 
 static const struct opt run_opts[] = {
 	{ OPT_LIST, 0, "off", "PATTERN",
-	  "begin with spans of sonde.h off whose names match a shell pattern",
+	  "disable spans of sonde.h whose names match a shell pattern",
 	  offsetof(struct run_opts, off) },
 	{ 0 },
 };
 
 static const struct run_opts run_defaults = { 0 };
 
-/* Put a value before those that a variable has already. */
+/* Prepend a value to an environment variable. */
 static void prepend(const char *name, const char *value, const char *separator)
 {
 	const char *old = getenv(name);
@@ -62,7 +62,7 @@ static int run_run(const void *opts, char **operands, struct err *err)
 
 const struct command cmd_run = {
 	.name = "run",
-	.summary = "start a command so that its spans are seen",
+	.summary = "start a command so that its spans can be recorded",
 	.synopsis = "[OPTION]... [--] COMMAND [ARG]...",
 	.examples = "  sonde run -- gunicorn shop:app\n"
 		    "  sonde record -o slow.sonde -- sonde run ./service --config test.conf\n",

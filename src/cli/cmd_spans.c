@@ -16,11 +16,11 @@ struct spans_opts {
 #define FIELD(name) offsetof(struct spans_opts, name)
 
 static const struct opt spans_opts[] = {
-	{ OPT_PID, 'p', "pid", "PID", "the process; all that it forked have the same switches",
+	{ OPT_PID, 'p', "pid", "PID", "the process; its forked children share the setting",
 	  FIELD(pid) },
-	{ OPT_LIST, 0, "off", "PATTERN",
-	  "switch names off that match a shell pattern, now and later", FIELD(off) },
-	{ OPT_LIST, 0, "on", "PATTERN", "switch names on again", FIELD(on) },
+	{ OPT_LIST, 0, "off", "PATTERN", "disable spans whose names match a shell pattern",
+	  FIELD(off) },
+	{ OPT_LIST, 0, "on", "PATTERN", "enable them again", FIELD(on) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
 	{ 0 },
 };
@@ -31,7 +31,7 @@ static void switch_all(struct span_names *names, const struct opt_list *patterns
 {
 	for (size_t i = 0; i < patterns->count; i++)
 		if (span_names_switch(names, patterns->items[i], off) == 0)
-			log_message("no name matches '%s' so far", patterns->items[i]);
+			log_message("no span name matches '%s' yet", patterns->items[i]);
 }
 
 static int print_json(const struct span_names *names, struct err *err)
@@ -77,7 +77,7 @@ static int spans_run(const void *opts, char **operands, struct err *err)
 	_cleanup_(span_names_freep) struct span_names *names = NULL;
 
 	if (!o->pid)
-		return err_usage(err, "say which process: --pid");
+		return err_usage(err, "--pid is missing");
 
 	int r = span_names_open(o->pid, &names, err);
 
@@ -90,7 +90,7 @@ static int spans_run(const void *opts, char **operands, struct err *err)
 
 const struct command cmd_spans = {
 	.name = "spans",
-	.summary = "the spans of a running C program, by name, and a switch for each",
+	.summary = "list, enable and disable the spans of a running C program",
 	.synopsis = "--pid=PID [OPTION]...",
 	.examples = "  sonde spans --pid 4127\n"
 		    "  sonde spans --pid 4127 --off 'cache.*'\n",

@@ -5,17 +5,17 @@
 
 #include "report/json_put.h"
 
-/* What a trace nests deeper than this is left out; no tracer does. */
+/* Deeper fields are left out; no tracer nests that deep. */
 enum { DEPTH = 16 };
 
-/* Where to write fields: in the JSON object or on the line that is begun. */
+/* Output of the fields of one event: a JSON object or a line of text. */
 struct sink {
 	struct out *out;
 	struct json *json; /* NULL for text */
 	unsigned depth;
-	uint32_t arrays; /* bit d: what was begun at depth d is an array; */
-	uint32_t plain;  /* it is no level of its own, and its fields are those of the one above */
-	bool separate;   /* text: in a struct or array, something stands before */
+	uint32_t arrays; /* bit d: the value at depth d is an array */
+	uint32_t plain;  /* bit d: the fields at depth d are written as fields of depth d - 1 */
+	bool separate;   /* text: a separator is needed before the next value */
 };
 
 static bool in_array(const struct sink *s)
@@ -23,7 +23,7 @@ static bool in_array(const struct sink *s)
 	return s->depth && s->arrays & 1u << (s->depth - 1);
 }
 
-/* Text: whether what comes is on the line itself, and not in brackets. */
+/* Text: whether the next value is outside of all brackets. */
 static bool on_line(const struct sink *s)
 {
 	uint32_t around = (1u << s->depth) - 1;
@@ -124,7 +124,7 @@ static void put_word(void *arg, const char *name, int64_t n, bool is_signed, con
 	}
 }
 
-/* The option of a variant has no name, and what LTTng calls event.fields is all that others have.
+/* The selected option of a variant has no name; LTTng's event.fields are the fields of the event.
  */
 static bool is_plain(const struct sink *s, const char *name, bool is_array)
 {
@@ -187,7 +187,7 @@ static const struct raw_visitor visitor = {
 	.end = put_end,
 };
 
-/* As in a dump of records. */
+/* The same columns as in a dump of records. */
 enum { SECONDS_WIDTH = 5, TID_WIDTH = 7, COMM_WIDTH = 16 };
 
 static void put_thread(struct out *out, const struct raw_event *event)
@@ -233,9 +233,8 @@ static void write_json(struct json *j, struct raw_source *source, const struct r
 	json_object(j);
 	put_u64(j, "time", event->time);
 	put_u64(j, "cpu", event->cpu);
-	if (event->tid != RAW_UNKNOWN) {
+	if (event->tid != RAW_UNKNOWN)
 		put_u64(j, "tid", event->tid);
-	}
 	if (event->comm.s) {
 		json_key(j, "comm");
 		json_string_n(j, event->comm.s, event->comm.len);
@@ -249,7 +248,7 @@ static void write_json(struct json *j, struct raw_source *source, const struct r
 	json_newline(j);
 }
 
-static bool wanted(const struct dump_filter *filter, nsec_t since, const struct raw_event *event)
+static bool passes(const struct dump_filter *filter, nsec_t since, const struct raw_event *event)
 {
 	if (since < filter->from || since > filter->to)
 		return false;
@@ -275,7 +274,7 @@ int events_write(struct raw_source *source, const struct dump_filter *filter, bo
 		if (!started)
 			start = event.time;
 		started = true;
-		if (!raw_is_event(event.kind) || !wanted(filter, event.time - start, &event))
+		if (!raw_is_event(event.kind) || !passes(filter, event.time - start, &event))
 			continue;
 		if (json)
 			write_json(&j, source, &event);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events - the events of a foreign kernel trace, as they stand in it.
+ * events - print the events of another tracer's kernel trace unchanged.
  *
- * One line each, in the order of their time, which is on the trace's own clock:
- * for people, or as JSON.  Names and fields are the trace's.
+ * One line of text or JSON per event, in order of time, with the names, fields
+ * and clock of the trace.
  */
 #ifndef SONDE_CLI_EVENTS_H
 #define SONDE_CLI_EVENTS_H
@@ -13,7 +13,7 @@
 #include "read/raw/raw.h"
 #include "report/dump.h"
 
-/* Of the filter, the threads and the times count. */
+/* The filter applies by thread and time; its other fields are ignored. */
 int events_write(struct raw_source *source, const struct dump_filter *filter, bool json, FILE *file,
 		 struct err *err);
 

@@ -19,8 +19,8 @@ void export_input_done(struct export_input *e)
 	merge_free(e->merge);
 }
 
-static int next_of(struct export_input *e, const struct record **ret,
-		   const struct source **ret_source, struct err *err)
+static int read_next(struct export_input *e, const struct record **ret,
+		     const struct source **ret_source, struct err *err)
 {
 	int r = e->merge || e->one.input ? 0 : export_input_open(e, err);
 
@@ -38,7 +38,7 @@ static int next(void *arg, const struct record **ret, const struct source **ret_
 		struct err *err)
 {
 	struct export_input *e = arg;
-	int r = next_of(e, ret, ret_source, err);
+	int r = read_next(e, ret, ret_source, err);
 
 	if (r > 0 && (*ret)->kind == RECORD_LOSS) {
 		e->lost.records += ((const struct record_loss *)(const void *)*ret)->count;
@@ -79,5 +79,5 @@ void export_input_warn(const struct export_input *e)
 	else if (input_warning(e->one.input))
 		log_message("%s", input_warning(e->one.input));
 	if (e->lost.losses)
-		log_message("%s: what is exported can be incomplete", format_lost(e->lost).s);
+		log_message("%s: the export can be incomplete", format_lost(e->lost).s);
 }

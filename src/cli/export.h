@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export - the inputs of an export, and what takes more than one file to write.
+ * export - the inputs of an export, and writing its output.
  *
- * One input is read with times as it has them; several are merged, on one line.
+ * One input keeps its own times; several are merged onto one clock.
  */
 #ifndef SONDE_CLI_EXPORT_H
 #define SONDE_CLI_EXPORT_H
@@ -14,45 +14,48 @@
 #include "read/merge.h"
 
 struct export_input {
-	char **paths; /* borrowed, as is */
-	const char *format;
-	struct input_stream one;
-	struct merge *merge; /* of several */
-	struct lost lost;    /* in the records so far */
+	char **paths;            /* borrowed, NULL-terminated */
+	const char *format;      /* borrowed; NULL to detect */
+	struct input_stream one; /* if there is one path */
+	struct merge *merge;     /* if there are several */
+	struct lost lost;        /* records lost in the records read so far */
 };
 
-/* Also done when the first record is asked for. */
+/* Optional: reading the first record opens the inputs. */
 int export_input_open(struct export_input *e, struct err *err);
 void export_input_done(struct export_input *e);
 
 struct record_stream export_input_records(struct export_input *e);
 
-/* The machines, by the numbers that sources have; the name is "" if it is not known. */
+/* Hosts, by the number in struct source; an unknown name is "". */
 size_t export_input_host_count(const struct export_input *e);
 const char *export_input_host(const struct export_input *e, size_t host);
 
-/* What to add to times to get CLOCK_REALTIME; 0 if that is not known. */
+/* The offset to add to times to get CLOCK_REALTIME, in ns; 0 if unknown. */
 int64_t export_input_realtime(const struct export_input *e);
 
-/* After the last record: what could not be used, and what was lost, on stderr. */
+/* After the last record: print warnings and the number of lost records to stderr. */
 void export_input_warn(const struct export_input *e);
 
 /*
- * A trace in a new directory, or a directory of traces if there are several
- * machines.  It is there when it is whole, and not before.
+ * Write a CTF trace to a new directory, or one trace per host below it.  The
+ * directory appears under its name only once it is complete.
  */
 int export_ctf(struct export_input *e, const char *directory, struct err *err);
 
-/* Writes to a file; the argument is its own. */
+/* Writes the output to a file; arg is that of export_to_file(). */
 typedef int export_writer(void *arg, FILE *file, struct err *err);
 
 /*
- * What `write` writes, to a file that is there when it is whole, and not
- * before; a pipe or device is just written to.  Without a path, or with "-", to stdout.
+ * Call `write` with a file that appears under its name only once it is complete.
+ * Pipes and devices are written directly; no path, or "-", means stdout.
  */
 int export_to_file(const char *path, export_writer *write, void *arg, struct err *err);
 
-/* The spans of all inputs as OTLP; and of rebuilt requests, if wanted or if there are none. */
+/*
+ * Write the spans of all inputs as OTLP, and those of rebuilt requests if
+ * `requests` is set or the inputs have no spans.
+ */
 int export_spans(char **paths, const char *format, bool requests, bool json, const char *output,
 		 struct err *err);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where an exported trace goes.  It is written beside its place under another
- * name and then renamed, so that what is there is whole; if something fails,
- * all of it is removed.
+ * The directory of an exported CTF trace.  It is written under a temporary name
+ * next to its target and renamed when it is complete; on failure it is removed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -42,20 +41,22 @@ static int collect(struct export_input *e, exports *all, struct err *err)
 	return r;
 }
 
-static void tell_left_out(const exports *all)
+static void warn_left_out(const exports *all)
 {
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < all->count; i++)
 		count += ctf_export_left_out(all->items[i]);
 	if (count)
-		log_message("%" PRIu64 " hits, samples, stacks, contexts and attributes "
-			    "were left out: such a trace has no place for them",
+		log_message("left out %" PRIu64
+			    " records that CTF has no events for: probe events, samples, "
+			    "stacks, contexts and attributes",
 			    count);
 }
 
-/* The name of a machine as one of a directory; its number, if it has no name that will do. */
-static char *directory_of(const struct export_input *e, size_t host)
+/* The directory of a host: its name if that is unique and a valid file name, otherwise with its
+ * number. */
+static char *host_directory(const struct export_input *e, size_t host)
 {
 	const char *name = export_input_host(e, host);
 
@@ -71,7 +72,7 @@ static int write_host(const struct export_input *e, const exports *all, size_t h
 		      const char *top, struct err *err)
 {
 	const struct input_meta *meta = e->merge ? NULL : input_meta(e->one.input);
-	_cleanup_(freep) char *name = directory_of(e, host);
+	_cleanup_(freep) char *name = host_directory(e, host);
 	_cleanup_(freep) char *path =
 		all->count > 1 ? must_printf("%s/%s", top, name) : must_strdup(top);
 	struct lttng_about what = {
@@ -99,8 +100,8 @@ static void remove_all(char *path)
 		fts_close(fts);
 }
 
-/* To the user who called sudo, as far as that can be done. */
-static void give_all(char *path)
+/* Under sudo, change the owner to the calling user; best effort. */
+static void chown_to_sudo_user(char *path)
 {
 	char *paths[] = { path, NULL };
 	uid_t uid;
@@ -130,14 +131,15 @@ static int write_all(const struct export_input *e, const exports *all, const cha
 	int r = 0;
 
 	if (!mkdtemp(temporary))
-		return err_errno(err, "cannot create a directory beside '%s'", directory);
+		return err_errno(err, "cannot create a temporary directory next to '%s'",
+				 directory);
 	for (size_t i = 0; i < all->count && r == 0; i++)
 		r = write_host(e, all, i, temporary, err);
 	if (r == 0)
-		give_all(temporary);
+		chown_to_sudo_user(temporary);
 	if (r == 0 && rename(temporary, directory) < 0)
 		r = errno == ENOTEMPTY || errno == EEXIST
-			    ? err_set(err, -EEXIST, "'%s' is there already, and not empty",
+			    ? err_set(err, -EEXIST, "cannot write to '%s': directory not empty",
 				      directory)
 			    : err_errno(err, "cannot create '%s'", directory);
 	if (r < 0)
@@ -155,41 +157,43 @@ static bool is_empty(const char *directory)
 	while (readdir(dir))
 		count++;
 	closedir(dir);
-	return count <= 2; /* itself, and the one above */
+	return count <= 2; /* "." and ".." */
 }
 
-/* Before anything is read: that may take long. */
-static int check_place(const char *directory, struct err *err)
+/* Checked before reading the inputs, which can take long. */
+static int check_directory(const char *directory, struct err *err)
 {
 	struct stat st;
 
 	if (lstat(directory, &st) < 0)
 		return errno == ENOENT ? 0 : err_errno(err, "cannot write to '%s'", directory);
 	if (!S_ISDIR(st.st_mode))
-		return err_set(err, -ENOTDIR, "'%s' is there already, and no directory", directory);
+		return err_set(err, -ENOTDIR, "cannot write to '%s': not a directory", directory);
 	if (!caps_is_own_user(st.st_uid))
-		return err_set(err, -EPERM, "'%s' belongs to another user (uid %u)", directory,
-			       st.st_uid);
+		return err_set(err, -EPERM,
+			       "cannot write to '%s': it belongs to another user (uid %u)",
+			       directory, st.st_uid);
 	return is_empty(directory)
 		       ? 0
-		       : err_set(err, -EEXIST, "'%s' is there already, and not empty", directory);
+		       : err_set(err, -EEXIST, "cannot write to '%s': directory not empty",
+				 directory);
 }
 
 int export_ctf(struct export_input *e, const char *directory, struct err *err)
 {
 	struct err damage = { "" };
 	exports all = { 0 };
-	int r = check_place(directory, err);
+	int r = check_directory(directory, err);
 
 	if (r < 0)
 		return r;
 
-	/* what stands before damage is exported, and only then told that there is some */
+	/* of a damaged input, export what comes before the damage */
 	int damaged = collect(e, &all, &damage);
 
 	if (!all.count)
 		*vec_push(&all) = ctf_export_new();
-	tell_left_out(&all);
+	warn_left_out(&all);
 	r = write_all(e, &all, directory, err);
 	if (r == 0 && damaged < 0)
 		*err = damage;

@@ -6,11 +6,11 @@
 #include "base/file.h"
 #include "cli/export.h"
 
-/* Written under another name and then renamed, so that what is there is whole. */
+/* Write a temporary file and rename it, so that `path` never holds part of an export. */
 static int replace_file(const char *path, export_writer *write, void *arg, struct err *err)
 {
 	_cleanup_(freep) char *temporary = NULL;
-	int r = file_check_output(path, err); /* before the work, which may take long */
+	int r = file_check_output(path, err); /* fail before the work, which can take long */
 	int fd = r < 0 ? r : file_create_temporary(path, &temporary, err);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
@@ -19,7 +19,7 @@ static int replace_file(const char *path, export_writer *write, void *arg, struc
 	r = write(arg, file, err);
 	if (fclose(file) != 0 && r >= 0)
 		r = err_errno(err, "cannot write '%s'", temporary);
-	/* what stands before damage in an input is whole */
+	/* of a damaged input, keep what was read before the damage */
 	if (r == 0 || r == -EBADMSG) {
 		struct err failure;
 		int placed = file_replace(temporary, path, &failure);

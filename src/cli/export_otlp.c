@@ -8,25 +8,24 @@
 #include "load/load.h"
 #include "report/export/otlp.h"
 
-struct spans {
+struct span_export {
 	struct otlp_export export;
 	struct otlp_exported done;
 };
 
 static int write_spans(void *arg, FILE *file, struct err *err)
 {
-	struct spans *spans = arg;
+	struct span_export *spans = arg;
 
 	return export_otlp(&spans->export, file, &spans->done, err);
 }
 
-static void tell(const struct spans *spans, bool json)
+static void report_result(const struct span_export *spans, bool json)
 {
 	if (!spans->done.spans)
-		log_message("there are no spans in it, and no requests");
+		log_message("the inputs contain no spans and no requests");
 	else if (spans->done.requests > 1 && !json)
-		log_message("%zu export requests, each behind its length in four bytes: too "
-			    "large for one",
+		log_message("wrote %zu length-prefixed export requests: too large for one",
 			    spans->done.requests);
 }
 
@@ -41,12 +40,12 @@ int export_spans(char **paths, const char *format, bool requests, bool json, con
 		return damaged;
 	loaded_rebuild_requests(&loaded, requests);
 
-	struct spans spans = { .export = { .spans = &loaded.spans,
-					   .requests = &loaded.requests,
-					   .host_name = load_host_name,
-					   .arg = loaded.merge,
-					   .realtime = merge_realtime_offset(loaded.merge),
-					   .json = json } };
+	struct span_export spans = { .export = { .spans = &loaded.spans,
+						 .requests = &loaded.requests,
+						 .host_name = load_host_name,
+						 .arg = loaded.merge,
+						 .realtime = merge_realtime_offset(loaded.merge),
+						 .json = json } };
 	struct err failure;
 	int r = export_to_file(output, write_spans, &spans, &failure);
 
@@ -54,7 +53,7 @@ int export_spans(char **paths, const char *format, bool requests, bool json, con
 		*err = failure;
 		return r;
 	}
-	tell(&spans, json);
+	report_result(&spans, json);
 	warn_lost(loaded.model);
 	return damaged;
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main - finds the command, has its options parsed, runs it, and turns what
- * came of it into a sentence on stderr and an exit code: 0 done, 1 failed,
- * 2 called wrongly.  There are no others.
+ * main - find the command, parse its options, run it, and turn the result into
+ * a message on stderr and an exit code: 0 success, 1 failure, 2 usage error.
  *
- * A reader that has seen enough (`sonde dump x | head`) closes the pipe.  That
- * is no failure worth words, but the command ought to stop, so SIGPIPE is
- * caught and ends the program; it is not ignored because programs that record
- * starts would inherit that.
+ * If the reader of a pipe exits early (`sonde dump x | head`), sonde exits
+ * without a message.  A handler for SIGPIPE does that rather than SIG_IGN,
+ * because a command that `sonde record` starts would inherit the latter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +23,8 @@ extern const struct command cmd_run, cmd_record, cmd_info, cmd_dump, cmd_path, c
 	cmd_requests, cmd_query, cmd_export, cmd_spans, cmd_doctor;
 
 static const struct command *const commands[] = {
-	&cmd_run,      &cmd_record, &cmd_info,   &cmd_dump,  &cmd_path,   &cmd_explain,
-	&cmd_requests, &cmd_query,  &cmd_export, &cmd_spans, &cmd_doctor,
+	&cmd_record, &cmd_explain, &cmd_requests, &cmd_path,  &cmd_query,  &cmd_info,
+	&cmd_dump,   &cmd_export,  &cmd_run,      &cmd_spans, &cmd_doctor,
 };
 
 static const struct command *command_find(const char *name)
@@ -48,23 +46,23 @@ static int command_unknown(const char *typed)
 			best = commands[i]->name;
 		}
 	if (best)
-		log_message("no command '%s'; did you mean '%s'?", typed, best);
+		log_message("unknown command '%s'; did you mean '%s'?", typed, best);
 	else
-		log_message("no command '%s'; see 'sonde help'", typed);
+		log_message("unknown command '%s'; see 'sonde help'", typed);
 	return EXIT_USAGE;
 }
 
 static void print_commands(FILE *out)
 {
 	fputs("Usage: sonde COMMAND [OPTION]... [OPERAND]...\n"
-	      "Record what the threads of a system do, and see why a request was slow.\n\n",
+	      "Record what threads do and wait for, and explain why a request was slow.\n\n",
 	      out);
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		fprintf(out, "  %-10s  %s\n", commands[i]->name, commands[i]->summary);
-	fputs("\n'sonde help COMMAND' says how to use one; 'sonde --version' which sonde this is.\n"
+	fputs("\n'sonde help COMMAND' shows the options of a command.\n"
 	      "\nExamples:\n"
-	      "  sonde record -d 10 --port 80     what the server on port 80 does, for 10 s\n"
-	      "  sonde explain capture.sonde      why its slowest request was slow\n",
+	      "  sonde record -d 10 --port 80     record the server on port 80 for 10 s\n"
+	      "  sonde explain capture.sonde      explain its slowest request\n",
 	      out);
 }
 
@@ -87,7 +85,7 @@ static int help(const char *name)
 	return EXIT_SUCCESS;
 }
 
-static int complain(const struct command *cmd, int r, const struct err *err)
+static int report_failure(const struct command *cmd, int r, const struct err *err)
 {
 	size_t len = strlen(err->text);
 
@@ -95,7 +93,7 @@ static int complain(const struct command *cmd, int r, const struct err *err)
 		log_message("%s", err->text);
 		return EXIT_FAILURE;
 	}
-	if (len && err->text[len - 1] == '?') /* it asks whether another option was meant */
+	if (len && err->text[len - 1] == '?') /* "did you mean ...?" */
 		log_message("%s", err->text);
 	else
 		log_message("%s; see 'sonde %s --help'", err->text, cmd->name);
@@ -108,8 +106,8 @@ static int command_run(const struct command *cmd, char **argv)
 	void *opts = arena_alloc(arena, cmd->opts_size);
 	struct err err = { "" };
 
-	if (cmd->missing) {
-		log_message("this sonde was built without '%s': %s", cmd->name, cmd->missing);
+	if (cmd->unavailable) {
+		log_message("'sonde %s' is not in this build: %s", cmd->name, cmd->unavailable);
 		return EXIT_FAILURE;
 	}
 	if (cmd->opts_size)
@@ -123,8 +121,8 @@ static int command_run(const struct command *cmd, char **argv)
 	if (r >= 0 && mapping_lost_name())
 		r = err_set(&err, -EIO, "'%s' was truncated while it was read",
 			    mapping_lost_name());
-	fflush(stdout); /* results stand before the words on a terminal */
-	return r < 0 ? complain(cmd, r, &err) : EXIT_SUCCESS;
+	fflush(stdout); /* on a terminal, print results before the message */
+	return r < 0 ? report_failure(cmd, r, &err) : EXIT_SUCCESS;
 }
 
 static int dispatch(char **argv)
@@ -156,7 +154,8 @@ static void stop_quietly(int signal)
 	_exit(EXIT_FAILURE);
 }
 
-/* Without these three, the next file to be opened would be taken for one of them. */
+/* If one of fds 0 to 2 is closed, the next open() would return it, and sonde would use that file
+ * as stdin, stdout or stderr. */
 static void open_standard_files(void)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
@@ -164,7 +163,7 @@ static void open_standard_files(void)
 			_exit(EXIT_FAILURE);
 }
 
-/* What file capabilities give is for the commands that need it. */
+/* Only commands that need file capabilities keep them. */
 static caps_set caps_needed(const char *name)
 {
 	const struct command *cmd = name ? command_find(name) : NULL;
@@ -183,8 +182,7 @@ int main(int argc, char **argv)
 	int code = dispatch(argc ? argv + 1 : argv);
 	int r = fflush(stdout);
 	if (code != EXIT_SUCCESS || (r == 0 && !ferror(stdout)))
-		return code; /* one sentence is enough */
-	log_message("cannot write to standard output: %s",
-		    r < 0 ? strerror(errno) : "not all of it was taken");
+		return code; /* on failure, one message is enough */
+	log_message("cannot write to standard output: %s", r < 0 ? strerror(errno) : "short write");
 	return EXIT_FAILURE;
 }

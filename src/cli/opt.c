@@ -12,7 +12,7 @@
 struct parser {
 	const struct command *cmd;
 	struct arena *arena;
-	char **next; /* the argument to read next */
+	char **next; /* argument to parse next */
 	char *opts;
 	struct err *err;
 };
@@ -35,7 +35,7 @@ static const struct opt *find_long(const struct command *cmd, const char *name, 
 
 enum { WORD_MAX = 32 };
 
-/* Letters added, left out, changed or swapped: the distance of Damerau and Levenshtein. */
+/* The Damerau-Levenshtein distance: letters added, left out, changed or swapped. */
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t d[WORD_MAX + 1][WORD_MAX + 1];
@@ -64,10 +64,10 @@ size_t opt_distance(const char *typed, const char *word)
 
 	if (typed_len > WORD_MAX || word_len > WORD_MAX)
 		return SIZE_MAX;
-	size_t slips = distance(typed, typed_len, word, word_len);
-	bool begins = typed_len > 1 && strncmp(typed, word, typed_len) == 0;
+	size_t errors = distance(typed, typed_len, word, word_len);
+	bool is_prefix = typed_len > 1 && strncmp(typed, word, typed_len) == 0;
 
-	return begins || 3 * slips <= typed_len ? slips : SIZE_MAX;
+	return is_prefix || 3 * errors <= typed_len ? errors : SIZE_MAX;
 }
 
 static int unknown_option(struct parser *p, const char *typed)
@@ -86,7 +86,7 @@ static int unknown_option(struct parser *p, const char *typed)
 	return err_usage(p->err, "'sonde %s' has no option '--%s'", p->cmd->name, typed);
 }
 
-/* One more item. The array is full when its size is a power of two, and then doubles. */
+/* The array is full if the count is 0 or a power of two, and then its size doubles. */
 static void list_add(struct arena *arena, struct opt_list *list, const char *item)
 {
 	size_t n = list->count;
@@ -101,7 +101,7 @@ static void list_add(struct arena *arena, struct opt_list *list, const char *ite
 	list->items[list->count++] = item;
 }
 
-/* Copied, as the words of argv are what others see as the command line of this process. */
+/* Split a copy, because ps shows argv as the command line of this process. */
 static int list_split(struct parser *p, const struct opt *o, const char *value)
 {
 	size_t size = strlen(value) + 1;
@@ -120,7 +120,7 @@ static int bad_value(struct parser *p, const struct opt *o, const char *value, i
 {
 	if (r == -ERANGE)
 		return err_usage(p->err, "--%s: '%s' is too large", o->name, value);
-	return err_usage(p->err, "--%s wants %s, not '%s'", o->name, wanted, value);
+	return err_usage(p->err, "--%s requires %s, not '%s'", o->name, wanted, value);
 }
 
 static int store_number(struct parser *p, const struct opt *o, const char *value)
@@ -145,7 +145,7 @@ static int store(struct parser *p, const struct opt *o, const char *value)
 	int r;
 
 	if (o->type != OPT_FLAG && o->type != OPT_OPTIONAL && !*value)
-		return err_usage(p->err, "--%s wants a value", o->name);
+		return err_usage(p->err, "--%s requires a value", o->name);
 	switch (o->type) {
 	case OPT_FLAG:
 		*(bool *)field = true;
@@ -176,13 +176,13 @@ static int store(struct parser *p, const struct opt *o, const char *value)
 	return 0;
 }
 
-/* An option without a value joined to it: it has none, or the next argument is it. */
+/* An option without "=VALUE": it takes none, or its value is the next argument. */
 static int store_bare(struct parser *p, const struct opt *o)
 {
 	if (o->type == OPT_FLAG || o->type == OPT_OPTIONAL)
 		return store(p, o, "");
 	if (!*p->next)
-		return err_usage(p->err, "--%s wants a value", o->name);
+		return err_usage(p->err, "--%s requires a value", o->name);
 	return store(p, o, *p->next++);
 }
 
@@ -223,7 +223,7 @@ static int parse_long(struct parser *p, const char *arg)
 	return value ? store(p, o, value) : store_bare(p, o);
 }
 
-/* Flags may be joined, and the last letter may have its value joined to it. */
+/* Flags can be joined, and the last letter can be followed by its value: -qd5. */
 static int parse_short(struct parser *p, const char *arg)
 {
 	for (; *arg; arg++) {
@@ -251,7 +251,7 @@ static int check_operands(const struct command *cmd, char **operands, size_t cou
 	if (count < cmd->min_operands)
 		return err_usage(err, "missing operand: sonde %s %s", cmd->name, cmd->synopsis);
 	if (count > cmd->max_operands)
-		return err_usage(err, "'%s' is one operand too many: sonde %s %s",
+		return err_usage(err, "unexpected operand '%s': sonde %s %s",
 				 operands[cmd->max_operands], cmd->name, cmd->synopsis);
 	return 0;
 }
@@ -300,7 +300,7 @@ int opt_numbers(const struct opt_list *list, const char *option, uint64_t min, u
 		if (r == -ERANGE)
 			return err_usage(err, "--%s: '%s' is too large", option, list->items[i]);
 		if (r < 0 || numbers[i] < min)
-			return err_usage(err, "--%s wants a number, not '%s'", option,
+			return err_usage(err, "--%s requires a number, not '%s'", option,
 					 list->items[i]);
 	}
 	*ret = TAKE(numbers);
@@ -321,7 +321,7 @@ static struct text option_name(const struct opt *o)
 	return t;
 }
 
-/* Words, with lines broken before column 80 and begun at column indent. */
+/* Wrap words before column 80; continuation lines start at column indent. */
 static void print_wrapped(const char *words, size_t indent)
 {
 	size_t at = indent;
@@ -345,7 +345,7 @@ static void print_wrapped(const char *words, size_t indent)
 
 void opt_help(const struct command *cmd)
 {
-	static const struct opt help = { OPT_FLAG, 'h', "help", NULL, "show this", 0 };
+	static const struct opt help = { OPT_FLAG, 'h', "help", NULL, "show this help", 0 };
 	size_t width = strlen(option_name(&help).s);
 
 	for (const struct opt *o = cmd->opts; o->type; o++)

@@ -10,6 +10,6 @@ int opt_thread(const struct model *model, const char *tid, nsec_t from, nsec_t t
 	uint64_t number;
 
 	if (parse_count(tid, UINT32_MAX, &number) < 0)
-		return err_usage(err, "--thread wants a number, not '%s'", tid);
+		return err_usage(err, "--thread requires a number, not '%s'", tid);
 	return subject_find_thread(model, number, from, to, ret, err);
 }

@@ -34,9 +34,9 @@ struct prompt {
 	struct query *query;
 	const struct query_sink *sink;
 	struct out *out;
-	VEC(char) typed; /* and not yet looked at */
+	VEC(char) typed; /* input not yet split into lines */
 	char *line;
-	char *sql; /* lines that are no whole statement yet */
+	char *sql; /* lines of an incomplete statement, or NULL */
 };
 
 static void prompt_done(struct prompt *p)
@@ -63,7 +63,7 @@ static void show_schema(struct prompt *p, const char *table)
 
 	for (const char *c = table; *c; c++)
 		if (!isalnum((unsigned char)*c) && *c != '_') {
-			log_message("'%s' is no name of a table", table);
+			log_message("invalid table name '%s'", table);
 			return;
 		}
 	sql = must_printf("SELECT name, type, meaning FROM columns WHERE table_name = lower('%s')",
@@ -71,7 +71,7 @@ static void show_schema(struct prompt *p, const char *table)
 	run(p, sql);
 }
 
-/* False when it is to end. */
+/* Returns false to exit. */
 static bool run_command(struct prompt *p, char *line)
 {
 	const char *word = strtok(line, " \t\n"), *table = strtok(NULL, " \t\n");
@@ -85,15 +85,15 @@ static bool run_command(struct prompt *p, char *line)
 	else if (strcmp(word, ".schema") == 0)
 		run(p, "SELECT table_name, name, type, meaning FROM columns");
 	else
-		fputs("A statement ends with a semicolon. Beside SQL there is\n"
-		      "  .tables         what tables there are\n"
-		      "  .schema [NAME]  the columns of all, or of one\n"
-		      "  .quit           end, as does Ctrl-D\n",
+		fputs("End each SQL statement with a semicolon. Other commands:\n"
+		      "  .tables         list the tables\n"
+		      "  .schema [NAME]  list the columns of all tables, or of one\n"
+		      "  .quit           exit (or Ctrl-D)\n",
 		      stderr);
 	return true;
 }
 
-static void forget(struct prompt *p)
+static void discard_sql(struct prompt *p)
 {
 	free(p->sql);
 	p->sql = NULL;
@@ -104,7 +104,7 @@ static bool is_blank(const char *line)
 	return !line[strspn(line, " \t\n;")];
 }
 
-/* False when it is to end. */
+/* Returns false to exit. */
 static bool take_line(struct prompt *p)
 {
 	if (!p->sql && p->line[0] == '.')
@@ -118,12 +118,12 @@ static bool take_line(struct prompt *p)
 	p->sql = longer;
 	if (query_is_complete(p->sql)) {
 		run(p, p->sql);
-		forget(p);
+		discard_sql(p);
 	}
 	return true;
 }
 
-/* The first line of what was typed, if it is a whole one. */
+/* Move the first complete line of the input to p->line. */
 static bool cut_line(struct prompt *p)
 {
 	char *end = p->typed.count ? memchr(p->typed.items, '\n', p->typed.count) : NULL;
@@ -139,20 +139,20 @@ static bool cut_line(struct prompt *p)
 }
 
 /*
- * Wait until something is typed: 1, or 0 at the end, or -EINTR.  Ctrl-C counts
- * from the prompt on, also before the wait has begun: so it is held back until
- * then, when only the wait can be interrupted.
+ * Wait for input and read it.  Returns 1, 0 at the end of input, or -EINTR after
+ * Ctrl-C.  SIGINT is blocked except during ppoll(), so that a Ctrl-C between the
+ * prompt and the wait is not missed.
  */
 static int read_typed(struct prompt *p)
 {
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
-	sigset_t held, before;
+	sigset_t blocked, before;
 	char typed[4096];
 	ssize_t n;
 
-	sigemptyset(&held);
-	sigaddset(&held, SIGINT);
-	sigprocmask(SIG_BLOCK, &held, &before);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
 	n = interrupted ? -1 : ppoll(&in, 1, NULL, &before);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (n < 0)
@@ -163,7 +163,7 @@ static int read_typed(struct prompt *p)
 	return n > 0;
 }
 
-/* False at the end of input. */
+/* Returns false at the end of input. */
 static bool read_line(struct prompt *p)
 {
 	int r = -EINTR;
@@ -179,7 +179,7 @@ static bool read_line(struct prompt *p)
 		if (r < 0) {
 			interrupted = 0;
 			p->typed.count = 0;
-			forget(p);
+			discard_sql(p);
 		}
 	}
 	return true;
@@ -190,14 +190,14 @@ static char *read_all(struct err *err)
 	char *text = NULL;
 	size_t room = 0;
 
-	/* up to a NUL, which no SQL has */
+	/* up to EOF: SQL contains no NUL */
 	if (getdelim(&text, &room, '\0', stdin) >= 0)
 		return text;
 	free(text);
 	if (ferror(stdin))
 		err_errno(err, "cannot read SQL from standard input");
 	else
-		err_set(err, -ENODATA, "standard input has no SQL");
+		err_set(err, -ENODATA, "standard input is empty; give SQL");
 	return NULL;
 }
 
@@ -210,7 +210,7 @@ int prompt_run(struct query *query, const struct query_sink *sink, struct out *o
 
 		return sql ? query_run(query, sql, sink, err) : -ENODATA;
 	}
-	fputs("SQL, or .help\n", stderr);
+	fputs("Enter SQL, or .help\n", stderr);
 	while (read_line(&p) && take_line(&p))
 		;
 	return 0;

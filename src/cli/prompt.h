@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prompt - statements from a person, line by line, or from a file.
+ * prompt - run SQL from stdin: at a prompt on a terminal, otherwise as a script.
  *
- * A person sees a prompt, and that something was wrong with one statement does
- * not keep him from the next.  Ctrl-C stops a query that takes too long, or
- * forgets what was begun; Ctrl-D ends.  Lines that begin with a dot are for the
- * prompt: .tables, .schema, .help, .quit.
+ * At the prompt, an error does not end the session.  Ctrl-C stops a running
+ * query or discards the statement being typed; Ctrl-D exits.  Lines that start
+ * with a dot are commands of the prompt: .tables, .schema, .help, .quit.
  */
 #ifndef SONDE_CLI_PROMPT_H
 #define SONDE_CLI_PROMPT_H
@@ -14,11 +13,11 @@
 #include "base/out.h"
 #include "query/query.h"
 
-/* All statements that come from stdin, with results as `sink` makes them. */
+/* Run all statements from stdin and write the results to `sink`. */
 int prompt_run(struct query *query, const struct query_sink *sink, struct out *out,
 	       struct err *err);
 
-/* Have Ctrl-C stop a query rather than the program. */
+/* Let Ctrl-C stop a query instead of the program. */
 void prompt_catch(struct query *query);
 
 #endif

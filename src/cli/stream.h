@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream - inputs as a stream of records, which report/ reads without knowing read/. */
+/* stream - an input as a stream of records, so that report/ need not include read/. */
 #ifndef SONDE_CLI_STREAM_H
 #define SONDE_CLI_STREAM_H
 
 #include "event/stream.h"
 #include "read/input.h"
 
-/* One input, with times as it has them.  Opened when the first record is asked for, or before. */
+/*
+ * One input, with its own times.  input_stream_open() is optional: reading the
+ * first record opens the input.
+ */
 struct input_stream {
-	const char *path, *format; /* borrowed; format is NULL for what its content shows */
+	const char *path, *format; /* borrowed; a NULL format is detected from the content */
 	struct input *input;
 	struct source source;
 };

@@ -14,14 +14,14 @@ struct opts {
 };
 
 static const struct opt table[] = {
-	{ OPT_FLAG, 'q', "quiet", NULL, "say less", offsetof(struct opts, quiet) },
+	{ OPT_FLAG, 'q', "quiet", NULL, "print less", offsetof(struct opts, quiet) },
 	{ OPT_FLAG, 'a', "all", NULL, "everything", offsetof(struct opts, all) },
-	{ OPT_STRING, 'o', "output", "FILE", "where to", offsetof(struct opts, output) },
+	{ OPT_STRING, 'o', "output", "FILE", "output file", offsetof(struct opts, output) },
 	{ OPT_OPTIONAL, 0, "syscalls", "LIST", "these", offsetof(struct opts, syscalls) },
 	{ OPT_COUNT, 0, "rate", "HZ", "how often", offsetof(struct opts, rate) },
 	{ OPT_TIME, 'd', "duration", "TIME", "how long", offsetof(struct opts, duration) },
 	{ OPT_SIZE, 0, "buffer", "SIZE", "how large", offsetof(struct opts, buffer) },
-	{ OPT_LIST, 'p', "pid", "PID", "who", offsetof(struct opts, pids) },
+	{ OPT_LIST, 'p', "pid", "PID", "processes", offsetof(struct opts, pids) },
 	{ 0 },
 };
 
@@ -58,7 +58,7 @@ static const struct command starter = {
 	.takes_command = true,
 };
 
-/* One call with the words of a line; what it gives is looked at in the fields. */
+/* The result of parsing one command line. */
 struct call {
 	struct arena *arena;
 	struct opts opts;
@@ -91,14 +91,14 @@ static struct call parse_with(const struct command *cmd, const char *line)
 #define PARSE_START(line) _cleanup_(call_done) struct call c = parse_with(&starter, line)
 #define PARSE_RUN(line) _cleanup_(call_done) struct call c = parse_with(&runner, line)
 
-#define CHECK_REFUSED(line, words) \
+#define CHECK_REFUSED(line, message) \
 	do { \
 		PARSE(line); \
 		CHECK_INT(c.result, -EUSAGE); \
-		CHECK_STR(c.err.text, words); \
+		CHECK_STR(c.err.text, message); \
 	} while (0)
 
-TEST(what_is_not_given_keeps_its_default)
+TEST(an_omitted_option_keeps_its_default)
 {
 	PARSE("x");
 	CHECK_INT(c.result, 0);
@@ -106,7 +106,7 @@ TEST(what_is_not_given_keeps_its_default)
 	CHECK(!c.opts.quiet && !c.opts.syscalls && !c.opts.pids.count);
 }
 
-TEST(a_value_may_be_joined_or_stand_alone)
+TEST(a_value_can_be_joined_or_be_the_next_argument)
 {
 	static const char *const lines[] = { "-ofile x", "-o file x", "--output=file x",
 					     "--output file x" };
@@ -119,7 +119,7 @@ TEST(a_value_may_be_joined_or_stand_alone)
 	}
 }
 
-TEST(short_options_may_be_joined_up_to_the_first_with_a_value)
+TEST(short_flags_can_be_joined_with_an_option_that_has_a_value)
 {
 	PARSE("-qad1.5 x");
 	CHECK_INT(c.result, 0);
@@ -127,7 +127,7 @@ TEST(short_options_may_be_joined_up_to_the_first_with_a_value)
 	CHECK_INT(c.opts.duration, 1500000000);
 }
 
-TEST(each_type_is_stored_as_what_it_is)
+TEST(each_option_type_is_parsed_and_stored)
 {
 	PARSE("--rate=99 --buffer=2M --duration 20us x");
 	CHECK_INT(c.result, 0);
@@ -136,7 +136,7 @@ TEST(each_type_is_stored_as_what_it_is)
 	CHECK_INT(c.opts.duration, 20000);
 }
 
-TEST(an_optional_value_comes_only_with_the_equals_sign)
+TEST(an_optional_value_requires_an_equals_sign)
 {
 	{
 		PARSE("--syscalls read");
@@ -159,7 +159,7 @@ TEST(a_list_grows_by_repetition_and_by_commas)
 		CHECK_STR(c.opts.pids.items[i], want[i]);
 }
 
-TEST(options_may_stand_behind_operands_but_not_behind_dashes)
+TEST(options_can_follow_operands_but_not_a_double_dash)
 {
 	PARSE("one -q - -- --all");
 	CHECK_INT(c.result, 0);
@@ -170,7 +170,7 @@ TEST(options_may_stand_behind_operands_but_not_behind_dashes)
 	CHECK_STR(c.argv[2], "--all");
 }
 
-TEST(a_command_to_run_stands_behind_dashes)
+TEST(a_command_to_record_must_follow_a_double_dash)
 {
 	{
 		PARSE_RUN("-q -- ls -a -- -q");
@@ -186,7 +186,7 @@ TEST(a_command_to_run_stands_behind_dashes)
 	}
 }
 
-TEST(a_command_to_start_may_stand_without_dashes)
+TEST(a_command_to_run_needs_no_double_dash)
 {
 	{
 		PARSE_START("-q ls -a -- -q");
@@ -205,22 +205,22 @@ TEST(a_command_to_start_may_stand_without_dashes)
 	}
 }
 
-TEST(wrong_values_are_refused_in_words)
+TEST(an_invalid_value_gives_a_message)
 {
-	CHECK_REFUSED("--rate=often x", "--rate wants a number, not 'often'");
-	CHECK_REFUSED("--rate=-1 x", "--rate wants a number, not '-1'");
-	CHECK_REFUSED("--rate=0 x", "--rate wants a number above 0, not '0'");
-	CHECK_REFUSED("-dx x", "--duration wants a time such as 5s or 1.5ms, not 'x'");
-	CHECK_REFUSED("--buffer=2X x", "--buffer wants a size such as 64k or 2M, not '2X'");
+	CHECK_REFUSED("--rate=often x", "--rate requires a number, not 'often'");
+	CHECK_REFUSED("--rate=-1 x", "--rate requires a number, not '-1'");
+	CHECK_REFUSED("--rate=0 x", "--rate requires a number above 0, not '0'");
+	CHECK_REFUSED("-dx x", "--duration requires a time such as 5s or 1.5ms, not 'x'");
+	CHECK_REFUSED("--buffer=2X x", "--buffer requires a size such as 64k or 2M, not '2X'");
 	CHECK_REFUSED("--buffer=99999999T x", "--buffer: '99999999T' is too large");
 	CHECK_REFUSED("--pid=1,,2 x", "--pid has an empty item in '1,,2'");
-	CHECK_REFUSED("--output= x", "--output wants a value");
-	CHECK_REFUSED("x --output", "--output wants a value");
-	CHECK_REFUSED("x -o", "--output wants a value");
+	CHECK_REFUSED("--output= x", "--output requires a value");
+	CHECK_REFUSED("x --output", "--output requires a value");
+	CHECK_REFUSED("x -o", "--output requires a value");
 	CHECK_REFUSED("--quiet=yes x", "--quiet takes no value");
 }
 
-TEST(an_unknown_option_brings_the_nearest_one_to_mind)
+TEST(an_unknown_option_suggests_the_nearest_one)
 {
 	CHECK_REFUSED("--ouptut=x",
 		      "'sonde try' has no option '--ouptut'; did you mean '--output'?");
@@ -232,10 +232,10 @@ TEST(an_unknown_option_brings_the_nearest_one_to_mind)
 TEST(the_number_of_operands_is_checked)
 {
 	CHECK_REFUSED("-q", "missing operand: sonde try [OPTION]... FILE...");
-	CHECK_REFUSED("1 2 3 4", "'4' is one operand too many: sonde try [OPTION]... FILE...");
+	CHECK_REFUSED("1 2 3 4", "unexpected operand '4': sonde try [OPTION]... FILE...");
 }
 
-TEST(slips_of_the_finger_are_counted)
+TEST(typing_errors_are_counted)
 {
 	CHECK_INT(opt_distance("record", "record"), 0);
 	CHECK_INT(opt_distance("recrod", "record"), 1);

@@ -1,1 +1,0 @@
-sonde dump --process=4127 --kind=interval,exit,syscall data/good/every-kind.sonde
