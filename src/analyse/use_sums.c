@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/search.h"
 #include "analyse/use_sums.h"
 
 enum { MARK_EVERY = 64 }; /* items of a line */
@@ -62,17 +63,7 @@ static void number_column(void *arg, uint64_t key, nsec_t time, uint64_t amount)
 /* The first mark that is not before t. */
 static size_t mark_from(const struct use_sums *sums, nsec_t t)
 {
-	size_t low = 0, high = sums->marks.count;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (sums->marks.items[mid] < t)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return partition_point(sums->marks.count, i, sums->marks.items[i] < t);
 }
 
 /* Into the first mark behind it; what lasts over a mark is divided. */

@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "model/model_internal.h"
 
 enum loss_group_kind { ON_HOST = 1, ON_CPU = 2, IN_PROCESS = 3 };
@@ -88,19 +89,12 @@ void losses_finish(struct model *model)
 /* The sum of the edges before t; with those at t, if inclusive. */
 static struct lost sum_before(const loss_edges *edges, nsec_t t, bool inclusive)
 {
-	size_t low = 0, high = edges->count;
+	const struct loss_edge *edge = edges->items;
+	size_t count = partition_point(edges->count, i,
+				       edge[i].time < t || (inclusive && edge[i].time == t));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		nsec_t time = edges->items[middle].time;
-
-		if (time < t || (inclusive && time == t))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? (struct lost){ edges->items[low - 1].records, edges->items[low - 1].losses }
-		   : (struct lost){ 0 };
+	return count ? (struct lost){ edge[count - 1].records, edge[count - 1].losses }
+		     : (struct lost){ 0 };
 }
 
 static struct lost lost_in(const struct model *model, uint64_t key, nsec_t from, nsec_t to)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 enum { FIRST_ROOM = 4, LAST_ROOM = 2048 };
 
 void timeline_init(struct timeline *timeline, size_t item_size)
@@ -75,31 +77,16 @@ void *timeline_last(const struct timeline *timeline)
 
 bool timeline_find(const struct timeline *timeline, nsec_t t, timeline_pos *ret)
 {
-	uint32_t low = 0, high = timeline->chunk_count;
+	size_t chunks = partition_point(timeline->chunk_count, i,
+					time_at(timeline, &timeline->chunks[i], 0) <= t);
 
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-
-		if (time_at(timeline, &timeline->chunks[mid], 0) <= t)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == 0)
+	if (chunks == 0)
 		return false;
 
-	const struct timeline_chunk *chunk = &timeline->chunks[low - 1];
-	uint32_t from = 0, to = chunk->count;
+	const struct timeline_chunk *chunk = &timeline->chunks[chunks - 1];
+	size_t items = partition_point(chunk->count, i, time_at(timeline, chunk, i) <= t);
 
-	while (from < to) {
-		uint32_t mid = (from + to) / 2;
-
-		if (time_at(timeline, chunk, mid) <= t)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	*ret = (timeline_pos){ low - 1, from - 1 };
+	*ret = (timeline_pos){ chunks - 1, items - 1 };
 	return true;
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 /* Halvings of an interval of slopes, until a day's length makes no nanosecond of difference. */
 enum { STEPS = 96 };
 /* Of the points on a side, the part that may be wrong; and how often we look for them at all. */
@@ -76,21 +78,18 @@ static void make_hull(struct fit_side *side)
 	}
 }
 
+/* Whether the edge of the hull after point i is at least as steep as slope. */
+static bool is_steeper(const struct fit_side *side, size_t i, double slope)
+{
+	const struct fit_point *p = hull_at(side, i), *q = hull_at(side, i + 1);
+
+	return q->y - p->y >= slope * (q->x - p->x);
+}
+
 /* Which point of the hull a line of this slope touches that comes from below. */
 static size_t touched(const struct fit_side *side, double slope)
 {
-	size_t low = 0, high = side->hull.count - 1;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		const struct fit_point *p = hull_at(side, mid), *q = hull_at(side, mid + 1);
-
-		if (q->y - p->y >= slope * (q->x - p->x))
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low;
+	return partition_point(side->hull.count - 1, i, !is_steeper(side, i, slope));
 }
 
 /* The value at 0 of that line: concave as a function of the slope. */

@@ -9,35 +9,20 @@
  * one.  Two runs that follow each other in time cost nothing; of others only
  * what overlaps is moved.  At worst this is merge sort.
  */
+#include "base/search.h"
 #include "read/perf/stream.h"
 
 enum { NEAR = 16 }; /* how far an entry is moved back before it begins a new run */
-
-/* How many of a sorted array are before time, or, if equal is true, not behind it. */
-static size_t count_before(const struct perf_entry *e, size_t count, uint64_t time, bool equal)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (e[mid].time < time || (equal && e[mid].time == time))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
 
 /* Two runs, one behind the other, into one. */
 static void merge(struct perf_entry *a, size_t a_count, size_t b_count, struct perf_entry *spare)
 {
 	struct perf_entry *b = a + a_count;
-	size_t skip = count_before(a, a_count, b[0].time, true);
+	size_t skip = partition_point(a_count, i, a[i].time <= b[0].time);
 
 	if (skip == a_count)
 		return;
-	b_count = count_before(b, b_count, a[a_count - 1].time, false);
+	b_count = partition_point(b_count, i, b[i].time < a[a_count - 1].time);
 	a += skip;
 	a_count -= skip;
 	memcpy(spare, a, a_count * sizeof(*a));

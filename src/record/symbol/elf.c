@@ -19,19 +19,11 @@
 #include <libgen.h>
 #include <string.h>
 
+#include "base/search.h"
+
 size_t wanted_from(const struct wanted *wanted, size_t count, uint64_t address)
 {
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (wanted[mid].address < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return partition_point(count, i, wanted[i].address < address);
 }
 
 /* read rather than __read or __libc_read; then global, local, weak last. */

@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/search.h"
+
 enum { FAR = 1 << 20 };
 
 struct line {
@@ -158,17 +160,9 @@ void kernel_done(struct kernel *kernel)
 const struct kernel_symbol *kernel_find(const struct kernel *kernel, uint64_t address)
 {
 	const struct kernel_symbol *syms = kernel->symbols.items;
-	size_t low = 0, high = kernel->symbols.count; /* the first one above address */
+	size_t above = partition_point(kernel->symbols.count, i, syms[i].address <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (syms[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == 0 || address - syms[low - 1].address >= FAR)
+	if (above == 0 || address - syms[above - 1].address >= FAR)
 		return NULL;
-	return &syms[low - 1];
+	return &syms[above - 1];
 }

@@ -20,6 +20,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/search.h"
+
 enum {
 	PROCESS_MAPPINGS = 1 << 14,
 	ALL_MAPPINGS = 1 << 17,
@@ -194,18 +196,10 @@ void maps_forget(struct maps *maps, uint32_t pid)
 
 static const struct mapping *find(const struct process *p, uint64_t address)
 {
-	size_t low = 0, high = p->maps.count; /* the first one that ends above address */
+	const struct mapping *maps = p->maps.items;
+	size_t first = partition_point(p->maps.count, i, maps[i].end <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->maps.items[mid].end <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < p->maps.count && p->maps.items[low].start <= address ? &p->maps.items[low]
-									  : NULL;
+	return first < p->maps.count && maps[first].start <= address ? &maps[first] : NULL;
 }
 
 /* Read it anew; NULL if it is gone, and then what was known stays. */

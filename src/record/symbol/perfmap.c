@@ -15,6 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/search.h"
+
 #define READ_MAX (256ll << 20)
 
 struct line {
@@ -35,17 +37,7 @@ static bool parse(char *text, struct line *ret)
 
 static size_t first_from(const struct job *job, uint64_t address)
 {
-	size_t low = 0, high = job->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (job->keys[mid] < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return partition_point(job->count, i, job->keys[i] < address);
 }
 
 /* The last line for each key; name is NULL where there is none. */

@@ -23,23 +23,18 @@
 
 #include <errno.h>
 
+#include "base/search.h"
+
 /* What can be so, and what must be wrong. */
 #define OFFSET_MAX (1ll << 31)
 #define MODULE_MAX (1ull << 20)
 
 static const struct tls_range *find_range(const struct tls_process *p, uint64_t address)
 {
-	size_t low = 0, high = p->range_count; /* the first one that ends above address */
+	size_t first = partition_point(p->range_count, i, p->ranges[i].end <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->ranges[mid].end <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < p->range_count && p->ranges[low].start <= address ? &p->ranges[low] : NULL;
+	return first < p->range_count && p->ranges[first].start <= address ? &p->ranges[first]
+									   : NULL;
 }
 
 static int read_words(const struct tls_process *p, uint64_t address, uint64_t *ret, size_t count,
