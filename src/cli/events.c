@@ -109,7 +109,7 @@ static void put_text(void *arg, const char *name, const char *text, size_t len)
 	out_char(s->out, '"');
 }
 
-static void put_word(void *arg, const char *name, int64_t n, bool is_signed, const char *word)
+static void put_label(void *arg, const char *name, int64_t n, bool is_signed, const char *word)
 {
 	struct sink *s = arg;
 
@@ -182,7 +182,7 @@ static const struct raw_visitor visitor = {
 	.unsigned_number = put_unsigned,
 	.real = put_real,
 	.text = put_text,
-	.word = put_word,
+	.label = put_label,
 	.begin = put_begin,
 	.end = put_end,
 };

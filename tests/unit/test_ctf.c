@@ -80,7 +80,7 @@ TEST(a_trace_says_where_and_when_it_was_made)
 	CHECK(t.source->has_realtime);
 	CHECK(t.source->is_monotonic);
 	CHECK_INT(t.source->realtime_offset, 1700000000000000005);
-	CHECK(t.source->knows_kinds);
+	CHECK(t.source->has_kinds);
 	CHECK_INT(t.source->kinds, 1u << RAW_SWITCH);
 }
 

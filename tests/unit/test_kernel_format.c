@@ -100,7 +100,7 @@ TEST(a_call_has_its_number_and_three_arguments)
 {
 	static const char text[] = "name: sys_enter\nID: 443\n" COMMON FIELD("long id", 8, 8, 1)
 		FIELD("unsigned long args[6]", 16, 48, 0);
-	struct kernel_abi arm = { .other_calls = true, .long_size = 8 };
+	struct kernel_abi arm = { .foreign_syscalls = true, .long_size = 8 };
 	const uint64_t data[8] = { 443, 232, 1, 2, 3, 4, 5, 6 };
 	struct raw_event e;
 

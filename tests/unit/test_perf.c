@@ -19,7 +19,7 @@ static void check_form(struct perf_build b)
 	CHECK_STR(r.text, "-1@0 1000 task:11,10,0,-1,early\n11@1 1000 waking:21\n"
 			  "12@0 2000 waking:23\n11@1 3000 waking:22\n");
 	CHECK_STR(r.raw->host, "box");
-	CHECK(r.raw->knows_kinds && r.raw->kinds & 1u << RAW_WAKING);
+	CHECK(r.raw->has_kinds && r.raw->kinds & 1u << RAW_WAKING);
 }
 
 TEST(the_form_of_a_file_does_not_matter)

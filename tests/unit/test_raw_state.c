@@ -116,7 +116,7 @@ TEST(formats_of_a_trace_show_the_numbering)
 	kernel_formats_init(&formats, abi);
 	check_new(kernel_formats_states(&formats, "5.10.0"));
 	CHECK(kernel_formats_states(&formats, "4.15.2").shifted);
-	formats.texts[5] = (struct kernel_text){ "sched", text, strlen(text) };
+	formats.texts[5] = (struct kernel_format_text){ "sched", text, strlen(text) };
 	check_old(kernel_formats_states(&formats, NULL));
 	kernel_formats_done(&formats);
 }

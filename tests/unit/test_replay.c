@@ -30,7 +30,7 @@ static const char *type_name(struct raw_source *source, uint32_t type)
 static void play_begin(struct play *p, uint32_t kinds)
 {
 	*p = (struct play){
-		.source = { .type_name = type_name, .kinds = kinds, .knows_kinds = kinds != 0 }
+		.source = { .type_name = type_name, .kinds = kinds, .has_kinds = kinds != 0 }
 	};
 	p->replay = replay_new(&p->source);
 	p->file = open_memstream(&p->text, &p->size);

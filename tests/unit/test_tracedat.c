@@ -41,7 +41,7 @@ TEST(a_file_says_whose_it_is_and_what_was_recorded)
 	CHECK_STR(r.source->host, "pluto");
 	CHECK(r.source->is_monotonic);
 	CHECK(!r.source->has_realtime);
-	CHECK(r.source->knows_kinds);
+	CHECK(r.source->has_kinds);
 	CHECK_INT(r.source->kinds, 1 << RAW_WAKING);
 	CHECK(!r.source->warning);
 	CHECK_STR(r.source->type_name(r.source, WAKING), "sched:sched_waking");

@@ -152,7 +152,7 @@ static void take_event(struct babeltrace *b, const bt_message *message, struct r
 	for (size_t i = 0; i < CTF_CONTEXT_FIELDS; i++) {
 		const struct raw_field *field = &ctf_context_fields[i];
 
-		if (field->place == offsetof(struct raw_event, cpu))
+		if (field->offset == offsetof(struct raw_event, cpu))
 			ctf_bt_take(context, field, ret);
 		ctf_bt_take(bt_event_borrow_common_context_field_const(event), field, ret);
 		ctf_bt_take(bt_event_borrow_specific_context_field_const(event), field, ret);

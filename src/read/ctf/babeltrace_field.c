@@ -129,7 +129,7 @@ void ctf_bt_take(const bt_field *fields, const struct raw_field *f, struct raw_e
 		const bt_field *field = find(fields, name, len);
 
 		if (field) {
-			take(field, f, (char *)event + f->place);
+			take(field, f, (char *)event + f->offset);
 			return;
 		}
 		name += len;
@@ -181,7 +181,7 @@ static void visit_word(const bt_field *field, const char *name, const struct raw
 	else
 		bt_field_enumeration_unsigned_get_mapping_labels(field, &labels, &count);
 	ctf_bt_number(field, &value);
-	visitor->word(arg, name, value, is_signed, count ? labels[0] : "");
+	visitor->label(arg, name, value, is_signed, count ? labels[0] : "");
 }
 
 static void visit_struct(const bt_field *field, const char *name, const struct raw_visitor *visitor,

@@ -32,7 +32,7 @@ static const struct raw_field about_packet[] = {
 
 static void add_want(ctf_wants *wants, const struct ctf_field *field, const struct raw_field *f)
 {
-	*vec_push(wants) = (struct ctf_want){ field, f->place, f->size, f->type };
+	*vec_push(wants) = (struct ctf_want){ field, f->offset, f->size, f->type };
 }
 
 /*
@@ -83,7 +83,7 @@ void ctf_bind_packet(const struct ctf_group *group, ctf_wants *wants, bool *ret_
 	for (size_t i = 0; i < ARRAY_LEN(about_packet); i++) {
 		bool found = want_field(group, 0, CTF_ROOTS, &about_packet[i], wants);
 
-		if (about_packet[i].place == offsetof(struct ctf_packet, cpu))
+		if (about_packet[i].offset == offsetof(struct ctf_packet, cpu))
 			*ret_has_cpu = found;
 	}
 }
@@ -99,7 +99,7 @@ static void bind_thread(struct ctf_event *event, enum raw_dialect dialect, ctf_w
 			found |= want_field(&event->group, 0, 2, &ctf_perf_fields[i], wants);
 			found |= want_field(&event->group, 2, 3, &ctf_perf_fields[i], wants);
 		}
-		if (f->place == offsetof(struct raw_event, cpu))
+		if (f->offset == offsetof(struct raw_event, cpu))
 			event->has_cpu = found;
 	}
 }

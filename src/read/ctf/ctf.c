@@ -371,7 +371,7 @@ int ctf_source_new(const char *name, struct file_set *files, struct raw_source *
 		.fields = ctf_fields,
 		.type_name = ctf_type_name,
 		.free = ctf_free,
-		.knows_kinds = true,
+		.has_kinds = true,
 	};
 	c->name = must_strdup(name);
 	c->files = *files;

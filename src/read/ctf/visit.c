@@ -34,7 +34,7 @@ static void show_number(struct visiting *v, const struct ctf_field *f, const cha
 	if (!v->visitor)
 		return;
 	if (type->kind == CTF_ENUM) {
-		v->visitor->word(v->arg, name, value, type->is_signed, word_of(type, value));
+		v->visitor->label(v->arg, name, value, type->is_signed, word_of(type, value));
 	} else if (type->is_signed && type->base == 10) {
 		v->visitor->number(v->arg, name, value);
 	} else {

@@ -168,7 +168,7 @@ void perf_file_tracing(struct perf_file *file, const uint8_t *data, size_t size)
 	if (file->has_formats || !take_preface(&c, &abi.long_size))
 		return;
 	abi.swap = c.swap;
-	abi.other_calls = file->about.machine && strcmp(file->about.machine, "x86_64") != 0;
+	abi.foreign_syscalls = file->about.machine && strcmp(file->about.machine, "x86_64") != 0;
 	file->has_formats = true;
 	kernel_formats_init(&file->formats, abi);
 	c.at += kernel_formats_read_ftrace(&file->formats, c.at, byte_cursor_left(&c));

@@ -195,7 +195,7 @@ static int check(const struct perf_file *file, struct err *err)
 static void describe(struct perf_source *s)
 {
 	s->raw.host = s->file.about.host;
-	s->raw.knows_kinds = true;
+	s->raw.has_kinds = true;
 	s->raw.kinds = s->decoder.kinds;
 	s->raw.states = s->file.has_formats
 				? kernel_formats_states(&s->file.formats, s->file.about.release)
@@ -204,8 +204,8 @@ static void describe(struct perf_source *s)
 	tell_formats(s);
 	if (has_chains(&s->file))
 		tell(s, "has call chains, which are passed over");
-	s->raw.of_some = s->merge.parts.items[0]->stream.of_some;
-	if (s->raw.of_some && s->decoder.tracepoints & (1u << RAW_SWITCH))
+	s->raw.is_partial = s->merge.parts.items[0]->stream.is_partial;
+	if (s->raw.is_partial && s->decoder.tracepoints & (1u << RAW_SWITCH))
 		tell(s, "was recorded of some processes only, and when such a process gets a CPU "
 			"is not in it; record with -a");
 }

@@ -100,7 +100,7 @@ static void take_other(struct perf_stream *s, const uint8_t *p, size_t size)
 static void take_threads(struct perf_stream *s, const uint8_t *p, size_t size)
 {
 	if (size >= 24)
-		s->of_some = perf_u64(p + 16, s->file->swap) != UINT64_MAX;
+		s->is_partial = perf_u64(p + 16, s->file->swap) != UINT64_MAX;
 }
 
 /* Records that are in any place; false if it is none of these. */

@@ -50,7 +50,7 @@ struct perf_stream {
 
 	uint64_t unknown, late; /* records: without a time, or later than they should be */
 	bool has_samples;       /* one was seen so far */
-	bool of_some;           /* only some processes were recorded */
+	bool is_partial;        /* only some processes were recorded */
 };
 
 /* Reads up to the first sample, by which all that a pipe has of attributes should be there. */

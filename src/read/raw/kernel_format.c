@@ -17,7 +17,7 @@ enum binding_kind {
 
 struct kernel_binding {
 	uint32_t offset, end; /* in the event's data */
-	uint16_t place;       /* offset in struct raw_event, */
+	uint16_t target;      /* offset in struct raw_event, */
 	uint8_t room;         /* and the size there */
 	uint8_t kind;         /* enum binding_kind */
 	uint8_t element;      /* the size of a number */
@@ -46,7 +46,7 @@ static bool bind(struct kernel_format *format, const struct raw_field *want, siz
 	struct kernel_binding b = {
 		.offset = field->offset,
 		.end = field->offset + field->size,
-		.place = want->place,
+		.target = want->offset,
 		.room = want->size,
 		.element = field->is_array ? field->element : field->size,
 		.is_signed = field->is_signed,
@@ -102,7 +102,7 @@ static void bind_args(struct kernel_format *format)
 
 		if (field->is_common || strcmp(field->name, "__syscall_nr") == 0)
 			continue;
-		want.place = offsetof(struct raw_event, syscall.args) + 8 * n;
+		want.offset = offsetof(struct raw_event, syscall.args) + 8 * n;
 		n += bind(format, &want, i);
 	}
 }
@@ -129,7 +129,7 @@ static uint8_t context_of(uint8_t flags)
 
 static bool has_call_number(const struct raw_field *field)
 {
-	return field->place == offsetof(struct raw_event, syscall.nr);
+	return field->offset == offsetof(struct raw_event, syscall.nr);
 }
 
 static void bind_layout(struct kernel_format *format)
@@ -148,7 +148,8 @@ static void bind_layout(struct kernel_format *format)
 	bind_context(format);
 	bind_named(format, &thread);
 	for (size_t i = 0; layout && i < RAW_FIELDS && layout->fields[i].names; i++)
-		if (!is_call || !has_call_number(&layout->fields[i]) || !format->abi.other_calls)
+		if (!is_call || !has_call_number(&layout->fields[i]) ||
+		    !format->abi.foreign_syscalls)
 			bind_named(format, &layout->fields[i]);
 	if (!is_call || nr == SYSCALL_NONE)
 		return;
@@ -262,7 +263,7 @@ void kernel_format_decode(const struct kernel_format *format, const void *data, 
 		ret->context = context_of(((const uint8_t *)data)[format->flags_at]);
 	for (const struct kernel_binding *b = format->bindings; b < end; b++) {
 		const char *from = (const char *)data + b->offset;
-		char *to = (char *)ret + b->place;
+		char *to = (char *)ret + b->target;
 
 		if (b->end > size)
 			continue;

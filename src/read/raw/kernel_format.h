@@ -19,9 +19,9 @@
 
 /* How the machine that was traced has its numbers. */
 struct kernel_abi {
-	bool swap;          /* its byte order is not ours */
-	bool other_calls;   /* its system calls have not the numbers of x86-64 */
-	unsigned long_size; /* of its kernel's long, 4 or 8 */
+	bool swap;             /* its byte order is not ours */
+	bool foreign_syscalls; /* its system calls have not the numbers of x86-64 */
+	unsigned long_size;    /* of its kernel's long, 4 or 8 */
 };
 
 struct kernel_binding;

@@ -42,12 +42,12 @@ static void add(struct kernel_formats *formats, const char *system, const char *
 	uint32_t id = id_of(text, len);
 
 	if (id && !formats->texts[id].text)
-		formats->texts[id] = (struct kernel_text){ system, text, len };
+		formats->texts[id] = (struct kernel_format_text){ system, text, len };
 }
 
 const struct kernel_format *kernel_formats_bind(struct kernel_formats *formats, uint16_t id)
 {
-	struct kernel_text *text = &formats->texts[id];
+	struct kernel_format_text *text = &formats->texts[id];
 
 	if (!text->text)
 		return NULL;
@@ -82,7 +82,7 @@ struct raw_states kernel_formats_states(const struct kernel_formats *formats, co
 	struct raw_states states = raw_states_of_release(release);
 
 	for (size_t id = 0; id < KERNEL_FORMAT_IDS; id++) {
-		const struct kernel_text *t = &formats->texts[id];
+		const struct kernel_format_text *t = &formats->texts[id];
 
 		if (t->text && t->len >= sizeof(name) &&
 		    memcmp(t->text, name, sizeof(name) - 1) == 0 &&

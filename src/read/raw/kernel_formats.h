@@ -13,14 +13,15 @@
 
 enum { KERNEL_FORMAT_IDS = 1 << 16 }; /* common_type has two bytes */
 
-struct kernel_text {
+struct kernel_format_text {
 	const char *system, *text; /* borrowed; text is not terminated */
 	size_t len;
 };
 
 struct kernel_formats {
 	struct kernel_abi abi;
-	struct kernel_text *texts;    /* [KERNEL_FORMAT_IDS]; text is NULL where there is none */
+	struct kernel_format_text
+		*texts;               /* [KERNEL_FORMAT_IDS]; text is NULL where there is none */
 	struct kernel_format **bound; /* likewise, NULL until asked for */
 	size_t systems;               /* that were read */
 };

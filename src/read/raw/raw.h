@@ -200,7 +200,7 @@ struct raw_field {
 	 * no level of its own.
 	 */
 	const char *names;
-	uint16_t place; /* offset in struct raw_event */
+	uint16_t offset; /* offset in struct raw_event */
 	uint8_t size;
 	uint8_t type; /* enum raw_type */
 };
@@ -246,7 +246,7 @@ struct raw_visitor {
 	void (*real)(void *arg, const char *name, double n);
 	void (*text)(void *arg, const char *name, const char *s, size_t len);
 	/* A number that stands for a word; "" if no word stands for it. */
-	void (*word)(void *arg, const char *name, int64_t n, bool is_signed, const char *word);
+	void (*label)(void *arg, const char *name, int64_t n, bool is_signed, const char *word);
 	void (*begin)(void *arg, const char *name, bool is_array);
 	void (*end)(void *arg);
 };
@@ -275,11 +275,11 @@ struct raw_source {
 	int64_t realtime_offset;  /* what to add to its times to get CLOCK_REALTIME, */
 	bool has_realtime;        /* if the trace says */
 	bool is_monotonic;        /* its clock is CLOCK_MONOTONIC of its host */
-	bool knows_kinds;         /* all kinds that were recorded are in kinds; */
+	bool has_kinds;           /* all kinds that were recorded are in kinds; */
 	uint32_t kinds;           /* 1 << enum raw_kind; else it is left 0 */
 	struct raw_states states; /* how it numbers task states */
 	bool missing_cpus;        /* events do not say on which CPU they were: all are on CPU 0 */
-	bool of_some;             /* threads only, and the notice says so */
+	bool is_partial;          /* threads only, and the notice says so */
 	char *warning;            /* what could not be used; freed by free */
 };
 

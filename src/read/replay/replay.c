@@ -249,7 +249,7 @@ static bool has_some_threads(const struct replay *r)
 {
 	enum { MANY = 20 }; /* one of so many switches */
 
-	return r->hidden_switches > r->switches / MANY && !r->lost && !r->source->of_some &&
+	return r->hidden_switches > r->switches / MANY && !r->lost && !r->source->is_partial &&
 	       !replay_has(r, REPLAY_BIT(RAW_WAIT));
 }
 

@@ -109,7 +109,7 @@ static struct replay_thread *discover_thread(struct replay *r, uint32_t tid,
 {
 	struct replay_thread *t = add_thread(r, tid);
 	bool existed =
-		r->source->knows_kinds && r->source->kinds & REPLAY_BIT(RAW_FORK) &&
+		r->source->has_kinds && r->source->kinds & REPLAY_BIT(RAW_FORK) &&
 		!(r->source->kinds & REPLAY_BIT(RAW_WAIT)); /* an exported trace has the start */
 
 	thread_state_begin(&t->state, existed ? r->begin : e->time, PHASE_UNKNOWN);

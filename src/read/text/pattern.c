@@ -134,7 +134,7 @@ static const char *take_value(const struct text_step *step, const char *p, const
 		return text_take(e, step->field, step->form, p, end);
 	}
 	if (stop && step->field && step->field->type == RAW_TEXT)
-		*(struct raw_text *)((char *)e + step->field->place) =
+		*(struct raw_text *)((char *)e + step->field->offset) =
 			(struct raw_text){ p, stop - p };
 	return stop;
 }

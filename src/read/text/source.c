@@ -80,7 +80,7 @@ bool text_source_take_held(struct text_source *t, struct raw_event *ret)
 void text_source_set_kinds(struct text_source *t, uint32_t kinds)
 {
 	t->source.kinds = kinds;
-	t->source.knows_kinds = true;
+	t->source.has_kinds = true;
 }
 
 void text_source_warning(struct text_source *t, const char *fmt, ...)

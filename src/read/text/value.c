@@ -132,7 +132,7 @@ static const char *take_device(const char *p, const char *end, uint64_t *ret)
 
 static void put_number(struct raw_event *e, const struct raw_field *field, uint64_t n)
 {
-	char *place = (char *)e + field->place;
+	char *place = (char *)e + field->offset;
 
 	switch (field->size) {
 	case 1:
@@ -161,7 +161,7 @@ static const char *take_list(struct raw_event *e, const struct raw_field *field,
 		if (!p)
 			return NULL;
 		if (i < room)
-			memcpy((char *)e + field->place + i * sizeof(n), &n, sizeof(n));
+			memcpy((char *)e + field->offset + i * sizeof(n), &n, sizeof(n));
 		if (end - p < 2 || p[0] != ',' || p[1] != ' ')
 			return p;
 		p += 2;
@@ -180,11 +180,11 @@ static void put_address(struct raw_event *e, const struct raw_field *field, cons
 			bool is_6)
 {
 	struct socket_address *address = &e->socket.address;
-	bool plain = field->place == offsetof(struct raw_event, socket.address.local) ||
-		     field->place == offsetof(struct raw_event, socket.address.peer);
+	bool plain = field->offset == offsetof(struct raw_event, socket.address.local) ||
+		     field->offset == offsetof(struct raw_event, socket.address.peer);
 	bool mapped = is_6 && plain && is_mapped(bytes);
 
-	memcpy((char *)e + field->place, mapped ? bytes + 12 : bytes, is_6 && !mapped ? 16 : 4);
+	memcpy((char *)e + field->offset, mapped ? bytes + 12 : bytes, is_6 && !mapped ? 16 : 4);
 	if (plain && !address->family)
 		address->family = is_6 && !mapped ? AF_INET6 : AF_INET;
 }
@@ -262,7 +262,7 @@ void text_put(struct raw_event *e, const struct raw_field *field, struct raw_tex
 	const char *end = value.s + value.len;
 
 	if (form == TEXT_COMM) {
-		memcpy((char *)e + field->place, &value, sizeof(value));
+		memcpy((char *)e + field->offset, &value, sizeof(value));
 		return;
 	}
 	/* pointers are hex without saying so: ffff888266ef2e40 */

@@ -68,7 +68,7 @@ static void read_uname(struct tracedat *t, struct view data)
 		return;
 	t->host = must_strdup(host);
 	t->release = must_strdup(rest ?: "");
-	t->abi.other_calls = machine && strcmp(machine + 1, "x86_64") != 0;
+	t->abi.foreign_syscalls = machine && strcmp(machine + 1, "x86_64") != 0;
 }
 
 /* The word in brackets of "local global [mono]". */

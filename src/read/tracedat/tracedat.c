@@ -227,7 +227,7 @@ static void tell_kinds(struct tracedat *t)
 	if (t->formats.systems >= ALL_SYSTEMS)
 		return;
 	t->source.kinds = kernel_formats_kinds(&t->formats);
-	t->source.knows_kinds = true;
+	t->source.has_kinds = true;
 }
 
 static void tell_clock(struct tracedat *t)
