@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "otlp/protobuf.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "fixed numbers are copied as they are");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "fixed-size numbers are copied without conversion");
 
-enum { VARINT_MAX = 10 }; /* bytes: 64 bits, seven in each */
+enum { VARINT_MAX = 10 }; /* bytes, seven bits each */
 
 const uint8_t *pb_varint_long(const uint8_t *at, const uint8_t *end, uint64_t *ret)
 {
@@ -27,12 +28,12 @@ void pb_buffer_done(struct pb_buffer *out)
 	*out = (struct pb_buffer){ 0 };
 }
 
-/* Room for that many bytes more, which the caller fills. */
+/* Appends size bytes, which the caller fills in. */
 static uint8_t *grow(struct pb_buffer *out, size_t size)
 {
-	if (out->room - out->size < size) {
-		out->room = 2 * out->room + size + 256;
-		out->data = must_realloc(out->data, out->room);
+	if (out->capacity - out->size < size) {
+		out->capacity = 2 * out->capacity + size + 256;
+		out->data = must_realloc(out->data, out->capacity);
 	}
 	out->size += size;
 	return out->data + out->size - size;
@@ -107,9 +108,9 @@ void pb_put_bytes(struct pb_buffer *out, uint32_t number, struct view bytes)
 }
 
 /*
- * One byte is left free for the length, which is right for most messages of
- * which there are many: attributes.  A longer one is moved when its length is
- * known; each byte is moved once for each message that it is in, at most.
+ * Reserves one byte for the length, which is enough for most attributes.  The content
+ * of a longer message is moved once its length is known, so each byte is moved at most
+ * once per level of nesting.
  */
 size_t pb_begin_message(struct pb_buffer *out, uint32_t number)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * protobuf - protobuf's encoding, without any idea of what the fields mean.
+ * protobuf - the wire format of protobuf, without message definitions.
  *
  *	struct pb_reader pb = pb_reader_of(bytes);
  *	struct pb_field f;
@@ -12,14 +12,14 @@
  *		case PB_TAG(7, PB_FIXED64): start = f.number; break;
  *		}
  *
- * A message is a row of fields, each a tag (number and type) and a value.
- * Reading is a cursor over it; bytes are views of the input, so nothing is
- * copied or allocated, and a message inside a message is just another cursor.
- * A field that the caller does not name, also one of a known number and another
- * type, is passed over.  Groups are refused: they were given up before OTLP.
+ * A message is a sequence of fields, each a tag (number and type) and a value.  The
+ * reader is a cursor over the bytes; strings are views of the input, so nothing is
+ * copied or allocated, and a nested message is read with another cursor.  Callers
+ * ignore fields with unknown tags, including known numbers with another type.  Groups
+ * are an error: they were deprecated before OTLP existed.
  *
- * Writing appends to a buffer.  A message inside a message is preceded by its
- * length, which is only known at its end: pb_end_message() puts it there.
+ * The writer appends to a buffer.  A nested message is preceded by its length, which
+ * pb_end_message() fills in.
  */
 #ifndef SONDE_OTLP_PROTOBUF_H
 #define SONDE_OTLP_PROTOBUF_H
@@ -31,7 +31,7 @@
 enum pb_wire_type {
 	PB_VARINT = 0,
 	PB_FIXED64 = 1,
-	PB_BYTES = 2, /* a string, bytes, or a message */
+	PB_BYTES = 2, /* string, bytes or message */
 	PB_FIXED32 = 5,
 };
 
@@ -44,7 +44,7 @@ struct pb_reader {
 struct pb_field {
 	uint32_t tag;
 	uint64_t number;
-	struct view bytes; /* only of PB_BYTES */
+	struct view bytes; /* PB_BYTES only */
 };
 
 static inline struct pb_reader pb_reader_of(struct view bytes)
@@ -53,9 +53,9 @@ static inline struct pb_reader pb_reader_of(struct view bytes)
 }
 
 /*
- * A number of at most ten bytes.  This and the next are given where it begins and
- * where the message ends, and return where it ends itself, or NULL if it does not
- * before that.
+ * Decodes a varint of at most ten bytes.  This and the next functions take the start of
+ * the number and the end of the message, and return the end of the number, or NULL if
+ * the message ends first.
  */
 const uint8_t *pb_varint_long(const uint8_t *at, const uint8_t *end, uint64_t *ret);
 
@@ -68,7 +68,7 @@ static inline const uint8_t *pb_varint(const uint8_t *at, const uint8_t *end, ui
 	return pb_varint_long(at, end, ret);
 }
 
-/* Little-endian, as the wire has it. */
+/* Little-endian, as on the wire. */
 static inline const uint8_t *pb_fixed(const uint8_t *at, const uint8_t *end, size_t size,
 				      uint64_t *ret)
 {
@@ -82,9 +82,9 @@ static inline const uint8_t *pb_fixed(const uint8_t *at, const uint8_t *end, siz
 }
 
 /*
- * 1 with a field, 0 at the end, -EBADMSG; then the cursor stays before what is
- * no field.  This is most of what reading costs, so it is made to stay in
- * registers: inlined, and with only locals whose address is taken.
+ * Reads the next field.  Returns 1, 0 at the end, or -EBADMSG with the cursor at the
+ * invalid field.  Most of the time of reading is spent here: always_inline and locals
+ * keep the cursor in registers.
  */
 __attribute__((always_inline)) static inline int pb_next(struct pb_reader *pb, struct pb_field *ret)
 {
@@ -124,25 +124,24 @@ __attribute__((always_inline)) static inline int pb_next(struct pb_reader *pb, s
 	return 1;
 }
 
-/* All zero is an empty buffer. */
+/* Zero-initialised, it is an empty buffer. */
 struct pb_buffer {
 	uint8_t *data;
-	size_t size, room;
+	size_t size, capacity;
 };
 
 void pb_buffer_done(struct pb_buffer *out);
 
-/* As proto3 has it, zeros and empty strings are not written by the first four. */
+/* As in proto3, these four do not write zeros and empty strings. */
 void pb_put_varint(struct pb_buffer *out, uint32_t number, uint64_t value);
 void pb_put_fixed64(struct pb_buffer *out, uint32_t number, uint64_t value);
 void pb_put_fixed32(struct pb_buffer *out, uint32_t number, uint32_t value);
 void pb_put_bytes(struct pb_buffer *out, uint32_t number, struct view bytes);
 
-/* A field of any type as it was read, also if its value is zero. */
+/* Writes a field as it was read, even if its value is zero. */
 void pb_put_field(struct pb_buffer *out, const struct pb_field *field);
 
-/* Opens a message; what is written up to pb_end_message(), which gets the returned place, is in it.
- */
+/* Starts a nested message; pb_end_message() takes the returned offset. */
 size_t pb_begin_message(struct pb_buffer *out, uint32_t number);
 void pb_end_message(struct pb_buffer *out, size_t begin);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading.  A span is gone through once, to find what is told once; its lists
- * are only noted then, from their first item to their last, and gone through
- * again by whoever wants them.  That is cheap, since an item is passed over by
- * its length.
+ * Reading.  One pass over a span decodes its scalar fields and notes the extent of its
+ * lists, from the first to the last item.  Callers that need a list iterate over that
+ * extent again, which is cheap since other fields are skipped by their length.
  */
 #include "otlp/trace.h"
 
@@ -13,13 +12,13 @@
 
 static const struct view no_bytes = { "", 0 };
 
-/* An empty list, to which note_item() may add. */
+/* An empty list, for note_item(). */
 static struct otlp_list no_items(uint32_t number)
 {
 	return (struct otlp_list){ .tag = BYTES(number) };
 }
 
-/* The first item is from `from` up to where the cursor is now; later ones just make it longer. */
+/* Extends the list to the field between `from` and the cursor. */
 static inline void note_item(struct otlp_list *list, const uint8_t *from,
 			     const struct pb_reader *now)
 {
@@ -120,7 +119,7 @@ static int damaged(struct otlp_reader *reader, const uint8_t *at, const char *me
 	return -EBADMSG;
 }
 
-/* As pb_next(), but says what was expected. */
+/* As pb_next(), but sets the position and message of a failure. */
 static inline int next_field(struct otlp_reader *reader, struct pb_reader *pb, struct pb_field *ret,
 			     const char *message)
 {
@@ -221,7 +220,7 @@ int otlp_read_scope(struct otlp_reader *reader, struct otlp_scope *ret)
 	return r;
 }
 
-/* 1, 0 if there is no other, or -EBADMSG. */
+/* 1, 0 after the last, or -EBADMSG. */
 static int enter_resource(struct otlp_reader *reader)
 {
 	int r = next_item(reader, &reader->resource_list, &reader->resource,
@@ -261,8 +260,9 @@ static int read_status(struct otlp_reader *reader, struct view bytes, struct otl
 	return r;
 }
 
-/* What hardly any span has, so that the rest is quick. */
-static int read_rare(struct otlp_reader *reader, const struct pb_field *f, struct otlp_span *ret)
+/* Fields that few spans have; separate to keep read_field() fast. */
+static int read_rare_field(struct otlp_reader *reader, const struct pb_field *f,
+			   struct otlp_span *ret)
 {
 	switch (f->tag) {
 	case BYTES(SPAN_TRACE_STATE):
@@ -322,7 +322,7 @@ static int read_field(struct otlp_reader *reader, const struct pb_field *f, cons
 		note_item(&ret->links, from, now);
 		break;
 	default:
-		return read_rare(reader, f, ret);
+		return read_rare_field(reader, f, ret);
 	}
 	return 0;
 }

@@ -13,15 +13,15 @@
  *		...
  *	}
  *
- * A request (ExportTraceServiceRequest, or TracesData, which is the same on the
- * wire) holds resources, these hold scopes, and these spans.  The reader goes
- * through the spans in a row; whose they are is read only when it is asked for,
- * as it may stand behind them.  Nothing is copied: texts and lists are views of
- * the request.
+ * A request (ExportTraceServiceRequest, or TracesData, which has the same encoding)
+ * contains resources, which contain scopes, which contain spans.  The reader iterates
+ * over the spans; it decodes the resource or scope of a span only on demand, since
+ * they can follow the span.  Nothing is copied: texts and lists are views of the
+ * request.
  *
- * Fields may stand in any order.  Of one that stands twice the last counts;
- * encoders do not write such messages.  Texts may hold anything, and ids may
- * have any length: what makes a span usable is for the caller to say.
+ * Fields can be in any order.  If a field occurs twice, the last one counts; encoders
+ * do not write such messages.  Texts can contain any bytes and ids have any length:
+ * the caller validates them.
  */
 #ifndef SONDE_OTLP_TRACE_H
 #define SONDE_OTLP_TRACE_H
@@ -43,26 +43,26 @@ enum otlp_status {
 	OTLP_STATUS_ERROR = 2,
 };
 
-/* All fields with one tag of a message, each a message itself; a cursor. */
+/* A cursor over all fields of a message with one tag, each a message itself. */
 struct otlp_list {
 	struct pb_reader rest;
 	uint32_t tag;
 };
 
-/* 1, 0 at the end, or -EBADMSG; then list->rest.at is where it is wrong. */
+/* Returns 1, 0 at the end, or -EBADMSG with list->rest.at at the invalid field. */
 int otlp_list_next(struct otlp_list *list, struct view *ret);
 
 struct otlp_attribute {
 	struct view key;
-	struct view value; /* for otlp_value_read(), if the key is of interest */
+	struct view value; /* encoded; see otlp_value_read() */
 };
 
 int otlp_attribute_next(struct otlp_list *list, struct otlp_attribute *ret);
 
-/* An item that otlp_list_next() gave: 0 or -EBADMSG. */
+/* Decodes an item of otlp_list_next(): 0 or -EBADMSG. */
 int otlp_attribute_read(struct view bytes, struct otlp_attribute *ret);
 
-/* The numbers are those of the fields. */
+/* The field numbers of AnyValue. */
 enum otlp_type {
 	OTLP_EMPTY = 0,
 	OTLP_STRING = 1,
@@ -87,7 +87,7 @@ struct otlp_value {
 /* 0 or -EBADMSG. */
 int otlp_value_read(struct view bytes, struct otlp_value *ret);
 
-/* Of an ARRAY, values for otlp_value_read(); of a MAP, a list for otlp_attribute_next(). */
+/* The items of an ARRAY, for otlp_value_read(), or of a MAP, for otlp_attribute_next(). */
 struct otlp_list otlp_value_items(const struct otlp_value *value);
 
 struct otlp_resource {
@@ -107,21 +107,23 @@ struct otlp_span {
 	struct view trace_state, name, status_message;
 	uint64_t start, end;   /* CLOCK_REALTIME in ns */
 	uint32_t kind, status; /* enum otlp_kind, enum otlp_status */
-	bool has_status;       /* also if it says nothing */
+	bool has_status;       /* even if it is empty */
 	uint32_t flags;
 	uint32_t dropped_attributes, dropped_events, dropped_links;
 	struct otlp_list attributes, events, links;
 };
 
 struct otlp_reader {
-	uint64_t resources, scopes; /* so far: who remembers them sees when they change */
+	/* Number of resources and scopes so far; callers detect a new one by comparing. */
+	uint64_t resources, scopes;
 
-	/* What failed: at this place, a field of this message was expected. */
+	/* After a failure: its position, and the name of the message with the invalid field. */
 	const uint8_t *damage;
 	const char *expected;
 
-	struct view resource, scope;                           /* those that are being read, */
-	struct otlp_list resource_list, scope_list, span_list; /* and what is left of each */
+	/* Private. */
+	struct view resource, scope;                           /* of the last span */
+	struct otlp_list resource_list, scope_list, span_list; /* the rest of each level */
 };
 
 void otlp_reader_init(struct otlp_reader *reader, struct view request);
@@ -129,31 +131,32 @@ void otlp_reader_init(struct otlp_reader *reader, struct view request);
 /* The next span: 1, 0 at the end, or -EBADMSG. */
 int otlp_next_span(struct otlp_reader *reader, struct otlp_span *ret);
 
-/* What the last span belongs to: 0 or -EBADMSG. */
+/* The resource and the scope of the last span: 0 or -EBADMSG. */
 int otlp_read_resource(struct otlp_reader *reader, struct otlp_resource *ret);
 int otlp_read_scope(struct otlp_reader *reader, struct otlp_scope *ret);
 
 /*
- * Writes a request.  All zero is an empty one.  What begins ends what was begun
- * before on its own level and below:
+ * Writes a request.  Zero-initialised, it is empty.  Each begin ends everything begun
+ * earlier on its own level and below:
  *
  *	struct otlp_writer w = { 0 };
  *
  *	otlp_begin_resource(&w, &resource);
- *	otlp_put_attribute(&w, key, &value);	to the resource
+ *	otlp_put_attribute(&w, key, &value);	an attribute of the resource
  *	otlp_begin_scope(&w, &scope);
  *	otlp_begin_span(&w, &span);
- *	otlp_put_list(&w, span.attributes);	as they were read
- *	otlp_put_attribute(&w, key, &value);	and one more
+ *	otlp_put_list(&w, span.attributes);	attributes as they were read
+ *	otlp_put_attribute(&w, key, &value);	one more
  *	bytes = otlp_end(&w);
  *
- * The lists in what is begun are not written, so that the caller may change them.
+ * The lists of resource, scope and span are not written, so that the caller can change
+ * them.
  */
 struct otlp_writer {
 	struct pb_buffer out;
-	size_t begins[3];
-	unsigned depth;
-	uint32_t attributes; /* their field's number in what was begun last */
+	size_t begins[3];    /* offsets of the open messages */
+	unsigned depth;      /* number of open messages */
+	uint32_t attributes; /* field number of the attributes in the last message begun */
 };
 
 void otlp_writer_done(struct otlp_writer *w);
@@ -164,7 +167,7 @@ void otlp_begin_span(struct otlp_writer *w, const struct otlp_span *span);
 void otlp_put_attribute(struct otlp_writer *w, struct view key, const struct otlp_value *value);
 void otlp_put_list(struct otlp_writer *w, struct otlp_list list);
 
-/* The whole request; it holds until more is written. */
+/* The whole request, valid until the next write. */
 struct view otlp_end(struct otlp_writer *w);
 
 #endif

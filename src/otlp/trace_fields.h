@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace_fields - the numbers of the fields, as opentelemetry-proto has them
- * (trace.proto, resource.proto, common.proto); for who reads and who writes them.
+ * trace_fields - field numbers of opentelemetry-proto (trace.proto, resource.proto,
+ * common.proto), for trace.c and trace_write.c.
  */
 #ifndef SONDE_OTLP_TRACE_FIELDS_H
 #define SONDE_OTLP_TRACE_FIELDS_H
@@ -16,7 +16,7 @@
 enum { REQUEST_RESOURCE_SPANS = 1 };
 enum { RESOURCE_SPANS_RESOURCE = 1, RESOURCE_SPANS_SCOPE_SPANS = 2 };
 enum { SCOPE_SPANS_SCOPE = 1, SCOPE_SPANS_SPANS = 2 };
-enum { ANY_SPANS_SCHEMA_URL = 3 }; /* of both */
+enum { ANY_SPANS_SCHEMA_URL = 3 }; /* of ResourceSpans and ScopeSpans */
 enum { RESOURCE_ATTRIBUTES = 1, RESOURCE_DROPPED = 2 };
 enum { SCOPE_NAME = 1, SCOPE_VERSION = 2, SCOPE_ATTRIBUTES = 3, SCOPE_DROPPED = 4 };
 enum { STATUS_MESSAGE = 2, STATUS_CODE = 3 };

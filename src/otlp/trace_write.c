@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing.  A resource, a scope and a span are messages in each other, and so
- * is what belongs to each of them: the writer keeps where those that are open
- * begin, and closes them when something begins beside or above.
+ * Writing.  Resources, scopes and spans are nested messages.  The writer keeps the
+ * offsets of the open ones and closes them when a message on the same or a higher level
+ * begins.
  */
 #include "otlp/trace.h"
 
@@ -79,7 +79,7 @@ void otlp_begin_span(struct otlp_writer *w, const struct otlp_span *span)
 	}
 }
 
-/* Which one of its kinds a value is shows from the field that is there, so zeros are written. */
+/* The type of a value is the field that is present, so zeros are written, too. */
 static void put_value(struct pb_buffer *out, const struct otlp_value *value)
 {
 	struct pb_field f = { .tag = BYTES(value->type), .bytes = value->text };

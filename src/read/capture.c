@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sonde - our own captures as an input.
+ * sonde's own captures as an input.
  *
- * They hold what an input gives, in its order, so there is nothing to do but
- * to say which clock and which machine it is.
+ * A capture contains records in order of time, so this only supplies clock, host
+ * and metadata.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -20,9 +20,9 @@ struct capture_input {
 
 static bool is_capture(const char *head, size_t size)
 {
-	size_t known = sizeof(((struct file_header *)0)->magic);
+	size_t magic_size = sizeof(((struct file_header *)0)->magic);
 
-	return size >= known && memcmp(head, CAPTURE_MAGIC, known) == 0;
+	return size >= magic_size && memcmp(head, CAPTURE_MAGIC, magic_size) == 0;
 }
 
 static struct input_meta read_meta(const struct capture_meta *meta)
@@ -54,15 +54,16 @@ static int open_capture(const char *path, struct input **ret, struct err *err)
 	in->input.realtime_offset = meta->realtime_offset;
 	in->input.has_realtime = in->input.is_monotonic = true;
 	in->input.start = meta->start;
-	/* the clock since boot is what an hour of sleep does not stop */
-	in->input.host = (struct input_host){ meta->host, (uint64_t)meta->realtime_offset -
-								  (uint64_t)meta->boottime_offset };
+	/* CLOCK_BOOTTIME does not stop during suspend; unsigned, as a bad file can overflow */
+	uint64_t boot = (uint64_t)meta->realtime_offset - (uint64_t)meta->boottime_offset;
+
+	in->input.host = (struct input_host){ meta->host, boot };
 	in->input.meta = read_meta(meta);
 	if (!capture_is_complete(capture, &end)) {
 		in->input.meta.truncated = true;
 		in->input.meta.truncated_at = end;
 		in->input.warning = must_printf(
-			"'%s' is not complete: it is read up to offset %" PRIu64, path, end);
+			"'%s' is truncated: reading it up to offset %" PRIu64, path, end);
 	}
 	capture_cursor_init(&in->cursor, capture, 0, UINT64_MAX);
 	*ret = &in->input;

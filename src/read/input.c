@@ -10,7 +10,7 @@
 #include "read/input_internal.h"
 #include "read/file/packed.h"
 
-/* In the order in which they are tried. */
+/* In the order in which detection tries them. */
 static const struct input_format *const formats[] = {
 	&sonde_format,    &otlp_format,   &otlp_json_format, &zipkin_format,
 	&jaeger_format,   &ftrace_format, &bpftrace_format,  &bpftrace_meta_format,
@@ -32,14 +32,14 @@ static char *format_list(void)
 	return list;
 }
 
-/* NULL, and the sentence, if there is none. */
+/* NULL if there is none. */
 static const struct input_format *format_named(const char *name, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
 		if (strcmp(formats[i]->name, name) == 0)
 			return formats[i];
 	_cleanup_(freep) char *list = format_list();
-	err_set(err, -EINVAL, "no format '%s'; there are %s", name, list);
+	err_set(err, -EINVAL, "unknown format '%s'; the formats are %s", name, list);
 	return NULL;
 }
 
@@ -48,10 +48,10 @@ int input_check_format(const char *name, struct err *err)
 	return format_named(name, err) ? 0 : -EINVAL;
 }
 
-/* The number of bytes in head; -EISDIR, without a sentence, for a directory. */
+/* Returns the number of bytes in head; -EISDIR, without a message, for a directory. */
 static ssize_t read_head(const char *path, char head[HEAD_SIZE], struct err *err)
 {
-	/* O_NONBLOCK: opening a pipe must not wait for its other end */
+	/* O_NONBLOCK: opening a pipe must not wait for a writer */
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
@@ -61,8 +61,8 @@ static ssize_t read_head(const char *path, char head[HEAD_SIZE], struct err *err
 		return -EISDIR;
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL,
-			       "'%s' is no regular file: write what comes from a pipe to one, and "
-			       "read that",
+			       "cannot read '%s': not a regular file; save the output of a pipe to "
+			       "a file first",
 			       path);
 
 	ssize_t size = pread(fd, head, HEAD_SIZE, 0);
@@ -74,22 +74,22 @@ static ssize_t read_head(const char *path, char head[HEAD_SIZE], struct err *err
 	return size;
 }
 
-static bool shows(const struct input_format *format, const char *path, const char *head,
-		  ssize_t size)
+static bool matches(const struct input_format *format, const char *path, const char *head,
+		    ssize_t size)
 {
 	if (size == -EISDIR)
 		return format->matches_dir && format->matches_dir(path);
 	return format->matches_file && format->matches_file(head, size);
 }
 
-static const struct input_format *format_shown(const char *path, const char *head, ssize_t size,
-					       struct err *err)
+static const struct input_format *detect_format(const char *path, const char *head, ssize_t size,
+						struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
-		if (shows(formats[i], path, head, size))
+		if (matches(formats[i], path, head, size))
 			return formats[i];
 	_cleanup_(freep) char *list = format_list();
-	err_set(err, -EBADMSG, "'%s' is of no format that sonde can read: %s", path, list);
+	err_set(err, -EBADMSG, "cannot read '%s': not in one of the formats %s", path, list);
 	return NULL;
 }
 
@@ -97,14 +97,14 @@ static int open_plain(const char *path, const char *format, const char *head, ss
 		      struct input **ret, struct err *err)
 {
 	const struct input_format *found =
-		format ? format_named(format, err) : format_shown(path, head, size, err);
+		format ? format_named(format, err) : detect_format(path, head, size, err);
 
 	return found ? found->open(path, ret, err) : -EINVAL;
 }
 
 static int truncated(const char *path, struct err *err)
 {
-	return err_set(err, -EIO, "'%s' was truncated while it was read", path);
+	return err_set(err, -EIO, "'%s' was truncated while sonde read it", path);
 }
 
 int input_open(const char *path, const char *format, struct input **ret, struct err *err)

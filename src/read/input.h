@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * input - anything that sonde can read, as a stream of records.
+ * input - a trace in any supported format, as a stream of records.
  *
- * What a file is, its content says.  A capture gives its own records; a foreign
- * trace is turned into the same ones.  Several inputs are read as one, merged
- * by time, each with its own strings and its own clock: see merge.h.
+ * The format is detected from the content of the file.  A capture contains
+ * records; traces of other tools are converted to the same records.  Each input
+ * has its own strings and its own clock; merge.h merges several by time.
  */
 #ifndef SONDE_READ_INPUT_H
 #define SONDE_READ_INPUT_H
@@ -16,27 +16,24 @@
 struct input;
 struct raw_source;
 
-/*
- * A format: how to recognise it from a file's first bytes, and how to read it.
- * One file per format, each defining one of these.
- */
+/* How to recognise a format and how to read it; each format defines one in a file of its own. */
 struct input_format {
 	const char *name; /* for --format and info */
-	/* Whether this may be one; head has the file's first bytes (up to 4096), not terminated. */
+	/* Head contains the first bytes of the file (at most 4096), without a NUL.  May be NULL. */
 	bool (*matches_file)(const char *head, size_t size);
-	/* Whether this directory may be one; left out by formats that are files. */
+	/* NULL for formats that consist of a single file. */
 	bool (*matches_dir)(const char *path);
 	int (*open)(const char *path, struct input **ret, struct err *err);
-	/* As those of the same names below. */
+	/* Implementations of input_next(), input_string() and input_free(). */
 	int (*next)(struct input *input, const struct record **ret, struct err *err);
 	const char *(*string)(const struct input *input, uint32_t id);
 	void (*free)(struct input *input);
 };
 
-/* 0, or -EINVAL and a sentence if there is no format of this name. */
+/* 0, or -EINVAL if no format has this name. */
 int input_check_format(const char *name, struct err *err);
 
-/* Opens a file in the format that its content shows, or in the named one if format is not NULL. */
+/* Opens a file; detects its format if format is NULL. */
 int input_open(const char *path, const char *format, struct input **ret, struct err *err);
 void input_free(struct input *input);
 DEFINE_FREEP(input)
@@ -44,64 +41,69 @@ DEFINE_FREEP(input)
 const char *input_format_name(const struct input *input);
 
 /*
- * The next record in the order of time: 1, 0 at the end, or a negative errno
- * where the file is damaged.  The record holds until the next call.
+ * Reads the next record, in order of time.  Returns 1, 0 at the end of the input,
+ * or a negative errno if the file is damaged.  The record is valid until the next
+ * call.
  */
 int input_next(struct input *input, const struct record **ret, struct err *err);
 
-/* The string that a record of this input names; "" if there is none. */
+/* The string with this id in the records of the input; "" if there is none. */
 const char *input_string(const struct input *input, uint32_t id);
 
-/* What to add to its times to get CLOCK_REALTIME; 0 if they are that already, */
+/* ns from the input's clock to CLOCK_REALTIME; 0 if they are the same or the offset is unknown. */
 int64_t input_realtime_offset(const struct input *input);
-/* or if the trace does not say. */
+/* Whether the offset is known. */
 bool input_has_realtime(const struct input *input);
 
-/* Whether its clock is CLOCK_MONOTONIC of its host, which captures of that have too. */
+/* Whether the input's clock is CLOCK_MONOTONIC of its host, as in captures. */
 bool input_is_monotonic(const struct input *input);
 
-/*
- * The machine on which a kernel trace was recorded, all of it; NULL for spans,
- * which may be of several and whose times are CLOCK_REALTIME.
- */
 struct input_host {
-	const char *name; /* "" if the trace does not say */
-	int64_t boot;     /* when it was started, CLOCK_REALTIME; 0 if unknown */
+	const char *name; /* "" if unknown */
+	int64_t boot;     /* time of boot, ns of CLOCK_REALTIME; 0 if unknown */
 };
+/*
+ * The host on which a kernel trace was recorded.  NULL for spans, which can come
+ * from several hosts; their times are CLOCK_REALTIME.
+ */
 const struct input_host *input_host(const struct input *input);
 
-/* The machine that the last record of spans is about; "" if it does not say. */
+/* The host of the last record of an input with spans; "" if unknown. */
 const char *input_record_host(const struct input *input);
 
-/* What the file says of its making; what it does not say is NULL or 0.  All borrowed. */
+/* Metadata of the file; NULL or 0 if the file does not contain it.  All strings are borrowed. */
 struct input_meta {
-	const char *kernel, *machine; /* release and architecture */
-	const char *command, *tool;   /* by which it was recorded */
+	const char *kernel;  /* release */
+	const char *machine; /* architecture, as uname -m prints it */
+	const char *command; /* command line of the recorder */
+	const char *tool;    /* name and version of the recorder */
 	uint32_t cpu_count;
-	uint32_t version;      /* of its format */
-	bool truncated;        /* a capture whose recorder was stopped before it could close it, */
-	uint64_t truncated_at; /* and where it ends then */
+	uint32_t version;      /* of the format */
+	bool truncated;        /* a capture without an end, since its recorder was killed */
+	uint64_t truncated_at; /* offset of the end of the readable part, in bytes */
 };
 const struct input_meta *input_meta(const struct input *input);
 
 /*
- * Whether it tells what holds all the time, as where a process belongs: its
- * records have the time 0, and their place is at the begin of the others.
+ * Whether the records describe something that does not change, such as the
+ * container of each process.  They have time 0 and belong before the first record
+ * of the other inputs.
  */
 bool input_is_timeless(const struct input *input);
 
-/* What of the file could not be used, or NULL; a sentence for the person at the terminal. */
+/* What sonde skipped in the file, as a message for the user; NULL if nothing. */
 const char *input_warning(const struct input *input);
 
-/* When recording began, on its own clock; 0 if it does not say. */
+/* Start of the recording, on the input's clock; 0 if unknown. */
 nsec_t input_start(const struct input *input);
 
-/* How many events, records or spans of the source have been read so far. */
+/* Number of events, records or spans read from the file so far. */
 uint64_t input_events(const struct input *input);
 
 /*
- * The decoder of a foreign kernel trace, for who wants its events as they stand
- * and not as records; then input_next() must not be used.  NULL of others.
+ * The decoder of a kernel trace of another tool, for callers that read the original
+ * events instead of records; such callers do not call input_next().  NULL for
+ * other inputs.
  */
 struct raw_source *input_raw(struct input *input);
 

@@ -1,45 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_parts - what the files of read/ share with each other and nobody else. */
+/* input_internal - the base of all inputs, and the formats; for the files of read/ only. */
 #ifndef SONDE_READ_INPUT_INTERNAL_H
 #define SONDE_READ_INPUT_INTERNAL_H
 
 #include "base/view.h"
 #include "read/input.h"
 
-/* Each format has a struct of its own that begins with this. */
+/* The first member of each format's own struct. */
 struct input {
 	const struct input_format *format;
-	char *path;             /* as the user gave it; input_open() sets it */
-	struct input_host host; /* its name is NULL for a foreign trace */
+	char *path;             /* as passed to input_open(), which sets it */
+	struct input_host host; /* name is NULL for inputs with spans */
 	int64_t realtime_offset;
-	bool has_realtime;       /* the trace says what that is */
-	bool is_monotonic;       /* its clock is CLOCK_MONOTONIC of its host */
-	bool is_timeless;        /* its records, all at 0, belong to the begin of the others */
-	nsec_t start;            /* of a capture: when recording began; else 0 */
-	const char *record_host; /* borrowed; NULL if it does not say */
+	bool has_realtime;       /* realtime_offset is known */
+	bool is_monotonic;       /* the clock is CLOCK_MONOTONIC of the host */
+	bool is_timeless;        /* all records have time 0; see input_is_timeless() */
+	nsec_t start;            /* of the recording; 0 if unknown */
+	const char *record_host; /* of the last record; borrowed; NULL if unknown */
 	struct input_meta meta;
 	char *warning;
-	uint64_t events;        /* of the source, read so far */
-	struct raw_source *raw; /* NULL if it is no foreign kernel trace */
+	uint64_t events;        /* read so far */
+	struct raw_source *raw; /* NULL unless this is a kernel trace of another tool */
 };
 
 extern const struct input_format sonde_format, otlp_format, otlp_json_format, zipkin_format,
 	jaeger_format, ftrace_format, ctf_format, bpftrace_format, bpftrace_meta_format,
 	tracedat_format, perf_format;
 
-/* The same as their open, for bytes in memory, which are read at once; the name is for messages. */
+/* As open, for bytes in memory, which are not used after the call.  Messages contain the name. */
 typedef int open_memory_fn(const char *name, const char *data, size_t size, struct input **ret,
 			   struct err *err);
 open_memory_fn otlp_open_memory, otlp_json_open_memory, zipkin_open_memory, jaeger_open_memory;
 
-/* The same, but the bytes are borrowed as long as the input is there. */
-int perf_open_memory(const char *name, const char *data, size_t size, struct input **ret,
-		     struct err *err);
-int ftrace_open_memory(const char *name, const char *data, size_t size, struct input **ret,
-		       struct err *err);
-int bpftrace_open_memory(const char *name, const char *data, size_t size, struct view list,
+/* The same, but the input borrows the bytes until it is freed. */
+open_memory_fn perf_open_memory, ftrace_open_memory, bpftrace_meta_open_memory;
+/* containers: the text of a bpftrace-meta file, or empty. */
+int bpftrace_open_memory(const char *name, const char *data, size_t size, struct view containers,
 			 struct input **ret, struct err *err);
-int bpftrace_meta_open_memory(const char *name, const char *data, size_t size, struct input **ret,
-			      struct err *err);
 
 #endif

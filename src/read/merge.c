@@ -9,30 +9,30 @@
 #include "read/clock/host_clocks.h"
 
 /* One input, and its next record. */
-struct stream {
+struct merge_input {
 	char *path;
 	struct input *input;
-	bool is_kernel;         /* a kernel trace, of one machine */
-	struct source *sources; /* as host_clocks_sources() has them */
+	bool is_kernel;         /* a kernel trace, and therefore from one host */
+	struct source *sources; /* from host_clocks_sources() */
 	const struct record *next;
 	const struct source *source;
-	uint64_t left_out;
-	int failed; /* negative errno */
-	struct err why;
+	uint64_t dropped; /* records from before the start of the timeline */
+	int failed;       /* 0 or a negative errno */
+	struct err err;   /* set if failed */
 };
 
-/* A stream that has a next record, and when that was, on the common line. */
-struct turn {
+/* The time of an input's next record, on the timeline. */
+struct heap_entry {
 	nsec_t time;
-	uint32_t stream;
+	uint32_t input; /* index */
 };
 
 struct merge {
-	VEC(struct stream) streams;
+	VEC(struct merge_input) inputs;
 	struct host_clocks clocks;
 	struct warnings warnings;
-	VEC(struct turn) heap; /* the earliest first */
-	bool began;
+	VEC(struct heap_entry) heap; /* inputs that have a next record; the earliest first */
+	bool started;
 };
 
 static const char *get_string(const void *arg, uint32_t id)
@@ -42,15 +42,15 @@ static const char *get_string(const void *arg, uint32_t id)
 
 static void make_sources(struct merge *merge, size_t i)
 {
-	struct stream *s = &merge->streams.items[i];
-	size_t count = s->is_kernel ? 1 : merge->clocks.hosts.count + 1;
+	struct merge_input *in = &merge->inputs.items[i];
+	size_t count = in->is_kernel ? 1 : merge->clocks.hosts.count + 1;
 
-	s->sources = host_clocks_sources(&merge->clocks, i);
+	in->sources = host_clocks_sources(&merge->clocks, i);
 	for (size_t k = 0; k < count; k++) {
-		s->sources[k].get_string = get_string;
-		s->sources[k].arg = s->input;
-		s->sources[k].input = i;
-		s->sources[k].has_host_clock = s->is_kernel;
+		in->sources[k].get_string = get_string;
+		in->sources[k].arg = in->input;
+		in->sources[k].input = i;
+		in->sources[k].has_host_clock = in->is_kernel;
 	}
 }
 
@@ -59,18 +59,18 @@ int merge_open(char **paths, const char *format, struct merge **ret, struct err 
 	_cleanup_(merge_freep) struct merge *merge = must_alloc(sizeof(*merge));
 
 	for (; *paths; paths++) {
-		struct stream stream = { 0 };
-		int r = input_open(*paths, format, &stream.input, err);
+		struct merge_input in = { 0 };
+		int r = input_open(*paths, format, &in.input, err);
 
 		if (r < 0)
 			return r;
-		stream.path = must_strdup(*paths);
-		stream.is_kernel = input_host(stream.input);
-		*vec_push(&merge->streams) = stream;
-		host_clocks_add(&merge->clocks, stream.path, stream.input);
+		in.path = must_strdup(*paths);
+		in.is_kernel = input_host(in.input);
+		*vec_push(&merge->inputs) = in;
+		host_clocks_add(&merge->clocks, in.path, in.input);
 	}
 	host_clocks_solve(&merge->clocks, format, &merge->warnings);
-	for (size_t i = 0; i < merge->streams.count; i++)
+	for (size_t i = 0; i < merge->inputs.count; i++)
 		make_sources(merge, i);
 	*ret = TAKE(merge);
 	return 0;
@@ -80,35 +80,35 @@ void merge_free(struct merge *merge)
 {
 	if (!merge)
 		return;
-	for (size_t i = 0; i < merge->streams.count; i++) {
-		input_free(merge->streams.items[i].input);
-		free(merge->streams.items[i].sources);
-		free(merge->streams.items[i].path);
+	for (size_t i = 0; i < merge->inputs.count; i++) {
+		input_free(merge->inputs.items[i].input);
+		free(merge->inputs.items[i].sources);
+		free(merge->inputs.items[i].path);
 	}
 	for (size_t i = 0; i < merge->warnings.items.count; i++)
 		free(merge->warnings.items.items[i]);
-	vec_done(&merge->streams);
+	vec_done(&merge->inputs);
 	vec_done(&merge->warnings.items);
 	vec_done(&merge->heap);
 	host_clocks_done(&merge->clocks);
 	free(merge);
 }
 
-static const struct source *source_of(const struct merge *merge, const struct stream *s)
+static const struct source *source_of(const struct merge *merge, const struct merge_input *in)
 {
-	if (s->is_kernel)
-		return &s->sources[0];
+	if (in->is_kernel)
+		return &in->sources[0];
 
-	const char *name = input_record_host(s->input);
+	const char *name = input_record_host(in->input);
 	size_t host = host_clocks_find(&merge->clocks, name);
 
-	s->sources[host].host_name = name;
-	s->sources[host].has_host_clock = *name && host < merge->clocks.hosts.count &&
-					  merge->clocks.hosts.items[host].has_realtime;
-	return &s->sources[host];
+	in->sources[host].host_name = name;
+	in->sources[host].has_host_clock = *name && host < merge->clocks.hosts.count &&
+					   merge->clocks.hosts.items[host].has_realtime;
+	return &in->sources[host];
 }
 
-static bool on_the_line(nsec_t t, const struct source *source)
+static bool is_on_timeline(nsec_t t, const struct source *source)
 {
 	__int128 since = (__int128)t - source->origin;
 	__int128 shifted =
@@ -121,44 +121,45 @@ static bool is_usable(const struct record *r, const struct source *source)
 {
 	if (!source->shift && !source->drift)
 		return true;
-	return on_the_line(r->time, source) && on_the_line(record_start(r), source);
+	return is_on_timeline(r->time, source) && is_on_timeline(record_start(r), source);
 }
 
-static void end_stream(struct merge *merge, struct stream *s, int result)
+static void end_input(struct merge *merge, struct merge_input *in, int result)
 {
-	s->next = NULL;
-	s->failed = result;
-	if (input_warning(s->input)) /* which may be known only now */
-		*vec_push(&merge->warnings.items) = must_strdup(input_warning(s->input));
-	if (s->left_out)
-		*vec_push(&merge->warnings.items) = must_printf(
-			"'%s': left out %" PRIu64 " record%s from before '%s' was started", s->path,
-			s->left_out, s->left_out == 1 ? "" : "s", merge_host_name(merge, 0));
+	in->next = NULL;
+	in->failed = result;
+	if (input_warning(in->input)) /* some readers set it at the end */
+		*vec_push(&merge->warnings.items) = must_strdup(input_warning(in->input));
+	if (in->dropped)
+		*vec_push(&merge->warnings.items) =
+			must_printf("'%s': dropped %" PRIu64 " record%s from before '%s' booted",
+				    in->path, in->dropped, in->dropped == 1 ? "" : "s",
+				    merge_host_name(merge, 0));
 }
 
-static void advance(struct merge *merge, struct stream *s)
+static void advance(struct merge *merge, struct merge_input *in)
 {
 	int r;
 
-	while ((r = input_next(s->input, &s->next, &s->why)) > 0) {
-		s->source = source_of(merge, s);
-		if (is_usable(s->next, s->source))
+	while ((r = input_next(in->input, &in->next, &in->err)) > 0) {
+		in->source = source_of(merge, in);
+		if (is_usable(in->next, in->source))
 			return;
-		s->left_out++;
+		in->dropped++;
 	}
-	end_stream(merge, s, r);
+	end_input(merge, in, r);
 }
 
-/* Of records of the same time, those of the first input come first. */
-static bool is_before(struct turn a, struct turn b)
+/* Records with equal times are ordered by input. */
+static bool is_before(struct heap_entry a, struct heap_entry b)
 {
-	return a.time != b.time ? a.time < b.time : a.stream < b.stream;
+	return a.time != b.time ? a.time < b.time : a.input < b.input;
 }
 
-/* Put the i-th of the heap where it belongs: those behind it are in order. */
+/* Moves entry i down the heap until no child is earlier. */
 static void sift(struct merge *merge, size_t i)
 {
-	struct turn *heap = merge->heap.items, moved = heap[i];
+	struct heap_entry *heap = merge->heap.items, moved = heap[i];
 	size_t count = merge->heap.count;
 
 	for (size_t child; (child = 2 * i + 1) < count; i = child) {
@@ -171,68 +172,68 @@ static void sift(struct merge *merge, size_t i)
 	heap[i] = moved;
 }
 
-static struct turn slice_of(const struct merge *merge, uint32_t stream)
+static struct heap_entry entry_of(const struct merge *merge, uint32_t input)
 {
-	const struct stream *s = &merge->streams.items[stream];
+	const struct merge_input *in = &merge->inputs.items[input];
 
-	return (struct turn){ source_time(s->source, s->next->time), stream };
+	return (struct heap_entry){ source_time(in->source, in->next->time), input };
 }
 
-/* Puts what has no time of its own where the others begin. */
-static void place_timeless(struct merge *merge)
+/* Moves the records of timeless inputs to the first time of the other inputs. */
+static void set_timeless_start(struct merge *merge)
 {
 	nsec_t first = UINT64_MAX;
 
 	for (size_t i = 0; i < merge->heap.count; i++)
-		if (!input_is_timeless(merge->streams.items[merge->heap.items[i].stream].input) &&
+		if (!input_is_timeless(merge->inputs.items[merge->heap.items[i].input].input) &&
 		    merge->heap.items[i].time < first)
 			first = merge->heap.items[i].time;
 	for (size_t i = 0; i < merge->heap.count && first != UINT64_MAX; i++) {
-		struct stream *s = &merge->streams.items[merge->heap.items[i].stream];
+		struct merge_input *in = &merge->inputs.items[merge->heap.items[i].input];
 
-		if (!input_is_timeless(s->input))
+		if (!input_is_timeless(in->input))
 			continue;
 		for (size_t k = 0; k <= merge->clocks.hosts.count; k++)
-			s->sources[k].shift = first;
+			in->sources[k].shift = first;
 		merge->heap.items[i].time = first;
 	}
 }
 
-static void begin(struct merge *merge)
+static void start(struct merge *merge)
 {
-	merge->began = true;
-	for (size_t i = 0; i < merge->streams.count; i++) {
-		advance(merge, &merge->streams.items[i]);
-		if (merge->streams.items[i].next)
-			*vec_push(&merge->heap) = slice_of(merge, i);
+	merge->started = true;
+	for (size_t i = 0; i < merge->inputs.count; i++) {
+		advance(merge, &merge->inputs.items[i]);
+		if (merge->inputs.items[i].next)
+			*vec_push(&merge->heap) = entry_of(merge, i);
 	}
-	place_timeless(merge);
+	set_timeless_start(merge);
 	for (size_t i = merge->heap.count / 2; i-- > 0;)
 		sift(merge, i);
 }
 
-/* The record that was given last is not needed any more. */
-static void go_on(struct merge *merge)
+/* Replaces the record that was returned last. */
+static void advance_first(struct merge *merge)
 {
-	struct turn *first = merge->heap.items;
-	struct stream *s = &merge->streams.items[first->stream];
+	struct heap_entry *first = merge->heap.items;
+	struct merge_input *in = &merge->inputs.items[first->input];
 
-	advance(merge, s);
-	if (!s->next)
+	advance(merge, in);
+	if (!in->next)
 		*first = merge->heap.items[--merge->heap.count];
 	if (merge->heap.count < 2)
-		return; /* one alone is in order */
-	if (s->next)
-		*first = slice_of(merge, first->stream);
+		return; /* a single input is in order */
+	if (in->next)
+		*first = entry_of(merge, first->input);
 	sift(merge, 0);
 }
 
-static int end_of(const struct merge *merge, struct err *err)
+static int first_error(const struct merge *merge, struct err *err)
 {
-	for (size_t i = 0; i < merge->streams.count; i++)
-		if (merge->streams.items[i].failed) {
-			*err = merge->streams.items[i].why;
-			return merge->streams.items[i].failed;
+	for (size_t i = 0; i < merge->inputs.count; i++)
+		if (merge->inputs.items[i].failed) {
+			*err = merge->inputs.items[i].err;
+			return merge->inputs.items[i].failed;
 		}
 	return 0;
 }
@@ -240,14 +241,14 @@ static int end_of(const struct merge *merge, struct err *err)
 int merge_next(struct merge *merge, const struct record **ret, const struct source **ret_source,
 	       struct err *err)
 {
-	if (!merge->began)
-		begin(merge);
+	if (!merge->started)
+		start(merge);
 	else if (merge->heap.count)
-		go_on(merge);
+		advance_first(merge);
 	if (!merge->heap.count)
-		return end_of(merge, err);
+		return first_error(merge, err);
 
-	const struct stream *first = &merge->streams.items[merge->heap.items[0].stream];
+	const struct merge_input *first = &merge->inputs.items[merge->heap.items[0].input];
 
 	*ret = first->next;
 	*ret_source = first->source;
@@ -283,12 +284,12 @@ nsec_t merge_start(const struct merge *merge)
 {
 	nsec_t first = 0;
 
-	for (size_t i = 0; i < merge->streams.count; i++) {
-		nsec_t start = input_start(merge->streams.items[i].input);
+	for (size_t i = 0; i < merge->inputs.count; i++) {
+		nsec_t start = input_start(merge->inputs.items[i].input);
 
 		if (!start)
 			continue;
-		start = source_time(&merge->streams.items[i].sources[0], start);
+		start = source_time(&merge->inputs.items[i].sources[0], start);
 		first = !first || start < first ? start : first;
 	}
 	return first;

@@ -159,7 +159,7 @@ TEST(requests_may_be_compressed_one_by_one)
 	check_frames("cat $D/good/otlp-sdk.otlp", 3, "its last request is cut off");
 	check_frames("head -n 1 $D/good/otlp-lines.json", 1, "its last line is cut off");
 	check_refused("{ printf '\\0\\0\\0\\7\\050\\265\\057\\375'; echo nonsense; } >nonsense",
-		      "nonsense", "what is packed there makes no sense");
+		      "nonsense", "damaged zstd data");
 	check_refused(
 		"yes sonde | head -c 80000000 | zstd -qc >z && n=$(stat -c %s z) && "
 		"{ printf '\\0\\0'\"\\\\$(printf %o $((n / 256)))\\\\$(printf %o $((n % 256)))\"; "
@@ -191,7 +191,7 @@ TEST(what_cannot_be_unpacked_gets_a_sentence)
 		"gzip -c $D/good/jaeger-small.json | gzip >twice.gz && zip -q twice.zip twice.gz",
 		"twice.zip", "is compressed more than once: decompress it first");
 	check_refused("tar -czf two.tgz -C $D/good jaeger-small.json jaeger-flush.json", "two.tgz",
-		      "holds 2 files and no CTF trace: unpack it and name them");
+		      "contains 2 files and no CTF trace: unpack it and pass the files");
 }
 
 /* Files that begin as those of compressors that libarchive would run as programs. */
@@ -254,7 +254,7 @@ TEST(an_archive_of_many_or_sparse_files_meets_a_limit)
 	check_refused(": >none && tar -cf none.tar none && head -c 512 none.tar >n0 && "
 		      "for i in $(seq 16); do cat n$((i - 1)) n$((i - 1)) >n$i; done && "
 		      "zstd -qc n16 >many.tar.zst && rm n[0-9]*",
-		      "many.tar.zst", "has more than 50000 files");
+		      "many.tar.zst", "more than 50000 files");
 }
 
 TEST(what_was_unpacked_is_gone)

@@ -373,7 +373,7 @@ TEST(sentences_say_what_is_wrong)
 		{ "\x17\x08\x44tracing7\0\0\x8\0\x10\0\0lz4\0\0",
 		  "'x.dat' is damaged: at byte 23 there is no place of the first section", 23 },
 		{ "\x17\x08\x44tracing7\0\0\x8\0\x10\0\0lz4\0\0\1\0\0\0\0\0\0\0",
-		  "'x.dat' is packed in a way that sonde does not know: it knows zlib and zstd",
+		  "cannot unpack 'x.dat': unknown compression method; sonde supports zlib and zstd",
 		  31 },
 	};
 

@@ -123,7 +123,7 @@ static void check_moment(const char *sample, enum moment moment, size_t whole)
 	struct err err = { "" };
 	unsigned int losses = mapping_losses();
 	int r = read_copy(sample, moment, &records, &err);
-	bool is_reported = r < 0 && strstr(err.text, "was truncated while it was read");
+	bool is_reported = r < 0 && strstr(err.text, "was truncated while sonde read it");
 	bool is_whole = r == 0 && records == whole && mapping_losses() == losses;
 
 	if (!is_reported && (moment == AT_MAP || !is_whole)) {

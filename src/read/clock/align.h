@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * align - the clocks of several machines, from the messages between them.
+ * align - the offset and drift between the clocks of several hosts, computed from
+ * the messages between them.
  *
- * A message is received after it was sent.  So each one that was seen at both
- * ends says something about the two clocks: how far, at that moment, the one is
- * ahead of the other at most, or at least.  fit.h makes a line of it, with a
- * bound of its error.
+ * A message is received after it was sent.  Each message recorded at both ends
+ * therefore limits the offset between the two clocks at that moment, from above or
+ * from below, depending on its direction.  fit.h computes a line from these limits,
+ * with a bound on its error.
  *
- * The two ends of a message are known by the connection and by the position in
- * its stream, whatever the clocks say.  All messages are collected, input by
- * input, and matched at the end; nothing depends on the order in which they
- * come.  What two messages claim to be is believed of neither.
+ * The two ends of a message are matched by connection and position in the byte
+ * stream, which do not depend on the clocks.  The messages of all inputs are
+ * collected first and matched at the end, so their order does not matter.  If two
+ * different messages claim the same position, both are ignored.
  *
- * Machines and the lines between them are a graph.  From the first machine, each
- * is reached on the way with the least sum of bounds (Dijkstra); lines and
- * bounds add up along it.  What cannot be reached is in another group, with a
- * machine of its own to begin from.
+ * Hosts are the nodes of a graph, and pairs of hosts with a line its edges.  Each
+ * host is reached from the first one along the path with the least sum of bounds
+ * (Dijkstra); lines and bounds add up along the path.  Hosts that cannot be reached
+ * form another group, with a root of its own.
  */
 #ifndef SONDE_READ_CLOCK_ALIGN_H
 #define SONDE_READ_CLOCK_ALIGN_H
@@ -23,38 +24,38 @@
 #include "base/base.h"
 #include "event/event.h"
 
-/* It takes so many messages in each direction. */
+/* Messages needed in each direction. */
 enum { ALIGN_MATCHES_MIN = 3 };
 
-/* From one clock to another: t + shift + drift * (t - origin). */
+/* Converts a time t of one clock to another: t + shift + drift * (t - origin); times in ns. */
 struct align_line {
 	int64_t shift, origin;
 	double drift;
 };
 
 struct align_line align_inverse(struct align_line line);
-/* First the one, then the other. */
+/* Applies first, then second. */
 struct align_line align_compose(struct align_line first, struct align_line second);
 int64_t align_apply(struct align_line line, int64_t t);
 
-/* What the messages say of two machines' clocks. */
+/* The relation between the clocks of two hosts, from their messages. */
 struct align_link {
-	uint16_t from, to;    /* the line leads from the clock of the one to that of the other */
-	uint64_t there, back; /* messages from `from` to `to`, and the other way */
-	uint64_t dropped;     /* that were not believed */
-	bool contradictory;   /* they contradict each other: the clock is no line */
+	uint16_t from, to; /* hosts; the line converts from the clock of `from` to that of `to` */
+	uint64_t there, back; /* messages from `from` to `to`, and in the other direction */
+	uint64_t dropped;     /* contradictory messages that were ignored */
+	bool contradictory;   /* no line fits, for example because a clock was set */
 	struct align_line line;
-	double bound;   /* ns by which that may be wrong while both were recording */
-	int64_t middle; /* of that time, on the clock of `from` */
+	double bound;   /* maximum error while both recorded, in ns */
+	int64_t middle; /* of the time that both recorded, on the clock of `from` */
 };
 
-/* Where a machine stands. */
+/* How to convert the clock of a host. */
 struct align_host {
-	uint16_t root; /* the machine its line leads to; itself, if it is the first there */
-	struct align_line line; /* to the clock of that */
-	double bound;
-	const struct align_link
-		*link; /* the last on the way; of a root, the best of no use, or NULL */
+	uint16_t root;          /* first host of the group; the host itself if it is that one */
+	struct align_line line; /* to the clock of the root */
+	double bound;           /* maximum error, in ns */
+	/* last edge of the path; for a root the unusable edge with most messages, or NULL */
+	const struct align_link *link;
 };
 
 struct align;
@@ -63,13 +64,13 @@ struct align *align_new(size_t host_count);
 void align_free(struct align *align);
 DEFINE_FREEP(align)
 
-/* A record of that machine; shift: what to add to its times to get the machine's clock. */
+/* Adds a record; shift: ns from the times of the record to the clock of the host. */
 void align_add(struct align *align, uint16_t host, int64_t shift, const struct record *record);
 
-/* After the last: an item for each machine, which hold as long as align. */
+/* Called after the last record; returns one item per host, valid until align_free(). */
 const struct align_host *align_solve(struct align *align);
 
-/* When the first thing happened on a machine, by its clock; 0 if nothing did. */
+/* Time of the first event of a host, on its clock; 0 if there is none. */
 int64_t align_begin(const struct align *align, uint16_t host);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * align_graph - from what pairs of machines say to where each of them stands.
+ * Converts the lines between pairs of hosts to one line for each host.
  *
- * The ways of least bounds are a tree.  Its lines keep the order of all messages
- * along it, but there may be others: between two machines that are both placed
- * through a third.  If one of those would be received before it was sent, each
- * machine in turn is placed anew between all its neighbours as they stand, by the
- * same method, until all is in order.  The truth is in order, so there is such a
- * place; a machine's bound grows by how far it was moved.
+ * The paths with the least sums of bounds form a tree.  Its lines keep all messages
+ * along the tree in order, but not necessarily those between two hosts that are
+ * aligned through a third.  If such a message would be received before it was sent,
+ * each host in turn is aligned again with all its neighbours at once, by the same
+ * method, until all messages are in order.  The true offsets keep all messages in
+ * order, so a solution exists.  The bound of a host grows by the distance that its
+ * line moved.
  */
 #include <string.h>
 
@@ -23,11 +24,12 @@ static int64_t rounded(double ns)
 	return (int64_t)(ns > most ? most : ns < -most ? -most : ns);
 }
 
-/* The time, on the clock of `from`, in which both were recording. */
-static void overlap(const struct align *align, const struct pair *pair, int64_t *ret_begin,
+/* The time that both hosts recorded, on the clock of `from`. */
+static void overlap(const struct align *align, const struct host_pair *pair, int64_t *ret_begin,
 		    int64_t *ret_end)
 {
-	struct reach from = align->reaches[pair->link.from], to = align->reaches[pair->link.to];
+	struct host_extent from = align->extents[pair->link.from],
+			   to = align->extents[pair->link.to];
 	int64_t begin = minus(to.begin, pair->y), end = minus(to.end, pair->y);
 
 	begin = begin > from.begin ? begin : from.begin;
@@ -41,7 +43,7 @@ static bool has_enough(const struct align_link *link)
 	return link->there >= ALIGN_MATCHES_MIN && link->back >= ALIGN_MATCHES_MIN;
 }
 
-static void solve_pair(const struct align *align, struct pair *pair)
+static void solve_pair(const struct align *align, struct host_pair *pair)
 {
 	struct align_link *link = &pair->link;
 	int64_t begin, end;
@@ -87,8 +89,9 @@ int64_t align_apply(struct align_line line, int64_t t)
 	return plus(plus(t, line.shift), rounded(line.drift * minus(t, line.origin)));
 }
 
-/* Take the machine at the link's other end through it, if that is better than what it has. */
-static void follow(struct align *align, const struct align_link *link, uint16_t at, bool *reached)
+/* Aligns the host at the other end of the link through it if that has a smaller bound. */
+static void follow_link(struct align *align, const struct align_link *link, uint16_t at,
+			bool *reached)
 {
 	uint16_t other = link->from == at ? link->to : link->from;
 	double bound = align->hosts[at].bound + link->bound;
@@ -105,47 +108,46 @@ static void follow(struct align *align, const struct align_link *link, uint16_t 
 	};
 }
 
-/* The machine with the least bound of those reached and not yet left; host_count if there is none.
- */
-static size_t nearest(const struct align *align, const bool *reached, const bool *left)
+/* The reached host with the least bound that is not done; host_count if there is none. */
+static size_t nearest(const struct align *align, const bool *reached, const bool *done)
 {
 	size_t best = align->host_count;
 
 	for (size_t i = 0; i < align->host_count; i++)
-		if (reached[i] && !left[i] &&
+		if (reached[i] && !done[i] &&
 		    (best == align->host_count || align->hosts[i].bound < align->hosts[best].bound))
 			best = i;
 	return best;
 }
 
-static void reach_from(struct align *align, uint16_t root, bool *reached, bool *left)
+static void reach_from(struct align *align, uint16_t root, bool *reached, bool *done)
 {
 	reached[root] = true;
 	align->hosts[root] = (struct align_host){ .root = root };
-	for (size_t at; (at = nearest(align, reached, left)) < align->host_count;) {
-		left[at] = true;
+	for (size_t at; (at = nearest(align, reached, done)) < align->host_count;) {
+		done[at] = true;
 		for (size_t i = 0; i < align->pairs.count; i++) {
 			const struct align_link *link = &align->pairs.items[i].link;
 
 			if ((link->from == at || link->to == at) && has_enough(link) &&
 			    !link->contradictory)
-				follow(align, link, at, reached);
+				follow_link(align, link, at, reached);
 		}
 	}
 }
 
-/* A point of a pair: a message, and when it was sent and received by the two clocks. */
-struct instance {
+/* A message between two hosts, with the times on their own clocks. */
+struct host_message {
 	uint16_t from, to;
 	int64_t sent, received;
 };
 
-static size_t instance_count(const struct pair *pair)
+static size_t message_count(const struct host_pair *pair)
 {
 	return pair->fit.above.points.count + pair->fit.below.points.count;
 }
 
-static struct instance instance_at(const struct pair *pair, size_t i)
+static struct host_message message_at(const struct host_pair *pair, size_t i)
 {
 	size_t above = pair->fit.above.points.count;
 	struct fit_point p = i < above ? pair->fit.above.points.items[i]
@@ -154,23 +156,23 @@ static struct instance instance_at(const struct pair *pair, size_t i)
 	int64_t other = plus(x, plus(pair->y, rounded(i < above ? p.y : -p.y)));
 
 	if (i < above)
-		return (struct instance){ pair->link.from, pair->link.to, x, other };
-	return (struct instance){ pair->link.to, pair->link.from, other, x };
+		return (struct host_message){ pair->link.from, pair->link.to, x, other };
+	return (struct host_message){ pair->link.to, pair->link.from, other, x };
 }
 
-static bool is_inside_group(const struct align *align, const struct pair *pair)
+static bool is_inside_group(const struct align *align, const struct host_pair *pair)
 {
 	return align->hosts[pair->link.from].root == align->hosts[pair->link.to].root &&
 	       !pair->link.contradictory;
 }
 
-/* What is rounded at both ends is no contradiction. */
+/* ns: times are rounded at both ends. */
 enum { ROUNDING = 4 };
 
-static bool is_in_order(const struct align *align, const struct pair *pair)
+static bool is_in_order(const struct align *align, const struct host_pair *pair)
 {
-	for (size_t i = 0; i < instance_count(pair); i++) {
-		struct instance m = instance_at(pair, i);
+	for (size_t i = 0; i < message_count(pair); i++) {
+		struct host_message m = message_at(pair, i);
 		int64_t sent = align_apply(align->hosts[m.from].line, m.sent);
 
 		if (minus(align_apply(align->hosts[m.to].line, m.received), sent) < -ROUNDING)
@@ -188,14 +190,14 @@ static bool all_in_order(const struct align *align)
 	return true;
 }
 
-/* Where a machine's line has to pass, so that its messages with a neighbour are in order. */
-static void add_points(const struct align *align, const struct pair *pair, uint16_t host,
+/* Limits for the line of a host that keep its messages with a neighbour in order. */
+static void add_points(const struct align *align, const struct host_pair *pair, uint16_t host,
 		       struct fit *fit)
 {
 	struct align_line now = align->hosts[host].line;
 
-	for (size_t i = 0; i < instance_count(pair); i++) {
-		struct instance m = instance_at(pair, i);
+	for (size_t i = 0; i < message_count(pair); i++) {
+		struct host_message m = message_at(pair, i);
 		bool sends = m.from == host;
 		int64_t here = sends ? m.sent : m.received;
 		int64_t there = align_apply(align->hosts[sends ? m.to : m.from].line,
@@ -210,15 +212,15 @@ static void add_points(const struct align *align, const struct pair *pair, uint1
 	}
 }
 
-/* Place a machine anew between all its neighbours. */
-static void settle(struct align *align, uint16_t host)
+/* Aligns a host with all its neighbours at once. */
+static void realign(struct align *align, uint16_t host)
 {
 	_cleanup_(fit_done) struct fit fit = { 0 };
 	struct align_host *h = &align->hosts[host];
-	int64_t begin = align->reaches[host].begin, end = align->reaches[host].end;
+	int64_t begin = align->extents[host].begin, end = align->extents[host].end;
 
 	for (size_t i = 0; i < align->pairs.count; i++) {
-		const struct pair *pair = &align->pairs.items[i];
+		const struct host_pair *pair = &align->pairs.items[i];
 
 		if ((pair->link.from == host || pair->link.to == host) &&
 		    is_inside_group(align, pair))
@@ -244,11 +246,11 @@ static void settle(struct align *align, uint16_t host)
 	h->line = moved;
 }
 
-/* Mostly once is enough, if it takes anything at all. */
+/* One round is almost always enough. */
 enum { ROUNDS = 16 };
 
-/* If there is no such place, as messages are wrong that nobody could know of, the tree stays. */
-static void settle_all(struct align *align)
+/* Keeps the lines of the tree if no round gets all messages in order: some are wrong. */
+static void realign_all(struct align *align)
 {
 	size_t size = align->host_count * sizeof(*align->hosts);
 	_cleanup_(freep) struct align_host *tree = must_alloc(size + 1);
@@ -261,11 +263,11 @@ static void settle_all(struct align *align)
 		}
 		for (size_t i = 0; i < align->host_count; i++)
 			if (align->hosts[i].root != i)
-				settle(align, i);
+				realign(align, i);
 	}
 }
 
-/* Of the links that lead out of its group to machines before it, the one with most messages. */
+/* Of the links from a root to hosts of earlier groups, takes the one with most messages. */
 static void explain_root(struct align *align, uint16_t root)
 {
 	struct align_host *host = &align->hosts[root];
@@ -285,15 +287,15 @@ static void explain_root(struct align *align, uint16_t root)
 const struct align_host *align_solve(struct align *align)
 {
 	_cleanup_(freep) bool *reached = must_alloc(align->host_count);
-	_cleanup_(freep) bool *left = must_alloc(align->host_count);
+	_cleanup_(freep) bool *done = must_alloc(align->host_count);
 
 	align_match(align);
 	for (size_t i = 0; i < align->pairs.count; i++)
 		solve_pair(align, &align->pairs.items[i]);
 	for (size_t i = 0; i < align->host_count; i++)
 		if (!reached[i])
-			reach_from(align, i, reached, left);
-	settle_all(align);
+			reach_from(align, i, reached, done);
+	realign_all(align);
 	for (size_t i = 1; i < align->host_count; i++)
 		if (align->hosts[i].root == i)
 			explain_root(align, i);

@@ -5,10 +5,10 @@
 
 #include "base/search.h"
 
-/* Halvings of an interval of slopes, until a day's length makes no nanosecond of difference. */
+/* Steps of a search for a slope: enough to be exact to 1 ns over a day. */
 enum { STEPS = 96 };
-/* Of the points on a side, the part that may be wrong; and how often we look for them at all. */
-enum { WRONG_PART = 50, WRONG_MAX = 64 };
+/* At most one point in DROP_RATIO is dropped, and at most DROP_MAX in all. */
+enum { DROP_RATIO = 50, DROP_MAX = 64 };
 
 void fit_done(struct fit *fit)
 {
@@ -28,7 +28,7 @@ void fit_add_below(struct fit *fit, double x, double y)
 	*vec_push(&fit->below.points) = (struct fit_point){ x, -y };
 }
 
-static int by_place(const void *a, const void *b)
+static int compare_points(const void *a, const void *b)
 {
 	const struct fit_point *p = a, *q = b;
 
@@ -37,14 +37,14 @@ static int by_place(const void *a, const void *b)
 	return p->y < q->y ? -1 : p->y > q->y;
 }
 
-/* They mostly are in order already. */
+/* The points are almost always in order already. */
 static void sort_points(struct fit_side *side)
 {
 	struct fit_point *p = side->points.items;
 
 	for (size_t i = 1; i < side->points.count; i++)
-		if (by_place(&p[i - 1], &p[i]) > 0) {
-			qsort(p, side->points.count, sizeof(*p), by_place);
+		if (compare_points(&p[i - 1], &p[i]) > 0) {
+			qsort(p, side->points.count, sizeof(*p), compare_points);
 			return;
 		}
 }
@@ -54,14 +54,14 @@ static const struct fit_point *hull_at(const struct fit_side *side, size_t i)
 	return &side->points.items[side->hull.items[i]];
 }
 
-/* Whether b is not below the line from a to c. */
+/* Whether b is on or above the line from a to c. */
 static bool is_hidden(const struct fit_point *a, const struct fit_point *b,
 		      const struct fit_point *c)
 {
 	return (b->x - a->x) * (c->y - a->y) <= (b->y - a->y) * (c->x - a->x);
 }
 
-/* The lower hull, from left to right; each point is taken once and left out once at most. */
+/* Builds the lower hull from left to right; each point is added and removed at most once. */
 static void make_hull(struct fit_side *side)
 {
 	side->hull.count = 0;
@@ -86,21 +86,21 @@ static bool is_steeper(const struct fit_side *side, size_t i, double slope)
 	return q->y - p->y >= slope * (q->x - p->x);
 }
 
-/* Which point of the hull a line of this slope touches that comes from below. */
-static size_t touched(const struct fit_side *side, double slope)
+/* The point of the hull that a line of this slope touches from below. */
+static size_t tangent_point(const struct fit_side *side, double slope)
 {
 	return partition_point(side->hull.count - 1, i, !is_steeper(side, i, slope));
 }
 
-/* The value at 0 of that line: concave as a function of the slope. */
+/* The value at 0 of that line; a concave function of the slope. */
 static double height(const struct fit_side *side, double slope)
 {
-	const struct fit_point *p = hull_at(side, touched(side, slope));
+	const struct fit_point *p = hull_at(side, tangent_point(side, slope));
 
 	return p->y - slope * p->x;
 }
 
-/* The highest, and the lowest, value at 0 of a line of this slope. */
+/* The range of the value at 0 of possible lines of this slope. */
 static double highest(const struct fit *fit, double slope)
 {
 	return height(&fit->above, slope);
@@ -111,31 +111,31 @@ static double lowest(const struct fit *fit, double slope)
 	return -height(&fit->below, -slope);
 }
 
-/* What is to be made as large as possible by the choice of a slope; concave. */
-struct aim {
+/* A concave function of the slope, to be maximised. */
+struct objective {
 	const struct fit *fit;
-	double x;
-	enum { AIM_ROOM, AIM_HIGH, AIM_LOW } what;
+	double x; /* unused by MAX_GAP */
+	enum { MAX_GAP, MAX_VALUE, MIN_VALUE } kind;
 };
 
-static double aim_value(const struct aim *aim, double slope)
+static double objective_value(const struct objective *objective, double slope)
 {
-	switch (aim->what) {
-	case AIM_ROOM: /* between the two sides */
-		return highest(aim->fit, slope) - lowest(aim->fit, slope);
-	case AIM_HIGH: /* the value at x */
-		return highest(aim->fit, slope) + slope * aim->x;
-	default: /* the same, downwards */
-		return -(lowest(aim->fit, slope) + slope * aim->x);
+	switch (objective->kind) {
+	case MAX_GAP: /* range between the two sides */
+		return highest(objective->fit, slope) - lowest(objective->fit, slope);
+	case MAX_VALUE: /* highest value at x */
+		return highest(objective->fit, slope) + slope * objective->x;
+	default: /* lowest value at x, negated */
+		return -(lowest(objective->fit, slope) + slope * objective->x);
 	}
 }
 
-static double best_slope(const struct aim *aim, double min, double max)
+static double best_slope(const struct objective *objective, double min, double max)
 {
 	for (int i = 0; i < STEPS; i++) {
 		double a = min + (max - min) / 3, b = max - (max - min) / 3;
 
-		if (aim_value(aim, a) < aim_value(aim, b))
+		if (objective_value(objective, a) < objective_value(objective, b))
 			min = a;
 		else
 			max = b;
@@ -143,17 +143,17 @@ static double best_slope(const struct aim *aim, double min, double max)
 	return (min + max) / 2;
 }
 
-/* The last slope with room on the way from one that has some to another. */
-static double last_with_room(const struct fit *fit, double good, double end)
+/* The last possible slope between a possible one and an end. */
+static double last_possible_slope(const struct fit *fit, double good, double end)
 {
-	struct aim aim = { fit, 0, AIM_ROOM };
+	struct objective objective = { fit, 0, MAX_GAP };
 
-	if (aim_value(&aim, end) >= 0)
+	if (objective_value(&objective, end) >= 0)
 		return end;
 	for (int i = 0; i < STEPS; i++) {
 		double mid = (good + end) / 2;
 
-		if (aim_value(&aim, mid) >= 0)
+		if (objective_value(&objective, mid) >= 0)
 			good = mid;
 		else
 			end = mid;
@@ -163,7 +163,7 @@ static double last_with_room(const struct fit *fit, double good, double end)
 
 static void drop(struct fit_side *side, double slope)
 {
-	size_t i = side->hull.items[touched(side, slope)];
+	size_t i = side->hull.items[tangent_point(side, slope)];
 
 	memmove(side->points.items + i, side->points.items + i + 1,
 		(--side->points.count - i) * sizeof(struct fit_point));
@@ -172,29 +172,30 @@ static void drop(struct fit_side *side, double slope)
 
 static bool may_drop(const struct fit_side *side)
 {
-	return side->dropped < WRONG_MAX &&
-	       (side->dropped + 1) * WRONG_PART <= side->points.count + side->dropped;
+	return side->dropped < DROP_MAX &&
+	       (side->dropped + 1) * DROP_RATIO <= side->points.count + side->dropped;
 }
 
-/* The slope with most room; points that leave none are dropped as long as they may be. */
-static double roomiest(struct fit *fit, double slope_max)
+/* The slope with the widest gap; drops contradictory points while it may. */
+static double widest_slope(struct fit *fit, double slope_max)
 {
-	struct aim aim = { fit, 0, AIM_ROOM };
+	struct objective objective = { fit, 0, MAX_GAP };
 
 	for (;;) {
 		make_hull(&fit->above);
 		make_hull(&fit->below);
 
-		double slope = best_slope(&aim, -slope_max, slope_max);
+		double slope = best_slope(&objective, -slope_max, slope_max);
 
-		if (aim_value(&aim, slope) >= 0 || !may_drop(&fit->above) || !may_drop(&fit->below))
+		if (objective_value(&objective, slope) >= 0 || !may_drop(&fit->above) ||
+		    !may_drop(&fit->below))
 			return slope;
 		drop(&fit->above, slope);
 		drop(&fit->below, -slope);
 	}
 }
 
-/* Of this slope, in the middle between the points that contradict each other most. */
+/* The line of this slope in the middle between the most contradictory points. */
 static struct fit_line least_bad_line(const struct fit *fit, double from, double slope)
 {
 	double high = highest(fit, slope), low = lowest(fit, slope);
@@ -225,16 +226,16 @@ void fit_reduce(struct fit *fit)
 	keep_hull(&fit->below);
 }
 
-/* Of lines that are possible. */
+/* The line with the least worst error, if lines are possible. */
 static struct fit_line best_line(const struct fit *fit, double from, double to, double min,
 				 double max)
 {
 	double x[2] = { from, to }, middle[2], bound = 0;
 
 	for (int i = 0; i < 2; i++) {
-		struct aim high = { fit, x[i], AIM_HIGH }, low = { fit, x[i], AIM_LOW };
-		double top = aim_value(&high, best_slope(&high, min, max));
-		double bottom = -aim_value(&low, best_slope(&low, min, max));
+		struct objective high = { fit, x[i], MAX_VALUE }, low = { fit, x[i], MIN_VALUE };
+		double top = objective_value(&high, best_slope(&high, min, max));
+		double bottom = -objective_value(&low, best_slope(&low, min, max));
 
 		middle[i] = (top + bottom) / 2;
 		if (bound < (top - bottom) / 2)
@@ -243,7 +244,9 @@ static struct fit_line best_line(const struct fit *fit, double from, double to, 
 
 	double slope = to > from ? (middle[1] - middle[0]) / (to - from) : min;
 
-	slope = slope < min ? min : slope > max ? max : slope; /* the stretch may be very short */
+	slope = slope < min   ? min
+		: slope > max ? max
+			      : slope; /* inexact if the interval is very short */
 	return (struct fit_line){
 		.from = from, .at_from = middle[0], .slope = slope, .bound = bound
 	};
@@ -254,13 +257,13 @@ struct fit_line fit_solve(struct fit *fit, double from, double to, double slope_
 	sort_points(&fit->above);
 	sort_points(&fit->below);
 
-	double best = roomiest(fit, slope_max);
-	struct aim aim = { fit, 0, AIM_ROOM };
+	double best = widest_slope(fit, slope_max);
+	struct objective objective = { fit, 0, MAX_GAP };
 
 	keep_hull(&fit->above);
 	keep_hull(&fit->below);
-	if (aim_value(&aim, best) < 0)
+	if (objective_value(&objective, best) < 0)
 		return least_bad_line(fit, from, best);
-	return best_line(fit, from, to, last_with_room(fit, best, -slope_max),
-			 last_with_room(fit, best, slope_max));
+	return best_line(fit, from, to, last_possible_slope(fit, best, -slope_max),
+			 last_possible_slope(fit, best, slope_max));
 }

@@ -18,10 +18,10 @@ void host_clocks_add(struct host_clocks *clocks, const char *path, struct input 
 
 static int64_t minus(int64_t a, int64_t b)
 {
-	return (uint64_t)a - (uint64_t)b; /* a file may say anything */
+	return (uint64_t)a - (uint64_t)b; /* wraps around if the file is damaged */
 }
 
-/* Clocks are set while machines run, but hardly ever by more than this between two captures. */
+/* CLOCK_REALTIME can be set between two captures, but hardly ever by more than this, in ns. */
 enum { BOOT_SLACK = NSEC_PER_SEC };
 
 static bool is_near(int64_t a, int64_t b)
@@ -32,7 +32,7 @@ static bool is_near(int64_t a, int64_t b)
 	       between >= -BOOT_SLACK;
 }
 
-/* Names are compared up to the domain, which some tools add and some do not. */
+/* Compares host names without the domain, which only some tools record. */
 static bool same_name(const char *a, const char *b)
 {
 	size_t len = strcspn(a, ".");
@@ -40,8 +40,8 @@ static bool same_name(const char *a, const char *b)
 	return len == strcspn(b, ".") && strncmp(a, b, len) == 0;
 }
 
-/* Whether an input is of this machine, and from the same boot as far as that is known. */
-static bool is_of(const struct host_clock *host, const struct host_input *in)
+/* Whether an input comes from this host and, as far as known, from the same boot. */
+static bool is_from(const struct host_clock *host, const struct host_input *in)
 {
 	const struct input_host *named = input_host(in->input);
 
@@ -49,13 +49,13 @@ static bool is_of(const struct host_clock *host, const struct host_input *in)
 		return false;
 	if (!named->boot || !host->boot || is_near(named->boot, host->boot))
 		return true;
-	/* not all who tell know for how long it was asleep */
+	/* some tools compute the time of boot without the time in suspend */
 	return host->is_monotonic && input_is_monotonic(in->input) && host->has_realtime &&
 	       input_has_realtime(in->input) &&
 	       is_near(host->realtime, input_realtime_offset(in->input));
 }
 
-/* What leads from the clock of an input to that of its machine; false if that is not known. */
+/* Computes ns from the clock of an input to that of a host; false if unknown. */
 static bool find_shift(const struct host_clock *host, const struct input *input, int64_t *ret)
 {
 	if (host->is_monotonic && input_is_monotonic(input))
@@ -95,20 +95,20 @@ static void new_host(struct host_clocks *clocks, struct host_input *in)
 	in->host = clocks->hosts.count - 1;
 }
 
-static void place_kernel(struct host_clocks *clocks, struct host_input *in)
+static void assign_host(struct host_clocks *clocks, struct host_input *in)
 {
 	const char *name = input_host(in->input)->name;
 	bool only = !name[0] && clocks->hosts.count == 1 && clocks->hosts.items[0].name[0];
 	int64_t shift;
 
 	for (size_t i = 0; i < clocks->hosts.count; i++) {
-		if (!only && (!name[0] || !is_of(&clocks->hosts.items[i], in)))
+		if (!only && (!name[0] || !is_from(&clocks->hosts.items[i], in)))
 			continue;
 		if (find_shift(&clocks->hosts.items[i], in->input, &shift)) {
 			join_host(clocks, in, i, shift);
 			return;
 		}
-		break; /* it has to count as another machine */
+		break; /* treat it as another host, since the clocks cannot be related */
 	}
 	new_host(clocks, in);
 }
@@ -116,9 +116,9 @@ static void place_kernel(struct host_clocks *clocks, struct host_input *in)
 enum { RANKS = 4 };
 
 /*
- * Machines get their numbers in the order of their inputs, but those of which
- * more is known come first: the line is the clock of the first, and others are
- * found by what is known of them.
+ * Hosts are numbered in the order of their inputs, but traces with more metadata
+ * come first: the clock of the first host is the timeline, and traces with less
+ * metadata are assigned to the hosts of the others.
  */
 static int rank_of(const struct input *input)
 {
@@ -129,19 +129,19 @@ static int rank_of(const struct input *input)
 	return !input_is_monotonic(input);
 }
 
-static void place_kernels(struct host_clocks *clocks)
+static void assign_hosts(struct host_clocks *clocks)
 {
 	for (int rank = 0; rank < RANKS; rank++)
 		for (size_t i = 0; i < clocks->inputs.count; i++) {
 			struct host_input *in = &clocks->inputs.items[i];
 
 			if (in->is_kernel && rank_of(in->input) == rank)
-				place_kernel(clocks, in);
+				assign_host(clocks, in);
 		}
 }
 
-/* What is wrong with an input will be told when it is read for good. */
-static void collect(struct align *align, const struct host_input *in, const char *format)
+/* Ignores errors: merge_next() reports them when it reads the input. */
+static void collect_messages(struct align *align, const struct host_input *in, const char *format)
 {
 	_cleanup_(input_freep) struct input *input = NULL;
 	const struct record *record;
@@ -155,12 +155,12 @@ static void collect(struct align *align, const struct host_input *in, const char
 
 static const char *name_of(const struct host_clock *host)
 {
-	return host->name[0] ? host->name : "a machine without a name";
+	return host->name[0] ? host->name : "(unknown host)";
 }
 
-/* Where a group's first machine stands on the line, as far as its own clock tells. */
-static struct align_line own_timeline(const struct host_clocks *clocks, const struct align *align,
-				      size_t number)
+/* The conversion for the root of a group: by CLOCK_REALTIME, or from start to start. */
+static struct align_line unaligned_line(const struct host_clocks *clocks, const struct align *align,
+					size_t number)
 {
 	const struct host_clock *host = &clocks->hosts.items[number];
 	const struct host_clock *first = &clocks->hosts.items[0];
@@ -173,7 +173,7 @@ static struct align_line own_timeline(const struct host_clocks *clocks, const st
 						   align_begin(align, number)) };
 }
 
-/* By how much its time of day, at that moment of its clock, is behind that of the reference. */
+/* ns that CLOCK_REALTIME of a host is behind that of the reference, at time t of its clock. */
 static int64_t offset_at(const struct host_clocks *clocks, const struct host_clock *host, int64_t t)
 {
 	const struct host_clock *first = &clocks->hosts.items[0];
@@ -184,9 +184,9 @@ static int64_t offset_at(const struct host_clocks *clocks, const struct host_clo
 	return minus(raw, minus(host->realtime, first->realtime));
 }
 
-static nsec_t whole_bound(double bound)
+static nsec_t round_bound(double bound)
 {
-	return bound < 9e18 ? (nsec_t)bound + 2 : UINT64_MAX; /* and what was rounded */
+	return bound < 9e18 ? (nsec_t)bound + 2 : UINT64_MAX; /* 2 ns for rounding */
 }
 
 static void set_link(const struct host_clocks *clocks, struct host_clock *host, size_t number,
@@ -212,28 +212,28 @@ static void set_aligned(struct host_clocks *clocks, size_t number, const struct 
 	host->clock.alignment = MERGE_ALIGNED;
 	host->clock.offset = offset_at(clocks, host, middle);
 	host->clock.drift = host->line.drift * 1e6;
-	host->clock.bound = whole_bound(found->bound);
+	host->clock.bound = round_bound(found->bound);
 }
 
 static void set_root(struct host_clocks *clocks, size_t number, const struct align_host *found,
-		     struct align_line own)
+		     struct align_line unaligned)
 {
 	struct host_clock *host = &clocks->hosts.items[number];
 	const struct align_link *link = found->link;
-	bool placed = host->has_realtime && clocks->hosts.items[0].has_realtime;
+	bool by_realtime = host->has_realtime && clocks->hosts.items[0].has_realtime;
 
-	host->line = own;
-	host->clock.alignment = placed ? MERGE_TOO_FEW_MESSAGES : MERGE_UNALIGNED;
+	host->line = unaligned;
+	host->clock.alignment = by_realtime ? MERGE_TOO_FEW_MESSAGES : MERGE_UNALIGNED;
 	host->clock.bound = UINT64_MAX;
 	if (!link || !link->contradictory)
 		return;
 	host->clock.alignment = MERGE_CONTRADICTORY;
 	host->line = align_compose(link->line, clocks->hosts.items[link->to].line);
 	host->clock.offset = offset_at(clocks, host, link->middle);
-	host->clock.bound = whole_bound(link->bound);
+	host->clock.bound = round_bound(link->bound);
 }
 
-/* The first trace of a machine. */
+/* The first trace of a host. */
 static const char *path_of(const struct host_clocks *clocks, uint16_t host)
 {
 	size_t i = 0;
@@ -243,39 +243,55 @@ static const char *path_of(const struct host_clocks *clocks, uint16_t host)
 	return clocks->inputs.items[i].path;
 }
 
-static const char how_to_tell_time[] =
-	"record with trace-cmd record -C mono --date, or perf record -k CLOCK_MONOTONIC";
+static const char record_realtime[] =
+	"record with 'trace-cmd record -C mono --date' or 'perf record -k CLOCK_MONOTONIC'";
+static const char order_unreliable[] = "the order of events on different hosts is not reliable";
 
-static void tell(const struct host_clocks *clocks, size_t number, struct warnings *warnings)
+static char *alignment_warning(const struct host_clocks *clocks, size_t number)
 {
 	const struct host_clock *host = &clocks->hosts.items[number];
 	const char *a = name_of(host), *b = name_of(&clocks->hosts.items[0]);
-	const char *then = "nothing is concluded from the order of their times";
 
-	if (strcmp(host->name, clocks->hosts.items[0].name) == 0 && host->boot)
-		return; /* the same machine, started anew: nothing passes between the two */
-	if (host->clock.alignment == MERGE_TOO_FEW_MESSAGES)
-		*vec_push(&warnings->items) = must_printf(
-			"the clocks of '%s' and '%s' cannot be aligned: of the messages between "
-			"machines, %" PRIu64 " to and %" PRIu64 " from '%s' were recorded at both "
-			"ends, and it takes %d each way; both are shown by their own time of day, "
-			"and %s",
-			a, b, host->clock.from, host->clock.to, a, ALIGN_MATCHES_MIN, then);
-	else if (host->clock.alignment == MERGE_UNALIGNED)
-		*vec_push(&warnings->items) = must_printf(
-			"'%s': its clock cannot be compared with that of '%s', as one of them does "
-			"not tell the time of day; it is shown as if both had begun at once, and "
+	switch (host->clock.alignment) {
+	case MERGE_TOO_FEW_MESSAGES:
+		return must_printf(
+			"cannot align the clocks of '%s' and '%s': %" PRIu64 " messages to and "
+			"%" PRIu64 " from '%s' were recorded at both ends, but %d in each "
+			"direction are needed; using the time of day of each host, so %s",
+			a, b, host->clock.from, host->clock.to, a, ALIGN_MATCHES_MIN,
+			order_unreliable);
+	case MERGE_UNALIGNED:
+		return must_printf(
+			"cannot align the clock of '%s' with '%s': one of the two traces does not "
+			"contain the time of day; assuming that both started at the same time, so "
 			"%s; %s",
-			path_of(clocks, number), b, then, how_to_tell_time);
-	else if (host->clock.alignment == MERGE_CONTRADICTORY)
-		*vec_push(&warnings->items) = must_printf(
-			"the messages between '%s' and '%s' contradict each other, as if a clock "
-			"had been set meanwhile: times of '%s' may be wrong by %.3f ms, and %s",
-			a, host->clock.via[0] ? host->clock.via : name_of(&clocks->hosts.items[0]),
-			a, host->clock.bound / 1e6, then);
+			path_of(clocks, number), b, order_unreliable, record_realtime);
+	case MERGE_CONTRADICTORY:
+		return must_printf(
+			"messages between '%s' and '%s' contradict each other, as if a clock was "
+			"set during the recording: times of '%s' can be wrong by %.3f ms, so %s",
+			a, host->clock.via[0] ? host->clock.via : b, a, host->clock.bound / 1e6,
+			order_unreliable);
+	default:
+		return NULL;
+	}
 }
 
-static void place_hosts(struct host_clocks *clocks, struct align *align, struct warnings *warnings)
+static void warn_of_alignment(const struct host_clocks *clocks, size_t number,
+			      struct warnings *warnings)
+{
+	const struct host_clock *host = &clocks->hosts.items[number];
+
+	if (strcmp(host->name, clocks->hosts.items[0].name) == 0 && host->boot)
+		return; /* another boot of the first host: no message passes between the two */
+
+	char *warning = alignment_warning(clocks, number);
+
+	if (warning)
+		*vec_push(&warnings->items) = warning;
+}
+
+static void align_hosts(struct host_clocks *clocks, struct align *align, struct warnings *warnings)
 {
 	const struct align_host *found = align_solve(align);
 
@@ -290,46 +306,46 @@ static void place_hosts(struct host_clocks *clocks, struct align *align, struct 
 		if (root != i)
 			set_aligned(clocks, i, &found[i], clocks->hosts.items[root].line);
 		else if (i > 0)
-			set_root(clocks, i, &found[i], own_timeline(clocks, align, i));
+			set_root(clocks, i, &found[i], unaligned_line(clocks, align, i));
 		if (i > 0)
-			tell(clocks, i, warnings);
+			warn_of_alignment(clocks, i, warnings);
 	}
 }
 
-/* Spans tell the time of day; where a machine does not know it, they cannot be its own. */
-static void tell_of_spans(const struct host_clocks *clocks, struct warnings *warnings)
+/* The times of spans are CLOCK_REALTIME, so that of the first host must be known. */
+static void warn_of_spans(const struct host_clocks *clocks, struct warnings *warnings)
 {
 	for (size_t i = 0; i < clocks->inputs.count; i++)
 		if (!clocks->inputs.items[i].is_kernel && clocks->hosts.count &&
 		    !input_is_timeless(clocks->inputs.items[i].input) &&
 		    !clocks->hosts.items[0].has_realtime) {
 			*vec_push(&warnings->items) = must_printf(
-				"'%s' cannot be joined with '%s', which does not tell the time of "
-				"day; %s",
-				clocks->inputs.items[i].path, path_of(clocks, 0), how_to_tell_time);
+				"cannot correlate the spans of '%s' with '%s', which does not "
+				"contain the time of day; %s",
+				clocks->inputs.items[i].path, path_of(clocks, 0), record_realtime);
 			return;
 		}
 }
 
 void host_clocks_solve(struct host_clocks *clocks, const char *format, struct warnings *warnings)
 {
-	place_kernels(clocks);
+	assign_hosts(clocks);
 
 	_cleanup_(align_freep) struct align *align = align_new(clocks->hosts.count);
 
 	for (size_t i = 0; i < clocks->inputs.count && clocks->hosts.count > 1; i++)
 		if (clocks->inputs.items[i].is_kernel)
-			collect(align, &clocks->inputs.items[i], format);
-	place_hosts(clocks, align, warnings);
+			collect_messages(align, &clocks->inputs.items[i], format);
+	align_hosts(clocks, align, warnings);
 	for (size_t i = 0; i < clocks->hosts.count; i++) {
 		clocks->hosts.items[i].clock.host = clocks->hosts.items[i].name;
 		clocks->hosts.items[i].clock.reference = clocks->hosts.items[0].name;
 	}
-	tell_of_spans(clocks, warnings);
+	warn_of_spans(clocks, warnings);
 }
 
-/* From a clock that is so far from that of a machine, to the line. */
-static struct source source_via(const struct host_clock *host, uint16_t number, int64_t shift)
+/* Converts from a clock that is shift ns from the clock of a host to the timeline. */
+static struct source source_for(const struct host_clock *host, uint16_t number, int64_t shift)
 {
 	double drift = host->line.drift * ((int64_t)1 << SOURCE_DRIFT_BITS);
 
@@ -349,7 +365,7 @@ struct source *host_clocks_sources(const struct host_clocks *clocks, size_t inpu
 	struct source *sources = must_alloc((none + 1) * sizeof(*sources));
 
 	if (in->is_kernel) {
-		sources[0] = source_via(&clocks->hosts.items[in->host], in->host, in->shift);
+		sources[0] = source_for(&clocks->hosts.items[in->host], in->host, in->shift);
 		return sources;
 	}
 	sources[none] = (struct source){ .host = none, .group = none };
@@ -364,7 +380,7 @@ struct source *host_clocks_sources(const struct host_clocks *clocks, size_t inpu
 			sources[i] = (struct source){ .host = i, .group = host->clock.group };
 		else
 			sources[i] =
-				host->has_realtime ? source_via(host, i, shift) : sources[none];
+				host->has_realtime ? source_for(host, i, shift) : sources[none];
 	}
 	return sources;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * byte_cursor - a place in a file of numbers and strings, and where that ends.
+ * byte_cursor - reads numbers and strings from bytes in memory.
  *
- * Taking more than there is fails, and leaves the cursor where it was.
+ * A read beyond the end fails and does not move the cursor.
  */
 #ifndef SONDE_READ_FILE_BYTE_CURSOR_H
 #define SONDE_READ_FILE_BYTE_CURSOR_H
@@ -14,7 +14,7 @@
 
 struct byte_cursor {
 	const char *at, *end;
-	bool swap; /* the byte order is not ours */
+	bool swap; /* the bytes are in the other byte order */
 };
 
 static inline size_t byte_cursor_left(const struct byte_cursor *c)
@@ -42,7 +42,7 @@ static inline bool byte_cursor_number(struct byte_cursor *c, size_t size, uint64
 	return true;
 }
 
-/* A string and the NUL that ends it. */
+/* A string that ends with a NUL. */
 static inline bool byte_cursor_string(struct byte_cursor *c, const char **ret)
 {
 	const char *end = memchr(c->at, '\0', byte_cursor_left(c));
@@ -54,7 +54,7 @@ static inline bool byte_cursor_string(struct byte_cursor *c, const char **ret)
 	return true;
 }
 
-/* Whether this string comes next, NUL and all; it is taken if so. */
+/* Takes this string and its NUL if they come next. */
 static inline bool byte_cursor_word(struct byte_cursor *c, const char *word)
 {
 	size_t len = strlen(word) + 1;
@@ -65,7 +65,7 @@ static inline bool byte_cursor_word(struct byte_cursor *c, const char *word)
 	return true;
 }
 
-/* A number of this size, and so many bytes. */
+/* A length, which is a number of this size, and that many bytes. */
 static inline bool byte_cursor_block(struct byte_cursor *c, size_t size, struct view *ret)
 {
 	struct byte_cursor ahead = *c;

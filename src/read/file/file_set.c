@@ -29,7 +29,7 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* Of what is no regular file, or is empty, nothing comes. */
+/* Ignores empty files and anything but regular files. */
 static int map_file(struct file_set *set, const char *path, struct err *err)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file_set - the files of a directory or an archive, in memory.
+ * file_set - the files of a trace, in memory.
  *
- * A trace may be many files.  Those of a directory are mapped; those of an
- * archive are unpacked (archive.h).  To who reads them they are the same.
+ * The files of a directory are mapped; those of an archive are unpacked (packed.h).
  */
 #ifndef SONDE_READ_FILE_FILE_SET_H
 #define SONDE_READ_FILE_FILE_SET_H
@@ -12,10 +11,10 @@
 #include "base/vec.h"
 
 struct trace_file {
-	char *name; /* with its directories */
+	char *name; /* path, or path of the archive and path in it */
 	uint8_t *data;
 	size_t size;
-	bool is_mapped; /* else the data is allocated */
+	bool is_mapped; /* otherwise allocated */
 };
 
 struct file_set {
@@ -24,7 +23,7 @@ struct file_set {
 
 void file_set_done(struct file_set *set);
 
-/* Maps all files that are in a directory, but not those further below. */
+/* Maps all files of a directory, without those in subdirectories. */
 int file_set_map(struct file_set *set, const char *path, struct err *err);
 
 /* Sorts by name. */

@@ -10,23 +10,23 @@
 #include "read/file/packed_frames.h"
 #include "read/file/unpack.h"
 
-/* Magic numbers of what is packed, in the order in which they are compared. */
+/* Magic numbers, in the order in which they are compared. */
 static const struct packed_magic {
-	size_t at, size;
+	size_t offset, size;
 	const char *bytes;
 	const char *name;
 	enum packed_kind kind;
 } magics[] = {
-	{ 0, 4, "LRZI", "lrzip", PACKED_UNKNOWN },
-	{ 0, 9, "\x89LZO\0\r\n\x1a\n", "lzop", PACKED_UNKNOWN },
-	{ 0, 12, "GRZipII\0\2\4:)", "grzip", PACKED_UNKNOWN },
-	{ 0, 2, "\x1f\x9d", "compress", PACKED_UNKNOWN },
-	{ 0, 4, "LZIP", "lzip", PACKED_UNKNOWN },
-	{ 0, 6, "7z\xbc\xaf\x27\x1c", "7-Zip", PACKED_UNKNOWN },
-	{ 0, 6, "Rar!\x1a\7", "RAR", PACKED_UNKNOWN },
+	{ 0, 4, "LRZI", "lrzip", PACKED_UNSUPPORTED },
+	{ 0, 9, "\x89LZO\0\r\n\x1a\n", "lzop", PACKED_UNSUPPORTED },
+	{ 0, 12, "GRZipII\0\2\4:)", "grzip", PACKED_UNSUPPORTED },
+	{ 0, 2, "\x1f\x9d", "compress", PACKED_UNSUPPORTED },
+	{ 0, 4, "LZIP", "lzip", PACKED_UNSUPPORTED },
+	{ 0, 6, "7z\xbc\xaf\x27\x1c", "7-Zip", PACKED_UNSUPPORTED },
+	{ 0, 6, "Rar!\x1a\7", "RAR", PACKED_UNSUPPORTED },
 	{ 0, 2, "\x1f\x8b", "gzip", PACKED_GZIP },
 	{ 0, 4, "\x28\xb5\x2f\xfd", "zstd", PACKED_ZSTD },
-	{ 0, 6, "\xfd\x37\x7a\x58\x5a", "xz", PACKED_XZ }, /* with its NUL */
+	{ 0, 6, "\xfd\x37\x7a\x58\x5a", "xz", PACKED_XZ }, /* includes the NUL */
 	{ 0, 3, "BZh", "bzip2", PACKED_BZIP2 },
 	{ 0, 4, "\x04\x22\x4d\x18", "lz4", PACKED_LZ4 },
 	{ 0, 4, "PK\3\4", "zip", PACKED_ARCHIVE },
@@ -36,8 +36,8 @@ static const struct packed_magic {
 static const struct packed_magic *magic_of(const char *head, size_t size)
 {
 	for (size_t i = 0; i < ARRAY_LEN(magics); i++)
-		if (size >= magics[i].at + magics[i].size &&
-		    memcmp(head + magics[i].at, magics[i].bytes, magics[i].size) == 0)
+		if (size >= magics[i].offset + magics[i].size &&
+		    memcmp(head + magics[i].offset, magics[i].bytes, magics[i].size) == 0)
 			return &magics[i];
 	return NULL;
 }
@@ -47,8 +47,8 @@ bool packed_matches(const char *head, size_t size)
 	return magic_of(head, size) || packed_frames_matches(head, size);
 }
 
-/* The text with every `from` in it replaced, which stands for `to`. */
-static char *with_name(const char *text, const char *from, const char *to)
+/* A copy of the text in which `to` replaces each `from`. */
+static char *replace_all(const char *text, const char *from, const char *to)
 {
 	char *all = must_strdup(text);
 
@@ -62,7 +62,6 @@ static char *with_name(const char *text, const char *from, const char *to)
 	return all;
 }
 
-/* Reads what came out, as if it had been given; but messages name the packed one. */
 int packed_open_content(const char *path, int fd, const char *format, struct input **ret,
 			struct err *err)
 {
@@ -70,13 +69,13 @@ int packed_open_content(const char *path, int fd, const char *format, struct inp
 	int code = input_open(unpacked, format, ret, err);
 
 	if (code < 0) {
-		_cleanup_(freep) char *text = with_name(err->text, unpacked, path);
+		_cleanup_(freep) char *text = replace_all(err->text, unpacked, path);
 
 		snprintf(err->text, sizeof(err->text), "%s", text);
 	} else if ((*ret)->warning) {
 		_cleanup_(freep) char *before = (*ret)->warning;
 
-		(*ret)->warning = with_name(before, unpacked, path);
+		(*ret)->warning = replace_all(before, unpacked, path);
 	}
 	return code;
 }
@@ -106,7 +105,7 @@ int packed_open(const char *path, const char *format, struct input **ret, struct
 
 	if (!magic)
 		return open_frames(path, file, format, ret, err);
-	if (magic->kind == PACKED_UNKNOWN)
+	if (magic->kind == PACKED_UNSUPPORTED)
 		return err_set(err, -ENOTSUP,
 			       "'%s' is compressed with %s, which sonde cannot read: decompress it "
 			       "first",

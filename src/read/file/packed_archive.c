@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Archives and compressed files by libarchive, in up to two steps: the file is
- * decompressed by the one filter that its magic number names, and the result is
- * read as an archive, or as a single file.  Both steps count what they produce.
+ * Unpacks archives and compressed files with libarchive, in up to two steps: one
+ * filter, chosen by the magic number, decompresses the file; the result is read as an
+ * archive or as a single file.  Each step counts the bytes that it produces.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,26 +21,25 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-enum { FILES = 50000 }; /* as many as can be mapped */
+enum { FILES_MAX = 50000 }; /* below the kernel's limit of mappings, vm.max_map_count */
 
 struct unpacking {
 	const char *path;
-	struct archive *layer; /* decompresses; NULL if the archive is not compressed */
-	uint64_t layer_left;   /* bytes that it may still produce */
-	char block[1 << 16];   /* of them */
+	struct archive *filter; /* decompresses the file; NULL if it is not compressed */
+	struct unpack_budget filter_budget;
+	char block[1 << 16]; /* output of the filter */
 	struct archive *archive;
-	uint64_t left;  /* bytes that may still come out of the archive */
-	uint64_t limit; /* what left and layer_left began with */
+	struct unpack_budget budget; /* of the archive */
 	struct file_set files;
 	int fd;   /* of the last file */
-	int code; /* of the first failure while decompressing; err has its message */
+	int code; /* of the first failure of the filter; err contains its message */
 	struct err *err;
 };
 
 static void unpacking_done(struct unpacking *u)
 {
 	archive_read_free(u->archive);
-	archive_read_free(u->layer);
+	archive_read_free(u->filter);
 	file_set_done(&u->files);
 	closep(&u->fd);
 }
@@ -50,35 +49,10 @@ static int fail(struct unpacking *u, struct archive *archive)
 	if (u->code < 0)
 		return u->code;
 	return err_set(u->err, -EBADMSG, "cannot unpack '%s': %s", u->path,
-		       archive_error_string(archive) ?: "it is damaged");
+		       archive_error_string(archive) ?: "damaged file");
 }
 
-static int take(struct unpacking *u, uint64_t *left, size_t size)
-{
-	if (size > *left)
-		return err_set(u->err, -EFBIG,
-			       "'%s' unpacks to more than %" PRIu64
-			       " MiB, the limit for its size: unpack it and pass the result to "
-			       "sonde",
-			       u->path, u->limit >> 20);
-	*left -= size;
-	return 0;
-}
-
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0)
-			return -errno;
-		data += n;
-		size -= n;
-	}
-	return 0;
-}
-
-/* The rest of an entry, into a file without a name; fd is -1 if it is only to be counted. */
+/* Writes the content of an entry to fd, or only counts its bytes if fd is -1. */
 static int unpack_content(struct unpacking *u, int fd, uint64_t *ret_size)
 {
 	char buf[1 << 16];
@@ -87,10 +61,12 @@ static int unpack_content(struct unpacking *u, int fd, uint64_t *ret_size)
 	for (ssize_t n; (n = archive_read_data(u->archive, buf, sizeof(buf))) != 0;) {
 		if (n < 0)
 			return fail(u, u->archive);
-		if (take(u, &u->left, n) < 0)
-			return -EFBIG;
-		if (fd >= 0 && write_all(fd, buf, n) < 0)
-			return err_errno(u->err, "cannot unpack '%s'", u->path);
+		int code = unpack_budget_take(&u->budget, n, u->err);
+
+		if (code == 0 && fd >= 0)
+			code = unpack_write(u->path, fd, buf, n, u->err);
+		if (code < 0)
+			return code;
 		*ret_size += n;
 	}
 	return 0;
@@ -120,7 +96,7 @@ static int unpack_file(struct unpacking *u, const char *name)
 	return 0;
 }
 
-/* libarchive would skip the content of a directory without counting it. */
+/* libarchive skips the content of other entries without counting it, so it is read here. */
 static int unpack_entry(struct unpacking *u, struct archive_entry *entry)
 {
 	uint64_t size;
@@ -130,7 +106,7 @@ static int unpack_entry(struct unpacking *u, struct archive_entry *entry)
 	return unpack_content(u, -1, &size);
 }
 
-/* Selects the one filter; a warning says that it would be a program. */
+/* Adds the filter; libarchive returns a warning if it would run an external program. */
 static int add_filter(struct unpacking *u, enum packed_kind kind)
 {
 	static const struct {
@@ -144,42 +120,42 @@ static int add_filter(struct unpacking *u, enum packed_kind kind)
 		[PACKED_LZ4] = { archive_read_support_filter_lz4, ARCHIVE_FILTER_LZ4 },
 	};
 
-	if (filters[kind].support(u->layer) != ARCHIVE_OK)
+	if (filters[kind].support(u->filter) != ARCHIVE_OK)
 		return err_set(u->err, -ENOTSUP,
 			       "'%s' is compressed with a method that this libarchive was built "
 			       "without: decompress it first",
 			       u->path);
-	return archive_read_append_filter(u->layer, filters[kind].code) == ARCHIVE_OK
+	return archive_read_append_filter(u->filter, filters[kind].code) == ARCHIVE_OK
 		       ? 0
-		       : fail(u, u->layer);
+		       : fail(u, u->filter);
 }
 
-static int open_layer(struct unpacking *u, enum packed_kind kind)
+static int open_filter(struct unpacking *u, enum packed_kind kind)
 {
 	struct archive_entry *entry;
 
-	u->layer = archive_read_new();
-	archive_read_support_format_raw(u->layer);
+	u->filter = archive_read_new();
+	archive_read_support_format_raw(u->filter);
 
 	int code = add_filter(u, kind);
 
 	if (code < 0)
 		return code;
-	if (archive_read_open_filename(u->layer, u->path, sizeof(u->block)) != ARCHIVE_OK ||
-	    archive_read_next_header(u->layer, &entry) != ARCHIVE_OK)
-		return fail(u, u->layer);
+	if (archive_read_open_filename(u->filter, u->path, sizeof(u->block)) != ARCHIVE_OK ||
+	    archive_read_next_header(u->filter, &entry) != ARCHIVE_OK)
+		return fail(u, u->filter);
 	return 0;
 }
 
-static ssize_t read_layer(struct archive *archive, void *arg, const void **ret)
+static ssize_t read_filter(struct archive *archive, void *arg, const void **ret)
 {
 	struct unpacking *u = arg;
-	ssize_t n = archive_read_data(u->layer, u->block, sizeof(u->block));
+	ssize_t n = archive_read_data(u->filter, u->block, sizeof(u->block));
 
 	if (n < 0)
-		u->code = fail(u, u->layer);
+		u->code = fail(u, u->filter);
 	else
-		u->code = take(u, &u->layer_left, n);
+		u->code = unpack_budget_take(&u->filter_budget, n, u->err);
 	*ret = u->block;
 	return u->code < 0 ? ARCHIVE_FATAL : n;
 }
@@ -191,24 +167,27 @@ static int open_archive(struct unpacking *u, enum packed_kind kind)
 
 	if (stat(u->path, &st) < 0)
 		return err_errno(u->err, "cannot open '%s'", u->path);
-	u->left = u->layer_left = u->limit = unpack_limit(st.st_size);
+
+	uint64_t limit = unpack_limit(st.st_size);
+
+	u->budget = u->filter_budget = (struct unpack_budget){ u->path, limit, limit };
 	u->archive = archive_read_new();
 	archive_read_support_format_tar(u->archive);
 	archive_read_support_format_zip(u->archive);
 	if (kind == PACKED_ARCHIVE) {
 		r = archive_read_open_filename(u->archive, u->path, sizeof(u->block));
 	} else {
-		int code = open_layer(u, kind);
+		int code = open_filter(u, kind);
 
 		if (code < 0)
 			return code;
 		archive_read_support_format_raw(u->archive);
-		r = archive_read_open(u->archive, u, NULL, read_layer, NULL);
+		r = archive_read_open(u->archive, u, NULL, read_filter, NULL);
 	}
 	return r == ARCHIVE_OK ? 0 : fail(u, u->archive);
 }
 
-static int unpack(struct unpacking *u, enum packed_kind kind)
+static int unpack_all(struct unpacking *u, enum packed_kind kind)
 {
 	struct archive_entry *entry;
 	int code = open_archive(u, kind), status = ARCHIVE_OK;
@@ -217,9 +196,9 @@ static int unpack(struct unpacking *u, enum packed_kind kind)
 		status = archive_read_next_header(u->archive, &entry);
 		if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
 			break;
-		if (count == FILES)
-			return err_set(u->err, -EFBIG, "'%s' has more than %d files", u->path,
-				       FILES);
+		if (count == FILES_MAX)
+			return err_set(u->err, -EFBIG, "cannot unpack '%s': more than %d files",
+				       u->path, FILES_MAX);
 		code = unpack_entry(u, entry);
 	}
 	if (code == 0 && status != ARCHIVE_EOF)
@@ -241,7 +220,7 @@ int packed_open_archive(const char *path, enum packed_kind kind, const char *for
 			struct input **ret, struct err *err)
 {
 	_cleanup_(unpacking_done) struct unpacking u = { .path = path, .fd = -1, .err = err };
-	int code = unpack(&u, kind);
+	int code = unpack_all(&u, kind);
 
 	if (code < 0)
 		return code;
@@ -250,8 +229,8 @@ int packed_open_archive(const char *path, enum packed_kind kind, const char *for
 	if (u.files.items.count == 1)
 		return open_single(&u, format, ret);
 	return err_set(err, -EBADMSG,
-		       "'%s' holds %zu files and no CTF trace: unpack it and name them", path,
-		       u.files.items.count);
+		       "'%s' contains %zu files and no CTF trace: unpack it and pass the files",
+		       path, u.files.items.count);
 }
 
 #else
@@ -260,8 +239,8 @@ int packed_open_archive(const char *path, enum packed_kind kind, const char *for
 			struct input **ret, struct err *err)
 {
 	return err_set(err, -ENOTSUP,
-		       "'%s' is packed, and sonde was built without libarchive (package "
-		       "libarchive-dev): unpack it first",
+		       "cannot unpack '%s': sonde was built without libarchive (package "
+		       "libarchive-dev); unpack it first",
 		       path);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packed_frames - requests of OTLP that were compressed one by one.
+ * packed_frames - OTLP requests that were compressed one by one.
  *
- * The collector's file exporter writes this when it is told `compression: zstd`:
- * each request, in protobuf or JSON, is packed by itself and stands behind its
- * length in four bytes, the highest first.  No tool unpacks that.  What comes
- * out here is what the exporter writes otherwise: requests behind their lengths,
- * or on lines.
+ * The file exporter of the OpenTelemetry collector writes this format with
+ * `compression: zstd`: each request, in protobuf or JSON, is compressed separately
+ * and preceded by its length in four bytes, big-endian.  No common tool unpacks such
+ * files.  The output is what the exporter writes without compression: requests
+ * preceded by their lengths, or one request per line.
  */
 #ifndef SONDE_READ_FILE_PACKED_FRAMES_H
 #define SONDE_READ_FILE_PACKED_FRAMES_H
@@ -14,12 +14,12 @@
 #include "base/err.h"
 #include "base/view.h"
 
-/* By its first bytes. */
+/* Whether these are the first bytes of such a file. */
 bool packed_frames_matches(const char *head, size_t size);
 
 /*
- * Writes what is in the file to fd, at most as many bytes.  If the last request is
- * cut off, so is that which is written.  The path is for messages.
+ * Writes the uncompressed requests to fd, at most limit bytes.  If the last request is
+ * truncated, so is the output.  Messages contain the path.
  */
 int packed_frames_unpack(const char *path, struct view file, int fd, uint64_t limit,
 			 struct err *err);

@@ -2,6 +2,7 @@
 #include "read/file/unpack.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 #ifdef HAVE_ZLIB
@@ -11,7 +12,7 @@
 #include <zstd.h>
 #endif
 
-enum { MAX_SIZE = 1 << 28 }; /* far more than anybody packs in one piece */
+enum { MAX_SIZE = 1 << 28 }; /* bytes; far more than any tool compresses in one piece */
 
 uint64_t unpack_limit(uint64_t packed_size)
 {
@@ -25,25 +26,50 @@ uint64_t unpack_limit(uint64_t packed_size)
 	return limit < memory ? limit : memory;
 }
 
-struct method {
+int unpack_budget_take(struct unpack_budget *budget, size_t size, struct err *err)
+{
+	if (size > budget->left)
+		return err_set(err, -EFBIG,
+			       "'%s' unpacks to more than %" PRIu64
+			       " MiB, the limit for its size: unpack it and pass the result to "
+			       "sonde",
+			       budget->path, budget->limit >> 20);
+	budget->left -= size;
+	return 0;
+}
+
+int unpack_write(const char *path, int fd, const char *data, size_t size, struct err *err)
+{
+	while (size) {
+		ssize_t n = write(fd, data, size);
+
+		if (n < 0)
+			return err_errno(err, "cannot unpack '%s'", path);
+		data += n;
+		size -= n;
+	}
+	return 0;
+}
+
+struct unpack_method {
 	const char *name, *package;
-	bool (*can_be)(struct view packed, size_t size); /* NULL: not built in */
+	bool (*is_plausible)(struct view packed, size_t size); /* NULL: not built in */
 	bool (*run)(struct unpack *unpack, struct view packed, char *ret, size_t size);
 };
 
 struct unpack {
-	const struct method *method;
-	uint64_t limit, left; /* bytes that may come out: at all, still */
+	const struct unpack_method *method;
+	uint64_t limit, left; /* bytes that may be unpacked: in all, and from now on */
 	bool exceeded;
 #ifdef HAVE_ZSTD
-	ZSTD_DCtx *zstd; /* its tables are made once */
+	ZSTD_DCtx *zstd; /* allocated once, since its tables are large */
 #endif
 };
 
 #ifdef HAVE_ZLIB
-static bool zlib_can_be(struct view packed, size_t size)
+static bool zlib_is_plausible(struct view packed, size_t size)
 {
-	return size / 1032 <= packed.len; /* deflate cannot do better */
+	return size / 1032 <= packed.len; /* the maximum ratio of deflate */
 }
 
 static bool zlib_run(struct unpack *unpack, struct view packed, char *ret, size_t size)
@@ -56,11 +82,11 @@ static bool zlib_run(struct unpack *unpack, struct view packed, char *ret, size_
 #endif
 
 #ifdef HAVE_ZSTD
-static bool zstd_can_be(struct view packed, size_t size)
+static bool zstd_is_plausible(struct view packed, size_t size)
 {
-	unsigned long long told = ZSTD_getFrameContentSize(packed.s, packed.len);
+	unsigned long long stored = ZSTD_getFrameContentSize(packed.s, packed.len);
 
-	return told == size || told == ZSTD_CONTENTSIZE_UNKNOWN;
+	return stored == size || stored == ZSTD_CONTENTSIZE_UNKNOWN;
 }
 
 static bool zstd_run(struct unpack *unpack, struct view packed, char *ret, size_t size)
@@ -72,14 +98,14 @@ static bool zstd_run(struct unpack *unpack, struct view packed, char *ret, size_
 }
 #endif
 
-static const struct method methods[] = {
+static const struct unpack_method methods[] = {
 #ifdef HAVE_ZLIB
-	{ "zlib", "zlib1g-dev", zlib_can_be, zlib_run },
+	{ "zlib", "zlib1g-dev", zlib_is_plausible, zlib_run },
 #else
 	{ "zlib", "zlib1g-dev", NULL, NULL },
 #endif
 #ifdef HAVE_ZSTD
-	{ "zstd", "libzstd-dev", zstd_can_be, zstd_run },
+	{ "zstd", "libzstd-dev", zstd_is_plausible, zstd_run },
 #else
 	{ "zstd", "libzstd-dev", NULL, NULL },
 #endif
@@ -92,9 +118,8 @@ struct unpack *unpack_new(const char *name, const char *path, uint64_t file_size
 			continue;
 		if (!methods[i].run) {
 			err_set(err, -ENOTSUP,
-				"'%s' is packed by %s, which needs the package %s when sonde is "
-				"built",
-				path, name, methods[i].package);
+				"cannot unpack '%s': sonde was built without %s (package %s)", path,
+				name, methods[i].package);
 			return NULL;
 		}
 
@@ -105,7 +130,8 @@ struct unpack *unpack_new(const char *name, const char *path, uint64_t file_size
 		return unpack;
 	}
 	err_set(err, -EBADMSG,
-		"'%s' is packed in a way that sonde does not know: it knows zlib and zstd", path);
+		"cannot unpack '%s': unknown compression method; sonde supports zlib and zstd",
+		path);
 	return NULL;
 }
 
@@ -121,7 +147,7 @@ void unpack_free(struct unpack *unpack)
 
 bool unpack_admit(struct unpack *unpack, struct view packed, size_t size)
 {
-	if (size > MAX_SIZE || !unpack->method->can_be(packed, size))
+	if (size > MAX_SIZE || !unpack->method->is_plausible(packed, size))
 		return false;
 	if (size > unpack->left) {
 		unpack->exceeded = true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unpack - data that was compressed in one piece, by zlib or zstd.
+ * unpack - decompression with zlib or zstd of data with a known size.
  *
- * The size of the result is stored beside it in the file, and may be damaged:
- * before memory is taken, unpack_admit() checks whether that much can come out.
+ * The file stores the size of the result, which can be damaged: unpack_admit() checks
+ * that it is plausible before the caller allocates memory.
  */
 #ifndef SONDE_READ_FILE_UNPACK_H
 #define SONDE_READ_FILE_UNPACK_H
@@ -12,16 +12,28 @@
 #include "base/view.h"
 
 /*
- * The most that a file of so many bytes may unpack to: 256 times as much, or 64 MiB
- * if that is more, but no more than half of the machine's memory.
+ * The maximum of bytes that a packed file of this size may unpack to: 256 times as
+ * many, or 64 MiB if that is more, but at most half of the memory.
  */
 uint64_t unpack_limit(uint64_t packed_size);
+
+/* The bytes that a packed file may still unpack to. */
+struct unpack_budget {
+	const char *path; /* of the file, for messages; borrowed */
+	uint64_t left, limit;
+};
+
+/* 0, or -EFBIG if size exceeds what is left. */
+int unpack_budget_take(struct unpack_budget *budget, size_t size, struct err *err);
+
+/* Writes unpacked bytes of path to a descriptor. */
+int unpack_write(const char *path, int fd, const char *data, size_t size, struct err *err);
 
 struct unpack;
 
 /*
- * By the name of the method, for the parts of a file of that size.  NULL, and a sentence with the
- * path, if it is not known or not built in.
+ * For the compressed parts of a file of this size.  NULL if the method is unknown or not
+ * built in; the message contains the path.
  */
 struct unpack *unpack_new(const char *method, const char *path, uint64_t file_size,
 			  struct err *err);
@@ -29,15 +41,15 @@ void unpack_free(struct unpack *unpack);
 DEFINE_FREEP(unpack)
 
 /*
- * Whether size bytes can come out of it, and no more than unpack_limit() with all
- * that were admitted before; they are counted then.
+ * Whether packed can unpack to size bytes, and the sum of all admitted sizes stays within
+ * unpack_limit().
  */
 bool unpack_admit(struct unpack *unpack, struct view packed, size_t size);
 
-/* The limit, in bytes, if something was not admitted for it; otherwise 0. */
+/* The limit in bytes if unpack_admit() returned false because of it; otherwise 0. */
 uint64_t unpack_exceeded(const struct unpack *unpack);
 
-/* Whether just size bytes came out, into ret. */
+/* Unpacks to ret; false unless the result has exactly this size. */
 bool unpack_run(struct unpack *unpack, struct view packed, char *ret, size_t size);
 
 #endif
