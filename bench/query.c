@@ -159,47 +159,52 @@ static int64_t measure_table(struct query *q, const char *table, const char *sum
 static const struct {
 	const char *table, *sum;
 } tables[] = {
-	{ "threads", "ns" },  { "intervals", "ns" }, { "wakeups", "ns" }, { "turns", "ns" },
-	{ "messages", "ns" }, { "calls", "ns" },     { "block", "ns" },   { "hits", "time" },
-	{ "spans", "ns" },    { "requests", "ns" },  { "slices", "ns" },
+	{ "threads", "duration" },  { "intervals", "duration" },    { "wakeups", "duration" },
+	{ "slices", "duration" },   { "messages", "duration" },     { "syscalls", "duration" },
+	{ "block_io", "duration" }, { "probe_events", "time" },     { "spans", "duration" },
+	{ "requests", "duration" }, { "request_work", "duration" },
 };
 
 static const struct {
 	const char *name, *table, *sql;
 } queries[] = {
 	{ "one-thread", "intervals", "SELECT count(*) FROM intervals WHERE tid = 7" },
-	{ "by-state", "intervals", "SELECT state, sum(ns) FROM intervals GROUP BY state" },
+	{ "by-state", "intervals", "SELECT state, sum(duration) FROM intervals GROUP BY state" },
 	{ "by-thread", "intervals",
-	  "SELECT tid, comm, count(*), sum(ns), max(ns) FROM intervals WHERE state = 'C' GROUP BY "
+	  "SELECT tid, comm, count(*), sum(duration), max(duration) FROM intervals WHERE state = "
+	  "'C' GROUP BY "
 	  "thread" },
 	{ "meanwhile", "intervals",
 	  "SELECT t.tid, sum(min(t.end, i.end) - max(t.start, i.start)) FROM intervals i JOIN "
-	  "turns t "
+	  "slices t "
 	  "ON t.host = i.host AND t.cpu = i.cpu AND t.start < i.end AND t.end > i.start "
 	  "WHERE i.state = 'C' AND t.thread <> i.thread GROUP BY t.thread" },
-	{ "who-woke-whom", "wakeups",
-	  "SELECT waker_comm, comm, count(*), avg(delay) FROM wakeups WHERE context = 'task' "
+	{ "wakers", "wakeups",
+	  "SELECT waker_comm, comm, count(*), avg(delay) FROM wakeups WHERE woken_by = 'task' "
 	  "GROUP BY waker, thread" },
 	{ "histogram", "intervals",
-	  "SELECT bucket(ns), count(*) FROM intervals WHERE state = 'C' GROUP BY bucket(ns)" },
+	  "SELECT bucket(duration), count(*) FROM intervals WHERE state = 'C' GROUP BY "
+	  "bucket(duration)" },
 	{ "peers", "intervals",
-	  "SELECT name, count(*), percentile(ns, 99) FROM intervals WHERE state = 'N' GROUP BY "
-	  "name" },
+	  "SELECT object_name, count(*), percentile(duration, 99) FROM intervals WHERE state = 'N' "
+	  "GROUP BY "
+	  "object_name" },
 	{ "connections", "messages",
 	  "SELECT local, peer, count(*), sum(bytes) FROM messages GROUP BY 1, 2" },
-	{ "calls", "calls",
-	  "SELECT name, count(*), count(error), sum(ns) FROM calls GROUP BY name" },
-	{ "spans", "spans", "SELECT service, percentile(ns, 99) FROM spans GROUP BY service" },
+	{ "syscalls", "syscalls",
+	  "SELECT name, count(*), count(error), sum(duration) FROM syscalls GROUP BY name" },
+	{ "spans", "spans",
+	  "SELECT service, percentile(duration, 99) FROM spans GROUP BY service" },
 	{ "span-states", "spans",
 	  "SELECT s.service, i.state, sum(min(i.end, s.end) - max(i.start, s.start)) FROM spans s "
 	  "JOIN intervals i ON i.thread = s.thread AND i.start < s.end AND i.end > s.start "
 	  "GROUP BY s.service, i.state" },
 	{ "request-states", "requests",
 	  "SELECT r.service, i.state, sum(min(i.end, s.end) - max(i.start, s.start)) "
-	  "FROM requests r JOIN slices s ON s.request = r.id JOIN intervals i "
+	  "FROM requests r JOIN request_work s ON s.request = r.id JOIN intervals i "
 	  "ON i.thread = s.thread AND i.start < s.end AND i.end > s.start GROUP BY 1, 2" },
-	{ "calls-in-spans", "spans",
-	  "SELECT count(*) FROM spans s JOIN calls c ON c.thread = s.thread AND c.start < s.end "
+	{ "syscalls-in-spans", "spans",
+	  "SELECT count(*) FROM spans s JOIN syscalls c ON c.thread = s.thread AND c.start < s.end "
 	  "AND c.end > s.start" },
 };
 

@@ -25,7 +25,7 @@ MAY_USE = {
     "store": "base event model analyse",
     "explore": "base event record model analyse live store",
     "report": "base event otlp model analyse",
-    "query": "base event model analyse report",
+    "query": "base event model analyse",
     "serve": "base event model analyse load live store report query",
     "cli": "base event bpf record read otlp model analyse load live store explore report query serve",
 }

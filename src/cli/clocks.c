@@ -35,18 +35,18 @@ static void clock_json(struct json *j, const struct merge_clock *clock)
 	put_u64(j, "group", clock->group);
 	if (clock->alignment != MERGE_REFERENCE) {
 		put_string(j, "reference", clock->reference);
-		put_string(j, "via", clock->via);
+		put_string(j, "peer_host", clock->via);
 		put_u64(j, "messages_from", clock->from);
 		put_u64(j, "messages_to", clock->to);
-		put_u64(j, "messages_dropped", clock->dropped);
+		put_u64(j, "messages_rejected", clock->dropped);
 	}
 	if (is_aligned(clock)) {
-		json_key(j, "offset_ns");
+		json_key(j, "offset");
 		json_i64(j, clock->offset);
 		json_key(j, "drift_ppm");
 		json_real(j, clock->drift);
 		if (clock->bound != UINT64_MAX)
-			put_u64(j, "bound_ns", clock->bound);
+			put_u64(j, "max_error", clock->bound);
 	}
 	json_end(j);
 }

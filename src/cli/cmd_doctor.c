@@ -38,7 +38,7 @@ static void put_feature(struct json *j, const struct feature *f)
 	put_string(j, "provides", f->provides);
 	put_bool(j, "ok", f->ok);
 	put_bool(j, "required", f->required);
-	put_string(j, "why", f->why);
+	put_string(j, "reason", f->why);
 	put_string(j, "remedy", f->remedy);
 	json_end(j);
 }

@@ -46,8 +46,8 @@ static int print_json(const struct span_names *names, struct err *err)
 	for (size_t at = 0; span_names_next(names, &at, &state);) {
 		json_object(&j);
 		put_string(&j, "name", state.name);
-		put_bool(&j, "on", !state.off);
-		put_u64(&j, "begun", state.count);
+		put_bool(&j, "enabled", !state.off);
+		put_u64(&j, "count", state.count);
 		json_end(&j);
 	}
 	json_end(&j);

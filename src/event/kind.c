@@ -23,8 +23,8 @@ static const struct kind {
 	[RECORD_FILE] = { "file", "file", false, PERHAPS },
 	[RECORD_SOCKET_STATE] = { "socket_state", "socket_state", true, PERHAPS },
 	[RECORD_SYSCALL] = { "syscall", "syscall", true, ALWAYS },
-	[RECORD_BLOCK] = { "block", "block", true, ALWAYS },
-	[RECORD_PROBE_EVENT] = { "probe_event", "hit", true, ALWAYS },
+	[RECORD_BLOCK] = { "block_io", "block_io", true, ALWAYS },
+	[RECORD_PROBE_EVENT] = { "probe_event", "probe_event", true, ALWAYS },
 	[RECORD_SAMPLE] = { "sample", "sample", true, ALWAYS },
 	[RECORD_STACK] = { "stack", "stack", false, NEVER },
 	[RECORD_FRAME] = { "frame", NULL, false, NEVER },
@@ -147,11 +147,11 @@ const char *softirq_name(unsigned vector)
 const char *task_event_name(unsigned event)
 {
 	static const char *const names[] = {
-		[TASK_EXISTING] = "seen",
+		[TASK_EXISTING] = "existing",
 		[TASK_NEW] = "new",
 		[TASK_EXEC] = "exec",
 		[TASK_RENAMED] = "renamed",
-		[TASK_OUT_OF_SCOPE] = "neighbour",
+		[TASK_OUT_OF_SCOPE] = "out_of_scope",
 	};
 
 	return NAME_IN(names, event);

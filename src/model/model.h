@@ -285,6 +285,8 @@ struct stack {
 struct stack model_stack(const struct model *model, uint32_t stack);
 size_t model_stack_count(const struct model *model); /* numbers are below; 0 is none */
 struct frame model_frame(const struct model *model, uint32_t frame);
+/* The innermost function of a stack outside the kernel and the C library; NULL if unknown. */
+const char *model_stack_function(const struct model *model, uint32_t stack);
 
 size_t model_span_count(const struct model *model); /* ids are below */
 const struct span *model_span(const struct model *model, span_id id);

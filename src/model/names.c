@@ -220,3 +220,17 @@ struct frame model_frame(const struct model *model, uint32_t frame)
 {
 	return frame < model->frames.count ? model->frames.items[frame] : (struct frame){ 0 };
 }
+
+const char *model_stack_function(const struct model *model, uint32_t number)
+{
+	struct stack stack = model_stack(model, number);
+
+	for (size_t i = stack.kernel_count; i < stack.count; i++) {
+		struct frame frame = model_frame(model, stack.frames[i]);
+		const char *module = model_string(model, frame.module);
+
+		if (frame.symbol.i && !strstr(module, "/libc.so") && !strstr(module, "/libpthread"))
+			return model_string(model, frame.symbol);
+	}
+	return NULL;
+}

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/query_internal.h"
+#include "query/internal.h"
 
 /* In the order of strcmp(). */
 static const char *const functions[] = {
@@ -111,7 +111,7 @@ static const char *const functions[] = {
 	"rtrim",
 	"sign",
 	"sin",
-	"since",
+	"since_start",
 	"sinh",
 	"soundex",
 	"sqlite_source_id",

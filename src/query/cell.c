@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "query/query_internal.h"
+#include "query/internal.h"
 
 void cell_int(struct cell *cell, int64_t n)
 {
@@ -20,7 +20,7 @@ void cell_time(struct cell *cell, nsec_t t)
 	cell_int(cell, t <= INT64_MAX ? (int64_t)t : INT64_MAX);
 }
 
-void cell_length(struct cell *cell, nsec_t from, nsec_t to)
+void cell_duration(struct cell *cell, nsec_t from, nsec_t to)
 {
 	cell_time(cell, to > from ? to - from : 0);
 }
@@ -76,16 +76,16 @@ static const struct socket_name *name_of(struct query *q, uint16_t host, uint64_
 {
 	const struct socket *socket;
 
-	if (q->named.known && q->named.host == host && q->named.object == object)
-		return &q->named.name;
+	if (q->last_socket.valid && q->last_socket.host == host && q->last_socket.object == object)
+		return &q->last_socket.name;
 	socket = model_socket(q->model, host, object);
 	if (!socket)
 		return NULL;
-	socket_name_init(&q->named.name, &socket->address);
-	q->named.host = host;
-	q->named.object = object;
-	q->named.known = true;
-	return &q->named.name;
+	socket_name_init(&q->last_socket.name, &socket->address);
+	q->last_socket.host = host;
+	q->last_socket.object = object;
+	q->last_socket.valid = true;
+	return &q->last_socket.name;
 }
 
 void cell_address(struct cell *cell, struct query *q, uint16_t host, uint64_t object,

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "query/query_internal.h"
+#include "query/internal.h"
 #include "event/kind.h"
 
 /* ms(ns), us(ns): the divisor is the function's own data. */
@@ -20,7 +20,7 @@ static void scaled(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_double(ctx, sqlite3_value_double(argv[0]) / *unit);
 }
 
-static void since(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+static void since_start(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct query *q = sqlite3_user_data(ctx);
 	int64_t begin = model_begin(q->model), t;
@@ -118,7 +118,7 @@ static void percentile_final(sqlite3_context *ctx)
 	sqlite3_free(p->values);
 }
 
-int functions_register(struct query *q)
+int query_register_functions(struct query *q)
 {
 	static const double milli = NSEC_PER_MSEC, micro = NSEC_PER_USEC;
 	const struct function {
@@ -131,7 +131,7 @@ int functions_register(struct query *q)
 	} functions[] = {
 		{ "ms", 1, &milli, scaled, NULL, NULL },
 		{ "us", 1, &micro, scaled, NULL, NULL },
-		{ "since", 1, q, since, NULL, NULL },
+		{ "since_start", 1, q, since_start, NULL, NULL },
 		{ "bucket", 1, NULL, bucket, NULL, NULL },
 		{ "state_name", 1, NULL, state_name, NULL, NULL },
 		{ "percentile", 2, NULL, NULL, percentile_step, percentile_final },

@@ -22,14 +22,14 @@ struct plan {
 	int args;
 };
 
-static double lined_rows(struct query *q, const struct table *table)
+static double timeline_rows(struct query *q, const struct query_table *table)
 {
 	double rows = 0;
 
 	for (uint32_t i = 1; i <= table->count(q); i++) {
-		const struct timeline *line = table->line(q, i);
+		const struct timeline *timeline = table->timeline(q, i);
 
-		rows += line ? timeline_count(line) : 0;
+		rows += timeline ? timeline_count(timeline) : 0;
 	}
 	return rows;
 }
@@ -37,18 +37,18 @@ static double lined_rows(struct query *q, const struct table *table)
 static double row_count(struct table_state *s)
 {
 	if (s->rows < 0)
-		s->rows =
-			s->table->line ? lined_rows(s->query, s->table) : s->table->count(s->query);
+		s->rows = s->table->timeline ? timeline_rows(s->query, s->table)
+					     : s->table->count(s->query);
 	return s->rows;
 }
 
 /* '=', '<' or '>' where a condition can be used so; else 0. */
-static char plan_op(const struct table *table, const struct sqlite3_index_constraint *c)
+static char plan_op(const struct query_table *table, const struct sqlite3_index_constraint *c)
 {
 	enum column_use use = table->columns[c->iColumn].use;
 	bool is_time = use == COLUMN_FROM || use == COLUMN_TO || use == COLUMN_TIME;
 
-	if (is_time && !table->line)
+	if (is_time && !table->timeline)
 		return 0;
 	switch (c->op) {
 	case SQLITE_INDEX_CONSTRAINT_EQ:
@@ -70,7 +70,8 @@ static void plan_add(struct plan *plan, sqlite3_index_info *info, int i, char op
 	info->aConstraintUsage[i].argvIndex = ++plan->args;
 }
 
-static void plan_take(struct plan *plan, const struct table *table, sqlite3_index_info *info, int i)
+static void plan_take(struct plan *plan, const struct query_table *table, sqlite3_index_info *info,
+		      int i)
 {
 	const struct sqlite3_index_constraint *c = &info->aConstraint[i];
 	char op;
@@ -99,7 +100,7 @@ static void plan_take(struct plan *plan, const struct table *table, sqlite3_inde
 }
 
 /* Whether rows come in the order that is asked for. */
-static bool is_sorted(const struct plan *plan, const struct table *table,
+static bool is_sorted(const struct plan *plan, const struct query_table *table,
 		      const sqlite3_index_info *info)
 {
 	const char *sorted = table->sorted;
@@ -120,7 +121,7 @@ static void estimate(const struct plan *plan, struct table_state *s, sqlite3_ind
 {
 	double rows = row_count(s), numbers = s->table->count(s->query) + 1, found = rows;
 
-	if (plan->key >= 0 && s->table->line)
+	if (plan->key >= 0 && s->table->timeline)
 		found = rows / numbers * (plan->key_use == COLUMN_ID ? 1 : 2);
 	else if (plan->key >= 0)
 		found = plan->key_use == COLUMN_ID ? 1 : sqrt(rows);
@@ -130,11 +131,11 @@ static void estimate(const struct plan *plan, struct table_state *s, sqlite3_ind
 		found = 1;
 
 	/* each line that is looked at is one search */
-	double searches = plan->key >= 0 || !s->table->line ? 1 : numbers;
+	double searches = plan->key >= 0 || !s->table->timeline ? 1 : numbers;
 
 	info->estimatedRows = found;
 	info->estimatedCost = 10 + searches * 4 + found;
-	if (plan->key >= 0 && plan->key_use == COLUMN_ID && !s->table->line)
+	if (plan->key >= 0 && plan->key_use == COLUMN_ID && !s->table->timeline)
 		info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
 }
 

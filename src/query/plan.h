@@ -3,7 +3,7 @@
 #ifndef SONDE_QUERY_PLAN_H
 #define SONDE_QUERY_PLAN_H
 
-#include "query/query_internal.h"
+#include "query/internal.h"
 
 enum { PLAN_ARGS_MAX = 16, PLAN_LETTER = 'a' };
 

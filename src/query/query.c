@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "query/query_internal.h"
+#include "query/internal.h"
 
 enum { OPS_BETWEEN_LOOKS = 10000, MB = 1 << 20 };
 
@@ -76,7 +76,7 @@ struct query *query_new(const struct model *model)
 		};
 		must(table_register(q, &q->tables[i]));
 	}
-	must(functions_register(q));
+	must(query_register_functions(q));
 	set_limits(q);
 	sqlite3_set_authorizer(q->db, query_authorize, q);
 	sqlite3_progress_handler(q->db, OPS_BETWEEN_LOOKS, asked_to_stop, q);
@@ -93,7 +93,7 @@ void query_free(struct query *q)
 	if (q->has_requests)
 		requests_done(&q->requests);
 	free(q->span_cpu);
-	vec_done(&q->lanes);
+	vec_done(&q->cpu_slices);
 	free(q);
 }
 

@@ -18,7 +18,7 @@ struct vtab {
 	struct table_state *state;
 };
 
-const char *type_name(enum query_type type)
+const char *query_type_name(enum query_type type)
 {
 	static const char *const names[] = {
 		[QUERY_INT] = "INTEGER",
@@ -31,13 +31,14 @@ const char *type_name(enum query_type type)
 }
 
 /* As `"tid" INTEGER, "comm" TEXT`. */
-static int declare(sqlite3 *db, const struct table *table)
+static int declare(sqlite3 *db, const struct query_table *table)
 {
 	sqlite3_str *sql = sqlite3_str_new(db);
 
 	for (int i = 0; i < table->column_count; i++)
 		sqlite3_str_appendf(sql, "%s\"%w\" %s", i ? ", " : "CREATE TABLE x(",
-				    table->columns[i].name, type_name(table->columns[i].type));
+				    table->columns[i].name,
+				    query_type_name(table->columns[i].type));
 	sqlite3_str_appendchar(sql, 1, ')');
 
 	char *text = sqlite3_str_finish(sql);
@@ -81,7 +82,7 @@ static int table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 static int table_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret)
 {
 	struct table_state *state = ((struct vtab *)vtab)->state;
-	struct cursor *c = must_alloc(sizeof(*c));
+	struct table_cursor *c = must_alloc(sizeof(*c));
 
 	c->query = state->query;
 	c->table = state->table;
@@ -95,7 +96,7 @@ static int table_close(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static struct table_state *state_of(const struct cursor *c)
+static struct table_state *state_of(const struct table_cursor *c)
 {
 	return ((struct vtab *)c->base.pVtab)->state;
 }
@@ -111,9 +112,9 @@ static bool index_key(struct cell *cell, uint64_t *ret)
 	return cell->type == QUERY_INT || cell->type == QUERY_TEXT;
 }
 
-static const struct index *index_of(const struct cursor *c, int column)
+static const struct column_index *index_of(const struct table_cursor *c, int column)
 {
-	struct index **index = &state_of(c)->indexes[column];
+	struct column_index **index = &state_of(c)->indexes[column];
 	uint32_t count = c->table->count(c->query);
 
 	if (*index)
@@ -121,7 +122,7 @@ static const struct index *index_of(const struct cursor *c, int column)
 	*index = must_alloc(sizeof(**index));
 	(*index)->next = must_alloc((count + 1ul) * sizeof(*(*index)->next));
 	for (uint32_t i = count; i > 0; i--) {
-		struct cursor at = { .query = c->query, .table = c->table, .number = i };
+		struct table_cursor at = { .query = c->query, .table = c->table, .number = i };
 		struct cell cell;
 		uint64_t key = 0, *first;
 
@@ -147,14 +148,14 @@ void table_state_done(struct table_state *state)
 		}
 }
 
-static bool line_in_order(const struct timeline *line)
+static bool timeline_in_order(const struct timeline *timeline)
 {
 	timeline_pos pos;
 	nsec_t last = 0;
 
-	for (bool more = line && timeline_first(line, &pos); more;
-	     more = timeline_next(line, &pos)) {
-		const struct ended *item = timeline_at(line, pos);
+	for (bool more = timeline && timeline_first(timeline, &pos); more;
+	     more = timeline_next(timeline, &pos)) {
+		const struct ended_item *item = timeline_at(timeline, pos);
 
 		if (item->start < last || item->start > item->end)
 			return false;
@@ -170,53 +171,53 @@ static bool starts_in_order(struct table_state *s)
 		return s->in_order;
 	s->in_order = true;
 	for (uint32_t i = 1; s->in_order && i <= s->table->count(s->query); i++)
-		s->in_order = line_in_order(s->table->line(s->query, i));
+		s->in_order = timeline_in_order(s->table->timeline(s->query, i));
 	return s->in_order;
 }
 
-static bool seek_in_line(const struct cursor *c, timeline_pos *ret)
+static bool seek_in_timeline(const struct table_cursor *c, timeline_pos *ret)
 {
 	timeline_pos running;
 
 	if (c->table->order == BY_END)
-		return timeline_from(c->line, c->to_min > c->from_min ? c->to_min : c->from_min,
+		return timeline_from(c->timeline, c->to_min > c->from_min ? c->to_min : c->from_min,
 				     ret);
-	if (!timeline_from(c->line, c->from_min, ret))
+	if (!timeline_from(c->timeline, c->from_min, ret))
 		return false;
 	/* what began before to_min may end after it, but only the last that did */
-	if (c->to_min && timeline_find(c->line, c->to_min - 1, &running) &&
+	if (c->to_min && timeline_find(c->timeline, c->to_min - 1, &running) &&
 	    (running.chunk > ret->chunk ||
 	     (running.chunk == ret->chunk && running.item > ret->item)))
 		*ret = running;
 	return true;
 }
 
-static bool is_beyond(const struct cursor *c)
+static bool is_beyond(const struct table_cursor *c)
 {
 	return *(const nsec_t *)c->item > c->stop ||
 	       (c->start_stop < UINT64_MAX &&
-		((const struct ended *)c->item)->start > c->start_stop);
+		((const struct ended_item *)c->item)->start > c->start_stop);
 }
 
 /* Go to the first item of the line with c's number; false if it has none to show. */
-static bool enter_line(struct cursor *c)
+static bool enter_timeline(struct table_cursor *c)
 {
-	c->line = c->table->line(c->query, c->number);
-	if (!c->line || !seek_in_line(c, &c->pos))
+	c->timeline = c->table->timeline(c->query, c->number);
+	if (!c->timeline || !seek_in_timeline(c, &c->pos))
 		return false;
-	c->item = timeline_at(c->line, c->pos);
+	c->item = timeline_at(c->timeline, c->pos);
 	return !is_beyond(c);
 }
 
-static bool next_in_line(struct cursor *c)
+static bool next_in_timeline(struct table_cursor *c)
 {
-	if (!timeline_next(c->line, &c->pos))
+	if (!timeline_next(c->timeline, &c->pos))
 		return false;
-	c->item = timeline_at(c->line, c->pos);
+	c->item = timeline_at(c->timeline, c->pos);
 	return !is_beyond(c);
 }
 
-static void next_number(struct cursor *c)
+static void next_number(struct table_cursor *c)
 {
 	if (c->index)
 		c->number = c->index->next[c->number];
@@ -227,48 +228,48 @@ static void next_number(struct cursor *c)
 }
 
 /* From where a cursor was put, go on to the first place that is a row. */
-static void settle(struct cursor *c, bool at_item)
+static void settle(struct table_cursor *c, bool at_item)
 {
 	while (c->number) {
-		while (at_item && c->table->has && !c->table->has(c))
-			at_item = next_in_line(c);
+		while (at_item && c->table->is_row && !c->table->is_row(c))
+			at_item = next_in_timeline(c);
 		if (at_item)
 			return;
 		next_number(c);
-		at_item = c->number && enter_line(c);
+		at_item = c->number && enter_timeline(c);
 	}
 }
 
 static int table_next(sqlite3_vtab_cursor *base)
 {
-	struct cursor *c = (struct cursor *)base;
+	struct table_cursor *c = (struct table_cursor *)base;
 
-	if (!c->table->line)
+	if (!c->table->timeline)
 		next_number(c);
 	else
-		settle(c, next_in_line(c));
+		settle(c, next_in_timeline(c));
 	return SQLITE_OK;
 }
 
 static int table_eof(sqlite3_vtab_cursor *base)
 {
-	return ((struct cursor *)base)->number == 0;
+	return ((struct table_cursor *)base)->number == 0;
 }
 
 /* Numbers stay below 2^31, and items of a chunk below 2^11. */
 static int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
-	const struct cursor *c = (const struct cursor *)base;
+	const struct table_cursor *c = (const struct table_cursor *)base;
 
 	*ret = c->number;
-	if (c->table->line)
+	if (c->table->timeline)
 		*ret = *ret << 32 | (c->pos.chunk << 11 | c->pos.item);
 	return SQLITE_OK;
 }
 
 static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 {
-	struct cursor *c = (struct cursor *)base;
+	struct table_cursor *c = (struct table_cursor *)base;
 	struct cell cell;
 
 	cell.type = QUERY_NULL;
@@ -326,7 +327,7 @@ static void bound(struct bounds *b, enum column_use use, char op, sqlite3_value 
 	}
 }
 
-static void put_bounds(struct cursor *c, const struct bounds *b)
+static void put_bounds(struct table_cursor *c, const struct bounds *b)
 {
 	c->from_min = b->from_min;
 	c->to_min = b->to_min;
@@ -354,7 +355,7 @@ static bool wanted_key(sqlite3_value *value, enum query_type type, uint64_t *ret
 }
 
 /* The first number for a value; what cannot be looked up is looked for in all. */
-static void seek_key(struct cursor *c, int column, sqlite3_value *value)
+static void seek_key(struct table_cursor *c, int column, sqlite3_value *value)
 {
 	const struct column *k = &c->table->columns[column];
 	const uint64_t *first;
@@ -379,7 +380,7 @@ static void seek_key(struct cursor *c, int column, sqlite3_value *value)
 static int table_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
 			sqlite3_value **argv)
 {
-	struct cursor *c = (struct cursor *)base;
+	struct table_cursor *c = (struct table_cursor *)base;
 	struct bounds b = { .from_max = UINT64_MAX, .to_max = UINT64_MAX };
 
 	c->index = NULL;
@@ -397,8 +398,8 @@ static int table_filter(sqlite3_vtab_cursor *base, int number, const char *plan,
 	if (b.none)
 		c->number = 0;
 	put_bounds(c, &b);
-	if (c->table->line)
-		settle(c, c->number && enter_line(c));
+	if (c->table->timeline)
+		settle(c, c->number && enter_timeline(c));
 	return SQLITE_OK;
 }
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which span threads worked for, as a line for each thread; and attributes of spans. */
+/*
+ * Contexts: the span each thread worked for, with one timeline per thread; and the
+ * attributes of spans.
+ */
 #include <string.h>
 
 #include "analyse/span_cpu.h"
 #include "query/tables.h"
 #include "event/kind.h"
 
-/* What both tables have of a span that is named. */
-static void span_value(struct cell *ret, const struct model *model, uint32_t number, bool is_trace)
+/* The trace ID or span ID of a reference, in hexadecimal. */
+static void span_ref_value(struct cell *ret, const struct model *model, uint32_t number,
+			   bool is_trace)
 {
 	const struct span_ref *ref = model_span_ref(model, number);
 
@@ -17,7 +21,7 @@ static void span_value(struct cell *ret, const struct model *model, uint32_t num
 		cell_hex(ret, ref->id, sizeof(ref->id));
 }
 
-static void span_number(struct cell *ret, const struct model *model, uint32_t ref)
+static void span_row(struct cell *ret, const struct model *model, uint32_t ref)
 {
 	span_id span = model_span_ref(model, ref)->span;
 
@@ -28,52 +32,53 @@ static void span_number(struct cell *ret, const struct model *model, uint32_t re
 enum {
 	START = THREAD_COLUMN_COUNT,
 	END,
-	NS,
-	CPU,
-	HOW,
-	SPAN_ID,
-	TRACE,
+	DURATION,
+	CPU_TIME,
+	SOURCE,
 	SPAN,
+	TRACE_ID,
+	SPAN_ID,
 	SERVICE,
 	OPERATION,
 };
 
 static const struct column context_columns[] = {
 	THREAD_COLUMNS("thread", COLUMN_ID),
-	[START] = { "start", QUERY_INT, COLUMN_FROM, "since when" },
-	[END] = { "end", QUERY_INT, COLUMN_TO, "until when" },
-	[NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long" },
-	[CPU] = { "cpu", QUERY_INT, COLUMN_PLAIN, "ns for which it ran meanwhile" },
-	[HOW] = { "how", QUERY_TEXT, COLUMN_PLAIN,
-		  "told by the process; seen when it left a CPU; or unknown" },
-	[SPAN_ID] = { "span_id", QUERY_INT, COLUMN_PLAIN,
-		      "for which span, as in spans.id; NULL if that was not recorded" },
-	[TRACE] = { "trace", QUERY_TEXT, COLUMN_PLAIN, "id of its trace, in hex; NULL: for none" },
-	[SPAN] = { "span", QUERY_TEXT, COLUMN_PLAIN, "id of the span, in hex" },
-	[SERVICE] = { "service", QUERY_TEXT, COLUMN_PLAIN, "whose it is" },
-	[OPERATION] = { "operation", QUERY_TEXT, COLUMN_PLAIN, "what it is called" },
+	[START] = { "start", QUERY_INT, COLUMN_FROM, "start of the context" },
+	[END] = { "end", QUERY_INT, COLUMN_TO, "end of the context" },
+	[DURATION] = { "duration", QUERY_INT, COLUMN_PLAIN, "length of the context" },
+	[CPU_TIME] = { "cpu_time", QUERY_INT, COLUMN_PLAIN, "time the thread ran in it" },
+	[SOURCE] = { "source", QUERY_TEXT, COLUMN_PLAIN,
+		     "published by the process, observed when the thread left a CPU, or unknown" },
+	[SPAN] = { "span", QUERY_INT, COLUMN_PLAIN,
+		   "span, as in spans.id; NULL if the span was not recorded" },
+	[TRACE_ID] = { "trace_id", QUERY_TEXT, COLUMN_PLAIN,
+		       "trace ID of the span, in hex; NULL if the thread worked for no span" },
+	[SPAN_ID] = { "span_id", QUERY_TEXT, COLUMN_PLAIN, "span ID, in hex" },
+	[SERVICE] = { "service", QUERY_TEXT, COLUMN_PLAIN, "service of the span" },
+	[OPERATION] = { "operation", QUERY_TEXT, COLUMN_PLAIN, "operation of the span" },
 };
 
-static const char *how(const struct context *context)
+static const char *context_source(const struct context *context)
 {
 	return context->flags & CONTEXT_UNKNOWN    ? "unknown"
-	       : context->flags & CONTEXT_OBSERVED ? "seen"
-						   : "told";
+	       : context->flags & CONTEXT_OBSERVED ? "observed"
+						   : "published";
 }
 
-/* The last one holds as long as its thread is known to live. */
-static nsec_t context_end(const struct cursor *c)
+/* The last context of a thread ends with the thread's last record. */
+static nsec_t context_end(const struct table_cursor *c)
 {
 	const struct thread *thread = cursor_thread(c);
 	nsec_t start = ((const struct context *)c->item)->start;
 	timeline_pos next = c->pos;
 
-	if (timeline_next(c->line, &next))
-		return ((const struct context *)timeline_at(c->line, next))->start;
+	if (timeline_next(c->timeline, &next))
+		return ((const struct context *)timeline_at(c->timeline, next))->start;
 	return thread->end > start ? thread->end : start;
 }
 
-static void context_length(struct cursor *c, int column, struct cell *ret)
+static void context_times(struct table_cursor *c, int column, struct cell *ret)
 {
 	nsec_t start = ((const struct context *)c->item)->start, end = context_end(c), cpu;
 
@@ -81,10 +86,10 @@ static void context_length(struct cursor *c, int column, struct cell *ret)
 	case END:
 		cell_time(ret, end);
 		break;
-	case NS:
-		cell_length(ret, start, end);
+	case DURATION:
+		cell_duration(ret, start, end);
 		break;
-	case CPU:
+	case CPU_TIME:
 		cpu = span_cpu_between(c->query->model, (thread_id){ c->number }, start, end);
 		if (cpu != CPU_UNKNOWN)
 			cell_time(ret, cpu);
@@ -92,7 +97,7 @@ static void context_length(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-static void context_value(struct cursor *c, int column, struct cell *ret)
+static void context_value(struct table_cursor *c, int column, struct cell *ret)
 {
 	const struct model *model = c->query->model;
 	const struct context *context = c->item;
@@ -102,18 +107,18 @@ static void context_value(struct cursor *c, int column, struct cell *ret)
 	case START:
 		cell_time(ret, context->start);
 		break;
-	case END ... CPU:
-		context_length(c, column, ret);
+	case END ... CPU_TIME:
+		context_times(c, column, ret);
 		break;
-	case HOW:
-		cell_text(ret, how(context));
+	case SOURCE:
+		cell_text(ret, context_source(context));
 		break;
-	case SPAN_ID:
-		span_number(ret, model, context->ref);
-		break;
-	case TRACE:
 	case SPAN:
-		span_value(ret, model, context->ref, column == TRACE);
+		span_row(ret, model, context->ref);
+		break;
+	case TRACE_ID:
+	case SPAN_ID:
+		span_ref_value(ret, model, context->ref, column == TRACE_ID);
 		break;
 	case SERVICE:
 	case OPERATION:
@@ -125,31 +130,32 @@ static void context_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-static const struct timeline *context_line(struct query *q, uint32_t number)
+static const struct timeline *context_timeline(struct query *q, uint32_t number)
 {
-	return own_timeline(q, number, TIMELINE_CONTEXTS);
+	return thread_own_timeline(q, number, TIMELINE_CONTEXTS);
 }
 
-const struct table table_contexts = {
+const struct query_table table_contexts = {
 	.name = "contexts",
-	.meaning = "which span each thread worked for, if a process tells",
+	.description = "the span each thread worked for, if its process publishes it",
 	.columns = context_columns,
 	.column_count = ARRAY_LEN(context_columns),
 	.sorted = "af",
-	.count = thread_count,
+	.count = table_thread_count,
 	.value = context_value,
-	.line = context_line,
+	.timeline = context_timeline,
 	.order = BY_START,
 };
 
-enum { ATTRIBUTE_SPAN_ID, ATTRIBUTE_TRACE, ATTRIBUTE_SPAN, KEY, VALUE, TYPE };
+enum { ATTRIBUTE_SPAN, ATTRIBUTE_TRACE_ID, ATTRIBUTE_SPAN_ID, KEY, VALUE, TYPE };
 
 static const struct column attribute_columns[] = {
-	[ATTRIBUTE_SPAN_ID] = { "span_id", QUERY_INT, COLUMN_KEY, "of which span, as in spans.id" },
-	[ATTRIBUTE_TRACE] = { "trace", QUERY_TEXT, COLUMN_KEY, "id of its trace, in hex" },
-	[ATTRIBUTE_SPAN] = { "span", QUERY_TEXT, COLUMN_KEY, "id of the span, in hex" },
-	[KEY] = { "key", QUERY_TEXT, COLUMN_KEY, "what it is called" },
-	[VALUE] = { "value", QUERY_BLOB, COLUMN_PLAIN, "what it is: a text or a number" },
+	[ATTRIBUTE_SPAN] = { "span", QUERY_INT, COLUMN_KEY, "span, as in spans.id" },
+	[ATTRIBUTE_TRACE_ID] = { "trace_id", QUERY_TEXT, COLUMN_KEY,
+				 "trace ID of the span, in hex" },
+	[ATTRIBUTE_SPAN_ID] = { "span_id", QUERY_TEXT, COLUMN_KEY, "span ID, in hex" },
+	[KEY] = { "key", QUERY_TEXT, COLUMN_KEY, "attribute name" },
+	[VALUE] = { "value", QUERY_BLOB, COLUMN_PLAIN, "attribute value: text or a number" },
 	[TYPE] = { "type", QUERY_TEXT, COLUMN_PLAIN, "string, bool, int or double" },
 };
 
@@ -180,18 +186,18 @@ static void attribute_content(struct cell *ret, const struct model *model,
 	}
 }
 
-static void attribute_value(struct cursor *c, int column, struct cell *ret)
+static void attribute_value(struct table_cursor *c, int column, struct cell *ret)
 {
 	const struct model *model = c->query->model;
 	const struct attribute *attribute = &model_attributes(model).items[c->number - 1];
 
 	switch (column) {
-	case ATTRIBUTE_SPAN_ID:
-		span_number(ret, model, attribute->ref);
-		break;
-	case ATTRIBUTE_TRACE:
 	case ATTRIBUTE_SPAN:
-		span_value(ret, model, attribute->ref, column == ATTRIBUTE_TRACE);
+		span_row(ret, model, attribute->ref);
+		break;
+	case ATTRIBUTE_TRACE_ID:
+	case ATTRIBUTE_SPAN_ID:
+		span_ref_value(ret, model, attribute->ref, column == ATTRIBUTE_TRACE_ID);
 		break;
 	case KEY:
 		cell_string(ret, model, attribute->key);
@@ -205,9 +211,9 @@ static void attribute_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-const struct table table_attributes = {
+const struct query_table table_attributes = {
 	.name = "attributes",
-	.meaning = "what spans say of themselves beyond their names",
+	.description = "attributes of spans",
 	.columns = attribute_columns,
 	.column_count = ARRAY_LEN(attribute_columns),
 	.sorted = "",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intervals, and wakeups, which are how blocked ones ended.
+ * Intervals, and wakeups, which are the ends of blocked intervals.
  *
- * A thread's intervals and their causes are two lines, both by start.  A scan
- * of one mostly wants what belongs to it in the other, which is near to where
- * the last was.
+ * A thread has two timelines sorted by start: its intervals and the causes of the
+ * blocked ones.  A scan of one timeline mostly needs the matching item of the other,
+ * which lies close to the last one it needed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,25 +13,26 @@
 #include "query/tables.h"
 #include "event/kind.h"
 
-static nsec_t time_at(const struct timeline *line, timeline_pos pos)
+static nsec_t time_at(const struct timeline *timeline, timeline_pos pos)
 {
-	return *(const nsec_t *)timeline_at(line, pos);
+	return *(const nsec_t *)timeline_at(timeline, pos);
 }
 
-/* The item of exactly this time, or NULL; f is left there. */
-static const void *follow(struct follower *f, const struct timeline *line, nsec_t t)
+/* The item with exactly this time, or NULL.  Moves the hint there. */
+static const void *find_near(struct timeline_hint *hint, const struct timeline *timeline, nsec_t t)
 {
 	enum { STEPS = 4 };
-	bool near = f->line == line && time_at(line, f->pos) <= t;
+	bool near = hint->timeline == timeline && time_at(timeline, hint->pos) <= t;
 
-	for (unsigned i = 0; near && i < STEPS && time_at(line, f->pos) < t; i++)
-		near = timeline_next(line, &f->pos);
-	f->line = line;
-	if ((!near || time_at(line, f->pos) != t) && !timeline_find(line, t, &f->pos)) {
-		f->line = NULL;
+	for (unsigned i = 0; near && i < STEPS && time_at(timeline, hint->pos) < t; i++)
+		near = timeline_next(timeline, &hint->pos);
+	hint->timeline = timeline;
+	if ((!near || time_at(timeline, hint->pos) != t) &&
+	    !timeline_find(timeline, t, &hint->pos)) {
+		hint->timeline = NULL;
 		return NULL;
 	}
-	return time_at(line, f->pos) == t ? timeline_at(line, f->pos) : NULL;
+	return time_at(timeline, hint->pos) == t ? timeline_at(timeline, hint->pos) : NULL;
 }
 
 static nsec_t interval_end(const struct thread *thread, timeline_pos pos)
@@ -40,7 +41,7 @@ static nsec_t interval_end(const struct thread *thread, timeline_pos pos)
 						       : thread->end;
 }
 
-/* The name of what was waited for. */
+/* The name of the object that a thread waited for. */
 static void object_name(struct cell *ret, struct query *q, const struct cause *cause)
 {
 	const struct model *model = q->model;
@@ -63,59 +64,58 @@ static void object_name(struct cell *ret, struct query *q, const struct cause *c
 	}
 }
 
-/* What causes have, in both tables. */
-enum cause_value {
+/* The columns of a cause, which both tables have. */
+enum cause_column {
 	CAUSE_WAKER,
 	CAUSE_WAKER_TID,
 	CAUSE_WAKER_COMM,
-	CAUSE_CONTEXT,
+	CAUSE_WOKEN_BY,
 	CAUSE_SYSCALL,
 	CAUSE_OBJECT,
 	CAUSE_OBJECT_ID,
-	CAUSE_NAME,
+	CAUSE_OBJECT_NAME,
 	CAUSE_DEVICE,
-	CAUSE_SIGNAL,
+	CAUSE_CONDVAR,
 	CAUSE_STACK,
 	CAUSE_WAKER_STACK,
 };
 
+#define CAUSE_COLUMN(first, column, name, type, description) \
+	[(first) + (column)] = { name, type, COLUMN_PLAIN, description }
+
 #define CAUSE_COLUMNS(first) \
-	[(first) + \
-		CAUSE_WAKER] = { "waker", QUERY_INT, COLUMN_PLAIN, "thread that ended the wait" }, \
-		[(first) + CAUSE_WAKER_TID] = { "waker_tid", QUERY_INT, COLUMN_PLAIN, "its tid" }, \
-		[(first) + CAUSE_WAKER_COMM] = { "waker_comm", QUERY_TEXT, COLUMN_PLAIN, \
-						 "its name" }, \
-		[(first) + CAUSE_CONTEXT] = { "context", QUERY_TEXT, COLUMN_PLAIN, \
-					      "what ended it: task, irq, softirq, hrtimer, or " \
-					      "none" }, \
-		[(first) + CAUSE_SYSCALL] = { "syscall", QUERY_TEXT, COLUMN_PLAIN, \
-					      "system call in which it waited" }, \
-		[(first) + \
-			CAUSE_OBJECT] = { "object", QUERY_TEXT, COLUMN_PLAIN, \
-					  "on what: file, inet, unix, pipe, futex, epoll, ..." }, \
-		[(first) + CAUSE_OBJECT_ID] = { "object_id", QUERY_INT, COLUMN_PLAIN, \
-						"its number; a socket's is that of " \
-						"messages.socket" }, \
-		[(first) + CAUSE_NAME] = { "name", QUERY_TEXT, COLUMN_PLAIN, \
-					   "of the file or device, or address of the peer or " \
-					   "futex" }, \
-		[(first) + CAUSE_DEVICE] = { "device", QUERY_TEXT, COLUMN_PLAIN, \
-					     "that the file is on" }, \
-		[(first) + CAUSE_SIGNAL] = { "signal", QUERY_INT, COLUMN_PLAIN, \
-					     "1 if to be signalled (condition variable), not for " \
-					     "a lock" }, \
-		[(first) + CAUSE_STACK] = { "stack", QUERY_INT, COLUMN_PLAIN, \
-					    "where it waited, as in stacks.id" }, \
-		[(first) + CAUSE_WAKER_STACK] = { "waker_stack", QUERY_INT, COLUMN_PLAIN, \
-						  "where the waker was" }
+	CAUSE_COLUMN(first, CAUSE_WAKER, "waker", QUERY_INT, \
+		     "thread that ended the wait, as in threads.id"), \
+		CAUSE_COLUMN(first, CAUSE_WAKER_TID, "waker_tid", QUERY_INT, \
+			     "thread ID of the waker"), \
+		CAUSE_COLUMN(first, CAUSE_WAKER_COMM, "waker_comm", QUERY_TEXT, \
+			     "name of the waker"), \
+		CAUSE_COLUMN(first, CAUSE_WOKEN_BY, "woken_by", QUERY_TEXT, \
+			     "context of the wakeup: task, irq, softirq, hrtimer or none"), \
+		CAUSE_COLUMN(first, CAUSE_SYSCALL, "syscall", QUERY_TEXT, \
+			     "system call in which the thread waited"), \
+		CAUSE_COLUMN( \
+			first, CAUSE_OBJECT, "object", QUERY_TEXT, \
+			"kind of object waited for: file, inet, unix, pipe, futex, epoll, ..."), \
+		CAUSE_COLUMN(first, CAUSE_OBJECT_ID, "object_id", QUERY_INT, \
+			     "number of the object; for a socket, as in messages.object_id"), \
+		CAUSE_COLUMN(first, CAUSE_OBJECT_NAME, "object_name", QUERY_TEXT, \
+			     "name of the file or device, or address of the peer or futex"), \
+		CAUSE_COLUMN(first, CAUSE_DEVICE, "device", QUERY_TEXT, "device of the file"), \
+		CAUSE_COLUMN(first, CAUSE_CONDVAR, "condvar", QUERY_INT, \
+			     "1 if the futex is a condition variable or semaphore, not a lock"), \
+		CAUSE_COLUMN(first, CAUSE_STACK, "stack", QUERY_INT, \
+			     "stack of the waiting thread, as in stacks.id"), \
+		CAUSE_COLUMN(first, CAUSE_WAKER_STACK, "waker_stack", QUERY_INT, \
+			     "stack of the waker, as in stacks.id")
 
 static void cause_object(struct cell *ret, struct query *q, const struct cause *cause,
-			 enum cause_value which)
+			 enum cause_column column)
 {
 	const struct model *model = q->model;
 	bool is_file = cause->object_kind == OBJECT_FILE || cause->object_kind == OBJECT_DIRECTORY;
 
-	switch (which) {
+	switch (column) {
 	case CAUSE_OBJECT:
 		cell_text(ret, object_kind_name(cause->object_kind));
 		break;
@@ -123,7 +123,7 @@ static void cause_object(struct cell *ret, struct query *q, const struct cause *
 		if (cause->object_kind != OBJECT_NONE)
 			cell_int(ret, cause->object);
 		break;
-	case CAUSE_NAME:
+	case CAUSE_OBJECT_NAME:
 		object_name(ret, q, cause);
 		break;
 	case CAUSE_DEVICE:
@@ -137,25 +137,25 @@ static void cause_object(struct cell *ret, struct query *q, const struct cause *
 }
 
 static void cause_value(struct cell *ret, struct query *q, const struct cause *cause,
-			enum cause_value which)
+			enum cause_column column)
 {
 	static const int thread_columns[] = { THREAD_ID, THREAD_TID, THREAD_COMM };
 
-	switch (which) {
+	switch (column) {
 	case CAUSE_WAKER:
 	case CAUSE_WAKER_TID:
 	case CAUSE_WAKER_COMM:
 		if (cause->context == WAKE_TASK)
 			cell_thread(ret, q->model, cause->waker,
-				    thread_columns[which - CAUSE_WAKER]);
+				    thread_columns[column - CAUSE_WAKER]);
 		break;
-	case CAUSE_CONTEXT:
+	case CAUSE_WOKEN_BY:
 		cell_text(ret, wake_context_name(cause->context));
 		break;
 	case CAUSE_SYSCALL:
 		cell_text(ret, syscall_name(cause->syscall));
 		break;
-	case CAUSE_SIGNAL:
+	case CAUSE_CONDVAR:
 		cell_int(ret, !!(cause->flags & INTERVAL_SIGNAL));
 		break;
 	case CAUSE_STACK:
@@ -167,7 +167,7 @@ static void cause_value(struct cell *ret, struct query *q, const struct cause *c
 			cell_int(ret, cause->waker_stack);
 		break;
 	default:
-		cause_object(ret, q, cause, which);
+		cause_object(ret, q, cause, column);
 	}
 }
 
@@ -183,29 +183,31 @@ enum {
 	STATE = THREAD_COLUMN_COUNT,
 	START,
 	END,
-	NS,
+	DURATION,
 	CPU,
-	IRQ_NS,
+	IRQ_TIME,
 	PREEMPTED,
-	OPEN,
+	UNFINISHED,
 	INTERVAL_CAUSE,
 };
 
 static const struct column interval_columns[] = {
 	THREAD_COLUMNS("thread", COLUMN_ID),
-	[STATE] = { "state", QUERY_TEXT, COLUMN_PLAIN, "letter, as state_name() knows it" },
-	[START] = { "start", QUERY_INT, COLUMN_FROM, "since when" },
-	[END] = { "end", QUERY_INT, COLUMN_TO, "until when" },
-	[NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long" },
-	[CPU] = { "cpu", QUERY_INT, COLUMN_PLAIN, "where it ran, or runs next" },
-	[IRQ_NS] = { "irq_ns", QUERY_INT, COLUMN_PLAIN, "running: of it, in interrupts" },
+	[STATE] = { "state", QUERY_TEXT, COLUMN_PLAIN, "state letter; see state_name()" },
+	[START] = { "start", QUERY_INT, COLUMN_FROM, "start of the interval" },
+	[END] = { "end", QUERY_INT, COLUMN_TO, "end of the interval" },
+	[DURATION] = { "duration", QUERY_INT, COLUMN_PLAIN, "end - start" },
+	[CPU] = { "cpu", QUERY_INT, COLUMN_PLAIN, "CPU the thread ran on, or ran on next" },
+	[IRQ_TIME] = { "irq_time", QUERY_INT, COLUMN_PLAIN,
+		       "time spent in interrupts, if running" },
 	[PREEMPTED] = { "preempted", QUERY_INT, COLUMN_PLAIN,
-			"1 if it waits for a CPU since another took it" },
-	[OPEN] = { "open", QUERY_INT, COLUMN_PLAIN, "1 if the end of the recording cut it off" },
+			"1 if the thread waits for a CPU because it was preempted" },
+	[UNFINISHED] = { "unfinished", QUERY_INT, COLUMN_PLAIN,
+			 "1 if the recording ended before the interval" },
 	CAUSE_COLUMNS(INTERVAL_CAUSE),
 };
 
-static void interval_value(struct cursor *c, int column, struct cell *ret)
+static void interval_value(struct table_cursor *c, int column, struct cell *ret)
 {
 	const struct thread *thread = cursor_thread(c);
 	const struct interval *interval = c->item;
@@ -221,53 +223,53 @@ static void interval_value(struct cursor *c, int column, struct cell *ret)
 	case END:
 		cell_time(ret, interval_end(thread, c->pos));
 		break;
-	case NS:
-		cell_length(ret, interval->start, interval_end(thread, c->pos));
+	case DURATION:
+		cell_duration(ret, interval->start, interval_end(thread, c->pos));
 		break;
 	case CPU:
 		cell_int(ret, interval->cpu);
 		break;
-	case IRQ_NS:
+	case IRQ_TIME:
 		cell_int(ret, interval->irq);
 		break;
 	case PREEMPTED:
 		cell_int(ret,
 			 interval->state == STATE_READY && interval->flags & INTERVAL_PREEMPTED);
 		break;
-	case OPEN:
+	case UNFINISHED:
 		cell_int(ret, interval->flags & INTERVAL_OPEN);
 		break;
 	case THREAD_ID ... THREAD_HOST:
 		cell_thread(ret, c->query->model, (thread_id){ c->number }, column);
 		break;
 	default:
-		cause = follow(&c->other, &thread->causes, interval->start);
+		cause = find_near(&c->other, &thread->causes, interval->start);
 		if (cause)
 			cause_value(ret, c->query, cause, column - INTERVAL_CAUSE);
 	}
 }
 
-static const struct timeline *interval_line(struct query *q, uint32_t number)
+static const struct timeline *interval_timeline(struct query *q, uint32_t number)
 {
 	return &model_thread(q->model, (thread_id){ number })->intervals;
 }
 
-const struct table table_intervals = {
+const struct query_table table_intervals = {
 	.name = "intervals",
-	.meaning = "what each thread did, without gaps: ran, waited for a CPU, or was blocked",
+	.description = "state of each thread over time: running, waiting for a CPU, or off-CPU",
 	.columns = interval_columns,
 	.column_count = ARRAY_LEN(interval_columns),
 	.sorted = "ag",
-	.count = thread_count,
+	.count = table_thread_count,
 	.value = interval_value,
-	.line = interval_line,
+	.timeline = interval_timeline,
 	.order = BY_START,
 };
 
 enum {
-	WAKEUP_SINCE = THREAD_COLUMN_COUNT,
+	WAKEUP_START = THREAD_COLUMN_COUNT,
 	WAKEUP_TIME,
-	WAKEUP_NS,
+	WAKEUP_DURATION,
 	WAKEUP_DELAY,
 	WAKEUP_STATE,
 	WAKEUP_VECTOR,
@@ -277,15 +279,16 @@ enum {
 
 static const struct column wakeup_columns[] = {
 	THREAD_COLUMNS("thread", COLUMN_ID),
-	[WAKEUP_SINCE] = { "since", QUERY_INT, COLUMN_FROM, "since when it had been blocked" },
-	[WAKEUP_TIME] = { "time", QUERY_INT, COLUMN_TO, "when it was woken" },
-	[WAKEUP_NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long it had been blocked" },
-	[WAKEUP_DELAY] = { "delay", QUERY_INT, COLUMN_PLAIN, "ns until it then had a CPU" },
-	[WAKEUP_STATE] = { "state", QUERY_TEXT, COLUMN_PLAIN, "letter of the wait that ended" },
+	[WAKEUP_START] = { "start", QUERY_INT, COLUMN_FROM, "start of the wait" },
+	[WAKEUP_TIME] = { "time", QUERY_INT, COLUMN_TO, "time of the wakeup" },
+	[WAKEUP_DURATION] = { "duration", QUERY_INT, COLUMN_PLAIN, "length of the wait" },
+	[WAKEUP_DELAY] = { "delay", QUERY_INT, COLUMN_PLAIN,
+			   "run-queue latency: time from the wakeup until the thread ran" },
+	[WAKEUP_STATE] = { "state", QUERY_TEXT, COLUMN_PLAIN, "state letter of the wait" },
 	[WAKEUP_VECTOR] = { "vector", QUERY_TEXT, COLUMN_PLAIN,
-			    "of an interrupt: its number; of a softirq: its name" },
+			    "number of the interrupt, or name of the softirq" },
 	[WAKEUP_INTERRUPTED] = { "interrupted", QUERY_INT, COLUMN_PLAIN,
-				 "of an interrupt: the thread that had the CPU" },
+				 "thread that the interrupt stopped, as in threads.id" },
 	CAUSE_COLUMNS(WAKEUP_CAUSE),
 };
 
@@ -301,12 +304,12 @@ static void wakeup_vector(struct cell *ret, const struct cause *cause)
 	cell_text(ret, name ? name : ret->buffer);
 }
 
-/* The wait that a wakeup ended, and what came then. */
-static void wakeup_interval(struct cursor *c, int column, struct cell *ret)
+/* The columns that depend on the wait that the wakeup ended, or on the interval after it. */
+static void wakeup_interval(struct table_cursor *c, int column, struct cell *ret)
 {
 	const struct thread *thread = cursor_thread(c);
 	const struct cause *cause = c->item;
-	const struct interval *blocked = follow(&c->other, &thread->intervals, cause->start);
+	const struct interval *blocked = find_near(&c->other, &thread->intervals, cause->start);
 
 	if (!blocked)
 		return;
@@ -320,25 +323,25 @@ static void wakeup_interval(struct cursor *c, int column, struct cell *ret)
 
 	if (column == WAKEUP_TIME)
 		cell_time(ret, woken);
-	else if (column == WAKEUP_NS)
-		cell_length(ret, cause->start, woken);
+	else if (column == WAKEUP_DURATION)
+		cell_duration(ret, cause->start, woken);
 	else if (column == WAKEUP_STATE)
 		state_cell(ret, blocked);
 	else if (ready)
-		cell_length(ret, woken, waits ? interval_end(thread, next) : woken);
+		cell_duration(ret, woken, waits ? interval_end(thread, next) : woken);
 }
 
-static void wakeup_value(struct cursor *c, int column, struct cell *ret)
+static void wakeup_value(struct table_cursor *c, int column, struct cell *ret)
 {
 	const struct model *model = c->query->model;
 	const struct cause *cause = c->item;
 
 	switch (column) {
-	case WAKEUP_SINCE:
+	case WAKEUP_START:
 		cell_time(ret, cause->start);
 		break;
 	case WAKEUP_TIME:
-	case WAKEUP_NS:
+	case WAKEUP_DURATION:
 	case WAKEUP_DELAY:
 	case WAKEUP_STATE:
 		wakeup_interval(c, column, ret);
@@ -358,25 +361,25 @@ static void wakeup_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-static const struct timeline *cause_line(struct query *q, uint32_t number)
+static const struct timeline *cause_timeline(struct query *q, uint32_t number)
 {
 	return &model_thread(q->model, (thread_id){ number })->causes;
 }
 
-static bool is_wakeup(struct cursor *c)
+static bool is_wakeup(struct table_cursor *c)
 {
 	return ((const struct cause *)c->item)->context != WAKE_NONE;
 }
 
-const struct table table_wakeups = {
+const struct query_table table_wakeups = {
 	.name = "wakeups",
-	.meaning = "when a blocked thread was made runnable, and by whom",
+	.description = "wakeups: when a blocked thread became runnable, and its waker",
 	.columns = wakeup_columns,
 	.column_count = ARRAY_LEN(wakeup_columns),
 	.sorted = "af",
-	.count = thread_count,
+	.count = table_thread_count,
 	.value = wakeup_value,
-	.line = cause_line,
+	.timeline = cause_timeline,
 	.order = BY_START,
-	.has = is_wakeup,
+	.is_row = is_wakeup,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages and connections asked for: what threads did with sockets. */
+/* Messages, and TCP connections that threads open. */
 #include "query/tables.h"
 #include "event/kind.h"
 
@@ -8,62 +8,66 @@ enum {
 	DIRECTION,
 	BYTES,
 	OBJECT,
-	SOCKET,
+	OBJECT_ID,
 	LOCAL,
 	PEER,
-	OTHER,
-	OTHER_TID,
-	OTHER_COMM,
-	OTHER_TIME,
-	NS,
+	PEER_THREAD,
+	PEER_TID,
+	PEER_COMM,
+	PEER_TIME,
+	DURATION,
 	POSITION,
 };
 
 static const struct column message_columns[] = {
 	THREAD_COLUMNS("thread", COLUMN_ID),
-	[TIME] = { "time", QUERY_INT, COLUMN_TIME, "when" },
+	[TIME] = { "time", QUERY_INT, COLUMN_TIME, "time of the send or receive" },
 	[DIRECTION] = { "direction", QUERY_TEXT, COLUMN_PLAIN, "send or receive" },
-	[BYTES] = { "bytes", QUERY_INT, COLUMN_PLAIN, "how many" },
-	[OBJECT] = { "object", QUERY_TEXT, COLUMN_PLAIN, "inet, unix, pipe, ..." },
-	[SOCKET] = { "socket", QUERY_INT, COLUMN_PLAIN, "number of the socket on this side" },
-	[LOCAL] = { "local", QUERY_TEXT, COLUMN_PLAIN, "address of this side" },
-	[PEER] = { "peer", QUERY_TEXT, COLUMN_PLAIN, "address of the other side" },
-	[OTHER] = { "other", QUERY_INT, COLUMN_PLAIN, "thread at the other side, if it is known" },
-	[OTHER_TID] = { "other_tid", QUERY_INT, COLUMN_PLAIN, "its tid" },
-	[OTHER_COMM] = { "other_comm", QUERY_TEXT, COLUMN_PLAIN, "its name" },
-	[OTHER_TIME] = { "other_time", QUERY_INT, COLUMN_PLAIN, "when that did its part" },
-	[NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "from the send to the receive" },
-	[POSITION] = { "position", QUERY_INT, COLUMN_PLAIN, "in the stream, behind these bytes" },
+	[BYTES] = { "bytes", QUERY_INT, COLUMN_PLAIN, "size in bytes" },
+	[OBJECT] = { "object", QUERY_TEXT, COLUMN_PLAIN, "kind of object: inet, unix, pipe, ..." },
+	[OBJECT_ID] = { "object_id", QUERY_INT, COLUMN_PLAIN,
+			"number of the local socket or pipe" },
+	[LOCAL] = { "local", QUERY_TEXT, COLUMN_PLAIN, "local address" },
+	[PEER] = { "peer", QUERY_TEXT, COLUMN_PLAIN, "peer address" },
+	[PEER_THREAD] = { "peer_thread", QUERY_INT, COLUMN_PLAIN,
+			  "thread on the other side, as in threads.id; NULL if unknown" },
+	[PEER_TID] = { "peer_tid", QUERY_INT, COLUMN_PLAIN, "thread ID of the peer thread" },
+	[PEER_COMM] = { "peer_comm", QUERY_TEXT, COLUMN_PLAIN, "name of the peer thread" },
+	[PEER_TIME] = { "peer_time", QUERY_INT, COLUMN_PLAIN,
+			"time of the receive or send on the other side" },
+	[DURATION] = { "duration", QUERY_INT, COLUMN_PLAIN, "time from send to receive" },
+	[POSITION] = { "position", QUERY_INT, COLUMN_PLAIN,
+		       "position in the byte stream after the message" },
 };
 
-static void other_value(const struct model *model, const struct message *m, int column,
-			struct cell *ret)
+static void peer_value(const struct model *model, const struct message *m, int column,
+		       struct cell *ret)
 {
 	bool sends = m->direction == MESSAGE_SEND;
 
 	switch (column) {
-	case OTHER:
+	case PEER_THREAD:
 		cell_thread(ret, model, m->other, THREAD_ID);
 		break;
-	case OTHER_TID:
+	case PEER_TID:
 		cell_thread(ret, model, m->other, THREAD_TID);
 		break;
-	case OTHER_COMM:
+	case PEER_COMM:
 		cell_thread(ret, model, m->other, THREAD_COMM);
 		break;
-	case OTHER_TIME:
+	case PEER_TIME:
 		if (m->other_time)
 			cell_time(ret, m->other_time);
 		break;
-	case NS:
+	case DURATION:
 		if (m->other_time)
-			cell_length(ret, sends ? m->time : m->other_time,
-				    sends ? m->other_time : m->time);
+			cell_duration(ret, sends ? m->time : m->other_time,
+				      sends ? m->other_time : m->time);
 		break;
 	}
 }
 
-static void message_value(struct cursor *c, int column, struct cell *ret)
+static void message_value(struct table_cursor *c, int column, struct cell *ret)
 {
 	const struct model *model = c->query->model;
 	const struct message *m = c->item;
@@ -81,7 +85,7 @@ static void message_value(struct cursor *c, int column, struct cell *ret)
 	case OBJECT:
 		cell_text(ret, object_kind_name(m->object_kind));
 		break;
-	case SOCKET:
+	case OBJECT_ID:
 		cell_int(ret, m->object);
 		break;
 	case LOCAL:
@@ -96,74 +100,75 @@ static void message_value(struct cursor *c, int column, struct cell *ret)
 		cell_thread(ret, model, (thread_id){ c->number }, column);
 		break;
 	default:
-		other_value(model, m, column, ret);
+		peer_value(model, m, column, ret);
 	}
 }
 
-static const struct timeline *message_line(struct query *q, uint32_t number)
+static const struct timeline *message_timeline(struct query *q, uint32_t number)
 {
-	return own_timeline(q, number, TIMELINE_MESSAGES);
+	return thread_own_timeline(q, number, TIMELINE_MESSAGES);
 }
 
-const struct table table_messages = {
+const struct query_table table_messages = {
 	.name = "messages",
-	.meaning = "bytes that threads sent to or received from sockets",
+	.description = "messages that threads sent or received through sockets and pipes",
 	.columns = message_columns,
 	.column_count = ARRAY_LEN(message_columns),
 	.sorted = "af",
-	.count = thread_count,
+	.count = table_thread_count,
 	.value = message_value,
-	.line = message_line,
+	.timeline = message_timeline,
 };
 
 enum {
-	CONNECT_TIME = THREAD_COLUMN_COUNT,
-	CONNECT_SOCKET,
-	CONNECT_LOCAL,
-	CONNECT_PEER,
+	CONNECTION_TIME = THREAD_COLUMN_COUNT,
+	CONNECTION_OBJECT_ID,
+	CONNECTION_LOCAL,
+	CONNECTION_PEER,
 };
 
-static const struct column connect_columns[] = {
+static const struct column connection_columns[] = {
 	THREAD_COLUMNS("thread", COLUMN_ID),
-	[CONNECT_TIME] = { "time", QUERY_INT, COLUMN_TIME, "when" },
-	[CONNECT_SOCKET] = { "socket", QUERY_INT, COLUMN_PLAIN, "number of the socket" },
-	[CONNECT_LOCAL] = { "local", QUERY_TEXT, COLUMN_PLAIN, "address of this side" },
-	[CONNECT_PEER] = { "peer", QUERY_TEXT, COLUMN_PLAIN, "address of the other side" },
+	[CONNECTION_TIME] = { "time", QUERY_INT, COLUMN_TIME, "time of the connect" },
+	[CONNECTION_OBJECT_ID] = { "object_id", QUERY_INT, COLUMN_PLAIN,
+				   "number of the socket, as in messages.object_id" },
+	[CONNECTION_LOCAL] = { "local", QUERY_TEXT, COLUMN_PLAIN, "local address" },
+	[CONNECTION_PEER] = { "peer", QUERY_TEXT, COLUMN_PLAIN, "peer address" },
 };
 
-static void connect_value(struct cursor *c, int column, struct cell *ret)
+static void connection_value(struct table_cursor *c, int column, struct cell *ret)
 {
 	const struct connect *connect = c->item;
 
 	switch (column) {
-	case CONNECT_TIME:
+	case CONNECTION_TIME:
 		cell_time(ret, connect->time);
 		break;
-	case CONNECT_SOCKET:
+	case CONNECTION_OBJECT_ID:
 		cell_int(ret, connect->object);
 		break;
-	case CONNECT_LOCAL:
-	case CONNECT_PEER:
+	case CONNECTION_LOCAL:
+	case CONNECTION_PEER:
 		cell_address(ret, c->query, cursor_thread(c)->host, connect->object,
-			     column == CONNECT_LOCAL ? ADDRESS_LOCAL : ADDRESS_PEER);
+			     column == CONNECTION_LOCAL ? ADDRESS_LOCAL : ADDRESS_PEER);
 		break;
 	default:
 		cell_thread(ret, c->query->model, (thread_id){ c->number }, column);
 	}
 }
 
-static const struct timeline *connect_line(struct query *q, uint32_t number)
+static const struct timeline *connection_timeline(struct query *q, uint32_t number)
 {
-	return own_timeline(q, number, TIMELINE_CONNECTS);
+	return thread_own_timeline(q, number, TIMELINE_CONNECTS);
 }
 
-const struct table table_connects = {
-	.name = "connects",
-	.meaning = "TCP connections that threads asked for",
-	.columns = connect_columns,
-	.column_count = ARRAY_LEN(connect_columns),
+const struct query_table table_connections = {
+	.name = "connections",
+	.description = "TCP connections that threads opened",
+	.columns = connection_columns,
+	.column_count = ARRAY_LEN(connection_columns),
 	.sorted = "af",
-	.count = thread_count,
-	.value = connect_value,
-	.line = connect_line,
+	.count = table_thread_count,
+	.value = connection_value,
+	.timeline = connection_timeline,
 };

@@ -4,18 +4,18 @@
 #include <stdio.h>
 
 #include "query/tables.h"
-#include "report/phrase.h"
 
-enum { STACK_ID, STACK_FRAMES, STACK_FUNCTION, STACK_DEPTH, STACK_KERNEL };
+enum { STACK_ID, STACK_FRAMES, STACK_FUNCTION, STACK_DEPTH, STACK_KERNEL_DEPTH };
 
 static const struct column stack_columns[] = {
-	[STACK_ID] = { "id", QUERY_INT, COLUMN_ID, "number, from 1" },
+	[STACK_ID] = { "id", QUERY_INT, COLUMN_ID, "row number, from 1" },
 	[STACK_FRAMES] = { "frames", QUERY_TEXT, COLUMN_PLAIN,
-			   "functions, outermost first, as main;work;read" },
+			   "functions, outermost first, separated by semicolons" },
 	[STACK_FUNCTION] = { "function", QUERY_TEXT, COLUMN_PLAIN,
-			     "innermost one that is the program's own" },
-	[STACK_DEPTH] = { "depth", QUERY_INT, COLUMN_PLAIN, "how many frames" },
-	[STACK_KERNEL] = { "kernel", QUERY_INT, COLUMN_PLAIN, "how many of them in the kernel" },
+			     "innermost function outside the kernel and the C library" },
+	[STACK_DEPTH] = { "depth", QUERY_INT, COLUMN_PLAIN, "number of frames" },
+	[STACK_KERNEL_DEPTH] = { "kernel_depth", QUERY_INT, COLUMN_PLAIN,
+				 "number of frames in the kernel" },
 };
 
 static uint32_t stack_count(struct query *q)
@@ -50,7 +50,7 @@ static char *stack_text(const struct model *model, const struct stack *stack)
 	return text;
 }
 
-static void stack_value(struct cursor *c, int column, struct cell *ret)
+static void stack_value(struct table_cursor *c, int column, struct cell *ret)
 {
 	struct stack stack = model_stack(c->query->model, c->number);
 
@@ -63,20 +63,20 @@ static void stack_value(struct cursor *c, int column, struct cell *ret)
 		cell_text(ret, ret->heap);
 		break;
 	case STACK_FUNCTION:
-		cell_text(ret, phrase_function(c->query->model, c->number));
+		cell_text(ret, model_stack_function(c->query->model, c->number));
 		break;
 	case STACK_DEPTH:
 		cell_int(ret, stack.count);
 		break;
-	case STACK_KERNEL:
+	case STACK_KERNEL_DEPTH:
 		cell_int(ret, stack.kernel_count);
 		break;
 	}
 }
 
-static const struct table table_stacks = {
+static const struct query_table table_stacks = {
 	.name = "stacks",
-	.meaning = "where threads waited, woke others, or were executing",
+	.description = "stacks of waits, wakeups and samples",
 	.columns = stack_columns,
 	.column_count = ARRAY_LEN(stack_columns),
 	.sorted = "a",
@@ -87,13 +87,14 @@ static const struct table table_stacks = {
 enum { LOSS_START, LOSS_END, LOSS_COUNT, LOSS_CPU, LOSS_TID, LOSS_PID, LOSS_HOST };
 
 static const struct column loss_columns[] = {
-	[LOSS_START] = { "start", QUERY_INT, COLUMN_PLAIN, "since when" },
-	[LOSS_END] = { "end", QUERY_INT, COLUMN_PLAIN, "until when" },
-	[LOSS_COUNT] = { "count", QUERY_INT, COLUMN_PLAIN, "how many records; 0 if unknown" },
-	[LOSS_CPU] = { "cpu", QUERY_INT, COLUMN_PLAIN, "CPU whose kernel records were lost" },
-	[LOSS_TID] = { "tid", QUERY_INT, COLUMN_PLAIN, "thread whose agent dropped span events" },
-	[LOSS_PID] = { "pid", QUERY_INT, COLUMN_PLAIN, "process of that thread" },
-	[LOSS_HOST] = { "host", QUERY_INT, COLUMN_PLAIN, "number of the machine" },
+	[LOSS_START] = { "start", QUERY_INT, COLUMN_PLAIN, "earliest time of a lost record" },
+	[LOSS_END] = { "end", QUERY_INT, COLUMN_PLAIN, "latest time of a lost record" },
+	[LOSS_COUNT] = { "count", QUERY_INT, COLUMN_PLAIN, "number of records; 0 if unknown" },
+	[LOSS_CPU] = { "cpu", QUERY_INT, COLUMN_PLAIN, "CPU that lost kernel records" },
+	[LOSS_TID] = { "tid", QUERY_INT, COLUMN_PLAIN,
+		       "thread ID, if its agent dropped span events" },
+	[LOSS_PID] = { "pid", QUERY_INT, COLUMN_PLAIN, "process ID of that thread" },
+	[LOSS_HOST] = { "host", QUERY_INT, COLUMN_PLAIN, "host number, from 0" },
 };
 
 static uint32_t loss_count(struct query *q)
@@ -101,7 +102,7 @@ static uint32_t loss_count(struct query *q)
 	return model_loss_count(q->model);
 }
 
-static void loss_value(struct cursor *c, int column, struct cell *ret)
+static void loss_value(struct table_cursor *c, int column, struct cell *ret)
 {
 	const struct loss *loss = model_loss(c->query->model, c->number - 1);
 
@@ -129,9 +130,9 @@ static void loss_value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-static const struct table table_losses = {
+static const struct query_table table_losses = {
 	.name = "losses",
-	.meaning = "records that were dropped when there was no room for them",
+	.description = "lost records, by CPU and time",
 	.columns = loss_columns,
 	.column_count = ARRAY_LEN(loss_columns),
 	.sorted = "",
@@ -139,11 +140,11 @@ static const struct table table_losses = {
 	.value = loss_value,
 };
 
-enum { TABLE_NAME, TABLE_MEANING };
+enum { TABLE_NAME, TABLE_DESCRIPTION };
 
 static const struct column table_table_columns[] = {
-	[TABLE_NAME] = { "name", QUERY_TEXT, COLUMN_PLAIN, "of the table" },
-	[TABLE_MEANING] = { "meaning", QUERY_TEXT, COLUMN_PLAIN, "what a row is" },
+	[TABLE_NAME] = { "name", QUERY_TEXT, COLUMN_PLAIN, "table name" },
+	[TABLE_DESCRIPTION] = { "description", QUERY_TEXT, COLUMN_PLAIN, "what a row describes" },
 };
 
 static uint32_t table_count(struct query *q)
@@ -155,16 +156,16 @@ static uint32_t table_count(struct query *q)
 	return count;
 }
 
-static void table_value(struct cursor *c, int column, struct cell *ret)
+static void table_value(struct table_cursor *c, int column, struct cell *ret)
 {
-	const struct table *table = query_tables[c->number - 1];
+	const struct query_table *table = query_tables[c->number - 1];
 
-	cell_text(ret, column == TABLE_NAME ? table->name : table->meaning);
+	cell_text(ret, column == TABLE_NAME ? table->name : table->description);
 }
 
-static const struct table table_tables = {
+static const struct query_table table_tables = {
 	.name = "tables",
-	.meaning = "these tables",
+	.description = "tables of this database",
 	.columns = table_table_columns,
 	.column_count = ARRAY_LEN(table_table_columns),
 	.sorted = "",
@@ -172,14 +173,14 @@ static const struct table table_tables = {
 	.value = table_value,
 };
 
-enum { COLUMN_TABLE, COLUMN_NAME, COLUMN_TYPE, COLUMN_MEANING };
+enum { COLUMN_TABLE, COLUMN_NAME, COLUMN_TYPE, COLUMN_DESCRIPTION };
 
 static const struct column column_columns[] = {
-	[COLUMN_TABLE] = { "table_name", QUERY_TEXT, COLUMN_PLAIN, "of which table" },
-	[COLUMN_NAME] = { "name", QUERY_TEXT, COLUMN_PLAIN, "of the column" },
+	[COLUMN_TABLE] = { "table_name", QUERY_TEXT, COLUMN_PLAIN, "table name" },
+	[COLUMN_NAME] = { "name", QUERY_TEXT, COLUMN_PLAIN, "column name" },
 	[COLUMN_TYPE] = { "type", QUERY_TEXT, COLUMN_PLAIN,
-			  "INTEGER, REAL, TEXT or BLOB, which may be any" },
-	[COLUMN_MEANING] = { "meaning", QUERY_TEXT, COLUMN_PLAIN, "what it says" },
+			  "INTEGER, REAL, TEXT, or BLOB for values of several types" },
+	[COLUMN_DESCRIPTION] = { "description", QUERY_TEXT, COLUMN_PLAIN, "meaning of a value" },
 };
 
 static uint32_t column_count(struct query *q)
@@ -191,29 +192,29 @@ static uint32_t column_count(struct query *q)
 	return count;
 }
 
-static void column_value(struct cursor *c, int column, struct cell *ret)
+static void column_value(struct table_cursor *c, int column, struct cell *ret)
 {
-	const struct table *const *table = query_tables;
-	int place = c->number - 1;
+	const struct query_table *const *table = query_tables;
+	int index = c->number - 1;
 
-	while (place >= (*table)->column_count)
-		place -= (*table++)->column_count;
+	while (index >= (*table)->column_count)
+		index -= (*table++)->column_count;
 
-	const struct column *shown = &(*table)->columns[place];
+	const struct column *shown = &(*table)->columns[index];
 
 	if (column == COLUMN_TABLE)
 		cell_text(ret, (*table)->name);
 	else if (column == COLUMN_NAME)
 		cell_text(ret, shown->name);
 	else if (column == COLUMN_TYPE)
-		cell_text(ret, type_name(shown->type));
+		cell_text(ret, query_type_name(shown->type));
 	else
-		cell_text(ret, shown->meaning);
+		cell_text(ret, shown->description);
 }
 
-static const struct table table_columns = {
+static const struct query_table table_columns = {
 	.name = "columns",
-	.meaning = "their columns",
+	.description = "columns of these tables",
 	.columns = column_columns,
 	.column_count = ARRAY_LEN(column_columns),
 	.sorted = "",
@@ -221,10 +222,10 @@ static const struct table table_columns = {
 	.value = column_value,
 };
 
-const struct table *const query_tables[] = {
-	&table_threads,      &table_intervals,  &table_wakeups,  &table_slices,
-	&table_messages,     &table_connects,   &table_calls,    &table_block,
-	&table_probe_events, &table_samples,    &table_stacks,   &table_spans,
-	&table_contexts,     &table_attributes, &table_requests, &table_request_work,
-	&table_losses,       &table_tables,     &table_columns,  NULL,
+const struct query_table *const query_tables[] = {
+	&table_threads,      &table_intervals,   &table_wakeups,  &table_slices,
+	&table_messages,     &table_connections, &table_syscalls, &table_block_io,
+	&table_probe_events, &table_samples,     &table_stacks,   &table_spans,
+	&table_contexts,     &table_attributes,  &table_requests, &table_request_work,
+	&table_losses,       &table_tables,      &table_columns,  NULL,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests that are rebuilt from kernel events (analyse/requests/requests.h), and when
- * threads worked for them.  They are found when one of the two is first read.
+ * Requests rebuilt from kernel events (analyse/requests/requests.h), and the times at which
+ * threads worked for them.  Both tables are filled when a query first reads one of them.
  */
 #include "analyse/lost.h"
 #include "analyse/requests/spans.h"
@@ -18,8 +18,8 @@ static const struct requests *query_requests(struct query *q)
 
 enum {
 	ID,
-	TRACE,
-	SPAN,
+	TRACE_ID,
+	SPAN_ID,
 	PARENT,
 	ROOT,
 	KIND,
@@ -30,38 +30,41 @@ enum {
 	PEER,
 	START,
 	END,
-	NS,
+	DURATION,
 	CONFIDENCE,
-	OPEN,
-	UNANSWERED,
+	PARENT_UNKNOWN,
+	NO_REPLY,
 	LOST,
 	INCOMPLETE,
 	THREAD,
 };
 
 static const struct column columns[] = {
-	[ID] = { "id", QUERY_INT, COLUMN_ID, "number, from 1" },
-	[TRACE] = { "trace", QUERY_TEXT, COLUMN_KEY, "id of the trace, in hex" },
-	[SPAN] = { "span", QUERY_TEXT, COLUMN_KEY, "id of the span, in hex" },
-	[PARENT] = { "parent", QUERY_INT, COLUMN_KEY, "number of the parent" },
-	[ROOT] = { "root", QUERY_INT, COLUMN_KEY, "number of the client's request" },
-	[KIND] = { "kind", QUERY_TEXT, COLUMN_PLAIN, "network, fork or handover" },
-	[SERVICE] = { "service", QUERY_TEXT, COLUMN_PLAIN, "who handled it" },
-	[ENTRY] = { "entry", QUERY_TEXT, COLUMN_PLAIN, "address to which the client came" },
+	[ID] = { "id", QUERY_INT, COLUMN_ID, "row number, from 1" },
+	[TRACE_ID] = { "trace_id", QUERY_TEXT, COLUMN_KEY, "trace ID, in hex" },
+	[SPAN_ID] = { "span_id", QUERY_TEXT, COLUMN_KEY, "span ID, in hex" },
+	[PARENT] = { "parent", QUERY_INT, COLUMN_KEY, "parent span, as in requests.id" },
+	[ROOT] = { "root", QUERY_INT, COLUMN_KEY,
+		   "span of the client's request, as in requests.id" },
+	[KIND] = { "kind", QUERY_TEXT, COLUMN_PLAIN, "network, fork or handoff" },
+	[SERVICE] = { "service", QUERY_TEXT, COLUMN_PLAIN, "service that handled the span" },
+	[ENTRY] = { "entry", QUERY_TEXT, COLUMN_PLAIN, "address that the client called" },
 	[SHAPE] = { "shape", QUERY_TEXT, COLUMN_PLAIN,
-		    "of a root: who had a part, as front>(ledger,contacts)" },
-	[LOCAL] = { "local", QUERY_TEXT, COLUMN_PLAIN, "address to which it came" },
-	[PEER] = { "peer", QUERY_TEXT, COLUMN_PLAIN, "address from which it came" },
-	[START] = { "start", QUERY_INT, COLUMN_PLAIN, "since when" },
-	[END] = { "end", QUERY_INT, COLUMN_PLAIN, "until when" },
-	[NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long" },
+		    "call tree of a root, such as front>(ledger,contacts)" },
+	[LOCAL] = { "local", QUERY_TEXT, COLUMN_PLAIN, "local address of the service" },
+	[PEER] = { "peer", QUERY_TEXT, COLUMN_PLAIN, "address of the caller" },
+	[START] = { "start", QUERY_INT, COLUMN_PLAIN, "start of the span" },
+	[END] = { "end", QUERY_INT, COLUMN_PLAIN, "end of the span" },
+	[DURATION] = { "duration", QUERY_INT, COLUMN_PLAIN, "end - start" },
 	[CONFIDENCE] = { "confidence", QUERY_REAL, COLUMN_PLAIN,
-			 "that its parent is the right one" },
-	[OPEN] = { "open", QUERY_INT, COLUMN_PLAIN,
-		   "1 if it has a parent, but nobody knows which" },
-	[UNANSWERED] = { "unanswered", QUERY_INT, COLUMN_PLAIN, "1 if no answer was seen" },
-	[LOST] = { "lost", QUERY_INT, COLUMN_PLAIN, "records lost meanwhile, as far as known" },
-	[INCOMPLETE] = { "incomplete", QUERY_INT, COLUMN_PLAIN, "1 if a loss overlaps it" },
+			 "confidence in the parent, from 0 to 1" },
+	[PARENT_UNKNOWN] = { "parent_unknown", QUERY_INT, COLUMN_PLAIN,
+			     "1 if the span has an unknown parent" },
+	[NO_REPLY] = { "no_reply", QUERY_INT, COLUMN_PLAIN, "1 if no reply was recorded" },
+	[LOST] = { "lost", QUERY_INT, COLUMN_PLAIN,
+		   "known number of records lost during the span" },
+	[INCOMPLETE] = { "incomplete", QUERY_INT, COLUMN_PLAIN,
+			 "1 if records were lost during the span" },
 	THREAD_COLUMNS("thread", COLUMN_KEY),
 };
 
@@ -69,7 +72,7 @@ static uint32_t count(struct query *q)
 {
 	size_t spans = query_requests(q)->spans.count;
 
-	return spans ? spans - 1 : 0; /* the first is none */
+	return spans ? spans - 1 : 0; /* number 0 means none */
 }
 
 static void address_value(struct query *q, const struct request_span *span, bool local,
@@ -85,10 +88,10 @@ static void name_value(struct query *q, uint32_t number, int column, struct cell
 	const struct request_span *spans = q->requests.spans.items, *span = &spans[number];
 
 	switch (column) {
-	case TRACE:
+	case TRACE_ID:
 		cell_hex(ret, span->trace, sizeof(span->trace));
 		break;
-	case SPAN:
+	case SPAN_ID:
 		cell_hex(ret, span->id, sizeof(span->id));
 		break;
 	case KIND:
@@ -119,7 +122,7 @@ static void number_cell(struct cell *ret, uint32_t number)
 		cell_int(ret, number);
 }
 
-static void value(struct cursor *c, int column, struct cell *ret)
+static void value(struct table_cursor *c, int column, struct cell *ret)
 {
 	const struct request_span *span = &c->query->requests.spans.items[c->number];
 
@@ -139,16 +142,16 @@ static void value(struct cursor *c, int column, struct cell *ret)
 	case END:
 		cell_time(ret, span->end);
 		break;
-	case NS:
-		cell_length(ret, span->start, span->end);
+	case DURATION:
+		cell_duration(ret, span->start, span->end);
 		break;
 	case CONFIDENCE:
 		cell_real(ret, span->confidence);
 		break;
-	case OPEN:
+	case PARENT_UNKNOWN:
 		cell_int(ret, span->parent_unknown);
 		break;
-	case UNANSWERED:
+	case NO_REPLY:
 		cell_int(ret, span->no_reply);
 		break;
 	case LOST:
@@ -165,9 +168,9 @@ static void value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-const struct table table_requests = {
+const struct query_table table_requests = {
 	.name = "requests",
-	.meaning = "parts of requests, rebuilt from kernel events (see sonde-requests(1))",
+	.description = "spans of requests rebuilt from kernel events; see sonde-requests(1)",
 	.columns = columns,
 	.column_count = ARRAY_LEN(columns),
 	.sorted = "a",
@@ -175,13 +178,13 @@ const struct table table_requests = {
 	.value = value,
 };
 
-enum { SLICE_REQUEST, SLICE_START, SLICE_END, SLICE_NS, SLICE_THREAD };
+enum { WORK_REQUEST, WORK_START, WORK_END, WORK_DURATION, WORK_THREAD };
 
 static const struct column work_columns[] = {
-	[SLICE_REQUEST] = { "request", QUERY_INT, COLUMN_KEY, "for which, as in requests.id" },
-	[SLICE_START] = { "start", QUERY_INT, COLUMN_PLAIN, "since when" },
-	[SLICE_END] = { "end", QUERY_INT, COLUMN_PLAIN, "until when" },
-	[SLICE_NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long" },
+	[WORK_REQUEST] = { "request", QUERY_INT, COLUMN_KEY, "span, as in requests.id" },
+	[WORK_START] = { "start", QUERY_INT, COLUMN_PLAIN, "start of the work" },
+	[WORK_END] = { "end", QUERY_INT, COLUMN_PLAIN, "end of the work" },
+	[WORK_DURATION] = { "duration", QUERY_INT, COLUMN_PLAIN, "end - start" },
 	THREAD_COLUMNS("thread", COLUMN_KEY),
 };
 
@@ -190,31 +193,31 @@ static uint32_t work_count(struct query *q)
 	return query_requests(q)->work.count;
 }
 
-static void work_value(struct cursor *c, int column, struct cell *ret)
+static void work_value(struct table_cursor *c, int column, struct cell *ret)
 {
 	const struct request_work *work = &c->query->requests.work.items[c->number - 1];
 
 	switch (column) {
-	case SLICE_REQUEST:
+	case WORK_REQUEST:
 		cell_int(ret, work->span);
 		break;
-	case SLICE_START:
+	case WORK_START:
 		cell_time(ret, work->from);
 		break;
-	case SLICE_END:
+	case WORK_END:
 		cell_time(ret, work->to);
 		break;
-	case SLICE_NS:
-		cell_length(ret, work->from, work->to);
+	case WORK_DURATION:
+		cell_duration(ret, work->from, work->to);
 		break;
 	default:
-		cell_thread(ret, c->query->model, work->thread, column - SLICE_THREAD);
+		cell_thread(ret, c->query->model, work->thread, column - WORK_THREAD);
 	}
 }
 
-const struct table table_request_work = {
-	.name = "slices",
-	.meaning = "when a thread worked for a part of a request",
+const struct query_table table_request_work = {
+	.name = "request_work",
+	.description = "times at which threads worked for a span of a request",
 	.columns = work_columns,
 	.column_count = ARRAY_LEN(work_columns),
 	.sorted = "",

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns on CPUs: a line for each CPU of each machine. */
+/* On-CPU slices: one timeline per CPU of each host. */
 #include "query/tables.h"
 
-enum { HOST, CPU, START, END, NS, THREAD };
+enum { HOST, CPU, START, END, DURATION, THREAD };
 
 static const struct column columns[] = {
-	[HOST] = { "host", QUERY_INT, COLUMN_PLAIN, "number of the machine, from 0" },
-	[CPU] = { "cpu", QUERY_INT, COLUMN_KEY, "which" },
-	[START] = { "start", QUERY_INT, COLUMN_FROM, "since when" },
-	[END] = { "end", QUERY_INT, COLUMN_TO, "until when" },
-	[NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long" },
-	[THREAD + THREAD_ID] = { "thread", QUERY_INT, COLUMN_PLAIN, "who had it" },
-	[THREAD + THREAD_PID] = { "pid", QUERY_INT, COLUMN_PLAIN, "its process" },
-	[THREAD + THREAD_TID] = { "tid", QUERY_INT, COLUMN_PLAIN, "its tid" },
-	[THREAD + THREAD_COMM] = { "comm", QUERY_TEXT, COLUMN_PLAIN, "its name" },
+	[HOST] = { "host", QUERY_INT, COLUMN_PLAIN, "host number, from 0" },
+	[CPU] = { "cpu", QUERY_INT, COLUMN_KEY, "CPU number" },
+	[START] = { "start", QUERY_INT, COLUMN_FROM, "start of the slice" },
+	[END] = { "end", QUERY_INT, COLUMN_TO, "end of the slice" },
+	[DURATION] = { "duration", QUERY_INT, COLUMN_PLAIN, "end - start" },
+	[THREAD + THREAD_ID] = { "thread", QUERY_INT, COLUMN_PLAIN,
+				 "thread that ran, as in threads.id" },
+	[THREAD + THREAD_PID] = { "pid", QUERY_INT, COLUMN_PLAIN, "process ID" },
+	[THREAD + THREAD_TID] = { "tid", QUERY_INT, COLUMN_PLAIN, "thread ID" },
+	[THREAD + THREAD_COMM] = { "comm", QUERY_TEXT, COLUMN_PLAIN, "thread name" },
 };
 
 static uint32_t host_count(const struct model *model)
@@ -28,41 +29,41 @@ static uint32_t host_count(const struct model *model)
 	return count;
 }
 
-static void find_lanes(struct query *q)
+static void find_timelines(struct query *q)
 {
 	uint32_t hosts = host_count(q->model);
 
-	*vec_push(&q->lanes) = (struct lane){ 0 }; /* numbers begin at 1 */
+	*vec_push(&q->cpu_slices) = (struct cpu_slices){ 0 }; /* numbers begin at 1 */
 	for (uint32_t host = 0; host < hosts; host++)
 		for (uint32_t cpu = 0; cpu <= UINT16_MAX && model_slices(q->model, host, cpu);
 		     cpu++)
-			*vec_push(&q->lanes) =
-				(struct lane){ host, cpu, model_slices(q->model, host, cpu) };
+			*vec_push(&q->cpu_slices) =
+				(struct cpu_slices){ host, cpu, model_slices(q->model, host, cpu) };
 }
 
 static uint32_t count(struct query *q)
 {
-	if (!q->lanes.count)
-		find_lanes(q);
-	return q->lanes.count - 1;
+	if (!q->cpu_slices.count)
+		find_timelines(q);
+	return q->cpu_slices.count - 1;
 }
 
-static const struct timeline *line(struct query *q, uint32_t number)
+static const struct timeline *cpu_timeline(struct query *q, uint32_t number)
 {
-	return q->lanes.items[number].line;
+	return q->cpu_slices.items[number].timeline;
 }
 
-static void value(struct cursor *c, int column, struct cell *ret)
+static void value(struct table_cursor *c, int column, struct cell *ret)
 {
-	const struct lane *lane = &c->query->lanes.items[c->number];
+	const struct cpu_slices *slices = &c->query->cpu_slices.items[c->number];
 	const struct slice *slice = c->item;
 
 	switch (column) {
 	case HOST:
-		cell_int(ret, lane->host);
+		cell_int(ret, slices->host);
 		break;
 	case CPU:
-		cell_int(ret, lane->cpu);
+		cell_int(ret, slices->cpu);
 		break;
 	case START:
 		cell_time(ret, slice->start);
@@ -70,7 +71,7 @@ static void value(struct cursor *c, int column, struct cell *ret)
 	case END:
 		cell_time(ret, slice->start + slice->length);
 		break;
-	case NS:
+	case DURATION:
 		cell_int(ret, slice->length);
 		break;
 	default:
@@ -78,14 +79,15 @@ static void value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-const struct table table_slices = {
-	.name = "turns",
-	.meaning = "who had which CPU, and when",
+const struct query_table table_slices = {
+	.name = "slices",
+	.description =
+		"on-CPU slices: the thread that ran on each CPU, for all threads of the host",
 	.columns = columns,
 	.column_count = ARRAY_LEN(columns),
 	.sorted = "abc",
 	.count = count,
 	.value = value,
-	.line = line,
+	.timeline = cpu_timeline,
 	.order = BY_START,
 };

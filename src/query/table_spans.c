@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans that applications told of. */
+/* Spans that applications reported. */
 #include "analyse/lost.h"
 #include "analyse/span_cpu.h"
 #include "query/tables.h"
@@ -7,59 +7,65 @@
 
 enum {
 	ID,
-	TRACE,
-	SPAN,
+	TRACE_ID,
+	SPAN_ID,
 	PARENT,
-	PARENT_SPAN,
+	PARENT_SPAN_ID,
 	SERVICE,
 	OPERATION,
 	START,
 	END,
-	NS,
+	DURATION,
 	ERROR,
-	FOLLOWS,
-	OPEN,
+	FOLLOWS_FROM,
+	UNFINISHED,
 	ORIGINAL_START,
 	SOURCE,
 	KIND,
-	CPU,
+	CPU_TIME,
 	LOST,
 	INCOMPLETE,
 	THREAD,
 };
 
 static const struct column columns[] = {
-	[ID] = { "id", QUERY_INT, COLUMN_ID, "number, from 1" },
-	[TRACE] = { "trace", QUERY_TEXT, COLUMN_KEY, "id of the trace, in hex" },
-	[SPAN] = { "span", QUERY_TEXT, COLUMN_KEY, "id of the span, in hex" },
-	[PARENT] = { "parent", QUERY_INT, COLUMN_KEY, "number of the parent, if it is there" },
-	[PARENT_SPAN] = { "parent_span", QUERY_TEXT, COLUMN_KEY, "id of the parent, in hex" },
-	[SERVICE] = { "service", QUERY_TEXT, COLUMN_KEY, "who did it" },
-	[OPERATION] = { "operation", QUERY_TEXT, COLUMN_KEY, "what" },
-	[START] = { "start", QUERY_INT, COLUMN_PLAIN, "since when" },
-	[END] = { "end", QUERY_INT, COLUMN_PLAIN, "until when" },
-	[NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long" },
-	[ERROR] = { "error", QUERY_INT, COLUMN_PLAIN, "1 if it failed" },
-	[FOLLOWS] = { "follows", QUERY_INT, COLUMN_PLAIN, "1 if its parent does not wait for it" },
-	[OPEN] = { "open", QUERY_INT, COLUMN_PLAIN, "1 if its end is unknown" },
+	[ID] = { "id", QUERY_INT, COLUMN_ID, "row number, from 1" },
+	[TRACE_ID] = { "trace_id", QUERY_TEXT, COLUMN_KEY, "trace ID, in hex" },
+	[SPAN_ID] = { "span_id", QUERY_TEXT, COLUMN_KEY, "span ID, in hex" },
+	[PARENT] = { "parent", QUERY_INT, COLUMN_KEY,
+		     "parent span, as in spans.id; NULL if it was not recorded" },
+	[PARENT_SPAN_ID] = { "parent_span_id", QUERY_TEXT, COLUMN_KEY,
+			     "span ID of the parent, in hex" },
+	[SERVICE] = { "service", QUERY_TEXT, COLUMN_KEY, "service name" },
+	[OPERATION] = { "operation", QUERY_TEXT, COLUMN_KEY, "operation name" },
+	[START] = { "start", QUERY_INT, COLUMN_PLAIN, "start of the span" },
+	[END] = { "end", QUERY_INT, COLUMN_PLAIN, "end of the span" },
+	[DURATION] = { "duration", QUERY_INT, COLUMN_PLAIN, "end - start" },
+	[ERROR] = { "error", QUERY_INT, COLUMN_PLAIN, "1 if the span failed" },
+	[FOLLOWS_FROM] = { "follows_from", QUERY_INT, COLUMN_PLAIN,
+			   "1 if the parent does not wait for the span" },
+	[UNFINISHED] = { "unfinished", QUERY_INT, COLUMN_PLAIN, "1 if the end is unknown" },
 	[ORIGINAL_START] = { "original_start", QUERY_INT, COLUMN_PLAIN,
-			     "start before clock skew was corrected" },
-	[SOURCE] = { "source", QUERY_TEXT, COLUMN_PLAIN, "who told of it: sdk, inferred, probe" },
+			     "start before the correction of clock skew" },
+	[SOURCE] = { "source", QUERY_TEXT, COLUMN_PLAIN,
+		     "origin of the span: sdk, inferred or probe" },
 	[KIND] = { "kind", QUERY_TEXT, COLUMN_PLAIN,
 		   "internal, server, client, producer or consumer" },
-	[CPU] = { "cpu", QUERY_INT, COLUMN_PLAIN,
-		  "ns for which threads ran for it, and for none below it" },
-	[LOST] = { "lost", QUERY_INT, COLUMN_PLAIN, "records lost meanwhile, as far as known" },
-	[INCOMPLETE] = { "incomplete", QUERY_INT, COLUMN_PLAIN, "1 if a loss overlaps it" },
+	[CPU_TIME] = { "cpu_time", QUERY_INT, COLUMN_PLAIN,
+		       "time threads ran for the span, without its children" },
+	[LOST] = { "lost", QUERY_INT, COLUMN_PLAIN,
+		   "known number of records lost during the span" },
+	[INCOMPLETE] = { "incomplete", QUERY_INT, COLUMN_PLAIN,
+			 "1 if records were lost during the span" },
 	THREAD_COLUMNS("thread", COLUMN_KEY),
 };
 
 static uint32_t count(struct query *q)
 {
-	return model_span_count(q->model) - 1; /* the first is none */
+	return model_span_count(q->model) - 1; /* number 0 means none */
 }
 
-/* Of a thread that was not recorded, the span may tell all the same. */
+/* A span can name its thread even if the thread itself was not recorded. */
 static void thread_value(const struct model *model, const struct span *span, int column,
 			 struct cell *ret)
 {
@@ -83,13 +89,13 @@ static void name_value(const struct model *model, const struct span *span, int c
 	};
 
 	switch (column) {
-	case TRACE:
+	case TRACE_ID:
 		cell_hex(ret, span->trace, sizeof(span->trace));
 		break;
-	case SPAN:
+	case SPAN_ID:
 		cell_hex(ret, span->id, sizeof(span->id));
 		break;
-	case PARENT_SPAN:
+	case PARENT_SPAN_ID:
 		cell_hex(ret, span->parent_id, sizeof(span->parent_id));
 		break;
 	case SERVICE:
@@ -108,7 +114,7 @@ static void name_value(const struct model *model, const struct span *span, int c
 	}
 }
 
-/* Computed for all spans when it is first asked for. */
+/* Computed for all spans when a query first reads the column. */
 static void cpu_value(struct query *q, span_id span, struct cell *ret)
 {
 	if (!q->span_cpu)
@@ -117,7 +123,7 @@ static void cpu_value(struct query *q, span_id span, struct cell *ret)
 		cell_time(ret, q->span_cpu[span.i]);
 }
 
-static void value(struct cursor *c, int column, struct cell *ret)
+static void value(struct table_cursor *c, int column, struct cell *ret)
 {
 	const struct model *model = c->query->model;
 	const struct span *span = model_span(model, (span_id){ c->number });
@@ -136,27 +142,27 @@ static void value(struct cursor *c, int column, struct cell *ret)
 	case END:
 		cell_time(ret, span->end);
 		break;
-	case NS:
-		cell_length(ret, span->start, span->end);
+	case DURATION:
+		cell_duration(ret, span->start, span->end);
 		break;
 	case ERROR:
 		cell_int(ret, !!(span->flags & SPAN_ERROR));
 		break;
-	case FOLLOWS:
+	case FOLLOWS_FROM:
 		cell_int(ret, !!(span->flags & SPAN_FOLLOWS));
 		break;
-	case OPEN:
+	case UNFINISHED:
 		cell_int(ret, !!(span->flags & SPAN_OPEN));
 		break;
 	case ORIGINAL_START:
 		cell_time(ret, span->start - span->shift);
 		break;
-	case TRACE ... SPAN:
-	case PARENT_SPAN ... OPERATION:
+	case TRACE_ID ... SPAN_ID:
+	case PARENT_SPAN_ID ... OPERATION:
 	case SOURCE ... KIND:
 		name_value(model, span, column, ret);
 		break;
-	case CPU:
+	case CPU_TIME:
 		cpu_value(c->query, (span_id){ c->number }, ret);
 		break;
 	case LOST:
@@ -170,9 +176,9 @@ static void value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-const struct table table_spans = {
+const struct query_table table_spans = {
 	.name = "spans",
-	.meaning = "spans that applications told of",
+	.description = "spans reported by applications",
 	.columns = columns,
 	.column_count = ARRAY_LEN(columns),
 	.sorted = "a",

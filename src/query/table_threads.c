@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads, and how many there are for all tables that have a line for each. */
+/* Threads. */
 #include "analyse/requests/sum.h"
 #include "query/tables.h"
 
-uint32_t thread_count(struct query *q)
+uint32_t table_thread_count(struct query *q)
 {
-	return model_thread_count(q->model) - 1; /* the first is nobody */
+	return model_thread_count(q->model) - 1; /* number 0 means none */
 }
 
 enum {
@@ -15,31 +15,31 @@ enum {
 	CGROUP,
 	CONTAINER,
 	KERNEL,
-	OUT_OF_SCOPE,
+	IN_SCOPE,
 	EXITED,
 	PARENT,
 	START,
 	END,
-	NS,
+	DURATION,
 };
 
 static const struct column columns[] = {
 	THREAD_COLUMNS("id", COLUMN_ID),
-	[PROCESS] = { "process", QUERY_TEXT, COLUMN_PLAIN, "name of its process" },
+	[PROCESS] = { "process", QUERY_TEXT, COLUMN_PLAIN, "process name" },
 	[SERVICE] = { "service", QUERY_TEXT, COLUMN_PLAIN,
-		      "name of its container, or its process" },
-	[CMDLINE] = { "cmdline", QUERY_TEXT, COLUMN_PLAIN, "command line of its process" },
-	[CGROUP] = { "cgroup", QUERY_TEXT, COLUMN_PLAIN, "control group of its process" },
-	[CONTAINER] = { "container", QUERY_TEXT, COLUMN_PLAIN,
-			"its container, if the trace tells" },
-	[KERNEL] = { "kernel", QUERY_INT, COLUMN_PLAIN, "1 if it is a thread of the kernel" },
-	[OUT_OF_SCOPE] = { "neighbour", QUERY_INT, COLUMN_PLAIN,
-			   "1 if only its turns on CPUs are known" },
-	[EXITED] = { "exited", QUERY_INT, COLUMN_PLAIN, "1 if its end was seen" },
-	[PARENT] = { "parent", QUERY_INT, COLUMN_KEY, "thread that created it, if that was seen" },
-	[START] = { "start", QUERY_INT, COLUMN_PLAIN, "since when it is known" },
-	[END] = { "end", QUERY_INT, COLUMN_PLAIN, "until when" },
-	[NS] = { "ns", QUERY_INT, COLUMN_PLAIN, "how long" },
+		      "container name, or process name if there is no container" },
+	[CMDLINE] = { "cmdline", QUERY_TEXT, COLUMN_PLAIN, "command line of the process" },
+	[CGROUP] = { "cgroup", QUERY_TEXT, COLUMN_PLAIN, "control group of the process" },
+	[CONTAINER] = { "container", QUERY_TEXT, COLUMN_PLAIN, "container name, if recorded" },
+	[KERNEL] = { "kernel", QUERY_INT, COLUMN_PLAIN, "1 if it is a kernel thread" },
+	[IN_SCOPE] = { "in_scope", QUERY_INT, COLUMN_PLAIN,
+		       "1 if recorded in full, 0 if only its on-CPU slices are" },
+	[EXITED] = { "exited", QUERY_INT, COLUMN_PLAIN, "1 if its exit was recorded" },
+	[PARENT] = { "parent", QUERY_INT, COLUMN_KEY,
+		     "thread that created it, as in threads.id; NULL if not recorded" },
+	[START] = { "start", QUERY_INT, COLUMN_PLAIN, "time of its first record" },
+	[END] = { "end", QUERY_INT, COLUMN_PLAIN, "time of its last record" },
+	[DURATION] = { "duration", QUERY_INT, COLUMN_PLAIN, "end - start" },
 };
 
 static void process_value(const struct model *model, thread_id id, int column, struct cell *ret)
@@ -69,7 +69,7 @@ static void process_value(const struct model *model, thread_id id, int column, s
 	}
 }
 
-static void value(struct cursor *c, int column, struct cell *ret)
+static void value(struct table_cursor *c, int column, struct cell *ret)
 {
 	const struct model *model = c->query->model;
 	const struct thread *thread = cursor_thread(c);
@@ -78,8 +78,8 @@ static void value(struct cursor *c, int column, struct cell *ret)
 	case KERNEL:
 		cell_int(ret, thread->kernel);
 		break;
-	case OUT_OF_SCOPE:
-		cell_int(ret, thread->out_of_scope);
+	case IN_SCOPE:
+		cell_int(ret, !thread->out_of_scope);
 		break;
 	case EXITED:
 		cell_int(ret, thread->exited);
@@ -93,8 +93,8 @@ static void value(struct cursor *c, int column, struct cell *ret)
 	case END:
 		cell_time(ret, thread->end);
 		break;
-	case NS:
-		cell_length(ret, thread->begin, thread->end);
+	case DURATION:
+		cell_duration(ret, thread->begin, thread->end);
 		break;
 	case PROCESS ... CONTAINER:
 		process_value(model, (thread_id){ c->number }, column, ret);
@@ -104,12 +104,12 @@ static void value(struct cursor *c, int column, struct cell *ret)
 	}
 }
 
-const struct table table_threads = {
+const struct query_table table_threads = {
 	.name = "threads",
-	.meaning = "who was seen",
+	.description = "threads",
 	.columns = columns,
 	.column_count = ARRAY_LEN(columns),
 	.sorted = "a",
-	.count = thread_count,
+	.count = table_thread_count,
 	.value = value,
 };

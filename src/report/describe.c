@@ -104,7 +104,7 @@ void describe_object(const struct describer *d, unsigned kind, uint64_t object)
 	if (object)
 		describe_id(d, kind, object, name || (socket && *socket->local));
 	if (name)
-		field_str(d->fields, "name", " ", name);
+		field_str(d->fields, "object_name", " ", name);
 	if (socket)
 		describe_socket_name(d, " ", socket);
 }
@@ -129,7 +129,7 @@ static void describe_exit(const struct describer *d, const struct record_exit *r
 {
 	bool killed = WIFSIGNALED(r->code);
 
-	field_u64(d->fields, "code", NULL, r->code);
+	field_u64(d->fields, "wait_status", NULL, r->code);
 	field_u64(d->fields, NULL, killed ? "  killed by signal " : "  status ",
 		  killed ? WTERMSIG(r->code) : WEXITSTATUS(r->code));
 }
@@ -178,8 +178,8 @@ static void describe_socket_state(const struct describer *d, const struct record
 	struct socket_name name;
 
 	socket_name_init(&name, &r->address);
-	field_name(f, "from", "  ", tcp_state_name(r->from), r->from);
-	field_name(f, "to", " to ", tcp_state_name(r->to), r->to);
+	field_name(f, "old_state", "  ", tcp_state_name(r->from), r->from);
+	field_name(f, "new_state", " to ", tcp_state_name(r->to), r->to);
 	describe_socket_name(d, "  ", &name);
 	if (r->object)
 		field_u64(f, "object_id", "  socket ", r->object);
@@ -228,7 +228,7 @@ static void describe_syscall(const struct describer *d, const struct record_sysc
 	field_words(f, ")");
 	if (!open)
 		describe_result(d, "result", " = ", r->result);
-	field_flag(f, "open", "  to the end", open);
+	field_flag(f, "unfinished", "  unfinished", open);
 }
 
 static void describe_block(const struct describer *d, const struct record_block *r)

@@ -23,9 +23,9 @@ void describe_run(const struct describer *d, const struct record_run *r)
 {
 	begin(d, &r->head, STATE_RUNNING, r->start, r->head.time);
 	if (r->irq)
-		field_time(d->fields, "irq_ns", "  interrupted for ", r->irq);
-	field_flag(d->fields, "neighbour", "  neighbour", r->flags & INTERVAL_OUT_OF_SCOPE);
-	field_flag(d->fields, "open", "  to the end", r->flags & INTERVAL_OPEN);
+		field_time(d->fields, "irq_time", "  interrupts ", r->irq);
+	field_flag(d->fields, "out_of_scope", "  out of scope", r->flags & INTERVAL_OUT_OF_SCOPE);
+	field_flag(d->fields, "unfinished", "  unfinished", r->flags & INTERVAL_OPEN);
 	fields_end(d->fields);
 }
 
@@ -35,7 +35,7 @@ static void describe_wakeup(const struct describer *d, const struct record_wait 
 	struct fields *f = d->fields;
 	bool woken = r->context != WAKE_NONE, by_task = r->context == WAKE_TASK;
 
-	field_name(f, "context", woken ? "  woken by " : NULL, wake_context_name(r->context),
+	field_name(f, "woken_by", woken ? "  woken by " : NULL, wake_context_name(r->context),
 		   r->context);
 	if (r->vector == VECTOR_UNKNOWN)
 		; /* a foreign trace may know only that it was an interrupt */
@@ -44,7 +44,7 @@ static void describe_wakeup(const struct describer *d, const struct record_wait 
 	else if (r->context == WAKE_IRQ)
 		field_u64(f, "vector", " ", r->vector);
 	if (by_task || (woken && r->waker)) { /* an interrupt may have come to an idle CPU */
-		field_u64(f, "waker", by_task ? " " : NULL, r->waker);
+		field_u64(f, "waker_tid", by_task ? " " : NULL, r->waker);
 		field_str(f, "waker_comm", by_task ? " " : NULL,
 			  names_thread(d->names, r->waker).comm);
 	}
@@ -63,13 +63,14 @@ static void describe_blocked(const struct describer *d, const struct record_wait
 	field_flag(f, "iowait", "  iowait", io);
 	field_flag(f, "uninterruptible", io ? NULL : "  uninterruptible",
 		   r->flags & INTERVAL_UNINTERRUPTIBLE);
-	field_flag(f, "signal", NULL, r->flags & INTERVAL_SIGNAL);
+	field_flag(f, "condvar", NULL, r->flags & INTERVAL_SIGNAL);
 	if (r->stack)
 		field_u64(f, "stack", "  stack ", r->stack);
 	if (r->waker_stack)
-		field_u64(f, "waker_stack", "  waker's stack ", r->waker_stack);
-	field_flag(f, "unseen", "  end unseen", r->flags & INTERVAL_END_HIDDEN);
-	field_flag(f, "open", "  to the end", r->woken == r->head.time && r->flags & INTERVAL_OPEN);
+		field_u64(f, "waker_stack", "  waker stack ", r->waker_stack);
+	field_flag(f, "end_hidden", "  end hidden", r->flags & INTERVAL_END_HIDDEN);
+	field_flag(f, "unfinished", "  unfinished",
+		   r->woken == r->head.time && r->flags & INTERVAL_OPEN);
 	fields_end(f);
 }
 
@@ -77,8 +78,8 @@ static void describe_ready(const struct describer *d, const struct record_wait *
 {
 	begin(d, &r->head, r->ready, r->woken, r->head.time);
 	field_flag(d->fields, "preempted", "  preempted", r->flags & INTERVAL_PREEMPTED);
-	field_flag(d->fields, "unseen", "  end unseen", r->flags & INTERVAL_END_HIDDEN);
-	field_flag(d->fields, "open", "  to the end", r->flags & INTERVAL_OPEN);
+	field_flag(d->fields, "end_hidden", "  end hidden", r->flags & INTERVAL_END_HIDDEN);
+	field_flag(d->fields, "unfinished", "  unfinished", r->flags & INTERVAL_OPEN);
 	fields_end(d->fields);
 }
 

@@ -34,16 +34,15 @@ void describe_span(const struct describer *d, const struct record_span *r)
 	field_span(f, "", r->start, r->head.time);
 	field_str(f, "service", "  ", source_string(d->source, r->service));
 	field_str(f, "operation", "  ", source_string(d->source, r->operation));
-	describe_id(d, "trace", "  trace ", r->trace, sizeof(r->trace));
-	describe_id(d, "span", "  span ", r->span, sizeof(r->span));
+	describe_id(d, "trace_id", "  trace ", r->trace, sizeof(r->trace));
+	describe_id(d, "span_id", "  span ", r->span, sizeof(r->span));
 	if (!is_none(r->parent))
-		describe_id(d, "parent", "  parent ", r->parent, sizeof(r->parent));
+		describe_id(d, "parent_span_id", "  parent ", r->parent, sizeof(r->parent));
 	if (r->kind)
 		field_name(f, "span_kind", "  ", span_kind_name(r->kind), r->kind);
-	field_flag(f, "follows", "  nobody waits for it", r->flags & SPAN_FOLLOWS);
+	field_flag(f, "follows_from", "  follows from its parent", r->flags & SPAN_FOLLOWS);
 	field_flag(f, "error", "  failed", r->flags & SPAN_ERROR);
-	field_flag(f, "open", r->source == SPAN_INFERRED ? "  open" : "  its end was not seen",
-		   r->flags & SPAN_OPEN);
+	field_flag(f, "unfinished", "  unfinished", r->flags & SPAN_OPEN);
 }
 
 void describe_context(const struct describer *d, const struct record_context *r)
@@ -51,18 +50,19 @@ void describe_context(const struct describer *d, const struct record_context *r)
 	struct fields *f = d->fields;
 
 	if (r->flags & CONTEXT_UNKNOWN) {
-		field_flag(f, "unknown", "  unknown", true);
+		; /* no span to show */
 	} else if (is_none(r->span)) {
-		field_words(f, "  none");
+		field_words(f, "  no span");
 	} else {
-		describe_id(d, "trace", "  trace ", r->trace, sizeof(r->trace));
-		describe_id(d, "span", "  span ", r->span, sizeof(r->span));
+		describe_id(d, "trace_id", "  trace ", r->trace, sizeof(r->trace));
+		describe_id(d, "span_id", "  span ", r->span, sizeof(r->span));
 	}
-	if (!(r->flags & CONTEXT_OBSERVED)) {
-		field_str(f, "how", "  ", "told");
+	field_str(f, "source", "  ",
+		  r->flags & CONTEXT_UNKNOWN    ? "unknown"
+		  : r->flags & CONTEXT_OBSERVED ? "observed"
+						: "published");
+	if (!(r->flags & CONTEXT_OBSERVED))
 		return;
-	}
-	field_str(f, "how", "  ", "seen");
 	field_u64(f, "since", NULL, r->since);
 	field_time(f, NULL, ", for at most ",
 		   r->head.time > r->since ? r->head.time - r->since : 0);
@@ -73,8 +73,8 @@ void describe_attribute(const struct describer *d, const struct record_attribute
 	struct fields *f = d->fields;
 	double real;
 
-	describe_id(d, "trace", "  trace ", r->trace, sizeof(r->trace));
-	describe_id(d, "span", "  span ", r->span, sizeof(r->span));
+	describe_id(d, "trace_id", "  trace ", r->trace, sizeof(r->trace));
+	describe_id(d, "span_id", "  span ", r->span, sizeof(r->span));
 	field_str(f, "key", "  ", source_string(d->source, r->key));
 	field_name(f, "type", NULL, attribute_type_name(r->type), r->type);
 	switch (r->type) {

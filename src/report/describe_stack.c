@@ -72,7 +72,7 @@ void describe_stack(const struct describer *d, const struct record_stack *r)
 
 	field_u64(f, "stack", "  ", r->stack);
 	field_words(f, r->kernel_count ? "  " : "");
-	describe_frames(d, "kernel", r->frames, r->kernel_count);
+	describe_frames(d, "kernel_frames", r->frames, r->kernel_count);
 	field_words(f, !r->user_count ? "" : r->kernel_count ? " < " : "  ");
-	describe_frames(d, "user", r->frames + r->kernel_count, r->user_count);
+	describe_frames(d, "user_frames", r->frames + r->kernel_count, r->user_count);
 }

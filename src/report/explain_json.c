@@ -2,12 +2,12 @@
 #include <stdio.h>
 
 #include "analyse/lost.h"
+#include "event/socket_name.h"
 #include "event/syscall.h"
 #include "report/explain.h"
 #include "report/json_put.h"
 #include "event/kind.h"
 #include "report/lost.h"
-#include "report/names.h"
 #include "report/phrase.h"
 
 static void put_thread(struct json *j, const struct model *model, thread_id id)
@@ -38,8 +38,8 @@ static void put_named(struct json *j, const struct span_set *spans, const char *
 
 	json_key(j, key);
 	json_object(j);
-	put_hex(j, "trace", trace, 16);
-	put_hex(j, "id", id, 8);
+	put_hex(j, "trace_id", trace, 16);
+	put_hex(j, "span_id", id, 8);
 	put_string(j, "service", span_set_string(spans, span->service));
 	put_string(j, "operation", span_set_string(spans, span->operation));
 	put_shift(j, span);
@@ -58,7 +58,7 @@ static void put_other(struct json *j, const struct span_set *spans, uint32_t num
 	const struct span_ref *ref = model_span_ref(spans->model, number);
 
 	if (number)
-		put_named(j, spans, "works_for", ref->trace, ref->id, ref->span);
+		put_named(j, spans, "other_span", ref->trace, ref->id, ref->span);
 }
 
 static void put_object(struct json *j, const struct model *model, const struct cause *cause)
@@ -74,7 +74,7 @@ static void put_object(struct json *j, const struct model *model, const struct c
 		const char *device = model_device(
 			model, cause->host, model_file_device(model, cause->host, cause->object));
 
-		put_string(j, "name", file);
+		put_string(j, "object_name", file);
 		if (device)
 			put_string(j, "device", device);
 	}
@@ -110,7 +110,7 @@ static void put_cause(struct json *j, const struct model *model, const struct ca
 	if (name)
 		put_string(j, "syscall", name);
 	put_object(j, model, cause);
-	put_string(j, "context", wake_context_name(cause->context));
+	put_string(j, "woken_by", wake_context_name(cause->context));
 	if (cause->waker.i) {
 		json_key(j, "waker");
 		json_object(j);
@@ -153,7 +153,7 @@ static void put_shares(struct json *j, const struct model *model, const struct a
 			put_u64(j, "pid", share->pid);
 		if (share->thread.i)
 			put_u64(j, "tid", model_thread(model, share->thread)->tid);
-		put_u64(j, "time", share->time);
+		put_u64(j, "duration", share->time);
 		json_end(j);
 	}
 	json_end(j);
@@ -164,7 +164,7 @@ static void put_node(struct json *j, const struct span_set *spans, const struct 
 {
 	const struct model *model = spans->model;
 
-	put_u64(j, "time", node->time);
+	put_u64(j, "duration", node->time);
 	put_u64(j, "count", node->count);
 	put_string(j, "text", phrase_node(spans, account, node).s);
 	if (node->span.i)
@@ -176,7 +176,7 @@ static void put_node(struct json *j, const struct span_set *spans, const struct 
 	if (node->thread.i)
 		put_thread(j, model, node->thread);
 	if (node->state == STATE_RUNNING)
-		put_u64(j, "irq_ns", node->irq);
+		put_u64(j, "irq_time", node->irq);
 	if (node->state == STATE_READY)
 		put_u64(j, "cpu", node->longest.cpu);
 	put_u64(j, "longest_start", node->longest.start);
@@ -194,11 +194,11 @@ static void put_node(struct json *j, const struct span_set *spans, const struct 
  */
 static void put_nodes(struct json *j, const struct span_set *spans, const struct account *account)
 {
-	json_key(j, "account");
+	json_key(j, "nodes");
 	json_array(j);
 	for (uint32_t i = 1; i < account->nodes.count; i++) {
 		json_object(j);
-		put_u64(j, "node", i);
+		put_u64(j, "id", i);
 		put_u64(j, "parent", account->nodes.items[i].parent);
 		put_node(j, spans, account, &account->nodes.items[i]);
 		json_end(j);
@@ -217,7 +217,7 @@ static void put_causes(struct json *j, const struct span_set *spans, const struc
 	for (size_t i = 0; i < count && i < CAUSES; i++) {
 		json_object(j);
 		put_u64(j, "node", causes[i]);
-		put_u64(j, "time", account->nodes.items[causes[i]].time);
+		put_u64(j, "duration", account->nodes.items[causes[i]].time);
 		put_string(j, "text", phrase_cause(spans, account, causes[i]).s);
 		json_end(j);
 	}
@@ -228,11 +228,11 @@ static void put_resources(struct json *j, const struct model *model, const struc
 {
 	const struct resources *u = &account->used;
 
-	json_key(j, "used");
+	json_key(j, "resources");
 	json_object(j);
-	put_u64(j, "cpu", u->cpu);
-	put_u64(j, "blocked", u->blocked);
-	put_u64(j, "preempted", u->preempted);
+	put_u64(j, "cpu_time", u->cpu);
+	put_u64(j, "voluntary_switches", u->blocked);
+	put_u64(j, "involuntary_switches", u->preempted);
 	put_u64(j, "sends", u->sends);
 	put_u64(j, "sent_bytes", u->sent);
 	put_u64(j, "receives", u->receives);
@@ -242,7 +242,7 @@ static void put_resources(struct json *j, const struct model *model, const struc
 	put_u64(j, "disk_writes", u->disk_writes);
 	put_u64(j, "disk_written_bytes", u->disk_written);
 	put_u64(j, "syscalls", u->calls);
-	json_key(j, "events");
+	json_key(j, "probe_events");
 	json_object(j);
 	for (size_t i = 0; i < account->probe_events.count; i++) {
 		const char *name = model_probe_name(model, account->probe_events.items[i].type);
@@ -271,7 +271,7 @@ void explain_json(struct json *j, const struct span_set *spans, const struct acc
 		put_span(j, spans, account->span);
 		if (roots > 1)
 			put_u64(j, "trace_roots", roots);
-		json_key(j, "usual");
+		json_key(j, "baseline");
 		json_object(j);
 		put_u64(j, "count", usual.count);
 		put_u64(j, "p50", usual.p50);
@@ -281,7 +281,7 @@ void explain_json(struct json *j, const struct span_set *spans, const struct acc
 	put_nodes(j, spans, account);
 	put_causes(j, spans, account);
 	put_resources(j, model, account);
-	put_u64(j, "typed", account->typed);
+	put_u64(j, "explained_time", account->typed);
 	put_lost(j, account->lost);
 	json_end(j);
 }
@@ -296,8 +296,8 @@ void path_json(struct json *j, const struct span_set *spans, const struct path *
 		const struct cause *cause = account_step_cause(model, step);
 
 		json_object(j);
-		put_u64(j, "step", i + 1);
-		put_u64(j, "explains", step->parent);
+		put_u64(j, "id", i + 1);
+		put_u64(j, "parent", step->parent);
 		put_u64(j, "depth", step->depth);
 		json_key(j, "leaf");
 		json_bool(j, step->is_leaf);
@@ -312,7 +312,7 @@ void path_json(struct json *j, const struct span_set *spans, const struct path *
 		if (step->state == STATE_READY || step->state == STATE_RUNNING)
 			put_u64(j, "cpu", step->cpu);
 		if (step->flags & STEP_TRANSIT) {
-			json_key(j, "transit");
+			json_key(j, "in_transit");
 			json_bool(j, true);
 		}
 		if (cause)

@@ -28,7 +28,7 @@ static void put_file(struct json *j, const struct info *info)
 	if (*info->damage.text)
 		put_string(j, "damage", info->damage.text);
 	else if (origin->cut)
-		put_u64(j, "cut_at", origin->cut_at);
+		put_u64(j, "truncated_at", origin->cut_at);
 	put_u64(j, "size", origin->size);
 }
 
@@ -38,7 +38,7 @@ static void put_origin(struct json *j, const struct info *info)
 
 	put_words(j, "host", origin->host);
 	put_words(j, "kernel", origin->kernel);
-	put_words(j, "machine", origin->machine);
+	put_words(j, "architecture", origin->machine);
 	put_known(j, "cpus", origin->cpu_count ?: info->cpus);
 	put_words(j, "command", origin->command);
 	put_words(j, "tool", origin->tool);
@@ -51,7 +51,7 @@ static void put_counts(struct json *j, const struct info *info)
 {
 	put_u64(j, "threads", info->census.threads);
 	put_u64(j, "processes", info->census.processes);
-	put_u64(j, "neighbours", info->census.other_tasks);
+	put_u64(j, "out_of_scope_threads", info->census.other_tasks);
 	json_key(j, "records");
 	json_object(j);
 	for (unsigned kind = 1; kind < RECORD_KIND_COUNT; kind++)
@@ -73,9 +73,9 @@ static void put_intervals(struct json *j, const struct info *info)
 		json_key(j, (const char[]){ *letter, '\0' });
 		json_object(j);
 		put_u64(j, "count", state->count);
-		put_u64(j, "ns", state->time);
+		put_u64(j, "duration", state->time);
 		if (*letter == STATE_RUNNING)
-			put_u64(j, "irq_ns", info->irq);
+			put_u64(j, "irq_time", info->irq);
 		json_end(j);
 	}
 	json_end(j);
@@ -89,7 +89,7 @@ static void put_spans(struct json *j, const struct info *info)
 	if (!info->records[RECORD_SPAN])
 		return;
 	put_u64(j, "traces", info->traces.count);
-	put_u64(j, "traces_with_several_roots", info->several_roots);
+	put_u64(j, "multi_root_traces", info->several_roots);
 	put_u64(j, "errors", info->span_errors);
 	json_key(j, "services");
 	json_array(j);
@@ -140,7 +140,7 @@ static void put_counters(struct json *j, const struct info *info)
 		if (counter_name(i))
 			put_u64(j, counter_name(i), info->counters.n[i]);
 	json_end(j);
-	json_key(j, "disagreements");
+	json_key(j, "discrepancies");
 	json_array(j);
 	for (size_t i = 0; counter_check(&info->counters, i, true, &sums); i++) {
 		if (sums.before == sums.after)

@@ -21,22 +21,3 @@ void put_lost(struct json *j, struct lost lost)
 	if (lost.losses)
 		put_bool(j, "incomplete", true);
 }
-
-void put_losses(struct json *j, const struct model *model)
-{
-	put_lost(j, model_lost(model, 0, UINT64_MAX));
-	json_key(j, "losses");
-	json_array(j);
-	for (size_t i = 0; i < model_loss_count(model); i++) {
-		const struct loss *loss = model_loss(model, i);
-
-		json_object(j);
-		put_u64(j, "host", loss->host);
-		put_u64(j, loss->tid ? "tid" : "cpu", loss->tid ? loss->tid : loss->cpu);
-		put_u64(j, "start", loss->start);
-		put_u64(j, "end", loss->end);
-		put_u64(j, "count", loss->count);
-		json_end(j);
-	}
-	json_end(j);
-}

@@ -13,7 +13,4 @@ struct text format_lost(struct lost lost);
 /* Members of an object: `lost`, and `incomplete` if a loss touches what the object describes. */
 void put_lost(struct json *j, struct lost lost);
 
-/* Members of the object of a whole result: `lost` and the list `losses`. */
-void put_losses(struct json *j, const struct model *model);
-
 #endif

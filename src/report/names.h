@@ -14,6 +14,7 @@
 #define SONDE_REPORT_NAMES_H
 
 #include "event/event.h"
+#include "event/socket_name.h"
 #include "event/source.h"
 #include "report/probe_format.h"
 
@@ -36,12 +37,6 @@ struct thread_name names_thread(const struct names *names, uint32_t tid);
 
 /* The process a record is about; 0 if it is about none. */
 uint32_t names_pid(const struct names *names, const struct record *record);
-
-struct socket_name { /* "127.0.0.1:80", "[::1]:80", or "" */
-	char local[64], peer[64];
-};
-
-void socket_name_init(struct socket_name *name, const struct socket_address *address);
 
 /* These are NULL if unknown. */
 const struct socket_name *names_socket(const struct names *names, uint64_t object);

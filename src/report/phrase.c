@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "event/syscall.h"
-#include "report/names.h"
+#include "event/socket_name.h"
 
 /* Append to a phrase; what does not fit is left out. */
 __attribute__((format(printf, 2, 3))) static void say(struct phrase *p, const char *fmt, ...)
@@ -44,26 +44,11 @@ static const char *call_name(const struct cause *cause)
 	return name ? name : "";
 }
 
-const char *phrase_function(const struct model *model, uint32_t number)
-{
-	struct stack stack = model_stack(model, number);
-
-	/* the first of the program that is not the library's own wrapper says most */
-	for (size_t i = stack.kernel_count; i < stack.count; i++) {
-		struct frame frame = model_frame(model, stack.frames[i]);
-		const char *module = model_string(model, frame.module);
-
-		if (frame.symbol.i && !strstr(module, "/libc.so") && !strstr(module, "/libpthread"))
-			return model_string(model, frame.symbol);
-	}
-	return NULL;
-}
-
 /* A function after these words, if it is known. */
 static void say_function(struct phrase *p, const struct model *model, const char *words,
 			 uint32_t stack)
 {
-	const char *function = phrase_function(model, stack);
+	const char *function = model_stack_function(model, stack);
 
 	if (function)
 		say(p, "%s %s()", words, function);

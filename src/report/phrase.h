@@ -21,9 +21,6 @@ struct phrase phrase_thread(const struct model *model, thread_id thread);
 /* The threads of a node: one, or a process. */
 struct phrase phrase_who(const struct model *model, const struct node *node);
 
-/* The function that a stack is in, as the program's people know it; NULL if none is known. */
-const char *phrase_function(const struct model *model, uint32_t stack);
-
 /* What a step of a path was; if it was for another span, that is said. */
 struct phrase phrase_path_step(const struct model *model, const struct step *step,
 			       const struct cause *cause);

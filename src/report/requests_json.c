@@ -43,7 +43,7 @@ static void put_calls(struct json *j, const struct request_view *view,
 		json_key(j, name);
 		json_object(j);
 		put_u64(j, "count", use->calls.items[i].count);
-		put_u64(j, "ns", use->calls.items[i].time);
+		put_u64(j, "duration", use->calls.items[i].time);
 		json_end(j);
 	}
 	json_end(j);
@@ -60,7 +60,7 @@ static void put_use(struct json *j, const struct request_view *view, uint32_t sp
 	put_u64(j, "receives", use.receives);
 	put_u64(j, "received_bytes", use.received_bytes);
 	put_calls(j, view, &use);
-	json_key(j, "events");
+	json_key(j, "probe_events");
 	json_object(j);
 	for (size_t i = 0; i < use.probe_events.count; i++) {
 		const char *name = model_probe_name(view->model, use.probe_events.items[i].type);
@@ -81,9 +81,9 @@ static void put_span(struct json *j, const struct request_view *view, uint32_t p
 	struct request_address address = request_address(view->model, span);
 
 	json_object(j);
-	put_hex(j, "span", span->id, sizeof(span->id));
+	put_hex(j, "span_id", span->id, sizeof(span->id));
 	if (span->parent)
-		put_hex(j, "parent", spans[span->parent].id, sizeof(span->id));
+		put_hex(j, "parent_span_id", spans[span->parent].id, sizeof(span->id));
 	put_string(j, "service", request_service(view->model, span->thread));
 	put_string(j, "host", view->host_name(view->arg, thread->host));
 	put_u64(j, "pid", thread->pid);
@@ -98,8 +98,10 @@ static void put_span(struct json *j, const struct request_view *view, uint32_t p
 	put_u64(j, "end", span->end);
 	json_key(j, "confidence");
 	json_real(j, span->confidence);
-	if (span->parent_unknown || span->no_reply)
-		put_bool(j, "open", true);
+	if (span->parent_unknown)
+		put_bool(j, "parent_unknown", true);
+	if (span->no_reply)
+		put_bool(j, "no_reply", true);
 	put_lost(j, lost_of_request_span(view->model, span));
 	put_use(j, view, place);
 	json_end(j);
@@ -112,7 +114,7 @@ static void put_request(struct json *j, const struct request_view *view, uint32_
 	_cleanup_(freep) char *shape = request_shape(view->model, view->requests, root);
 
 	json_object(j);
-	put_hex(j, "trace", span->trace, sizeof(span->trace));
+	put_hex(j, "trace_id", span->trace, sizeof(span->trace));
 	put_string(j, "entry", address.local);
 	put_u64(j, "start", span->start);
 	put_u64(j, "end", span->end);
@@ -130,7 +132,7 @@ static void put_request(struct json *j, const struct request_view *view, uint32_
 static void put_times(struct json *j, const struct request_group *g)
 {
 	put_u64(j, "count", g->count);
-	put_u64(j, "unanswered", g->no_reply);
+	put_u64(j, "no_reply", g->no_reply);
 	put_u64(j, "p50", g->p50);
 	put_u64(j, "p95", g->p95);
 	put_u64(j, "p99", g->p99);
@@ -161,6 +163,26 @@ static void put_entry(struct json *j, const struct request_sum *sum, uint32_t pl
 	json_end(j);
 }
 
+/* The losses of the whole recording. */
+static void put_losses(struct json *j, const struct request_view *view)
+{
+	put_lost(j, model_lost(view->model, 0, UINT64_MAX));
+	json_key(j, "losses");
+	json_array(j);
+	for (size_t i = 0; i < model_loss_count(view->model); i++) {
+		const struct loss *loss = model_loss(view->model, i);
+
+		json_object(j);
+		put_string(j, "host", view->host_name(view->arg, loss->host));
+		put_u64(j, loss->tid ? "tid" : "cpu", loss->tid ? loss->tid : loss->cpu);
+		put_u64(j, "start", loss->start);
+		put_u64(j, "end", loss->end);
+		put_u64(j, "count", loss->count);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 void requests_json(struct json *j, const struct request_view *view)
 {
 	_cleanup_(request_sum_done) struct request_sum sum;
@@ -177,8 +199,8 @@ void requests_json(struct json *j, const struct request_view *view)
 	for (uint32_t i = 0; i < sum.entries.count; i++)
 		put_entry(j, &sum, i);
 	json_end(j);
-	put_u64(j, "unparented", sum.unparented);
-	put_losses(j, view->model);
+	put_u64(j, "parent_unknown", sum.unparented);
+	put_losses(j, view);
 	view->more(view->arg, j);
 	json_end(j);
 	json_newline(j);

@@ -52,13 +52,13 @@ class Recorded:
         self.path = path
         self.spans = {}
         self.doubles = 0
-        for row in self.query("SELECT id, trace, span, parent_span, operation, service, kind, error, start, end, pid, "
-                              "tid, thread, cpu FROM spans WHERE source = 'sdk'"):
-            key = (row["trace"], row["span"])
+        for row in self.query("SELECT id, trace_id, span_id, parent_span_id, operation, service, kind, error, start, end, pid, "
+                              "tid, thread, cpu_time FROM spans WHERE source = 'sdk'"):
+            key = (row["trace_id"], row["span_id"])
             self.doubles += key in self.spans
             self.spans[key] = row
         self.off, self.on = {}, {}
-        for row in self.query("SELECT tid, start, end, state, irq_ns FROM intervals ORDER BY start"):
+        for row in self.query("SELECT tid, start, end, state, irq_time FROM intervals ORDER BY start"):
             lines = self.on if row["state"] == "R" else self.off
             lines.setdefault(row["tid"], []).append(row)
 
@@ -74,15 +74,15 @@ class Recorded:
         """ns that interrupts had the CPU in the turns of a thread that have a part in this time, and in its part."""
         whole = part = 0
         for i in harness.overlapping(self.on.get(tid, []), begin, end):
-            whole += i["irq_ns"] or 0
-            part += (i["irq_ns"] or 0) * (min(i["end"], end) - max(i["start"], begin)) // max(1, i["end"] - i["start"])
+            whole += i["irq_time"] or 0
+            part += (i["irq_time"] or 0) * (min(i["end"], end) - max(i["start"], begin)) // max(1, i["end"] - i["start"])
         return whole, part
 
     def attributes(self):
         """{(trace, span): {key: value}}"""
         found = {}
-        for row in self.query("SELECT trace, span, key, value FROM attributes"):
-            found.setdefault((row["trace"], row["span"]), {})[row["key"]] = row["value"]
+        for row in self.query("SELECT trace_id, span_id, key, value FROM attributes"):
+            found.setdefault((row["trace_id"], row["span_id"]), {})[row["key"]] = row["value"]
         return found
 
 
@@ -106,7 +106,7 @@ def identity_complaints(truth, recorded):
         yield f"{recorded.doubles} spans are recorded twice"
     for key, span in truth.items():
         row = recorded.spans.get(key)
-        for field, column in (("name", "operation"), ("parent", "parent_span"), ("tid", "tid"), ("pid", "pid")):
+        for field, column in (("name", "operation"), ("parent", "parent_span_id"), ("tid", "tid"), ("pid", "pid")):
             if row and (row[column] or "") != span[field]:
                 yield f"{name_of(span)}: {field} is {row[column]!r}, want {span[field]!r}"
 
@@ -148,7 +148,7 @@ def cpu_of(span, recorded):
     # the clock of a thread's CPU time does not count interrupts
     irq = sum(recorded.interrupts(tid, span["begin"], span["end"])[1]
               for tid in {span["tid"], span.get("end_tid", span["tid"])})
-    slack, over = SWITCH * span.get("switches", 2), (row["cpu"] or 0) - span["cpu"]
+    slack, over = SWITCH * span.get("switches", 2), (row["cpu_time"] or 0) - span["cpu"]
     return max(0, over - slack - irq), max(0, -over - slack)
 
 

@@ -29,8 +29,8 @@ def names(pid, *options):
 
 def orders_are_taken(process):
     """Some more than until now."""
-    before = names(process.pid)["order"]["begun"]
-    wait_until(lambda: names(process.pid)["order"]["begun"] > before + 2, "more orders are taken")
+    before = names(process.pid)["order"]["count"]
+    wait_until(lambda: names(process.pid)["order"]["count"] > before + 2, "more orders are taken")
 
 
 def doctor(pid):
@@ -49,7 +49,7 @@ def recorded_names(pid):
 @test
 def names_are_listed_and_counted():
     with orders() as process:
-        wait_until(lambda: names(process.pid).get("order", {}).get("begun", 0) > 3, "orders are taken")
+        wait_until(lambda: names(process.pid).get("order", {}).get("count", 0) > 3, "orders are taken")
         orders_are_taken(process)
         after = names(process.pid)
         equal(sorted(after), ["order", "order.line"], "names")
@@ -83,7 +83,7 @@ def doctor_says_what_is_seen_of_a_process():
         wait_until(lambda: doctor(process.pid)["spans"]["ok"], "spans are seen")
         features = doctor(process.pid)
         require(all(f["ok"] for f in features.values()), f"not all is seen: {features}")
-        require("agent-orders" in features["service"]["why"], features["service"]["why"])
+        require("agent-orders" in features["service"]["reason"], features["service"]["reason"])
 
 
 @test

@@ -115,10 +115,10 @@ def a_storm_is_answered_while_recorders_are_killed():
 def check_last(recorded, pid):
     """Whole requests of both kinds, most of what was asked for."""
     rows = recorded.spans.values()
-    serve = {r["span"]: r for r in rows if r["operation"] == "serve"}
+    serve = {r["span_id"]: r for r in rows if r["operation"] == "serve"}
     children = [r for r in serve.values() if r["pid"] != pid]
     threads = [r for r in serve.values() if r["pid"] == pid]
-    work = collections.Counter(r["parent_span"] for r in rows if r["operation"] == "work")
+    work = collections.Counter(r["parent_span_id"] for r in rows if r["operation"] == "work")
     whole = sum(work[span] == 3 for span in serve)
     print(f"the last capture has {len(children)} requests by children, {len(threads)} by threads, {whole} of them whole")
     wanted = PACE / 2 * LAST / 2

@@ -67,10 +67,10 @@ def every_span_is_recorded(the_bank):
     spans = {row["service"]: row["spans"] for row in rows}
     expected = {name: count * visits["home"]["count"] for name, count in SPANS.items()}
     certain(spans | expected == spans and {"ledger", "balance"} < {*spans}, f"spans: {spans}, not {expected}")
-    orphans = query(capture, "SELECT * FROM spans WHERE parent IS NULL AND parent_span != ''")
+    orphans = query(capture, "SELECT * FROM spans WHERE parent IS NULL AND parent_span_id != ''")
     certain(not orphans, f"{len(orphans)} spans without their parents: {orphans[:3]}")
-    audits = "SELECT trace FROM spans WHERE operation = 'audit'"  # which are nobody's requests
-    longest = query(capture, f"SELECT max(ns) AS ns FROM spans WHERE trace NOT IN ({audits})")[0]["ns"]
+    audits = "SELECT trace_id FROM spans WHERE operation = 'audit'"  # which are nobody's requests
+    longest = query(capture, f"SELECT max(duration) AS longest FROM spans WHERE trace_id NOT IN ({audits})")[0]["longest"]
     assert longest <= 1e9 * sum(operation["max"] for operation in visits.values()), f"one takes {longest} ns"
 
 
@@ -156,11 +156,11 @@ def sync_is_seen(the_bank, with_threads, one_by_one):
 
 def request_is_one_trace(operations):
     """Through all services, each of its spans below one that is there."""
-    spans = [span for span in exported_spans() if span["trace"] == operations["home"]["slowest"]]
+    spans = [span for span in exported_spans() if span["trace_id"] == operations["home"]["slowest"]]
     services = {span["service"] for span in spans}
     assert services >= {"frontend", "users", "contacts", "balance", "ledger"}, f"spans of {services}"
-    known = {span["span"] for span in spans}
-    roots = [span for span in spans if span.get("parent") not in known]
+    known = {span["span_id"] for span in spans}
+    roots = [span for span in spans if span.get("parent_span_id") not in known]
     assert len(roots) == 1 and roots[0]["service"] == "frontend", roots
 
 

@@ -43,7 +43,7 @@ class Capture:
                 self.messages[r["object_id"], r["direction"]].append(r)
             elif r["kind"] == "task" and r["event"] == "new":
                 self.made[r["tid"]] = r["parent"]
-            elif r["kind"] == "interval" and "waker" in r:
+            elif r["kind"] == "interval" and "waker_tid" in r:
                 self.waits[r["tid"]].append(r)
             elif r["kind"] == "loss":
                 self.lost += r["count"]
@@ -91,7 +91,7 @@ class Comparison:
                 self.blame("not made", f"{handling}: thread {log['worker']} is not known as made for it")
         elif log["worker"] != log["reader"]:
             self.count["handed over"] += 1
-            self.count["woken"] += any(w["waker"] == log["reader"] and log["read"] <= w["end"] <= log["answered"]
+            self.count["woken"] += any(w["waker_tid"] == log["reader"] and log["read"] <= w["end"] <= log["answered"]
                                        for w in self.capture.waits[log["worker"]])
 
     def check_request(self, handling, log):

@@ -61,8 +61,8 @@ class Spans:
         self.ids = {}  # of the request that a span was found to be, by span id
         for request in requests:
             for span in request["spans"]:
-                span["trace"] = request["trace"]
-                self.by_id[span["span"]] = span
+                span["trace_id"] = request["trace_id"]
+                self.by_id[span["span_id"]] = span
                 if span["kind"] == "network":
                     self.by_connection[self.key(span["pid"], span.get("local"), span.get("peer"))].append(span)
         for spans in self.by_connection.values():
@@ -81,13 +81,13 @@ class Spans:
         for span in spans[first:]:
             if exactly and span["end"] > handling.end or best and span["end"] - handling.end > best[0]:
                 break
-            if span["span"] in self.ids or span["start"] > handling.end or not self.may_be(span, handling):
+            if span["span_id"] in self.ids or span["start"] > handling.end or not self.may_be(span, handling):
                 continue
             off = abs(span["end"] - handling.end) + abs(span["start"] - handling.begin)
             if not best or off < best[0]:
                 best = (off, span)
         if best:
-            self.ids[best[1]["span"]] = handling.id
+            self.ids[best[1]["span_id"]] = handling.id
         return best and best[1]
 
     @staticmethod
@@ -96,7 +96,7 @@ class Spans:
         return handling.local != "unix" or span["tid"] == handling.log["reader"]
 
     def parent(self, span):
-        return self.by_id.get(span.get("parent"))
+        return self.by_id.get(span.get("parent_span_id"))
 
     def caller(self, span):
         """The network span above it, or None."""
@@ -131,7 +131,7 @@ class Comparison:
         votes = collections.defaultdict(collections.Counter)
         for name, id in self.spans.ids.items():
             span = self.spans.by_id[name]
-            votes[span["trace"]][id] += 1 if span.get("parent") else 1000
+            votes[span["trace_id"]][id] += 1 if span.get("parent_span_id") else 1000
         return {trace: count.most_common(1)[0][0] for trace, count in votes.items()}
 
     def judge(self, handling):
@@ -139,7 +139,7 @@ class Comparison:
         span = self.found[id(handling)]
         verdict = self.verdict(handling, span)
         self.verdicts[pattern][verdict] += 1
-        if span and self.trace_ids[span["trace"]] != handling.id:
+        if span and self.trace_ids[span["trace_id"]] != handling.id:
             self.in_wrong_trace[pattern] += 1
         if verdict in ("right", "wrong", "astray") and handling.parent:
             self.trust[round(span["confidence"], 2)][verdict] += 1
@@ -165,7 +165,7 @@ class Comparison:
         return "astray" if self.id_of(caller) == handling.id else "wrong"
 
     def id_of(self, span):
-        return self.spans.ids.get(span["span"]) or self.trace_ids[span["trace"]]
+        return self.spans.ids.get(span["span_id"]) or self.trace_ids[span["trace_id"]]
 
     def explain(self, pattern, verdict, handling):
         span, parent = self.found[id(handling)], handling.parent

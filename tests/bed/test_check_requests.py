@@ -44,13 +44,13 @@ def truth():
 
 
 def span(name, parent, logged, kind="network"):
-    return {"span": name, "parent": parent, "kind": kind, "pid": logged["pid"], "tid": logged["pid"],
+    return {"span_id": name, "parent_span_id": parent, "kind": kind, "pid": logged["pid"], "tid": logged["pid"],
             "local": logged["local"], "peer": logged["peer"], "start": logged["read"] - 1,
             "end": logged["answered"] - 1, "confidence": 1}
 
 
 def trace(name, *spans):
-    return {"trace": name, "spans": list(spans)}
+    return {"trace_id": name, "spans": list(spans)}
 
 
 def verdicts(*traces):

@@ -43,12 +43,12 @@ def words(record, begin, whose):
     if record["kind"] == "message":
         return (f"{record['direction']} {record['bytes']} {record.get('local')} - {record.get('peer')}  "
                 f"{whose.name(record)}")
-    if record["kind"] == "socket_state" and record["to"] == "SYN_SENT":
+    if record["kind"] == "socket_state" and record["new_state"] == "SYN_SENT":
         return f"connect to {record['peer']}"
-    if record["kind"] == "interval" and "waker" in record:
-        signal = " (signal)" if record.get("signal") else ""
+    if record["kind"] == "interval" and "waker_tid" in record:
+        signal = " (condition variable)" if record.get("condvar") else ""
         return (f"waited {record['state']} in {record.get('syscall')} {record.get('object', '')}{signal} from "
-                f"{at(record['start'])}, woken {at(record['end'])} by {record['context']} {record['waker']}")
+                f"{at(record['start'])}, woken {at(record['end'])} by {record['woken_by']} {record['waker_tid']}")
     if record["kind"] == "task" and record["event"] == "new":
         return f"created by {record['parent']}"
     return None

@@ -112,10 +112,11 @@ static void check_bounds(struct query *q, const char *table, const char *from, c
 
 static void ask_all(struct query *q)
 {
-	static const char *const tables[] = { "threads",  "intervals", "wakeups", "turns",
-					      "messages", "connects",  "calls",   "block",
-					      "hits",     "samples",   "stacks",  "spans",
-					      "requests", "slices",    "losses" };
+	static const char *const tables[] = { "threads",  "intervals",    "wakeups",
+					      "slices",   "messages",     "connections",
+					      "syscalls", "block_io",     "probe_events",
+					      "samples",  "stacks",       "spans",
+					      "requests", "request_work", "losses" };
 
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		_cleanup_(freep) char *sql = must_printf("SELECT * FROM %s LIMIT 2000", tables[i]);
@@ -123,11 +124,11 @@ static void ask_all(struct query *q)
 		ask(q, i % 3, sql);
 	}
 	check_bounds(q, "intervals", "start", "end");
-	check_bounds(q, "wakeups", "since", "time");
-	check_bounds(q, "turns", "start", "end");
-	check_bounds(q, "calls", "start", "end");
-	check_bounds(q, "block", "start", "end");
-	check_bounds(q, "hits", "time", "time");
+	check_bounds(q, "wakeups", "start", "time");
+	check_bounds(q, "slices", "start", "end");
+	check_bounds(q, "syscalls", "start", "end");
+	check_bounds(q, "block_io", "start", "end");
+	check_bounds(q, "probe_events", "time", "time");
 }
 
 static const char *no_string(const void *arg, uint32_t id)

@@ -70,10 +70,10 @@ def check_switches(records, events):
     runs = [r for r in records if r["kind"] == "interval" and r["state"] == "R" and r["end"] > r["start"]]
     switches = of(events, "sched_switch")
     waits = [r for r in records if r["kind"] == "interval" and r["state"] != "R"]
-    cut = {(r["time"], r["tid"]) for r in waits if "open" in r}
+    cut = {(r["time"], r["tid"]) for r in waits if "unfinished" in r}
     begins = {(r["start"], r["tid"]) for r in runs} | {(r["time"], r["tid"]) for r in waits} - cut
-    yield from differ("begins of turns", begins, ((e["time"], e["next_tid"]) for e in switches if e["next_tid"]))
-    yield from differ("ends of turns", ((r["end"], r["cpu"], r["tid"]) for r in runs if "open" not in r),
+    yield from differ("starts of slices", begins, ((e["time"], e["next_tid"]) for e in switches if e["next_tid"]))
+    yield from differ("ends of slices", ((r["end"], r["cpu"], r["tid"]) for r in runs if "unfinished" not in r),
                       ((e["time"], e["cpu"], e["prev_tid"]) for e in switches if e["prev_tid"]))
     states = {(e["time"], e["prev_tid"]): e["prev_state"] for e in switches}
     for r in records:
@@ -89,10 +89,10 @@ def check_switches(records, events):
 
 
 def check_wakeups(records, events):
-    blocked = [r for r in records if r.get("context", "none") != "none"]
+    blocked = [r for r in records if r.get("woken_by", "none") != "none"]
     wakings = collections.Counter((e["time"], e["tid"], e["current"]) for e in of(events, "sched_waking"))
     for r in blocked:
-        if not wakings[r["end"], r["tid"], r.get("waker", 0)]:
+        if not wakings[r["end"], r["tid"], r.get("waker_tid", 0)]:
             yield f"the wakeup of thread {r['tid']} at {r['end']} is missing"
     around = {}  # in each CPU's stream, what stands before and behind each waking
     for cpu in {e["cpu"] for e in events}:
@@ -102,15 +102,15 @@ def check_wakeups(records, events):
                 around[e["time"], e["tid"]] = before, behind
     for r in blocked:
         before, behind = around.get((r["end"], r["tid"]), ({}, {}))
-        name = CONTEXTS.get(r["context"])
+        name = CONTEXTS.get(r["woken_by"])
         if name and (before.get("event") != name + "_entry" or behind.get("event") != name + "_exit"):
-            yield f"the wakeup of thread {r['tid']} at {r['end']} is not in its {r['context']}"
+            yield f"the wakeup of thread {r['tid']} at {r['end']} is not in its {r['woken_by']}"
         elif name and "vector" in r and r["vector"] != before.get("vec", before.get("irq")):
-            yield f"the wakeup of thread {r['tid']} at {r['end']} is in another {r['context']}"
+            yield f"the wakeup of thread {r['tid']} at {r['end']} is in another {r['woken_by']}"
 
 
 def check_tasks(records, events):
-    names = {"seen": "lttng_statedump_process_state", "neighbour": "lttng_statedump_process_state",
+    names = {"existing": "lttng_statedump_process_state", "out_of_scope": "lttng_statedump_process_state",
              "new": "sched_process_fork", "exec": "sched_process_exec", "renamed": "task_rename"}
     comms = {"sched_process_fork": "child_comm", "sched_process_exec": "filename", "task_rename": "newcomm",
              "lttng_statedump_process_state": "name"}
@@ -139,7 +139,7 @@ def check_calls(records, events):
     yield from differ("entries of calls", ((r["start"], r["tid"], r["name"], *r["args"]) for r in calls),
                       ((e["time"], e["current"], *call_of(e)) for e in entries))
     yield from differ("exits of calls",
-                      ((r["end"], r["tid"], r["name"], r["result"]) for r in calls if "open" not in r),
+                      ((r["end"], r["tid"], r["name"], r["result"]) for r in calls if "unfinished" not in r),
                       ((e["time"], e["current"], call_of(e)[0], e["ret"]) for e in exits))
 
 
@@ -147,15 +147,15 @@ def check_others(records, events):
     kinds = collections.defaultdict(list)
     for r in records:
         kinds[r["kind"]].append(r)
-    yield from differ("requests", ((r["start"], r["sector"], r["bytes"], r["tid"]) for r in kinds["block"]),
+    yield from differ("requests", ((r["start"], r["sector"], r["bytes"], r["tid"]) for r in kinds["block_io"]),
                       ((e["time"], e["sector"], e["bytes"], e["tid"]) for e in of(events, "block_rq_issue")))
-    yield from differ("completions", ((r["end"], r["sector"], r["error"], r["cpu"]) for r in kinds["block"]),
+    yield from differ("completions", ((r["end"], r["sector"], r["error"], r["cpu"]) for r in kinds["block_io"]),
                       ((e["time"], e["sector"], e["error"], e["cpu"]) for e in of(events, "block_rq_complete")))
     yield from differ("messages", ((r["time"], r["tid"], r["bytes"], r["position"]) for r in kinds["message"]),
                       ((e["time"], e["current"], e["bytes"], e["position"]) for e in of(events, "sonde_message")))
-    yield from differ("begins of spans", ((r["start"], r["span"]) for r in kinds["span"]),
+    yield from differ("begins of spans", ((r["start"], r["span_id"]) for r in kinds["span"]),
                       ((e["time"], e["span_id"]) for e in of(events, "otl_ust_go:start_span")))
-    yield from differ("ends of spans", ((r["end"], r["span"], r["service"], r["operation"]) for r in kinds["span"]),
+    yield from differ("ends of spans", ((r["end"], r["span_id"], r["service"], r["operation"]) for r in kinds["span"]),
                       ((e["time"], e["span_id"], e["service_name"], e["op_name"])
                        for e in of(events, "otl_ust_go:end_span")))
 
@@ -170,15 +170,15 @@ def check_losses(records, complaint):
         yield f"babeltrace2 says: {complaint}"
 
 
-KEYS = ("state", "syscall", "object", "object_id", "context", "vector", "waker", "iowait", "uninterruptible",
-        "preempted", "open")
+KEYS = ("state", "syscall", "object", "object_id", "woken_by", "vector", "waker_tid", "iowait", "uninterruptible",
+        "preempted", "unfinished")
 
 
 def intervals(records):
     """By thread in scope: what it did from when to when, and why."""
     found = collections.defaultdict(list)
     for r in records:
-        if r["kind"] == "interval" and "neighbour" not in r:
+        if r["kind"] == "interval" and "out_of_scope" not in r:
             found[r["tid"]].append((r["start"], r["end"], *(r.get(key) for key in KEYS)))
     return {tid: sorted(list_, key=lambda i: i[:2]) for tid, list_ in found.items()}
 
@@ -201,9 +201,9 @@ def check_back(sonde, directory, records):
     for tid in want if is_tiled(want) else ():
         yield from differ(f"intervals of thread {tid}", want[tid], got.get(tid, []))
     for kind, keys in (("message", ("direction", "bytes", "position", "object_id", "local", "peer")),
-                       ("syscall", ("name", "start", "args", "result", "open")),
-                       ("block", ("start", "device", "sector", "bytes", "op", "error")),
-                       ("span", ("start", "trace", "span", "parent", "service", "operation")),
+                       ("syscall", ("name", "start", "args", "result", "unfinished")),
+                       ("block_io", ("start", "device", "sector", "bytes", "op", "error")),
+                       ("span", ("start", "trace_id", "span_id", "parent_span_id", "service", "operation")),
                        ("loss", ("start", "end", "count", "cpu")), ("exit", ())):
         yield from differ(f"records of {kind}", of_kind(records, kind, keys), of_kind(back, kind, keys))
 

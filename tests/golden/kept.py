@@ -43,7 +43,7 @@ def check_traces(sonde, capture, records):
     """Paths of spans that the capture itself has: they, too, are what its threads did."""
     lives = invariants.Lives(records)
     for span in (r for r in records if r["kind"] == "span" and r["start"] < r["end"]):
-        steps = invariants.ask(sonde, "path", "--span", span["span"], capture)
+        steps = invariants.ask(sonde, "path", "--span", span["span_id"], capture)
         yield from schema.check(steps, schema.load("path"))
         yield from invariants.path_complaints(steps, lives, span["start"], span["end"])
 
@@ -61,7 +61,7 @@ def check_spans(sonde, path):
     yield from schema.check(accounts, schema.load("explain"))
     for account in accounts:
         yield from invariants.account_complaints(account)
-        steps = invariants.ask(sonde, "path", "--span", account["span"]["id"], path)
+        steps = invariants.ask(sonde, "path", "--span", account["span"]["span_id"], path)
         yield from schema.check(steps, schema.load("path"))
         yield from invariants.tree_complaints(steps, account["start"], account["end"])
 

@@ -50,7 +50,7 @@ def requests_are_marked(trace):
 
 
 def path_is_marked(trace):
-    first, *others = (request["trace"] for request in
+    first, *others = (request["trace_id"] for request in
                       json.loads(run("requests", "--json", trace).stdout)["requests"])
     steps = json.loads(warns("path", "--json", "--trace", first, trace))
     assert any(step.get("incomplete") for step in steps), steps
@@ -79,7 +79,7 @@ def export_is_marked(trace):
 
 
 def explain_is_marked(trace):
-    first, *others = (request["trace"] for request in
+    first, *others = (request["trace_id"] for request in
                       json.loads(run("requests", "--json", trace).stdout)["requests"])
     assert "7 records lost" in run("explain", "--trace", first, trace).stdout
     assert "lost" not in run("explain", "--trace", others[0], trace).stdout

@@ -83,7 +83,7 @@ def intervals(records, *states):
 @checks("Which processes were recorded")
 def check_processes(rows, records, _):
     for name, states in ("runs_ms", "R"), ("blocked_ms", "DNTLIU?"):
-        sums = by([r for r in intervals(records, *states) if "neighbour" not in r], lambda r: r["pid"], length)
+        sums = by([r for r in intervals(records, *states) if "out_of_scope" not in r], lambda r: r["pid"], length)
         for row in rows:
             more = row[name] - sums[row["pid"]] / 1e6  # less: a thread is known only since it was first seen
             if more > 1e-6 or name == "runs_ms" and more < -1e-6:
@@ -127,17 +127,17 @@ def check_histogram(rows, records, _):
 @checks("Who woke whom most")
 def check_wakers(rows, records, _):
     seen = {r["tid"]: r["time"] for r in reversed(records) if r["kind"] == "task"}
-    woken = [r for r in records if r["kind"] == "interval" and r.get("context") == "task"
+    woken = [r for r in records if r["kind"] == "interval" and r.get("woken_by") == "task"
              and r["end"] > seen.get(r["tid"], 0)]  # a thread is known only since it was first seen
-    want = sorted(collections.Counter((r["waker"], r["tid"]) for r in woken).values(), reverse=True)
+    want = sorted(collections.Counter((r["waker_tid"], r["tid"]) for r in woken).values(), reverse=True)
     if [r["times"] for r in rows] != want[:10]:
         yield f"{[r['times'] for r in rows]} wakeups, not {want[:10]}"
 
 
 @checks("Locks by how long")
 def check_locks(rows, records, _):
-    waits = [r for r in intervals(records, "L") if r.get("object") == "futex" and "signal" not in r]
-    sums = by(waits, lambda r: (r["pid"], r["object_id"], r.get("waker")), length)
+    waits = [r for r in intervals(records, "L") if r.get("object") == "futex" and "condvar" not in r]
+    sums = by(waits, lambda r: (r["pid"], r["object_id"], r.get("waker_tid")), length)
     if [r["ms"] for r in rows] != [n / 1e6 for _, n in sums.most_common(10)]:
         yield f"locks: {rows}"
 
@@ -178,8 +178,8 @@ def check_request_states(rows, _, requests):
 
 @checks("Requests whose parent is not known")
 def check_open(rows, _, requests):
-    if sum(r["parts"] for r in rows) != requests["unparented"]:
-        yield f"{rows}, but {requests['unparented']} are unparented"
+    if sum(r["parts"] for r in rows) != requests["parent_unknown"]:
+        yield f"{rows}, but {requests['parent_unknown']} have an unknown parent"
 
 
 @checks("Messages by connection")
@@ -212,9 +212,9 @@ def contexts(records):
     lines, ends = collections.defaultdict(list), {}
     for r in records:
         if r["kind"] == "context":
-            if r["how"] == "seen":
+            if "since" in r:
                 lines[r["tid"]].append((r["since"], None))
-            lines[r["tid"]].append((r["time"], r.get("span")))
+            lines[r["tid"]].append((r["time"], r.get("span_id")))
         elif r["kind"] == "interval":
             ends[r["tid"]] = r["end"]
     for tid, line in lines.items():
@@ -231,7 +231,7 @@ def ran(records, tid, start, end):
 
 @checks("CPU time of spans")
 def check_span_cpu(rows, records, _):
-    cpu, names = collections.Counter(), {r["span"]: r["operation"] for r in records if r["kind"] == "span"}
+    cpu, names = collections.Counter(), {r["span_id"]: r["operation"] for r in records if r["kind"] == "span"}
     for tid, start, end, span in contexts(records):
         if span in names:
             cpu[names[span]] += ran(records, tid, start, end)
@@ -241,14 +241,14 @@ def check_span_cpu(rows, records, _):
 
 @checks("Spans that waited longest for their event loop")
 def check_loops(rows, records, _):
-    spans = {r["span"]: r for r in records if r["kind"] == "span"}
-    traces = {r["span"]: r["trace"] for r in records if r["kind"] == "context" and r.get("span")}
+    spans = {r["span_id"]: r for r in records if r["kind"] == "span"}
+    traces = {r["span_id"]: r["trace_id"] for r in records if r["kind"] == "context" and r.get("span_id")}
     others = collections.Counter()
     for tid, start, end, of in contexts(records):
         for s in spans.values():
-            if s["tid"] == tid and s["trace"] != traces[of]:
-                others[s["span"]] += max(0, min(end, s["end"]) - max(start, s["start"]))
-    if {r["span"]: r["others_ms"] for r in rows} != {span: ns / 1e6 for span, ns in others.items() if ns}:
+            if s["tid"] == tid and s["trace_id"] != traces[of]:
+                others[s["span_id"]] += max(0, min(end, s["end"]) - max(start, s["start"]))
+    if {r["span_id"]: r["others_ms"] for r in rows} != {span: ns / 1e6 for span, ns in others.items() if ns}:
         yield f"{rows}, not {others}"
 
 
@@ -283,16 +283,16 @@ def check_calls(rows, records, _):
 
 @checks("The slowest disk requests")
 def check_block(rows, records, _):
-    want = sorted((length(r) for r in records if r["kind"] == "block"), reverse=True)
+    want = sorted((length(r) for r in records if r["kind"] == "block_io"), reverse=True)
     if [round(r["ms"] * 1e6) for r in rows] != want[:10]:
         yield f"disk requests: {[r['ms'] for r in rows]}, not {want[:10]}"
 
 
 @checks("Events by thread")
 def check_hits(rows, records, _):
-    want = collections.Counter((r["event"], r["tid"]) for r in records if r["kind"] == "hit")
-    if [r["hits"] for r in rows] != [n for _, n in want.most_common(10)]:
-        yield f"hits: {rows}, not {want.most_common(10)}"
+    want = collections.Counter((r["event"], r["tid"]) for r in records if r["kind"] == "probe_event")
+    if [r["events"] for r in rows] != [n for _, n in want.most_common(10)]:
+        yield f"events: {rows}, not {want.most_common(10)}"
 
 
 def named(sql):

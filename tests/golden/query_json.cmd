@@ -1,2 +1,2 @@
 # needs query
-sonde query --json data/good/every-kind.sonde "SELECT tid, tid, ms(ns) AS ms, error FROM calls; SELECT 1 AS a, 'x' AS \"b\"\"c\", NULL AS a, x'00ff' AS d, 9e999 AS e"
+sonde query --json data/good/every-kind.sonde "SELECT tid, tid, ms(duration) AS ms, error FROM syscalls; SELECT 1 AS a, 'x' AS \"b\"\"c\", NULL AS a, x'00ff' AS d, 9e999 AS e"

@@ -1,2 +1,2 @@
 # needs query
-sonde query data/good/nothing.sonde "SELECT duration FROM spans"
+sonde query data/good/nothing.sonde "SELECT length FROM spans"

@@ -1,2 +1,2 @@
 # needs query
-sonde query data/good/otlp-skew.json "SELECT operation, start, original_start, end, open FROM spans"
+sonde query data/good/otlp-skew.json "SELECT operation, start, original_start, end, unfinished FROM spans"

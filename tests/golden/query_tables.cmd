@@ -1,2 +1,2 @@
 # needs query
-sonde query data/good/nothing.sonde "SELECT * FROM tables; SELECT name, type, meaning FROM columns WHERE table_name = 'intervals'"
+sonde query data/good/nothing.sonde "SELECT * FROM tables; SELECT name, type, description FROM columns WHERE table_name = 'intervals'"

@@ -31,9 +31,9 @@ TARGETS = {"thread": THREAD, "deep": TRACE, "wide": TRACE, "lock": THREAD, "requ
 
 # Tables by the shape that fills them.
 TABLES = {
-    "thread": "threads intervals wakeups turns messages calls block hits samples stacks losses",
-    "lock": "threads intervals wakeups turns",
-    "requests": "messages connects requests slices",
+    "thread": "threads intervals wakeups slices messages syscalls block_io probe_events samples stacks losses",
+    "lock": "threads intervals wakeups slices",
+    "requests": "messages connections requests request_work",
     "deep": "spans attributes",
     "wide": "spans contexts attributes",
     "nested": "spans contexts",

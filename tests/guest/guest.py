@@ -87,7 +87,7 @@ def the_doctor_says_what_is_missing(outcome):
     missing = [f for f in doctor["features"] if not f["ok"]]
     equal([f["name"] for f in missing], [] if outcome.gives_messages else ["messages"], "what is missing")
     for f in missing:
-        require("sock_send_length" in f["why"] and "6.3" in f["remedy"], f"{f} does not say why")
+        require("sock_send_length" in f["reason"] and "6.3" in f["remedy"], f"{f} does not say why")
 
 
 @guest("record -- /workloads/handover tcp 53")
@@ -103,17 +103,17 @@ def messages_are_recorded_or_said_to_be_missing(outcome):
 
 @guest("record -- /workloads/sleep nanosleep 101 1")
 def a_timer_ends_a_sleep(outcome):
-    outcome.waits("sleep", "T", 101, syscall="clock_nanosleep", context=("hrtimer", "softirq"))
+    outcome.waits("sleep", "T", 101, syscall="clock_nanosleep", woken_by=("hrtimer", "softirq"))
 
 
 @guest("record -- /workloads/sleep poll 53 1")
 def a_timer_ends_a_poll(outcome):
-    outcome.waits("sleep", "T", 53, syscall="poll", context=("hrtimer", "softirq"))
+    outcome.waits("sleep", "T", 53, syscall="poll", woken_by=("hrtimer", "softirq"))
 
 
 @guest("record -- /workloads/lock mutex 53")
 def a_lock_is_held(outcome):
-    waits = outcome.waits("wait", "L", 53, syscall="futex", object="futex", context="task")
+    waits = outcome.waits("wait", "L", 53, syscall="futex", object="futex", woken_by="task")
     check_releases(waits, outcome.truth.track("release"))
 
 
@@ -125,19 +125,19 @@ def hand_over(outcome, letter, strangers=(), waits=("wait.0", "wait.1"), **field
 
 @guest("record -- /workloads/handover pipe 53")
 def another_process_fills_a_pipe(outcome):
-    hand_over(outcome, "I", syscall="read", object="pipe", context="task")
+    hand_over(outcome, "I", syscall="read", object="pipe", woken_by="task")
 
 
 @guest("record -- /workloads/handover unix 53")
 def another_process_sends_through_a_socket(outcome):
-    hand_over(outcome, "I", syscall="recvfrom", object="unix", context="task")
+    hand_over(outcome, "I", syscall="recvfrom", object="unix", woken_by="task")
     told = outcome.capture.kind("socket", family="unix")
     equal({s["object_id"] for s in told}, {s["peer_object"] for s in told}, "sockets and their peers")
 
 
 @guest("record -- /workloads/life wait 53")
 def another_process_exits(outcome):
-    outcome.waits("wait", "I", 53, context="task")
+    outcome.waits("wait", "I", 53, woken_by="task")
 
 
 @guest("record -- /workloads/handover tcp 53")
@@ -150,7 +150,7 @@ def the_network_ends_a_receive(outcome):
 
 @guest("record -- /workloads/handover tcp-epoll 53")
 def the_network_ends_an_epoll(outcome):
-    hand_over(outcome, "N", ("ksoftirqd",), syscall=("epoll_wait", "epoll_pwait"), context="softirq", vector=3)
+    hand_over(outcome, "N", ("ksoftirqd",), syscall=("epoll_wait", "epoll_pwait"), woken_by="softirq", vector=3)
 
 
 @guest("record -- /workloads/handover tty 53")
@@ -161,7 +161,7 @@ def a_person_types(outcome):
 @guest("mkdir /disk/files; record -- /workloads/disk fsync /disk/files 23 64")
 def the_disk_ends_an_fsync(outcome):
     waits = outcome.waits("fsync", "D", 23, syscall="fsync", object="file",
-                          name=outcome.truth["path"].removeprefix("/disk/"))
+                          object_name=outcome.truth["path"].removeprefix("/disk/"))
     require(sum(map(len, waits)) >= 23, f"{waits} are too few")
 
 
@@ -170,7 +170,7 @@ def the_disk_ends_a_read(outcome):
     outcome.waits("direct", "D", 23, syscall="pread64", object="file", iowait=True)
     track = outcome.truth.track("direct")
     begin, end = track["calls"][0]["begin"], track["calls"][-1]["end"]
-    reads = [r for r in outcome.capture.kind("block", op="R", tid=track["tid"])
+    reads = [r for r in outcome.capture.kind("block_io", op="R", tid=track["tid"])
              if begin <= r["start"] and r["end"] <= end]
     equal(sum(r["bytes"] for r in reads), 23 << 16, "bytes read, by the requests")
     equal(outcome.truth["read_bytes"], 23 << 16, "bytes read, by the kernel")
@@ -233,7 +233,7 @@ def everything_is_recorded_for_a_second(outcome):
 def moves_are_hits_with_fields(outcome):
     track = outcome.truth.track("move")
     begin, end = track["calls"][0]["begin"], track["calls"][-1]["end"]
-    moves = [h["fields"]["dest_cpu"] for h in outcome.capture.kind("hit", event="sched:sched_migrate_task")
+    moves = [h["fields"]["dest_cpu"] for h in outcome.capture.kind("probe_event", event="sched:sched_migrate_task")
              if h["fields"]["pid"] == track["tid"] and begin <= h["time"] <= end]
     equal(moves, outcome.truth["cpus"], "CPUs moved to")
 
@@ -255,14 +255,14 @@ def a_long_wait_has_its_stack(outcome):
     stacks = {r["stack"]: r for r in outcome.capture.kind("stack")}
     for i in long:
         stack = stacks[i["stack"]]
-        require("hrtimer_nanosleep" in symbols(stack["kernel"]), f"{stack} is not in a sleep")
-        require({"clock_nanosleep", "main"} <= symbols(stack["user"]), f"{stack} is not called from main")
+        require("hrtimer_nanosleep" in symbols(stack["kernel_frames"]), f"{stack} is not in a sleep")
+        require({"clock_nanosleep", "main"} <= symbols(stack["user_frames"]), f"{stack} is not called from main")
 
 
 @guest("record --profile=997 -- /workloads/spin 200")
 def samples_show_where_a_thread_runs(outcome):
     stacks = {r["stack"]: r for r in outcome.capture.kind("stack")}
-    places = [symbols(stacks[s["stack"]]["user"]) for s in outcome.capture.kind("sample")]
+    places = [symbols(stacks[s["stack"]]["user_frames"]) for s in outcome.capture.kind("sample")]
     hot, cold = (sum(name in p for p in places) for name in ("spin_hot", "spin_cold"))
     require(hot > cold, f"of {len(places)} samples, {hot} are in spin_hot and {cold} in spin_cold")
 

@@ -17,7 +17,7 @@ def check(info):
         return  # a killed recorder leaves no counters
     if "counters" not in info:
         raise Unaccounted(f"{info['file']} has no counters")
-    wrong = [f"{d['what']}: {d['before']} {d['from']}, {d['after']} {d['to']}" for d in info["disagreements"]]
+    wrong = [f"{d['what']}: {d['before']} {d['from']}, {d['after']} {d['to']}" for d in info["discrepancies"]]
     wrong += [f"{name} is {info['counters'][name]}" for name in NEVER if info["counters"][name]]
     if wrong:
         raise Unaccounted(f"{info['file']}: {'; '.join(wrong)}; all counters: {info['counters']}")

@@ -155,14 +155,14 @@ def a_recorder_is_killed_and_others_come_after_it():
             recorder = Recorder("-p", loop.pid, name=f"{i}.sonde")
             wait_until(lambda: len(spans_so_far(recorder.path)) > 40, "spans are written")
             recorder.end(send=signal.SIGKILL, expect=-signal.SIGKILL)
-            before += [s["span"] for s in spans_in(recorder.path)]
+            before += [s["span_id"] for s in spans_in(recorder.path)]
         with Recorder("-p", loop.pid) as recorder:
             wait_until(lambda: len(spans_so_far(recorder.path)) > 20, "spans are written")
         spans = spans_in(recorder.path)
         require(loop.process.poll() is None, "the service has ended")
     require(len(before) > 100 and len(spans) > 20, f"only {len(before)} and {len(spans)} spans")
     equal(len(before), len(set(before)), "spans that were recorded once")
-    equal(set(before) & {s["span"] for s in spans}, set(), "spans that were recorded twice")
+    equal(set(before) & {s["span_id"] for s in spans}, set(), "spans that were recorded twice")
 
 
 @test

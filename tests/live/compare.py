@@ -47,7 +47,7 @@ def split(intervals):
 
 
 def is_clear(intervals):
-    return not any(i.get("unseen") or (i.get("context") == "none" and not i.get("open")) for i in intervals)
+    return not any(i.get("end_hidden") or (i.get("woken_by") == "none" and not i.get("unfinished")) for i in intervals)
 
 
 def need_clear(count, total, what):
@@ -120,7 +120,7 @@ def check_releases(waits, track, strangers=()):
             require(i["end"] >= release["begin"], f"{i} ends before its cause at {release['begin']}")
             continue
         direct += 1
-        equal(i.get("waker"), track["tid"], f"waker of {i}")
+        equal(i.get("waker_tid"), track["tid"], f"waker of {i}")
         require(release["begin"] <= i["end"] <= release["end"],
                 f"{i} does not end within its release, {release['begin']} to {release['end']}")
     return direct
@@ -130,7 +130,7 @@ def check_times(capture, tid, call, more=0, **times):
     """How long the thread was in states, by letters: check_times(..., R=ns, CQ=ns)."""
     begin, end = call["begin"], call["end"]
     intervals = capture.within(tid, begin, end)
-    hidden = sum(i["end"] - i["start"] for i in intervals if i.get("unseen"))
+    hidden = sum(i["end"] - i["start"] for i in intervals if i.get("end_hidden"))
     need_clear(end - begin - hidden, end - begin, "ns")
     for letters, want in times.items():
         got = sum(min(i["end"], end) - max(i["start"], begin) for i in intervals if i["state"] in letters)

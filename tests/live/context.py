@@ -34,7 +34,7 @@ def changes_of(path):
 
 
 def value_of(context):
-    return "unknown" if context.get("unknown") else context.get("span", "none")
+    return "unknown" if context["source"] == "unknown" else context.get("span_id", "none")
 
 
 def complaints(contexts, changes, inherited="none"):

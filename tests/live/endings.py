@@ -104,7 +104,7 @@ def a_killed_recorder_leaves_what_it_had():
         capture = recorder.capture(complete=False).check(complete=False)
         check_sleeps(capture, process)
     require("cut" in run(SONDE, "info", recorder.path).stdout, "info says that it is cut")
-    require(0 < capture.info["cut_at"] <= recorder.path.stat().st_size, "info says where")
+    require(0 < capture.info["truncated_at"] <= recorder.path.stat().st_size, "info says where")
 
 
 @contextlib.contextmanager

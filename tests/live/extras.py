@@ -107,7 +107,7 @@ def block_requests_cover_what_was_read():
     counted = sectors_read(disk) - before
     track = truth.track("direct")
     begin, end = track["calls"][0]["begin"], track["calls"][-1]["end"]
-    ours = [r for r in capture.kind("block", op="R", device=device, tid=track["tid"])
+    ours = [r for r in capture.kind("block_io", op="R", device=device, tid=track["tid"])
             if begin <= r["start"] and r["end"] <= end]
     equal(sum(r["bytes"] for r in ours), truth["read_bytes"], "bytes read, by /proc/self/io")
     equal(truth["read_bytes"], 53 << 20, "bytes read, by the workload")
@@ -128,7 +128,7 @@ def block_requests_cover_what_was_read():
 def a_tracepoint_gives_its_fields():
     need_feature("tracefs")
     capture, truth = record(*workload("churn", "processes", 53), options=["-e", "sched:sched_process_exec"])
-    hits = capture.kind("hit", event="sched:sched_process_exec")
+    hits = capture.kind("probe_event", event="sched:sched_process_exec")
     leaves = [h for h in hits if h["fields"]["filename"] == "/proc/self/exe"]
     equal([h["tid"] for h in leaves], truth["pids"], "who executed the leaf program")
     for h in leaves:
@@ -140,7 +140,7 @@ def page_faults_have_their_addresses():
     need_feature("tracefs")
     capture, truth = record(*workload("calls", "faults", 1009), options=["-e", "exceptions:page_fault_user"])
     call = truth.track("faults")["calls"][0]
-    got = [h["fields"]["address"] for h in capture.kind("hit", event="exceptions:page_fault_user")
+    got = [h["fields"]["address"] for h in capture.kind("probe_event", event="exceptions:page_fault_user")
            if call["begin"] <= h["time"] <= call["end"]]
     equal(sorted(set(got) & set(truth["addresses"])), truth["addresses"], "addresses")
 
@@ -150,8 +150,8 @@ def several_tracepoints_at_once():
     need_feature("tracefs")
     capture, truth = record(*workload("calls", "storm", 1009),
                             options=["-e", "syscalls:sys_enter_getppid", "-e", "syscalls:sys_exit_getppid"])
-    equal(len(capture.kind("hit", event="syscalls:sys_enter_getppid")), 1009, "enters")
-    exits = capture.kind("hit", event="syscalls:sys_exit_getppid")
+    equal(len(capture.kind("probe_event", event="syscalls:sys_enter_getppid")), 1009, "enters")
+    exits = capture.kind("probe_event", event="syscalls:sys_exit_getppid")
     equal(len(exits), 1009, "exits")
     equal(len({h["fields"]["ret"] for h in exits}), 1, "different results")
 
@@ -164,7 +164,7 @@ def moves_between_cpus_are_hits_of_whoever_moves():
     capture, truth = record(*workload("calls", "moves", 53), options=["-a", "-e", "sched:sched_migrate_task"])
     track = truth.track("move")
     begin, end = track["calls"][0]["begin"], track["calls"][-1]["end"]
-    moves = [h["fields"]["dest_cpu"] for h in capture.kind("hit")
+    moves = [h["fields"]["dest_cpu"] for h in capture.kind("probe_event")
              if h["fields"]["pid"] == track["tid"] and begin <= h["time"] <= end]
     equal(moves, truth["cpus"], "CPUs moved to")
 
@@ -211,7 +211,7 @@ def a_short_wait_has_no_stack():
 @test
 def a_frame_has_its_line():
     capture, truth = record(*workload("handover", "futex", 11), options=["--stacks=1ms"])
-    named = [f for s in capture.kind("stack") for f in s["user"] if f.get("symbol") == "wait_for_other"]
+    named = [f for s in capture.kind("stack") for f in s["user_frames"] if f.get("symbol") == "wait_for_other"]
     require(named, "wait_for_other is in no stack")
     for f in named:
         require(f["source"].endswith("handover.c") and f["line"] > 0, f"{f} has no line")

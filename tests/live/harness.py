@@ -87,7 +87,7 @@ def features():
 
 
 def need_recording():
-    missing = [f["why"] for f in features() if f["required"] and not f["ok"]]
+    missing = [f["reason"] for f in features() if f["required"] and not f["ok"]]
     if missing:
         raise Skip("; ".join(missing))
 
@@ -95,7 +95,7 @@ def need_recording():
 def need_feature(name):
     for f in features():
         if f["name"] == name and not f["ok"]:
-            raise Skip(f"{name}: {f['why']}")
+            raise Skip(f"{name}: {f['reason']}")
 
 
 def need_program(name):
@@ -202,7 +202,7 @@ class Capture:
             accounted.check(self.info)
         self.threads = {}
         for r in self.records:
-            if r["kind"] == "interval" and not r.get("neighbour"):
+            if r["kind"] == "interval" and not r.get("out_of_scope"):
                 self.threads.setdefault(r["tid"], []).append(r)
         for intervals in self.threads.values():
             intervals.sort(key=lambda i: i["start"])
@@ -213,7 +213,7 @@ class Capture:
                 and all(r.get(key) == value for key, value in fields.items())]
 
     def neighbours(self):
-        return [r for r in self.records if r.get("neighbour")]
+        return [r for r in self.records if r.get("out_of_scope")]
 
     def turns(self, cpu):
         """Who had the CPU, in order."""

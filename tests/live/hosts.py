@@ -126,12 +126,12 @@ def a_wrong_clock_is_found(_, drift):
     start = start.get("inputs", [start])[0]["start"]
     # how wrong it was when the first and the last message were sent
     truth = [-SHIFT - (t - start) * drift * 1e-6 for t in (sent[0], sent[-1])]
-    low, high = min(truth) - clock["bound_ns"], max(truth) + clock["bound_ns"]
-    require(low <= clock["offset_ns"] <= high, f"{clock['offset_ns']} is not in {low} to {high}")
-    uncertain = 2e6 * clock["bound_ns"] / (sent[-1] - sent[0])
+    low, high = min(truth) - clock["max_error"], max(truth) + clock["max_error"]
+    require(low <= clock["offset"] <= high, f"{clock['offset']} is not in {low} to {high}")
+    uncertain = 2e6 * clock["max_error"] / (sent[-1] - sent[0])
     require(abs(clock["drift_ppm"] + drift) <= uncertain + 0.1,
             f"drift of {clock['drift_ppm']} instead of {-drift}, which is uncertain by {uncertain}")
-    require(clock["bound_ns"] < 1_000_000, f"an error of {clock['bound_ns']} ns is not much of a bound")
+    require(clock["max_error"] < 1_000_000, f"an error of {clock['max_error']} ns is not much of a bound")
 
 
 @test
@@ -149,7 +149,7 @@ def a_path_goes_from_one_machine_to_the_other():
 def pairs_of(requests):
     """Front and back of each request, which has these two and no other span."""
     for request in requests:
-        equal([span.get("parent") for span in request["spans"]], [None, request["spans"][0]["span"]], "parents")
+        equal([span.get("parent_span_id") for span in request["spans"]], [None, request["spans"][0]["span_id"]], "parents")
         yield request["spans"]
 
 
@@ -162,15 +162,15 @@ def requests_go_across_machines(_, shift, drift):
     said = json.loads(done.stdout)
     true = json.loads(run(SONDE, "requests", "--json", "--entry=7001", front, back).stdout)
     pairs, true_pairs = list(pairs_of(said["requests"])), list(pairs_of(true["requests"]))
-    equal((len(pairs), len(true_pairs), said["unparented"]), (count, count, 0), "pairs, true ones, unparented")
+    equal((len(pairs), len(true_pairs), said["parent_unknown"]), (count, count, 0), "pairs, true ones, unknown parents")
     for parent, child in pairs:
         require(parent["host"] != child["host"] == "other", "they are of one machine")
         # the end of a send may be late, as its thread may have to wait for a CPU then
         require(parent["start"] <= child["start"] < parent["end"], f"{child} does not begin in {parent}")
     clock = said["clocks"][1]
     errors = [abs(got[1][end] - want[1][end]) for got, want in zip(pairs, true_pairs) for end in ("start", "end")]
-    print(f"residual error at most {max(errors)} ns, bound {clock['bound_ns']} ns")
-    require(max(errors) <= clock["bound_ns"] < 1_000_000, f"{max(errors)} ns of error, bound {clock['bound_ns']}")
+    print(f"residual error at most {max(errors)} ns, bound {clock['max_error']} ns")
+    require(max(errors) <= clock["max_error"] < 1_000_000, f"{max(errors)} ns of error, bound {clock['max_error']}")
     require("which may be wrong by" in done.stderr, f"it is not said: '{done.stderr}'")
 
 

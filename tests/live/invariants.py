@@ -78,9 +78,9 @@ def tiles(steps, start, end, what):
     for s in steps:
         if s["start"] != at:
             word = "gap" if s["start"] > at else "overlap"
-            yield f"{what}: {word} of {abs(s['start'] - at)} ns before step {s['step']}"
+            yield f"{what}: {word} of {abs(s['start'] - at)} ns before step {s['id']}"
         if s["end"] <= s["start"]:
-            yield f"{what}: step {s['step']} has no length"
+            yield f"{what}: step {s['id']} has no length"
         at = s["end"]
     if at != end:
         yield f"{what}: ends at {at}, not at {end}"
@@ -90,7 +90,7 @@ def under(steps):
     """The steps of each wait by its number; those of the thread itself are under 0."""
     found = collections.defaultdict(list)
     for s in steps:
-        found[s["explains"]].append(s)
+        found[s["parent"]].append(s)
     return found
 
 
@@ -99,10 +99,10 @@ def tree_complaints(steps, start, end):
     yield from tiles([s for s in steps if s["leaf"]], start, end, "leaves")
     yield from tiles(children[0], start, end, "the thread's own steps")
     for number, s in enumerate(steps, 1):
-        if s["step"] != number or s["explains"] >= number:
-            yield f"step {s['step']} explains {s['explains']}, and stands at {number}"
+        if s["id"] != number or s["parent"] >= number:
+            yield f"step {s['id']} has parent {s['parent']}, at position {number}"
             return
-        above = steps[s["explains"] - 1] if s["explains"] else {"depth": -1}
+        above = steps[s["parent"] - 1] if s["parent"] else {"depth": -1}
         if s["depth"] != above["depth"] + 1 or s["depth"] > DEPTH:
             yield f"step {number} has depth {s['depth']}, under {above['depth']}"
         if s["leaf"] != (number not in children):
@@ -115,7 +115,7 @@ def tree_complaints(steps, start, end):
 
 def is_guess(step):
     """Whether it says only that nothing is known, or that a message was on its way."""
-    return bool(step.get("transit")) or (step["state"] == "?" and "context" not in step)
+    return bool(step.get("in_transit")) or (step["state"] == "?" and "woken_by" not in step)
 
 
 def record_complaints(steps, lives):
@@ -128,7 +128,7 @@ def record_complaints(steps, lives):
             continue
         if not i or i["end"] < s["end"] or i["state"] != s["state"]:
             said = f"{i['state']} from {i['start']} to {i['end']}" if i else "nothing"
-            yield (f"step {s['step']}: thread {s['tid']} is {s['state']} from {s['start']} to {s['end']}, "
+            yield (f"step {s['id']}: thread {s['tid']} is {s['state']} from {s['start']} to {s['end']}, "
                    f"but the records say {said}")
 
 
@@ -136,16 +136,16 @@ def waker_complaints(steps, lives):
     """A wait that a recorded thread ended leads to it."""
     children = under(steps)
     for s in steps:
-        by_task = s.get("context") == "task" and s["state"] != "N" and not s.get("transit")
+        by_task = s.get("woken_by") == "task" and s["state"] != "N" and not s.get("in_transit")
         if not by_task or s["depth"]:
             continue
         i = lives.at(s["tid"], s["start"])
         waker = s.get("waker", {}).get("tid", 0)  # 0 is an idle CPU, which is nobody
-        if i.get("open") or i["end"] != s["end"] or waker == s["tid"] or not lives.is_followed(waker):
+        if i.get("unfinished") or i["end"] != s["end"] or waker == s["tid"] or not lives.is_followed(waker):
             continue
-        last = children[s["step"]][-1] if not s["leaf"] else s
+        last = children[s["id"]][-1] if not s["leaf"] else s
         if last["tid"] != waker and last["end"] == s["end"]:
-            yield f"step {s['step']} was ended by thread {waker}, but {last['tid']} explains it"
+            yield f"step {s['id']} was ended by thread {waker}, but {last['tid']} explains it"
 
 
 def path_complaints(steps, lives, start, end):
@@ -159,20 +159,20 @@ def path_complaints(steps, lives, start, end):
 
 def account_complaints(account):
     """The times of one level add up to the one above."""
-    nodes = {n["node"]: n for n in account["account"]}
+    nodes = {n["id"]: n for n in account["nodes"]}
     sums = collections.Counter()
     for n in nodes.values():
-        sums[n["parent"]] += n["time"]
+        sums[n["parent"]] += n["duration"]
     for number, total in sums.items():
-        time = nodes[number]["time"] if number else account["duration"]
+        time = nodes[number]["duration"] if number else account["duration"]
         if total != time:
             yield f"node {number} has {time} ns, those under it {total}"
-    leaves = [n["time"] for number, n in nodes.items() if number not in sums]
-    causes = [c["time"] for c in account["causes"]]
+    leaves = [n["duration"] for number, n in nodes.items() if number not in sums]
+    causes = [c["duration"] for c in account["causes"]]
     if causes != sorted(leaves, reverse=True)[:len(causes)] or len(causes) != min(len(leaves), 10):
         yield f"causes of {causes} ns, but leaves of {sorted(leaves, reverse=True)[:10]}"
-    if account["typed"] > account["duration"]:
-        yield f"{account['typed']} ns of {account['duration']} are typed"
+    if account["explained_time"] > account["duration"]:
+        yield f"{account['explained_time']} ns of {account['duration']} are explained"
 
 
 def ask(sonde, command, *args, codes=(0,)):
@@ -213,7 +213,7 @@ def without_bystanders(steps):
     And without losses: another capture of the same host can add its own.
     """
     return [{key: value for key, value in s.items()
-             if key not in ("lost", "incomplete") and (key != "waker" or s["context"] == "task")} for s in steps]
+             if key not in ("lost", "incomplete") and (key != "waker" or s["woken_by"] == "task")} for s in steps]
 
 
 def check_beside(sonde, capture, other, records):

@@ -21,7 +21,7 @@ def every_child_is_born_executes_and_exits():
     equal(born, truth["pids"], "children")
     equal([t["tid"] for t in capture.kind("task", event="exec") if t["tid"] in truth["pids"]], truth["pids"],
           "who executed a program")
-    codes = {e["tid"]: e["code"] for e in capture.kind("exit")}
+    codes = {e["tid"]: e["wait_status"] for e in capture.kind("exit")}
     equal([codes.get(pid) for pid in truth["pids"]], truth["codes"], "exit codes")
     threads = [t["tid"] for t in capture.kind("task", event="new") if t["pid"] in truth["pids"]
                and t["tid"] != t["pid"]]
@@ -97,7 +97,7 @@ def a_thread_that_is_not_the_first_executes_a_program():
     capture, truth = record(*workload("churn", "takeover", 53))
     equal([e["tid"] for e in capture.kind("task", event="exec") if e["tid"] in truth["pids"]], truth["pids"],
           "processes that execute a program")
-    codes = [e["code"] for pid in truth["pids"] for e in capture.kind("exit", tid=pid)][1::2]
+    codes = [e["wait_status"] for pid in truth["pids"] for e in capture.kind("exit", tid=pid)][1::2]
     equal(codes, truth["codes"], "exit codes")
 
 

@@ -48,10 +48,10 @@ def a_connection_goes_through_its_states():
     need_feature("connections")
     capture, truth = record(*workload("stream", 11))
     server = f"127.0.0.1:{truth['port']}"
-    client = [(s["from"], s["to"]) for s in capture.kind("socket_state", peer=server)]
+    client = [(s["old_state"], s["new_state"]) for s in capture.kind("socket_state", peer=server)]
     equal(client[:2], [("CLOSE", "SYN_SENT"), ("SYN_SENT", "ESTABLISHED")], "states of the client")
     require(("ESTABLISHED", "FIN_WAIT1") in client, f"the client closes first: {client}")
-    accepted = [(s["from"], s["to"]) for s in capture.kind("socket_state", local=server)]
+    accepted = [(s["old_state"], s["new_state"]) for s in capture.kind("socket_state", local=server)]
     require(("SYN_RECV", "ESTABLISHED") in accepted, f"states of the server: {accepted}")
     require(("ESTABLISHED", "CLOSE_WAIT") in accepted, f"states of the server: {accepted}")
 

@@ -92,10 +92,10 @@ def check_part(chain, steps, depth, track, r, letter, is_leaf):
     call, found = track["calls"][r], {"R": 0, "C": 0, letter: 0}
     where = f"round {r}, {track['role']}"
     for s, time in parts(steps, depth, call):
-        equal(s["tid"], track["tid"], f"{where}: thread of step {s['step']}")
-        require(s["state"] in found, f"{where}: {s['state']} in step {s['step']}, want {letter}")
+        equal(s["tid"], track["tid"], f"{where}: thread of step {s['id']}")
+        require(s["state"] in found, f"{where}: {s['state']} in step {s['id']}, want {letter}")
         if s["state"] == letter:
-            equal(s["leaf"], is_leaf, f"{where}: whether nobody explains step {s['step']}")
+            equal(s["leaf"], is_leaf, f"{where}: whether nobody explains step {s['id']}")
         found[s["state"]] += time
     equal(sum(found.values()), call["end"] - call["begin"], f"{where}: time of all steps")
     check_times(chain.capture, call, found, letter, where)
@@ -144,7 +144,7 @@ def check_release(chain, steps, depth, r):
     last = max((s for s in steps if s["depth"] == depth), key=lambda s: s["end"])
     require(call["begin"] <= end, f"round {r}: step of depth {depth - 1} ends at {end}, before its release")
     equal(last["end"], end, f"round {r}: end of the last step of depth {depth}")
-    if not last.get("transit"):
+    if not last.get("in_transit"):
         require(end <= call["end"], f"round {r}: step of depth {depth - 1} ends at {end}, after its release")
         equal(last["state"], "R", f"round {r}: state of whoever releases at depth {depth}")
 
@@ -175,10 +175,10 @@ def check_sums(account):
 
 def largest(account, parent, tid, state):
     """Of the nodes under another, the largest of a thread in a state."""
-    nodes = [n for n in account["account"]
+    nodes = [n for n in account["nodes"]
              if n["parent"] == parent and n.get("tid") == tid and n.get("state") == state]
-    require(nodes, f"nothing under node {parent} of thread {tid} in {state}: {account['account']}")
-    return max(nodes, key=lambda n: n["time"])
+    require(nodes, f"nothing under node {parent} of thread {tid} in {state}: {account['nodes']}")
+    return max(nodes, key=lambda n: n["duration"])
 
 
 def check_link(chain, node, depth):
@@ -202,15 +202,15 @@ def check_account(chain, r):
     """From the wait of the first party down to the deed; returns the node of that."""
     account = chain.account(r)
     check_sums(account)
-    require(account["typed"] >= 0.99 * account["duration"], f"typed: {account['typed']} of {account['duration']}")
-    node = {"node": 0}
+    require(account["explained_time"] >= 0.99 * account["duration"], f"explained: {account['explained_time']} of {account['duration']}")
+    node = {"id": 0}
     for depth, kind in enumerate(chain.links):
-        node = largest(account, node["node"], chain.parties[depth]["tid"], LETTER[kind])
+        node = largest(account, node["id"], chain.parties[depth]["tid"], LETTER[kind])
         check_link(chain, node, depth)
-    deed = largest(account, node["node"], chain.parties[-1]["tid"], LETTER[chain.deed] or "R")
+    deed = largest(account, node["id"], chain.parties[-1]["tid"], LETTER[chain.deed] or "R")
     if chain.deed in ("direct", "fsync"):
         equal(deed.get("syscall"), {"direct": "pread64", "fsync": "fsync"}[chain.deed], "call")
-        equal(deed.get("name"), chain.file(), "name of the file")
+        equal(deed.get("object_name"), chain.file(), "name of the file")
         require(chain.file() in deed["text"], f"'{deed['text']}' does not name the file")
     return account, deed
 
@@ -262,7 +262,7 @@ def comm(pid):
 
 
 def time_of(node, pid):
-    return sum(share["time"] for share in node.get("shared_with", []) if share.get("pid") == pid)
+    return sum(share["duration"] for share in node.get("shared_with", []) if share.get("pid") == pid)
 
 
 def check_hog(chain, beside, r):
@@ -273,7 +273,7 @@ def check_hog(chain, beside, r):
     wait, more = largest(account, 0, tid, "C"), ACCOUNT * call["involuntary"]
     time = time_of(wait, beside.pid)
     between(time, chain.truth["rival"][r], call["delay"], f"round {r}: time of the hog", chain.capture, more)
-    near(wait["time"], call["delay"], f"round {r}: time in C", chain.capture, more)
+    near(wait["duration"], call["delay"], f"round {r}: time in C", chain.capture, more)
     if wait["shared_with"][0].get("pid") == beside.pid:
         require(f"which ran hog ({beside.pid}) for" in wait["text"], f"'{wait['text']}' does not name the hog")
     return time
@@ -327,9 +327,9 @@ def samples_name_the_function():
     chain = Chain("compute", "mutex", options=["--profile=1999"])
     for r in chain.rounds:
         _, deed = check_account(chain, r)
-        functions = {share["name"]: share["time"] for share in deed["functions"]}
+        functions = {share["name"]: share["duration"] for share in deed["functions"]}
         total = sum(functions.values())
-        require(abs(total - deed["time"]) <= len(functions), f"{total} of {deed['time']} ns are in functions")
+        require(abs(total - deed["duration"]) <= len(functions), f"{total} of {deed['duration']} ns are in functions")
         require("do_compute()" in deed["text"] or "clock" in deed["text"], f"'{deed['text']}' names no function")
 
 

@@ -16,7 +16,7 @@ HOLDER = "sh"  # what harness.Recorder starts is in scope as well
 def in_scope(capture):
     """Processes that have intervals of their own, without the recorder's own command."""
     return {i["pid"] for i in capture.kind("interval")
-            if not i.get("neighbour") and i["comm"] not in (HOLDER, "sonde")}
+            if not i.get("out_of_scope") and i["comm"] not in (HOLDER, "sonde")}
 
 
 def talk(port, count):
@@ -55,7 +55,7 @@ def a_process_that_runs_already(worker):
         capture = recorder.capture().check()
     check_server(capture, truth, 53)
     equal(in_scope(capture), {server.pid, truth.track("receive")["pid"]}, "processes in scope")
-    equal(capture.kind("task", tid=truth.track("receive")["tid"])[0]["event"], "seen", "its first record")
+    equal(capture.kind("task", tid=truth.track("receive")["tid"])[0]["event"], "existing", "its first record")
 
 
 @test
@@ -83,7 +83,7 @@ def children_that_come_while_the_recorder_starts():
             rest(0.1)
             children = children_of(parent.pid)
         capture = recorder.capture().check()
-    known = {t["pid"] for t in capture.kind("task") if t["event"] in ("seen", "new")}
+    known = {t["pid"] for t in capture.kind("task") if t["event"] in ("existing", "new")}
     equal(children - known, set(), f"missed of {len(children)} children")
 
 
@@ -208,7 +208,7 @@ def everything():
             check_calls(capture, truth.track(role), letter, 53)
     require(any(t.get("kernel") for t in capture.kind("task")), "there are kernel threads")
     require(recorder.pid not in in_scope(capture), "the recorder does not record itself")
-    begun = max(t["time"] for t in capture.kind("task", event="seen"))
+    begun = max(t["time"] for t in capture.kind("task", event="existing"))
     strangers = {i["pid"] for i in capture.neighbours() if i["start"] > begun}
     equal(strangers - {recorder.pid}, set(), "who is not in scope")
 
@@ -221,7 +221,7 @@ def a_command_with_its_grandchildren_and_nobody_else():
         capture, truth = record("sh", "-c", '"$@"; true', "sh", *workload("handover", "pipe", 53))
     for role in ("wait.0", "wait.1"):
         check_calls(capture, truth.track(role), "I", 53)
-    pids = {i["pid"] for i in capture.kind("interval") if not i.get("neighbour")}
+    pids = {i["pid"] for i in capture.kind("interval") if not i.get("out_of_scope")}
     equal(len(pids), 3, "processes in scope: the shell, and two that hand over")
     require(bystander.pid in {i["pid"] for i in capture.neighbours()}, "the bystander is a neighbour")
 

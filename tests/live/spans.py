@@ -48,7 +48,7 @@ class Spans:
         for account in accounts:
             wrong += invariants.account_complaints(account)
         require(not wrong, "the accounts are wrong:\n  " + "\n  ".join(wrong[:20]))
-        return {int(account["span"]["trace"], 16): account for account in accounts}
+        return {int(account["span"]["trace_id"], 16): account for account in accounts}
 
     def path(self, trace):
         said = run(SONDE, "path", "--json", "--trace", f"{trace:032x}", self.capture.path, ROOM / "spans.json")
@@ -82,7 +82,7 @@ def check_typed(spans, what):
     accounts = spans.explain()
     equal(len(accounts), len({span["traceID"] for span in spans.spans}), "traces that were explained")
     time = sum(account["duration"] for account in accounts.values())
-    share = sum(account["typed"] for account in accounts.values()) / time
+    share = sum(account["explained_time"] for account in accounts.values()) / time
     print(f"{what}: {100 * share:.3f} % of {time / 1e6:.1f} ms typed, in {len(accounts)} spans")
     require(share >= TYPED, f"only {100 * share:.2f} % typed")
 
@@ -167,7 +167,7 @@ def a_trace_is_followed_through_its_spans(_, deed, *links):
         require(doing, f"round {r}: no step during the deed")
         for s in doing:
             equal((s["tid"], s["span"]["service"]), (truth.track(last + ".deed")["tid"], "party " + last),
-                  f"round {r}: whose step {s['step']} is")
+                  f"round {r}: whose step {s['id']} is")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from harness import (Background, ROOM, Skip, each, equal, main, need_feature, ne
 def a_timer_ends(kind, syscall):
     capture, truth = record(*workload("sleep", kind, 101))
     lists = check_calls(capture, truth.track("sleep"), "T", 101, syscall=syscall,
-                        context=("hrtimer", "softirq"))
+                        woken_by=("hrtimer", "softirq"))
     equal({len(waits) for waits in lists if waits is not None}, {1}, "waits in each call")
 
 
@@ -57,7 +57,7 @@ def record_disk(kind, count):
 def fsync_waits_for_the_disk():
     capture, truth = record_disk("fsync", 53)
     check_calls(capture, truth.track("fsync"), "D", 53, syscall="fsync", object="file",
-                name="/".join(truth["path"].split("/")[-2:]))
+                object_name="/".join(truth["path"].split("/")[-2:]))
 
 
 @test
@@ -84,14 +84,14 @@ def hand_over(channel, letter, strangers=(), waits=("wait.0", "wait.1"), **field
         lists = check_calls(capture, truth.track(role), letter, 53, **fields)
         by_task += check_releases(lists, other, strangers)
     for role in ("rest.0", "rest.1"):
-        check_calls(capture, truth.track(role), "T", 53, context="hrtimer")
+        check_calls(capture, truth.track(role), "T", 53, woken_by="hrtimer")
     return capture, truth, by_task
 
 
 @each(("tcp", "recvfrom"), ("tcp6", "recvfrom"), ("udp", "recvfrom"), ("tcp-poll", "poll"),
       ("tcp-epoll", ("epoll_wait", "epoll_pwait")))
 def the_network_ends(channel, syscall):
-    capture, truth, by_task = hand_over(channel, "N", ("ksoftirqd",), syscall=syscall, context="softirq",
+    capture, truth, by_task = hand_over(channel, "N", ("ksoftirqd",), syscall=syscall, woken_by="softirq",
                                         vector=3)
     require(by_task >= 53, f"{by_task} of 106 waits were ended by the other party itself")
     if channel in ("tcp", "tcp6"):
@@ -105,7 +105,7 @@ def the_network_ends(channel, syscall):
 @each(("pipe", "read", "pipe"), ("pipe-poll", "poll", None), ("unix", "recvfrom", "unix"),
       ("unix-epoll", ("epoll_wait", "epoll_pwait"), (None, "epoll")), ("eventfd", "read", "eventfd"))
 def another_process_ends(channel, syscall, thing):
-    hand_over(channel, "I", syscall=syscall, object=thing, context="task")
+    hand_over(channel, "I", syscall=syscall, object=thing, woken_by="task")
 
 
 @test
@@ -115,26 +115,26 @@ def a_person_at_a_terminal_ends():
 
 @each("semaphore", "cond", "futex")
 def a_lock_is_given_by(channel):
-    hand_over(channel, "L", syscall="futex", object="futex", context="task")
+    hand_over(channel, "L", syscall="futex", object="futex", woken_by="task")
 
 
 @each("mutex", "pi", "rwlock")
 def a_lock_is_held(kind):
     capture, truth = record(*workload("lock", kind, 53))
-    lists = check_calls(capture, truth.track("wait"), "L", 53, syscall="futex", object="futex", context="task")
+    lists = check_calls(capture, truth.track("wait"), "L", 53, syscall="futex", object="futex", woken_by="task")
     check_releases(lists, truth.track("release"))
 
 
 @test
 def a_thread_is_joined():
     capture, truth = record(*workload("lock", "join", 53))
-    check_calls(capture, truth.track("wait"), "L", 53, syscall="futex", context="task")
+    check_calls(capture, truth.track("wait"), "L", 53, syscall="futex", woken_by="task")
 
 
 @each("wait", "vfork", "stop")
 def another_life(kind):
     capture, truth = record(*workload("life", kind, 53))
-    lists = check_calls(capture, truth.track("wait"), "I", 53, context="task")
+    lists = check_calls(capture, truth.track("wait"), "I", 53, woken_by="task")
     if kind == "stop":
         check_releases(lists, truth.track("release"))
 

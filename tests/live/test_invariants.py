@@ -14,13 +14,13 @@ def interval(state, start, end, tid, **more):
 
 # Thread 10 waits for a lock that thread 11 holds while it sleeps.
 RECORDS = [
-    {"kind": "task", "time": 100, "tid": 10, "pid": 10, "event": "seen", "parent": 1},
-    {"kind": "task", "time": 100, "tid": 11, "pid": 10, "event": "seen", "parent": 1},
+    {"kind": "task", "time": 100, "tid": 10, "pid": 10, "event": "existing", "parent": 1},
+    {"kind": "task", "time": 100, "tid": 11, "pid": 10, "event": "existing", "parent": 1},
     interval("R", 100, 200, 10),
     interval("R", 100, 300, 11) | {"cpu": 1},
-    interval("T", 300, 600, 11, context="hrtimer"),
+    interval("T", 300, 600, 11, woken_by="hrtimer"),
     interval("C", 600, 610, 11),
-    interval("L", 200, 700, 10, context="task", waker=11),
+    interval("L", 200, 700, 10, woken_by="task", waker_tid=11),
     interval("R", 610, 800, 11) | {"cpu": 1},
     interval("C", 700, 720, 10),
     interval("R", 720, 800, 10),
@@ -28,16 +28,16 @@ RECORDS = [
 WAKER = {"tid": 11, "pid": 10, "comm": "b"}
 
 
-def step(number, state, start, end, tid, explains=0, depth=0, leaf=True, **more):
-    return {"step": number, "state": state, "start": start, "end": end, "tid": tid, "explains": explains,
+def step(number, state, start, end, tid, parent=0, depth=0, leaf=True, **more):
+    return {"id": number, "state": state, "start": start, "end": end, "tid": tid, "parent": parent,
             "depth": depth, "leaf": leaf, **more}
 
 
 STEPS = [
     step(1, "R", 100, 200, 10),
-    step(2, "L", 200, 700, 10, leaf=False, context="task", waker=WAKER),
+    step(2, "L", 200, 700, 10, leaf=False, woken_by="task", waker=WAKER),
     step(3, "R", 200, 300, 11, 2, 1),
-    step(4, "T", 300, 600, 11, 2, 1, context="hrtimer"),
+    step(4, "T", 300, 600, 11, 2, 1, woken_by="hrtimer"),
     step(5, "C", 600, 610, 11, 2, 1),
     step(6, "R", 610, 700, 11, 2, 1),
     step(7, "C", 700, 720, 10),
@@ -45,12 +45,12 @@ STEPS = [
 ]
 
 ACCOUNT = {
-    "duration": 700, "typed": 700,
-    "account": [{"node": 1, "parent": 0, "time": 180}, {"node": 2, "parent": 0, "time": 500},
-                {"node": 3, "parent": 0, "time": 20}, {"node": 4, "parent": 2, "time": 300},
-                {"node": 5, "parent": 2, "time": 200}],
-    "causes": [{"node": 4, "time": 300}, {"node": 5, "time": 200}, {"node": 1, "time": 180},
-               {"node": 3, "time": 20}],
+    "duration": 700, "explained_time": 700,
+    "nodes": [{"id": 1, "parent": 0, "duration": 180}, {"id": 2, "parent": 0, "duration": 500},
+                {"id": 3, "parent": 0, "duration": 20}, {"id": 4, "parent": 2, "duration": 300},
+                {"id": 5, "parent": 2, "duration": 200}],
+    "causes": [{"node": 4, "duration": 300}, {"node": 5, "duration": 200}, {"node": 1, "duration": 180},
+               {"node": 3, "duration": 20}],
 }
 
 
@@ -86,12 +86,12 @@ class Paths(unittest.TestCase):
 
     def test_a_step_without_length(self):
         self.steps.insert(7, step(8, "R", 720, 720, 10))
-        self.steps[8]["step"] = 9
+        self.steps[8]["id"] = 9
         self.expect("step 8 has no length")
 
     def test_a_step_that_explains_a_later_one(self):
-        self.steps[2]["explains"] = 6
-        self.expect("step 3 explains 6")
+        self.steps[2]["parent"] = 6
+        self.expect("step 3 has parent 6")
 
     def test_a_wrong_depth(self):
         self.steps[3]["depth"] = 2
@@ -116,14 +116,14 @@ class Paths(unittest.TestCase):
     def test_a_wait_that_nobody_explains_though_its_waker_is_known(self):
         self.steps = [self.steps[0], self.steps[1] | {"leaf": True}, self.steps[6], self.steps[7]]
         for number, s in enumerate(self.steps, 1):
-            s["step"] = number
+            s["id"] = number
         self.expect("step 2 was ended by thread 11, but 10 explains it")
 
     def test_a_wait_that_nobody_can_explain(self):
         self.lives.kernel.add(11)  # nobody follows the kernel's own
         self.steps = [self.steps[0], self.steps[1] | {"leaf": True}, self.steps[6], self.steps[7]]
         for number, s in enumerate(self.steps, 1):
-            s["step"] = number
+            s["id"] = number
         self.expect()
 
     def test_a_gap_where_there_are_records(self):
@@ -150,8 +150,8 @@ class Accounts(unittest.TestCase):
         self.expect()
 
     def test_nodes_that_do_not_add_up(self):
-        self.account["account"][3]["time"] += 1
-        self.account["causes"][0]["time"] += 1
+        self.account["nodes"][3]["duration"] += 1
+        self.account["causes"][0]["duration"] += 1
         self.expect("node 2 has 500 ns, those under it 501")
 
     def test_a_whole_that_is_not_its_parts(self):
@@ -163,8 +163,8 @@ class Accounts(unittest.TestCase):
         self.expect("causes of [300, 200, 180] ns")
 
     def test_more_typed_than_there_is(self):
-        self.account["typed"] = 701
-        self.expect("701 ns of 700 are typed")
+        self.account["explained_time"] = 701
+        self.expect("701 ns of 700 are explained")
 
 
 class Some(unittest.TestCase):

@@ -7,7 +7,7 @@ import unittest
 import tiling
 
 
-def task(time, tid, event="seen", **more):
+def task(time, tid, event="existing", **more):
     return {"kind": "task", "time": time, "tid": tid, "pid": tid, "event": event, "parent": 1, **more}
 
 
@@ -19,16 +19,16 @@ def interval(state, start, end, tid, cpu=0, **more):
 # A parent that makes a child, waits for it and outlives it; a neighbour runs beside them.
 GOOD = [
     task(100, 10),
-    task(150, 99, "neighbour"),
-    interval("R", 100, 150, 99, cpu=1, neighbour=True),
+    task(150, 99, "out_of_scope"),
+    interval("R", 100, 150, 99, cpu=1, out_of_scope=True),
     task(200, 11, "new", parent=10),
     interval("R", 100, 250, 10),
     interval("C", 200, 260, 11),
     interval("R", 260, 400, 11),
-    {"kind": "exit", "time": 400, "tid": 11, "pid": 11, "code": 0},
-    interval("I", 250, 390, 10, context="task", waker=11) | {"time": 410},
+    {"kind": "exit", "time": 400, "tid": 11, "pid": 11, "wait_status": 0},
+    interval("I", 250, 390, 10, woken_by="task", waker_tid=11) | {"time": 410},
     interval("C", 390, 410, 10),
-    interval("R", 410, 500, 10, open=True),
+    interval("R", 410, 500, 10, unfinished=True),
 ]
 
 
@@ -87,7 +87,7 @@ class Tiling(unittest.TestCase):
         self.expect("CPU 0: threads 99 and 10 both run at 100")
 
     def test_an_unknown_waker(self):
-        self.records[8]["waker"] = 77
+        self.records[8]["waker_tid"] = 77
         self.expect("woken at 390 by 77, whom nobody knows")
 
     def test_an_unknown_parent(self):
@@ -125,7 +125,7 @@ class Tiling(unittest.TestCase):
     def test_a_tid_that_is_used_again(self):
         self.records[8:8] = [task(401, 11, "new", parent=10), interval("C", 401, 402, 11),
                              interval("R", 402, 403, 11),
-                             {"kind": "exit", "time": 403, "tid": 11, "pid": 11, "code": 0}]
+                             {"kind": "exit", "time": 403, "tid": 11, "pid": 11, "wait_status": 0}]
         self.expect()
 
 

@@ -67,7 +67,7 @@ class Checker:
         self.named.add(tid)
         if event == "new" and r["parent"] not in self.named:
             self.complain(f"thread {tid} was made by {r['parent']}, whom nobody knows")
-        if event in ("seen", "new"):
+        if event in ("existing", "new"):
             if tid in self.lives:
                 self.complain(f"thread {tid} is introduced again at {r['time']}, without an exit")
             self.begin(r)
@@ -92,9 +92,9 @@ class Checker:
             self.complain(f"thread {tid}: {r['state']} from {r['start']} to {r['end']}")
         if r["state"] == "R":
             self.runs[r["cpu"]].append(r)
-        if r.get("context") == "task":  # an interrupt names whom it happened to interrupt
-            self.wakers.setdefault(r["waker"], r)
-        if r.get("neighbour"):
+        if r.get("woken_by") == "task":  # an interrupt names whom it happened to interrupt
+            self.wakers.setdefault(r["waker_tid"], r)
+        if r.get("out_of_scope"):
             if tid not in self.named:
                 self.complain(f"thread {tid} runs at {r['start']}, but was never named")
         elif tid in self.lives:

@@ -72,8 +72,8 @@ def text_of(value):
 
 def truth_of(span):
     parent = span.parent.span_id if span.parent else 0
-    return {"trace": f"{span.context.trace_id:032x}", "span": f"{span.context.span_id:016x}",
-            "parent": f"{parent:016x}" if parent else None, "operation": span.name, "start": span.start_time,
+    return {"trace_id": f"{span.context.trace_id:032x}", "span_id": f"{span.context.span_id:016x}",
+            "parent_span_id": f"{parent:016x}" if parent else None, "operation": span.name, "start": span.start_time,
             "end": span.end_time, "error": span.status.status_code == StatusCode.ERROR,
             "tid": span.attributes.get("thread.native_id", 0), "span_kind": span.kind.name.lower(),
             "attributes": [[key, text_of(value)] for key, value in span.attributes.items()]}

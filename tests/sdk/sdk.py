@@ -40,7 +40,7 @@ class Exported:
         self.sdk("spans", self.room)
         self.requests = sorted(self.room.glob("request-*.otlp"))
         truth = json.loads((self.room / "truth.json").read_text())
-        self.pid, self.spans = truth["pid"], sorted(truth["spans"], key=lambda s: s["span"])
+        self.pid, self.spans = truth["pid"], sorted(truth["spans"], key=lambda s: s["span_id"])
         assert self.requests and len(self.spans) > 50, "the SDK exported next to nothing"
 
     def sdk(self, *args):
@@ -53,14 +53,14 @@ class Exported:
         """That what we read of the files is what the SDK says of all its spans."""
         lines = b"".join(run(self.sonde, "dump", "--json", file) for file in files).splitlines()
         records = [json.loads(line) for line in lines]
-        got = sorted((r for r in records if r["kind"] == "span"), key=lambda s: s["span"])
+        got = sorted((r for r in records if r["kind"] == "span"), key=lambda s: s["span_id"])
         assert len(got) == len(self.spans), f"{len(got)} spans, not {len(self.spans)}"
         for ours, theirs in zip(got, self.spans):
-            for name in ("trace", "span", "parent", "operation", "start", "end", "span_kind"):
+            for name in ("trace_id", "span_id", "parent_span_id", "operation", "start", "end", "span_kind"):
                 assert ours.get(name) == theirs[name], f"{name} of {theirs} is {ours.get(name)}"
             assert ours.get("tid", 0) == theirs["tid"] and ours["service"] == "sdk test", ours
             attributes = [[r["key"], r["value"]] for r in records
-                          if r["kind"] == "attribute" and r["span"] == ours["span"]]
+                          if r["kind"] == "attribute" and r["span_id"] == ours["span_id"]]
             assert attributes[:len(theirs["attributes"])] == theirs["attributes"], (attributes, theirs)
         for file in files:
             info = self.ask("info", file)
@@ -98,11 +98,11 @@ def requests_are_written_as_they_were(x):
 def the_request_is_explained(x):
     """Its span is the slowest with children, and its path leads through them."""
     root = next(span for span in x.spans if span["operation"] == "request")
-    steps = x.ask("path", "--trace", root["trace"], *x.requests)
-    accounts = {account["span"]["id"]: account for account in x.ask("explain", "--slowest", 10, *x.requests)}
+    steps = x.ask("path", "--trace", root["trace_id"], *x.requests)
+    accounts = {account["span"]["span_id"]: account for account in x.ask("explain", "--slowest", 10, *x.requests)}
     names = {step["span"]["operation"] for step in steps if step.get("span")}
     assert names == {"request", "ünïcode", "failing"}, names
-    assert accounts[root["span"]]["duration"] == root["end"] - root["start"], accounts[root["span"]]
+    assert accounts[root["span_id"]]["duration"] == root["end"] - root["start"], accounts[root["span_id"]]
     assert len(accounts) == 2, f"{len(accounts)} traces"
 
 

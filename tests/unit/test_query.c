@@ -20,12 +20,13 @@ TEST(intervals_show_what_threads_did_and_why)
 	_cleanup_(story_done) struct story s = { 0 };
 
 	two_threads(&s);
+	check_story(
+		&s,
+		"SELECT tid, comm, state, start, end, duration FROM intervals ORDER BY tid, start",
+		"1|string 7|R|0|10|10 1|string 7|L|10|30|20 1|string 7|C|30|40|10 "
+		"1|string 7|R|40|50|10 2|string 8|R|10|40|30");
 	check_story(&s,
-		    "SELECT tid, comm, state, start, end, ns FROM intervals ORDER BY tid, start",
-		    "1|string 7|R|0|10|10 1|string 7|L|10|30|20 1|string 7|C|30|40|10 "
-		    "1|string 7|R|40|50|10 2|string 8|R|10|40|30");
-	check_story(&s,
-		    "SELECT waker_tid, waker_comm, context, syscall, object, name "
+		    "SELECT waker_tid, waker_comm, woken_by, syscall, object, object_name "
 		    "FROM intervals WHERE state = 'L'",
 		    "2|string 8|task|futex|futex|0x1000");
 }
@@ -36,8 +37,10 @@ TEST(a_wakeup_has_the_wait_before_it_and_the_delay_behind_it)
 
 	two_threads(&s);
 	story_wait_packet(&s, 1, 50, 60);
-	check_story(&s, "SELECT tid, since, time, ns, delay, state, waker_tid, vector FROM wakeups",
-		    "1|10|30|20|10|L|2| 1|50|60|10||N||net_rx");
+	check_story(
+		&s,
+		"SELECT tid, start, time, duration, delay, state, waker_tid, vector FROM wakeups",
+		"1|10|30|20|10|L|2| 1|50|60|10||N||net_rx");
 }
 
 TEST(slices_show_which_thread_had_the_cpu)
@@ -47,7 +50,7 @@ TEST(slices_show_which_thread_had_the_cpu)
 	two_threads(&s);
 	check_story(&s,
 		    "SELECT t.tid, min(t.end, i.end) - max(t.start, i.start) "
-		    "FROM intervals i JOIN turns t ON t.cpu = i.cpu AND t.host = i.host "
+		    "FROM intervals i JOIN slices t ON t.cpu = i.cpu AND t.host = i.host "
 		    "AND t.start < i.end AND t.end > i.start WHERE i.state = 'C'",
 		    "2|10");
 }
@@ -61,7 +64,7 @@ TEST(messages_have_their_other_side)
 	story_send(&s, 1, 45, 100, 11, 10);
 	story_receive(&s, 2, 48, 101, 11, 10);
 	check_story(&s,
-		    "SELECT tid, time, direction, bytes, object, local, peer, other_tid, ns "
+		    "SELECT tid, time, direction, bytes, object, local, peer, peer_tid, duration "
 		    "FROM messages",
 		    "1|45|send|10|inet|10.0.0.1:100|10.0.0.1:101|2|3 "
 		    "2|48|receive|10|inet|10.0.0.1:101|10.0.0.1:100|1|3");
@@ -79,11 +82,11 @@ TEST(calls_requests_hits_and_losses_are_there)
 	story_add(&s, REC(PROBE_TYPE, probe_type, 0, 0, .type = 3, .name = 9));
 	story_add(&s, REC(PROBE_EVENT, probe_event, 33, 2, .type = 3));
 	story_add(&s, REC(LOSS, loss, 50, 0, .start = 1, .end = 2, .count = 7));
-	check_story(&s, "SELECT tid, start, end, ns, name, nr, result, error FROM calls",
+	check_story(&s, "SELECT tid, start, end, duration, name, nr, result, error FROM syscalls",
 		    "1|5|9|4|read|0|-11|EAGAIN 1|15|19|4||9999|-100000|");
-	check_story(&s, "SELECT tid, ns, device, op, bytes, error FROM block",
+	check_story(&s, "SELECT tid, duration, device, op, bytes, error FROM block_io",
 		    "2|10|254:1|W|4096|EIO");
-	check_story(&s, "SELECT tid, time, event FROM hits", "2|33|string 9");
+	check_story(&s, "SELECT tid, time, event FROM probe_events", "2|33|string 9");
 	check_story(&s, "SELECT start, end, count FROM losses", "1|2|7");
 }
 
@@ -96,14 +99,16 @@ TEST(spans_know_their_parents_and_threads)
 	story_span(&s, 10, 40, 2, 1, 2);
 	story_span(&s, 11, 12, 3, 9, 0);
 	check_story(&s,
-		    "SELECT c.operation, p.operation, c.parent_span, c.tid, c.comm, c.ns "
+		    "SELECT c.operation, p.operation, c.parent_span_id, c.tid, c.comm, c.duration "
 		    "FROM spans c LEFT JOIN spans p ON p.id = c.parent ORDER BY c.start",
 		    "string 1|||1|string 7|40 string 2|string 1|0100000000000000|2|string 8|30 "
 		    "string 3||0900000000000000|||1");
-	check_story(&s,
-		    "SELECT count(*) FROM spans WHERE trace = '01000000000000000000000000000000'",
-		    "3");
-	check_story(&s, "SELECT operation FROM spans WHERE span = '0200000000000000'", "string 2");
+	check_story(
+		&s,
+		"SELECT count(*) FROM spans WHERE trace_id = '01000000000000000000000000000000'",
+		"3");
+	check_story(&s, "SELECT operation FROM spans WHERE span_id = '0200000000000000'",
+		    "string 2");
 	/* time by state in the first */
 	check_story(
 		&s,
@@ -126,13 +131,14 @@ TEST(contexts_tell_for_whom_threads_ran)
 	story_observed(&s, 2, 15, 20, 2);
 	story_context(&s, 2, 35, 9); /* which is not recorded */
 	check_story(&s,
-		    "SELECT tid, start, end, ns, cpu, how, span_id, span, operation FROM contexts",
-		    "1|5|42|37|7|told|3|0100000000000000|string 1 1|42|50|8|8|told||| "
-		    "2|15|20|5|5|unknown||| 2|20|35|15|15|seen|2|0200000000000000|string 2 "
-		    "2|35|40|5|5|told||0900000000000000|");
-	check_story(&s, "SELECT operation, cpu FROM spans ORDER BY operation",
+		    "SELECT tid, start, end, duration, cpu_time, source, span, span_id, operation "
+		    "FROM contexts",
+		    "1|5|42|37|7|published|3|0100000000000000|string 1 1|42|50|8|8|published||| "
+		    "2|15|20|5|5|unknown||| 2|20|35|15|15|observed|2|0200000000000000|string 2 "
+		    "2|35|40|5|5|published||0900000000000000|");
+	check_story(&s, "SELECT operation, cpu_time FROM spans ORDER BY operation",
 		    "string 1|7 string 2|15 string 3|");
-	check_story(&s, "SELECT how FROM contexts WHERE tid = 2 AND start < 20 AND end > 17",
+	check_story(&s, "SELECT source FROM contexts WHERE tid = 2 AND start < 20 AND end > 17",
 		    "unknown");
 }
 
@@ -157,13 +163,13 @@ TEST(attributes_have_values_of_their_types)
 				  .key = 30 + i, .type = told[i].type, .value = told[i].value));
 	story_add(&s, REC(SPAN, span, 10, 1, .start = 0, .trace = { 1 }, .span = { 1 },
 			  .kind = SPAN_SERVER));
-	check_story(&s, "SELECT span_id, key, type, value, typeof(value) FROM attributes",
+	check_story(&s, "SELECT span, key, type, value, typeof(value) FROM attributes",
 		    "1|string 30|string|string 5|text 1|string 31|bool|1|integer "
 		    "1|string 32|int|-7|integer 1|string 33|double|0.5|real 1|string 34|||null");
 	check_story(&s, "SELECT key FROM attributes WHERE value = 'string 5' OR value < 0",
 		    "string 30 string 32");
 	check_story(&s,
-		    "SELECT s.kind, a.value FROM spans s JOIN attributes a ON a.span_id = s.id "
+		    "SELECT s.kind, a.value FROM spans s JOIN attributes a ON a.span = s.id "
 		    "WHERE a.key = 'string 32'",
 		    "server|-7");
 }
@@ -176,10 +182,11 @@ TEST(requests_are_rebuilt_when_they_are_asked_for)
 	story_connect(&s, 100);
 	story_receive(&s, 1, 20, 101, 11, 10);
 	story_send(&s, 1, 45, 101, 21, 20);
-	check_story(&s,
-		    "SELECT r.id, r.kind, r.local, r.entry, r.shape, r.tid, r.open, count(*) "
-		    "FROM requests r JOIN slices s ON s.request = r.id WHERE r.root = 1",
-		    "1|network|10.0.0.1:101|10.0.0.1:101|string 7|1|0|1");
+	check_story(
+		&s,
+		"SELECT r.id, r.kind, r.local, r.entry, r.shape, r.tid, r.parent_unknown, count(*) "
+		"FROM requests r JOIN request_work s ON s.request = r.id WHERE r.root = 1",
+		"1|network|10.0.0.1:101|10.0.0.1:101|string 7|1|0|1");
 }
 
 TEST(an_empty_model_has_empty_tables)
@@ -203,9 +210,9 @@ TEST(functions_do_what_they_say)
 	_cleanup_(story_done) struct story s = { 0 };
 
 	story_begin(&s, 1, 5000000000);
-	check_story(&s, "SELECT ms(1500000), us(1500), ms(NULL), ms('x'), since(7000000000)",
+	check_story(&s, "SELECT ms(1500000), us(1500), ms(NULL), ms('x'), since_start(7000000000)",
 		    "1.5|1.5||0|2");
-	check_story(&s, "SELECT since(-9223372036854775807 - 1)", "");
+	check_story(&s, "SELECT since_start(-9223372036854775807 - 1)", "");
 	check_story(&s,
 		    "SELECT bucket(0), bucket(1), bucket(1023), bucket(1024), bucket(-5), "
 		    "bucket(9223372036854775807), bucket(NULL)",

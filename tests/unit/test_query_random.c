@@ -72,7 +72,7 @@ static void tell_anything(struct story *s, bool damaged)
 /* A condition on a column, or one on its value, which no index helps with. */
 static char *condition(const char *column, const char *op, const char *value, bool by_hand)
 {
-	static const char texts[] = " comm trace span service operation key ";
+	static const char texts[] = " comm trace_id span_id service operation key ";
 	_cleanup_(freep) char *word = must_printf(" %s ", column);
 	const char *type = strstr(texts, word) ? "TEXT" : "INTEGER";
 
@@ -85,18 +85,18 @@ static const struct known {
 	const char *table, *keys, *times;
 } known[] = {
 	{ "intervals", "thread pid tid comm", "start end" },
-	{ "wakeups", "thread pid tid comm", "since time" },
-	{ "turns", "cpu", "start end" },
+	{ "wakeups", "thread pid tid comm", "start time" },
+	{ "slices", "cpu", "start end" },
 	{ "messages", "thread pid tid comm", "time" },
-	{ "calls", "thread pid tid comm", "start end" },
-	{ "block", "thread pid tid comm", "start end" },
-	{ "hits", "thread pid tid comm", "time" },
-	{ "spans", "id parent trace span thread pid tid comm service operation", "" },
+	{ "syscalls", "thread pid tid comm", "start end" },
+	{ "block_io", "thread pid tid comm", "start end" },
+	{ "probe_events", "thread pid tid comm", "time" },
+	{ "spans", "id parent trace_id span_id thread pid tid comm service operation", "" },
 	{ "contexts", "thread pid tid comm", "start end" },
-	{ "attributes", "span_id trace span key", "" },
+	{ "attributes", "span trace_id span_id key", "" },
 	{ "threads", "id pid tid comm parent", "" },
-	{ "requests", "id parent root trace span thread", "" },
-	{ "slices", "request thread", "" },
+	{ "requests", "id parent root trace_id span_id thread", "" },
+	{ "request_work", "request thread", "" },
 };
 
 /* One of the words, to be freed. */
@@ -207,7 +207,7 @@ TEST(joins_find_what_overlaps)
 	_cleanup_(query_freep) struct query *q = query_new(model);
 
 	for (size_t i = 0; i < 3; i++) {
-		const char *table = (const char *[]){ "spans", "calls", "block" }[i];
+		const char *table = (const char *[]){ "spans", "syscalls", "block_io" }[i];
 		_cleanup_(freep) char *quick = must_printf(join, table, "", "", "");
 		_cleanup_(freep) char *slow = must_printf(join, table, "+", "+", "+");
 		_cleanup_(freep) char *want = ask(q, slow);
@@ -220,10 +220,10 @@ TEST(joins_find_what_overlaps)
 TEST(rows_come_in_the_order_that_is_claimed)
 {
 	static const char *const orders[][2] = {
-		{ "intervals", "thread, start" }, { "wakeups", "thread, since" },
-		{ "turns", "host, cpu, start" },  { "messages", "thread, time" },
-		{ "calls", "thread, end" },       { "block", "thread, end" },
-		{ "hits", "thread, time" },       { "spans", "id" },
+		{ "intervals", "thread, start" },   { "wakeups", "thread, start" },
+		{ "slices", "host, cpu, start" },   { "messages", "thread, time" },
+		{ "syscalls", "thread, end" },      { "block_io", "thread, end" },
+		{ "probe_events", "thread, time" }, { "spans", "id" },
 	};
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -278,10 +278,11 @@ static bool stop_soon(void)
 TEST(sql_at_random_does_no_harm)
 {
 	static const char words[] =
-		"SELECT|*|FROM|threads|intervals|wakeups|messages|spans|requests|slices|"
-		"stacks|calls|block|turns|columns|WHERE|=|<|>=|BETWEEN|AND|OR|NOT|IN|(|)|,|"
-		"thread|tid|start|end|ns|comm|state|name|GROUP BY|ORDER BY|DESC|LIMIT 3|JOIN|"
-		"LEFT JOIN|ON|USING|count(*)|sum(ns)|percentile(ns, 50)|ms(ns)|UNION|EXCEPT|"
+		"SELECT|*|FROM|threads|intervals|wakeups|messages|spans|requests|request_work|"
+		"stacks|syscalls|block_io|slices|columns|WHERE|=|<|>=|BETWEEN|AND|OR|NOT|IN|(|)|,|"
+		"thread|tid|start|end|duration|comm|state|name|GROUP BY|ORDER BY|DESC|LIMIT 3|JOIN|"
+		"LEFT JOIN|ON|USING|count(*)|sum(duration)|percentile(duration, "
+		"50)|ms(duration)|UNION|EXCEPT|"
 		"WITH x AS|1|'x'|NULL|x'00'|1e999|-|+|+|CASE WHEN|THEN|ELSE|END|AS a|EXISTS|"
 		"NATURAL JOIN|rowid|;|?1|MATCH|GLOB|COLLATE NOCASE|IS|DISTINCT|OVER ()|HAVING|"
 		"VALUES (1)";

@@ -44,7 +44,7 @@ def doctor_on_sdk(agent):
         process.stdout.readline()
         said = subprocess.run([sonde, "doctor", "--json", "--pid", str(process.pid)], capture_output=True, text=True)
         process.stdin.close()
-    return next(f["why"] for f in json.loads(said.stdout)["features"] if f["name"] == "sdk")
+    return next(f["reason"] for f in json.loads(said.stdout)["features"] if f["name"] == "sdk")
 
 
 def need_binding():

@@ -148,7 +148,7 @@ def doctor_sees_the_binding():
         said = json.loads(run(SONDE, "doctor", "--json", "--pid", process.pid).stdout)["features"]
         print(run(SONDE, "doctor", "--pid", process.pid).stdout)
     require(all(f["ok"] for f in said), f"not all is seen: {said}")
-    equal([f["why"] for f in said if f["name"] == "sdk"], ["Python; our binding is in the process"], "SDK")
+    equal([f["reason"] for f in said if f["name"] == "sdk"], ["Python; our binding is in the process"], "SDK")
 
 
 @test
