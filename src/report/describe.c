@@ -116,12 +116,12 @@ static void describe_task(const struct describer *d, const struct record_task *r
 	field_name(f, "event", "  ", task_event_name(r->event), r->event);
 	if (r->pid != r->head.tid)
 		field_u64(f, NULL, "  of process ", r->pid);
-	field_u64(f, "parent",
+	field_u64(f, "parent_tid",
 		  !r->parent             ? NULL
 		  : r->event == TASK_NEW ? "  by thread "
 					 : "  parent ",
 		  r->parent);
-	field_u64(f, "cgroup", "  cgroup ", r->cgroup);
+	field_u64(f, "cgroup_id", "  cgroup ", r->cgroup);
 	field_flag(f, "kernel", "  kernel thread", r->flags & TASK_KERNEL);
 }
 

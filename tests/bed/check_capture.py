@@ -42,7 +42,7 @@ class Capture:
             if r["kind"] == "message":
                 self.messages[r["object_id"], r["direction"]].append(r)
             elif r["kind"] == "task" and r["event"] == "new":
-                self.made[r["tid"]] = r["parent"]
+                self.made[r["tid"]] = r["parent_tid"]
             elif r["kind"] == "interval" and "waker_tid" in r:
                 self.waits[r["tid"]].append(r)
             elif r["kind"] == "loss":

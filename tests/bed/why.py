@@ -50,7 +50,7 @@ def words(record, begin, whose):
         return (f"waited {record['state']} in {record.get('syscall')} {record.get('object', '')}{signal} from "
                 f"{at(record['start'])}, woken {at(record['end'])} by {record['woken_by']} {record['waker_tid']}")
     if record["kind"] == "task" and record["event"] == "new":
-        return f"created by {record['parent']}"
+        return f"created by {record['parent_tid']}"
     return None
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The queries of sonde-query(1), run on kept captures; and its list of tables, held against the program's.
+"""Run the queries of sonde-query(1) on saved captures, and compare its list of tables with the program's.
 
 usage: queries.py SONDE
 
-Each query must run, give the columns that it names, and have an answer on one of the captures.  What it says is
-then compared with what follows from `sonde dump` and `sonde requests`.  Prints TAP.
+Each query must run, return the columns that it names, and find something in at least one of the captures.  Its
+result is then compared with the output of `sonde dump` and `sonde requests`.  Prints TAP.
 """
 import bisect
 import collections
@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 PAGE = TOP / "doc" / "man" / "sonde-query.1.scd"
 DEMO = [TOP / "demo" / "demo.sonde", TOP / "demo" / "demo.json"]
-LTTNG = [HERE.parent / "data" / "ctf" / "lttng-kernel.tar.zst"]  # with system calls and disk requests
+LTTNG = [HERE.parent / "data" / "ctf" / "lttng-kernel.tar.zst"]  # with system calls and block I/O
 TASKS = [HERE.parent / "data" / "good" / "tasks.sonde"]  # with contexts and attributes
 CHECKS = {}
 
@@ -39,15 +39,15 @@ def dump(sonde, inputs):
 
 
 def queries():
-    """What each is said to show, and its SQL."""
+    """The title and the SQL of each query."""
     examples = PAGE.read_text().split("\n# EXAMPLES\n")[1]
-    for said, block in re.findall(r"\n(\S[^\n]*)\n\n```\n(.*?)```", examples, re.DOTALL):
+    for title, block in re.findall(r"\n(\S[^\n]*)\n\n```\n(.*?)```", examples, re.DOTALL):
         if block.startswith("SELECT"):
-            yield said, block
+            yield title, block
 
 
 def checks(words):
-    """Mark a function that checks the query whose title begins with these words; it yields complaints."""
+    """Decorate a function that checks the query with this start of a title; it yields complaints."""
     def mark(function):
         CHECKS[words] = function
         return function
@@ -66,7 +66,7 @@ def length(record):
 
 
 def same_ms(what, rows, key, sums):
-    """Each row's ms is that of the sums, and the largest come first."""
+    """The ms of each row equals its sum, and the largest rows come first."""
     for row in rows:
         want = sums[key(row)] / 1e6
         if abs(row["ms"] - want) > 1e-6:
@@ -80,20 +80,20 @@ def intervals(records, *states):
     return [r for r in records if r["kind"] == "interval" and r["state"] in states]
 
 
-@checks("Which processes were recorded")
+@checks("Processes, with")
 def check_processes(rows, records, _):
-    for name, states in ("runs_ms", "R"), ("blocked_ms", "DNTLIU?"):
+    for name, states in ("runs_ms", "R"), ("off_cpu_ms", "DNTLIU?"):
         sums = by([r for r in intervals(records, *states) if "out_of_scope" not in r], lambda r: r["pid"], length)
         for row in rows:
-            more = row[name] - sums[row["pid"]] / 1e6  # less: a thread is known only since it was first seen
+            more = row[name] - sums[row["pid"]] / 1e6  # negative if the thread was known only later
             if more > 1e-6 or name == "runs_ms" and more < -1e-6:
                 yield f"process {row['pid']}: {name} is {row[name]}, not {sums[row['pid']] / 1e6}"
     times = [row["runs_ms"] for row in rows]
     if times != sorted(times, reverse=True):
-        yield "processes: who ran longest is not first"
+        yield "processes: the one with the most CPU time is not first"
 
 
-@checks("Which threads waited longest for a CPU")
+@checks("Threads with the highest run-queue latency")
 def check_waits(rows, records, _):
     waits = intervals(records, "C")
     yield from same_ms("thread", rows, lambda r: r["tid"], by(waits, lambda r: r["tid"], length))
@@ -103,13 +103,13 @@ def check_waits(rows, records, _):
             yield f"thread {row['tid']}: {row}, not {len(own)} times and {max(own)} ns"
 
 
-@checks("Who had the CPU meanwhile")
+@checks("Threads that ran while others waited")
 def check_meanwhile(rows, records, _):
-    turns, sums = collections.defaultdict(list), collections.Counter()
-    for turn in sorted(intervals(records, "R"), key=lambda r: r["start"]):
-        turns[turn["cpu"]].append((turn["start"], turn["end"], turn["tid"]))
+    slices, sums = collections.defaultdict(list), collections.Counter()
+    for slice_ in sorted(intervals(records, "R"), key=lambda r: r["start"]):
+        slices[slice_["cpu"]].append((slice_["start"], slice_["end"], slice_["tid"]))
     for wait in intervals(records, "C"):
-        own = turns[wait["cpu"]]
+        own = slices[wait["cpu"]]
         first = max(bisect.bisect_left(own, (wait["start"],)) - 1, 0)
         for start, end, tid in own[first:bisect.bisect_left(own, (wait["end"],))]:
             if tid != wait["tid"]:
@@ -117,24 +117,24 @@ def check_meanwhile(rows, records, _):
     yield from same_ms("thread", rows, lambda r: r["tid"], sums)
 
 
-@checks("How long threads wait for a CPU")
+@checks("A histogram of run-queue latency")
 def check_histogram(rows, records, _):
     want = collections.Counter((1 << length(r).bit_length() >> 1) // 1000 for r in intervals(records, "C"))
     if {r["from_us"]: r["times"] for r in rows} != want:
         yield f"the histogram is {rows}, not {want}"
 
 
-@checks("Who woke whom most")
+@checks("The most frequent wakers")
 def check_wakers(rows, records, _):
-    seen = {r["tid"]: r["time"] for r in reversed(records) if r["kind"] == "task"}
+    known = {r["tid"]: r["time"] for r in reversed(records) if r["kind"] == "task"}
     woken = [r for r in records if r["kind"] == "interval" and r.get("woken_by") == "task"
-             and r["end"] > seen.get(r["tid"], 0)]  # a thread is known only since it was first seen
+             and r["end"] > known.get(r["tid"], 0)]  # the model has no earlier time of a thread
     want = sorted(collections.Counter((r["waker_tid"], r["tid"]) for r in woken).values(), reverse=True)
     if [r["times"] for r in rows] != want[:10]:
         yield f"{[r['times'] for r in rows]} wakeups, not {want[:10]}"
 
 
-@checks("Locks by how long")
+@checks("Locks by waiting time")
 def check_locks(rows, records, _):
     waits = [r for r in intervals(records, "L") if r.get("object") == "futex" and "condvar" not in r]
     sums = by(waits, lambda r: (r["pid"], r["object_id"], r.get("waker_tid")), length)
@@ -142,13 +142,13 @@ def check_locks(rows, records, _):
         yield f"locks: {rows}"
 
 
-@checks("Which peer costs most time")
+@checks("Peers by waiting time")
 def check_peers(rows, records, _):
     waits = [r for r in intervals(records, "N") if r.get("peer", "")]
     yield from same_ms("peer", rows, lambda r: r["peer"], by(waits, lambda r: r["peer"], length))
 
 
-@checks("Stacks by the time")
+@checks("Stacks by off-CPU time")
 def check_stacks(rows, records, _):
     sums = by([r for r in records if r["kind"] == "interval" and r.get("stack")], lambda r: r["stack"], length)
     if [r["ms"] for r in rows] != [n / 1e6 for _, n in sums.most_common(10)]:
@@ -166,19 +166,19 @@ def check_shapes(rows, _, requests):
         yield f"shapes: {got}, not {want}"
 
 
-@checks("Where the time of requests goes")
+@checks("The time of requests by service")
 def check_request_states(rows, _, requests):
     sums = by((s for r in requests["requests"] for s in r["spans"]), lambda s: s["service"],
               lambda s: sum(s["states"].values()))
-    told = by(rows, lambda r: r["service"], lambda r: r["ms"] * 1e6)
+    got = by(rows, lambda r: r["service"], lambda r: r["ms"] * 1e6)
     for service, ns in sums.items():
-        if told[service] < ns * 0.999:  # there are also those whose parent is not known
-            yield f"{service}: {told[service]} ns in states, not {ns}"
+        if got[service] < ns * 0.999:  # it also counts spans with an unknown parent
+            yield f"{service}: {got[service]} ns in states, not {ns}"
 
 
-@checks("Requests whose parent is not known")
-def check_open(rows, _, requests):
-    if sum(r["parts"] for r in rows) != requests["parent_unknown"]:
+@checks("Spans of requests with an unknown parent")
+def check_parent_unknown(rows, _, requests):
+    if sum(r["spans"] for r in rows) != requests["parent_unknown"]:
         yield f"{rows}, but {requests['parent_unknown']} have an unknown parent"
 
 
@@ -198,30 +198,30 @@ def check_spans(rows, records, _):
         yield f"spans: {rows}, not {want}"
 
 
-@checks("What threads did in these")
+@checks("The states of threads during spans")
 def check_span_states(rows, records, _):
     spans = by([r for r in records if r["kind"] == "span"], lambda r: r["operation"], length)
-    told = by(rows, lambda r: r["operation"], lambda r: r["ms"] * 1e6)
-    for operation, ns in told.items():
+    got = by(rows, lambda r: r["operation"], lambda r: r["ms"] * 1e6)
+    for operation, ns in got.items():
         if not 0 < ns <= spans[operation] + 1:
             yield f"{operation}: {ns} ns in states, of {spans[operation]}"
 
 
 def contexts(records):
-    """What threads worked for: (tid, start, end, span) of all that is known, from the records."""
-    lines, ends = collections.defaultdict(list), {}
+    """The known contexts of threads: (tid, start, end, span ID), from the records."""
+    timelines, ends = collections.defaultdict(list), {}
     for r in records:
         if r["kind"] == "context":
             if "since" in r:
-                lines[r["tid"]].append((r["since"], None))
-            lines[r["tid"]].append((r["time"], r.get("span_id")))
+                timelines[r["tid"]].append((r["since"], None))
+            timelines[r["tid"]].append((r["time"], r.get("span_id")))
         elif r["kind"] == "interval":
             ends[r["tid"]] = r["end"]
-    for tid, line in lines.items():
-        for i, (start, span) in enumerate(line):
-            start = max([start] + [since for since, _ in line[:i]])  # nothing is seen before what was told
+    for tid, timeline in timelines.items():
+        for i, (start, span) in enumerate(timeline):
+            start = max([start] + [since for since, _ in timeline[:i]])  # an observation starts no earlier than a published change
             if span:
-                yield tid, start, line[i + 1][0] if i + 1 < len(line) else ends[tid], span
+                yield tid, start, timeline[i + 1][0] if i + 1 < len(timeline) else ends[tid], span
 
 
 def ran(records, tid, start, end):
@@ -252,13 +252,13 @@ def check_loops(rows, records, _):
         yield f"{rows}, not {others}"
 
 
-@checks("What of the CPU time of a process")
+@checks("The share of CPU time of each process")
 def check_unattributed(rows, records, _):
     pids = {r["tid"]: r["pid"] for r in records if r["kind"] == "interval"}
-    told = by(contexts(records), lambda c: pids[c[0]], lambda c: ran(records, *c[:3]))
-    all_of = by(intervals(records, "R"), lambda r: r["pid"], length)
+    known = by(contexts(records), lambda c: pids[c[0]], lambda c: ran(records, *c[:3]))
+    total = by(intervals(records, "R"), lambda r: r["pid"], length)
     for row in rows:
-        want = 100 - 100 * told[row["pid"]] / all_of[row["pid"]]
+        want = 100 - 100 * known[row["pid"]] / total[row["pid"]]
         if abs(row["percent"] - want) > 1e-6:
             yield f"{row}, not {want} %"
 
@@ -272,7 +272,7 @@ def check_attributes(rows, records, _):
 
 
 @checks("System calls by time")
-def check_calls(rows, records, _):
+def check_syscalls(rows, records, _):
     calls = [r for r in records if r["kind"] == "syscall"]
     yield from same_ms("call", rows, lambda r: r["name"], by(calls, lambda r: r["name"], length))
     failed = collections.Counter(r["name"] for r in calls if -4095 <= r.get("result", 0) < 0)
@@ -281,29 +281,29 @@ def check_calls(rows, records, _):
             yield f"{row['name']}: {row['errors']} errors, not {failed[row['name']]}"
 
 
-@checks("The slowest disk requests")
-def check_block(rows, records, _):
+@checks("The slowest block I/O")
+def check_block_io(rows, records, _):
     want = sorted((length(r) for r in records if r["kind"] == "block_io"), reverse=True)
     if [round(r["ms"] * 1e6) for r in rows] != want[:10]:
-        yield f"disk requests: {[r['ms'] for r in rows]}, not {want[:10]}"
+        yield f"block I/O: {[r['ms'] for r in rows]}, not {want[:10]}"
 
 
-@checks("Events by thread")
-def check_hits(rows, records, _):
+@checks("Tracepoint events by thread")
+def check_probe_events(rows, records, _):
     want = collections.Counter((r["event"], r["tid"]) for r in records if r["kind"] == "probe_event")
     if [r["events"] for r in rows] != [n for _, n in want.most_common(10)]:
         yield f"events: {rows}, not {want.most_common(10)}"
 
 
 def named(sql):
-    """The columns that a query names."""
+    """The names of a query's result columns."""
     result = re.split(r"\nFROM |\n  FROM ", sql)[0][len("SELECT "):]
     result = re.sub(r"\([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)", "()", result)
     return [re.split(r"[\s.]", item.strip())[-1] for item in result.split(",")]
 
 
-def check_query(sonde, said, sql, facts):
-    check = next(function for words, function in CHECKS.items() if said.startswith(words))
+def check_query(sonde, title, sql, facts):
+    check = next(function for words, function in CHECKS.items() if title.startswith(words))
     rows = 0
     for inputs, records, requests in facts:
         result = ask(sonde, inputs, sql)
@@ -311,25 +311,25 @@ def check_query(sonde, said, sql, facts):
         if result and list(result[0]) != named(sql):
             yield f"has the columns {list(result[0])}, not {named(sql)}"
         yield from check(result, records, requests)
-    if not rows and "not known" not in said:
+    if not rows and "unknown parent" not in title:
         yield "finds nothing in any capture"
 
 
 def check_page(sonde):
-    """The page's tables and columns are those that there are."""
+    """The manual page describes all tables and columns."""
     text = PAGE.read_text().split("\n# TABLES\n")[1].split("\n# ")[0]
-    told = {}
+    described = {}
     for names, what in re.findall(r"\n((?:\*\w+\*(?:, )?)+)\n\t(.*?)(?=\n\n)", text, re.DOTALL):
         for name in re.findall(r"\w+", names):
-            told[name] = set(re.findall(r"_(\w+?)_(?!\w)", what))
+            described[name] = set(re.findall(r"_(\w+?)_(?!\w)", what))
     have = collections.defaultdict(set)
     for row in ask(sonde, DEMO, "SELECT table_name, name FROM columns"):
         have[row["table_name"]].add(row["name"])
-    for table in have.keys() | told.keys():
-        missing = have[table] - told.get(table, set())
-        if table not in told or missing:
-            yield f"does not tell of {table}: {' '.join(sorted(missing))}"
-    yield from (f"has a table {table}, which there is not" for table in told.keys() - have.keys())
+    for table in have.keys() | described.keys():
+        missing = have[table] - described.get(table, set())
+        if table not in described or missing:
+            yield f"does not describe {table}: {' '.join(sorted(missing))}"
+    yield from (f"describes {table}, which does not exist" for table in described.keys() - have.keys())
 
 
 def main():
@@ -339,7 +339,7 @@ def main():
         return
     facts = [(inputs, dump(sonde, inputs), json.loads(run(sonde, "requests", "--json", *inputs)))
              for inputs in (DEMO, LTTNG, TASKS)]
-    cases = [(said, check_query(sonde, said, sql, facts)) for said, sql in queries()]
+    cases = [(title, check_query(sonde, title, sql, facts)) for title, sql in queries()]
     cases.append(("the manual page has all tables", check_page(sonde)))
     print(f"1..{len(cases)}")
     for number, (name, complaints) in enumerate(cases, 1):

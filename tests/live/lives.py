@@ -26,7 +26,7 @@ def every_child_is_born_executes_and_exits():
     threads = [t["tid"] for t in capture.kind("task", event="new") if t["pid"] in truth["pids"]
                and t["tid"] != t["pid"]]
     equal(threads, truth["tids"], "threads of the children")
-    equal({capture.kind("task", event="new", tid=tid)[0]["parent"] for tid in truth["tids"]},
+    equal({capture.kind("task", event="new", tid=tid)[0]["parent_tid"] for tid in truth["tids"]},
           set(truth["pids"]), "who made them")
     comms = {t["comm"] for t in capture.kind("task", event="exec") if t["tid"] in truth["pids"]}
     equal(len(comms), 1, "names of the program executed")

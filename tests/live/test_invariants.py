@@ -14,8 +14,8 @@ def interval(state, start, end, tid, **more):
 
 # Thread 10 waits for a lock that thread 11 holds while it sleeps.
 RECORDS = [
-    {"kind": "task", "time": 100, "tid": 10, "pid": 10, "event": "existing", "parent": 1},
-    {"kind": "task", "time": 100, "tid": 11, "pid": 10, "event": "existing", "parent": 1},
+    {"kind": "task", "time": 100, "tid": 10, "pid": 10, "event": "existing", "parent_tid": 1},
+    {"kind": "task", "time": 100, "tid": 11, "pid": 10, "event": "existing", "parent_tid": 1},
     interval("R", 100, 200, 10),
     interval("R", 100, 300, 11) | {"cpu": 1},
     interval("T", 300, 600, 11, woken_by="hrtimer"),

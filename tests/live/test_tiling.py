@@ -8,7 +8,7 @@ import tiling
 
 
 def task(time, tid, event="existing", **more):
-    return {"kind": "task", "time": time, "tid": tid, "pid": tid, "event": event, "parent": 1, **more}
+    return {"kind": "task", "time": time, "tid": tid, "pid": tid, "event": event, "parent_tid": 1, **more}
 
 
 def interval(state, start, end, tid, cpu=0, **more):
@@ -91,7 +91,7 @@ class Tiling(unittest.TestCase):
         self.expect("woken at 390 by 77, whom nobody knows")
 
     def test_an_unknown_parent(self):
-        self.records[3]["parent"] = 77
+        self.records[3]["parent_tid"] = 77
         self.expect("thread 11 was made by 77")
 
     def test_a_thread_nobody_introduced(self):

@@ -65,8 +65,8 @@ class Checker:
     def add_task(self, r):
         tid, event = r["tid"], r["event"]
         self.named.add(tid)
-        if event == "new" and r["parent"] not in self.named:
-            self.complain(f"thread {tid} was made by {r['parent']}, whom nobody knows")
+        if event == "new" and r["parent_tid"] not in self.named:
+            self.complain(f"thread {tid} was made by {r['parent_tid']}, whom nobody knows")
         if event in ("existing", "new"):
             if tid in self.lives:
                 self.complain(f"thread {tid} is introduced again at {r['time']}, without an exit")
