@@ -9,7 +9,7 @@
 
 static const struct dump_filter everything = { .to = UINT64_MAX };
 
-/* What is dumped of the capture in the scratch file "x"; the caller frees it. */
+/* The dump of the capture in the scratch file "x"; the caller frees it. */
 static char *dump(const struct dump_filter *filter, bool json)
 {
 	_cleanup_(capture_freep) struct capture *cap = NULL;
@@ -32,7 +32,7 @@ static void check_dump(const struct dump_filter *filter, bool json, const char *
 	CHECK_STR(text, want);
 }
 
-/* A capture with these records, each by REC(). */
+/* Write a capture with these records, each made by REC(). */
 #define CAPTURE(...) \
 	do { \
 		_cleanup_(capture_writer_freep) struct capture_writer *w = \
@@ -62,7 +62,7 @@ TEST(a_wait_is_a_blocked_and_a_runnable_interval)
 		   "{\"kind\":\"interval\",\"time\":1500,\"cpu\":0,\"tid\":17,\"pid\":16,"
 		   "\"comm\":\"web\",\"state\":\"L\",\"start\":1100,\"end\":1400,"
 		   "\"syscall\":\"futex\",\"object\":\"futex\",\"object_id\":4096,"
-		   "\"context\":\"task\",\"waker\":18,\"waker_comm\":\"disk\"}\n"
+		   "\"woken_by\":\"task\",\"waker_tid\":18,\"waker_comm\":\"disk\"}\n"
 		   "{\"kind\":\"interval\",\"time\":1500,\"cpu\":0,\"tid\":17,\"pid\":16,"
 		   "\"comm\":\"web\",\"state\":\"C\",\"start\":1400,\"end\":1500}\n");
 	check_dump(&intervals, false,
@@ -71,7 +71,7 @@ TEST(a_wait_is_a_blocked_and_a_runnable_interval)
 		   "    0.000000600  [000]      17 web              C      100 ns\n");
 }
 
-TEST(parts_of_no_length_are_left_out)
+TEST(empty_parts_of_a_wait_are_omitted)
 {
 	CAPTURE(REC(WAIT, wait, 1500, 17, .start = 1100, .woken = 1100, .syscall = SYSCALL_NONE,
 		    .state = STATE_BLOCKED, .ready = STATE_THROTTLED, .flags = INTERVAL_PREEMPTED),
@@ -83,7 +83,7 @@ TEST(parts_of_no_length_are_left_out)
 		   "hrtimer\n");
 }
 
-TEST(the_end_of_the_recording_cuts_the_last_part)
+TEST(an_interval_that_outlasts_the_recording_is_unfinished)
 {
 	CAPTURE(REC(RUN, run, 1500, 16, .start = 1100, .flags = INTERVAL_OPEN),
 		REC(WAIT, wait, 1500, 17, .start = 1100, .woken = 1500, .syscall = SYSCALL_NONE,
@@ -91,13 +91,13 @@ TEST(the_end_of_the_recording_cuts_the_last_part)
 		REC(WAIT, wait, 1500, 18, .start = 1100, .woken = 1400, .syscall = SYSCALL_NONE,
 		    .state = STATE_BLOCKED, .ready = STATE_READY, .flags = INTERVAL_OPEN));
 	check_dump(&intervals, false,
-		   "    0.000000600  [000]      16                  R      400 ns  to the end\n"
-		   "    0.000000600  [000]      17                  ?      400 ns  to the end\n"
+		   "    0.000000600  [000]      16                  R      400 ns  unfinished\n"
+		   "    0.000000600  [000]      17                  ?      400 ns  unfinished\n"
 		   "    0.000000600  [000]      18                  ?      300 ns\n"
-		   "    0.000000600  [000]      18                  C      100 ns  to the end\n");
+		   "    0.000000600  [000]      18                  C      100 ns  unfinished\n");
 }
 
-/* Thread 17 belongs to process 16; then its number goes to a thread of process 30. */
+/* Thread ID 17 belongs to process 16 first, then to a thread of process 30. */
 static void build_reuse(void)
 {
 	CAPTURE(TASK(1000, 17, 16, "old", TASK_EXISTING), REC(RUN, run, 1100, 17, .start = 1000),
@@ -106,7 +106,7 @@ static void build_reuse(void)
 		REC(RUN, run, 1400, 17, .start = 1350));
 }
 
-TEST(names_follow_a_thread_number_to_its_next_owner)
+TEST(a_reused_thread_id_gets_the_name_of_its_new_thread)
 {
 	build_reuse();
 	check_dump(&intervals, false,
@@ -115,7 +115,7 @@ TEST(names_follow_a_thread_number_to_its_next_owner)
 		   "    0.000000500  [000]      17 newer            R       50 ns\n");
 }
 
-TEST(a_process_is_who_it_was_at_that_time)
+TEST(a_process_filter_follows_a_reused_thread_id)
 {
 	struct dump_filter filter = intervals;
 	uint64_t pid = 16;
@@ -131,7 +131,7 @@ TEST(a_process_is_who_it_was_at_that_time)
 		   "status 0\n");
 }
 
-TEST(losses_are_shown_whatever_threads_are_asked_for)
+TEST(a_thread_filter_does_not_hide_losses)
 {
 	uint64_t tid = 16;
 	struct dump_filter filter = { .threads = &tid, .thread_count = 1, .to = UINT64_MAX };
@@ -152,7 +152,7 @@ TEST(a_range_of_time_counts_from_the_start)
 {
 	struct dump_filter filter = { .from = 200, .to = 300 };
 
-	/* the capture starts at 900; what is known from before has no time in it */
+	/* the capture starts at 900; the TASK record is older */
 	CAPTURE(TASK(800, 17, 16, "web", TASK_EXISTING), REC(RUN, run, 1099, 17, .start = 1000),
 		REC(RUN, run, 1100, 17, .start = 1000), REC(RUN, run, 1200, 17, .start = 1000),
 		REC(RUN, run, 1201, 17, .start = 1000));
@@ -162,10 +162,10 @@ TEST(a_range_of_time_counts_from_the_start)
 	filter = (struct dump_filter){ .to = 0 };
 	check_dump(&filter, false,
 		   "   -0.000000100  [000]      17 web              task           "
-		   "seen  of process 16  cgroup 0\n");
+		   "existing  of process 16  cgroup 0\n");
 }
 
-TEST(stacks_have_names_that_stand_behind_them)
+TEST(stacks_use_symbols_from_later_records)
 {
 	uint64_t tid = 17;
 	struct dump_filter filter = { .kinds = 1u << RECORD_STACK, .to = UINT64_MAX };
@@ -178,7 +178,7 @@ TEST(stacks_have_names_that_stand_behind_them)
 		      .address = 0x20, .offset = 0x21));
 	build_stack(w, 1000, 1, 1, 1); /* frames 1 and 2 */
 	build_stack(w, 1000, 2, 1, 0);
-	build_stack(w, 1000, 3, 0, 3); /* nobody refers to it */
+	build_stack(w, 1000, 3, 0, 3); /* no record refers to it */
 	build_add(w, REC(SAMPLE, sample, 1001, 17, .stack = 1));
 	build_add(w, REC(SAMPLE, sample, 1002, 18, .stack = 2));
 	build_add(w, REC(SYMBOL, symbol, 1003, 0, .frame = 1, .name = capture_add_string(w, "out"),
@@ -193,12 +193,12 @@ TEST(stacks_have_names_that_stand_behind_them)
 	filter.threads = &tid;
 	filter.thread_count = 1;
 	check_dump(&filter, true,
-		   "{\"kind\":\"stack\",\"time\":1000,\"stack\":1,\"kernel\":[{\"address\":16,"
+		   "{\"kind\":\"stack\",\"time\":1000,\"stack\":1,\"kernel_frames\":[{\"address\":16,"
 		   "\"module\":\"[kernel]\",\"symbol\":\"in\",\"inlined\":[{\"symbol\":\"out\"}]}],"
-		   "\"user\":[{\"address\":32,\"module\":\"/bin/a\",\"offset\":33}]}\n");
+		   "\"user_frames\":[{\"address\":32,\"module\":\"/bin/a\",\"offset\":33}]}\n");
 }
 
-TEST(a_name_cannot_break_out_of_its_line)
+TEST(control_characters_in_names_are_escaped)
 {
 	CAPTURE(TASK(1000, 17, 16, "a\nb\x1b[2J\xff", TASK_EXISTING),
 		REC(RUN, run, 1100, 17, .start = 1000));
@@ -206,7 +206,7 @@ TEST(a_name_cannot_break_out_of_its_line)
 		   "    0.000000200  [000]      17 a\\nb\\x1b[2J\\xff  R      100 ns\n");
 }
 
-TEST(output_that_cannot_be_written_is_an_error)
+TEST(a_failed_write_is_an_error)
 {
 	_cleanup_(capture_freep) struct capture *cap = NULL;
 	struct err err;
@@ -219,7 +219,7 @@ TEST(output_that_cannot_be_written_is_an_error)
 	fclose(full);
 }
 
-TEST(the_same_kinds_are_parsed_and_listed)
+TEST(every_listed_kind_can_be_parsed)
 {
 	_cleanup_(freep) char *list = kind_list();
 
@@ -231,7 +231,7 @@ TEST(the_same_kinds_are_parsed_and_listed)
 		CHECK(kind_parse(name) != 0);
 }
 
-TEST(every_time_of_a_record_is_shifted)
+TEST(a_shift_applies_to_every_time_of_a_record)
 {
 	struct source source = { .shift = 1000 };
 	struct record_context context = {
@@ -257,7 +257,7 @@ TEST(every_time_of_a_record_is_shifted)
 	CHECK(shift_record(&source, &wait.head, &room) == &wait.head);
 }
 
-TEST(what_an_sdk_left_open_is_no_span_without_an_answer)
+TEST(a_span_without_an_end_is_unfinished)
 {
 	const struct dump_filter spans = { .kinds = 1u << RECORD_SPAN, .to = UINT64_MAX };
 	_cleanup_(freep) char *text = NULL;
@@ -266,12 +266,11 @@ TEST(what_an_sdk_left_open_is_no_span_without_an_answer)
 		REC(SPAN, span, 1200, 0, .start = 1000, .flags = SPAN_OPEN, .source = SPAN_INFERRED,
 		    .kind = SPAN_CLIENT));
 	text = dump(&spans, false);
-	CHECK(strstr(text, "0000  its end was not seen\n"));
-	CHECK(strstr(text, "0000  client  open\n"));
+	CHECK(strstr(text, "0000  unfinished\n"));
+	CHECK(strstr(text, "0000  client  unfinished\n"));
 }
 
-/* Of a trace that does not say when it began. */
-TEST(times_count_from_the_begin_of_the_first_span)
+TEST(without_a_start_times_count_from_the_first_span)
 {
 	_cleanup_(capture_freep) struct capture *cap = NULL;
 	_cleanup_(freep) char *text = NULL;
