@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rebuilt requests as spans of the model.  Thread 1 has a request on connection
- * 100 and asks thread 2 on connection 200, whose ports are 100 and 101, 200 and
- * 201: the client's side is n, the server's n + 1.
+ * Rebuilt requests as spans beside the model.  Thread 1 gets a request over connection 100 and
+ * calls thread 2 over connection 200.  Connection n has port n on the client's side and n + 1 on
+ * the server's.
  */
 #include "analyse/requests/spans.h"
 
@@ -17,8 +17,8 @@ static void thread(struct story *s, uint32_t tid)
 	story_run(s, tid, 0, 1);
 }
 
-/* Thread 1 answers at this time; thread 2 has answered it at 50, or goes on. */
-static void tell(struct story *s, nsec_t answer, nsec_t back_answer)
+/* Thread 1 replies to its client at `reply`; thread 2 replies to thread 1 at `back_reply`. */
+static void call_backend(struct story *s, nsec_t reply, nsec_t back_reply)
 {
 	thread(s, 1);
 	thread(s, 2);
@@ -27,10 +27,10 @@ static void tell(struct story *s, nsec_t answer, nsec_t back_answer)
 	story_receive(s, 1, 10, 101, 11, 10);
 	story_send(s, 1, 20, 200, 11, 10);
 	story_receive(s, 2, 30, 201, 11, 10);
-	story_send(s, 2, back_answer, 201, 6, 5);
-	if (back_answer < answer)
-		story_receive(s, 1, back_answer + 5, 200, 6, 5);
-	story_send(s, 1, answer, 101, 21, 20);
+	story_send(s, 2, back_reply, 201, 6, 5);
+	if (back_reply < reply)
+		story_receive(s, 1, back_reply + 5, 200, 6, 5);
+	story_send(s, 1, reply, 101, 21, 20);
 }
 
 /* A model, and beside it the spans of its requests. */
@@ -69,7 +69,7 @@ TEST(a_rebuilt_request_is_a_span_of_its_thread)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
-	tell(&s, 60, 50);
+	call_backend(&s, 60, 50);
 
 	_cleanup_(rebuilt_done) struct rebuilt r = rebuild(&s);
 	const struct span *front = span_of(&r.spans, 1), *back = span_of(&r.spans, 2);
@@ -89,11 +89,11 @@ TEST(a_rebuilt_request_is_a_span_of_its_thread)
 	CHECK_INT(memcmp(back->trace, front->trace, sizeof(back->trace)), 0);
 }
 
-TEST(who_works_on_behind_the_answer_is_not_waited_for)
+TEST(the_parent_does_not_wait_for_work_that_goes_on_after_its_reply)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
-	tell(&s, 60, 200);
+	call_backend(&s, 60, 200);
 
 	_cleanup_(rebuilt_done) struct rebuilt r = rebuild(&s);
 
@@ -101,7 +101,7 @@ TEST(who_works_on_behind_the_answer_is_not_waited_for)
 	CHECK_INT(span_of(&r.spans, 2)->flags, SPAN_FOLLOWS);
 }
 
-TEST(a_request_without_an_answer_is_open)
+TEST(a_request_without_a_reply_is_open)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -114,4 +114,38 @@ TEST(a_request_without_an_answer_is_open)
 
 	CHECK_INT(span_set_count(&r.spans), 2);
 	CHECK_INT(span_of(&r.spans, 1)->flags, SPAN_OPEN);
+}
+
+TEST(rebuilt_spans_leave_the_model_as_it_was)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	call_backend(&s, 60, 50);
+
+	_cleanup_(rebuilt_done) struct rebuilt r = rebuild(&s);
+
+	CHECK_INT(model_span_count(r.model), 1);
+	CHECK_INT(span_set_at(&r.spans, (span_id){ 1 })->source, SPAN_INFERRED);
+}
+
+/* The inputs can hold an earlier export of the same requests. */
+TEST(a_rebuilt_span_with_the_ids_of_a_recorded_one_is_ignored)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	call_backend(&s, 60, 50);
+
+	_cleanup_(rebuilt_done) struct rebuilt first = rebuild(&s);
+	const struct span *front = span_of(&first.spans, 1);
+	struct record_span record = *(const struct record_span *)REC(
+		SPAN, span, front->end, 1, .start = front->start, .pid = 1);
+
+	memcpy(record.trace, front->trace, sizeof(record.trace));
+	memcpy(record.span, front->id, sizeof(record.span));
+	story_add(&s, &record.head);
+
+	_cleanup_(rebuilt_done) struct rebuilt again = rebuild(&s);
+
+	CHECK_INT(model_span_count(again.model), 2);
+	CHECK_INT(span_set_count(&again.spans), 3);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes and sums of requests that are put together by hand; thread n is of service "string n". */
+/* Shapes and sums of hand-made requests; thread n belongs to service "string n". */
 #include "analyse/requests/sum.h"
 
 #include <stdlib.h>
@@ -30,28 +30,28 @@ static void begin(struct requests *r)
 	*vec_push(&r->spans) = (struct request_span){ 0 };
 }
 
-/* The last child of its parent. */
+/* Adds the last child of a parent, or a root. */
 static uint32_t add(struct requests *r, uint32_t parent, uint32_t tid, enum request_kind kind)
 {
-	uint32_t place = r->spans.count;
+	uint32_t index = r->spans.count;
 
 	*vec_push(&r->spans) = (struct request_span){ .parent = parent,
 						      .thread = { tid },
 						      .kind = kind,
 						      .confidence = 1,
 						      .start = 10,
-						      .end = 20 + place };
+						      .end = 20 + index };
 	if (!parent) {
-		*vec_push(&r->roots) = place;
-		return place;
+		*vec_push(&r->roots) = index;
+		return index;
 	}
 
 	uint32_t *link = &r->spans.items[parent].first_child;
 
 	while (*link)
 		link = &r->spans.items[*link].next;
-	*link = place;
-	return place;
+	*link = index;
+	return index;
 }
 
 static void check_shape(const struct requests *r, const char *want)
@@ -77,7 +77,7 @@ TEST(a_request_has_the_shape_of_its_services)
 	check_shape(&r, "string 1>(string 2>(string 3),string 4)");
 }
 
-TEST(what_is_read_for_another_ends_a_slice_and_is_not_in_it)
+TEST(a_receive_for_another_request_is_not_part_of_the_work_that_it_ends)
 {
 	struct story s = { 0 };
 	struct request_use first = { 0 }, second = { 0 };
@@ -114,7 +114,7 @@ TEST(equal_children_in_a_row_are_folded)
 	check_shape(&r, "string 1>(string 2>(string 3) x3,string 2,string 4 x2)");
 }
 
-TEST(who_works_inside_a_service_is_not_in_its_shape)
+TEST(handoffs_within_a_service_are_not_part_of_a_shape)
 {
 	_cleanup_(requests_done) struct requests r = { 0 };
 
@@ -128,7 +128,7 @@ TEST(who_works_inside_a_service_is_not_in_its_shape)
 	check_shape(&r, "string 1>(string 2 x2)");
 }
 
-TEST(endless_requests_have_a_shape)
+TEST(very_deep_requests_have_a_short_shape)
 {
 	for (int kind = REQUEST_NETWORK; kind <= REQUEST_HANDOFF; kind++) {
 		_cleanup_(requests_done) struct requests r = { 0 };
@@ -152,14 +152,14 @@ static bool is_even(const void *arg, const struct request_span *root)
 	return root->end % 2 == 0;
 }
 
-TEST(sums_are_of_what_is_chosen)
+TEST(a_sum_counts_the_requests_that_pass_the_filter)
 {
 	_cleanup_(requests_done) struct requests r = { 0 };
 	_cleanup_(model_freep) struct model *model = services();
 	_cleanup_(request_sum_done) struct request_sum sum;
 
 	begin(&r);
-	for (int i = 0; i < 200; i++) /* of 11 to 210 ns */
+	for (int i = 0; i < 200; i++) /* 11 to 210 ns long */
 		add(&r, 0, 1, REQUEST_NETWORK);
 	r.spans.items[r.spans.count - 1].parent_unknown = true;
 	request_sum_find(model, &r, is_even, NULL, &sum);
@@ -171,7 +171,7 @@ TEST(sums_are_of_what_is_chosen)
 	CHECK_STR(strtab_get(sum.strings, sum.shapes.items[0].name), "string 1");
 }
 
-TEST(what_was_not_answered_is_counted_but_has_no_time)
+TEST(a_request_without_a_reply_is_counted_but_has_no_duration)
 {
 	_cleanup_(requests_done) struct requests r = { 0 };
 	_cleanup_(model_freep) struct model *model = services();

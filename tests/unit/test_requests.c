@@ -1,57 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests found from messages, wakeups and births; in the words of play.h. */
-#include "play.h"
+/* Requests rebuilt from messages, wakeups and forks, in the notation of scenario.h. */
+#include "scenario.h"
 #include "test.h"
 
-TEST(a_thread_that_reads_asks_and_answers_works_for_one_request_after_another)
-{
-	_cleanup_(play_done) struct play p = { 0 };
+/* A service (thread 1) and a backend (thread 2). */
+#define SERVICES "process 1; process 2;"
 
-	play_connection(&p, 0);
-	play_connection(&p, 1);
-	play_thread(&p, 1, 1);
-	play_thread(&p, 2, 2);
-	for (nsec_t t = 10; t < 30; t += 10) {
-		play_unrecorded_call(&p, 0);
-		play_receive_call(&p, t, 1, 0);
-		play_call(&p, t + 1, 1, 1);
-		play_receive_call(&p, t + 2, 2, 1);
-		play_reply(&p, t + 3, 2, 1);
-		play_receive_reply(&p, t + 4, 1, 1);
-		play_reply(&p, t + 5, 1, 0);
-	}
-	play_check_trees(&p, "1(2) 1(2)");
+/* Thread 1 receives requests for its pool, threads 3 and 4; thread 2 is a backend. */
+#define POOL "process 1 3 4; process 2;"
+
+TEST(a_thread_that_calls_and_replies_works_for_one_request_after_another)
+{
+	scenario_check(SERVICES "10 1 gets a; 11 1 exchanges b 2; 15 1 replies a;"
+				"20 1 gets a; 21 1 exchanges b 2; 25 1 replies a",
+		       "1(2) 1(2)");
 }
 
-TEST(parts_of_a_request_and_of_an_answer_are_one)
+TEST(a_request_and_its_reply_can_come_in_parts)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	play_connection(&p, 0);
-	play_thread(&p, 1, 1);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 11, 1, 0);
-	play_reply(&p, 12, 1, 0);
-	play_reply(&p, 13, 1, 0);
-	play_check_trees(&p, "1");
+	scenario_check("process 1; 10 1 gets a; 11 1 gets a; 12 1 replies a; 13 1 replies a", "1");
 }
 
-TEST(a_thread_works_for_a_long_answer_to_its_end)
+TEST(a_thread_works_for_a_long_reply_until_its_end)
 {
-	_cleanup_(play_done) struct play p = { 0 };
+	_cleanup_(scenario_done) struct scenario s = { 0 };
 	nsec_t time = 0;
 
-	play_connection(&p, 0);
-	play_thread(&p, 1, 1);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_reply(&p, 12, 1, 0);
-	play_reply(&p, 20, 1, 0);
-	play_reply(&p, 90, 1, 0);
+	scenario_add(&s, 0,
+		     "process 1; 10 1 gets a; 12 1 replies a; 20 1 replies a; 90 1 replies a");
 
-	_cleanup_(model_freep) struct model *model = story_model(&p.story);
+	_cleanup_(model_freep) struct model *model = story_model(&s.story);
 	_cleanup_(requests_done) struct requests requests;
 
 	requests_find(model, &requests);
@@ -60,631 +38,251 @@ TEST(a_thread_works_for_a_long_answer_to_its_end)
 	CHECK_INT(time, 80);
 }
 
-TEST(a_client_that_is_recorded_is_no_service)
+TEST(a_recorded_client_is_not_a_service)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	play_connection(&p, 0);
-	play_thread(&p, 1, 1);
-	play_thread(&p, 2, 2);
-	play_call(&p, 10, 1, 0);
-	play_receive_call(&p, 11, 2, 0);
-	play_reply(&p, 12, 2, 0);
-	play_receive_reply(&p, 13, 1, 0);
-	play_check_trees(&p, "2");
+	scenario_check(SERVICES "10 1 exchanges a 2", "2");
 }
 
-TEST(an_event_loop_works_for_what_it_read_last)
+TEST(an_event_loop_works_for_the_request_that_it_read_last)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	for (unsigned c = 0; c < 4; c++)
-		play_connection(&p, c);
-	play_thread(&p, 1, 1);
-	play_thread(&p, 2, 2);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_call(&p, 11, 1, 2);
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 12, 1, 1);
-	play_call(&p, 13, 1, 3);
-	play_poll(&p, 14, 20, 1, 0);
-	play_receive_call(&p, 15, 2, 2);
-	play_reply(&p, 16, 2, 2);
-	play_receive_call(&p, 17, 2, 3);
-	play_reply(&p, 18, 2, 3);
-	play_receive_reply(&p, 21, 1, 3);
-	play_reply(&p, 22, 1, 1);
-	play_receive_reply(&p, 23, 1, 2);
-	play_reply(&p, 24, 1, 0);
-	play_check_trees(&p, "1(2) 1(2)");
+	scenario_check(SERVICES
+		       "10 1 gets a; 11 1 calls c; 12 1 gets b; 13 1 calls d; 14-20 1 polls;"
+		       "15 2 takes c; 16 2 replies c; 17 2 takes d; 18 2 replies d;"
+		       "21 1 reads d; 22 1 replies b; 23 1 reads c; 24 1 replies a",
+		       "1(2) 1(2)");
 }
 
-TEST(what_an_event_loop_sends_without_reading_is_left_open_if_it_may_be_for_two)
+TEST(a_call_that_two_requests_can_have_made_has_no_parent)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	for (unsigned c = 0; c < 3; c++)
-		play_connection(&p, c);
-	play_thread(&p, 1, 1);
-	play_thread(&p, 2, 2);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 11, 1, 1);
-	play_poll(&p, 12, 20, 1, 0);
-	play_call(&p, 21, 1, 2);
-	play_receive_call(&p, 22, 2, 2);
-	play_reply(&p, 23, 2, 2);
-	play_poll(&p, 24, 30, 1, 0);
-	play_reply(&p, 31, 1, 0);
-	play_reply(&p, 32, 1, 1);
-	play_check_trees(&p, "1 1 ?2");
+	scenario_check(SERVICES "10 1 gets a; 11 1 gets b; 12-20 1 polls;"
+				"21 1 calls c 2; 24-30 1 polls; 31 1 replies a; 32 1 replies b",
+		       "1 1 ?2");
 }
 
-TEST(the_answer_after_an_answer_tells_who_had_asked)
+TEST(the_reply_sent_after_a_reply_was_read_shows_which_request_made_the_call)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	for (unsigned c = 0; c < 3; c++)
-		play_connection(&p, c);
-	play_thread(&p, 1, 1);
-	play_thread(&p, 2, 2);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 11, 1, 1);
-	play_poll(&p, 12, 20, 1, 0);
-	play_call(&p, 21, 1, 2);
-	play_receive_call(&p, 22, 2, 2);
-	play_reply(&p, 23, 2, 2);
-	play_poll(&p, 24, 30, 1, 0);
-	play_receive_reply(&p, 31, 1, 2);
-	play_reply(&p, 32, 1, 1);
-	play_reply(&p, 33, 1, 0);
-	play_check_trees(&p, "1 1(2)");
+	scenario_check(SERVICES "10 1 gets a; 11 1 gets b; 12-20 1 polls; 21 1 calls c 2;"
+				"24-30 1 polls; 31 1 reads c; 32 1 replies b; 33 1 replies a",
+		       "1 1(2)");
 }
 
-TEST(a_connection_belongs_to_whom_it_was_made_for)
+TEST(the_first_call_on_a_connection_belongs_to_the_request_that_opened_it)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	for (unsigned c = 0; c < 3; c++)
-		play_connection(&p, c);
-	play_thread(&p, 1, 1);
-	play_thread(&p, 2, 2);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	story_add(&p.story,
-		  REC(SOCKET_STATE, socket_state, 11, 1, .object = CLIENT + 2, .from = 7, .to = 2));
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 12, 1, 1);
-	play_poll(&p, 13, 20, 1, 0);
-	play_call(&p, 21, 1, 2);
-	play_receive_call(&p, 22, 2, 2);
-	play_reply(&p, 23, 2, 2);
-	play_receive_reply(&p, 31, 1, 2);
-	play_reply(&p, 32, 1, 0);
-	play_reply(&p, 33, 1, 1);
-	play_check_trees(&p, "1(2) 1");
+	scenario_check(SERVICES "10 1 gets a; 11 1 connects c; 12 1 gets b; 13-20 1 polls;"
+				"21 1 calls c 2; 31 1 reads c; 32 1 replies a; 33 1 replies b",
+		       "1(2) 1");
 }
 
-/* Thread 1 reads, 3 and 4 of its process work, 2 is another service. */
-static void pool(struct play *p)
+TEST(a_worker_woken_by_the_reader_works_for_the_reader_s_request)
 {
-	for (unsigned c = 0; c < 4; c++)
-		play_connection(p, c);
-	play_thread(p, 1, 1);
-	play_thread(p, 3, 1);
-	play_thread(p, 4, 1);
-	play_thread(p, 2, 2);
+	scenario_check(POOL "10 1 gets a; 2-11 3 waits 1; 12 3 exchanges c 2; 16 3 replies a",
+		       "1(h3(2))");
 }
 
-TEST(who_is_woken_for_work_works_for_what_the_waker_read)
+TEST(a_worker_woken_from_a_mutex_continues_its_own_work)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	pool(&p);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_wait(&p, 2, 11, 3, 1, FUTEX);
-	play_call(&p, 12, 3, 2);
-	play_receive_call(&p, 13, 2, 2);
-	play_reply(&p, 14, 2, 2);
-	play_receive_reply(&p, 15, 3, 2);
-	play_reply(&p, 16, 3, 0);
-	play_check_trees(&p, "1(h3(2))");
+	scenario_check(POOL "10 1 gets a; 2-11 3 waits 1; 12 1 gets b; 3-13 4 waits 1;"
+			    "14-15 3 locks 4; 16 3 exchanges c 2; 20 3 replies a; 21 4 replies b",
+		       "1(h3(2)) 1(h4)");
 }
 
-TEST(who_is_woken_from_a_lock_goes_on_with_his_own)
+/* b waits in the queue, as thread 3 is busy. */
+TEST(a_worker_that_replies_has_worked_for_the_request_without_a_wakeup)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	pool(&p);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_wait(&p, 2, 11, 3, 1, FUTEX);
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 12, 1, 1);
-	play_wait(&p, 3, 13, 4, 1, FUTEX);
-	play_wait(&p, 14, 15, 3, 4, MUTEX);
-	play_call(&p, 16, 3, 2);
-	play_receive_call(&p, 17, 2, 2);
-	play_reply(&p, 18, 2, 2);
-	play_receive_reply(&p, 19, 3, 2);
-	play_reply(&p, 20, 3, 0);
-	play_reply(&p, 21, 4, 1);
-	play_check_trees(&p, "1(h3(2)) 1(h4)");
+	scenario_check(POOL "10 1 gets a; 2-11 3 waits 1; 12 1 gets b;"
+			    "13 3 replies a; 14 3 exchanges c 2; 18 3 replies b",
+		       "1(h3) 1(h3(2))");
 }
 
-TEST(who_answers_has_worked_for_it_though_nobody_woke_him)
+/* b waits in the queue; at 17, thread 3 hands the result for a back and takes b. */
+TEST(a_worker_that_hands_its_result_back_is_free_for_more)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	pool(&p);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_wait(&p, 2, 11, 3, 1, FUTEX);
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 12, 1, 1); /* into the queue: 3 is busy */
-	play_reply(&p, 13, 3, 0);
-	play_call(&p, 14, 3, 2);
-	play_receive_call(&p, 15, 2, 2);
-	play_reply(&p, 16, 2, 2);
-	play_receive_reply(&p, 17, 3, 2);
-	play_reply(&p, 18, 3, 1);
-	play_check_trees(&p, "1(h3) 1(h3(2))");
+	scenario_check(POOL
+		       "10 1 gets a; 2-11 3 waits 1; 12 1 gets b;"
+		       "13 3 exchanges c 2; 13-17 1 polls 3;"
+		       "18 3 calls d; 19 1 replies a; 20 2 takes d; 21 2 replies d; 22 3 reads d;"
+		       "20-23 1 polls 3; 24 1 replies b",
+		       "1(h3(2)) 1(h3(2))");
 }
 
-TEST(who_gives_his_work_back_is_free_for_more)
+TEST(a_process_created_for_a_request_works_for_it)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	pool(&p);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_wait(&p, 2, 11, 3, 1, FUTEX);
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 12, 1, 1); /* into the queue: 3 is busy */
-	play_call(&p, 13, 3, 2);
-	play_receive_call(&p, 14, 2, 2);
-	play_reply(&p, 15, 2, 2);
-	play_receive_reply(&p, 16, 3, 2);
-	play_poll(&p, 13, 17, 1, 3); /* 3 gives the first back and takes the second */
-	play_call(&p, 18, 3, 3);
-	play_reply(&p, 19, 1, 0);
-	play_receive_call(&p, 20, 2, 3);
-	play_reply(&p, 21, 2, 3);
-	play_receive_reply(&p, 22, 3, 3);
-	play_poll(&p, 20, 23, 1, 3);
-	play_reply(&p, 24, 1, 1);
-	play_check_trees(&p, "1(h3(2)) 1(h3(2))");
+	scenario_check(POOL "10 1 gets a; 11 1 forks 9; 12 9 exchanges c 2; 16 1 replies a",
+		       "1(f9(2))");
 }
 
-TEST(who_is_created_for_a_request_works_for_it)
+TEST(requests_read_at_once_are_told_apart_by_their_replies)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	pool(&p);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	story_create(&p.story, 9, 1, 11);
-	play_call(&p, 12, 9, 2);
-	play_receive_call(&p, 13, 2, 2);
-	play_reply(&p, 14, 2, 2);
-	play_receive_reply(&p, 15, 9, 2);
-	play_reply(&p, 16, 1, 0);
-	play_check_trees(&p, "1(f9(2))");
+	scenario_check(SERVICES "10 1 gets a; 11 1 exchanges b 2; 15 1 replies a;"
+				"16 1 exchanges b 2; 20 1 replies a",
+		       "1(2) 1(2)");
 }
 
-TEST(requests_that_were_read_at_once_are_told_apart_by_their_answers)
+TEST(a_call_after_the_reply_is_for_the_same_request)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	play_connection(&p, 0);
-	play_connection(&p, 1);
-	play_thread(&p, 1, 1);
-	play_thread(&p, 2, 2);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_exchange(&p, 11, 1, 1);
-	play_reply(&p, 15, 1, 0);
-	play_exchange(&p, 16, 1, 1);
-	play_reply(&p, 20, 1, 0);
-	play_check_trees(&p, "1(2) 1(2)");
+	scenario_check(SERVICES "10 1 gets a; 11 1 replies a; 12 1 exchanges b 2;"
+				"20 1 gets a; 21 1 replies a; 22 1 exchanges b 2",
+		       "1(2) 1(2)");
 }
 
-TEST(a_thread_that_asks_after_its_answer_does_so_for_the_same)
+/* Both requests sleep; a timer wakes the first, which calls twice and replies. */
+TEST(a_call_made_on_a_reply_is_for_the_same_request)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	play_connection(&p, 0);
-	play_connection(&p, 1);
-	play_thread(&p, 1, 1);
-	play_thread(&p, 2, 2);
-	for (nsec_t t = 10; t < 30; t += 10) {
-		play_unrecorded_call(&p, 0);
-		play_receive_call(&p, t, 1, 0);
-		play_reply(&p, t + 1, 1, 0);
-		play_exchange(&p, t + 2, 1, 1);
-	}
-	play_check_trees(&p, "1(2) 1(2)");
+	scenario_check(SERVICES "10 1 gets a; 11 1 gets b; 12-20 1 polls;"
+				"21 1 calls c 2; 22-30 1 polls; 31 1 reads c;"
+				"32 1 calls d 2; 33-40 1 polls; 41 1 reads d;"
+				"42 1 replies a; 43 1 replies b",
+		       "1(2 2) 1");
 }
 
-/* Two sleep; the first is woken by its timer, asks twice, and answers. */
-TEST(what_follows_from_a_question_is_for_whom_it_was)
-{
-	_cleanup_(play_done) struct play p = { 0 };
+/* Thread 3 is woken for a, and thread 4 for b. */
+#define TWO_HANDOFFS POOL "10 1 gets a; 2-11 3 waits 1; 12 1 gets b; 2-13 4 waits 1;"
 
-	for (unsigned c = 0; c < 4; c++)
-		play_connection(&p, c);
-	play_thread(&p, 1, 1);
-	play_thread(&p, 2, 2);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 11, 1, 1);
-	play_poll(&p, 12, 20, 1, 0);
-	play_call(&p, 21, 1, 2);
-	play_receive_call(&p, 22, 2, 2);
-	play_reply(&p, 23, 2, 2);
-	play_poll(&p, 22, 30, 1, 0);
-	play_receive_reply(&p, 31, 1, 2);
-	play_call(&p, 32, 1, 3);
-	play_receive_call(&p, 33, 2, 3);
-	play_reply(&p, 34, 2, 3);
-	play_poll(&p, 33, 40, 1, 0);
-	play_receive_reply(&p, 41, 1, 3);
-	play_reply(&p, 42, 1, 0);
-	play_reply(&p, 43, 1, 1);
-	play_check_trees(&p, "1(2 2) 1");
+/* Thread 4 is faster, takes a and replies. */
+TEST(the_worker_that_replies_had_the_work_and_not_the_woken_one)
+{
+	scenario_check(TWO_HANDOFFS "15 4 calls c; 16 3 calls d; 17 2 takes c; 18 2 replies c;"
+				    "19 2 takes d; 20 2 replies d; 21 4 reads c; 22 3 reads d;"
+				    "23 4 replies a; 24 3 replies b",
+		       "1(h4(2)) 1(h3(2))");
 }
 
-/* Thread 1 reads what comes over connection c, and wakes a worker at t. */
-static void hands_over(struct play *p, nsec_t t, uint32_t worker, unsigned c)
+/* Both workers call, thread 4 for a, and finish in that order; the reader sends both replies. */
+#define BOTH_CALL \
+	"15 4 calls c; 16 3 calls d; 17 2 takes c; 18 2 replies c; 19 2 takes d; 20 2 replies d;" \
+	"21 4 reads c;"
+#define BOTH_FINISH "23-40 4 waits; 24 1 replies a; 25 3 reads d; 26-40 3 waits; 27 1 replies b"
+
+TEST(the_reader_replies_in_the_order_in_which_workers_finish)
 {
-	play_unrecorded_call(p, c);
-	play_receive_call(p, t - 1, 1, c);
-	play_wait(p, 2, t, worker, 1, FUTEX);
+	scenario_check(TWO_HANDOFFS BOTH_CALL "14-22 1 polls 4;" BOTH_FINISH, "1(h4(2)) 1(h3(2))");
 }
 
-TEST(who_is_woken_is_not_always_who_takes_it)
+TEST(a_busy_reader_that_nobody_needs_to_wake_replies_in_the_same_order)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	pool(&p);
-	hands_over(&p, 11, 3, 0);
-	hands_over(&p, 13, 4, 1);
-	/* 4 was quicker, and answers the first */
-	play_call(&p, 15, 4, 2);
-	play_call(&p, 16, 3, 3);
-	play_receive_call(&p, 17, 2, 2);
-	play_reply(&p, 18, 2, 2);
-	play_receive_call(&p, 19, 2, 3);
-	play_reply(&p, 20, 2, 3);
-	play_receive_reply(&p, 21, 4, 2);
-	play_receive_reply(&p, 22, 3, 3);
-	play_reply(&p, 23, 4, 0);
-	play_reply(&p, 24, 3, 1);
-	play_check_trees(&p, "1(h4(2)) 1(h3(2))");
+	scenario_check(TWO_HANDOFFS BOTH_CALL BOTH_FINISH, "1(h4(2)) 1(h3(2))");
 }
 
-/* Both ask, 4 for the first, and are done in that order: the reader answers both. */
-static void come_back(struct play *p, bool reader_sleeps)
+/* Thread 4 finds the queue empty; thread 3 goes on without a visible break after its first item. */
+#define WORKS_ON \
+	TWO_HANDOFFS "14-90 4 waits; 15 3 exchanges c 2; 14-19 1 polls 3; 20 3 exchanges c 2;" \
+		     "25 1 replies a;"
+
+TEST(a_second_call_to_the_same_backend_is_for_another_request_if_there_is_one)
 {
-	pool(p);
-	hands_over(p, 11, 3, 0);
-	hands_over(p, 13, 4, 1);
-	play_call(p, 15, 4, 2);
-	play_call(p, 16, 3, 3);
-	play_receive_call(p, 17, 2, 2);
-	play_reply(p, 18, 2, 2);
-	play_receive_call(p, 19, 2, 3);
-	play_reply(p, 20, 2, 3);
-	play_receive_reply(p, 21, 4, 2);
-	if (reader_sleeps)
-		play_poll(p, 14, 22, 1, 4);
-	play_wait(p, 23, 40, 4, 0, FUTEX);
-	play_reply(p, 24, 1, 0);
-	play_receive_reply(p, 25, 3, 3);
-	play_wait(p, 26, 40, 3, 0, FUTEX);
-	play_reply(p, 27, 1, 1);
-	play_check_trees(p, "1(h4(2)) 1(h3(2))");
+	scenario_check(WORKS_ON "26 1 gets d; 27 3 exchanges c 2; 31 1 replies b; 32-90 3 waits;"
+				"33 1 replies d",
+		       "1(h3(2)) 1(h3(2)) 1(h3(2))");
 }
 
-TEST(who_is_done_first_is_answered_first)
+TEST(a_second_call_to_the_same_backend_is_for_the_same_request_if_there_is_no_other)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	come_back(&p, true);
+	scenario_check(WORKS_ON "27 3 exchanges c 2; 32-90 3 waits; 33 1 replies b",
+		       "1(h3(2)) 1(h3(2 2))");
 }
 
-TEST(also_by_a_reader_that_is_busy_and_need_not_be_woken)
+TEST(a_worker_that_replies_made_all_its_calls_for_one_request)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	come_back(&p, false);
+	scenario_check(POOL "10 1 gets a; 2-11 3 waits 1; 15 3 exchanges c 2; 20 3 exchanges c 2;"
+			    "25 3 replies a",
+		       "1(h3(2 2))");
 }
 
-/* Thread 3 does three, and is not seen to stop between the last two. */
-static void works_unseen(struct play *p)
+/* Thread 3 takes a from the queue and wakes thread 4, as the queue is not empty. */
+TEST(a_worker_that_wakes_the_next_worker_is_not_the_dispatcher)
 {
-	pool(p);
-	hands_over(p, 11, 3, 0);
-	hands_over(p, 13, 4, 1);
-	play_wait(p, 14, 90, 4, 0, FUTEX); /* there was nothing left for it */
-	play_exchange(p, 15, 3, 2);
-	play_poll(p, 14, 19, 1, 3);
-	play_exchange(p, 20, 3, 2);
-	play_reply(p, 25, 1, 0);
+	scenario_check(POOL "10 1 gets a; 2-11 3 waits 1; 12 1 gets b; 2-13 4 waits 3;"
+			    "14 3 calls c; 15 4 calls d; 16 2 takes c; 17 2 replies c;"
+			    "18 2 takes d; 19 2 replies d; 20 4 reads d; 14-21 1 polls 4;"
+			    "22 1 replies b; 23 3 reads c; 22-24 1 polls 3; 25 1 replies a",
+		       "1(h3(2)) 1(h4(2))");
 }
 
-TEST(who_asks_the_same_again_works_for_another_if_there_is_one)
+TEST(a_request_received_in_two_reads_belongs_to_its_sender)
 {
-	_cleanup_(play_done) struct play p = { 0 };
+	_cleanup_(scenario_done) struct scenario s = { 0 };
 
-	works_unseen(&p);
-	play_unrecorded_call(&p, 3);
-	play_receive_call(&p, 26, 1, 3);
-	play_exchange(&p, 27, 3, 2);
-	play_reply(&p, 31, 1, 1);
-	play_wait(&p, 32, 90, 3, 0, FUTEX);
-	play_reply(&p, 33, 1, 3);
-	play_check_trees(&p, "1(h3(2)) 1(h3(2)) 1(h3(2))");
+	scenario_add(&s, 0, SERVICES "10 1 gets a; 11 1 calls b");
+	scenario_take_part(&s, 12, 2, 'b', 4, 4);
+	scenario_take_part(&s, 13, 2, 'b', 10, 6);
+	scenario_add(&s, 0, "14 2 replies b; 15 1 reads b; 16 1 replies a");
+	scenario_check_trees(&s, "1(2)");
 }
 
-TEST(who_asks_the_same_again_works_for_the_same_if_there_is_no_other)
+/* Both requests sleep.  b calls; the first part of its reply arrives when a wakes up. */
+TEST(a_call_between_two_parts_of_a_reply_is_for_another_request)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	works_unseen(&p);
-	play_exchange(&p, 27, 3, 2);
-	play_wait(&p, 32, 90, 3, 0, FUTEX);
-	play_reply(&p, 33, 1, 1);
-	play_check_trees(&p, "1(h3(2)) 1(h3(2 2))");
+	scenario_check(SERVICES "10 1 gets a; 11 1 gets b; 12-20 1 polls;"
+				"21 1 calls c 2; 22-30 1 polls; 31 1 reads c;"
+				"32 1 calls d; 33 2 takes d; 34 2 replies c; 33-40 1 polls;"
+				"41 1 reads c; 42 1 replies a;"
+				"43 2 replies d; 43-50 1 polls; 51 1 reads d; 52 1 replies b",
+		       "1(2) 1(2)");
 }
 
-TEST(who_answers_himself_has_asked_the_same_twice_for_one)
-{
-	_cleanup_(play_done) struct play p = { 0 };
+/* Both requests sleep; then the loop calls over c and d without reading anything. */
+#define TWO_CALLS_AT_ONCE \
+	SERVICES "10 1 gets a; 11 1 gets b; 12-20 1 polls; 21 1 calls c; 22 1 calls d;" \
+		 "23 2 takes c; 24 2 replies c; 25 2 takes d; 26 2 replies d; 23-30 1 polls;" \
+		 "31 1 reads c;"
 
-	pool(&p);
-	hands_over(&p, 11, 3, 0);
-	play_exchange(&p, 15, 3, 2);
-	play_exchange(&p, 20, 3, 2);
-	play_reply(&p, 25, 3, 0);
-	play_check_trees(&p, "1(h3(2 2))");
+TEST(calls_to_several_backends_at_once_are_for_one_request)
+{
+	scenario_check(TWO_CALLS_AT_ONCE
+		       "32-40 1 polls; 41 1 reads d; 42 1 replies a; 43 1 replies b",
+		       "1(2 2) 1");
 }
 
-TEST(who_takes_one_thing_from_a_queue_and_wakes_the_next_is_not_who_hands_it_out)
+TEST(calls_at_once_have_no_parent_if_the_loop_acts_before_all_replies_are_read)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	pool(&p);
-	hands_over(&p, 11, 3, 0);
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 12, 1, 1);
-	play_wait(&p, 2, 13, 4, 3, FUTEX);
-	play_call(&p, 14, 3, 2);
-	play_call(&p, 15, 4, 3);
-	play_receive_call(&p, 16, 2, 2);
-	play_reply(&p, 17, 2, 2);
-	play_receive_call(&p, 18, 2, 3);
-	play_reply(&p, 19, 2, 3);
-	play_receive_reply(&p, 20, 4, 3);
-	play_poll(&p, 14, 21, 1, 4);
-	play_reply(&p, 22, 1, 1);
-	play_receive_reply(&p, 23, 3, 2);
-	play_poll(&p, 22, 24, 1, 3);
-	play_reply(&p, 25, 1, 0);
-	play_check_trees(&p, "1(h3(2)) 1(h4(2))");
+	scenario_check(TWO_CALLS_AT_ONCE
+		       "32 1 replies a; 33-40 1 polls; 41 1 reads d; 42 1 replies b",
+		       "1 1 ?2 ?2");
 }
 
-TEST(a_request_that_comes_in_two_reads_is_of_who_sent_it)
+TEST(a_worker_that_makes_as_many_calls_as_two_requests_need_works_for_two)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	play_connection(&p, 0);
-	play_connection(&p, 1);
-	play_thread(&p, 1, 1);
-	play_thread(&p, 2, 2);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_call(&p, 11, 1, 1);
-	story_receive(&p.story, 2, 12, SERVER + 1, 1 + 4, 4);
-	story_receive(&p.story, 2, 13, SERVER + 1, 1 + 10, 6);
-	play_reply(&p, 14, 2, 1);
-	play_receive_reply(&p, 15, 1, 1);
-	play_reply(&p, 16, 1, 0);
-	play_check_trees(&p, "1(2)");
+	scenario_check(TWO_HANDOFFS
+		       "14-90 4 waits; 15 3 exchanges c 2; 20 3 exchanges c 2;"
+		       "14-24 1 polls 3; 25 1 replies a; 26 1 gets d;"
+		       "30 3 exchanges c 2; 35 3 exchanges c 2; 40 3 exchanges c 2;"
+		       "45 3 exchanges c 2; 41 1 replies b; 50-90 3 waits; 51 1 replies d",
+		       "1(h3(2 2)) 1(h3(2 2)) 1(h3(2 2))");
 }
 
-/* Two sleep.  One asks; the first of its answer comes when the other wakes up, and then the rest.
- */
-TEST(what_is_done_when_half_an_answer_came_is_for_another)
+TEST(a_worker_that_creates_a_process_has_taken_work)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	for (unsigned c = 0; c < 4; c++)
-		play_connection(&p, c);
-	play_thread(&p, 1, 1);
-	play_thread(&p, 2, 2);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 11, 1, 1);
-	play_poll(&p, 12, 20, 1, 0);
-	play_call(&p, 21, 1, 2);
-	play_receive_call(&p, 22, 2, 2);
-	play_reply(&p, 23, 2, 2);
-	play_poll(&p, 22, 30, 1, 0);
-	play_receive_reply(&p, 31, 1, 2);
-	play_call(&p, 32, 1, 3);
-	play_receive_call(&p, 33, 2, 3);
-	play_reply(&p, 34, 2, 2);
-	play_poll(&p, 33, 40, 1, 0);
-	play_receive_reply(&p, 41, 1, 2);
-	play_reply(&p, 42, 1, 0);
-	play_reply(&p, 43, 2, 3);
-	play_poll(&p, 43, 50, 1, 0);
-	play_receive_reply(&p, 51, 1, 3);
-	play_reply(&p, 52, 1, 1);
-	play_check_trees(&p, "1(2) 1(2)");
+	scenario_check(POOL "10 1 gets a; 2-11 3 waits 1; 12 1 gets b; 13 3 replies a;"
+			    "14 3 forks 9; 15 9 exchanges c 2; 20 3 replies b",
+		       "1(h3) 1(h3(f9(2)))");
 }
 
-/* Thread 1 sleeps for connections 0 and 1, and asks over 2 and 3. */
-static void asks_two_at_once(struct play *p)
+TEST(a_call_after_a_read_has_no_parent_if_another_request_sleeps)
 {
-	for (unsigned c = 0; c < 4; c++)
-		play_connection(p, c);
-	play_thread(p, 1, 1);
-	play_thread(p, 2, 2);
-	play_unrecorded_call(p, 0);
-	play_receive_call(p, 10, 1, 0);
-	play_unrecorded_call(p, 1);
-	play_receive_call(p, 11, 1, 1);
-	play_poll(p, 12, 20, 1, 0);
-	play_call(p, 21, 1, 2);
-	play_call(p, 22, 1, 3);
-	play_receive_call(p, 23, 2, 2);
-	play_reply(p, 24, 2, 2);
-	play_receive_call(p, 25, 2, 3);
-	play_reply(p, 26, 2, 3);
-	play_poll(p, 23, 30, 1, 0);
-	play_receive_reply(p, 31, 1, 2);
+	scenario_check(SERVICES "10 1 gets a; 12-20 1 polls; 21 1 gets b; 22 1 calls c 2;"
+				"23-30 1 polls; 31 1 replies a; 32 1 replies b",
+		       "1 1 ?2");
 }
 
-TEST(what_is_asked_at_once_of_several_is_for_one)
+TEST(a_wakeup_from_a_mutex_hands_over_no_work)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	asks_two_at_once(&p);
-	play_poll(&p, 32, 40, 1, 0);
-	play_receive_reply(&p, 41, 1, 3);
-	play_reply(&p, 42, 1, 0);
-	play_reply(&p, 43, 1, 1);
-	play_check_trees(&p, "1(2 2) 1");
+	scenario_check(POOL "10 1 gets a; 2-11 3 waits 1; 2-12 4 locks 1; 13 4 exchanges c 2;"
+			    "20 1 replies a",
+		       "1(h3) ?2");
 }
 
-TEST(but_not_if_something_is_done_before_all_have_answered)
+/* At 11, thread 8 passes on a lock that both need for all they do. */
+TEST(a_thread_that_goes_back_to_its_poll_got_a_lock_and_no_work)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	asks_two_at_once(&p);
-	play_reply(&p, 32, 1, 0);
-	play_poll(&p, 33, 40, 1, 0);
-	play_receive_reply(&p, 41, 1, 3);
-	play_reply(&p, 42, 1, 1);
-	play_check_trees(&p, "1 1 ?2 ?2");
+	scenario_check(POOL "2-5 4 polls; 6 4 spawns 8; 10 8 gets a; 7-11 4 waits 8; 12-20 4 polls;"
+			    "21 4 spawns 9; 22 8 replies a; 24 9 gets b; 26 9 replies b",
+		       "8 9");
 }
 
-TEST(who_asks_as_often_as_two_requests_take_works_for_two)
+/* At 11, thread 3 seems to get work; at 15, it waits for the same with a request of its own. */
+TEST(a_lock_that_busy_threads_wait_for_is_not_a_work_queue)
 {
-	_cleanup_(play_done) struct play p = { 0 };
-
-	pool(&p);
-	hands_over(&p, 11, 3, 0);
-	hands_over(&p, 13, 4, 1);
-	play_wait(&p, 14, 90, 4, 0, FUTEX);
-	play_exchange(&p, 15, 3, 2);
-	play_exchange(&p, 20, 3, 2);
-	play_poll(&p, 14, 24, 1, 3);
-	play_reply(&p, 25, 1, 0);
-	play_unrecorded_call(&p, 3);
-	play_receive_call(&p, 26, 1, 3);
-	for (nsec_t t = 30; t < 50; t += 5)
-		play_exchange(&p, t, 3, 2);
-	play_reply(&p, 41, 1, 1);
-	play_wait(&p, 50, 90, 3, 0, FUTEX);
-	play_reply(&p, 51, 1, 3);
-	play_check_trees(&p, "1(h3(2 2)) 1(h3(2 2)) 1(h3(2 2))");
-}
-
-TEST(a_worker_that_creates_a_thread_has_taken_work)
-{
-	_cleanup_(play_done) struct play p = { 0 };
-
-	pool(&p);
-	hands_over(&p, 11, 3, 0);
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 12, 1, 1);
-	play_reply(&p, 13, 3, 0);
-	story_create(&p.story, 9, 3, 14);
-	play_exchange(&p, 15, 9, 2);
-	play_reply(&p, 20, 3, 1);
-	play_check_trees(&p, "1(h3) 1(h3(f9(2)))");
-}
-
-TEST(what_was_read_last_is_not_what_is_asked_for_if_others_sleep)
-{
-	_cleanup_(play_done) struct play p = { 0 };
-
-	for (unsigned c = 0; c < 3; c++)
-		play_connection(&p, c);
-	play_thread(&p, 1, 1);
-	play_thread(&p, 2, 2);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 1, 0);
-	play_poll(&p, 12, 20, 1, 0);
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 21, 1, 1);
-	play_call(&p, 22, 1, 2);
-	play_receive_call(&p, 23, 2, 2);
-	play_reply(&p, 24, 2, 2);
-	play_poll(&p, 23, 30, 1, 0);
-	play_reply(&p, 31, 1, 0);
-	play_reply(&p, 32, 1, 1);
-	play_check_trees(&p, "1 1 ?2");
-}
-
-TEST(who_is_woken_from_a_lock_is_handed_nothing)
-{
-	_cleanup_(play_done) struct play p = { 0 };
-
-	pool(&p);
-	hands_over(&p, 11, 3, 0);
-	play_wait(&p, 2, 12, 4, 1, MUTEX);
-	play_exchange(&p, 13, 4, 2);
-	play_reply(&p, 20, 1, 0);
-	play_check_trees(&p, "1(h3) ?2");
-}
-
-static void creates(struct play *p, nsec_t t, uint32_t tid, uint32_t other)
-{
-	story_add(&p->story, REC(TASK, task, t, other, .pid = 1, .parent = tid, .event = TASK_NEW));
-}
-
-TEST(who_is_back_at_its_poll_was_handed_a_lock_and_no_work)
-{
-	_cleanup_(play_done) struct play p = { 0 };
-
-	pool(&p);
-	play_poll(&p, 2, 5, 4, 0); /* a connection: 4 creates a thread for it */
-	creates(&p, 6, 4, 8);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 8, 0);
-	play_wait(&p, 7, 11, 4, 8, FUTEX); /* the lock that both need for all they do */
-	play_poll(&p, 12, 20, 4, 0);
-	creates(&p, 21, 4, 9);
-	play_reply(&p, 22, 8, 0);
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 24, 9, 1);
-	play_reply(&p, 26, 9, 1);
-	play_check_trees(&p, "8 9");
-}
-
-TEST(what_busy_threads_wait_for_is_no_queue_of_work)
-{
-	_cleanup_(play_done) struct play p = { 0 };
-
-	pool(&p);
-	play_unrecorded_call(&p, 0);
-	play_receive_call(&p, 10, 4, 0);
-	play_wait(&p, 2, 11, 3, 4, FUTEX); /* it seems to be handed work */
-	play_unrecorded_call(&p, 1);
-	play_receive_call(&p, 12, 3, 1);
-	play_wait(&p, 13, 15, 3, 4, FUTEX); /* but now it has its own, and waits there again */
-	play_reply(&p, 16, 4, 0);
-	play_reply(&p, 17, 3, 1);
-	play_check_trees(&p, "4 3");
+	scenario_check(POOL "10 4 gets a; 2-11 3 waits 4; 12 3 gets b; 13-15 3 waits 4;"
+			    "16 4 replies a; 17 3 replies b",
+		       "4 3");
 }
