@@ -192,10 +192,11 @@ TEST(stacks_use_symbols_from_later_records)
 		   "    0.000000100                                 stack          2  in < out\n");
 	filter.threads = &tid;
 	filter.thread_count = 1;
-	check_dump(&filter, true,
-		   "{\"kind\":\"stack\",\"time\":1000,\"stack\":1,\"kernel_frames\":[{\"address\":16,"
-		   "\"module\":\"[kernel]\",\"symbol\":\"in\",\"inlined\":[{\"symbol\":\"out\"}]}],"
-		   "\"user_frames\":[{\"address\":32,\"module\":\"/bin/a\",\"offset\":33}]}\n");
+	check_dump(
+		&filter, true,
+		"{\"kind\":\"stack\",\"time\":1000,\"stack\":1,\"kernel_frames\":[{\"address\":16,"
+		"\"module\":\"[kernel]\",\"symbol\":\"in\",\"inlined\":[{\"symbol\":\"out\"}]}],"
+		"\"user_frames\":[{\"address\":32,\"module\":\"/bin/a\",\"offset\":33}]}\n");
 }
 
 TEST(control_characters_in_names_are_escaped)

@@ -24,12 +24,12 @@ static void forget(struct worker *w, size_t i)
 }
 
 /* Its place, or else the number of all. */
-static size_t find(const struct worker *w, struct whom whom)
+static size_t find(const struct worker *w, struct owner owner)
 {
 	size_t i = 0;
 
 	while (i < w->batch_count &&
-	       (w->batch[i].state != whom.state || w->batch[i].guess != whom.guess))
+	       (w->batch[i].state != owner.state || w->batch[i].hypothesis != owner.hypothesis))
 		i++;
 	return i;
 }
@@ -37,27 +37,27 @@ static size_t find(const struct worker *w, struct whom whom)
 /* It acts for the first that it has read of, and not at once for the last. */
 static bool keeps_order(const struct worker *w)
 {
-	return w->first_first > w->last_first && w->first_first * 16 > w->answers;
+	return w->first_first > w->last_first && w->first_first * 16 > w->replies;
 }
 
-void batch_read(struct worker *w, struct whom whom)
+void batch_read(struct worker *w, struct owner owner)
 {
-	size_t i = find(w, whom);
+	size_t i = find(w, owner);
 	bool again = i < w->batch_count;
 
-	w->several = w->just_read > again;
+	w->read_several = w->just_read > again;
 	w->just_read = true;
 	if (again)
 		forget(w, i);
 	if (w->batch_count == BATCH_MAX)
 		forget(w, 0);
-	w->batch[w->batch_count++] = whom;
+	w->batch[w->batch_count++] = owner;
 }
 
 void batch_wait(struct worker *w)
 {
 	w->batch_count = 0;
-	w->just_read = w->several = false;
+	w->just_read = w->read_several = false;
 }
 
 bool batch_is_mixed(const struct worker *w)
@@ -67,14 +67,14 @@ bool batch_is_mixed(const struct worker *w)
 
 bool batch_splits(const struct worker *w)
 {
-	return w->several || (keeps_order(w) && w->batch_count);
+	return w->read_several || (keeps_order(w) && w->batch_count);
 }
 
-void batch_ask(struct worker *w, struct whom whom)
+void batch_call(struct worker *w, struct owner owner)
 {
-	size_t i = whom.state ? find(w, whom) : w->batch_count;
+	size_t i = owner.state ? find(w, owner) : w->batch_count;
 
-	w->asks++;
+	w->calls++;
 	w->just_read = false;
 	if (i < w->batch_count)
 		forget(w, i);
@@ -82,76 +82,78 @@ void batch_ask(struct worker *w, struct whom whom)
 		forget(w, keeps_order(w) ? 0 : w->batch_count - 1);
 }
 
-static void add_candidate(struct guess *g, uint32_t state)
+static void add_candidate(struct hypothesis *g, uint32_t state)
 {
-	if (g->may_count < BATCH_MAX)
-		g->may[g->may_count++] = state;
+	if (g->candidate_count < BATCH_MAX)
+		g->candidates[g->candidate_count++] = state;
 }
 
-void batch_candidates(const struct finder *f, const struct worker *w, struct guess *ret)
+void batch_candidates(const struct finder *f, const struct worker *w, struct hypothesis *ret)
 {
 	/* if it acts for the last: that only, and not if it has acted since it read of that */
-	size_t from = keeps_order(w) ? 0 : w->batch_count - (w->just_read && !w->several);
+	size_t from = keeps_order(w) ? 0 : w->batch_count - (w->just_read && !w->read_several);
 
 	for (size_t i = from; i < w->batch_count; i++) {
-		const struct guess *heard = &f->guesses.items[w->batch[i].guess];
+		const struct hypothesis *heard = &f->hypotheses.items[w->batch[i].hypothesis];
 
 		if (w->batch[i].state)
 			add_candidate(ret, w->batch[i].state);
-		for (size_t k = 0; k < heard->may_count; k++)
-			add_candidate(ret, heard->may[k]);
-		if (!w->batch[i].state && !heard->may_count) {
-			ret->may_count = 0; /* that may be anybody */
+		for (size_t k = 0; k < heard->candidate_count; k++)
+			add_candidate(ret, heard->candidates[k]);
+		if (!w->batch[i].state && !heard->candidate_count) {
+			ret->candidate_count = 0; /* that may be anybody */
 			return;
 		}
 	}
 }
 
-static bool is_candidate(const struct guess *g, uint32_t state)
+static bool is_candidate(const struct hypothesis *g, uint32_t state)
 {
-	for (size_t i = 0; i < g->may_count; i++)
-		if (g->may[i] == state)
+	for (size_t i = 0; i < g->candidate_count; i++)
+		if (g->candidates[i] == state)
 			return true;
 	return false;
 }
 
 /* Whether all that a guess stands for may be for a state, by what was read before. */
-static bool fits(const struct finder *f, uint32_t guess, uint32_t state)
+static bool fits(const struct finder *f, uint32_t hypothesis, uint32_t state)
 {
-	const struct guess *g;
+	const struct hypothesis *g;
 
-	for (; guess; guess = g->like) {
-		g = &f->guesses.items[guess];
-		if (g->may_count && !is_candidate(g, state))
+	for (; hypothesis; hypothesis = g->same_as) {
+		g = &f->hypotheses.items[hypothesis];
+		if (g->candidate_count && !is_candidate(g, state))
 			return false;
 	}
 	return true;
 }
 
 /* Whether a guess may be for a state that is answered. */
-static bool allows(const struct finder *f, const struct worker *w, uint32_t guess, uint32_t state)
+static bool allows(const struct finder *f, const struct worker *w, uint32_t hypothesis,
+		   uint32_t state)
 {
-	return (w->unprompted * 4 > w->asks && w->disagreed > w->agreed) || fits(f, guess, state);
+	return (w->unprompted_calls * 4 > w->calls && w->disagreed > w->agreed) ||
+	       fits(f, hypothesis, state);
 }
 
 /* Of the questions whose answers were read, the only one that may be for a state. */
-static uint32_t only_guess(const struct finder *f, struct worker *w, uint32_t state)
+static uint32_t only_hypothesis(const struct finder *f, struct worker *w, uint32_t state)
 {
 	size_t found = 0, count = 0;
 
 	for (size_t i = 0; i < w->batch_count; i++)
-		if (w->batch[i].guess && allows(f, w, w->batch[i].guess, state)) {
+		if (w->batch[i].hypothesis && allows(f, w, w->batch[i].hypothesis, state)) {
 			found = i;
 			count++;
 		}
 	if (count != 1)
 		return 0;
 
-	uint32_t guess = w->batch[found].guess;
+	uint32_t hypothesis = w->batch[found].hypothesis;
 
 	w->first_first += found + 1 < w->batch_count;
 	forget(w, found);
-	return guess;
+	return hypothesis;
 }
 
 /* It answers one of whom it is known to have read: at which place among the others? */
@@ -161,16 +163,16 @@ static void learn_order(struct worker *w, size_t i)
 	w->first_first += i + 1 < w->batch_count;
 }
 
-uint32_t batch_answer(const struct finder *f, struct worker *w, uint32_t state)
+uint32_t batch_reply(const struct finder *f, struct worker *w, uint32_t state)
 {
-	bool in_order = keeps_order(w) || (w->just_read && w->several);
-	bool agrees = is_candidate(&f->guesses.items[w->guess], state);
-	bool only_one = w->held_count == 1 && w->guess;
-	size_t i = find(w, (struct whom){ .state = state });
+	bool in_order = keeps_order(w) || (w->just_read && w->read_several);
+	bool agrees = is_candidate(&f->hypotheses.items[w->hypothesis], state);
+	bool only_one = w->held_count == 1 && w->hypothesis;
+	size_t i = find(w, (struct owner){ .state = state });
 
-	w->answers++;
+	w->replies++;
 	w->just_read = false;
-	w->disagreed += !fits(f, w->guess, state);
+	w->disagreed += !fits(f, w->hypothesis, state);
 	w->agreed += agrees;
 	if (i < w->batch_count) {
 		learn_order(w, i);
@@ -178,10 +180,10 @@ uint32_t batch_answer(const struct finder *f, struct worker *w, uint32_t state)
 		if (!only_one && (in_order || !agrees))
 			return 0; /* that is why it answers */
 	}
-	if (!only_one && (in_order || !w->guess || !allows(f, w, w->guess, state)))
-		return only_guess(f, w, state);
-	i = find(w, (struct whom){ .guess = w->guess });
+	if (!only_one && (in_order || !w->hypothesis || !allows(f, w, w->hypothesis, state)))
+		return only_hypothesis(f, w, state);
+	i = find(w, (struct owner){ .hypothesis = w->hypothesis });
 	if (i < w->batch_count)
 		forget(w, i);
-	return w->guess;
+	return w->hypothesis;
 }

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* requests_parts - what the files of requests share with each other and nobody else. */
+/*
+ * internal - types and functions that only the files of requests/ share.
+ *
+ * Terms:
+ * - A *state* is something that a thread works for: a request, a handoff or a fork.  Each state
+ *   becomes a span and has the span's index.  Indexes count from 1, and 0 is none.
+ * - A *call* is a request that a thread sends to another service.  A call is pending until the
+ *   first byte of its reply is read.
+ * - The *owner* of a call is the state that it was sent for.  While several states are possible,
+ *   the owner is a *hypothesis*, which later events confirm or refute.
+ */
 #ifndef SONDE_ANALYSE_REQUESTS_INTERNAL_H
 #define SONDE_ANALYSE_REQUESTS_INTERNAL_H
 
@@ -15,153 +25,153 @@ enum occurrence_kind {
 	OCCUR_FORK
 };
 
-/* Something that may tell who works for whom. */
+/* An event that can show which thread works for which request. */
 struct occurrence {
 	nsec_t time;
-	nsec_t ran;       /* WAKE: when it got a CPU */
+	nsec_t ran;       /* WAKE: when the thread got a CPU */
 	const void *what; /* struct message, connect or cause of the model; borrowed */
 	uint32_t thread;
-	uint32_t other; /* WAKE: who woke it; FORK: who created it */
+	uint32_t other; /* WAKE: the waker; FORK: the parent */
 	uint8_t kind;
 };
 
 typedef VEC(struct occurrence) occurrences;
 
-/* All of them, in the order of time. */
+/* All occurrences of a model, by time. */
 void occurrences_find(const struct model *model, occurrences *ret);
 
 enum role { ROLE_UNKNOWN, ROLE_SERVER, ROLE_CLIENT };
 
-/* Places count from 1, and 0 is none; of a state, the place is that of its span. */
-
-/* For whom a thread acts: a state; or somebody who is not known yet. */
-struct whom {
-	uint32_t state, guess;
+/* A state, or a hypothesis about it; neither if unknown. */
+struct owner {
+	uint32_t state, hypothesis;
 };
 
 /* One side of a connection. */
 struct side {
 	uint8_t role;
-	bool asked;       /* client: a request is under way, and no byte of its answer has come */
-	bool ambiguous;   /* client: by more than one state */
-	struct whom whom; /* server: its state is that of the request; client: who asked */
-	const struct message *came; /* server: the last; borrowed */
-	struct whom owner;          /* client: that was acted for when it was connected */
-	uint32_t made_in;           /* likewise, and it stays */
-	uint32_t asker;             /* client: the thread that asked, if it waits for the answer */
-	uint32_t counted; /* client: the request that has one more question outstanding by it */
-	uint32_t caused;  /* client: the guess for whom was acted when some of the answer came */
+	bool awaits_reply;  /* client: a call is pending */
+	bool ambiguous;     /* client: several states can have sent the pending call */
+	struct owner owner; /* server: the request; client: the owner of the last call */
+	const struct message *received; /* server: the last message; borrowed */
+	struct owner connect_owner;     /* client: the owner of the connect, until the first call */
+	uint32_t connect_state;         /* client: the state of that owner, for good */
+	uint32_t caller;                /* client: the thread that sent the pending call */
+	uint32_t pending_for;           /* client: the request that counts this call as pending */
+	uint32_t acted_for; /* client: the hypothesis for which a thread acted on part of a reply */
 };
 
 enum { BATCH_MAX = 16 };
 
 /*
- * Somebody for whom something was sent, of whom is not known yet who it is.  What
- * is done for the same is the same guess, and an answer tells who it was.
+ * An unknown owner of calls.  Calls for the same unknown state share a hypothesis, and a reply to
+ * the client shows which state it is.
  */
-struct guess {
-	uint32_t state;       /* who it was, when that is known */
-	uint32_t like;        /* or else a guess: that was heard of before it, so it is the same */
-	uint32_t likely;      /* or else a state */
-	uint32_t outstanding; /* questions for it */
+struct hypothesis {
+	uint32_t state;         /* the owner, once known */
+	uint32_t same_as;       /* otherwise: an earlier hypothesis with the same owner */
+	uint32_t candidate;     /* otherwise: the most probable state */
+	uint32_t pending_calls; /* calls of this owner without a reply */
 	float confidence;
-	bool broken;       /* it is more than one */
-	uint8_t may_count; /* 0 if it may be anybody */
-	uint32_t may[BATCH_MAX];
+	bool broken;             /* refuted: the calls have several owners */
+	uint8_t candidate_count; /* 0: any state is possible */
+	uint32_t candidates[BATCH_MAX];
 };
 
-/* What a worker asks when it waits for no answer may be for the next request, or not. */
+/* A worker without a pending call can start the next item at any call: why its work was cut. */
 enum cut {
 	CUT_NONE,
-	CUT_PLAIN, /* nothing tells */
-	CUT_HELLO, /* it asks one again whom it has asked, but only since it was connected */
-	CUT_AGAIN, /* it asks one again whom it has asked */
+	CUT_PLAIN,     /* no sign of a new item */
+	CUT_HANDSHAKE, /* the call repeats a target that was called only on a new connection */
+	CUT_REPEATED,  /* the call repeats a target */
 };
 
-/* What is known of a span while it is worked for. */
-struct work {
-	bool answered, ended;
+/* What is known of a state while requests are rebuilt. */
+struct work_state {
+	bool replied, ended;
 	/* FORK */
-	uint32_t stem; /* the nearest above it that is none: it lasts and is for what that is */
+	uint32_t stem; /* the nearest ancestor that is not a fork */
 	/* NETWORK */
-	const struct message *came; /* the first part of it; borrowed */
-	nsec_t answer;              /* when it was answered */
-	uint32_t prev, next;        /* of those that its thread holds */
-	uint32_t outstanding;       /* questions for it */
-	uint32_t holder;            /* the HANDOVER that is known to be for it */
-	bool by_reader;             /* who received it has answered it */
-	/* HANDOVER */
-	nsec_t popped;    /* when its thread took it, or was free to */
-	nsec_t first;     /* when it asked somebody; 0 if it did not */
-	nsec_t last;      /* when it asked or heard, last */
-	nsec_t upto;      /* when it was seen to be over; 0 if it was not */
-	uint32_t boss;    /* the thread that hands out the work */
-	uint64_t queue;   /* what its thread had waited on */
-	uint32_t origin;  /* it may be more of this one */
-	uint32_t part_of; /* it is more of this one */
-	uint32_t questions;
-	uint8_t cut;  /* enum cut: how it was told from its origin */
-	bool settled; /* for whom it is, is known */
-	bool vague;   /* nothing tells it from several others */
+	const struct message *received; /* the first part of the request; borrowed */
+	nsec_t replied_at;              /* time of the reply's first byte */
+	uint32_t prev, next;            /* in the list of requests that the thread holds */
+	uint32_t pending_calls;
+	uint32_t handoff;    /* the handoff that is known to be for this request */
+	bool reader_replied; /* the thread that received the request sent the reply */
+	/* HANDOFF */
+	nsec_t taken;        /* when the thread took the work, or was free to */
+	nsec_t first_call;   /* time of its first call; 0 if there is none */
+	nsec_t last_message; /* time of its last call or reply */
+	nsec_t over_by;      /* latest possible end; 0 if unknown */
+	uint32_t dispatcher; /* the thread that hands out the work */
+	uint64_t queue;      /* the object that the thread waited on */
+	uint32_t origin;     /* the handoff that this one was cut from */
+	uint32_t part_of;    /* the handoff that this one turned out to be part of */
+	uint32_t calls;
+	uint8_t cut;     /* enum cut: why it was cut from its origin */
+	bool settled;    /* its request is known */
+	bool indistinct; /* nothing distinguishes it from several others */
 };
 
 enum { TARGETS_MAX = 8 };
 
 /* A thread. */
 struct worker {
-	uint32_t current; /* that it works for; 0 if nothing, or unknown */
-	nsec_t since;
-	uint32_t held, held_count; /* requests that it received and nobody answered: a list */
-	uint32_t idle;             /* of those, without an outstanding question */
-	uint32_t last;             /* that it worked for before */
-	bool reads;                /* it has received requests itself */
-	uint32_t guess;            /* for whom it acts, if that is not known */
-	uint32_t burst;            /* the guess for whom it acts since it did, nothing telling */
-	uint32_t heard_side;       /* of which it has just read, and done nothing since */
-	uint32_t suspect;          /* the guess that this is of, if more answers are to come */
-	uint32_t outstanding;      /* questions of its, whose answers have not begun to come */
-	uint32_t asking_side;      /* on which it sent, if it has done nothing else since */
+	uint32_t current;          /* the state that it works for; 0 if none or unknown */
+	nsec_t since;              /* start of the work for `current` */
+	uint32_t held, held_count; /* requests that it received and that have no reply: a list */
+	uint32_t without_pending;  /* held requests without a pending call */
+	uint32_t last;             /* the state before `current` */
+	bool reads;                /* it has received requests */
+	uint32_t hypothesis;       /* the owner of its actions, if unknown */
+	uint32_t burst_hypothesis; /* the owner of its calls since it last read anything */
+	uint32_t read_side;        /* the side of its last read, if it has not acted since */
+	uint32_t partial;          /* the hypothesis of that read, if more replies are pending */
+	uint32_t pending_calls;    /* calls that it sent */
+	uint32_t calling_side;     /* the side of its last call, if it has done nothing since */
 	nsec_t free_since;
-	/* of one that is handed work */
-	uint32_t boss;      /* who handed it work last */
-	uint64_t queue;     /* what it waited on when it was handed work */
-	uint8_t queue_kind; /* enum object_kind, or 0 if it never was */
-	bool polls;         /* it has waited in a poll while it had nothing to do */
+	/* of a worker thread */
+	uint32_t dispatcher;  /* the thread that last handed it work */
+	uint64_t queue;       /* the object that it waited on for that */
+	uint8_t queue_kind;   /* enum object_kind; 0 if it never got work */
+	bool polls_when_idle; /* it has waited in a poll without work */
 	uint8_t target_count;
-	nsec_t popped;                 /* when it was last free to take work */
-	uint64_t targets[TARGETS_MAX]; /* that it has asked for its current work or burst */
-	/* of one that hands it out */
-	bool shares;     /* it has held several requests at once */
-	bool takes_back; /* others tell it when they are done */
-	/* of one that works for several at once */
-	bool fresh; /* something told for whom it acts, since it waited for one of many */
-	bool acted; /* for that, it has done something */
-	bool heard; /* that was an answer, and not a request */
-	/* requests_batch.c */
+	nsec_t taken;                  /* when it was last free to take work */
+	uint64_t targets[TARGETS_MAX]; /* called for its current work or burst */
+	/* of a dispatcher */
+	bool holds_several; /* it has held several requests at once */
+	bool gets_results;  /* workers hand their results back to it */
+	/* of an event loop */
+	bool attributed; /* a read showed the owner of its actions, since it last polled */
+	bool acted;      /* it has acted for that owner */
+	bool from_reply; /* that read was a reply and not a request */
+	/* batch.c */
 	uint8_t batch_count;
-	bool just_read; /* of the last of them, and it has not acted or waited since */
-	bool several;   /* it did not act between the last two */
-	struct whom batch[BATCH_MAX]; /* of whom it has read something, and not acted since */
-	uint32_t asks, unprompted;    /* how often it has asked; and that when nothing told it to */
-	uint32_t answers;
-	uint32_t agreed, disagreed; /* whom it answered, with of whom it had read when it asked */
-	uint32_t first_first, last_first; /* of several it has read of: whom it acted for */
+	bool just_read;    /* it has read the last of the batch, and not acted or polled since */
+	bool read_several; /* it did not act between its last two reads */
+	struct owner batch[BATCH_MAX]; /* owners of its reads, for which it has not acted yet */
+	uint32_t calls;                /* number of calls */
+	uint32_t unprompted_calls;     /* number of calls without a read before */
+	uint32_t replies;
+	uint32_t agreed, disagreed; /* replies that match the reads before the call, or do not */
+	uint32_t first_first,
+		last_first; /* it acted for the oldest read of several, or the latest */
 };
 
 struct finder {
 	const struct model *model; /* borrowed */
 	struct requests *out;
-	VEC(struct work) states; /* by span */
+	VEC(struct work_state) states; /* by span */
 	VEC(struct side) sides;
-	VEC(struct guess) guesses;
-	VEC(struct whom) asks;  /* for whom something was sent on the client's side */
-	struct map side_index;  /* host and object -> place */
-	struct map sent;        /* struct message -> place in asks */
-	struct worker *workers; /* by thread */
-	struct map services;    /* host and pid: of processes that serve */
-	struct map conditions;  /* host and pid: of those whose waits tell locks from signals */
-	struct map turnstiles;  /* host, pid and address: of what busy threads wait for */
-	struct map movers;      /* host and pid: of those whose tasks move between threads */
+	VEC(struct hypothesis) hypotheses;
+	VEC(struct owner) calls;  /* owners of calls */
+	struct map side_index;    /* host and object -> index of a side */
+	struct map sent;          /* struct message -> index in `calls` */
+	struct worker *workers;   /* by thread */
+	struct map services;      /* host and pid of processes that serve */
+	struct map conditions;    /* host and pid, if waits distinguish mutexes from conditions */
+	struct map shared_locks;  /* host, pid and address of locks that busy threads wait for */
+	struct map work_stealing; /* host and pid of processes whose tasks change threads */
 };
 
 static inline uint64_t process_key(const struct thread *thread)
@@ -184,64 +194,65 @@ static inline struct request_span *span_at(struct finder *f, uint32_t state)
 	return &f->out->spans.items[state];
 }
 
-static inline struct work *work_at(struct finder *f, uint32_t state)
+static inline struct work_state *state_at(struct finder *f, uint32_t state)
 {
 	return &f->states.items[state];
 }
 
-static inline bool is_handoff(struct finder *f, uint32_t state)
+static inline bool state_is_handoff(struct finder *f, uint32_t state)
 {
 	return state && span_at(f, state)->kind == REQUEST_HANDOFF;
 }
 
-/* requests_state.c */
-uint32_t add_state(struct finder *f, enum request_kind kind, uint32_t thread, uint32_t parent,
+/* state.c */
+uint32_t state_add(struct finder *f, enum request_kind kind, uint32_t thread, uint32_t parent,
 		   nsec_t start);
-uint32_t stem_of(struct finder *f, uint32_t state);    /* itself, or of a FORK its stem */
-uint32_t network_of(struct finder *f, uint32_t state); /* the request it is work for, here */
-bool is_live(struct finder *f, uint32_t state);        /* somebody waits for what is done for it */
-void extend(struct finder *f, uint32_t state, nsec_t t);
-void set_current(struct finder *f, uint32_t thread, uint32_t state, nsec_t now);
-void hold(struct finder *f, uint32_t thread, uint32_t state);
-void let_go(struct finder *f, uint32_t state);
-void count_question(struct finder *f, uint32_t state, int change);
+uint32_t state_stem(struct finder *f, uint32_t state);    /* a fork's stem, or the state itself */
+uint32_t state_request(struct finder *f, uint32_t state); /* the request that it is work for */
+bool state_is_live(struct finder *f, uint32_t state);     /* its client still waits */
+void state_extend(struct finder *f, uint32_t state, nsec_t t);
+void state_count_pending(struct finder *f, uint32_t state, int change);
+void worker_set_current(struct finder *f, uint32_t thread, uint32_t state, nsec_t now);
+void worker_hold(struct finder *f, uint32_t thread, uint32_t state);
+void worker_release(struct finder *f, uint32_t state);
 
-/* requests_whom.c */
-struct whom acting_for(struct finder *f, uint32_t thread, uint64_t target);
-uint32_t guess_state(const struct finder *f, uint32_t guess); /* 0 if it is not known */
-uint32_t working_for(struct finder *f, uint32_t thread);      /* the state, if beyond doubt */
-void settle(struct finder *f, uint32_t guess, uint32_t state);
+/* event_loop.c */
+struct owner owner_of_send(struct finder *f, uint32_t thread, uint64_t target);
+uint32_t certain_state(struct finder *f, uint32_t thread); /* that it works for; 0 if in doubt */
+uint32_t hypothesis_state(const struct finder *f, uint32_t hypothesis); /* 0 if unknown */
+void hypothesis_settle(struct finder *f, uint32_t hypothesis, uint32_t state);
 
-/* requests_batch.c */
-void batch_read(struct worker *w, struct whom whom);
+/* batch.c */
+void batch_read(struct worker *w, struct owner owner);
 void batch_wait(struct worker *w);
-void batch_ask(struct worker *w, struct whom whom);
-void batch_candidates(const struct finder *f, const struct worker *w, struct guess *ret);
-bool batch_splits(const struct worker *w);   /* what it asks at once may be for several */
-bool batch_is_mixed(const struct worker *w); /* it may act for another than it read of last */
-uint32_t batch_answer(const struct finder *f, struct worker *w, uint32_t state); /* a guess or 0 */
+void batch_call(struct worker *w, struct owner owner);
+void batch_candidates(const struct finder *f, const struct worker *w, struct hypothesis *ret);
+bool batch_splits(const struct worker *w);   /* its calls in a row can have several owners */
+bool batch_is_mixed(const struct worker *w); /* it can act for another owner than its last read's */
+/* The hypothesis that a reply settles, or 0. */
+uint32_t batch_reply(const struct finder *f, struct worker *w, uint32_t state);
 
-/* requests_pool.c */
-bool pool_is_turnstile(const struct finder *f, uint32_t thread, uint64_t object);
+/* pool.c */
+bool pool_is_shared_lock(const struct finder *f, uint32_t thread, uint64_t object);
 void pool_block(struct finder *f, const struct occurrence *o);
 void pool_wake(struct finder *f, const struct occurrence *o);
-void pool_begin(struct finder *f, uint32_t thread); /* it does something: it may have taken work */
-void pool_ask(struct finder *f, uint32_t thread, uint32_t side, uint64_t object, nsec_t now);
-void pool_hear(struct finder *f, uint32_t thread, nsec_t now);
-uint32_t pool_answer(struct finder *f, uint32_t thread, uint32_t state);
+void pool_begin(struct finder *f, uint32_t thread); /* the thread acts: it can have taken work */
+void pool_call(struct finder *f, uint32_t thread, uint32_t side, uint64_t object, nsec_t now);
+void pool_receive(struct finder *f, uint32_t thread, nsec_t now);
+uint32_t pool_reply(struct finder *f, uint32_t thread, uint32_t state);
 
-/* requests_match.c */
-void match_work(struct finder *f);
+/* match.c */
+void match_handoffs(struct finder *f);
 
-/* requests_link.c */
+/* link.c */
 void requests_link(struct finder *f);
 
-/* requests_side.c */
+/* side.c */
 uint32_t side_of(struct finder *f, uint16_t host, uint64_t object);
-void side_role(struct finder *f, uint32_t side, const struct thread *thread,
-	       const struct message *m);
-uint64_t side_target(const struct finder *f, uint32_t thread, uint64_t object); /* the other side */
-bool has_asked(const struct worker *w, uint64_t target);
-void note_target(struct worker *w, uint64_t target);
+void side_find_role(struct finder *f, uint32_t side, const struct thread *thread,
+		    const struct message *m);
+uint64_t side_target(const struct finder *f, uint32_t thread, uint64_t object); /* its peer */
+bool target_was_called(const struct worker *w, uint64_t target);
+void target_add(struct worker *w, uint64_t target);
 
 #endif

@@ -46,11 +46,11 @@ static uint32_t whole_of(struct finder *f, uint32_t state)
 {
 	uint32_t whole = state, next;
 
-	while (work_at(f, whole)->part_of)
-		whole = work_at(f, whole)->part_of;
+	while (state_at(f, whole)->part_of)
+		whole = state_at(f, whole)->part_of;
 	for (; state != whole; state = next) {
-		next = work_at(f, state)->part_of;
-		work_at(f, state)->part_of = whole;
+		next = state_at(f, state)->part_of;
+		state_at(f, state)->part_of = whole;
 	}
 	return whole;
 }
@@ -60,40 +60,40 @@ static float sure_of(struct finder *f, uint32_t state)
 {
 	const struct thread *thread = model_thread(f->model, span_at(f, state)->thread);
 
-	return map_find(&f->movers, process_key(thread)) ? 0.95f : 1;
+	return map_find(&f->work_stealing, process_key(thread)) ? 0.95f : 1;
 }
 
 /* For whom a message was sent; 0 if that is not known. */
-static uint32_t asker_of(struct finder *f, const struct message *sent, float *ret_confidence)
+static uint32_t caller_of(struct finder *f, const struct message *sent, float *ret_confidence)
 {
 	const uint64_t *found = sent ? map_find(&f->sent, (uintptr_t)sent) : NULL;
-	struct whom whom = found ? f->asks.items[*found] : (struct whom){ 0 };
-	const struct guess *guess = &f->guesses.items[whom.guess];
-	uint32_t state = whole_of(f, whom.state ?: guess_state(f, whom.guess) ?: guess->likely);
+	struct owner owner = found ? f->calls.items[*found] : (struct owner){ 0 };
+	const struct hypothesis *hypothesis = &f->hypotheses.items[owner.hypothesis];
+	uint32_t state = whole_of(f, owner.state ?: hypothesis_state(f, owner.hypothesis) ?: hypothesis->candidate);
 
-	*ret_confidence = whom.state ? sure_of(f, whom.state) : guess->confidence;
+	*ret_confidence = owner.state ? sure_of(f, owner.state) : hypothesis->confidence;
 	/* as sure as it is what the asker worked for */
-	for (uint32_t i = stem_of(f, state); is_handoff(f, i);
-	     i = stem_of(f, span_at(f, i)->parent))
+	for (uint32_t i = state_stem(f, state); state_is_handoff(f, i);
+	     i = state_stem(f, span_at(f, i)->parent))
 		*ret_confidence *= span_at(f, i)->confidence;
-	return network_of(f, state) ? state : 0;
+	return state_request(f, state) ? state : 0;
 }
 
 static void link_network(struct finder *f, uint32_t place)
 {
 	struct request_span *span = span_at(f, place);
-	const struct message *came = work_at(f, place)->came;
-	const struct thread *sender = model_thread(f->model, came->other);
+	const struct message *received = state_at(f, place)->received;
+	const struct thread *sender = model_thread(f->model, received->other);
 	float confidence;
 
-	span->no_reply = !work_at(f, place)->answered;
-	if (!came->other.i)
+	span->no_reply = !state_at(f, place)->replied;
+	if (!received->other.i)
 		return; /* from outside */
 
-	uint32_t asker = asker_of(f, sent_message(f->model, came), &confidence);
+	uint32_t caller = caller_of(f, sent_message(f->model, received), &confidence);
 
-	if (asker && asker != place) {
-		span->parent = asker;
+	if (caller && caller != place) {
+		span->parent = caller;
 		span->confidence = confidence;
 	} else {
 		/* somebody who only asks is a client, but a service asks for somebody */

@@ -24,31 +24,31 @@ static uint32_t begin_work(struct finder *f, uint32_t thread, uint32_t state, ns
 {
 	struct worker *w = worker_of(f, thread);
 	nsec_t start = span_at(f, state)->start;
-	uint32_t work = add_state(f, REQUEST_HANDOFF, thread, state, from > start ? from : start);
+	uint32_t work = state_add(f, REQUEST_HANDOFF, thread, state, from > start ? from : start);
 
-	work_at(f, work)->boss = w->boss;
-	work_at(f, work)->queue = w->queue;
+	state_at(f, work)->dispatcher = w->dispatcher;
+	state_at(f, work)->queue = w->queue;
 	w->target_count = 0;
-	set_current(f, thread, work, span_at(f, work)->start);
-	w->fresh = true;
+	worker_set_current(f, thread, work, span_at(f, work)->start);
+	w->attributed = true;
 	return work;
 }
 
 /* What there is to do, if that is one thing. */
-static uint32_t open_work(struct finder *f, uint32_t boss)
+static uint32_t open_work(struct finder *f, uint32_t dispatcher)
 {
-	return worker_of(f, boss)->shares ? 0 : worker_of(f, boss)->held;
+	return worker_of(f, dispatcher)->holds_several ? 0 : worker_of(f, dispatcher)->held;
 }
 
 static void end_work(struct finder *f, uint32_t thread, nsec_t now)
 {
 	struct worker *w = worker_of(f, thread);
 
-	extend(f, w->current, now);
-	work_at(f, w->current)->ended = true;
-	work_at(f, w->current)->upto = now;
-	set_current(f, thread, 0, now);
-	w->popped = now;
+	state_extend(f, w->current, now);
+	state_at(f, w->current)->ended = true;
+	state_at(f, w->current)->over_by = now;
+	worker_set_current(f, thread, 0, now);
+	w->taken = now;
 }
 
 /* The words of a lock and of a condition that belong to one queue lie side by side. */
@@ -65,7 +65,7 @@ static bool is_lock(const struct finder *f, uint32_t thread, const struct cause 
 	       map_find(&f->conditions, process_key(thread_of(f, thread)));
 }
 
-static uint64_t turnstile_key(const struct finder *f, uint32_t thread, uint64_t object)
+static uint64_t shared_lock_key(const struct finder *f, uint32_t thread, uint64_t object)
 {
 	uint64_t key[] = { process_key(thread_of(f, thread)), object };
 
@@ -76,18 +76,18 @@ static uint64_t turnstile_key(const struct finder *f, uint32_t thread, uint64_t 
  * What somebody waits for who has a request to work on is no queue of work, though it
  * is passed by signals.  All threads of Python pass one: that of its interpreter.
  */
-static void note_turnstile(struct finder *f, const struct occurrence *o)
+static void note_shared_lock(struct finder *f, const struct occurrence *o)
 {
 	const struct cause *cause = o->what;
 	const struct worker *w = worker_of(f, o->thread);
 
-	if (cause->flags & INTERVAL_SIGNAL && w->held_count && !w->outstanding)
-		*map_insert(&f->turnstiles, turnstile_key(f, o->thread, cause->object)) = 1;
+	if (cause->flags & INTERVAL_SIGNAL && w->held_count && !w->pending_calls)
+		*map_insert(&f->shared_locks, shared_lock_key(f, o->thread, cause->object)) = 1;
 }
 
-bool pool_is_turnstile(const struct finder *f, uint32_t thread, uint64_t object)
+bool pool_is_shared_lock(const struct finder *f, uint32_t thread, uint64_t object)
 {
-	return map_find(&f->turnstiles, turnstile_key(f, thread, object));
+	return map_find(&f->shared_locks, shared_lock_key(f, thread, object));
 }
 
 /*
@@ -99,16 +99,16 @@ static bool was_no_work(struct finder *f, struct worker *w, const struct cause *
 {
 	if (syscall_class_of(cause->syscall) != SYSCALL_POLL)
 		return false;
-	w->polls |= !w->current;
-	return w->polls && is_handoff(f, w->current) && !is_same_queue(w, cause) &&
-	       !work_at(f, w->current)->first;
+	w->polls_when_idle |= !w->current;
+	return w->polls_when_idle && state_is_handoff(f, w->current) && !is_same_queue(w, cause) &&
+	       !state_at(f, w->current)->first_call;
 }
 
 static void drop_work(struct finder *f, uint32_t thread, nsec_t now)
 {
 	struct worker *w = worker_of(f, thread);
 
-	work_at(f, w->current)->settled = true;
+	state_at(f, w->current)->settled = true;
 	span_at(f, w->current)->parent = 0;
 	end_work(f, thread, now);
 	w->queue_kind = 0;
@@ -118,17 +118,17 @@ void pool_block(struct finder *f, const struct occurrence *o)
 {
 	const struct cause *cause = o->what;
 	struct worker *w = worker_of(f, o->thread);
-	const struct work *work = work_at(f, w->current);
+	const struct work_state *work = state_at(f, w->current);
 
 	if (cause->flags & INTERVAL_SIGNAL)
 		*map_insert(&f->conditions, process_key(thread_of(f, o->thread))) = 1;
-	note_turnstile(f, o);
+	note_shared_lock(f, o);
 	if (was_no_work(f, w, cause))
 		drop_work(f, o->thread, o->time);
-	if (!is_handoff(f, w->current) || !is_same_queue(w, cause))
+	if (!state_is_handoff(f, w->current) || !is_same_queue(w, cause))
 		return;
 	/* the lock of the queue: it has not got anything yet, or is back for more */
-	if (is_lock(f, o->thread, cause) && (!work->first || w->outstanding))
+	if (is_lock(f, o->thread, cause) && (!work->first_call || w->pending_calls))
 		return;
 	end_work(f, o->thread, o->time);
 }
@@ -138,11 +138,12 @@ static bool gives_back(struct finder *f, const struct occurrence *o)
 {
 	struct worker *by = worker_of(f, o->other), *to = worker_of(f, o->thread);
 
-	if (!is_handoff(f, by->current) || work_at(f, by->current)->boss != o->thread ||
-	    by->outstanding || !to->held_count)
+	if (!state_is_handoff(f, by->current) ||
+	    state_at(f, by->current)->dispatcher != o->thread || by->pending_calls ||
+	    !to->held_count)
 		return false;
-	to->takes_back = true;
-	work_at(f, by->current)->last = o->time;
+	to->gets_results = true;
+	state_at(f, by->current)->last_message = o->time;
 	end_work(f, o->other, o->time);
 	return true;
 }
@@ -152,31 +153,31 @@ void pool_wake(struct finder *f, const struct occurrence *o)
 	const struct thread *waker = thread_of(f, o->other), *woken = thread_of(f, o->thread);
 	const struct cause *cause = o->what;
 	struct worker *w = worker_of(f, o->thread);
-	uint32_t state = working_for(f, o->other);
+	uint32_t state = certain_state(f, o->other);
 
 	if (process_key(waker) != process_key(woken))
 		return;
-	if (is_same_queue(w, cause) && !work_at(f, w->current)->first)
-		w->popped = o->ran;
+	if (is_same_queue(w, cause) && !state_at(f, w->current)->first_call)
+		w->taken = o->ran;
 	if (is_lock(f, o->thread, cause) || gives_back(f, o) || !state ||
-	    pool_is_turnstile(f, o->thread, cause->object))
+	    pool_is_shared_lock(f, o->thread, cause->object))
 		return;
 	worker_of(f, o->other)->acted = true;
 
-	bool busy = is_live(f, w->current) && span_at(f, w->current)->kind != REQUEST_FORK;
+	bool busy = state_is_live(f, w->current) && span_at(f, w->current)->kind != REQUEST_FORK;
 
 	if (busy || w->held_count)
 		return;
 
 	const struct worker *by = worker_of(f, o->other);
 	/* who takes one thing from a pipe wakes the next if there is more in it */
-	bool passes_on = is_handoff(f, by->current) && is_same_queue(by, cause);
+	bool passes_on = state_is_handoff(f, by->current) && is_same_queue(by, cause);
 
-	w->boss = passes_on ? by->boss : o->other;
+	w->dispatcher = passes_on ? by->dispatcher : o->other;
 	w->queue = cause->object;
 	w->queue_kind = cause->object_kind ?: OBJECT_OTHER;
-	w->popped = o->ran;
-	state = passes_on ? open_work(f, w->boss) : network_of(f, state) ?: state;
+	w->taken = o->ran;
+	state = passes_on ? open_work(f, w->dispatcher) : state_request(f, state) ?: state;
 	begin_work(f, o->thread, state, o->time);
 }
 
@@ -185,11 +186,11 @@ static enum cut cut_at(struct finder *f, const struct worker *w, uint32_t side, 
 {
 	const struct side *s = &f->sides.items[side];
 
-	if (w->outstanding || s->owner.state || !work_at(f, w->current)->first)
+	if (w->pending_calls || s->connect_owner.state || !state_at(f, w->current)->first_call)
 		return CUT_NONE;
-	if (!has_asked(w, target))
+	if (!target_was_called(w, target))
 		return CUT_PLAIN;
-	return s->made_in == w->current ? CUT_HELLO : CUT_AGAIN;
+	return s->connect_state == w->current ? CUT_HANDSHAKE : CUT_REPEATED;
 }
 
 static void cut_work(struct finder *f, uint32_t thread, enum cut cut, nsec_t now)
@@ -198,13 +199,13 @@ static void cut_work(struct finder *f, uint32_t thread, enum cut cut, nsec_t now
 	uint32_t origin = w->current;
 	uint8_t target_count = w->target_count;
 
-	end_work(f, thread, work_at(f, origin)->last);
-	work_at(f, origin)->upto = now;
+	end_work(f, thread, state_at(f, origin)->last_message);
+	state_at(f, origin)->over_by = now;
 
-	uint32_t part = begin_work(f, thread, open_work(f, w->boss), w->popped);
+	uint32_t part = begin_work(f, thread, open_work(f, w->dispatcher), w->taken);
 
-	work_at(f, part)->origin = origin;
-	work_at(f, part)->cut = cut;
+	state_at(f, part)->origin = origin;
+	state_at(f, part)->cut = cut;
 	if (cut == CUT_PLAIN)
 		w->target_count = target_count;
 }
@@ -213,8 +214,8 @@ void pool_begin(struct finder *f, uint32_t thread)
 {
 	const struct worker *w = worker_of(f, thread);
 
-	if (w->queue_kind && !w->held_count && !is_live(f, w->current))
-		begin_work(f, thread, open_work(f, w->boss), w->free_since);
+	if (w->queue_kind && !w->held_count && !state_is_live(f, w->current))
+		begin_work(f, thread, open_work(f, w->dispatcher), w->free_since);
 }
 
 /* A worker that has done one thing takes the next without being woken, and maybe unseen. */
@@ -222,7 +223,7 @@ static void take_next(struct finder *f, uint32_t thread, uint32_t side, uint64_t
 {
 	struct worker *w = worker_of(f, thread);
 
-	if (is_handoff(f, w->current) && !work_at(f, w->current)->ended) {
+	if (state_is_handoff(f, w->current) && !state_at(f, w->current)->ended) {
 		enum cut cut = cut_at(f, w, side, target);
 
 		if (cut)
@@ -232,53 +233,53 @@ static void take_next(struct finder *f, uint32_t thread, uint32_t side, uint64_t
 	}
 }
 
-void pool_ask(struct finder *f, uint32_t thread, uint32_t side, uint64_t object, nsec_t now)
+void pool_call(struct finder *f, uint32_t thread, uint32_t side, uint64_t object, nsec_t now)
 {
 	struct worker *w = worker_of(f, thread);
 	uint64_t target = side_target(f, thread, object);
 
 	take_next(f, thread, side, target, now);
-	if (!is_handoff(f, w->current))
+	if (!state_is_handoff(f, w->current))
 		return;
 
-	struct work *work = work_at(f, w->current);
+	struct work_state *work = state_at(f, w->current);
 
-	if (!work->first) {
-		work->first = now;
-		work->popped = w->popped;
+	if (!work->first_call) {
+		work->first_call = now;
+		work->taken = w->taken;
 	}
-	work->last = now;
-	work->questions += !f->sides.items[side].owner.state;
-	note_target(w, target);
+	work->last_message = now;
+	work->calls += !f->sides.items[side].connect_owner.state;
+	target_add(w, target);
 }
 
-void pool_hear(struct finder *f, uint32_t thread, nsec_t now)
+void pool_receive(struct finder *f, uint32_t thread, nsec_t now)
 {
-	if (is_handoff(f, worker_of(f, thread)->current))
-		work_at(f, worker_of(f, thread)->current)->last = now;
+	if (state_is_handoff(f, worker_of(f, thread)->current))
+		state_at(f, worker_of(f, thread)->current)->last_message = now;
 }
 
 /* A thread answers what another one has read: it has worked for that. */
-uint32_t pool_answer(struct finder *f, uint32_t thread, uint32_t state)
+uint32_t pool_reply(struct finder *f, uint32_t thread, uint32_t state)
 {
 	struct worker *w = worker_of(f, thread);
 
-	if (!is_handoff(f, w->current))
+	if (!state_is_handoff(f, w->current))
 		begin_work(f, thread, state, w->free_since);
 
-	struct work *work = work_at(f, w->current);
+	struct work_state *work = state_at(f, w->current);
 	struct request_span *span = span_at(f, w->current);
 
 	/* what seemed to be of another was not */
-	for (uint32_t i = w->current; work_at(f, i)->origin; i = work_at(f, i)->origin)
-		work_at(f, i)->part_of = work_at(f, i)->origin;
-	for (uint32_t i = w->current; i; i = work_at(f, i)->origin) {
-		work_at(f, i)->settled = true;
+	for (uint32_t i = w->current; state_at(f, i)->origin; i = state_at(f, i)->origin)
+		state_at(f, i)->part_of = state_at(f, i)->origin;
+	for (uint32_t i = w->current; i; i = state_at(f, i)->origin) {
+		state_at(f, i)->settled = true;
 		span_at(f, i)->parent = state;
 	}
 	work->ended = true;
 	if (span->start < span_at(f, state)->start)
 		span->start = span_at(f, state)->start;
-	work_at(f, state)->holder = w->current;
+	state_at(f, state)->handoff = w->current;
 	return w->current;
 }

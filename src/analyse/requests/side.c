@@ -43,8 +43,8 @@ static enum role role_by_ports(const struct model *model, uint16_t host, const s
 	return is_client_port(local) ? ROLE_CLIENT : ROLE_SERVER;
 }
 
-void side_role(struct finder *f, uint32_t place, const struct thread *thread,
-	       const struct message *m)
+void side_find_role(struct finder *f, uint32_t place, const struct thread *thread,
+		    const struct message *m)
 {
 	struct side *side = &f->sides.items[place];
 	const struct socket *socket;
@@ -69,7 +69,7 @@ uint64_t side_target(const struct finder *f, uint32_t thread, uint64_t object)
 	return XXH3_64bits_withSeed(s->address.peer, sizeof(s->address.peer), s->address.peer_port);
 }
 
-bool has_asked(const struct worker *w, uint64_t target)
+bool target_was_called(const struct worker *w, uint64_t target)
 {
 	for (size_t i = 0; i < w->target_count; i++)
 		if (w->targets[i] == target)
@@ -77,8 +77,8 @@ bool has_asked(const struct worker *w, uint64_t target)
 	return false;
 }
 
-void note_target(struct worker *w, uint64_t target)
+void target_add(struct worker *w, uint64_t target)
 {
-	if (w->target_count < TARGETS_MAX && !has_asked(w, target))
+	if (w->target_count < TARGETS_MAX && !target_was_called(w, target))
 		w->targets[w->target_count++] = target;
 }

@@ -2,7 +2,7 @@
 /* requests_state - what is worked for, by whom and when. */
 #include "analyse/requests/internal.h"
 
-uint32_t add_state(struct finder *f, enum request_kind kind, uint32_t thread, uint32_t parent,
+uint32_t state_add(struct finder *f, enum request_kind kind, uint32_t thread, uint32_t parent,
 		   nsec_t start)
 {
 	*vec_push(&f->out->spans) = (struct request_span){
@@ -14,33 +14,33 @@ uint32_t add_state(struct finder *f, enum request_kind kind, uint32_t thread, ui
 		.kind = kind,
 	};
 	*vec_push(&f->states) =
-		(struct work){ .stem = kind == REQUEST_FORK ? stem_of(f, parent) : 0 };
+		(struct work_state){ .stem = kind == REQUEST_FORK ? state_stem(f, parent) : 0 };
 	return f->out->spans.count - 1;
 }
 
-uint32_t stem_of(struct finder *f, uint32_t state)
+uint32_t state_stem(struct finder *f, uint32_t state)
 {
-	return span_at(f, state)->kind == REQUEST_FORK ? work_at(f, state)->stem : state;
+	return span_at(f, state)->kind == REQUEST_FORK ? state_at(f, state)->stem : state;
 }
 
-uint32_t network_of(struct finder *f, uint32_t state)
+uint32_t state_request(struct finder *f, uint32_t state)
 {
-	for (state = stem_of(f, state); is_handoff(f, state);
-	     state = stem_of(f, span_at(f, state)->parent))
+	for (state = state_stem(f, state); state_is_handoff(f, state);
+	     state = state_stem(f, span_at(f, state)->parent))
 		;
 	return state;
 }
 
-bool is_live(struct finder *f, uint32_t state)
+bool state_is_live(struct finder *f, uint32_t state)
 {
-	state = stem_of(f, state);
-	if (!state || work_at(f, state)->ended)
+	state = state_stem(f, state);
+	if (!state || state_at(f, state)->ended)
 		return false;
 	/* what a handoff is for may turn out later: it goes on until it is seen to end */
-	return is_handoff(f, state) || !work_at(f, state)->answered;
+	return state_is_handoff(f, state) || !state_at(f, state)->replied;
 }
 
-void extend(struct finder *f, uint32_t state, nsec_t t)
+void state_extend(struct finder *f, uint32_t state, nsec_t t)
 {
 	if (state && span_at(f, state)->end < t)
 		span_at(f, state)->end = t;
@@ -52,7 +52,7 @@ static void add_slice(struct finder *f, uint32_t state, uint32_t thread, nsec_t 
 		*vec_push(&f->out->work) = (struct request_work){ state, { thread }, from, to };
 }
 
-void set_current(struct finder *f, uint32_t thread, uint32_t state, nsec_t now)
+void worker_set_current(struct finder *f, uint32_t thread, uint32_t state, nsec_t now)
 {
 	struct worker *w = worker_of(f, thread);
 
@@ -68,42 +68,42 @@ void set_current(struct finder *f, uint32_t thread, uint32_t state, nsec_t now)
 	w->since = now;
 }
 
-void hold(struct finder *f, uint32_t thread, uint32_t state)
+void worker_hold(struct finder *f, uint32_t thread, uint32_t state)
 {
 	struct worker *w = worker_of(f, thread);
 
-	work_at(f, state)->next = w->held;
+	state_at(f, state)->next = w->held;
 	if (w->held)
-		work_at(f, w->held)->prev = state;
+		state_at(f, w->held)->prev = state;
 	w->held = state;
-	w->idle++;
-	w->shares |= w->held_count++ > 0;
+	w->without_pending++;
+	w->holds_several |= w->held_count++ > 0;
 }
 
-void let_go(struct finder *f, uint32_t state)
+void worker_release(struct finder *f, uint32_t state)
 {
 	struct worker *w = worker_of(f, span_at(f, state)->thread.i);
-	struct work *s = work_at(f, state);
+	struct work_state *s = state_at(f, state);
 
 	if (s->prev)
-		work_at(f, s->prev)->next = s->next;
+		state_at(f, s->prev)->next = s->next;
 	else
 		w->held = s->next;
 	if (s->next)
-		work_at(f, s->next)->prev = s->prev;
+		state_at(f, s->next)->prev = s->prev;
 	s->prev = s->next = 0;
 	w->held_count--;
-	w->idle -= !s->outstanding;
+	w->without_pending -= !s->pending_calls;
 }
 
-void count_question(struct finder *f, uint32_t state, int change)
+void state_count_pending(struct finder *f, uint32_t state, int change)
 {
-	struct work *s = work_at(f, state);
+	struct work_state *s = state_at(f, state);
 	struct worker *w = worker_of(f, span_at(f, state)->thread.i);
 
 	if (!state)
 		return;
-	if (!s->answered)
-		w->idle += (s->outstanding + change == 0) - (s->outstanding == 0);
-	s->outstanding += change;
+	if (!s->replied)
+		w->without_pending += (s->pending_calls + change == 0) - (s->pending_calls == 0);
+	s->pending_calls += change;
 }
