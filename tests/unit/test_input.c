@@ -112,8 +112,8 @@ TEST(what_is_left_out_of_a_file_is_told)
 	if (!dir)
 		return;
 	CHECK_INT(input_open("jaeger-strange.json", NULL, &strange, &err), 0);
-	CHECK_STR(input_warning(strange) ?: "", "'jaeger-strange.json': left out 8 of 11 spans; "
-						"span 4 has no startTime that is one");
+	CHECK_STR(input_warning(strange) ?: "", "'jaeger-strange.json': skipped 8 of 11 spans: "
+						"span 4 has no valid startTime");
 	CHECK_INT(input_open("cut.sonde", NULL, &cut, &err), 0);
 	CHECK_STR(input_warning(cut) ?: "",
 		  "'cut.sonde' is truncated: reading it up to offset 640");

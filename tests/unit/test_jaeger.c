@@ -159,7 +159,7 @@ TEST(the_notice_counts_and_says_what_is_wrong_with_the_first)
 
 	CHECK_INT(r.spans.count, 2);
 	CHECK_STR(input_warning(r.input) ?: "",
-		  "'x.json': left out 4 of 6 spans; span 3 has no traceID");
+		  "'x.json': skipped 4 of 6 spans: span 3 has no traceID");
 }
 
 TEST(any_text_is_an_id)
@@ -182,7 +182,7 @@ TEST(any_text_is_an_id)
 	}
 	CHECK_INT(r.spans.items[0].trace[15], 0x7f); /* that of the trace */
 	CHECK_STR(input_warning(r.input) ?: "",
-		  "'x.json': left out 1 of 6 spans; span 6 has no spanID");
+		  "'x.json': skipped 1 of 6 spans: span 6 has no spanID");
 }
 
 TEST(the_same_text_is_the_same_id)
@@ -327,17 +327,17 @@ TEST(traces_stand_in_data_or_an_array_or_alone)
 		{ "[]", 0, 0, "" },
 		{ "{'data':[{'spans':[]}],'errors':null}", 0, 0, "" },
 		{ "{}", -EBADMSG, 0,
-		  "'x.json' is no Jaeger trace: expected an array \"data\" or \"spans\"" },
+		  "'x.json' is not a Jaeger trace: expected an array \"data\" or \"spans\"" },
 		{ "{'data':null}", -EBADMSG, 0,
-		  "'x.json' is no Jaeger trace: expected an array \"data\" or \"spans\"" },
+		  "'x.json' is not a Jaeger trace: expected an array \"data\" or \"spans\"" },
 		{ "{'spans':{}}", -EBADMSG, 0,
-		  "'x.json' is no Jaeger trace: expected an array \"data\" or \"spans\"" },
+		  "'x.json' is not a Jaeger trace: expected an array \"data\" or \"spans\"" },
 		{ "7", -EBADMSG, 0,
-		  "'x.json' is no Jaeger trace: expected an array \"data\" or \"spans\"" },
+		  "'x.json' is not a Jaeger trace: expected an array \"data\" or \"spans\"" },
 		{ "[{'spans':[]},7]", -EBADMSG, 0,
-		  "'x.json' is no Jaeger trace: one of its traces has no array \"spans\"" },
+		  "'x.json' is not a Jaeger trace: a trace has no array \"spans\"" },
 		{ "{'data':[{}]}", -EBADMSG, 0,
-		  "'x.json' is no Jaeger trace: one of its traces has no array \"spans\"" },
+		  "'x.json' is not a Jaeger trace: a trace has no array \"spans\"" },
 		{ "{'data':[", -EBADMSG, 0,
 		  "'x.json' is not valid JSON: unexpected end of data at offset 9" },
 		{ "", -EBADMSG, 0, "'x.json' is not valid JSON: input length is 0 at offset 0" },
@@ -382,8 +382,8 @@ TEST(a_last_line_that_is_cut_off_is_told_of)
 
 	CHECK_INT(r.spans.count, 1);
 	CHECK_STR(r.input ? input_warning(r.input) ?: "" : "",
-		  "'x.json': left out 1 of 2 spans; span 2 has no duration that is one; "
-		  "it is not complete: its last line is cut off");
+		  "'x.json': skipped 1 of 2 spans: span 2 has an invalid duration; "
+		  "the file is truncated: the last line is incomplete");
 }
 
 /* As deep as memory allows: nothing of ours or of the parser's recurses. */

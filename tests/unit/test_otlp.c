@@ -174,18 +174,18 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 		{ { .trace_id = TRACE_ID, .span_id = VIEW("12345678"), .end = 2 },
 		  "has no start_time_unix_nano" },
 		{ { .trace_id = TRACE_ID, .span_id = VIEW("12345678"), .start = 2, .end = 1 },
-		  "ends before it begins" },
+		  "ends before it starts" },
 		{ { .trace_id = TRACE_ID,
 		    .span_id = VIEW("12345678"),
 		    .start = 2,
 		    .end = 1ull << 63 },
-		  "never ends" },
+		  "has an invalid end time" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
 		_cleanup_(freep) char *want =
-			must_printf("'x.json': left out 1 of 2 spans; span 2 %s", cases[i].why);
+			must_printf("'x.json': skipped 1 of 2 spans: span 2 %s", cases[i].why);
 
 		begin(&w, "a");
 		put_span(&w, "12345678", 1, 2);
@@ -324,7 +324,7 @@ TEST(a_last_request_that_is_cut_off_is_told_of)
 		CHECK_INT(r.code, 0);
 		CHECK_INT(r.spans.count, whole);
 		CHECK_STR(r.input ? input_warning(r.input) ?: "" : "none",
-			  size % first ? "'x.json' is not complete: its last request is cut off"
+			  size % first ? "'x.json' is truncated: the last request is incomplete"
 				       : "");
 	}
 }
@@ -338,7 +338,7 @@ TEST(a_request_that_is_cut_off_gets_a_sentence)
 			read_bytes(otlp_open_memory, out.data + 4, size);
 
 		CHECK_INT(r.code, -EBADMSG);
-		CHECK_STR(r.err.text, "'x.json' is damaged: expected a field of "
+		CHECK_STR(r.err.text, "'x.json' is damaged: invalid field of "
 				      "ExportTraceServiceRequest at offset 0");
 		CHECK(!is_one((struct view){ (char *)out.data + 4, size }));
 	}
@@ -351,11 +351,11 @@ TEST(a_damaged_attribute_gets_a_sentence)
 		const char *want;
 	} cases[] = {
 		{ VIEW("\x0a\x2a\x0a\x04\x0a\x02\x0a\x05\x12\x22\x12\x20"),
-		  "'x.json' is damaged: expected a field of KeyValue at offset 6" },
+		  "'x.json' is damaged: invalid field of KeyValue at offset 6" },
 		{ VIEW("\x0a\x36\x0a\x10\x0a\x0e\x0a\x08hostname\x12\x02\x0a\x05\x12\x22\x12\x20"),
-		  "'x.json' is damaged: expected a field of AnyValue at offset 18" },
+		  "'x.json' is damaged: invalid field of AnyValue at offset 18" },
 		{ VIEW("\x0a\x28\x0a\x02\x0a\x05\x12\x22\x12\x20"),
-		  "'x.json' is damaged: expected a field of Resource at offset 4" },
+		  "'x.json' is damaged: invalid field of Resource at offset 4" },
 	};
 	static const struct view span = VIEW("\x0a\x10trace id trace i\x12\x08span id."
 					     "\x39\1\0\0\0\0\0\0\0\x41\2\0\0\0\0\0\0\0");
@@ -572,7 +572,7 @@ TEST(a_bad_value_of_any_attribute_is_damage)
 		_cleanup_(result_done) struct result r = read_written(&w);
 
 		CHECK_INT(r.code, -EBADMSG);
-		CHECK(strstr(r.err.text, "expected a field of AnyValue"));
+		CHECK(strstr(r.err.text, "invalid field of AnyValue"));
 	}
 }
 

@@ -194,7 +194,7 @@ TEST(each_line_may_be_a_request)
 		CHECK_INT(part.code, 0);
 		CHECK_INT(part.spans.count, 2);
 		CHECK_STR(part.input ? input_warning(part.input) ?: "" : "",
-			  "'x.json' is not complete: its last line is cut off");
+			  "'x.json' is truncated: the last line is incomplete");
 	}
 }
 
@@ -209,23 +209,23 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 		{ TRACE "," TIMES, "has no spanId" },
 		{ TRACE ",'spanId':'0000000000000000'," TIMES, "has no spanId" },
 		{ TRACE ",'spanId':[1]," TIMES, "has no spanId" },
-		{ IDS ",'endTimeUnixNano':'9'", "has no startTimeUnixNano that is one" },
+		{ IDS ",'endTimeUnixNano':'9'", "has no valid startTimeUnixNano" },
 		{ IDS ",'startTimeUnixNano':'0','endTimeUnixNano':'9'",
-		  "has no startTimeUnixNano that is one" },
+		  "has no valid startTimeUnixNano" },
 		{ IDS ",'startTimeUnixNano':'-1','endTimeUnixNano':'9'",
-		  "has no startTimeUnixNano that is one" },
+		  "has no valid startTimeUnixNano" },
 		{ IDS ",'startTimeUnixNano':'9','endTimeUnixNano':'x'",
-		  "has no endTimeUnixNano that is one" },
+		  "has an invalid endTimeUnixNano" },
 		{ IDS ",'startTimeUnixNano':'9','endTimeUnixNano':'9223372036854775808'",
-		  "has no endTimeUnixNano that is one" },
-		{ IDS ",'startTimeUnixNano':'9','endTimeUnixNano':'8'", "ends before it begins" },
+		  "has an invalid endTimeUnixNano" },
+		{ IDS ",'startTimeUnixNano':'9','endTimeUnixNano':'8'", "ends before it starts" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		_cleanup_(freep) char *text =
 			must_printf("{" IDS "," TIMES "},{%s}", cases[i].span);
 		_cleanup_(freep) char *want =
-			must_printf("'x.json': left out 1 of 2 spans; span 2 %s", cases[i].why);
+			must_printf("'x.json': skipped 1 of 2 spans: span 2 %s", cases[i].why);
 		_cleanup_(result_done) struct result r = read_spans(text);
 
 		CHECK_INT(r.spans.count, 1);
@@ -255,7 +255,7 @@ TEST(a_span_that_is_no_object_is_left_out_and_told_of)
 
 	CHECK_INT(r.spans.count, 1);
 	CHECK_STR(r.input ? input_warning(r.input) ?: "" : "",
-		  "'x.json': left out 1 of 2 spans; span 2 is no object");
+		  "'x.json': skipped 1 of 2 spans: span 2 is not an object");
 }
 
 TEST(values_of_wrong_types_are_as_if_missing)
@@ -283,12 +283,12 @@ TEST(what_is_no_request_gets_a_sentence)
 	static const struct {
 		const char *text, *want;
 	} cases[] = {
-		{ "7", "'x.json' is no OTLP JSON: expected an array \"resourceSpans\"" },
-		{ "[]", "'x.json' is no OTLP JSON: expected an array \"resourceSpans\"" },
+		{ "7", "'x.json' is not OTLP JSON: expected an array \"resourceSpans\"" },
+		{ "[]", "'x.json' is not OTLP JSON: expected an array \"resourceSpans\"" },
 		{ "{'resourceSpans':{}}",
-		  "'x.json' is no OTLP JSON: expected an array \"resourceSpans\"" },
+		  "'x.json' is not OTLP JSON: expected an array \"resourceSpans\"" },
 		{ "{'resourceSpans':[]}\n7\n",
-		  "'x.json' is no OTLP JSON: expected an array \"resourceSpans\"" },
+		  "'x.json' is not OTLP JSON: expected an array \"resourceSpans\"" },
 		{ "{'resourceSpans':[",
 		  "'x.json' is not valid JSON: unexpected end of data at offset 18" },
 		{ "{'resourceSpans':[]}\n{]\n{'resourceSpans':[]}\n",

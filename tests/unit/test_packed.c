@@ -156,8 +156,8 @@ static void check_frames(const char *request, unsigned spans, const char *cut_sa
 
 TEST(requests_may_be_compressed_one_by_one)
 {
-	check_frames("cat $D/good/otlp-sdk.otlp", 3, "its last request is cut off");
-	check_frames("head -n 1 $D/good/otlp-lines.json", 1, "its last line is cut off");
+	check_frames("cat $D/good/otlp-sdk.otlp", 3, "the last request is incomplete");
+	check_frames("head -n 1 $D/good/otlp-lines.json", 1, "the last line is incomplete");
 	check_refused("{ printf '\\0\\0\\0\\7\\050\\265\\057\\375'; echo nonsense; } >nonsense",
 		      "nonsense", "damaged zstd data");
 	check_refused(

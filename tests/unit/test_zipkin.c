@@ -121,22 +121,20 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 		{ "'id':'1','timestamp':1,'duration':1", "has no traceId" },
 		{ "'traceId':'0000','id':'1','timestamp':1,'duration':1", "has no traceId" },
 		{ "'traceId':'1','timestamp':1,'duration':1", "has no id" },
-		{ "'traceId':'1','id':'1','duration':1", "has no timestamp that is one" },
-		{ "'traceId':'1','id':'1','timestamp':0,'duration':1",
-		  "has no timestamp that is one" },
+		{ "'traceId':'1','id':'1','duration':1", "has no valid timestamp" },
+		{ "'traceId':'1','id':'1','timestamp':0,'duration':1", "has no valid timestamp" },
 		{ "'traceId':'1','id':'1','timestamp':1,'duration':'x'",
-		  "has no duration that is one" },
-		{ "'traceId':'1','id':'1','timestamp':1,'duration':-1",
-		  "has no duration that is one" },
+		  "has an invalid duration" },
+		{ "'traceId':'1','id':'1','timestamp':1,'duration':-1", "has an invalid duration" },
 		{ "'traceId':'1','id':'1','timestamp':9223372036854775,'duration':9223372036854775",
-		  "never ends" },
+		  "has an invalid end time" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		_cleanup_(freep) char *text =
 			must_printf("[" SPAN("1", "1", "1", "") ",{%s}]", cases[i].span);
 		_cleanup_(freep) char *want =
-			must_printf("'x.json': left out 1 of 2 spans; span 2 %s", cases[i].why);
+			must_printf("'x.json': skipped 1 of 2 spans: span 2 %s", cases[i].why);
 		_cleanup_(result_done) struct result r = read_text(text);
 
 		CHECK_INT(r.spans.count, 1);
@@ -162,8 +160,8 @@ TEST(a_span_without_duration_ends_with_its_last_child)
 	CHECK_INT(id_of(named(&r, "child")->parent), 1);
 	CHECK_INT(named(&r, "leaf")->head.time, 105000);
 	CHECK_INT(named(&r, "inner")->flags, 0);
-	CHECK_STR(input_warning(r.input) ?: "",
-		  "'x.json': 3 of 4 spans without an end, shown to the end of their last child");
+	CHECK_STR(input_warning(r.input) ?: "", "'x.json': 3 of 4 spans are unfinished and shown "
+						"up to the end of their last child");
 }
 
 TEST(spans_in_a_ring_without_durations_keep_their_begins)
@@ -244,8 +242,8 @@ TEST(spans_of_version_1_may_have_their_times_in_annotations_alone)
 	CHECK_INT(named(&r, "half")->start, 120000);
 	CHECK_INT(named(&r, "half")->flags, SPAN_OPEN);
 	CHECK_STR(input_warning(r.input) ?: "",
-		  "'x.json': left out 1 of 3 spans; span 3 has no timestamp that is one; 1 of 2 "
-		  "spans without an end, shown to the end of their last child");
+		  "'x.json': skipped 1 of 3 spans: span 3 has no valid timestamp; 1 of 2 "
+		  "spans are unfinished and shown up to the end of their last child");
 }
 
 /* front calls back under one id; back does something inside, and so does front while it waits. */
@@ -348,8 +346,8 @@ TEST(what_is_no_list_gets_a_sentence)
 	static const struct {
 		const char *text, *want;
 	} cases[] = {
-		{ "7", "'x.json' is no Zipkin trace: expected a list of spans" },
-		{ "'x'", "'x.json' is no Zipkin trace: expected a list of spans" },
+		{ "7", "'x.json' is not a Zipkin trace: expected a list of spans" },
+		{ "'x'", "'x.json' is not a Zipkin trace: expected a list of spans" },
 		{ "[", "'x.json' is not valid JSON: unexpected end of data at offset 1" },
 		{ "", "'x.json' is not valid JSON: input length is 0 at offset 0" },
 	};

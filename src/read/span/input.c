@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spans are exported when they end, so most files are nearly in the order that
- * is wanted, but those of several processes are not.  If it is not the order of
- * the file, the ends are sorted by radix, eleven bits at a time and only those
- * bits in which they differ: that is linear, stable, and moves sixteen bytes a
- * span and not the record.
+ * Spans are exported when they end, so files of a single process are nearly in order of
+ * the ends, but those of several processes are not.  If the file is not in order, the
+ * ends are sorted with an LSD radix sort, eleven bits at a time and only over the bits in
+ * which they differ.  This is linear and stable, and moves 16 bytes per span instead of
+ * its record.
  */
 #include "read/span/input.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -32,47 +31,47 @@ str_id span_input_intern(struct span_input *in, struct view text)
 	return text.s ? strtab_add_n(in->strings, text.s, text.len) : (str_id){ 0 };
 }
 
-void span_input_add(struct span_input *in, const struct record_span *span, str_id host)
+void span_input_add(struct span_input *in, struct record_span *span, const struct span_owner *owner,
+		    struct view operation)
 {
+	span->service = owner->service.i;
+	span->pid = owner->pid;
+	span->operation = span_input_intern(in, operation).i;
 	*vec_push(&in->spans) = (struct span_entry){ .record = *span,
-						     .host = host,
-						     .tag_count = in->tags.count - in->tags_taken,
-						     .first_tag = in->tags_taken };
-	in->tags_taken = in->tags.count;
+						     .host = owner->host,
+						     .tag_count = in->tags.count - in->tags_added,
+						     .first_tag = in->tags_added };
+	in->tags_added = in->tags.count;
 }
 
-void span_input_skip(struct span_input *in, const char *why, ...)
+void span_input_skip(struct span_input *in, const char *why)
 {
-	va_list ap;
-
-	if (in->skipped++)
-		return;
-	va_start(ap, why);
-	vsnprintf(in->first_skipped, sizeof(in->first_skipped), why, ap);
-	va_end(ap);
+	if (!in->skipped++)
+		snprintf(in->first_skipped, sizeof(in->first_skipped), "span %zu %s",
+			 in->spans.count + 1, why);
 }
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
-/* Stable, by the digit of (end - first) at that bit. */
+/* A stable counting sort by the digit of (end - first) at this bit. */
 static void sort_by_digit(const struct span_end *from, struct span_end *to, size_t count,
 			  nsec_t first, unsigned shift)
 {
-	size_t place[DIGITS] = { 0 }, sum = 0;
+	size_t offset[DIGITS] = { 0 }, sum = 0;
 
 	for (size_t i = 0; i < count; i++)
-		place[(from[i].end - first) >> shift & (DIGITS - 1)]++;
+		offset[(from[i].end - first) >> shift & (DIGITS - 1)]++;
 	for (size_t d = 0; d < DIGITS; d++) {
-		size_t n = place[d];
+		size_t n = offset[d];
 
-		place[d] = sum;
+		offset[d] = sum;
 		sum += n;
 	}
 	for (size_t i = 0; i < count; i++)
-		to[place[(from[i].end - first) >> shift & (DIGITS - 1)]++] = from[i];
+		to[offset[(from[i].end - first) >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-/* Sorts ends that are from first to last; the result may be the other array than the given one. */
+/* Sorts ends between first and last; frees the array that it does not return. */
 static struct span_end *sort_ends(struct span_end *ends, size_t count, nsec_t first, nsec_t last)
 {
 	struct span_end *other = must_realloc(NULL, count * sizeof(*other));
@@ -109,33 +108,34 @@ static void sort_spans(struct span_input *in)
 	in->order = sort_ends(in->order, count, first, last);
 }
 
-/* One more part of a sentence that may be empty; takes both. */
-static char *join(char *said, char *more)
+/* Appends a clause to a text that can be NULL; frees both. */
+static char *join(char *text, char *more)
 {
-	_cleanup_(freep) char *before = said, *after = more;
+	_cleanup_(freep) char *before = text, *after = more;
 
-	return said ? must_printf("%s; %s", said, more) : must_strdup(more);
+	return text ? must_printf("%s; %s", text, more) : must_strdup(more);
 }
 
 static char *warning_of(const struct span_input *in)
 {
-	char *said = NULL;
+	char *clauses = NULL;
 
-	if (in->cut && !in->skipped && !in->unfinished)
-		return must_printf("'%s' is not complete: %s", in->name, in->cut);
+	if (in->truncation && !in->skipped && !in->unfinished)
+		return must_printf("'%s' is truncated: %s", in->name, in->truncation);
 	if (in->skipped)
-		said = must_printf("left out %" PRIu64 " of %" PRIu64 " spans; %s", in->skipped,
-				   in->spans.count + in->skipped, in->first_skipped);
+		clauses = must_printf("skipped %" PRIu64 " of %" PRIu64 " spans: %s", in->skipped,
+				      in->spans.count + in->skipped, in->first_skipped);
 	if (in->unfinished)
-		said = join(said, must_printf("%" PRIu64 " of %" PRIu64 " spans without an end, "
-					      "shown to the end of their last child",
-					      in->unfinished, in->spans.count));
-	if (in->cut)
-		said = join(said, must_printf("it is not complete: %s", in->cut));
+		clauses = join(clauses,
+			       must_printf("%" PRIu64 " of %" PRIu64 " spans are unfinished and "
+					   "shown up to the end of their last child",
+					   in->unfinished, in->spans.count));
+	if (in->truncation)
+		clauses = join(clauses, must_printf("the file is truncated: %s", in->truncation));
 
-	_cleanup_(freep) char *words = said;
+	_cleanup_(freep) char *text = clauses;
 
-	return said ? must_printf("'%s': %s", in->name, said) : NULL;
+	return text ? must_printf("'%s': %s", in->name, text) : NULL;
 }
 
 struct input *span_input_finish(struct span_input *in)
@@ -147,42 +147,42 @@ struct input *span_input_finish(struct span_input *in)
 	return &in->input;
 }
 
-/* An attribute has the time and the thread of its span. */
-static const struct record *tell_tag(struct span_input *in, const struct span_entry *span)
+/* An attribute has the time and thread of its span. */
+static const struct record *tag_record(struct span_input *in, const struct span_entry *span)
 {
-	const struct span_tag *tag = &in->tags.items[span->first_tag + in->tags_told];
+	const struct span_tag *tag = &in->tags.items[span->first_tag + in->tags_returned];
 
-	if (!in->tags_told++) {
-		in->told.head = span->record.head;
-		in->told.head.kind = RECORD_ATTRIBUTE;
-		in->told.head.words = sizeof(in->told) / 8;
-		memcpy(in->told.trace, span->record.trace, sizeof(in->told.trace));
-		memcpy(in->told.span, span->record.span, sizeof(in->told.span));
+	if (!in->tags_returned++) {
+		in->attribute.head = span->record.head;
+		in->attribute.head.kind = RECORD_ATTRIBUTE;
+		in->attribute.head.words = sizeof(in->attribute) / 8;
+		memcpy(in->attribute.trace, span->record.trace, sizeof(in->attribute.trace));
+		memcpy(in->attribute.span, span->record.span, sizeof(in->attribute.span));
 	}
-	in->told.value = tag->value;
-	in->told.key = tag->key.i;
-	in->told.type = tag->type;
-	return &in->told.head;
+	in->attribute.value = tag->value;
+	in->attribute.key = tag->key.i;
+	in->attribute.type = tag->type;
+	return &in->attribute.head;
 }
 
 int span_input_next(struct input *input, const struct record **ret, struct err *err)
 {
 	struct span_input *in = (struct span_input *)input;
 
-	if (in->at == in->spans.count)
+	if (in->next == in->spans.count)
 		return 0;
 
-	size_t index = in->order ? in->order[in->at].index : in->at;
+	size_t index = in->order ? in->order[in->next].index : in->next;
 	const struct span_entry *span = &in->spans.items[index];
 
-	if (!in->tags_told)
+	if (!in->tags_returned)
 		input->record_host = strtab_get(in->strings, span->host);
-	if (in->tags_told < span->tag_count) {
-		*ret = tell_tag(in, span);
+	if (in->tags_returned < span->tag_count) {
+		*ret = tag_record(in, span);
 		return 1;
 	}
-	in->at++;
-	in->tags_told = 0;
+	in->next++;
+	in->tags_returned = 0;
 	*ret = &span->record.head;
 	return 1;
 }
@@ -199,7 +199,7 @@ void span_input_free(struct input *input)
 	strtab_free(in->strings);
 	vec_done(&in->spans);
 	vec_done(&in->tags);
-	span_text_done(&in->text);
+	span_text_buffer_done(&in->text);
 	free(in->order);
 	free(in->name);
 	free(in);
@@ -213,19 +213,19 @@ int span_input_open(const char *path, open_memory_fn *read, struct input **ret, 
 	return r < 0 ? r : read(path, bytes.s, bytes.len, ret, err);
 }
 
-int span_input_read_json(struct span_input *in, struct view text,
-			 const struct span_json_reader *reader, struct input **ret, struct err *err)
+int span_input_read_json(struct span_input *in, struct view text, const struct json_reader *reader,
+			 void (*finish)(void *arg), struct input **ret, struct err *err)
 {
 	_cleanup_(input_freep) struct input *input = &in->input;
-	bool cut;
-	int r = json_each(in->name, text, reader->shape, reader->document, reader->arg, &cut, err);
+	bool truncated;
+	int r = json_each(in->name, text, reader, &truncated, err);
 
 	if (r < 0)
 		return r;
-	if (cut)
-		in->cut = "its last line is cut off";
-	if (reader->finish)
-		reader->finish(reader->arg);
+	if (truncated)
+		in->truncation = "the last line is incomplete";
+	if (finish)
+		finish(reader->arg);
 	span_input_finish(in);
 	*ret = TAKE(input);
 	return 0;
@@ -234,21 +234,21 @@ int span_input_read_json(struct span_input *in, struct view text,
 const char *span_set_times(struct record_span *span, uint64_t start, uint64_t end)
 {
 	if (start > end)
-		return "ends before it begins";
+		return "ends before it starts";
 	if (end > INT64_MAX)
-		return "never ends";
+		return "has an invalid end time";
 	span->start = start;
 	span->head.time = end;
 	return NULL;
 }
 
-const char *span_set_begin(struct record_span *span, uint64_t start)
+const char *span_set_unfinished(struct record_span *span, uint64_t start)
 {
 	span->flags |= SPAN_OPEN;
 	return span_set_times(span, start, start);
 }
 
-/* Asked for every attribute of every span: the length rules most of them out. */
+/* Called for every attribute of every span, so it first compares the length. */
 enum span_key span_key(struct view key)
 {
 #define IS(name) (memcmp(key.s, name, sizeof(name) - 1) == 0)
@@ -290,7 +290,7 @@ static void take_u32(const struct span_value *value, uint32_t *ret)
 {
 	int64_t n = value->number;
 
-	if ((value->type == ATTRIBUTE_INT || text_scaled(value->text, 0, &n)) && n >= 0 &&
+	if ((value->type == ATTRIBUTE_INT || json_scaled_text(value->text, 0, &n)) && n >= 0 &&
 	    n <= UINT32_MAX)
 		*ret = n;
 }
@@ -326,7 +326,7 @@ enum span_kind span_kind_of(struct view name)
 	return SPAN_UNSPECIFIED;
 }
 
-/* Tools do not agree on the type of the tag `error`, and a word in it is what went wrong. */
+/* The type of the tag `error` differs between tools; some store the message. */
 static bool is_error(const struct span_value *value)
 {
 	if (value->type == ATTRIBUTE_STRING)
@@ -351,19 +351,20 @@ static bool set_flag(struct record_span *span, uint8_t flag, bool set)
 	return set;
 }
 
-/* Whether it is all in the record now. */
-static bool span_set(struct record_span *span, enum span_key key, const struct span_value *value)
+/* Returns whether the record of the span contains the attribute now. */
+static bool set_from_tag(struct record_span *span, enum span_key key,
+			 const struct span_value *value)
 {
 	switch (key) {
 	case SPAN_KEY_TID:
 		take_u32(value, &span->head.tid);
-		return false; /* what others call it stays */
+		return false; /* written by others: keep it */
 	case SPAN_KEY_SONDE_TID:
 		take_u32(value, &span->head.tid);
 		return true;
 	case SPAN_KEY_ERROR:
 		set_flag(span, SPAN_ERROR, is_error(value));
-		return false; /* it may say why */
+		return false; /* can contain the message */
 	case SPAN_KEY_STATUS:
 		return set_flag(span, SPAN_ERROR, view_is(value->text, "ERROR"));
 	case SPAN_KEY_KIND:
@@ -380,78 +381,79 @@ static bool span_set(struct record_span *span, enum span_key key, const struct s
 	}
 }
 
-/* Quicker than to look it up, if it is the last one of this place. */
-static str_id intern_like(struct span_input *in, struct span_word *last, struct view text)
+/* Faster than the string table if the text equals the recent one. */
+static str_id intern_recent(struct span_input *in, struct span_string *recent, struct view text)
 {
-	if (text.len == last->text.len && text.len && memcmp(text.s, last->text.s, text.len) == 0)
-		return last->id;
-	last->id = span_input_intern(in, text);
-	last->text = (struct view){ strtab_get(in->strings, last->id), text.len };
-	if (strlen(last->text.s) != text.len)
-		last->text.len = 0; /* it has a NUL in it */
-	return last->id;
+	if (text.len == recent->text.len && text.len &&
+	    memcmp(text.s, recent->text.s, text.len) == 0)
+		return recent->id;
+	recent->id = span_input_intern(in, text);
+	recent->text = (struct view){ strtab_get(in->strings, recent->id), text.len };
+	if (strlen(recent->text.s) != text.len)
+		recent->text.len = 0; /* contains a NUL */
+	return recent->id;
 }
 
-/* Of the attribute that is taken next. */
-static size_t place_of(const struct span_input *in)
+/* Position of the next attribute in its span. */
+static size_t next_position(const struct span_input *in)
 {
-	return (in->tags.count - in->tags_taken) % SPAN_RECENT;
+	return (in->tags.count - in->tags_added) % SPAN_RECENT;
 }
 
-bool span_take_same(struct span_input *in, struct view bytes)
+bool span_add_cached_tag(struct span_input *in, struct view bytes)
 {
-	const struct span_same *last = &in->last_same[place_of(in)];
+	const struct span_cached_tag *cached = &in->recent_tags[next_position(in)];
 
-	if (!bytes.len || bytes.len != last->bytes.len ||
-	    memcmp(bytes.s, last->bytes.s, bytes.len) != 0)
+	if (!bytes.len || bytes.len != cached->bytes.len ||
+	    memcmp(bytes.s, cached->bytes.s, bytes.len) != 0)
 		return false;
-	*vec_push(&in->tags) = last->tag;
+	*vec_push(&in->tags) = cached->tag;
 	return true;
 }
 
-void span_keep(struct span_input *in, struct view bytes)
+void span_cache_tag(struct span_input *in, struct view bytes)
 {
 	size_t last = in->tags.count - 1;
 
-	in->last_same[(last - in->tags_taken) % SPAN_RECENT] =
-		(struct span_same){ bytes, in->tags.items[last] };
+	in->recent_tags[(last - in->tags_added) % SPAN_RECENT] =
+		(struct span_cached_tag){ bytes, in->tags.items[last] };
 }
 
-bool span_take(struct span_input *in, struct record_span *span, struct view key,
-	       const struct span_value *value)
+bool span_add_tag(struct span_input *in, struct record_span *span, struct view key,
+		  const struct span_value *value)
 {
 	struct span_tag tag = { .type = value->type, .value = value->number };
 	enum span_key meaning = span_key(key);
-	size_t place = place_of(in);
+	size_t position = next_position(in);
 
-	if (span_set(span, meaning, value))
+	if (set_from_tag(span, meaning, value))
 		return false;
-	tag.key = intern_like(in, &in->last_keys[place], key);
+	tag.key = intern_recent(in, &in->recent_keys[position], key);
 	if (!tag.key.i)
 		return false;
 	if (value->type == ATTRIBUTE_STRING)
-		tag.value = intern_like(in, &in->last_values[place], value->text).i;
+		tag.value = intern_recent(in, &in->recent_values[position], value->text).i;
 	else if (value->type == ATTRIBUTE_DOUBLE)
 		memcpy(&tag.value, &value->real, sizeof(tag.value));
 	*vec_push(&in->tags) = tag;
 	return meaning == SPAN_KEY_OTHER;
 }
 
-static void take_text(struct span_input *in, struct record_span *span, const char *key,
-		      struct view text)
+static void add_text_tag(struct span_input *in, struct record_span *span, const char *key,
+			 struct view text)
 {
 	struct span_value value = { ATTRIBUTE_STRING, .text = text };
 
-	span_take(in, span, (struct view){ key, strlen(key) }, &value);
+	span_add_tag(in, span, (struct view){ key, strlen(key) }, &value);
 }
 
-void span_take_status(struct span_input *in, struct record_span *span, uint32_t status,
-		      struct view message)
+void span_set_status(struct span_input *in, struct record_span *span, uint32_t status,
+		     struct view message)
 {
 	if (status == OTLP_STATUS_ERROR)
 		span->flags |= SPAN_ERROR;
 	else if (status == OTLP_STATUS_OK)
-		take_text(in, span, "otel.status_code", (struct view){ "OK", 2 });
+		add_text_tag(in, span, "otel.status_code", (struct view){ "OK", 2 });
 	if (message.len)
-		take_text(in, span, "otel.status_description", message);
+		add_text_tag(in, span, "otel.status_description", message);
 }

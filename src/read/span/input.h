@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * span_input - what the readers of spans have in common.
+ * span_input - the base of all readers of spans.
  *
  *	struct span_input *in = span_input_new(&zipkin_format, name);
- *	span_input_add(in, &span, owner.host);		for each span
- *	span_input_skip(in, "span %d has no id", n);	or this
+ *	span_add_tag(in, &span, key, &value);		for each attribute of a span, then
+ *	span_input_add(in, &span, &owner, operation);	the span,
+ *	span_input_skip(in, "has no id");		or this
  *	*ret = span_input_finish(in);
  *
- * A file of spans is read as a whole, since spans stand there in any order and
- * records come by their ends.  A span without what a span needs is left out and
- * counted; the notice says how many, and what was wrong with the first.
+ * A file is read as a whole, since its spans are in any order and records are ordered
+ * by their end.  Incomplete spans are skipped and counted; the warning contains their
+ * number and the reason for the first one.
  *
- * The attributes of a span become records of their own, before that of the span.
- * Of them and of those of the process that made it (its owner), a few matter
- * here; the formats carry the same ones in different ways:
+ * The attributes (tags) of a span become records of their own, before that of the
+ * span.  A few attributes of the span, or of the process that created it (its owner),
+ * have a meaning here; the formats encode them in different ways:
  *
- * - service.name, process.pid (or pid): whose it is.
- * - k8s.node.name, host.name (or hostname): the machine, by the name that the
- *   kernel of it has, too.  In a container, host.name is that of the container,
- *   so the node's name goes first.  host.id is no name, and is not taken: a span
- *   without a name may still belong to the only machine there is.
- * - thread.native_id (as .NET writes it), sonde.tid: the thread that worked for
- *   it, by the system's number.  What thread.id means depends on the language:
- *   Java and .NET count their threads themselves, Python gives an address.
- * - error, otel.status_code: that it failed.
- * - span.kind (Jaeger): whether it is a server's, a client's, and so on.
+ * - service.name, process.pid (or pid): the service and the process.
+ * - k8s.node.name, host.name (or hostname): the host, by the name that its kernel
+ *   uses.  In a container, host.name is the name of the container, so the name of the
+ *   node has priority.  host.id is not a name and is ignored: a span without a host
+ *   name belongs to the only host, if there is just one.
+ * - thread.native_id (as .NET writes it), sonde.tid: the id of the thread, as the
+ *   kernel numbers it.  The meaning of thread.id depends on the language: Java and .NET
+ *   number their threads themselves, Python writes an address.
+ * - error, otel.status_code: whether the span failed.
+ * - span.kind (Jaeger): server, client, and so on.
  *
- * What a span's record says all by itself is no attribute any more.  As formats
- * without a status have it, that of OTLP comes as otel.status_code, if it is OK,
- * and otel.status_description.
+ * Attributes that the record of the span contains are not repeated.  The status of
+ * OTLP becomes the attributes otel.status_code, if it is OK, and
+ * otel.status_description, as in formats without a status.
  */
 #ifndef SONDE_READ_SPAN_INPUT_H
 #define SONDE_READ_SPAN_INPUT_H
@@ -40,22 +41,22 @@
 #include "read/input_internal.h"
 #include "read/span/value.h"
 
-/* An attribute. */
+/* An attribute of a span. */
 struct span_tag {
-	uint64_t value; /* as in struct record_attribute */
+	uint64_t value; /* encoded as in struct record_attribute */
 	str_id key;
-	uint8_t type;
+	uint8_t type; /* enum attribute_type */
 };
 
-/* A text that was interned, and its number. */
-struct span_word {
-	struct view text; /* borrowed from the strings */
+/* An interned string. */
+struct span_string {
+	struct view text; /* borrowed from the string table */
 	str_id id;
 };
 
-/* An attribute as its format has it, and what became of it. */
-struct span_same {
-	struct view bytes; /* borrowed from the file, as long as that is read */
+/* An encoded attribute, and the result of decoding it. */
+struct span_cached_tag {
+	struct view bytes; /* borrowed from the file while it is read */
 	struct span_tag tag;
 };
 
@@ -66,7 +67,7 @@ struct span_entry {
 	uint64_t first_tag;
 };
 
-/* The end of a span, and which one it is. */
+/* The end of a span, and its index. */
 struct span_end {
 	nsec_t end;
 	uint64_t index;
@@ -76,27 +77,30 @@ enum { SPAN_RECENT = 16 };
 
 struct span_input {
 	struct input input;
-	char *name;
+	char *name; /* of the file, for messages */
 	struct strtab *strings;
-	VEC(struct span_entry) spans; /* in the order of the file */
-	VEC(struct span_tag) tags;    /* likewise */
-	struct span_end *order;       /* of records; NULL if it is that of the file */
-	size_t at;
-	uint32_t tags_told; /* of the span there */
-	struct record_attribute told;
-	uint64_t tags_taken; /* those that belong to spans that were added */
-	/* by place: the last attribute there, as most spans have the same keys in the same order */
-	struct span_word last_keys[SPAN_RECENT], last_values[SPAN_RECENT];
-	struct span_same last_same[SPAN_RECENT];
-	struct span_text text;
-	uint64_t skipped, unfinished;
-	char first_skipped[128]; /* why */
-	const char *cut;         /* what of the file is missing at its end, or NULL */
+	VEC(struct span_entry) spans;      /* in file order */
+	VEC(struct span_tag) tags;         /* in file order */
+	struct span_end *order;            /* of the records; NULL if it is file order */
+	size_t next;                       /* position in that order */
+	uint32_t tags_returned;            /* of the span there */
+	struct record_attribute attribute; /* returned last */
+	uint64_t tags_added;               /* tags of the spans that were added */
+	/*
+	 * The last attribute at each position in a span, since most spans have the same keys in the
+	 * same order.
+	 */
+	struct span_string recent_keys[SPAN_RECENT], recent_values[SPAN_RECENT];
+	struct span_cached_tag recent_tags[SPAN_RECENT];
+	struct span_text_buffer text;
+	uint64_t skipped, unfinished; /* number of spans */
+	char first_skipped[128];      /* reason */
+	const char *truncation;       /* what is missing at the end of the file; NULL if complete */
 };
 
 struct span_input *span_input_new(const struct input_format *format, const char *name);
 
-/* A record that is a span of an SDK, and nothing else yet. */
+/* A span of an SDK with all other fields empty. */
 static inline struct record_span span_empty(void)
 {
 	return (struct record_span){ .head = { .kind = RECORD_SPAN,
@@ -104,66 +108,63 @@ static inline struct record_span span_empty(void)
 				     .source = SPAN_SDK };
 }
 
-/* Its number in the file, from 1, before it is added or skipped. */
-static inline uint64_t span_input_number(const struct span_input *in)
-{
-	return in->spans.count + in->skipped + 1;
-}
-
 str_id span_input_intern(struct span_input *in, struct view text);
-void span_input_add(struct span_input *in, const struct record_span *span, str_id host);
-__attribute__((format(printf, 2, 3))) void span_input_skip(struct span_input *in, const char *why,
-							   ...);
 
-/* Sorts what was added.  The result is `in`, as the input that it is now. */
+/* The service, process and host that created spans. */
+struct span_owner {
+	str_id service, host;
+	uint32_t pid;
+	bool is_node; /* the host is the name of a node */
+};
+
+/* Adds a span with the tags that were added since the previous span. */
+void span_input_add(struct span_input *in, struct record_span *span, const struct span_owner *owner,
+		    struct view operation);
+/* Counts a span that is not added; why: such as "has no id". */
+void span_input_skip(struct span_input *in, const char *why);
+
+/* Sorts the spans.  Returns `in` as an input. */
 struct input *span_input_finish(struct span_input *in);
 
-/* For struct input_format. */
+/* Functions for struct input_format. */
 int span_input_next(struct input *input, const struct record **ret, struct err *err);
 const char *span_input_string(const struct input *input, uint32_t id);
 void span_input_free(struct input *input);
 
-/* Maps the file for as long as it is read. */
+/* Maps the file while read() runs. */
 int span_input_open(const char *path, open_memory_fn *read, struct input **ret, struct err *err);
 
-/* How a JSON file is read. */
-struct span_json_reader {
-	const struct json_shape *shape;
-	json_fn *document;         /* called for each document, with arg; */
-	void (*finish)(void *arg); /* then this, unless it is NULL */
-	void *arg;
-};
+/*
+ * Reads the documents of a JSON file, calls finish(arg) unless it is NULL, and returns
+ * `in` as an input; frees `in` if that fails.
+ */
+int span_input_read_json(struct span_input *in, struct view text, const struct json_reader *reader,
+			 void (*finish)(void *arg), struct input **ret, struct err *err);
 
-/* As read; frees `in` if that fails. */
-int span_input_read_json(struct span_input *in, struct view text,
-			 const struct span_json_reader *reader, struct input **ret,
-			 struct err *err);
-
-/* Puts start and end in, or returns what is wrong with them. */
+/* Sets start and end, in ns.  Returns NULL, or a reason for span_input_skip(). */
 const char *span_set_times(struct record_span *span, uint64_t start, uint64_t end);
 
-/* The same for a span that was not finished: span_find_ends() gives it an end. */
-const char *span_set_begin(struct record_span *span, uint64_t start);
+/* The same for an unfinished span: span_find_ends() sets its end. */
+const char *span_set_unfinished(struct record_span *span, uint64_t start);
 
-/* After the last span: unfinished ones end when the last child does.  Returns how many there are.
- */
+/* Called after the last span: sets the ends of unfinished spans, and returns their number. */
 uint64_t span_find_ends(struct span_input *in);
 
-static inline bool span_id_is_none(const void *id, size_t size)
+static inline bool span_id_is_zero(const void *id, size_t size)
 {
-	static const uint8_t none[16];
+	static const uint8_t zero[16];
 
-	return memcmp(id, none, size) == 0;
+	return memcmp(id, zero, size) == 0;
 }
 
-/* For a map of spans: a span of the trace that this one is in. */
-static inline uint64_t span_key_of(const struct record_span *span, const uint8_t id[8])
+/* Hash of a span id in the trace of this span, for maps. */
+static inline uint64_t span_hash(const struct record_span *span, const uint8_t id[8])
 {
-	uint8_t both[24];
+	uint8_t ids[24];
 
-	memcpy(both, span->trace, 16);
-	memcpy(both + 16, id, 8);
-	return hash_bytes(both, sizeof(both));
+	memcpy(ids, span->trace, 16);
+	memcpy(ids + 16, id, 8);
+	return hash_bytes(ids, sizeof(ids));
 }
 
 enum span_key {
@@ -176,41 +177,37 @@ enum span_key {
 	SPAN_KEY_ERROR,
 	SPAN_KEY_STATUS,
 	SPAN_KEY_KIND,
-	SPAN_KEY_REBUILT, /* of spans that sonde rebuilt or exported: from here on */
+	SPAN_KEY_REBUILT, /* this and the following are in spans exported by sonde */
 	SPAN_KEY_SONDE_TID,
 	SPAN_KEY_OPEN,
 	SPAN_KEY_FOLLOWS,
 };
 enum span_key span_key(struct view key);
 
-/* What the spans of a process have in common. */
-struct span_owner {
-	str_id service, host;
-	uint32_t pid;
-	bool is_node; /* that is the host */
-};
-
-/* Takes what concerns it and passes over all else. */
+/* Sets service, host or pid if this attribute contains it. */
 void span_owner_set(struct span_input *in, struct span_owner *owner, struct view key,
 		    const struct span_value *value);
 
-/* An attribute of the span that is added next.  Whether it is kept, and means nothing to us. */
-bool span_take(struct span_input *in, struct record_span *span, struct view key,
-	       const struct span_value *value);
+/*
+ * Adds an attribute to the span that is added next.  Returns whether it became a tag and set
+ * nothing in the span, so that span_cache_tag() can be used.
+ */
+bool span_add_tag(struct span_input *in, struct record_span *span, struct view key,
+		  const struct span_value *value);
 
 /*
- * For formats whose attributes are bytes in a row: those of the one that was
- * taken last.  If another span has the same bytes in that place, they need not
- * be read again; whether they are, and were taken.
+ * A cache for formats with attributes in consecutive bytes: span_cache_tag() stores the
+ * bytes of the last tag.  If the next span has the same bytes at the same position,
+ * span_add_cached_tag() adds the tag without decoding and returns true.
  */
-void span_keep(struct span_input *in, struct view bytes);
-bool span_take_same(struct span_input *in, struct view bytes);
+void span_cache_tag(struct span_input *in, struct view bytes);
+bool span_add_cached_tag(struct span_input *in, struct view bytes);
 
-/* The same for how it ended, as OTLP has it. */
-void span_take_status(struct span_input *in, struct record_span *span, uint32_t status,
-		      struct view message);
+/* Adds the status of OTLP. */
+void span_set_status(struct span_input *in, struct record_span *span, uint32_t status,
+		     struct view message);
 
-/* By a name in any form: SERVER, server, SPAN_KIND_SERVER.  SPAN_UNSPECIFIED, if it is none. */
+/* Accepts SERVER, server and SPAN_KIND_SERVER.  SPAN_UNSPECIFIED for other names. */
 enum span_kind span_kind_of(struct view name);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole text is gone through to find where things end, so that has to be
- * much quicker than parsing.  Of 64 bytes at once, masks say which are quotes and
- * brackets; the bits between quotes are those whose count of quotes before them
- * is odd, which is the XOR of all shifts of the mask.  Brackets that are left are
- * only counted, unless the end may be among them.
+ * The scan for matching brackets covers the whole text, so it must be much faster than
+ * parsing.  It processes 64 bytes at once: bit masks mark quotes and brackets; the bytes
+ * inside of strings are those with an odd number of quotes before them, which is the XOR of
+ * all shifts of the mask of quotes.  Brackets outside of strings are only counted, unless
+ * the last one can be in the block.
  */
 #include "read/span/json_split.h"
 
@@ -14,9 +14,8 @@
 
 enum { BLOCK = 64, AROUND_MAX = 256 << 10 };
 
-/* Inside how many brackets we are, and whether in a string. */
-struct scan {
-	size_t depth;
+struct json_scan {
+	size_t depth; /* number of open brackets */
 	bool in_string;
 };
 
@@ -31,10 +30,10 @@ static bool is_close(uint8_t c)
 }
 
 /*
- * Goes on up to `stop`, or one more if that is escaped, or until the depth is 0.
- * Where it got to.
+ * Scans up to `stop`, or one byte more if that is escaped, or until the depth is 0.  Returns the
+ * offset behind the last byte.
  */
-static size_t scan_bytes(struct scan *scan, struct view text, size_t at, size_t stop)
+static size_t scan_bytes(struct json_scan *scan, struct view text, size_t at, size_t stop)
 {
 	for (; at < stop && scan->depth; at++) {
 		char c = text.s[at];
@@ -52,7 +51,7 @@ static size_t scan_bytes(struct scan *scan, struct view text, size_t at, size_t 
 }
 
 #ifdef __SSE2__
-/* Bit i: s[i] with those bits set is c. */
+/* Bit i is set if (s[i] | set) == c. */
 static uint64_t find_byte(const char *s, char set, char c)
 {
 	uint64_t mask = 0;
@@ -67,7 +66,7 @@ static uint64_t find_byte(const char *s, char set, char c)
 	return mask;
 }
 
-/* How many bits are set; not every CPU that this is compiled for has an instruction for it. */
+/* Portable, since the baseline of x86-64 does not include popcnt. */
 static size_t count_bits(uint64_t n)
 {
 	n -= n >> 1 & 0x5555555555555555;
@@ -76,11 +75,11 @@ static size_t count_bits(uint64_t n)
 	return n * 0x0101010101010101 >> 56;
 }
 
-/* The same as scan_bytes() for a block; false if it has an escape, and is left to that. */
-static bool scan_block(struct scan *scan, const char *s, size_t *at)
+/* The same as scan_bytes() for a block; false if the block contains a backslash. */
+static bool scan_block(struct json_scan *scan, const char *s, size_t *at)
 {
 	uint64_t strings = find_byte(s, 0, '"');
-	/* brackets and braces differ in one bit */
+	/* brackets and braces differ in bit 0x20 */
 	uint64_t opens = find_byte(s, 0x20, '{'), closes = find_byte(s, 0x20, '}');
 
 	if (find_byte(s, 0, '\\'))
@@ -112,16 +111,16 @@ static bool scan_block(struct scan *scan, const char *s, size_t *at)
 	return true;
 }
 #else
-static bool scan_block(struct scan *scan, const char *s, size_t *at)
+static bool scan_block(struct json_scan *scan, const char *s, size_t *at)
 {
 	return false;
 }
 #endif
 
-/* Behind the end of the object or list in which `at` is; 0 if it has none. */
+/* Offset behind the object or list that contains `at`; 0 if it does not end. */
 static size_t close_end(struct view text, size_t at)
 {
-	struct scan scan = { .depth = 1 };
+	struct json_scan scan = { .depth = 1 };
 
 	while (at < text.len && scan.depth) {
 		bool block = text.len - at >= BLOCK;
@@ -132,7 +131,7 @@ static size_t close_end(struct view text, size_t at)
 	return scan.depth ? 0 : at;
 }
 
-/* Behind the object or list that begins at `at`; 0 if none does, or it has no end. */
+/* Offset behind the object or list that starts at `at`; 0 if there is none or it does not end. */
 static size_t open_end(struct view text, size_t at)
 {
 	return at < text.len && is_open(text.s[at]) ? close_end(text, at + 1) : 0;
@@ -158,7 +157,7 @@ static bool has(struct view text, size_t at, char c)
 	return at < text.len && text.s[at] == c;
 }
 
-/* Behind any value; 0 if it has no end. */
+/* Offset behind a value; 0 if it does not end. */
 static size_t skip_value(struct view text, size_t at)
 {
 	if (at < text.len && is_open(text.s[at]))
@@ -178,33 +177,30 @@ static bool is_named(struct view name, const char *const names[JSON_NAMES])
 	return false;
 }
 
-struct list {
-	size_t begin, end; /* of its items: behind its '[', and at its ']' or the end of the text */
-	size_t only;       /* where its only item begins, if that is an object or a list; else 0 */
+struct json_list {
+	size_t begin, end; /* offset behind '[', and of ']' or the end of the text */
+	size_t only;       /* offset of the only item if that is an object or list; otherwise 0 */
 };
 
-/* The list that begins at `at`. */
-static struct list list_at(struct view text, size_t at)
+/* The list that starts at `at`. */
+static struct json_list list_at(struct view text, size_t at)
 {
 	size_t first = json_skip_blanks(text, at + 1), first_end = open_end(text, first);
 	size_t next = first_end ? json_skip_blanks(text, first_end) : first;
 
 	if (has(text, next, ']'))
-		return (struct list){ at + 1, next, first_end ? first : 0 };
+		return (struct json_list){ at + 1, next, first_end ? first : 0 };
 
 	size_t end = close_end(text, next);
 
-	return (struct list){ at + 1, end ? end - 1 : text.len, 0 };
+	return (struct json_list){ at + 1, end ? end - 1 : text.len, 0 };
 }
 
-/*
- * The only list with one of these names in the object at `at`.  If that is called
- * "spans", it has no other in its items.
- */
+/* Finds the only list with one of these names in the object at `at`. */
 static bool find_member(struct view text, size_t at, const char *const names[JSON_NAMES],
-			struct list *ret)
+			struct json_list *ret)
 {
-	struct list list = { 0 };
+	struct json_list list = { 0 };
 
 	do {
 		size_t name = json_skip_blanks(text, at + 1);
@@ -215,18 +211,18 @@ static bool find_member(struct view text, size_t at, const char *const names[JSO
 		if (!name_end || !has(text, colon, ':'))
 			return false;
 
-		struct view called = { text.s + name + 1, name_end - name - 2 };
-		bool is_it = is_named(called, names);
+		struct view name_text = { text.s + name + 1, name_end - name - 2 };
+		bool matches = is_named(name_text, names);
 
-		/* a name in other letters may be any; and there must be one list */
-		if (memchr(called.s, '\\', called.len) ||
-		    (is_it && (list.end || !has(text, value, '['))))
+		/* an escaped name can be any name; and there must be exactly one list */
+		if (memchr(name_text.s, '\\', name_text.len) ||
+		    (matches && (list.end || !has(text, value, '['))))
 			return false;
-		if (is_it)
+		if (matches)
 			list = list_at(text, value);
-		if (is_it && view_is(called, "spans"))
+		if (matches && view_is(name_text, "spans"))
 			list.only = 0;
-		at = json_skip_blanks(text, is_it ? list.end + 1 : skip_value(text, value));
+		at = json_skip_blanks(text, matches ? list.end + 1 : skip_value(text, value));
 	} while (has(text, at, ','));
 	if (!list.end || (list.end < text.len && !has(text, at, '}')))
 		return false;
@@ -234,11 +230,11 @@ static bool find_member(struct view text, size_t at, const char *const names[JSO
 	return true;
 }
 
-/* The innermost list of the shape; its end is 0 if there is none. */
-static struct list find_list(struct view text, const struct json_shape *shape)
+/* The innermost list that matches the shape; its end is 0 if there is none. */
+static struct json_list find_list(struct view text, const struct json_shape *shape)
 {
 	size_t at = json_skip_blanks(text, 0);
-	struct list found = { 0 };
+	struct json_list found = { 0 };
 
 	for (size_t level = 0; level < JSON_LEVELS; level++, at = found.only) {
 		if (has(text, at, '['))
@@ -253,7 +249,7 @@ static struct list find_list(struct view text, const struct json_shape *shape)
 
 bool json_split_begin(struct json_split *split, struct view text, const struct json_shape *shape)
 {
-	struct list list = find_list(text, shape);
+	struct json_list list = find_list(text, shape);
 
 	if (!list.end || text.len - (list.end - list.begin) > AROUND_MAX)
 		return false;
@@ -270,8 +266,9 @@ void json_split_done(struct json_split *split)
 }
 
 /*
- * The end of the items that begin at `at` and have that many bytes, or are the
- * last; what is not objects and lists with commas between is left to the parser.
+ * The end of items with at least size bytes from `at` on, or the end of the list.  Takes the
+ * rest of the list if an item is not an object or list, or a comma is missing: the parser
+ * reports the error.
  */
 static size_t items_end(const struct json_split *split, size_t at, size_t size)
 {
@@ -298,16 +295,16 @@ bool json_split_next(struct json_split *split, size_t size, struct view *ret)
 		return false;
 	split->items = split->at;
 	split->items_end = items_end(split, split->at, size);
-	/* behind the comma; or behind the list, when all is done */
+	/* behind the comma, or behind the list after the last item */
 	split->at = json_skip_blanks(split->text, split->items_end) + 1;
 	if (split->items > before && json_skip_blanks(split->text, split->items) == split->end)
-		split->items--; /* a comma before the end is wrong, and the parser says so */
+		split->items--; /* include a trailing comma: the parser reports the error */
 
 	size_t items = split->items_end - split->items, length = before + items + after;
 
-	if (length > split->room) {
-		split->room = length + length / 4;
-		split->document = must_realloc(split->document, split->room);
+	if (length > split->capacity) {
+		split->capacity = length + length / 4;
+		split->document = must_realloc(split->document, split->capacity);
 	}
 	memcpy(split->document, s, before);
 	memcpy(split->document + before, s + split->items, items);

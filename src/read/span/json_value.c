@@ -5,18 +5,17 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Names need not be proper text: who shows them makes them so. */
+/* Invalid Unicode is accepted: sonde escapes it on output. */
 #define READ_FLAGS (YYJSON_READ_NUMBER_AS_RAW | YYJSON_READ_ALLOW_INVALID_UNICODE)
 
-/* Bytes: of a document that is split, and of the items in each part. */
-enum { LARGE = 4 << 20, PART = 1 << 20 };
+/* Minimum size of a document that is split, and size of the items in each part, in bytes. */
+enum { SPLIT_MIN = 4 << 20, PART_SIZE = 1 << 20 };
 
 static int parse_failed(const char *name, size_t offset, const yyjson_read_err *why,
 			struct err *err)
 {
 	if (why->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
-		return err_set(err, -ENOMEM, "cannot read '%s': it is too large for this memory",
-			       name);
+		return err_set(err, -ENOMEM, "cannot read '%s': not enough memory", name);
 	return err_set(err, -EBADMSG, "'%s' is not valid JSON: %s at offset %zu", name, why->msg,
 		       offset + why->pos);
 }
@@ -26,33 +25,28 @@ static void yyjson_doc_freep(yyjson_doc **doc)
 	yyjson_doc_free(*doc);
 }
 
-/* What the documents of a text are for. */
-struct use {
-	const struct json_shape *shape;
-	json_fn *fn;
-	void *arg;
-};
-
-/* What fn says; if the text is no JSON, that is left in *why, and -EBADMSG. */
-static int parse_one(struct view text, const struct use *use, yyjson_read_err *why, struct err *err)
+/* The result of document(), or -EBADMSG with the reason in *why if the text is not JSON. */
+static int parse_one(struct view text, const struct json_reader *reader, yyjson_read_err *why,
+		     struct err *err)
 {
-	/* it does not write to the text unless told to */
+	/* the cast is safe: yyjson writes to the text only with YYJSON_READ_INSITU */
 	_cleanup_(yyjson_doc_freep) yyjson_doc *doc =
 		yyjson_read_opts((char *)text.s, text.len, READ_FLAGS, NULL, why);
 
-	return doc ? use->fn(use->arg, yyjson_doc_get_root(doc), err) : -EBADMSG;
+	return doc ? reader->document(reader->arg, yyjson_doc_get_root(doc), err) : -EBADMSG;
 }
 
-static int parse(struct view text, const struct use *use, yyjson_read_err *why, struct err *err)
+static int parse(struct view text, const struct json_reader *reader, yyjson_read_err *why,
+		 struct err *err)
 {
 	struct json_split split;
 	struct view part;
 	int r = 0;
 
-	if (text.len < LARGE || !json_split_begin(&split, text, use->shape))
-		return parse_one(text, use, why, err);
-	while (r == 0 && json_split_next(&split, PART, &part)) {
-		r = parse_one(part, use, why, err);
+	if (text.len < SPLIT_MIN || !json_split_begin(&split, text, reader->shape))
+		return parse_one(text, reader, why, err);
+	while (r == 0 && json_split_next(&split, PART_SIZE, &part)) {
+		r = parse_one(part, reader, why, err);
 		if (why->code)
 			why->pos = json_split_offset(&split, why->pos);
 	}
@@ -60,7 +54,7 @@ static int parse(struct view text, const struct use *use, yyjson_read_err *why, 
 	return r;
 }
 
-/* The line from `at`, without its end. */
+/* The line at this offset, without its newline. */
 static struct view line_at(struct view text, size_t at)
 {
 	const char *end = memchr(text.s + at, '\n', text.len - at);
@@ -68,25 +62,25 @@ static struct view line_at(struct view text, size_t at)
 	return (struct view){ text.s + at, end ? (size_t)(end - text.s) - at : text.len - at };
 }
 
-int json_each(const char *name, struct view text, const struct json_shape *shape, json_fn *fn,
-	      void *arg, bool *ret_cut, struct err *err)
+int json_each(const char *name, struct view text, const struct json_reader *reader,
+	      bool *ret_truncated, struct err *err)
 {
-	const struct use use = { shape, fn, arg };
 	size_t begin = json_skip_blanks(text, 0), at = begin;
 
 	do {
 		struct view line = line_at(text, at), all = { text.s + at, text.len - at };
 		yyjson_read_err why = { 0 };
-		int r = parse(line, &use, &why, err);
+		int r = parse(line, reader, &why, err);
 
-		if (why.code && at == begin && line.len < all.len) { /* it has several lines */
+		if (why.code && at == begin &&
+		    line.len < all.len) { /* one document of several lines */
 			line = all;
-			r = parse(line, &use, &why, err);
+			r = parse(line, reader, &why, err);
 		}
-		*ret_cut = why.code && at > begin && line.len == all.len;
-		if (why.code && !*ret_cut)
+		*ret_truncated = why.code && at > begin && line.len == all.len;
+		if (why.code && !*ret_truncated)
 			return parse_failed(name, at, &why, err);
-		if (r < 0 && !*ret_cut)
+		if (r < 0 && !*ret_truncated)
 			return r;
 		at = json_skip_blanks(text, at + line.len);
 	} while (at < text.len);
@@ -105,7 +99,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* m * 10^e; what is behind the point is cut off. */
+/* m * 10^e, rounded towards 0. */
 static bool scale_by(uint64_t m, long e, int64_t *ret)
 {
 	for (; m && e < 0; e++)
@@ -117,8 +111,7 @@ static bool scale_by(uint64_t m, long e, int64_t *ret)
 	return m <= INT64_MAX;
 }
 
-/* The digits at *at, as a number, of which *e says how far it is off: those too many are left out.
- */
+/* Appends the digits at *at to m; adjusts the exponent *e for a fraction and for ignored digits. */
 static uint64_t take_digits(const char **at, const char *end, uint64_t m, long *e, bool fraction)
 {
 	for (; *at < end && is_digit(**at); ++*at) {
@@ -133,7 +126,7 @@ static uint64_t take_digits(const char **at, const char *end, uint64_t m, long *
 
 static bool take_exponent(const char **at, const char *end, long *e)
 {
-	bool down = *at < end && **at == '-';
+	bool negative = *at < end && **at == '-';
 	long n = 0;
 
 	if (*at < end && (**at == '-' || **at == '+'))
@@ -142,11 +135,11 @@ static bool take_exponent(const char **at, const char *end, long *e)
 		return false;
 	for (; *at < end && is_digit(**at); ++*at)
 		n = n < 100000 ? 10 * n + (**at - '0') : n;
-	*e += down ? -n : n;
+	*e += negative ? -n : n;
 	return true;
 }
 
-bool text_scaled(struct view text, int scale, int64_t *ret)
+bool json_scaled_text(struct view text, int scale, int64_t *ret)
 {
 	long e = scale;
 	int64_t n;
@@ -181,10 +174,10 @@ bool text_scaled(struct view text, int scale, int64_t *ret)
 
 bool json_scaled(yyjson_val *value, int scale, int64_t *ret)
 {
-	return text_scaled(json_text(value), scale, ret);
+	return json_scaled_text(json_text(value), scale, ret);
 }
 
-/* 0 to 15, or 255 if it is none. */
+/* 0 to 15, or 255 if it is not a digit. */
 static uint8_t hex_digit(uint8_t c)
 {
 	static const uint8_t digits[256] = {
@@ -199,28 +192,28 @@ static uint8_t hex_digit(uint8_t c)
 
 static bool hex_id(struct view text, uint8_t *ret, size_t size)
 {
-	uint8_t id[16] = { 0 }, wrong = 0, some = 0;
+	uint8_t id[16] = { 0 }, digits = 0, bits = 0;
 
 	for (; text.len > 2 * size && text.s[0] == '0'; text.len--)
-		text.s++; /* an id of fewer bits with zeros before it */
+		text.s++; /* leading zeros */
 	if (text.len > 2 * size)
 		return false;
-	/* from the right, since a short one has zeros on its left */
+	/* from the right, since short ids are padded with zeros on the left */
 	for (size_t left = text.len, i = size; left; left -= left > 1 ? 2 : 1) {
 		uint8_t low = hex_digit(text.s[left - 1]);
 		uint8_t high = left > 1 ? hex_digit(text.s[left - 2]) : 0;
 
-		wrong |= low | high;
+		digits |= low | high;
 		id[--i] = high << 4 | low;
-		some |= id[i];
+		bits |= id[i];
 	}
-	if (wrong > 15 || !some) /* nothing but zeros means none, wherever ids are bytes */
+	if (digits > 15 || !bits) /* not a digit; or zero, which OTLP does not allow as an id */
 		return false;
 	memcpy(ret, id, size);
 	return true;
 }
 
-/* 0 to 63, or 255: the alphabet of base64, and the one for URLs. */
+/* 0 to 63, or 255 if it is not a digit of base64 or base64url. */
 static uint8_t base64_digit(char c)
 {
 	if (c >= 'A' && c <= 'Z')
@@ -232,7 +225,7 @@ static uint8_t base64_digit(char c)
 	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : 255;
 }
 
-/* Whether this is exactly so many bytes in base64, with or without the = at its end. */
+/* Decodes exactly size bytes of base64, with or without padding. */
 static bool base64_bytes(struct view text, uint8_t *ret, size_t size)
 {
 	size_t digits = (8 * size + 5) / 6, padded = (digits + 3) / 4 * 4, filled = 0;
@@ -253,10 +246,9 @@ static bool base64_bytes(struct view text, uint8_t *ret, size_t size)
 		if (count >= 8)
 			ret[filled++] = bits >> (count -= 8);
 	}
-	return !(bits & ((1u << count) - 1)); /* the bits that are left over are 0 */
+	return !(bits & ((1u << count) - 1)); /* unused bits must be 0 */
 }
 
-/* As protobuf's JSON has the bytes of an id, if they are not hexadecimal. */
 static bool base64_id(struct view text, uint8_t *ret, size_t size)
 {
 	uint8_t id[16];
@@ -282,10 +274,10 @@ bool json_id(yyjson_val *value, uint8_t *ret, size_t size)
 	return true;
 }
 
-/* Nothing but zeros, in either form. */
-static bool is_none(struct view text, size_t size)
+/* Whether an id is zero, in hexadecimal or base64. */
+static bool is_zero_id(struct view text, size_t size)
 {
-	static const uint8_t none[16];
+	static const uint8_t zero[16];
 	uint8_t id[16];
 	size_t zeros = 0;
 
@@ -293,15 +285,15 @@ static bool is_none(struct view text, size_t size)
 		zeros++;
 	if (zeros == text.len)
 		return true;
-	return text.s[0] == 'A' && base64_bytes(text, id, size) && memcmp(id, none, size) == 0;
+	return text.s[0] == 'A' && base64_bytes(text, id, size) && memcmp(id, zero, size) == 0;
 }
 
-bool json_id_or_none(yyjson_val *value, uint8_t *ret, size_t size)
+bool json_nonzero_id(yyjson_val *value, uint8_t *ret, size_t size)
 {
-	return !is_none(json_text(value), size) && json_id(value, ret, size);
+	return !is_zero_id(json_text(value), size) && json_id(value, ret, size);
 }
 
-bool json_shows_key(struct view head, const char *key)
+bool json_head_has_key(struct view head, const char *key)
 {
 	size_t len = strlen(key), at = json_skip_blanks(head, 0);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json_value - what the readers of JSON formats take out of strangers' files.
+ * json_value - values of JSON files written by other tools.
  *
- * Numbers are kept as they are written: a time in microseconds since 1970 with
- * a fraction has more digits than a double.  Many tools write them as strings,
- * so a string of digits is as good as a number.  No value has to be of the type
- * that it should be: what is not reads as missing.
+ * Numbers are kept as text: a time in microseconds since 1970 with a fraction has more
+ * digits than a double.  Many tools write numbers as strings, so both are accepted.
+ * Values of an unexpected type are treated as missing.
  *
- * The parser is the yyjson library, which only read/ knows.
+ * The parser is the yyjson library; only read/ uses it.
  */
 #ifndef SONDE_READ_SPAN_JSON_VALUE_H
 #define SONDE_READ_SPAN_JSON_VALUE_H
@@ -18,37 +17,46 @@
 #include "base/view.h"
 #include "read/span/json_split.h"
 
-/* The sentence for what is no JSON has the name and the offset. */
-typedef int json_fn(void *arg, yyjson_val *root, struct err *err);
+/* How to read the documents of a file. */
+struct json_reader {
+	const struct json_shape *shape; /* to split large documents; see json_split.h */
+	int (*document)(void *arg, yyjson_val *root, struct err *err);
+	void *arg;
+};
 
 /*
- * Gives fn each document of a text: the only one, or, if its first line is one
- * alone, that of each line.  Of lines, the last may be cut off, as when a program
- * was killed that wrote it: it is left out, and *ret_cut set.  Ends when fn fails.
- * A large document is given in parts, by its shape: see json_split.h.
+ * Calls reader->document() for the only document of a text, or for the document on each
+ * line if the first line is a document.  Skips the last line and sets *ret_truncated if
+ * that line is incomplete, for example because its writer was killed.  Stops when
+ * document() fails.  Messages contain the name and the offset.
  */
-int json_each(const char *name, struct view text, const struct json_shape *shape, json_fn *fn,
-	      void *arg, bool *ret_cut, struct err *err);
+int json_each(const char *name, struct view text, const struct json_reader *reader,
+	      bool *ret_truncated, struct err *err);
 
-/* A string, or a number as it is written. */
+/* A member of an object; NULL if it is missing or this is not an object. */
+static inline yyjson_val *json_field(yyjson_val *object, const char *name)
+{
+	return yyjson_obj_get(object, name);
+}
+
+/* A string, or the text of a number. */
 struct view json_text(yyjson_val *value);
 
-/* A number times 10^scale, rounded towards 0; false if it is none or does not fit. */
-bool text_scaled(struct view text, int scale, int64_t *ret);
+/* A number times 10^scale, rounded towards 0; false if it is invalid or does not fit. */
+bool json_scaled_text(struct view text, int scale, int64_t *ret);
 bool json_scaled(yyjson_val *value, int scale, int64_t *ret);
 
 /*
- * An id of that many bytes, up to 16: up to twice as many hexadecimal digits,
- * zeros before them not counted, or the bytes in base64, as in the JSON of
- * protobuf.  Any other text is an id, too, and gets its hash.  False if there is
- * no text.
+ * An id of size bytes, at most 16: twice as many hexadecimal digits or fewer, not counting
+ * leading zeros, or base64, as in the JSON of protobuf.  Any other text is hashed.  False
+ * if there is no text.
  */
 bool json_id(yyjson_val *value, uint8_t *ret, size_t size);
 
-/* The same, but nothing but zeros is no id. */
-bool json_id_or_none(yyjson_val *value, uint8_t *ret, size_t size);
+/* The same, but false if the id is zero. */
+bool json_nonzero_id(yyjson_val *value, uint8_t *ret, size_t size);
 
-/* Whether the text of a JSON file, of which this is the first part, has an object with this key. */
-bool json_shows_key(struct view head, const char *key);
+/* Whether this start of a JSON file contains an object with this key. */
+bool json_head_has_key(struct view head, const char *key);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otlp_json - OpenTelemetry's export requests as JSON.
+ * otlp_json - export requests of OpenTelemetry in JSON.
  *
  *	{"resourceSpans": [{"resource": {"attributes": [
  *			{"key": "service.name", "value": {"stringValue": "front"}}]},
@@ -10,40 +10,37 @@
  *			"endTimeUnixNano": "1700000000212400000",
  *			"status": {"code": 2}, "attributes": []}]}]}]}
  *
- * One request, or one on each line, as the collector's file exporter and the
- * SDKs write them.  Ids are hexadecimal, or base64 as in other JSON of protobuf;
- * times are strings or numbers, an enum is its number or its name.  Names may
- * also have the form of the message definition (resource_spans); scopeSpans may
- * have its name of before 2022.  Grafana Tempo calls resourceSpans "batches".
- * The API of Jaeger (version 3) returns a request in "result", that of Tempo
- * (version 2) in "trace".
+ * One request, or one per line, as the collector's file exporter and the SDKs write them.
+ * Ids are hexadecimal, or base64 as in other JSON of protobuf; times are strings or
+ * numbers; enums are numbers or names.  Field names can also have the form of the message
+ * definition (resource_spans), and scopeSpans its name from before 2022.  Grafana Tempo
+ * writes "batches" for resourceSpans.  Jaeger's API (version 3) returns a request in
+ * "result", and that of Tempo (version 2) in "trace".
  */
 #include <errno.h>
-#include <inttypes.h>
 
 #include "otlp/trace.h"
 #include "read/span/input.h"
 
-struct reading {
+struct otlp_json_reader {
 	struct span_input *in;
 	struct span_owner owner;
 };
 
-static yyjson_val *field(yyjson_val *object, const char *name, const char *other)
+static yyjson_val *either_field(yyjson_val *object, const char *name, const char *other)
 {
 	return yyjson_obj_get(object, name) ?: yyjson_obj_get(object, other);
 }
 
-/* The same, looked for from behind the last one that was found: fields mostly stand in one order.
- */
+/* The same, but the search starts behind the last match: most fields are in the same order. */
 static yyjson_val *next_field(yyjson_obj_iter *fields, const char *name, const char *other)
 {
 	return yyjson_obj_iter_get(fields, name) ?: yyjson_obj_iter_get(fields, other);
 }
 
-/* The next of a list of attributes: true, or false behind the last. */
-static bool next_attribute(const struct reading *r, yyjson_arr_iter *iter, struct view *ret_key,
-			   struct span_value *ret)
+/* False after the last attribute. */
+static bool next_attribute(const struct otlp_json_reader *r, yyjson_arr_iter *iter,
+			   struct view *ret_key, struct span_value *ret)
 {
 	yyjson_val *attribute = yyjson_arr_iter_next(iter);
 
@@ -52,7 +49,7 @@ static bool next_attribute(const struct reading *r, yyjson_arr_iter *iter, struc
 	return attribute;
 }
 
-static void read_owner(struct reading *r, yyjson_val *resource)
+static void read_owner(struct otlp_json_reader *r, yyjson_val *resource)
 {
 	yyjson_arr_iter iter = yyjson_arr_iter_with(yyjson_obj_get(resource, "attributes"));
 	struct span_value value;
@@ -63,13 +60,12 @@ static void read_owner(struct reading *r, yyjson_val *resource)
 		span_owner_set(r->in, &r->owner, key, &value);
 }
 
-static bool take_time(yyjson_val *value, int64_t *ret)
+static bool read_time(yyjson_val *value, int64_t *ret)
 {
 	return json_scaled(value, 0, ret) && *ret > 0;
 }
 
-/* An enum is its number or its name. */
-static uint32_t take_kind(yyjson_val *kind)
+static uint32_t read_kind(yyjson_val *kind)
 {
 	int64_t number;
 
@@ -78,7 +74,7 @@ static uint32_t take_kind(yyjson_val *kind)
 	return span_kind_of(json_text(kind));
 }
 
-static void take_status(struct reading *r, yyjson_val *status, struct record_span *span)
+static void read_status(struct otlp_json_reader *r, yyjson_val *status, struct record_span *span)
 {
 	yyjson_val *code = yyjson_obj_get(status, "code");
 	struct view name = json_text(code);
@@ -90,62 +86,58 @@ static void take_status(struct reading *r, yyjson_val *status, struct record_spa
 		number = OTLP_STATUS_OK;
 	else
 		json_scaled(code, 0, &number);
-	span_take_status(r->in, span, number, json_text(yyjson_obj_get(status, "message")));
+	span_set_status(r->in, span, number, json_text(yyjson_obj_get(status, "message")));
 }
 
-/* NULL, or what the span lacks. */
-static const char *take_span(yyjson_obj_iter *from, struct record_span *span)
+/* NULL, or a reason to skip the span. */
+static const char *read_span_fields(yyjson_obj_iter *from, struct record_span *span)
 {
 	int64_t start, end;
 
 	if (!from->obj)
-		return "is no object";
-	if (!json_id_or_none(next_field(from, "traceId", "trace_id"), span->trace, 16))
+		return "is not an object";
+	if (!json_nonzero_id(next_field(from, "traceId", "trace_id"), span->trace, 16))
 		return "has no traceId";
-	if (!json_id_or_none(next_field(from, "spanId", "span_id"), span->span, 8))
+	if (!json_nonzero_id(next_field(from, "spanId", "span_id"), span->span, 8))
 		return "has no spanId";
-	json_id_or_none(next_field(from, "parentSpanId", "parent_span_id"), span->parent, 8);
-	span->kind = take_kind(yyjson_obj_iter_get(from, "kind"));
-	if (!take_time(next_field(from, "startTimeUnixNano", "start_time_unix_nano"), &start))
-		return "has no startTimeUnixNano that is one";
+	json_nonzero_id(next_field(from, "parentSpanId", "parent_span_id"), span->parent, 8);
+	span->kind = read_kind(yyjson_obj_iter_get(from, "kind"));
+	if (!read_time(next_field(from, "startTimeUnixNano", "start_time_unix_nano"), &start))
+		return "has no valid startTimeUnixNano";
 
 	yyjson_val *last = next_field(from, "endTimeUnixNano", "end_time_unix_nano");
 
 	if (!last || yyjson_is_null(last) || (json_scaled(last, 0, &end) && end == 0))
-		return span_set_begin(span, start);
-	if (!take_time(last, &end))
-		return "has no endTimeUnixNano that is one";
+		return span_set_unfinished(span, start);
+	if (!read_time(last, &end))
+		return "has an invalid endTimeUnixNano";
 	return span_set_times(span, start, end);
 }
 
-static void read_span(struct reading *r, yyjson_val *from)
+static void read_span(struct otlp_json_reader *r, yyjson_val *from)
 {
 	struct record_span span = span_empty();
 	yyjson_obj_iter fields = yyjson_obj_iter_with(from);
-	const char *lack = take_span(&fields, &span);
+	const char *problem = read_span_fields(&fields, &span);
 	struct span_value value;
 	struct view key;
 
-	if (lack) {
-		span_input_skip(r->in, "span %" PRIu64 " %s", span_input_number(r->in), lack);
+	if (problem) {
+		span_input_skip(r->in, problem);
 		return;
 	}
 
 	yyjson_arr_iter iter = yyjson_arr_iter_with(yyjson_obj_iter_get(&fields, "attributes"));
 
 	while (next_attribute(r, &iter, &key, &value))
-		span_take(r->in, &span, key, &value);
-	take_status(r, yyjson_obj_iter_get(&fields, "status"), &span);
-	span.service = r->owner.service.i;
-	span.pid = r->owner.pid;
-	span.operation =
-		span_input_intern(r->in, json_text(yyjson_obj_iter_get(&fields, "name"))).i;
-	span_input_add(r->in, &span, r->owner.host);
+		span_add_tag(r->in, &span, key, &value);
+	read_status(r, yyjson_obj_iter_get(&fields, "status"), &span);
+	span_input_add(r->in, &span, &r->owner, json_text(yyjson_obj_iter_get(&fields, "name")));
 }
 
-static void read_resource(struct reading *r, yyjson_val *resource)
+static void read_resource(struct otlp_json_reader *r, yyjson_val *resource)
 {
-	yyjson_val *list = field(resource, "scopeSpans", "scope_spans")
+	yyjson_val *list = either_field(resource, "scopeSpans", "scope_spans")
 				   ?: yyjson_obj_get(resource, "instrumentationLibrarySpans");
 	yyjson_arr_iter scopes = yyjson_arr_iter_with(list);
 
@@ -160,15 +152,15 @@ static void read_resource(struct reading *r, yyjson_val *resource)
 
 static int read_request(void *arg, yyjson_val *root, struct err *err)
 {
-	struct reading *r = arg;
-	yyjson_val *request = field(root, "result", "trace") ?: root;
-	yyjson_val *list = field(request, "resourceSpans", "resource_spans")
+	struct otlp_json_reader *r = arg;
+	yyjson_val *request = either_field(root, "result", "trace") ?: root;
+	yyjson_val *list = either_field(request, "resourceSpans", "resource_spans")
 				   ?: yyjson_obj_get(request, "batches");
 	yyjson_arr_iter resources = yyjson_arr_iter_with(list);
 
 	if (!yyjson_is_obj(root) || (list && !yyjson_is_arr(list)))
 		return err_set(err, -EBADMSG,
-			       "'%s' is no OTLP JSON: expected an array \"resourceSpans\"",
+			       "'%s' is not OTLP JSON: expected an array \"resourceSpans\"",
 			       r->in->name);
 	for (yyjson_val *resource; (resource = yyjson_arr_iter_next(&resources));)
 		read_resource(r, resource);
@@ -184,10 +176,10 @@ static const struct json_shape shape = {
 int otlp_json_open_memory(const char *name, const char *data, size_t size, struct input **ret,
 			  struct err *err)
 {
-	struct reading r = { .in = span_input_new(&otlp_json_format, name) };
-	const struct span_json_reader reader = { &shape, read_request, NULL, &r };
+	struct otlp_json_reader r = { .in = span_input_new(&otlp_json_format, name) };
+	const struct json_reader json = { &shape, read_request, &r };
 
-	return span_input_read_json(r.in, (struct view){ data, size }, &reader, ret, err);
+	return span_input_read_json(r.in, (struct view){ data, size }, &json, NULL, ret, err);
 }
 
 static int open_file(const char *path, struct input **ret, struct err *err)
@@ -199,9 +191,10 @@ static bool is_otlp_json(const char *head, size_t size)
 {
 	struct view text = { head, size };
 
-	if (json_shows_key(text, "batches") && !json_shows_key(text, "id"))
-		return true; /* which may also be a tag of Zipkin's spans, but those have ids */
-	return json_shows_key(text, "resourceSpans") || json_shows_key(text, "resource_spans");
+	if (json_head_has_key(text, "batches") && !json_head_has_key(text, "id"))
+		return true; /* a Zipkin span can have a tag of this name, but also has an id */
+	return json_head_has_key(text, "resourceSpans") ||
+	       json_head_has_key(text, "resource_spans");
 }
 
 const struct input_format otlp_json_format = {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A value may hold values, which a stranger's file may nest without end: below
- * a depth that nobody needs, there is null.
- */
+/* Values can be nested without limit; levels below DEPTH become null. */
 #include "read/span/value.h"
 
 #include <errno.h>
@@ -12,36 +9,36 @@
 
 enum { DEPTH = 16 };
 
-void span_text_done(struct span_text *room)
+void span_text_buffer_done(struct span_text_buffer *buffer)
 {
-	if (room->file)
-		fclose(room->file);
-	free(room->text);
-	free(room->out);
-	*room = (struct span_text){ 0 };
+	if (buffer->file)
+		fclose(buffer->file);
+	free(buffer->text);
+	free(buffer->out);
+	*buffer = (struct span_text_buffer){ 0 };
 }
 
-static struct json begin_text(struct span_text *room)
+static struct json begin_text(struct span_text_buffer *buffer)
 {
 	struct json j;
 
-	if (!room->file) {
-		room->file = open_memstream(&room->text, &room->size);
-		room->out = room->file ? must_alloc(sizeof(*room->out)) : NULL;
+	if (!buffer->file) {
+		buffer->file = open_memstream(&buffer->text, &buffer->size);
+		buffer->out = buffer->file ? must_alloc(sizeof(*buffer->out)) : NULL;
 	}
-	if (!room->file)
-		abort(); /* there is no memory */
-	rewind(room->file);
-	out_init(room->out, room->file);
-	json_init(&j, room->out);
+	if (!buffer->file)
+		abort(); /* out of memory */
+	rewind(buffer->file);
+	out_init(buffer->out, buffer->file);
+	json_init(&j, buffer->out);
 	return j;
 }
 
-static struct span_value end_text(struct span_text *room)
+static struct span_value end_text(struct span_text_buffer *buffer)
 {
-	out_flush(room->out);
-	fflush(room->file);
-	return (struct span_value){ ATTRIBUTE_STRING, .text = { room->text, room->size } };
+	out_flush(buffer->out);
+	fflush(buffer->file);
+	return (struct span_value){ ATTRIBUTE_STRING, .text = { buffer->text, buffer->size } };
 }
 
 static void put_null(struct json *j)
@@ -70,8 +67,8 @@ static void put_scalar(struct json *j, const struct span_value *value)
 	}
 }
 
-/* In base64; the caller frees it. */
-static char *encode(struct view bytes)
+/* The caller frees the result. */
+static char *base64_encode(struct view bytes)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -110,7 +107,7 @@ static int put_otlp_items(struct json *j, const struct otlp_value *value, unsign
 	return r < 0 ? r : more;
 }
 
-/* What is in neither a list nor an object. */
+/* Converts anything but bytes, lists and objects. */
 static struct span_value otlp_scalar(const struct otlp_value *value)
 {
 	switch (value->type) {
@@ -138,7 +135,7 @@ static int put_otlp(struct json *j, struct view bytes, unsigned depth)
 	} else if (value.type == OTLP_ARRAY || value.type == OTLP_MAP) {
 		r = put_otlp_items(j, &value, depth);
 	} else if (value.type == OTLP_BYTES) {
-		_cleanup_(freep) char *text = encode(value.text);
+		_cleanup_(freep) char *text = base64_encode(value.text);
 
 		json_string(j, text);
 	} else {
@@ -148,25 +145,25 @@ static int put_otlp(struct json *j, struct view bytes, unsigned depth)
 	return r;
 }
 
-/* What is no scalar; bytes that are not in a list have no quotes around them. */
-static int otlp_text(struct span_text *room, struct view bytes, const struct otlp_value *value,
-		     struct span_value *ret)
+/* Converts bytes, lists and objects; bytes have quotes only inside of a list. */
+static int otlp_text(struct span_text_buffer *buffer, struct view bytes,
+		     const struct otlp_value *value, struct span_value *ret)
 {
-	struct json j = begin_text(room);
+	struct json j = begin_text(buffer);
 	int r = 0;
 
 	if (value->type == OTLP_BYTES) {
-		_cleanup_(freep) char *text = encode(value->text);
+		_cleanup_(freep) char *text = base64_encode(value->text);
 
-		out_str(room->out, text);
+		out_str(buffer->out, text);
 	} else {
 		r = put_otlp(&j, bytes, 0);
 	}
-	*ret = end_text(room);
+	*ret = end_text(buffer);
 	return r;
 }
 
-/* Most are a short text and nothing else: a tag, a byte that is the length of the rest. */
+/* A fast path, since most values are a short text: a tag, a length of one byte, and the text. */
 static bool is_short_text(struct view bytes)
 {
 	return bytes.len >= 2 && bytes.len < 2 + 128 &&
@@ -174,7 +171,7 @@ static bool is_short_text(struct view bytes)
 	       (uint8_t)bytes.s[1] == bytes.len - 2;
 }
 
-int span_value_otlp(struct span_text *room, struct view bytes, struct span_value *ret)
+int span_value_otlp(struct span_text_buffer *buffer, struct view bytes, struct span_value *ret)
 {
 	struct otlp_value value;
 
@@ -189,13 +186,13 @@ int span_value_otlp(struct span_text *room, struct view bytes, struct span_value
 	if (r < 0)
 		return r;
 	if (value.type == OTLP_ARRAY || value.type == OTLP_MAP || value.type == OTLP_BYTES)
-		return otlp_text(room, bytes, &value, ret);
+		return otlp_text(buffer, bytes, &value, ret);
 	*ret = otlp_scalar(&value);
 	return 0;
 }
 
-/* A number as it is written: a whole one, if it may be one and is; a text, if it is none. */
-static struct span_value number_value(struct view text, bool may_be_whole)
+/* An INT if may_be_int and the text is an integer, otherwise a DOUBLE, or the text if invalid. */
+static struct span_value number_value(struct view text, bool may_be_int)
 {
 	struct span_value value = { ATTRIBUTE_STRING, .text = text };
 	char copy[64], *end;
@@ -206,7 +203,7 @@ static struct span_value number_value(struct view text, bool may_be_whole)
 	copy[text.len] = '\0';
 	errno = 0;
 	value.number = strtoll(copy, &end, 10);
-	if (may_be_whole && !*end && !errno) {
+	if (may_be_int && !*end && !errno) {
 		value.type = ATTRIBUTE_INT;
 		return value;
 	}
@@ -216,20 +213,20 @@ static struct span_value number_value(struct view text, bool may_be_whole)
 	return value;
 }
 
-static struct span_value truth_value(yyjson_val *value)
+static struct span_value bool_value(yyjson_val *value)
 {
-	bool truth = yyjson_is_true(value) || view_is(json_text(value), "true");
+	bool is_true = yyjson_is_true(value) || view_is(json_text(value), "true");
 
-	return (struct span_value){ ATTRIBUTE_BOOL, .number = truth };
+	return (struct span_value){ ATTRIBUTE_BOOL, .number = is_true };
 }
 
-/* By what it is in JSON. */
+/* By the type of the JSON value. */
 static struct span_value json_scalar(yyjson_val *value)
 {
 	struct view text = json_text(value);
 
 	if (yyjson_is_bool(value))
-		return truth_value(value);
+		return bool_value(value);
 	if (!yyjson_is_raw(value))
 		return (struct span_value){ ATTRIBUTE_STRING, .text = text };
 	return number_value(text, true);
@@ -261,26 +258,27 @@ static void put_json(struct json *j, yyjson_val *value, unsigned depth)
 	}
 }
 
-struct span_value span_value_json(struct span_text *room, yyjson_val *value, struct view type)
+struct span_value span_value_json(struct span_text_buffer *buffer, yyjson_val *value,
+				  struct view type)
 {
 	if (yyjson_is_arr(value) || yyjson_is_obj(value)) {
-		struct json j = begin_text(room);
+		struct json j = begin_text(buffer);
 
 		put_json(&j, value, 0);
-		return end_text(room);
+		return end_text(buffer);
 	}
 	if (view_is(type, "int64"))
 		return number_value(json_text(value), true);
 	if (view_is(type, "float64"))
 		return number_value(json_text(value), false);
 	if (view_is(type, "bool"))
-		return truth_value(value);
+		return bool_value(value);
 	if (view_is(type, "string"))
 		return (struct span_value){ ATTRIBUTE_STRING, .text = json_text(value) };
 	return json_scalar(value);
 }
 
-/* The only member of an AnyValue; its name is also known as string_value, and so on. */
+/* The only member of an AnyValue, and its name. */
 static yyjson_val *any_member(yyjson_val *any, struct view *ret_name)
 {
 	yyjson_obj_iter iter = yyjson_obj_iter_with(any);
@@ -290,7 +288,7 @@ static yyjson_val *any_member(yyjson_val *any, struct view *ret_name)
 	return name ? yyjson_obj_iter_get_val(name) : NULL;
 }
 
-/* Asked for every attribute: the first letter rules most of them out. */
+/* Called for every attribute, so it first compares the first letter. */
 static bool is_named(struct view name, const char *camel, const char *snake)
 {
 	return name.len && name.s[0] == camel[0] && (view_is(name, camel) || view_is(name, snake));
@@ -309,11 +307,11 @@ static struct span_value any_scalar(yyjson_val *value, struct view name)
 	if (is_named(name, "doubleValue", "double_value"))
 		return number_value(json_text(value), false);
 	if (is_named(name, "boolValue", "bool_value"))
-		return truth_value(value);
+		return bool_value(value);
 	return (struct span_value){ ATTRIBUTE_STRING, .text = json_text(value) };
 }
 
-/* As put_otlp(). */
+/* The same as put_otlp() for an AnyValue in JSON. */
 static void put_any(struct json *j, yyjson_val *any, unsigned depth)
 {
 	struct view name;
@@ -338,16 +336,16 @@ static void put_any(struct json *j, yyjson_val *any, unsigned depth)
 	}
 }
 
-struct span_value span_value_otlp_json(struct span_text *room, yyjson_val *any)
+struct span_value span_value_otlp_json(struct span_text_buffer *buffer, yyjson_val *any)
 {
 	struct view name;
 	yyjson_val *value = any_member(any, &name);
 
 	if (is_list(name)) {
-		struct json j = begin_text(room);
+		struct json j = begin_text(buffer);
 
 		put_any(&j, any, 0);
-		return end_text(room);
+		return end_text(buffer);
 	}
 	return any_scalar(value, name);
 }

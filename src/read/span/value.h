@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * span_value - the value of an attribute, however its format carries it.
+ * span_value - the value of an attribute, decoded from any format.
  *
- * A record has room for a text, a truth, and numbers.  All else, lists and
- * objects, becomes text, as OpenTelemetry has it for formats that know no
- * others: JSON, with bytes in base64.  What is nothing is the empty text.
+ * Records contain strings, booleans and numbers.  Lists and objects are converted to
+ * JSON text, with bytes in base64, as OpenTelemetry specifies for formats without such
+ * types.  A missing value is the empty text.
  */
 #ifndef SONDE_READ_SPAN_VALUE_H
 #define SONDE_READ_SPAN_VALUE_H
@@ -17,8 +17,8 @@
 
 struct span_value {
 	enum attribute_type type;
-	struct view text; /* STRING; of a number in JSON, as it is written */
-	int64_t number;   /* INT; BOOL */
+	struct view text; /* STRING; for numbers of JSON the original text */
+	int64_t number;   /* INT and BOOL */
 	double real;      /* DOUBLE */
 };
 
@@ -27,23 +27,24 @@ static inline bool span_value_is_true(const struct span_value *value)
 	return value->type == ATTRIBUTE_BOOL && value->number;
 }
 
-/* Where the text of a list is put, until that of the next.  All zero is an empty one. */
-struct span_text {
-	FILE *file; /* onto text */
+/* A reusable buffer for the text of lists; each call overwrites it.  Initialise with zeros. */
+struct span_text_buffer {
+	FILE *file; /* writes to text */
 	char *text;
 	size_t size;
 	struct out *out;
 };
 
-void span_text_done(struct span_text *room);
+void span_text_buffer_done(struct span_text_buffer *buffer);
 
-/* Of OTLP in protobuf: 0 or -EBADMSG. */
-int span_value_otlp(struct span_text *room, struct view bytes, struct span_value *ret);
+/* From an AnyValue of OTLP in protobuf: 0 or -EBADMSG. */
+int span_value_otlp(struct span_text_buffer *buffer, struct view bytes, struct span_value *ret);
 
-/* Of OTLP in JSON: {"stringValue": "text"} and its like. */
-struct span_value span_value_otlp_json(struct span_text *room, yyjson_val *any);
+/* From an AnyValue of OTLP in JSON, such as {"stringValue": "text"}. */
+struct span_value span_value_otlp_json(struct span_text_buffer *buffer, yyjson_val *any);
 
-/* Of a tag, by what it is; or by the name that Jaeger has for its type, if there is one. */
-struct span_value span_value_json(struct span_text *room, yyjson_val *value, struct view type);
+/* From a JSON value; type: the name of a type in Jaeger, or empty. */
+struct span_value span_value_json(struct span_text_buffer *buffer, yyjson_val *value,
+				  struct view type);
 
 #endif

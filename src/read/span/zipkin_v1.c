@@ -3,12 +3,12 @@
 
 #include "base/base.h"
 
-/* Core annotations, by the kind of span that they begin or end. */
-static const struct core {
+/* Core annotations, and the kind of span that they start or end. */
+static const struct core_annotation {
 	const char *name;
 	enum span_kind kind;
 	bool is_end;
-} cores[] = {
+} core_annotations[] = {
 	{ "cs", SPAN_CLIENT, false },   { "cr", SPAN_CLIENT, true },
 	{ "sr", SPAN_SERVER, false },   { "ss", SPAN_SERVER, true },
 	{ "ms", SPAN_PRODUCER, false }, { "mr", SPAN_CONSUMER, false },
@@ -19,13 +19,13 @@ static struct view service_of(yyjson_val *annotation)
 	return json_text(yyjson_obj_get(yyjson_obj_get(annotation, "endpoint"), "serviceName"));
 }
 
-/* Which of the two sides a kind is. */
 static bool is_caller(enum span_kind kind)
 {
 	return kind == SPAN_CLIENT || kind == SPAN_PRODUCER;
 }
 
-static void take_core(struct zipkin_side sides[2], const struct core *core, yyjson_val *annotation)
+static void take_core(struct zipkin_side sides[2], const struct core_annotation *core,
+		      yyjson_val *annotation)
 {
 	struct zipkin_side *side = &sides[!is_caller(core->kind)];
 	int64_t time;
@@ -42,12 +42,13 @@ static void take_cores(struct zipkin_side sides[2], yyjson_val *annotations)
 	yyjson_arr_iter iter = yyjson_arr_iter_with(annotations);
 
 	for (yyjson_val *item; (item = yyjson_arr_iter_next(&iter));)
-		for (size_t i = 0; i < ARRAY_LEN(cores); i++)
-			if (view_is(json_text(yyjson_obj_get(item, "value")), cores[i].name))
-				take_core(sides, &cores[i], item);
+		for (size_t i = 0; i < ARRAY_LEN(core_annotations); i++)
+			if (view_is(json_text(yyjson_obj_get(item, "value")),
+				    core_annotations[i].name))
+				take_core(sides, &core_annotations[i], item);
 }
 
-/* The first service that a list of annotations names. */
+/* The first service in a list of annotations. */
 static struct view first_service(yyjson_val *annotations)
 {
 	yyjson_arr_iter iter = yyjson_arr_iter_with(annotations);
@@ -58,7 +59,7 @@ static struct view first_service(yyjson_val *annotations)
 	return service;
 }
 
-/* The times of the span itself are those of the side that began it. */
+/* The times of the span itself belong to the side that started it. */
 static void take_times(struct zipkin_side *side, yyjson_val *span)
 {
 	int64_t start, duration;
@@ -107,7 +108,7 @@ bool zipkin_v1_is_tag(yyjson_val *annotation, const struct zipkin_side *side, bo
 	struct view service = service_of(annotation);
 
 	if (view_is(key, "ca") || view_is(key, "sa") || view_is(key, "ma"))
-		return false; /* addresses */
+		return false; /* addresses of endpoints */
 	if (service.len != side->service.len)
 		return is_first && !service.len;
 	return service.len ? memcmp(service.s, side->service.s, service.len) == 0 : is_first;

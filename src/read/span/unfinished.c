@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ends of spans that were not finished when they were exported.
+ *
+ * An unfinished span lasted at least until its last child ended, so it gets the end of
+ * that child.  Children can be unfinished, too: each span passes its end on to its parent
+ * after all of its own unfinished children have done so.  Spans in a cycle never do, and
+ * their ends do not change.
+ */
+#include "base/map.h"
+#include "read/span/input.h"
+
+/* An unfinished span. */
+struct unfinished_span {
+	uint64_t index;   /* among all spans */
+	uint64_t parent;  /* index + 1 of an unfinished parent, or 0 */
+	uint64_t pending; /* unfinished children that have not passed on their ends */
+	bool is_leaf;     /* has no unfinished children */
+};
+
+struct unfinished_spans {
+	VEC(struct unfinished_span) items; /* in the order of all spans */
+	struct map by_id;                  /* span_hash() -> index + 1 */
+};
+
+static void find_unfinished(const struct span_input *in, struct unfinished_spans *open)
+{
+	for (size_t i = 0; i < in->spans.count; i++) {
+		const struct record_span *span = &in->spans.items[i].record;
+
+		if (!(span->flags & SPAN_OPEN) || span->head.time != span->start)
+			continue;
+		*vec_push(&open->items) = (struct unfinished_span){ .index = i };
+
+		uint64_t *index = map_insert(&open->by_id, span_hash(span, span->span));
+
+		*index = *index ? *index : open->items.count;
+	}
+}
+
+static uint64_t unfinished_parent(const struct unfinished_spans *open,
+				  const struct record_span *span)
+{
+	const uint64_t *found = map_find(&open->by_id, span_hash(span, span->parent));
+
+	return found ? *found : 0;
+}
+
+static void pass_on(struct span_input *in, const struct unfinished_spans *open, uint64_t parent,
+		    nsec_t end)
+{
+	struct record_span *span = &in->spans.items[open->items.items[parent - 1].index].record;
+
+	if (end > span->head.time)
+		span->head.time = end;
+}
+
+/* Passes on the ends of finished children, and counts the unfinished ones. */
+static void pass_on_finished(struct span_input *in, struct unfinished_spans *open)
+{
+	struct unfinished_span *next = open->items.items, *last = next + open->items.count;
+
+	for (size_t i = 0; i < in->spans.count; i++) {
+		const struct record_span *span = &in->spans.items[i].record;
+		uint64_t parent = unfinished_parent(open, span);
+		bool is_unfinished = next < last && next->index == i;
+
+		if (is_unfinished) {
+			next->parent = parent;
+			next++;
+		}
+		if (is_unfinished && parent)
+			open->items.items[parent - 1].pending++;
+		else if (parent)
+			pass_on(in, open, parent, span->head.time);
+	}
+}
+
+/* Starts at spans without unfinished children and continues with each parent that is complete. */
+static void pass_on_unfinished(struct span_input *in, struct unfinished_spans *open)
+{
+	for (size_t i = 0; i < open->items.count; i++)
+		open->items.items[i].is_leaf = !open->items.items[i].pending;
+	for (size_t i = 0; i < open->items.count; i++) {
+		const struct unfinished_span *at = &open->items.items[i];
+
+		while (at->parent && (at != &open->items.items[i] || at->is_leaf)) {
+			struct unfinished_span *parent = &open->items.items[at->parent - 1];
+
+			pass_on(in, open, at->parent, in->spans.items[at->index].record.head.time);
+			if (--parent->pending)
+				break;
+			at = parent;
+		}
+	}
+}
+
+uint64_t span_find_ends(struct span_input *in)
+{
+	struct unfinished_spans open = { 0 };
+
+	find_unfinished(in, &open);
+	if (open.items.count) {
+		pass_on_finished(in, &open);
+		pass_on_unfinished(in, &open);
+	}
+
+	uint64_t count = open.items.count;
+
+	vec_done(&open.items);
+	map_done(&open.by_id);
+	return count;
+}
