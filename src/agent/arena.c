@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arena - the memory that a family of processes shares with the recorder.
+ * arena - create the memory that a family of processes shares with the recorder.
  *
- * It is large, but only what is touched takes memory.  That is to be so where a
- * host locks all of its memory, too (mlockall): so the rings that nobody here has
- * needed yet are mapped without access.  Where memory files cannot
- * be had, it is shared by the family alone: names can still be switched, and
- * nobody ever records.
+ * The arena is large, but only touched pages use memory.  To keep that true in programs
+ * that lock all of their memory (mlockall), rings that are not needed yet are mapped
+ * without access.  If the kernel refuses a memory file, the arena is anonymous memory
+ * shared by the family: names can still be switched, but there is no recording.
  *
- * Its descriptor is open only while it is mapped and offered to a recorder.  The
- * offer never waits: a recorder with too much to do finds the mapping later.
+ * The descriptor is open only while the arena is mapped and registered with a recorder.
+ * Registering never waits: a recorder that is too busy finds the mapping later.
  */
 #include "agent/internal.h"
 
@@ -25,7 +24,7 @@ enum { RINGS_AT_FIRST = 16 };
 
 struct span_arena *agent_arena;
 
-static bool allow(struct span_arena *arena, uint32_t rings)
+static bool make_accessible(struct span_arena *arena, uint32_t rings)
 {
 	size_t size = offsetof(struct span_arena, rings) + rings * sizeof(arena->rings[0]);
 
@@ -36,13 +35,13 @@ bool arena_grow(void)
 {
 	uint32_t rings = agent_process.rings ? 2 * agent_process.rings : RINGS_AT_FIRST;
 
-	if (rings > SPAN_RINGS || !allow(agent_arena, rings))
+	if (rings > SPAN_RINGS || !make_accessible(agent_arena, rings))
 		return false;
 	agent_process.rings = rings;
 	return true;
 }
 
-static int make_file(const char *name, size_t size)
+static int create_file(const char *name, size_t size)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
@@ -53,7 +52,7 @@ static int make_file(const char *name, size_t size)
 	return fd;
 }
 
-/* Whoever holds that name gets our memory: only if he could have it anyway. */
+/* The listener gets access to our memory: trust only users that have access anyway. */
 static bool is_trusted(int socket)
 {
 	struct ucred peer;
@@ -83,25 +82,25 @@ static bool send_file(int socket, int fd)
 	return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
-/* To the recorder at this address, if there is one. */
-static bool offer_to(const struct sockaddr_un *address, socklen_t size, int fd)
+/* Register with the recorder at an address; false if there is none. */
+static bool register_at(const struct sockaddr_un *address, socklen_t size, int fd)
 {
 	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (s < 0)
 		return false;
 
-	bool is_given = connect(s, (const struct sockaddr *)address, size) == 0 && is_trusted(s) &&
-			send_file(s, fd);
+	bool is_registered = connect(s, (const struct sockaddr *)address, size) == 0 &&
+			     is_trusted(s) && send_file(s, fd);
 	close(s);
-	return is_given;
+	return is_registered;
 }
 
-/* To the recorders of a user; most often there is not even the directory. */
-static bool offer_to_user(unsigned int user, int fd)
+/* Register with all recorders of a user; usually not even their directory exists. */
+static bool register_with_user(unsigned int user, int fd)
 {
 	char directory[64];
-	bool is_given = false;
+	bool is_registered = false;
 
 	span_socket_directory(user, directory);
 	if (access(directory, X_OK) < 0)
@@ -110,66 +109,66 @@ static bool offer_to_user(unsigned int user, int fd)
 		struct sockaddr_un address;
 		socklen_t size = span_socket_path(directory, i, &address);
 
-		is_given |= offer_to(&address, size, fd);
+		is_registered |= register_at(&address, size, fd);
 	}
-	return is_given;
+	return is_registered;
 }
 
-/* At abstract names only if there is no other recorder. Whether one got it. */
-static bool offer(int fd)
+/* Tries abstract names only if there is no other recorder.  Whether a recorder accepted it. */
+static bool register_arena(int fd)
 {
 	unsigned int user = geteuid();
-	bool is_given = offer_to_user(0, fd);
+	bool is_registered = register_with_user(0, fd);
 
 	if (user)
-		is_given |= offer_to_user(user, fd);
-	for (int i = 0; i < SPAN_SOCKETS && !is_given; i++) {
+		is_registered |= register_with_user(user, fd);
+	for (int i = 0; i < SPAN_SOCKETS && !is_registered; i++) {
 		struct sockaddr_un address;
 		socklen_t size = span_socket_name(i, &address);
 
-		is_given |= offer_to(&address, size, fd);
+		is_registered |= register_at(&address, size, fd);
 	}
-	return is_given;
+	return is_registered;
 }
 
-static void fill(struct span_arena *arena)
+static void initialise(struct span_arena *arena)
 {
 	madvise(arena, sizeof(*arena), MADV_DONTDUMP);
 	memcpy(arena->magic, SPAN_ARENA_MAGIC, sizeof(arena->magic));
 	arena->version = SPAN_ARENA_VERSION;
 	names_off_from_environment(arena);
-	/* what happens before a recorder comes by is for it, too */
+	/* write events from the start, for the recorder that is about to attach */
 	arena->heartbeat = clock_now();
 	arena->recording = SPAN_REGISTERED;
 }
 
-static struct span_arena *map(int fd)
+static struct span_arena *map_arena(int fd)
 {
 	int flags = MAP_SHARED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
 	struct span_arena *arena = mmap(NULL, sizeof(*arena), PROT_NONE, flags, fd, 0);
 
 	if (arena == MAP_FAILED)
 		return NULL;
-	munlock(arena, sizeof(*arena)); /* the host may have all locked that is mapped */
-	if (!allow(arena, 0)) {
+	munlock(arena, sizeof(*arena)); /* undo a mlockall() of the host program */
+	if (!make_accessible(arena, 0)) {
 		munmap(arena, sizeof(*arena));
 		return NULL;
 	}
-	fill(arena);
+	initialise(arena);
 	return arena;
 }
 
-void arena_make(void)
+void arena_create(void)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-	int fd = make_file(SPAN_ARENA_NAME, sizeof(struct span_arena));
-	struct span_arena *none = NULL, *arena = map(fd);
+	int fd = create_file(SPAN_ARENA_NAME, sizeof(struct span_arena));
+	struct span_arena *none = NULL, *arena = map_arena(fd);
 
-	/* another thread may have been quicker */
+	/* another thread may have been faster */
 	if (arena && !__atomic_compare_exchange_n(&agent_arena, &none, arena, false,
 						  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		munmap(arena, sizeof(*arena));
-	else if (arena && (fd < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0 || !offer(fd)))
+	else if (arena && (fd < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0 || !register_arena(fd)))
 		__atomic_and_fetch(&arena->recording, ~SPAN_REGISTERED, __ATOMIC_RELAXED);
 	if (fd >= 0)
 		close(fd);

@@ -10,7 +10,7 @@ static const char dropped_key[] = "sonde.dropped_attributes";
 
 enum {
 	DROPPED_SIZE = sizeof(struct span_attribute) + sizeof(dropped_key) - 1 + 8,
-	ROOM = SONDE_ATTRIBUTES_SIZE - DROPPED_SIZE, /* the rest is kept for that */
+	ROOM = SONDE_ATTRIBUTES_SIZE - DROPPED_SIZE, /* the rest is reserved for it */
 };
 
 static void add(struct sonde_span *span, uint8_t type, const char *key, const void *value,

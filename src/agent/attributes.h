@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attributes - what sonde.h's spans carry, in the form in which it is told.
+ * attributes - encode the attributes of sonde.h spans.
  */
 #ifndef SONDE_AGENT_ATTRIBUTES_H
 #define SONDE_AGENT_ATTRIBUTES_H
 
 #include "agent/sonde.h"
 
-/* The span ends: if some attributes had no room, it gets one that says how many. */
+/* At the end of a span: if attributes were dropped, add one with their number. */
 void attributes_close(struct sonde_span *span);
 
 #endif

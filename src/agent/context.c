@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * context - which span the thread works for, as OTEP 4947 publishes it.
+ * context - publish the span that a thread works for, according to OTEP 4947.
  *
- * A reader looks only while the thread is stopped, wherever that is.  So a new
- * record is written beside the one that is to be seen, and one store of a
- * pointer puts it in its place: there is no moment at which a reader could find
- * half of it.  Only the compiler must be kept from changing the order.
+ * Readers look at the context only while the thread is stopped, at any instruction.  So
+ * a new record is written beside the published one, and a single store of a pointer
+ * publishes it: a reader never finds an incomplete record.  Only the compiler must be
+ * kept from reordering the stores.
  *
- * A handler that interrupts this does not get through.  While it runs, the thread's
- * span is not known; then it is what it was, or what the interrupted call makes it.
+ * A signal handler that interrupts a change cannot set a context.  While it runs, the
+ * thread's span is unknown; afterwards the previous context, or the one that the
+ * interrupted call sets, is valid.
  */
 #include "agent/internal.h"
 
 #include <string.h>
 
-const struct context_record context_lost = { 0 };
+const struct context_record context_unknown = { 0 };
 const struct context_record context_interrupted = { 0 };
 
 void context_set(struct agent_thread *t, const uint8_t trace[16], const uint8_t span[8],
@@ -30,17 +31,17 @@ void context_set(struct agent_thread *t, const uint8_t trace[16], const uint8_t 
 	*(const struct context_record *volatile *)t->context = next;
 }
 
-static inline void say(struct agent_thread *t)
+static inline void finish_change(struct agent_thread *t)
 {
 	if (unlikely(arena_is_recording()))
 		event_context(t, clock_now());
 	agent_exit(t);
 }
 
-static void nested(struct agent_thread *t)
+static void drop_nested(struct agent_thread *t)
 {
 	if (t->context && *t->context != &context_interrupted) {
-		t->kept = *t->context;
+		t->saved_context = *t->context;
 		atomic_signal_fence(memory_order_seq_cst);
 		*(const struct context_record *volatile *)t->context = &context_interrupted;
 	}
@@ -52,31 +53,31 @@ void sonde_agent_set_context(const uint8_t trace[16], const uint8_t span[8], uin
 	struct agent_thread *t = &agent_thread;
 
 	if (unlikely(!agent_enter(t))) {
-		nested(t);
+		drop_nested(t);
 		return;
 	}
 	context_set(t, trace, span, trace_flags);
-	say(t);
+	finish_change(t);
 }
 
-static void point(const struct context_record *record)
+static void set_record(const struct context_record *record)
 {
 	struct agent_thread *t = &agent_thread;
 
 	if (unlikely(!agent_enter(t))) {
-		nested(t);
+		drop_nested(t);
 		return;
 	}
 	*(const struct context_record *volatile *)t->context = record;
-	say(t);
+	finish_change(t);
 }
 
 void sonde_agent_clear_context(void)
 {
-	point(NULL);
+	set_record(NULL);
 }
 
 void sonde_agent_set_unknown_context(void)
 {
-	point(&context_lost);
+	set_record(&context_unknown);
 }

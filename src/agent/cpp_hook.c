@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cpp_hook - notices when a program makes a tracer provider of opentelemetry-cpp.
+ * cpp_hook - loads the binding for opentelemetry-cpp when a program creates its first
+ * tracer provider.
  *
- * All ways to make one (TracerProvider, the factories, TracerContext itself)
- * lead to one constructor, which the SDK's library calls through its table of
- * foreign functions.  A preloaded library comes first there, so this file
- * exports that constructor.  Ours has the binding put a span processor into
- * the list, then calls the SDK's own.
+ * All ways to create a provider (TracerProvider, the factories, TracerContext itself)
+ * lead to one constructor, which the SDK's library calls through its PLT.  A preloaded
+ * library comes first in the lookup, so this file exports that constructor.  Ours lets
+ * the binding insert a span processor into the list, then calls the SDK's constructor.
  *
- * This library is in every process, and must not bring the C++ runtime or the
- * SDK into one that has none.  So the binding is a library of its own, loaded
- * here, when the SDK has just proved to be there.  The constructor's mangled
- * name carries the types of all its arguments and the version of the ABI: an SDK that
- * differs in them never calls this one, and is left alone.  So is one that is
- * linked statically: its calls cannot be seen.
+ * This library is loaded into every process, and must not pull in the C++ runtime or the
+ * SDK.  So the binding is a separate library, loaded here, when the SDK is known to be
+ * present.  The mangled name of the constructor contains the types of its arguments and
+ * the ABI version: an SDK that differs in them never calls this function, and is left
+ * alone.  The same holds for a statically linked SDK, whose calls cannot be intercepted.
  *
- * All arguments are pointers, two of them to what C++ passes "by value" with a
- * destructor (Itanium C++ ABI 3.1.2.3), and a constructor returns nothing; so
- * C can take them and pass them on.
+ * All arguments are pointers, two of them to arguments that C++ passes by value with a
+ * destructor (Itanium C++ ABI 3.1.2.3), and a constructor returns nothing; so C code
+ * can forward them.
  */
 #include <errno.h>
 #include <link.h>
@@ -26,13 +25,13 @@
 #include "agent/load_binding.h"
 #include "agent/cpp/binding.h"
 
-/* opentelemetry::v1::sdk::trace::TracerContext::TracerContext(...), as it is mangled */
+/* opentelemetry::v1::sdk::trace::TracerContext::TracerContext(...), mangled */
 #define CONSTRUCTOR(which) \
 	"_ZN13opentelemetry2v13sdk5trace13TracerContext" which \
 	"EOSt6vectorISt10unique_ptrINS2_13SpanProcessorESt14default_deleteIS6_EESaIS9_EE" \
 	"RKNS1_8resource8ResourceES5_INS2_7SamplerES7_ISH_EES5_INS2_11IdGeneratorES7_ISK_EE"
-#define COMPLETE CONSTRUCTOR("C1") /* of a whole object */
-#define BASE CONSTRUCTOR("C2")     /* of the part of a derived class; the same thing here */
+#define COMPLETE CONSTRUCTOR("C1") /* of a complete object */
+#define BASE CONSTRUCTOR("C2")     /* of a base class subobject; the same function here */
 
 typedef void constructor(void *self, void *processors, const void *resource, void *sampler,
 			 void *id_generator);
@@ -41,9 +40,9 @@ SONDE_AGENT_API constructor tracer_context_init __asm__(COMPLETE);
 SONDE_AGENT_API constructor tracer_context_init_base __asm__(BASE) __attribute__((alias(COMPLETE)));
 
 /*
- * The constructor that the caller would have found without us, in the loader's
- * order: what the program was started with, then the caller's own libraries, which
- * may be those of a plugin.  One of them has it, or the caller had not been loaded.
+ * The constructor that the caller would have found without this library, in the loader's order: in
+ * the libraries of the program, then in the caller's own libraries, which may be those of a plugin.
+ * One of them defines it, otherwise the caller could not have been loaded.
  */
 static constructor *constructor_find(const void *caller)
 {
@@ -58,11 +57,11 @@ static constructor *constructor_find(const void *caller)
 	if (!library)
 		return NULL;
 	found = (constructor *)dlsym(library, COMPLETE);
-	dlclose(library); /* the caller is in it: it stays */
+	dlclose(library); /* the caller keeps it loaded */
 	return found;
 }
 
-/* Whether the constructor is of the library that the binding is linked with. */
+/* Whether the constructor belongs to the library that the binding is linked with. */
 static bool is_shared_sdk(constructor *sdk)
 {
 	struct link_map *map = NULL;
@@ -75,9 +74,9 @@ static bool is_shared_sdk(constructor *sdk)
 	return dladdr1((void *)sdk, &info, (void **)&map, RTLD_DL_LINKMAP) && map == library;
 }
 
-static otel_cpp_follow *binding_load(void)
+static otel_cpp_follow *load_follow(void)
 {
-	return (otel_cpp_follow *)binding_function("cpp/", OTEL_CPP_BINDING, OTEL_CPP_FOLLOW);
+	return (otel_cpp_follow *)binding_symbol("cpp/", OTEL_CPP_BINDING, OTEL_CPP_FOLLOW);
 }
 
 void tracer_context_init(void *self, void *processors, const void *resource, void *sampler,
@@ -85,12 +84,12 @@ void tracer_context_init(void *self, void *processors, const void *resource, voi
 {
 	int saved = errno;
 	constructor *sdk = constructor_find(__builtin_return_address(0));
-	otel_cpp_follow *follow = is_shared_sdk(sdk) ? binding_load() : NULL;
+	otel_cpp_follow *follow = is_shared_sdk(sdk) ? load_follow() : NULL;
 
 	if (follow)
 		follow(processors, resource);
 	else
-		dlerror(); /* ours is nobody's business */
+		dlerror(); /* hide our error from the program */
 	errno = saved;
 	sdk(self, processors, resource, sampler, id_generator);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event - what is put into a ring.
+ * event - write events into the ring of a thread.
  *
- * Names and attributes come from the host.  They are cut where an event has no more
- * room, attributes only between two of them.
+ * Names and attributes come from the host program.  If they exceed the size of an event,
+ * the name is cut, and attributes that do not fit are left out.
  *
- * Writing takes longer where a page of the ring is touched for the first time.  That
- * is to be within the span: so a begin is stamped before, and an end after it.  A
- * context is stamped when it has been published, not before: else, who looks at the
- * thread in between would find that it still works for what it did before.
+ * Writing is slow when it touches a page of the ring for the first time.  That time
+ * should be inside the span: so the time of a BEGIN is taken before writing, and that
+ * of an END after it.  The time of a context is taken after publishing it: otherwise an
+ * observer of the thread could still find the old context at that time.
  */
 #include "agent/internal.h"
 
@@ -36,7 +36,7 @@ static uint16_t name_size(const struct sonde_agent_span *span)
 	return (uint16_t)(span->name_size < NAME_MAX_SIZE ? span->name_size : NAME_MAX_SIZE);
 }
 
-/* As many of the attributes as fit, in bytes. */
+/* The size in bytes of the attributes that fit. */
 static uint16_t attributes_size(const struct sonde_agent_span *span, size_t room)
 {
 	const uint8_t *bytes = span->attributes;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * beside - a binding is a library of its own, so that what it needs is needed
- * only where its SDK is.  It lies beside the agent where that is installed, and in the
- * folder of its sources in a build.  Once loaded, it stays.
+ * load_binding - load the binding for an SDK.
+ *
+ * Each binding is a library of its own, so that its dependencies are needed only in
+ * processes that use the SDK.  It is installed beside the agent; in a build it is in the
+ * folder of its sources.  A loaded binding is never unloaded.
  */
 #ifndef SONDE_AGENT_LOAD_BINDING_H
 #define SONDE_AGENT_LOAD_BINDING_H
@@ -12,14 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A function of the binding, or NULL. */
-static inline void *binding_function(const char *folder, const char *library, const char *name)
+/* Find a function of the binding; NULL if it cannot be loaded. */
+static inline void *binding_symbol(const char *folder, const char *library, const char *name)
 {
 	const char *const folders[] = { "", folder };
 	char path[PATH_MAX];
 	Dl_info self;
 
-	if (!dladdr((void *)binding_function, &self))
+	if (!dladdr((void *)binding_symbol, &self))
 		return NULL;
 	const char *slash = strrchr(self.dli_fname, '/');
 	int length = slash ? (int)(slash + 1 - self.dli_fname) : 0;

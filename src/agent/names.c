@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A name is looked for once for each place in the program, from where its hash
- * says.  Two threads may enter the same name at once and make two entries of
- * it: that hurts nobody, as they are switched together.
+ * The names form a hash table with linear probing.  Each call site looks up its name
+ * once.  Two threads can add the same name at once and create two entries; that is
+ * harmless, because both are switched together.
  */
 #include "agent/names.h"
 
@@ -60,13 +60,13 @@ void names_off_from_environment(struct span_arena *arena)
 	}
 }
 
-void sonde_set_enabled(const char *pattern, bool on)
+void sonde_set_enabled(const char *pattern, bool enabled)
 {
 	struct agent_thread *t = &agent_thread;
 
 	if (!agent_enter(t))
 		return;
 	if (agent_arena)
-		span_switch(agent_arena, pattern, !on);
+		span_switch(agent_arena, pattern, !enabled);
 	agent_exit(t);
 }

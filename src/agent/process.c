@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * process - a process introduces itself when it first has something to say.
+ * process - initialise the agent on first use.
  *
- * Until then nothing has been done: no memory, no file, no name.  A forked child
- * is such a process again, but that it has its family's arena.  The kernel
- * clears the page of `agent_process` in every child (MADV_WIPEONFORK), also in one
- * that no handler of pthread_atfork() hears of; where the kernel does not know
- * that, such a handler must do.
+ * Before its first use, the agent has done nothing: no memory, no file, no name.  A
+ * forked child is in that state again, except that it shares the arena of its family.
+ * The kernel clears the page of `agent_process` in every child (MADV_WIPEONFORK), even if
+ * the fork bypasses pthread_atfork() handlers; on a kernel without that feature, such a
+ * handler clears it.
  *
- * Several threads may be first at once, and none waits for another, which may have no
- * CPU: all of them do it, each step so that it can be done twice.  Only to publish
- * is for one alone.
+ * Several threads can be first at once.  None waits for another, which may not get a
+ * CPU: all of them initialise, with steps that can safely be repeated.  Only
+ * publishing the process context is left to one thread.
  */
 #include "agent/internal.h"
 
@@ -25,7 +25,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-enum { KEYS_IN_PLACE = 32 }; /* for more, glibc's pthread_setspecific() allocates */
+enum { KEYS_PREALLOCATED = 32 }; /* for higher keys, glibc's pthread_setspecific() allocates */
 
 __thread struct agent_thread agent_thread;
 struct agent_process agent_process __attribute__((aligned(AGENT_PAGE)));
@@ -34,48 +34,48 @@ char agent_service[SPAN_SERVICE_MAX];
 SONDE_AGENT_API extern __thread const struct context_record *otel_thread_ctx_v1;
 __thread const struct context_record *otel_thread_ctx_v1;
 
-static uint32_t generations; /* in this family's line, up to this process */
-static bool is_guarded;
-static pthread_key_t leaving;
-static bool has_leaving;
+static uint32_t generations; /* number of forks from the first process to this one */
+static bool is_installed;
+static pthread_key_t exit_key;
+static bool has_exit_key;
 
-static void forget(void)
+static void clear_process(void)
 {
 	memset(&agent_process, 0, sizeof(agent_process));
 }
 
-/* In the thread that ends. Is called again if others' handlers make it take another ring. */
-static void thread_ends(void *thread)
+/* Called again if the destructor of another key acquires a ring. */
+static void thread_exits(void *thread)
 {
-	ring_leave(thread);
+	ring_release(thread);
 }
 
-__attribute__((destructor)) static void process_ends(void)
+__attribute__((destructor)) static void process_exits(void)
 {
-	ring_leave(&agent_thread);
+	ring_release(&agent_thread);
 }
 
-/* Once in a family. */
-static void guard(void)
+/* Once per family. */
+static void install_handlers(void)
 {
-	if (__atomic_exchange_n(&is_guarded, true, __ATOMIC_RELAXED))
+	if (__atomic_exchange_n(&is_installed, true, __ATOMIC_RELAXED))
 		return;
 	if (madvise(&agent_process, sizeof(agent_process), MADV_WIPEONFORK) < 0)
-		pthread_atfork(NULL, NULL, forget);
-	if (!pthread_key_create(&leaving, thread_ends)) {
-		has_leaving = leaving < KEYS_IN_PLACE;
-		if (!has_leaving)
-			pthread_key_delete(leaving);
+		pthread_atfork(NULL, NULL, clear_process);
+	if (!pthread_key_create(&exit_key, thread_exits)) {
+		has_exit_key = exit_key < KEYS_PREALLOCATED;
+		if (!has_exit_key)
+			pthread_key_delete(exit_key);
 	}
 }
 
-void thread_note_ring(struct agent_thread *t)
+void thread_release_ring_at_exit(struct agent_thread *t)
 {
-	if (has_leaving)
-		pthread_setspecific(leaving, t);
+	if (has_exit_key)
+		pthread_setspecific(exit_key, t);
 }
 
-/* Of two processes with the same numbers, only those in one namespace mean the same. */
+/* The inode of our pid namespace, in which the pid and tids of this process are valid. */
 static uint32_t pid_namespace(void)
 {
 	char text[64] = "";
@@ -92,7 +92,7 @@ static void copy_service(const char *name, size_t size)
 	agent_service[size] = '\0';
 }
 
-/* As the SDKs have it: the one variable, or a part of the other. */
+/* The same rules as in the SDKs. */
 static void service_from_environment(void)
 {
 	const char *name = getenv("OTEL_SERVICE_NAME");
@@ -119,18 +119,18 @@ void agent_start(void)
 	bool is_first = !__atomic_exchange_n(&agent_process.starting, 1, __ATOMIC_ACQUIRE);
 	uint64_t none = 0, epoch = (uint64_t)(generations + 1) << 16;
 
-	guard();
+	install_handlers();
 	agent_process.pid = (uint32_t)getpid();
 	agent_process.pid_ns = pid_namespace();
 	if (!agent_service[0])
 		service_from_environment();
 	if (!agent_arena)
-		arena_make();
+		arena_create();
 	if (__atomic_compare_exchange_n(&agent_process.epoch, &none, epoch, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_RELAXED))
 		generations = epoch_generation(epoch);
 	if (is_first)
-		process_publish();
+		process_context_publish();
 	errno = saved;
 }
 
@@ -148,7 +148,7 @@ void sonde_agent_set_service(const char *name)
 	int saved = errno;
 	if (!__atomic_exchange_n(&agent_process.publishing, 1, __ATOMIC_ACQUIRE)) {
 		copy_service(name, strlen(name));
-		process_publish();
+		process_context_publish();
 		__atomic_add_fetch(&agent_process.epoch, 1, __ATOMIC_RELEASE);
 		__atomic_store_n(&agent_process.publishing, 0, __ATOMIC_RELEASE);
 	}

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python_hook - how the agent gets into Python, and only where it is wanted.
+ * python_hook - loads the Python binding into processes that import the SDK.
  *
- * A process that has Python has its table of built-in modules when the agent is
- * loaded, before main().  The module `posix` is made in every start of an
- * interpreter, so its entry there is our way in: from then on the built-in
- * function exec() is followed, by which importlib executes every module,
- * however it is imported.  When it has executed the SDK's module for traces,
- * libsonde-agent-python.so is loaded from beside this library and does the rest.
+ * If the process is a Python interpreter, its table of built-in modules exists when the
+ * agent is loaded, before main().  Every start of an interpreter initialises the module
+ * `posix`, so its entry in the table is our way in.  From then on we hook the built-in
+ * function exec(), with which importlib executes every module, however it is imported.
+ * When exec() has executed the SDK's trace module, the hook loads
+ * libsonde-agent-python.so from beside this library.
  *
- * A program that never imports an SDK has paid a few nanoseconds for
- * each module that it imports, and nothing that it can see is different: no
- * module, no path, no environment variable, no hook of importing.  Options of
- * Python (-I, -E, -S) and virtual environments make no difference.  An audit
- * hook would do the same, and cannot be taken back: with it, id() takes 1.7 times as
+ * A program that never imports the SDK pays a few nanoseconds per imported module, and
+ * can observe no difference: no module, path, environment variable or import hook is
+ * added.  Python's options (-I, -E, -S) and virtual environments make no difference.  An
+ * audit hook would be simpler, but cannot be removed: with one, id() takes 1.7 times as
  * long and copy.deepcopy() 13 % longer.
  *
- * Nothing of Python is linked: what is needed is looked up, and where one is
- * missing, Python is left alone.  All of this runs under Python's lock.
+ * The agent does not link against Python: it looks up the functions that it needs, and
+ * leaves Python alone if one is missing.  All of this code runs with the GIL held.
  */
 #include <stdbool.h>
 #include <sys/types.h>
@@ -36,7 +35,7 @@ struct inittab { /* struct _inittab of Python's import.h */
 typedef void *exec_fn(void *module, void *const *args, ssize_t n, void *kwnames);
 typedef void follow_fn(const char *module);
 
-/* What Python has of these names; the prefix is that of Python. */
+/* Functions of Python's C API. */
 static struct {
 	void *(*PyEval_GetBuiltins)(void);
 	void *(*PyDict_GetItemString)(void *dict, const char *key);
@@ -49,17 +48,17 @@ static struct {
 
 static void *(*posix_init)(void);
 static exec_fn *python_exec;
-static void *interpreter; /* the one that we follow: the first */
-static follow_fn *follow; /* the binding's, once it is loaded */
+static void *interpreter; /* the first one, the only one followed */
+static follow_fn *follow; /* of the binding, once loaded */
 
 static bool is_a(void *object, void *type)
 {
-	void *its = ((void **)object)[1]; /* ob_type */
+	void *object_type = ((void **)object)[1]; /* ob_type */
 
-	return its == type || python.PyType_IsSubtype(its, type);
+	return object_type == type || python.PyType_IsSubtype(object_type, type);
 }
 
-/* The name of the module whose namespace this is, or NULL. */
+/* The name of the module with this namespace, or NULL. */
 static const char *module_name(void *globals)
 {
 	void *name = NULL;
@@ -74,30 +73,30 @@ static const char *module_name(void *globals)
 	return text;
 }
 
-/* A module has been executed. */
-static void see(void *globals)
+/* exec() has executed a module. */
+static void module_executed(void *globals)
 {
 	const char *name = module_name(globals);
 
 	if (!name)
 		return;
 	if (!follow && !strcmp(name, SDK))
-		follow = (follow_fn *)binding_function("python/", BINDING, "sonde_python_follow");
+		follow = (follow_fn *)binding_symbol("python/", BINDING, "sonde_python_follow");
 	if (follow && (!strcmp(name, SDK) || !strcmp(name, "asyncio") || !strcmp(name, "greenlet")))
 		follow(name);
 }
 
-static void *exec_seen(void *module, void *const *args, ssize_t n, void *kwnames)
+static void *exec_hook(void *module, void *const *args, ssize_t n, void *kwnames)
 {
 	void *done = python_exec(module, args, n, kwnames);
 
 	if (done && n >= 2 && python.PyInterpreterState_Get() == interpreter)
-		see(args[1]);
+		module_executed(args[1]);
 	return done;
 }
 
-/* Python's own is made, and with it all built-in functions are there. */
-static void *posix_init_seen(void)
+/* All built-in functions exist when `posix` is initialised. */
+static void *posix_init_hook(void)
 {
 	void *builtins = python.PyEval_GetBuiltins();
 	void *exec =
@@ -108,7 +107,7 @@ static void *posix_init_seen(void)
 	if (method && (method->flags & ~PYTHON_KEYWORDS) == PYTHON_FASTCALL) {
 		interpreter = python.PyInterpreterState_Get();
 		python_exec = (exec_fn *)method->function;
-		method->function = (void *)exec_seen;
+		method->function = (void *)exec_hook;
 	}
 	return posix_init();
 }
@@ -136,7 +135,7 @@ static bool look_up(void)
 			return false;
 		memcpy(wanted[i].to, &found, sizeof(found));
 	}
-	/* In builds without the lock, objects look otherwise. */
+	/* Free-threaded builds have another object layout. */
 	return !dlsym(RTLD_DEFAULT, "_Py_MergeZeroLocalRefcount");
 }
 
@@ -150,7 +149,7 @@ __attribute__((constructor)) static void find_python(void)
 		if (strcmp(entry->name, "posix"))
 			continue;
 		posix_init = entry->init;
-		entry->init = posix_init_seen;
+		entry->init = posix_init_hook;
 		return;
 	}
 }

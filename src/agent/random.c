@@ -2,9 +2,9 @@
 /*
  * random - ids for spans and traces.
  *
- * Each thread has a generator of its own (xoroshiro128++ by Blackman and Vigna),
- * seeded by the kernel, and again after a fork, as two that go on from the same
- * state would give the same ids.
+ * Each thread has its own generator (xoroshiro128++ by Blackman and Vigna), seeded by
+ * the kernel, and again after a fork: otherwise parent and child would generate the
+ * same ids.
  */
 #include "agent/internal.h"
 
@@ -13,7 +13,7 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 
-/* Spreads what little the bits of a number tell (splitmix64). */
+/* Spread the entropy of a number over all bits (splitmix64). */
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -24,7 +24,7 @@ static uint64_t mix(uint64_t x)
 static void seed(struct agent_thread *t)
 {
 	int saved = errno;
-	const void *given = (const void *)getauxval(AT_RANDOM); /* the same in forked children */
+	const void *given = (const void *)getauxval(AT_RANDOM); /* inherited by children */
 
 	if (getrandom(t->random, sizeof(t->random), GRND_NONBLOCK) != sizeof(t->random)) {
 		if (given)
@@ -32,7 +32,7 @@ static void seed(struct agent_thread *t)
 		t->random[0] ^= mix(clock_now());
 		t->random[1] ^= mix((uint64_t)(uintptr_t)t ^ (uint64_t)agent_process.pid << 40);
 	}
-	t->random[0] |= 1; /* all zero would stay so */
+	t->random[0] |= 1; /* the generator is stuck at all zeros */
 	t->random_generation = epoch_generation(agent_process.epoch);
 	errno = saved;
 }

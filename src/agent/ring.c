@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring - a thread's own way to the recorder.
+ * ring - a thread's connection to the recorder.
  *
- * A thread that takes a ring has it until it ends, or until nobody is left to read
- * it.  Ends that nobody tells us of (_exit(), SIGKILL, threads beside the one that
- * calls exit()) leave rings that seem taken: when there is no free one, all are
- * looked through for owners that do not exist any more.  That takes some
- * hundred microseconds, and so is done rarely.
+ * A thread keeps its ring until it exits, or until there is no recorder.  Some exits
+ * bypass the agent (_exit(), SIGKILL, other threads at exit()) and leave rings that seem
+ * in use.  So when no ring is free, sweep() frees the rings of threads that no longer
+ * exist.  That takes some hundred microseconds, so it is done rarely.
  *
- * A ring that was left belongs to the recorder until it is empty; if the recorder
- * itself is gone, it is free.
+ * An abandoned ring belongs to the recorder until it is empty; without a recorder, it is
+ * free.
  */
 #include "agent/internal.h"
 
@@ -18,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LOOK_AGAIN 10000000u /* ns */
+#define RING_SEARCH_PAUSE 10000000u /* ns */
 
 static uint32_t ring_state(const struct span_ring *ring)
 {
@@ -33,12 +32,12 @@ static bool ring_change(struct span_ring *ring, uint32_t from, uint32_t to)
 
 static bool recorder_is_alive(uint64_t now)
 {
-	uint64_t beat = __atomic_load_n(&agent_arena->heartbeat, __ATOMIC_RELAXED);
+	uint64_t heartbeat = __atomic_load_n(&agent_arena->heartbeat, __ATOMIC_RELAXED);
 
-	return arena_is_recording() && (now < beat || now - beat < SPAN_HEARTBEAT_MAX);
+	return arena_is_recording() && (now < heartbeat || now - heartbeat < SPAN_HEARTBEAT_MAX);
 }
 
-/* Nobody reads: then nobody writes either, until one comes. */
+/* The recorder is dead: write no events until another one attaches. */
 static void end_recording(void)
 {
 	__atomic_store_n(&agent_arena->recording, 0, __ATOMIC_RELAXED);
@@ -49,7 +48,7 @@ static __u64 *taken_word(size_t index)
 	return &agent_arena->taken[index / 64];
 }
 
-/* Unless the recorder has done so meanwhile: then another may have it already. */
+/* Does nothing if the recorder freed the ring first: another thread may use it already. */
 static void ring_free(struct span_ring *ring, uint32_t from)
 {
 	size_t index = (size_t)(ring - agent_arena->rings);
@@ -66,26 +65,26 @@ static bool owner_is_gone(const struct span_ring *ring)
 	       syscall(SYS_tgkill, ring->pid, ring->tid, 0) < 0 && errno == ESRCH;
 }
 
-/* Take from the dead. */
+/* Free or abandon the rings of dead threads. */
 static void sweep(uint64_t now)
 {
-	bool is_read = recorder_is_alive(now);
+	bool has_reader = recorder_is_alive(now);
 
 	for (uint32_t i = 0; i < agent_process.rings; i++) {
 		struct span_ring *ring = &agent_arena->rings[i];
 		uint32_t state = ring_state(ring);
-		bool is_left = state == SPAN_RING_ABANDONED ||
-			       (state == SPAN_RING_TAKEN && owner_is_gone(ring));
+		bool is_orphaned = state == SPAN_RING_ABANDONED ||
+				   (state == SPAN_RING_TAKEN && owner_is_gone(ring));
 		bool is_empty = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) == ring->head;
 
-		if (is_left && (!is_read || (is_empty && state == SPAN_RING_TAKEN)))
+		if (is_orphaned && (!has_reader || (is_empty && state == SPAN_RING_TAKEN)))
 			ring_free(ring, state);
-		else if (is_left && state == SPAN_RING_TAKEN)
+		else if (is_orphaned && state == SPAN_RING_TAKEN)
 			ring_change(ring, SPAN_RING_TAKEN, SPAN_RING_ABANDONED);
 	}
 }
 
-/* The first that is free, so that few pages are ever touched. */
+/* Claim the first free ring, so that few pages are ever touched. */
 static struct span_ring *claim(void)
 {
 	for (size_t i = 0; i < agent_process.rings; i++) {
@@ -107,7 +106,7 @@ static struct span_ring *claim_any(uint64_t now)
 {
 	struct span_ring *ring;
 
-	if (now < agent_process.no_ring)
+	if (now < agent_process.next_ring_search)
 		return NULL;
 	ring = claim();
 	while (!ring && arena_grow())
@@ -117,16 +116,16 @@ static struct span_ring *claim_any(uint64_t now)
 		ring = claim();
 	}
 	if (!ring)
-		agent_process.no_ring = now + LOOK_AGAIN;
+		agent_process.next_ring_search = now + RING_SEARCH_PAUSE;
 	return ring;
 }
 
-bool ring_take(struct agent_thread *t, uint64_t now)
+bool ring_acquire(struct agent_thread *t, uint64_t now)
 {
 	int saved = errno;
 	struct span_ring *ring;
 
-	ring_leave(t);
+	ring_release(t);
 	if (!recorder_is_alive(now)) {
 		end_recording();
 		errno = saved;
@@ -143,25 +142,25 @@ bool ring_take(struct agent_thread *t, uint64_t now)
 	ring->tid = t->tid;
 	ring->pid_ns = agent_process.pid_ns;
 	memcpy(ring->service, agent_service, sizeof(ring->service));
-	/* what a dead recorder left there is another thread's */
+	/* events that a dead recorder left are from another thread */
 	ring->tail = ring->head;
 	ring->lost_reported = ring->lost;
 	__atomic_store_n(&ring->state, SPAN_RING_TAKEN, __ATOMIC_RELEASE);
 	t->ring = ring;
 	t->tail = ring->head;
 	t->ring_epoch = agent_process.epoch;
-	thread_note_ring(t);
+	thread_release_ring_at_exit(t);
 	errno = saved;
 	return true;
 }
 
-void ring_leave(struct agent_thread *t)
+void ring_release(struct agent_thread *t)
 {
 	struct span_ring *ring = t->ring;
 
 	t->ring = NULL;
 	if (!ring || epoch_generation(t->ring_epoch) != epoch_generation(agent_process.epoch))
-		return; /* the parent's */
+		return; /* the ring belongs to the parent process */
 	if (recorder_is_alive(clock_now()))
 		ring_change(ring, SPAN_RING_TAKEN, SPAN_RING_ABANDONED);
 	else
@@ -200,7 +199,7 @@ static bool has_room(struct agent_thread *t, size_t size)
 void *ring_reserve(struct agent_thread *t, size_t size, uint64_t now)
 {
 	if (unlikely(!t->ring || t->ring_epoch != agent_process.epoch) &&
-	    !ring_take(t, now ? now : clock_now()))
+	    !ring_acquire(t, now ? now : clock_now()))
 		return NULL;
 	t->ring->event_count++;
 	if (unlikely(!has_room(t, size))) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sonde.h - spans for C programs that use no OpenTelemetry SDK.
+ * sonde.h - spans for C programs that do not use an OpenTelemetry SDK.
  *
  *	#include <sonde.h>                          cc service.c -lsonde-agent
  *
@@ -11,19 +11,18 @@
  *	...
  *	sonde_end(&span);
  *
- * A span that is begun while another is open on the same thread is its child,
- * and the thread works for it until it ends.  Spans end in the reverse order of
- * their begins, on the thread that began them; for work that moves, see
+ * A span that begins while another is open on the same thread becomes its child, and
+ * the thread works for it until it ends.  Spans end in the reverse order of their
+ * begins, on the thread that began them; for work that moves to another thread, see
  * sonde_detach() and sonde_attach().
  *
- * `sonde record` sees them, `sonde export --to=otlp` gives them to others.
- * While nobody records, begin and end cost a few nanoseconds.  Each name can be
- * switched off and on while the program runs, by sonde_set_enabled(), by
- * `sonde spans --off PATTERN --pid PID`, or from the start by SONDE_SPANS_OFF=PATTERN,... in
- * the environment; a span that is off costs one look at memory, and its
- * children become children of the one around it.
+ * `sonde record` records the spans; `sonde export --to=otlp` exports them.  Without a
+ * recorder, a begin and an end cost a few nanoseconds.  Each name can be switched off and
+ * on at run time, with sonde_set_enabled() or with `sonde spans --off PATTERN --pid PID`,
+ * and from the start with SONDE_SPANS_OFF=PATTERN,... in the environment.  A span that is
+ * off costs one memory access, and its children become children of the enclosing span.
  *
- * Nothing here fails, waits, prints or allocates memory.
+ * These functions do not fail, wait, print or allocate memory.
  */
 #ifndef SONDE_H
 #define SONDE_H
@@ -38,30 +37,30 @@ extern "C" {
 
 #define SONDE_API __attribute__((visibility("default")))
 
-/* A place in the program where spans of one name begin; made by SONDE_BEGIN. */
+/* A call site that begins spans of one name; defined by SONDE_BEGIN. */
 struct sonde_site {
 	const char *name;
-	void *slot; /* the library's */
+	void *slot; /* private */
 };
 
 enum { SONDE_ATTRIBUTES_SIZE = 256 };
 
-/* An open span. It may be moved, but not copied; what is in it is the library's affair. */
+/* An open span.  It can be moved but not copied; its fields are private to the library. */
 struct sonde_span {
-	struct sonde_site *site; /* NULL if it is off, or has ended */
-	uint64_t start;          /* 0 if nobody recorded */
+	struct sonde_site *site; /* NULL if the span is off or has ended */
+	uint64_t start;          /* ns; 0 if there was no recorder */
 	uint8_t trace[16], id[8], parent[8];
-	uint8_t before_trace[16], before_id[8]; /* what the thread worked for before it */
-	uint32_t tid;                           /* of the thread that began it */
+	uint8_t before_trace[16], before_id[8]; /* the thread's previous span */
+	uint32_t tid;                           /* of the thread that began the span */
 	uint16_t attributes_size;
-	uint16_t dropped; /* attributes that had no room; the span says how many */
+	uint16_t dropped; /* attributes that did not fit; their number becomes an attribute */
 	uint8_t trace_flags, before_flags;
 	uint8_t state;
 	uint8_t kind;
 	uint8_t attributes[SONDE_ATTRIBUTES_SIZE];
 };
 
-/* Begin a span, whose name is a string literal. */
+/* Begin a span.  The name must be a string literal. */
 #define SONDE_BEGIN(span, text) \
 	do { \
 		static struct sonde_site sonde_site_ = { text, 0 }; \
@@ -78,24 +77,28 @@ SONDE_API void sonde_set_bool(struct sonde_span *span, const char *key, bool val
 SONDE_API void sonde_set_error(struct sonde_span *span);
 
 /*
- * Work for a span goes on elsewhere: the thread leaves it (and is then where it was
- * before it began or entered it), this or another thread enters it.
+ * Move a span to another thread: the current thread detaches it, and continues with the span that
+ * it worked for before; this or another thread attaches it again.
  */
 SONDE_API void sonde_detach(struct sonde_span *span);
 SONDE_API void sonde_attach(struct sonde_span *span);
 
 /*
- * A request from another process: begin as a child of what a `traceparent`
- * header says; NULL or a broken one is a root.  And such a header for a request to
- * another; returns text, or "" if the span is off.
+ * Begin a span for a request from another process, as a child of the span in its `traceparent`
+ * header.  If the header is NULL or malformed, the span becomes a root.
  */
 SONDE_API void sonde_begin_remote(struct sonde_site *site, const char *traceparent,
 				  struct sonde_span *ret);
+
+/*
+ * Write the `traceparent` header for a request to another process.  Returns text, which is "" if
+ * the span is off.
+ */
 enum { SONDE_TRACEPARENT_SIZE = 56 };
 SONDE_API char *sonde_traceparent(const struct sonde_span *span, char text[SONDE_TRACEPARENT_SIZE]);
 
-/* Switch all names that match a pattern (of fnmatch) off or on, from now on. */
-SONDE_API void sonde_set_enabled(const char *pattern, bool on);
+/* Switch all spans whose name matches a pattern (see fnmatch(3)) on or off. */
+SONDE_API void sonde_set_enabled(const char *pattern, bool enabled);
 
 #ifdef __cplusplus
 }

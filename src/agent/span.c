@@ -2,12 +2,12 @@
 /*
  * span - sonde.h: spans for programs without an SDK.
  *
- * Which span is the current one is what the thread's context says, no matter who
- * said it; so spans of an SDK and of sonde.h nest in each other.  A span keeps
- * what was there before it, and puts that back when it is left or ends.  The
- * library keeps no list of open spans: they are the program's.
+ * The current span is the published context of the thread, no matter which library
+ * published it; so spans of an SDK and of sonde.h nest in each other.  A span stores the
+ * previous context, and restores it when it is detached or ends.  The library keeps no
+ * list of open spans: the program owns them.
  *
- * A begin is also a change of context, and so is an end: two events, at one time.
+ * A begin and an end also change the context, so each writes two events.
  */
 #include "agent/sonde.h"
 
@@ -20,16 +20,16 @@
 #include "agent/names.h"
 #include "agent/traceparent.h"
 
-/* sonde_span.state: what it is, and what was before it. */
+/* sonde_span.state: of the span, and of the previous context. */
 enum {
-	SPAN_ENTERED = 1, /* a thread works for it */
+	SPAN_ATTACHED = 1, /* a thread works for the span */
 	SPAN_FAILED = 2,
 	BEFORE_NONE = 4,
-	BEFORE_LOST = 8,
+	BEFORE_UNKNOWN = 8,
 };
 
 enum {
-	COUNT_EXACTLY = 1024, /* spans of a name; then only one in so many counts, for as many */
+	COUNT_EXACTLY = 1024, /* spans of a name; beyond, count a sample of one in COUNT_EVERY */
 	COUNT_EVERY = 64,
 };
 
@@ -38,11 +38,11 @@ static struct span_name *site_name(struct sonde_site *site)
 	return __atomic_load_n(&site->slot, __ATOMIC_RELAXED);
 }
 
-static struct span_name *find_name(struct sonde_site *site)
+static struct span_name *resolve_name(struct sonde_site *site)
 {
 	struct span_name *name = names_find(site->name);
 
-	if (agent_arena) /* else another thread is making it, or it may not be had */
+	if (agent_arena) /* otherwise another thread is creating it, or that failed */
 		__atomic_store_n(&site->slot, name, __ATOMIC_RELAXED);
 	return name;
 }
@@ -52,7 +52,7 @@ static bool is_off(const struct span_name *name)
 	return __atomic_load_n(&name->off, __ATOMIC_RELAXED);
 }
 
-/* Without a lock, so about right; and seldom, so that threads do not fight for it. */
+/* Approximate: without a lock, and sampled so that threads do not contend for the counter. */
 static void count(struct span_name *name, uint64_t random)
 {
 	uint64_t n = __atomic_load_n(&name->count, __ATOMIC_RELAXED);
@@ -63,9 +63,9 @@ static void count(struct span_name *name, uint64_t random)
 		__atomic_store_n(&name->count, n + COUNT_EVERY, __ATOMIC_RELAXED);
 }
 
-static struct sonde_agent_span told(const struct sonde_span *span)
+static struct sonde_agent_span describe(const struct sonde_span *span)
 {
-	struct sonde_agent_span told = {
+	struct sonde_agent_span event = {
 		.name = span->site->name,
 		.name_size = strlen(span->site->name),
 		.start = span->start,
@@ -76,22 +76,22 @@ static struct sonde_agent_span told(const struct sonde_span *span)
 		.is_error = span->state & SPAN_FAILED,
 	};
 
-	memcpy(told.trace, span->trace, sizeof(told.trace));
-	memcpy(told.span, span->id, sizeof(told.span));
-	memcpy(told.parent, span->parent, sizeof(told.parent));
-	return told;
+	memcpy(event.trace, span->trace, sizeof(event.trace));
+	memcpy(event.span, span->id, sizeof(event.span));
+	memcpy(event.parent, span->parent, sizeof(event.parent));
+	return event;
 }
 
-/* The thread works for the span from now on. */
-static bool enter(struct agent_thread *t, struct sonde_span *span)
+/* Make the span the current one of the thread. */
+static bool attach(struct agent_thread *t, struct sonde_span *span)
 {
 	const struct context_record *before = *t->context;
 
-	span->state = SPAN_ENTERED | (span->state & SPAN_FAILED);
+	span->state = SPAN_ATTACHED | (span->state & SPAN_FAILED);
 	if (!before) {
 		span->state |= BEFORE_NONE;
 	} else if (!before->valid) {
-		span->state |= BEFORE_LOST;
+		span->state |= BEFORE_UNKNOWN;
 	} else {
 		memcpy(span->before_trace, before->trace, sizeof(span->before_trace));
 		memcpy(span->before_id, before->span, sizeof(span->before_id));
@@ -101,18 +101,18 @@ static bool enter(struct agent_thread *t, struct sonde_span *span)
 	return true;
 }
 
-/* And does so no more, if it still does. */
-static bool leave(struct agent_thread *t, struct sonde_span *span)
+/* Restore the previous context, if the span is still the current one. */
+static bool detach(struct agent_thread *t, struct sonde_span *span)
 {
 	const struct context_record *now = *t->context;
 	bool is_ours = now && now->valid && !memcmp(now->span, span->id, sizeof(span->id));
 
-	if (!(span->state & SPAN_ENTERED) || !is_ours)
+	if (!(span->state & SPAN_ATTACHED) || !is_ours)
 		return false;
-	span->state &= ~SPAN_ENTERED;
-	if (span->state & (BEFORE_NONE | BEFORE_LOST))
+	span->state &= ~SPAN_ATTACHED;
+	if (span->state & (BEFORE_NONE | BEFORE_UNKNOWN))
 		*(const struct context_record *volatile *)t->context =
-			span->state & BEFORE_NONE ? NULL : &context_lost;
+			span->state & BEFORE_NONE ? NULL : &context_unknown;
 	else
 		context_set(t, span->before_trace, span->before_id, span->before_flags);
 	return true;
@@ -127,7 +127,7 @@ static void make_root(struct agent_thread *t, struct sonde_span *span)
 	span->trace_flags = TRACE_SAMPLED;
 }
 
-/* A child of what the thread works for. */
+/* Make the span a child of the current one. */
 static void make_child(struct agent_thread *t, struct sonde_span *span)
 {
 	const struct context_record *current = *t->context;
@@ -141,15 +141,15 @@ static void make_child(struct agent_thread *t, struct sonde_span *span)
 	span->trace_flags = current->trace_flags;
 }
 
-static void note_begin(struct sonde_span *span, uint64_t time)
+static void set_start(struct sonde_span *span, uint64_t time)
 {
 	span->start = time;
 	span->tid = (uint32_t)syscall(SYS_gettid);
 }
 
-/* asked: when, if there was more to do first; or 0. */
+/* requested_at: time of the call if initialisation delayed it, otherwise 0. */
 static void begin(struct agent_thread *t, struct sonde_site *site, struct span_name *name,
-		  uint64_t asked, struct sonde_span *span)
+		  uint64_t requested_at, struct sonde_span *span)
 {
 	uint64_t id = random_next(t);
 
@@ -160,25 +160,25 @@ static void begin(struct agent_thread *t, struct sonde_site *site, struct span_n
 	span->start = 0;
 	span->attributes_size = span->dropped = 0;
 	span->state = 0;
-	enter(t, span);
+	attach(t, span);
 	if (likely(!arena_is_recording())) {
-		if (unlikely(asked)) /* another thread may be introducing the process: the end tells
-				      */
-			note_begin(span, asked);
+		/* another thread may be initialising the agent: keep the start for the END event */
+		if (unlikely(requested_at))
+			set_start(span, requested_at);
 		return;
 	}
 	uint64_t now = clock_now();
-	struct sonde_agent_span event = told(span);
+	struct sonde_agent_span event = describe(span);
 
-	span->start = asked ? asked : now;
+	span->start = requested_at ? requested_at : now;
 	event_begin(t, span->start, &event);
 	event_context(t, now);
 	span->tid = t->tid;
 }
 
-/* The name that a span is to have, with the thread entered; NULL if it is not to be. */
-static struct span_name *may_begin(struct agent_thread *t, struct sonde_site *site,
-				   uint64_t *ret_asked, struct sonde_span *ret)
+/* The name of the span, after agent_enter(); NULL if the span is off or cannot begin. */
+static struct span_name *prepare_begin(struct agent_thread *t, struct sonde_site *site,
+				       uint64_t *ret_asked, struct sonde_span *ret)
 {
 	struct span_name *name = site_name(site);
 
@@ -191,7 +191,7 @@ static struct span_name *may_begin(struct agent_thread *t, struct sonde_site *si
 		return NULL;
 	}
 	if (unlikely(!name)) {
-		name = find_name(site);
+		name = resolve_name(site);
 		if (is_off(name)) {
 			agent_exit(t);
 			return NULL;
@@ -203,29 +203,29 @@ static struct span_name *may_begin(struct agent_thread *t, struct sonde_site *si
 void sonde_begin(struct sonde_site *site, struct sonde_span *ret)
 {
 	struct agent_thread *t = &agent_thread;
-	uint64_t asked;
-	struct span_name *name = may_begin(t, site, &asked, ret);
+	uint64_t requested_at;
+	struct span_name *name = prepare_begin(t, site, &requested_at, ret);
 
 	if (!name)
 		return;
 	ret->kind = SPAN_INTERNAL;
 	make_child(t, ret);
-	begin(t, site, name, asked, ret);
+	begin(t, site, name, requested_at, ret);
 	agent_exit(t);
 }
 
 void sonde_begin_remote(struct sonde_site *site, const char *traceparent, struct sonde_span *ret)
 {
 	struct agent_thread *t = &agent_thread;
-	uint64_t asked;
-	struct span_name *name = may_begin(t, site, &asked, ret);
+	uint64_t requested_at;
+	struct span_name *name = prepare_begin(t, site, &requested_at, ret);
 
 	if (!name)
 		return;
 	ret->kind = SPAN_SERVER;
 	if (!traceparent_read(traceparent, ret->trace, ret->parent, &ret->trace_flags))
 		make_root(t, ret);
-	begin(t, site, name, asked, ret);
+	begin(t, site, name, requested_at, ret);
 	agent_exit(t);
 }
 
@@ -239,21 +239,22 @@ void sonde_end(struct sonde_span *span)
 		ring_drop_nested(t);
 		return;
 	}
-	bool has_left = leave(t, span);
+	bool has_detached = detach(t, span);
 
 	if (unlikely(arena_is_recording())) {
 		attributes_close(span);
-		struct sonde_agent_span event = told(span);
+		struct sonde_agent_span event = describe(span);
 		uint64_t now = event_end(t, &event);
 
-		if (has_left)
+		if (has_detached)
 			event_context(t, now);
 	}
 	span->site = NULL;
 	agent_exit(t);
 }
 
-static void change(struct sonde_span *span, bool (*how)(struct agent_thread *, struct sonde_span *))
+static void switch_context(struct sonde_span *span,
+			   bool (*how)(struct agent_thread *, struct sonde_span *))
 {
 	struct agent_thread *t = &agent_thread;
 
@@ -270,12 +271,12 @@ static void change(struct sonde_span *span, bool (*how)(struct agent_thread *, s
 
 void sonde_detach(struct sonde_span *span)
 {
-	change(span, leave);
+	switch_context(span, detach);
 }
 
 void sonde_attach(struct sonde_span *span)
 {
-	change(span, enter);
+	switch_context(span, attach);
 }
 
 void sonde_set_error(struct sonde_span *span)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char digits[] = "0123456789abcdef"; /* capital ones are not allowed */
+static const char digits[] = "0123456789abcdef"; /* the standard forbids capital letters */
 
 static bool read_bytes(const char *text, uint8_t *to, size_t count)
 {
@@ -35,7 +35,7 @@ bool traceparent_read(const char *text, uint8_t ret_trace[16], uint8_t ret_span[
 	    !read_bytes(text, &version, 1) || !read_bytes(text + 3, trace, 16) ||
 	    !read_bytes(text + 36, span, 8) || !read_bytes(text + 53, &flags, 1))
 		return false;
-	/* a later version may have more, after another '-' */
+	/* later versions may append fields after another '-' */
 	if (version == 0xff || (size > 55 && (version == 0 || text[55] != '-')))
 		return false;
 	if (is_zero(trace, 16) || is_zero(span, 8))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * traceparent - the header by which a span goes from one process to another, as
- * W3C's Trace Context has it: 00-TRACE-SPAN-FLAGS, in hexadecimal digits.
+ * traceparent - the W3C Trace Context header that passes a span to another process:
+ * 00-TRACE-SPAN-FLAGS, in hexadecimal digits.
  */
 #ifndef SONDE_AGENT_TRACEPARENT_H
 #define SONDE_AGENT_TRACEPARENT_H
@@ -13,7 +13,7 @@
 
 enum { TRACE_SAMPLED = 1 };
 
-/* False, and nothing written, if it is NULL or not right. */
+/* Returns false and writes nothing if the text is NULL or malformed. */
 bool traceparent_read(const char *text, uint8_t ret_trace[16], uint8_t ret_span[8],
 		      uint8_t *ret_flags);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * span_socket - where recorders listen for agents that register an arena.
+ * span_socket - the addresses at which recorders accept the registrations of agents.
  *
- * Several can record at once.  Each takes the first free number; an agent registers
+ * Several recorders can run at once.  Each uses the first free number; an agent registers
  * its arena with all of them, and the recorder that records the process keeps it.
  *
- * A recorder listens in a directory that only its user can write to: /run/sonde for
- * root, and one below /run/user for others.  So no other user can take the name.
- * It also listens at an abstract name, for agents that find no recorder in these
- * directories, such as those in containers with the network of the host.  Any process can take an
- * abstract name; the recorder reports if that happens, and agents register only with
- * root and with their own user.
+ * A recorder listens in a directory that only its user can write to: /run/sonde for root,
+ * and one below /run/user for other users.  So no other user can take over the address.
+ * It also listens at an abstract name, for agents that cannot see these directories, such
+ * as agents in containers with the network of the host.  Any process can occupy an
+ * abstract name; the recorder warns if that happens, and agents register only with
+ * sockets of root and of their own user.
  */
 #ifndef SONDE_EVENT_SPAN_SOCKET_H
 #define SONDE_EVENT_SPAN_SOCKET_H
@@ -23,7 +23,7 @@
 
 #include "event/span_wire.h"
 
-/* The directory in which recorders of that user listen. */
+/* The directory in which the recorders of a user listen. */
 static inline void span_socket_directory(unsigned int user, char ret[64])
 {
 	if (user == 0)
@@ -32,7 +32,7 @@ static inline void span_socket_directory(unsigned int user, char ret[64])
 		snprintf(ret, 64, "/run/user/%u/sonde", user);
 }
 
-/* The address of this number, below SPAN_SOCKETS, in a directory. Returns its size. */
+/* The address with a number below SPAN_SOCKETS, in a directory.  Returns its size. */
 static inline socklen_t span_socket_path(const char *directory, int number, struct sockaddr_un *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -42,14 +42,14 @@ static inline socklen_t span_socket_path(const char *directory, int number, stru
 	return (socklen_t)sizeof(*ret);
 }
 
-/* The abstract address of this number. Returns its size. */
+/* The abstract address with a number.  Returns its size. */
 static inline socklen_t span_socket_name(int number, struct sockaddr_un *ret)
 {
 	const size_t size = sizeof(SPAN_SOCKET_NAME) - 1;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->sun_family = AF_UNIX;
-	/* abstract: a 0 before the name, and none behind it */
+	/* an abstract name starts with a NUL and has no final one */
 	memcpy(ret->sun_path + 1, SPAN_SOCKET_NAME, size);
 	ret->sun_path[1 + size] = (char)('0' + number);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size + 1);

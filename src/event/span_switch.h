@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * span_switch - switch spans of sonde.h off and on, by their names.
+ * span_switch - switch the spans of sonde.h off and on by name.
  *
- * The process does it, or somebody with privileges from outside: both by writing
- * into the arena, where each name has a word that its program looks at.  For names
- * that come later there are rules, of which the last that matches decides.
+ * The process itself can do it, or a privileged process from outside.  Both write into
+ * the arena, where each name has a flag that its call sites check.  Rules apply to names
+ * that are added later; the last matching rule decides.
  *
- * Nobody is waited for.  Two who switch at the same moment both get their rule,
- * in one order or the other.  When there is no more room for rules, names that
- * are there are still switched.
+ * No operation waits.  Two concurrent calls both add their rule, in either order.  When
+ * all rules are in use, existing names are still switched.
  */
 #ifndef SONDE_EVENT_SPAN_SWITCH_H
 #define SONDE_EVENT_SPAN_SWITCH_H
@@ -19,9 +18,7 @@
 
 #include "event/span_wire.h"
 
-enum span_slot { SPAN_SLOT_FREE = 0, SPAN_SLOT_FILLING = 1, SPAN_SLOT_USED = 2 };
-
-/* Whether the caller may fill it. */
+/* True if the caller got the slot and has to fill it. */
 static inline bool span_slot_claim(__u32 *used)
 {
 	__u32 is_free = SPAN_SLOT_FREE;
@@ -40,7 +37,7 @@ static inline bool span_slot_is_used(const __u32 *used)
 	return __atomic_load_n(used, __ATOMIC_ACQUIRE) == SPAN_SLOT_USED;
 }
 
-/* A copy that ends in any case; the arena's may not. */
+/* Copy a name that may lack its final NUL. */
 static inline void span_name_copy(char to[SPAN_NAME_MAX], const char *from)
 {
 	size_t size = strnlen(from, SPAN_NAME_MAX - 1);
@@ -72,7 +69,7 @@ static inline bool span_rules_switch_off(const struct span_arena *arena, const c
 	return off;
 }
 
-/* A rule behind all others, or the one of that pattern changed if none is behind it. */
+/* Append a rule, or change the last rule if it has the same pattern. */
 static inline void span_rule_add(struct span_arena *arena, const char *pattern, bool off)
 {
 	struct span_rule *same = NULL;
@@ -94,7 +91,7 @@ static inline void span_rule_add(struct span_arena *arena, const char *pattern, 
 		__atomic_store_n(&same->off, off, __ATOMIC_RELAXED);
 }
 
-/* Returns how many names that are there it concerns. */
+/* Returns the number of existing names that match. */
 static inline int span_switch(struct span_arena *arena, const char *pattern, bool off)
 {
 	int count = 0;

@@ -12,60 +12,60 @@
 #include "bpf/wire.h"
 #include "record/arguments.h"
 
-/* A recording does not wait longer than this for the names of functions. */
+/* The longest time to resolve function names after recording. */
 #define SYMBOL_BUDGET (30 * NSEC_PER_SEC)
 
 struct encoder {
-	struct sorter *sorter;              /* borrowed */
-	struct capture_writer *writer;      /* borrowed */
-	struct symbols *symbols;            /* borrowed */
-	struct map devices;                 /* device number -> told */
-	struct map stacks;                  /* hash of frames -> number in the capture */
-	struct map pending;                 /* number in the kernel -> number in the capture */
-	struct map frames;                  /* hash of process and address -> number */
-	VEC(struct symbol_location) places; /* of frame i + 1 */
-	struct map contexts;                /* tid -> hash of what it last worked for, as written */
-	struct counters *counters;          /* borrowed */
-	bool arguments;                     /* of processes are stored, with secrets masked */
+	struct sorter *sorter;         /* borrowed */
+	struct capture_writer *writer; /* borrowed */
+	struct symbols *symbols;       /* borrowed */
+	struct map devices;            /* device number -> 1 once written */
+	struct map stacks;             /* hash of frames -> number in the capture */
+	struct map pending;            /* kernel's stack number -> number in the capture */
+	struct map frames;             /* hash of process and address -> number */
+	VEC(struct symbol_location) frame_symbols; /* of frame number i + 1 */
+	struct map contexts;                       /* tid -> hash of its last written context */
+	struct counters *counters;                 /* borrowed */
+	bool arguments;                            /* store command lines, with secrets masked */
 };
 
 struct encoder *encoder_new(struct sorter *sorter, struct capture_writer *writer,
 			    struct symbols *symbols, bool arguments, struct counters *counters)
 {
-	struct encoder *t = must_alloc(sizeof(*t));
+	struct encoder *e = must_alloc(sizeof(*e));
 
-	t->sorter = sorter;
-	t->writer = writer;
-	t->symbols = symbols;
-	t->arguments = arguments;
-	t->counters = counters;
-	return t;
+	e->sorter = sorter;
+	e->writer = writer;
+	e->symbols = symbols;
+	e->arguments = arguments;
+	e->counters = counters;
+	return e;
 }
 
-void encoder_free(struct encoder *t)
+void encoder_free(struct encoder *e)
 {
-	if (!t)
+	if (!e)
 		return;
-	map_done(&t->devices);
-	map_done(&t->stacks);
-	map_done(&t->pending);
-	map_done(&t->frames);
-	map_done(&t->contexts);
-	vec_done(&t->places);
-	free(t);
+	map_done(&e->devices);
+	map_done(&e->stacks);
+	map_done(&e->pending);
+	map_done(&e->frames);
+	map_done(&e->contexts);
+	vec_done(&e->frame_symbols);
+	free(e);
 }
 
-static int put(struct encoder *t, const void *record, struct err *err)
+static int put(struct encoder *e, const void *record, struct err *err)
 {
-	counter_add(t->counters, COUNTER_WRITTEN, 1);
-	return capture_write(t->writer, record, err);
+	counter_add(e->counters, COUNTER_WRITTEN, 1);
+	return capture_write(e->writer, record, err);
 }
 
-/* A record that no ring has held. */
-static int put_added(struct encoder *t, const void *record, struct err *err)
+/* Write a record that does not come from a ring. */
+static int put_added(struct encoder *e, const void *record, struct err *err)
 {
-	counter_add(t->counters, COUNTER_ADDED, 1);
-	return put(t, record, err);
+	counter_add(e->counters, COUNTER_ADDED, 1);
+	return put(e, record, err);
 }
 
 #define HEAD(from, kind_, type) \
@@ -75,17 +75,17 @@ static int put_added(struct encoder *t, const void *record, struct err *err)
 	  .kind = (kind_), \
 	  .words = sizeof(type) / 8 }
 
-static uint32_t put_string_of(struct encoder *t, const char *chars, size_t room)
+static uint32_t put_string(struct encoder *e, const char *chars, size_t room)
 {
 	char s[128];
 	size_t len = strnlen(chars, room < sizeof(s) ? room : sizeof(s) - 1);
 
 	memcpy(s, chars, len);
 	s[len] = '\0';
-	return capture_add_string(t->writer, s);
+	return capture_add_string(e->writer, s);
 }
 
-/* The begin of a small file of /proc or /sys, without the newline at its end. */
+/* Read the beginning of a small file of /proc or /sys, without trailing newlines and NULs. */
 static size_t read_text(const char *path, char *ret, size_t room)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -99,7 +99,7 @@ static size_t read_text(const char *path, char *ret, size_t room)
 	return n;
 }
 
-/* The path in the unified hierarchy, or else in the first one that has a path at all. */
+/* The cgroup path in the unified hierarchy, otherwise the first path of another hierarchy. */
 static const char *cgroup_path(char *text)
 {
 	const char *best = "";
@@ -119,7 +119,7 @@ static const char *cgroup_path(char *text)
 	return best;
 }
 
-static int put_process(struct encoder *t, const struct record_task *task, struct err *err)
+static int put_process(struct encoder *e, const struct record_task *task, struct err *err)
 {
 	char path[64], text[4096];
 	struct record_process p = { .head = HEAD(&task->head, RECORD_PROCESS, p),
@@ -129,44 +129,44 @@ static int put_process(struct encoder *t, const struct record_task *task, struct
 	size_t len = read_text(path, text, sizeof(text));
 
 	if (len == 0)
-		return 0; /* gone already, or a kernel thread */
+		return 0; /* it has exited, or is a kernel thread */
 
 	_cleanup_(freep) char *line =
-		t->arguments ? arguments_mask(text, len) : arguments_program(text, len);
+		e->arguments ? arguments_mask(text, len) : arguments_program(text, len);
 
-	p.cmdline = capture_add_string(t->writer, line);
+	p.cmdline = capture_add_string(e->writer, line);
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", task->pid);
 	read_text(path, text, sizeof(text));
-	p.cgroup = capture_add_string(t->writer, cgroup_path(text));
-	return put_added(t, &p, err);
+	p.cgroup = capture_add_string(e->writer, cgroup_path(text));
+	return put_added(e, &p, err);
 }
 
-static int put_task(struct encoder *t, const struct record *record, struct err *err)
+static int put_task(struct encoder *e, const struct record *record, struct err *err)
 {
 	const struct wire_task *wire = (const void *)record;
 	struct record_task task = wire->task;
 
 	task.head.words = sizeof(task) / 8;
-	task.comm = put_string_of(t, wire->comm, sizeof(wire->comm));
+	task.comm = put_string(e, wire->comm, sizeof(wire->comm));
 
-	int r = put(t, &task, err);
+	int r = put(e, &task, err);
 
 	if (r < 0 || task.head.tid != task.pid)
 		return r;
-	return task.event == TASK_EXEC || task.event == TASK_EXISTING ? put_process(t, &task, err)
+	return task.event == TASK_EXEC || task.event == TASK_EXISTING ? put_process(e, &task, err)
 								      : 0;
 }
 
-static int put_device(struct encoder *t, const struct record *from, uint32_t device,
+static int put_device(struct encoder *e, const struct record *from, uint32_t device,
 		      struct err *err)
 {
-	uint64_t *told = map_insert(&t->devices, device);
+	uint64_t *is_written = map_insert(&e->devices, device);
 	struct record_device d = { .head = HEAD(from, RECORD_DEVICE, d), .device = device };
 	char path[64], text[512], name[128] = "";
 
-	if (*told)
+	if (*is_written)
 		return 0;
-	*told = 1;
+	*is_written = 1;
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/uevent", device >> 20, device & 0xfffff);
 	read_text(path, text, sizeof(text));
 
@@ -175,16 +175,16 @@ static int put_device(struct encoder *t, const struct record *from, uint32_t dev
 	if (!line || sscanf(line, "DEVNAME=%127[^\n ]", name) != 1)
 		return 0;
 	d.head.tid = 0;
-	d.name = capture_add_string(t->writer, name);
-	return put_added(t, &d, err);
+	d.name = capture_add_string(e->writer, name);
+	return put_added(e, &d, err);
 }
 
-static int put_file(struct encoder *t, const struct record *record, struct err *err)
+static int put_file(struct encoder *e, const struct record *record, struct err *err)
 {
 	const struct wire_file *wire = (const void *)record;
 	struct record_file file = wire->file;
 	char name[128];
-	int r = put_device(t, record, file.device, err);
+	int r = put_device(e, record, file.device, err);
 
 	if (r < 0)
 		return r;
@@ -192,45 +192,45 @@ static int put_file(struct encoder *t, const struct record *record, struct err *
 		 wire->directory[0] == '/' ? "" : wire->directory, wire->directory[0] ? "/" : "",
 		 wire->name);
 	file.head.words = sizeof(file) / 8;
-	file.name = capture_add_string(t->writer, name);
-	return put(t, &file, err);
+	file.name = capture_add_string(e->writer, name);
+	return put(e, &file, err);
 }
 
-/* The number of a frame; a new one is told. */
-static uint32_t take_frame(struct encoder *t, size_t stream, const struct wire_stack *wire,
-			   uint32_t pid, uint64_t address, bool is_return)
+/* The number of a frame; a new frame is added to the sorter. */
+static uint32_t add_frame(struct encoder *e, size_t stream, const struct wire_stack *wire,
+			  uint32_t pid, uint64_t address, bool is_return)
 {
-	struct symbol_location place;
+	struct symbol_location location;
 
-	symbol_locate(t->symbols, pid, address, is_return, &place);
+	symbol_locate(e->symbols, pid, address, is_return, &location);
 
-	/* an address means something else once its process runs another program */
-	uint64_t key[] = { address, place.offset, (uint64_t)place.module << 32 | pid, is_return };
-	uint64_t *frame = map_insert(&t->frames, hash_bytes(key, sizeof(key)));
+	/* after an execve(), the same address means something else */
+	uint64_t key[] = { address, location.offset, (uint64_t)location.module << 32 | pid,
+			   is_return };
+	uint64_t *frame = map_insert(&e->frames, hash_bytes(key, sizeof(key)));
 
 	if (!*frame) {
 		struct record_frame f = {
 			.head = HEAD(&wire->head, RECORD_FRAME, f),
 			.address = address,
-			.offset = place.offset,
-			.module = capture_add_string(t->writer,
-						     symbol_module(t->symbols, place.module)),
+			.offset = location.offset,
+			.module = capture_add_string(e->writer,
+						     symbol_module(e->symbols, location.module)),
 		};
 
-		*vec_push(&t->places) = place;
-		*frame = f.frame = t->places.count;
-		counter_add(t->counters, COUNTER_ADDED, 1);
-		sorter_add(t->sorter, stream, &f.head);
+		*vec_push(&e->frame_symbols) = location;
+		*frame = f.frame = e->frame_symbols.count;
+		counter_add(e->counters, COUNTER_ADDED, 1);
+		sorter_add(e->sorter, stream, &f.head);
 	}
 	return *frame;
 }
 
 /*
- * A stack is looked at when it comes, not when its turn has come to be
- * written: its process may be gone by then, and with it the knowledge of
- * what was mapped where.
+ * Symbolise a stack when it arrives, not when it is written: its process, and with it the list of
+ * its mappings, may be gone by then.
  */
-static void take_stack(struct encoder *t, size_t stream, const struct wire_stack *wire)
+static void add_stack(struct encoder *e, size_t stream, const struct wire_stack *wire)
 {
 	_Alignas(8) unsigned char room[sizeof(struct record_stack) +
 				       (WIRE_KERNEL_FRAMES + WIRE_USER_FRAMES) * 4] = { 0 };
@@ -238,89 +238,89 @@ static void take_stack(struct encoder *t, size_t stream, const struct wire_stack
 	size_t count = (size_t)wire->kernel_count + wire->user_count;
 
 	for (size_t i = 0; i < wire->kernel_count; i++)
-		s->frames[i] = take_frame(t, stream, wire, 0, wire->kernel[i], i > 0);
+		s->frames[i] = add_frame(e, stream, wire, 0, wire->kernel[i], i > 0);
 	for (size_t i = 0; i < wire->user_count; i++)
 		s->frames[wire->kernel_count + i] =
-			take_frame(t, stream, wire, wire->pid, wire->user[i], i > 0);
+			add_frame(e, stream, wire, wire->pid, wire->user[i], i > 0);
 
 	uint64_t hash = hash_bytes(s->frames, count * sizeof(s->frames[0])) ^
 			hash_number(wire->kernel_count);
-	uint64_t *number = map_insert(&t->stacks, hash);
+	uint64_t *number = map_insert(&e->stacks, hash);
 
 	if (!*number) {
-		*number = t->stacks.count;
+		*number = e->stacks.count;
 		s->head = (struct record)HEAD(&wire->head, RECORD_STACK, *s);
 		s->head.words = (sizeof(*s) + count * sizeof(s->frames[0]) + 7) / 8;
 		s->stack = *number;
 		s->kernel_count = wire->kernel_count;
 		s->user_count = wire->user_count;
-		sorter_add(t->sorter, stream, &s->head);
+		sorter_add(e->sorter, stream, &s->head);
 	} else {
-		counter_add(t->counters, COUNTER_FOLDED, 1);
+		counter_add(e->counters, COUNTER_FOLDED, 1);
 	}
-	*map_insert(&t->pending, wire->stack) = *number;
+	*map_insert(&e->pending, wire->stack) = *number;
 }
 
 void encoder_add(void *encoder, size_t stream, const struct record *record)
 {
-	struct encoder *t = encoder;
+	struct encoder *e = encoder;
 	const struct record_task *task = (const void *)record;
 
 	if (record->kind == RECORD_STACK) {
-		take_stack(t, stream, (const void *)record);
+		add_stack(e, stream, (const void *)record);
 		return;
 	}
 	if (record->kind == RECORD_TASK &&
 	    (task->event == TASK_EXEC || (task->event == TASK_NEW && record->tid == task->pid)))
-		symbols_forget(t->symbols, task->pid);
-	sorter_add(t->sorter, stream, record);
+		symbols_forget(e->symbols, task->pid);
+	sorter_add(e->sorter, stream, record);
 }
 
-/* The capture's number for a stack that the kernel side numbered; each is asked for once. */
-static uint32_t stack_number(struct encoder *t, uint32_t kernel_number)
+/* Translate the kernel's number of a stack, which is used once. */
+static uint32_t stack_number(struct encoder *e, uint32_t kernel_number)
 {
-	const uint64_t *number = kernel_number ? map_find(&t->pending, kernel_number) : NULL;
+	const uint64_t *number = kernel_number ? map_find(&e->pending, kernel_number) : NULL;
 	uint32_t result = number ? *number : 0;
 
 	if (number)
-		map_remove(&t->pending, kernel_number);
+		map_remove(&e->pending, kernel_number);
 	return result;
 }
 
-static int put_wait(struct encoder *t, const struct record *record, struct err *err)
+static int put_wait(struct encoder *e, const struct record *record, struct err *err)
 {
 	struct record_wait wait = *(const struct record_wait *)(const void *)record;
 
 	if (wait.stack || wait.waker_stack) {
-		wait.stack = stack_number(t, wait.stack);
-		wait.waker_stack = stack_number(t, wait.waker_stack);
+		wait.stack = stack_number(e, wait.stack);
+		wait.waker_stack = stack_number(e, wait.waker_stack);
 	}
-	return put(t, &wait, err);
+	return put(e, &wait, err);
 }
 
-static int put_sample(struct encoder *t, const struct record *record, struct err *err)
+static int put_sample(struct encoder *e, const struct record *record, struct err *err)
 {
 	struct record_sample sample = *(const struct record_sample *)(const void *)record;
 
-	sample.stack = stack_number(t, sample.stack);
-	return put(t, &sample, err);
+	sample.stack = stack_number(e, sample.stack);
+	return put(e, &sample, err);
 }
 
-/* The kernel side reserves room for the longest data. */
-static int put_probe_event(struct encoder *t, const struct record *record, struct err *err)
+/* The kernel programs reserve space for the longest data. */
+static int put_probe_event(struct encoder *e, const struct record *record, struct err *err)
 {
 	struct wire_probe_event probe_event =
 		*(const struct wire_probe_event *)(const void *)record;
 
 	probe_event.head.words = (sizeof(struct record_probe_event) + probe_event.size + 7) / 8;
-	return put(t, &probe_event, err);
+	return put(e, &probe_event, err);
 }
 
 /*
- * Which span a thread works for is told by its agent, if it has one, and seen by
- * the kernel programs in any case.  What is seen and is known already is left out.
+ * An agent reports every change of a thread's span; the kernel programs observe the same changes at
+ * context switches.  Leave out observed contexts that repeat the last one written.
  */
-static int put_context(struct encoder *t, const struct record *record, struct err *err)
+static int put_context(struct encoder *e, const struct record *record, struct err *err)
 {
 	const struct record_context *c = (const void *)record;
 	uint8_t key[sizeof(c->trace) + sizeof(c->span) + 1];
@@ -330,57 +330,57 @@ static int put_context(struct encoder *t, const struct record *record, struct er
 	key[sizeof(key) - 1] = c->flags & CONTEXT_UNKNOWN;
 
 	uint64_t hash = hash_bytes(key, sizeof(key)) | 1;
-	uint64_t *known = map_insert(&t->contexts, record->tid);
+	uint64_t *known = map_insert(&e->contexts, record->tid);
 
 	if (c->flags & CONTEXT_OBSERVED && *known == hash) {
-		counter_add(t->counters, COUNTER_FOLDED, 1);
+		counter_add(e->counters, COUNTER_FOLDED, 1);
 		return 0;
 	}
 	*known = hash;
-	return put(t, record, err);
+	return put(e, record, err);
 }
 
-static int put_loss(struct encoder *t, const struct record_loss *loss, struct err *err)
+static int put_loss(struct encoder *e, const struct record_loss *loss, struct err *err)
 {
-	counter_add(t->counters, loss->head.tid ? COUNTER_EVENTS_LOST : COUNTER_KERNEL_LOST,
+	counter_add(e->counters, loss->head.tid ? COUNTER_EVENTS_LOST : COUNTER_KERNEL_LOST,
 		    loss->count);
-	return put(t, loss, err);
+	return put(e, loss, err);
 }
 
 int encoder_write(void *encoder, const struct record *record, struct err *err)
 {
-	struct encoder *t = encoder;
+	struct encoder *e = encoder;
 	int r;
 
 	switch (record->kind) {
 	case RECORD_TASK:
-		return put_task(t, record, err);
+		return put_task(e, record, err);
 	case RECORD_FILE:
-		return put_file(t, record, err);
+		return put_file(e, record, err);
 	case RECORD_WAIT:
-		return put_wait(t, record, err);
+		return put_wait(e, record, err);
 	case RECORD_SAMPLE:
-		return put_sample(t, record, err);
+		return put_sample(e, record, err);
 	case RECORD_PROBE_EVENT:
-		return put_probe_event(t, record, err);
+		return put_probe_event(e, record, err);
 	case RECORD_CONTEXT:
-		return put_context(t, record, err);
+		return put_context(e, record, err);
 	case RECORD_EXIT:
-		map_remove(&t->contexts, record->tid);
-		return put(t, record, err);
+		map_remove(&e->contexts, record->tid);
+		return put(e, record, err);
 	case RECORD_BLOCK:
-		r = put_device(t, record,
+		r = put_device(e, record,
 			       ((const struct record_block *)(const void *)record)->device, err);
-		return r < 0 ? r : put(t, record, err);
+		return r < 0 ? r : put(e, record, err);
 	case RECORD_LOSS:
-		return put_loss(t, (const void *)record, err);
+		return put_loss(e, (const void *)record, err);
 	default:
-		return put(t, record, err);
+		return put(e, record, err);
 	}
 }
 
 struct symbol_sink {
-	struct encoder *t;
+	struct encoder *e;
 	nsec_t now;
 	int result;
 	struct err *err;
@@ -397,42 +397,42 @@ static void put_symbol(void *arg, size_t index, const struct symbol_function *ch
 				  .words = sizeof(s) / 8 },
 			.frame = index + 1,
 			.depth = i,
-			.name = capture_add_string(sink->t->writer, chain[i].name),
-			.source = capture_add_string(sink->t->writer, chain[i].source),
+			.name = capture_add_string(sink->e->writer, chain[i].name),
+			.source = capture_add_string(sink->e->writer, chain[i].source),
 			.line = chain[i].line,
 			.offset = chain[i].offset,
 		};
 
-		sink->result = put_added(sink->t, &s, sink->err);
+		sink->result = put_added(sink->e, &s, sink->err);
 	}
 }
 
-int encoder_write_symbols(struct encoder *t, nsec_t now, struct err *err)
+int encoder_write_symbols(struct encoder *e, nsec_t now, struct err *err)
 {
-	struct symbol_sink sink = { t, now, 0, err };
+	struct symbol_sink sink = { e, now, 0, err };
 
-	if (t->places.count == 0)
+	if (e->frame_symbols.count == 0)
 		return 0;
 
-	int r = symbol_resolve(t->symbols, t->places.items, t->places.count, SYMBOL_BUDGET,
-			       put_symbol, &sink, err);
+	int r = symbol_resolve(e->symbols, e->frame_symbols.items, e->frame_symbols.count,
+			       SYMBOL_BUDGET, put_symbol, &sink, err);
 
 	return r < 0 ? r : sink.result;
 }
 
-int encoder_write_counters(struct encoder *t, nsec_t now, struct err *err)
+int encoder_write_counters(struct encoder *e, nsec_t now, struct err *err)
 {
 	int r = 0;
 
 	for (uint32_t i = 1; i < COUNTER_READ && r == 0; i++) {
 		struct record_counter c = {
 			.head = { .time = now, .kind = RECORD_COUNTER, .words = sizeof(c) / 8 },
-			.count = t->counters->n[i],
+			.count = e->counters->n[i],
 			.counter = i,
 		};
 
 		if (c.count)
-			r = capture_write(t->writer, &c.head, err);
+			r = capture_write(e->writer, &c.head, err);
 	}
 	return r;
 }

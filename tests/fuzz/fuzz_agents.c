@@ -68,7 +68,7 @@ static void take_event(void *arg, struct ring_reader *t, struct ring_owner *ring
 		       const struct span_event *event)
 {
 	const struct span_origin origin = { ring_reader_inode(t), ring->pid, ring->tid, ring->tid,
-					    span_writer_string(span_writer, ring->service,
+					    span_writer_string(span_writer, 0, ring->service,
 							       SPAN_SERVICE_MAX) };
 
 	(void)arg;

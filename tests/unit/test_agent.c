@@ -364,9 +364,9 @@ TEST(rings_of_the_dead_are_found_when_there_are_no_others)
 	CHECK(bits_match());
 	free_left();
 	CHECK(rings_taken() < 64);
-	uint64_t no_ring = agent_arena->lost_without_ring;
+	uint64_t next_ring_search = agent_arena->lost_without_ring;
 	run_thread(NULL);
-	CHECK_INT(agent_arena->lost_without_ring, no_ring);
+	CHECK_INT(agent_arena->lost_without_ring, next_ring_search);
 	free_left();
 	recorder_goes();
 }

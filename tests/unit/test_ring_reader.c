@@ -24,8 +24,8 @@ static bool is_ready(void *arg, struct ring_reader *reader, struct ring_owner *r
 	struct seen *seen = arg;
 
 	(void)reader;
-	seen->owners += !ring->own.asked;
-	ring->own.asked = true;
+	seen->owners += !ring->resolved.is_final;
+	ring->resolved.is_final = true;
 	seen->tid = ring->tid;
 	return !seen->not_ready;
 }

@@ -109,7 +109,7 @@ TEST(opening_says_why_it_fails)
 		for (;;)
 			pause();
 	CHECK_INT(span_names_open(child, &names, &err), -ENOENT);
-	CHECK(strstr(err.text, "has no spans") != NULL);
+	CHECK(strstr(err.text, "has no sonde.h spans") != NULL);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	CHECK_INT(span_names_open(child, &names, &err), -ESRCH);

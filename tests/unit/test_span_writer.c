@@ -22,7 +22,7 @@ struct desk {
 	struct record_loss losses[64];
 	size_t span_count, context_count, attribute_count, loss_count, warnings;
 	size_t attributes_at_span; /* that had come when the last span did */
-	uint32_t begun_by;
+	uint32_t start_tid;
 	struct counters counters;
 };
 
@@ -64,8 +64,8 @@ static void take_event(void *arg, struct ring_reader *reader, struct ring_owner 
 		       const struct span_event *event)
 {
 	struct desk *d = arg;
-	struct span_origin origin = { ring_reader_inode(reader), ring->pid, ring->tid, d->begun_by,
-				      span_writer_string(d->span_writer, "service", 7) };
+	struct span_origin origin = { ring_reader_inode(reader), ring->pid, ring->tid, d->start_tid,
+				      span_writer_string(d->span_writer, 0, "service", 7) };
 
 	span_writer_add_event(d->span_writer, &origin, event, 9000);
 }
@@ -161,7 +161,7 @@ TEST(an_end_alone_is_a_span_if_it_knows_its_begin)
 	_cleanup_(desk_done) struct desk d;
 
 	desk_init(&d);
-	d.begun_by = 12;
+	d.start_tid = 12;
 	arena_build_end(d.ring, 3000, &(struct arena_span){ 1, 2, .start = 7, .name = "x" });
 	arena_build_end(d.ring, 3000, &(struct arena_span){ 1, 3, .name = "x" });
 	flow(&d);
@@ -421,10 +421,10 @@ TEST(strings_are_bounded)
 	for (uint32_t i = 0; i < 75000 && !d.warnings; i++) {
 		snprintf(text, 16, "%015u", i);
 		text[15] = 'x';
-		span_writer_string(d.span_writer, text, sizeof(text));
+		span_writer_string(d.span_writer, 0, text, sizeof(text));
 	}
 	CHECK_INT(d.warnings, 1);
-	CHECK_INT(span_writer_string(d.span_writer, "one more", 8), 0);
+	CHECK_INT(span_writer_string(d.span_writer, 0, "one more", 8), 0);
 }
 
 TEST(a_string_counts_once)
@@ -435,9 +435,9 @@ TEST(a_string_counts_once)
 	desk_init(&d);
 	memset(text, 'x', sizeof(text));
 	for (uint32_t i = 0; i < 75000; i++)
-		span_writer_string(d.span_writer, text, sizeof(text));
+		span_writer_string(d.span_writer, 0, text, sizeof(text));
 	CHECK_INT(d.warnings, 0);
-	CHECK(span_writer_string(d.span_writer, "one more", 8) > 0);
+	CHECK(span_writer_string(d.span_writer, 0, "one more", 8) > 0);
 }
 
 TEST(a_process_with_too_many_names_takes_none_from_others)
@@ -448,19 +448,19 @@ TEST(a_process_with_too_many_names_takes_none_from_others)
 	desk_init(&d);
 	memset(text, 'x', sizeof(text));
 
-	uint32_t known = span_writer_owner_string(d.span_writer, 1, "known", 5);
+	uint32_t known = span_writer_string(d.span_writer, 1, "known", 5);
 
 	for (uint64_t owner = 1; owner < 40; owner++) /* it comes again and again */
 		for (uint32_t i = 0; i < 20000; i++) {
 			snprintf(text, 32, "%015u %015u", (uint32_t)owner, i);
 			text[31] = 'x';
-			if (!span_writer_owner_string(d.span_writer, owner, text, sizeof(text)))
+			if (!span_writer_string(d.span_writer, owner, text, sizeof(text)))
 				break;
 		}
 	CHECK_INT(d.warnings, 1);
-	CHECK_INT(span_writer_owner_string(d.span_writer, 1, "new", 3), 0);
-	CHECK_INT(span_writer_owner_string(d.span_writer, 1, "known", 5), known);
-	CHECK(span_writer_owner_string(d.span_writer, 77, "new", 3) != 0);
+	CHECK_INT(span_writer_string(d.span_writer, 1, "new", 3), 0);
+	CHECK_INT(span_writer_string(d.span_writer, 1, "known", 5), known);
+	CHECK(span_writer_string(d.span_writer, 77, "new", 3) != 0);
 }
 
 TEST(a_process_with_too_many_open_spans_takes_none_from_others)

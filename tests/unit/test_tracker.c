@@ -17,7 +17,7 @@ struct calls {
 	int answer;
 };
 
-static int look(void *arg, struct process *p)
+static int look(void *arg, struct tracked_process *p)
 {
 	struct calls *c = arg;
 
@@ -26,7 +26,8 @@ static int look(void *arg, struct process *p)
 	return c->answer;
 }
 
-static void forked(void *arg, struct process *child, const struct process *parent, nsec_t time)
+static void forked(void *arg, struct tracked_process *child, const struct tracked_process *parent,
+		   nsec_t time)
 {
 	struct calls *c = arg;
 
@@ -36,7 +37,7 @@ static void forked(void *arg, struct process *child, const struct process *paren
 	c->parent = parent->pid;
 }
 
-static void ended(void *arg, struct process *p, nsec_t time)
+static void ended(void *arg, struct tracked_process *p, nsec_t time)
 {
 	(void)p;
 	(void)time;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * binding - the way into opentelemetry-cpp (see agent/cpp/binding.h).
+ * binding - the entry point of the binding for opentelemetry-cpp (agent/cpp/binding.h).
  *
- * What we give to the SDK are objects with virtual functions, and what it gives
- * us has layouts; both are only right for the version that this was built for.
- * That is checked twice.  This library refers to functions of the SDK whose names
- * hold the version of the ABI and the types that a build of the SDK may replace
- * by others, so that it cannot be loaded beside a build that differs in them.  And the
- * SDK says its version in its default resource.
+ * The binding and the SDK exchange objects with virtual functions and data layouts,
+ * which are compatible only within one version of the SDK.  Two checks ensure that.
+ * This library refers to functions of the SDK whose mangled names contain the ABI
+ * version and the types that a build of the SDK may replace, so it cannot be loaded
+ * with a build that differs in them.  And the SDK's default resource contains its
+ * version.
  *
- * Nothing here may throw into the program: then it has no binding, that is all.
+ * No exception may reach the program; on failure, the program runs without binding.
  */
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ namespace sdk = opentelemetry::sdk;
 
 extern "C" SONDE_AGENT_API otel_cpp_follow sonde_otel_cpp_follow;
 
-/* Never called: its arguments are string_views, those of the SDK or the standard library's. */
+/* Never called: makes the library depend on the SDK's choice of string_view. */
 extern "C" SONDE_AGENT_API void sonde_otel_cpp_needs(sdk::trace::TracerProvider *provider)
 {
 	provider->TracerProvider::GetTracer("", "", "");
@@ -46,7 +46,7 @@ std::string text_of(const sdk::resource::Resource &resource, const char *key)
 	return text ? *text : "";
 }
 
-/* Corrections of a release do not change layouts: 1.19.0 and 1.19.1 are one. */
+/* Patch releases do not change layouts: 1.19.0 and 1.19.1 are compatible. */
 bool version_fits()
 {
 	std::string built = OPENTELEMETRY_SDK_VERSION;
@@ -56,7 +56,7 @@ bool version_fits()
 	return found.compare(0, release, built, 0, release) == 0;
 }
 
-/* The SDK calls a program so that has not said its name: then the agent knows better. */
+/* Without a service name, the SDK uses "unknown_service"; the agent has a better default. */
 bool is_name(const std::string &service)
 {
 	return !service.empty() && service.rfind("unknown_service", 0) != 0;
@@ -76,7 +76,7 @@ void sonde_otel_cpp_follow(void *processors, const void *resource)
 
 		all->insert(all->begin(), processor_new());
 		context_follow();
-		sonde_agent_is_recording(); /* so that it shows from outside that we fit */
+		sonde_agent_is_recording(); /* creates the arena: it shows that the binding works */
 		if (is_name(service))
 			sonde_agent_set_service(service.c_str());
 	} catch (...) {

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * context - which span is current on a thread, told whenever it changes.
+ * context - publish the current span of a thread whenever it changes.
  *
- * The SDK keeps the current context of each thread in a storage object, of which
- * there is one in a process, and reaches it by virtual calls: Attach() and
- * Detach().  An official call replaces that object, but other threads may
- * be using it just then, and the pointer to it is not atomic.  So the object
- * stays and gets another table of virtual functions: a copy of its own one, where
- * these two are ours.  That is a single store, which others see or do not.  Ours
- * call the original and then publish what is current; so contexts that are
- * attached and detached in any order, or fail to be, come out as the SDK has
- * them.
+ * The SDK stores the current context of each thread in a storage object, one per
+ * process, and accesses it by virtual calls: Attach() and Detach().  An official function
+ * replaces that object, but other threads may be using it, and the pointer to it is not
+ * atomic.  So the object stays, and gets another vtable: a copy of its own, in which these
+ * two functions are ours.  That is a single store, atomic for other threads.  Our
+ * functions call the originals and then publish the current span; so contexts that are
+ * attached and detached in any order, or fail to be, are reported as the SDK has them.
  *
- * Only the SDK's own storage, which is per thread, is followed.  One that a
- * program brings (for fibres, say) may change what is current without a call:
- * then nothing is known, and nothing said.
+ * Only the SDK's own storage, which is per thread, is followed.  A program can supply
+ * another one (for fibres, say), in which the current context changes without a call:
+ * then nothing is published.
  */
 #include "agent/cpp/internal.h"
 
@@ -36,13 +34,13 @@ namespace
 {
 using storage = context::RuntimeContextStorage;
 
-/* A member function is called like one that has the object for its first argument. */
+/* A member function is called like a function with the object as its first argument. */
 using current_function = context::Context(storage *);
 using attach_function = nostd::unique_ptr<context::Token>(storage *, const context::Context &);
 using detach_function = bool(storage *, context::Token &);
 
-/* What an object's first word points to the middle of: at `current`. */
-struct table {
+/* The first word of an object points to the member `current`. */
+struct vtable {
 	std::ptrdiff_t offset;
 	const std::type_info *type;
 	current_function *current;
@@ -51,14 +49,14 @@ struct table {
 	void (*destroy[2])(storage *);
 };
 
-table original, ours;
+vtable original, ours;
 
-table *table_of(const storage *object)
+vtable *vtable_of(const storage *object)
 {
 	char *functions;
 
 	std::memcpy(&functions, static_cast<const void *>(object), sizeof(functions));
-	return reinterpret_cast<table *>(functions - offsetof(table, current));
+	return reinterpret_cast<vtable *>(functions - offsetof(vtable, current));
 }
 
 void publish(const context::Context &current) noexcept
@@ -97,7 +95,7 @@ bool detach(storage *self, context::Token &token)
 void context_follow() noexcept
 {
 	auto object = context::RuntimeContext::GetConstRuntimeContextStorage();
-	table *found = object ? table_of(object.get()) : nullptr;
+	vtable *found = object ? vtable_of(object.get()) : nullptr;
 
 	if (!found || found == &ours || *found->type != typeid(context::ThreadLocalContextStorage))
 		return;

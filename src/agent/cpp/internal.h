@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parts - the two things that the binding for opentelemetry-cpp follows.
+ * internal - the two parts of the binding for opentelemetry-cpp.
  *
- * *Spans*, by a processor that stands first in the provider's list: it sees each
- * span right after it began and right before others are told of its end.
- * *Context*, by a look at what is current on a thread whenever that changes.
+ * *Spans*: a processor at the front of the provider's list is called right after a span
+ * begins, and right before the other processors receive its end.
+ * *Context*: hooks publish the current span of a thread whenever it changes.
  */
 #ifndef SONDE_AGENT_CPP_INTERNAL_H
 #define SONDE_AGENT_CPP_INTERNAL_H
@@ -15,7 +15,7 @@
 
 std::unique_ptr<opentelemetry::sdk::trace::SpanProcessor> processor_new();
 
-/* From now on each change of a thread's context is published; any number of times. */
+/* Publish each change of a thread's context from now on.  Can be called repeatedly. */
 void context_follow() noexcept;
 
 #endif

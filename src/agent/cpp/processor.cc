@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * processor - tells the agent of each span's begin and end.
+ * processor - reports the begin and end of each span to the agent.
  *
- * The SDK lets every processor keep its own copy of a span while it is open,
- * and fills it in.  Ours has what an event needs: ids, name, kind, and while
- * somebody records also attributes.  It is one piece of memory, small enough for
- * the allocator's quick path.  An end tells all of it again, so that a
- * recorder that came after the begin has the span as well.
+ * The SDK gives every processor its own copy of an open span to fill in.  Ours contains
+ * the data of an event: ids, name, kind, and attributes while a recorder is attached.  It
+ * is one block of memory, small enough for the allocator's fast path.  The END event
+ * repeats all of it, so that a recorder that attached after the begin gets the whole span.
  *
- * Times are taken by us, not by the SDK: that has them on the wall clock.
+ * The times are ours: the SDK's are on the wall clock.
  */
 #include "agent/cpp/internal.h"
 
@@ -32,7 +31,7 @@ namespace trace = opentelemetry::trace;
 
 namespace
 {
-/* Asked of the kernel once in each thread; the one that survives a fork has a new one. */
+/* Cached; reset in a forked child, where it differs. */
 thread_local uint32_t own_tid;
 
 uint32_t tid_get()
@@ -50,19 +49,19 @@ uint64_t now()
 	return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
-class copy final : public sdk::trace::Recordable
+class span_copy final : public sdk::trace::Recordable
 {
       public:
 	void begin() noexcept
 	{
 		span.start = now();
 		span.tid = tid_get();
-		sonde_agent_begin(whole());
+		sonde_agent_begin(event());
 	}
 
 	void end() noexcept
 	{
-		sonde_agent_end(whole());
+		sonde_agent_end(event());
 	}
 
 	void SetIdentity(const trace::SpanContext &id, trace::SpanId parent) noexcept override
@@ -108,27 +107,27 @@ class copy final : public sdk::trace::Recordable
 	}
 
       private:
-	const sonde_agent_span *whole()
+	const sonde_agent_span *event()
 	{
 		span.name = text;
 		span.attributes = text + span.name_size;
 		return &span;
 	}
 
-	void forget(nostd::string_view key);
+	void remove(nostd::string_view key);
 	void add(nostd::string_view key, attribute_type type, const void *value, size_t size);
 
 	sonde_agent_span span{};
-	char text[896]; /* name, then attributes; what has no more room is left out */
+	char text[896]; /* name, then attributes; attributes that do not fit are left out */
 };
 
-/* A name may be changed while the span is open. */
-void copy::SetName(nostd::string_view name) noexcept
+/* The name can change while the span is open. */
+void span_copy::SetName(nostd::string_view name) noexcept
 {
 	size_t size = std::min(name.size(), sizeof(text) / 2);
 
 	while (size < name.size() && size > 0 && (name[size] & 0xc0) == 0x80)
-		size--; /* not within a character of UTF-8 */
+		size--; /* do not cut a UTF-8 character */
 	if (size + span.attributes_size > sizeof(text))
 		span.attributes_size = 0;
 	std::memmove(text + size, text + span.name_size, span.attributes_size);
@@ -136,8 +135,8 @@ void copy::SetName(nostd::string_view name) noexcept
 	span.name_size = size;
 }
 
-/* An attribute that is set again has only its new value. */
-void copy::forget(nostd::string_view key)
+/* Remove the old value of an attribute that is set again. */
+void span_copy::remove(nostd::string_view key)
 {
 	char *at = text + span.name_size, *end = at + span.attributes_size;
 
@@ -156,7 +155,7 @@ void copy::forget(nostd::string_view key)
 	}
 }
 
-void copy::add(nostd::string_view key, attribute_type type, const void *value, size_t size)
+void span_copy::add(nostd::string_view key, attribute_type type, const void *value, size_t size)
 {
 	size_t used = span.name_size + span.attributes_size;
 	span_attribute head{};
@@ -174,12 +173,12 @@ void copy::add(nostd::string_view key, attribute_type type, const void *value, s
 	span.attributes_size += sizeof(head) + key.size() + size;
 }
 
-/* Lists have no place in a capture. */
-void copy::SetAttribute(nostd::string_view key, const common::AttributeValue &value) noexcept
+/* Arrays are left out: a capture cannot store them. */
+void span_copy::SetAttribute(nostd::string_view key, const common::AttributeValue &value) noexcept
 {
 	if (!sonde_agent_is_recording())
 		return;
-	forget(key);
+	remove(key);
 
 	auto integer = [&](attribute_type type, int64_t number) {
 		add(key, type, &number, sizeof(number));
@@ -188,8 +187,8 @@ void copy::SetAttribute(nostd::string_view key, const common::AttributeValue &va
 		add(key, ATTRIBUTE_STRING, text_value->data(), text_value->size());
 	else if (auto *chars = nostd::get_if<const char *>(&value))
 		add(key, ATTRIBUTE_STRING, *chars, std::strlen(*chars));
-	else if (auto *truth = nostd::get_if<bool>(&value))
-		integer(ATTRIBUTE_BOOL, *truth);
+	else if (auto *boolean = nostd::get_if<bool>(&value))
+		integer(ATTRIBUTE_BOOL, *boolean);
 	else if (auto *i32 = nostd::get_if<int32_t>(&value))
 		integer(ATTRIBUTE_INT, *i32);
 	else if (auto *u32 = nostd::get_if<uint32_t>(&value))
@@ -205,21 +204,21 @@ void copy::SetAttribute(nostd::string_view key, const common::AttributeValue &va
 class processor final : public sdk::trace::SpanProcessor
 {
       public:
-	/* Where there is no memory left for it, there is none for the SDK's own either. */
+	/* Out of memory, the SDK's own allocations fail as well. */
 	std::unique_ptr<sdk::trace::Recordable> MakeRecordable() noexcept override
 	{
-		return std::unique_ptr<sdk::trace::Recordable>(new copy);
+		return std::unique_ptr<sdk::trace::Recordable>(new span_copy);
 	}
 
 	void OnStart(sdk::trace::Recordable &span, const trace::SpanContext &) noexcept override
 	{
-		static_cast<copy &>(span).begin();
+		static_cast<span_copy &>(span).begin();
 	}
 
 	void OnEnd(std::unique_ptr<sdk::trace::Recordable> &&span) noexcept override
 	{
 		if (span)
-			static_cast<copy &>(*span).end();
+			static_cast<span_copy &>(*span).end();
 		span.reset();
 	}
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * binding - what the files of the agent's Python binding share.
+ * binding - shared by the files of the agent's Python binding.
  *
- * Everything here runs with Python's lock held, in the interpreter that the
- * agent follows.  No error of ours reaches the program: a function that can
- * fail clears what Python noted, and the span is then not known.
+ * All of this code runs with the GIL held, in the interpreter that the agent follows.
+ * Errors never reach the program: a function that fails clears Python's error
+ * indicator, and the span is not recorded.
  *
- * One file serves every Python from 3.9 on: it keeps to the limited API, and to
- * the few names below, which all of these export unchanged.
+ * One binary works with every Python from 3.9 on: it uses the limited API and the few
+ * names below, which all of these versions export unchanged.
  */
 #ifndef SONDE_AGENT_PYTHON_BINDING_H
 #define SONDE_AGENT_PYTHON_BINDING_H
@@ -23,7 +23,7 @@
 
 PyAPI_DATA(PyTypeObject) PyContext_Type;
 PyAPI_DATA(PyTypeObject) PyContextVar_Type;
-PyAPI_FUNC(int) PyContextVar_Get(PyObject *var, PyObject *otherwise, PyObject **ret);
+PyAPI_FUNC(int) PyContextVar_Get(PyObject *var, PyObject *fallback, PyObject **ret);
 /* Exported since 3.11. */
 PyAPI_FUNC(PyObject *) PyObject_Vectorcall(PyObject *callable, PyObject *const *args, size_t n,
 					   PyObject *kwnames) __attribute__((weak));
@@ -34,51 +34,52 @@ typedef PyObject *some_fn(PyObject *self, PyObject *const *args, Py_ssize_t n);
 typedef PyObject *fast_fn(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames);
 typedef PyObject *words_fn(PyObject *self, PyObject *args, PyObject *words);
 
-/* load.c: an attribute of a module that is loaded, as a new reference; NULL without an error. */
+/* load.c: an attribute of a loaded module, as a new reference; NULL (no error set) if missing. */
 PyObject *module_attribute(const char *module, const char *name);
 /*
- * Put `ours` before a method of a type or a function of a module, which must have these flags.
- * `ret_theirs` is written first. False, and nothing is changed, if it is not as expected.
+ * Replace the C function of a type's method or of a module's function, which must have these
+ * flags, by `ours`.  Writes `ret_theirs` first.  False, and nothing is changed, if the method does
+ * not match.
  */
-bool put_before(PyObject *owner, const char *name, int flags, void *ours, void **ret_theirs);
-/* The function behind such a method, to be called without Python's ado; NULL likewise. */
+bool hook_method(PyObject *owner, const char *name, int flags, void *ours, void **ret_theirs);
+/* The C function of such a method, for direct calls; NULL if it does not match. */
 void *function_of(PyObject *owner, const char *name, int flags);
 
-/* context.c: follow OpenTelemetry's context variable, on all threads. */
+/* context.c: follow OpenTelemetry's context variable on all threads. */
 bool context_follow(void);
-/* Publish which span the thread is in; after anything that may have changed it. */
+/* Publish the current span of the thread, after anything that may have changed it. */
 void context_publish(void);
-/* The same, where an error may be on its way to the program: `result` is NULL. */
+/* The same, preserving a pending Python error if `result` is NULL. */
 void context_publish_after(PyObject *result);
-/* It is not known, until it is published again. */
-void context_blur(void);
-/* What the thread does can be followed no more; or again. */
-void context_lose(void);
-void context_find(void);
-/* From now on nothing is published, as contexts may be changed in ways that we do not know. */
-void context_give_up(void);
+/* The current span is unknown until the next context_publish(). */
+void context_set_unknown(void);
+/* Stop and resume following the calling thread. */
+void context_stop(void);
+void context_resume(void);
+/* Publish nothing from now on: contexts can change in ways that cannot be followed. */
+void context_disable(void);
 
-/* known.c: what a SpanContext says, and what its span was when it began. */
-struct known {
-	PyObject *context; /* the SpanContext, which we keep */
+/* context_cache.c: the ids in a SpanContext, and data from the begin of its span. */
+struct cached_context {
+	PyObject *context; /* the SpanContext; an owned reference */
 	uint8_t trace[16], span[8];
 	uint8_t flags;
 	bool is_remote;
-	/* Of a span that was told of, until it ends: */
+	/* from the BEGIN event until the END event: */
 	uint8_t kind;
 	uint8_t parent[8];
-	uint64_t start;  /* on CLOCK_MONOTONIC; 0 if not known */
-	PyObject *begun; /* the span, to be compared only; NULL: it was not */
+	uint64_t start;  /* ns on CLOCK_MONOTONIC; 0 if unknown */
+	PyObject *begun; /* the span, only for comparison; NULL without BEGIN event */
 };
 
-/* NULL for one that is not valid, without an error. Good until the next call. */
-struct known *known_find(PyObject *span_context);
+/* NULL (no error set) for an invalid SpanContext.  Valid until the next call. */
+struct cached_context *context_cache_find(PyObject *span_context);
 
-/* span.c: see spans begin and end. */
+/* span.c: report the begin and end of spans. */
 bool span_follow(PyObject *span_class);
 
-/* loops.c: all that changes contexts without calling Context.run(). */
-bool loop_is_foreign(void); /* the loop that runs on this thread */
+/* loops.c: follow code that changes contexts without calling Context.run(). */
+bool loop_is_foreign(void); /* whether this thread runs an event loop that cannot be followed */
 void loops_follow_asyncio(void);
 void loops_follow_greenlet(void);
 

@@ -1,52 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * context - which span is this thread in?
+ * context - follow the current span of each thread.
  *
- * OpenTelemetry keeps its context in one ContextVar, and Python keeps the values
- * of those in a Context, of which each thread has a current one.  So the span of
- * a thread changes when that variable is set or reset, and when another Context
- * becomes the current one.  Event loops, executors and whoever else runs work for
- * somebody do the latter by Context.run().  All three are methods in C, so
- * they are followed there, and everybody who sets, resets or runs is seen,
- * by whatever name he imported it and however early.
+ * OpenTelemetry stores its context in one ContextVar, and Python stores the values of
+ * such variables in a Context, of which each thread has a current one.  So the span of a
+ * thread changes when the variable is set or reset, and when another Context becomes
+ * current.  Event loops, executors and other schedulers do the latter with Context.run().
+ * All three are methods written in C, so they are hooked there, and every caller is
+ * followed, no matter how and when it imported them.
  *
- * What changes contexts in another way is in loops.c.  Where that cannot be
- * followed, the thread's span is not known: a thread of which we lost track
- * publishes nothing until it is found again.
+ * loops.c handles code that changes contexts in another way.  If such code cannot be
+ * followed, the thread's span is unknown until the thread can be followed again.
  *
- * A span of another process, which a request brought along, is nothing that
- * this process works in: it is the parent of a span that begins soon.
+ * A remote span, which came with a request, is not published: it is only the parent of
+ * a span that begins soon.
  */
 #include "agent/python/binding.h"
 
-enum thread_state {
-	THREAD_NEW, /* it is not known yet what runs on it */
+enum follow_state {
+	THREAD_NEW, /* its event loop has not been checked */
 	THREAD_FOLLOWED,
 	THREAD_LOST,
 };
 
-static PyObject *variable;  /* of OpenTelemetry; NULL: we do not follow */
-static PyObject *span_key;  /* under which a context has its span */
-static PyObject *of_span;   /* "_context": the SpanContext of a span of the API or the SDK */
-static PyObject *by_method; /* "get_span_context": of anybody else's span */
+static PyObject *variable;          /* of OpenTelemetry; NULL: nothing is followed */
+static PyObject *span_key;          /* key of the span in a context */
+static PyObject *context_attribute; /* "_context": attribute with the SpanContext, in spans of the
+				       API and the SDK */
+static PyObject *context_method;    /* "get_span_context": method of all other spans */
 static one_fn *python_set, *python_reset;
 static fast_fn *python_run;
-static some_fn *python_get; /* of a Context */
-static __thread enum thread_state state;
-static __thread bool is_in_span; /* so we published */
+static some_fn *python_get; /* Context.get() */
+static __thread enum follow_state state;
+static __thread bool is_in_span; /* as last published */
 
-/* Of any kind of span. */
-static const struct known *find_ids(PyObject *span)
+/* The ids of any kind of span. */
+static const struct cached_context *find_ids(PyObject *span)
 {
-	PyObject *context = PyObject_GetAttr(span, of_span);
-	const struct known *found = NULL;
+	PyObject *context = PyObject_GetAttr(span, context_attribute);
+	const struct cached_context *found = NULL;
 
 	if (!context) {
 		PyErr_Clear();
-		context = PyObject_CallMethodObjArgs(span, by_method, NULL);
+		context = PyObject_CallMethodObjArgs(span, context_method, NULL);
 	}
 	if (context) {
-		found = known_find(context);
+		found = context_cache_find(context);
 		Py_DECREF(context);
 	} else {
 		PyErr_Clear();
@@ -54,13 +53,13 @@ static const struct known *find_ids(PyObject *span)
 	return found;
 }
 
-/* Publish the span of a context of OpenTelemetry, which is a dict; NULL for none. */
+/* Publish the span of an OpenTelemetry context, which is a dict; NULL for none. */
 static void publish(PyObject *context)
 {
 	PyObject *span = context && PyDict_Check(context)
 				 ? PyDict_GetItemWithError(context, span_key)
 				 : NULL;
-	const struct known *ids = span ? find_ids(span) : NULL;
+	const struct cached_context *ids = span ? find_ids(span) : NULL;
 
 	if (context && !span)
 		PyErr_Clear();
@@ -73,7 +72,7 @@ static void publish(PyObject *context)
 	}
 }
 
-/* Whether this thread's contexts are all seen. */
+/* Whether all context changes of this thread can be followed. */
 static inline bool is_followed(void)
 {
 	if (!variable)
@@ -108,38 +107,38 @@ void context_publish_after(PyObject *result)
 	PyErr_Restore(type, value, trace);
 }
 
-static void take_back(void)
+static void publish_unknown(void)
 {
-	is_in_span = true; /* so that what comes next is published, also if it is nothing */
+	is_in_span = true; /* forces the next publish, even of no span */
 	sonde_agent_set_unknown_context();
 }
 
-void context_blur(void)
+void context_set_unknown(void)
 {
 	if (is_followed())
-		take_back();
+		publish_unknown();
 }
 
-void context_lose(void)
+void context_stop(void)
 {
 	if (variable)
-		take_back();
+		publish_unknown();
 	state = THREAD_LOST;
 }
 
-void context_find(void)
+void context_resume(void)
 {
 	state = THREAD_FOLLOWED;
 	context_publish();
 }
 
-void context_give_up(void)
+void context_disable(void)
 {
-	context_lose();
+	context_stop();
 	variable = NULL;
 }
 
-static PyObject *set_seen(PyObject *self, PyObject *value)
+static PyObject *set_hook(PyObject *self, PyObject *value)
 {
 	PyObject *token = python_set(self, value);
 
@@ -148,7 +147,7 @@ static PyObject *set_seen(PyObject *self, PyObject *value)
 	return token;
 }
 
-static PyObject *reset_seen(PyObject *self, PyObject *token)
+static PyObject *reset_hook(PyObject *self, PyObject *token)
 {
 	PyObject *done = python_reset(self, token);
 
@@ -157,7 +156,7 @@ static PyObject *reset_seen(PyObject *self, PyObject *token)
 	return done;
 }
 
-/* A Context is about to become the current one. */
+/* Publish the span of a Context that is about to become current. */
 static void publish_in(PyObject *context)
 {
 	PyObject *value = python_get(context, &variable, 1);
@@ -168,7 +167,7 @@ static void publish_in(PyObject *context)
 	Py_XDECREF(value);
 }
 
-static PyObject *run_seen(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+static PyObject *run_hook(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
 	bool followed = is_followed(), was_in_span = is_in_span;
 	PyObject *result;
@@ -179,7 +178,7 @@ static PyObject *run_seen(PyObject *self, PyObject *const *args, Py_ssize_t n, P
 	if (was_in_span || !followed)
 		context_publish_after(result);
 	else if (is_followed())
-		publish(NULL); /* as before: nobody else changes the Context that was left */
+		publish(NULL); /* as before: no one else changes a Context that is not current */
 	return result;
 }
 
@@ -191,11 +190,11 @@ static bool find_variable(void)
 	PyErr_Clear();
 	Py_XDECREF(runtime);
 	if (found && Py_TYPE(found) == &PyContextVar_Type)
-		variable = found; /* for as long as the interpreter lives */
+		variable = found; /* until the interpreter ends */
 	return variable;
 }
 
-/* Objects do not outlive the interpreter, but the methods that we are before do. */
+/* The hooked methods outlive the interpreter; its objects do not. */
 static void forget(void)
 {
 	variable = NULL;
@@ -206,14 +205,14 @@ bool context_follow(void)
 	PyObject *var = (PyObject *)&PyContextVar_Type, *context = (PyObject *)&PyContext_Type;
 
 	span_key = module_attribute("opentelemetry.trace.propagation", "_SPAN_KEY");
-	of_span = PyUnicode_InternFromString("_context");
-	by_method = PyUnicode_InternFromString("get_span_context");
+	context_attribute = PyUnicode_InternFromString("_context");
+	context_method = PyUnicode_InternFromString("get_span_context");
 	python_get = (some_fn *)function_of(context, "get", PYTHON_FASTCALL);
-	if (!span_key || !of_span || !by_method || !python_get || Py_AtExit(forget))
+	if (!span_key || !context_attribute || !context_method || !python_get || Py_AtExit(forget))
 		return false;
-	return put_before(context, "run", PYTHON_FASTCALL | PYTHON_KEYWORDS, (void *)run_seen,
-			  (void **)&python_run) &&
-	       put_before(var, "set", PYTHON_O, (void *)set_seen, (void **)&python_set) &&
-	       put_before(var, "reset", PYTHON_O, (void *)reset_seen, (void **)&python_reset) &&
+	return hook_method(context, "run", PYTHON_FASTCALL | PYTHON_KEYWORDS, (void *)run_hook,
+			   (void **)&python_run) &&
+	       hook_method(var, "set", PYTHON_O, (void *)set_hook, (void **)&python_set) &&
+	       hook_method(var, "reset", PYTHON_O, (void *)reset_hook, (void **)&python_reset) &&
 	       find_variable();
 }

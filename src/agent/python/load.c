@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * load - the entry of the Python binding; see python_hook.c for who calls it.
+ * load - the entry point of the Python binding, called by python_hook.c.
  *
- * There is no Python code in it, and it is no module: nothing of it can be found
- * in sys.modules.  What it holds of the program's objects, it holds until the
- * interpreter ends.
+ * The binding contains no Python code and is not a module, so it does not appear in
+ * sys.modules.  It keeps its references to the program's objects until the interpreter
+ * ends.
  */
 #include "agent/python/binding.h"
 
@@ -20,7 +20,7 @@ PyObject *module_attribute(const char *module, const char *name)
 	return value;
 }
 
-/* Where the method is described, of a type or of a module. */
+/* The PyMethodDef of a type's method or of a module's function. */
 static struct python_method *method_of(PyObject *owner, const char *name)
 {
 	PyObject *callable = PyObject_GetAttrString(owner, name);
@@ -45,13 +45,13 @@ void *function_of(PyObject *owner, const char *name, int flags)
 	return method && method->flags == flags ? method->function : NULL;
 }
 
-bool put_before(PyObject *owner, const char *name, int flags, void *ours, void **ret_theirs)
+bool hook_method(PyObject *owner, const char *name, int flags, void *ours, void **ret_theirs)
 {
 	struct python_method *method = method_of(owner, name);
 
 	if (!method || method->flags != flags)
 		return false;
-	if (method->function != ours) { /* once is enough */
+	if (method->function != ours) { /* not hooked yet */
 		*ret_theirs = method->function;
 		method->function = ours;
 	}
@@ -64,18 +64,18 @@ static void follow_sdk(void)
 	PyObject *span = module_attribute("opentelemetry.sdk.trace", "Span");
 
 	if (span && !done) {
-		done = true; /* one attempt */
+		done = true; /* try only once */
 		if (span_follow(span) && context_follow()) {
 			loops_follow_asyncio();
 			loops_follow_greenlet();
-			sonde_agent_is_recording(); /* so that it shows from outside that we fit */
+			sonde_agent_is_recording(); /* creates the arena: it shows that the binding
+						       works */
 		}
 	}
 	Py_XDECREF(span);
 }
 
-/* A module has been executed: the SDK's, of which there is none before this; or another that
- * matters. */
+/* A module has been executed: the SDK's trace module, always first, or asyncio or greenlet. */
 void sonde_python_follow(const char *module)
 {
 	PyObject *type, *value, *trace;

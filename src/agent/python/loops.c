@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loops - what changes contexts without calling Context.run().
+ * loops - follow code that changes contexts without calling Context.run().
  *
- * Python's own event loop calls it for each step, and so do trio, executors and
- * frameworks.  There are three others that matter:
+ * Python's own event loop calls Context.run() for each step, and so do trio, executors
+ * and frameworks.  Three others matter:
  *
- * - A task that is started eagerly (Python 3.12) runs its first step inside of
- *   the call that makes it.  When that is over, the caller's span is
- *   published again.
+ * - A task that starts eagerly (Python 3.12) runs its first step inside the call that
+ *   creates it.  After that call, the caller's span is published again.
  *
- * - Event loops in other languages, as uvloop, enter contexts by functions of
- *   the C API.  A loop says that it runs by _set_running_loop().  While one runs
- *   that is not made of Python's own, the thread is lost.
+ * - Event loops written in other languages, such as uvloop, enter contexts through the C
+ *   API.  A loop announces itself with _set_running_loop().  While a loop runs that is
+ *   not derived from Python's own, the thread's span is unknown.
  *
- * - Greenlets each have a context, and change it when they switch, by a method
- *   or by greenlet's own C API.  From where one switches away, the thread's span
- *   is not known, until it comes back from that, or sets its context.  So it is not
- *   known of one that is new, for nobody tells when it begins.
+ * - Each greenlet has its own context, which changes on a switch, by a method or by
+ *   greenlet's C API.  From a switch until it returns, or until the greenlet sets its
+ *   context, the thread's span is unknown.  So it is unknown in a new greenlet: nothing
+ *   reports its begin.
  */
 #include "agent/python/binding.h"
 
-enum { /* in the table of greenlet's C API, as in its greenlet.h */
+enum { /* indices in the table of greenlet's C API, from greenlet.h */
        GREENLET_THROW = 5,
        GREENLET_SWITCH = 6,
 };
 
 typedef PyObject *throw_fn(PyObject *greenlet, PyObject *type, PyObject *value, PyObject *trace);
 
-enum { TYPE_INIT = 37 }; /* tp_init, in pointers from the beginning of a type */
+enum { TYPE_INIT = 37 }; /* index of tp_init in a type, in pointers */
 
-static PyObject *own_loop; /* the class that Python's own loops are made of */
+static PyObject *own_loop; /* base class of Python's own loops */
 static PyObject *running;  /* asyncio._get_running_loop() */
 static one_fn *python_set_running;
 static initproc task_init;
@@ -57,20 +56,20 @@ bool loop_is_foreign(void)
 	return foreign;
 }
 
-static PyObject *set_running_seen(PyObject *module, PyObject *loop)
+static PyObject *set_running_hook(PyObject *module, PyObject *loop)
 {
 	PyObject *done = python_set_running(module, loop);
 
 	if (!done)
 		return NULL;
 	if (is_foreign(loop))
-		context_lose();
+		context_stop();
 	else
-		context_find();
+		context_resume();
 	return done;
 }
 
-static int task_init_seen(PyObject *self, PyObject *args, PyObject *words)
+static int task_init_hook(PyObject *self, PyObject *args, PyObject *words)
 {
 	int done = task_init(self, args, words);
 
@@ -79,7 +78,7 @@ static int task_init_seen(PyObject *self, PyObject *args, PyObject *words)
 	return done;
 }
 
-/* Where a type has the function by which its objects are initialised. */
+/* The tp_init slot of a type; NULL if its layout is unexpected. */
 static initproc *init_slot(PyObject *type)
 {
 	initproc *slot = (initproc *)type + TYPE_INIT;
@@ -89,7 +88,7 @@ static initproc *init_slot(PyObject *type)
 		       : NULL;
 }
 
-/* The first step of a task that is made may be inside of that call. */
+/* The first step of an eager task runs inside its constructor. */
 static void follow_eager_tasks(void)
 {
 	PyObject *task = module_attribute("_asyncio", "Task");
@@ -97,10 +96,10 @@ static void follow_eager_tasks(void)
 	initproc *slot = eager && task ? init_slot(task) : NULL;
 
 	if (eager && !slot)
-		context_give_up();
-	if (slot && *slot != task_init_seen) {
+		context_disable();
+	if (slot && *slot != task_init_hook) {
 		task_init = *slot;
-		*slot = task_init_seen;
+		*slot = task_init_hook;
 	}
 	Py_XDECREF(eager);
 	Py_XDECREF(task);
@@ -115,64 +114,64 @@ void loops_follow_asyncio(void)
 	running = module_attribute("_asyncio", "_get_running_loop");
 	own_loop = module_attribute("asyncio.base_events", "BaseEventLoop");
 	if (!running || !own_loop ||
-	    !put_before(module, "_set_running_loop", PYTHON_O, (void *)set_running_seen,
-			(void **)&python_set_running))
-		context_give_up();
+	    !hook_method(module, "_set_running_loop", PYTHON_O, (void *)set_running_hook,
+			 (void **)&python_set_running))
+		context_disable();
 	follow_eager_tasks();
 }
 
-static PyObject *method_switch_seen(PyObject *self, PyObject *args, PyObject *words)
+static PyObject *method_switch_hook(PyObject *self, PyObject *args, PyObject *words)
 {
 	PyObject *got;
 
-	context_blur();
+	context_set_unknown();
 	got = method_switch(self, args, words);
 	context_publish_after(got);
 	return got;
 }
 
-static PyObject *method_throw_seen(PyObject *self, PyObject *args)
+static PyObject *method_throw_hook(PyObject *self, PyObject *args)
 {
 	PyObject *got;
 
-	context_blur();
+	context_set_unknown();
 	got = method_throw(self, args);
 	context_publish_after(got);
 	return got;
 }
 
-static PyObject *api_switch_seen(PyObject *greenlet, PyObject *args, PyObject *words)
+static PyObject *api_switch_hook(PyObject *greenlet, PyObject *args, PyObject *words)
 {
 	PyObject *got;
 
-	context_blur();
+	context_set_unknown();
 	got = api_switch(greenlet, args, words);
 	context_publish_after(got);
 	return got;
 }
 
-static PyObject *api_throw_seen(PyObject *greenlet, PyObject *type, PyObject *value,
+static PyObject *api_throw_hook(PyObject *greenlet, PyObject *type, PyObject *value,
 				PyObject *trace)
 {
 	PyObject *got;
 
-	context_blur();
+	context_set_unknown();
 	got = api_throw(greenlet, type, value, trace);
 	context_publish_after(got);
 	return got;
 }
 
-/* Others' modules in C take these functions from a table. */
+/* Extension modules call these functions through a table. */
 static bool follow_greenlet_api(void)
 {
 	PyObject *capsule = module_attribute("greenlet", "_C_API");
 	void **table = capsule ? PyCapsule_GetPointer(capsule, "greenlet._C_API") : NULL;
 
-	if (table && table[GREENLET_SWITCH] != (void *)api_switch_seen) {
+	if (table && table[GREENLET_SWITCH] != (void *)api_switch_hook) {
 		api_switch = (words_fn *)table[GREENLET_SWITCH];
 		api_throw = (throw_fn *)table[GREENLET_THROW];
-		table[GREENLET_SWITCH] = (void *)api_switch_seen;
-		table[GREENLET_THROW] = (void *)api_throw_seen;
+		table[GREENLET_SWITCH] = (void *)api_switch_hook;
+		table[GREENLET_THROW] = (void *)api_throw_hook;
 	}
 	PyErr_Clear();
 	Py_XDECREF(capsule);
@@ -184,10 +183,10 @@ void loops_follow_greenlet(void)
 	PyObject *type = module_attribute("greenlet", "greenlet");
 
 	if (type && !(follow_greenlet_api() &&
-		      put_before(type, "switch", PYTHON_VARARGS | PYTHON_KEYWORDS,
-				 (void *)method_switch_seen, (void **)&method_switch) &&
-		      put_before(type, "throw", PYTHON_VARARGS, (void *)method_throw_seen,
-				 (void **)&method_throw)))
-		context_give_up();
+		      hook_method(type, "switch", PYTHON_VARARGS | PYTHON_KEYWORDS,
+				  (void *)method_switch_hook, (void **)&method_switch) &&
+		      hook_method(type, "throw", PYTHON_VARARGS, (void *)method_throw_hook,
+				  (void **)&method_throw)))
+		context_disable();
 	Py_XDECREF(type);
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * method - put a function of ours before one that Python has in C.
+ * method - replace a C function of Python by one of ours.
  *
- * A built-in function or method points to a PyMethodDef, which is a public
- * struct, in a table that is never const; each call looks there for the function.
- * So one store puts ours before theirs: no object that a program can see is
- * another one, nothing is called that was not called before, and no frame
- * appears in a traceback.
+ * A built-in function or method points to a PyMethodDef, a public struct in a table that
+ * is never const, and each call reads the function pointer there.  So a single store
+ * installs our function: no object that a program can see changes, no additional call
+ * is visible, and no frame appears in a traceback.
  *
- * Where an object keeps that pointer has not changed since Python 3.4, but
- * builds of another kind exist (free threads, traced references).  So what is
- * found there must be an address in a loaded file before it is followed, and
- * must have the name and the calling convention that we expect.
+ * The position of that pointer in an object has not changed since Python 3.4, but there
+ * are unusual builds (free-threaded, with reference tracing).  So the pointer must be an
+ * address in a loaded file before it is followed, and the method must have the expected
+ * name and calling convention.
  */
 #ifndef SONDE_AGENT_PYTHON_METHOD_H
 #define SONDE_AGENT_PYTHON_METHOD_H
@@ -34,9 +33,9 @@ enum { /* METH_ of Python's methodobject.h */
        PYTHON_FASTCALL = 0x80,
 };
 
-enum {
-	PYTHON_OF_FUNCTION = 2 * sizeof(void *),   /* where a built-in function has the pointer */
-	PYTHON_OF_DESCRIPTOR = 5 * sizeof(void *), /* where the method of a type has it */
+enum {                                            /* offset of the pointer to the PyMethodDef */
+       PYTHON_OF_FUNCTION = 2 * sizeof(void *),   /* in a built-in function */
+       PYTHON_OF_DESCRIPTOR = 5 * sizeof(void *), /* in a method descriptor */
 };
 
 static inline struct python_method *python_method(void *object, size_t offset, const char *name)

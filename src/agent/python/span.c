@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * span - see spans of the SDK begin and end.
+ * span - report the begin and end of the SDK's spans.
  *
- * Two methods of the SDK's class are put behind ours, so that spans of every
- * provider are seen, whenever it was made, in whatever thread, before the
- * first of its processors; and none of its lists has a member that the program
- * did not put there.  What the SDK exports stays its own affair.
+ * The binding wraps two methods of the SDK's Span class, so it follows the spans of
+ * every provider, whenever it was created and in any thread, before the first span
+ * processor runs; and no list of the SDK contains a foreign element.  What the SDK
+ * exports is not affected.
  *
- * A span has its times on the wall clock; we take our own, right before the
- * SDK does, and keep the first until the second.  One that began before somebody
- * recorded is told when it ends; when it began is then the wall clock's word.
+ * The SDK's times are on the wall clock.  The binding takes its own times right before
+ * the SDK does, and stores the start until the end.  A span that began before the
+ * recording is reported when it ends, with a start time converted from the wall clock.
  */
 #include "agent/python/binding.h"
 
 #include <time.h>
 
-/* How OpenTelemetry calls those who have no name. */
+/* OpenTelemetry's name for a service without one. */
 #define NO_SERVICE "unknown_service"
 
 enum {
@@ -23,18 +23,18 @@ enum {
 	KINDS = 5,
 };
 
-static PyObject *python_start, *python_end; /* functions of the class */
+static PyObject *python_start, *python_end; /* methods of the SDK's class */
 static struct {
 	PyObject *context, *parent, *name, *kind, *status, *status_code, *value, *resource,
 		*attributes, *start_time, *end_time;
 } key;
-static PyObject *resource_seen;
-static bool is_named;          /* the process, by the first resource that has a name */
-static PyObject *kinds[KINDS]; /* members of SpanKind that were seen, by their numbers */
+static PyObject *last_resource;
+static bool is_named;          /* the service name is set, from the first resource with one */
+static PyObject *kinds[KINDS]; /* members of SpanKind, by value, once used */
 static PyObject *status_error; /* a member of StatusCode */
-static PyObject *status_fine;  /* a Status that is none: the SDK has one for all spans */
+static PyObject *status_fine;  /* the status object without error, which all spans share */
 
-/* An attribute as a new reference, or NULL; never with an error. */
+/* An attribute as a new reference; NULL (no error set) if missing. */
 static PyObject *get(PyObject *object, PyObject *name)
 {
 	PyObject *value = object ? PyObject_GetAttr(object, name) : NULL;
@@ -52,7 +52,7 @@ static bool is_none(PyObject *object, PyObject *name)
 	return value == Py_None;
 }
 
-/* 0 if it has none. */
+/* 0 if missing. */
 static unsigned long long get_number(PyObject *object, PyObject *name)
 {
 	PyObject *value = get(object, name);
@@ -63,7 +63,7 @@ static unsigned long long get_number(PyObject *object, PyObject *name)
 	return n;
 }
 
-/* As OTLP has it: 0 is not said, and then one more than Python's. */
+/* OTLP's number of the kind: 0 is unspecified, otherwise one more than Python's. */
 static uint8_t kind_of(PyObject *span)
 {
 	PyObject *kind = get(span, key.kind);
@@ -76,7 +76,7 @@ static uint8_t kind_of(PyObject *span)
 	if (n == KINDS) {
 		n = get_number(kind, key.value);
 		if (n < KINDS && !kinds[n]) {
-			kinds[n] = kind; /* for good */
+			kinds[n] = kind; /* keep the reference */
 			return (uint8_t)(n + 1);
 		}
 	}
@@ -84,64 +84,65 @@ static uint8_t kind_of(PyObject *span)
 	return (uint8_t)(n + 1);
 }
 
-static struct known *known_of(PyObject *span, PyObject *name)
+static struct cached_context *cached_context_of(PyObject *span, PyObject *name)
 {
 	PyObject *context = get(span, name);
-	struct known *found = context && context != Py_None ? known_find(context) : NULL;
+	struct cached_context *found =
+		context && context != Py_None ? context_cache_find(context) : NULL;
 
 	Py_XDECREF(context);
 	return found;
 }
 
-/* Note what stays the same until the span ends; NULL if it is not valid. */
-static struct known *learn(PyObject *span)
+/* Cache the data that stays the same until the span ends; NULL if the span is invalid. */
+static struct cached_context *cache_span(PyObject *span)
 {
-	struct known *known = known_of(span, key.parent);
+	struct cached_context *cached_context = cached_context_of(span, key.parent);
 	uint8_t kind = kind_of(span), parent[8] = { 0 };
 
-	if (known)
-		memcpy(parent, known->span, sizeof(parent));
-	known = known_of(span, key.context);
-	if (known) {
-		memcpy(known->parent, parent, sizeof(parent));
-		known->kind = kind;
+	if (cached_context)
+		memcpy(parent, cached_context->span, sizeof(parent));
+	cached_context = cached_context_of(span, key.context);
+	if (cached_context) {
+		memcpy(cached_context->parent, parent, sizeof(parent));
+		cached_context->kind = kind;
 	}
-	return known;
+	return cached_context;
 }
 
-/* `ret_name` is to be kept as long as the result is used. */
-static struct sonde_agent_span describe(PyObject *span, const struct known *known,
+/* `ret_name` owns the name in the result. */
+static struct sonde_agent_span describe(PyObject *span, const struct cached_context *cached_context,
 					PyObject **ret_name)
 {
-	struct sonde_agent_span told = { .kind = known->kind };
+	struct sonde_agent_span event = { .kind = cached_context->kind };
 	Py_ssize_t size = 0;
 	PyObject *name;
 
-	memcpy(told.trace, known->trace, sizeof(told.trace));
-	memcpy(told.span, known->span, sizeof(told.span));
-	memcpy(told.parent, known->parent, sizeof(told.parent));
+	memcpy(event.trace, cached_context->trace, sizeof(event.trace));
+	memcpy(event.span, cached_context->span, sizeof(event.span));
+	memcpy(event.parent, cached_context->parent, sizeof(event.parent));
 	name = get(span, key.name);
-	told.name = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &size) : NULL;
-	if (!told.name) {
+	event.name = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &size) : NULL;
+	if (!event.name) {
 		PyErr_Clear();
-		told.name = "";
+		event.name = "";
 	}
-	told.name_size = (size_t)size;
+	event.name_size = (size_t)size;
 	*ret_name = name;
-	return told;
+	return event;
 }
 
-static void tell_service(PyObject *span)
+static void report_service(PyObject *span)
 {
 	PyObject *resource = get(span, key.resource), *attributes, *name;
 	const char *text;
 
-	if (!resource || resource == resource_seen) {
+	if (!resource || resource == last_resource) {
 		Py_XDECREF(resource);
 		return;
 	}
-	Py_XDECREF(resource_seen);
-	resource_seen = resource;
+	Py_XDECREF(last_resource);
+	last_resource = resource;
 	attributes = get(resource, key.attributes);
 	name = attributes ? PyMapping_GetItemString(attributes, "service.name") : NULL;
 	text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
@@ -162,37 +163,38 @@ static uint64_t now_on(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void tell_begin(PyObject *span)
+static void report_begin(PyObject *span)
 {
-	struct known *known = is_none(span, key.start_time) ? learn(span) : NULL;
-	struct sonde_agent_span told;
+	struct cached_context *cached_context =
+		is_none(span, key.start_time) ? cache_span(span) : NULL;
+	struct sonde_agent_span event;
 	PyObject *name;
 
-	if (!known)
+	if (!cached_context)
 		return;
-	told = describe(span, known, &name);
-	told.start = known->start = now_on(CLOCK_MONOTONIC);
-	known->begun = span;
-	sonde_agent_begin(&told);
+	event = describe(span, cached_context, &name);
+	event.start = cached_context->start = now_on(CLOCK_MONOTONIC);
+	cached_context->begun = span;
+	sonde_agent_begin(&event);
 	Py_XDECREF(name);
 }
 
-/* What is known of a span that is about to end; NULL if it is not about to. */
-static struct known *known_at_end(PyObject *span)
+/* The cached context of a span that is about to end; NULL if it has not begun or has ended. */
+static struct cached_context *context_at_end(PyObject *span)
 {
-	struct known *known = known_of(span, key.context);
+	struct cached_context *cached_context = cached_context_of(span, key.context);
 	uint64_t start, age;
 
-	if (known && known->begun == span)
-		return known;
+	if (cached_context && cached_context->begun == span)
+		return cached_context;
 	start = get_number(span, key.start_time);
 	if (!start || !is_none(span, key.end_time))
 		return NULL;
-	known = learn(span);
+	cached_context = cache_span(span);
 	age = now_on(CLOCK_REALTIME) - start;
-	if (known)
-		known->start = (int64_t)age >= 0 ? now_on(CLOCK_MONOTONIC) - age : 0;
-	return known;
+	if (cached_context)
+		cached_context->start = (int64_t)age >= 0 ? now_on(CLOCK_MONOTONIC) - age : 0;
+	return cached_context;
 }
 
 static bool is_error(PyObject *span)
@@ -210,27 +212,27 @@ static bool is_error(PyObject *span)
 	if (found || status_fine)
 		Py_DECREF(status);
 	else
-		status_fine = status; /* for good */
+		status_fine = status; /* keep the reference */
 	return found;
 }
 
-static void tell_end(PyObject *span)
+static void report_end(PyObject *span)
 {
-	struct known *known = known_at_end(span);
+	struct cached_context *cached_context = context_at_end(span);
 	PyObject *name;
-	struct sonde_agent_span told;
+	struct sonde_agent_span event;
 
-	if (!known)
+	if (!cached_context)
 		return;
-	told = describe(span, known, &name);
-	told.start = known->start;
-	known->begun = NULL;
-	told.is_error = is_error(span);
-	sonde_agent_end(&told);
+	event = describe(span, cached_context, &name);
+	event.start = cached_context->start;
+	cached_context->begun = NULL;
+	event.is_error = is_error(span);
+	sonde_agent_end(&event);
 	Py_XDECREF(name);
 }
 
-/* Arguments by position, then those by name, as a call has them in older versions. */
+/* A vectorcall for older versions of Python. */
 static PyObject *call_packed(PyObject *function, PyObject *const *args, Py_ssize_t n,
 			     PyObject *kwnames)
 {
@@ -251,7 +253,7 @@ static PyObject *call_packed(PyObject *function, PyObject *const *args, Py_ssize
 	return result;
 }
 
-/* Theirs, with the span before the other arguments. */
+/* Call a method of the SDK with `self` as the first argument. */
 static PyObject *call(PyObject *function, PyObject *self, PyObject *const *args, Py_ssize_t n,
 		      PyObject *kwnames)
 {
@@ -270,19 +272,19 @@ static PyObject *call(PyObject *function, PyObject *self, PyObject *const *args,
 	return PyObject_Vectorcall(function, with_self, (size_t)n + 1, kwnames);
 }
 
-static PyObject *start_seen(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+static PyObject *start_hook(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
 	if (!is_named)
-		tell_service(self);
+		report_service(self);
 	if (sonde_agent_is_recording())
-		tell_begin(self);
+		report_begin(self);
 	return call(python_start, self, args, n, kwnames);
 }
 
-static PyObject *end_seen(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+static PyObject *end_hook(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
 	if (sonde_agent_is_recording())
-		tell_end(self);
+		report_end(self);
 	return call(python_end, self, args, n, kwnames);
 }
 
@@ -313,7 +315,7 @@ static bool make_keys(void)
 	return true;
 }
 
-/* Put ours before a method that is written in Python; theirs is kept. */
+/* Replace a method written in Python; returns the original. */
 static bool replace(PyObject *class, PyMethodDef *method, PyObject **ret_theirs)
 {
 	PyObject *theirs = PyObject_GetAttrString(class, method->ml_name);
@@ -346,9 +348,9 @@ static PyObject *find_error(void)
 bool span_follow(PyObject *span_class)
 {
 	static PyMethodDef methods[] = {
-		{ "start", (PyCFunction)(void *)start_seen, PYTHON_FASTCALL | PYTHON_KEYWORDS,
+		{ "start", (PyCFunction)(void *)start_hook, PYTHON_FASTCALL | PYTHON_KEYWORDS,
 		  NULL },
-		{ "end", (PyCFunction)(void *)end_seen, PYTHON_FASTCALL | PYTHON_KEYWORDS, NULL },
+		{ "end", (PyCFunction)(void *)end_hook, PYTHON_FASTCALL | PYTHON_KEYWORDS, NULL },
 	};
 
 	status_error = find_error();

@@ -7,42 +7,42 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/spans/agents_internal.h"
 #include "record/clock.h"
+#include "record/spans/agents_internal.h"
 #include "record/spans/process_scan.h"
 
 enum {
-	HOLDS_MAX = 512, /* arenas; each has a descriptor */
-	HOLDS_MANY = 32,
-	HOLDS_OF_ONE = 256, /* process: one that executes programs in quick succession has many */
-	OFFERS_MAX = 256,   /* that are kept, and that are taken in one round */
-	LAST_OFFERS = 8,    /* rounds of them at the end */
-	REFUSED_MANY = 1000,
+	ATTACHMENTS_MAX = 512,         /* each needs a descriptor */
+	ATTACHMENTS_MANY = 32,         /* check more often for dead processes */
+	ATTACHMENTS_PER_PROCESS = 256, /* left by programs executed in quick succession */
+	REGISTRATIONS_MAX = 256,       /* pending, and accepted in one round */
+	LAST_REGISTRATION_ROUNDS = 8,  /* at the end of the recording */
+	REFUSED_MANY = 1000,           /* per second */
 };
 
-/* How OpenTelemetry calls those who have no name; the name of the program follows. */
+/* OpenTelemetry's name for a service without one; the name of the program follows. */
 #define NO_SERVICE "unknown_service"
 
-/* An offer is of no process in scope if none is known by what happened until so long after it. */
-#define OFFER_PATIENCE (100 * NSEC_PER_MSEC)
-/* How long others wait for what is in an arena that was offered. */
+/* How long a registration waits for its process to come into scope. */
+#define REGISTRATION_PATIENCE (100 * NSEC_PER_MSEC)
+/* How long other records wait for the events of an arena that just registered. */
 #define SETTLE_MAX (200 * NSEC_PER_MSEC)
-/* How often to look for threads and processes that are gone; and if there are many. */
+/* How often to look for dead threads and processes, with few and with many attachments. */
 #define REAP_PAUSE (250 * NSEC_PER_MSEC)
 #define REAP_PAUSE_MANY (25 * NSEC_PER_MSEC)
 
-void agents_warn_once(struct agents *a, bool *said, const char *format, ...)
+void agents_warn_once(struct agents *a, bool *warned, const char *format, ...)
 {
-	char words[256];
+	char text[256];
 	va_list args;
 
-	if (*said)
+	if (*warned)
 		return;
-	*said = true;
+	*warned = true;
 	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	a->config.warning(a->config.arg, words);
+	a->config.warning(a->config.arg, text);
 }
 
 struct attachment *agents_find_attachment(struct agents *a, const struct ring_reader *reader)
@@ -61,32 +61,32 @@ static struct ring_reader *find_reader(const struct agents *a, uint64_t inode)
 	return NULL;
 }
 
-/* Spans of a process were not written from then until now, and their number is unknown. */
-static void take_gap(struct agents *a, uint32_t pid, nsec_t since)
+/* Record that an unknown number of spans of a process is missing, from `since` until now. */
+static void record_gap(struct agents *a, uint32_t pid, nsec_t since)
 {
 	counter_add(a->config.counters, COUNTER_AGENT_GAPS, 1);
 	span_writer_add_loss(a->span_writer, pid, since, a->now, 0, a->now);
 }
 
-static struct ring_reader *open_reader(struct agents *a, uint32_t pid, int fd)
+static struct ring_reader *attach(struct agents *a, uint32_t pid, int fd)
 {
 	struct ring_reader *reader;
 
-	if (a->attachments.count == HOLDS_MAX) {
-		agents_warn_once(
-			a, &a->said_many,
-			"more than %d programs have agents: the spans of the others are not "
-			"recorded",
-			HOLDS_MAX);
+	if (a->attachments.count == ATTACHMENTS_MAX) {
+		agents_warn_once(a, &a->warned_many,
+				 "more than %d programs have agents: the spans of the others are "
+				 "not recorded",
+				 ATTACHMENTS_MAX);
 		return NULL;
 	}
 
 	int r = ring_reader_open(fd, a->device, &reader);
 
 	if (r == -EBUSY)
-		agents_warn_once(
-			a, &a->said_busy,
-			"another recorder takes the spans of process %u: recording without", pid);
+		agents_warn_once(a, &a->warned_busy,
+				 "another recorder reads the spans of process %u: they are missing "
+				 "from this recording",
+				 pid);
 	if (r < 0)
 		return NULL;
 	ring_reader_set_clock_offset(reader, clock_namespace_offset(pid));
@@ -94,11 +94,11 @@ static struct ring_reader *open_reader(struct agents *a, uint32_t pid, int fd)
 	*vec_push(&a->attachments) =
 		(struct attachment){ .reader = reader, .allowance = UINT64_MAX };
 	if (a->has_started && ring_reader_was_idle(reader))
-		take_gap(a, pid, a->config.start);
+		record_gap(a, pid, a->config.start);
 	return reader;
 }
 
-/* The arena behind a descriptor, known or new; NULL if it is none, or not to be had. */
+/* The reader of an arena, attached now if it is new; NULL on failure. */
 static struct ring_reader *get_reader(struct agents *a, uint32_t pid, int fd)
 {
 	uint64_t inode;
@@ -108,10 +108,10 @@ static struct ring_reader *get_reader(struct agents *a, uint32_t pid, int fd)
 
 	struct ring_reader *reader = find_reader(a, inode);
 
-	return reader ? reader : open_reader(a, pid, fd);
+	return reader ? reader : attach(a, pid, fd);
 }
 
-/* It has none any more; but what it wrote there may still be found. */
+/* End all memberships of a process, after the time in which its last events may be read. */
 static void leave_all(struct agents *a, uint32_t pid)
 {
 	for (size_t i = 0; i < a->attachments.count; i++) {
@@ -122,26 +122,27 @@ static void leave_all(struct agents *a, uint32_t pid)
 	}
 }
 
-void agents_add_member(struct agents *a, struct process *p, struct ring_reader *reader)
+void agents_add_member(struct agents *a, struct tracked_process *p, struct ring_reader *reader)
 {
 	nsec_t forget = a->now + MEMBER_MEMORY;
 
 	if (p->reader != reader)
-		leave_all(a, p->pid); /* it has but one */
+		leave_all(a, p->pid); /* a process has one arena at a time */
 	p->reader = reader;
 	*map_insert(&agents_find_attachment(a, reader)->members, p->pid) =
 		p->threads ? MEMBER_LIVES : forget;
-	if (!p->threads) /* it was gone before we knew what it had */
+	if (!p->threads) /* it exited before its arena was known */
 		*map_insert(&a->ended, p->pid) = a->now;
 }
 
-static void find_arena(struct agents *a, struct process *p, const struct process_scan *scan)
+static void attach_scanned(struct agents *a, struct tracked_process *p,
+			   const struct process_scan *scan)
 {
 	struct ring_reader *reader = find_reader(a, scan->arena_inode);
 	_cleanup_(closep) int fd = reader ? -1 : process_scan_open_arena(p->pid, scan);
 
 	if (fd == -EPERM || fd == -EACCES)
-		agents_warn_once(a, &a->said_refused, "cannot read the spans of process %u: %s",
+		agents_warn_once(a, &a->warned_refused, "cannot read the spans of process %u: %s",
 				 p->pid, strerror(-fd));
 	if (!reader && fd >= 0)
 		reader = get_reader(a, p->pid, fd);
@@ -149,19 +150,20 @@ static void find_arena(struct agents *a, struct process *p, const struct process
 		agents_add_member(a, p, reader);
 }
 
-/* Whether there is no use in asking again. */
-static bool find_place(struct agents *a, struct process *p)
+/* Locate the thread context of a process.  Returns whether a later attempt is useless. */
+static bool locate_context(struct agents *a, struct tracked_process *p)
 {
-	struct tls_location place;
+	struct tls_location location;
 	struct err err;
-	int r = tls_locate(a->tls, p->pid, &place, &err);
+	int r = tls_locate(a->tls, p->pid, &location, &err);
 
-	if (r == 0 && programs_set_tls_location(a->config.programs, p->pid, &place.wire, &err) == 0)
-		p->placed = clock_now();
+	if (r == 0 &&
+	    programs_set_tls_location(a->config.programs, p->pid, &location.wire, &err) == 0)
+		p->context_since = clock_now();
 	return r == -ESRCH || r == -EOPNOTSUPP;
 }
 
-int agents_scan_process(void *agents, struct process *p)
+int agents_scan_process(void *agents, struct tracked_process *p)
 {
 	struct agents *a = agents;
 	char service[PROCESS_SCAN_SERVICE_MAX];
@@ -171,19 +173,18 @@ int agents_scan_process(void *agents, struct process *p)
 	if (r < 0)
 		return r == -ESRCH ? r : 0;
 	if (scan.arena_inode && (!p->reader || ring_reader_inode(p->reader) != scan.arena_inode))
-		find_arena(a, p, &scan);
+		attach_scanned(a, p, &scan);
 	if (!p->service && process_scan_read_service(p->pid, a->device, &scan, service) &&
 	    strncmp(service, NO_SERVICE, strlen(NO_SERVICE)) != 0)
-		p->service =
-			span_writer_owner_string(a->span_writer, p->pid, service, sizeof(service));
+		p->service = span_writer_string(a->span_writer, p->pid, service, sizeof(service));
 
-	bool is_hopeless = !p->placed && find_place(a, p);
+	bool is_hopeless = !p->context_since && locate_context(a, p);
 
-	return p->reader && (p->placed || is_hopeless);
+	return p->reader && (p->context_since || is_hopeless);
 }
 
-static void process_forked(void *arg, struct process *child, const struct process *parent,
-			   nsec_t time)
+static void process_forked(void *arg, struct tracked_process *child,
+			   const struct tracked_process *parent, nsec_t time)
 {
 	struct attachment *attachment =
 		parent->reader ? agents_find_attachment(arg, parent->reader) : NULL;
@@ -193,11 +194,11 @@ static void process_forked(void *arg, struct process *child, const struct proces
 		*map_insert(&attachment->members, child->pid) = MEMBER_LIVES;
 	}
 	child->service = parent->service;
-	child->placed = parent->placed < time ? parent->placed : 0;
+	child->context_since = parent->context_since < time ? parent->context_since : 0;
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
 }
 
-static void process_ended(void *arg, struct process *p, nsec_t time)
+static void process_ended(void *arg, struct tracked_process *p, nsec_t time)
 {
 	struct agents *a = arg;
 
@@ -208,7 +209,7 @@ static void process_ended(void *arg, struct process *p, nsec_t time)
 	p->reader = NULL;
 }
 
-/* A process that is gone may have been in scope: what the kernel programs saw will tell. */
+/* A process that has exited may have been in scope: pending kernel records decide that later. */
 static bool may_register(void *arg, uint32_t pid)
 {
 	struct agents *a = arg;
@@ -229,10 +230,10 @@ struct agents *agents_new(const struct agents_config *config)
 		config->warning, config->arg });
 	a->tls = tls_files_new();
 	a->device = arena_file_device();
-	a->offered = registrations_new();
-	registrations_set_filter(a->offered, may_register, a);
-	if (registrations_problem(a->offered)[0])
-		config->warning(config->arg, registrations_problem(a->offered));
+	a->registrations = registrations_new();
+	registrations_set_filter(a->registrations, may_register, a);
+	if (registrations_problem(a->registrations)[0])
+		config->warning(config->arg, registrations_problem(a->registrations));
 	return a;
 }
 
@@ -249,14 +250,14 @@ void agents_free(struct agents *a)
 {
 	if (!a)
 		return;
-	registrations_free(a->offered);
-	for (size_t i = 0; i < a->offers.count; i++)
-		close(a->offers.items[i].fd);
+	registrations_free(a->registrations);
+	for (size_t i = 0; i < a->pending_registrations.count; i++)
+		close(a->pending_registrations.items[i].fd);
 	while (a->attachments.count)
 		agents_detach(a, 0);
-	vec_done(&a->offers);
+	vec_done(&a->pending_registrations);
 	vec_done(&a->attachments);
-	vec_done(&a->news);
+	vec_done(&a->pending_events);
 	map_done(&a->ended);
 	tls_files_free(a->tls);
 	span_writer_free(a->span_writer);
@@ -266,18 +267,18 @@ void agents_free(struct agents *a)
 
 void agents_add_record(struct agents *a, const struct record *record)
 {
-	struct news news = { .time = record->time, .order = a->news.count };
+	struct pending_event event = { .time = record->time, .order = a->pending_events.count };
 	size_t size = record->words * 8u;
 
 	if (record->kind != RECORD_TASK && record->kind != RECORD_EXIT)
 		return;
-	memcpy(&news.record, record, size < sizeof(news.record) ? size : sizeof(news.record));
-	*vec_push(&a->news) = news;
+	memcpy(&event.record, record, size < sizeof(event.record) ? size : sizeof(event.record));
+	*vec_push(&a->pending_events) = event;
 }
 
 static int by_time(const void *a, const void *b)
 {
-	const struct news *x = a, *y = b;
+	const struct pending_event *x = a, *y = b;
 
 	if (x->time != y->time)
 		return x->time < y->time ? -1 : 1;
@@ -285,104 +286,115 @@ static int by_time(const void *a, const void *b)
 }
 
 /*
- * The rings of the CPUs were emptied one after the other: of what happened after
- * that was begun, only a part is known, and that waits for the next time.
+ * Apply the pending events up to `known_until`.  The recorder empties the rings of the CPUs one
+ * after the other, so later events are known only in part and wait for the next drain.
  */
-static void see_news(struct agents *a, nsec_t known_until)
+static void apply_pending_events(struct agents *a, nsec_t known_until)
 {
-	size_t seen = 0, left = 0;
+	size_t applied = 0, left = 0;
 
-	qsort(a->news.items, a->news.count, sizeof(a->news.items[0]), by_time);
-	for (; seen < a->news.count && a->news.items[seen].time <= known_until; seen++)
-		tracker_add_record(a->tracker, &a->news.items[seen].record.task.head, a->now);
-	for (; seen < a->news.count; seen++, left++) {
-		a->news.items[left] = a->news.items[seen];
-		a->news.items[left].order = left;
+	qsort(a->pending_events.items, a->pending_events.count, sizeof(a->pending_events.items[0]),
+	      by_time);
+	for (; applied < a->pending_events.count &&
+	       a->pending_events.items[applied].time <= known_until;
+	     applied++)
+		tracker_add_record(a->tracker, &a->pending_events.items[applied].record.task.head,
+				   a->now);
+	for (; applied < a->pending_events.count; applied++, left++) {
+		a->pending_events.items[left] = a->pending_events.items[applied];
+		a->pending_events.items[left].order = left;
 	}
-	a->news.count = left;
+	a->pending_events.count = left;
 }
 
 /*
- * A few processes that are not recorded register when they begin.  Many do it to keep others
- * from it: connections can wait only in a queue of limited length.
+ * A few unrecorded processes register when they start.  A flood of registrations can keep
+ * recorded processes out, because the queue of connections has a limited length.
  */
 static void report_flood(struct agents *a)
 {
-	struct registrations_refused refused = registrations_refused(a->offered);
+	struct registrations_refused refused = registrations_refused(a->registrations);
 
-	if (a->now >= a->next_count) {
+	if (a->now >= a->next_second) {
 		a->refused = refused.count;
-		a->next_count = a->now + NSEC_PER_SEC;
+		a->next_second = a->now + NSEC_PER_SEC;
 	}
 	if (refused.count - a->refused > REFUSED_MANY)
-		agents_warn_once(a, &a->said_flood,
-				 "processes that are not recorded register as agents more than %d "
-				 "times a second, such as process %u of user %u: spans of programs "
-				 "that end quickly can be missing",
+		agents_warn_once(a, &a->warned_flood,
+				 "more than %d registrations per second from processes that are "
+				 "not recorded, such as process %u of user %u: spans of "
+				 "short-lived programs can be missing",
 				 REFUSED_MANY, refused.pid, refused.user);
 }
 
-/* A process has one arena; those of the programs that it executed before are kept for a while. */
-static bool may_join(struct agents *a, const struct process *p)
+/* Bounds the arenas that a process leaves behind when it executes many programs. */
+static bool may_attach(struct agents *a, const struct tracked_process *p)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < a->attachments.count; i++)
 		count += map_find(&a->attachments.items[i].members, p->pid) != NULL;
-	if (count == HOLDS_OF_ONE)
-		agents_warn_once(
-			a, &a->said_often,
-			"process %u registers memory for its spans again and again: some of "
-			"its spans are lost",
-			p->pid);
-	return count < HOLDS_OF_ONE;
+	if (count == ATTACHMENTS_PER_PROCESS)
+		agents_warn_once(a, &a->warned_often,
+				 "process %u registers new arenas too often: some of its spans are "
+				 "lost",
+				 p->pid);
+	return count < ATTACHMENTS_PER_PROCESS;
+}
+
+/* Whether the kernel records are too old to decide about a registration. */
+static bool must_wait(const struct pending_registration *r, const struct tracked_process *p,
+		      nsec_t known_until)
+{
+	return known_until < r->received ||
+	       (!p && known_until < r->received + REGISTRATION_PATIENCE);
 }
 
 /*
- * Who offers an arena has mostly just executed the program that does.  So an offer
- * waits until all is known that happened before it, or it would be taken for the
- * one of the program before.  Returns whether there may be more.
+ * Most processes that register an arena have just called execve().  So a registration waits until
+ * all earlier kernel records are known; otherwise its arena would be attributed to the previous
+ * program of the process.  Returns whether there may be more registrations.
  */
-static bool take_offers(struct agents *a, nsec_t known_until)
+static bool take_registrations(struct agents *a, nsec_t known_until)
 {
-	struct offer offer = { .taken = clock_now(), .since = a->before };
+	struct pending_registration new = { .received = clock_now(), .since = a->before };
 	size_t left = 0;
 
-	registrations_begin_round(a->offered);
+	registrations_begin_round(a->registrations);
 	report_flood(a);
-	while (a->offers.count < OFFERS_MAX &&
-	       registrations_take(a->offered, &offer.pid, &offer.fd))
-		*vec_push(&a->offers) = offer;
+	while (a->pending_registrations.count < REGISTRATIONS_MAX &&
+	       registrations_take(a->registrations, &new.pid, &new.fd))
+		*vec_push(&a->pending_registrations) = new;
 
-	bool is_full = a->offers.count == OFFERS_MAX;
+	bool is_full = a->pending_registrations.count == REGISTRATIONS_MAX;
 
-	for (size_t i = 0; i < a->offers.count; i++) {
-		struct offer *o = &a->offers.items[i];
-		struct process *p = tracker_find(a->tracker, o->pid);
+	for (size_t i = 0; i < a->pending_registrations.count; i++) {
+		struct pending_registration *r = &a->pending_registrations.items[i];
+		struct tracked_process *p = tracker_find(a->tracker, r->pid);
 
-		if (known_until < o->taken || (!p && known_until < o->taken + OFFER_PATIENCE)) {
-			a->offers.items[left++] = *o;
+		if (must_wait(r, p, known_until)) {
+			a->pending_registrations.items[left++] = *r;
 			continue;
 		}
 
 		struct ring_reader *reader =
-			p && may_join(a, p) ? get_reader(a, o->pid, o->fd) : NULL;
+			p && may_attach(a, p) ? get_reader(a, r->pid, r->fd) : NULL;
 
 		if (reader)
 			agents_add_member(a, p, reader);
-		close(o->fd);
+		close(r->fd);
 	}
-	a->offers.count = left;
+	a->pending_registrations.count = left;
 	return is_full;
 }
 
-static bool is_dead(void *arg, struct ring_reader *reader, struct ring_owner *ring)
+static bool is_dead(void *arg, struct ring_reader *reader, struct ring_owner *owner)
 {
 	(void)reader;
-	return agents_owner_is_dead(arg, ring);
+	return agents_owner_is_dead(arg, owner);
 }
 
-/* Those that are gone, also if that was not told; whether any is left. */
+/* Remove members that are gone, even if their exit was not reported; whether any is left. */
 static bool check_members(struct agents *a, struct attachment *attachment)
 {
 	VEC(uint32_t) gone = { 0 };
@@ -393,7 +405,7 @@ static bool check_members(struct agents *a, struct attachment *attachment)
 		    (until == MEMBER_LIVES && kill(pid, 0) < 0 && errno == ESRCH))
 			*vec_push(&gone) = pid;
 	for (size_t i = 0; i < gone.count; i++) {
-		struct process *p = tracker_find(a->tracker, gone.items[i]);
+		struct tracked_process *p = tracker_find(a->tracker, gone.items[i]);
 
 		if (*map_find(&attachment->members, gone.items[i]) <= a->now || !p)
 			map_remove(&attachment->members, gone.items[i]);
@@ -406,7 +418,8 @@ static bool check_members(struct agents *a, struct attachment *attachment)
 
 static void reap(struct agents *a)
 {
-	a->next_reap = a->now + (a->attachments.count > HOLDS_MANY ? REAP_PAUSE_MANY : REAP_PAUSE);
+	a->next_reap =
+		a->now + (a->attachments.count > ATTACHMENTS_MANY ? REAP_PAUSE_MANY : REAP_PAUSE);
 	for (size_t i = a->attachments.count; i-- > 0;) {
 		ring_reader_reap(a->attachments.items[i].reader, is_dead, a);
 		if (!check_members(a, &a->attachments.items[i]))
@@ -421,9 +434,9 @@ unsigned int agents_drain(struct agents *a, nsec_t known_until)
 	a->until = UINT64_MAX;
 	for (size_t i = 0; i < a->attachments.count; i++)
 		if (!ring_reader_heartbeat(a->attachments.items[i].reader, a->now))
-			take_gap(a, agents_first_member(&a->attachments.items[i]), a->before);
-	see_news(a, known_until);
-	take_offers(a, known_until);
+			record_gap(a, agents_first_member(&a->attachments.items[i]), a->before);
+	apply_pending_events(a, known_until);
+	take_registrations(a, known_until);
 	tracker_run(a->tracker, a->now);
 
 	unsigned int fill = agents_drain_rings(a);
@@ -439,8 +452,8 @@ void agents_finish(struct agents *a, nsec_t end)
 	a->now = a->until = end;
 	for (size_t i = 0; i < a->attachments.count; i++)
 		ring_reader_stop(a->attachments.items[i].reader);
-	see_news(a, UINT64_MAX);
-	for (int i = 0; i < LAST_OFFERS && take_offers(a, UINT64_MAX); i++)
+	apply_pending_events(a, UINT64_MAX);
+	for (int i = 0; i < LAST_REGISTRATION_ROUNDS && take_registrations(a, UINT64_MAX); i++)
 		;
 	agents_drain_rings_at_end(a);
 	span_writer_close_all(a->span_writer, end);
@@ -454,23 +467,23 @@ void agents_start(struct agents *a)
 
 bool agents_has_unscanned(const struct agents *a)
 {
-	return a->news.count > 0 || tracker_has_unscanned(a->tracker);
+	return a->pending_events.count > 0 || tracker_has_unscanned(a->tracker);
 }
 
 bool agents_has_any(const struct agents *a)
 {
-	return a->attachments.count + a->offers.count > 0;
+	return a->attachments.count + a->pending_registrations.count > 0;
 }
 
 nsec_t agents_complete_until(const struct agents *a)
 {
-	nsec_t settled = UINT64_MAX;
+	nsec_t time = UINT64_MAX;
 
-	for (size_t i = 0; i < a->offers.count; i++) {
-		const struct offer *o = &a->offers.items[i];
+	for (size_t i = 0; i < a->pending_registrations.count; i++) {
+		const struct pending_registration *r = &a->pending_registrations.items[i];
 
-		if (a->now < o->taken + SETTLE_MAX && o->since < settled)
-			settled = o->since;
+		if (a->now < r->received + SETTLE_MAX && r->since < time)
+			time = r->since;
 	}
-	return settled;
+	return time;
 }

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agents - spans and contexts of the processes that are recorded.
+ * agents - record the spans and thread contexts of the recorded processes.
  *
- * Who is recorded is heard from the kernel programs (tracker.h).  Of each such
- * process we want two things: the arena of its agent (tap.h), if it has one,
- * whose events become records (scribe.h); and the place of its thread context,
- * whoever publishes it, which the kernel programs then read (tls_location.h).  An
- * arena comes by itself (offer.h), or is found by looking (look.h).
+ * The tracker (tracker.h) follows the recorded processes from the records of the
+ * kernel programs.  For each process this module obtains
  *
- * An arena is shared by processes that were forked from one another.  Events are
- * taken of those that are recorded, and only of threads that are known to be
- * theirs: what an arena says, anybody may have written.
+ *	the arena of its agent, if it has one: a ring reader (ring_reader.h) reads the
+ *	events, and the span writer (span_writer.h) turns them into records.  An agent
+ *	registers its arena (registrations.h), or a scan finds it (process_scan.h);
+ *
+ *	the location of its thread context (tls/locate.h), no matter which library
+ *	publishes it.  The kernel programs then read the context of each thread.
+ *
+ * Processes that fork share an arena.  A process can write anything into its arena,
+ * so the module accepts events only for recorded processes that have this arena, and
+ * only for threads that provably belong to them.
  */
 #ifndef SONDE_RECORD_SPANS_AGENTS_H
 #define SONDE_RECORD_SPANS_AGENTS_H
@@ -21,14 +25,14 @@
 #include "record/kernel/programs.h"
 #include "record/sort.h"
 
-struct agents_config {
-	struct programs *programs; /* borrowed, as the others */
+struct agents_config { /* all pointers are borrowed */
+	struct programs *programs;
 	struct sorter *sorter;
-	size_t stream; /* of the sorter, for them alone */
+	size_t stream; /* of the sorter, reserved for agents */
 	struct capture_writer *writer;
-	nsec_t start; /* what happened before is not recorded */
+	nsec_t start; /* of the recording; earlier events are discarded */
 	struct counters *counters;
-	void (*warning)(void *arg, const char *words);
+	void (*warning)(void *arg, const char *text);
 	void *arg;
 };
 
@@ -38,28 +42,28 @@ struct agents *agents_new(const struct agents_config *config);
 void agents_free(struct agents *agents);
 DEFINE_FREEP(agents)
 
-/* A record comes from a kernel program. */
+/* Pass in a record of the kernel programs. */
 void agents_add_record(struct agents *agents, const struct record *record);
 
 /*
- * Take all there is; how full the fullest ring was, in 1/256.  Everything that the
- * kernel programs told up to a time has been seen before this.
+ * Read all events.  Returns the fill level of the fullest ring, in 1/256 of its size.
+ * Before the call, the caller has passed in all kernel records up to `known_until`.
  */
 unsigned int agents_drain(struct agents *agents, nsec_t known_until);
 
-/* The same for the last time: the recording ended then. */
+/* The last drain; the recording ended at `end`. */
 void agents_finish(struct agents *agents, nsec_t end);
 
-/* Up to when all was taken; what is in arenas that were only just offered was not. */
+/* All events up to this time have been read, except those of arenas that just registered. */
 nsec_t agents_complete_until(const struct agents *agents);
 
-/* Whether a process in scope has not been looked at yet, so that its spans are missed. */
+/* Whether a process in scope still waits for its first scan, so that its spans are missed. */
 bool agents_has_unscanned(const struct agents *agents);
 
-/* The command runs from now on: an agent that is found later has spans that are missing. */
+/* The command starts now: the spans of an arena found later are incomplete. */
 void agents_start(struct agents *agents);
 
-/* Whether there is anybody to take from. */
+/* Whether any arena is attached or registered. */
 bool agents_has_any(const struct agents *agents);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agents_owner - whose ring is it?
+ * agents_owner - resolve which thread owns a ring.
  *
- * A ring says pid and tid, as its process sees them: perhaps in a namespace of
- * its own, perhaps a lie.  So the numbers are translated, and then the process
- * must be one that is recorded and that has this arena, and the thread must be
- * one of its own, as the kernel has told or tells now.  What fails is nobody's.
+ * A ring contains the pid and tid of its thread as the process sees them: they may
+ * belong to a pid namespace, and they may be wrong on purpose.  So this file
+ * translates them, and then requires that the process is recorded and has this arena,
+ * and that the thread belongs to the process, according to the kernel.  Events of
+ * rings that fail these checks are discarded.
  *
- * The kernel's word may come after the ring is first seen: by a round, mostly.
- * So the ring waits a little.
+ * The kernel records about a new process usually arrive one round after its ring
+ * appears.  So a ring waits a little before it is rejected.
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,19 +17,20 @@
 
 #include "record/spans/agents_internal.h"
 
-/* How long to wait for the word of the kernel: less than records may be late for the sorter. */
+/* How long to wait for kernel records: less than the sorter tolerates late records. */
 #define PATIENCE (40 * NSEC_PER_MSEC)
 
-enum { GENERATIONS = 64 }; /* how far back to look for one that has an arena */
+enum { GENERATIONS = 64 }; /* how many ancestors to search for a member */
 
-/* What the kernel calls the pid namespace that everything is in; our numbers are its. */
-#define FIRST_SPACE 0xeffffffcu
+/* The kernel's inode number of the initial pid namespace, in which the recorder counts. */
+#define INITIAL_PID_NS 0xeffffffcu
 
 /*
- * Whether a process has an arena: it was found there, or in what it was forked from.
- * It may have been forked before that one made it; but then it has no ring there.
+ * Whether a process has an arena: a scan found it in the process or in an ancestor.  The process
+ * may have been forked before the ancestor created the arena, but then it has no ring there.
  */
-static bool is_member(struct agents *a, const struct ring_reader *reader, const struct process *p)
+static bool is_member(struct agents *a, const struct ring_reader *reader,
+		      const struct tracked_process *p)
 {
 	const struct attachment *attachment = agents_find_attachment(a, reader);
 
@@ -40,12 +42,12 @@ static bool is_member(struct agents *a, const struct ring_reader *reader, const 
 	return false;
 }
 
-/* Our number for a thread that a ring speaks of; 0 if it cannot be found out. */
-static uint32_t translate(struct agents *a, const struct ring_owner *ring, uint32_t tid)
+/* Translate a tid of the owner's pid namespace; 0 if it is unknown. */
+static uint32_t translate(struct agents *a, const struct ring_owner *owner, uint32_t tid)
 {
-	bool is_first = !ring->space || ring->space == FIRST_SPACE;
+	bool is_initial = !owner->pid_ns || owner->pid_ns == INITIAL_PID_NS;
 
-	return is_first ? tid : tracker_translate(a->tracker, ring->space, tid);
+	return is_initial ? tid : tracker_translate(a->tracker, owner->pid_ns, tid);
 }
 
 static bool thread_lives(uint32_t pid, uint32_t tid)
@@ -53,55 +55,60 @@ static bool thread_lives(uint32_t pid, uint32_t tid)
 	return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
 }
 
-uint32_t agents_find_thread(struct agents *a, const struct ring_owner *ring, uint32_t said)
+uint32_t agents_find_thread(struct agents *a, const struct ring_owner *owner, uint32_t claimed)
 {
-	const struct process *p = tracker_find(a->tracker, ring->own.pid);
-	uint32_t tid = p && said ? translate(a, ring, said) : 0;
-	bool is_its_own =
+	const struct tracked_process *p = tracker_find(a->tracker, owner->resolved.pid);
+	uint32_t tid = p && claimed ? translate(a, owner, claimed) : 0;
+	bool belongs =
 		tid && (tracker_find_by_thread(a->tracker, tid) == p || thread_lives(p->pid, tid));
 
-	return is_its_own ? tid : 0;
+	return belongs ? tid : 0;
 }
 
-static uint32_t service_of(struct agents *a, const struct ring_owner *ring, const struct process *p)
+static uint32_t service_of(struct agents *a, const struct ring_owner *owner,
+			   const struct tracked_process *p)
 {
-	if (ring->service[0])
-		return span_writer_owner_string(a->span_writer, p->pid, ring->service,
-						SPAN_SERVICE_MAX);
-	return p->service
-		       ? p->service
-		       : span_writer_owner_string(a->span_writer, p->pid, p->comm, sizeof(p->comm));
+	if (owner->service[0])
+		return span_writer_string(a->span_writer, p->pid, owner->service, SPAN_SERVICE_MAX);
+	return p->service ? p->service
+			  : span_writer_string(a->span_writer, p->pid, p->comm, sizeof(p->comm));
 }
 
-bool agents_find_owner(struct agents *a, struct ring_reader *reader, struct ring_owner *ring)
+bool agents_resolve_owner(struct agents *a, struct ring_reader *reader, struct ring_owner *owner)
 {
-	uint32_t pid = translate(a, ring, ring->pid);
-	struct process *p = pid ? tracker_find(a->tracker, pid) : NULL;
+	uint32_t pid = translate(a, owner, owner->pid);
+	struct tracked_process *p = pid ? tracker_find(a->tracker, pid) : NULL;
 
-	/* as that may just not have been done yet; an arena may name any process, so not always */
-	if (!ring->own.seen && p && p->threads && a->scans_left && !is_member(a, reader, p)) {
+	/*
+	 * The process may not have been scanned yet.  Scan it once, within a limit: a hostile
+	 * arena can name any number of processes.
+	 */
+	if (!owner->resolved.first_seen && p && p->threads && a->scans_left &&
+	    !is_member(a, reader, p)) {
 		a->scans_left--;
 		agents_scan_process(a, p);
 	}
-	if (!ring->own.seen)
-		ring->own.seen = a->now;
+	if (!owner->resolved.first_seen)
+		owner->resolved.first_seen = a->now;
 	if (p && is_member(a, reader, p)) {
 		if (!p->reader && p->threads)
 			agents_add_member(a, p, reader);
-		ring->own.pid = pid;
-		ring->own.tid = agents_find_thread(a, ring, ring->tid);
-		ring->own.service = service_of(a, ring, p);
+		owner->resolved.pid = pid;
+		owner->resolved.tid = agents_find_thread(a, owner, owner->tid);
+		owner->resolved.service = service_of(a, owner, p);
 	}
-	ring->own.asked = ring->own.tid || a->now - ring->own.seen >= PATIENCE;
-	return ring->own.asked;
+	owner->resolved.is_final =
+		owner->resolved.tid || a->now - owner->resolved.first_seen >= PATIENCE;
+	return owner->resolved.is_final;
 }
 
-bool agents_owner_is_dead(struct agents *a, struct ring_owner *ring)
+bool agents_owner_is_dead(struct agents *a, struct ring_owner *owner)
 {
-	uint32_t pid = ring->own.tid ? ring->own.pid : translate(a, ring, ring->pid);
-	uint32_t tid = ring->own.tid ? ring->own.tid : translate(a, ring, ring->tid);
+	bool is_known = owner->resolved.tid;
+	uint32_t pid = is_known ? owner->resolved.pid : translate(a, owner, owner->pid);
+	uint32_t tid = is_known ? owner->resolved.tid : translate(a, owner, owner->tid);
 
-	if (!ring->own.tid)
-		ring->own.asked = false; /* it may come into scope */
+	if (!is_known)
+		owner->resolved.is_final = false; /* its process may come into scope */
 	return pid && tid && !thread_lives(pid, tid);
 }

@@ -12,27 +12,27 @@
 #include "otlp/protobuf.h"
 
 enum {
-	LOOK_TEXT_MAX = 1 << 20, /* of a maps file: some 10,000 mappings, 5 ms */
+	MAPS_TEXT_MAX = 1 << 20, /* bytes of a maps file: about 10,000 mappings, 5 ms */
 	LINE_MAX = 4096 + 128,
 	PAYLOAD_MAX = 16 * 1024,
 	CONTEXT_VERSION = 2,
 };
 
-struct range {
+struct scan_mapping {
 	uint64_t start, end, device, inode;
 	const char *name;
 };
 
-/* What stands at the address of OTEL_CTX. */
-struct context_head {
+/* The header at the address of OTEL_CTX. */
+struct process_context_head {
 	char signature[8];
 	uint32_t version;
 	uint32_t size;
-	uint64_t published; /* 0 while it changes */
-	uint64_t payload;   /* an address */
+	uint64_t published; /* time; 0 while the context changes */
+	uint64_t payload;   /* address */
 };
 
-static bool parse_line(char *line, struct range *ret)
+static bool parse_mapping(char *line, struct scan_mapping *ret)
 {
 	unsigned int major, minor;
 	int at = 0;
@@ -46,7 +46,7 @@ static bool parse_line(char *line, struct range *ret)
 	return true;
 }
 
-/* Returns whether to go on. */
+/* Returns false to stop. */
 typedef bool line_fn(void *arg, char *line);
 
 static int each_line(uint32_t pid, line_fn *fn, void *arg)
@@ -61,7 +61,7 @@ static int each_line(uint32_t pid, line_fn *fn, void *arg)
 
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	for (; total < LOOK_TEXT_MAX && (n = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0;
+	for (; total < MAPS_TEXT_MAX && (n = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0;
 	     total += n) {
 		char *line = text, *end;
 
@@ -79,39 +79,39 @@ static int each_line(uint32_t pid, line_fn *fn, void *arg)
 	return total ? 0 : -ESRCH;
 }
 
-struct search {
+struct scan_state {
 	uint64_t device;
 	struct process_scan scan;
 };
 
-static bool take_line(void *arg, char *line)
+static bool add_mapping(void *arg, char *line)
 {
-	struct search *s = arg;
-	struct range range;
-	/* most lines are neither: be quick */
+	struct scan_state *s = arg;
+	struct scan_mapping mapping;
+	/* a quick check first: most lines are neither */
 	const char *arena = strstr(line, "/memfd:" SPAN_ARENA_NAME);
 	const char *context = arena ? NULL : strstr(line, "OTEL_CTX");
 
-	if ((!arena && !context) || !parse_line(line, &range))
+	if ((!arena && !context) || !parse_mapping(line, &mapping))
 		return true;
-	if (strcmp(range.name, "/memfd:" SPAN_ARENA_NAME " (deleted)") == 0 &&
-	    range.device == s->device) {
-		s->scan.arena_inode = range.inode;
+	if (strcmp(mapping.name, "/memfd:" SPAN_ARENA_NAME " (deleted)") == 0 &&
+	    mapping.device == s->device) {
+		s->scan.arena_inode = mapping.inode;
 		snprintf(s->scan.arena_range, sizeof(s->scan.arena_range), "%" PRIx64 "-%" PRIx64,
-			 range.start, range.end);
-	} else if ((strcmp(range.name, "/memfd:OTEL_CTX (deleted)") == 0 &&
-		    range.device == s->device) ||
-		   strcmp(range.name, "[anon_shmem:OTEL_CTX]") == 0 ||
-		   strcmp(range.name, "[anon:OTEL_CTX]") == 0) {
-		s->scan.context = range.start;
+			 mapping.start, mapping.end);
+	} else if ((strcmp(mapping.name, "/memfd:OTEL_CTX (deleted)") == 0 &&
+		    mapping.device == s->device) ||
+		   strcmp(mapping.name, "[anon_shmem:OTEL_CTX]") == 0 ||
+		   strcmp(mapping.name, "[anon:OTEL_CTX]") == 0) {
+		s->scan.context = mapping.start;
 	}
 	return true;
 }
 
 int process_scan_run(uint32_t pid, uint64_t device, struct process_scan *ret)
 {
-	struct search s = { .device = device };
-	int r = each_line(pid, take_line, &s);
+	struct scan_state s = { .device = device };
+	int r = each_line(pid, add_mapping, &s);
 
 	if (r == 0)
 		*ret = s.scan;
@@ -129,32 +129,32 @@ int process_scan_open_arena(uint32_t pid, const struct process_scan *scan)
 	return fd < 0 ? -errno : fd;
 }
 
-struct memory {
+struct memory_check {
 	uint64_t device;
-	uint64_t start, end; /* asked for */
-	bool is_plain;       /* it lies in memory that no file system supplies */
+	uint64_t start, end; /* addresses to check */
+	bool is_plain;       /* no file system supplies this memory */
 };
 
 static bool find_memory(void *arg, char *line)
 {
-	struct memory *m = arg;
-	struct range range;
+	struct memory_check *m = arg;
+	struct scan_mapping mapping;
 
-	if (!parse_line(line, &range) || range.end <= m->start)
+	if (!parse_mapping(line, &mapping) || mapping.end <= m->start)
 		return true;
-	m->is_plain = range.start <= m->start && m->end <= range.end &&
-		      (range.inode == 0 || range.device == m->device);
+	m->is_plain = mapping.start <= m->start && m->end <= mapping.end &&
+		      (mapping.inode == 0 || mapping.device == m->device);
 	return false;
 }
 
 static bool is_plain_memory(uint32_t pid, uint64_t device, uint64_t start, size_t size)
 {
-	struct memory m = { device, start, start + size, false };
+	struct memory_check m = { device, start, start + size, false };
 
 	return m.end > m.start && each_line(pid, find_memory, &m) == 0 && m.is_plain;
 }
 
-static bool find_text(struct view value, char ret[PROCESS_SCAN_SERVICE_MAX])
+static bool parse_string(struct view value, char ret[PROCESS_SCAN_SERVICE_MAX])
 {
 	struct pb_reader pb = pb_reader_of(value);
 	struct pb_field f = { 0 };
@@ -168,8 +168,8 @@ static bool find_text(struct view value, char ret[PROCESS_SCAN_SERVICE_MAX])
 	return false;
 }
 
-/* A KeyValue: 1 is the key, 2 the value. */
-static bool is_service(struct view pair, char ret[PROCESS_SCAN_SERVICE_MAX])
+/* Parse a KeyValue { key = 1, value = 2 }; true if it is service.name. */
+static bool parse_service_pair(struct view pair, char ret[PROCESS_SCAN_SERVICE_MAX])
 {
 	struct pb_reader pb = pb_reader_of(pair);
 	struct view key = { 0 }, value = { 0 };
@@ -180,7 +180,7 @@ static bool is_service(struct view pair, char ret[PROCESS_SCAN_SERVICE_MAX])
 			key = f.bytes;
 		else if (f.tag == PB_TAG(2, PB_BYTES))
 			value = f.bytes;
-	return view_is(key, "service.name") && value.s && find_text(value, ret);
+	return view_is(key, "service.name") && value.s && parse_string(value, ret);
 }
 
 bool process_scan_parse_service(struct view payload, char ret[PROCESS_SCAN_SERVICE_MAX])
@@ -195,7 +195,7 @@ bool process_scan_parse_service(struct view payload, char ret[PROCESS_SCAN_SERVI
 		struct pb_reader attributes = pb_reader_of(resource.bytes);
 
 		while (pb_next(&attributes, &pair) > 0)
-			if (pair.tag == PB_TAG(1, PB_BYTES) && is_service(pair.bytes, ret))
+			if (pair.tag == PB_TAG(1, PB_BYTES) && parse_service_pair(pair.bytes, ret))
 				return true;
 	}
 	return false;
@@ -204,7 +204,7 @@ bool process_scan_parse_service(struct view payload, char ret[PROCESS_SCAN_SERVI
 bool process_scan_read_service(uint32_t pid, uint64_t device, const struct process_scan *scan,
 			       char ret[PROCESS_SCAN_SERVICE_MAX])
 {
-	struct context_head head, again;
+	struct process_context_head head, again;
 	char path[64], payload[PAYLOAD_MAX];
 
 	snprintf(path, sizeof(path), "/proc/%u/mem", pid);

@@ -12,24 +12,24 @@
 
 enum {
 	BACKLOG = 4096,
-	GUESTS = 64,        /* at a time */
+	CLIENTS_MAX = 64,   /* at a time */
 	ACCEPTS_MAX = 4096, /* in one round */
 	DIRECTORY_MODE = 0755,
-	SOCKET_MODE = 0666, /* a process of any user can be recorded */
+	SOCKET_MODE = 0666, /* processes of any user can be recorded */
 };
 
 enum { IN_DIRECTORY, ABSTRACT, LISTENERS };
 
 struct registrations {
-	int listeners[LISTENERS]; /* -1 if there is none */
-	int directory;            /* in which we listen, or -1 */
-	int number;               /* that we have there */
-	VEC(int) guests;          /* that have connected and sent nothing yet */
+	int listeners[LISTENERS]; /* sockets, or a negative errno */
+	int directory;            /* that contains our socket, or a negative errno */
+	int number;               /* of our socket in the directory */
+	VEC(int) clients;         /* connected, nothing received yet */
 	unsigned int accepts_left;
 	registrations_filter_fn *filter;
 	void *filter_arg;
 	struct registrations_refused refused;
-	char trouble[256];
+	char problem[256];
 };
 
 static int new_socket(void)
@@ -37,7 +37,7 @@ static int new_socket(void)
 	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* The directory of this user, if no other user can write there; else a negative errno. */
+/* Open or create the directory of this user; fails if another user can write to it. */
 static int open_directory(void)
 {
 	char path[64];
@@ -52,11 +52,11 @@ static int open_directory(void)
 		return -errno;
 	if (st.st_uid != geteuid() || st.st_mode & 022)
 		return -EPERM;
-	fchmod(fd, DIRECTORY_MODE); /* whatever the umask is */
+	fchmod(fd, DIRECTORY_MODE); /* independent of the umask */
 	return TAKE_FD(fd);
 }
 
-/* Whether a recorder listens there; else its name can be taken. */
+/* Whether a recorder listens at an address. */
 static bool is_alive(const struct sockaddr_un *address, socklen_t size)
 {
 	_cleanup_(closep) int s = new_socket();
@@ -64,58 +64,61 @@ static bool is_alive(const struct sockaddr_un *address, socklen_t size)
 	return connect(s, (const struct sockaddr *)address, size) == 0 || errno == EAGAIN;
 }
 
+/* Listen at a number of the directory; -EADDRINUSE if another recorder does. */
+static int listen_at(struct registrations *r, int fd, const char *directory, int number)
+{
+	struct sockaddr_un address;
+	socklen_t size = span_socket_path(directory, number, &address);
+	const char *name = strrchr(address.sun_path, '/') + 1;
+
+	if (is_alive(&address, size))
+		return -EADDRINUSE;
+	unlinkat(r->directory, name, 0); /* left by a recorder that was killed */
+	r->number = number;
+	if (bind(fd, (struct sockaddr *)&address, size) < 0 ||
+	    fchmodat(r->directory, name, SOCKET_MODE, 0) < 0 || listen(fd, BACKLOG) < 0)
+		return -errno;
+	return 0;
+}
+
 /*
- * Listen in the directory, at the first number that no recorder has.  One that was
- * killed has left its name.  The lock keeps others from doing the same meanwhile.
+ * Listen in the directory, at the first number that is not in use.  The lock keeps other recorders
+ * from choosing the same number.
  */
-static int listen_in_directory(struct registrations *registrations)
+static int listen_in_directory(struct registrations *r)
 {
 	_cleanup_(closep) int fd = new_socket();
 	char path[64];
+	int result = -EADDRINUSE;
 
-	if (fd < 0 || flock(registrations->directory, LOCK_EX) < 0)
+	if (fd < 0 || flock(r->directory, LOCK_EX) < 0)
 		return -errno;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", registrations->directory);
-
-	int r = -EADDRINUSE;
-
-	for (int i = 0; i < SPAN_SOCKETS && r == -EADDRINUSE; i++) {
-		struct sockaddr_un address;
-		socklen_t size = span_socket_path(path, i, &address);
-		const char *name = strrchr(address.sun_path, '/') + 1;
-
-		if (is_alive(&address, size))
-			continue;
-		unlinkat(registrations->directory, name, 0);
-		r = bind(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 0;
-		if (r == 0 && (fchmodat(registrations->directory, name, SOCKET_MODE, 0) < 0 ||
-			       listen(fd, BACKLOG) < 0))
-			r = -errno;
-		registrations->number = i;
-	}
-	flock(registrations->directory, LOCK_UN);
-	return r < 0 ? r : TAKE_FD(fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", r->directory);
+	for (int i = 0; i < SPAN_SOCKETS && result == -EADDRINUSE; i++)
+		result = listen_at(r, fd, path, i);
+	flock(r->directory, LOCK_UN);
+	return result < 0 ? result : TAKE_FD(fd);
 }
 
-/* At the first abstract name that is free. */
+/* Listen at the first free abstract name. */
 static int listen_abstract(void)
 {
 	_cleanup_(closep) int fd = new_socket();
-	int r = fd < 0 ? -errno : -EADDRINUSE;
+	int result = fd < 0 ? -errno : -EADDRINUSE;
 
-	for (int i = 0; i < SPAN_SOCKETS && r == -EADDRINUSE; i++) {
+	for (int i = 0; i < SPAN_SOCKETS && result == -EADDRINUSE; i++) {
 		struct sockaddr_un address;
 		socklen_t size = span_socket_name(i, &address);
 
-		r = bind(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 0;
+		result = bind(fd, (struct sockaddr *)&address, size) < 0 ? -errno : 0;
 	}
-	if (r == 0 && listen(fd, BACKLOG) < 0)
-		r = -errno;
-	return r < 0 ? r : TAKE_FD(fd);
+	if (result == 0 && listen(fd, BACKLOG) < 0)
+		result = -errno;
+	return result < 0 ? result : TAKE_FD(fd);
 }
 
-/* Who has the abstract name of a number; false if that cannot be found out. */
-static bool find_holder(int number, struct ucred *ret)
+/* Find the process that listens at an abstract name. */
+static bool find_listener(int number, struct ucred *ret)
 {
 	struct sockaddr_un address;
 	socklen_t size = span_socket_name(number, &address), length = sizeof(*ret);
@@ -125,45 +128,40 @@ static bool find_holder(int number, struct ucred *ret)
 	       getsockopt(s, SOL_SOCKET, SO_PEERCRED, ret, &length) == 0;
 }
 
-/* The names are taken: by other recorders, or by a process that only wants to be in the way. */
-static void explain_taken(struct registrations *registrations)
+/* All abstract names are in use: by other recorders, or by a process that blocks them. */
+static void explain_in_use(struct registrations *r)
 {
-	const char *origin =
-		registrations->listeners[IN_DIRECTORY] < 0 ? "programs" : "programs in containers";
-	struct ucred holder = { 0 };
+	const char *affected =
+		r->listeners[IN_DIRECTORY] < 0 ? "programs" : "programs in containers";
+	struct ucred peer = { 0 };
 
 	for (int i = 0; i < SPAN_SOCKETS; i++) {
-		bool is_known = find_holder(i, &holder);
+		bool is_known = find_listener(i, &peer);
 
-		if (is_known && (holder.uid == 0 || holder.uid == geteuid()))
+		if (is_known && (peer.uid == 0 || peer.uid == geteuid()))
 			continue;
-		snprintf(registrations->trouble, sizeof(registrations->trouble),
-			 "process %d of user %d occupies the name '@" SPAN_SOCKET_NAME
-			 "%d', where agents register: spans of %s that end quickly can be "
-			 "missing",
-			 is_known ? holder.pid : 0, is_known ? (int)holder.uid : -1, i, origin);
+		snprintf(r->problem, sizeof(r->problem),
+			 "process %d of user %d occupies the socket '@" SPAN_SOCKET_NAME
+			 "%d', where agents register: spans of short-lived %s can be missing",
+			 is_known ? peer.pid : 0, is_known ? (int)peer.uid : -1, i, affected);
 		return;
 	}
-	snprintf(registrations->trouble, sizeof(registrations->trouble),
-		 "%d other recorders are running: spans of %s that end quickly can be missing",
-		 SPAN_SOCKETS, origin);
+	snprintf(r->problem, sizeof(r->problem),
+		 "%d other recorders are running: spans of short-lived %s can be missing",
+		 SPAN_SOCKETS, affected);
 }
 
-static void listen_all(struct registrations *registrations)
+static void listen_all(struct registrations *r)
 {
-	registrations->directory = open_directory();
-	registrations->listeners[IN_DIRECTORY] = registrations->directory < 0
-							 ? registrations->directory
-							 : listen_in_directory(registrations);
-	registrations->listeners[ABSTRACT] = listen_abstract();
-	if (registrations->listeners[ABSTRACT] == -EADDRINUSE)
-		explain_taken(registrations);
-	else if (registrations->listeners[ABSTRACT] < 0 &&
-		 registrations->listeners[IN_DIRECTORY] < 0)
-		snprintf(registrations->trouble, sizeof(registrations->trouble),
-			 "agents cannot register: %s; spans of programs that end quickly can be "
-			 "missing",
-			 strerror(-registrations->listeners[ABSTRACT]));
+	r->directory = open_directory();
+	r->listeners[IN_DIRECTORY] = r->directory < 0 ? r->directory : listen_in_directory(r);
+	r->listeners[ABSTRACT] = listen_abstract();
+	if (r->listeners[ABSTRACT] == -EADDRINUSE)
+		explain_in_use(r);
+	else if (r->listeners[ABSTRACT] < 0 && r->listeners[IN_DIRECTORY] < 0)
+		snprintf(r->problem, sizeof(r->problem),
+			 "agents cannot register: %s; spans of short-lived programs can be missing",
+			 strerror(-r->listeners[ABSTRACT]));
 }
 
 static bool accept_all(void *arg, uint32_t pid)
@@ -175,62 +173,61 @@ static bool accept_all(void *arg, uint32_t pid)
 
 struct registrations *registrations_new(void)
 {
-	struct registrations *registrations = must_alloc(sizeof(*registrations));
+	struct registrations *r = must_alloc(sizeof(*r));
 
-	registrations->filter = accept_all;
-	listen_all(registrations);
-	registrations_begin_round(registrations);
-	return registrations;
+	r->filter = accept_all;
+	listen_all(r);
+	registrations_begin_round(r);
+	return r;
 }
 
-static void leave_directory(struct registrations *registrations)
+static void remove_socket(struct registrations *r)
 {
 	struct sockaddr_un address;
 
-	span_socket_path("", registrations->number, &address);
-	unlinkat(registrations->directory, address.sun_path + 1, 0);
+	span_socket_path("", r->number, &address);
+	unlinkat(r->directory, address.sun_path + 1, 0);
 }
 
-void registrations_free(struct registrations *registrations)
+void registrations_free(struct registrations *r)
 {
-	if (!registrations)
+	if (!r)
 		return;
-	for (size_t i = 0; i < registrations->guests.count; i++)
-		close(registrations->guests.items[i]);
-	vec_done(&registrations->guests);
-	if (registrations->listeners[IN_DIRECTORY] >= 0)
-		leave_directory(registrations);
+	for (size_t i = 0; i < r->clients.count; i++)
+		close(r->clients.items[i]);
+	vec_done(&r->clients);
+	if (r->listeners[IN_DIRECTORY] >= 0)
+		remove_socket(r);
 	for (size_t i = 0; i < LISTENERS; i++)
-		closep(&registrations->listeners[i]);
-	closep(&registrations->directory);
-	free(registrations);
+		closep(&r->listeners[i]);
+	closep(&r->directory);
+	free(r);
 }
 
-const char *registrations_problem(const struct registrations *registrations)
+const char *registrations_problem(const struct registrations *r)
 {
-	return registrations->trouble;
+	return r->problem;
 }
 
-void registrations_set_filter(struct registrations *registrations, registrations_filter_fn *fn,
-			      void *arg)
+void registrations_set_filter(struct registrations *r, registrations_filter_fn *fn, void *arg)
 {
-	registrations->filter = fn;
-	registrations->filter_arg = arg;
+	r->filter = fn;
+	r->filter_arg = arg;
 }
 
-struct registrations_refused registrations_refused(const struct registrations *registrations)
+struct registrations_refused registrations_refused(const struct registrations *r)
 {
-	return registrations->refused;
+	return r->refused;
 }
 
-void registrations_begin_round(struct registrations *registrations)
+void registrations_begin_round(struct registrations *r)
 {
-	registrations->accepts_left = ACCEPTS_MAX;
+	r->accepts_left = ACCEPTS_MAX;
 }
 
 /*
- * The one descriptor of a message; -EAGAIN if nothing has come, -EBADMSG if it is not
- * what it should be.  More than one does not fit, and is closed by the kernel.
+ * Receive the one descriptor of a message; -EAGAIN if none has arrived, -EBADMSG if the message is
+ * malformed.  The kernel closes further descriptors, for which there is no space.
  */
 static int receive_fd(int socket)
 {
@@ -243,7 +240,7 @@ static int receive_fd(int socket)
 	struct msghdr message = { .msg_iov = &part,
 				  .msg_iovlen = 1,
 				  .msg_control = &control,
-				  /* in CMSG_SPACE() there is room for two */
+				  /* not CMSG_SPACE(), which is enough for two */
 				  .msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t n = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
@@ -259,61 +256,62 @@ static int receive_fd(int socket)
 	return fd;
 }
 
-/* Whether the process may register. */
-static bool is_welcome(struct registrations *registrations, int guest)
+/* Whether the process may register; counts refusals. */
+static bool is_accepted(struct registrations *r, int client)
 {
 	struct ucred peer = { 0 };
 	socklen_t size = sizeof(peer);
 
-	if (getsockopt(guest, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	    registrations->filter(registrations->filter_arg, peer.pid))
+	if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	    r->filter(r->filter_arg, peer.pid))
 		return true;
-	registrations->refused = (struct registrations_refused){ registrations->refused.count + 1,
-								 peer.pid, peer.uid };
+	r->refused = (struct registrations_refused){ r->refused.count + 1, peer.pid, peer.uid };
 	return false;
 }
 
-/* Between its call and its offer, an agent may be held up; but those who just stay make room. */
-static void welcome(struct registrations *registrations, int listener)
+static void accept_clients(struct registrations *r, int listener)
 {
-	int guest;
+	int client;
 
-	while (listener >= 0 && registrations->guests.count < GUESTS &&
-	       registrations->accepts_left > 0 &&
-	       (guest = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		registrations->accepts_left--;
-		if (is_welcome(registrations, guest))
-			*vec_push(&registrations->guests) = guest;
+	while (listener >= 0 && r->clients.count < CLIENTS_MAX && r->accepts_left > 0 &&
+	       (client = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		r->accepts_left--;
+		if (is_accepted(r, client))
+			*vec_push(&r->clients) = client;
 		else
-			close(guest);
+			close(client);
 	}
 }
 
-static void say_goodbye(struct registrations *registrations, size_t i)
+static void disconnect(struct registrations *r, size_t i)
 {
-	close(registrations->guests.items[i]);
-	memmove(&registrations->guests.items[i], &registrations->guests.items[i + 1],
-		(--registrations->guests.count - i) * sizeof(registrations->guests.items[0]));
+	close(r->clients.items[i]);
+	memmove(&r->clients.items[i], &r->clients.items[i + 1],
+		(--r->clients.count - i) * sizeof(r->clients.items[0]));
 }
 
-bool registrations_take(struct registrations *registrations, uint32_t *ret_pid, int *ret_fd)
+/*
+ * An agent can be preempted between its connect() and its sendmsg(), so silent clients stay
+ * connected, unless they use up all connections.
+ */
+bool registrations_take(struct registrations *r, uint32_t *ret_pid, int *ret_fd)
 {
 	for (size_t i = 0; i < LISTENERS; i++)
-		welcome(registrations, registrations->listeners[i]);
-	for (size_t i = 0; i < registrations->guests.count;) {
+		accept_clients(r, r->listeners[i]);
+	for (size_t i = 0; i < r->clients.count;) {
 		struct ucred peer = { 0 };
 		socklen_t size = sizeof(peer);
-		int s = registrations->guests.items[i], fd = receive_fd(s);
+		int s = r->clients.items[i], fd = receive_fd(s);
 
-		if (fd == -EAGAIN && registrations->guests.count < GUESTS) {
+		if (fd == -EAGAIN && r->clients.count < CLIENTS_MAX) {
 			i++;
 			continue;
 		}
 
-		int r = getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+		bool has_peer = getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
 
-		say_goodbye(registrations, i);
-		if (fd >= 0 && r == 0) {
+		disconnect(r, i);
+		if (fd >= 0 && has_peer) {
 			*ret_pid = peer.pid;
 			*ret_fd = fd;
 			return true;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * offer - arenas that agents register with the recorder by themselves.
+ * registrations - arenas that agents register with the recorder.
  *
- * An agent that makes an arena connects to the addresses of event/span_socket.h and
- * leaves it there, without waiting for anything; so even a process that is gone
- * before we come by has given us its own.  The kernel tells the process that did.
+ * When an agent creates an arena, it connects to the addresses of event/span_socket.h,
+ * sends the arena's descriptor, and continues without waiting for a reply.  So even a
+ * process that exits before a scan hands over its spans.  The kernel supplies the pid of
+ * the peer.
  *
- * Any process can connect, as often as it likes.  Connections from processes that are
- * not recorded are closed as soon as they are accepted, and counted; and in one round
- * only so many are accepted.
+ * Any process can connect, any number of times.  The recorder closes connections of
+ * unrecorded processes at once and counts them, and accepts a limited number per round.
  */
 #ifndef SONDE_RECORD_SPANS_REGISTRATIONS_H
 #define SONDE_RECORD_SPANS_REGISTRATIONS_H
@@ -18,28 +18,26 @@
 struct registrations;
 
 struct registrations *registrations_new(void);
-void registrations_free(struct registrations *registrations);
+void registrations_free(struct registrations *r);
 DEFINE_FREEP(registrations)
 
-/* What keeps agents from registering, as a sentence; "" if nothing does. */
-const char *registrations_problem(const struct registrations *registrations);
+/* Why agents cannot register, as a warning for the user; "" if they can. */
+const char *registrations_problem(const struct registrations *r);
 
-/* Which processes may register: called once for each connection. */
+/* Decides which processes may register; called once per connection. */
 typedef bool registrations_filter_fn(void *arg, uint32_t pid);
-void registrations_set_filter(struct registrations *registrations, registrations_filter_fn *fn,
-			      void *arg);
+void registrations_set_filter(struct registrations *r, registrations_filter_fn *fn, void *arg);
 
-/* Connections that were refused so far, and the last of them. */
 struct registrations_refused {
-	uint64_t count;
-	uint32_t pid, user;
+	uint64_t count;     /* connections refused so far */
+	uint32_t pid, user; /* of the last one */
 };
-struct registrations_refused registrations_refused(const struct registrations *registrations);
+struct registrations_refused registrations_refused(const struct registrations *r);
 
-/* A new round: so many more connections are accepted. */
-void registrations_begin_round(struct registrations *registrations);
+/* Begin a new round, which resets the limit of accepted connections. */
+void registrations_begin_round(struct registrations *r);
 
-/* The next one: whose it is, and its descriptor, which is the caller's. False if there is none. */
-bool registrations_take(struct registrations *registrations, uint32_t *ret_pid, int *ret_fd);
+/* Take the next registration; the caller owns the descriptor.  False if there is none. */
+bool registrations_take(struct registrations *r, uint32_t *ret_pid, int *ret_fd);
 
 #endif

@@ -22,16 +22,17 @@ static int open_arena(uint32_t pid, struct span_names *names, struct err *err)
 		return err_set(err, r, "there is no process %u", pid);
 	if (r == 0 && !scan.arena_inode)
 		return err_set(err, -ENOENT,
-			       "process %u has no spans of sonde.h: see 'sonde doctor --pid %u'",
-			       pid, pid);
+			       "process %u has no sonde.h spans; see 'sonde doctor --pid %u'", pid,
+			       pid);
 
 	_cleanup_(closep) int fd = r < 0 ? r : process_scan_open_arena(pid, &scan);
 
 	r = fd < 0 ? fd : arena_file_map(fd, device, &names->arena);
 	if (r == -EPERM || r == -EACCES)
-		return err_set(err, r, "process %u must not be looked into: run as root", pid);
+		return err_set(err, r, "cannot read process %u: permission denied; run as root",
+			       pid);
 	if (r < 0)
-		return err_set(err, r, "cannot get at the spans of process %u: %s", pid,
+		return err_set(err, r, "cannot read the spans of process %u: %s", pid,
 			       strerror(-r));
 	return 0;
 }
@@ -58,10 +59,10 @@ size_t span_names_switch(struct span_names *names, const char *pattern, bool off
 	return span_switch(names->arena, pattern, off);
 }
 
-bool span_names_next(const struct span_names *names, size_t *at, struct span_name_state *ret)
+bool span_names_next(const struct span_names *names, size_t *pos, struct span_name_state *ret)
 {
-	while (*at < SPAN_NAMES) {
-		const struct span_name *name = &names->arena->names[(*at)++];
+	while (*pos < SPAN_NAMES) {
+		const struct span_name *name = &names->arena->names[(*pos)++];
 
 		if (!span_slot_is_used(&name->used))
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * span_names - the names of sonde.h's spans in a running process, and the switch
- * of each, as somebody from outside sees them.
+ * span_names - list and switch the sonde.h span names of a running process, from
+ * another process.
  */
 #ifndef SONDE_RECORD_SPANS_SPAN_NAMES_H
 #define SONDE_RECORD_SPANS_SPAN_NAMES_H
@@ -12,22 +12,24 @@
 
 struct span_names;
 
-/* Needs the right to look into the process. All that were forked from one another share them. */
+/* Needs permission to read the process.  Processes that fork share their names. */
 int span_names_open(uint32_t pid, struct span_names **ret, struct err *err);
 void span_names_free(struct span_names *names);
 DEFINE_FREEP(span_names)
 
-/* Switch all names off or on that match a pattern of the shell, those to come too; how many there
- * are. */
+/*
+ * Switch the names that match a shell pattern off or on, including names that appear later.
+ * Returns the number of existing names that match.
+ */
 size_t span_names_switch(struct span_names *names, const char *pattern, bool off);
 
 struct span_name_state {
 	char name[SPAN_NAME_MAX];
-	uint64_t count; /* spans that were begun */
+	uint64_t count; /* spans begun */
 	bool off;
 };
 
-/* The next one; *at is 0 at first. False behind the last. */
-bool span_names_next(const struct span_names *names, size_t *at, struct span_name_state *ret);
+/* Iterate over the names; *pos is 0 at first.  False after the last. */
+bool span_names_next(const struct span_names *names, size_t *pos, struct span_name_state *ret);
 
 #endif

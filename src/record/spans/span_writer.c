@@ -8,27 +8,26 @@
 #include "record/spans/unfinished_spans.h"
 #include "record/spans/ring_reader.h"
 
-/* Bytes of distinct strings that are taken from agents. */
+/* Bytes of distinct strings accepted from agents: from all, and from one owner. */
 #define STRINGS_MAX (256ull << 20)
-/* The most of them that one owner gets. */
-#define STRINGS_OF_ONE (32ull << 20)
-/* What one loss may say: nobody drops events faster than this. */
+#define STRINGS_PER_OWNER (32ull << 20)
+/* The most events in one loss; no agent can drop more between two drains. */
 #define LOSS_MAX 1000000000ull
 
-struct item {
+struct buffered_record {
 	nsec_t time;
-	size_t offset; /* in the bytes; also the order in which they came */
+	size_t offset; /* in `bytes`; also gives the order of arrival */
 };
 
 struct span_writer {
 	struct span_writer_config config;
-	struct unfinished_spans open;
-	VEC(struct item) items;
-	unsigned char *bytes;
+	struct unfinished_spans unfinished;
+	VEC(struct buffered_record) records;
+	unsigned char *bytes; /* of the buffered records */
 	size_t used, room;
 	uint64_t string_bytes;
-	struct map owner_bytes; /* owner -> bytes of the strings that came with it */
-	bool said_strings, said_open;
+	struct map owner_bytes; /* owner -> bytes of the strings it added */
+	bool warned_strings, warned_unfinished;
 };
 
 struct span_writer *span_writer_new(const struct span_writer_config *config)
@@ -43,9 +42,9 @@ void span_writer_free(struct span_writer *s)
 {
 	if (!s)
 		return;
-	unfinished_spans_done(&s->open);
+	unfinished_spans_done(&s->unfinished);
 	map_done(&s->owner_bytes);
-	vec_done(&s->items);
+	vec_done(&s->records);
 	free(s->bytes);
 	free(s);
 }
@@ -55,11 +54,11 @@ static void count(struct span_writer *s, enum counter which)
 	counter_add(s->config.counters, which, 1);
 }
 
-static void say_once(struct span_writer *s, bool *said, const char *words)
+static void warn_once(struct span_writer *s, bool *warned, const char *text)
 {
-	if (!*said)
-		s->config.warning(s->config.arg, words);
-	*said = true;
+	if (!*warned)
+		s->config.warning(s->config.arg, text);
+	*warned = true;
 }
 
 static bool has_string_room(const struct span_writer *s, uint64_t owner)
@@ -68,16 +67,10 @@ static bool has_string_room(const struct span_writer *s, uint64_t owner)
 	uint64_t own = bytes ? *bytes : 0;
 	uint64_t left = STRINGS_MAX > s->string_bytes ? STRINGS_MAX - s->string_bytes : 0;
 
-	return own < STRINGS_OF_ONE && own <= left / 4;
+	return own < STRINGS_PER_OWNER && own <= left / 4;
 }
 
-uint32_t span_writer_string(struct span_writer *s, const char *text, size_t size)
-{
-	return span_writer_owner_string(s, 0, text, size);
-}
-
-uint32_t span_writer_owner_string(struct span_writer *s, uint64_t owner, const char *text,
-				  size_t size)
+uint32_t span_writer_string(struct span_writer *s, uint64_t owner, const char *text, size_t size)
 {
 	char copy[SPAN_EVENT_MAX + 1];
 
@@ -90,9 +83,9 @@ uint32_t span_writer_owner_string(struct span_writer *s, uint64_t owner, const c
 	if (number || !size)
 		return number;
 	if (!has_string_room(s, owner)) {
-		say_once(s, &s->said_strings,
-			 "the spans of a process have more different names and values than can be "
-			 "kept: new ones are left out");
+		warn_once(s, &s->warned_strings,
+			  "the spans of a process have too many different names and values: new "
+			  "ones are left out");
 		return 0;
 	}
 	s->string_bytes += size;
@@ -105,7 +98,7 @@ size_t span_writer_buffered(const struct span_writer *s)
 	return s->used;
 }
 
-static void gather(struct span_writer *s, const void *record)
+static void buffer_record(struct span_writer *s, const void *record)
 {
 	const struct record *r = record;
 	size_t size = r->words * 8u;
@@ -115,13 +108,13 @@ static void gather(struct span_writer *s, const void *record)
 		s->bytes = must_realloc(s->bytes, s->room);
 	}
 	memcpy(s->bytes + s->used, r, size);
-	*vec_push(&s->items) = (struct item){ r->time, s->used };
+	*vec_push(&s->records) = (struct buffered_record){ r->time, s->used };
 	s->used += size;
 }
 
 static int by_time(const void *a, const void *b)
 {
-	const struct item *x = a, *y = b;
+	const struct buffered_record *x = a, *y = b;
 
 	if (x->time != y->time)
 		return x->time < y->time ? -1 : 1;
@@ -132,12 +125,12 @@ void span_writer_flush(struct span_writer *s, nsec_t now)
 {
 	bool sorted = true;
 
-	for (size_t i = 1; i < s->items.count && sorted; i++)
-		sorted = s->items.items[i - 1].time <= s->items.items[i].time;
+	for (size_t i = 1; i < s->records.count && sorted; i++)
+		sorted = s->records.items[i - 1].time <= s->records.items[i].time;
 	if (!sorted)
-		qsort(s->items.items, s->items.count, sizeof(s->items.items[0]), by_time);
-	for (size_t i = 0; i < s->items.count; i++) {
-		const struct record *record = (const void *)(s->bytes + s->items.items[i].offset);
+		qsort(s->records.items, s->records.count, sizeof(s->records.items[0]), by_time);
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct record *record = (const void *)(s->bytes + s->records.items[i].offset);
 
 		if (record->time <= now) {
 			count(s, COUNTER_AGENT_RECORDS);
@@ -146,14 +139,14 @@ void span_writer_flush(struct span_writer *s, nsec_t now)
 			count(s, COUNTER_SPANS_IN_FUTURE);
 		}
 	}
-	s->items.count = 0;
+	s->records.count = 0;
 	s->used = 0;
 }
 
 #define HEAD(type, kind_, time_, tid_) \
 	{ .time = (time_), .tid = (tid_), .kind = (kind_), .words = sizeof(type) / 8 }
 
-/* A span without a time. */
+/* A span record without times. */
 static struct record_span span_of(const struct span_origin *origin, const uint8_t trace[16],
 				  const uint8_t id[8], const uint8_t parent[8])
 {
@@ -170,27 +163,27 @@ static struct record_span span_of(const struct span_origin *origin, const uint8_
 	return span;
 }
 
-static void take_begin(struct span_writer *s, const struct span_origin *origin,
-		       const struct span_event_begin *b)
+static void add_begin(struct span_writer *s, const struct span_origin *origin,
+		      const struct span_event_begin *b)
 {
 	struct record_span span = span_of(origin, b->trace, b->span, b->parent);
 
 	span.head.tid = origin->tid;
 	span.start = b->head.time;
-	span.operation = span_writer_owner_string(s, origin->owner, b->name, b->name_size);
+	span.operation = span_writer_string(s, origin->owner, b->name, b->name_size);
 	span.kind = b->kind;
 	count(s, COUNTER_BEGINS);
 
-	enum unfinished_spans_result result = unfinished_spans_add(&s->open, origin->owner, &span);
+	enum unfinished_spans_result result =
+		unfinished_spans_add(&s->unfinished, origin->owner, &span);
 
 	if (result == UNFINISHED_SPANS_REPLACED)
 		count(s, COUNTER_BEGINS_REPEATED);
-	if (result == UNFINISHED_SPANS_FULL)
+	if (result == UNFINISHED_SPANS_FULL) {
 		count(s, COUNTER_BEGINS_DISCARDED);
-	if (result == UNFINISHED_SPANS_FULL)
-		say_once(s, &s->said_open,
-			 "there are more open spans than can be kept: some that do not end "
-			 "will be missing");
+		warn_once(s, &s->warned_unfinished,
+			  "too many open spans: some spans that never end will be missing");
+	}
 }
 
 static uint64_t attribute_value(struct span_writer *s, uint64_t owner,
@@ -200,46 +193,47 @@ static uint64_t attribute_value(struct span_writer *s, uint64_t owner,
 	uint64_t value = 0;
 
 	if (a->type == ATTRIBUTE_STRING)
-		return span_writer_owner_string(s, owner, text, a->value_size);
+		return span_writer_string(s, owner, text, a->value_size);
 	memcpy(&value, text, a->value_size < sizeof(value) ? a->value_size : sizeof(value));
 	return value;
 }
 
-static void take_attributes(struct span_writer *s, uint64_t owner, const struct span_event_end *e,
-			    const struct record_span *span)
+static void add_attributes(struct span_writer *s, uint64_t owner, const struct span_event_end *e,
+			   const struct record_span *span)
 {
 	const struct span_attribute *a;
 
-	for (size_t at = 0; span_event_next_attribute(e, &at, &a) > 0;) {
+	for (size_t pos = 0; span_event_next_attribute(e, &pos, &a) > 0;) {
 		if (a->type < ATTRIBUTE_STRING || a->type > ATTRIBUTE_DOUBLE)
 			continue;
 
 		struct record_attribute r = {
 			.head = HEAD(r, RECORD_ATTRIBUTE, span->head.time, span->head.tid),
 			.value = attribute_value(s, owner, a),
-			.key = span_writer_owner_string(s, owner, a->text, a->key_size),
+			.key = span_writer_string(s, owner, a->text, a->key_size),
 			.type = a->type,
 		};
 
 		memcpy(r.trace, span->trace, sizeof(r.trace));
 		memcpy(r.span, span->span, sizeof(r.span));
 		if (r.key)
-			gather(s, &r);
+			buffer_record(s, &r);
 	}
 }
 
-static void take_end(struct span_writer *s, const struct span_origin *origin,
-		     const struct span_event_end *e)
+static void add_end(struct span_writer *s, const struct span_origin *origin,
+		    const struct span_event_end *e)
 {
 	struct record_span begun, span = span_of(origin, e->trace, e->span, e->parent);
 
-	/* what an end says by itself */
-	span.head.tid = origin->begun_by;
+	/* the END event's own data, used if there was no BEGIN event */
+	span.head.tid = origin->start_tid;
 	span.start = e->start;
 	span.kind = e->kind;
 	count(s, COUNTER_ENDS);
 
-	bool is_paired = unfinished_spans_take(&s->open, origin->owner, e->trace, e->span, &begun);
+	bool is_paired =
+		unfinished_spans_take(&s->unfinished, origin->owner, e->trace, e->span, &begun);
 
 	if (is_paired) {
 		span.start = begun.start;
@@ -247,22 +241,22 @@ static void take_end(struct span_writer *s, const struct span_origin *origin,
 		span.operation = begun.operation;
 		span.kind = e->kind ? e->kind : begun.kind;
 	}
-	if (!span.start) { /* it began before we came, and nobody knows when */
+	if (!span.start) { /* it began before the recording, at an unknown time */
 		count(s, COUNTER_ENDS_WITHOUT_BEGIN);
 		return;
 	}
 	count(s, is_paired ? COUNTER_SPANS_PAIRED : COUNTER_SPANS_END_ONLY);
-	if (e->name_size) /* it may have got another one meanwhile */
-		span.operation = span_writer_owner_string(s, origin->owner, e->text, e->name_size);
+	if (e->name_size) /* the name may have changed since the begin */
+		span.operation = span_writer_string(s, origin->owner, e->text, e->name_size);
 	span.head.time = e->head.time;
 	span.start = span.start < span.head.time ? span.start : span.head.time;
 	span.flags = e->head.flags & SPAN_ERROR;
-	take_attributes(s, origin->owner, e, &span);
-	gather(s, &span);
+	add_attributes(s, origin->owner, e, &span);
+	buffer_record(s, &span);
 }
 
-static void take_context(struct span_writer *s, const struct span_origin *origin,
-			 const struct span_event_context *c)
+static void add_context(struct span_writer *s, const struct span_origin *origin,
+			const struct span_event_context *c)
 {
 	struct record_context r = {
 		.head = HEAD(r, RECORD_CONTEXT, c->head.time, origin->tid),
@@ -279,7 +273,7 @@ static void take_context(struct span_writer *s, const struct span_origin *origin
 		memcpy(r.trace, c->trace, sizeof(r.trace));
 		memcpy(r.span, c->span, sizeof(r.span));
 	}
-	gather(s, &r);
+	buffer_record(s, &r);
 }
 
 void span_writer_add_event(struct span_writer *s, const struct span_origin *origin,
@@ -291,11 +285,11 @@ void span_writer_add_event(struct span_writer *s, const struct span_origin *orig
 	}
 	switch (event->kind) {
 	case SPAN_EVENT_BEGIN:
-		return take_begin(s, origin, (const void *)event);
+		return add_begin(s, origin, (const void *)event);
 	case SPAN_EVENT_END:
-		return take_end(s, origin, (const void *)event);
+		return add_end(s, origin, (const void *)event);
 	case SPAN_EVENT_CONTEXT:
-		return take_context(s, origin, (const void *)event);
+		return add_context(s, origin, (const void *)event);
 	}
 }
 
@@ -313,7 +307,7 @@ void span_writer_add_loss(struct span_writer *s, uint32_t tid, nsec_t first, nse
 		return;
 	if (loss.start > loss.end)
 		loss.start = loss.end;
-	gather(s, &loss);
+	buffer_record(s, &loss);
 }
 
 static void close_span(struct span_writer *s, struct record_span *span, nsec_t end)
@@ -321,7 +315,7 @@ static void close_span(struct span_writer *s, struct record_span *span, nsec_t e
 	span->head.time = end > span->start ? end : span->start;
 	span->flags |= SPAN_OPEN;
 	count(s, COUNTER_SPANS_UNFINISHED);
-	gather(s, span);
+	buffer_record(s, span);
 }
 
 static bool has_ended(void *arg, const struct record_span *span)
@@ -336,11 +330,11 @@ void span_writer_close_processes(struct span_writer *s, const struct map *ended)
 	struct record_span span;
 
 	for (size_t pos = 0;
-	     unfinished_spans_take_next(&s->open, &pos, has_ended, (void *)ended, &span);)
+	     unfinished_spans_take_next(&s->unfinished, &pos, has_ended, (void *)ended, &span);)
 		close_span(s, &span, *map_find(ended, span.pid));
 }
 
-static bool is_any(void *arg, const struct record_span *span)
+static bool has_begun(void *arg, const struct record_span *span)
 {
 	return span->start <= *(const nsec_t *)arg;
 }
@@ -349,6 +343,7 @@ void span_writer_close_all(struct span_writer *s, nsec_t end)
 {
 	struct record_span span;
 
-	for (size_t pos = 0; unfinished_spans_take_next(&s->open, &pos, is_any, &end, &span);)
+	for (size_t pos = 0;
+	     unfinished_spans_take_next(&s->unfinished, &pos, has_begun, &end, &span);)
 		close_span(s, &span, end);
 }

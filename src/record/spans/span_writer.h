@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scribe - from the events of agents to records of a capture.
+ * span_writer - turns the events of agents into records of a capture.
  *
- * A begin is kept until its end comes, and both are one span; an end alone is one
- * too, if it knows when the span began.  Spans whose end never comes end, open,
- * with their process or with the recording.
+ * A BEGIN event waits for its END event, and both become one span record.  An END event
+ * alone becomes a span if it contains the start time.  A span without END event is
+ * written as open, and ends with its process or with the recording.
  *
- * The rings are emptied one after the other, each in order of time; so records
- * are gathered for a round and sorted before they go to the sorter, which is
- * quick with what is nearly in order and with nothing else.
+ * The recorder empties the rings one after the other, each in order of time.  So the
+ * span writer buffers the records of a round and sorts them before it passes them to
+ * the sorter, which is fast only with nearly ordered input.
  *
- * Names and values are put into the capture's table as they come.  A service that
- * makes up new ones all the time would fill the memory with them: beyond a limit,
- * values are left out, and that is said.  Of what is left, one owner gets a quarter at
- * most, so that whatever it does, others get their names into the capture.
+ * Names and attribute values go into the string table of the capture.  A service with
+ * an unlimited number of different values would fill the memory, so there is a limit;
+ * beyond it, new strings are left out and the user is warned.  One owner gets at most a
+ * quarter of the remaining space, so that there is always space for others.
  */
 #ifndef SONDE_RECORD_SPANS_SPAN_WRITER_H
 #define SONDE_RECORD_SPANS_SPAN_WRITER_H
@@ -25,25 +25,25 @@
 #include "event/span_wire.h"
 #include "record/sort.h"
 
-/* Told of what the user should know; each kind of it once. */
-typedef void span_writer_warning_fn(void *arg, const char *words);
+/* Receives each kind of warning once. */
+typedef void span_writer_warning_fn(void *arg, const char *text);
 
 struct span_writer_config {
 	struct sorter *sorter; /* borrowed */
 	size_t stream;
 	struct capture_writer *writer; /* borrowed */
-	nsec_t start;                  /* what happened before is not told */
+	nsec_t start;                  /* of the recording; earlier events are discarded */
 	struct counters *counters;     /* borrowed, or NULL */
 	span_writer_warning_fn *warning;
 	void *arg;
 };
 
-/* Whose an event is. */
+/* Where an event comes from. */
 struct span_origin {
-	uint64_t owner;    /* only an event of the same owner can end a span */
-	uint32_t pid, tid; /* of the thread that says it; tid 0 if not known */
-	uint32_t begun_by; /* END: the thread that began it, as it says; 0 if not known */
-	uint32_t service;  /* string */
+	uint64_t owner;     /* only an event of the same owner can end a span */
+	uint32_t pid, tid;  /* of the thread that wrote the event; tid 0 if unknown */
+	uint32_t start_tid; /* END: the thread that began the span; 0 if unknown */
+	uint32_t service;   /* string */
 };
 
 struct span_writer;
@@ -52,27 +52,27 @@ struct span_writer *span_writer_new(const struct span_writer_config *config);
 void span_writer_free(struct span_writer *s);
 DEFINE_FREEP(span_writer)
 
-/* A string's number in the capture; it ends at a 0. */
-uint32_t span_writer_string(struct span_writer *s, const char *text, size_t size);
-/* The same for a string that an owner chose; 0 if it chose too many. */
-uint32_t span_writer_owner_string(struct span_writer *s, uint64_t owner, const char *text,
-				  size_t size);
+/*
+ * The number of a string in the capture; `text` ends at `size` or at a NUL.  Returns 0 if the
+ * owner has used up its share of the string table.
+ */
+uint32_t span_writer_string(struct span_writer *s, uint64_t owner, const char *text, size_t size);
 
-/* Bytes of records since the last flush. */
+/* Bytes of records buffered since the last flush. */
 size_t span_writer_buffered(const struct span_writer *s);
 
-/* A whole event; later ones than `until` are passed over. */
+/* Add a valid event; events later than `until` are discarded. */
 void span_writer_add_event(struct span_writer *s, const struct span_origin *origin,
 			   const struct span_event *event, nsec_t until);
 void span_writer_add_loss(struct span_writer *s, uint32_t tid, nsec_t first, nsec_t last,
 			  uint64_t count, nsec_t now);
 
-/* These processes (pid -> when) have ended, and with them what was open. */
+/* End the open spans of processes that have exited (pid -> time of the exit). */
 void span_writer_close_processes(struct span_writer *s, const struct map *ended);
-/* The recording ends: so does everything. */
+/* End all open spans: the recording ends. */
 void span_writer_close_all(struct span_writer *s, nsec_t end);
 
-/* Hand what was gathered to the sorter, but for what is later than now: that is a lie. */
+/* Pass the buffered records to the sorter.  Discards records with a time in the future. */
 void span_writer_flush(struct span_writer *s, nsec_t now);
 
 #endif

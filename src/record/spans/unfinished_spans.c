@@ -9,7 +9,7 @@ void unfinished_spans_done(struct unfinished_spans *spans)
 {
 	map_done(&spans->index);
 	map_done(&spans->counts);
-	vec_done(&spans->places);
+	vec_done(&spans->spans);
 	vec_done(&spans->free);
 }
 
@@ -36,60 +36,60 @@ enum unfinished_spans_result unfinished_spans_add(struct unfinished_spans *spans
 {
 	uint64_t hash = hash_of(owner, span->trace, span->span);
 	const uint64_t *known = map_find(&spans->index, hash);
-	uint32_t place;
+	uint32_t index;
 
 	if (known) {
-		place = *known;
+		index = *known;
 	} else if (!has_room(spans, owner)) {
 		return UNFINISHED_SPANS_FULL;
 	} else if (spans->free.count) {
-		place = spans->free.items[--spans->free.count];
+		index = spans->free.items[--spans->free.count];
 	} else {
-		place = spans->places.count;
-		vec_push(&spans->places);
+		index = spans->spans.count;
+		vec_push(&spans->spans);
 	}
 
 	bool is_known = known;
 
 	if (!is_known)
 		++*map_insert(&spans->counts, owner);
-	spans->places.items[place] = (struct unfinished_span){ hash, owner, *span };
-	*map_insert(&spans->index, hash) = place;
+	spans->spans.items[index] = (struct unfinished_span){ hash, owner, *span };
+	*map_insert(&spans->index, hash) = index;
 	return is_known ? UNFINISHED_SPANS_REPLACED : UNFINISHED_SPANS_ADDED;
 }
 
-static void take_out(struct unfinished_spans *spans, uint32_t place, struct record_span *ret)
+static void take_out(struct unfinished_spans *spans, uint32_t index, struct record_span *ret)
 {
-	struct unfinished_span *open = &spans->places.items[place];
+	struct unfinished_span *entry = &spans->spans.items[index];
 
-	*ret = open->span;
-	map_remove(&spans->index, open->hash);
-	if (--*map_insert(&spans->counts, open->owner) == 0)
-		map_remove(&spans->counts, open->owner);
-	open->span.head.words = 0;
-	*vec_push(&spans->free) = place;
+	*ret = entry->span;
+	map_remove(&spans->index, entry->hash);
+	if (--*map_insert(&spans->counts, entry->owner) == 0)
+		map_remove(&spans->counts, entry->owner);
+	entry->span.head.words = 0;
+	*vec_push(&spans->free) = index;
 }
 
 bool unfinished_spans_take(struct unfinished_spans *spans, uint64_t owner, const uint8_t trace[16],
 			   const uint8_t id[8], struct record_span *ret)
 {
-	const uint64_t *place = map_find(&spans->index, hash_of(owner, trace, id));
-	const struct record_span *span = place ? &spans->places.items[*place].span : NULL;
+	const uint64_t *index = map_find(&spans->index, hash_of(owner, trace, id));
+	const struct record_span *span = index ? &spans->spans.items[*index].span : NULL;
 
 	if (!span || memcmp(span->trace, trace, 16) != 0 || memcmp(span->span, id, 8) != 0)
 		return false;
-	take_out(spans, *place, ret);
+	take_out(spans, *index, ret);
 	return true;
 }
 
 bool unfinished_spans_take_next(struct unfinished_spans *spans, size_t *pos,
-				bool (*is_meant)(void *arg, const struct record_span *span),
+				bool (*matches)(void *arg, const struct record_span *span),
 				void *arg, struct record_span *ret)
 {
-	for (; *pos < spans->places.count; ++*pos) {
-		const struct record_span *span = &spans->places.items[*pos].span;
+	for (; *pos < spans->spans.count; ++*pos) {
+		const struct record_span *span = &spans->spans.items[*pos].span;
 
-		if (span->head.words && is_meant(arg, span)) {
+		if (span->head.words && matches(arg, span)) {
 			take_out(spans, *pos, ret);
 			return true;
 		}

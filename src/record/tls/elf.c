@@ -113,7 +113,7 @@ static bool is_variable(const Elf64_Sym *symbol, const char name[sizeof(TLS_SYMB
 }
 
 /* Whether a dynamic symbol is the variable. */
-static bool symbol_fits(struct elf *elf, uint32_t index, struct tls_object *object)
+static bool symbol_matches(struct elf *elf, uint32_t index, struct tls_object *object)
 {
 	char name[sizeof(TLS_SYMBOL)];
 	Elf64_Sym s;
@@ -171,7 +171,7 @@ static bool find_by_gnu_hash(struct elf *elf, struct tls_object *object)
 	for (uint32_t i = 0; i < CHAIN_MAX; i++, index++) {
 		if (!read_address(elf, at + (index - head.first) * 4ull, &other, sizeof(other)))
 			return false;
-		if ((other | 1) == (hash | 1) && symbol_fits(elf, index, object))
+		if ((other | 1) == (hash | 1) && symbol_matches(elf, index, object))
 			return true;
 		if (other & 1)
 			return false;
@@ -191,7 +191,7 @@ static bool find_by_hash(struct elf *elf, struct tls_object *object)
 		return false;
 	at += head[0] * 4ull;
 	for (uint32_t i = 0; i < CHAIN_MAX && index != 0; i++) {
-		if (symbol_fits(elf, index, object))
+		if (symbol_matches(elf, index, object))
 			return true;
 		if (index >= head[1] ||
 		    !read_address(elf, at + index * 4ull, &index, sizeof(index)))
@@ -272,7 +272,7 @@ static int slot_kind(uint32_t type)
 	}
 }
 
-static void offer_slot(const struct elf *elf, const Elf64_Rela *r, struct tls_object *object)
+static void consider_slot(const struct elf *elf, const Elf64_Rela *r, struct tls_object *object)
 {
 	int kind = slot_kind(ELF64_R_TYPE(r->r_info));
 	uint32_t symbol = ELF64_R_SYM(r->r_info);
@@ -300,7 +300,7 @@ static void read_relocations(struct elf *elf, uint64_t address, uint64_t size,
 		if (at == 0 && !read_address(elf, address + i * sizeof(list[0]), list,
 					     count * sizeof(list[0])))
 			return;
-		offer_slot(elf, &list[at], object);
+		consider_slot(elf, &list[at], object);
 	}
 }
 

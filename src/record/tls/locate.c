@@ -40,21 +40,21 @@ struct tls_files {
 };
 
 /* A file that a process has mapped. */
-struct loaded {
+struct tls_loaded {
 	size_t object; /* in the list of files */
 	uint64_t bias; /* address minus what the file says */
 	char name[256];
 };
 
-struct search {
+struct tls_search {
 	struct tls_files *files; /* borrowed */
 	uint32_t pid;
 	VEC(struct tls_range) ranges;
-	VEC(struct loaded) loaded; /* of interest */
-	struct map looked_at;      /* files, as in struct tls_range */
-	uint64_t last;             /* of them: mappings of a file are neighbours */
-	size_t unreadable;         /* files */
-	bool foreign;              /* a program for another machine */
+	VEC(struct tls_loaded) tls_loaded; /* of interest */
+	struct map inspected;              /* files, as in struct tls_range */
+	uint64_t last;                     /* of them: mappings of a file are neighbours */
+	size_t unreadable;                 /* files */
+	bool foreign;                      /* a program for another machine */
 	enum tls_loader loader;
 };
 
@@ -75,14 +75,14 @@ void tls_files_free(struct tls_files *files)
 	free(files);
 }
 
-static void search_done(struct search *s)
+static void tls_search_done(struct tls_search *s)
 {
 	vec_done(&s->ranges);
-	vec_done(&s->loaded);
-	map_done(&s->looked_at);
+	vec_done(&s->tls_loaded);
+	map_done(&s->inspected);
 }
 
-static bool of_interest(const struct tls_object *o)
+static bool is_interesting(const struct tls_object *o)
 {
 	return o->defines || o->foreign || o->loader != TLS_LOADER_NONE;
 }
@@ -99,7 +99,7 @@ static size_t file_object(struct tls_files *files, int fd, const struct stat *st
 		return *known - 1;
 	tls_object_read(fd, &object);
 	*known = 1;
-	if (of_interest(&object)) {
+	if (is_interesting(&object)) {
 		*vec_push(&files->list) = object;
 		*known = files->list.count;
 	}
@@ -115,8 +115,8 @@ static void forget_files(struct tls_files *files)
 	files->list.count = 1;
 }
 
-static void look_at(struct search *s, const struct mapping *map, const struct module *mod,
-		    uint64_t file)
+static void inspect_file(struct tls_search *s, const struct mapping *map, const struct module *mod,
+			 uint64_t file)
 {
 	_cleanup_(closep) int fd = file_open_mapped(mod, s->pid, map);
 	struct stat st;
@@ -126,7 +126,7 @@ static void look_at(struct search *s, const struct mapping *map, const struct mo
 		return;
 	}
 
-	map_insert(&s->looked_at, file);
+	map_insert(&s->inspected, file);
 
 	size_t number = file_object(s->files, fd, &st);
 	const struct tls_object *o = &s->files->list.items[number];
@@ -141,14 +141,14 @@ static void look_at(struct search *s, const struct mapping *map, const struct mo
 		return;
 	}
 
-	struct loaded *l = vec_push(&s->loaded);
+	struct tls_loaded *l = vec_push(&s->tls_loaded);
 
 	l->object = number;
 	l->bias = map->start - map->offset + o->code_offset - o->code_address;
 	snprintf(l->name, sizeof(l->name), "%s", mod->name);
 }
 
-static void take_line(struct search *s, char *line)
+static void add_mapping(struct tls_search *s, char *line)
 {
 	struct tls_range range = { 0 };
 	struct mapping map;
@@ -164,21 +164,21 @@ static void take_line(struct search *s, char *line)
 	if (id[1])
 		range.file = hash_bytes(id, sizeof(id));
 	*vec_push(&s->ranges) = range;
-	if (!range.file || range.file == s->last || s->looked_at.count + s->unreadable >= OBJECTS ||
+	if (!range.file || range.file == s->last || s->inspected.count + s->unreadable >= OBJECTS ||
 	    !maps_parse(line, &map, &mod) || mod.kind != MODULE_FILE)
 		return;
 	s->last = range.file;
-	look_at(s, &map, &mod, range.file);
+	inspect_file(s, &map, &mod, range.file);
 }
 
-static int no_process(uint32_t pid, struct err *err)
+static int no_such_process(uint32_t pid, struct err *err)
 {
 	if (errno == ENOENT || errno == ESRCH)
 		return err_set(err, -ESRCH, "there is no process %" PRIu32, pid);
 	return err_errno(err, "cannot look at process %" PRIu32, pid);
 }
 
-static int read_mappings(struct search *s, struct err *err)
+static int read_mappings(struct tls_search *s, struct err *err)
 {
 	_cleanup_(freep) char *line = NULL;
 	size_t room = 0;
@@ -189,9 +189,9 @@ static int read_mappings(struct search *s, struct err *err)
 	FILE *file = fopen(path, "re");
 
 	if (!file)
-		return no_process(s->pid, err);
+		return no_such_process(s->pid, err);
 	while (s->ranges.count < RANGES && getline(&line, &room, file) > 0)
-		take_line(s, line);
+		add_mapping(s, line);
 	fclose(file);
 	return 0;
 }
@@ -208,7 +208,7 @@ static int read_image(uint32_t pid, uint64_t *ret, struct err *err)
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
 	if (n < 0)
-		return no_process(pid, err);
+		return no_such_process(pid, err);
 	text[n] = '\0';
 
 	const char *at = strrchr(text, ')'); /* the name of the program may have anything in it */
@@ -226,7 +226,7 @@ static int read_image(uint32_t pid, uint64_t *ret, struct err *err)
 	return 0;
 }
 
-static int not_found(const struct search *s, struct err *err)
+static int not_found(const struct tls_search *s, struct err *err)
 {
 	if (s->foreign && s->loader == TLS_LOADER_NONE)
 		return err_set(err, -EOPNOTSUPP,
@@ -243,41 +243,41 @@ static int not_found(const struct search *s, struct err *err)
 }
 
 /* How good a place is: what is in the executable, what is in a static place, anything. */
-static int rank(const struct tls_object *o, const struct tls_location *place)
+static int rank(const struct tls_object *o, const struct tls_location *location)
 {
-	return o->executable ? 3 : place->wire.kind == TLS_LOCATION_STATIC ? 2 : 1;
+	return o->executable ? 3 : location->wire.kind == TLS_LOCATION_STATIC ? 2 : 1;
 }
 
 /* The best place of all that can be had; if none, why not the last one. */
-static int choose(const struct search *s, const struct tls_process *process,
-		  struct tls_location *ret, struct err *err)
+static int choose_location(const struct tls_search *s, const struct tls_process *process,
+			   struct tls_location *ret, struct err *err)
 {
 	int best = 0, result = 0;
 
-	for (size_t i = 0; i < s->loaded.count; i++) {
-		const struct loaded *l = &s->loaded.items[i];
+	for (size_t i = 0; i < s->tls_loaded.count; i++) {
+		const struct tls_loaded *l = &s->tls_loaded.items[i];
 		const struct tls_object *o = &s->files->list.items[l->object];
-		struct tls_location place = { 0 };
+		struct tls_location location = { 0 };
 		struct err why;
-		int r = tls_slot_resolve(process, o, l->bias, &place, &why);
+		int r = tls_slot_resolve(process, o, l->bias, &location, &why);
 
 		if (r < 0) {
 			result = err_set(err, r, "'%s' exports " TLS_SYMBOL ", but %s", l->name,
 					 why.text);
-		} else if (rank(o, &place) > best) {
-			best = rank(o, &place);
-			memcpy(place.object, l->name, sizeof(place.object));
-			*ret = place;
+		} else if (rank(o, &location) > best) {
+			best = rank(o, &location);
+			memcpy(location.object, l->name, sizeof(location.object));
+			*ret = location;
 		}
 	}
 	return best ? 0 : result;
 }
 
-static int find(struct search *s, struct tls_location *ret, struct err *err)
+static int find_in_objects(struct tls_search *s, struct tls_location *ret, struct err *err)
 {
 	char path[64];
 
-	if (s->loaded.count == 0)
+	if (s->tls_loaded.count == 0)
 		return not_found(s, err);
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", s->pid);
 
@@ -285,21 +285,21 @@ static int find(struct search *s, struct tls_location *ret, struct err *err)
 	struct tls_process process = { .mem = mem,
 				       .ranges = s->ranges.items,
 				       .range_count = s->ranges.count,
-				       .files = &s->looked_at,
+				       .files = &s->inspected,
 				       .loader = s->loader };
 
 	if (mem < 0)
 		return errno == ENOENT
-			       ? no_process(s->pid, err)
+			       ? no_such_process(s->pid, err)
 			       : err_errno(err, "cannot read the memory of process %" PRIu32,
 					   s->pid);
-	return choose(s, &process, ret, err);
+	return choose_location(s, &process, ret, err);
 }
 
 int tls_locate(struct tls_files *files, uint32_t pid, struct tls_location *ret, struct err *err)
 {
-	_cleanup_(search_done) struct search s = { .files = files, .pid = pid };
-	struct tls_location place;
+	_cleanup_(tls_search_done) struct tls_search s = { .files = files, .pid = pid };
+	struct tls_location location;
 	uint64_t before = 0, after = 0;
 	int r = read_image(pid, &before, err);
 
@@ -307,7 +307,7 @@ int tls_locate(struct tls_files *files, uint32_t pid, struct tls_location *ret, 
 	if (r == 0)
 		r = read_mappings(&s, err);
 	if (r == 0)
-		r = find(&s, &place, err);
+		r = find_in_objects(&s, &location, err);
 	if (r == 0)
 		r = read_image(pid, &after, err);
 	if (r < 0)
@@ -315,7 +315,7 @@ int tls_locate(struct tls_files *files, uint32_t pid, struct tls_location *ret, 
 	if (before != after)
 		return err_set(err, -EAGAIN, "process %" PRIu32 " just executes another program",
 			       pid);
-	place.wire.image = after;
-	*ret = place;
+	location.wire.image = after;
+	*ret = location;
 	return 0;
 }

@@ -54,12 +54,12 @@ static int read_words(const struct tls_process *p, uint64_t address, uint64_t *r
 	return n == (ssize_t)size ? 0 : err_set(err, -ESRCH, "it has ended");
 }
 
-static int too_early(struct err *err)
+static int not_loaded_yet(struct err *err)
 {
 	return err_set(err, -EAGAIN, "it is still being loaded");
 }
 
-static int strange(struct err *err)
+static int implausible(struct err *err)
 {
 	return err_set(err, -EOPNOTSUPP, "what its loader says of it cannot be right");
 }
@@ -67,7 +67,7 @@ static int strange(struct err *err)
 static int set_static(int64_t offset, const char *model, struct tls_location *ret, struct err *err)
 {
 	if (offset >= 0 || offset < -OFFSET_MAX)
-		return strange(err);
+		return implausible(err);
 	ret->wire.kind = TLS_LOCATION_STATIC;
 	ret->wire.offset = offset;
 	ret->model = model;
@@ -79,7 +79,7 @@ static int set_dynamic(const struct tls_process *p, uint64_t module, int64_t off
 		       struct err *err)
 {
 	if (module == 0 || module > MODULE_MAX || offset < 0 || offset > OFFSET_MAX)
-		return strange(err);
+		return implausible(err);
 	if (p->loader != TLS_LOADER_GLIBC && p->loader != TLS_LOADER_MUSL)
 		return err_set(
 			err, -EOPNOTSUPP,
@@ -114,9 +114,9 @@ static int resolve_offset(const struct tls_object *o, const struct tls_slot *slo
 	int64_t offset = words[0];
 
 	if (offset == 0)
-		return too_early(err);
+		return not_loaded_yet(err);
 	if (offset < -OFFSET_MAX || slot->addend < -OFFSET_MAX || slot->addend > OFFSET_MAX)
-		return strange(err);
+		return implausible(err);
 	return set_static(offset + correction(o, slot), "static (initial exec)", ret, err);
 }
 
@@ -125,7 +125,7 @@ static int resolve_module(const struct tls_process *p, const struct tls_object *
 			  struct tls_location *ret, struct err *err)
 {
 	if (words[0] == 0)
-		return too_early(err);
+		return not_loaded_yet(err);
 	return set_dynamic(p, words[0], slot->named ? words[1] : o->value, 0,
 			   "dynamic (general dynamic)", ret, err);
 }
@@ -138,9 +138,9 @@ static int resolve_descriptor(const struct tls_process *p, const struct tls_obje
 	int64_t offset = words[1];
 
 	if (words[0] == 0 || words[1] == 0)
-		return too_early(err);
+		return not_loaded_yet(err);
 	if (slot->addend < -OFFSET_MAX || slot->addend > OFFSET_MAX || offset < -OFFSET_MAX)
-		return strange(err);
+		return implausible(err);
 	if (offset < 0)
 		return set_static(offset + correction(o, slot), "static (TLS descriptor)", ret,
 				  err);
@@ -150,7 +150,7 @@ static int resolve_descriptor(const struct tls_process *p, const struct tls_obje
 	if (r < 0)
 		return r;
 	if (argument[1] > (uint64_t)OFFSET_MAX)
-		return strange(err);
+		return implausible(err);
 	return set_dynamic(p, argument[0], (int64_t)argument[1] + correction(o, slot), argument[2],
 			   "dynamic (TLS descriptor)", ret, err);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * published - the process context of OTEP 4719: what the process calls itself, and
- * how its threads publish theirs, for whoever reads its memory.
+ * process_context - publish the process context of OTEP 4719: the service name, and how
+ * threads publish their context, for readers of this process's memory.
  *
- * A mapping with the name OTEL_CTX: a header, then a message in the wire format of
- * protobuf.  `published_at` is 0 while something changes, so a reader that finds the
- * same time before and behind its look has a whole message.  A child does not
- * inherit the mapping, and makes its own.
+ * The context is a mapping named OTEL_CTX: a header, then a protobuf message.
+ * `published_at` is 0 while the context changes, so a reader that finds the same time
+ * before and after reading has a consistent message.  A forked child does not inherit
+ * the mapping, and creates its own.
  */
 #include "agent/internal.h"
 
@@ -22,25 +22,25 @@
 #define PR_SET_VMA_ANON_NAME 0
 #endif
 
-enum { PUBLISHED_SIZE = 4096, PUBLISHED_VERSION = 2 };
+enum { CONTEXT_SIZE = 4096, CONTEXT_VERSION = 2 };
 
-struct published {
+struct process_context {
 	char signature[8];
 	uint32_t version;
 	uint32_t payload_size;
 	uint64_t published_at; /* CLOCK_BOOTTIME */
 	uint64_t payload;      /* address */
-	uint8_t message[PUBLISHED_SIZE - 32];
+	uint8_t message[CONTEXT_SIZE - 32];
 };
 
-/* A message being written. What has no room is left out, and `full` set. */
-struct message {
+/* A message being written.  Data that does not fit is left out, and `full` set. */
+struct payload {
 	uint8_t *bytes;
 	size_t size, room;
 	bool full;
 };
 
-static void put(struct message *m, const void *bytes, size_t size)
+static void put(struct payload *m, const void *bytes, size_t size)
 {
 	if (m->full || size > m->room - m->size) {
 		m->full = true;
@@ -50,8 +50,8 @@ static void put(struct message *m, const void *bytes, size_t size)
 	m->size += size;
 }
 
-/* A field of bytes. Its length takes two bytes, though one might do: then it can be set later. */
-static size_t field_begin(struct message *m, uint8_t number)
+/* Begin a length-delimited field.  Its length always takes two bytes, to be set later. */
+static size_t field_begin(struct payload *m, uint8_t number)
 {
 	uint8_t head[3] = { (uint8_t)(number << 3 | 2), 0x80, 0 };
 
@@ -59,7 +59,7 @@ static size_t field_begin(struct message *m, uint8_t number)
 	return m->size;
 }
 
-static void field_end(struct message *m, size_t begin)
+static void field_end(struct payload *m, size_t begin)
 {
 	size_t size = m->size - begin;
 
@@ -69,7 +69,7 @@ static void field_end(struct message *m, size_t begin)
 	m->bytes[begin - 1] = (uint8_t)(size >> 7);
 }
 
-static void field(struct message *m, uint8_t number, const char *text, size_t size)
+static void field(struct payload *m, uint8_t number, const char *text, size_t size)
 {
 	size_t begin = field_begin(m, number);
 
@@ -77,8 +77,8 @@ static void field(struct message *m, uint8_t number, const char *text, size_t si
 	field_end(m, begin);
 }
 
-/* KeyValue { key = 1, value = 2: AnyValue { string_value = 1 } }; left out if it has no room. */
-static void pair(struct message *m, uint8_t number, const char *key, size_t key_size,
+/* KeyValue { key = 1, value = 2: AnyValue { string_value = 1 } }; left out if it does not fit. */
+static void pair(struct payload *m, uint8_t number, const char *key, size_t key_size,
 		 const char *value, size_t value_size)
 {
 	size_t before = m->size, begin = field_begin(m, number);
@@ -101,7 +101,7 @@ static int hex_digit(char c)
 						    : -1;
 }
 
-/* Takes %XX apart; returns the size. */
+/* Decodes %XX; returns the size. */
 static size_t decode(const char *from, size_t size, char *to, size_t room)
 {
 	size_t n = 0;
@@ -117,8 +117,8 @@ static size_t decode(const char *from, size_t size, char *to, size_t room)
 	return n;
 }
 
-/* OTEL_RESOURCE_ATTRIBUTES=KEY=VALUE,..., but for the service's name. */
-static void pairs_from_environment(struct message *m)
+/* OTEL_RESOURCE_ATTRIBUTES=KEY=VALUE,..., except for service.name. */
+static void pairs_from_environment(struct payload *m)
 {
 	const char *rest = getenv("OTEL_RESOURCE_ATTRIBUTES");
 	char value[256];
@@ -134,7 +134,7 @@ static void pairs_from_environment(struct message *m)
 	}
 }
 
-static void put_resource(struct message *m)
+static void put_resource(struct payload *m)
 {
 	size_t begin = field_begin(m, 1);
 	const char *program = program_invocation_short_name;
@@ -150,8 +150,8 @@ static void put_resource(struct message *m)
 	field_end(m, begin);
 }
 
-/* How threads publish: as OTEP 4947 says, without attributes. */
-static void put_thread_rules(struct message *m)
+/* Threads publish their context according to OTEP 4947, without attributes. */
+static void put_thread_rules(struct payload *m)
 {
 	static const char version[] = "tlsdesc_v1_dev", map[] = "threadlocal.attribute_key_map";
 
@@ -167,24 +167,24 @@ static void put_thread_rules(struct message *m)
 
 static void name_mapping(void *mapping)
 {
-	prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, mapping, PUBLISHED_SIZE, "OTEL_CTX");
+	prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, mapping, CONTEXT_SIZE, "OTEL_CTX");
 }
 
-/* NULL if nobody could find it. */
-static struct published *map(void)
+/* NULL on failure. */
+static struct process_context *map_context(void)
 {
 	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int flags = MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0);
 	void *mapping = MAP_FAILED;
 
-	if (fd < 0 || ftruncate(fd, PUBLISHED_SIZE) == 0)
-		mapping = mmap(NULL, PUBLISHED_SIZE, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (fd < 0 || ftruncate(fd, CONTEXT_SIZE) == 0)
+		mapping = mmap(NULL, CONTEXT_SIZE, PROT_READ | PROT_WRITE, flags, fd, 0);
 	if (fd >= 0)
 		close(fd);
 	if (mapping == MAP_FAILED)
 		return NULL;
-	if (madvise(mapping, PUBLISHED_SIZE, MADV_DONTFORK) < 0) {
-		munmap(mapping, PUBLISHED_SIZE);
+	if (madvise(mapping, CONTEXT_SIZE, MADV_DONTFORK) < 0) {
+		munmap(mapping, CONTEXT_SIZE);
 		return NULL;
 	}
 	return mapping;
@@ -199,23 +199,24 @@ static uint64_t boot_time(uint64_t after)
 	return time > after ? time : after + 1;
 }
 
-void process_publish(void)
+void process_context_publish(void)
 {
-	struct published *to = agent_process.published ? agent_process.published : map();
+	struct process_context *to =
+		agent_process.process_context ? agent_process.process_context : map_context();
 
 	if (!to)
 		return;
-	agent_process.published = to;
+	agent_process.process_context = to;
 
 	uint64_t before = to->published_at;
-	struct message m = { .bytes = to->message, .room = sizeof(to->message) };
+	struct payload m = { .bytes = to->message, .room = sizeof(to->message) };
 
 	__atomic_store_n(&to->published_at, 0, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	put_thread_rules(&m); /* first, as the other may fill the rest */
+	put_thread_rules(&m); /* first, because the resource can fill the rest */
 	put_resource(&m);
 	memcpy(to->signature, "OTEL_CTX", sizeof(to->signature));
-	to->version = PUBLISHED_VERSION;
+	to->version = CONTEXT_VERSION;
 	to->payload_size = (uint32_t)m.size;
 	to->payload = (uint64_t)(uintptr_t)to->message;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
