@@ -25,7 +25,7 @@ static uint32_t ref_of(struct model *model, const uint8_t trace[16], const uint8
 
 	if (memcmp(id, none, sizeof(none)) == 0)
 		return 0;
-	at = map_insert(&model->ref_index, span_hash(trace, id));
+	at = map_insert(&model->ref_index, model_span_hash(trace, id));
 	if (!*at) {
 		struct span_ref *ref;
 
@@ -38,16 +38,17 @@ static uint32_t ref_of(struct model *model, const uint8_t trace[16], const uint8
 	return *at;
 }
 
-void context_add(struct model *model, const struct source *source, const struct record_context *r)
+void model_add_context(struct model *model, const struct source *source,
+		       const struct record_context *r)
 {
 	nsec_t now = source_time(source, r->head.time);
-	thread_id id = find_thread(model, source->host, r->head.tid, now);
+	thread_id id = model_host_thread(model, source->host, r->head.tid, now);
 
 	if (!id.i)
-		id = thread_of(model, source, r->head.tid, now);
+		id = model_thread_of(model, source, r->head.tid, now);
 
-	struct timeline *timeline =
-		thread_timeline(thread_at(model, id), TIMELINE_CONTEXTS, sizeof(struct context));
+	struct timeline *timeline = model_thread_timeline(thread_at(model, id), TIMELINE_CONTEXTS,
+							  sizeof(struct context));
 
 	if (r->flags & CONTEXT_OBSERVED && r->since < r->head.time)
 		*(struct context *)timeline_push(timeline) =
@@ -60,30 +61,30 @@ void context_add(struct model *model, const struct source *source, const struct 
 	};
 }
 
-void attribute_add(struct model *model, const struct source *source,
-		   const struct record_attribute *r)
+void model_add_attribute(struct model *model, const struct source *source,
+			 const struct record_attribute *r)
 {
 	uint32_t ref = ref_of(model, r->trace, r->span);
 
 	if (ref)
 		*vec_push(&model->attributes) = (struct attribute){
 			.value = r->type == ATTRIBUTE_STRING
-					 ? take_string(model, source, r->value).i
+					 ? model_add_string(model, source, r->value).i
 					 : r->value,
 			.ref = ref,
-			.key = take_string(model, source, r->key),
+			.key = model_add_string(model, source, r->key),
 			.type = r->type,
 		};
 }
 
-struct ranked {
+struct ordered_context {
 	struct context context;
 	size_t order;
 };
 
 static int by_start(const void *a, const void *b)
 {
-	const struct ranked *x = a, *y = b;
+	const struct ordered_context *x = a, *y = b;
 
 	if (x->context.start != y->context.start)
 		return x->context.start < y->context.start ? -1 : 1;
@@ -92,14 +93,16 @@ static int by_start(const void *a, const void *b)
 
 static void sort_timeline(struct timeline *timeline)
 {
-	_cleanup_(freep) struct ranked *all = must_alloc(timeline_count(timeline) * sizeof(*all));
+	_cleanup_(freep) struct ordered_context *all =
+		must_alloc(timeline_count(timeline) * sizeof(*all));
 	size_t count = 0;
 	timeline_pos pos;
 
 	for (bool more = timeline_first(timeline, &pos); more;
 	     more = timeline_next(timeline, &pos), count++)
 		all[count] =
-			(struct ranked){ *(struct context *)timeline_at(timeline, pos), count };
+			(struct ordered_context){ *(struct context *)timeline_at(timeline, pos),
+						  count };
 	qsort(all, count, sizeof(*all), by_start);
 	count = 0;
 	for (bool more = timeline_first(timeline, &pos); more; more = timeline_next(timeline, &pos))
@@ -187,7 +190,8 @@ static void find_spans(struct model *model)
 {
 	for (uint32_t i = 1; i < model->refs.count; i++) {
 		struct span_ref *ref = &model->refs.items[i];
-		const uint64_t *span = map_find(&model->span_index, span_hash(ref->trace, ref->id));
+		const uint64_t *span =
+			map_find(&model->span_index, model_span_hash(ref->trace, ref->id));
 
 		ref->span = (span_id){ span ? *span : 0 };
 		if (span)
@@ -273,34 +277,34 @@ static void find_residencies(struct model *model)
 }
 
 /* From the top down, children before siblings. */
-static void find_places(struct model *model)
+static void number_spans(struct model *model)
 {
 	const struct span *spans = model->spans.items;
 	uint32_t number = 0;
 
-	model->places.count = 0;
+	model->ranges.count = 0;
 	for (size_t i = 0; i < model->spans.count; i++)
-		*vec_push(&model->places) = (struct place){ 0 };
+		*vec_push(&model->ranges) = (struct span_range){ 0 };
 	for (uint32_t top = 1; top < model->spans.count; top++) {
 		uint32_t at = spans[top].parent.i ? 0 : top;
 
 		while (at) {
-			model->places.items[at].first = ++number;
+			model->ranges.items[at].first = ++number;
 			if (spans[at].first_child.i) {
 				at = spans[at].first_child.i;
 				continue;
 			}
 			while (at && !spans[at].next.i) {
-				model->places.items[at].last = number;
+				model->ranges.items[at].last = number;
 				at = spans[at].parent.i;
 			}
-			model->places.items[at].last = number;
+			model->ranges.items[at].last = number;
 			at = spans[at].next.i;
 		}
 	}
 }
 
-void contexts_finish(struct model *model)
+void model_finish_contexts(struct model *model)
 {
 	for (size_t i = 1; i < model->threads.count; i++)
 		if (model->threads.items[i].timelines[TIMELINE_CONTEXTS])
@@ -312,7 +316,7 @@ void contexts_finish(struct model *model)
 	place_attributes(model);
 	find_residencies(model);
 	if (model->residencies.count > 1)
-		find_places(model);
+		number_spans(model);
 }
 
 const struct span_ref *model_span_ref(const struct model *model, uint32_t ref)
@@ -327,11 +331,11 @@ const struct residency *model_residency(const struct model *model, uint32_t resi
 
 bool model_span_is_within(const struct model *model, span_id id, span_id top)
 {
-	const struct place *places = model->places.items;
+	const struct span_range *ranges = model->ranges.items;
 
-	if (!id.i || !top.i || id.i >= model->places.count || top.i >= model->places.count)
+	if (!id.i || !top.i || id.i >= model->ranges.count || top.i >= model->ranges.count)
 		return false;
-	return places[top.i].first <= places[id.i].first && places[id.i].last <= places[top.i].last;
+	return ranges[top.i].first <= ranges[id.i].first && ranges[id.i].last <= ranges[top.i].last;
 }
 
 struct attributes model_span_attributes(const struct model *model, span_id id)

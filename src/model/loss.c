@@ -47,7 +47,7 @@ static void sum_up(loss_edges *edges)
 	}
 }
 
-void losses_done(struct model *model)
+void model_drop_loss_groups(struct model *model)
 {
 	for (size_t i = 0; i < model->loss_groups.count; i++) {
 		vec_done(&model->loss_groups.items[i].starts);
@@ -60,14 +60,14 @@ void losses_done(struct model *model)
 /* The process whose agent dropped events; a thread without a record names it by its own number. */
 static uint32_t process_of(const struct model *model, const struct loss *loss)
 {
-	thread_id id = find_thread(model, loss->host, loss->tid, loss->start);
+	thread_id id = model_host_thread(model, loss->host, loss->tid, loss->start);
 
 	return model_thread(model, id)->pid ?: loss->tid;
 }
 
-void losses_finish(struct model *model)
+void model_finish_losses(struct model *model)
 {
-	losses_done(model);
+	model_drop_loss_groups(model);
 	for (size_t i = 0; i < model->losses.count; i++) {
 		struct loss *loss = &model->losses.items[i];
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * message - what threads sent each other, and over which connections.
+ * Sockets, connections and messages.
  *
- * Both sides of a TCP connection count its bytes alike, and tell.  The bytes of a
- * unix socket are counted here; they are known by the socket that sends them,
- * since who connects may send before anybody has accepted, and so before it has a
- * peer that could be told of.  It learns its peer when that one is told of.
+ * Both ends of a TCP connection count its bytes in the same way, and records contain
+ * the position.  The model itself counts the bytes of a unix socket.  Its flow is
+ * identified by the sending socket, because a client can send before the server accepts
+ * the connection, when the sending socket has no peer yet.  The SOCKET record of the
+ * accepting socket links both.
  */
 #include <netinet/tcp.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 #include "base/hash.h"
 #include "model/model_internal.h"
 
-void socket_add(struct model *model, const struct source *source, const struct record_socket *r)
+void model_add_socket(struct model *model, const struct source *source,
+		      const struct record_socket *r)
 {
 	struct socket *socket =
 		indexed(&model->sockets, &model->socket_index, host_key(source->host, r->object));
@@ -64,12 +66,12 @@ static void join_message(void *arg, const struct flow_end *send, const struct fl
 	r->other_time = send->time;
 }
 
-/* By what the flow that a message is of is known; 0 if it is of none that can be. */
-static uint64_t flow_name(const struct socket *socket, const struct source *source,
-			  const struct record_message *r)
+/* The key of a message's flow; 0 if its bytes cannot be located in a flow. */
+static uint64_t message_flow_key(const struct socket *socket, const struct source *source,
+				 const struct record_message *r)
 {
 	bool sends = r->direction == MESSAGE_SEND;
-	uint64_t place = (uint64_t)source->host << 32 | socket->netns;
+	uint64_t namespace = (uint64_t)source->host << 32 | socket->netns;
 
 	if (socket->address.family == AF_UNIX) {
 		uint64_t from[] = { source->host, sends ? r->object : socket->peer_object };
@@ -78,10 +80,10 @@ static uint64_t flow_name(const struct socket *socket, const struct source *sour
 	}
 	if (!r->position && r->bytes)
 		return 0;
-	return flow_key(&socket->address, place, sends);
+	return flow_key(&socket->address, namespace, sends);
 }
 
-/* Where the bytes of a message end in a flow in which only we count; false if nothing is known. */
+/* Sets the position of a message in a flow that the model counts; false if it is unknown. */
 static bool count_bytes(struct flow *flow, bool sends, struct flow_end *end)
 {
 	if (end->bytes) {
@@ -90,7 +92,7 @@ static bool count_bytes(struct flow *flow, bool sends, struct flow_end *end)
 		end->position = *count += end->bytes;
 		return true;
 	}
-	/* the trace only says that there was one: what is received is the last that was sent */
+	/* without sizes, a receive belongs to the last send */
 	if (!sends && flow->received == flow->sent)
 		return false;
 	flow->sent += sends;
@@ -105,19 +107,19 @@ static void find_other_side(struct model *model, const struct source *source,
 			    const struct record_message *r, struct message *m, thread_id thread)
 {
 	const struct socket *socket = model_socket(model, source->host, r->object);
-	uint64_t name = socket ? flow_name(socket, source, r) : 0;
+	uint64_t key = socket ? message_flow_key(socket, source, r) : 0;
 	bool sends = r->direction == MESSAGE_SEND;
 
-	if (!name)
+	if (!key)
 		return;
-	/* between clocks that cannot be compared, nobody knows what came of what */
-	struct flow *flow = flow_get(&model->flows, host_key(source->group, name));
+	/* only clocks of one group can be compared, so flows never join groups */
+	struct flow *flow = flow_get(&model->flows, host_key(source->group, key));
 	struct flow_end end = { m->time, r->position, r->bytes, thread.i, 0 };
 
 	if ((!r->position || socket->address.family == AF_UNIX) && !count_bytes(flow, sends, &end))
 		return;
 	if (!end.bytes)
-		end.bytes = 1; /* of an unknown size, of which the last byte is known */
+		end.bytes = 1; /* unknown size: only the last byte can be matched */
 	m->position = end.position;
 	if (sends)
 		flow_send(&model->flows, flow, &end, join_message, model);
@@ -125,12 +127,13 @@ static void find_other_side(struct model *model, const struct source *source,
 		flow_receive(&model->flows, flow, &end, join_message, model);
 }
 
-void message_add(struct model *model, const struct source *source, const struct record_message *r)
+void model_add_message(struct model *model, const struct source *source,
+		       const struct record_message *r)
 {
 	nsec_t now = source_time(source, r->head.time);
-	thread_id id = thread_of(model, source, r->head.tid, now);
-	struct message *m = timeline_push(
-		thread_timeline(thread_at(model, id), TIMELINE_MESSAGES, sizeof(struct message)));
+	thread_id id = model_thread_of(model, source, r->head.tid, now);
+	struct message *m = timeline_push(model_thread_timeline(
+		thread_at(model, id), TIMELINE_MESSAGES, sizeof(struct message)));
 
 	*m = (struct message){
 		.time = now,
@@ -147,15 +150,15 @@ static void add_connect(struct model *model, const struct source *source,
 			const struct record_socket_state *r)
 {
 	nsec_t now = source_time(source, r->head.time);
-	thread_id id = thread_of(model, source, r->head.tid, now);
-	struct timeline *timeline =
-		thread_timeline(thread_at(model, id), TIMELINE_CONNECTS, sizeof(struct connect));
+	thread_id id = model_thread_of(model, source, r->head.tid, now);
+	struct timeline *timeline = model_thread_timeline(thread_at(model, id), TIMELINE_CONNECTS,
+							  sizeof(struct connect));
 
 	*(struct connect *)timeline_push(timeline) = (struct connect){ now, r->object };
 }
 
-void socket_state_add(struct model *model, const struct source *source,
-		      const struct record_socket_state *r)
+void model_add_socket_state(struct model *model, const struct source *source,
+			    const struct record_socket_state *r)
 {
 	bool accepts = r->to == TCP_LISTEN || (r->from == TCP_SYN_RECV && r->to == TCP_ESTABLISHED);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model - built from records, one by one.
+ * Builds a model from records.
  *
- * Threads are told apart by their lives, not by their tids: a tid that is used
- * again is another thread.  Each thread has its intervals as a line of begins;
- * an interval ends where the next begins, so a record that is missing shows as
- * a gap and can never make two states overlap.
+ * A thread is one life of a tid: when the kernel reuses a tid, that is another thread.
+ * The timeline of a thread has only the starts of its intervals, and an interval
+ * ends where the next one begins.  So a missing record shows as a gap and can never
+ * make two states overlap.
  */
 #include "model/model.h"
 
@@ -67,11 +67,11 @@ void model_free(struct model *model)
 	vec_done(&model->stack_frames);
 	vec_done(&model->frames);
 	vec_done(&model->spans);
-	vec_done(&model->places);
+	vec_done(&model->ranges);
 	vec_done(&model->refs);
 	vec_done(&model->residencies);
 	vec_done(&model->attributes);
-	losses_done(model);
+	model_drop_loss_groups(model);
 	vec_done(&model->losses);
 	vec_done(&model->clock_shifts);
 	map_done(&model->tids);
@@ -91,8 +91,8 @@ void model_free(struct model *model)
 	free(model);
 }
 
-struct timeline *thread_timeline(struct thread *thread, enum thread_timeline which,
-				 size_t item_size)
+struct timeline *model_thread_timeline(struct thread *thread, enum thread_timeline which,
+				       size_t item_size)
 {
 	if (!thread->timelines[which]) {
 		thread->timelines[which] = must_alloc(sizeof(struct timeline));
@@ -101,7 +101,7 @@ struct timeline *thread_timeline(struct thread *thread, enum thread_timeline whi
 	return thread->timelines[which];
 }
 
-/* As in skew binary numbers: two shortcuts of one length make one of twice that length. */
+/* As in skew binary numbers: two shortcuts of one length become one of twice that length. */
 static void push_earlier(struct model *model, thread_id previous)
 {
 	const struct earlier *all = model->earlier.items, *p = &all[previous.i];
@@ -138,7 +138,8 @@ static thread_id thread_add(struct model *model, const struct source *source, ui
 	return id;
 }
 
-thread_id thread_of(struct model *model, const struct source *source, uint32_t tid, nsec_t now)
+thread_id model_thread_of(struct model *model, const struct source *source, uint32_t tid,
+			  nsec_t now)
 {
 	const uint64_t *found = map_find(&model->tids, tid_key(source->host, tid));
 
@@ -151,8 +152,7 @@ thread_id thread_of(struct model *model, const struct source *source, uint32_t t
 	return id;
 }
 
-/* Its states are told from start on, so it is in scope, even if the record that says so was lost.
- */
+/* The thread has states from start on, so it is in scope, even if its TASK record was lost. */
 static void come_into_scope(struct thread *thread, nsec_t start)
 {
 	if (!thread->out_of_scope)
@@ -162,7 +162,7 @@ static void come_into_scope(struct thread *thread, nsec_t start)
 		thread->begin = thread->end = start;
 }
 
-/* Append a stretch to a thread, from where it was to end; NULL if that is known already. */
+/* Appends an interval up to `end`, with a gap before it if needed; NULL if it adds nothing. */
 static const struct interval *add_interval(struct thread *thread, struct interval interval,
 					   nsec_t end)
 {
@@ -181,7 +181,7 @@ static const struct interval *add_interval(struct thread *thread, struct interva
 	return added;
 }
 
-/* The turns on a CPU. */
+/* The slices on a CPU. */
 static struct timeline *cpu_timeline(struct model *model, uint16_t host, uint16_t cpu)
 {
 	while (model->hosts.count <= host)
@@ -194,18 +194,18 @@ static struct timeline *cpu_timeline(struct model *model, uint16_t host, uint16_
 	return &h->cpus.items[cpu];
 }
 
-/* A turn of years is a broken record; only its last days are taken. */
-#define TURN_MAX (65536ull * UINT32_MAX)
+/* ns; a slice of years is a broken record, of which only the last days are used. */
+#define SLICE_MAX (65536ull * UINT32_MAX)
 
-/* Two captures of a host may both tell of a turn: what is known already is left out. */
+/* Two captures of a host can contain the same slice, so add only what is new. */
 static void add_slice(struct timeline *timeline, thread_id thread, nsec_t start, nsec_t end)
 {
 	const struct slice *last = timeline_last(timeline);
 
 	if (last && start < last->start + last->length)
 		start = last->start + last->length;
-	if (start < end && end - start > TURN_MAX)
-		start = end - TURN_MAX;
+	if (start < end && end - start > SLICE_MAX)
+		start = end - SLICE_MAX;
 	while (start < end) {
 		nsec_t length = end - start < UINT32_MAX ? end - start : UINT32_MAX;
 
@@ -217,7 +217,7 @@ static void add_slice(struct timeline *timeline, thread_id thread, nsec_t start,
 static void add_run(struct model *model, const struct source *source, const struct record_run *r)
 {
 	nsec_t start = source_time(source, r->start), end = source_time(source, r->head.time);
-	thread_id id = thread_of(model, source, r->head.tid, start);
+	thread_id id = model_thread_of(model, source, r->head.tid, start);
 	struct thread *thread = thread_at(model, id);
 
 	add_slice(cpu_timeline(model, source->host, r->head.cpu), id, start, end);
@@ -240,13 +240,13 @@ static void add_blocked(struct model *model, const struct source *source,
 			const struct record_wait *r, thread_id waker, struct thread *thread,
 			nsec_t woken)
 {
-	bool still = r->woken == r->head.time; /* blocked, when the recording ended */
+	bool still_blocked = r->woken == r->head.time; /* when the recording ended */
 	const struct interval *added = add_interval(
 		thread,
 		(struct interval){ .start = source_time(source, r->start),
 				   .cpu = r->head.cpu,
 				   .state = r->state,
-				   .flags = still ? r->flags : r->flags & ~INTERVAL_OPEN },
+				   .flags = still_blocked ? r->flags : r->flags & ~INTERVAL_OPEN },
 		woken);
 
 	if (added)
@@ -254,8 +254,9 @@ static void add_blocked(struct model *model, const struct source *source,
 			.start = added->start,
 			.object = r->object,
 			.waker = waker,
-			.stack = own_number(&model->stack_numbers, source, r->stack),
-			.waker_stack = own_number(&model->stack_numbers, source, r->waker_stack),
+			.stack = model_own_number(&model->stack_numbers, source, r->stack),
+			.waker_stack =
+				model_own_number(&model->stack_numbers, source, r->waker_stack),
 			.syscall = r->syscall,
 			.vector = r->vector,
 			.host = source->host,
@@ -269,8 +270,9 @@ static void add_wait(struct model *model, const struct source *source, const str
 {
 	nsec_t now = source_time(source, r->head.time);
 	nsec_t woken = r->woken < r->head.time ? source_time(source, r->woken) : now;
-	thread_id waker = r->waker ? thread_of(model, source, r->waker, woken) : (thread_id){ 0 };
-	thread_id id = thread_of(model, source, r->head.tid, source_time(source, r->start));
+	thread_id waker =
+		r->waker ? model_thread_of(model, source, r->waker, woken) : (thread_id){ 0 };
+	thread_id id = model_thread_of(model, source, r->head.tid, source_time(source, r->start));
 	struct thread *thread = thread_at(model, id);
 
 	come_into_scope(thread, source_time(source, r->start));
@@ -283,15 +285,15 @@ static void add_wait(struct model *model, const struct source *source, const str
 }
 
 /*
- * Whether a record is of a thread that is not known yet.  A tid whose thread has
- * exited, or that begins again, is another's, unless the begin of this one was
- * told by another capture too.
+ * Whether a TASK record belongs to a new thread.  A tid whose thread has exited, or that
+ * begins again, belongs to another thread, unless another capture contains the begin of
+ * the same thread.
  */
 static bool is_new_thread(const struct thread *known, const struct source *source, uint8_t event)
 {
 	if (known->exited)
 		return true;
-	if (known->out_of_scope) /* was only heard of so far */
+	if (known->out_of_scope)
 		return event == TASK_NEW;
 	return (event == TASK_NEW || event == TASK_EXISTING) && known->input == source->input;
 }
@@ -313,9 +315,9 @@ static void add_task(struct model *model, const struct source *source, const str
 	}
 	thread->pid = r->pid;
 	thread->kernel = r->flags & TASK_KERNEL;
-	thread->comm = take_string(model, source, r->comm);
+	thread->comm = model_add_string(model, source, r->comm);
 	if (r->event == TASK_NEW && r->parent) {
-		thread_id parent = thread_of(model, source, r->parent, now);
+		thread_id parent = model_thread_of(model, source, r->parent, now);
 
 		thread_at(model, id)->parent = parent; /* the vector may have moved */
 	}
@@ -332,24 +334,24 @@ static void add_exit(struct model *model, const struct source *source, const str
 	struct thread *thread = thread_at(model, (thread_id){ *known });
 
 	thread->exited = true;
-	/* of a trace that does not tell of states, nothing else tells how long it lived */
+	/* in a trace without states, only the exit shows how long the thread lived */
 	if (!timeline_last(&thread->intervals) && thread->end < now)
 		thread->end = now;
 }
 
-static void add_call(struct model *model, const struct source *source,
-		     const struct record_syscall *r)
+static void add_syscall(struct model *model, const struct source *source,
+			const struct record_syscall *r)
 {
 	nsec_t end = source_time(source, r->head.time);
-	thread_id id = thread_of(model, source, r->head.tid, end);
+	thread_id id = model_thread_of(model, source, r->head.tid, end);
 
-	*(struct syscall *)timeline_push(
-		thread_timeline(thread_at(model, id), TIMELINE_SYSCALLS, sizeof(struct syscall))) =
+	*(struct syscall *)timeline_push(model_thread_timeline(
+		thread_at(model, id), TIMELINE_SYSCALLS, sizeof(struct syscall))) =
 		(struct syscall){ end, source_time(source, r->start), r->result, r->nr };
 }
 
-static void add_request(struct model *model, const struct source *source,
-			const struct record_block *r)
+static void add_block_io(struct model *model, const struct source *source,
+			 const struct record_block *r)
 {
 	nsec_t end = source_time(source, r->head.time);
 	struct block_io block_io = {
@@ -358,14 +360,14 @@ static void add_request(struct model *model, const struct source *source,
 		.sector = r->sector,
 		.bytes = r->bytes,
 		.device = r->device,
-		.issuer = thread_of(model, source, r->head.tid, end),
+		.issuer = model_thread_of(model, source, r->head.tid, end),
 		.error = r->error,
 		.op = r->op,
 	};
 	struct timeline *queue =
 		indexed(&model->queues, &model->queue_index, host_key(source->host, r->device));
-	struct timeline *own = thread_timeline(thread_at(model, block_io.issuer), TIMELINE_BLOCK_IO,
-					       sizeof(struct block_io));
+	struct timeline *own = model_thread_timeline(thread_at(model, block_io.issuer),
+						     TIMELINE_BLOCK_IO, sizeof(struct block_io));
 
 	if (!queue->item_size)
 		timeline_init(queue, sizeof(struct block_io));
@@ -377,22 +379,23 @@ static void add_probe_event(struct model *model, const struct source *source,
 			    const struct record_probe_event *r)
 {
 	nsec_t now = source_time(source, r->head.time);
-	thread_id id = thread_of(model, source, r->head.tid, now);
+	thread_id id = model_thread_of(model, source, r->head.tid, now);
 
-	*(struct probe_event *)timeline_push(thread_timeline(
+	*(struct probe_event *)timeline_push(model_thread_timeline(
 		thread_at(model, id), TIMELINE_PROBE_EVENTS, sizeof(struct probe_event))) =
-		(struct probe_event){ now, own_number(&model->probe_numbers, source, r->type) };
+		(struct probe_event){ now,
+				      model_own_number(&model->probe_numbers, source, r->type) };
 }
 
 static void add_sample(struct model *model, const struct source *source,
 		       const struct record_sample *r)
 {
 	nsec_t now = source_time(source, r->head.time);
-	thread_id id = thread_of(model, source, r->head.tid, now);
+	thread_id id = model_thread_of(model, source, r->head.tid, now);
 
-	*(struct sample *)timeline_push(
-		thread_timeline(thread_at(model, id), TIMELINE_SAMPLES, sizeof(struct sample))) =
-		(struct sample){ now, own_number(&model->stack_numbers, source, r->stack) };
+	*(struct sample *)timeline_push(model_thread_timeline(
+		thread_at(model, id), TIMELINE_SAMPLES, sizeof(struct sample))) =
+		(struct sample){ now, model_own_number(&model->stack_numbers, source, r->stack) };
 }
 
 static void add_loss(struct model *model, const struct source *source, const struct record_loss *r)
@@ -405,7 +408,7 @@ static void add_loss(struct model *model, const struct source *source, const str
 						   .cpu = r->head.cpu };
 }
 
-/* What tells of threads over time. */
+/* Adds a record of what a thread did; false if it is of another sort. */
 static bool add_event(struct model *model, const struct source *source, const struct record *r)
 {
 	switch (r->kind) {
@@ -422,13 +425,13 @@ static bool add_event(struct model *model, const struct source *source, const st
 		add_exit(model, source, r);
 		return true;
 	case RECORD_MESSAGE:
-		message_add(model, source, (const void *)r);
+		model_add_message(model, source, (const void *)r);
 		return true;
 	case RECORD_SYSCALL:
-		add_call(model, source, (const void *)r);
+		add_syscall(model, source, (const void *)r);
 		return true;
 	case RECORD_BLOCK:
-		add_request(model, source, (const void *)r);
+		add_block_io(model, source, (const void *)r);
 		return true;
 	case RECORD_PROBE_EVENT:
 		add_probe_event(model, source, (const void *)r);
@@ -437,13 +440,13 @@ static bool add_event(struct model *model, const struct source *source, const st
 		add_sample(model, source, (const void *)r);
 		return true;
 	case RECORD_SOCKET_STATE:
-		socket_state_add(model, source, (const void *)r);
+		model_add_socket_state(model, source, (const void *)r);
 		return true;
 	case RECORD_SPAN:
-		span_add(model, source, (const void *)r);
+		model_add_span(model, source, (const void *)r);
 		return true;
 	case RECORD_CONTEXT:
-		context_add(model, source, (const void *)r);
+		model_add_context(model, source, (const void *)r);
 		return true;
 	default:
 		return false;
@@ -453,10 +456,10 @@ static bool add_event(struct model *model, const struct source *source, const st
 void model_set_begin(struct model *model, nsec_t begin)
 {
 	model->begin = begin;
-	model->has_begin = model->begin_told = true;
+	model->has_begin = model->begin_is_set = true;
 }
 
-void begin_at(struct model *model, nsec_t t)
+void model_begin_at(struct model *model, nsec_t t)
 {
 	if (!model->has_begin)
 		model->begin = t;
@@ -472,10 +475,10 @@ void model_add(struct model *model, const struct source *source, const struct re
 		if (record->kind == RECORD_LOSS)
 			add_loss(model, source, (const void *)record);
 		else
-			name_add(model, source, record);
+			model_add_description(model, source, record);
 		return;
 	}
-	begin_at(model, now);
+	model_begin_at(model, now);
 	if (now > model->end)
 		model->end = now;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model - what happened, rebuilt from records: threads, the states they passed
- * through, who woke whom, what they sent each other, and the spans they worked
- * for.
+ * model - what happened, rebuilt from records: threads and their states, wakeups,
+ * messages, and the spans that threads worked for.
  *
- * Filled by one pass over records in time order, then only read.  It keeps no
- * pointer to where the records came from.  Of a live system it holds a sliding
- * window: model_forget() gives up old time, and the rest stays as it is.
+ * One pass over the records in time order fills a model; after model_finish() it is
+ * only read.  It keeps no pointer into its inputs.  A model of a live system is a
+ * sliding window: model_forget() drops old time and leaves the rest unchanged.
  *
- * All times are on one line: CLOCK_MONOTONIC of the first capture, or
- * CLOCK_REALTIME if there is none.
+ * All times are on one clock: CLOCK_MONOTONIC of the first capture, or
+ * CLOCK_REALTIME if there is no capture.
  */
 #ifndef SONDE_MODEL_MODEL_H
 #define SONDE_MODEL_MODEL_H
@@ -21,26 +20,26 @@
 #include "model/timeline.h"
 
 typedef struct {
-	uint32_t i; /* 0 is nobody */
+	uint32_t i; /* 0 is none */
 } thread_id;
 
 typedef struct {
 	uint32_t i; /* 0 is none */
 } span_id;
 
-/* A state that is in no record: of this stretch nothing is known, as its records were lost. */
+/* State of an interval whose records were lost; no record has it. */
 #define STATE_GAP ' '
 
-/* A stretch of one thread in one state; it ends where the next begins. */
+/* One thread in one state; ends where the next interval begins. */
 struct interval {
 	nsec_t start;
-	uint32_t irq; /* running: of it, ns in interrupts */
-	uint16_t cpu; /* running: where; ready: where it ran then */
+	uint32_t irq; /* running: ns of it in interrupts */
+	uint16_t cpu; /* running: its CPU; ready: the CPU that the thread got next */
 	uint8_t state;
 	uint8_t flags; /* INTERVAL_... */
 };
 
-/* Why a blocked interval, the one with the same start, was one. */
+/* Why a thread was blocked, in the interval with the same start. */
 struct cause {
 	nsec_t start;
 	uint64_t object;
@@ -48,7 +47,7 @@ struct cause {
 	uint32_t stack, waker_stack;
 	int16_t syscall;
 	uint16_t vector;
-	uint16_t host; /* whose number the object is */
+	uint16_t host; /* on which the object has its number */
 	uint8_t object_kind;
 	uint8_t context; /* enum wake_context */
 	uint8_t flags;
@@ -57,29 +56,29 @@ struct cause {
 /* One side of a message. */
 struct message {
 	nsec_t time;
-	nsec_t other_time; /* when the other side did its part; 0 if unknown */
+	nsec_t other_time; /* time of the other side; 0 if unknown */
 	uint64_t object;   /* the socket on this side */
-	thread_id other;   /* who sent what is received here, or received what is sent */
+	thread_id other;   /* sender of a received message, receiver of a sent one */
 	uint32_t bytes;
-	uint32_t position; /* just behind these bytes; counted by us for a unix socket */
+	uint32_t position; /* stream offset after its last byte; the model counts unix sockets */
 	uint8_t direction; /* enum direction */
 	uint8_t object_kind;
 };
 
-/* A turn of a thread on a CPU. */
+/* Time of a thread on a CPU, without a break. */
 struct slice {
 	nsec_t start;
 	thread_id thread;
-	uint32_t length; /* ns; a longer turn is several */
+	uint32_t length; /* ns; a longer one is split into several */
 };
 
-struct syscall { /* a system call */
+struct syscall {
 	nsec_t end, start;
 	int64_t result;
 	int16_t nr;
 };
 
-struct block_io { /* to a block device */
+struct block_io {
 	nsec_t end, start;
 	uint64_t sector;
 	uint32_t bytes, device;
@@ -98,19 +97,19 @@ struct sample {
 	uint32_t stack;
 };
 
-struct connect { /* a thread asks for a connection */
+struct connect { /* a thread opens a connection */
 	nsec_t time;
 	uint64_t object; /* the socket */
 };
 
-/* Which span a thread works for, until its next context; before the first, nothing is known. */
+/* The span that a thread works for, until its next context.  Unknown before the first. */
 struct context {
 	nsec_t start;
-	uint32_t ref;  /* the span, as model_span_ref() knows it; 0 is none */
-	uint8_t flags; /* CONTEXT_...: UNKNOWN, nothing is known; SEEN, it was not told */
+	uint32_t ref;  /* number for model_span_ref(); 0 is none */
+	uint8_t flags; /* CONTEXT_UNKNOWN, CONTEXT_OBSERVED */
 };
 
-/* What only some threads have. */
+/* Timelines that only some threads have. */
 enum thread_timeline {
 	TIMELINE_MESSAGES,
 	TIMELINE_SYSCALLS,
@@ -125,22 +124,22 @@ enum thread_timeline {
 struct thread {
 	uint32_t tid, pid;
 	uint16_t host;
-	uint16_t input; /* that told of it first */
+	uint16_t input; /* the first that contains it */
 	bool kernel;
-	bool out_of_scope; /* only its turns on CPUs are known */
+	bool out_of_scope; /* only its slices are recorded */
 	bool exited;
-	bool forgotten;   /* what it did, as all of it is too old */
-	str_id comm;      /* the last it had */
-	thread_id parent; /* who created it, if that was seen */
+	bool forgotten;   /* model_forget() has dropped its timelines */
+	str_id comm;      /* last name */
+	thread_id parent; /* the thread that created it, if recorded */
 	nsec_t begin, end;
 	struct timeline intervals;
 	struct timeline causes;
-	struct timeline *timelines[TIMELINE_COUNT]; /* NULL where there is nothing */
+	struct timeline *timelines[TIMELINE_COUNT]; /* NULL if empty */
 };
 
 struct process {
 	str_id cmdline, cgroup;
-	str_id container; /* its name, if the trace tells */
+	str_id container; /* name; none if the trace does not contain it */
 };
 
 struct socket {
@@ -153,46 +152,46 @@ struct span {
 	uint8_t trace[16], id[8], parent_id[8];
 	nsec_t start, end;
 	span_id parent;      /* found by parent_id */
-	span_id first_child; /* in the order in which they came */
+	span_id first_child; /* in the order of the input */
 	span_id next;        /* sibling */
-	thread_id thread;    /* that worked for it, if known */
-	uint32_t tid, pid;   /* likewise */
+	thread_id thread;    /* that created it, if known */
+	uint32_t tid, pid;   /* as recorded with the span; 0 if unknown */
 	str_id service, operation;
-	uint32_t ref;     /* how contexts and attributes name it; 0 if none does */
-	int64_t shift;    /* ns that were added to its times to correct the clock of its service */
-	str_id host_name; /* as the span has it; none if it does not name a host */
+	uint32_t ref;     /* number for model_span_ref(); 0 without contexts and attributes */
+	int64_t shift;    /* ns added to its times to correct the clock of its service */
+	str_id host_name; /* attribute of the span; none if it does not name a host */
 	uint16_t host;
-	bool has_host_clock; /* its clock is known to be that of the host */
+	bool has_host_clock; /* whether its times are on the clock of the host's kernel trace */
 	uint8_t flags;       /* SPAN_... */
 	uint8_t source;      /* enum span_source */
 	uint8_t kind;        /* enum span_kind */
 };
 
-/* A service whose clock was wrong: some of its spans began before their parents. */
+/* A service whose clock was corrected, because spans began before their parents. */
 struct clock_shift {
 	str_id service;
-	int64_t least, most; /* ns that were added to times of its spans */
-	uint64_t spans;      /* how many were shifted */
+	int64_t least, most; /* ns added to times of its spans */
+	uint64_t spans;      /* number of shifted spans */
 };
 
-/* A span that contexts or attributes name. */
+/* A span to which contexts or attributes refer. */
 struct span_ref {
 	uint8_t trace[16], id[8];
-	span_id span;                         /* none if it was not told of */
-	uint32_t first_residency;             /* of model_residency(); 0 is none */
-	uint32_t attributes, attribute_count; /* in the model's list */
+	span_id span;                         /* none if the span itself is not recorded */
+	uint32_t first_residency;             /* number for model_residency(); 0 is none */
+	uint32_t attributes, attribute_count; /* first and number in model_attributes() */
 };
 
-/* That a thread worked for a span, at times, from the first to the last. */
+/* A thread that worked for a span, possibly with breaks. */
 struct residency {
-	nsec_t first, last;
+	nsec_t first, last; /* start of its first and end of its last work */
 	thread_id thread;
-	uint32_t next; /* of the same span */
+	uint32_t next; /* residency of the same span; 0 is none */
 };
 
 struct attribute {
-	uint64_t value; /* by type; a string's is the number of a str_id */
-	uint32_t ref;   /* its span */
+	uint64_t value; /* by type; of a string, the number of its str_id */
+	uint32_t ref;   /* number for model_span_ref() */
 	str_id key;
 	uint8_t type; /* enum attribute_type */
 };
@@ -200,14 +199,14 @@ struct attribute {
 struct loss {
 	nsec_t start, end;
 	uint64_t count; /* 0 if unknown */
-	uint32_t tid;   /* the thread whose agent dropped events; 0 for records of a CPU */
-	uint32_t pid;   /* the process of that thread */
+	uint32_t tid;   /* thread whose agent dropped events; 0 for records of a CPU */
+	uint32_t pid;   /* process of that thread */
 	uint16_t host, cpu;
 };
 
-/* What was lost in a stretch of time: `losses` is 0 if nothing was. */
+/* Sum of the losses in some time; `losses` is 0 if there are none. */
 struct lost {
-	uint64_t records; /* of which the number is known */
+	uint64_t records; /* as far as their number is known */
 	uint64_t losses;
 };
 
@@ -225,80 +224,81 @@ DEFINE_FREEP(model)
 
 void model_add(struct model *model, const struct source *source, const struct record *record);
 
-/* Times are shown from here on; otherwise from the first thing known. Before the first record. */
+/* Call before the first record.  Reports show times relative to this; default: the first event. */
 void model_set_begin(struct model *model, nsec_t begin);
 
-/* After the last record: put spans in their places, and all that names them. */
+/* Call after the last record, and again after more: links spans, contexts and losses. */
 void model_finish(struct model *model);
 
-/* Give up what was over before t. */
+/* Drops what ended before t. */
 void model_forget(struct model *model, nsec_t t);
 
 nsec_t model_begin(const struct model *model);
 nsec_t model_end(const struct model *model);
 
-size_t model_thread_count(const struct model *model); /* ids are below */
+size_t model_thread_count(const struct model *model); /* ids are 1 to count - 1 */
 const struct thread *model_thread(const struct model *model, thread_id id);
 
-/* The thread of the first host that had this tid at time t, or the first; nobody if none did. */
+/* The thread of the first host with this tid at time t, or else the first with it; may be none. */
 thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t);
 
-/* What the process of a thread is called: as its first thread, if that was recorded. */
+/* The name of a thread's process: that of its main thread, if recorded. */
 str_id model_process_comm(const struct model *model, thread_id id);
 
-/* What is in a thread at time t; false before its begin and after its end. */
+/* The interval of a thread at time t; false before its begin and after its end. */
 struct stretch {
 	struct interval interval;
 	nsec_t end;
 	timeline_pos pos;
 };
 bool model_stretch_at(const struct model *model, thread_id id, nsec_t t, struct stretch *ret);
-/* Likewise, but of two intervals that meet at t, the earlier. */
+/* The same, but the earlier one of two intervals that meet at t. */
 bool model_stretch_before(const struct model *model, thread_id id, nsec_t t, struct stretch *ret);
 bool model_stretch_next(const struct model *model, thread_id id, struct stretch *s);
 
-/* Why a blocked interval was one; NULL if nothing is known. */
+/* The cause of a blocked interval; NULL if unknown. */
 const struct cause *model_cause(const struct model *model, thread_id id,
 				const struct interval *interval);
 
-/* Turns on a CPU, of struct turn; NULL if it has none. */
+/* Slices on a CPU, of struct slice; NULL if there are none. */
 const struct timeline *model_slices(const struct model *model, uint16_t host, uint16_t cpu);
 
-/* Requests to a block device, of struct block_io; NULL if it has none. */
+/* I/O of a block device, of struct block_io, by completion; NULL if there is none. */
 const struct timeline *model_block_io(const struct model *model, uint16_t host, uint32_t device);
 
-/* What is known of what a host calls by a number; NULL if nothing is. */
+/* The description of an object of a host; NULL if there is none. */
 const struct process *model_process(const struct model *model, uint16_t host, uint32_t pid);
 const struct socket *model_socket(const struct model *model, uint16_t host, uint64_t object);
 bool model_is_listening(const struct model *model, uint16_t host, uint32_t netns, uint16_t port);
 const char *model_file(const struct model *model, uint16_t host, uint64_t object);
-uint32_t model_file_device(const struct model *model, uint16_t host, uint64_t object); /* or 0 */
+uint32_t model_file_device(const struct model *model, uint16_t host,
+			   uint64_t object); /* 0 if unknown */
 const char *model_device(const struct model *model, uint16_t host, uint32_t device);
 const char *model_probe_name(const struct model *model, uint32_t type);
-size_t model_probe_type_count(const struct model *model); /* numbers are below; 0 is none */
+size_t model_probe_type_count(const struct model *model); /* numbers are 1 to count - 1 */
 
-/* Frames of a stack, innermost first; the first kernel_count are the kernel's. */
+/* Frames of a stack, innermost first; the first kernel_count are in the kernel. */
 struct stack {
 	const uint32_t *frames;
 	size_t count, kernel_count;
 };
 struct stack model_stack(const struct model *model, uint32_t stack);
-size_t model_stack_count(const struct model *model); /* numbers are below; 0 is none */
+size_t model_stack_count(const struct model *model); /* numbers are 1 to count - 1 */
 struct frame model_frame(const struct model *model, uint32_t frame);
 /* The innermost function of a stack outside the kernel and the C library; NULL if unknown. */
 const char *model_stack_function(const struct model *model, uint32_t stack);
 
-size_t model_span_count(const struct model *model); /* ids are below */
+size_t model_span_count(const struct model *model); /* ids are 1 to count - 1 */
 const struct span *model_span(const struct model *model, span_id id);
 
-/* Whether a span is in the tree of another; each is in its own. */
+/* Whether a span is `top` or a descendant of it. */
 bool model_span_is_within(const struct model *model, span_id id, span_id top);
 
-/* What names spans: 0 is none. */
+/* By number; 0 is none. */
 const struct span_ref *model_span_ref(const struct model *model, uint32_t ref);
 const struct residency *model_residency(const struct model *model, uint32_t residency);
 
-/* Attributes of a span, in the order in which they were told. */
+/* Attributes of a span, in the order of the input. */
 struct attributes {
 	const struct attribute *items;
 	size_t count;
@@ -306,7 +306,7 @@ struct attributes {
 struct attributes model_span_attributes(const struct model *model, span_id id);
 struct attributes model_attributes(const struct model *model); /* of all spans */
 
-/* The context of a thread at time t, or else its first after that, and until when it holds. */
+/* The context of a thread at time t, or else its first after t; and until when it is valid. */
 struct context_stretch {
 	struct context context;
 	nsec_t end; /* UINT64_MAX for its last */
@@ -316,7 +316,7 @@ bool model_context_from(const struct model *model, thread_id id, nsec_t t,
 			struct context_stretch *ret);
 bool model_context_next(const struct model *model, thread_id id, struct context_stretch *s);
 
-/* What model_finish() corrected; spans have their own part of it. */
+/* What model_finish() corrected; struct span has its own shift. */
 size_t model_clock_shift_count(const struct model *model);
 const struct clock_shift *model_clock_shift(const struct model *model, size_t i);
 
@@ -324,8 +324,8 @@ size_t model_loss_count(const struct model *model);
 const struct loss *model_loss(const struct model *model, size_t i);
 
 /*
- * The losses that overlap [from, to]: all of them; kernel records of a host, or of one of its CPUs;
- * span events that agents in a process dropped.  Known after model_finish().
+ * The losses that overlap [from, to]: all of them; those of kernel records of a host or of one of
+ * its CPUs; those of span events that agents in a process dropped.  Valid after model_finish().
  */
 struct lost model_lost(const struct model *model, nsec_t from, nsec_t to);
 struct lost model_lost_on_host(const struct model *model, uint16_t host, nsec_t from, nsec_t to);
@@ -336,6 +336,6 @@ struct lost model_lost_in_process(const struct model *model, uint16_t host, uint
 
 const char *model_string(const struct model *model, str_id id);
 uint64_t model_record_count(const struct model *model);
-size_t model_memory(const struct model *model); /* bytes, but for strings */
+size_t model_memory(const struct model *model); /* bytes, without strings */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_query - asking a model. */
+/* Lookups in a finished model. */
 #include "model/model.h"
 
 #include "model/model_internal.h"
@@ -24,7 +24,7 @@ const struct thread *model_thread(const struct model *model, thread_id id)
 	return &model->threads.items[id.i < model->threads.count ? id.i : 0];
 }
 
-thread_id find_thread(const struct model *model, uint16_t host, uint32_t tid, nsec_t t)
+thread_id model_host_thread(const struct model *model, uint16_t host, uint32_t tid, nsec_t t)
 {
 	const uint64_t *last = map_find(&model->tids, tid_key(host, tid));
 	thread_id id = { last ? *last : 0 };
@@ -41,15 +41,15 @@ thread_id find_thread(const struct model *model, uint16_t host, uint32_t tid, ns
 
 thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t)
 {
-	return find_thread(model, 0, tid, t);
+	return model_host_thread(model, 0, tid, t);
 }
 
 str_id model_process_comm(const struct model *model, thread_id id)
 {
 	const struct thread *thread = model_thread(model, id);
-	thread_id first = thread->pid == thread->tid
-				  ? id
-				  : find_thread(model, thread->host, thread->pid, thread->end);
+	thread_id first = thread->pid == thread->tid ? id
+						     : model_host_thread(model, thread->host,
+									 thread->pid, thread->end);
 
 	return model_thread(model, first.i ? first : id)->comm;
 }
@@ -179,7 +179,7 @@ static size_t names_memory(const struct model *model)
 				     &model->stack_numbers, &model->frame_numbers };
 	size_t bytes = model->processes.room * sizeof(struct process) +
 		       model->sockets.room * sizeof(struct socket) +
-		       model->files.room * sizeof(struct file) +
+		       model->files.room * sizeof(struct named_file) +
 		       model->stack_frames.room * sizeof(uint32_t) +
 		       model->frames.room * sizeof(struct frame);
 
@@ -190,7 +190,7 @@ static size_t names_memory(const struct model *model)
 
 static size_t contexts_memory(const struct model *model)
 {
-	return model->places.room * sizeof(struct place) +
+	return model->ranges.room * sizeof(struct span_range) +
 	       model->refs.room * sizeof(struct span_ref) +
 	       model->residencies.room * sizeof(struct residency) +
 	       model->attributes.room * sizeof(struct attribute) +

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * names - what the numbers in records stand for.
+ * Descriptions of the objects that records refer to by number.
  *
- * Records name files, sockets and processes by the numbers that their host has
- * for them, and stacks, frames and types of hits by those that their capture
- * gave them.  A model may be of several hosts and captures, which use the same
- * numbers for different things.  So the former are looked up together with
- * their host.  The latter get numbers of the model's own on first sight, which
- * may be before the record that says what they stand for.
+ * Files, sockets and processes have numbers of their host; stacks, frames and probe
+ * types have numbers of their capture.  A model can contain several hosts and captures,
+ * which use the same numbers for different objects.  So the former are looked up together
+ * with their host.  The latter get a number of the model when it first appears, which
+ * can be before the record that describes it.
  */
 #include <string.h>
 
 #include "model/model_internal.h"
 
-str_id take_string(struct model *model, const struct source *source, uint32_t id)
+str_id model_add_string(struct model *model, const struct source *source, uint32_t id)
 {
 	return id ? strtab_add(model->strings, source->get_string(source->arg, id)) : (str_id){ 0 };
 }
 
-uint32_t own_number(struct map *numbers, const struct source *source, uint32_t number)
+uint32_t model_own_number(struct map *numbers, const struct source *source, uint32_t number)
 {
 	uint64_t *at;
 
@@ -33,28 +32,28 @@ uint32_t own_number(struct map *numbers, const struct source *source, uint32_t n
 static void add_file(struct model *model, const struct source *source, const struct record_file *r)
 {
 	*indexed(&model->files, &model->file_index, host_key(source->host, r->object)) =
-		(struct file){ take_string(model, source, r->name), r->device };
+		(struct named_file){ model_add_string(model, source, r->name), r->device };
 }
 
-/* A trace that knows containers has "container/NAME" as the group, or "container/NAME/ADDRESS". */
+/* Traces with containers have the cgroup "container/NAME" or "container/NAME/ADDRESS". */
 static str_id container_of(struct model *model, str_id cgroup)
 {
-	static const char lead[] = "container/";
+	static const char prefix[] = "container/";
 	const char *name = strtab_get(model->strings, cgroup);
 
-	if (strncmp(name, lead, strlen(lead)) != 0)
+	if (strncmp(name, prefix, strlen(prefix)) != 0)
 		return (str_id){ 0 };
-	name += strlen(lead);
+	name += strlen(prefix);
 	return strtab_add_n(model->strings, name, strcspn(name, "/"));
 }
 
 static void add_process(struct model *model, const struct source *source,
 			const struct record_process *r)
 {
-	str_id cgroup = take_string(model, source, r->cgroup);
+	str_id cgroup = model_add_string(model, source, r->cgroup);
 
 	*indexed(&model->processes, &model->pid_index, host_key(source->host, r->pid)) =
-		(struct process){ take_string(model, source, r->cmdline), cgroup,
+		(struct process){ model_add_string(model, source, r->cmdline), cgroup,
 				  container_of(model, cgroup) };
 }
 
@@ -62,20 +61,20 @@ static void add_device(struct model *model, const struct source *source,
 		       const struct record_device *r)
 {
 	*map_insert(&model->devices, host_key(source->host, r->device)) =
-		take_string(model, source, r->name).i;
+		model_add_string(model, source, r->name).i;
 }
 
 static void add_probe_type(struct model *model, const struct source *source,
 			   const struct record_probe_type *r)
 {
-	*map_insert(&model->probe_types, own_number(&model->probe_numbers, source, r->type)) =
-		take_string(model, source, r->name).i;
+	*map_insert(&model->probe_types, model_own_number(&model->probe_numbers, source, r->type)) =
+		model_add_string(model, source, r->name).i;
 }
 
 static void add_stack(struct model *model, const struct source *source,
 		      const struct record_stack *r)
 {
-	uint32_t number = own_number(&model->stack_numbers, source, r->stack);
+	uint32_t number = model_own_number(&model->stack_numbers, source, r->stack);
 	size_t count = (size_t)r->kernel_count + r->user_count;
 
 	*map_insert(&model->stacks, number) = model->stack_frames.count + 1;
@@ -83,12 +82,12 @@ static void add_stack(struct model *model, const struct source *source,
 	*vec_push(&model->stack_frames) = r->kernel_count;
 	for (size_t i = 0; i < count; i++)
 		*vec_push(&model->stack_frames) =
-			own_number(&model->frame_numbers, source, r->frames[i]);
+			model_own_number(&model->frame_numbers, source, r->frames[i]);
 }
 
 static struct frame *frame_of(struct model *model, const struct source *source, uint32_t number)
 {
-	uint32_t own = own_number(&model->frame_numbers, source, number);
+	uint32_t own = model_own_number(&model->frame_numbers, source, number);
 
 	while (model->frames.count <= own)
 		*vec_push(&model->frames) = (struct frame){ 0 };
@@ -101,25 +100,25 @@ static void add_frame(struct model *model, const struct source *source,
 	struct frame *frame = frame_of(model, source, r->frame);
 
 	frame->address = r->address;
-	frame->module = take_string(model, source, r->module);
+	frame->module = model_add_string(model, source, r->module);
 }
 
-/* Of functions inlined into each other, the one that was really called says most to people. */
+/* With inlined functions, the outermost symbol comes last and stays: it is the one called. */
 static void add_symbol(struct model *model, const struct source *source,
 		       const struct record_symbol *r)
 {
 	struct frame *frame = frame_of(model, source, r->frame);
 
-	frame->symbol = take_string(model, source, r->name);
-	frame->source = take_string(model, source, r->source);
+	frame->symbol = model_add_string(model, source, r->name);
+	frame->source = model_add_string(model, source, r->source);
 	frame->line = r->line;
 }
 
-void name_add(struct model *model, const struct source *source, const struct record *r)
+void model_add_description(struct model *model, const struct source *source, const struct record *r)
 {
 	switch (r->kind) {
 	case RECORD_SOCKET:
-		socket_add(model, source, (const void *)r);
+		model_add_socket(model, source, (const void *)r);
 		break;
 	case RECORD_FILE:
 		add_file(model, source, (const void *)r);
@@ -143,7 +142,7 @@ void name_add(struct model *model, const struct source *source, const struct rec
 		add_symbol(model, source, (const void *)r);
 		break;
 	case RECORD_ATTRIBUTE:
-		attribute_add(model, source, (const void *)r);
+		model_add_attribute(model, source, (const void *)r);
 		break;
 	}
 }
@@ -158,7 +157,7 @@ const struct socket *model_socket(const struct model *model, uint16_t host, uint
 	return find_indexed(&model->sockets, &model->socket_index, host_key(host, object));
 }
 
-static const struct file *file_of(const struct model *model, uint16_t host, uint64_t object)
+static const struct named_file *file_of(const struct model *model, uint16_t host, uint64_t object)
 {
 	return find_indexed(&model->files, &model->file_index, host_key(host, object));
 }
@@ -170,14 +169,14 @@ bool model_is_listening(const struct model *model, uint16_t host, uint32_t netns
 
 const char *model_file(const struct model *model, uint16_t host, uint64_t object)
 {
-	const struct file *file = file_of(model, host, object);
+	const struct named_file *file = file_of(model, host, object);
 
 	return file ? strtab_get(model->strings, file->name) : NULL;
 }
 
 uint32_t model_file_device(const struct model *model, uint16_t host, uint64_t object)
 {
-	const struct file *file = file_of(model, host, object);
+	const struct named_file *file = file_of(model, host, object);
 
 	return file ? file->device : 0;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * span - spans, and the trees they form.
+ * Spans and their trees.
  *
- * A parent mostly ends after its children and so comes after them; hence
- * spans are only collected while records come, and find each other when all
- * are there.  A span whose parent never comes is a root.
+ * Most parents end after their children and thus come after them in the input.  So
+ * model_add_span() only collects spans, and model_finish() links them.  A span whose parent is
+ * missing is a root.
  */
 #include <string.h>
 
 #include "base/hash.h"
 #include "model/model_internal.h"
 
-uint64_t span_hash(const uint8_t trace[16], const uint8_t id[8])
+uint64_t model_span_hash(const uint8_t trace[16], const uint8_t id[8])
 {
 	uint8_t both[24];
 
@@ -20,12 +20,12 @@ uint64_t span_hash(const uint8_t trace[16], const uint8_t id[8])
 	return hash_bytes(both, sizeof(both));
 }
 
-void span_add(struct model *model, const struct source *source, const struct record_span *r)
+void model_add_span(struct model *model, const struct source *source, const struct record_span *r)
 {
-	uint64_t *index = map_insert(&model->span_index, span_hash(r->trace, r->span));
+	uint64_t *index = map_insert(&model->span_index, model_span_hash(r->trace, r->span));
 
 	if (*index)
-		return; /* told twice */
+		return; /* two inputs contain it */
 	*index = model->spans.count;
 
 	struct span *span = vec_push(&model->spans);
@@ -45,9 +45,9 @@ void span_add(struct model *model, const struct source *source, const struct rec
 		.source = r->source,
 		.kind = r->kind,
 	};
-	begin_at(model, span->start);
-	if (!model->begin_told && span->start < model->begin)
-		model->begin = span->start; /* they come in the order of their ends */
+	model_begin_at(model, span->start);
+	if (!model->begin_is_set && span->start < model->begin)
+		model->begin = span->start; /* spans come in the order of their ends */
 	memcpy(span->trace, r->trace, sizeof(span->trace));
 	memcpy(span->id, r->span, sizeof(span->id));
 	memcpy(span->parent_id, r->parent, sizeof(span->parent_id));
@@ -60,44 +60,44 @@ static bool is_zero(const uint8_t id[8])
 	return memcmp(id, zero, sizeof(zero)) == 0;
 }
 
-/* The parent that a span names, or 0. */
+/* The parent of a span by its id; 0 if it has none or is not recorded. */
 static uint32_t named_parent(const struct model *model, const struct span *span)
 {
 	const uint64_t *found;
 
 	if (is_zero(span->parent_id))
 		return 0;
-	found = map_find(&model->span_index, span_hash(span->trace, span->parent_id));
+	found = map_find(&model->span_index, model_span_hash(span->trace, span->parent_id));
 	return found ? *found : 0;
 }
 
 /*
- * In a broken trace, going up may lead back to where it began.  Each span is
- * passed once, and marked with the way on which it was: whoever meets a mark of
- * its own way has closed a ring, and becomes a root.
+ * In a broken trace, parents can form a cycle.  Walk up from each span, visit each
+ * span once, and mark it with the start of the walk.  A span whose parent has the mark
+ * of the same walk closes a cycle and becomes a root.
  */
-static void break_rings(struct span *spans, size_t count)
+static void break_cycles(struct span *spans, size_t count)
 {
-	_cleanup_(freep) uint32_t *way = must_alloc((count + 1) * sizeof(*way));
+	_cleanup_(freep) uint32_t *walk = must_alloc((count + 1) * sizeof(*walk));
 
 	for (uint32_t i = 1; i < count; i++) {
 		uint32_t at = i, up;
 
-		for (; at && !way[at]; at = up) {
-			way[at] = i;
+		for (; at && !walk[at]; at = up) {
+			walk[at] = i;
 			up = spans[at].parent.i;
-			if (way[up] == i)
+			if (walk[up] == i)
 				spans[at].parent.i = up = 0;
 		}
 	}
 }
 
-void spans_link(struct span *spans, size_t count)
+void model_link_spans(struct span *spans, size_t count)
 {
-	break_rings(spans, count);
+	break_cycles(spans, count);
 	for (uint32_t i = 1; i < count; i++)
 		spans[i].first_child = spans[i].next = (span_id){ 0 };
-	/* backwards, so that children stand in the order in which they came */
+	/* backwards, as each child becomes the first of its parent */
 	for (uint32_t i = count; i-- > 1;) {
 		struct span *span = &spans[i], *parent = &spans[span->parent.i];
 
@@ -108,13 +108,13 @@ void spans_link(struct span *spans, size_t count)
 	}
 }
 
-/* Its tid tells which one, if it is one of the process that it says. */
+/* The thread with the tid of the span, if it is in the process of the span. */
 static thread_id thread_for(const struct model *model, const struct span *span)
 {
 	thread_id id = { 0 };
 
 	if (span->tid)
-		id = find_thread(model, span->host, span->tid, span->start);
+		id = model_host_thread(model, span->host, span->tid, span->start);
 	return span->pid && model_thread(model, id)->pid != span->pid ? (thread_id){ 0 } : id;
 }
 
@@ -126,8 +126,8 @@ void model_finish(struct model *model)
 		span->parent = (span_id){ named_parent(model, span) };
 		span->thread = thread_for(model, span);
 	}
-	spans_link(model->spans.items, model->spans.count);
-	span_clocks_correct(model);
-	contexts_finish(model);
-	losses_finish(model);
+	model_link_spans(model->spans.items, model->spans.count);
+	model_correct_clocks(model);
+	model_finish_contexts(model);
+	model_finish_losses(model);
 }

@@ -52,7 +52,7 @@ struct bound {
 };
 
 /* What an offset must be; the soft bounds are the narrower ones, those of overlap the widest. */
-struct range {
+struct offset_range {
 	int64_t least, most, soft_least, soft_most, overlap_least, overlap_most;
 };
 
@@ -67,7 +67,7 @@ struct skew {
 	struct map offsets; /* of clock and trace, if they differ by trace */
 };
 
-static const struct range anything = { -FAR, FAR, -FAR, FAR, FAR, -FAR };
+static const struct offset_range anything = { -FAR, FAR, -FAR, FAR, FAR, -FAR };
 
 static int64_t limit(int64_t n)
 {
@@ -132,23 +132,23 @@ static uint64_t clock_key(const struct span *span)
 
 static uint32_t take_clock(struct skew *s, const struct span *span)
 {
-	uint64_t *place = map_insert(&s->clock_index, clock_key(span));
+	uint64_t *index = map_insert(&s->clock_index, clock_key(span));
 
-	if (!*place) {
+	if (!*index) {
 		*vec_push(&s->clocks) = (struct clock){ .depth = UINT32_MAX };
-		*place = s->clocks.count;
+		*index = s->clocks.count;
 	}
-	s->clocks.items[*place - 1].fixed |= span->has_host_clock || span->thread.i;
-	return *place - 1;
+	s->clocks.items[*index - 1].fixed |= span->has_host_clock || span->thread.i;
+	return *index - 1;
 }
 
 static uint32_t take_trace(struct skew *s, const struct span *span)
 {
-	uint64_t *place = map_insert(&s->trace_index, hash_bytes(span->trace, sizeof(span->trace)));
+	uint64_t *index = map_insert(&s->trace_index, hash_bytes(span->trace, sizeof(span->trace)));
 
-	if (!*place)
-		*place = s->trace_index.count;
-	return *place - 1;
+	if (!*index)
+		*index = s->trace_index.count;
+	return *index - 1;
 }
 
 static void collect_clocks(struct skew *s)
@@ -289,10 +289,10 @@ static int64_t lesser(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static struct range range_of(const struct skew *s, const struct bound *first,
-			     const struct bound *end)
+static struct offset_range offset_range_of(const struct skew *s, const struct bound *first,
+					   const struct bound *end)
 {
-	struct range r = anything;
+	struct offset_range r = anything;
 
 	for (const struct bound *b = first; b < end; b++) {
 		int64_t other = offset_of(s, b->other, b->trace);
@@ -318,14 +318,14 @@ static int64_t middle(int64_t least, int64_t most)
 }
 
 /* Whether an offset satisfies all bounds. */
-static bool find_offset(const struct range *r, int64_t *ret)
+static bool find_offset(const struct offset_range *r, int64_t *ret)
 {
 	bool overlaps = (r->overlap_least == FAR || r->overlap_least <= 0) &&
 			(r->overlap_most == -FAR || r->overlap_most >= 0);
-	bool residencies = overlaps && r->least < ROUNDING && r->most > -ROUNDING;
+	bool stays = overlaps && r->least < ROUNDING && r->most > -ROUNDING;
 
-	*ret = residencies ? 0 : middle(r->soft_least, r->soft_most);
-	return residencies || r->soft_least <= r->soft_most;
+	*ret = stays ? 0 : middle(r->soft_least, r->soft_most);
+	return stays || r->soft_least <= r->soft_most;
 }
 
 /* Each trace by itself, and if not even that satisfies all bounds, those that must hold. */
@@ -338,7 +338,7 @@ static void correct_traces(struct skew *s, const struct bound *first, const stru
 		for (next = first; next < end && next->trace == first->trace; next++)
 			;
 
-		struct range r = range_of(s, first, next);
+		struct offset_range r = offset_range_of(s, first, next);
 
 		if (!find_offset(&r, &offset))
 			offset = r.least > -FAR ? r.least : r.most;
@@ -359,7 +359,7 @@ static void correct_clocks(struct skew *s)
 		if (clock->fixed)
 			continue;
 
-		struct range r = range_of(s, first, next);
+		struct offset_range r = offset_range_of(s, first, next);
 
 		if (!find_offset(&r, &clock->offset)) {
 			clock->offset = 0;
@@ -370,16 +370,16 @@ static void correct_clocks(struct skew *s)
 
 static void report(struct model *model, struct map *services, const struct span *span)
 {
-	uint64_t *place = map_insert(services, span->service.i);
+	uint64_t *index = map_insert(services, span->service.i);
 
-	if (!*place) {
+	if (!*index) {
 		*vec_push(&model->clock_shifts) = (struct clock_shift){ .service = span->service,
 									.least = span->shift,
 									.most = span->shift };
-		*place = model->clock_shifts.count;
+		*index = model->clock_shifts.count;
 	}
 
-	struct clock_shift *shift = &model->clock_shifts.items[*place - 1];
+	struct clock_shift *shift = &model->clock_shifts.items[*index - 1];
 
 	shift->spans++;
 	shift->least = lesser(shift->least, span->shift);
@@ -421,7 +421,7 @@ static void undo(struct model *model)
 /* Of spans alone, all begins with the first of them. */
 static void find_begin(struct model *model)
 {
-	if (model->begin_told || model->threads.count > 1)
+	if (model->begin_is_set || model->threads.count > 1)
 		return;
 	model->begin = UINT64_MAX;
 	for (uint32_t i = 1; i < model->spans.count; i++)
@@ -429,7 +429,7 @@ static void find_begin(struct model *model)
 			model->begin = model->spans.items[i].start;
 }
 
-void span_clocks_correct(struct model *model)
+void model_correct_clocks(struct model *model)
 {
 	struct skew s = { .model = model };
 

@@ -15,7 +15,7 @@ void span_set_done(struct span_set *set)
 
 void span_set_add(struct span_set *set, const struct span *span)
 {
-	uint64_t hash = span_hash(span->trace, span->id), *index;
+	uint64_t hash = model_span_hash(span->trace, span->id), *index;
 
 	if (map_find(&set->model->span_index, hash))
 		return;
@@ -52,11 +52,11 @@ void span_set_finish(struct span_set *set)
 	for (uint32_t i = 1; i < set->inferred.count; i++) {
 		struct span *span = &set->inferred.items[i];
 		const uint64_t *parent =
-			map_find(&set->index, span_hash(span->trace, span->parent_id));
+			map_find(&set->index, model_span_hash(span->trace, span->parent_id));
 
 		span->parent = (span_id){ parent ? *parent : 0 };
 	}
-	spans_link(set->inferred.items, set->inferred.count);
+	model_link_spans(set->inferred.items, set->inferred.count);
 	for (uint32_t i = 1; i < set->inferred.count; i++) {
 		struct span *span = &set->inferred.items[i];
 
