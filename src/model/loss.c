@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loss - which lost records can matter to a stretch of time.
+ * Losses: how many records are missing from a period of time.
  *
  * A loss is an interval with a count.  The losses that overlap [from, to] are those that start
- * before `to`, less those that end before `from`: two binary searches over sorted edges with
- * running sums, so that every span and every step of a path can be checked.  Losses are grouped by
- * where they happened: anywhere, on a host, on a CPU, in the agent of a process.
+ * before `to`, minus those that end before `from`.  Two binary searches over sorted edges with
+ * running sums find both, which is fast enough to check every span and every step of a path.
+ * Losses are grouped by location: anywhere, on a host, on a CPU, in the agent of a process.
  */
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static void add_edges(struct model *model, uint64_t key, const struct loss *loss
 {
 	struct loss_group *group = indexed(&model->loss_groups, &model->loss_index, key);
 
-	/* a damaged file can have them the other way round */
+	/* a damaged file can have an end before the start */
 	nsec_t end = loss->end > loss->start ? loss->end : loss->start;
 
 	*vec_push(&group->starts) = (struct loss_edge){ loss->start, loss->count, 1 };
@@ -57,7 +57,7 @@ void model_drop_loss_groups(struct model *model)
 	map_done(&model->loss_index);
 }
 
-/* The process whose agent dropped events; a thread without a record names it by its own number. */
+/* The process whose agent dropped events; the tid, if the thread is not recorded. */
 static uint32_t process_of(const struct model *model, const struct loss *loss)
 {
 	thread_id id = model_host_thread(model, loss->host, loss->tid, loss->start);
@@ -86,7 +86,7 @@ void model_finish_losses(struct model *model)
 	}
 }
 
-/* The sum of the edges before t; with those at t, if inclusive. */
+/* The sum of the edges before t; if inclusive, with those at t. */
 static struct lost sum_before(const loss_edges *edges, nsec_t t, bool inclusive)
 {
 	const struct loss_edge *edge = edges->items;

@@ -102,13 +102,10 @@ static inline uint64_t tid_key(uint16_t host, uint32_t tid)
 	return (uint64_t)host << 32 | tid;
 }
 
-/*
- * Key of a file, a socket, a device or a process of a host.  The 80 bits do not fit, so the number
- * is hashed: no input can choose two numbers with the same key, as the hash has a random key.
- */
+/* Key of a file, a socket, a device or a process of a host. */
 static inline uint64_t host_key(uint16_t host, uint64_t number)
 {
-	return hash_number(number) + host;
+	return hash_pair(number, host);
 }
 
 static inline uint64_t listener_key(uint16_t host, uint32_t netns, uint16_t port)

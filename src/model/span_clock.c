@@ -1,57 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * span_clock - clock skew between the services of span files.
+ * Clock skew between the services of span files.
  *
- * A span that begins before its parent contradicts the order of cause and effect:
- * the clocks of the two differ.  If there is such a span, clocks are corrected as
- * tracing systems do, but by all calls of the inputs together:
+ * A span that begins before its parent contradicts causality: the clocks of the two
+ * differ.  If there is such a span, the clocks are corrected as tracing systems do, but
+ * from all calls in all inputs together:
  *
- * - Spans have the same clock if they name the same host, or, if they name none,
- *   if they are of one service and process.
- * - A call bounds the difference of two clocks.  The child does not begin before
- *   its parent.  Unless it is asynchronous or takes longer than its parent, it does
- *   not end after it either; that is no contradiction by itself, as servers may go
- *   on after their reply, but it bounds a correction.  Nor is a server that begins
- *   when its client has given up, but if all calls are so, the clocks differ.
- * - Clocks are corrected from the roots of traces down.  A clock that contradicts
- *   no other stays.  Otherwise it is set into the middle of what all calls from
- *   and to corrected clocks allow, so that the network latency is split evenly.
- * - If no offset satisfies all calls, as if the clock was set meanwhile or several
- *   processes report as one, the offset is found for each trace by itself.
- * - Clocks of hosts of which there are kernel records are never shifted: read/
- *   has aligned those by messages.
+ * - Spans have the same clock if they name the same host or, if they name none, if they
+ *   belong to the same service and process.
+ * - A call bounds the difference of two clocks.  The child does not begin before its
+ *   parent.  Unless the call is asynchronous or takes longer than its parent, the child
+ *   does not end after the parent either.  If it does, that is no contradiction, because a
+ *   server can continue after its reply, but it bounds a correction.  The same holds for a
+ *   server that begins after its client has given up; but if all calls look like
+ *   that, the clocks differ.
+ * - Clocks are corrected from the roots of traces downwards.  A clock without a
+ *   contradiction stays.  Any other is set to the middle of what all calls from and to
+ *   corrected clocks allow, so that the network latency is split evenly.
+ * - If no offset satisfies all calls, each trace gets its own offset.  This happens if the
+ *   clock was set during the trace, or if several processes report under one name.
+ * - Clocks of hosts with kernel records are never shifted: read/ has aligned them by
+ *   messages.
  *
- * Each span keeps what was added to its times.
+ * Each span keeps the shift that was added to its times.
  */
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "model/model_internal.h"
 
-/* Formats round to microseconds, which is no contradiction. */
+/* ns; some formats round to microseconds, which is no contradiction. */
 enum { ROUNDING = NSEC_PER_USEC };
 
-/* Offsets are far from what overflows; so are bounds that no call has set. */
+/* A bound that no call has set; sums of these do not overflow. */
 #define FAR (INT64_MAX / 4)
 
 struct clock {
 	bool fixed;
-	uint32_t depth; /* least depth of its spans in their trees */
+	uint32_t depth; /* minimum depth of its spans in their trees */
 	uint32_t rank;  /* order of correction */
 	bool per_trace; /* offsets differ by trace */
 	int64_t offset;
 };
 
-/* What a call tells about the clock that is corrected later of the two. */
+/* What a call implies for the clock that is corrected later of the two. */
 struct bound {
-	uint32_t clock, other; /* the one that is bounded, and relative to which */
+	uint32_t clock, other; /* bounded clock, and the clock that the bound is relative to */
 	uint32_t trace;
-	int64_t least, most;                 /* no contradiction */
-	int64_t soft_least, soft_most;       /* if the latency is to be split evenly */
-	int64_t overlap_least, overlap_most; /* if client and server are to overlap */
+	int64_t least, most;                 /* without a contradiction */
+	int64_t soft_least, soft_most;       /* splits the latency evenly */
+	int64_t overlap_least, overlap_most; /* makes client and server overlap */
 };
 
-/* What an offset must be; the soft bounds are the narrower ones, those of overlap the widest. */
+/* The offsets that all bounds allow; soft bounds are narrower, those of overlap the widest. */
 struct offset_range {
 	int64_t least, most, soft_least, soft_most, overlap_least, overlap_most;
 };
@@ -86,7 +87,7 @@ static const struct span *parent_of(const struct model *model, const struct span
 	return span->parent.i ? &model->spans.items[span->parent.i] : NULL;
 }
 
-/* Whether the parent waits for the child, as far as their kinds tell. */
+/* Whether the parent waits for the child, judging by their kinds. */
 static bool is_waited_for(const struct span *parent, const struct span *child)
 {
 	return !(child->flags & (SPAN_FOLLOWS | SPAN_OPEN)) && !(parent->flags & SPAN_OPEN) &&
@@ -163,8 +164,8 @@ static void collect_clocks(struct skew *s)
 	}
 }
 
-/* The span after this one when a tree is walked from its root; changes the depth with it. */
-static uint32_t walk(const struct model *model, uint32_t root, uint32_t at, uint32_t *depth)
+/* The next span in depth-first order, or 0; updates its depth. */
+static uint32_t next_in_tree(const struct model *model, uint32_t root, uint32_t at, uint32_t *depth)
 {
 	const struct span *spans = model->spans.items;
 
@@ -185,7 +186,7 @@ static void find_depths(struct skew *s)
 
 		if (s->model->spans.items[i].parent.i)
 			continue;
-		for (uint32_t at = i; at; at = walk(s->model, i, at, &depth)) {
+		for (uint32_t at = i; at; at = next_in_tree(s->model, i, at, &depth)) {
 			struct clock *clock = &s->clocks.items[s->clock_of[at]];
 
 			clock->depth = depth < clock->depth ? depth : clock->depth;
@@ -309,7 +310,7 @@ static struct offset_range offset_range_of(const struct skew *s, const struct bo
 	return r;
 }
 
-/* The middle, or the bound that there is. */
+/* The middle, or the only bound. */
 static int64_t middle(int64_t least, int64_t most)
 {
 	if (most == FAR)
@@ -317,7 +318,7 @@ static int64_t middle(int64_t least, int64_t most)
 	return least == -FAR ? most : least + (most - least) / 2;
 }
 
-/* Whether an offset satisfies all bounds. */
+/* Finds an offset; false if none satisfies all bounds. */
 static bool find_offset(const struct offset_range *r, int64_t *ret)
 {
 	bool overlaps = (r->overlap_least == FAR || r->overlap_least <= 0) &&
@@ -328,7 +329,7 @@ static bool find_offset(const struct offset_range *r, int64_t *ret)
 	return stays || r->soft_least <= r->soft_most;
 }
 
-/* Each trace by itself, and if not even that satisfies all bounds, those that must hold. */
+/* Finds an offset for each trace; if none satisfies all bounds, one without a contradiction. */
 static void correct_traces(struct skew *s, const struct bound *first, const struct bound *end)
 {
 	s->clocks.items[first->clock].per_trace = true;
@@ -368,7 +369,7 @@ static void correct_clocks(struct skew *s)
 	}
 }
 
-static void report(struct model *model, struct map *services, const struct span *span)
+static void report_shift(struct model *model, struct map *services, const struct span *span)
 {
 	uint64_t *index = map_insert(services, span->service.i);
 
@@ -395,18 +396,18 @@ static void shift_spans(struct skew *s)
 		int64_t offset = offset_of(s, s->clock_of[i], s->trace_of[i]);
 
 		if (offset < 0 && span->start < (uint64_t)-offset)
-			offset = -(int64_t)span->start; /* there is no time before 0 */
+			offset = -(int64_t)span->start; /* times are not negative */
 		if (!offset)
 			continue;
 		span->shift = offset;
 		span->start += offset;
 		span->end += offset;
-		report(s->model, &services, span);
+		report_shift(s->model, &services, span);
 	}
 	map_done(&services);
 }
 
-static void undo(struct model *model)
+static void undo_shifts(struct model *model)
 {
 	model->clock_shifts.count = 0;
 	for (uint32_t i = 1; i < model->spans.count; i++) {
@@ -418,7 +419,7 @@ static void undo(struct model *model)
 	}
 }
 
-/* Of spans alone, all begins with the first of them. */
+/* Without threads, the model begins with its first span. */
 static void find_begin(struct model *model)
 {
 	if (model->begin_is_set || model->threads.count > 1)
@@ -433,7 +434,7 @@ void model_correct_clocks(struct model *model)
 {
 	struct skew s = { .model = model };
 
-	undo(model);
+	undo_shifts(model);
 	if (!is_contradictory(model))
 		return;
 	collect_clocks(&s);

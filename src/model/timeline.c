@@ -147,15 +147,15 @@ void timeline_cut(struct timeline *timeline, timeline_pos from)
 
 void timeline_forget(struct timeline *timeline, nsec_t t)
 {
-	uint32_t gone = 0;
+	uint32_t dropped = 0;
 
-	while (gone + 1 < timeline->chunk_count &&
-	       time_at(timeline, &timeline->chunks[gone + 1], 0) <= t)
-		free(timeline->chunks[gone++].items);
-	if (!gone)
+	while (dropped + 1 < timeline->chunk_count &&
+	       time_at(timeline, &timeline->chunks[dropped + 1], 0) <= t)
+		free(timeline->chunks[dropped++].items);
+	if (!dropped)
 		return;
-	timeline->chunk_count -= gone;
-	memmove(timeline->chunks, timeline->chunks + gone,
+	timeline->chunk_count -= dropped;
+	memmove(timeline->chunks, timeline->chunks + dropped,
 		timeline->chunk_count * sizeof(*timeline->chunks));
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * line - things in the order of their time, many at the end, none in between.
+ * timeline - items in time order, appended at the end.
  *
- * A model has many lines: the intervals of each thread, the turns on each CPU,
- * messages, samples.  Some stay short, some get millions of items.  So a line
- * is a list of chunks, the first small and each next twice as large up to a
- * limit: little is wasted, nothing is moved, and what is old can be given up
- * chunk by chunk.  Items are plain structs that begin with their time.
+ * A model has many timelines: the intervals of each thread, the slices on each CPU,
+ * messages, samples.  Some stay short, some get millions of items.  So a timeline is a list
+ * of chunks, the first one small and each further one twice as large, up to a limit.  It
+ * wastes little memory, never moves an item, and can drop old items chunk by
+ * chunk.  Items are plain structs that begin with their time.
  */
 #ifndef SONDE_MODEL_TIMELINE_H
 #define SONDE_MODEL_TIMELINE_H
@@ -24,7 +24,7 @@ struct timeline {
 	uint32_t item_size;
 };
 
-/* A place in a line; compares as one number. */
+/* Position in a timeline. */
 typedef struct {
 	uint32_t chunk, item;
 } timeline_pos;
@@ -32,7 +32,7 @@ typedef struct {
 void timeline_init(struct timeline *timeline, size_t item_size);
 void timeline_done(struct timeline *timeline);
 
-/* Room for one more item at the end, not initialised. */
+/* Appends an uninitialised item. */
 void *timeline_push(struct timeline *timeline);
 
 /* The last item, or NULL. */
@@ -41,12 +41,12 @@ void *timeline_last(const struct timeline *timeline);
 /* The last item whose time is at most t; false if there is none. */
 bool timeline_find(const struct timeline *timeline, nsec_t t, timeline_pos *ret);
 
-/* The first item whose time is at least t; false if there is none. The line may be NULL. */
+/* The first item whose time is at least t; false if there is none.  The timeline may be NULL. */
 bool timeline_from(const struct timeline *timeline, nsec_t t, timeline_pos *ret);
 
 /*
- * Run the body for each item whose time is in [from, to), `item` pointing at it; `break` ends the
- * loop.  The line may be NULL.
+ * Loops over the items whose time is in [from, to), with `item` as pointer; `break` ends the loop.
+ * The timeline may be NULL.
  */
 #define TIMELINE_EACH_BETWEEN(type, item, timeline, from, to) \
 	for (timeline_pos pos_, *once_ = &pos_; once_; once_ = NULL) \
@@ -56,16 +56,16 @@ bool timeline_from(const struct timeline *timeline, nsec_t t, timeline_pos *ret)
 		     item && *(const nsec_t *)item < (to); \
 		     item = timeline_next(timeline, &pos_) ? timeline_at(timeline, pos_) : NULL)
 
-/* The item at a place; the place before and after it, false where the line ends. */
+/* The item at a position; the position before and after it, false at the ends. */
 void *timeline_at(const struct timeline *timeline, timeline_pos pos);
 bool timeline_first(const struct timeline *timeline, timeline_pos *ret);
 bool timeline_prev(const struct timeline *timeline, timeline_pos *pos);
 bool timeline_next(const struct timeline *timeline, timeline_pos *pos);
 
-/* Give up what stands at a place, and behind it. */
+/* Drops the item at a position and all after it. */
 void timeline_cut(struct timeline *timeline, timeline_pos from);
 
-/* Give up chunks all of whose items, and the first one behind them, are not after t. */
+/* Drops chunks whose items, and the first item after them, are not after t. */
 void timeline_forget(struct timeline *timeline, nsec_t t);
 
 size_t timeline_count(const struct timeline *timeline);

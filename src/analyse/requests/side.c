@@ -10,13 +10,14 @@
 #include <xxhash.h>
 
 #include "analyse/requests/internal.h"
+#include "base/hash.h"
 
 /* Where Linux takes the ports of clients from, unless it is told otherwise. */
 enum { CLIENT_PORT_FIRST = 32768 };
 
 uint32_t side_of(struct finder *f, uint16_t host, uint64_t object)
 {
-	uint64_t *place = map_insert(&f->side_index, object ^ (uint64_t)host << 48);
+	uint64_t *place = map_insert(&f->side_index, hash_pair(object, host));
 
 	if (!*place) {
 		*vec_push(&f->sides) = (struct side){ 0 };

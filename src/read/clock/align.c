@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "event/flow.h"
 #include "read/clock/align_internal.h"
 
@@ -58,7 +59,7 @@ static struct tcp_stream *stream_of(struct align *align, const struct record_soc
 
 static struct socket_streams *socket_of(struct align *align, uint16_t host, uint64_t object)
 {
-	uint64_t *at = map_insert(&align->socket_index, object ^ host * 0x9e3779b97f4a7c15);
+	uint64_t *at = map_insert(&align->socket_index, hash_pair(object, host));
 
 	if (!*at) {
 		*vec_push(&align->sockets) = (struct socket_streams){ 0 };

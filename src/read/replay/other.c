@@ -8,7 +8,7 @@
 
 static uint64_t block_io_key(const struct raw_event *e)
 {
-	return hash_number(e->block.sector) + e->block.device;
+	return hash_pair(e->block.sector, e->block.device);
 }
 
 /* The operation, from the letters or the flag bits of block I/O. */
