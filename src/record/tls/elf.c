@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tls_elf - what an ELF file says of a thread-local variable.
+ * elf - find a thread-local variable in an ELF file.
  *
- * The dynamic symbol table is asked as the loader asks it, by a hash table, so
- * that most files cost a handful of small reads.  A file without hash table, or
- * a static executable, which has no dynamic symbols, is searched through.
+ * The dynamic symbol table is searched like in the loader, with a hash table, so that most
+ * files cost a handful of small reads.  A file without hash table, and a static
+ * executable, which has no dynamic symbols, are searched linearly.
  *
- * Who accesses the variable gets its place from words that the loader fills in,
- * and the relocations say which words those are.  A relocation may name the
- * variable, or no symbol at all and give its place in the object's block; any
- * of the latter kind will do, as it tells where the block is.
+ * Code that accesses the variable gets its location from words that the loader fills in;
+ * relocations identify those words.  A relocation can name the variable, or no symbol and
+ * give an offset in the object's block; any of the latter kind is sufficient, because it
+ * locates the block.
  *
- * The file may be made to mislead.  It is read and not mapped, so that it may
- * shrink under us; everything has a bound; each byte and each read is paid for
- * out of a budget, and who has used it up has no variable.
+ * The file may be crafted.  It is read and not mapped, so that truncation is harmless;
+ * everything is bounded; and each byte and each read is charged to a budget.  A file that
+ * exhausts the budget defines no variable.
  */
 #include "record/tls/internal.h"
 
@@ -25,7 +25,7 @@ enum {
 	SEGMENTS = 64,
 	DYNAMICS = 512,
 	CHUNK = 4096,      /* bytes */
-	READ_PRICE = 256,  /* of a read, in bytes */
+	READ_PRICE = 256,  /* cost of a read, in bytes */
 	CHAIN_MAX = 65536, /* symbols that share a hash bucket */
 };
 
@@ -37,9 +37,9 @@ struct elf {
 	int64_t budget;
 	Elf64_Ehdr head;
 	Elf64_Phdr segments[SEGMENTS];
-	uint64_t dynamic[DT_NUM]; /* by tag; 0 if it is not there */
+	uint64_t dynamic[DT_NUM]; /* by tag; 0 if missing */
 	uint64_t gnu_hash, flags_1;
-	uint32_t symbol; /* the variable's number among the dynamic ones; 0 if unknown */
+	uint32_t symbol; /* index of the variable's dynamic symbol; 0 if unknown */
 };
 
 static bool read_at(struct elf *elf, uint64_t offset, void *to, size_t size)
@@ -49,7 +49,7 @@ static bool read_at(struct elf *elf, uint64_t offset, void *to, size_t size)
 	       pread(elf->fd, to, size, offset) == (ssize_t)size;
 }
 
-/* At an address, as the loaded file would have it. */
+/* Read at a virtual address of the file. */
 static bool read_address(struct elf *elf, uint64_t address, void *to, size_t size)
 {
 	for (size_t i = 0; i < elf->head.e_phnum; i++) {
@@ -182,7 +182,7 @@ static bool find_by_gnu_hash(struct elf *elf, struct tls_object *object)
 static bool find_by_hash(struct elf *elf, struct tls_object *object)
 {
 	uint64_t at = elf->dynamic[DT_HASH];
-	uint32_t head[2], index; /* how many buckets, how many chains */
+	uint32_t head[2], index; /* number of buckets, number of chains */
 
 	if (!read_address(elf, at, head, sizeof(head)) || head[0] == 0)
 		return false;
@@ -200,7 +200,7 @@ static bool find_by_hash(struct elf *elf, struct tls_object *object)
 	return false;
 }
 
-/* Go through a symbol table; returns the number of the variable in it, 0 if it is not there. */
+/* Search a symbol table; returns the index of the variable, 0 if it is missing. */
 static uint32_t search_symbols(struct elf *elf, const Elf64_Shdr *table, const Elf64_Shdr *strings,
 			       struct tls_object *object)
 {
@@ -226,7 +226,7 @@ static uint32_t search_symbols(struct elf *elf, const Elf64_Shdr *table, const E
 	return 0;
 }
 
-/* Likewise, in the first symbol table of a type (SHT_DYNSYM, SHT_SYMTAB). */
+/* Search the first symbol table of a type (SHT_DYNSYM, SHT_SYMTAB). */
 static uint32_t search_section(struct elf *elf, uint32_t type, struct tls_object *object)
 {
 	const Elf64_Ehdr *head = &elf->head;
@@ -319,8 +319,7 @@ static enum tls_loader loader_of(struct elf *elf)
 	return strstr(path, "/ld-linux-") ? TLS_LOADER_GLIBC : TLS_LOADER_OTHER;
 }
 
-/* Old linkers did not mark executables that may be loaded anywhere; but only libraries have names.
- */
+/* Old linkers did not mark position-independent executables; but only libraries have a SONAME. */
 static bool is_executable(const struct elf *elf, enum tls_loader loader)
 {
 	return elf->head.e_type == ET_EXEC || elf->flags_1 & DF_1_PIE ||
@@ -340,7 +339,7 @@ static bool find_definition(struct elf *elf, struct tls_object *object)
 	    !(object->executable && object->loader == TLS_LOADER_NONE &&
 	      search_section(elf, SHT_SYMTAB, object)))
 		return false;
-	/* so that no sum of these can overflow */
+	/* no sum of these can overflow */
 	return object->block_size <= INT32_MAX && object->block_align <= INT32_MAX &&
 	       object->value <= object->block_size &&
 	       (object->block_align & (object->block_align - 1)) == 0;

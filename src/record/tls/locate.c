@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is mapped with the right to be executed is an object: an executable or a
- * library.  Its file says whether it has the variable; most do not, and that
- * is kept by the file's number and time of change, so that the C library is
- * looked at once and not once for each process.
+ * An object is a file that is mapped executable: an executable or a library.  Most do not
+ * define the variable; that is cached by the file's identity and change time, so that,
+ * for example, the C library is read once and not once per process.
  *
- * Several objects may have it.  References by name are bound to the first of
- * them, which the words that the loader filled in take into account; so they
- * mostly agree.  Where they do not, an executable comes first, and then what is
- * in a static place, as that is where those are that were there from the start.
+ * Several objects can define the variable.  References by name are bound to the first
+ * definition, and the words that the loader filled in take that into account, so the
+ * objects mostly agree.  If they do not, the executable takes precedence, then an object
+ * with a static block, because such objects were loaded at the start.
  *
- * While we look, the process may execute another program.  The place is good
- * only if the image was the same before and after.
+ * The process can call execve() in the meantime.  The location is valid only if the
+ * image was the same before and after.
  */
 #include "record/tls/locate.h"
 
@@ -28,21 +27,21 @@
 #include "record/tls/internal.h"
 
 enum {
-	FILES = 1 << 14,   /* known at a time */
-	RANGES = 1 << 18,  /* mappings of one process that are looked at */
-	OBJECTS = 1 << 10, /* likewise files */
-	IMAGE_FIELD = 27,  /* of /proc/PID/stat: end of the code, then begin of the stack */
+	FILES = 1 << 14,   /* cached */
+	RANGES = 1 << 18,  /* mappings to read per process */
+	OBJECTS = 1 << 10, /* files to read per process */
+	IMAGE_FIELD = 27,  /* of /proc/PID/stat: endcode, followed by startstack */
 };
 
 struct tls_files {
-	struct map known;            /* hash of a file's identity to its number here + 1 */
-	VEC(struct tls_object) list; /* the first one stands for all of no interest */
+	struct map known;            /* hash of a file's identity -> index in `list` + 1 */
+	VEC(struct tls_object) list; /* the first one represents all files without relevance */
 };
 
-/* A file that a process has mapped. */
+/* An object that a process has mapped. */
 struct tls_loaded {
-	size_t object; /* in the list of files */
-	uint64_t bias; /* address minus what the file says */
+	size_t object; /* index in tls_files.list */
+	uint64_t bias; /* address in the process minus address in the file */
 	char name[256];
 };
 
@@ -50,11 +49,11 @@ struct tls_search {
 	struct tls_files *files; /* borrowed */
 	uint32_t pid;
 	VEC(struct tls_range) ranges;
-	VEC(struct tls_loaded) tls_loaded; /* of interest */
-	struct map inspected;              /* files, as in struct tls_range */
-	uint64_t last;                     /* of them: mappings of a file are neighbours */
-	size_t unreadable;                 /* files */
-	bool foreign;                      /* a program for another machine */
+	VEC(struct tls_loaded) loaded; /* objects that define the variable */
+	struct map inspected;          /* files, by tls_range.file */
+	uint64_t last;     /* file of the previous mapping: those of one file are adjacent */
+	size_t unreadable; /* files */
+	bool foreign;      /* contains code for another architecture */
 	enum tls_loader loader;
 };
 
@@ -78,16 +77,16 @@ void tls_files_free(struct tls_files *files)
 static void tls_search_done(struct tls_search *s)
 {
 	vec_done(&s->ranges);
-	vec_done(&s->tls_loaded);
+	vec_done(&s->loaded);
 	map_done(&s->inspected);
 }
 
-static bool is_interesting(const struct tls_object *o)
+static bool is_relevant(const struct tls_object *o)
 {
 	return o->defines || o->foreign || o->loader != TLS_LOADER_NONE;
 }
 
-/* The number of a file's object; looked at if it is new. */
+/* The index of a file's object; a new file is read. */
 static size_t file_object(struct tls_files *files, int fd, const struct stat *st)
 {
 	uint64_t id[] = { st->st_dev, st->st_ino, st->st_size, st->st_ctim.tv_sec,
@@ -99,7 +98,7 @@ static size_t file_object(struct tls_files *files, int fd, const struct stat *st
 		return *known - 1;
 	tls_object_read(fd, &object);
 	*known = 1;
-	if (is_interesting(&object)) {
+	if (is_relevant(&object)) {
 		*vec_push(&files->list) = object;
 		*known = files->list.count;
 	}
@@ -137,11 +136,12 @@ static void inspect_file(struct tls_search *s, const struct mapping *map, const 
 	if (!o->defines)
 		return;
 	if (o->code_offset - map->offset >= map->end - map->start) {
-		s->last = 0; /* another part of its code: the next one may be it */
+		s->last =
+			0; /* another part of the file: the next mapping may be the code segment */
 		return;
 	}
 
-	struct tls_loaded *l = vec_push(&s->tls_loaded);
+	struct tls_loaded *l = vec_push(&s->loaded);
 
 	l->object = number;
 	l->bias = map->start - map->offset + o->code_offset - o->code_address;
@@ -175,7 +175,7 @@ static int no_such_process(uint32_t pid, struct err *err)
 {
 	if (errno == ENOENT || errno == ESRCH)
 		return err_set(err, -ESRCH, "there is no process %" PRIu32, pid);
-	return err_errno(err, "cannot look at process %" PRIu32, pid);
+	return err_errno(err, "cannot read process %" PRIu32, pid);
 }
 
 static int read_mappings(struct tls_search *s, struct err *err)
@@ -196,7 +196,7 @@ static int read_mappings(struct tls_search *s, struct err *err)
 	return 0;
 }
 
-/* See struct wire_tls_location. */
+/* See struct wire_tls_location.image. */
 static int read_image(uint32_t pid, uint64_t *ret, struct err *err)
 {
 	char path[64], text[1024];
@@ -211,7 +211,7 @@ static int read_image(uint32_t pid, uint64_t *ret, struct err *err)
 		return no_such_process(pid, err);
 	text[n] = '\0';
 
-	const char *at = strrchr(text, ')'); /* the name of the program may have anything in it */
+	const char *at = strrchr(text, ')'); /* the name of the program can contain anything */
 
 	for (int field = 2; at && field < IMAGE_FIELD; field++)
 		at = strchr(at + 1, ' ');
@@ -219,19 +219,21 @@ static int read_image(uint32_t pid, uint64_t *ret, struct err *err)
 		return err_set(err, -ESRCH, "process %" PRIu32 " has ended", pid);
 	if (stack == 0 && code_end != 0)
 		return err_set(err, -EPERM,
-			       "process %" PRIu32
-			       " must not be looked at: that takes CAP_SYS_PTRACE",
+			       "cannot read process %" PRIu32
+			       ": permission denied; run as root, or with "
+			       "CAP_SYS_PTRACE",
 			       pid);
 	*ret = stack + code_end;
 	return 0;
 }
 
-static int not_found(const struct tls_search *s, struct err *err)
+static int explain_not_found(const struct tls_search *s, struct err *err)
 {
 	if (s->foreign && s->loader == TLS_LOADER_NONE)
 		return err_set(err, -EOPNOTSUPP,
-			       "process %" PRIu32 " is no program for x86-64, which is all that "
-			       "contexts are read of",
+			       "process %" PRIu32
+			       " is not an x86-64 program: thread contexts are supported "
+			       "on x86-64 only",
 			       s->pid);
 	if (s->unreadable)
 		return err_set(err, -ENOENT,
@@ -242,20 +244,20 @@ static int not_found(const struct tls_search *s, struct err *err)
 		       s->pid);
 }
 
-/* How good a place is: what is in the executable, what is in a static place, anything. */
+/* Precedence of a location: the executable, a static block, anything else. */
 static int rank(const struct tls_object *o, const struct tls_location *location)
 {
 	return o->executable ? 3 : location->wire.kind == TLS_LOCATION_STATIC ? 2 : 1;
 }
 
-/* The best place of all that can be had; if none, why not the last one. */
+/* Choose the location with the highest rank; without any, err explains the last failure. */
 static int choose_location(const struct tls_search *s, const struct tls_process *process,
 			   struct tls_location *ret, struct err *err)
 {
 	int best = 0, result = 0;
 
-	for (size_t i = 0; i < s->tls_loaded.count; i++) {
-		const struct tls_loaded *l = &s->tls_loaded.items[i];
+	for (size_t i = 0; i < s->loaded.count; i++) {
+		const struct tls_loaded *l = &s->loaded.items[i];
 		const struct tls_object *o = &s->files->list.items[l->object];
 		struct tls_location location = { 0 };
 		struct err why;
@@ -277,8 +279,8 @@ static int find_in_objects(struct tls_search *s, struct tls_location *ret, struc
 {
 	char path[64];
 
-	if (s->tls_loaded.count == 0)
-		return not_found(s, err);
+	if (s->loaded.count == 0)
+		return explain_not_found(s, err);
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", s->pid);
 
 	_cleanup_(closep) int mem = open(path, O_RDONLY | O_CLOEXEC);
@@ -313,7 +315,7 @@ int tls_locate(struct tls_files *files, uint32_t pid, struct tls_location *ret, 
 	if (r < 0)
 		return r;
 	if (before != after)
-		return err_set(err, -EAGAIN, "process %" PRIu32 " just executes another program",
+		return err_set(err, -EAGAIN, "process %" PRIu32 " is executing another program",
 			       pid);
 	location.wire.image = after;
 	*ret = location;

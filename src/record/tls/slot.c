@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tls_slot - where the loader put a thread-local variable, in a live process.
+ * slot - locate a thread-local variable in a live process.
  *
- * An executable's block ends at the FS base of each thread, so that its file
- * says all.  For a library the loader decides, and leaves its decision in words
- * that tls_elf found.  There are two outcomes.  In a static place, the block has
- * the same offset from the FS base in all threads, below it.  Else each thread
- * gets its block when it first needs it, and notes its address in its own table
- * of modules, the DTV.
+ * The block of an executable ends at the FS base of each thread, so its file is
+ * sufficient.  For a library the loader decides, and stores its decision in words that
+ * elf.c found.  There are two cases.  A static block has the same negative offset from
+ * the FS base in all threads.  A dynamic block is allocated when a thread first uses
+ * it, and the thread stores its address in its table of modules, the DTV.
  *
- * A descriptor (TLSDESC) has one or the other: its argument is the offset, which
- * is negative, or the address of a module, an offset and the generation of the
- * DTV from which on they hold.  Both C libraries do it like that, though they
- * need not.
+ * A TLS descriptor contains either: its argument is the offset, which is negative, or the
+ * address of a triple of module, offset, and the DTV generation from which they are
+ * valid.  Both C libraries do it this way, although no standard requires it.
  *
- * Memory is read through /proc/PID/mem, which gives up where a process handles
- * its page faults itself.  A file that lies behind it could keep us waiting as
- * well, so only what was loaded from objects is read besides plain memory; musl
- * does give away the unused ends of their pages.
+ * Memory is read through /proc/PID/mem, which fails if the process handles its page
+ * faults itself.  A file system behind a mapping could block the recorder as well, so
+ * only anonymous memory and the mappings of objects are read; musl reuses the unused ends
+ * of the objects' pages for such data.
  */
 #include "record/tls/internal.h"
 
@@ -25,7 +23,7 @@
 
 #include "base/search.h"
 
-/* What can be so, and what must be wrong. */
+/* Limits of plausible values. */
 #define OFFSET_MAX (1ll << 31)
 #define MODULE_MAX (1ull << 20)
 
@@ -45,13 +43,13 @@ static int read_words(const struct tls_process *p, uint64_t address, uint64_t *r
 
 	if (!range || size > range->end - address || address > INT64_MAX ||
 	    (range->file && !map_find(p->files, range->file)))
-		return err_set(err, -EOPNOTSUPP, "its memory is not as its loader leaves it");
+		return err_set(err, -EOPNOTSUPP, "its memory layout is unexpected");
 
 	ssize_t n = pread(p->mem, ret, size, address);
 
 	if (n < 0)
 		return err_errno(err, "cannot read its memory");
-	return n == (ssize_t)size ? 0 : err_set(err, -ESRCH, "it has ended");
+	return n == (ssize_t)size ? 0 : err_set(err, -ESRCH, "the process has exited");
 }
 
 static int not_loaded_yet(struct err *err)
@@ -61,7 +59,7 @@ static int not_loaded_yet(struct err *err)
 
 static int implausible(struct err *err)
 {
-	return err_set(err, -EOPNOTSUPP, "what its loader says of it cannot be right");
+	return err_set(err, -EOPNOTSUPP, "its loader's data is implausible");
 }
 
 static int set_static(int64_t offset, const char *model, struct tls_location *ret, struct err *err)
@@ -74,25 +72,29 @@ static int set_static(int64_t offset, const char *model, struct tls_location *re
 	return 0;
 }
 
-static int set_dynamic(const struct tls_process *p, uint64_t module, int64_t offset,
-		       uint64_t generation, const char *model, struct tls_location *ret,
-		       struct err *err)
+struct dynamic_block {
+	uint64_t module;
+	int64_t offset; /* of the variable */
+	uint64_t generation;
+};
+
+static int set_dynamic(const struct tls_process *p, const struct dynamic_block *block,
+		       const char *model, struct tls_location *ret, struct err *err)
 {
-	if (module == 0 || module > MODULE_MAX || offset < 0 || offset > OFFSET_MAX)
+	if (block->module == 0 || block->module > MODULE_MAX || block->offset < 0 ||
+	    block->offset > OFFSET_MAX)
 		return implausible(err);
 	if (p->loader != TLS_LOADER_GLIBC && p->loader != TLS_LOADER_MUSL)
-		return err_set(
-			err, -EOPNOTSUPP,
-			"its C library is neither glibc nor musl, and keeps it who knows where");
+		return err_set(err, -EOPNOTSUPP, "its C library is neither glibc nor musl");
 	ret->wire.kind = p->loader == TLS_LOADER_GLIBC ? TLS_LOCATION_GLIBC : TLS_LOCATION_MUSL;
-	ret->wire.offset = offset;
-	ret->wire.module = module;
-	ret->wire.generation = p->loader == TLS_LOADER_GLIBC ? generation : 0;
+	ret->wire.offset = block->offset;
+	ret->wire.module = block->module;
+	ret->wire.generation = p->loader == TLS_LOADER_GLIBC ? block->generation : 0;
 	ret->model = model;
 	return 0;
 }
 
-/* The block ends at the FS base; what its alignment leaves empty lies before it. */
+/* The block ends at the FS base, after padding for its alignment. */
 static int resolve_executable(const struct tls_object *o, struct tls_location *ret, struct err *err)
 {
 	uint64_t fill = -(o->block_address + o->block_size) & (o->block_align - 1);
@@ -101,13 +103,13 @@ static int resolve_executable(const struct tls_object *o, struct tls_location *r
 			  "static, in the executable", ret, err);
 }
 
-/* What to add to an offset that a slot tells: its addend went in, and maybe not the variable. */
+/* Correct an offset from a slot, which contains the addend and, unless named, not the variable. */
 static int64_t correction(const struct tls_object *o, const struct tls_slot *slot)
 {
 	return (slot->named ? 0 : (int64_t)o->value) - slot->addend;
 }
 
-/* The words of a slot are 0 before the loader was there. */
+/* The words of a slot are 0 until the loader fills them in. */
 static int resolve_offset(const struct tls_object *o, const struct tls_slot *slot,
 			  const uint64_t words[2], struct tls_location *ret, struct err *err)
 {
@@ -126,8 +128,11 @@ static int resolve_module(const struct tls_process *p, const struct tls_object *
 {
 	if (words[0] == 0)
 		return not_loaded_yet(err);
-	return set_dynamic(p, words[0], slot->named ? words[1] : o->value, 0,
-			   "dynamic (general dynamic)", ret, err);
+
+	struct dynamic_block block = { .module = words[0],
+				       .offset = slot->named ? words[1] : o->value };
+
+	return set_dynamic(p, &block, "dynamic (general dynamic)", ret, err);
 }
 
 static int resolve_descriptor(const struct tls_process *p, const struct tls_object *o,
@@ -151,8 +156,12 @@ static int resolve_descriptor(const struct tls_process *p, const struct tls_obje
 		return r;
 	if (argument[1] > (uint64_t)OFFSET_MAX)
 		return implausible(err);
-	return set_dynamic(p, argument[0], (int64_t)argument[1] + correction(o, slot), argument[2],
-			   "dynamic (TLS descriptor)", ret, err);
+
+	struct dynamic_block block = { .module = argument[0],
+				       .offset = (int64_t)argument[1] + correction(o, slot),
+				       .generation = argument[2] };
+
+	return set_dynamic(p, &block, "dynamic (TLS descriptor)", ret, err);
 }
 
 int tls_slot_resolve(const struct tls_process *process, const struct tls_object *object,
@@ -181,5 +190,5 @@ int tls_slot_resolve(const struct tls_process *process, const struct tls_object 
 			return resolve_descriptor(process, object, slot, words, ret, err);
 		}
 	}
-	return err_set(err, -EOPNOTSUPP, "it does not use it, so nothing says where it is");
+	return err_set(err, -EOPNOTSUPP, "it contains no reference to it that gives its location");
 }
