@@ -8,17 +8,17 @@
 #include "base/hash.h"
 #include "base/map.h"
 
-struct build {
+struct account_builder {
 	const struct model *model;
 	const struct span_set *spans;
 	const struct path *path;
 	struct account *account;
-	struct map index;      /* what a node stands for -> its place */
-	VEC(uint32_t) of_step; /* the node of each step */
-	struct map shares;     /* node and sharer -> place in share_of */
+	struct map index;      /* hash of struct node_key -> node */
+	VEC(uint32_t) of_step; /* node of each step */
+	struct map shares;     /* hash of node and share -> index in share_of + 1 */
 	VEC(struct node_share) share_of;
 	struct use_sharing sharing;
-	struct map held; /* node of a lock and thread -> for how long it had that lock */
+	struct map held; /* node of a lock and thread -> ns for which the thread held it */
 };
 
 struct node_share {
@@ -33,19 +33,19 @@ void account_done(struct account *account)
 	vec_done(&account->probe_events);
 }
 
-/* What makes two steps of one level the same. */
+/* Steps with the same key are one node. */
 struct node_key {
 	uint64_t object;
 	uint32_t parent, span;
-	uint32_t thread; /* at the top; below, the process */
+	uint32_t thread; /* at the top; further down, the process */
 	uint32_t other;
 	int16_t syscall;
 	uint8_t state, flags, object_kind;
-	bool is_leaf; /* a wait that somebody explains is not the same as one that nobody does */
+	bool is_leaf; /* explained and unexplained waits are different nodes */
 	uint8_t pad[2];
 };
 
-static uint32_t node_get(struct build *b, const struct node_key *key, thread_id thread)
+static uint32_t node_get(struct account_builder *b, const struct node_key *key, thread_id thread)
 {
 	uint64_t *at = map_insert(&b->index, hash_bytes(key, sizeof(*key)));
 
@@ -65,24 +65,18 @@ static uint32_t node_get(struct build *b, const struct node_key *key, thread_id 
 	return *at;
 }
 
-static bool is_blocked(uint8_t state)
-{
-	return state != STATE_RUNNING && state != STATE_READY && state != STATE_THROTTLED &&
-	       state != STATE_GAP;
-}
-
 const struct cause *account_step_cause(const struct model *model, const struct step *step)
 {
-	if (!is_blocked(step->state) || step->flags & (STEP_TRANSIT | STEP_UNEXPLAINED))
+	if (!state_is_blocked(step->state) || step->flags & (STEP_TRANSIT | STEP_UNEXPLAINED))
 		return NULL;
 	return model_cause(model, step->thread, &(struct interval){ .start = step->begin });
 }
 
 /*
- * Where there are several spans, or nothing but the span is known, each has a node of
- * its own on the first level; and below it another that its thread works for.
+ * The parent of steps at the top.  If there are several spans, or only the span is known, each
+ * span has a node; if the thread works for another span, there is a node for that below.
  */
-static uint32_t top_node(struct build *b, const struct step *step)
+static uint32_t top_node(struct account_builder *b, const struct step *step)
 {
 	struct node_key key;
 
@@ -95,8 +89,9 @@ static uint32_t top_node(struct build *b, const struct step *step)
 	return step->other ? node_get(b, &key, (thread_id){ 0 }) : key.parent;
 }
 
-/* Whether a step waits in the queue for the very lock that the one above it waits for. */
-static bool is_queued(const struct build *b, const struct step *step, const struct cause *cause)
+/* Whether a step waits for the same lock as the wait that it explains. */
+static bool is_queued(const struct account_builder *b, const struct step *step,
+		      const struct cause *cause)
 {
 	if (!step->parent || step->is_leaf || step->state != STATE_LOCK || !cause)
 		return false;
@@ -109,12 +104,13 @@ static bool is_queued(const struct build *b, const struct step *step, const stru
 		       model_thread(b->model, step->thread)->pid;
 }
 
-static uint32_t node_of_step(struct build *b, const struct step *step, const struct cause *cause)
+static uint32_t node_of_step(struct account_builder *b, const struct step *step,
+			     const struct cause *cause)
 {
 	struct node_key key;
 
 	if (!step->parent && !step->thread.i)
-		return top_node(b, step); /* nothing more is known of it */
+		return top_node(b, step); /* only the span is known */
 	memset(&key, 0, sizeof(key));
 	key.parent = step->parent ? b->of_step.items[step->parent - 1] : top_node(b, step);
 	key.span = step->span.i;
@@ -132,7 +128,7 @@ static uint32_t node_of_step(struct build *b, const struct step *step, const str
 
 static void add_share(void *arg, uint32_t node, const struct share *share)
 {
-	struct build *b = arg;
+	struct account_builder *b = arg;
 	uint64_t key[2] = { (uint64_t)share->thread.i << 32 | node,
 			    (uint64_t)share->pid << 32 | share->name.i };
 	uint64_t *at = map_insert(&b->shares, hash_bytes(key, sizeof(key)));
@@ -146,10 +142,11 @@ static void add_share(void *arg, uint32_t node, const struct share *share)
 }
 
 /*
- * Who releases a lock to us may just have been handed it, having waited in the same queue.
- * So name who had it for most of the time: those who are right below the wait.
+ * The thread that releases a lock may have got it only a moment ago, after it waited in the
+ * same queue.  So the holder is the thread directly below the wait that had the lock
+ * for most of the time.
  */
-static void add_holder(struct build *b, const struct step *step, nsec_t time)
+static void add_holder(struct account_builder *b, const struct step *step, nsec_t time)
 {
 	uint32_t at = step->parent ? b->of_step.items[step->parent - 1] : 0;
 	struct node *node = &b->account->nodes.items[at];
@@ -166,7 +163,7 @@ static void add_holder(struct build *b, const struct step *step, nsec_t time)
 	}
 }
 
-static void add_step(struct build *b, const struct step *step)
+static void add_step(struct account_builder *b, const struct step *step)
 {
 	const struct cause *cause = account_step_cause(b->model, step);
 
@@ -191,14 +188,14 @@ static void add_step(struct build *b, const struct step *step)
 	}
 	for (uint32_t up = step->parent ? 0 : node->parent; up;
 	     up = b->account->nodes.items[up].parent)
-		b->account->nodes.items[up].time += time; /* the span's */
+		b->account->nodes.items[up].time += time; /* nodes of spans */
 	if (step->is_leaf && step->state != STATE_BLOCKED && step->state != STATE_GAP)
 		b->account->typed += time;
 	node->irq += use_add(&b->account->used, &b->account->probe_events, b->model, step);
 	use_shares(&b->sharing, step, cause, at);
 }
 
-/* Time that samples count, made the running time of the node. */
+/* Scales the number of samples of each function to the running time of the node. */
 static void scale_functions(struct account *account, const struct node *node)
 {
 	struct share *shares = account->shares.items;
@@ -224,7 +221,7 @@ static int by_node_and_time(const void *a, const void *b)
 	return x->share.name.i < y->share.name.i ? -1 : x->share.name.i > y->share.name.i;
 }
 
-static void place_shares(struct build *b)
+static void group_shares(struct account_builder *b)
 {
 	struct account *account = b->account;
 
@@ -243,34 +240,34 @@ static void place_shares(struct build *b)
 			scale_functions(account, &account->nodes.items[i]);
 }
 
-struct ranked {
+struct ranked_node {
 	nsec_t time;
 	uint32_t node;
 };
 
 static int smaller_first(const void *a, const void *b)
 {
-	const struct ranked *x = a, *y = b;
+	const struct ranked_node *x = a, *y = b;
 
 	if (x->time != y->time)
 		return x->time < y->time ? -1 : 1;
 	return x->node > y->node ? -1 : x->node < y->node;
 }
 
-/* Hang each node below its parent, in the order of their times. */
+/* Links each node below its parent, largest first. */
 static void link_nodes(struct account *account)
 {
 	size_t count = account->nodes.count;
-	_cleanup_(freep) struct ranked *order = must_alloc(count * sizeof(*order));
+	_cleanup_(freep) struct ranked_node *order = must_alloc(count * sizeof(*order));
 
 	for (uint32_t i = 1; i < count; i++)
-		order[i - 1] = (struct ranked){ account->nodes.items[i].time, i };
+		order[i - 1] = (struct ranked_node){ account->nodes.items[i].time, i };
 	qsort(order, count - 1, sizeof(*order), smaller_first);
 	for (size_t i = 0; i + 1 < count; i++) {
 		struct node *node = &account->nodes.items[order[i].node];
 		struct node *parent = &account->nodes.items[node->parent];
 
-		node->next = parent->child; /* the smallest comes first, and ends up last */
+		node->next = parent->child; /* the smallest is added first and ends up last */
 		parent->child = order[i].node;
 	}
 }
@@ -279,7 +276,7 @@ static void account_build(const struct span_set *spans, const struct path *path,
 			  struct account *ret)
 {
 	const struct model *model = spans->model;
-	struct build b = { .model = model, .spans = spans, .path = path, .account = ret };
+	struct account_builder b = { .model = model, .spans = spans, .path = path, .account = ret };
 
 	b.sharing = (struct use_sharing){
 		.model = model, .start = ret->start, .end = ret->end, .fn = add_share, .arg = &b
@@ -290,7 +287,7 @@ static void account_build(const struct span_set *spans, const struct path *path,
 						.is_leaf = true };
 	for (size_t i = 0; i < path->steps.count; i++)
 		add_step(&b, &path->steps.items[i]);
-	place_shares(&b);
+	group_shares(&b);
 	link_nodes(ret);
 	ret->lost = lost_of_path(spans, path, ret->start, ret->end);
 	use_sharing_done(&b.sharing);
@@ -325,13 +322,14 @@ void account_of_span(const struct span_set *spans, span_id span, struct account 
 
 size_t account_causes(const struct account *account, uint32_t *ret_nodes, size_t max)
 {
-	VEC(struct ranked) leaves = { 0 };
+	VEC(struct ranked_node) leaves = { 0 };
 
 	for (uint32_t i = 1; i < account->nodes.count; i++)
 		if (account->nodes.items[i].is_leaf)
-			*vec_push(&leaves) = (struct ranked){ account->nodes.items[i].time, i };
+			*vec_push(&leaves) =
+				(struct ranked_node){ account->nodes.items[i].time, i };
 	if (leaves.count)
-		qsort(leaves.items, leaves.count, sizeof(struct ranked), smaller_first);
+		qsort(leaves.items, leaves.count, sizeof(struct ranked_node), smaller_first);
 	for (size_t i = 0; i < leaves.count && i < max; i++)
 		ret_nodes[i] = leaves.items[leaves.count - 1 - i].node;
 

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * account - where the time of a request went, as a tree that a person can read.
+ * account - where the time of a request went, as a tree for people.
  *
- * A path has a step for every change of state, often thousands.  An account
- * puts together the steps of one level that say the same: the same thread in
- * the same state for the same reason.  Each node has the time of its steps, and
- * under a wait stand those who were waited for.  What others had to do with it
- * is added to the node: who had the CPU meanwhile, what else was in the disk's
- * queue, which functions ran.
+ * A path has a step for every change of state, often thousands.  An account merges the
+ * steps of one level that have the same thread, state and cause into a node.  Each node has
+ * the sum of its steps' time, and below each wait is what it waited for.  A node also has its
+ * shares: which threads used the CPU during a wait for it, which processes had I/O in the
+ * disk's queue, which functions ran.
  *
- * Of those who were waited for, the threads of one process count as one.  And
- * where many threads queue for one lock, each wakes the next, though only the
- * one that holds it keeps them all waiting: so a wait for a lock inside a wait
- * for the same lock is left out, and its holder comes right under the first.
+ * Below a wait, the threads of one process count as one.  If many threads queue for one
+ * lock, each wakes the next, but only the holder keeps them all waiting.  So a wait for a
+ * lock inside a wait for the same lock is omitted, and the holder is directly below the
+ * first wait.
  *
- * Where the thread of a span works for another one, what it does then stands
- * under a node that names that other span.
+ * If the thread of a span works for another span, its steps are below a node for
+ * that other span.
  */
 #ifndef SONDE_ANALYSE_ACCOUNT_H
 #define SONDE_ANALYSE_ACCOUNT_H
@@ -24,42 +23,42 @@
 #include "base/vec.h"
 #include "model/span_set.h"
 
-/* One of those who had a part in a node's time. */
+/* A process, thread or function with a part in a node's time. */
 struct share {
-	str_id name;      /* of a process, a thread or a function */
+	str_id name;      /* of the process, thread or function */
 	uint32_t pid;     /* 0 for a function */
-	thread_id thread; /* if it is another thread of the process that waits */
-	nsec_t time;      /* of a function: its part of the running time, by samples */
+	thread_id thread; /* set for another thread of the waiting process */
+	nsec_t time;      /* ns; of a function, estimated from samples */
 };
 
 struct node {
 	nsec_t time;
-	nsec_t irq;                   /* running: of it, in interrupts */
-	uint32_t count;               /* of steps */
-	uint32_t parent, child, next; /* places in the account; 0 is the root, and means none */
+	nsec_t irq;                   /* running: time of it in interrupts */
+	uint32_t count;               /* number of steps */
+	uint32_t parent, child, next; /* indexes in the account; 0 is the root, and means none */
 
 	span_id span;
-	uint32_t other;   /* a node of time that went to this span, as model_span_ref() has it */
-	thread_id thread; /* nobody: a span of which no thread is known, or the root */
-	bool several;     /* threads of that one's process */
-	uint8_t state;    /* 0: a span, or time of another, with what happened in it below */
+	uint32_t other;   /* number for model_span_ref() of a span that got the time; or 0 */
+	thread_id thread; /* none: the root, or a span without a known thread */
+	bool several;     /* whether several threads of its process are merged */
+	uint8_t state;    /* 0: a span or another span, with its steps below */
 	uint8_t flags;    /* STEP_... */
 	bool is_leaf;
-	struct step longest;       /* of its steps, for showing one */
-	const struct cause *cause; /* of that one, borrowed from the model; or NULL */
+	struct step longest;       /* longest step, as an example */
+	const struct cause *cause; /* of the longest step, borrowed from the model; or NULL */
 
-	thread_id holder; /* of a lock that was waited for: who had it for most of the time */
-	nsec_t held;      /* and for how long */
+	thread_id holder; /* wait for a lock: the thread that held it longest */
+	nsec_t held;      /* time for which that thread held it */
 
-	uint32_t shares, share_count; /* in the account's list, largest first */
+	uint32_t shares, share_count; /* first and number in the account's list, largest first */
 };
 
-/* What was used along the path. */
+/* Resources used along the path. */
 struct resources {
 	nsec_t cpu;
-	uint64_t blocked, preempted;              /* context switches by their kind */
+	uint64_t blocked, preempted;              /* voluntary and involuntary context switches */
 	uint64_t sent, sends, received, receives; /* bytes and operations on sockets */
-	uint64_t disk_read, disk_reads, disk_written, disk_writes; /* bytes and requests */
+	uint64_t disk_read, disk_reads, disk_written, disk_writes; /* bytes and operations */
 	uint64_t calls;                                            /* system calls */
 };
 
@@ -72,13 +71,13 @@ typedef VEC(struct probe_event_count) probe_event_counts;
 
 struct account {
 	nsec_t start, end;
-	thread_id thread; /* whose time it is, or */
-	span_id span;
-	VEC(struct node) nodes; /* the first is the root; children stand largest first */
+	thread_id thread;       /* explained thread; none if it is a span */
+	span_id span;           /* explained span; none if it is a thread */
+	VEC(struct node) nodes; /* the first is the root; children are linked largest first */
 	VEC(struct share) shares;
 	struct resources used;
 	probe_event_counts probe_events;
-	nsec_t typed; /* of the time, what has a state with a known cause */
+	nsec_t typed; /* time in states with a known cause */
 	struct lost lost;
 };
 
@@ -89,15 +88,15 @@ void account_of_thread(const struct model *model, thread_id thread, nsec_t from,
 void account_of_span(const struct span_set *spans, span_id span, struct account *ret);
 
 /*
- * The nodes without others below them, largest first: each with those above it
- * is a cause.  Returns how many there are; fills at most max.
+ * The leaves, largest first: each one with its ancestors is a cause.  Returns their number; fills
+ * at most max.
  */
 size_t account_causes(const struct account *account, uint32_t *ret_nodes, size_t max);
 
-/* Why a step was a wait; NULL if it was none, or nothing is known. */
+/* The cause of a step that is a wait; NULL if it is none, or the cause is unknown. */
 const struct cause *account_step_cause(const struct model *model, const struct step *step);
 
-/* How long spans of this service and operation usually take; count is 0 if it is the only one. */
+/* Durations of all spans of this service and operation; count is 0 if there is only one. */
 struct usual {
 	size_t count;
 	nsec_t p50, p95;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyse/disk_queue.h"
 
-/* A request is found by its end; one that ends later than this after the last step is not. */
-#define LONGEST_REQUEST NSEC_PER_SEC
+/* ns; I/O is found by its end, up to this long after the last step. */
+#define LONGEST_IO NSEC_PER_SEC
 
 static int by_start(const void *a, const void *b)
 {
@@ -18,7 +18,7 @@ void disk_queue_init(struct disk_queue *queue, const struct timeline *timeline, 
 		     nsec_t to)
 {
 	*queue = (struct disk_queue){ .timeline = timeline };
-	TIMELINE_EACH_BETWEEN(struct block_io, r, timeline, from, to + LONGEST_REQUEST)
+	TIMELINE_EACH_BETWEEN(struct block_io, r, timeline, from, to + LONGEST_IO)
 	{
 		if (r->start < to)
 			*vec_push(&queue->started) = r;

@@ -19,7 +19,6 @@ struct lost lost_of_span(const struct model *model, const struct span *span)
 	return lost;
 }
 
-/* Where a step happens. */
 static uint16_t step_host(const struct span_set *spans, const struct step *step)
 {
 	return step->thread.i ? model_thread(spans->model, step->thread)->host
@@ -42,7 +41,7 @@ struct lost lost_of_step(const struct span_set *spans, const struct step *step)
 	return model_lost_on_host(model, host, step->start, step->end);
 }
 
-/* Adds what touches a host or process, unless that was added before. */
+/* Adds the losses of a host or process, once. */
 static void add_once(struct lost *sum, struct map *seen, uint64_t key, struct lost more)
 {
 	uint64_t *known = map_insert(seen, key);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * path - the bounded critical path over the execution graph.
+ * The bounded critical path over the execution graph.
  *
- * Go along the thread's intervals.  Time in which it ran, or could have run, is
- * its own.  Time in which it was blocked belongs to whoever ended the wait: its
- * waker, or the sender of the message it waited for.  So go to that thread, and
- * along *its* intervals, from the begin of the wait (the bound) to its end; it
- * may have been blocked meanwhile, which is resolved in the same way.
+ * Walk along the thread's intervals.  Time in which it ran or was runnable is its own.
+ * Time in which it was blocked belongs to the thread that ended the wait: its waker, or
+ * the sender of the message that it waited for.  So continue with that thread, along
+ * its intervals from the start of the wait (the bound) to the end of the wait.  If
+ * it was blocked itself during that time, resolve its wait in the same way.
  *
- * That ends, because a wait inside a wait is shorter: whoever wakes somebody is
- * running at that moment, and who is waiting can explain nothing.  If the
- * waker's line begins after the bound, its creator did the rest, or else
- * whoever sent the first message it got.  What stays unresolved stays blocked,
- * with its letter.
+ * The recursion ends because a wait inside a wait is shorter: a waker runs at the moment
+ * of the wakeup, and a thread that is waiting on the current branch explains nothing.  If
+ * the waker's timeline begins after the bound, the thread that created it explains the
+ * rest or, failing that, the sender of the first message that it received.  An
+ * unresolved wait stays blocked, with its state.
  *
- * Of a wait that goes on behind the end of the time in question, that end cuts
- * off the rest: the path of a shorter time is the begin of that of a longer.
+ * If a wait continues after the end of the period, that end cuts off the rest.  So the
+ * path of a shorter period is a prefix of the path of a longer one.
  *
- * This is the algorithm of the diagnosis paper (section 3) and of the tool it
- * builds on; data/critical-path-graphs describes its corner cases.
+ * This is the algorithm of the diagnosis paper (section 3) and of the tool that it builds
+ * on; data/critical-path-graphs describes its corner cases.
  */
 #include "analyse/path.h"
 
@@ -27,27 +27,27 @@
 
 enum { DEPTH_MAX = 128 };
 
-/* Who ended a wait, and when it was last their doing. */
+/* The thread that ended a wait, and until when its timeline explains the wait. */
 struct resolver {
 	thread_id thread;
 	nsec_t at;
 };
 
-/* A part of the time of a wait, and whose it is. */
+/* A part of a wait, and the thread that explains it. */
 struct leg {
 	thread_id thread;
 	nsec_t start, end;
-	uint8_t flags; /* STEP_..., or 0 if the thread's line tells */
-	uint8_t state; /* if it does not */
+	uint8_t flags; /* STEP_...; 0 if the thread's timeline explains it */
+	uint8_t state; /* if flags are set */
 };
 
-struct walk {
+struct path_walk {
 	const struct model *model;
 	const struct span_set *spans;
 	struct path *path;
 	span_id span;
 	uint32_t other;
-	VEC(struct leg) legs; /* of the waits on the way; each one's last leg first */
+	VEC(struct leg) legs; /* stack of the open waits; each one's last leg first */
 };
 
 void path_done(struct path *path)
@@ -55,13 +55,7 @@ void path_done(struct path *path)
 	vec_done(&path->steps);
 }
 
-static bool is_blocked(uint8_t state)
-{
-	return state != STATE_RUNNING && state != STATE_READY && state != STATE_THROTTLED &&
-	       state != STATE_GAP;
-}
-
-static uint32_t push(struct walk *w, uint32_t parent, struct step step)
+static uint32_t push(struct path_walk *w, uint32_t parent, struct step step)
 {
 	step.span = w->span;
 	step.other = w->other;
@@ -74,13 +68,13 @@ static uint32_t push(struct walk *w, uint32_t parent, struct step step)
 	return w->path->steps.count;
 }
 
-/* Whether a thread may have ended a wait: not if it was waiting then. */
-static bool may_explain(const struct walk *w, thread_id id, uint32_t wait)
+/* Whether a thread can explain a wait: not if it waits on the current branch itself. */
+static bool may_explain(const struct path_walk *w, thread_id id, uint32_t wait)
 {
 	for (; wait; wait = w->path->steps.items[wait - 1].parent)
 		if (w->path->steps.items[wait - 1].thread.i == id.i)
 			return false;
-	return thread_is_followed(w->model, id);
+	return model_thread_is_followed(w->model, id);
 }
 
 static bool is_socket(uint8_t object_kind)
@@ -90,8 +84,8 @@ static bool is_socket(uint8_t object_kind)
 }
 
 /*
- * The message that a thread waited for: the first it received after it was
- * woken, and before it blocked again, on the socket it waited on if that is known.
+ * The message that a thread waited for: the first one that it received after it was woken and
+ * before it blocked again; if the socket of the wait is known, on that socket.
  */
 static const struct message *awaited_message(const struct model *model, thread_id id,
 					     const struct stretch *wait, const struct cause *cause)
@@ -105,7 +99,7 @@ static const struct message *awaited_message(const struct model *model, thread_i
 	if (!timeline_from(timeline, wait->end, &pos))
 		return NULL;
 	while (until == UINT64_MAX && model_stretch_next(model, id, &next))
-		if (is_blocked(next.interval.state))
+		if (state_is_blocked(next.interval.state))
 			until = next.interval.start;
 	do {
 		const struct message *m = timeline_at(timeline, pos);
@@ -118,8 +112,8 @@ static const struct message *awaited_message(const struct model *model, thread_i
 	return NULL;
 }
 
-static bool resolve(const struct walk *w, thread_id id, const struct stretch *wait, uint32_t step,
-		    struct resolver *ret)
+static bool resolve(const struct path_walk *w, thread_id id, const struct stretch *wait,
+		    uint32_t step, struct resolver *ret)
 {
 	const struct cause *cause = model_cause(w->model, id, &wait->interval);
 	uint8_t state = wait->interval.state;
@@ -129,10 +123,10 @@ static bool resolve(const struct walk *w, thread_id id, const struct stretch *wa
 
 	bool by_task = cause->context == WAKE_TASK;
 
-	/* who wakes the receiver of a packet just happens to be on that CPU */
+	/* the waker of a packet's receiver is only the thread that the packet interrupted */
 	if (state == STATE_NETWORK || (state == STATE_PROCESS && !by_task)) {
 		const struct message *m = awaited_message(w->model, id, wait, cause);
-		/* a send is stamped when it returns, which may be after it woke the receiver */
+		/* a send has the time of its return, which can be after it woke the receiver */
 		nsec_t at = m && m->other_time < wait->end ? m->other_time : wait->end;
 
 		if (m) {
@@ -144,10 +138,10 @@ static bool resolve(const struct walk *w, thread_id id, const struct stretch *wa
 	return by_task && may_explain(w, cause->waker, step);
 }
 
-static void walk(struct walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t parent);
+static void walk_thread(struct path_walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t parent);
 
-/* The first message that a thread got from somebody else, in a stretch of its life. */
-static const struct message *first_message(const struct walk *w, thread_id id, nsec_t from,
+/* The first message that a thread received from another thread between two times. */
+static const struct message *first_message(const struct path_walk *w, thread_id id, nsec_t from,
 					   nsec_t to, uint32_t wait)
 {
 	const struct timeline *timeline = model_thread(w->model, id)->timelines[TIMELINE_MESSAGES];
@@ -167,8 +161,8 @@ static const struct message *first_message(const struct walk *w, thread_id id, n
 	return NULL;
 }
 
-static void push_rest(struct walk *w, uint32_t parent, thread_id id, uint8_t state, uint8_t flags,
-		      nsec_t from, nsec_t to)
+static void push_rest(struct path_walk *w, uint32_t parent, thread_id id, uint8_t state,
+		      uint8_t flags, nsec_t from, nsec_t to)
 {
 	if (from < to)
 		push(w, parent,
@@ -180,14 +174,14 @@ static void push_rest(struct walk *w, uint32_t parent, thread_id id, uint8_t sta
 				    .flags = flags });
 }
 
-static void push_leg(struct walk *w, thread_id id, nsec_t start, nsec_t end, uint8_t flags,
+static void push_leg(struct path_walk *w, thread_id id, nsec_t start, nsec_t end, uint8_t flags,
 		     uint8_t state)
 {
 	*vec_push(&w->legs) = (struct leg){ id, start, end, flags, state };
 }
 
-/* Whose the time was from the bound to the moment when thread id ended the wait, backwards. */
-static void find_legs(struct walk *w, thread_id id, nsec_t bound, nsec_t to, uint32_t wait)
+/* Pushes the legs from the bound to the time at which thread id ended the wait, backwards. */
+static void find_legs(struct path_walk *w, thread_id id, nsec_t bound, nsec_t to, uint32_t wait)
 {
 	const struct thread *thread;
 
@@ -211,11 +205,11 @@ static void find_legs(struct walk *w, thread_id id, nsec_t bound, nsec_t to, uin
 		to = m->other_time;
 		id = m->other;
 	}
-	/* a thread that begins later has only now been heard of */
+	/* nothing is recorded of a thread that begins after the bound */
 	push_leg(w, id, bound, to, thread->begin <= bound ? 0 : STEP_UNEXPLAINED, STATE_BLOCKED);
 }
 
-static void walk_wait(struct walk *w, thread_id id, const struct stretch *wait, nsec_t from,
+static void walk_wait(struct path_walk *w, thread_id id, const struct stretch *wait, nsec_t from,
 		      nsec_t to, uint32_t step)
 {
 	size_t first = w->legs.count;
@@ -237,12 +231,12 @@ static void walk_wait(struct walk *w, thread_id id, const struct stretch *wait, 
 		if (leg.flags || leg.start >= end)
 			push_rest(w, step, leg.thread, leg.state, leg.flags, leg.start, end);
 		else
-			walk(w, leg.thread, leg.start, end, step);
+			walk_thread(w, leg.thread, leg.start, end, step);
 	}
 }
 
-/* The steps of a thread between two times. */
-static void walk(struct walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t parent)
+/* Adds the steps of a thread between two times. */
+static void walk_thread(struct path_walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t parent)
 {
 	nsec_t begin = model_thread(w->model, id)->begin, at = from;
 	struct stretch s;
@@ -266,7 +260,7 @@ static void walk(struct walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t 
 					    .preempted = s.interval.flags & INTERVAL_PREEMPTED,
 					    .state = s.interval.state });
 
-		if (is_blocked(s.interval.state))
+		if (state_is_blocked(s.interval.state))
 			walk_wait(w, id, &s, at, end, step);
 		at = end;
 	}
@@ -276,45 +270,45 @@ static void walk(struct walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t 
 void path_of_thread(const struct model *model, thread_id thread, nsec_t from, nsec_t to,
 		    struct path *path)
 {
-	struct walk w = { .model = model, .path = path };
+	struct path_walk w = { .model = model, .path = path };
 
-	walk(&w, thread, from, to, 0);
+	walk_thread(&w, thread, from, to, 0);
 	vec_done(&w.legs);
 }
 
-static void walk_work(struct walk *w, const struct work *work)
+static void walk_part(struct path_walk *w, const struct span_part *part)
 {
-	w->other = work->other;
-	if (work->thread.i)
-		walk(w, work->thread, work->start, work->end, 0);
+	w->other = part->other;
+	if (part->thread.i)
+		walk_thread(w, part->thread, part->start, part->end, 0);
 	else
-		push_rest(w, 0, work->thread, STATE_GAP, 0, work->start, work->end);
+		push_rest(w, 0, part->thread, STATE_GAP, 0, part->start, part->end);
 }
 
-static void walk_section(struct walk *w, const struct section *s, struct span_work *work)
+static void walk_section(struct path_walk *w, const struct span_section *s, struct span_work *work)
 {
 	w->span = s->span;
 	if (!span_set_at(w->spans, s->span)->ref) {
-		/* no context names it, as in most captures: so it shall cost nothing */
+		/* most captures have no contexts: skip the search */
 		thread_id thread = span_work_thread(work, w->spans, s->span);
 
-		walk_work(w, &(struct work){ s->start, s->end, thread, 0 });
+		walk_part(w, &(struct span_part){ s->start, s->end, thread, 0 });
 		return;
 	}
 	work->items.count = 0;
 	span_work_find(w->spans, s->span, s->start, s->end, work);
 	for (size_t i = 0; i < work->items.count; i++)
-		walk_work(w, &work->items.items[i]);
+		walk_part(w, &work->items.items[i]);
 }
 
 void path_of_span(const struct span_set *spans, span_id span, struct path *path)
 {
-	struct walk w = { .model = spans->model, .spans = spans, .path = path };
+	struct path_walk w = { .model = spans->model, .spans = spans, .path = path };
 	struct span_path sections = { 0 };
 	struct span_work work = { 0 };
 
 	span_path_find(spans, span, &sections);
-	/* they come from the end to the begin */
+	/* sections are sorted from the end to the start */
 	for (size_t i = sections.items.count; i-- > 0;)
 		walk_section(&w, &sections.items.items[i], &work);
 	span_work_done(&work);

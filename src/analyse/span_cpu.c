@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyse/span_cpu.h"
 
-/* Add to a sum what a thread did for so long in this state. */
+/* Adds an interval from start to end to the sum, if its thread runs. */
 static void add(nsec_t *sum, const struct interval *interval, nsec_t start, nsec_t end)
 {
 	if (start >= end || interval->state == STATE_GAP)
@@ -12,7 +12,7 @@ static void add(nsec_t *sum, const struct interval *interval, nsec_t start, nsec
 		*sum += end - start;
 }
 
-/* Along its contexts and its intervals at once. */
+/* Merges the contexts and the intervals of a thread. */
 static void add_thread(const struct model *model, thread_id id, nsec_t *cpu)
 {
 	struct context_stretch c;

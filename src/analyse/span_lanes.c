@@ -52,7 +52,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* From the start again: a section begins before the last one. */
+/* Starts again, because a section begins before the last one. */
 static void rewind_lanes(struct span_lanes *lanes)
 {
 	lanes->at = 0;
@@ -75,7 +75,7 @@ void span_lanes_init(struct span_lanes *lanes, const struct model *model, span_i
 			lanes->entered = residency->first;
 		if (residency->last > lanes->left)
 			lanes->left = residency->last;
-		if (!thread_is_followed(model, residency->thread))
+		if (!model_thread_is_followed(model, residency->thread))
 			continue;
 		*vec_push(&lanes->by_first) = lanes->all.count;
 		*vec_push(&lanes->all) = residency;
@@ -95,7 +95,7 @@ void span_lanes_done(struct span_lanes *lanes)
 	vec_done(&lanes->taken);
 }
 
-/* A lane waits until its context at time t ends, or not at all if it is in the span then. */
+/* Queues a lane until its context at time t ends; if it is in the span, without delay. */
 static void wait_from(struct span_lanes *lanes, const struct model *model, uint32_t lane, nsec_t t)
 {
 	struct context_stretch c;
@@ -112,7 +112,7 @@ static void wait_from(struct span_lanes *lanes, const struct model *model, uint3
 
 void span_lanes_take(struct span_lanes *lanes, const struct model *model, nsec_t from, nsec_t to)
 {
-	/* those of the last section have not moved on yet */
+	/* lanes of the last section are not in the heap */
 	for (size_t i = 0; i < lanes->taken.count; i++)
 		wait_from(lanes, model, lanes->taken.items[i], from);
 	lanes->taken.count = 0;
@@ -125,7 +125,7 @@ void span_lanes_take(struct span_lanes *lanes, const struct model *model, nsec_t
 		qsort(lanes->taken.items, lanes->taken.count, sizeof(uint32_t), by_number);
 }
 
-/* Whether of two threads that have left the span, a is the last one to have been in it. */
+/* Whether a left the span after b; with ties, the span's own thread wins. */
 static bool is_later(const struct residency *a, const struct residency *b, thread_id own)
 {
 	if (a->last != b->last)
@@ -144,7 +144,7 @@ thread_id span_lanes_last(struct span_lanes *lanes, const struct model *model)
 
 		if (residency->first >= t)
 			break;
-		/* of several that are inside, the span's own thread is taken, or else the first */
+		/* of several threads inside, prefer the span's own, then the first */
 		heap_push(&lanes->inside, residency->thread.i == own.i ? 0 : residency->thread.i,
 			  lane);
 	}

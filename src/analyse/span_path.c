@@ -2,29 +2,29 @@
 #include "analyse/span_path.h"
 
 /* A child, clipped to its parent. */
-struct child {
+struct path_child {
 	span_id span;
 	nsec_t start, end;
 };
 
 /*
- * A span on the way, and how far back in time it is accounted for.  Times on
- * the path are those of the spans less a shift, mostly 0.
+ * A span on the current branch, and how far back in time it is done.  Times on the path are
+ * times of the span minus a shift, which is usually 0.
  */
-struct visit {
+struct span_visit {
 	span_id span;
 	nsec_t start, at;
 	nsec_t shift;
-	nsec_t limit;  /* of spans: when the last child that was waited for began */
-	nsec_t length; /* of the span, as far as it is on the path */
-	size_t first,
-		next; /* its children in the common list: all, and those yet to be looked at */
+	nsec_t limit;  /* start of the child that was waited for last, in time of the span */
+	nsec_t length; /* of the part of the span on the path, ns */
+	size_t first;  /* index of its first child in the common list */
+	size_t next;   /* index of its first child not visited yet */
 };
 
-struct search {
+struct span_path_search {
 	const struct span_set *spans;
-	VEC(struct child) children; /* of the spans on the way, each one's from last to end first */
-	VEC(struct visit) visits;   /* from the root down; traces may be deeper than our stack */
+	VEC(struct path_child) children; /* of the spans on the branch, last end first */
+	VEC(struct span_visit) visits; /* from the root down; recursion could overflow the stack */
 	struct span_path *path;
 };
 
@@ -35,7 +35,7 @@ void span_path_done(struct span_path *path)
 
 static int ends_later(const void *a, const void *b)
 {
-	const struct child *x = a, *y = b;
+	const struct path_child *x = a, *y = b;
 
 	if (x->end != y->end)
 		return x->end > y->end ? -1 : 1;
@@ -44,7 +44,8 @@ static int ends_later(const void *a, const void *b)
 	return x->span.i > y->span.i ? -1 : x->span.i < y->span.i;
 }
 
-static void enter(struct search *s, span_id id, nsec_t path_start, nsec_t path_end, nsec_t shift)
+static void enter(struct span_path_search *s, span_id id, nsec_t path_start, nsec_t path_end,
+		  nsec_t shift)
 {
 	nsec_t start = path_start + shift, end = path_end + shift;
 	size_t first = s->children.count;
@@ -52,33 +53,33 @@ static void enter(struct search *s, span_id id, nsec_t path_start, nsec_t path_e
 	for (span_id c = span_set_at(s->spans, id)->first_child; c.i;
 	     c = span_set_at(s->spans, c)->next) {
 		const struct span *span = span_set_at(s->spans, c);
-		struct child child = { c, span->start > start ? span->start : start,
-				       span->end < end ? span->end : end };
+		struct path_child child = { c, span->start > start ? span->start : start,
+					    span->end < end ? span->end : end };
 
 		if (!(span->flags & SPAN_FOLLOWS) && child.start < child.end)
 			*vec_push(&s->children) = child;
 	}
 	if (s->children.count > first)
-		qsort(s->children.items + first, s->children.count - first, sizeof(struct child),
-		      ends_later);
-	*vec_push(&s->visits) = (struct visit){ .span = id,
-						.start = path_start,
-						.at = path_end,
-						.shift = shift,
-						.limit = end,
-						.length = end - start,
-						.first = first,
-						.next = first };
+		qsort(s->children.items + first, s->children.count - first,
+		      sizeof(struct path_child), ends_later);
+	*vec_push(&s->visits) = (struct span_visit){ .span = id,
+						     .start = path_start,
+						     .at = path_end,
+						     .shift = shift,
+						     .limit = end,
+						     .length = end - start,
+						     .first = first,
+						     .next = first };
 }
 
-static void add_section(struct search *s, span_id span, nsec_t start, nsec_t end)
+static void add_section(struct span_path_search *s, span_id span, nsec_t start, nsec_t end)
 {
 	if (start < end)
-		*vec_push(&s->path->items) = (struct section){ span, start, end };
+		*vec_push(&s->path->items) = (struct span_section){ span, start, end };
 }
 
-/* Whether a child had ended when the one after it began, as far as clocks can tell. */
-static bool had_ended(const struct visit *v, const struct child *child)
+/* Whether a child had ended when the next one began, within the accuracy of clocks. */
+static bool had_ended(const struct span_visit *v, const struct path_child *child)
 {
 	nsec_t length = child->end - child->start, overlap;
 
@@ -88,13 +89,13 @@ static bool had_ended(const struct visit *v, const struct child *child)
 	return overlap <= v->length / 100 && overlap <= length / 10;
 }
 
-/* One step back in time within the innermost span on the way. */
-static void advance(struct search *s)
+/* One step back in time within the innermost span of the branch. */
+static void advance(struct span_path_search *s)
 {
-	struct visit *v = &s->visits.items[s->visits.count - 1];
+	struct span_visit *v = &s->visits.items[s->visits.count - 1];
 
 	while (v->next < s->children.count && !had_ended(v, &s->children.items[v->next]))
-		v->next++; /* went on while a later one was waited for: nobody waited for it */
+		v->next++; /* continued during a later child: the parent did not wait for it */
 	if (v->next == s->children.count) {
 		add_section(s, v->span, v->start, v->at);
 		s->children.count = v->first;
@@ -102,7 +103,7 @@ static void advance(struct search *s)
 		return;
 	}
 
-	struct child child = s->children.items[v->next++];
+	struct path_child child = s->children.items[v->next++];
 	nsec_t shift = child.end > v->at + v->shift ? child.end - v->at : v->shift;
 	nsec_t start = child.start > v->start + shift ? child.start - shift : v->start;
 	nsec_t end = child.end > v->start + shift ? child.end - shift : v->start;
@@ -115,7 +116,7 @@ static void advance(struct search *s)
 
 void span_path_find(const struct span_set *spans, span_id span, struct span_path *ret)
 {
-	struct search s = { .spans = spans, .path = ret };
+	struct span_path_search s = { .spans = spans, .path = ret };
 	const struct span *root = span_set_at(spans, span);
 
 	enter(&s, span, root->start, root->end, 0);

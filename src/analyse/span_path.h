@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * span_path - the critical path as spans alone tell it.
+ * span_path - the critical path through spans alone.
  *
- * From the end of a span back to its begin: the time after its last child
- * ended is its own; then that child is what was waited for; then, from the
- * child's begin, the last child that had ended by then; and so on, each child
- * in the same way.  Children are clipped to their parents; those wholly
- * outside, and those nobody waits for (follows-from), are left out with all
- * below them.
+ * Walk from the end of a span back to its start.  The time after the end of its last
+ * child is its own; before that, it waited for that child; before the start of the
+ * child, for the last child that had ended by then; and so on.  Each child is divided in the
+ * same way.  Children are clipped to their parents.  Children entirely outside of the parent,
+ * and those that the parent does not wait for (follows-from), are omitted with their
+ * descendants.
  *
- * Spans are timed by several clocks, and rounded.  So a child that ends after
- * the next one begins, by a sliver, still counts as ended by then: otherwise a
- * long call would be missing from the path because a short one after it began a
- * microsecond early.  A sliver is at most a hundredth of the parent, as CRISP has
- * it (Uber, USENIX ATC 2022), and a tenth of the child, so that short calls
- * that really overlap do not count as a sequence.  The child keeps its length, which
- * one clock has measured, and is put that much earlier with all below it.
+ * Spans come from several clocks, and are rounded.  So a child that ends slightly after
+ * the next one begins still counts as ended by then; otherwise a long call would
+ * be missing from the path because a short call after it began a microsecond early.
+ * "Slightly" is at most a hundredth of the parent, as in CRISP (Uber, USENIX ATC 2022), and a
+ * tenth of the child, so that short calls that really overlap do not count as a sequence.
+ * The child keeps its length, which one clock measured, and moves to the earlier time with
+ * its descendants.
  *
- * Whose child a span is, its ids say.  So spans of machines whose clocks could not
- * be aligned are on one path all the same, clipped by what each calls the time
- * of day; who reads the inputs tells of that (read/merge.h).  What threads sent each
- * other is not joined then, so within a section no path crosses machines.
+ * Parents are found by id, not by time.  So spans of hosts whose clocks could not be aligned
+ * are on one path too, clipped by each host's time of day; the reader of the inputs
+ * warns about this (read/merge.h).  Messages between such hosts are not joined, so within a
+ * section no path crosses hosts.
  */
 #ifndef SONDE_ANALYSE_SPAN_PATH_H
 #define SONDE_ANALYSE_SPAN_PATH_H
@@ -28,13 +28,14 @@
 #include "base/vec.h"
 #include "model/span_set.h"
 
-struct section {
+/* A part of the path that belongs to one span. */
+struct span_section {
 	span_id span;
 	nsec_t start, end;
 };
 
 struct span_path {
-	VEC(struct section) items; /* from the end of the span to its begin, without gap */
+	VEC(struct span_section) items; /* from the end of the span to its start, without gap */
 };
 
 void span_path_done(struct span_path *path);

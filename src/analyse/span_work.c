@@ -3,30 +3,23 @@
 
 #include <string.h>
 
-/* A thread that is in the span at times: when it is, or will be next. */
-struct lane {
+/* A thread that works for the span at times, and its current or next such period. */
+struct span_lane {
 	thread_id thread;
-	nsec_t start, end; /* start is UINT64_MAX if it will not be again */
+	nsec_t start, end; /* start is UINT64_MAX if there is no further one */
 	struct context_stretch at;
-	bool more; /* there are contexts from `at` on that were not looked at */
+	bool more; /* whether `at` is a context that is not examined yet */
 };
 
-struct search {
+struct span_work_search {
 	const struct model *model;
 	const struct span_set *spans;
 	span_id span;
 	struct span_lanes *threads; /* borrowed */
 	nsec_t to;
-	VEC(struct lane) lanes;
+	VEC(struct span_lane) lanes;
 	struct span_work *work;
 };
-
-bool thread_is_followed(const struct model *model, thread_id id)
-{
-	const struct thread *thread = model_thread(model, id);
-
-	return id.i && !thread->out_of_scope && !thread->kernel;
-}
 
 void span_work_done(struct span_work *work)
 {
@@ -40,18 +33,19 @@ void span_work_done(struct span_work *work)
 
 static void push(struct span_work *work, nsec_t start, nsec_t end, thread_id thread, uint32_t other)
 {
-	struct work *last = work->items.count ? &work->items.items[work->items.count - 1] : NULL;
+	struct span_part *last =
+		work->items.count ? &work->items.items[work->items.count - 1] : NULL;
 
 	if (start >= end)
 		return;
 	if (last && last->end == start && last->thread.i == thread.i && last->other == other)
 		last->end = end;
 	else
-		*vec_push(&work->items) = (struct work){ start, end, thread, other };
+		*vec_push(&work->items) = (struct span_part){ start, end, thread, other };
 }
 
-/* The next time that the lane's thread is in the span, or below it, without a break. */
-static void lane_next(const struct search *s, struct lane *lane)
+/* Moves on to the thread's next period in the span or its descendants. */
+static void lane_next(const struct span_work_search *s, struct span_lane *lane)
 {
 	lane->start = UINT64_MAX;
 	for (; lane->more && lane->at.context.start < s->to;
@@ -80,12 +74,12 @@ static struct span_lanes *lanes_of(struct span_work *work, const struct model *m
 	return &work->lanes.items[*at - 1];
 }
 
-static void find_lanes(struct search *s, nsec_t from)
+static void find_lanes(struct span_work_search *s, nsec_t from)
 {
 	span_lanes_take(s->threads, s->model, from, s->to);
 	for (size_t i = 0; i < s->threads->taken.count; i++) {
 		uint32_t number = s->threads->taken.items[i];
-		struct lane lane = { .thread = s->threads->all.items[number]->thread };
+		struct span_lane lane = { .thread = s->threads->all.items[number]->thread };
 
 		lane.more = model_context_from(s->model, lane.thread, from, &lane.at);
 		lane_next(s, &lane);
@@ -94,7 +88,7 @@ static void find_lanes(struct search *s, nsec_t from)
 	}
 }
 
-/* Each span on the way up keeps what was found, so that a deep trace is climbed once. */
+/* Stores the result for each span on the way up, so that a deep trace is walked once. */
 thread_id span_work_thread(struct span_work *work, const struct span_set *spans, span_id id)
 {
 	thread_id found = { 0 };
@@ -107,7 +101,7 @@ thread_id span_work_thread(struct span_work *work, const struct span_set *spans,
 			found.i = *known;
 			break;
 		}
-		if (thread_is_followed(spans->model, span_set_at(spans, top)->thread))
+		if (model_thread_is_followed(spans->model, span_set_at(spans, top)->thread))
 			found = span_set_at(spans, top)->thread;
 	}
 	for (; id.i != top.i; id = span_set_at(spans, id)->parent)
@@ -115,13 +109,13 @@ thread_id span_work_thread(struct span_work *work, const struct span_set *spans,
 	return found;
 }
 
-/* Who is in the span at a time: the one that is followed already, if it is. */
-static const struct lane *lane_at(const struct search *s, nsec_t t, thread_id now)
+/* The thread in the span at time t: preferably `now`, the current one. */
+static const struct span_lane *lane_at(const struct span_work_search *s, nsec_t t, thread_id now)
 {
-	const struct lane *found = NULL;
+	const struct span_lane *found = NULL;
 
 	for (size_t i = 0; i < s->lanes.count; i++) {
-		const struct lane *lane = &s->lanes.items[i];
+		const struct span_lane *lane = &s->lanes.items[i];
 
 		if (lane->start <= t && t < lane->end && (!found || lane->thread.i == now.i))
 			found = lane;
@@ -129,10 +123,10 @@ static const struct lane *lane_at(const struct search *s, nsec_t t, thread_id no
 	return found;
 }
 
-/* Who will be in it next; NULL if nobody will. */
-static const struct lane *lane_after(const struct search *s)
+/* The thread that enters the span next; NULL if none will. */
+static const struct span_lane *lane_after(const struct span_work_search *s)
 {
-	const struct lane *found = NULL;
+	const struct span_lane *found = NULL;
 
 	for (size_t i = 0; i < s->lanes.count; i++)
 		if (s->lanes.items[i].start < (found ? found->start : s->to))
@@ -140,8 +134,8 @@ static const struct lane *lane_after(const struct search *s)
 	return found;
 }
 
-/* The span that a thread works for instead of ours, or 0 if it may well be ours. */
-static uint32_t other_span(const struct search *s, const struct context *context)
+/* The span that a thread works for instead; 0 if it can be this one. */
+static uint32_t other_span(const struct span_work_search *s, const struct context *context)
 {
 	const struct span_ref *ref = model_span_ref(s->model, context->ref);
 	bool is_outside =
@@ -159,8 +153,8 @@ static uint32_t other_span(const struct search *s, const struct context *context
 	return context->ref;
 }
 
-/* What a thread does while nobody is in the span. */
-static void add_pause(struct search *s, thread_id thread, nsec_t from, nsec_t to)
+/* Adds what a thread does while no thread is in the span. */
+static void add_pause(struct span_work_search *s, thread_id thread, nsec_t from, nsec_t to)
 {
 	struct context_stretch c;
 
@@ -169,7 +163,7 @@ static void add_pause(struct search *s, thread_id thread, nsec_t from, nsec_t to
 		nsec_t start = c.context.start < to ? c.context.start : to;
 		nsec_t end = c.end < to ? c.end : to;
 
-		if (from < start) { /* before its first, nothing is known */
+		if (from < start) { /* before its first context, unknown */
 			push(s->work, from, start, thread, 0);
 			from = start;
 		}
@@ -179,10 +173,10 @@ static void add_pause(struct search *s, thread_id thread, nsec_t from, nsec_t to
 	push(s->work, from, to, thread, 0);
 }
 
-/* From t on nobody is in the span; returns until when. */
-static nsec_t pass_pause(struct search *s, thread_id now, nsec_t t)
+/* Adds the time from t on in which no thread is in the span; returns its end. */
+static nsec_t pass_pause(struct span_work_search *s, thread_id now, nsec_t t)
 {
-	const struct lane *next = lane_after(s);
+	const struct span_lane *next = lane_after(s);
 	nsec_t until = next ? next->start : s->to, begin;
 
 	if (next) {
@@ -190,13 +184,13 @@ static nsec_t pass_pause(struct search *s, thread_id now, nsec_t t)
 		if (begin <= t)
 			now = next->thread;
 		else if (begin < until)
-			until = begin; /* till then, who made it tells */
+			until = begin; /* until then, the thread that creates it counts */
 	}
 	add_pause(s, now, t, until);
 	return until;
 }
 
-static void follow(struct search *s, nsec_t from)
+static void follow(struct span_work_search *s, nsec_t from)
 {
 	thread_id now = span_lanes_last(s->threads, s->model);
 
@@ -204,7 +198,7 @@ static void follow(struct search *s, nsec_t from)
 		now = span_work_thread(s->work, s->spans, s->span);
 
 	while (from < s->to) {
-		const struct lane *lane = lane_at(s, from, now);
+		const struct span_lane *lane = lane_at(s, from, now);
 
 		if (lane) {
 			nsec_t end = lane->end < s->to ? lane->end : s->to;
@@ -225,7 +219,7 @@ static void follow(struct search *s, nsec_t from)
 void span_work_find(const struct span_set *spans, span_id span, nsec_t from, nsec_t to,
 		    struct span_work *ret)
 {
-	struct search s = {
+	struct span_work_search s = {
 		.model = spans->model, .spans = spans, .span = span, .to = to, .work = ret
 	};
 

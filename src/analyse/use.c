@@ -14,8 +14,8 @@ static void count_probe_event(probe_event_counts *probe_events, uint32_t type)
 }
 
 /*
- * A message's time is its end: a step ends with what it sent, an answer maybe, and begins with
- * what it received.
+ * The time of a message is its end.  So a message sent at the end of a step belongs to that step,
+ * and a message received at its start as well.
  */
 static void count_message(struct resources *used, const struct message *m, const struct step *step)
 {
@@ -41,7 +41,7 @@ static void count_block_io(struct resources *used, const struct block_io *r)
 	}
 }
 
-/* The part of an interval's interrupt time that falls into a step of it, evenly spread. */
+/* The step's part of its interval's interrupt time, assuming that it is spread evenly. */
 static nsec_t irq_part(const struct model *model, const struct step *step)
 {
 	struct stretch s;
@@ -94,7 +94,7 @@ static nsec_t overlap(nsec_t a_start, nsec_t a_end, nsec_t b_start, nsec_t b_end
 	return start < end ? end - start : 0;
 }
 
-/* Of another process, its name will do; of the waiting one, which thread it is. */
+/* Another process is reported as a whole, the waiting process by thread. */
 static void share_slice(struct use_sharing *sharing, const struct step *step,
 			const struct slice *slice, nsec_t part, uint32_t node)
 {
@@ -113,7 +113,7 @@ static void share_slice(struct use_sharing *sharing, const struct step *step,
 		    });
 }
 
-/* Which threads had the CPU on which the thread ran last: others, whatever broken clocks say. */
+/* Other threads on the CPU that the thread waits for; never the thread itself. */
 static void share_cpu(struct use_sharing *sharing, const struct step *step, uint32_t node)
 {
 	const struct timeline *slices = model_slices(
@@ -134,8 +134,8 @@ static void share_cpu(struct use_sharing *sharing, const struct step *step, uint
 	} while (timeline_next(slices, &pos));
 }
 
-/* A flush that a worker of the kernel issues is a part of somebody's write. */
-static bool is_by_the_kernel(const struct block_io *r, const struct thread *issuer)
+/* A flush that a kernel worker issues is a part of another process's write. */
+static bool is_kernel_flush(const struct block_io *r, const struct thread *issuer)
 {
 	return r->op == 'F' && (issuer->kernel || !issuer->comm.i);
 }
@@ -156,7 +156,7 @@ static struct disk_queue *queue_of(struct use_sharing *sharing, const struct cau
 	return &sharing->queues.items[*at - 1];
 }
 
-/* Whose requests were in the queue of the disk that was waited for. */
+/* Processes with I/O in the queue of the disk that the thread waits for. */
 static void share_disk(struct use_sharing *sharing, const struct step *step,
 		       const struct cause *cause, uint32_t node)
 {
@@ -169,7 +169,7 @@ static void share_disk(struct use_sharing *sharing, const struct step *step,
 		const struct thread *issuer = model_thread(sharing->model, r->issuer);
 		nsec_t part = overlap(r->start, r->end, step->start, step->end);
 
-		if (part && issuer->pid != pid && !is_by_the_kernel(r, issuer))
+		if (part && issuer->pid != pid && !is_kernel_flush(r, issuer))
 			sharing->fn(sharing->arg, node,
 				    &(struct share){
 					    .name = model_process_comm(sharing->model, r->issuer),
@@ -178,7 +178,7 @@ static void share_disk(struct use_sharing *sharing, const struct step *step,
 	}
 }
 
-/* The function a sample was taken in: the innermost of the program, or else of the kernel. */
+/* The function of a sample: the innermost in user space, or else in the kernel. */
 static str_id sample_function(const struct model *model, uint32_t number)
 {
 	struct stack stack = model_stack(model, number);

@@ -2,7 +2,7 @@
 #include "base/search.h"
 #include "analyse/use_sums.h"
 
-enum { MARK_EVERY = 64 }; /* items of a line */
+enum { MARK_EVERY = 64 }; /* items of a timeline */
 
 enum column_kind { COLUMN_STATE, COLUMN_CALL, COLUMN_PROBE_EVENT };
 
@@ -11,7 +11,7 @@ static uint64_t column_key(enum column_kind kind, uint32_t number)
 	return (uint64_t)kind << 32 | number;
 }
 
-static void mark_line(struct use_sums *sums, const struct timeline *timeline)
+static void mark_timeline(struct use_sums *sums, const struct timeline *timeline)
 {
 	size_t count = 0;
 
@@ -31,7 +31,7 @@ static int by_time(const void *a, const void *b)
 
 typedef void add_fn(void *arg, uint64_t key, nsec_t time, uint64_t amount);
 
-/* All that the thread did, each in time order: states until their end, calls and hits. */
+/* Calls add() for each interval, system call and probe event of a thread. */
 static void each_item(const struct model *model, thread_id id, add_fn *add, void *arg)
 {
 	const struct thread *thread = model_thread(model, id);
@@ -66,7 +66,7 @@ static size_t mark_from(const struct use_sums *sums, nsec_t t)
 	return partition_point(sums->marks.count, i, sums->marks.items[i] < t);
 }
 
-/* Into the first mark behind it; what lasts over a mark is divided. */
+/* Adds to the first mark after the time; splits an interval at marks. */
 static void add_amount(void *arg, uint64_t key, nsec_t time, uint64_t amount)
 {
 	struct use_sums *sums = arg;
@@ -92,9 +92,9 @@ void use_sums_init(struct use_sums *sums, const struct model *model, thread_id i
 	size_t kept = 0;
 
 	*sums = (struct use_sums){ .thread = id };
-	mark_line(sums, &thread->intervals);
-	mark_line(sums, thread->timelines[TIMELINE_SYSCALLS]);
-	mark_line(sums, thread->timelines[TIMELINE_PROBE_EVENTS]);
+	mark_timeline(sums, &thread->intervals);
+	mark_timeline(sums, thread->timelines[TIMELINE_SYSCALLS]);
+	mark_timeline(sums, thread->timelines[TIMELINE_PROBE_EVENTS]);
 	if (sums->marks.count)
 		qsort(sums->marks.items, sums->marks.count, sizeof(nsec_t), by_time);
 	for (size_t i = 0; i < sums->marks.count; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * use_sums - what a thread did in any time, without going through all of that time.
+ * use_sums - what a thread did between two times, without a scan of all that time.
  *
- * Nested spans of one thread share its time: to count what happened in each of them from the
- * thread's timelines takes quadratic time.  So at marks, a fixed number of items apart, the sums
- * up to there are kept.  What happened between two times is what happened before the first mark
- * between them and after the last one, which is counted, and the difference of two sums.
+ * Nested spans of one thread share its time, so counting each span's events from the thread's
+ * timelines would take quadratic time.  So marks, a fixed number of items apart, have running sums.
+ * What happened between two times is the difference of two sums, plus what is counted before the
+ * first mark and after the last one.
  */
 #ifndef SONDE_ANALYSE_USE_SUMS_H
 #define SONDE_ANALYSE_USE_SUMS_H
@@ -17,17 +17,17 @@
 struct use_sums {
 	thread_id thread;
 	VEC(nsec_t) marks;
-	VEC(uint64_t) keys; /* what is summed, by column: a state, a system call or an event */
-	struct map columns; /* the same -> column + 1 */
-	uint64_t *sums;     /* by mark and column, of all before the mark */
+	VEC(uint64_t) keys; /* by column: a state, a system call or a probe type */
+	struct map columns; /* key -> column + 1 */
+	uint64_t *sums;     /* by mark and column: sum of all before the mark */
 };
 
 void use_sums_init(struct use_sums *sums, const struct model *model, thread_id thread);
 void use_sums_done(struct use_sums *sums);
 
 /*
- * The states, calls and hits of request_use_work() for a slice of the thread; but not its
- * messages, how long calls took, or for how long nothing is known.
+ * Adds the states, system calls and probe events that request_use_work() adds for this time of
+ * the thread; but not messages, durations of calls and unknown time.
  */
 void use_sums_add(const struct use_sums *sums, const struct model *model, nsec_t from, nsec_t to,
 		  struct request_use *use);

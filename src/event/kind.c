@@ -7,12 +7,12 @@
 #include <sys/socket.h>
 
 /* Whether a record of a kind is about a thread: perhaps is where it has a tid. */
-enum thread { NEVER, PERHAPS, ALWAYS };
+enum has_thread { NEVER, PERHAPS, ALWAYS };
 
 static const struct kind {
 	const char *name, *dump_name;
 	bool cpu;
-	enum thread thread;
+	enum has_thread thread;
 } kinds[RECORD_KIND_COUNT] = {
 	[RECORD_RUN] = { "run", "interval", true, ALWAYS },
 	[RECORD_WAIT] = { "wait", "interval", true, ALWAYS },
@@ -64,7 +64,7 @@ bool kind_has_cpu(unsigned kind)
 
 bool kind_has_thread(unsigned kind, uint32_t tid)
 {
-	enum thread thread = kind_get(kind)->thread;
+	enum has_thread thread = kind_get(kind)->thread;
 
 	return thread == ALWAYS || (thread == PERHAPS && tid != 0);
 }

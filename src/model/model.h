@@ -39,6 +39,13 @@ struct interval {
 	uint8_t flags; /* INTERVAL_... */
 };
 
+/* Whether a thread in this state waits for something other than a CPU. */
+static inline bool state_is_blocked(uint8_t state)
+{
+	return state != STATE_RUNNING && state != STATE_READY && state != STATE_THROTTLED &&
+	       state != STATE_GAP;
+}
+
 /* Why a thread was blocked, in the interval with the same start. */
 struct cause {
 	nsec_t start;
@@ -241,6 +248,9 @@ const struct thread *model_thread(const struct model *model, thread_id id);
 
 /* The thread of the first host with this tid at time t, or else the first with it; may be none. */
 thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t);
+
+/* Whether paths follow a thread: it is recorded, in scope, and not a kernel thread. */
+bool model_thread_is_followed(const struct model *model, thread_id id);
 
 /* The name of a thread's process: that of its main thread, if recorded. */
 str_id model_process_comm(const struct model *model, thread_id id);

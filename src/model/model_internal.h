@@ -164,7 +164,8 @@ void model_add_message(struct model *model, const struct source *source,
 
 void model_add_span(struct model *model, const struct source *source, const struct record_span *r);
 
-/* Links spans into trees: from the parent of each, sets children and siblings.  The first is none. */
+/* Links spans into trees: from the parent of each, sets children and siblings.  The first is none.
+ */
 void model_link_spans(struct span *spans, size_t count);
 
 /* Corrects the clocks of services, once spans are linked. */

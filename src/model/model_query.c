@@ -44,6 +44,13 @@ thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t)
 	return model_host_thread(model, 0, tid, t);
 }
 
+bool model_thread_is_followed(const struct model *model, thread_id id)
+{
+	const struct thread *thread = model_thread(model, id);
+
+	return id.i && !thread->out_of_scope && !thread->kernel;
+}
+
 str_id model_process_comm(const struct model *model, thread_id id)
 {
 	const struct thread *thread = model_thread(model, id);

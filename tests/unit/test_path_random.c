@@ -230,11 +230,6 @@ static void tell_world(struct story *s, uint32_t first_tid, uint32_t first_socke
 	end_world(&w);
 }
 
-static bool is_blocked(uint8_t state)
-{
-	return state != STATE_RUNNING && state != STATE_READY && state != STATE_GAP;
-}
-
 /* A step whose thread's line tells it says what the line says. */
 static void check_step(const struct model *model, const struct step *s)
 {
@@ -262,7 +257,7 @@ static void check_tiles(const struct path *path, nsec_t from, nsec_t to)
 		CHECK(s->parent <= i && s->start < s->end);
 		CHECK_INT(s->start, reached[s->parent]);
 		CHECK_INT(s->depth, above ? above->depth + 1 : 0);
-		CHECK(!above || (is_blocked(above->state) && !above->is_leaf));
+		CHECK(!above || (state_is_blocked(above->state) && !above->is_leaf));
 		CHECK(!above || (s->start >= above->start && s->end <= above->end));
 		reached[s->parent] = s->end;
 		reached[i + 1] = s->start;

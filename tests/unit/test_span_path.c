@@ -50,7 +50,7 @@ static char *path_text(const struct model *model, span_id root)
 
 	span_path_find(&(struct span_set){ .model = model }, root, &path);
 	for (size_t i = 0; i < path.items.count; i++) {
-		const struct section *s = &path.items.items[i];
+		const struct span_section *s = &path.items.items[i];
 
 		fprintf(file, "%s%c %" PRIu64 "-%" PRIu64, i ? ", " : "",
 			model_span(model, s->span)->id[0], s->start, s->end);
@@ -334,7 +334,7 @@ static void check_sections(const struct model *model, span_id root)
 
 	span_path_find(&(struct span_set){ .model = model }, root, &path);
 	for (size_t i = 0; i < path.items.count; i++) {
-		const struct section *s = &path.items.items[i];
+		const struct span_section *s = &path.items.items[i];
 		const struct span *span = model_span(model, s->span);
 
 		CHECK(s->end == at && s->start < s->end);
@@ -455,7 +455,7 @@ static nsec_t time_of(const struct model *model, const struct span_path *path, c
 	nsec_t total = 0;
 
 	for (size_t i = 0; i < path->items.count; i++) {
-		const struct section *s = &path->items.items[i];
+		const struct span_section *s = &path->items.items[i];
 		const struct span *span = model_span(model, s->span);
 		_cleanup_(freep) char *own =
 			must_printf("[%s] %s", model_string(model, span->service),

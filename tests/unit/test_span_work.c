@@ -323,7 +323,8 @@ static bool anybody_is_in(const struct model *model, nsec_t t, span_id span)
 	return false;
 }
 
-static void check_moment(const struct model *model, span_id span, const struct work *work, nsec_t t)
+static void check_moment(const struct model *model, span_id span, const struct span_part *work,
+			 nsec_t t)
 {
 	struct context c = context_at(model, work->thread, t);
 	span_id for_whom = model_span_ref(model, c.ref)->span;
@@ -344,7 +345,7 @@ static void check_work(const struct model *model, span_id id)
 
 	span_work_find(&(struct span_set){ .model = model }, id, span->start, span->end, &work);
 	for (size_t i = 0; i < work.items.count; i++) {
-		const struct work *w = &work.items.items[i];
+		const struct span_part *w = &work.items.items[i];
 
 		CHECK_INT(w->start, at);
 		CHECK(w->start < w->end);
@@ -368,7 +369,7 @@ static uint32_t slow_last(const struct model *model, const struct span *span, ns
 		const struct residency *residency = model_residency(model, i);
 		nsec_t last = residency->last < t ? residency->last : t;
 
-		if (!thread_is_followed(model, residency->thread) || residency->first >= t)
+		if (!model_thread_is_followed(model, residency->thread) || residency->first >= t)
 			continue;
 		if (last > latest || (last == latest && residency->thread.i == span->thread.i)) {
 			best = residency->thread.i;
@@ -407,7 +408,7 @@ static void check_sections(const struct model *model, span_id id)
 		CHECK_INT(all.items.count, one.items.count);
 		for (size_t i = 0; i < one.items.count; i++)
 			CHECK(memcmp(&all.items.items[i], &one.items.items[i],
-				     sizeof(struct work)) == 0);
+				     sizeof(struct span_part)) == 0);
 		span_work_done(&one);
 		from = random() % 10 || from < span->start + 5 ? to + random() % 3 : from - 5;
 	}
