@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requests_batch - of whom a thread has read something, and not acted for them yet.
+ * batch - what an event loop has read and not acted on yet.
  *
- * Most event loops act at once for what they have read.  Some read of several
- * connections and then act for each, in that order, as haproxy does.  In some, tasks
- * wait for what no message tells of: a timer, or their turn (gevent, asyncio).  So a
- * question may be for those of which was read before it, and for whom an answer was
- * read is told by whom the loop answers next; but only if both agree.  A wrong parent
- * is worse than none.
+ * Most event loops act at once on what they read.  Some, such as haproxy, read from several
+ * connections and then act for each in that order.  In others, such as gevent and asyncio, tasks
+ * also wait for timers or for their turn, which no message shows.  So the candidates for the owner
+ * of a call are the owners of the reads before it, and the next reply to a client names the owner;
+ * a parent is accepted only if both agree.  A wrong parent is worse than none.
  *
- * A loop that keeps the order shows it when it answers.  One in which questions follow
- * timers asks when it has read nothing: there, what it had read before says nothing,
- * and what it answers is believed.
+ * A loop that keeps the order of its reads shows that by its replies.  A loop whose calls follow
+ * timers makes calls without a read before: its earlier reads say nothing about the owner, so its
+ * replies alone decide.
  */
 #include <string.h>
 
@@ -23,7 +22,7 @@ static void forget(struct worker *w, size_t i)
 	memmove(&w->batch[i], &w->batch[i + 1], (w->batch_count - i) * sizeof(w->batch[0]));
 }
 
-/* Its place, or else the number of all. */
+/* The index of an owner in the batch, or batch_count. */
 static size_t find(const struct worker *w, struct owner owner)
 {
 	size_t i = 0;
@@ -34,7 +33,7 @@ static size_t find(const struct worker *w, struct owner owner)
 	return i;
 }
 
-/* It acts for the first that it has read of, and not at once for the last. */
+/* Whether the loop acts for its oldest read first, and not at once for the latest. */
 static bool keeps_order(const struct worker *w)
 {
 	return w->first_first > w->last_first && w->first_first * 16 > w->replies;
@@ -45,7 +44,7 @@ void batch_read(struct worker *w, struct owner owner)
 	size_t i = find(w, owner);
 	bool again = i < w->batch_count;
 
-	w->read_several = w->just_read > again;
+	w->read_several = w->just_read && !again;
 	w->just_read = true;
 	if (again)
 		forget(w, i);
@@ -82,61 +81,67 @@ void batch_call(struct worker *w, struct owner owner)
 		forget(w, keeps_order(w) ? 0 : w->batch_count - 1);
 }
 
-static void add_candidate(struct hypothesis *g, uint32_t state)
+static void add_candidate(struct hypothesis *h, uint32_t state)
 {
-	if (g->candidate_count < BATCH_MAX)
-		g->candidates[g->candidate_count++] = state;
+	if (h->candidate_count < BATCH_MAX)
+		h->candidates[h->candidate_count++] = state;
 }
 
 void batch_candidates(const struct finder *f, const struct worker *w, struct hypothesis *ret)
 {
-	/* if it acts for the last: that only, and not if it has acted since it read of that */
-	size_t from = keeps_order(w) ? 0 : w->batch_count - (w->just_read && !w->read_several);
+	bool acts_for_last = w->just_read && !w->read_several;
+	size_t from = w->batch_count; /* no candidates */
+
+	if (keeps_order(w))
+		from = 0;
+	else if (acts_for_last)
+		from = w->batch_count - 1;
 
 	for (size_t i = from; i < w->batch_count; i++) {
-		const struct hypothesis *heard = &f->hypotheses.items[w->batch[i].hypothesis];
+		const struct hypothesis *read = &f->hypotheses.items[w->batch[i].hypothesis];
 
 		if (w->batch[i].state)
 			add_candidate(ret, w->batch[i].state);
-		for (size_t k = 0; k < heard->candidate_count; k++)
-			add_candidate(ret, heard->candidates[k]);
-		if (!w->batch[i].state && !heard->candidate_count) {
-			ret->candidate_count = 0; /* that may be anybody */
+		for (size_t k = 0; k < read->candidate_count; k++)
+			add_candidate(ret, read->candidates[k]);
+		if (!w->batch[i].state && !read->candidate_count) {
+			ret->candidate_count = 0; /* any state */
 			return;
 		}
 	}
 }
 
-static bool is_candidate(const struct hypothesis *g, uint32_t state)
+static bool is_candidate(const struct hypothesis *h, uint32_t state)
 {
-	for (size_t i = 0; i < g->candidate_count; i++)
-		if (g->candidates[i] == state)
+	for (size_t i = 0; i < h->candidate_count; i++)
+		if (h->candidates[i] == state)
 			return true;
 	return false;
 }
 
-/* Whether all that a guess stands for may be for a state, by what was read before. */
+/* Whether a state is a candidate of a hypothesis and of all earlier ones with the same owner. */
 static bool fits(const struct finder *f, uint32_t hypothesis, uint32_t state)
 {
-	const struct hypothesis *g;
+	const struct hypothesis *h;
 
-	for (; hypothesis; hypothesis = g->same_as) {
-		g = &f->hypotheses.items[hypothesis];
-		if (g->candidate_count && !is_candidate(g, state))
+	for (; hypothesis; hypothesis = h->same_as) {
+		h = &f->hypotheses.items[hypothesis];
+		if (h->candidate_count && !is_candidate(h, state))
 			return false;
 	}
 	return true;
 }
 
-/* Whether a guess may be for a state that is answered. */
+/* Whether a reply for a state can settle a hypothesis. */
 static bool allows(const struct finder *f, const struct worker *w, uint32_t hypothesis,
 		   uint32_t state)
 {
-	return (w->unprompted_calls * 4 > w->calls && w->disagreed > w->agreed) ||
-	       fits(f, hypothesis, state);
+	bool follows_timers = w->unprompted_calls * 4 > w->calls && w->disagreed > w->agreed;
+
+	return follows_timers || fits(f, hypothesis, state);
 }
 
-/* Of the questions whose answers were read, the only one that may be for a state. */
+/* The only hypothesis in the batch that a reply for a state can settle; 0 if there are several. */
 static uint32_t only_hypothesis(const struct finder *f, struct worker *w, uint32_t state)
 {
 	size_t found = 0, count = 0;
@@ -151,16 +156,19 @@ static uint32_t only_hypothesis(const struct finder *f, struct worker *w, uint32
 
 	uint32_t hypothesis = w->batch[found].hypothesis;
 
-	w->first_first += found + 1 < w->batch_count;
+	if (found + 1 < w->batch_count)
+		w->first_first++;
 	forget(w, found);
 	return hypothesis;
 }
 
-/* It answers one of whom it is known to have read: at which place among the others? */
+/* The loop replies to the i-th of its reads: is that the oldest or the latest of several? */
 static void learn_order(struct worker *w, size_t i)
 {
-	w->last_first += i > 0 && i + 1 == w->batch_count;
-	w->first_first += i + 1 < w->batch_count;
+	if (i + 1 < w->batch_count)
+		w->first_first++;
+	else if (i > 0)
+		w->last_first++;
 }
 
 uint32_t batch_reply(const struct finder *f, struct worker *w, uint32_t state)
@@ -172,13 +180,15 @@ uint32_t batch_reply(const struct finder *f, struct worker *w, uint32_t state)
 
 	w->replies++;
 	w->just_read = false;
-	w->disagreed += !fits(f, w->hypothesis, state);
-	w->agreed += agrees;
+	if (!fits(f, w->hypothesis, state))
+		w->disagreed++;
+	if (agrees)
+		w->agreed++;
 	if (i < w->batch_count) {
 		learn_order(w, i);
 		forget(w, i);
 		if (!only_one && (in_order || !agrees))
-			return 0; /* that is why it answers */
+			return 0; /* the read of the request is why it replies */
 	}
 	if (!only_one && (in_order || !w->hypothesis || !allows(f, w, w->hypothesis, state)))
 		return only_hypothesis(f, w, state);

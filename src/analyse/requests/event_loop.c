@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requests_whom - for whom a thread acts when it sends something.
+ * event_loop - the owner of what a thread sends.
  *
- * A thread that holds one request acts for it.  One that holds several, as an
- * event loop does, goes on with that of which it has just read something: a
- * request, or the answer to a question.  But it may also have waited for a timer,
- * of which no message tells; so where another request waits for no answer, what
- * is sent may be for that one.  Then it is left open as a guess: when its answer
- * comes and the thread does something on hearing it, that is for the same; and at
- * last it answers its client, which tells who it was.  Not so if that contradicts
- * what it had read before (requests_batch.c); nor if more of that answer comes
- * afterwards, or if answers to other questions for it are to come: then it was not
- * this that the thread had waited for.
+ * A thread that holds one request sends for that request.  A thread that holds several, such as an
+ * event loop, continues with the request of its last read: a new request, or the reply to a call.
+ * But the loop can also have waited for a timer, which no message shows.  So if another request has
+ * no pending call, the send can be for that one, and its owner is a hypothesis.  When the loop
+ * reads the reply and acts, it acts for the same owner; and when it replies to a client, that
+ * client's request is the owner.
+ *
+ * The hypothesis is dropped in three cases: the reply to the client contradicts what the loop had
+ * read before the call (batch.c); more of the call's reply arrives after the loop has acted; or
+ * replies to other calls of the same owner are still pending when it acts.
  */
 #include "analyse/requests/internal.h"
 
@@ -31,8 +31,8 @@ void hypothesis_settle(struct finder *f, uint32_t hypothesis, uint32_t state)
 }
 
 /*
- * A request with thousands of calls is a chain of guesses, all of which are settled at once; so one
- * that is settled is near, or there is none.
+ * A request with thousands of calls is a chain of hypotheses, and all are settled at once.  So a
+ * settled one is near, or there is none.
  */
 enum { CHAIN_MAX = 64 };
 
@@ -44,17 +44,18 @@ uint32_t hypothesis_state(const struct finder *f, uint32_t hypothesis)
 }
 
 /*
- * Nothing tells.  What is sent at once to several is for one, until it begins
- * again with one that it has sent to.
+ * No read shows the owner.  Calls in a row have one owner, until a call repeats a target of the
+ * row.
  */
-static struct owner one_of_burst(struct finder *f, uint32_t thread, uint64_t target)
+static struct owner owner_of_burst(struct finder *f, uint32_t thread, uint64_t target)
 {
 	struct worker *w = worker_of(f, thread);
 
 	if (!w->burst_hypothesis || batch_splits(w) || target_was_called(w, target)) {
 		struct hypothesis hypothesis = { 0 };
 
-		w->unprompted_calls += !w->just_read;
+		if (!w->just_read)
+			w->unprompted_calls++;
 		batch_candidates(f, w, &hypothesis);
 		w->target_count = 0;
 		w->burst_hypothesis = hypothesis_add(f, hypothesis).hypothesis;
@@ -63,23 +64,25 @@ static struct owner one_of_burst(struct finder *f, uint32_t thread, uint64_t tar
 	return (struct owner){ .hypothesis = w->burst_hypothesis };
 }
 
-/* It works for one of several that it holds. */
-static struct owner choose(struct finder *f, uint32_t thread, uint64_t target)
+/* The thread holds several requests and has just read for one of them. */
+static struct owner owner_by_read(struct finder *f, uint32_t thread, uint64_t target)
 {
 	const struct worker *w = worker_of(f, thread);
 	const struct work_state *current = state_at(f, w->current);
 	bool own = span_at(f, w->current)->thread.i == thread;
+	uint32_t current_without_pending = own && !current->pending_calls ? 1 : 0;
 
-	if (w->without_pending == (own && !current->pending_calls))
+	/* all other requests wait for replies */
+	if (w->without_pending == current_without_pending)
 		return (struct owner){ .state = w->current };
 	if (w->acted || !w->from_reply || current->pending_calls || batch_is_mixed(w))
-		return one_of_burst(f, thread, target);
+		return owner_of_burst(f, thread, target);
 	return hypothesis_add(f,
 			      (struct hypothesis){ .candidate = w->current, .confidence = 0.95f });
 }
 
-/* More for what it has answered, if it is one that reads and answers itself. */
-static struct owner more_for_last(struct finder *f, uint32_t thread)
+/* Possibly more for the request that it has replied to, if it received that request itself. */
+static struct owner owner_after_reply(struct finder *f, uint32_t thread)
 {
 	const struct worker *w = worker_of(f, thread);
 	bool own = span_at(f, w->last)->thread.i == thread && !state_is_handoff(f, w->last);
@@ -97,16 +100,16 @@ struct owner owner_of_send(struct finder *f, uint32_t thread, uint64_t target)
 	if (live && (w->held_count <= 1 || span_at(f, w->current)->kind != REQUEST_NETWORK))
 		return (struct owner){ .state = w->current };
 	if (live && w->attributed)
-		return choose(f, thread, target);
+		return owner_by_read(f, thread, target);
 	if (w->hypothesis && w->held_count && batch_is_mixed(w))
-		return one_of_burst(f, thread, target);
+		return owner_of_burst(f, thread, target);
 	if (w->hypothesis && w->held_count)
 		return hypothesis_add(f, (struct hypothesis){ .same_as = w->hypothesis });
 	if (w->hypothesis)
 		return (struct owner){ .hypothesis = w->hypothesis };
 	if (w->held_count == 1 && !w->acted)
 		return (struct owner){ .state = w->held };
-	return w->held_count ? one_of_burst(f, thread, target) : more_for_last(f, thread);
+	return w->held_count ? owner_of_burst(f, thread, target) : owner_after_reply(f, thread);
 }
 
 uint32_t certain_state(struct finder *f, uint32_t thread)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requests_link - from states to trees of spans.
+ * link - from states to trees of spans.
  *
- * Who asked for what was received is known when everything has been looked at:
- * a send may be settled late, and its record may come after that of its receive.
+ * Parents are found after the pass over all events: the owner of a call can be decided late, and
+ * the record of a send can follow that of its receive.
  */
 #include <string.h>
 #include <xxhash.h>
 
 #include "analyse/requests/internal.h"
 
-/* Whether a message has the last byte of another; where nobody counts, it is the same one. */
+/* Whether a send contains the last byte of a receive; without positions, they are the same. */
 static bool has_last_byte(const struct message *sent, const struct message *m)
 {
 	uint32_t behind = sent->position - m->position;
@@ -18,7 +18,7 @@ static bool has_last_byte(const struct message *sent, const struct message *m)
 	return behind < sent->bytes || !behind;
 }
 
-/* The send that holds the last byte of what a message brought; NULL if nobody saw it. */
+/* The send that contains the last byte of a received message; NULL if it was not recorded. */
 static const struct message *sent_message(const struct model *model, const struct message *m)
 {
 	const struct timeline *timeline =
@@ -39,8 +39,8 @@ static const struct message *sent_message(const struct model *model, const struc
 }
 
 /*
- * What turned out to be more of another is that.  Work with thousands of parts is a chain of them,
- * so each part on the way then points at the whole.
+ * The state that a part belongs to.  Work of thousands of parts is a chain of them, so the walk
+ * makes each part on the way point at the whole.
  */
 static uint32_t whole_of(struct finder *f, uint32_t state)
 {
@@ -55,15 +55,15 @@ static uint32_t whole_of(struct finder *f, uint32_t state)
 	return whole;
 }
 
-/* What a thread works for is beyond doubt, unless its tasks may go on in another. */
-static float sure_of(struct finder *f, uint32_t state)
+/* The state of a thread is certain, unless the runtime moves tasks between threads. */
+static float state_confidence(struct finder *f, uint32_t state)
 {
 	const struct thread *thread = model_thread(f->model, span_at(f, state)->thread);
 
 	return map_find(&f->work_stealing, process_key(thread)) ? 0.95f : 1;
 }
 
-/* For whom a message was sent; 0 if that is not known. */
+/* The state that a message was sent for; 0 if unknown. */
 static uint32_t caller_of(struct finder *f, const struct message *sent, float *ret_confidence)
 {
 	const uint64_t *found = sent ? map_find(&f->sent, (uintptr_t)sent) : NULL;
@@ -71,37 +71,37 @@ static uint32_t caller_of(struct finder *f, const struct message *sent, float *r
 	const struct hypothesis *hypothesis = &f->hypotheses.items[owner.hypothesis];
 	uint32_t state = whole_of(f, owner.state ?: hypothesis_state(f, owner.hypothesis) ?: hypothesis->candidate);
 
-	*ret_confidence = owner.state ? sure_of(f, owner.state) : hypothesis->confidence;
-	/* as sure as it is what the asker worked for */
+	*ret_confidence = owner.state ? state_confidence(f, owner.state) : hypothesis->confidence;
+	/* the confidence of the caller's own handoffs counts as well */
 	for (uint32_t i = state_stem(f, state); state_is_handoff(f, i);
 	     i = state_stem(f, span_at(f, i)->parent))
 		*ret_confidence *= span_at(f, i)->confidence;
 	return state_request(f, state) ? state : 0;
 }
 
-static void link_network(struct finder *f, uint32_t place)
+static void link_request(struct finder *f, uint32_t index)
 {
-	struct request_span *span = span_at(f, place);
-	const struct message *received = state_at(f, place)->received;
+	struct request_span *span = span_at(f, index);
+	const struct message *received = state_at(f, index)->received;
 	const struct thread *sender = model_thread(f->model, received->other);
 	float confidence;
 
-	span->no_reply = !state_at(f, place)->replied;
+	span->no_reply = !state_at(f, index)->replied;
 	if (!received->other.i)
-		return; /* from outside */
+		return; /* the client was not recorded */
 
 	uint32_t caller = caller_of(f, sent_message(f->model, received), &confidence);
 
-	if (caller && caller != place) {
+	if (caller && caller != index) {
 		span->parent = caller;
 		span->confidence = confidence;
 	} else {
-		/* somebody who only asks is a client, but a service asks for somebody */
+		/* a process that only calls is a client, but a service calls for a request */
 		span->parent_unknown = map_find(&f->services, process_key(sender));
 	}
 }
 
-/* Work that was cut into parts for nothing. */
+/* Merge parts into the work that they were cut from. */
 static void join_parts(struct finder *f)
 {
 	for (uint32_t i = 1; i < f->out->spans.count; i++) {
@@ -119,16 +119,17 @@ static void join_parts(struct finder *f)
 }
 
 /*
- * A span may not be its own ancestor, whatever broken clocks and captures say.  Going up from a
- * span, `way` has its index for those that were passed: to meet one of them again closes a ring.
+ * Damaged captures and wrong clocks can make a span its own ancestor.  `visited` holds, for each
+ * span on the way up, the index of the span where the way started; meeting that index again closes
+ * a ring, which is cut there.
  */
-static void find_root(struct requests *out, uint32_t place, uint32_t *way)
+static void find_root(struct requests *out, uint32_t start, uint32_t *visited)
 {
-	uint32_t at = place;
+	uint32_t at = start;
 
 	while (out->spans.items[at].parent && !out->spans.items[at].root) {
-		way[at] = place;
-		if (way[out->spans.items[at].parent] == place) {
+		visited[at] = start;
+		if (visited[out->spans.items[at].parent] == start) {
 			out->spans.items[at].parent = 0;
 			out->spans.items[at].parent_unknown = true;
 			break;
@@ -138,17 +139,17 @@ static void find_root(struct requests *out, uint32_t place, uint32_t *way)
 
 	uint32_t root = out->spans.items[at].root ?: at;
 
-	for (at = place; at && !out->spans.items[at].root; at = out->spans.items[at].parent)
+	for (at = start; at && !out->spans.items[at].root; at = out->spans.items[at].parent)
 		out->spans.items[at].root = root;
 }
 
-static void name_span(const struct model *model, struct requests *out, uint32_t place)
+static void assign_ids(const struct model *model, struct requests *out, uint32_t index)
 {
-	struct request_span *span = &out->spans.items[place];
+	struct request_span *span = &out->spans.items[index];
 	const struct request_span *root = &out->spans.items[span->root];
 	const struct thread *thread = model_thread(model, span->thread);
 	const struct thread *first = model_thread(model, root->thread);
-	/* several that were read at once begin alike */
+	/* requests that were read at once have the same start */
 	uint64_t own[] = { thread->host, thread->tid,  span->start,
 			   span->end,    span->socket, span->kind };
 	uint64_t whole[] = { first->host, first->tid, root->start, root->end, root->socket };
@@ -161,7 +162,7 @@ static void name_span(const struct model *model, struct requests *out, uint32_t 
 
 static void link_children(struct requests *out)
 {
-	/* backwards, so that children stand in the order in which they came */
+	/* backwards, so that the children of a span are in the order of the list */
 	for (uint32_t i = out->spans.count - 1; i > 0; i--) {
 		struct request_span *span = &out->spans.items[i];
 
@@ -175,8 +176,8 @@ static void link_children(struct requests *out)
 			*vec_push(&out->roots) = i;
 }
 
-/* Slices were noted in the order of time; counting sort by span keeps that. */
-static void group_slices(struct requests *out)
+/* Work is in the order of time; a counting sort by span keeps that order. */
+static void group_work(struct requests *out)
 {
 	struct request_work *sorted = must_realloc(NULL, (out->work.count + 1) * sizeof(*sorted));
 	uint32_t sum = 0;
@@ -198,7 +199,7 @@ static void group_slices(struct requests *out)
 	out->work.room = out->work.count + 1;
 }
 
-/* A thread that was created for a request works for it as long as it lives. */
+/* A thread that was created for a request works for it until it exits. */
 static void end_forks(struct finder *f)
 {
 	for (uint32_t i = 1; i < f->out->spans.count; i++) {
@@ -214,17 +215,17 @@ static void end_forks(struct finder *f)
 void requests_link(struct finder *f)
 {
 	struct requests *out = f->out;
-	_cleanup_(freep) uint32_t *way = must_alloc(out->spans.count * sizeof(*way));
+	_cleanup_(freep) uint32_t *visited = must_alloc(out->spans.count * sizeof(*visited));
 
 	join_parts(f);
 	for (uint32_t i = 1; i < out->spans.count; i++)
 		if (out->spans.items[i].kind == REQUEST_NETWORK)
-			link_network(f, i);
+			link_request(f, i);
 	end_forks(f);
 	for (uint32_t i = 1; i < out->spans.count; i++)
-		find_root(out, i, way);
+		find_root(out, i, visited);
 	for (uint32_t i = 1; i < out->spans.count; i++)
-		name_span(f->model, out, i);
+		assign_ids(f->model, out, i);
 	link_children(out);
-	group_slices(out);
+	group_work(out);
 }

@@ -1,57 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requests_match - whose work it was that came back to be answered by its reader.
+ * match - assign the work of a pool to the requests that its reader replied to.
  *
- * Work goes out through a queue and comes back through another one.  So who is
- * done first is answered first, and who began first has what was read first.  Of
- * each item of work is known that it was done between the last answer that it
- * heard and the next thing that its thread did, which leaves one item for most of
- * the reader's answers.  Where that leaves several, the one is taken whose place
- * among all that began is nearest to the request's place among all that were read.
+ * A reader hands requests to workers through a queue and gets results back through another queue.
+ * So it replies in the order in which items are finished, and items begin in the order in which
+ * requests were received.  An item was finished between the last reply that its worker read and the
+ * worker's next action, which leaves one item for most of the reader's replies.  If it leaves
+ * several, the best is the one whose rank among all begun items is nearest to the request's rank
+ * among all received requests.
  *
- * Where a worker goes on unseen, its work is cut between two questions, and which
- * cuts are real is told by numbers: there are as many items as requests.  If all
- * requests take as many questions as any other, it is so many; else it may be
- * where one is asked whom the worker has asked already, if that makes no more items
- * than there are requests.  Where nothing fits, nothing is said.
+ * A worker can take its next item without a visible event, so pool.c cuts its work before each call
+ * that can start an item.  Which cuts are real follows from numbers, as there are as many items as
+ * requests: if all requests take the same number of calls, items end after that many; otherwise
+ * items end where a call repeats a target, if that makes no more items than requests.  If no rule
+ * fits, the work gets no request.
  */
 #include "analyse/requests/internal.h"
 
 /*
- * How many items are looked at for an answer; and of how many it cannot be told, unless
- * one is clearly the nearest.  One is taken all the same, so that the next answers have
- * theirs, but neither it nor the others that it could have been are given to anybody.
+ * Limits on the items that are considered for a reply.  With more than INDISTINCT possible items,
+ * of which none is clearly the nearest, the nearest is used up, so that the next replies get
+ * theirs, but none of these items gets a request.
  */
-enum { CHOICES_MAX = 8, LOOK_MAX = 256, VAGUE = 2 };
+enum { CHOICES_MAX = 8, SEARCH_MAX = 256, INDISTINCT = 2 };
 
 struct timed_state {
 	uint32_t state;
 	nsec_t time;
-	nsec_t earliest; /* answers: when the first was read, of this one and all after it */
+	nsec_t earliest; /* of replies: the earliest receive of this and all later requests */
 };
 
 typedef VEC(struct timed_state) timed_states;
 
-/* Where work was cut for another request, and not for nothing. */
+/* Which cuts of work start an item for another request. */
 enum cut_rule {
-	RULE_EVEN,          /* after as many questions as each takes */
-	RULE_REPEATED,      /* where one is asked again */
-	RULE_NOT_HANDSHAKE, /* likewise, but for the first time on a connection */
-	RULE_UNCUT,         /* nowhere */
-	RULE_NONE,          /* that cannot be told */
+	RULE_EVEN,          /* after the number of calls that each request takes */
+	RULE_REPEATED,      /* where a call repeats a target */
+	RULE_NOT_HANDSHAKE, /* where a call repeats a target, other than on a new connection */
+	RULE_UNCUT,         /* none */
+	RULE_NONE,          /* unknown */
 	RULE_COUNT
 };
 
-/* What one reader has handed out: requests and items of work, and their order. */
+/* The requests and items of work of one reader. */
 struct reader_match {
 	struct finder *f;
 	struct worker *reader;
-	timed_states replies, done; /* by time of answer; of the last that was heard */
-	size_t no_reply;            /* requests that may have items, too */
-	uint32_t *rank;             /* by state, of all readers: place among those read or begun */
-	uint32_t even;              /* questions that each takes */
-	bool handshake;             /* not counting those that follow a hello */
-	float offset;               /* between both ranks, as it was lately */
+	timed_states replies, done; /* by time of reply; by time of the last message */
+	size_t no_reply;            /* requests without a reply, which can have items as well */
+	uint32_t *rank; /* by state: rank among the received or begun ones of its reader */
+	uint32_t even;  /* calls that each request takes */
+	bool handshake; /* without counting calls after a handshake */
+	float offset;   /* recent mean difference between both ranks */
 };
 
 static int by_time(const void *a, const void *b)
@@ -73,8 +73,8 @@ static void sort(timed_states *list)
 		qsort(list->items, list->count, sizeof(list->items[0]), by_time);
 }
 
-/* Number the states by the times that they stand with. */
-static void number(struct reader_match *m, timed_states *list)
+/* Ranks the states by their times. */
+static void rank_list(struct reader_match *m, timed_states *list)
 {
 	sort(list);
 	for (size_t i = 0; i < list->count; i++)
@@ -82,7 +82,7 @@ static void number(struct reader_match *m, timed_states *list)
 	vec_done(list);
 }
 
-static void number_all(struct reader_match *m)
+static void rank_all(struct reader_match *m)
 {
 	timed_states read = { 0 }, begun = { 0 };
 
@@ -96,12 +96,12 @@ static void number_all(struct reader_match *m)
 
 		add_timed(&begun, state, state_at(m->f, state)->taken);
 	}
-	number(m, &read);
-	number(m, &begun);
+	rank_list(m, &read);
+	rank_list(m, &begun);
 }
 
-/* Whether a part is more of what it was cut from. */
-static bool is_more(struct reader_match *m, const struct work_state *part, enum cut_rule rule)
+/* Whether a part continues the item that it was cut from. */
+static bool continues(struct reader_match *m, const struct work_state *part, enum cut_rule rule)
 {
 	const struct work_state *origin = state_at(m->f, part->origin);
 	const struct work_state *whole = origin->part_of ? state_at(m->f, origin->part_of) : origin;
@@ -139,11 +139,11 @@ static void join_parts(struct reader_match *m, enum cut_rule rule)
 {
 	size_t kept = 0;
 
-	/* parts come after what they are part of */
+	/* a part follows its origin in the list */
 	for (size_t i = 0; i < m->done.count; i++) {
 		struct work_state *part = state_at(m->f, m->done.items[i].state);
 
-		if (part->origin && is_more(m, part, rule))
+		if (part->origin && continues(m, part, rule))
 			join(m, part);
 		else
 			m->done.items[kept++] = m->done.items[i];
@@ -154,7 +154,7 @@ static void join_parts(struct reader_match *m, enum cut_rule rule)
 	sort(&m->done);
 }
 
-/* How many questions each request took, if all took as many; else 0. */
+/* The number of calls of each request, if it is the same for all; otherwise 0. */
 static uint32_t find_even(struct reader_match *m)
 {
 	size_t calls = 0, requests = m->replies.count;
@@ -168,7 +168,7 @@ static uint32_t find_even(struct reader_match *m)
 	return off * 50 <= requests ? each : 0;
 }
 
-/* Which cuts are real: there are no more items than requests. */
+/* The rule that makes no more items than requests. */
 static enum cut_rule choose_rule(struct reader_match *m)
 {
 	size_t requests = m->replies.count + m->no_reply, counts[RULE_COUNT] = { 0 };
@@ -183,18 +183,19 @@ static enum cut_rule choose_rule(struct reader_match *m)
 		const struct work_state *part = state_at(m->f, m->done.items[i].state);
 
 		for (enum cut_rule rule = RULE_REPEATED; rule < RULE_NONE; rule++)
-			counts[rule] += !part->origin || !is_more(m, part, rule);
+			counts[rule] += !part->origin || !continues(m, part, rule);
 	}
 	for (enum cut_rule rule = RULE_REPEATED; rule < RULE_UNCUT; rule++)
 		if (counts[rule] <= requests)
 			return rule;
-	/* where nothing was cut there must be enough, as some may have gone unseen */
+	/* without cuts there must be enough items: some can have no visible start */
 	return counts[RULE_UNCUT] <= requests && counts[RULE_UNCUT] * 50 >= requests * 49
 		       ? RULE_UNCUT
 		       : RULE_NONE;
 }
 
-/* Those that can have been what is answered: it was read before, and it is answered after. */
+/* The items that a reply can be the result of: begun after the receive, finished before the reply.
+ */
 static size_t find_choices(struct reader_match *m, const struct timed_state *reply, size_t from,
 			   uint32_t *choices)
 {
@@ -202,7 +203,7 @@ static size_t find_choices(struct reader_match *m, const struct timed_state *rep
 	nsec_t bound = reply->time;
 	size_t count = 0;
 
-	for (size_t i = from; i < m->done.count && i < from + LOOK_MAX; i++) {
+	for (size_t i = from; i < m->done.count && i < from + SEARCH_MAX; i++) {
 		const struct timed_state *done = &m->done.items[i];
 		const struct work_state *work = state_at(m->f, done->state);
 
@@ -212,7 +213,8 @@ static size_t find_choices(struct reader_match *m, const struct timed_state *rep
 			continue;
 		choices[count++] = done->state;
 		if (work->over_by && work->over_by < bound)
-			bound = work->over_by; /* who was done after that is not the first */
+			bound = work->over_by; /* an item that was finished later is not the first
+						*/
 	}
 	return count;
 }
@@ -224,7 +226,7 @@ static float distance(const struct reader_match *m, uint32_t work, uint32_t requ
 	return d < 0 ? -d : d;
 }
 
-static void give(struct reader_match *m, uint32_t work, uint32_t request, float confidence)
+static void assign(struct reader_match *m, uint32_t work, uint32_t request, float confidence)
 {
 	struct request_span *span = span_at(m->f, work);
 
@@ -237,8 +239,8 @@ static void give(struct reader_match *m, uint32_t work, uint32_t request, float 
 	m->offset += ((float)m->rank[work] - (float)m->rank[request] - m->offset) / 16;
 }
 
-/* How much nearer the nearest must be to be clearly that. */
-static const float clear = 3;
+/* How much nearer, in ranks, the nearest item must be to be clearly the nearest. */
+static const float clear_margin = 3;
 
 static void match_reply(struct reader_match *m, const struct timed_state *reply, size_t from)
 {
@@ -250,21 +252,21 @@ static void match_reply(struct reader_match *m, const struct timed_state *reply,
 		float d = distance(m, choices[i], reply->state);
 
 		if (!best || d < nearest) {
-			second = best ? nearest : d + clear + 1;
+			second = best ? nearest : d + clear_margin + 1;
 			nearest = d;
 			best = choices[i];
 		} else if (d < second) {
 			second = d;
 		}
 	}
-	if (count > VAGUE && second - nearest <= clear)
+	if (count > INDISTINCT && second - nearest <= clear_margin)
 		for (size_t i = 0; i < count; i++)
 			state_at(m->f, choices[i])->indistinct = true;
 	if (best)
-		give(m, best, reply->state,
-		     count == 1                 ? 0.99f
-		     : second - nearest > clear ? 0.95f
-						: 0.9f);
+		assign(m, best, reply->state,
+		       count == 1                        ? 0.99f
+		       : second - nearest > clear_margin ? 0.95f
+							 : 0.9f);
 }
 
 static void find_earliest(struct reader_match *m)
@@ -279,7 +281,7 @@ static void find_earliest(struct reader_match *m)
 	}
 }
 
-/* Whether an item has its request, or began before any that is left was read. */
+/* Whether an item has its request, or began before any remaining request was received. */
 static bool is_over(struct reader_match *m, size_t done, const struct timed_state *reply)
 {
 	const struct work_state *work = state_at(m->f, m->done.items[done].state);
@@ -287,7 +289,7 @@ static bool is_over(struct reader_match *m, size_t done, const struct timed_stat
 	return work->settled || work->first_call < reply->earliest;
 }
 
-/* Leave out what was asked for before the first request was read that is known. */
+/* Leave out items that began before the first known request was received. */
 static void drop_early(struct reader_match *m)
 {
 	size_t kept = 0;
@@ -316,7 +318,7 @@ static void match_reader(struct reader_match *m)
 	if (rule == RULE_NONE)
 		return;
 	m->reader->gets_results = true;
-	number_all(m);
+	rank_all(m);
 	for (size_t i = 0; i < m->replies.count; i++) {
 		while (from < m->done.count && is_over(m, from, &m->replies.items[i]))
 			from++;
@@ -324,7 +326,7 @@ static void match_reader(struct reader_match *m)
 	}
 }
 
-/* Work of which nothing told whose it was is for whom its thread was woken, if nobody else is. */
+/* Work without a match is for the request of the wakeup, unless that request has other work. */
 static void keep_or_drop(struct finder *f, uint32_t state)
 {
 	struct request_span *span = span_at(f, state);
@@ -332,16 +334,16 @@ static void keep_or_drop(struct finder *f, uint32_t state)
 	const struct work_state *work = state_at(f, state);
 	const struct worker *dispatcher = worker_of(f, work->dispatcher);
 	bool late = request->replied && work->first_call > request->replied_at;
-	bool passed = pool_is_shared_lock(f, span->thread.i, work->queue);
+	bool is_lock = pool_is_shared_lock(f, span->thread.i, work->queue);
 
-	if (request->handoff || late || passed ||
+	if (request->handoff || late || is_lock ||
 	    (dispatcher->gets_results && dispatcher->holds_several))
 		span->parent = 0;
 	else
 		span->confidence = 0.9f;
 }
 
-/* Requests and items of those that take work back, by reader. */
+/* Collect requests and items by reader. */
 static void gather(struct finder *f, struct reader_match *readers)
 {
 	for (uint32_t i = 1; i < f->out->spans.count; i++) {
@@ -368,7 +370,7 @@ void match_handoffs(struct finder *f)
 		readers[i].f = f;
 		readers[i].reader = &f->workers[i];
 		readers[i].rank = rank;
-		/* who is always busy is never woken by those who give back, but answers for them */
+		/* a busy reader needs no wakeups from its workers, but sends their replies */
 		if (f->workers[i].holds_several)
 			match_reader(&readers[i]);
 		vec_done(&readers[i].replies);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* requests_event - what tells of requests, of all threads, in the order of time. */
+/* occurrence - the events of all threads that show which requests they work for, by time. */
 #include <string.h>
 
 #include "analyse/requests/internal.h"
@@ -26,7 +26,7 @@ static void add_messages(occurrences *list, uint32_t id, const struct thread *th
 	};
 }
 
-/* Where a thread waits for one of many things to happen, or for work. */
+/* Whether a thread waits for one of many events, or for work. */
 static bool is_idling(const struct cause *cause)
 {
 	enum syscall_class class = syscall_class_of(cause->syscall);
@@ -35,7 +35,7 @@ static bool is_idling(const struct cause *cause)
 	       cause->object_kind == OBJECT_PIPE || cause->object_kind == OBJECT_EVENTFD;
 }
 
-/* When a thread got a CPU that is ready from this interval on. */
+/* When a thread that is ready from this interval on got a CPU. */
 static nsec_t ran_at(const struct timeline *intervals, timeline_pos at)
 {
 	const struct interval *ready = timeline_at(intervals, at);
@@ -55,7 +55,7 @@ static void add_waits(occurrences *list, uint32_t id, const struct thread *threa
 	{
 		const struct interval *interval = NULL;
 
-		/* causes stand in the order of their intervals */
+		/* causes are in the order of their intervals */
 		while (more && (interval = timeline_at(intervals, at))->start < cause->start)
 			more = timeline_next(intervals, &at);
 		if (!more || interval->start != cause->start || !is_idling(cause))
@@ -82,7 +82,7 @@ static void add_waits(occurrences *list, uint32_t id, const struct thread *threa
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
-/* By one digit of the time since the begin, keeping the order of equals. */
+/* Sorts by one digit of the time since `begin`; stable. */
 static void sort_digit(const struct occurrence *from, struct occurrence *to, size_t count,
 		       nsec_t begin, unsigned shift)
 {
@@ -100,7 +100,7 @@ static void sort_digit(const struct occurrence *from, struct occurrence *to, siz
 		to[starts[(from[i].time - begin) >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-/* Times are numbers, so this is linear. */
+/* A radix sort, which takes linear time. */
 static void sort(occurrences *list)
 {
 	nsec_t begin = UINT64_MAX, end = 0;

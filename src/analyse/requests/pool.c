@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requests_pool - threads that are handed work by another one.
+ * pool - threads that get work from another thread.
  *
- * Who is woken by a thread that works for a request, out of a wait for work and
- * not for a lock, is about to work for that request; as a rule.  Under load it is
- * seldom so: workers take what is first in the queue, one that has just become
- * free takes it before the one that was woken has got a CPU, and does so without
- * ever waiting.  So what is seen here is only where an item of work begins and
- * ends.  It ends where its thread waits for more, wakes the one that hands out
- * work, or answers the client itself.  Nothing may be seen of it, so what is asked
- * when no answer is waited for may be for the next already: it is cut there, and
- * what was cut for nothing is joined when that is known.  For whom work was is told
- * by the answer: by its own, at once, or else by its place among all others
- * (requests_match.c).
+ * A thread that is woken from a wait for work, by a thread that works for a request, usually works
+ * for that request next.  Under load it seldom does: workers take the first item of the queue, and
+ * a worker that has just become free takes it before the woken one gets a CPU.  So this file only
+ * finds where items of work begin and end.  An item ends when its thread waits for more, wakes the
+ * dispatcher, or replies to the client itself.  The end can also be invisible: a call without
+ * another pending call can be for the next item.  The work is cut there, and link.c merges cuts
+ * that turn out to be wrong.  The reply shows the request of an item: at once if the worker sends
+ * it, otherwise by its rank among all replies (match.c).
  */
 
 #include "analyse/requests/internal.h"
 #include "base/hash.h"
 #include "event/thread_state.h"
 
-/* state: for what it is, as it seems; 0 if that is open. */
+/* A handoff, apparently for a state; 0 if unknown. */
 static uint32_t begin_work(struct finder *f, uint32_t thread, uint32_t state, nsec_t from)
 {
 	struct worker *w = worker_of(f, thread);
@@ -34,8 +31,8 @@ static uint32_t begin_work(struct finder *f, uint32_t thread, uint32_t state, ns
 	return work;
 }
 
-/* What there is to do, if that is one thing. */
-static uint32_t open_work(struct finder *f, uint32_t dispatcher)
+/* The request that a dispatcher holds, if it never holds several. */
+static uint32_t only_request(struct finder *f, uint32_t dispatcher)
 {
 	return worker_of(f, dispatcher)->holds_several ? 0 : worker_of(f, dispatcher)->held;
 }
@@ -51,7 +48,7 @@ static void end_work(struct finder *f, uint32_t thread, nsec_t now)
 	w->taken = now;
 }
 
-/* The words of a lock and of a condition that belong to one queue lie side by side. */
+/* The mutex and the condition variable of a queue are close in memory. */
 static bool is_same_queue(const struct worker *w, const struct cause *cause)
 {
 	if (w->queue_kind != cause->object_kind)
@@ -73,8 +70,8 @@ static uint64_t shared_lock_key(const struct finder *f, uint32_t thread, uint64_
 }
 
 /*
- * What somebody waits for who has a request to work on is no queue of work, though it
- * is passed by signals.  All threads of Python pass one: that of its interpreter.
+ * A condition variable that a thread with a request of its own waits for is a shared lock and not
+ * a work queue: for example, Python's global interpreter lock.
  */
 static void note_shared_lock(struct finder *f, const struct occurrence *o)
 {
@@ -91,11 +88,10 @@ bool pool_is_shared_lock(const struct finder *f, uint32_t thread, uint64_t objec
 }
 
 /*
- * A thread whose place to wait for anybody is a poll, woken elsewhere, goes back to it
- * and has done nothing: that was no work, but a lock which is handed on by signals, as
- * the one of Python's interpreter.
+ * A thread that waits for work in a poll was woken from another wait, and polls again without a
+ * call: it did not get work but a shared lock, such as Python's global interpreter lock.
  */
-static bool was_no_work(struct finder *f, struct worker *w, const struct cause *cause)
+static bool was_lock(struct finder *f, struct worker *w, const struct cause *cause)
 {
 	if (syscall_class_of(cause->syscall) != SYSCALL_POLL)
 		return false;
@@ -123,18 +119,18 @@ void pool_block(struct finder *f, const struct occurrence *o)
 	if (cause->flags & INTERVAL_SIGNAL)
 		*map_insert(&f->conditions, process_key(thread_of(f, o->thread))) = 1;
 	note_shared_lock(f, o);
-	if (was_no_work(f, w, cause))
+	if (was_lock(f, w, cause))
 		drop_work(f, o->thread, o->time);
 	if (!state_is_handoff(f, w->current) || !is_same_queue(w, cause))
 		return;
-	/* the lock of the queue: it has not got anything yet, or is back for more */
+	/* the mutex of the queue: it has not taken an item yet, or is back for more */
 	if (is_lock(f, o->thread, cause) && (!work->first_call || w->pending_calls))
 		return;
 	end_work(f, o->thread, o->time);
 }
 
-/* A worker wakes who hands out the work: it is done with its own. */
-static bool gives_back(struct finder *f, const struct occurrence *o)
+/* A worker that wakes its dispatcher hands its result back. */
+static bool hands_back(struct finder *f, const struct occurrence *o)
 {
 	struct worker *by = worker_of(f, o->other), *to = worker_of(f, o->thread);
 
@@ -159,7 +155,7 @@ void pool_wake(struct finder *f, const struct occurrence *o)
 		return;
 	if (is_same_queue(w, cause) && !state_at(f, w->current)->first_call)
 		w->taken = o->ran;
-	if (is_lock(f, o->thread, cause) || gives_back(f, o) || !state ||
+	if (is_lock(f, o->thread, cause) || hands_back(f, o) || !state ||
 	    pool_is_shared_lock(f, o->thread, cause->object))
 		return;
 	worker_of(f, o->other)->acted = true;
@@ -170,18 +166,18 @@ void pool_wake(struct finder *f, const struct occurrence *o)
 		return;
 
 	const struct worker *by = worker_of(f, o->other);
-	/* who takes one thing from a pipe wakes the next if there is more in it */
+	/* a worker that takes an item wakes the next worker if there are more items */
 	bool passes_on = state_is_handoff(f, by->current) && is_same_queue(by, cause);
 
 	w->dispatcher = passes_on ? by->dispatcher : o->other;
 	w->queue = cause->object;
 	w->queue_kind = cause->object_kind ?: OBJECT_OTHER;
 	w->taken = o->ran;
-	state = passes_on ? open_work(f, w->dispatcher) : state_request(f, state) ?: state;
+	state = passes_on ? only_request(f, w->dispatcher) : state_request(f, state) ?: state;
 	begin_work(f, o->thread, state, o->time);
 }
 
-/* Whether work that goes on may be that for another request from here on. */
+/* Whether a call can be for another request than the current work. */
 static enum cut cut_at(struct finder *f, const struct worker *w, uint32_t side, uint64_t target)
 {
 	const struct side *s = &f->sides.items[side];
@@ -202,7 +198,7 @@ static void cut_work(struct finder *f, uint32_t thread, enum cut cut, nsec_t now
 	end_work(f, thread, state_at(f, origin)->last_message);
 	state_at(f, origin)->over_by = now;
 
-	uint32_t part = begin_work(f, thread, open_work(f, w->dispatcher), w->taken);
+	uint32_t part = begin_work(f, thread, only_request(f, w->dispatcher), w->taken);
 
 	state_at(f, part)->origin = origin;
 	state_at(f, part)->cut = cut;
@@ -215,10 +211,10 @@ void pool_begin(struct finder *f, uint32_t thread)
 	const struct worker *w = worker_of(f, thread);
 
 	if (w->queue_kind && !w->held_count && !state_is_live(f, w->current))
-		begin_work(f, thread, open_work(f, w->dispatcher), w->free_since);
+		begin_work(f, thread, only_request(f, w->dispatcher), w->free_since);
 }
 
-/* A worker that has done one thing takes the next without being woken, and maybe unseen. */
+/* A worker can take its next item without a wakeup, and without a visible event. */
 static void take_next(struct finder *f, uint32_t thread, uint32_t side, uint64_t target, nsec_t now)
 {
 	struct worker *w = worker_of(f, thread);
@@ -249,7 +245,8 @@ void pool_call(struct finder *f, uint32_t thread, uint32_t side, uint64_t object
 		work->taken = w->taken;
 	}
 	work->last_message = now;
-	work->calls += !f->sides.items[side].connect_owner.state;
+	if (!f->sides.items[side].connect_owner.state)
+		work->calls++;
 	target_add(w, target);
 }
 
@@ -259,7 +256,7 @@ void pool_receive(struct finder *f, uint32_t thread, nsec_t now)
 		state_at(f, worker_of(f, thread)->current)->last_message = now;
 }
 
-/* A thread answers what another one has read: it has worked for that. */
+/* A thread replies to a request that another thread received: it has worked for that request. */
 uint32_t pool_reply(struct finder *f, uint32_t thread, uint32_t state)
 {
 	struct worker *w = worker_of(f, thread);
@@ -270,7 +267,7 @@ uint32_t pool_reply(struct finder *f, uint32_t thread, uint32_t state)
 	struct work_state *work = state_at(f, w->current);
 	struct request_span *span = span_at(f, w->current);
 
-	/* what seemed to be of another was not */
+	/* the cuts of its work were wrong */
 	for (uint32_t i = w->current; state_at(f, i)->origin; i = state_at(f, i)->origin)
 		state_at(f, i)->part_of = state_at(f, i)->origin;
 	for (uint32_t i = w->current; i; i = state_at(f, i)->origin) {

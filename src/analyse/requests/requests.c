@@ -4,7 +4,7 @@
 #include "analyse/requests/internal.h"
 #include "event/thread_state.h"
 
-/* When the bytes that a thread received came to it: it may have waited for them in its call. */
+/* When received bytes arrived: the thread can have waited for them in its system call. */
 static nsec_t arrived_at(const struct finder *f, uint32_t thread, const struct message *m)
 {
 	const struct thread *t = thread_of(f, thread);
@@ -20,14 +20,14 @@ static nsec_t arrived_at(const struct finder *f, uint32_t thread, const struct m
 	}
 	if (!from)
 		return m->time;
-	/* behind the last wait in it */
+	/* after the last wait in the system call */
 	if (model_stretch_before(f->model, (thread_id){ thread }, m->time, &s) &&
 	    s.interval.start > from)
 		from = s.interval.start;
 	return m->other_time > from && m->other_time <= m->time ? m->other_time : from;
 }
 
-/* When the call that a message was sent in returned. */
+/* When the system call that sent a message returned. */
 static nsec_t sent_at(const struct finder *f, uint32_t thread, const struct message *m)
 {
 	const struct timeline *calls = thread_of(f, thread)->timelines[TIMELINE_SYSCALLS];
@@ -52,18 +52,22 @@ static uint32_t add_request(struct finder *f, uint32_t thread, uint32_t side,
 	return state;
 }
 
-/* A thread turns to something new: an answer on that side, or anything else. */
-static void forget_context(struct worker *w, uint32_t side)
+/* A thread starts something new: a reply that it read on a side, or, with side 0, anything else. */
+static void start_anew(struct worker *w, uint32_t side)
 {
 	w->hypothesis = w->burst_hypothesis = w->partial = 0;
 	w->read_side = side;
 }
 
-/* A thread acts, for a guess maybe. */
+/* A thread acts, for a hypothesis or, with 0, for a known state. */
 static void act(struct finder *f, struct worker *w, uint32_t hypothesis)
 {
-	f->hypotheses.items[w->partial].broken |= w->partial > 0;
-	f->sides.items[w->read_side].acted_for = w->read_side ? hypothesis : 0;
+	/* it acts before the other replies of a hypothesis came, so these calls were not of one
+	 * owner */
+	if (w->partial)
+		f->hypotheses.items[w->partial].broken = true;
+	if (w->read_side)
+		f->sides.items[w->read_side].acted_for = hypothesis;
 	w->partial = w->read_side = 0;
 	w->acted = true;
 }
@@ -82,41 +86,44 @@ static void receive_request(struct finder *f, uint32_t thread, uint32_t side,
 	nsec_t start = span_at(f, state)->start;
 
 	worker_set_current(f, thread, state, start > w->free_since ? start : m->time);
-	forget_context(w, 0);
+	start_anew(w, 0);
 	batch_read(w, (struct owner){ .state = state });
 	w->attributed = true;
 	w->from_reply = false;
 }
 
-/* A question is not outstanding any more. */
+/* The call on a side is no longer pending. */
 static void end_call(struct finder *f, struct side *s)
 {
 	if (s->caller)
 		worker_of(f, s->caller)->pending_calls--;
-	f->hypotheses.items[s->owner.hypothesis].pending_calls -= s->awaits_reply;
+	if (s->awaits_reply)
+		f->hypotheses.items[s->owner.hypothesis].pending_calls--;
 	state_count_pending(f, s->pending_for, -1);
 	s->caller = s->pending_for = 0;
 	s->awaits_reply = false;
 }
 
-/* More of an answer: what was done when the first of it came was not for whom it is. */
+/* More of a reply was read: what the thread did after the first part was for another owner. */
 static void receive_more_of_reply(struct finder *f, struct side *s)
 {
-	struct hypothesis *g = &f->hypotheses.items[s->acted_for];
+	struct hypothesis *h = &f->hypotheses.items[s->acted_for];
 
-	g->same_as = g->candidate = 0;
+	h->same_as = h->candidate = 0;
 	s->acted_for = 0;
 }
 
-/* It is not known yet to whom the answer is. */
+/* The owner of the reply is unknown. */
 static void receive_unattributed(struct finder *f, uint32_t thread, const struct side *s,
 				 nsec_t now)
 {
 	struct worker *w = worker_of(f, thread);
-	bool more = f->hypotheses.items[s->owner.hypothesis].pending_calls && w->held_count;
+	bool more_pending = f->hypotheses.items[s->owner.hypothesis].pending_calls > 0;
 
-	if (!s->ambiguous)
-		*(more ? &w->partial : &w->hypothesis) = s->owner.hypothesis;
+	if (!s->ambiguous && more_pending && w->held_count)
+		w->partial = s->owner.hypothesis;
+	else if (!s->ambiguous)
+		w->hypothesis = s->owner.hypothesis;
 	if (w->hypothesis)
 		batch_read(w, (struct owner){ .hypothesis = w->hypothesis });
 	if (w->held_count)
@@ -133,7 +140,7 @@ static void receive_reply(struct finder *f, uint32_t thread, uint32_t side, cons
 		receive_more_of_reply(f, s);
 	end_call(f, s);
 	pool_receive(f, thread, m->time);
-	forget_context(w, side);
+	start_anew(w, side);
 	if (s->ambiguous || !state) {
 		receive_unattributed(f, thread, s, m->time);
 		return;
@@ -141,7 +148,7 @@ static void receive_reply(struct finder *f, uint32_t thread, uint32_t side, cons
 	if (!state_is_live(f, state))
 		return;
 	state_extend(f, state, m->time);
-	/* the state's own thread goes on, or another one that reads answers for it */
+	/* the state's own thread goes on, or another thread that reads replies for it */
 	if (span_at(f, state)->thread.i == thread || state_request(f, state) == state)
 		worker_set_current(f, thread, state, m->time);
 	if (!state_at(f, state_request(f, state))->pending_calls)
@@ -150,11 +157,10 @@ static void receive_reply(struct finder *f, uint32_t thread, uint32_t side, cons
 }
 
 /*
- * Another answer, though nothing was read: the client sent several requests at
- * once, and they are handled one after the other.  What has no sub-requests
- * cannot be told from one long answer.
+ * Whether a second reply without a read between is for the next of several requests that the client
+ * sent at once.  A request without sub-requests looks like a part of one long reply.
  */
-static bool is_next_in_line(struct finder *f, uint32_t thread, uint32_t state)
+static bool is_pipelined(struct finder *f, uint32_t thread, uint32_t state)
 {
 	const struct worker *w = worker_of(f, thread);
 	const struct work_state *work = state_at(f, state);
@@ -170,8 +176,8 @@ static void send_reply(struct finder *f, uint32_t thread, uint32_t side, const s
 	uint32_t state = f->sides.items[side].owner.state;
 
 	if (!state)
-		return; /* a server that speaks first */
-	if (is_next_in_line(f, thread, state))
+		return; /* a server that sends first, such as a greeting */
+	if (is_pipelined(f, thread, state))
 		state = add_request(f, span_at(f, state)->thread.i, side,
 				    f->sides.items[side].received);
 
@@ -179,7 +185,7 @@ static void send_reply(struct finder *f, uint32_t thread, uint32_t side, const s
 	bool reader = span_at(f, state)->thread.i == thread;
 
 	if (!work->replied) {
-		if (!reader && w->reads) /* no pool: any thread reads, and any answers */
+		if (!reader && w->reads) /* any thread receives, and any replies */
 			*map_insert(&f->work_stealing, process_key(thread_of(f, thread))) = 1;
 		if (!reader && w->current != state && span_at(f, w->current)->kind != REQUEST_FORK)
 			pool_reply(f, thread, state);
@@ -191,26 +197,27 @@ static void send_reply(struct finder *f, uint32_t thread, uint32_t side, const s
 		work->replied_at = m->time;
 		work->reader_replied = reader;
 	} else if (!w->current && state_request(f, w->last) == state) {
-		worker_set_current(f, thread, w->last,
-				   w->free_since); /* a long answer: it was at it */
+		/* a long reply: it has worked on it since its last part */
+		worker_set_current(f, thread, w->last, w->free_since);
 	}
 	state_extend(f, state, sent_at(f, thread, m));
 	state_extend(f, w->current, m->time);
 	worker_set_current(f, thread, 0, m->time);
 	w->taken = m->time;
 	act(f, w, 0);
-	forget_context(w, 0);
+	start_anew(w, 0);
 }
 
-/* For whom a send on a side is that was not answered yet: the rest of it, or something else. */
-static struct owner whom_of_rest(struct finder *f, struct side *s, struct owner owner, bool at_once)
+/* The owner of a send on a side with a pending call: the rest of that call, or another call. */
+static struct owner owner_of_rest(struct finder *f, struct side *s, struct owner owner,
+				  bool at_once)
 {
 	bool same = owner.state ? state_request(f, owner.state) == state_request(f, s->owner.state)
 				: owner.hypothesis == s->owner.hypothesis;
 
 	if (same || at_once || !owner.state)
 		return s->owner;
-	s->ambiguous = true; /* the rest of it, or another's over the same connection */
+	s->ambiguous = true; /* the rest, or a call of another owner over the same connection */
 	return (struct owner){ 0 };
 }
 
@@ -232,19 +239,19 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 {
 	struct side *s = &f->sides.items[side];
 	struct worker *w = worker_of(f, thread);
-	bool owned = s->connect_owner.hypothesis || state_is_live(f, s->connect_owner.state);
+	bool is_first = s->connect_owner.hypothesis || state_is_live(f, s->connect_owner.state);
 
 	if (!s->awaits_reply)
 		pool_call(f, thread, side, m->object, m->time);
 
-	struct owner owner = owned ? s->connect_owner
-				   : owner_of_send(f, thread, side_target(f, thread, m->object));
+	struct owner owner = is_first ? s->connect_owner
+				      : owner_of_send(f, thread, side_target(f, thread, m->object));
 
 	s->connect_owner = (struct owner){ 0 };
-	if (!s->awaits_reply && !owned)
+	if (!s->awaits_reply && !is_first)
 		batch_call(w, owner);
 	if (s->awaits_reply)
-		owner = whom_of_rest(f, s, owner, w->calling_side == side);
+		owner = owner_of_rest(f, s, owner, w->calling_side == side);
 	else
 		begin_call(f, thread, s, owner);
 	*map_insert(&f->sent, (uintptr_t)m) = f->calls.count;
@@ -255,7 +262,7 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 	state_extend(f, owner.state, m->time);
 }
 
-static void message(struct finder *f, const struct occurrence *o)
+static void handle_message(struct finder *f, const struct occurrence *o)
 {
 	const struct message *m = o->what;
 	const struct thread *thread = thread_of(f, o->thread);
@@ -273,7 +280,7 @@ static void message(struct finder *f, const struct occurrence *o)
 		(serves ? send_reply : send_request)(f, o->thread, side, m);
 }
 
-static void connect_side(struct finder *f, const struct occurrence *o)
+static void handle_connect(struct finder *f, const struct occurrence *o)
 {
 	const struct connect *c = o->what;
 	uint32_t side = side_of(f, thread_of(f, o->thread)->host, c->object);
@@ -288,13 +295,13 @@ static void connect_side(struct finder *f, const struct occurrence *o)
 	s->connect_owner = owner_of_send(f, o->thread, side_target(f, o->thread, c->object));
 	batch_call(w, s->connect_owner);
 	s->connect_state = s->connect_owner.state;
-	s->pending_for = state_request(f, s->connect_owner.state); /* it waits for that */
+	s->pending_for = state_request(f, s->connect_owner.state); /* it waits for the connection */
 	state_count_pending(f, s->pending_for, 1);
 	act(f, w, s->connect_owner.hypothesis);
 	w->hypothesis = w->held_count ? 0 : s->connect_owner.hypothesis;
 }
 
-static void block(struct finder *f, const struct occurrence *o)
+static void handle_block(struct finder *f, const struct occurrence *o)
 {
 	const struct cause *cause = o->what;
 	struct worker *w = worker_of(f, o->thread);
@@ -302,7 +309,7 @@ static void block(struct finder *f, const struct occurrence *o)
 	pool_block(f, o);
 	if (syscall_class_of(cause->syscall) != SYSCALL_POLL || !w->held_count)
 		return;
-	forget_context(w, 0);
+	start_anew(w, 0);
 	batch_wait(w);
 	w->calling_side = 0;
 	w->acted = false;
@@ -311,7 +318,7 @@ static void block(struct finder *f, const struct occurrence *o)
 	w->attributed = w->held_count <= 1;
 }
 
-static void fork_work(struct finder *f, const struct occurrence *o)
+static void handle_fork(struct finder *f, const struct occurrence *o)
 {
 	pool_begin(f, o->other);
 
@@ -329,19 +336,19 @@ static void handle(struct finder *f, const struct occurrence *o)
 	switch (o->kind) {
 	case OCCUR_RECEIVE:
 	case OCCUR_SEND:
-		message(f, o);
+		handle_message(f, o);
 		break;
 	case OCCUR_CONNECT:
-		connect_side(f, o);
+		handle_connect(f, o);
 		break;
 	case OCCUR_BLOCK:
-		block(f, o);
+		handle_block(f, o);
 		break;
 	case OCCUR_WAKE:
 		pool_wake(f, o);
 		break;
 	case OCCUR_FORK:
-		fork_work(f, o);
+		handle_fork(f, o);
 		break;
 	}
 }
@@ -379,7 +386,7 @@ void requests_find(const struct model *model, struct requests *ret)
 
 	*ret = (struct requests){ 0 };
 	f.workers = must_alloc(model_thread_count(model) * sizeof(*f.workers));
-	/* places count from 1 */
+	/* indexes count from 1 */
 	*vec_push(&ret->spans) = (struct request_span){ 0 };
 	*vec_push(&f.states) = (struct work_state){ 0 };
 	*vec_push(&f.sides) = (struct side){ 0 };

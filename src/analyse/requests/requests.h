@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requests - requests of services that nobody instrumented, from kernel events.
+ * requests - requests of services without instrumentation, rebuilt from kernel events.
  *
- * A thread that receives a request on the server's side of a connection works
- * for it until it answers there.  What it sends meanwhile on the client's side
- * of other connections are sub-requests; who receives those works for the same
- * client.  So there is a span for each request that a service handled, and the
- * spans of a client's request form a tree (the Thread State Model of MiSeRTrace,
- * ICPE 2022).  Beyond that paper, which send a receive belongs to is known by
- * the position in the stream, threads that hand work to each other are followed
- * by wakeups, and who answers tells what he has been working for.
+ * A thread that receives a request on the server's side of a connection works for that request
+ * until it sends the reply.  What the thread sends meanwhile on the client's side of other
+ * connections are sub-requests, and the threads that receive these work for the same client.  So
+ * each request that a service handles is a span, and the spans of one client request form a tree.
+ * This is the Thread State Model of MiSeRTrace (ICPE 2022).  Beyond the paper, a receive is matched
+ * to its send by the position in the byte stream, handoffs between threads are followed by wakeups,
+ * and a reply shows which request its sender has worked for.
  *
- * A wrong parent is worse than none.  Each link has a confidence, and where two
- * parents are possible the span is left without one and marked open.
+ * A wrong parent is worse than none.  Each parent has a confidence, and if two parents are
+ * possible, the span has none and is marked parent_unknown.
  *
- * One pass over all messages, wakeups and forks in the order of time
- * (requests_event.c).  Whom an event loop acts for may turn out later
- * (requests_whom.c, requests_batch.c), as may for whom a worker has worked (requests_pool.c); the
- * latter is told when all were seen (requests_match.c), and then who asked for what
- * (requests_link.c).  Linear but for the sorting of what pools have done.
+ * One pass goes over all messages, wakeups and forks by time (occurrence.c).  For an event loop,
+ * the owner of a call can be decided later (event_loop.c, batch.c), as can the request that a pool
+ * thread worked for (pool.c).  After the pass, match.c assigns the work of pools to requests, and
+ * link.c joins the spans into trees.  Time is linear, but for sorting the work of pools.
  */
 #ifndef SONDE_ANALYSE_REQUESTS_REQUESTS_H
 #define SONDE_ANALYSE_REQUESTS_REQUESTS_H
@@ -27,27 +25,27 @@
 #include "model/model.h"
 
 enum request_kind {
-	REQUEST_NETWORK, /* a request that came by a connection */
-	REQUEST_FORK,    /* the life of a thread that was created for one */
-	REQUEST_HANDOFF, /* the work of a thread that was woken for one, or answers it */
+	REQUEST_NETWORK, /* a request received over a connection */
+	REQUEST_FORK,    /* the life of a thread that was created for a request */
+	REQUEST_HANDOFF, /* the work of a thread on a request that another thread received */
 };
 
 struct request_span {
-	uint32_t parent, first_child, next; /* places in requests.spans; 0 is none */
+	uint32_t parent, first_child, next; /* indexes in requests.spans; 0 is none */
 	uint32_t root;
 	thread_id thread;
 	nsec_t start, end;
-	uint64_t socket;     /* NETWORK: that it came by */
-	float confidence;    /* of its parent being the right one */
+	uint64_t socket;     /* NETWORK: the server's side of the connection */
+	float confidence;    /* probability of the parent, from 0 to 1 */
 	uint8_t kind;        /* enum request_kind */
-	bool parent_unknown; /* it has a parent, but which could not be known */
-	bool no_reply;       /* no answer was seen */
-	uint32_t first_work; /* in requests.slices: when its thread worked for it */
+	bool parent_unknown; /* there is a parent, but it could not be determined */
+	bool no_reply;       /* no reply was recorded */
+	uint32_t first_work; /* index in requests.work */
 	uint32_t work_count;
 	uint8_t trace[16], id[8];
 };
 
-/* A stretch in which a thread worked for a span. */
+/* A stretch of time in which a thread worked for a span. */
 struct request_work {
 	uint32_t span;
 	thread_id thread;
@@ -55,7 +53,7 @@ struct request_work {
 };
 
 struct requests {
-	VEC(struct request_span) spans; /* the first is none; parents may come after children */
+	VEC(struct request_span) spans; /* the first is none; a parent can follow its children */
 	VEC(struct request_work) work;  /* by span */
 	VEC(uint32_t) roots;            /* of trees, by start */
 };
@@ -64,8 +62,8 @@ void requests_find(const struct model *model, struct requests *ret);
 void requests_done(struct requests *requests);
 
 /*
- * The span after `at` in the tree below root, parents before their children; 0 after the last.
- * If depth is not NULL, it is changed by as many levels as that goes down or up.
+ * The span after `at` in the tree below `root`, parents before their children; 0 after the last.
+ * Adds the change of level to *depth if it is not NULL.
  */
 uint32_t requests_next(const struct requests *requests, uint32_t root, uint32_t at,
 		       unsigned int *depth);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requests_side - which side of a connection asks, and which answers.
+ * side - which side of a connection is the client, and which the server.
  *
- * That is seen when a connection is made.  Of one that was there already, the
- * port tells if others were seen to connect to it; else that it is not of those
- * that the system gives to clients; and else that clients speak first.
+ * A recorded connect shows the client.  On a connection that existed before, the server's side has
+ * a port to which other connects were recorded; otherwise, the client's side has a port of the
+ * range that Linux assigns to clients; otherwise, the client sends first.
  */
 #include <netinet/in.h>
 #include <xxhash.h>
@@ -12,18 +12,18 @@
 #include "analyse/requests/internal.h"
 #include "base/hash.h"
 
-/* Where Linux takes the ports of clients from, unless it is told otherwise. */
+/* The start of Linux's default range of client ports. */
 enum { CLIENT_PORT_FIRST = 32768 };
 
 uint32_t side_of(struct finder *f, uint16_t host, uint64_t object)
 {
-	uint64_t *place = map_insert(&f->side_index, hash_pair(object, host));
+	uint64_t *index = map_insert(&f->side_index, hash_pair(object, host));
 
-	if (!*place) {
+	if (!*index) {
 		*vec_push(&f->sides) = (struct side){ 0 };
-		*place = f->sides.count - 1;
+		*index = f->sides.count - 1;
 	}
-	return *place;
+	return *index;
 }
 
 static bool is_client_port(uint16_t port)
@@ -44,10 +44,10 @@ static enum role role_by_ports(const struct model *model, uint16_t host, const s
 	return is_client_port(local) ? ROLE_CLIENT : ROLE_SERVER;
 }
 
-void side_find_role(struct finder *f, uint32_t place, const struct thread *thread,
+void side_find_role(struct finder *f, uint32_t index, const struct thread *thread,
 		    const struct message *m)
 {
-	struct side *side = &f->sides.items[place];
+	struct side *side = &f->sides.items[index];
 	const struct socket *socket;
 
 	if (side->role)
@@ -65,7 +65,8 @@ uint64_t side_target(const struct finder *f, uint32_t thread, uint64_t object)
 
 	if (!s || s->address.family == AF_UNSPEC)
 		return object;
-	if (s->address.family == AF_UNIX) /* its name is not known, but who listened there */
+	if (s->address.family ==
+	    AF_UNIX) /* its name is unknown, but not the process that listened */
 		return s->peer_pid ?: object;
 	return XXH3_64bits_withSeed(s->address.peer, sizeof(s->address.peer), s->address.peer_port);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* requests_state - what is worked for, by whom and when. */
+/* state - what threads work for, and when. */
 #include "analyse/requests/internal.h"
 
 uint32_t state_add(struct finder *f, enum request_kind kind, uint32_t thread, uint32_t parent,
@@ -36,7 +36,7 @@ bool state_is_live(struct finder *f, uint32_t state)
 	state = state_stem(f, state);
 	if (!state || state_at(f, state)->ended)
 		return false;
-	/* what a handoff is for may turn out later: it goes on until it is seen to end */
+	/* the request of a handoff can be unknown yet: the handoff lasts until it visibly ends */
 	return state_is_handoff(f, state) || !state_at(f, state)->replied;
 }
 
@@ -77,7 +77,9 @@ void worker_hold(struct finder *f, uint32_t thread, uint32_t state)
 		state_at(f, w->held)->prev = state;
 	w->held = state;
 	w->without_pending++;
-	w->holds_several |= w->held_count++ > 0;
+	if (w->held_count > 0)
+		w->holds_several = true;
+	w->held_count++;
 }
 
 void worker_release(struct finder *f, uint32_t state)
@@ -93,7 +95,8 @@ void worker_release(struct finder *f, uint32_t state)
 		state_at(f, s->next)->prev = s->prev;
 	s->prev = s->next = 0;
 	w->held_count--;
-	w->without_pending -= !s->pending_calls;
+	if (!s->pending_calls)
+		w->without_pending--;
 }
 
 void state_count_pending(struct finder *f, uint32_t state, int change)
@@ -103,7 +106,16 @@ void state_count_pending(struct finder *f, uint32_t state, int change)
 
 	if (!state)
 		return;
-	if (!s->replied)
-		w->without_pending += (s->pending_calls + change == 0) - (s->pending_calls == 0);
+	bool had_none = s->pending_calls == 0;
+
 	s->pending_calls += change;
+
+	bool has_none = s->pending_calls == 0;
+
+	if (s->replied || had_none == has_none)
+		return;
+	if (has_none)
+		w->without_pending++;
+	else
+		w->without_pending--;
 }

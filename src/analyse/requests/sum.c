@@ -58,10 +58,10 @@ static void add_probe_events(const struct thread *thread, const struct request_w
 }
 
 /*
- * A message's time is its end.  A slice ends with its last send, or with what is received
- * for somebody else; and begins with what is received, or when the send before it is done.
+ * The time of a message is its end.  Work starts with a receive, or after the send before it; it
+ * ends with its last send, or with a receive for another request.
  */
-static bool is_in_slice(const struct message *m, const struct request_work *work)
+static bool is_in_work(const struct message *m, const struct request_work *work)
 {
 	return m->time != (m->direction == MESSAGE_SEND ? work->from : work->to);
 }
@@ -75,7 +75,7 @@ static void add_messages(const struct thread *thread, const struct request_work 
 	{
 		bool sent = m->direction == MESSAGE_SEND;
 
-		if (!is_in_slice(m, work))
+		if (!is_in_work(m, work))
 			continue;
 		*(sent ? &use->sends : &use->receives) += 1;
 		*(sent ? &use->sent_bytes : &use->received_bytes) += m->bytes;
@@ -183,9 +183,9 @@ struct shape {
 	VEC(char) text;
 };
 
-/* The children of a span, as far as they are written: the last, and how often it came in a row. */
+/* The children of a span that are written: the last one, and how often it is repeated. */
 struct siblings {
-	size_t from, length; /* of its text */
+	size_t from, length; /* of the last child's text */
 	size_t count, repeated;
 };
 
@@ -205,7 +205,7 @@ static void end_run(struct shape *shape, const struct siblings *s)
 		put_text(shape, times, snprintf(times, sizeof(times), " x%zu", s->repeated + 1));
 }
 
-/* Written to the end of the text, a child may turn out to be the same as the one before it. */
+/* Writes a child at the end of the text, and removes it if it repeats the child before. */
 static void put_child(struct shape *shape, uint32_t span, struct siblings *s, unsigned depth)
 {
 	size_t from = shape->text.count;
@@ -228,7 +228,7 @@ static void put_child(struct shape *shape, uint32_t span, struct siblings *s, un
 	put_text(shape, text, length);
 }
 
-/* Who works for a request inside its service is left out; what he asks others for is not. */
+/* Leaves out handoffs within a service, but not their calls to others. */
 static void put_children(struct shape *shape, uint32_t span, struct siblings *s, unsigned depth)
 {
 	const struct request_span *spans = shape->requests->spans.items;
@@ -272,7 +272,7 @@ struct summing {
 	struct request_sum *sum;
 	struct map entries, shapes;
 
-	/* of the request before, which mostly came to the same address */
+	/* of the previous request, which usually came to the same address */
 	struct socket_address last;
 	str_id last_name;
 };
@@ -283,7 +283,7 @@ static bool is_same_local(const struct socket_address *a, const struct socket_ad
 	       memcmp(a->local, b->local, sizeof(a->local)) == 0;
 }
 
-/* Clients come from anywhere, so an entry is known by the address that they come to. */
+/* Clients connect from anywhere, so an entry is named after the address that they connect to. */
 static str_id entry_name(struct summing *s, const struct request_span *root)
 {
 	uint16_t host = model_thread(s->model, root->thread)->host;
@@ -312,26 +312,13 @@ static str_id entry_name(struct summing *s, const struct request_span *root)
 static void add_tree(const struct model *model, const struct requests *requests, uint32_t root,
 		     nsec_t states[128])
 {
-	uint32_t at = root;
-
-	/* down to the children first, then along, then up */
-	for (;;) {
-		const struct request_span *span = &requests->spans.items[at];
+	for (uint32_t at = root; at; at = requests_next(requests, root, at, NULL)) {
 		struct request_use use = { 0 };
 
 		request_use_add(model, requests, at, &use);
 		for (size_t i = 0; i < ARRAY_LEN(use.states); i++)
 			states[i] += use.states[i];
 		request_use_done(&use);
-		if (span->first_child) {
-			at = span->first_child;
-			continue;
-		}
-		while (at != root && !requests->spans.items[at].next)
-			at = requests->spans.items[at].parent;
-		if (at == root)
-			return;
-		at = requests->spans.items[at].next;
 	}
 }
 
@@ -372,7 +359,7 @@ static void finish_groups(struct request_group *groups, size_t count)
 	}
 }
 
-/* How long a request would have taken that was not answered, nobody knows. */
+/* A request without a reply has no duration. */
 static void count_request(struct request_group *g, const struct request_span *span)
 {
 	g->count++;
@@ -397,20 +384,20 @@ static void add_request(struct summing *s, uint32_t root)
 		group_of(&s->sum->shapes, &s->shapes, (uint64_t)name.i << 32 | text.i);
 
 	g->name = text;
-	g->entry = name.i; /* until the entries are in order */
+	g->entry = name.i; /* until number_entries() */
 	count_request(g, span);
 	add_tree(s->model, s->requests, root, g->states);
 }
 
 static void number_entries(struct request_sum *sum)
 {
-	struct map places = { 0 };
+	struct map indexes = { 0 };
 
 	for (size_t i = 0; i < sum->entries.count; i++)
-		*map_insert(&places, sum->entries.items[i].name.i) = i;
+		*map_insert(&indexes, sum->entries.items[i].name.i) = i;
 	for (size_t i = 0; i < sum->shapes.count; i++)
-		sum->shapes.items[i].entry = *map_find(&places, sum->shapes.items[i].entry);
-	map_done(&places);
+		sum->shapes.items[i].entry = *map_find(&indexes, sum->shapes.items[i].entry);
+	map_done(&indexes);
 }
 
 void request_sum_find(const struct model *model, const struct requests *requests,
