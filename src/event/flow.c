@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <xxhash.h>
 
-/* Of a flow whose other end nobody records, only so much is kept. */
+/* Limits for a flow whose other end is not recorded. */
 enum { SENDS_MAX = 512, RECEIVES_MAX = 8 };
 
 void flows_done(struct flows *flows)
@@ -48,12 +48,12 @@ static bool is_loopback(const struct socket_address *a)
 	return a->family == AF_INET ? a->local[0] == 127 : memcmp(a->local, one, sizeof(one)) == 0;
 }
 
-uint64_t flow_key(const struct socket_address *address, uint64_t place, bool from_local)
+uint64_t flow_key(const struct socket_address *address, uint64_t namespace, bool from_local)
 {
 	const struct socket_address wire = flow_wire_address(address), *a = &wire;
 	struct {
 		uint8_t address[16];
-		uint64_t place;
+		uint64_t namespace;
 		uint16_t port;
 		uint8_t pad[6];
 	} local, peer;
@@ -65,7 +65,7 @@ uint64_t flow_key(const struct socket_address *address, uint64_t place, bool fro
 	local.port = a->local_port;
 	peer.port = a->peer_port;
 	if (is_loopback(a))
-		local.place = peer.place = place;
+		local.namespace = peer.namespace = namespace;
 	return from_local ? hash_ends(&local, &peer, sizeof(local))
 			  : hash_ends(&peer, &local, sizeof(local));
 }
@@ -81,62 +81,62 @@ struct flow *flow_get(struct flows *flows, uint64_t key)
 	return &flows->items.items[*at - 1];
 }
 
-static struct flow_end *end_at(const struct flows *flows, uint32_t place)
+static struct flow_end *end_at(const struct flows *flows, uint32_t index)
 {
-	return &flows->pool.items[place];
+	return &flows->pool.items[index];
 }
 
-/* Into the list that *link begins or goes on with. */
-static uint32_t insert(struct flows *flows, uint32_t *link, const struct flow_end *end)
+/* Inserts an end at *link, the head of a list or the `next` of an item; returns its index. */
+static uint32_t insert_end(struct flows *flows, uint32_t *link, const struct flow_end *end)
 {
 	struct flow_end copy = *end;
-	uint32_t place = flows->unused;
+	uint32_t index = flows->unused;
 
 	if (!flows->pool.count)
 		*vec_push(&flows->pool) = (struct flow_end){ 0 };
 	copy.next = *link;
-	if (place)
-		flows->unused = end_at(flows, place)->next;
+	if (index)
+		flows->unused = end_at(flows, index)->next;
 	else
-		place = flows->pool.count;
-	*link = place; /* before the pool moves, of which the link may be a part */
-	if (place == flows->pool.count)
+		index = flows->pool.count;
+	*link = index; /* before the push, which can move the pool that contains the link */
+	if (index == flows->pool.count)
 		*vec_push(&flows->pool) = copy;
 	else
-		*end_at(flows, place) = copy;
-	return place;
+		*end_at(flows, index) = copy;
+	return index;
 }
 
-static void take_out(struct flows *flows, uint32_t *link)
+static void remove_end(struct flows *flows, uint32_t *link)
 {
-	uint32_t place = *link;
+	uint32_t index = *link;
 
-	*link = end_at(flows, place)->next;
-	end_at(flows, place)->next = flows->unused;
-	flows->unused = place;
+	*link = end_at(flows, index)->next;
+	end_at(flows, index)->next = flows->unused;
+	flows->unused = index;
 }
 
 static void drop_first_send(struct flows *flows, struct flow *flow)
 {
-	take_out(flows, &flow->sends);
+	remove_end(flows, &flow->sends);
 	flow->send_count--;
 }
 
-/* Whether position a is not before b; they count modulo 2^32. */
+/* Whether position a is not before b, modulo 2^32. */
 static bool not_before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) >= 0;
 }
 
-/* Whether a send has the last byte of a receive; if it was lost, none has. */
+/* Whether a send contains the last byte of a receive; none does if its record was lost. */
 static bool has_last_byte(const struct flow_end *send, const struct flow_end *receive)
 {
-	uint32_t behind = send->position - receive->position;
+	uint32_t remaining = send->position - receive->position;
 
-	return behind < send->bytes;
+	return remaining < send->bytes;
 }
 
-/* Nearly always behind the last; but two threads may send at once. */
+/* Almost always at the end, except if two threads send at the same time. */
 static void insert_send(struct flows *flows, struct flow *flow, const struct flow_end *send)
 {
 	uint32_t *link = &flow->sends;
@@ -148,10 +148,10 @@ static void insert_send(struct flows *flows, struct flow *flow, const struct flo
 	while (*link && not_before(send->position, end_at(flows, *link)->position))
 		link = &end_at(flows, *link)->next;
 
-	uint32_t place = insert(flows, link, send);
+	uint32_t index = insert_end(flows, link, send);
 
-	if (!end_at(flows, place)->next)
-		flow->sends_end = place;
+	if (!end_at(flows, index)->next)
+		flow->sends_end = index;
 	flow->send_count++;
 }
 
@@ -168,7 +168,7 @@ void flow_send(struct flows *flows, struct flow *flow, const struct flow_end *se
 			link = &end_at(flows, *link)->next;
 			continue;
 		}
-		take_out(flows, link);
+		remove_end(flows, link);
 		fn(arg, send, &receive);
 		if (not_before(receive.position, received))
 			received = receive.position;
@@ -177,7 +177,7 @@ void flow_send(struct flows *flows, struct flow *flow, const struct flow_end *se
 		insert_send(flows, flow, send);
 }
 
-/* The latest few, as a send is told of soon after its receive if at all. */
+/* Keeps the latest few, because the record of a send comes soon after its receive, or never. */
 static void keep_receive(struct flows *flows, struct flow *flow, const struct flow_end *receive)
 {
 	uint32_t *link = &flow->receives;
@@ -185,8 +185,8 @@ static void keep_receive(struct flows *flows, struct flow *flow, const struct fl
 	for (int i = 1; i < RECEIVES_MAX && *link; i++)
 		link = &end_at(flows, *link)->next;
 	while (*link)
-		take_out(flows, link);
-	insert(flows, &flow->receives, receive);
+		remove_end(flows, link);
+	insert_end(flows, &flow->receives, receive);
 }
 
 void flow_receive(struct flows *flows, struct flow *flow, const struct flow_end *receive,
@@ -227,10 +227,10 @@ void flows_forget(struct flows *flows, nsec_t t)
 			drop_first_send(flows, flow);
 		for (uint32_t *link = &flow->receives; *link;)
 			if (end_at(flows, *link)->time < t)
-				take_out(flows, link);
+				remove_end(flows, link);
 			else
 				link = &end_at(flows, *link)->next;
-		/* a count that both ends do not have alike has to go on */
+		/* keep the byte counts while the two ends differ */
 		if (flow->last < t && flow->sent == flow->received)
 			forget_flow(flows, i);
 	}

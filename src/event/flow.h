@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow - which receive got the bytes of which send.
+ * flow - matches the receives of a connection with the sends.
  *
- * A flow is one direction of a connection.  Both ends count its bytes alike
- * (TCP by sequence numbers), so a receive belongs to the send that holds its
- * last byte, however the bytes were cut on the way.  The record of a send may
- * come after that of its receive, since it is made when the send returns;
- * whichever comes second finds the other.
+ * A flow is one direction of a connection.  Both ends count its bytes in the same way (TCP by
+ * sequence numbers), so a receive belongs to the send that contains its last byte,
+ * however the bytes were split on the way.  The record of a send can come after that of
+ * its receive, because it is made when the send returns.  So whichever comes second
+ * finds the other one.
  *
- * A connection often has one message under way, or none, and there are many
- * connections.  So what waits for its other side stands in one pool for all of
- * them, each flow having two short lists in it.
+ * There are many connections, and most have at most one message in flight.  So all unmatched
+ * ends are in one pool, in which each flow has two short lists.
  */
 #ifndef SONDE_EVENT_FLOW_H
 #define SONDE_EVENT_FLOW_H
@@ -23,46 +22,46 @@
 /* One side of a message. */
 struct flow_end {
 	nsec_t time;
-	uint32_t position; /* just behind its bytes */
+	uint32_t position; /* stream offset after its last byte, modulo 2^32 */
 	uint32_t bytes;
-	uint32_t thread; /* whose messages have one of this time and position */
-	uint32_t next;   /* in its list: its place in the pool; 0 at the end */
+	uint32_t thread; /* the thread that sent or received it */
+	uint32_t next;   /* pool index of the next in its list; 0 at the end */
 };
 
 struct flow {
 	uint64_t key;
-	nsec_t last;               /* when something was told of it */
-	uint32_t sends, sends_end; /* that wait for their other side, by position, */
-	uint32_t receives;         /* the latest first */
+	nsec_t last;               /* time of its last message */
+	uint32_t sends, sends_end; /* first and last unmatched send, by position */
+	uint32_t receives;         /* unmatched receives, latest first */
 	uint32_t send_count;
-	uint32_t sent, received; /* bytes, where the protocol does not count */
+	uint32_t sent, received; /* bytes, if the protocol does not count them */
 };
 
 struct flows {
 	struct map index; /* key -> flow + 1 */
 	VEC(struct flow) items;
 	VEC(struct flow_end) pool; /* the first is not used */
-	uint32_t unused;           /* list of those in the pool */
+	uint32_t unused;           /* list of free items in the pool */
 };
 
 void flows_done(struct flows *flows);
 
 /*
- * An address as it is on the wire.  A socket for both versions of IP has the form
- * ::ffff:10.0.0.1 for what its peer knows as 10.0.0.1.
+ * The address on the wire.  A socket for both versions of IP has ::ffff:10.0.0.1 for an address
+ * that its peer has as 10.0.0.1.
  */
 struct socket_address flow_wire_address(const struct socket_address *a);
 
 /*
- * The key of the direction from local to peer, or the other.  place: host and
- * network namespace, which tell apart the connections that never leave them.
+ * The key of the direction from local to peer, or of the other direction.  `namespace` identifies
+ * the host and its network namespace; it separates the loopback connections of different ones.
  */
-uint64_t flow_key(const struct socket_address *address, uint64_t place, bool from_local);
+uint64_t flow_key(const struct socket_address *address, uint64_t namespace, bool from_local);
 
-/* Holds until the next call. */
+/* Finds or adds a flow; the pointer is valid until the next call. */
 struct flow *flow_get(struct flows *flows, uint64_t key);
 
-/* Told of a pair: the sides of one message. */
+/* Called for each match: the two ends of one message. */
 typedef void flow_fn(void *arg, const struct flow_end *send, const struct flow_end *receive);
 
 void flow_send(struct flows *flows, struct flow *flow, const struct flow_end *send, flow_fn *fn,
@@ -70,7 +69,7 @@ void flow_send(struct flows *flows, struct flow *flow, const struct flow_end *se
 void flow_receive(struct flows *flows, struct flow *flow, const struct flow_end *receive,
 		  flow_fn *fn, void *arg);
 
-/* Give up what has waited since before t, and flows in which nothing happened since. */
+/* Drops unmatched ends from before t, and flows without messages since t. */
 void flows_forget(struct flows *flows, nsec_t t);
 
 size_t flows_memory(const struct flows *flows); /* bytes */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Whether a record of a kind is about a thread: perhaps is where it has a tid. */
+/* Whether records of a kind refer to a thread; PERHAPS: if their tid is not 0. */
 enum has_thread { NEVER, PERHAPS, ALWAYS };
 
 static const struct kind {

@@ -3,10 +3,10 @@
 #ifndef SONDE_EVENT_SYSCALL_H
 #define SONDE_EVENT_SYSCALL_H
 
-/* NULL if there is no such call. */
+/* The name of a system call; NULL if there is none with this number. */
 const char *syscall_name(int nr);
 
-/* The number of a call, or -1 if there is none of that name. */
+/* The number of a system call; -1 if there is none with this name. */
 int syscall_number(const char *name);
 
 #endif

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 OR (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * syscall_table - the system calls of x86-64: number, name, and what a thread
- * that blocks in one may be waiting for.
+ * syscall_table - the system calls of x86-64: number, name, and what a thread that blocks in
+ * one can wait for.
  *
- * One list, so that the kernel side (which needs the classes) and the reports
- * (which need the names) cannot disagree.
+ * One list for the kernel programs, which need the classes, and the reports, which need the
+ * names, so that the two agree.
  */
 #ifndef SONDE_EVENT_SYSCALL_TABLE_H
 #define SONDE_EVENT_SYSCALL_TABLE_H
 
 enum syscall_class {
 	SYSCALL_OTHER,      /* nothing in particular */
-	SYSCALL_DESCRIPTOR, /* what the file descriptor in its first argument stands for */
-	SYSCALL_POLL,       /* one of several things: only the waker tells */
+	SYSCALL_DESCRIPTOR, /* the object behind the file descriptor in its first argument */
+	SYSCALL_POLL,       /* one of several objects: the waker decides */
 	SYSCALL_SLEEP,      /* a timer */
-	SYSCALL_LOCK,       /* another thread to let go: futex, semaphore, file lock */
+	SYSCALL_LOCK,       /* another thread's release: futex, semaphore, file lock */
 	SYSCALL_PROCESS,    /* another process: a child, a signal, a message queue */
 	SYSCALL_PATH,       /* a file system: names and inodes on disk */
 	SYSCALL_MEMORY,     /* the lock on the address space, or its pages */

@@ -3,14 +3,14 @@
 
 #include <ctype.h>
 
-/* ASCII whatever the locale: names become keys in JSON as they are. */
+/* ASCII in any locale, because names become keys in JSON. */
 static bool is_name(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_';
 }
 
-/* Whether s begins with word; then *rest is what follows it, without blanks. */
+/* Whether s begins with word; then *rest is the text after it and its blanks. */
 static bool take_word(const char *s, const char *word, const char **rest)
 {
 	size_t len = strlen(word);
@@ -24,7 +24,7 @@ static bool take_word(const char *s, const char *word, const char **rest)
 	return true;
 }
 
-/* The number at s, whatever follows it. */
+/* Reads the decimal number at the start of s. */
 static bool take_number(const char *s, uint32_t *ret)
 {
 	uint64_t n = 0;
@@ -40,7 +40,7 @@ static bool take_number(const char *s, uint32_t *ret)
 	return true;
 }
 
-/* The bytes of a number of a type, for arrays that do not say how many they hold; 0 if unknown. */
+/* Bytes of one element, for arrays without a usable length in brackets; 0 if unknown. */
 static uint32_t size_of_type(const char *type, unsigned long_size)
 {
 	static const struct {
@@ -70,7 +70,7 @@ static uint32_t size_of_type(const char *type, unsigned long_size)
 	return 0;
 }
 
-/* What the type says; count is the number in its brackets, or 0. */
+/* Sets what follows from the type; count is the number in its brackets, or 0. */
 static void set_type(struct tracepoint_field *field, const char *type, uint32_t count,
 		     unsigned long_size)
 {
@@ -89,8 +89,8 @@ static void set_type(struct tracepoint_field *field, const char *type, uint32_t 
 }
 
 /*
- * Take a declaration apart, in place: `char comm[16]`, `__data_loc char[] name`.
- * The length in brackets may be any expression; what counts is the size.
+ * Parses a declaration in place: `char comm[16]`, `__data_loc char[] name`.  The length in
+ * brackets can be any expression; only the size counts.
  */
 static bool parse_declaration(char *decl, unsigned long_size, struct tracepoint_field *field)
 {
@@ -119,7 +119,7 @@ static bool parse_declaration(char *decl, unsigned long_size, struct tracepoint_
 	if (name == end || name == type)
 		return false;
 	field->name = name;
-	/* for a moment, the type ends where the name begins */
+	/* terminate the type temporarily at the start of the name */
 	char first = *name;
 	*name = '\0';
 	set_type(field, type, count, long_size);
@@ -127,7 +127,7 @@ static bool parse_declaration(char *decl, unsigned long_size, struct tracepoint_
 	return true;
 }
 
-/* The number behind `key` in a line such as "offset:8;\tsize:16;". */
+/* Reads the number after `key` in a line such as "offset:8;\tsize:16;". */
 static bool parse_number(const char *line, const char *key, uint32_t *ret)
 {
 	const char *at = strstr(line, key);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tracepoint - what the kernel's format file says of an event.
+ * tracepoint - parses the kernel's format file of a tracepoint.
  *
- * The kernel describes each tracepoint's record by a text like
+ * The kernel describes the record of each tracepoint in a text such as
  *
  *	name: sched_wakeup
  *	ID: 371
@@ -12,11 +12,10 @@
  *		field:char comm[16];	offset:8;	size:16;	signed:0;
  *		field:__data_loc char[] name;	offset:24;	size:4;	signed:0;
  *
- * Captures, trace.dat and perf.data keep that text beside the raw bytes, so that
- * they can be read where the kernel that wrote them is not at hand.  A __data_loc
- * (or __rel_loc) is four bytes that say where in the record the value lies, and
- * how long it is.  The text may be damaged or cut: a line that is not understood
- * is passed over.
+ * Captures, trace.dat and perf.data contain that text beside the raw bytes, so that they can
+ * be read on another host.  A __data_loc or __rel_loc is four bytes with the offset and the
+ * length of the value in the record.  The text can be damaged or truncated; the parser skips
+ * lines that it cannot parse.
  */
 #ifndef SONDE_EVENT_TRACEPOINT_H
 #define SONDE_EVENT_TRACEPOINT_H
@@ -29,30 +28,30 @@
 enum tracepoint_location { TRACEPOINT_INLINE, TRACEPOINT_DATA_LOC, TRACEPOINT_REL_LOC };
 
 struct tracepoint_field {
-	const char *name; /* in the tracepoint's text */
+	const char *name; /* points into the text of the tracepoint */
 	uint32_t offset;  /* of the value, or of the four bytes that locate it */
-	uint32_t size;
-	uint32_t element; /* of an array: bytes of one; 0 if they are no numbers */
+	uint32_t size;    /* bytes */
+	uint32_t element; /* array: bytes of one element; 0 if they are not numbers */
 	uint8_t location; /* enum tracepoint_location */
 	bool is_signed;
 	bool is_array;
 	bool is_text; /* an array of char */
 	bool is_pointer;
-	bool is_common; /* one of those that each tracepoint has */
+	bool is_common; /* one of the fields of every tracepoint */
 };
 
 struct tracepoint {
-	char *text;       /* taken apart */
-	const char *name; /* "" if the text does not say */
-	uint32_t id;      /* likewise 0 */
+	char *text;       /* copy, split into strings by the parser */
+	const char *name; /* "" if missing */
+	uint32_t id;      /* 0 if missing */
 	VEC(struct tracepoint_field) fields;
 };
 
-/* At most len bytes of text; long_size is that of a long where the text is from, 4 or 8. */
+/* Parses at most len bytes; long_size is the size of a long on the traced host, 4 or 8. */
 void tracepoint_init(struct tracepoint *t, const char *text, size_t len, unsigned long_size);
 void tracepoint_done(struct tracepoint *t);
 
-/* Whether a field is a number on its own, and no array or struct. */
+/* Whether a field is a single number, not an array or a struct. */
 static inline bool tracepoint_is_number(const struct tracepoint_field *f)
 {
 	return !f->is_array && f->size <= 8 && f->size && !(f->size & (f->size - 1));
@@ -60,12 +59,12 @@ static inline bool tracepoint_is_number(const struct tracepoint_field *f)
 
 struct tracepoint_bytes {
 	const char *at; /* in the event's data */
-	size_t len;     /* cut where the data ends */
+	size_t len;     /* bytes, limited to the data */
 };
 
 /*
- * Where a field's bytes lie in an event's data; false if that ends before.  With
- * swap, the data has not the byte order of this machine.
+ * Finds the bytes of a field in an event's data; false if the data ends before it.  With swap, the
+ * data has the other byte order than this host.
  */
 bool tracepoint_locate(const struct tracepoint_field *field, const void *data, size_t size,
 		       bool swap, struct tracepoint_bytes *ret);
