@@ -17,7 +17,7 @@
  * The child keeps its length, which one clock measured, and moves to the earlier time with
  * its descendants.
  *
- * Parents are found by id, not by time.  So spans of hosts whose clocks could not be aligned
+ * Parents are found by id, not by time.  So spans of hosts with clocks that could not be aligned
  * are on one path too, clipped by each host's time of day; the reader of the inputs
  * warns about this (read/merge.h).  Messages between such hosts are not joined, so within a
  * section no path crosses hosts.

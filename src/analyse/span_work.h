@@ -6,13 +6,13 @@
  * counts for the span.  That is wrong if tasks share a thread, or if a task moves from
  * one thread to another.  Contexts are more precise:
  *
- * - A thread whose context is the span or a descendant works for the span.
+ * - A thread with the span or a descendant as context works for the span.
  * - While no thread does, the task waits for the thread that will do so next.  If that
  *   thread is idle meanwhile, it waits for what the task waits for.  If it works for
  *   another span, that span delays the task.
  *
  * An SDK starts a span before it enters the span, and ends it after leaving.  So
- * before the first entry and after the last exit, a thread whose context is an ancestor
+ * before the first entry and after the last exit, a thread with an ancestor as context
  * works for the span, too.  If the context of a thread is unknown, or an unrecorded span
  * of the same trace, the thread counts as working for the span, as without contexts.
  */

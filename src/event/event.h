@@ -307,7 +307,7 @@ struct record_symbol {
 };
 
 struct record_loss {        /* happened from start to end, reported at head.time */
-	struct record head; /* tid: the thread whose agent dropped them; 0 if on that CPU */
+	struct record head; /* tid: of the agent that dropped them; 0 if dropped on that CPU */
 	__u64 start;
 	__u64 end;
 	__u64 count;

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <xxhash.h>
 
-/* Limits for a flow whose other end is not recorded. */
+/* Limits for a flow with an unrecorded end. */
 enum { SENDS_MAX = 512, RECEIVES_MAX = 8 };
 
 void flows_done(struct flows *flows)

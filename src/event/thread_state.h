@@ -150,7 +150,7 @@ static inline enum state state_by_syscall(const struct wait_site *site)
 
 /*
  * The state of a finished wait.  A timer outranks the system call, because a wait
- * whose timeout expired was a wait for the timer, whatever the call.  I/O wait
+ * with an expired timeout was a wait for the timer, whatever the call.  I/O wait
  * outranks the timer, because timers release throttled I/O.  io_uring sets I/O wait
  * for network operations too, so its calls ignore it.
  */

@@ -57,7 +57,7 @@ void model_drop_loss_groups(struct model *model)
 	map_done(&model->loss_index);
 }
 
-/* The process whose agent dropped events; the tid, if the thread is not recorded. */
+/* The process in which an agent dropped events; the tid, if the thread is not recorded. */
 static uint32_t process_of(const struct model *model, const struct loss *loss)
 {
 	thread_id id = model_host_thread(model, loss->host, loss->tid, loss->start);

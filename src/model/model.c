@@ -285,8 +285,8 @@ static void add_wait(struct model *model, const struct source *source, const str
 }
 
 /*
- * Whether a TASK record belongs to a new thread.  A tid whose thread has exited, or that
- * begins again, belongs to another thread, unless another capture contains the begin of
+ * Whether a TASK record belongs to a new thread.  If the thread of a tid has exited, or
+ * begins again, the tid belongs to another thread, unless another capture contains the begin of
  * the same thread.
  */
 static bool is_new_thread(const struct thread *known, const struct source *source, uint8_t event)

@@ -27,7 +27,7 @@ typedef struct {
 	uint32_t i; /* 0 is none */
 } span_id;
 
-/* State of an interval whose records were lost; no record has it. */
+/* State of an interval without records, as they were lost; no record has it. */
 #define STATE_GAP ' '
 
 /* One thread in one state; ends where the next interval begins. */
@@ -174,7 +174,7 @@ struct span {
 	uint8_t kind;        /* enum span_kind */
 };
 
-/* A service whose clock was corrected, because spans began before their parents. */
+/* A service with a corrected clock, because spans began before their parents. */
 struct clock_shift {
 	str_id service;
 	int64_t least, most; /* ns added to times of its spans */
@@ -206,7 +206,7 @@ struct attribute {
 struct loss {
 	nsec_t start, end;
 	uint64_t count; /* 0 if unknown */
-	uint32_t tid;   /* thread whose agent dropped events; 0 for records of a CPU */
+	uint32_t tid;   /* thread in which an agent dropped events; 0 for records of a CPU */
 	uint32_t pid;   /* process of that thread */
 	uint16_t host, cpu;
 };

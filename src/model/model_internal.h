@@ -62,7 +62,7 @@ struct model {
 	VEC(struct host) hosts;
 	VEC(struct timeline) queues; /* of struct block_io, by device */
 	struct map queue_index;      /* host and device -> queue + 1 */
-	struct flows flows;          /* messages whose other side is missing so far */
+	struct flows flows;          /* messages without their other side so far */
 
 	VEC(struct process) processes;
 	VEC(struct socket) sockets;

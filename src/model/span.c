@@ -3,8 +3,8 @@
  * Spans and their trees.
  *
  * Most parents end after their children and thus come after them in the input.  So
- * model_add_span() only collects spans, and model_finish() links them.  A span whose parent is
- * missing is a root.
+ * model_add_span() only collects spans, and model_finish() links them.  A span without
+ * a recorded parent is a root.
  */
 #include <string.h>
 
@@ -73,8 +73,8 @@ static uint32_t named_parent(const struct model *model, const struct span *span)
 
 /*
  * In a broken trace, parents can form a cycle.  Walk up from each span, visit each
- * span once, and mark it with the start of the walk.  A span whose parent has the mark
- * of the same walk closes a cycle and becomes a root.
+ * span once, and mark it with the start of the walk.  If the parent of a span has
+ * the mark of the same walk, the span closes a cycle and becomes a root.
  */
 static void break_cycles(struct span *spans, size_t count)
 {

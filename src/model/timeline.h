@@ -38,14 +38,14 @@ void *timeline_push(struct timeline *timeline);
 /* The last item, or NULL. */
 void *timeline_last(const struct timeline *timeline);
 
-/* The last item whose time is at most t; false if there is none. */
+/* The last item with a time of at most t; false if there is none. */
 bool timeline_find(const struct timeline *timeline, nsec_t t, timeline_pos *ret);
 
-/* The first item whose time is at least t; false if there is none.  The timeline may be NULL. */
+/* The first item with a time of at least t; false if there is none.  The timeline may be NULL. */
 bool timeline_from(const struct timeline *timeline, nsec_t t, timeline_pos *ret);
 
 /*
- * Loops over the items whose time is in [from, to), with `item` as pointer; `break` ends the loop.
+ * Loops over the items with a time in [from, to), with `item` as pointer; `break` ends the loop.
  * The timeline may be NULL.
  */
 #define TIMELINE_EACH_BETWEEN(type, item, timeline, from, to) \
@@ -65,7 +65,7 @@ bool timeline_next(const struct timeline *timeline, timeline_pos *pos);
 /* Drops the item at a position and all after it. */
 void timeline_cut(struct timeline *timeline, timeline_pos from);
 
-/* Drops chunks whose items, and the first item after them, are not after t. */
+/* Drops chunks if their items, and the first item after them, are not after t. */
 void timeline_forget(struct timeline *timeline, nsec_t t);
 
 size_t timeline_count(const struct timeline *timeline);

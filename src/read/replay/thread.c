@@ -202,8 +202,8 @@ enum { CLONE_THREAD_FLAG = 0x10000, CALL_CLONE = 56, CALL_CLONE3 = 435 };
 
 /*
  * The process of a new thread.  If the event does not contain it, the parent's
- * system call decides: clone() by its flags; clone3(), whose arguments no trace
- * contains, is how C libraries create threads.  If clone3() created a process
+ * system call decides.  clone() has flags.  No trace contains the arguments of
+ * clone3(), but C libraries use it to create threads.  If clone3() created a process
  * instead, that process usually calls exec soon, and the pid is corrected then.
  */
 static uint32_t process_of(const struct raw_event *e, const struct replay_thread *parent)
