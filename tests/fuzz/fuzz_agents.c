@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: what a hostile process leaves in its arena.  The first byte says whether the
- * rest is a whole ring with its head, or what stands in a ring that is otherwise
- * sound, at a place that the second byte chooses, or the bodies of events: each
- * with its kind, flags and size before it, so that the fuzzer gets past these.  All
- * is drained, and whatever comes out goes the way of a recording; it must be
- * records that a capture can hold.  The same bytes are read as the process
- * context of OTEP 4719.
+ * Input: what a hostile process leaves in its arena.  The first byte selects the form of the
+ * rest: a whole ring with its header; the contents of an otherwise valid ring, at a position
+ * that the second byte selects; or the bodies of events, each after its kind, flags and size,
+ * so that the fuzzer gets past these.  Everything is drained and passes through the
+ * recorder; the results must be valid records of a capture.  The same bytes are also
+ * parsed as the process context of OTEP 4719.
  */
 #include <assert.h>
 #include <fcntl.h>
@@ -20,7 +19,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
-enum { RUNS = 1000, NOW = 1 << 30 }; /* after so many, the strings are given up */
+enum { RUNS = 1000, NOW = 1 << 30 }; /* discard the strings after so many runs */
 
 static struct arena_build arena;
 static struct ring_reader *reader;
@@ -29,10 +28,10 @@ static struct span_writer *span_writer;
 static struct capture_writer *writer;
 static struct counters counters;
 
-static void warning(void *arg, const char *words)
+static void warning(void *arg, const char *text)
 {
 	(void)arg;
-	(void)words;
+	(void)text;
 }
 
 static void set_up(void)
@@ -64,8 +63,8 @@ static bool is_ready(void *arg, struct ring_reader *t, struct ring_owner *ring)
 	return ring->tid % 2 == 0;
 }
 
-static void take_event(void *arg, struct ring_reader *t, struct ring_owner *ring,
-		       const struct span_event *event)
+static void add_event(void *arg, struct ring_reader *t, struct ring_owner *ring,
+		      const struct span_event *event)
 {
 	const struct span_origin origin = { ring_reader_inode(t), ring->pid, ring->tid, ring->tid,
 					    span_writer_string(span_writer, 0, ring->service,
@@ -75,8 +74,8 @@ static void take_event(void *arg, struct ring_reader *t, struct ring_owner *ring
 	span_writer_add_event(span_writer, &origin, event, NOW);
 }
 
-static void take_loss(void *arg, struct ring_reader *t, struct ring_owner *ring, nsec_t first,
-		      nsec_t last, uint64_t count)
+static void add_loss(void *arg, struct ring_reader *t, struct ring_owner *ring, nsec_t first,
+		     nsec_t last, uint64_t count)
 {
 	(void)arg;
 	(void)t;
@@ -126,7 +125,7 @@ static void fill_events(struct span_ring *ring, const uint8_t *input, size_t siz
 static void fill(const uint8_t *input, size_t size)
 {
 	struct span_ring *ring = &arena.arena->rings[input[0] % 2];
-	uint8_t form = input[0] >> 1 & 3, place = input[1];
+	uint8_t form = input[0] >> 1 & 3, position = input[1];
 
 	input += 2;
 	size -= 2;
@@ -136,7 +135,7 @@ static void fill(const uint8_t *input, size_t size)
 		memcpy(ring, input, size < sizeof(*ring) ? size : sizeof(*ring));
 		return;
 	}
-	ring->head = ring->tail = (uint64_t)place << 8;
+	ring->head = ring->tail = (uint64_t)position << 8;
 	if (form == 1 && size <= SPAN_EVENT_MAX)
 		arena_build_put(ring, input, size);
 	else
@@ -156,8 +155,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	counters = (struct counters){ 0 };
 	fill(input, size);
 	for (int i = 0; i < 2; i++) {
-		ring_reader_drain(reader, &(struct ring_sink){ is_ready, take_event, take_loss,
-							       NULL, &counters });
+		ring_reader_drain(reader, &(struct ring_sink){ is_ready, add_event, add_loss, NULL,
+							       &counters });
 		ring_reader_reap(reader, is_dead, NULL);
 	}
 	span_writer_close_all(span_writer, NOW);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input: a file that a process has loaded. What is said to be in it must have bounds. */
+/* Input: a file that a process has loaded.  The values read from it must be within bounds. */
 #include <assert.h>
 #include <sys/mman.h>
 
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	struct tls_process process = { .mem = -1, .loader = TLS_LOADER_GLIBC };
 	struct map none = { 0 };
 	struct tls_object object;
-	struct tls_location place;
+	struct tls_location location;
 	struct err err;
 
 	if (fd < 0)
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	if (!object.defines)
 		return 0;
 	assert(!object.foreign && object.value <= object.block_size);
-	if (tls_slot_resolve(&process, &object, 0, &place, &err) == 0)
-		assert(object.executable && place.wire.offset < 0);
+	if (tls_slot_resolve(&process, &object, 0, &location, &err) == 0)
+		assert(object.executable && location.wire.offset < 0);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent_read - the recorder's side of an arena, for tests that have the agent in
- * their own process.
+ * agent_read - the recorder's side of an arena, for tests with the agent in their own
+ * process.
  */
 #ifndef SONDE_TESTS_AGENT_READ_H
 #define SONDE_TESTS_AGENT_READ_H
@@ -14,31 +14,31 @@
 #include "agent/internal.h"
 #include "test.h"
 
-/* A recorder that runs here would be offered our arena: its socket is in its network's namespace.
+/* A running recorder would get our arena, so leave its network namespace, in which its socket is.
  */
-__attribute__((constructor)) static void stay_alone(void)
+__attribute__((constructor)) static void hide_from_recorders(void)
 {
 	if (unshare(CLONE_NEWNET) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
-		printf("# a recorder that runs now disturbs this test\n");
+		printf("# a running recorder can disturb this test\n");
 }
 
 /*
- * One that comes by from now on; the agent introduces itself if it has not.  The beat is in the
- * future, so that a test that waits for a CPU for seconds does not find its recorder dead.
+ * Attach a recorder; initialises the agent if necessary.  The heartbeat is in the future, so that a
+ * test that waits for a CPU for seconds does not find its recorder dead.
  */
-static inline void recorder_comes(void)
+static inline void recorder_attach(void)
 {
 	sonde_agent_is_recording();
 	agent_arena->heartbeat = clock_now() + 1000 * SPAN_HEARTBEAT_MAX;
 	agent_arena->recording = 1;
 }
 
-static inline void recorder_goes(void)
+static inline void recorder_detach(void)
 {
 	agent_arena->recording = 0;
 }
 
-/* The next event of a ring, or NULL. It stays as it is until the thread writes more. */
+/* The next event of a ring, or NULL.  Valid until the thread writes more. */
 static inline const void *ring_next(struct span_ring *ring)
 {
 	const struct span_event *event = (void *)(ring->data + ring->tail % SPAN_RING_SIZE);
@@ -49,14 +49,14 @@ static inline const void *ring_next(struct span_ring *ring)
 	return event;
 }
 
-/* As the recorder has it: all may be touched. */
+/* Make the whole arena accessible, as it is for the recorder. */
 static inline struct span_arena *whole_arena(void)
 {
 	CHECK_INT(mprotect(agent_arena, sizeof(*agent_arena), PROT_READ | PROT_WRITE), 0);
 	return agent_arena;
 }
 
-/* Of this thread; NULL if it has none. */
+/* The ring of a thread; NULL if it has none. */
 static inline struct span_ring *ring_of(uint32_t tid)
 {
 	whole_arena();
@@ -78,7 +78,7 @@ static inline int rings_taken(void)
 	return count;
 }
 
-/* Take all that there is in the ring of the calling thread. */
+/* Discard all events in the ring of the calling thread. */
 static inline struct span_ring *own_ring_empty(void)
 {
 	struct span_ring *ring = ring_of((uint32_t)gettid());
@@ -88,7 +88,7 @@ static inline struct span_ring *own_ring_empty(void)
 	return ring;
 }
 
-/* A child process does it; whether it came out well. */
+/* Run a function in a child process; whether it succeeded. */
 static inline bool in_child(void (*what)(void))
 {
 	int status;

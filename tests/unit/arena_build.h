@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arena_build - an arena as an agent would make it, and events in it, by hand.
+ * arena_build - build an arena like an agent does, and write events into it.
  *
  *	struct arena_build b = arena_build_make();
  *	struct span_ring *ring = arena_build_take(&b, 3, pid, tid);
@@ -74,7 +74,7 @@ static inline struct span_ring *arena_build_take(struct arena_build *b, size_t i
 	return ring;
 }
 
-/* Any bytes, as an event or not; what has no room is dropped. */
+/* Write any bytes, as an event or not; dropped if there is no space. */
 static inline void arena_build_put(struct span_ring *ring, const void *bytes, size_t size)
 {
 	if (ring->head + size - ring->tail > SPAN_RING_SIZE) {

@@ -17,7 +17,7 @@ static struct sonde_agent_span example(const char *name)
 	return span;
 }
 
-/* As a recorder does with rings that it has emptied. */
+/* Free abandoned rings, as a recorder does when they are empty. */
 static void free_left(void)
 {
 	for (int i = 0; i < SPAN_RINGS; i++) {
@@ -29,7 +29,7 @@ static void free_left(void)
 	}
 }
 
-/* Whether just the rings that are not free have their bit. */
+/* Whether exactly the rings that are not free have their bit set. */
 static bool bits_match(void)
 {
 	whole_arena();
@@ -42,14 +42,14 @@ static bool bits_match(void)
 	return true;
 }
 
-TEST(a_process_that_says_nothing_has_nothing)
+TEST(an_unused_agent_allocates_nothing)
 {
 	CHECK(!agent_arena);
 	CHECK_INT((intmax_t)agent_process.epoch, 0);
 	CHECK(!otel_thread_ctx_v1);
 }
 
-TEST(the_context_is_what_was_attached)
+TEST(the_published_context_is_the_one_set_last)
 {
 	sonde_agent_set_context(trace_a, span_a, 1);
 	CHECK(otel_thread_ctx_v1 && otel_thread_ctx_v1->valid == 1);
@@ -60,7 +60,7 @@ TEST(the_context_is_what_was_attached)
 
 	const struct context_record *first = otel_thread_ctx_v1;
 	sonde_agent_set_context(trace_a, span_b, 1);
-	CHECK(otel_thread_ctx_v1 != first); /* so that none is changed while it can be seen */
+	CHECK(otel_thread_ctx_v1 != first); /* a published record never changes */
 	CHECK(!memcmp(otel_thread_ctx_v1->span, span_b, 8));
 
 	sonde_agent_set_unknown_context();
@@ -69,7 +69,7 @@ TEST(the_context_is_what_was_attached)
 	CHECK(!otel_thread_ctx_v1);
 }
 
-TEST(nothing_is_written_while_nobody_records)
+TEST(without_a_recorder_no_event_is_written)
 {
 	struct sonde_agent_span span = example("quiet");
 
@@ -80,12 +80,12 @@ TEST(nothing_is_written_while_nobody_records)
 	CHECK_INT(rings_taken(), 0);
 }
 
-TEST(events_tell_all_of_a_span)
+TEST(events_contain_all_data_of_a_span)
 {
 	struct sonde_agent_span span = example("load order");
 	const char attributes[] = "\1\1\2\0kvv"; /* a string, k = vv */
 
-	recorder_comes();
+	recorder_attach();
 	CHECK(sonde_agent_is_recording());
 	uint64_t before = clock_now();
 	sonde_agent_begin(&span);
@@ -128,18 +128,18 @@ TEST(events_tell_all_of_a_span)
 	context = ring_next(ring);
 	CHECK_INT(context->head.flags, CONTEXT_UNKNOWN);
 	begin = ring_next(ring);
-	CHECK_INT(begin->head.time, 17); /* who says when it began is believed */
+	CHECK_INT(begin->head.time, 17); /* an explicit start time is used */
 	CHECK(!ring_next(ring));
-	recorder_goes();
+	recorder_detach();
 }
 
-TEST(what_is_too_long_is_cut_between_attributes)
+TEST(too_many_attributes_are_cut_between_two_of_them)
 {
 	struct sonde_agent_span span = example("");
 	static char name[5000], attributes[8000];
 	const size_t one = 4 + 10 + 86;
 
-	recorder_comes();
+	recorder_attach();
 	struct span_ring *ring = own_ring_empty();
 	memset(name, 'n', sizeof(name));
 	for (size_t at = 0; at + one <= sizeof(attributes); at += one)
@@ -157,11 +157,12 @@ TEST(what_is_too_long_is_cut_between_attributes)
 	CHECK_INT(end->attributes_size % one, 0);
 	CHECK(end->attributes_size > 2800);
 	CHECK(!ring_next(ring));
-	recorder_goes();
+	recorder_detach();
 }
 
-/* The largest event is filled to its last byte, and one byte more takes the last attribute away. */
-TEST(attributes_may_fill_an_event)
+/* The largest event is filled to its last byte; with one byte more, the last attribute is dropped.
+ */
+TEST(attributes_can_fill_an_event_completely)
 {
 	struct sonde_agent_span span = example("");
 	static char attributes[SPAN_EVENT_MAX];
@@ -170,7 +171,7 @@ TEST(attributes_may_fill_an_event)
 					.key_size = 1,
 					.value_size = (uint16_t)(room - last - 5) };
 
-	recorder_comes();
+	recorder_attach();
 	struct span_ring *ring = own_ring_empty();
 	memcpy(attributes, &first, sizeof(first));
 	memcpy(attributes + room - last, "\1\12\126\0", 4);
@@ -182,7 +183,7 @@ TEST(attributes_may_fill_an_event)
 		const struct span_event_end *end = ring_next(ring);
 		CHECK_INT(end->attributes_size, more ? room - last : room);
 	}
-	recorder_goes();
+	recorder_detach();
 }
 
 static void *begin_with_time(void *arg)
@@ -198,22 +199,22 @@ static void *begin_with_time(void *arg)
 	return NULL;
 }
 
-TEST(the_first_event_of_a_thread_may_have_a_time_of_its_own)
+TEST(the_first_event_of_a_thread_can_have_an_explicit_time)
 {
 	pthread_t thread;
 
-	recorder_comes();
+	recorder_attach();
 	CHECK_INT(pthread_create(&thread, NULL, begin_with_time, NULL), 0);
 	pthread_join(thread, NULL);
 	free_left();
-	recorder_goes();
+	recorder_detach();
 }
 
-TEST(a_full_ring_drops_and_says_when)
+TEST(a_full_ring_drops_events_and_records_the_times)
 {
 	struct sonde_agent_span span = example("many");
 
-	recorder_comes();
+	recorder_attach();
 	struct span_ring *ring = own_ring_empty();
 	uint64_t lost = ring->lost, head = ring->head;
 	while (ring->lost == lost)
@@ -232,22 +233,22 @@ TEST(a_full_ring_drops_and_says_when)
 		n++;
 	CHECK_INT(n, fit);
 	CHECK_INT(ring->head - head, fit * size);
-	sonde_agent_begin(&span); /* there is room again */
+	sonde_agent_begin(&span); /* there is space again */
 	CHECK_INT(ring->lost - lost, 7);
 	ring->lost_reported = ring->lost;
-	recorder_goes();
+	recorder_detach();
 }
 
 static void recorder_dies(void)
 {
-	agent_arena->heartbeat = clock_now() - SPAN_HEARTBEAT_MAX - 1; /* though nobody knows */
+	agent_arena->heartbeat = clock_now() - SPAN_HEARTBEAT_MAX - 1; /* undetected so far */
 }
 
-TEST(who_finds_the_recorder_dead_says_so)
+TEST(a_thread_that_finds_the_recorder_dead_ends_the_recording)
 {
 	struct sonde_agent_span span = example("late");
 
-	recorder_comes();
+	recorder_attach();
 	own_ring_empty();
 	recorder_dies();
 	for (size_t i = 0; i < SPAN_RING_SIZE / sizeof(struct span_event); i++)
@@ -274,9 +275,9 @@ static void run_thread(void (*meanwhile)(void))
 	pthread_join(thread, NULL);
 }
 
-TEST(a_thread_that_ends_leaves_its_ring_to_the_recorder)
+TEST(a_thread_that_exits_abandons_its_ring_to_the_recorder)
 {
-	recorder_comes();
+	recorder_attach();
 	sonde_agent_set_context(trace_a, span_a, 1);
 	int before = rings_taken(), left = 0;
 
@@ -290,20 +291,20 @@ TEST(a_thread_that_ends_leaves_its_ring_to_the_recorder)
 		}
 	CHECK_INT(left, 1);
 	free_left();
-	recorder_goes();
+	recorder_detach();
 }
 
-TEST(threads_one_after_the_other_need_few_rings)
+TEST(consecutive_threads_reuse_rings)
 {
 	int before = rings_taken();
 
 	for (int i = 0; i < 100; i++) {
-		recorder_comes();
+		recorder_attach();
 		run_thread(recorder_dies);
 	}
 	CHECK_INT(rings_taken(), before);
 	CHECK(bits_match());
-	recorder_goes();
+	recorder_detach();
 }
 
 static void *take_and_wait(void *arg)
@@ -314,7 +315,7 @@ static void *take_and_wait(void *arg)
 	return NULL;
 }
 
-/* More than there are bits in a word. */
+/* More than the bits of a word. */
 TEST(threads_free_their_rings_if_the_recorder_is_dead)
 {
 	enum { THREADS = 70 };
@@ -322,7 +323,7 @@ TEST(threads_free_their_rings_if_the_recorder_is_dead)
 	pthread_barrier_t barrier;
 	int before = rings_taken();
 
-	recorder_comes();
+	recorder_attach();
 	pthread_barrier_init(&barrier, NULL, THREADS + 1);
 	for (int i = 0; i < THREADS; i++)
 		CHECK_INT(pthread_create(&threads[i], NULL, take_and_wait, &barrier), 0);
@@ -335,7 +336,7 @@ TEST(threads_free_their_rings_if_the_recorder_is_dead)
 		pthread_join(threads[i], NULL);
 	CHECK_INT(rings_taken(), before);
 	CHECK(bits_match());
-	recorder_goes();
+	recorder_detach();
 }
 
 static void exit_with_rings(void)
@@ -348,18 +349,18 @@ static void exit_with_rings(void)
 		pthread_create(&thread, NULL, take_and_wait, &barrier);
 	pthread_barrier_wait(&barrier);
 	fflush(stdout);
-	_exit(0); /* all of them, and nobody is told */
+	_exit(0); /* all of them exit without notice */
 }
 
-TEST(rings_of_the_dead_are_found_when_there_are_no_others)
+TEST(rings_of_dead_threads_are_reused_when_no_ring_is_free)
 {
 	for (int i = 0; i < SPAN_RINGS / 32; i++) {
-		recorder_comes();
+		recorder_attach();
 		sonde_agent_set_context(trace_a, span_a, 1);
 		CHECK(in_child(exit_with_rings));
 		CHECK(bits_match());
 	}
-	/* with our own ring that was one more than there are: who found none looked for the dead */
+	/* with our own ring, one more than exist: the last thread searched for dead owners */
 	CHECK(agent_arena->lost_without_ring > 0);
 	CHECK(bits_match());
 	free_left();
@@ -368,12 +369,12 @@ TEST(rings_of_the_dead_are_found_when_there_are_no_others)
 	run_thread(NULL);
 	CHECK_INT(agent_arena->lost_without_ring, next_ring_search);
 	free_left();
-	recorder_goes();
+	recorder_detach();
 }
 
-TEST(another_name_is_on_a_new_ring)
+TEST(a_new_service_name_takes_a_new_ring)
 {
-	recorder_comes();
+	recorder_attach();
 	sonde_agent_set_context(trace_a, span_a, 1);
 	CHECK_STR(ring_of((uint32_t)gettid())->service, "");
 	sonde_agent_set_service(
@@ -383,16 +384,16 @@ TEST(another_name_is_on_a_new_ring)
 	sonde_agent_set_service("bank");
 	sonde_agent_set_context(trace_a, span_a, 1);
 	CHECK_STR(ring_of((uint32_t)gettid())->service, "bank");
-	recorder_goes();
+	recorder_detach();
 }
 
-TEST(errno_stays)
+TEST(calls_preserve_errno)
 {
 	errno = 4711;
-	recorder_comes();
+	recorder_attach();
 	sonde_agent_set_service("bank");
 	sonde_agent_set_context(trace_a, span_a, 1);
 	sonde_agent_clear_context();
 	CHECK_INT(errno, 4711);
-	recorder_goes();
+	recorder_detach();
 }

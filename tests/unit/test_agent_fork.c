@@ -10,7 +10,7 @@
 
 static const uint8_t trace_a[16] = { 1 }, span_a[8] = { 2 }, span_b[8] = { 3 };
 
-/* Where children put what they find. */
+/* Results of the children. */
 static struct shared {
 	uint8_t ids[64][8];
 	uint32_t count;
@@ -22,13 +22,13 @@ __attribute__((constructor)) static void map_shared(void)
 		      0);
 }
 
-static struct span_ring *elders; /* of the one whose thread-local memory was copied */
+static struct span_ring *elders; /* of the thread with the copied thread-local memory */
 
 static void child_takes_its_own(void)
 {
 	uint64_t head = elders->head;
 
-	CHECK_INT((intmax_t)agent_process.epoch, 0); /* wiped */
+	CHECK_INT((intmax_t)agent_process.epoch, 0); /* cleared by the kernel */
 	CHECK(agent_thread.ring == elders);
 	sonde_agent_set_context(trace_a, span_b, 1);
 	CHECK_INT(elders->head - head, 0);
@@ -39,17 +39,17 @@ static void child_takes_its_own(void)
 	CHECK(event && !memcmp(event->span, span_b, 8));
 }
 
-TEST(a_child_takes_a_ring_of_its_own)
+TEST(a_child_acquires_its_own_ring)
 {
-	recorder_comes();
+	recorder_attach();
 	sonde_agent_set_context(trace_a, span_a, 1);
 	elders = ring_of((uint32_t)gettid());
 	CHECK(in_child(child_takes_its_own));
 	CHECK(ring_of((uint32_t)gettid()) == elders);
 }
 
-/* As a program does that makes its system calls itself; no handler of libc's runs. */
-TEST(so_does_one_that_libc_does_not_know_of)
+/* A fork by raw system call, which runs no handlers of libc. */
+TEST(a_child_of_a_raw_fork_acquires_its_own_ring)
 {
 	int status;
 	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
@@ -63,13 +63,13 @@ TEST(so_does_one_that_libc_does_not_know_of)
 
 static void child_that_forks(void)
 {
-	CHECK(in_child(child_takes_its_own)); /* this one has said nothing yet */
+	CHECK(in_child(child_takes_its_own)); /* this child has not used the agent yet */
 	sonde_agent_set_context(trace_a, span_b, 1);
 	elders = ring_of((uint32_t)gettid());
 	CHECK(in_child(child_takes_its_own));
 }
 
-TEST(and_a_child_of_a_child)
+TEST(a_grandchild_acquires_its_own_ring)
 {
 	sonde_agent_set_context(trace_a, span_a, 1);
 	CHECK(in_child(child_that_forks));
@@ -84,7 +84,7 @@ static void give_id(void)
 	sonde_end(&span);
 }
 
-TEST(ids_are_new_in_every_child)
+TEST(every_child_generates_new_ids)
 {
 	give_id();
 	for (int i = 0; i < 30; i++) {
@@ -108,7 +108,7 @@ static pid_t start_by_vfork(void)
 	return pid;
 }
 
-TEST(a_child_by_vfork_is_its_parents_thread)
+TEST(a_vfork_child_uses_the_ring_of_its_parents_thread)
 {
 	struct span_ring *ring = own_ring_empty();
 	int status;
@@ -121,16 +121,16 @@ TEST(a_child_by_vfork_is_its_parents_thread)
 
 static void child_with_nobody_recording(void)
 {
-	recorder_goes();
+	recorder_detach();
 	sonde_agent_set_context(trace_a, span_b, 1);
 	CHECK(!ring_of((uint32_t)gettid()));
-	recorder_comes();
+	recorder_attach();
 	sonde_agent_set_context(trace_a, span_b, 1);
 	CHECK(ring_of((uint32_t)gettid()) != NULL);
 }
 
-TEST(a_child_hears_that_recording_began)
+TEST(a_child_notices_that_a_recording_began)
 {
 	CHECK(in_child(child_with_nobody_recording));
-	recorder_goes();
+	recorder_detach();
 }

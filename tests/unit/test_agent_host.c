@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hosts that are not kind: without descriptors, without memory files, with all memory
- * locked, with system calls forbidden, with signals all the time, with a socket of that
- * name that nobody reads.  Each is a child process, in which the agent has not been used before.
+ * Hostile environments: no descriptors, no memory files, all memory locked, forbidden system
+ * calls, constant signals, a socket of the recorder's name that no one reads.  Each test is a
+ * child process in which the agent has not been used before.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 
 static const uint8_t trace_a[16] = { 1 }, span_a[8] = { 2 };
 
-/* Everything that can be called; the context must be right whatever fails. */
+/* Call everything; the context must be right, whatever fails. */
 static void use_all(void)
 {
 	struct sonde_span outer, inner;
@@ -79,11 +79,11 @@ static void kind_host(void)
 
 	use_all();
 	CHECK_INT(count_descriptors(), before);
-	CHECK_INT(count_maps("/memfd:sonde-agent"), 2); /* what is used, and what is not */
+	CHECK_INT(count_maps("/memfd:sonde-agent"), 2); /* accessible rings, and the others */
 	CHECK_INT(count_maps("/memfd:OTEL_CTX"), 1);
 }
 
-TEST(the_usual_host_has_two_files_mapped)
+TEST(a_normal_host_has_two_memory_files_mapped)
 {
 	CHECK(in_child(kind_host));
 }
@@ -94,12 +94,12 @@ static void no_descriptors(void)
 
 	setrlimit(RLIMIT_NOFILE, &none);
 	use_all();
-	CHECK(agent_arena != NULL); /* of the family alone */
-	recorder_comes();
+	CHECK(agent_arena != NULL); /* anonymous memory of the family */
+	recorder_attach();
 	use_all();
 }
 
-TEST(a_host_without_descriptors)
+TEST(a_host_without_free_descriptors_gets_no_recording)
 {
 	CHECK(in_child(no_descriptors));
 }
@@ -110,7 +110,7 @@ static void closed_descriptors(void)
 		close(fd);
 	close(0);
 	use_all();
-	recorder_comes();
+	recorder_attach();
 	use_all();
 	for (int fd = 3; fd < 64; fd++)
 		close(fd);
@@ -118,12 +118,12 @@ static void closed_descriptors(void)
 	CHECK(ring_of((uint32_t)gettid()) != NULL);
 }
 
-TEST(a_host_that_closes_all_it_does_not_know)
+TEST(a_host_may_close_all_unknown_descriptors)
 {
 	CHECK(in_child(closed_descriptors));
 }
 
-/* Bytes of address space that the process has mapped; many, under AddressSanitizer. */
+/* Mapped address space in bytes; large under AddressSanitizer. */
 static rlim_t mapped_size(void)
 {
 	FILE *statm = fopen("/proc/self/statm", "re");
@@ -137,7 +137,7 @@ static rlim_t mapped_size(void)
 
 static void little_memory(void)
 {
-	rlim_t most = mapped_size() + (1 << 20); /* an arena is larger */
+	rlim_t most = mapped_size() + (1 << 20); /* smaller than an arena */
 	struct rlimit little = { most, most };
 
 	CHECK_INT(setrlimit(RLIMIT_AS, &little), 0);
@@ -145,12 +145,12 @@ static void little_memory(void)
 	CHECK(!agent_arena);
 }
 
-TEST(a_host_without_room_for_the_arena)
+TEST(a_host_without_address_space_for_the_arena_gets_no_recording)
 {
 	CHECK(in_child(little_memory));
 }
 
-enum { MANY = 40 }; /* more than have rings at once */
+enum { MANY = 40 }; /* more threads than rings */
 
 static void *take_ring(void *barrier)
 {
@@ -165,7 +165,7 @@ static void use_many_rings(void)
 	pthread_barrier_t barrier;
 	pthread_t threads[MANY];
 
-	recorder_comes();
+	recorder_attach();
 	pthread_barrier_init(&barrier, NULL, MANY + 1);
 	for (int i = 0; i < MANY; i++)
 		pthread_create(&threads[i], NULL, take_ring, &barrier);
@@ -198,7 +198,7 @@ static void lock_then_use(void)
 
 static void use_then_lock(void)
 {
-	recorder_comes();
+	recorder_attach();
 	use_all();
 	CHECK_INT(mlockall(MCL_CURRENT | MCL_FUTURE), 0);
 	CHECK(shared_kb() >= 0 && shared_kb() < 4096);
@@ -207,7 +207,7 @@ static void use_then_lock(void)
 	CHECK(in_child(use_many_rings));
 }
 
-/* All of it; others may lock some. */
+/* All memory; other code may have locked some. */
 static bool may_lock_memory(void)
 {
 	struct rlimit room;
@@ -217,7 +217,7 @@ static bool may_lock_memory(void)
 	       munlockall() == 0;
 }
 
-TEST(a_host_that_locks_its_memory)
+TEST(a_host_that_locks_its_memory_pays_for_used_rings_only)
 {
 	if (!may_lock_memory())
 		SKIP("memory must not be locked here");
@@ -225,7 +225,7 @@ TEST(a_host_that_locks_its_memory)
 	CHECK(in_child(use_then_lock));
 }
 
-/* Those calls fail from now on, as if the kernel did not know them. */
+/* Make these system calls fail as on a kernel without them. */
 static void forbid(const int *calls, size_t count)
 {
 	struct sock_filter code[32] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
@@ -251,12 +251,12 @@ static void forbidden_calls(void)
 
 	forbid(calls, sizeof(calls) / sizeof(calls[0]));
 	use_all();
-	recorder_comes();
+	recorder_attach();
 	use_all();
 	CHECK(ring_of((uint32_t)gettid()) != NULL);
 }
 
-TEST(a_host_that_forbids_system_calls)
+TEST(a_host_that_forbids_system_calls_keeps_its_contexts)
 {
 	CHECK(in_child(forbidden_calls));
 }
@@ -276,12 +276,12 @@ static void fork_without_wiping(void)
 
 	forbid(calls, 1);
 	sonde_agent_set_context(trace_a, span_a, 1);
-	recorder_comes();
+	recorder_attach();
 	sonde_agent_set_context(trace_a, span_a, 1);
 	CHECK(in_child(child_of_forbidden));
 }
 
-TEST(a_fork_is_noticed_without_the_kernels_help)
+TEST(a_fork_is_detected_without_wipe_on_fork)
 {
 	CHECK(in_child(fork_without_wiping));
 }
@@ -291,7 +291,7 @@ static volatile long handled;
 static void handler(int number)
 {
 	sonde_agent_set_context(trace_a, trace_a, 1);
-	sonde_agent_set_context(trace_a, span_a, 1); /* as it was, as far as the handler knows */
+	sonde_agent_set_context(trace_a, span_a, 1); /* unchanged, as far as the handler can know */
 	handled++;
 }
 
@@ -308,7 +308,7 @@ static void many_signals(void)
 
 	sigaction(SIGALRM, &action, NULL);
 	sonde_agent_set_context(trace_a, span_a, 1);
-	recorder_comes();
+	recorder_attach();
 	setitimer(ITIMER_REAL, &often, NULL);
 	for (int i = 0; handled < 200 && i < 20000000; i++) {
 		sonde_agent_set_context(trace_a, span_a, 1);
@@ -344,7 +344,7 @@ static int listen_as_recorder(void)
 	return s;
 }
 
-/* The file that a process gave us, or -1. */
+/* The file that a process registered, or -1. */
 static int receive_file(int listener)
 {
 	int s = accept4(listener, NULL, NULL, SOCK_CLOEXEC), fd = -1;
@@ -361,7 +361,7 @@ static int receive_file(int listener)
 	return fd;
 }
 
-TEST(the_arena_is_given_to_a_recorder_that_is_there)
+TEST(the_arena_is_registered_with_a_running_recorder)
 {
 	int listener = listen_as_recorder();
 
@@ -374,7 +374,7 @@ TEST(the_arena_is_given_to_a_recorder_that_is_there)
 	CHECK_INT(ftruncate(fd, 4096), -1); /* sealed */
 	CHECK_INT(lseek(fd, 0, SEEK_END), sizeof(struct span_arena));
 	munmap(arena, 4096);
-	for (int i = 0; i < 20; i++) /* nobody accepts any more: nobody waits for it */
+	for (int i = 0; i < 20; i++) /* no one accepts connections, and the agent does not wait */
 		CHECK(in_child(use_all));
 	close(fd);
 	close(listener);
@@ -386,7 +386,7 @@ static void without_stdin(void)
 	use_all();
 }
 
-TEST(the_arena_may_have_any_descriptor)
+TEST(the_arena_can_have_any_descriptor_number)
 {
 	int listener = listen_as_recorder();
 
@@ -430,7 +430,7 @@ static void all_first(void)
 	CHECK_INT(count_maps("/memfd:OTEL_CTX"), 1);
 }
 
-TEST(of_threads_that_are_first_at_once_none_loses_a_span)
+TEST(threads_that_are_first_at_once_lose_no_span)
 {
 	int listener = listen_as_recorder();
 
@@ -457,7 +457,7 @@ static void stranger_listens(void)
 	close(listener);
 }
 
-TEST(a_stranger_gets_nothing)
+TEST(a_listener_of_another_user_gets_no_arena)
 {
 	if (getuid() != 0)
 		SKIP("it takes root to be another");

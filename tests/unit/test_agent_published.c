@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OTEP 4719's mapping, found and read as a stranger would. */
+/* OTEP 4719's mapping, found and read from outside. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -9,10 +9,10 @@
 #include "otlp/protobuf.h"
 
 struct found {
-	char text[2048]; /* KEY=VALUE; of all attributes, in order */
+	char text[2048]; /* KEY=VALUE of all attributes, in order */
 };
 
-/* As the OTEP has it. */
+/* The header of the OTEP. */
 struct header {
 	char signature[8];
 	uint32_t version, payload_size;
@@ -33,7 +33,7 @@ static const struct header *find_header(void)
 	return (const void *)address;
 }
 
-/* AnyValue: a string, or the number of an array's elements. */
+/* AnyValue: a string, or the number of elements of an array. */
 static void add_value(struct found *found, struct view bytes)
 {
 	struct pb_reader pb = pb_reader_of(bytes);
@@ -107,7 +107,7 @@ static void nameless(void)
 		  RULES "service.name=unknown_service:test_agent_published;");
 }
 
-TEST(a_process_without_a_name_says_so)
+TEST(a_process_without_service_name_is_published_as_unknown)
 {
 	CHECK(in_child(nameless));
 }
@@ -135,12 +135,12 @@ static void strange_environment(void)
 		  "a=//A%zz%1g%`0%:0%G0%;b=%4;service.namex=c;");
 }
 
-TEST(what_the_environment_has_is_taken_literally_if_it_is_not_coded)
+TEST(invalid_percent_encoding_is_taken_literally)
 {
 	CHECK(in_child(strange_environment));
 }
 
-TEST(the_environment_names_it)
+TEST(the_environment_sets_the_service_name)
 {
 	CHECK(in_child(named_by_environment));
 	setenv("OTEL_SERVICE_NAME", "teller", 1);
@@ -148,7 +148,7 @@ TEST(the_environment_names_it)
 	CHECK_STR(read_published().text, RULES "service.name=teller;");
 }
 
-TEST(another_name_is_published_at_another_time)
+TEST(a_new_service_name_gets_a_new_publication_time)
 {
 	uint64_t before = find_header()->published_at;
 
@@ -164,7 +164,7 @@ static void child(void)
 	CHECK_STR(read_published().text, RULES "service.name=vault;");
 }
 
-TEST(a_child_publishes_when_it_has_something_to_say)
+TEST(a_child_publishes_on_first_use)
 {
 	CHECK(in_child(child));
 }
@@ -181,12 +181,12 @@ static void much(void)
 	CHECK(strstr(read_published().text, RULES "service.name=large;k=v;key-of") != NULL);
 }
 
-TEST(what_has_no_room_is_left_out)
+TEST(attributes_that_do_not_fit_are_left_out)
 {
 	CHECK(in_child(much));
 }
 
-/* One attribute with ever longer keys: the longest that is published fills the mapping. */
+/* One attribute with ever longer keys: the longest published one fills the mapping. */
 static void fill(void)
 {
 	static char text[4096];
@@ -203,14 +203,14 @@ static void fill(void)
 	CHECK_INT(most, 4096 - sizeof(struct header));
 }
 
-TEST(a_message_may_fill_its_mapping)
+TEST(a_message_can_fill_its_mapping_completely)
 {
 	CHECK(in_child(fill));
 }
 
 enum { NAMES = 60013 };
 
-/* One letter, all along. */
+/* A text of one repeated letter. */
 static void set_letters(char letter)
 {
 	char name[SPAN_SERVICE_MAX] = "";
@@ -227,7 +227,7 @@ static void *rename_often(void *arg)
 	return NULL;
 }
 
-/* The message at a moment, as the OTEP has it read; false if it changed meanwhile. */
+/* Read the message as the OTEP requires; false if it changed in between. */
 static bool read_moment(const struct header *header, char message[4096])
 {
 	uint64_t before = __atomic_load_n(&header->published_at, __ATOMIC_SEQ_CST);
@@ -240,7 +240,7 @@ static bool read_moment(const struct header *header, char message[4096])
 	return before && __atomic_load_n(&header->published_at, __ATOMIC_SEQ_CST) == before;
 }
 
-TEST(a_message_that_is_read_while_it_changes_is_whole_or_refused)
+TEST(a_concurrent_reader_gets_a_consistent_message_or_none)
 {
 	char message[4096] = "";
 	pthread_t thread;
@@ -255,7 +255,7 @@ TEST(a_message_that_is_read_while_it_changes_is_whole_or_refused)
 		if (!read_moment(header, message))
 			continue;
 		const char *name = memmem(message, sizeof(message), "service.name", 12);
-		const char *value = name ? name + 12 + 6 : ""; /* behind two heads of fields */
+		const char *value = name ? name + 12 + 6 : ""; /* after two field headers */
 
 		CHECK_INT(strspn(value, (char[]){ *value, '\0' }), SPAN_SERVICE_MAX - 1);
 	}

@@ -15,15 +15,15 @@
 
 enum { SPANS_MAX = 16, ROUNDS = 12, NO_PROCESS = 1 << 23 };
 
-/* Agents without kernel programs: the test says which processes are recorded. */
+/* Agents without kernel programs: the test decides which processes are recorded. */
 struct rig {
 	struct capture_writer *writer;
 	struct sorter *sorter;
 	struct agents *agents;
 	struct record_span spans[SPANS_MAX];
 	size_t count;
-	bool was_refused; /* an arena, for want of privileges */
-	size_t busy;      /* notices that another recorder has an arena */
+	bool was_refused; /* cannot open an arena, without privileges */
+	size_t busy;      /* warnings that another recorder reads an arena */
 };
 
 static void warning(void *arg, const char *words)
@@ -48,7 +48,7 @@ static void rig_done(struct rig *rig)
 	capture_writer_free(rig->writer);
 }
 
-/* The process is recorded from now on; it is `inner` in its pid namespace. */
+/* Start to record a process, which has the pid `ns_tid` in its pid namespace. */
 static void rig_see_in(struct rig *rig, enum task_event event, uint32_t pid, uint32_t parent,
 		       uint32_t space, uint32_t inner)
 {
@@ -81,7 +81,7 @@ static int keep(void *arg, const struct record *record, struct err *err)
 	return 0;
 }
 
-/* Rounds of the recorder, for longer than it waits for the owner of a ring to become known. */
+/* Run the recorder for longer than a ring waits for its owner. */
 static void rig_run(struct rig *rig)
 {
 	struct err err;
@@ -94,7 +94,7 @@ static void rig_run(struct rig *rig)
 	sorter_flush(rig->sorter, UINT64_MAX, keep, rig, &err);
 }
 
-/* A process that does nothing; it does not have what we map later. */
+/* An idle process, without the mappings that we create later. */
 static pid_t spawn(void)
 {
 	pid_t pid = fork();
@@ -113,7 +113,7 @@ static void end(pid_t *pid)
 	waitpid(*pid, NULL, 0);
 }
 
-/* A thread of a process, as a ring says, ends a span. */
+/* End a span in a ring that claims this pid and tid. */
 static void put_span(struct arena_build *b, size_t ring, uint32_t pid, uint32_t tid, uint8_t span)
 {
 	nsec_t now = clock_now();
@@ -122,7 +122,7 @@ static void put_span(struct arena_build *b, size_t ring, uint32_t pid, uint32_t 
 			&(struct arena_span){ 1, span, .start = now, .tid = tid, .name = "x" });
 }
 
-/* The span that the first byte of an id names; NULL if it was not recorded. */
+/* Find a span by the first byte of its id; NULL if it was not recorded. */
 static const struct record_span *find_span(const struct rig *rig, uint8_t span)
 {
 	for (size_t i = 0; i < rig->count && i < SPANS_MAX; i++)
@@ -131,7 +131,7 @@ static const struct record_span *find_span(const struct rig *rig, uint8_t span)
 	return NULL;
 }
 
-TEST(a_ring_that_names_a_process_without_this_arena_is_not_believed)
+TEST(a_ring_that_claims_a_process_without_this_arena_is_rejected)
 {
 	_cleanup_(end) pid_t other = spawn();
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
@@ -143,7 +143,7 @@ TEST(a_ring_that_names_a_process_without_this_arena_is_not_believed)
 	put_span(&b, 0, getpid(), getpid(), 1);
 	put_span(&b, 1, other, other, 2);
 	put_span(&b, 2, other, getpid(), 3);
-	put_span(&b, 3, NO_PROCESS, NO_PROCESS, 4); /* not recorded at all */
+	put_span(&b, 3, NO_PROCESS, NO_PROCESS, 4); /* not recorded */
 	rig_run(&rig);
 	if (rig.was_refused)
 		SKIP("needs CAP_CHECKPOINT_RESTORE");
@@ -154,7 +154,7 @@ TEST(a_ring_that_names_a_process_without_this_arena_is_not_believed)
 	CHECK(ours && ours->pid == (uint32_t)getpid() && ours->head.tid == (uint32_t)getpid());
 }
 
-TEST(a_ring_that_names_a_thread_of_another_process_has_no_thread)
+TEST(a_ring_that_claims_a_thread_of_another_process_has_no_thread)
 {
 	_cleanup_(end) pid_t other = spawn();
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
@@ -190,7 +190,7 @@ TEST(a_forked_child_has_the_arena_of_its_parent)
 	CHECK(find_span(&rig, 1) && find_span(&rig, 1)->pid == (uint32_t)child);
 }
 
-TEST(numbers_of_a_pid_namespace_are_translated)
+TEST(ids_of_a_pid_namespace_are_translated)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(rig_done) struct rig rig;
@@ -215,7 +215,7 @@ TEST(numbers_of_a_pid_namespace_are_translated)
 	CHECK(!find_span(&rig, 4));
 }
 
-TEST(a_span_has_the_service_of_its_ring_or_else_of_its_process)
+TEST(a_span_has_the_service_of_its_ring_otherwise_of_its_process)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(rig_done) struct rig rig;
@@ -235,8 +235,8 @@ TEST(a_span_has_the_service_of_its_ring_or_else_of_its_process)
 	CHECK_INT(find_span(&rig, 2)->service, capture_add_string(rig.writer, "bank"));
 }
 
-/* The record of a new process can be later than the first event in its ring. */
-TEST(a_ring_waits_a_little_for_its_process_to_become_known)
+/* The record of a new process can arrive after the first event in its ring. */
+TEST(a_ring_waits_for_the_records_of_its_process)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(end) pid_t child = spawn();
@@ -244,7 +244,7 @@ TEST(a_ring_waits_a_little_for_its_process_to_become_known)
 
 	rig_init(&rig);
 	rig_see(&rig, TASK_EXISTING, getpid(), 1);
-	for (int i = 0; i < 3; i++, clock_pause(20 * NSEC_PER_MSEC)) /* until it is looked at */
+	for (int i = 0; i < 3; i++, clock_pause(20 * NSEC_PER_MSEC)) /* until it is scanned */
 		agents_drain(rig.agents, clock_now());
 	if (rig.was_refused)
 		SKIP("needs CAP_CHECKPOINT_RESTORE");
@@ -256,7 +256,7 @@ TEST(a_ring_waits_a_little_for_its_process_to_become_known)
 	agents_drain(rig.agents, clock_now());
 	CHECK_INT(b.arena->rings[0].tail, b.arena->rings[0].head);
 	put_span(&b, 1, NO_PROCESS, NO_PROCESS,
-		 2); /* never known: not read at first, and dropped in the end */
+		 2); /* unknown: not read at first, and dropped in the end */
 	agents_drain(rig.agents, clock_now());
 	CHECK_INT(b.arena->rings[1].tail, 0);
 	rig_run(&rig);
@@ -264,7 +264,7 @@ TEST(a_ring_waits_a_little_for_its_process_to_become_known)
 	CHECK(find_span(&rig, 1) && !find_span(&rig, 2));
 }
 
-TEST(rings_of_threads_that_are_gone_are_freed)
+TEST(rings_of_exited_threads_are_freed)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(rig_done) struct rig rig;
@@ -289,7 +289,7 @@ TEST(rings_of_threads_that_are_gone_are_freed)
 	CHECK_INT(b.arena->rings[0].state, SPAN_RING_TAKEN);
 }
 
-TEST(spans_that_are_open_end_with_their_process)
+TEST(open_spans_end_with_their_process)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(rig_done) struct rig rig;
@@ -323,7 +323,7 @@ TEST(spans_that_are_open_end_with_their_process)
 	CHECK(cut && cut->flags == SPAN_OPEN && cut->head.time > exit.head.time);
 }
 
-TEST(an_arena_that_another_recorder_has_is_reported_once)
+TEST(an_arena_in_use_by_another_recorder_is_reported_once)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *other = NULL;
@@ -343,7 +343,7 @@ TEST(an_arena_that_another_recorder_has_is_reported_once)
 	CHECK_INT(b.arena->rings[0].tail, 0);
 }
 
-TEST(a_recorder_asks_for_events_until_it_ends)
+TEST(a_recorder_requests_events_until_it_ends)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(rig_done) struct rig rig;
@@ -360,14 +360,14 @@ TEST(a_recorder_asks_for_events_until_it_ends)
 	CHECK_INT(b.arena->recording, SPAN_RECORDING);
 	CHECK(b.arena->heartbeat >= before && b.arena->heartbeat <= clock_now());
 	put_span(&b, 0, getpid(), getpid(), 1);
-	put_span(&b, 1, getpid(), getpid(), 2); /* in time, but not in the recording */
+	put_span(&b, 1, getpid(), getpid(), 2); /* in time, but after the recording */
 	((struct span_event *)b.arena->rings[1].data)->time = before + 3600 * NSEC_PER_SEC;
 	rig_run(&rig);
 	CHECK_INT(b.arena->recording, 0);
 	CHECK(find_span(&rig, 1) && !find_span(&rig, 2));
 }
 
-/* Rounds until the recorder has given up all arenas, or for so long; whether it has any. */
+/* Run rounds until no arena is attached, at most for this long; returns whether any is. */
 static bool has_any_after(struct rig *rig, nsec_t patience)
 {
 	nsec_t until = clock_now() + patience;
@@ -379,14 +379,14 @@ static bool has_any_after(struct rig *rig, nsec_t patience)
 	return agents_has_any(rig->agents);
 }
 
-/* The recorder is never told that the process ends. */
-TEST(an_arena_is_kept_for_as_long_as_its_process_lives)
+/* The recorder gets no exit record of the process. */
+TEST(an_arena_stays_attached_while_its_process_lives)
 {
 	struct arena_build b = arena_build_make();
 	_cleanup_(rig_done) struct rig rig;
 	pid_t child = spawn();
 
-	arena_build_done(&b); /* the child still has it mapped */
+	arena_build_done(&b); /* the child still maps it */
 	rig_init(&rig);
 	rig_see(&rig, TASK_EXISTING, child, 1);
 	for (int i = 0; i < 5; i++, clock_pause(10 * NSEC_PER_MSEC))
@@ -400,8 +400,8 @@ TEST(an_arena_is_kept_for_as_long_as_its_process_lives)
 	CHECK(!has_any_after(&rig, 5 * NSEC_PER_SEC));
 }
 
-/* Of what happened after `known_until`, only a part is known so far. */
-TEST(news_wait_until_all_before_them_is_known)
+/* Events after `known_until` are only partly known. */
+TEST(kernel_records_wait_until_all_earlier_ones_are_known)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(rig_done) struct rig rig;
@@ -420,7 +420,7 @@ TEST(news_wait_until_all_before_them_is_known)
 	CHECK(find_span(&rig, 1) != NULL);
 }
 
-TEST(a_recorder_that_is_freed_leaves_the_arena_to_others)
+TEST(a_freed_recorder_releases_its_arenas)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *other = NULL;

@@ -36,7 +36,7 @@ static struct pb_buffer payload_with(const char *service)
 	return out;
 }
 
-/* What OTEP 4719 puts at the begin of the mapping. */
+/* The header of OTEP 4719. */
 struct context_head {
 	char signature[8];
 	uint32_t version, size;
@@ -61,7 +61,7 @@ static struct context_head *publish(const struct pb_buffer *payload)
 	return publish_as("OTEL_CTX", payload);
 }
 
-TEST(a_process_has_an_arena)
+TEST(a_scan_finds_the_arena)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	struct process_scan scan = { 0 };
@@ -81,7 +81,7 @@ TEST(a_process_has_an_arena)
 	CHECK_INT(scan.arena_inode, inode);
 }
 
-TEST(a_file_on_a_disk_that_is_called_like_an_arena_is_none)
+TEST(a_disk_file_named_like_an_arena_is_ignored)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	struct process_scan scan = { .arena_inode = 1 };
@@ -90,14 +90,14 @@ TEST(a_file_on_a_disk_that_is_called_like_an_arena_is_none)
 	CHECK_INT(scan.arena_inode, 0);
 }
 
-TEST(a_process_that_is_gone_says_so)
+TEST(a_scan_of_an_exited_process_fails)
 {
 	struct process_scan scan;
 
 	CHECK_INT(process_scan_run(UINT32_MAX, arena_file_device(), &scan), -ESRCH);
 }
 
-TEST(a_process_says_what_it_is_called)
+TEST(a_scan_reads_the_service_name)
 {
 	_cleanup_(pb_buffer_done) struct pb_buffer payload = payload_with("bank");
 	struct context_head *head = publish(&payload);
@@ -116,7 +116,7 @@ TEST(a_process_says_what_it_is_called)
 	munmap(head, 4096);
 }
 
-TEST(memory_that_a_file_system_supplies_is_not_read)
+TEST(memory_supplied_by_a_file_system_is_not_read)
 {
 	_cleanup_(pb_buffer_done) struct pb_buffer payload = payload_with("bank");
 	struct context_head *head = publish(&payload);
@@ -132,7 +132,7 @@ TEST(memory_that_a_file_system_supplies_is_not_read)
 	munmap(head, 4096);
 }
 
-TEST(a_long_name_is_cut_and_a_broken_one_is_none)
+TEST(a_long_service_name_is_cut_and_a_malformed_one_ignored)
 {
 	char longest[400] = "", name[PROCESS_SCAN_SERVICE_MAX];
 
@@ -147,7 +147,7 @@ TEST(a_long_name_is_cut_and_a_broken_one_is_none)
 						  name));
 }
 
-TEST(a_mapping_with_a_similar_name_is_no_context)
+TEST(a_mapping_with_a_similar_name_is_not_a_process_context)
 {
 	_cleanup_(pb_buffer_done) struct pb_buffer payload = payload_with("bank");
 	struct context_head *head = publish_as("my OTEL_CTX", &payload);
@@ -165,7 +165,7 @@ TEST(a_mapping_with_a_similar_name_is_no_context)
 	munmap(head, 4096);
 }
 
-TEST(a_service_name_is_a_string)
+TEST(a_service_name_that_is_not_a_string_is_ignored)
 {
 	_cleanup_(pb_buffer_done) struct pb_buffer payload = { 0 };
 	char name[PROCESS_SCAN_SERVICE_MAX];

@@ -10,7 +10,7 @@
 #include "event/span_socket.h"
 #include "test.h"
 
-/* A network of our own: recorders elsewhere have the same names. */
+/* Our own network namespace: other recorders use the same abstract names. */
 static bool alone(void)
 {
 	static int moved = -1;
@@ -20,7 +20,7 @@ static bool alone(void)
 	return moved;
 }
 
-/* An empty /run of our own, too. */
+/* And our own empty /run. */
 static bool has_run(void)
 {
 	static int mounted = -1;
@@ -57,7 +57,7 @@ static int call_in_directory(int number)
 	return connect_to(&address, size);
 }
 
-/* A message with so many descriptors, all of the same file. */
+/* A message with this many descriptors of the same file. */
 static void offer(int s, size_t count, int fd)
 {
 	char byte = 0;
@@ -89,7 +89,7 @@ static size_t open_files(void)
 	return count;
 }
 
-TEST(an_offer_is_taken_with_who_made_it)
+TEST(a_registration_has_the_pid_of_its_process)
 {
 	if (!alone())
 		SKIP("a network namespace cannot be made");
@@ -98,7 +98,7 @@ TEST(an_offer_is_taken_with_who_made_it)
 	_cleanup_(closep) int s = call(), fd = -1;
 	uint32_t pid = 0;
 
-	CHECK(!registrations_take(registrations, &pid, &fd)); /* nothing is said so far */
+	CHECK(!registrations_take(registrations, &pid, &fd)); /* nothing was sent yet */
 	offer(s, 1, STDERR_FILENO);
 	CHECK(registrations_take(registrations, &pid, &fd));
 	CHECK_INT(pid, getpid());
@@ -106,8 +106,8 @@ TEST(an_offer_is_taken_with_who_made_it)
 	CHECK(!registrations_take(registrations, &pid, &fd));
 }
 
-/* Room for one descriptor, rounded up, is room for two. */
-TEST(who_sends_many_descriptors_leaves_none)
+/* Space for one descriptor, rounded up, is enough for two. */
+TEST(extra_descriptors_are_not_leaked)
 {
 	if (!alone())
 		SKIP("a network namespace cannot be made");
@@ -125,7 +125,7 @@ TEST(who_sends_many_descriptors_leaves_none)
 	CHECK_INT(open_files(), before);
 }
 
-TEST(a_message_without_a_descriptor_is_no_offer)
+TEST(a_message_without_descriptor_is_not_a_registration)
 {
 	if (!alone())
 		SKIP("a network namespace cannot be made");
@@ -151,7 +151,7 @@ static size_t inherited_files(void)
 	return count;
 }
 
-TEST(nothing_is_inherited_and_all_is_closed)
+TEST(descriptors_are_not_inherited_and_all_are_closed)
 {
 	if (!alone())
 		SKIP("a network namespace cannot be made");
@@ -171,7 +171,7 @@ TEST(nothing_is_inherited_and_all_is_closed)
 	CHECK_INT(open_files(), before);
 }
 
-TEST(an_offer_in_the_directory_is_taken_too)
+TEST(a_registration_through_the_directory_is_accepted)
 {
 	if (!has_run())
 		SKIP("a mount namespace cannot be made");
@@ -189,7 +189,7 @@ TEST(an_offer_in_the_directory_is_taken_too)
 	CHECK_INT(st.st_mode & 0777, 0755);
 }
 
-TEST(a_name_in_the_directory_is_free_again_after_its_recorder)
+TEST(a_number_in_the_directory_is_free_after_its_recorder_ends)
 {
 	if (!has_run())
 		SKIP("a mount namespace cannot be made");
@@ -201,7 +201,7 @@ TEST(a_name_in_the_directory_is_free_again_after_its_recorder)
 	CHECK_INT(link("/run/sonde/sonde-recorder-0", "/run/sonde/left"), 0);
 	registrations_free(first);
 	CHECK(access("/run/sonde/sonde-recorder-0", F_OK) < 0);
-	/* as a recorder leaves it that was killed */
+	/* left by a killed recorder */
 	CHECK_INT(rename("/run/sonde/left", "/run/sonde/sonde-recorder-0"), 0);
 	first = registrations_new();
 	close(call_in_directory(0));
@@ -210,7 +210,7 @@ TEST(a_name_in_the_directory_is_free_again_after_its_recorder)
 	registrations_free(second);
 }
 
-TEST(a_directory_that_others_can_write_to_is_not_used)
+TEST(a_directory_writable_by_others_is_not_used)
 {
 	if (!has_run())
 		SKIP("a mount namespace cannot be made");
@@ -223,7 +223,7 @@ TEST(a_directory_that_others_can_write_to_is_not_used)
 	CHECK_INT(chmod("/run/sonde", 0755), 0);
 }
 
-TEST(a_recorder_says_if_all_names_are_taken)
+TEST(a_recorder_warns_if_all_names_are_in_use)
 {
 	struct registrations *others[SPAN_SOCKETS];
 
@@ -245,7 +245,7 @@ static bool refuse(void *arg, uint32_t pid)
 	return pid != (uint32_t)getpid();
 }
 
-TEST(who_is_not_recorded_is_refused_and_counted_and_never_keeps_us)
+TEST(unrecorded_processes_are_refused_and_counted)
 {
 	enum { CALLS = 300 };
 
@@ -253,15 +253,15 @@ TEST(who_is_not_recorded_is_refused_and_counted_and_never_keeps_us)
 		SKIP("a network namespace cannot be made");
 
 	_cleanup_(registrations_freep) struct registrations *registrations = registrations_new();
-	size_t asked = 0;
+	size_t filtered = 0;
 	uint32_t pid;
 	int fd, s[CALLS];
 
-	registrations_set_filter(registrations, refuse, &asked);
+	registrations_set_filter(registrations, refuse, &filtered);
 	for (size_t i = 0; i < CALLS; i++)
 		s[i] = call();
 	CHECK(!registrations_take(registrations, &pid, &fd));
-	CHECK_INT(asked, CALLS); /* more than are let in at a time */
+	CHECK_INT(filtered, CALLS); /* more than are accepted at a time */
 	CHECK_INT(registrations_refused(registrations).count, CALLS);
 	CHECK_INT(registrations_refused(registrations).pid, getpid());
 	for (size_t i = 0; i < CALLS; i++)

@@ -10,7 +10,7 @@
 #include "arena_build.h"
 #include "test.h"
 
-/* What came out. */
+/* What the reader delivered. */
 struct seen {
 	size_t events, owners, losses;
 	uint64_t lost, last; /* time of the last event */
@@ -77,7 +77,7 @@ static struct ring_reader *open_reader(const struct arena_build *b)
 	return reader;
 }
 
-TEST(events_come_out_in_order_and_once)
+TEST(events_are_read_once_and_in_order)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -96,7 +96,7 @@ TEST(events_come_out_in_order_and_once)
 	CHECK_INT(seen.events, 3);
 }
 
-TEST(events_run_over_the_end_of_the_ring)
+TEST(an_event_can_continue_behind_the_end_of_the_ring)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -114,7 +114,7 @@ TEST(events_run_over_the_end_of_the_ring)
 	CHECK_INT(seen.losses, 0);
 }
 
-TEST(what_has_no_room_is_told_once)
+TEST(dropped_events_are_reported_once)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -133,14 +133,15 @@ TEST(what_has_no_room_is_told_once)
 	drain(reader, &seen);
 	CHECK_INT(seen.lost, 60);
 	CHECK_INT(seen.counters.n[COUNTER_EVENTS_MISSING], 0);
-	/* what was dropped last is followed by others */
+	/* events follow the last drop */
 	arena_build_context(ring, 9000, 1, 1, 0);
 	drain(reader, &seen);
 	CHECK_INT(seen.counters.n[COUNTER_EVENTS_DRAINED], fit + 1);
 	CHECK_INT(seen.counters.n[COUNTER_EVENTS_MISSING], 0);
 }
 
-/* An agent that takes its recorder for dead lets the next thread have a ring that is not empty. */
+/* An agent that takes its recorder for dead lets the next thread acquire a ring that is not empty.
+ */
 TEST(an_event_that_disappears_from_a_ring_is_counted)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
@@ -159,7 +160,7 @@ TEST(an_event_that_disappears_from_a_ring_is_counted)
 	CHECK_INT(seen.counters.n[COUNTER_EVENTS_MISSING], 2);
 }
 
-TEST(an_event_that_makes_no_sense_is_counted)
+TEST(a_malformed_event_is_counted)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -176,7 +177,7 @@ TEST(an_event_that_makes_no_sense_is_counted)
 	CHECK_INT(seen.counters.n[COUNTER_EVENTS_DAMAGED], 2);
 }
 
-TEST(events_of_a_thread_that_stays_unknown_are_counted_as_left)
+TEST(events_of_an_unresolved_owner_count_as_remaining)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -192,7 +193,7 @@ TEST(events_of_a_thread_that_stays_unknown_are_counted_as_left)
 	CHECK_INT(ring_reader_count_remaining(reader), 0);
 }
 
-TEST(a_ring_that_was_left_is_freed_when_it_is_empty)
+TEST(an_abandoned_ring_is_freed_when_it_is_empty)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -210,7 +211,7 @@ TEST(a_ring_that_was_left_is_freed_when_it_is_empty)
 	CHECK_INT(b.arena->taken[1], 0);
 }
 
-TEST(a_ring_of_the_dead_is_freed_when_it_is_empty)
+TEST(a_ring_of_a_dead_thread_is_freed_when_it_is_empty)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -230,7 +231,7 @@ TEST(a_ring_of_the_dead_is_freed_when_it_is_empty)
 	CHECK_INT(seen.events, 1);
 }
 
-TEST(another_thread_that_takes_a_ring_is_asked_for_anew)
+TEST(a_new_owner_of_a_ring_is_resolved_again)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -249,7 +250,7 @@ TEST(another_thread_that_takes_a_ring_is_asked_for_anew)
 	CHECK_INT(seen.tid, 12);
 }
 
-TEST(a_ring_that_is_being_taken_is_left_alone)
+TEST(a_claimed_ring_is_not_read)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -265,7 +266,7 @@ TEST(a_ring_that_is_being_taken_is_left_alone)
 	CHECK_INT(seen.events, 1);
 }
 
-TEST(a_recorder_says_that_it_is_there_and_that_it_goes)
+TEST(a_recorder_sets_and_clears_its_request)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	struct ring_reader *reader = open_reader(&b);
@@ -277,7 +278,7 @@ TEST(a_recorder_says_that_it_is_there_and_that_it_goes)
 	CHECK_INT(b.arena->recording, 0);
 }
 
-TEST(only_one_recorder_takes_from_an_arena)
+TEST(only_one_recorder_reads_an_arena)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	struct ring_reader *reader = open_reader(&b), *second;
@@ -288,7 +289,7 @@ TEST(only_one_recorder_takes_from_an_arena)
 	ring_reader_free(second);
 }
 
-TEST(a_file_that_is_no_arena_is_refused)
+TEST(a_file_that_is_not_an_arena_is_refused)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(closep) int loose = memfd_create("x", MFD_ALLOW_SEALING), zero;
@@ -307,7 +308,7 @@ TEST(a_file_that_is_no_arena_is_refused)
 	close(zero);
 }
 
-TEST(numbers_that_cannot_be_are_not_followed)
+TEST(implausible_positions_are_ignored)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -327,7 +328,7 @@ TEST(numbers_that_cannot_be_are_not_followed)
 						      .kind = SPAN_EVENT_CONTEXT } };
 
 		ring->head = ring->tail = SPAN_RING_SIZE - 8;
-		arena_build_put(ring, &e, 64); /* a part of it */
+		arena_build_put(ring, &e, 64); /* too small */
 		drain(reader, &seen);
 		CHECK_INT(ring->tail, ring->head);
 	}
@@ -336,7 +337,7 @@ TEST(numbers_that_cannot_be_are_not_followed)
 	ring->lost_reported = 9;
 	drain(reader, &seen);
 	CHECK_INT(seen.losses, 0);
-	for (int i = 0; i < 3; i++) { /* more than a signed number holds, by and by */
+	for (int i = 0; i < 3; i++) { /* together more than a signed integer holds */
 		ring->lost = INT64_MAX;
 		ring->lost_reported = 0;
 		drain(reader, &seen);
@@ -344,7 +345,7 @@ TEST(numbers_that_cannot_be_are_not_followed)
 	CHECK_INT(seen.losses, 3);
 }
 
-TEST(text_that_does_not_fit_its_event_is_refused)
+TEST(text_beyond_its_event_is_refused)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -363,7 +364,7 @@ TEST(text_that_does_not_fit_its_event_is_refused)
 	CHECK_INT(seen.events, 0);
 }
 
-TEST(attributes_end_where_one_does_not_fit)
+TEST(attributes_end_at_the_first_that_does_not_fit)
 {
 	_Alignas(8) char room[256] = { 0 };
 	struct span_event_end *e = (void *)room;
@@ -378,7 +379,7 @@ TEST(attributes_end_where_one_does_not_fit)
 	CHECK_INT(span_event_next_attribute(e, &at, &a), 0);
 }
 
-/* A process that does its worst, while we read. */
+/* A hostile process that writes while the recorder reads. */
 struct vandal {
 	struct span_arena *arena;
 	int rounds; /* done */
@@ -418,7 +419,7 @@ static void use_event(void *arg, struct ring_reader *reader, struct ring_owner *
 			seen->lost += a->text[a->key_size + a->value_size - 1];
 }
 
-TEST(a_process_may_write_what_it_likes_while_we_read)
+TEST(concurrent_garbage_does_no_harm)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -435,11 +436,11 @@ TEST(a_process_may_write_what_it_likes_while_we_read)
 	}
 	pthread_join(thread, NULL);
 	ring_reader_drain(reader,
-			  &sink); /* the other thread may have been done before we had a CPU */
+			  &sink); /* the other thread may have finished before we got a CPU */
 	CHECK(seen.owners > 0);
 }
 
-/* Rings full of the smallest events that there are. */
+/* Rings full of the smallest events. */
 static size_t fill_rings(struct arena_build *b, size_t rings)
 {
 	size_t count = 0;
@@ -455,7 +456,7 @@ static size_t fill_rings(struct arena_build *b, size_t rings)
 	return count;
 }
 
-TEST(a_budget_of_bytes_ends_a_drain_and_the_next_goes_on_from_there)
+TEST(a_drain_over_its_byte_budget_continues_next_time)
 {
 	enum { RINGS = 8, PART = 3 * SPAN_RING_SIZE / 2 };
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
@@ -471,7 +472,7 @@ TEST(a_budget_of_bytes_ends_a_drain_and_the_next_goes_on_from_there)
 		budget = (struct drain_budget){ .bytes = PART, .deadline = UINT64_MAX };
 		drain(reader, &seen);
 		CHECK(seen.events - before <= (PART + 8192) / sizeof(struct span_event_context));
-		arena_build_context(&b.arena->rings[0], 5000, 1, 2, 0); /* it is never at rest */
+		arena_build_context(&b.arena->rings[0], 5000, 1, 2, 0); /* never used */
 	}
 	CHECK(drains >= 5 && drains <= 8);
 	CHECK(seen.events >= count);
@@ -479,7 +480,7 @@ TEST(a_budget_of_bytes_ends_a_drain_and_the_next_goes_on_from_there)
 		CHECK_INT(b.arena->rings[i].tail, b.arena->rings[i].head);
 }
 
-TEST(a_deadline_ends_a_drain_and_what_is_left_can_be_counted)
+TEST(a_drain_over_its_deadline_leaves_countable_events)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -494,7 +495,7 @@ TEST(a_deadline_ends_a_drain_and_what_is_left_can_be_counted)
 	CHECK_INT(ring_reader_count_remaining(reader), count - seen.events);
 }
 
-/* A process that acts between two steps of the recorder: after so many calls of statx(). */
+/* A process that acts between two steps of the recorder: after a number of statx() calls. */
 static int calls_until_shrink;
 static int fd_to_shrink = -1;
 
@@ -527,7 +528,7 @@ TEST(an_arena_that_shrinks_before_it_is_sealed_is_refused)
 	}
 }
 
-/* A kernel that lets a sealed file shrink, which should not be; fcntl() in all files here. */
+/* Simulate a kernel that lets a sealed file shrink: replaces fcntl() in this test. */
 static bool is_seal_broken;
 
 int fcntl(int fd, int command, ...)
@@ -558,7 +559,7 @@ static struct ring_reader *open_unsealed(int fd)
 	return reader;
 }
 
-TEST(an_arena_whose_memory_is_gone_is_lost_and_nothing_else)
+TEST(an_arena_without_memory_is_lost_and_does_no_harm)
 {
 	_cleanup_(closep) int fd = memfd_create(SPAN_ARENA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_unsealed(fd);

@@ -17,14 +17,14 @@
 
 enum { PAGE = 4096, EVENTS_MAX = 16 };
 
-/* Copies of what came out of a ring. */
+/* Copies of what the reader delivered. */
 struct seen {
 	_Alignas(8) char events[EVENTS_MAX][256];
 	size_t count;
 	char service[SPAN_SERVICE_MAX];
-	const struct span_ring *ring; /* whose tail is watched while events come; or NULL */
+	const struct span_ring *ring; /* observe the tail of this ring, or NULL */
 	uint64_t tail;
-	size_t steps; /* that the tail made meanwhile */
+	size_t steps; /* changes of the tail */
 	uint64_t lost;
 };
 
@@ -91,7 +91,7 @@ static struct ring_reader *open_reader(const struct arena_build *b)
 	return reader;
 }
 
-TEST(an_arena_whose_size_can_still_change_is_refused)
+TEST(an_arena_without_seals_is_refused)
 {
 	static const int seals[] = { 0, F_SEAL_SHRINK, F_SEAL_GROW };
 
@@ -106,7 +106,7 @@ TEST(an_arena_whose_size_can_still_change_is_refused)
 	}
 }
 
-/* How many of one event are accepted that claims to have more text, or less, than it holds. */
+/* How many events are accepted if their text sizes differ from the true ones. */
 static size_t accepted_end(size_t name, size_t attributes, int more)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
@@ -137,7 +137,7 @@ static size_t accepted_begin(size_t name, int more)
 	return drain(reader).count;
 }
 
-TEST(text_may_fill_its_event_and_not_a_byte_more)
+TEST(text_can_fill_its_event_but_not_exceed_it)
 {
 	CHECK_INT(accepted_begin(0, 0), 1);
 	CHECK_INT(accepted_begin(16, -1), 1);
@@ -172,7 +172,7 @@ TEST(an_event_is_at_least_as_large_as_its_kind)
 		}
 }
 
-/* An attribute of so many bytes of key and value, in `size` bytes of attributes. */
+/* An attribute with these sizes of key and value, in `size` bytes of attributes. */
 static int accepted_attribute(uint8_t key, uint16_t value, uint16_t size)
 {
 	_Alignas(8) char room[SPAN_EVENT_MAX] = { 0 };
@@ -194,7 +194,7 @@ static int accepted_attribute(uint8_t key, uint16_t value, uint16_t size)
 	return r;
 }
 
-TEST(an_attribute_may_fill_its_space_and_not_a_byte_more)
+TEST(an_attribute_can_fill_its_space_but_not_exceed_it)
 {
 	const size_t head = sizeof(struct span_attribute);
 
@@ -208,7 +208,7 @@ TEST(an_attribute_may_fill_its_space_and_not_a_byte_more)
 	CHECK_INT(accepted_attribute(UINT8_MAX, UINT16_MAX, UINT8_MAX + head), 0);
 }
 
-TEST(times_are_on_our_clock)
+TEST(times_are_converted_to_our_clock)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -234,7 +234,7 @@ TEST(times_are_on_our_clock)
 	CHECK_INT(unknown->start, 0);
 }
 
-TEST(a_service_name_without_an_end_is_cut)
+TEST(a_service_name_without_final_nul_is_cut)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -248,7 +248,7 @@ TEST(a_service_name_without_an_end_is_cut)
 	CHECK_INT(strnlen(seen.service, sizeof(seen.service)), SPAN_SERVICE_MAX - 1);
 }
 
-TEST(offsets_that_are_not_aligned_are_rounded_down)
+TEST(unaligned_positions_are_rounded_down)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -268,8 +268,8 @@ TEST(offsets_that_are_not_aligned_are_rounded_down)
 	}
 }
 
-/* A busy thread gets space back before all is read, but not a store for each event. */
-TEST(space_is_given_back_in_portions)
+/* A busy thread gets space back before the drain ends, but not with a store for each event. */
+TEST(ring_space_is_released_in_portions)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -302,7 +302,7 @@ TEST(losses_from_before_the_recording_are_not_reported)
 	CHECK_INT(drain(reader).lost, 0);
 }
 
-TEST(an_arena_can_be_mapped_while_another_recorder_has_it)
+TEST(an_arena_can_be_mapped_while_another_recorder_reads_it)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
@@ -329,7 +329,7 @@ TEST(an_arena_can_be_mapped_while_another_recorder_has_it)
 static struct {
 	char *page;     /* in the mapping of the recorder */
 	uint16_t *size; /* in our mapping */
-	uint16_t other; /* size beside SMALL */
+	uint16_t other; /* the other size */
 	unsigned int reads, pattern;
 } changing;
 
@@ -366,7 +366,7 @@ static void on_step(int signal, siginfo_t *info, void *context)
 	u->uc_mcontext.gregs[REG_EFL] &= ~STEP;
 }
 
-/* Where the recorder has mapped the arena: the mapping that is not ours. */
+/* Find the recorder's mapping of the arena: the one that is not ours. */
 static char *recorders_mapping(const struct arena_build *b)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -383,7 +383,7 @@ static char *recorders_mapping(const struct arena_build *b)
 	return found;
 }
 
-/* Three contexts of SMALL bytes, the time of each being its distance from the first. */
+/* Three context events of SMALL bytes; the time of each is its distance from the first. */
 static struct seen drain_changing(struct ring_reader *reader, struct span_ring *ring, uint64_t at)
 {
 	struct seen seen;
@@ -402,21 +402,21 @@ static struct seen drain_changing(struct ring_reader *reader, struct span_ring *
 	return seen;
 }
 
-/* Whatever size the recorder fetched, it is the one by which it goes on. */
+/* The recorder continues with the size that it read, whichever that is. */
 static void check_changing(const struct seen *seen)
 {
 	const uint16_t size = event_at(seen, 0)->size;
 
 	CHECK(changing.reads > 0);
 	if (seen->count == 0) {
-		CHECK_INT(changing.other, HUGE); /* refused, and all behind it */
+		CHECK_INT(changing.other, HUGE); /* refused, with everything behind it */
 		return;
 	}
 	CHECK_INT(seen->count, size == SMALL ? 3 : 2);
 	CHECK_INT(event_at(seen, 1)->time, size);
 }
 
-TEST(the_size_of_an_event_is_fetched_once)
+TEST(the_size_of_an_event_is_read_once)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);

@@ -28,7 +28,7 @@ TEST(spans_nest_on_a_thread)
 	CHECK(works_for(&b));
 	sonde_end(&b);
 	CHECK(works_for(&a));
-	sonde_end(&b); /* once more: nothing */
+	sonde_end(&b); /* no effect */
 	CHECK(works_for(&a));
 	sonde_end(&a);
 	CHECK(!otel_thread_ctx_v1);
@@ -37,7 +37,7 @@ TEST(spans_nest_on_a_thread)
 	sonde_end(&root);
 }
 
-TEST(what_was_in_a_span_before_does_not_matter)
+TEST(a_span_can_be_uninitialised_memory)
 {
 	static const uint8_t none[8];
 	struct sonde_span a;
@@ -52,7 +52,7 @@ TEST(what_was_in_a_span_before_does_not_matter)
 	CHECK(!otel_thread_ctx_v1);
 }
 
-TEST(a_span_ends_after_its_context_was_taken_away)
+TEST(a_span_can_end_after_its_context_was_replaced)
 {
 	static const uint8_t trace[16] = { 1 }, id[8] = { 2 };
 	struct sonde_span a;
@@ -82,7 +82,7 @@ static void *go_on(void *span)
 	return NULL;
 }
 
-TEST(work_moves_between_threads)
+TEST(a_span_moves_between_threads)
 {
 	struct sonde_span a, b;
 	pthread_t thread;
@@ -93,7 +93,7 @@ TEST(work_moves_between_threads)
 	CHECK(works_for(&a));
 	pthread_create(&thread, NULL, go_on, &b);
 	pthread_join(thread, NULL);
-	sonde_detach(&b); /* it does not work for it: nothing */
+	sonde_detach(&b); /* not attached: no effect */
 	CHECK(works_for(&a));
 	sonde_attach(&b);
 	CHECK(works_for(&b));
@@ -102,7 +102,7 @@ TEST(work_moves_between_threads)
 	sonde_end(&a);
 }
 
-TEST(a_span_that_was_left_ends_without_a_change)
+TEST(a_detached_span_ends_without_a_context_change)
 {
 	struct sonde_span a, b;
 
@@ -115,7 +115,7 @@ TEST(a_span_that_was_left_ends_without_a_change)
 	CHECK(!otel_thread_ctx_v1);
 }
 
-TEST(a_span_stands_on_what_others_attached)
+TEST(a_span_becomes_a_child_of_a_foreign_context)
 {
 	static const uint8_t trace[16] = { 1 }, id[8] = { 2 };
 	struct sonde_span a;
@@ -132,11 +132,11 @@ TEST(a_span_stands_on_what_others_attached)
 	sonde_agent_clear_context();
 }
 
-TEST(begin_and_end_are_told_with_their_changes_of_context)
+TEST(a_begin_and_an_end_also_write_context_events)
 {
 	struct sonde_span a;
 
-	recorder_comes();
+	recorder_attach();
 	SONDE_BEGIN(&a, "told");
 	sonde_set_int(&a, "i", -5);
 	sonde_set_double(&a, "d", 0.5);
@@ -157,16 +157,16 @@ TEST(begin_and_end_are_told_with_their_changes_of_context)
 	context = ring_next(ring);
 	CHECK(context->head.time == end->head.time && !context->span[0]);
 	CHECK(!ring_next(ring));
-	recorder_goes();
+	recorder_detach();
 }
 
-TEST(attributes_without_room_are_counted)
+TEST(attributes_that_do_not_fit_are_counted)
 {
 	struct sonde_span a;
 	char text[300] = "";
 
 	memset(text, 'x', sizeof(text) - 1);
-	recorder_comes();
+	recorder_attach();
 	struct span_ring *ring = own_ring_empty();
 	SONDE_BEGIN(&a, "large");
 	ring_next(ring);
@@ -182,7 +182,7 @@ TEST(attributes_without_room_are_counted)
 	memcpy(&dropped, last + 28, 8);
 	CHECK_INT(dropped, 1 + 20 - (256 - 36) / 18);
 	own_ring_empty();
-	recorder_goes();
+	recorder_detach();
 }
 
 static bool is_on(const char *name)
@@ -204,14 +204,14 @@ static const struct span_name *name_of(const char *text)
 		const struct span_name *name = &agent_arena->names[i];
 
 		if (name->used && !strncmp(name->name, text, sizeof(name->name) - 1)) {
-			CHECK(!found); /* each has one entry */
+			CHECK(!found); /* one entry each */
 			found = name;
 		}
 	}
 	return found;
 }
 
-/* Exactly up to a number, and about from then on: by six standard deviations. */
+/* Exact up to a number, approximate beyond: within six standard deviations. */
 TEST(spans_are_counted_by_name)
 {
 	const int more = 12800;
@@ -259,7 +259,7 @@ TEST(names_are_switched_by_patterns)
 	sonde_end(&outer);
 }
 
-TEST(more_rules_than_there_is_room_switch_what_is_there)
+TEST(without_free_rules_existing_names_are_still_switched)
 {
 	char pattern[16];
 
@@ -273,7 +273,7 @@ TEST(more_rules_than_there_is_room_switch_what_is_there)
 	CHECK(is_on("many.40"));
 }
 
-TEST(more_names_than_there_is_room_are_on)
+TEST(names_beyond_the_limit_are_always_on)
 {
 	char name[SPAN_NAME_MAX + 40];
 
@@ -298,16 +298,16 @@ static void started_with_off(void)
 
 static void with_environment(void)
 {
-	agent_arena = NULL; /* as if it had just been executed */
+	agent_arena = NULL; /* as after an execve() */
 	started_with_off();
 }
 
-TEST(names_are_off_from_the_start)
+TEST(the_environment_switches_names_off_from_the_start)
 {
 	CHECK(in_child(with_environment));
 }
 
-TEST(a_parent_from_afar)
+TEST(a_traceparent_header_sets_the_parent)
 {
 	struct sonde_site site = { "serve", NULL };
 	struct sonde_span span, child;

@@ -14,7 +14,7 @@ static void add_name(struct arena_build *b, size_t i, const char *name, uint64_t
 {
 	struct span_name *n = &b->arena->names[i];
 
-	strncpy(n->name, name, sizeof(n->name)); /* one without a final 0, too */
+	strncpy(n->name, name, sizeof(n->name)); /* including one without final NUL */
 	n->count = count;
 	n->off = off;
 	n->used = SPAN_SLOT_USED;
@@ -82,7 +82,7 @@ TEST(names_are_switched_by_a_pattern)
 	CHECK(!span_rules_switch_off(b.arena, "read disk"));
 }
 
-TEST(a_name_without_an_end_is_cut)
+TEST(a_name_without_final_nul_is_cut)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
 	_cleanup_(span_names_freep) struct span_names *names = NULL;
@@ -99,7 +99,7 @@ TEST(a_name_without_an_end_is_cut)
 	CHECK_INT(strnlen(state.name, sizeof(state.name)), SPAN_NAME_MAX - 1);
 }
 
-TEST(opening_says_why_it_fails)
+TEST(failed_opens_explain_why)
 {
 	struct span_names *names = NULL;
 	struct err err;

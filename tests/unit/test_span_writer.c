@@ -8,7 +8,7 @@
 #include "build.h"
 #include "test.h"
 
-/* A ring with a scribe behind it, and what the scribe wrote. */
+/* A ring, a span writer, and what the span writer wrote. */
 struct desk {
 	struct arena_build arena;
 	struct span_ring *ring;
@@ -21,7 +21,7 @@ struct desk {
 	struct record_attribute attributes[64];
 	struct record_loss losses[64];
 	size_t span_count, context_count, attribute_count, loss_count, warnings;
-	size_t attributes_at_span; /* that had come when the last span did */
+	size_t attributes_at_span; /* seen before the last span */
 	uint32_t start_tid;
 	struct counters counters;
 };
@@ -103,7 +103,7 @@ static int keep(void *arg, const struct record *record, struct err *err)
 	return 0;
 }
 
-/* Nothing disappears, whatever the test was about. */
+/* In all tests, no event disappears. */
 static void desk_done(struct desk *d)
 {
 	struct err err;
@@ -119,7 +119,7 @@ static void desk_done(struct desk *d)
 	arena_build_done(&d->arena);
 }
 
-/* Let all that stands in the rings become records. */
+/* Turn the contents of the rings into records. */
 static void flow(struct desk *d)
 {
 	struct err err;
@@ -130,7 +130,7 @@ static void flow(struct desk *d)
 	sorter_flush(d->sorter, UINT64_MAX, keep, d, &err);
 }
 
-TEST(a_begin_and_an_end_are_a_span)
+TEST(a_begin_and_an_end_become_a_span)
 {
 	_cleanup_(desk_done) struct desk d;
 
@@ -156,7 +156,7 @@ TEST(a_begin_and_an_end_are_a_span)
 	CHECK_INT(d.spans[0].service, capture_add_string(d.writer, "service"));
 }
 
-TEST(an_end_alone_is_a_span_if_it_knows_its_begin)
+TEST(an_end_with_a_start_time_becomes_a_span)
 {
 	_cleanup_(desk_done) struct desk d;
 
@@ -170,7 +170,7 @@ TEST(an_end_alone_is_a_span_if_it_knows_its_begin)
 	CHECK_INT(d.spans[0].head.tid, 12);
 }
 
-TEST(the_kind_is_that_of_the_end_if_it_has_one)
+TEST(the_kind_in_the_end_takes_precedence)
 {
 	_cleanup_(desk_done) struct desk d;
 
@@ -187,8 +187,8 @@ TEST(the_kind_is_that_of_the_end_if_it_has_one)
 	CHECK_INT(d.spans[2].kind, 5);
 }
 
-/* Ids of which each byte counts. */
-TEST(an_end_belongs_to_the_begin_of_the_same_id)
+/* Ids in which every byte is significant. */
+TEST(an_end_matches_the_begin_with_the_same_ids)
 {
 	_cleanup_(desk_done) struct desk d;
 	const struct span_origin origin = { .owner = 1, .pid = 10, .tid = 11 };
@@ -227,7 +227,7 @@ TEST(a_span_does_not_begin_after_its_end)
 	CHECK_INT(d.spans[0].start, 3000);
 }
 
-TEST(what_happened_before_or_will_be_is_left_out)
+TEST(events_outside_the_recording_are_discarded)
 {
 	_cleanup_(desk_done) struct desk d;
 
@@ -242,7 +242,7 @@ TEST(what_happened_before_or_will_be_is_left_out)
 	CHECK_INT(d.contexts[0].span[0], 1);
 }
 
-TEST(a_time_that_is_still_to_come_is_a_lie)
+TEST(events_in_the_future_are_discarded)
 {
 	_cleanup_(desk_done) struct desk d;
 
@@ -253,7 +253,7 @@ TEST(a_time_that_is_still_to_come_is_a_lie)
 	CHECK_INT(d.loss_count, 1);
 }
 
-TEST(attributes_stand_before_their_span)
+TEST(attributes_are_written_before_their_span)
 {
 	_cleanup_(desk_done) struct desk d;
 	static const char attributes[] = "\1\3\4\0keytext"
@@ -275,7 +275,7 @@ TEST(attributes_stand_before_their_span)
 	CHECK_INT(d.attributes[1].span[0], 2);
 }
 
-TEST(a_context_that_cannot_be_followed_names_no_span)
+TEST(an_unknown_context_names_no_span)
 {
 	_cleanup_(desk_done) struct desk d;
 
@@ -306,7 +306,7 @@ TEST(rings_are_merged_by_time)
 	CHECK_INT(sorter_late(d.sorter), 0);
 }
 
-TEST(what_is_open_ends_with_its_process)
+TEST(unfinished_spans_end_with_their_process)
 {
 	_cleanup_(desk_done) struct desk d;
 	struct map ended = { 0 };
@@ -333,7 +333,7 @@ TEST(what_is_open_ends_with_its_process)
 	CHECK_INT(d.spans[2].head.time, 4000);
 }
 
-TEST(only_what_began_by_then_is_closed)
+TEST(only_spans_begun_before_the_exit_are_closed)
 {
 	_cleanup_(desk_done) struct desk d;
 	struct map ended = { 0 };
@@ -355,7 +355,7 @@ TEST(only_what_began_by_then_is_closed)
 	CHECK_INT(d.spans[1].head.time, 3000);
 }
 
-TEST(one_cannot_end_a_span_of_another_arena)
+TEST(an_event_cannot_end_a_span_of_another_arena)
 {
 	_cleanup_(desk_done) struct desk d;
 	struct span_event_end end = {
@@ -374,7 +374,7 @@ TEST(one_cannot_end_a_span_of_another_arena)
 	CHECK_INT(d.span_count, 0);
 }
 
-TEST(losses_lie_within_the_recording)
+TEST(losses_are_clipped_to_the_recording)
 {
 	_cleanup_(desk_done) struct desk d;
 
@@ -391,7 +391,7 @@ TEST(losses_lie_within_the_recording)
 	CHECK(d.losses[1].count < UINT64_MAX);
 }
 
-TEST(open_spans_are_bounded)
+TEST(the_number_of_unfinished_spans_is_limited)
 {
 	_cleanup_(desk_done) struct desk d;
 	const struct span_origin origin = { .owner = 1, .pid = 10, .tid = 11 };
@@ -411,7 +411,7 @@ TEST(open_spans_are_bounded)
 	CHECK_INT(d.span_count, 65536);
 }
 
-TEST(strings_are_bounded)
+TEST(the_size_of_strings_is_limited)
 {
 	_cleanup_(desk_done) struct desk d;
 	char text[4000];
@@ -427,7 +427,7 @@ TEST(strings_are_bounded)
 	CHECK_INT(span_writer_string(d.span_writer, 0, "one more", 8), 0);
 }
 
-TEST(a_string_counts_once)
+TEST(a_repeated_string_counts_once)
 {
 	_cleanup_(desk_done) struct desk d;
 	char text[4000];
@@ -440,7 +440,7 @@ TEST(a_string_counts_once)
 	CHECK(span_writer_string(d.span_writer, 0, "one more", 8) > 0);
 }
 
-TEST(a_process_with_too_many_names_takes_none_from_others)
+TEST(a_process_with_too_many_names_leaves_room_for_others)
 {
 	_cleanup_(desk_done) struct desk d;
 	char text[4000];
@@ -450,7 +450,7 @@ TEST(a_process_with_too_many_names_takes_none_from_others)
 
 	uint32_t known = span_writer_string(d.span_writer, 1, "known", 5);
 
-	for (uint64_t owner = 1; owner < 40; owner++) /* it comes again and again */
+	for (uint64_t owner = 1; owner < 40; owner++) /* repeated */
 		for (uint32_t i = 0; i < 20000; i++) {
 			snprintf(text, 32, "%015u %015u", (uint32_t)owner, i);
 			text[31] = 'x';
@@ -463,7 +463,7 @@ TEST(a_process_with_too_many_names_takes_none_from_others)
 	CHECK(span_writer_string(d.span_writer, 77, "new", 3) != 0);
 }
 
-TEST(a_process_with_too_many_open_spans_takes_none_from_others)
+TEST(a_process_with_too_many_unfinished_spans_leaves_room_for_others)
 {
 	_cleanup_(desk_done) struct desk d;
 	struct span_event_begin begin = {

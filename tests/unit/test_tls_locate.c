@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The libraries of tests/workloads/ctx_var.c, loaded into this very process: it
- * knows where their variable is in the calling thread, and that is held against
- * what is found from outside.  Then the same files, damaged.
+ * Loads the libraries of tests/workloads/ctx_var.c into this process, and compares the true
+ * address of their variable in the calling thread with the location found from outside.  Then
+ * reads damaged copies of the same files.
  */
 #include "record/tls/locate.h"
 
@@ -26,122 +26,122 @@ static const char *fixture(const char *name)
 	return path;
 }
 
-/* Where that would be in the calling thread, as the kernel program works it out; 0 if nowhere. */
-static uintptr_t address_of(const struct wire_tls_location *place)
+/* The address in the calling thread, computed like in the kernel program; 0 if there is none. */
+static uintptr_t address_of(const struct wire_tls_location *location)
 {
 	uintptr_t base = (uintptr_t)__builtin_thread_pointer();
 
-	if (place->kind == TLS_LOCATION_STATIC)
-		return base + place->offset;
+	if (location->kind == TLS_LOCATION_STATIC)
+		return base + location->offset;
 
 	const uint64_t *dtv = ((uint64_t **)base)[1];
 
-	if (place->kind != TLS_LOCATION_GLIBC || place->module > dtv[-2] ||
-	    place->generation > dtv[0] || dtv[2 * place->module] == UINT64_MAX)
+	if (location->kind != TLS_LOCATION_GLIBC || location->module > dtv[-2] ||
+	    location->generation > dtv[0] || dtv[2 * location->module] == UINT64_MAX)
 		return 0;
-	return dtv[2 * place->module] + place->offset;
+	return dtv[2 * location->module] + location->offset;
 }
 
-/* Load a library, find its variable, and give it back. */
+/* Load a library, locate its variable, and unload it. */
 static void check_library(const char *name, enum tls_location_kind kind)
 {
 	_cleanup_(tls_files_freep) struct tls_files *files = tls_files_new();
-	struct tls_location place = { .model = "" };
+	struct tls_location location = { .model = "" };
 	struct err err = { "" };
 	void *library = dlopen(fixture(name), RTLD_NOW | RTLD_LOCAL);
 	uintptr_t variable = library ? (uintptr_t)dlsym(library, TLS_SYMBOL) : 0;
 
 	CHECK(variable != 0);
-	CHECK_INT(tls_locate(files, getpid(), &place, &err), 0);
+	CHECK_INT(tls_locate(files, getpid(), &location, &err), 0);
 	CHECK_STR(err.text, "");
-	CHECK_INT(place.wire.kind, kind);
-	CHECK(strstr(place.object, name) != NULL);
-	CHECK_INT(address_of(&place.wire), variable);
+	CHECK_INT(location.wire.kind, kind);
+	CHECK(strstr(location.object, name) != NULL);
+	CHECK_INT(address_of(&location.wire), variable);
 	if (library)
 		dlclose(library);
 }
 
-TEST(nothing_exports_it)
+TEST(a_process_without_the_variable_has_no_location)
 {
 	_cleanup_(tls_files_freep) struct tls_files *files = tls_files_new();
-	struct tls_location place;
+	struct tls_location location;
 	struct err err = { "" };
 	char want[128];
 
-	CHECK_INT(tls_locate(files, getpid(), &place, &err), -ENOENT);
+	CHECK_INT(tls_locate(files, getpid(), &location, &err), -ENOENT);
 	snprintf(want, sizeof(want), "no object of process %d exports " TLS_SYMBOL, getpid());
 	CHECK_STR(err.text, want);
 }
 
-TEST(no_such_process)
+TEST(a_missing_process_has_no_location)
 {
 	_cleanup_(tls_files_freep) struct tls_files *files = tls_files_new();
-	struct tls_location place;
+	struct tls_location location;
 	struct err err = { "" };
 
-	CHECK_INT(tls_locate(files, 1u << 30, &place, &err), -ESRCH);
+	CHECK_INT(tls_locate(files, 1u << 30, &location, &err), -ESRCH);
 	CHECK_STR(err.text, "there is no process 1073741824");
 }
 
-TEST(initial_exec)
+TEST(initial_exec_access_is_located)
 {
 	check_library("libctx_ie.so", TLS_LOCATION_STATIC);
 }
 
-TEST(initial_exec_without_a_name)
+TEST(initial_exec_access_without_symbol_is_located)
 {
 	check_library("libctx_ie_own.so", TLS_LOCATION_STATIC);
 }
 
-TEST(general_dynamic)
+TEST(general_dynamic_access_is_located)
 {
 	check_library("libctx_gd.so", TLS_LOCATION_GLIBC);
 }
 
-TEST(general_dynamic_without_a_name)
+TEST(general_dynamic_access_without_symbol_is_located)
 {
 	check_library("libctx_gd_own.so", TLS_LOCATION_GLIBC);
 }
 
-TEST(descriptor_of_a_static_place)
+TEST(a_descriptor_of_a_static_block_is_located)
 {
 	check_library("libctx_desc.so", TLS_LOCATION_STATIC);
 }
 
-TEST(descriptor_of_a_static_place_without_a_name)
+TEST(a_descriptor_of_a_static_block_without_symbol_is_located)
 {
 	check_library("libctx_desc_own.so", TLS_LOCATION_STATIC);
 }
 
-TEST(descriptor_of_a_dynamic_place)
+TEST(a_descriptor_of_a_dynamic_block_is_located)
 {
 	check_library("libctx_desc_large.so", TLS_LOCATION_GLIBC);
 }
 
-TEST(descriptor_of_a_dynamic_place_without_a_name)
+TEST(a_descriptor_of_a_dynamic_block_without_symbol_is_located)
 {
 	check_library("libctx_desc_large_own.so", TLS_LOCATION_GLIBC);
 }
 
 static void *find_none(void *arg)
 {
-	const struct tls_location *place = arg;
+	const struct tls_location *location = arg;
 
-	CHECK_INT(address_of(&place->wire), 0);
+	CHECK_INT(address_of(&location->wire), 0);
 	return NULL;
 }
 
-TEST(a_thread_that_never_used_it_has_none)
+TEST(a_thread_that_never_used_the_variable_has_no_block)
 {
 	_cleanup_(tls_files_freep) struct tls_files *files = tls_files_new();
 	void *library = dlopen(fixture("libctx_desc_large.so"), RTLD_NOW | RTLD_LOCAL);
-	struct tls_location place;
+	struct tls_location location;
 	struct err err;
 	pthread_t thread;
 
-	if (!library || tls_locate(files, getpid(), &place, &err) < 0)
+	if (!library || tls_locate(files, getpid(), &location, &err) < 0)
 		SKIP("the library does not load");
-	if (pthread_create(&thread, NULL, find_none, &place) == 0)
+	if (pthread_create(&thread, NULL, find_none, &location) == 0)
 		pthread_join(thread, NULL);
 	dlclose(library);
 }
@@ -156,7 +156,7 @@ static void read_object(const char *name, struct tls_object *ret)
 	tls_object_read(fd, ret);
 }
 
-TEST(executables_say_where_it_is)
+TEST(executables_define_the_location)
 {
 	static const struct {
 		const char *name;
@@ -175,7 +175,7 @@ TEST(executables_say_where_it_is)
 	}
 }
 
-TEST(who_only_refers_to_it_does_not_have_it)
+TEST(a_reference_is_not_a_definition)
 {
 	struct tls_object o;
 
@@ -186,7 +186,7 @@ TEST(who_only_refers_to_it_does_not_have_it)
 TEST(the_block_of_an_executable_ends_at_the_fs_base)
 {
 	struct tls_process process = { 0 };
-	struct tls_location place = { 0 };
+	struct tls_location location = { 0 };
 	struct err err;
 	/* 40 bytes, of which the variable is the third word; aligned to 16, but begun in the middle
 	 */
@@ -197,11 +197,11 @@ TEST(the_block_of_an_executable_ends_at_the_fs_base)
 				.block_size = 40,
 				.block_align = 16 };
 
-	CHECK_INT(tls_slot_resolve(&process, &o, 0, &place, &err), 0);
-	CHECK_INT(place.wire.offset, 16 - 48);
+	CHECK_INT(tls_slot_resolve(&process, &o, 0, &location, &err), 0);
+	CHECK_INT(location.wire.offset, 16 - 48);
 	o.block_address = 0x1008;
-	CHECK_INT(tls_slot_resolve(&process, &o, 0, &place, &err), 0);
-	CHECK_INT(place.wire.offset, 16 - 40);
+	CHECK_INT(tls_slot_resolve(&process, &o, 0, &location, &err), 0);
+	CHECK_INT(location.wire.offset, 16 - 40);
 }
 
 /* Damage */
@@ -240,7 +240,7 @@ static bool defines(struct bad_file *f, size_t size)
 	return o.defines;
 }
 
-TEST(a_file_that_ends_early)
+TEST(truncated_files_do_no_harm)
 {
 	_cleanup_(bad_file_done) struct bad_file f = bad_file_of("libctx_gd.so");
 
@@ -250,8 +250,8 @@ TEST(a_file_that_ends_early)
 		defines(&f, size);
 }
 
-/* Anything but a crash or a hang is right; and what is damaged is put back. */
-TEST(a_file_with_wrong_numbers)
+/* Everything but a crash or a hang is correct.  Repairs the damage. */
+TEST(corrupted_files_do_no_harm)
 {
 	static const char *const names[] = { "libctx_gd.so", "libctx_desc_own.so" };
 	static const uint64_t numbers[] = { 0,          1,         0xff,      0x7fffffff,
@@ -272,8 +272,8 @@ TEST(a_file_with_wrong_numbers)
 	}
 }
 
-/* The chain of a hash bucket that leads back to itself. */
-TEST(a_chain_without_end)
+/* A hash chain that leads back to itself. */
+TEST(an_endless_hash_chain_is_bounded)
 {
 	_cleanup_(bad_file_done) struct bad_file f = bad_file_of("libctx_gd.so");
 	const Elf64_Ehdr *head = (void *)f.bytes;
@@ -290,7 +290,7 @@ TEST(a_chain_without_end)
 			hash[2 + k] = 1;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &before);
-	defines(&f, f.size); /* whichever symbol that is */
+	defines(&f, f.size); /* any symbol */
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	CHECK(after.tv_sec - before.tv_sec < 10);
 }

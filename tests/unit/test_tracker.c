@@ -82,7 +82,7 @@ static void see_exit(struct tracker *w, uint32_t pid, uint32_t tid, nsec_t now)
 	tracker_add_record(w, &e.head, now);
 }
 
-TEST(a_program_is_looked_at_soon_and_then_ever_more_rarely)
+TEST(a_program_is_scanned_soon_and_then_ever_more_rarely)
 {
 	struct calls c = { 0 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -97,7 +97,7 @@ TEST(a_program_is_looked_at_soon_and_then_ever_more_rarely)
 	CHECK_INT(c.looks, 1);
 }
 
-TEST(a_process_that_existed_before_is_looked_at_in_the_next_round)
+TEST(an_existing_process_is_scanned_in_the_next_round)
 {
 	struct calls c = { 0 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -112,7 +112,7 @@ TEST(a_process_that_existed_before_is_looked_at_in_the_next_round)
 	CHECK_INT(c.looked, 10);
 }
 
-TEST(a_look_is_due_at_its_time_and_not_before)
+TEST(a_scan_does_not_run_before_its_due_time)
 {
 	struct calls c = { .answer = 1 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -130,7 +130,7 @@ TEST(a_look_is_due_at_its_time_and_not_before)
 	CHECK_INT(c.looked, 11);
 }
 
-TEST(a_look_is_for_the_program_that_was_meant)
+TEST(a_scan_is_cancelled_by_an_exec)
 {
 	struct calls c = { .answer = 1 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -146,8 +146,8 @@ TEST(a_look_is_for_the_program_that_was_meant)
 	CHECK_INT(c.looked, 10);
 }
 
-/* A sanitizer counts what is left. */
-TEST(many_that_are_watched_are_freed)
+/* The sanitizer reports leaks. */
+TEST(many_tracked_processes_are_freed)
 {
 	struct calls c = { 0 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -157,8 +157,8 @@ TEST(many_that_are_watched_are_freed)
 	CHECK(tracker_find(w, 1009) != NULL);
 }
 
-/* After the first look the time is that of the clock. */
-TEST(pauses_between_looks_grow_up_to_a_limit)
+/* After the first scan, the real clock counts. */
+TEST(pauses_between_scans_grow_up_to_a_limit)
 {
 	static const nsec_t pauses[] = { 100 * MSEC, SECOND, 5 * SECOND, 30 * SECOND, 30 * SECOND };
 	struct calls c = { 0 };
@@ -202,14 +202,14 @@ TEST(a_thread_that_is_recorded_twice_counts_once)
 	see_exit(w, 10, 11, MSEC);
 	see_exit(w, 10, 11, MSEC);
 	CHECK_INT(tracker_find(w, 10)->threads, 1);
-	see(w, TASK_NEW, 10, 11, 10, 2 * MSEC); /* the number is used again */
+	see(w, TASK_NEW, 10, 11, 10, 2 * MSEC); /* the tid is reused */
 	CHECK_INT(tracker_find(w, 10)->threads, 2);
 	tracker_run(w, 2 * SECOND);
 	CHECK(tracker_find_by_thread(w, 11) == tracker_find(w, 10));
 	CHECK_INT(c.ends, 0);
 }
 
-TEST(a_thread_number_moves_to_another_process)
+TEST(a_tid_can_move_to_another_process)
 {
 	struct calls c = { 0 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -222,7 +222,7 @@ TEST(a_thread_number_moves_to_another_process)
 	CHECK_INT(tracker_find(w, 20)->threads, 2);
 }
 
-TEST(one_in_which_all_was_found_is_not_looked_at_again)
+TEST(a_completely_scanned_process_is_not_scanned_again)
 {
 	struct calls c = { .answer = 1 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -236,7 +236,7 @@ TEST(one_in_which_all_was_found_is_not_looked_at_again)
 	CHECK_INT(c.looks, 2);
 }
 
-TEST(a_child_that_is_gone_soon_is_never_looked_at)
+TEST(a_short_lived_child_is_never_scanned)
 {
 	struct calls c = { .answer = 1 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -252,7 +252,7 @@ TEST(a_child_that_is_gone_soon_is_never_looked_at)
 	CHECK_INT(c.ends, 1);
 }
 
-TEST(one_that_has_ended_is_remembered_for_a_second)
+TEST(an_exited_process_is_remembered_for_a_second)
 {
 	struct calls c = { 0 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -271,7 +271,7 @@ TEST(one_that_has_ended_is_remembered_for_a_second)
 	CHECK(tracker_find_by_thread(w, 11) == NULL);
 }
 
-TEST(a_number_that_is_used_again_is_another_process)
+TEST(a_reused_pid_is_another_process)
 {
 	struct calls c = { .answer = 1 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -287,7 +287,7 @@ TEST(a_number_that_is_used_again_is_another_process)
 	CHECK_INT(c.ends, 2);
 }
 
-TEST(a_child_is_its_parents_until_it_executes_a_program)
+TEST(a_child_has_a_parent_until_it_executes_a_program)
 {
 	struct calls c = { 0 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -300,7 +300,7 @@ TEST(a_child_is_its_parents_until_it_executes_a_program)
 	CHECK(tracker_find_parent(w, tracker_find(w, 20)) == NULL);
 }
 
-TEST(a_thread_in_a_namespace_is_found_by_its_name_there)
+TEST(a_thread_is_found_by_its_tid_in_a_namespace)
 {
 	struct calls c = { 0 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -318,7 +318,7 @@ TEST(a_thread_in_a_namespace_is_found_by_its_name_there)
 	CHECK_INT(tracker_translate(w, 77, 1), 10);
 }
 
-TEST(one_that_turns_out_to_be_gone_is_forgotten)
+TEST(a_process_marked_gone_is_forgotten)
 {
 	struct calls c = { .answer = -ESRCH };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -331,7 +331,7 @@ TEST(one_that_turns_out_to_be_gone_is_forgotten)
 	CHECK(tracker_find(w, 10) == NULL);
 }
 
-TEST(out_of_scope_and_kernel_threads_are_not_watched)
+TEST(out_of_scope_tasks_and_kernel_threads_are_not_tracked)
 {
 	struct calls c = { 0 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
@@ -345,7 +345,7 @@ TEST(out_of_scope_and_kernel_threads_are_not_watched)
 	CHECK(tracker_find(w, 3) == NULL);
 }
 
-TEST(many_come_and_go_and_nothing_remains)
+TEST(exited_processes_leave_nothing_behind)
 {
 	struct calls c = { .answer = 1 };
 	_cleanup_(tracker_freep) struct tracker *w = new_watch(&c);
