@@ -5,14 +5,14 @@
 
 enum { BLOCK_SIZE = 64 * 1024, ALIGN = 16 };
 
-struct block {
-	struct block *next;
+struct arena_block {
+	struct arena_block *next;
 	size_t used, size;
 	_Alignas(ALIGN) char data[];
 };
 
 struct arena {
-	struct block *top;
+	struct arena_block *top;
 };
 
 struct arena *arena_new(void)
@@ -24,7 +24,7 @@ void arena_free(struct arena *arena)
 {
 	if (!arena)
 		return;
-	for (struct block *next, *b = arena->top; b; b = next) {
+	for (struct arena_block *next, *b = arena->top; b; b = next) {
 		next = b->next;
 		free(b);
 	}
@@ -33,7 +33,7 @@ void arena_free(struct arena *arena)
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-	struct block *b = arena->top;
+	struct arena_block *b = arena->top;
 
 	size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 	if (!b || b->size - b->used < size) {

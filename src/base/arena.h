@@ -2,9 +2,9 @@
 /*
  * arena - memory that is freed all at once.
  *
- * Everything a model owns comes from one arena, so nothing in it is ever freed
- * on its own and no pointer into it outlives it.  Memory is zeroed.  Running
- * out of memory ends the program: no caller checks for NULL.
+ * A model allocates everything from one arena and frees the arena as a whole.
+ * Memory is zeroed.  Running out of memory aborts the program, so callers do
+ * not check for NULL.
  */
 #ifndef SONDE_BASE_ARENA_H
 #define SONDE_BASE_ARENA_H

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* base - definitions that every file uses: time units, cleanup, allocation that cannot fail. */
 #ifndef SONDE_BASE_BASE_H
 #define SONDE_BASE_BASE_H
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-typedef uint64_t nsec_t; /* a point in time or a length, in nanoseconds */
+typedef uint64_t nsec_t; /* a timestamp or a duration, in nanoseconds */
 
 #define NSEC_PER_SEC 1000000000ull
 #define NSEC_PER_MSEC 1000000ull
@@ -25,7 +26,7 @@ typedef uint64_t nsec_t; /* a point in time or a length, in nanoseconds */
 		type##_free(*p); \
 	}
 
-/* Hand a local over to its next owner, so that its cleanup does nothing. */
+/* Move the pointer out of a variable and set it to NULL, so that its cleanup does nothing. */
 #define TAKE(ptr) \
 	({ \
 		__typeof__(ptr) taken_ = (ptr); \
@@ -33,7 +34,7 @@ typedef uint64_t nsec_t; /* a point in time or a length, in nanoseconds */
 		taken_; \
 	})
 
-/* As TAKE(), for a file descriptor. */
+/* Like TAKE(), for a file descriptor. */
 #define TAKE_FD(fd) \
 	({ \
 		int taken_ = (fd); \
@@ -54,7 +55,7 @@ static inline void closep(int *fd)
 		close(*fd);
 }
 
-/* Memory that is there or ends the program: no caller checks for NULL. */
+/* Allocation that aborts the program on failure, so callers do not check for NULL. */
 void *must_alloc(size_t size); /* zeroed */
 void *must_realloc(void *p, size_t size);
 char *must_strdup(const char *s);

@@ -69,7 +69,7 @@ bool caps_refused(void)
 	       (stat("/proc/self/exe", &st) < 0 || st.st_mode & S_IXOTH);
 }
 
-static int settle(caps_set keep)
+static int drop_all_but(caps_set keep)
 {
 	caps_set had = caps_permitted();
 	uid_t uid = getuid();
@@ -78,7 +78,7 @@ static int settle(caps_set keep)
 	if (caps_refused())
 		keep = 0;
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	for (int cap = 0; cap < 64; cap++) /* for which most binaries have no right themselves */
+	for (int cap = 0; cap < 64; cap++) /* best effort: it needs CAP_SETPCAP */
 		if (!(keep & CAP_BIT(cap)))
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setresgid(gid, gid, gid) < 0 ||
@@ -89,10 +89,10 @@ static int settle(caps_set keep)
 
 void caps_init(caps_set keep)
 {
-	int r = is_root() ? 0 : settle(keep);
+	int r = is_root() ? 0 : drop_all_but(keep);
 
 	if (r < 0) {
-		fprintf(stderr, "sonde: cannot give up privileges: %s\n", strerror(-r));
+		fprintf(stderr, "sonde: cannot drop privileges: %s\n", strerror(-r));
 		_exit(EXIT_FAILURE);
 	}
 }
@@ -124,6 +124,6 @@ int caps_give_file(int fd)
 	gid_t gid;
 
 	if (caps_sudo_user(&uid, &gid) && fchown(fd, uid, gid) < 0)
-		return fd; /* not all file systems have owners */
+		return fd; /* not all file systems store owners */
 	return fd;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * err - why something failed, in words for the person at the terminal.
+ * err - error messages for the user.
  *
- * The function that first understands a failure writes the sentence; everyone
- * above only passes the negative errno up.  Nothing below cli/ and serve/
- * prints: they alone decide whether the words go to stderr or to a web page.
+ * The function that detects a failure writes the message and returns a negative
+ * errno; its callers pass both on unchanged.  Only cli/ and serve/ print.
  */
 #ifndef SONDE_BASE_ERR_H
 #define SONDE_BASE_ERR_H
@@ -13,10 +12,10 @@ struct err {
 	char text[512];
 };
 
-/* Write the sentence and return code, so that callers can `return err_set(...)`. */
+/* Format the message and return `code`, so that callers can `return err_set(...)`. */
 __attribute__((format(printf, 3, 4))) int err_set(struct err *err, int code, const char *fmt, ...);
 
-/* As err_set(), with -errno as the code and ": strerror" added to the sentence. */
+/* Like err_set(), with -errno as the code and ": strerror(errno)" appended to the message. */
 __attribute__((format(printf, 2, 3))) int err_errno(struct err *err, const char *fmt, ...);
 
 #endif

@@ -21,7 +21,7 @@ int file_map(const char *path, struct view *ret, struct err *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(err, "cannot open '%s'", path);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, -EINVAL, "'%s' is no regular file", path);
+		return err_set(err, -EINVAL, "'%s' is not a regular file", path);
 	if (st.st_size == 0) {
 		*ret = (struct view){ "", 0 };
 		return 0;
@@ -42,7 +42,7 @@ void file_unmap(struct view *view)
 	*view = (struct view){ 0 };
 }
 
-/* What stands under a name, seen without opening it. */
+/* `st` is the result of lstat(): the file is checked without opening it. */
 static int check_replaceable(const char *path, const struct stat *st, struct err *err)
 {
 	if (S_ISLNK(st->st_mode))
@@ -50,7 +50,7 @@ static int check_replaceable(const char *path, const struct stat *st, struct err
 			       "cannot write '%s': it is a symbolic link; name the file itself",
 			       path);
 	if (!S_ISREG(st->st_mode))
-		return err_set(err, -EINVAL, "cannot write '%s': it is no regular file", path);
+		return err_set(err, -EINVAL, "cannot write '%s': it is not a regular file", path);
 	if (!caps_is_own_user(st->st_uid))
 		return err_set(
 			err, -EPERM,
@@ -76,8 +76,8 @@ static int create_new(const char *path)
 	return fd < 0 ? -errno : caps_give_file(fd);
 }
 
-/* Where only the file may be written, and not its directory: the file that was looked at. */
-static int empty_old(const char *path, const struct stat *seen)
+/* For directories without write permission: truncate the file, if it still is the checked one. */
+static int truncate_existing(const char *path, const struct stat *checked)
 {
 	_cleanup_(closep) int fd =
 		open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -85,7 +85,7 @@ static int empty_old(const char *path, const struct stat *seen)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	if (st.st_dev != seen->st_dev || st.st_ino != seen->st_ino)
+	if (st.st_dev != checked->st_dev || st.st_ino != checked->st_ino)
 		return -EEXIST;
 	if (ftruncate(fd, 0) < 0 || fchmod(fd, 0600) < 0)
 		return -errno;
@@ -106,7 +106,7 @@ int file_create(const char *path, struct err *err)
 
 		if (r < 0)
 			return r;
-		fd = unlink(path) == 0 ? create_new(path) : empty_old(path, &st);
+		fd = unlink(path) == 0 ? create_new(path) : truncate_existing(path, &st);
 	}
 	if (fd < 0)
 		err_set(err, fd, "cannot write '%s': %s", path, strerror(-fd));
@@ -135,7 +135,7 @@ int file_create_temporary(const char *path, char **ret_temporary, struct err *er
 	int fd = mkostemp(temporary, O_CLOEXEC);
 
 	if (fd < 0)
-		return err_errno(err, "cannot create a file beside '%s'", path);
+		return err_errno(err, "cannot create a temporary file next to '%s'", path);
 	*ret_temporary = TAKE(temporary);
 	return caps_give_file(fd);
 }
@@ -149,13 +149,13 @@ int file_replace(const char *temporary, const char *path, struct err *err)
 	return r;
 }
 
-static bool names_descriptor(const char *path)
+static bool is_descriptor_path(const char *path)
 {
-	static const char *const begins[] = { "/dev/fd/", "/proc/self/fd/" };
+	static const char *const prefixes[] = { "/dev/fd/", "/proc/self/fd/" };
 
-	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
-		if (strncmp(path, begins[i], strlen(begins[i])) == 0)
-			return !strchr(path + strlen(begins[i]), '/');
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+		if (strncmp(path, prefixes[i], strlen(prefixes[i])) == 0)
+			return !strchr(path + strlen(prefixes[i]), '/');
 	return strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0;
 }
 
@@ -169,7 +169,7 @@ int file_open_special(const char *path, int *ret_fd, struct err *err)
 	int flags = O_WRONLY | O_NOCTTY | O_CLOEXEC;
 	struct stat st;
 
-	if (!names_descriptor(path)) {
+	if (!is_descriptor_path(path)) {
 		if (lstat(path, &st) < 0 || !is_special(&st))
 			return 0;
 		flags |= O_NOFOLLOW;
@@ -180,7 +180,8 @@ int file_open_special(const char *path, int *ret_fd, struct err *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(err, "cannot open '%s'", path);
 	if (flags & O_NOFOLLOW && !is_special(&st))
-		return err_set(err, -EEXIST, "cannot write '%s': it has just been replaced", path);
+		return err_set(err, -EEXIST,
+			       "cannot write '%s': another process replaced it; try again", path);
 	*ret_fd = TAKE_FD(fd);
 	return 1;
 }

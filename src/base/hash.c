@@ -11,7 +11,7 @@ uint64_t hash_tables[8][256];
 
 static uint64_t key[2];
 
-struct state {
+struct siphash {
 	uint64_t a, b, c, d;
 };
 
@@ -20,7 +20,7 @@ static uint64_t rotate(uint64_t x, int bits)
 	return x << bits | x >> (64 - bits);
 }
 
-static void mix(struct state *s)
+static void mix(struct siphash *s)
 {
 	s->a += s->b;
 	s->c += s->d;
@@ -34,7 +34,7 @@ static void mix(struct state *s)
 	s->c = rotate(s->c, 32);
 }
 
-static void add_word(struct state *s, uint64_t word)
+static void add_word(struct siphash *s, uint64_t word)
 {
 	s->d ^= word;
 	mix(s);
@@ -43,8 +43,8 @@ static void add_word(struct state *s, uint64_t word)
 
 uint64_t hash_bytes(const void *data, size_t size)
 {
-	struct state s = { key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
-			   key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573 };
+	struct siphash s = { key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
+			     key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573 };
 	const char *at = data;
 	uint64_t word, last = (uint64_t)size << 56;
 
@@ -62,17 +62,18 @@ uint64_t hash_bytes(const void *data, size_t size)
 	return s.a ^ s.b ^ s.c ^ s.d;
 }
 
-/* Without waiting: early in a boot, what the kernel gave this process has to do. */
+/* Early at boot getrandom() would block; AT_RANDOM, 16 random bytes from the kernel, replaces it.
+ */
 __attribute__((constructor(101))) static void choose_key(void)
 {
-	const void *given = (const void *)getauxval(AT_RANDOM);
+	const void *fallback = (const void *)getauxval(AT_RANDOM);
 
-	if (getrandom(key, sizeof(key), GRND_NONBLOCK) != sizeof(key) && given)
-		memcpy(key, given, sizeof(key));
+	if (getrandom(key, sizeof(key), GRND_NONBLOCK) != sizeof(key) && fallback)
+		memcpy(key, fallback, sizeof(key));
 	for (uint64_t i = 0; i < ARRAY_LEN(hash_tables); i++)
 		for (uint64_t byte = 0; byte < ARRAY_LEN(hash_tables[0]); byte++) {
-			uint64_t place[] = { i, byte };
+			uint64_t indexes[] = { i, byte };
 
-			hash_tables[i][byte] = hash_bytes(place, sizeof(place));
+			hash_tables[i][byte] = hash_bytes(indexes, sizeof(indexes));
 		}
 }

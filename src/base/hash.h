@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hash - keyed hashes, for tables of which others choose the keys.
+ * hash - keyed hashes, for tables with untrusted keys.
  *
- * A process that is recorded and the author of a trace choose names, ids and
- * numbers.  With a hash that they know, they could choose keys that all fall into
- * one place of a table and make each look-up linear, or two ids that look like
- * one.  So each process has a random key.
+ * Recorded processes and the authors of traces choose names, ids and numbers.
+ * If they could predict the hash, they could choose keys that collide and make
+ * each lookup linear.  So each run of sonde hashes with a random key.
  *
- * Bytes are hashed by SipHash-1-3 (Aumasson and Bernstein, 2012), as the tables of
- * Rust and Python use it.  Numbers are hashed by simple tabulation, which takes
- * less than half as many instructions; with random tables it is proven to keep
- * linear probing at constant time for any set of keys (Patrascu and Thorup, 2011).
+ * Bytes are hashed with SipHash-1-3 (Aumasson and Bernstein, 2012), as in the hash
+ * tables of Rust and Python.  Numbers are hashed with simple tabulation, which takes
+ * less than half as many instructions; with random tables, linear probing takes
+ * constant expected time for any set of keys (Patrascu and Thorup, 2011).
  *
- * A value differs from run to run.  It must not be written, and no result may
- * depend on the order of values.
+ * Hashes differ from run to run.  Do not write them to files, and do not let a
+ * result depend on their order.
  */
 #ifndef SONDE_BASE_HASH_H
 #define SONDE_BASE_HASH_H
@@ -23,7 +22,7 @@
 
 uint64_t hash_bytes(const void *data, size_t size);
 
-/* Random numbers for each byte of a number; filled before main() begins. */
+/* A random number for each value of each byte of a key; filled before main() starts. */
 extern uint64_t hash_tables[8][256];
 
 static inline uint64_t hash_number(uint64_t number)

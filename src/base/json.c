@@ -9,7 +9,7 @@ void json_init(struct json *j, struct out *out)
 	*j = (struct json){ .out = out };
 }
 
-/* Before each value and key: the comma, if there is something before it. */
+/* Write the comma before a key or an array item, except the first. */
 static void json_item(struct json *j)
 {
 	uint32_t bit = 1u << j->depth;
@@ -63,7 +63,7 @@ void json_newline(struct json *j)
 	out_char(j->out, '\n');
 }
 
-/* Bytes that stand for themselves. */
+/* Bytes that need no escape. */
 static const bool plain[256] = {
 	[' '] = true,
 	['!'] = true,
@@ -71,7 +71,7 @@ static const bool plain[256] = {
 	[']' ... '~'] = true,
 };
 
-/* \uXXXX; all controls are below U+10000. */
+/* \uXXXX; all control characters are below U+10000. */
 static void put_escape(struct json *j, uint32_t code)
 {
 	out_str(j->out, "\\u");
@@ -79,7 +79,7 @@ static void put_escape(struct json *j, uint32_t code)
 		out_char(j->out, "0123456789abcdef"[code >> shift & 15]);
 }
 
-/* One character that is not plain, or one byte that is no character; its length. */
+/* Write one character that is not plain, or one byte of invalid UTF-8; return its length. */
 static size_t json_special(struct json *j, const char *s, size_t len)
 {
 	static const char short_form[] = {

@@ -4,11 +4,10 @@
 #include "base/hash.h"
 
 /*
- * Open addressing with linear probing, at most half full: a key stands in its
- * own slot or in one of the next ones, with no free slot between.  Removing
- * keeps that true by moving later keys back into the gap, so there are no
- * tombstones, and a map in which keys come and go for days stays as fast as a
- * new one.
+ * Open addressing with linear probing, at most half full: a key is in its home
+ * slot or in a later one, with no free slot between.  Removing moves later keys
+ * back into the gap.  So there are no tombstones, and a map in which keys come
+ * and go for days stays as fast as a new one.
  */
 enum { FIRST_ROOM = 16 };
 
@@ -18,7 +17,7 @@ void map_done(struct map *map)
 	*map = (struct map){ 0 };
 }
 
-/* Where a key would like to stand. */
+/* The first slot to try for a key. */
 static size_t home(const struct map *map, uint64_t key)
 {
 	return hash_number(key) & (map->room - 1);
@@ -86,7 +85,7 @@ uint64_t *map_insert(struct map *map, uint64_t key)
 	return &slot->value;
 }
 
-/* Free a slot, and let each later key of the run step into the gap if that is nearer its home. */
+/* Free a slot, and move later keys of the run back into the gap if their home is not behind it. */
 static void close_gap(struct map *map, size_t gap)
 {
 	size_t mask = map->room - 1;
@@ -106,7 +105,9 @@ bool map_remove(struct map *map, uint64_t key)
 {
 	struct map_slot *slot = key && map->room ? find_slot(map, key) : NULL;
 
-	if (key ? !slot || !slot->key : !map->has_zero)
+	bool found = key ? slot && slot->key : map->has_zero;
+
+	if (!found)
 		return false;
 	map->count--;
 	if (slot)
@@ -116,6 +117,7 @@ bool map_remove(struct map *map, uint64_t key)
 	return true;
 }
 
+/* Position 0 is the entry of key 0, position i + 1 is slot i. */
 bool map_next(const struct map *map, size_t *pos, uint64_t *ret_key, uint64_t *ret_value)
 {
 	for (; *pos <= map->room; ++*pos) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * map - from a 64-bit key to a 64-bit value, or to a pointer.
+ * map - hash map from a 64-bit key to a 64-bit value or a pointer.
  *
  *	struct map map = { 0 };
  *	*map_insert(&map, tid) += 1;
  *	uint64_t *seen = map_find(&map, tid);
  *	map_done(&map);
  *
- * Any key will do, also one that others choose to do harm (base/hash.h).  Keys and
- * values lie side by side in one array, so a look-up mostly touches one cache line.
- * A pointer to a value holds until the next insert or remove.
+ * Safe with untrusted keys (base/hash.h).  Each key is next to its value in one
+ * array, so most lookups touch one cache line.  A pointer to a value is valid until
+ * the next insert or remove.
  */
 #ifndef SONDE_BASE_MAP_H
 #define SONDE_BASE_MAP_H
@@ -22,31 +22,31 @@ struct map_slot {
 
 /* All zero is an empty map. */
 struct map {
-	struct map_slot *slots; /* key 0 is a free slot; */
-	struct map_slot zero;   /* so what key 0 stands for is kept apart */
+	struct map_slot *slots; /* key 0 marks a free slot */
+	struct map_slot zero;   /* entry of key 0 */
 	bool has_zero;
-	size_t room;  /* slots, 0 or a power of two */
-	size_t count; /* keys, all of them */
+	size_t room;  /* number of slots: 0 or a power of two */
+	size_t count; /* number of keys, including key 0 */
 };
 
 void map_done(struct map *map);
 
-/* The value of a key; NULL if it has none. */
+/* The value of a key; NULL if the key is missing. */
 uint64_t *map_find(const struct map *map, uint64_t key);
 
-/* The value of a key, which is put in with 0 if it is not there yet. */
+/* The value of a key; a missing key is inserted with the value 0. */
 uint64_t *map_insert(struct map *map, uint64_t key);
 
-/* Whether it was there. */
+/* Returns whether the map contained the key. */
 bool map_remove(struct map *map, uint64_t key);
 
 /*
- * The keys in an order that differs from run to run, so no output may depend on it; *pos is 0 at
- * first and the caller's to keep.  False after the last one.  The map must not change meanwhile.
+ * Iterate over the entries, in an order that differs from run to run; no output may depend on it.
+ * Start with *pos = 0.  Returns false after the last entry.  The map must not change meanwhile.
  */
 bool map_next(const struct map *map, size_t *pos, uint64_t *ret_key, uint64_t *ret_value);
 
-/* For a map whose values are pointers, borrowed: NULL if the key is not there. */
+/* For maps with borrowed pointers as values: NULL if the key is missing. */
 static inline void *map_find_ptr(const struct map *map, uint64_t key)
 {
 	const uint64_t *value = map_find(map, key);

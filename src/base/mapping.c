@@ -9,31 +9,31 @@
 #include "base/map.h"
 
 /*
- * The handler must not wait for a lock that the interrupted code may hold, so it
- * walks a list in which nothing is ever freed or moved: entries are pushed in
- * front, and an entry that is not in use has the size 0.
+ * The handler must not wait for a lock that the interrupted code can hold, so it
+ * walks a list whose entries are never freed or moved: new entries are pushed to
+ * the front, and unused entries have the size 0.
  */
 struct entry {
 	uintptr_t start;
 	size_t size;
 	int protection;
-	bool is_guard; /* of a library, for all addresses that no other entry has */
+	bool is_guard; /* for a library: covers all addresses outside of other entries */
 	bool is_lost;
 	char *name;
-	struct entry *next;      /* of all entries */
-	struct entry *next_free; /* of those that can be used again */
+	struct entry *next;      /* in `entries` */
+	struct entry *next_free; /* in `free_entries` */
 };
 
 static struct entry *entries;
 static unsigned int losses;
-static struct sigaction action_before;
+static struct sigaction previous_action;
 
-/* What the handler does not touch, and the lock that guards it. */
+/* Not used by the handler, and protected by the lock. */
 static bool is_locked;
 static bool is_handled;
 static struct entry *free_entries;
 static struct map entry_of; /* start -> struct entry */
-static char *lost_name;     /* of the first mapping with a name that was freed after its loss */
+static char *lost_name;     /* of the first lost mapping that was freed */
 
 static void lock(void)
 {
@@ -46,7 +46,7 @@ static void unlock(void)
 	__atomic_store_n(&is_locked, false, __ATOMIC_RELEASE);
 }
 
-/* The mapping at an address, or else the guard of a library; NULL if there is neither. */
+/* The mapping that contains an address, otherwise a library's guard; NULL if there is neither. */
 static struct entry *find(uintptr_t address)
 {
 	struct entry *e = __atomic_load_n(&entries, __ATOMIC_ACQUIRE), *guard = NULL;
@@ -68,7 +68,7 @@ static bool put_zeros(uintptr_t start, size_t size, int protection)
 		    0) != MAP_FAILED;
 }
 
-/* From the missing page on: a file that lost one page has lost all behind it. */
+/* Replace all pages from the missing one on: a truncated file has lost those, too. */
 static bool replace(uintptr_t address)
 {
 	size_t page_size = sysconf(_SC_PAGESIZE);
@@ -88,9 +88,9 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 		__atomic_add_fetch(&losses, 1, __ATOMIC_RELAXED);
 		return;
 	}
-	sigaction(number, &action_before, NULL);
+	sigaction(number, &previous_action, NULL);
 	if (info->si_code <= 0)
-		raise(number); /* as somebody sent it, it does not come again by itself */
+		raise(number); /* a process sent it; unlike a fault, it does not recur on return */
 }
 
 /* Call with the lock held. */
@@ -99,11 +99,11 @@ static void handle_sigbus(void)
 	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
 
 	if (!is_handled)
-		sigaction(SIGBUS, &action, &action_before);
+		sigaction(SIGBUS, &action, &previous_action);
 	is_handled = true;
 }
 
-/* An entry of the list that is not in use; call with the lock held. */
+/* An unused entry of the list; call with the lock held. */
 static struct entry *take_entry(void)
 {
 	struct entry *e = free_entries;

@@ -9,8 +9,8 @@
  * systemd's journal does the same.
  *
  * SIGBUS at an address outside of all mappings, or sent by another process,
- * has the effect that it had before.  A forked child keeps its mappings and the
- * handler; executing a program resets both.  Any thread may call any of this.
+ * keeps its previous action.  A forked child inherits mappings and handler;
+ * execve() resets both.  All functions are thread-safe.
  */
 #ifndef SONDE_BASE_MAPPING_H
 #define SONDE_BASE_MAPPING_H
@@ -18,24 +18,24 @@
 #include "base/base.h"
 
 /*
- * Map a file from its begin; NULL and errno if that fails.  mapping_lost_name() reports
- * the name, unless it is NULL.
+ * Map a file from offset 0; returns NULL and sets errno on failure.  After a loss,
+ * mapping_lost_name() returns `name`, unless it is NULL.
  */
 void *mapping_new(int fd, size_t size, int protection, int flags, const char *name);
 void mapping_free(void *start, size_t size);
 
-/* Whether pages of a mapping were missing when they were touched. */
+/* Whether an access to the mapping found a page missing. */
 bool mapping_is_lost(const void *start);
 
-/* Number of losses since the process began. */
+/* Number of losses since the process started. */
 unsigned int mapping_losses(void);
 
-/* The name of a file that was lost, also if it is unmapped now; NULL if there is none. */
+/* The name of a file that was truncated while mapped; NULL if there is none. */
 const char *mapping_lost_name(void);
 
 /*
- * Between these two calls, a library maps parts of this file on its own: a page that is
- * missing outside of all mappings above becomes zeros, and counts as a loss of this file.
+ * Between these two calls a library maps parts of the named file itself: a missing page
+ * outside of all other mappings is replaced by zeros and counts as a loss of this file.
  */
 struct mapping_guard;
 struct mapping_guard *mapping_guard_new(const char *name);

@@ -93,7 +93,7 @@ void out_hex(struct out *o, uint64_t n)
 size_t utf8_length(const char *s, size_t len)
 {
 	const unsigned char *c = (const unsigned char *)s;
-	/* The least second byte keeps out overlong forms, the greatest surrogates and > 10ffff. */
+	/* Limits of the second byte: low excludes overlong forms, high surrogates and > 10ffff. */
 	unsigned char low = 0x80, high = 0xbf;
 	size_t n;
 
@@ -137,10 +137,10 @@ bool utf8_control(const char *s, size_t char_len)
 	} controls[] = {
 		{ 0x0000, 0x001f }, /* C0 */
 		{ 0x007f, 0x009f }, /* DEL, and C1: U+009B begins an escape sequence */
-		{ 0x061c, 0x061c }, /* direction of text, here and below */
-		{ 0x200e, 0x200f },
-		{ 0x2028, 0x202e }, /* also separators of lines and paragraphs */
-		{ 0x2066, 0x206f },
+		{ 0x061c, 0x061c }, /* text direction */
+		{ 0x200e, 0x200f }, /* text direction */
+		{ 0x2028, 0x202e }, /* line and paragraph separators, text direction */
+		{ 0x2066, 0x206f }, /* text direction */
 		{ 0xfeff, 0xfeff }, /* byte order mark */
 		{ 0xfff9, 0xfffb }, /* annotations */
 	};

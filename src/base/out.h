@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * out - text onto a file, quickly.
+ * out - fast buffered text output.
  *
- * A dump writes millions of short pieces.  printf() spends more time on each
- * than it takes to find out what to write, so pieces are put together here in
- * one large buffer, which goes out when it is full.  A failed write is kept
- * until somebody asks: out_flush() at the end tells of a full disk, and nobody
- * has to check each piece.
+ * A dump writes millions of short strings and numbers, for which printf() is too
+ * slow.  They are collected in one large buffer, which is written when it is
+ * full.  The first write error is remembered until out_flush(), so callers check
+ * once at the end instead of after each call.
  *
- * Names in a capture come from strangers: a thread may call itself anything,
- * escape sequences included.  out_escaped() makes such a name safe for a
- * terminal and keeps it on its line.
+ * Names in a capture are untrusted: a thread can put escape sequences into its
+ * own name.  out_escaped() makes a name safe for a terminal and keeps it on one
+ * line.
  */
 #ifndef SONDE_BASE_OUT_H
 #define SONDE_BASE_OUT_H
@@ -24,15 +23,15 @@
 struct out {
 	FILE *file; /* borrowed */
 	size_t used;
-	int error; /* negative errno of the first write that failed */
+	int error; /* negative errno of the first failed write */
 	char buf[1 << 16];
 };
 
 void out_init(struct out *o, FILE *file);
 
-/* Write what is held back; 0, or the negative errno of the first write that failed. */
+/* Write the buffer to the file.  Returns 0 or the negative errno of the first failed write. */
 int out_flush(struct out *o);
-int out_finish(struct out *o, struct err *err); /* likewise, with a sentence */
+int out_finish(struct out *o, struct err *err); /* same, with a message */
 
 void out_u64(struct out *o, uint64_t n);
 void out_i64(struct out *o, int64_t n);
@@ -40,10 +39,10 @@ void out_hex(struct out *o, uint64_t n);                                 /* 1f, 
 void out_u64_wide(struct out *o, uint64_t n, size_t columns, char fill); /* right-aligned */
 void out_fill(struct out *o, size_t count, char c);
 
-/* A string of anybody's making, with what is not printable as \n, \t, \xNN; returns its width. */
+/* An untrusted string; control characters become \n, \t, \xNN.  Returns its width in columns. */
 size_t out_escaped(struct out *o, const char *s, size_t len);
 
-void out_spill(struct out *o, const char *s, size_t len); /* for out_bytes() alone */
+void out_spill(struct out *o, const char *s, size_t len); /* slow path of out_bytes() */
 
 static inline void out_bytes(struct out *o, const char *s, size_t len)
 {
@@ -66,15 +65,15 @@ static inline void out_char(struct out *o, char c)
 }
 
 /*
- * The number of bytes of the well-formed UTF-8 character at s, or 0 where there
- * is none: a stray byte, an overlong form, half a surrogate pair, a cut end.
+ * The length in bytes of the UTF-8 character at s; 0 if it is malformed: a stray
+ * byte, an overlong form, a surrogate, or a truncated character.
  */
 size_t utf8_length(const char *s, size_t len);
 
-/* The code point of a well-formed character of that many bytes. */
+/* The code point of a well-formed character of char_len bytes. */
 uint32_t utf8_code(const char *s, size_t char_len);
 
-/* Whether that character acts on a terminal or on the direction of a line, and is not visible. */
+/* Whether the character is an invisible control: of the terminal, or of the text direction. */
 bool utf8_control(const char *s, size_t char_len);
 
 #endif

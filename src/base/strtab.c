@@ -8,11 +8,10 @@
 #include "base/vec.h"
 
 /*
- * The texts lie in an arena and never move.  A table of slots with open
- * addressing finds the id of a text; it doubles before it is more than half
- * full, so adding is O(1) on average.  Each string keeps its hash: a search
- * compares texts only where the hashes are equal, and growing hashes nothing
- * anew.
+ * The texts are in an arena and never move.  A hash table with open addressing
+ * maps texts to ids; it doubles before it is more than half full, so adding is
+ * O(1) on average.  Each string stores its hash: a lookup compares texts only if
+ * the hashes are equal, and growing the table does not hash again.
  */
 struct str {
 	const char *text;
@@ -23,8 +22,8 @@ struct str {
 struct strtab {
 	struct arena *arena;
 	VEC(struct str) strs; /* by id */
-	uint32_t *slots;      /* ids; 0 is free, since the empty string is never looked up */
-	size_t room;          /* slots, a power of two */
+	uint32_t *slots;      /* ids; 0 marks a free slot, as the empty string is never in one */
+	size_t room;          /* number of slots, a power of two */
 };
 
 enum { FIRST_ROOM = 64 };
@@ -50,7 +49,7 @@ void strtab_free(struct strtab *tab)
 	free(tab);
 }
 
-/* The slot that holds this text, or the free one where it belongs. */
+/* The slot of this text, or the free slot to insert it. */
 static uint32_t *find_slot(const struct strtab *tab, const char *s, size_t len, uint64_t hash)
 {
 	for (size_t i = hash & (tab->room - 1);; i = (i + 1) & (tab->room - 1)) {

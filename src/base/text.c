@@ -11,15 +11,15 @@ struct unit {
 	uint64_t size;
 };
 
-/* What a decimal number says before its unit is known. */
+/* A decimal number, whole + part / scale, and the unit that follows it. */
 struct number {
 	uint64_t whole;
-	uint64_t part, place; /* the digits behind the point, over a power of ten */
-	const char *rest;     /* what stands behind it */
+	uint64_t part, scale; /* digits after the point, and the power of ten to divide by */
+	const char *unit;
 };
 
-/* Digits past this place are worth less than one of the smallest unit we have. */
-#define LAST_PLACE 1000000000000000000ull
+/* Later digits are less than one of the smallest unit. */
+#define MAX_SCALE 1000000000000000000ull
 
 static bool is_digit(char c)
 {
@@ -28,7 +28,7 @@ static bool is_digit(char c)
 
 static int number_read(const char *s, struct number *ret)
 {
-	struct number n = { .place = 1 };
+	struct number n = { .scale = 1 };
 
 	if (!is_digit(*s))
 		return -EINVAL;
@@ -40,20 +40,20 @@ static int number_read(const char *s, struct number *ret)
 		if (!is_digit(*++s))
 			return -EINVAL;
 		for (; is_digit(*s); s++) {
-			if (n.place == LAST_PLACE)
+			if (n.scale == MAX_SCALE)
 				continue;
 			n.part = 10 * n.part + (uint64_t)(*s - '0');
-			n.place *= 10;
+			n.scale *= 10;
 		}
 	}
-	n.rest = s;
+	n.unit = s;
 	*ret = n;
 	return 0;
 }
 
 static int number_scale(const struct number *n, uint64_t unit, uint64_t *ret)
 {
-	uint64_t part = (uint64_t)((unsigned __int128)n->part * unit / n->place);
+	uint64_t part = (uint64_t)((unsigned __int128)n->part * unit / n->scale);
 	uint64_t sum;
 
 	if (__builtin_mul_overflow(n->whole, unit, &sum) || __builtin_add_overflow(sum, part, &sum))
@@ -77,7 +77,7 @@ int parse_time(const char *s, nsec_t *ret)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
-		if (strcmp(n.rest, units[i].name) == 0)
+		if (strcmp(n.unit, units[i].name) == 0)
 			return number_scale(&n, units[i].size, ret);
 	return -EINVAL;
 }
@@ -91,12 +91,12 @@ int parse_size(const char *s, uint64_t *ret)
 
 	if (r < 0)
 		return r;
-	const char *letter = *n.rest ? strchr(letters, *n.rest | 0x20) : NULL;
+	const char *letter = *n.unit ? strchr(letters, *n.unit | 0x20) : NULL;
 	if (letter) {
 		unit = 1ull << 10 * (letter - letters + 1);
-		n.rest += n.rest[1] == 'i' && n.rest[2] == 'B' ? 2 : 1;
+		n.unit += n.unit[1] == 'i' && n.unit[2] == 'B' ? 2 : 1;
 	}
-	if (*n.rest && strcmp(n.rest, "B") != 0)
+	if (*n.unit && strcmp(n.unit, "B") != 0)
 		return -EINVAL;
 	return number_scale(&n, unit, ret);
 }
@@ -108,7 +108,7 @@ int parse_count(const char *s, uint64_t max, uint64_t *ret)
 
 	if (r < 0)
 		return r;
-	if (*n.rest || n.place != 1)
+	if (*n.unit || n.scale != 1)
 		return -EINVAL;
 	if (n.whole > max)
 		return -ERANGE;
@@ -121,7 +121,7 @@ static uint64_t divide_rounded(unsigned __int128 n, uint64_t by)
 	return (uint64_t)((n + by / 2) / by);
 }
 
-/* n in units, to three significant digits; zeros at the end say nothing and go. */
+/* n in a unit, with three significant digits and without trailing zeros. */
 static struct text format_scaled(uint64_t n, struct unit unit)
 {
 	struct text t;
@@ -140,7 +140,7 @@ static struct text format_scaled(uint64_t n, struct unit unit)
 	return t;
 }
 
-/* In the first of the units in which n rounds to less than limit, or the last. */
+/* Format n in the first unit in which it rounds to less than `limit`, or in the last one. */
 static struct text format_in(uint64_t n, const struct unit *units, size_t count, uint64_t limit)
 {
 	size_t i = 0;
@@ -207,7 +207,7 @@ struct text text_right(struct text t, size_t columns)
 	struct text padded;
 
 	for (const char *s = t.s; *s; s++)
-		width += (*s & 0xc0) != 0x80; /* not the second byte of a letter */
+		width += (*s & 0xc0) != 0x80; /* continuation bytes of UTF-8 have no width */
 
 	size_t blanks = columns > width ? columns - width : 0;
 	if (blanks > sizeof(padded.s) - 1 - bytes)

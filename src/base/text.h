@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text - times, sizes and counts, as people write and read them.
+ * text - parse and format times, sizes and counts.
  *
- * Reading: all arithmetic is in integers, so that `0.1s` is 100,000,000 ns and
- * not something near it, and a number too large for its type is refused rather
- * than wrapped.  The whole string must be a number, with nothing before or
- * behind it.
+ * Parsing uses integers only, so `0.1s` is exactly 100,000,000 ns, and a number
+ * too large for its type is an error.  The whole string must be one number with
+ * its unit.
  *
- * Writing: at most three significant digits, because a fourth is noise to a
- * reader, and the unit that leaves one to three of them before the point.  The
- * result comes by value, so that several may stand in one call:
+ * Formatting uses at most three significant digits, and the unit that leaves one
+ * to three of them before the decimal point.  The result is returned by value, so
+ * that one call can use several:
  *
  *	printf("%s in %s\n", format_size(bytes).s, format_time(ns).s);
  */
@@ -22,7 +21,7 @@ struct text {
 	char s[32];
 };
 
-/* These return 0, -EINVAL if s is not of the kind, or -ERANGE if it does not fit. */
+/* These return 0, -EINVAL if the string is malformed, or -ERANGE if the number is too large. */
 
 int parse_time(const char *s, nsec_t *ret);   /* 5, 5s, 1.5ms, 20us, 20µs, 7ns, 2m, 1h */
 int parse_size(const char *s, uint64_t *ret); /* 4096, 64k, 1.5M, 1G, 64KiB: powers of 1024 */
@@ -32,8 +31,7 @@ struct text format_time(nsec_t ns); /* 480 ns, 12 µs, 3.21 ms, 75.2 s, 2 min 05
 struct text format_size(uint64_t bytes); /* 512 B, 12.4 MiB */
 struct text format_count(uint64_t n);    /* 1,234,567 */
 
-/* The same with blanks before it, up to that many columns; µ counts as one, which %8s gets wrong.
- */
+/* Right-align in a number of columns.  Unlike printf's %8s, it counts µ as one column. */
 struct text text_right(struct text t, size_t columns);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vec - a growing array of any type.
+ * vec - a growable array of any type.
  *
  *	VEC(struct frame) frames = { 0 };
  *	*vec_push(&frames) = (struct frame){ ... };
@@ -8,7 +8,7 @@
  *		use(&frames.items[i]);
  *	vec_done(&frames);
  *
- * Pointers into it hold until the next push.
+ * Pointers to items are valid until the next push.
  */
 #ifndef SONDE_BASE_VEC_H
 #define SONDE_BASE_VEC_H
@@ -21,7 +21,7 @@
 		size_t count, room; \
 	}
 
-/* A pointer to one more item at the end; its contents are undefined. */
+/* Append an uninitialised item and return a pointer to it. */
 #define vec_push(v) \
 	({ \
 		if ((v)->count == (v)->room) { \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * view - bytes that belong to somebody else and need not be terminated.
+ * view - a borrowed string with a length, not terminated by NUL.
  *
- * A parser that works on a mapped file hands out views of it and copies nothing.
+ * Parsers return views into a mapped file instead of copies.
  */
 #ifndef SONDE_BASE_VIEW_H
 #define SONDE_BASE_VIEW_H
