@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_format - the bytes of a capture; only for its writer, reader and tests.
+ * capture_format - on-disk layout of a capture, for its writer, reader and tests.
  *
- * A file header, then blocks.  All of them begin at a multiple of 64 bytes, so
- * a block's header never straddles a page: the kernel copies it into the file
- * as a whole or not at all, even if the writer is killed in that very moment.
- * Both kinds of header end with a checksum of what stands before it in them,
- * and a block's payload is checked with its padding: no byte of a capture is
- * without a checksum.  doc/man/sonde-capture.5.scd says what each field is for.
+ * Header and blocks start at multiples of 64 bytes, so a block header never
+ * crosses a page: the kernel copies it into the file completely or not at all,
+ * even if the writer is killed at that moment.  Both headers end with a checksum
+ * of their preceding bytes, and the payload checksum includes the padding, so
+ * checksums cover every byte of a capture.  sonde-capture(5) documents each field.
  */
 #ifndef SONDE_EVENT_CAPTURE_FORMAT_H
 #define SONDE_EVENT_CAPTURE_FORMAT_H
@@ -17,13 +16,13 @@
 #include "base/base.h"
 #include "event/event.h"
 
-#define CAPTURE_MAGIC "\x89sonde\r\n" /* a transfer that mends line ends shows here */
+#define CAPTURE_MAGIC "\x89sonde\r\n" /* like PNG, detects line-ending conversion */
 #define CAPTURE_BYTE_ORDER 0x01020304u
 #define CAPTURE_VERSION 1u
 
 enum {
 	BLOCK_ALIGN = 64,
-	BLOCK_TARGET = 256 * 1024, /* how much payload the writer puts into one block */
+	BLOCK_TARGET = 256 * 1024, /* payload size at which the writer starts a new block */
 	META_STRINGS = 5,
 };
 
@@ -32,7 +31,7 @@ struct file_header {
 	uint32_t byte_order;
 	uint32_t version;
 	uint32_t size;    /* of this header, with its strings, padding and checksum */
-	uint32_t strings; /* offset of the strings: where the fixed part ends */
+	uint32_t strings; /* offset of the strings, which is the size of the fixed part */
 	uint32_t cpu_count;
 	uint32_t reserved;
 	uint64_t start;
@@ -51,7 +50,7 @@ enum block_type {
 
 struct block_header {
 	uint32_t magic;
-	uint32_t type;        /* enum block_type; unknown ones are passed over */
+	uint32_t type;        /* enum block_type; readers skip unknown types */
 	uint64_t size;        /* of the payload, without padding */
 	uint32_t count;       /* records or strings */
 	uint32_t number;      /* blocks before this one */
@@ -68,7 +67,7 @@ struct end_payload {
 _Static_assert(sizeof(struct file_header) == 56, "written to disk");
 _Static_assert(sizeof(struct block_header) == BLOCK_ALIGN, "written to disk");
 
-static inline uint64_t padded(uint64_t size)
+static inline uint64_t capture_padded(uint64_t size)
 {
 	return (size + BLOCK_ALIGN - 1) & ~(uint64_t)(BLOCK_ALIGN - 1);
 }
@@ -78,16 +77,19 @@ static inline uint64_t block_checksum(const struct block_header *h)
 	return XXH3_64bits(h, offsetof(struct block_header, checksum));
 }
 
-/* By kind, the words of a record's first version, or of its fixed part: they never change. */
+/*
+ * By kind, the size in 8-byte words of the first version of the record, or of its fixed part.
+ * These never change.  0 for unknown kinds.
+ */
 extern const uint8_t record_first_words[256];
 
-/* The same; of a kind that is not in the table, the head is all that is known. */
+/* The minimum size of a record in words; for unknown kinds, that of the head. */
 static inline unsigned int record_min_words(unsigned int kind)
 {
 	return record_first_words[kind] ?: sizeof(struct record) / 8;
 }
 
-/* Whether the record at r is whole within room bytes, and so are its variable parts. */
+/* Whether the record at r, including its variable part, fits into `room` bytes. */
 static inline bool record_fits(const struct record *r, size_t room)
 {
 	if (room < sizeof(*r) || r->words * 8u > room || r->words < record_min_words(r->kind))

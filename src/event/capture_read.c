@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_read - a capture, mapped and checked.
+ * capture_read - map a capture and validate it while reading.
  *
- * Opening walks over the headers of all blocks, takes in the strings, and notes
- * where the good part ends and why: at the END block; at a place where no block
- * was written any more, which is how a killed recorder leaves its file; or at
- * damage.  The records are looked at only when a cursor comes to them: first
- * the checksum of their block, then, one by one, that each is as long as its
- * kind must be and ends inside the block.  So every byte is checked before
- * anyone sees it, and a large capture opens at once.
+ * Opening reads the headers of all blocks, indexes the strings, and determines
+ * where the valid part ends and why: at the END block, at an offset where no
+ * further block was written (the recorder was killed), or at damage.  Records are
+ * checked when a cursor reaches them: first the checksum of their block, then
+ * that each record has at least the size of its kind and ends inside the block.
+ * So no byte is used unchecked, and even a large capture opens quickly.
  */
 #include "event/capture.h"
 
@@ -27,20 +26,20 @@ struct capture {
 	char *name; /* for messages */
 	const unsigned char *data;
 	size_t size;
-	struct view mapped; /* where data is, unless it is borrowed */
+	struct view mapped; /* the mapped file, empty if data is borrowed */
 	struct capture_meta meta;
-	VEC(struct block_header) blocks; /* of records; copies, so nobody changes them any more */
+	VEC(struct block_header) blocks; /* record blocks; copies, as the file can change */
 	VEC(const char *) strings;       /* by id - 1 */
-	uint64_t records;                /* that these blocks claim to have */
-	uint32_t number;                 /* blocks of any type so far */
-	size_t end;                      /* of the good part */
+	uint64_t records;                /* number of records according to block headers */
+	uint32_t number;                 /* number of blocks of all types so far */
+	size_t end;                      /* offset where the valid part ends */
 	bool complete;
 	bool damaged;
 	struct err damage;
 };
 
-#define CUT_SHORT \
-	"cut short: the block at offset %zu needs %" PRIu64 " bytes, the file has %zu left"
+#define TRUNCATED \
+	"truncated: the block at offset %zu needs %" PRIu64 " bytes, the file has %zu left"
 
 enum { HOLE_LIMIT = 64 * 1024 * 1024 };
 
@@ -55,7 +54,7 @@ const uint8_t record_first_words[256] = {
 	[RECORD_CONTEXT] = 7,    [RECORD_ATTRIBUTE] = 7,    [RECORD_COUNTER] = 4,
 };
 
-/* Ends the good part at cap->end. The sentence starts with the file's name. */
+/* Mark the capture as damaged at cap->end.  The message starts with "'name' is". */
 __attribute__((format(printf, 2, 3))) static int damage(struct capture *cap, const char *fmt, ...)
 {
 	char text[sizeof(cap->damage.text)];
@@ -82,10 +81,10 @@ static bool header_valid(const struct block_header *h)
 }
 
 /*
- * No header where one belongs.  If nothing follows but what a killed writer
- * may leave, a payload without its header, the recording just ends here; if
- * there is another block, something has wiped this one out.  After a crash of
- * the machine a file may go on with zeros for long, hence the limit.
+ * The header at cap->end is all zeros.  A killed writer leaves at most a payload
+ * without a header, and then the recording ends here.  If a valid block follows,
+ * this one was overwritten.  After a crash of the host a file can end with a long
+ * run of zeros, hence the limit.
  */
 static int end_at_hole(struct capture *cap)
 {
@@ -101,7 +100,7 @@ static int end_at_hole(struct capture *cap)
 	return 0;
 }
 
-/* Whether a header read at cap->end may stand there, with left bytes behind it. */
+/* Check the block header at cap->end, which `left` bytes follow. */
 static int check_header(struct capture *cap, const struct block_header *h, size_t left)
 {
 	size_t at = cap->end;
@@ -116,20 +115,20 @@ static int check_header(struct capture *cap, const struct block_header *h, size_
 			      "damaged: expected block %u at offset %zu, "
 			      "found block %u of offset %" PRIu64,
 			      cap->number, at, h->number, h->offset);
-	if (h->size > left || padded(h->size) > left)
-		return damage(cap, CUT_SHORT, at, sizeof(*h) + h->size, sizeof(*h) + left);
+	if (h->size > left || capture_padded(h->size) > left)
+		return damage(cap, TRUNCATED, at, sizeof(*h) + h->size, sizeof(*h) + left);
 	return 1;
 }
 
-/* 1 and the header of the block at cap->end, 0 if the capture ends here. */
-static int take_header(struct capture *cap, struct block_header *ret)
+/* Read the header of the block at cap->end: 1, or 0 if the capture ends here. */
+static int read_header(struct capture *cap, struct block_header *ret)
 {
 	size_t left = cap->size - cap->end, size = sizeof(*ret);
 
 	if (all_zero(cap->data + cap->end, left < size ? left : size))
 		return end_at_hole(cap);
 	if (left < size)
-		return damage(cap, CUT_SHORT, cap->end, (uint64_t)size, left);
+		return damage(cap, TRUNCATED, cap->end, (uint64_t)size, left);
 	memcpy(ret, cap->data + cap->end, size);
 	return check_header(cap, ret, left - size);
 }
@@ -141,10 +140,10 @@ static const unsigned char *payload_of(const struct capture *cap, const struct b
 
 static bool payload_valid(const struct capture *cap, const struct block_header *h)
 {
-	return XXH3_64bits(payload_of(cap, h), padded(h->size)) == h->payload_checksum;
+	return XXH3_64bits(payload_of(cap, h), capture_padded(h->size)) == h->payload_checksum;
 }
 
-static int take_strings(struct capture *cap, const struct block_header *h)
+static int read_strings(struct capture *cap, const struct block_header *h)
 {
 	const char *s = (const char *)payload_of(cap, h), *end = s + h->size;
 	uint32_t count = 0;
@@ -154,19 +153,19 @@ static int take_strings(struct capture *cap, const struct block_header *h)
 		count++;
 	}
 	if (s < end)
-		return damage(cap, "damaged: a string in the block at offset %zu does not end",
+		return damage(cap, "damaged: a string in the block at offset %zu is not terminated",
 			      cap->end);
 	if (count != h->count)
 		return damage(cap,
-			      "damaged: the block at offset %zu should have %u strings, it has %u",
+			      "damaged: the block at offset %zu should have %u strings but has %u",
 			      cap->end, h->count, count);
 	return 1;
 }
 
-static int take_end(struct capture *cap, const struct block_header *h)
+static int read_end(struct capture *cap, const struct block_header *h)
 {
 	struct end_payload end = { 0 };
-	size_t after = cap->end + sizeof(*h) + padded(h->size);
+	size_t after = cap->end + sizeof(*h) + capture_padded(h->size);
 
 	memcpy(&end, payload_of(cap, h), h->size < sizeof(end) ? h->size : sizeof(end));
 	if (end.records != cap->records || end.strings != cap->strings.count)
@@ -182,8 +181,8 @@ static int take_end(struct capture *cap, const struct block_header *h)
 	return 0;
 }
 
-/* 1 if the walk goes on behind this block. */
-static int take_block(struct capture *cap, const struct block_header *h)
+/* Returns 1 if another block can follow. */
+static int read_block(struct capture *cap, const struct block_header *h)
 {
 	switch (h->type) {
 	case BLOCK_RECORDS:
@@ -196,24 +195,24 @@ static int take_block(struct capture *cap, const struct block_header *h)
 			return damage(cap,
 				      "damaged: the block at offset %zu has the wrong checksum",
 				      cap->end);
-		return h->type == BLOCK_END ? take_end(cap, h) : take_strings(cap, h);
+		return h->type == BLOCK_END ? read_end(cap, h) : read_strings(cap, h);
 	default:
 		return 1;
 	}
 }
 
-/* All blocks, up to the end or to damage, which is kept for the cursors to report. */
-static void walk(struct capture *cap)
+/* Read the headers of all blocks, up to the end or to damage, which capture_next() reports. */
+static void read_blocks(struct capture *cap)
 {
 	struct block_header h;
 
-	while (take_header(cap, &h) > 0 && take_block(cap, &h) > 0) {
-		cap->end += sizeof(h) + padded(h.size);
+	while (read_header(cap, &h) > 0 && read_block(cap, &h) > 0) {
+		cap->end += sizeof(h) + capture_padded(h.size);
 		cap->number++;
 	}
 }
 
-/* That this is a capture at all, and has a whole header; its contents come next. */
+/* Check that the file is a capture with an intact header. */
 static int check_file_header(struct capture *cap, struct file_header *ret)
 {
 	struct file_header *h = ret;
@@ -223,20 +222,21 @@ static int check_file_header(struct capture *cap, struct file_header *ret)
 	if (cap->size == 0)
 		return damage(cap, "empty, not a sonde capture");
 	if (memcmp(cap->data, CAPTURE_MAGIC, known) != 0)
-		return damage(cap, "not a sonde capture: it has no signature at offset 0");
+		return damage(cap, "not a sonde capture: bad magic at offset 0");
 	if (cap->size < sizeof(*h))
-		return damage(cap, "cut short: the file header needs %zu bytes, the file has %zu",
+		return damage(cap, "truncated: the file header needs %zu bytes, the file has %zu",
 			      sizeof(*h), cap->size);
 	memcpy(h, cap->data, sizeof(*h));
 	if (h->byte_order == __builtin_bswap32(CAPTURE_BYTE_ORDER))
-		return damage(cap, "from a machine of the other byte order");
+		return damage(cap, "from a host with the other byte order");
 	if (h->byte_order != CAPTURE_BYTE_ORDER)
 		return damage(cap, "damaged: the byte order mark at offset 8 is 0x%08x, not 0x%08x",
 			      h->byte_order, CAPTURE_BYTE_ORDER);
 	if (h->size < sizeof(*h) + sizeof(checksum) || h->size % BLOCK_ALIGN)
-		return damage(cap, "damaged: the header size at offset 16 cannot be %u", h->size);
+		return damage(cap, "damaged: the header size at offset 16 is %u, which is invalid",
+			      h->size);
 	if (h->size > cap->size)
-		return damage(cap, "cut short: the file header needs %u bytes, the file has %zu",
+		return damage(cap, "truncated: the file header needs %u bytes, the file has %zu",
 			      h->size, cap->size);
 	memcpy(&checksum, cap->data + h->size - sizeof(checksum), sizeof(checksum));
 	if (checksum != XXH3_64bits(cap->data, h->size - sizeof(checksum)))
@@ -244,7 +244,7 @@ static int check_file_header(struct capture *cap, struct file_header *ret)
 	return 0;
 }
 
-static int take_meta(struct capture *cap, const struct file_header *h)
+static int read_meta(struct capture *cap, const struct file_header *h)
 {
 	const char **strings[META_STRINGS] = { &cap->meta.host, &cap->meta.kernel,
 					       &cap->meta.machine, &cap->meta.command,
@@ -270,7 +270,7 @@ static int take_meta(struct capture *cap, const struct file_header *h)
 	return 0;
 }
 
-static int take_file(struct capture *cap)
+static int read_file(struct capture *cap)
 {
 	struct file_header h;
 	int r = check_file_header(cap, &h);
@@ -278,19 +278,19 @@ static int take_file(struct capture *cap)
 	if (r < 0)
 		return r;
 	if (h.version != CAPTURE_VERSION)
-		return damage(cap, "of format version %u, and this program reads version %u",
+		return damage(cap, "in format version %u, but this sonde reads only version %u",
 			      h.version, CAPTURE_VERSION);
-	r = take_meta(cap, &h);
+	r = read_meta(cap, &h);
 	if (r < 0)
 		return r;
-	walk(cap);
+	read_blocks(cap);
 	return 0;
 }
 
-/* Takes over cap->data, whether it succeeds or not. */
+/* Takes ownership of cap, also on failure. */
 static int open_data(struct capture *cap, struct capture **ret, struct err *err)
 {
-	int r = take_file(cap);
+	int r = read_file(cap);
 
 	if (r < 0) {
 		*err = cap->damage;
@@ -364,7 +364,7 @@ void capture_cursor_init(struct capture_cursor *cur, const struct capture *cap, 
 	*cur = (struct capture_cursor){ .cap = cap, .from = from, .to = to };
 }
 
-/* Goes to the next block with records in the cursor's range: as capture_next(). */
+/* Go to the next block with records in the cursor's range; returns as capture_next() does. */
 static int next_block(struct capture_cursor *cur, struct err *err)
 {
 	const struct capture *cap = cur->cap;
@@ -390,7 +390,7 @@ static int next_block(struct capture_cursor *cur, struct err *err)
 	return -EBADMSG;
 }
 
-/* Why the record at the cursor does not fit. */
+/* Write the message for a record for which record_fits() is false. */
 static int bad_record(const struct capture_cursor *cur, struct err *err)
 {
 	const struct record *r = (const struct record *)cur->at;
@@ -410,7 +410,7 @@ static int bad_record(const struct capture_cursor *cur, struct err *err)
 			       name, at, size, r->kind, record_min_words(r->kind) * 8u);
 	return err_set(err, -EBADMSG,
 		       "'%s' is damaged: the record at offset %zu, of kind %u, "
-		       "says it has more in it than its %zu bytes",
+		       "has data beyond its %zu bytes",
 		       name, at, r->kind, size);
 }
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_write - a recording on its way into a file.
+ * capture_write - write a recording into a file, block by block.
  *
- * Records gather in memory until they fill a block.  A block goes into the file
- * payload first, header second.  Until the header is there, the place where it
- * belongs reads as zeros, and that is how a reader knows the end of a recording
- * whose writer was killed; nothing ever has to be repaired.  If writing fails,
- * the file is cut back to the last whole block, so that a full disk leaves a
- * capture just as readable.
+ * Records are collected in memory until they fill a block.  A block is written
+ * payload first, header second.  Until the header is written, its offset reads
+ * as zeros; this marks the end of a recording whose writer was killed, so that
+ * such a file needs no repair.  If a write fails, the file is truncated to the
+ * last complete block, so that a full disk also leaves a readable capture.
  *
- * Strings are numbered as they come, and those not yet in the file are written
- * right before the records that may speak of them.
+ * Strings get ids in the order of their first use.  New strings are written
+ * right before the first block of records that can refer to them.
  */
 #include "event/capture.h"
 
@@ -23,7 +22,7 @@
 #include "event/capture_format.h"
 #include "event/write_queue.h"
 
-/* A block that is being filled. */
+/* The payload of a block that is being filled. */
 struct payload {
 	unsigned char *data;
 	size_t size, room;
@@ -34,19 +33,19 @@ struct payload {
 struct capture_writer {
 	int fd;
 	char *path;
-	uint64_t end; /* of the last whole block: where the next one goes */
+	uint64_t end; /* offset of the next block */
 	uint32_t blocks;
-	uint64_t records; /* in these blocks */
+	uint64_t records; /* number of records in these blocks */
 	struct strtab *strings;
-	uint32_t strings_written;  /* ids below are in the file */
-	struct payload payload;    /* of records */
-	struct write_queue *queue; /* or NULL: then blocks are written at once */
+	uint32_t strings_written;  /* lowest id that is not in the file */
+	struct payload payload;    /* records of the next block */
+	struct write_queue *queue; /* NULL: blocks are written synchronously */
 	bool closed;
-	int failed;         /* the negative errno that ended writing, */
-	struct err failure; /* and its sentence */
+	int failed;         /* negative errno of the first failed write, or 0 */
+	struct err failure; /* its message */
 };
 
-/* Appends; there is always room for padding behind it. */
+/* Append, and leave room for the padding. */
 static void payload_put(struct payload *p, const void *data, size_t size)
 {
 	if (p->size + size + BLOCK_ALIGN > p->room) {
@@ -62,10 +61,10 @@ static void payload_done(struct payload *p)
 	free(p->data);
 }
 
-/* Adds zeros up to the size that the file needs, and returns that. */
+/* Pad with zeros to the block alignment, and return the padded size. */
 static size_t payload_pad(struct payload *p)
 {
-	size_t size = padded(p->size);
+	size_t size = capture_padded(p->size);
 
 	memset(p->data + p->size, 0, size - p->size);
 	return size;
@@ -87,7 +86,7 @@ static int write_at(int fd, const void *data, size_t size, uint64_t at)
 	return 0;
 }
 
-/* The words of the first failure stay: what fails later is its consequence. */
+/* Only the first failure is reported: later ones are its consequence. */
 static int fail(struct capture_writer *w, int code, struct err *err)
 {
 	if (!w->failed) {
@@ -96,16 +95,16 @@ static int fail(struct capture_writer *w, int code, struct err *err)
 		w->end = w->queue ? write_queue_end(w->queue) : w->end;
 		if (ftruncate(w->fd, w->end) < 0)
 			err_set(&w->failure, code,
-				"cannot write '%s' nor cut it back to %" PRIu64 " bytes: %s",
+				"cannot write '%s', and cannot truncate it to %" PRIu64
+				" bytes: %s",
 				w->path, w->end, strerror(-code));
 	}
 	*err = w->failure;
 	return w->failed;
 }
 
-/* Both as the next block: now, or when its turn has come. */
-static int write_whole(struct capture_writer *w, const struct block_header *h, const void *payload,
-		       size_t size)
+static int write_now(struct capture_writer *w, const struct block_header *h, const void *payload,
+		     size_t size)
 {
 	int r = write_at(w->fd, payload, size, w->end + sizeof(*h));
 
@@ -122,7 +121,7 @@ static int queue_block(struct capture_writer *w, const struct block_header *h, c
 	return write_queue_put(w->queue, block, sizeof(*h) + size, sizeof(*h), w->end);
 }
 
-/* Puts p into the file as the next block, and empties it. */
+/* Write p as the next block, and empty it. */
 static int write_block(struct capture_writer *w, enum block_type type, struct payload *p,
 		       struct err *err)
 {
@@ -140,7 +139,7 @@ static int write_block(struct capture_writer *w, enum block_type type, struct pa
 	};
 	h.checksum = block_checksum(&h);
 
-	int r = w->queue ? queue_block(w, &h, p->data, size) : write_whole(w, &h, p->data, size);
+	int r = w->queue ? queue_block(w, &h, p->data, size) : write_now(w, &h, p->data, size);
 	if (r < 0)
 		return fail(w, r, err);
 	w->end += sizeof(h) + size;
@@ -228,7 +227,7 @@ uint32_t capture_find_string(const struct capture_writer *w, const char *s)
 	return strtab_find(w->strings, s).i;
 }
 
-/* Those that came since the last time. */
+/* Write the strings that were added since the last call. */
 static int write_strings(struct capture_writer *w, struct err *err)
 {
 	_cleanup_(payload_done) struct payload p = { 0 };
@@ -274,7 +273,7 @@ int capture_write(struct capture_writer *w, const struct record *record, struct 
 	size_t size = record->words * 8u;
 
 	if (!record_fits(record, size))
-		return err_set(err, -EINVAL, "a record of kind %u cannot have just %zu bytes",
+		return err_set(err, -EINVAL, "a record of kind %u needs more than %zu bytes",
 			       record->kind, size);
 	if (w->failed || p->size + size > BLOCK_TARGET) {
 		int r = capture_flush(w, err);
@@ -315,7 +314,7 @@ int capture_close(struct capture_writer *w, struct err *err)
 int capture_write_behind(struct capture_writer *w, size_t limit, struct err *err)
 {
 	w->queue = write_queue_new(w->fd, limit, w->end, write_at);
-	return w->queue ? 0 : err_errno(err, "cannot start a thread that writes '%s'", w->path);
+	return w->queue ? 0 : err_errno(err, "cannot start a thread to write '%s'", w->path);
 }
 
 uint64_t capture_size(const struct capture_writer *w)

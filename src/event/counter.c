@@ -2,7 +2,8 @@
 #include "event/counter.h"
 
 static const struct {
-	const char *name, *drop;
+	const char *name;
+	const char *drop; /* noun phrase for the user; NULL if nothing was dropped */
 } counters[COUNTER_COUNT] = {
 	[COUNTER_KERNEL_DRAINED] = { "kernel_drained", NULL },
 	[COUNTER_KERNEL_LOST] = { "kernel_lost", NULL },
@@ -32,21 +33,22 @@ static const struct {
 	[COUNTER_SPANS_PAIRED] = { "spans_paired", NULL },
 	[COUNTER_SPANS_END_ONLY] = { "spans_end_only", NULL },
 	[COUNTER_SPANS_UNFINISHED] = { "spans_unfinished", NULL },
-	[COUNTER_BEGINS_REPEATED] = { "begins_repeated", "begins of spans that had begun before" },
-	[COUNTER_BEGINS_DISCARDED] = { "begins_discarded", "begins of too many open spans" },
+	[COUNTER_BEGINS_REPEATED] = { "begins_repeated", "repeated begins of spans" },
+	[COUNTER_BEGINS_DISCARDED] = { "begins_discarded",
+				       "begins beyond the limit of open spans" },
 	[COUNTER_ENDS_WITHOUT_BEGIN] = { "ends_without_begin", "spans that began before the "
 							       "recording, at an unknown time" },
-	[COUNTER_SPANS_IN_FUTURE] = { "spans_in_future", "records of spans from the future" },
-	[COUNTER_AGENT_GAPS] = { "agent_gaps", "times in which a process wrote no spans" },
+	[COUNTER_SPANS_IN_FUTURE] = { "spans_in_future", "spans with a timestamp in the future" },
+	[COUNTER_AGENT_GAPS] = { "agent_gaps", "gaps in which a process wrote no spans" },
 	[COUNTER_EVENTS_TOO_OLD] = { "events_too_old",
-				     "span events of processes that write too many" },
+				     "span events of processes that write too fast" },
 	[COUNTER_READ] = { "read", NULL },
 	[COUNTER_SPANS_READ] = { "spans_read", NULL },
 };
 
 enum { TERMS = 7 };
 
-/* A list ends with 0. */
+/* Sums to compare; a list of terms ends with 0. */
 static const struct {
 	const char *what, *in, *out;
 	enum counter before[TERMS], after[TERMS];
@@ -68,19 +70,19 @@ static const struct {
 	  false },
 	{ "spans",
 	  "ended",
-	  "made",
+	  "recorded",
 	  { COUNTER_ENDS },
 	  { COUNTER_SPANS_PAIRED, COUNTER_SPANS_END_ONLY, COUNTER_ENDS_WITHOUT_BEGIN },
 	  false },
 	{ "records",
-	  "drained or made",
+	  "drained or created",
 	  "written",
 	  { COUNTER_KERNEL_DRAINED, COUNTER_ADDED, COUNTER_AGENT_RECORDS },
 	  { COUNTER_WRITTEN, COUNTER_FOLDED },
 	  false },
 	{ "records", "written", "read", { COUNTER_WRITTEN }, { COUNTER_READ }, true },
 	{ "spans",
-	  "made",
+	  "recorded",
 	  "read",
 	  { COUNTER_SPANS_PAIRED, COUNTER_SPANS_END_ONLY, COUNTER_SPANS_UNFINISHED },
 	  { COUNTER_SPANS_READ, COUNTER_SPANS_IN_FUTURE },

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * counter - how many records and span events passed each stage of a recording.
+ * counter - number of records and span events at each stage of a recording.
  *
- * Every stage counts what comes in, what goes out, and what it drops and why.  The counters are
- * stored at the end of a capture (RECORD_COUNTER), and counter_check() compares them: what a stage
- * passed on must have arrived at the next one.  So a record that disappears without being counted
- * as lost shows up as a disagreement, whichever stage it disappeared in.
+ * Each stage counts its input, its output, and what it drops and why.  The counters are stored at
+ * the end of a capture (RECORD_COUNTER), and counter_check() compares them: the output of a stage
+ * must equal the input of the next one.  So a record that disappears without being counted as lost
+ * shows up as a difference.
  *
  * Numbers are written to disk: add before COUNTER_READ, never renumber.
  */
@@ -16,44 +16,45 @@
 #include "event/event.h"
 
 enum counter {
-	/* records of the kernel programs */
-	COUNTER_KERNEL_DRAINED = 1, /* taken from the rings of CPUs */
-	COUNTER_KERNEL_LOST = 2,    /* dropped, as a ring was full */
+	/* records of the BPF programs */
+	COUNTER_KERNEL_DRAINED = 1, /* read from the per-CPU rings */
+	COUNTER_KERNEL_LOST = 2,    /* dropped because a ring was full */
 	COUNTER_KERNEL_LEFT = 3,    /* reserved in a ring, but not committed when recording ended */
-	COUNTER_KERNEL_MISSED = 4,  /* runs of kernel programs that the kernel skipped */
-	COUNTER_ADDED = 5,          /* made by the recorder: clocks, command lines, names, ... */
-	COUNTER_FOLDED = 6,         /* left out, as the capture has the same already */
-	COUNTER_LATE = 7,           /* written, but out of order */
-	COUNTER_AGENT_RECORDS = 8,  /* made of span events */
-	COUNTER_WRITTEN = 9,        /* in the capture, but for the counters */
+	COUNTER_KERNEL_MISSED = 4,  /* runs of BPF programs that the kernel skipped */
+	COUNTER_ADDED = 5,          /* created by the recorder: clocks, command lines, names, ... */
+	COUNTER_FOLDED = 6,         /* duplicates of records that the capture already contains */
+	COUNTER_LATE = 7,           /* written out of order */
+	COUNTER_AGENT_RECORDS = 8,  /* created from span events */
+	COUNTER_WRITTEN = 9,        /* in the capture, without the counters */
 
-	COUNTER_SAMPLES_DUE = 10,     /* of --profile, while CPUs were busy */
-	COUNTER_SAMPLES_TAKEN = 11,   /* of these; in and out of scope */
-	COUNTER_SAMPLES_MISSING = 12, /* on CPUs with less than half of theirs */
+	/* samples of --profile */
+	COUNTER_SAMPLES_DUE = 10,     /* expected for the busy time of all CPUs */
+	COUNTER_SAMPLES_TAKEN = 11,   /* taken, in and out of scope */
+	COUNTER_SAMPLES_MISSING = 12, /* missing on CPUs that took less than half */
 
-	/* events of agents */
-	COUNTER_EVENTS_DRAINED = 16, /* taken from the rings of threads */
-	COUNTER_EVENTS_LOST = 17,    /* dropped by agents, as a ring was full or there was none */
-	COUNTER_EVENTS_MISSING = 18, /* numbers that are neither drained nor reported as lost */
-	COUNTER_EVENTS_LEFT = 19,    /* still in a ring when the recorder let go of it */
+	/* span events of agents */
+	COUNTER_EVENTS_DRAINED = 16, /* read from the per-thread rings */
+	COUNTER_EVENTS_LOST = 17,    /* dropped by agents because a ring was full or missing */
+	COUNTER_EVENTS_MISSING = 18, /* sequence numbers neither drained nor reported as lost */
+	COUNTER_EVENTS_LEFT = 19,    /* unread when the recorder detached from a ring */
 	COUNTER_EVENTS_DAMAGED = 20, /* malformed */
-	COUNTER_EVENTS_OUT_OF_SCOPE = 21, /* of threads that are not recorded, or unknown */
-	COUNTER_EVENTS_OUT_OF_TIME = 22,  /* before recording began, or after it ended */
+	COUNTER_EVENTS_OUT_OF_SCOPE = 21, /* of threads that are out of scope or unknown */
+	COUNTER_EVENTS_OUT_OF_TIME = 22,  /* from before or after the recording */
 	COUNTER_BEGINS = 23,
 	COUNTER_ENDS = 24,
 	COUNTER_CONTEXTS = 25,
-	COUNTER_CONTEXTS_UNKNOWN = 26,   /* of them: of an unknown thread, dropped */
-	COUNTER_SPANS_PAIRED = 27,       /* of a begin and an end */
-	COUNTER_SPANS_END_ONLY = 28,     /* of an end; it began before the recorder came */
-	COUNTER_SPANS_UNFINISHED = 29,   /* of a begin; its process or the recording ended first */
-	COUNTER_BEGINS_REPEATED = 30,    /* of a span that had begun already, dropped */
-	COUNTER_BEGINS_DISCARDED = 31,   /* dropped, as too many spans were open */
-	COUNTER_ENDS_WITHOUT_BEGIN = 32, /* dropped, as nothing tells when the span began */
-	COUNTER_SPANS_IN_FUTURE = 33,    /* dropped, as stamped later than the recorder's clock */
-	COUNTER_AGENT_GAPS = 34,         /* times in which a process wrote no events */
-	COUNTER_EVENTS_TOO_OLD = 35, /* dropped, as their process writes more than can be taken */
+	COUNTER_CONTEXTS_UNKNOWN = 26,   /* contexts dropped because their thread is unknown */
+	COUNTER_SPANS_PAIRED = 27,       /* with a begin and an end */
+	COUNTER_SPANS_END_ONLY = 28,     /* with an end only: began before the recorder attached */
+	COUNTER_SPANS_UNFINISHED = 29,   /* with a begin only: process or recording ended first */
+	COUNTER_BEGINS_REPEATED = 30,    /* dropped because the span had already begun */
+	COUNTER_BEGINS_DISCARDED = 31,   /* dropped because too many spans were open */
+	COUNTER_ENDS_WITHOUT_BEGIN = 32, /* dropped because the start of the span is unknown */
+	COUNTER_SPANS_IN_FUTURE = 33,    /* dropped because of a timestamp in the future */
+	COUNTER_AGENT_GAPS = 34,         /* gaps in which a process wrote no events */
+	COUNTER_EVENTS_TOO_OLD = 35, /* dropped because a process writes faster than we can read */
 
-	/* known to readers alone, never written */
+	/* computed by readers, never written */
 	COUNTER_READ = 62,
 	COUNTER_SPANS_READ = 63,
 	COUNTER_COUNT = 64,
@@ -63,7 +64,7 @@ struct counters {
 	uint64_t n[COUNTER_COUNT];
 };
 
-/* Where nobody counts, c is NULL. */
+/* c is NULL if nothing is to be counted. */
 static inline void counter_add(struct counters *c, enum counter which, uint64_t n)
 {
 	if (c)
@@ -73,18 +74,18 @@ static inline void counter_add(struct counters *c, enum counter which, uint64_t 
 /* The name of a counter in JSON; NULL if it is unknown. */
 const char *counter_name(unsigned int counter);
 
-/* Why a counter's records or events are not in the capture; NULL if they are, or may be. */
+/* Why the counted records or events are missing from the capture; NULL if they are not. */
 const char *counter_drop_reason(unsigned int counter);
 
-/* Two sums that must be equal, and what they count. */
+/* Two sums that must be equal, and the words to describe them. */
 struct counter_sums {
 	const char *what, *in, *out;
 	uint64_t before, after;
 };
 
 /*
- * The i-th comparison: false behind the last.  Comparisons with what was read are left out unless
- * `read` is true.
+ * Make the i-th comparison; returns false if there are fewer.  The comparisons with the numbers of
+ * records and spans read are made only if `read` is true.
  */
 bool counter_check(const struct counters *c, size_t i, bool read, struct counter_sums *ret);
 

@@ -1,47 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source - where records come from: how to read their strings, whose they are,
- * and how their clock relates to the one that all are shown on.
+ * source - the origin of records: their strings, their host, and how their clock
+ * maps to the common clock.
  *
- * Clocks of different machines do not only differ, they also run at different
- * speeds.  So times are shifted by a line: by so much at one moment, and by
- * more or less before and after it.  The arithmetic is exact and keeps order: of
- * two times of one source, the earlier is not the later one on the common line.
+ * The clocks of two hosts have an offset and a drift.  So times are mapped to the
+ * common clock by a linear function.  It uses integers only and is monotonic: it
+ * never swaps two times of one source.
  */
 #ifndef SONDE_EVENT_SOURCE_H
 #define SONDE_EVENT_SOURCE_H
 
 #include "base/base.h"
 
-/* What source.drift is counted in: 2^-48 ns for each ns. */
+/* The unit of source.drift is 2^-48 ns per ns. */
 enum { SOURCE_DRIFT_BITS = 48 };
-/* No clock is off by more: a thousandth. */
+/* The largest plausible drift: one in a thousand. */
 #define SOURCE_DRIFT_MAX (((int64_t)1 << SOURCE_DRIFT_BITS) / 1000)
 
 struct source {
-	const char *(*get_string)(const void *arg, uint32_t id); /* "" if there is none */
+	const char *(*get_string)(const void *arg, uint32_t id); /* "" if unknown */
 	const void *arg;                                         /* borrowed */
-	uint16_t host;  /* numbered from 0; threads of different hosts are different */
-	uint16_t input; /* numbered from 0; stacks, frames and types of hits have numbers of it */
-	uint16_t group; /* only in one and the same, times of different hosts can be compared */
-	int64_t shift;  /* ns to add to its times, */
-	int64_t drift;  /* and this for each ns since the origin */
-	int64_t origin; /* on its own clock */
-	const char *host_name; /* of the last span: the host that it names; NULL or "" if none */
-	bool has_host_clock;   /* of the last span: its clock is known to be that of the host */
+	uint16_t host;  /* index from 0; scope of tids and pids */
+	uint16_t input; /* index from 0; scope of the ids of stacks, frames and probe types */
+	uint16_t group; /* hosts whose times can be compared have the same group */
+	int64_t shift;  /* offset to the common clock at `origin`, ns */
+	int64_t drift;  /* change of the offset per ns, in 2^-48 ns */
+	int64_t origin; /* on the source's own clock, ns */
+	const char *host_name; /* host named by the last span; NULL or "" if none */
+	bool has_host_clock;   /* whether the last span's clock is known to be its host's clock */
 };
 
-/* What the drift adds; kept out of the way of sources that have none, as most. */
+/* The part of the offset due to drift; not inline, as most sources have none. */
 __attribute__((noinline, unused)) static nsec_t source_drifted(const struct source *source,
 							       nsec_t t)
 {
-	/* a time from a file may be anything, and wraps as the sum does */
+	/* times from a file are unchecked; the difference can wrap, just as the sum below */
 	int64_t since = t - (uint64_t)source->origin;
 
 	return (uint64_t)(int64_t)((__int128)since * source->drift >> SOURCE_DRIFT_BITS);
 }
 
-/* A time of the source on the common line. */
+/* A time of the source on the common clock. */
 static inline nsec_t source_time(const struct source *source, nsec_t t)
 {
 	nsec_t shifted = t + (uint64_t)source->shift;

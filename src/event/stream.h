@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stream - records from somewhere, one after the other, each with its source.
+ * stream - a sequence of records, each with its source.
  *
- * report/ tells of records and may not know where they come from: a capture, a
- * foreign trace, several of them merged.  Whoever does hands them over as this.
+ * report/ prints records without depending on their origin: a capture, a trace
+ * in another format, or several of them merged.
  */
 #ifndef SONDE_EVENT_STREAM_H
 #define SONDE_EVENT_STREAM_H
@@ -14,7 +14,7 @@
 
 struct record_stream {
 	/*
-	 * The next record: 1, 0 at the end, or a negative errno.  The record holds
+	 * The next record: 1, 0 at the end, or a negative errno.  The record is valid
 	 * until the next call, its source as long as the stream.
 	 */
 	int (*next)(void *arg, const struct record **ret, const struct source **ret_source,
@@ -28,7 +28,7 @@ static inline int stream_next(const struct record_stream *stream, const struct r
 	return stream->next(stream->arg, ret, ret_source, err);
 }
 
-/* The string that a record of the source names; "" if there is none. */
+/* The string of an id in a record of the source; "" if unknown. */
 static inline const char *source_string(const struct source *source, uint32_t id)
 {
 	return source->get_string(source->arg, id);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * times - the times in a record, beside its own.
+ * times - the fields of a record that are timestamps, besides record.time.
  *
- * Whoever puts records on another line of time, or asks when what one tells of
- * began, needs to know where its times are.  That is said here, once: a kind
- * that is not in this list is of a moment.
+ * Used to shift all times of a record, and to get the start of its interval.
+ * Kinds that are not listed here are instants.
  */
 #ifndef SONDE_EVENT_TIMES_H
 #define SONDE_EVENT_TIMES_H
@@ -12,7 +11,7 @@
 #include "base/base.h"
 #include "event/event.h"
 
-/* Those that a record does not have are NULL. */
+/* NULL for times that the kind does not have. */
 struct record_times {
 	__u64 *start;
 	__u64 *other;
@@ -44,7 +43,7 @@ static inline struct record_times record_times(struct record *record)
 	}
 }
 
-/* When what a record tells of began; its own time, if it is of a moment. */
+/* The start of a record's interval; its time if it is an instant. */
 static inline nsec_t record_start(const struct record *record)
 {
 	const __u64 *start = record_times((struct record *)record).start;

@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 
-struct block {
+struct queued_block {
 	unsigned char *data;
 	size_t size, header;
 	uint64_t at;
@@ -18,25 +18,25 @@ struct write_queue {
 	write_fn *write;
 	size_t limit;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	pthread_cond_t changed;
-	VEC(struct block) blocks;
-	size_t first;  /* of the blocks, that is not written */
-	size_t queued; /* bytes of these */
+	VEC(struct queued_block) blocks;
+	size_t first;  /* index of the first unwritten block */
+	size_t queued; /* size of the unwritten blocks, bytes */
 	uint64_t end;
 	int failed; /* negative errno */
 	bool stop;
 };
 
-static int write_block(const struct write_queue *q, const struct block *b)
+static int write_block(const struct write_queue *q, const struct queued_block *b)
 {
 	int r = q->write(q->fd, b->data + b->header, b->size - b->header, b->at + b->header);
 
 	return r < 0 ? r : q->write(q->fd, b->data, b->header, b->at);
 }
 
-/* With the lock held; the next block, or false if there is no more to come. */
-static bool await_block(struct write_queue *q, struct block *ret)
+/* Wait for the next block; false at the end.  Call with the lock held. */
+static bool await_block(struct write_queue *q, struct queued_block *ret)
 {
 	while (q->first == q->blocks.count && !q->stop)
 		pthread_cond_wait(&q->changed, &q->lock);
@@ -46,10 +46,10 @@ static bool await_block(struct write_queue *q, struct block *ret)
 	return true;
 }
 
-/* With the lock held; a block is done with. */
+/* Call with the lock held. */
 static void remove_first(struct write_queue *q)
 {
-	struct block *b = &q->blocks.items[q->first++];
+	struct queued_block *b = &q->blocks.items[q->first++];
 
 	q->queued -= b->size;
 	free(TAKE(b->data));
@@ -60,7 +60,7 @@ static void remove_first(struct write_queue *q)
 static void *write_all(void *arg)
 {
 	struct write_queue *q = arg;
-	struct block block;
+	struct queued_block block;
 
 	pthread_mutex_lock(&q->lock);
 	while (await_block(q, &block)) {
@@ -91,7 +91,7 @@ struct write_queue *write_queue_new(int fd, size_t limit, uint64_t end, write_fn
 	q->end = end;
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_cond_init(&q->changed, NULL);
-	sigfillset(&all); /* signals are for the thread that draws conclusions */
+	sigfillset(&all); /* the main thread handles signals */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	errno = pthread_create(&q->thread, NULL, write_all, q);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -130,7 +130,7 @@ int write_queue_put(struct write_queue *q, void *block, size_t size, size_t head
 	if (r < 0) {
 		free(block);
 	} else {
-		*vec_push(&q->blocks) = (struct block){ block, size, header, at };
+		*vec_push(&q->blocks) = (struct queued_block){ block, size, header, at };
 		q->queued += size;
 	}
 	pthread_cond_broadcast(&q->changed);

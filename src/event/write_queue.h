@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * write_queue - blocks on their way into a file, written by a thread of their own.
+ * write_queue - a queue of blocks that a separate thread writes to a file.
  *
- * A write to a busy disk can take seconds, even though it only goes to the page cache: the kernel
- * makes writers wait while too much is dirty, or while the file system's journal commits.  Whoever
- * drains rings must not wait that long, as they would overflow.  So blocks are queued, up to a
- * limit; only beyond that, the caller waits.
+ * Even a buffered write can take seconds: the kernel throttles writers while too many pages are
+ * dirty or while the file system's journal commits.  The recorder must not wait that long, or its
+ * rings overflow.  So blocks are queued; the caller waits only beyond a limit.
  *
  * Blocks are written in order, each payload before its header.  After a write has failed, nothing
  * more is written.
@@ -20,23 +19,23 @@ typedef int write_fn(int fd, const void *data, size_t size, uint64_t at);
 
 struct write_queue;
 
-/* NULL, with errno set, if there can be no thread.  The descriptor is borrowed. */
+/* Returns NULL and sets errno if the thread cannot be started.  The descriptor is borrowed. */
 struct write_queue *write_queue_new(int fd, size_t limit, uint64_t end, write_fn *write);
 
-/* Drops what has not been written yet. */
+/* Discards blocks that have not been written. */
 void write_queue_free(struct write_queue *q);
 DEFINE_FREEP(write_queue)
 
 /*
- * Takes over a block: `header` bytes of header, then its payload; it is freed.  Waits while more
- * than the limit is queued.  Returns the error of an earlier write, if there was one.
+ * Queue a block, which consists of `header` bytes of header and a payload.  Takes ownership of it.
+ * Waits while more bytes than the limit are queued.  Returns the error of an earlier write, if any.
  */
 int write_queue_put(struct write_queue *q, void *block, size_t size, size_t header, uint64_t at);
 
-/* Waits until all is written; the error, if there was one. */
+/* Wait until all blocks are written.  Returns the error of a write, if any. */
 int write_queue_flush(struct write_queue *q);
 
-/* Where the last block ends that is wholly in the file. */
+/* The offset after the last completely written block. */
 uint64_t write_queue_end(struct write_queue *q);
 
 #endif

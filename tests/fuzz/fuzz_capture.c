@@ -117,10 +117,10 @@ static void repair_blocks(uint8_t *data, size_t size)
 		h.type = h.type % 5;
 		h.number = number;
 		h.offset = at;
-		if (h.size > left || padded(h.size) > left)
+		if (h.size > left || capture_padded(h.size) > left)
 			h.size = left & ~(BLOCK_ALIGN - 1u);
 		memcpy(data + at, &h, sizeof(h));
-		at += sizeof(h) + padded(h.size);
+		at += sizeof(h) + capture_padded(h.size);
 	}
 }
 

@@ -69,8 +69,9 @@ static size_t next_offset(const struct bytes *bytes, size_t at)
 		return bytes->size;
 	memcpy(&h, bytes->data + at, sizeof(h));
 	left -= sizeof(h);
-	return h.size > left || padded(h.size) > left ? bytes->size
-						      : at + sizeof(h) + padded(h.size);
+	return h.size > left || capture_padded(h.size) > left
+		       ? bytes->size
+		       : at + sizeof(h) + capture_padded(h.size);
 }
 
 size_t bytes_block(const struct bytes *bytes, unsigned n)
@@ -95,9 +96,9 @@ void bytes_seal(struct bytes *bytes)
 	for (size_t next; bytes->size - at >= sizeof(h); at = next) {
 		memcpy(&h, bytes->data + at, sizeof(h));
 		next = next_offset(bytes, at);
-		if (next - at == sizeof(h) + padded(h.size))
+		if (next - at == sizeof(h) + capture_padded(h.size))
 			h.payload_checksum =
-				XXH3_64bits(bytes->data + at + sizeof(h), padded(h.size));
+				XXH3_64bits(bytes->data + at + sizeof(h), capture_padded(h.size));
 		h.checksum = block_checksum(&h);
 		memcpy(bytes->data + at, &h, sizeof(h));
 	}

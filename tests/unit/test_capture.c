@@ -256,7 +256,7 @@ TEST(a_record_too_short_for_its_kind_is_not_written)
 	struct err err;
 
 	CHECK(capture_write(w, &wait.head, &err) < 0);
-	CHECK_STR(err.text, "a record of kind 2 cannot have just 56 bytes");
+	CHECK_STR(err.text, "a record of kind 2 needs more than 56 bytes");
 	CHECK(capture_write(w, &probe_event.head, &err) < 0);
 	probe_event.size = 0;
 	CHECK_INT(capture_write(w, &probe_event.head, &err), 0);

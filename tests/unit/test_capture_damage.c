@@ -200,17 +200,18 @@ static const char *verdict(size_t at, uint64_t value, size_t size)
 TEST(a_wrong_file_header_gets_a_sentence)
 {
 	CHECK_STR(HEADER(cpu_count, 1), "");
-	CHECK_STR(HEADER(magic, 1), "'x' is not a sonde capture: it has no signature at offset 0");
-	CHECK_STR(HEADER(byte_order, 0x04030201), "'x' is from a machine of the other byte order");
+	CHECK_STR(HEADER(magic, 1), "'x' is not a sonde capture: bad magic at offset 0");
+	CHECK_STR(HEADER(byte_order, 0x04030201), "'x' is from a host with the other byte order");
 	CHECK_STR(HEADER(byte_order, 0),
 		  "'x' is damaged: the byte order mark at offset 8 is 0x00000000, not 0x01020304");
 	CHECK_STR(HEADER(version, 2),
-		  "'x' is of format version 2, and this program reads version 1");
+		  "'x' is in format version 2, but this sonde reads only version 1");
 	CHECK_STR(HEADER(version, 0),
-		  "'x' is of format version 0, and this program reads version 1");
-	CHECK_STR(HEADER(size, 8), "'x' is damaged: the header size at offset 16 cannot be 8");
+		  "'x' is in format version 0, but this sonde reads only version 1");
+	CHECK_STR(HEADER(size, 8),
+		  "'x' is damaged: the header size at offset 16 is 8, which is invalid");
 	CHECK_STR(HEADER(size, 1 << 20),
-		  "'x' is cut short: the file header needs 1048576 bytes, the file has 1728");
+		  "'x' is truncated: the file header needs 1048576 bytes, the file has 1728");
 	CHECK_STR(HEADER(strings, 120),
 		  "'x' is damaged: expected 5 strings from offset 120 to 120");
 	CHECK_STR(HEADER(strings, UINT32_MAX),
@@ -237,18 +238,18 @@ TEST(a_wrong_block_header_gets_a_sentence)
 		  "'x' is damaged: expected block 1 at offset 256, found block 3 of offset 256");
 	CHECK_STR(BLOCK(1, offset, 64),
 		  "'x' is damaged: expected block 1 at offset 256, found block 1 of offset 64");
-	CHECK_STR(BLOCK(1, size, 10000), "'x' is cut short: the block at offset 256 needs 10064 "
+	CHECK_STR(BLOCK(1, size, 10000), "'x' is truncated: the block at offset 256 needs 10064 "
 					 "bytes, the file has 1472 left");
 	CHECK(strstr(BLOCK(1, size, UINT64_MAX),
-		     "'x' is cut short: the block at offset 256 needs "));
+		     "'x' is truncated: the block at offset 256 needs "));
 	CHECK_STR(BLOCK(1, size, 0), "'x' is damaged: expected a block at offset 320");
 	CHECK_STR(BLOCK(1, count, 10),
 		  "'x' is damaged: the end block at offset 1600 counts 24 records and 5 strings, "
 		  "the file has 25 and 5");
 	CHECK_STR(BLOCK(0, count, 1),
-		  "'x' is damaged: the block at offset 128 should have 1 strings, it has 2");
+		  "'x' is damaged: the block at offset 128 should have 1 strings but has 2");
 	CHECK_STR(BLOCK(0, size, 21),
-		  "'x' is damaged: a string in the block at offset 128 does not end");
+		  "'x' is damaged: a string in the block at offset 128 is not terminated");
 	CHECK_STR(BLOCK(4, size, 0),
 		  "'x' is damaged: the end block at offset 1600 counts 0 records and 0 strings, "
 		  "the file has 24 and 5");
@@ -272,7 +273,7 @@ TEST(a_string_that_does_not_end_gets_a_sentence)
 
 	CHECK_INT(read_prefix(&bent, whole, &n), -EBADMSG);
 	CHECK_STR(last_err.text,
-		  "'x' is damaged: a string in the block at offset 128 does not end");
+		  "'x' is damaged: a string in the block at offset 128 is not terminated");
 }
 
 TEST(unknown_types_of_blocks_are_passed_over)
@@ -341,8 +342,8 @@ TEST(a_record_that_cannot_be_gets_a_sentence)
 
 TEST(a_record_with_more_in_it_than_it_can_hold_gets_a_sentence)
 {
-	const char *probe_event = " of kind 11, says it has more in it than its 32 bytes";
-	const char *stack = " of kind 13, says it has more in it than its 40 bytes";
+	const char *probe_event = " of kind 11, has data beyond its 32 bytes";
+	const char *stack = " of kind 13, has data beyond its 40 bytes";
 
 	CHECK_STR(RECORD(PROBE_EVENT, probe_event, size, 8), "");
 	CHECK(strstr(RECORD(PROBE_EVENT, probe_event, size, 9), probe_event));
