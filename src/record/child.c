@@ -11,11 +11,11 @@
 
 __attribute__((noreturn)) static void child_main(char **argv, int go, int error)
 {
-	char word;
+	char byte;
 
-	caps_init(0); /* the command gets nothing of what the binary may do */
-	if (read(go, &word, 1) != 1)
-		_exit(0); /* the recording did not come about */
+	caps_init(0); /* the command does not inherit the binary's capabilities */
+	if (read(go, &byte, 1) != 1)
+		_exit(0); /* the recorder failed to start */
 	signal(SIGXFSZ, SIG_DFL);
 	execvp(argv[0], argv);
 
@@ -31,11 +31,11 @@ int child_hold(char **argv, struct child *ret, struct err *err)
 	int go[2], error[2];
 
 	if (pipe2(go, O_CLOEXEC) < 0)
-		return err_errno(err, "cannot make a pipe");
+		return err_errno(err, "cannot create a pipe");
 	if (pipe2(error, O_CLOEXEC) < 0) {
 		close(go[0]);
 		close(go[1]);
-		return err_errno(err, "cannot make a pipe");
+		return err_errno(err, "cannot create a pipe");
 	}
 
 	pid_t pid = fork();
@@ -55,24 +55,24 @@ int child_hold(char **argv, struct child *ret, struct err *err)
 	return 0;
 }
 
-/* Whether it was there to hear it; if not, that is no signal that ends us, too. */
-static bool say_go(int go)
+/* Returns whether the child still runs; if not, ignore SIGPIPE. */
+static bool send_go(int go)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
 
 	sigaction(SIGPIPE, &ignore, &before);
-	bool heard = write(go, "", 1) == 1;
+	bool sent = write(go, "", 1) == 1;
 	sigaction(SIGPIPE, &before, NULL);
-	return heard;
+	return sent;
 }
 
 int child_release(struct child *child, const char *name, struct err *err)
 {
 	int code = 0;
 
-	if (!say_go(child->go))
-		return err_set(err, -EPIPE, "'%s' was ended before it began", name);
-	/* the other end closes when the command is executed */
+	if (!send_go(child->go))
+		return err_set(err, -EPIPE, "'%s' was killed before it started", name);
+	/* a successful exec closes the other end */
 	if (read(child->error, &code, sizeof(code)) == sizeof(code))
 		return err_set(err, -code, "cannot execute '%s': %s", name, strerror(code));
 	return 0;
@@ -92,7 +92,7 @@ void child_done(struct child *child)
 	closep(&child->error);
 	if (child->pid > 0)
 		kill(child->pid, SIGTERM);
-	/* one that does not heed the signal is left alone */
+	/* wait at most 2 s for a child that ignores the signal */
 	for (int i = 0, status; i < 200 && child->pid > 0 && !child_ended(child, &status); i++)
 		usleep(10000);
 }

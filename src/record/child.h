@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * child - the command that a recording is made for.
+ * child - the command to record, as a child process.
  *
- * It is started early, with the rights of the user who called and none of the binary's, and held
- * back until everything is attached, so that its first instruction is recorded.
+ * The child is forked early, without the binary's capabilities.  It waits until the BPF programs
+ * are attached and executes the command then, so that its first instruction is recorded.
  */
 #ifndef SONDE_RECORD_CHILD_H
 #define SONDE_RECORD_CHILD_H
@@ -15,21 +15,22 @@
 
 struct child {
 	pid_t pid; /* 0: none */
-	int go;    /* closing it without a word ends the child */
-	int error; /* where it says why it could not start */
+	int go;    /* pipe: a byte starts the command, closing it ends the child */
+	int error; /* pipe: errno of a failed exec */
 };
 
 #define CHILD_NONE ((struct child){ 0, -1, -1 })
 
+/* Fork the child, which waits for child_release(). */
 int child_hold(char **argv, struct child *ret, struct err *err);
 
-/* Let it go. Fails if the command cannot be executed. */
+/* Let the child execute its command.  Fails if exec fails. */
 int child_release(struct child *child, const char *name, struct err *err);
 
-/* Whether it has ended; *ret_status as waitpid() gives it. */
+/* Whether the child has exited; *ret_status is that of waitpid(). */
 bool child_ended(struct child *child, int *ret_status);
 
-/* End it if it still runs. For use with _cleanup_. */
+/* Terminate the child if it still runs.  For use with _cleanup_. */
 void child_done(struct child *child);
 
 #endif

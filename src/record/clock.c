@@ -30,8 +30,7 @@ static ino_t namespace_of(const char *process, const char *kind)
 	return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* Against the clock of the machine.  The kernel tells that of its children: mostly, it is the same.
- */
+/* timens_offsets is that of the process's children, so use it only if both namespaces are equal. */
 static int64_t offset_in(const char *process)
 {
 	int64_t seconds = 0, ns = 0;

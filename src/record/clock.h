@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock - the time that records have, and the other clocks against it. */
+/* clock - CLOCK_MONOTONIC, which stamps all records, and its offsets to other clocks. */
 #ifndef SONDE_RECORD_CLOCK_H
 #define SONDE_RECORD_CLOCK_H
 
@@ -20,13 +20,13 @@ static inline nsec_t clock_now(void)
 	return clock_read(CLOCK_MONOTONIC);
 }
 
-/* Another clock minus ours: the reading with the least time around it of a few. */
+/* The offset of another clock to CLOCK_MONOTONIC, from the fastest of a few readings. */
 int64_t clock_offset(clockid_t clock);
 
-/* How far that of a process is ahead of ours, as one in a time namespace is; 0 if not known. */
+/* The offset of CLOCK_MONOTONIC in the time namespace of a process to ours; 0 if unknown. */
 int64_t clock_namespace_offset(uint32_t pid);
 
-/* A signal ends it early. */
+/* Sleep; a signal ends it early. */
 void clock_pause(nsec_t ns);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A filter is a list of rules; a call that fits none is denied.  Rules look at the low half of an
- * argument: all that are looked at here are ints, or flags that the low half holds.
+ * A filter is a list of rules; a system call that matches no rule is denied.  Rules compare the low
+ * 32 bits of an argument, which is enough for the ints and flags used here.
  */
 #include "record/confine.h"
 
@@ -38,25 +38,25 @@ enum { WORKS = true };
 
 #define X32_BIT 0x40000000u
 
-struct rule {
+struct filter_rule {
 	uint32_t nr;
 	enum { EQUAL, CLEAR } test;
-	uint32_t arg;   /* its number */
-	uint32_t value; /* for CLEAR: the bits that must not be set */
+	uint32_t arg;   /* index of the argument */
+	uint32_t value; /* EQUAL: the required value; CLEAR: bits that must be 0 */
 };
 
 typedef VEC(struct sock_filter) filter;
 
-/* No writing, and nothing new. */
+/* Open flags denied to the symbol worker. */
 #define NOT_WRITING (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND)
-/* Arenas are shared for writing.  Where we have no rights, files of others cannot be. */
+/* Open flags denied to the recorder, which opens shared-memory arenas of agents for writing. */
 #define NOT_CREATING (O_WRONLY | O_CREAT | O_TRUNC | O_APPEND)
 
 #define NEW_NAMESPACES \
 	(CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
 
-/* Reading files and using memory: of both. */
+/* Both: reading files and using memory. */
 static const uint32_t common_calls[] = {
 	SYS_read,
 	SYS_pread64,
@@ -94,17 +94,17 @@ static const uint32_t common_calls[] = {
 	SYS_exit_group,
 };
 
-static const struct rule common_rules[] = {
+static const struct filter_rule common_rules[] = {
 	{ SYS_mmap, CLEAR, 2, PROT_EXEC },
 	{ SYS_mprotect, CLEAR, 2, PROT_EXEC },
 };
 
-static const struct rule parser_rules[] = {
+static const struct filter_rule parser_rules[] = {
 	{ SYS_openat, CLEAR, 2, NOT_WRITING },
 	{ SYS_open, CLEAR, 1, NOT_WRITING },
 };
 
-/* Draining, looking into processes, and starting readers of symbols. */
+/* Recorder: draining, inspecting processes, and starting symbol workers. */
 static const uint32_t recorder_calls[] = {
 	SYS_pwrite64,
 	SYS_clock_nanosleep,
@@ -158,7 +158,7 @@ static const uint32_t recorder_calls[] = {
 	SYS_landlock_restrict_self,
 };
 
-static const struct rule recorder_rules[] = {
+static const struct filter_rule recorder_rules[] = {
 	{ SYS_openat, CLEAR, 2, NOT_CREATING },
 	{ SYS_open, CLEAR, 1, NOT_CREATING },
 	{ SYS_clone, CLEAR, 0, NEW_NAMESPACES },
@@ -172,7 +172,7 @@ static const struct rule recorder_rules[] = {
 	{ SYS_bpf, EQUAL, 0, BPF_MAP_DELETE_ELEM },
 	{ SYS_bpf, EQUAL, 0, BPF_ITER_CREATE },
 	{ SYS_bpf, EQUAL, 0, BPF_OBJ_GET_INFO_BY_FD },
-	/* whether a process is there */
+	/* signal 0: check whether a process exists */
 	{ SYS_kill, EQUAL, 1, 0 },
 	{ SYS_tgkill, EQUAL, 2, 0 },
 };
@@ -182,8 +182,8 @@ static const struct rule recorder_rules[] = {
 #define LOAD(field) STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define RETURN(what) STATEMENT(BPF_RET | BPF_K, what)
 
-/* The number of the call is loaded before and after. */
-static void add_rule(filter *f, const struct rule *r)
+/* Expects the system call number in the accumulator, and restores it. */
+static void add_rule(filter *f, const struct filter_rule *r)
 {
 	size_t arg = offsetof(struct seccomp_data, args) + 8 * r->arg;
 
@@ -195,7 +195,7 @@ static void add_rule(filter *f, const struct rule *r)
 	*vec_push(f) = LOAD(nr);
 }
 
-static void add_rules(filter *f, const struct rule *rules, size_t count)
+static void add_rules(filter *f, const struct filter_rule *rules, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		add_rule(f, &rules[i]);
@@ -221,10 +221,10 @@ static void begin(filter *f)
 	add_rules(f, common_rules, ARRAY_LEN(common_rules));
 }
 
-/* For abort(). */
+/* abort() needs tgkill() on itself. */
 static void add_own_signals(filter *f)
 {
-	add_rule(f, &(struct rule){ SYS_tgkill, EQUAL, 0, getpid() });
+	add_rule(f, &(struct filter_rule){ SYS_tgkill, EQUAL, 0, getpid() });
 }
 
 static int install(filter *f, uint32_t otherwise)
@@ -253,15 +253,15 @@ int confine_recorder(pid_t command, struct err *err)
 	add_calls(&f, recorder_calls, ARRAY_LEN(recorder_calls));
 	add_rules(&f, recorder_rules, ARRAY_LEN(recorder_rules));
 	if (command > 0)
-		add_rule(&f, &(struct rule){ SYS_kill, EQUAL, 0, command });
+		add_rule(&f, &(struct filter_rule){ SYS_kill, EQUAL, 0, command });
 	add_own_signals(&f);
-	/* the C library then takes clone() instead, whose flags can be seen */
+	/* ENOSYS makes the C library fall back to clone(), whose flags a filter can check */
 	*vec_push(&f) = JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
 	*vec_push(&f) = RETURN(SECCOMP_RET_ERRNO | ENOSYS);
 
 	int r = install(&f, SECCOMP_RET_ERRNO | EPERM);
 
-	/* a kernel without it is as safe as before */
+	/* continue on kernels without seccomp */
 	if (r < 0 && r != -EINVAL && r != -ENOSYS)
 		return err_set(err, r, "cannot restrict the recorder's system calls: %s",
 			       strerror(-r));
@@ -269,8 +269,8 @@ int confine_recorder(pid_t command, struct err *err)
 }
 
 /*
- * As far as the kernel can: since 5.13, and where it is not switched off.  A process in a domain of
- * its own can neither trace processes outside nor read their memory, whoever its user is.
+ * Best effort: Landlock needs Linux 5.13 and can be disabled.  A process in its own Landlock domain
+ * can neither trace processes outside of it nor read their memory, not even of the same user.
  */
 static void enter_domain(void)
 {

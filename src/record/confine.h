@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * confine - which system calls are left to a process that reads what others wrote.
+ * confine - seccomp filters for processes that parse untrusted data.
  *
- * Two lists of what is allowed.  The recorder gets EPERM for any other call: it can read files and
- * other processes' memory, but not change them, execute a program, reach the network or load a
- * kernel program.  The reader of symbols, which uses large libraries, is killed for any other: it
- * can read, allocate, answer, and end.
+ * There are two allow lists.  The recorder can read files and the memory of other processes, but
+ * not modify them, execute programs, use the network or load BPF programs; other system calls fail
+ * with EPERM.  The symbol worker, which runs large parsing libraries, can only read files, allocate
+ * memory, write its replies and exit; any other system call kills it.
  *
- * In a build with AddressSanitizer nothing is confined, as the sanitizer makes calls of its own.
+ * Builds with AddressSanitizer install no filters, because the sanitizer needs more system calls.
  */
 #ifndef SONDE_RECORD_CONFINE_H
 #define SONDE_RECORD_CONFINE_H
@@ -17,16 +17,16 @@
 #include "base/base.h"
 #include "base/err.h"
 
-/* For good.  Signals may go to `command` alone (0: to none). */
+/* Irrevocable.  The recorder can send signals to `command` only (0: to none). */
 int confine_recorder(pid_t command, struct err *err);
 
 /*
- * For good.  Files can still be opened for reading, as debug information may be anywhere; those
- * that the user may read, which is hardly one if root was left before.
+ * Irrevocable.  The process can still open files for reading, as debug information can be in
+ * several directories; file permissions apply, and after dropping root few files remain readable.
  */
 int confine_parser(void);
 
-/* Whether a build confines at all. */
+/* Whether this build installs filters. */
 bool confine_works(void);
 
 #endif

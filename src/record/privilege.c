@@ -15,7 +15,7 @@
 	"'chgrp GROUP sonde', 'chmod 0750 sonde', and 'setcap cap_bpf,cap_perfmon," \
 	"cap_dac_read_search,cap_sys_ptrace,cap_checkpoint_restore,cap_syslog+p sonde'"
 
-/* Users that no one has for long: systemd takes them for services with DynamicUser=. */
+/* The range that systemd uses for services with DynamicUser=. */
 enum { ID_FIRST = 61184, ID_COUNT = 4336, ID_NOBODY = 65534 };
 
 bool privilege_has(int capability)
@@ -29,14 +29,14 @@ int privilege_check(struct err *err)
 		return 0;
 	if (caps_refused())
 		return err_set(err, -EPERM,
-			       "sonde has file capabilities, but does not use them, as every user "
-			       "may execute it: let a group do so, with " SET_UP);
+			       "sonde ignores its file capabilities because every user may execute "
+			       "it: restrict it to a group with " SET_UP);
 	return err_set(err, -EPERM,
-		       "recording needs CAP_BPF and CAP_PERFMON: run as root, or let a group "
-		       "record, with " SET_UP);
+		       "recording needs CAP_BPF and CAP_PERFMON: run as root, or allow a group "
+		       "to record with " SET_UP);
 }
 
-/* The number of a user that has no process; where to begin is different each time. */
+/* A user id without processes.  The search starts at a different id each time. */
 static uid_t unused_id(void)
 {
 	bool used[ID_COUNT] = { false };
@@ -55,18 +55,18 @@ static uid_t unused_id(void)
 	return ID_FIRST + at;
 }
 
-/* In a container with few users, the number may not exist: then the usual one. */
+/* In a user namespace with few ids, only "nobody" may be mapped. */
 static int leave_root(struct err *err)
 {
 	const uid_t ids[] = { unused_id(), ID_NOBODY };
 
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0)
-		return err_errno(err, "cannot give up privileges");
+		return err_errno(err, "cannot drop privileges");
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
 		if (setgroups(0, NULL) == 0 && setresgid(ids[i], ids[i], ids[i]) == 0 &&
 		    setresuid(ids[i], ids[i], ids[i]) == 0)
 			return 0;
-	err_errno(err, "recording as root, as the user cannot be changed");
+	err_errno(err, "recording as root: cannot change the user id");
 	return 1;
 }
 
@@ -79,13 +79,12 @@ static caps_set caps_for(unsigned int keep_for, bool command)
 			CAP_BIT(CAP_CHECKPOINT_RESTORE);
 	if (keep_for & PRIVILEGE_BPF)
 		keep |= CAP_BIT(CAP_BPF);
-	if (command &&
-	    geteuid() == 0) /* which stays root's; confine.h sees to it that no other is ended */
+	if (command && geteuid() == 0) /* the command runs as root; confine.h limits the signals */
 		keep |= CAP_BIT(CAP_KILL);
 	return keep & caps_permitted();
 }
 
-/* Capabilities and filters belong to a thread; those that are started later inherit them. */
+/* Capabilities and seccomp filters are per thread; threads started later inherit them. */
 static bool is_single_threaded(void)
 {
 	struct stat st;
@@ -99,7 +98,7 @@ int privilege_drop(unsigned int keep_for, pid_t command, struct err *err)
 	int left = 0;
 
 	assert(is_single_threaded());
-	for (int cap = 0; cap < 64; cap++) /* of use where CAP_SETPCAP is there */
+	for (int cap = 0; cap < 64; cap++) /* best effort: it needs CAP_SETPCAP */
 		if (!(keep & CAP_BIT(cap)))
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	if (geteuid() == 0)
@@ -110,9 +109,9 @@ int privilege_drop(unsigned int keep_for, pid_t command, struct err *err)
 	int r = caps_limit(keep, keep);
 
 	if (r < 0)
-		return err_set(err, r, "cannot give up capabilities: %s", strerror(-r));
+		return err_set(err, r, "cannot drop capabilities: %s", strerror(-r));
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
-		return err_errno(err, "cannot give up privileges");
+		return err_errno(err, "cannot drop privileges");
 	r = confine_recorder(command, err);
 	return r < 0 ? r : left;
 }

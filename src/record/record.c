@@ -8,28 +8,27 @@
 #include "record/clock.h"
 #include "record/kernel/profile.h"
 
-/* How long a record may take from its stamp to its reservation, with room to spare. */
+/* Upper bound for the time from a record's timestamp to its reservation in the ring. */
 #define SORT_WINDOW (50 * NSEC_PER_MSEC)
 
-/* How often to come by: often enough that the rings stay mostly empty, seldom enough to cost
- * nothing. */
+/* The poll interval: short enough to keep the rings mostly empty, long enough to cost little. */
 #define PAUSE_MIN (1 * NSEC_PER_MSEC)
 #define PAUSE_MAX (20 * NSEC_PER_MSEC)
-#define PAUSE_MAX_STACKS (5 * NSEC_PER_MSEC) /* before their processes are gone */
-#define PAUSE_MAX_SPANS (10 * NSEC_PER_MSEC) /* as the rings of agents are small */
+#define PAUSE_MAX_STACKS (5 * NSEC_PER_MSEC) /* resolve addresses before processes exit */
+#define PAUSE_MAX_SPANS (10 * NSEC_PER_MSEC) /* agents have small rings */
 
-/* How far ahead the end is set: longer than any program takes. */
+/* How far in the future the end of the recording is set: longer than any BPF program runs. */
 #define STOP_AHEAD (1 * NSEC_PER_MSEC)
 
-/* How long the start of a recording can be delayed by looking for agents. */
+/* The longest delay of the start while scanning for agents. */
 #define FIND_AGENTS_MAX (2 * NSEC_PER_SEC)
 
-/* Bytes of the capture that can wait for the disk: a second of 400,000 records/s. */
+/* Bytes that can be queued for the disk: one second at 400,000 records/s. */
 #define WRITE_BEHIND_MAX (16u << 20)
 
 enum { HELD_UP_MAX = 50 };
 
-static void take_clock(struct recording *rec, nsec_t now)
+static void add_clock(struct recording *rec, nsec_t now)
 {
 	struct record_clock c = {
 		.head = { .time = now, .kind = RECORD_CLOCK, .words = sizeof(c) / 8 },
@@ -41,7 +40,7 @@ static void take_clock(struct recording *rec, nsec_t now)
 	sorter_add(rec->sorter, 0, &c.head);
 }
 
-/* The fuller the rings, the sooner to come back. */
+/* Poll more often if the rings fill up.  `fill` is in 1/256 of the ring size. */
 static void adapt_pause(struct recording *rec, unsigned int fill)
 {
 	nsec_t longest = record_has_stacks(rec->options)              ? PAUSE_MAX_STACKS
@@ -58,8 +57,8 @@ static void adapt_pause(struct recording *rec, unsigned int fill)
 		rec->pause += NSEC_PER_MSEC;
 }
 
-/* For rings_drain(). */
-static void take(void *arg, size_t cpu, const struct record *record)
+/* Callback of rings_drain(). */
+static void add_kernel_record(void *arg, size_t cpu, const struct record *record)
 {
 	struct recording *rec = arg;
 
@@ -70,30 +69,30 @@ static void take(void *arg, size_t cpu, const struct record *record)
 }
 
 /*
- * Take what the rings hold and write what is older than the window.  A record
- * that is reserved but not committed, as its CPU is held up, may be as old as
- * any: nothing is written until it is there, or there have been so many rounds
- * that something else must be wrong.
+ * Drain the rings, and write the records that are older than the sort window.  If
+ * a record is reserved but not committed, for example because the hypervisor
+ * stopped its CPU, its time is unknown.  Then nothing is written until it is
+ * committed, or for at most HELD_UP_MAX rounds.
  */
 static int drain(struct recording *rec, struct err *err)
 {
 	nsec_t now = clock_now();
-	struct ring_state state = rings_drain(rec->rings, take, rec);
+	struct ring_state state = rings_drain(rec->rings, add_kernel_record, rec);
 	unsigned int fill = rec->agents ? agents_drain(rec->agents, now) : 0;
 	nsec_t horizon = now - SORT_WINDOW;
-	nsec_t settled = rec->agents ? agents_complete_until(rec->agents) : horizon;
+	nsec_t complete = rec->agents ? agents_complete_until(rec->agents) : horizon;
 
 	adapt_pause(rec, fill > state.fill ? fill : state.fill);
 	rec->held_up = state.pending ? rec->held_up + 1 : 0;
 	if (rec->held_up > 0 && rec->held_up < HELD_UP_MAX)
 		return 0;
-	return sorter_flush(rec->sorter, settled < horizon ? settled : horizon, encoder_write,
+	return sorter_flush(rec->sorter, complete < horizon ? complete : horizon, encoder_write,
 			    rec->encoder, err);
 }
 
 /*
- * Attaches to the agents of the processes in scope before the command starts: spans that are over
- * before their agent has been found are not in the recording, and nothing counts them.
+ * Attach to the agents of the processes in scope before the command starts: spans that end before
+ * the recorder attaches to their agent are missing from the recording without being counted.
  */
 static int find_agents(struct recording *rec, const volatile sig_atomic_t *stop, struct err *err)
 {
@@ -109,7 +108,7 @@ static int find_agents(struct recording *rec, const volatile sig_atomic_t *stop,
 	return r;
 }
 
-static void get_state(const struct recording *rec, struct record_stats *ret)
+static void get_stats(const struct recording *rec, struct record_stats *ret)
 {
 	const uint64_t *n = rec->counters.n;
 
@@ -125,30 +124,30 @@ static void get_state(const struct recording *rec, struct record_stats *ret)
 	};
 }
 
-/* What is due once a second. */
+/* Called once a second. */
 static int each_second(struct recording *rec, struct err *err)
 {
-	struct record_stats state;
+	struct record_stats stats;
 
-	take_clock(rec, clock_now());
-	get_state(rec, &state);
-	rec->options->progress(rec->options->arg, &state);
+	add_clock(rec, clock_now());
+	get_stats(rec, &stats);
+	rec->options->progress(rec->options->arg, &stats);
 	return capture_flush(rec->writer, err);
 }
 
-static void say_how_it_ended(const struct record_options *o, int status)
+static void warn_of_exit_status(const struct record_options *o, int status)
 {
-	char words[256];
+	char text[256];
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return;
 	if (WIFEXITED(status))
-		snprintf(words, sizeof(words), "'%.200s' ended with exit code %d", o->command[0],
+		snprintf(text, sizeof(text), "'%.200s' exited with status %d", o->command[0],
 			 WEXITSTATUS(status));
 	else
-		snprintf(words, sizeof(words), "'%.200s' was ended by signal %d", o->command[0],
+		snprintf(text, sizeof(text), "'%.200s' was killed by signal %d", o->command[0],
 			 WTERMSIG(status));
-	o->warning(o->arg, words);
+	o->warning(o->arg, text);
 }
 
 static int run(struct recording *rec, const volatile sig_atomic_t *stop, struct err *err)
@@ -172,14 +171,15 @@ static int run(struct recording *rec, const volatile sig_atomic_t *stop, struct 
 			r = each_second(rec, err);
 		}
 		if (child_ended(&rec->child, &status)) {
-			say_how_it_ended(o, status);
+			warn_of_exit_status(o, status);
 			break;
 		}
 	}
 	return r;
 }
 
-static void take_untold_losses(struct recording *rec)
+/* Losses after the last LOSS record of a ring. */
+static void add_unreported_losses(struct recording *rec)
 {
 	struct record_loss loss;
 
@@ -190,13 +190,13 @@ static void take_untold_losses(struct recording *rec)
 		}
 }
 
-/* On a CPU that was busy, the profile may have been silent. */
+/* Warn if the profile has too few samples for the busy time of a CPU. */
 static void check_profile(struct recording *rec)
 {
 	const struct record_options *o = rec->options;
 	size_t cpus = rec->busy ? programs_cpu_count(rec->programs) : 0;
 	_cleanup_(freep) nsec_t *busy = profile_busy(cpus);
-	char words[160];
+	char text[160];
 
 	for (size_t cpu = 0; cpu < cpus; cpu++) {
 		uint64_t due = profile_due(o->profile_hz, busy[cpu] - rec->busy[cpu]);
@@ -208,15 +208,15 @@ static void check_profile(struct recording *rec)
 		counter_add(&rec->counters, COUNTER_SAMPLES_MISSING, missing);
 		if (!missing)
 			continue;
-		snprintf(words, sizeof(words),
-			 "the kernel took %" PRIu64 " of %" PRIu64 " samples on CPU %zu: "
-			 "--profile is incomplete there",
+		snprintf(text, sizeof(text),
+			 "the kernel took only %" PRIu64 " of %" PRIu64 " samples on CPU %zu: "
+			 "its profile is incomplete",
 			 taken, due, cpu);
-		o->warning(o->arg, words);
+		o->warning(o->arg, text);
 	}
 }
 
-/* What is known only now; and a disagreement is a mistake of ours that the user should know of. */
+/* Add the counters that are final only now, and compare all: a difference is a bug in sonde. */
 static int write_counters(struct recording *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
@@ -226,23 +226,24 @@ static int write_counters(struct recording *rec, struct err *err)
 	counter_add(&rec->counters, COUNTER_KERNEL_LEFT, rings_uncommitted(rec->rings));
 	if (!counters_agree(&rec->counters, false))
 		o->warning(o->arg,
-			   "the counters of this recording disagree, so that records can be "
-			   "missing from it; 'sonde info' shows them");
+			   "the counters of this recording do not add up, so records may be "
+			   "missing; see 'sonde info'");
 	return encoder_write_counters(rec->encoder, clock_now(), err);
 }
 
-static void tell_troubles(const struct recording *rec)
+static void warn_of_missing_symbols(const struct recording *rec)
 {
-	char words[640];
+	char text[640];
 
-	if (symbols_trouble(rec->symbols, words, sizeof(words)))
-		rec->options->warning(rec->options->arg, words);
+	if (symbols_trouble(rec->symbols, text, sizeof(text)))
+		rec->options->warning(rec->options->arg, text);
 }
 
 /*
- * The end is set a little ahead, so that it is one and the same for all CPUs.
- * What the iterators leave behind then may be more than the rings hold; they are
- * emptied first, and a loss here is counted like any other.
+ * The end is set a little in the future, so that it is the same for all CPUs.
+ * Then BPF iterators finish the intervals of all threads, which can be more
+ * records than a ring holds.  So the rings are drained first, and a loss is
+ * counted like any other.
  */
 static int finish(struct recording *rec, struct err *err)
 {
@@ -251,18 +252,18 @@ static int finish(struct recording *rec, struct err *err)
 	programs_end_at(rec->programs, end);
 	while (clock_now() < end + STOP_AHEAD)
 		clock_pause(STOP_AHEAD);
-	rings_drain(rec->rings, take, rec);
+	rings_drain(rec->rings, add_kernel_record, rec);
 
 	int r = programs_finish(rec->programs, err);
 
 	if (r < 0)
 		return r;
-	rings_drain(rec->rings, take, rec);
+	rings_drain(rec->rings, add_kernel_record, rec);
 	if (rec->agents)
 		agents_finish(rec->agents, end);
 	check_profile(rec);
-	take_untold_losses(rec);
-	take_clock(rec, clock_now());
+	add_unreported_losses(rec);
+	add_clock(rec, clock_now());
 	r = sorter_flush(rec->sorter, UINT64_MAX, encoder_write, rec->encoder, err);
 	if (r == 0)
 		r = capture_flush(rec->writer, err);
@@ -271,7 +272,7 @@ static int finish(struct recording *rec, struct err *err)
 	if (r == 0)
 		r = write_counters(rec, err);
 	if (r == 0)
-		tell_troubles(rec);
+		warn_of_missing_symbols(rec);
 	return r < 0 ? r : capture_close(rec->writer, err);
 }
 
@@ -295,6 +296,6 @@ int record(const struct record_options *options, const volatile sig_atomic_t *st
 	if (r == 0)
 		r = finish(&rec, err);
 	if (r == 0)
-		get_state(&rec, ret);
+		get_stats(&rec, ret);
 	return r;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record - a recording from begin to end.
+ * record - make a recording.
  *
- * Attach, give up privileges, and then come by every few milliseconds to take
- * what the kernel programs have left, sort it, and write it down.  The
- * recording ends when the time is over, when the command that it was made for
- * ends, or when *stop becomes true, as a signal handler may have it.
+ * Attach the BPF programs, drop privileges, then poll every few milliseconds:
+ * drain the rings, sort the records, write them to the capture.  The recording
+ * ends after its duration, when its command exits, or when *stop becomes true,
+ * for example in a signal handler.
  */
 #ifndef SONDE_RECORD_RECORD_H
 #define SONDE_RECORD_RECORD_H
@@ -18,15 +18,15 @@
 struct record_stats {
 	nsec_t elapsed;
 	uint64_t records, lost, late;
-	uint64_t agent_lost; /* events lost in the agents of processes, by their own count */
-	uint64_t bytes;      /* in the file */
+	uint64_t agent_lost; /* span events lost between agents and recorder */
+	uint64_t bytes;      /* size of the capture */
 };
 
 #define RECORD_BUFFER_MAX (512u << 20)
 
 struct record_options {
 	const char *output;
-	nsec_t duration; /* 0: no end */
+	nsec_t duration; /* 0: unlimited */
 	const uint64_t *pids;
 	size_t pid_count;
 	const uint64_t *ports;
@@ -34,21 +34,21 @@ struct record_options {
 	const char *cgroup; /* or NULL */
 	bool all;
 	bool other_tasks;
-	bool spans;           /* look for spans and contexts in processes */
-	bool arguments;       /* store command lines whole, but for secrets (arguments.h) */
-	const char *syscalls; /* NULL for none, "" for all, or names with commas between */
+	bool spans;           /* attach to agents and contexts in processes */
+	bool arguments;       /* store command lines with secrets masked (arguments.h) */
+	const char *syscalls; /* comma-separated names; NULL for none, "" for all */
 	bool block;
 	const char *const *events; /* category:name */
 	size_t event_count;
-	nsec_t stacks; /* 0 for none */
+	nsec_t stacks; /* shortest wait to record a stack for; 0: no stacks */
 	unsigned long profile_hz;
-	uint64_t buffer;                 /* per CPU, up to RECORD_BUFFER_MAX; 0: as is good */
-	char **command;                  /* to start and record, or NULL; ends with NULL */
-	const char *command_line, *tool; /* for the capture */
+	uint64_t buffer;                 /* bytes per CPU, up to RECORD_BUFFER_MAX; 0: default */
+	char **command;                  /* NULL-terminated argv to start and record, or NULL */
+	const char *command_line, *tool; /* for the capture header */
 
-	/* Told about once a second, and of things that the user should know. */
+	/* Called about once a second, and for each warning to show to the user. */
 	void (*progress)(void *arg, const struct record_stats *state);
-	void (*warning)(void *arg, const char *words);
+	void (*warning)(void *arg, const char *text);
 	void *arg;
 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_begin - all that comes before the first record.
+ * record_begin - set up a recording.
  *
- * The order matters.  The command is forked first, before anything is open or
- * given up, and released after all else (record.c), so that it is recorded from its first
- * instruction.
- * What needs privileges comes before they are dropped: programs, the capture,
- * the names of the kernel's functions.  Who is in scope is looked up before the
- * programs watch for newcomers, and once more when they do.
+ * The order matters.  The command is forked first, before any file is open or
+ * privilege dropped, and executed last (record.c), so that it is recorded from
+ * its first instruction.  Everything that needs privileges comes before they are
+ * dropped: BPF programs, the capture, kernel symbols.  The processes in scope are
+ * looked up before the BPF programs start to follow forks, and again afterwards,
+ * to find children that were forked in between.
  */
 #include "record/record_internal.h"
 
@@ -22,7 +22,7 @@
 #include "record/clock.h"
 #include "record/privilege.h"
 
-/* Rings of all CPUs together, unless the user says how large one is to be. */
+/* Default size of the rings of all CPUs together. */
 #define RINGS_TOTAL (32ull << 20)
 #define RING_DEFAULT_MIN (256ull << 10)
 #define RING_DEFAULT_MAX (2ull << 20)
@@ -44,26 +44,26 @@ void recording_done(struct recording *rec)
 	free(rec->busy);
 }
 
-static void missing(void *arg, const char *what)
+static void warn_of_missing_feature(void *arg, const char *what)
 {
 	const struct record_options *o = arg;
-	char words[256];
+	char text[256];
 
-	snprintf(words, sizeof(words), "this kernel gives no %s: recording without", what);
-	o->warning(o->arg, words);
+	snprintf(text, sizeof(text), "this kernel does not support %s: recording without", what);
+	o->warning(o->arg, text);
 }
 
-/* Whoever asked for the wrong port, or for one in a container, ought to know before the end. */
+/* Warn now and not at the end: the port may be wrong, or in a container. */
 static int add_port(struct recording *rec, uint16_t port, struct err *err)
 {
 	const struct record_options *o = rec->options;
 	int r = scope_add_port(&rec->scope, port, err);
-	char words[128];
+	char text[128];
 
 	if (r == 0 && !o->command) {
-		snprintf(words, sizeof(words),
-			 "nobody listens on port %u of this network namespace so far", port);
-		o->warning(o->arg, words);
+		snprintf(text, sizeof(text),
+			 "no process listens on port %u in this network namespace yet", port);
+		o->warning(o->arg, text);
 	}
 	return r < 0 ? r : 0;
 }
@@ -79,7 +79,7 @@ static int find_scope(struct recording *rec, struct err *err)
 		r = scope_add_cgroup(&rec->scope, o->cgroup, err);
 	if (r == 0 && rec->child.pid)
 		map_insert(&rec->scope.pids, rec->child.pid);
-	caps_raise(); /* to see the sockets of others */
+	caps_raise(); /* to read the sockets of other users' processes */
 	for (size_t i = 0; r == 0 && i < o->port_count; i++)
 		r = add_port(rec, o->ports[i], err);
 	if (r == 0)
@@ -88,7 +88,7 @@ static int find_scope(struct recording *rec, struct err *err)
 	return r;
 }
 
-/* Mark the system calls of a list as wanted; all of them if it is empty. */
+/* Set the bits of the listed system calls; of all if the list is empty. */
 static int choose_syscalls(const char *list, uint64_t *wanted, struct err *err)
 {
 	_cleanup_(freep) char *copy = must_strdup(list);
@@ -100,13 +100,13 @@ static int choose_syscalls(const char *list, uint64_t *wanted, struct err *err)
 		int nr = syscall_number(name);
 
 		if (nr < 0)
-			return err_set(err, -EINVAL, "there is no system call '%s'", name);
+			return err_set(err, -EINVAL, "unknown system call '%s'", name);
 		wanted[nr / 64] |= 1ull << (nr % 64);
 	}
 	return 0;
 }
 
-/* The next power of two, within what the kernel's verifier lets programs deal with. */
+/* Round up to a power of two, within the limits of the kernel's verifier. */
 static size_t ring_size(uint64_t wanted, size_t cpus)
 {
 	uint64_t size = WIRE_RING_MIN;
@@ -142,7 +142,7 @@ static int load_programs(struct recording *rec, struct err *err)
 	for (size_t i = 0; i < o->port_count; i++)
 		config.ports[i] = o->ports[i];
 	if (r == 0)
-		r = programs_load(&config, missing, (void *)o, &rec->programs, err);
+		r = programs_load(&config, warn_of_missing_feature, (void *)o, &rec->programs, err);
 	if (r == 0)
 		r = rings_open(programs_rings_fd(rec->programs), programs_cpu_count(rec->programs),
 			       config.ring_size, &rec->rings, err);
@@ -151,17 +151,17 @@ static int load_programs(struct recording *rec, struct err *err)
 	return r;
 }
 
-static int load_probe_types(struct recording *rec, struct err *err)
+static int load_probes(struct recording *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
 	int r = o->event_count ? probe_prepare(err) : 0;
 
 	for (size_t i = 0; r == 0 && i < o->event_count; i++) {
-		struct probe type = { 0 };
+		struct probe probe = { 0 };
 
-		r = probe_init(&type, o->events[i], err);
+		r = probe_init(&probe, o->events[i], err);
 		if (r == 0)
-			*vec_push(&rec->probes) = type;
+			*vec_push(&rec->probes) = probe;
 	}
 	return r;
 }
@@ -229,13 +229,13 @@ static int open_capture(struct recording *rec, struct err *err)
 		return r;
 	if (caps_sudo_user(&uid, &gid) &&
 	    (fstat(capture_fd(rec->writer), &st) < 0 || st.st_uid != uid))
-		o->warning(o->arg, "the capture belongs to root: it cannot be given to you");
+		o->warning(o->arg, "the capture belongs to root: cannot change its owner");
 	rec->encoder =
 		encoder_new(rec->sorter, rec->writer, rec->symbols, o->arguments, &rec->counters);
 	return write_probe_types(rec, err);
 }
 
-/* From now on agents that begin find us. */
+/* From now on, agents that start can register with the recorder. */
 static void open_agents(struct recording *rec)
 {
 	const struct record_options *o = rec->options;
@@ -261,24 +261,24 @@ static unsigned int privileges_needed(const struct record_options *o)
 
 static int add_processes(struct recording *rec, struct err *err)
 {
-	uint64_t pid, yes;
+	uint64_t pid, unused;
 	int r = 0;
 
-	for (size_t at = 0; r == 0 && map_next(&rec->scope.pids, &at, &pid, &yes);)
+	for (size_t at = 0; r == 0 && map_next(&rec->scope.pids, &at, &pid, &unused);)
 		r = programs_add_process(rec->programs, pid, err);
 	return r < 0 ? r : programs_find_threads(rec->programs, err);
 }
 
 /*
- * From now on the programs follow who is in scope.  Children that were born
- * after we looked and before that are found by looking again.
+ * Start the BPF programs, which from now on add the children of processes in scope.
+ * Then scan again for children that were forked between the first scan and now.
  */
 static int enter_scope(struct recording *rec, struct err *err)
 {
-	uint64_t port, yes;
+	uint64_t port, unused;
 
 	programs_start(rec->programs);
-	for (size_t at = 0; map_next(&rec->scope.ports, &at, &port, &yes);)
+	for (size_t at = 0; map_next(&rec->scope.ports, &at, &port, &unused);)
 		programs_add_port(rec->programs, port);
 
 	int r = add_processes(rec, err);
@@ -288,12 +288,12 @@ static int enter_scope(struct recording *rec, struct err *err)
 	return r;
 }
 
-/* What the binary may do beyond its user serves these alone. */
+/* Only these steps use the capabilities of the binary. */
 static int attach(struct recording *rec, struct err *err)
 {
 	caps_raise();
 
-	int r = load_probe_types(rec, err);
+	int r = load_probes(rec, err);
 
 	if (r == 0)
 		r = load_programs(rec, err);

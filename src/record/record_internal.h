@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_parts - what the parts of record.h share among themselves.
+ * record_internal - the state of a recording, shared by the parts of record.h.
  *
- *	record_begin	from nothing to everything attached, and privileges given up
- *	record		agents, the command, and from there to a capture that is closed
+ *	record_begin	setup: scope, BPF programs, capture, dropping privileges
+ *	record		the main loop, and finishing the capture
  */
 #ifndef SONDE_RECORD_RECORD_INTERNAL_H
 #define SONDE_RECORD_RECORD_INTERNAL_H
@@ -35,14 +35,14 @@ struct recording {
 	struct agents *agents; /* or NULL */
 	struct counters counters;
 	nsec_t start, next_second, pause;
-	nsec_t *busy;         /* by CPU, at the start; of a profile */
-	unsigned int held_up; /* rounds in which a record stayed uncommitted */
+	nsec_t *busy;         /* --profile: busy time by CPU at the start, ns */
+	unsigned int held_up; /* consecutive rounds with an uncommitted record */
 };
 
-/* A recording of these options begins; its command, if it has one, is held. */
+/* Set up the recording; its command, if any, is forked but not executed yet. */
 int recording_begin(struct recording *rec, struct err *err);
 
-/* Drops all of it, however far it came. For use with _cleanup_. */
+/* Free everything, also after a partial setup.  For use with _cleanup_. */
 void recording_done(struct recording *rec);
 
 static inline bool record_has_stacks(const struct record_options *o)

@@ -14,9 +14,9 @@
 
 enum { TCP_STATE_LISTEN = 10 };
 
-#define PF_EXITING 0x4 /* of the kernel's flags of a thread */
+#define PF_EXITING 0x4 /* task_struct.flags in the kernel */
 
-struct process {
+struct process_parent {
 	uint32_t pid, parent;
 };
 
@@ -68,7 +68,7 @@ static bool read_stat(uint32_t pid, uint32_t *ret_parent, uint32_t *ret_flags)
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	_cleanup_(fclosep) FILE *file = fopen(path, "re");
 
-	/* the name may hold anything, parentheses too: take the last one */
+	/* the command name can contain parentheses: search for the last one */
 	return file && fgets(line, sizeof(line), file) && strrchr(line, ')') &&
 	       sscanf(strrchr(line, ')'), ") %*c %" SCNu32 " %*d %*d %*d %*d %" SCNu32, ret_parent,
 		      ret_flags) == 2;
@@ -88,16 +88,16 @@ bool scope_is_exiting(uint32_t pid)
 	return !read_stat(pid, &parent, &flags) || flags & PF_EXITING;
 }
 
-/* Parents may stand behind their children in /proc: go on until nothing is added. */
+/* A parent can follow its children in /proc: repeat until no process is added. */
 bool scope_add_descendants(struct scope *scope)
 {
 	size_t first = scope->pids.count;
 	_cleanup_(closedirp) DIR *proc = opendir("/proc");
-	VEC(struct process) all = { 0 };
+	VEC(struct process_parent) all = { 0 };
 	size_t before;
 
 	for (uint32_t pid; proc && (pid = next_process(proc));)
-		*vec_push(&all) = (struct process){ pid, parent_of(pid) };
+		*vec_push(&all) = (struct process_parent){ pid, parent_of(pid) };
 	do {
 		before = scope->pids.count;
 		for (size_t i = 0; i < all.count; i++)
@@ -147,7 +147,7 @@ static tcp_sockets read_all_tcp_sockets(void)
 	return sockets;
 }
 
-/* Call fn for every socket that a process has open. */
+/* Call fn for each open socket of a process. */
 static void each_socket(uint32_t pid, void (*fn)(void *arg, uint32_t pid, uint64_t inode),
 			void *arg)
 {
@@ -172,7 +172,7 @@ static void each_socket(uint32_t pid, void (*fn)(void *arg, uint32_t pid, uint64
 
 struct port_search {
 	struct scope *scope;
-	struct map inodes; /* of listening sockets, or of all: -> port */
+	struct map inodes; /* socket inode -> port; either all sockets or the listening ones */
 };
 
 static void add_owner(void *arg, uint32_t pid, uint64_t inode)
@@ -222,11 +222,11 @@ void scope_find_ports(struct scope *scope)
 {
 	struct port_search search = { .scope = scope };
 	tcp_sockets sockets = read_all_tcp_sockets();
-	uint64_t pid, yes;
+	uint64_t pid, unused;
 
 	for (size_t i = 0; i < sockets.count; i++)
 		*map_insert(&search.inodes, sockets.items[i].inode) = sockets.items[i].port;
-	for (size_t at = 0; map_next(&scope->pids, &at, &pid, &yes);)
+	for (size_t at = 0; map_next(&scope->pids, &at, &pid, &unused);)
 		each_socket(pid, add_port, &search);
 	map_done(&search.inodes);
 	vec_done(&sockets);
@@ -249,7 +249,10 @@ static void add_cgroup_processes(struct scope *scope, const char *path)
 		}
 }
 
-/* The super options of a version 1 mount hold its controllers; /proc/self/cgroup numbers them. */
+/*
+ * The id of a cgroup v1 hierarchy, from the super options of its mount: they contain its
+ * controllers, and /proc/self/cgroup maps controllers to ids.
+ */
 static int hierarchy_with(const char *options)
 {
 	_cleanup_(fclosep) FILE *file = fopen("/proc/self/cgroup", "re");
@@ -269,7 +272,7 @@ static int hierarchy_with(const char *options)
 	return -1;
 }
 
-/* Which hierarchy the control group file system on this device is: 0 is the unified one. */
+/* The hierarchy id of the cgroupfs mount on a device: 0 for cgroup v2; -1 if unknown. */
 static int hierarchy_of(dev_t device)
 {
 	_cleanup_(fclosep) FILE *file = fopen("/proc/self/mountinfo", "re");
@@ -298,7 +301,7 @@ int scope_add_cgroup(struct scope *scope, const char *path, struct err *err)
 	struct stat st;
 
 	if (stat(full, &st) < 0)
-		return err_errno(err, "there is no control group '%s'", path);
+		return err_errno(err, "cannot open control group '%s'", path);
 	scope->cgroup_hierarchy = hierarchy_of(st.st_dev);
 	if (scope->cgroup_hierarchy < 0 || !S_ISDIR(st.st_mode))
 		return err_set(err, -EINVAL, "'%s' is not a control group", path);

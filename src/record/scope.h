@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scope - which processes are to be recorded, of those that exist already.
+ * scope - the running processes to record.
  *
- * Processes are named by pid (with all their descendants), by a port they
- * listen on, or by control group.  Those that start later are the kernel
- * programs' business.
+ * Processes are selected by pid (with all descendants), by a TCP port they listen
+ * on, or by cgroup.  The BPF programs add processes that start later.
  */
 #ifndef SONDE_RECORD_SCOPE_H
 #define SONDE_RECORD_SCOPE_H
@@ -22,22 +21,22 @@ struct scope {
 
 void scope_done(struct scope *scope);
 
-/* A process and its descendants; it must exist. */
+/* Add a process, which must exist, and its descendants. */
 int scope_add_pid(struct scope *scope, uint32_t pid, struct err *err);
 
-/* Add what processes in scope have started since; whether there was anything. */
+/* Add descendants forked since the last call; returns whether there were any. */
 bool scope_add_descendants(struct scope *scope);
 
-/* Whoever listens on a TCP port of our network namespace; 1, or 0 if nobody does so far. */
+/* Add the processes that listen on a TCP port in our network namespace; 0 if there are none. */
 int scope_add_port(struct scope *scope, uint16_t port, struct err *err);
 
-/* All processes of a control group and those below it. The path is one of cgroupfs. */
+/* Add all processes of a cgroup and its descendants.  The path is one of cgroupfs. */
 int scope_add_cgroup(struct scope *scope, const char *path, struct err *err);
 
-/* Whether a process is gone, or about to be: true before the kernel programs learn of it. */
+/* Whether a process has exited or is exiting: true before the BPF programs see its exit. */
 bool scope_is_exiting(uint32_t pid);
 
-/* Find the ports of the connections that the processes in scope have. */
+/* Find the local ports of the TCP connections of processes in scope. */
 void scope_find_ports(struct scope *scope);
 
 #endif

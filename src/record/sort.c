@@ -5,36 +5,36 @@
 
 #include "base/vec.h"
 
-struct item {
+struct sort_item {
 	nsec_t time;
-	size_t offset; /* in the stream's bytes */
+	size_t offset; /* in the stream's `bytes` */
 };
 
-/* A record that came far out of order. */
+/* A record that is far out of order. */
 struct straggler {
-	struct item item;
-	uint64_t order; /* in which they came */
+	struct sort_item item;
+	uint64_t order; /* of arrival */
 };
 
-struct stream {
-	unsigned char *bytes; /* records as they came */
+struct sort_stream {
+	unsigned char *bytes; /* records in the order of arrival */
 	size_t used, room;
-	VEC(struct item) items;           /* most of them in order of time; */
-	size_t first;                     /* those before this are handed over */
-	VEC(struct straggler) stragglers; /* the others, a heap: the earliest is first */
-	uint64_t came;                    /* stragglers so far */
-	size_t gone;                      /* records handed over whose bytes are still there */
+	VEC(struct sort_item) items;      /* sorted by time */
+	size_t first;                     /* index of the first item that is not flushed */
+	VEC(struct straggler) stragglers; /* heap of all other records, earliest first */
+	uint64_t arrived;                 /* number of stragglers so far */
+	size_t flushed;                   /* flushed records that are still in `bytes` */
 };
 
-/* How many younger records a record passes at most; more than an interrupted CPU writes. */
+/* How many later records a new record can pass; more than an interrupted CPU writes. */
 enum { STEPS_MAX = 64 };
 
 struct sorter {
-	struct stream *streams;
+	struct sort_stream *streams;
 	size_t count;
-	nsec_t last; /* time of the last record handed over */
+	nsec_t last; /* latest time of all flushed records */
 	uint64_t late;
-	unsigned char *spare; /* where the next stream is packed to */
+	unsigned char *spare; /* buffer for packing the next stream */
 	size_t spare_room;
 };
 
@@ -71,9 +71,9 @@ static bool is_earlier(const struct straggler *a, const struct straggler *b)
 	return a->item.time != b->item.time ? a->item.time < b->item.time : a->order < b->order;
 }
 
-static void heap_add(struct stream *s, struct item item)
+static void heap_add(struct sort_stream *s, struct sort_item item)
 {
-	struct straggler new = { item, s->came++ };
+	struct straggler new = { item, s->arrived++ };
 
 	vec_push(&s->stragglers);
 
@@ -85,10 +85,10 @@ static void heap_add(struct stream *s, struct item item)
 	heap[at] = new;
 }
 
-static struct item heap_take(struct stream *s)
+static struct sort_item heap_take(struct sort_stream *s)
 {
 	struct straggler *heap = s->stragglers.items, last = heap[--s->stragglers.count];
-	struct item item = heap[0].item;
+	struct sort_item item = heap[0].item;
 	size_t count = s->stragglers.count, at = 0;
 
 	for (size_t child; (child = 2 * at + 1) < count; at = child) {
@@ -102,8 +102,8 @@ static struct item heap_take(struct stream *s)
 	return item;
 }
 
-/* Whether a record of that time finds its place within a few steps from the end. */
-static bool is_near(const struct stream *s, nsec_t time)
+/* Whether the position of a record is within STEPS_MAX items of the end. */
+static bool is_near(const struct sort_stream *s, nsec_t time)
 {
 	size_t count = s->items.count;
 
@@ -112,9 +112,9 @@ static bool is_near(const struct stream *s, nsec_t time)
 
 void sorter_add(struct sorter *sorter, size_t stream, const struct record *record)
 {
-	struct stream *s = &sorter->streams[stream];
+	struct sort_stream *s = &sorter->streams[stream];
 	size_t size = record_size(record);
-	struct item item = { record->time, s->used };
+	struct sort_item item = { record->time, s->used };
 
 	if (s->used + size > s->room) {
 		s->room = s->room ? 2 * s->room : 64 * 1024;
@@ -135,24 +135,24 @@ void sorter_add(struct sorter *sorter, size_t stream, const struct record *recor
 	s->items.items[at] = item;
 }
 
-/* Copy a record to the spare bytes, of which so many are in use; where it is now. */
-static struct item move_item(struct sorter *sorter, const struct stream *s, struct item item,
-			     size_t *used)
+/* Copy a record to the end of the spare buffer, and return its new item. */
+static struct sort_item move_item(struct sorter *sorter, const struct sort_stream *s,
+				  struct sort_item item, size_t *used)
 {
 	const struct record *record = (const void *)(s->bytes + item.offset);
-	struct item moved = { item.time, *used };
+	struct sort_item moved = { item.time, *used };
 
 	memcpy(sorter->spare + *used, record, record_size(record));
 	*used += record_size(record);
 	return moved;
 }
 
-/* Move what is left of a stream to its begin, once that is less than what has gone. */
-static void stream_pack(struct sorter *sorter, struct stream *s)
+/* Remove flushed records from `bytes`, once they are the majority. */
+static void stream_pack(struct sorter *sorter, struct sort_stream *s)
 {
 	size_t left = s->items.count - s->first;
 
-	if (left + s->stragglers.count > s->gone)
+	if (left + s->stragglers.count > s->flushed)
 		return;
 	if (sorter->spare_room < s->used) {
 		sorter->spare_room = s->room;
@@ -168,7 +168,7 @@ static void stream_pack(struct sorter *sorter, struct stream *s)
 			move_item(sorter, s, s->stragglers.items[i].item, &used);
 	s->items.count = left;
 	s->first = 0;
-	s->gone = 0;
+	s->flushed = 0;
 	s->used = used;
 
 	unsigned char *bytes = s->bytes;
@@ -180,12 +180,12 @@ static void stream_pack(struct sorter *sorter, struct stream *s)
 	sorter->spare_room = room;
 }
 
-static nsec_t items_time(const struct stream *s)
+static nsec_t items_time(const struct sort_stream *s)
 {
 	return s->first < s->items.count ? s->items.items[s->first].time : UINT64_MAX;
 }
 
-static nsec_t stream_time(const struct stream *s)
+static nsec_t stream_time(const struct sort_stream *s)
 {
 	nsec_t time = items_time(s);
 
@@ -194,17 +194,17 @@ static nsec_t stream_time(const struct stream *s)
 	return time;
 }
 
-/* A straggler came after all others of its time. */
-static struct item stream_take(struct stream *s)
+/* At equal times items go first: stragglers arrived after all items of their time. */
+static struct sort_item stream_take(struct sort_stream *s)
 {
-	s->gone++;
+	s->flushed++;
 	return stream_time(s) < items_time(s) ? heap_take(s) : s->items.items[s->first++];
 }
 
-/* The stream with the earliest record, and the time of the earliest in any other. */
-static struct stream *earliest(struct sorter *sorter, nsec_t *ret_next)
+/* The stream with the earliest record, and the earliest time in all other streams. */
+static struct sort_stream *earliest(struct sorter *sorter, nsec_t *ret_next)
 {
-	struct stream *best = &sorter->streams[0];
+	struct sort_stream *best = &sorter->streams[0];
 	nsec_t time = stream_time(best), next = UINT64_MAX;
 
 	for (size_t i = 1; i < sorter->count; i++) {
@@ -226,14 +226,14 @@ int sorter_flush(struct sorter *sorter, nsec_t horizon, sorter_fn *fn, void *arg
 {
 	for (;;) {
 		nsec_t next;
-		struct stream *s = earliest(sorter, &next);
+		struct sort_stream *s = earliest(sorter, &next);
 
 		if (stream_time(s) == UINT64_MAX || stream_time(s) > horizon)
 			break;
 		if (next > horizon)
 			next = horizon;
 		do {
-			struct item item = stream_take(s);
+			struct sort_item item = stream_take(s);
 			int r = fn(arg, (const void *)(s->bytes + item.offset), err);
 
 			if (r < 0)

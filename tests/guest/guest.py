@@ -95,7 +95,7 @@ def messages_are_recorded_or_said_to_be_missing(outcome):
     count = {d: len(outcome.capture.kind("message", direction=d)) for d in ("send", "receive")}
     want = 106 if outcome.gives_messages else 0
     equal(count, {"send": want, "receive": want}, "messages")
-    said = [line for line in outcome.text("err").splitlines() if "gives no messages" in line]
+    said = [line for line in outcome.text("err").splitlines() if "does not support messages" in line]
     equal(len(said), 0 if outcome.gives_messages else 1, "how often it is said that there are none")
 
 

@@ -128,7 +128,7 @@ def a_port_that_nobody_listens_on_is_told():
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     words = Recorder("--port", port, "-d", "0.1", held=False).end()
-    require(f"nobody listens on port {port}" in words, f"'{words}' does not tell")
+    require(f"no process listens on port {port}" in words, f"'{words}' does not tell")
 
 
 @test

@@ -67,5 +67,5 @@ TEST(a_command_that_is_ended_before_it_began_is_an_error)
 	kill(child.pid, SIGKILL);
 	wait_for_end(child.pid);
 	CHECK_INT(child_release(&child, argv[0], &err), -EPIPE);
-	CHECK_STR(err.text, "'true' was ended before it began");
+	CHECK_STR(err.text, "'true' was killed before it started");
 }
