@@ -21,7 +21,7 @@ int file_map(const char *path, struct view *ret, struct err *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(err, "cannot open '%s'", path);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, -EINVAL, "'%s' is not a regular file", path);
+		return err_set(err, -EINVAL, "cannot open '%s': not a regular file", path);
 	if (st.st_size == 0) {
 		*ret = (struct view){ "", 0 };
 		return 0;
@@ -50,7 +50,7 @@ static int check_replaceable(const char *path, const struct stat *st, struct err
 			       "cannot write '%s': it is a symbolic link; name the file itself",
 			       path);
 	if (!S_ISREG(st->st_mode))
-		return err_set(err, -EINVAL, "cannot write '%s': it is not a regular file", path);
+		return err_set(err, -EINVAL, "cannot write '%s': not a regular file", path);
 	if (!caps_is_own_user(st->st_uid))
 		return err_set(
 			err, -EPERM,

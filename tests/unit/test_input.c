@@ -141,7 +141,7 @@ TEST(what_is_no_input_gets_a_sentence)
 	CHECK(strstr(verdict(none, NULL, &records), "/none': No such file or directory"));
 	CHECK(strstr(verdict(none, "jaeger", &records), "/none': No such file or directory"));
 	CHECK(strstr(verdict("/", NULL, &records), "cannot read '/': not in one of the formats "));
-	CHECK_STR(verdict("/", "jaeger", &records), "'/' is not a regular file");
+	CHECK_STR(verdict("/", "jaeger", &records), "cannot open '/': not a regular file");
 	CHECK(strstr(verdict(json, NULL, &records), "/json': not in one of the formats sonde, "));
 	CHECK(strstr(verdict(text, "excel", &records),
 		     "unknown format 'excel'; the formats are sonde, "));
