@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	read_list(list);
 	fuzz_sink += bpftrace_format.matches_file(text, size);
 	if (bpftrace_open_memory("fuzz", text, size, list, &events, &err) < 0) {
-		assert(!events && strncmp(err.text, "'fuzz' has no line", 18) == 0);
+		assert(!events && strncmp(err.text, "'fuzz' is not a log", 19) == 0);
 		return 0;
 	}
 	fuzz_events(events);

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	fuzz_sink += ftrace_format.matches_file(text, size);
 	if (ftrace_open_memory("fuzz", text, size, &events, &err) < 0) {
-		assert(!events && strncmp(err.text, "'fuzz' has no line", 18) == 0);
+		assert(!events && strstr(err.text, "'fuzz'"));
 		return 0;
 	}
 	fuzz_events(events);

@@ -78,7 +78,7 @@ static inline int check_spans(const struct input_format *format, open_memory_fn 
 	assert(count <= input_events(input));
 	assert((count < input_events(input)) ==
 	       (input_warning(input) &&
-		strncmp(input_warning(input), "'fuzz': left out ", 17) == 0));
+		strncmp(input_warning(input), "'fuzz': skipped ", 16) == 0));
 	return 0;
 }
 

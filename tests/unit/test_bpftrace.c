@@ -247,8 +247,7 @@ TEST(a_list_alone_is_an_input)
 	CHECK_INT(input_next(input, &record, &err), 0);
 	input_free(TAKE(input));
 	CHECK_INT(bpftrace_meta_open_memory("x", "a\n", 2, &input, &err), -EBADMSG);
-	CHECK_STR(err.text, "'x' is no list of MiSeRTrace: it has no row "
-			    "'tid|container|address|number'");
+	CHECK_STR(err.text, "'x' is not a MiSeRTrace list: no row 'tid|container|address|id'");
 }
 
 static void write_file(const char *path, const char *text)
@@ -289,9 +288,10 @@ TEST(what_could_not_be_used_is_told)
 		read_log("'a'|'1'|'1'|'0'|'x'\n'a'|'1'|'1'\n'a'|'1'|'1'|'70000'|'x'\n", "");
 	_cleanup_(result_done) struct result nothing = read_log("nothing\n", "1|a|1.2.3.4|b\n");
 
-	CHECK_STR(input_warning(some.input), "'x.psv': left out 2 of 3 lines; line 2 is no event");
+	CHECK_STR(input_warning(some.input),
+		  "'x.psv': skipped 2 of 3 lines: line 2 is not an event");
 	CHECK_INT(nothing.code, -EBADMSG);
-	CHECK_STR(nothing.err.text, "'x.psv' has no line as MiSeRTrace's script prints them");
+	CHECK_STR(nothing.err.text, "'x.psv' is not a log of MiSeRTrace: no line is an event");
 }
 
 /* The sample of MiSeRTrace's authors: a log in order, with the list beside it. */

@@ -392,9 +392,9 @@ TEST(a_page_without_a_trace_gets_a_sentence)
 	_cleanup_(freep) char *empty = page(5000, "</html>");
 	_cleanup_(result_done) struct result p = read_text(packed), n = read_text(empty);
 
-	CHECK_STR(p.err.text, "'x.txt' is a page of catapult with a compressed trace, which sonde "
-			      "cannot read: pass the trace from which it was made");
-	CHECK_STR(n.err.text, "'x.txt' is a page of HTML without a trace of systrace");
+	CHECK_STR(p.err.text, "cannot read 'x.txt': the compressed trace of a catapult page is not "
+			      "supported; pass the original trace");
+	CHECK_STR(n.err.text, "cannot read 'x.txt': HTML without a systrace trace");
 }
 
 /* The fields of the first event, one behind the other; to be freed. */
@@ -487,20 +487,21 @@ TEST(what_could_not_be_used_is_told)
 		read_text("# tracer: nop\n#\n25021 1 37480871892975 type: 442\n");
 
 	CHECK_INT(strange.events.count, 1);
-	CHECK_STR(input_warning(strange.input),
-		  "'x.txt': the kernel overwrote the oldest 15 of 25 events before it was read; "
-		  "'x.txt': left out 2 of 3 lines; line 5 is no event");
+	CHECK_STR(
+		input_warning(strange.input),
+		"'x.txt': the kernel overwrote the oldest 15 of 25 events before they were saved; "
+		"'x.txt': skipped 2 of 3 lines: line 5 is not an event");
 	CHECK_INT(event(&counted, 0, RAW_OTHER, "a")->time, 17);
 	CHECK_STR(input_warning(counted.input),
-		  "'x.txt': its clock is a counter (counter, uptime or x86-tsc); "
-		  "counts are taken as nanoseconds");
+		  "'x.txt': the trace clock is a counter (counter, uptime or x86-tsc); "
+		  "treating counts as nanoseconds");
 	CHECK_INT(empty.code, 0);
 	CHECK_INT(empty.events.count, 0);
 	CHECK_INT(bad.code, -EBADMSG);
-	CHECK_STR(bad.err.text, "'x.txt' has no line that is an event of ftrace");
-	CHECK_STR(raw.err.text, "'x.txt' has no line that is an event of ftrace: of tracefs' "
-				"options, raw, hex, bin and verbose must be off, and context-info "
-				"on");
+	CHECK_STR(bad.err.text, "'x.txt' contains no event of ftrace");
+	CHECK_STR(raw.err.text,
+		  "'x.txt' contains no event of ftrace: in tracefs, turn off the options "
+		  "raw, hex, bin and verbose, and turn on context-info");
 }
 
 TEST(numbers_that_do_not_fit_are_no_numbers)

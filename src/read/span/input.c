@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Spans are exported when they end, so files of a single process are nearly in order of
- * the ends, but those of several processes are not.  If the file is not in order, the
- * ends are sorted with an LSD radix sort, eleven bits at a time and only over the bits in
- * which they differ.  This is linear and stable, and moves 16 bytes per span instead of
- * its record.
- */
 #include "read/span/input.h"
 
 #include <errno.h>
@@ -51,61 +44,28 @@ void span_input_skip(struct span_input *in, const char *why)
 			 in->spans.count + 1, why);
 }
 
-enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
-
-/* A stable counting sort by the digit of (end - first) at this bit. */
-static void sort_by_digit(const struct span_end *from, struct span_end *to, size_t count,
-			  nsec_t first, unsigned shift)
-{
-	size_t offset[DIGITS] = { 0 }, sum = 0;
-
-	for (size_t i = 0; i < count; i++)
-		offset[(from[i].end - first) >> shift & (DIGITS - 1)]++;
-	for (size_t d = 0; d < DIGITS; d++) {
-		size_t n = offset[d];
-
-		offset[d] = sum;
-		sum += n;
-	}
-	for (size_t i = 0; i < count; i++)
-		to[offset[(from[i].end - first) >> shift & (DIGITS - 1)]++] = from[i];
-}
-
-/* Sorts ends between first and last; frees the array that it does not return. */
-static struct span_end *sort_ends(struct span_end *ends, size_t count, nsec_t first, nsec_t last)
-{
-	struct span_end *other = must_realloc(NULL, count * sizeof(*other));
-
-	for (unsigned shift = 0; shift < 64 && (last - first) >> shift; shift += DIGIT_BITS) {
-		struct span_end *sorted = other;
-
-		sort_by_digit(ends, other, count, first, shift);
-		other = ends;
-		ends = sorted;
-	}
-	free(other);
-	return ends;
-}
-
+/*
+ * Spans are exported when they end, so files of a single process are nearly in order of
+ * the ends, but those of several processes are not.
+ */
 static void sort_spans(struct span_input *in)
 {
 	size_t count = in->spans.count;
-	nsec_t first = UINT64_MAX, last = 0;
+	nsec_t last = 0;
 	bool sorted = true;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; sorted && i < count; i++) {
 		nsec_t end = in->spans.items[i].record.head.time;
 
-		sorted = sorted && end >= last;
-		last = end > last ? end : last;
-		first = end < first ? end : first;
+		sorted = end >= last;
+		last = end;
 	}
 	if (sorted)
 		return;
 	in->order = must_realloc(NULL, count * sizeof(*in->order));
 	for (size_t i = 0; i < count; i++)
-		in->order[i] = (struct span_end){ in->spans.items[i].record.head.time, i };
-	in->order = sort_ends(in->order, count, first, last);
+		in->order[i] = (struct time_sort_item){ in->spans.items[i].record.head.time, i };
+	in->order = time_sort(in->order, count);
 }
 
 /* Appends a clause to a text that can be NULL; frees both. */

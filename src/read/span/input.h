@@ -40,6 +40,7 @@
 #include "base/view.h"
 #include "read/input_internal.h"
 #include "read/span/value.h"
+#include "read/time_sort.h"
 
 /* An attribute of a span. */
 struct span_tag {
@@ -67,12 +68,6 @@ struct span_entry {
 	uint64_t first_tag;
 };
 
-/* The end of a span, and its index. */
-struct span_end {
-	nsec_t end;
-	uint64_t index;
-};
-
 enum { SPAN_RECENT = 16 };
 
 struct span_input {
@@ -81,7 +76,7 @@ struct span_input {
 	struct strtab *strings;
 	VEC(struct span_entry) spans;      /* in file order */
 	VEC(struct span_tag) tags;         /* in file order */
-	struct span_end *order;            /* of the records; NULL if it is file order */
+	struct time_sort_item *order;      /* of the records; NULL if it is file order */
 	size_t next;                       /* position in that order */
 	uint32_t tags_returned;            /* of the span there */
 	struct record_attribute attribute; /* returned last */

@@ -2,6 +2,7 @@
 #include "read/text/bpftrace_meta.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -9,7 +10,7 @@
 #include "read/text/lines.h"
 #include "read/text/value.h"
 
-/* What stands before the next bar, without quotes; *line becomes what is behind it. */
+/* Removes the first cell from the line and returns it without quotes. */
 static bool take_cell(struct view *line, struct view *ret)
 {
 	if (!line->s)
@@ -40,10 +41,10 @@ static bool is_address(struct view cell)
 	for (size_t i = 0; i < cell.len; i++)
 		if (!memchr(digits, cell.s[i], sizeof(digits) - 1))
 			return false;
-	return cell.len < 64; /* a container may have none */
+	return cell.len < 64; /* can be empty */
 }
 
-/* Whether a line is a row, without its end; then *ret is it. */
+/* False if the line is not a row. */
 static bool read_row(struct bpftrace_meta *meta, struct view line, struct bpftrace_row *ret)
 {
 	struct view tid, name, ip, hash, more;
@@ -75,7 +76,7 @@ void bpftrace_meta_read(struct bpftrace_meta *meta, struct view text)
 		if (!line.len)
 			continue;
 		if (!read_row(meta, line, &row)) {
-			meta->strange++;
+			meta->invalid++;
 			continue;
 		}
 		*vec_push(&meta->rows) = row;
@@ -83,7 +84,7 @@ void bpftrace_meta_read(struct bpftrace_meta *meta, struct view text)
 	}
 }
 
-void bpftrace_meta_find(struct bpftrace_meta *meta, const char *log)
+void bpftrace_meta_open_for(struct bpftrace_meta *meta, const char *log)
 {
 	const char *slash = strrchr(log, '/');
 	int folder = slash ? slash + 1 - log : 0;
@@ -105,7 +106,7 @@ bool bpftrace_meta_fork(struct bpftrace_meta *meta, uint32_t parent, uint32_t ch
 	if (!group)
 		return false;
 
-	uint64_t same = *group; /* inserting moves it */
+	uint64_t same = *group; /* map_insert() can move it */
 
 	*map_insert(&meta->groups, child) = same;
 	return true;
@@ -125,7 +126,7 @@ void bpftrace_meta_done(struct bpftrace_meta *meta)
 	strtab_free(meta->strings);
 }
 
-/* The list as an input of its own: a PROCESS for each row. */
+/* The list as an input of its own: one PROCESS record for each row. */
 struct meta_input {
 	struct input input;
 	struct bpftrace_meta meta;
@@ -133,7 +134,7 @@ struct meta_input {
 	size_t next;
 };
 
-/* All lines that are whole must be rows, as there is no other sign. */
+/* There is no magic number, so all complete lines must be rows. */
 static bool is_meta(const char *head, size_t size)
 {
 	struct bpftrace_meta meta = { 0 };
@@ -141,10 +142,10 @@ static bool is_meta(const char *head, size_t size)
 
 	bpftrace_meta_read(&meta, (struct view){ head, end ? (size_t)(end - head) : size });
 
-	bool is = meta.rows.count && !meta.strange;
+	bool matches = meta.rows.count && !meta.invalid;
 
 	bpftrace_meta_done(&meta);
-	return is;
+	return matches;
 }
 
 int bpftrace_meta_open_memory(const char *name, const char *data, size_t size, struct input **ret,
@@ -157,12 +158,13 @@ int bpftrace_meta_open_memory(const char *name, const char *data, size_t size, s
 	bpftrace_meta_read(&m->meta, (struct view){ data, size });
 	if (!m->meta.rows.count) {
 		input_free(&m->input);
-		return err_set(err, -EBADMSG, "'%s' is no list of MiSeRTrace: it has no row '%s'",
-			       name, "tid|container|address|number");
+		return err_set(err, -EBADMSG,
+			       "'%s' is not a MiSeRTrace list: no row 'tid|container|address|id'",
+			       name);
 	}
-	if (m->meta.strange)
-		m->input.warning = must_printf("'%s': left out %zu lines that are no rows", name,
-					       (size_t)m->meta.strange);
+	if (m->meta.invalid)
+		m->input.warning = must_printf("'%s': skipped %" PRIu64 " lines that are not rows",
+					       name, m->meta.invalid);
 	*ret = &m->input;
 	return 0;
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ftrace_text - the kernel's trace as text: the file `trace` of tracefs, what
- * trace-cmd report makes of its own files, and perf script of tracepoints.
+ * ftrace - the kernel's trace as text: the file `trace` of tracefs, the output of trace-cmd
+ * report, and that of perf script for tracepoints.
  *
- * A line is a head (ftrace_text_head.h) and an event (ftrace_text_event.h).
- * Lines without a head are comments, words of trace-cmd about the file, or
- * frames of a stack; what else there is gets counted, and the notice says so.
- * So it does of events that the kernel overwrote before anybody read them, of
- * which only the number is left.
+ * A line consists of a head (ftrace_head.h) and an event (ftrace_event.h).  Lines without a
+ * head are comments, messages of trace-cmd about the file, or frames of a stack; others are
+ * counted, and the warning contains their number.  The warning also contains the number of
+ * events that the kernel overwrote.
  *
- * Which clock the times are of, nothing says.  A few clocks (counter, uptime,
- * x86-tsc) are no time at all but a count; its numbers are taken as nanoseconds,
- * which keeps the order, and the notice says that too.
+ * The text does not contain the name of the clock.  A few clocks (counter, uptime, x86-tsc)
+ * are not times but counts; these are treated as nanoseconds, which keeps the order, and
+ * the warning mentions it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,36 +22,33 @@
 #include "read/raw/input.h"
 #include "read/text/source.h"
 
-/* What the first look at the file finds. */
-struct look {
-	struct text_types *types;  /* borrowed; NULL if nobody asks for kinds */
-	uint32_t kinds;            /* of events: 1 << enum raw_kind */
-	uint64_t entries, written; /* as its comment says; 0 if there is none */
-	bool counted;
-	bool is_trace; /* it says that it is one, in a comment */
+/* The result of the first pass over the lines. */
+struct ftrace_scan {
+	struct text_types *types; /* borrowed; NULL if kinds is not needed */
+	uint32_t kinds;           /* of events: 1 << enum raw_kind */
+	uint64_t entries,
+		written; /* number of events in the buffer, and written to it; 0 if unknown */
+	bool is_counter; /* times are counts */
+	bool is_trace;   /* a comment identifies the file as a trace */
 };
 
-static bool begins(struct view line, const char *with)
-{
-	return line.len >= strlen(with) && memcmp(line.s, with, strlen(with)) == 0;
-}
-
-/* "CPU:3 [LOST 5 EVENTS]", "CPU:3 [5 EVENTS DROPPED]", both also without the number. */
+/* "CPU:3 [LOST 5 EVENTS]" or "CPU:3 [5 EVENTS DROPPED]", also without the number. */
 static bool read_lost(struct view line, uint16_t *ret_cpu, uint64_t *ret_count)
 {
 	const char *p = line.s + strlen("CPU:"), *end = line.s + line.len;
 	uint64_t cpu, count = 1;
 
-	if (!begins(line, "CPU:") || !(p = text_decimal(p, end, &cpu)) || cpu > UINT16_MAX ||
-	    end - p < 3 || p[0] != ' ' || p[1] != '[')
+	if (!text_starts_with(line, "CPU:") || !(p = text_decimal(p, end, &cpu)) ||
+	    cpu > UINT16_MAX || end - p < 3 || p[0] != ' ' || p[1] != '[')
 		return false;
 	p += 2;
-	if (begins((struct view){ p, end - p }, "LOST "))
+	if (text_starts_with((struct view){ p, end - p }, "LOST "))
 		p += strlen("LOST ");
-	if (text_is_digit(*p))
-		p = text_decimal(p, end, &count) ? text_blanks(text_decimal(p, end, &count), end)
-						 : end;
-	if (!begins((struct view){ p, end - p }, "EVENTS"))
+	if (text_is_digit(*p)) {
+		p = text_decimal(p, end, &count);
+		p = p ? text_skip_blanks(p, end) : end;
+	}
+	if (!text_starts_with((struct view){ p, end - p }, "EVENTS"))
 		return false;
 	*ret_cpu = cpu;
 	*ret_count = count;
@@ -60,32 +56,31 @@ static bool read_lost(struct view line, uint16_t *ret_cpu, uint64_t *ret_count)
 }
 
 /* "# entries-in-buffer/entries-written: 89484/912978   #P:2" */
-static void read_comment(struct look *look, struct view line)
+static void read_comment(struct ftrace_scan *scan, struct view line)
 {
 	static const char entries[] = "# entries-in-buffer/entries-written: ";
 	const char *p = line.s + strlen(entries), *end = line.s + line.len;
-	uint64_t kept, written;
+	uint64_t present, written;
 
-	look->is_trace |= begins(line, "# tracer: ");
-	if (!begins(line, entries) || !(p = text_decimal(p, end, &kept)) || p == end || *p != '/' ||
-	    !text_decimal(p + 1, end, &written))
+	scan->is_trace |= text_starts_with(line, "# tracer: ");
+	if (!text_starts_with(line, entries) || !(p = text_decimal(p, end, &present)) || p == end ||
+	    *p != '/' || !text_decimal(p + 1, end, &written))
 		return;
-	look->entries = kept;
-	look->written = written;
+	scan->entries = present;
+	scan->written = written;
 }
 
-/* Lines that belong there but are no events. */
+/* Known lines that are not events. */
 static bool is_comment(struct view line)
 {
-	static const char *const beginnings[] = {
-		"#",  "cpus=", "version = ", "CPU ",       " => ",       "=> ",
-		"\t", "ts:",   "-----",      "trace-cmd:", "  opening ", "Trace dump"
-	};
+	static const char *const prefixes[] = { "#",     "cpus=",      "version = ", "CPU ",
+						" => ",  "=> ",        "\t",         "ts:",
+						"-----", "trace-cmd:", "  opening ", "Trace dump" };
 
-	for (size_t i = 0; i < ARRAY_LEN(beginnings); i++)
-		if (begins(line, beginnings[i]))
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+		if (text_starts_with(line, prefixes[i]))
 			return true;
-	return text_blanks(line.s, line.s + line.len) == line.s + line.len;
+	return text_skip_blanks(line.s, line.s + line.len) == line.s + line.len;
 }
 
 static uint32_t kind_of(struct text_types *types, struct view line, const char *event)
@@ -93,39 +88,41 @@ static uint32_t kind_of(struct text_types *types, struct view line, const char *
 	return 1u << ftrace_event_type(types, &event, line.s + line.len)->kind;
 }
 
-static enum text_line_kind look_at(void *arg, struct view line, nsec_t *ret_time)
+static enum text_line_kind classify_line(void *arg, struct view line, nsec_t *ret_time)
 {
-	struct look *look = arg;
+	struct ftrace_scan *scan = arg;
 	struct ftrace_head head;
 	uint16_t cpu;
 	uint64_t count;
 
 	if (line.len && line.s[0] != '#' && ftrace_head_read(line, &head)) {
-		look->counted |= head.counted;
-		if (look->types)
-			look->kinds |= kind_of(look->types, line, head.rest);
+		scan->is_counter |= head.is_counter;
+		if (scan->types)
+			scan->kinds |= kind_of(scan->types, line, head.rest);
 		*ret_time = head.time;
 		return TEXT_EVENT;
 	}
 	if (read_lost(line, &cpu, &count))
 		return TEXT_MARK;
 	if (!is_comment(line))
-		return TEXT_STRANGE;
-	read_comment(look, line);
+		return TEXT_UNKNOWN;
+	read_comment(scan, line);
 	return TEXT_COMMENT;
 }
 
 static bool is_ftrace_text(const char *text, size_t size)
 {
-	struct look look = { 0 };
+	struct ftrace_scan scan = { 0 };
 	const char *end = text + size;
 
 	for (const char *newline; text < end; text = newline + 1) {
 		nsec_t time;
 
 		newline = memchr(text, '\n', end - text) ?: end;
-		if (look_at(&look, (struct view){ text, newline - text }, &time) == TEXT_EVENT ||
-		    look.is_trace)
+
+		struct view line = { text, newline - text };
+
+		if (classify_line(&scan, line, &time) == TEXT_EVENT || scan.is_trace)
 			return true;
 	}
 	return false;
@@ -152,7 +149,7 @@ static void read_event(struct text_source *t, const struct ftrace_head *head, co
 	e->context = head->context;
 	t->type = type;
 	t->text = (struct view){ p, end - p };
-	ftrace_event_take(type, t->text, e);
+	ftrace_event_parse(type, t->text, e);
 }
 
 static int next_event(struct raw_source *source, struct raw_event *ret, struct err *err)
@@ -164,12 +161,12 @@ static int next_event(struct raw_source *source, struct raw_event *ret, struct e
 	uint16_t cpu;
 	uint64_t count;
 
-	if (text_source_take_held(t, ret))
+	if (text_source_next_held(t, ret))
 		return 1;
 	while (text_lines_next(&t->lines, &line)) {
 		if (line.len && line.s[0] != '#' && ftrace_head_read(line, &head)) {
 			read_event(t, &head, line.s + line.len, &e);
-			text_source_give(t, &e, ret);
+			text_source_emit(t, &e, ret);
 			return 1;
 		}
 		if (read_lost(line, &cpu, &count))
@@ -186,50 +183,52 @@ static void visit_fields(struct raw_source *source, const struct raw_visitor *vi
 		ftrace_event_visit(t->type, t->text, visitor, arg);
 }
 
-static void tell(struct text_source *t, const char *name, const struct look *look)
+static void set_warning(struct text_source *t, const char *name, const struct ftrace_scan *scan)
 {
-	if (look->written > look->entries)
+	if (scan->written > scan->entries)
 		text_source_warning(t,
 				    "'%s': the kernel overwrote the oldest %" PRIu64 " of %" PRIu64
-				    " events before it was read",
-				    name, look->written - look->entries, look->written);
-	if (look->counted)
-		text_source_warning(t,
-				    "'%s': its clock is a counter (counter, uptime or x86-tsc); "
-				    "counts are taken as nanoseconds",
-				    name);
-	text_source_tell_strange(t, name);
+				    " events before they were saved",
+				    name, scan->written - scan->entries, scan->written);
+	if (scan->is_counter)
+		text_source_warning(
+			t,
+			"'%s': the trace clock is a counter (counter, uptime or x86-tsc); "
+			"treating counts as nanoseconds",
+			name);
+	text_source_warn_unknown(t, name);
 }
 
-/* Takes the lines, whatever it returns. */
+/* Takes ownership of the lines, even if it fails. */
 static int open_lines(const char *name, struct text_lines *lines, struct input **ret,
 		      struct err *err)
 {
 	struct text_source *t = must_alloc(sizeof(*t));
-	struct look look = { .types = &t->types };
+	struct ftrace_scan scan = { .types = &t->types };
 
 	text_source_init(t);
 	t->lines = *lines;
 	t->source.next = next_event;
 	t->source.fields = visit_fields;
 	if (ftrace_html_matches(t->lines.text.s, t->lines.text.len)) {
-		int r = ftrace_html_reduce(&t->lines, name, is_ftrace_text, err);
+		int r = ftrace_html_extract(&t->lines, name, is_ftrace_text, err);
 
 		if (r < 0) {
 			text_source_free(&t->source);
 			return r;
 		}
 	}
-	text_lines_look(&t->lines, look_at, &look);
-	if (!t->lines.events && (t->lines.strange || !look.is_trace)) {
+	text_lines_scan(&t->lines, classify_line, &scan);
+	if (!t->lines.events && (t->lines.unknown || !scan.is_trace)) {
 		text_source_free(&t->source);
-		return err_set(err, -EBADMSG, "'%s' has no line that is an event of ftrace%s", name,
-			       look.is_trace ? ": of tracefs' options, raw, hex, bin and verbose "
-					       "must be off, and context-info on"
-					     : "");
+		return err_set(err, -EBADMSG, "'%s' contains no event of ftrace%s", name,
+			       scan.is_trace
+				       ? ": in tracefs, turn off the options raw, hex, bin and "
+					 "verbose, and turn on context-info"
+				       : "");
 	}
-	text_source_set_kinds(t, look.kinds);
-	tell(t, name, &look);
+	text_source_set_kinds(t, scan.kinds);
+	set_warning(t, name, &scan);
 	*ret = raw_input_new(&ftrace_format, &t->source);
 	return 0;
 }

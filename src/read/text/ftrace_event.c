@@ -5,7 +5,7 @@
 
 enum { NAME_MAX_LEN = 100, PATTERNS = 4 };
 
-/* What a line is like, by which its first word gets its meaning. */
+/* The form of a line, which determines the meaning of its first word. */
 enum line_kind { LINE_EVENT = 'e', LINE_CALL = '(', LINE_RETURN = '>', LINE_OTHER = 'o' };
 
 #define PREV "prev_comm={prev_comm} prev_pid={prev_pid} prev_prio={prev_prio:d} "
@@ -14,11 +14,11 @@ enum line_kind { LINE_EVENT = 'e', LINE_CALL = '(', LINE_RETURN = '>', LINE_OTHE
 	"sk address = {sk:x}, family = {family} protocol = {protocol}, length = {ret}, " \
 	"error = {ret:n}, flags = {flags}"
 
-/* Of each event, how the kernel prints it, how trace-cmd does, and how others do. */
+/* How the kernel, trace-cmd and other tools print each event. */
 static const struct {
 	const char *names;
 	const char *patterns[PATTERNS];
-} printed[] = {
+} event_patterns[] = {
 	{ "sched_switch",
 	  { PREV "prev_state={prev_state} ==> " NEXT,
 	    "{prev_comm}:{prev_pid} [{prev_prio:d}] {prev_state:S} ==> "
@@ -52,39 +52,37 @@ static const struct {
 
 static const char *const return_patterns[] = { "{ret:x}", NULL };
 
-/* The forms in which an event is printed; NULL if none is known. */
+/* NULL if there are none. */
 static const char *const *patterns_of(const char *name)
 {
 	const char *colon = strrchr(name, ':');
 
 	name = colon ? colon + 1 : name;
-	for (size_t i = 0; i < ARRAY_LEN(printed); i++)
-		if (raw_is_one_of(printed[i].names, name, strlen(name)))
-			return printed[i].patterns;
+	for (size_t i = 0; i < ARRAY_LEN(event_patterns); i++)
+		if (raw_is_one_of(event_patterns[i].names, name, strlen(name)))
+			return event_patterns[i].patterns;
 	return strncmp(name, "sys_exit_", 9) == 0 ? return_patterns : NULL;
 }
 
-/* "sys_read" in a line that is a call or its return, by the name that the event has. */
-static struct text_type *add_call(struct text_types *types, enum line_kind kind, const char *word,
-				  size_t len)
+/* For "sys_read" in a call or return, the event is sys_enter_read or sys_exit_read. */
+static struct text_type *add_call(struct text_types *types, struct text_type_name word)
 {
 	size_t prefix = strlen("sys_");
 	_cleanup_(freep) char *name =
-		must_printf("%s%.*s", kind == LINE_CALL ? "sys_enter_" : "sys_exit_",
-			    (int)(len - prefix), word + prefix);
+		must_printf("%s%.*s", word.line_kind == LINE_CALL ? "sys_enter_" : "sys_exit_",
+			    (int)(word.word.len - prefix), word.word.s + prefix);
 
-	return text_types_add(types, kind, word, len, name, true, patterns_of(name));
+	return text_types_add(types, word, name, true, patterns_of(name));
 }
 
-static struct text_type *add_type(struct text_types *types, enum line_kind kind, const char *word,
-				  size_t len)
+static struct text_type *add_type(struct text_types *types, struct text_type_name word)
 {
-	if (kind == LINE_CALL || kind == LINE_RETURN)
-		return add_call(types, kind, word, len);
+	if (word.line_kind == LINE_CALL || word.line_kind == LINE_RETURN)
+		return add_call(types, word);
 
-	_cleanup_(freep) char *name = must_printf("%.*s", (int)len, word);
+	_cleanup_(freep) char *name = must_printf("%.*s", (int)word.word.len, word.word.s);
 
-	return text_types_add(types, kind, word, len, name, true, patterns_of(name));
+	return text_types_add(types, word, name, true, patterns_of(name));
 }
 
 static bool is_call_name(const char *word, size_t len)
@@ -92,7 +90,7 @@ static bool is_call_name(const char *word, size_t len)
 	return len > 4 && memcmp(word, "sys_", 4) == 0;
 }
 
-/* Finds where the first word at *p ends, and what it means there. */
+/* The length and the meaning of the word at *p; moves *p behind it, unless LINE_OTHER. */
 static enum line_kind first_word(const char **p, const char *end, size_t *ret_len)
 {
 	const char *word = *p, *q = word;
@@ -103,7 +101,7 @@ static enum line_kind first_word(const char **p, const char *end, size_t *ret_le
 	*ret_len = q - word;
 	if (q > word + 1 && q[-1] == ':' && (q == end || *q == ' ')) {
 		*ret_len = q - 1 - word;
-		*p = text_blanks(q, end);
+		*p = text_skip_blanks(q, end);
 		return LINE_EVENT;
 	}
 	if (q < end && *q == '(' && is_call_name(word, q - word)) {
@@ -124,14 +122,17 @@ struct text_type *ftrace_event_type(struct text_types *types, const char **p, co
 	enum line_kind kind = first_word(p, end, &len);
 
 	if (kind == LINE_OTHER) {
-		/* the tracers that print no name: functions, and stacks */
+		/* the function tracer and stacks have no event name */
 		word = word < end && *word == '<' ? "stack" : "function";
 		len = strlen(word);
 	}
-	return text_types_find(types, kind, word, len) ?: add_type(types, kind, word, len);
+
+	struct text_type_name name = { kind, { word, len } };
+
+	return text_types_find(types, name) ?: add_type(types, name);
 }
 
-/* The next of "fd: 0x3, filename: 0x7ffe6f218390 "/etc/passwd")". */
+/* The next argument of "fd: 0x3, filename: 0x7ffe6f218390 "/etc/passwd")". */
 static bool next_argument(const char **p, const char *end, struct raw_text *ret_key,
 			  struct raw_text *ret_value)
 {
@@ -146,11 +147,11 @@ static bool next_argument(const char **p, const char *end, struct raw_text *ret_
 		quoted ^= *stop == '"';
 	*ret_key = (struct raw_text){ key, colon - key };
 	*ret_value = (struct raw_text){ value, stop - value };
-	*p = text_blanks(stop < end ? stop + 1 : end, end);
+	*p = text_skip_blanks(stop < end ? stop + 1 : end, end);
 	return true;
 }
 
-static void take_arguments(const struct text_type *type, struct view text, struct raw_event *e)
+static void parse_arguments(const struct text_type *type, struct view text, struct raw_event *e)
 {
 	const char *p = text.s, *end = p + text.len;
 	struct raw_text key, value;
@@ -163,13 +164,13 @@ static void take_arguments(const struct text_type *type, struct view text, struc
 		if (i < ARRAY_LEN(e->syscall.args) && text_hex(value.s, stop, &n))
 			e->syscall.args[i] = n;
 		if (quote && stop[-1] == '"' && stop - quote > 1 &&
-		    text_field_named(type->layout, key.s, key.len))
+		    text_find_field(type->layout, key.s, key.len))
 			e->syscall.path = (struct raw_text){ quote + 1, stop - quote - 2 };
 	}
 }
 
-/* Forgets what was taken, but for the head. */
-static void forget_fields(struct raw_event *e)
+/* Resets all fields that a failed match has set; keeps the head. */
+static void reset_fields(struct raw_event *e)
 {
 	struct raw_event empty = raw_event_empty(e->kind);
 	size_t head = offsetof(struct raw_event, sched_switch);
@@ -177,28 +178,28 @@ static void forget_fields(struct raw_event *e)
 	memcpy((char *)e + head, (char *)&empty + head, sizeof(empty) - head);
 }
 
-/* The number of the pattern that fits, which has filled in the event; -1 if none does. */
-static int match(const struct text_type *type, struct view text, struct raw_event *e,
-		 struct raw_text *values)
+/* The index of the pattern that matches, which sets the fields of the event; or -1. */
+static int match_patterns(const struct text_type *type, struct view text, struct raw_event *e,
+			  struct raw_text *values)
 {
 	for (size_t i = 0; i < type->pattern_count; i++) {
 		if (text_pattern_match(&type->patterns[i], text.s, text.s + text.len, e, values))
 			return i;
-		forget_fields(e);
+		reset_fields(e);
 	}
 	return -1;
 }
 
-void ftrace_event_take(const struct text_type *type, struct view text, struct raw_event *e)
+void ftrace_event_parse(const struct text_type *type, struct view text, struct raw_event *e)
 {
 	if (!type->layout || !type->layout->fields[0].names)
 		return;
-	if (match(type, text, e, NULL) >= 0)
-		;
-	else if (type->nr != SYSCALL_NONE && type->kind == RAW_SYSCALL_ENTER)
-		take_arguments(type, text, e);
-	else
-		text_take_pairs(type->layout, text, e);
+	if (match_patterns(type, text, e, NULL) < 0) {
+		if (type->nr != SYSCALL_NONE && type->kind == RAW_SYSCALL_ENTER)
+			parse_arguments(type, text, e);
+		else
+			text_parse_pairs(type->layout, text, e);
+	}
 	if (type->nr != SYSCALL_NONE)
 		e->syscall.nr = type->nr;
 }
@@ -216,18 +217,18 @@ void ftrace_event_visit(const struct text_type *type, struct view text,
 			const struct raw_visitor *visitor, void *arg)
 {
 	struct raw_event e = raw_event_empty(type->kind);
-	struct raw_text values[TEXT_STEPS];
-	int fits = match(type, text, &e, values);
+	struct raw_text values[TEXT_VALUES_MAX];
+	int matched = match_patterns(type, text, &e, values);
 
-	if (fits < 0) {
+	if (matched < 0) {
 		if (type->nr != SYSCALL_NONE && type->kind == RAW_SYSCALL_ENTER)
 			visit_arguments(text, visitor, arg);
 		else
 			text_visit_pairs(text, visitor, arg);
 		return;
 	}
-	for (size_t i = 0; i < type->patterns[fits].count; i++) {
-		const struct text_step *step = &type->patterns[fits].steps[i];
+	for (size_t i = 0; i < type->patterns[matched].count; i++) {
+		const struct text_step *step = &type->patterns[matched].steps[i];
 
 		text_visit(visitor, arg, (struct raw_text){ step->name, step->name_len },
 			   values[i]);

@@ -6,13 +6,13 @@
 #include "read/text/value.h"
 
 enum {
-	COLUMN = 16,        /* where a name ends, */
-	LATENCY_COLUMN = 8, /* and in the latency format */
+	COLUMN = 16,        /* end of a name */
+	LATENCY_COLUMN = 8, /* the same in the latency format */
 	FLAGS_MAX = 8,
-	SEARCHED = 128, /* how far a head is looked for where it should not be */
+	SEARCH_MAX = 128, /* bytes that are searched for a head at another column */
 };
 
-/* What the third flag says of interrupts; where it is a letter, it is one of these. */
+/* The third flag describes the interrupt context. */
 static uint8_t context_of(const char *flags, size_t len)
 {
 	if (len < 3)
@@ -32,8 +32,8 @@ static uint8_t context_of(const char *flags, size_t len)
 	}
 }
 
-/* The flags, if there are any, and blanks. */
-static const char *take_flags(const char *p, const char *end, struct ftrace_head *h)
+/* Optional flags, and blanks. */
+static const char *parse_flags(const char *p, const char *end, struct ftrace_head *h)
 {
 	const char *flags = p;
 
@@ -44,13 +44,13 @@ static const char *take_flags(const char *p, const char *end, struct ftrace_head
 		if (p == end || *p != ' ')
 			return NULL;
 		h->context = context_of(flags, p - flags);
-		p = text_blanks(p, end);
+		p = text_skip_blanks(p, end);
 	}
 	return p;
 }
 
-/* Digits behind the point, as nanoseconds. */
-static const char *take_fraction(const char *p, const char *end, uint64_t *ret)
+/* Digits behind the decimal point, in nanoseconds. */
+static const char *parse_fraction(const char *p, const char *end, uint64_t *ret)
 {
 	static const uint32_t scale[] = { 1000000000, 100000000, 10000000, 1000000, 100000,
 					  10000,      1000,      100,      10,      1 };
@@ -63,21 +63,21 @@ static const char *take_fraction(const char *p, const char *end, uint64_t *ret)
 	return p;
 }
 
-/* The time: 3127.089581, 3127.089581771, 11883295055us!, or a bare count. */
-static const char *take_time(const char *p, const char *end, struct ftrace_head *h)
+/* The time: 3127.089581, 3127.089581771, 11883295055us!, or a count. */
+static const char *parse_time(const char *p, const char *end, struct ftrace_head *h)
 {
 	uint64_t whole, fraction = 0, unit = 1;
 
 	p = text_decimal(p, end, &whole);
 	if (!p || end - p < 2)
 		return NULL;
-	h->counted = *p == ':';
+	h->is_counter = *p == ':';
 	if (*p == '.') {
-		p = take_fraction(p + 1, end, &fraction);
+		p = parse_fraction(p + 1, end, &fraction);
 		unit = NSEC_PER_SEC;
 	} else if (p[0] == 'u' && p[1] == 's') {
 		p += 2;
-		p += p < end && *p != ':'; /* a mark for a delay */
+		p += p < end && *p != ':'; /* marks a delay */
 		unit = NSEC_PER_USEC;
 	}
 	if (!p || p == end || *p != ':' || __builtin_mul_overflow(whole, unit, &whole) ||
@@ -87,21 +87,20 @@ static const char *take_time(const char *p, const char *end, struct ftrace_head 
 	return p + 1;
 }
 
-/* The event, behind how long it was after the one before: "(+6)", as trace-cmd report --ts-diff has
- * it. */
+/* Skips the time since the previous event, "(+6)", of trace-cmd report --ts-diff. */
 static const char *skip_difference(const char *p, const char *end)
 {
-	p = text_blanks(p, end);
+	p = text_skip_blanks(p, end);
 	if (end - p > 3 && p[0] == '(' && p[1] == '+') {
 		const char *close = memchr(p, ')', end - p);
 
-		p = close ? text_blanks(close + 1, end) : p;
+		p = close ? text_skip_blanks(close + 1, end) : p;
 	}
 	return p;
 }
 
-/* From "[000]" on. */
-static bool take_from_cpu(const char *p, const char *end, struct ftrace_head *h)
+/* Parses the head from "[000]" on. */
+static bool parse_from_cpu(const char *p, const char *end, struct ftrace_head *h)
 {
 	uint64_t cpu;
 
@@ -109,19 +108,19 @@ static bool take_from_cpu(const char *p, const char *end, struct ftrace_head *h)
 	    *p != ']' || cpu > UINT16_MAX)
 		return false;
 	h->cpu = cpu;
-	p = take_flags(text_blanks(p + 1, end), end, h);
-	if (!p || !(p = take_time(p, end, h)))
+	p = parse_flags(text_skip_blanks(p + 1, end), end, h);
+	if (!p || !(p = parse_time(p, end, h)))
 		return false;
 	h->rest = skip_difference(p, end);
 	return true;
 }
 
-/* "(  1234)", or "(-------)" if that is not known. */
-static const char *take_process(const char *p, const char *end, struct ftrace_head *h)
+/* "(  1234)", or "(-------)" if unknown. */
+static const char *parse_process(const char *p, const char *end, struct ftrace_head *h)
 {
 	uint64_t pid;
 
-	p = text_blanks(p + 1, end);
+	p = text_skip_blanks(p + 1, end);
 	if (p < end && *p == '-') {
 		while (p < end && *p == '-')
 			p++;
@@ -134,7 +133,7 @@ static const char *take_process(const char *p, const char *end, struct ftrace_he
 	return p < end && *p == ')' ? p + 1 : NULL;
 }
 
-static const char *take_tid(const char *p, const char *end, struct ftrace_head *h)
+static const char *parse_tid(const char *p, const char *end, struct ftrace_head *h)
 {
 	uint64_t tid;
 
@@ -145,63 +144,63 @@ static const char *take_tid(const char *p, const char *end, struct ftrace_head *
 	return p;
 }
 
-/* From the number behind the name on, which may be "pid/tid" to perf. */
-static bool take_from_tid(const char *p, const char *end, struct ftrace_head *h)
+/* Parses the head from the thread id on, which is "pid/tid" in some output of perf. */
+static bool parse_from_tid(const char *p, const char *end, struct ftrace_head *h)
 {
 	h->pid = RAW_UNKNOWN;
-	p = take_tid(p, end, h);
+	p = parse_tid(p, end, h);
 	if (p && p < end && *p == '/') {
 		h->pid = h->tid;
-		p = take_tid(p + 1, end, h);
+		p = parse_tid(p + 1, end, h);
 	}
 	if (!p)
 		return false;
-	p = text_blanks(p, end);
+	p = text_skip_blanks(p, end);
 	if (p < end && *p == '(') {
-		p = take_process(p, end, h);
+		p = parse_process(p, end, h);
 		if (!p)
 			return false;
-		p = text_blanks(p, end);
+		p = text_skip_blanks(p, end);
 	}
-	return take_from_cpu(p, end, h);
+	return parse_from_cpu(p, end, h);
 }
 
-/* As latency format has it: the CPU is stuck to the flags. */
-static bool take_latency(const char *p, const char *end, struct ftrace_head *h)
+/* In the latency format, there is no blank between CPU and flags. */
+static bool parse_latency(const char *p, const char *end, struct ftrace_head *h)
 {
 	uint64_t cpu;
 
 	h->pid = RAW_UNKNOWN;
-	p = take_tid(p, end, h);
-	if (!p || !(p = text_decimal(text_blanks(p, end), end, &cpu)) || cpu > UINT16_MAX ||
+	p = parse_tid(p, end, h);
+	if (!p || !(p = text_decimal(text_skip_blanks(p, end), end, &cpu)) || cpu > UINT16_MAX ||
 	    p == end || *p == ' ')
 		return false;
 	h->cpu = cpu;
-	p = take_flags(p, end, h);
-	if (!p || !(p = take_time(p, end, h)))
+	p = parse_flags(p, end, h);
+	if (!p || !(p = parse_time(p, end, h)))
 		return false;
 	h->rest = skip_difference(p, end);
 	return true;
 }
 
-static bool take_columns(const char *s, const char *end, struct ftrace_head *h,
-			 const char **ret_name_end)
+static bool parse_at_column(const char *s, const char *end, struct ftrace_head *h,
+			    const char **ret_name_end)
 {
 	if (end - s > COLUMN && (s[COLUMN] == '-' || s[COLUMN] == ' ') &&
-	    take_from_tid(s[COLUMN] == '-' ? s + COLUMN + 1 : text_blanks(s + COLUMN, end), end,
-			  h)) {
+	    parse_from_tid(s[COLUMN] == '-' ? s + COLUMN + 1 : text_skip_blanks(s + COLUMN, end),
+			   end, h)) {
 		*ret_name_end = s + COLUMN;
 		return true;
 	}
 	if (end - s > LATENCY_COLUMN && s[LATENCY_COLUMN] == '-' &&
-	    take_latency(s + LATENCY_COLUMN + 1, end, h)) {
+	    parse_latency(s + LATENCY_COLUMN + 1, end, h)) {
 		*ret_name_end = s + LATENCY_COLUMN;
 		return true;
 	}
 	return false;
 }
 
-/* Goes back from a bracket over blanks and "(1234)" to where the tid begins; NULL if not. */
+/* The start of the thread id before a bracket, blanks and "(1234)"; NULL if there is none. */
 static const char *tid_before(const char *s, const char *bracket)
 {
 	const char *p = bracket;
@@ -223,15 +222,16 @@ static const char *tid_before(const char *s, const char *bracket)
 	return p < end && p > s && (p[-1] == '-' || p[-1] == ' ') ? p : NULL;
 }
 
-/* Wherever the columns are. */
-static bool search(const char *s, const char *end, struct ftrace_head *h, const char **ret_name_end)
+/* Searches for a head at any column. */
+static bool search_head(const char *s, const char *end, struct ftrace_head *h,
+			const char **ret_name_end)
 {
-	const char *last = end - s > SEARCHED ? s + SEARCHED : end;
+	const char *last = end - s > SEARCH_MAX ? s + SEARCH_MAX : end;
 
 	for (const char *p = s; (p = memchr(p, '[', last - p)); p++) {
 		const char *tid = tid_before(s, p);
 
-		if (!tid || !take_from_tid(tid, end, h))
+		if (!tid || !parse_from_tid(tid, end, h))
 			continue;
 		for (tid--; tid > s && tid[-1] == ' ' && *tid == ' ';)
 			tid--;
@@ -250,16 +250,16 @@ bool ftrace_head_read(struct view line, struct ftrace_head *ret)
 {
 	const char *end = line.s + line.len, *name_end;
 
-	if (!take_columns(line.s, end, ret, &name_end)) {
-		line.s = text_blanks(line.s, end);
-		if (!search(line.s, end, ret, &name_end))
+	if (!parse_at_column(line.s, end, ret, &name_end)) {
+		line.s = text_skip_blanks(line.s, end);
+		if (!search_head(line.s, end, ret, &name_end))
 			return false;
 	}
 
-	const char *name = text_blanks(line.s, name_end);
+	const char *name = text_skip_blanks(line.s, name_end);
 
 	ret->comm = (struct raw_text){ name, name_end - name };
 	if (is_word(ret->comm, "<...>") || is_word(ret->comm, "<idle>"))
-		ret->comm = (struct raw_text){ 0 }; /* the kernel's words for no name */
+		ret->comm = (struct raw_text){ 0 }; /* the kernel did not record a name */
 	return true;
 }

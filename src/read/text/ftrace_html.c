@@ -5,25 +5,25 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LOOKED_AT = 1 << 16 }; /* bytes of an element, to tell what it holds */
+enum { HEAD_MAX = 1 << 16 }; /* bytes of an element that are checked for a trace */
 
 bool ftrace_html_matches(const char *head, size_t size)
 {
-	static const char *const begins[] = { "<!doctype html", "<html", "<!-- saved from " };
+	static const char *const prefixes[] = { "<!doctype html", "<html", "<!-- saved from " };
 	const char *end = head + size;
 
-	if (size >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0) /* the mark of UTF-8 */
+	if (size >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0) /* byte order mark */
 		head += 3;
 	while (head < end && strchr(" \t\r\n", *head) && *head)
 		head++;
-	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
-		if ((size_t)(end - head) >= strlen(begins[i]) &&
-		    strncasecmp(head, begins[i], strlen(begins[i])) == 0)
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+		if ((size_t)(end - head) >= strlen(prefixes[i]) &&
+		    strncasecmp(head, prefixes[i], strlen(prefixes[i])) == 0)
 			return true;
 	return false;
 }
 
-/* Moves *rest behind the next of that text; false if there is none. */
+/* Moves *rest behind the next occurrence of the text; false if there is none. */
 static bool skip_to(struct view *rest, const char *text, struct view *ret_before)
 {
 	const char *found = memmem(rest->s, rest->len, text, strlen(text));
@@ -36,7 +36,7 @@ static bool skip_to(struct view *rest, const char *text, struct view *ret_before
 	return true;
 }
 
-/* The content of the next element of trace data; one that is cut off goes on to the end. */
+/* The content of the next trace-data element; up to the end if its end tag is missing. */
 static bool next_element(struct view *rest, struct view *ret)
 {
 	struct view before;
@@ -50,7 +50,7 @@ static bool next_element(struct view *rest, struct view *ret)
 	return true;
 }
 
-/* Puts all elements that hold a trace behind each other; to may be NULL, to get just the size. */
+/* Concatenates all elements with a trace; only computes the size if `to` is NULL. */
 static size_t join_elements(struct view page, ftrace_html_is_trace *is_trace, char *to,
 			    struct view *ret_last)
 {
@@ -58,7 +58,7 @@ static size_t join_elements(struct view page, ftrace_html_is_trace *is_trace, ch
 	size_t size = 0;
 
 	while (next_element(&page, &element)) {
-		if (!is_trace(element.s, element.len < LOOKED_AT ? element.len : LOOKED_AT))
+		if (!is_trace(element.s, element.len < HEAD_MAX ? element.len : HEAD_MAX))
 			continue;
 		if (to)
 			memcpy(to + size, element.s, element.len);
@@ -68,7 +68,7 @@ static size_t join_elements(struct view page, ftrace_html_is_trace *is_trace, ch
 	return size;
 }
 
-/* One element is used as it is, several are copied. */
+/* Copies the elements only if there are several. */
 static bool take_elements(struct text_lines *lines, ftrace_html_is_trace *is_trace,
 			  struct view *ret)
 {
@@ -84,7 +84,7 @@ static bool take_elements(struct text_lines *lines, ftrace_html_is_trace *is_tra
 	return size > 0;
 }
 
-/* A string of JavaScript: its lines end with a line break and a continuation. */
+/* A JavaScript string: its lines end with \n and a continuation. */
 static bool take_string(struct text_lines *lines, struct view page, struct view *ret)
 {
 	struct view before, text;
@@ -109,19 +109,21 @@ static bool take_string(struct text_lines *lines, struct view page, struct view 
 	return true;
 }
 
-int ftrace_html_reduce(struct text_lines *lines, const char *name, ftrace_html_is_trace *is_trace,
-		       struct err *err)
+int ftrace_html_extract(struct text_lines *lines, const char *name, ftrace_html_is_trace *is_trace,
+			struct err *err)
 {
 	struct view all, before;
 
 	if (!take_elements(lines, is_trace, &all) && !take_string(lines, lines->text, &all)) {
-		bool packed = skip_to(&lines->text, "id=\"viewer-data\"", &before);
+		bool is_compressed = skip_to(&lines->text, "id=\"viewer-data\"", &before);
 
-		return err_set(err, -ENOTSUP,
-			       packed ? "'%s' is a page of catapult with a compressed trace, which "
-					"sonde cannot read: pass the trace from which it was made"
-				      : "'%s' is a page of HTML without a trace of systrace",
-			       name);
+		return err_set(
+			err, -ENOTSUP,
+			is_compressed
+				? "cannot read '%s': the compressed trace of a catapult page is "
+				  "not supported; pass the original trace"
+				: "cannot read '%s': HTML without a systrace trace",
+			name);
 	}
 	lines->text = all;
 	return 0;

@@ -6,22 +6,22 @@
 
 #include "base/file.h"
 
-enum { DIGIT = 11, DIGITS = 1 << DIGIT }; /* in bits; counts of one digit fit the first cache */
-
-/* Reads all of a file whose size is not known before its end. */
+/* Reads a file of unknown size. */
 static int read_all(const char *path, char **ret, size_t *ret_size, struct err *err)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	_cleanup_(freep) char *data = NULL;
-	size_t size = 0, room = 0;
+	size_t size = 0, capacity = 0;
 
 	if (fd < 0)
 		return err_errno(err, "cannot open '%s'", path);
 	for (;;) {
-		if (size == room)
-			data = must_realloc(data, room = room ? 2 * room : 1 << 16);
+		if (size == capacity) {
+			capacity = capacity ? 2 * capacity : 1 << 16;
+			data = must_realloc(data, capacity);
+		}
 
-		ssize_t n = read(fd, data + size, room - size);
+		ssize_t n = read(fd, data + size, capacity - size);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -50,7 +50,7 @@ int text_lines_open(struct text_lines *lines, const char *path, struct err *err)
 	return r;
 }
 
-/* The line that begins at *at, which becomes where the next one does. */
+/* The line at offset *at, which is set to that of the next line. */
 static bool line_at(const struct text_lines *lines, size_t *at, struct view *ret)
 {
 	if (*at >= lines->text.len)
@@ -68,42 +68,42 @@ static bool line_at(const struct text_lines *lines, size_t *at, struct view *ret
 	return true;
 }
 
-/* Puts a line into the list; marks before an event take its time. */
-static void note_place(struct text_lines *lines, size_t at, nsec_t time, bool is_mark,
-		       size_t *marks)
+/* Adds a line to the index; the *marks marks before an event get its time. */
+static void add_to_index(struct text_lines *lines, size_t at, nsec_t time, bool is_mark,
+			 size_t *marks)
 {
-	*vec_push(&lines->places) = (struct text_place){ time, at };
+	*vec_push(&lines->index) = (struct time_sort_item){ time, at };
 	if (is_mark) {
 		(*marks)++;
 		return;
 	}
 	for (; *marks; (*marks)--)
-		lines->places.items[lines->places.count - 1 - *marks].time = time;
+		lines->index.items[lines->index.count - 1 - *marks].time = time;
 }
 
-/* Whether it was all in order, or there is a list now. */
-static bool look_at_all(struct text_lines *lines, text_look look, void *arg)
+/* One pass over all lines.  False if they are not in order and there is no index yet. */
+static bool scan_all(struct text_lines *lines, text_classify_fn *classify, void *arg)
 {
 	size_t at = 0, marks = 0;
 	uint64_t number = 0;
 	nsec_t last = 0, time = 0;
 	struct view line;
 
-	lines->events = lines->strange = 0;
+	lines->events = lines->unknown = 0;
 	for (size_t begin = 0; line_at(lines, &at, &line); begin = at) {
-		enum text_line_kind kind = look(arg, line, &time);
+		enum text_line_kind kind = classify(arg, line, &time);
 
 		number++;
-		if (kind == TEXT_STRANGE && !lines->strange++)
-			lines->strange_1 = number;
+		if (kind == TEXT_UNKNOWN && !lines->unknown++)
+			lines->first_unknown = number;
 		if (kind != TEXT_EVENT && kind != TEXT_MARK)
 			continue;
 		lines->events += kind == TEXT_EVENT;
-		if (lines->sorted)
-			note_place(lines, begin, time, kind == TEXT_MARK, &marks);
+		if (lines->has_index)
+			add_to_index(lines, begin, time, kind == TEXT_MARK, &marks);
 		if (kind == TEXT_MARK)
 			continue;
-		if (time < last && !lines->sorted)
+		if (time < last && !lines->has_index)
 			return false;
 		if (lines->events == 1 || time < lines->first)
 			lines->first = time;
@@ -112,64 +112,25 @@ static bool look_at_all(struct text_lines *lines, text_look look, void *arg)
 	return true;
 }
 
-static void sort_by_digit(const struct text_place *from, struct text_place *to, size_t count,
-			  nsec_t first, unsigned shift)
+void text_lines_scan(struct text_lines *lines, text_classify_fn *classify, void *arg)
 {
-	size_t begins[DIGITS] = { 0 }, sum = 0;
-
-	for (size_t i = 0; i < count; i++)
-		begins[(from[i].time - first) >> shift & (DIGITS - 1)]++;
-	for (size_t i = 0; i < DIGITS; i++) {
-		size_t n = begins[i];
-
-		begins[i] = sum;
-		sum += n;
-	}
-	for (size_t i = 0; i < count; i++)
-		to[begins[(from[i].time - first) >> shift & (DIGITS - 1)]++] = from[i];
-}
-
-static void sort_places(struct text_lines *lines)
-{
-	size_t count = lines->places.count;
-	struct text_place *from = lines->places.items;
-	struct text_place *to = must_alloc((count + 1) * sizeof(*to));
-	nsec_t first = UINT64_MAX, last = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		first = from[i].time < first ? from[i].time : first;
-		last = from[i].time > last ? from[i].time : last;
-	}
-	for (unsigned shift = 0; shift < 64 && (last - first) >> shift; shift += DIGIT) {
-		struct text_place *was = from;
-
-		sort_by_digit(from, to, count, first, shift);
-		from = to;
-		to = was;
-	}
-	free(to);
-	lines->places.items = from;
-	lines->places.room = count;
-}
-
-void text_lines_look(struct text_lines *lines, text_look look, void *arg)
-{
-	lines->sorted = false;
-	if (look_at_all(lines, look, arg))
+	lines->has_index = false;
+	if (scan_all(lines, classify, arg))
 		return;
-	lines->sorted = true;
-	look_at_all(lines, look, arg);
-	sort_places(lines);
+	lines->has_index = true;
+	scan_all(lines, classify, arg);
+	lines->index.items = time_sort(lines->index.items, lines->index.count);
+	lines->index.room = lines->index.count;
 }
 
 bool text_lines_next(struct text_lines *lines, struct view *ret)
 {
-	if (!lines->sorted)
+	if (!lines->has_index)
 		return line_at(lines, &lines->next, ret);
-	if (lines->next == lines->places.count)
+	if (lines->next == lines->index.count)
 		return false;
 
-	size_t at = lines->places.items[lines->next++].at;
+	size_t at = lines->index.items[lines->next++].index;
 
 	return line_at(lines, &at, ret);
 }
@@ -179,5 +140,5 @@ void text_lines_done(struct text_lines *lines)
 	file_unmap(&lines->file);
 	free(lines->copy);
 	free(lines->joined);
-	vec_done(&lines->places);
+	vec_done(&lines->index);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text_lines - the lines of a text trace, in the order of time.
+ * text_lines - the lines of a text trace, in order of time.
  *
- * Most traces are in order already.  Then they are read line by line and nothing
- * is kept.  Others are one CPU behind the other, or a tracer wrote whichever
- * buffer was full: those get a list of their lines, 16 bytes each, that is
- * sorted by time.  Which it is shows a first look at every line's time, which
- * also counts what is no event, so that a reader can say so before it begins.
- *
- * Sorting is by digits of the time (radix), so that it is stable and takes time
- * in proportion to the lines.
+ * Most traces are in order and are read line by line without any index.  Others contain
+ * one CPU after the other, or one full buffer after the other; these get an index of their
+ * lines, 16 bytes each, sorted by time.  A first pass over the times of all lines decides
+ * which it is.  That pass also counts unknown lines, so that a reader can report them
+ * before it returns the first event.
  */
 #ifndef SONDE_READ_TEXT_LINES_H
 #define SONDE_READ_TEXT_LINES_H
@@ -17,46 +14,42 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "base/view.h"
+#include "read/time_sort.h"
 
-/* What a line is. */
 enum text_line_kind {
 	TEXT_EVENT,
-	TEXT_MARK,    /* says something of the event that follows it, and goes where that goes */
-	TEXT_COMMENT, /* to be passed over, */
-	TEXT_STRANGE, /* as is this, but it should not be there */
+	TEXT_MARK, /* describes the next event, such as a loss; sorted together with that event */
+	TEXT_COMMENT, /* skipped */
+	TEXT_UNKNOWN, /* skipped and counted */
 };
 
-/* Says what a line is, and of an event its time; s is what stands before its end. */
-typedef enum text_line_kind (*text_look)(void *arg, struct view line, nsec_t *ret_time);
-
-struct text_place {
-	nsec_t time;
-	uint64_t at; /* where the line begins */
-};
+/* Classifies a line, without its newline, and sets the time of an event. */
+typedef enum text_line_kind text_classify_fn(void *arg, struct view line, nsec_t *ret_time);
 
 struct text_lines {
 	struct view text;
-	struct view file; /* that is mapped, of which text may be a part; empty if it is borrowed */
-	char *copy;       /* of a file that cannot be mapped, else NULL */
-	char *joined;     /* parts of the file that text is made of, else NULL */
-	bool sorted;      /* by the list of places, since the file is not */
-	VEC(struct text_place) places;
-	size_t next;        /* place, if sorted; else where the next line begins */
-	nsec_t first;       /* the earliest event's time */
-	uint64_t events;    /* in the file */
-	uint64_t strange;   /* lines, */
-	uint64_t strange_1; /* and the number of the first of them, from 1 */
+	struct view
+		file;   /* the mapping, which can be larger than text; empty if text is borrowed */
+	char *copy;     /* of a file that cannot be mapped, or NULL */
+	char *joined;   /* the text if it consists of several parts of the file, or NULL */
+	bool has_index; /* the file is not in order */
+	VEC(struct time_sort_item) index; /* events and marks, by time; index is the offset */
+	size_t next;            /* position in the index, or offset of the next line without one */
+	nsec_t first;           /* time of the earliest event */
+	uint64_t events;        /* number in the file */
+	uint64_t unknown;       /* number of unknown lines */
+	uint64_t first_unknown; /* line number of the first one, from 1 */
 };
 
-/* Maps a file, or reads it, if it is one that the kernel makes up (tracefs). */
+/* Maps a file, or reads it if it cannot be mapped, as files of tracefs. */
 int text_lines_open(struct text_lines *lines, const char *path, struct err *err);
 
-/* Looks at every line; must come before text_lines_next(). */
-void text_lines_look(struct text_lines *lines, text_look look, void *arg);
+/* Makes the first pass; must be called before text_lines_next(). */
+void text_lines_scan(struct text_lines *lines, text_classify_fn *classify, void *arg);
 
 /*
- * The next line, without its end; false after the last.  If the file is in
- * order that is every line, else every event and mark.
+ * The next line, without its newline; false after the last.  Returns all lines of a file
+ * in order, and only events and marks of other files.
  */
 bool text_lines_next(struct text_lines *lines, struct view *ret);
 

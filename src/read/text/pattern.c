@@ -6,8 +6,8 @@
 
 enum { COMM_MAX = 15 };
 
-const struct raw_field *text_field_named(const struct raw_layout *layout, const char *name,
-					 size_t len)
+const struct raw_field *text_find_field(const struct raw_layout *layout, const char *name,
+					size_t len)
 {
 	if (!layout)
 		return NULL;
@@ -18,7 +18,7 @@ const struct raw_field *text_field_named(const struct raw_layout *layout, const 
 	return NULL;
 }
 
-/* What is in the braces at s, which end at end. */
+/* Parses the text between two braces. */
 static void init_value(struct text_step *step, const char *s, const char *end,
 		       const struct raw_layout *layout)
 {
@@ -26,7 +26,7 @@ static void init_value(struct text_step *step, const char *s, const char *end,
 
 	step->name = s;
 	step->name_len = (colon ?: end) - s;
-	step->field = text_field_named(layout, s, step->name_len);
+	step->field = text_find_field(layout, s, step->name_len);
 	if (colon)
 		step->form = colon[1];
 	else
@@ -49,7 +49,7 @@ void text_pattern_init(struct text_pattern *pattern, const char *words,
 		init_value(step, p, p + strcspn(p, "}"), layout);
 		p += strcspn(p, "}") + 1;
 		pattern->count++;
-		assert(pattern->count <= TEXT_STEPS);
+		assert(pattern->count <= TEXT_VALUES_MAX);
 	}
 }
 
@@ -58,8 +58,8 @@ static inline bool is_at(const char *p, const char *end, const struct text_step 
 	return end - p >= step->literal_len && memcmp(p, step->literal, step->literal_len) == 0;
 }
 
-/* Whether at p, where the literal of a step is, its value and what comes then follow. */
-static bool goes_on(const struct text_step *step, const char *p, const char *end)
+/* Whether the value of a step and the next literal follow the literal at p; checks numbers only. */
+static bool continues(const struct text_step *step, const char *p, const char *end)
 {
 	uint64_t n;
 
@@ -69,7 +69,7 @@ static bool goes_on(const struct text_step *step, const char *p, const char *end
 	return p && is_at(p, end, step + 1);
 }
 
-/* The first place of the literal of step, or NULL. */
+/* The first occurrence of the literal of step, or NULL. */
 static const char *find_literal(const char *p, const char *end, const struct text_step *step)
 {
 	if (!step->literal_len)
@@ -80,9 +80,9 @@ static const char *find_literal(const char *p, const char *end, const struct tex
 }
 
 /*
- * Where a thread's name ends.  Names are short, so of the places within that
- * length the last is the right one.  Not so for a single character, which may
- * well come again soon, in what is behind the name.
+ * The end of a thread's name.  Names have at most COMM_MAX bytes, so the last match of the next
+ * literal within that length is the right one.  This does not hold for a literal of a single
+ * character, which can occur again shortly behind the name; there, the first match is taken.
  */
 static const char *comm_end(const char *p, const char *end, const struct text_step *next)
 {
@@ -92,7 +92,7 @@ static const char *comm_end(const char *p, const char *end, const struct text_st
 	if (!next->literal_len)
 		return end;
 	for (const char *q = p; q <= last; q++) {
-		if (*q != next->literal[0] || !is_at(q, end, next) || !goes_on(next, q, end))
+		if (*q != next->literal[0] || !is_at(q, end, next) || !continues(next, q, end))
 			continue;
 		found = q;
 		if (next->literal_len == 1)
@@ -101,7 +101,7 @@ static const char *comm_end(const char *p, const char *end, const struct text_st
 	return found ?: find_literal(p, end, next);
 }
 
-/* The last place of the literal of step, or NULL. */
+/* The last occurrence of the literal of step, or NULL. */
 static const char *find_last(const char *p, const char *end, const struct text_step *step)
 {
 	if (!step->literal_len)
@@ -114,9 +114,9 @@ static const char *find_last(const char *p, const char *end, const struct text_s
 	return NULL;
 }
 
-/* Takes the value of a step, which begins at p; returns where it ends, or NULL. */
-static const char *take_value(const struct text_step *step, const char *p, const char *end,
-			      struct raw_event *e)
+/* Parses the value at p; returns its end, or NULL. */
+static const char *parse_value(const struct text_step *step, const char *p, const char *end,
+			       struct raw_event *e)
 {
 	const char *stop;
 
@@ -131,7 +131,7 @@ static const char *take_value(const struct text_step *step, const char *p, const
 		stop = find_literal(p, end, step + 1);
 		break;
 	default:
-		return text_take(e, step->field, step->form, p, end);
+		return text_parse(e, step->field, step->form, p, end);
 	}
 	if (stop && step->field && step->field->type == RAW_TEXT)
 		*(struct raw_text *)((char *)e + step->field->offset) =
@@ -149,7 +149,7 @@ bool text_pattern_match(const struct text_pattern *pattern, const char *p, const
 			return false;
 		p += step->literal_len;
 
-		const char *stop = take_value(step, p, end, e);
+		const char *stop = parse_value(step, p, end, e);
 
 		if (!stop)
 			return false;
@@ -166,8 +166,8 @@ static bool is_key_char(char c)
 }
 
 /*
- * Where the next "key=" begins from p on, and *ret_equals; end if there is none.
- * At p itself only if it is the first: behind an equals sign it is a value.
+ * The next "key=" from p on, and its equals sign; end if there is none.  A key at p itself counts
+ * only if first is set: behind an equals sign it is a value.
  */
 static const char *find_key(const char *p, const char *end, bool first, const char **ret_equals)
 {
@@ -187,7 +187,7 @@ static const char *find_key(const char *p, const char *end, bool first, const ch
 	return end;
 }
 
-/* The next pair from *p on, which becomes where to go on; false if there is none. */
+/* The next pair from *p on; moves *p behind it.  False if there is none. */
 static bool next_pair(const char **p, const char *end, struct raw_text *ret_key,
 		      struct raw_text *ret_value)
 {
@@ -202,23 +202,23 @@ static bool next_pair(const char **p, const char *end, struct raw_text *ret_key,
 	while (stop > equals + 1 && (stop[-1] == ' ' || stop[-1] == ',' || stop[-1] == '['))
 		stop--;
 	if (stop[-1] == ']' && !memchr(equals, '[', stop - equals))
-		stop--; /* of [key=value] */
+		stop--; /* bracket of [key=value] */
 	*ret_key = (struct raw_text){ key, equals - key };
 	*ret_value = (struct raw_text){ equals + 1, stop - equals - 1 };
 	*p = next;
 	return true;
 }
 
-void text_take_pairs(const struct raw_layout *layout, struct view text, struct raw_event *e)
+void text_parse_pairs(const struct raw_layout *layout, struct view text, struct raw_event *e)
 {
 	const char *p = text.s;
 	struct raw_text key, value;
 
 	while (next_pair(&p, text.s + text.len, &key, &value)) {
-		const struct raw_field *field = text_field_named(layout, key.s, key.len);
+		const struct raw_field *field = text_find_field(layout, key.s, key.len);
 
 		if (field)
-			text_put(e, field, value);
+			text_parse_any(e, field, value);
 	}
 }
 

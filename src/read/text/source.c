@@ -50,7 +50,7 @@ void text_source_lost(struct text_source *t, uint16_t cpu, uint64_t count)
 		c->lost = UINT64_MAX;
 }
 
-void text_source_give(struct text_source *t, const struct raw_event *e, struct raw_event *ret)
+void text_source_emit(struct text_source *t, const struct raw_event *e, struct raw_event *ret)
 {
 	struct text_cpu *cpu = get_cpu(t, e->cpu);
 
@@ -68,7 +68,7 @@ void text_source_give(struct text_source *t, const struct raw_event *e, struct r
 	cpu->last = e->time;
 }
 
-bool text_source_take_held(struct text_source *t, struct raw_event *ret)
+bool text_source_next_held(struct text_source *t, struct raw_event *ret)
 {
 	if (!t->is_held)
 		return false;
@@ -95,16 +95,16 @@ void text_source_warning(struct text_source *t, const char *fmt, ...)
 	t->source.warning = must_printf("%s%s%s", before ?: "", before ? "; " : "", text);
 }
 
-void text_source_tell_strange(struct text_source *t, const char *name)
+void text_source_warn_unknown(struct text_source *t, const char *name)
 {
 	const struct text_lines *lines = &t->lines;
 
-	if (lines->strange)
+	if (lines->unknown)
 		text_source_warning(t,
-				    "'%s': left out %" PRIu64 " of %" PRIu64 " lines; line %" PRIu64
-				    " is no event",
-				    name, lines->strange, lines->strange + lines->events,
-				    lines->strange_1);
+				    "'%s': skipped %" PRIu64 " of %" PRIu64 " lines: line %" PRIu64
+				    " is not an event",
+				    name, lines->unknown, lines->unknown + lines->events,
+				    lines->first_unknown);
 }
 
 void text_source_free(struct raw_source *source)

@@ -5,38 +5,38 @@
 
 #include "base/hash.h"
 
-enum { TYPES_MAX = 1 << 15 }; /* the number of a hit's type has 16 bits */
+enum { TYPES_MAX = 1 << 15 }; /* a probe event has 16 bits for the number of its type */
 
-static const char late_name[] = "(one of too many)";
+static const char overflow_name[] = "(too many event types)";
 
-/* Words are told apart by 64 bits of their hash. */
-static uint64_t hash_of(char line_kind, const char *word, size_t len)
+/* Names are compared by 64 bits of their hash. */
+static uint64_t hash_of(struct text_type_name name)
 {
-	return hash_bytes(word, len) ^ hash_number(line_kind);
+	return hash_bytes(name.word.s, name.word.len) ^ hash_number(name.line_kind);
 }
 
-struct text_type *text_types_find(struct text_types *types, char line_kind, const char *word,
-				  size_t len)
+struct text_type *text_types_find(struct text_types *types, struct text_type_name name)
 {
-	const uint64_t *number = map_find(&types->index, hash_of(line_kind, word, len));
+	const uint64_t *number = map_find(&types->index, hash_of(name));
 
 	if (number)
 		return types->list.items[*number - 1];
 	return types->list.count > TYPES_MAX ? types->list.items[TYPES_MAX] : NULL;
 }
 
-struct text_type *text_types_add(struct text_types *types, char line_kind, const char *word,
-				 size_t len, const char *name, bool has_layout,
+struct text_type *text_types_add(struct text_types *types, struct text_type_name name,
+				 const char *event_name, bool has_layout,
 				 const char *const *patterns)
 {
 	struct text_type *type = must_alloc(sizeof(*type));
-	bool late = types->list.count == TYPES_MAX;
+	bool overflow = types->list.count == TYPES_MAX;
 
-	type->name = must_strdup(late ? late_name : name);
+	type->name = must_strdup(overflow ? overflow_name : event_name);
 	type->number = types->list.count;
 	type->nr = SYSCALL_NONE;
-	if (has_layout && !late)
-		type->layout = raw_layout_find(RAW_KERNEL, name, strlen(name), &type->nr);
+	if (has_layout && !overflow)
+		type->layout =
+			raw_layout_find(RAW_KERNEL, event_name, strlen(event_name), &type->nr);
 	type->kind = type->layout ? type->layout->kind : RAW_OTHER;
 	for (; type->layout && patterns && *patterns; patterns++) {
 		type->patterns = must_realloc(type->patterns,
@@ -44,8 +44,8 @@ struct text_type *text_types_add(struct text_types *types, char line_kind, const
 		text_pattern_init(&type->patterns[type->pattern_count++], *patterns, type->layout);
 	}
 	*vec_push(&types->list) = type;
-	if (!late)
-		*map_insert(&types->index, hash_of(line_kind, word, len)) = type->number + 1;
+	if (!overflow)
+		*map_insert(&types->index, hash_of(name)) = type->number + 1;
 	return type;
 }
 

@@ -4,8 +4,6 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "base/view.h"
-
 static inline int hex_digit(char c)
 {
 	if (text_is_digit(c))
@@ -32,7 +30,7 @@ const char *text_hex(const char *p, const char *end, uint64_t *ret)
 	return p > begin ? p : NULL;
 }
 
-/* The kernel's words for numbers; none of them stands for two. */
+/* Words that the kernel prints for numbers; each has one meaning. */
 static const struct {
 	const char *word;
 	uint16_t number;
@@ -45,7 +43,7 @@ static const struct {
 	{ "TCP_LISTEN", 10 },     { "TCP_CLOSING", 11 },   { "TCP_NEW_SYN_RECV", 12 },
 };
 
-static const char *take_word(const char *p, const char *end, uint64_t *ret)
+static const char *parse_word(const char *p, const char *end, uint64_t *ret)
 {
 	const char *begin = p;
 
@@ -60,15 +58,15 @@ static const char *take_word(const char *p, const char *end, uint64_t *ret)
 	return NULL;
 }
 
-/* A number of TEXT_NUMBER; a negative one as the kernel would have it in 64 bits. */
-static const char *take_number(const char *p, const char *end, uint64_t *ret)
+/* A TEXT_NUMBER; negative numbers in two's complement. */
+static const char *parse_number(const char *p, const char *end, uint64_t *ret)
 {
 	bool negative = p < end && *p == '-';
 	uint64_t n;
 
 	p += negative;
 	if (p < end && !text_is_digit(*p))
-		return take_word(p, end, ret);
+		return parse_word(p, end, ret);
 	p = end - p > 2 && p[0] == '0' && p[1] == 'x' ? text_hex(p, end, &n)
 						      : text_decimal(p, end, &n);
 	if (p)
@@ -76,11 +74,11 @@ static const char *take_number(const char *p, const char *end, uint64_t *ret)
 	return p;
 }
 
-/* What a letter says, or -1 if there is no such letter. */
+/* RAW_STATE_* of a letter, or -1 if there is none. */
 static int state_bits(char letter, enum text_form form)
 {
-	switch (form == TEXT_STATE_2 ? letter : 0) {
-	case 'X': /* trace-cmd has the letters of kernels before 4.14 for the numbers since */
+	switch (form == TEXT_STATE_TRACE_CMD ? letter : 0) {
+	case 'X': /* trace-cmd prints the letters of kernels before 4.14 for newer numbers */
 		return RAW_STATE_ZOMBIE;
 	case 'Z':
 		return RAW_STATE_DEAD;
@@ -93,7 +91,7 @@ static int state_bits(char letter, enum text_form form)
 	}
 }
 
-static const char *take_state(const char *p, const char *end, enum text_form form, uint64_t *ret)
+static const char *parse_state(const char *p, const char *end, enum text_form form, uint64_t *ret)
 {
 	const char *begin = p;
 	uint64_t state = 0;
@@ -101,7 +99,7 @@ static const char *take_state(const char *p, const char *end, enum text_form for
 	if (p < end && text_is_digit(*p)) {
 		struct raw_states states = raw_states_of_release(NULL);
 
-		p = take_number(p, end, &state);
+		p = parse_number(p, end, &state);
 		*ret = raw_state_read(&states, state, false);
 		return p;
 	}
@@ -116,7 +114,7 @@ static const char *take_state(const char *p, const char *end, enum text_form for
 	return p > begin ? p : NULL;
 }
 
-static const char *take_device(const char *p, const char *end, uint64_t *ret)
+static const char *parse_device(const char *p, const char *end, uint64_t *ret)
 {
 	uint64_t major = 0, minor = 0;
 
@@ -132,26 +130,26 @@ static const char *take_device(const char *p, const char *end, uint64_t *ret)
 
 static void put_number(struct raw_event *e, const struct raw_field *field, uint64_t n)
 {
-	char *place = (char *)e + field->offset;
+	char *target = (char *)e + field->offset;
 
 	switch (field->size) {
 	case 1:
-		*(uint8_t *)place = n;
+		*(uint8_t *)target = n;
 		break;
 	case 2:
-		*(uint16_t *)place = n;
+		*(uint16_t *)target = n;
 		break;
 	case 4:
-		*(uint32_t *)place = n;
+		*(uint32_t *)target = n;
 		break;
 	default:
-		*(uint64_t *)place = n;
+		*(uint64_t *)target = n;
 		break;
 	}
 }
 
-static const char *take_list(struct raw_event *e, const struct raw_field *field, const char *p,
-			     const char *end)
+static const char *parse_list(struct raw_event *e, const struct raw_field *field, const char *p,
+			      const char *end)
 {
 	size_t room = field ? field->size / sizeof(uint64_t) : 0;
 	uint64_t n;
@@ -168,7 +166,7 @@ static const char *take_list(struct raw_event *e, const struct raw_field *field,
 	}
 }
 
-/* An IPv4 address inside of IPv6 is the same as the plain one, unless there is a place for both. */
+/* Whether this is an IPv4 address inside of IPv6 (::ffff:a.b.c.d). */
 static bool is_mapped(const uint8_t bytes[16])
 {
 	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
@@ -176,6 +174,7 @@ static bool is_mapped(const uint8_t bytes[16])
 	return memcmp(bytes, prefix, sizeof(prefix)) == 0;
 }
 
+/* An IPv4 address inside of IPv6 is stored as IPv4 in the fields local and peer. */
 static void put_address(struct raw_event *e, const struct raw_field *field, const uint8_t bytes[16],
 			bool is_6)
 {
@@ -189,8 +188,8 @@ static void put_address(struct raw_event *e, const struct raw_field *field, cons
 		address->family = is_6 && !mapped ? AF_INET6 : AF_INET;
 }
 
-static const char *take_address(struct raw_event *e, const struct raw_field *field, const char *p,
-				const char *end)
+static const char *parse_address(struct raw_event *e, const struct raw_field *field, const char *p,
+				 const char *end)
 {
 	char text[INET6_ADDRSTRLEN];
 	uint8_t bytes[16];
@@ -212,28 +211,28 @@ static const char *take_address(struct raw_event *e, const struct raw_field *fie
 	return p + len;
 }
 
-const char *text_take(struct raw_event *e, const struct raw_field *field, enum text_form form,
-		      const char *p, const char *end)
+const char *text_parse(struct raw_event *e, const struct raw_field *field, enum text_form form,
+		       const char *p, const char *end)
 {
 	uint64_t n;
 
 	switch (form) {
 	case TEXT_LIST:
-		return take_list(e, field, p, end);
+		return parse_list(e, field, p, end);
 	case TEXT_ADDRESS:
-		return take_address(e, field, p, end);
+		return parse_address(e, field, p, end);
 	case TEXT_HEX:
 		p = text_hex(p, end, &n);
 		break;
 	case TEXT_STATE:
-	case TEXT_STATE_2:
-		p = take_state(p, end, form, &n);
+	case TEXT_STATE_TRACE_CMD:
+		p = parse_state(p, end, form, &n);
 		break;
 	case TEXT_DEVICE:
-		p = take_device(p, end, &n);
+		p = parse_device(p, end, &n);
 		break;
 	default:
-		p = take_number(p, end, &n);
+		p = parse_number(p, end, &n);
 		break;
 	}
 	if (p && field && (n || form != TEXT_NONZERO))
@@ -256,7 +255,7 @@ enum text_form text_form_of(const struct raw_field *field)
 	return strcmp(field->names, "prev_state") == 0 ? TEXT_STATE : TEXT_NUMBER;
 }
 
-void text_put(struct raw_event *e, const struct raw_field *field, struct raw_text value)
+void text_parse_any(struct raw_event *e, const struct raw_field *field, struct raw_text value)
 {
 	enum text_form form = text_form_of(field);
 	const char *end = value.s + value.len;
@@ -265,7 +264,7 @@ void text_put(struct raw_event *e, const struct raw_field *field, struct raw_tex
 		memcpy((char *)e + field->offset, &value, sizeof(value));
 		return;
 	}
-	/* pointers are hex without saying so: ffff888266ef2e40 */
-	if (text_take(e, field, form, value.s, end) != end && form == TEXT_NUMBER)
-		text_take(e, field, TEXT_HEX, value.s, end);
+	/* pointers are hexadecimal without 0x, such as ffff888266ef2e40 */
+	if (text_parse(e, field, form, value.s, end) != end && form == TEXT_NUMBER)
+		text_parse(e, field, TEXT_HEX, value.s, end);
 }
