@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# bash completion: the program itself says which commands and options it has.
+# bash completion: `sonde --complete` lists the commands, `sonde COMMAND --complete` its options.
 _sonde() {
 	local cur prev cmd=${COMP_WORDS[1]-} i
 	cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	COMPREPLY=()
-	# bash takes --to=ctf for three words
+	# bash splits --to=ctf into three words
 	[[ $prev != = ]] || prev=${COMP_WORDS[COMP_CWORD - 2]}
 	[[ $cur != = ]] || cur=
 
 	for ((i = 2; i < COMP_CWORD; i++)); do
-		[[ ${COMP_WORDS[i]} != -- ]] || { # a command of its own
+		[[ ${COMP_WORDS[i]} != -- ]] || { # complete the command after --
 			declare -F _command_offset >/dev/null && _command_offset $((i + 1))
 			return
 		}
@@ -30,6 +30,6 @@ _sonde() {
 		mapfile -t COMPREPLY < <(compgen -W 'ctf json otlp otlp-json' -- "$cur")
 	elif [[ $prev == -p || $prev == --pid ]]; then
 		mapfile -t COMPREPLY < <(cd /proc && compgen -G '[0-9]*' | grep "^$cur")
-	fi # and otherwise names of files, which bash does by itself
+	fi # otherwise bash completes file names
 }
 complete -o default -F _sonde sonde

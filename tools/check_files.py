@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fail when a file has no licence line, or names a directory of somebody's machine.
+"""Fail on a file without a licence line, or with the path of a developer's home directory.
 
 usage: check_files.py PROJECT_DIRECTORY
 
-Looked at is what git tracks or would track.  Data files, which cannot carry a
-comment, and prose, which LICENSE covers, need no licence line; nor does other
-people's code, which is not ours to mark and has its licence beside it.
+Checks all files that git tracks or would track.  Data files, which have no comments, and prose,
+which LICENSE covers, need no licence line; neither does third-party code, which has its own
+licence file.
 """
 import pathlib
 import re
@@ -26,7 +26,7 @@ def files(top):
     except FileNotFoundError:
         listed = None
     if listed is None or listed.returncode:
-        print("no git here, so it is not known which files are the project's")
+        print("git cannot list the files of the project")
         sys.exit(77)
     return sorted(path for path in (top / name for name in listed.stdout.split("\0") if name)
                   if path.is_file())
@@ -44,7 +44,7 @@ def complaints(path, where):
         yield f"{where}: has no SPDX-License-Identifier in its first lines"
     for number, line in enumerate(text.splitlines(), 1):
         if MACHINE_PATH.search(line):
-            yield f"{where}:{number}: names a directory of one machine: {line.strip()}"
+            yield f"{where}:{number}: contains the path of a home directory: {line.strip()}"
 
 
 def main():

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fail when a room includes a room that comes later in the flow of data.
+"""Fail if a room includes a room that comes later in the data flow.
 
-The table is in the order of that flow: a room may use only rooms above it, and
-of those the ones named.  agent/ lives in other people's processes and bpf/ in
-the kernel, so neither may use base/, which allocates and may end the program.
+The table is in the order of the data flow: a room can use only the listed rooms, which are above
+it.  agent/ runs inside traced processes and bpf/ in the kernel, so neither can use base/, which
+allocates memory and can abort the program.
 """
 import pathlib
 import re
@@ -37,7 +37,7 @@ KNOWN_TO = {"yyjson.h": "read", "sqlite3.h": "query store"}
 def complaints(src, path):
     room = path.relative_to(src).parts[0]
     if room not in MAY_USE:
-        yield f"{path}: {room}/ is no room; add it to the table in {sys.argv[0]}"
+        yield f"{path}: unknown room {room}/; add it to the table in {sys.argv[0]}"
         return
     for number, line in enumerate(path.read_text().splitlines(), 1):
         include = re.match(r'\s*#\s*include\s*["<]([^">]*)[">]', line)
@@ -47,7 +47,7 @@ def complaints(src, path):
             continue
         used, slash, _ = include[1].partition("/")
         if not slash:
-            yield f'{path}:{number}: "{include[1]}" names no room'
+            yield f'{path}:{number}: include "{include[1]}" with its room'
         elif used != room and used not in MAY_USE[room].split():
             yield f"{path}:{number}: {room}/ may not use {used}/"
 
@@ -55,7 +55,7 @@ def complaints(src, path):
 def main():
     rooms = list(MAY_USE)
     for room, used in MAY_USE.items():
-        assert all(rooms.index(u) < rooms.index(room) for u in used.split()), f"{room} looks ahead"
+        assert all(rooms.index(u) < rooms.index(room) for u in used.split()), f"{room} uses a later room"
     src = pathlib.Path(sys.argv[1])
     found = [c for path in sorted([*src.rglob("*.[ch]"), *src.rglob("*.cc")]) for c in complaints(src, path)]
     print(*found, sep="\n")

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Hold the manual to the program.
+"""Fail if the manual and the program disagree.
 
 usage: check_manual.py SONDE PAGES_DIRECTORY
 
-Every command has a page; the page's OPTIONS are exactly the command's, no more
-and no less; the sections that readers look for are there; groff has no
-complaint about what scdoc makes of it; and what pages and README show of the
-demo's capture is what sonde prints.
+Every command has a page with the usual sections, whose OPTIONS are exactly those of the command.
+scdoc and groff accept the pages.  The examples in pages and README that use the demo's capture
+show what sonde prints.
 """
 import difflib
 import os
@@ -22,7 +21,7 @@ SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "EXIT STATUS", "SEE A
 
 
 def words(*command):
-    """What it prints; nothing if it fails, as commands do that were not built."""
+    """The words that a command prints; none if it fails, as commands do that are not in the build."""
     return subprocess.run(command, capture_output=True, text=True).stdout.split()
 
 
@@ -33,7 +32,7 @@ def sections(page):
 
 
 def documented(options):
-    """The options that have an entry: those in the terms, which begin a line in bold."""
+    """The options with an entry: those in lines that start with a bold option."""
     terms = "\n".join(line for line in options.splitlines() if re.match(r"\*-", line))
     return set(re.findall(r"\*(--?\w[\w-]*)", terms))
 
@@ -44,8 +43,8 @@ def check_command(sonde, command, text):
     wanted = SECTIONS + (["OVERHEAD"] if command == "record" else [])
     yield from (f"has no section {name}" for name in wanted if name not in found)
     says = documented(found.get("OPTIONS", ""))
-    yield from (f"does not say what {option} does" for option in sorted(has - says - {"-h", "--help"}))
-    yield from (f"has {option}, which the command has not" for option in sorted(says - has - {"-h"}))
+    yield from (f"does not describe {option}" for option in sorted(has - says - {"-h", "--help"}))
+    yield from (f"describes {option}, which the command does not have" for option in sorted(says - has - {"-h"}))
 
 
 def check_rendering(path):
@@ -60,7 +59,7 @@ def check_rendering(path):
 
 
 def shown(text):
-    """Commands in the examples that can be tried in any checkout, each with the lines below it."""
+    """Commands in the examples that work in any checkout, each with its output."""
     for block in re.findall(r"^```\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
         for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = example.partition("\n")
@@ -76,7 +75,7 @@ def check_examples(sonde, root, text):
         if want[-1] == "...":
             want, got = want[:-1], got[:len(want) - 1]
         if got != want:
-            yield from [f"shows of '{command}' what it does not print:", *difflib.unified_diff(want, got, lineterm="")]
+            yield from [f"shows other output of '{command}' than it prints:", *difflib.unified_diff(want, got, lineterm="")]
 
 
 def main():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fail when an operator of mutants.py does not make the changes that it should.
+"""Fail if an operator of mutants.py does not make the expected changes.
 
 usage: check_mutants.py
 """
@@ -8,7 +8,7 @@ import sys
 
 from mutants import OPERATORS, mutants_of
 
-# operator, body of a function, and all that the operator makes of the body
+# operator, body of a function, and all changes of the body by the operator
 EXPECTED = [
     ("negate", "if (a && b) c();", ["if (!(a && b)) c();"]),
     ("negate", "while (a) b();", ["while (!(a)) b();"]),

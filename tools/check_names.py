@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fail when two files of src/ define a type of the same name.
+"""Fail if two files of src/ define a type of the same name.
 
 A name has one meaning in the whole tree, so that a reader who has seen `struct
 process` once knows it everywhere.  The kernel's own types (bpf/kernel.h) keep
-the names that the kernel gives them, and other rooms may use those names.
+their names, and other rooms can use these names.
 """
 import collections
 import pathlib

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small changes to C code, each of which a test should notice.
+"""Small changes to C code, each of which a test should detect.
 
-A tokenizer is enough for that: each operator looks at a token, its neighbours and
-the bracket that closes it, and yields replacements of source text.  A change that
-does not compile is harmless, as the caller discards it.
+A tokenizer is enough for that: each operator inspects a token, the tokens next to it
+and its closing bracket, and yields replacements of source text.  The caller discards
+changes that do not compile.
 """
 import dataclasses
 import re
@@ -70,7 +70,7 @@ class Code:
         self.tokens = [Token(found.lastgroup, found[0], found.start()) for found in TOKEN.finditer(source)
                        if found.lastgroup != "skip"]
         self.closing = {}
-        self.depth = []  # of braces around each token
+        self.depth = []  # number of braces around each token
         self.around = []  # the innermost bracket around each token, or ""
         stack = []
         for i, token in enumerate(self.tokens):
@@ -191,7 +191,7 @@ OPERATORS = {"negate": negate, "compare": compare, "arithmetic": arithmetic, "co
 
 
 def mutants_of(file, source, operators=tuple(OPERATORS)):
-    """All of a file, in the order of its text."""
+    """All mutants of a file, in the order of its text."""
     code = Code(source)
     for i, token in enumerate(code.tokens):
         for operator in operators:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tools/configure: packages that are installed after a build was set up are noticed, once."""
+"""tools/configure detects packages that are installed after a build was set up, once."""
 import os
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 CONFIGURE = pathlib.Path(__file__).resolve().parent / "configure"
-# Instead of meson: writes down how it was called, and makes what tells that a directory is set up.
+# Replaces meson: logs its arguments, and creates the file that marks a configured directory.
 MESON = """#!/bin/sh
 echo "$@" >>"$CALLS"
 [ "$1 $2" != "setup $DIR" ] || touch "$DIR/build.ninja"
@@ -26,13 +26,13 @@ class Configure(unittest.TestCase):
         self.install(-100)
 
     def install(self, ago):
-        """Packages, some seconds before now or after."""
+        """Set the time of the last installation, in seconds relative to now."""
         self.status.touch()
         now = self.status.stat().st_mtime
         os.utime(self.status, (now + ago, now + ago))
 
     def configure(self, *options):
-        """How meson was called."""
+        """Run configure, and return the calls of meson."""
         self.calls.write_text("")
         env = os.environ | {"PATH": f"{self.room}:{os.environ['PATH']}", "CALLS": str(self.calls),
                             "DIR": str(self.dir), "DPKG_STATUS": str(self.status)}
@@ -42,17 +42,17 @@ class Configure(unittest.TestCase):
     def test_a_new_directory_is_set_up_with_its_options(self):
         self.assertEqual(self.configure("-Dfuzz=true"), [f"setup {self.dir} -Dfuzz=true"])
 
-    def test_nothing_is_done_if_no_package_came(self):
+    def test_without_new_packages_nothing_is_configured(self):
         self.configure()
         self.assertEqual(self.configure(), [])
 
-    def test_a_package_that_came_is_looked_for_once(self):
+    def test_a_new_package_configures_the_build_once(self):
         self.configure()
         os.utime(self.dir / ".configured", (1, 1))
         self.assertIn(f"setup --reconfigure {self.dir}", self.configure())
         self.assertEqual(self.configure(), [])
 
-    def test_so_is_one_that_was_unpacked_below_the_directory(self):
+    def test_a_package_unpacked_below_the_directory_configures_the_build(self):
         self.configure()
         have = self.dir / "otel-cpp" / ".backports" / "have"
         have.mkdir(parents=True)

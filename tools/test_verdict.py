@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How runs of tests are judged: nothing that failed passes, and only a disturbed machine excuses a failure."""
+"""Verdicts on tests: no failure passes, and only a disturbed host allows a retry."""
 import pathlib
 import tempfile
 import unittest
@@ -12,10 +12,10 @@ class Exit(unittest.TestCase):
     def test_zero_passes(self):
         self.assertEqual(judge_exit(0, "")[:3], (1, 0, []))
 
-    def test_77_skips_with_its_last_line(self):
+    def test_77_skips_with_the_last_line_as_the_reason(self):
         self.assertEqual(judge_exit(77, "a\nno perf\n")[:3], (0, 0, [("", "no perf")]))
 
-    def test_all_others_fail(self):
+    def test_all_other_codes_fail(self):
         for code in (1, 2, 76, 99, 127, 139, -6, -11, None):
             self.assertEqual(judge_exit(code, "")[:2], (0, 1), code)
 
@@ -29,20 +29,20 @@ class Tap(unittest.TestCase):
         for code in (0, 1, 77):
             self.assertEqual(judge_tap(code, "1..2\nok 1\nnot ok 2\n")[:2], (1, 1), code)
 
-    def test_a_failed_case_is_no_skip(self):
+    def test_a_failed_case_is_not_a_skip(self):
         self.assertEqual(judge_tap(0, "1..1\nnot ok 1 - a # SKIP b\n")[:3], (0, 1, []))
 
     def test_exit_77_skips_the_rest(self):
         self.assertEqual(judge_tap(77, "1..2\nok 1\nno network\n")[:3], (1, 0, [("", "no network")]))
 
-    def test_a_plan_of_nothing_skips(self):
+    def test_an_empty_plan_skips(self):
         self.assertEqual(judge_tap(0, "1..0 # SKIP no bank\n")[:3], (0, 0, [("", "no bank")]))
 
     def test_missing_cases_fail(self):
         for output in ("", "ok 1\n", "1..2\nok 1\n", "1..1\nok 1\nok 2\n"):
             self.assertTrue(judge_tap(0, output).failed, output)
 
-    def test_an_exit_code_fails_though_all_cases_pass(self):
+    def test_an_exit_code_fails_even_if_all_cases_pass(self):
         for code in (1, 99, -6, None):
             self.assertEqual(judge_tap(code, "1..1\nok 1\n")[:2], (1, 1), code)
 
@@ -53,15 +53,15 @@ class Tap(unittest.TestCase):
 class Fuzzer(unittest.TestCase):
     OUTPUT = "#2\tINITED cov: 6 ft: 8 corp: 1/1b\n#9\tNEW    cov: 153 ft: 200\n"
 
-    def test_one_that_gets_nowhere_fails(self):
+    def test_low_coverage_fails(self):
         self.assertEqual(judge_fuzzer(0, self.OUTPUT, 154)[0][:2], (0, 1))
         self.assertEqual(judge_fuzzer(0, "", 1)[0][:2], (0, 1))
 
-    def test_one_that_reaches_enough_passes(self):
+    def test_enough_coverage_passes(self):
         got, edges = judge_fuzzer(0, self.OUTPUT, 153)
         self.assertEqual((got[:2], edges), ((1, 0), 153))
 
-    def test_a_finding_fails_by_any_exit_code_of_libfuzzer(self):
+    def test_a_finding_fails_with_any_exit_code_of_libfuzzer(self):
         for code in (1, 70, 71, 77, -6, None):
             self.assertEqual(judge_fuzzer(code, self.OUTPUT, 1)[0][:3], (0, 1, []), code)
 
@@ -69,13 +69,13 @@ class Fuzzer(unittest.TestCase):
 class Final(unittest.TestCase):
     """Failures that are never retried."""
 
-    def test_a_sanitizer_that_the_test_met(self):
+    def test_a_sanitizer_report_in_the_output(self):
         self.assertTrue(final_reason(99, ""))
         self.assertTrue(final_reason(1, "==1==ERROR: AddressSanitizer: heap-use-after-free\n"))
         self.assertTrue(final_reason(1, "a.c:3:1: runtime error: signed integer overflow\n"))
         self.assertTrue(final_reason(1, "failed: 'sonde record' exits with 99:\n"))
 
-    def test_a_sanitizer_report_that_the_test_did_not_notice(self):
+    def test_a_sanitizer_report_that_the_test_ignored(self):
         got = with_reports(judge_exit(0, "fine\n"), ["==1==ERROR: LeakSanitizer: detected memory leaks"])
         self.assertEqual(got[:2], (1, 1))
         self.assertTrue(final_reason(0, got.output))
@@ -86,11 +86,11 @@ class Final(unittest.TestCase):
             self.assertTrue(final_reason(code, ""), code)
         self.assertTrue(final_reason(1, "failed: 'sonde info' exits with -11:\n"))
 
-    def test_what_a_test_says_is_final(self):
+    def test_a_failure_that_the_test_marks_as_final(self):
         self.assertTrue(final_reason(1, "failed (no retry): 1 of 255 spans is missing\n"))
         self.assertTrue(final_reason(1, "not ok 1\n# failed (no retry): 1 of 255 spans is missing\n"))
 
-    def test_others_are_not(self):
+    def test_other_failures_are_not_final(self):
         self.assertIsNone(final_reason(1, "failed: 51.2 ms, want 50.0 ms\n"))
         self.assertIsNone(final_reason(1, "failed: 'sonde info' exits with 1:\n"))
 
@@ -109,27 +109,27 @@ class Retry(unittest.TestCase):
     def sign(self, code, output, load):
         return retry(code, judge_exit(code, output), load)[0]
 
-    def test_of_what_failed_on_a_disturbed_machine_only(self):
+    def test_only_failures_on_a_disturbed_host_are_retried(self):
         self.assertIn("hypervisor", self.sign(1, "failed: 51 ms\n", Busy()))
         self.assertIsNone(self.sign(1, "failed: 51 ms\n", Quiet()))
         self.assertIsNone(self.sign(0, "", Busy()))
         self.assertIsNone(self.sign(77, "no perf\n", Busy()))
 
-    def test_of_what_was_skipped_if_the_test_saw_the_sign_itself(self):
+    def test_a_skip_is_retried_if_the_test_reports_a_sign(self):
         self.assertEqual(self.sign(77, "disturbed: hidden switches\nskipped\n", Quiet()), "hidden switches")
 
-    def test_never_after_a_sanitizer_or_a_crash(self):
+    def test_sanitizer_reports_and_crashes_are_never_retried(self):
         for code in (99, -11, 139, None):
             self.assertIsNone(self.sign(code, "", Busy()), code)
         reported = with_reports(judge_exit(0, ""), ["==1==ERROR: AddressSanitizer: x"])
-        self.assertEqual(retry(0, reported, Busy()), (None, "a sanitizer found it"))
+        self.assertEqual(retry(0, reported, Busy()), (None, "sanitizer report"))
 
-    def test_the_reason_is_told_if_there_is_none(self):
-        self.assertEqual(retry(1, judge_exit(1, "failed: 51 ms\n"), Quiet()), (None, "the machine was quiet"))
+    def test_the_reason_for_no_retry_is_returned(self):
+        self.assertEqual(retry(1, judge_exit(1, "failed: 51 ms\n"), Quiet()), (None, "the host was quiet"))
 
 
 class Signs(unittest.TestCase):
-    """A /proc of our own: 7 is the runner, 8 its test, 20 a process of somebody else."""
+    """A fake /proc: 7 is the runner, 8 its test, 20 an unrelated process."""
 
     def setUp(self):
         self.room = tempfile.TemporaryDirectory()
@@ -149,32 +149,32 @@ class Signs(unittest.TestCase):
         fields = f"S {parent} 0 0 0 0 0 0 0 0 0 {ticks} 0 {reaped} 0 20 0 1 0 {pid}"
         (directory / "stat").write_text(f"{pid} (a ) b) {fields} 0 0\n")
 
-    def test_a_quiet_machine_has_none(self):
+    def test_a_quiet_host_has_no_sign(self):
         self.stat(stolen=100)
         self.process(7, 1, 500, 500)
         self.process(8, 7, 500, 500)
         self.process(9, 8, 500)
         self.process(10, 1, 500)  # an orphan of the test
-        self.process(1, 0, 10, 500)  # which reaps others of them
+        self.process(1, 0, 10, 500)  # init, which reaps other orphans
         self.process(30, 2, 500)
         self.process(31, 2, 500)
         self.assertEqual(self.load.signs(), [])
 
-    def test_a_tick_in_a_short_test_is_none(self):
+    def test_a_tick_in_a_short_test_is_no_sign(self):
         self.load.began += 0.9
         self.stat(stolen=101)
         self.process(20, 1, 19)
         self.assertEqual(self.load.signs(), [])
 
-    def test_stolen_time_is_one(self):
+    def test_stolen_time_is_a_sign(self):
         self.stat(stolen=104)
         self.assertRegex(self.load.signs()[0], "hypervisor took [34].* % of a CPU")
 
-    def test_other_processes_are_one(self):
+    def test_other_processes_are_a_sign(self):
         self.process(20, 1, 40)
         self.assertRegex(self.load.signs()[0], "other processes used [23].* % of a CPU")
 
-    def test_so_are_their_children_alive_or_not(self):
+    def test_children_of_other_processes_are_a_sign(self):
         self.process(20, 1, 10, reaped=40)
         self.assertEqual(len(self.load.signs()), 1)
         self.process(20, 1, 10)
@@ -182,7 +182,7 @@ class Signs(unittest.TestCase):
         self.process(22, 21, 40)
         self.assertEqual(len(self.load.signs()), 1)
 
-    def test_what_a_child_of_theirs_used_before_does_not_count(self):
+    def test_earlier_cpu_time_of_their_children_does_not_count(self):
         self.process(21, 20, 300, 100)
         load = Load(self.room.name, 7)
         load.began -= 1
@@ -193,14 +193,14 @@ class Signs(unittest.TestCase):
         self.process(20, 1, 10, reaped=450)
         self.assertEqual(len(load.signs()), 1)
 
-    def test_children_of_ours_from_before_are_ours(self):
+    def test_earlier_children_of_the_runner_do_not_count(self):
         self.process(8, 7, 10)
         load = Load(self.room.name, 7)
         load.began -= 1
         self.process(8, 7, 500, 500)
         self.assertEqual(load.signs(), [])
 
-    def test_a_test_may_see_its_own(self):
+    def test_a_test_can_report_a_sign(self):
         self.assertEqual(disturbance(Quiet(), "# disturbed: 3 switches are hidden\nfailed\n"), ["3 switches are hidden"])
         self.assertEqual(disturbance(Quiet(), "failed: it was disturbed: no\n"), [])
 

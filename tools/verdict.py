@@ -4,14 +4,14 @@
 A test exits with 0 if it passes and with 77 if it skips; the last line of its
 output is the reason.  A test that prints TAP counts once per case.
 
-A failure is retried only if the machine was disturbed during the run, and the
-sign of that is reported.  `Load` measures two signs: time that the hypervisor
-took from the machine, and CPU time of processes that do not belong to the test.
-A test can observe others itself, such as switches that a VM hides from tracers;
-it reports them as a line `disturbed: SIGN`.  A skip with such a line is retried too.
+A failure is retried only if the host was disturbed during the run, and the sign of
+that is reported.  `Load` measures two signs: time that the hypervisor took from the
+host, and CPU time of processes that do not belong to the test.  A test can detect
+others, such as context switches that a VM hides from tracers; it reports them as a
+line `disturbed: SIGN`.  A skip with such a line is retried, too.
 
 Some failures are final, because no load explains them: a sanitizer report, a
-crash, a hang, and whatever a test reports as a line `failed (no retry): REASON`.
+crash, a hang, and a line `failed (no retry): REASON` of the test.
 """
 import collections
 import os
@@ -20,13 +20,13 @@ import re
 import time
 
 SANITIZER_EXIT = 99
-STOLEN = 0.01  # share of one CPU that the hypervisor takes from a disturbed machine
-OTHERS = 0.10  # share of one CPU that other processes use on a disturbed machine
-SHORTEST = 1  # seconds that shares are of, at least: CPU time is counted in ticks of 10 ms
-NO_REASON = "it did not say why"
+STOLEN = 0.01  # share of one CPU that the hypervisor takes from a disturbed host
+OTHERS = 0.10  # share of one CPU that other processes use on a disturbed host
+SHORTEST = 1  # shortest period for shares, in seconds: CPU time is counted in ticks of 10 ms
+NO_REASON = "no reason given"
 
 REPORT = re.compile(r"ERROR: (?:Address|Leak|Memory|Thread)Sanitizer|UndefinedBehaviorSanitizer|: runtime error: ")
-DIED = re.compile(r"exits with (?:99|-\d+)\b")  # as a test reports of a program it ran
+DIED = re.compile(r"exits with (?:99|-\d+)\b")  # a test's report of a program that it ran
 TAP_PLAN = re.compile(r"1\.\.(\d+)(?:\s*#\s*skip\S*\s*(.*))?$", re.I)
 TAP_CASE = re.compile(r"(not )?ok\b\s*\d*\s*-?\s*(.*?)(?:\s*#\s*skip\S*\s*(.*))?$", re.I)
 
@@ -67,73 +67,74 @@ def judge_tap(code, output):
     if code == 77 and not failed:
         return Verdict(passed, 0, skips + [("", last_line(output))], output)
     if plan is None or plan and plan != passed + failed + len(skips):
-        failed, output = failed + 1, output + f"the plan was {plan} cases\n"
+        failed, output = failed + 1, output + f"the TAP plan was {plan} cases\n"
     if code != 0:
         failed, output = failed or 1, output + f"exit code {code}\n"
     return Verdict(passed, failed, skips, output)
 
 
 def judge_fuzzer(code, output, least):
-    """A run of libFuzzer, which must have reached at least so many edges; and how many it reached."""
+    """The verdict on a run of libFuzzer, and how many edges it covered; fewer than `least` is a failure."""
     edges = max(map(int, re.findall(r" cov: (\d+) ", output)), default=0)
-    if code == 0 and edges < least:
-        output += f"it reached {edges} edges, want at least {least}: give it seeds in tests/data or tests/fuzz/seeds.py\n"
-        return Verdict(0, 1, [], output), edges
-    # not by judge_exit: libFuzzer exits with 77 if it finds a crash
-    return Verdict(int(code == 0), int(code != 0), [], output if code == 0 else f"{output}exit code {code}\n"), edges
+    passed = code == 0 and edges >= least
+    if code != 0:  # also 77, which libFuzzer returns if it finds a crash
+        output += f"exit code {code}\n"
+    elif not passed:
+        output += f"covered {edges} edges, fewer than {least}: add seeds to tests/data or tests/fuzz/seeds.py\n"
+    return Verdict(int(passed), int(not passed), [], output), edges
 
 
 def with_reports(verdict, reports):
-    """The verdict, but failed if a sanitizer wrote reports. reports: their texts."""
+    """The verdict, turned into a failure if a sanitizer wrote reports."""
     if not reports:
         return verdict
     return verdict._replace(failed=verdict.failed or 1, skips=[], output=verdict.output + "\n".join(["", *reports]))
 
 
 def final_reason(code, output):
-    """Why a failure stands whatever the machine did, or None."""
+    """The reason why a failure is never retried, or None."""
     lines = output.splitlines()
     if code == SANITIZER_EXIT or any(REPORT.search(line) for line in lines):
-        return "a sanitizer found it"
+        return "sanitizer report"
     if code is None:
         return "the test hung"
     if code < 0 or code > 128:
         return f"the test died of signal {-code if code < 0 else code - 128}"
     if any(DIED.search(line) for line in lines):
         return "a program of the test crashed"
-    told = [line for line in lines if line.lstrip("# ").startswith("failed (no retry): ")]
-    return told[0].lstrip("# ") if told else None
+    final = [line for line in lines if line.lstrip("# ").startswith("failed (no retry): ")]
+    return final[0].lstrip("# ") if final else None
 
 
-def told_signs(output):
+def reported_signs(output):
     lines = [line.lstrip("# ") for line in output.splitlines()]
     return [line.removeprefix("disturbed: ") for line in lines if line.startswith("disturbed: ")]
 
 
 def disturbance(load, output):
-    """Signs that the machine was disturbed during a run that printed this."""
-    return load.signs() + told_signs(output)
+    """Signs that the host was disturbed during a run with this output."""
+    return load.signs() + reported_signs(output)
 
 
 def retry(code, verdict, load):
-    """The sign of a disturbance that allows to run a failed test again, or None; and why not."""
-    if not verdict.failed and not (verdict.skips and told_signs(verdict.output)):
+    """The sign of a disturbance that allows a retry, or None; and the reason if there is none."""
+    if not verdict.failed and not (verdict.skips and reported_signs(verdict.output)):
         return None, ""
     if reason := final_reason(code, verdict.output):
         return None, reason
     signs = disturbance(load, verdict.output)
-    return ("; ".join(signs), "") if signs else (None, "the machine was quiet")
+    return ("; ".join(signs), "") if signs else (None, "the host was quiet")
 
 
 class Load:
-    """What the hypervisor and other processes took from this machine since the object was made."""
+    """The CPU time that the hypervisor and other processes used since the object was created."""
 
     def __init__(self, proc="/proc", me=None):
         self.proc, self.me = pathlib.Path(proc), me or os.getpid()
         self.began, self.stolen_before, self.before = time.monotonic(), self.stolen(), self.times()
 
     def stolen(self):
-        """Ticks that the hypervisor took since boot."""
+        """Ticks that the hypervisor took from the host since boot."""
         return int((self.proc / "stat").read_text().split("\n", 1)[0].split()[8])
 
     def times(self):
@@ -150,7 +151,7 @@ class Load:
         return found
 
     def belongs_to_others(self, pid, parents):
-        """Whether it was there before, or descends from one that was; but not from us."""
+        """Whether the process, or an ancestor, existed before, and does not descend from us."""
         known, foreign = {pid for pid, _ in self.before}, False
         while pid not in (self.me, 0, 1, 2):
             foreign |= pid in known
@@ -160,8 +161,8 @@ class Load:
     def others(self):
         """Ticks of processes that do not belong to the test.
 
-        Init reaps orphans of the test, and kernel threads work for the test as
-        well, so neither counts; nor does an orphan that began meanwhile.
+        Init, which reaps orphans of the test, does not count; neither do kernel threads, which
+        also work for the test, and orphans that started meanwhile.
         """
         now = self.times()
         parents = {pid: parent for (pid, _), (parent, _, _) in now.items()}
@@ -169,7 +170,7 @@ class Load:
         pids = {pid for pid, _ in foreign}
         total = sum(now[key][1] + now[key][2] for key in foreign)
         for key, (parent, own, reaped) in self.before.items():
-            if key in foreign or key not in now and parent in pids:  # which has reaped it, with all its time
+            if key in foreign or key not in now and parent in pids:  # its parent has reaped it, with all its time
                 total -= own + reaped
         return total
 
@@ -184,7 +185,7 @@ class Load:
 
 
 def attempts(count):
-    """For a measurement inside of a test: yield, and again only if the machine was disturbed meanwhile."""
+    """For a measurement in a test: yield once, and again only if the host was disturbed meanwhile."""
     for left in reversed(range(count)):
         load = Load()
         yield
