@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * paths - how fast a capture becomes the critical paths of all its requests.
+ * paths - time from a capture to the critical paths of all its requests.
  *
- * Writes a capture of requests as a service has them: a client asks a worker
- * over TCP; the worker needs a lock that another thread holds while it waits
- * for the disk; then it answers.  Each request has a span, and 17 records in all.
- * Reads it back into a model, and finds the joined path of every span, which
- * has to lead to the disk.  Prints the records, and for each record the ns of
- * both, and the bytes that the model takes; and the steps of all paths.
+ * Writes a capture of typical requests: a client calls a worker over TCP; the worker waits for a
+ * lock, whose holder waits for the disk; then the worker replies.  Each request has a span and 17
+ * records in all.  Reads the capture into a model and finds the critical path of every span, which
+ * must lead to the disk.  Prints the number of records and requests; the ns per record of reading
+ * and of the paths; the bytes of the model per record; and the number of steps of all paths.
  */
 #include <string.h>
 #include <sys/socket.h>
@@ -18,7 +17,7 @@
 #include "model/model.h"
 
 #define LANES 8
-#define REQUEST_NS 100000 /* one after the other */
+#define REQUEST_NS 100000 /* between the starts of two requests */
 #define RECORDS 17        /* of a request */
 
 /* The threads of a lane. */
@@ -54,12 +53,18 @@ static void put_run(struct capture_writer *w, uint32_t tid, nsec_t start, nsec_t
 	PUT(w, RUN, record_run, end, tid, .start = start);
 }
 
-static void put_wait(struct capture_writer *w, uint32_t tid, enum state state, nsec_t start,
-		     nsec_t woken, nsec_t end, enum wake_context context, uint32_t waker)
+struct wait {
+	uint8_t state;
+	uint8_t context; /* enum wake_context */
+	nsec_t start, woken, end;
+	uint32_t waker;
+};
+
+static void put_wait(struct capture_writer *w, uint32_t tid, struct wait wait)
 {
-	PUT(w, WAIT, record_wait, end, tid, .start = start, .woken = woken, .state = state,
-	    .ready = STATE_READY, .context = context, .waker = waker, .syscall = 0,
-	    .vector = VECTOR_NET_RX);
+	PUT(w, WAIT, record_wait, wait.end, tid, .start = wait.start, .woken = wait.woken,
+	    .state = wait.state, .ready = STATE_READY, .context = wait.context, .waker = wait.waker,
+	    .syscall = 0, .vector = VECTOR_NET_RX);
 }
 
 static void put_message(struct capture_writer *w, uint32_t tid, nsec_t t, enum direction direction,
@@ -101,21 +106,30 @@ static void put_request(struct capture_writer *w, uint64_t i)
 
 	memcpy(span.trace, &i, sizeof(i));
 	memcpy(span.span, &t, sizeof(t));
-	put_wait(w, client, STATE_TIMER, i < LANES ? 1 : last + 80000, t - 10, t, WAKE_HRTIMER, 0);
-	put_wait(w, holder, STATE_TIMER, i < LANES ? 1 : last + 61000, t - 10, t, WAKE_HRTIMER, 0);
+	put_wait(w, client,
+		 (struct wait){ STATE_TIMER, WAKE_HRTIMER, i < LANES ? 1 : last + 80000, t - 10, t,
+				0 });
+	put_wait(w, holder,
+		 (struct wait){ STATE_TIMER, WAKE_HRTIMER, i < LANES ? 1 : last + 61000, t - 10, t,
+				0 });
 	put_run(w, holder, t, t + 1000);
 	put_run(w, client, t, t + 5000);
 	put_message(w, client, t + 5000, MESSAGE_SEND, client, position);
-	put_wait(w, worker, STATE_NETWORK, i < LANES ? 1 : last + 71000, t + 5000, t + 7000,
-		 WAKE_SOFTIRQ, client);
+	put_wait(w, worker,
+		 (struct wait){ STATE_NETWORK, WAKE_SOFTIRQ, i < LANES ? 1 : last + 71000, t + 5000,
+				t + 7000, client });
 	put_message(w, worker, t + 8000, MESSAGE_RECEIVE, worker, position);
 	put_run(w, worker, t + 7000, t + 10000);
-	put_wait(w, holder, STATE_DISK, t + 1000, t + 58000, t + 59000, WAKE_IRQ, 0);
+	put_wait(w, holder,
+		 (struct wait){ STATE_DISK, WAKE_IRQ, t + 1000, t + 58000, t + 59000, 0 });
 	put_run(w, holder, t + 59000, t + 61000);
-	put_wait(w, worker, STATE_LOCK, t + 10000, t + 60000, t + 62000, WAKE_TASK, holder);
+	put_wait(w, worker,
+		 (struct wait){ STATE_LOCK, WAKE_TASK, t + 10000, t + 60000, t + 62000, holder });
 	put_message(w, worker, t + 70000, MESSAGE_SEND, worker, position);
 	put_run(w, worker, t + 62000, t + 71000);
-	put_wait(w, client, STATE_NETWORK, t + 5000, t + 70000, t + 73000, WAKE_SOFTIRQ, worker);
+	put_wait(w, client,
+		 (struct wait){ STATE_NETWORK, WAKE_SOFTIRQ, t + 5000, t + 70000, t + 73000,
+				worker });
 	put_message(w, client, t + 74000, MESSAGE_RECEIVE, client, position);
 	put(w, &span);
 	put_run(w, client, t + 73000, t + 80000);
@@ -169,9 +183,10 @@ static struct model *load(const char *path)
 	return model;
 }
 
-/* The steps of all paths; each path has to lead to the disk. */
+/* The number of steps of all paths; each path must lead to the disk. */
 static uint64_t find_paths(const struct model *model)
 {
+	const struct span_set spans = { .model = model };
 	struct path path = { 0 };
 	uint64_t steps = 0;
 
@@ -179,7 +194,7 @@ static uint64_t find_paths(const struct model *model)
 		bool disk = false;
 
 		path.steps.count = 0;
-		path_of_span(&(struct span_set){ .model = model }, (span_id){ i }, &path);
+		path_of_span(&spans, (span_id){ i }, &path);
 		for (size_t k = 0; k < path.steps.count; k++)
 			disk |= path.steps.items[k].is_leaf &&
 				path.steps.items[k].state == STATE_DISK;

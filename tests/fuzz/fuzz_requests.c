@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: the bytes of a capture.  Its checksums are made right again, so that
- * bent records reach the model.  Whatever requests come of it, they are trees;
- * they can be shown; and exported, there is one span for each.
+ * Input: the bytes of a capture.  The fuzzer corrects its checksums, so that damaged records reach
+ * the model.  The rebuilt requests must be trees that can be shown, and an export must contain one
+ * span for each span of the set.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void check_trees(const struct requests *requests)
 	assert(roots == requests->roots.count);
 }
 
-static bool every(const void *arg, const struct request_span *root)
+static bool accept_all(const void *arg, const struct request_span *root)
 {
 	(void)arg;
 	(void)root;
@@ -65,7 +65,7 @@ static const char *host_name(const void *arg, uint16_t host)
 	return arg;
 }
 
-static void no_more(const void *arg, struct json *j)
+static void put_nothing(const void *arg, struct json *j)
 {
 	(void)arg;
 	(void)j;
@@ -75,11 +75,11 @@ static void show(const struct model *model, const struct requests *requests, FIL
 {
 	struct request_view view = { .model = model,
 				     .requests = requests,
-				     .filter = every,
+				     .filter = accept_all,
 				     .roots = requests->roots.items,
 				     .root_count = requests->roots.count,
 				     .host_name = host_name,
-				     .more = no_more,
+				     .more = put_nothing,
 				     .arg = "host" };
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct json j;
