@@ -221,22 +221,22 @@ const char *state_words(char letter)
 	case STATE_RUNNING:
 		return "running";
 	case STATE_DISK:
-		return "blocked for disk";
+		return "waiting for disk I/O";
 	case STATE_NETWORK:
-		return "blocked for network";
+		return "waiting for the network";
 	case STATE_TIMER:
-		return "blocked for a timer";
+		return "waiting for a timer";
 	case STATE_LOCK:
-		return "blocked for a lock";
+		return "waiting for a lock";
 	case STATE_PROCESS:
-		return "blocked for another process";
+		return "waiting for another process";
 	case STATE_USER:
-		return "blocked for user input";
+		return "waiting for user input";
 	case STATE_READY:
 		return "waiting for a CPU";
 	case STATE_THROTTLED:
 		return "throttled by a CPU quota";
 	default:
-		return "blocked, cause unknown";
+		return "off-CPU, cause unknown";
 	}
 }

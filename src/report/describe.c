@@ -22,8 +22,8 @@ struct field_head describe_head(const struct describer *d, const struct record *
 	};
 
 	if (head.has_thread) {
-		struct thread_name name = names_thread(d->names, record->tid);
-		head.pid = names_pid(d->names, record);
+		struct thread_name name = name_table_thread(d->names, record->tid);
+		head.pid = name_table_pid(d->names, record);
 		head.comm = name.comm;
 	}
 	return head;
@@ -38,7 +38,7 @@ static void describe_socket_name(const struct describer *d, const char *lead,
 		field_str(d->fields, "peer", *name->local ? " -> " : lead, name->peer);
 }
 
-void describe_call(const struct describer *d, const char *key, int nr)
+void describe_syscall_name(const struct describer *d, const char *key, int nr)
 {
 	const char *name = syscall_name(nr);
 	char number[32];
@@ -55,11 +55,11 @@ static void write_device(char *to, size_t room, uint32_t device)
 	snprintf(to, room, "%u:%u", device >> 20, device & 0xfffff);
 }
 
-/* A device's number, and its name for people: "254:0", 254:0 vda. */
+/* The number of a device, and in text also its name: "254:0" or 254:0 vda. */
 static void describe_device(const struct describer *d, const char *lead, uint32_t device)
 {
 	char number[32];
-	const char *name = names_device(d->names, device);
+	const char *name = name_table_device(d->names, device);
 
 	write_device(number, sizeof(number), device);
 	field_str(d->fields, "device", lead, number);
@@ -67,7 +67,7 @@ static void describe_device(const struct describer *d, const char *lead, uint32_
 		field_str(d->fields, NULL, " ", name);
 }
 
-/* What a number stands for, by the kind of object, as far as it is known. */
+/* The number of an object, in the form of its kind; text omits it if the object has a name. */
 static void describe_id(const struct describer *d, unsigned kind, uint64_t object, bool named)
 {
 	char device[32];
@@ -94,11 +94,11 @@ void describe_object(const struct describer *d, unsigned kind, uint64_t object)
 	if (kind == OBJECT_NONE)
 		return;
 	if (kind == OBJECT_FILE || kind == OBJECT_DIRECTORY)
-		name = names_file(d->names, object);
+		name = name_table_file(d->names, object);
 	else if (kind == OBJECT_BLOCK_DEVICE)
-		name = names_device(d->names, object);
+		name = name_table_device(d->names, object);
 	else if (kind == OBJECT_INET || kind == OBJECT_UNIX || kind == OBJECT_SOCKET)
-		socket = names_socket(d->names, object);
+		socket = name_table_socket(d->names, object);
 
 	field_name(d->fields, "object", "  ", object_kind_name(kind), kind);
 	if (object)
@@ -202,7 +202,7 @@ static void describe_device_record(const struct describer *d, const struct recor
 	field_str(d->fields, "name", NULL, source_string(d->source, r->name));
 }
 
-/* 0 or a negative errno, as system calls return it: -ENOENT for people. */
+/* The result of a system call; in text, a negative errno is a name such as -ENOENT. */
 static void describe_result(const struct describer *d, const char *key, const char *lead, int64_t n)
 {
 	const char *name = n < 0 && n > -4096 ? strerrorname_np(-n) : NULL;
@@ -218,8 +218,8 @@ static void describe_syscall(const struct describer *d, const struct record_sysc
 	struct fields *f = d->fields;
 	bool open = r->flags & SYSCALL_OPEN;
 
-	field_span(f, "", r->start, r->head.time);
-	describe_call(d, "name", r->nr);
+	field_range(f, "", r->start, r->head.time);
+	describe_syscall_name(d, "name", r->nr);
 	field_i64(f, "nr", NULL, r->nr);
 	field_list(f, "args");
 	for (size_t i = 0; i < ARRAY_LEN(r->args); i++)
@@ -235,7 +235,7 @@ static void describe_block(const struct describer *d, const struct record_block 
 {
 	struct fields *f = d->fields;
 
-	field_span(f, "", r->start, r->head.time);
+	field_range(f, "", r->start, r->head.time);
 	field_str_n(f, "op", "  ", (const char *)&r->op, 1);
 	field_u64(f, "bytes", " ", r->bytes);
 	field_words(f, " bytes");
@@ -248,7 +248,7 @@ static void describe_loss(const struct describer *d, const struct record_loss *r
 {
 	uint64_t packets = loss_packets(r);
 
-	field_span(d->fields, "", r->start, r->end);
+	field_range(d->fields, "", r->start, r->end);
 	field_u64(d->fields, "count", "  ", r->count);
 	field_words(d->fields, r->count == 1 ? " record lost" : " records lost");
 	if (!packets)
@@ -274,7 +274,7 @@ static void describe_counter(const struct describer *d, const struct record_coun
 	field_u64(d->fields, "count", " ", r->count);
 }
 
-/* The fields of kinds that give just one line each. */
+/* The fields of kinds with exactly one line. */
 static void describe_fields(const struct describer *d, const struct record *record)
 {
 	const void *r = record;
@@ -324,7 +324,7 @@ static void describe_fields(const struct describer *d, const struct record *reco
 	}
 }
 
-void describe(const struct describer *d, const struct record *record)
+void describe_record(const struct describer *d, const struct record *record)
 {
 	struct field_head head;
 

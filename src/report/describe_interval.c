@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intervals: what a thread did with its time.  A RUN is one; a WAIT is up to
- * two, divided by the wakeup.  The blocked part says on what and who ended it;
- * the runnable part only how long no CPU was free.
+ * Intervals.  A RUN record is one interval; a WAIT record is up to two, divided by the
+ * wakeup.  The blocked part has the object and the waker; the runnable part only has the
+ * run-queue latency.
  */
 #include "event/syscall.h"
 #include "report/describe.h"
 #include "event/kind.h"
 
-static void begin(const struct describer *d, const struct record *record, char state, nsec_t start,
-		  nsec_t end)
+static void begin_interval(const struct describer *d, const struct record *record, char state,
+			   nsec_t start, nsec_t end)
 {
 	struct field_head head = describe_head(d, record);
 
@@ -21,7 +21,7 @@ static void begin(const struct describer *d, const struct record *record, char s
 
 void describe_run(const struct describer *d, const struct record_run *r)
 {
-	begin(d, &r->head, STATE_RUNNING, r->start, r->head.time);
+	begin_interval(d, &r->head, STATE_RUNNING, r->start, r->head.time);
 	if (r->irq)
 		field_time(d->fields, "irq_time", "  interrupts ", r->irq);
 	field_flag(d->fields, "out_of_scope", "  out of scope", r->flags & INTERVAL_OUT_OF_SCOPE);
@@ -38,15 +38,15 @@ static void describe_wakeup(const struct describer *d, const struct record_wait 
 	field_name(f, "woken_by", woken ? "  woken by " : NULL, wake_context_name(r->context),
 		   r->context);
 	if (r->vector == VECTOR_UNKNOWN)
-		; /* a foreign trace may know only that it was an interrupt */
+		; /* some traces only contain that it was an interrupt */
 	else if (r->context == WAKE_SOFTIRQ)
 		field_word(f, "vector", " ", r->vector, softirq_name(r->vector));
 	else if (r->context == WAKE_IRQ)
 		field_u64(f, "vector", " ", r->vector);
-	if (by_task || (woken && r->waker)) { /* an interrupt may have come to an idle CPU */
+	if (by_task || (woken && r->waker)) { /* an interrupt can hit an idle CPU */
 		field_u64(f, "waker_tid", by_task ? " " : NULL, r->waker);
 		field_str(f, "waker_comm", by_task ? " " : NULL,
-			  names_thread(d->names, r->waker).comm);
+			  name_table_thread(d->names, r->waker).comm);
 	}
 }
 
@@ -55,9 +55,9 @@ static void describe_blocked(const struct describer *d, const struct record_wait
 	struct fields *f = d->fields;
 	bool io = r->flags & INTERVAL_IOWAIT;
 
-	begin(d, &r->head, r->state, r->start, r->woken);
+	begin_interval(d, &r->head, r->state, r->start, r->woken);
 	if (r->syscall >= 0)
-		describe_call(d, "syscall", r->syscall);
+		describe_syscall_name(d, "syscall", r->syscall);
 	describe_object(d, r->object_kind, r->object);
 	describe_wakeup(d, r);
 	field_flag(f, "iowait", "  iowait", io);
@@ -76,7 +76,7 @@ static void describe_blocked(const struct describer *d, const struct record_wait
 
 static void describe_ready(const struct describer *d, const struct record_wait *r)
 {
-	begin(d, &r->head, r->ready, r->woken, r->head.time);
+	begin_interval(d, &r->head, r->ready, r->woken, r->head.time);
 	field_flag(d->fields, "preempted", "  preempted", r->flags & INTERVAL_PREEMPTED);
 	field_flag(d->fields, "end_hidden", "  end hidden", r->flags & INTERVAL_END_HIDDEN);
 	field_flag(d->fields, "unfinished", "  unfinished", r->flags & INTERVAL_OPEN);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hits: a tracepoint's own fields, under the kernel's names for them. */
+/* Probe events: the fields of a tracepoint, under the kernel's names. */
 #include "report/describe.h"
 
 static void describe_bytes(struct fields *f, const struct probe_value *v)
 {
-	char hex[2 * 256 * 8]; /* no record is longer */
+	char hex[2 * 256 * 8]; /* the maximum size of a record */
 	size_t len = 0;
 
 	for (size_t i = 0; i < v->len; i++) {
@@ -35,20 +35,19 @@ static void describe_value(struct fields *f, const struct probe_value *v)
 void describe_probe_event(const struct describer *d, const struct record_probe_event *r)
 {
 	struct fields *f = d->fields;
-	const struct probe_name *probe_event = names_probe(d->names, d->source, r->type);
+	const struct probe_name *probe = name_table_probe(d->names, d->source, r->type);
 	struct probe_value value;
 	char number[32];
 
 	snprintf(number, sizeof(number), "unknown:%u", r->type);
-	field_str(f, "event", "  ", probe_event ? probe_event->event : number);
-	if (probe_event && !probe_format_count(probe_event->format) &&
-	    r->size) { /* of a trace that is text */
+	field_str(f, "event", "  ", probe ? probe->event : number);
+	if (probe && !probe_format_count(probe->format) && r->size) { /* from a text trace */
 		field_str_n(f, "text", "  ", (const char *)r->data, r->size);
 		return;
 	}
 	field_object(f, "fields");
-	for (size_t i = 0; probe_event && i < probe_format_count(probe_event->format); i++)
-		if (probe_format_value(probe_event->format, i, r->data, r->size, &value))
+	for (size_t i = 0; probe && i < probe_format_count(probe->format); i++)
+		if (probe_format_value(probe->format, i, r->data, r->size, &value))
 			describe_value(f, &value);
 	field_end(f);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * describe_span - spans, their attributes, and which one a thread works for.
+ * describe_span - spans, their attributes, and contexts.
  *
- * Ids are hexadecimal, as every tool for spans has them.
+ * IDs are hexadecimal, as in other tracing tools.
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ void describe_span(const struct describer *d, const struct record_span *r)
 {
 	struct fields *f = d->fields;
 
-	field_span(f, "", r->start, r->head.time);
+	field_range(f, "", r->start, r->head.time);
 	field_str(f, "service", "  ", source_string(d->source, r->service));
 	field_str(f, "operation", "  ", source_string(d->source, r->operation));
 	describe_id(d, "trace_id", "  trace ", r->trace, sizeof(r->trace));
@@ -40,7 +40,7 @@ void describe_span(const struct describer *d, const struct record_span *r)
 		describe_id(d, "parent_span_id", "  parent ", r->parent, sizeof(r->parent));
 	if (r->kind)
 		field_name(f, "span_kind", "  ", span_kind_name(r->kind), r->kind);
-	field_flag(f, "follows_from", "  follows from its parent", r->flags & SPAN_FOLLOWS);
+	field_flag(f, "follows_from", "  follows-from", r->flags & SPAN_FOLLOWS);
 	field_flag(f, "error", "  failed", r->flags & SPAN_ERROR);
 	field_flag(f, "unfinished", "  unfinished", r->flags & SPAN_OPEN);
 }
@@ -64,7 +64,7 @@ void describe_context(const struct describer *d, const struct record_context *r)
 	if (!(r->flags & CONTEXT_OBSERVED))
 		return;
 	field_u64(f, "since", NULL, r->since);
-	field_time(f, NULL, ", for at most ",
+	field_time(f, NULL, ", changed within the last ",
 		   r->head.time > r->since ? r->head.time - r->since : 0);
 }
 

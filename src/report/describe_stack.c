@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks, innermost function first.  People get the names, "a < b < c"; where a
- * frame has none, the place in its file.  Functions that were inlined have no
- * frame of their own: they stand in the frame they were inlined into.
+ * Stacks, innermost function first.  Text has the names, "a < b < c", or the offset in the
+ * module for a frame without a name.  Inlined functions have no frame of their own: they
+ * belong to the frame they were inlined into.
  */
 #include "report/describe.h"
 
@@ -20,8 +20,8 @@ static void describe_symbol(const struct describer *d, const char *lead,
 }
 
 /* `module+0x1f`, or only an address */
-static void describe_place(const struct describer *d, const char *lead,
-			   const struct record_frame *r)
+static void describe_address(const struct describer *d, const char *lead,
+			     const struct record_frame *r)
 {
 	struct fields *f = d->fields;
 	const char *module = source_string(d->source, r->module);
@@ -36,17 +36,17 @@ static void describe_place(const struct describer *d, const char *lead,
 static void describe_frame(const struct describer *d, const char *lead, uint32_t number)
 {
 	struct fields *f = d->fields;
-	struct frame frame = stacks_frame(d->stacks, d->source, number);
-	const struct symbol *symbol = frame.symbol;
+	struct stack_frame frame = stack_table_frame(d->stacks, d->source, number);
+	const struct frame_symbol *symbol = frame.symbol;
 
 	field_object(f, FIELD_ITEM);
 	if (frame.record)
-		describe_place(d, symbol ? NULL : lead, frame.record);
+		describe_address(d, symbol ? NULL : lead, frame.record);
 	if (symbol) {
 		describe_symbol(d, lead, symbol->record);
 		if (symbol->caller)
 			field_list(f, "inlined");
-		for (const struct symbol *s = symbol->caller; s; s = s->caller) {
+		for (const struct frame_symbol *s = symbol->caller; s; s = s->caller) {
 			field_object(f, FIELD_ITEM);
 			describe_symbol(d, " < ", s->record);
 			field_end(f);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dump - records, one line each, for people or as JSON.
+ * dump - records, one line each, as text or JSON.
  *
- * One pass in the order of their time, however many there are.  Only if it
- * comes to a stack, whose functions are named behind everything else, it reads
- * ahead for those names.
+ * The records are read once, in time order, in constant memory.  Only if there is a stack
+ * to show, whose symbols come last, the stream is read a second time ahead for them.
  */
 #ifndef SONDE_REPORT_DUMP_H
 #define SONDE_REPORT_DUMP_H
@@ -15,26 +14,25 @@
 #include "event/stream.h"
 
 /*
- * Which records to show: all that meet every condition.  Losses belong to no
- * thread but may have struck any, so a choice of threads does not hide them.
- * Stacks are shown if a record that meets the conditions refers to them.
+ * The records to show: those that meet all conditions.  Losses can affect any thread, so
+ * a thread filter does not hide them.  Stacks are shown if a shown record refers to them.
  */
 struct dump_filter {
-	const uint64_t *threads, *processes; /* borrowed; none stands for all */
+	const uint64_t *threads, *processes; /* borrowed; an empty list means all */
 	size_t thread_count, process_count;
 	uint32_t kinds;  /* bits 1 << enum record_kind; 0 for all */
-	nsec_t from, to; /* since the start; UINT64_MAX is the end */
+	nsec_t from, to; /* ns since the start; UINT64_MAX means the end */
 };
 
 struct dump_style {
 	bool json;
-	nsec_t start; /* when recording began, on the common line; 0 is with the first record */
-	/* The name of a host by its number, NULL for none; left out where it need not be said. */
+	nsec_t start; /* start of the recording, on the common clock; 0: the first record */
+	/* The name of a host by its number. Can be NULL, or return NULL, to omit the name. */
 	const char *(*host)(const void *arg, uint16_t host);
 	const void *arg; /* for host; borrowed */
 };
 
-/* `ahead` is the same stream anew, of which nothing is asked if there are no stacks to show. */
+/* `ahead` is a second reader of the same stream, read only if there are stacks to show. */
 int dump_write(const struct record_stream *records, const struct record_stream *ahead,
 	       const struct dump_filter *filter, const struct dump_style *style, FILE *file,
 	       struct err *err);

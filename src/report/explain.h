@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * explain - an account as a text to read, or as JSON; and a path likewise.
+ * explain - accounts and paths, as text or JSON.
  *
- * The text is a tree of where the time went, largest first.  Nodes below a
- * hundredth of the whole are folded into one line per level.  It ends in the
- * causes: sentences that name who did what, with their share.
+ * The text of an account is a tree of where the time went, largest first.  Nodes below
+ * 1 % of the whole are folded into one line per level.  It ends with the causes: leaves
+ * of the tree as sentences, with their share of the time.
  */
 #ifndef SONDE_REPORT_EXPLAIN_H
 #define SONDE_REPORT_EXPLAIN_H
@@ -12,10 +12,10 @@
 #include "analyse/account.h"
 #include "base/json.h"
 
-/* Whether it names a span as a cause of which no thread is known: see below. */
+/* Returns whether a cause is a span without a known thread. */
 bool explain_text(struct out *out, bool colour, const struct span_set *spans,
 		  const struct account *account);
-/* The sentence about such spans, once behind all. */
+/* Advice about such spans, to write once after all accounts. */
 void explain_text_missing_thread(struct out *out);
 void explain_json(struct json *j, const struct span_set *spans, const struct account *account);
 

@@ -19,7 +19,7 @@ static void put_thread(struct json *j, const struct model *model, thread_id id)
 	put_string(j, "comm", model_string(model, thread->comm));
 }
 
-/* What the clock of the service read, if it was corrected. */
+/* The original times of a span whose clock was corrected. */
 static void put_shift(struct json *j, const struct span *span)
 {
 	if (!span->shift)
@@ -30,9 +30,9 @@ static void put_shift(struct json *j, const struct span *span)
 	put_u64(j, "original_end", span->end - span->shift);
 }
 
-/* Names of a span that was not recorded are empty. */
-static void put_named(struct json *j, const struct span_set *spans, const char *key,
-		      const uint8_t trace[16], const uint8_t id[8], span_id named)
+/* The names of a span that was not recorded are empty. */
+static void put_span_ids(struct json *j, const struct span_set *spans, const char *key,
+			 const uint8_t trace[16], const uint8_t id[8], span_id named)
 {
 	const struct span *span = span_set_at(spans, named);
 
@@ -50,15 +50,15 @@ static void put_span(struct json *j, const struct span_set *spans, span_id id)
 {
 	const struct span *span = span_set_at(spans, id);
 
-	put_named(j, spans, "span", span->trace, span->id, id);
+	put_span_ids(j, spans, "span", span->trace, span->id, id);
 }
 
-static void put_other(struct json *j, const struct span_set *spans, uint32_t number)
+static void put_other_span(struct json *j, const struct span_set *spans, uint32_t number)
 {
 	const struct span_ref *ref = model_span_ref(spans->model, number);
 
 	if (number)
-		put_named(j, spans, "other_span", ref->trace, ref->id, ref->span);
+		put_span_ids(j, spans, "other_span", ref->trace, ref->id, ref->span);
 }
 
 static void put_object(struct json *j, const struct model *model, const struct cause *cause)
@@ -121,7 +121,7 @@ static void put_cause(struct json *j, const struct model *model, const struct ca
 	put_stack(j, model, "waker_stack", cause->waker_stack);
 }
 
-/* Whom a wait was for. */
+/* The thread that ended a wait. */
 static void put_ender(struct json *j, const struct model *model, thread_id ender)
 {
 	if (!ender.i)
@@ -169,7 +169,7 @@ static void put_node(struct json *j, const struct span_set *spans, const struct 
 	put_string(j, "text", phrase_node(spans, account, node).s);
 	if (node->span.i)
 		put_span(j, spans, node->span);
-	put_other(j, spans, node->other);
+	put_other_span(j, spans, node->other);
 	if (!node->state)
 		return;
 	put_state(j, node->state);
@@ -189,8 +189,8 @@ static void put_node(struct json *j, const struct span_set *spans, const struct 
 }
 
 /*
- * JSON may nest only so deep, and a chain of waits may be longer; so nodes
- * stand in one list, each with its number and its parent's.
+ * Nodes are a flat list with the IDs of their parents, because a chain of waits can be
+ * deeper than JSON may nest.
  */
 static void put_nodes(struct json *j, const struct span_set *spans, const struct account *account)
 {
@@ -308,7 +308,7 @@ void path_json(struct json *j, const struct span_set *spans, const struct path *
 			put_thread(j, model, step->thread);
 		if (step->span.i)
 			put_span(j, spans, step->span);
-		put_other(j, spans, step->other);
+		put_other_span(j, spans, step->other);
 		if (step->state == STATE_READY || step->state == STATE_RUNNING)
 			put_u64(j, "cpu", step->cpu);
 		if (step->flags & STEP_TRANSIT) {

@@ -20,7 +20,7 @@ struct page {
 	const struct account *account;
 };
 
-/* Each state its colour: what hurts is red and yellow, what runs is green. */
+/* Green for running, yellow for runnable, red for locks and disks. */
 static const char *state_colour(uint8_t state)
 {
 	switch (state) {
@@ -46,7 +46,7 @@ static void put_coloured(struct out *out, bool colour, const char *code, const c
 		out_str(out, "\033[0m");
 }
 
-/* Words from a column on, broken between words before the end of the line. */
+/* Write words from a column on, and wrap at the end of the line. */
 static void put_wrapped(struct out *out, const char *words, size_t column)
 {
 	size_t at = column;
@@ -86,20 +86,20 @@ static void put_node(const struct page *page, const struct node *node, size_t de
 		indent += 3;
 	}
 	if (node->state && node->thread.i && node->thread.i != above.i)
-		snprintf(line.s, sizeof(line.s), "%.100s: %.400s", phrase_who(page->model, node).s,
-			 words.s);
+		snprintf(line.s, sizeof(line.s), "%.100s: %.400s",
+			 phrase_node_thread(page->model, node).s, words.s);
 	else
 		line = words;
 	put_wrapped(page->out, line.s, indent + TIME_COLUMNS + 2);
 }
 
-/* A share of the whole in per cent, for people. */
+/* A rounded percentage. */
 static unsigned int percent(nsec_t part, nsec_t whole)
 {
 	return whole ? (part * 100 + whole / 2) / whole : 0;
 }
 
-/* What is too short for a line of its own. */
+/* Nodes that are too short for a line of their own. */
 struct folded {
 	size_t count;
 	nsec_t time, states[128];
@@ -112,7 +112,8 @@ static void fold(struct folded *f, const struct node *node)
 	f->states[node->state & 127] += node->time;
 }
 
-/* Where many short ones are much together, as reads of many files, the state of most is told. */
+/* If the folded nodes take much time together, such as reads of many files, name their main state.
+ */
 static void put_folded(const struct page *page, const struct folded *f, size_t depth)
 {
 	nsec_t whole = page->account->nodes.items[0].time;
@@ -152,8 +153,8 @@ static void put_children(const struct page *page, uint32_t parent, size_t depth)
 	put_folded(page, &folded, depth);
 }
 
-/* Without leading zeros, which --trace does not need. */
-static struct view written_id(const struct span *span)
+/* A trace ID without leading zeros, which --trace does not need. */
+static struct view short_id(const struct span *span)
 {
 	size_t zeros = 0;
 
@@ -162,13 +163,13 @@ static struct view written_id(const struct span *span)
 	return (struct view){ (const char *)span->trace + zeros, 16 - zeros };
 }
 
-/* How many bytes of this id tell it from all others; at least four. */
-static size_t telling_bytes(const struct span_set *spans, struct view id)
+/* The length of the shortest unique prefix of an ID, in bytes; at least four. */
+static size_t unique_prefix(const struct span_set *spans, struct view id)
 {
 	size_t bytes = id.len < 4 ? id.len : 4;
 
 	for (uint32_t i = 1; i < span_set_count(spans); i++) {
-		struct view other = written_id(span_set_at(spans, (span_id){ i }));
+		struct view other = short_id(span_set_at(spans, (span_id){ i }));
 		size_t same = 0;
 
 		while (same < id.len && same < other.len && id.s[same] == other.s[same])
@@ -179,11 +180,11 @@ static size_t telling_bytes(const struct span_set *spans, struct view id)
 	return bytes;
 }
 
-/* The first digits of a trace id: as many as --trace needs. */
+/* The shortest prefix of the trace ID that --trace accepts. */
 static void put_trace(struct phrase *p, const struct span_set *spans, const struct span *span)
 {
-	struct view id = written_id(span);
-	size_t bytes = telling_bytes(spans, id), at = strlen(p->s);
+	struct view id = short_id(span);
+	size_t bytes = unique_prefix(spans, id), at = strlen(p->s);
 
 	at += snprintf(p->s + at, sizeof(p->s) - at, "   trace ");
 	for (size_t i = 0; i < bytes; i++)
@@ -204,9 +205,8 @@ static void put_title(const struct page *page)
 			 span_set_string(page->spans, span->operation),
 			 span_set_string(page->spans, span->service), format_time(length).s);
 		if (usual.count)
-			snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s),
-				 "   usually %s (p95 %s)", format_time(usual.p50).s,
-				 format_time(usual.p95).s);
+			snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), "   p50 %s, p95 %s",
+				 format_time(usual.p50).s, format_time(usual.p95).s);
 		put_trace(&p, page->spans, span);
 	} else {
 		snprintf(p.s, sizeof(p.s), "%.200s   %s", phrase_thread(page->model, a->thread).s,
@@ -216,7 +216,7 @@ static void put_title(const struct page *page)
 	out_char(page->out, '\n');
 }
 
-/* Whether one of the causes is a span of which no thread is known. */
+/* Returns whether one of the causes is a span without a known thread. */
 static bool put_causes(const struct page *page)
 {
 	const struct account *a = page->account;
@@ -232,7 +232,7 @@ static bool put_causes(const struct page *page)
 		if (i > 0 && node->time * 10 < whole)
 			break;
 		snprintf(share, sizeof(share),
-			 i ? "  also %u %%: " : "cause, %u %%: ", percent(node->time, whole));
+			 i ? "also  (%u %%): " : "cause (%u %%): ", percent(node->time, whole));
 		put_coloured(page->out, page->colour, "\033[1m", share);
 		put_wrapped(page->out, phrase_cause(page->spans, a, causes[i]).s, strlen(share));
 		missing_thread |= !node->state;
@@ -246,15 +246,15 @@ static void put_resources(const struct page *page)
 	uint64_t switches = u->blocked + u->preempted;
 	struct phrase p;
 
-	snprintf(p.s, sizeof(p.s), "%s of CPU, %s %s (%s preempted)", format_time(u->cpu).s,
-		 format_count(switches).s, switches == 1 ? "switch" : "switches",
-		 format_count(u->preempted).s);
+	snprintf(p.s, sizeof(p.s), "%s CPU time, %s context %s (%s involuntary)",
+		 format_time(u->cpu).s, format_count(switches).s,
+		 switches == 1 ? "switch" : "switches", format_count(u->preempted).s);
 	if (u->sends + u->receives)
 		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), ", %s sent, %s received",
 			 format_size(u->sent).s, format_size(u->received).s);
 	if (u->disk_reads + u->disk_writes)
 		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s),
-			 ", %s read and %s written on disk", format_size(u->disk_read).s,
+			 ", %s read from and %s written to disk", format_size(u->disk_read).s,
 			 format_size(u->disk_written).s);
 	if (u->calls)
 		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), ", %s system calls",
@@ -265,13 +265,13 @@ static void put_resources(const struct page *page)
 
 		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), ", %s %.60s",
 			 format_count(page->account->probe_events.items[i].count).s,
-			 name ? name : "hits");
+			 name ? name : "unknown events");
 	}
 	out_str(page->out, "used: ");
 	put_wrapped(page->out, p.s, 6);
 }
 
-static void put_lost_meanwhile(struct out *out, struct lost lost)
+static void put_lost_in_range(struct out *out, struct lost lost)
 {
 	if (!lost.losses)
 		return;
@@ -290,20 +290,20 @@ bool explain_text(struct out *out, bool colour, const struct span_set *spans,
 	if (account->used.cpu || account->used.blocked)
 		put_resources(&page);
 	missing_thread = put_causes(&page);
-	put_lost_meanwhile(out, account->lost);
+	put_lost_in_range(out, account->lost);
 	return missing_thread;
 }
 
 void explain_text_missing_thread(struct out *out)
 {
 	put_wrapped(out,
-		    "No thread is known for these spans; record their machines as well to "
-		    "explain them further.",
+		    "The threads of these spans were not recorded; record their hosts as "
+		    "well to explain them.",
 		    0);
 }
 
-/* Whose step it is: a thread's, or that of a span of which no thread is known. */
-static struct phrase path_who(const struct span_set *spans, const struct step *step)
+/* The thread of a step, or its span if the thread is unknown. */
+static struct phrase path_thread(const struct span_set *spans, const struct step *step)
 {
 	const struct span *span = span_set_at(spans, step->span);
 	struct phrase p;
@@ -315,7 +315,7 @@ static struct phrase path_who(const struct span_set *spans, const struct step *s
 	return p;
 }
 
-/* A step, in one line of text: what its thread did. */
+/* A step as one line. */
 static struct phrase path_line(const struct span_set *spans, const struct step *step)
 {
 	const struct model *model = spans->model;
@@ -323,7 +323,7 @@ static struct phrase path_line(const struct span_set *spans, const struct step *
 	struct lost lost = lost_of_step(spans, step);
 	struct phrase line;
 
-	snprintf(line.s, sizeof(line.s), "%.90s: %.380s%s%.30s", path_who(spans, step).s,
+	snprintf(line.s, sizeof(line.s), "%.90s: %.380s%s%.30s", path_thread(spans, step).s,
 		 phrase_path_step(model, step, cause).s, lost.losses ? ", " : "",
 		 lost.losses ? format_lost(lost).s : "");
 	return line;
@@ -352,5 +352,5 @@ void path_text(struct out *out, bool colour, const struct span_set *spans, const
 		put_wrapped(out, path_line(spans, step).s,
 			    strlen(start) + indent + TIME_COLUMNS + 5);
 	}
-	put_lost_meanwhile(out, lost_of_path(spans, path, from, to));
+	put_lost_in_range(out, lost_of_path(spans, path, from, to));
 }

@@ -4,7 +4,7 @@
 /* The columns of a line of text. */
 enum { SECONDS_WIDTH = 5, TID_WIDTH = 7, COMM_WIDTH = 15, TIME_WIDTH = 12, KIND_WIDTH = 13 };
 
-/* A length of time with three decimals, in at least so many columns. */
+/* A duration with three decimals, at least this many columns wide. */
 static void put_time(struct out *out, nsec_t ns, size_t columns)
 {
 	static const struct {
@@ -16,8 +16,8 @@ static void put_time(struct out *out, nsec_t ns, size_t columns)
 	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
 		if (ns < units[i].ns)
 			continue;
-		size_t behind = 4 + units[i].width;
-		out_u64_wide(out, ns / units[i].ns, columns > behind ? columns - behind : 0, ' ');
+		size_t suffix = 4 + units[i].width;
+		out_u64_wide(out, ns / units[i].ns, columns > suffix ? columns - suffix : 0, ' ');
 		out_char(out, '.');
 		out_u64_wide(out, ns % units[i].ns / (units[i].ns / 1000), 3, '0');
 		out_str(out, units[i].name);
@@ -27,7 +27,7 @@ static void put_time(struct out *out, nsec_t ns, size_t columns)
 	out_str(out, " ns");
 }
 
-/* A point in time, as seconds since the origin; it may be before it. */
+/* A time in seconds since the origin; negative if it is before. */
 static void put_clock(struct fields *f, nsec_t time)
 {
 	bool before = time < f->origin;
@@ -70,7 +70,7 @@ static void begin_text(struct fields *f, const struct field_head *head)
 	out_str(out, "  ");
 	if (head->state) {
 		out_escaped(out, &head->state, 1);
-		field_span(f, "", head->start, head->end);
+		field_range(f, "", head->start, head->end);
 	} else {
 		put_padded(out, head->kind, KIND_WIDTH);
 	}
@@ -92,7 +92,7 @@ static void begin_json(struct fields *f, const struct field_head *head)
 	}
 	if (head->state) {
 		field_str_n(f, "state", "", &head->state, 1);
-		field_span(f, "", head->start, head->end);
+		field_range(f, "", head->start, head->end);
 	}
 }
 
@@ -111,7 +111,7 @@ void fields_end(struct fields *f)
 	out_char(f->out, '\n');
 }
 
-/* Write the key or the lead, as the case may be; whether the value is to follow. */
+/* Write the key or the lead; returns whether the value follows. */
 static bool put_key(struct fields *f, const char *key, const char *lead)
 {
 	if (f->json && key && *key)
@@ -224,7 +224,7 @@ void field_flag(struct fields *f, const char *key, const char *lead, bool set)
 		json_bool(f->json, true);
 }
 
-void field_span(struct fields *f, const char *lead, nsec_t start, nsec_t end)
+void field_range(struct fields *f, const char *lead, nsec_t start, nsec_t end)
 {
 	field_u64(f, "start", NULL, start);
 	field_u64(f, "end", NULL, end);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * field - a record as a list of fields, for a program or for a person.
+ * field - a record as a list of fields, in JSON or as text.
  *
- * What a record means is said once, in describe.c, as a list of fields.  Each
- * has a key, under which it stands in JSON, and a lead, the words before it in
- * a line of text:
+ * describe.c turns each record into a list of fields.  A field has a key for JSON and a
+ * lead, the words in front of it in text:
  *
  *	field_str(f, "syscall", "  ", "fsync");	   "syscall":"fsync"	 fsync
  *	field_u64(f, "vector", " of irq ", 24);	   "vector":24		 of irq 24
  *
- * A field without a lead is only for programs, one without a key only for
- * people.  An item of a list has FIELD_ITEM for a key.
+ * A field without a lead appears in JSON only, a field without a key in text only.  The
+ * key of a list item is FIELD_ITEM.
  */
 #ifndef SONDE_REPORT_FIELD_H
 #define SONDE_REPORT_FIELD_H
@@ -22,10 +21,10 @@
 struct fields {
 	struct out *out;   /* borrowed */
 	struct json *json; /* borrowed; NULL for text */
-	nsec_t origin;     /* text counts the time from here */
+	nsec_t origin;     /* time 0 of text output */
 };
 
-/* What every record begins with. */
+/* The first fields of every record. */
 struct field_head {
 	const char *kind;
 	nsec_t time;
@@ -33,12 +32,12 @@ struct field_head {
 	unsigned cpu;
 	uint32_t tid, pid;
 	const char *comm;
-	const char *host; /* for programs; NULL if it need not be said */
-	char state;       /* of an interval, else 0: its letter; then, */
-	nsec_t start, end;
+	const char *host;  /* JSON only; NULL to omit it */
+	char state;        /* letter of an interval, or 0 */
+	nsec_t start, end; /* of an interval */
 };
 
-/* A record goes from begin to end: an object, or a line. */
+/* A record is an object or a line, from begin to end. */
 void fields_begin(struct fields *f, const struct field_head *head);
 void fields_end(struct fields *f);
 
@@ -53,19 +52,19 @@ void field_hex(struct fields *f, const char *key, const char *lead, uint64_t n);
 void field_time(struct fields *f, const char *key, const char *lead,
 		nsec_t ns); /* text: 1.234 ms */
 
-/* A number to programs, a word to people; just a number if there is no word. */
+/* A number in JSON, a word in text; a number in both if word is NULL. */
 void field_word(struct fields *f, const char *key, const char *lead, int64_t n, const char *word);
 
-/* A word to both, or a number to both if there is no word. */
+/* A word, or a number if word is NULL. */
 void field_name(struct fields *f, const char *key, const char *lead, const char *word, uint64_t n);
 
-/* true, or left out; its words are the lead. */
+/* true, or omitted; its text is the lead. */
 void field_flag(struct fields *f, const char *key, const char *lead, bool set);
 
-/* From when to when; a person is told how long. */
-void field_span(struct fields *f, const char *lead, nsec_t start, nsec_t end);
+/* Start and end in JSON, the duration in text. */
+void field_range(struct fields *f, const char *lead, nsec_t start, nsec_t end);
 
-void field_words(struct fields *f, const char *words); /* for people only */
+void field_words(struct fields *f, const char *words); /* text only */
 
 void field_object(struct fields *f, const char *key);
 void field_list(struct fields *f, const char *key);

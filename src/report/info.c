@@ -16,7 +16,7 @@ void info_init(struct info *info, const struct info_origin *origin)
 void info_done(struct info *info)
 {
 	free(info->warnings);
-	census_done(&info->census);
+	thread_counts_done(&info->counts);
 	vec_done(&info->losses);
 	map_done(&info->traces);
 	strtab_free(info->service_names);
@@ -75,15 +75,15 @@ static void count_span(struct info *info, const struct source *source, const str
 	uint64_t *roots = map_insert(&info->traces, hash_bytes(r->trace, sizeof(r->trace)));
 
 	if (is_root(r) && ++*roots == 2)
-		info->several_roots++;
+		info->multi_root_traces++;
 	if (r->flags & SPAN_ERROR) {
 		info->services.items[service.i].errors++;
 		info->span_errors++;
 	}
 }
 
-/* Without a start of its own, it starts with the first thing that it tells. */
-static void stretch(struct info *info, const struct record *record)
+/* An input without a start time starts with its first record. */
+static void extend_range(struct info *info, const struct record *record)
 {
 	nsec_t start = record_start(record);
 
@@ -95,8 +95,8 @@ static void stretch(struct info *info, const struct record *record)
 		info->cpus = record->cpu + 1;
 }
 
-/* A later version may have counters that we do not know. */
-static void take_counter(struct info *info, const struct record_counter *r)
+/* Ignore counters of later versions. */
+static void count_counter(struct info *info, const struct record_counter *r)
 {
 	if (r->counter < COUNTER_READ)
 		info->counters.n[r->counter] += r->count;
@@ -106,8 +106,8 @@ void info_add(struct info *info, const struct source *source, const struct recor
 {
 	info->total++;
 	info->records[record->kind]++;
-	stretch(info, record);
-	census_feed(&info->census, record);
+	extend_range(info, record);
+	thread_counts_add(&info->counts, record);
 	if (record->kind == RECORD_RUN)
 		count_run(info, (const void *)record);
 	else if (record->kind == RECORD_WAIT)
@@ -117,7 +117,7 @@ void info_add(struct info *info, const struct source *source, const struct recor
 	else if (record->kind == RECORD_SPAN)
 		count_span(info, source, (const void *)record);
 	else if (record->kind == RECORD_COUNTER)
-		take_counter(info, (const void *)record);
+		count_counter(info, (const void *)record);
 }
 
 void info_finish(struct info *info, uint64_t events, const char *warning, const struct err *damage)

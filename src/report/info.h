@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * info - what is in an input, how whole it is, and what it lacks.
+ * info - a summary of an input: its content, whether it is complete, and what is missing.
  *
- * Everything is counted in one pass and then told, as an account for people or
- * as JSON.  What a damaged input gave before the damage is told all the same.
+ * The records are counted in one pass; the result is written as text or JSON.  The
+ * records before the damage of a damaged input are counted too.
  */
 #ifndef SONDE_REPORT_INFO_H
 #define SONDE_REPORT_INFO_H
@@ -13,9 +13,9 @@
 #include "base/vec.h"
 #include "event/counter.h"
 #include "event/stream.h"
-#include "report/census.h"
+#include "report/thread_counts.h"
 
-/* What the input says of its making. Strings are borrowed; NULL or 0 is what it does not say. */
+/* The origin of the input. Strings are borrowed; NULL or 0 if unknown. */
 struct info_origin {
 	const char *file, *format;
 	uint64_t size; /* in bytes */
@@ -23,21 +23,21 @@ struct info_origin {
 	uint32_t cpu_count;
 	uint32_t version; /* of its format */
 	bool is_capture;
-	bool cut; /* the recorder was stopped before it could close the file, */
-	uint64_t cut_at;
-	nsec_t start;            /* on its own clock */
-	bool has_realtime;       /* it is known, */
-	int64_t realtime_offset; /* what CLOCK_REALTIME minus that clock is */
+	bool cut;        /* the recorder did not close the file */
+	uint64_t cut_at; /* offset of the end, if cut */
+	nsec_t start;    /* on the clock of the input */
+	bool has_realtime;
+	int64_t realtime_offset; /* ns from that clock to CLOCK_REALTIME, if known */
 };
 
-struct info_state { /* of one letter */
+struct info_state { /* one state letter */
 	uint64_t count;
 	nsec_t time;
 };
 
 struct info_loss {
 	unsigned cpu;
-	uint32_t tid; /* what an agent dropped for a thread; then the CPU means nothing */
+	uint32_t tid; /* thread whose agent dropped events; then cpu is meaningless */
 	nsec_t start, end;
 	uint64_t count, packets;
 };
@@ -48,27 +48,27 @@ struct info_service {
 
 struct info {
 	struct info_origin origin;
-	struct err damage; /* "" if nothing is wrong */
-	char *warnings;    /* lines */
-	nsec_t begin, end; /* of what it tells */
-	unsigned cpus;     /* that were seen */
+	struct err damage; /* "" if undamaged */
+	char *warnings;    /* one per line */
+	nsec_t begin, end; /* times of the first and last record */
+	unsigned cpus;     /* highest CPU number + 1 */
 
-	uint64_t events;                     /* in the source, as it has them */
-	uint64_t records[RECORD_KIND_COUNT]; /* that they became */
-	uint64_t unknown, total;             /* records of no known kind; of any */
-	struct census census;
+	uint64_t events;                     /* number of events in the input */
+	uint64_t records[RECORD_KIND_COUNT]; /* records by kind */
+	uint64_t unknown, total;             /* records of unknown kinds; all records */
+	struct thread_counts counts;
 	struct info_state states[128]; /* by letter; in scope only */
 	nsec_t irq;                    /* of the time in R */
 	struct counters counters;
 	uint64_t lost, lost_packets;  /* records, and whole packets of a foreign trace */
-	uint64_t lost_by_agents;      /* events, by the count of processes */
+	uint64_t lost_by_agents;      /* span events, as reported by processes */
 	VEC(struct info_loss) losses; /* in the order of the file */
 
 	uint64_t span_errors;
-	struct map traces;      /* hash of the id -> number of its roots */
-	uint64_t several_roots; /* traces that have more than one */
+	struct map traces;          /* hash of the trace ID: number of root spans */
+	uint64_t multi_root_traces; /* traces with more than one root span */
 	struct strtab *service_names;
-	VEC(struct info_service) services; /* by the ids of their names */
+	VEC(struct info_service) services; /* by the str_id of the name */
 };
 
 void info_init(struct info *info, const struct info_origin *origin);
@@ -76,16 +76,16 @@ void info_done(struct info *info);
 
 void info_add(struct info *info, const struct source *source, const struct record *record);
 
-/* After the last record; damage is NULL if there was none, notice if there is nothing to say. */
+/* Call after the last record. warning and damage can be NULL. */
 void info_finish(struct info *info, uint64_t events, const char *warning, const struct err *damage);
 
-/* When it began since 1970, if it says so; else 0. */
+/* The start in ns since 1970; 0 if unknown. */
 nsec_t info_realtime(const struct info *info);
 
-/* The i-th line of notices and its length; NULL behind the last. */
+/* The i-th warning and its length; NULL after the last. */
 const char *info_warning(const struct info *info, size_t i, size_t *ret_len);
 
-/* The ids of services, most spans first; the caller frees them. There are services.count. */
+/* The services.count IDs of services, most spans first. The caller frees them. */
 uint32_t *info_services(const struct info *info);
 
 void info_text(const struct info *info, struct out *out);

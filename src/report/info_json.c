@@ -3,15 +3,15 @@
 #include "report/json_put.h"
 #include "event/kind.h"
 
-/* What may be unknown, and then is 0. */
+/* A number that is 0 if unknown. */
 static void put_known(struct json *j, const char *key, uint64_t n)
 {
 	if (n)
 		put_u64(j, key, n);
 }
 
-/* Likewise NULL. */
-static void put_words(struct json *j, const char *key, const char *s)
+/* A string that is NULL if unknown. */
+static void put_known_string(struct json *j, const char *key, const char *s)
 {
 	if (s)
 		put_string(j, key, s);
@@ -36,12 +36,12 @@ static void put_origin(struct json *j, const struct info *info)
 {
 	const struct info_origin *origin = &info->origin;
 
-	put_words(j, "host", origin->host);
-	put_words(j, "kernel", origin->kernel);
-	put_words(j, "architecture", origin->machine);
+	put_known_string(j, "host", origin->host);
+	put_known_string(j, "kernel", origin->kernel);
+	put_known_string(j, "architecture", origin->machine);
 	put_known(j, "cpus", origin->cpu_count ?: info->cpus);
-	put_words(j, "command", origin->command);
-	put_words(j, "tool", origin->tool);
+	put_known_string(j, "command", origin->command);
+	put_known_string(j, "tool", origin->tool);
 	put_u64(j, "start", info->begin);
 	put_known(j, "start_realtime", info_realtime(info));
 	put_u64(j, "duration", info->end - info->begin);
@@ -49,9 +49,9 @@ static void put_origin(struct json *j, const struct info *info)
 
 static void put_counts(struct json *j, const struct info *info)
 {
-	put_u64(j, "threads", info->census.threads);
-	put_u64(j, "processes", info->census.processes);
-	put_u64(j, "out_of_scope_threads", info->census.other_tasks);
+	put_u64(j, "threads", info->counts.threads);
+	put_u64(j, "processes", info->counts.processes);
+	put_u64(j, "out_of_scope_threads", info->counts.out_of_scope);
 	json_key(j, "records");
 	json_object(j);
 	for (unsigned kind = 1; kind < RECORD_KIND_COUNT; kind++)
@@ -89,7 +89,7 @@ static void put_spans(struct json *j, const struct info *info)
 	if (!info->records[RECORD_SPAN])
 		return;
 	put_u64(j, "traces", info->traces.count);
-	put_u64(j, "multi_root_traces", info->several_roots);
+	put_u64(j, "multi_root_traces", info->multi_root_traces);
 	put_u64(j, "errors", info->span_errors);
 	json_key(j, "services");
 	json_array(j);
@@ -127,7 +127,7 @@ static void put_losses(struct json *j, const struct info *info)
 	json_end(j);
 }
 
-/* Only if the recorder has counted. */
+/* Present only in captures with COUNTER records. */
 static void put_counters(struct json *j, const struct info *info)
 {
 	struct counter_sums sums;

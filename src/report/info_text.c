@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The account of an input for people: what it is, who is in it, how their time
- * went, and what is missing.  A loss is told per CPU; ranges that nearly touch
- * come from one burst, and are told as one.
+ * The summary of an input as text: its origin, its threads, where their time went, and
+ * losses.  Losses are listed by CPU; ranges that nearly touch come from one burst and are
+ * merged.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "event/kind.h"
 
 enum { LOSS_LINES = 10, INDENT = 11, WIDTH = 79, SERVICES = 12 };
-#define LOSS_GAP (10 * NSEC_PER_MSEC) /* the recorder comes by more often than this */
+#define LOSS_GAP (10 * NSEC_PER_MSEC) /* the recorder drains its rings more often */
 
 __attribute__((format(printf, 2, 3))) static void put(struct out *out, const char *fmt, ...)
 {
@@ -34,7 +34,7 @@ static void put_name(struct out *out, const char *label, const char *s)
 	out_escaped(out, s, strlen(s));
 }
 
-/* One more piece on a line that began with a label; *at is the column. */
+/* Append a piece to a line that starts with a label, and wrap; *at is the column. */
 static void put_wrapped(struct out *out, size_t *at, const char *s, size_t len)
 {
 	if (*at + 1 + len > WIDTH && *at > INDENT) {
@@ -71,15 +71,15 @@ static void put_state_of_file(struct out *out, const struct info *info)
 	put_name(out, "", origin->file);
 	put(out, ": %s, %s%s\n", format_size(origin->size).s,
 	    origin->is_capture ? "" : origin->format,
-	    origin->is_capture ? complete ? "complete" : "not complete"
+	    origin->is_capture ? complete ? "complete" : "incomplete"
 	    : complete         ? ""
 			       : ", damaged");
 	if (*info->damage.text)
-		put(out, "damaged: what follows was read before the damage\n");
+		put(out, "damaged: the following was read before the damage\n");
 	else if (origin->cut)
 		put(out,
-		    "cut: the recorder was stopped before it could close the file;\n"
-		    "     readable up to offset %" PRIu64 " (%.3f s)\n",
+		    "truncated: the recorder did not close the file;\n"
+		    "           readable up to offset %" PRIu64 " (%.3f s)\n",
 		    origin->cut_at, (double)(info->end - info->begin) / NSEC_PER_SEC);
 }
 
@@ -87,18 +87,18 @@ static void put_time(struct out *out, const struct info *info)
 {
 	time_t seconds = info_realtime(info) / NSEC_PER_SEC;
 	struct tm tm;
-	char date[64] = "at a time that it does not tell";
+	char date[64] = "at an unknown time";
 
 	if (info_realtime(info) && gmtime_r(&seconds, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	put(out, "recorded   %s, for %s\n", date, format_time(info->end - info->begin).s);
 }
 
-static void put_machine(struct out *out, const struct info *info)
+static void put_host(struct out *out, const struct info *info)
 {
 	const struct info_origin *origin = &info->origin;
 	unsigned cpus = origin->cpu_count ?: info->cpus;
-	const char *lead = "on         ";
+	const char *lead = "host       ";
 
 	if (origin->host && *origin->host) {
 		put_name(out, lead, origin->host);
@@ -122,47 +122,47 @@ static void put_machine(struct out *out, const struct info *info)
 static void put_origin(struct out *out, const struct info *info)
 {
 	const struct info_origin *origin = &info->origin;
-	const struct census *census = &info->census;
+	const struct thread_counts *counts = &info->counts;
 
 	put_time(out, info);
-	put_machine(out, info);
+	put_host(out, info);
 	if (origin->tool) {
-		put_name(out, "by         ", origin->tool);
+		put_name(out, "tool       ", origin->tool);
 		out_char(out, '\n');
 	}
 	if (origin->command) {
 		put_name(out, "command    ", origin->command);
 		out_char(out, '\n');
 	}
-	if (!census->threads && !census->other_tasks && !origin->is_capture)
+	if (!counts->threads && !counts->out_of_scope && !origin->is_capture)
 		return;
-	put(out, "threads    %s in %s process%s", format_count(census->threads).s,
-	    format_count(census->processes).s, census->processes == 1 ? "" : "es");
-	if (census->other_tasks)
-		put(out, ", beside %s neighbour%s", format_count(census->other_tasks).s,
-		    census->other_tasks == 1 ? "" : "s");
+	put(out, "threads    %s in %s process%s", format_count(counts->threads).s,
+	    format_count(counts->processes).s, counts->processes == 1 ? "" : "es");
+	if (counts->out_of_scope)
+		put(out, "; %s other thread%s out of scope", format_count(counts->out_of_scope).s,
+		    counts->out_of_scope == 1 ? "" : "s");
 	out_char(out, '\n');
 }
 
 static void put_services(struct out *out, const struct info *info)
 {
 	_cleanup_(freep) uint32_t *ids = info_services(info);
-	size_t at = INDENT, told = 0, all = 0;
+	size_t at = INDENT, shown = 0, all = 0;
 
 	for (size_t i = 0; i < info->services.count; i++)
 		all += info->services.items[i].spans > 0;
 	out_str(out, "services   ");
-	for (; told < all && told < SERVICES; told++) {
-		const char *name = strtab_get(info->service_names, (str_id){ ids[told] });
+	for (; shown < all && shown < SERVICES; shown++) {
+		const char *name = strtab_get(info->service_names, (str_id){ ids[shown] });
 		_cleanup_(freep) char *piece =
 			must_printf("%s %s%s", *name ? name : "(no name)",
-				    format_count(info->services.items[ids[told]].spans).s,
-				    told + 1 < all ? "," : "");
+				    format_count(info->services.items[ids[shown]].spans).s,
+				    shown + 1 < all ? "," : "");
 
 		put_wrapped(out, &at, piece, strlen(piece));
 	}
-	if (told < all)
-		put(out, " and %zu more", all - told);
+	if (shown < all)
+		put(out, " and %zu more", all - shown);
 	out_char(out, '\n');
 }
 
@@ -174,10 +174,10 @@ static void put_spans(struct out *out, const struct info *info)
 		return;
 	put(out, "spans      %s in %s trace%s", format_count(spans).s,
 	    format_count(info->traces.count).s, info->traces.count == 1 ? "" : "s");
-	if (info->several_roots)
-		put(out, " (%s with several roots)", format_count(info->several_roots).s);
+	if (info->multi_root_traces)
+		put(out, " (%s with several roots)", format_count(info->multi_root_traces).s);
 	if (info->span_errors)
-		put(out, ", of which %s failed", format_count(info->span_errors).s);
+		put(out, ", %s failed", format_count(info->span_errors).s);
 	out_char(out, '\n');
 	put_services(out, info);
 }
@@ -185,7 +185,7 @@ static void put_spans(struct out *out, const struct info *info)
 /* Three kinds to a line. */
 static void put_records(struct out *out, const struct info *info)
 {
-	size_t told = 0, width = 0;
+	size_t shown = 0, width = 0;
 
 	if (!info->origin.is_capture)
 		put(out, "events     %s\n", format_count(info->events).s);
@@ -196,13 +196,13 @@ static void put_records(struct out *out, const struct info *info)
 		const char *name = rest ? "unknown" : kind_name(kind);
 		if (!count)
 			continue;
-		if (told % 3 == 0)
+		if (shown % 3 == 0)
 			out_char(out, '\n');
 		else
 			out_fill(out, 12 - width, ' ');
 		put(out, "%s %s", text_right(format_count(count), 13).s, name);
 		width = strlen(name);
-		told++;
+		shown++;
 	}
 	out_char(out, '\n');
 }
@@ -222,7 +222,7 @@ static void put_states(struct out *out, const struct info *info)
 		all += info->states[(unsigned char)*letter].time;
 	if (!all)
 		return;
-	put(out, "time       %s of the threads in scope\n", format_time(all).s);
+	put(out, "time       %s in total, of the threads in scope\n", format_time(all).s);
 	for (const char *letter = state_letters; *letter; letter++) {
 		const struct info_state *state = &info->states[(unsigned char)*letter];
 		if (!state->count)
@@ -234,7 +234,7 @@ static void put_states(struct out *out, const struct info *info)
 	}
 }
 
-static int by_place_and_time(const void *a, const void *b)
+static int by_origin_and_time(const void *a, const void *b)
 {
 	const struct info_loss *x = a, *y = b;
 
@@ -245,14 +245,14 @@ static int by_place_and_time(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sort a copy of the losses by CPU or thread and put together what nearly touches; how many are
- * left. */
+/* Copy the losses, sorted by CPU or thread, and merge ranges that nearly touch; returns their
+ * number. */
 static size_t merge_losses(struct info_loss *to, const struct info *info)
 {
 	size_t count = 0;
 
 	memcpy(to, info->losses.items, info->losses.count * sizeof(to[0]));
-	qsort(to, info->losses.count, sizeof(to[0]), by_place_and_time);
+	qsort(to, info->losses.count, sizeof(to[0]), by_origin_and_time);
 	for (size_t i = 0; i < info->losses.count; i++) {
 		struct info_loss *last = count ? &to[count - 1] : NULL;
 		if (!last || last->cpu != to[i].cpu || last->tid != to[i].tid ||
@@ -293,7 +293,7 @@ static void put_lost(struct out *out, const struct info *info)
 	if (info->lost || info->lost_packets || !info->lost_by_agents)
 		out_char(out, '\n');
 	if (info->lost_by_agents)
-		put(out, "lost       %s event%s of spans, by the count of their processes\n",
+		put(out, "lost       %s span event%s, as reported by their processes\n",
 		    format_count(info->lost_by_agents).s, plural(info->lost_by_agents));
 }
 
@@ -313,8 +313,8 @@ static void put_loss(struct out *out, const struct info *info, const struct info
 static void put_losses(struct out *out, const struct info *info)
 {
 	if (!info->losses.count) {
-		/* where only spans are, nothing is known of what is missing */
-		if (info->origin.is_capture || info->census.threads)
+		/* files of spans contain no information about losses */
+		if (info->origin.is_capture || info->counts.threads)
 			put(out, "lost       nothing\n");
 		return;
 	}
@@ -330,7 +330,7 @@ static void put_losses(struct out *out, const struct info *info)
 		    count - LOSS_LINES == 1 ? "" : "s");
 }
 
-/* What was dropped and why, and whether all that was not has arrived here. */
+/* Drops by reason, and stages between which records disappeared. */
 static void put_counters(struct out *out, const struct info *info)
 {
 	const char *title = "dropped";
@@ -346,7 +346,7 @@ static void put_counters(struct out *out, const struct info *info)
 		}
 	for (size_t i = 0; counter_check(&info->counters, i, true, &sums); i++)
 		if (sums.before != sums.after)
-			put(out, "DISAGREES  %s: %s %s, but %s %s\n", sums.what,
+			put(out, "MISMATCH   %s: %s %s, but %s %s\n", sums.what,
 			    format_count(sums.before).s, sums.in, format_count(sums.after).s,
 			    sums.out);
 }
@@ -357,10 +357,10 @@ static void put_warnings(struct out *out, const struct info *info)
 	size_t len;
 
 	for (size_t i = 0; (warning = info_warning(info, i, &len)); i++) {
-		/* of a capture that is cut, it was said already */
+		/* put_state_of_file() has reported the truncation */
 		if (info->origin.cut)
 			continue;
-		out_str(out, "note       ");
+		out_str(out, "warning    ");
 		put_paragraph(out, warning, len);
 	}
 }

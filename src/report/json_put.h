@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_put - members of JSON objects, in one go. */
+/* json_put - write a member of a JSON object: key and value. */
 #ifndef SONDE_REPORT_JSON_PUT_H
 #define SONDE_REPORT_JSON_PUT_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * phrase - what a thread did or waited for, in words.
+ * phrase - what a thread did or waited for, in English.
  *
- * A phrase goes on from the name of a thread: "runs", "waits for a lock that
- * contacts (4127) held".  It is made from the same data that JSON gets, and
- * may hold names of anybody's making: it is escaped when it is written.
+ * A phrase continues the name of a thread: "runs", "waits for a lock, held by
+ * contacts (4127)".  It is built from the same data as the JSON output.  It can
+ * contain names from the recorded programs, so escape it when writing it.
  */
 #ifndef SONDE_REPORT_PHRASE_H
 #define SONDE_REPORT_PHRASE_H
@@ -15,20 +15,20 @@ struct phrase {
 	char s[512];
 };
 
-/* "contacts (4127)"; a thread that is not its process's first shows both numbers. */
+/* "contacts (4127)"; "worker (4128 of 4127)" if it is not the main thread. */
 struct phrase phrase_thread(const struct model *model, thread_id thread);
 
-/* The threads of a node: one, or a process. */
-struct phrase phrase_who(const struct model *model, const struct node *node);
+/* The thread of a node, or the process if the node has several threads. */
+struct phrase phrase_node_thread(const struct model *model, const struct node *node);
 
-/* What a step of a path was; if it was for another span, that is said. */
+/* A step of a path, and the other span if its thread worked for one. */
 struct phrase phrase_path_step(const struct model *model, const struct step *step,
 			       const struct cause *cause);
-/* What the longest step of a node was. */
+/* A node, described by its longest step. */
 struct phrase phrase_node(const struct span_set *spans, const struct account *account,
 			  const struct node *node);
 
-/* A node without others below it as the cause of the time above it, in a sentence. */
+/* A leaf as the cause of the time of the nodes above it. */
 struct phrase phrase_cause(const struct span_set *spans, const struct account *account,
 			   uint32_t node);
 

@@ -13,13 +13,13 @@ struct probe_format *probe_format_new(const char *text)
 {
 	struct probe_format *format = must_alloc(sizeof(*format));
 	struct tracepoint *t = &format->tracepoint;
-	size_t kept = 0;
+	size_t count = 0;
 
 	tracepoint_init(t, text, strlen(text), sizeof(long));
 	for (size_t i = 0; i < t->fields.count; i++)
 		if (!t->fields.items[i].is_common)
-			t->fields.items[kept++] = t->fields.items[i];
-	t->fields.count = kept;
+			t->fields.items[count++] = t->fields.items[i];
+	t->fields.count = count;
 	return format;
 }
 
@@ -36,7 +36,7 @@ size_t probe_format_count(const struct probe_format *format)
 	return format->tracepoint.fields.count;
 }
 
-static enum probe_type type_of(const struct tracepoint_field *field)
+static enum probe_value_type type_of(const struct tracepoint_field *field)
 {
 	if (field->is_text)
 		return PROBE_STRING;

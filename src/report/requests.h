@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* requests - requests that were rebuilt, as a summary, as trees, or as JSON. */
+/* requests - rebuilt requests, as a summary, as trees or as JSON. */
 #ifndef SONDE_REPORT_REQUESTS_H
 #define SONDE_REPORT_REQUESTS_H
 
@@ -9,15 +9,15 @@
 struct request_view { /* all borrowed */
 	const struct model *model;
 	const struct requests *requests;
-	request_filter *filter; /* of what is summed up */
+	request_filter *filter; /* of the summary */
 	const void *filter_arg;
-	const uint32_t *roots; /* of what is shown one by one, in this order */
+	const uint32_t *roots; /* requests to list, in this order */
 	size_t root_count;
-	const char *const *counted; /* names of events and system calls to show, */
-	size_t counted_count;       /* or none for all */
+	const char *const *counted; /* names of events and system calls to show */
+	size_t counted_count;       /* 0 means all */
 
-	const char *(*host_name)(const void *arg, uint16_t host); /* "" if it has none */
-	void (*more)(const void *arg, struct json *j); /* adds to the object that JSON is */
+	const char *(*host_name)(const void *arg, uint16_t host); /* "" if unknown */
+	void (*more)(const void *arg, struct json *j); /* adds members to the JSON object */
 	const void *arg;
 };
 

@@ -7,10 +7,10 @@
 #include "report/requests.h"
 
 enum {
-	TREE_DEPTH = 30,  /* deeper ones are indented no more */
-	TREE_STATES = 54, /* the column where they begin */
+	TREE_DEPTH = 30,  /* deeper spans are not indented further */
+	TREE_STATES = 54, /* column of the states in a tree */
 	TREE_STATES_SHOWN = 3,
-	SUM_WHERE = 41, /* likewise, in the summary */
+	SUM_WHERE = 41, /* column of the entry in the summary */
 	SUM_STATES_SHOWN = 4,
 	SHAPES_SHOWN = 10,
 	LINE_WIDTH = 80,
@@ -21,7 +21,7 @@ static void put_time(struct out *out, nsec_t ns)
 	out_str(out, text_right(format_time(ns), 10).s);
 }
 
-/* "N 62 %  R 21 %  D 12 %": the largest first, none that is below half a hundredth. */
+/* "N 62 %  R 21 %  D 12 %": the largest first, none below 0.5 %. */
 static void put_shares(struct out *out, const nsec_t states[128], int count)
 {
 	nsec_t left[128], whole = 0;
@@ -47,10 +47,7 @@ static void put_shares(struct out *out, const nsec_t states[128], int count)
 	}
 }
 
-/*
- * An event loop does other things between; so what it did for a request is of a
- * shorter time than the request took.
- */
+/* An event loop works for a request only part of the time that the request takes. */
 static void put_worked(struct out *out, const nsec_t states[128], nsec_t duration)
 {
 	nsec_t worked = 0;
@@ -84,7 +81,7 @@ static void put_group(struct out *out, const struct request_group *g)
 	out_str(out, "  ");
 }
 
-/* Behind the figures, if there are any; if it fits there, or else below them, in pieces. */
+/* Put a shape after the figures if it fits there, or else below them, in pieces. */
 static void put_shape(struct out *out, const char *shape, bool figures)
 {
 	size_t length = strlen(shape), indent = 6;
@@ -110,7 +107,7 @@ static void put_shape(struct out *out, const char *shape, bool figures)
 	out_char(out, '\n');
 }
 
-/* The only shape of an entry needs no figures of its own, and no name if it is the service's. */
+/* The only shape of an entry has no figures of its own, and no name if it equals the service. */
 static void put_group_shape(struct out *out, const struct request_sum *sum,
 			    const struct request_group *shape)
 {
@@ -150,12 +147,12 @@ static void put_shapes(struct out *out, const struct request_sum *sum, uint32_t 
 	}
 }
 
-static void put_unanswered(struct out *out, const struct request_group *entry)
+static void put_no_reply(struct out *out, const struct request_group *entry)
 {
 	if (!entry->no_reply)
 		return;
 	out_str(out, text_right(format_count(entry->no_reply), 9).s);
-	out_str(out, " of them without an answer; times are of the others\n");
+	out_str(out, " of them without a reply, which the times exclude\n");
 }
 
 void requests_summary(struct out *out, const struct request_view *view)
@@ -166,7 +163,7 @@ void requests_summary(struct out *out, const struct request_view *view)
 	if (!sum.entries.count)
 		out_str(out, "no requests\n");
 	else
-		out_str(out, " requests       p50       p95       p99  where\n");
+		out_str(out, " requests       p50       p95       p99  entry\n");
 	for (uint32_t i = 0; i < sum.entries.count; i++) {
 		const struct request_group *entry = &sum.entries.items[i];
 		const char *service = strtab_get(sum.strings, entry->service);
@@ -176,19 +173,18 @@ void requests_summary(struct out *out, const struct request_view *view)
 		out_str(out, "  ");
 		out_escaped(out, service, strlen(service));
 		out_char(out, '\n');
-		put_unanswered(out, entry);
+		put_no_reply(out, entry);
 		put_shapes(out, &sum, i);
 	}
 	if (sum.unparented) {
 		out_str(out, "\n");
 		out_str(out, format_count(sum.unparented).s);
-		out_str(out, sum.unparented == 1
-				     ? " span belongs to a request that could not be told\n"
-				     : " spans belong to requests that could not be told\n");
+		out_str(out, sum.unparented == 1 ? " span has an unknown parent\n"
+						 : " spans have an unknown parent\n");
 	}
 }
 
-/* How often what was asked for happened, of those that did. */
+/* The counts of the selected events and system calls that are not 0. */
 static void put_counts(struct out *out, const struct request_view *view,
 		       const struct request_use *use)
 {
@@ -215,22 +211,22 @@ static void put_counts(struct out *out, const struct request_view *view,
 	}
 }
 
-/* "ledger (20264) at :48179", or how else it came to its work; returns how wide that is. */
-static size_t put_who(struct out *out, const struct request_view *view,
-		      const struct request_span *span)
+/* "ledger (20264) at :48179", or "ledger (20264), by fork"; returns the width. */
+static size_t put_handler(struct out *out, const struct request_view *view,
+			  const struct request_span *span)
 {
-	static const char *const how[] = {
+	static const char *const origins[] = {
 		[REQUEST_NETWORK] = "",
-		[REQUEST_FORK] = ", created for it",
-		[REQUEST_HANDOFF] = ", works for it",
+		[REQUEST_FORK] = ", by fork",
+		[REQUEST_HANDOFF] = ", by handoff",
 	};
 	const struct thread *thread = model_thread(view->model, span->thread);
 	const char *service = request_service(view->model, span->thread);
 	struct request_address address = request_address(view->model, span);
-	const char *port =
-		span->parent ? strrchr(address.local, ':') : NULL; /* a root has a title */
+	const char *port = span->parent ? strrchr(address.local, ':')
+					: NULL; /* the title of a root has the address */
 	char rest[64];
-	int length = snprintf(rest, sizeof(rest), " (%u)%s%s%.6s", thread->tid, how[span->kind],
+	int length = snprintf(rest, sizeof(rest), " (%u)%s%s%.6s", thread->tid, origins[span->kind],
 			      port ? " at " : "", port ?: "");
 	size_t width = out_escaped(out, service, strlen(service));
 
@@ -238,10 +234,10 @@ static size_t put_who(struct out *out, const struct request_view *view,
 	return width + length;
 }
 
-static void put_span(struct out *out, const struct request_view *view, uint32_t place,
+static void put_span(struct out *out, const struct request_view *view, uint32_t number,
 		     unsigned depth, nsec_t origin)
 {
-	const struct request_span *span = &view->requests->spans.items[place];
+	const struct request_span *span = &view->requests->spans.items[number];
 	struct request_use use = { 0 };
 	size_t column = 23 + 2 * (depth < TREE_DEPTH ? depth : TREE_DEPTH);
 	nsec_t since = span->start > origin ? span->start - origin : 0;
@@ -251,8 +247,8 @@ static void put_span(struct out *out, const struct request_view *view, uint32_t 
 	out_str(out, text_right(start, 11).s);
 	put_time(out, span->end - span->start);
 	out_fill(out, column - 21, ' ');
-	column += put_who(out, view, span);
-	request_use_add(view->model, view->requests, place, &use);
+	column += put_handler(out, view, span);
+	request_use_add(view->model, view->requests, number, &use);
 	if (has_states(use.states)) {
 		out_fill(out, column + 2 < TREE_STATES ? TREE_STATES - column : 2, ' ');
 		put_shares(out, use.states, TREE_STATES_SHOWN);
@@ -261,10 +257,10 @@ static void put_span(struct out *out, const struct request_view *view, uint32_t 
 	if (span->confidence < 1 && span->parent) {
 		out_str(out, "  (");
 		out_u64(out, span->confidence * 100 + 0.5f);
-		out_str(out, " % sure)");
+		out_str(out, " % confidence)");
 	}
 	if (span->no_reply)
-		out_str(out, "  no answer seen");
+		out_str(out, "  no reply");
 	if (lost_of_request_span(view->model, span).losses)
 		out_str(out, "  records lost");
 	put_counts(out, view, &use);
@@ -281,11 +277,11 @@ static void put_tree(struct out *out, const struct request_view *view, uint32_t 
 		put_span(out, view, at, depth, spans[root].start);
 }
 
-/* As explain has it, whose --trace takes these digits. */
-static void put_title(struct out *out, const struct request_view *view, uint32_t place)
+/* The same as in explain: its --trace accepts these digits. */
+static void put_title(struct out *out, const struct request_view *view, uint32_t number)
 {
-	const struct request_span *root = &view->requests->spans.items[place];
-	struct lost lost = lost_of_request(view->model, view->requests, place);
+	const struct request_span *root = &view->requests->spans.items[number];
+	struct lost lost = lost_of_request(view->model, view->requests, number);
 	struct request_address address = request_address(view->model, root);
 	const char *service = request_service(view->model, root->thread);
 	nsec_t begin = model_begin(view->model);
@@ -302,7 +298,7 @@ static void put_title(struct out *out, const struct request_view *view, uint32_t
 		out_char(out, "0123456789abcdef"[root->trace[k] >> 4]);
 		out_char(out, "0123456789abcdef"[root->trace[k] & 15]);
 	}
-	out_str(out, root->parent_unknown ? "   part of a request" : "");
+	out_str(out, root->parent_unknown ? "   parent unknown" : "");
 	if (lost.losses) {
 		out_str(out, "   ");
 		out_str(out, format_lost(lost).s);

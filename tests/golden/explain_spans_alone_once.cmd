@@ -1,1 +1,1 @@
-sonde explain --slowest=9 data/good/jaeger-small.json data/good/zipkin-small.json | grep -c -e ^cause -e "^No thread"; sonde explain --slowest=9 data/good/jaeger-small.json data/good/zipkin-small.json | grep "^No thread"
+sonde explain --slowest=9 data/good/jaeger-small.json data/good/zipkin-small.json | grep -c -e ^cause -e "^The threads"; sonde explain --slowest=9 data/good/jaeger-small.json data/good/zipkin-small.json | grep "^The threads"

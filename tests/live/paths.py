@@ -275,7 +275,7 @@ def check_hog(chain, beside, r):
     between(time, chain.truth["rival"][r], call["delay"], f"round {r}: time of the hog", chain.capture, more)
     near(wait["duration"], call["delay"], f"round {r}: time in C", chain.capture, more)
     if wait["shared_with"][0].get("pid") == beside.pid:
-        require(f"which ran hog ({beside.pid}) for" in wait["text"], f"'{wait['text']}' does not name the hog")
+        require(f"hog ({beside.pid}) ran for" in wait["text"], f"'{wait['text']}' does not name the hog")
     return time
 
 

@@ -3,7 +3,7 @@
 
 #include "build.h"
 #include "event/kind.h"
-#include "report/shift.h"
+#include "report/time_shift.h"
 #include "test.h"
 #include "told.h"
 
@@ -245,17 +245,17 @@ TEST(a_shift_applies_to_every_time_of_a_record)
 		.start = 40,
 		.woken = 50
 	};
-	struct shifted room;
-	const struct record *shifted = shift_record(&source, &context.head, &room);
+	struct shifted_record room;
+	const struct record *shifted = time_shift(&source, &context.head, &room);
 
 	CHECK_INT(shifted->time, 1070);
 	CHECK_INT(((const struct record_context *)shifted)->since, 1060);
-	shifted = shift_record(&source, &wait.head, &room);
+	shifted = time_shift(&source, &wait.head, &room);
 	CHECK_INT(shifted->time, 1070);
 	CHECK_INT(((const struct record_wait *)shifted)->start, 1040);
 	CHECK_INT(((const struct record_wait *)shifted)->woken, 1050);
 	source.shift = 0;
-	CHECK(shift_record(&source, &wait.head, &room) == &wait.head);
+	CHECK(time_shift(&source, &wait.head, &room) == &wait.head);
 }
 
 TEST(a_span_without_an_end_is_unfinished)

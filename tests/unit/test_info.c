@@ -10,7 +10,7 @@ static struct capture_writer *begin(void)
 
 #define ADD(w, ...) build_add(w, REC(__VA_ARGS__))
 
-/* Counts the capture in the scratch file "x"; its text goes to *text if that is not NULL. */
+/* Count the records of the scratch file "x"; set *text, if not NULL, to the text output. */
 static void count(struct capture_writer *w, struct info *info, char **text)
 {
 	_cleanup_(capture_freep) struct capture *cap = NULL;
@@ -31,7 +31,7 @@ static void count(struct capture_writer *w, struct info *info, char **text)
 	fclose(file);
 }
 
-TEST(threads_are_lives_and_not_numbers)
+TEST(a_reused_thread_id_is_another_thread)
 {
 	_cleanup_(info_done) struct info info;
 	struct capture_writer *w = begin();
@@ -41,21 +41,21 @@ TEST(threads_are_lives_and_not_numbers)
 	ADD(w, TASK, task, 1002, 10, .pid = 10, .event = TASK_EXEC);
 	ADD(w, TASK, task, 1002, 10, .pid = 10, .event = TASK_RENAMED);
 	ADD(w, EXIT, exit, 1003, 11, .pid = 10);
-	ADD(w, TASK, task, 1004, 11, .pid = 10, .event = TASK_NEW); /* the number again */
+	ADD(w, TASK, task, 1004, 11, .pid = 10, .event = TASK_NEW); /* the same thread ID */
 	ADD(w, EXIT, exit, 1005, 10, .pid = 10);
-	ADD(w, TASK, task, 1006, 10, .pid = 10, .event = TASK_NEW); /* and the process's */
+	ADD(w, TASK, task, 1006, 10, .pid = 10, .event = TASK_NEW); /* the same process ID */
 	count(w, &info, NULL);
-	CHECK_INT(info.census.threads, 4);
-	CHECK_INT(info.census.processes, 2);
-	CHECK_INT(info.census.other_tasks, 0);
+	CHECK_INT(info.counts.threads, 4);
+	CHECK_INT(info.counts.processes, 2);
+	CHECK_INT(info.counts.out_of_scope, 0);
 }
 
-TEST(processes_count_once_their_threads_are_known)
+TEST(a_process_that_becomes_known_later_is_counted_once)
 {
 	_cleanup_(info_done) struct info info;
 	struct capture_writer *w = begin();
 
-	/* a tracer shows threads 11 and 12 by their switches, and then of which process they are */
+	/* a trace contains switches of threads 11 and 12 before it names their process */
 	ADD(w, TASK, task, 1000, 11, .pid = 11, .event = TASK_EXISTING);
 	ADD(w, TASK, task, 1001, 12, .pid = 12, .event = TASK_EXISTING);
 	ADD(w, TASK, task, 1002, 13, .pid = 13, .event = TASK_EXISTING);
@@ -64,11 +64,11 @@ TEST(processes_count_once_their_threads_are_known)
 	ADD(w, TASK, task, 1005, 12, .pid = 10, .event = TASK_RENAMED);
 	ADD(w, TASK, task, 1006, 10, .pid = 10, .event = TASK_EXISTING);
 	count(w, &info, NULL);
-	CHECK_INT(info.census.threads, 4);
-	CHECK_INT(info.census.processes, 2);
+	CHECK_INT(info.counts.threads, 4);
+	CHECK_INT(info.counts.processes, 2);
 }
 
-TEST(a_neighbour_that_comes_into_scope_is_none)
+TEST(a_thread_that_comes_into_scope_is_no_longer_out_of_scope)
 {
 	_cleanup_(info_done) struct info info;
 	struct capture_writer *w = begin();
@@ -78,9 +78,9 @@ TEST(a_neighbour_that_comes_into_scope_is_none)
 	ADD(w, TASK, task, 1002, 20, .pid = 20, .event = TASK_OUT_OF_SCOPE);
 	ADD(w, TASK, task, 1003, 10, .pid = 10, .event = TASK_EXISTING);
 	count(w, &info, NULL);
-	CHECK_INT(info.census.threads, 1);
-	CHECK_INT(info.census.processes, 1);
-	CHECK_INT(info.census.other_tasks, 1);
+	CHECK_INT(info.counts.threads, 1);
+	CHECK_INT(info.counts.processes, 1);
+	CHECK_INT(info.counts.out_of_scope, 1);
 }
 
 TEST(time_is_counted_by_state_and_in_scope_only)
@@ -109,7 +109,7 @@ TEST(time_is_counted_by_state_and_in_scope_only)
 
 #define MS(n) ((n) * NSEC_PER_MSEC)
 
-TEST(losses_of_one_burst_are_told_as_one)
+TEST(losses_of_one_burst_are_merged)
 {
 	_cleanup_(info_done) struct info info;
 	_cleanup_(freep) char *text = NULL;
@@ -153,7 +153,7 @@ TEST(lost_packets_are_not_records)
 		     "             5 and 1 packet  on CPU 0 between 0.079999 and 0.084999 s\n"));
 }
 
-TEST(many_losses_are_told_in_ten_lines)
+TEST(many_losses_are_limited_to_ten_lines)
 {
 	_cleanup_(info_done) struct info info;
 	_cleanup_(freep) char *text = NULL;
@@ -167,7 +167,7 @@ TEST(many_losses_are_told_in_ten_lines)
 	CHECK(strstr(text, "between 0.999999 and 0.999999 s\n                and 7 more ranges\n"));
 }
 
-TEST(nothing_lost_is_said_too)
+TEST(a_capture_without_losses_reports_nothing_lost)
 {
 	_cleanup_(info_done) struct info info;
 	_cleanup_(freep) char *text = NULL;
@@ -177,7 +177,7 @@ TEST(nothing_lost_is_said_too)
 }
 
 /* Two spans were made, and one is in the capture. */
-TEST(a_span_that_disappeared_is_a_disagreement)
+TEST(a_span_that_disappeared_is_a_mismatch)
 {
 	_cleanup_(info_done) struct info info;
 	_cleanup_(freep) char *text = NULL;
@@ -194,7 +194,7 @@ TEST(a_span_that_disappeared_is_a_disagreement)
 	ADD(w, COUNTER, counter, 1001, 0, .counter = 4711, .count = 2); /* of a later version */
 	count(w, &info, &text);
 	CHECK(strstr(text, "dropped    1 malformed span events\n"
-			   "DISAGREES  spans: 2 made, but 1 read\n"));
+			   "MISMATCH   spans: 2 made, but 1 read\n"));
 	CHECK(counters_agree(&info.counters, false));
 	CHECK(!counters_agree(&info.counters, true));
 }

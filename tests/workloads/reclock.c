@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "event/capture.h"
-#include "report/shift.h"
+#include "report/time_shift.h"
 
 static void must(int r, const struct err *err)
 {
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 	_cleanup_(capture_freep) struct capture *from = NULL;
 	struct capture_cursor cursor;
 	const struct record *record;
-	struct shifted room;
+	struct shifted_record room;
 	struct err err;
 	int r;
 
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 	copy_strings(from, to);
 	capture_cursor_init(&cursor, from, 0, UINT64_MAX);
 	while ((r = capture_next(&cursor, &record, &err)) > 0)
-		must(capture_write(to, shift_record(&source, record, &room), &err), &err);
+		must(capture_write(to, time_shift(&source, record, &room), &err), &err);
 	must(r, &err);
 	must(capture_close(to, &err), &err);
 	return 0;

@@ -5,7 +5,7 @@
 
 #include "event/times.h"
 #include "report/export/ctf_internal.h"
-#include "report/shift.h"
+#include "report/time_shift.h"
 
 /* What sched_switch says of a thread that leaves a CPU. */
 enum { STATE_RUNS = 0, STATE_SLEEPS = 1, STATE_SLEEPS_DEEPLY = 2, STATE_IS_DEAD = 16 };
@@ -229,8 +229,8 @@ static void add_loss(struct ctf_export *x, const struct record_loss *r)
 
 void ctf_export_add(struct ctf_export *x, const struct source *source, const struct record *record)
 {
-	struct shifted room;
-	const void *r = record = shift_record(source, record, &room);
+	struct shifted_record room;
+	const void *r = record = time_shift(source, record, &room);
 
 	switch ((enum record_kind)record->kind) {
 	case RECORD_RUN:

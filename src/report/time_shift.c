@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/shift.h"
+#include "report/time_shift.h"
 
 #include <string.h>
 
 #include "event/times.h"
 
-const struct record *shift_record(const struct source *source, const struct record *record,
-				  struct shifted *room)
+const struct record *time_shift(const struct source *source, const struct record *record,
+				struct shifted_record *room)
 {
 	if (!source->shift && !source->drift)
 		return record;
