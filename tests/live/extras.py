@@ -182,7 +182,7 @@ def frames(capture, stack, part):
     """The functions of a stack, innermost first."""
     found = capture.kind("stack", stack=stack)
     require(found, f"there is no stack {stack}")
-    return [name for f in found[0][part]
+    return [name for f in found[0][part + "_frames"]
             for name in [f.get("symbol", ""), *(i["symbol"] for i in f.get("inlined", []))]]
 
 
