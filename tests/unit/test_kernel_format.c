@@ -37,7 +37,7 @@ static const struct switch_data {
 	int32_t next_pid, next_prio;
 } switch_data = { 372, 16, 0, 41, "nginx", 41, 120, 2, "sixteen letters!", 42, 120 };
 
-TEST(fields_find_their_places)
+TEST(fields_are_decoded)
 {
 	_cleanup_(kernel_format_freep) struct kernel_format *f = format_of(sched_switch, here);
 	struct raw_event e;
@@ -58,7 +58,7 @@ TEST(fields_find_their_places)
 	CHECK_INT(e.sched_switch.next_comm.len, 16);
 }
 
-TEST(what_an_event_is_too_short_for_stays_unknown)
+TEST(fields_beyond_the_end_of_an_event_stay_unknown)
 {
 	_cleanup_(kernel_format_freep) struct kernel_format *f = format_of(sched_switch, here);
 
@@ -67,7 +67,9 @@ TEST(what_an_event_is_too_short_for_stays_unknown)
 		struct raw_event e;
 
 		memcpy(cut, &switch_data, size);
-		cut = must_realloc(cut, size ? size : 1); /* so that a sanitizer sees its end */
+		cut = must_realloc(cut,
+				   size ? size
+					: 1); /* so that a sanitizer detects reads beyond the end */
 		kernel_format_decode(f, cut, size, &e);
 		CHECK_INT(e.kind, RAW_SWITCH);
 		CHECK_INT(e.context, size > 2 ? RAW_IN_SOFTIRQ : RAW_CONTEXT_UNKNOWN);
@@ -78,7 +80,7 @@ TEST(what_an_event_is_too_short_for_stays_unknown)
 	}
 }
 
-TEST(the_other_byte_order_is_turned)
+TEST(events_of_the_other_byte_order_are_decoded)
 {
 	struct kernel_abi other = { .swap = true, .long_size = 8 };
 	_cleanup_(kernel_format_freep) struct kernel_format *f = format_of(sched_switch, other);
@@ -96,7 +98,7 @@ TEST(the_other_byte_order_is_turned)
 	CHECK_INT(e.sched_switch.prev_comm.len, 5);
 }
 
-TEST(a_call_has_its_number_and_three_arguments)
+TEST(a_system_call_has_its_number_and_three_arguments)
 {
 	static const char text[] = "name: sys_enter\nID: 443\n" COMMON FIELD("long id", 8, 8, 1)
 		FIELD("unsigned long args[6]", 16, 48, 0);
@@ -132,7 +134,7 @@ TEST(arguments_of_32_bits_are_widened)
 	CHECK_INT(e.syscall.args[2], 3);
 }
 
-TEST(a_call_with_an_event_of_its_own_is_known_by_name)
+TEST(a_system_call_with_its_own_tracepoint_is_identified_by_name)
 {
 	static const char enter[] =
 		"name: sys_enter_openat\nID: 782\n" COMMON FIELD("int __syscall_nr", 8, 4, 1)
@@ -158,7 +160,7 @@ TEST(a_call_with_an_event_of_its_own_is_known_by_name)
 	CHECK_INT(e.syscall.result, 11);
 }
 
-TEST(a_located_text_is_followed)
+TEST(a_text_at_an_offset_is_decoded)
 {
 	static const char text[] =
 		"name: sched_process_exec\nID: 363\n" COMMON FIELD("__data_loc char[] filename", 8,
@@ -173,16 +175,16 @@ TEST(a_located_text_is_followed)
 	CHECK_INT(e.exec.tid, 7);
 	CHECK_INT(e.exec.path.len, 7);
 	CHECK(memcmp(e.exec.path.s, "/bin/ls", 7) == 0);
-	data[8] = 127; /* behind the end */
+	data[8] = 127; /* starts beyond the end */
 	kernel_format_decode(f, data, sizeof(data), &e);
 	CHECK(!e.exec.path.s);
-	data[8] = 24; /* and over it */
+	data[8] = 24; /* extends beyond the end */
 	data[10] = 127;
 	kernel_format_decode(f, data, sizeof(data), &e);
 	CHECK(e.exec.path.s == data + 24 && e.exec.path.len <= 8);
 }
 
-TEST(addresses_are_bytes_and_ports_numbers)
+TEST(socket_addresses_are_decoded)
 {
 	static const char text[] =
 		"name: inet_sock_set_state\nID: 2287\n" COMMON FIELD("const void * skaddr", 8, 8, 0)
@@ -204,53 +206,53 @@ TEST(addresses_are_bytes_and_ports_numbers)
 	CHECK(memcmp(e.socket.address.local, "\x7f\0\0\1", 4) == 0);
 }
 
-static char told[512];
+static char visited[512];
 
-static void tell(const char *name, const char *value)
+static void append(const char *name, const char *value)
 {
-	size_t len = strlen(told);
+	size_t len = strlen(visited);
 
 	if (name)
-		snprintf(told + len, sizeof(told) - len, " %s=%s", name, value);
+		snprintf(visited + len, sizeof(visited) - len, " %s=%s", name, value);
 	else
-		snprintf(told + len, sizeof(told) - len, ",%s", value);
+		snprintf(visited + len, sizeof(visited) - len, ",%s", value);
 }
 
-static void tell_number(void *arg, const char *name, int64_t n)
+static void on_number(void *arg, const char *name, int64_t n)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRId64, n);
-	tell(name, text);
+	append(name, text);
 }
 
-static void tell_unsigned(void *arg, const char *name, uint64_t n, int base)
+static void on_unsigned(void *arg, const char *name, uint64_t n, int base)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), base == 16 ? "0x%" PRIx64 : "%" PRIu64, n);
-	tell(name, text);
+	append(name, text);
 }
 
-static void tell_text(void *arg, const char *name, const char *s, size_t len)
+static void on_text(void *arg, const char *name, const char *s, size_t len)
 {
 	char text[64];
 
 	snprintf(text, sizeof(text), "'%.*s'", (int)len, s);
-	tell(name, text);
+	append(name, text);
 }
 
-static void tell_begin(void *arg, const char *name, bool is_array)
+static void on_begin(void *arg, const char *name, bool is_array)
 {
-	tell(name, is_array ? "[" : "{");
+	append(name, is_array ? "[" : "{");
 }
 
-static void tell_end(void *arg)
+static void on_end(void *arg)
 {
-	strcat(told, "]");
+	strcat(visited, "]");
 }
 
-TEST(all_fields_are_told_in_their_order)
+TEST(all_fields_are_visited_in_order)
 {
 	static const char text[] = "name: thing\nID: 9\n" COMMON FIELD("s8 a", 8, 1, 1)
 		FIELD("u8 b[3]", 9, 3, 0) FIELD("int c[2]", 12, 8, 1)
@@ -263,18 +265,19 @@ TEST(all_fields_are_told_in_their_order)
 		0,    0x80, 'o', 'k', 0, 0, 40, 0, 4,    0, 1, 1, 2,    0,
 	};
 	static const struct raw_visitor visitor = {
-		.number = tell_number,
-		.unsigned_number = tell_unsigned,
-		.text = tell_text,
-		.begin = tell_begin,
-		.end = tell_end,
+		.number = on_number,
+		.unsigned_number = on_unsigned,
+		.text = on_text,
+		.begin = on_begin,
+		.end = on_end,
 	};
 
 	_cleanup_(kernel_format_freep) struct kernel_format *f = format_of(text, here);
-	told[0] = '\0';
+	visited[0] = '\0';
 	kernel_format_visit(f, data, sizeof(data), &visitor, NULL);
-	CHECK_STR(told, " common_type=9 common_flags=0 common_preempt_count=0 common_pid=7 a=-1"
-			" b=[,1,2,3] c=[,-2,5] d=0x8000000000000009 e=[,6,7,8] f='ok' g=[,257,2]");
+	CHECK_STR(visited,
+		  " common_type=9 common_flags=0 common_preempt_count=0 common_pid=7 a=-1"
+		  " b=[,1,2,3] c=[,-2,5] d=0x8000000000000009 e=[,6,7,8] f='ok' g=[,257,2]");
 }
 
 TEST(formats_are_found_by_number)

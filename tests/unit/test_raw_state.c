@@ -2,7 +2,7 @@
 #include "read/raw/kernel_formats.h"
 #include "test.h"
 
-/* The end of the format file of sched_switch: of 3.10 to 4.13, and of 4.14 and later. */
+/* The print format of sched_switch, in Linux 3.10 to 4.13 and since 4.14. */
 static const char before_4_14[] =
 	"print fmt: \"prev_state=%s%s ==> next_comm=%s\", REC->prev_state & (2048-1) ? "
 	"__print_flags(REC->prev_state & (2048-1), \"|\", { 1, \"S\"} , { 2, \"D\" }, { 4, \"T\" "
@@ -42,7 +42,7 @@ static void check_new(struct raw_states states)
 	CHECK_INT(read_one(states, 256), 0);
 }
 
-TEST(the_print_format_shows_the_numbering)
+TEST(the_numbering_follows_from_the_print_format)
 {
 	struct raw_states states;
 
@@ -54,7 +54,7 @@ TEST(the_print_format_shows_the_numbering)
 	CHECK(!raw_states_of_format(since_4_14, 150, &states));
 }
 
-TEST(the_release_shows_the_numbering)
+TEST(the_numbering_follows_from_the_release)
 {
 	check_old(raw_states_of_release("4.4.3-1-ARCH"));
 	check_old(raw_states_of_release("3.10.31-ltsi"));
@@ -65,7 +65,7 @@ TEST(the_release_shows_the_numbering)
 	CHECK(!raw_states_of_release("nonsense").known);
 }
 
-TEST(two_states_in_one_number_show_the_old_numbering)
+TEST(two_bits_in_one_number_prove_the_old_numbering)
 {
 	struct raw_states states = raw_states_of_release(NULL);
 
@@ -80,7 +80,7 @@ TEST(two_states_in_one_number_show_the_old_numbering)
 	CHECK(!plain.doubtful);
 }
 
-TEST(the_idle_task_shows_states_that_are_too_high)
+TEST(the_idle_task_reveals_shifted_states)
 {
 	struct raw_states states = raw_states_of_release("4.18.0");
 
@@ -96,7 +96,7 @@ TEST(the_idle_task_shows_states_that_are_too_high)
 	CHECK_INT(raw_state_read(&states, 1, false), RAW_STATE_SLEEP);
 }
 
-TEST(letters_are_states_already)
+TEST(letters_need_no_translation)
 {
 	struct raw_states letters = { 0 };
 
@@ -105,7 +105,7 @@ TEST(letters_are_states_already)
 	CHECK_INT(raw_state_of_letter('?'), -1);
 }
 
-TEST(formats_of_a_trace_show_the_numbering)
+TEST(the_numbering_follows_from_the_formats_of_a_trace)
 {
 	static const char head[] = "name: sched_switch\nID: 5\n";
 	char text[1024];

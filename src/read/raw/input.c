@@ -28,7 +28,7 @@ struct input *raw_input_new(const struct input_format *format, struct raw_source
 	return &in->input;
 }
 
-/* One more sentence, which is taken; NULL is none. */
+/* Appends a sentence, if it is not NULL, and frees it. */
 static void add_warning(struct raw_input *in, char *sentence)
 {
 	_cleanup_(freep) char *before = in->input.warning, *more = sentence;
@@ -38,7 +38,7 @@ static void add_warning(struct raw_input *in, char *sentence)
 					   : TAKE(more);
 }
 
-/* What there is to say once all is read. */
+/* Adds the warnings that are known after the last event. */
 static void report_missing(struct raw_input *in)
 {
 	_cleanup_(freep) char *missing = replay_missing(in->replay);

@@ -3,33 +3,33 @@
 
 #include <string.h>
 
-/* How a field gets into a struct raw_event. */
+/* How to copy a field to struct raw_event. */
 enum binding_kind {
-	BIND_COPY4, /* the bytes as they are: the commonest numbers, */
+	BIND_COPY4, /* the most common integers: copy 4 bytes */
 	BIND_COPY8,
-	BIND_COPY24,  /* and three numbers of eight bytes */
-	BIND_NUMBER,  /* of other sizes, or of the other byte order */
-	BIND_NUMBERS, /* as many numbers as there is room for */
+	BIND_COPY24,  /* three 64-bit integers */
+	BIND_NUMBER,  /* other sizes or byte order */
+	BIND_NUMBERS, /* as many integers as fit */
 	BIND_TEXT,
 	BIND_BYTES,
-	BIND_LOCATED, /* a text that lies where the field says */
+	BIND_LOCATED, /* text at an offset that the field contains */
 };
 
 struct kernel_binding {
-	uint32_t offset, end; /* in the event's data */
-	uint16_t target;      /* offset in struct raw_event, */
-	uint8_t room;         /* and the size there */
+	uint32_t offset, end; /* in the data of the event */
+	uint16_t target;      /* offset in struct raw_event */
+	uint8_t room;         /* size of the member, in bytes */
 	uint8_t kind;         /* enum binding_kind */
-	uint8_t element;      /* the size of a number */
+	uint8_t element;      /* size of an integer, in bytes */
 	bool is_signed;
-	uint32_t field; /* index in the tracepoint's */
+	uint32_t field; /* index in the fields of the tracepoint */
 };
 
 static const bool little_endian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
 static enum binding_kind number_kind(const struct kernel_format *format, size_t room, size_t size)
 {
-	/* the low bytes come first, so that a shorter number is their first part */
+	/* in little-endian order, a shorter integer is a prefix of a longer one */
 	bool as_is = !format->abi.swap && (size == room || (little_endian && size > room));
 
 	if (as_is && room == 4)
@@ -39,7 +39,7 @@ static enum binding_kind number_kind(const struct kernel_format *format, size_t 
 	return BIND_NUMBER;
 }
 
-/* Whether a field can be taken for what the layout wants; then it is bound. */
+/* Binds a field to a member; false if the types do not match. */
 static bool bind(struct kernel_format *format, const struct raw_field *want, size_t index)
 {
 	const struct tracepoint_field *field = &format->tracepoint.fields.items[index];
@@ -90,7 +90,7 @@ static void bind_named(struct kernel_format *format, const struct raw_field *wan
 	}
 }
 
-/* The arguments of a system call that has an event of its own. */
+/* Binds the arguments of a system call that has its own tracepoint. */
 static void bind_args(struct kernel_format *format)
 {
 	enum { ARGS = 3 };
@@ -107,7 +107,7 @@ static void bind_args(struct kernel_format *format)
 	}
 }
 
-/* In the flags that each event has, the kernel says what it was doing. */
+/* Bits of common_flags. */
 enum { FLAG_IRQ = 8, FLAG_SOFTIRQ = 16, FLAG_NMI = 64 };
 
 static void bind_context(struct kernel_format *format)
@@ -187,27 +187,6 @@ void kernel_format_free(struct kernel_format *format)
 	free(format);
 }
 
-static void put_number(char *to, size_t room, uint64_t n)
-{
-	uint8_t n1 = n;
-	uint16_t n2 = n;
-	uint32_t n4 = n;
-
-	switch (room) {
-	case 1:
-		memcpy(to, &n1, 1);
-		break;
-	case 2:
-		memcpy(to, &n2, 2);
-		break;
-	case 4:
-		memcpy(to, &n4, 4);
-		break;
-	default:
-		memcpy(to, &n, 8);
-	}
-}
-
 static void put_text(char *to, const char *s, size_t len)
 {
 	struct raw_text text = { s, strnlen(s, len) };
@@ -221,12 +200,12 @@ static void put_numbers(const struct kernel_format *format, const struct kernel_
 	size_t count = (b->end - b->offset) / b->element;
 
 	for (size_t i = 0; i < count && 8 * (i + 1) <= b->room; i++)
-		put_number(to + 8 * i, 8,
-			   tracepoint_number(from + b->element * i, b->element, b->is_signed,
-					     format->abi.swap));
+		raw_store_number(to + 8 * i, 8,
+				 tracepoint_number(from + b->element * i, b->element, b->is_signed,
+						   format->abi.swap));
 }
 
-/* What is not the commonest case. */
+/* The less common kinds. */
 static void put_other(const struct kernel_format *format, const struct kernel_binding *b,
 		      const char *data, size_t size, char *to)
 {
@@ -236,8 +215,9 @@ static void put_other(const struct kernel_format *format, const struct kernel_bi
 
 	switch (b->kind) {
 	case BIND_NUMBER:
-		put_number(to, b->room,
-			   tracepoint_number(from, b->element, b->is_signed, format->abi.swap));
+		raw_store_number(to, b->room,
+				 tracepoint_number(from, b->element, b->is_signed,
+						   format->abi.swap));
 		break;
 	case BIND_NUMBERS:
 		put_numbers(format, b, from, to);
@@ -289,7 +269,7 @@ static void visit_number(const struct raw_visitor *visitor, void *arg, const cha
 		visitor->unsigned_number(arg, name, n, field->is_pointer ? 16 : 10);
 }
 
-/* What has no known elements, a struct for instance, is an array of bytes. */
+/* Fields of unknown element type, such as structs, are arrays of bytes. */
 static void visit_array(const struct kernel_format *format, const struct tracepoint_field *field,
 			const struct tracepoint_bytes *bytes, const struct raw_visitor *visitor,
 			void *arg)

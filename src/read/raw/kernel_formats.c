@@ -7,7 +7,7 @@
 
 void kernel_formats_init(struct kernel_formats *formats, struct kernel_abi abi)
 {
-	/* large, but of the pages only those are there that are written */
+	/* large, but the kernel allocates only the pages that are written */
 	*formats = (struct kernel_formats){
 		.abi = abi,
 		.texts = must_alloc(KERNEL_FORMAT_IDS * sizeof(formats->texts[0])),
@@ -23,7 +23,7 @@ void kernel_formats_done(struct kernel_formats *formats)
 	free(formats->texts);
 }
 
-/* The number behind "ID:", or 0. */
+/* The number after "ID:", or 0. */
 static uint32_t id_of(const char *text, size_t len)
 {
 	const char *at = memmem(text, len, "\nID: ", 5), *end = text + len;
@@ -36,7 +36,7 @@ static uint32_t id_of(const char *text, size_t len)
 	return id < KERNEL_FORMAT_IDS ? id : 0;
 }
 
-/* A text without a number is passed over, and so is a second one with the same. */
+/* Ignores texts without a number, and duplicates. */
 static void add(struct kernel_formats *formats, const char *system, const char *text, size_t len)
 {
 	uint32_t id = id_of(text, len);
@@ -53,7 +53,7 @@ const struct kernel_format *kernel_formats_bind(struct kernel_formats *formats, 
 		return NULL;
 	formats->bound[id] = kernel_format_new(text->system, text->text, text->len, formats->abi);
 	if (!formats->bound[id])
-		text->text = NULL; /* makes no sense: not to be tried again */
+		text->text = NULL; /* invalid: do not try again */
 	return formats->bound[id];
 }
 
@@ -93,8 +93,8 @@ struct raw_states kernel_formats_states(const struct kernel_formats *formats, co
 	return states;
 }
 
-/* A count, and so many sizes and texts. */
-static bool take_texts(struct kernel_formats *formats, struct byte_cursor *c, const char *system)
+/* Reads a count, and that many sizes and texts. */
+static bool read_texts(struct kernel_formats *formats, struct byte_cursor *c, const char *system)
 {
 	struct view text;
 	uint64_t count;
@@ -113,7 +113,7 @@ size_t kernel_formats_read_ftrace(struct kernel_formats *formats, const char *da
 {
 	struct byte_cursor c = { data, data + size, formats->abi.swap };
 
-	return take_texts(formats, &c, "ftrace") ? c.at - data : 0;
+	return read_texts(formats, &c, "ftrace") ? c.at - data : 0;
 }
 
 size_t kernel_formats_read_systems(struct kernel_formats *formats, const char *data, size_t size)
@@ -125,7 +125,7 @@ size_t kernel_formats_read_systems(struct kernel_formats *formats, const char *d
 	if (!byte_cursor_number(&c, 4, &count))
 		return 0;
 	for (; count--; formats->systems++)
-		if (!byte_cursor_string(&c, &system) || !take_texts(formats, &c, system))
+		if (!byte_cursor_string(&c, &system) || !read_texts(formats, &c, system))
 			return 0;
 	return c.at - data;
 }

@@ -5,11 +5,11 @@
 
 #include "event/syscall.h"
 
-#define PLACE(member) offsetof(struct raw_event, member), sizeof(((struct raw_event *)0)->member)
-#define NUMBER(names, member) { names, PLACE(member), RAW_NUMBER }
-#define TEXT(names, member) { names, PLACE(member), RAW_TEXT }
-#define ADDRESS(names, member) { names, PLACE(member), RAW_ADDRESS }
-#define NUMBERS(names, member) { names, PLACE(member), RAW_NUMBERS }
+#define MEMBER(member) offsetof(struct raw_event, member), sizeof(((struct raw_event *)0)->member)
+#define NUMBER(names, member) { names, MEMBER(member), RAW_NUMBER }
+#define TEXT(names, member) { names, MEMBER(member), RAW_TEXT }
+#define ADDRESS(names, member) { names, MEMBER(member), RAW_ADDRESS }
+#define NUMBERS(names, member) { names, MEMBER(member), RAW_NUMBERS }
 
 #define ANY (RAW_KERNEL | RAW_LTTNG)
 
@@ -40,8 +40,7 @@
 		NUMBER("flags", packet.flags), \
 	}
 
-/* Letters to ftrace, a number to LTTng: what is a number cannot be taken as text, and vice versa.
- */
+/* Letters in ftrace, a number in LTTng: only the entry of the matching type applies. */
 #define BLOCK_OP TEXT("rwbs", block.op), NUMBER("rwbs", block.op_bits)
 
 /* clang-format off */
@@ -64,7 +63,7 @@ static const struct raw_layout layouts[] = {
 		TEXT("child_comm", fork.comm) } },
 	{ RAW_KERNEL, "task_newtask", RAW_FORK, {
 		NUMBER("pid", fork.child), NUMBER("clone_flags", fork.flags), TEXT("comm", fork.comm) } },
-	{ RAW_KERNEL, "perf_comm", RAW_TASK, { /* these, perf data convert --all writes */
+	{ RAW_KERNEL, "perf_comm", RAW_TASK, { /* from perf data convert --all */
 		NUMBER("tid", task.tid), NUMBER("pid", task.pid), TEXT("comm", task.comm) } },
 	{ RAW_KERNEL, "perf_fork", RAW_FORK, {
 		NUMBER("ptid", fork.parent), NUMBER("tid", fork.child),
@@ -145,7 +144,7 @@ static const struct raw_layout layouts[] = {
 };
 /* clang-format on */
 
-/* System calls that have events of their own: what stands before the name. */
+/* Prefixes of events that belong to one system call. */
 static const struct {
 	const char *prefix;
 	enum raw_kind kind;
@@ -178,7 +177,7 @@ bool raw_is_one_of(const char *list, const char *s, size_t len)
 	return false;
 }
 
-/* Calls whose names inside the kernel differ from those outside. */
+/* System calls whose names in the kernel differ from those in user space. */
 static const struct {
 	const char *inside, *outside;
 } call_aliases[] = {
@@ -186,7 +185,7 @@ static const struct {
 	{ "sendfile64", "sendfile" }, { "newuname", "uname" }, { "umount", "umount2" },
 };
 
-static int number_of_call(const char *name, size_t len)
+static int syscall_of_name(const char *name, size_t len)
 {
 	char text[64];
 
@@ -210,9 +209,9 @@ static const struct raw_layout *call_layout(const char *name, size_t len, int *r
 
 		if (len <= size || memcmp(name, call_prefixes[i].prefix, size) != 0)
 			continue;
-		/* 32-bit programs have other numbers */
+		/* the numbers of 32-bit programs differ */
 		*ret_nr =
-			name[0] == 'c' ? SYSCALL_UNKNOWN : number_of_call(name + size, len - size);
+			name[0] == 'c' ? SYSCALL_UNKNOWN : syscall_of_name(name + size, len - size);
 		return call_prefixes[i].kind == RAW_SYSCALL_ENTER ? &enter_layout : &exit_layout;
 	}
 	return NULL;

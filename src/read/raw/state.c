@@ -7,7 +7,7 @@
 
 #include "read/raw/raw.h"
 
-/* The letters of the bits, the lowest first. */
+/* The letters of the bits, lowest bit first. */
 static const char before_4_14[] = "SDTtXZxKWPNn", since_4_14[] = "SDTtXZPI";
 
 int raw_state_of_letter(char letter)
@@ -31,7 +31,7 @@ int raw_state_of_letter(char letter)
 	case 'Z':
 		return RAW_STATE_ZOMBIE;
 	case 'R':
-	case 'K': /* may be killed, beside what else it is */
+	case 'K': /* killable, in addition to another state */
 	case 'W':
 	case 'N':
 	case 'n':
@@ -50,8 +50,8 @@ static struct raw_states states_of_letters(const char *letters)
 	return states;
 }
 
-/* 41405 of "4.14.5-amd64"; 0 if it has no such form. */
-static unsigned number_of_release(const char *release)
+/* 414005 for "4.14.5-amd64"; 0 if the release has another form. */
+static unsigned release_number(const char *release)
 {
 	unsigned major = 0, minor = 0, patch = 0;
 
@@ -62,7 +62,7 @@ static unsigned number_of_release(const char *release)
 
 struct raw_states raw_states_of_release(const char *release)
 {
-	unsigned number = number_of_release(release);
+	unsigned number = release_number(release);
 	struct raw_states states =
 		states_of_letters(number && number < 414000 ? before_4_14 : since_4_14);
 
@@ -72,12 +72,12 @@ struct raw_states raw_states_of_release(const char *release)
 
 bool raw_states_are_shifted(const char *release)
 {
-	unsigned number = number_of_release(release);
+	unsigned number = release_number(release);
 
 	return (number >= 414004 && number < 414086) || (number >= 415000 && number < 419008);
 }
 
-/* { 0x40, "P" } at s, which ends at end; false if there is no such thing. */
+/* Parses { 0x40, "P" } at s; false if the text has another form. */
 static bool read_flag(const char *s, const char *end, struct raw_states *states)
 {
 	char text[32] = "", *rest;
@@ -111,7 +111,8 @@ bool raw_states_of_format(const char *text, size_t len, struct raw_states *ret)
 	return true;
 }
 
-static void doubt(struct raw_states *states, uint64_t number)
+/* Decides between the numberings if the trace does not contain it. */
+static void infer_numbering(struct raw_states *states, uint64_t number)
 {
 	bool several = number & (number - 1);
 
@@ -123,7 +124,7 @@ static void doubt(struct raw_states *states, uint64_t number)
 
 uint64_t raw_state_read(struct raw_states *states, uint64_t number, bool is_idle)
 {
-	enum { PREEMPTED = 256 }; /* if shifted; an idle kernel thread has the same, but is rare */
+	enum { PREEMPTED = 256 }; /* if shifted; also an idle kernel thread, but that is rare */
 	uint64_t state = 0;
 
 	if (is_idle)
@@ -134,7 +135,7 @@ uint64_t raw_state_read(struct raw_states *states, uint64_t number, bool is_idle
 		return number;
 	number &= (1 << RAW_STATE_BITS) - 1;
 	if (!states->known)
-		doubt(states, number);
+		infer_numbering(states, number);
 	for (; number; number &= number - 1)
 		state |= states->bits[__builtin_ctzll(number)];
 	return state;
