@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: the text of a trace's metadata, a NUL, and one stream.  Events come in
- * the order of time, and all that they show can be read; or there is a sentence.
+ * Input: the metadata of a trace, a NUL, and one stream.  The reader returns events
+ * sorted by time whose fields are readable, or an error message.
  */
 #include <assert.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
-enum { EVENTS = 20000 }; /* of few bytes each, a stream may have very many */
+enum { EVENTS = 20000 }; /* limit: a small stream can contain very many events */
 
-static volatile uint64_t sum; /* so that reading is not optimised away */
+static volatile uint64_t sum; /* prevents the compiler from removing reads */
 static unsigned depth;
 
 static void add_bytes(const char *s, size_t len)
@@ -48,10 +48,10 @@ static void on_text(void *arg, const char *name, const char *s, size_t len)
 	add_bytes(s, len);
 }
 
-static void on_word(void *arg, const char *name, int64_t n, bool is_signed, const char *word)
+static void on_label(void *arg, const char *name, int64_t n, bool is_signed, const char *label)
 {
 	add_name(name);
-	add_name(word);
+	add_name(label);
 }
 
 static void on_begin(void *arg, const char *name, bool is_array)
@@ -67,7 +67,7 @@ static void on_end(void *arg)
 }
 
 static const struct raw_visitor visitor = { on_number, on_unsigned, on_real, on_text,
-					    on_word,   on_begin,    on_end };
+					    on_label,  on_begin,    on_end };
 
 static void check_event(struct raw_source *source, const struct raw_event *e)
 {
@@ -78,7 +78,7 @@ static void check_event(struct raw_source *source, const struct raw_event *e)
 	if (e->kind == RAW_SPAN_END)
 		add_bytes(e->span.operation.s, e->span.operation.len);
 	if (e->kind == RAW_LOST)
-		assert(e->lost.start <= e->time && e->lost.count);
+		assert(e->lost.start <= e->time && (e->lost.count || e->lost.packets));
 	add_name(source->name(source));
 	add_name(source->type_name(source, e->type));
 	source->fields(source, &visitor, NULL);

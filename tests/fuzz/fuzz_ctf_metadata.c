@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: a file `metadata`, text or in packets.  It gives types and what reads
- * them, or a sentence.
+ * Input: a file `metadata`, as text or in packets.  It compiles to programs, or fails
+ * with an error message.
  */
 #include <assert.h>
 #include <errno.h>

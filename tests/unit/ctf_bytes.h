@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctf_bytes - CTF traces written by hand, bit by bit.
+ * ctf_bytes - builds CTF traces bit by bit.
  *
- * Metadata is put together from a usual head and what a test adds to it; streams
- * are written with put(), which aligns as CTF does.
+ * The metadata of a test is a common preamble followed by its own declarations.
+ * Streams are written with put(), which aligns as CTF does.
  */
 #ifndef SONDE_TESTS_CTF_BYTES_H
 #define SONDE_TESTS_CTF_BYTES_H
@@ -34,13 +34,13 @@
 #define STREAM \
 	"stream { id = 0; packet.context := struct context;\n" \
 	"	event.header := struct { u16 id; time64 timestamp; }; };\n"
-#define USUAL(order) HEAD(order) ENV CLOCK CONTEXT STREAM
+#define PREAMBLE(order) HEAD(order) ENV CLOCK CONTEXT STREAM
 
 struct writer {
 	uint8_t data[1 << 14];
 	size_t bit;
 	bool is_big;
-	size_t packet; /* where the last one began, in bytes */
+	size_t packet; /* offset of the last packet, in bytes */
 };
 
 static inline void put(struct writer *w, unsigned size, unsigned align, uint64_t value)
@@ -56,7 +56,7 @@ static inline void put(struct writer *w, unsigned size, unsigned align, uint64_t
 	}
 }
 
-/* A number of whole bytes in the usual alignment; big numbers are not bit fields in reverse. */
+/* Writes a number of whole bytes, aligned to 8 bits. */
 static inline void put_bytes(struct writer *w, unsigned size, uint64_t value)
 {
 	if (w->is_big) {
@@ -82,7 +82,7 @@ static inline void begin_packet(struct writer *w, uint64_t cpu, uint64_t begin, 
 	put_bytes(w, 8, cpu);
 	put_bytes(w, 8, begin);
 	put_bytes(w, 8, end);
-	put_bytes(w, 8, 0); /* sizes: see end_packet() */
+	put_bytes(w, 8, 0); /* sizes, set by end_packet() */
 	put_bytes(w, 8, 0);
 	put_bytes(w, 8, number);
 	put_bytes(w, 8, discarded);
@@ -101,7 +101,7 @@ static inline void end_packet(struct writer *w, unsigned padding)
 	w->bit = end;
 }
 
-static inline void put_head(struct writer *w, uint16_t id, uint64_t time)
+static inline void put_header(struct writer *w, uint16_t id, uint64_t time)
 {
 	put_bytes(w, 2, id);
 	put_bytes(w, 8, time);
@@ -121,12 +121,12 @@ static inline void add_stream(struct file_set *set, const char *name, const stru
 }
 
 struct trace {
-	struct raw_source *source; /* NULL if it could not be opened, then: */
+	struct raw_source *source; /* NULL on failure; then code and err are set */
 	int code;
 	struct err err;
 };
 
-/* Takes the files. */
+/* Takes ownership of the files. */
 static inline struct trace open_files(struct file_set *files)
 {
 	struct trace t = { 0 };

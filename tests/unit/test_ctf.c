@@ -11,13 +11,13 @@
 
 static void put_tick(struct writer *w, uint64_t time, uint8_t n)
 {
-	put_head(w, 1, time);
+	put_header(w, 1, time);
 	put(w, 8, 8, n);
 }
 
 static void put_switch(struct writer *w)
 {
-	put_head(w, 7, 1000);
+	put_header(w, 7, 1000);
 	put_text(w, "redis-server\0\0\0\0", 16);
 	put_bytes(w, 4, 153);
 	put_bytes(w, 4, 20);
@@ -61,20 +61,20 @@ static void check_switch(const char *metadata, bool is_big)
 	CHECK(!t.source->warning);
 }
 
-TEST(a_switch_has_all_that_replay_needs_in_both_byte_orders)
+TEST(a_context_switch_is_decoded_in_both_byte_orders)
 {
-	check_switch(USUAL("le") SWITCH, false);
-	check_switch(USUAL("be") SWITCH, true);
+	check_switch(PREAMBLE("le") SWITCH, false);
+	check_switch(PREAMBLE("be") SWITCH, true);
 }
 
-TEST(a_trace_says_where_and_when_it_was_made)
+TEST(metadata_contains_host_clock_and_kinds)
 {
 	struct writer w = { 0 };
 
 	begin_packet(&w, 0, 900, 1100, 0, 0);
 	end_packet(&w, 0);
 
-	_cleanup_(trace_done) struct trace t = open_trace(USUAL("le") SWITCH, &w);
+	_cleanup_(trace_done) struct trace t = open_trace(PREAMBLE("le") SWITCH, &w);
 
 	CHECK_STR(t.source->host, "web1");
 	CHECK(t.source->has_realtime);
@@ -84,7 +84,7 @@ TEST(a_trace_says_where_and_when_it_was_made)
 	CHECK_INT(t.source->kinds, 1u << RAW_SWITCH);
 }
 
-TEST(contexts_tell_the_thread)
+TEST(contexts_contain_the_thread)
 {
 	static const char metadata[] = HEAD("le") ENV CLOCK CONTEXT
 		"stream { id = 0; packet.context := struct context;\n"
@@ -95,7 +95,7 @@ TEST(contexts_tell_the_thread)
 	struct raw_event e;
 
 	begin_packet(&w, 0, 900, 1100, 0, 0);
-	put_head(&w, 1, 1000);
+	put_header(&w, 1, 1000);
 	put_bytes(&w, 4, 12);
 	put_bytes(&w, 4, 13);
 	put_text(&w, "svc\0garbage\0\0\0\0\0", 16);
@@ -111,7 +111,7 @@ TEST(contexts_tell_the_thread)
 	CHECK(text_is(e.comm, "svc"));
 }
 
-/* What perf data convert writes: the CPU in a packet's context, or beside an event's fields. */
+/* perf data convert writes the CPU into the packet context or into the event. */
 #define PERF_STREAM(context) \
 	HEAD("le") \
 	"env { host = \"web1\"; release = \"6.1.0\"; tracer_name = \"perf\"; };\n" CLOCK \
@@ -126,7 +126,7 @@ TEST(contexts_tell_the_thread)
 
 static void put_perf_switch(struct writer *w, uint64_t time, uint32_t cpu)
 {
-	put_head(w, 7, time);
+	put_header(w, 7, time);
 	put_bytes(w, 8, 0xffffffff81000000);
 	put_bytes(w, 4, 12);
 	put_bytes(w, 4, 11);
@@ -168,7 +168,7 @@ static void check_perf(const char *metadata, int cpu, bool missing_cpus)
 	CHECK_INT(t.source->missing_cpus, missing_cpus);
 }
 
-TEST(perf_writes_the_cpu_in_one_of_two_places)
+TEST(perf_writes_the_cpu_into_the_packet_or_the_event)
 {
 	check_perf(PERF_STREAM("cpu_id") PERF_SWITCH("other"), 3, false);
 	check_perf(PERF_STREAM("other") PERF_SWITCH("perf_cpu"), 5, false);
@@ -191,19 +191,19 @@ static void put_compact(struct writer *w, unsigned id, uint64_t time)
 
 static void check_compact(const char *metadata, bool is_big)
 {
-	const uint64_t slice = 1 << 27, begin = 5 * slice - 10;
+	const uint64_t wrap = 1 << 27, begin = 5 * wrap - 10;
 	struct writer w = { .is_big = is_big };
 	struct raw_event e;
 
-	begin_packet(&w, 0, begin, 8 * slice, 0, 0);
+	begin_packet(&w, 0, begin, 8 * wrap, 0, 0);
 	put_compact(&w, 1, begin + 4);
 	put(&w, 8, 8, 1);
-	put_compact(&w, 1, begin + 20); /* the clock's low bits have begun anew */
+	put_compact(&w, 1, begin + 20); /* the low bits of the clock have wrapped */
 	put(&w, 8, 8, 2);
 	put(&w, 5, 8, 31);
 	put_bytes(&w, 4, 700);
-	put_bytes(&w, 8, 7 * slice + 5);
-	put_compact(&w, 1, 7 * slice + 6);
+	put_bytes(&w, 8, 7 * wrap + 5);
+	put_compact(&w, 1, 7 * wrap + 6);
 	put(&w, 8, 8, 3);
 	end_packet(&w, 0);
 
@@ -215,14 +215,14 @@ static void check_compact(const char *metadata, bool is_big)
 	CHECK(next_event(&t, &e));
 	CHECK_INT(e.time, begin + 20);
 	CHECK(next_event(&t, &e));
-	CHECK_INT(e.time, 7 * slice + 5);
+	CHECK_INT(e.time, 7 * wrap + 5);
 	CHECK_INT(e.kind, RAW_HRTIMER_EXIT);
 	CHECK(next_event(&t, &e));
-	CHECK_INT(e.time, 7 * slice + 6);
+	CHECK_INT(e.time, 7 * wrap + 6);
 	CHECK(!next_event(&t, &e));
 }
 
-TEST(compact_headers_have_few_bits_of_the_clock)
+TEST(a_compact_header_contains_the_low_bits_of_the_clock)
 {
 #define EXIT "event { name = \"timer_hrtimer_expire_exit\"; id = 700; stream_id = 0; };\n"
 	check_compact(HEAD("le") ENV CLOCK CONTEXT COMPACT TICK EXIT, false);
@@ -248,16 +248,16 @@ TEST(compact_headers_have_few_bits_of_the_clock)
 static void put_packets(struct writer *w)
 {
 	begin_packet(w, 0, 900, 1100, 0, 0);
-	put_head(w, 1, 1000);
+	put_header(w, 1, 1000);
 	put_text(w, "lo\0\1\x45\0\x3c\x7f\0\0\1\x0a\0\0\2\1\x1f\x90\x63", 19);
-	put_head(w, 1, 1001);
+	put_header(w, 1, 1001);
 	put_text(w, "eth0\0\2\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\7\x63", 23);
-	put_head(w, 1, 1002);
+	put_header(w, 1, 1002);
 	put_text(w, "\0\0\x63", 3);
 	end_packet(w, 0);
 }
 
-TEST(names_lead_through_variants)
+TEST(field_paths_pass_through_variants)
 {
 	static const uint8_t from[4] = { 127, 0, 0, 1 }, to[4] = { 10, 0, 0, 2 };
 	static const uint8_t from6[16] = { 0xfe, 0x80, [15] = 7 };
@@ -266,7 +266,7 @@ TEST(names_lead_through_variants)
 
 	put_packets(&w);
 
-	_cleanup_(trace_done) struct trace t = open_trace(USUAL("le") PACKET, &w);
+	_cleanup_(trace_done) struct trace t = open_trace(PREAMBLE("le") PACKET, &w);
 
 	CHECK_STR(t.err.text, "");
 	CHECK(next_event(&t, &e));
@@ -285,28 +285,28 @@ TEST(names_lead_through_variants)
 	CHECK(!t.source->warning);
 }
 
-TEST(fields_are_aligned_behind_strings_and_sequences)
+TEST(fields_after_strings_and_sequences_are_aligned)
 {
-	static const char metadata[] =
-		USUAL("le") "event { name = \"syscall_entry_read\"; id = 1; stream_id = 0; fields "
-			    ":= struct {\n"
-			    "	integer { size = 32; align = 32; } fd; string s;\n"
-			    "	integer { size = 16; align = 32; } __list_length; integer { size = "
-			    "24; align = 32; }\n"
-			    "	list[__list_length]; integer { size = 8; } count;\n"
-			    "	struct { string a; u8 n; } pairs[2]; integer { size = 64; align = "
-			    "64; } third; }; };\n";
+	static const char metadata[] = PREAMBLE(
+		"le") "event { name = \"syscall_entry_read\"; id = 1; stream_id = 0; fields "
+		      ":= struct {\n"
+		      "	integer { size = 32; align = 32; } fd; string s;\n"
+		      "	integer { size = 16; align = 32; } __list_length; integer { size = "
+		      "24; align = 32; }\n"
+		      "	list[__list_length]; integer { size = 8; } count;\n"
+		      "	struct { string a; u8 n; } pairs[2]; integer { size = 64; align = "
+		      "64; } third; }; };\n";
 	struct writer w = { 0 };
 	struct raw_event e;
 
 	begin_packet(&w, 0, 900, 1100, 0, 0);
-	put_head(&w, 1, 1000);
+	put_header(&w, 1, 1000);
 	put(&w, 32, 32, 5);
 	put_text(&w, "ab", 3);
 	put(&w, 16, 32, 2);
 	put(&w, 24, 32, 1);
 	put(&w, 24, 32, 2);
-	put(&w, 8, 8, 99); /* right behind the 24 bits */
+	put(&w, 8, 8, 99); /* directly after the 24 bits */
 	put_text(&w, "x\0\1yz\0\2", 7);
 	put(&w, 64, 64, 1234567890123);
 	end_packet(&w, 0);
@@ -324,7 +324,7 @@ TEST(fields_are_aligned_behind_strings_and_sequences)
 	CHECK(!t.source->warning);
 }
 
-TEST(streams_are_one_in_the_order_of_time)
+TEST(streams_are_merged_by_time)
 {
 	struct file_set files = { 0 };
 	struct writer a = { 0 }, b = { 0 };
@@ -346,7 +346,7 @@ TEST(streams_are_one_in_the_order_of_time)
 	put_tick(&b, 40, 5);
 	put_tick(&b, 41, 6);
 	end_packet(&b, 0);
-	add_file(&files, "t/metadata", USUAL("le") TICK, strlen(USUAL("le") TICK));
+	add_file(&files, "t/metadata", PREAMBLE("le") TICK, strlen(PREAMBLE("le") TICK));
 	add_stream(&files, "t/z", &a);
 	add_stream(&files, "t/a", &b);
 
@@ -360,7 +360,7 @@ TEST(streams_are_one_in_the_order_of_time)
 	CHECK(!next_event(&t, &e));
 }
 
-TEST(files_of_one_stream_follow_each_other)
+TEST(files_of_one_stream_are_ordered_by_time)
 {
 	struct file_set files = { 0 };
 	struct writer a = { 0 }, b = { 0 };
@@ -373,7 +373,7 @@ TEST(files_of_one_stream_follow_each_other)
 	begin_packet(&b, 0, 0, 20, 0, 3);
 	put_tick(&b, 10, 3);
 	end_packet(&b, 3);
-	add_file(&files, "t/metadata", USUAL("le") TICK, strlen(USUAL("le") TICK));
+	add_file(&files, "t/metadata", PREAMBLE("le") TICK, strlen(PREAMBLE("le") TICK));
 	add_stream(&files, "t/c_0_0", &a);
 	add_stream(&files, "t/c_0_1", &b);
 
@@ -381,7 +381,7 @@ TEST(files_of_one_stream_follow_each_other)
 
 	CHECK(next_event(&t, &e));
 	times[0] = e.time;
-	CHECK(next_event(&t, &e)); /* 3 were discarded in the packet that was first */
+	CHECK(next_event(&t, &e)); /* the first packet reports 3 discarded events */
 	CHECK_INT(e.kind, RAW_LOST);
 	CHECK_INT(e.lost.count, 3);
 	CHECK(next_event(&t, &e));
@@ -405,7 +405,7 @@ TEST(discarded_events_are_a_loss)
 	begin_packet(&w, 2, 60, 70, 5, 17); /* three packets are missing before it */
 	end_packet(&w, 0);
 
-	_cleanup_(trace_done) struct trace t = open_trace(USUAL("le") TICK, &w);
+	_cleanup_(trace_done) struct trace t = open_trace(PREAMBLE("le") TICK, &w);
 
 	CHECK(next_event(&t, &e));
 	CHECK(next_event(&t, &e));
@@ -423,21 +423,21 @@ TEST(discarded_events_are_a_loss)
 	CHECK(!next_event(&t, &e));
 }
 
-TEST(a_damaged_event_costs_the_rest_of_its_packet)
+TEST(a_damaged_event_hides_the_rest_of_its_packet)
 {
 	struct writer w = { 0 };
 	struct raw_event e;
 
 	begin_packet(&w, 0, 0, 20, 0, 0);
 	put_tick(&w, 10, 1);
-	put_head(&w, 99, 11); /* of no type */
+	put_header(&w, 99, 11); /* undeclared type */
 	put_tick(&w, 12, 2);
 	end_packet(&w, 0);
 	begin_packet(&w, 0, 30, 50, 1, 0);
 	put_tick(&w, 40, 3);
 	end_packet(&w, 0);
 
-	_cleanup_(trace_done) struct trace t = open_trace(USUAL("le") TICK, &w);
+	_cleanup_(trace_done) struct trace t = open_trace(PREAMBLE("le") TICK, &w);
 
 	CHECK(next_event(&t, &e));
 	CHECK_INT(e.time, 10);
@@ -449,11 +449,10 @@ TEST(a_damaged_event_costs_the_rest_of_its_packet)
 	CHECK(!next_event(&t, &e));
 	CHECK_STR(
 		t.source->warning ?: "",
-		"'trace' is damaged in 1 place, first in 't/s0' at byte 89: an event is of no type "
-		"that is declared");
+		"'trace' is damaged (1 error), first in 't/s0' at byte 89: undeclared event type");
 }
 
-TEST(a_cut_file_is_read_up_to_there)
+TEST(a_truncated_file_is_read_up_to_its_end)
 {
 	struct writer w = { 0 };
 	struct raw_event e;
@@ -464,7 +463,7 @@ TEST(a_cut_file_is_read_up_to_there)
 	end_packet(&w, 0);
 	w.bit -= 8;
 
-	_cleanup_(trace_done) struct trace t = open_trace(USUAL("le") TICK, &w);
+	_cleanup_(trace_done) struct trace t = open_trace(PREAMBLE("le") TICK, &w);
 
 	CHECK(next_event(&t, &e));
 	CHECK_INT(e.time, 10);
@@ -474,7 +473,7 @@ TEST(a_cut_file_is_read_up_to_there)
 	CHECK(t.source->warning != NULL);
 }
 
-TEST(a_clock_of_another_frequency_is_turned_into_nanoseconds)
+TEST(clock_ticks_are_converted_to_nanoseconds)
 {
 	static const char metadata[] =
 		HEAD("le") ENV "clock { name = tsc; freq = 3000000; offset = 6; };\n"
@@ -495,12 +494,12 @@ TEST(a_clock_of_another_frequency_is_turned_into_nanoseconds)
 	CHECK(!t.source->is_monotonic);
 }
 
-/* Writes what it is shown into one line. */
-struct timeline {
+/* Collects the visited fields in one line. */
+struct line {
 	char text[512];
 };
 
-static void add(struct timeline *line, const char *name, const char *value)
+static void add(struct line *line, const char *name, const char *value)
 {
 	size_t used = strlen(line->text);
 
@@ -511,20 +510,20 @@ static void add(struct timeline *line, const char *name, const char *value)
 static void on_number(void *arg, const char *name, int64_t n)
 {
 	add(arg, name, (char[24]){ 0 });
-	snprintf(strchr(((struct timeline *)arg)->text, '\0') - 1, 24, "%" PRId64 " ", n);
+	snprintf(strchr(((struct line *)arg)->text, '\0') - 1, 24, "%" PRId64 " ", n);
 }
 
 static void on_unsigned(void *arg, const char *name, uint64_t n, int base)
 {
 	add(arg, name, "");
-	snprintf(strchr(((struct timeline *)arg)->text, '\0') - 1, 24,
+	snprintf(strchr(((struct line *)arg)->text, '\0') - 1, 24,
 		 base == 16 ? "0x%" PRIx64 " " : "%" PRIu64 " ", n);
 }
 
 static void on_real(void *arg, const char *name, double n)
 {
 	add(arg, name, "");
-	snprintf(strchr(((struct timeline *)arg)->text, '\0') - 1, 24, "%g ", n);
+	snprintf(strchr(((struct line *)arg)->text, '\0') - 1, 24, "%g ", n);
 }
 
 static void on_text(void *arg, const char *name, const char *s, size_t len)
@@ -534,9 +533,9 @@ static void on_text(void *arg, const char *name, const char *s, size_t len)
 	add(arg, name, text);
 }
 
-static void on_word(void *arg, const char *name, int64_t n, bool is_signed, const char *word)
+static void on_label(void *arg, const char *name, int64_t n, bool is_signed, const char *label)
 {
-	_cleanup_(freep) char *text = must_printf("%s(%" PRId64 ")", word, n);
+	_cleanup_(freep) char *text = must_printf("%s(%" PRId64 ")", label, n);
 
 	add(arg, name, text);
 }
@@ -552,11 +551,11 @@ static void on_end(void *arg)
 }
 
 static const struct raw_visitor to_line = { on_number, on_unsigned, on_real, on_text,
-					    on_word,   on_begin,    on_end };
+					    on_label,  on_begin,    on_end };
 
-TEST(all_fields_can_be_seen_in_their_order)
+TEST(all_fields_are_visited_in_order)
 {
-	static const char metadata[] = USUAL(
+	static const char metadata[] = PREAMBLE(
 		"le") "event { name = \"x\"; id = 1; stream_id = 0; context := struct { u8 _depth; "
 		      "};\n"
 		      "	fields := struct { integer { size = 16; signed = true; } _cold;\n"
@@ -565,11 +564,11 @@ TEST(all_fields_can_be_seen_in_their_order)
 		      "}\n"
 		      "	{ low = -3 ... -1, zero, one } _a, _b; u8 list[2][2]; string s; }; };\n";
 	struct writer w = { 0 };
-	struct timeline line = { "" };
+	struct line line = { "" };
 	struct raw_event e;
 
 	begin_packet(&w, 0, 900, 1100, 0, 0);
-	put_head(&w, 1, 1000);
+	put_header(&w, 1, 1000);
 	put_text(&w, "\x09\xff\xff\xff\0\0\0\x3f\xfe\1\1\2\3\4hi", 17);
 	end_packet(&w, 0);
 

@@ -8,41 +8,42 @@
 #define EVENT(fields) \
 	"event { name = \"x\"; id = 0; stream_id = 0; fields := struct { " fields " }; };"
 
-TEST(what_is_wrong_with_metadata_is_said)
+TEST(invalid_metadata_is_refused_with_a_reason)
 {
 	static const struct {
-		const char *text, *says;
+		const char *text, *message;
 	} bad[] = {
 		{ HEAD("le") "trace {", "line 9: expected '}'" },
 		{ HEAD("le") "\n\nnonsense;",
 		  "line 11: expected trace, env, clock, stream, event" },
-		{ "/* CTF 1.8 */ env { };", "no trace with a byte order is declared" },
-		{ HEAD("middle"), "byte order must be le or be" },
-		{ HEAD("le"), "its metadata declares no stream" },
+		{ "/* CTF 1.8 */ env { };", "the metadata declares no byte order" },
+		{ HEAD("middle"), "byte order of a trace must be le or be" },
+		{ HEAD("le"), "the metadata declares no stream" },
 		{ HEAD("le") CLOCK CONTEXT "stream { event.header := struct { u8 id; }; };",
-		  "its events have no times" },
+		  "events have no timestamps" },
 		{ HEAD("le") "typealias integer { size = 65; } := wide;", "must be 1 to 64 bits" },
 		{ HEAD("le") "typealias integer { align = 3; size = 3; } := odd;",
 		  "a power of two" },
 		{ HEAD("le") "typealias integer { align = 8; } := none;", "has no size" },
 		{ HEAD("le") "typealias floating_point { mant_dig = 11; exp_dig = 5; } := half;",
 		  "must have 32 or 64 bits" },
-		{ HEAD("le") "typealias missing := other;", "no type 'missing' is declared" },
-		{ HEAD("le") "struct a { struct b c; };", "no type 'struct b' is declared" },
+		{ HEAD("le") "typealias missing := other;", "undeclared type 'missing'" },
+		{ HEAD("le") "struct a { struct b c; };", "undeclared type 'struct b'" },
 		{ HEAD("le") "struct a { u8 c[\"", "expected a name" },
-		{ HEAD("le") "typealias string := text; enum e : text { a };", "is no integer" },
+		{ HEAD("le") "typealias string := text; enum e : text { a };",
+		  "is not an integer" },
 		{ HEAD("le") "stream { event.header := string; };",
 		  "'event.header' must be a struct" },
 		{ HEAD("le") "clock { freq = 0; };", "frequency" },
 		{ HEAD("le") "typealias integer { size = 99999999999999999999; } := huge;",
 		  "line 9" },
-		{ USUAL("le") EVENT("u8 a[b];"),
-		  "field 'a' refers to 'b', which is no number before it" },
-		{ USUAL("le") EVENT("u8 a[b]; u8 b;"), "is no number before it" },
-		{ USUAL("le") EVENT("u8 b; variant <b> { u8 x; } v;"),
-		  "is no enumeration before it" },
-		{ USUAL("le") EVENT("u64 a[4000000000];"), "a field of impossible size" },
-		{ USUAL("le") "event { stream_id = 3; };", "of a stream that is not declared" },
+		{ PREAMBLE("le") EVENT("u8 a[b];"),
+		  "field 'a' refers to 'b', which is not a preceding number" },
+		{ PREAMBLE("le") EVENT("u8 a[b]; u8 b;"), "is not a preceding number" },
+		{ PREAMBLE("le") EVENT("u8 b; variant <b> { u8 x; } v;"),
+		  "is not a preceding enumeration" },
+		{ PREAMBLE("le") EVENT("u64 a[4000000000];"), "a field that is too large" },
+		{ PREAMBLE("le") "event { stream_id = 3; };", "belongs to an undeclared stream" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -50,17 +51,17 @@ TEST(what_is_wrong_with_metadata_is_said)
 
 		CHECK_INT(t.code, -EBADMSG);
 		CHECK(strstr(t.err.text, "'t/metadata'") == t.err.text);
-		if (!strstr(t.err.text, bad[i].says))
-			CHECK_STR(t.err.text, bad[i].says);
+		if (!strstr(t.err.text, bad[i].message))
+			CHECK_STR(t.err.text, bad[i].message);
 	}
 }
 
-TEST(what_is_not_for_us_is_told_apart)
+TEST(unsupported_metadata_is_distinguished_from_invalid_metadata)
 {
 	static const char *const texts[] = {
 		HEAD("le") "typealias integer { size = 64; } := unsigned long *;",
-		USUAL("le") EVENT("u8 a[stream.packet.context.cpu_id];"),
-		USUAL("le") EVENT("time64 a;"),
+		PREAMBLE("le") EVENT("u8 a[stream.packet.context.cpu_id];"),
+		PREAMBLE("le") EVENT("time64 a;"),
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
@@ -70,7 +71,7 @@ TEST(what_is_not_for_us_is_told_apart)
 	}
 }
 
-TEST(version_2_is_refused_by_its_name)
+TEST(ctf_2_is_refused_with_a_hint)
 {
 	static const char *const texts[] = {
 		"\x1e{\"type\": \"preamble\", \"version\": 2}",
@@ -90,26 +91,26 @@ TEST(version_2_is_refused_by_its_name)
 	}
 }
 
-TEST(names_of_types_are_looked_up_in_their_scope)
+TEST(type_names_are_resolved_in_their_scope)
 {
-	static const char metadata[] =
-		USUAL("le") "typedef u16 number, numbers[2]; typealias u8 := unsigned const char;\n"
-			    "event { name = \"irq_handler_entry\"; id = 1; stream_id = 0; "
-			    "typealias u64 := number;\n"
-			    "	fields := struct { struct { typealias u8 := number; number a; } "
-			    "in; number irq; }; };\n"
-			    "event { name = \"irq_handler_exit\"; id = 2; stream_id = 0; fields := "
-			    "struct {\n"
-			    "	unsigned char a; numbers b; number irq; }; };\n"
-			    "callsite { name = \"x\"; func = main; ip = 0x40096c; };\n";
+	static const char metadata[] = PREAMBLE(
+		"le") "typedef u16 number, numbers[2]; typealias u8 := unsigned const char;\n"
+		      "event { name = \"irq_handler_entry\"; id = 1; stream_id = 0; "
+		      "typealias u64 := number;\n"
+		      "	fields := struct { struct { typealias u8 := number; number a; } "
+		      "in; number irq; }; };\n"
+		      "event { name = \"irq_handler_exit\"; id = 2; stream_id = 0; fields := "
+		      "struct {\n"
+		      "	unsigned char a; numbers b; number irq; }; };\n"
+		      "callsite { name = \"x\"; func = main; ip = 0x40096c; };\n";
 	struct writer w = { 0 };
 	struct raw_event e;
 
 	begin_packet(&w, 0, 0, 100, 0, 0);
-	put_head(&w, 1, 10);
+	put_header(&w, 1, 10);
 	put_bytes(&w, 1, 1);
 	put_bytes(&w, 8, 17);
-	put_head(&w, 2, 20);
+	put_header(&w, 2, 20);
 	put_bytes(&w, 1, 1);
 	put_bytes(&w, 4, 1);
 	put_bytes(&w, 2, 18);
@@ -125,20 +126,20 @@ TEST(names_of_types_are_looked_up_in_their_scope)
 	CHECK(!next_event(&t, &e));
 }
 
-TEST(attributes_that_a_type_does_not_have_are_passed_over)
+TEST(unknown_attributes_of_a_type_are_ignored)
 {
 	_cleanup_(trace_done) struct trace t = open_trace(
-		USUAL("le") "typealias integer { size = 8; exp_dig = 3; mant_dig = 4; } := x;"
-			    "typealias string { encoding = UTF8; align = 3; size = 1; } := y;",
+		PREAMBLE("le") "typealias integer { size = 8; exp_dig = 3; mant_dig = 4; } := x;"
+			       "typealias string { encoding = UTF8; align = 3; size = 1; } := y;",
 		NULL);
 
 	CHECK_STR(t.err.text, "");
 }
 
-/* Each type holds two of the one before. */
-TEST(few_words_cannot_make_many_fields)
+/* Each type contains two of the previous one. */
+TEST(nested_types_cannot_create_too_many_fields)
 {
-	_cleanup_(freep) char *text = must_strdup(USUAL("le") "struct s0 { u8 a; };\n");
+	_cleanup_(freep) char *text = must_strdup(PREAMBLE("le") "struct s0 { u8 a; };\n");
 	clock_t begin = clock();
 
 	for (int i = 1; i < 60; i++) {
@@ -157,9 +158,9 @@ TEST(few_words_cannot_make_many_fields)
 	CHECK(clock() - begin < CLOCKS_PER_SEC);
 }
 
-TEST(types_cannot_be_nested_without_end)
+TEST(the_nesting_of_types_is_limited)
 {
-	char *text = must_printf("%s%0*d", USUAL("le") "struct a ", 0, 0);
+	char *text = must_printf("%s%0*d", PREAMBLE("le") "struct a ", 0, 0);
 
 	for (int i = 0; i < 5000; i++) {
 		_cleanup_(freep) char *before = text;
@@ -192,9 +193,9 @@ static size_t put_metadata_packet(uint8_t *to, bool is_swapped, const char *text
 	return 37 + len + 10;
 }
 
-TEST(metadata_may_come_in_packets_of_either_byte_order)
+TEST(metadata_packets_of_either_byte_order_are_read)
 {
-	static const char text[] = USUAL("le");
+	static const char text[] = PREAMBLE("le");
 	uint8_t data[2 * sizeof(text) + 200];
 
 	for (int is_swapped = 0; is_swapped < 2; is_swapped++) {
@@ -216,14 +217,13 @@ TEST(metadata_may_come_in_packets_of_either_byte_order)
 		_cleanup_(trace_done) struct trace cut = open_files(&files);
 
 		CHECK_INT(cut.code, -EBADMSG);
-		CHECK(strstr(cut.err.text,
-			     "is damaged: the sizes of a packet cannot be at byte 147"));
+		CHECK(strstr(cut.err.text, "is damaged: invalid packet size at byte 147"));
 	}
 }
 
-TEST(traces_of_one_host_are_one_and_of_two_are_not)
+TEST(traces_of_one_host_are_merged_and_those_of_two_are_refused)
 {
-	static const char here[] = USUAL("le"), none[] = HEAD("le") CLOCK CONTEXT STREAM,
+	static const char here[] = PREAMBLE("le"), none[] = HEAD("le") CLOCK CONTEXT STREAM,
 			  there[] = HEAD("le") "env { hostname = \"web2\"; };" CLOCK CONTEXT STREAM;
 	struct file_set files = { 0 };
 
@@ -239,6 +239,7 @@ TEST(traces_of_one_host_are_one_and_of_two_are_not)
 	_cleanup_(trace_done) struct trace bad = open_files(&files);
 
 	CHECK_INT(bad.code, -EINVAL);
-	CHECK_STR(bad.err.text, "'trace' has traces of several hosts, 'web1' and 'web2': name them "
-				"one by one");
+	CHECK_STR(bad.err.text,
+		  "'trace' contains traces of two hosts, 'web1' and 'web2'; pass their "
+		  "directories separately");
 }

@@ -12,7 +12,7 @@
 #include "read/ctf/babeltrace_field.h"
 #include "read/ctf/bind.h"
 
-/* What is known of a class of events. */
+/* An event class of libbabeltrace2. */
 struct event_type {
 	const char *name; /* borrowed */
 	const struct raw_layout *layout;
@@ -25,13 +25,13 @@ struct babeltrace {
 	struct mapping_guard *guard;   /* the library maps the files of the trace */
 	bt_message_iterator *iterator; /* borrowed from the graph's sink */
 	bt_message_array_const messages;
-	uint64_t count, at; /* of messages; those before are given back */
+	uint64_t count, at; /* messages in the array; index of the current one */
 	bool ended;
 	char *host;
 	enum raw_dialect dialect;
-	struct map type_numbers; /* class -> number + 1 */
+	struct map type_numbers; /* event class -> index in types + 1 */
 	VEC(struct event_type) types;
-	const bt_event *event; /* the last one; borrowed from its message */
+	const bt_event *event; /* last event; borrowed from its message */
 };
 
 static bt_graph_simple_sink_component_initialize_func_status
@@ -52,7 +52,7 @@ sink_consume(bt_message_iterator *iterator, void *arg)
 	return (int)bt_message_iterator_next(iterator, &b->messages, &b->count);
 }
 
-/* The innermost cause, which says most. */
+/* Reports the innermost cause, which is the most specific. */
 static int fail(struct err *err, const char *path)
 {
 	const bt_error *error = bt_current_thread_take_error();
@@ -60,7 +60,7 @@ static int fail(struct err *err, const char *path)
 
 	err_set(err, -EBADMSG, "libbabeltrace2 cannot read '%s': %s", path,
 		count ? bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0))
-		      : "it does not say why");
+		      : "unknown error");
 	if (error)
 		bt_error_release(error);
 	return -EBADMSG;
@@ -72,7 +72,7 @@ static void release(struct babeltrace *b)
 		bt_message_put_ref(b->messages[b->at]);
 }
 
-/* The next message, which holds until the one after it is asked for; NULL at the end. */
+/* The next message, valid until the next call; NULL at the end. */
 static int next_message(struct babeltrace *b, const bt_message **ret, struct err *err)
 {
 	*ret = NULL;
@@ -120,7 +120,7 @@ static nsec_t time_of(const struct babeltrace *b, const bt_clock_snapshot *snaps
 	return (uint64_t)ns - (uint64_t)b->source.realtime_offset;
 }
 
-static void take_arguments(const bt_field *fields, struct raw_event *ret)
+static void decode_arguments(const bt_field *fields, struct raw_event *ret)
 {
 	const bt_field_class *class = bt_field_borrow_class_const(fields);
 	uint64_t members = bt_field_class_structure_get_member_count(class);
@@ -137,7 +137,7 @@ static void take_arguments(const bt_field *fields, struct raw_event *ret)
 	}
 }
 
-static void take_event(struct babeltrace *b, const bt_message *message, struct raw_event *ret)
+static void decode_event(struct babeltrace *b, const bt_message *message, struct raw_event *ret)
 {
 	const bt_event *event = bt_message_event_borrow_event_const(message);
 	const struct event_type *type = type_of(b, bt_event_borrow_class_const(event));
@@ -153,48 +153,52 @@ static void take_event(struct babeltrace *b, const bt_message *message, struct r
 		const struct raw_field *field = &ctf_context_fields[i];
 
 		if (field->offset == offsetof(struct raw_event, cpu))
-			ctf_bt_take(context, field, ret);
-		ctf_bt_take(bt_event_borrow_common_context_field_const(event), field, ret);
-		ctf_bt_take(bt_event_borrow_specific_context_field_const(event), field, ret);
+			ctf_bt_copy(context, field, ret);
+		ctf_bt_copy(bt_event_borrow_common_context_field_const(event), field, ret);
+		ctf_bt_copy(bt_event_borrow_specific_context_field_const(event), field, ret);
 		if (b->dialect == RAW_KERNEL)
-			ctf_bt_take(payload, &ctf_perf_fields[i], ret);
+			ctf_bt_copy(payload, &ctf_perf_fields[i], ret);
 	}
 	for (size_t i = 0; layout && i < RAW_FIELDS && layout->fields[i].names; i++)
-		ctf_bt_take(payload, &layout->fields[i], ret);
+		ctf_bt_copy(payload, &layout->fields[i], ret);
 	if (layout && ret->kind == RAW_SYSCALL_ENTER && ret->syscall.nr != SYSCALL_NONE && payload)
-		take_arguments(payload, ret);
+		decode_arguments(payload, ret);
 }
 
-static void take_loss(struct babeltrace *b, const bt_message *message, struct raw_event *ret)
+static void set_lost_range(const struct babeltrace *b, struct raw_event *e,
+			   const bt_clock_snapshot *start, const bt_clock_snapshot *end)
+{
+	nsec_t from = time_of(b, start);
+
+	e->time = time_of(b, end);
+	e->lost.start = from < e->time ? from : e->time;
+}
+
+static void decode_loss(struct babeltrace *b, const bt_message *message, struct raw_event *ret)
 {
 	*ret = raw_event_empty(RAW_LOST);
 	b->event = NULL;
 	if (bt_message_discarded_events_get_count(message, &ret->lost.count) !=
 	    BT_PROPERTY_AVAILABILITY_AVAILABLE)
 		ret->lost.count = 1;
-	ret->lost.start = time_of(
-		b,
-		bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message));
-	ret->time = time_of(
-		b, bt_message_discarded_events_borrow_end_default_clock_snapshot_const(message));
-	if (ret->lost.start > ret->time)
-		ret->lost.start = ret->time;
+	set_lost_range(
+		b, ret,
+		bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message),
+		bt_message_discarded_events_borrow_end_default_clock_snapshot_const(message));
 }
 
-static void take_packet_loss(struct babeltrace *b, const bt_message *message, struct raw_event *ret)
+static void decode_packet_loss(struct babeltrace *b, const bt_message *message,
+			       struct raw_event *ret)
 {
 	*ret = raw_event_empty(RAW_LOST);
 	b->event = NULL;
 	if (bt_message_discarded_packets_get_count(message, &ret->lost.packets) !=
 	    BT_PROPERTY_AVAILABILITY_AVAILABLE)
 		ret->lost.packets = 1;
-	ret->lost.start = time_of(
-		b, bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(
-			   message));
-	ret->time = time_of(
-		b, bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message));
-	if (ret->lost.start > ret->time)
-		ret->lost.start = ret->time;
+	set_lost_range(
+		b, ret,
+		bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message),
+		bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message));
 }
 
 static int babeltrace_next(struct raw_source *source, struct raw_event *ret, struct err *err)
@@ -207,11 +211,11 @@ static int babeltrace_next(struct raw_source *source, struct raw_event *ret, str
 		bt_message_type type = bt_message_get_type(message);
 
 		if (type == BT_MESSAGE_TYPE_EVENT)
-			take_event(b, message, ret);
+			decode_event(b, message, ret);
 		else if (type == BT_MESSAGE_TYPE_DISCARDED_EVENTS)
-			take_loss(b, message, ret);
+			decode_loss(b, message, ret);
 		else if (type == BT_MESSAGE_TYPE_DISCARDED_PACKETS)
-			take_packet_loss(b, message, ret);
+			decode_packet_loss(b, message, ret);
 		else
 			continue;
 		return 1;
@@ -345,7 +349,7 @@ static bool add_source(struct babeltrace *b, const bt_component_class_source *cl
 	return is_good;
 }
 
-/* One source for each trace. */
+/* Adds one source component per trace. */
 static bool add_sources(struct babeltrace *b, const char *path,
 			const bt_component_class_source *class, const bt_component_filter *muxer)
 {
@@ -402,7 +406,7 @@ static const char *environment(const bt_trace *trace, const char *name)
 	return value && bt_value_is_string(value) ? bt_value_string_get(value) : NULL;
 }
 
-/* The begin of the first stream tells of its trace and its clock. */
+/* Reads trace and clock from the message that begins the first stream. */
 static void read_trace(struct babeltrace *b, const bt_message *message)
 {
 	const bt_stream *stream = bt_message_stream_beginning_borrow_stream_const(message);
@@ -445,8 +449,7 @@ int ctf_babeltrace_new(const char *path, struct raw_source **ret, struct err *er
 		.fields = babeltrace_fields,
 		.type_name = babeltrace_type_name,
 		.free = babeltrace_free,
-		.warning = must_printf("'%s' is read through libbabeltrace2, which is slower, "
-				       "because of this: %s",
+		.warning = must_printf("reading '%s' through libbabeltrace2, which is slower: %s",
 				       path, err->text),
 	};
 	if (!make_graph(b, path))

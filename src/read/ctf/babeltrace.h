@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctf_babeltrace - CTF traces through libbabeltrace2, for what our decoder does not cover.
+ * ctf_babeltrace - reads CTF traces through libbabeltrace2.
  *
- * Slower by an order, so it only steps in where it has to, and the notice says so.
+ * libbabeltrace2 is about ten times slower than our own decoder, so it reads only
+ * the traces that our decoder does not support, and a warning names the reason.
  */
 #ifndef SONDE_READ_CTF_BABELTRACE_H
 #define SONDE_READ_CTF_BABELTRACE_H
@@ -10,8 +11,8 @@
 #include "read/raw/raw.h"
 
 /*
- * A source of the traces in a directory and below.  err has, when it is called,
- * why our own decoder does not read them; that becomes part of the notice.
+ * Opens the traces in a directory and its subdirectories.  On entry, err contains
+ * the reason why our own decoder cannot read them; it becomes part of the warning.
  */
 int ctf_babeltrace_new(const char *path, struct raw_source **ret, struct err *err);
 

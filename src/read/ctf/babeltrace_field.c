@@ -8,7 +8,7 @@ static bool is_type(const bt_field *field, bt_field_class_type type)
 	return bt_field_class_type_is(bt_field_get_class_type(field), type);
 }
 
-/* What a variant or an option holds; NULL if an option holds nothing. */
+/* The field inside a variant or an option; NULL if an option is empty. */
 static const bt_field *content_of(const bt_field *field)
 {
 	while (field) {
@@ -22,7 +22,7 @@ static const bt_field *content_of(const bt_field *field)
 	return field;
 }
 
-/* The field of a struct that a path leads to, as struct raw_field has it; NULL if there is none. */
+/* Finds a field by its path, in the syntax of struct raw_field; NULL if there is none. */
 static const bt_field *find(const bt_field *field, const char *path, size_t len)
 {
 	while ((field = content_of(field)) && len) {
@@ -56,17 +56,8 @@ bool ctf_bt_number(const bt_field *field, uint64_t *ret)
 	return true;
 }
 
-static void put(char *to, size_t size, uint64_t value)
-{
-	for (size_t i = 0; i < size; i++) {
-		size_t at = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? i : size - 1 - i;
-
-		to[at] = value >> (8 * i);
-	}
-}
-
-/* An array of bytes, or of words in the order of the network. */
-static void take_address(const bt_field *field, char *to, size_t size)
+/* Copies an array of bytes, or of 16-bit words in network byte order. */
+static void copy_address(const bt_field *field, char *to, size_t size)
 {
 	uint64_t length = bt_field_array_get_length(field), value;
 	size_t width = length == 8 && size >= 16 ? 2 : 1;
@@ -83,17 +74,17 @@ static void take_address(const bt_field *field, char *to, size_t size)
 	}
 }
 
-static void take_numbers(const bt_field *field, char *to, size_t size)
+static void copy_numbers(const bt_field *field, char *to, size_t size)
 {
 	uint64_t length = bt_field_array_get_length(field), value;
 
 	for (uint64_t i = 0; i < length && (i + 1) * 8 <= size; i++)
 		if (ctf_bt_number(bt_field_array_borrow_element_field_by_index_const(field, i),
 				  &value))
-			put(to + 8 * i, 8, value);
+			raw_store_number(to + 8 * i, 8, value);
 }
 
-static void take(const bt_field *field, const struct raw_field *f, char *to)
+static void copy_value(const bt_field *field, const struct raw_field *f, char *to)
 {
 	bool is_array = is_type(field, BT_FIELD_CLASS_TYPE_ARRAY);
 	struct raw_text text;
@@ -102,7 +93,7 @@ static void take(const bt_field *field, const struct raw_field *f, char *to)
 	switch ((enum raw_type)f->type) {
 	case RAW_NUMBER:
 		if (ctf_bt_number(field, &value))
-			put(to, f->size, value);
+			raw_store_number(to, f->size, value);
 		break;
 	case RAW_TEXT:
 		if (!is_type(field, BT_FIELD_CLASS_TYPE_STRING))
@@ -113,23 +104,23 @@ static void take(const bt_field *field, const struct raw_field *f, char *to)
 		break;
 	case RAW_ADDRESS:
 		if (is_array)
-			take_address(field, to, f->size);
+			copy_address(field, to, f->size);
 		break;
 	case RAW_NUMBERS:
 		if (is_array)
-			take_numbers(field, to, f->size);
+			copy_numbers(field, to, f->size);
 		break;
 	}
 }
 
-void ctf_bt_take(const bt_field *fields, const struct raw_field *f, struct raw_event *event)
+void ctf_bt_copy(const bt_field *fields, const struct raw_field *f, struct raw_event *event)
 {
 	for (const char *name = f->names; fields && *name;) {
 		size_t len = strcspn(name, " ");
 		const bt_field *field = find(fields, name, len);
 
 		if (field) {
-			take(field, f, (char *)event + f->offset);
+			copy_value(field, f, (char *)event + f->offset);
 			return;
 		}
 		name += len;
@@ -169,8 +160,8 @@ static void visit_integer(const bt_field *field, const char *name,
 					 bits < 64 ? value & ((1ull << bits) - 1) : value, base);
 }
 
-static void visit_word(const bt_field *field, const char *name, const struct raw_visitor *visitor,
-		       void *arg)
+static void visit_enumeration(const bt_field *field, const char *name,
+			      const struct raw_visitor *visitor, void *arg)
 {
 	bool is_signed = is_type(field, BT_FIELD_CLASS_TYPE_SIGNED_ENUMERATION);
 	bt_field_class_enumeration_mapping_label_array labels = NULL;
@@ -212,8 +203,8 @@ static void visit_array(const bt_field *field, const char *name, const struct ra
 	visitor->end(arg);
 }
 
-static void visit_choice(const bt_field *field, const char *name, const struct raw_visitor *visitor,
-			 void *arg)
+static void visit_variant(const bt_field *field, const char *name,
+			  const struct raw_visitor *visitor, void *arg)
 {
 	const bt_field *content = content_of(field);
 
@@ -223,14 +214,14 @@ static void visit_choice(const bt_field *field, const char *name, const struct r
 	visitor->end(arg);
 }
 
-/* No deeper than libbabeltrace2 itself goes for the same field. */
+/* Recurses no deeper than libbabeltrace2 does for the same field. */
 void ctf_bt_visit(const bt_field *field, const char *name, const struct raw_visitor *visitor,
 		  void *arg)
 {
 	uint64_t value;
 
 	if (is_type(field, BT_FIELD_CLASS_TYPE_ENUMERATION))
-		visit_word(field, name, visitor, arg);
+		visit_enumeration(field, name, visitor, arg);
 	else if (is_type(field, BT_FIELD_CLASS_TYPE_INTEGER))
 		visit_integer(field, name, visitor, arg);
 	else if (ctf_bt_number(field, &value))
@@ -247,5 +238,5 @@ void ctf_bt_visit(const bt_field *field, const char *name, const struct raw_visi
 	else if (is_type(field, BT_FIELD_CLASS_TYPE_ARRAY))
 		visit_array(field, name, visitor, arg);
 	else
-		visit_choice(field, name, visitor, arg);
+		visit_variant(field, name, visitor, arg);
 }

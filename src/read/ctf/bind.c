@@ -17,7 +17,7 @@ const struct raw_field ctf_perf_fields[CTF_CONTEXT_FIELDS] = {
 };
 
 #define PACKET(name, member) { name, offsetof(struct ctf_packet, member), 8, RAW_NUMBER }
-static const struct raw_field about_packet[] = {
+static const struct raw_field packet_members[] = {
 	PACKET("magic", magic),
 	PACKET("stream_id", stream),
 	PACKET("stream_instance_id", instance),
@@ -30,17 +30,18 @@ static const struct raw_field about_packet[] = {
 	PACKET("cpu_id", cpu),
 };
 
-static void add_want(ctf_wants *wants, const struct ctf_field *field, const struct raw_field *f)
+static void add_selection(ctf_selections *selections, const struct ctf_field *field,
+			  const struct raw_field *f)
 {
-	*vec_push(wants) = (struct ctf_want){ field, f->offset, f->size, f->type };
+	*vec_push(selections) = (struct ctf_selection){ field, f->offset, f->size, f->type };
 }
 
 /*
- * Wants what is called path below a struct.  The option of a variant is no level
- * of its own, so there may be one in each of them.  Whether there is any.
+ * Selects the fields that a path names, and returns whether there are any.  The
+ * options of a variant are not a level of the path, so each option can contain one.
  */
-static bool want_path(const struct ctf_field *field, const char *path, size_t len,
-		      const struct raw_field *f, ctf_wants *wants)
+static bool select_path(const struct ctf_field *field, const char *path, size_t len,
+			const struct raw_field *f, ctf_selections *selections)
 {
 	bool is_variant = field->type->kind == CTF_VARIANT;
 	const char *dot = memchr(path, '.', len);
@@ -51,26 +52,28 @@ static bool want_path(const struct ctf_field *field, const char *path, size_t le
 		const struct ctf_field *child = &field->children[i];
 
 		if (is_variant) {
-			found |= want_path(child, path, len, f, wants);
+			found |= select_path(child, path, len, f, selections);
 		} else if (field->type->kind == CTF_STRUCT && strlen(child->name) == first &&
 			   memcmp(child->name, path, first) == 0) {
 			if (!dot)
-				add_want(wants, child, f);
-			found |= !dot || want_path(child, dot + 1, len - first - 1, f, wants);
+				add_selection(selections, child, f);
+			found |=
+				!dot || select_path(child, dot + 1, len - first - 1, f, selections);
 		}
 	}
 	return found;
 }
 
-/* The first of its names in a range of the group's structs; false if none is there. */
-static bool want_field(const struct ctf_group *group, unsigned from, unsigned to,
-		       const struct raw_field *f, ctf_wants *wants)
+/* Selects the first of the names in f that a range of the group's structs contains. */
+static bool select_field(const struct ctf_group *group, unsigned from, unsigned to,
+			 const struct raw_field *f, ctf_selections *selections)
 {
 	for (const char *name = f->names; *name;) {
 		size_t len = strcspn(name, " ");
 
 		for (unsigned i = from; i < to; i++)
-			if (group->roots[i] && want_path(group->roots[i], name, len, f, wants))
+			if (group->roots[i] &&
+			    select_path(group->roots[i], name, len, f, selections))
 				return true;
 		name += len;
 		name += *name == ' ';
@@ -78,59 +81,65 @@ static bool want_field(const struct ctf_group *group, unsigned from, unsigned to
 	return false;
 }
 
-void ctf_bind_packet(const struct ctf_group *group, ctf_wants *wants, bool *ret_has_cpu)
+void ctf_bind_packet(const struct ctf_group *group, ctf_selections *selections, bool *ret_has_cpu)
 {
-	for (size_t i = 0; i < ARRAY_LEN(about_packet); i++) {
-		bool found = want_field(group, 0, CTF_ROOTS, &about_packet[i], wants);
+	for (size_t i = 0; i < ARRAY_LEN(packet_members); i++) {
+		bool found = select_field(group, 0, CTF_ROOTS, &packet_members[i], selections);
 
-		if (about_packet[i].offset == offsetof(struct ctf_packet, cpu))
+		if (packet_members[i].offset == offsetof(struct ctf_packet, cpu))
 			*ret_has_cpu = found;
 	}
 }
 
-/* perf writes the thread and the CPU beside an event's own fields. */
-static void bind_thread(struct ctf_event *event, enum raw_dialect dialect, ctf_wants *wants)
+/* In traces that perf converted, thread and CPU are fields of the payload. */
+static void select_thread(struct ctf_event *event, enum raw_dialect dialect,
+			  ctf_selections *selections)
 {
 	for (size_t i = 0; i < CTF_CONTEXT_FIELDS; i++) {
 		const struct raw_field *f = &ctf_context_fields[i];
-		bool found = want_field(&event->group, 0, 2, f, wants);
+		bool found = select_field(&event->group, 0, 2, f, selections);
 
 		if (dialect == RAW_KERNEL) {
-			found |= want_field(&event->group, 0, 2, &ctf_perf_fields[i], wants);
-			found |= want_field(&event->group, 2, 3, &ctf_perf_fields[i], wants);
+			found |= select_field(&event->group, 0, 2, &ctf_perf_fields[i], selections);
+			found |= select_field(&event->group, 2, 3, &ctf_perf_fields[i], selections);
 		}
 		if (f->offset == offsetof(struct raw_event, cpu))
 			event->has_cpu = found;
 	}
 }
 
-static void bind_head(const struct ctf_field *field, ctf_wants *wants, const char **ret_clock)
+static void select_header(const struct ctf_field *field, ctf_selections *selections,
+			  const char **ret_clock)
 {
 	bool is_number = ctf_is_number(field->type);
 
 	if (is_number && strcmp(field->name ?: "", "id") == 0)
-		*vec_push(wants) = (struct ctf_want){ field, offsetof(struct ctf_head, id), 8,
-						      CTF_WANT_NUMBER };
+		*vec_push(selections) =
+			(struct ctf_selection){ field, offsetof(struct ctf_event_header, id), 8,
+						CTF_SELECT_NUMBER };
 	if (is_number && field->type->clock) {
-		*vec_push(wants) = (struct ctf_want){ field, offsetof(struct ctf_head, clock), 8,
-						      CTF_WANT_CLOCK };
+		*vec_push(selections) =
+			(struct ctf_selection){ field, offsetof(struct ctf_event_header, clock), 8,
+						CTF_SELECT_CLOCK };
 		*ret_clock = field->type->clock;
 	}
 	if (field->type->kind == CTF_STRUCT || field->type->kind == CTF_VARIANT)
 		for (size_t i = 0; i < field->child_count; i++)
-			bind_head(&field->children[i], wants, ret_clock);
+			select_header(&field->children[i], selections, ret_clock);
 }
 
-void ctf_bind_header(const struct ctf_group *group, ctf_wants *wants, const char **ret_clock)
+void ctf_bind_header(const struct ctf_group *group, ctf_selections *selections,
+		     const char **ret_clock)
 {
 	*ret_clock = NULL;
 	for (unsigned i = 0; i < CTF_ROOTS; i++)
 		if (group->roots[i])
-			bind_head(group->roots[i], wants, ret_clock);
+			select_header(group->roots[i], selections, ret_clock);
 }
 
-/* The first three numbers of a call are its arguments; lengths that the tracer added are none. */
-static void want_arguments(const struct ctf_field *fields, ctf_wants *wants)
+/* The arguments of a system call are its first three numbers, except lengths added by the tracer.
+ */
+static void select_arguments(const struct ctf_field *fields, ctf_selections *selections)
 {
 	unsigned count = 0;
 
@@ -139,30 +148,30 @@ static void want_arguments(const struct ctf_field *fields, ctf_wants *wants)
 
 		if (!ctf_is_number(child->type) || strncmp(child->full_name, "__", 2) == 0)
 			continue;
-		*vec_push(wants) =
-			(struct ctf_want){ child,
-					   offsetof(struct raw_event, syscall.args) + 8 * count++,
-					   8, CTF_WANT_NUMBER };
+		*vec_push(selections) = (struct ctf_selection){
+			child, offsetof(struct raw_event, syscall.args) + 8 * count++, 8,
+			CTF_SELECT_NUMBER
+		};
 	}
 }
 
-void ctf_bind_event(struct ctf_event *event, enum raw_dialect dialect, ctf_wants *wants)
+void ctf_bind_event(struct ctf_event *event, enum raw_dialect dialect, ctf_selections *selections)
 {
 	int nr;
 	const struct raw_layout *layout =
 		raw_layout_find(dialect, event->name, strlen(event->name), &nr);
 
 	event->blank = raw_event_empty(layout ? layout->kind : RAW_OTHER);
-	bind_thread(event, dialect, wants);
+	select_thread(event, dialect, selections);
 	if (!layout)
 		return;
 	for (size_t i = 0; i < RAW_FIELDS && layout->fields[i].names; i++)
-		want_field(&event->group, 2, 3, &layout->fields[i], wants);
+		select_field(&event->group, 2, 3, &layout->fields[i], selections);
 	if (nr == SYSCALL_NONE)
 		return;
 	event->blank.syscall.nr = nr;
 	if (layout->kind == RAW_SYSCALL_ENTER && event->group.roots[2])
-		want_arguments(event->group.roots[2], wants);
+		select_arguments(event->group.roots[2], selections);
 }
 
 static bool has_clock(const struct ctf_field *field)
@@ -175,7 +184,7 @@ static bool has_clock(const struct ctf_field *field)
 	return false;
 }
 
-bool ctf_has_clock(const struct ctf_group *group)
+bool ctf_group_has_clock(const struct ctf_group *group)
 {
 	for (unsigned i = 0; i < CTF_ROOTS; i++)
 		if (group->roots[i] && has_clock(group->roots[i]))

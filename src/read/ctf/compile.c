@@ -5,17 +5,17 @@
 #include "read/ctf/program_internal.h"
 #include "read/raw/raw.h"
 
-struct compiling {
+struct compiler {
 	struct ctf_layout *layout;
-	const ctf_wants *wants;
+	const ctf_selections *selections;
 	VEC(struct ctf_op) ops;
-	VEC(struct ctf_take) takes;
+	VEC(struct ctf_load) loads;
 	VEC(struct ctf_case) cases;
-	size_t run; /* the run that is still open, by its number + 1; 0 if none is */
-	bool is_too_much;
+	size_t run; /* index + 1 of the open run; 0 if none */
+	bool is_over_budget;
 };
 
-static struct ctf_op *add_op(struct compiling *c, enum ctf_op_kind kind)
+static struct ctf_op *add_op(struct compiler *c, enum ctf_op_kind kind)
 {
 	struct ctf_op *op = vec_push(&c->ops);
 
@@ -25,10 +25,10 @@ static struct ctf_op *add_op(struct compiling *c, enum ctf_op_kind kind)
 }
 
 /*
- * The run that goes on with something of this alignment.  How far that is from
- * the run's begin is known only if the begin is aligned as much.
+ * The run to which a field of this alignment is added.  The distance from the start
+ * of the run is constant only if the start has at least the same alignment.
  */
-static struct ctf_op *open_run(struct compiling *c, uint32_t align)
+static struct ctf_op *open_run(struct compiler *c, uint32_t align)
 {
 	struct ctf_op *run = c->run ? &c->ops.items[c->run - 1] : NULL;
 
@@ -37,15 +37,15 @@ static struct ctf_op *open_run(struct compiling *c, uint32_t align)
 	if (!run || run->align < align || run->bits > CTF_FIELD_BITS) {
 		run = add_op(c, CTF_OP_RUN);
 		run->align = align;
-		run->first = c->takes.count;
+		run->first = c->loads.count;
 	}
 	run->bits = (run->bits + align - 1) & -(uint64_t)align;
 	return run;
 }
 
-static void add_take(struct compiling *c, struct ctf_op *run, struct ctf_take take)
+static void add_load(struct compiler *c, struct ctf_op *run, struct ctf_load load)
 {
-	*vec_push(&c->takes) = take;
+	*vec_push(&c->loads) = load;
 	run->count++;
 }
 
@@ -54,50 +54,50 @@ static bool is_host_order(const struct ctf_field *f)
 	return f->type->size == 8 || f->is_big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }
 
-/* How to take a number that begins at offset bits of a run. */
-static struct ctf_take number_take(const struct ctf_op *run, const struct ctf_field *f,
-				   unsigned place_size)
+/* Loads a number at the current end of a run. */
+static struct ctf_load number_load(const struct ctf_op *run, const struct ctf_field *f,
+				   unsigned target_size)
 {
-	struct ctf_take take = { .kind = CTF_BIT_NUMBER,
+	struct ctf_load load = { .kind = CTF_BIT_NUMBER,
 				 .size = f->type->size,
-				 .place_size = place_size,
+				 .target_size = target_size,
 				 .is_signed = f->type->is_signed,
 				 .is_big = f->is_big,
 				 .offset = run->bits };
 	bool is_bytes = run->align >= 8 && run->bits % 8 == 0 && is_host_order(f);
 
-	if (!is_bytes || (take.size & (take.size - 1)) || take.size < 8)
-		return take;
-	take.offset /= 8;
-	if (take.size == 8 * place_size && place_size >= 4)
-		take.kind = place_size == 4 ? CTF_COPY_4 : CTF_COPY_8;
+	if (!is_bytes || (load.size & (load.size - 1)) || load.size < 8)
+		return load;
+	load.offset /= 8;
+	if (load.size == 8 * target_size && target_size >= 4)
+		load.kind = target_size == 4 ? CTF_COPY_4 : CTF_COPY_8;
 	else
-		take.kind = take.size == 8    ? CTF_NUMBER_8
-			    : take.size == 16 ? CTF_NUMBER_16
-			    : take.size == 32 ? CTF_NUMBER_32
+		load.kind = load.size == 8    ? CTF_NUMBER_8
+			    : load.size == 16 ? CTF_NUMBER_16
+			    : load.size == 32 ? CTF_NUMBER_32
 					      : CTF_NUMBER_64;
-	return take;
+	return load;
 }
 
-static void take_number(struct compiling *c, struct ctf_op *run, const struct ctf_field *f,
-			const struct ctf_want *want)
+static void load_number(struct compiler *c, struct ctf_op *run, const struct ctf_field *f,
+			const struct ctf_selection *selection)
 {
-	struct ctf_take take = number_take(run, f, want->size);
+	struct ctf_load load = number_load(run, f, selection->size);
 
-	if (want->type == CTF_WANT_CLOCK && !f->type->is_signed) {
-		take.kind = take.kind == CTF_NUMBER_32 ? CTF_CLOCK_32
-			    : take.kind == CTF_COPY_8  ? CTF_CLOCK_64
+	if (selection->type == CTF_SELECT_CLOCK && !f->type->is_signed) {
+		load.kind = load.kind == CTF_NUMBER_32 ? CTF_CLOCK_32
+			    : load.kind == CTF_COPY_8  ? CTF_CLOCK_64
 						       : CTF_BIT_CLOCK;
-		if (take.kind == CTF_BIT_CLOCK)
-			take.offset = run->bits;
-	} else if (want->type != CTF_WANT_NUMBER) {
+		if (load.kind == CTF_BIT_CLOCK)
+			load.offset = run->bits;
+	} else if (selection->type != CTF_SELECT_NUMBER) {
 		return;
 	}
-	take.place = want->place;
-	add_take(c, run, take);
+	load.target = selection->target;
+	add_load(c, run, load);
 }
 
-/* Whether the bytes of an array are in the order of the network: 4 or 16 of them are an address. */
+/* Whether an array is an IP address: 4 or 16 bytes in network byte order. */
 static bool is_address(const struct ctf_field *f)
 {
 	const struct ctf_field *element = &f->children[0];
@@ -107,78 +107,81 @@ static bool is_address(const struct ctf_field *f)
 	       ctf_stride(element) == element->type->size && (f->bits == 32 || f->bits == 128);
 }
 
-static void take_array(struct compiling *c, struct ctf_op *run, const struct ctf_field *f,
-		       const struct ctf_want *want)
+static void load_array(struct compiler *c, struct ctf_op *run, const struct ctf_field *f,
+		       const struct ctf_selection *selection)
 {
 	const struct ctf_field *element = &f->children[0];
-	struct ctf_take take = { .place = want->place, .length = f->type->length };
+	struct ctf_load load = { .target = selection->target, .length = f->type->length };
 	bool is_bytes = run->align >= 8 && run->bits % 8 == 0;
 
-	if (want->type == CTF_WANT_TEXT && ctf_is_text(f->type) && is_bytes) {
-		take.kind = take.length == 16 ? CTF_TEXT_16 : CTF_TEXT;
-		take.offset = run->bits / 8;
-	} else if (want->type == CTF_WANT_ADDRESS && is_address(f) && is_bytes &&
-		   f->bits / 8 <= want->size) {
-		take.kind = CTF_BYTES;
-		take.offset = run->bits / 8;
-		take.length = f->bits / 8;
-	} else if (want->type == CTF_WANT_NUMBERS && ctf_is_number(element->type)) {
-		take = number_take(run, element, 8);
-		take.kind = CTF_BIT_NUMBERS;
-		take.offset = run->bits;
-		take.place = want->place;
-		take.stride = ctf_stride(element);
-		take.length = f->type->length < want->size / 8u ? f->type->length : want->size / 8u;
+	if (selection->type == CTF_SELECT_TEXT && ctf_is_text(f->type) && is_bytes) {
+		load.kind = load.length == 16 ? CTF_TEXT_16 : CTF_TEXT;
+		load.offset = run->bits / 8;
+	} else if (selection->type == CTF_SELECT_ADDRESS && is_address(f) && is_bytes &&
+		   f->bits / 8 <= selection->size) {
+		load.kind = CTF_BYTES;
+		load.offset = run->bits / 8;
+		load.length = f->bits / 8;
+	} else if (selection->type == CTF_SELECT_NUMBERS && ctf_is_number(element->type)) {
+		load = number_load(run, element, 8);
+		load.kind = CTF_BIT_NUMBERS;
+		load.offset = run->bits;
+		load.target = selection->target;
+		load.stride = ctf_stride(element);
+		load.length = f->type->length < selection->size / 8u ? f->type->length
+								     : selection->size / 8u;
 	} else {
 		return;
 	}
-	add_take(c, run, take);
+	add_load(c, run, load);
 }
 
-/* Something of fixed size that is taken as a whole. */
-static void compile_fixed(struct compiling *c, const struct ctf_field *f)
+/* Adds a number or an array of constant size to the open run. */
+static void compile_fixed(struct compiler *c, const struct ctf_field *f)
 {
 	struct ctf_op *run = open_run(c, f->type->align);
 
 	if (f->slot != CTF_NO_SLOT) {
-		struct ctf_take take = number_take(run, f, 8);
+		struct ctf_load load = number_load(run, f, 8);
 
-		take.to_slot = true;
-		take.place = f->slot * sizeof(uint64_t);
-		add_take(c, run, take);
+		load.to_slot = true;
+		load.target = f->slot * sizeof(uint64_t);
+		add_load(c, run, load);
 	}
-	for (size_t i = 0; i < c->wants->count; i++) {
-		const struct ctf_want *want = &c->wants->items[i];
+	for (size_t i = 0; i < c->selections->count; i++) {
+		const struct ctf_selection *selection = &c->selections->items[i];
 
-		if (want->field != f)
+		if (selection->field != f)
 			continue;
 		if (ctf_is_number(f->type))
-			take_number(c, run, f, want);
+			load_number(c, run, f, selection);
 		else if (f->type->kind == CTF_ARRAY)
-			take_array(c, run, f, want);
+			load_array(c, run, f, selection);
 	}
 	run->bits += f->bits;
 }
 
-/* The want of a field as text. */
-static const struct ctf_want *text_want(struct compiling *c, const struct ctf_field *f)
+/* The selection of a field as text, or NULL. */
+static const struct ctf_selection *text_selection(struct compiler *c, const struct ctf_field *f)
 {
-	for (size_t i = 0; i < c->wants->count; i++)
-		if (c->wants->items[i].field == f && c->wants->items[i].type == CTF_WANT_TEXT)
-			return &c->wants->items[i];
+	for (size_t i = 0; i < c->selections->count; i++)
+		if (c->selections->items[i].field == f &&
+		    c->selections->items[i].type == CTF_SELECT_TEXT)
+			return &c->selections->items[i];
 	return NULL;
 }
 
-static void compile_text(struct compiling *c, const struct ctf_field *f, enum ctf_op_kind kind)
+static void compile_text(struct compiler *c, const struct ctf_field *f, enum ctf_op_kind kind)
 {
-	const struct ctf_want *want = text_want(c, f);
+	const struct ctf_selection *selection = text_selection(c, f);
 	struct ctf_op *op = add_op(c, kind);
 
 	op->align = f->type->align;
-	op->first = c->takes.count;
-	op->count = want ? 1 : 0;
-	if (want)
-		*vec_push(&c->takes) = (struct ctf_take){ .kind = CTF_TEXT, .place = want->place };
+	op->first = c->loads.count;
+	op->count = selection ? 1 : 0;
+	if (selection)
+		*vec_push(&c->loads) =
+			(struct ctf_load){ .kind = CTF_TEXT, .target = selection->target };
 	if (kind == CTF_OP_ITEMS) {
 		op->slot = f->reference->slot;
 		op->bits = ctf_stride(&f->children[0]);
@@ -188,9 +191,9 @@ static void compile_text(struct compiling *c, const struct ctf_field *f, enum ct
 	}
 }
 
-static void compile(struct compiling *c, const struct ctf_field *f);
+static void compile(struct compiler *c, const struct ctf_field *f);
 
-static void compile_loop(struct compiling *c, const struct ctf_field *f)
+static void compile_loop(struct compiler *c, const struct ctf_field *f)
 {
 	size_t loop = c->ops.count;
 	struct ctf_op *op = add_op(c, CTF_OP_LOOP);
@@ -204,8 +207,8 @@ static void compile_loop(struct compiling *c, const struct ctf_field *f)
 	c->ops.items[loop].next = c->ops.count;
 }
 
-/* The values of the tag that stand for an option. */
-static void add_cases(struct compiling *c, const struct ctf_field *f, size_t option, uint32_t next)
+/* Adds the tag values that select an option. */
+static void add_cases(struct compiler *c, const struct ctf_field *f, size_t option, uint32_t next)
 {
 	const struct ctf_type *tag = f->reference->type;
 	uint64_t bias = tag->is_signed ? CTF_SIGN_BIT : 0;
@@ -217,19 +220,19 @@ static void add_cases(struct compiling *c, const struct ctf_field *f, size_t opt
 						   tag->labels[i].high ^ bias, next };
 }
 
-static void compile_variant(struct compiling *c, const struct ctf_field *f)
+static void compile_variant(struct compiler *c, const struct ctf_field *f)
 {
-	uint64_t looks = (uint64_t)f->child_count * f->reference->type->count / 8;
+	uint64_t lookups = (uint64_t)f->child_count * f->reference->type->count / 8;
 	size_t variant = c->ops.count;
 	struct ctf_op *op = add_op(c, CTF_OP_VARIANT);
 	VEC(uint32_t) targets = { 0 };
 	VEC(size_t) jumps = { 0 };
 
-	if (looks >= c->layout->budget) {
-		c->is_too_much = true;
+	if (lookups >= c->layout->budget) {
+		c->is_over_budget = true;
 		return;
 	}
-	c->layout->budget -= looks;
+	c->layout->budget -= lookups;
 	op->slot = f->reference->slot;
 	op->is_signed = f->reference->type->is_signed;
 	for (size_t i = 0; i < f->child_count; i++) {
@@ -249,7 +252,7 @@ static void compile_variant(struct compiling *c, const struct ctf_field *f)
 	vec_done(&jumps);
 }
 
-static void compile(struct compiling *c, const struct ctf_field *f)
+static void compile(struct compiler *c, const struct ctf_field *f)
 {
 	switch (f->type->kind) {
 	case CTF_INTEGER:
@@ -283,7 +286,7 @@ static void compile(struct compiling *c, const struct ctf_field *f)
 	}
 }
 
-static void *keep(struct compiling *c, const void *items, size_t size)
+static void *copy_to_arena(struct compiler *c, const void *items, size_t size)
 {
 	void *copy = arena_alloc(c->layout->arena, size + 1);
 
@@ -292,22 +295,22 @@ static void *keep(struct compiling *c, const void *items, size_t size)
 	return copy;
 }
 
-int ctf_program_make(struct ctf_layout *layout, const struct ctf_group *group,
-		     const ctf_wants *wants, struct ctf_program *ret, struct err *err)
+int ctf_program_compile(struct ctf_layout *layout, const struct ctf_group *group,
+			const ctf_selections *selections, struct ctf_program *ret, struct err *err)
 {
-	struct compiling c = { .layout = layout, .wants = wants };
+	struct compiler c = { .layout = layout, .selections = selections };
 
 	for (unsigned i = 0; i < CTF_ROOTS; i++)
 		if (group->roots[i])
 			compile(&c, group->roots[i]);
 	add_op(&c, CTF_OP_END);
-	ret->ops = keep(&c, c.ops.items, c.ops.count * sizeof(c.ops.items[0]));
-	ret->takes = keep(&c, c.takes.items, c.takes.count * sizeof(c.takes.items[0]));
-	ret->cases = keep(&c, c.cases.items, c.cases.count * sizeof(c.cases.items[0]));
+	ret->ops = copy_to_arena(&c, c.ops.items, c.ops.count * sizeof(c.ops.items[0]));
+	ret->loads = copy_to_arena(&c, c.loads.items, c.loads.count * sizeof(c.loads.items[0]));
+	ret->cases = copy_to_arena(&c, c.cases.items, c.cases.count * sizeof(c.cases.items[0]));
 	vec_done(&c.ops);
-	vec_done(&c.takes);
+	vec_done(&c.loads);
 	vec_done(&c.cases);
-	if (c.is_too_much)
-		return err_set(err, -EBADMSG, "its metadata describes too many variants");
+	if (c.is_over_budget)
+		return err_set(err, -EBADMSG, "the metadata describes too many variants");
 	return 0;
 }

@@ -10,10 +10,10 @@
 #include "read/ctf/visit.h"
 #include "read/raw/input.h"
 
-/* Streams in the order of their next items, the smallest first, as a heap. */
-struct turn {
+/* An entry of the heap of streams, ordered by the time of their next items. */
+struct queued_stream {
 	nsec_t time;
-	size_t order; /* among streams of the same time */
+	size_t order; /* index of the stream, for items of the same time */
 	struct ctf_stream *stream;
 };
 
@@ -23,17 +23,17 @@ struct ctf {
 	struct file_set files;
 	VEC(struct ctf_trace *) traces;
 	VEC(struct ctf_stream *) streams;
-	VEC(struct turn) turns;
+	VEC(struct queued_stream) queue;
 	struct ctf_damage damage;
 	uint32_t type_count;
 
-	/* The last event: */
-	const struct ctf_event *event; /* NULL if it was none */
+	/* The last event. */
+	const struct ctf_event *event; /* NULL after a loss */
 	const struct ctf_stream_type *stream_type;
 	struct ctf_bits event_at, context_at;
 };
 
-/* What of a packet's context is about the packet and not about its events. */
+/* Fields of a packet's context that describe the packet, not its events. */
 static const char packet_fields[] = "timestamp_begin timestamp_end content_size packet_size "
 				    "packet_seq_num events_discarded";
 
@@ -49,44 +49,44 @@ static void ctf_free(struct raw_source *source)
 		ctf_trace_free(c->traces.items[i]);
 	vec_done(&c->streams);
 	vec_done(&c->traces);
-	vec_done(&c->turns);
+	vec_done(&c->queue);
 	file_set_done(&c->files);
 	free(c->source.warning);
 	free(c->name);
 	free(c);
 }
 
-static inline bool is_before(const struct turn *a, const struct turn *b)
+static inline bool is_before(const struct queued_stream *a, const struct queued_stream *b)
 {
 	return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
-/* Puts the turn at i where it belongs, below that. */
+/* Moves the entry at i down to its position in the heap. */
 static void sink(struct ctf *c, size_t i)
 {
-	struct turn *turns = c->turns.items, turn = turns[i];
+	struct queued_stream *queue = c->queue.items, entry = queue[i];
 
-	for (size_t child; (child = 2 * i + 1) < c->turns.count; i = child) {
-		if (child + 1 < c->turns.count && is_before(&turns[child + 1], &turns[child]))
+	for (size_t child; (child = 2 * i + 1) < c->queue.count; i = child) {
+		if (child + 1 < c->queue.count && is_before(&queue[child + 1], &queue[child]))
 			child++;
-		if (!is_before(&turns[child], &turn))
+		if (!is_before(&queue[child], &entry))
 			break;
-		turns[i] = turns[child];
+		queue[i] = queue[child];
 	}
-	turns[i] = turn;
+	queue[i] = entry;
 }
 
-/* What could not be read, once all has been. */
-static void tell_damage(struct ctf *c)
+/* Warns of damage, after the last event. */
+static void report_damage(struct ctf *c)
 {
 	if (!c->damage.count || c->source.warning)
 		return;
 	c->source.warning =
-		must_printf("'%s' is damaged in %" PRIu64 " place%s, first in %s", c->name,
+		must_printf("'%s' is damaged (%" PRIu64 " error%s), first in %s", c->name,
 			    c->damage.count, c->damage.count == 1 ? "" : "s", c->damage.first);
 }
 
-static void remember(struct ctf *c, const struct ctf_stream *stream)
+static void set_last_event(struct ctf *c, const struct ctf_stream *stream)
 {
 	c->event = stream->item == CTF_EVENT ? stream->event : NULL;
 	c->stream_type = stream->type;
@@ -99,21 +99,21 @@ static int ctf_next(struct raw_source *source, struct raw_event *ret, struct err
 {
 	struct ctf *c = (struct ctf *)source;
 
-	while (c->turns.count) {
-		struct turn *first = &c->turns.items[0];
+	while (c->queue.count) {
+		struct queued_stream *first = &c->queue.items[0];
 
-		remember(c, first->stream);
+		set_last_event(c, first->stream);
 
-		bool is_good = ctf_stream_take(first->stream, ret);
+		bool is_good = ctf_stream_pop(first->stream, ret);
 
 		first->time = first->stream->time;
 		if (first->stream->item == CTF_NO_ITEM)
-			*first = c->turns.items[--c->turns.count];
+			*first = c->queue.items[--c->queue.count];
 		sink(c, 0);
 		if (is_good)
 			return 1;
 	}
-	tell_damage(c);
+	report_damage(c);
 	return 0;
 }
 
@@ -147,7 +147,7 @@ static const char *ctf_type_name(struct raw_source *source, uint32_t type)
 	return "";
 }
 
-/* The directory of a file, as the length of its name up to there. */
+/* The length of the directory part of a file's name. */
 static size_t directory_of(const struct trace_file *file)
 {
 	const char *slash = strrchr(file->name, '/');
@@ -161,7 +161,7 @@ static bool is_metadata(const struct trace_file *file)
 	       ctf_is_metadata(file->data, file->size);
 }
 
-static bool is_beside(const struct trace_file *a, const struct trace_file *b)
+static bool same_directory(const struct trace_file *a, const struct trace_file *b)
 {
 	size_t len = directory_of(a);
 
@@ -176,21 +176,21 @@ bool ctf_has_trace(const struct file_set *files)
 	return false;
 }
 
-/* A file and where it belongs, before files are put together to streams. */
-struct candidate {
+/* A file of a stream, before the files are grouped into streams. */
+struct stream_file {
 	struct ctf_file file;
 	const struct ctf_trace *trace;
 	size_t trace_number, number;
 	uint64_t stream, instance;
 };
 
-typedef VEC(struct candidate) candidate_list;
+typedef VEC(struct stream_file) stream_file_list;
 
 #define COMPARE(a, b) \
 	if ((a) != (b)) \
 	return (a) < (b) ? -1 : 1
 
-static int compare_streams(const struct candidate *x, const struct candidate *y)
+static int compare_streams(const struct stream_file *x, const struct stream_file *y)
 {
 	COMPARE(x->trace_number, y->trace_number);
 	COMPARE(x->stream, y->stream);
@@ -198,9 +198,9 @@ static int compare_streams(const struct candidate *x, const struct candidate *y)
 	return 0;
 }
 
-static int compare_candidates(const void *a, const void *b)
+static int compare_files(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
+	const struct stream_file *x = a, *y = b;
 	int order = compare_streams(x, y);
 
 	if (order)
@@ -210,20 +210,20 @@ static int compare_candidates(const void *a, const void *b)
 	return 0;
 }
 
-static void find_files(struct ctf *c, const struct trace_file *metadata, candidate_list *list)
+static void find_files(struct ctf *c, const struct trace_file *metadata, stream_file_list *list)
 {
 	const struct ctf_trace *trace = c->traces.items[c->traces.count - 1];
 
 	for (size_t i = 0; i < c->files.items.count; i++) {
 		const struct trace_file *f = &c->files.items.items[i];
-		struct candidate found = { .file = { f->name, f->data, f->size, 0 },
-					   .trace = trace,
-					   .trace_number = c->traces.count,
-					   .number = i };
+		struct stream_file found = { .file = { f->name, f->data, f->size, 0 },
+					     .trace = trace,
+					     .trace_number = c->traces.count,
+					     .number = i };
 		struct ctf_packet packet;
 		struct err err;
 
-		if (!is_beside(metadata, f))
+		if (!same_directory(metadata, f))
 			continue;
 		if (ctf_stream_identify(trace, &found.file, &packet, &err) < 0) {
 			if (!c->damage.count++)
@@ -238,14 +238,14 @@ static void find_files(struct ctf *c, const struct trace_file *metadata, candida
 	}
 }
 
-static void make_streams(struct ctf *c, candidate_list *list)
+static void make_streams(struct ctf *c, stream_file_list *list)
 {
 	struct ctf_stream *stream = NULL;
 
 	if (list->count)
-		qsort(list->items, list->count, sizeof(list->items[0]), compare_candidates);
+		qsort(list->items, list->count, sizeof(list->items[0]), compare_files);
 	for (size_t i = 0; i < list->count; i++) {
-		const struct candidate *found = &list->items[i];
+		const struct stream_file *found = &list->items[i];
 
 		if (!stream || compare_streams(found, found - 1) != 0) {
 			stream = must_alloc(sizeof(*stream));
@@ -265,13 +265,13 @@ static void begin_streams(struct ctf *c)
 
 		ctf_stream_begin(s);
 		if (s->item != CTF_NO_ITEM)
-			*vec_push(&c->turns) = (struct turn){ s->time, i, s };
+			*vec_push(&c->queue) = (struct queued_stream){ s->time, i, s };
 	}
-	for (size_t i = c->turns.count / 2; i-- > 0;)
+	for (size_t i = c->queue.count / 2; i-- > 0;)
 		sink(c, i);
 }
 
-/* When a clock began, in ns since 1970; 0 if that is not within centuries. */
+/* The origin of a clock, in ns since 1970; 0 if it does not fit into 64 bits. */
 static int64_t epoch_of(const struct ctf_clock *clock)
 {
 	__int128 ns = (__int128)clock->offset_s * NSEC_PER_SEC +
@@ -281,11 +281,11 @@ static int64_t epoch_of(const struct ctf_clock *clock)
 }
 
 /*
- * The line of time is that of the first clock.  A clock of the same uuid shows
- * the same, though each trace of a session has looked anew when it began, and
- * so found a slightly different moment.
+ * All times are converted to the first clock.  Clocks with the same uuid are the same
+ * clock; their offsets differ slightly only because each trace of a session measures
+ * the offset when it starts.
  */
-static void place_clocks(struct ctf *c)
+static void align_clocks(struct ctf *c)
 {
 	const struct ctf_clock *base = c->traces.items[0]->streams.items[0].clock;
 
@@ -304,7 +304,7 @@ static void place_clocks(struct ctf *c)
 	c->source.is_monotonic = strcmp(base->name, "monotonic") == 0;
 }
 
-/* What sonde exported is numbered as since 4.14, whatever it was recorded with. */
+/* Traces exported by sonde use the numbering of Linux 4.14, whatever kernel they are from. */
 static struct raw_states states_of(const struct ctf_trace *trace)
 {
 	bool is_ours = trace->kinds & 1u << RAW_WAIT;
@@ -332,7 +332,8 @@ static int add_trace(struct ctf *c, const struct trace_file *metadata, struct er
 	if (c->source.host && trace->meta->host && strcmp(c->source.host, trace->meta->host) != 0)
 		return err_set(
 			err, -EINVAL,
-			"'%s' has traces of several hosts, '%s' and '%s': name them one by one",
+			"'%s' contains traces of two hosts, '%s' and '%s'; pass their directories "
+			"separately",
 			c->name, c->source.host, trace->meta->host);
 	if (!c->source.host)
 		c->source.host = trace->meta->host;
@@ -341,7 +342,7 @@ static int add_trace(struct ctf *c, const struct trace_file *metadata, struct er
 
 static int add_traces(struct ctf *c, struct err *err)
 {
-	candidate_list list = { 0 };
+	stream_file_list list = { 0 };
 	int code = 0;
 
 	file_set_sort(&c->files);
@@ -352,8 +353,8 @@ static int add_traces(struct ctf *c, struct err *err)
 				find_files(c, &c->files.items.items[i], &list);
 		}
 	if (code == 0 && !c->traces.count)
-		code = err_set(err, -EBADMSG,
-			       "'%s' holds no CTF trace: no file 'metadata' that is one", c->name);
+		code = err_set(err, -EBADMSG, "'%s' is not a CTF trace: no valid file 'metadata'",
+			       c->name);
 	if (code == 0)
 		make_streams(c, &list);
 	vec_done(&list);
@@ -383,7 +384,7 @@ int ctf_source_new(const char *name, struct file_set *files, struct raw_source *
 		ctf_free(&c->source);
 		return code;
 	}
-	place_clocks(c);
+	align_clocks(c);
 	begin_streams(c);
 	*ret = &c->source;
 	return 0;

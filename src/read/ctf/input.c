@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctf_input - CTF as a format: how a directory is recognised, and who reads it.
+ * ctf_input - the input format "ctf": detects and opens CTF directories.
  *
- * Our own decoder reads what LTTng writes, and more.  What it does not cover is
- * left to libbabeltrace2, which is several times slower, if that is there.
+ * Our own decoder reads all traces of LTTng, and others.  Traces with features that
+ * it does not support are read through libbabeltrace2, if sonde was built with it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,13 +17,13 @@
 #include "read/raw/input.h"
 
 enum {
-	DEPTH = 8,          /* how far below a directory traces are looked for, */
-	DIRECTORIES = 4096, /* and in how many at most */
+	DEPTH = 8,          /* maximum depth of a trace below the directory */
+	DIRECTORIES = 4096, /* maximum number of directories searched */
 };
 
-struct search {
-	struct file_set *files; /* NULL, if it is enough to know whether there is a trace */
-	unsigned left;          /* directories that may be looked at yet */
+struct trace_search {
+	struct file_set *files; /* NULL to search only for the existence of a trace */
+	unsigned left;          /* number of directories left to search */
 	bool found;
 	struct err *err;
 };
@@ -38,7 +38,7 @@ static bool has_metadata(const char *path)
 	return size > 0 && ctf_is_metadata(head, size);
 }
 
-static int look_in(struct search *s, const char *path, unsigned depth);
+static int search_directory(struct trace_search *s, const char *path, unsigned depth);
 
 static void closedirp(DIR **dir)
 {
@@ -46,7 +46,7 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-static int look_below(struct search *s, const char *path, unsigned depth)
+static int search_subdirectories(struct trace_search *s, const char *path, unsigned depth)
 {
 	_cleanup_(closedirp) DIR *dir = opendir(path);
 	int code = 0;
@@ -56,34 +56,34 @@ static int look_below(struct search *s, const char *path, unsigned depth)
 		struct stat st;
 
 		if (e->d_name[0] != '.' && lstat(name, &st) == 0 && S_ISDIR(st.st_mode))
-			code = look_in(s, name, depth + 1);
+			code = search_directory(s, name, depth + 1);
 	}
 	return code;
 }
 
-static int look_in(struct search *s, const char *path, unsigned depth)
+static int search_directory(struct trace_search *s, const char *path, unsigned depth)
 {
 	if (s->left == 0 || depth > DEPTH || (s->found && !s->files))
 		return 0;
 	s->left--;
 	if (!has_metadata(path))
-		return look_below(s, path, depth);
+		return search_subdirectories(s, path, depth);
 	s->found = true;
 	return s->files ? file_set_map(s->files, path, s->err) : 0;
 }
 
 int ctf_find_traces(const char *path, struct file_set *ret, struct err *err)
 {
-	struct search s = { .files = ret, .left = DIRECTORIES, .err = err };
+	struct trace_search s = { .files = ret, .left = DIRECTORIES, .err = err };
 
-	return look_in(&s, path, 0);
+	return search_directory(&s, path, 0);
 }
 
 static bool ctf_is_dir(const char *path)
 {
-	struct search s = { .left = DIRECTORIES };
+	struct trace_search s = { .left = DIRECTORIES };
 
-	look_in(&s, path, 0);
+	search_directory(&s, path, 0);
 	return s.found;
 }
 
@@ -96,7 +96,7 @@ static int fail_version_2(const char *name, struct err *err)
 		       name, name);
 }
 
-/* -ENOTSUP or -EPROTONOSUPPORT, with the reason, if libbabeltrace2 may be able to read them. */
+/* Returns -ENOTSUP or -EPROTONOSUPPORT if libbabeltrace2 can possibly read the files. */
 static int open_files(const char *name, struct file_set *files, struct input **ret, struct err *err)
 {
 	struct raw_source *source = NULL;

@@ -6,18 +6,18 @@
 
 #include "read/ctf/parser.h"
 
-/* How many looks at a field cost as much of the budget as making one. */
-enum { LOOKS = 64 };
+/* So many lookups cost as much of the budget as one new field. */
+enum { LOOKUPS_PER_FIELD = 64 };
 
-struct building {
+struct layout_builder {
 	struct ctf_layout *layout;
 	struct ctf_group *group;
-	unsigned root; /* which one is being built */
+	unsigned root; /* index of the root being built */
 	struct err *err;
-	uint64_t looks; /* what the search for fields has cost, in fields */
+	uint64_t lookups; /* cost of lookups so far, in fields */
 };
 
-/* The first name of a path, whose end is at *ret_rest: behind a dot, or NULL. */
+/* The length of the first name of a path; *ret_rest is the rest after the dot, or NULL. */
 static size_t first_name(const char *path, const char **ret_rest)
 {
 	size_t len = strcspn(path, ".");
@@ -38,7 +38,7 @@ static struct ctf_field *find_child(const struct ctf_field *field, size_t count,
 	return NULL;
 }
 
-/* What path names, among the first count members of a struct and in structs below. */
+/* Finds a path among the first count members of a struct and in nested structs. */
 static struct ctf_field *find_below(const struct ctf_field *field, size_t count, const char *path)
 {
 	while (field && path && field->type->kind == CTF_STRUCT) {
@@ -55,7 +55,7 @@ static struct ctf_field *find_below(const struct ctf_field *field, size_t count,
 	return NULL;
 }
 
-/* A path that begins with a scope, as stream.event.context.x. */
+/* Finds a path that begins with a scope, such as stream.event.context.x. */
 static struct ctf_field *find_absolute(const struct ctf_group *group, const char *path)
 {
 	for (unsigned i = 0; i < CTF_ROOTS; i++) {
@@ -70,8 +70,8 @@ static struct ctf_field *find_absolute(const struct ctf_group *group, const char
 	return NULL;
 }
 
-/* What stands before the field in the structs that it is in, the innermost first. */
-static struct ctf_field *find_relative(struct building *b, const struct ctf_field *field,
+/* Finds a path among the fields before this one in the enclosing structs, innermost first. */
+static struct ctf_field *find_relative(struct layout_builder *b, const struct ctf_field *field,
 				       const char *path)
 {
 	for (const struct ctf_field *up = field->parent; up; field = up, up = up->parent) {
@@ -80,7 +80,7 @@ static struct ctf_field *find_relative(struct building *b, const struct ctf_fiel
 		if (up->type->kind != CTF_STRUCT)
 			continue;
 		found = find_below(up, field - up->children, path);
-		b->looks += up->child_count / LOOKS;
+		b->lookups += up->child_count / LOOKUPS_PER_FIELD;
 		if (found)
 			return found;
 	}
@@ -100,7 +100,7 @@ static bool names_scope(const char *path)
 	       strncmp(path, "event.", 6) == 0 || strncmp(path, "env.", 4) == 0;
 }
 
-static int resolve(struct building *b, struct ctf_field *field)
+static int resolve(struct layout_builder *b, struct ctf_field *field)
 {
 	const char *path = field->type->ref;
 	struct ctf_field *found = path ? find_relative(b, field, path) : NULL;
@@ -108,12 +108,12 @@ static int resolve(struct building *b, struct ctf_field *field)
 	if (!found && path)
 		found = find_absolute(b->group, path);
 	if (!found && path && names_scope(path))
-		return err_set(b->err, -ENOTSUP, "field '%s' refers to '%s'", field->full_name,
-			       path);
+		return err_set(b->err, -ENOTSUP, "field '%s' refers to '%s', outside of its event",
+			       field->full_name, path);
 	if (!found || (field->type->kind == CTF_VARIANT ? found->type->kind != CTF_ENUM
 							: !ctf_is_number(found->type)))
 		return err_set(b->err, -EBADMSG,
-			       "field '%s' refers to '%s', which is no %s before it",
+			       "field '%s' refers to '%s', which is not a preceding %s",
 			       field->full_name, path ?: "",
 			       field->type->kind == CTF_VARIANT ? "enumeration" : "number");
 	if (found->slot == CTF_NO_SLOT) {
@@ -127,7 +127,7 @@ static int resolve(struct building *b, struct ctf_field *field)
 	return 0;
 }
 
-/* The bits of a struct, an array or a number, if these never change. */
+/* Computes the size of a field, if it is constant. */
 static void measure(struct ctf_field *f)
 {
 	const struct ctf_type *type = f->type;
@@ -148,16 +148,16 @@ static void measure(struct ctf_field *f)
 		f->bits = ctf_stride(&f->children[0]) * (type->length - 1ull) + f->children[0].bits;
 }
 
-static int build(struct building *b, struct ctf_field *f, unsigned depth);
+static int build(struct layout_builder *b, struct ctf_field *f, unsigned depth);
 
-static int build_children(struct building *b, struct ctf_field *f, unsigned depth)
+static int build_children(struct layout_builder *b, struct ctf_field *f, unsigned depth)
 {
 	const struct ctf_type *type = f->type;
 	bool has_members = type->kind == CTF_STRUCT || type->kind == CTF_VARIANT;
 
 	f->child_count = has_members ? type->count : type->element ? 1 : 0;
-	if (f->child_count + b->looks >= b->layout->budget)
-		return err_set(b->err, -EBADMSG, "its metadata describes too many fields");
+	if (f->child_count + b->lookups >= b->layout->budget)
+		return err_set(b->err, -EBADMSG, "the metadata describes too many fields");
 	b->layout->budget -= f->child_count;
 	f->children = arena_alloc(b->layout->arena, f->child_count * sizeof(*f->children) + 1);
 	for (size_t i = 0; i < f->child_count; i++) {
@@ -177,13 +177,13 @@ static int build_children(struct building *b, struct ctf_field *f, unsigned dept
 	return 0;
 }
 
-static int build(struct building *b, struct ctf_field *f, unsigned depth)
+static int build(struct layout_builder *b, struct ctf_field *f, unsigned depth)
 {
 	f->slot = CTF_NO_SLOT;
 	f->is_big =
 		f->type->order == CTF_NATIVE ? b->layout->meta->is_big : f->type->order == CTF_BIG;
 	if (depth > CTF_DEPTH)
-		return err_set(b->err, -EBADMSG, "its metadata describes fields nested too deep");
+		return err_set(b->err, -EBADMSG, "the metadata nests fields too deeply");
 
 	int code = build_children(b, f, depth);
 
@@ -194,14 +194,14 @@ static int build(struct building *b, struct ctf_field *f, unsigned depth)
 	measure(f);
 	if (f->bits > CTF_FIELD_BITS)
 		return err_set(b->err, -EBADMSG,
-			       "its metadata describes a field of impossible size");
+			       "the metadata describes a field that is too large");
 	return 0;
 }
 
 int ctf_layout_add(struct ctf_layout *layout, struct ctf_group *group, unsigned i,
 		   const struct ctf_type *type, struct err *err)
 {
-	struct building b = { layout, group, i, err, 0 };
+	struct layout_builder b = { layout, group, i, err, 0 };
 
 	if (!type)
 		return 0;

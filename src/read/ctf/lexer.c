@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-enum { CHARACTERS_FROM = 32 }; /* a token that is a character is above all kinds */
-_Static_assert((int)CTF_BAD < (int)CHARACTERS_FROM, "kinds and characters must not meet");
+enum { CHARACTERS_FROM = 32 }; /* single-character tokens are above all other kinds */
+_Static_assert((int)CTF_BAD < (int)CHARACTERS_FROM, "token kinds and characters overlap");
 
 static void skip_line(struct ctf_lexer *l)
 {
@@ -66,7 +66,7 @@ static int digit_of(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
 }
 
-/* Decimal, 0x or 0; what C puts behind a number (u, l) is passed over. */
+/* Decimal, 0x or 0; the suffixes of C (u, l) are ignored. */
 static void read_number(struct ctf_lexer *l, struct ctf_token *t)
 {
 	int base = 10;
@@ -183,12 +183,12 @@ bool ctf_token_is(const struct ctf_token *t, const char *word)
 	return t->kind == CTF_NAME && strlen(word) == t->len && memcmp(t->s, word, t->len) == 0;
 }
 
-/* What stands before the text of each packet, without padding. */
-struct packet_head {
+/* The header of a metadata packet, without padding. */
+struct metadata_packet {
 	uint32_t magic;
 	uint8_t uuid[16];
 	uint32_t checksum;
-	uint32_t content_bits, packet_bits; /* with this head */
+	uint32_t content_bits, packet_bits; /* including this header */
 	uint8_t compression, encryption, checksum_scheme;
 	uint8_t major, minor;
 } __attribute__((packed));
@@ -205,7 +205,7 @@ static bool is_packet(const void *data, size_t size)
 	return magic == PACKET_MAGIC || magic == __builtin_bswap32(PACKET_MAGIC);
 }
 
-/* Its metadata is JSON, each fragment behind a record separator. */
+/* The metadata of CTF 2 is JSON, with a record separator before each fragment. */
 static bool is_version_2(const char *data, size_t size)
 {
 	size_t at = 1;
@@ -225,13 +225,14 @@ bool ctf_is_metadata(const void *data, size_t size)
 	       (size >= sizeof(begin) - 1 && memcmp(data, begin, sizeof(begin) - 1) == 0);
 }
 
-/* NULL, or what is wrong with the packet at data; else its sizes in bytes. */
-static const char *read_head(const char *data, size_t left, size_t *ret_content, size_t *ret_packet)
+/* Reads the sizes of a packet, in bytes; returns NULL or the problem. */
+static const char *read_packet_header(const char *data, size_t left, size_t *ret_content,
+				      size_t *ret_packet)
 {
-	struct packet_head head;
+	struct metadata_packet head;
 
 	if (left < sizeof(head) || !is_packet(data, left))
-		return "no packet begins";
+		return "bad packet magic";
 	memcpy(&head, data, sizeof(head));
 
 	bool is_swapped = head.magic != PACKET_MAGIC;
@@ -240,9 +241,9 @@ static const char *read_head(const char *data, size_t left, size_t *ret_content,
 	size_t packet = (is_swapped ? __builtin_bswap32(head.packet_bits) : head.packet_bits) / 8;
 
 	if (head.compression || head.encryption)
-		return "a packet is compressed or encrypted";
+		return "compressed or encrypted packet";
 	if (content < sizeof(head) || content > packet || packet > left)
-		return "the sizes of a packet cannot be";
+		return "invalid packet size";
 	*ret_content = content;
 	*ret_packet = packet;
 	return NULL;
@@ -256,7 +257,7 @@ int ctf_metadata_text(const char *name, const void *data, size_t size, char **re
 	size_t used = 0, content, packet;
 
 	if (is_version_2(data, size))
-		return err_set(err, -EPROTONOSUPPORT, "'%s' is in CTF 2", name);
+		return err_set(err, -EPROTONOSUPPORT, "'%s' is CTF 2", name);
 	if (!is_packet(data, size)) {
 		*ret_text = NULL;
 		*ret_size = size;
@@ -264,14 +265,14 @@ int ctf_metadata_text(const char *name, const void *data, size_t size, char **re
 	}
 	text = must_alloc(size);
 	for (size_t at = 0; at < size; at += packet) {
-		const char *wrong = read_head(bytes + at, size - at, &content, &packet);
+		const char *problem = read_packet_header(bytes + at, size - at, &content, &packet);
 
-		if (wrong)
+		if (problem)
 			return err_set(err, -EBADMSG, "'%s' is damaged: %s at byte %zu", name,
-				       wrong, at);
-		memcpy(text + used, bytes + at + sizeof(struct packet_head),
-		       content - sizeof(struct packet_head));
-		used += content - sizeof(struct packet_head);
+				       problem, at);
+		memcpy(text + used, bytes + at + sizeof(struct metadata_packet),
+		       content - sizeof(struct metadata_packet));
+		used += content - sizeof(struct metadata_packet);
 	}
 	*ret_text = TAKE(text);
 	*ret_size = used;

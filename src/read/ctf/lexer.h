@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctf_lexer - the words of TSDL, the language in which CTF traces are described.
+ * ctf_lexer - tokens of TSDL, the language of CTF metadata.
  *
- * It looks like C's declarations, so its words are C's: names, numbers, strings,
- * punctuation; comments and blanks are nothing.  A metadata file is either that
- * text, or the same cut into packets with binary headers.
+ * TSDL resembles C declarations and has the same tokens: names, numbers, strings
+ * and punctuation.  A metadata file is either plain TSDL text, or TSDL text in
+ * packets with binary headers.
  */
 #ifndef SONDE_READ_CTF_LEXER_H
 #define SONDE_READ_CTF_LEXER_H
@@ -12,23 +12,23 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/* What is of none of these is its character: { } [ ] ( ) < > ; : , . * + - */
+/* A token of one character has that character as its kind: { } [ ] ( ) < > ; : , . * + - */
 enum ctf_token_kind {
-	CTF_END,    /* of the text */
-	CTF_NAME,   /* also the words of the language */
+	CTF_END,    /* end of the text */
+	CTF_NAME,   /* identifier or keyword */
 	CTF_NUMBER, /* without its sign */
 	CTF_STRING_LITERAL,
 	CTF_ASSIGN,   /* = */
 	CTF_TYPE_IS,  /* := */
 	CTF_ELLIPSIS, /* ... */
 	CTF_ARROW,    /* -> */
-	CTF_BAD,      /* of no kind; the text ends here */
+	CTF_BAD,      /* invalid; the lexer stops here */
 };
 
 struct ctf_token {
 	int kind; /* enum ctf_token_kind, or a character */
 	unsigned line;
-	const char *s; /* NAME: not terminated; STRING_LITERAL: what it stands for, terminated */
+	const char *s; /* NAME: not terminated; STRING_LITERAL: unescaped and terminated */
 	size_t len;
 	uint64_t number;
 };
@@ -36,21 +36,20 @@ struct ctf_token {
 struct ctf_lexer {
 	const char *at, *end; /* borrowed */
 	unsigned line;
-	struct arena *arena; /* borrowed; for strings */
+	struct arena *arena; /* borrowed; holds unescaped strings */
 };
 
 struct ctf_token ctf_lexer_next(struct ctf_lexer *lexer);
 
-/* Whether a name is this word. */
+/* Whether the token is this name. */
 bool ctf_token_is(const struct ctf_token *token, const char *word);
 
-/* Whether a metadata file begins so. */
+/* Whether data is the start of a metadata file. */
 bool ctf_is_metadata(const void *data, size_t size);
 
 /*
- * The text of a metadata file, out of its packets if it has them.  *ret_text is
- * memory of its own, or NULL if data is the text already.  -EPROTONOSUPPORT if it is
- * of CTF 2.
+ * Extracts the text of a metadata file from its packets.  *ret_text is allocated, or
+ * NULL if data is plain text.  Returns -EPROTONOSUPPORT if the metadata is CTF 2.
  */
 int ctf_metadata_text(const char *name, const void *data, size_t size, char **ret_text,
 		      size_t *ret_size, struct err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctf_metadata - the blocks of which a trace's metadata is made.
+ * ctf_metadata - parses the blocks of a trace's metadata.
  *
  *	trace { byte_order = le; packet.header := struct { ... }; };
  *	env { hostname = "web1"; tracer_name = "lttng-modules"; };
@@ -8,8 +8,7 @@
  *	stream { id = 0; event.header := struct ...; packet.context := struct ...; };
  *	event { name = "sched_switch"; id = 3; stream_id = 0; fields := struct { ... }; };
  *
- * A block is a list of values (=) and types (:=) with keys; what we do not know
- * among them is passed over.
+ * A block is a list of values (=) and types (:=) with keys.  Unknown keys are ignored.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -62,7 +61,7 @@ void ctf_expect(struct ctf_parser *p, int kind, const char *what)
 		ctf_fail_expected(p, what);
 }
 
-bool ctf_more(struct ctf_parser *p)
+bool ctf_in_block(struct ctf_parser *p)
 {
 	return !p->code && p->token.kind != '}' && p->token.kind != CTF_END;
 }
@@ -72,7 +71,7 @@ const char *ctf_parse_path(struct ctf_parser *p)
 	char path[CTF_WORDS];
 	size_t used = 0;
 	bool is_string = p->token.kind == CTF_STRING_LITERAL;
-	const char *string = p->token.s; /* in the arena already */
+	const char *string = p->token.s; /* already in the arena */
 
 	if (is_string && ctf_accept(p, CTF_STRING_LITERAL))
 		return string;
@@ -110,15 +109,15 @@ struct ctf_value ctf_parse_value(struct ctf_parser *p)
 	return value;
 }
 
-/* What a block's keys are given to; target is what the block describes. */
-struct block {
+/* Handlers for the keys of a block; target is the object that the block describes. */
+struct metadata_block {
 	void (*value)(struct ctf_parser *p, void *target, const char *key,
 		      const struct ctf_value *value);
 	void (*type)(struct ctf_parser *p, void *target, const char *key,
 		     const struct ctf_type *type);
 };
 
-static void parse_entry(struct ctf_parser *p, const struct block *block, void *target)
+static void parse_entry(struct ctf_parser *p, const struct metadata_block *block, void *target)
 {
 	const char *key = ctf_parse_path(p);
 
@@ -140,12 +139,12 @@ static void parse_entry(struct ctf_parser *p, const struct block *block, void *t
 	ctf_expect(p, ';', "';'");
 }
 
-static void parse_block(struct ctf_parser *p, const struct block *block, void *target)
+static void parse_block(struct ctf_parser *p, const struct metadata_block *block, void *target)
 {
 	size_t scope = ctf_scope_begin(p);
 
 	ctf_expect(p, '{', "'{'");
-	while (ctf_more(p))
+	while (ctf_in_block(p))
 		if (!ctf_parse_declaration(p))
 			parse_entry(p, block, target);
 	ctf_expect(p, '}', "'}'");
@@ -162,7 +161,7 @@ static void trace_value(struct ctf_parser *p, void *target, const char *key,
 		return;
 	if (v->is_number || (strcasecmp(v->text, "le") != 0 && strcasecmp(v->text, "be") != 0 &&
 			     strcasecmp(v->text, "network") != 0))
-		ctf_fail(p, -EBADMSG, "the trace's byte order must be le or be");
+		ctf_fail(p, -EBADMSG, "the byte order of a trace must be le or be");
 	else
 		meta->is_big = strcasecmp(v->text, "le") != 0;
 	meta->has_order = true;
@@ -254,10 +253,10 @@ static void event_type(struct ctf_parser *p, void *target, const char *key,
 
 static void parse_top(struct ctf_parser *p, struct ctf_metadata *meta)
 {
-	static const struct block trace = { trace_value, trace_type }, env = { env_value, NULL },
-				  clock = { clock_value, NULL },
-				  stream = { stream_value, stream_type },
-				  event = { event_value, event_type }, callsite = { 0 };
+	static const struct metadata_block trace = { trace_value, trace_type },
+					   env = { env_value, NULL }, clock = { clock_value, NULL },
+					   stream = { stream_value, stream_type },
+					   event = { event_value, event_type }, callsite = { 0 };
 
 	if (ctf_accept(p, ';') || ctf_parse_declaration(p)) {
 		return;
@@ -308,7 +307,7 @@ int ctf_metadata_parse(const char *name, const char *text, size_t size, struct c
 	while (!p.code && p.token.kind != CTF_END)
 		parse_top(&p, meta);
 	if (!p.code && !meta->has_order)
-		ctf_fail(&p, -EBADMSG, "no trace with a byte order is declared");
+		ctf_fail(&p, -EBADMSG, "the metadata declares no byte order");
 	vec_done(&p.symbols);
 	map_done(&p.latest);
 	if (p.code)

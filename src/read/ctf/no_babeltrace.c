@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in for ctf_babeltrace.c in a build without libbabeltrace2. */
+/* Replaces babeltrace.c in builds without libbabeltrace2. */
 #include <errno.h>
 
 #include "read/ctf/babeltrace.h"
@@ -9,7 +9,6 @@ int ctf_babeltrace_new(const char *path, struct raw_source **ret, struct err *er
 	struct err why = *err;
 
 	return err_set(err, -ENOTSUP,
-		       "%.300s; libbabeltrace2 could read that, but sonde was built without it "
-		       "(package libbabeltrace2-dev)",
+		       "%.300s; rebuild sonde with libbabeltrace2-dev to read such traces",
 		       why.text);
 }

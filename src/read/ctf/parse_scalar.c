@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types that hold no others: integers, floating-point numbers, strings.  Each is
- * a block of attributes, `integer { size = 32; signed = true; }`, of which all
- * are known by name and anything else is passed over, as it means nothing here.
+ * ctf_parse_scalar - parses integers, floating-point numbers and strings.
+ *
+ * Each is a block of attributes, such as `integer { size = 32; signed = true; }`.
+ * Unknown attributes are ignored.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -59,18 +60,18 @@ uint32_t ctf_align_of(struct ctf_parser *p, const struct ctf_value *v)
 	return 1;
 }
 
-/* The clock of clock.NAME.value. */
+/* The NAME in clock.NAME.value. */
 static const char *clock_of(struct ctf_parser *p, const struct ctf_value *v)
 {
 	size_t len = v->is_number ? 0 : strlen(v->text);
 
 	if (len <= 12 || strncmp(v->text, "clock.", 6) != 0 ||
 	    strcmp(v->text + len - 6, ".value") != 0) {
-		ctf_fail(p, -EBADMSG, "a number can be mapped only to clock.NAME.value");
+		ctf_fail(p, -EBADMSG, "a number can only be mapped to clock.NAME.value");
 		return NULL;
 	}
 
-	char *name = ctf_keep(p, v->text + 6, len - 11);
+	char *name = ctf_copy_to_arena(p, v->text + 6, len - 11);
 
 	name[len - 12] = '\0';
 	return name;
@@ -81,13 +82,13 @@ static bool is_true(const struct ctf_value *v)
 	return v->is_number ? v->number != 0 : strcasecmp(v->text, "true") == 0;
 }
 
-/* Sizes of a floating-point number come in two parts; NULL for what is none. */
+/* The size of a floating-point number, in bits. */
 struct real_size {
 	uint64_t mantissa, exponent;
 };
 
-static void take_attribute(struct ctf_parser *p, struct ctf_type *type, const char *key,
-			   const struct ctf_value *v, struct real_size *real)
+static void set_attribute(struct ctf_parser *p, struct ctf_type *type, const char *key,
+			  const struct ctf_value *v, struct real_size *real)
 {
 	bool is_integer = type->kind == CTF_INTEGER;
 
@@ -98,7 +99,7 @@ static void take_attribute(struct ctf_parser *p, struct ctf_type *type, const ch
 			type->size = v->number;
 	} else if (strcmp(key, "align") == 0 && type->kind != CTF_STRING) {
 		type->align = ctf_align_of(p, v);
-		type->is_packed = true;
+		type->has_align = true;
 	} else if (strcmp(key, "byte_order") == 0) {
 		type->order = order_of(p, v);
 	} else if (is_integer && strcmp(key, "signed") == 0) {
@@ -118,7 +119,7 @@ static void take_attribute(struct ctf_parser *p, struct ctf_type *type, const ch
 
 static void parse_attributes(struct ctf_parser *p, struct ctf_type *type, struct real_size *real)
 {
-	while (ctf_more(p)) {
+	while (ctf_in_block(p)) {
 		const char *key = ctf_parse_path(p);
 
 		ctf_expect(p, CTF_ASSIGN, "'='");
@@ -127,7 +128,7 @@ static void parse_attributes(struct ctf_parser *p, struct ctf_type *type, struct
 
 		ctf_expect(p, ';', "';'");
 		if (!p->code)
-			take_attribute(p, type, key, &value, real);
+			set_attribute(p, type, key, &value, real);
 	}
 	ctf_expect(p, '}', "'}'");
 }
@@ -141,7 +142,7 @@ const struct ctf_type *ctf_parse_integer(struct ctf_parser *p)
 	parse_attributes(p, type, NULL);
 	if (!type->size && !p->code)
 		ctf_fail(p, -EBADMSG, "a number has no size");
-	if (!type->is_packed)
+	if (!type->has_align)
 		type->align = type->size % 8 ? 1 : 8;
 	return type;
 }
@@ -159,7 +160,7 @@ const struct ctf_type *ctf_parse_real(struct ctf_parser *p)
 		type->size = 64;
 	else
 		ctf_fail(p, -EBADMSG, "floating-point numbers must have 32 or 64 bits");
-	if (!type->is_packed)
+	if (!type->has_align)
 		type->align = 8;
 	return type;
 }

@@ -7,8 +7,8 @@
 
 #include "base/hash.h"
 
-/* What a type is where parsing has failed, so that nobody has to ask. */
-static const struct ctf_type nothing = { .kind = CTF_STRUCT, .align = 1 };
+/* Returned after an error instead of NULL, so that callers need no check. */
+static const struct ctf_type invalid_type = { .kind = CTF_STRUCT, .align = 1 };
 
 struct ctf_type *ctf_new_type(struct ctf_parser *p, enum ctf_kind kind)
 {
@@ -19,7 +19,7 @@ struct ctf_type *ctf_new_type(struct ctf_parser *p, enum ctf_kind kind)
 	return type;
 }
 
-void *ctf_keep(struct ctf_parser *p, const void *items, size_t size)
+void *ctf_copy_to_arena(struct ctf_parser *p, const void *items, size_t size)
 {
 	void *copy = arena_alloc(p->arena, size ? size : 1);
 
@@ -49,7 +49,7 @@ static void define(struct ctf_parser *p, const char *name, const struct ctf_type
 
 	*vec_push(&p->symbols) = (struct ctf_symbol){
 		.hash = hash,
-		.name = ctf_keep(p, name, strlen(name) + 1),
+		.name = ctf_copy_to_arena(p, name, strlen(name) + 1),
 		.type = type,
 		.hidden = *latest,
 	};
@@ -66,8 +66,8 @@ static const struct ctf_type *look_up(struct ctf_parser *p, const char *name)
 		if (strcmp(s->name, name) == 0)
 			return s->type;
 	}
-	ctf_fail(p, -EBADMSG, "no type '%s' is declared", name);
-	return &nothing;
+	ctf_fail(p, -EBADMSG, "undeclared type '%s'", name);
+	return &invalid_type;
 }
 
 static const struct ctf_type *array_of(struct ctf_parser *p, const struct ctf_type *element,
@@ -76,7 +76,7 @@ static const struct ctf_type *array_of(struct ctf_parser *p, const struct ctf_ty
 	struct ctf_type *type = ctf_new_type(p, length->is_number ? CTF_ARRAY : CTF_SEQUENCE);
 
 	if (length->is_number && (length->is_negative || length->number > UINT32_MAX))
-		ctf_fail(p, -EBADMSG, "an array cannot have that length");
+		ctf_fail(p, -EBADMSG, "invalid array length");
 	type->length = length->number;
 	type->ref = length->text;
 	type->element = element;
@@ -84,7 +84,7 @@ static const struct ctf_type *array_of(struct ctf_parser *p, const struct ctf_ty
 	return type;
 }
 
-/* name[a][b] is a times what is b times an element; *ret_name is NULL if there was none. */
+/* In name[a][b], the element type is an array of b elements. */
 static const struct ctf_type *parse_declarator(struct ctf_parser *p, const struct ctf_type *type,
 					       const char **ret_name)
 {
@@ -97,7 +97,7 @@ static const struct ctf_type *parse_declarator(struct ctf_parser *p, const struc
 
 		ctf_expect(p, ']', "']'");
 		if (count == CTF_DEPTH)
-			ctf_fail(p, -EBADMSG, "an array is nested too deep");
+			ctf_fail(p, -EBADMSG, "arrays are nested too deeply");
 		else
 			lengths[count++] = length;
 	}
@@ -112,7 +112,7 @@ static void parse_members(struct ctf_parser *p, member_list *list)
 {
 	size_t scope = ctf_scope_begin(p);
 
-	while (ctf_more(p)) {
+	while (ctf_in_block(p)) {
 		if (p->token.kind == CTF_NAME &&
 		    (ctf_token_is(&p->token, "typealias") || ctf_token_is(&p->token, "typedef"))) {
 			ctf_parse_declaration(p);
@@ -133,17 +133,17 @@ static void parse_members(struct ctf_parser *p, member_list *list)
 	ctf_scope_end(p, scope);
 }
 
-static void take_members(struct ctf_parser *p, struct ctf_type *type)
+static void set_members(struct ctf_parser *p, struct ctf_type *type)
 {
 	member_list list = { 0 };
 
 	parse_members(p, &list);
-	type->members = ctf_keep(p, list.items, list.count * sizeof(list.items[0]));
+	type->members = ctf_copy_to_arena(p, list.items, list.count * sizeof(list.items[0]));
 	type->count = list.count;
 	vec_done(&list);
 }
 
-/* "struct x" in key; false if it has no name. */
+/* Writes "struct x" to key; false if the type has no name. */
 static bool parse_tag_name(struct ctf_parser *p, const char *keyword, char key[CTF_WORDS])
 {
 	if (p->token.kind != CTF_NAME)
@@ -165,7 +165,7 @@ static const struct ctf_type *parse_struct(struct ctf_parser *p)
 
 	struct ctf_type *type = ctf_new_type(p, CTF_STRUCT);
 
-	take_members(p, type);
+	set_members(p, type);
 	for (size_t i = 0; i < type->count; i++)
 		if (type->members[i].type->align > type->align)
 			type->align = type->members[i].type->align;
@@ -194,7 +194,7 @@ static const struct ctf_type *parse_variant(struct ctf_parser *p)
 		ctf_expect(p, '>', "'>'");
 	}
 	if (ctf_accept(p, '{')) {
-		take_members(p, type);
+		set_members(p, type);
 	} else {
 		const struct ctf_type *found = look_up(p, key);
 
@@ -219,7 +219,7 @@ static void parse_labels(struct ctf_parser *p, label_list *list)
 {
 	uint64_t next = 0;
 
-	while (ctf_more(p)) {
+	while (ctf_in_block(p)) {
 		struct ctf_label label = { .word = ctf_parse_path(p), .low = next, .high = next };
 
 		if (ctf_accept(p, CTF_ASSIGN)) {
@@ -252,8 +252,8 @@ static const struct ctf_type *parse_enum(struct ctf_parser *p)
 		return look_up(p, key);
 	container = container ?: look_up(p, "int");
 	if (container->kind != CTF_INTEGER) {
-		ctf_fail(p, -EBADMSG, "the type below an enumeration is no integer");
-		return &nothing;
+		ctf_fail(p, -EBADMSG, "the container of an enumeration is not an integer");
+		return &invalid_type;
 	}
 
 	struct ctf_type *type = ctf_new_type(p, CTF_ENUM);
@@ -261,7 +261,7 @@ static const struct ctf_type *parse_enum(struct ctf_parser *p)
 	*type = *container;
 	type->kind = CTF_ENUM;
 	parse_labels(p, &list);
-	type->labels = ctf_keep(p, list.items, list.count * sizeof(list.items[0]));
+	type->labels = ctf_copy_to_arena(p, list.items, list.count * sizeof(list.items[0]));
 	type->count = list.count;
 	vec_done(&list);
 	if (is_named)
@@ -269,7 +269,7 @@ static const struct ctf_type *parse_enum(struct ctf_parser *p)
 	return type;
 }
 
-/* Words up to one that is none, with one blank between them. */
+/* Reads consecutive names, separated by single blanks. */
 static void parse_words(struct ctf_parser *p, bool leave_last, char words[CTF_WORDS])
 {
 	size_t used = 0;
@@ -292,7 +292,7 @@ static void parse_words(struct ctf_parser *p, bool leave_last, char words[CTF_WO
 		ctf_advance(p);
 	}
 	if (p->token.kind == '*')
-		ctf_fail(p, -ENOTSUP, "pointers are declared");
+		ctf_fail(p, -ENOTSUP, "pointers are not supported");
 	else if (!used)
 		ctf_fail_expected(p, "a type");
 }
@@ -313,8 +313,8 @@ const struct ctf_type *ctf_parse_type(struct ctf_parser *p, bool leave_last)
 	const struct ctf_type *type = NULL;
 
 	if (p->depth == CTF_DEPTH) {
-		ctf_fail(p, -EBADMSG, "types are nested too deep");
-		return &nothing;
+		ctf_fail(p, -EBADMSG, "types are nested too deeply");
+		return &invalid_type;
 	}
 	p->depth++;
 	for (size_t i = 0; i < ARRAY_LEN(keywords) && !type; i++)
@@ -327,7 +327,7 @@ const struct ctf_type *ctf_parse_type(struct ctf_parser *p, bool leave_last)
 	char words[CTF_WORDS];
 
 	parse_words(p, leave_last, words);
-	return p->code ? &nothing : look_up(p, words);
+	return p->code ? &invalid_type : look_up(p, words);
 }
 
 static void parse_typealias(struct ctf_parser *p)

@@ -13,7 +13,7 @@ static uint64_t extend(uint64_t value, unsigned size, bool is_signed)
 			 : value << unused >> unused;
 }
 
-/* Bits are counted from the low end of each byte. */
+/* Little-endian: bits are numbered from the low end of each byte. */
 static uint64_t read_little(const uint8_t *data, uint64_t bit, unsigned size)
 {
 	uint64_t value = 0;
@@ -28,7 +28,7 @@ static uint64_t read_little(const uint8_t *data, uint64_t bit, unsigned size)
 	return value;
 }
 
-/* From the high end, and the first ones weigh most. */
+/* Big-endian: bits are numbered from the high end, most significant first. */
 static uint64_t read_big(const uint8_t *data, uint64_t bit, unsigned size)
 {
 	uint64_t value = 0;
@@ -51,28 +51,6 @@ uint64_t ctf_read_number(const uint8_t *data, uint64_t bit, unsigned size, bool 
 		      is_signed);
 }
 
-static inline void put(char *to, unsigned size, uint64_t value)
-{
-	uint32_t value32 = value;
-	uint16_t value16 = value;
-	uint8_t value8 = value;
-
-	switch (size) {
-	case 8:
-		memcpy(to, &value, 8);
-		break;
-	case 4:
-		memcpy(to, &value32, 4);
-		break;
-	case 2:
-		memcpy(to, &value16, 2);
-		break;
-	default:
-		memcpy(to, &value8, 1);
-		break;
-	}
-}
-
 static inline void put_text(char *to, const void *s, size_t len)
 {
 	struct raw_text text = { s, len };
@@ -80,7 +58,7 @@ static inline void put_text(char *to, const void *s, size_t len)
 	memcpy(to, &text, sizeof(text));
 }
 
-/* The first zero among 16 bytes: most names of threads are that long. */
+/* strnlen() of 16 bytes, the size of most thread names. */
 static inline size_t length_of_16(const uint8_t *s)
 {
 	uint64_t words[2];
@@ -100,37 +78,37 @@ static inline size_t length_of_16(const uint8_t *s)
 #endif
 }
 
-/* What a clock shows whose low bits are these, and which does not go back. */
+/* Updates a clock from its low bits; the clock does not go back. */
 static inline void put_clock(char *to, uint64_t low, unsigned size)
 {
 	uint64_t clock;
 
 	memcpy(&clock, to, sizeof(clock));
 	if (size < 64) {
-		uint64_t turn = 1ull << size;
+		uint64_t wrap = 1ull << size;
 
-		low |= clock & -turn;
+		low |= clock & -wrap;
 		if (low < clock)
-			low += turn;
+			low += wrap;
 	}
 	memcpy(to, &low, sizeof(low));
 }
 
-#define LOAD(type) \
+#define READ_AS(type) \
 	({ \
 		type loaded_; \
 		memcpy(&loaded_, bytes, sizeof(loaded_)); \
 		loaded_; \
 	})
 
-static void take_bits(const struct ctf_take *t, const uint8_t *data, uint64_t at, char *to)
+static void run_load_bits(const struct ctf_load *t, const uint8_t *data, uint64_t at, char *to)
 {
 	uint64_t n = 0;
 
 	for (unsigned i = 0; t->kind == CTF_BIT_NUMBERS && i < t->length; i++) {
 		n = ctf_read_number(data, at + (uint64_t)i * t->stride, t->size, t->is_big,
 				    t->is_signed);
-		put(to + 8 * i, 8, n);
+		raw_store_number(to + 8 * i, 8, n);
 	}
 	if (t->kind == CTF_BIT_NUMBERS)
 		return;
@@ -138,10 +116,10 @@ static void take_bits(const struct ctf_take *t, const uint8_t *data, uint64_t at
 	if (t->kind == CTF_BIT_CLOCK)
 		put_clock(to, n, t->size);
 	else
-		put(to, t->place_size, n);
+		raw_store_number(to, t->target_size, n);
 }
 
-static inline void take(const struct ctf_take *t, const uint8_t *data, uint64_t at, char *to)
+static inline void run_load(const struct ctf_load *t, const uint8_t *data, uint64_t at, char *to)
 {
 	const uint8_t *bytes = data + at / 8 + t->offset;
 
@@ -153,10 +131,10 @@ static inline void take(const struct ctf_take *t, const uint8_t *data, uint64_t 
 		memcpy(to, bytes, 8);
 		break;
 	case CTF_CLOCK_32:
-		put_clock(to, LOAD(uint32_t), 32);
+		put_clock(to, READ_AS(uint32_t), 32);
 		break;
 	case CTF_CLOCK_64:
-		put_clock(to, LOAD(uint64_t), 64);
+		put_clock(to, READ_AS(uint64_t), 64);
 		break;
 	case CTF_TEXT_16:
 		put_text(to, bytes, length_of_16(bytes));
@@ -168,44 +146,48 @@ static inline void take(const struct ctf_take *t, const uint8_t *data, uint64_t 
 		memcpy(to, bytes, t->length);
 		break;
 	case CTF_NUMBER_8:
-		put(to, t->place_size, t->is_signed ? (uint64_t)(int8_t)*bytes : *bytes);
+		raw_store_number(to, t->target_size,
+				 t->is_signed ? (uint64_t)(int8_t)*bytes : *bytes);
 		break;
 	case CTF_NUMBER_16:
-		put(to, t->place_size, t->is_signed ? (uint64_t)LOAD(int16_t) : LOAD(uint16_t));
+		raw_store_number(to, t->target_size,
+				 t->is_signed ? (uint64_t)READ_AS(int16_t) : READ_AS(uint16_t));
 		break;
 	case CTF_NUMBER_32:
-		put(to, t->place_size, t->is_signed ? (uint64_t)LOAD(int32_t) : LOAD(uint32_t));
+		raw_store_number(to, t->target_size,
+				 t->is_signed ? (uint64_t)READ_AS(int32_t) : READ_AS(uint32_t));
 		break;
 	case CTF_NUMBER_64:
-		put(to, t->place_size, LOAD(uint64_t));
+		raw_store_number(to, t->target_size, READ_AS(uint64_t));
 		break;
 	default:
-		take_bits(t, data, at + t->offset, to);
+		run_load_bits(t, data, at + t->offset, to);
 		break;
 	}
 }
 
-struct running {
+struct interpreter {
 	const struct ctf_program *program;
 	struct ctf_bits in;
 	char *ret;
 	uint64_t slots[CTF_SLOTS];
 };
 
-static inline bool run_run(struct running *r, const struct ctf_op *op)
+static inline bool run_run(struct interpreter *r, const struct ctf_op *op)
 {
 	if (op->bits > r->in.end - r->in.at)
 		return false;
 	for (uint32_t i = 0; i < op->count; i++) {
-		const struct ctf_take *t = &r->program->takes[op->first + i];
+		const struct ctf_load *t = &r->program->loads[op->first + i];
 
-		take(t, r->in.data, r->in.at, (t->to_slot ? (char *)r->slots : r->ret) + t->place);
+		run_load(t, r->in.data, r->in.at,
+			 (t->to_slot ? (char *)r->slots : r->ret) + t->target);
 	}
 	r->in.at += op->bits;
 	return true;
 }
 
-static bool run_string(struct running *r, const struct ctf_op *op)
+static bool run_string(struct interpreter *r, const struct ctf_op *op)
 {
 	const uint8_t *s = r->in.data + r->in.at / 8;
 	const uint8_t *end = memchr(s, '\0', (r->in.end - r->in.at) / 8);
@@ -213,16 +195,16 @@ static bool run_string(struct running *r, const struct ctf_op *op)
 	if (!end)
 		return false;
 	if (op->count)
-		put_text(r->ret + r->program->takes[op->first].place, s, end - s);
+		put_text(r->ret + r->program->loads[op->first].target, s, end - s);
 	r->in.at += 8 * (end - s + 1);
 	return true;
 }
 
-static bool run_items(struct running *r, const struct ctf_op *op)
+static bool run_items(struct interpreter *r, const struct ctf_op *op)
 {
 	uint64_t length = r->slots[op->slot], bits = 0;
 
-	if (!ctf_is_length(&r->in, length))
+	if (!ctf_length_fits(&r->in, length))
 		return false;
 	if (length && __builtin_mul_overflow(length - 1, op->bits, &bits))
 		return false;
@@ -232,13 +214,13 @@ static bool run_items(struct running *r, const struct ctf_op *op)
 	if (op->count) {
 		const char *s = (const char *)r->in.data + r->in.at / 8;
 
-		put_text(r->ret + r->program->takes[op->first].place, s, strnlen(s, length));
+		put_text(r->ret + r->program->loads[op->first].target, s, strnlen(s, length));
 	}
 	r->in.at += bits;
 	return true;
 }
 
-static uint32_t option_at(struct running *r, const struct ctf_op *op)
+static uint32_t option_at(struct interpreter *r, const struct ctf_op *op)
 {
 	uint64_t tag = r->slots[op->slot] ^ (op->is_signed ? CTF_SIGN_BIT : 0);
 	const struct ctf_case *cases = r->program->cases + op->first;
@@ -249,26 +231,26 @@ static uint32_t option_at(struct running *r, const struct ctf_op *op)
 	return 0;
 }
 
-static bool run_from(struct running *r, uint32_t at);
+static bool run_from(struct interpreter *r, uint32_t at);
 
-/* Nested no deeper than fields may be. */
-static bool run_loop(struct running *r, const struct ctf_op *op, uint32_t body)
+/* The recursion is limited by CTF_DEPTH. */
+static bool run_loop(struct interpreter *r, const struct ctf_op *op, uint32_t body)
 {
 	uint64_t length = op->slot == CTF_NO_SLOT ? op->count : r->slots[op->slot];
 
-	if (!ctf_is_length(&r->in, length))
+	if (!ctf_length_fits(&r->in, length))
 		return false;
 	for (uint64_t i = 0, before; i < length; i++) {
 		before = r->in.at;
 		if (!run_from(r, body))
 			return false;
 		if (r->in.at == before && i)
-			break; /* what takes no bits is the same all over again */
+			break; /* empty elements: repeating them has no effect */
 	}
 	return true;
 }
 
-static bool run_from(struct running *r, uint32_t at)
+static bool run_from(struct interpreter *r, uint32_t at)
 {
 	for (;;) {
 		const struct ctf_op *op = &r->program->ops[at++];
@@ -308,7 +290,7 @@ static bool run_from(struct running *r, uint32_t at)
 
 bool ctf_program_run(const struct ctf_program *program, struct ctf_bits *in, void *ret)
 {
-	struct running r;
+	struct interpreter r;
 
 	r.program = program;
 	r.in = *in;

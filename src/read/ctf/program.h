@@ -1,73 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctf_program - reads just those fields of an event that are wanted.
+ * ctf_program - decodes selected fields of an event.
  *
- * Most of an event is of no interest to us, but where it ends is.  So the fields
- * of each type of event are translated, once, into a few operations: neighbours
- * of fixed size become one run, whose size is added at once and out of which the
- * wanted fields are taken; strings and sequences are passed over; a variant jumps
- * to its option.  Where alignment makes the distance between two fields depend on
- * what was before, a new run begins.
+ * Sonde needs few fields of an event, but must find the end of each event.  So each
+ * event type is compiled once into a short program: adjacent fields of constant
+ * size become one run, which is skipped as a whole after its selected fields are
+ * loaded; strings and sequences are skipped one by one; a variant jumps to the
+ * option that its tag selects.  If alignment makes the distance between two fields
+ * depend on preceding data, a new run begins.
  *
- * The end of the packet is checked once a run, so what is in it can be taken
- * without looking.
+ * The end of the packet is checked once per run, so loads need no bounds check.
  */
 #ifndef SONDE_READ_CTF_PROGRAM_H
 #define SONDE_READ_CTF_PROGRAM_H
 
 #include "read/ctf/layout.h"
 
-/* How a wanted field is put into its place; the first as enum raw_type. */
-enum ctf_want_type {
-	CTF_WANT_NUMBER,
-	CTF_WANT_TEXT,
-	CTF_WANT_ADDRESS,
-	CTF_WANT_NUMBERS,
-	CTF_WANT_CLOCK, /* the low bits of a clock, which has gone on since */
+/* How to convert a selected field; the first four match enum raw_type. */
+enum ctf_select_type {
+	CTF_SELECT_NUMBER,
+	CTF_SELECT_TEXT,
+	CTF_SELECT_ADDRESS,
+	CTF_SELECT_NUMBERS,
+	CTF_SELECT_CLOCK, /* the low bits of a timestamp; the high bits follow from the previous one
+			   */
 };
 
-struct ctf_want {
+struct ctf_selection {
 	const struct ctf_field *field; /* borrowed */
-	uint16_t place;                /* offset in what the program fills */
-	uint8_t size;                  /* bytes there */
-	uint8_t type;                  /* enum ctf_want_type */
+	uint16_t target;               /* offset in the struct that the program fills */
+	uint8_t size;                  /* size of the target, in bytes */
+	uint8_t type;                  /* enum ctf_select_type */
 };
 
-/* Of these, what a field cannot be taken as is passed over. */
-typedef VEC(struct ctf_want) ctf_wants;
+/* Selections whose type does not suit the field are ignored. */
+typedef VEC(struct ctf_selection) ctf_selections;
 
 struct ctf_program {
 	const struct ctf_op *ops;
-	const struct ctf_take *takes;
+	const struct ctf_load *loads;
 	const struct ctf_case *cases;
 };
 
-/* Where reading is, in bits from the begin of a packet. */
+/* A read position, in bits from the start of a packet. */
 struct ctf_bits {
-	const uint8_t *data; /* of the packet */
+	const uint8_t *data; /* start of the packet */
 	uint64_t at, end;
 };
 
-int ctf_program_make(struct ctf_layout *layout, const struct ctf_group *group,
-		     const ctf_wants *wants, struct ctf_program *ret, struct err *err);
+int ctf_program_compile(struct ctf_layout *layout, const struct ctf_group *group,
+			const ctf_selections *selections, struct ctf_program *ret, struct err *err);
 
-/* Reads the group's fields and fills in what is wanted; false where the packet ends too early. */
+/* Reads the fields of a group into ret; false if the packet ends too early. */
 bool ctf_program_run(const struct ctf_program *program, struct ctf_bits *in, void *ret);
 
-/* A number that begins at a bit; sign and all, if it has one. */
+/* Reads a number of `size` bits, with sign extension if it is signed. */
 uint64_t ctf_read_number(const uint8_t *data, uint64_t bit, unsigned size, bool is_big,
 			 bool is_signed);
 
 /*
- * How many elements a sequence with this length may have at a place: more than
- * there are bits left cannot be.
+ * Whether a sequence of this length can be valid: a length above the number of
+ * remaining bits is rejected.
  */
-static inline bool ctf_is_length(const struct ctf_bits *in, uint64_t length)
+static inline bool ctf_length_fits(const struct ctf_bits *in, uint64_t length)
 {
 	return length <= in->end - in->at;
 }
 
-/* The option that a value of its tag stands for: its number, or -1. */
+/* The index of the option that a tag selects, or -1. */
 int ctf_option_of(const struct ctf_field *variant, uint64_t tag);
 
 #endif

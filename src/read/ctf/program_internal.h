@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ctf_program_parts - of what a program is made; for ctf_compile.c and ctf_program.c alone. */
+/* ctf_program_internal - the operations of a program, for compile.c and program.c. */
 #ifndef SONDE_READ_CTF_PROGRAM_INTERNAL_H
 #define SONDE_READ_CTF_PROGRAM_INTERNAL_H
 
@@ -7,54 +7,56 @@
 
 enum ctf_op_kind {
 	CTF_OP_END,
-	CTF_OP_RUN,     /* bits, out of which takes[first .. first + count] are taken */
-	CTF_OP_STRING,  /* up to a NUL; taken if count */
-	CTF_OP_ITEMS,   /* slot times bits; taken if count */
-	CTF_OP_LOOP,    /* what is behind, up to END; slot or count times; then on at next */
-	CTF_OP_VARIANT, /* cases[first .. first + count], by slot */
-	CTF_OP_JUMP,    /* to next */
+	CTF_OP_RUN,    /* fields of constant size; executes loads[first .. first + count] */
+	CTF_OP_STRING, /* up to a NUL; loaded if count is 1 */
+	CTF_OP_ITEMS,  /* as many elements as the slot holds; loaded if count is 1 */
+	CTF_OP_LOOP, /* repeats the operations up to END, slot or count times; continues at next */
+	CTF_OP_VARIANT, /* jumps to the case of cases[first .. first + count] that the slot selects
+			 */
+	CTF_OP_JUMP,    /* continues at next */
 };
 
 struct ctf_op {
 	uint8_t kind;
 	uint8_t slot;   /* or CTF_NO_SLOT */
-	bool is_signed; /* VARIANT: its tag */
-	uint32_t align; /* bits, before all else */
+	bool is_signed; /* VARIANT: signedness of the tag */
+	uint32_t align; /* alignment before the operation, in bits */
 	uint32_t first, count;
-	uint32_t next; /* ITEMS: the bits of one */
-	uint64_t bits; /* RUN: of all; ITEMS: from one to the next */
+	uint32_t next; /* ITEMS: size of an element, in bits */
+	uint64_t bits; /* RUN: total size; ITEMS: distance between elements; in bits */
 };
 
-enum ctf_take_kind {
-	CTF_COPY_4, /* offset is in bytes for these: as they stand, */
+enum ctf_load_kind {
+	CTF_COPY_4, /* up to CTF_CLOCK_64, offset is in bytes */
 	CTF_COPY_8,
-	CTF_TEXT_16, /* text in 16 bytes, */
-	CTF_TEXT,    /* in `length` bytes, */
-	CTF_BYTES,   /* `length` bytes, */
+	CTF_TEXT_16, /* text in 16 bytes */
+	CTF_TEXT,    /* text in `length` bytes */
+	CTF_BYTES,   /* `length` bytes, copied */
 	CTF_NUMBER_8,
 	CTF_NUMBER_16,
 	CTF_NUMBER_32,
-	CTF_NUMBER_64, /* whole bytes, host's order */
-	CTF_CLOCK_32,  /* the low bits of a clock */
+	CTF_NUMBER_64, /* whole bytes in host byte order */
+	CTF_CLOCK_32,  /* the low bits of a timestamp */
 	CTF_CLOCK_64,
-	CTF_BIT_NUMBER,  /* offset is in bits: any number */
-	CTF_BIT_NUMBERS, /* `length` of them, `stride` bits apart */
+	CTF_BIT_NUMBER,  /* from here on, offset is in bits */
+	CTF_BIT_NUMBERS, /* `length` numbers, `stride` bits apart */
 	CTF_BIT_CLOCK,
 };
 
-struct ctf_take {
+struct ctf_load {
 	uint8_t kind;
-	uint8_t size;       /* bits of a number */
-	uint8_t place_size; /* bytes */
+	uint8_t size;        /* size of a number, in bits */
+	uint8_t target_size; /* size of the target, in bytes */
 	bool is_signed, is_big;
-	bool to_slot; /* place is a slot's, not one of what is filled */
-	uint16_t place;
-	uint32_t offset; /* from the begin of the run */
+	bool to_slot; /* target is an offset in the slots, not in the output struct */
+	uint16_t target;
+	uint32_t offset; /* from the start of the run */
 	uint32_t length, stride;
 };
 
 struct ctf_case {
-	uint64_t low, high; /* of the tag; signed ones are moved up by 2^63, so that they compare */
+	uint64_t low, high; /* tags; the sign bit of signed tags is flipped so that they compare as
+			       unsigned */
 	uint32_t next;
 };
 

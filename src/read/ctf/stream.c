@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* By some tracers, a packet ends a moment before its last event, or begins behind its first. */
+/* Some tracers end a packet slightly before its last event, or begin it after its first. */
 #define TOLERANCE NSEC_PER_SEC
 
 static nsec_t time_of(const struct ctf_stream *s, uint64_t ticks)
@@ -22,7 +22,7 @@ static nsec_t time_of(const struct ctf_stream *s, uint64_t ticks)
 	return ticks + s->type->shift;
 }
 
-static void note_damage(struct ctf_stream *s, uint64_t byte, const char *what)
+static void record_damage(struct ctf_stream *s, uint64_t byte, const char *what)
 {
 	struct ctf_damage *d = s->damage;
 
@@ -37,26 +37,27 @@ static const struct ctf_packet unknown_packet = {
 	CTF_UNKNOWN, CTF_UNKNOWN, CTF_UNKNOWN, CTF_UNKNOWN, CTF_UNKNOWN,
 };
 
-/* The header and context of the packet at in; NULL, or what is wrong with it. */
-static const char *read_begin(const struct ctf_trace *trace, const struct ctf_stream_type **type,
-			      struct ctf_bits *in, struct ctf_packet *ret, uint64_t *ret_context_at)
+/* Reads header and context of a packet; returns NULL or the problem. */
+static const char *read_packet_header(const struct ctf_trace *trace,
+				      const struct ctf_stream_type **type, struct ctf_bits *in,
+				      struct ctf_packet *ret, uint64_t *ret_context_at)
 {
 	*ret = unknown_packet;
 	if (!ctf_program_run(&trace->read_header, in, ret))
-		return "the header of a packet is cut off";
+		return "truncated packet header";
 	if (ret->magic != CTF_UNKNOWN && (uint32_t)ret->magic != CTF_PACKET_MAGIC)
-		return "no packet begins";
+		return "bad packet magic";
 
 	const struct ctf_stream_type *found = ret->stream == CTF_UNKNOWN
 						      ? &trace->streams.items[0]
 						      : ctf_trace_stream(trace, ret->stream);
 
 	if (!found || (*type && *type != found))
-		return "a packet is of another stream";
+		return "packet of another stream";
 	*type = found;
 	*ret_context_at = in->at;
 	if (!ctf_program_run(&found->read_context, in, ret))
-		return "the context of a packet is cut off";
+		return "truncated packet context";
 	return NULL;
 }
 
@@ -66,16 +67,16 @@ int ctf_stream_identify(const struct ctf_trace *trace, struct ctf_file *file,
 	struct ctf_bits in = { file->data, 0, 8 * (uint64_t)file->size };
 	const struct ctf_stream_type *type = NULL;
 	uint64_t context_at;
-	const char *wrong = read_begin(trace, &type, &in, ret, &context_at);
+	const char *problem = read_packet_header(trace, &type, &in, ret, &context_at);
 
-	if (wrong)
-		return err_set(err, -EBADMSG, "'%.160s' at byte 0: %s", file->name, wrong);
+	if (problem)
+		return err_set(err, -EBADMSG, "'%.160s' at byte 0: %s", file->name, problem);
 	ret->stream = type->id;
 	file->begin = ret->begin;
 	return 0;
 }
 
-/* NULL, or what is wrong.  Sets where the packet's content ends and the next packet begins. */
+/* Computes the end of the packet's content and the next packet; returns NULL or the problem. */
 static const char *check_sizes(struct ctf_stream *s, size_t at, uint64_t *ret_end)
 {
 	const struct ctf_file *file = &s->files.items[s->file];
@@ -85,14 +86,13 @@ static const char *check_sizes(struct ctf_stream *s, size_t at, uint64_t *ret_en
 	uint64_t content = p->content == CTF_UNKNOWN ? size : p->content;
 
 	if (size % 8 || content > size || content < s->in.at)
-		return "the sizes of a packet cannot be";
+		return "invalid packet size";
 	*ret_end = content < left ? content : left;
 	s->next_packet = size < left ? at + size / 8 : file->size;
-	return content > left ? "the file ends within a packet" : NULL;
+	return content > left ? "truncated packet" : NULL;
 }
 
-/* What the tracer discarded up to the end of this packet, and packets that are missing before it.
- */
+/* Counts events discarded up to the end of this packet, and packets missing before it. */
 static void count_lost(struct ctf_stream *s)
 {
 	const struct ctf_packet *p = &s->packet;
@@ -108,7 +108,7 @@ static void count_lost(struct ctf_stream *s)
 	s->number = p->number;
 }
 
-/* Whether there was one; else the stream is at its end. */
+/* Opens the next packet; false at the end of the stream. */
 static bool next_packet(struct ctf_stream *s)
 {
 	const struct ctf_file *file = &s->files.items[s->file];
@@ -122,14 +122,15 @@ static bool next_packet(struct ctf_stream *s)
 	}
 	s->in = (struct ctf_bits){ file->data + at, 0, 8 * (uint64_t)(file->size - at) };
 
-	const char *wrong = read_begin(s->trace, &s->type, &s->in, &s->packet, &s->context_at);
+	const char *problem =
+		read_packet_header(s->trace, &s->type, &s->in, &s->packet, &s->context_at);
 	uint64_t end = 0;
 
-	s->next_packet = file->size; /* of a broken packet, nothing says where the next is */
-	if (!wrong)
-		wrong = check_sizes(s, at, &end);
-	if (wrong)
-		note_damage(s, at, wrong);
+	s->next_packet = file->size; /* a damaged packet hides the next one */
+	if (!problem)
+		problem = check_sizes(s, at, &end);
+	if (problem)
+		record_damage(s, at, problem);
 	s->in.end = end;
 	s->has_packet = true;
 	if (end == 0) {
@@ -140,30 +141,30 @@ static bool next_packet(struct ctf_stream *s)
 	if (s->packet.end != CTF_UNKNOWN && s->packet.end > s->packet.begin)
 		s->latest = time_of(s, s->packet.end) + TOLERANCE;
 	if (s->packet.begin != CTF_UNKNOWN)
-		s->head.clock = s->packet.begin;
+		s->header.clock = s->packet.begin;
 	if (s->packet.cpu != CTF_UNKNOWN)
 		s->cpu = s->packet.cpu;
 	count_lost(s);
 	return true;
 }
 
-/* The header of the next event; NULL, or what is wrong with it. */
-static const char *read_head(struct ctf_stream *s)
+/* Reads the header of the next event; returns NULL or the problem. */
+static const char *read_event_header(struct ctf_stream *s)
 {
-	s->head.id = 0;
-	if (!ctf_program_run(&s->type->read_header, &s->in, &s->head))
-		return "an event is cut off";
-	s->event = ctf_stream_event(s->type, s->head.id);
+	s->header.id = 0;
+	if (!ctf_program_run(&s->type->read_header, &s->in, &s->header))
+		return "truncated event";
+	s->event = ctf_stream_event(s->type, s->header.id);
 	if (!s->event)
-		return "an event is of no type that is declared";
+		return "undeclared event type";
 
-	nsec_t time = time_of(s, s->head.clock);
+	nsec_t time = time_of(s, s->header.clock);
 
 	if (time > s->latest)
-		return "an event is later than its packet";
+		return "event time after the end of its packet";
 	if (time < s->time) {
 		if (s->time - time > TOLERANCE)
-			return "time goes back";
+			return "time goes backwards";
 		time = s->time;
 	}
 	s->time = time;
@@ -176,13 +177,13 @@ static uint64_t byte_of(const struct ctf_stream *s)
 	return s->in.data - s->files.items[s->file].data + s->in.at / 8;
 }
 
-static void give_up_packet(struct ctf_stream *s, const char *wrong)
+static void abandon_packet(struct ctf_stream *s, const char *problem)
 {
-	note_damage(s, byte_of(s), wrong);
+	record_damage(s, byte_of(s), problem);
 	s->in.at = s->in.end;
 }
 
-/* What is known to be lost when a packet ends; whether there is any. */
+/* Closes a packet; true if the item is now a loss. */
 static bool end_packet(struct ctf_stream *s)
 {
 	nsec_t end = s->packet.end == CTF_UNKNOWN ? 0 : time_of(s, s->packet.end);
@@ -191,23 +192,23 @@ static bool end_packet(struct ctf_stream *s)
 	if (end > s->time)
 		s->time = end;
 	if (!s->lost && !s->missing) {
-		s->whole_until = s->time;
+		s->complete_until = s->time;
 		return false;
 	}
 	s->item = CTF_LOSS;
 	return true;
 }
 
-/* To the next item; time is that of the last one. */
+/* Moves to the next item. */
 static void advance(struct ctf_stream *s)
 {
 	for (;;) {
 		while (s->has_packet && s->in.at < s->in.end) {
-			const char *wrong = read_head(s);
+			const char *problem = read_event_header(s);
 
-			if (!wrong)
+			if (!problem)
 				return;
-			give_up_packet(s, wrong);
+			abandon_packet(s, problem);
 		}
 		if (s->has_packet && end_packet(s))
 			return;
@@ -224,23 +225,23 @@ void ctf_stream_begin(struct ctf_stream *s)
 	s->next_packet = 0;
 	s->file = 0;
 	if (s->files.items[0].begin != CTF_UNKNOWN)
-		s->whole_until = time_of(s, s->files.items[0].begin);
+		s->complete_until = time_of(s, s->files.items[0].begin);
 	advance(s);
 }
 
-static void take_loss(struct ctf_stream *s, struct raw_event *ret)
+static void make_loss(struct ctf_stream *s, struct raw_event *ret)
 {
 	*ret = raw_event_empty(RAW_LOST);
 	ret->time = s->time;
 	ret->cpu = s->cpu;
-	ret->lost.start = s->whole_until < s->time ? s->whole_until : s->time;
+	ret->lost.start = s->complete_until < s->time ? s->complete_until : s->time;
 	ret->lost.count = s->lost;
 	ret->lost.packets = s->missing;
 	s->lost = s->missing = 0;
-	s->whole_until = s->time;
+	s->complete_until = s->time;
 }
 
-bool ctf_stream_take(struct ctf_stream *s, struct raw_event *ret)
+bool ctf_stream_pop(struct ctf_stream *s, struct raw_event *ret)
 {
 	bool is_good = true;
 
@@ -250,9 +251,9 @@ bool ctf_stream_take(struct ctf_stream *s, struct raw_event *ret)
 		ret->cpu = s->cpu;
 		is_good = ctf_program_run(&s->event->program, &s->in, ret);
 		if (!is_good)
-			give_up_packet(s, "an event is cut off");
+			abandon_packet(s, "truncated event");
 	} else {
-		take_loss(s, ret);
+		make_loss(s, ret);
 	}
 	advance(s);
 	return is_good;

@@ -8,17 +8,17 @@
 #include "read/ctf/lexer.h"
 
 enum {
-	SMALL_ID = 4096, /* up to here, ids are places in an array, */
-	STREAMS = 256,   /* of which there are this many at most */
+	SMALL_ID = 4096, /* smaller ids index an array, larger ones a map */
+	STREAMS = 256,   /* maximum number of streams */
 };
 
-/* How many fields there may be beyond one for each byte of metadata. */
+/* Number of fields allowed, in addition to one per byte of metadata. */
 enum { FIELDS = 4096 };
 
-static void trace_done_stream(struct ctf_stream_type *type)
+static void stream_type_done(struct ctf_stream_type *type)
 {
 	vec_done(&type->events);
-	map_done(&type->more);
+	map_done(&type->large_ids);
 }
 
 void ctf_trace_free(struct ctf_trace *trace)
@@ -26,7 +26,7 @@ void ctf_trace_free(struct ctf_trace *trace)
 	if (!trace)
 		return;
 	for (size_t i = 0; i < trace->streams.count; i++)
-		trace_done_stream(&trace->streams.items[i]);
+		stream_type_done(&trace->streams.items[i]);
 	vec_done(&trace->streams);
 	vec_done(&trace->events);
 	ctf_metadata_free(trace->meta);
@@ -51,7 +51,7 @@ static const struct ctf_clock *find_clock(const struct ctf_metadata *meta, const
 
 static int add_header(struct ctf_trace *trace, struct ctf_layout *layout, struct err *err)
 {
-	ctf_wants wants = { 0 };
+	ctf_selections selections = { 0 };
 
 	trace->header.names[0] = "trace.packet.header";
 
@@ -59,28 +59,28 @@ static int add_header(struct ctf_trace *trace, struct ctf_layout *layout, struct
 
 	if (code < 0)
 		return code;
-	ctf_bind_packet(&trace->header, &wants, &trace->has_cpu);
-	code = ctf_program_make(layout, &trace->header, &wants, &trace->read_header, err);
-	vec_done(&wants);
+	ctf_bind_packet(&trace->header, &selections, &trace->has_cpu);
+	code = ctf_program_compile(layout, &trace->header, &selections, &trace->read_header, err);
+	vec_done(&selections);
 	return code;
 }
 
 static int make_event_header(struct ctf_trace *trace, struct ctf_layout *layout,
 			     struct ctf_stream_type *type, struct err *err)
 {
-	ctf_wants wants = { 0 };
+	ctf_selections selections = { 0 };
 	const char *clock;
 
-	ctf_bind_header(&type->header, &wants, &clock);
+	ctf_bind_header(&type->header, &selections, &clock);
 
-	int code = ctf_program_make(layout, &type->header, &wants, &type->read_header, err);
+	int code = ctf_program_compile(layout, &type->header, &selections, &type->read_header, err);
 
-	vec_done(&wants);
+	vec_done(&selections);
 	if (code < 0)
 		return code;
 	type->clock = clock ? find_clock(trace->meta, clock) : NULL;
 	if (!type->clock)
-		return err_set(err, -EBADMSG, "its events have no times");
+		return err_set(err, -EBADMSG, "events have no timestamps");
 	return 0;
 }
 
@@ -88,7 +88,7 @@ static int add_stream(struct ctf_trace *trace, struct ctf_layout *layout,
 		      const struct ctf_stream_class *class, struct err *err)
 {
 	struct ctf_stream_type *type = vec_push(&trace->streams);
-	ctf_wants wants = { 0 };
+	ctf_selections selections = { 0 };
 	int code;
 
 	*type = (struct ctf_stream_type){ .id = class->id };
@@ -97,19 +97,19 @@ static int add_stream(struct ctf_trace *trace, struct ctf_layout *layout,
 	code = ctf_layout_add(layout, &type->context, 0, class->packet_context, err);
 	if (code < 0)
 		return code;
-	ctf_bind_packet(&type->context, &wants, &type->has_cpu);
-	code = ctf_program_make(layout, &type->context, &wants, &type->read_context, err);
-	vec_done(&wants);
+	ctf_bind_packet(&type->context, &selections, &type->has_cpu);
+	code = ctf_program_compile(layout, &type->context, &selections, &type->read_context, err);
+	vec_done(&selections);
 	if (code < 0)
 		return code;
 	code = ctf_layout_add(layout, &type->header, 0, class->event_header, err);
 	return code < 0 ? code : make_event_header(trace, layout, type, err);
 }
 
-static void file_event(struct ctf_stream_type *type, uint64_t id, struct ctf_event *event)
+static void index_event(struct ctf_stream_type *type, uint64_t id, struct ctf_event *event)
 {
 	if (id >= SMALL_ID) {
-		map_insert_ptr(&type->more, id, event);
+		map_insert_ptr(&type->large_ids, id, event);
 		return;
 	}
 	while (type->events.count <= id)
@@ -141,8 +141,8 @@ static int lay_out_event(struct ctf_trace *trace, struct ctf_layout *layout,
 		if (code < 0)
 			return code;
 	}
-	if (ctf_has_clock(&event->group))
-		return err_set(err, -ENOTSUP, "event '%s' has fields that set the clock",
+	if (ctf_group_has_clock(&event->group))
+		return err_set(err, -ENOTSUP, "event '%s' has a timestamp outside of its header",
 			       class->name);
 	return 0;
 }
@@ -152,26 +152,27 @@ static int add_event(struct ctf_trace *trace, struct ctf_layout *layout,
 {
 	const char *tracer = trace->meta->tracer ?: "";
 	struct ctf_event *event = arena_new_of(layout->arena, struct ctf_event);
-	ctf_wants wants = { 0 };
+	ctf_selections selections = { 0 };
 	struct ctf_stream_type *stream =
 		(struct ctf_stream_type *)ctf_trace_stream(trace, class->stream_id);
 
 	if (!stream)
-		return err_set(err, -EBADMSG, "event '%s' is of a stream that is not declared",
+		return err_set(err, -EBADMSG, "event '%s' belongs to an undeclared stream",
 			       class->name);
 
 	int code = lay_out_event(trace, layout, class, event, err);
 
 	if (code < 0)
 		return code;
-	ctf_bind_event(event, strncmp(tracer, "lttng", 5) == 0 ? RAW_LTTNG : RAW_KERNEL, &wants);
+	ctf_bind_event(event, strncmp(tracer, "lttng", 5) == 0 ? RAW_LTTNG : RAW_KERNEL,
+		       &selections);
 	event->blank.type = type;
 	trace->kinds |= 1u << event->blank.kind;
 	if (event->blank.kind == RAW_SWITCH)
 		trace->missing_cpus = !event->has_cpu && !stream->has_cpu && !trace->has_cpu;
-	code = ctf_program_make(layout, &event->group, &wants, &event->program, err);
-	vec_done(&wants);
-	file_event(stream, class->id, event);
+	code = ctf_program_compile(layout, &event->group, &selections, &event->program, err);
+	vec_done(&selections);
+	index_event(stream, class->id, event);
 	*vec_push(&trace->events) = event;
 	return code;
 }
@@ -184,7 +185,7 @@ static int make_trace(struct ctf_trace *trace, size_t text_size, uint32_t first_
 	int code = add_header(trace, &layout, err);
 
 	if (code == 0 && (meta->streams.count == 0 || meta->streams.count > STREAMS))
-		return err_set(err, -EBADMSG, "its metadata declares no stream, or more than %d",
+		return err_set(err, -EBADMSG, "the metadata declares no stream, or more than %d",
 			       STREAMS);
 	for (size_t i = 0; i < meta->streams.count && code == 0; i++)
 		code = add_stream(trace, &layout, &meta->streams.items[i], err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctf_type - what the metadata of a CTF trace declares.
+ * ctf_type - the declarations in the metadata of a CTF trace.
  *
- * A type says how many bits a value takes and what they mean; it may be named
- * once and used in many places.  All of it lives in the arena of the metadata
- * and is only read once it has been parsed.
+ * A type describes the size and meaning of a value; it can be declared once and used
+ * several times.  All declarations live in the arena of the metadata and do not
+ * change after parsing.
  */
 #ifndef SONDE_READ_CTF_TYPE_H
 #define SONDE_READ_CTF_TYPE_H
@@ -26,41 +26,40 @@ enum ctf_kind {
 
 enum ctf_order { CTF_NATIVE, CTF_LITTLE, CTF_BIG };
 
-/* Values of an enumeration that stand for a word; as the container has them, extended to 64 bits.
- */
+/* A label of an enumeration, and the range of its values, extended to 64 bits. */
 struct ctf_label {
 	uint64_t low, high;
 	const char *word;
 };
 
 struct ctf_member {
-	const char *name; /* as the metadata has it */
+	const char *name; /* as in the metadata */
 	const struct ctf_type *type;
 };
 
 struct ctf_type {
 	enum ctf_kind kind;
 	uint8_t size;      /* INTEGER, REAL, ENUM: bits, 1 to 64 */
-	uint8_t order;     /* likewise: enum ctf_order; NATIVE is the trace's */
+	uint8_t order;     /* INTEGER, REAL, ENUM: enum ctf_order; NATIVE is that of the trace */
 	uint8_t base;      /* INTEGER, ENUM: 2, 8, 10, 16 */
-	bool is_signed;    /* likewise */
+	bool is_signed;    /* INTEGER, ENUM */
 	bool is_text;      /* INTEGER: a character */
-	bool is_packed;    /* STRUCT: alignment was given, not only taken from its members */
+	bool has_align;    /* has an explicit alignment */
 	uint32_t align;    /* bits, a power of two */
 	uint32_t length;   /* ARRAY */
-	const char *clock; /* INTEGER, ENUM: whose value it is; NULL if of none */
-	const char *ref;   /* VARIANT, SEQUENCE: path of the field that has the tag or the length */
+	const char *clock; /* INTEGER, ENUM: name of the clock that it shows; NULL if none */
+	const char *ref;   /* VARIANT, SEQUENCE: path of the tag or length field */
 	const struct ctf_type *element;   /* ARRAY, SEQUENCE */
 	const struct ctf_member *members; /* STRUCT, VARIANT */
 	const struct ctf_label *labels;   /* ENUM */
-	uint32_t count;                   /* of members or labels */
+	uint32_t count;                   /* number of members or labels */
 };
 
 struct ctf_clock {
 	const char *name, *uuid; /* uuid is NULL if there is none */
 	uint64_t frequency;      /* Hz */
-	int64_t offset_s;        /* since 1970, seconds and */
-	int64_t offset;          /* ticks */
+	int64_t offset_s;        /* since 1970, in seconds, */
+	int64_t offset;          /* plus ticks */
 };
 
 struct ctf_stream_class {
@@ -76,9 +75,9 @@ struct ctf_event_class {
 
 struct ctf_metadata {
 	struct arena *arena;
-	bool is_big;                        /* byte order of what does not say */
-	bool has_order;                     /* the trace was declared */
-	const char *host, *tracer, *kernel; /* NULL if it does not say */
+	bool is_big;                        /* default byte order */
+	bool has_order;                     /* the metadata declares a byte order */
+	const char *host, *tracer, *kernel; /* NULL if unknown */
 	const struct ctf_type *packet_header;
 	VEC(struct ctf_clock) clocks;
 	VEC(struct ctf_stream_class) streams;
@@ -86,8 +85,8 @@ struct ctf_metadata {
 };
 
 /*
- * Reads the text of a metadata file; name is for messages.  -ENOTSUP is for what
- * may be good but is not for us.
+ * Parses the text of a metadata file; `name` is for messages.  Returns -ENOTSUP for
+ * valid metadata that this decoder does not support.
  */
 int ctf_metadata_parse(const char *name, const char *text, size_t size, struct ctf_metadata **ret,
 		       struct err *err);

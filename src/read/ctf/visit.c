@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-struct visiting {
+struct visit_state {
 	struct ctf_bits in;
-	const struct raw_visitor *visitor; /* NULL while nothing is shown */
+	const struct raw_visitor *visitor; /* NULL inside of a hidden field */
 	void *arg;
 	uint64_t slots[CTF_SLOTS];
 };
 
-static bool has_bits(const struct visiting *v, uint64_t bits)
+static bool has_bits(const struct visit_state *v, uint64_t bits)
 {
 	return v->in.at <= v->in.end && bits <= v->in.end - v->in.at;
 }
@@ -26,7 +26,7 @@ static const char *word_of(const struct ctf_type *type, uint64_t value)
 	return "";
 }
 
-static void show_number(struct visiting *v, const struct ctf_field *f, const char *name,
+static void show_number(struct visit_state *v, const struct ctf_field *f, const char *name,
 			uint64_t value)
 {
 	const struct ctf_type *type = f->type;
@@ -44,7 +44,7 @@ static void show_number(struct visiting *v, const struct ctf_field *f, const cha
 	}
 }
 
-static bool visit_number(struct visiting *v, const struct ctf_field *f, const char *name)
+static bool visit_number(struct visit_state *v, const struct ctf_field *f, const char *name)
 {
 	const struct ctf_type *type = f->type;
 
@@ -61,7 +61,7 @@ static bool visit_number(struct visiting *v, const struct ctf_field *f, const ch
 	return true;
 }
 
-static bool visit_real(struct visiting *v, const struct ctf_field *f, const char *name)
+static bool visit_real(struct visit_state *v, const struct ctf_field *f, const char *name)
 {
 	unsigned size = f->type->size;
 
@@ -81,7 +81,7 @@ static bool visit_real(struct visiting *v, const struct ctf_field *f, const char
 	return true;
 }
 
-static bool visit_string(struct visiting *v, const char *name)
+static bool visit_string(struct visit_state *v, const char *name)
 {
 	const char *s = (const char *)v->in.data + v->in.at / 8;
 	size_t room = (v->in.end - v->in.at) / 8, len = strnlen(s, room);
@@ -94,9 +94,9 @@ static bool visit_string(struct visiting *v, const char *name)
 	return true;
 }
 
-static bool visit(struct visiting *v, const struct ctf_field *f, const char *name);
+static bool visit(struct visit_state *v, const struct ctf_field *f, const char *name);
 
-static bool visit_items(struct visiting *v, const struct ctf_field *f, const char *name,
+static bool visit_items(struct visit_state *v, const struct ctf_field *f, const char *name,
 			uint64_t length)
 {
 	bool is_good = true;
@@ -108,19 +108,19 @@ static bool visit_items(struct visiting *v, const struct ctf_field *f, const cha
 
 		is_good = visit(v, &f->children[0], NULL);
 		if (v->in.at == before && i)
-			break; /* as in a program */
+			break; /* empty elements, as in run_loop() */
 	}
 	if (v->visitor)
 		v->visitor->end(v->arg);
 	return is_good;
 }
 
-static bool visit_array(struct visiting *v, const struct ctf_field *f, const char *name)
+static bool visit_array(struct visit_state *v, const struct ctf_field *f, const char *name)
 {
 	uint64_t length =
 		f->type->kind == CTF_ARRAY ? f->type->length : v->slots[f->reference->slot];
 
-	if (!ctf_is_length(&v->in, length))
+	if (!ctf_length_fits(&v->in, length))
 		return false;
 	if (!ctf_is_text(f->type))
 		return visit_items(v, f, name, length);
@@ -135,7 +135,7 @@ static bool visit_array(struct visiting *v, const struct ctf_field *f, const cha
 	return true;
 }
 
-static bool visit_members(struct visiting *v, const struct ctf_field *f, const char *name,
+static bool visit_members(struct visit_state *v, const struct ctf_field *f, const char *name,
 			  const char *hidden)
 {
 	const struct raw_visitor *visitor = v->visitor;
@@ -157,7 +157,7 @@ static bool visit_members(struct visiting *v, const struct ctf_field *f, const c
 	return is_good;
 }
 
-static bool visit_variant(struct visiting *v, const struct ctf_field *f, const char *name)
+static bool visit_variant(struct visit_state *v, const struct ctf_field *f, const char *name)
 {
 	int option = ctf_option_of(f, v->slots[f->reference->slot]);
 
@@ -173,8 +173,8 @@ static bool visit_variant(struct visiting *v, const struct ctf_field *f, const c
 	return is_good;
 }
 
-/* Nested no deeper than fields may be. */
-static bool visit(struct visiting *v, const struct ctf_field *f, const char *name)
+/* The recursion is limited by CTF_DEPTH. */
+static bool visit(struct visit_state *v, const struct ctf_field *f, const char *name)
 {
 	uint64_t align = f->type->align;
 
@@ -203,7 +203,7 @@ static bool visit(struct visiting *v, const struct ctf_field *f, const char *nam
 bool ctf_visit(const struct ctf_group *group, const char *hidden, struct ctf_bits *in,
 	       const struct raw_visitor *visitor, void *arg)
 {
-	struct visiting v = { .in = *in, .visitor = visitor, .arg = arg };
+	struct visit_state v = { .in = *in, .visitor = visitor, .arg = arg };
 	bool is_good = true;
 
 	for (unsigned i = 0; i < CTF_ROOTS && is_good; i++) {
