@@ -28,13 +28,13 @@ static void find_time(struct growth *g, const uint8_t *p, struct perf_record hea
 {
 	bool is_sample = head.type == PERF_SAMPLE;
 	const struct perf_attr *attr = is_sample ? perf_sample_attr(&g->file, p, head.size)
-						 : perf_end_attr(&g->file, p, head.size);
+						 : perf_trailer_attr(&g->file, p, head.size);
 	size_t at = 0;
 
 	if (attr && is_sample)
 		at = attr->layout.time;
-	else if (attr && attr->layout.end_time && head.type < PERF_ATTR)
-		at = head.size - attr->layout.end_time;
+	else if (attr && attr->layout.trailer_time && head.type < PERF_ATTR)
+		at = head.size - attr->layout.trailer_time;
 	if (!at || at + 8 > head.size)
 		return;
 

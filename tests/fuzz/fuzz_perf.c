@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: the bytes of a perf.data file.  What comes out of it, however bent, are
- * events in the order of time, whose texts and data can be read and whose types
- * have names; or a sentence.
+ * Input: a perf.data file, possibly damaged.  The reader returns events sorted by time
+ * with readable texts, data and type names, or an error message.
  */
 #include <assert.h>
 #include <string.h>
@@ -13,50 +12,50 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
-static volatile size_t sink; /* so that reading is not optimised away */
+static volatile size_t sink; /* prevents the compiler from removing reads */
 
-static void see_signed(void *arg, const char *name, int64_t n)
+static void read_signed(void *arg, const char *name, int64_t n)
 {
 	sink += n + (name ? strlen(name) : 0);
 }
 
-static void see_unsigned(void *arg, const char *name, uint64_t n, int base)
+static void read_unsigned(void *arg, const char *name, uint64_t n, int base)
 {
 	assert(base == 10 || base == 16);
-	see_signed(arg, name, n);
+	read_signed(arg, name, n);
 }
 
-static void see_text(void *arg, const char *name, const char *s, size_t len)
+static void read_text(void *arg, const char *name, const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		sink += s[i];
-	see_signed(arg, name, len);
+	read_signed(arg, name, len);
 }
 
-static void see_begin(void *arg, const char *name, bool is_array)
+static void read_begin(void *arg, const char *name, bool is_array)
 {
-	see_signed(arg, name, is_array);
+	read_signed(arg, name, is_array);
 }
 
-static void see_end(void *arg)
+static void read_end(void *arg)
 {
 }
 
 static const struct raw_visitor visitor = {
-	.number = see_signed,
-	.unsigned_number = see_unsigned,
-	.text = see_text,
-	.begin = see_begin,
-	.end = see_end,
+	.number = read_signed,
+	.unsigned_number = read_unsigned,
+	.text = read_text,
+	.begin = read_begin,
+	.end = read_end,
 };
 
-static void see_raw_text(struct raw_text text)
+static void read_raw_text(struct raw_text text)
 {
 	if (text.s)
-		see_text(NULL, NULL, text.s, text.len);
+		read_text(NULL, NULL, text.s, text.len);
 }
 
-static void see_event(struct raw_source *raw, const struct raw_event *e)
+static void read_event(struct raw_source *raw, const struct raw_event *e)
 {
 	size_t size;
 	const char *data = raw->data(raw, &size);
@@ -64,10 +63,10 @@ static void see_event(struct raw_source *raw, const struct raw_event *e)
 	assert(e->kind < RAW_KIND_COUNT);
 	assert(e->kind != RAW_LOST || e->lost.start <= e->time);
 	if (e->kind == RAW_SWITCH) {
-		see_raw_text(e->sched_switch.prev_comm);
-		see_raw_text(e->sched_switch.next_comm);
+		read_raw_text(e->sched_switch.prev_comm);
+		read_raw_text(e->sched_switch.next_comm);
 	} else if (e->kind == RAW_TASK) {
-		see_raw_text(e->task.comm);
+		read_raw_text(e->task.comm);
 	} else if (e->kind == RAW_OTHER) {
 		assert(*raw->type_name(raw, e->type));
 		sink += raw->type_format(raw, e->type) != NULL;
@@ -75,10 +74,10 @@ static void see_event(struct raw_source *raw, const struct raw_event *e)
 	assert(*raw->name(raw));
 	raw->fields(raw, &visitor, NULL);
 	if (data)
-		see_text(NULL, NULL, data, size);
+		read_text(NULL, NULL, data, size);
 }
 
-/* Events as they stand, and in a second pass what is made of them. */
+/* Reads all raw events, or all records. */
 static void read_all(struct input *input, bool as_records)
 {
 	struct raw_source *raw = input_raw(input);
@@ -92,7 +91,7 @@ static void read_all(struct input *input, bool as_records)
 	while (!as_records && raw->next(raw, &event, &err) > 0) {
 		assert(event.time >= last);
 		last = event.time;
-		see_event(raw, &event);
+		read_event(raw, &event);
 	}
 	assert(!input_warning(input) || input_warning(input)[0] == '\'');
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_perf DIRECTORY - write perf-FORM.data there: one small recording in the
- * forms that perf.data may have.  Kept in tests/data/good, where fuzzers begin.
+ * make_perf DIRECTORY - writes perf-FORM.data: one small recording in all variants of
+ * the format.  The results are in tests/data/good, as seeds of the fuzzers.
  */
 #include <stdio.h>
 
-#include "perf_usual.h"
+#include "perf_fixture.h"
 
 static void make(const char *directory, const char *form, struct perf_build b)
 {
@@ -15,10 +15,10 @@ static void make(const char *directory, const char *form, struct perf_build b)
 	b.machine = "x86_64";
 	b.day = 1700000000000000000;
 	b.clock_now = 3000;
-	begin_usual(&b);
-	perf_build_attr(&b, &(struct build_attr){ 1, 0, USUAL_SAMPLE & ~PERF_HAS_RAW, 0,
-						  USUAL_FLAGS, 0, 90, "cpu-clock" });
-	life(&b, PERF_FORK, 11, 10, 0);
+	begin_default(&b);
+	perf_build_attr(&b, &(struct build_attr){ 1, 0, DEFAULT_SAMPLE & ~PERF_HAS_RAW, 0,
+						  DEFAULT_FLAGS, 0, 90, "cpu-clock" });
+	fork_or_exit(&b, PERF_FORK, 11, 10, 0);
 	comm(&b, 11, "early", 0);
 	waking(&b, 1, 11, 1000, 21);
 	perf_begin(&b, PERF_LOST, 0);
@@ -26,11 +26,11 @@ static void make(const char *directory, const char *form, struct perf_build b)
 	perf_u(&b, 8, 123);
 	end_other(&b, 1, 11, 1500);
 	round_ends(&b);
-	life(&b, PERF_FORK, 12, 11, 1700);
+	fork_or_exit(&b, PERF_FORK, 12, 11, 1700);
 	begin_sample(&b, 90, 1, 11, 1800);
 	perf_end(&b);
 	waking(&b, 0, 12, 1600, 23);
-	life(&b, PERF_EXIT, 12, 12, 2500);
+	fork_or_exit(&b, PERF_EXIT, 12, 12, 2500);
 	perf_begin(&b, PERF_SWITCH_CPU_WIDE, PERF_MISC_SWITCH_OUT);
 	perf_u(&b, 4, 20);
 	perf_u(&b, 4, 22);

@@ -54,7 +54,7 @@ static void put_attr(const struct perf_build *b, build_bytes *to, const struct b
 	put_number(to, b->swap, 8, 1);
 	put_number(to, b->swap, 8, attr->sample);
 	put_number(to, b->swap, 8, attr->read);
-	/* bit fields begin at the other end there */
+	/* big-endian bit fields begin at the highest bit */
 	for (unsigned i = 0; b->swap && i < 32; i++)
 		if ((flags >> i & 1) != (flags >> (63 - i) & 1))
 			flags ^= 1ull << i | 1ull << (63 - i);
@@ -103,7 +103,7 @@ static void put_names(const struct perf_build *b, build_bytes *to)
 	}
 }
 
-/* False if the file has none of this. */
+/* False if the file does not have this feature. */
 static bool put_feature(const struct perf_build *b, build_bytes *to, unsigned feature)
 {
 	switch (feature) {
@@ -134,7 +134,7 @@ static bool put_feature(const struct perf_build *b, build_bytes *to, unsigned fe
 }
 
 #ifdef HAVE_ZSTD
-/* One record with a piece of a stream in it. */
+/* Appends a COMPRESSED record. */
 static void put_compressed(struct perf_build *b, const uint8_t *data, size_t size)
 {
 	uint8_t room[1 << 15];
@@ -205,7 +205,7 @@ void perf_end(struct perf_build *b)
 	put_number(&number, b->swap, 2, size);
 	memcpy(to->items + b->begin + 6, number.items, 2);
 	vec_done(&number);
-	/* perf's own records stand between those that it compresses */
+	/* records of perf itself are not compressed */
 	if (b->compress && perf_u32(to->items + b->begin, b->swap) >= PERF_ATTR) {
 		build_bytes own = { 0 };
 
@@ -265,7 +265,7 @@ static void put_section(const struct perf_build *b, build_bytes *to, uint64_t of
 	put_number(to, b->swap, 8, size);
 }
 
-/* The table stands behind the records, and what it is about behind that. */
+/* The table of features follows the records, and the features follow the table. */
 static uint64_t put_features(const struct perf_build *b, build_bytes *to, uint64_t at)
 {
 	build_bytes table = { 0 }, sections = { 0 };

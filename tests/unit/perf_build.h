@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perf_build - perf.data files by hand, in each of the forms that they may have.
+ * perf_build - builds perf.data files in all variants of the format.
  *
  *	struct perf_build b = { .swap = true, .pipe = true };
  *	perf_build_attr(&b, &(struct build_attr){ .type = 2, .config = 7, .id = 70, ... });
@@ -34,31 +34,31 @@ struct build_format {
 
 struct perf_build {
 	bool swap, pipe;
-	bool compress; /* records, but those that perf itself makes; */
-	size_t piece;  /* so many bytes of them in each */
-	bool aligned;  /* with the newer type of record */
+	bool compress; /* compress the records of the kernel */
+	size_t piece;  /* bytes per COMPRESSED record; 0 for one record */
+	bool aligned;  /* use COMPRESSED2 */
 	const char *host, *machine;
-	uint64_t day, clock_now; /* one moment, or 0 */
+	uint64_t day, clock_now; /* one moment in CLOCK_REALTIME and in the clock, or 0 */
 	bool unfinished, in_directory;
 
 	VEC(struct build_attr) attrs;
 	VEC(struct build_format) formats;
 	build_bytes records;
-	build_bytes pending; /* to be compressed before the next that is not */
-	size_t begin;        /* of the record that is being made */
+	build_bytes pending; /* not yet compressed */
+	size_t begin;        /* offset of the open record */
 	struct ZSTD_CCtx_s *zstd;
 };
 
 void perf_build_attr(struct perf_build *b, const struct build_attr *attr);
 void perf_build_format(struct perf_build *b, const char *system, const char *text);
 
-/* A record: begin, its numbers, its text, end. */
+/* Append a record: begin, numbers and text, end. */
 void perf_begin(struct perf_build *b, uint32_t type, uint16_t misc);
 void perf_u(struct perf_build *b, size_t size, uint64_t n);
 void perf_text(struct perf_build *b, const char *s, size_t size); /* padded with zeros */
 void perf_end(struct perf_build *b);
 
-/* Frees what was built with, but what it returns. */
+/* Returns the file and frees the builder. */
 struct bytes perf_build_finish(struct perf_build *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "perf_usual.h"
+#include "perf_fixture.h"
 
 const char waking_format[] =
 	"name: sched_waking\nID: 7\nformat:\n" COMMON_FIELDS
@@ -68,7 +68,7 @@ void comm(struct perf_build *b, uint32_t tid, const char *name, uint64_t time)
 	end_other(b, 0, tid, time);
 }
 
-void life(struct perf_build *b, uint32_t type, uint32_t tid, uint32_t parent, uint64_t time)
+void fork_or_exit(struct perf_build *b, uint32_t type, uint32_t tid, uint32_t parent, uint64_t time)
 {
 	perf_begin(b, type, 0);
 	perf_u(b, 4, process_of(tid));
@@ -79,9 +79,9 @@ void life(struct perf_build *b, uint32_t type, uint32_t tid, uint32_t parent, ui
 	end_other(b, 1, parent, time);
 }
 
-void begin_usual(struct perf_build *b)
+void begin_default(struct perf_build *b)
 {
-	perf_build_attr(b, &(struct build_attr){ 2, WAKING, USUAL_SAMPLE, 0, USUAL_FLAGS, 0,
+	perf_build_attr(b, &(struct build_attr){ 2, WAKING, DEFAULT_SAMPLE, 0, DEFAULT_FLAGS, 0,
 						 10 * WAKING, "sched:sched_waking" });
 	perf_build_format(b, "sched", waking_format);
 }

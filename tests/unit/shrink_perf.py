@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""shrink_perf.py FROM TO - make a recording of perf small, and let it not tell whose machine it was.
+"""shrink_perf.py FROM TO - reduce and anonymise a recording of perf.
 
-tests/data/good/perf-calls.data was made so, as root:
+tests/data/good/perf-calls.data was recorded as root:
 
     perf record -a -k CLOCK_MONOTONIC -m 64 -o /tmp/x.data -e sched:sched_switch,sched:sched_waking,\\
         sched:sched_process_fork,sched:sched_process_exec,sched:sched_process_exit,raw_syscalls:*,irq:* \\
         --exclude-perf -- sh -c 'sleep 0.03; echo 7 | cat >/dev/null'
     shrink_perf.py /tmp/x.data perf-calls.data
 
-What stays of other programs is when they had a CPU and whom they woke, under the
-name "other"; of the features what sonde reads; of the rounds the last, so that
-the file has to be sorted.
+Context switches and wakeups of other programs remain, under the name "other".  Of
+the features, those that sonde reads remain; of the rounds, only the last one, so
+that the file is not sorted.
 """
 import re
 import struct
 import sys
 
 TRACING, HOST, RELEASE, VERSION, ARCH, CPUS, COMMAND, EVENTS, CLOCK = 1, 3, 4, 5, 6, 7, 11, 12, 29
-DATA = 8 + 6 * 8 + 4  # of a sample: behind IDENTIFIER, IP, TID, TIME, CPU, PERIOD and a size
+DATA = 8 + 6 * 8 + 4  # offset in a sample: after IDENTIFIER, IP, TID, TIME, CPU, PERIOD and a size
 LOST, COMM, EXIT, FORK, SAMPLE, ROUND, THREAD_MAP = 2, 3, 4, 7, 9, 68, 73
 KNOWN = re.compile(rb"(sh|sleep|cat|perf|perf-exec|swapper/\d+|kthreadd|migration/\d+|ksoftirqd/\d+|rcu_\w+|"
                    rb"kworker/[\w:+-]*)\0")
@@ -41,7 +41,7 @@ def sections(data, at, bits):
 
 
 def only_formats(tracing):
-    """Without the formats of ftrace's own events, and without addresses and names of threads."""
+    """Removes the formats of ftrace's own events, symbol addresses and names of threads."""
     def passed(at, count):
         for _ in range(count):
             at += 8 + struct.unpack_from("<Q", tracing, at)[0]
@@ -56,26 +56,26 @@ def only_formats(tracing):
     return tracing[:begin] + bytes(4) + tracing[systems:end] + bytes(4 + 4 + 8)
 
 
-def comm_places(tracing):
-    """Where the events of a number have names of programs: [(offset, size)]."""
-    places = {}
+def comm_fields(tracing):
+    """Maps an event number to its fields with program names: [(offset, size)]."""
+    comm_fields_by_id = {}
     for text in re.findall(rb"name: \w+\nID: \d+\nformat:.*?print fmt", tracing, re.S):
         number = int(re.search(rb"\nID: (\d+)", text)[1])
-        places[number] = [(int(o), int(s)) for o, s in
+        comm_fields_by_id[number] = [(int(o), int(s)) for o, s in
                           re.findall(rb"char \w*comm\[\d+\];\toffset:(\d+);\tsize:(\d+)", text)]
-    return places
+    return comm_fields_by_id
 
 
-def masked_sample(record, places):
+def masked_sample(record, comm_fields_by_id):
     record = bytearray(record)
-    for offset, size in places.get(struct.unpack_from("<H", record, DATA)[0], []):
+    for offset, size in comm_fields_by_id.get(struct.unpack_from("<H", record, DATA)[0], []):
         begin, end = DATA + offset, DATA + offset + size
         record[begin:end] = mask(bytes(record[begin:end]))
     return bytes(record)
 
 
 def tids_of(records):
-    """Of what perf started and what that started."""
+    """The threads of the command that perf started, and of its descendants."""
     tids = set()
     for kind, record in records:
         if kind == COMM and record[16:].startswith(b"perf-exec\0"):
@@ -87,7 +87,7 @@ def tids_of(records):
     return tids
 
 
-def kept_records(data, places):
+def kept_records(data, comm_fields_by_id):
     at, records = 0, []
     while at < len(data):
         kind, _, size = struct.unpack_from("<IHH", data, at)
@@ -96,10 +96,10 @@ def kept_records(data, places):
     wanted = tids_of(records)
     for kind, record in records:
         if kind == SAMPLE:
-            # of others only what says who had the CPU
+            # of other threads, only context switches and wakeups
             if struct.unpack_from("<I", record, 28)[0] in wanted or any(
-                    places.get(struct.unpack_from("<H", record, DATA)[0], [])):
-                yield masked_sample(record, places)
+                    comm_fields_by_id.get(struct.unpack_from("<H", record, DATA)[0], [])):
+                yield masked_sample(record, comm_fields_by_id)
         elif kind in (FORK, EXIT) and struct.unpack_from("<I", record, 16)[0] in wanted:
             yield record
         elif kind == COMM and struct.unpack_from("<I", record, 12)[0] in wanted:
@@ -129,7 +129,7 @@ def main():
     data = open(sys.argv[1], "rb").read()
     offset, size = struct.unpack_from("<QQ", data, 40)
     features = kept_features(dict(sections(data, offset + size, struct.unpack_from("<Q", data, 72)[0])))
-    records = b"".join(kept_records(data[offset:offset + size], comm_places(features[TRACING])))
+    records = b"".join(kept_records(data[offset:offset + size], comm_fields(features[TRACING])))
     table, body = b"", b""
     begin = offset + len(records) + 16 * len(features)
     for content in features.values():

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What perf.data says, made by hand: see perf_usual.h for how events are written here. */
-#include "perf_usual.h"
+/* Decodes perf.data files built by hand; see perf_fixture.h for the notation of events. */
+#include "perf_fixture.h"
 
 static void check_form(struct perf_build b)
 {
-	begin_usual(&b);
+	begin_default(&b);
 	b.host = "box";
 	comm(&b, 11, "early", 0);
 	waking(&b, 1, 11, 1000, 21);
@@ -22,7 +22,7 @@ static void check_form(struct perf_build b)
 	CHECK(r.raw->has_kinds && r.raw->kinds & 1u << RAW_WAKING);
 }
 
-TEST(the_form_of_a_file_does_not_matter)
+TEST(files_and_pipes_of_both_byte_orders_contain_the_same_events)
 {
 	for (unsigned form = 0; form < 4; form++) {
 		bool swap = form & 1, pipe = form & 2;
@@ -32,7 +32,7 @@ TEST(the_form_of_a_file_does_not_matter)
 		check_form((struct perf_build){ .swap = swap, .pipe = pipe, .compress = true });
 		check_form((struct perf_build){
 			.swap = swap, .pipe = pipe, .compress = true, .aligned = true });
-		/* records that are cut between two pieces */
+		/* records that span two pieces */
 		check_form((struct perf_build){
 			.swap = swap, .pipe = pipe, .compress = true, .piece = 13 });
 #endif
@@ -40,13 +40,13 @@ TEST(the_form_of_a_file_does_not_matter)
 }
 
 #ifdef HAVE_ZSTD
-TEST(all_compressed_records_together_have_a_limit)
+TEST(the_decompressed_size_of_a_file_is_limited)
 {
 	struct perf_build b = { .compress = true, .piece = 60000 };
 
-	begin_usual(&b);
+	begin_default(&b);
 	waking(&b, 1, 11, 1000, 21);
-	for (unsigned i = 0; i < 1200; i++) { /* of a type that is passed over */
+	for (unsigned i = 0; i < 1200; i++) { /* of a type that is ignored */
 		perf_begin(&b, 1, 0);
 		perf_text(&b, "", 60000);
 		perf_end(&b);
@@ -58,7 +58,7 @@ TEST(all_compressed_records_together_have_a_limit)
 
 	CHECK_INT(r.code, 0);
 	CHECK_STR(r.text, "11@1 1000 waking:21\n");
-	CHECK(strstr(r.raw->warning ?: "", "it unpacks to more than the limit for its size"));
+	CHECK(strstr(r.raw->warning ?: "", "its decompressed size exceeds the limit"));
 }
 #endif
 
@@ -68,7 +68,7 @@ TEST(an_event_has_its_name_its_fields_and_its_data)
 	struct raw_event event;
 	size_t size;
 
-	begin_usual(&b);
+	begin_default(&b);
 	waking(&b, 1, 11, 1000, 21);
 
 	_cleanup_(result_done) struct result r = { .file = perf_build_finish(&b) };
@@ -87,16 +87,16 @@ TEST(an_event_has_its_name_its_fields_and_its_data)
 	CHECK_INT(r.raw->next(r.raw, &event, &r.err), 0);
 }
 
-TEST(what_perf_made_up_at_its_start_says_who_was_there)
+TEST(synthesized_records_describe_the_existing_threads)
 {
 	struct perf_build b = { 0 };
 
-	begin_usual(&b);
-	life(&b, PERF_FORK, 2, 0, 0);
+	begin_default(&b);
+	fork_or_exit(&b, PERF_FORK, 2, 0, 0);
 	comm(&b, 2, "kthr", 0);
-	life(&b, PERF_FORK, 30, 2, 0);
+	fork_or_exit(&b, PERF_FORK, 30, 2, 0);
 	comm(&b, 30, "kwork", 0);
-	life(&b, PERF_FORK, 41, 40, 0);
+	fork_or_exit(&b, PERF_FORK, 41, 40, 0);
 	comm(&b, 41, "thread", 0);
 	waking(&b, 0, 41, 500, 30);
 
@@ -106,14 +106,14 @@ TEST(what_perf_made_up_at_its_start_says_who_was_there)
 			  "-1@0 500 task:41,40,40,0,thread\n41@0 500 waking:30\n");
 }
 
-TEST(threads_are_born_and_die_even_without_tracepoints)
+TEST(fork_and_exit_records_create_and_end_threads)
 {
 	struct perf_build b = { 0 };
 
-	begin_usual(&b);
-	life(&b, PERF_FORK, 12, 11, 100);
+	begin_default(&b);
+	fork_or_exit(&b, PERF_FORK, 12, 11, 100);
 	comm(&b, 12, "new", 150);
-	life(&b, PERF_EXIT, 12, 12, 200);
+	fork_or_exit(&b, PERF_EXIT, 12, 12, 200);
 
 	_cleanup_(result_done) struct result r = read_built(&b);
 
@@ -121,11 +121,11 @@ TEST(threads_are_born_and_die_even_without_tracepoints)
 			  "12@1 200 exit:12\n");
 }
 
-TEST(lost_events_are_lost_since_the_last_of_their_cpu)
+TEST(a_loss_begins_at_the_last_event_of_its_cpu)
 {
 	struct perf_build b = { 0 };
 
-	begin_usual(&b);
+	begin_default(&b);
 	waking(&b, 1, 11, 100, 12);
 	waking(&b, 0, 21, 200, 22);
 	perf_begin(&b, PERF_LOST, 0);
@@ -145,11 +145,11 @@ TEST(lost_events_are_lost_since_the_last_of_their_cpu)
 			  "11@1 400 lost:300,7\n");
 }
 
-TEST(an_event_that_is_throttled_is_lost_and_nobody_knows_how_often)
+TEST(throttling_is_a_loss_of_unknown_size)
 {
 	struct perf_build b = { 0 };
 
-	begin_usual(&b);
+	begin_default(&b);
 	waking(&b, 1, 11, 100, 12);
 	perf_begin(&b, PERF_THROTTLE, 0);
 	perf_u(&b, 8, 300);
@@ -162,12 +162,12 @@ TEST(an_event_that_is_throttled_is_lost_and_nobody_knows_how_often)
 	CHECK_STR(r.text, "11@1 100 waking:12\n11@1 300 lost:100,0\n");
 }
 
-TEST(what_perf_sums_up_at_the_end_was_not_lost_twice)
+TEST(totals_at_the_end_are_not_counted_twice)
 {
 	struct perf_build b = { 0 };
 
-	perf_build_attr(&b, &(struct build_attr){ 2, WAKING, USUAL_SAMPLE, PERF_READ_LOST,
-						  USUAL_FLAGS, 0, 70, NULL });
+	perf_build_attr(&b, &(struct build_attr){ 2, WAKING, DEFAULT_SAMPLE, PERF_READ_LOST,
+						  DEFAULT_FLAGS, 0, 70, NULL });
 	perf_build_format(&b, "sched", waking_format);
 	waking(&b, 1, 11, 100, 12);
 	perf_begin(&b, PERF_LOST, 0);
@@ -187,14 +187,14 @@ TEST(what_perf_sums_up_at_the_end_was_not_lost_twice)
 			  "-1@0 400 lost:100,7\n");
 }
 
-/* A sample with all that may stand before its data. */
+/* A sample with all fields that can precede its data. */
 static struct result read_full(uint64_t read, uint64_t counters, uint64_t frames, size_t words)
 {
 	struct perf_build b = { 0 };
 
 	perf_build_attr(&b, &(struct build_attr){ .type = 2,
 						  .config = WAKING,
-						  .sample = USUAL_SAMPLE | PERF_HAS_ADDR |
+						  .sample = DEFAULT_SAMPLE | PERF_HAS_ADDR |
 							    PERF_HAS_STREAM | PERF_HAS_ID |
 							    PERF_HAS_READ | PERF_HAS_CALLCHAIN,
 						  .read = read,
@@ -214,7 +214,7 @@ static struct result read_full(uint64_t read, uint64_t counters, uint64_t frames
 	return read_built(&b);
 }
 
-TEST(counters_and_stacks_before_the_data_are_passed_over)
+TEST(counters_and_stacks_before_the_data_are_skipped)
 {
 	static const struct {
 		uint64_t read, first;
@@ -245,13 +245,13 @@ TEST(counters_and_stacks_that_do_not_fit_leave_an_event_without_data)
 	CHECK_STR(wide.text, "11@1 900 other:sched:sched_waking\n");
 }
 
-TEST(what_is_no_tracepoint_is_an_event_of_its_name)
+TEST(an_event_other_than_a_tracepoint_has_its_name)
 {
 	struct perf_build b = { 0 };
 
-	begin_usual(&b);
-	perf_build_attr(&b, &(struct build_attr){ 1, 0, USUAL_SAMPLE & ~PERF_HAS_RAW, 0,
-						  USUAL_FLAGS, 0, 90, "cpu-clock" });
+	begin_default(&b);
+	perf_build_attr(&b, &(struct build_attr){ 1, 0, DEFAULT_SAMPLE & ~PERF_HAS_RAW, 0,
+						  DEFAULT_FLAGS, 0, 90, "cpu-clock" });
 	begin_sample(&b, 90, 1, 11, 700);
 	perf_end(&b);
 
@@ -260,13 +260,13 @@ TEST(what_is_no_tracepoint_is_an_event_of_its_name)
 	CHECK_STR(r.text, "11@1 700 other:cpu-clock\n");
 }
 
-TEST(a_tracepoint_without_a_format_is_said)
+TEST(a_tracepoint_without_a_format_causes_a_warning)
 {
 	struct perf_build b = { 0 };
 
-	begin_usual(&b);
-	perf_build_attr(&b, &(struct build_attr){ 2, SWITCH, USUAL_SAMPLE, 0, USUAL_FLAGS, 0, 80,
-						  "sched:sched_switch" });
+	begin_default(&b);
+	perf_build_attr(&b, &(struct build_attr){ 2, SWITCH, DEFAULT_SAMPLE, 0, DEFAULT_FLAGS, 0,
+						  80, "sched:sched_switch" });
 	begin_sample(&b, 80, 1, 11, 700);
 	put_waking(&b, 11, 31);
 	perf_end(&b);
@@ -274,14 +274,14 @@ TEST(a_tracepoint_without_a_format_is_said)
 	_cleanup_(result_done) struct result r = read_built(&b);
 
 	CHECK_STR(r.text, "11@1 700 other:sched:sched_switch\n");
-	CHECK_HAS(input_warning(r.input), "does not describe 1 of its tracepoints");
+	CHECK_HAS(input_warning(r.input), "does not contain the formats of 1 of its tracepoints");
 }
 
-TEST(a_thread_of_another_namespace_has_its_number_outside)
+TEST(a_thread_of_another_namespace_has_its_global_tid)
 {
 	struct perf_build b = { 0 };
 
-	begin_usual(&b);
+	begin_default(&b);
 	begin_sample(&b, 70, 1, 5, 700);
 	put_waking(&b, 4711, 31);
 	perf_end(&b);
@@ -291,11 +291,11 @@ TEST(a_thread_of_another_namespace_has_its_number_outside)
 	CHECK_STR(r.text, "4711@1 700 waking:31\n");
 }
 
-TEST(switches_are_told_by_who_leaves_if_no_tracepoint_tells_them)
+TEST(switch_records_of_outgoing_threads_replace_missing_tracepoints)
 {
 	struct perf_build b = { 0 };
 
-	begin_usual(&b);
+	begin_default(&b);
 	perf_begin(&b, PERF_SWITCH_CPU_WIDE, PERF_MISC_SWITCH_OUT);
 	perf_u(&b, 8, 22ull << 32 | 20);
 	end_other(&b, 1, 11, 100);
@@ -315,14 +315,14 @@ static struct result read_clock(int32_t clock, uint64_t flags, uint64_t day, uin
 {
 	struct perf_build b = { .day = day, .clock_now = now };
 
-	perf_build_attr(&b,
-			&(struct build_attr){ 2, WAKING, USUAL_SAMPLE, 0, flags, clock, 70, NULL });
+	perf_build_attr(&b, &(struct build_attr){ 2, WAKING, DEFAULT_SAMPLE, 0, flags, clock, 70,
+						  NULL });
 	perf_build_format(&b, "sched", waking_format);
 	waking(&b, 1, 11, 1000, 21);
 	return read_built(&b);
 }
 
-TEST(the_clock_is_the_one_that_was_asked_for)
+TEST(the_clock_is_that_of_the_attribute)
 {
 	const uint64_t use = 1ull << PERF_ATTR_USE_CLOCK;
 	_cleanup_(result_done) struct result mono = read_clock(1, use, 5000, 3000);
@@ -338,13 +338,13 @@ TEST(the_clock_is_the_one_that_was_asked_for)
 	CHECK_HAS(input_warning(own.input), "-k CLOCK_MONOTONIC");
 }
 
-TEST(a_recording_of_some_processes_lacks_when_they_get_a_cpu)
+TEST(a_recording_of_some_processes_causes_a_warning)
 {
 	static const char format[] = "name: sched_switch\nID: 8\nformat:\n" COMMON_FIELDS;
 	struct perf_build b = { 0 };
 
-	perf_build_attr(&b, &(struct build_attr){ 2, SWITCH, USUAL_SAMPLE, 0, USUAL_FLAGS, 0, 80,
-						  NULL });
+	perf_build_attr(&b, &(struct build_attr){ 2, SWITCH, DEFAULT_SAMPLE, 0, DEFAULT_FLAGS, 0,
+						  80, NULL });
 	perf_build_format(&b, "sched", format);
 	perf_begin(&b, PERF_THREAD_MAP, 0);
 	perf_u(&b, 8, 1);

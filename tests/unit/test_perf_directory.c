@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What perf record --threads writes, as far as the files in it go. */
+/* Directories of perf record --threads. */
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "perf_usual.h"
+#include "perf_fixture.h"
 
-enum { PARTS = 3, EACH = 20000 }; /* more than is sorted at once */
+enum { PARTS = 3, EACH = 20000 }; /* more records than one batch */
 
-struct scene {
+struct directory {
 	char path[32];
 	struct input *input;
 	struct err err;
@@ -16,7 +16,7 @@ struct scene {
 	bool sorted;
 };
 
-static void write_file(const struct scene *s, const char *name, const void *data, size_t size)
+static void write_file(const struct directory *s, const char *name, const void *data, size_t size)
 {
 	_cleanup_(freep) char *path = must_printf("%s/%s", s->path, name);
 	FILE *file = fopen(path, "w");
@@ -26,21 +26,21 @@ static void write_file(const struct scene *s, const char *name, const void *data
 		fclose(file);
 }
 
-/* The file that says what there is, with a record of its own that has no time. */
-static void write_first(struct scene *s)
+/* Writes the file that describes the events, with one record without a time. */
+static void write_first(struct directory *s)
 {
 	struct perf_build b = { .in_directory = true };
 
 	strcpy(s->path, "/tmp/sonde-perf-XXXXXX");
 	CHECK(mkdtemp(s->path) != NULL);
-	begin_usual(&b);
+	begin_default(&b);
 	comm(&b, 11, "worker", 0);
 	_cleanup_(bytes_done) struct bytes file = perf_build_finish(&b);
 	write_file(s, "data", file.data, file.size);
 }
 
-/* All have the same times but for the last digit, which is the number of the part. */
-static void write_part(struct scene *s, unsigned number, size_t cut)
+/* The last digit of each time is the number of the part. */
+static void write_part(struct directory *s, unsigned number, size_t cut)
 {
 	_cleanup_(freep) char *name = must_printf("data.%u", number);
 	struct perf_build b = { 0 };
@@ -51,7 +51,7 @@ static void write_part(struct scene *s, unsigned number, size_t cut)
 	vec_done(&b.records);
 }
 
-static void read_scene(struct scene *s)
+static void read_directory(struct directory *s)
 {
 	struct raw_event event;
 	nsec_t last = 0;
@@ -70,7 +70,7 @@ static void read_scene(struct scene *s)
 	}
 }
 
-static void scene_done(struct scene *s)
+static void directory_done(struct directory *s)
 {
 	_cleanup_(freep) char *line = must_printf("rm -r %s", s->path);
 
@@ -78,54 +78,53 @@ static void scene_done(struct scene *s)
 	CHECK_INT(system(line), 0);
 }
 
-TEST(the_files_of_a_directory_are_read_as_one)
+TEST(the_files_of_a_directory_are_merged)
 {
-	_cleanup_(scene_done) struct scene s = { 0 };
+	_cleanup_(directory_done) struct directory s = { 0 };
 
 	write_first(&s);
 	for (unsigned i = 0; i < PARTS; i++)
 		write_part(&s, i, 0);
 	write_file(&s, "data.old", "no part", 7);
-	read_scene(&s);
+	read_directory(&s);
 	CHECK_INT(s.code, 0);
 	CHECK_INT(s.events, PARTS * EACH);
 	CHECK(s.sorted);
 	CHECK(s.input && !input_raw(s.input)->warning);
 }
 
-TEST(a_part_that_is_cut_off_is_told_of)
+TEST(a_truncated_part_causes_a_warning)
 {
-	_cleanup_(scene_done) struct scene s = { 0 };
+	_cleanup_(directory_done) struct directory s = { 0 };
 
 	write_first(&s);
 	write_part(&s, 0, 0);
 	write_part(&s, 1, 1);
-	read_scene(&s);
+	read_directory(&s);
 	CHECK_INT(s.events, 2 * EACH - 1);
 	CHECK_HAS(input_raw(s.input)->warning, "/data.1' that cannot be read beyond offset");
 }
 
 TEST(a_directory_without_parts_is_refused)
 {
-	_cleanup_(scene_done) struct scene s = { 0 };
+	_cleanup_(directory_done) struct directory s = { 0 };
 
 	write_first(&s);
-	read_scene(&s);
+	read_directory(&s);
 	CHECK(s.code < 0);
-	CHECK_HAS(s.err.text, "there are no files data.0");
+	CHECK_HAS(s.err.text, "files data.0, ... are missing");
 }
 
-/* A part has no say in what events there are. */
-TEST(an_attribute_in_a_part_is_passed_over)
+TEST(an_attribute_in_a_part_is_ignored)
 {
-	_cleanup_(scene_done) struct scene s = { 0 };
+	_cleanup_(directory_done) struct directory s = { 0 };
 	struct perf_build b = { .pipe = true };
 
 	write_first(&s);
-	begin_usual(&b);
+	begin_default(&b);
 	waking(&b, 0, 11, 1000, 1);
 	_cleanup_(bytes_done) struct bytes file = perf_build_finish(&b);
 	write_file(&s, "data.0", file.data + PERF_PIPE_HEADER, file.size - PERF_PIPE_HEADER);
-	read_scene(&s);
+	read_directory(&s);
 	CHECK_INT(s.code, 0);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of perf.data's records, and what is made of files that are damaged. */
+/* The order of records in perf.data, and damaged files. */
 #include <errno.h>
 
-#include "perf_usual.h"
+#include "perf_fixture.h"
 #include "read/perf/stream.h"
 
 static uint64_t random_state = 88172645463325252;
@@ -15,7 +15,7 @@ static uint64_t random_number(uint64_t below)
 	return random_state % below;
 }
 
-/* Sorted, and what is equal is in the order of its pointers, which are places. */
+/* The record pointers are the original positions. */
 static void check_sort(struct perf_entry *e, size_t count)
 {
 	_cleanup_(freep) struct perf_entry *spare = must_alloc((count + 1) * sizeof(*spare));
@@ -34,7 +34,7 @@ static void check_sort(struct perf_entry *e, size_t count)
 	CHECK_INT(sum, 0);
 }
 
-TEST(sorting_keeps_what_is_equal_in_its_order)
+TEST(sorting_is_stable)
 {
 	for (unsigned n = 0; n < 2000; n++) {
 		struct perf_entry e[300];
@@ -52,14 +52,14 @@ TEST(sorting_keeps_what_is_equal_in_its_order)
 	}
 }
 
-TEST(a_batch_is_sorted_over_all_its_rings)
+TEST(a_batch_is_sorted_across_rings)
 {
 	enum { RINGS = 5, ROUNDS = 400, EACH = 20 };
 	struct perf_build b = { 0 };
 	struct raw_event event;
 	uint64_t count = 0, last = 0;
 
-	begin_usual(&b);
+	begin_default(&b);
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (unsigned ring = 0; ring < RINGS; ring++)
 			for (unsigned i = 0; i < EACH; i++)
@@ -80,11 +80,11 @@ TEST(a_batch_is_sorted_over_all_its_rings)
 	CHECK(!r.raw->warning);
 }
 
-TEST(equal_times_are_in_the_order_of_the_file)
+TEST(records_of_equal_time_keep_the_order_of_the_file)
 {
 	struct perf_build b = { 0 };
 
-	begin_usual(&b);
+	begin_default(&b);
 	for (unsigned i = 0; i < 4; i++)
 		waking(&b, 3 - i, 11, 100, i);
 
@@ -94,14 +94,14 @@ TEST(equal_times_are_in_the_order_of_the_file)
 			  "11@0 100 waking:3\n");
 }
 
-TEST(records_later_than_promised_are_moved_and_said)
+TEST(records_out_of_order_are_moved_and_counted)
 {
 	enum { BATCHES = 4, EACH = 8192 };
 	struct perf_build b = { 0 };
 	struct raw_event event;
 	uint64_t last = 0, count = 0;
 
-	begin_usual(&b);
+	begin_default(&b);
 	for (unsigned batch = 0; batch < BATCHES; batch++) {
 		for (unsigned i = 0; i < EACH; i++)
 			waking(&b, 0, 11, 1000 + EACH * batch + i, 1);
@@ -119,7 +119,7 @@ TEST(records_later_than_promised_are_moved_and_said)
 		count++;
 	}
 	CHECK_INT(count, BATCHES * EACH + 1);
-	CHECK_HAS(r.raw->warning, "has 1 records later than perf promises");
+	CHECK_HAS(r.raw->warning, "contains 1 record out of order");
 }
 
 static void put(struct bytes *file, size_t at, size_t size, uint64_t n)
@@ -127,10 +127,10 @@ static void put(struct bytes *file, size_t at, size_t size, uint64_t n)
 	memcpy(file->data + at, &n, size);
 }
 
-/* Two events, and where the second begins. */
+/* A file with two events, and the offset of the second. */
 static struct bytes two_events(struct perf_build *b, size_t *ret_second)
 {
-	begin_usual(b);
+	begin_default(b);
 	waking(b, 1, 11, 100, 12);
 	waking(b, 1, 11, 200, 13);
 
@@ -141,7 +141,7 @@ static struct bytes two_events(struct perf_build *b, size_t *ret_second)
 	return file;
 }
 
-TEST(a_record_without_a_size_ends_the_trace)
+TEST(a_record_of_size_zero_ends_the_trace)
 {
 	struct perf_build b = { 0 };
 	size_t second;
@@ -152,10 +152,10 @@ TEST(a_record_without_a_size_ends_the_trace)
 	_cleanup_(result_done) struct result r = read_bytes(file);
 
 	CHECK_STR(r.text, "11@1 100 waking:12\n");
-	CHECK_HAS(r.raw->warning, "a record has no size");
+	CHECK_HAS(r.raw->warning, "invalid record size");
 }
 
-TEST(a_pipe_that_was_cut_is_read_up_to_there)
+TEST(a_truncated_pipe_is_read_up_to_its_end)
 {
 	for (size_t left = 0; left < 40; left++) {
 		struct perf_build b = { .pipe = true };
@@ -172,12 +172,12 @@ TEST(a_pipe_that_was_cut_is_read_up_to_there)
 	}
 }
 
-TEST(an_id_of_no_event_is_counted)
+TEST(records_of_unknown_ids_are_counted)
 {
 	struct perf_build b = { 0 };
 
-	begin_usual(&b);
-	perf_build_attr(&b, &(struct build_attr){ .type = 1, .sample = USUAL_SAMPLE, .id = 90 });
+	begin_default(&b);
+	perf_build_attr(&b, &(struct build_attr){ .type = 1, .sample = DEFAULT_SAMPLE, .id = 90 });
 	begin_sample(&b, 4711, 1, 11, 100);
 	put_waking(&b, 11, 12);
 	perf_end(&b);
@@ -186,15 +186,15 @@ TEST(an_id_of_no_event_is_counted)
 	_cleanup_(result_done) struct result r = read_built(&b);
 
 	CHECK_STR(r.text, "11@1 200 waking:13\n");
-	CHECK_HAS(r.raw->warning, "has 1 records of no event");
+	CHECK_HAS(r.raw->warning, "contains 1 record of unknown events");
 }
 
-TEST(a_sample_that_is_too_short_is_none)
+TEST(a_sample_that_is_too_short_is_ignored)
 {
 	for (unsigned size = 0; size < 48; size += 8) {
 		struct perf_build b = { 0 };
 
-		begin_usual(&b);
+		begin_default(&b);
 		perf_begin(&b, PERF_SAMPLE, 0);
 		for (unsigned at = 0; at < size; at += 8)
 			perf_u(&b, 8, at ? 70 : 1);
@@ -203,11 +203,11 @@ TEST(a_sample_that_is_too_short_is_none)
 		_cleanup_(result_done) struct result r = read_built(&b);
 
 		CHECK_STR(r.text, "");
-		CHECK_HAS(r.raw->warning, "has 1 records of no event");
+		CHECK_HAS(r.raw->warning, "contains 1 record of unknown events");
 	}
 }
 
-TEST(other_records_that_are_too_short_say_nothing)
+TEST(other_records_that_are_too_short_are_ignored)
 {
 	static const uint32_t types[] = { PERF_COMM, PERF_FORK,         PERF_EXIT,
 					  PERF_LOST, PERF_LOST_SAMPLES, PERF_SWITCH_CPU_WIDE };
@@ -216,7 +216,7 @@ TEST(other_records_that_are_too_short_say_nothing)
 		for (unsigned size = 0; size < 64; size += 8) {
 			struct perf_build b = { 0 };
 
-			begin_usual(&b);
+			begin_default(&b);
 			perf_begin(&b, types[i], 0);
 			perf_text(&b, "", size);
 			perf_end(&b);
@@ -228,8 +228,8 @@ TEST(other_records_that_are_too_short_say_nothing)
 		}
 }
 
-/* The sentence about a file in whose header a number was changed. */
-static struct result read_bent(size_t at, uint64_t n)
+/* Reads a file after changing a number in its header. */
+static struct result read_changed(size_t at, uint64_t n)
 {
 	struct perf_build b = { 0 };
 	size_t second;
@@ -239,37 +239,37 @@ static struct result read_bent(size_t at, uint64_t n)
 	return read_bytes(file);
 }
 
-TEST(sections_beyond_the_end_are_refused_in_a_sentence)
+TEST(sections_beyond_the_end_are_refused_with_a_reason)
 {
 	static const struct {
 		size_t at;
 		uint64_t n;
-		const char *words;
+		const char *message;
 	} cases[] = {
-		{ 0, 0, "is no perf.data file" },
-		{ 8, 15, "its header cannot have 15 bytes" },
-		{ 8, 1 << 30, "its header cannot have" },
-		{ 16, 0, "an attribute cannot have 0 bytes" },
-		{ 16, UINT64_MAX, "an attribute cannot have" },
-		{ 24, UINT64_MAX, "its attributes at offset 18446744073709551615" },
-		{ 32, UINT64_MAX, "its attributes" },
-		{ 32, 0, "has no events" },
-		{ 40, UINT64_MAX - 7, "its records" },
-		{ 48, 1 << 30, "its records" },
-		{ 48, 0, "was not finished" },
-		{ 104 + 112, 1 << 30, "its ids" },
-		{ 104 + 120, UINT64_MAX, "its ids" },
+		{ 0, 0, "is not a perf.data file (bad magic)" },
+		{ 8, 15, "invalid header size 15" },
+		{ 8, 1 << 30, "invalid header size" },
+		{ 16, 0, "invalid attribute size 0" },
+		{ 16, UINT64_MAX, "invalid attribute size" },
+		{ 24, UINT64_MAX, "attributes at offset 18446744073709551615" },
+		{ 32, UINT64_MAX, "attributes at offset" },
+		{ 32, 0, "contains no events" },
+		{ 40, UINT64_MAX - 7, "records at offset" },
+		{ 48, 1 << 30, "records at offset" },
+		{ 48, 0, "is incomplete" },
+		{ 104 + 112, 1 << 30, "ids at offset" },
+		{ 104 + 120, UINT64_MAX, "ids at offset" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		_cleanup_(result_done) struct result r = read_bent(cases[i].at, cases[i].n);
+		_cleanup_(result_done) struct result r = read_changed(cases[i].at, cases[i].n);
 
 		CHECK_INT(r.code, -EBADMSG);
-		CHECK_HAS(r.err.text, cases[i].words);
+		CHECK_HAS(r.err.text, cases[i].message);
 	}
 }
 
-TEST(features_beyond_the_end_are_as_if_they_were_not_there)
+TEST(features_beyond_the_end_are_ignored)
 {
 	struct perf_build b = { 0 };
 	size_t second;
@@ -282,28 +282,28 @@ TEST(features_beyond_the_end_are_as_if_they_were_not_there)
 
 	CHECK_INT(r.code, 0);
 	CHECK_HAS(r.text, "11@1 100 other:sched:sched_waking\n");
-	CHECK_HAS(input_warning(r.input), "does not describe 1 of its tracepoints");
+	CHECK_HAS(input_warning(r.input), "does not contain the formats of 1 of its tracepoints");
 }
 
-TEST(a_file_without_times_or_without_its_directory_is_refused)
+TEST(a_file_without_timestamps_or_records_is_refused)
 {
 	struct perf_build timeless = { 0 }, directory = { .in_directory = true };
 
 	perf_build_attr(&timeless, &(struct build_attr){ .sample = PERF_HAS_TID, .id = 70 });
 	perf_begin(&timeless, PERF_SAMPLE, 0);
 	perf_end(&timeless);
-	begin_usual(&directory);
+	begin_default(&directory);
 	waking(&directory, 1, 11, 100, 12);
 
 	_cleanup_(result_done) struct result first = read_built(&timeless);
 	_cleanup_(result_done) struct result second = read_built(&directory);
 
-	CHECK_HAS(first.err.text, "has no times");
-	CHECK_HAS(second.err.text, "in the files beside it: name the directory");
+	CHECK_HAS(first.err.text, "contains no timestamps");
+	CHECK_HAS(second.err.text, "in other files of its directory; pass the directory");
 }
 
 #ifdef HAVE_ZSTD
-TEST(what_was_compressed_and_is_damaged_ends_the_trace)
+TEST(damaged_compressed_data_does_not_crash_the_reader)
 {
 	for (unsigned n = 0; n < 200; n++) {
 		struct perf_build b = { .compress = true, .piece = 64 };
@@ -320,12 +320,12 @@ TEST(what_was_compressed_and_is_damaged_ends_the_trace)
 	}
 }
 
-TEST(a_little_that_becomes_much_does_not)
+TEST(a_decompression_bomb_is_refused)
 {
 	struct perf_build b = { .compress = true };
 
-	begin_usual(&b);
-	/* records of a type that nobody knows, which shrink to almost nothing */
+	begin_default(&b);
+	/* records of an unknown type, which compress to almost nothing */
 	for (unsigned i = 0; i < 520; i++) {
 		perf_begin(&b, 50, 0);
 		perf_text(&b, "", 1 << 15);
@@ -337,6 +337,6 @@ TEST(a_little_that_becomes_much_does_not)
 
 	CHECK_INT(r.code, 0);
 	CHECK_STR(r.text, "");
-	CHECK_HAS(r.raw->warning, "what is compressed there makes no sense");
+	CHECK_HAS(r.raw->warning, "invalid compressed data");
 }
 #endif

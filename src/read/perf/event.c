@@ -26,7 +26,7 @@ void perf_decoder_done(struct perf_decoder *d)
 	vec_done(&d->cpus);
 }
 
-/* The values of counters that a sample may have, in bytes; 0 if they do not fit. */
+/* The size of the counter values in a sample, in bytes; 0 if they do not fit. */
 static size_t read_size(const struct perf_attr *attr, const uint8_t *p, size_t left, bool swap)
 {
 	size_t each = 1 + !!(attr->read & PERF_READ_ID) + !!(attr->read & PERF_READ_LOST);
@@ -43,7 +43,7 @@ static size_t read_size(const struct perf_attr *attr, const uint8_t *p, size_t l
 	return size <= left ? size : 0;
 }
 
-/* Finds the tracepoint's own record behind what has no fixed size. */
+/* Finds the data of the tracepoint, after the fields of variable size. */
 static void find_data(struct perf_decoder *d)
 {
 	const struct perf_attr *attr = d->attr;
@@ -76,8 +76,8 @@ static void find_data(struct perf_decoder *d)
 		d->size = size - at - 4;
 }
 
-/* The time of a CPU's event before this one; what is lost was lost since then. */
-static nsec_t slice_cpu(struct perf_decoder *d, uint16_t cpu, nsec_t time)
+/* Updates the time of a CPU's last event; returns the previous one, where losses begin. */
+static nsec_t update_cpu_time(struct perf_decoder *d, uint16_t cpu, nsec_t time)
 {
 	nsec_t before;
 
@@ -125,15 +125,15 @@ static bool decode_sample(struct perf_decoder *d, nsec_t time, struct raw_event 
 		if (ret->tid == tid)
 			ret->pid = perf_u32(d->record + attr->layout.tid, swap);
 	}
-	slice_cpu(d, ret->cpu, time);
+	update_cpu_time(d, ret->cpu, time);
 	d->samples++;
 	return true;
 }
 
-/* A word of the record's own part, which ends where the end that all have begins; 0 behind that. */
+/* Numbers in the trailer do not count. */
 uint32_t perf_event_word(const struct perf_decoder *d, size_t n)
 {
-	size_t end = d->attr ? d->attr->layout.end_size : 0;
+	size_t end = d->attr ? d->attr->layout.trailer_size : 0;
 
 	return sizeof(d->head) + 4 * (n + 1) + end <= d->head.size
 		       ? perf_u32(d->record + sizeof(d->head) + 4 * n, d->file->swap)
@@ -142,15 +142,15 @@ uint32_t perf_event_word(const struct perf_decoder *d, size_t n)
 
 uint64_t perf_event_lost(const struct perf_decoder *d)
 {
-	size_t end = d->attr ? d->attr->layout.end_size : 0;
-	size_t at = sizeof(d->head) + (d->head.type == PERF_LOST ? 8 : 0); /* behind an id */
+	size_t end = d->attr ? d->attr->layout.trailer_size : 0;
+	size_t at = sizeof(d->head) + (d->head.type == PERF_LOST ? 8 : 0); /* after an id */
 
 	return at + 8 + end <= d->head.size ? perf_u64(d->record + at, d->file->swap) : 0;
 }
 
 struct raw_text perf_event_comm(const struct perf_decoder *d)
 {
-	size_t begin = sizeof(d->head) + 8, end = d->attr ? d->attr->layout.end_size : 0;
+	size_t begin = sizeof(d->head) + 8, end = d->attr ? d->attr->layout.trailer_size : 0;
 	const char *comm = (const char *)d->record + begin;
 
 	if (begin + end > d->head.size)
@@ -158,8 +158,8 @@ struct raw_text perf_event_comm(const struct perf_decoder *d)
 	return (struct raw_text){ comm, strnlen(comm, d->head.size - end - begin) };
 }
 
-/* Makes it an event of this kind, of which nothing is known but who, where and when. */
-static void begin(struct raw_event *e, enum raw_kind kind)
+/* Resets an event to this kind, but keeps time, CPU and thread. */
+static void reset(struct raw_event *e, enum raw_kind kind)
 {
 	struct raw_event empty = raw_event_empty(kind);
 
@@ -170,10 +170,10 @@ static void begin(struct raw_event *e, enum raw_kind kind)
 	*e = empty;
 }
 
-/* What perf made up at its start is a FORK, for its parent, and a COMM. */
+/* A synthesized thread is a FORK, which contains the parent, and a COMM. */
 static bool decode_comm(struct perf_decoder *d, struct raw_event *ret)
 {
-	begin(ret, RAW_TASK);
+	reset(ret, RAW_TASK);
 	ret->task.pid = perf_event_word(d, 0);
 	ret->task.tid = perf_event_word(d, 1);
 	ret->task.comm = perf_event_comm(d);
@@ -194,7 +194,7 @@ static bool decode_fork(struct perf_decoder *d, bool happened, struct raw_event 
 		d->parent = perf_event_word(d, 1);
 		return false;
 	}
-	begin(ret, RAW_FORK);
+	reset(ret, RAW_FORK);
 	ret->fork.child_pid = perf_event_word(d, 0);
 	ret->fork.child = child;
 	ret->fork.parent = perf_event_word(d, 3);
@@ -205,17 +205,17 @@ static bool decode_exit(struct perf_decoder *d, struct raw_event *ret)
 {
 	if (d->tracepoints & BIT(RAW_EXIT))
 		return false;
-	begin(ret, RAW_EXIT);
+	reset(ret, RAW_EXIT);
 	ret->wake.tid = perf_event_word(d, 2);
 	return true;
 }
 
-/* Who leaves the CPU tells to whom; who comes says the same once more. */
+/* The record of the outgoing thread names the next one; that of the incoming is redundant. */
 static bool decode_switch(struct perf_decoder *d, struct raw_event *ret)
 {
 	if (!(d->head.misc & PERF_MISC_SWITCH_OUT) || d->tracepoints & BIT(RAW_SWITCH))
 		return false;
-	begin(ret, RAW_SWITCH);
+	reset(ret, RAW_SWITCH);
 	ret->sched_switch.prev = ret->tid;
 	ret->sched_switch.next = perf_event_word(d, 1);
 	ret->sched_switch.state = d->head.misc & PERF_MISC_PREEMPTED ? 0 : RAW_STATE_SLEEP;
@@ -223,9 +223,9 @@ static bool decode_switch(struct perf_decoder *d, struct raw_event *ret)
 }
 
 /*
- * LOST stands in a ring where there was place again.  Newer kernels also count
- * what each event has lost, and perf writes that down at the end, as
- * LOST_SAMPLES: the same once more, and what was lost behind the last LOST.
+ * The kernel writes LOST as soon as the ring has room again.  Newer kernels also count
+ * losses per event, and perf writes these totals at the end, as LOST_SAMPLES.  The
+ * totals include the losses of all LOST records, and those after the last one.
  */
 static bool decode_lost(struct perf_decoder *d, struct raw_event *ret)
 {
@@ -239,45 +239,45 @@ static bool decode_lost(struct perf_decoder *d, struct raw_event *ret)
 		d->lost_sum += count;
 	else if (d->head.type == PERF_LOST)
 		d->lost += count;
-	begin(ret, RAW_LOST);
-	ret->lost.start = slice_cpu(d, ret->cpu, ret->time);
+	reset(ret, RAW_LOST);
+	ret->lost.start = update_cpu_time(d, ret->cpu, ret->time);
 	ret->lost.count = count;
 	return count && !is_sum;
 }
 
-/* How many there would have been, nobody counts. */
+/* The number of dropped events is unknown. */
 static bool decode_throttle(struct perf_decoder *d, struct raw_event *ret)
 {
-	begin(ret, RAW_LOST);
-	ret->lost.start = slice_cpu(d, ret->cpu, ret->time);
+	reset(ret, RAW_LOST);
+	ret->lost.start = update_cpu_time(d, ret->cpu, ret->time);
 	return true;
 }
 
-/* Who, where and when, by the end that all records have; false if perf made it up. */
-static bool decode_end(struct perf_decoder *d, struct raw_event *ret)
+/* Reads time, CPU and thread from the trailer; false if the record is synthesized. */
+static bool decode_trailer(struct perf_decoder *d, struct raw_event *ret)
 {
-	const struct perf_attr *attr = perf_end_attr(d->file, d->record, d->head.size);
+	const struct perf_attr *attr = perf_trailer_attr(d->file, d->record, d->head.size);
 	const uint8_t *end = d->record + d->head.size;
 	bool swap = d->file->swap;
 
 	*ret = raw_event_empty(RAW_OTHER);
-	if (attr && sizeof(d->head) + attr->layout.end_size > d->head.size)
+	if (attr && sizeof(d->head) + attr->layout.trailer_size > d->head.size)
 		attr = NULL;
 	d->attr = attr;
 	d->data = NULL;
 	d->size = 0;
-	if (!attr || !attr->layout.end_time)
+	if (!attr || !attr->layout.trailer_time)
 		return false;
 
-	uint64_t time = perf_u64(end - attr->layout.end_time, swap);
+	uint64_t time = perf_u64(end - attr->layout.trailer_time, swap);
 
 	if (!time || time == UINT64_MAX)
 		return false;
-	if (attr->layout.end_cpu)
-		ret->cpu = cpu_at(d, end - attr->layout.end_cpu);
-	if (attr->layout.end_tid) {
-		ret->pid = perf_u32(end - attr->layout.end_tid, swap);
-		ret->tid = perf_u32(end - attr->layout.end_tid + 4, swap);
+	if (attr->layout.trailer_cpu)
+		ret->cpu = cpu_at(d, end - attr->layout.trailer_cpu);
+	if (attr->layout.trailer_tid) {
+		ret->pid = perf_u32(end - attr->layout.trailer_tid, swap);
+		ret->tid = perf_u32(end - attr->layout.trailer_tid + 4, swap);
 	}
 	return true;
 }
@@ -285,7 +285,7 @@ static bool decode_end(struct perf_decoder *d, struct raw_event *ret)
 /* A record other than a sample. */
 static bool decode_other(struct perf_decoder *d, nsec_t time, struct raw_event *ret)
 {
-	bool happened = decode_end(d, ret);
+	bool happened = decode_trailer(d, ret);
 
 	ret->time = time;
 	switch (d->head.type) {
@@ -304,7 +304,7 @@ static bool decode_other(struct perf_decoder *d, nsec_t time, struct raw_event *
 	}
 }
 
-bool perf_decode_end(struct perf_decoder *d, nsec_t time, struct raw_event *ret)
+bool perf_decode_final(struct perf_decoder *d, nsec_t time, struct raw_event *ret)
 {
 	nsec_t since = time;
 

@@ -19,15 +19,15 @@ static struct perf_section section_at(const struct perf_file *file, const uint8_
 	return (struct perf_section){ perf_u64(p, file->swap), perf_u64(p + 8, file->swap) };
 }
 
-/* The place of something that has 8 bytes if it is there at all, and one step on. */
-static uint16_t step(uint64_t sample, uint64_t bit, uint16_t *at)
+/* The offset of an optional field of 8 bytes, or 0; advances *at if the field is present. */
+static uint16_t offset_of(uint64_t sample, uint64_t bit, uint16_t *at)
 {
-	uint16_t place = *at;
+	uint16_t offset = *at;
 
 	if (!(sample & bit))
 		return 0;
 	*at += 8;
-	return place;
+	return offset;
 }
 
 static struct perf_layout layout_of(uint64_t sample, bool has_end)
@@ -35,31 +35,31 @@ static struct perf_layout layout_of(uint64_t sample, bool has_end)
 	struct perf_layout l = { 0 };
 	uint16_t at = sizeof(struct perf_record), end = 8, id;
 
-	l.id = step(sample, PERF_HAS_IDENTIFIER, &at);
-	step(sample, PERF_HAS_IP, &at);
-	l.tid = step(sample, PERF_HAS_TID, &at);
-	l.time = step(sample, PERF_HAS_TIME, &at);
-	step(sample, PERF_HAS_ADDR, &at);
-	id = step(sample, PERF_HAS_ID, &at);
+	l.id = offset_of(sample, PERF_HAS_IDENTIFIER, &at);
+	offset_of(sample, PERF_HAS_IP, &at);
+	l.tid = offset_of(sample, PERF_HAS_TID, &at);
+	l.time = offset_of(sample, PERF_HAS_TIME, &at);
+	offset_of(sample, PERF_HAS_ADDR, &at);
+	id = offset_of(sample, PERF_HAS_ID, &at);
 	l.id = l.id ?: id;
-	step(sample, PERF_HAS_STREAM, &at);
-	l.cpu = step(sample, PERF_HAS_CPU, &at);
-	step(sample, PERF_HAS_PERIOD, &at);
+	offset_of(sample, PERF_HAS_STREAM, &at);
+	l.cpu = offset_of(sample, PERF_HAS_CPU, &at);
+	offset_of(sample, PERF_HAS_PERIOD, &at);
 	l.fixed = at;
 	if (!has_end)
 		return l;
-	l.end_id = step(sample, PERF_HAS_IDENTIFIER, &end);
-	l.end_cpu = step(sample, PERF_HAS_CPU, &end);
-	step(sample, PERF_HAS_STREAM, &end);
-	id = step(sample, PERF_HAS_ID, &end);
-	l.end_id = l.end_id ?: id;
-	l.end_time = step(sample, PERF_HAS_TIME, &end);
-	l.end_tid = step(sample, PERF_HAS_TID, &end);
-	l.end_size = end - 8;
+	l.trailer_id = offset_of(sample, PERF_HAS_IDENTIFIER, &end);
+	l.trailer_cpu = offset_of(sample, PERF_HAS_CPU, &end);
+	offset_of(sample, PERF_HAS_STREAM, &end);
+	id = offset_of(sample, PERF_HAS_ID, &end);
+	l.trailer_id = l.trailer_id ?: id;
+	l.trailer_time = offset_of(sample, PERF_HAS_TIME, &end);
+	l.trailer_tid = offset_of(sample, PERF_HAS_TID, &end);
+	l.trailer_size = end - 8;
 	return l;
 }
 
-/* Bit fields begin at the highest bit where the highest byte comes first. */
+/* On big-endian hosts, bit fields begin at the highest bit. */
 static uint64_t flags_of(uint64_t raw, bool reversed)
 {
 	uint64_t flags = 0;
@@ -82,7 +82,7 @@ static void bind(struct perf_file *file, struct perf_attr *attr)
 		attr->format = kernel_formats_find(&file->formats, attr->config);
 }
 
-/* Takes an attribute of at least PERF_ATTR_MIN bytes. */
+/* Adds an attribute; size is at least PERF_ATTR_MIN. */
 static void add_attr(struct perf_file *file, const uint8_t *p, size_t size)
 {
 	uint64_t sample = perf_u64(p + PERF_ATTR_SAMPLE, file->swap);
@@ -102,7 +102,7 @@ static void add_attr(struct perf_file *file, const uint8_t *p, size_t size)
 	bind(file, attr);
 }
 
-/* The ids of the attribute that was added last. */
+/* Adds ids of the last attribute. */
 static void add_ids(struct perf_file *file, const uint8_t *p, size_t size)
 {
 	for (size_t at = 0; at + 8 <= size; at += 8)
@@ -113,8 +113,8 @@ static int bad_section(const struct perf_file *file, const char *what, struct pe
 		       struct err *err)
 {
 	return err_set(err, -EBADMSG,
-		       "'%s' is damaged: its %s at offset %" PRIu64 ", of %" PRIu64
-		       " bytes, go beyond its end",
+		       "'%s' is damaged: %s at offset %" PRIu64 " (%" PRIu64
+		       " bytes) extend beyond its end",
 		       file->name, what, s.offset, s.size);
 }
 
@@ -125,14 +125,13 @@ static int read_attrs(struct perf_file *file, const struct perf_header *header, 
 	if (!is_within(file, header->attrs))
 		return bad_section(file, "attributes", header->attrs, err);
 	if (size < PERF_ATTR_MIN + sizeof(struct perf_section) || size > UINT16_MAX)
-		return err_set(err, -EBADMSG,
-			       "'%s' is damaged: an attribute cannot have %" PRIu64 " bytes",
+		return err_set(err, -EBADMSG, "'%s' is damaged: invalid attribute size %" PRIu64,
 			       file->name, size);
 	for (uint64_t at = 0; at + size <= header->attrs.size; at += size) {
 		const uint8_t *p = file->data + header->attrs.offset + at;
 		struct perf_section ids = section_at(file, p + size - sizeof(ids));
 
-		/* all ids together cannot be more than the file, or they overlap */
+		/* ids do not overlap, so together they are smaller than the file */
 		if (!is_within(file, ids) || ids.size > left)
 			return bad_section(file, "ids", ids, err);
 		left -= ids.size;
@@ -142,7 +141,7 @@ static int read_attrs(struct perf_file *file, const struct perf_header *header, 
 	return 0;
 }
 
-/* A section that goes beyond the end of the file is cut there, or passed over. */
+/* Sections are truncated at the end of the file; those that begin after it are ignored. */
 static void read_features(struct perf_file *file, const struct perf_header *header)
 {
 	const size_t size = sizeof(struct perf_section);
@@ -163,10 +162,11 @@ static void read_features(struct perf_file *file, const struct perf_header *head
 		if (i == PERF_FEATURE_TRACING)
 			tracing = s;
 		else
-			perf_file_feature(file, i, file->data + s.offset, s.size);
+			perf_file_add_feature(file, i, file->data + s.offset, s.size);
 	}
-	/* last, for what the formats mean depends on the machine */
-	perf_file_feature(file, PERF_FEATURE_TRACING, file->data + tracing.offset, tracing.size);
+	/* last, because formats depend on the machine type */
+	perf_file_add_feature(file, PERF_FEATURE_TRACING, file->data + tracing.offset,
+			      tracing.size);
 }
 
 static int read_file(struct perf_file *file, const struct perf_header *header, struct err *err)
@@ -176,17 +176,18 @@ static int read_file(struct perf_file *file, const struct perf_header *header, s
 	if (r < 0)
 		return r;
 	if (header->data.size == 0)
-		return err_set(err, -EBADMSG,
-			       "'%s' was not finished: perf was stopped before it wrote what its "
-			       "events are; end it with Ctrl-C",
-			       file->name);
+		return err_set(
+			err, -EBADMSG,
+			"'%s' is incomplete: perf was killed before it wrote the description "
+			"of its events; stop perf with Ctrl-C",
+			file->name);
 	if (!is_within(file, header->data))
 		return bad_section(file, "records", header->data, err);
 	file->begin = header->data.offset;
 	file->end = file->begin + header->data.size;
 	read_features(file, header);
 	if (file->attrs.count == 0)
-		return err_set(err, -EBADMSG, "'%s' has no events", file->name);
+		return err_set(err, -EBADMSG, "'%s' contains no events", file->name);
 	return 0;
 }
 
@@ -207,7 +208,7 @@ static int read_header(struct perf_file *file, struct err *err)
 	uint64_t size;
 
 	if (magic != PERF_MAGIC && magic != __builtin_bswap64(PERF_MAGIC))
-		return err_set(err, -EBADMSG, "'%s' is no perf.data file: it does not begin as one",
+		return err_set(err, -EBADMSG, "'%s' is not a perf.data file (bad magic)",
 			       file->name);
 	file->swap = magic != PERF_MAGIC;
 	size = perf_u64(file->data + 8, file->swap);
@@ -219,8 +220,7 @@ static int read_header(struct perf_file *file, struct err *err)
 	}
 	if (size < sizeof(struct perf_header) || size > file->size)
 		return err_set(err, -EBADMSG,
-			       "'%s' is no perf.data file: its header cannot have %" PRIu64
-			       " bytes",
+			       "'%s' is not a perf.data file: invalid header size %" PRIu64,
 			       file->name, size);
 
 	struct perf_header header = header_of(file);
@@ -248,7 +248,7 @@ int perf_file_open(struct perf_file *file, const char *path, struct err *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(err, "cannot open '%s'", path);
 	if (!S_ISREG(st.st_mode) || st.st_size == 0)
-		return err_set(err, -EBADMSG, "'%s' is no perf.data file", path);
+		return err_set(err, -EBADMSG, "'%s' is not a perf.data file", path);
 
 	void *data = mapping_new(fd, st.st_size, PROT_READ, MAP_SHARED, path);
 
@@ -277,8 +277,8 @@ void perf_file_done(struct perf_file *file)
 	free(file->name);
 }
 
-/* An attribute says how long it is; ids fill the rest. */
-static void take_attr(struct perf_file *file, const uint8_t *p, size_t size)
+/* An attribute contains its size; ids follow it. */
+static void add_attr_record(struct perf_file *file, const uint8_t *p, size_t size)
 {
 	if (size < PERF_ATTR_MIN)
 		return;
@@ -291,8 +291,8 @@ static void take_attr(struct perf_file *file, const uint8_t *p, size_t size)
 	add_ids(file, p + attr_size, size - attr_size);
 }
 
-/* A name; there are also updates of units and the like. */
-static void take_update(struct perf_file *file, const uint8_t *p, size_t size)
+/* Only updates of names are used, not those of units and CPUs. */
+static void add_update(struct perf_file *file, const uint8_t *p, size_t size)
 {
 	enum { UPDATE_NAME = 2, NAME_AT = 16 };
 
@@ -306,17 +306,17 @@ static void take_update(struct perf_file *file, const uint8_t *p, size_t size)
 		file->attrs.items[*found - 1].name = (const char *)p + NAME_AT;
 }
 
-void perf_file_take(struct perf_file *file, const uint8_t *record, struct perf_record head)
+void perf_file_add_record(struct perf_file *file, const uint8_t *record, struct perf_record head)
 {
 	const uint8_t *p = record + sizeof(head);
 	size_t size = head.size - sizeof(head);
 
 	if (head.type == PERF_ATTR)
-		take_attr(file, p, size);
+		add_attr_record(file, p, size);
 	else if (head.type == PERF_UPDATE)
-		take_update(file, p, size);
+		add_update(file, p, size);
 	else if (head.type == PERF_FEATURE && size >= 8)
-		perf_file_feature(file, perf_u64(p, file->swap), p + 8, size - 8);
+		perf_file_add_feature(file, perf_u64(p, file->swap), p + 8, size - 8);
 }
 
 void perf_file_bind(struct perf_file *file)
@@ -331,6 +331,6 @@ const struct perf_attr *perf_file_attr(const struct perf_file *file, uint64_t id
 
 	if (found)
 		return &file->attrs.items[*found - 1];
-	/* what perf itself makes up has no id; and where there is one event, none is needed */
+	/* synthesized records have no id, and a single event needs none */
 	return file->attrs.count == 1 || (file->attrs.count && !id) ? file->attrs.items : NULL;
 }

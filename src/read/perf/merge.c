@@ -22,7 +22,7 @@ void perf_merge_init(struct perf_merge *m, struct perf_file *file)
 	*vec_push(&m->parts) = first;
 }
 
-static void step(struct perf_part *part)
+static void advance_part(struct perf_part *part)
 {
 	part->record = perf_stream_next(&part->stream, &part->time);
 }
@@ -38,7 +38,7 @@ static void add_part(struct perf_merge *m, const struct trace_file *from)
 	part->file.begin = 0;
 	part->file.is_part = true;
 	perf_stream_init(&part->stream, &part->file);
-	step(part);
+	advance_part(part);
 	*vec_push(&m->parts) = part;
 }
 
@@ -61,10 +61,10 @@ int perf_merge_add(struct perf_merge *m, const char *directory, struct err *err)
 		if (is_part(m->files.items.items[i].name))
 			add_part(m, &m->files.items.items[i]);
 	if (m->parts.count == 1 && m->parts.items[0]->stream.file->about.is_directory)
-		return err_set(err, -EBADMSG,
-			       "'%s' is not complete: there are no files data.0, ...", directory);
-	step(m->parts.items[0]);
-	/* what has no time happened when the trace began */
+		return err_set(err, -EBADMSG, "'%s' is incomplete: files data.0, ... are missing",
+			       directory);
+	advance_part(m->parts.items[0]);
+	/* records without a time belong to the start of the trace */
 	for (size_t i = 0; i < m->parts.count; i++) {
 		nsec_t time = m->parts.items[i]->time;
 
@@ -94,8 +94,8 @@ const uint8_t *perf_merge_next(struct perf_merge *m, nsec_t *ret_time)
 	if (m->parts.count == 1) {
 		record = perf_stream_next(&m->parts.items[0]->stream, &m->now);
 	} else {
-		if (m->last) /* a record holds until its own file is asked again */
-			step(m->last);
+		if (m->last) /* a record is valid until the next call for its part */
+			advance_part(m->last);
 		m->last = earliest(m);
 		record = m->last ? m->last->record : NULL;
 		if (record && m->last->time > m->now)

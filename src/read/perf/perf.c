@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perf - perf.data as an input: perf sched record, perf trace record, perf record.
+ * perf - the input format "perf": perf sched record, perf trace record, perf record.
  *
- * perf_file.h reads what the file says of its events, perf_merge.h brings its
- * records into the order of time, perf_event.h makes raw events of them; here
- * that is put together, and what should be known of the whole is said.
+ * file.h reads the description of the events, merge.h sorts the records by time,
+ * event.h decodes them into raw events.  This file combines these parts and collects
+ * the warnings.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,11 +24,12 @@ struct perf_source {
 	struct perf_merge merge;
 	struct perf_decoder decoder;
 	char *tool;
-	bool told;
+	bool has_warned;
 };
 
-/* One more thing to know of the trace. */
-__attribute__((format(printf, 2, 3))) static void tell(struct perf_source *s, const char *fmt, ...)
+/* Appends to the warning of the trace. */
+__attribute__((format(printf, 2, 3))) static void add_warning(struct perf_source *s,
+							      const char *fmt, ...)
 {
 	_cleanup_(freep) char *before = s->raw.warning;
 	va_list args;
@@ -42,14 +43,14 @@ __attribute__((format(printf, 2, 3))) static void tell(struct perf_source *s, co
 		s->raw.warning = must_printf("'%s' %s", s->file.name, more);
 }
 
-/* What shows only when all was read. */
-static void tell_end(struct perf_source *s)
+/* Adds the warnings that are known after the last record. */
+static void warn_at_end(struct perf_source *s)
 {
 	uint64_t unknown = s->decoder.unknown, late = 0;
 
-	if (s->told)
+	if (s->has_warned)
 		return;
-	s->told = true;
+	s->has_warned = true;
 	for (size_t i = 0; i < s->merge.parts.count; i++) {
 		const struct perf_stream *stream = &s->merge.parts.items[i]->stream;
 		const char *name = stream->file->name;
@@ -57,17 +58,18 @@ static void tell_end(struct perf_source *s)
 		unknown += stream->unknown;
 		late += stream->late;
 		if (stream->damage && i)
-			tell(s, "has a file '%s' that %s", name, stream->damage);
+			add_warning(s, "contains a file '%s' that %s", name, stream->damage);
 		else if (stream->damage)
-			tell(s, "%s", stream->damage);
+			add_warning(s, "%s", stream->damage);
 	}
 	if (unknown)
-		tell(s, "has %" PRIu64 " records of no event that it describes", unknown);
+		add_warning(s, "contains %" PRIu64 " record%s of unknown events", unknown,
+			    unknown == 1 ? "" : "s");
 	if (late)
-		tell(s,
-		     "has %" PRIu64 " records later than perf promises, which were moved to "
-		     "the time of those before them",
-		     late);
+		add_warning(s,
+			    "contains %" PRIu64 " record%s out of order, moved to the time of the "
+			    "preceding record",
+			    late, late == 1 ? "" : "s");
 }
 
 static int next_event(struct raw_source *source, struct raw_event *ret, struct err *err)
@@ -79,9 +81,9 @@ static int next_event(struct raw_source *source, struct raw_event *ret, struct e
 	while ((record = perf_merge_next(&s->merge, &time)))
 		if (perf_decode(&s->decoder, record, time, ret))
 			return 1;
-	tell_end(s);
+	warn_at_end(s);
 	s->raw.missing_cpus = s->decoder.missing_cpus;
-	return perf_decode_end(&s->decoder, s->merge.now, ret);
+	return perf_decode_final(&s->decoder, s->merge.now, ret);
 }
 
 static const char *event_name(struct raw_source *source)
@@ -138,12 +140,13 @@ static void set_clock(struct perf_source *s)
 	s->raw.has_realtime = about->has_realtime || clock == CLOCK_REALTIME;
 	s->raw.realtime_offset = clock == CLOCK_REALTIME ? 0 : about->realtime_offset;
 	if (clock < 0)
-		tell(s, "has perf's own clock, by which it cannot be set beside other traces; "
-			"record with -k CLOCK_MONOTONIC");
+		add_warning(s,
+			    "uses perf's default clock, so it cannot be aligned with other traces; "
+			    "record with -k CLOCK_MONOTONIC");
 }
 
-/* Tracepoints of which the file says what they have, and of which it does not. */
-static void tell_formats(struct perf_source *s)
+/* Warns if formats of tracepoints, or tracepoints, are missing. */
+static void warn_of_formats(struct perf_source *s)
 {
 	size_t known = 0, unknown = 0;
 
@@ -153,9 +156,9 @@ static void tell_formats(struct perf_source *s)
 			   s->file.attrs.items[i].type == PERF_TRACEPOINT;
 	}
 	if (unknown)
-		tell(s, "does not describe %zu of its tracepoints", unknown);
+		add_warning(s, "does not contain the formats of %zu of its tracepoints", unknown);
 	else if (!known)
-		tell(s, "has no tracepoints; record with -e 'sched:*,raw_syscalls:*'");
+		add_warning(s, "contains no tracepoints; record with -e 'sched:*,raw_syscalls:*'");
 }
 
 static bool has_chains(const struct perf_file *file)
@@ -166,7 +169,7 @@ static bool has_chains(const struct perf_file *file)
 	return false;
 }
 
-/* The directory is NULL, if there is none. */
+/* directory is NULL for a single file. */
 static int read_parts(struct perf_source *s, const char *directory, struct err *err)
 {
 	perf_merge_init(&s->merge, &s->file);
@@ -176,20 +179,22 @@ static int read_parts(struct perf_source *s, const char *directory, struct err *
 		return perf_merge_add(&s->merge, directory, err);
 	}
 	if (s->file.about.is_directory)
-		return err_set(err, -EINVAL,
-			       "'%s' has its records in the files beside it: name the directory",
-			       s->file.name);
+		return err_set(
+			err, -EINVAL,
+			"'%s' has its records in other files of its directory; pass the directory",
+			s->file.name);
 	return 0;
 }
 
 static int check(const struct perf_file *file, struct err *err)
 {
 	if (file->attrs.count == 0)
-		return err_set(err, -EBADMSG, "'%s' has no events", file->name);
+		return err_set(err, -EBADMSG, "'%s' contains no events", file->name);
 	for (size_t i = 0; i < file->attrs.count; i++)
 		if (file->attrs.items[i].layout.time)
 			return 0;
-	return err_set(err, -EBADMSG, "'%s' has no times; record with perf record -T", file->name);
+	return err_set(err, -EBADMSG, "'%s' contains no timestamps; record with perf record -T",
+		       file->name);
 }
 
 static void describe(struct perf_source *s)
@@ -201,16 +206,17 @@ static void describe(struct perf_source *s)
 				? kernel_formats_states(&s->file.formats, s->file.about.release)
 				: raw_states_of_release(s->file.about.release);
 	set_clock(s);
-	tell_formats(s);
+	warn_of_formats(s);
 	if (has_chains(&s->file))
-		tell(s, "has call chains, which are passed over");
+		add_warning(s, "contains call chains, which sonde ignores");
 	s->raw.is_partial = s->merge.parts.items[0]->stream.is_partial;
 	if (s->raw.is_partial && s->decoder.tracepoints & (1u << RAW_SWITCH))
-		tell(s, "was recorded of some processes only, and when such a process gets a CPU "
-			"is not in it; record with -a");
+		add_warning(s,
+			    "contains some processes only, without the context switches to them; "
+			    "record with -a");
 }
 
-/* Takes the file. */
+/* Takes ownership of s. */
 static int open_source(struct perf_source *s, const char *directory, struct raw_source **ret,
 		       struct err *err)
 {
@@ -239,7 +245,7 @@ static int open_source(struct perf_source *s, const char *directory, struct raw_
 	return 0;
 }
 
-/* Takes the source, whose file was opened with this result. */
+/* Takes ownership of s; result is that of opening its file. */
 static int open_input(struct perf_source *s, int result, const char *directory, struct input **ret,
 		      struct err *err)
 {
@@ -299,19 +305,13 @@ static int open_path(const char *path, struct input **ret, struct err *err)
 	return open_input(s, perf_file_open(&s->file, file, err), is_dir ? path : NULL, ret, err);
 }
 
-/* Events are samples, as perf counts them; what shows only at the end is said there. */
+/* Counts samples as events, as perf does. */
 static int next_record(struct input *input, const struct record **ret, struct err *err)
 {
 	struct perf_source *s = (struct perf_source *)input->raw;
 	int r = raw_input_next(input, ret, err);
 
 	input->events = s->decoder.samples;
-	if (r == 0 && s->raw.warning) {
-		_cleanup_(freep) char *before = input->warning;
-		_cleanup_(freep) char *more = TAKE(s->raw.warning);
-
-		input->warning = must_printf("%s%s%s", before ?: "", before ? "; " : "", more);
-	}
 	return r;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf_show - what events of perf.data are called, and all that they have. */
+/* perf_show - names and fields of the events of perf.data, for display. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -46,7 +46,7 @@ const char *perf_event_name(struct perf_decoder *d)
 	}
 }
 
-/* Records that are no samples begin with numbers; COMM has a name behind them. */
+/* Records other than samples begin with numbers; in COMM, a name follows. */
 void perf_event_fields(struct perf_decoder *d, const struct raw_visitor *v, void *arg)
 {
 	static const char *const of_comm[] = { "pid", "tid", NULL };

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perf_sort - by time, what is in order for the most part.
+ * perf_sort - sorts mostly ordered records by time.
  *
- * A batch is made of stretches that are each in order: what a CPU's ring had when
- * it was read.  Only now and then an event was interrupted by another that came
- * into the ring first.  So out-of-order neighbours are put right where they
- * stand, the array falls into runs, and runs are merged pairwise until there is
- * one.  Two runs that follow each other in time cost nothing; of others only
- * what overlaps is moved.  At worst this is merge sort.
+ * A batch consists of the contents of the CPUs' rings, which are mostly in order.
+ * Occasionally an event interrupts another one and enters the ring first.  So
+ * insertion sort fixes short inversions in place, which divides the array into sorted
+ * runs, and runs are merged pairwise until one is left.  Runs that do not overlap in
+ * time need no merge; otherwise only the overlap moves.  The worst case is that of
+ * merge sort.
  */
 #include "base/search.h"
 #include "read/perf/stream.h"
 
-enum { NEAR = 16 }; /* how far an entry is moved back before it begins a new run */
+enum { NEAR = 16 }; /* maximum distance that an entry moves back within a run */
 
-/* Two runs, one behind the other, into one. */
+/* Merges two adjacent runs. */
 static void merge(struct perf_entry *a, size_t a_count, size_t b_count, struct perf_entry *spare)
 {
 	struct perf_entry *b = a + a_count;
@@ -39,7 +39,7 @@ static void merge(struct perf_entry *a, size_t a_count, size_t b_count, struct p
 	memcpy(a, x, (x_end - x) * sizeof(*x));
 }
 
-/* Where the run that begins with the first entry ends. */
+/* The length of the run at the start, after fixing its short inversions. */
 static size_t run_length(struct perf_entry *e, size_t count)
 {
 	size_t i = 1;

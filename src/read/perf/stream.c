@@ -7,12 +7,11 @@
 #include "read/file/unpack.h"
 
 enum {
-	BATCH = 8192, /* records, at least: large enough to sort few times, and stays in the cache
-		       */
-	AHEAD = 8,    /* records that are fetched into the cache before they are needed */
+	BATCH = 8192, /* minimum records in a batch: few sorts, but fits into the cache */
+	AHEAD = 8,    /* prefetch distance, in records */
 	MIN_BUDGET = 16 << 20,
-	MAX_BUDGET = 256 << 20, /* bytes that one COMPRESSED record may become */
-	HELD_RATIO = 16,        /* to the size of the file, above what is always allowed */
+	MAX_BUDGET = 256 << 20, /* limit for one COMPRESSED record, in bytes */
+	HELD_RATIO = 16, /* limit for held memory above min_held, relative to the file size */
 };
 
 static const size_t min_held = 256 << 20;
@@ -33,7 +32,7 @@ static void end_damaged(struct perf_stream *s, uint64_t offset, const char *why)
 			must_printf("cannot be read beyond offset %" PRIu64 ": %s", offset, why);
 }
 
-/* Where samples have their time, if all have it at the same place. */
+/* The offset of the time in samples, or 0 if it differs between attributes. */
 static uint16_t common_time(const struct perf_file *file)
 {
 	for (size_t i = 1; i < file->attrs.count; i++)
@@ -50,10 +49,10 @@ const struct perf_attr *perf_sample_attr(const struct perf_file *file, const uin
 	return perf_file_attr(file, at && at + 8 <= size ? perf_u64(record + at, file->swap) : 0);
 }
 
-const struct perf_attr *perf_end_attr(const struct perf_file *file, const uint8_t *record,
-				      size_t size)
+const struct perf_attr *perf_trailer_attr(const struct perf_file *file, const uint8_t *record,
+					  size_t size)
 {
-	size_t at = file->attrs.count ? file->attrs.items[0].layout.end_id : 0;
+	size_t at = file->attrs.count ? file->attrs.items[0].layout.trailer_id : 0;
 	bool fits = at && at + sizeof(struct perf_record) <= size;
 
 	return perf_file_attr(file, fits ? perf_u64(record + size - at, file->swap) : 0);
@@ -68,7 +67,7 @@ static void push(struct perf_stream *s, uint64_t time, const uint8_t *record)
 	*vec_push(&s->entries) = (struct perf_entry){ time, record };
 }
 
-static void take_sample(struct perf_stream *s, const uint8_t *p, size_t size)
+static void add_sample(struct perf_stream *s, const uint8_t *p, size_t size)
 {
 	size_t at = s->time_at;
 
@@ -84,11 +83,11 @@ static void take_sample(struct perf_stream *s, const uint8_t *p, size_t size)
 		s->unknown++;
 }
 
-/* A record that is no sample, but has a time. */
-static void take_other(struct perf_stream *s, const uint8_t *p, size_t size)
+/* Adds a record other than a sample, with the time in its trailer. */
+static void add_other(struct perf_stream *s, const uint8_t *p, size_t size)
 {
-	const struct perf_attr *attr = perf_end_attr(s->file, p, size);
-	size_t at = attr ? attr->layout.end_time : 0;
+	const struct perf_attr *attr = perf_trailer_attr(s->file, p, size);
+	size_t at = attr ? attr->layout.trailer_time : 0;
 
 	if (at && at + sizeof(struct perf_record) <= size)
 		push(s, perf_u64(p + size - at, s->file->swap), p);
@@ -96,19 +95,19 @@ static void take_other(struct perf_stream *s, const uint8_t *p, size_t size)
 		push(s, 0, p);
 }
 
-/* Which threads were recorded: all, if it is -1. */
-static void take_threads(struct perf_stream *s, const uint8_t *p, size_t size)
+/* The first recorded thread; -1 means all threads. */
+static void read_thread_map(struct perf_stream *s, const uint8_t *p, size_t size)
 {
 	if (size >= 24)
 		s->is_partial = perf_u64(p + 16, s->file->swap) != UINT64_MAX;
 }
 
-/* Records that are in any place; false if it is none of these. */
-static bool take_event(struct perf_stream *s, const uint8_t *p, struct perf_record head)
+/* Adds a record that can occur anywhere; false if it has another type. */
+static bool add_event(struct perf_stream *s, const uint8_t *p, struct perf_record head)
 {
 	switch (head.type) {
 	case PERF_SAMPLE:
-		take_sample(s, p, head.size);
+		add_sample(s, p, head.size);
 		return true;
 	case PERF_LOST:
 	case PERF_COMM:
@@ -117,15 +116,15 @@ static bool take_event(struct perf_stream *s, const uint8_t *p, struct perf_reco
 	case PERF_FORK:
 	case PERF_LOST_SAMPLES:
 	case PERF_SWITCH_CPU_WIDE:
-		take_other(s, p, head.size);
+		add_other(s, p, head.size);
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* Takes the whole records at the begin of what was unpacked. */
-static bool take_unpacked(struct perf_stream *s)
+/* Adds the complete records among the decompressed data. */
+static bool add_unpacked(struct perf_stream *s)
 {
 	struct perf_unpack *u = &s->unpack;
 
@@ -137,13 +136,13 @@ static bool take_unpacked(struct perf_stream *s)
 			return false;
 		if (head.size > u->end - u->begin)
 			break;
-		take_event(s, p, head);
+		add_event(s, p, head);
 		u->begin += head.size;
 	}
 	return true;
 }
 
-/* NULL, or what is wrong with it. */
+/* Returns NULL or the problem. */
 static const char *unpack(struct perf_stream *s, const uint8_t *p, size_t size)
 {
 	uint64_t budget = 2ul * s->file->about.ring_size;
@@ -158,35 +157,35 @@ static const char *unpack(struct perf_stream *s, const uint8_t *p, size_t size)
 	if (is_last)
 		budget = s->unpack_left;
 	s->has_samples = true;
-	perf_unpack_give(&s->unpack, p, size, budget, s->file->about.level);
+	perf_unpack_begin(&s->unpack, p, size, budget, s->file->about.level);
 	do {
 		r = perf_unpack_more(&s->unpack);
 		if (r == -EOPNOTSUPP)
-			return "it is compressed, and sonde was built without libzstd-dev";
+			return "it is compressed; rebuild sonde with libzstd-dev";
 		if (r == -EFBIG && is_last)
-			return "it unpacks to more than the limit for its size";
-		if (r < 0 || !take_unpacked(s))
-			return "what is compressed there makes no sense";
+			return "its decompressed size exceeds the limit";
+		if (r < 0 || !add_unpacked(s))
+			return "invalid compressed data";
 	} while (r > 0);
 	s->unpack_left -= budget - s->unpack.budget;
 	return NULL;
 }
 
-static const char *take_compressed(struct perf_stream *s, const uint8_t *p, struct perf_record head)
+static const char *read_compressed(struct perf_stream *s, const uint8_t *p, struct perf_record head)
 {
 	size_t skip = sizeof(head), size = head.size - skip;
 
 	if (head.type == PERF_COMPRESSED2) {
 		if (size < 8 || perf_u64(p + skip, s->file->swap) > size - 8)
-			return "a record has no size";
+			return "invalid record size";
 		size = perf_u64(p + skip, s->file->swap);
 		skip += 8;
 	}
 	return unpack(s, p + skip, size);
 }
 
-/* Bytes that follow a record and do not count in its size; UINT64_MAX if it is damaged. */
-static uint64_t bytes_behind(const struct perf_stream *s, const uint8_t *p, struct perf_record head)
+/* Bytes after a record that its size does not include; UINT64_MAX if it is damaged. */
+static uint64_t bytes_after(const struct perf_stream *s, const uint8_t *p, struct perf_record head)
 {
 	if (head.type == PERF_TRACING)
 		return head.size >= 12 ? perf_u32(p + 8, s->file->swap) : UINT64_MAX;
@@ -195,32 +194,32 @@ static uint64_t bytes_behind(const struct perf_stream *s, const uint8_t *p, stru
 	return 0;
 }
 
-/* Records that perf itself wrote; only these are not compressed. */
-static void take_own(struct perf_stream *s, const uint8_t *p, struct perf_record head)
+/* Reads a record that perf wrote itself; these are never compressed. */
+static void read_own_record(struct perf_stream *s, const uint8_t *p, struct perf_record head)
 {
-	uint64_t behind = bytes_behind(s, p, head);
+	uint64_t after = bytes_after(s, p, head);
 
-	if (s->file->is_part) /* what it says of events is others' */
+	if (s->file->is_part) /* the first part describes the events */
 		return;
-	if (behind > s->file->end - s->at) {
-		end_damaged(s, p - s->file->data, "a record goes beyond the end");
+	if (after > s->file->end - s->at) {
+		end_damaged(s, p - s->file->data, "record extends beyond the end");
 		return;
 	}
 	if (head.type == PERF_TRACING)
-		perf_file_tracing(s->file, s->file->data + s->at, behind);
+		perf_file_add_tracing(s->file, s->file->data + s->at, after);
 	else if (head.type == PERF_THREAD_MAP)
-		take_threads(s, p, head.size);
+		read_thread_map(s, p, head.size);
 	else
-		perf_file_take(s->file, p, head);
-	s->at += behind;
+		perf_file_add_record(s->file, p, head);
+	s->at += after;
 	if (s->attrs != s->file->attrs.count) {
 		s->attrs = s->file->attrs.count;
 		s->time_at = common_time(s->file);
 	}
 }
 
-/* Takes the next record of the file, and says what type it was; 0 at the end. */
-static inline uint32_t take_record(struct perf_stream *s)
+/* Reads the next record of the file and returns its type; 0 at the end. */
+static inline uint32_t read_record(struct perf_stream *s)
 {
 	const uint8_t *p = s->file->data + s->at;
 	size_t left = s->file->end - s->at;
@@ -229,31 +228,31 @@ static inline uint32_t take_record(struct perf_stream *s)
 	if (left < sizeof(head)) {
 		s->ended = true;
 		if (left || s->unpack.end > s->unpack.begin)
-			end_damaged(s, s->at, "it is cut");
+			end_damaged(s, s->at, "truncated file");
 		return 0;
 	}
 	head = perf_record(p, s->file->swap);
 	if (head.size < sizeof(head) || head.size > left) {
 		end_damaged(s, s->at,
-			    head.size > left ? "a record goes beyond the end"
-					     : "a record has no size");
+			    head.size > left ? "record extends beyond the end"
+					     : "invalid record size");
 		return 0;
 	}
 	s->at += head.size;
-	if (take_event(s, p, head))
+	if (add_event(s, p, head))
 		return head.type;
 	if (head.type == PERF_COMPRESSED || head.type == PERF_COMPRESSED2) {
-		const char *wrong = take_compressed(s, p, head);
+		const char *problem = read_compressed(s, p, head);
 
-		if (wrong)
-			end_damaged(s, p - s->file->data, wrong);
+		if (problem)
+			end_damaged(s, p - s->file->data, problem);
 	} else {
-		take_own(s, p, head);
+		read_own_record(s, p, head);
 	}
 	return head.type;
 }
 
-/* What is not newer than the end of the last batch may be given out. */
+/* Sorts the entries; those up to limit can be returned. */
 static void sort_batch(struct perf_stream *s, uint64_t limit)
 {
 	if (s->spare_room < s->entries.room) {
@@ -263,7 +262,7 @@ static void sort_batch(struct perf_stream *s, uint64_t limit)
 	}
 	perf_sort(s->entries.items, s->entries.count, s->spare);
 	while (s->ready < s->entries.count && s->entries.items[s->ready].time <= limit) {
-		/* what has no time happened when the trace began */
+		/* records without a time belong to the start of the trace */
 		s->now = s->now ?: s->entries.items[s->ready].time;
 		s->ready++;
 	}
@@ -279,8 +278,8 @@ static void end_batch(struct perf_stream *s)
 		sort_batch(s, limit);
 }
 
-/* All that was ready has been given out. */
-static void drop_given(struct perf_stream *s)
+/* Removes the entries that have been returned. */
+static void drop_emitted(struct perf_stream *s)
 {
 	size_t left = s->entries.count - s->ready;
 
@@ -288,19 +287,18 @@ static void drop_given(struct perf_stream *s)
 		memmove(s->entries.items, s->entries.items + s->ready,
 			left * sizeof(s->entries.items[0]));
 	s->entries.count = s->batch = left;
-	s->ready = s->given = 0;
-	perf_unpack_turn(&s->unpack);
+	s->ready = s->emitted = 0;
+	perf_unpack_end_batch(&s->unpack);
 }
 
-/* More is held of what was compressed than a file of that size should have between rounds. */
+/* Whether decompressed data uses too much memory for a file of this size. */
 static bool holds_too_much(const struct perf_stream *s)
 {
-	return perf_unpack_held(&s->unpack) > min_held + HELD_RATIO * s->file->size;
+	return perf_unpack_memory(&s->unpack) > min_held + HELD_RATIO * s->file->size;
 }
 
-/* Whether a batch may end behind a record of that type.  A part is of one ring: it has no rounds.
- */
-static bool is_enough(const struct perf_stream *s, uint32_t type)
+/* Whether a batch ends after a record of this type.  A part has one ring and no rounds. */
+static bool ends_batch(const struct perf_stream *s, uint32_t type)
 {
 	if (type == PERF_ROUND || s->file->is_part)
 		return s->entries.count - s->batch >= BATCH;
@@ -310,9 +308,9 @@ static bool is_enough(const struct perf_stream *s, uint32_t type)
 static void read_batch(struct perf_stream *s)
 {
 	if (s->ready)
-		drop_given(s);
+		drop_emitted(s);
 	while (!s->ended && !s->ready)
-		if (is_enough(s, take_record(s)))
+		if (ends_batch(s, read_record(s)))
 			end_batch(s);
 	if (!s->ready)
 		end_batch(s);
@@ -325,20 +323,20 @@ void perf_stream_init(struct perf_stream *s, struct perf_file *file)
 	s->attrs = file->attrs.count;
 	s->time_at = common_time(file);
 	while (!s->ended && !s->has_samples)
-		take_record(s);
+		read_record(s);
 }
 
 const uint8_t *perf_stream_next(struct perf_stream *s, nsec_t *ret_time)
 {
-	if (s->given == s->ready)
+	if (s->emitted == s->ready)
 		read_batch(s);
-	if (s->given == s->ready)
+	if (s->emitted == s->ready)
 		return NULL;
 
-	const struct perf_entry *e = &s->entries.items[s->given++];
+	const struct perf_entry *e = &s->entries.items[s->emitted++];
 
-	/* neighbours in time are far from each other in a file of many rings */
-	if (s->given + AHEAD < s->ready) {
+	/* consecutive records come from different rings, so they are not adjacent in the file */
+	if (s->emitted + AHEAD < s->ready) {
 		__builtin_prefetch(e[AHEAD].record);
 		__builtin_prefetch(e[AHEAD].record + 64);
 	}

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perf_stream - the records of a perf.data file in the order of time.
+ * perf_stream - the records of a perf.data file, sorted by time.
  *
- * perf reads the kernel's rings one after the other and writes what it finds, so
- * that records of one CPU stand together.  After each time around it writes a
- * ROUND.  What a round has is not older than what the round before the last had,
- * for it was in no ring then.  So records are collected until a round ends,
- * sorted, and those are given out that are not newer than the round before.
+ * perf reads the kernel's rings in turn and writes their contents, so records of one
+ * CPU are adjacent.  After reading all rings once it writes a ROUND.  The records of a
+ * round are newer than all records of the round before the previous one; otherwise
+ * they would have been in a ring at that time.  So the stream collects records until a
+ * round ends, sorts them, and returns those that are not newer than the previous
+ * round.
  *
- * Rounds may be as small as a few records, so several make a batch, and for
- * "round" above read "batch": that costs less, and forgives records that come
- * later than they should.  What is later still is given out late, with the time
- * of what was before it, and counted.
+ * A round can have only a few records, so several rounds form a batch, and the rule
+ * applies to batches.  This is cheaper and tolerates records that arrive later than
+ * they should.  Even later records are returned with the time of their predecessor
+ * and counted.
  *
- * Sorting moves pairs of a time and a pointer.  Records stay where they are: in
- * the file as it is mapped, or in the blocks into which they were unpacked,
- * which are used again when the batch has been given out.
+ * Sorting moves pairs of a time and a pointer.  The records stay in the mapped file, or
+ * in the blocks into which they were decompressed, which are reused after the batch.
  */
 #ifndef SONDE_READ_PERF_STREAM_H
 #define SONDE_READ_PERF_STREAM_H
@@ -24,52 +24,52 @@
 #include "read/perf/unpack.h"
 
 struct perf_entry {
-	uint64_t time; /* 0 of what was made up when recording began */
+	uint64_t time; /* 0 for synthesized records */
 	const uint8_t *record;
 };
 
 struct perf_stream {
 	struct perf_file *file; /* borrowed */
-	uint64_t at;            /* of the next record, in the file */
+	uint64_t at;            /* offset of the next record in the file */
 	bool ended;
-	char *damage; /* why it ended before its time; NULL if it did not */
+	char *damage; /* reason for a premature end; NULL if none */
 
 	VEC(struct perf_entry) entries;
-	struct perf_entry *spare; /* for sorting */
+	struct perf_entry *spare; /* scratch space for sorting */
 	size_t spare_room;
-	size_t ready, given; /* entries that may be given out, that are */
-	size_t batch;        /* where this batch begins */
-	uint64_t newest;     /* time so far, */
-	uint64_t limit;      /* and when the last batch ended */
-	uint64_t now;        /* time of what was given out last */
+	size_t ready, emitted; /* number of entries that can be returned, and that have been */
+	size_t batch;          /* index of the first entry of this batch */
+	uint64_t newest;       /* latest time so far */
+	uint64_t limit;        /* latest time of the previous batch */
+	uint64_t now;          /* time of the last returned record */
 
-	uint16_t time_at; /* where all samples have their time; 0 if they differ */
-	size_t attrs;     /* that it was worked out from */
+	uint16_t time_at; /* offset of the time in all samples; 0 if it differs */
+	size_t attrs;     /* number of attributes that time_at is valid for */
 	struct perf_unpack unpack;
-	uint64_t unpack_left; /* bytes that may still come out of compressed records */
+	uint64_t unpack_left; /* remaining limit for decompressed bytes */
 
-	uint64_t unknown, late; /* records: without a time, or later than they should be */
-	bool has_samples;       /* one was seen so far */
+	uint64_t unknown, late; /* records without a time, and records out of order */
+	bool has_samples;       /* a sample has been read */
 	bool is_partial;        /* only some processes were recorded */
 };
 
-/* Reads up to the first sample, by which all that a pipe has of attributes should be there. */
+/* Reads up to the first sample; the attributes of a pipe come before it. */
 void perf_stream_init(struct perf_stream *stream, struct perf_file *file);
 void perf_stream_done(struct perf_stream *stream);
 
 /*
- * The next record, which is whole and holds until the next call, and its time;
- * NULL at the end.
+ * The next record and its time; NULL at the end.  The record is complete and valid
+ * until the next call.
  */
 const uint8_t *perf_stream_next(struct perf_stream *stream, nsec_t *ret_time);
 
-/* The attribute of a sample, of another record; NULL if it is of none. */
+/* The attribute of a sample, or of another record by its trailer; NULL if unknown. */
 const struct perf_attr *perf_sample_attr(const struct perf_file *file, const uint8_t *record,
 					 size_t size);
-const struct perf_attr *perf_end_attr(const struct perf_file *file, const uint8_t *record,
-				      size_t size);
+const struct perf_attr *perf_trailer_attr(const struct perf_file *file, const uint8_t *record,
+					  size_t size);
 
-/* Sorts by time; what is equal stays as it is.  The spare has room for as many. */
+/* Stable sort by time; spare has room for count entries. */
 void perf_sort(struct perf_entry *entries, size_t count, struct perf_entry *spare);
 
 #endif

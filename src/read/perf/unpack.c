@@ -7,7 +7,7 @@
 #include <zstd.h>
 #endif
 
-enum { BLOCK_SIZE = 1 << 18 }; /* several times the largest record */
+enum { BLOCK_SIZE = 1 << 18 }; /* several times the size of the largest record */
 
 static void free_blocks(uint8_t **blocks, size_t count)
 {
@@ -28,15 +28,15 @@ void perf_unpack_done(struct perf_unpack *u)
 	vec_done(&u->unused);
 }
 
-void perf_unpack_give(struct perf_unpack *u, const void *data, size_t size, uint64_t budget,
-		      int level)
+void perf_unpack_begin(struct perf_unpack *u, const void *data, size_t size, uint64_t budget,
+		       int level)
 {
 #ifdef HAVE_ZSTD
 	if (!u->zstd) {
 		u->zstd = ZSTD_createDCtx();
 		if (!u->zstd)
 			abort();
-		/* a damaged byte must not make it ask for more than that level ever needs */
+		/* limit the memory that damaged data can request to what this level needs */
 		ZSTD_DCtx_setParameter(u->zstd, ZSTD_d_windowLogMax, level < 20 ? 23 : 27);
 	}
 #endif
@@ -46,7 +46,7 @@ void perf_unpack_give(struct perf_unpack *u, const void *data, size_t size, uint
 	u->budget = budget;
 }
 
-/* A new block, which begins with what is not taken of the last. */
+/* Starts a block with the unread rest of the last one. */
 static void next_block(struct perf_unpack *u)
 {
 	uint8_t *block =
@@ -77,7 +77,7 @@ int perf_unpack_more(struct perf_unpack *u)
 	u->in_at = in.pos;
 	u->end += out.pos;
 	u->budget -= out.pos;
-	/* it holds back only what did not fit */
+	/* a full block means that there can be more */
 	return in.pos < in.size || out.pos == out.size;
 }
 #else
@@ -87,7 +87,7 @@ int perf_unpack_more(struct perf_unpack *u)
 }
 #endif
 
-void perf_unpack_turn(struct perf_unpack *u)
+void perf_unpack_end_batch(struct perf_unpack *u)
 {
 	for (size_t i = 0; i < u->before.count; i++)
 		*vec_push(&u->unused) = u->before.items[i];
@@ -97,7 +97,7 @@ void perf_unpack_turn(struct perf_unpack *u)
 
 	u->before = u->now;
 	u->now = swap;
-	/* what is not taken belongs to records of the next batch */
+	/* the unread rest belongs to the next batch */
 	if (u->block && u->end > u->begin) {
 		next_block(u);
 	} else {
@@ -106,7 +106,7 @@ void perf_unpack_turn(struct perf_unpack *u)
 	}
 }
 
-size_t perf_unpack_held(const struct perf_unpack *u)
+size_t perf_unpack_memory(const struct perf_unpack *u)
 {
 	return BLOCK_SIZE * (u->before.count + u->now.count);
 }
