@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: the bytes of a trace.dat.  What comes out of it, however bent, are
- * events in the order of time, whose texts and fields are there; or a sentence.
+ * Input: a trace.dat, possibly damaged.  The reader returns events sorted by time with
+ * readable texts and fields, or an error message.
  */
 #include <assert.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
-static volatile size_t sink; /* so that reading is not optimised away */
+static volatile size_t sink; /* prevents the compiler from removing reads */
 
 static void touch(struct raw_text text)
 {
@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct raw_event e;
 	nsec_t last = 0;
 
-	sink += tracedat_is_one(file.s, size);
+	sink += tracedat_has_magic(file.s, size);
 	if (tracedat_open_memory("fuzz", file, &source, &err) < 0) {
 		assert(!source && strncmp(err.text, "'fuzz' ", 7) == 0);
 		return 0;

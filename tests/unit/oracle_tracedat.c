@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * oracle_tracedat FILE - hold our reader of trace.dat against libtracecmd.
+ * oracle_tracedat FILE - compares our reader of trace.dat with libtracecmd.
  *
- * Both walk the file side by side.  Each event has to be there in both, in the
- * same order, with the same time, CPU, thread, name, losses before it, and every
- * field: written as text by our visitor, and from libtraceevent's description.
- * Exit 0 if all is equal; else 1, and the first differences.
+ * Both read the file in parallel.  They must return the same events in the same order,
+ * with the same time, CPU, thread, name, preceding losses and fields.  Each event is
+ * converted to text, by our visitor and from the fields of libtraceevent.  Exits with
+ * 0 if all events are equal; otherwise prints the first differences and exits with 1.
  */
 #include <stdio.h>
 #include <string.h>
@@ -88,7 +88,7 @@ static void add_number(struct text *text, const char *name, struct tep_format_fi
 		add_signed(text, name, (int64_t)(n << (64 - 8 * size)) >> (64 - 8 * size));
 }
 
-/* libtraceevent takes all arrays of bytes for text; we those of char. */
+/* libtraceevent treats all arrays of bytes as text, sonde only those of char. */
 static bool is_text(const struct tep_format_field *field)
 {
 	const char *type = field->type;
@@ -143,7 +143,7 @@ static void describe_theirs(struct walk *walk, struct tep_handle *tep, struct te
 	int tid = tep_data_pid(tep, record);
 	const char *comm = tep_data_comm_from_pid(tep, tid);
 
-	/* what libtraceevent says where no name was saved */
+	/* libtraceevent's name of unnamed threads */
 	if (!tid || strcmp(comm, "<...>") == 0)
 		comm = "";
 	add(&walk->theirs, "%llu cpu %d tid %d '%s' %s:%s", record->ts, record->cpu, tid, comm,
@@ -156,7 +156,7 @@ static void describe_theirs(struct walk *walk, struct tep_handle *tep, struct te
 
 static void describe_ours(struct walk *walk, const struct raw_event *e)
 {
-	/* with a date, libtracecmd makes times of the day of all times */
+	/* with a date, libtracecmd converts all times to CLOCK_REALTIME */
 	uint64_t time = e->time + (walk->source->has_realtime ? walk->source->realtime_offset : 0);
 
 	add(&walk->ours, "%llu cpu %d tid %d '%.*s' %s", (unsigned long long)time, e->cpu, e->tid,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages of a trace.dat of version 6, in which all that can be in one is known. */
+/* Pages of the ring buffer, in trace.dat files of version 6. */
 #include "tracedat_build.h"
 
 #define FILE_OF(byte_order) \
 	_cleanup_(file_done) struct file f = { .big = byte_order }; \
 	size_t table = begin_file(&f, 2)
 
-TEST(rows_are_merged_by_time_and_equal_times_by_cpu)
+TEST(rings_are_merged_by_time_and_then_by_cpu)
 {
 	for (int big = 0; big < 2; big++) {
 		FILE_OF(big);
-		put_row(&f, table, 0, (unsigned[]){ 100, 150, 300 }, 3, 1000);
-		put_row(&f, table, 1, (unsigned[]){ 90, 150, 200 }, 3, 2000);
+		put_ring(&f, table, 0, (unsigned[]){ 100, 150, 300 }, 3, 1000);
+		put_ring(&f, table, 1, (unsigned[]){ 90, 150, 200 }, 3, 2000);
 		READ(&f);
 		static const unsigned pids[] = { 2000, 1000, 1001, 2001, 2002, 1002 };
 		static const unsigned times[] = { 90, 100, 150, 150, 200, 300 };
@@ -32,10 +32,10 @@ TEST(rows_are_merged_by_time_and_equal_times_by_cpu)
 	}
 }
 
-TEST(a_file_says_whose_it_is_and_what_was_recorded)
+TEST(a_file_contains_host_clock_and_kinds)
 {
 	FILE_OF(false);
-	put_row(&f, table, 0, (unsigned[]){ 100 }, 1, 1);
+	put_ring(&f, table, 0, (unsigned[]){ 100 }, 1, 1);
 	READ(&f);
 
 	CHECK_STR(r.source->host, "pluto");
@@ -48,30 +48,30 @@ TEST(a_file_says_whose_it_is_and_what_was_recorded)
 	CHECK_STR(r.source->type_format(r.source, WAKING), waking_format);
 }
 
-TEST(longer_waits_new_clocks_and_gaps_move_the_time)
+TEST(time_extends_time_stamps_and_padding_move_the_time)
 {
 	for (int big = 0; big < 2; big++) {
 		FILE_OF(big);
 		size_t page = begin_page(&f, 1000);
 
 		put_waking(&f, 0, 1);
-		put_head(&f, 30, 5); /* a wait of 2 << 27 + 5 */
+		put_event_header(&f, 30, 5); /* time extend by (2 << 27) + 5 */
 		put(&f, 4, 2);
 		put_waking(&f, 1, 2);
-		put_head(&f, 29, 10); /* an event that was taken back */
+		put_event_header(&f, 29, 10); /* a discarded event */
 		put(&f, 4, 12);
 		put(&f, 8, 0);
 		put_waking(&f, 1, 3);
-		put_head(&f, 31, 7); /* the clock is 8 << 27 + 7 */
+		put_event_header(&f, 31, 7); /* absolute time (8 << 27) + 7 */
 		put(&f, 4, 8);
 		put_waking(&f, 0, 4);
-		put_head(&f, 0, 3); /* the length is in the next word: 8 bytes of data */
+		put_event_header(&f, 0, 3); /* the length is in the next word: 8 bytes of data */
 		put(&f, 4, 12);
 		put(&f, 2, WAKING);
 		put(&f, 6, 0);
-		put_head(&f, 29, 0); /* nothing behind this */
+		put_event_header(&f, 29, 0); /* padding up to the end of the page */
 		end_page(&f, page, 0);
-		set_row(&f, table, 0, page);
+		set_ring(&f, table, 0, page);
 		READ(&f);
 		static const uint64_t times[] = { 1000, 1000 + (2 << 27) + 6, 1000 + (2 << 27) + 17,
 						  (8 << 27) + 7, (8 << 27) + 10 };
@@ -85,7 +85,7 @@ TEST(longer_waits_new_clocks_and_gaps_move_the_time)
 	}
 }
 
-TEST(what_was_lost_is_told_before_the_page)
+TEST(a_loss_is_reported_before_its_page)
 {
 	FILE_OF(false);
 	size_t first = begin_page(&f, 100);
@@ -97,7 +97,7 @@ TEST(what_was_lost_is_told_before_the_page)
 	size_t uncounted = begin_page(&f, 300);
 	put_waking(&f, 0, 3);
 	end_page(&f, uncounted, 1u << 31);
-	set_row(&f, table, 0, first);
+	set_ring(&f, table, 0, first);
 	READ(&f);
 
 	CHECK_INT(r.events.count, 5);
@@ -113,7 +113,7 @@ TEST(what_was_lost_is_told_before_the_page)
 	CHECK_INT(r.events.items[3].lost.count, 0);
 }
 
-TEST(a_damaged_page_is_a_loss_and_the_next_is_read)
+TEST(a_damaged_page_is_a_loss_and_the_next_page_is_read)
 {
 	FILE_OF(false);
 	size_t good = begin_page(&f, 100);
@@ -123,12 +123,12 @@ TEST(a_damaged_page_is_a_loss_and_the_next_is_read)
 	end_page(&f, too_full, PAGE);
 	size_t too_long = begin_page(&f, 300);
 	put_waking(&f, 0, 2);
-	put_head(&f, 28, 1);
+	put_event_header(&f, 28, 1);
 	end_page(&f, too_long, 0);
 	size_t last = begin_page(&f, 400);
 	put_waking(&f, 0, 3);
 	end_page(&f, last, 0);
-	set_row(&f, table, 0, good);
+	set_ring(&f, table, 0, good);
 	READ(&f);
 
 	CHECK_INT(r.events.count, 5);
@@ -140,27 +140,27 @@ TEST(a_damaged_page_is_a_loss_and_the_next_is_read)
 	CHECK_INT(r.events.items[3].kind, RAW_LOST);
 	CHECK_INT(r.events.items[4].wake.tid, 3);
 	CHECK_STR(r.source->warning,
-		  "'x.dat' is damaged or cut: what could not be read counts as lost");
+		  "'x.dat' is damaged or truncated; unreadable parts count as lost");
 }
 
-TEST(an_event_that_is_not_described_is_still_counted)
+TEST(an_event_of_unknown_format_is_counted)
 {
 	FILE_OF(false);
 	size_t page = begin_page(&f, 100);
 	put_waking(&f, 0, 1);
 	f.bytes.items[page + 20] = 99;
 	end_page(&f, page, 0);
-	set_row(&f, table, 0, page);
+	set_ring(&f, table, 0, page);
 	READ(&f);
 
 	CHECK_INT(r.events.count, 1);
 	CHECK_INT(r.events.items[0].kind, RAW_OTHER);
 	CHECK_INT(r.events.items[0].tid, 41);
 	CHECK_STR(r.source->type_name(r.source, r.events.items[0].type), "unknown");
-	CHECK_STR(r.source->warning, "'x.dat' has events that it does not describe");
+	CHECK_STR(r.source->warning, "'x.dat' contains events of unknown format");
 }
 
-TEST(times_never_go_back)
+TEST(time_never_goes_back)
 {
 	FILE_OF(false);
 	size_t late = begin_page(&f, 500);
@@ -169,7 +169,7 @@ TEST(times_never_go_back)
 	size_t early = begin_page(&f, 300);
 	put_waking(&f, 0, 2);
 	end_page(&f, early, 0);
-	set_row(&f, table, 0, late);
+	set_ring(&f, table, 0, late);
 	READ(&f);
 
 	CHECK_INT(r.events.count, 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of version 7: sections, facts, several buffers, packed pages; and damaged ones. */
+/* trace.dat files of version 7: sections, options, buffers, compressed pages, damage. */
 #ifdef HAVE_ZLIB
 #include <zlib.h>
 #endif
@@ -26,7 +26,7 @@ static void end_section(struct file *f, size_t at)
 	set(f, at + 8, 8, f->bytes.count - at - 16);
 }
 
-static void put_place(struct file *f, unsigned option, size_t at)
+static void put_offset(struct file *f, unsigned option, size_t at)
 {
 	put(f, 2, option);
 	put(f, 4, 8);
@@ -47,7 +47,7 @@ static void put_buffer(struct file *f, const char *name, const char *clock, size
 	put(f, 8, PAGE);
 }
 
-/* A section of pages of one event; where the pages are. */
+/* Writes a section with one page of one event; returns the offset of the page. */
 static size_t put_pages(struct file *f, uint64_t time, unsigned pid)
 {
 	size_t section = begin_section(f, 3), page = begin_page(f, time);
@@ -58,15 +58,15 @@ static size_t put_pages(struct file *f, uint64_t time, unsigned pid)
 	return page;
 }
 
-/* Where a test wants to change something. */
-struct places {
-	size_t section; /* that of the first buffer's pages */
-	size_t buffer;  /* that buffer's option */
+/* Offsets that tests change. */
+struct offsets {
+	size_t section; /* section with the pages of the first buffer */
+	size_t buffer;  /* option of the first buffer */
 };
 
-/* Of version 7, with two buffers; extra options come from more. */
-static struct places make_version_7(struct file *f, const char *second_clock,
-				    void (*more)(struct file *f))
+/* Writes a file of version 7 with two buffers; `more` adds options. */
+static struct offsets make_version_7(struct file *f, const char *second_clock,
+				     void (*more)(struct file *f))
 {
 	put_begin(f, "7");
 	put_string(f, "none");
@@ -85,20 +85,20 @@ static struct places make_version_7(struct file *f, const char *second_clock,
 	size_t top = put_pages(f, 100, 1), other = put_pages(f, 90, 2);
 	set(f, first, 8, f->bytes.count);
 	size_t options = begin_section(f, 0);
-	put_place(f, 16, header);
-	put_place(f, 17, ftrace);
-	put_place(f, 18, systems);
+	put_offset(f, 16, header);
+	put_offset(f, 17, ftrace);
+	put_offset(f, 18, systems);
 	if (more)
 		more(f);
-	put_place(f, 0, f->bytes.count + 14);
+	put_offset(f, 0, f->bytes.count + 14);
 	end_section(f, options);
 	options = begin_section(f, 0);
 	size_t buffer = f->bytes.count;
 	put_buffer(f, "", "mono", top);
 	put_buffer(f, "second", second_clock, other);
-	put_place(f, 0, 0);
+	put_offset(f, 0, 0);
 	end_section(f, options);
-	return (struct places){ top - 16, buffer };
+	return (struct offsets){ top - 16, buffer };
 }
 
 TEST(version_7_has_sections_and_several_buffers)
@@ -119,7 +119,7 @@ TEST(version_7_has_sections_and_several_buffers)
 	}
 }
 
-TEST(a_buffer_with_another_clock_is_left_out)
+TEST(a_buffer_with_another_clock_is_ignored)
 {
 	_cleanup_(file_done) struct file f = { 0 };
 	make_version_7(&f, "boot", NULL);
@@ -128,7 +128,8 @@ TEST(a_buffer_with_another_clock_is_left_out)
 	CHECK_INT(r.events.count, 1);
 	CHECK_STR(
 		r.source->warning,
-		"'x.dat' has buffers of different clocks: only those of the first one's are read");
+		"'x.dat' contains buffers with different clocks; only those with the clock of the "
+		"first one are read");
 }
 
 static void put_date(struct file *f)
@@ -150,7 +151,7 @@ static void put_cycles(struct file *f)
 	put(f, 8, 0);
 }
 
-TEST(a_date_tells_the_time_of_the_day)
+TEST(a_date_sets_the_realtime_offset)
 {
 	_cleanup_(file_done) struct file f = { 0 };
 	make_version_7(&f, "mono", put_date);
@@ -162,7 +163,7 @@ TEST(a_date_tells_the_time_of_the_day)
 	CHECK_INT(r.events.items[0].time, 90);
 }
 
-TEST(a_shift_is_added_to_all_times)
+TEST(an_offset_is_added_to_all_times)
 {
 	_cleanup_(file_done) struct file f = { 0 };
 	make_version_7(&f, "mono", put_shift);
@@ -172,7 +173,7 @@ TEST(a_shift_is_added_to_all_times)
 	CHECK_INT(r.events.items[0].time, 50);
 }
 
-TEST(cycles_become_nanoseconds)
+TEST(cycles_are_converted_to_nanoseconds)
 {
 	_cleanup_(file_done) struct file f = { 0 };
 	make_version_7(&f, "mono", put_cycles);
@@ -182,7 +183,7 @@ TEST(cycles_become_nanoseconds)
 	CHECK_INT(r.events.items[0].time, 135);
 }
 
-TEST(lists_of_facts_that_run_in_a_circle_end)
+TEST(a_cycle_of_option_lists_ends)
 {
 	_cleanup_(file_done) struct file f = { 0 };
 	make_version_7(&f, "mono", NULL);
@@ -209,14 +210,14 @@ static size_t pack(const char *method, const char *from, size_t size, char *to, 
 	return 0;
 }
 
-/* A file whose first buffer is packed in two pieces; one of them may be damaged. */
-static bool read_packed(const char *method, size_t bad_piece, struct read *ret)
+/* Reads a file whose first buffer has two compressed chunks, one of them damaged. */
+static bool read_packed(const char *method, size_t bad_chunk, struct read *ret)
 {
 	_cleanup_(file_done) struct file f = { 0 }, pages = { 0 };
 	char packed[2 * PAGE];
 
-	struct places places = make_version_7(&f, "mono", NULL);
-	/* in place of "none" */
+	struct offsets offsets = make_version_7(&f, "mono", NULL);
+	/* instead of "none" */
 	memcpy(f.bytes.items + 18, method, 5);
 
 	size_t at = f.bytes.count;
@@ -231,20 +232,20 @@ static bool read_packed(const char *method, size_t bad_piece, struct read *ret)
 			return false;
 		put(&f, 4, len);
 		put(&f, 4, PAGE);
-		packed[0] ^= i == bad_piece ? 0xff : 0;
+		packed[0] ^= i == bad_chunk ? 0xff : 0;
 		put_bytes(&f, packed, len);
 	}
 	size_t size = f.bytes.count - at;
-	set(&f, places.buffer + 32, 8, at);
-	set(&f, places.buffer + 40, 8, size);
-	set(&f, places.section + 2, 2, 1);
+	set(&f, offsets.buffer + 32, 8, at);
+	set(&f, offsets.buffer + 40, 8, size);
+	set(&f, offsets.section + 2, 2, 1);
 	*ret = read_file(&f);
 	return true;
 }
 
 static const char *const methods[] = { "zlib", "zstd" };
 
-TEST(packed_pieces_are_unpacked)
+TEST(compressed_chunks_are_read)
 {
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
 		_cleanup_(read_done) struct read r = { 0 };
@@ -260,7 +261,7 @@ TEST(packed_pieces_are_unpacked)
 	}
 }
 
-TEST(a_damaged_piece_is_a_loss_and_the_next_is_read)
+TEST(a_damaged_chunk_is_a_loss_and_the_next_chunk_is_read)
 {
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
 		_cleanup_(read_done) struct read r = { 0 };
@@ -274,10 +275,10 @@ TEST(a_damaged_piece_is_a_loss_and_the_next_is_read)
 	}
 }
 
-/* Pieces that say that they have so many bytes, and are all one. */
-static struct places put_pieces(struct file *f, size_t size, unsigned count)
+/* Writes `count` equal chunks of `size` bytes. */
+static struct offsets put_chunks(struct file *f, size_t size, unsigned count)
 {
-	struct places places = make_version_7(f, "mono", NULL);
+	struct offsets offsets = make_version_7(f, "mono", NULL);
 	char *zeros = must_alloc(size), packed[4096];
 	size_t at = f->bytes.count, len = pack("zstd", zeros, size, packed, sizeof(packed));
 
@@ -289,39 +290,39 @@ static struct places put_pieces(struct file *f, size_t size, unsigned count)
 		put(f, 4, size);
 		put_bytes(f, packed, len);
 	}
-	set(f, places.buffer + 32, 8, at);
-	set(f, places.buffer + 40, 8, f->bytes.count - at);
-	set(f, places.section + 2, 2, 1);
-	return places;
+	set(f, offsets.buffer + 32, 8, at);
+	set(f, offsets.buffer + 40, 8, f->bytes.count - at);
+	set(f, offsets.section + 2, 2, 1);
+	return offsets;
 }
 
-TEST(all_packed_pieces_together_have_a_limit)
+TEST(the_decompressed_size_of_a_file_is_limited)
 {
 #ifndef HAVE_ZSTD
 	SKIP("built without zstd");
 #endif
 	_cleanup_(file_done) struct file f = { 0 }, g = { 0 };
 
-	put_pieces(&f, 16 << 20, 4);
+	put_chunks(&f, 16 << 20, 4);
 	READ(&f);
 	CHECK_INT(r.code, 0);
 	CHECK(!r.source->warning);
-	put_pieces(&g, 16 << 20, 5);
+	put_chunks(&g, 16 << 20, 5);
 	_cleanup_(read_done) struct read over = read_file(&g);
 	CHECK_INT(over.code, 0);
-	CHECK_STR(over.source->warning ?: "", "'x.dat' unpacks to more than 64 MiB, the limit for "
-					      "its size: the rest counts as lost");
+	CHECK_STR(over.source->warning ?: "", "the decompressed size of 'x.dat' exceeds the limit "
+					      "of 64 MiB; the rest counts as lost");
 }
 
-static size_t names_at; /* where the place of that section is told */
+static size_t names_at; /* position of the offset of the thread name section */
 
-static void put_names_place(struct file *f)
+static void put_names_offset(struct file *f)
 {
 	names_at = f->bytes.count + 6;
-	put_place(f, 21, 0);
+	put_offset(f, 21, 0);
 }
 
-TEST(a_name_may_be_cut_before_its_first_letter)
+TEST(a_truncated_thread_name_is_ignored)
 {
 	static const char *const texts[] = { "7 ", "7 <", "7 a", "7", " ", "7 a\n8 " };
 
@@ -330,7 +331,7 @@ TEST(a_name_may_be_cut_before_its_first_letter)
 		struct raw_source *source;
 		struct err err;
 
-		make_version_7(&f, "mono", put_names_place);
+		make_version_7(&f, "mono", put_names_offset);
 		set(&f, names_at, 8, f.bytes.count);
 		size_t names = begin_section(&f, 21);
 		put_text(&f, 8, texts[i]);
@@ -344,7 +345,7 @@ TEST(a_name_may_be_cut_before_its_first_letter)
 	}
 }
 
-TEST(every_cut_of_a_file_gives_a_sentence_or_events)
+TEST(a_file_truncated_anywhere_yields_events_or_an_error)
 {
 	_cleanup_(file_done) struct file whole = { 0 };
 	make_version_7(&whole, "mono", put_date);
@@ -357,21 +358,21 @@ TEST(every_cut_of_a_file_gives_a_sentence_or_events)
 	}
 }
 
-TEST(sentences_say_what_is_wrong)
+TEST(invalid_files_are_refused_with_a_reason)
 {
 	static const struct {
-		const char *bytes, *sentence;
+		const char *bytes, *message;
 		size_t size;
 	} bad[] = {
-		{ "", "'x.dat' is no trace of trace-cmd", 0 },
+		{ "", "'x.dat' is not a trace.dat file (bad magic)", 0 },
 		{ "\x17\x08\x44tracing5\0\0\x8",
-		  "'x.dat' is of a version of trace-cmd's format that sonde does not know: it "
-		  "knows 6 and 7",
+		  "'x.dat' is a trace.dat file of an unsupported version; sonde reads versions 6 "
+		  "and 7",
 		  14 },
 		{ "\x17\x08\x44tracing6\0\0\x8\0\0\0\0",
-		  "'x.dat' is damaged: at byte 18 there is no byte order and size of pages", 18 },
+		  "'x.dat' is damaged: no valid byte order or page size at byte 18", 18 },
 		{ "\x17\x08\x44tracing7\0\0\x8\0\x10\0\0lz4\0\0",
-		  "'x.dat' is damaged: at byte 23 there is no place of the first section", 23 },
+		  "'x.dat' is damaged: no valid offset of the first section at byte 23", 23 },
 		{ "\x17\x08\x44tracing7\0\0\x8\0\x10\0\0lz4\0\0\1\0\0\0\0\0\0\0",
 		  "cannot unpack 'x.dat': unknown compression method; sonde supports zlib and zstd",
 		  31 },
@@ -382,6 +383,6 @@ TEST(sentences_say_what_is_wrong)
 		put_bytes(&f, bad[i].bytes, bad[i].size);
 		READ(&f);
 		CHECK(r.code < 0);
-		CHECK_STR(r.err.text, bad[i].sentence);
+		CHECK_STR(r.err.text, bad[i].message);
 	}
 }

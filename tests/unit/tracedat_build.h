@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tracedat_build - a trace.dat, made byte by byte, on machines of either byte order. */
+/* tracedat_build - builds trace.dat files of either byte order, byte by byte. */
 #ifndef SONDE_TESTS_TRACEDAT_BUILD_H
 #define SONDE_TESTS_TRACEDAT_BUILD_H
 
@@ -40,7 +40,7 @@ static inline void put_text(struct file *f, size_t size, const char *s)
 	put_bytes(f, s, strlen(s));
 }
 
-/* The same place again, now that it is known what stands there. */
+/* Overwrites a number that was not known before. */
 static inline void set(struct file *f, size_t at, size_t size, uint64_t n)
 {
 	for (size_t i = 0; i < size; i++)
@@ -93,12 +93,12 @@ static inline void put_option(struct file *f, unsigned id, const char *text)
 	put_string(f, text);
 }
 
-/* Everything before the pages; the table of CPUs is filled in by put_row(). */
+/* Writes everything before the pages; put_ring() fills in the table of CPUs. */
 static inline size_t begin_file(struct file *f, unsigned cpus)
 {
 	put_begin(f, "6");
 	put_header_info(f);
-	put(f, 4, 0); /* of ftrace */
+	put(f, 4, 0); /* formats of ftrace */
 	put_systems(f);
 	put(f, 4, 0); /* symbols */
 	put(f, 4, 0); /* printk */
@@ -130,42 +130,42 @@ static inline void end_page(struct file *f, size_t at, uint64_t flags)
 {
 	set(f, at + 8, 8, (f->bytes.count - at - 16) | flags);
 	if (flags & 1u << 30)
-		put(f, 8, 77); /* so many were lost */
+		put(f, 8, 77); /* number of lost events */
 	while (f->bytes.count < at + PAGE)
 		put(f, 1, 0xee);
 }
 
-static inline void put_head(struct file *f, unsigned type, unsigned delta)
+static inline void put_event_header(struct file *f, unsigned type, unsigned delta)
 {
 	put(f, 4, f->big ? type << 27 | delta : delta << 5 | type);
 }
 
-/* A wakeup of pid by 41. */
+/* Thread 41 wakes pid. */
 static inline void put_waking(struct file *f, unsigned delta, unsigned pid)
 {
-	put_head(f, 3, delta);
+	put_event_header(f, 3, delta);
 	put(f, 2, WAKING);
 	put(f, 2, 0);
 	put(f, 4, 41);
 	put(f, 4, pid);
 }
 
-static inline void set_row(struct file *f, size_t table, unsigned cpu, size_t from)
+static inline void set_ring(struct file *f, size_t table, unsigned cpu, size_t from)
 {
 	set(f, table + 16 * cpu, 8, from);
 	set(f, table + 16 * cpu + 8, 8, f->bytes.count - from);
 }
 
-/* A row of one page with one wakeup for each time, of a pid that counts up. */
-static inline void put_row(struct file *f, size_t table, unsigned cpu, const unsigned *times,
-			   size_t count, unsigned pid)
+/* Writes a ring of one page with one wakeup per time, of consecutive pids. */
+static inline void put_ring(struct file *f, size_t table, unsigned cpu, const unsigned *times,
+			    size_t count, unsigned pid)
 {
 	size_t page = begin_page(f, times[0]);
 
 	for (size_t i = 0; i < count; i++)
 		put_waking(f, times[i] - times[i ? i - 1 : 0], pid + i);
 	end_page(f, page, 0);
-	set_row(f, table, cpu, page);
+	set_ring(f, table, cpu, page);
 }
 
 struct read {

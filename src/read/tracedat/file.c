@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The head of a trace.dat: what is where.
+ * tracedat_file - reads everything in a trace.dat except options and pages.
  *
- * Version 6 is one thing after the other: how pages look, the formats of events,
- * symbols, names of threads, facts, and where the pages are.  Version 7 has the
- * same in sections, which may be packed, and the facts tell where they are.
+ * Version 6 is a sequence: layout of pages, formats of events, symbols, names of
+ * threads, options, and the positions of the pages.  Version 7 has the same parts in
+ * sections, which can be compressed; the options contain their offsets.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "read/tracedat/tracedat.h"
 
-enum section {
+enum tracedat_section {
 	SECTION_OPTIONS = 0,
 	SECTION_HEADER = 16,
 	SECTION_FTRACE = 17,
@@ -19,32 +19,33 @@ enum section {
 	SECTION_CMDLINES = 21,
 };
 
-static const char *section_name(enum section section)
+static const char *section_name(enum tracedat_section section)
 {
 	switch (section) {
 	case SECTION_OPTIONS:
-		return "section of options";
+		return "options section";
 	case SECTION_HEADER:
-		return "section that describes pages";
+		return "page layout section";
 	case SECTION_FTRACE:
-		return "section of ftrace's formats";
+		return "ftrace format section";
 	case SECTION_EVENTS:
-		return "section of event formats";
+		return "event format section";
 	default:
-		return "section of threads' names";
+		return "thread name section";
 	}
 }
 
-int tracedat_damaged(const struct tracedat *t, const char *at, const char *what, struct err *err)
+int tracedat_fail_damaged(const struct tracedat *t, const char *at, const char *what,
+			  struct err *err)
 {
 	if (at >= t->file.s && at <= t->file.s + t->file.len)
-		return err_set(err, -EBADMSG, "'%s' is damaged: at byte %zu there is no %s",
-			       t->path, (size_t)(at - t->file.s), what);
-	return err_set(err, -EBADMSG, "'%s' is damaged: in a packed section there is no %s",
+		return err_set(err, -EBADMSG, "'%s' is damaged: no valid %s at byte %zu", t->path,
+			       what, (size_t)(at - t->file.s));
+	return err_set(err, -EBADMSG, "'%s' is damaged: no valid %s in a compressed section",
 		       t->path, what);
 }
 
-/* The kernel's description of a page, which is like that of an event. */
+/* Parses the description of a page, which has the syntax of an event format. */
 static bool read_page_format(struct tracedat *t, struct view text)
 {
 	struct tracepoint format;
@@ -76,7 +77,7 @@ static int read_header_info(struct tracedat *t, struct byte_cursor *c, struct er
 	if (!byte_cursor_word(c, "header_page") || !byte_cursor_block(c, 8, &page) ||
 	    !byte_cursor_word(c, "header_event") || !byte_cursor_block(c, 8, &event) ||
 	    !read_page_format(t, page))
-		return tracedat_damaged(t, at, "description of the pages", err);
+		return tracedat_fail_damaged(t, at, "page layout", err);
 	return 0;
 }
 
@@ -86,7 +87,7 @@ static void add_name(struct tracedat *t, uint32_t tid, struct view name)
 	*map_insert(&t->comms, tid) = t->names.count;
 }
 
-/* Lines of a number and a name, which may have blanks. */
+/* Each line is a tid and a name, which can contain blanks. */
 static void read_cmdlines(struct tracedat *t, struct view text)
 {
 	const char *end = text.s + text.len;
@@ -109,7 +110,7 @@ static int read_ftrace(struct tracedat *t, struct byte_cursor *c, struct err *er
 	size_t used = kernel_formats_read_ftrace(&t->formats, c->at, byte_cursor_left(c));
 
 	c->at += used;
-	return used ? 0 : tracedat_damaged(t, c->at, "list of ftrace's formats", err);
+	return used ? 0 : tracedat_fail_damaged(t, c->at, "list of ftrace formats", err);
 }
 
 static int read_systems(struct tracedat *t, struct byte_cursor *c, struct err *err)
@@ -117,29 +118,29 @@ static int read_systems(struct tracedat *t, struct byte_cursor *c, struct err *e
 	size_t used = kernel_formats_read_systems(&t->formats, c->at, byte_cursor_left(c));
 
 	c->at += used;
-	return used ? 0 : tracedat_damaged(t, c->at, "list of event formats", err);
+	return used ? 0 : tracedat_fail_damaged(t, c->at, "list of event formats", err);
 }
 
-/* Where the pages of a buffer are, in version 6. */
-static int read_rows(struct tracedat *t, struct byte_cursor *c, struct tracedat_places *places,
-		     struct err *err)
+/* Reads the positions of the pages of a buffer, in version 6. */
+static int read_rings(struct tracedat *t, struct byte_cursor *c, struct tracedat_offsets *offsets,
+		      struct err *err)
 {
 	uint64_t offset, size;
 	int r;
 
 	if (byte_cursor_word(c, "options  ")) {
-		r = tracedat_read_options(t, c, places, err);
+		r = tracedat_read_options(t, c, offsets, err);
 		if (r < 0)
 			return r;
 	}
 	if (byte_cursor_word(c, "latency  "))
-		return tracedat_is_text(t, err);
+		return tracedat_fail_text(t, err);
 	if (!byte_cursor_word(c, "flyrecord"))
-		return tracedat_damaged(t, c->at, "word 'flyrecord'", err);
+		return tracedat_fail_damaged(t, c->at, "keyword 'flyrecord'", err);
 	for (uint32_t cpu = 0; cpu < t->cpu_count; cpu++) {
 		if (!byte_cursor_number(c, 8, &offset) || !byte_cursor_number(c, 8, &size))
-			return tracedat_damaged(t, c->at, "place of a CPU's pages", err);
-		tracedat_add_row(t, cpu, t->page_size, offset, size, false);
+			return tracedat_fail_damaged(t, c->at, "offset of a CPU's pages", err);
+		tracedat_add_ring(t, cpu, t->page_size, offset, size, false);
 	}
 	return 0;
 }
@@ -152,8 +153,8 @@ static struct byte_cursor cursor_at(const struct tracedat *t, uint64_t offset)
 				     t->abi.swap };
 }
 
-static int read_version_6(struct tracedat *t, struct byte_cursor *c, struct tracedat_places *places,
-			  struct err *err)
+static int read_version_6(struct tracedat *t, struct byte_cursor *c,
+			  struct tracedat_offsets *offsets, struct err *err)
 {
 	struct view symbols, printk, cmdlines;
 	uint64_t cpus;
@@ -164,22 +165,24 @@ static int read_version_6(struct tracedat *t, struct byte_cursor *c, struct trac
 		return r;
 	if (!byte_cursor_block(c, 4, &symbols) || !byte_cursor_block(c, 4, &printk) ||
 	    !byte_cursor_block(c, 8, &cmdlines) || !byte_cursor_number(c, 4, &cpus))
-		return tracedat_damaged(t, c->at, "list of symbols or threads", err);
+		return tracedat_fail_damaged(t, c->at, "symbols, thread names or CPU count", err);
 	read_cmdlines(t, cmdlines);
 	t->cpu_count = cpus;
-	r = read_rows(t, c, places, err);
-	for (size_t i = 0; r >= 0 && i < places->instances.count; i++) {
-		struct byte_cursor instance = cursor_at(t, places->instances.items[i]);
+	r = read_rings(t, c, offsets, err);
+	for (size_t i = 0; r >= 0 && i < offsets->instances.count; i++) {
+		struct byte_cursor instance = cursor_at(t, offsets->instances.items[i]);
 
-		r = read_rows(t, &instance, places, err);
+		r = read_rings(t, &instance, offsets, err);
 	}
 	return r;
 }
 
-/* Takes apart what is packed; it stays as long as the trace. */
+/* Decompresses a section; the result lives as long as the trace. */
 static bool unpack_section(struct tracedat *t, struct byte_cursor *c)
 {
-	enum { MAX_BYTES = 1 << 26 }; /* of all sections; a whole kernel's formats take 5 MB */
+	enum {
+		MAX_BYTES = 1 << 26
+	}; /* limit for all sections; the formats of a whole kernel take 5 MB */
 	struct view packed;
 	uint64_t packed_size, size;
 
@@ -196,7 +199,7 @@ static bool unpack_section(struct tracedat *t, struct byte_cursor *c)
 	return unpack_run(t->unpack, packed, unpacked, size);
 }
 
-static int open_section(struct tracedat *t, uint64_t offset, enum section want,
+static int open_section(struct tracedat *t, uint64_t offset, enum tracedat_section want,
 			struct byte_cursor *ret, struct err *err)
 {
 	struct byte_cursor c = cursor_at(t, offset);
@@ -206,18 +209,18 @@ static int open_section(struct tracedat *t, uint64_t offset, enum section want,
 
 	if (!byte_cursor_number(&c, 2, &id) || !byte_cursor_number(&c, 2, &flags) ||
 	    !byte_cursor_number(&c, 4, &name) || !byte_cursor_block(&c, 8, &body) || id != want)
-		return tracedat_damaged(t, at, section_name(want), err);
+		return tracedat_fail_damaged(t, at, section_name(want), err);
 	*ret = (struct byte_cursor){ body.s, body.s + body.len, t->abi.swap };
 	if (flags & 1 && !unpack_section(t, ret))
-		return tracedat_damaged(t, at, "section that can be unpacked", err);
+		return tracedat_fail_damaged(t, at, "compressed section", err);
 	return 0;
 }
 
-/* Lists of facts, each of which tells where the next is. */
-static int read_facts(struct tracedat *t, uint64_t offset, struct tracedat_places *places,
-		      struct err *err)
+/* Reads the chain of option lists. */
+static int read_all_options(struct tracedat *t, uint64_t offset, struct tracedat_offsets *offsets,
+			    struct err *err)
 {
-	enum { MAX_LISTS = 64 }; /* more than there can be, lest damaged ones run in a circle */
+	enum { MAX_LISTS = 64 }; /* limit for cycles in damaged files */
 	struct byte_cursor c;
 	int r;
 
@@ -225,20 +228,20 @@ static int read_facts(struct tracedat *t, uint64_t offset, struct tracedat_place
 		r = open_section(t, offset, SECTION_OPTIONS, &c, err);
 		if (r < 0)
 			return r;
-		places->next = 0;
-		r = tracedat_read_options(t, &c, places, err);
+		offsets->next = 0;
+		r = tracedat_read_options(t, &c, offsets, err);
 		if (r < 0)
 			return r;
-		offset = places->next;
+		offset = offsets->next;
 	}
 	return 0;
 }
 
-static int read_version_7(struct tracedat *t, struct byte_cursor *c, struct tracedat_places *places,
-			  struct err *err)
+static int read_version_7(struct tracedat *t, struct byte_cursor *c,
+			  struct tracedat_offsets *offsets, struct err *err)
 {
 	static const struct {
-		enum section id;
+		enum tracedat_section id;
 		int (*read)(struct tracedat *t, struct byte_cursor *c, struct err *err);
 	} needed[] = {
 		{ SECTION_HEADER, read_header_info },
@@ -252,22 +255,22 @@ static int read_version_7(struct tracedat *t, struct byte_cursor *c, struct trac
 
 	if (!byte_cursor_string(c, &method) || !byte_cursor_string(c, &method_version) ||
 	    !byte_cursor_number(c, 8, &offset))
-		return tracedat_damaged(t, c->at, "place of the first section", err);
+		return tracedat_fail_damaged(t, c->at, "offset of the first section", err);
 	if (strcmp(method, "none") != 0 &&
 	    !(t->unpack = unpack_new(method, t->path, t->file.len, err)))
 		return -ENOTSUP;
 
-	int r = read_facts(t, offset, places, err);
+	int r = read_all_options(t, offset, offsets, err);
 
 	for (size_t i = 0; r >= 0 && i < ARRAY_LEN(needed); i++) {
-		r = open_section(t, places->sections[needed[i].id], needed[i].id, &section, err);
+		r = open_section(t, offsets->sections[needed[i].id], needed[i].id, &section, err);
 		if (r >= 0)
 			r = needed[i].read(t, &section, err);
 	}
-	/* the names of threads are good to have, but not needed */
+	/* the names of threads are optional */
 	struct err ignored;
 	if (r >= 0 &&
-	    open_section(t, places->sections[SECTION_CMDLINES], SECTION_CMDLINES, &section,
+	    open_section(t, offsets->sections[SECTION_CMDLINES], SECTION_CMDLINES, &section,
 			 &ignored) == 0 &&
 	    byte_cursor_block(&section, 8, &cmdlines))
 		read_cmdlines(t, cmdlines);
@@ -276,46 +279,46 @@ static int read_version_7(struct tracedat *t, struct byte_cursor *c, struct trac
 
 static const char magic[] = "\x17\x08\x44tracing";
 
-bool tracedat_is_one(const char *head, size_t size)
+bool tracedat_has_magic(const char *head, size_t size)
 {
 	return size >= sizeof(magic) && memcmp(head, magic, sizeof(magic) - 1) == 0;
 }
 
 int tracedat_read_head(struct tracedat *t, struct err *err)
 {
-	static const bool we_are_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-	struct tracedat_places places = { 0 };
+	static const bool host_is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	struct tracedat_offsets offsets = { 0 };
 	const char *version;
 	uint64_t endian, long_size, page_size;
 
-	if (!tracedat_is_one(t->file.s, t->file.len))
-		return err_set(err, -EBADMSG, "'%s' is no trace of trace-cmd", t->path);
+	if (!tracedat_has_magic(t->file.s, t->file.len))
+		return err_set(err, -EBADMSG, "'%s' is not a trace.dat file (bad magic)", t->path);
 
 	struct byte_cursor c = { t->file.s + sizeof(magic) - 1, t->file.s + t->file.len, false };
 
 	if (!byte_cursor_string(&c, &version) || !byte_cursor_number(&c, 1, &endian) ||
 	    !byte_cursor_number(&c, 1, &long_size))
-		return tracedat_damaged(t, c.at, "version and byte order", err);
+		return tracedat_fail_damaged(t, c.at, "version or byte order", err);
 	if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
-		return err_set(
-			err, -EBADMSG,
-			"'%s' is of a version of trace-cmd's format that sonde does not know: "
-			"it knows 6 and 7",
-			t->path);
+		return err_set(err, -EBADMSG,
+			       "'%s' is a trace.dat file of an unsupported version; sonde reads "
+			       "versions 6 "
+			       "and 7",
+			       t->path);
 	t->version = version[0] - '0';
 	t->is_big_endian = endian == 1;
-	t->abi.swap = c.swap = t->is_big_endian != we_are_big;
-	if (endian > 1 || !byte_cursor_number(&c, 4, &page_size) || page_size < MIN_PAGE ||
-	    page_size > MAX_PAGE)
-		return tracedat_damaged(t, c.at, "byte order and size of pages", err);
+	t->abi.swap = c.swap = t->is_big_endian != host_is_big;
+	if (endian > 1 || !byte_cursor_number(&c, 4, &page_size) || page_size < TRACEDAT_MIN_PAGE ||
+	    page_size > TRACEDAT_MAX_PAGE)
+		return tracedat_fail_damaged(t, c.at, "byte order or page size", err);
 	t->page_size = page_size;
 	t->abi.long_size = 8;
 	kernel_formats_init(&t->formats, t->abi);
 
-	int r = t->version == 6 ? read_version_6(t, &c, &places, err)
-				: read_version_7(t, &c, &places, err);
+	int r = t->version == 6 ? read_version_6(t, &c, &offsets, err)
+				: read_version_7(t, &c, &offsets, err);
 
-	vec_done(&places.instances);
+	vec_done(&offsets.instances);
 	t->formats.abi = t->abi;
 	return r;
 }

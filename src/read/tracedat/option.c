@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The facts of a trace.dat, which trace-cmd calls options: a number, a size, and
- * so many bytes each.  Those that we have no use for are passed over.
+ * tracedat_option - reads the options of a trace.dat: each has an id, a size and data.
  *
- * Times.  The clock "mono" is CLOCK_MONOTONIC.  All others ("local", "global",
- * "perf", "boot", "tai", "mono_raw") count nanoseconds from some point, which no
- * other trace can be laid beside unless the file has a date.  "x86-tsc" counts
- * cycles, and newer files say how long one is; "counter" counts events.
+ * Clocks: "mono" is CLOCK_MONOTONIC.  The others ("local", "global", "perf", "boot",
+ * "tai", "mono_raw") count nanoseconds from an unknown origin, so such a trace cannot
+ * be aligned with other traces unless the file contains a date.  "x86-tsc" counts
+ * cycles, and newer files contain the conversion to ns; "counter" counts events.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "read/tracedat/tracedat.h"
 
-enum option {
+enum tracedat_option {
 	OPTION_END = 0,
 	OPTION_DATE = 1,
 	OPTION_BUFFER = 3,
@@ -26,16 +25,15 @@ enum option {
 	OPTION_TEXT = 22,
 };
 
-int tracedat_is_text(const struct tracedat *t, struct err *err)
+int tracedat_fail_text(const struct tracedat *t, struct err *err)
 {
-	return err_set(
-		err, -ENOTSUP,
-		"'%s' holds the text of a latency tracer and no events; give sonde the output "
-		"of 'trace-cmd report' instead",
-		t->path);
+	return err_set(err, -ENOTSUP,
+		       "'%s' contains the text of a latency tracer instead of events; pass the "
+		       "output of 'trace-cmd report'",
+		       t->path);
 }
 
-/* A number as C writes it, which may end at the option's end. */
+/* Parses a number in the syntax of C; the data need not be terminated. */
 static int64_t number_in(struct view data)
 {
 	char text[32];
@@ -53,7 +51,7 @@ static void read_date(struct tracedat *t, struct view data)
 		!__builtin_mul_overflow(number_in(data), (int64_t)1000, &t->source.realtime_offset);
 }
 
-/* "Linux host 6.1.0 x86_64", maybe with more between the last two. */
+/* Parses "Linux host 6.1.0 ... x86_64". */
 static void read_uname(struct tracedat *t, struct view data)
 {
 	_cleanup_(freep) char *all = must_alloc(data.len + 1);
@@ -71,7 +69,7 @@ static void read_uname(struct tracedat *t, struct view data)
 	t->abi.foreign_syscalls = machine && strcmp(machine + 1, "x86_64") != 0;
 }
 
-/* The word in brackets of "local global [mono]". */
+/* The clock is the word in brackets in "local global [mono]". */
 static void read_clock(struct tracedat *t, struct view data)
 {
 	const char *begin = memchr(data.s, '[', data.len), *all_end = data.s + data.len;
@@ -92,7 +90,7 @@ static void read_tsc(struct tracedat *t, struct view data)
 	t->shift = shift;
 }
 
-/* Version 7: a buffer, and where each CPU's pages are.  False if it makes no sense. */
+/* Version 7: reads a buffer and the positions of its pages; false if it is invalid. */
 static bool read_buffer(struct tracedat *t, struct view data)
 {
 	struct byte_cursor c = { data.s, data.s + data.len, t->abi.swap }, section;
@@ -101,15 +99,15 @@ static bool read_buffer(struct tracedat *t, struct view data)
 
 	if (!byte_cursor_number(&c, 8, &section_at) || !byte_cursor_string(&c, &name) ||
 	    !byte_cursor_string(&c, &clock) || !byte_cursor_number(&c, 4, &page_size) ||
-	    !byte_cursor_number(&c, 4, &cpus) || page_size < MIN_PAGE || page_size > MAX_PAGE ||
-	    section_at > t->file.len)
+	    !byte_cursor_number(&c, 4, &cpus) || page_size < TRACEDAT_MIN_PAGE ||
+	    page_size > TRACEDAT_MAX_PAGE || section_at > t->file.len)
 		return false;
 	section = (struct byte_cursor){ t->file.s + section_at, t->file.s + t->file.len,
 					t->abi.swap };
 	if (!byte_cursor_number(&section, 2, &id) || !byte_cursor_number(&section, 2, &flags))
 		return false;
-	if (t->rows.count && !view_is(t->clock, clock)) {
-		t->is_two_clocks = true;
+	if (t->rings.count && !view_is(t->clock, clock)) {
+		t->has_two_clocks = true;
 		return true;
 	}
 	t->clock = (struct view){ clock, strlen(clock) };
@@ -117,13 +115,13 @@ static bool read_buffer(struct tracedat *t, struct view data)
 		if (!byte_cursor_number(&c, 4, &cpu) || !byte_cursor_number(&c, 8, &offset) ||
 		    !byte_cursor_number(&c, 8, &size))
 			return false;
-		tracedat_add_row(t, cpu, page_size, offset, size, flags & 1);
+		tracedat_add_ring(t, cpu, page_size, offset, size, flags & 1);
 	}
 	return true;
 }
 
-static int read_option(struct tracedat *t, enum option option, struct view data,
-		       struct tracedat_places *places, struct err *err)
+static int read_option(struct tracedat *t, enum tracedat_option option, struct view data,
+		       struct tracedat_offsets *offsets, struct err *err)
 {
 	struct byte_cursor c = { data.s, data.s + data.len, t->abi.swap };
 	uint64_t offset = 0;
@@ -131,16 +129,16 @@ static int read_option(struct tracedat *t, enum option option, struct view data,
 	byte_cursor_number(&c, 8, &offset);
 	switch (option) {
 	case OPTION_END:
-		places->next = offset;
+		offsets->next = offset;
 		break;
 	case OPTION_DATE:
 		read_date(t, data);
 		break;
 	case OPTION_BUFFER:
 		if (t->version == 6)
-			*vec_push(&places->instances) = offset;
+			*vec_push(&offsets->instances) = offset;
 		else if (!read_buffer(t, data))
-			return tracedat_damaged(t, data.s, "buffer", err);
+			return tracedat_fail_damaged(t, data.s, "buffer", err);
 		break;
 	case OPTION_CLOCK:
 		read_clock(t, data);
@@ -155,16 +153,16 @@ static int read_option(struct tracedat *t, enum option option, struct view data,
 		read_tsc(t, data);
 		break;
 	case OPTION_TEXT:
-		return tracedat_is_text(t, err);
+		return tracedat_fail_text(t, err);
 	default:
 		if (option >= OPTION_FIRST_SECTION && option <= OPTION_LAST_SECTION)
-			places->sections[option] = offset;
+			offsets->sections[option] = offset;
 	}
 	return 0;
 }
 
-int tracedat_read_options(struct tracedat *t, struct byte_cursor *c, struct tracedat_places *places,
-			  struct err *err)
+int tracedat_read_options(struct tracedat *t, struct byte_cursor *c,
+			  struct tracedat_offsets *offsets, struct err *err)
 {
 	uint64_t option;
 	struct view data;
@@ -172,12 +170,12 @@ int tracedat_read_options(struct tracedat *t, struct byte_cursor *c, struct trac
 
 	for (;;) {
 		if (!byte_cursor_number(c, 2, &option))
-			return tracedat_damaged(t, c->at, "option", err);
+			return tracedat_fail_damaged(t, c->at, "option", err);
 		if (option == OPTION_END && t->version == 6)
 			return 0;
 		if (!byte_cursor_block(c, 4, &data))
-			return tracedat_damaged(t, c->at, "whole option", err);
-		r = read_option(t, option, data, places, err);
+			return tracedat_fail_damaged(t, c->at, "whole option", err);
+		r = read_option(t, option, data, offsets, err);
 		if (r < 0 || option == OPTION_END)
 			return r;
 	}

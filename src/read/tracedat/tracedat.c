@@ -9,39 +9,39 @@
 #include "read/input_internal.h"
 #include "read/raw/input.h"
 
-/* Whether a's next event comes before b's. */
-static inline bool is_before(const struct tracedat_row *a, const struct tracedat_row *b)
+/* Whether a has the earlier next event. */
+static inline bool is_before(const struct tracedat_ring *a, const struct tracedat_ring *b)
 {
 	return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
-/* The row at i may come too early in the heap: move it to its place. */
+/* Moves the ring at i down to its position in the heap. */
 static void heap_sink(struct tracedat *t, size_t i)
 {
-	struct tracedat_row *row = t->heap[i];
+	struct tracedat_ring *ring = t->heap[i];
 
 	for (size_t child; (child = 2 * i + 1) < t->heap_count; i = child) {
 		if (child + 1 < t->heap_count && is_before(t->heap[child + 1], t->heap[child]))
 			child++;
-		if (!is_before(t->heap[child], row))
+		if (!is_before(t->heap[child], ring))
 			break;
 		t->heap[i] = t->heap[child];
 	}
-	t->heap[i] = row;
+	t->heap[i] = ring;
 }
 
 static void begin(struct tracedat *t)
 {
 	t->has_begun = true;
-	t->heap = must_alloc((t->rows.count + 1) * sizeof(t->heap[0]));
-	for (size_t i = 0; i < t->rows.count; i++)
-		if (tracedat_row_next(t, &t->rows.items[i]))
-			t->heap[t->heap_count++] = &t->rows.items[i];
+	t->heap = must_alloc((t->rings.count + 1) * sizeof(t->heap[0]));
+	for (size_t i = 0; i < t->rings.count; i++)
+		if (tracedat_ring_next(t, &t->rings.items[i]))
+			t->heap[t->heap_count++] = &t->rings.items[i];
 	for (size_t i = t->heap_count; i--;)
 		heap_sink(t, i);
 }
 
-/* Passes over the event that was given last: its data was good until now. */
+/* Moves past the last event, whose data was valid until now. */
 static void step(struct tracedat *t)
 {
 	if (!t->has_begun) {
@@ -50,29 +50,29 @@ static void step(struct tracedat *t)
 	}
 	if (!t->heap_count)
 		return;
-	if (!tracedat_row_next(t, t->heap[0]))
+	if (!tracedat_ring_next(t, t->heap[0]))
 		t->heap[0] = t->heap[--t->heap_count];
 	if (t->heap_count)
 		heap_sink(t, 0);
 }
 
-static void tell_loss(const struct tracedat_row *row, struct raw_event *ret)
+static void fill_loss(const struct tracedat_ring *ring, struct raw_event *ret)
 {
 	*ret = raw_event_empty(RAW_LOST);
-	ret->lost.start = row->last && row->last < row->time ? row->last : row->time;
-	ret->lost.count = row->lost;
+	ret->lost.start = ring->last && ring->last < ring->time ? ring->last : ring->time;
+	ret->lost.count = ring->lost;
 }
 
-static void tell_event(struct tracedat *t, const struct tracedat_row *row, struct raw_event *ret)
+static void fill_event(struct tracedat *t, const struct tracedat_ring *ring, struct raw_event *ret)
 {
-	uint16_t id = row->size >= 2 ? tracepoint_number(row->data, 2, false, t->abi.swap) : 0;
+	uint16_t id = ring->size >= 2 ? tracepoint_number(ring->data, 2, false, t->abi.swap) : 0;
 
 	t->format = kernel_formats_find(&t->formats, id);
 	if (!t->format) {
 		t->format = t->unknown;
-		t->is_unknown = true;
+		t->has_unknown = true;
 	}
-	kernel_format_decode(t->format, row->data, row->size, ret);
+	kernel_format_decode(t->format, ring->data, ring->size, ret);
 
 	const uint64_t *name = map_find(&t->comms, ret->tid);
 
@@ -80,25 +80,23 @@ static void tell_event(struct tracedat *t, const struct tracedat_row *row, struc
 		ret->comm = t->names.items[*name - 1];
 }
 
-/* At the end, what had to be left out. */
-static void tell_damage(struct tracedat *t)
+/* Warns of skipped data, after the last event. */
+static void warn_of_damage(struct tracedat *t)
 {
 	uint64_t limit = t->unpack ? unpack_exceeded(t->unpack) : 0;
 
 	if (t->source.warning)
 		return;
 	if (limit)
-		t->source.warning = must_printf("'%s' unpacks to more than %" PRIu64
-						" MiB, the limit for its size: the rest counts as "
-						"lost",
-						t->path, limit >> 20);
-	else if (t->is_damaged)
-		t->source.warning = must_printf("'%s' is damaged or cut: what could not be read "
-						"counts as lost",
-						t->path);
-	else if (t->is_unknown)
 		t->source.warning =
-			must_printf("'%s' has events that it does not describe", t->path);
+			must_printf("the decompressed size of '%s' exceeds the limit of %" PRIu64
+				    " MiB; the rest counts as lost",
+				    t->path, limit >> 20);
+	else if (t->is_damaged)
+		t->source.warning = must_printf(
+			"'%s' is damaged or truncated; unreadable parts count as lost", t->path);
+	else if (t->has_unknown)
+		t->source.warning = must_printf("'%s' contains events of unknown format", t->path);
 }
 
 static int tracedat_next(struct raw_source *source, struct raw_event *ret, struct err *err)
@@ -108,20 +106,20 @@ static int tracedat_next(struct raw_source *source, struct raw_event *ret, struc
 	step(t);
 	t->format = NULL;
 	if (!t->heap_count) {
-		tell_damage(t);
+		warn_of_damage(t);
 		return 0;
 	}
 
-	const struct tracedat_row *row = t->row = t->heap[0];
+	const struct tracedat_ring *ring = t->ring = t->heap[0];
 
-	if (row->data)
-		tell_event(t, row, ret);
+	if (ring->data)
+		fill_event(t, ring, ret);
 	else
-		tell_loss(row, ret);
-	/* clocks that step back are not for those who rely on order */
-	t->time = row->time > t->time ? row->time : t->time;
+		fill_loss(ring, ret);
+	/* callers rely on the order, so time does not go back */
+	t->time = ring->time > t->time ? ring->time : t->time;
 	ret->time = t->time;
-	ret->cpu = row->cpu;
+	ret->cpu = ring->cpu;
 	return 1;
 }
 
@@ -137,7 +135,7 @@ static void tracedat_fields(struct raw_source *source, const struct raw_visitor 
 	const struct tracedat *t = (const struct tracedat *)source;
 
 	if (t->format)
-		kernel_format_visit(t->format, t->row->data, t->row->size, visitor, arg);
+		kernel_format_visit(t->format, t->ring->data, t->ring->size, visitor, arg);
 }
 
 static const struct kernel_format *format_of(struct raw_source *source, uint32_t type)
@@ -154,7 +152,7 @@ static const char *tracedat_type_name(struct raw_source *source, uint32_t type)
 	return format_of(source, type)->full_name;
 }
 
-/* Hits are laid out as on this machine; others' cannot be. */
+/* Binary data is only passed on in the byte order of this host. */
 static const char *tracedat_type_format(struct raw_source *source, uint32_t type)
 {
 	const struct kernel_format *format = format_of(source, type);
@@ -168,17 +166,17 @@ static const void *tracedat_data(struct raw_source *source, size_t *ret_size)
 
 	if (!t->format || t->abi.swap)
 		return NULL;
-	*ret_size = t->row->size;
-	return t->row->data;
+	*ret_size = t->ring->size;
+	return t->ring->data;
 }
 
 static void tracedat_free(struct raw_source *source)
 {
 	struct tracedat *t = (struct tracedat *)source;
 
-	for (size_t i = 0; i < t->rows.count; i++)
-		free(t->rows.items[i].unpacked);
-	vec_done(&t->rows);
+	for (size_t i = 0; i < t->rings.count; i++)
+		free(t->rings.items[i].unpacked);
+	vec_done(&t->rings);
 	for (size_t i = 0; i < t->sections.count; i++)
 		free(t->sections.items[i]);
 	vec_done(&t->sections);
@@ -207,7 +205,7 @@ static const struct raw_source methods = {
 	.free = tracedat_free,
 };
 
-/* What is not described begins at least as all events do. */
+/* The common fields that begin every event. */
 static const char unknown_text[] =
 	"name: unknown\n"
 	"format:\n"
@@ -217,12 +215,13 @@ static const char unknown_text[] =
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n";
 
 /*
- * trace-cmd keeps the formats of those events that it was told to record, unless
- * it was told of none, or records what others switched on: then it keeps all.
+ * The recorded kinds of events follow from the formats: trace-cmd stores the formats
+ * of the requested events.  If none were requested, or other tools enabled them,
+ * trace-cmd stores all formats, and the kinds are unknown.
  */
-static void tell_kinds(struct tracedat *t)
+static void set_kinds(struct tracedat *t)
 {
-	enum { ALL_SYSTEMS = 40 }; /* no kernel has fewer, nobody asks for so many */
+	enum { ALL_SYSTEMS = 40 }; /* kernels have more systems, requests name fewer */
 
 	if (t->formats.systems >= ALL_SYSTEMS)
 		return;
@@ -230,21 +229,21 @@ static void tell_kinds(struct tracedat *t)
 	t->source.has_kinds = true;
 }
 
-static void tell_clock(struct tracedat *t)
+static void set_clock(struct tracedat *t)
 {
 	bool is_mono = view_is(t->clock, "mono");
 
 	t->source.is_monotonic = is_mono && !t->offset && !t->mult;
 	if (view_is(t->clock, "counter") || (view_is(t->clock, "x86-tsc") && !t->mult))
+		t->source.warning = must_printf(
+			"'%s' was recorded with the clock '%.*s', which does not measure time; "
+			"its values are read as ns; record with -C mono",
+			t->path, (int)t->clock.len, t->clock.s);
+	else if (t->has_two_clocks)
 		t->source.warning =
-			must_printf("'%s' was recorded with the clock '%.*s', which does "
-				    "not count time: its numbers are taken for ns; record with "
-				    "-C mono",
-				    t->path, (int)t->clock.len, t->clock.s);
-	else if (t->is_two_clocks)
-		t->source.warning = must_printf("'%s' has buffers of different clocks: only those "
-						"of the first one's are read",
-						t->path);
+			must_printf("'%s' contains buffers with different clocks; only those with "
+				    "the clock of the first one are read",
+				    t->path);
 }
 
 static int tracedat_load(struct tracedat *t, struct err *err)
@@ -256,8 +255,8 @@ static int tracedat_load(struct tracedat *t, struct err *err)
 	t->unknown = kernel_format_new("", unknown_text, sizeof(unknown_text) - 1, t->abi);
 	t->source.host = t->host;
 	t->source.states = kernel_formats_states(&t->formats, t->release);
-	tell_kinds(t);
-	tell_clock(t);
+	set_kinds(t);
+	set_clock(t);
 	return 0;
 }
 
@@ -299,7 +298,7 @@ static int tracedat_open(const char *path, struct input **ret, struct err *err)
 
 const struct input_format tracedat_format = {
 	.name = "trace-cmd",
-	.matches_file = tracedat_is_one,
+	.matches_file = tracedat_has_magic,
 	.open = tracedat_open,
 	.next = raw_input_next,
 	.string = raw_input_string,
