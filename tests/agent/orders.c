@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes orders, one every few milliseconds, until its standard input ends. */
+/* Handles an order every few milliseconds, until its standard input ends. */
 #include <poll.h>
 #include <stdio.h>
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spans - spans of sonde.h in a known pattern: spans FILE PATTERN ROUNDS
+ * spans - sonde.h spans in a known pattern: spans FILE PATTERN ROUNDS
  *
  * nested       three threads, each with spans four deep
- * moved        a span is begun here, goes on in two other threads, and ends here
- * interleaved  seven tasks take turns on one thread, as in an event loop, and two
- *              more on another
- * forked       children one after the other, each with some spans, and gone at once
- * executed     the same, but each executes this program anew
+ * moved        a span begins here, continues in two other threads, and ends here
+ * interleaved  seven tasks alternate on one thread, as in an event loop, and two more
+ *              on another
+ * forked       consecutive children, each with some spans and a short life
+ * executed     the same, but each child executes this program again
  *
- * All compute and sleep in portions that differ, so that a portion that is given
- * to the wrong span shows.
+ * The portions of computing and sleeping differ, so that a portion attributed to a wrong
+ * span is detected.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,48 +18,48 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "known.h"
+#include "true_span.h"
 
-#define BEGIN(known, text) \
+#define BEGIN(s, text) \
 	do { \
 		static struct sonde_site site_ = { text, 0 }; \
-		known_begin(known, &site_); \
+		true_span_begin(s, &site_); \
 	} while (0)
 
 static int rounds;
 
 static void query(int i)
 {
-	struct known query, row;
+	struct true_span query, row;
 
 	BEGIN(&query, "query");
 	sonde_set_int(&query.span, "query.number", i);
 	sonde_set_string(&query.span, "query.text", "SELECT");
 	snprintf(query.attributes, sizeof(query.attributes),
 		 "\"query.number\": %d, \"query.text\": \"SELECT\"", i);
-	known_burn(650);
+	burn_cpu(650);
 	usleep(300);
 	for (int n = 0; n < 3; n++) {
 		BEGIN(&row, "row");
-		known_burn(350 + 150 * n);
-		known_end(&row);
+		burn_cpu(350 + 150 * n);
+		true_span_end(&row);
 	}
-	known_end(&query);
+	true_span_end(&query);
 }
 
 static void *serve(void *arg)
 {
 	for (int i = 0; i < rounds; i++) {
-		struct known request, parse;
+		struct true_span request, parse;
 
 		BEGIN(&request, "request");
-		known_burn(550);
+		burn_cpu(550);
 		BEGIN(&parse, "parse");
-		known_burn(850);
+		burn_cpu(850);
 		query(i);
-		known_end(&parse);
-		known_burn(250);
-		known_end(&request);
+		true_span_end(&parse);
+		burn_cpu(250);
+		true_span_end(&request);
 	}
 	return NULL;
 }
@@ -74,20 +74,20 @@ static void run_nested(void)
 		pthread_join(threads[i], NULL);
 }
 
-/* A place where one thread puts a span for another. */
-struct station {
+/* A mailbox in which one thread passes a span to another. */
+struct mailbox {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct known *work;
+	struct true_span *work;
 };
 
-static struct station stations[3] = {
+static struct mailbox mailboxes[3] = {
 	{ PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL },
 	{ PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL },
 	{ PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL },
 };
 
-static void pass(struct station *to, struct known *work)
+static void pass(struct mailbox *to, struct true_span *work)
 {
 	pthread_mutex_lock(&to->lock);
 	to->work = work;
@@ -95,32 +95,32 @@ static void pass(struct station *to, struct known *work)
 	pthread_mutex_unlock(&to->lock);
 }
 
-static struct known *await(struct station *at)
+static struct true_span *await(struct mailbox *at)
 {
 	pthread_mutex_lock(&at->lock);
 	while (!at->work)
 		pthread_cond_wait(&at->changed, &at->lock);
-	struct known *work = at->work;
+	struct true_span *work = at->work;
 	at->work = NULL;
 	pthread_mutex_unlock(&at->lock);
 	return work;
 }
 
-static void *go_on(void *arg)
+static void *continue_spans(void *arg)
 {
-	struct station *at = arg;
+	struct mailbox *at = arg;
 
 	for (int i = 0; i < rounds; i++) {
-		struct known *work = await(at), inner;
+		struct true_span *work = await(at), inner;
 
-		known_burn(300); /* for nobody */
-		known_enter(work);
-		known_burn(700);
+		burn_cpu(300); /* for no span */
+		true_span_attach(work);
+		burn_cpu(700);
 		BEGIN(&inner, "step");
-		known_burn(450);
-		known_end(&inner);
-		known_burn(200);
-		known_leave(work);
+		burn_cpu(450);
+		true_span_end(&inner);
+		burn_cpu(200);
+		true_span_detach(work);
 		pass(at + 1, work);
 	}
 	return NULL;
@@ -131,21 +131,21 @@ static void run_moved(void)
 	pthread_t threads[2];
 
 	for (int i = 0; i < 2; i++)
-		pthread_create(&threads[i], NULL, go_on, &stations[i]);
+		pthread_create(&threads[i], NULL, continue_spans, &mailboxes[i]);
 	for (int i = 0; i < rounds; i++) {
-		struct known outer, work;
+		struct true_span outer, work;
 
 		BEGIN(&outer, "outer");
 		BEGIN(&work, "work");
-		known_burn(500);
-		known_leave(&work);
-		pass(&stations[0], &work);
-		known_burn(750); /* for the outer one, at the same time */
-		await(&stations[2]);
-		known_enter(&work);
-		known_burn(300);
-		known_end(&work);
-		known_end(&outer);
+		burn_cpu(500);
+		true_span_detach(&work);
+		pass(&mailboxes[0], &work);
+		burn_cpu(750); /* for the outer span, at the same time */
+		await(&mailboxes[2]);
+		true_span_attach(&work);
+		burn_cpu(300);
+		true_span_end(&work);
+		true_span_end(&outer);
 	}
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
@@ -156,23 +156,23 @@ enum { TASKS_MAX = 7 };
 static void *loop(void *arg)
 {
 	int tasks = *(int *)arg;
-	struct known task[TASKS_MAX];
+	struct true_span task[TASKS_MAX];
 
 	for (int i = 0; i < rounds; i++) {
 		for (int n = 0; n < tasks; n++) {
 			BEGIN(&task[n], "task");
-			known_leave(&task[n]);
+			true_span_detach(&task[n]);
 		}
 		for (int slice = 0; slice < 3; slice++) {
 			for (int n = 0; n < tasks; n++) {
-				known_enter(&task[n]);
-				known_burn(300 + 125 * n);
-				known_leave(&task[n]);
+				true_span_attach(&task[n]);
+				burn_cpu(300 + 125 * n);
+				true_span_detach(&task[n]);
 			}
 			usleep(200);
 		}
 		for (int n = 0; n < tasks; n++) /* not in the reverse order of their begins */
-			known_end(&task[n]);
+			true_span_end(&task[n]);
 	}
 	return NULL;
 }
@@ -187,8 +187,8 @@ static void run_interleaved(void)
 	pthread_join(thread, NULL);
 }
 
-/* What a process does when it first uses the agent takes a good part of so short a life. */
-static void introduce(void)
+/* Initialise the agent first: it takes a large part of such a short life. */
+static void initialise_agent(void)
 {
 	sonde_set_enabled("no such name", true);
 }
@@ -205,9 +205,9 @@ static int run_children(const char *path, bool is_executed)
 			_exit(127);
 		}
 		if (pid == 0) {
-			introduce();
+			initialise_agent();
 			query(i);
-			_exit(known_write(path));
+			_exit(true_span_write(path));
 		}
 		failed |= waitpid(pid, &status, 0) != pid || status != 0;
 	}
@@ -226,10 +226,10 @@ int main(int argc, char **argv)
 	else if (!strcmp(pattern, "interleaved"))
 		run_interleaved();
 	else if (!strcmp(pattern, "once"))
-		introduce(), query(1);
+		initialise_agent(), query(1);
 	else if (!strcmp(pattern, "forked") || !strcmp(pattern, "executed"))
 		return run_children(argv[1], pattern[0] == 'e');
 	else
 		return fprintf(stderr, "usage: spans FILE PATTERN ROUNDS\n"), 2;
-	return known_write(argv[1]);
+	return true_span_write(argv[1]);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * storm - a server that answers each request by a child or a thread of its own.
+ * storm - a server that handles each request in a new child or thread.
  *
- * Prints the port on which it listens, on loopback.  A connection sends one byte, `f`
- * to be answered by a forked child or `t` by a thread, and a number in four bytes;
- * the answer is the same.  Ends when its input does.  Its spans are those of sonde.h.
+ * Prints the loopback port on which it listens.  A client sends one byte, `f` for a
+ * forked child or `t` for a thread, and a number in four bytes; the reply is the same.
+ * Exits when its standard input ends.  Its spans are those of sonde.h.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -24,8 +24,8 @@ struct request {
 	char number[4];
 } __attribute__((packed));
 
-/* Read and answer; the spans tell which way it went. */
-static void answer(int fd, const struct request *request)
+/* Reply to a request; the attribute `how` tells children from threads. */
+static void reply(int fd, const struct request *request)
 {
 	struct sonde_span serve, work;
 
@@ -50,7 +50,7 @@ static void *in_thread(void *arg)
 {
 	struct job *job = arg;
 
-	answer(job->fd, &job->request);
+	reply(job->fd, &job->request);
 	close(job->fd);
 	free(job);
 	return NULL;
@@ -84,7 +84,7 @@ static void serve(int fd)
 		start_thread(fd, &request);
 	} else {
 		if (fork() == 0) {
-			answer(fd, &request);
+			reply(fd, &request);
 			_exit(0);
 		}
 		close(fd);
@@ -114,7 +114,7 @@ int main(void)
 	struct pollfd wait[2] = { { .fd = 0, .events = POLLIN },
 				  { .fd = listen_on_loopback(), .events = POLLIN } };
 
-	signal(SIGCHLD, SIG_IGN); /* nobody asks how children ended */
+	signal(SIGCHLD, SIG_IGN); /* no zombies */
 	while (poll(wait, 2, -1) >= 0 && !wait[0].revents) {
 		int fd = wait[1].revents ? accept(wait[1].fd, NULL, NULL) : -1;
 

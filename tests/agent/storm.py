@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""10,000 forks and 10,000 threads a minute under the agent, while recorders come and are killed.
+"""10,000 forks and 10,000 threads a minute under the agent, while recorders start and are killed.
 
-A machine that others keep busy may not get through with so many; then it takes longer.
+On a busy host the rate can be lower; then the test takes longer.
 """
 import collections
 import os
@@ -20,8 +20,8 @@ from harness import ROOM, SONDE, equal, main, require, test, workload
 
 PACE = 20_000 / 60   # requests per second, half of them by fork
 KILLS = 10
-LIFE = 1.6           # seconds that a recorder lives
-LAST = 3.0           # that the last one lives, which may end
+LIFE = 1.6           # lifetime of a recorder, in seconds
+LAST = 3.0           # lifetime of the last one, which ends normally
 
 
 class Server:
@@ -34,19 +34,19 @@ class Server:
     def descriptors(self):
         return sorted(os.listdir(f"/proc/{self.pid}/fd"))
 
-    def ask(self, how, number):
-        question = struct.pack("=cI", how, number)
+    def call(self, how, number):
+        request = struct.pack("=cI", how, number)
         with socket.create_connection(("127.0.0.1", self.port), timeout=harness.TIMEOUT) as s:
-            s.sendall(question)
-            return s.recv(64) == question
+            s.sendall(request)
+            return s.recv(64) == request
 
 
 class Clients:
-    """Some threads that ask at an even pace, until told to stop."""
+    """Threads that send requests at a steady pace, until stopped."""
 
     def __init__(self, server, count=4):
         self.server, self.stop = server, threading.Event()
-        self.asked, self.failed = collections.Counter(), []
+        self.sent, self.failed = collections.Counter(), []
         self.threads = [threading.Thread(target=self.run, args=(i, count), daemon=True) for i in range(count)]
         for t in self.threads:
             t.start()
@@ -57,19 +57,19 @@ class Clients:
         while not self.stop.is_set():
             how = b"f" if number // step % 2 else b"t"
             try:
-                if not self.server.ask(how, number):
-                    self.failed.append(f"request {number}: a wrong answer")
+                if not self.server.call(how, number):
+                    self.failed.append(f"request {number}: a wrong reply")
             except OSError as e:
                 self.failed.append(f"request {number}: {e}")
-            self.asked[how] += 1
+            self.sent[how] += 1
             number += step
             time.sleep(max(0, began + number / PACE - time.monotonic()))
 
-    def come(self, seconds):
-        """For so long, or until most of those who come in that time were answered."""
-        before = self.asked.total()
+    def wait(self, seconds):
+        """Wait this long, and until most requests of that time have a reply."""
+        before = self.sent.total()
         time.sleep(seconds)
-        harness.wait_until(lambda: self.asked.total() > before + 0.8 * PACE * seconds, "requests are answered")
+        harness.wait_until(lambda: self.sent.total() > before + 0.8 * PACE * seconds, "requests get replies")
 
     def end(self):
         self.stop.set()
@@ -83,26 +83,26 @@ def recorder(server, path):
 
 
 @test
-def a_storm_is_answered_while_recorders_are_killed():
+def a_fork_storm_survives_killed_recorders():
     server = Server()
     try:
-        server.ask(b"t", 0)
+        server.call(b"t", 0)
         time.sleep(0.1)
         before, began = server.descriptors(), time.monotonic()
         clients = Clients(server)
         for _ in range(KILLS):
             one = recorder(server, ROOM / "killed.sonde")
-            clients.come(LIFE * random.uniform(0.8, 1.2))
+            clients.wait(LIFE * random.uniform(0.8, 1.2))
             one.kill()
             one.wait()
         last = recorder(server, ROOM / "last.sonde")
-        clients.come(LAST)
+        clients.wait(LAST)
         last.send_signal(signal.SIGINT)
         equal(last.wait(timeout=harness.TIMEOUT), 0, "exit code of the last recorder")
         clients.end()
         seconds = time.monotonic() - began
-        print(f"{clients.asked[b'f']} forks and {clients.asked[b't']} threads in {seconds:.1f} s")
-        require(not clients.failed, f"{len(clients.failed)} not answered: {clients.failed[:3]}")
+        print(f"{clients.sent[b'f']} forks and {clients.sent[b't']} threads in {seconds:.1f} s")
+        require(not clients.failed, f"{len(clients.failed)} without reply: {clients.failed[:3]}")
         harness.wait_until(lambda: server.descriptors() == before, "descriptors as before")
         server.process.stdin.close()
         equal(server.process.wait(timeout=harness.TIMEOUT), 0, "exit code of the server")
@@ -113,17 +113,17 @@ def a_storm_is_answered_while_recorders_are_killed():
 
 
 def check_last(recorded, pid):
-    """Whole requests of both kinds, most of what was asked for."""
+    """Most requests of both kinds are recorded completely."""
     rows = recorded.spans.values()
     serve = {r["span_id"]: r for r in rows if r["operation"] == "serve"}
     children = [r for r in serve.values() if r["pid"] != pid]
     threads = [r for r in serve.values() if r["pid"] == pid]
     work = collections.Counter(r["parent_span_id"] for r in rows if r["operation"] == "work")
     whole = sum(work[span] == 3 for span in serve)
-    print(f"the last capture has {len(children)} requests by children, {len(threads)} by threads, {whole} of them whole")
+    print(f"the last capture has {len(children)} requests by children, {len(threads)} by threads, {whole} of them complete")
     wanted = PACE / 2 * LAST / 2
-    require(len(children) > wanted and len(threads) > wanted, "too few of them")
-    require(whole > 0.98 * len(serve), "some are not whole")
+    require(len(children) > wanted and len(threads) > wanted, "too few requests")
+    require(whole > 0.98 * len(serve), "some are incomplete")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a program does that is instrumented: run by the SDK's Python; see sdk.py.
+"""An instrumented program, run by the SDK's Python; see sdk.py.
 
 usage: export.py spans DIR             export spans; request-N.otlp and truth.json go to DIR
-       export.py compare FILE FILE     exit 0 if both hold the same request
-       export.py json FILE             the request of a file, as OTLP JSON
+       export.py compare FILE FILE     exit 0 if both contain the same request
+       export.py json FILE             print the request of a file as OTLP JSON
 
-The spans go over HTTP to a server in this process, which keeps what it is sent.
+The spans go over HTTP to a server in this process, which stores the requests.
 """
 import base64
 import http.server
@@ -27,7 +27,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
 SPANS = 53  # in the long trace
-LATER = 3_600_000  # ms: all go in one request at the end, however long we take
+LATER = 3_600_000  # ms: everything goes into one request at the end
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
@@ -45,7 +45,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
 
 def make_spans(provider):
-    """Two traces: one with all that a span may have, one with many."""
+    """Two traces: one with everything that a span can contain, one with many spans."""
     plain = provider.get_tracer("plain")
     full = provider.get_tracer("full", "1.2.3", "https://example.com/schema", {"scope.attribute": 7})
     with full.start_as_current_span("request", kind=SpanKind.SERVER) as root:
@@ -84,9 +84,9 @@ def spans(directory):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     provider = TracerProvider(resource=Resource.create({
         "service.name": "sdk test", "process.pid": os.getpid(), "host.name": "node-7"}))
-    kept = InMemorySpanExporter()
+    exporter = InMemorySpanExporter()
     endpoint = f"http://127.0.0.1:{server.server_address[1]}/v1/traces"
-    provider.add_span_processor(SimpleSpanProcessor(kept))
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint), schedule_delay_millis=LATER))
     trace.set_tracer_provider(provider)
     make_spans(provider)
@@ -95,7 +95,7 @@ def spans(directory):
     for i, body in enumerate(Receiver.bodies):
         (directory / f"request-{i}.otlp").write_bytes(body)
     (directory / "truth.json").write_text(json.dumps({
-        "pid": os.getpid(), "spans": [truth_of(span) for span in kept.get_finished_spans()]}))
+        "pid": os.getpid(), "spans": [truth_of(span) for span in exporter.get_finished_spans()]}))
 
 
 def request_of(path):
@@ -105,7 +105,7 @@ def request_of(path):
 
 
 def as_json(path):
-    """As OTLP has it: ids in hexadecimal, unlike protobuf's own JSON, and enums as numbers."""
+    """OTLP JSON: ids in hexadecimal, unlike protobuf's own JSON, and enums as numbers."""
     request = json_format.MessageToDict(request_of(path), use_integers_for_enums=True)
     for resource in request["resourceSpans"]:
         for scope in resource["scopeSpans"]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python with packages from PyPI, made once and kept in the build folder.
+"""A Python with packages from PyPI, installed once into the build folder.
 
-Where they cannot be had, that is kept too for a while, as many tests may ask.
+A failed installation is remembered for a while, because many tests need it.
 """
 import fcntl
 import pathlib
@@ -10,16 +10,16 @@ import subprocess
 import sys
 import time
 
-# An SDK with what instruments a server; its parts only go together in one version.  Whoever asks
-# for a package says which, so that nobody's release of tomorrow fails a test of ours.
+# An SDK with the instrumentation of a server; its parts must have matching versions.  All
+# versions are fixed, so that a new release cannot break a test.
 OPENTELEMETRY = ["opentelemetry-sdk==1.39.1", "opentelemetry-exporter-otlp-proto-http==1.39.1",
                  "opentelemetry-instrumentation-flask==0.60b1", "flask==3.1.3", "gunicorn==27.0.0"]
-TIMEOUT = 240  # seconds for a step; a test has several times as long
-PATIENCE = 900  # seconds until another attempt
+TIMEOUT = 240  # seconds per step; the timeout of a test is several times as long
+PATIENCE = 900  # seconds until the next attempt
 
 
 class Skip(Exception):
-    """It cannot be had here."""
+    """The packages are not available."""
 
 
 def run(*command):
@@ -29,12 +29,12 @@ def run(*command):
 
 
 def install(room, packages, base=sys.executable):
-    """The Python that has these packages: a virtual environment in this folder, made by the base."""
+    """The Python of a virtual environment with these packages, created by `base` in `room`."""
     python, ready, failed = room / "bin" / "python", room / "ready", pathlib.Path(f"{room}.failed")
     wanted = "\n".join(packages)
     room.parent.mkdir(parents=True, exist_ok=True)
     with open(pathlib.Path(f"{room}.lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in parallel
         if ready.exists() and ready.read_text() == wanted:
             return python
         if failed.exists() and time.time() - failed.stat().st_mtime < PATIENCE:
@@ -45,7 +45,7 @@ def install(room, packages, base=sys.executable):
             run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1",
                 "--timeout", "10", *packages)
         except (RuntimeError, subprocess.TimeoutExpired) as e:
-            failed.write_text(f"packages cannot be installed: {str(e).strip().splitlines()[-1]}")
+            failed.write_text(f"cannot install packages: {str(e).strip().splitlines()[-1]}")
             raise Skip(failed.read_text()) from e
         ready.write_text(wanted)
     return python

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recode FILE - writes the OTLP request in a file to stdout as our codec has it. */
+/* recode FILE - decodes the OTLP request in a file, and writes it re-encoded to stdout. */
 #include "unit/recode.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What OpenTelemetry's SDK for Python exports, we read, and write so that it reads it: sdk.py SONDE RECODE ROOM
+"""Exchange spans with OpenTelemetry's SDK for Python, in both directions: sdk.py SONDE RECODE ROOM
 
-The SDK comes from PyPI and is kept in ROOM/sdk; without a way to get it, the test
-is skipped.  Prints TAP.
+The SDK comes from PyPI and is kept in ROOM/sdk; without network, the test is skipped.
+Prints TAP.
 """
 import json
 import os
@@ -30,7 +30,7 @@ def run(*command, **how):
 
 
 class Exported:
-    """One run of the SDK, and what it says of its spans itself."""
+    """One run of the SDK, and the truth about its spans."""
 
     def __init__(self, sonde, recode, room):
         self.sonde, self.recode, self.room = sonde, recode, room / "exported"
@@ -41,16 +41,16 @@ class Exported:
         self.requests = sorted(self.room.glob("request-*.otlp"))
         truth = json.loads((self.room / "truth.json").read_text())
         self.pid, self.spans = truth["pid"], sorted(truth["spans"], key=lambda s: s["span_id"])
-        assert self.requests and len(self.spans) > 50, "the SDK exported next to nothing"
+        assert self.requests and len(self.spans) > 50, "the SDK exported almost nothing"
 
     def sdk(self, *args):
         return run(self.python, HERE / "export.py", *args, env=ENV)
 
-    def ask(self, command, *args):
+    def sonde_json(self, command, *args):
         return json.loads(run(self.sonde, command, "--json", *args))
 
     def check(self, files, form):
-        """That what we read of the files is what the SDK says of all its spans."""
+        """Check that the files, as sonde reads them, contain all spans of the SDK."""
         lines = b"".join(run(self.sonde, "dump", "--json", file) for file in files).splitlines()
         records = [json.loads(line) for line in lines]
         got = sorted((r for r in records if r["kind"] == "span"), key=lambda s: s["span_id"])
@@ -63,9 +63,9 @@ class Exported:
                           if r["kind"] == "attribute" and r["span_id"] == ours["span_id"]]
             assert attributes[:len(theirs["attributes"])] == theirs["attributes"], (attributes, theirs)
         for file in files:
-            info = self.ask("info", file)
+            info = self.sonde_json("info", file)
             assert info["format"] == form and info["warnings"] == [], info
-        errors = sum(self.ask("info", file)["errors"] for file in files)
+        errors = sum(self.sonde_json("info", file)["errors"] for file in files)
         assert errors == sum(span["error"] for span in self.spans), f"{errors} errors"
 
 
@@ -73,21 +73,21 @@ def requests_are_read_as_sent(x):
     x.check(x.requests, "otlp")
 
 
-def requests_behind_their_lengths_are_read(x):
-    """As the collector's file exporter writes them."""
+def length_prefixed_requests_are_read(x):
+    """The format of the collector's file exporter."""
     bodies = [request.read_bytes() for request in x.requests]
     framed = x.room / "framed.otlp"
     framed.write_bytes(b"".join(struct.pack(">I", len(body)) + body for body in bodies))
     x.check([framed], "otlp")
 
 
-def requests_on_lines_of_json_are_read(x):
+def json_lines_are_read(x):
     lines = x.room / "lines.json"
     lines.write_bytes(b"".join(x.sdk("json", request) for request in x.requests))
     x.check([lines], "otlp-json")
 
 
-def requests_are_written_as_they_were(x):
+def requests_are_reencoded_without_loss(x):
     for request in x.requests:
         ours = request.with_suffix(".recoded")
         ours.write_bytes(run(x.recode, request))
@@ -96,17 +96,17 @@ def requests_are_written_as_they_were(x):
 
 
 def the_request_is_explained(x):
-    """Its span is the slowest with children, and its path leads through them."""
+    """Its critical path leads through its children."""
     root = next(span for span in x.spans if span["operation"] == "request")
-    steps = x.ask("path", "--trace", root["trace_id"], *x.requests)
-    accounts = {account["span"]["span_id"]: account for account in x.ask("explain", "--slowest", 10, *x.requests)}
+    steps = x.sonde_json("path", "--trace", root["trace_id"], *x.requests)
+    accounts = {account["span"]["span_id"]: account for account in x.sonde_json("explain", "--slowest", 10, *x.requests)}
     names = {step["span"]["operation"] for step in steps if step.get("span")}
     assert names == {"request", "ünïcode", "failing"}, names
     assert accounts[root["span_id"]]["duration"] == root["end"] - root["start"], accounts[root["span_id"]]
     assert len(accounts) == 2, f"{len(accounts)} traces"
 
 
-def spans_are_exported_as_they_were(x):
+def spans_are_exported_unchanged(x):
     ours = x.room / "ours.otlp"
     run(x.sonde, "export", "--to=otlp", "-o", ours, *x.requests)
     x.check([ours], "otlp")
@@ -118,7 +118,7 @@ def spans_of(requests):
 
 
 def without_lists(attribute):
-    """As sonde keeps it: a list becomes text."""
+    """sonde stores a list as text."""
     lists = attribute["value"].get("arrayValue")
     if lists is None:
         return attribute
@@ -127,15 +127,15 @@ def without_lists(attribute):
     return {"key": attribute["key"], "value": {"stringValue": json.dumps(values, separators=(",", ":"))}}
 
 
-def what_spans_say_is_exported_as_it_was(x):
-    """Kind, status and attributes, as the SDK's own classes read them; what we add comes behind."""
+def kind_status_and_attributes_are_exported_unchanged(x):
+    """As the SDK's own classes read them; attributes added by sonde come last."""
     ours, lines = x.room / "ours.otlp", x.room / "ours.json"
     run(x.sonde, "export", "--to=otlp", "-o", ours, *x.requests)
     run(x.sonde, "export", "--to=otlp-json", "-o", lines, *x.requests)
     sent = spans_of(json.loads(x.sdk("json", request)) for request in x.requests)
     for got in (spans_of([json.loads(x.sdk("json", ours))]),
                 spans_of(json.loads(line) for line in lines.read_text().splitlines())):
-        assert set(got) == set(sent), "these are not the same spans"
+        assert set(got) == set(sent), "the spans differ"
         for span, theirs in sent.items():
             want = [without_lists(attribute) for attribute in theirs.get("attributes", [])]
             all_of = got[span].get("attributes", [])
@@ -145,19 +145,19 @@ def what_spans_say_is_exported_as_it_was(x):
             for name in ("kind", "status"):
                 assert (got[span].get(name) or None) == (theirs.get(name) or None), f"{name}: {got[span]}, {theirs}"
     statuses = [span.get("status", {}) for span in sent.values()]
-    assert {status.get("code") for status in statuses} == {None, 1, 2}, "not all is tried"
-    assert any(status.get("message") for status in statuses), "not all is tried"
+    assert {status.get("code") for status in statuses} == {None, 1, 2}, "the test data is incomplete"
+    assert any(status.get("message") for status in statuses), "the test data is incomplete"
 
 
 def without_defaults(value):
-    """Protobuf does not write what is as it is without being said."""
+    """Protobuf omits default values."""
     if isinstance(value, dict):
         return {name: kept for name, item in value.items() if (kept := without_defaults(item)) not in ({}, [], 0)}
     return [without_defaults(item) for item in value] if isinstance(value, list) else value
 
 
 def the_sdk_reads_rebuilt_requests(x):
-    """What its classes say of our protobuf is what we say in JSON ourselves."""
+    """Our protobuf, converted by the SDK's classes, equals our JSON."""
     ours = x.room / "rebuilt.otlp"
     run(x.sonde, "export", "--to=otlp", "-o", ours, DEMO)
     theirs = without_defaults(json.loads(x.sdk("json", ours)))
@@ -165,15 +165,15 @@ def the_sdk_reads_rebuilt_requests(x):
     assert len(lines) == 1, f"{len(lines)} lines"
     assert theirs == without_defaults(json.loads(lines[0])), "JSON and protobuf differ"
     spans = [s for r in theirs["resourceSpans"] for scope in r["scopeSpans"] for s in scope["spans"]]
-    asked = x.ask("requests", DEMO)["requests"]
-    assert len(spans) == sum(len(request["spans"]) for request in asked) > 400, f"{len(spans)} spans"
+    listed = x.sonde_json("requests", DEMO)["requests"]
+    assert len(spans) == sum(len(request["spans"]) for request in listed) > 400, f"{len(spans)} spans"
     ids = {span["spanId"] for span in spans}
     assert all(span.get("parentSpanId", span["spanId"]) in ids for span in spans), "parents are missing"
 
 
-TESTS = [requests_are_read_as_sent, requests_behind_their_lengths_are_read, requests_on_lines_of_json_are_read,
-         requests_are_written_as_they_were, the_request_is_explained, spans_are_exported_as_they_were,
-         what_spans_say_is_exported_as_it_was,
+TESTS = [requests_are_read_as_sent, length_prefixed_requests_are_read, json_lines_are_read,
+         requests_are_reencoded_without_loss, the_request_is_explained, spans_are_exported_unchanged,
+         kind_status_and_attributes_are_exported_unchanged,
          the_sdk_reads_rebuilt_requests]
 
 
@@ -187,14 +187,14 @@ def main():
     print(f"1..{len(TESTS)}")
     failed = 0
     for number, test in enumerate(TESTS, 1):
-        why = ""
+        reason = ""
         try:
             test(exported)
         except (AssertionError, RuntimeError, KeyError) as e:
-            why = repr(e)
-        failed += bool(why)
-        print(f"{'not ok' if why else 'ok'} {number} - {test.__name__}")
-        print(*(f"# {line}" for line in why.splitlines()), sep="\n", end="\n" if why else "")
+            reason = repr(e)
+        failed += bool(reason)
+        print(f"{'not ok' if reason else 'ok'} {number} - {test.__name__}")
+        print(*(f"# {line}" for line in reason.splitlines()), sep="\n", end="\n" if reason else "")
     sys.exit(failed > 0)
 
 

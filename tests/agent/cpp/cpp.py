@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs with opentelemetry-cpp, with and without the agent: cpp.py AGENT PROGRAMS [WHY]
+"""Run programs with opentelemetry-cpp, with and without the agent: cpp.py AGENT PROGRAMS [REASON]
 
-AGENT is libsonde-agent.so and PROGRAMS the folder of the built ones; WHY says why there
-is no binding, and then what needs one is skipped.  What the SDK exports, and how programs
-end, must not differ; what a program publishes, it checks itself (see seen.h).  Prints TAP.
+AGENT is libsonde-agent.so and PROGRAMS the folder of the built programs.  REASON explains why there is no
+binding; then the tests that need it are skipped.  The SDK's exports and the programs' exit codes must not
+differ; the programs themselves check what they publish (see published.h).  Prints TAP.
 """
 import http.server
 import json
@@ -17,18 +17,18 @@ import tempfile
 import threading
 
 AGENT, PROGRAMS = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
-WHY = sys.argv[3] if len(sys.argv) > 3 else ""
+REASON = sys.argv[3] if len(sys.argv) > 3 else ""
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {"no_proxy": "*"}
 TIMES = re.compile(r'^(\s*(?:start|duration|timestamp)\s*:\s*)\d+|((?:start|end)?[tT]imeUnixNano"\s*:\s*)"?\d+"?', re.M)
-ODD = ["providers", "exit_order", "late_provider", "custom_storage", "forks"]
+EDGE_CASES = ["providers", "exit_order", "late_provider", "custom_storage", "forks"]
 
 
 class Skip(Exception):
-    """It cannot be told here."""
+    """The test cannot run here."""
 
 
 def run(program, *args, agent=None, expect=0):
-    """agent: what to preload, if anything. Returns what the program prints."""
+    """Run a program with a library preloaded, if given.  Returns its output."""
     done = subprocess.run([PROGRAMS / program, *args], env=ENV | ({"LD_PRELOAD": str(agent)} if agent else {}),
                           capture_output=True, text=True, timeout=240)
     assert done.returncode == expect, \
@@ -37,27 +37,27 @@ def run(program, *args, agent=None, expect=0):
 
 
 def doctor_on_sdk(agent):
-    """What sonde, which is where it was built, says of the SDK in a program that waits."""
+    """What `sonde doctor` reports about the SDK in a waiting program."""
     sonde = AGENT.parents[2] / "sonde"
-    with subprocess.Popen([PROGRAMS / "odd", "waits"], env=ENV | {"LD_PRELOAD": str(agent)}, text=True,
+    with subprocess.Popen([PROGRAMS / "edge_cases", "waits"], env=ENV | {"LD_PRELOAD": str(agent)}, text=True,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        said = subprocess.run([sonde, "doctor", "--json", "--pid", str(process.pid)], capture_output=True, text=True)
+        done = subprocess.run([sonde, "doctor", "--json", "--pid", str(process.pid)], capture_output=True, text=True)
         process.stdin.close()
-    return next(f["reason"] for f in json.loads(said.stdout)["features"] if f["name"] == "sdk")
+    return next(f["reason"] for f in json.loads(done.stdout)["features"] if f["name"] == "sdk")
 
 
 def need_binding():
-    if WHY:
-        raise Skip(WHY)
+    if REASON:
+        raise Skip(REASON)
 
 
 def same(plain, followed):
     plain, followed = (TIMES.sub(r"\1\2T", text) for text in (plain, followed))
-    assert len(plain) > 1000, f"next to nothing was exported: {plain}"
+    assert len(plain) > 1000, f"almost nothing was exported: {plain}"
     if plain != followed:
         pairs = zip(plain.splitlines(), followed.splitlines())
-        raise AssertionError(next((f"{a!r} became {b!r}" for a, b in pairs if a != b), "it is longer, or shorter"))
+        raise AssertionError(next((f"{a!r} became {b!r}" for a, b in pairs if a != b), "the lengths differ"))
 
 
 def export_as_text_is_unchanged():
@@ -78,9 +78,9 @@ class Collector(http.server.BaseHTTPRequestHandler):
 
 
 def spans_of(body):
-    """Each as sent, between what the request says before its spans and after them.
+    """Each span as sent, with the parts of the request before and after its spans.
 
-    How many a request of the batch has depends on when its thread came to run.
+    The number of spans in a batch depends on when the exporting thread runs.
     """
     before, mark, rest = body.partition('"spans":[')
     spans = []
@@ -108,30 +108,30 @@ def export_as_otlp_is_unchanged():
     same(*results)
 
 
-def odd(name):
+def edge_case(name):
     def check():
         need_binding()
-        run("odd", name)
-        run("odd", name, agent=AGENT)
+        run("edge_cases", name)
+        run("edge_cases", name, agent=AGENT)
     return check
 
 
-def a_plugin_with_the_sdk_comes_and_goes():
+def a_plugin_with_the_sdk_can_be_loaded_and_unloaded():
     need_binding()
-    for host in (["odd", "plugin"], ["host"]):
+    for host in (["edge_cases", "plugin"], ["host"]):
         run(*host, PROGRAMS / "libplugin.so")
         run(*host, PROGRAMS / "libplugin.so", agent=AGENT)
 
 
-def an_sdk_inside_of_a_library_is_left_alone():
+def an_sdk_inside_a_library_is_left_alone():
     run("host", PROGRAMS / "libother-sdk.so")
     run("host", PROGRAMS / "libother-sdk.so", agent=AGENT)
 
 
 def another_version_of_the_sdk_is_left_alone():
-    """It says its version in its default resource; so we change what it says."""
+    """Patches the version in the SDK's default resource."""
     need_binding()
-    listed = subprocess.run(["ldd", PROGRAMS / "odd"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["ldd", PROGRAMS / "edge_cases"], capture_output=True, text=True, check=True).stdout
     library = re.search(r"=> (\S*/(libopentelemetry_resources\.so\S*))", listed)
     version = re.search(r"telemetry\.sdk\.version: (\S+)", run("export"))[1]
     changed = "0" + version[1:]
@@ -139,35 +139,35 @@ def another_version_of_the_sdk_is_left_alone():
         other = pathlib.Path(room) / library[2]
         other.write_bytes(pathlib.Path(library[1]).read_bytes().replace(version.encode() + b"\0",
                                                                         changed.encode() + b"\0"))
-        assert f"telemetry.sdk.version: {changed}" in run("export", agent=other), "the version is elsewhere"
+        assert f"telemetry.sdk.version: {changed}" in run("export", agent=other), "the version was not patched"
         same(run("export", agent=other), run("export", agent=f"{AGENT}:{other}"))
-        words = run("odd", "providers", agent=f"{AGENT}:{other}", expect=1)
-        assert "'' is published" in words, f"it is followed all the same: {words}"
-        words = doctor_on_sdk(f"{AGENT}:{other}")
-        assert words == "opentelemetry-cpp; our binding does not fit this version of its SDK", words
+        text = run("edge_cases", "providers", agent=f"{AGENT}:{other}", expect=1)
+        assert "'' is published" in text, f"it is followed: {text}"
+        text = doctor_on_sdk(f"{AGENT}:{other}")
+        assert text == "opentelemetry-cpp; our binding does not fit this version of its SDK", text
 
 
-def doctor_sees_the_binding():
+def doctor_finds_the_binding():
     need_binding()
-    words = doctor_on_sdk(AGENT)
-    assert words == "opentelemetry-cpp; our binding is in the process", words
+    text = doctor_on_sdk(AGENT)
+    assert text == "opentelemetry-cpp; our binding is in the process", text
 
 
-def a_program_without_an_sdk_is_left_as_it_was():
-    """Files mapped (all but the agent itself), and how many descriptors and threads."""
-    def inside(agent):
+def a_program_without_an_sdk_is_unchanged():
+    """Compares mapped files (except the agent), and the numbers of descriptors and threads."""
+    def resources(agent):
         lines = [line.strip() for line in run("host", agent=agent).splitlines()]
         return {line for line in lines if line and not line.startswith(str(AGENT.parent / "libsonde-agent.so"))}
 
-    plain, followed = inside(None), inside(AGENT)
-    assert plain == followed, f"more or less is in it: {plain ^ followed}"
+    plain, followed = resources(None), resources(AGENT)
+    assert plain == followed, f"different: {plain ^ followed}"
 
 
 def main():
-    tests = [export_as_text_is_unchanged, export_as_otlp_is_unchanged, a_plugin_with_the_sdk_comes_and_goes,
-             an_sdk_inside_of_a_library_is_left_alone, another_version_of_the_sdk_is_left_alone,
-             doctor_sees_the_binding, a_program_without_an_sdk_is_left_as_it_was]
-    named = [(test.__name__, test) for test in tests] + [(name, odd(name)) for name in ODD]
+    tests = [export_as_text_is_unchanged, export_as_otlp_is_unchanged, a_plugin_with_the_sdk_can_be_loaded_and_unloaded,
+             an_sdk_inside_a_library_is_left_alone, another_version_of_the_sdk_is_left_alone,
+             doctor_finds_the_binding, a_program_without_an_sdk_is_unchanged]
+    named = [(test.__name__, test) for test in tests] + [(name, edge_case(name)) for name in EDGE_CASES]
     print(f"1..{len(named)}")
     failed = 0
     for number, (name, test) in enumerate(named, 1):

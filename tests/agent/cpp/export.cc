@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export [URL] - what an SDK exports, to be compared with and without the agent.
+ * export [URL] - exports spans, to compare the output with and without the agent.
  *
- * Ids are counted, so that only times differ between two runs.  Each kind of
- * processor has an exporter of its own: one that exports at once, one in batches,
- * and one that is added later; to text, or to URL as OTLP in JSON.
+ * Ids are counters, so that only times differ between two runs.  Each kind of processor
+ * has its own exporter: one that exports at once, one in batches, and one that is added
+ * later; to text, or as OTLP JSON to URL.
  */
 #include <iostream>
 #include <sstream>
@@ -86,7 +86,7 @@ void work(trace::Tracer &tracer)
 		if (i == 3)
 			inner->UpdateName(std::string(3000, 'n'));
 		if (i == 4)
-			inner->End(); /* and once more by its destructor */
+			inner->End(); /* its destructor does it again */
 	}
 }
 } // namespace

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host LIBRARY... - a program without an SDK; says what is in it after it ran each library. */
+/* host LIBRARY... - a program without SDK: runs each library, then lists its own resources. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void list(const char *path)
 	printf("%s: %d\n", path, count);
 }
 
-/* Each file that is mapped, by its full name, several times. */
+/* Print the path of each mapping. */
 static void maps(void)
 {
 	FILE *file = fopen("/proc/self/maps", "re");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * other_sdk - a library that has an SDK linked into it, as far as the agent can see: it
- * defines the constructor that the agent looks out for.  Its own one must be called,
- * with its own arguments, and the binding has to stay away: the layouts may differ.
+ * other_sdk - a library with a statically linked SDK, as far as the agent can tell: it
+ * defines the constructor that the agent intercepts.  The library's own constructor must
+ * be called with its own arguments, and the binding must not be loaded: the layouts may
+ * differ.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plugin - a library that a program without an SDK loads, and that brings it.
+ * plugin - a library with the SDK, loaded by a program without it.
  *
- * gcc has the loader see to it that variables of headers are one in a process; clang does
- * not.  Then a library that is loaded for itself alone has a current context of its own,
- * which nobody else can find, the SDK's other users included.
+ * With gcc, the loader unifies inline variables of headers in a process; with clang it
+ * does not.  Then a library loaded without RTLD_GLOBAL has a private current context,
+ * invisible even to other users of the SDK.
  */
-#include "seen.h"
+#include "published.h"
 
 #include <opentelemetry/sdk/trace/tracer_provider_factory.h>
 #include <opentelemetry/trace/provider.h>
@@ -26,7 +26,7 @@ extern "C" __attribute__((visibility("default"))) int plugin_run()
 	{
 		trace::Scope in(span);
 #ifdef __clang__
-		if (seen() != "")
+		if (published() != "")
 #endif
 			expect(std::string(text, sizeof(text)), "in a plugin");
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spans TRUTH - spans in a known pattern, over threads and tasks, for the tests.
+ * spans TRUTH - spans in a known pattern over threads and tasks, for the tests.
  *
- * Each shape below is one way in which a service's work moves: down a stack of
- * calls, over threads that are handed a context, through std::async, through a
- * queue whose worker takes turns at several open tasks, from the thread that
- * began a span to the one that ends it, and into a forked child.
+ * Each pattern is one way in which the work of a service moves: down a call stack, to
+ * threads that receive a context, through std::async, through a queue in which one thread
+ * alternates between open tasks, from the thread that begins a span to the one that
+ * ends it, and into a forked child.
  */
 #include "truth.h"
 
@@ -25,8 +25,8 @@ namespace sdk = opentelemetry::sdk;
 
 namespace
 {
-/* A processor that keeps nothing: what is exported is another test's affair. */
-class nowhere : public sdk::trace::SpanProcessor
+/* A processor that discards everything: another test covers the export. */
+class discard : public sdk::trace::SpanProcessor
 {
 	std::unique_ptr<sdk::trace::Recordable> MakeRecordable() noexcept override
 	{
@@ -48,7 +48,7 @@ class nowhere : public sdk::trace::SpanProcessor
 	}
 };
 
-/* Calls within calls, with work before, between and after. */
+/* Nested calls, with work before, between and after. */
 void nest(const job *parent, int depth)
 {
 	static const char *const names[] = { "nest 0", "nest 1", "nest 2", "nest 3", "nest 4" };
@@ -67,7 +67,7 @@ void nest(const job *parent, int depth)
 	here.finish();
 }
 
-/* Threads that have their own spans, and work for one that is the main thread's as well. */
+/* Threads with their own spans, which also work for a span of the main thread. */
 void threads(int count)
 {
 	job all("threads", nullptr, trace::SpanKind::kServer);
@@ -109,7 +109,7 @@ void asynchronous(int count)
 	all.finish();
 }
 
-/* A task has some steps; between two of them others are at work on the same thread. */
+/* A task of several steps, interleaved with other tasks on the same thread. */
 struct task {
 	job_ptr whole, part;
 	int steps;
@@ -122,7 +122,7 @@ void step(task &one)
 	work in(one.part ? *one.part : *one.whole);
 	burn(150);
 	{
-		work out(*one.whole); /* back in the parent for a moment, though the part is open */
+		work out(*one.whole); /* back to the parent while the part is open */
 		burn(50);
 	}
 	burn(20);
@@ -153,7 +153,7 @@ void queue_run(int count)
 	}
 }
 
-/* Begun here, worked for there, ended elsewhere. */
+/* Spans that begin, continue and end on three threads. */
 void moved(int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -173,7 +173,7 @@ void moved(int count)
 	}
 }
 
-/* Who detaches an outer context gives up all that were attached since. */
+/* Detaching an outer context also detaches the inner ones. */
 void crossed(int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -189,19 +189,19 @@ void crossed(int count)
 		now.change(nullptr);
 		first.reset();
 		burn(50);
-		second.reset(); /* is not there any more */
+		second.reset(); /* already detached */
 		burn(50);
 		inner.finish();
 		outer.finish();
 	}
 }
 
-/* A child is in the span that its parent forked in, until it says otherwise. */
+/* A child inherits the current span of the fork. */
 void forked(int count)
 {
 	job all("fork", nullptr);
 
-	all.is_cpu_known = false; /* what the children do for it, they cannot tell us */
+	all.is_cpu_known = false; /* the CPU time of the children is unknown */
 	for (int i = 0; i < count; i++) {
 		work in(all);
 		pid_t child = fork();
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	trace::Provider::SetTracerProvider(nostd::shared_ptr<trace::TracerProvider>(
-		sdk::trace::TracerProviderFactory::Create(std::make_unique<nowhere>()).release()));
+		sdk::trace::TracerProviderFactory::Create(std::make_unique<discard>()).release()));
 	for (int i = 0; i < 7; i++) {
 		nest(nullptr, 4);
 		threads(3);

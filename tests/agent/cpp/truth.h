@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * truth - spans of opentelemetry-cpp, and beside it what really happened.
+ * truth - spans of opentelemetry-cpp, and the truth about them.
  *
- * A `job` is a span together with a line of the truth file: when the program
- * began and ended it, and how much CPU time threads had while it was the one
- * they worked for.  `work` is a scope that makes a job the current one, or none.
- * Each thread reads its CPU clock right where it changes jobs, and gives what has
- * passed to the job that it leaves.
+ * A `job` is a span with an entry in the truth file: when the program began and ended
+ * it, and the CPU time of threads that worked for it.  `work` is a scope that makes a
+ * job, or none, the current one.  Each thread reads its CPU clock when it changes jobs,
+ * and adds the time to the previous job.
  */
 #ifndef SONDE_TESTS_AGENT_CPP_TRUTH_H
 #define SONDE_TESTS_AGENT_CPP_TRUTH_H
@@ -43,7 +42,7 @@ inline uint64_t cpu_now()
 	return clock_now(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Use that much CPU time. */
+/* Use this much CPU time. */
 inline void burn(unsigned microseconds)
 {
 	for (uint64_t end = cpu_now() + microseconds * 1000u; cpu_now() < end;)
@@ -74,7 +73,7 @@ template <typename id> std::string hex(const id &value)
 	return std::string(text, sizeof(text));
 }
 
-/* All jobs that ended, of all threads. */
+/* The ended jobs of all threads. */
 struct truth {
 	std::mutex mutex;
 	std::FILE *file = nullptr;
@@ -107,12 +106,12 @@ struct truth {
 };
 
 /*
- * A thread's first span takes the SDK some 30 us before it begins: random numbers are
- * seeded, memory is seen for the first time.  So each thread has one that is not told of.
+ * The first span of a thread takes the SDK about 30 us before it begins: it seeds random numbers
+ * and touches new memory.  So each thread begins with a span that is not in the truth file.
  */
 inline nostd::shared_ptr<trace::Tracer> tracer()
 {
-	static thread_local int warm; /* a pid, as a forked child begins anew */
+	static thread_local int warm; /* a pid: a forked child starts cold */
 	auto by = trace::Provider::GetTracerProvider()->GetTracer("truth");
 
 	if (warm != getpid())
@@ -142,7 +141,7 @@ inline job::job(const char *called, const job *above, trace::SpanKind of_kind)
 	context = empty.SetValue(trace::kSpanKey, span);
 }
 
-/* The job's last thread calls it; nobody works for it any more. */
+/* Called by the last thread of the job. */
 inline void job::finish()
 {
 	span->End();
@@ -150,7 +149,7 @@ inline void job::finish()
 	truth::get().add(*this);
 }
 
-/* What the calling thread works for, and since when by its CPU clock. */
+/* The current job of the calling thread, and its CPU time when that began. */
 struct now_at {
 	job *current = nullptr;
 	uint64_t since = 0;

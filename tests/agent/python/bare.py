@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a program without an SDK can see of its own process, as JSON on stdout."""
+"""Print what a program without SDK can observe of its own process, as JSON."""
 import asyncio
 import atexit
 import builtins
@@ -15,7 +15,7 @@ import threading
 
 asyncio.run(asyncio.sleep(0))
 copy.deepcopy({"a": [1]})
-exec("x = 1", {"__name__": "asyncio"})  # as if it were one that matters
+exec("x = 1", {"__name__": "asyncio"})  # looks like the import of a followed module
 print(re.sub("0x[0-9a-f]+", "0x", json.dumps({
     "path": sys.path, "modules": sorted(sys.modules), "builtin": sys.builtin_module_names, "flags": repr(sys.flags),
     "finders": repr(sys.meta_path), "hooks": repr(sys.path_hooks), "threads": [thread.name for thread in threading.enumerate()],

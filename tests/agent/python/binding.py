@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The agent in Python programs with OpenTelemetry's SDK, which comes from PyPI."""
+"""The agent in Python programs with OpenTelemetry's SDK from PyPI."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ import pypi  # noqa: E402
 from harness import SONDE, WORKLOADS, Skip, each, equal, require, run, test  # noqa: E402
 
 PACKAGES = [*pypi.OPENTELEMETRY, "uvloop==0.23.0", "gevent==26.9.0", "greenlet==3.5.6", "trio==0.35.0"]
-# Where spans change in ways that cannot always be followed.
+# The current span can change in ways that cannot always be followed.
 MAY_BE_UNKNOWN = {"uvloop", "greenlets", "gevent"}
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")} | {
     "no_proxy": "*", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -25,7 +25,7 @@ BINDING = "libsonde-agent-python.so"
 
 
 def sdk():
-    """The Python that has the SDK."""
+    """The Python interpreter with the SDK."""
     if not (pathlib.Path(SONDE).parent / "src" / "agent" / "python" / BINDING).exists():
         raise Skip("built without the binding: python3-dev was missing")
     try:
@@ -35,7 +35,7 @@ def sdk():
 
 
 def newer():
-    """A Python with eager tasks: this one, or another of this machine, which the SDK is then installed for."""
+    """A Python with eager tasks: this one, or another one installed on this host."""
     code = "import sys, venv, asyncio; asyncio.eager_task_factory; print(sys.executable)"
     versions = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")) / "versions"
     names = (sys.executable, "python3.13", "python3.12", *sorted(versions.glob("3.1[23].*/bin/python3")))
@@ -43,7 +43,7 @@ def newer():
         done = run(name, "-c", code, expect=None)
         if done.returncode == 0:
             return done.stdout.strip()
-    raise Skip("no Python here has eager tasks (3.12 or later; Debian 12 has none)")
+    raise Skip("eager tasks need Python 3.12 or later")
 
 
 def eager_sdk():
@@ -62,27 +62,27 @@ def under_agent(*command, **how):
 
 @each("nested", "remote", "generators", "contexts", "threads", "tasks", "eager_tasks", "uvloop", "trio", "greenlets",
       "gevent", "forks")
-def the_current_span_is_published_with(scene):
-    python = eager_sdk() if scene == "eager_tasks" else sdk()
-    done = under_agent(python, HERE / "scenes.py", scene, expect=None)
+def the_current_span_is_published_with(scenario):
+    python = eager_sdk() if scenario == "eager_tasks" else sdk()
+    done = under_agent(python, HERE / "scenarios.py", scenario, expect=None)
     if done.returncode == 77:
         raise Skip(done.stdout.strip())
-    equal(done.returncode, 0, f"exit code; it said '{done.stderr[-2000:]}'")
+    equal(done.returncode, 0, f"exit code; stderr: '{done.stderr[-2000:]}'")
     counts = json.loads(done.stdout)
     print(counts)
     equal((counts.get("wrong", 0), counts.get("missing", 0)), (0, 0), "wrong or missing")
-    require(counts["right"] > 1, "hardly a span was seen")
-    require(scene in MAY_BE_UNKNOWN or not counts.get("unknown"), "some were not known")
+    require(counts["right"] > 1, "too few spans were published")
+    require(scenario in MAY_BE_UNKNOWN or not counts.get("unknown"), "some were unknown")
 
 
 @test
-def spans_of_threads_pools_and_tasks_are_as_noted():
+def spans_of_threads_pools_and_tasks_match_the_truth():
     check.check([sdk(), HERE / "spans.py", "@"], harness.ROOM, env=ENV)
 
 
 @each(("sync", "--workers", "2"), ("gthread", "--workers", "2", "--threads", "4"), ("gevent", "--workers", "2"),
       ("preloaded", "--workers", "2", "--preload", "--threads", "2"))
-def requests_to_gunicorn_are_as_noted(kind, *options):
+def requests_to_gunicorn_match_the_truth(kind, *options):
     worker = [] if kind == "preloaded" else ["--worker-class", kind]
     _, recorded = check.check([sdk(), HERE / "serve.py", "@", 23, *worker, *options], harness.ROOM, env=ENV)
     services = {row["service"] for row in recorded.spans.values()}
@@ -90,7 +90,7 @@ def requests_to_gunicorn_are_as_noted(kind, *options):
 
 
 @test
-def spans_of_short_lives_are_as_noted():
+def spans_of_short_lived_processes_match_the_truth():
     check.check([sdk(), HERE / "storm.py", "@"], harness.ROOM, env=ENV)
 
 
@@ -102,7 +102,7 @@ def recorded(*command):
 def the_export_is_unchanged():
     """Console and OTLP, with and without the agent."""
     python, requests = sdk(), []
-    told = [how(python, HERE / "exports.py", "console").stdout
+    outputs = [how(python, HERE / "exports.py", "console").stdout
             for how in (lambda *command: run(*command, env=ENV), recorded)]
     for i, how in enumerate((lambda *command: run(*command, env=ENV), recorded)):
         room = harness.ROOM / str(i)
@@ -111,9 +111,9 @@ def the_export_is_unchanged():
         files = sorted(room.glob("request-*.otlp"))
         requests.append(subprocess.run([python, HERE / "exports.py", "plain", *files], env=ENV, check=True,
                                        capture_output=True).stdout)
-    require(len(requests[0]) > 20000 and len(told[0]) > 5000, "next to nothing is exported")
+    require(len(requests[0]) > 20000 and len(outputs[0]) > 5000, "almost nothing is exported")
     equal(requests[1], requests[0], "OTLP with the agent")
-    equal(*(without_ids(text) for text in reversed(told)), "console with the agent")
+    equal(*(without_ids(text) for text in reversed(outputs)), "console with the agent")
 
 
 def without_ids(text):
@@ -121,39 +121,39 @@ def without_ids(text):
 
 
 @each("plain", ("isolated", "-I"), ("without_site", "-S"), ("without_environment", "-E"))
-def a_program_without_sdk_is_left_as_it_was(_, *options):
-    told = []
+def a_program_without_sdk_is_unchanged(_, *options):
+    outputs = []
     for how in ((), (SONDE, "run", "--")):
         done = run(*how, sys.executable, *options, HERE / "bare.py", env=ENV, stdin=subprocess.DEVNULL)
-        told.append(json.loads(done.stdout))
-    for name, value in told[0].items():
-        equal(told[1][name], value, f"{name} with the agent")
+        outputs.append(json.loads(done.stdout))
+    for name, value in outputs[0].items():
+        equal(outputs[1][name], value, f"{name} with the agent")
 
 
-SEEN = f"print('{BINDING}' in open('/proc/self/maps').read())"
+IS_LOADED = f"print('{BINDING}' in open('/proc/self/maps').read())"
 
 
 @each(("import", "import opentelemetry.sdk.trace"), ("from", "from opentelemetry.sdk import trace"),
       ("import_module", "import importlib; importlib.import_module('opentelemetry.sdk.trace')"),
       ("export", "from opentelemetry.sdk.trace.export import BatchSpanProcessor"))
-def the_sdk_is_noticed_by(_, code):
-    equal(under_agent(sdk(), "-I", "-c", f"{code}\n{SEEN}").stdout, "True\n", "the binding is loaded")
+def the_sdk_is_detected_with(_, code):
+    equal(under_agent(sdk(), "-I", "-c", f"{code}\n{IS_LOADED}").stdout, "True\n", "the binding is loaded")
 
 
 @test
-def doctor_sees_the_binding():
+def doctor_finds_the_binding():
     code = "import opentelemetry.sdk.trace as t; t.TracerProvider().get_tracer('x').start_span('y').end(); print(); input()"
     with harness.Background([SONDE, "run", "--", sdk(), "-c", code], gate=False) as process:
         process.process.stdout.readline()
-        said = json.loads(run(SONDE, "doctor", "--json", "--pid", process.pid).stdout)["features"]
+        features = json.loads(run(SONDE, "doctor", "--json", "--pid", process.pid).stdout)["features"]
         print(run(SONDE, "doctor", "--pid", process.pid).stdout)
-    require(all(f["ok"] for f in said), f"not all is seen: {said}")
-    equal([f["reason"] for f in said if f["name"] == "sdk"], ["Python; our binding is in the process"], "SDK")
+    require(all(f["ok"] for f in features), f"something is missing: {features}")
+    equal([f["reason"] for f in features if f["name"] == "sdk"], ["Python; our binding is in the process"], "SDK")
 
 
 @test
-def the_api_alone_is_left_alone():
-    code = f"import opentelemetry.trace, asyncio, gevent\n{SEEN}"
+def the_binding_is_not_loaded_for_the_api_alone():
+    code = f"import opentelemetry.trace, asyncio, gevent\n{IS_LOADED}"
     equal(under_agent(sdk(), "-c", code).stdout, "False\n", "the binding is loaded")
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the SDK exports, without ids and times: run by the SDK's Python.
+"""Print what the SDK exports, without ids and times; run by the SDK's Python.
 
-usage: exports.py console         the program; its spans go to stdout
-       exports.py plain FILE...   OTLP requests in files, to stdout
+usage: exports.py console         create spans and print them
+       exports.py plain FILE...   print OTLP requests
 """
 import re
 import sys
@@ -32,7 +32,7 @@ def console():
                     inner.update_name("renamed")
                     inner.set_status(Status(StatusCode.ERROR, "why"))
                 inner.end(end_time=2)
-                inner.end()  # it has: the SDK logs that
+                inner.end()  # again: the SDK logs that
                 outer.add_event("event", {"k": [1, 2]})
                 if outer.is_recording():
                     print(sorted(vars(outer)), sorted(vars(inner)), inner.attributes)
@@ -41,7 +41,7 @@ def console():
 
 
 def clear(message):
-    """Fields that are different in each run, in all parts of a message."""
+    """Clear the fields of a message that differ in each run, recursively."""
     for field, value in message.ListFields():
         if DIFFERENT.match(field.name) or field.name == "value" and getattr(message, "key", "") in DIFFERENT_ATTRIBUTES:
             message.ClearField(field.name)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the agent publishes for this thread, beside what OpenTelemetry says itself.
+"""Compare the span that the agent publishes for this thread with OpenTelemetry's current span.
 
-Read as anybody reads it: OTEP 4947 has a thread-local symbol that points to a
-record, with the trace at 0, the span at 16 and whether it is valid at 24.
+Reads it like any reader of OTEP 4947: a thread-local symbol points to a record, with the
+trace at offset 0, the span at 16, and whether it is valid at 24.
 """
 import collections
 import ctypes
@@ -13,7 +13,7 @@ LIBRARY = ctypes.CDLL(None)
 
 
 def published():
-    """The id of a span, "" for none, None for one that is not known."""
+    """The published span: its id, "" for none, None if unknown."""
     record = ctypes.c_void_p.in_dll(LIBRARY, "otel_thread_ctx_v1").value
     if not record:
         return ""
@@ -22,13 +22,13 @@ def published():
 
 
 def current():
-    """The same, as the API has it."""
+    """The current span according to the API."""
     context = trace.get_current_span().get_span_context()
     return f"{context.span_id:016x}" if context.is_valid and not context.is_remote else ""
 
 
 class Probe:
-    """Compares both wherever it is called, and counts what it found."""
+    """Compares both at each call, and counts the results."""
 
     def __init__(self):
         self.counts = collections.Counter()

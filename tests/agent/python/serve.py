@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """gunicorn with the application of shop.py, under load: serve.py FILE COUNT OPTION...
 
-COUNT requests by each of some clients; OPTIONs are gunicorn's; what the spans were goes to FILE.  Every request must be
-answered, and rightly.
+Each client sends COUNT requests; OPTIONs are gunicorn's; the truth about the spans goes to FILE.  Every request
+must get the right reply.
 """
 import concurrent.futures
 import http.client
@@ -18,8 +18,8 @@ CLIENTS = 4
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def ask(port, client, count):
-    """Requests, one connection each; returns how many were answered rightly."""
+def call(port, client, count):
+    """Send requests, one connection each; returns the number of right replies."""
     right = 0
     for i in range(count):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
@@ -33,19 +33,19 @@ def ask(port, client, count):
 
 
 def main():
-    notes, count, *options = sys.argv[1:]
+    truth, count, *options = sys.argv[1:]
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port, fd = listener.getsockname()[1], listener.fileno()
         server = subprocess.Popen([sys.executable, "-m", "gunicorn", "--bind", f"fd://{fd}", *options, "shop:app"],
-                                  pass_fds=[fd], cwd=HERE, env=os.environ | {"NOTES": os.path.abspath(notes)})
+                                  pass_fds=[fd], cwd=HERE, env=os.environ | {"TRUTH": os.path.abspath(truth)})
         try:
             with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
-                right = sum(pool.map(lambda client: ask(port, client, int(count)), range(CLIENTS)))
+                right = sum(pool.map(lambda client: call(port, client, int(count)), range(CLIENTS)))
         finally:
             server.send_signal(signal.SIGTERM)
             code = server.wait()
     if right != CLIENTS * int(count) or code:
-        sys.exit(f"{right} of {CLIENTS * int(count)} requests were answered; gunicorn exits with {code}")
+        sys.exit(f"{right} of {CLIENTS * int(count)} requests got the right reply; gunicorn exits with {code}")
 
 
 main()

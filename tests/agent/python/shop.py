@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Flask application with OpenTelemetry's own instrumentation, for gunicorn.  See serve.py.
 
-The spans of requests are noted where a processor of the program sees them, as the
-instrumentation says of them that they began earlier than they did.  That they are about to,
-a sampler sees.
+A span processor of the program notes the spans of requests, because the instrumentation
+sets an earlier start time.  A sampler notes when a span is about to begin.
 """
 import os
 import threading
@@ -14,25 +13,25 @@ from opentelemetry.instrumentation.flask import FlaskInstrumentor
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider, sampling
 
-from noted import Notes, burn, now, on_our_clock
+from truth import Truth, burn, now, on_our_clock
 
 WORK = 300_000  # ns of CPU time in each span of the program
 
 
 class Sampler(sampling.ParentBased):
-    """Takes all, and notes when it was asked."""
+    """Samples everything, and notes when it was called."""
 
     def __init__(self):
         super().__init__(sampling.ALWAYS_ON)
         self.of_thread = threading.local()
 
     def should_sample(self, *args, **words):
-        self.of_thread.asked = now()
+        self.of_thread.called = now()
         return super().should_sample(*args, **words)
 
 
-class Noter(SpanProcessor):
-    """Notes spans of requests."""
+class RequestNotes(SpanProcessor):
+    """Writes the truth about the spans of requests."""
 
     def __init__(self, sampler):
         self.open = {}
@@ -41,18 +40,18 @@ class Noter(SpanProcessor):
     def on_start(self, span, parent_context=None):
         begin = now()
         if span.kind == trace.SpanKind.SERVER:
-            self.open[span.context.span_id] = NOTES.note(span, begin) | {"begin_call": self.sampler.of_thread.asked}
+            self.open[span.context.span_id] = TRUTH.note(span, begin) | {"begin_call": self.sampler.of_thread.called}
 
     def on_end(self, span):
         if span.kind == trace.SpanKind.SERVER:
-            NOTES.write(self.open.pop(span.context.span_id) | {"end": on_our_clock(span.end_time), "name": span.name})
+            TRUTH.write(self.open.pop(span.context.span_id) | {"end": on_our_clock(span.end_time), "name": span.name})
 
 
 sampler = Sampler()
 provider = TracerProvider(sampler=sampler, resource=Resource.create({"service.name": "shop"}))
-provider.add_span_processor(Noter(sampler))
+provider.add_span_processor(RequestNotes(sampler))
 trace.set_tracer_provider(provider)
-NOTES = Notes(os.environ["NOTES"], provider.get_tracer("shop"), timed=False)
+TRUTH = Truth(os.environ["TRUTH"], provider.get_tracer("shop"), timed=False)
 app = flask.Flask("shop")
 FlaskInstrumentor().instrument_app(app)
 
@@ -60,8 +59,8 @@ FlaskInstrumentor().instrument_app(app)
 @app.route("/task/<int:number>")
 def work(number):
     for i in range(2):
-        with NOTES.span(f"work {i}"):
+        with TRUTH.span(f"work {i}"):
             burn(WORK)
-            with NOTES.span("part"):
+            with TRUTH.span("part"):
                 burn(WORK)
     return str(number * 2)

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Nested spans over threads, a pool, tasks that interleave, and many at once: spans.py FILE; run by the SDK's Python.
+"""Spans over threads, a pool, interleaved tasks, and many at once: spans.py FILE; run by the SDK's Python.
 
-Each of them works a time that it knows; what they were is written to FILE, see
-check.py.
+Each span uses a known CPU time; the truth is written to FILE, see check.py.
 """
 import asyncio
 import concurrent.futures
@@ -16,7 +15,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import SpanKind
 
-from noted import Notes, burn
+from truth import Truth, burn
 
 THREADS = 3
 JOBS = 13
@@ -24,12 +23,12 @@ TASKS = 17
 STEPS = 11
 CROWD = 601
 WORK = 700_000  # ns between two switches
-NOTES = Notes(sys.argv[1], TracerProvider(resource=Resource.create({"service.name": "truth"})).get_tracer("truth"))
+TRUTH = Truth(sys.argv[1], TracerProvider(resource=Resource.create({"service.name": "truth"})).get_tracer("truth"))
 
 
 def nest(depth, outer=None):
-    """A span in a span, with work before, between and after."""
-    with NOTES.span(f"depth {depth}", outer, kind=SpanKind.SERVER if outer is None else SpanKind.INTERNAL) as note:
+    """Nested spans, with work before, between and after."""
+    with TRUTH.span(f"depth {depth}", outer, kind=SpanKind.SERVER if outer is None else SpanKind.INTERNAL) as note:
         burn(WORK)
         for _ in range(2 if depth else 0):
             nest(depth - 1, note)
@@ -42,43 +41,43 @@ def thread():
 
 
 def job(number, outer):
-    """In the context of another span, as all that is run in a copy of its context."""
-    NOTES.enter(outer)
-    with NOTES.span(f"job {number}", outer) as note:
+    """A job in a copy of the context of another span."""
+    TRUTH.enter(outer)
+    with TRUTH.span(f"job {number}", outer) as note:
         burn(WORK)
         nest(1, note)
-    NOTES.leave(outer)
+    TRUTH.leave(outer)
 
 
 def later(seconds):
-    """What to wait for, made while the time that this takes still counts."""
+    """A future to wait for, created while CPU time still counts."""
     loop = asyncio.get_running_loop()
     future = loop.create_future()
-    loop.call_later(seconds, future.set_result, None, context=contextvars.Context())  # that is nobody's work
+    loop.call_later(seconds, future.set_result, None, context=contextvars.Context())  # not part of any span
     return future
 
 
 async def wait(future, note):
-    NOTES.leave(note)
+    TRUTH.leave(note)
     await future
-    NOTES.enter(note)
+    TRUTH.enter(note)
 
 
 async def task(number, outer):
-    NOTES.enter(outer)
-    with NOTES.span(f"task {number}", outer) as note:
+    TRUTH.enter(outer)
+    with TRUTH.span(f"task {number}", outer) as note:
         for step in range(STEPS):
             burn(WORK)
             await wait(later(0.001 if (step + number) % 5 == 0 else 0), note)
-            with NOTES.span(f"step {step}", note) as inner:
+            with TRUTH.span(f"step {step}", note) as inner:
                 burn(WORK)
                 await wait(later(0), inner)
                 burn(WORK)
-    NOTES.leave(outer)
+    TRUTH.leave(outer)
 
 
 async def tasks():
-    with NOTES.span("all tasks") as note:
+    with TRUTH.span("all tasks") as note:
         await wait(asyncio.gather(*(task(i, note) for i in range(TASKS))), note)
         burn(WORK)
 
@@ -92,7 +91,7 @@ def threads():
 
 
 def pool():
-    with NOTES.span("pool") as note, concurrent.futures.ThreadPoolExecutor(THREADS) as executor:
+    with TRUTH.span("pool") as note, concurrent.futures.ThreadPoolExecutor(THREADS) as executor:
         copies = [contextvars.copy_context() for _ in range(JOBS)]
         done = [executor.submit(copy.run, job, i, note) for i, copy in enumerate(copies)]
         for one in done:
@@ -100,16 +99,16 @@ def pool():
 
 
 def crowd():
-    """More at a time than the agent keeps in mind, each the parent of the next, ended in any order."""
+    """More open spans than the agent caches, each the parent of the next, ended in any order."""
     all_spans, inside = [], None
     for i in range(CROWD):
-        all_spans.append(NOTES.begin(f"member {i}", context=inside))
+        all_spans.append(TRUTH.begin(f"member {i}", context=inside))
         inside = trace.set_span_in_context(all_spans[-1][0])
     for span, note in sorted(all_spans, key=lambda one: one[1]["span"]):
-        NOTES.end(span, note)
+        TRUTH.end(span, note)
 
 
-NOTES.enter(None)
+TRUTH.enter(None)
 threads()
 pool()
 crowd()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Processes and threads that come and go: storm.py FILE; run by the SDK's Python.
+"""Short-lived processes and threads: storm.py FILE; run by the SDK's Python.
 
-Children that are forked, executed, of a pool, and killed in the middle; threads
-that live for one span.  Spans that ended are written to FILE, see check.py.
+Children that are forked, executed, in a pool, and killed in the middle of a span; threads
+that live for one span.  The truth about ended spans is written to FILE, see check.py.
 """
 import multiprocessing
 import os
@@ -14,28 +14,28 @@ import threading
 
 from opentelemetry.sdk.trace import TracerProvider
 
-from noted import Notes
+from truth import Truth
 
 FORKS = 61
 THREADS = 211
 POOL = 3
 JOBS = 31
 EXECUTED = 3
-NOTES = Notes(sys.argv[1], TracerProvider().get_tracer("storm"), timed=False)
+TRUTH = Truth(sys.argv[1], TracerProvider().get_tracer("storm"), timed=False)
 
 
 def one(name):
-    with NOTES.span(name), NOTES.span("inner"):
+    with TRUTH.span(name), TRUTH.span("inner"):
         pass
 
 
 def fork(number):
-    """Every third is killed in the middle of a span, of which nothing is written."""
+    """Every third child is killed in the middle of a span, which is not in the truth."""
     child = os.fork()
     if not child:
         one("forked")
         if number % 3 == 0:
-            with NOTES.tracer.start_as_current_span("killed"):
+            with TRUTH.tracer.start_as_current_span("killed"):
                 os.kill(os.getpid(), signal.SIGKILL)
         os._exit(0)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -53,7 +53,7 @@ def main():
     threads = [threading.Thread(target=one, args=("thread",)) for _ in range(THREADS)]
     for thread in threads:
         thread.start()
-    fork(FORKS)  # while threads come and go
+    fork(FORKS)  # while threads start and exit
     for thread in threads:
         thread.join()
     for method in ("fork", "spawn"):

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seen - what a reader of OTEP 4947 would see of the calling thread.
+ * published - the context of the calling thread, as a reader of OTEP 4947 sees it.
  *
- * Without the agent there is no such variable, and all answers are "nothing";
- * so the same program can run with and without.
+ * Without the agent the variable does not exist and nothing is published, so that a
+ * program can run with and without it.
  */
-#ifndef SONDE_TESTS_AGENT_CPP_SEEN_H
-#define SONDE_TESTS_AGENT_CPP_SEEN_H
+#ifndef SONDE_TESTS_AGENT_CPP_PUBLISHED_H
+#define SONDE_TESTS_AGENT_CPP_PUBLISHED_H
 
 #include <cstdio>
 #include <cstdlib>
@@ -14,9 +14,8 @@
 
 #include <dlfcn.h>
 
-/* The span that the thread publishes, in hexadecimal; "" for none, "?" if it says that it does not
- * know. */
-inline std::string seen()
+/* The published span in hexadecimal; "" for none, "?" if it is unknown. */
+inline std::string published()
 {
 	auto *variable =
 		static_cast<const unsigned char **>(dlsym(RTLD_DEFAULT, "otel_thread_ctx_v1"));
@@ -37,10 +36,10 @@ inline bool has_agent()
 	return dlsym(RTLD_DEFAULT, "sonde_agent_set_context") != nullptr;
 }
 
-/* With the agent the thread must publish this, and without it nothing. */
+/* The thread must publish this span with the agent, and nothing without it. */
 inline void expect(const std::string &span, const char *where)
 {
-	std::string got = seen(), want = has_agent() ? span : "";
+	std::string got = published(), want = has_agent() ? span : "";
 
 	if (got == want)
 		return;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * odd CASE - peculiar lives of a provider, of contexts and of processes.
+ * edge_cases CASE - unusual providers, contexts and processes.
  *
- * Each case runs with and without the agent, and must end well in both.  With it,
- * the thread must publish what the SDK says is current.
+ * Each case runs with and without the agent, and must succeed in both.  With it, the
+ * thread must publish the SDK's current span.
  */
-#include "seen.h"
+#include "published.h"
 
 #include <atomic>
 #include <cstring>
@@ -48,10 +48,10 @@ std::unique_ptr<sdk::trace::SpanProcessor> to_stderr()
 		opentelemetry::exporter::trace::OStreamSpanExporterFactory::Create(std::cerr));
 }
 
-/* Spans within each other, and what is seen of them. */
+/* Nested spans, and what is published. */
 void nest(trace::TracerProvider &provider)
 {
-	auto tracer = provider.GetTracer("odd");
+	auto tracer = provider.GetTracer("edge_cases");
 
 	expect("", "before");
 	{
@@ -72,7 +72,7 @@ void nest(trace::TracerProvider &provider)
 	expect("", "after");
 }
 
-/* All the ways to make one. */
+/* All ways to create a provider. */
 void providers()
 {
 	std::vector<std::unique_ptr<sdk::trace::SpanProcessor>> nobody, two;
@@ -92,7 +92,7 @@ void providers()
 	nest(of_context);
 }
 
-/* Static objects go in the reverse order of their making; the span outlives the provider. */
+/* Static objects are destroyed in reverse order; the span outlives the provider. */
 struct keeper {
 	nostd::shared_ptr<trace::Span> span;
 
@@ -110,13 +110,13 @@ void exit_order()
 	static keeper last;
 
 	for (keeper *k : { &first, &last }) {
-		k->span = provider->GetTracer("odd")->StartSpan("kept");
+		k->span = provider->GetTracer("edge_cases")->StartSpan("kept");
 		trace::Scope in(k->span);
 		expect(id_of(*k->span), "kept");
 	}
 }
 
-/* Threads are in contexts already while the provider is being made. */
+/* Threads have contexts before the provider exists. */
 void late_provider()
 {
 	std::atomic<bool> stop{ false };
@@ -137,7 +137,7 @@ void late_provider()
 		thread.join();
 }
 
-/* What a storage of the program's own holds to be current, we cannot follow. */
+/* A context storage supplied by the program cannot be followed. */
 class own_storage : public context::RuntimeContextStorage
 {
 	context::Context current;
@@ -163,7 +163,7 @@ void custom_storage()
 	context::RuntimeContext::SetRuntimeContextStorage(
 		nostd::shared_ptr<context::RuntimeContextStorage>(new own_storage));
 	auto provider = sdk::trace::TracerProviderFactory::Create(to_stderr());
-	auto span = provider->GetTracer("odd")->StartSpan("span");
+	auto span = provider->GetTracer("edge_cases")->StartSpan("span");
 	trace::Scope in(span);
 
 	expect("", "a storage of its own");
@@ -172,7 +172,7 @@ void custom_storage()
 void forks()
 {
 	auto provider = sdk::trace::TracerProviderFactory::Create(to_stderr());
-	auto span = provider->GetTracer("odd")->StartSpan("around");
+	auto span = provider->GetTracer("edge_cases")->StartSpan("around");
 	trace::Scope in(span);
 
 	for (int i = 0; i < 20; i++) {
@@ -181,7 +181,7 @@ void forks()
 
 		if (child == 0) {
 			expect(id_of(*span), "in a child");
-			auto inner = provider->GetTracer("odd")->StartSpan("child's");
+			auto inner = provider->GetTracer("edge_cases")->StartSpan("child's");
 			trace::Scope in_inner(inner);
 			expect(id_of(*inner), "in a span of the child");
 			_exit(0);
@@ -192,7 +192,7 @@ void forks()
 	}
 }
 
-/* Libraries with code that uses the SDK, or is one, come and go. */
+/* Load and unload libraries that use the SDK or contain one. */
 void plugin(const char *name)
 {
 	for (int i = 0; i < 3; i++) {
@@ -207,7 +207,7 @@ void plugin(const char *name)
 		dlclose(library);
 	}
 }
-/* Be looked at, until there is no more to read. */
+/* Wait for inspection until the standard input ends. */
 void waits()
 {
 	auto provider = sdk::trace::TracerProviderFactory::Create(to_stderr());

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ways to change the current span, looked at from inside: scenes.py NAME; run by the SDK's Python under the agent.
+"""Ways to change the current span: scenarios.py NAME; run by the SDK's Python under the agent.
 
-Prints what was published, in numbers: right, none (and rightly so), unknown,
-missing and wrong.  Exit 77 where the scene cannot be played.
+Prints how often the published span was right, none (and rightly so), unknown, missing and
+wrong.  Exit code 77 if the scenario cannot run here.
 """
 import asyncio
 import concurrent.futures
@@ -16,14 +16,14 @@ import threading
 import time
 
 from opentelemetry import context, trace
-from opentelemetry.context import attach, detach  # by their names, before anything could be replaced
+from opentelemetry.context import attach, detach  # before the agent hooks anything
 from opentelemetry.sdk.trace import TracerProvider
 
 from published import Probe
 
 STEPS = 7
 TASKS = 11
-TRACER = TracerProvider().get_tracer("scenes")
+TRACER = TracerProvider().get_tracer("scenarios")
 probe = Probe()
 
 
@@ -45,14 +45,14 @@ def nested():
         probe()
         detach(token)
         probe()
-        detach(token)  # used twice: the API logs that, and all stays as it was
+        detach(token)  # used twice: the API logs that, without effect
         probe()
         with trace.use_span(trace.INVALID_SPAN):
             probe()
 
 
 def remote():
-    """A span of another process is not one that this one works in."""
+    """The remote parent of a request is not published."""
     parent = trace.NonRecordingSpan(trace.SpanContext(7, 9, True, trace.TraceFlags(1)))
     with trace.use_span(parent):
         probe()
@@ -118,7 +118,7 @@ async def steps():
                 await asyncio.sleep(0)
 
 
-async def turmoil():
+async def mixed_tasks():
     loop = asyncio.get_running_loop()
     probe()
     with span():
@@ -138,18 +138,18 @@ async def turmoil():
 
 
 def tasks():
-    asyncio.run(turmoil())
-    asyncio.run(turmoil(), debug=True)
+    asyncio.run(mixed_tasks())
+    asyncio.run(mixed_tasks(), debug=True)
 
 
 def eager_tasks():
-    """Their first step is inside of the call that makes them."""
+    """Their first step runs inside the call that creates them."""
     if not hasattr(asyncio, "eager_task_factory"):
         skip("this Python has no eager tasks")
 
     async def eager():
         asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
-        await turmoil()
+        await mixed_tasks()
 
     asyncio.run(eager())
 
@@ -157,7 +157,7 @@ def eager_tasks():
 def uvloop():
     module = need("uvloop")
     loop = module.new_event_loop()
-    loop.run_until_complete(turmoil())
+    loop.run_until_complete(mixed_tasks())
     loop.close()
     with span():
         pass
@@ -236,16 +236,16 @@ def need(name):
     try:
         return __import__(name)
     except ImportError:
-        skip(f"there is no {name}")
+        skip(f"{name} is not installed")
 
 
-def skip(why):
-    print(why)
+def skip(reason):
+    print(reason)
     sys.exit(77)
 
 
-SCENES = [nested, remote, generators, contexts, threads, tasks, eager_tasks, uvloop, trio, greenlets, gevent, forks]
+SCENARIOS = [nested, remote, generators, contexts, threads, tasks, eager_tasks, uvloop, trio, greenlets, gevent, forks]
 
 if __name__ == "__main__":
-    {scene.__name__: scene for scene in SCENES}[sys.argv[1]]()
+    {scenario.__name__: scenario for scenario in SCENARIOS}[sys.argv[1]]()
     print(json.dumps(probe.counts))

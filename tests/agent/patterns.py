@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Spans of sonde.h in known patterns, against what the program noted itself."""
+"""Spans of sonde.h in known patterns, compared with the truth that the program writes."""
 import check
 from harness import ROOM, each, main, workload
 
 
 @each(("nested", 11), ("moved", 53), ("interleaved", 11), ("forked", 53), ("executed", 53))
-def spans_are_as_the_program_knows_them(pattern, rounds):
+def recorded_spans_match_the_truth(pattern, rounds):
     check.check(workload("agent-spans", "@", pattern, rounds), ROOM)
 
 

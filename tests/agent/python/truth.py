@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program notes of its own spans, for check.py.
+"""Write the truth about a program's spans, for check.py.
 
-When a span began and ended is what the SDK says, which looks at the clock in the
-midst of its work.  A thread's first event takes longer, as the agent then gets
-it a ring; so that is one of a span that is not noted.
+The begin and end of a span are the SDK's times, which it takes in the middle of its
+work.  The first event of a thread takes longer, because the agent acquires a ring for
+it; so each thread begins with a span that is not in the truth file.
 
-CPU time is charged to the span that the thread is in, at each switch that the
-program makes.  So a span is begun, entered, left and ended in separate steps,
-and what the SDK does to begin and end a child is its parent's time.
+CPU time belongs to the current span of the thread, and is read at each switch that the
+program makes.  So a span is begun, entered, left and ended in separate steps, and the
+SDK's work to begin and end a child belongs to its parent.
 """
 import contextlib
 import json
@@ -18,7 +18,7 @@ import time
 from opentelemetry import context, trace
 
 CLOCK = time.CLOCK_MONOTONIC
-SLOWNESS = 2  # between a look at the clock and the switch itself lies more than in a program in C
+SLOWNESS = 2  # a switch takes longer after reading the clock than in a C program
 
 
 def now():
@@ -26,36 +26,36 @@ def now():
 
 
 def on_our_clock(wall):
-    """A time of the SDK.  Nothing must come between the looks at both clocks, so the closest of three counts."""
-    looks = []
+    """Convert a time of the SDK.  Uses the closest of three pairs of clock readings."""
+    pairs = []
     for _ in range(3):
         before, other, after = now(), time.time_ns(), now()
-        looks.append((after - before, (before + after) // 2 - other))
-    return wall + min(looks)[1]
+        pairs.append((after - before, (before + after) // 2 - other))
+    return wall + min(pairs)[1]
 
 
-class Notes:
-    """Of a program, which may fork; all go to one file."""
+class Truth:
+    """The truth of a program and its forked children, in one file."""
 
     def __init__(self, path, tracer, timed=True):
         self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.tracer = tracer
         self.timed = timed
         self.lock = threading.Lock()
-        self.of_thread = threading.local()  # `marked`: its CPU time, when it last entered a span
+        self.of_thread = threading.local()  # `marked`: its CPU time when it last entered a span
 
     def write(self, note):
         os.write(self.file, (json.dumps(note) + "\n").encode())
 
     def enter(self, note):
-        """This thread works for this span from now on; None: for nobody that counts."""
+        """This thread works for this span from now on; None: for no span that counts."""
         if note and self.timed:
             with self.lock:
                 note["switches"] += SLOWNESS
         self.of_thread.marked = time.thread_time_ns()
 
     def leave(self, note):
-        """Until now it did."""
+        """This thread no longer works for this span."""
         used = time.thread_time_ns()
         if note and self.timed:
             with self.lock:  # several threads may be in one span
@@ -87,7 +87,7 @@ class Notes:
 
     @contextlib.contextmanager
     def span(self, name, outer=None, **more):
-        """outer: the note of the span that the thread is in, if its time is of interest."""
+        """outer: the note of the thread's current span, if its time counts."""
         span, note = self.begin(name, **more)
         inside = trace.set_span_in_context(span)
         self.leave(outer)
@@ -103,7 +103,7 @@ class Notes:
 
 
 def burn(ns):
-    """Have this much CPU time."""
+    """Use this much CPU time."""
     end = time.thread_time_ns() + ns
     while time.thread_time_ns() < end:
         pass

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is seen and done from outside: `sonde run`, `sonde doctor --pid`, `sonde spans`."""
+"""Commands on a process with the agent: `sonde run`, `sonde doctor --pid`, `sonde spans`."""
 import contextlib
 import json
 import os
@@ -11,32 +11,32 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
 from harness import (Background, ROOM, SONDE, WORKLOADS, equal, main, require, run, test,  # noqa: E402
                      wait_until)
 
-ENOUGH = 7  # spans in a second, in which a busy machine lets hundreds begin, or some
+ENOUGH = 7  # spans in a second; a busy host handles at least some
 
 
 @contextlib.contextmanager
 def orders(*before):
     with Background([*before, str(WORKLOADS / "agent-orders")], gate=False) as process:
         process.process.stdout.readline()
-        wait_until(lambda: run(SONDE, "spans", "--pid", process.pid, expect=None).returncode == 0, "an order is taken")
+        wait_until(lambda: run(SONDE, "spans", "--pid", process.pid, expect=None).returncode == 0, "an order is handled")
         yield process
 
 
 def names(pid, *options):
-    said = json.loads(run(SONDE, "spans", "--json", "--pid", pid, *options).stdout)
-    return {n["name"]: n for n in said}
+    reply = json.loads(run(SONDE, "spans", "--json", "--pid", pid, *options).stdout)
+    return {n["name"]: n for n in reply}
 
 
-def orders_are_taken(process):
-    """Some more than until now."""
+def wait_for_orders(process):
+    """Wait until a few more orders are handled."""
     before = names(process.pid)["order"]["count"]
-    wait_until(lambda: names(process.pid)["order"]["count"] > before + 2, "more orders are taken")
+    wait_until(lambda: names(process.pid)["order"]["count"] > before + 2, "more orders are handled")
 
 
 def doctor(pid):
-    said = json.loads(run(SONDE, "doctor", "--json", "--pid", pid).stdout)
-    equal(said["pid"], int(pid), "pid")
-    return {f["name"]: f for f in said["features"]}
+    reply = json.loads(run(SONDE, "doctor", "--json", "--pid", pid).stdout)
+    equal(reply["pid"], int(pid), "pid")
+    return {f["name"]: f for f in reply["features"]}
 
 
 def recorded_names(pid):
@@ -49,8 +49,8 @@ def recorded_names(pid):
 @test
 def names_are_listed_and_counted():
     with orders() as process:
-        wait_until(lambda: names(process.pid).get("order", {}).get("count", 0) > 3, "orders are taken")
-        orders_are_taken(process)
+        wait_until(lambda: names(process.pid).get("order", {}).get("count", 0) > 3, "orders are handled")
+        wait_for_orders(process)
         after = names(process.pid)
         equal(sorted(after), ["order", "order.line"], "names")
         require(all(n["on"] for n in after.values()), f"not all are on: {after}")
@@ -62,7 +62,7 @@ def a_name_that_is_off_is_not_recorded_until_it_is_on_again():
         both = recorded_names(process.pid)
         require(both.get("order", 0) > ENOUGH and both.get("order.line", 0) > ENOUGH, f"recorded: {both}")
         equal(names(process.pid, "--off", "*.line")["order.line"]["on"], False, "order.line is on")
-        orders_are_taken(process)  # so what had begun has ended
+        wait_for_orders(process)  # open spans have ended
         one = recorded_names(process.pid)
         require(one.get("order", 0) > ENOUGH and "order.line" not in one, f"recorded with one off: {one}")
         names(process.pid, "--on", "*")
@@ -73,12 +73,12 @@ def a_name_that_is_off_is_not_recorded_until_it_is_on_again():
 @test
 def names_can_be_off_from_the_start():
     with orders(SONDE, "run", "--off", "order.*") as process:
-        wait_until(lambda: "order.line" in names(process.pid), "a line is taken")
+        wait_until(lambda: "order.line" in names(process.pid), "a line is handled")
         equal({n: s["on"] for n, s in names(process.pid).items()}, {"order": True, "order.line": False}, "names")
 
 
 @test
-def doctor_says_what_is_seen_of_a_process():
+def doctor_lists_what_it_finds_in_a_process():
     with orders() as process:
         wait_until(lambda: doctor(process.pid)["spans"]["ok"], "spans are seen")
         features = doctor(process.pid)
@@ -87,43 +87,43 @@ def doctor_says_what_is_seen_of_a_process():
 
 
 @test
-def doctor_says_why_nothing_is_seen():
+def doctor_explains_why_it_finds_nothing():
     with Background(["sleep", "60"], gate=False) as process:
         features = doctor(process.pid)
-        require(not any(f["ok"] for f in features.values()), f"something is seen: {features}")
+        require(not any(f["ok"] for f in features.values()), f"something is found: {features}")
         require("sonde run" in features["agent"]["remedy"], features["agent"]["remedy"])
     done = run(SONDE, "doctor", "--pid", process.pid, expect=1)
-    equal(done.stderr, f"sonde: there is no process {process.pid}\n", "of a process that is gone")
+    equal(done.stderr, f"sonde: there is no process {process.pid}\n", "after the process has exited")
 
 
 @test
-def a_process_without_spans_has_no_switches():
+def spans_of_a_process_without_agent_are_refused():
     with Background(["sleep", "60"], gate=False) as process:
         done = run(SONDE, "spans", "--pid", process.pid, expect=1)
         require(f"see 'sonde doctor --pid {process.pid}'" in done.stderr, done.stderr)
 
 
 @test
-def run_changes_nothing_but_the_preload():
+def run_changes_only_the_preload():
     show = ["sh", "-c", "env | grep -v '^_=' | sort; ls /proc/self/fd; kill -TERM $$"]
     plain, under = run(*show, expect=-15), run(SONDE, "run", *show, expect=-15)
     lines = [line for line in under.stdout.splitlines() if not line.startswith("LD_PRELOAD=")]
     equal(lines, plain.stdout.splitlines(), "environment and open files")
     require("libsonde-agent.so" in under.stdout, "the agent is not preloaded")
-    equal(under.stderr, plain.stderr, "words")
+    equal(under.stderr, plain.stderr, "stderr")
 
 
 @test
-def run_puts_the_agent_before_what_is_preloaded():
+def run_puts_the_agent_before_other_preloads():
     done = run(SONDE, "run", SONDE, "run", "sh", "-c", "echo $LD_PRELOAD", env=os.environ | {"LD_PRELOAD": "libc.so.6"})
     equal([pathlib.Path(p).name.split(".so")[0] for p in done.stdout.strip().split(":")], ["libsonde-agent", "libc"],
           "preloaded")
 
 
 @test
-def run_names_what_cannot_be_started():
+def run_names_a_program_that_cannot_be_started():
     done = run(SONDE, "run", "--", "./no-such-program", expect=1)
-    equal(done.stderr, "sonde: cannot execute './no-such-program': No such file or directory\n", "words")
+    equal(done.stderr, "sonde: cannot execute './no-such-program': No such file or directory\n", "stderr")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "known.h"
+#include "true_span.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 
 enum { SPANS_MAX = 20000 };
 
-static struct known ended[SPANS_MAX];
+static struct true_span ended[SPANS_MAX];
 static int ended_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static __thread struct known *current;
+static __thread struct true_span *current;
 static __thread uint64_t since; /* CPU time at the last switch */
 
 static uint64_t read_clock(clockid_t clock)
@@ -23,7 +23,7 @@ static uint64_t read_clock(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-uint64_t known_clock(void)
+uint64_t true_span_clock(void)
 {
 	return read_clock(CLOCK_MONOTONIC);
 }
@@ -39,49 +39,49 @@ static void account(void)
 	since = now;
 }
 
-void known_begin(struct known *known, struct sonde_site *site)
+void true_span_begin(struct true_span *s, struct sonde_site *site)
 {
-	memset(known, 0, sizeof(*known));
-	known->name = site->name;
-	known->tid = gettid();
-	known->before = current;
+	memset(s, 0, sizeof(*s));
+	s->name = site->name;
+	s->tid = gettid();
+	s->before = current;
 	account();
-	current = known;
-	known->begin = known_clock();
-	sonde_begin(site, &known->span);
+	current = s;
+	s->begin = true_span_clock();
+	sonde_begin(site, &s->span);
 }
 
-void known_end(struct known *known)
+void true_span_end(struct true_span *s)
 {
-	if (current == known) {
+	if (current == s) {
 		account();
-		current = known->before;
+		current = s->before;
 	}
-	sonde_end(&known->span);
-	known->end = known_clock();
-	known->end_tid = gettid();
+	sonde_end(&s->span);
+	s->end = true_span_clock();
+	s->end_tid = gettid();
 	pthread_mutex_lock(&lock);
 	if (ended_count < SPANS_MAX)
-		ended[ended_count++] = *known;
+		ended[ended_count++] = *s;
 	pthread_mutex_unlock(&lock);
 }
 
-void known_leave(struct known *known)
+void true_span_detach(struct true_span *s)
 {
 	account();
-	current = known->before;
-	sonde_detach(&known->span);
+	current = s->before;
+	sonde_detach(&s->span);
 }
 
-void known_enter(struct known *known)
+void true_span_attach(struct true_span *s)
 {
-	known->before = current;
+	s->before = current;
 	account();
-	current = known;
-	sonde_attach(&known->span);
+	current = s;
+	sonde_attach(&s->span);
 }
 
-void known_burn(unsigned int us)
+void burn_cpu(unsigned int us)
 {
 	uint64_t end = read_clock(CLOCK_THREAD_CPUTIME_ID) + us * 1000u;
 
@@ -102,7 +102,7 @@ static void write_hex(FILE *file, const char *key, const uint8_t *bytes, size_t 
 	fprintf(file, "\", ");
 }
 
-int known_write(const char *path)
+int true_span_write(const char *path)
 {
 	FILE *file = fopen(path, "ae");
 
@@ -110,7 +110,7 @@ int known_write(const char *path)
 		perror(path);
 		return 1;
 	}
-	for (struct known *k = ended; k < ended + ended_count; k++) {
+	for (struct true_span *k = ended; k < ended + ended_count; k++) {
 		fprintf(file, "{");
 		write_hex(file, "trace", k->span.trace, 16);
 		write_hex(file, "span", k->span.id, 8);
