@@ -29,22 +29,22 @@ struct span_set {
 void span_set_done(struct span_set *set);
 
 /*
- * Add an inferred span; its ids, times, names, flags and thread are taken from `span`, its place in
- * a tree from parent_id.  Ignored if the set or the model already has a span with these ids.
+ * Adds an inferred span with the ids, times, names, flags and thread of `span`; parent_id decides
+ * where in a tree it is.  Ignores a span if the set or the model has one with the same ids.
  */
 void span_set_add(struct span_set *set, const struct span *span);
 
-/* The id of a name, to be used in a span that is added. */
+/* The id of a name, for a span to be added. */
 str_id span_set_intern(struct span_set *set, const char *name);
 
-/* After the last span_set_add(): join the inferred spans into trees. */
+/* Call after the last span_set_add(): links the inferred spans into trees. */
 void span_set_finish(struct span_set *set);
 
-size_t span_set_count(const struct span_set *set); /* ids are below */
+size_t span_set_count(const struct span_set *set); /* ids are 1 to count - 1 */
 const struct span *span_set_at(const struct span_set *set, span_id id);
 const char *span_set_string(const struct span_set *set, str_id id);
 
-/* How many roots the trace of a span has. */
+/* Number of roots in the trace of a span. */
 size_t span_set_root_count(const struct span_set *set, span_id id);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: the bytes of a capture.  Its checksums are made right again, so that
- * bent records reach the model.  Whatever they say, the leaves of each path tile
- * the time that was asked for, and giving up old time breaks nothing.
+ * Input: the bytes of a capture.  The fuzzer corrects the checksums, so that damaged records
+ * reach the model.  For any records, the leaves of each path cover the whole period without
+ * gap or overlap, and model_forget() leaves a valid model.
  */
 #include <assert.h>
 

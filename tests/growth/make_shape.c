@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_shape SHAPE N FILE - a capture that is large in one direction, N things long.
+ * make_shape SHAPE N FILE - write a capture that is large in one dimension, with N items.
  *
  * Each shape stresses one way in which an analysis can be slower than linear: a long timeline, a
  * deep tree, a wide tree, a long queue, many threads, many requests.
@@ -152,7 +152,7 @@ static void put_id(uint8_t *id, size_t size, uint64_t n)
 		id[size - 1 - i] = n >> 8 * i;
 }
 
-/* Spans count from 1. */
+/* Spans are numbered from 1. */
 static void spans(struct shape *s, uint64_t trace, uint64_t id, uint64_t parent, nsec_t from,
 		  nsec_t to, uint32_t tid)
 {
@@ -227,14 +227,14 @@ static void shape_thread(struct shape *s, size_t n)
 	enters(s, 1, 0, 1, 1);
 }
 
-/* Nested spans of which no thread is known. */
+/* Nested spans without a thread. */
 static void shape_deep(struct shape *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		spans(s, 1, i + 1, i, i * STEP, (4 * n - i) * STEP, 0);
 }
 
-/* Nested spans of one thread, which says so, and which is in a wait now and then. */
+/* Nested spans of one thread, with contexts and occasional waits. */
 static void shape_nested(struct shape *s, size_t n)
 {
 	begin(s, 1, 1, 0);
@@ -249,7 +249,7 @@ static void shape_nested(struct shape *s, size_t n)
 	}
 }
 
-/* A root with many children, each on a thread of its own that works for the root before. */
+/* A root with many children, each on its own thread, which works for the root before. */
 static void shape_wide(struct shape *s, size_t n)
 {
 	spans(s, 1, 1, 0, 0, n * STEP, 1);
@@ -267,7 +267,7 @@ static void shape_wide(struct shape *s, size_t n)
 	}
 }
 
-/* All threads queue for one lock, and each hands it to the next, twice. */
+/* All threads queue for one lock, and each passes it to the next, twice. */
 static void shape_lock(struct shape *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -283,7 +283,7 @@ static void shape_lock(struct shape *s, size_t n)
 	}
 }
 
-/* A request, over a connection of its own, to a service that calls another one. */
+/* A request over its own connection to a service that calls another one. */
 static void request(struct shape *s, size_t i, nsec_t at)
 {
 	uint64_t front = 10 + 4 * i, back = front + 2;
@@ -332,7 +332,7 @@ static void shape_calls(struct shape *s, size_t n)
 	says(s, 10, 9, end + 100, MESSAGE_RECEIVE, 100);
 }
 
-/* An event loop with two requests, of which nothing tells apart the calls for each. */
+/* An event loop with two requests and calls that cannot be attributed to either. */
 static void shape_loop(struct shape *s, size_t n)
 {
 	begin(s, 1, 1, 0);
@@ -350,7 +350,7 @@ static void shape_loop(struct shape *s, size_t n)
 	runs(s, 1, 0, n * STEP + 1000);
 }
 
-/* Processes, each created by the one before, and all for the request that the first one got. */
+/* Processes, each created by the one before, all for the request that the first one received. */
 static void shape_processes(struct shape *s, size_t n)
 {
 	begin(s, 1, 1, 0);
@@ -366,7 +366,7 @@ static void shape_processes(struct shape *s, size_t n)
 	sends(s, 11, 1, 9, n * STEP, 100);
 }
 
-/* Threads of one process, each of which sleeps once, calls once and works for a span. */
+/* Threads of one process, each with one sleep, one call and work for a span. */
 static void shape_threads(struct shape *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -383,7 +383,7 @@ static void shape_threads(struct shape *s, size_t n)
 	}
 }
 
-/* Many tids used again, and spans that name them. */
+/* Many reused tids, and spans with these tids. */
 static void shape_reuse(struct shape *s, size_t n)
 {
 	begin(s, 2, 2, 0);
@@ -395,7 +395,7 @@ static void shape_reuse(struct shape *s, size_t n)
 	}
 }
 
-/* Traces of two spans, each of a service of its own. */
+/* Traces of two spans, each with its own service. */
 static void shape_traces(struct shape *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * serve - preloaded into the program SERVE_PROGRAM, run it again and again in forks of one process.
+ * serve - a preloaded library that runs SERVE_PROGRAM many times, in forks of one process.
  *
- * Under valgrind most of a short run is spent on starting it and on translating the same code
- * again.  A fork has both behind it.  Each line of standard input is a command line, its words
- * separated by tabs; an empty word list ends the program.  Each run is answered by a line with its
- * process id and its wait status.  What a run prints goes to /dev/null.
+ * Under valgrind, a short run spends most of its time on start-up and on translating the same code
+ * again.  A fork skips both.  Each line of standard input is a command line, with words separated
+ * by tabs; an empty line ends the program.  For each run, the library prints a line with its
+ * process id and its wait status.  The output of the run itself goes to /dev/null.
  */
 #include <dlfcn.h>
 #include <errno.h>

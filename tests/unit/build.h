@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build - captures made by hand, for tests.
+ * build - hand-written captures for tests.
  *
  *	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(scratch("x"));
  *	build_add(w, REC(RUN, run, 200, 17, .start = 100));
  *	build_close(w);
  *
- * What cannot fail in a working program is not reported but ends the test.
+ * Unexpected failures abort the test.
  */
 #ifndef SONDE_TESTS_BUILD_H
 #define SONDE_TESTS_BUILD_H
@@ -14,7 +14,7 @@
 #include "base/base.h"
 #include "event/capture.h"
 
-/* A record of its kind at a time, about a thread; the rest are its other fields. */
+/* A record of a kind, time and thread; further arguments initialise its other fields. */
 #define REC(KIND, type, when, thread, ...) \
 	(&(struct record_##type){ .head = { .time = (when), \
 					    .tid = (thread), \
@@ -23,7 +23,7 @@
 				  __VA_ARGS__ } \
 		  .head)
 
-/* The path of a file in a directory that is removed with all its files when the test ends. */
+/* The path of a file in a temporary directory, which is removed when the test ends. */
 const char *scratch(const char *name);
 
 extern const struct capture_meta build_meta;
@@ -36,12 +36,12 @@ void build_stack(struct capture_writer *w, nsec_t time, uint32_t stack, uint16_t
 		 uint16_t user_count);
 void build_close(struct capture_writer *w); /* does not free it */
 
-/* One of each kind, with strings, in two blocks of records; times 1000 to 1000 + kinds. */
+/* One record of each kind, with strings, in two blocks; times 1000 to 1000 + kinds. */
 void build_all_kinds(struct capture_writer *w);
 
 /*
- * Runs fn in a child and returns its exit code.  It is 1 if a check failed there,
- * which is a failure of this test, too.
+ * Runs fn in a child process and returns its exit code.  A failed check in the child fails this
+ * test, too, and the code is 1.
  */
 int in_child(void (*fn)(void));
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spans - for tests of readers of spans: what came of some bytes.
+ * spans - for tests of span readers: the records that a reader makes from some bytes.
  *
  *	_cleanup_(result_done) struct result r = read_json(zipkin_open_memory, "[{'id':'1'}]");
  *
- * JSON is written with ' for ", as nobody can read it otherwise.
+ * JSON is written with ' instead of ", which needs no escapes in C.
  */
 #ifndef SONDE_TESTS_SPANS_H
 #define SONDE_TESTS_SPANS_H
@@ -30,7 +30,7 @@ static inline void result_done(struct result *r)
 	vec_done(&r->attributes);
 }
 
-/* Attributes stand before their span, and are of its time and thread. */
+/* Attributes come before their span and have its time and thread. */
 static inline void check_attributes(const struct result *r, size_t from,
 				    const struct record_span *span)
 {
@@ -77,7 +77,7 @@ static inline struct result read_bytes(open_memory_fn *read, const void *data, s
 	struct result r = { 0 };
 	const struct record *record;
 	nsec_t last = 0;
-	size_t told = 0;
+	size_t checked = 0;
 
 	r.code = read("x.json", data, size, &r.input, &r.err);
 	if (r.code < 0) {
@@ -94,8 +94,8 @@ static inline struct result read_bytes(open_memory_fn *read, const void *data, s
 		CHECK_INT(record->kind, RECORD_SPAN);
 		CHECK_INT(record->words, sizeof(struct record_span) / 8);
 		*vec_push(&r.spans) = *(const struct record_span *)record;
-		check_attributes(&r, told, (const struct record_span *)record);
-		told = r.attributes.count;
+		check_attributes(&r, checked, (const struct record_span *)record);
+		checked = r.attributes.count;
 	}
 	return r;
 }

@@ -64,7 +64,7 @@ void story_wait_packet(struct story *s, uint32_t tid, nsec_t start, nsec_t end)
 			 .ready = STATE_READY, .context = WAKE_SOFTIRQ, .vector = VECTOR_NET_RX));
 }
 
-/* Ports are numbered as sockets are. */
+/* Ports have the numbers of their sockets. */
 static void story_socket(struct story *s, uint64_t socket, uint64_t peer)
 {
 	struct socket_address address = { .family = AF_INET,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small stories of one process, and who is said to have held its lock. */
+/* Small models of one process, and the reported holders of locks. */
 #include "analyse/account.h"
 
 #include "story.h"
@@ -7,7 +7,6 @@
 
 enum { LOCK = 0x7000 };
 
-/* Of threads 1 to count. */
 static struct story process_of(uint32_t count)
 {
 	struct story s = { 0 };
@@ -25,7 +24,7 @@ static void queues(struct story *s, uint32_t tid, nsec_t from, nsec_t to, uint32
 			 .object_kind = OBJECT_FUTEX, .object = LOCK));
 }
 
-/* Of the lock that thread 1 waits for. */
+/* The holder of the lock that thread 1 waits for. */
 static void check_holder(const struct story *s, nsec_t to, uint32_t tid, nsec_t held)
 {
 	_cleanup_(model_freep) struct model *model = story_model(s);
@@ -43,7 +42,7 @@ static void check_holder(const struct story *s, nsec_t to, uint32_t tid, nsec_t 
 	account_done(&a);
 }
 
-TEST(who_holds_a_lock_is_who_gives_it)
+TEST(the_thread_that_releases_a_lock_is_its_holder)
 {
 	_cleanup_(story_done) struct story s = process_of(2);
 
@@ -53,8 +52,8 @@ TEST(who_holds_a_lock_is_who_gives_it)
 	check_holder(&s, 60, 2, 40);
 }
 
-/* 3 holds it till 90, and gives it to 2, who gives it to 1. */
-TEST(who_waited_for_it_too_and_passes_it_on_is_not_who_held_it)
+/* 3 holds the lock until 90 and passes it to 2, which passes it to 1. */
+TEST(a_waiter_that_passes_the_lock_on_is_not_its_holder)
 {
 	_cleanup_(story_done) struct story s = process_of(3);
 
@@ -66,7 +65,7 @@ TEST(who_waited_for_it_too_and_passes_it_on_is_not_who_held_it)
 	check_holder(&s, 100, 3, 80);
 }
 
-TEST(but_it_is_if_it_kept_it_for_longer)
+TEST(a_waiter_that_keeps_the_lock_longest_is_its_holder)
 {
 	_cleanup_(story_done) struct story s = process_of(3);
 
@@ -84,7 +83,7 @@ static void is_ready(struct story *s, uint32_t tid, nsec_t from, nsec_t to)
 			 .flags = INTERVAL_PREEMPTED));
 }
 
-/* The node of waits for a CPU of thread 1, which were the only ones. */
+/* The node of thread 1's waits for a CPU, the only ones. */
 static const struct node *ready_node(const struct model *model, nsec_t to, struct account *ret)
 {
 	account_of_thread(model, model_find_thread(model, 1, 0), 0, to, ret);
@@ -116,7 +115,7 @@ TEST(a_wait_for_a_cpu_names_the_other_thread_of_the_same_process)
 	CHECK_INT(a.shares.items[node->shares + 1].time, 5);
 }
 
-TEST(a_thread_never_waits_for_a_cpu_that_ran_this_thread)
+TEST(a_thread_has_no_share_in_its_own_wait_for_a_cpu)
 {
 	_cleanup_(story_done) struct story s = process_of(1);
 
@@ -124,7 +123,7 @@ TEST(a_thread_never_waits_for_a_cpu_that_ran_this_thread)
 	story_run(&s, 1, 0, 10);
 	story_run(&s, 9, 10, 12);
 	is_ready(&s, 1, 10, 30);
-	story_run(&s, 1, 12, 40); /* contradicts its wait */
+	story_run(&s, 1, 12, 40); /* contradicts the wait */
 
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	_cleanup_(account_done) struct account a;
@@ -152,8 +151,8 @@ static void waits_for_disk(struct story *s, uint32_t tid, nsec_t from, nsec_t to
 			 .object_kind = OBJECT_BLOCK_DEVICE, .object = DISK));
 }
 
-/* One request spans both waits, one is in each, one between them, one behind them. */
-TEST(a_wait_for_a_disk_is_shared_with_what_was_in_its_queue)
+/* One I/O spans both waits, one is in each, one between them, one after them. */
+TEST(io_in_the_queue_has_a_share_in_a_wait_for_the_disk)
 {
 	_cleanup_(story_done) struct story s = process_of(1);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a model makes of contexts and attributes.  Those of a thread are written
- * as in "1 10-20, ? 20-30, 2s 30-": the span, or - for none, or ? if it is not
- * known; s if it was seen, not told; since when and until when.
+ * Contexts and attributes of a model.  The contexts of a thread are written as
+ * "1 10-20, ? 20-30, 2o 30-": the span, - for none or ? for unknown, then o if the context was
+ * observed and not reported; start and end.
  */
 #include "story.h"
 #include "test.h"
@@ -23,7 +23,7 @@ static char *contexts_of(const struct model *model, thread_id id)
 			fprintf(file, "%u", model_span_ref(model, c.context.ref)->id[0]);
 		else
 			fputc('-', file);
-		fprintf(file, "%s %" PRIu64 "-", c.context.flags & CONTEXT_OBSERVED ? "s" : "",
+		fprintf(file, "%s %" PRIu64 "-", c.context.flags & CONTEXT_OBSERVED ? "o" : "",
 			c.context.start);
 		more = model_context_next(model, id, &c);
 		if (more)
@@ -41,12 +41,12 @@ static void check_contexts(const struct story *s, uint32_t tid, const char *want
 	CHECK_STR(got, want);
 }
 
-TEST(what_is_told_holds_from_then_on)
+TEST(a_reported_context_is_valid_from_its_time_on)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
 	story_context(&s, 1, 10, 1);
-	story_context(&s, 1, 15, 1); /* nothing new */
+	story_context(&s, 1, 15, 1); /* the same again */
 	story_context(&s, 2, 20, 3);
 	story_context(&s, 1, 20, 0);
 	story_unknown(&s, 1, 30);
@@ -56,29 +56,29 @@ TEST(what_is_told_holds_from_then_on)
 	check_contexts(&s, 3, "");
 }
 
-TEST(since_when_holds_what_is_seen_is_not_known)
+TEST(the_time_before_an_observed_context_is_unknown)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
 	story_context(&s, 1, 10, 1);
 	story_observed(&s, 1, 20, 30, 2);
 	story_observed(&s, 1, 40, 50, 0);
-	story_observed(&s, 2, 5, 9, 7); /* before it, nothing is known at all */
-	check_contexts(&s, 1, "1 10-20, ? 20-30, 2s 30-40, ? 40-50, -s 50-");
-	check_contexts(&s, 2, "? 5-9, 7s 9-");
+	story_observed(&s, 2, 5, 9, 7); /* before it, unknown */
+	check_contexts(&s, 1, "1 10-20, ? 20-30, 2o 30-40, ? 40-50, -o 50-");
+	check_contexts(&s, 2, "? 5-9, 7o 9-");
 }
 
-TEST(what_was_told_after_the_thread_got_the_cpu_is_doubtful_then)
+TEST(a_report_during_the_slice_of_an_observation_ends_in_doubt)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
 	story_context(&s, 1, 10, 1);
 	story_context(&s, 1, 25, 2);
 	story_observed(&s, 1, 20, 30, 3);
-	check_contexts(&s, 1, "1 10-25, ? 25-30, 3s 30-");
+	check_contexts(&s, 1, "1 10-25, ? 25-30, 3o 30-");
 }
 
-TEST(of_contexts_at_one_time_the_last_holds)
+TEST(the_last_of_several_contexts_at_one_time_counts)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -86,7 +86,7 @@ TEST(of_contexts_at_one_time_the_last_holds)
 	story_context(&s, 1, 10, 2);
 	story_context(&s, 1, 20, 3);
 	story_observed(&s, 1, 20, 20, 4);
-	check_contexts(&s, 1, "2 10-20, 4s 20-");
+	check_contexts(&s, 1, "2 10-20, 4o 20-");
 }
 
 static void add_to(struct model *model, const struct record *r)
@@ -102,7 +102,7 @@ static void add_context(struct model *model, nsec_t since, nsec_t t, uint8_t id)
 			  .flags = since < t ? CONTEXT_OBSERVED : 0));
 }
 
-TEST(what_is_told_late_takes_its_place_and_leaves_no_doubt)
+TEST(a_late_report_is_sorted_in_and_removes_the_doubt)
 {
 	_cleanup_(model_freep) struct model *model = model_new();
 
@@ -114,9 +114,9 @@ TEST(what_is_told_late_takes_its_place_and_leaves_no_doubt)
 	for (int again = 0; again < 2; again++) {
 		model_finish(model);
 		_cleanup_(freep) char *got = contexts_of(model, model_find_thread(model, 1, 0));
-		CHECK_STR(got, "1 10-25, 2 25-28, 3 28-40, ? 40-50, 4s 50-");
+		CHECK_STR(got, "1 10-25, 2 25-28, 3 28-40, ? 40-50, 4o 50-");
 	}
-	/* and goes on behind that */
+	/* and continues after that */
 	add_context(model, 60, 60, 5);
 	add_context(model, 45, 45, 4);
 	model_finish(model);
@@ -124,7 +124,7 @@ TEST(what_is_told_late_takes_its_place_and_leaves_no_doubt)
 	CHECK_STR(got, "1 10-25, 2 25-28, 3 28-40, ? 40-45, 4 45-60, 5 60-");
 }
 
-TEST(a_context_of_a_thread_that_is_gone_stays_with_it)
+TEST(a_late_context_belongs_to_the_exited_thread)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -140,7 +140,7 @@ TEST(a_context_of_a_thread_that_is_gone_stays_with_it)
 	CHECK(!model_thread(model, model_find_thread(model, 1, 25))->timelines[TIMELINE_CONTEXTS]);
 }
 
-TEST(spans_are_found_whether_they_come_before_or_after)
+TEST(contexts_find_spans_that_come_before_or_after)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -161,7 +161,7 @@ TEST(spans_are_found_whether_they_come_before_or_after)
 	CHECK_INT(residency->last, 30);
 	CHECK_INT(model_thread(model, residency->thread)->tid, 1);
 	CHECK_INT(residency->next, 0);
-	/* the third was never told of; finished again, all is the same */
+	/* the third is not recorded; finishing again changes nothing */
 	model_finish(model);
 	CHECK_INT(model_span_ref(model, 3)->id[0], 3);
 	CHECK_INT(model_span_ref(model, 3)->span.i, 0);
@@ -169,7 +169,7 @@ TEST(spans_are_found_whether_they_come_before_or_after)
 		  30);
 }
 
-TEST(each_thread_that_was_in_a_span_stays_once)
+TEST(each_thread_of_a_span_has_one_residency)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -209,7 +209,7 @@ TEST(attributes_go_to_their_spans_in_their_order)
 	add_attribute(&s, 20, 1, 7, ATTRIBUTE_INT, -3);
 	add_attribute(&s, 20, 2, 3, ATTRIBUTE_BOOL, 1);
 	story_span(&s, 10, 20, 2, 0, 1);
-	add_attribute(&s, 30, 2, 5, ATTRIBUTE_STRING, 9); /* told again: the first is taken */
+	add_attribute(&s, 30, 2, 5, ATTRIBUTE_STRING, 9); /* repeated: the first one counts */
 	story_span(&s, 10, 30, 1, 0, 1);
 	story_span(&s, 10, 40, 3, 0, 1);
 	_cleanup_(model_freep) struct model *model = story_model(&s);
@@ -240,7 +240,7 @@ TEST(kinds_of_spans_are_kept)
 	CHECK_INT(model_span(model, (span_id){ 1 })->kind, SPAN_CLIENT);
 }
 
-/* A loop that goes from task to task, of 16 spans at a time. */
+/* An event loop that switches between tasks, with 16 spans at a time. */
 static void print_slices(struct model *model, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++) {
@@ -255,7 +255,7 @@ static void print_slices(struct model *model, uint32_t from, uint32_t to)
 	}
 }
 
-TEST(what_held_at_a_time_is_known_after_all_before_is_forgotten)
+TEST(the_context_at_a_time_survives_forgetting_before_it)
 {
 	_cleanup_(model_freep) struct model *model = model_new();
 	struct context_stretch whole, left;
@@ -266,7 +266,7 @@ TEST(what_held_at_a_time_is_known_after_all_before_is_forgotten)
 	print_slices(model, 1, COUNT);
 	id = model_find_thread(model, 1, 0);
 	CHECK(model_context_from(model, id, t, &whole));
-	/* 16 bytes for each, and some for each span */
+	/* 16 bytes for each context, and some for each span */
 	CHECK(model_memory(model) < COUNT * 20);
 
 	size_t before = model_memory(model);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LTTng's inet_sock_local_in and _out of two machines, whose clocks differ: each
- * segment finds its other side, and the clocks are aligned by them.
+ * LTTng's inet_sock_local_in and _out of two hosts with different clocks: each segment
+ * finds its other side, and the segments align the clocks.
  */
 #include <stdlib.h>
 
@@ -13,13 +13,13 @@
 
 enum { ROUNDS = 10, AHEAD = 5000000 /* ns, of the second clock */ };
 
-struct machine_of {
+struct test_host {
 	struct raw_source source;
 	struct replay *replay;
 };
 
 struct two {
-	struct machine_of machines[2];
+	struct test_host hosts[2];
 	struct align *align;
 	struct model *model;
 };
@@ -34,12 +34,12 @@ static void two_done(struct two *t)
 	align_free(t->align);
 	model_free(t->model);
 	for (int i = 0; i < 2; i++)
-		replay_free(t->machines[i].replay);
+		replay_free(t->hosts[i].replay);
 }
 
 static void play(struct two *t, int host, struct raw_event e)
 {
-	struct machine_of *m = &t->machines[host];
+	struct test_host *m = &t->hosts[host];
 	struct source source = story_source(host);
 	const struct record *record;
 
@@ -84,7 +84,7 @@ static struct raw_event segment(nsec_t time, enum raw_kind kind, uint32_t tid, u
 	return e;
 }
 
-/* Thread 1 of one machine sends, which takes 20 µs; thread 1 of the other sleeps until then. */
+/* Thread 1 of one host sends, which takes 20 µs; thread 1 of the other sleeps until then. */
 static void send(struct two *t, int from, nsec_t time, uint32_t seq)
 {
 	struct raw_event wakes = at(time + 20000, RAW_WAKING, 0);
@@ -99,7 +99,7 @@ static void send(struct two *t, int from, nsec_t time, uint32_t seq)
 	play(t, !from, at(time + 21000, RAW_SOFTIRQ_EXIT, 0));
 }
 
-TEST(segments_without_addresses_find_their_other_side_and_align_clocks)
+TEST(local_segments_find_their_other_side_and_align_clocks)
 {
 	_cleanup_(two_done) struct two t = two_begin();
 

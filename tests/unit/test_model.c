@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a model makes of records.  The states of a thread are written as in
- * "R 0-10, L 10-20": a blank is a gap, of which nothing is known.
+ * Models built from records.  The states of a thread are written as "R 0-10, L 10-20"; a
+ * blank instead of the letter is a gap.
  */
 #include <malloc.h>
 #include <netinet/in.h>
@@ -48,7 +48,7 @@ static uint32_t waker_at(const struct model *model, uint32_t tid, nsec_t t)
 	return cause ? model_thread(model, cause->waker)->tid : 0;
 }
 
-TEST(states_tile_a_threads_life)
+TEST(states_cover_the_life_of_a_thread)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -74,7 +74,7 @@ TEST(states_tile_a_threads_life)
 	CHECK_INT(waker_at(model, 1, 25), 0);
 }
 
-TEST(a_tid_that_is_used_again_is_another_thread)
+TEST(a_reused_tid_is_another_thread)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -83,7 +83,7 @@ TEST(a_tid_that_is_used_again_is_another_thread)
 	story_add(&s, REC(EXIT, exit, 10, 1));
 	story_create(&s, 1, 9, 20);
 	story_run(&s, 1, 20, 30);
-	story_create(&s, 1, 9, 40); /* that exit was lost */
+	story_create(&s, 1, 9, 40); /* the exit record was lost */
 	story_run(&s, 1, 40, 50);
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	thread_id first = model_find_thread(model, 1, 0), second = model_find_thread(model, 1, 25),
@@ -99,7 +99,7 @@ TEST(a_tid_that_is_used_again_is_another_thread)
 	CHECK_INT(model_find_thread(model, 77, 0).i, 0);
 }
 
-TEST(of_many_threads_with_one_tid_the_one_of_that_time_is_found)
+TEST(a_thread_is_found_by_tid_and_time)
 {
 	enum { COUNT = 1000 };
 	_cleanup_(story_done) struct story s = { 0 };
@@ -118,7 +118,7 @@ TEST(of_many_threads_with_one_tid_the_one_of_that_time_is_found)
 		  90 + 10 * COUNT);
 }
 
-TEST(what_was_lost_is_a_gap)
+TEST(lost_records_are_a_gap)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -134,26 +134,26 @@ TEST(what_was_lost_is_a_gap)
 	CHECK_INT(model_loss(model, 0)->start, 11);
 }
 
-TEST(states_never_overlap_whatever_records_say)
+TEST(states_never_overlap_even_with_contradictory_records)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
 	story_begin(&s, 1, 0);
 	story_run(&s, 1, 0, 20);
-	story_wait(&s, 1, 10, 30, STATE_LOCK, 2); /* from before the other's end */
-	story_wait(&s, 1, 5, 30, STATE_DISK, 3);  /* says nothing new */
-	story_run(&s, 1, 50, 40);                 /* ends before it begins */
+	story_wait(&s, 1, 10, 30, STATE_LOCK, 2); /* starts before the end of the last one */
+	story_wait(&s, 1, 5, 30, STATE_DISK, 3);  /* contains nothing new */
+	story_run(&s, 1, 50, 40);                 /* ends before it starts */
 	story_add(&s, REC(WAIT, wait, 60, 1, .start = 30, .woken = 99, .state = STATE_TIMER,
-			  .ready = STATE_READY)); /* woken after it ran */
+			  .ready = STATE_READY)); /* woken after its end */
 	story_run(&s, 1, 60, 70);
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 
 	check_states(model, model_find_thread(model, 1, 0), "R 0-20, L 20-30, T 30-60, R 60-70");
-	/* the cause goes with what is left of the wait */
+	/* the rest of the wait keeps the cause */
 	CHECK_INT(waker_at(model, 1, 25), 2);
 }
 
-TEST(a_turn_of_centuries_takes_little_memory)
+TEST(a_slice_of_centuries_takes_little_memory)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -165,8 +165,8 @@ TEST(a_turn_of_centuries_takes_little_memory)
 	check_states(model, model_find_thread(model, 1, 0), "R 0-18446744073709551615");
 }
 
-/* The thread takes over the tid of its process; the one that had it is gone. */
-TEST(a_thread_that_executes_another_program_begins_anew)
+/* The thread takes over the tid of the main thread, which is gone. */
+TEST(an_exec_by_another_thread_begins_a_new_main_thread)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -189,7 +189,7 @@ TEST(a_thread_that_executes_another_program_begins_anew)
 	CHECK(!model_thread(model, after)->out_of_scope);
 }
 
-TEST(an_exec_by_the_first_thread_leaves_it_the_same)
+TEST(an_exec_by_the_main_thread_keeps_the_thread)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -205,7 +205,7 @@ TEST(an_exec_by_the_first_thread_leaves_it_the_same)
 	CHECK_STR(model_string(model, model_thread(model, (thread_id){ 1 })->comm), "string 3");
 }
 
-TEST(a_neighbour_may_come_into_scope)
+TEST(an_out_of_scope_task_can_come_into_scope)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -230,13 +230,13 @@ TEST(a_neighbour_may_come_into_scope)
 	CHECK(model_slices(after, 0, 0) && timeline_count(model_slices(after, 0, 0)) == 2);
 }
 
-/* The record that tells of it may be lost. */
-TEST(a_thread_whose_states_are_told_is_in_scope)
+/* Its TASK record can be lost. */
+TEST(a_thread_with_states_is_in_scope)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
 	story_begin(&s, 2, 0);
-	story_wait(&s, 2, 0, 12, STATE_LOCK, 1); /* so thread 1 is heard of */
+	story_wait(&s, 2, 0, 12, STATE_LOCK, 1); /* mentions thread 1 */
 	story_run(&s, 1, 5, 15);
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	thread_id id = model_find_thread(model, 1, 0);
@@ -245,7 +245,7 @@ TEST(a_thread_whose_states_are_told_is_in_scope)
 	check_states(model, id, "R 5-15");
 }
 
-/* One message of thread 1, from and to whom, as "2@30". */
+/* The other side of a message of thread 1, as "2@30": thread and time. */
 static void check_other(const struct model *model, uint32_t tid, nsec_t time, const char *want)
 {
 	const struct timeline *line = model_thread(model, model_find_thread(model, tid, time))
@@ -272,18 +272,18 @@ TEST(messages_find_their_other_side)
 
 	story_connect(&s, 100);
 	story_send(&s, 1, 10, 100, 0xfffffff0, 100);
-	story_send(&s, 1, 20, 100, 0x10, 0x20); /* past the last number */
+	story_send(&s, 1, 20, 100, 0x10, 0x20); /* position wraps around */
 	story_receive(&s, 2, 30, 101, 0xfffffff8, 108);
 	story_receive(&s, 2, 35, 101, 0x10, 0x18);
 	story_receive(&s, 2, 40, 101, 0x18, 8);
-	story_send(&s, 1, 41, 100, 0x18, 8);     /* stamped after it was received */
-	story_send(&s, 2, 50, 101, 5000, 10);    /* the other way */
-	story_receive(&s, 1, 50, 100, 5000, 10); /* by a clock that is not fine enough */
+	story_send(&s, 1, 41, 100, 0x18, 8);     /* its time is after the receive */
+	story_send(&s, 2, 50, 101, 5000, 10);    /* in the other direction */
+	story_receive(&s, 1, 50, 100, 5000, 10); /* at the same time, as the clock is coarse */
 	story_send(&s, 2, 60, 101, 5010, 10);
-	story_send(&s, 1, 70, 555, 5010, 10); /* a socket that nobody has told of */
+	story_send(&s, 1, 70, 555, 5010, 10); /* a socket without a SOCKET record */
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 
-	check_other(model, 1, 10, ""); /* read together with the next */
+	check_other(model, 1, 10, ""); /* received together with the next one */
 	check_other(model, 1, 20, "2@35");
 	check_other(model, 2, 30, "1@20");
 	check_other(model, 2, 35, "1@20");
@@ -301,7 +301,7 @@ static void tell_unix(struct story *s, uint64_t object, uint64_t peer)
 			 .address = { .family = AF_UNIX }));
 }
 
-/* Nobody numbers the bytes of a unix socket, so the model counts them. */
+/* Records of unix sockets have no positions, so the model counts the bytes. */
 TEST(messages_over_unix_sockets_find_their_other_side)
 {
 	_cleanup_(story_done) struct story s = { 0 };
@@ -316,7 +316,7 @@ TEST(messages_over_unix_sockets_find_their_other_side)
 	story_receive(&s, 1, 60, 7, 0, 5);
 	story_receive(&s, 2, 70, 8, 0, 10);
 	story_send(&s, 1, 71, 7, 0, 10);
-	/* two at one time are told apart */
+	/* two at the same time */
 	story_send(&s, 1, 80, 7, 0, 10);
 	story_send(&s, 1, 80, 7, 0, 20);
 	story_receive(&s, 3, 90, 8, 0, 10);
@@ -331,7 +331,7 @@ TEST(messages_over_unix_sockets_find_their_other_side)
 	check_other(model, 1, 80, "2@91");
 }
 
-TEST(a_unix_socket_that_sends_before_it_is_accepted_learns_its_peer)
+TEST(a_unix_socket_that_sends_before_the_accept_gets_its_peer_later)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -348,7 +348,7 @@ TEST(a_unix_socket_that_sends_before_it_is_accepted_learns_its_peer)
 	check_other(model, 1, 40, "2@30");
 }
 
-TEST(between_clocks_that_cannot_be_compared_no_message_is_joined)
+TEST(messages_are_not_joined_across_unaligned_clocks)
 {
 	for (uint16_t group = 0; group < 2; group++) {
 		_cleanup_(story_done) struct story s = { 0 };
@@ -377,7 +377,7 @@ TEST(between_clocks_that_cannot_be_compared_no_message_is_joined)
 	}
 }
 
-TEST(hosts_have_threads_and_sockets_of_their_own)
+TEST(threads_and_sockets_are_separate_for_each_host)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -391,7 +391,7 @@ TEST(hosts_have_threads_and_sockets_of_their_own)
 	tell_unix(&s, 8, 7);
 	story_begin(&s, 1, 0);
 	story_wait(&s, 1, 0, 10, STATE_LOCK, 2);
-	story_receive(&s, 2, 6, 8, 0, 10); /* not what was sent on the other host */
+	story_receive(&s, 2, 6, 8, 0, 10); /* not the message of the other host */
 	story_add(&s, REC(SPAN, span, 10, 1, .start = 1, .span = { 1 }));
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	thread_id other = model_span(model, (span_id){ 1 })->thread;
@@ -408,7 +408,7 @@ TEST(hosts_have_threads_and_sockets_of_their_own)
 	}
 }
 
-TEST(a_span_takes_its_thread_only_from_its_own_process)
+TEST(the_thread_of_a_span_is_in_its_process)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -426,8 +426,8 @@ TEST(a_span_takes_its_thread_only_from_its_own_process)
 }
 
 /*
- * A busy system: threads in pairs, that hand work to each other by messages and
- * by locks.  Calls fn with each record, in the order of time.
+ * A busy system: pairs of threads that exchange messages and locks.  Calls fn with each record, in
+ * time order.
  */
 enum { PAIRS = 8, ROUND = 1000 };
 
@@ -484,7 +484,7 @@ static struct model *work_model(void)
 	return story_model(&s);
 }
 
-TEST(what_is_left_after_forgetting_is_as_it_was)
+TEST(forgetting_leaves_the_rest_unchanged)
 {
 	_cleanup_(model_freep) struct model *whole = work_model(), *window = work_model();
 	enum { ROUNDS = 8000, KEPT = 100 };
@@ -507,7 +507,7 @@ TEST(what_is_left_after_forgetting_is_as_it_was)
 	CHECK(model_memory(window) < model_memory(whole) / 4);
 }
 
-TEST(a_window_that_slides_keeps_its_memory)
+TEST(a_sliding_window_has_constant_memory)
 {
 	_cleanup_(model_freep) struct model *model = work_model();
 	size_t early = 0;
@@ -522,7 +522,7 @@ TEST(a_window_that_slides_keeps_its_memory)
 	CHECK(model_memory(model) < early + early / 4);
 }
 
-TEST(threads_that_exited_are_given_up)
+TEST(exited_threads_are_dropped)
 {
 	_cleanup_(model_freep) struct model *model = model_new();
 	size_t early = 0;
@@ -538,12 +538,12 @@ TEST(threads_that_exited_are_given_up)
 		if (i == 10000)
 			early = model_memory(model);
 	}
-	/* their names stay, for who asks about them later, but not what they did */
+	/* their names stay for later lookups, their timelines do not */
 	CHECK(model_memory(model) < 16 * early);
 	CHECK(model_memory(model) < 100000 * 400);
 }
 
-/* Less than 64 bytes for each of a million records, as the heap sees it. */
+/* Less than 64 bytes of heap for each of a million records. */
 TEST(a_record_takes_little_memory)
 {
 	size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
@@ -557,7 +557,7 @@ TEST(a_record_takes_little_memory)
 
 	CHECK(heap < 64 * records);
 	CHECK(model_memory(model) < 64 * records);
-	if (heap) /* that of a sanitizer does not tell */
+	if (heap) /* the heap of a sanitizer has no such count */
 		CHECK(model_memory(model) < heap + heap / 20 &&
 		      model_memory(model) > heap - heap / 20);
 	if (test_failures)
@@ -565,7 +565,7 @@ TEST(a_record_takes_little_memory)
 		       model_memory(model), records);
 }
 
-TEST(a_loss_touches_only_what_overlaps_it_where_it_happened)
+TEST(a_loss_affects_only_overlapping_time_on_its_cpu_or_process)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 

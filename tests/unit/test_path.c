@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small stories with the path that they must give. */
+/* Small models with their expected path. */
 #include "analyse/path.h"
 #include "story.h"
 #include "test.h"
@@ -13,13 +13,13 @@ static void check_window(const struct story *s, uint32_t tid, nsec_t from, nsec_
 	CHECK_STR(got, want);
 }
 
-/* Of thread 1, from 0 to the given time. */
+/* The path of thread 1 from 0 to `to`. */
 static void check_path(const struct story *s, nsec_t to, const char *want)
 {
 	check_window(s, 1, 0, to, want);
 }
 
-/* Threads 1 to count are there from the begin. */
+/* Threads 1 to count exist from the start. */
 static struct story story_of(uint32_t count)
 {
 	struct story s = { 0 };
@@ -29,7 +29,7 @@ static struct story story_of(uint32_t count)
 	return s;
 }
 
-TEST(running_time_is_ones_own)
+TEST(running_time_belongs_to_the_thread)
 {
 	_cleanup_(story_done) struct story s = story_of(1);
 
@@ -75,23 +75,23 @@ TEST(what_the_waker_waited_for_before_the_bound_does_not_count)
 	story_wait(&s, 1, 30, 60, STATE_LOCK, 2);
 	story_run(&s, 1, 60, 70);
 	story_run(&s, 2, 0, 10);
-	story_wait(&s, 2, 10, 40, STATE_LOCK, 3); /* the bound lies in it */
+	story_wait(&s, 2, 10, 40, STATE_LOCK, 3); /* contains the bound */
 	story_run(&s, 2, 40, 70);
 	story_run(&s, 3, 0, 70);
 	check_path(&s, 70, "1R 0-30, 1L 30-60 (2L 30-40 (3R 30-40), 2R 40-60), 1R 60-70");
 }
 
-TEST(waits_without_a_thread_that_ends_them_stay)
+TEST(waits_that_no_thread_ended_stay)
 {
 	_cleanup_(story_done) struct story s = story_of(2);
 
 	story_run(&s, 1, 0, 10);
 	story_add(&s, REC(WAIT, wait, 20, 1, .start = 10, .woken = 20, .state = STATE_TIMER,
-			  .waker = 2, .context = WAKE_HRTIMER)); /* it was interrupted */
+			  .waker = 2, .context = WAKE_HRTIMER)); /* a thread that was interrupted */
 	story_add(&s, REC(WAIT, wait, 30, 1, .start = 20, .woken = 30, .state = STATE_DISK,
 			  .waker = 2, .context = WAKE_IRQ));
 	story_wait(&s, 1, 30, 40, STATE_BLOCKED, 0);
-	story_wait(&s, 1, 40, 50, STATE_LOCK, 1); /* by a signal to itself, say */
+	story_wait(&s, 1, 40, 50, STATE_LOCK, 1); /* by a signal to itself, for example */
 	story_run(&s, 2, 0, 50);
 	check_path(&s, 50, "1R 0-10, 1T 10-20, 1D 20-30, 1? 30-40, 1L 40-50");
 }
@@ -107,7 +107,7 @@ TEST(out_of_scope_and_kernel_threads_are_not_followed)
 	story_add(&s, REC(RUN, run, 30, 3, .start = 0, .flags = INTERVAL_OUT_OF_SCOPE));
 	story_wait(&s, 1, 0, 10, STATE_DISK, 2);
 	story_wait(&s, 1, 10, 20, STATE_LOCK, 3);
-	story_wait(&s, 1, 20, 30, STATE_LOCK, 99); /* never heard of */
+	story_wait(&s, 1, 20, 30, STATE_LOCK, 99); /* without a TASK record */
 	check_path(&s, 30, "1D 0-10, 1L 10-20, 1L 20-30");
 }
 
@@ -122,7 +122,7 @@ TEST(a_wait_that_never_ended_has_no_cause)
 	check_path(&s, 20, "1R 0-10, 1L 10-20");
 }
 
-TEST(before_a_thread_was_born_its_creator_worked)
+TEST(before_a_thread_began_its_creator_worked)
 {
 	_cleanup_(story_done) struct story s = story_of(2);
 
@@ -135,18 +135,18 @@ TEST(before_a_thread_was_born_its_creator_worked)
 	check_path(&s, 10, "1I 0-10 (2R 0-10)");
 }
 
-TEST(who_waits_cannot_explain_its_own_wait)
+TEST(a_thread_cannot_explain_its_own_wait)
 {
 	_cleanup_(story_done) struct story s = story_of(1);
 
-	/* its child, of which the begin was told too late */
+	/* its child, with a TASK record that comes too late */
 	story_wait(&s, 1, 0, 40, STATE_PROCESS, 2);
 	story_create(&s, 2, 1, 15);
 	story_run(&s, 2, 15, 40);
 	check_path(&s, 40, "1I 0-40 (2?! 0-15, 2R 15-40)");
 }
 
-TEST(threads_that_wait_for_each_other_do_not_go_round)
+TEST(threads_that_wait_for_each_other_cause_no_endless_loop)
 {
 	_cleanup_(story_done) struct story s = story_of(3);
 
@@ -157,7 +157,7 @@ TEST(threads_that_wait_for_each_other_do_not_go_round)
 	check_path(&s, 50, "1L 0-40 (2L 0-40 (3L 0-40)), 1R 40-50");
 }
 
-TEST(a_thread_heard_of_too_late_leaves_a_gap)
+TEST(a_waker_recorded_too_late_leaves_a_gap)
 {
 	_cleanup_(story_done) struct story s = story_of(1);
 
@@ -165,7 +165,7 @@ TEST(a_thread_heard_of_too_late_leaves_a_gap)
 	story_begin(&s, 2, 30);
 	story_run(&s, 2, 30, 40);
 	check_path(&s, 40, "1L 0-40 (2?! 0-30, 2R 30-40)");
-	/* all of it too late */
+	/* too late for all of it */
 	story_wait(&s, 1, 40, 50, STATE_LOCK, 3);
 	story_begin(&s, 3, 50);
 	check_path(&s, 50, "1L 0-40 (2?! 0-30, 2R 30-40), 1L 40-50 (3?! 40-50)");
@@ -182,7 +182,7 @@ TEST(lost_records_leave_a_gap)
 	check_window(&s, 2, 0, 20, "2R 0-10, 2  10-20");
 }
 
-TEST(a_window_may_begin_and_end_anywhere)
+TEST(a_window_can_begin_and_end_anywhere)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -198,7 +198,7 @@ TEST(a_window_may_begin_and_end_anywhere)
 		     "1 ! 0-10, 1R 10-20, 1L 20-50 (2R 20-30, 2T 30-40, 2R 40-50), 1R 50-60, "
 		     "1 ! 60-70");
 	check_window(&s, 1, 25, 50, "1L 25-50 (2R 25-30, 2T 30-40, 2R 40-50)");
-	/* a wait that goes on behind it is cut off */
+	/* the end of the window cuts off a wait */
 	check_window(&s, 1, 15, 35, "1R 15-20, 1L 20-35 (2R 20-30, 2T 30-35)");
 	check_window(&s, 1, 22, 23, "1L 22-23 (2R 22-23)");
 	check_window(&s, 1, 0, 5, "1 ! 0-5");
@@ -206,7 +206,7 @@ TEST(a_window_may_begin_and_end_anywhere)
 	check_window(&s, 1, 20, 20, "");
 }
 
-/* Thread 2 gets a request from thread 1 and answers. */
+/* Thread 2 receives a request from thread 1 and replies. */
 static void tell_request(struct story *s)
 {
 	story_connect(s, 100);
@@ -222,7 +222,7 @@ static void tell_request(struct story *s)
 	story_wait_packet(s, 2, 35, 50);
 }
 
-TEST(who_sent_the_message_is_who_was_waited_for)
+TEST(a_receiver_waits_for_the_sender)
 {
 	_cleanup_(story_done) struct story s = story_of(2);
 
@@ -230,7 +230,7 @@ TEST(who_sent_the_message_is_who_was_waited_for)
 	check_path(&s, 50, "1R 0-10, 1N 10-40 (2N 10-15, 2R 15-34, 2N~ 34-40), 1R 40-50");
 }
 
-TEST(a_message_that_was_sent_before_the_wait_was_on_its_way)
+TEST(a_message_sent_before_the_wait_was_in_transit)
 {
 	_cleanup_(story_done) struct story s = story_of(2);
 
@@ -244,7 +244,7 @@ TEST(a_message_that_was_sent_before_the_wait_was_on_its_way)
 	check_path(&s, 50, "1R 0-10, 1N 10-40 (2N~ 10-40), 1R 40-50");
 }
 
-TEST(a_send_may_be_stamped_after_the_wakeup_it_caused)
+TEST(a_send_can_return_after_the_wakeup_that_it_caused)
 {
 	_cleanup_(story_done) struct story s = story_of(2);
 
@@ -257,7 +257,7 @@ TEST(a_send_may_be_stamped_after_the_wakeup_it_caused)
 	check_path(&s, 50, "1N 0-40 (2R 0-40), 1R 40-50");
 }
 
-TEST(only_what_is_received_before_the_next_wait_was_waited_for)
+TEST(only_a_message_received_before_the_next_wait_counts)
 {
 	_cleanup_(story_done) struct story s = story_of(2);
 
@@ -272,7 +272,7 @@ TEST(only_what_is_received_before_the_next_wait_was_waited_for)
 	check_path(&s, 50, "1N 0-20, 1R 20-25, 1N 25-40 (2R 25-38, 2N~ 38-40), 1R 40-50");
 }
 
-TEST(a_message_on_another_socket_was_not_waited_for)
+TEST(a_message_on_another_socket_does_not_count)
 {
 	_cleanup_(story_done) struct story s = story_of(3);
 
@@ -290,7 +290,7 @@ TEST(a_message_on_another_socket_was_not_waited_for)
 	check_path(&s, 30, "1N 0-20 (3R 0-16, 3N~ 16-20), 1R 20-30");
 }
 
-TEST(of_a_message_from_nobody_we_know_the_waker_is_not_blamed)
+TEST(a_message_from_an_unknown_sender_does_not_blame_the_waker)
 {
 	_cleanup_(story_done) struct story s = story_of(2);
 
@@ -300,14 +300,14 @@ TEST(of_a_message_from_nobody_we_know_the_waker_is_not_blamed)
 	story_receive(&s, 1, 21, 100, 2020, 20);
 	story_run(&s, 1, 20, 30);
 	check_path(&s, 30, "1N 0-20, 1R 20-30");
-	/* but without any message, whoever woke it did it */
+	/* without any message, the waker ended the wait */
 	story_wait(&s, 1, 30, 40, STATE_NETWORK, 2);
 	story_run(&s, 1, 40, 50);
 	check_path(&s, 50, "1N 0-20, 1R 20-30, 1N 30-40 (2R 30-40), 1R 40-50");
 }
 
-/* Thread 3 comes to be known only by the message that it gets from 2. */
-TEST(before_a_thread_was_heard_of_who_sent_it_a_message_worked)
+/* The records of thread 3 begin with the message that it receives from 2. */
+TEST(before_a_thread_was_recorded_the_sender_of_its_first_message_worked)
 {
 	_cleanup_(story_done) struct story s = story_of(2);
 
@@ -322,7 +322,7 @@ TEST(before_a_thread_was_heard_of_who_sent_it_a_message_worked)
 	check_path(&s, 50, "1L 0-50 (2R 0-12, 2N~ 12-25, 3R 25-50)");
 }
 
-/* Whose threads are not known, the path follows spans alone; each step says for whom it is. */
+/* Without known threads, the path follows spans alone; each step has its span. */
 TEST(a_spans_path_goes_along_its_children_and_their_threads)
 {
 	_cleanup_(story_done) struct story s = story_of(2);

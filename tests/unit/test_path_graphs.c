@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Execution graphs, as the critical path is usually drawn on: a horizontal line
- * for each worker, with edges that are running or blocked, and vertical edges
- * where one worker made another go on.  They are told to the model as records;
- * the path that comes back is drawn as a graph again.
+ * Execution graphs, the usual drawing of a critical path: a horizontal line for each
+ * worker, with running or blocked edges, and a vertical edge from a worker to one that
+ * it wakes.  The test converts a graph to records, and the path of their model back to a
+ * graph.
  *
- * Other people's graphs are read from their file where it is at hand; ours stand
- * here, in a notation of their own:
+ * Graphs of other projects are read from their file, if it exists.  Graphs in this file have
+ * their own notation:
  *
  *	"0R0-3 0B3-6 0R6-9 | 1R0-6 > 1.6-0.6"
  *
- * worker, type (R running, B blocked), from and to; after >, the vertical edges,
- * worker.time-worker.time, with N in front for one over the network and T for a
- * timer.  A worker alone with its time, as 1@3, is known from then on.  What is
- * expected is written alike; U is what nobody explains.
+ * worker, type (R running, B blocked), start and end; after >, the vertical edges,
+ * worker.time-worker.time, with the prefix N for the network and T for a timer.  A worker
+ * with only a time, such as 1@3, is recorded from then on.  Expected paths have the same
+ * notation; U is unexplained time.
  */
 #include <ctype.h>
 #include <yyjson.h>
@@ -22,7 +22,7 @@
 #include "story.h"
 #include "test.h"
 
-enum { BASE = 1000 }; /* the time 0 of graphs; a machine is never so young */
+enum { BASE = 1000 }; /* time 0 of graphs, as no host has time 0 */
 
 struct horizontal {
 	uint32_t worker;
@@ -66,7 +66,7 @@ static int compare_edges(const void *a, const void *b)
 				    : (x->to > y->to) - (x->to < y->to);
 }
 
-/* In an order of its own, so that equal graphs have equal texts. */
+/* Sorted, so that equal graphs have equal texts. */
 static char *graph_text(struct graph *g)
 {
 	char *text = NULL;
@@ -93,7 +93,7 @@ static uint32_t tid_of(uint32_t worker)
 	return worker + 1;
 }
 
-/* The edge that leads to a point, or NULL. */
+/* The edge to a point, or NULL. */
 static const struct vertical *edge_to(const struct graph *g, uint32_t worker, nsec_t time)
 {
 	for (size_t i = 0; i < g->edges.count; i++)
@@ -102,7 +102,7 @@ static const struct vertical *edge_to(const struct graph *g, uint32_t worker, ns
 	return NULL;
 }
 
-/* An edge that takes time is a message, whatever it is called: a wake-up is at once. */
+/* An edge that takes time is a message, whatever its type: a wakeup takes none. */
 static bool is_message(const struct vertical *e)
 {
 	return e->type == 'N' || (e->type == 'D' && e->start != e->end);
@@ -181,7 +181,7 @@ static void add_edge(struct graph *g, uint32_t from, nsec_t start, uint32_t to, 
 		*vec_push(&g->edges) = (struct vertical){ from, to, start - BASE, end - BASE, 'D' };
 }
 
-/* Down into a wait, along those who explain it, and up again. */
+/* Descends into a wait, follows the steps that explain it, and returns. */
 static void draw_wait(struct graph *g, const struct model *model, const struct path *path,
 		      size_t wait)
 {
@@ -192,7 +192,7 @@ static void draw_wait(struct graph *g, const struct model *model, const struct p
 	for (size_t i = wait + 1; i < path->steps.count; i++) {
 		const struct step *s = &path->steps.items[i];
 
-		/* a message that was on its way all the time still says who sent it */
+		/* a message in transit all the time still has a sender */
 		if (s->parent != wait + 1 || (s->flags & STEP_TRANSIT && s->start > w->start))
 			continue;
 		add_edge(g, at, time, worker_of(model, s), s->start);
@@ -242,7 +242,7 @@ static nsec_t take_number(const char **at)
 	return n;
 }
 
-/* One character, which has to be there. */
+/* Reads one required character. */
 static void pass(const char **at, char c)
 {
 	CHECK(**at == c);
@@ -298,30 +298,30 @@ static void check_text(const char *text, const char *want)
 	check_graph(text, &g, &expected, 0);
 }
 
-TEST(a_line_alone_is_its_own_path)
+TEST(a_worker_alone_is_its_own_path)
 {
 	check_text("0R0-5 0R5-7", "0R0-5 0R5-7 >");
 	check_text("0R0-2 0B2-4 0R4-6", "0R0-2 0B2-4 0R4-6 >");
 	check_text("0R0-2 0B2-4 0R4-6 > T0.1-0.4", "0R0-2 0T2-4 0R4-6 >");
 }
 
-TEST(a_vertical_edge_leads_to_another_line_and_back)
+TEST(a_vertical_edge_leads_to_another_worker_and_back)
 {
 	check_text("0R0-4 0B4-7 0R7-9 | 1R0-7 1R7-8 > 1.7-0.7",
 		   "0R0-4 0R7-9 1R4-7 > 0.4-1.4 1.7-0.7");
-	/* lines that meet before do not count */
+	/* edges before the wait do not count */
 	check_text("0R0-2 0R2-6 0B6-9 0R9-10 | 1R0-1 1B1-2 1R2-9 > 0.2-1.2 1.9-0.9",
 		   "0R0-2 0R2-6 0R9-10 1R6-9 > 0.6-1.6 1.9-0.9");
 }
 
-TEST(a_worker_that_was_made_leads_to_its_maker)
+TEST(a_created_worker_leads_to_its_creator)
 {
-	/* before its begin: by whom it was made; it may take a while until it runs */
+	/* before its start: its creator; it can take a while until it runs */
 	check_text("0R0-2 0B2-9 0R9-10 | 1R0-9 | 2R5-9 > 1.5-2.5 2.9-0.9",
 		   "0R0-2 0R9-10 1R2-5 2R5-9 > 0.2-1.2 1.5-2.5 2.9-0.9");
 }
 
-TEST(waits_in_one_wait_are_resolved_each_in_its_turn)
+TEST(waits_within_a_wait_are_resolved_one_by_one)
 {
 	check_text("0R0-1 0B1-9 0R9-10 | 1R0-2 1B2-4 1R4-5 1B5-8 1R8-9 | 2R0-9 | 3R0-9 "
 		   "> 2.4-1.4 3.8-1.8 1.9-0.9",
@@ -332,24 +332,24 @@ TEST(waits_in_one_wait_are_resolved_each_in_its_turn)
 TEST(a_message_leads_to_its_sender)
 {
 	check_text("0R0-2 0B2-9 0R9-10 | 1R0-9 > N1.7-0.9", "0R0-2 0R9-10 1R2-7 > 0.2-1.2 1.7-0.9");
-	/* sent before the wait: all of it is the message's */
+	/* sent before the wait: all of the wait is transit */
 	check_text("0R0-5 0B5-9 0R9-10 | 1R0-9 > N1.3-0.9", "0R0-5 0R9-10 > 0.5-1.5 1.5-0.9");
-	/* by somebody of whom nothing else is known */
+	/* by a worker without other edges */
 	check_text("0R0-5 0B5-9 0R9-10 | 1@7 > N1.7-0.9", "0R0-5 0R9-10 1U5-7 > 0.5-1.5 1.7-0.9");
 }
 
-TEST(messages_lead_through_workers_that_are_known_too_late)
+TEST(messages_lead_through_workers_that_are_recorded_too_late)
 {
 	check_text("0R0-1 0B1-9 0R9-10 | 1R0-9 | 2R4-7 | 3R6-9 > N1.3-2.5 N2.6-3.8 3.9-0.9",
 		   "0R0-1 0R9-10 1R1-3 2R5-6 3R8-9 > 0.1-1.1 1.3-2.5 2.6-3.8 3.9-0.9");
-	/* the first message is what made it go on, not the last */
+	/* the first message ended the wait, not the last */
 	check_text("0R0-1 0B1-9 0R9-10 | 1R0-9 | 2R0-9 | 3R4-9 > N1.3-3.5 N2.6-3.7 3.9-0.9",
 		   "0R0-1 0R9-10 1R1-3 3R5-9 > 0.1-1.1 1.3-3.5 3.9-0.9");
 }
 
-TEST(waits_that_follow_each_other_lead_to_one_worker_each)
+TEST(consecutive_waits_lead_to_one_worker_each)
 {
-	/* one of them began before the other and ended after it */
+	/* one contains the other */
 	check_text("0R0-3 0R3-5 0R5-9 0B9-12 0B12-17 0R17-19 | 1R5-12 | 2R3-17 "
 		   "> 0.3-2.3 0.5-1.5 1.12-0.12 2.17-0.17",
 		   "0R0-3 0R3-5 0R5-9 0R17-19 1R9-12 2R12-17 "
@@ -361,7 +361,7 @@ TEST(waits_that_follow_each_other_lead_to_one_worker_each)
 		   "> 0.9-1.9 0.12-2.12 1.12-0.12 2.17-0.17");
 }
 
-TEST(workers_that_make_workers_are_followed_to_the_last)
+TEST(a_chain_of_creators_is_followed_to_its_end)
 {
 	check_text("0R0-2 0B2-19 0R19-20 | 1R2-5 1B5-16 1R16-19 | 2R5-7 2B7-11 2R11-16 | 3R7-11 "
 		   "> 0.2-1.2 1.5-2.5 1.19-0.19 2.7-3.7 2.16-1.16 3.11-2.11",
@@ -374,7 +374,7 @@ TEST(a_wakeup_from_before_the_wait_explains_all_of_it)
 	check_text("0R0-4 0B4-9 0R9-12 | 1R0-3 1R3-7 > 1.3-0.9", "0R0-4 0R9-12 > 0.4-1.4 1.4-0.9");
 }
 
-TEST(nothing_is_known_of_a_sender_before_it_began)
+TEST(the_time_before_a_sender_began_is_unexplained)
 {
 	check_text("0R0-2 0B2-15 0R15-16 | 1R4-6 1R6-7 | 2R8-10 2R10-11 | 3R12-13 3R13-15 "
 		   "> N1.6-2.10 N2.11-3.13 3.15-0.15",
@@ -382,8 +382,7 @@ TEST(nothing_is_known_of_a_sender_before_it_began)
 		   "> 0.2-1.2 1.6-2.10 2.11-3.13 3.15-0.15");
 }
 
-/* From here on, the graphs of Trace Compass, if they are there; the tests above have the same
- * rules. */
+/* From here on, the graphs of Trace Compass, if their file exists; the rules are the same. */
 
 static uint64_t number_at(yyjson_val *array, size_t i)
 {
@@ -431,7 +430,7 @@ static void check_graphs_of_trace_compass(void)
 	yyjson_doc_free(doc);
 }
 
-TEST(a_line_that_is_never_blocked_is_its_own_path)
+TEST(a_worker_that_never_blocks_is_its_own_path)
 {
 	check_text("0R0-3 0R3-5 | 1R0-5 > 1.3-0.3", "0R0-3 0R3-5 >");
 	check_graphs_of_trace_compass();

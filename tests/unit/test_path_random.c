@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Paths through systems that nobody has written down: threads which at random
- * run, block, wake each other, send messages, create others and exit.  Whatever
- * they do, a path keeps the promises of path.h.  Then records that no system
- * could have made.
+ * Paths through random systems: threads run, block, wake each other, send messages, create
+ * others and exit at random.  All paths have the properties that path.h states.  Then
+ * records that no system could have made.
  */
 #include <time.h>
 
@@ -17,7 +16,7 @@ enum mood { ABSENT, RUNNING, READY, LOCKED, ASLEEP, LISTENING };
 
 struct actor {
 	enum mood mood;
-	nsec_t since; /* it is so, or, if ready, blocked */
+	nsec_t since; /* start of its state; if ready, of the blocked state before */
 	nsec_t woken;
 	uint32_t waker;
 	uint8_t blocked; /* enum state, while or before it is ready */
@@ -30,32 +29,32 @@ struct packet {
 	bool received;
 };
 
-struct world {
+struct random_system {
 	struct story *story;
-	uint32_t first_tid, first_socket; /* so that several may be told in one story */
+	uint32_t first_tid, first_socket; /* allows several systems in one story */
 	nsec_t now;
 	struct actor actors[ACTORS];
 	uint32_t position[LINKS]; /* link from * ACTORS + to */
 	VEC(struct packet) packets;
 };
 
-static uint32_t tid_of(const struct world *w, uint32_t i)
+static uint32_t tid_of(const struct random_system *w, uint32_t i)
 {
 	return w->first_tid + i;
 }
 
-static uint32_t socket_of(const struct world *w, uint32_t link)
+static uint32_t socket_of(const struct random_system *w, uint32_t link)
 {
 	return w->first_socket + 2 * link;
 }
 
-static void end_run(struct world *w, uint32_t i)
+static void end_run(struct random_system *w, uint32_t i)
 {
 	story_run(w->story, tid_of(w, i), w->actors[i].since, w->now);
 	w->actors[i].since = w->now;
 }
 
-static void block(struct world *w, uint32_t i)
+static void block(struct random_system *w, uint32_t i)
 {
 	static const struct {
 		enum mood mood;
@@ -71,7 +70,7 @@ static void block(struct world *w, uint32_t i)
 	w->actors[i].blocked = ways[way].state;
 }
 
-static void wake(struct world *w, uint32_t i, enum wake_context context, uint32_t waker)
+static void wake(struct random_system *w, uint32_t i, enum wake_context context, uint32_t waker)
 {
 	w->actors[i].mood = READY;
 	w->actors[i].woken = w->now;
@@ -79,13 +78,13 @@ static void wake(struct world *w, uint32_t i, enum wake_context context, uint32_
 	w->actors[i].waker = waker;
 }
 
-static void preempt(struct world *w, uint32_t i)
+static void preempt(struct random_system *w, uint32_t i)
 {
 	end_run(w, i);
 	wake(w, i, WAKE_NONE, 0);
 }
 
-static void tell_wait(struct world *w, uint32_t i, uint8_t flags)
+static void add_wait(struct random_system *w, uint32_t i, uint8_t flags)
 {
 	const struct actor *a = &w->actors[i];
 
@@ -94,9 +93,9 @@ static void tell_wait(struct world *w, uint32_t i, uint8_t flags)
 				.context = a->context, .waker = a->waker, .flags = flags));
 }
 
-static void dispatch(struct world *w, uint32_t i)
+static void dispatch(struct random_system *w, uint32_t i)
 {
-	tell_wait(w, i, 0);
+	add_wait(w, i, 0);
 	w->actors[i].mood = RUNNING;
 	w->actors[i].since = w->now;
 	for (size_t k = 0; k < w->packets.count; k++) {
@@ -110,7 +109,7 @@ static void dispatch(struct world *w, uint32_t i)
 	}
 }
 
-static void create(struct world *w, uint32_t i)
+static void create(struct random_system *w, uint32_t i)
 {
 	for (uint32_t k = 0; k < ACTORS; k++)
 		if (w->actors[k].mood == ABSENT) {
@@ -120,17 +119,17 @@ static void create(struct world *w, uint32_t i)
 		}
 }
 
-static void leave(struct world *w, uint32_t i)
+static void leave(struct random_system *w, uint32_t i)
 {
 	if (i < FIRST_ACTORS)
-		return; /* somebody has to stay */
+		return; /* one thread has to remain */
 	end_run(w, i);
 	story_add(w->story, REC(EXIT, exit, w->now, tid_of(w, i), .pid = tid_of(w, i)));
 	w->actors[i].mood = ABSENT;
 }
 
-/* A running thread meets another. */
-static void meet(struct world *w, uint32_t i, uint32_t other)
+/* A running thread acts on another. */
+static void interact(struct random_system *w, uint32_t i, uint32_t other)
 {
 	uint32_t link = i * ACTORS + other;
 
@@ -149,7 +148,7 @@ static void meet(struct world *w, uint32_t i, uint32_t other)
 	}
 }
 
-static void act(struct world *w, uint32_t i)
+static void act(struct random_system *w, uint32_t i)
 {
 	int luck = random() % 100;
 
@@ -164,7 +163,7 @@ static void act(struct world *w, uint32_t i)
 		else if (luck < 35)
 			leave(w, i);
 		else
-			meet(w, i, random() % ACTORS);
+			interact(w, i, random() % ACTORS);
 		break;
 	case READY:
 		dispatch(w, i);
@@ -175,7 +174,7 @@ static void act(struct world *w, uint32_t i)
 		break;
 	case LOCKED:
 	case LISTENING:
-		if (luck < 1) /* gives up waiting; or else all might wait for each other */
+		if (luck < 1) /* stops waiting, as otherwise all might wait for each other */
 			wake(w, i, WAKE_HRTIMER, 0);
 		break;
 	case ABSENT:
@@ -183,7 +182,7 @@ static void act(struct world *w, uint32_t i)
 	}
 }
 
-static void deliver(struct world *w)
+static void deliver(struct random_system *w)
 {
 	for (size_t k = 0; k < w->packets.count; k++) {
 		const struct packet *p = &w->packets.items[k];
@@ -194,8 +193,8 @@ static void deliver(struct world *w)
 	}
 }
 
-/* What is not over at the end is told as far as it went. */
-static void end_world(struct world *w)
+/* Cuts off unfinished intervals at the end. */
+static void end_system(struct random_system *w)
 {
 	for (uint32_t i = 0; i < ACTORS; i++) {
 		struct actor *a = &w->actors[i];
@@ -205,14 +204,14 @@ static void end_world(struct world *w)
 		else if (a->mood != ABSENT && a->mood != READY)
 			wake(w, i, WAKE_NONE, 0);
 		if (a->mood == READY)
-			tell_wait(w, i, INTERVAL_OPEN);
+			add_wait(w, i, INTERVAL_OPEN);
 	}
 	vec_done(&w->packets);
 }
 
 static void tell_world(struct story *s, uint32_t first_tid, uint32_t first_socket, int actions)
 {
-	struct world w = {
+	struct random_system w = {
 		.story = s, .first_tid = first_tid, .first_socket = first_socket, .now = 1
 	};
 
@@ -227,10 +226,10 @@ static void tell_world(struct story *s, uint32_t first_tid, uint32_t first_socke
 		deliver(&w);
 		act(&w, random() % ACTORS);
 	}
-	end_world(&w);
+	end_system(&w);
 }
 
-/* A step whose thread's line tells it says what the line says. */
+/* A step without flags matches the timeline of its thread. */
 static void check_step(const struct model *model, const struct step *s)
 {
 	struct stretch at;
@@ -243,7 +242,7 @@ static void check_step(const struct model *model, const struct step *s)
 	CHECK(at.interval.start <= s->start && s->end <= at.end);
 }
 
-/* Steps tile: each one's children from its begin to its end, the top ones the whole. */
+/* Children cover their parent without gap or overlap, and the top steps the whole time. */
 static void check_tiles(const struct path *path, nsec_t from, nsec_t to)
 {
 	_cleanup_(freep) nsec_t *reached = must_alloc((path->steps.count + 1) * sizeof(*reached));
@@ -273,7 +272,7 @@ static void check_tiles(const struct path *path, nsec_t from, nsec_t to)
 			CHECK_INT(reached[i + 1], path->steps.items[i].end);
 }
 
-/* Of the path of a longer time, this one's leaves are the begin. */
+/* The leaves are a prefix of the leaves of a longer path. */
 static void check_begin_of(const struct path *path, const struct path *longer)
 {
 	size_t k = 0;
@@ -308,7 +307,7 @@ static void check_thread(const struct model *model, thread_id id)
 	check_begin_of(&part, &path);
 }
 
-TEST(paths_tile_their_time_and_agree_with_the_lines)
+TEST(paths_cover_their_time_and_match_the_timelines)
 {
 	for (int seed = 1; seed <= 60 && !test_failures; seed++) {
 		_cleanup_(story_done) struct story s = { 0 };
@@ -325,8 +324,8 @@ TEST(paths_tile_their_time_and_agree_with_the_lines)
 	}
 }
 
-/* Such worlds do have what makes paths interesting. */
-TEST(random_worlds_have_chains_and_messages)
+/* Random systems contain the interesting cases. */
+TEST(random_systems_contain_chains_and_messages)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 	_cleanup_(path_done) struct path path = { 0 };
@@ -378,7 +377,7 @@ static uint64_t any(uint64_t limit)
 	return random() % limit;
 }
 
-/* Records with anything in them, even times that go back. */
+/* Random records, even with times that decrease. */
 static void tell_nonsense(struct story *s, int count)
 {
 	static const char states[] = "RDNTLI?CQ";
@@ -427,7 +426,7 @@ static struct model *unsorted_model(const struct story *s)
 	return model;
 }
 
-TEST(nonsense_still_has_a_path)
+TEST(contradictory_records_still_have_a_path)
 {
 	for (int seed = 1; seed <= 300 && !test_failures; seed++) {
 		_cleanup_(story_done) struct story s = { 0 };
@@ -456,8 +455,8 @@ static double seconds(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Two that hand a lock to each other; the second also gets a message each time. */
-static void tell_handover(struct story *s, uint64_t rounds)
+/* Two threads that pass a lock to each other; the second also receives a message each time. */
+static void tell_handoff(struct story *s, uint64_t rounds)
 {
 	story_connect(s, 100);
 	story_begin(s, 1, 1);
@@ -478,7 +477,7 @@ static double time_of_path(uint64_t rounds)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
-	tell_handover(&s, rounds);
+	tell_handoff(&s, rounds);
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	double best = 1e9;
 
@@ -489,7 +488,7 @@ static double time_of_path(uint64_t rounds)
 		path_of_thread(model, model_find_thread(model, 1, 1), 1, 1 + 100 * rounds, &path);
 		start = seconds() - start;
 		best = start < best ? start : best;
-		/* 1R, 1L with 2N under it, which 1 cannot explain, and 2R */
+		/* 1R; 1L with 2N below it, which 1 cannot explain; and 2R */
 		CHECK_INT(path.steps.count, 4 * rounds);
 	}
 	return best;
@@ -499,11 +498,11 @@ TEST(cost_is_linear)
 {
 	bool is_linear = false;
 
-	/* others may take the caches for a while, but not again and again */
+	/* other processes can evict the caches once, but not every time */
 	for (int i = 0; i < 5 && !is_linear; i++) {
 		double once = time_of_path(20000), eight = time_of_path(160000);
 
-		is_linear = eight < 24 * once + 0.01; /* 64 times, if it were quadratic */
+		is_linear = eight < 24 * once + 0.01; /* quadratic cost would be 64 times */
 		if (!is_linear)
 			printf("# %f s, eight times as much %f s\n", once, eight);
 	}

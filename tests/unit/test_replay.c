@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What replay makes of raw events.  The records are written as words: a run as
- * "1:R0-10", a wait as "1:L10-20,C20-25", with "<2" if thread 2 ended it and
- * "<softirq3" if an interrupt did; a call as "1:read0-5=3".
+ * The records that a replay makes from raw events, written as text: a run as "1:R0-10", a
+ * wait as "1:L10-20,C20-25", with "<2" if thread 2 ended it and "<softirq3" if an
+ * interrupt did; a system call as "1:read0-5=3".
  */
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -58,14 +58,14 @@ static void put_wait(FILE *file, const struct record_wait *w)
 	else if (w->context)
 		fprintf(file, "%s%u", contexts[w->context], w->vector);
 	if (w->flags & INTERVAL_END_HIDDEN)
-		fputs("!unseen", file);
+		fputs("!hidden", file);
 	if (w->flags & INTERVAL_OPEN)
 		fputs("!open", file);
 }
 
 static void put_task(const struct play *p, const struct record_task *t)
 {
-	static const char *const events[] = { "seen", "new", "exec", "renamed" };
+	static const char *const events[] = { "existing", "new", "exec", "renamed" };
 
 	fprintf(p->file, "%s=%s/%u", events[t->event], replay_string(p->replay, t->comm), t->pid);
 }
@@ -112,7 +112,7 @@ static void play(struct play *p, struct raw_event e)
 	take_all(p);
 }
 
-/* What was made since the last time. */
+/* Compares the records made since the last check. */
 static void check_made(struct play *p, const char *want)
 {
 	fflush(p->file);
@@ -143,11 +143,11 @@ static void sched(struct play *p, nsec_t time, uint32_t prev, uint64_t state, ui
 	play(p, e);
 }
 
-static void wake(struct play *p, nsec_t time, uint32_t tid, uint32_t whom)
+static void wake(struct play *p, nsec_t time, uint32_t tid, uint32_t woken)
 {
 	struct raw_event e = at(time, RAW_WAKING, tid);
 
-	e.wake.tid = whom;
+	e.wake.tid = woken;
 	play(p, e);
 }
 
@@ -195,14 +195,14 @@ TEST(a_thread_that_blocks_is_woken_and_runs_again)
 	sched(&p, 20, 1, RAW_STATE_SLEEP, 2);
 	wake(&p, 35, 2, 1);
 	sched(&p, 50, 2, 0, 1);
-	check_made(&p, "1:seen=/1 1:R10-20 2:seen=/2 2:R20-50 1:I20-35,C35-50<2");
+	check_made(&p, "1:existing=/1 1:R10-20 2:existing=/2 2:R20-50 1:I20-35,C35-50<2");
 	sched(&p, 60, 1, 0, 2);
 	replay_end(p.replay);
 	take_all(&p);
 	check_made(&p, "1:R50-60 2:C50-60");
 }
 
-TEST(who_is_there_when_creations_are_told_was_there_from_the_begin)
+TEST(a_thread_without_a_creation_existed_from_the_start_of_the_trace)
 {
 	_cleanup_(play_done) struct play p;
 
@@ -210,10 +210,10 @@ TEST(who_is_there_when_creations_are_told_was_there_from_the_begin)
 	irq(&p, 5, RAW_IRQ_ENTRY, 3);
 	irq(&p, 6, RAW_IRQ_EXIT, 3);
 	sched(&p, 20, 1, RAW_STATE_SLEEP, 2);
-	check_made(&p, "1:seen=/1 1:R5-20 2:seen=/2 2:C5-20");
+	check_made(&p, "1:existing=/1 1:R5-20 2:existing=/2 2:C5-20");
 }
 
-TEST(the_innermost_interrupt_names_the_waker)
+TEST(the_innermost_interrupt_is_the_waker)
 {
 	_cleanup_(play_done) struct play p;
 
@@ -229,11 +229,12 @@ TEST(the_innermost_interrupt_names_the_waker)
 	wake(&p, 51, 0, 9);
 	irq(&p, 52, RAW_HRTIMER_EXIT, 0);
 	sched(&p, 60, 0, 0, 9);
-	check_made(&p,
-		   "9:seen=/9 9:R1-10 9:N10-21,C21-30<softirq3 9:R30-40 9:T40-51,C51-60<hrtimer0");
+	check_made(
+		&p,
+		"9:existing=/9 9:R1-10 9:N10-21,C21-30<softirq3 9:R30-40 9:T40-51,C51-60<hrtimer0");
 }
 
-TEST(without_interrupts_in_the_trace_the_idle_task_is_no_waker)
+TEST(a_wakeup_from_the_idle_task_comes_from_an_interrupt)
 {
 	_cleanup_(play_done) struct play p;
 
@@ -242,10 +243,10 @@ TEST(without_interrupts_in_the_trace_the_idle_task_is_no_waker)
 	sched(&p, 10, 9, RAW_STATE_SLEEP, 0);
 	wake(&p, 21, 0, 9);
 	sched(&p, 30, 0, 0, 9);
-	check_made(&p, "9:seen=/9 9:R1-10 9:?10-21,C21-30<irq65535");
+	check_made(&p, "9:existing=/9 9:R1-10 9:?10-21,C21-30<irq65535");
 }
 
-TEST(the_end_of_a_wakeup_counts_only_without_its_begin)
+TEST(sched_wakeup_counts_only_without_sched_waking)
 {
 	_cleanup_(play_done) struct play p;
 	struct raw_event e = at(15, RAW_WAKEUP, 2);
@@ -261,11 +262,13 @@ TEST(the_end_of_a_wakeup_counts_only_without_its_begin)
 	e.time = 36;
 	play(&p, e);
 	sched(&p, 40, 2, 0, 1);
-	check_made(&p, "1:seen=/1 1:R1-10 2:seen=/2 2:R10-20 1:I10-15,C15-20<2 1:R20-30 2:C20-30 "
-		       "2:R30-40 1:I30-32,C32-40<2");
+	check_made(
+		&p,
+		"1:existing=/1 1:R1-10 2:existing=/2 2:R10-20 1:I10-15,C15-20<2 1:R20-30 2:C20-30 "
+		"2:R30-40 1:I30-32,C32-40<2");
 }
 
-TEST(a_call_names_what_is_waited_for)
+TEST(the_system_call_determines_the_state_of_a_wait)
 {
 	_cleanup_(play_done) struct play p;
 
@@ -276,10 +279,11 @@ TEST(a_call_names_what_is_waited_for)
 	wake(&p, 15, 2, 1);
 	sched(&p, 20, 2, 0, 1);
 	call_ends(&p, 22, 1, 0);
-	check_made(&p, "1:seen=/1 1:R1-10 2:seen=/2 2:R10-20 1:L10-15,C15-20<2 1:futex2-22=0");
+	check_made(&p,
+		   "1:existing=/1 1:R1-10 2:existing=/2 2:R10-20 1:L10-15,C15-20<2 1:futex2-22=0");
 }
 
-TEST(a_descriptor_is_what_its_calls_made_of_it)
+TEST(system_calls_determine_the_object_behind_a_descriptor)
 {
 	_cleanup_(play_done) struct play p;
 
@@ -293,7 +297,7 @@ TEST(a_descriptor_is_what_its_calls_made_of_it)
 	wake(&p, 9, 0, 1);
 	irq(&p, 10, RAW_IRQ_EXIT, 24);
 	sched(&p, 11, 0, 0, 1);
-	check_made(&p, "1:seen=/1 1:openat2-3=5 1:R1-5 1:D5-9,C9-11<irq24");
+	check_made(&p, "1:existing=/1 1:openat2-3=5 1:R1-5 1:D5-9,C9-11<irq24");
 	call_ends(&p, 12, 1, 1);
 	call_begins(&p, 13, 1, "close", 5);
 	call_ends(&p, 14, 1, 0);
@@ -324,7 +328,7 @@ TEST(a_wait_that_a_disk_interrupt_ends_was_for_the_disk)
 	wake(&p, 10, 0, 1);
 	irq(&p, 11, RAW_IRQ_EXIT, 24);
 	sched(&p, 12, 0, 0, 1);
-	check_made(&p, "1:seen=/1 1:R1-5 1:blockW3-9 1:D5-10,C10-12<irq24");
+	check_made(&p, "1:existing=/1 1:R1-5 1:blockW3-9 1:D5-10,C10-12<irq24");
 }
 
 TEST(a_thread_lives_from_its_creation_to_its_last_switch)
@@ -339,13 +343,13 @@ TEST(a_thread_lives_from_its_creation_to_its_last_switch)
 	sched(&p, 30, 1, 0, 2);
 	play(&p, exits);
 	sched(&p, 50, 2, 64, 1);
-	check_made(&p, "1:seen=/1 2:new=worker/2 1:R1-30 2:C5-30 2:R30-50 2:exit 1:C30-50");
+	check_made(&p, "1:existing=/1 2:new=worker/2 1:R1-30 2:C5-30 2:R30-50 2:exit 1:C30-50");
 	fork_one(&p, 60, 1, 2);
 	check_made(&p, "2:new=worker/2");
 }
 
 /* Before Linux 4.14, 130 is a sleep that only a fatal signal ends. */
-TEST(an_exiting_thread_may_sleep_until_it_is_dead)
+TEST(an_exiting_thread_can_sleep_until_it_is_dead)
 {
 	static const char *const releases[] = { "4.4.3-1-ARCH", NULL };
 
@@ -362,26 +366,28 @@ TEST(an_exiting_thread_may_sleep_until_it_is_dead)
 		wake(&p, 30, 1, 2);
 		sched(&p, 40, 1, 1, 2);
 		sched(&p, 50, 2, 64, 1);
-		check_made(&p, "2:seen=/2 2:R1-20 1:seen=/1 1:R20-40 2:I20-30,C30-40<1 2:R40-50 "
-			       "2:exit 1:?40-50,");
+		check_made(
+			&p,
+			"2:existing=/2 2:R1-20 1:existing=/1 1:R20-40 2:I20-30,C30-40<1 2:R40-50 "
+			"2:exit 1:?40-50,");
 	}
 }
 
-TEST(what_is_told_of_a_last_switch_makes_no_thread)
+TEST(events_within_the_last_switch_add_no_thread)
 {
 	_cleanup_(play_done) struct play p;
 
 	play_begin(&p, 0);
 	sched(&p, 1, 0, 0, 1);
 	sched(&p, 10, 1, RAW_STATE_ZOMBIE, 2);
-	play(&p, at(11, RAW_WAKING, 1)); /* by who is not there any more */
-	check_made(&p, "1:seen=/1 1:R1-10 1:exit 2:seen=/2");
+	play(&p, at(11, RAW_WAKING, 1)); /* carries the tid of the exited thread */
+	check_made(&p, "1:existing=/1 1:R1-10 1:exit 2:existing=/2");
 	sched(&p, 20, 2, 0, 3);
-	play(&p, at(21, RAW_WAKING, 1)); /* by another one of that number */
-	check_made(&p, "2:R10-20 3:seen=/3 1:seen=/1");
+	play(&p, at(21, RAW_WAKING, 1)); /* another thread with the same tid */
+	check_made(&p, "2:R10-20 3:existing=/3 1:existing=/1");
 }
 
-TEST(two_tracepoints_that_tell_of_one_creation_make_one_thread)
+TEST(two_tracepoints_of_one_creation_make_one_thread)
 {
 	_cleanup_(play_done) struct play p;
 	struct raw_event e = at(4, RAW_FORK, 1);
@@ -393,24 +399,25 @@ TEST(two_tracepoints_that_tell_of_one_creation_make_one_thread)
 	sched(&p, 1, 0, 0, 1);
 	play(&p, e);
 	fork_one(&p, 5, 1, 2);
-	check_made(&p, "1:seen=/1 2:new=pool/1");
+	check_made(&p, "1:existing=/1 2:new=pool/1");
 }
 
-TEST(a_switch_that_was_not_seen_leaves_no_overlap)
+TEST(a_missing_switch_leaves_no_overlap)
 {
 	_cleanup_(play_done) struct play p;
 
 	play_begin(&p, 0);
 	sched(&p, 1, 0, 0, 1);
-	sched(&p, 10, 1, RAW_STATE_SLEEP, 7); /* and 7 to 2 is missing */
+	sched(&p, 10, 1, RAW_STATE_SLEEP, 7); /* the switch from 7 to 2 is missing */
 	wake(&p, 12, 2, 1);
 	sched(&p, 20, 2, 0, 1);
-	check_made(&p, "1:seen=/1 1:R1-10 7:seen=/7 2:seen=/2 2:R12-20 1:I10-12,C12-20<2");
+	check_made(&p,
+		   "1:existing=/1 1:R1-10 7:existing=/7 2:existing=/2 2:R12-20 1:I10-12,C12-20<2");
 	sched(&p, 30, 1, 0, 7);
-	check_made(&p, "1:R20-30"); /* where 7 was meanwhile is not known */
+	check_made(&p, "1:R20-30"); /* the state of 7 until here is unknown */
 }
 
-TEST(names_that_events_know_count_more_than_those_that_tracers_remember)
+TEST(a_name_in_an_event_replaces_a_cached_name)
 {
 	_cleanup_(play_done) struct play p;
 	struct raw_event e = at(10, RAW_SWITCH, 1);
@@ -424,7 +431,7 @@ TEST(names_that_events_know_count_more_than_those_that_tracers_remember)
 	e.comm = TEXT("old");
 	e.type = 7;
 	play(&p, e);
-	check_made(&p, "1:seen=old/1 1:renamed=a name that is /1 0:kind19 1:kind11");
+	check_made(&p, "1:existing=old/1 1:renamed=a name that is /1 0:kind19 1:kind11");
 }
 
 static struct raw_event tcp_state(nsec_t time, uint64_t object, uint16_t local, uint16_t peer,
@@ -452,14 +459,14 @@ static struct raw_event message(nsec_t time, uint32_t tid, enum raw_kind kind, u
 	return e;
 }
 
-TEST(both_sides_of_a_connection_count_its_bytes_alike)
+TEST(both_sides_of_a_connection_count_the_same_positions)
 {
 	_cleanup_(play_done) struct play p;
 
 	play_begin(&p, 0);
 	sched(&p, 1, 0, 0, 1);
 	sched(&p, 2, 1, 0, 2);
-	check_made(&p, "1:seen=/1 1:R1-2 2:seen=/2");
+	check_made(&p, "1:existing=/1 1:R1-2 2:existing=/2");
 	play(&p, tcp_state(3, 0xa, 5000, 80, 2, 1));
 	play(&p, tcp_state(4, 0xb, 80, 5000, 3, 1));
 	play(&p, message(5, 2, RAW_SOCKET_SEND, 0xa, 100));
@@ -482,7 +489,7 @@ static struct raw_event segment(nsec_t time, uint32_t tid, enum raw_kind kind)
 	return e;
 }
 
-TEST(a_segment_goes_from_who_sends_it_to_who_is_woken_by_it)
+TEST(a_segment_goes_from_its_sender_to_the_thread_that_it_wakes)
 {
 	_cleanup_(play_done) struct play p;
 
@@ -495,12 +502,12 @@ TEST(a_segment_goes_from_who_sends_it_to_who_is_woken_by_it)
 	wake(&p, 6, 2, 1);
 	irq(&p, 7, RAW_SOFTIRQ_EXIT, VECTOR_NET_RX);
 	wake(&p, 8, 2, 1);
-	check_made(&p, "1:seen=/1 1:R1-2 2:seen=/2 0:kind6 2:send200@1200 0:kind6 "
+	check_made(&p, "1:existing=/1 1:R1-2 2:existing=/2 0:kind6 2:send200@1200 0:kind6 "
 		       "1:receive200@1200");
 }
 
-/* Thread 2 is kthreadd, and so one of the kernel. */
-TEST(a_segment_may_be_received_in_the_thread_of_an_interrupt)
+/* Thread 2 is kthreadd, a kernel thread. */
+TEST(a_segment_can_be_received_in_the_thread_of_an_interrupt)
 {
 	_cleanup_(play_done) struct play p;
 
@@ -510,17 +517,17 @@ TEST(a_segment_may_be_received_in_the_thread_of_an_interrupt)
 	play(&p, segment(3, 2, RAW_PACKET_RECEIVE));
 	wake(&p, 4, 2, 1);
 	wake(&p, 5, 2, 1);
-	check_made(&p, "1:seen=/1 1:R1-2 2:seen=/2 0:kind6 1:receive200@1200");
+	check_made(&p, "1:existing=/1 1:R1-2 2:existing=/2 0:kind6 1:receive200@1200");
 	play(&p, segment(6, 2, RAW_PACKET_RECEIVE));
-	sched(&p, 7, 2, 0, 3); /* it is not known to be the same segment any more */
+	sched(&p, 7, 2, 0, 3); /* the CPU may process another segment by now */
 	sched(&p, 8, 3, 0, 2);
 	wake(&p, 9, 2, 1);
 	play(&p, segment(10, 2, RAW_PACKET_RECEIVE));
-	wake(&p, 200000, 2, 1); /* nor after so long a time */
-	check_made(&p, "2:R2-7 3:seen=/3 3:R7-8 2:C7-8");
+	wake(&p, 200000, 2, 1); /* too late */
+	check_made(&p, "2:R2-7 3:existing=/3 3:R7-8 2:C7-8");
 }
 
-TEST(a_segment_in_the_thread_of_a_program_counts_if_softirqs_are_known)
+TEST(a_segment_in_a_user_thread_counts_if_the_trace_has_softirqs)
 {
 	static const uint32_t kinds[] = { 0, 1u << RAW_SWITCH | 1u << RAW_SOFTIRQ_ENTRY };
 
@@ -532,12 +539,13 @@ TEST(a_segment_in_the_thread_of_a_program_counts_if_softirqs_are_known)
 		sched(&p, 2, 1, RAW_STATE_SLEEP, 3);
 		play(&p, segment(3, 3, RAW_PACKET_RECEIVE));
 		wake(&p, 4, 3, 1);
-		check_made(&p, kinds[i] ? "1:seen=/1 1:R1-2 3:seen=/3 0:kind6 1:receive200@1200"
-					: "1:seen=/1 1:R1-2 3:seen=/3 0:kind6");
+		check_made(&p,
+			   kinds[i] ? "1:existing=/1 1:R1-2 3:existing=/3 0:kind6 1:receive200@1200"
+				    : "1:existing=/1 1:R1-2 3:existing=/3 0:kind6");
 	}
 }
 
-TEST(what_an_interrupt_thread_sends_is_of_who_sent_before)
+TEST(an_interrupt_thread_sends_for_the_last_sender)
 {
 	_cleanup_(play_done) struct play p;
 
@@ -546,7 +554,7 @@ TEST(what_an_interrupt_thread_sends_is_of_who_sent_before)
 	play(&p, segment(2, 1, RAW_PACKET_SEND));
 	sched(&p, 3, 1, RAW_STATE_SLEEP, 2);
 	play(&p, segment(4, 2, RAW_PACKET_SEND));
-	check_made(&p, "1:seen=/1 0:kind6 1:send200@1200 1:R1-3 2:seen=/2 1:send200@1200");
+	check_made(&p, "1:existing=/1 0:kind6 1:send200@1200 1:R1-3 2:existing=/2 1:send200@1200");
 }
 
 static struct raw_event local(nsec_t time, uint32_t tid, enum raw_kind kind, uint64_t socket,
@@ -572,12 +580,14 @@ TEST(segments_without_addresses_are_messages)
 	irq(&p, 4, RAW_SOFTIRQ_ENTRY, VECTOR_NET_RX);
 	play(&p, local(5, 2, RAW_PACKET_RECEIVE, 0xb, 0x8018));
 	wake(&p, 6, 2, 1);
-	play(&p, local(7, 2, RAW_PACKET_SEND, 0xb, 0x8010)); /* acknowledged */
+	play(&p, local(7, 2, RAW_PACKET_SEND, 0xb, 0x8010)); /* an acknowledgement */
 	irq(&p, 8, RAW_SOFTIRQ_EXIT, VECTOR_NET_RX);
-	check_made(&p, "1:seen=/1 1:R1-2 2:seen=/2 0:kind6 2:send0@7000 0:kind6 1:receive0@7000");
+	check_made(
+		&p,
+		"1:existing=/1 1:R1-2 2:existing=/2 0:kind6 2:send0@7000 0:kind6 1:receive0@7000");
 }
 
-TEST(what_a_trace_lacks_is_said)
+TEST(missing_events_are_reported)
 {
 	_cleanup_(play_done) struct play p;
 	_cleanup_(freep) char *nothing = NULL, *calls_only = NULL;
@@ -590,7 +600,7 @@ TEST(what_a_trace_lacks_is_said)
 	CHECK_STR(calls_only, "has no sched_switch events, so what threads waited for is unknown");
 }
 
-TEST(a_trace_without_cpus_is_reported)
+TEST(missing_cpu_numbers_are_reported)
 {
 	_cleanup_(play_done) struct play with, without;
 	_cleanup_(freep) char *some = NULL, *none = NULL;
@@ -606,7 +616,7 @@ TEST(a_trace_without_cpus_is_reported)
 	CHECK(none && strstr(none, "has no CPU numbers, so"));
 }
 
-TEST(a_trace_of_some_threads_is_told_from_one_of_all)
+TEST(a_trace_of_some_threads_is_reported)
 {
 	_cleanup_(play_done) struct play all, some;
 	_cleanup_(freep) char *of_all = NULL, *of_some = NULL;
@@ -615,7 +625,7 @@ TEST(a_trace_of_some_threads_is_told_from_one_of_all)
 	play_begin(&some, 0);
 	for (nsec_t i = 0; i < 100; i++) {
 		sched(&all, 2 * i + 1, i ? 2 : 0, 0, 1);
-		sched(&all, 2 * i + 2, 1, 0, i < 97 ? 2 : 3); /* a few are not seen anywhere */
+		sched(&all, 2 * i + 2, 1, 0, i < 97 ? 2 : 3); /* a few are missing from any trace */
 		sched(&some, 2 * i + 1, 3, 0, 1);
 		sched(&some, 2 * i + 2, 1, 0, 2);
 	}
@@ -625,7 +635,7 @@ TEST(a_trace_of_some_threads_is_told_from_one_of_all)
 	CHECK(of_some && strstr(of_some, "has only some of the context switches"));
 }
 
-TEST(of_a_cpu_that_no_machine_has_nothing_is_made)
+TEST(events_of_an_impossible_cpu_are_ignored)
 {
 	_cleanup_(play_done) struct play p;
 	struct raw_event e = at(2, RAW_SYSCALL_ENTER, 9);
@@ -635,5 +645,5 @@ TEST(of_a_cpu_that_no_machine_has_nothing_is_made)
 	e.cpu = UINT16_MAX;
 	play(&p, e);
 	sched(&p, 3, 1, RAW_STATE_SLEEP, 0);
-	check_made(&p, "1:seen=/1 1:R1-3");
+	check_made(&p, "1:existing=/1 1:R1-3");
 }

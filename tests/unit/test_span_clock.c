@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces of services whose clocks differ.  Times are microseconds. */
+/* Traces of services with different clocks.  Times are microseconds. */
 #include <string.h>
 
 #include "build.h"
@@ -31,7 +31,7 @@ struct stamped {
 	  .end = end_, \
 	  ##__VA_ARGS__ }
 
-enum { NOW = 1000000 }; /* so that times may be shifted to before the first */
+enum { NOW = 1000000 }; /* leaves room to shift times to before the first */
 
 static void add_call(struct model *model, const struct stamped *call)
 {
@@ -87,22 +87,22 @@ TEST(consistent_clocks_stay)
 {
 	CHECK_CALLS("0 0 0", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
 		    CALL(1, 2, 1, BACK, 0, 60, .kind = SPAN_SERVER), CALL(1, 3, 2, STORE, 10, 20));
-	/* a server may go on after its reply */
+	/* a server can continue after its reply */
 	CHECK_CALLS("0 0", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
 		    CALL(1, 2, 1, BACK, 10, 105, .kind = SPAN_SERVER));
 }
 
-TEST(a_server_is_set_into_the_middle_of_its_client)
+TEST(a_server_is_centered_in_its_client)
 {
 	CHECK_CALLS("0 70", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
 		    CALL(1, 2, 1, BACK, -50, 10, .kind = SPAN_SERVER));
-	/* without kinds, too */
+	/* also without kinds */
 	CHECK_CALLS("0 70", CALL(1, 1, 0, FRONT, 0, 100), CALL(1, 2, 1, BACK, -50, 10));
 }
 
 TEST(all_calls_of_all_traces_bound_the_offset)
 {
-	/* 50 to 90, 60 to 100, and none: 60 to 90 */
+	/* 50 to 90, 60 to 100, and no bound: 60 to 90 */
 	CHECK_CALLS("0 75 75 0 75 75", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
 		    CALL(1, 2, 1, BACK, -50, 10, .kind = SPAN_SERVER), CALL(1, 3, 2, BACK, -40, 0),
 		    CALL(2, 1, 0, FRONT, 1000, 1100, .kind = SPAN_CLIENT),
@@ -120,7 +120,7 @@ TEST(if_no_offset_satisfies_all_calls_each_trace_has_its_own)
 		    CALL(3, 2, 1, BACK, 1500, 1580, .kind = SPAN_SERVER));
 }
 
-TEST(what_is_asynchronous_bounds_the_begin_only)
+TEST(an_asynchronous_call_bounds_the_start_only)
 {
 	CHECK_CALLS("0 50", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_PRODUCER),
 		    CALL(1, 2, 1, BACK, -50, 10, .kind = SPAN_CONSUMER));
@@ -129,7 +129,7 @@ TEST(what_is_asynchronous_bounds_the_begin_only)
 	/* longer than its parent */
 	CHECK_CALLS("0 50", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
 		    CALL(1, 2, 1, BACK, -50, 51, .kind = SPAN_SERVER));
-	/* which does not bound the offset of others */
+	/* does not bound the offset of others */
 	CHECK_CALLS("0 70 0 70", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
 		    CALL(1, 2, 1, BACK, -50, 10, .kind = SPAN_SERVER),
 		    CALL(2, 1, 0, FRONT, 1000, 1100, .kind = SPAN_CLIENT),
@@ -174,11 +174,11 @@ TEST(a_server_that_is_ahead_is_set_back)
 		    CALL(1, 2, 1, BACK, 500, 560, .kind = SPAN_SERVER),
 		    CALL(2, 1, 0, FRONT, 1000, 1100, .kind = SPAN_CLIENT),
 		    CALL(2, 2, 1, BACK, 1090, 1150, .kind = SPAN_SERVER));
-	/* no span is set to before the begin of time */
+	/* no span is shifted to before 0 */
 	CHECK_CALLS("0 -2.99998e+06 -1", CALL(1, 1, 0, FRONT, 0, 100, .kind = SPAN_CLIENT),
 		    CALL(1, 2, 1, BACK, 3000000, 3000060, .kind = SPAN_SERVER),
 		    CALL(2, 1, 0, BACK, 1 - NOW, 2 - NOW));
-	/* nor need a child without a kind be waited for */
+	/* the parent need not wait for a child without a kind */
 	CHECK_CALLS("0 0", CALL(1, 1, 0, FRONT, 0, 100), CALL(1, 2, 1, BACK, 500, 560));
 }
 
@@ -203,7 +203,7 @@ TEST(rounding_is_no_contradiction)
 	check_shifts(model, "0 0");
 }
 
-TEST(what_was_shifted_is_told_by_service)
+TEST(shifts_are_reported_by_service)
 {
 	const struct stamped calls[] = {
 		CALL(1, 1, 0, FRONT, 0, 100),
@@ -213,7 +213,7 @@ TEST(what_was_shifted_is_told_by_service)
 	};
 	_cleanup_(model_freep) struct model *model = make(calls, ARRAY_LEN(calls));
 
-	model_finish(model); /* once more changes nothing */
+	model_finish(model); /* finishing again changes nothing */
 	check_shifts(model, "0 70 50 70");
 	CHECK_INT(model_clock_shift_count(model), 1);
 
@@ -249,7 +249,7 @@ TEST(clocks_of_recorded_hosts_stay)
 	check_shifts(model, "-70 0");
 }
 
-TEST(clocks_of_spans_whose_threads_were_recorded_stay)
+TEST(clocks_of_spans_with_recorded_threads_stay)
 {
 	_cleanup_(model_freep) struct model *model = model_new();
 	const struct stamped front = CALL(1, 1, 0, FRONT, 0, 100);
@@ -302,7 +302,7 @@ TEST(times_at_their_limits_do_not_overflow)
 	}
 }
 
-/* Random trees of calls, stamped by clocks of known offsets. */
+/* Random trees of calls, with clocks of known offsets. */
 static int64_t random_to(uint64_t *seed, int64_t n)
 {
 	*seed = *seed * 6364136223846793005 + 1442695040888963407;

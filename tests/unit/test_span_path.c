@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Span trees written down here, with the path they must give; and those of
- * other people, where their files are at hand.
+ * Span trees with their expected path; and those of other projects, if their files exist.
  */
 #include <dirent.h>
 #include <yyjson.h>
@@ -40,7 +39,7 @@ static span_id find_span(const struct model *model, uint64_t id)
 	return (span_id){ 0 };
 }
 
-/* As "C 60-101, E 50-60": from the end to the begin. */
+/* As "C 60-101, E 50-60", from the end to the start. */
 static char *path_text(const struct model *model, span_id root)
 {
 	struct span_path path = { 0 };
@@ -78,7 +77,7 @@ static void check_tree(const struct tree_span *spans, size_t count, const char *
 	CHECK_STR(got, want);
 }
 
-/* The first span is the root; each is given as { id, parent, start, end, flags }. */
+/* The first span is the root; each is { id, parent, start, end, flags }. */
 #define TREE(want, ...) \
 	do { \
 		const struct tree_span spans_[] = { __VA_ARGS__ }; \
@@ -90,13 +89,13 @@ TEST(a_span_alone_is_its_own_path)
 	TREE("A 1-31", { 'A', 0, 1, 31, 0 });
 }
 
-TEST(children_one_after_the_other_are_all_waited_for)
+TEST(consecutive_children_are_all_on_the_path)
 {
 	TREE("A 60-101, C 50-60, A 40-50, B 20-40, A 1-20", { 'A', 0, 1, 101, 0 },
 	     { 'B', 'A', 20, 40, 0 }, { 'C', 'A', 50, 60, 0 });
 }
 
-TEST(of_children_at_the_same_time_the_last_to_end_was_waited_for)
+TEST(the_last_concurrent_child_to_end_is_on_the_path)
 {
 	TREE("A 60-100, C 20-60, A 0-20", { 'A', 0, 0, 100, 0 }, { 'B', 'A', 10, 50, 0 },
 	     { 'C', 'A', 20, 60, 0 });
@@ -105,13 +104,13 @@ TEST(of_children_at_the_same_time_the_last_to_end_was_waited_for)
 	     { 'C', 'A', 20, 50, 0 });
 }
 
-TEST(adjacent_children_leave_nothing_to_their_parent)
+TEST(adjacent_children_leave_no_time_to_their_parent)
 {
 	TREE("D 60-90, C 30-60, B 0-30", { 'A', 0, 0, 90, 0 }, { 'B', 'A', 0, 30, 0 },
 	     { 'C', 'A', 30, 60, 0 }, { 'D', 'A', 60, 90, 0 });
 }
 
-TEST(of_children_that_end_together_the_last_to_begin_was_waited_for)
+TEST(the_last_child_to_begin_wins_a_tie_of_ends)
 {
 	TREE("A 50-60, C 30-50, A 20-30, D 15-20, A 0-15", { 'A', 0, 0, 60, 0 },
 	     { 'B', 'A', 10, 50, 0 }, { 'C', 'A', 30, 50, 0 }, { 'D', 'A', 15, 20, 0 });
@@ -125,18 +124,18 @@ TEST(children_are_clipped_to_their_parents)
 	TREE("A 20-40, B 10-20", { 'A', 0, 10, 40, 0 }, { 'B', 'A', 0, 20, 0 });
 	TREE("B 30-40, A 10-30", { 'A', 0, 10, 40, 0 }, { 'B', 'A', 30, 99, 0 });
 	TREE("B 10-40", { 'A', 0, 10, 40, 0 }, { 'B', 'A', 0, 99, 0 });
-	/* a grandchild is clipped to what is left of its parent */
+	/* a grandchild is clipped to its clipped parent */
 	TREE("B 35-40, C 30-35, A 10-30", { 'A', 0, 10, 40, 0 }, { 'B', 'A', 30, 99, 0 },
 	     { 'C', 'B', 0, 35, 0 }, { 'D', 'B', 50, 60, 0 });
 }
 
-TEST(children_wholly_outside_are_left_out_with_all_below)
+TEST(children_outside_of_the_parent_are_omitted_with_their_descendants)
 {
 	TREE("A 1-31", { 'A', 0, 1, 31, 0 }, { 'B', 'A', 40, 80, 0 }, { 'C', 'B', 10, 20, 0 });
 	TREE("A 10-31", { 'A', 0, 10, 31, 0 }, { 'B', 'A', 2, 10, 0 }, { 'C', 'A', 31, 40, 0 });
 }
 
-TEST(what_only_follows_is_not_waited_for)
+TEST(follows_from_spans_are_not_on_the_path)
 {
 	TREE("A 1-31", { 'A', 0, 1, 31, 0 }, { 'B', 'A', 10, 20, SPAN_FOLLOWS },
 	     { 'C', 'B', 12, 14, 0 });
@@ -151,26 +150,26 @@ TEST(children_of_no_length_take_no_time)
 	TREE("", { 'A', 0, 30, 30, 0 }, { 'B', 'A', 10, 40, 0 });
 }
 
-TEST(a_small_overlap_is_a_matter_of_clocks)
+TEST(a_small_overlap_counts_as_a_sequence)
 {
-	/* each keeps its length, and is put earlier */
+	/* each keeps its length and moves to an earlier time */
 	TREE("A 608-1000, D 308-608, C 208-308, B 8-208, A 0-8", { 'A', 0, 0, 1000, 0 },
 	     { 'B', 'A', 10, 210, 0 }, { 'C', 'A', 209, 309, 0 }, { 'D', 'A', 308, 608, 0 });
-	/* all below it, too */
+	/* with its descendants */
 	TREE("A 400-500, C 200-400, B 150-200, D 50-150, B 0-50", { 'A', 0, 0, 500, 0 },
 	     { 'B', 'A', 2, 202, 0 }, { 'D', 'B', 52, 152, 0 }, { 'C', 'A', 200, 400, 0 });
 	/* but not before its parent */
 	TREE("A 400-500, C 200-400, B 0-200", { 'A', 0, 0, 500, 0 }, { 'B', 'A', 0, 202, 0 },
 	     { 'C', 'A', 200, 400, 0 });
-	/* where there is room, the next one stays where it was */
+	/* with a gap before it, the next one stays */
 	TREE("A 400-500, C 200-400, B 100-200, A 50-100, D 10-50, A 0-10", { 'A', 0, 0, 500, 0 },
 	     { 'D', 'A', 10, 50, 0 }, { 'B', 'A', 101, 201, 0 }, { 'C', 'A', 200, 400, 0 });
-	/* by more than a hundredth of their parent, they ran beside each other */
+	/* more than a hundredth of the parent: they ran concurrently */
 	TREE("A 400-500, C 200-400, A 0-200", { 'A', 0, 0, 500, 0 }, { 'B', 'A', 10, 206, 0 },
 	     { 'C', 'A', 200, 400, 0 });
 }
 
-TEST(a_small_overlap_does_not_hide_a_sibling_wherever_it_is)
+TEST(a_small_overlap_anywhere_does_not_hide_a_sibling)
 {
 	/* a long call before a short one, */
 	TREE("A 1005-2000, C 1000-1005, B 99-1000, A 0-99", { 'A', 0, 0, 2000, 0 },
@@ -192,7 +191,7 @@ TEST(a_small_overlap_does_not_hide_a_sibling_wherever_it_is)
 	     { 'C', 'F', 1000, 1800, 0 });
 }
 
-TEST(short_calls_that_overlap_are_no_sequence)
+TEST(short_overlapping_calls_are_not_a_sequence)
 {
 	TREE("A 600-1000, D 510-600, A 0-510", { 'A', 0, 0, 1000, 0 }, { 'B', 'A', 500, 520, 0 },
 	     { 'D', 'A', 510, 600, 0 });
@@ -201,14 +200,14 @@ TEST(short_calls_that_overlap_are_no_sequence)
 	     { 'B', 'A', 480, 490, 0 }, { 'C', 'A', 490, 510, 0 }, { 'D', 'A', 500, 520, 0 });
 }
 
-TEST(the_path_goes_down_and_up_again)
+TEST(the_path_descends_and_returns)
 {
 	TREE("A 95-100, B 80-95, D 60-80, E 40-60, B 20-40, C 10-20, A 0-10", { 'A', 0, 0, 100, 0 },
 	     { 'C', 'A', 10, 20, 0 }, { 'B', 'A', 20, 95, 0 }, { 'E', 'B', 40, 60, 0 },
 	     { 'D', 'B', 60, 80, 0 }, { 'F', 'B', 30, 70, 0 });
 }
 
-TEST(the_order_in_which_spans_come_does_not_matter)
+TEST(the_order_of_the_input_does_not_matter)
 {
 	const struct tree_span spans[] = { { 'A', 0, 0, 100, 0 },   { 'B', 'A', 10, 50, 0 },
 					   { 'C', 'A', 20, 60, 0 }, { 'D', 'C', 30, 60, 0 },
@@ -228,7 +227,7 @@ TEST(the_order_in_which_spans_come_does_not_matter)
 	}
 }
 
-TEST(a_span_below_the_root_has_a_path_of_its_own)
+TEST(a_span_below_the_root_has_its_own_path)
 {
 	_cleanup_(model_freep) struct model *model = model_new();
 
@@ -240,8 +239,8 @@ TEST(a_span_below_the_root_has_a_path_of_its_own)
 	CHECK_STR(got, "B 40-50, C 30-40, B 10-30");
 }
 
-/* Each in its parent, shorter by one at both ends. */
-TEST(a_chain_of_100000_needs_no_stack_and_little_time)
+/* Each one is shorter than its parent by one at both ends. */
+TEST(a_chain_of_100000_spans_needs_no_stack_and_little_time)
 {
 	enum { DEPTH = 100000 };
 	_cleanup_(model_freep) struct model *model = model_new();
@@ -276,7 +275,7 @@ TEST(many_children_take_little_time)
 	span_path_done(&path);
 }
 
-TEST(rings_are_broken)
+TEST(cycles_of_parents_are_broken)
 {
 	_cleanup_(model_freep) struct model *model = model_new();
 	size_t roots = 0;
@@ -285,7 +284,7 @@ TEST(rings_are_broken)
 	add_span(model, 'B', 'D', 0, 30, 0);
 	add_span(model, 'C', 'B', 0, 20, 0);
 	add_span(model, 'D', 'C', 5, 15, 0);
-	add_span(model, 'E', 'D', 6, 7, 0); /* hangs on the ring */
+	add_span(model, 'E', 'D', 6, 7, 0); /* a child of the cycle */
 	model_finish(model);
 	for (uint32_t i = 1; i < model_span_count(model); i++)
 		roots += !model_span(model, (span_id){ i })->parent.i;
@@ -296,8 +295,8 @@ TEST(rings_are_broken)
 	}
 }
 
-/* A ring of many is found as fast as a chain. */
-TEST(a_large_ring_takes_little_time)
+/* A large cycle takes no longer than a chain. */
+TEST(a_large_cycle_takes_little_time)
 {
 	enum { COUNT = 100000 };
 	_cleanup_(model_freep) struct model *model = model_new();
@@ -311,8 +310,7 @@ TEST(a_large_ring_takes_little_time)
 	CHECK_INT(roots, 1);
 }
 
-/* The same span from two inputs is one. */
-TEST(a_span_told_twice_counts_once)
+TEST(a_span_in_two_inputs_counts_once)
 {
 	_cleanup_(model_freep) struct model *model = model_new();
 
@@ -325,7 +323,8 @@ TEST(a_span_told_twice_counts_once)
 	CHECK_INT(model_span_count(model), 3);
 }
 
-/* Random trees: sections follow each other without gap from end to begin, each within its span. */
+/* Random trees: sections follow each other without gap from the end to the start, within their
+ * spans. */
 static void check_sections(const struct model *model, span_id root)
 {
 	const struct span *top = model_span(model, root);
@@ -347,7 +346,7 @@ static void check_sections(const struct model *model, span_id root)
 	span_path_done(&path);
 }
 
-TEST(random_trees_are_tiled)
+TEST(sections_cover_random_trees)
 {
 	srandom(7);
 	for (int round = 0; round < 500; round++) {
@@ -367,8 +366,8 @@ TEST(random_trees_are_tiled)
 }
 
 /*
- * From here on, cases in files: those in tests/data, and the cases of other
- * projects if they are there.
+ * From here on, cases in files: those in tests/data, and those of other projects if they
+ * exist.
  */
 
 static const char *text_of(yyjson_val *object, const char *key)
@@ -449,7 +448,7 @@ static struct model *load_model(char *path)
 	return model;
 }
 
-/* How long "[service] operation" is on the path. */
+/* Time of "[service] operation" on the path. */
 static nsec_t time_of(const struct model *model, const struct span_path *path, const char *name)
 {
 	nsec_t total = 0;
@@ -486,14 +485,14 @@ static void check_crisp_case(yyjson_val *expected, char *path_name)
 	}
 	for (i = 0; i < path.items.count; i++)
 		total += path.items.items[i].end - path.items.items[i].start;
-	CHECK_INT(total, sum); /* so all others have nothing */
+	CHECK_INT(total, sum); /* so the others have none */
 	CHECK(count > 0);
 	if (test_failures)
 		printf("# in %s\n", path_name);
 	span_path_done(&path);
 }
 
-/* How many cases the directory has, each a trace of Jaeger's with its result beside it. */
+/* Returns the number of cases in the directory, each a Jaeger trace with its result beside it. */
 static int check_crisp_cases(const char *data, const char *name)
 {
 	_cleanup_(freep) char *directory = must_printf("%s/%s", data, name);
@@ -521,7 +520,7 @@ static int check_crisp_cases(const char *data, const char *name)
 
 TEST(all_rules_at_once_give_the_path)
 {
-	/* E lies outside, F follows, D overflows its parent B at its begin */
+	/* E is outside, F follows, D starts before its parent B */
 	TREE("A 95-100, C 70-95, A 50-70, B 40-50, D 20-40, A 1-20", { 'A', 0, 1, 100, 0 },
 	     { 'B', 'A', 20, 50, 0 }, { 'C', 'A', 70, 95, 0 }, { 'D', 'B', 10, 40, 0 },
 	     { 'E', 'A', 120, 140, 0 }, { 'F', 'A', 55, 65, SPAN_FOLLOWS },

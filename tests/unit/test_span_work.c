@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who works for a span: stories with contexts, and the path they must give; CPU
- * time of spans; and both on contexts made at random, nanosecond by nanosecond.
+ * Threads that work for a span: models with contexts and their expected path; CPU time of
+ * spans; and both with random contexts, checked nanosecond by nanosecond.
  */
 #include "analyse/span_cpu.h"
 #include "analyse/span_work.h"
@@ -43,7 +43,7 @@ static void two_tasks(struct story *s)
 	story_span(s, 4, 71, 1, 0, 1);
 }
 
-TEST(a_task_waits_while_its_thread_works_for_another)
+TEST(a_task_waits_while_its_thread_works_for_another_span)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -57,13 +57,13 @@ TEST(each_task_gets_the_time_that_its_thread_ran_for_it)
 	_cleanup_(story_done) struct story s = { 0 };
 
 	two_tasks(&s);
-	story_span(&s, 0, 100, 3, 0, 1); /* of which no context tells */
+	story_span(&s, 0, 100, 3, 0, 1); /* without contexts */
 	check_cpu(&s, 1, 10);
 	check_cpu(&s, 2, 35);
 	check_cpu(&s, 3, CPU_UNKNOWN);
 }
 
-TEST(what_another_span_waits_for_is_explained_too)
+TEST(waits_of_another_span_are_explained_too)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -77,11 +77,11 @@ TEST(what_another_span_waits_for_is_explained_too)
 	story_context(&s, 1, 10, 2);
 	story_context(&s, 1, 90, 1);
 	story_span(&s, 0, 100, 1, 0, 1);
-	story_span(&s, 10, 90, 2, 9, 1); /* its parent is not there, so it is not below span 1 */
+	story_span(&s, 10, 90, 2, 9, 1); /* its parent is missing, so it is not below span 1 */
 	check_path(&s, 1, "1R 0-10, 1R>2 10-20, 1L>2 20-50 (2R 20-50), 1R>2 50-90, 1R 90-100");
 }
 
-TEST(a_loop_that_is_idle_waits_for_what_its_task_waits_for)
+TEST(an_idle_loop_waits_for_what_its_task_waits_for)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -113,13 +113,12 @@ TEST(a_span_moves_from_thread_to_thread)
 	story_context(&s, 2, 60, 0);
 	story_context(&s, 1, 70, 1);
 	story_span(&s, 10, 80, 1, 0, 1);
-	/* while nobody is in it, who will be tells: first the worker that is woken, then the loop
-	 */
+	/* while no thread is in it, the next one counts: first the woken worker, then the loop */
 	check_path(&s, 1, "1R 10-20, 2L 20-30 (1R 20-30), 2R 30-60, 1R 60-80");
 	check_cpu(&s, 1, 10 + 20 + 30);
 }
 
-TEST(a_pool_that_is_busy_is_what_a_span_waits_for)
+TEST(a_span_waits_for_a_busy_pool)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -128,7 +127,8 @@ TEST(a_pool_that_is_busy_is_what_a_span_waits_for)
 	story_run(&s, 1, 0, 100);
 	story_run(&s, 2, 0, 100);
 	story_context(&s, 1, 0, 1);
-	story_context(&s, 1, 20, 3); /* who handed it over goes on with something else */
+	story_context(&s, 1, 20,
+		      3); /* the thread that handed the task off continues with another one */
 	story_context(&s, 2, 0, 2);
 	story_context(&s, 2, 60, 1);
 	story_span(&s, 0, 80, 1, 0, 1);
@@ -137,7 +137,7 @@ TEST(a_pool_that_is_busy_is_what_a_span_waits_for)
 	check_path(&s, 1, "1R 0-20, 2R>2 20-60, 2R 60-80");
 }
 
-TEST(a_thread_that_is_made_for_a_span_is_told_of_by_who_makes_it)
+TEST(before_a_thread_of_a_span_begins_its_creator_counts)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -152,7 +152,7 @@ TEST(a_thread_that_is_made_for_a_span_is_told_of_by_who_makes_it)
 	check_path(&s, 1, "1R 0-40, 2R 40-80");
 }
 
-TEST(what_is_not_known_is_as_without_contexts)
+TEST(unknown_contexts_count_as_no_contexts)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -164,10 +164,10 @@ TEST(what_is_not_known_is_as_without_contexts)
 	story_span(&s, 0, 100, 1, 0, 1);
 	story_span(&s, 0, 100, 2, 0, 1);
 	check_path(&s, 1, "1R 0-30, 1R>2 30-40, 1R 40-100");
-	check_cpu(&s, 2, 10); /* not what was before it was seen */
+	check_cpu(&s, 2, 10); /* not the time before the observation */
 }
 
-TEST(a_span_that_no_thread_is_seen_in_is_as_without_contexts)
+TEST(a_span_without_contexts_has_the_thread_that_created_it)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -176,7 +176,7 @@ TEST(a_span_that_no_thread_is_seen_in_is_as_without_contexts)
 	check_path(&s, 3, "1R 0-20, 1T 20-30, 1R 30-100");
 }
 
-TEST(whose_thread_nobody_told_has_those_that_are_seen_in_it)
+TEST(a_span_without_a_thread_gets_threads_from_contexts)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -187,7 +187,7 @@ TEST(whose_thread_nobody_told_has_those_that_are_seen_in_it)
 	check_path(&s, 1, "1R 20-80");
 }
 
-TEST(a_parent_is_another_but_not_before_its_child_is_entered_or_after_it_is_left)
+TEST(a_parent_counts_as_another_span_only_between_entry_and_exit_of_the_child)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -204,14 +204,14 @@ TEST(a_parent_is_another_but_not_before_its_child_is_entered_or_after_it_is_left
 	check_path(&s, 1, "1R 0-20, 1R 20-40, 1R>1 40-50, 1R 50-60, 1R 60-100");
 }
 
-TEST(of_spans_that_were_not_recorded_those_of_other_traces_are_others)
+TEST(unrecorded_spans_of_other_traces_are_other_spans)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
 	story_begin(&s, 1, 0);
 	story_run(&s, 1, 0, 100);
 	story_context(&s, 1, 0, 1);
-	story_context(&s, 1, 20, 8); /* may well be below it */
+	story_context(&s, 1, 20, 8); /* can be below it */
 	story_context(&s, 1, 40, 1);
 	s.trace = 2;
 	story_context(&s, 1, 60, 9);
@@ -222,7 +222,7 @@ TEST(of_spans_that_were_not_recorded_those_of_other_traces_are_others)
 	check_cpu(&s, 1, 60);
 }
 
-TEST(of_several_threads_in_a_span_one_is_followed_as_long_as_it_stays)
+TEST(one_of_several_threads_in_a_span_is_followed_until_it_leaves)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -261,7 +261,7 @@ static void random_thread(struct story *s, uint32_t tid)
 		story_wait(s, tid, wait, t + 20, STATE_TIMER, 0);
 	}
 	for (nsec_t t = chance(30); t < LENGTH; t += 1 + chance(20)) {
-		uint32_t id = chance(SPANS + 3); /* some of which are not recorded */
+		uint32_t id = chance(SPANS + 3); /* some of them unrecorded */
 
 		s->trace = trace_of(id);
 		if (chance(8) == 0)
@@ -286,7 +286,7 @@ static void random_story(struct story *s)
 	}
 }
 
-/* The context of a thread, found by looking at all of them. */
+/* The context of a thread, by a scan of all. */
 static struct context context_at(const struct model *model, thread_id id, nsec_t t)
 {
 	struct context found = { .flags = CONTEXT_UNKNOWN };
@@ -312,8 +312,8 @@ static bool is_in(const struct model *model, thread_id thread, nsec_t t, span_id
 	return is_below(model, model_span_ref(model, context_at(model, thread, t).ref)->span, span);
 }
 
-/* Whether any thread is in the span at t, of those that ever are in it itself. */
-static bool anybody_is_in(const struct model *model, nsec_t t, span_id span)
+/* Whether any thread of the span is in it at t. */
+static bool any_thread_is_in(const struct model *model, nsec_t t, span_id span)
 {
 	uint32_t i = model_span_ref(model, model_span(model, span)->ref)->first_residency;
 
@@ -327,14 +327,15 @@ static void check_moment(const struct model *model, span_id span, const struct s
 			 nsec_t t)
 {
 	struct context c = context_at(model, work->thread, t);
-	span_id for_whom = model_span_ref(model, c.ref)->span;
+	span_id current = model_span_ref(model, c.ref)->span;
 
-	if (anybody_is_in(model, t, span))
+	if (any_thread_is_in(model, t, span))
 		CHECK(!work->other && is_in(model, work->thread, t, span));
 	if (work->other)
-		CHECK(c.ref == work->other && !is_below(model, for_whom, span));
-	else if (for_whom.i) /* known to be of somebody: ours, or above us at the edge */
-		CHECK(is_below(model, for_whom, span) || is_below(model, span, for_whom));
+		CHECK(c.ref == work->other && !is_below(model, current, span));
+	else if (current.i) /* a recorded span: this one, or an ancestor before entry or after exit
+			     */
+		CHECK(is_below(model, current, span) || is_below(model, span, current));
 }
 
 static void check_work(const struct model *model, span_id id)
@@ -358,7 +359,7 @@ static void check_work(const struct model *model, span_id id)
 	span_work_done(&work);
 }
 
-/* The thread that was in a span last before t: the span's own, if there are several. */
+/* The last thread in a span before t; of several, the span's own. */
 static uint32_t slow_last(const struct model *model, const struct span *span, nsec_t t)
 {
 	uint32_t best = 0;
@@ -392,7 +393,7 @@ static void check_last(const struct model *model, span_id id)
 	span_lanes_done(&lanes);
 }
 
-/* What is found for a section does not depend on the sections before it, even if time goes back. */
+/* The result for a section does not depend on the sections before it, in any order of time. */
 static void check_sections(const struct model *model, span_id id)
 {
 	const struct span *span = model_span(model, id);
@@ -433,7 +434,7 @@ static nsec_t slow_cpu(const struct model *model, span_id span)
 	return sum;
 }
 
-TEST(whatever_threads_enter_and_leave)
+TEST(random_contexts_match_a_simple_search)
 {
 	for (unsigned seed = 0; seed < 300 && !test_failures; seed++) {
 		_cleanup_(story_done) struct story s = { 0 };

@@ -13,7 +13,7 @@ static void push(struct timeline *line, nsec_t time, uint64_t value)
 	*(struct item *)timeline_push(line) = (struct item){ time, value };
 }
 
-TEST(an_empty_line_has_nothing)
+TEST(an_empty_timeline_has_no_items)
 {
 	struct timeline line;
 	timeline_pos pos;
@@ -28,7 +28,7 @@ TEST(an_empty_line_has_nothing)
 	timeline_done(&line);
 }
 
-TEST(of_items_with_one_time_the_last_is_found)
+TEST(the_last_of_several_items_at_one_time_is_found)
 {
 	struct timeline line;
 	timeline_pos pos;
@@ -44,7 +44,7 @@ TEST(of_items_with_one_time_the_last_is_found)
 	timeline_done(&line);
 }
 
-TEST(the_first_item_at_or_after_a_time)
+TEST(the_first_item_at_or_after_a_time_is_found)
 {
 	enum { COUNT = 5000 };
 	struct timeline line;
@@ -65,7 +65,7 @@ TEST(the_first_item_at_or_after_a_time)
 	timeline_done(&line);
 }
 
-TEST(a_loop_over_a_time_range_sees_that_range_only)
+TEST(a_loop_over_a_time_range_visits_that_range_only)
 {
 	struct timeline line;
 	uint64_t sum = 0, count = 0;
@@ -89,7 +89,7 @@ TEST(a_loop_over_a_time_range_sees_that_range_only)
 	timeline_done(&line);
 }
 
-TEST(a_line_that_is_cut_goes_on_from_there)
+TEST(a_cut_timeline_can_grow_again)
 {
 	enum { COUNT = 5000 };
 
@@ -103,7 +103,7 @@ TEST(a_line_that_is_cut_goes_on_from_there)
 		timeline_first(&line, &pos);
 		for (uint64_t i = 0; i < keep; i++)
 			if (!timeline_next(&line, &pos))
-				pos.item++; /* behind the last */
+				pos.item++; /* after the last one */
 		timeline_cut(&line, pos);
 		CHECK_INT(timeline_count(&line), keep);
 		CHECK(keep ? ((struct item *)timeline_last(&line))->value == keep - 1
@@ -116,7 +116,7 @@ TEST(a_line_that_is_cut_goes_on_from_there)
 	}
 }
 
-TEST(a_short_line_is_small)
+TEST(a_short_timeline_is_small)
 {
 	struct timeline line;
 
@@ -126,7 +126,7 @@ TEST(a_short_line_is_small)
 	timeline_done(&line);
 }
 
-TEST(a_long_line_wastes_little)
+TEST(a_long_timeline_wastes_little_memory)
 {
 	struct timeline line;
 
@@ -137,10 +137,10 @@ TEST(a_long_line_wastes_little)
 	timeline_done(&line);
 }
 
-/* What a line should hold, the simple way. */
+/* The expected items of a timeline. */
 struct shadow {
 	VEC(struct item) items;
-	size_t first; /* those before may be gone */
+	size_t first; /* earlier ones may be dropped */
 };
 
 /* The last item that is not after t, or -1. */
@@ -157,7 +157,7 @@ static void check_find(const struct timeline *line, const struct shadow *s, nsec
 	ssize_t want = shadow_find(s, t);
 	timeline_pos pos, other;
 
-	if (want < (ssize_t)s->first) /* it may be gone or not */
+	if (want < (ssize_t)s->first) /* may be dropped */
 		return;
 	CHECK(timeline_find(line, t, &pos));
 	CHECK_INT(((struct item *)timeline_at(line, pos))->value, s->items.items[want].value);
@@ -182,7 +182,7 @@ static void check_walk(const struct timeline *line, const struct shadow *s)
 	CHECK_INT(i, s->items.count);
 }
 
-TEST(random_lines_find_what_they_hold)
+TEST(random_timelines_find_their_items)
 {
 	for (int seed = 1; seed <= 20 && !test_failures; seed++) {
 		struct shadow s = { 0 };
@@ -200,7 +200,7 @@ TEST(random_lines_find_what_they_hold)
 				ssize_t at = shadow_find(&s, old);
 
 				timeline_forget(&line, old);
-				/* the one that holds at that time is still there */
+				/* the item valid at that time is still there */
 				s.first = at > (ssize_t)s.first ? (size_t)at : s.first;
 			}
 			check_find(&line, &s, random() % (t + 2));
@@ -211,7 +211,7 @@ TEST(random_lines_find_what_they_hold)
 	}
 }
 
-TEST(a_window_that_slides_keeps_its_size)
+TEST(a_sliding_window_has_constant_size)
 {
 	struct timeline line;
 	size_t most = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums at marks, compared with going through the timelines of a thread. */
+/* Sums at marks, compared with a scan of the timelines of a thread. */
 #include "analyse/use_sums.h"
 
 #include "story.h"
@@ -7,7 +7,7 @@
 
 enum { COUNT = 2000, STEP = 10 };
 
-/* A thread that runs, sleeps and waits for a disk; with calls, some of which are long, and hits. */
+/* A thread that runs, sleeps and waits for a disk, with short and long calls and probe events. */
 static struct model *random_thread(void)
 {
 	static const enum state states[] = { STATE_TIMER, STATE_DISK, STATE_LOCK };
@@ -65,7 +65,7 @@ static void check_slice(const struct model *model, const struct use_sums *sums, 
 	request_use_done(&got);
 }
 
-TEST(sums_of_any_time_are_those_of_its_parts)
+TEST(sums_match_a_scan_of_the_timelines)
 {
 	for (unsigned seed = 0; seed < 5; seed++) {
 		srandom(seed);
@@ -83,7 +83,7 @@ TEST(sums_of_any_time_are_those_of_its_parts)
 	}
 }
 
-TEST(a_thread_that_did_nothing_has_no_sums)
+TEST(a_thread_without_events_has_no_sums)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
