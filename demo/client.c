@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * client - eight people at the front, and how long each answer took them.
+ * client - eight threads that send requests to front, and measure the latencies.
  *
- * Each asks, reads the answer for some 30 ms, and asks again: mostly for the
- * home page, now and then to import an address book.  The run is bounded by
- * time, so a slow machine answers fewer requests rather than taking longer.
+ * Each thread sends a request, waits for the reply, pauses for 30 ms on average,
+ * and repeats: mostly GET /home, sometimes an import of an address book.  The run
+ * is limited by time, so that a slow host serves fewer requests.
  *
- * With a third argument it writes its requests to that file as Jaeger would show
- * them: one span each, with the thread that asked.  And it says which of them
- * was the slowest, and which one is typical.
+ * With a third argument, it writes its requests to that file in Jaeger's format,
+ * one span each, with the thread.  It prints the trace ids of a typical request
+ * and of the slowest one.
  */
 #include <err.h>
 #include <pthread.h>
@@ -22,13 +22,13 @@
 #define REQUESTS 4096   /* per person and kind, at most */
 #define IMPORT_EVERY 20 /* requests */
 #define IMPORT_SIZE 192 /* contacts */
-#define PAUSE_US 30000  /* on average, between requests */
+#define PAUSE_US 30000  /* average pause between requests */
 
 enum kind { HOME, IMPORT, KINDS };
 
 struct request {
 	uint64_t took;  /* ns */
-	uint64_t start; /* ns, of the clock on the wall */
+	uint64_t start; /* ns of CLOCK_REALTIME */
 	int person;
 };
 
@@ -45,7 +45,7 @@ static const char *const names[KINDS] = { "GET /home", "POST /import" };
 
 static struct person people[PEOPLE];
 
-static void ask(struct person *p, struct peer *front, enum kind kind)
+static void send_request(struct person *p, struct peer *front, enum kind kind)
 {
 	uint64_t wall = wall_ns(), start = now_ns();
 	bool sent = kind == IMPORT ? peer_write(front, "POST /import person%d %d\n", p->number,
@@ -53,13 +53,13 @@ static void ask(struct person *p, struct peer *front, enum kind kind)
 				   : peer_write(front, "GET /home person%d\n", p->number);
 
 	if (!sent || !peer_read(front))
-		errx(EXIT_FAILURE, "front has gone");
+		errx(EXIT_FAILURE, "front closed the connection");
 	if (strncmp(front->line, "200 ", 4))
-		errx(EXIT_FAILURE, "front says '%s'", front->line);
+		errx(EXIT_FAILURE, "unexpected reply '%s' from front", front->line);
 	p->requests[kind][p->count[kind]++] = (struct request){ now_ns() - start, wall, p->number };
 }
 
-static void *live(void *arg)
+static void *run_person(void *arg)
 {
 	struct person *p = arg;
 	unsigned seed = (unsigned)p->number; /* the same run every time */
@@ -69,7 +69,7 @@ static void *live(void *arg)
 	p->tid = gettid();
 	peer_connect(&front, p->port);
 	for (int turn = 2 * p->number; now_ns() < p->end && p->count[HOME] < REQUESTS; turn++) {
-		ask(p, &front, turn % IMPORT_EVERY == 0 ? IMPORT : HOME);
+		send_request(p, &front, turn % IMPORT_EVERY == 0 ? IMPORT : HOME);
 		usleep((unsigned)rand_r(&seed) % (2 * PAUSE_US));
 	}
 	peer_close(&front);
@@ -83,7 +83,7 @@ static int compare(const void *a, const void *b)
 	return (x->took > y->took) - (x->took < y->took);
 }
 
-/* All requests of a kind, the fastest first; returns how many. */
+/* Collect all requests of a kind, the fastest first; returns their number. */
 static size_t gather(enum kind kind, struct request *all)
 {
 	size_t count = 0;
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 		people[i].number = i + 1;
 		people[i].port = argv[1];
 		people[i].end = now_ns() + (uint64_t)(atof(argv[2]) * 1e9);
-		if (pthread_create(&people[i].thread, NULL, live, &people[i]))
+		if (pthread_create(&people[i].thread, NULL, run_person, &people[i]))
 			errx(EXIT_FAILURE, "cannot start a thread");
 	}
 	for (int i = 0; i < PEOPLE; i++)

@@ -5,10 +5,10 @@
  *   get NAME         -> ok NUMBER, or none
  *   import NAME N    -> ok: N contacts of NAME are on the disk
  *
- * A contact is safe once its line in contacts.wal has been flushed to the
- * disk.  The table in memory has a lock, which readers need for a microsecond.
- * With the fault `flush`, an import keeps that lock while it waits for the
- * disk, and every reader waits for the disk with it.
+ * A contact is durable once its line in contacts.wal is flushed to disk.  The
+ * table in memory has a lock, which readers hold for a microsecond.  With the
+ * fault `flush`, an import holds that lock while it waits for the disk, so that
+ * every reader waits for the disk as well.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 #define CONTACTS 1024
 #define IMPORT_MAX 192
-#define CARD_SIZE 16384 /* of a contact in the file: a name, a number, a small picture */
+#define CARD_SIZE 16384 /* bytes of a contact in the file: name, number, small picture */
 
 struct contact {
 	char name[32];
@@ -31,14 +31,14 @@ struct contact {
 struct book {
 	pthread_mutex_t lock; /* of the table */
 	struct contact table[CONTACTS];
-	unsigned saved; /* so far; the oldest make room */
+	unsigned saved; /* contacts saved so far; new ones overwrite the oldest */
 
 	pthread_mutex_t wal_lock; /* of the file */
 	int wal;
-	bool lock_across_flush; /* the fault */
+	bool lock_across_flush; /* fault `flush` */
 };
 
-/* When this returns, the contact survives a power cut. */
+/* After this, the contact survives a power failure. */
 static void flush_to_disk(struct book *book, const struct contact *contact)
 {
 	char card[CARD_SIZE];
@@ -54,7 +54,7 @@ static void insert(struct book *book, const struct contact *contact)
 	book->table[book->saved++ % CONTACTS] = *contact;
 }
 
-/* As it should be: readers never wait for the disk. */
+/* The right way: readers never wait for the disk. */
 static void save_contact(struct book *book, const struct contact *contact)
 {
 	pthread_mutex_lock(&book->wal_lock);
@@ -66,7 +66,7 @@ static void save_contact(struct book *book, const struct contact *contact)
 	pthread_mutex_unlock(&book->lock);
 }
 
-/* The trouble: the table stays locked from the first flush to the last. */
+/* The fault: the table is locked from the first flush to the last. */
 static void save_contacts_locked(struct book *book, const struct contact *contacts, unsigned count)
 {
 	pthread_mutex_lock(&book->lock);
@@ -102,7 +102,7 @@ static const struct contact *find(const struct book *book, const char *name)
 	return NULL;
 }
 
-static void answer(struct peer *peer, void *service)
+static void reply(struct peer *peer, void *service)
 {
 	struct book *book = service;
 	const struct contact *found;
@@ -124,7 +124,7 @@ static void answer(struct peer *peer, void *service)
 		else
 			peer_write(peer, "none\n");
 	} else {
-		peer_write(peer, "what?\n");
+		peer_write(peer, "bad request\n");
 	}
 }
 
@@ -140,5 +140,5 @@ int main(int argc, char **argv)
 	book.wal = open("contacts.wal", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (book.wal < 0)
 		err(EXIT_FAILURE, "cannot open contacts.wal");
-	serve(listen_on_free_port(argv[1]), "contacts", answer, &book);
+	serve(listen_on_free_port(argv[1]), "contacts", reply, &book);
 }

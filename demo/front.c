@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * front - where requests come in.
+ * front - the service that clients connect to.
  *
- *   GET /home NAME         -> 200 ...   asks ledger, then contacts
- *   POST /import NAME N    -> 200 ok    asks contacts
+ *   GET /home NAME         -> 200 ...   calls ledger, then contacts
+ *   POST /import NAME N    -> 200 ok    calls contacts
  *
- * A pool of threads, each with its own connection to both services.  All of
- * them wait in accept(), and the one that gets a connection serves it to its
- * end.
+ * A pool of threads, each with its own connections to both services.  All of
+ * them wait in accept(); the thread that accepts a connection serves it until
+ * it is closed.
  */
 #include <err.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ struct worker {
 	struct peer contacts, ledger;
 };
 
-static void answer(struct worker *w, struct peer *client)
+static void reply(struct worker *w, struct peer *client)
 {
 	char name[32];
 	unsigned count;
@@ -37,19 +37,19 @@ static void answer(struct worker *w, struct peer *client)
 	if (sscanf(client->line, "GET /home %31s", name) == 1) {
 		peer_write(&w->ledger, "balance %s\n", name);
 		if (!peer_read(&w->ledger))
-			errx(EXIT_FAILURE, "ledger has gone");
+			errx(EXIT_FAILURE, "ledger closed the connection");
 		peer_write(&w->contacts, "get %s\n", name);
 		if (!peer_read(&w->contacts))
-			errx(EXIT_FAILURE, "contacts has gone");
+			errx(EXIT_FAILURE, "contacts closed the connection");
 		peer_write(client, "200 %s: contact %.64s, balance %.64s\n", name, w->contacts.line,
 			   w->ledger.line);
 	} else if (sscanf(client->line, "POST /import %31s %u", name, &count) == 2) {
 		peer_write(&w->contacts, "import %s %u\n", name, count);
 		if (!peer_read(&w->contacts))
-			errx(EXIT_FAILURE, "contacts has gone");
+			errx(EXIT_FAILURE, "contacts closed the connection");
 		peer_write(client, "200 %.64s\n", w->contacts.line);
 	} else {
-		peer_write(client, "400 what?\n");
+		peer_write(client, "400 bad request\n");
 	}
 }
 
@@ -64,7 +64,7 @@ __attribute__((noreturn)) static void *work(void *arg)
 	for (;;) {
 		peer_accept(&client, w->front->listener);
 		while (peer_read(&client))
-			answer(w, &client);
+			reply(w, &client);
 		peer_close(&client);
 	}
 }
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 
 		workers[i] = (struct worker){ .front = &front, .number = i + 1 };
 		if (i == 0)
-			work(&workers[i]); /* the first is this thread; it does not return */
+			work(&workers[i]); /* on this thread; does not return */
 		if (pthread_create(&thread, NULL, work, &workers[i]))
 			errx(EXIT_FAILURE, "cannot start a thread");
 	}

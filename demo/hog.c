@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hog - two threads that want a CPU, always, and give nothing back. */
+/* hog - two threads in endless loops. */
 #include <err.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ledger - what somebody owns.
+ * ledger - computes balances.
  *
  *   balance NAME     -> ok AMOUNT
  *
- * Every entry is sealed with the one before it, so a balance is found by
- * replaying the journal from its begin: a millisecond or two of nothing but
- * arithmetic, and all the service ever does.  There is no fault in here.  Who
- * starts another busy program on the same CPU makes it slow.
+ * Every entry is hashed with the one before it, so a balance is computed by
+ * replaying the journal from its start: one or two milliseconds of arithmetic.
+ * This service has no fault.  It is slow if another busy program runs on its CPU.
  */
 #include <err.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@ static unsigned hash(const char *text)
 	return h;
 }
 
-/* Each step needs the one before it, so this cannot be done faster. */
+/* Each step depends on the one before it, so the loop cannot be vectorised. */
 static unsigned replay(const char *name)
 {
 	unsigned seal = hash(name), balance = 0;
@@ -37,14 +36,14 @@ static unsigned replay(const char *name)
 	return balance;
 }
 
-static void answer(struct peer *peer, void *service)
+static void reply(struct peer *peer, void *service)
 {
 	char name[32];
 
 	if (sscanf(peer->line, "balance %31s", name) == 1)
 		peer_write(peer, "ok %u\n", replay(name));
 	else
-		peer_write(peer, "what?\n");
+		peer_write(peer, "bad request\n");
 }
 
 int main(int argc, char **argv)
@@ -52,5 +51,5 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		errx(2, "usage: ledger PORT_FILE");
 	live_briefly();
-	serve(listen_on_free_port(argv[1]), "ledger", answer, NULL);
+	serve(listen_on_free_port(argv[1]), "ledger", reply, NULL);
 }

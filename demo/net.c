@@ -21,9 +21,9 @@ void live_briefly(void)
 	pid_t parent = getppid();
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent) /* it went before we could ask to be told */
+	if (getppid() != parent) /* the parent exited before prctl() */
 		exit(EXIT_FAILURE);
-	signal(SIGPIPE, SIG_IGN); /* peer_write() says it */
+	signal(SIGPIPE, SIG_IGN); /* peer_write() returns the error */
 	alarm(LIFE_SECONDS);
 }
 
@@ -36,7 +36,7 @@ static struct sockaddr_in loopback(int port)
 	};
 }
 
-/* Under another name first, so that whoever sees the file finds a whole number in it. */
+/* Write a temporary file and rename it, so that a reader finds the complete number. */
 static void write_port(const char *path, int port)
 {
 	char draft[256];
@@ -116,7 +116,7 @@ struct connection {
 	struct peer peer;
 	const char *name;
 	int number;
-	answer_fn *answer;
+	reply_fn *reply;
 	void *service; /* borrowed */
 };
 
@@ -126,22 +126,22 @@ static void *serve_connection(void *arg)
 
 	name_thread(c->name, c->number);
 	while (peer_read(&c->peer))
-		c->answer(&c->peer, c->service);
+		c->reply(&c->peer, c->service);
 	peer_close(&c->peer);
 	free(c);
 	return NULL;
 }
 
-void serve(int listener, const char *name, answer_fn *answer, void *service)
+void serve(int listener, const char *name, reply_fn *reply, void *service)
 {
 	for (int number = 1;; number++) {
 		struct connection *c = malloc(sizeof(*c));
 		pthread_t thread;
 
 		if (!c)
-			err(EXIT_FAILURE, "no memory");
+			err(EXIT_FAILURE, "cannot allocate memory");
 		*c = (struct connection){
-			.name = name, .number = number, .answer = answer, .service = service
+			.name = name, .number = number, .reply = reply, .service = service
 		};
 		peer_accept(&c->peer, listener);
 		if (pthread_create(&thread, NULL, serve_connection, c))
@@ -152,7 +152,7 @@ void serve(int listener, const char *name, answer_fn *answer, void *service)
 
 void name_thread(const char *name, int number)
 {
-	char text[16]; /* the kernel keeps no more */
+	char text[16]; /* the limit of the kernel */
 
 	snprintf(text, sizeof(text), "%s/%d", name, number);
 	pthread_setname_np(pthread_self(), text);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net - what the demo's services share: lines of text over TCP on loopback.
+ * net - requests and replies as lines of text over TCP on loopback.
  *
- * A request is a line and its answer is a line, so a conversation can be read
- * in any tool and every service fits on a few screens.  Nothing here knows of
- * sonde: these are plain programs, as it would find them anywhere.
+ * A request is a line, and so is its reply, so that each service fits on a few
+ * screens and its traffic can be read with any tool.  Nothing here depends on
+ * sonde: these are ordinary programs.
  */
 #ifndef SONDE_DEMO_NET_H
 #define SONDE_DEMO_NET_H
@@ -16,34 +16,34 @@
 struct peer {
 	FILE *in;
 	int fd;
-	char line[256]; /* the last line read, without its end */
+	char line[256]; /* last line read, without its newline */
 };
 
-/* The process ends with its parent, and within a minute whatever happens. */
+/* End this process with its parent, and after a minute at the latest. */
 void live_briefly(void);
 
-/* Listen on a free port of 127.0.0.1 and write its number to the file, once it can be used. */
+/* Listen on a free port of 127.0.0.1, then write its number to the file. */
 int listen_on_free_port(const char *port_file);
 
-/* Take the next connection. The peer stays until peer_close(). */
+/* Accept the next connection; peer_close() closes it. */
 void peer_accept(struct peer *peer, int listener);
 void peer_connect(struct peer *peer, const char *port);
 void peer_close(struct peer *peer);
 
-/* Both are false when the other side is gone. */
+/* Both return false if the connection is closed. */
 bool peer_read(struct peer *peer);
 __attribute__((format(printf, 2, 3))) bool peer_write(struct peer *peer, const char *fmt, ...);
 
-/* Answer peer->line with a peer_write(). */
-typedef void answer_fn(struct peer *peer, void *service);
+/* Reply to the request in peer->line, with peer_write(). */
+typedef void reply_fn(struct peer *peer, void *service);
 
-/* Never returns: a thread for each connection, called NAME/1, NAME/2, ... */
-void serve(int listener, const char *name, answer_fn *answer, void *service);
+/* Serve each connection in a thread, named NAME/1, NAME/2, ...; never returns. */
+void serve(int listener, const char *name, reply_fn *reply, void *service);
 
 /* Name the calling thread NAME/NUMBER. */
 void name_thread(const char *name, int number);
 
-uint64_t now_ns(void);  /* for lengths */
-uint64_t wall_ns(void); /* for points in time */
+uint64_t now_ns(void);  /* CLOCK_MONOTONIC */
+uint64_t wall_ns(void); /* CLOCK_REALTIME */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * balance - how much an account has.  ledger would know, but has to add up; so
- * what it said is kept in redis for a few seconds.
+ * balance - the balance of an account.  ledger computes it, and redis caches it
+ * for a few seconds.
  */
 #include <memory>
 #include <stdexcept>
@@ -12,7 +12,7 @@
 
 constexpr int keep_seconds = 5;
 
-/* Each thread has its own connection, for as long as it lives. */
+/* Each thread has its own connection until it exits. */
 class Cache
 {
 	using Reply = std::unique_ptr<redisReply, decltype(&freeReplyObject)>;
@@ -22,13 +22,13 @@ class Cache
 	template <typename... Args>
 	Reply command(const char *name, const char *format, Args... args)
 	{
-		bank::Span span(name, bank::asking());
+		bank::Span span(name, bank::client_span());
 
 		span.set("db.system", "redis");
 		Reply reply(static_cast<redisReply *>(redisCommand(context, format, args...)),
 			    freeReplyObject);
 		if (!reply || reply->type == REDIS_REPLY_ERROR)
-			throw std::runtime_error("redis does not answer");
+			throw std::runtime_error("redis does not reply");
 		return reply;
 	}
 
@@ -52,13 +52,13 @@ static std::string balance_of(int account)
 {
 	static const int ledger = std::stoi(bank::setting("BANK_LEDGER_PORT"));
 	thread_local Cache cache;
-	std::string known = cache.get(account);
+	std::string cached = cache.get(account);
 
-	if (!known.empty())
-		return known;
-	std::string told = bank::call(ledger, "/balance/" + std::to_string(account));
-	cache.put(account, told);
-	return told;
+	if (!cached.empty())
+		return cached;
+	std::string balance = bank::call(ledger, "/balance/" + std::to_string(account));
+	cache.put(account, balance);
+	return balance;
 }
 
 int main()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bank that runs: starts all its services, switches faults, ends them.
+"""A running bank: start all its services, inject faults, stop it.
 
     with bank.Bank(build) as b:         # everything in b.directory, on free ports of loopback
         b.switch("lock", True)
-        ...                             # b.ports["frontend"] is where customers ask
+        ...                             # customers connect to b.ports["frontend"]
 
-Each service is started by `sonde run`, so that its spans are seen.  All of them end
-with the bank, whatever happens to it: the kernel tells them.
+`sonde run` starts each service, so that its spans can be recorded.  If this process dies, the
+kernel sends each service a signal (PR_SET_PDEATHSIG).
 """
 import os
 import pathlib
@@ -23,26 +23,26 @@ import setup
 
 HERE = pathlib.Path(__file__).resolve().parent
 FAULTS = {
-    "slow-query": "contacts asks PostgreSQL in a way for which no index helps",
-    "lock": "ledger's auditor holds the lock of the books while he asks PostgreSQL",
-    "hog": "a busy program runs on the CPU where ledger and balance are",
-    "flush": "contacts waits for the disk with each request",
-    "pool": "users and contacts have one connection to PostgreSQL each, not eight",
-    "delay": "the way from frontend to balance takes 30 ms, and the way back too",
+    "slow-query": "contacts runs a query that cannot use an index",
+    "lock": "the auditor of ledger holds a lock while it queries PostgreSQL",
+    "hog": "busy processes run on the CPU of ledger and balance",
+    "flush": "contacts flushes to disk in each request",
+    "pool": "users and contacts have one connection to PostgreSQL each, instead of eight",
+    "delay": "the network delay between frontend and balance is 30 ms in each direction",
 }
 DELAY = 0.030  # seconds
 THREADS = 8
 PROCESSES = {"frontend": 2, "users": 1, "contacts": 1}
-PATIENCE = 120  # seconds for anything
+PATIENCE = 120  # timeout of each step, in seconds
 DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Failed(Exception):
-    """Something did not start; says why."""
+    """A service did not start; the message has the reason."""
 
 
 def free_ports(names):
-    """All are taken at once, so that none comes twice."""
+    """All sockets are open at once, so that the ports differ."""
     sockets = {name: socket.create_server(("127.0.0.1", 0)) for name in names}
     ports = {name: s.getsockname()[1] for name, s in sockets.items()}
     for s in sockets.values():
@@ -61,7 +61,7 @@ def answers(url):
 
 
 def is_database(port):
-    """It listens before it can answer."""
+    """Whether PostgreSQL accepts queries; it listens earlier."""
     asked = [setup.program("pg_isready"), "-h", "127.0.0.1", "-p", str(port), "-U", "bank", "-d", "postgres"]
     return subprocess.run(asked, stdout=subprocess.DEVNULL).returncode == 0
 
@@ -75,7 +75,7 @@ def connects(port):
 
 
 class Bank:
-    """workers: gunicorn's, gthread or sync; wrap: what comes before the command of a service."""
+    """workers: worker class of gunicorn, gthread or sync; wrap: prefix of each service's command."""
 
     def __init__(self, build, workers="gthread", wrap=(), env=None):
         self.room = pathlib.Path(build).resolve() / "bank"
@@ -98,7 +98,7 @@ class Bank:
 
     def switch(self, fault, on):
         if fault not in FAULTS:
-            raise ValueError(f"there is no fault '{fault}'")
+            raise ValueError(f"unknown fault '{fault}'")
         if on:
             (self.faults / fault).touch()
         else:
@@ -113,7 +113,7 @@ class Bank:
         return self.directory / "logs"
 
     def pids(self):
-        """Of all services and their helpers."""
+        """The processes of all services and their descendants."""
         return [pid for process in self.processes.values() for pid in tree(process.pid)]
 
     def start(self):
@@ -162,12 +162,12 @@ class Bank:
                                      "no_proxy": "*"} | self.extra_env
 
     def spawn(self, name, *command, **how):
-        """A service."""
+        """Start a service, with its output in a log."""
         with open(self.logs / f"{name}.log", "wb") as log:
-            self.processes[name] = self.popen(*command, dies_by=wish_to_end(name), stdout=log, stderr=log, **how)
+            self.processes[name] = self.popen(*command, dies_by=stop_signal(name), stdout=log, stderr=log, **how)
 
     def popen(self, *command, dies_by=signal.SIGTERM, **how):
-        """In a process group of its own, so that Ctrl-C is for us to act on; and told when we are gone."""
+        """Start a process in its own group, so that Ctrl-C only reaches us, and let it die with us."""
         command = ["setpriv", "--pdeathsig", dies_by.name.removeprefix("SIG"), *(str(word) for word in command)]
         return subprocess.Popen(command, env=self.environment(), stdin=subprocess.DEVNULL, process_group=0, **how)
 
@@ -180,7 +180,7 @@ class Bank:
             time.sleep(0.02)
 
     def stop(self):
-        """Those first that ask others; their logs are kept."""
+        """Stop the services before the stores that they use, and keep the logs."""
         stores = {name: self.processes.pop(name) for name in ("postgres", "redis") if name in self.processes}
         end(self.processes)
         end(stores)
@@ -189,13 +189,13 @@ class Bank:
         shutil.rmtree(self.directory)
 
 
-def wish_to_end(name):
-    return signal.SIGINT if name == "postgres" else signal.SIGTERM  # it would wait for its clients
+def stop_signal(name):
+    return signal.SIGINT if name == "postgres" else signal.SIGTERM  # on SIGTERM, it waits for its clients
 
 
 def end(processes):
     for name, process in processes.items():
-        process.send_signal(wish_to_end(name))
+        process.send_signal(stop_signal(name))
     until = time.monotonic() + 5
     for process in processes.values():
         try:
@@ -203,7 +203,7 @@ def end(processes):
         except subprocess.TimeoutExpired:
             pass
         try:
-            os.killpg(process.pid, signal.SIGKILL)  # itself, or what it left
+            os.killpg(process.pid, signal.SIGKILL)  # the process, or its remaining children
         except ProcessLookupError:
             pass
         process.wait()
@@ -217,5 +217,5 @@ def tree(pid):
             for task in os.listdir(f"/proc/{p}/task"):
                 found += map(int, pathlib.Path(f"/proc/{p}/task/{task}/children").read_text().split())
         except OSError:
-            pass  # it has ended
+            pass  # the process has exited
     return found

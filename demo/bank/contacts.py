@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""contacts - whom a customer knows, and by which entry each of them was last paid.
+"""contacts - the contacts of a customer, each with the last payment.
 
-Two faults are here.  `slow-query` compares numbers as text, so that no index helps
-and all entries are read for each contact.  `flush` waits for the disk many
-times in each request, since who looked at what is to be kept.
+This service has two faults.  `slow-query` compares numbers as text, so that the database
+cannot use an index and reads all entries for each contact.  `flush` writes an access log and
+flushes it to disk many times in each request.
 """
 import os
 import pathlib
@@ -12,7 +12,7 @@ from flask import jsonify
 
 import service
 
-LINES = 128  # of the log for each look
+LINES = 128  # lines of the log per request
 
 GOOD_QUERY = """SELECT name, account, (SELECT max(id) FROM entries e
     WHERE e.account = c.owner AND e.peer = c.account) FROM contacts c WHERE owner = %s ORDER BY name"""
@@ -25,8 +25,8 @@ pool = service.Pool()
 seen = pathlib.Path(os.environ["BANK_DIRECTORY"]) / "seen"
 
 
-def keep_look(account):
-    """Each line of it is on the disk before the next is written."""
+def log_access(account):
+    """Flush each line to disk before the next one."""
     with seen.open("a") as log:
         for i in range(LINES):
             log.write(f"line {i} about {account}\n")
@@ -37,7 +37,7 @@ def keep_look(account):
 @app.get("/contacts/<int:account>")
 def contacts_of(account):
     if service.fault("flush"):
-        keep_look(account)
+        log_access(account)
     with pool.cursor() as cursor:
         cursor.execute(SLOW_QUERY if service.fault("slow-query") else GOOD_QUERY, [account])
         return jsonify(cursor.fetchall())

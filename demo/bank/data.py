@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bank's customers, made with a fixed seed, so that every right answer is known beforehand.
+"""The bank's customers, generated with a fixed seed, so that every correct reply is known.
 
-Each has one account and some contacts among the others.  Money moves in pairs: what
-one account pays, another gets, so all entries together are zero.
+Each customer has one account and some contacts among the others.  Each payment is a pair of
+entries, so the sum of all entries is zero.
 """
 import dataclasses
 import hashlib
@@ -10,8 +10,8 @@ import random
 
 CUSTOMERS, CONTACTS, PAYMENTS = 100, 8, 14000
 FIRST_ACCOUNT = 1000
-SHOWN = 10  # entries that the home page shows
-ROUNDS = 20000  # of the password's hash: some 8 ms of arithmetic
+SHOWN = 10  # entries on the home page
+ROUNDS = 20000  # of the password hash: about 8 ms of arithmetic
 
 FIRST_NAMES = "Ada Alan Barbara Dennis Donald Edsger Frances Grace Ken Margaret".split()
 LAST_NAMES = "Bell Church Dahl Floyd Hoare Knuth Liskov Naur Perlis Wirth".split()
@@ -40,7 +40,7 @@ def password_hash(password, salt):
 
 
 def customers():
-    """By account."""
+    """All customers, by account."""
     chance = random.Random(1619)
     names = [f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES][:CUSTOMERS]
     made = {FIRST_ACCOUNT + i: Customer(f"user{i}", f"secret{i}", name, FIRST_ACCOUNT + i)
@@ -57,7 +57,7 @@ def customers():
 
 
 def home_page(customer, made):
-    """What the frontend must answer."""
+    """The correct reply of the frontend."""
     last_paid = {peer: number for number, peer, _ in customer.entries}
     return {"name": customer.name,
             "balance": sum(amount for _, _, amount in customer.entries),
@@ -72,7 +72,7 @@ def insert(table, columns, rows):
 
 
 def statements():
-    """SQL that makes the database."""
+    """The SQL that creates the database."""
     made = customers()
     yield from SCHEMA.strip().split(";\n")
     yield insert("customers", "login, name, account, salt, hash",

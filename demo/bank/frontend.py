@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""frontend - what customers see: they log in, look at their home page, and log out.
+"""frontend - the service for customers: log in, view the home page, log out.
 
-A session is a key in redis.  All else is asked of the other services, one after the other.
+A session is a key in redis.  For everything else, the frontend calls the other services, one
+after the other.
 """
 import os
 import secrets
@@ -19,21 +20,21 @@ sessions = redis.Redis(port=int(os.environ["BANK_REDIS_PORT"]))
 
 
 def url(name, path):
-    """Where another service is; with the fault, balance is far away."""
+    """The URL of another service; with the fault `delay`, balance is behind a relay."""
     if name == "balance" and service.fault("delay"):
         name = "relay"
     return f"http://127.0.0.1:{os.environ[f'BANK_{name.upper()}_PORT']}{path}"
 
 
-def ask(name, path):
-    answer = requests.get(url(name, path))
-    answer.raise_for_status()
-    return answer.json()
+def call(name, path):
+    reply = requests.get(url(name, path))
+    reply.raise_for_status()
+    return reply.json()
 
 
 @app.after_request
 def name_trace(response):
-    """So that who finds an answer slow can say which one."""
+    """Return the trace id to the client, to identify slow requests."""
     context = trace.get_current_span().get_span_context()
     response.headers["X-Trace-Id"] = trace.format_trace_id(context.trace_id)
     return response
@@ -57,10 +58,10 @@ def home():
     if not account:
         abort(401)
     account = int(account)
-    return jsonify(name=ask("users", f"/name/{account}")["name"],
-                   contacts=ask("contacts", f"/contacts/{account}"),
-                   balance=ask("balance", f"/balance/{account}")["balance"],
-                   entries=ask("ledger", f"/entries/{account}")["entries"])
+    return jsonify(name=call("users", f"/name/{account}")["name"],
+                   contacts=call("contacts", f"/contacts/{account}"),
+                   balance=call("balance", f"/balance/{account}")["balance"],
+                   entries=call("ledger", f"/entries/{account}")["entries"])
 
 
 @app.post("/logout")

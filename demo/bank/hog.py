@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hog.py FILE - while FILE is there, eight processes take all of the CPU they are on."""
+"""hog.py FILE - while FILE exists, eight processes run in endless loops on their CPU."""
 import os
 import pathlib
 import sys
 import time
 
 PROCESSES = 8
-LOOK_AGAIN = 0.05  # seconds
+INTERVAL = 0.05  # seconds
 switch = pathlib.Path(sys.argv[1])
 pathlib.Path("/proc/self/comm").write_text("hog")
 
@@ -15,8 +15,8 @@ for _ in range(PROCESSES - 1):
         break
 parent = os.getppid()
 while os.getppid() == parent:
-    again = time.monotonic() + LOOK_AGAIN
+    again = time.monotonic() + INTERVAL
     if not switch.exists():
-        time.sleep(LOOK_AGAIN)
+        time.sleep(INTERVAL)
     while time.monotonic() < again:
         pass

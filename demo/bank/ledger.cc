@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ledger - knows each account's entries, which are in PostgreSQL, and adds them up.
+ * ledger - adds up the entries of each account, which are in PostgreSQL.
  *
- * Beside that, an auditor takes a digest of all entries each second, so that nobody
- * changes the books unseen.  It is kept under a lock that all who answer take for
- * a moment.  The fault `lock` makes an eager auditor, who begins again at once and
- * holds the lock while the database works for him.
+ * In addition, the thread `auditor` computes a digest of all entries each second,
+ * to detect changes.  A lock protects the digest; every request holds it for a
+ * moment.  With the fault `lock`, the auditor computes digests without a pause and
+ * holds the lock while it queries the database.
  */
 #include <chrono>
 #include <iostream>
@@ -27,13 +27,13 @@ static const char digest_query[] = "SELECT md5(string_agg(md5(e::text), '' ORDER
 
 struct Books {
 	std::mutex lock;
-	long answers = 0;
-	std::string digest; /* of all entries, by the last audit */
+	long replies = 0;
+	std::string digest; /* of all entries, from the last audit */
 };
 
 static Books books;
 
-/* Each thread has its own connection, for as long as it lives. */
+/* Each thread has its own connection until it exits. */
 class Database
 {
 	PGconn *connection = PQconnectdb(bank::setting("BANK_DATABASE").c_str());
@@ -44,15 +44,16 @@ class Database
 		PQfinish(connection);
 	}
 	using Rows = std::unique_ptr<PGresult, decltype(&PQclear)>;
-	Rows ask(const char *query, int number)
+	Rows query(const char *statement, int number)
 	{
-		bank::Span span("SELECT", bank::asking());
+		bank::Span span("SELECT", bank::client_span());
 		std::string text = std::to_string(number);
 		const char *value = text.c_str();
 
 		span.set("db.system", "postgresql");
-		span.set("db.statement", query);
-		Rows rows(PQexecParams(connection, query, 1, nullptr, &value, nullptr, nullptr, 0),
+		span.set("db.statement", statement);
+		Rows rows(PQexecParams(connection, statement, 1, nullptr, &value, nullptr, nullptr,
+				       0),
 			  PQclear);
 		if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK)
 			throw std::runtime_error(PQerrorMessage(connection));
@@ -71,16 +72,16 @@ static long number_at(const Database::Rows &rows, int row, int column)
 	return std::stol(PQgetvalue(rows.get(), row, column));
 }
 
-/* Answers are sealed, and counted. */
+/* Hash a reply, and count it. */
 static unsigned long seal(const std::string &text)
 {
-	constexpr size_t steps = 1 << 20; /* some 2 ms of arithmetic */
+	constexpr size_t steps = 1 << 20; /* about 2 ms of arithmetic */
 	unsigned long hash = 0xcbf29ce484222325;
 
 	for (size_t i = 0; i < steps; i++)
 		hash = (hash ^ (unsigned char)text[i % text.size()]) * 0x100000001b3;
 	std::lock_guard hold(books.lock);
-	books.answers++;
+	books.replies++;
 	return hash;
 }
 
@@ -91,7 +92,7 @@ static std::string sealed(const std::string &name, const std::string &value)
 
 static std::string balance_of(int account)
 {
-	auto rows = database().ask(amounts_query, account);
+	auto rows = database().query(amounts_query, account);
 	long sum = 0;
 
 	for (int i = 0; i < PQntuples(rows.get()); i++)
@@ -101,7 +102,7 @@ static std::string balance_of(int account)
 
 static std::string entries_of(int account)
 {
-	auto rows = database().ask(entries_query, account);
+	auto rows = database().query(entries_query, account);
 	std::string list;
 
 	for (int i = 0; i < PQntuples(rows.get()); i++)
@@ -113,7 +114,7 @@ static std::string entries_of(int account)
 
 static std::string digest()
 {
-	return PQgetvalue(database().ask(digest_query, 0).get(), 0, 0);
+	return PQgetvalue(database().query(digest_query, 0).get(), 0, 0);
 }
 
 static void audit()
@@ -135,14 +136,14 @@ static void audit_locked()
 
 static void audit_until(std::stop_token stop)
 {
-	constexpr int leisure = 100; /* turns: an audit each second */
+	constexpr int interval = 100; /* iterations of 10 ms: an audit each second */
 
 	pthread_setname_np(pthread_self(), "auditor");
 	for (int turn = 0; !stop.stop_requested(); turn++) {
 		try {
 			if (bank::fault("lock"))
 				audit_locked();
-			else if (turn % leisure == 0)
+			else if (turn % interval == 0)
 				audit();
 		} catch (const std::exception &e) {
 			std::cerr << "audit: " << e.what() << "\n";

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Customers of the bank: each logs in, looks at the home page, logs out; and comes again later.
+"""Simulate customers of the bank: each one logs in, views the home page, logs out, and repeats.
 
 usage: load.py [--seconds N] [--users N] [--rate N] [--json] PORT
 
-Visits begin at random times, RATE per second in all; a customer whose last visit
-took too long comes at once.  With --rate=0 all come again at once, always.  Every
-answer is held against what is known of the customer.  Exit 1 if one was wrong.
+Visits start at random times, RATE per second of all customers; a customer who is late starts at
+once.  With --rate=0, customers do not pause.  Every reply is compared with the expected one.
+Exits with 1 if one was wrong.
 
-One thread does it all and takes a hundredth of the CPU time that the bank does.
+The load runs in one thread and uses a hundredth of the CPU time of the bank.
 """
 import argparse
 import asyncio
@@ -22,17 +22,17 @@ import urllib.parse
 import data
 
 OPERATIONS = ("login", "home", "logout")
-PATIENCE = 120  # seconds for an answer
+PATIENCE = 120  # timeout of a request, in seconds
 
 
 class Wrong(Exception):
-    """An answer that should have been another."""
+    """A reply differs from the expected one."""
 
 
 class Figures:
-    """What all customers saw: for each operation, how long each answer took and which trace it has.
+    """The latencies and trace ids of all requests, by operation.
 
-    typical, slow and slowest are traces: of the answer at p50, p95 and the last.
+    typical, slow and slowest are the trace ids of the requests at p50, p95 and max.
     """
 
     def __init__(self):
@@ -77,7 +77,7 @@ class Visitor:
         status, *lines = head.decode().split("\r\n")
         headers = {key.lower(): value for key, _, value in (line.partition(": ") for line in lines)}
         if " 200 " not in status:
-            raise Wrong(f"{name} answers {status}")
+            raise Wrong(f"{name} returns {status}")
         self.cookie = headers.get("set-cookie", self.cookie).split(";")[0]
         self.figures.answers[name].append((took, headers["x-trace-id"]))
         return json.loads(body)
@@ -94,7 +94,7 @@ class Visitor:
 
 
 async def come_again(visitor, chance, rate, until):
-    """At random times, on average RATE per second; at once if rate is 0."""
+    """Visit at random times, on average RATE per second; without pauses if rate is 0."""
     due = time.monotonic()
     while True:
         due += chance.expovariate(rate) if rate else 0
@@ -115,11 +115,11 @@ async def customers_come(args):
 
 
 def show(summary):
-    print(f"{'':8}{'answers':>8}{'p50':>10}{'p95':>10}{'p99':>10}{'slowest':>10}")
+    print(f"{'':8}{'replies':>8}{'p50':>10}{'p95':>10}{'p99':>10}{'slowest':>10}")
     for name, row in summary["operations"].items():
         times = [f"{1000 * row[key]:.1f} ms" for key in ("p50", "p95", "p99", "max")] if row["count"] else []
         print(f"{name:8}{row['count']:8}" + "".join(f"{text:>10}" for text in times))
-    print(f"{summary['per_second']:.1f} answers per second, {len(summary['wrong'])} wrong")
+    print(f"{summary['per_second']:.1f} replies per second, {len(summary['wrong'])} wrong")
     for problem in summary["wrong"][:3]:
         print(problem[:500])
 
@@ -129,9 +129,9 @@ def parse():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--users", type=int, default=data.CUSTOMERS, choices=range(1, data.CUSTOMERS + 1),
                         metavar=f"1-{data.CUSTOMERS}")
-    parser.add_argument("--rate", type=float, default=15, help="visits per second in all")
-    parser.add_argument("--seed", type=int, default=1, help="of the times when they come")
-    parser.add_argument("--json", action="store_true", help="all figures, times in seconds")
+    parser.add_argument("--rate", type=float, default=15, help="visits per second of all customers")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the start times")
+    parser.add_argument("--json", action="store_true", help="write JSON, with times in seconds")
     parser.add_argument("port", type=int)
     return parser.parse_args()
 
@@ -150,4 +150,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except (KeyboardInterrupt, BrokenPipeError):
-        os._exit(1)  # nobody wants to know any more
+        os._exit(1)  # without a traceback

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""relay.py PORT TO DELAY - passes bytes on to port TO, each DELAY seconds late: a network that is far.
+"""relay.py PORT TO DELAY - forward connections to port TO, with a delay of DELAY seconds.
 
-The kernel could do that too, but only for root and not everywhere.
+This simulates a slow network.  tc(8) needs root and kernel support.
 """
 import asyncio
 import contextlib
@@ -19,13 +19,13 @@ async def pump(reader, writer):
     writer.close()
 
 
-async def pass_on(reader, writer):
+async def forward(reader, writer):
     there_reader, there_writer = await asyncio.open_connection("127.0.0.1", to)
     await asyncio.gather(pump(reader, there_writer), pump(there_reader, writer))
 
 
 async def main():
-    server = await asyncio.start_server(pass_on, "127.0.0.1", port)
+    server = await asyncio.start_server(forward, "127.0.0.1", port)
     await server.serve_forever()
 
 

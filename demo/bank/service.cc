@@ -40,21 +40,21 @@ std::string setting(const char *name)
 	const char *value = getenv(name);
 
 	if (!value) {
-		std::cerr << name << " is not set; demo/bank/run does that\n";
+		std::cerr << name << " is not set; use demo/bank/run\n";
 		exit(EXIT_FAILURE);
 	}
 	return value;
 }
 
-/* A collector that is not there is worth one line in the log, not one for each batch. */
-class ComplainOnce : public sdk::common::internal_log::LogHandler
+/* Log a missing collector once, instead of once for each batch. */
+class LogOnce : public sdk::common::internal_log::LogHandler
 {
-	std::atomic<bool> said = false;
+	std::atomic<bool> logged = false;
 
 	void Handle(sdk::common::internal_log::LogLevel, const char *, int, const char *message,
 		    const sdk::common::AttributeMap &) noexcept override
 	{
-		if (!said.exchange(true))
+		if (!logged.exchange(true))
 			std::cerr << message << "\n";
 	}
 };
@@ -65,7 +65,7 @@ static void start_telemetry(const std::string &name)
 	auto resource = sdk::resource::Resource::Create({ { "service.name", name } });
 
 	sdk::common::internal_log::GlobalLogHandler::SetLogHandler(
-		otel::nostd::shared_ptr<sdk::common::internal_log::LogHandler>(new ComplainOnce));
+		otel::nostd::shared_ptr<sdk::common::internal_log::LogHandler>(new LogOnce));
 	if (getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
 		processors.push_back(sdk::trace::BatchSpanProcessorFactory::Create(
 			otel::exporter::otlp::OtlpHttpExporterFactory::Create(), {}));
@@ -94,12 +94,12 @@ void Span::set(const char *key, const std::string &value)
 	span->SetAttribute(key, value);
 }
 
-void Span::fail(const std::string &why)
+void Span::fail(const std::string &reason)
 {
-	span->SetStatus(otel::trace::StatusCode::kError, why);
+	span->SetStatus(otel::trace::StatusCode::kError, reason);
 }
 
-otel::trace::StartSpanOptions asking()
+otel::trace::StartSpanOptions client_span()
 {
 	otel::trace::StartSpanOptions options;
 
@@ -107,7 +107,7 @@ otel::trace::StartSpanOptions asking()
 	return options;
 }
 
-/* Headers of HTTP, as OpenTelemetry wants to see them. */
+/* HTTP headers as a carrier of OpenTelemetry. */
 struct Carrier : otel::context::propagation::TextMapCarrier {
 	httplib::Headers headers;
 
@@ -125,8 +125,8 @@ struct Carrier : otel::context::propagation::TextMapCarrier {
 	}
 };
 
-/* A span for somebody's question, below the one that he sent. */
-static otel::trace::StartSpanOptions answering(const httplib::Request &request)
+/* A span for a request; its parent is in the headers. */
+static otel::trace::StartSpanOptions server_span(const httplib::Request &request)
 {
 	Carrier carrier(request.headers);
 	auto here = otel::context::RuntimeContext::GetCurrent();
@@ -155,24 +155,24 @@ Service::~Service()
 {
 	auto none = otel::nostd::shared_ptr<otel::trace::TracerProvider>();
 
-	otel::trace::Provider::SetTracerProvider(none); /* which exports what is left */
+	otel::trace::Provider::SetTracerProvider(none); /* exports the remaining spans */
 }
 
-void Service::on(const std::string &path, Answer answer)
+void Service::on(const std::string &path, Handler handler)
 {
 	server.Get(path + "/(\\d{1,9})",
 		   [=, this](const httplib::Request &request, httplib::Response &response) {
-			   handle(path, answer, request, response);
+			   handle(path, handler, request, response);
 		   });
 }
 
-void Service::handle(const std::string &path, const Answer &answer, const httplib::Request &request,
-		     httplib::Response &response)
+void Service::handle(const std::string &path, const Handler &handler,
+		     const httplib::Request &request, httplib::Response &response)
 {
-	Span span("GET " + path, answering(request));
+	Span span("GET " + path, server_span(request));
 
 	try {
-		std::string body = answer(std::stoi(request.matches[1]));
+		std::string body = handler(std::stoi(request.matches[1]));
 		response.set_content(body, "application/json");
 	} catch (const std::exception &e) {
 		span.fail(e.what());
@@ -202,19 +202,19 @@ void Service::serve(int port)
 
 std::string call(int port, const std::string &path)
 {
-	Span span("GET", asking());
+	Span span("GET", client_span());
 	Carrier carrier;
 	httplib::Client client("127.0.0.1", port);
 
 	otel::trace::propagation::HttpTraceContext().Inject(
 		carrier, otel::context::RuntimeContext::GetCurrent());
-	auto answer = client.Get(path, carrier.headers);
-	if (!answer || answer->status != 200) {
-		span.fail("no answer");
-		throw std::runtime_error("port " + std::to_string(port) + " has no answer for " +
+	auto reply = client.Get(path, carrier.headers);
+	if (!reply || reply->status != 200) {
+		span.fail("no reply");
+		throw std::runtime_error("no reply from port " + std::to_string(port) + " to " +
 					 path);
 	}
-	return answer->body;
+	return reply->body;
 }
 
 } // namespace bank

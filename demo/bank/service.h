@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * service - what the bank's C++ services share: a small HTTP server with a pool
- * of threads (cpp-httplib), and spans by hand with OpenTelemetry's SDK, since
- * C++ has no instrumentation that comes by itself.  Nothing here knows of sonde.
+ * service - common code of the bank's C++ services: an HTTP server with a thread
+ * pool (cpp-httplib), and manual spans with the OpenTelemetry SDK, as there is no
+ * automatic instrumentation for C++.  Nothing here depends on sonde.
  *
- * A question is GET PATH/ACCOUNT and its answer a line of JSON.  The context of a
- * trace travels in the header `traceparent`, so that one request is one trace.
+ * A request is GET PATH/ACCOUNT, and its reply a line of JSON.  The header
+ * `traceparent` carries the trace context, so that one request is one trace.
  */
 #ifndef SONDE_DEMO_BANK_SERVICE_H
 #define SONDE_DEMO_BANK_SERVICE_H
@@ -20,13 +20,13 @@
 namespace bank
 {
 
-/* Whether it is switched on, which it is while there is a file of its name. */
+/* Whether a fault is injected, which is so while a file with its name exists. */
 bool fault(const std::string &name);
 
-/* From the environment; without it there is no service. */
+/* A variable of the environment; exits if it is not set. */
 std::string setting(const char *name);
 
-/* A span that is the thread's current one until the end of the scope. */
+/* A span that is the current one of the thread until the end of the scope. */
 class Span
 {
       public:
@@ -34,38 +34,38 @@ class Span
 		      const opentelemetry::trace::StartSpanOptions &options = {});
 	~Span();
 	void set(const char *key, const std::string &value);
-	void fail(const std::string &why);
+	void fail(const std::string &reason);
 
       private:
 	opentelemetry::nostd::shared_ptr<opentelemetry::trace::Span> span;
 	opentelemetry::trace::Scope scope;
 };
 
-/* A span for a question to another: a database, a service. */
-opentelemetry::trace::StartSpanOptions asking();
+/* Options of a span for a call to a database or a service. */
+opentelemetry::trace::StartSpanOptions client_span();
 
-using Answer = std::function<std::string(int account)>;
+using Handler = std::function<std::string(int account)>;
 
 class Service
 {
       public:
-	/* Sets up OpenTelemetry too; make it first, before any thread. */
+	/* Also sets up OpenTelemetry, so create it before any thread. */
 	explicit Service(const std::string &name);
 	~Service();
 
-	void on(const std::string &path, Answer answer);
+	void on(const std::string &path, Handler handler);
 
-	/* Until SIGTERM. */
+	/* Serve requests until SIGTERM. */
 	void serve(int port);
 
       private:
-	void handle(const std::string &path, const Answer &answer, const httplib::Request &request,
-		    httplib::Response &response);
+	void handle(const std::string &path, const Handler &handler,
+		    const httplib::Request &request, httplib::Response &response);
 
 	httplib::Server server;
 };
 
-/* GET it from another service on this machine, in the current trace. */
+/* GET a path from another service on this host, in the current trace. */
 std::string call(int port, const std::string &path);
 
 } // namespace bank

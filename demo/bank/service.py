@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bank's Python services share: set-up of OpenTelemetry, faults, connections to PostgreSQL.
+"""Common code of the bank's Python services: OpenTelemetry, faults, connections to PostgreSQL.
 
-OpenTelemetry is set up as its manual says, by hand and once in each worker.  Nothing
-here knows of sonde.
+OpenTelemetry is set up manually, as its documentation describes, once in each worker.  Nothing
+here depends on sonde.
 """
 import contextlib
 import logging
@@ -27,19 +27,19 @@ CONNECTIONS = 8
 
 
 def fault(name):
-    """Whether it is switched on, which it is while there is a file of its name."""
+    """Whether a fault is injected, which is so while a file with its name exists."""
     return (FAULTS / name).exists()
 
 
 def create(name):
-    """A Flask application with its traces."""
+    """A Flask application with tracing."""
     app = Flask(name)
-    pathlib.Path("/proc/self/comm").write_text(name)  # or all would be called gunicorn
+    pathlib.Path("/proc/self/comm").write_text(name)  # instead of gunicorn
     provider = TracerProvider(resource=Resource.create({"service.name": name}))
     if "OTEL_EXPORTER_OTLP_ENDPOINT" in os.environ:
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        logging.getLogger("opentelemetry.exporter.otlp.proto.http.trace_exporter").addFilter(complain_once())
-        logging.getLogger("opentelemetry.sdk._shared_internal").addFilter(complain_once())
+        logging.getLogger("opentelemetry.exporter.otlp.proto.http.trace_exporter").addFilter(log_once())
+        logging.getLogger("opentelemetry.sdk._shared_internal").addFilter(log_once())
     trace.set_tracer_provider(provider)
     FlaskInstrumentor().instrument_app(app, excluded_urls="health")
     for instrumentor in (RequestsInstrumentor, Psycopg2Instrumentor, RedisInstrumentor):
@@ -48,13 +48,13 @@ def create(name):
     return app
 
 
-def complain_once():
-    """A collector that is not there is worth one line in the log, not a page for each batch."""
-    said = False
+def log_once():
+    """Log a missing collector once, instead of a traceback for each batch."""
+    logged = False
 
     def is_first(record):
-        nonlocal said
-        first, said = not said, True
+        nonlocal logged
+        first, logged = not logged, True
         if record.exc_info:
             record.msg, record.exc_info = f"{record.msg} {record.exc_info[1]}", None
         return first
@@ -62,7 +62,7 @@ def complain_once():
 
 
 class Pool:
-    """Connections to PostgreSQL.  Who finds all in use waits."""
+    """Connections to PostgreSQL.  If all are in use, threads wait for one."""
 
     def __init__(self):
         self.free, self.used, self.changed = [], 0, threading.Condition()
@@ -72,7 +72,7 @@ class Pool:
 
     @contextlib.contextmanager
     def cursor(self):
-        """A transaction, and the connection to oneself until it ends."""
+        """A cursor for one transaction, which holds a connection until its end."""
         with self.changed:
             self.changed.wait_for(self.has_room)
             self.used += 1

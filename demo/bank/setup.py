@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes what the bank needs, once, in the room BUILD/bank: about a minute.
+"""Set up the bank in BUILD/bank, which takes about a minute.
 
-    python    a virtual environment with what requirements.txt says, from PyPI
+    python    a virtual environment with the packages of requirements.txt, from PyPI
     bin       ledger and balance; their libraries are in BUILD/otel-cpp, from Debian, not installed
-    data      a PostgreSQL with the customers; each run works on a copy
+    data      a PostgreSQL database with the customers; each run uses a copy
 
-Made again is only what has changed.
+Only parts whose sources have changed are made again.
 """
 import fcntl
 import glob
@@ -28,21 +28,21 @@ COMPILE = ["g++", "-std=c++20", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-D
 PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin",
                         *sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)])
 
-PATIENCE = 600  # seconds for a step; a registry may be slow, or not answer at all
+PATIENCE = 600  # timeout of a step, in seconds; a registry can be slow or unreachable
 
 
 class Missing(Exception):
-    """The bank cannot be had here; says why."""
+    """The bank cannot be set up; the message has the reason."""
 
 
 def program(name):
     found = shutil.which(name, path=PATH)
     if not found:
-        raise Missing(f"{name} is not installed (tools/setup bank installs what is needed)")
+        raise Missing(f"{name} is not installed; run 'tools/setup bank'")
     return found
 
 
-def say(what):
+def report(what):
     print(f"bank: {what}", file=sys.stderr, flush=True)
 
 
@@ -51,13 +51,13 @@ def execute(*command, why, **how):
         done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=PATIENCE, **how)
     except subprocess.TimeoutExpired as e:
-        raise Missing(f"{why}: not within {PATIENCE} s") from e
+        raise Missing(f"{why}: timeout after {PATIENCE} s") from e
     if done.returncode:
         raise Missing(f"{why}:\n{done.stdout.strip()}")
 
 
 class Step:
-    """Something made from files and by settings; its mark says from which, so that changes are seen."""
+    """A part made from files and settings; its mark has their hash, to detect changes."""
 
     def __init__(self, room, name, files, settings=()):
         parts = [str(room).encode(), repr(settings).encode(), *((HERE / file).read_bytes() for file in files)]
@@ -75,9 +75,9 @@ def make_python(room):
     step = Step(room, "python", ["requirements.txt"])
     if not step.needed():
         return
-    say("install Flask, gunicorn and OpenTelemetry from PyPI, 20 s")
+    report("installing Flask, gunicorn and OpenTelemetry from PyPI, 20 s")
     shutil.rmtree(room / "python", ignore_errors=True)
-    execute(sys.executable, "-m", "venv", room / "python", why="cannot make a virtual environment")
+    execute(sys.executable, "-m", "venv", room / "python", why="cannot create a virtual environment")
     execute(room / "python/bin/python", "-m", "pip", "install", "--disable-pip-version-check", "--retries", "1",
             "--timeout", "30", "--no-input", "-r", HERE / "requirements.txt", why="cannot install from PyPI")
     step.done()
@@ -88,9 +88,9 @@ def make_programs(room):
     if not step.needed():
         return
     libraries = room.parent / "otel-cpp"
-    say("fetch opentelemetry-cpp from Debian's backports, 10 s")
-    execute(HERE.parent.parent / "tools" / "backports", libraries, *LIBRARIES, why="cannot get libraries for C++")
-    say("compile ledger and balance, 20 s")
+    report("downloading opentelemetry-cpp from Debian's backports, 10 s")
+    execute(HERE.parent.parent / "tools" / "backports", libraries, *LIBRARIES, why="cannot download libraries for C++")
+    report("compiling ledger and balance, 20 s")
     (room / "bin").mkdir(exist_ok=True)
     headers = [flag for place in (libraries / "usr/include", "/usr/include") for flag in
                ("-isystem", f"{place}/postgresql")] + ["-isystem", libraries / "usr/include"]
@@ -112,29 +112,29 @@ def database_user():
     for name in ("postgres", "nobody"):
         if name in {entry.pw_name for entry in pwd.getpwall()}:
             return {"user": name, "group": pwd.getpwnam(name).pw_gid, "extra_groups": []}
-    raise Missing("PostgreSQL does not run as root, and there is nobody else")
+    raise Missing("PostgreSQL refuses to run as root, and there is no user 'postgres'")
 
 
 def make_data(room):
     step = Step(room, "data", ["data.py"])
     if not step.needed():
         return
-    say("make a database of customers, 5 s")
+    report("creating a database of customers, 5 s")
     user = database_user()
     shutil.rmtree(room / "data", ignore_errors=True)
     (room / "data").mkdir(mode=0o700)
     if user:
         shutil.chown(room / "data", user["user"], user["group"])
     execute(program("initdb"), "-D", room / "data", "-A", "trust", "-U", "bank", "--no-sync", "-E", "UTF8",
-            "--locale=C", "--wal-segsize=1", cwd="/", why="cannot make a database", **user)
-    # A server of one process, which reads statements from its input and listens to nobody.
+            "--locale=C", "--wal-segsize=1", cwd="/", why="cannot create a database", **user)
+    # In single-user mode, the server reads statements from its input and opens no socket.
     execute(program("postgres"), "--single", "-j", "-D", room / "data", "-c", "exit_on_error=on", "postgres", cwd="/",
             input=";\n\n".join([*data.statements(), ""]), why="cannot fill the database", **user)
     step.done()
 
 
 def copy_data(room, directory):
-    """For one run; the room may have been set up as another user."""
+    """Copy the database for one run; another user can have set it up."""
     user, data = database_user(), directory / "data"
     subprocess.run(["cp", "-a", "--reflink=auto", room / "data", data], check=True)
     if user:
@@ -143,7 +143,7 @@ def copy_data(room, directory):
 
 
 def usable_by(user, directory):
-    """Whether that user may go there, which one's home directory may not allow."""
+    """Whether the user can enter the directory; a home directory may deny that."""
     return not user or subprocess.run(["test", "-x", directory], **user, cwd="/").returncode == 0
 
 
@@ -152,12 +152,12 @@ def make(room):
         program(name)
     room.mkdir(parents=True, exist_ok=True)
     if not os.access(room, os.W_OK):
-        raise Missing(f"{room} was set up by somebody else; remove it first")
+        raise Missing(f"cannot write to '{room}', which another user has set up; remove it")
     if not usable_by(database_user(), room):
-        raise Missing(f"PostgreSQL does not run as root, and nobody else may use {room}: run the demo as who owns "
-                      "it; 'sonde doctor' says how he may record")
+        raise Missing(f"PostgreSQL refuses to run as root, and other users cannot enter '{room}'; run the demo as "
+                      "the owner of the checkout ('sonde doctor' reports how to record as that user)")
     with open(room / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # somebody else may be about it
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another run can be setting it up
         make_python(room)
         make_programs(room)
         make_data(room)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""users - who the customers are, and whether they know their passwords.
+"""users - the names and passwords of customers.
 
-A connection to the database is held until the password is checked.  That is usual,
-and does no harm while there are enough of them: the fault `pool` leaves one.
+A connection to the database is held while the password is checked.  That is common, and harmless
+while there are enough connections; the fault `pool` leaves one.
 """
 import hmac
 import time
@@ -18,7 +18,7 @@ pool = service.Pool()
 
 
 def is_password(given, salt, expected):
-    """Takes the same time whatever the answer is, so that nobody learns from that."""
+    """Check a password in constant time, so that the duration reveals nothing."""
     until = time.monotonic() + CHECK_SECONDS
     right = hmac.compare_digest(expected, data.password_hash(given, salt))
     time.sleep(max(0, until - time.monotonic()))
