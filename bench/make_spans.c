@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_spans FORMAT COUNT - spans for measuring, to stdout.
+ * make_spans FORMAT COUNT - write spans for benchmarks to stdout.
  *
- * FORMAT is otlp, otlp-json, zipkin or jaeger; the spans are the same in all.
- * A trace has eight of them, in five services; each has six attributes, as a
- * span of an HTTP server or client has, and none in otlp-bare, which is otlp
- * otherwise.  They stand in the order in which batches of processes arrive: by
- * service, then by time.  OTLP comes as the collector's file exporter writes
- * it, in requests of 512 spans.
+ * FORMAT is otlp, otlp-json, zipkin or jaeger, all with the same spans, or otlp-bare, which is
+ * otlp without attributes.  A trace has eight spans in five services; each span has six
+ * attributes, like those of an HTTP server or client.  The spans are in the order in which
+ * batches of processes arrive: by service, then by time.  OTLP is written like the collector's
+ * file exporter does, in requests of 512 spans.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -28,7 +27,7 @@ struct span {
 	const char *name;
 };
 
-/* The i-th of a batch of one service. */
+/* The i-th span of a batch of one service. */
 static struct span make_span(uint64_t i)
 {
 	uint64_t batch = i / BATCH, service = batch % SERVICES;
@@ -224,7 +223,7 @@ static void put_jaeger_span(const struct span *span)
 	       span->start, span->end - span->start, span->tid, span->service);
 }
 
-/* All in one trace, since the processes stand in each. */
+/* All spans in one trace, since each trace contains the processes. */
 static void write_jaeger(uint64_t count)
 {
 	fputs("{\"data\":[{\"processes\":{", stdout);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: messages between three machines, ten bytes each: who and which, then a
- * time.  Whatever they say, each machine gets a line with a bound; and if nothing
- * was dropped and times are those of machines that run for days, no receive is
- * before its send on the way that was chosen.
+ * Input: ends of messages between three hosts, ten bytes each: hosts and direction, position,
+ * time.  For any input, each host gets a line with a bound.  If no message was dropped and the
+ * times are plausible, no message along the chosen path is received before it was sent.
  */
 #include <assert.h>
 #include <netinet/in.h>
@@ -14,16 +13,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
-enum { MACHINES = 3, ITEM = 10, POSITIONS = 256 };
+enum { HOSTS = 3, ITEM = 10, POSITIONS = 256 };
 
-/* When a position of a stream was sent and received; the first time only. */
-static int64_t seen[MACHINES][MACHINES][POSITIONS][2];
-static uint8_t counts[MACHINES][MACHINES][POSITIONS][2];
+/* Times at which a position of a stream was sent and received, by direction. */
+static int64_t times[HOSTS][HOSTS][POSITIONS][2];
+static uint8_t counts[HOSTS][HOSTS][POSITIONS][2];
 
 static void connect_all(struct align *align)
 {
-	for (uint8_t a = 0; a < MACHINES; a++)
-		for (uint8_t b = 0; b < MACHINES; b++) {
+	for (uint8_t a = 0; a < HOSTS; a++)
+		for (uint8_t b = 0; b < HOSTS; b++) {
 			struct record_socket r = { .object = 100u + b,
 						   .address = { .family = AF_INET,
 								.protocol = IPPROTO_TCP,
@@ -38,9 +37,10 @@ static void connect_all(struct align *align)
 		}
 }
 
+/* Returns whether the time is plausible. */
 static bool add_item(struct align *align, const uint8_t *item)
 {
-	uint8_t at = item[0] % MACHINES, peer = item[0] / MACHINES % MACHINES;
+	uint8_t at = item[0] % HOSTS, peer = item[0] / HOSTS % HOSTS;
 	uint8_t direction = item[0] >> 7, position = item[1];
 	int64_t time;
 
@@ -56,7 +56,7 @@ static bool add_item(struct align *align, const uint8_t *item)
 	r.head.time = (uint64_t)time;
 	r.head.kind = RECORD_MESSAGE;
 	align_add(align, at, 0, &r.head);
-	seen[from][to][position][direction] = time;
+	times[from][to][position][direction] = time;
 	counts[from][to][position][direction] += counts[from][to][position][direction] < 2;
 	return time >= 0 && time < (int64_t)1 << 50;
 }
@@ -67,8 +67,8 @@ static void check_order(const struct align_host *hosts, uint16_t a, uint16_t b)
 		if (counts[a][b][i][0] != 1 || counts[a][b][i][1] != 1)
 			continue;
 
-		int64_t sent = align_apply(hosts[a].line, seen[a][b][i][0]);
-		int64_t received = align_apply(hosts[b].line, seen[a][b][i][1]);
+		int64_t sent = align_apply(hosts[a].line, times[a][b][i][0]);
+		int64_t received = align_apply(hosts[b].line, times[a][b][i][1]);
 
 		assert(received - sent >= -4);
 	}
@@ -76,22 +76,22 @@ static void check_order(const struct align_host *hosts, uint16_t a, uint16_t b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
-	_cleanup_(align_freep) struct align *align = align_new(MACHINES);
-	bool sane = true;
+	_cleanup_(align_freep) struct align *align = align_new(HOSTS);
+	bool plausible = true;
 
 	memset(counts, 0, sizeof(counts));
 	connect_all(align);
 	for (; size >= ITEM; input += ITEM, size -= ITEM)
-		sane = add_item(align, input) && sane;
+		plausible = add_item(align, input) && plausible;
 
 	const struct align_host *hosts = align_solve(align);
 
-	for (uint16_t i = 0; i < MACHINES; i++) {
+	for (uint16_t i = 0; i < HOSTS; i++) {
 		const struct align_host *h = &hosts[i];
 
 		assert(h->root <= i && hosts[h->root].root == h->root);
 		assert(h->bound >= 0 && h->line.drift > -0.01 && h->line.drift < 0.01);
-		if (!sane || h->root == i || h->link->dropped)
+		if (!plausible || h->root == i || h->link->dropped)
 			continue;
 		check_order(hosts, h->link->from, h->link->to);
 		check_order(hosts, h->link->to, h->link->from);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: the bytes of a log in MiSeRTrace's form, and behind the first NUL those
- * of the list of containers.  What comes out of both, however bent, are events
- * in the order of time, and records; or a sentence.
+ * Input: a log in the format of MiSeRTrace and, behind the first NUL, a list of containers.
+ * For any input, the readers return events in order of time and valid records, or a message.
  */
 #include "fuzz_text.h"
 

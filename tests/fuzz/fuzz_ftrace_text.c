@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: the bytes of a text trace.  What comes out of it, however bent, are
- * events in the order of time, with names that are there, and records; or a
- * sentence.
+ * Input: a text trace.  For any input, the reader returns events in order of time with valid
+ * names, and valid records; or a message.
  */
 #include "fuzz_text.h"
 

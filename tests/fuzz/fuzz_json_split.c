@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: a JSON document of Zipkin's form.  It is right if and only if all that it
- * is split into are, and they have as many spans together.
+ * Input: a JSON document of Zipkin.  It is valid if and only if all parts are valid, and the
+ * parts contain the same number of spans.
  */
 #include <assert.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
-/* How many spans there are, usable or not; -1 if it is no such document. */
+/* The number of spans, including skipped ones; -1 if the document is invalid. */
 static int64_t count_spans(struct view text)
 {
 	_cleanup_(input_freep) struct input *input = NULL;
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct json_split split;
 	int64_t sum = 0;
 
-	/* lines would be documents of their own */
+	/* each line would be a document */
 	if (memchr(bytes, '\n', size) || !json_split_begin(&split, text, &lists))
 		return 0;
 	while (json_split_next(&split, 1, &part)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input: a file of an export request in protobuf, or several. */
+/* Input: a file with one or several export requests in protobuf. */
 #include "fuzz_spans.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: requests that were compressed one by one.  What comes out is never more
- * than was allowed; or there is a sentence.
+ * Input: requests that were compressed one by one.  The output never exceeds the limit, or
+ * there is a message.
  */
 #include <assert.h>
 #include <string.h>
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	_cleanup_(bytes_done) struct bytes copy = bytes_copy(&given, size);
 	struct view file = { (const char *)copy.data, size };
 	_cleanup_(closep) int fd = memfd_create("fuzz", MFD_CLOEXEC);
-	size_t heads = 5 * (size / 4 + 1); /* a length for each request, and the end of a line */
+	size_t heads = 5 * (size / 4 + 1); /* a length for each request, and a newline */
 	struct err err = { "" };
 	struct stat stat;
 

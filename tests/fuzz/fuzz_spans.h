@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes out of a file of spans, however bent, are spans in the order of
- * their ends that do not end before they begin, with strings that are there; or
- * a sentence.
+ * For any input, a reader of spans returns spans in order of their ends, which do not end
+ * before they start and contain valid strings; or a message.
  */
 #ifndef SONDE_TESTS_FUZZ_SPANS_H
 #define SONDE_TESTS_FUZZ_SPANS_H
@@ -15,13 +14,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
-static volatile size_t sink; /* so that reading is not optimised away */
+static volatile size_t sink; /* prevents the compiler from removing reads */
 
-static inline bool is_none(const uint8_t *id, size_t size)
+static inline bool is_zero(const uint8_t *id, size_t size)
 {
-	static const uint8_t none[16];
+	static const uint8_t zero[16];
 
-	return memcmp(id, none, size) == 0;
+	return memcmp(id, zero, size) == 0;
 }
 
 static inline void check_span(const struct input *input, const struct record_span *span,
@@ -30,7 +29,7 @@ static inline void check_span(const struct input *input, const struct record_spa
 	assert(span->head.kind == RECORD_SPAN && span->head.words == sizeof(*span) / 8);
 	assert(span->head.time >= last && span->head.time <= INT64_MAX);
 	assert(span->start <= span->head.time);
-	assert(!is_none(span->span, 8) && !is_none(span->trace, 16));
+	assert(!is_zero(span->span, 8) && !is_zero(span->trace, 16));
 	assert(!(span->flags & ~(SPAN_FOLLOWS | SPAN_ERROR | SPAN_OPEN)));
 	assert(span->kind <= SPAN_CONSUMER);
 	sink += strlen(input_string(input, span->service));
@@ -38,12 +37,12 @@ static inline void check_span(const struct input *input, const struct record_spa
 	sink += strlen(input_record_host(input));
 }
 
-/* Of the span that comes behind it. */
+/* The attributes of a span precede it. */
 static inline void check_attribute(const struct input *input, const struct record_attribute *a,
 				   nsec_t last)
 {
 	assert(a->head.words == sizeof(*a) / 8 && a->head.time >= last);
-	assert(!is_none(a->span, 8) && !is_none(a->trace, 16));
+	assert(!is_zero(a->span, 8) && !is_zero(a->trace, 16));
 	assert(a->type >= ATTRIBUTE_STRING && a->type <= ATTRIBUTE_DOUBLE);
 	assert(*input_string(input, a->key));
 	if (a->type == ATTRIBUTE_STRING)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_text - what must hold of the raw events of any text trace. */
+/* fuzz_text - invariants of the raw events of any text trace. */
 #ifndef SONDE_TESTS_FUZZ_TEXT_H
 #define SONDE_TESTS_FUZZ_TEXT_H
 
@@ -11,7 +11,7 @@
 #include "read/raw/raw.h"
 #include "unit/bytes.h"
 
-static volatile size_t fuzz_sink; /* so that reading is not optimised away */
+static volatile size_t fuzz_sink; /* prevents the compiler from removing reads */
 
 static void fuzz_text_field(void *arg, const char *name, const char *s, size_t len)
 {
@@ -55,7 +55,7 @@ static void fuzz_check_event(struct raw_source *source, const struct raw_event *
 	source->fields(source, &visitor, NULL);
 }
 
-/* The events of an input as they stand; it must not be read otherwise then. */
+/* Reads the original events of an input; the input cannot be read as records afterwards. */
 static void fuzz_events(struct input *input)
 {
 	struct raw_source *source = input_raw(input);
@@ -71,7 +71,7 @@ static void fuzz_events(struct input *input)
 	assert(r == 0);
 }
 
-/* And as records. */
+/* Reads the records of an input. */
 static void fuzz_records(struct input *input)
 {
 	const struct record *record;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input: a file of Zipkin's JSON. */
+/* Input: a JSON file of Zipkin. */
 #include "fuzz_spans.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -19,10 +19,10 @@ static struct out out;
 struct printing {
 	unsigned depth;
 	bool is_array[64];
-	unsigned counts[64]; /* of items, at each depth */
+	unsigned counts[64]; /* number of items at each depth */
 };
 
-/* What stands before an item: a comma, and its name or number. */
+/* The text before an item: a comma, and its name or number. */
 static void print_name(struct printing *p, const char *name)
 {
 	unsigned i = p->counts[p->depth]++;

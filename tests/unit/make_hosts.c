@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_hosts FRONT BACK - captures of two machines that talk, always the same to
- * the byte: tests/data/hosts/front.sonde and back.sonde.
+ * make_hosts FRONT BACK - write captures of two hosts that exchange messages, with
+ * reproducible bytes: tests/data/hosts/front.sonde and back.sonde.
  *
- * Every 10 ms a thread of the one asks a thread of the other, which sleeps for
- * 5 ms and answers; a message takes 50 µs.  The clock of the second is half a
- * second ahead, of which its time of day knows nothing, and 50 ppm too fast.
+ * Every 10 ms a thread of the first host calls a thread of the second, which sleeps for 5 ms
+ * and replies; a message takes 50 µs.  The clock of the second host is half a second ahead,
+ * which its CLOCK_REALTIME does not account for, and 50 ppm fast.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ enum { CLIENT = 4001, SERVER = 5001, SOCKET = 77, ROUNDS = 11 };
 static struct capture_writer *writer;
 static bool is_back;
 
-/* A moment after the start, in true time, by the clock of this machine. */
+/* Converts true time since the start to the clock of this host. */
 static nsec_t at(nsec_t t)
 {
 	return START + t + (is_back ? 500000 * US + t / 20000 : 0);
@@ -70,7 +70,7 @@ static void message(enum direction direction, nsec_t t, uint32_t bytes, uint32_t
 	    .position = position, .direction = direction);
 }
 
-/* Asked at 1 ms, told 50 µs later, answered at 6.3 ms, told 50 µs later. */
+/* A call at 1 ms, received 50 µs later, and its reply at 6.3 ms, received 50 µs later. */
 static void client_round(nsec_t t, uint32_t i)
 {
 	message(MESSAGE_SEND, t + 1000 * US, 100, 1000 + 100 * i);
@@ -88,7 +88,7 @@ static void server_round(nsec_t t, uint32_t i)
 	wait_for(STATE_TIMER, t + 1200 * US, t + 6250 * US);
 	message(MESSAGE_SEND, t + 6300 * US, 10, 5000 + 10 * i);
 	run(t + 6250 * US, t + 6320 * US);
-	wait_for(STATE_NETWORK, t + 6320 * US, t + 9990 * US); /* by something else */
+	wait_for(STATE_NETWORK, t + 6320 * US, t + 9990 * US); /* woken by something else */
 	run(t + 9990 * US, t + 10000 * US);
 }
 

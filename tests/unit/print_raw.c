@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * print_raw [--count] INPUT [FORMAT] - the raw events of a kernel trace.
+ * print_raw [--count] INPUT [FORMAT] - print the raw events of a kernel trace.
  *
- * One line for each, with all that a struct raw_event has, in the same words
- * whatever the trace was written by: so two traces of the same thing can be
- * compared.  --count only counts them, and says how many that are in a second of CPU.
+ * Prints one line per event with all fields of struct raw_event, in the same form for all
+ * formats, so that traces of different tools can be compared.  With --count, only counts the
+ * events and prints the rate per second of CPU time.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>

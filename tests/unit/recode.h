@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recode - an OTLP request through our reader and our writer. */
+/* recode - reads an OTLP request and writes it again. */
 #ifndef SONDE_TESTS_RECODE_H
 #define SONDE_TESTS_RECODE_H
 
@@ -14,7 +14,7 @@ static inline void recode_attributes(struct otlp_writer *w, struct otlp_list lis
 		otlp_put_attribute(w, a.key, &value);
 }
 
-/* The request, without resources and scopes that have no spans; it holds as long as w. */
+/* The request without resources and scopes that have no spans; valid as long as w. */
 static inline struct view recode(struct otlp_writer *w, struct view bytes)
 {
 	struct otlp_reader reader;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MiSeRTrace's logs and lists, written here with ' for ", as nobody can read them otherwise. */
+/* Logs and lists of MiSeRTrace; ' stands for " to make them readable. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/stat.h>
@@ -84,7 +84,7 @@ static const char *type_name(const struct result *r, const struct raw_event *e)
 	return input_raw(r->input)->type_name(input_raw(r->input), e->type);
 }
 
-TEST(probes_of_the_script_have_their_meaning)
+TEST(probes_of_the_script_become_events)
 {
 	_cleanup_(result_done) struct result r = read_log(
 		"Attaching 21 probes...\n"
@@ -128,7 +128,7 @@ TEST(probes_of_the_script_have_their_meaning)
 	CHECK(!input_warning(r.input));
 }
 
-TEST(events_of_the_users_probes_are_kept_as_they_are)
+TEST(events_of_user_probes_keep_their_text)
 {
 	_cleanup_(result_done) struct result r =
 		read_log("'a'|'1'|'1'|'0'|'tracepoint:sched:sched_switch'| prev_pid=3 any|thing \n"
@@ -153,7 +153,7 @@ TEST(events_of_the_users_probes_are_kept_as_they_are)
 	CHECK(memcmp(data, " prev_pid=3 any|thing ", size) == 0);
 }
 
-TEST(the_authors_sorter_takes_quotes_away)
+TEST(quotes_are_optional)
 {
 	_cleanup_(result_done) struct result r = read_log(
 		"nginx|10|1001|2|MT:tracepoint:syscalls:sys_exit_read\r\n"
@@ -167,7 +167,7 @@ TEST(the_authors_sorter_takes_quotes_away)
 	CHECK_INT(event(&r, 2, RAW_SOCKET_SEND)->socket.address.peer_port, 2);
 }
 
-TEST(a_name_may_have_bars_and_quotes)
+TEST(a_name_can_contain_bars_and_quotes)
 {
 	static const char *const names[] = { "a'|'b", "'", "|", "", "1|2|3", "'|'1'|'2'|'3'" };
 
@@ -203,7 +203,7 @@ TEST(buffers_of_several_cpus_are_sorted_by_time)
 	CHECK_INT(event(&r, 4, RAW_OTHER)->cpu, 0);
 }
 
-TEST(containers_come_from_the_list_and_pass_to_children)
+TEST(children_belong_to_the_containers_of_their_parents)
 {
 	_cleanup_(result_done) struct result r =
 		read_log("'a'|'10'|'7'|'0'|'MT:tracepoint:sched:sched_process_fork'|'parent_pid=10 "
@@ -225,7 +225,7 @@ TEST(containers_come_from_the_list_and_pass_to_children)
 	CHECK_INT(event(&r, 4, RAW_FORK)->fork.child, 98);
 }
 
-TEST(a_list_alone_is_an_input)
+TEST(a_list_is_an_input_of_its_own)
 {
 	static const char list[] = "10|nginx|172.18.0.2|h1\n11|nginx|172.18.0.2|h1\n";
 	_cleanup_(input_freep) struct input *input = NULL;
@@ -257,7 +257,7 @@ static void write_file(const char *path, const char *text)
 	CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-TEST(a_list_from_elsewhere_is_joined_with_its_log)
+TEST(a_list_from_another_directory_is_merged_with_its_log)
 {
 	char log[] = "/tmp/sonde-test-log-XXXXXX", list[] = "/tmp/sonde-test-list-XXXXXX";
 	char *paths[] = { log, list, NULL };
@@ -282,7 +282,7 @@ TEST(a_list_from_elsewhere_is_joined_with_its_log)
 	unlink(list);
 }
 
-TEST(what_could_not_be_used_is_told)
+TEST(unknown_lines_are_reported)
 {
 	_cleanup_(result_done) struct result some =
 		read_log("'a'|'1'|'1'|'0'|'x'\n'a'|'1'|'1'\n'a'|'1'|'1'|'70000'|'x'\n", "");
@@ -295,7 +295,7 @@ TEST(what_could_not_be_used_is_told)
 }
 
 /* The sample of MiSeRTrace's authors: a log in order, with the list beside it. */
-TEST(the_sample_of_the_authors_form_is_read_whole)
+TEST(the_sample_of_the_authors_is_read_completely)
 {
 	_cleanup_(freep) char *path =
 		must_printf("%s/requests/fork.psv", getenv("SONDE_TEST_DATA"));
@@ -307,7 +307,7 @@ TEST(the_sample_of_the_authors_form_is_read_whole)
 	take_events(&r);
 	for (size_t i = 0; i < r.events.count; i++)
 		kinds[r.events.items[i].kind]++;
-	CHECK_INT(r.events.count, 96 + 3 + 3); /* lines; rows of the list; forks */
+	CHECK_INT(r.events.count, 96 + 3 + 3); /* lines, rows of the list, forks */
 	CHECK_INT(kinds[RAW_PROCESS], 6);
 	CHECK_INT(kinds[RAW_SYSCALL_ENTER], 30);
 	CHECK_INT(kinds[RAW_SYSCALL_EXIT], 30);

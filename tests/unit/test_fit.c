@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The line between points, against one that is found by trying: the extreme
- * possible lines pass through two of the points, or through one at the largest
- * slope.
+ * Compares the line with a brute-force search: the extreme possible lines pass through two
+ * of the points, or through one of them at the maximum slope.
  */
 #include <stdlib.h>
 
@@ -17,12 +16,12 @@ struct cloud {
 	size_t above_count, below_count;
 };
 
-static double some(double min, double max)
+static double random_between(double min, double max)
 {
 	return min + (max - min) * (double)random() / RAND_MAX;
 }
 
-/* Points on the right side of a line, most of them not near. */
+/* Random points on the correct sides of a line. */
 static struct cloud random_cloud(double value, double slope)
 {
 	struct cloud c = { .above_count = 1 + random() % POINTS,
@@ -31,12 +30,12 @@ static struct cloud random_cloud(double value, double slope)
 	for (size_t i = 0; i < c.above_count; i++) {
 		double x = (double)(random() % 100);
 
-		c.above[i] = (struct fit_point){ x, value + slope * x + some(0, 10) };
+		c.above[i] = (struct fit_point){ x, value + slope * x + random_between(0, 10) };
 	}
 	for (size_t i = 0; i < c.below_count; i++) {
 		double x = (double)(random() % 100);
 
-		c.below[i] = (struct fit_point){ x, value + slope * x - some(0, 10) };
+		c.below[i] = (struct fit_point){ x, value + slope * x - random_between(0, 10) };
 	}
 	return c;
 }
@@ -52,7 +51,7 @@ static struct fit_line solve(const struct cloud *c, double from, double to)
 	return fit_solve(&fit, from, to, slope_max);
 }
 
-/* Whether a line through a point is on the right side of all. */
+/* Whether a line through p separates all points. */
 static bool is_possible(const struct cloud *c, struct fit_point p, double slope)
 {
 	if (slope > slope_max + slack || slope < -slope_max - slack)
@@ -66,13 +65,13 @@ static bool is_possible(const struct cloud *c, struct fit_point p, double slope)
 	return true;
 }
 
-/* The values that possible lines have at x. */
-struct range {
+/* The values of possible lines at x. */
+struct value_range {
 	double low, high;
 };
 
 static void try_line(const struct cloud *c, struct fit_point p, double slope, double x,
-		     struct range *r)
+		     struct value_range *r)
 {
 	double value = p.y + slope * (x - p.x);
 
@@ -82,9 +81,9 @@ static void try_line(const struct cloud *c, struct fit_point p, double slope, do
 	r->high = value > r->high ? value : r->high;
 }
 
-static struct range try_all(const struct cloud *c, double x)
+static struct value_range try_all(const struct cloud *c, double x)
 {
-	struct range r = { 1e9, -1e9 };
+	struct value_range r = { 1e9, -1e9 };
 	struct fit_point all[2 * POINTS];
 	size_t count = 0;
 
@@ -108,15 +107,16 @@ static bool is_near(double a, double b)
 	return a - b < 1e-4 && b - a < 1e-4;
 }
 
-TEST(the_bound_is_half_of_what_is_possible)
+TEST(the_bound_is_half_of_the_possible_range)
 {
 	srandom(1);
 	for (int round = 0; round < 2000; round++) {
-		struct cloud c = random_cloud(some(-100, 100), some(-slope_max, slope_max));
-		double from = some(-20, 50), to = from + some(0.1, 100);
+		struct cloud c = random_cloud(random_between(-100, 100),
+					      random_between(-slope_max, slope_max));
+		double from = random_between(-20, 50), to = from + random_between(0.1, 100);
 		struct fit_line line = solve(&c, from, to);
 		double at_to = line.at_from + line.slope * (to - from);
-		struct range a = try_all(&c, from), b = try_all(&c, to);
+		struct value_range a = try_all(&c, from), b = try_all(&c, to);
 		double wider = a.high - a.low > b.high - b.low ? a.high - a.low : b.high - b.low;
 
 		CHECK(!line.contradictory);
@@ -127,7 +127,7 @@ TEST(the_bound_is_half_of_what_is_possible)
 	}
 }
 
-TEST(points_that_leave_no_room_contradict_each_other)
+TEST(points_without_a_possible_line_are_contradictory)
 {
 	struct cloud c = { .above = { { 0, 10 }, { 50, 10 }, { 100, 10 } },
 			   .below = { { 0, 0 }, { 50, 14 }, { 100, 0 } },
@@ -137,7 +137,7 @@ TEST(points_that_leave_no_room_contradict_each_other)
 	double middle = line.at_from + 50 * line.slope;
 
 	CHECK(line.contradictory);
-	CHECK(is_near(middle, 12)); /* 2 above the one, and 2 below the other */
+	CHECK(is_near(middle, 12)); /* wrong by 2 on both sides */
 	CHECK(is_near(line.bound, 4));
 }
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Lines of ftrace text, in the dialects of the kernel, of trace-cmd and of perf,
- * and the raw events that they are.
- */
+/* Lines of ftrace text as the kernel, trace-cmd and perf print them, and their raw events. */
 #include <errno.h>
 #include <netinet/in.h>
 
@@ -14,7 +11,7 @@
 struct result {
 	struct input *input;
 	VEC(struct raw_event) events;
-	char **names; /* as many */
+	char **names; /* of the events */
 	struct err err;
 	int code;
 };
@@ -57,7 +54,7 @@ static struct result read_text(const char *text)
 
 static struct raw_event none;
 
-/* The event with this number, which must be of this kind and name. */
+/* The i-th event, after checking its kind and name. */
 static const struct raw_event *event(const struct result *r, size_t i, enum raw_kind kind,
 				     const char *name)
 {
@@ -87,7 +84,7 @@ static void check_head(const struct raw_event *e, nsec_t time, uint32_t tid, con
 	CHECK_INT(e->cpu, cpu);
 }
 
-TEST(every_dialect_has_the_same_head)
+TEST(heads_of_all_tools_are_parsed)
 {
 	static const char *const lines[] = {
 		"            bash-16348   [003] d..2.    11.295055: sys_exit: NR 1 = 1\n",
@@ -125,7 +122,7 @@ TEST(every_dialect_has_the_same_head)
 	}
 }
 
-TEST(flags_say_whether_it_was_in_an_interrupt)
+TEST(flags_contain_the_interrupt_context)
 {
 	_cleanup_(result_done) struct result r =
 		read_text("               a-1   [000] d.h4. 1.000001: x: \n"
@@ -142,7 +139,7 @@ TEST(flags_say_whether_it_was_in_an_interrupt)
 		CHECK_INT(event(&r, i, RAW_OTHER, "x")->context, want[i]);
 }
 
-TEST(a_name_may_be_made_of_anything)
+TEST(a_name_can_contain_anything)
 {
 	static const char *const names[] = { "a-b c=d",         "a-1 [000] 1.5:", "[001] d..2. 1.0",
 					     "IntentService[E", "Binder:2030_3",  "-",
@@ -182,7 +179,7 @@ TEST(a_name_may_be_made_of_anything)
 	}
 }
 
-TEST(trace_cmd_prints_scheduling_in_its_own_way)
+TEST(scheduling_events_of_trace_cmd_are_parsed)
 {
 	_cleanup_(result_done) struct result r =
 		read_text("cpus=2\n"
@@ -219,7 +216,7 @@ TEST(trace_cmd_prints_scheduling_in_its_own_way)
 	CHECK(!input_warning(r.input));
 }
 
-TEST(letters_are_states)
+TEST(letters_are_parsed_as_states)
 {
 	static const struct {
 		const char *letters;
@@ -255,7 +252,7 @@ TEST(letters_are_states)
 	}
 }
 
-TEST(system_calls_have_four_forms)
+TEST(all_four_forms_of_system_calls_are_parsed)
 {
 	_cleanup_(result_done) struct result r = read_text(
 		"a-1 [000] .... 1.000001: sys_enter: NR 0 (29, c350, 805, ffffffff, 81, a508c6e8)\n"
@@ -292,7 +289,7 @@ TEST(system_calls_have_four_forms)
 		  SYSCALL_UNKNOWN);
 }
 
-TEST(disks_and_sockets_are_read)
+TEST(block_and_socket_events_are_parsed)
 {
 	_cleanup_(result_done) struct result r = read_text(
 		"a-1 [000] 1.1: block_rq_issue: 254,1 WS 4096 () 51711800 + 8 be,0,4 [back w0]\n"
@@ -368,7 +365,7 @@ static void check_page(int viewer, const char *rest, size_t events)
 	"          <idle>-0     [000] d.h. " time ": sched_waking: comm=a pid=7 prio=120 " \
 	"target_cpu=000\n"
 
-TEST(a_page_of_systrace_holds_a_trace)
+TEST(a_systrace_page_contains_a_trace)
 {
 	check_page(100000,
 		   DATA "# tracer: nop\n#\n" LINE("1.000001") LINE("1.000002") "</script>\n", 2);
@@ -377,7 +374,7 @@ TEST(a_page_of_systrace_holds_a_trace)
 			   LINE("1.000001") "  </script>\n<!-- END TRACE -->\n" DATA LINE(
 				   "1.000002") "</script></html>",
 		   2);
-	check_page(9999, DATA LINE("1.000001"), 1); /* cut off */
+	check_page(9999, DATA LINE("1.000001"), 1); /* truncated */
 	check_page(9000,
 		   "<script>\n  var linuxPerfData = \"# tracer: nop\\n\\\n"
 		   "          a-7     [000] d.h. 1.000001: sched_waking: comm=a pid=7 prio=120 "
@@ -385,7 +382,7 @@ TEST(a_page_of_systrace_holds_a_trace)
 		   1);
 }
 
-TEST(a_page_without_a_trace_gets_a_sentence)
+TEST(a_page_without_a_trace_gets_a_message)
 {
 	_cleanup_(freep) char *packed = page(
 		5000, "<script id=\"viewer-data\" type=\"application/json\">H4sIAAAA</script>");
@@ -397,7 +394,7 @@ TEST(a_page_without_a_trace_gets_a_sentence)
 	CHECK_STR(n.err.text, "cannot read 'x.txt': HTML without a systrace trace");
 }
 
-/* The fields of the first event, one behind the other; to be freed. */
+/* The fields of the first event, concatenated; the caller frees the text. */
 static char *fields_of(const char *text)
 {
 	static const struct raw_visitor visitor = { .text = join_text };
@@ -436,7 +433,7 @@ TEST(other_events_keep_their_fields_and_text)
 	}
 }
 
-TEST(lines_out_of_order_are_sorted_and_equal_times_keep_theirs)
+TEST(lines_are_sorted_by_time_and_ties_keep_their_order)
 {
 	_cleanup_(result_done) struct result r = read_text("a-1 [000] 1.000002: a: \n"
 							   "a-1 [000] 1.000005: b: \n"
@@ -452,7 +449,7 @@ TEST(lines_out_of_order_are_sorted_and_equal_times_keep_theirs)
 		CHECK_STR(r.names[i], names[i]);
 }
 
-TEST(what_was_lost_is_an_event)
+TEST(a_loss_is_an_event)
 {
 	_cleanup_(result_done) struct result r = read_text("a-1 [003] 1.000001: a: \n"
 							   "a-1 [001] 1.000002: a: \n"
@@ -475,9 +472,9 @@ TEST(what_was_lost_is_an_event)
 	CHECK_INT(e->lost.count, 5);
 }
 
-TEST(what_could_not_be_used_is_told)
+TEST(skipped_lines_are_reported)
 {
-	_cleanup_(result_done) struct result strange = read_text(
+	_cleanup_(result_done) struct result unknown = read_text(
 		"# tracer: nop\n#\n# entries-in-buffer/entries-written: 10/25   #P:2\n"
 		"a-1 [000] 1.5: a: \nno event\n##### CPU 2 buffer started ####\n\nnor this\n");
 	_cleanup_(result_done) struct result counted = read_text("a-1 [000] ..... 17: a: \n");
@@ -486,9 +483,9 @@ TEST(what_could_not_be_used_is_told)
 	_cleanup_(result_done) struct result raw =
 		read_text("# tracer: nop\n#\n25021 1 37480871892975 type: 442\n");
 
-	CHECK_INT(strange.events.count, 1);
+	CHECK_INT(unknown.events.count, 1);
 	CHECK_STR(
-		input_warning(strange.input),
+		input_warning(unknown.input),
 		"'x.txt': the kernel overwrote the oldest 15 of 25 events before they were saved; "
 		"'x.txt': skipped 2 of 3 lines: line 5 is not an event");
 	CHECK_INT(event(&counted, 0, RAW_OTHER, "a")->time, 17);
@@ -504,7 +501,7 @@ TEST(what_could_not_be_used_is_told)
 		  "raw, hex, bin and verbose, and turn on context-info");
 }
 
-TEST(numbers_that_do_not_fit_are_no_numbers)
+TEST(numbers_that_do_not_fit_are_rejected)
 {
 	static const char *const lines[] = {
 		"a-99999999999 [000] 1.5: a: \n",
@@ -530,7 +527,7 @@ TEST(numbers_that_do_not_fit_are_no_numbers)
 	CHECK_INT(event(&r, 0, RAW_WAKING, "sched_waking")->wake.tid, 0);
 }
 
-TEST(a_nul_is_a_byte_like_any_other)
+TEST(a_nul_is_an_ordinary_byte)
 {
 	static const char text[] =
 		"             a\0b-1 [000] 1.5: sched_waking: comm=a\0b pid=3 prio=1\n"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which machine an input is of and where it stands, by what it says of itself.
- * The inputs are not read, so they are nothing but that.
- */
+/* The host of an input and the conversion of its times, from metadata: the inputs are not read. */
 #include "read/clock/host_clocks.h"
 
 #include "read/input_internal.h"
@@ -45,8 +42,8 @@ static struct input spans(void)
 	return (struct input){ .has_realtime = true };
 }
 
-/* The machine of a kernel trace, and where it has its 0 on the line. */
-static void check_place(const struct scene *s, size_t i, uint16_t host, int64_t shift)
+/* Checks the host of a kernel trace and the offset of its clock. */
+static void check_source(const struct scene *s, size_t i, uint16_t host, int64_t shift)
 {
 	_cleanup_(freep) struct source *source = host_clocks_sources(&s->clocks, i);
 
@@ -54,7 +51,7 @@ static void check_place(const struct scene *s, size_t i, uint16_t host, int64_t 
 	CHECK_INT(source->shift, shift);
 }
 
-/* So many, the first with these words; they are NULL if there should be none. */
+/* Checks the number of warnings and, unless words is NULL, the text of the first. */
 static void check_warnings(const struct scene *s, size_t count, const char *words)
 {
 	CHECK_INT(s->warnings.items.count, count);
@@ -62,7 +59,7 @@ static void check_warnings(const struct scene *s, size_t count, const char *word
 		CHECK(strstr(s->warnings.items.items[0], words));
 }
 
-TEST(a_trace_without_a_name_is_of_the_only_machine_that_has_one)
+TEST(a_trace_without_a_host_name_belongs_to_the_only_named_host)
 {
 	_cleanup_(scene_done) struct scene s = { .inputs = { { .host = { "", 0 },
 							       .is_monotonic = true },
@@ -73,13 +70,13 @@ TEST(a_trace_without_a_name_is_of_the_only_machine_that_has_one)
 
 	scene_solve(&s, 3);
 	CHECK_INT(s.clocks.hosts.count, 1);
-	check_place(&s, 0, 0, 0);
-	check_place(&s, 1, 0, 0);
-	check_place(&s, 2, 0, 7);
+	check_source(&s, 0, 0, 0);
+	check_source(&s, 1, 0, 0);
+	check_source(&s, 2, 0, 7);
 	check_warnings(&s, 0, NULL);
 }
 
-TEST(among_several_machines_it_is_one_of_its_own)
+TEST(a_trace_without_a_host_name_is_separate_if_there_are_several_hosts)
 {
 	_cleanup_(scene_done) struct scene s = { .inputs = { capture("web", noon),
 							     capture("db", noon + 1000),
@@ -89,14 +86,14 @@ TEST(among_several_machines_it_is_one_of_its_own)
 
 	scene_solve(&s, 3);
 	CHECK_INT(s.clocks.hosts.count, 3);
-	check_place(&s, 1, 1, 1000);
-	check_place(&s, 2, 2, 7);
+	check_source(&s, 1, 1, 1000);
+	check_source(&s, 2, 2, 7);
 	CHECK_INT(s.clocks.hosts.items[2].clock.alignment, MERGE_TOO_FEW_MESSAGES);
 	CHECK_STR(s.clocks.hosts.items[2].clock.host, "");
 	check_warnings(&s, 2, "cannot align the clocks of 'db' and 'web'");
 }
 
-TEST(traces_without_names_are_not_taken_for_one_machine)
+TEST(two_traces_without_host_names_are_separate_hosts)
 {
 	_cleanup_(scene_done) struct scene s = { .inputs = { { .host = { "", 0 } },
 							     { .host = { "", 0 } } } };
@@ -109,7 +106,7 @@ TEST(traces_without_names_are_not_taken_for_one_machine)
 	check_warnings(&s, 1, "cannot align the clock of 'no-such-file' with ");
 }
 
-TEST(a_monotonic_clock_is_enough_beside_a_capture_of_the_same_machine)
+TEST(a_trace_with_a_monotonic_clock_joins_a_capture_of_the_same_host)
 {
 	_cleanup_(scene_done) struct scene s = { .inputs = { capture("web", noon),
 							     { .host = { "web.example.org", 0 },
@@ -117,22 +114,22 @@ TEST(a_monotonic_clock_is_enough_beside_a_capture_of_the_same_machine)
 
 	scene_solve(&s, 2);
 	CHECK_INT(s.clocks.hosts.count, 1);
-	check_place(&s, 1, 0, 0);
+	check_source(&s, 1, 0, 0);
 	check_warnings(&s, 0, NULL);
 }
 
-TEST(a_machine_that_slept_is_the_same)
+TEST(suspend_does_not_make_another_host)
 {
 	_cleanup_(scene_done) struct scene s = { .inputs = { capture("web", noon),
 							     capture("web", noon + 10) } };
 
-	s.inputs[0].host.boot -= 3600 * NSEC_PER_SEC; /* it knows for how long */
+	s.inputs[0].host.boot -= 3600 * NSEC_PER_SEC; /* includes the time in suspend */
 	scene_solve(&s, 2);
 	CHECK_INT(s.clocks.hosts.count, 1);
-	check_place(&s, 1, 0, 0);
+	check_source(&s, 1, 0, 0);
 }
 
-TEST(another_clock_is_placed_by_the_time_of_day)
+TEST(another_clock_is_converted_by_the_time_of_day)
 {
 	_cleanup_(scene_done) struct scene s = { .inputs = { { .host = { "web", 0 },
 							       .realtime_offset = noon - 50,
@@ -141,24 +138,26 @@ TEST(another_clock_is_placed_by_the_time_of_day)
 
 	scene_solve(&s, 2);
 	CHECK_INT(s.clocks.hosts.count, 1);
-	check_place(&s, 0, 0, -50);
-	check_place(&s, 1, 0, 0); /* the line is CLOCK_MONOTONIC, though that comes second */
+	check_source(&s, 0, 0, -50);
+	check_source(&s, 1, 0,
+		     0); /* the timeline is CLOCK_MONOTONIC, although that trace is second */
 	check_warnings(&s, 0, NULL);
 }
 
-TEST(a_clock_that_says_nothing_cannot_be_placed)
+TEST(an_unknown_clock_is_unaligned)
 {
 	_cleanup_(scene_done) struct scene s = { .inputs = { { .host = { "web", 0 } },
 							     capture("web", noon) } };
 
 	scene_solve(&s, 2);
 	CHECK_INT(s.clocks.hosts.count, 2);
-	check_place(&s, 1, 0, 0); /* the capture knows more, so the line is its clock */
+	check_source(&s, 1, 0,
+		     0); /* the timeline is the clock of the capture, which has more metadata */
 	CHECK_INT(s.clocks.hosts.items[1].clock.alignment, MERGE_UNALIGNED);
 	check_warnings(&s, 1, "trace-cmd record -C mono");
 }
 
-TEST(spans_are_not_joined_with_a_trace_that_knows_no_time_of_day)
+TEST(spans_are_not_correlated_with_a_trace_without_the_time_of_day)
 {
 	_cleanup_(scene_done) struct scene s = {
 		.inputs = { { .host = { "web", 0 }, .is_monotonic = true }, spans() }
@@ -175,7 +174,7 @@ TEST(spans_are_not_joined_with_a_trace_that_knows_no_time_of_day)
 	check_warnings(&s, 1, "with 'no-such-file', which does not contain the time of day");
 }
 
-TEST(spans_find_their_machine_by_its_name)
+TEST(spans_belong_to_the_host_that_they_name)
 {
 	_cleanup_(scene_done) struct scene s = {
 		.inputs = { capture("web", noon), capture("db", noon + 1000), spans() }
@@ -190,12 +189,12 @@ TEST(spans_find_their_machine_by_its_name)
 	CHECK_INT(host_clocks_find(&s.clocks, ""), 2);
 	for (size_t i = 0; i < 3; i++)
 		CHECK_INT(sources[i].host, i);
-	/* by its own time of day, which is not aligned with the other's */
+	/* by the host's own time of day, which is not aligned with the other's */
 	CHECK_INT(source_time(&sources[1], noon + 5000), 5000);
 	CHECK_INT(sources[1].group, 1);
 }
 
-TEST(the_same_machine_started_anew_needs_no_words)
+TEST(two_boots_of_one_host_need_no_warning)
 {
 	_cleanup_(scene_done) struct scene s = {
 		.inputs = { capture("web", noon), capture("web", noon + 100 * NSEC_PER_SEC) }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of all formats: recognised by their content, read to the end, or given
- * the sentence in the .txt file beside them.  SONDE_BLESS=1 writes the
- * sentences; read the diff before committing it.
+ * Files of all formats: each is detected by its content and read to the end, or gets the
+ * message in the .txt file beside it.  SONDE_BLESS=1 writes the messages; read the diff
+ * before committing it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include "read/input.h"
 #include "test.h"
 
-/* Goes there, so that the sentences have names and no paths. */
+/* Changes to the directory, so that messages contain names instead of paths. */
 static DIR *enter(const char *name)
 {
 	_cleanup_(freep) char *path = must_printf("%s/%s", getenv("SONDE_TEST_DATA") ?: "", name);
 	DIR *dir = opendir(path);
 
-	CHECK(dir && fchdir(dirfd(dir)) == 0); /* meson says where they are */
+	CHECK(dir && fchdir(dirfd(dir)) == 0); /* meson sets SONDE_TEST_DATA */
 	return dir;
 }
 
@@ -34,8 +34,8 @@ static const char *next_file(DIR *dir, const char *suffix)
 	return NULL;
 }
 
-/* All there is to say against a file; "" if nothing. */
-static const char *verdict(const char *path, const char *format, uint64_t *ret_records)
+/* Reads a file; returns the error message, or "". */
+static const char *read_error(const char *path, const char *format, uint64_t *ret_records)
 {
 	static struct err err;
 	_cleanup_(input_freep) struct input *input = NULL;
@@ -50,7 +50,7 @@ static const char *verdict(const char *path, const char *format, uint64_t *ret_r
 	return err.text;
 }
 
-TEST(good_files_are_recognised_and_read)
+TEST(good_files_are_detected_and_read)
 {
 	static const char *const suffixes[] = { ".sonde",  ".json", ".otlp",
 						".ftrace", ".psv",  ".data" };
@@ -61,18 +61,18 @@ TEST(good_files_are_recognised_and_read)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++, rewinddir(dir))
 		for (const char *name; (name = next_file(dir, suffixes[i]));)
-			CHECK_STR(verdict(name, NULL, &records), "");
-	CHECK_STR(verdict("jaeger-small.json", NULL, &records), "");
+			CHECK_STR(read_error(name, NULL, &records), "");
+	CHECK_STR(read_error("jaeger-small.json", NULL, &records), "");
 	CHECK_INT(records, 3);
-	CHECK_STR(verdict("jaeger-strange.json", NULL, &records), "");
+	CHECK_STR(read_error("jaeger-strange.json", NULL, &records), "");
 	CHECK_INT(records, 3);
-	CHECK_STR(verdict("small.sonde", "sonde", &records), "");
+	CHECK_STR(read_error("small.sonde", "sonde", &records), "");
 	CHECK_INT(records, 5);
 	closedir(dir);
 }
 
-/* How many there are. */
-static int check_sentences(const char *suffix)
+/* Returns the number of files. */
+static int check_messages(const char *suffix)
 {
 	DIR *dir = enter("bad");
 	uint64_t records;
@@ -83,7 +83,7 @@ static int check_sentences(const char *suffix)
 	for (const char *name; (name = next_file(dir, suffix)); n++) {
 		_cleanup_(freep) char *path =
 			must_printf("%.*s.txt", (int)(strlen(name) - strlen(suffix)), name);
-		_cleanup_(freep) char *got = must_printf("%s\n", verdict(name, NULL, &records));
+		_cleanup_(freep) char *got = must_printf("%s\n", read_error(name, NULL, &records));
 
 		if (getenv("SONDE_BLESS"))
 			bytes_write(&(struct bytes){ (unsigned char *)got, strlen(got) }, path);
@@ -96,14 +96,14 @@ static int check_sentences(const char *suffix)
 	return n;
 }
 
-TEST(bad_files_get_their_sentence)
+TEST(bad_files_get_their_message)
 {
-	CHECK(check_sentences(".json") >= 9);
-	CHECK(check_sentences(".otlp") >= 3);
-	CHECK(check_sentences(".data") >= 4);
+	CHECK(check_messages(".json") >= 9);
+	CHECK(check_messages(".otlp") >= 3);
+	CHECK(check_messages(".data") >= 4);
 }
 
-TEST(what_is_left_out_of_a_file_is_told)
+TEST(skipped_parts_of_a_file_are_reported)
 {
 	DIR *dir = enter("good");
 	_cleanup_(input_freep) struct input *strange = NULL, *cut = NULL, *small = NULL;
@@ -122,7 +122,7 @@ TEST(what_is_left_out_of_a_file_is_told)
 	closedir(dir);
 }
 
-TEST(what_is_no_input_gets_a_sentence)
+TEST(other_files_get_a_message)
 {
 	_cleanup_(freep) char *empty = must_strdup(scratch("empty"));
 	_cleanup_(freep) char *text = must_strdup(scratch("text"));
@@ -135,21 +135,24 @@ TEST(what_is_no_input_gets_a_sentence)
 	bytes_write(&(struct bytes){ (unsigned char *)"pid,state\n", 10 }, text);
 	bytes_write(&(struct bytes){ (unsigned char *)"{\"logs\": []}\n", 13 }, json);
 	CHECK_INT(mkfifo(pipe, 0600), 0);
-	CHECK(strstr(verdict(empty, NULL, &records), "/empty' is empty"));
-	CHECK(strstr(verdict(text, NULL, &records), "/text': not in one of the formats sonde, "));
-	CHECK(strstr(verdict(pipe, NULL, &records), "/pipe': not a regular file"));
-	CHECK(strstr(verdict(none, NULL, &records), "/none': No such file or directory"));
-	CHECK(strstr(verdict(none, "jaeger", &records), "/none': No such file or directory"));
-	CHECK(strstr(verdict("/", NULL, &records), "cannot read '/': not in one of the formats "));
-	CHECK_STR(verdict("/", "jaeger", &records), "cannot open '/': not a regular file");
-	CHECK(strstr(verdict(json, NULL, &records), "/json': not in one of the formats sonde, "));
-	CHECK(strstr(verdict(text, "excel", &records),
+	CHECK(strstr(read_error(empty, NULL, &records), "/empty' is empty"));
+	CHECK(strstr(read_error(text, NULL, &records),
+		     "/text': not in one of the formats sonde, "));
+	CHECK(strstr(read_error(pipe, NULL, &records), "/pipe': not a regular file"));
+	CHECK(strstr(read_error(none, NULL, &records), "/none': No such file or directory"));
+	CHECK(strstr(read_error(none, "jaeger", &records), "/none': No such file or directory"));
+	CHECK(strstr(read_error("/", NULL, &records),
+		     "cannot read '/': not in one of the formats "));
+	CHECK_STR(read_error("/", "jaeger", &records), "cannot open '/': not a regular file");
+	CHECK(strstr(read_error(json, NULL, &records),
+		     "/json': not in one of the formats sonde, "));
+	CHECK(strstr(read_error(text, "excel", &records),
 		     "unknown format 'excel'; the formats are sonde, "));
-	CHECK(strstr(verdict(text, "sonde", &records), "is not a sonde capture"));
-	CHECK(strstr(verdict(text, "jaeger", &records), "is not valid JSON"));
+	CHECK(strstr(read_error(text, "sonde", &records), "is not a sonde capture"));
+	CHECK(strstr(read_error(text, "jaeger", &records), "is not valid JSON"));
 }
 
-TEST(a_capture_says_its_host_and_clock)
+TEST(a_capture_contains_its_host_and_clock)
 {
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(scratch("x"));
 	_cleanup_(input_freep) struct input *input = NULL;

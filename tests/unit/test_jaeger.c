@@ -22,7 +22,7 @@ static struct result read_spans(const char *spans)
 #define SPAN(id, start, length, more) \
 	"{'spanID':'" id "','startTime':" start ",'duration':" length more "}"
 
-TEST(a_span_is_read_with_all_it_has)
+TEST(all_fields_of_a_span_are_read)
 {
 	_cleanup_(result_done) struct result r = read_spans(
 		"{'traceID':'0123456789abcdef0123456789abcdef','spanID':'51c0','flags':1,"
@@ -57,7 +57,7 @@ TEST(a_span_is_read_with_all_it_has)
 	CHECK_STR(input_format_name(r.input), "jaeger");
 }
 
-TEST(records_come_by_their_end_and_equal_ones_as_in_the_file)
+TEST(spans_are_sorted_by_end_and_ties_keep_file_order)
 {
 	_cleanup_(result_done) struct result r = read_spans(SPAN("1", "1", "9", "") "," SPAN(
 		"2", "2", "3", "") "," SPAN("3", "8", "2", "") "," SPAN("4", "4", "1", ""));
@@ -100,7 +100,7 @@ TEST(times_keep_every_digit)
 	}
 }
 
-TEST(a_span_without_proper_times_is_left_out_and_told_of)
+TEST(a_span_with_invalid_times_is_skipped_and_reported)
 {
 	static const char *const times[] = {
 		"'startTime':1,'duration':[]",
@@ -147,7 +147,7 @@ TEST(a_span_without_duration_is_kept_as_unfinished)
 	}
 }
 
-TEST(the_notice_counts_and_says_what_is_wrong_with_the_first)
+TEST(the_warning_contains_the_number_and_the_first_reason)
 {
 	_cleanup_(result_done) struct result r = read_text("[{'traceID':'1','spans':[" SPAN(
 		"1", "1", "1",
@@ -180,7 +180,7 @@ TEST(any_text_is_an_id)
 		CHECK(id_of(r.spans.items[i].span) > UINT32_MAX); /* a hash */
 		CHECK(id_of(r.spans.items[i].span) != id_of(r.spans.items[i - 1].span));
 	}
-	CHECK_INT(r.spans.items[0].trace[15], 0x7f); /* that of the trace */
+	CHECK_INT(r.spans.items[0].trace[15], 0x7f); /* the id of the trace */
 	CHECK_STR(input_warning(r.input) ?: "",
 		  "'x.json': skipped 1 of 6 spans: span 6 has no spanID");
 }
@@ -234,7 +234,7 @@ TEST(references_name_the_parent)
 	}
 }
 
-TEST(tags_tell_of_errors_and_threads)
+TEST(tags_contain_errors_and_threads)
 {
 	static const struct {
 		const char *key, *value;
@@ -276,7 +276,7 @@ TEST(tags_tell_of_errors_and_threads)
 	}
 }
 
-TEST(a_process_may_stand_in_the_span)
+TEST(a_span_can_contain_its_process)
 {
 	_cleanup_(result_done) struct result r =
 		read_spans(SPAN("1", "1", "1",
@@ -294,7 +294,7 @@ TEST(a_process_may_stand_in_the_span)
 	CHECK_STR(input_string(r.input, r.spans.items[1].service), "");
 }
 
-TEST(a_record_says_its_host)
+TEST(a_record_has_a_host)
 {
 	_cleanup_(result_done) struct result r = { 0 };
 	const char *json = "{\"traceID\":\"1\",\"processes\":{\"a\":{\"tags\":["
@@ -312,7 +312,7 @@ TEST(a_record_says_its_host)
 	CHECK_INT(input_next(r.input, &record, &r.err), 0);
 }
 
-TEST(traces_stand_in_data_or_an_array_or_alone)
+TEST(traces_are_in_data_or_in_an_array_or_alone)
 {
 	static const struct {
 		const char *text;
@@ -373,7 +373,7 @@ TEST(lines_of_traces_and_of_spans_are_read)
 	CHECK_STR(input_string(r.input, r.spans.items[2].service), "back");
 }
 
-TEST(a_last_line_that_is_cut_off_is_told_of)
+TEST(an_incomplete_last_line_is_reported)
 {
 	_cleanup_(result_done) struct result r =
 		read_text("{'traceID':'1','spanID':'1','startTime':1,'duration':3}\n"
@@ -386,7 +386,7 @@ TEST(a_last_line_that_is_cut_off_is_told_of)
 		  "the file is truncated: the last line is incomplete");
 }
 
-/* As deep as memory allows: nothing of ours or of the parser's recurses. */
+/* Neither the parser nor our code uses recursion. */
 TEST(nesting_does_not_use_the_stack)
 {
 	enum { DEPTH = 5000000 };
@@ -401,8 +401,8 @@ TEST(nesting_does_not_use_the_stack)
 	CHECK_INT(closed.code, -EBADMSG);
 }
 
-/* Each of many spans has to find its process among many. */
-TEST(many_processes_do_not_make_it_slow)
+/* Each of many spans looks up its process among many. */
+TEST(reading_is_fast_with_many_processes)
 {
 	enum { MANY = 50000 };
 	_cleanup_(freep) char *text = NULL;
@@ -428,7 +428,7 @@ TEST(many_processes_do_not_make_it_slow)
 
 #define TAG(key, type, value) "{'key':'" key "','type':'" type "','value':" value "}"
 
-TEST(tags_stand_before_their_span)
+TEST(tags_precede_their_span)
 {
 	_cleanup_(result_done) struct result r = read_spans(SPAN(
 		"1", "1", "1",
@@ -564,7 +564,7 @@ TEST(tags_stand_before_their_span)
 	CHECK_INT(r.spans.items[0].flags, SPAN_ERROR);
 }
 
-TEST(a_deep_tag_is_cut_off)
+TEST(deeply_nested_tags_become_null)
 {
 	char deep[2 * 500 + 1];
 

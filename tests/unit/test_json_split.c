@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts are written with ' for ", as nobody can read them otherwise. */
+/* In texts, ' stands for " to make them readable. */
 #include <errno.h>
 
 #include "read/span/json_split.h"
@@ -17,7 +17,7 @@ static void swap(char *text, size_t len, char from, char to)
 		text[i] = text[i] == from ? to : text[i];
 }
 
-/* All documents, with a blank between; "whole" if it is not split. */
+/* All documents, separated by blanks; "whole" if the text is not split. */
 static const char *split_text(const char *given, const struct json_shape *shape, size_t size)
 {
 	static char all[4096];
@@ -34,7 +34,7 @@ static const char *split_text(const char *given, const struct json_shape *shape,
 
 		snprintf(all + used, sizeof(all) - used, "%s%.*s", used ? " " : "", (int)part.len,
 			 part.s);
-		for (size_t i = 0; i < part.len; i++) /* each byte is where it says */
+		for (size_t i = 0; i < part.len; i++) /* each byte is at its offset */
 			CHECK_INT(part.s[i], text[json_split_offset(&split, i)]);
 	}
 	json_split_done(&split);
@@ -78,8 +78,8 @@ TEST(each_document_has_a_part_of_the_list)
 	CHECK_STR(split_text("[{},{},{},{},{}]", &lists, 100), "[{},{},{},{},{}]");
 }
 
-/* The parser has to see what is wrong; and what is told in two places is not told twice. */
-TEST(what_is_not_as_it_should_be_is_not_made_right)
+/* The parser must see errors, and no span must be read twice. */
+TEST(splitting_does_not_hide_errors)
 {
 	CHECK_STR(split_text("[{},]", &lists, 1), "[{}] [,]");
 	CHECK_STR(split_text("[,{}]", &lists, 1), "[,{}]");
@@ -102,8 +102,8 @@ TEST(what_is_not_as_it_should_be_is_not_made_right)
 	CHECK_STR(split_text("{'data':[{},{}", &jaeger, 1), "{'data':[{} {'data':[{}");
 }
 
-/* Strings, escapes and brackets at every place of a block of 64 bytes. */
-TEST(ends_are_found_wherever_they_are)
+/* Strings, escapes and brackets at every position of a block of 64 bytes. */
+TEST(ends_are_found_at_any_position)
 {
 	for (int before = 0; before < 140; before++)
 		for (int length = 0; length < 140; length++) {
@@ -116,9 +116,9 @@ TEST(ends_are_found_wherever_they_are)
 		}
 }
 
-enum { MANY = 60000 }; /* spans: more than 4 MiB of them */
+enum { MANY = 60000 }; /* spans, more than 4 MiB */
 
-/* A text that print() writes each span into, with something between. */
+/* A text of spans, each written by print(), with a separator. */
 static char *write_spans(const char *begin, const char *format, const char *between,
 			 const char *end)
 {
@@ -149,7 +149,7 @@ static void check_same(open_memory_fn *read, const char *large, const char *line
 	CHECK_INT(different, 0);
 }
 
-TEST(a_large_document_is_read_as_small_ones_are)
+TEST(a_large_document_is_read_like_small_ones)
 {
 #define ZIPKIN "{'traceId':'7f','id':'%x','parentId':'%x','timestamp':1,'duration':%d}"
 #define JAEGER "{'spanID':'%x','parentSpanID':'%x','startTime':1,'duration':%d,'processID':'p'}"
@@ -176,7 +176,7 @@ TEST(a_large_document_is_read_as_small_ones_are)
 	check_same(otlp_json_open_memory, otlp_one, otlp_lines);
 }
 
-TEST(what_is_wrong_in_a_large_document_is_said_where_it_is)
+TEST(errors_in_a_large_document_have_the_right_offset)
 {
 	static const char *const ends[] = { ",]", ",{'a':}]", "]]", ",7", "" };
 	static const size_t behind[] = { 0, 6, 1, 2, 0 };

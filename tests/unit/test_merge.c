@@ -6,7 +6,7 @@
 #include "read/merge.h"
 #include "test.h"
 
-/* A capture of turns that end at these times (the last is 0); tid tells it from others. */
+/* A capture with on-CPU slices of one thread that end at these times; the list ends with 0. */
 static char *write_capture(const char *name, const struct capture_meta *meta, uint32_t tid,
 			   const nsec_t *times)
 {
@@ -21,7 +21,7 @@ static char *write_capture(const char *name, const struct capture_meta *meta, ui
 	return path;
 }
 
-/* A Jaeger trace with one span of 1 µs; host may be NULL. */
+/* A Jaeger trace with one span of 1 µs; host: NULL to omit it. */
 static char *write_trace(const char *name, const char *start, const char *host)
 {
 	_cleanup_(freep) char *tags =
@@ -47,7 +47,7 @@ static struct merge *open_all(char **paths)
 	return merge;
 }
 
-/* The next record's thread, host and time on the common line; at the end 0, 0, 0. */
+/* Checks thread, host and time of the next record; 0, 0, 0 for the end. */
 static void check_next(struct merge *merge, uint32_t tid, uint16_t host, nsec_t time)
 {
 	const struct source *source = NULL;
@@ -63,11 +63,11 @@ static void check_next(struct merge *merge, uint32_t tid, uint16_t host, nsec_t 
 	CHECK_INT(source_time(source, r->time), time);
 }
 
-TEST(captures_of_one_machine_share_its_clock_and_threads)
+TEST(captures_of_one_host_share_its_clock_and_threads)
 {
 	struct capture_meta later = build_meta;
 
-	/* somebody has set the clock by a tenth of a second meanwhile */
+	/* CLOCK_REALTIME was set by 100 ms between the two */
 	later.realtime_offset += NSEC_PER_SEC / 10;
 	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 10, 30, 50, 0 });
 	_cleanup_(freep) char *b = write_capture("b", &later, 2, (nsec_t[]){ 20, 30, 40, 0 });
@@ -84,7 +84,7 @@ TEST(captures_of_one_machine_share_its_clock_and_threads)
 	CHECK(!merge_warning(merge, 0));
 }
 
-TEST(other_machines_and_other_boots_are_shifted_and_told_apart)
+TEST(other_hosts_and_other_boots_are_shifted_and_separate)
 {
 	struct capture_meta other = build_meta, again = build_meta;
 
@@ -106,9 +106,9 @@ TEST(other_machines_and_other_boots_are_shifted_and_told_apart)
 	check_next(merge, 0, 0, 0);
 }
 
-/* A capture of one end of a connection: as many messages each way, the n-th at n * 1000 + lead. */
-static char *write_talk(const char *name, const struct capture_meta *meta, bool is_server,
-			uint32_t count, nsec_t lead)
+/* A capture of one end of a connection: count messages each way, the n-th at n * 1000 + lead. */
+static char *write_connection(const char *name, const struct capture_meta *meta, bool is_server,
+			      uint32_t count, nsec_t lead)
 {
 	_cleanup_(capture_writer_freep) struct capture_writer *w = NULL;
 	struct socket_address address = { .family = 2,
@@ -136,23 +136,23 @@ static char *write_talk(const char *name, const struct capture_meta *meta, bool 
 	return path;
 }
 
-/* Two captures of a talk, whose clocks differ by 50,000 ns more than they know. */
-static struct merge *open_talk(uint32_t count)
+/* Captures of both ends; the error of CLOCK_REALTIME between the two hosts is 50,000 ns. */
+static struct merge *open_connection(uint32_t count)
 {
 	struct capture_meta other = build_meta;
 
 	other.host = "otherhost";
 	other.realtime_offset -= 250000;
 
-	_cleanup_(freep) char *a = write_talk("client", &build_meta, false, count, 0);
-	_cleanup_(freep) char *b = write_talk("server", &other, true, count, 300000);
+	_cleanup_(freep) char *a = write_connection("client", &build_meta, false, count, 0);
+	_cleanup_(freep) char *b = write_connection("server", &other, true, count, 300000);
 
 	return open_all((char *[]){ a, b, NULL });
 }
 
-TEST(machines_that_talk_share_a_clock)
+TEST(hosts_that_exchange_messages_are_aligned)
 {
-	_cleanup_(merge_freep) struct merge *merge = open_talk(20);
+	_cleanup_(merge_freep) struct merge *merge = open_connection(20);
 	struct merge_clock clock = merge_clock(merge, 1);
 	const struct source *source;
 	const struct record *r;
@@ -183,9 +183,9 @@ TEST(machines_that_talk_share_a_clock)
 	CHECK(!merge_warning(merge, 0));
 }
 
-TEST(machines_that_hardly_talk_are_in_different_groups)
+TEST(hosts_with_few_messages_are_in_different_groups)
 {
-	_cleanup_(merge_freep) struct merge *merge = open_talk(2);
+	_cleanup_(merge_freep) struct merge *merge = open_connection(2);
 	const struct source *source;
 	const struct record *r;
 	struct err err;
@@ -201,7 +201,7 @@ TEST(machines_that_hardly_talk_are_in_different_groups)
 	      strstr(merge_warning(merge, 0), "the clocks of 'otherhost' and 'testhost': "));
 }
 
-TEST(shifting_by_a_line_is_exact_and_keeps_order)
+TEST(conversion_by_a_line_is_exact_and_keeps_order)
 {
 	struct source s = { .shift = -1000,
 			    .drift = ((int64_t)1 << SOURCE_DRIFT_BITS) / 8,
@@ -213,12 +213,12 @@ TEST(shifting_by_a_line_is_exact_and_keeps_order)
 	s.drift = -SOURCE_DRIFT_MAX;
 	for (nsec_t t = 1000; t < 12000; t++)
 		CHECK(source_time(&s, t) <= source_time(&s, t + 1));
-	/* after half a year, it still is */
+	/* also after half a year */
 	s.drift = -((int64_t)1 << SOURCE_DRIFT_BITS) / 1024;
 	CHECK_INT(source_time(&s, 4000 + (1ull << 54)), 3000 + (1ull << 54) - (1ull << 44));
 }
 
-TEST(a_trace_alone_keeps_real_time)
+TEST(spans_alone_keep_realtime)
 {
 	_cleanup_(freep) char *a = write_trace("a", "1700000000000001", NULL);
 	_cleanup_(merge_freep) struct merge *merge = open_all((char *[]){ a, NULL });
@@ -234,7 +234,7 @@ TEST(a_trace_alone_keeps_real_time)
 	CHECK_INT(merge_next(merge, &r, &source, &err), 0);
 }
 
-TEST(a_trace_is_put_on_the_line_of_the_first_capture)
+TEST(spans_are_converted_to_the_clock_of_the_first_capture)
 {
 	_cleanup_(freep) char *t = write_trace("t", "1700000000000004", NULL);
 	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 4999, 5001, 0 });
@@ -246,7 +246,7 @@ TEST(a_trace_is_put_on_the_line_of_the_first_capture)
 	check_next(merge, 0, 0, 0);
 }
 
-TEST(a_trace_speaks_of_the_machine_that_it_names)
+TEST(spans_belong_to_the_host_that_they_name)
 {
 	struct capture_meta other = build_meta;
 
@@ -264,12 +264,12 @@ TEST(a_trace_speaks_of_the_machine_that_it_names)
 	check_next(merge, 2, 1, 2);
 	check_next(merge, 0, 0, 2000);
 	check_next(merge, 0, 1, 3000);
-	check_next(merge, 0, 2, 4000); /* of no machine that we know */
-	check_next(merge, 0, 2, 5000); /* or of any */
+	check_next(merge, 0, 2, 4000); /* a host without a kernel trace */
+	check_next(merge, 0, 2, 5000); /* no host */
 	check_next(merge, 0, 0, 0);
 }
 
-/* Whose clock the spans of an input have, beside a capture. */
+/* Checks whether spans with this host, merged with a capture, use a recorded clock. */
 static void check_clock(const char *host, bool has_host_clock)
 {
 	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 10, 0 });
@@ -289,16 +289,16 @@ static void check_clock(const char *host, bool has_host_clock)
 	CHECK(found);
 }
 
-TEST(spans_have_the_clock_of_the_recorded_host_that_they_name)
+TEST(spans_use_the_clock_of_the_recorded_host_that_they_name)
 {
 	check_clock(build_meta.host, true);
 	check_clock("elsewhere", false);
 	check_clock(NULL, false);
 }
 
-TEST(a_context_is_as_old_as_it_may_be)
+TEST(a_context_from_before_the_timeline_is_dropped)
 {
-	struct capture_meta later = build_meta; /* whose clock is 1000 ns ahead */
+	struct capture_meta later = build_meta; /* a clock that is 1000 ns ahead */
 	char *b = must_strdup(scratch("b"));
 	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 7000, 0 });
 	_cleanup_(capture_writer_freep) struct capture_writer *w = NULL;
@@ -319,11 +319,11 @@ TEST(a_context_is_as_old_as_it_may_be)
 	free(b);
 }
 
-TEST(what_is_older_than_the_line_is_left_out_and_told_of)
+TEST(records_from_before_the_timeline_are_dropped_and_counted)
 {
 	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 7000, 0 });
 	_cleanup_(freep) char *old = write_trace("old", "1600000000000000", NULL);
-	/* it ends after the line begins, but it began before */
+	/* starts before the timeline and ends on it */
 	_cleanup_(freep) char *across = write_trace("across", "1699999999999999.5", NULL);
 	_cleanup_(freep) char *good = write_trace("good", "1700000000000000", NULL);
 	_cleanup_(merge_freep) struct merge *merge =
@@ -361,7 +361,7 @@ TEST(a_damaged_input_does_not_hide_the_others)
 	}
 }
 
-TEST(an_input_that_cannot_be_opened_ends_it)
+TEST(opening_fails_if_one_input_cannot_be_opened)
 {
 	_cleanup_(freep) char *a = write_capture("a", &build_meta, 1, (nsec_t[]){ 10, 0 });
 	_cleanup_(freep) char *none = must_strdup(scratch("none"));
@@ -372,7 +372,7 @@ TEST(an_input_that_cannot_be_opened_ends_it)
 	CHECK(!merge && strstr(err.text, "/none': No such file"));
 }
 
-TEST(many_inputs_come_out_in_order)
+TEST(many_inputs_are_merged_in_order)
 {
 	enum { INPUTS = 30, EACH = 500 };
 	char *paths[INPUTS + 1] = { 0 };

@@ -23,7 +23,7 @@ static void put_number(struct otlp_writer *w, const char *key, int64_t value)
 	otlp_put_attribute(w, text(key), &(struct otlp_value){ OTLP_INT, .number = value });
 }
 
-/* A resource and a scope, ready for spans. */
+/* Begins a resource and a scope. */
 static void begin(struct otlp_writer *w, const char *service)
 {
 	otlp_begin_resource(w, &(struct otlp_resource){ 0 });
@@ -56,12 +56,12 @@ static struct result read_written(struct otlp_writer *w)
 	return read_bytes(otlp_open_memory, bytes.s, bytes.len);
 }
 
-static bool is_one(struct view bytes)
+static bool is_request(struct view bytes)
 {
 	return otlp_format.matches_file(bytes.s, bytes.len < 4096 ? bytes.len : 4096);
 }
 
-TEST(a_span_is_read_with_all_it_has)
+TEST(all_fields_of_a_span_are_read)
 {
 	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
 	struct otlp_span span = some_span("abcdefgh", 1700000000000000001, 1700000000000000009);
@@ -76,7 +76,7 @@ TEST(a_span_is_read_with_all_it_has)
 	otlp_begin_span(&w, &span);
 	put_number(&w, "thread.id", 1);
 	put_number(&w, "thread.native_id", 4130);
-	CHECK(is_one(otlp_end(&w)));
+	CHECK(is_request(otlp_end(&w)));
 
 	_cleanup_(result_done) struct result r = read_written(&w);
 	const struct record_span *got = r.spans.items;
@@ -99,7 +99,7 @@ TEST(a_span_is_read_with_all_it_has)
 	CHECK_STR(input_format_name(r.input), "otlp");
 }
 
-TEST(each_span_has_the_resource_that_it_is_in)
+TEST(each_span_gets_its_own_resource)
 {
 	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
 	static const char *const services[] = { "a", "b", "", "d" };
@@ -124,8 +124,8 @@ TEST(each_span_has_the_resource_that_it_is_in)
 		CHECK_STR(input_string(r.input, r.spans.items[i].service), services[i]);
 }
 
-/* The radix sort goes by parts of the time; here they differ in every part. */
-TEST(records_come_by_their_end_and_equal_ones_as_in_the_file)
+/* The times differ in every digit of the radix sort. */
+TEST(spans_are_sorted_by_end_and_ties_keep_file_order)
 {
 	enum { MANY = 5000 };
 	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
@@ -152,7 +152,7 @@ TEST(records_come_by_their_end_and_equal_ones_as_in_the_file)
 	}
 }
 
-TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
+TEST(an_incomplete_span_is_skipped_and_reported)
 {
 	static const struct {
 		struct otlp_span span;
@@ -199,7 +199,6 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 	}
 }
 
-/* A parent of another length is none. */
 TEST(a_span_without_an_end_is_kept_as_unfinished)
 {
 	static const struct otlp_span unfinished = { .trace_id = TRACE_ID,
@@ -217,7 +216,7 @@ TEST(a_span_without_an_end_is_kept_as_unfinished)
 	CHECK_INT(r.spans.count ? r.spans.items[0].head.time : 0, 2);
 }
 
-TEST(a_parent_is_eight_bytes_that_are_not_all_zero)
+TEST(a_parent_id_has_eight_bytes_and_is_not_zero)
 {
 	static const struct view parents[] = { VIEW(""), VIEW("\0\0\0\0\0\0\0\0"), VIEW("1234") };
 
@@ -236,7 +235,7 @@ TEST(a_parent_is_eight_bytes_that_are_not_all_zero)
 	}
 }
 
-TEST(the_name_of_the_node_goes_before_that_of_the_container)
+TEST(the_name_of_the_node_has_priority_over_the_container)
 {
 	for (int order = 0; order < 2; order++) {
 		_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
@@ -253,7 +252,7 @@ TEST(the_name_of_the_node_goes_before_that_of_the_container)
 	}
 }
 
-TEST(attributes_of_other_types_say_nothing)
+TEST(attributes_of_unexpected_types_are_ignored)
 {
 	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
 
@@ -272,12 +271,12 @@ TEST(attributes_of_other_types_say_nothing)
 	if (r.spans.count != 1)
 		return;
 	CHECK_INT(r.spans.items[0].service, 0);
-	CHECK_INT(r.spans.items[0].pid, 4127); /* a number all the same */
+	CHECK_INT(r.spans.items[0].pid, 4127); /* a number in a string */
 	CHECK_INT(r.spans.items[0].head.tid, 0);
 	CHECK_INT(r.spans.items[0].flags, SPAN_ERROR);
 }
 
-/* Several requests, each behind its length. */
+/* Several requests, each preceded by its length. */
 static struct pb_buffer frames(unsigned count)
 {
 	struct pb_buffer out = { 0 };
@@ -301,17 +300,17 @@ static struct pb_buffer frames(unsigned count)
 	return out;
 }
 
-TEST(requests_behind_their_lengths_are_read)
+TEST(requests_with_lengths_are_read)
 {
 	_cleanup_(pb_buffer_done) struct pb_buffer out = frames(3);
 	_cleanup_(result_done) struct result r = read_bytes(otlp_open_memory, out.data, out.size);
 
-	CHECK(is_one((struct view){ (char *)out.data, out.size }));
+	CHECK(is_request((struct view){ (char *)out.data, out.size }));
 	CHECK_INT(r.spans.count, 3);
 	CHECK(r.input && !input_warning(r.input));
 }
 
-TEST(a_last_request_that_is_cut_off_is_told_of)
+TEST(an_incomplete_last_request_is_reported)
 {
 	_cleanup_(pb_buffer_done) struct pb_buffer out = frames(3);
 	size_t first = 4 + out.data[3];
@@ -329,7 +328,7 @@ TEST(a_last_request_that_is_cut_off_is_told_of)
 	}
 }
 
-TEST(a_request_that_is_cut_off_gets_a_sentence)
+TEST(a_truncated_request_gets_a_message)
 {
 	_cleanup_(pb_buffer_done) struct pb_buffer out = frames(1);
 
@@ -340,11 +339,11 @@ TEST(a_request_that_is_cut_off_gets_a_sentence)
 		CHECK_INT(r.code, -EBADMSG);
 		CHECK_STR(r.err.text, "'x.json' is damaged: invalid field of "
 				      "ExportTraceServiceRequest at offset 0");
-		CHECK(!is_one((struct view){ (char *)out.data + 4, size }));
+		CHECK(!is_request((struct view){ (char *)out.data + 4, size }));
 	}
 }
 
-TEST(a_damaged_attribute_gets_a_sentence)
+TEST(a_damaged_attribute_gets_a_message)
 {
 	static const struct {
 		struct view bytes;
@@ -375,7 +374,7 @@ TEST(a_damaged_attribute_gets_a_sentence)
 	}
 }
 
-TEST(other_files_are_not_taken_for_requests)
+TEST(other_files_are_not_detected_as_requests)
 {
 	static const struct view others[] = {
 		VIEW(""),
@@ -390,7 +389,7 @@ TEST(other_files_are_not_taken_for_requests)
 		/* a metric of a resource with one attribute */
 		VIEW("\x0a\x1b\x0a\x08\x0a\x06\x0a\x01k\x12\x01\x00\x12\x0f\x12\x0d\x0a\x08requests"
 		     "\x12\x01x"),
-		/* a log, which begins with its time */
+		/* a log, which starts with its time */
 		VIEW("\x0a\x17\x0a\x06\x0a\x04\x0a\x01k\x12\x0d\x12\x0b\x09\1\2\3\4\5\6\7\10\x10"
 		     "\1"),
 	};
@@ -398,19 +397,19 @@ TEST(other_files_are_not_taken_for_requests)
 	uint64_t seed = 1;
 
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		CHECK(!is_one(others[i]));
+		CHECK(!is_request(others[i]));
 	for (int i = 0; i < 200000; i++) {
 		for (size_t k = 0; k < sizeof(noise); k += 8) {
 			seed = seed * 6364136223846793005 + 1442695040888963407;
 			memcpy(noise + k, &seed, 8);
 		}
 		noise[0] = i % 2 ? 0x0a : 0;
-		CHECK(!is_one((struct view){ (char *)noise, sizeof(noise) }));
+		CHECK(!is_request((struct view){ (char *)noise, sizeof(noise) }));
 	}
 }
 
-/* What is recognised is only the head, which may end anywhere. */
-TEST(a_large_request_is_recognised_by_its_head)
+/* Detection uses only the head, which can end anywhere. */
+TEST(a_large_request_is_detected_by_its_head)
 {
 	_cleanup_(freep) char *long_text = must_alloc(6001);
 
@@ -424,7 +423,7 @@ TEST(a_large_request_is_recognised_by_its_head)
 		otlp_begin_scope(&w, &(struct otlp_scope){ 0 });
 		for (int i = 0; i < 100; i++)
 			put_span(&w, "12345678", 1, 2);
-		CHECK(is_one(otlp_end(&w)));
+		CHECK(is_request(otlp_end(&w)));
 	}
 }
 
@@ -434,8 +433,8 @@ static void put_bytes(struct otlp_writer *w, const char *key, enum otlp_type typ
 	otlp_put_attribute(w, text(key), &(struct otlp_value){ type, .text = bytes });
 }
 
-/* Every type; the key that the record has room for is no attribute any more. */
-TEST(attributes_stand_before_their_span)
+/* All types; keys that the record contains are not repeated as attributes. */
+TEST(attributes_precede_their_span)
 {
 	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
 	struct otlp_span span = some_span("11111111", 1, 2);
@@ -463,7 +462,7 @@ TEST(attributes_stand_before_their_span)
 	CHECK_INT(input_events(r.input), 1);
 }
 
-TEST(attributes_that_repeat_are_kept_for_each_span)
+TEST(repeated_attributes_are_kept_for_each_span)
 {
 	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
 	static const struct {
@@ -492,7 +491,7 @@ TEST(attributes_that_repeat_are_kept_for_each_span)
 		CHECK_INT(r.spans.items[i].head.tid, 7);
 }
 
-TEST(attributes_come_in_the_order_of_their_spans)
+TEST(attributes_are_in_the_order_of_their_spans)
 {
 	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
 
@@ -514,7 +513,7 @@ TEST(attributes_come_in_the_order_of_their_spans)
 		  "first=1 first=2 second=2 first=4 first=5 second=5 first=7 first=8 second=8");
 }
 
-TEST(lists_and_bytes_are_texts)
+TEST(lists_and_bytes_become_texts)
 {
 	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
 
@@ -534,8 +533,8 @@ TEST(lists_and_bytes_are_texts)
 		       "in=[\"eg==\"]");
 }
 
-/* Values inside values have no end but that of the file. */
-TEST(a_deep_list_is_cut_off)
+/* Values can be nested up to the end of the file. */
+TEST(deeply_nested_lists_become_null)
 {
 	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
 	struct pb_buffer out = { 0 };
@@ -558,7 +557,7 @@ TEST(a_deep_list_is_cut_off)
 	CHECK_STR(got, "deep=[[[[[[[[[[[[[[[[null]]]]]]]]]]]]]]]]");
 }
 
-TEST(a_bad_value_of_any_attribute_is_damage)
+TEST(an_invalid_value_of_any_attribute_is_an_error)
 {
 	static const struct view bad[] = { VIEW("\x0a\x09x"), VIEW("\x0a\x03\x0a\x09x") };
 
@@ -576,7 +575,7 @@ TEST(a_bad_value_of_any_attribute_is_damage)
 	}
 }
 
-TEST(how_a_span_ended_is_kept)
+TEST(the_status_of_a_span_is_kept)
 {
 	static const struct {
 		enum otlp_status status;
@@ -597,7 +596,7 @@ TEST(how_a_span_ended_is_kept)
 		begin(&w, "a");
 		span.status = cases[i].status;
 		span.status_message = text(cases[i].message);
-		span.kind = 6 + i; /* there are none */
+		span.kind = 6 + i; /* undefined */
 		otlp_begin_span(&w, &span);
 
 		_cleanup_(result_done) struct result r = read_written(&w);

@@ -60,7 +60,7 @@ static void check_span(const struct result *r)
 	CHECK_STR(input_format_name(r->input), "otlp-json");
 }
 
-TEST(a_span_is_read_with_all_it_has)
+TEST(all_fields_of_a_span_are_read)
 {
 	_cleanup_(result_done) struct result r = read_spans(
 		"{" IDS ",'parentSpanId':'00000000000000a1','name':'GET /','kind':2," TIMES ","
@@ -71,7 +71,7 @@ TEST(a_span_is_read_with_all_it_has)
 	check_span(&r);
 }
 
-TEST(names_may_be_those_of_the_definition)
+TEST(names_can_be_those_of_the_message_definition)
 {
 	_cleanup_(result_done) struct result r = read_text(
 		"{'resource_spans':[{'resource':{'attributes':["
@@ -88,7 +88,7 @@ TEST(names_may_be_those_of_the_definition)
 	check_span(&r);
 }
 
-TEST(scopes_may_have_the_name_of_old)
+TEST(scopes_can_have_their_old_name)
 {
 	_cleanup_(result_done) struct result r =
 		read_text("{'resourceSpans':[{'instrumentationLibrarySpans':[{'spans':[{" IDS
@@ -97,7 +97,7 @@ TEST(scopes_may_have_the_name_of_old)
 	CHECK_INT(r.spans.count, 1);
 }
 
-TEST(a_request_may_be_the_answer_of_an_api)
+TEST(a_request_can_be_the_reply_of_an_api)
 {
 	_cleanup_(result_done) struct result r = read_text(
 		"{'result':{'resourceSpans':[{'scopeSpans':[{'spans':[{" IDS "," TIMES "}]}]}]}}");
@@ -105,7 +105,7 @@ TEST(a_request_may_be_the_answer_of_an_api)
 	CHECK_INT(r.spans.count, 1);
 }
 
-TEST(answers_of_tempo_are_requests)
+TEST(replies_of_tempo_are_requests)
 {
 	static const char *const texts[] = {
 		"{'batches':[{'instrumentationLibrarySpans':[{'spans':[{" IDS "," TIMES "}]}]}]}",
@@ -142,7 +142,7 @@ static void check_ids(const char *trace, const char *span, const char *parent)
 	CHECK_INT(id_of(r.spans.items[0].parent), 0);
 }
 
-TEST(ids_may_be_hexadecimal_or_base64)
+TEST(ids_can_be_hexadecimal_or_base64)
 {
 	check_ids("0123456789abcdef0123456789abcdef", "fedcba9876543210", "");
 	check_ids("0123456789ABCDEF0123456789ABCDEF", "FEDCBA9876543210", "0000000000000000");
@@ -151,9 +151,9 @@ TEST(ids_may_be_hexadecimal_or_base64)
 	check_ids("ASNFZ4mrze8BI0VniavN7w", "_ty6mHZUMhA", "AAAAAAAAAAA");
 }
 
-TEST(what_is_neither_hexadecimal_nor_base64_is_hashed)
+TEST(other_ids_are_hashed)
 {
-	/* too short, too long, bits left over, another letter */
+	/* too short, too long, unused bits set, not a digit */
 	static const char *const ids[] = { "/ty6mHZUMh==", "/ty6mHZUMhAA=", "/ty6mHZUMhB=",
 					   "/ty6mHZUMh!=", "span-1" };
 
@@ -168,7 +168,7 @@ TEST(what_is_neither_hexadecimal_nor_base64_is_hashed)
 	}
 }
 
-TEST(each_line_may_be_a_request)
+TEST(each_line_can_be_a_request)
 {
 #define LINE(service, id, end) \
 	"{'resourceSpans':[{'resource':{'attributes':[{'key':'service.name','value':" \
@@ -183,7 +183,7 @@ TEST(each_line_may_be_a_request)
 	for (size_t i = 0; i < r.spans.count; i++)
 		CHECK_STR(input_string(r.input, r.spans.items[i].service), services[i]);
 
-	/* the last may be cut off anywhere, but what is before it stands */
+	/* the last line can end anywhere; the others are read */
 	size_t last = sizeof(LINE("c", "3", "7")) - 1;
 
 	for (size_t cut = 2; cut < last; cut++) {
@@ -198,7 +198,7 @@ TEST(each_line_may_be_a_request)
 	}
 }
 
-TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
+TEST(an_incomplete_span_is_skipped_and_reported)
 {
 	static const struct {
 		const char *span, *why;
@@ -249,7 +249,7 @@ TEST(a_span_without_an_end_is_kept_as_unfinished)
 	}
 }
 
-TEST(a_span_that_is_no_object_is_left_out_and_told_of)
+TEST(a_span_that_is_not_an_object_is_skipped_and_reported)
 {
 	_cleanup_(result_done) struct result r = read_spans("{" IDS "," TIMES "},[7]");
 
@@ -258,7 +258,7 @@ TEST(a_span_that_is_no_object_is_left_out_and_told_of)
 		  "'x.json': skipped 1 of 2 spans: span 2 is not an object");
 }
 
-TEST(values_of_wrong_types_are_as_if_missing)
+TEST(values_of_wrong_types_are_treated_as_missing)
 {
 	static const char *const texts[] = {
 		"{}",
@@ -278,7 +278,7 @@ TEST(values_of_wrong_types_are_as_if_missing)
 	}
 }
 
-TEST(what_is_no_request_gets_a_sentence)
+TEST(other_documents_get_a_message)
 {
 	static const struct {
 		const char *text, *want;
@@ -305,7 +305,7 @@ TEST(what_is_no_request_gets_a_sentence)
 	}
 }
 
-TEST(formats_of_json_are_told_apart)
+TEST(json_formats_are_distinguished)
 {
 	static const struct {
 		const char *text;
@@ -339,7 +339,7 @@ TEST(formats_of_json_are_told_apart)
 		bool zipkin = is_one(&zipkin_format, cases[i].text);
 		bool jaeger = is_one(&jaeger_format, cases[i].text);
 
-		/* in the order in which they are tried */
+		/* in the order of detection */
 		CHECK((otlp     ? &otlp_json_format
 		       : zipkin ? &zipkin_format
 		       : jaeger ? &jaeger_format
@@ -349,7 +349,7 @@ TEST(formats_of_json_are_told_apart)
 
 #define ATTRIBUTE(key, value) "{'key':'" key "','value':{" value "}}"
 
-TEST(attributes_stand_before_their_span)
+TEST(attributes_precede_their_span)
 {
 	_cleanup_(result_done) struct
 		result
@@ -374,7 +374,7 @@ TEST(attributes_stand_before_their_span)
 	CHECK_INT(r.spans.items[0].kind, SPAN_CONSUMER);
 }
 
-TEST(how_a_span_ended_is_kept)
+TEST(the_status_of_a_span_is_kept)
 {
 	static const struct {
 		const char *status;

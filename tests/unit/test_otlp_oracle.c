@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our codec for OTLP against protobuf-c, on random requests from fixed seeds:
- * what that packs, ours reads field by field, and the other way round.
+ * Compares our OTLP codec with protobuf-c, on random requests from fixed seeds: each reads
+ * what the other writes.
  */
 #include <math.h>
 
@@ -45,7 +45,7 @@ static uint32_t below(uint32_t n)
 	return (next_random() >> 32) % n;
 }
 
-/* Small, large, and on the edges of how many bytes they take. */
+/* Small and large numbers, and those at the limits of each encoded length. */
 static uint64_t any_number(void)
 {
 	return below(4) == 0 ? 0 : (next_random() >> below(64)) + below(3) - 1;
@@ -344,7 +344,7 @@ static bool same_owners(struct otlp_reader *reader, const ResourceSpans *r, cons
 	       same_attributes(scope.attributes, s->scope->attributes, s->scope->n_attributes);
 }
 
-/* Number of spans, -1 if something is different. */
+/* The number of spans, or -1 if there is a difference. */
 static int compare(const Request *want, struct view bytes)
 {
 	struct otlp_reader reader;
@@ -366,7 +366,7 @@ static int compare(const Request *want, struct view bytes)
 	return otlp_next_span(&reader, &span) == 0 ? n : -1;
 }
 
-TEST(what_protobuf_c_packs_we_read)
+TEST(we_read_what_protobuf_c_packs)
 {
 	int spans = 0;
 
@@ -385,7 +385,7 @@ TEST(what_protobuf_c_packs_we_read)
 	CHECK(spans > 3 * REQUESTS);
 }
 
-/* What has no spans is not written: take it out. */
+/* Removes resources and scopes without spans, which our writer does not write. */
 static void drop_empty(Request *request)
 {
 	size_t resources = 0;
@@ -404,7 +404,7 @@ static void drop_empty(Request *request)
 	request->n_resource_spans = resources;
 }
 
-TEST(what_we_write_protobuf_c_unpacks)
+TEST(protobuf_c_unpacks_what_we_write)
 {
 	for (uint64_t i = 0; i < REQUESTS; i++) {
 		arena = arena_new();
@@ -417,7 +417,7 @@ TEST(what_we_write_protobuf_c_unpacks)
 			request->base.descriptor, NULL, ours.len, (const uint8_t *)ours.s);
 		struct view got = back ? pack(back) : (struct view){ 0 };
 
-		/* the same messages, and no byte more than it takes to write them */
+		/* the same messages in the same number of bytes */
 		if (!back || got.len != want.len || ours.len != want.len ||
 		    (want.len && memcmp(got.s, want.s, want.len) != 0)) {
 			printf("# request %" PRIu64 "\n", i);
@@ -429,7 +429,7 @@ TEST(what_we_write_protobuf_c_unpacks)
 	}
 }
 
-/* The spans that we read, or -1; a field with the number 0 is none to us, but is one to protobuf-c.
+/* The number of spans that we read, or -1.  Field number 0 is invalid to us, but not to protobuf-c.
  */
 static int count_spans(struct view bytes, bool *ret_zero_field)
 {
@@ -454,7 +454,7 @@ static int count_unpacked(const Request *request)
 	return n;
 }
 
-TEST(what_protobuf_c_makes_of_damaged_bytes_we_make_too)
+TEST(damaged_bytes_are_read_as_by_protobuf_c)
 {
 	int accepted = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * No reader looks behind the end of its bytes.  Each sample is cut in many places
- * and put before a page that cannot be read, so one byte too many ends the test.
+ * No reader reads beyond the end of its bytes.  Each sample is truncated at many offsets and
+ * placed before an inaccessible page, so that reading one byte too many crashes the test.
  */
 #include <stdlib.h>
 

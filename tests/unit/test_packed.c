@@ -13,7 +13,7 @@ static char *data_path(const char *name)
 
 static char place[] = "/tmp/sonde-packed-XXXXXX";
 
-/* Runs a command of the shell in a directory of our own, in which %s is the test data. */
+/* Runs a shell command in a temporary directory; %s is the directory of the test data. */
 static bool shell(const char *command)
 {
 	_cleanup_(freep) char *data = data_path("");
@@ -55,7 +55,7 @@ static void result_done(struct result *r)
 	input_free(r->input);
 }
 
-TEST(an_archive_of_a_trace_is_read_as_its_directory)
+TEST(an_archive_of_a_trace_is_read_like_its_directory)
 {
 	_cleanup_(freep) char *path = data_path("ctf/lttng-kernel.tar.zst");
 	_cleanup_(result_done) struct result packed = read_all(path, NULL);
@@ -111,7 +111,7 @@ static void check_compressed(const char *command, const char *name)
 	CHECK_INT(r.spans, plain.spans);
 }
 
-TEST(one_file_may_be_compressed)
+TEST(a_single_file_can_be_compressed)
 {
 	check_compressed("gzip -c $D/good/jaeger-small.json >a.json.gz", "a.json.gz");
 	check_compressed("xz -c $D/good/jaeger-small.json >a.json.xz", "a.json.xz");
@@ -132,7 +132,7 @@ static void check_refused(const char *command, const char *name, const char *say
 		CHECK_STR(r.err.text, says);
 }
 
-/* Two requests as the collector packs them, and both but for the last byte. */
+/* Two requests as the collector compresses them, complete and without the last byte. */
 static void check_frames(const char *request, unsigned spans, const char *cut_says)
 {
 	_cleanup_(freep) char *command = must_printf(
@@ -154,7 +154,7 @@ static void check_frames(const char *request, unsigned spans, const char *cut_sa
 	CHECK(b.input && strstr(input_warning(b.input) ?: "", cut_says));
 }
 
-TEST(requests_may_be_compressed_one_by_one)
+TEST(requests_can_be_compressed_one_by_one)
 {
 	check_frames("cat $D/good/otlp-sdk.otlp", 3, "the last request is incomplete");
 	check_frames("head -n 1 $D/good/otlp-lines.json", 1, "the last line is incomplete");
@@ -167,7 +167,7 @@ TEST(requests_may_be_compressed_one_by_one)
 		"bomb", "unpacks to more than 64 MiB");
 }
 
-TEST(messages_name_the_file_that_was_given)
+TEST(messages_contain_the_name_of_the_packed_file)
 {
 	if (!shell("echo nonsense | gzip >no.gz && gzip -c $D/bad/jaeger-cut.json >cut.gz"))
 		SKIP("no gzip here");
@@ -181,7 +181,7 @@ TEST(messages_name_the_file_that_was_given)
 	CHECK(!strstr(a.err.text, "/proc/") && !strstr(b.err.text, "/proc/"));
 }
 
-TEST(what_cannot_be_unpacked_gets_a_sentence)
+TEST(files_that_cannot_be_unpacked_get_a_message)
 {
 	check_refused("yes sonde | head -c 80000000 | gzip >bomb.gz", "bomb.gz",
 		      "unpacks to more than 64 MiB");
@@ -194,7 +194,7 @@ TEST(what_cannot_be_unpacked_gets_a_sentence)
 		      "contains 2 files and no CTF trace: unpack it and pass the files");
 }
 
-/* Files that begin as those of compressors that libarchive would run as programs. */
+/* First bytes of formats for which libarchive runs external programs. */
 static const struct {
 	const char *name, *bytes;
 } foreign[] = {
@@ -203,7 +203,7 @@ static const struct {
 	{ "grzip", "GRZipII\\0\\002\\004:)" },
 };
 
-/* The file is as long as a header of tar, and has its magic too. */
+/* The file has the size and the magic number of a tar header, too. */
 static bool make_foreign(const char *name, const char *bytes)
 {
 	_cleanup_(freep) char *command = must_printf(
@@ -215,7 +215,7 @@ static bool make_foreign(const char *name, const char *bytes)
 	return shell(command);
 }
 
-TEST(no_file_starts_a_program)
+TEST(no_file_runs_an_external_program)
 {
 	_cleanup_(freep) char *before = must_strdup(getenv("PATH") ?: "");
 
@@ -236,8 +236,8 @@ TEST(no_file_starts_a_program)
 	}
 }
 
-/* 40 MB of gzip members, which would decompress to 20 GB of members without content. */
-TEST(nested_compression_ends_at_its_first_layer)
+/* 40 MB of gzip that decompress to 20 GB of empty gzip members. */
+TEST(nested_compression_is_rejected)
 {
 	check_refused(": | gzip -n >e0 && for i in $(seq 18); do "
 		      "cat e$((i - 1)) e$((i - 1)) >e$i; done && gzip -cn e18 >f0 && "
@@ -246,7 +246,7 @@ TEST(nested_compression_ends_at_its_first_layer)
 		      "nested.gz", "is compressed more than once: decompress it first");
 }
 
-TEST(an_archive_of_many_or_sparse_files_meets_a_limit)
+TEST(archives_of_many_or_sparse_files_are_limited)
 {
 	check_refused("mkdir -p s && truncate -s 10G s/sparse && echo >>s/sparse && tar -Scf "
 		      "sparse.tar s",
@@ -257,7 +257,7 @@ TEST(an_archive_of_many_or_sparse_files_meets_a_limit)
 		      "many.tar.zst", "more than 50000 files");
 }
 
-TEST(what_was_unpacked_is_gone)
+TEST(temporary_files_are_removed)
 {
 	if (strstr(place, "XXXXXX"))
 		return;

@@ -5,7 +5,7 @@
 
 #define VIEW(text) ((struct view){ text, sizeof(text) - 1 })
 
-/* In memory that ends where they do, so that a sanitizer sees who reads on. */
+/* A copy of exact size, so that a sanitizer detects reads beyond the end. */
 static struct bytes copy(struct view view)
 {
 	return bytes_copy(&(struct bytes){ (unsigned char *)view.s, view.len }, view.len);
@@ -46,21 +46,21 @@ TEST(fields_of_all_types_are_read)
 	CHECK_INT(pb_next(&pb, &f), 0);
 }
 
-TEST(what_is_no_field_is_refused_where_it_begins)
+TEST(an_invalid_field_is_an_error_at_its_start)
 {
 	static const struct view bad[] = {
-		VIEW("\x08"),     /* no value */
-		VIEW("\x08\x80"), /* one that does not end */
+		VIEW("\x08"),                                             /* missing value */
+		VIEW("\x08\x80"),                                         /* incomplete value */
 		VIEW("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), /* too long */
-		VIEW("\x80"),                                             /* half a tag */
+		VIEW("\x80"),                                             /* incomplete tag */
 		VIEW("\x00\x01"),                                         /* field number 0 */
-		VIEW("\x80\x80\x80\x80\x10\x01"), /* a tag of more than 32 bits */
+		VIEW("\x80\x80\x80\x80\x10\x01"), /* tag of more than 32 bits */
 		VIEW("\x11\x01\x02\x03\x04\x05\x06\x07"),
 		VIEW("\x15\x01\x02\x03"),
 		VIEW("\x1a\x04xyz"),
 		VIEW("\x1a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01xyz"),
 		VIEW("\x0b\x0c"), /* a group */
-		VIEW("\x0e"),     /* types that there are not */
+		VIEW("\x0e"),     /* undefined types */
 		VIEW("\x0f"),
 	};
 
@@ -74,7 +74,7 @@ TEST(what_is_no_field_is_refused_where_it_begins)
 		CHECK(pb.at == bytes.data);
 	}
 	CHECK_INT(read_all(VIEW("")), 0);
-	CHECK_INT(read_all(VIEW("\x08\x01\x08\x81\x00")), 2); /* longer than need be is allowed */
+	CHECK_INT(read_all(VIEW("\x08\x01\x08\x81\x00")), 2); /* longer than necessary, but valid */
 }
 
 TEST(numbers_are_written_as_they_are_read)
@@ -98,7 +98,7 @@ TEST(numbers_are_written_as_they_are_read)
 	CHECK_INT(pb_next(&pb, &f), 0);
 }
 
-TEST(zeros_and_nothing_are_not_written)
+TEST(zeros_and_empty_strings_are_not_written)
 {
 	_cleanup_(pb_buffer_done) struct pb_buffer out = { 0 };
 
@@ -109,7 +109,7 @@ TEST(zeros_and_nothing_are_not_written)
 	CHECK_INT(out.size, 0);
 }
 
-TEST(a_message_of_any_length_gets_it)
+TEST(messages_of_any_length_are_written)
 {
 	static const size_t sizes[] = { 0, 1, 127, 128, 129, 16383, 16384, 2097151, 2097152 };
 
@@ -136,8 +136,8 @@ TEST(a_message_of_any_length_gets_it)
 	}
 }
 
-/* Whose a span is may stand behind it, and unknown fields anywhere. */
-TEST(fields_may_stand_in_any_order)
+/* The resource can follow its spans, and unknown fields can be anywhere. */
+TEST(fields_can_be_in_any_order)
 {
 	struct otlp_reader reader;
 	struct otlp_resource resource;
@@ -169,7 +169,7 @@ TEST(fields_may_stand_in_any_order)
 	CHECK_INT(otlp_next_span(&reader, &span), 0);
 }
 
-TEST(damage_is_said_where_it_is)
+TEST(damage_is_reported_with_its_offset)
 {
 	static const struct {
 		struct view bytes;
@@ -194,7 +194,7 @@ TEST(damage_is_said_where_it_is)
 	}
 }
 
-TEST(a_value_is_the_last_of_its_kinds)
+TEST(the_last_field_of_a_value_counts)
 {
 	struct otlp_value value;
 

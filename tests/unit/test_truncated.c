@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * truncated - a file loses its content while it is read.
+ * Files that are truncated while they are read.
  *
- * This program has an mmap() of its own, which all readers and libraries call.
- * It can truncate a file of the test just after the file is mapped, so that each
- * reader meets the missing pages at its first touch; else the test truncates it
- * between two records.
+ * This program overrides mmap(), which all readers and libraries call.  It can truncate a
+ * file right after it is mapped, so that each reader touches missing pages at once;
+ * otherwise the test truncates the file between two records.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +20,8 @@
 #include "read/raw/raw.h"
 #include "test.h"
 
-static char folder[64]; /* with the files of the test */
-static int maps_to_cut; /* truncate the file at this one, counted down; 0 for none */
+static char folder[64]; /* directory of the files */
+static int maps_to_cut; /* truncate at this call, counted down; 0 for never */
 
 static bool is_ours(int fd, char path[256])
 {
@@ -36,7 +35,7 @@ static bool is_ours(int fd, char path[256])
 	return folder[0] && strncmp(path, folder, strlen(folder)) == 0;
 }
 
-/* In the object file this is mmap64(); libraries may call either. */
+/* In the object file this is mmap64(); libraries call either. */
 __attribute__((visibility("default"))) void *mmap(void *start, size_t size, int protection,
 						  int flags, int fd, off_t offset)
 {
@@ -76,7 +75,7 @@ static int cut_file(const char *path, const struct stat *st, int type, struct FT
 /* When to truncate. */
 enum moment { NEVER, AT_MAP, AFTER_OPEN, AFTER_RECORD };
 
-/* A fresh copy of a sample, read to its end; what came of it, and how many records. */
+/* Reads a new copy of a sample to its end; returns the result and the number of records. */
 static int read_copy(const char *sample, enum moment moment, size_t *ret_records, struct err *err)
 {
 	_cleanup_(freep) char *from = must_printf("%s/%s", getenv("SONDE_TEST_DATA"), sample);
@@ -116,7 +115,7 @@ static void remove_folder(void)
 	folder[0] = '\0';
 }
 
-/* The loss is reported, or it came after everything was read. */
+/* The loss is reported, or happened after all records were read. */
 static void check_moment(const char *sample, enum moment moment, size_t whole)
 {
 	size_t records;
@@ -133,7 +132,7 @@ static void check_moment(const char *sample, enum moment moment, size_t whole)
 	}
 }
 
-TEST(every_reader_reports_a_file_that_is_truncated)
+TEST(every_reader_reports_a_truncated_file)
 {
 	static const char *const samples[] = {
 		"good/small.sonde",     "good/flush.sonde",       "good/otlp-sdk.otlp",
@@ -176,7 +175,7 @@ static int read_by_library(const char *path)
 	return r < 0 ? r : events;
 }
 
-TEST(files_that_a_library_maps_are_guarded_too)
+TEST(files_mapped_by_a_library_are_guarded_too)
 {
 	unsigned int lost = 0;
 

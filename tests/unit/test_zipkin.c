@@ -16,7 +16,7 @@ static struct result read_text(const char *text)
 #define SERVER ",'kind':'SERVER'"
 #define SHARED SERVER ",'shared':true"
 
-/* The span of that name; one that is not there fails the test. */
+/* The span with this name; the test fails if it is missing. */
 static const struct record_span *named(const struct result *r, const char *name)
 {
 	static const struct record_span none;
@@ -28,7 +28,7 @@ static const struct record_span *named(const struct result *r, const char *name)
 	return &none;
 }
 
-TEST(a_span_is_read_with_all_it_has)
+TEST(all_fields_of_a_span_are_read)
 {
 	_cleanup_(result_done) struct result r = read_text(
 		"[{'traceId':'0123456789abcdef0123456789abcdef','parentId':'a1','id':'51c0',"
@@ -60,7 +60,7 @@ TEST(a_span_is_read_with_all_it_has)
 	CHECK_STR(input_format_name(r.input), "zipkin");
 }
 
-TEST(spans_stand_in_a_list_in_lists_or_on_lines)
+TEST(spans_are_in_a_list_in_lists_or_on_lines)
 {
 	static const struct {
 		const char *text;
@@ -85,7 +85,7 @@ TEST(spans_stand_in_a_list_in_lists_or_on_lines)
 	}
 }
 
-TEST(tags_tell_of_errors)
+TEST(tags_contain_errors)
 {
 	static const struct {
 		const char *tags;
@@ -113,7 +113,7 @@ TEST(tags_tell_of_errors)
 	}
 }
 
-TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
+TEST(an_incomplete_span_is_skipped_and_reported)
 {
 	static const struct {
 		const char *span, *why;
@@ -142,7 +142,7 @@ TEST(a_span_without_what_it_needs_is_left_out_and_told_of)
 	}
 }
 
-/* The root and its child have no durations; the child of those has. */
+/* The root and its child have no durations; the grandchild has one. */
 TEST(a_span_without_duration_ends_with_its_last_child)
 {
 	_cleanup_(result_done) struct result r = read_text(
@@ -164,7 +164,7 @@ TEST(a_span_without_duration_ends_with_its_last_child)
 						"up to the end of their last child");
 }
 
-TEST(spans_in_a_ring_without_durations_keep_their_begins)
+TEST(unfinished_spans_in_a_cycle_keep_their_starts)
 {
 	_cleanup_(result_done) struct result r =
 		read_text("[{'traceId':'7f','id':'1','parentId':'2','timestamp':100,'name':'a'},"
@@ -221,7 +221,7 @@ TEST(spans_of_version_1_have_both_sides_of_a_call)
 	CHECK_STR(attributes, "lc=w db=x http.path=/a");
 }
 
-TEST(spans_of_version_1_may_have_their_times_in_annotations_alone)
+TEST(annotations_of_version_1_can_contain_the_only_times)
 {
 	_cleanup_(result_done) struct result r =
 		read_text("[{'traceId':'7f','id':'1','name':'all','annotations':[" V1(
@@ -246,7 +246,7 @@ TEST(spans_of_version_1_may_have_their_times_in_annotations_alone)
 		  "spans are unfinished and shown up to the end of their last child");
 }
 
-/* front calls back under one id; back does something inside, and so does front while it waits. */
+/* A call from front to back with one id, with children of back and of front. */
 TEST(both_sides_of_a_call_under_one_id_are_two_spans)
 {
 	_cleanup_(result_done) struct result r = read_text(
@@ -277,11 +277,11 @@ TEST(both_sides_of_a_call_under_one_id_are_two_spans)
 	CHECK(id_of(named(&r, "inside")->parent) == id_of(served->span));
 	CHECK(id_of(named(&r, "behind")->parent) == id_of(served->span));
 	CHECK_INT(id_of(named(&r, "beside")->parent), 2);
-	CHECK_INT(id_of(named(&r, "elsewhere")->parent), 2); /* of another trace */
+	CHECK_INT(id_of(named(&r, "elsewhere")->parent), 2); /* in another trace */
 	CHECK_INT(id_of(named(&r, "root")->span), 1);
 }
 
-TEST(a_service_that_calls_itself_serves_the_children)
+TEST(children_of_a_call_within_a_service_belong_to_the_server)
 {
 	_cleanup_(result_done) struct result r =
 		read_text("[" SPAN("2", "10", "50", CLIENT ",'name':'called'" AT("a")) "," SPAN(
@@ -308,8 +308,8 @@ TEST(a_server_without_its_client_keeps_its_id)
 	CHECK_INT(id_of(named(&r, "inside")->parent), 2);
 }
 
-/* Calls of calls, in the worst order: all that are named come later. */
-TEST(a_chain_of_calls_stays_one)
+/* Nested calls in the worst order: each parent follows its children. */
+TEST(a_chain_of_calls_remains_a_chain)
 {
 	enum { DEPTH = 1000 };
 	_cleanup_(freep) char *text = NULL;
@@ -331,7 +331,7 @@ TEST(a_chain_of_calls_stays_one)
 
 	_cleanup_(result_done) struct result r = read_text(text);
 
-	/* they come from the inside out: each is the child of the one that comes next */
+	/* from the innermost outwards: each is a child of the next */
 	for (size_t i = 0; i < r.spans.count; i++) {
 		found += i == 0 || id_of(r.spans.items[i].span) == at;
 		at = id_of(r.spans.items[i].parent);
@@ -341,7 +341,7 @@ TEST(a_chain_of_calls_stays_one)
 	CHECK(at == 0);
 }
 
-TEST(what_is_no_list_gets_a_sentence)
+TEST(other_documents_get_a_message)
 {
 	static const struct {
 		const char *text, *want;
@@ -360,8 +360,8 @@ TEST(what_is_no_list_gets_a_sentence)
 	}
 }
 
-/* Their server's span gets another id, and its tags go with it. */
-TEST(tags_stand_before_their_span)
+/* The server's span gets another id, and its tags get that id, too. */
+TEST(tags_precede_their_span)
 {
 	_cleanup_(result_done) struct result r = read_text(
 		"[" SPAN("2", "1", "9", CLIENT ",'tags':{'side':'client','n':'7'}") "," SPAN(
