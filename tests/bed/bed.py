@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Run services whose requests are known, record them, and hold the recording against the truth.
+"""Run services that log their requests, record them, and compare the recording with the logs.
 
-    bed.py [--all | NAME...]       all scenarios, some of them, or a short list of one of each kind
-    bed.py --list                  the names of all
-    bed.py --check=requests        right parent, wrong trace, left open (the default)
-    bed.py --check=capture         every message that a service knows of was recorded, and pairs
+    bed.py [--all | NAME...]       all scenarios, some of them, or one of each kind (the default)
+    bed.py --list                  print the names of all scenarios
+    bed.py --check=requests        check the parents of rebuilt requests (the default)
+    bed.py --check=capture         check that every logged message was recorded, and paired
     bed.py --keep=DIR              keep captures and logs, for check_requests.py and check_capture.py
 
-All of them take about six minutes.  SONDE and BED in the environment say where the
-programs are.
+All scenarios take about six minutes.  The environment variables SONDE and BED are the paths of
+the programs.
 """
 import argparse
 import contextlib
@@ -30,12 +30,12 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
 BED = pathlib.Path(os.environ.setdefault("BED", "."))
 os.environ.setdefault("WORKLOADS", str(BED))
-import harness  # noqa: E402  it reads the environment
+import harness  # noqa: E402  (it reads the environment)
 import check_capture  # noqa: E402
 import check_requests  # noqa: E402
 import scenarios  # noqa: E402
 
-PATIENCE = 120  # seconds for anything
+TIMEOUT = 120  # seconds, for any step
 PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin",
                         *sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)])
 
@@ -78,13 +78,13 @@ def free_port():
 
 def wait_for(address):
     host, port = address.rsplit(":", 1)
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while time.monotonic() < end:
         with contextlib.suppress(OSError):
             socket.create_connection((host, int(port))).close()
             return
         time.sleep(0.02)
-    raise harness.Failure(f"nobody listens on {address}")
+    raise harness.Failure(f"no process listens on {address}")
 
 
 def tree(pid):
@@ -97,8 +97,8 @@ def tree(pid):
     return found
 
 
-def settled(pids):
-    """These with all their descendants, once none of them comes or goes."""
+def with_descendants(pids):
+    """The processes and all their descendants, once no process is created or exits any more."""
     before, now = None, []
     while now != before:
         before, now = now, [p for pid in pids for p in tree(pid)]
@@ -107,25 +107,25 @@ def settled(pids):
 
 
 class Running:
-    """A service that runs: its process, whom to record, where it is asked, what it is called by callers."""
+    """A running service: its process, the pid to record, its address, and its address as a target of calls."""
 
     def __init__(self, service, process, pid, address, prefix=""):
         self.service, self.process, self.pid, self.address = service, process, pid, address
         self.target = prefix + address
 
     def stop(self):
-        """With what it writes in the end, if it is one of ours."""
+        """End it with SIGTERM, on which bed-service writes its log."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(PATIENCE)
+            self.process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
 
 
-class Room:
-    """Where a scenario runs: its directory, and who runs in it."""
+class Deployment:
+    """The services of a scenario, and their directory."""
 
     def __init__(self, directory, stack):
         self.directory, self.stack = directory, stack
@@ -133,7 +133,7 @@ class Room:
 
     def start(self, service):
         known = {"nginx": self.nginx, "redis": self.redis, "postgres": self.postgres}
-        running = known.get(service.model, self.ours)(service)
+        running = known.get(service.model, self.bed_service)(service)
         self.running[service.name] = running
 
     def spawn(self, *command, **how):
@@ -141,7 +141,7 @@ class Room:
         self.stack.callback(end, process)
         return process
 
-    def ours(self, service):
+    def bed_service(self, service):
         options = [*service.options, *(f"--call={self.running[c].target}" for c in service.calls)]
         path = f"unix:{self.directory}/{service.name}.socket"
         options = [f"--listen={path}" if o == "--listen=unix" else o for o in options]
@@ -181,8 +181,8 @@ class Room:
         process = self.spawn(program("postgres"), "-D", data, "-p", port, "-c", "listen_addresses=127.0.0.1",
                              "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=200",
                              "-c", "autovacuum=off", stderr=subprocess.DEVNULL, **user)
-        asked = [program("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port), "-U", "bed", "-d", "postgres"]
-        harness.wait_until(lambda: subprocess.run(asked).returncode == 0, "PostgreSQL answers", PATIENCE)
+        is_ready = [program("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port), "-U", "bed", "-d", "postgres"]
+        harness.wait_until(lambda: subprocess.run(is_ready).returncode == 0, "PostgreSQL is ready", TIMEOUT)
         return Running(service, process, process.pid, f"127.0.0.1:{port}", "pg:")
 
 
@@ -192,11 +192,11 @@ def end(process):
         process.wait()
 
 
-made = []  # the data of a PostgreSQL, once it was needed
+made = []  # the data directory of PostgreSQL, once created
 
 
 def postgres_data():
-    """A new data directory, and who may run a server on it: it refuses to run as root."""
+    """A new data directory, and the user to run PostgreSQL as: it refuses to run as root."""
     user = {}
     if os.geteuid() == 0:
         names = [n for n in ("postgres", "nobody") if n in {p.pw_name for p in pwd.getpwall()}]
@@ -212,46 +212,46 @@ def postgres_data():
     return f"{made[0]}/data", user
 
 
-def forget_postgres():
+def remove_postgres_data():
     while made:
         shutil.rmtree(made.pop(), ignore_errors=True)
 
 
-def start_client(room, scenario):
-    target = room.running[scenario.services[-1].name].address
+def start_client(deployment, scenario):
+    target = deployment.running[scenario.services[-1].name].address
     options = (*scenario.client, *(() if scenario.keep_alive else ("--connect-anew",)))
-    process = room.spawn(BED / "bed-client", f"--to={target}", f"--log={room.directory / 'client.log'}",
+    process = deployment.spawn(BED / "bed-client", f"--to={target}", f"--log={deployment.directory / 'client.log'}",
                          f"--connections={scenario.connections}", f"--count={scenario.count}", *options,
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    harness.equal(process.stdout.readline(), "ready\n", "words of the client")
+    harness.equal(process.stdout.readline(), "ready\n", "first line of the client")
     return process
 
 
-def tell(room, scenario):
-    """What the checkers need to know."""
+def write_scenario(deployment, scenario):
+    """Write the description that the checkers read."""
     services = [dataclasses.asdict(r.service) | {"pid": r.pid, "address": r.address}
-                for r in room.running.values()]
+                for r in deployment.running.values()]
     text = json.dumps({"name": scenario.name, "services": services}, indent=1)
-    (room.directory / "scenario.json").write_text(text)
+    (deployment.directory / "scenario.json").write_text(text)
 
 
 def run(scenario, directory):
-    """Into the directory: a capture, the logs, and which service is which."""
+    """Write a capture, the logs and a description of the services to the directory."""
     for name in scenario.needs():
         program(name)
     with contextlib.ExitStack() as stack:
-        room = Room(directory, stack)
+        deployment = Deployment(directory, stack)
         for service in scenario.services:
-            room.start(service)
-        client = start_client(room, scenario)
-        pids = settled([r.pid for r in room.running.values()])
+            deployment.start(service)
+        client = start_client(deployment, scenario)
+        pids = with_descendants([r.pid for r in deployment.running.values()])
         with harness.Recorder("-p", ",".join(map(str, pids)), path=directory / "capture.sonde") as recorder:
-            client.communicate("go\n", timeout=2 * PATIENCE)
+            client.communicate("go\n", timeout=2 * TIMEOUT)
             harness.equal(client.returncode, 0, "exit code of the client")
             recorder.end()
-        for running in reversed(room.running.values()):  # PostgreSQL waits until nobody is connected
+        for running in reversed(deployment.running.values()):  # PostgreSQL waits until all clients have disconnected
             running.stop()
-        tell(room, scenario)
+        write_scenario(deployment, scenario)
 
 
 CHECKS = {"capture": check_capture, "requests": check_requests}
@@ -275,7 +275,7 @@ def main():
         return 0
     unknown = [n for n in args.names if n not in every]
     if unknown:
-        print(f"there is no scenario '{unknown[0]}'")
+        print(f"there is no scenario '{unknown[0]}'; list them with --list")
         return 2
     names = every if args.all else args.names or CHECKS[args.check].FEW
     top = args.keep or pathlib.Path(tempfile.mkdtemp(prefix="sonde-bed-"))
@@ -286,14 +286,14 @@ def main():
         print(f"skipped: {skip}")
         return 77
     finally:
-        forget_postgres()
+        remove_postgres_data()
         if not args.keep:
             shutil.rmtree(top, ignore_errors=True)
 
 
 def go(names, every, table, top):
-    """One scenario after the other; a failure of one does not keep the next from running."""
-    failed, left_out = False, []
+    """Run the scenarios one after the other; if one fails, the next still runs."""
+    failed, skipped = False, []
     for name in names:
         directory = top / name
         directory.mkdir(parents=True)
@@ -301,14 +301,14 @@ def go(names, every, table, top):
             run(every[name], directory)
             table.add(directory)
         except harness.Skip as skip:
-            left_out.append(f"{name}: {skip}")
+            skipped.append(f"{name}: {skip}")
         except (harness.Failure, subprocess.TimeoutExpired) as failure:
             print(f"{name}: failed: {failure}", flush=True)
             failed = True
     if table.end() or failed:
         return 1
-    if left_out:
-        print(f"{len(left_out)} of {len(names)} scenarios are left out, such as {left_out[0]}")
+    if skipped:
+        print(f"skipped {len(skipped)} of {len(names)} scenarios, such as {skipped[0]}")
         return 77
     return 0
 

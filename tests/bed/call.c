@@ -5,7 +5,7 @@
 
 #include "call.h"
 
-#define QUESTION_ROOM 256
+#define CALL_ROOM 256
 
 void target_init(struct target *t, const char *text, bool keep_alive)
 {
@@ -47,15 +47,15 @@ void target_give_back(struct target *t, struct link *l)
 	pthread_mutex_unlock(&t->lock);
 }
 
-size_t call_ask(const struct target *t, const struct entry *e, size_t i, char *buf, size_t room)
+size_t call_format(const struct target *t, const struct entry *e, size_t i, char *buf, size_t room)
 {
 	char hop[sizeof(e->hop)];
-	struct question q = { .id = e->id, .hop = hop, .close = !t->keep_alive };
+	struct call_head q = { .id = e->id, .hop = hop, .close = !t->keep_alive };
 
 	errno = ENAMETOOLONG;
 	if (snprintf(hop, sizeof(hop), "%s.%zu", e->hop, i) >= (int)sizeof(hop))
-		die("request %s came a long way", e->id);
-	return t->wire->ask(&q, buf, room);
+		die("the path of request %s is too long", e->id);
+	return t->wire->format_call(&q, buf, room);
 }
 
 void call_log_begin(struct call *c, struct entry *e, size_t i, size_t bytes)
@@ -72,54 +72,54 @@ void call_log_begin(struct call *c, struct entry *e, size_t i, size_t bytes)
 void call_log_end(struct call *c, size_t bytes)
 {
 	c->log->got = (uint32_t)bytes;
-	c->log->answered = now();
+	c->log->replied = now();
 }
 
-/* The bytes of the answer, which is in the link's buffer then. */
-static size_t await(const struct target *t, struct link *l, const struct manner *how)
+/* Read a whole reply into the link's buffer; returns its bytes. */
+static size_t wait_for_reply(const struct target *t, struct link *l, const struct io_style *how)
 {
 	size_t size;
 
-	while (!(size = t->wire->answer(l->buf, l->used))) {
+	while (!(size = t->wire->reply_size(l->buf, l->used))) {
 		errno = ECONNRESET;
 		if (link_read(l, how) <= 0)
-			die("no answer from %s", t->address);
+			die("no reply from %s", t->address);
 	}
 	return size;
 }
 
-static struct link *open_link(const struct target *t, const struct manner *how)
+static struct link *open_link(const struct target *t, const struct io_style *how)
 {
 	struct link *l = link_connect(t->address, 0);
-	char hello[QUESTION_ROOM];
+	char handshake[CALL_ROOM];
 
-	if (!t->wire->hello)
+	if (!t->wire->format_handshake)
 		return l;
-	link_send(l, how, hello, t->wire->hello(hello, sizeof(hello)));
+	link_send(l, how, handshake, t->wire->format_handshake(handshake, sizeof(handshake)));
 
-	size_t size = await(t, l, how);
+	size_t size = wait_for_reply(t, l, how);
 	l->server = t->wire->server(l->buf, size);
 	link_take(l, size);
 	return l;
 }
 
-struct call call_begin(struct target *t, struct entry *e, size_t i, const struct manner *how)
+struct call call_begin(struct target *t, struct entry *e, size_t i, const struct io_style *how)
 {
 	struct call c = { .target = t, .link = target_take_idle(t) };
-	char question[QUESTION_ROOM];
-	size_t size = call_ask(t, e, i, question, sizeof(question));
+	char text[CALL_ROOM];
+	size_t size = call_format(t, e, i, text, sizeof(text));
 
 	if (!c.link)
 		c.link = open_link(t, how);
 	call_log_begin(&c, e, i, size);
-	link_send(c.link, how, question, size);
+	link_send(c.link, how, text, size);
 	c.log->sent = now();
 	return c;
 }
 
-void call_end(struct call *c, const struct manner *how)
+void call_end(struct call *c, const struct io_style *how)
 {
-	size_t size = await(c->target, c->link, how);
+	size_t size = wait_for_reply(c->target, c->link, how);
 
 	call_log_end(c, size);
 	link_take(c->link, size);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Hold a capture against the logs: check_capture.py DIRECTORY...
+"""Compare a capture with the logs: check_capture.py DIRECTORY...
 
-Every send and receive that a service logged must be in the capture: on its socket,
-by its thread, in its time, with its bytes.  What one service sent and another
-received must have the same place in the stream.  A thread or process that was made
-for a request must be known as made by whoever read it.
+Every send and receive that a service logged must be in the capture, with the same socket,
+thread, time and bytes.  Both sides of a message must have the same position in the byte
+stream.  A thread or process that was created for a request must have the thread that read
+the request as its parent.
 """
 import bisect
 import collections
@@ -18,7 +18,7 @@ from truth import Truth
 
 SONDE = os.environ.get("SONDE", "sonde")
 WRAP = 1 << 32
-# Scenarios for a test of some seconds: all ways to send, to be cut, to pass on, and others' programs.
+# Scenarios for a test of a few seconds: all ways to send, split and hand off messages, and third-party servers.
 FEW = ("spawn-8", "pool-by-pipe-8", "thread-by-writev-8", "thread-by-sendfile-8", "thread-by-splice-8",
        "loop-pieces-8", "thread-pipeline-8", "loop-warm-8", "thread-ipv6-8", "thread-unix-8", "stores-loop-8")
 
@@ -32,17 +32,17 @@ def dump(path):
 
 
 class Capture:
-    """Messages by socket and direction, threads that were made, waits by thread, records lost."""
+    """Messages by socket and direction, parents of created threads, waits by thread, lost records."""
 
     def __init__(self, path):
         self.messages = collections.defaultdict(list)
-        self.made, self.waits = {}, collections.defaultdict(list)
+        self.parents, self.waits = {}, collections.defaultdict(list)
         self.lost = 0
         for r in dump(path):
             if r["kind"] == "message":
                 self.messages[r["object_id"], r["direction"]].append(r)
             elif r["kind"] == "task" and r["event"] == "new":
-                self.made[r["tid"]] = r["parent_tid"]
+                self.parents[r["tid"]] = r["parent_tid"]
             elif r["kind"] == "interval" and "waker_tid" in r:
                 self.waits[r["tid"]].append(r)
             elif r["kind"] == "loss":
@@ -54,7 +54,7 @@ class Capture:
         return found[bisect.bisect_left(found, begin, key=time):bisect.bisect_right(found, end, key=time)]
 
     def byte(self, inode, direction, offset):
-        """The message with the byte at this offset from the first that was seen, and its place in the stream."""
+        """The message with the byte at this offset from the first recorded one, and its position in the stream."""
         for m in self.messages[inode, direction]:
             if offset < m["bytes"]:
                 return m, (m["position"] - m["bytes"] + offset) % WRAP
@@ -69,76 +69,76 @@ class Comparison:
         self.count = collections.Counter()
         self.wrong = []
         self.read_before = collections.Counter()  # bytes of earlier requests, by socket
-        for handling in sorted((h for h in self.truth.handlings if h.log), key=lambda h: h.log["answered"]):
+        for handling in sorted((h for h in self.truth.handlings if h.log), key=lambda h: h.log["replied"]):
             self.check(handling)
 
-    def blame(self, what, words):
+    def report(self, what, words):
         self.count[what] += 1
         self.wrong.append(words)
 
     def check(self, handling):
         log = handling.log
         self.check_request(handling, log)
-        self.check_sent(f"the answer of {handling}", log["inode"], log["answerer"], log["gave"],
-                        log["answering"], log["answered"])
+        self.check_sent(f"the reply of {handling}", log["inode"], log["replier"], log["gave"],
+                        log["replying"], log["replied"])
         for i, call in enumerate(handling.calls):
             name = f"call {i} of {handling}"
             self.check_sent(name, call["inode"], call["tid"], call["gave"], call["sending"], call["sent"])
-            self.check_answer(name, call)
+            self.check_reply(name, call)
         if handling.service["model"] in ("fork", "spawn"):
-            self.count["made"] += 1
-            if self.capture.made.get(log["worker"]) != log["reader"]:
-                self.blame("not made", f"{handling}: thread {log['worker']} is not known as made for it")
+            self.count["created"] += 1
+            if self.capture.parents.get(log["worker"]) != log["reader"]:
+                self.report("not created", f"{handling}: thread {log['worker']} has a wrong parent")
         elif log["worker"] != log["reader"]:
-            self.count["handed over"] += 1
-            self.count["woken"] += any(w["waker_tid"] == log["reader"] and log["read"] <= w["end"] <= log["answered"]
+            self.count["handoffs"] += 1
+            self.count["woken"] += any(w["waker_tid"] == log["reader"] and log["read"] <= w["end"] <= log["replied"]
                                        for w in self.capture.waits[log["worker"]])
 
     def check_request(self, handling, log):
-        """Its first byte was received by the reader, and is where the caller sent it."""
+        """The reader received its first byte, at the position where the caller sent it."""
         offset = self.read_before[log["inode"]]
         self.read_before[log["inode"]] += log["got"]
-        message, place = self.capture.byte(log["inode"], "receive", offset)
+        message, position = self.capture.byte(log["inode"], "receive", offset)
         self.count["receives"] += 1
         if not message:
-            self.blame("missed receives", f"{handling} was not seen to be received")
+            self.report("missed receives", f"the receive of {handling} was not recorded")
         elif message["tid"] != log["reader"] or message["time"] > log["read"]:
-            self.blame("wrong receives", f"{handling} was seen to be received by {message['tid']} at "
+            self.report("wrong receives", f"the recorded receive of {handling} is by {message['tid']} at "
                        f"{message['time']}, not by {log['reader']} before {log['read']}")
         elif handling.parent and handling.parent.log and log["local"] != "unix":
-            self.check_pair(handling, place)
+            self.check_pair(handling, position)
 
-    def check_pair(self, handling, place):
+    def check_pair(self, handling, position):
         call = handling.parent.calls[int(handling.hop.rsplit(".", 1)[1])]
         sent = self.capture.between(call["inode"], "send", call["sending"], call["sent"])
         self.count["pairs"] += 1
-        if not sent or (sent[0]["position"] - sent[0]["bytes"]) % WRAP != place:
-            self.blame("wrong pairs", f"{handling}: sent and received at different places")
+        if not sent or (sent[0]["position"] - sent[0]["bytes"]) % WRAP != position:
+            self.report("wrong pairs", f"{handling}: sent and received at different positions")
 
     def check_sent(self, name, inode, tid, size, begin, end):
         found = [m for m in self.capture.between(inode, "send", begin, end) if m["tid"] == tid]
         self.count["sends"] += 1
         if not found:
-            self.blame("missed sends", f"{name} was not seen to be sent")
+            self.report("missed sends", f"the send of {name} was not recorded")
         elif sum(m["bytes"] for m in found) != size:
-            self.blame("wrong sends", f"{name} has {size} bytes, not {[m['bytes'] for m in found]}")
+            self.report("wrong sends", f"{name} has {size} bytes, not {[m['bytes'] for m in found]}")
 
-    def check_answer(self, name, call):
-        found = [m for m in self.capture.between(call["inode"], "receive", call["sending"], call["answered"])
+    def check_reply(self, name, call):
+        found = [m for m in self.capture.between(call["inode"], "receive", call["sending"], call["replied"])
                  if m["tid"] == call["tid"]]
         self.count["receives"] += 1
         if not found:
-            self.blame("missed receives", f"the answer to {name} was not seen to be received")
+            self.report("missed receives", f"the receive of the reply to {name} was not recorded")
         elif sum(m["bytes"] for m in found) != call["got"]:
-            self.blame("wrong receives",
-                       f"the answer to {name} has {call['got']} bytes, not {[m['bytes'] for m in found]}")
+            self.report("wrong receives",
+                       f"the reply to {name} has {call['got']} bytes, not {[m['bytes'] for m in found]}")
 
 
 class Table:
     """Prints a line for each scenario."""
 
     COLUMNS = ("sends", "missed sends", "wrong sends", "receives", "missed receives", "wrong receives", "pairs",
-               "wrong pairs", "made", "not made", "handed over", "woken")
+               "wrong pairs", "created", "not created", "handoffs", "woken")
 
     def __init__(self):
         self.wrong = 0
@@ -153,7 +153,7 @@ class Table:
         self.wrong += len(c.wrong)
 
     def end(self):
-        print(f"{self.wrong} things are wrong" if self.wrong else "all is there")
+        print(f"{self.wrong} errors" if self.wrong else "all messages were recorded")
         return 1 if self.wrong else 0
 
 

@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Hold what `sonde requests` finds against the logs: check_requests.py [--why] DIRECTORY...
+"""Compare the result of `sonde requests` with the logs: check_requests.py [--why=N] DIRECTORY...
 
-Each handling that was logged is looked for among the spans: same process, same
-connection, most time in common.  Then its span's parent is compared with what is
-known, by the pattern of the service that asked:
+For each logged handling, find the span of the same process and connection that overlaps
+most in time.  Then compare the parent of that span with the logs:
 
-  right    the parent is the span of the handling that asked for it
+  right    the parent is the span of the handling that made the call
   wrong    the parent belongs to another request
-  astray   the parent belongs to the same request, but did not ask
-  open     no parent was given
+  astray   the parent belongs to the same request, but did not make the call
+  unknown  the span has no parent
   missing  there is no such span
 
-A client's request is right if its span is the root of a trace.  Threads and
-processes that took part have spans of their own between; those are passed over.
-One wrong parent puts all that is below it into a wrong trace: those that stand in
-one, by their own fault or not, are counted beside.  So are those whose begin is not
-between the send and the end of the read, or whose end is not within the answer.
+The results are grouped by the pattern of the calling service.  A client's request is right if
+its span is the root of a trace.  Spans of handoffs and forks in between are skipped.  A wrong
+parent puts all spans below it into a wrong trace; these are counted as well ("in wrong").  So
+are spans at the wrong time ("mistimed"): the start is not between the send and the end of the
+read, or the end is not within the reply.
 """
 import argparse
 import bisect
@@ -32,12 +31,12 @@ from truth import Truth
 
 SONDE = os.environ.get("SONDE", "sonde")
 ENTRY = "entry"
-VERDICTS = ("right", "wrong", "astray", "open", "missing")
+VERDICTS = ("right", "wrong", "astray", "unknown", "missing")
 
-# Percent that are right at least; bench/RESULTS.md has what was measured: 99.84 and more.
+# Minimum percentage that is right; bench/RESULTS.md has the measurements: 99.84 and more.
 AIMS = {ENTRY: 100, scenarios.SAME_THREAD: 100, scenarios.FORK: 100, scenarios.IDLE: 99.5,
         scenarios.SATURATED: 99.5, scenarios.LOOP: 99.5, scenarios.PROXY: 99.5}
-# Percent at most: with a parent of another request, in its trace, and with a begin or end at the wrong time.
+# Maximum percentages: with a parent of another request, in a wrong trace, at the wrong time.
 WRONG, IN_WRONG_TRACE, MISTIMED = 0.2, 0.3, 0.2
 
 # Scenarios for a test of half a minute: one of each kind.
@@ -54,11 +53,11 @@ def find_requests(capture):
 
 
 class Spans:
-    """What sonde found, with what is needed to look around in it."""
+    """The spans that sonde found, with indexes."""
 
     def __init__(self, requests):
         self.by_id, self.by_connection = {}, collections.defaultdict(list)
-        self.ids = {}  # of the request that a span was found to be, by span id
+        self.ids = {}  # span id -> id of the request that the span belongs to
         for request in requests:
             for span in request["spans"]:
                 span["trace_id"] = request["trace_id"]
@@ -73,15 +72,15 @@ class Spans:
         return (pid, local, peer) if local and local != "unix" else (pid, "unix")
 
     def take(self, handling, exactly):
-        """The span of a handling, which no other may have; exactly: it ends within the answer."""
+        """The span of a handling, each used once; exactly: it ends within the reply."""
         spans = self.by_connection[self.key(handling.pid, handling.local, handling.peer)]
-        first = bisect.bisect_left(spans, handling.log["answering"] if exactly else handling.begin,
+        first = bisect.bisect_left(spans, handling.log["replying"] if exactly else handling.begin,
                                    key=lambda s: s["end"])
         best = None
         for span in spans[first:]:
             if exactly and span["end"] > handling.end or best and span["end"] - handling.end > best[0]:
                 break
-            if span["span_id"] in self.ids or span["start"] > handling.end or not self.may_be(span, handling):
+            if span["span_id"] in self.ids or span["start"] > handling.end or not self.is_candidate(span, handling):
                 continue
             off = abs(span["end"] - handling.end) + abs(span["start"] - handling.begin)
             if not best or off < best[0]:
@@ -91,15 +90,15 @@ class Spans:
         return best and best[1]
 
     @staticmethod
-    def may_be(span, handling):
-        """What came by a unix socket is known by its thread."""
+    def is_candidate(span, handling):
+        """Unix sockets have no addresses, so the thread must match."""
         return handling.local != "unix" or span["tid"] == handling.log["reader"]
 
     def parent(self, span):
         return self.by_id.get(span.get("parent_span_id"))
 
     def caller(self, span):
-        """The network span above it, or None."""
+        """The nearest network span above, or None."""
         above = self.parent(span)
         while above and above["kind"] != "network":
             above = self.parent(above)
@@ -127,7 +126,7 @@ class Comparison:
             self.judge(handling)
 
     def name_traces(self):
-        """Which request a trace is: that of its root, or else of most of its spans."""
+        """Map each trace to a request: that of its root, or else of most of its spans."""
         votes = collections.defaultdict(collections.Counter)
         for name, id in self.spans.ids.items():
             span = self.spans.by_id[name]
@@ -151,7 +150,7 @@ class Comparison:
     def in_time(self, handling, span):
         _, call = self.truth.calls[handling.id, handling.hop]
         log = handling.log
-        return call["sending"] <= span["start"] <= log["read"] and log["answering"] <= span["end"] <= log["answered"]
+        return call["sending"] <= span["start"] <= log["read"] and log["replying"] <= span["end"] <= log["replied"]
 
     def verdict(self, handling, span):
         if not span:
@@ -161,7 +160,7 @@ class Comparison:
         if caller is wanted:
             return "right"
         if not caller:
-            return "open"
+            return "unknown"
         return "astray" if self.id_of(caller) == handling.id else "wrong"
 
     def id_of(self, span):
@@ -170,13 +169,13 @@ class Comparison:
     def explain(self, pattern, verdict, handling):
         span, parent = self.found[id(handling)], handling.parent
         words = [f"    {verdict}: {handling} (pid {handling.pid}, {handling.peer} -> {handling.local}), "
-                 f"asked by {parent or 'the client'}"]
+                 f"called by {parent or 'the client'}"]
         if parent and parent.log:
             log = parent.log
-            words.append(f", read by {log['reader']}, worked for by {log['worker']}, answered by {log['answerer']}")
+            words.append(f", read by {log['reader']}, handled by {log['worker']}, replied to by {log['replier']}")
         caller = span and self.spans.caller(span)
         if caller:
-            words.append(f"; given to {self.id_of(caller)} "
+            words.append(f"; assigned to {self.id_of(caller)} "
                          f"(pid {caller['pid']}, tid {caller['tid']}, confidence {span['confidence']})")
         return "".join(words)
 
@@ -192,7 +191,7 @@ def row(name, pattern, counts, *more):
 
 
 class Table:
-    """Prints a line for each scenario and pattern, and in the end the sums."""
+    """Prints a line for each scenario and pattern, and at the end the sums."""
 
     def __init__(self, why=0):
         self.why = why
@@ -232,7 +231,7 @@ class Table:
 
 
 def missed(pattern, counts, in_wrong_trace, mistimed):
-    """The aims that a pattern misses, as sentences."""
+    """Sentences about the aims that a pattern misses."""
     right = percent(counts["right"], counts.total())
     if right < AIMS[pattern]:
         yield f"{pattern}: {right:.2f} % are right, want at least {AIMS[pattern]}"
@@ -245,7 +244,7 @@ def missed(pattern, counts, in_wrong_trace, mistimed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--why", type=int, default=0, metavar="N", help="show so many errors of each scenario")
+    parser.add_argument("--why", type=int, default=0, metavar="N", help="show N errors of each scenario")
     parser.add_argument("directories", nargs="+", type=pathlib.Path, metavar="DIRECTORY")
     args = parser.parse_args()
     table = Table(args.why)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * client - asks a service so many times over so many connections.
+ * client - sends a number of requests to a service over a number of connections.
  *
- * Each connection has a thread, which asks, waits for the answer and asks again.
- * With --pipeline it asks several times before it waits.  With --warm each
- * connection is used before the client says "ready" and waits for a line on
- * stdin: a recorder that is started then finds it open.  Ids of those requests
- * begin with w, all others with r.  The log has the form of the services' own,
- * but that a request is a call here.
+ * Each connection has a thread, which sends a request, waits for the reply and repeats.  With
+ * --pipeline, it sends several requests before it waits.  With --warm, each connection is used
+ * before the client prints "ready" and waits for a line on stdin, so that a recorder that starts
+ * then finds open connections.  Ids of those requests begin with w, all others with r.  The log has
+ * the format of the services' logs, with each request as a call.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -29,16 +28,17 @@ struct client_opts {
 #define FIELD(name) offsetof(struct client_opts, name)
 
 static const struct opt opts[] = {
-	{ OPT_STRING, 0, "to", "ADDRESS", "whom to ask", FIELD(to) },
-	{ OPT_STRING, 0, "log", "FILE", "where the truth goes", FIELD(log) },
-	{ OPT_COUNT, 0, "connections", "N", "how many at once", FIELD(connections) },
-	{ OPT_COUNT, 0, "count", "N", "requests in all", FIELD(count) },
-	{ OPT_COUNT, 0, "pipeline", "N", "requests before the first answer is awaited",
+	{ OPT_STRING, 0, "to", "ADDRESS", "service to call", FIELD(to) },
+	{ OPT_STRING, 0, "log", "FILE", "log file", FIELD(log) },
+	{ OPT_COUNT, 0, "connections", "N", "number of connections", FIELD(connections) },
+	{ OPT_COUNT, 0, "count", "N", "total number of requests", FIELD(count) },
+	{ OPT_COUNT, 0, "pipeline", "N", "requests to send before waiting for a reply",
 	  FIELD(pipeline) },
-	{ OPT_COUNT, 0, "warm", "N", "requests of each connection before \"ready\"", FIELD(warm) },
-	{ OPT_COUNT, 0, "pieces", "N", "cut each message into so many", FIELD(pieces) },
+	{ OPT_COUNT, 0, "warm", "N", "requests on each connection before \"ready\"", FIELD(warm) },
+	{ OPT_COUNT, 0, "pieces", "N", "pieces to send each message in", FIELD(pieces) },
 	{ OPT_TIME, 0, "think", "TIME", "pause before each request", FIELD(think) },
-	{ OPT_FLAG, 0, "connect-anew", NULL, "a connection for each request", FIELD(connect_anew) },
+	{ OPT_FLAG, 0, "connect-anew", NULL, "new connection for each request",
+	  FIELD(connect_anew) },
 	{ 0 },
 };
 
@@ -60,41 +60,41 @@ static const struct command command = {
 
 struct client {
 	const struct client_opts *opts;
-	struct manner how;
+	struct io_style how;
 	struct log *log;
-	atomic_ulong asked;
+	atomic_ulong next;
 	pthread_barrier_t warmed, gate;
 };
 
-static void ask(struct client *c, struct link *l, struct entry *e)
+static void send_call(struct client *c, struct link *l, struct entry *e)
 {
 	struct call_entry *call = &e->calls[0];
-	struct question q = { .id = e->id, .hop = "0", .close = c->opts->connect_anew };
+	struct call_head q = { .id = e->id, .hop = "0", .close = c->opts->connect_anew };
 	char text[256];
 
 	e->pid = (uint32_t)getpid();
 	e->call_count = 1;
 	*call = (struct call_entry){ .wire = "http", .ends = l->ends, .tid = (uint32_t)gettid() };
-	call->gave = (uint32_t)wire_http.ask(&q, text, sizeof(text));
+	call->gave = (uint32_t)wire_http.format_call(&q, text, sizeof(text));
 	call->sending = now();
 	link_send(l, &c->how, text, call->gave);
 	call->sent = now();
 }
 
-static void await(struct client *c, struct link *l, struct entry *e)
+static void wait_for_reply(struct client *c, struct link *l, struct entry *e)
 {
 	struct call_entry *call = &e->calls[0];
 
-	while (!(call->got = (uint32_t)wire_http.answer(l->buf, l->used))) {
+	while (!(call->got = (uint32_t)wire_http.reply_size(l->buf, l->used))) {
 		errno = ECONNRESET;
 		if (link_read(l, &c->how) <= 0)
-			die("no answer from %s", c->opts->to);
+			die("no reply from %s", c->opts->to);
 	}
-	e->answered = call->answered = now();
+	e->replied = call->replied = now();
 	link_take(l, call->got);
 }
 
-/* The requests from number `first` up to `end`, at once. */
+/* Sends the requests from number `first` up to `end` at once, then waits for all replies. */
 static void exchange(struct client *c, struct link **l, char kind, unsigned long first,
 		     unsigned long end)
 {
@@ -105,10 +105,10 @@ static void exchange(struct client *c, struct link **l, char kind, unsigned long
 	for (unsigned long i = first; i < end; i++) {
 		entries[i - first] = log_entry(c->log);
 		snprintf(entries[i - first]->id, sizeof(entries[0]->id), "%c%06lu", kind, i);
-		ask(c, *l, entries[i - first]);
+		send_call(c, *l, entries[i - first]);
 	}
 	for (unsigned long i = first; i < end; i++)
-		await(c, *l, entries[i - first]);
+		wait_for_reply(c, *l, entries[i - first]);
 	if (c->opts->connect_anew) {
 		link_free(*l);
 		*l = NULL;
@@ -126,7 +126,7 @@ static void *session(void *arg)
 		exchange(c, &l, 'w', i, i + 1);
 	pthread_barrier_wait(&c->warmed);
 	pthread_barrier_wait(&c->gate);
-	while ((first = atomic_fetch_add(&c->asked, o->pipeline)) < o->count) {
+	while ((first = atomic_fetch_add(&c->next, o->pipeline)) < o->count) {
 		unsigned long end = first + o->pipeline < o->count ? first + o->pipeline : o->count;
 
 		if (o->think)

@@ -17,7 +17,7 @@
 
 #include "link.h"
 
-#define PIECE_PAUSE (100 * NSEC_PER_USEC) /* long enough for a peer to read what came */
+#define PIECE_PAUSE (100 * NSEC_PER_USEC) /* long enough for the peer to read a piece */
 
 const char *const way_names[WAY_COUNT] = { "send",    "write",    "writev",
 					   "sendmsg", "sendfile", "splice" };
@@ -58,7 +58,7 @@ static socklen_t parse_address(const char *text, union any_address *ret)
 		return sizeof(ret->in);
 	}
 	errno = EINVAL;
-	die("'%s' is no address", text);
+	die("'%s' is not an address", text);
 }
 
 static void format_address(const union any_address *a, char *ret, size_t room)
@@ -85,7 +85,7 @@ void link_name_ends(struct link *l)
 
 	if (getsockname(l->fd, &local.any, &local_size) ||
 	    getpeername(l->fd, &peer.any, &peer_size) || fstat(l->fd, &st))
-		die("cannot tell whom a connection connects");
+		die("cannot get the addresses of a connection");
 	format_address(&local, l->ends.local, sizeof(l->ends.local));
 	format_address(&peer, l->ends.peer, sizeof(l->ends.peer));
 	l->ends.inode = st.st_ino;
@@ -109,7 +109,8 @@ static struct link *link_new(int fd)
 	int on = 1;
 
 	l->fd = fd;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* no matter if it is not TCP */
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on,
+		   sizeof(on)); /* fails harmlessly if it is not TCP */
 	return l;
 }
 
@@ -150,7 +151,7 @@ void link_free(struct link *l)
 	free(l);
 }
 
-ssize_t link_read(struct link *l, const struct manner *how)
+ssize_t link_read(struct link *l, const struct io_style *how)
 {
 	size_t room = sizeof(l->buf) - l->used;
 	ssize_t size = read(l->fd, l->buf + l->used,
@@ -169,7 +170,7 @@ ssize_t link_read(struct link *l, const struct manner *how)
 	return size;
 }
 
-/* What is left came with the last read. */
+/* The remaining bytes came with the last read. */
 void link_take(struct link *l, size_t size)
 {
 	l->used -= size;
@@ -223,7 +224,7 @@ static ssize_t send_splice(int fd, const char *bytes, size_t size)
 	ssize_t sent = splice(ends[0], NULL, fd, NULL, (size_t)held, 0);
 	int error = errno;
 	while (read(ends[0], rest, sizeof(rest)) > 0)
-		; /* what did not go is sent again */
+		; /* the caller sends the rest again */
 	errno = error;
 	return sent;
 }
@@ -246,7 +247,7 @@ static ssize_t send_by(int fd, enum way way, const char *bytes, size_t size)
 	}
 }
 
-ssize_t link_send_some(struct link *l, const struct manner *how, const char *bytes, size_t size,
+ssize_t link_send_some(struct link *l, const struct io_style *how, const char *bytes, size_t size,
 		       size_t whole)
 {
 	size_t piece = how->pieces > 1 ? whole / how->pieces + 1 : size;
@@ -259,7 +260,7 @@ ssize_t link_send_some(struct link *l, const struct manner *how, const char *byt
 	return sent;
 }
 
-void link_send(struct link *l, const struct manner *how, const char *bytes, size_t size)
+void link_send(struct link *l, const struct io_style *how, const char *bytes, size_t size)
 {
 	struct pollfd room = { .fd = l->fd, .events = POLLOUT };
 

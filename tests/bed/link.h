@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * link - a connection, its ends, and what was read from it and not yet taken.
+ * link - a connection, with a buffer of bytes that were read and not processed yet.
  *
- * There are several ways to put bytes into a socket, and a recorder must see
- * them all: so how to send is a matter of `struct manner`.
+ * Several system calls put bytes into a socket, and the recorder must handle them all.  `struct
+ * io_style` selects one.
  */
 #ifndef BED_LINK_H
 #define BED_LINK_H
@@ -18,42 +18,43 @@ enum way { WAY_SEND, WAY_WRITE, WAY_WRITEV, WAY_SENDMSG, WAY_SENDFILE, WAY_SPLIC
 
 extern const char *const way_names[WAY_COUNT];
 
-struct manner {
+struct io_style {
 	enum way way;
-	unsigned long pieces; /* a message is sent in so many, with pauses between */
-	size_t read_size;     /* at most so many bytes for a read; 0: all there are */
+	unsigned long pieces; /* number of pieces to send a message in, with pauses between */
+	size_t read_size;     /* maximum bytes of a read; 0: no limit */
 };
 
 struct reading {
 	uint32_t tid;
-	nsec_t time; /* behind the call */
+	nsec_t time; /* after the system call */
 };
 
 struct link {
 	int fd;
 	struct ends ends;
-	struct reading first, last; /* those of the first and of the last byte in buf */
-	uint32_t server;            /* the process behind it, if it said so */
+	struct reading first, last; /* the reads of the first and of the last byte in buf */
+	uint32_t server;            /* pid of the peer, if the handshake names it; otherwise 0 */
 	size_t used;
 	char buf[LINK_ROOM];
 };
 
 /* HOST:PORT, [HOST]:PORT or unix:PATH. */
 int link_listen(const char *at);
-struct link *link_accept(int listener, int flags); /* NULL if nobody is there */
+struct link *link_accept(int listener, int flags); /* NULL if there is none */
 struct link *link_connect(const char *to, int flags);
-void link_name_ends(struct link *l); /* once it is connected: who it connects */
+void link_name_ends(struct link *l); /* once connected: set `ends` */
 void link_free(struct link *l);
 DEFINE_FREEP(link)
 
-/* Bytes read; 0 at the end of the stream, -EAGAIN when there are none now. Other failures end the
- * program. */
-ssize_t link_read(struct link *l, const struct manner *how);
-void link_take(struct link *l, size_t size); /* so many bytes in buf are done with */
+/*
+ * Returns the bytes read, 0 at the end of the stream, or -EAGAIN.  Other failures end the program.
+ */
+ssize_t link_read(struct link *l, const struct io_style *how);
+void link_take(struct link *l, size_t size); /* remove bytes from the start of buf */
 
-/* As much as there is room for now; -EAGAIN if there is none. At most one piece. */
-ssize_t link_send_some(struct link *l, const struct manner *how, const char *bytes, size_t size,
+/* Sends at most one piece, as far as the socket has room; -EAGAIN if it has none. */
+ssize_t link_send_some(struct link *l, const struct io_style *how, const char *bytes, size_t size,
 		       size_t whole);
-void link_send(struct link *l, const struct manner *how, const char *bytes, size_t size);
+void link_send(struct link *l, const struct io_style *how, const char *bytes, size_t size);
 
 #endif

@@ -34,7 +34,7 @@ void die(const char *fmt, ...)
 	_exit(1);
 }
 
-/* Populated, so that no request pays for a page. */
+/* Populated, so that no request causes a page fault. */
 struct log *log_new(size_t room)
 {
 	struct log *log =
@@ -42,7 +42,7 @@ struct log *log_new(size_t room)
 		     MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	if (log == MAP_FAILED)
-		die("no memory for the log");
+		die("cannot allocate the log");
 	log->room = room;
 	return log;
 }
@@ -53,7 +53,7 @@ struct entry *log_entry(struct log *log)
 
 	errno = ENOSPC;
 	if (i >= log->room)
-		die("the log has no room for more than %zu requests", log->room);
+		die("the log is full after %zu requests", log->room);
 	return &log->entries[i];
 }
 
@@ -70,8 +70,8 @@ static void write_call(const struct call_entry *c, FILE *file)
 	fprintf(file,
 		", \"tid\": %u, \"server\": %u, \"gave\": %u, \"got\": %u, \"sending\": %lu, "
 		"\"sent\": %lu, "
-		"\"answered\": %lu}",
-		c->tid, c->server, c->gave, c->got, c->sending, c->sent, c->answered);
+		"\"replied\": %lu}",
+		c->tid, c->server, c->gave, c->got, c->sending, c->sent, c->replied);
 }
 
 static void write_entry(const struct entry *e, FILE *file)
@@ -79,11 +79,11 @@ static void write_entry(const struct entry *e, FILE *file)
 	fprintf(file, "{\"id\": \"%s\", \"hop\": \"%s\", ", e->id, e->hop);
 	write_ends(&e->ends, file);
 	fprintf(file,
-		", \"pid\": %u, \"reader\": %u, \"worker\": %u, \"answerer\": %u, \"got\": %u, "
+		", \"pid\": %u, \"reader\": %u, \"worker\": %u, \"replier\": %u, \"got\": %u, "
 		"\"gave\": %u, "
-		"\"read\": %lu, \"answering\": %lu, \"answered\": %lu, \"calls\": [",
-		e->pid, e->reader, e->worker, e->answerer, e->got, e->gave, e->read, e->answering,
-		e->answered);
+		"\"read\": %lu, \"replying\": %lu, \"replied\": %lu, \"calls\": [",
+		e->pid, e->reader, e->worker, e->replier, e->got, e->gave, e->read, e->replying,
+		e->replied);
 	for (uint32_t i = 0; i < e->call_count; i++) {
 		if (i)
 			fputs(", ", file);
@@ -97,6 +97,6 @@ void log_write(const struct log *log, FILE *file)
 	size_t used = atomic_load(&log->used);
 
 	for (size_t i = 0; i < used && i < log->room; i++)
-		if (log->entries[i].answered)
+		if (log->entries[i].replied)
 			write_entry(&log->entries[i], file);
 }

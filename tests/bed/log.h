@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log - what a service knows of the requests that it handled: the truth.
+ * log - the requests that a service handled: the expected result of a recording.
  *
- * Entries stand in memory that was there before the first request came and that
- * forked processes share; they become text when all is over.  So there is no
- * file, no lock and no system call for the log while a request is handled, and a
- * recorder sees only what the service does.
+ * Entries are in memory that is allocated before the first request and shared by forked processes;
+ * log_write() writes them as text at the end.  So logging needs no file, no lock and no system call
+ * while a request is handled, and a recording contains only the work of the service.
  *
- * Times are CLOCK_MONOTONIC.  Those of a call that reads or writes are taken
- * around it: what the kernel saw lies between.
+ * Times are CLOCK_MONOTONIC.  They are taken before and after a system call, so that the kernel's
+ * time of the event is between them.
  */
 #ifndef BED_LOG_H
 #define BED_LOG_H
@@ -25,23 +24,23 @@ struct ends {           /* of a connection */
 	uint64_t inode; /* of the socket */
 };
 
-struct call_entry { /* a request that was made for a request */
+struct call_entry { /* a call that a service made for a request */
 	const char *wire;
 	struct ends ends;
 	uint32_t tid;
-	uint32_t server; /* process that answers, if the answer says so */
+	uint32_t server; /* pid of the server, if its reply names it */
 	uint32_t gave, got;
-	nsec_t sending, sent, answered;
+	nsec_t sending, sent, replied;
 };
 
 struct entry {
 	char id[24];
 	char hop[32];
 	struct ends ends;
-	uint32_t pid, reader, worker, answerer; /* threads, all but the first */
-	uint32_t got, gave;                     /* bytes */
-	nsec_t read;                            /* its first bytes were; taken behind the call */
-	nsec_t answering, answered;             /* before the first write, and behind the last */
+	uint32_t pid, reader, worker, replier; /* process, then threads */
+	uint32_t got, gave;                    /* bytes */
+	nsec_t read;                           /* after the read of its first bytes */
+	nsec_t replying, replied;              /* before the first write, and after the last */
 	uint32_t call_count;
 	struct call_entry calls[MAX_CALLS];
 };
@@ -50,8 +49,9 @@ struct log;
 
 struct log *log_new(size_t room);
 struct entry *
-log_entry(struct log *log); /* a new one, zeroed; ends the program if there is no room */
-void log_write(const struct log *log, FILE *file); /* a line of JSON for each that was answered */
+log_entry(struct log *log); /* a new, zeroed entry; ends the program if the log is full */
+void log_write(const struct log *log,
+	       FILE *file); /* a line of JSON for each request with a reply */
 
 nsec_t now(void);
 __attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt, ...); /* with errno */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The models in which a connection has a thread or a process for itself.
+ * Models with a thread or process for each connection.
  *
- * In thread and prefork the thread that reads a request does all the rest.  In
- * fork and spawn the one that reads makes another, which works and answers; the
- * first waits for it, as the next request on the connection is its to read.
+ * In `thread` and `prefork`, the thread that reads a request also handles it.  In `fork` and
+ * `spawn`, it creates a process or thread that handles the request and sends the reply, waits for
+ * it, and then reads the next request of the connection.
  */
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -19,10 +19,10 @@ struct connection {
 	handler *handle;
 };
 
-static void work_and_answer(struct service *s, struct request *r)
+static void work_and_reply(struct service *s, struct request *r)
 {
 	request_work(s, r);
-	request_answer(s, r);
+	request_reply(s, r);
 }
 
 static void *connection_thread(void *arg)
@@ -45,7 +45,7 @@ static void thread_for_each_connection(struct service *s, handler *handle)
 
 void model_thread(struct service *s)
 {
-	thread_for_each_connection(s, work_and_answer);
+	thread_for_each_connection(s, work_and_reply);
 }
 
 static void wait_for(pid_t child)
@@ -59,7 +59,7 @@ static void wait_for(pid_t child)
 static void accept_in_turn(struct service *s)
 {
 	for (;;)
-		serve_link(s, link_accept(s->listener, 0), work_and_answer);
+		serve_link(s, link_accept(s->listener, 0), work_and_reply);
 }
 
 void model_prefork(struct service *s)
@@ -67,7 +67,7 @@ void model_prefork(struct service *s)
 	for (unsigned long i = 0; i < s->workers; i++)
 		if (!fork_child())
 			accept_in_turn(s);
-	wait_for(-1); /* none of them ends by itself */
+	wait_for(-1); /* the children never exit */
 }
 
 static void handle_in_child(struct service *s, struct request *r)
@@ -75,7 +75,7 @@ static void handle_in_child(struct service *s, struct request *r)
 	pid_t child = fork_child();
 
 	if (!child) {
-		work_and_answer(s, r);
+		work_and_reply(s, r);
 		_exit(0);
 	}
 	wait_for(child);
@@ -92,7 +92,7 @@ void model_fork(struct service *s)
 		}
 		link_free(l);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
-			; /* connections that have ended */
+			; /* children of closed connections */
 	}
 }
 
@@ -105,7 +105,7 @@ static void *request_thread(void *arg)
 {
 	struct job *job = arg;
 
-	work_and_answer(job->service, job->request);
+	work_and_reply(job->service, job->request);
 	return NULL;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The model in which one thread does everything and waits only for events.
+ * The model of one thread that does all work and only waits for events.
  *
- * A visit is a connection of a client, with at most one request at a time; an
- * outing is a call that is made for it.  Both are what epoll gives back, so both
- * begin with how they go on.  Requests of different visits are in flight at
- * once, and go on in the order in which their sockets and timers let them.
+ * A session is a connection of a client, with at most one request at a time; an upstream is a call
+ * for that request.  epoll returns pointers to both, so both begin with a struct watcher.  Requests
+ * of different sessions are in flight at once, and continue in the order in which their sockets and
+ * timers become ready.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,40 +17,40 @@
 #include "service.h"
 
 struct loop;
-struct visit;
+struct session;
 
 struct watcher {
 	void (*ready)(struct loop *loop, struct watcher *w);
 };
 
-struct outing {
+struct upstream {
 	struct watcher watcher;
-	struct visit *visit;
+	struct session *session;
 	struct call call;
-	size_t number; /* which of the visit's calls */
-	bool greeting; /* it says hello first */
+	size_t number;     /* of the call in its session */
+	bool in_handshake; /* the handshake of a new connection is pending */
 	size_t size, sent;
-	char question[256];
+	char text[256];
 };
 
-struct visit {
+struct session {
 	struct watcher watcher;
 	struct link *link;
 	struct request request; /* while entry is not NULL */
-	nsec_t due;             /* when it has slept enough; 0 if it does not sleep */
+	nsec_t due;             /* end of its sleep; 0 if it does not sleep */
 	size_t begun, ended;    /* calls */
-	size_t size, sent;      /* of the answer */
-	char answer[LINK_ROOM];
+	size_t size, sent;      /* of the reply */
+	char reply[LINK_ROOM];
 };
 
 struct loop {
 	struct service *service;
 	int epoll;
 	struct watcher listener;
-	VEC(struct visit *) sleepers;
+	VEC(struct session *) sleepers;
 };
 
-static void visit_go_on(struct loop *loop, struct visit *v);
+static void session_continue(struct loop *loop, struct session *v);
 
 static void watch(struct loop *loop, int op, int fd, uint32_t events, struct watcher *w)
 {
@@ -60,7 +60,7 @@ static void watch(struct loop *loop, int op, int fd, uint32_t events, struct wat
 		die("cannot watch a descriptor");
 }
 
-/* Send what is left of a message; true when all of it went. */
+/* Send the rest of a message; true once all of it is sent. */
 static bool send_rest(struct loop *loop, struct link *l, const char *bytes, size_t size,
 		      size_t *sent)
 {
@@ -75,9 +75,9 @@ static bool send_rest(struct loop *loop, struct link *l, const char *bytes, size
 	return true;
 }
 
-static void outing_end(struct loop *loop, struct outing *o, size_t size)
+static void upstream_end(struct loop *loop, struct upstream *o, size_t size)
 {
-	struct visit *v = o->visit;
+	struct session *v = o->session;
 
 	call_log_end(&o->call, size);
 	link_take(o->call.link, size);
@@ -85,104 +85,104 @@ static void outing_end(struct loop *loop, struct outing *o, size_t size)
 	target_give_back(o->call.target, o->call.link);
 	free(o);
 	v->ended++;
-	visit_go_on(loop, v);
+	session_continue(loop, v);
 }
 
-static void outing_ask(struct loop *loop, struct outing *o)
+static void upstream_format(struct loop *loop, struct upstream *o)
 {
-	struct entry *e = o->visit->request.entry;
+	struct entry *e = o->session->request.entry;
 
-	o->greeting = false;
+	o->in_handshake = false;
 	o->sent = 0;
-	o->size = call_ask(o->call.target, e, o->number, o->question, sizeof(o->question));
+	o->size = call_format(o->call.target, e, o->number, o->text, sizeof(o->text));
 	call_log_begin(&o->call, e, o->number, o->size);
 }
 
-/* The rest of what it has to say, then wait for the answer. */
-static void outing_send(struct loop *loop, struct outing *o)
+/* Send the rest of the call, then wait for the reply. */
+static void upstream_send(struct loop *loop, struct upstream *o)
 {
-	bool all = send_rest(loop, o->call.link, o->question, o->size, &o->sent);
+	bool all = send_rest(loop, o->call.link, o->text, o->size, &o->sent);
 
 	if (all && o->call.log)
 		o->call.log->sent = now();
 	watch(loop, EPOLL_CTL_MOD, o->call.link->fd, all ? EPOLLIN : EPOLLOUT, &o->watcher);
 }
 
-static void outing_hear(struct loop *loop, struct outing *o)
+static void upstream_read(struct loop *loop, struct upstream *o)
 {
 	struct link *l = o->call.link;
 	ssize_t got = link_read(l, &loop->service->how);
 
 	errno = ECONNRESET;
 	if (got == 0)
-		die("no answer from %s", o->call.target->address);
+		die("no reply from %s", o->call.target->address);
 
-	size_t size = o->call.target->wire->answer(l->buf, l->used);
+	size_t size = o->call.target->wire->reply_size(l->buf, l->used);
 	if (!size)
 		return;
-	if (!o->greeting) {
-		outing_end(loop, o, size);
+	if (!o->in_handshake) {
+		upstream_end(loop, o, size);
 		return;
 	}
 	l->server = o->call.target->wire->server(l->buf, size);
 	link_take(l, size);
-	outing_ask(loop, o);
-	outing_send(loop, o);
+	upstream_format(loop, o);
+	upstream_send(loop, o);
 }
 
-static void outing_ready(struct loop *loop, struct watcher *w)
+static void upstream_ready(struct loop *loop, struct watcher *w)
 {
-	struct outing *o = (struct outing *)w;
+	struct upstream *o = (struct upstream *)w;
 	int error = 0;
 	socklen_t size = sizeof(error);
 
 	if (o->sent == o->size) {
-		outing_hear(loop, o);
+		upstream_read(loop, o);
 		return;
 	}
-	if (!o->call.link->ends.inode) { /* it has just been connected */
+	if (!o->call.link->ends.inode) { /* it was just connected */
 		getsockopt(o->call.link->fd, SOL_SOCKET, SO_ERROR, &error, &size);
 		errno = error;
 		if (error)
 			die("cannot connect to '%s'", o->call.target->address);
 		link_name_ends(o->call.link);
-		if (!o->greeting)
-			outing_ask(loop, o);
+		if (!o->in_handshake)
+			upstream_format(loop, o);
 	}
-	outing_send(loop, o);
+	upstream_send(loop, o);
 }
 
-static void outing_begin(struct loop *loop, struct visit *v, size_t number)
+static void upstream_begin(struct loop *loop, struct session *v, size_t number)
 {
 	struct target *t = &loop->service->targets[number];
-	struct outing *o = must_alloc(sizeof(*o));
+	struct upstream *o = must_alloc(sizeof(*o));
 
-	*o = (struct outing){
-		.watcher = { outing_ready }, .visit = v, .number = number, .size = 1
+	*o = (struct upstream){
+		.watcher = { upstream_ready }, .session = v, .number = number, .size = 1
 	};
 	o->call = (struct call){ .target = t, .link = target_take_idle(t) };
 	if (o->call.link) {
 		watch(loop, EPOLL_CTL_ADD, o->call.link->fd, EPOLLIN, &o->watcher);
-		outing_ask(loop, o);
-		outing_send(loop, o);
+		upstream_format(loop, o);
+		upstream_send(loop, o);
 		return;
 	}
 	o->call.link = link_connect(t->address, SOCK_NONBLOCK);
-	if (t->wire->hello) {
-		o->greeting = true;
-		o->size = t->wire->hello(o->question, sizeof(o->question));
+	if (t->wire->format_handshake) {
+		o->in_handshake = true;
+		o->size = t->wire->format_handshake(o->text, sizeof(o->text));
 	}
 	watch(loop, EPOLL_CTL_ADD, o->call.link->fd, EPOLLOUT, &o->watcher);
 }
 
-static void visit_free(struct visit *v)
+static void session_free(struct session *v)
 {
 	link_free(v->link);
 	free(v);
 }
 
-/* The next request of the connection, if it is there already. */
-static void visit_begin(struct loop *loop, struct visit *v)
+/* Handle the next request of the connection if it has arrived. */
+static void session_begin(struct loop *loop, struct session *v)
 {
 	struct service *s = loop->service;
 
@@ -201,67 +201,67 @@ static void visit_begin(struct loop *loop, struct visit *v)
 		*vec_push(&loop->sleepers) = v;
 		return;
 	}
-	visit_go_on(loop, v);
+	session_continue(loop, v);
 }
 
-static void visit_answer(struct loop *loop, struct visit *v)
+static void session_reply(struct loop *loop, struct session *v)
 {
 	if (!v->size) {
-		v->size = request_write_answer(loop->service, &v->request, v->answer,
-					       sizeof(v->answer));
-		request_log_answer(&v->request, v->size);
+		v->size = request_format_reply(loop->service, &v->request, v->reply,
+					       sizeof(v->reply));
+		request_log_reply(&v->request, v->size);
 	}
-	if (!send_rest(loop, v->link, v->answer, v->size, &v->sent)) {
+	if (!send_rest(loop, v->link, v->reply, v->size, &v->sent)) {
 		watch(loop, EPOLL_CTL_MOD, v->link->fd, EPOLLOUT, &v->watcher);
 		return;
 	}
-	v->request.entry->answered = now();
+	v->request.entry->replied = now();
 	v->request.entry = NULL;
 	if (v->request.close)
-		visit_free(v);
+		session_free(v);
 	else
-		visit_begin(loop, v);
+		session_begin(loop, v);
 }
 
-/* It has slept, or a call has ended: the next call, the next calls, or the answer. */
-static void visit_go_on(struct loop *loop, struct visit *v)
+/* After its sleep, or after a call: make the next call or calls, or reply. */
+static void session_continue(struct loop *loop, struct session *v)
 {
 	size_t count = loop->service->target_count;
 
 	if (v->ended == count) {
-		visit_answer(loop, v);
+		session_reply(loop, v);
 		return;
 	}
 	if (loop->service->parallel == PARALLEL_NO && v->begun == v->ended)
-		outing_begin(loop, v, v->begun++);
+		upstream_begin(loop, v, v->begun++);
 	while (loop->service->parallel != PARALLEL_NO && v->begun < count)
-		outing_begin(loop, v, v->begun++);
+		upstream_begin(loop, v, v->begun++);
 }
 
-static void visit_ready(struct loop *loop, struct watcher *w)
+static void session_ready(struct loop *loop, struct watcher *w)
 {
-	struct visit *v = (struct visit *)w;
+	struct session *v = (struct session *)w;
 
 	if (v->request.entry && v->size) {
-		visit_answer(loop, v);
+		session_reply(loop, v);
 		return;
 	}
 	if (v->request.entry)
-		return; /* its client has gone */
+		return; /* its client has disconnected */
 	if (link_read(v->link, &loop->service->how) == 0)
-		visit_free(v);
+		session_free(v);
 	else
-		visit_begin(loop, v);
+		session_begin(loop, v);
 }
 
-static void greet(struct loop *loop, struct watcher *w)
+static void accept_all(struct loop *loop, struct watcher *w)
 {
 	struct link *l;
 
 	while ((l = link_accept(loop->service->listener, SOCK_NONBLOCK))) {
-		struct visit *v = must_alloc(sizeof(*v));
+		struct session *v = must_alloc(sizeof(*v));
 
-		v->watcher.ready = visit_ready;
+		v->watcher.ready = session_ready;
 		v->link = l;
 		watch(loop, EPOLL_CTL_ADD, l->fd, EPOLLIN, &v->watcher);
 	}
@@ -272,19 +272,19 @@ static void wake_sleepers(struct loop *loop)
 	nsec_t time = now();
 
 	for (size_t i = 0; i < loop->sleepers.count;) {
-		struct visit *v = loop->sleepers.items[i];
+		struct session *v = loop->sleepers.items[i];
 
 		if (v->due > time) {
 			i++;
 			continue;
 		}
 		loop->sleepers.items[i] = loop->sleepers.items[--loop->sleepers.count];
-		visit_go_on(loop, v);
+		session_continue(loop, v);
 	}
 }
 
-/* How long to wait for events at most; NULL if nobody sleeps. */
-static struct timespec *patience(const struct loop *loop, struct timespec *buf)
+/* The maximum time to wait for events; NULL if no session sleeps. */
+static struct timespec *time_to_next_timer(const struct loop *loop, struct timespec *buf)
 {
 	nsec_t next = UINT64_MAX, time = now();
 
@@ -304,7 +304,7 @@ void model_loop(struct service *s)
 {
 	struct loop loop = { .service = s,
 			     .epoll = epoll_create1(EPOLL_CLOEXEC),
-			     .listener = { greet } };
+			     .listener = { accept_all } };
 	struct epoll_event events[64];
 	struct timespec buf;
 
@@ -312,7 +312,7 @@ void model_loop(struct service *s)
 	watch(&loop, EPOLL_CTL_ADD, s->listener, EPOLLIN, &loop.listener);
 	for (;;) {
 		int count = epoll_pwait2(loop.epoll, events, ARRAY_LEN(events),
-					 patience(&loop, &buf), NULL);
+					 time_to_next_timer(&loop, &buf), NULL);
 
 		for (int i = 0; i < count; i++) {
 			struct watcher *w = events[i].data.ptr;

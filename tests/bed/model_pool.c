@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The models in which a thread reads the requests of all connections and
- * workers do what is asked.
+ * Models with one thread that reads the requests of all connections, and a pool of workers.
  *
- * A connection is watched for one event at a time (EPOLLONESHOT): once a whole
- * request was read, it belongs to the request until that is answered, and then
- * is watched again.  Requests go to the workers through a queue, which tells
- * of them by a condition variable, by an eventfd, or is a pipe itself.  The
- * answer is sent by the worker; or the request goes back through a second
- * queue, and the reader sends it.
+ * A connection is watched for one event at a time (EPOLLONESHOT): after a whole request was read,
+ * it is not watched until the reply is sent.  Requests reach the workers through a queue, which
+ * signals a condition variable or an eventfd, or is a pipe.  Either the worker sends the reply, or
+ * the request goes back through a second queue, and the reader sends the reply.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +32,7 @@ struct queue {
 struct pool {
 	struct service *service;
 	int epoll;
-	bool answers_come_back;
+	bool results_come_back;
 	struct queue todo, done;
 };
 
@@ -89,10 +86,10 @@ static void queue_put(struct queue *q, struct job *job)
 		queue_append(q, job);
 	if (q->by != BY_CONDITION && write(q->in, q->by == BY_PIPE ? (void *)&job : (void *)&one,
 					   sizeof(uint64_t)) != sizeof(uint64_t))
-		die("cannot pass a request on");
+		die("cannot queue a request");
 }
 
-/* Waits for one, if its descriptor does; NULL if there is none. */
+/* Waits for a job if its descriptor blocks; NULL if there is none. */
 static struct job *queue_get(struct queue *q)
 {
 	uint64_t word;
@@ -101,9 +98,9 @@ static struct job *queue_get(struct queue *q)
 		return queue_shift(q);
 	if (read(q->out, &word, sizeof(word)) != sizeof(word)) {
 		if (errno != EAGAIN)
-			die("cannot take a request");
+			die("cannot dequeue a request");
 		return q->by == BY_EVENTFD ? queue_shift(q)
-					   : NULL; /* it may count several at once */
+					   : NULL; /* one count can stand for several jobs */
 	}
 	return q->by == BY_PIPE ? (struct job *)(uintptr_t)word : queue_shift(q);
 }
@@ -116,7 +113,7 @@ static void watch(struct pool *p, int op, int fd, uint32_t events, void *what)
 		die("cannot watch a descriptor");
 }
 
-/* Hand on the next request of a connection, or wait for more of it. */
+/* Queue the next request of a connection, or wait for the rest of it. */
 static void advance(struct pool *p, struct link *l)
 {
 	struct request r;
@@ -131,12 +128,12 @@ static void advance(struct pool *p, struct link *l)
 	queue_put(&p->todo, job);
 }
 
-static void answer(struct pool *p, struct job *job)
+static void send_reply(struct pool *p, struct job *job)
 {
 	struct request r = job->request;
 
 	free(job);
-	request_answer(p->service, &r);
+	request_reply(p->service, &r);
 	if (r.close)
 		link_free(r.link);
 	else
@@ -151,15 +148,15 @@ static void *work(void *arg)
 		struct job *job = queue_get(&p->todo);
 
 		request_work(p->service, &job->request);
-		if (p->answers_come_back)
+		if (p->results_come_back)
 			queue_put(&p->done, job);
 		else
-			answer(p, job);
+			send_reply(p, job);
 	}
 	return NULL;
 }
 
-static void greet(struct pool *p)
+static void accept_all(struct pool *p)
 {
 	struct link *l;
 
@@ -167,7 +164,7 @@ static void greet(struct pool *p)
 		watch(p, EPOLL_CTL_ADD, l->fd, EPOLLIN | EPOLLONESHOT, l);
 }
 
-static void hear(struct pool *p, struct link *l)
+static void read_link(struct pool *p, struct link *l)
 {
 	ssize_t size = link_read(l, &p->service->how);
 
@@ -177,10 +174,10 @@ static void hear(struct pool *p, struct link *l)
 		advance(p, l);
 }
 
-static void take_answers(struct pool *p)
+static void take_results(struct pool *p)
 {
 	for (struct job *job; (job = queue_get(&p->done));)
-		answer(p, job);
+		send_reply(p, job);
 }
 
 static void run(struct pool *p)
@@ -192,25 +189,25 @@ static void run(struct pool *p)
 
 		for (int i = 0; i < count; i++) {
 			if (events[i].data.ptr == p)
-				greet(p);
+				accept_all(p);
 			else if (events[i].data.ptr == &p->done)
-				take_answers(p);
+				take_results(p);
 			else
-				hear(p, events[i].data.ptr);
+				read_link(p, events[i].data.ptr);
 		}
 	}
 }
 
-static void pool_start(struct service *s, bool answers_come_back)
+static void pool_start(struct service *s, bool results_come_back)
 {
 	struct pool p = { .service = s,
 			  .epoll = epoll_create1(EPOLL_CLOEXEC),
-			  .answers_come_back = answers_come_back };
+			  .results_come_back = results_come_back };
 
 	queue_init(&p.todo, s->queue, true);
 	fcntl(s->listener, F_SETFL, O_NONBLOCK);
 	watch(&p, EPOLL_CTL_ADD, s->listener, EPOLLIN, &p);
-	if (answers_come_back) {
+	if (results_come_back) {
 		queue_init(&p.done, s->handback, false);
 		watch(&p, EPOLL_CTL_ADD, p.done.out, EPOLLIN, &p.done);
 	}

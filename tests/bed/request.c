@@ -9,22 +9,22 @@
 
 bool request_take(struct service *s, struct link *l, struct request *ret)
 {
-	struct asked asked;
-	size_t size = http_request(l->buf, l->used, &asked);
+	struct http_call received;
+	size_t size = http_request(l->buf, l->used, &received);
 
 	if (!size)
 		return false;
 
 	struct entry *e = log_entry(s->log);
-	memcpy(e->id, asked.id, sizeof(e->id));
-	memcpy(e->hop, asked.hop, sizeof(e->hop));
+	memcpy(e->id, received.id, sizeof(e->id));
+	memcpy(e->hop, received.hop, sizeof(e->hop));
 	e->ends = l->ends;
 	e->pid = (uint32_t)getpid();
 	e->reader = l->first.tid;
 	e->read = l->first.time;
 	e->got = (uint32_t)size;
 	link_take(l, size);
-	*ret = (struct request){ .link = l, .entry = e, .close = asked.close };
+	*ret = (struct request){ .link = l, .entry = e, .close = received.close };
 	return true;
 }
 
@@ -36,7 +36,7 @@ bool request_await(struct service *s, struct link *l, struct request *ret)
 	return true;
 }
 
-/* Each request has its own time, so that they do not end in the order in which they began. */
+/* The time differs by request, so that requests do not end in the order in which they began. */
 nsec_t request_time(const struct request *r, const struct range *range)
 {
 	uint64_t hash = 14695981039346656037u;
@@ -67,15 +67,15 @@ void request_compute(struct service *s, struct request *r)
 	pthread_mutex_unlock(&s->shared);
 }
 
-struct errand { /* of a thread that makes one call */
+struct call_job { /* for a thread that makes one call */
 	struct service *service;
 	struct entry *entry;
 	size_t number;
 };
 
-static void *run_errand(void *arg)
+static void *run_call_job(void *arg)
 {
-	struct errand *e = arg;
+	struct call_job *e = arg;
 	struct service *s = e->service;
 	struct call c = call_begin(&s->targets[e->number], e->entry, e->number, &s->how);
 
@@ -85,12 +85,12 @@ static void *run_errand(void *arg)
 
 static void call_in_threads(struct service *s, struct entry *entry)
 {
-	struct errand errands[MAX_CALLS];
+	struct call_job jobs[MAX_CALLS];
 	pthread_t threads[MAX_CALLS];
 
 	for (size_t i = 0; i < s->target_count; i++) {
-		errands[i] = (struct errand){ .service = s, .entry = entry, .number = i };
-		start_thread(run_errand, &errands[i], &threads[i]);
+		jobs[i] = (struct call_job){ .service = s, .entry = entry, .number = i };
+		start_thread(run_call_job, &jobs[i], &threads[i]);
 	}
 	for (size_t i = 0; i < s->target_count; i++)
 		pthread_join(threads[i], NULL);
@@ -125,26 +125,26 @@ void request_work(struct service *s, struct request *r)
 		call_all(s, r->entry);
 }
 
-size_t request_write_answer(struct service *s, const struct request *r, char *buf, size_t room)
+size_t request_format_reply(struct service *s, const struct request *r, char *buf, size_t room)
 {
-	return http_answer(buf, room, s->bytes, r->close);
+	return http_format_reply(buf, room, s->bytes, r->close);
 }
 
-void request_log_answer(struct request *r, size_t bytes)
+void request_log_reply(struct request *r, size_t bytes)
 {
-	r->entry->answerer = (uint32_t)gettid();
+	r->entry->replier = (uint32_t)gettid();
 	r->entry->gave = (uint32_t)bytes;
-	r->entry->answering = now();
+	r->entry->replying = now();
 }
 
-void request_answer(struct service *s, struct request *r)
+void request_reply(struct service *s, struct request *r)
 {
-	char answer[LINK_ROOM];
-	size_t size = request_write_answer(s, r, answer, sizeof(answer));
+	char reply[LINK_ROOM];
+	size_t size = request_format_reply(s, r, reply, sizeof(reply));
 
-	request_log_answer(r, size);
-	link_send(r->link, &s->how, answer, size);
-	r->entry->answered = now();
+	request_log_reply(r, size);
+	link_send(r->link, &s->how, reply, size);
+	r->entry->replied = now();
 }
 
 void serve_link(struct service *s, struct link *l,

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which services there are in a scenario, who asks whom, and how they are asked.
+"""The scenarios: their services, which service calls which, and how.
 
-A service is named, and comes after those that it calls.  The pattern of a service
-says how its calls can be told to belong to a request: that is what is counted.
+A service follows the services that it calls.  The pattern of a service is the way in which its
+calls can be attributed to requests; results are grouped by pattern.
 """
 import dataclasses
 
 MODELS = ("thread", "prefork", "fork", "spawn", "pool", "pool-handback", "loop")
-LEVELS = (1, 8, 64)  # connections at once
-COUNTS = {1: 61, 8: 211, 64: 409}  # requests for each
+LEVELS = (1, 8, 64)  # concurrent connections
+COUNTS = {1: 61, 8: 211, 64: 409}  # number of requests, by level
 
 SAME_THREAD, FORK, IDLE, SATURATED, LOOP, PROXY = (
     "same thread", "fork", "idle pool", "saturated pool", "event loop", "proxy")
@@ -21,7 +21,7 @@ LEAF = ("--work=20us-50us", "--sleep=100us-1500us")
 @dataclasses.dataclass
 class Service:
     name: str
-    model: str  # of bed-service; or nginx, redis, postgres
+    model: str  # of bed-service, or nginx, redis, postgres
     calls: tuple = ()
     options: tuple = ()
     pattern: str = SAME_THREAD
@@ -31,7 +31,7 @@ class Service:
 @dataclasses.dataclass
 class Scenario:
     name: str
-    services: list  # the last one is asked by the client
+    services: list  # the client calls the last one
     connections: int = 1
     count: int = 61
     keep_alive: bool = True
@@ -43,7 +43,7 @@ class Scenario:
 
 
 def workers(model, level, idle=True):
-    """How many there are to serve so many connections."""
+    """The number of workers for a number of connections."""
     if model == "prefork":
         return max(2, level)
     return 2 * level + 2 if idle else max(1, level // 8)
@@ -73,7 +73,7 @@ def suffix(level, keep_alive):
 
 
 def chain(model, level, keep_alive=True, idle=True, options=(), client=(), name=None):
-    """front asks mid, which asks leaf; and then leaf itself."""
+    """front calls mid, which calls leaf; then front calls leaf itself."""
     busy = "" if idle else "-saturated"
     mid_level = level if idle else max(1, level // 4)
     services = [leaf(keep_alive=keep_alive),
@@ -83,7 +83,7 @@ def chain(model, level, keep_alive=True, idle=True, options=(), client=(), name=
 
 
 def fan(model, level, parallel, keep_alive=True):
-    """front asks three at once."""
+    """front calls three services at once."""
     names = ("one", "two", "three")
     front = service("front", model, level, names, True, keep_alive, (*WORK, f"--parallel={parallel}"))
     if parallel == "threads":
@@ -93,7 +93,7 @@ def fan(model, level, parallel, keep_alive=True):
 
 
 def deep(level, keep_alive=True):
-    """Five services in a row, each of another model."""
+    """A chain of five services, each of another model."""
     models = ("fork", "prefork", "pool", "loop", "thread")
     services, below = [], ()
     for i, model in enumerate(models):
@@ -104,7 +104,7 @@ def deep(level, keep_alive=True):
 
 
 def proxy_in_front(model, level, keep_alive=True):
-    """nginx asks front, which asks leaf twice."""
+    """nginx calls front, which calls leaf twice."""
     services = [leaf(keep_alive=keep_alive),
                 service("front", model, level, ("leaf", "leaf"), True, keep_alive),
                 Service("proxy", "nginx", ("front",), (), PROXY, keep_alive)]
@@ -112,7 +112,7 @@ def proxy_in_front(model, level, keep_alive=True):
 
 
 def proxy_between(model, level, keep_alive=True):
-    """front asks nginx, which asks leaf."""
+    """front calls nginx, which calls leaf."""
     services = [leaf(keep_alive=keep_alive),
                 Service("proxy", "nginx", ("leaf",), (), PROXY, keep_alive),
                 service("front", model, level, ("proxy", "leaf"), True, keep_alive)]
@@ -120,7 +120,7 @@ def proxy_between(model, level, keep_alive=True):
 
 
 def stores(model, level, keep_alive=True):
-    """front asks redis, PostgreSQL and leaf."""
+    """front calls redis, PostgreSQL and leaf."""
     services = [leaf(keep_alive=keep_alive), Service("redis", "redis"), Service("postgres", "postgres"),
                 service("front", model, level, ("redis", "postgres", "leaf"), True, keep_alive)]
     return scenario(f"stores-{model}-{suffix(level, keep_alive)}", services, level, keep_alive)
@@ -136,7 +136,7 @@ def matrix():
 
 
 def ways():
-    """Ways to pass work on, to send, to cut messages."""
+    """Ways to hand off work, to send and to split messages."""
     for by in ("eventfd", "pipe"):
         yield chain("pool", 8, options=(f"--queue={by}",), name=f"pool-by-{by}-8")
         yield chain("pool-handback", 8, options=(f"--queue={by}", f"--handback={by}"),
@@ -149,7 +149,7 @@ def ways():
         yield chain(model, 8, client=("--pipeline=4",), name=f"{model}-pipeline-8")
         yield chain(model, 8, client=("--warm=2",), name=f"{model}-warm-8")
     yield chain("thread", 8, options=("--lock=50us",), name="thread-lock-8")
-    for level in (8, 64):  # what goes on when a timer says so follows no message
+    for level in (8, 64):  # work after a timer follows no message
         yield chain("loop", level, options=("--sleep=100us-1ms",), name=f"loop-sleep-{level}")
     for model in ("thread", "loop"):
         yield chain(model, 8, options=("--listen=[::1]:0",), name=f"{model}-ipv6-8")

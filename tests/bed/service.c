@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * service - a web service of a given model, which logs the truth about itself.
+ * service - a web service of a given model, which logs all requests that it handles.
  *
- * The process that is started only waits: the service runs in a child of it,
- * which shares the log.  On SIGTERM it ends the child and writes the log, so the
- * service needs no signal handler and does nothing but serve.  It says
- * "ready PID PORT" once it listens; PID is the child.
+ * The service runs in a child, which shares the log with its parent.  The parent prints
+ * "ready PID PORT" once the child listens; PID is the child's.  On SIGTERM, the parent kills the
+ * child and writes the log, so the service itself needs no signal handler.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -44,25 +43,25 @@ static const struct opt opts[] = {
 	  FIELD(listen) },
 	{ OPT_STRING, 0, "model", "NAME",
 	  "thread, prefork, fork, spawn, pool, pool-handback or loop", FIELD(model) },
-	{ OPT_STRING, 0, "log", "FILE", "where the truth goes in the end", FIELD(log) },
-	{ OPT_COUNT, 0, "entries", "N", "room in the log", FIELD(entries) },
+	{ OPT_STRING, 0, "log", "FILE", "log file, written at the end", FIELD(log) },
+	{ OPT_COUNT, 0, "entries", "N", "maximum number of log entries", FIELD(entries) },
 	{ OPT_LIST, 0, "call", "ADDRESS",
-	  "whom to ask for each request; redis: or pg: may precede it", FIELD(calls) },
+	  "service to call for each request; prefix redis: or pg: for a store", FIELD(calls) },
 	{ OPT_STRING, 0, "parallel", "HOW", "calls at once: no, send or threads", FIELD(parallel) },
-	{ OPT_FLAG, 0, "connect-anew", NULL, "a connection for each call", FIELD(connect_anew) },
-	{ OPT_STRING, 0, "work", "TIME[-TIME]", "CPU for a request", FIELD(work) },
-	{ OPT_STRING, 0, "sleep", "TIME[-TIME]", "sleep in a request", FIELD(sleep) },
-	{ OPT_STRING, 0, "lock", "TIME[-TIME]", "CPU that all requests use one after the other",
+	{ OPT_FLAG, 0, "connect-anew", NULL, "new connection for each call", FIELD(connect_anew) },
+	{ OPT_STRING, 0, "work", "TIME[-TIME]", "CPU time of a request", FIELD(work) },
+	{ OPT_STRING, 0, "sleep", "TIME[-TIME]", "sleep of a request", FIELD(sleep) },
+	{ OPT_STRING, 0, "lock", "TIME[-TIME]", "CPU time under a lock that all requests share",
 	  FIELD(lock) },
 	{ OPT_COUNT, 0, "workers", "N", "processes of prefork, threads of a pool", FIELD(workers) },
-	{ OPT_STRING, 0, "queue", "HOW", "a pool's requests go by: condition, eventfd or pipe",
+	{ OPT_STRING, 0, "queue", "HOW", "queue of a pool: condition, eventfd or pipe",
 	  FIELD(queue) },
-	{ OPT_STRING, 0, "handback", "HOW", "and come back by: eventfd or pipe", FIELD(handback) },
+	{ OPT_STRING, 0, "handback", "HOW", "queue of results: eventfd or pipe", FIELD(handback) },
 	{ OPT_STRING, 0, "way", "CALL", "send, write, writev, sendmsg, sendfile or splice",
 	  FIELD(way) },
-	{ OPT_COUNT, 0, "pieces", "N", "cut each message into so many", FIELD(pieces) },
-	{ OPT_COUNT, 0, "read-size", "BYTES", "read no more at a time", FIELD(read_size) },
-	{ OPT_COUNT, 0, "bytes", "BYTES", "size of an answer", FIELD(bytes) },
+	{ OPT_COUNT, 0, "pieces", "N", "pieces to send each message in", FIELD(pieces) },
+	{ OPT_COUNT, 0, "read-size", "BYTES", "maximum size of a read", FIELD(read_size) },
+	{ OPT_COUNT, 0, "bytes", "BYTES", "size of a reply", FIELD(bytes) },
 	{ 0 },
 };
 
@@ -89,14 +88,14 @@ static const struct command command = {
 	.opts_size = sizeof(defaults),
 };
 
-/* Which of the names it is. */
+/* The index of a name in a list. */
 static int choose(const char *name, const char *const names[], int count)
 {
 	for (int i = 0; i < count; i++)
 		if (strcmp(name, names[i]) == 0)
 			return i;
 	errno = EINVAL;
-	die("'%s' is not to be chosen here", name);
+	die("unknown value '%s'", name);
 }
 
 static struct range parse_range(const char *text)
@@ -110,11 +109,11 @@ static struct range parse_range(const char *text)
 	errno = EINVAL;
 	if (parse_time(least, &range.least) || parse_time(dash ? dash + 1 : least, &range.most) ||
 	    range.most < range.least)
-		die("'%s' is no range of times", text);
+		die("'%s' is not a range of times", text);
 	return range;
 }
 
-/* Steps of work in a microsecond: of a few trials the best, which nothing disturbed. */
+/* Loop iterations in a microsecond: the best of several trials, as others can be disturbed. */
 static unsigned long calibrate(void)
 {
 	const unsigned long trial = 200000;
@@ -156,7 +155,7 @@ static void service_init(struct service *s, const struct service_opts *o)
 	errno = EINVAL;
 	if (s->target_count > MAX_CALLS ||
 	    (s->handback == BY_CONDITION && !strcmp(o->model, "pool-handback")))
-		die("too many calls, or no way back");
+		die("too many calls, or no queue of results");
 	for (size_t i = 0; i < s->target_count; i++)
 		target_init(&s->targets[i], o->calls.items[i], !o->connect_anew);
 }
@@ -182,8 +181,7 @@ static void write_log(const struct service *s, const char *path)
 		die("cannot write '%s'", path);
 }
 
-/* Wait until we are told to end, or the child ends, which it should not. Returns whether all is
- * well. */
+/* Wait for SIGTERM, or for the child to end, which is a failure; returns false then. */
 static bool supervise(pid_t child, const sigset_t *signals)
 {
 	int which, status;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * service - what all models of a service have in common: what a request is, and
- * what is done for it.
+ * service - requests and the work for them, which all models of a service share.
  *
- * A model decides which thread reads a request, which works for it and which
- * answers, and how they tell each other.  The work is the same in all: compute,
- * hold a lock, sleep, ask others, answer.
+ * A model decides which thread reads a request, which thread works for it, which thread sends the
+ * reply, and how these signal each other.  The work is the same in all models: compute, hold a
+ * lock, sleep, call others, reply.
  */
 #ifndef BED_SERVICE_H
 #define BED_SERVICE_H
@@ -23,13 +22,13 @@ struct range {
 struct service {
 	int listener;
 	struct log *log;
-	struct manner how;
+	struct io_style how;
 	struct target targets[MAX_CALLS];
 	size_t target_count;
 	enum parallel parallel;
-	enum signalling queue, handback; /* how a pool passes work on, and its result back */
+	enum signalling queue, handback; /* how a pool passes on work and results */
 	unsigned long workers;
-	unsigned long bytes; /* of an answer's body */
+	unsigned long bytes; /* size of a reply's body */
 	struct range work, sleep, lock;
 	pthread_mutex_t shared; /* held for `lock` */
 	unsigned long spin;     /* steps that take a microsecond */
@@ -38,27 +37,27 @@ struct service {
 struct request {
 	struct link *link;
 	struct entry *entry;
-	bool close; /* the connection, once it is answered */
+	bool close; /* close the connection after the reply */
 };
 
-/* A request out of what the link has read; false if it is not all there. */
+/* Take a whole request from the link's buffer; false if there is none. */
 bool request_take(struct service *s, struct link *l, struct request *ret);
-/* As that, but waits for one; false at the end of the connection. */
+/* Wait for a request; false at the end of the connection. */
 bool request_await(struct service *s, struct link *l, struct request *ret);
 
 nsec_t request_time(const struct request *r,
-		    const struct range *range);             /* one of the range, by its id */
+		    const struct range *range); /* a time in the range, by the request's id */
 void request_compute(struct service *s, struct request *r); /* work and lock */
-void request_work(struct service *s, struct request *r);    /* that, sleep, and all calls */
-void request_log_answer(struct request *r, size_t bytes);   /* to be called before it */
-void request_answer(struct service *s, struct request *r);
-size_t request_write_answer(struct service *s, const struct request *r, char *buf, size_t room);
+void request_work(struct service *s, struct request *r);    /* work, lock, sleep and all calls */
+void request_log_reply(struct request *r, size_t bytes);    /* call before sending the reply */
+void request_reply(struct service *s, struct request *r);
+size_t request_format_reply(struct service *s, const struct request *r, char *buf, size_t room);
 
-/* All requests of a connection in this thread; frees it. */
+/* Handle all requests of a connection in this thread, then free the link. */
 void serve_link(struct service *s, struct link *l,
 		void (*handle)(struct service *, struct request *));
 
-/* A process that ends with its parent, whatever happens to that; 0 in the child, as fork(). */
+/* Fork a process that is killed when its parent ends. */
 pid_t fork_child(void);
 void start_thread(void *(*body)(void *), void *arg, pthread_t *ret);
 
@@ -66,8 +65,8 @@ void model_thread(struct service *s);  /* a thread for each connection */
 void model_prefork(struct service *s); /* processes that share a listening socket */
 void model_fork(struct service *s);    /* a process for each connection, and for each request */
 void model_spawn(struct service *s);   /* a thread for each connection, and for each request */
-void model_pool(struct service *s);    /* a thread reads, workers work and answer */
-void model_pool_handback(struct service *s); /* a thread reads and answers, workers work */
-void model_loop(struct service *s);          /* one thread that never blocks but for events */
+void model_pool(struct service *s);    /* one thread reads, workers work and reply */
+void model_pool_handback(struct service *s); /* one thread reads and replies, workers work */
+void model_loop(struct service *s);          /* one thread that only waits for events */
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checker itself: two requests, each of which front asks of the client and leaf of front."""
+"""Tests of the checker: two requests, each from the client to front and from front to leaf."""
 import collections
 import contextlib
 import io
@@ -19,12 +19,12 @@ SERVICES = [{"name": name, "model": "thread", "pattern": "same thread", "pid": p
 
 def call(local, peer, begin, end):
     return {"wire": "http", "local": local, "peer": peer, "server": 0, "sending": begin, "sent": begin + 1,
-            "answered": end}
+            "replied": end}
 
 
 def entry(id, hop, pid, local, peer, begin, end, calls=()):
-    return {"id": id, "hop": hop, "pid": pid, "local": local, "peer": peer, "read": begin, "answering": end - 1,
-            "answered": end, "calls": list(calls)}
+    return {"id": id, "hop": hop, "pid": pid, "local": local, "peer": peer, "read": begin, "replying": end - 1,
+            "replied": end, "calls": list(calls)}
 
 
 # Request r1 goes from 100 to 200, r2 from 300 to 400, over the same connections.
@@ -46,7 +46,7 @@ def truth():
 def span(name, parent, logged, kind="network"):
     return {"span_id": name, "parent_span_id": parent, "kind": kind, "pid": logged["pid"], "tid": logged["pid"],
             "local": logged["local"], "peer": logged["peer"], "start": logged["read"] - 1,
-            "end": logged["answered"] - 1, "confidence": 1}
+            "end": logged["replied"] - 1, "confidence": 1}
 
 
 def trace(name, *spans):
@@ -54,64 +54,64 @@ def trace(name, *spans):
 
 
 def verdicts(*traces):
-    """Of the leaves, of the client's requests, and how many of both stand in a wrong trace."""
+    """Of the leaves and of the client's requests, and how many of both are in a wrong trace."""
     c = check_requests.Comparison(truth(), traces)
     return dict(c.verdicts["same thread"]), dict(c.verdicts["entry"]), c.in_wrong_trace.total()
 
 
 class Checker(unittest.TestCase):
-    def test_what_is_right_is_found_right(self):
+    def test_right_parents_are_right(self):
         traces = [trace(f"t{i}", span(f"f{i}", None, FRONTS[i]), span(f"l{i}", f"f{i}", LEAVES[i])) for i in (0, 1)]
         self.assertEqual(verdicts(*traces), ({"right": 2}, {"right": 2}, 0))
 
-    def test_spans_of_threads_between_are_passed_over(self):
+    def test_spans_of_forks_are_skipped(self):
         first = trace("t0", span("f0", None, FRONTS[0]), span("k0", "f0", FRONTS[0], "fork"),
                       span("l0", "k0", LEAVES[0]))
         second = trace("t1", span("f1", None, FRONTS[1]), span("l1", "f1", LEAVES[1]))
         self.assertEqual(verdicts(first, second), ({"right": 2}, {"right": 2}, 0))
 
-    def test_leaves_that_are_exchanged_are_in_wrong_traces(self):
+    def test_exchanged_leaves_are_in_wrong_traces(self):
         traces = [trace(f"t{i}", span(f"f{i}", None, FRONTS[i]), span(f"l{i}", f"f{i}", LEAVES[1 - i])) for i in (0, 1)]
         self.assertEqual(verdicts(*traces), ({"wrong": 2}, {"right": 2}, 2))
 
-    def test_a_root_of_its_own_is_open_and_no_span_is_missing(self):
+    def test_a_separate_root_has_an_unknown_parent_and_no_span_is_missing(self):
         self.assertEqual(verdicts(trace("t0", span("f0", None, FRONTS[0])), trace("t1", span("l0", None, LEAVES[0]))),
-                         ({"open": 1, "missing": 1}, {"right": 1, "missing": 1}, 0))
+                         ({"unknown": 1, "missing": 1}, {"right": 1, "missing": 1}, 0))
 
-    def test_under_another_parent_of_the_same_trace_it_is_astray(self):
+    def test_a_span_below_another_parent_of_the_same_trace_is_astray(self):
         traces = [trace("t0", span("f0", None, FRONTS[0]), span("x", "f0", LEAVES[0] | {"local": "else"}),
                         span("l0", "x", LEAVES[0])),
                   trace("t1", span("f1", None, FRONTS[1]), span("l1", "f1", LEAVES[1]))]
         self.assertEqual(verdicts(*traces), ({"astray": 1, "right": 1}, {"right": 2}, 0))
 
-    def test_what_is_below_a_wrong_parent_is_in_a_wrong_trace(self):
+    def test_spans_below_a_wrong_parent_are_in_a_wrong_trace(self):
         traces = [trace("t0", span("f0", None, FRONTS[0]), span("l0", "f0", LEAVES[0]), span("f1", "f0", FRONTS[1]),
                         span("l1", "f1", LEAVES[1]))]
         self.assertEqual(verdicts(*traces), ({"right": 2}, {"right": 1, "wrong": 1}, 2))
 
-    def test_no_span_of_another_is_taken_for_one_that_is_missing(self):
-        """On unix sockets, which have no addresses, and at the same time."""
+    def test_a_missing_span_does_not_take_that_of_another_request(self):
+        """On unix sockets, which have no addresses, at the same time."""
         early, late = (entry(id, "0", FRONT, "unix", "unix", t, t + 50) | {"reader": 7} for id, t in (("r1", 10), ("r2", 20)))
         found = span("late", None, late) | {"tid": 7}
         spans = check_requests.Spans([trace("t", found)])
-        handlings = [Handling(SERVICES[1], e["id"], e["hop"], FRONT, "unix", "unix", e["read"], e["answered"], e)
+        handlings = [Handling(SERVICES[1], e["id"], e["hop"], FRONT, "unix", "unix", e["read"], e["replied"], e)
                      for e in (early, late)]
         self.assertEqual([spans.take(h, True) for h in handlings], [None, found])
 
-    def test_each_aim_that_is_missed_is_named(self):
+    def test_each_missed_aim_is_reported(self):
         def missed(*counts):
             return len(list(check_requests.missed("event loop", *counts)))
 
         def counts(**verdicts):
             return collections.Counter(verdicts)
         self.assertEqual(missed(counts(right=1000), 0, 0), 0)
-        self.assertEqual(missed(counts(right=995, open=5), 0, 0), 0)
-        self.assertEqual(missed(counts(right=994, open=6), 0, 0), 1)
+        self.assertEqual(missed(counts(right=995, unknown=5), 0, 0), 0)
+        self.assertEqual(missed(counts(right=994, unknown=6), 0, 0), 1)
         self.assertEqual(missed(counts(right=997, wrong=3), 0, 0), 1)
         self.assertEqual(missed(counts(right=1000), 4, 0), 1)
         self.assertEqual(missed(counts(right=1000), 0, 3), 1)
 
-    def test_a_table_of_nothing_fails(self):
+    def test_an_empty_table_fails(self):
         with contextlib.redirect_stdout(io.StringIO()):
             self.assertEqual(check_requests.Table().end(), 1)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The truth about the requests of a scenario, from the logs of its services.
+"""The true requests of a scenario, from the logs of its services.
 
-A handling is a request as one service saw it.  Services of ours log theirs.  What
-redis and PostgreSQL handled is known from those who called them, and what nginx
-did from its access log and from those on both sides of it.
+A handling is a request in one service.  bed-service logs its handlings.  Those of redis and
+PostgreSQL follow from the logs of their callers, and those of nginx from its access log and
+the logs of the services on both sides.
 """
 import dataclasses
 import json
@@ -18,9 +18,9 @@ class Handling:
     pid: int
     local: str
     peer: str
-    begin: int  # it was read, or answered, within this time
+    begin: int  # the handling lies within this time, in ns
     end: int
-    log: dict = None  # what the service logged, if it is one of ours
+    log: dict = None  # the log entry of a bed-service
     parent: "Handling" = None
     calls: list = dataclasses.field(default_factory=list)  # as logged
 
@@ -37,15 +37,15 @@ def lines(path):
 
 
 class Truth:
-    """All handlings of a scenario, but for those before the recording; each with its parent."""
+    """All handlings of a scenario during the recording, with their parents."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
-        told = json.loads((self.directory / "scenario.json").read_text())
-        self.name, self.services = told["name"], told["services"]
+        scenario = json.loads((self.directory / "scenario.json").read_text())
+        self.name, self.services = scenario["name"], scenario["services"]
         self.client = [e for e in lines(self.directory / "client.log") if e["id"].startswith("r")]
         self.handlings = []
-        self.logged = {}  # (id, hop): of a service of ours
+        self.logged = {}  # (id, hop) -> handling of a bed-service
         for service in self.services:
             path = self.directory / f"{service['name']}.log"
             for entry in lines(path) if path.exists() else ():
@@ -62,23 +62,23 @@ class Truth:
         if not entry["id"].startswith("r"):
             return
         handling = Handling(service, entry["id"], entry["hop"], entry["pid"], entry["local"], entry["peer"],
-                            entry["read"], entry["answered"], entry, calls=entry["calls"])
+                            entry["read"], entry["replied"], entry, calls=entry["calls"])
         self.handlings.append(handling)
         self.logged[handling.id, handling.hop] = handling
 
     def find_stores(self):
-        """What a call to redis or PostgreSQL is on the other side."""
+        """Add the handlings of redis and PostgreSQL, from the calls to them."""
         by_model = {s["model"]: s for s in self.services}
         for (id, hop), (caller, call) in self.calls.items():
             if call["wire"] == "http":
                 continue
             service = by_model[call["wire"]]
             store = Handling(service, id, hop, call["server"] or service["pid"], call["peer"], call["local"],
-                             call["sending"], call["answered"], parent=caller)
+                             call["sending"], call["replied"], parent=caller)
             self.handlings.append(store)
 
     def find_proxies(self):
-        """Lines of an access log: PID /ID/HOP ADDRESS."""
+        """Add the handlings of nginx, from its access log: PID /ID/HOP ADDRESS."""
         self.proxies = {}  # (id, hop)
         for service in self.services:
             path = self.directory / f"{service['name']}.access"
@@ -89,15 +89,15 @@ class Truth:
                     continue  # before the recording
                 caller, call = self.calls[id, hop]
                 proxy = Handling(service, id, hop, int(pid), service["address"], peer, call["sending"],
-                                 call["answered"], parent=caller)
+                                 call["replied"], parent=caller)
                 self.handlings.append(proxy)
                 self.proxies[id, hop] = proxy
 
     def find_parents(self):
-        """By the path that the request took, and in agreement with the sockets."""
+        """Find parents by the path of the request, and check them by the sockets."""
         for key, handling in self.logged.items():
             caller, call = self.calls[key]
             direct = (call["local"], call["peer"]) == (handling.peer, handling.local)
             if not direct and key not in self.proxies:
-                raise ValueError(f"{handling} came from {handling.peer}, and nobody has sent it there")
+                raise ValueError(f"{handling} came from {handling.peer}, but no service sent it there")
             handling.parent = caller if direct else self.proxies[key]

@@ -9,7 +9,7 @@
 
 #define HEAD_END "\r\n\r\n"
 
-/* Where the head of an HTTP message ends, behind its empty line; NULL if it is not all there. */
+/* The end of an HTTP header, after its empty line; NULL if it is incomplete. */
 static const char *head_end(const char *buf, size_t used)
 {
 	const char *end = memmem(buf, used, HEAD_END, strlen(HEAD_END));
@@ -17,18 +17,18 @@ static const char *head_end(const char *buf, size_t used)
 	return end ? end + strlen(HEAD_END) : NULL;
 }
 
-static bool head_says(const char *buf, const char *end, const char *words)
+static bool head_contains(const char *buf, const char *end, const char *words)
 {
 	return memmem(buf, (size_t)(end - buf), words, strlen(words)) != NULL;
 }
 
-static size_t http_ask(const struct question *q, char *buf, size_t room)
+static size_t http_format_call(const struct call_head *q, char *buf, size_t room)
 {
 	return (size_t)snprintf(buf, room, "GET /%s/%s HTTP/1.1\r\nHost: bed\r\n%s\r\n", q->id,
 				q->hop, q->close ? "Connection: close\r\n" : "");
 }
 
-static size_t http_answered(const char *buf, size_t used)
+static size_t http_reply_size(const char *buf, size_t used)
 {
 	static const char length[] = "Content-Length: ";
 	const char *end = head_end(buf, used);
@@ -39,13 +39,13 @@ static size_t http_answered(const char *buf, size_t used)
 	const char *at = memmem(buf, (size_t)(end - buf), length, strlen(length));
 	errno = EPROTO;
 	if (!at || strncmp(buf + strlen("HTTP/1.1 "), "200", 3) != 0)
-		die("an answer is not as expected: %.*s", (int)(end - buf), buf);
+		die("unexpected reply: %.*s", (int)(end - buf), buf);
 
 	size_t whole = (size_t)(end - buf) + strtoul(at + strlen(length), NULL, 10);
 	return whole <= used ? whole : 0;
 }
 
-size_t http_request(const char *buf, size_t used, struct asked *ret)
+size_t http_request(const char *buf, size_t used, struct http_call *ret)
 {
 	const char *end = head_end(buf, used);
 
@@ -53,13 +53,13 @@ size_t http_request(const char *buf, size_t used, struct asked *ret)
 		return 0;
 	errno = EPROTO;
 	if (sscanf(buf, "GET /%23[^/ ]/%31[^/ ] HTTP/1.", ret->id, ret->hop) != 2)
-		die("a request is not as expected: %.*s", (int)(end - buf), buf);
-	ret->close = head_says(buf, end, " HTTP/1.0\r\n") ||
-		     head_says(buf, end, "Connection: close\r\n");
+		die("unexpected request: %.*s", (int)(end - buf), buf);
+	ret->close = head_contains(buf, end, " HTTP/1.0\r\n") ||
+		     head_contains(buf, end, "Connection: close\r\n");
 	return (size_t)(end - buf);
 }
 
-size_t http_answer(char *buf, size_t room, size_t body, bool close)
+size_t http_format_reply(char *buf, size_t room, size_t body, bool close)
 {
 	size_t head =
 		(size_t)snprintf(buf, room, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n%s\r\n",
@@ -67,20 +67,22 @@ size_t http_answer(char *buf, size_t room, size_t body, bool close)
 
 	errno = ENOSPC;
 	if (head + body > room)
-		die("no room for an answer of %zu bytes", body);
+		die("no room for a reply of %zu bytes", body);
 	memset(buf + head, 'x', body);
 	return head + body;
 }
 
-const struct wire wire_http = { .name = "http", .ask = http_ask, .answer = http_answered };
+const struct wire wire_http = { .name = "http",
+				.format_call = http_format_call,
+				.reply_size = http_reply_size };
 
-static size_t redis_ask(const struct question *q, char *buf, size_t room)
+static size_t redis_format_call(const struct call_head *q, char *buf, size_t room)
 {
 	return (size_t)snprintf(buf, room, "*3\r\n$3\r\nSET\r\n$%zu\r\nbed:%s\r\n$1\r\nx\r\n",
 				strlen("bed:") + strlen(q->id), q->id);
 }
 
-static size_t redis_answered(const char *buf, size_t used)
+static size_t redis_reply_size(const char *buf, size_t used)
 {
 	const char *end = memmem(buf, used, "\r\n", 2);
 
@@ -90,7 +92,9 @@ static size_t redis_answered(const char *buf, size_t used)
 	return end ? (size_t)(end - buf) + 2 : 0;
 }
 
-const struct wire wire_redis = { .name = "redis", .ask = redis_ask, .answer = redis_answered };
+const struct wire wire_redis = { .name = "redis",
+				 .format_call = redis_format_call,
+				 .reply_size = redis_reply_size };
 
 static uint32_t number_at(const char *at)
 {
@@ -106,8 +110,8 @@ static void put_number(char *at, uint32_t n)
 	memcpy(at, &n, sizeof(n));
 }
 
-/* The version of the protocol, then names and values, each with a zero behind it. */
-static size_t postgres_hello(char *buf, size_t room)
+/* The protocol version, then NUL-terminated names and values. */
+static size_t postgres_format_handshake(char *buf, size_t room)
 {
 	static const char settings[] = "user\0bed\0database\0postgres\0";
 	uint32_t size = 2 * sizeof(uint32_t) + sizeof(settings);
@@ -118,8 +122,8 @@ static size_t postgres_hello(char *buf, size_t room)
 	return size;
 }
 
-/* A letter, the size of the rest with itself, the rest. */
-static size_t postgres_ask(const struct question *q, char *buf, size_t room)
+/* A letter, the size of the rest including itself, the rest. */
+static size_t postgres_format_call(const struct call_head *q, char *buf, size_t room)
 {
 	int text = snprintf(buf + 5, room - 5, "SELECT '%s'", q->id) + 1;
 
@@ -128,7 +132,7 @@ static size_t postgres_ask(const struct question *q, char *buf, size_t room)
 	return (size_t)text + 5;
 }
 
-/* The message of this kind, if it is there as a whole; *ret_size with its letter. */
+/* A complete message of this kind, or NULL; *ret_size includes its letter. */
 static const char *postgres_find(const char *buf, size_t used, char kind, size_t *ret_size)
 {
 	for (size_t at = 0; used - at >= 5;) {
@@ -148,8 +152,8 @@ static const char *postgres_find(const char *buf, size_t used, char kind, size_t
 	return NULL;
 }
 
-/* An answer ends when the server is ready for the next query. */
-static size_t postgres_answered(const char *buf, size_t used)
+/* A reply ends with ReadyForQuery. */
+static size_t postgres_reply_size(const char *buf, size_t used)
 {
 	size_t size;
 	const char *ready = postgres_find(buf, used, 'Z', &size);
@@ -167,8 +171,8 @@ static uint32_t postgres_server(const char *buf, size_t used)
 
 const struct wire wire_postgres = {
 	.name = "postgres",
-	.hello = postgres_hello,
-	.ask = postgres_ask,
-	.answer = postgres_answered,
+	.format_handshake = postgres_format_handshake,
+	.format_call = postgres_format_call,
+	.reply_size = postgres_reply_size,
 	.server = postgres_server,
 };
