@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading other people's traces, by format and size, beside their usual readers.
+"""Readers of other tracers' formats, by format and size, compared with other tools.
 
-A short sample of each format is made long, by writing it again and again, each
-time later.  Then the readers take turns over it.  What is counted is the CPU time
-of the whole process, with its start: where the time comes from a noisy machine,
-that suffers less than the time that passed.
+Extends a short sample of each format by repeating it with shifted times, then runs the
+readers alternately.  Measures the CPU time of the whole process, including its start,
+because CPU time suffers less from other load than elapsed time.
 """
 import collections
 import math
@@ -20,15 +19,15 @@ import stats
 
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parent / "tests/data"
-SHARED = HERE.parent.parent / "shared/data"  # longer samples, if they are there
+SHARED = HERE.parent.parent / "shared/data"  # longer samples, if present
 GROWTH = (1, 4, 16)
-COMPARED = 1  # the place in GROWTH at which others are compared with us
+COMPARED = 1  # index in GROWTH of the size for comparisons with other readers
 
-# count: of events at the first size. make(build, count, room): a file with about as many.
-# target: of which we think ill to miss it, million/s. peers: name and command, without the file.
+# count: events at the first size.  make(build, count, room): creates a file with about that many.
+# target: required rate, million/s.  peers: other readers, name -> command without the file.
 Format = collections.namedtuple("Format", "name count target make ways peers")
-# Of a whole process; said: by bench-read-all, events, own KiB, and ns from main() on.
-Cost = collections.namedtuple("Cost", "ns kib said")
+# The cost of a process; counts: output of bench-read-all (events, anonymous KiB, ns since main()).
+Cost = collections.namedtuple("Cost", "ns kib counts")
 
 
 def call(*command):
@@ -49,11 +48,11 @@ def measure(build, command):
 
 
 def count_events(build, path):
-    return measure(build, [*read(build, "records"), path]).said[0]
+    return measure(build, [*read(build, "records"), path]).counts[0]
 
 
 def times(build, sample, count):
-    """How often a sample has to be written so that it has that many events."""
+    """How many copies of a sample contain that many events."""
     return math.ceil(count / count_events(build, sample))
 
 
@@ -95,22 +94,22 @@ def make_capture(build, count, room):
 
 def formats(build):
     lines = {"wc -l": ["wc", "-l"]}
-    yyjson = {"yyjson, only parsing": read(build, "yyjson")}
+    yyjson = {"yyjson, parsing only": read(build, "yyjson")}
     both, records = ("raw", "records"), ("records",)
     return (
         Format("CTF", 500_000, 5, make_ctf, both, {
             "babeltrace2 -o dummy": ["babeltrace2", "-o", "dummy"], "babeltrace2": ["babeltrace2"]}),
         Format("trace.dat", 500_000, 5, make_tracedat, both, {
-            "libtracecmd, only walking": read(build, "libtracecmd"),
+            "libtracecmd, iteration only": read(build, "libtracecmd"),
             "trace-cmd report": ["trace-cmd", "report", "-i"]}),
         Format("perf.data", 500_000, 5, make_perf, both, {"perf script": ["perf", "script", "-i"]}),
         Format("ftrace text", 250_000, 1, make_text("ftrace"), both, lines),
-        Format("trace-cmd's text", 250_000, 1, make_text("report"), both, lines),
+        Format("trace-cmd report text", 250_000, 1, make_text("report"), both, lines),
         Format("bpftrace log", 250_000, 1, make_text("bpftrace"), both, lines),
         Format("OTLP", 50_000, 2, make_spans("otlp"), records, {
-            "protobuf-c, only unpacking": read(build, "protobuf-c")}),
+            "protobuf-c, unpacking only": read(build, "protobuf-c")}),
         Format("OTLP, bare", 50_000, 2, make_spans("otlp-bare"), records, {
-            "protobuf-c, only unpacking": read(build, "protobuf-c")}),
+            "protobuf-c, unpacking only": read(build, "protobuf-c")}),
         Format("OTLP JSON", 50_000, None, make_spans("otlp-json"), records, yyjson),
         Format("Zipkin", 50_000, None, make_spans("zipkin"), records, yyjson),
         Format("Jaeger", 50_000, None, make_spans("jaeger"), records, yyjson),
@@ -126,7 +125,7 @@ def can_run(build, command):
 
 
 class Result:
-    """All turns over the files of one format."""
+    """All measurements of one format."""
 
     def __init__(self, build, form, quick, room):
         self.form = form
@@ -139,20 +138,20 @@ class Result:
         self.peers = {name: command for name, command in form.peers.items() if can_run(build, command)}
         variants = [(way, i) for way in form.ways for i in range(len(GROWTH))]
         variants += [(name, COMPARED) for name in self.peers]
-        self.turns = stats.rounds(form.name, 3 if quick else 7, variants, lambda v: self.turn(build, *v))
+        self.costs = stats.rounds(form.name, 3 if quick else 7, variants, lambda v: self.measure(build, *v))
 
-    def turn(self, build, way, i):
+    def measure(self, build, way, i):
         return measure(build, [*self.peers.get(way, read(build, way)), self.files[i]])
 
     def ns(self, way, i):
-        """For each event, of all rounds."""
-        return [turn.ns / self.events[i] for turn in self.turns[way, i]]
+        """ns per event, of all rounds."""
+        return [cost.ns / self.events[i] for cost in self.costs[way, i]]
 
     def rate(self, way, i):
         return f"{1000 / stats.median(self.ns(way, i)):.2f}"
 
     def compared(self):
-        """Rows of the readers, one below the other."""
+        """Table rows, one per reader."""
         ours = self.ns("records", COMPARED)
         for way in (*self.form.ways, *self.peers):
             ns = self.ns(way, COMPARED)
@@ -164,17 +163,17 @@ class Result:
                    stats.show(ns, "{:.0f}"), self.rate(way, COMPARED),
                    self.form.target or "" if way in self.form.ways else "",
                    "" if way == "records" else stats.show_sure(stats.ratios(ns, ours), "{:.2f}"),
-                   f"{max(t.kib for t in self.turns[way, COMPARED]) / 1024:.0f}"]
+                   f"{max(t.kib for t in self.costs[way, COMPARED]) / 1024:.0f}"]
 
-    def grown(self):
-        places = range(len(GROWTH))
+    def by_size(self):
+        indices = range(len(GROWTH))
         for way in self.form.ways:
-            turns = [self.turns[way, i] for i in places]
-            ns = [stats.median([t.said[2] / self.events[i] for t in turns[i]]) for i in places]
+            costs = [self.costs[way, i] for i in indices]
+            ns = [stats.median([t.counts[2] / self.events[i] for t in costs[i]]) for i in indices]
             yield [self.form.name, {"raw": "decoder"}.get(way, way), *(f"{1000 / n:.2f}" for n in ns),
                    ", ".join(f"{size / 2**20:.0f}" for size in self.bytes),
-                   ", ".join(f"{max(t.kib for t in turns[i]) / 1024:.0f}" for i in places),
-                   ", ".join(f"{max(t.said[1] for t in turns[i]) / 1024:.1f}" for i in places)]
+                   ", ".join(f"{max(t.kib for t in costs[i]) / 1024:.0f}" for i in indices),
+                   ", ".join(f"{max(t.counts[1] for t in costs[i]) / 1024:.1f}" for i in indices)]
 
 
 def size_of(path):
@@ -183,18 +182,18 @@ def size_of(path):
 
 
 def run(build, quick):
-    compared, grown = [], []
+    compared, by_size = [], []
     for form in formats(build):
         print(f"readers: {form.name}", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="sonde-bench-", dir=sizes.MEMORY if sizes.IN_MEMORY else None) as name:
             result = Result(build, form, quick, pathlib.Path(name))
             compared += result.compared()
-            grown += result.grown()
-    print("CPU time for each event, line or span: median (quartiles); how much that is of what")
-    print("sonde needs to make records: median [95 % interval]; the largest resident size, in")
-    print("which what is mapped of the file counts.\n")
-    stats.table(["format", "events", "bytes", "reader", "ns for each", "M/s", "wanted", "beside records", "MiB"],
+            by_size += result.by_size()
+    print("CPU time per event, line or span: median (quartiles); its ratio to the time that sonde")
+    print("needs to produce records: median [95 % interval]; peak resident size, including the")
+    print("mapped file.\n")
+    stats.table(["format", "events", "bytes", "reader", "ns per event", "M/s", "target", "ratio to records", "MiB"],
                 compared)
-    print("By how much there is: million/s on one core, without the start of the process; MiB of")
-    print("the file, of memory at most, and of that what is not the file's, at the end.\n")
-    stats.table(["format", "sonde's", *(f"×{n}: M/s" for n in GROWTH), "file", "memory", "own"], grown)
+    print("By size of the input: million/s on one core, without the start of the process; MiB of")
+    print("the file, peak memory, and anonymous memory at the end.\n")
+    stats.table(["format", "reader", *(f"×{n}: M/s" for n in GROWTH), "file MiB", "peak MiB", "anonymous MiB"], by_size)

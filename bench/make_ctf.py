@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make_ctf TRACE COPIES OUT - a long CTF trace out of a short one, for measuring.
+"""make_ctf.py TRACE COPIES OUT - extend a CTF trace for benchmarks.
 
-TRACE is a directory that LTTng wrote on x86-64 with large event headers, as the
-one in tests/data/lttng-kernel.tar.zst.  Its packets are written COPIES times, one
-copy behind the other.  The distance of the copies is a multiple of 2^32 ns: the
-times of events, which hold the low 32 bits, then stay as they are, and only the
-beginnings of packets change, and the whole time that a stream's first event has.
+TRACE is a directory written by LTTng on x86-64 with large event headers, such as the
+one in tests/data/ctf/lttng-kernel.tar.zst.  Its packets are written COPIES times in
+sequence.  The copies are shifted by a multiple of 2^32 ns, so timestamps of events,
+which contain the low 32 bits, do not change; only the start times of packets and the
+full timestamp in the first event of a stream do.
 """
 import pathlib
 import struct
 import sys
 
 CONTEXT = struct.Struct("<QQQQQ")  # begin, end, content and packet size in bits, number
-CONTEXT_AT = 32  # behind magic, uuid, stream and instance
-FIRST_EVENT = struct.Struct("<HIQ")  # an extended header: mark, type, time
+CONTEXT_AT = 32  # after magic, uuid, stream and instance
+FIRST_EVENT = struct.Struct("<HIQ")  # extended header: marker, type, time
 FIRST_EVENT_AT = CONTEXT_AT + 52
 EXTENDED = 65535
-TURN = 1 << 32
+WRAP = 1 << 32  # ns
 
 
 def packets(data):
@@ -32,9 +32,9 @@ def shifted(packet, distance, number):
     packet = bytearray(packet)
     begin, end, content, size, _ = CONTEXT.unpack_from(packet, CONTEXT_AT)
     CONTEXT.pack_into(packet, CONTEXT_AT, begin + distance, end + distance, content, size, number)
-    mark, kind, time = FIRST_EVENT.unpack_from(packet, FIRST_EVENT_AT)
-    if mark == EXTENDED:
-        FIRST_EVENT.pack_into(packet, FIRST_EVENT_AT, mark, kind, time + distance)
+    marker, kind, time = FIRST_EVENT.unpack_from(packet, FIRST_EVENT_AT)
+    if marker == EXTENDED:
+        FIRST_EVENT.pack_into(packet, FIRST_EVENT_AT, marker, kind, time + distance)
     return packet
 
 
@@ -44,7 +44,7 @@ def main():
                if f.is_file() and f.name != "metadata"}
     begin = min(p[0] for s in streams.values() for p in s)
     end = max(p[1] for s in streams.values() for p in s)
-    distance = (end - begin + TURN) // TURN * TURN
+    distance = (end - begin + WRAP) // WRAP * WRAP
     target.mkdir(parents=True)
     (target / "metadata").write_bytes((source / "metadata").read_bytes())
     for name, stream in streams.items():

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-make-perf FROM TO TIMES - a perf.data file that is longer than a given one.
+ * bench-make-perf FROM TO TIMES - extends a perf.data file.
  *
- * Its records are those of the other, so many times over, each time later by as
- * long as the whole lasted.  So it is like a longer recording of the same, and
- * takes no privileges and no storm to make.  The other must not be compressed,
- * nor come from a pipe.
+ * Repeats the records of FROM, each time shifted by the duration of the recording.
+ * The result resembles a longer recording of the same load, but needs no privileges.
+ * FROM must not be compressed or written to a pipe.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 
 struct growth {
 	struct perf_file file;
-	VEC(size_t) times; /* where they are, from the first record on */
+	VEC(size_t) times; /* offsets of the times, from the first record on */
 	uint64_t first, last;
 };
 
@@ -81,7 +80,7 @@ static void write_records(const struct growth *g, unsigned long times, FILE *out
 	}
 }
 
-/* The header says how many bytes of records there are, and sections behind them move. */
+/* Adjusts the size of the records in the header and the offsets of the sections after them. */
 static void write_file(const struct growth *g, unsigned long times, FILE *out)
 {
 	const struct perf_file *f = &g->file;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make_tracedat.py SMALL LARGE TIMES - a long trace.dat, from a short one.
+"""make_tracedat.py SMALL LARGE TIMES - extend a trace.dat for benchmarks.
 
-The pages of each CPU are repeated, each time later by as long as the short trace
-took; so all that is in a page stays as the kernel wrote it.  SMALL is of version 6
-(`trace-cmd convert --file-version 6` makes it of others), and so is LARGE.
+Repeats the pages of each CPU, each time shifted by the duration of the trace.  Apart
+from their times, pages do not change.  SMALL and LARGE have version 6 of the format;
+`trace-cmd convert --file-version 6` converts other versions.
 """
 import struct
 import sys
@@ -13,8 +13,8 @@ PAGE = 4096
 TABLE = b"flyrecord\0"
 
 
-def rows(data):
-    """Where the table of CPUs is, and each CPU's offset and size."""
+def rings(data):
+    """The offset of the table of CPUs, and offset and size of each CPU's pages."""
     at = data.index(TABLE) + len(TABLE)
     found = []
     while len(found) == 0 or at + 16 * len(found) + 16 <= found[0][0]:
@@ -26,7 +26,7 @@ def rows(data):
 
 
 def stamps(page):
-    """Where in a page the clock is set anew; elsewhere it only goes on."""
+    """Offsets of absolute times in a page; all other times are relative."""
     end = 16 + (struct.unpack_from("<Q", page, 8)[0] & 0x7ffffff)
     at = 16
     while at + 8 <= end:
@@ -36,8 +36,8 @@ def stamps(page):
         at += 4 + (4 * (head & 31) if 0 < head & 31 < 29 else 4 if head & 31 > 29 else word + 3 & ~3)
 
 
-def later(page, at, by):
-    """The page, with all its times later."""
+def shifted(page, at, by):
+    """The page with all times shifted."""
     page = bytearray(page)
     struct.pack_into("<Q", page, 0, struct.unpack_from("<Q", page)[0] + by)
     for i in at:
@@ -49,11 +49,11 @@ def later(page, at, by):
 
 def main(small, large, times):
     data = open(small, "rb").read()
-    table, cpus = rows(data)
+    table, cpus = rings(data)
     pages = [[data[o + i:o + i + PAGE] for i in range(0, size, PAGE)] for o, size in cpus]
-    pages = [[(page, list(stamps(page))) for page in row] for row in pages]
-    begins = [struct.unpack_from("<Q", page)[0] for row in pages for page, _ in row]
-    span = max(begins) - min(begins) + 1_000_000_000  # the last page takes time too
+    pages = [[(page, list(stamps(page))) for page in ring] for ring in pages]
+    begins = [struct.unpack_from("<Q", page)[0] for ring in pages for page, _ in ring]
+    span = max(begins) - min(begins) + 1_000_000_000  # plus the duration of the last page
     head = bytearray(data[:min(o for o, _ in cpus)])
     offset = len(head)
     for i, (_, size) in enumerate(cpus):
@@ -61,9 +61,9 @@ def main(small, large, times):
         offset += size * times
     with open(large, "wb") as out:
         out.write(head)
-        for row in pages:
+        for ring in pages:
             for n in range(times):
-                out.writelines(later(page, at, n * span) for page, at in row)
+                out.writelines(shifted(page, at, n * span) for page, at in ring)
 
 
 if len(sys.argv) != 4:

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * read_all HOW FILE - reads a trace to its end and prints nothing of it.
+ * bench-read-all HOW FILE - reads a trace to its end.
  *
- * HOW is `records`, all that sonde makes of a trace before it analyses that;
- * `raw`, only the decoder; or another's way, to compare with: `libtracecmd`
- * walks through a trace.dat, `protobuf-c` unpacks the requests of an OTLP file
- * that has their lengths before them, `yyjson` parses each line of JSON.  Prints
- * how many events, spans or lines there were, KiB of memory at the end that is
- * not the file's, and ns of CPU time from main() on.
+ * HOW is `records` (everything that sonde does before the analysis), `raw` (only the
+ * decoder), or another reader for comparison: `libtracecmd` iterates over a trace.dat,
+ * `protobuf-c` unpacks the length-prefixed requests of an OTLP file, `yyjson` parses
+ * each line of JSON.  Prints the number of events, spans or lines, the anonymous memory
+ * at the end in KiB, and the CPU time since the start of main() in ns.
  */
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -24,7 +23,7 @@
 #include <trace-cmd.h>
 #endif
 
-static nsec_t began; /* of main() */
+static nsec_t began; /* CPU time at the start of main() */
 
 static _Noreturn void fail(const char *path, const char *why)
 {
@@ -66,7 +65,7 @@ static void read_records(const char *path)
 {
 	_cleanup_(input_freep) struct input *input = open_input(path);
 	const struct record *record;
-	volatile uint64_t sum = 0; /* so that each record is looked at */
+	volatile uint64_t sum = 0; /* prevents the compiler from removing reads */
 	struct err err;
 	int r;
 
@@ -92,7 +91,7 @@ static void read_raw(const char *path)
 		count += raw_is_event(event.kind);
 	}
 	if (!source || r < 0)
-		fail(path, source ? err.text : "it has no raw events");
+		fail(path, source ? err.text : "the format has no raw events");
 	print(count);
 }
 
@@ -118,7 +117,7 @@ static void parse_json(const char *path)
 		yyjson_doc *doc = yyjson_read(at, stop - at, 0);
 
 		if (!doc)
-			fail(path, "yyjson cannot parse it");
+			fail(path, "yyjson cannot parse the file");
 		yyjson_doc_free(doc);
 	}
 	print(count);
@@ -152,7 +151,7 @@ static void unpack_protobuf(const char *path)
 			opentelemetry__proto__collector__trace__v1__export_trace_service_request__unpack(
 				NULL, length, (const uint8_t *)file.s + at);
 		if (!request)
-			fail(path, "protobuf-c cannot unpack it");
+			fail(path, "protobuf-c cannot unpack the file");
 		count += count_spans(request);
 		opentelemetry__proto__collector__trace__v1__export_trace_service_request__free_unpacked(
 			request, NULL);
@@ -175,7 +174,7 @@ static void walk_tracecmd(const char *path)
 	uint64_t count = 0;
 
 	if (!handle || tracecmd_iterate_events(handle, NULL, 0, count_event, &count) < 0)
-		fail(path, "libtracecmd cannot read it");
+		fail(path, "libtracecmd cannot read the file");
 	print(count);
 	tracecmd_close(handle);
 }
@@ -186,7 +185,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*read)(const char *path);
-	} hows[] = {
+	} readers[] = {
 		{ "records", read_records },       { "raw", read_raw }, { "yyjson", parse_json },
 #ifdef HAVE_PROTOBUF_C
 		{ "protobuf-c", unpack_protobuf },
@@ -197,14 +196,14 @@ int main(int argc, char **argv)
 	};
 
 	began = clock_now(CLOCK_PROCESS_CPUTIME_ID);
-	for (size_t i = 0; argc == 3 && i < ARRAY_LEN(hows); i++)
-		if (strcmp(argv[1], hows[i].name) == 0) {
-			hows[i].read(argv[2]);
+	for (size_t i = 0; argc == 3 && i < ARRAY_LEN(readers); i++)
+		if (strcmp(argv[1], readers[i].name) == 0) {
+			readers[i].read(argv[2]);
 			return 0;
 		}
-	fprintf(stderr, "usage: bench-read-all HOW FILE, where HOW is:");
-	for (size_t i = 0; i < ARRAY_LEN(hows); i++)
-		fprintf(stderr, " %s", hows[i].name);
+	fprintf(stderr, "usage: bench-read-all HOW FILE; HOW is one of:");
+	for (size_t i = 0; i < ARRAY_LEN(readers); i++)
+		fprintf(stderr, " %s", readers[i].name);
 	fprintf(stderr, "\n");
 	return 2;
 }

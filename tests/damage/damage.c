@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * damage SAMPLE COUNT [SEED] - reads a trace that is damaged at random, COUNT times.
+ * damage SAMPLE COUNT [SEED] - damages a trace at random and reads it, COUNT times.
  *
- * Bits flip, blocks are overwritten, moved or lost, the end is cut off: what
- * disks, networks and full file systems do.  Of each damaged copy a model is
- * made, as the commands do, in a process of its own.  That has to give records
- * or a sentence: not a signal, not more than LIMIT seconds, and not more than
- * twice the memory that the whole sample takes, with some slack for what the
- * allocator takes at once.  What fails is kept, and its place printed.
+ * The damage is what disks, networks and full file systems cause: flipped bits,
+ * overwritten, moved or missing blocks, a missing end.  A child process builds a model
+ * from each damaged copy, as the commands do.  It must succeed or fail with an error
+ * message; it must not crash, use more than LIMIT seconds of CPU time, or use more than
+ * twice the memory that the undamaged sample needs, plus some slack for the allocator.
+ * Copies that fail are kept, and their paths printed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,11 +24,12 @@
 #include "model/model.h"
 #include "read/merge.h"
 
-/* LIMIT is of CPU time, as others may have the CPUs; one that sleeps is found later. */
-enum { LIMIT = 30, LIMIT_IN_ALL = 10 * LIMIT, SLACK_KIB = 8 * 1024 };
+/* Seconds of CPU time, since the host can be busy; the alarm stops a child that sleeps. */
+enum { NO_MESSAGE = 3 }; /* exit code of a failure without an error message */
+enum { LIMIT = 30, ELAPSED_LIMIT = 10 * LIMIT, SLACK_KIB = 8 * 1024 };
 
 struct part {       /* a file of the sample */
-	char *name; /* behind the sample's own; "" if that is a file */
+	char *name; /* path below the sample; "" if the sample is a file */
 	char *data;
 	size_t size;
 };
@@ -99,9 +100,9 @@ static void make_parents(char *path)
 	}
 }
 
-static void write_part(const char *place, const char *name, struct bytes b)
+static void write_part(const char *directory, const char *name, struct bytes b)
 {
-	_cleanup_(freep) char *path = must_printf("%s%s", place, name);
+	_cleanup_(freep) char *path = must_printf("%s%s", directory, name);
 
 	make_parents(path);
 
@@ -111,7 +112,7 @@ static void write_part(const char *place, const char *name, struct bytes b)
 		die("cannot write", path);
 }
 
-static void hurt_once(struct bytes *b)
+static void damage_once(struct bytes *b)
 {
 	size_t at = random_below(b->size), length = 1 + random_below(64);
 
@@ -132,7 +133,7 @@ static void hurt_once(struct bytes *b)
 	case 3:
 		memmove(b->data + at, b->data + random_below(b->size - length + 1), length);
 		break;
-	case 4: /* lost */
+	case 4: /* missing block */
 		memmove(b->data + at, b->data + at + length, b->size - at - length);
 		b->size -= length;
 		break;
@@ -140,7 +141,7 @@ static void hurt_once(struct bytes *b)
 		for (size_t i = 0; i < length; i++)
 			b->data[at + i] = random_below(256);
 		break;
-	default: /* the end is cut off, mostly a small one */
+	default: /* missing end, usually a short one */
 		if (random_below(4) == 0)
 			b->size = at;
 		else
@@ -149,7 +150,7 @@ static void hurt_once(struct bytes *b)
 	}
 }
 
-static void write_damaged(const char *place)
+static void write_damaged(const char *path)
 {
 	size_t victim = random_below(parts.count);
 
@@ -160,32 +161,32 @@ static void write_damaged(const char *place)
 		memcpy(b.data, part->data, part->size);
 		if (i == victim)
 			for (uint64_t n = 1 + random_below(8); n; n--)
-				hurt_once(&b);
-		write_part(place, part->name, b);
+				damage_once(&b);
+		write_part(path, part->name, b);
 		free(b.data);
 	}
 }
 
-/* In a process of its own. */
-static int read_all(char *place)
+/* Runs in the child process. */
+static int read_all(char *path)
 {
 	_cleanup_(merge_freep) struct merge *merge = NULL;
 	_cleanup_(model_freep) struct model *model = model_new();
 	const struct source *source;
 	const struct record *record;
 	struct err err = { "" };
-	int r = merge_open((char *[]){ place, NULL }, NULL, &merge, &err);
+	int r = merge_open((char *[]){ path, NULL }, NULL, &merge, &err);
 
 	while (r >= 0 && (r = merge_next(merge, &record, &source, &err)) > 0)
 		model_add(model, source, record);
 	model_finish(model);
 	if (r < 0 && !err.text[0])
-		return 3; /* no sentence */
+		return NO_MESSAGE;
 	return r < 0 ? 1 : 0;
 }
 
-/* The exit code, or -1 and why; *ret_memory is the largest resident size in KiB. */
-static int try(char *place, long *ret_memory, const char **ret_why)
+/* Returns the exit code, or -1 and the reason; *ret_memory is the peak resident size in KiB. */
+static int try(char *path, long *ret_memory, const char **ret_why)
 {
 	struct rusage usage;
 	int status;
@@ -195,8 +196,8 @@ static int try(char *place, long *ret_memory, const char **ret_why)
 		die("cannot fork", "");
 	if (child == 0) {
 		setrlimit(RLIMIT_CPU, &(struct rlimit){ LIMIT, LIMIT + 1 });
-		alarm(LIMIT_IN_ALL);
-		_exit(read_all(place));
+		alarm(ELAPSED_LIMIT);
+		_exit(read_all(path));
 	}
 	if (wait4(child, &status, 0, &usage) < 0)
 		die("cannot wait", "");
@@ -208,28 +209,28 @@ static int try(char *place, long *ret_memory, const char **ret_why)
 		return -1;
 	}
 	if (WEXITSTATUS(status) > 1) {
-		*ret_why = WEXITSTATUS(status) == 3 ? "failed without a sentence"
-						    : "a sanitizer's word";
+		*ret_why = WEXITSTATUS(status) == NO_MESSAGE ? "failed without an error message"
+							     : "reported by a sanitizer";
 		return -1;
 	}
 	return WEXITSTATUS(status);
 }
 
-static void fail(const char *place, uint64_t number, const char *why)
+static void fail(const char *path, uint64_t number, const char *why)
 {
-	_cleanup_(freep) char *kept = must_printf("%s.kept-%" PRIu64, place, number);
+	_cleanup_(freep) char *kept = must_printf("%s.kept-%" PRIu64, path, number);
 
-	rename(place, kept);
-	printf("FAIL: turn %" PRIu64 ": %s; kept as '%s'\n", number, why, kept);
+	rename(path, kept);
+	printf("FAIL: copy %" PRIu64 ": %s; kept as '%s'\n", number, why, kept);
 }
 
-/* What became of all turns. */
+/* The results of all copies. */
 struct sum {
 	uint64_t read, refused, failed;
 	long whole, most; /* KiB */
 };
 
-/* Under a sanitizer, memory is the sanitizer's. */
+/* Sanitizers add to the memory, so their builds have no limit. */
 static bool too_much(long memory, long whole)
 {
 #ifdef SANITIZED
@@ -239,7 +240,7 @@ static bool too_much(long memory, long whole)
 #endif
 }
 
-static void slice(char *copy, uint64_t number, struct sum *sum)
+static void test_copy(char *copy, uint64_t number, struct sum *sum)
 {
 	const char *why = "took too much memory";
 	long memory;
@@ -263,7 +264,7 @@ static void slice(char *copy, uint64_t number, struct sum *sum)
 int main(int argc, char **argv)
 {
 	uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-	char place[] = "/tmp/damage-XXXXXX";
+	char path[] = "/tmp/damage-XXXXXX";
 	struct sum sum = { 0 };
 	const char *why;
 
@@ -278,19 +279,19 @@ int main(int argc, char **argv)
 	if (nftw(sample, add_part, 16, FTW_PHYS) < 0 || !parts.count)
 		die("cannot read", sample);
 	if (try(argv[1], &sum.whole, &why) != 0) {
-		fprintf(stderr, "damage: '%s' is not read when it is whole\n", sample);
+		fprintf(stderr, "damage: cannot read the undamaged '%s'\n", sample);
 		return 1;
 	}
-	if (!mkdtemp(place))
-		die("cannot make", place);
+	if (!mkdtemp(path))
+		die("cannot create", path);
 
-	_cleanup_(freep) char *copy = must_printf("%s/trace", place);
+	_cleanup_(freep) char *copy = must_printf("%s/trace", path);
 
 	for (uint64_t i = 0; i < count; i++)
-		slice(copy, i, &sum);
-	rmdir(place);
+		test_copy(copy, i, &sum);
+	rmdir(path);
 	printf("%" PRIu64 " damaged: %" PRIu64 " read, %" PRIu64 " refused, %" PRIu64
-	       " failed; memory %ld KiB whole, %ld at most\n",
+	       " failed; memory %ld KiB undamaged, %ld KiB at most\n",
 	       count, sum.read, sum.refused, sum.failed, sum.whole, sum.most);
 	return sum.failed ? 1 : 0;
 }

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py DAMAGE COUNT [COUNT_OF_LARGE] - damage each sample trace COUNT times and read it.
 
-DAMAGE is the program that does it and judges.  Samples are all in tests/data,
-the archive also unpacked, since of a damaged archive little comes through, and
-the traces of other people, if they are there.  The large ones take long, so a
-smaller number can be given for those.  Prints TAP, one case for each sample.
+DAMAGE is the program that damages and reads a sample.  Samples are the traces in
+tests/data and, if present, those in the shared data directory.  The archive is also
+tested unpacked, because a damaged archive rarely yields any data.  Large samples take
+long, so they can have a smaller count.  Prints TAP, one test per sample.
 """
 import concurrent.futures
 import os
@@ -27,12 +27,12 @@ def traces(directory, *patterns):
     return (path for path in found if not path.name.endswith("NOTE.txt"))
 
 
-def own_samples(room):
-    """Those of tests/data; an archive is unpacked into a room."""
+def own_samples(directory):
+    """The samples in tests/data; unpacks the archive into `directory`."""
     yield from traces(DATA, "good/*", "hosts/*", "ctf/*", "requests/*.psv", "span-paths/*.json")
-    unpacked = subprocess.run(["tar", "-xf", ARCHIVE, "-C", room], capture_output=True, check=False)
+    unpacked = subprocess.run(["tar", "-xf", ARCHIVE, "-C", directory], capture_output=True, check=False)
     if unpacked.returncode == 0:
-        yield room / "lttng-kernel"
+        yield directory / "lttng-kernel"
 
 
 def shared_samples():
@@ -46,7 +46,7 @@ def size(sample):
 
 
 def damage(sample):
-    """Exit code and words."""
+    """Returns the exit code and the lines of output."""
     count = COUNT if size(sample) < LARGE else COUNT_OF_LARGE
     done = subprocess.run([DAMAGE, sample, str(count)], capture_output=True, text=True, check=False)
     return done.returncode, (done.stdout + done.stderr).strip().splitlines()
@@ -57,18 +57,18 @@ def name(sample):
 
 
 def main():
-    with tempfile.TemporaryDirectory(prefix="sonde-damage-") as place:
-        room = pathlib.Path(place) / "unpacked"
-        room.mkdir()
-        samples = [*own_samples(room), *shared_samples()]
+    with tempfile.TemporaryDirectory(prefix="sonde-damage-") as temporary:
+        directory = pathlib.Path(temporary) / "unpacked"
+        directory.mkdir()
+        samples = [*own_samples(directory), *shared_samples()]
         print(f"1..{len(samples)}", flush=True)
-        samples.sort(key=size, reverse=True)  # so that none is left alone at the end
+        samples.sort(key=size, reverse=True)  # largest first, so that none runs alone at the end
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            turns = {pool.submit(damage, sample): sample for sample in samples}
-            for number, turn in enumerate(concurrent.futures.as_completed(turns), 1):
-                code, words = turn.result()
-                print(f"{'not ok' if code else 'ok'} {number} - {name(turns[turn])}")
-                print("\n".join(f"# {line}" for line in words), flush=True)
+            jobs = {pool.submit(damage, sample): sample for sample in samples}
+            for number, job in enumerate(concurrent.futures.as_completed(jobs), 1):
+                code, lines = job.result()
+                print(f"{'not ok' if code else 'ok'} {number} - {name(jobs[job])}")
+                print("\n".join(f"# {line}" for line in lines), flush=True)
 
 
 main()
