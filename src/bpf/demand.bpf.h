@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * demand - what is recorded only when asked for: system calls, block I/O, any
- * other tracepoint, and samples of where threads execute.
+ * demand - optional events: system calls, block I/O, user-chosen tracepoints,
+ * and profile samples.
  */
 #ifndef SONDE_BPF_DEMAND_BPF_H
 #define SONDE_BPF_DEMAND_BPF_H
@@ -9,7 +9,7 @@
 #include "bpf/object.bpf.h"
 #include "bpf/stack.bpf.h"
 
-/* --syscalls: which ones, one bit each. */
+/* --syscalls: bit set of the system calls to record. */
 const volatile __u64 syscalls_wanted[SYSCALL_TABLE_SIZE / 64];
 
 static __always_inline bool syscall_is_wanted(long nr)
@@ -57,7 +57,7 @@ int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
 	if (!thread || !thread->syscall_start)
 		return 0;
 
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (ring && active)
 		emit_syscall(ring, thread, result, 0, bpf_ktime_get_ns());
@@ -65,12 +65,12 @@ int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
 	return 0;
 }
 
-/* Recording has ended: tell the system calls that threads are still in. */
+/* At the end of the recording, emit the system calls that have not returned. */
 SEC("iter/task")
 int finish_syscalls(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!task || !ring)
 		return 0;
@@ -82,15 +82,15 @@ int finish_syscalls(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Requests on their way to a device, by the address of their struct request. */
+/* Block I/O in flight, by the address of the kernel's struct request. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u64);
 	__type(value, struct record_block);
-} requests SEC(".maps");
+} block_ios SEC(".maps");
 
-static __always_inline char request_op(__u32 cmd_flags)
+static __always_inline char block_op(__u32 cmd_flags)
 {
 	switch (cmd_flags & 0xff) {
 	case 0:
@@ -107,7 +107,8 @@ static __always_inline char request_op(__u32 cmd_flags)
 	}
 }
 
-/* A full device gets its requests later, by a worker of the kernel; so note who wanted them. */
+/* If the device queue is full, a kernel worker issues the I/O later; save the originating thread.
+ */
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(on_block_insert, struct request *rq)
 {
@@ -116,7 +117,7 @@ int BPF_PROG(on_block_insert, struct request *rq)
 	__u64 key = (__u64)rq;
 
 	if (active)
-		bpf_map_update_elem(&requests, &key, &b, BPF_ANY);
+		bpf_map_update_elem(&block_ios, &key, &b, BPF_ANY);
 	return 0;
 }
 
@@ -125,30 +126,30 @@ int BPF_PROG(on_block_issue, struct request *rq)
 {
 	__u32 tid = bpf_get_current_pid_tgid();
 	__u64 key = (__u64)rq;
-	struct record_block *inserted = bpf_map_lookup_elem(&requests, &key);
+	struct record_block *inserted = bpf_map_lookup_elem(&block_ios, &key);
 	struct record_block b = {
 		.start = bpf_ktime_get_ns(),
 		.sector = rq->__sector,
 		.bytes = rq->__data_len,
-		.op = request_op(rq->cmd_flags),
+		.op = block_op(rq->cmd_flags),
 	};
 
 	if (!active)
 		return 0;
-	/* one that was merged into another leaves its place to any other */
+	/* after a merge, the kernel can reuse the struct request for other sectors */
 	b.head.tid = inserted && inserted->sector == b.sector ? inserted->head.tid : tid;
 	b.device = rq->q->disk->major << 20 | rq->q->disk->first_minor;
-	bpf_map_update_elem(&requests, &key, &b, BPF_ANY);
+	bpf_map_update_elem(&block_ios, &key, &b, BPF_ANY);
 	return 0;
 }
 
-/* A request may complete in pieces; the last one leaves nothing to do. */
+/* Block I/O can complete in parts; only the last one leaves no bytes. */
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_block_complete, struct request *rq, __u32 status, unsigned int bytes)
 {
 	__u64 key = (__u64)rq;
-	struct record_block *issued = bpf_map_lookup_elem(&requests, &key);
-	struct wire_ring *ring = ring_here();
+	struct record_block *issued = bpf_map_lookup_elem(&block_ios, &key);
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!issued || !ring || !active || bytes < rq->__data_len)
 		return 0;
@@ -165,11 +166,11 @@ int BPF_PROG(on_block_complete, struct request *rq, __u32 status, unsigned int b
 		b->error = (__u8)status;
 		ring_commit(&b->head, RECORD_BLOCK, issued->head.tid, sizeof(*b));
 	}
-	bpf_map_delete_elem(&requests, &key);
+	bpf_map_delete_elem(&block_ios, &key);
 	return 0;
 }
 
-/* -e: how much of an event's data to take, by its number. */
+/* -e: number of bytes to record of each probe event, by probe type. */
 const volatile __u16 probe_sizes[WIRE_PROBES];
 
 SEC("tp")
@@ -180,7 +181,7 @@ int on_probe_event(void *ctx)
 	if (!active || !thread_of(task))
 		return 0;
 
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 	__u64 type = bpf_get_attach_cookie(ctx);
 
 	if (!ring || type >= WIRE_PROBES)
@@ -201,7 +202,7 @@ SEC("perf_event")
 int on_sample(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!ring || !active || task->pid == 0)
 		return 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * irq - what interrupts do on each CPU: the witness of who woke whom, and the
- * time they take from the thread they interrupt.
+ * irq - interrupts on each CPU: which interrupt wakes a thread, and the time that
+ * interrupts take from the thread they interrupt.
  *
- * A device interrupt may come on top of a softirq; time counts once, for the
- * outermost.  A timer's function runs inside the timer interrupt and wakes
+ * A device interrupt can interrupt a softirq; time is counted once, for the
+ * outermost one.  An hrtimer function runs inside the timer interrupt and wakes
  * threads, but is too short and too frequent to be timed.
  *
- * With PREEMPT_RT a softirq is preempted like the thread it runs on.  So it is
- * known by that thread, and what is timed ends with a switch.
+ * With PREEMPT_RT, a softirq is preempted like the thread that it runs on.  So the
+ * softirq is identified by that thread, and a context switch ends its time.
  *
- * A begin counts only once all programs are attached, so that its end will be
- * seen as well.
+ * Entries are ignored until all programs are attached, so that each entry has
+ * its exit.
  */
 #ifndef SONDE_BPF_IRQ_BPF_H
 #define SONDE_BPF_IRQ_BPF_H
@@ -23,7 +23,7 @@ static __always_inline bool in_softirq(const struct wire_cpu *cpu)
 	return cpu->softirq && cpu->softirq_tid == (__u32)bpf_get_current_pid_tgid();
 }
 
-/* Looking at the clock is most of what this costs, so it is done only for threads in scope. */
+/* Reading the clock is most of the cost, so do it only while a thread in scope is interrupted. */
 static __always_inline void interrupt_begins(struct wire_cpu *cpu)
 {
 	if (!cpu->irq_begin && cpu->in_scope)
@@ -41,7 +41,7 @@ static __always_inline void interrupt_ends(struct wire_cpu *cpu)
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(on_irq_entry, int irq)
 {
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!ring || !active)
 		return 0;
@@ -53,7 +53,7 @@ int BPF_PROG(on_irq_entry, int irq)
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(on_irq_exit)
 {
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!ring)
 		return 0;
@@ -65,7 +65,7 @@ int BPF_PROG(on_irq_exit)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(on_softirq_entry, unsigned int vector)
 {
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!ring || !active)
 		return 0;
@@ -78,7 +78,7 @@ int BPF_PROG(on_softirq_entry, unsigned int vector)
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(on_softirq_exit)
 {
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!ring)
 		return 0;
@@ -90,7 +90,7 @@ int BPF_PROG(on_softirq_exit)
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(on_hrtimer_entry)
 {
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (ring && active)
 		ring->cpu.hrtimer = 1;
@@ -100,7 +100,7 @@ int BPF_PROG(on_hrtimer_entry)
 SEC("tp_btf/hrtimer_expire_exit")
 int BPF_PROG(on_hrtimer_exit)
 {
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (ring)
 		ring->cpu.hrtimer = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * kernel - the few kernel types our BPF programs look into.
+ * kernel - the kernel types that the BPF programs read.
  *
- * CO-RE finds each field's real place when the program is loaded, so only the
- * fields we read are declared.  That spares us a generated vmlinux.h (3 MB, and
- * tied to whichever kernel the builder ran).  A name with three underscores is
- * a second version of a struct, for kernels where the field stands elsewhere.
+ * CO-RE relocates each field access when a program is loaded, so only the fields
+ * that are read are declared.  This avoids a generated vmlinux.h of 3 MB.  A name
+ * with three underscores is another version of a struct, for kernels with a
+ * different layout.
  */
 #ifndef SONDE_BPF_KERNEL_H
 #define SONDE_BPF_KERNEL_H
@@ -148,7 +148,7 @@ struct task_struct {
 	struct thread_struct thread;
 };
 
-struct task_struct___throttled { /* 6.18: tasks are throttled one by one */
+struct task_struct___throttled { /* since 6.18 */
 	bool throttled;
 };
 
@@ -215,7 +215,7 @@ struct tcp_sock {
 	__u32 copied_seq;
 	__u32 rcv_nxt;
 	__u32 write_seq;
-	__u64 tcp_wstamp_ns; /* when the last segment left, CLOCK_MONOTONIC */
+	__u64 tcp_wstamp_ns; /* time of the last sent segment, CLOCK_MONOTONIC */
 };
 
 struct socket {

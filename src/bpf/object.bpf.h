@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * object - what a thread waits on or sends to: files, sockets, pipes, futexes.
+ * object - the objects that threads wait on or send to: files, sockets, pipes,
+ * futexes.
  *
- * Records name an object by a number.  What it is, a FILE or SOCKET record
- * tells once; a small table remembers which were told.  It is indexed by a
- * hash and two objects that share a slot are told again now and then, which
- * costs a little room and nothing else.
+ * Records refer to an object by a number.  A FILE or SOCKET record describes it
+ * once; a small hash table remembers the described objects.  If two objects share
+ * a slot, they are described again now and then, which only costs space.
  */
 #ifndef SONDE_BPF_OBJECT_BPF_H
 #define SONDE_BPF_OBJECT_BPF_H
 
 #include "bpf/thread.bpf.h"
 
-enum { TOLD_SLOTS = 1 << 12 };
+enum { REPORTED_SLOTS = 1 << 12 };
 enum { NR_FCNTL = 72, NR_FLOCK = 73, NR_FUTEX = 202, NR_FUTEX_WAIT = 455 };
 
-__u64 told[TOLD_SLOTS];
+__u64 reported[REPORTED_SLOTS];
 
-/* Whether this is news; what: anything that changes when the object should be told again. */
-static __always_inline bool told_first(__u64 what)
+/* Whether `what` was not reported yet: an object, and properties to report again on change. */
+static __always_inline bool first_report(__u64 what)
 {
 	__u32 slot = (what * 0x9e3779b97f4a7c15ull) >> 52;
 
-	if (told[slot & (TOLD_SLOTS - 1)] == what)
+	if (reported[slot & (REPORTED_SLOTS - 1)] == what)
 		return false;
-	told[slot & (TOLD_SLOTS - 1)] = what;
+	reported[slot & (REPORTED_SLOTS - 1)] = what;
 	return true;
 }
 
@@ -45,13 +45,13 @@ static __always_inline void address_of(const struct sock *sk, struct socket_addr
 	}
 }
 
-/* A socket is named by its inode number, as in /proc/PID/fd; 0 if it has none. */
+/* Sockets are identified by their inode number, as in /proc/PID/fd; 0 if there is none. */
 static __always_inline __u64 socket_inode(const struct socket *socket)
 {
 	if (!socket)
 		return 0;
 
-	/* container_of(), at the place the running kernel has it */
+	/* container_of() with the layout of the running kernel */
 	const char *alloc =
 		(const char *)socket - bpf_core_field_offset(struct socket_alloc, socket);
 
@@ -67,7 +67,7 @@ static __always_inline enum object_kind socket_kind(__u16 family)
 
 static __noinline void socket_describe(const struct sock *sk, __u64 object, __u64 now)
 {
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!ring || !sk)
 		return;
@@ -90,18 +90,18 @@ static __noinline void socket_describe(const struct sock *sk, __u64 object, __u6
 	ring_commit(&s->head, RECORD_SOCKET, 0, sizeof(*s));
 }
 
-/* Tell of a socket, once for each peer that it has. */
-static __always_inline void socket_tell(const struct sock *sk, __u64 inode, __u16 local, __u16 peer,
-					__u64 now)
+/* Describe a socket, once for each of its peers. */
+static __always_inline void socket_report(const struct sock *sk, __u64 inode, __u16 local,
+					  __u16 peer, __u64 now)
 {
-	if (inode && told_first(inode << 32 | (__u32)local << 16 | peer))
+	if (inode && first_report(inode << 32 | (__u32)local << 16 | peer))
 		socket_describe(sk, inode, now);
 }
 
 static __noinline void file_describe(const struct file *file, __u64 object, __u32 device,
 				     __u64 inode, __u64 now)
 {
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!ring)
 		return;
@@ -129,12 +129,12 @@ static __always_inline __u64 file_object(const struct file *file, const struct i
 	__u64 number = BPF_CORE_READ(inode, i_ino);
 	__u64 object = (__u64)device << 40 ^ number;
 
-	if (told_first(object | 1ull << 63))
+	if (first_report(object | 1ull << 63))
 		file_describe(file, object, device, number, now);
 	return object;
 }
 
-/* Files without an inode of their own say what they are by the name of their dentry. */
+/* Anonymous inodes are identified by the name of their dentry. */
 static __always_inline enum object_kind anonymous_kind(const struct file *file)
 {
 	char name[8] = {};
@@ -195,8 +195,8 @@ static __always_inline void site_by_file(struct task_struct *task, __u32 fd, str
 
 		site->object_kind = socket_kind(BPF_CORE_READ(sk, __sk_common.skc_family));
 		site->object = BPF_CORE_READ(inode, i_ino);
-		socket_tell(sk, site->object, BPF_CORE_READ(sk, __sk_common.skc_num),
-			    BPF_CORE_READ(sk, __sk_common.skc_dport), now);
+		socket_report(sk, site->object, BPF_CORE_READ(sk, __sk_common.skc_num),
+			      BPF_CORE_READ(sk, __sk_common.skc_dport), now);
 		break;
 	}
 	case S_IFREG:
@@ -225,11 +225,10 @@ static __always_inline void site_by_file(struct task_struct *task, __u32 fd, str
 }
 
 /*
- * Note where a thread is that is not running, having gone to sleep in the given
- * state.  Its saved registers tell the system call it is in; of a thread that
- * could go on they tell nothing.
+ * Save where a thread blocks, which has been switched out in the given state.  Its
+ * saved registers contain its system call; this is valid only for a blocked thread.
  */
-static __always_inline void site_note(struct thread *thread, struct task_struct *task, __u32 state)
+static __always_inline void site_save(struct thread *thread, struct task_struct *task, __u32 state)
 {
 	thread->site_flags = BPF_CORE_READ_BITFIELD(task, in_iowait) ? INTERVAL_IOWAIT : 0;
 	if (state & TASK_UNINTERRUPTIBLE)
@@ -250,7 +249,7 @@ static __always_inline void site_note(struct thread *thread, struct task_struct 
 		thread->site_flags |= INTERVAL_SIGNAL;
 }
 
-/* What is waited for there. */
+/* The wait site that was saved, with the object that the thread waits on. */
 static __always_inline void site_of(const struct thread *thread, struct task_struct *task,
 				    struct wait_site *site, __u64 now)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
-/* recorder - all programs of the recorder, as one object that shares its maps. */
+/* recorder - all BPF programs, in one object so that they share maps. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* ring - the kernel's end of the rings that wire.h describes. */
+/* ring - the writing side of the per-CPU rings of wire.h. */
 #ifndef SONDE_BPF_RING_BPF_H
 #define SONDE_BPF_RING_BPF_H
 
 #include "bpf/wire.h"
 
-/* Programs that interrupt each other between check and reservation may overshoot by this. */
+/* Programs that interrupt each other between check and reservation can exceed the ring by this. */
 #define RING_SLACK (4 * WIRE_RECORD_MAX)
 
 const volatile __u32 ring_size; /* a power of two */
 
-bool active; /* set by the recorder once all programs are attached, until it detaches them */
+bool active; /* set by the recorder while all programs are attached */
 
-__u64 stop_time = ~0ull; /* what comes later is not recorded, what is open then ends here */
+__u64 stop_time = ~0ull; /* end of the recording, of open intervals, too */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -22,7 +22,7 @@ struct {
 	__uint(value_size, sizeof(struct wire_ring) + WIRE_RING_MIN + WIRE_RECORD_MAX);
 } rings SEC(".maps");
 
-static __always_inline struct wire_ring *ring_here(void)
+static __always_inline struct wire_ring *ring_of_cpu(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 
@@ -44,7 +44,7 @@ static __always_inline void *ring_take(struct wire_ring *ring, __u32 size)
 	return ring->data + (at & (ring_size - 1));
 }
 
-/* Make a record visible: its second word goes in last, and at once. */
+/* Commit a record by writing its second word, in a single store after all others. */
 static __always_inline void ring_commit_on(struct record *record, __u16 cpu, enum record_kind kind,
 					   __u32 tid, __u32 size)
 {
@@ -60,9 +60,9 @@ static __always_inline void ring_commit(struct record *record, enum record_kind 
 	ring_commit_on(record, bpf_get_smp_processor_id(), kind, tid, size);
 }
 
-static __always_inline void ring_note_loss(struct wire_ring *ring, __u64 now)
+static __always_inline void ring_count_loss(struct wire_ring *ring, __u64 now)
 {
-	/* turns that were not seen are told of later, so times do not come in order */
+	/* hidden slices are reported later, so losses are not ordered by time */
 	if (!ring->lost_first || now < ring->lost_first)
 		ring->lost_first = now;
 	if (now > ring->lost_last)
@@ -70,8 +70,8 @@ static __always_inline void ring_note_loss(struct wire_ring *ring, __u64 now)
 	__sync_fetch_and_add(&ring->lost, 1);
 }
 
-/* The first record after a loss says how much was lost, and when. */
-static __always_inline void ring_tell_loss(struct wire_ring *ring, __u64 now)
+/* A LOSS record precedes the first record after a loss. */
+static __always_inline void ring_report_loss(struct wire_ring *ring, __u64 now)
 {
 	struct record_loss *loss = ring_take(ring, sizeof(*loss));
 
@@ -83,17 +83,18 @@ static __always_inline void ring_tell_loss(struct wire_ring *ring, __u64 now)
 	ring_commit(&loss->head, RECORD_LOSS, 0, sizeof(*loss));
 }
 
-/* Room for a record of size bytes (a multiple of 8, all zero); or NULL, and a loss is counted. */
+/* Reserve a zeroed record of `size` bytes, a multiple of 8; counts a loss and returns NULL if full.
+ */
 static __always_inline void *ring_reserve(struct wire_ring *ring, __u32 size, __u64 now)
 {
 	if (now > stop_time)
 		return NULL;
 	if (!ring_has_room(ring, size + sizeof(struct record_loss))) {
-		ring_note_loss(ring, now);
+		ring_count_loss(ring, now);
 		return NULL;
 	}
 	if (ring->lost)
-		ring_tell_loss(ring, now);
+		ring_report_loss(ring, now);
 
 	struct record *record = ring_take(ring, size);
 

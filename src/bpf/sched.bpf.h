@@ -64,7 +64,7 @@ static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thr
 	__u32 stack = 0;
 
 	if (phase == PHASE_UNKNOWN) /* still where it was when it was discovered */
-		site_note(thread, task, task->__state);
+		site_save(thread, task, task->__state);
 	if (phase == PHASE_BLOCKED || phase == PHASE_UNKNOWN)
 		site_of(thread, task, &site, now);
 	if (stack_threshold && phase == PHASE_BLOCKED && !(flags & INTERVAL_END_HIDDEN) &&
@@ -117,7 +117,7 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 	if (!thread) {
 		if (!other_tasks || !task->pid || !ring->cpu.switched)
 			return;
-		name_stranger(ring, task, now);
+		task_describe_other(ring, task, now);
 		emit_run(ring, task->pid, begin, INTERVAL_OUT_OF_SCOPE, now);
 		return;
 	}
@@ -132,14 +132,14 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 	if (state & TASK_DEAD) {
 		context_exit(task);
 		emit_exit(ring, task, thread->tid, now);
-		named[task->pid & (WIRE_NAMED - 1)] = 0;
+		described[task->pid & (WIRE_DESCRIBED - 1)] = 0;
 		thread->tid = 0;
 		return;
 	}
 	if (state) {
-		site_note(thread, task, state);
+		site_save(thread, task, state);
 		if (stack_threshold)
-			stack_keep(ctx, task);
+			user_stack_save(ctx, task);
 		thread_state_leave_cpu(&thread->state, now, PHASE_BLOCKED);
 	} else {
 		thread_state_leave_cpu(&thread->state, now,
@@ -196,7 +196,7 @@ static __noinline void thread_finish(struct wire_ring *ring, struct task_struct 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!ring || !active)
 		return 0;
@@ -234,7 +234,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (!thread)
 		return 0;
 
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!ring || !active)
 		return 0;
@@ -245,7 +245,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 		return 0;
 	set_waker(&ring->cpu, &wake);
 	if (wake.context == WAKE_TASK)
-		name_stranger(ring, bpf_get_current_task_btf(), wake.time);
+		task_describe_other(ring, bpf_get_current_task_btf(), wake.time);
 	if (stack_threshold && wake.context == WAKE_TASK && thread->state.phase == PHASE_BLOCKED &&
 	    wake.time - thread->state.since >= stack_threshold && thread_current())
 		thread->waker_stack = stack_of_current(ctx, ring, OWN_FRAMES, wake.time);
@@ -263,16 +263,16 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 	if (!wanted && scope_cgroup && scope_cgroup_hierarchy == 0)
 		wanted = cgroup_is_wanted(task->cgroups->dfl_cgrp);
 
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 	__u64 now = bpf_ktime_get_ns();
 
 	if (!ring || !active || now > stop_time)
 		return 0;
 	if (!wanted) {
-		named[task->pid & (WIRE_NAMED - 1)] = 0;
+		described[task->pid & (WIRE_DESCRIBED - 1)] = 0;
 		return 0;
 	}
-	name_stranger(ring, parent, now);
+	task_describe_other(ring, parent, now);
 	thread_begin(ring, task, PHASE_READY, TASK_NEW, parent->pid, now);
 	context_inherit(parent, task);
 	return 0;
@@ -286,11 +286,11 @@ int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 {
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 	struct thread *thread = thread_of(task);
 	__u64 now = bpf_ktime_get_ns();
 
-	named[task->pid & (WIRE_NAMED - 1)] = 0;
+	described[task->pid & (WIRE_DESCRIBED - 1)] = 0;
 	if (!ring || !thread || !active || now > stop_time)
 		return 0;
 	context_exec(ring, thread, task, now);
@@ -307,9 +307,9 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 {
-	named[task->pid & (WIRE_NAMED - 1)] = 0;
+	described[task->pid & (WIRE_DESCRIBED - 1)] = 0;
 
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!ring || !active || !thread_of(task))
 		return 0;
@@ -353,7 +353,7 @@ int find_threads(struct bpf_iter__task *ctx)
 	if (thread_of(task) || task->__state & TASK_DEAD)
 		return 0;
 
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (ring)
 		thread_begin(ring, task, PHASE_UNKNOWN, TASK_EXISTING, task->real_parent->tgid,
@@ -365,7 +365,7 @@ SEC("iter/task")
 int finish_threads(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (task && ring)
 		thread_finish(ring, task);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * socket - what threads send and receive, and the states of connections.
+ * socket - messages that threads send and receive, and TCP connection states.
  *
- * A message is known by its socket and, for TCP, its place in the stream, so
- * that a receive can be matched with its send whatever happened in between.
- * No byte of it is read.
+ * A message is identified by its socket and, for TCP, its position in the stream,
+ * so that each receive can be matched with its sends.  The payload is not read.
  */
 #ifndef SONDE_BPF_SOCKET_BPF_H
 #define SONDE_BPF_SOCKET_BPF_H
@@ -12,7 +11,7 @@
 #include "bpf/irq.bpf.h"
 #include "bpf/object.bpf.h"
 
-/* Local ports of connections in scope, since states change in interrupts as well. */
+/* Local ports of connections in scope, because states also change in interrupts. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -21,8 +20,8 @@ struct {
 } known_ports SEC(".maps");
 
 /*
- * Where in the stream a message ends.  The end of the stream counts as a byte
- * too, once the receiver has come to it; but it is no part of a message.
+ * The position in the stream at which a message ends.  TCP counts the FIN as one
+ * byte once the receiver has reached it, but it is not part of a message.
  */
 static __always_inline __u32 stream_position(const struct sock *sk, const struct tcp_sock *tcp,
 					     enum direction direction)
@@ -37,8 +36,8 @@ static __always_inline __u32 stream_position(const struct sock *sk, const struct
 }
 
 /*
- * How long ago the last segment left.  That may have been before these bytes did,
- * but not after: if they are still here, they leave later than now.
+ * The time since the last segment was sent, ns.  The bytes of this message left with
+ * that segment or are still queued.
  */
 static __always_inline __u32 send_lag(const struct tcp_sock *tcp, __u64 now)
 {
@@ -57,7 +56,7 @@ static __always_inline void emit_message(struct sock *sk, int bytes, enum direct
 	if (bytes <= 0 || !active || !thread_of(task))
 		return;
 
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!ring)
 		return;
@@ -65,7 +64,7 @@ static __always_inline void emit_message(struct sock *sk, int bytes, enum direct
 	__u64 now = bpf_ktime_get_ns();
 	__u64 object = sk->sk_socket->file->f_inode->i_ino;
 
-	socket_tell(sk, object, sk->__sk_common.skc_num, sk->__sk_common.skc_dport, now);
+	socket_report(sk, object, sk->__sk_common.skc_num, sk->__sk_common.skc_dport, now);
 
 	struct record_message *m = ring_reserve(ring, sizeof(*m), now);
 
@@ -95,7 +94,7 @@ int BPF_PROG(on_send, struct sock *sk, int result)
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(on_receive, struct sock *sk, int result, int flags)
 {
-	if (!(flags & MSG_PEEK)) /* what is only looked at will be received later */
+	if (!(flags & MSG_PEEK)) /* peeked bytes are received again later */
 		emit_message(sk, result, MESSAGE_RECEIVE);
 	return 0;
 }
@@ -108,7 +107,7 @@ static __always_inline bool port_is_wanted(__u16 port)
 	return false;
 }
 
-/* Whether a change of state concerns us; it may be an interrupt that brings it about. */
+/* Whether the connection is in scope; the state can change in an interrupt of any thread. */
 static __always_inline bool connection_in_scope(__u16 port, int to, const struct wire_cpu *cpu)
 {
 	__u8 yes = 1;
@@ -122,7 +121,7 @@ static __always_inline bool connection_in_scope(__u16 port, int to, const struct
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(on_socket_state, const struct sock *sk, int from, int to)
 {
-	struct wire_ring *ring = ring_here();
+	struct wire_ring *ring = ring_of_cpu();
 
 	if (!ring || !active || sk->sk_protocol != IPPROTO_TCP)
 		return 0;

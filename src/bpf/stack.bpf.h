@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * stack - where threads were, in the kernel and in the program.
+ * stack - kernel and user stacks of threads.
  *
- * A thread's user stack can only be walked while it is current, that is before
- * anybody knows how long it will sleep.  So with --stacks it is walked at
- * every blocking switch-out and kept with the thread; only if the wait proves
- * long is it sent, with the kernel stack, which can still be walked then.
+ * A user stack can be unwound only while its thread is current, when the duration
+ * of the wait is still unknown.  So with --stacks, the user stack is saved at
+ * each blocking switch-out.  It is recorded only if the wait turns out to be long,
+ * together with the kernel stack, which can be unwound at any time.
  */
 #ifndef SONDE_BPF_STACK_BPF_H
 #define SONDE_BPF_STACK_BPF_H
@@ -24,7 +24,7 @@ struct {
 	__type(value, struct user_stack);
 } user_stacks SEC(".maps");
 
-static __always_inline void stack_keep(void *ctx, struct task_struct *task)
+static __always_inline void user_stack_save(void *ctx, struct task_struct *task)
 {
 	struct user_stack *s =
 		bpf_task_storage_get(&user_stacks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -48,7 +48,7 @@ static __always_inline __u32 stack_commit(struct wire_stack *s, struct task_stru
 	return number;
 }
 
-/* The stack of a thread that blocked and has not run since; returns its number, or 0. */
+/* Record the stack of a blocked thread; returns its number, or 0. */
 static __always_inline __u32 stack_of_sleeper(struct wire_ring *ring, struct task_struct *task,
 					      __u64 now)
 {
@@ -65,10 +65,10 @@ static __always_inline __u32 stack_of_sleeper(struct wire_ring *ring, struct tas
 	return stack_commit(s, task);
 }
 
-/* At a tracepoint the innermost frames are our own program and the one that called it. */
+/* At a tracepoint, the innermost frames are the BPF program and its caller. */
 #define OWN_FRAMES 2
 
-/* The stack of the current thread without so many frames; returns its number, or 0. */
+/* Record the stack of the current thread, without innermost frames; returns its number, or 0. */
 static __always_inline __u32 stack_of_current(void *ctx, struct wire_ring *ring, __u32 skipped,
 					      __u64 now)
 {

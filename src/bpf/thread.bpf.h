@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * thread - what is kept of each thread in scope, and who is in scope.
+ * thread - the state of each thread in scope, and the scope itself.
  *
- * A thread is in scope exactly when it has storage here, so that asking costs
- * little for all others.  Threads that exist when recording begins get theirs
- * from the iterator; children inherit it at birth; those who listen on a
- * wanted port or move into the wanted control group join then.
+ * A thread is in scope exactly if it has task storage in `threads`, so the check
+ * is cheap for all other threads.  An iterator creates the storage of threads that
+ * exist when recording starts; children of threads in scope get theirs at fork.
+ * Processes that start to listen on a wanted port or move into the wanted cgroup
+ * join the scope.
  */
 #ifndef SONDE_BPF_THREAD_BPF_H
 #define SONDE_BPF_THREAD_BPF_H
@@ -15,8 +16,8 @@
 #include "event/thread_state.h"
 
 const volatile bool scope_all;
-const volatile __u32 scope_self;   /* the recorder's process: never in scope */
-const volatile __u64 scope_cgroup; /* id of a control group, or 0 */
+const volatile __u32 scope_self;   /* pid of the recorder, which is never in scope */
+const volatile __u64 scope_cgroup; /* id of a cgroup, or 0 */
 const volatile int scope_cgroup_hierarchy;
 const volatile __u16 scope_ports[WIRE_PORTS];
 const volatile bool other_tasks;
@@ -24,7 +25,7 @@ const volatile __u64 stack_threshold; /* ns; 0 for no stacks */
 
 __u32 stack_last; /* number of the last stack */
 
-/* Processes that the recorder should bring into scope: filled here and by the recorder. */
+/* Pids that find_threads() brings into scope; the recorder and programs add to it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -32,9 +33,9 @@ struct {
 	__type(value, __u8);
 } scope_pids SEC(".maps");
 
-__u64 scope_joins; /* how often a process was added to scope_pids by a program */
+__u64 scope_joins; /* number of pids that programs added to scope_pids */
 
-/* As they lie in memory, whatever the order of their bytes. */
+/* In the byte order of memory. */
 struct context_ids {
 	__u64 trace[2];
 	__u64 span;
@@ -45,18 +46,18 @@ struct thread {
 	__u64 syscall_start; /* 0 outside a traced system call */
 	__u64 syscall_args[3];
 	__s32 syscall_nr;
-	__u32 tid;         /* as recorded: an exec may change it */
-	__u64 site_arg;    /* where it gave up the CPU: first argument of the system call, */
-	__s16 site_call;   /* its number or SYSCALL_NONE, */
-	__u8 site_flags;   /* INTERVAL_IOWAIT, INTERVAL_UNINTERRUPTIBLE, */
-	__u8 site_stopped; /* and whether a signal or a tracer stopped it */
+	__u32 tid;         /* as recorded: an exec can change it */
+	__u64 site_arg;    /* wait site: first argument of the system call */
+	__s16 site_call;   /* wait site: number of the system call, or SYSCALL_NONE */
+	__u8 site_flags;   /* wait site: INTERVAL_IOWAIT, INTERVAL_UNINTERRUPTIBLE */
+	__u8 site_stopped; /* wait site: whether a signal or a tracer stopped the thread */
 	__u32 waker_stack;
-	__u32 cpu;      /* that it got last */
-	__u32 finished; /* whether its last interval was told */
-	struct wire_tls_location place;
-	__u64 place_seen;           /* place_changes when it looked for that */
-	struct context_ids context; /* the span that it was last seen to work for */
-	__u64 context_flags;        /* CONTEXT_UNKNOWN */
+	__u32 cpu;      /* of its last slice */
+	__u32 finished; /* whether its last interval was recorded */
+	struct wire_tls_location tls_location;
+	__u64 tls_location_version; /* tls_location_changes at the last lookup */
+	struct context_ids context; /* last recorded context */
+	__u64 context_flags;        /* CONTEXT_UNKNOWN or 0 */
 };
 
 struct {
@@ -77,15 +78,15 @@ static __always_inline struct thread *thread_current(void)
 }
 
 /*
- * Which threads have been named to the recorder; a slot holds one tid.  Two
- * that share a slot are named again and again, which is harmless.
+ * The tids that a TASK record has described.  Two tids that share a slot are
+ * described repeatedly, which is harmless.
  */
-__u32 named[WIRE_NAMED];
+__u32 described[WIRE_DESCRIBED];
 
-/* What a thread in a container calls itself. */
-static __always_inline void task_describe_space(struct wire_task *t, struct task_struct *task)
+/* The tid of a thread in its own PID namespace. */
+static __always_inline void task_describe_namespace(struct wire_task *t, struct task_struct *task)
 {
-	/* read and not followed, so that older verifiers let us count from there */
+	/* older verifiers allow pointer arithmetic only after BPF_CORE_READ() */
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	unsigned int level = BPF_CORE_READ(pid, level);
 
@@ -112,16 +113,16 @@ static __always_inline void task_describe(struct wire_ring *ring, struct task_st
 	t->task.event = event;
 	t->task.flags = task->flags & PF_KTHREAD ? TASK_KERNEL : 0;
 	bpf_probe_read_kernel(t->comm, sizeof(t->comm), task->comm);
-	task_describe_space(t, task);
+	task_describe_namespace(t, task);
 	ring_commit(&t->task.head, RECORD_TASK, task->pid, sizeof(*t));
-	named[task->pid & (WIRE_NAMED - 1)] = task->pid;
+	described[task->pid & (WIRE_DESCRIBED - 1)] = task->pid;
 }
 
-/* Say who a thread is that is not in scope, if nobody has. */
-static __always_inline void name_stranger(struct wire_ring *ring, struct task_struct *task,
-					  __u64 now)
+/* Describe an out-of-scope thread, once. */
+static __always_inline void task_describe_other(struct wire_ring *ring, struct task_struct *task,
+						__u64 now)
 {
-	if (named[task->pid & (WIRE_NAMED - 1)] != task->pid && !thread_of(task))
+	if (described[task->pid & (WIRE_DESCRIBED - 1)] != task->pid && !thread_of(task))
 		task_describe(ring, task, TASK_OUT_OF_SCOPE, 0, now);
 }
 
@@ -134,7 +135,7 @@ static __always_inline __u16 task_cpu(struct task_struct *task)
 	return BPF_CORE_READ(t, cpu);
 }
 
-/* Begin to follow a thread. */
+/* Bring a thread into scope. */
 static __always_inline void thread_begin(struct wire_ring *ring, struct task_struct *task,
 					 enum phase phase, enum task_event event, __u32 parent,
 					 __u64 now)
@@ -151,7 +152,7 @@ static __always_inline void thread_begin(struct wire_ring *ring, struct task_str
 	thread_state_begin(&thread->state, now, phase);
 }
 
-/* The process of the current thread comes into scope; the recorder's iterator does the rest. */
+/* Add a process to the scope; the recorder then runs the iterator, which adds its threads. */
 static __always_inline void scope_join(__u32 pid)
 {
 	__u8 yes = 1;

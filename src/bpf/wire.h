@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * wire - what the kernel programs and the recorder share.
+ * wire - data structures shared by the BPF programs and the recorder.
  *
- * Each CPU has a ring in one memory-mapped array.  A program reserves room by
- * an atomic addition (it may be interrupted by another program on the same
- * CPU), fills the record in place, and commits it by writing its second word
- * last.  The recorder comes by every few milliseconds, takes what is
- * committed, zeroes it, and moves the tail.  Nobody is ever woken, nobody ever
- * waits: a full ring drops the new record and counts it.
+ * Each CPU has a ring in one memory-mapped array.  A program reserves space with
+ * an atomic addition, as another program can interrupt it on the same CPU.  It
+ * fills the record in place, and commits it by writing the second word last.  The
+ * recorder polls every few milliseconds, reads the committed records, zeroes
+ * them, and advances the tail.  There are no wakeups and no waiting: if a ring is
+ * full, the new record is dropped and counted.
  *
- * A record is never split: behind the ring proper lies room for one more, so
- * that a record that begins near the end simply runs over it.
+ * A record is never split: the ring is followed by space for one more record, so
+ * that a record can extend past the end.
  */
 #ifndef SONDE_BPF_WIRE_H
 #define SONDE_BPF_WIRE_H
@@ -20,7 +20,7 @@
 enum {
 	WIRE_RECORD_MAX = 2048, /* more than the largest record: 255 words */
 	WIRE_RING_MIN = 64 * 1024,
-	WIRE_NAMED = 1 << 14,
+	WIRE_DESCRIBED = 1 << 14,
 	WIRE_PORTS = 16,
 	WIRE_KERNEL_FRAMES = 48,
 	WIRE_USER_FRAMES = 80,
@@ -28,42 +28,42 @@ enum {
 	WIRE_PROBES = 64,
 };
 
-/* What runs on a CPU beside its threads, and since when. */
+/* Interrupts on a CPU, and the thread that runs there. */
 struct wire_cpu {
-	__u64 switched;    /* when the present thread got the CPU */
-	__u64 irq_begin;   /* of the outermost interrupt, 0 outside */
-	__u32 irq;         /* ns in interrupts since `switched` */
-	__u16 hardirq;     /* number + 1 of the device interrupt being handled, or 0 */
-	__u8 softirq;      /* vector + 1 of the softirq being handled, or 0 */
-	__u8 hrtimer;      /* whether a high-resolution timer's function runs */
-	__u32 softirq_tid; /* the thread on which the softirq is handled */
-	__u32 tid;         /* the thread that has the CPU, as the last switch had it */
-	__u8 in_scope;     /* whether that one is, so that interrupts are timed */
+	__u64 switched;    /* time of the last context switch, ns */
+	__u64 irq_begin;   /* start of the outermost interrupt; 0 outside of interrupts */
+	__u32 irq;         /* time in interrupts since `switched`, ns */
+	__u16 hardirq;     /* number + 1 of the current device interrupt, or 0 */
+	__u8 softirq;      /* vector + 1 of the current softirq, or 0 */
+	__u8 hrtimer;      /* whether an hrtimer function runs */
+	__u32 softirq_tid; /* thread on which the softirq runs */
+	__u32 tid;         /* running thread, according to the last context switch */
+	__u8 in_scope;     /* whether that thread is in scope, so that interrupts are timed */
 	__u8 pad[3];
 };
 
 struct wire_ring {
 	/* written by the kernel */
-	__u64 head;       /* bytes reserved, ever */
-	__u64 lost;       /* dropped since the last LOSS record */
-	__u64 lost_first; /* between these times */
-	__u64 lost_last;
+	__u64 head;       /* total bytes reserved */
+	__u64 lost;       /* records dropped since the last LOSS record */
+	__u64 lost_first; /* earliest time of a dropped record */
+	__u64 lost_last;  /* latest time of a dropped record */
 	struct wire_cpu cpu;
-	__u64 sampled; /* how often the clock of --profile interrupted a thread */
+	__u64 sampled; /* number of samples taken by --profile */
 	__u8 pad[128 - 5 * 8 - sizeof(struct wire_cpu)];
 	/* written by the recorder, on a cache line of its own */
-	__u64 tail; /* bytes taken, ever */
+	__u64 tail; /* total bytes read */
 	__u8 pad2[4096 - 128 - 8];
 	__u8 data[]; /* ring_size + WIRE_RECORD_MAX */
 };
 
-/* Records that carry text or addresses until the recorder has put them into its tables. */
+/* Records with text or addresses, which the recorder replaces by ids. */
 
 struct wire_task {
 	struct record_task task;
 	char comm[16];
-	__u32 pid_ns; /* number of its pid namespace, 0 for the first one; */
-	__u32 ns_tid; /* its tid there */
+	__u32 pid_ns; /* inode of its PID namespace; 0 for the initial one */
+	__u32 ns_tid; /* its tid in that namespace */
 };
 
 struct wire_file {
@@ -74,7 +74,7 @@ struct wire_file {
 
 struct wire_stack {
 	struct record head;
-	__u32 stack; /* a number of its own; SAMPLE and WAIT refer to it */
+	__u32 stack; /* unique number; SAMPLE and WAIT refer to it */
 	__u16 kernel_count, user_count;
 	__u32 pid;
 	__u32 pad;
@@ -90,25 +90,24 @@ struct wire_probe_event { /* a record_probe_event with room for the longest data
 	__u8 data[WIRE_PROBE_DATA];
 };
 
-/* How to get at the thread-local variable of a process that points to a thread's context. */
+/* How to find the thread-local variable that points to a thread's context. */
 enum tls_location_kind {
-	TLS_LOCATION_NONE = 0,   /* there is none */
+	TLS_LOCATION_NONE = 0,   /* no such variable */
 	TLS_LOCATION_STATIC = 1, /* at `offset` from the thread's FS base */
-	TLS_LOCATION_GLIBC =
-		2, /* at `offset` in the block of `module`, which the thread's DTV has, */
-	TLS_LOCATION_MUSL = 3, /* if it is there yet: each library has its own form of DTV */
+	TLS_LOCATION_GLIBC = 2,  /* at `offset` in the TLS block of `module`, from glibc's DTV */
+	TLS_LOCATION_MUSL = 3,   /* same, from musl's DTV */
 };
 
 struct wire_tls_location {
 	/*
-	 * Which program this is true of: where its stack begins plus where its code
-	 * ends, both at random in each run.  So nothing is read where another program
-	 * has taken the place of this one, or its number.
+	 * Identifies the program: the start of its stack plus the end of its code, both
+	 * randomised in each run.  It no longer matches after an exec or if the pid is
+	 * reused, so nothing is read then.
 	 */
 	__u64 image;
 	__s64 offset;
 	__u64 module;
-	__u64 generation; /* GLIBC: what the DTV must have seen for this to hold; 0 for anything */
+	__u64 generation; /* GLIBC: least generation of a valid DTV; 0: any */
 	__u32 kind;       /* enum tls_location_kind */
 	__u32 pad;
 };

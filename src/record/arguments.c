@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A word is an argument; one with blanks may be a script (sh -c), a header or JSON, and is taken
- * apart into tokens.  A token is an option, KEY=VALUE, an address, or a list of these.  Each level
- * copies what it understands as harmless and hands the rest down; put_value() alone masks.
+ * A word is an argument.  A word with blanks can be a script (sh -c), a header or JSON, and is
+ * split into tokens.  A token is an option, KEY=VALUE, an address, or a list of these.  Each level
+ * copies the parts that it recognises as harmless, and passes the rest on to the next level.
  */
 #include "record/arguments.h"
 
@@ -11,11 +11,11 @@
 
 #define MASK "***"
 
-/* Programs with a short option for a password, by the begin of their names. */
+/* Programs with a short option for a password, by the prefix of their names. */
 static const struct tool {
 	const char *name;
 	char option;
-	bool separate; /* the next word is its value, if none is attached */
+	bool separate; /* without an attached value, the next word is the value */
 	enum secret kind;
 } tools[] = {
 	{ "mysql", 'p', false, SECRET_YES }, { "mariadb", 'p', false, SECRET_YES },
@@ -26,20 +26,20 @@ static const struct tool {
 	{ "unzip", 'P', true, SECRET_YES },  { "curl", 'u', true, SECRET_PAIR },
 };
 
-/* How tokens of well-known services begin. */
-static const char *const token_begins[] = { "ghp_",     "gho_",  "ghs_",  "github_pat_",
-					    "glpat-",   "xoxb-", "xoxp-", "sk-ant-",
-					    "sk-proj-", "AKIA",  "ASIA",  "eyJ" };
-enum { TOKEN_MIN = 16 }; /* letters; less is a name that begins alike */
+/* Prefixes of the tokens of well-known services. */
+static const char *const token_prefixes[] = { "ghp_",     "gho_",  "ghs_",  "github_pat_",
+					      "glpat-",   "xoxb-", "xoxp-", "sk-ant-",
+					      "sk-proj-", "AKIA",  "ASIA",  "eyJ" };
+enum { TOKEN_MIN = 16 }; /* characters; a shorter word is a name with the same prefix */
 
-struct scan {
-	char *to;                /* where the next character goes */
-	const struct tool *tool; /* the last one that was named, or NULL */
-	enum secret next;        /* of the word or token behind an option */
-	bool rest;               /* all that is left of the word is a secret */
+struct argument_scan {
+	char *to;                /* next output position */
+	const struct tool *tool; /* the last tool in the command line, or NULL */
+	enum secret next;        /* of the next word or token, due to an option */
+	bool rest;               /* the rest of the word is a secret */
 };
 
-static void put_word(struct scan *s, struct view word);
+static void put_word(struct argument_scan *s, struct view word);
 
 static struct view from(struct view v, size_t at)
 {
@@ -65,12 +65,12 @@ static bool begins(struct view v, const char *with)
 	return v.len >= strlen(with) && memcmp(v.s, with, strlen(with)) == 0;
 }
 
-static void put(struct scan *s, struct view v)
+static void put(struct argument_scan *s, struct view v)
 {
 	s->to = mempcpy(s->to, v.s, v.len);
 }
 
-static void put_mask(struct scan *s)
+static void put_mask(struct argument_scan *s)
 {
 	s->to = mempcpy(s->to, MASK, strlen(MASK));
 }
@@ -83,7 +83,7 @@ static bool is_number(struct view v, size_t digits)
 	return v.len > 0 && v.len <= digits;
 }
 
-/* What is encoded as base64 may begin like a path, but goes on otherwise. */
+/* Base64 can start like a path, but then mostly contains + or =. */
 static bool is_path(struct view v)
 {
 	return (begins(v, "/") || begins(v, "./") || begins(v, "../") || begins(v, "~/")) &&
@@ -97,14 +97,14 @@ static bool is_switch(struct view v)
 
 static bool is_token(struct view v)
 {
-	for (size_t i = 0; i < ARRAY_LEN(token_begins); i++)
-		if (begins(v, token_begins[i]) && v.len >= TOKEN_MIN)
+	for (size_t i = 0; i < ARRAY_LEN(token_prefixes); i++)
+		if (begins(v, token_prefixes[i]) && v.len >= TOKEN_MIN)
 			return true;
 	return false;
 }
 
-/* user:password, up to whatever is behind it. */
-static void put_pair(struct scan *s, struct view pair)
+/* user:password */
+static void put_pair(struct argument_scan *s, struct view pair)
 {
 	size_t colon = find(pair, ":");
 	struct view password = colon < pair.len ? from(pair, colon + 1) : (struct view){ "", 0 };
@@ -117,7 +117,7 @@ static void put_pair(struct scan *s, struct view pair)
 	put_mask(s);
 }
 
-/* The position of the @ that ends user and password in an address; its length if there is none. */
+/* The position of the @ after user and password in an address; its length if there is none. */
 static size_t find_at(struct view address)
 {
 	size_t slash = find(address, "/?#"), colon = find(address, ":"), at = address.len;
@@ -125,7 +125,7 @@ static size_t find_at(struct view address)
 	for (size_t i = 0; i < slash; i++)
 		if (address.s[i] == '@')
 			at = i;
-	/* a password with a slash in it, rather than a port before a path */
+	/* host:port/path, or a password with a slash in it */
 	if (at == address.len && colon < slash &&
 	    !is_number(from(up_to(address, slash), colon + 1), 5))
 		for (size_t i = slash; i < find(address, "?#"); i++)
@@ -134,8 +134,8 @@ static size_t find_at(struct view address)
 	return at;
 }
 
-/* With a scheme or without: user:password@host.  A digest of an image is none. */
-static void put_address(struct scan *s, struct view v)
+/* user:password@host with or without a scheme, but not the digest of a container image. */
+static void put_address(struct argument_scan *s, struct view v)
 {
 	const char *scheme = memmem(v.s, v.len, "://", 3);
 	size_t begin = scheme ? (size_t)(scheme + 3 - v.s) : 0;
@@ -153,7 +153,7 @@ static void put_address(struct scan *s, struct view v)
 		put(s, from(address, at));
 	} else {
 		put(s, up_to(v, begin));
-		if (scheme && at >= 20) /* a token in place of a user */
+		if (scheme && at >= 20) /* a token instead of a user name */
 			put_mask(s);
 		else
 			put(s, up_to(address, at));
@@ -161,7 +161,7 @@ static void put_address(struct scan *s, struct view v)
 	}
 }
 
-/* The length of a quoted string at the begin, quotes included; 0 if there is none. */
+/* The length of a leading quoted string, with its quotes; 0 if there is none. */
 static size_t quoted(struct view v)
 {
 	if (v.len < 2 || !strchr("\"'`", v.s[0]))
@@ -172,7 +172,7 @@ static size_t quoted(struct view v)
 	return end ? (size_t)(end - v.s) + 1 : 0;
 }
 
-static void put_value(struct scan *s, struct view value, enum secret kind)
+static void put_value(struct argument_scan *s, struct view value, enum secret kind)
 {
 	size_t q = quoted(value);
 
@@ -192,7 +192,7 @@ static void put_value(struct scan *s, struct view value, enum secret kind)
 	}
 }
 
-/* The name in front of = or :, without what JSON and options put around it. */
+/* Remove the dashes, quotes and brackets around a key. */
 static struct view trim(struct view key)
 {
 	while (key.len && strchr("-\"'`{[(", key.s[0]))
@@ -203,7 +203,7 @@ static struct view trim(struct view key)
 }
 
 /* KEY=VALUE, KEY:VALUE, or an address. */
-static void put_piece(struct scan *s, struct view piece)
+static void put_piece(struct argument_scan *s, struct view piece)
 {
 	size_t at = find(piece, "=");
 
@@ -225,7 +225,7 @@ static void put_piece(struct scan *s, struct view piece)
 	put_value(s, value, kind);
 }
 
-/* Parameters of an address or a form, parts of a connection string, items of a list. */
+/* What separates the parameters of a URL, the parts of a connection string, or list items. */
 static const char *separators(struct view token)
 {
 	if (memmem(token.s, token.len, "://", 3) || find(token, "&") < token.len)
@@ -233,7 +233,7 @@ static const char *separators(struct view token)
 	return find(token, ";") < token.len ? ";" : ",";
 }
 
-/* KEY=SECRET from its begin: whatever separators and blanks follow may be part of the secret. */
+/* KEY=SECRET: separators and blanks that follow can be part of the secret. */
 static bool is_secret(struct view v)
 {
 	size_t equal = find(v, "=");
@@ -244,7 +244,7 @@ static bool is_secret(struct view v)
 	       find(key, "?&;,:") == key.len;
 }
 
-static void put_pieces(struct scan *s, struct view token)
+static void put_pieces(struct argument_scan *s, struct view token)
 {
 	const char *between = separators(token);
 
@@ -263,7 +263,7 @@ static void put_pieces(struct scan *s, struct view token)
 	}
 }
 
-/* -pSECRET of a program that we do not know; but not -p8080, -pthread, -p80:80/tcp. */
+/* -pSECRET of an unknown program; but not -p8080, -pthread, -p80:80/tcp. */
 static bool is_short_password(struct view token)
 {
 	bool has_digit = false;
@@ -275,7 +275,7 @@ static bool is_short_password(struct view token)
 	return has_digit && find(token, "/:=.,") == token.len;
 }
 
-static bool put_short_option(struct scan *s, struct view token)
+static bool put_short_option(struct argument_scan *s, struct view token)
 {
 	const struct tool *tool = s->tool;
 	bool is_tools = tool && token.len >= 2 && token.s[0] == '-' && token.s[1] == tool->option;
@@ -290,7 +290,7 @@ static bool put_short_option(struct scan *s, struct view token)
 	return true;
 }
 
-static void note_tool(struct scan *s, struct view token)
+static void note_tool(struct argument_scan *s, struct view token)
 {
 	for (size_t i = token.len; i-- > 0;)
 		if (token.s[i] == '/') {
@@ -302,8 +302,8 @@ static void note_tool(struct scan *s, struct view token)
 			s->tool = &tools[i];
 }
 
-/* "Authorization:" makes the rest of its word a secret; a key of JSON only its value. */
-static void note_key(struct scan *s, struct view token)
+/* "Authorization:" makes the rest of its word a secret, a JSON key only its value. */
+static void note_key(struct argument_scan *s, struct view token)
 {
 	struct view key = trim(up_to(token, token.len - 1));
 	enum secret kind = arguments_classify_key(key);
@@ -316,7 +316,7 @@ static void note_key(struct scan *s, struct view token)
 		s->rest = true;
 }
 
-static void put_token(struct scan *s, struct view token)
+static void put_token(struct argument_scan *s, struct view token)
 {
 	enum secret kind = s->next;
 	bool is_option = token.s[0] == '-';
@@ -341,7 +341,7 @@ static void put_token(struct scan *s, struct view token)
 	}
 }
 
-/* Up to a blank; one in quotes does not count. */
+/* The length up to the first blank outside of quotes. */
 static size_t token_length(struct view v)
 {
 	size_t i = 0;
@@ -355,7 +355,7 @@ static size_t token_length(struct view v)
 	return i;
 }
 
-static void put_word(struct scan *s, struct view word)
+static void put_word(struct argument_scan *s, struct view word)
 {
 	size_t tokens = 0;
 
@@ -385,15 +385,15 @@ static void put_word(struct scan *s, struct view word)
 		word = from(word, len);
 	}
 	s->rest = false;
-	if (tokens > 1) /* an option at the end of a script is not about the next argument */
+	if (tokens > 1) /* an option at the end of a script does not apply to the next argument */
 		s->next = SECRET_NO;
 }
 
 char *arguments_mask(const char *words, size_t len)
 {
-	/* each letter may become a mask */
+	/* in the worst case each character becomes a mask */
 	_cleanup_(freep) char *text = must_alloc(strlen(MASK) * len + 1);
-	struct scan s = { .to = text };
+	struct argument_scan s = { .to = text };
 
 	while (len > 0 && words[len - 1] == '\0')
 		len--;

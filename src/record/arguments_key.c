@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arguments_key - does the name of a value mark it as a secret?
+ * arguments_key - recognise the names of secrets.
  *
- * Names are split into words, at punctuation and where a capital follows a small letter, so that
- * --maxTokens, tokenizer and keyboard are not taken for tokens and keys.  What the last word says
- * comes first: --password-file is a file.
+ * Names are split into words, at punctuation and between a lower-case and an upper-case letter, so
+ * that --maxTokens, tokenizer and keyboard do not match token and key.  The last word takes
+ * precedence: --password-file is a file.
  */
 #include "record/arguments.h"
 
@@ -13,7 +13,7 @@
 
 enum { KEY_MAX = 128 };
 
-/* A name in small letters: with a blank before, between and behind its words, and without any. */
+/* A name in lower case: with blanks around all words, and without any blanks. */
 struct name {
 	char words[2 * KEY_MAX + 4];
 	char joined[KEY_MAX + 1];
@@ -29,7 +29,7 @@ static const char *const harmless_ends[] = {
 	"type",      "uri",     "url",    "version",
 };
 
-/* Whatever stands around them. */
+/* These match anywhere in a name. */
 static const char *const passwords[] = { "password", "passwd", "passphrase", "passcode",
 					 "authorization" };
 static const char *const secrets[] = {
@@ -37,7 +37,7 @@ static const char *const secrets[] = {
 	"authkey",    "signingkey", "masterkey", "sharedkey", "encryptionkey",
 	"accountkey", "licensekey", "cookie",
 };
-/* Only as words of their own. */
+/* These match whole words only. */
 static const char *const password_words[] = { " pwd ", " bearer " };
 static const char *const secret_words[] = { " token ", " pass ", " pw ", " jwt ", " sas " };
 
@@ -66,7 +66,7 @@ static bool ends_harmless(const struct name *name)
 	return false;
 }
 
-/* False if it cannot be a name. */
+/* Returns false if the key cannot be a name. */
 static bool split(struct view key, struct name *ret)
 {
 	size_t words = 0, joined = 0;
@@ -94,7 +94,7 @@ static bool split(struct view key, struct name *ret)
 	return true;
 }
 
-/* As in authtoken. */
+/* For example authtoken. */
 static bool ends_in_token(const char *joined)
 {
 	size_t len = strlen(joined);
@@ -108,7 +108,7 @@ enum secret arguments_classify_key(struct view key)
 
 	if (!split(key, &name))
 		return SECRET_NO;
-	/* the number of a key counts as part of it where the two are given together */
+	/* the id of an AWS key is masked, too */
 	if (strncmp(name.words, " aws ", 5) == 0 && strstr(name.words, " key "))
 		return SECRET_WEAK;
 	if (ends_harmless(&name) || strncmp(name.words, " no ", 4) == 0 ||

@@ -13,12 +13,12 @@
 #include "record/spans/ring_reader.h"
 #include "record/tls/locate.h"
 
-/* What gives a language or an SDK away: the name of a file that is mapped. */
+/* Names of mapped files that identify a language or an SDK. */
 static const struct trait {
-	const char *pattern; /* of the file's name without its folder */
+	const char *pattern; /* of the base name */
 	const char *what;
-	const char *binding; /* our part for it; NULL if we have none */
-	const char *missing; /* why this build does not have it; "" if it has */
+	const char *binding; /* sonde's library for it; NULL if there is none */
+	const char *missing; /* why this build does not include the binding; "" if it does */
 } traits[] = {
 	{ "libopentelemetry_trace.so*", "opentelemetry-cpp", "libsonde-agent-otel-cpp.so",
 	  OTEL_CPP_MISSING },
@@ -31,12 +31,12 @@ static const struct trait {
 	{ "libruby*.so*", "Ruby", NULL, "" },
 };
 
-struct sight {
-	const struct trait *trait; /* the first that was found */
+struct loaded_files {
+	const struct trait *trait; /* the first in the list that matches */
 	bool has_binding, has_agent, has_loader;
 };
 
-static void see_file(struct sight *s, const char *name)
+static void check_file(struct loaded_files *s, const char *name)
 {
 	const struct trait *first = &traits[ARRAY_LEN(traits) - 1];
 
@@ -52,7 +52,7 @@ static void see_file(struct sight *s, const char *name)
 	}
 }
 
-static int see_files(uint32_t pid, struct sight *s, struct err *err)
+static int check_files(uint32_t pid, struct loaded_files *s, struct err *err)
 {
 	char path[64], line[4096 + 128];
 
@@ -62,26 +62,27 @@ static int see_files(uint32_t pid, struct sight *s, struct err *err)
 
 	if (!file)
 		return errno == ENOENT ? err_set(err, -ESRCH, "there is no process %u", pid)
-				       : err_errno(err, "cannot look at process %u", pid);
+				       : err_errno(err, "cannot inspect process %u", pid);
 	while (fgets(line, sizeof(line), file)) {
 		char *name = strrchr(line, '/');
 
 		if (!name)
 			continue;
 		name[strcspn(name, "\n ")] = '\0';
-		see_file(s, name + 1);
+		check_file(s, name + 1);
 	}
 	fclose(file);
 	return 0;
 }
 
-struct list {
+struct feature_list {
 	struct feature *items;
 	size_t count;
 };
 
-__attribute__((format(printf, 5, 6))) static void
-add(struct list *list, const char *name, const char *provides, bool ok, const char *format, ...)
+__attribute__((format(printf, 5, 6))) static void add(struct feature_list *list, const char *name,
+						      const char *provides, bool ok,
+						      const char *format, ...)
 {
 	struct feature *f = &list->items[list->count++];
 	va_list args;
@@ -92,7 +93,8 @@ add(struct list *list, const char *name, const char *provides, bool ok, const ch
 	va_end(args);
 }
 
-__attribute__((format(printf, 2, 3))) static void remedy(struct list *list, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void remedy(struct feature_list *list,
+							 const char *format, ...)
 {
 	struct feature *f = &list->items[list->count - 1];
 	va_list args;
@@ -102,107 +104,109 @@ __attribute__((format(printf, 2, 3))) static void remedy(struct list *list, cons
 	va_end(args);
 }
 
-static void add_agent(struct list *list, const struct sight *s)
+static void add_agent(struct feature_list *list, const struct loaded_files *s)
 {
-	static const char provides[] = "follows the spans of its SDK";
+	static const char provides[] = "spans of the SDK in the process";
 
 	if (s->has_agent) {
-		add(list, "agent", provides, true, "libsonde-agent.so is in the process");
+		add(list, "agent", provides, true, "libsonde-agent.so is loaded");
 	} else if (!s->has_loader) {
 		add(list, "agent", provides, false,
-		    "it is linked statically, and takes no library that is preloaded");
+		    "statically linked: libsonde-agent.so cannot be preloaded");
 	} else {
-		add(list, "agent", provides, false, "libsonde-agent.so is not in the process");
-		remedy(list, "start it by 'sonde run -- COMMAND'");
+		add(list, "agent", provides, false, "libsonde-agent.so is not loaded");
+		remedy(list, "start the program with 'sonde run -- COMMAND'");
 	}
 }
 
-static void add_sdk(struct list *list, const struct sight *s, const struct process_scan *scan)
+static void add_sdk(struct feature_list *list, const struct loaded_files *s,
+		    const struct process_scan *scan)
 {
-	static const char provides[] = "spans with their names, begins and ends";
+	static const char provides[] = "names, starts and ends of spans";
 	const char *what = s->trait ? s->trait->what : "";
 
 	if (s->has_binding && scan->arena_inode)
-		add(list, "sdk", provides, true, "%s; our binding is in the process", what);
+		add(list, "sdk", provides, true, "%s; sonde's binding is loaded", what);
 	else if (s->has_binding)
 		add(list, "sdk", provides, false,
-		    "%s; our binding does not fit this version of its SDK", what);
+		    "%s; sonde's binding does not support this version of the SDK", what);
 	else if (s->has_agent && scan->arena_inode)
-		add(list, "sdk", provides, true, "%s%sit uses sonde.h", what, s->trait ? "; " : "");
+		add(list, "sdk", provides, true, "%s%sthe process uses sonde.h", what,
+		    s->trait ? "; " : "");
 	else if (!s->trait)
-		add(list, "sdk", provides, false, "no SDK that we know, and not sonde.h so far");
+		add(list, "sdk", provides, false, "no known SDK, and no use of sonde.h yet");
 	else if (!s->trait->binding)
-		add(list, "sdk", provides, false, "%s; there is no binding for it yet", what);
+		add(list, "sdk", provides, false, "%s; sonde has no binding for it", what);
 	else if (*s->trait->missing)
-		add(list, "sdk", provides, false, "%s; this sonde has no binding for it: %s", what,
-		    s->trait->missing);
+		add(list, "sdk", provides, false,
+		    "%s; this build of sonde has no binding for it: %s", what, s->trait->missing);
 	else if (!s->has_agent)
-		add(list, "sdk", provides, false, "%s; without the agent nothing is followed",
-		    what);
+		add(list, "sdk", provides, false, "%s; the agent is not loaded", what);
 	else
 		add(list, "sdk", provides, false,
-		    "%s; so far it has not loaded a tracer of the SDK", what);
+		    "%s; the process has not loaded a tracer of the SDK yet", what);
 }
 
-static void add_context(struct list *list, uint32_t pid)
+static void add_context(struct feature_list *list, uint32_t pid)
 {
 	_cleanup_(tls_files_freep) struct tls_files *files = tls_files_new();
-	struct tls_location place;
+	struct tls_location location;
 	struct err err = { "" };
-	int r = tls_locate(files, pid, &place, &err);
+	int r = tls_locate(files, pid, &location, &err);
 
 	if (r == 0)
-		add(list, "context", "the span that each thread works for", true,
-		    TLS_SYMBOL " in '%s', %s", place.object, place.model);
+		add(list, "context", "the current span of each thread", true,
+		    TLS_SYMBOL " in '%s', %s", location.object, location.model);
 	else
-		add(list, "context", "the span that each thread works for", false, "%s", err.text);
+		add(list, "context", "the current span of each thread", false, "%s", err.text);
 	if (r == -EPERM || r == -EACCES)
 		remedy(list, "run as root, or as the process's user");
 }
 
-static void add_service(struct list *list, uint32_t pid, uint64_t device,
+static void add_service(struct feature_list *list, uint32_t pid, uint64_t device,
 			const struct process_scan *scan)
 {
-	static const char provides[] = "what the process calls itself";
+	static const char provides[] = "the service name of the process";
 	char service[PROCESS_SCAN_SERVICE_MAX];
 
 	if (!scan->context)
-		add(list, "service", provides, false, "no process context (OTEL_CTX) is published");
+		add(list, "service", provides, false,
+		    "the process publishes no process context (OTEL_CTX)");
 	else if (process_scan_read_service(pid, device, scan, service))
-		add(list, "service", provides, true, "'%s', by its process context", service);
+		add(list, "service", provides, true, "'%s', from its process context", service);
 	else
 		add(list, "service", provides, false,
-		    "its process context names no service, or cannot be read");
+		    "its process context has no service name, or is unreadable");
 }
 
-static void add_spans(struct list *list, uint32_t pid, const struct process_scan *scan)
+static void add_spans(struct feature_list *list, uint32_t pid, const struct process_scan *scan)
 {
 	_cleanup_(closep) int fd = scan->arena_inode ? process_scan_open_arena(pid, scan) : -1;
-	static const char provides[] = "begins and ends of spans, as they happen";
+	static const char provides[] = "starts and ends of spans, as they happen";
 
 	if (scan->arena_inode)
-		add(list, "spans", provides, true, "they can be taken from the process%s",
+		add(list, "spans", provides, true, "sonde can read them from the process%s",
 		    fd == -EPERM || fd == -EACCES ? ", with CAP_CHECKPOINT_RESTORE" : "");
 	else
-		add(list, "spans", provides, false, "it has had none to tell so far");
+		add(list, "spans", provides, false, "the process has written no spans yet");
 }
 
 static int inspect(uint32_t pid, struct feature ret[FEATURE_MAX], size_t *ret_count,
 		   struct err *err)
 {
-	struct list list = { .items = ret };
+	struct feature_list list = { .items = ret };
 	uint64_t device = arena_file_device();
-	struct sight sight = { 0 };
+	struct loaded_files files = { 0 };
 	struct process_scan scan = { 0 };
-	int r = see_files(pid, &sight, err);
+	int r = check_files(pid, &files, err);
 
 	if (r < 0)
 		return r;
 	r = process_scan_run(pid, device, &scan);
 	if (r < 0)
-		return err_set(err, r, "cannot look at process %u: %s", pid, strerror(-r));
-	add_agent(&list, &sight);
-	add_sdk(&list, &sight, &scan);
+		return err_set(err, r, "cannot inspect process %u: %s", pid, strerror(-r));
+	add_agent(&list, &files);
+	add_sdk(&list, &files, &scan);
 	add_context(&list, pid);
 	add_service(&list, pid, device, &scan);
 	add_spans(&list, pid, &scan);

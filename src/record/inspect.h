@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inspect - what sonde sees of a process: our agent, its SDK, the context it
- * publishes, its spans.  For `sonde doctor --pid`.
+ * inspect - what sonde can record of a process: agent, SDK, published context,
+ * spans.  For `sonde doctor --pid`.
  *
- * It is looked at as the recorder would look, from outside; nothing of the
- * process is changed or stopped.
+ * The process is inspected from outside, as the recorder does it, and neither
+ * changed nor stopped.
  */
 #ifndef SONDE_RECORD_INSPECT_H
 #define SONDE_RECORD_INSPECT_H
 
 #include "record/kernel/feature.h"
 
-/* Fill features and set their number. Fails if the process is not there, or must not be looked at.
- */
+/* Fails if the process does not exist, or if this user may not inspect it. */
 int inspect_process(uint32_t pid, struct feature ret[FEATURE_MAX], size_t *ret_count,
 		    struct err *err);
 

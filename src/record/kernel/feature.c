@@ -40,8 +40,8 @@ bool feature_has_tracepoints(const struct btf *btf, const char *const *names, si
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
 
 /*
- * btf__load_vmlinux_btf() tries several files, and after any failure returns the same code as
- * if there were none.  Parsing the usual file again gives the true reason.
+ * btf__load_vmlinux_btf() tries several files and returns the same code for all failures.
+ * Parsing the usual file again yields the actual reason.
  */
 int feature_load_btf(struct btf **ret, struct err *err)
 {
@@ -62,25 +62,25 @@ int feature_load_btf(struct btf **ret, struct err *err)
 
 const char *feature_tracefs(void)
 {
-	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	static const char *const mounts[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
 		char path[64];
 
-		snprintf(path, sizeof(path), "%s/events", places[i]);
+		snprintf(path, sizeof(path), "%s/events", mounts[i]);
 		if (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0)
-			return places[i];
+			return mounts[i];
 	}
 	return NULL;
 }
 
-/* The list being filled. */
+/* The features found so far. */
 struct feature_probe {
 	struct feature *list;
 	size_t count;
-	struct btf *btf; /* or NULL, and then: */
-	int btf_code;    /* negative errno */
-	struct err btf_err;
+	struct btf *btf;    /* or NULL */
+	int btf_code;       /* negative errno if btf is NULL */
+	struct err btf_err; /* its message */
 };
 
 static struct feature *add(struct feature_probe *p, const char *name, const char *provides,
@@ -107,7 +107,7 @@ __attribute__((format(printf, 4, 5))) static void found(struct feature *f, bool 
 
 static void probe_kernel(struct feature_probe *p)
 {
-	struct feature *f = add(p, "kernel", "a kernel that sonde knows", true);
+	struct feature *f = add(p, "kernel", "a supported kernel", true);
 	struct utsname u;
 	int major = 0, minor = 0;
 
@@ -120,21 +120,21 @@ static void probe_kernel(struct feature_probe *p)
 
 static void probe_privileges(struct feature_probe *p)
 {
-	struct feature *f = add(p, "privileges", "leave to load programs into the kernel", true);
+	struct feature *f = add(p, "privileges", "permission to load BPF programs", true);
 	struct err err = { "" };
 	bool ok = privilege_check(&err) == 0;
 
 	if (ok)
 		found(f, true, "", "CAP_BPF and CAP_PERFMON");
 	else if (caps_refused())
-		found(f, false, err.text, "file capabilities that are not used");
+		found(f, false, err.text, "the file capabilities are ignored");
 	else
 		found(f, false, err.text, "CAP_BPF or CAP_PERFMON is missing");
 }
 
 static void probe_btf(struct feature_probe *p)
 {
-	struct feature *f = add(p, "btf", "where the kernel keeps its fields", true);
+	struct feature *f = add(p, "btf", "the layout of kernel structures", true);
 
 	if (p->btf)
 		found(f, true, "", BTF_PATH);
@@ -145,12 +145,12 @@ static void probe_btf(struct feature_probe *p)
 		      "%s", p->btf_err.text);
 }
 
-/* Whether the types were read; if not, what depends on them is unknown. */
-static bool know_types(const struct feature_probe *p, struct feature *f)
+/* Without BTF, mark the feature as unknown and return false. */
+static bool require_btf(const struct feature_probe *p, struct feature *f)
 {
 	if (p->btf)
 		return true;
-	found(f, false, "", "unknown: it takes the kernel's types (btf)");
+	found(f, false, "", "unknown: the check needs the kernel's types (btf)");
 	return false;
 }
 
@@ -160,7 +160,7 @@ static void probe_tracepoints(struct feature_probe *p, const char *name, const c
 	struct feature *f = add(p, name, provides, required);
 	size_t n = 0;
 
-	if (!know_types(p, f))
+	if (!require_btf(p, f))
 		return;
 	for (; names[n]; n++)
 		if (!has_tracepoint(p->btf, names[n])) {
@@ -175,22 +175,22 @@ static void probe_tracepoints(struct feature_probe *p, const char *name, const c
 
 static void probe_all_tracepoints(struct feature_probe *p)
 {
-	probe_tracepoints(p, "scheduler", "states, wake-ups, waits for a CPU", true,
+	probe_tracepoints(p, "scheduler", "thread states, wakeups, run-queue latency", true,
 			  "use a kernel with these tracepoints",
 			  NAMES("sched_switch", "sched_waking", "task_newtask",
 				"sched_process_exec", "task_rename"));
-	probe_tracepoints(p, "interrupts", "which device or timer ended a wait", false,
+	probe_tracepoints(p, "interrupts", "the device or timer that ended a wait", false,
 			  "use a kernel with these tracepoints",
 			  NAMES("irq_handler_entry", "softirq_entry", "hrtimer_expire_entry"));
-	probe_tracepoints(p, "messages", "who sends to whom, and where in the stream", false,
-			  "use Linux 6.3 or later; all else is recorded without",
+	probe_tracepoints(p, "messages", "messages between threads", false,
+			  "use Linux 6.3 or later; everything else is recorded without it",
 			  NAMES("sock_send_length", "sock_recv_length"));
-	probe_tracepoints(p, "connections", "when TCP connections open and close", false,
+	probe_tracepoints(p, "connections", "opening and closing of TCP connections", false,
 			  "use a kernel with this tracepoint", NAMES("inet_sock_set_state"));
 	probe_tracepoints(p, "syscalls", "system calls (--syscalls)", false,
 			  "use a kernel with CONFIG_FTRACE_SYSCALLS",
 			  NAMES("sys_enter", "sys_exit"));
-	probe_tracepoints(p, "block", "requests to disks (--block)", false,
+	probe_tracepoints(p, "block", "block I/O (--block)", false,
 			  "use a kernel with CONFIG_BLOCK",
 			  NAMES("block_rq_issue", "block_rq_complete"));
 	probe_tracepoints(p, "cgroups", "processes that join a control group (--cgroup)", false,
@@ -199,15 +199,15 @@ static void probe_all_tracepoints(struct feature_probe *p)
 
 static void probe_quota(struct feature_probe *p)
 {
-	struct feature *f = add(p, "quota", "waits for want of CPU quota (Q)", false);
+	struct feature *f = add(p, "quota", "throttling by CPU quota (Q)", false);
 
-	if (!know_types(p, f))
+	if (!require_btf(p, f))
 		return;
 
 	bool ok = btf__find_by_name_kind(p->btf, "cfs_bandwidth", BTF_KIND_STRUCT) > 0;
 
 	found(f, ok, "use a kernel with CONFIG_CFS_BANDWIDTH", "%s",
-	      ok ? "the scheduler tells whom it throttles" : "no CPU quotas in this kernel");
+	      ok ? "the scheduler marks throttled threads" : "this kernel has no CPU quotas");
 }
 
 static void probe_tracefs(struct feature_probe *p)
@@ -220,17 +220,17 @@ static void probe_tracefs(struct feature_probe *p)
 	if (at && faccessat(AT_FDCWD, events, R_OK | X_OK, AT_EACCESS) == 0)
 		found(f, true, "", "%s", at);
 	else if (at)
-		found(f, false, "run as root, or with CAP_DAC_READ_SEARCH", "%s may not be read",
-		      at);
+		found(f, false, "run as root, or with CAP_DAC_READ_SEARCH",
+		      "no permission to read %s", at);
 	else if (privilege_has(CAP_SYS_ADMIN))
-		found(f, true, "", "not mounted; record mounts it for itself alone");
+		found(f, true, "", "not mounted; 'sonde record' mounts it privately");
 	else
 		found(f, false, "mount -t tracefs nodev /sys/kernel/tracing", "not mounted");
 }
 
 static void probe_samples(struct feature_probe *p)
 {
-	struct feature *f = add(p, "samples", "where threads execute (--profile)", false);
+	struct feature *f = add(p, "samples", "CPU profiles (--profile)", false);
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,

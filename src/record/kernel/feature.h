@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * feature - what this kernel, these privileges and this machine allow.
+ * feature - what this kernel supports and these privileges permit.
  *
- * The recorder asks before it loads a program, and leaves out what is missing;
- * `sonde doctor` asks for everything and says what to do about it.  Nothing
- * here needs privileges to be asked, and those that there are serve to look and nothing else.
+ * The recorder checks for tracepoints before it loads BPF programs, and records
+ * without missing ones; `sonde doctor` checks everything and shows remedies.
+ * The checks run without privileges, and change nothing.
  */
 #ifndef SONDE_RECORD_KERNEL_FEATURE_H
 #define SONDE_RECORD_KERNEL_FEATURE_H
@@ -14,31 +14,31 @@
 
 struct feature {
 	const char *name;
-	const char *provides; /* what one has of it */
+	const char *provides; /* noun phrase for the user */
 	bool ok;
-	bool required;    /* without it there is no recording */
-	char why[256];    /* what was found */
-	char remedy[512]; /* what to do; "" if nothing helps or nothing is wrong */
+	bool required;    /* for any recording */
+	char why[256];    /* what the check found */
+	char remedy[512]; /* what to do; "" if the feature works or there is no remedy */
 };
 
 enum { FEATURE_MAX = 24 };
 
-/* Fill features and return how many there are. */
+/* Fill the array and return the number of features. */
 size_t features_probe(struct feature features[FEATURE_MAX]);
 
-/* The kernel's types.  A missing file is -EOPNOTSUPP; other codes mean that loading it failed. */
+/* Load the kernel's BTF.  -EOPNOTSUPP: the kernel has none; other codes: loading it failed. */
 struct btf;
 int feature_load_btf(struct btf **ret, struct err *err);
 
-/* The sentence for want of memory; %s is what was to be loaded. */
+/* Message for -ENOMEM; %s is what was being loaded. */
 #define FEATURE_NO_MEMORY \
 	"not enough memory or address space to load %s; see 'ulimit -v' and the memory limit of " \
 	"the control group"
 
-/* Whether the kernel has all these tracepoints, for programs that need its types. */
+/* Whether the kernel has all these tracepoints with BTF, for tp_btf programs. */
 bool feature_has_tracepoints(const struct btf *btf, const char *const *names, size_t count);
 
-/* Where tracefs is, or NULL. It may be mounted for this process alone to get at it. */
+/* The mount point of tracefs, or NULL.  probe_prepare() can mount it. */
 const char *feature_tracefs(void);
 
 #endif

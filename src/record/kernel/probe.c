@@ -11,7 +11,7 @@
 #include "event/tracepoint.h"
 #include "record/kernel/feature.h"
 
-/* Room for what strings and arrays of variable length have behind the fixed fields. */
+/* Bytes to record of strings and arrays of variable length, which follow the fixed fields. */
 enum { DYNAMIC_ROOM = 96 };
 
 int probe_prepare(struct err *err)
@@ -20,11 +20,11 @@ int probe_prepare(struct err *err)
 		return 0;
 	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("nodev", "/sys/kernel/tracing", "tracefs", 0, NULL) < 0)
-		return err_errno(err, "-e needs tracefs, which cannot be mounted");
+		return err_errno(err, "cannot mount tracefs, which -e needs");
 	return 0;
 }
 
-/* All of it, in as many parts as the kernel likes to give; NULL and errno if it cannot be read. */
+/* Read a whole file; NULL and errno on failure. */
 static char *read_text(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -40,7 +40,7 @@ static char *read_text(const char *path)
 	return n < 0 ? NULL : TAKE(text);
 }
 
-/* Up to the end of the last field, and something for what is stored behind it. */
+/* The size up to the end of the last field, plus room for dynamic data. */
 static size_t data_size(const char *format)
 {
 	struct tracepoint t = { 0 };
@@ -65,13 +65,14 @@ static bool is_name(const char *s, size_t len)
 				    "0123456789_-") >= len;
 }
 
-int probe_init(struct probe *type, const char *event, struct err *err)
+int probe_init(struct probe *probe, const char *event, struct err *err)
 {
 	const char *colon = strchr(event, ':');
 	size_t category = colon ? (size_t)(colon - event) : 0;
 
 	if (!colon || !is_name(event, category) || !is_name(colon + 1, strlen(colon + 1)))
-		return err_set(err, -EINVAL, "-e wants category:name, not '%s'", event);
+		return err_set(err, -EINVAL, "bad tracepoint '%s' for -e: it must be category:name",
+			       event);
 
 	_cleanup_(freep) char *path = must_printf("%s/events/%.*s/%s/format", feature_tracefs(),
 						  (int)category, event, colon + 1);
@@ -84,16 +85,16 @@ int probe_init(struct probe *type, const char *event, struct err *err)
 			event);
 	if (!format)
 		return err_errno(err, "cannot read '%s'", path);
-	type->category = must_printf("%.*s", (int)category, event);
-	type->name = must_strdup(colon + 1);
-	type->format = format;
-	type->size = data_size(format);
+	probe->category = must_printf("%.*s", (int)category, event);
+	probe->name = must_strdup(colon + 1);
+	probe->format = format;
+	probe->size = data_size(format);
 	return 0;
 }
 
-void probe_done(struct probe *type)
+void probe_done(struct probe *probe)
 {
-	free(type->category);
-	free(type->name);
-	free(type->format);
+	free(probe->category);
+	free(probe->name);
+	free(probe->format);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hit - the tracepoints that the user asked for, as tracefs describes them.
+ * probe - tracepoints that the user chose with -e, and their format in tracefs.
  */
 #ifndef SONDE_RECORD_KERNEL_PROBE_H
 #define SONDE_RECORD_KERNEL_PROBE_H
@@ -10,15 +10,15 @@
 
 struct probe {
 	char *category, *name;
-	char *format; /* tracefs's description of the fields */
-	size_t size;  /* of the data to take */
+	char *format; /* description of the fields by tracefs */
+	size_t size;  /* of the data to record, bytes */
 };
 
-/* Make tracefs readable, mounting it for this process alone if need be. */
+/* If tracefs is not mounted, mount it in a private mount namespace. */
 int probe_prepare(struct err *err);
 
 /* Look up "category:name". */
-int probe_init(struct probe *type, const char *event, struct err *err);
-void probe_done(struct probe *type);
+int probe_init(struct probe *probe, const char *event, struct err *err);
+void probe_done(struct probe *probe);
 
 #endif

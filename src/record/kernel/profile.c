@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TOO_FEW = 10 }; /* below that, chance decides */
+enum { TOO_FEW = 10 }; /* fewer samples are not significant */
 
-/* Of one line: user, nice, system, irq and softirq. */
+/* The sum of user, nice, system, irq and softirq of one line. */
 static bool parse_line(const char *line, size_t *ret_cpu, uint64_t *ret_ticks)
 {
 	uint64_t user, nice, system, irq, softirq;

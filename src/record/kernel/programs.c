@@ -20,21 +20,21 @@ struct programs {
 	struct recorder_bpf *skel;
 	size_t cpus;
 	VEC(struct bpf_link *) links;
-	struct bpf_link *find_link; /* the iterator that brings threads into scope */
+	struct bpf_link *find_link; /* iterator that brings threads into scope */
 	int finish_fd, finish_syscalls_fd;
-	uint64_t joins_seen;
+	uint64_t joins_handled;
 };
 
-/* Programs that do without, by the tracepoint they hang on; all others are needed. */
+/* Optional tracepoints, and the feature that is missing without them; NULL: reported once only. */
 static const struct {
-	const char *tracepoint, *without;
+	const char *tracepoint, *feature;
 } optional[] = {
 	{ "irq_handler_entry", "device interrupts as wakers" },
 	{ "softirq_entry", "soft interrupts as wakers" },
 	{ "hrtimer_expire_entry", "timers as wakers" },
 	{ "sock_send_length", "messages (they need Linux 6.3)" },
 	{ "sock_recv_length", NULL },
-	{ "inet_sock_set_state", "states of connections" },
+	{ "inet_sock_set_state", "connection states" },
 	{ "irq_handler_exit", NULL },
 	{ "softirq_exit", NULL },
 	{ "hrtimer_expire_exit", NULL },
@@ -45,15 +45,15 @@ static int missing_programs(const char *tracepoint, programs_missing_fn *missing
 {
 	for (size_t i = 0; i < ARRAY_LEN(optional); i++)
 		if (strcmp(optional[i].tracepoint, tracepoint) == 0) {
-			if (optional[i].without)
-				missing(arg, optional[i].without);
+			if (optional[i].feature)
+				missing(arg, optional[i].feature);
 			return 0;
 		}
 	return err_set(err, -EOPNOTSUPP, "this kernel has no tracepoint '%s'; see 'sonde doctor'",
 		       tracepoint);
 }
 
-/* Whether a program was asked for at all. */
+/* Whether the options of the recording need a program. */
 static bool program_wanted(const struct programs *p, const struct bpf_program *prog)
 {
 	const struct programs_config *c = &p->config;
@@ -130,7 +130,7 @@ static int set_config(struct programs *p, struct err *err)
 	return r < 0 ? err_set(err, r, "cannot size the rings: %s", strerror(-r)) : 0;
 }
 
-/* libbpf loads the kernel's types once more; if that fails, its code hides the reason. */
+/* Loading programs loads the kernel's BTF again; libbpf hides why that fails, so check it first. */
 static int load_failed(int code, struct err *err)
 {
 	_cleanup_(btf_freep) struct btf *btf = NULL;
@@ -139,8 +139,8 @@ static int load_failed(int code, struct err *err)
 	if (r < 0)
 		return r;
 	if (code == -ENOMEM)
-		return err_set(err, code, FEATURE_NO_MEMORY, "the kernel programs");
-	return err_set(err, code, "the kernel refuses our programs: %s; see 'sonde doctor'",
+		return err_set(err, code, FEATURE_NO_MEMORY, "the BPF programs");
+	return err_set(err, code, "the kernel rejects sonde's BPF programs: %s; see 'sonde doctor'",
 		       strerror(-code));
 }
 
@@ -156,7 +156,7 @@ int programs_load(const struct programs_config *config, programs_missing_fn *mis
 		libbpf_set_print(NULL);
 	p->skel = recorder_bpf__open();
 	if (!p->skel)
-		return err_errno(err, "cannot open the kernel programs");
+		return err_errno(err, "cannot open the BPF programs");
 
 	int r = choose_programs(p, missing, arg, err);
 
@@ -230,9 +230,9 @@ static int attach_samples(struct programs *p, struct err *err)
 		int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 		if (fd < 0 && errno == ENODEV)
-			continue; /* this CPU is not there, or off */
+			continue; /* this CPU is offline or missing */
 		if (fd < 0)
-			return err_errno(err, "cannot take samples");
+			return err_errno(err, "cannot open the software clock for --profile");
 
 		struct bpf_link *link =
 			bpf_program__attach_perf_event(p->skel->progs.on_sample, fd);
@@ -246,7 +246,7 @@ static int attach_samples(struct programs *p, struct err *err)
 	return 0;
 }
 
-/* A descriptor whose reading runs the iterator once. */
+/* Open a descriptor; reading it runs the iterator once. */
 static int iterator_open(struct bpf_program *prog, int *ret_fd, struct err *err)
 {
 	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
@@ -269,7 +269,7 @@ static int iterator_run(int fd, struct err *err)
 	do
 		n = read(fd, none, sizeof(none));
 	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
-	return n < 0 ? err_errno(err, "cannot go through the threads") : 0;
+	return n < 0 ? err_errno(err, "cannot iterate over the threads") : 0;
 }
 
 static int attach_iterators(struct programs *p, struct err *err)
@@ -337,16 +337,16 @@ void programs_add_port(struct programs *p, uint16_t port)
 
 int programs_find_threads(struct programs *p, struct err *err)
 {
-	p->joins_seen = __atomic_load_n(&p->skel->bss->scope_joins, __ATOMIC_ACQUIRE);
+	p->joins_handled = __atomic_load_n(&p->skel->bss->scope_joins, __ATOMIC_ACQUIRE);
 
 	_cleanup_(closep) int fd = bpf_iter_create(bpf_link__fd(p->find_link));
 
 	if (fd < 0)
-		return err_errno(err, "cannot go through the threads");
+		return err_errno(err, "cannot iterate over the threads");
 	return iterator_run(fd, err);
 }
 
-/* The programs keep a state for each thread in scope, until it exits, and for no other. */
+/* The BPF map `threads` has an entry for exactly the living threads in scope. */
 int programs_has_process(const struct programs *p, uint32_t pid)
 {
 	const struct bpf_map *threads = p->skel->maps.threads;
@@ -364,20 +364,21 @@ int programs_has_process(const struct programs *p, uint32_t pid)
 }
 
 int programs_set_tls_location(struct programs *p, uint32_t pid,
-			      const struct wire_tls_location *place, struct err *err)
+			      const struct wire_tls_location *location, struct err *err)
 {
-	int r = bpf_map_update_elem(bpf_map__fd(p->skel->maps.places), &pid, place, BPF_ANY);
+	int map = bpf_map__fd(p->skel->maps.tls_locations);
+	int r = bpf_map_update_elem(map, &pid, location, BPF_ANY);
 
 	if (r < 0)
-		return err_set(err, r, "cannot read the context of process %u: %s", pid,
+		return err_set(err, r, "cannot read the contexts of process %u: %s", pid,
 			       strerror(-r));
-	__atomic_fetch_add(&p->skel->bss->place_changes, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&p->skel->bss->tls_location_changes, 1, __ATOMIC_RELEASE);
 	return 0;
 }
 
 bool programs_has_pending_joins(const struct programs *p)
 {
-	return __atomic_load_n(&p->skel->bss->scope_joins, __ATOMIC_ACQUIRE) != p->joins_seen;
+	return __atomic_load_n(&p->skel->bss->scope_joins, __ATOMIC_ACQUIRE) != p->joins_handled;
 }
 
 void programs_end_at(struct programs *p, nsec_t time)
@@ -402,7 +403,8 @@ uint64_t programs_missed(const struct programs *p)
 	return missed;
 }
 
-/* Until the iterator has been, those who exit must finish themselves. */
+/* The programs stay active while the iterators run, as an exiting thread writes its own interval.
+ */
 int programs_finish(struct programs *p, struct err *err)
 {
 	int r = iterator_run(p->finish_fd, err);

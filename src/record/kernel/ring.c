@@ -49,7 +49,7 @@ static struct wire_ring *ring_at(struct rings *rings, size_t cpu)
 	return (struct wire_ring *)(rings->map + cpu * rings->value_size);
 }
 
-/* Give room back in portions: each time, the kernel's next reservation misses its cache. */
+/* Free space in portions: each update of the tail costs the kernel a cache miss. */
 enum { PORTION = 16 * 1024 };
 
 static void ring_drain(struct wire_ring *ring, size_t cpu, size_t ring_size, ring_fn *fn, void *arg,
