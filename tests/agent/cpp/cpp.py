@@ -144,13 +144,13 @@ def another_version_of_the_sdk_is_left_alone():
         text = run("edge_cases", "providers", agent=f"{AGENT}:{other}", expect=1)
         assert "'' is published" in text, f"it is followed: {text}"
         text = doctor_on_sdk(f"{AGENT}:{other}")
-        assert text == "opentelemetry-cpp; our binding does not fit this version of its SDK", text
+        assert text == "opentelemetry-cpp; sonde's binding does not support this version of the SDK", text
 
 
 def doctor_finds_the_binding():
     need_binding()
     text = doctor_on_sdk(AGENT)
-    assert text == "opentelemetry-cpp; our binding is in the process", text
+    assert text == "opentelemetry-cpp; sonde's binding is loaded", text
 
 
 def a_program_without_an_sdk_is_unchanged():

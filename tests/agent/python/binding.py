@@ -148,7 +148,7 @@ def doctor_finds_the_binding():
         features = json.loads(run(SONDE, "doctor", "--json", "--pid", process.pid).stdout)["features"]
         print(run(SONDE, "doctor", "--pid", process.pid).stdout)
     require(all(f["ok"] for f in features), f"something is missing: {features}")
-    equal([f["reason"] for f in features if f["name"] == "sdk"], ["Python; our binding is in the process"], "SDK")
+    equal([f["reason"] for f in features if f["name"] == "sdk"], ["Python; sonde's binding is loaded"], "SDK")
 
 
 @test
