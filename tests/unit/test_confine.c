@@ -245,7 +245,7 @@ static void answer_one(const struct job *job, FILE *to)
 	struct symbol_function chain = { .name = "found", .source = "" };
 
 	(void)job;
-	answer(to, 0, &chain, 1);
+	worker_reply(to, 0, &chain, 1);
 	fflush(to);
 }
 
@@ -279,7 +279,7 @@ static void read_own_status(const struct job *job, FILE *to)
 	(void)job;
 	for (uint32_t key = 0; file && key < 100 && fgets(line, sizeof(line), file); key++) {
 		chain.name = line;
-		answer(to, key, &chain, 1);
+		worker_reply(to, key, &chain, 1);
 	}
 }
 
@@ -301,7 +301,7 @@ TEST(a_reader_that_makes_a_forbidden_call_loses_what_it_had_not_told)
 
 	SKIP_UNCONFINED();
 	run_job(answer_and_break_out, 2, &replies);
-	CHECK_STR(replies.trouble, "its reader made a forbidden system call");
+	CHECK_STR(replies.trouble, "its parser made a forbidden system call");
 	CHECK_INT(replies.items[0].count, 1);
 	CHECK_STR(replies.items[0].chain[0].name, "found");
 	CHECK_INT(replies.items[0].times, 1);
@@ -321,7 +321,7 @@ TEST(how_a_reader_ended_is_told)
 	replies_done(&replies);
 	SKIP_UNCONFINED();
 	run_job(answer_and_crash, 1, &replies);
-	CHECK_STR(replies.trouble, "its reader was ended by signal 11");
+	CHECK_STR(replies.trouble, "its parser was killed by signal 11");
 	replies_done(&replies);
 }
 

@@ -433,7 +433,7 @@ TEST(a_reader_that_hangs_is_ended_and_what_it_said_stays)
 	CHECK(*s.truths.items[0].found);
 	check_names(&s, true); /* its library may come too late */
 	CHECK(symbols_trouble(syms, words, sizeof(words)) &&
-	      strstr(words, "/program': its reader ran out of time"));
+	      strstr(words, "/program': its parser timed out"));
 	unlink(pipe_path);
 	den_leave(&den);
 }

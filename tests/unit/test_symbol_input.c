@@ -19,25 +19,25 @@
 
 #define BUDGET (20 * NSEC_PER_SEC)
 
-static int load(struct kernel *kernel, const char *text, struct err *err)
+static int load(struct kernel_symbols *kernel, const char *text, struct err *err)
 {
 	FILE *file = fmemopen((char *)text, strlen(text), "r");
-	int r = kernel_load(kernel, file, err);
+	int r = kernel_symbols_load(kernel, file, err);
 
 	fclose(file);
 	return r;
 }
 
-static const char *kernel_name(const struct kernel *kernel, uint64_t address)
+static const char *kernel_name(const struct kernel_symbols *kernel, uint64_t address)
 {
-	const struct kernel_symbol *sym = kernel_find(kernel, address);
+	const struct kernel_symbol *sym = kernel_symbols_find(kernel, address);
 
 	return sym ? &kernel->names.items[sym->name] : "";
 }
 
 TEST(kernel_symbols_are_sorted_and_of_code_only)
 {
-	struct kernel kernel = { 0 };
+	struct kernel_symbols kernel = { 0 };
 	struct err err;
 
 	CHECK_INT(load(&kernel,
@@ -57,21 +57,22 @@ TEST(kernel_symbols_are_sorted_and_of_code_only)
 	CHECK_STR(kernel_name(&kernel, 0xffffffff80ffffff), "");
 	CHECK_STR(kernel_name(&kernel, 0xffffffff90000000), "");
 	CHECK_STR(kernel_name(&kernel, 0xffffffffc0000010), "of_module");
-	CHECK_STR(kernel.modules.items[kernel_find(&kernel, 0xffffffffc0000010)->module], "[ext4]");
+	CHECK_STR(kernel.modules.items[kernel_symbols_find(&kernel, 0xffffffffc0000010)->module],
+		  "[ext4]");
 	CHECK(kernel.base == 0xffffffff81000000);
-	kernel_done(&kernel);
+	kernel_symbols_done(&kernel);
 }
 
 TEST(hidden_kernel_addresses_are_told)
 {
-	struct kernel kernel = { 0 };
+	struct kernel_symbols kernel = { 0 };
 	struct err err = { "" };
 
 	CHECK_INT(load(&kernel, "0000000000000000 T _text\n0000000000000000 t schedule\n", &err),
 		  -EACCES);
 	CHECK(strstr(err.text, "kptr_restrict") != NULL);
 	CHECK_INT(load(&kernel, "what is this\nx\n\n1\n1 T\n1 T \n", &err), -ENODATA);
-	kernel_done(&kernel);
+	kernel_symbols_done(&kernel);
 }
 
 TEST(the_running_kernel)

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_dwarf - lines and inlined functions from DWARF.
+ * symbol_dwarf - line numbers and inlined functions from DWARF.
  *
- * Debug information is a forest: a tree for each source file that was compiled
- * (a unit), in it the functions, in those blocks and the functions inlined
- * there, each with the addresses it covers.  It can be a hundred times as
- * large as the code.  So each unit is asked only for its ranges, and those that
- * hold none of the wanted addresses are left alone; of the rest, one walk over
- * the functions finds which hold one, and only those are looked into.
+ * DWARF has a tree for each compilation unit, with functions, and in these blocks
+ * and inlined functions; each node has its address ranges.  Debug information can
+ * be a hundred times as large as the code.  So units without any wanted address
+ * in their ranges are skipped; in the others, one pass over the functions finds
+ * those with a wanted address, and only these are searched for inlined functions.
  *
- * Of nested inlined functions the innermost is where the line table points to;
- * each of the others is where the one within it says that it was called.
+ * The line table yields the line of the innermost inlined function.  The line of
+ * each enclosing function is the call site stored in the function inlined in it.
  *
- * Trees that are deeper or larger than any compiler makes them are cut off.
+ * Depth and number of nodes are limited, as the file is untrusted.
  */
 #include "record/symbol/internal.h"
 
@@ -23,29 +22,29 @@
 
 enum { TREE_DEPTH = 64, NODES_MAX = 50 * 1000 * 1000 };
 
-struct walk {
+struct dwarf_walk {
 	struct wanted *wanted;
 	size_t count;
-	VEC(size_t) mine; /* those in the current unit */
-	struct state {
+	VEC(size_t) mine; /* indexes of the wanted addresses in the current unit */
+	struct search_state {
 		bool mine, done;
-		Dwarf_Die function; /* in the current unit; addr is NULL if there is none */
-	} *states;                  /* by wanted */
-	GElf_Addr bias;             /* add to an address in DWARF to get one as wanted */
+		Dwarf_Die function; /* in the current unit; addr is NULL if unknown */
+	} *states;                  /* by index of the wanted address */
+	GElf_Addr bias;             /* wanted address minus DWARF address */
 	size_t nodes;
 	FILE *to;
 };
 
-/* Call it for each of the wanted addresses that the node covers. */
-typedef void found_fn(struct walk *walk, size_t i, Dwarf_Die *die);
+/* Called for each wanted address in the ranges of a node. */
+typedef void found_fn(struct dwarf_walk *walk, size_t i, Dwarf_Die *die);
 
-static void each_in_ranges(struct walk *walk, Dwarf_Die *die, found_fn *found)
+static void each_in_ranges(struct dwarf_walk *walk, Dwarf_Die *die, found_fn *found)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t pos = 0;
 
 	while ((pos = dwarf_ranges(die, pos, &base, &low, &high)) > 0) {
-		if (low == 0 || low >= high) /* code that the linker threw away */
+		if (low == 0 || low >= high) /* code that the linker removed */
 			continue;
 		size_t i = wanted_from(walk->wanted, walk->count, low + walk->bias);
 		for (; i < walk->count && walk->wanted[i].address - walk->bias < high; i++)
@@ -53,26 +52,26 @@ static void each_in_ranges(struct walk *walk, Dwarf_Die *die, found_fn *found)
 	}
 }
 
-static void found_unit(struct walk *walk, size_t i, Dwarf_Die *die)
+static void found_unit(struct dwarf_walk *walk, size_t i, Dwarf_Die *die)
 {
-	struct state *state = &walk->states[i];
+	struct search_state *state = &walk->states[i];
 
 	if (state->mine || state->done)
 		return;
-	*state = (struct state){ .mine = true };
+	*state = (struct search_state){ .mine = true };
 	*vec_push(&walk->mine) = i;
 }
 
-static void found_function(struct walk *walk, size_t i, Dwarf_Die *die)
+static void found_function(struct dwarf_walk *walk, size_t i, Dwarf_Die *die)
 {
-	struct state *state = &walk->states[i];
+	struct search_state *state = &walk->states[i];
 
 	if (state->mine && !state->function.addr)
 		state->function = *die;
 }
 
-/* Functions stand in the unit itself, or in its namespaces and types. */
-static void find_functions(struct walk *walk, Dwarf_Die *parent, int depth)
+/* Functions are children of the unit itself, or of its namespaces and types. */
+static void find_functions(struct dwarf_walk *walk, Dwarf_Die *parent, int depth)
 {
 	Dwarf_Die die;
 
@@ -97,8 +96,8 @@ static void find_functions(struct walk *walk, Dwarf_Die *parent, int depth)
 	} while (dwarf_siblingof(&die, &die) == 0);
 }
 
-/* The inlined functions around an address, outermost first; returns how many. */
-static size_t find_inlined(struct walk *walk, Dwarf_Die *function, Dwarf_Addr pc,
+/* Find the inlined functions that contain an address, outermost first; returns their number. */
+static size_t find_inlined(struct dwarf_walk *walk, Dwarf_Die *function, Dwarf_Addr pc,
 			   Dwarf_Die inlined[static CHAIN_MAX])
 {
 	size_t count = 0;
@@ -160,7 +159,7 @@ static void set_line(Dwarf_Die *unit, Dwarf_Addr pc, struct symbol_function *sym
 		sym->line = number;
 }
 
-/* The caller's place, as the inlined function has it. */
+/* Set the line of the caller from the call site of the inlined function. */
 static void set_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct symbol_function *sym)
 {
 	Dwarf_Attribute attr;
@@ -177,11 +176,11 @@ static void set_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct symbol_function
 	sym->source = source ? source : "";
 }
 
-/* `unit` has the line table, `tree` the functions; they differ in split debug information. */
-static void answer_one(struct walk *walk, size_t i, Dwarf_Die *unit, Dwarf_Die *tree)
+/* `unit` has the line table, `tree` the functions; with split DWARF, these are different. */
+static void reply_to(struct dwarf_walk *walk, size_t i, Dwarf_Die *unit, Dwarf_Die *tree)
 {
 	struct wanted *w = &walk->wanted[i];
-	struct state *state = &walk->states[i];
+	struct search_state *state = &walk->states[i];
 	Dwarf_Die *function = state->function.addr ? &state->function : NULL;
 	Dwarf_Die inlined[CHAIN_MAX];
 	Dwarf_Addr pc = w->address - walk->bias;
@@ -208,11 +207,11 @@ static void answer_one(struct walk *walk, size_t i, Dwarf_Die *unit, Dwarf_Die *
 	}
 	if (!*chain[0].name)
 		return;
-	answer(walk->to, w->key, chain, depth + 1);
+	worker_reply(walk->to, w->key, chain, depth + 1);
 	state->done = true;
 }
 
-static void resolve_unit(struct walk *walk, Dwarf_Die *unit)
+static void resolve_unit(struct dwarf_walk *walk, Dwarf_Die *unit)
 {
 	Dwarf_Die split = { 0 };
 	uint8_t type;
@@ -227,7 +226,7 @@ static void resolve_unit(struct walk *walk, Dwarf_Die *unit)
 
 	find_functions(walk, tree, 0);
 	for (size_t i = 0; i < walk->mine.count; i++) {
-		answer_one(walk, walk->mine.items[i], unit, tree);
+		reply_to(walk, walk->mine.items[i], unit, tree);
 		walk->states[walk->mine.items[i]].mine = false;
 	}
 	fflush(walk->to);
@@ -235,7 +234,7 @@ static void resolve_unit(struct walk *walk, Dwarf_Die *unit)
 
 void dwarf_resolve(Dwfl_Module *mod, struct wanted *wanted, size_t count, FILE *to)
 {
-	struct walk walk = { .wanted = wanted, .count = count, .to = to };
+	struct dwarf_walk walk = { .wanted = wanted, .count = count, .to = to };
 	Dwarf *dwarf = dwfl_module_getdwarf(mod, &walk.bias);
 	Dwarf_CU *cu = NULL;
 	uint8_t type;

@@ -3,14 +3,14 @@
  * symbol_elf - function names from the symbol table of an ELF file.
  *
  * libdwfl finds the table: in the file, in a separate debug file (by build id
- * or .gnu_debuglink), or in the small one that is packed into .gnu_debugdata.
- * Its own search by address goes through the whole table each time.  We know
- * all addresses beforehand, so we go through it once, and look for each symbol
- * which of the sorted addresses it covers.
+ * or .gnu_debuglink), or compressed in .gnu_debugdata.  Its lookup by address
+ * scans the whole table each time.  As all addresses are known in advance, we
+ * scan the table once, and find the wanted addresses of each symbol by binary
+ * search.
  *
- * Labels of assembler code have no size.  One of those is taken for an address
- * only if no symbol with a size covers it, and none ends between the two, and
- * both are in the same section.
+ * Labels in assembler code have no size.  A label matches an address only if no
+ * symbol with a size contains the address or ends between label and address, and
+ * if both are in the same section.
  */
 #include "record/symbol/internal.h"
 
@@ -26,7 +26,7 @@ size_t wanted_from(const struct wanted *wanted, size_t count, uint64_t address)
 	return partition_point(count, i, wanted[i].address < address);
 }
 
-/* read rather than __read or __libc_read; then global, local, weak last. */
+/* Prefer read to __read and __libc_read; then global to local to weak symbols. */
 static int rank(const GElf_Sym *sym, const char *name)
 {
 	int binding = GELF_ST_BIND(sym->st_info), underscores = strspn(name, "_");
@@ -41,45 +41,45 @@ static bool is_code(const GElf_Sym *sym, const char *name)
 
 	if (sym->st_shndx == SHN_UNDEF || !name || !*name)
 		return false;
-	if (type == STT_NOTYPE) /* $x and its like mark the kind of code on ARM */
+	if (type == STT_NOTYPE) /* ARM has mapping symbols such as $x */
 		return sym->st_shndx < SHN_LORESERVE && *name != '$' && *name != '.';
 	return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
-/* Of two that cover an address, the one that begins later is inside the other. */
-static void offer(struct elf_symbol *best, const struct elf_symbol *sym)
+/* Of two symbols that contain an address, prefer the one that starts later, as it is nested. */
+static void improve(struct elf_symbol *best, const struct elf_symbol *sym)
 {
 	if (!best->name || sym->begin > best->begin ||
 	    (sym->begin == best->begin && sym->rank > best->rank))
 		*best = *sym;
 }
 
-static void offer_sized(struct wanted *wanted, size_t count, const struct elf_symbol *sym)
+static void match_sized(struct wanted *wanted, size_t count, const struct elf_symbol *sym)
 {
 	size_t i = wanted_from(wanted, count, sym->begin);
 
 	for (; i < count && wanted[i].address < sym->end; i++)
-		offer(&wanted[i].symbol, sym);
+		improve(&wanted[i].symbol, sym);
 	if (i < count && wanted[i].floor < sym->end)
 		wanted[i].floor = sym->end;
 }
 
-static void offer_label(struct wanted *wanted, size_t count, const struct elf_symbol *sym)
+static void match_label(struct wanted *wanted, size_t count, const struct elf_symbol *sym)
 {
 	size_t i = wanted_from(wanted, count, sym->begin);
 
 	if (i < count)
-		offer(&wanted[i].label, sym);
+		improve(&wanted[i].label, sym);
 }
 
-/* What was noted at the first address behind a symbol holds for those behind it, too. */
+/* Labels and ends are stored at the first address after them; apply them to later ones, too. */
 static void use_labels(struct wanted *wanted, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct wanted *w = &wanted[i];
 
 		if (i > 0 && w[-1].label.name)
-			offer(&w->label, &w[-1].label);
+			improve(&w->label, &w[-1].label);
 		if (i > 0 && w->floor < w[-1].floor)
 			w->floor = w[-1].floor;
 		if (!w->symbol.name && w->label.name && w->label.begin >= w->floor &&
@@ -110,10 +110,10 @@ static void find_symbols(Dwfl_Module *mod, struct wanted *wanted, size_t count)
 			continue;
 		struct elf_symbol found = { name, value, value + sym.st_size, rank(&sym, name) };
 		if (sym.st_size > 0) {
-			offer_sized(wanted, count, &found);
+			match_sized(wanted, count, &found);
 		} else {
 			found.end = section_end(elf, &sym, bias);
-			offer_label(wanted, count, &found);
+			match_label(wanted, count, &found);
 		}
 	}
 	use_labels(wanted, count);
@@ -126,7 +126,7 @@ static int by_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* From offsets in the file to addresses, by its segments of code; returns how many there are. */
+/* Convert file offsets to addresses by the executable segments; returns the number of addresses. */
 static size_t find_addresses(Dwfl_Module *mod, const struct job *job, struct wanted *wanted)
 {
 	GElf_Addr bias;
@@ -154,7 +154,7 @@ static size_t find_addresses(Dwfl_Module *mod, const struct job *job, struct wan
 	return count;
 }
 
-static void answer_all(const struct wanted *wanted, size_t count, FILE *to)
+static void reply_to_all(const struct wanted *wanted, size_t count, FILE *to)
 {
 	char buf[NAME_ROOM];
 
@@ -166,22 +166,21 @@ static void answer_all(const struct wanted *wanted, size_t count, FILE *to)
 		if (!sym->name)
 			continue;
 		chain.name = name_readable(sym->name, buf);
-		answer(to, wanted[i].key, &chain, 1);
+		worker_reply(to, wanted[i].key, &chain, 1);
 	}
 	fflush(to);
 }
 
-static bool is_there(const char *folder, const char *sub, const char *name)
+static bool is_readable(const char *directory, const char *sub, const char *name)
 {
-	_cleanup_(freep) char *path = must_printf("%s%s/%s", folder, sub, name);
+	_cleanup_(freep) char *path = must_printf("%s%s/%s", directory, sub, name);
 
 	return access(path, R_OK) == 0;
 }
 
 /*
- * libdwfl's own search by name ends with loading a library that asks servers,
- * which we do not want and which takes longer than all the rest.  So it is
- * asked only where it will find a file.
+ * If libdwfl's search by name finds no file, it loads the debuginfod client to
+ * query servers, which is unwanted and slow.  So call it only if the file exists.
  */
 static int find_debuginfo(Dwfl_Module *mod, void **data, const char *mod_name, Dwarf_Addr base,
 			  const char *path, const char *link, GElf_Word crc, char **ret_path)
@@ -190,10 +189,10 @@ static int find_debuginfo(Dwfl_Module *mod, void **data, const char *mod_name, D
 
 	if (fd >= 0 || !link || !path)
 		return fd;
-	_cleanup_(freep) char *folder = must_strdup(path);
-	_cleanup_(freep) char *away = must_printf("/usr/lib/debug%s", dirname(folder));
-	if (*link != '/' && !is_there(folder, "", link) && !is_there(folder, "/.debug", link) &&
-	    !is_there(away, "", link))
+	_cleanup_(freep) char *directory = must_strdup(path);
+	_cleanup_(freep) char *global = must_printf("/usr/lib/debug%s", dirname(directory));
+	if (*link != '/' && !is_readable(directory, "", link) &&
+	    !is_readable(directory, "/.debug", link) && !is_readable(global, "", link))
 		return -1;
 	return dwfl_standard_find_debuginfo(mod, data, mod_name, base, path, link, crc, ret_path);
 }
@@ -215,7 +214,7 @@ void elf_resolve(const struct job *job, FILE *to)
 		size_t count = find_addresses(mod, job, wanted);
 
 		find_symbols(mod, wanted, count);
-		answer_all(wanted, count, to);
+		reply_to_all(wanted, count, to);
 		dwarf_resolve(mod, wanted, count, to);
 	}
 	free(wanted);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_file - the file that a mapping is of.
+ * symbol_file - find and open the file behind a mapping.
  *
- * A mapping has a path, but the path may lead elsewhere: the process lives in
- * a container, or a package upgrade has put a new file there.  A wrong name is
- * worse than none, so a file is taken only if its inode number is that of the
- * mapping.  These ways are tried, while the process lives:
+ * The path of a mapping can lead to a different file: the process is in a
+ * container, or a package upgrade has replaced the file.  A wrong function name
+ * is worse than none, so the inode number of the file must be that of the
+ * mapping.  While the process runs, these are tried in order:
  *
  *	the path itself, if device and inode are those of the mapping
  *	the path under the root directory of the process
  *	/proc/PID/map_files, which works for deleted files, with privileges
  *	/proc/PID/exe, which works for a deleted program without them
  *
- * A file that our own path leads to is not kept open: its number and the time
- * of its last change are noted, and checked when it is opened again in the end.
- * Others are held open.
+ * A file that is reachable by path in our own namespace is not kept open: its
+ * inode and time of change are saved, and compared when it is opened at the end of
+ * the recording.  Other files are kept open.
  *
- * The device is compared only where it can be: on overlayfs and btrfs, stat()
- * and /proc/PID/maps tell different ones for the same file.
+ * The device is not compared in the latter cases: on overlayfs and btrfs, stat()
+ * and /proc/PID/maps report different devices for the same file.
  *
- * Paths are followed inside the root of the process (RESOLVE_IN_ROOT), so that
- * no symbolic link leads out of it, and what is found is opened only if it is
- * a regular file: a pipe or a device would not stand being read by us.
+ * Paths are resolved inside the root of the process (RESOLVE_IN_ROOT), so that no
+ * symbolic link leads out of it.  Only regular files are opened, as opening a pipe
+ * or a device can have side effects.
  */
 #include "record/symbol/internal.h"
 
@@ -63,8 +63,8 @@ static bool unescape(const char *path, char *buf, size_t room)
 	return true;
 }
 
-/* A regular file at path inside root, as O_PATH: looked at, not yet opened. */
-static int look_in_root(int root, const char *path, int flags, struct stat *st)
+/* An O_PATH descriptor of the regular file at a path inside root, or -1. */
+static int find_in_root(int root, const char *path, int flags, struct stat *st)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC | flags, .resolve = RESOLVE_IN_ROOT };
 	_cleanup_(closep) int fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
@@ -74,15 +74,16 @@ static int look_in_root(int root, const char *path, int flags, struct stat *st)
 	return TAKE_FD(fd);
 }
 
-static int reopen(int looked_at)
+/* Open the file of an O_PATH descriptor for reading. */
+static int reopen(int path_fd)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", looked_at);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
-/* As open(), but only a regular file with this inode number; -1 if it is not. */
+/* Like open(), but only for a regular file with this inode number; otherwise -1. */
 static int open_inode(const char *path, ino_t inode)
 {
 	struct stat st;
@@ -104,7 +105,7 @@ static void set_found(struct module *mod, const struct stat *st)
 	mod->changed = changed(st);
 }
 
-static bool seek_own_path(struct module *mod, const char *path)
+static bool find_by_own_path(struct module *mod, const char *path)
 {
 	struct stat st;
 
@@ -114,7 +115,7 @@ static bool seek_own_path(struct module *mod, const char *path)
 	return true;
 }
 
-static bool seek_in_root(struct module *mod, const char *path, uint32_t pid)
+static bool find_in_process_root(struct module *mod, const char *path, uint32_t pid)
 {
 	char name[64];
 	struct stat st, own;
@@ -123,7 +124,7 @@ static bool seek_in_root(struct module *mod, const char *path, uint32_t pid)
 	_cleanup_(closep) int root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return false;
-	_cleanup_(closep) int fd = look_in_root(root, path, 0, &st);
+	_cleanup_(closep) int fd = find_in_root(root, path, 0, &st);
 	if (fd < 0 || st.st_ino != mod->mapped.inode)
 		return false;
 	set_found(mod, &st);
@@ -132,7 +133,7 @@ static bool seek_in_root(struct module *mod, const char *path, uint32_t pid)
 	return true;
 }
 
-static bool seek_mapped(struct module *mod, uint32_t pid, const struct mapping *map)
+static bool find_by_mapping(struct module *mod, uint32_t pid, const struct mapping *map)
 {
 	char name[96];
 
@@ -146,21 +147,22 @@ static bool seek_mapped(struct module *mod, uint32_t pid, const struct mapping *
 	return mod->fd >= 0;
 }
 
-static void seek_file(struct module *mod, uint32_t pid, const struct mapping *map)
+static void find_file(struct module *mod, uint32_t pid, const struct mapping *map)
 {
 	char plain[PATH_ROOM];
 	bool escaped = unescape(mod->name, plain, sizeof(plain));
 
 	if (!mod->deleted) {
-		if (seek_own_path(mod, mod->name) || seek_in_root(mod, mod->name, pid))
+		if (find_by_own_path(mod, mod->name) || find_in_process_root(mod, mod->name, pid))
 			return;
-		if (escaped && (seek_own_path(mod, plain) || seek_in_root(mod, plain, pid)))
+		if (escaped &&
+		    (find_by_own_path(mod, plain) || find_in_process_root(mod, plain, pid)))
 			return;
 	}
-	seek_mapped(mod, pid, map);
+	find_by_mapping(mod, pid, map);
 }
 
-/* The number of a process in its own namespace, which is what it names its perf map by. */
+/* The pid of a process in its own PID namespace, which is in the name of its perf map. */
 static uint32_t own_pid(int proc)
 {
 	_cleanup_(closep) int fd = openat(proc, "status", O_RDONLY | O_CLOEXEC);
@@ -179,8 +181,8 @@ static uint32_t own_pid(int proc)
 }
 
 /*
- * As perf does, believe only the process itself, and root.  A link to a file of root's would be
- * read with our rights.
+ * Like perf, accept only files of the process's user and of root.  Do not follow a symbolic link:
+ * it could lead to a file that only root may read.
  */
 static int open_perfmap(int proc)
 {
@@ -192,13 +194,13 @@ static int open_perfmap(int proc)
 	if (root < 0 || pid == 0 || fstat(proc, &owner) != 0)
 		return -1;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", pid);
-	_cleanup_(closep) int fd = look_in_root(root, path, O_NOFOLLOW, &st);
+	_cleanup_(closep) int fd = find_in_root(root, path, O_NOFOLLOW, &st);
 	if (fd < 0 || (st.st_uid != 0 && st.st_uid != owner.st_uid))
 		return -1;
 	return reopen(fd);
 }
 
-static void seek_jit(struct module *mod)
+static void find_perfmap(struct module *mod)
 {
 	char path[64];
 
@@ -208,7 +210,7 @@ static void seek_jit(struct module *mod)
 		mod->fd = open_perfmap(mod->proc);
 }
 
-/* The kernel gives every process the same image: take our own. */
+/* All processes have the same vDSO image, so use our own. */
 static int open_vdso(void)
 {
 	const Elf64_Ehdr *image = (const void *)getauxval(AT_SYSINFO_EHDR);
@@ -233,7 +235,7 @@ static int open_again(const struct module *mod, const char *path)
 	return TAKE_FD(fd);
 }
 
-int file_open(const struct module *mod)
+int module_open(const struct module *mod)
 {
 	char plain[PATH_ROOM];
 	int fd = -1;
@@ -241,7 +243,7 @@ int file_open(const struct module *mod)
 	if (mod->kind == MODULE_VDSO)
 		return open_vdso();
 	if (mod->kind == MODULE_JIT && mod->proc >= 0)
-		fd = open_perfmap(mod->proc); /* grown since, or written anew */
+		fd = open_perfmap(mod->proc); /* it may have been replaced */
 	if (fd < 0 && mod->fd >= 0)
 		fd = fcntl(mod->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0 && mod->kind == MODULE_FILE && mod->found.inode != 0) {
@@ -252,14 +254,14 @@ int file_open(const struct module *mod)
 	return fd;
 }
 
-int file_open_mapped(const struct module *like, uint32_t pid, const struct mapping *map)
+int module_open_mapped(const struct module *like, uint32_t pid, const struct mapping *map)
 {
 	struct module mod = *like;
 
 	mod.fd = mod.proc = -1;
-	seek_file(&mod, pid, map);
+	find_file(&mod, pid, map);
 
-	int fd = file_open(&mod);
+	int fd = module_open(&mod);
 
 	closep(&mod.fd);
 	return fd;
@@ -272,27 +274,28 @@ static bool is_elf(int fd)
 	return pread(fd, magic, SELFMAG, 0) == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
-/* If it cannot be seen, a file in memory is hardly one, and any other hardly not. */
+/* If the file cannot be opened, assume a program, except for memory files. */
 static bool is_program(const struct module *mod)
 {
-	_cleanup_(closep) int fd = file_open(mod);
+	_cleanup_(closep) int fd = module_open(mod);
 
 	return fd >= 0 ? is_elf(fd) : strncmp(mod->name, "/memfd:", 7) != 0;
 }
 
-void file_seek(struct modules *mods, uint32_t module, uint32_t pid, const struct mapping *map)
+void module_find_file(struct modules *mods, uint32_t module, uint32_t pid,
+		      const struct mapping *map)
 {
 	struct module *mod = &mods->list.items[module];
 
-	if (mod->sought)
+	if (mod->searched)
 		return;
-	mod->sought = true;
+	mod->searched = true;
 	if (mods->open_files >= OPEN_FILES)
 		return;
 	if (mod->kind == MODULE_JIT)
-		seek_jit(mod);
+		find_perfmap(mod);
 	else if (mod->kind == MODULE_FILE)
-		seek_file(mod, pid, map);
+		find_file(mod, pid, map);
 	mods->open_files += (mod->fd >= 0) + (mod->proc >= 0);
 	if (mod->kind == MODULE_FILE && !is_program(mod))
 		mod->kind = MODULE_DATA;

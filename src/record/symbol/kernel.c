@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_kernel - the functions of the kernel, from /proc/kallsyms.
+ * symbol_kernel - kernel functions from /proc/kallsyms.
  *
- * The kernel prints its symbols as `address type name [module]`, 100,000 lines
- * and more.  We keep those of code, sorted, with their names in one block: two
- * to three MiB.  It does not print sizes, so a function ends where the next
- * one begins; behind the last one of the core or of a module that would give
- * nonsense, hence the limit on how far an address may be from its symbol.
+ * The kernel lists its symbols as `address type name [module]`, in more than
+ * 100,000 lines.  We store the functions, sorted, with their names in one block of
+ * memory: two to three MiB.  The list has no sizes, so a function extends to the
+ * next one.  As that is wrong for the last function of a module, the distance from
+ * an address to its symbol is limited.
  *
- * To those who may not know, every address is shown as zero.  That is decided
- * when the file is opened, and so must be done before privileges are dropped.
+ * Without privileges, all addresses read as zero.  The kernel checks this when the
+ * file is opened, so it must be opened before privileges are dropped.
  */
 #include "record/symbol/internal.h"
 
@@ -18,16 +18,16 @@
 
 #include "base/search.h"
 
-enum { FAR = 1 << 20 };
+enum { FUNCTION_SIZE_MAX = 1 << 20 };
 
-struct line {
+struct kallsyms_line {
 	uint64_t address;
 	char type;
-	char *name, *module; /* module is NULL for the core */
+	char *name, *module; /* module is NULL for the kernel itself */
 };
 
-/* Cuts the line up. */
-static bool parse(char *line, struct line *ret)
+/* Modifies the line. */
+static bool parse(char *line, struct kallsyms_line *ret)
 {
 	char *at;
 
@@ -46,7 +46,7 @@ static bool parse(char *line, struct line *ret)
 	return *ret->name != '\0';
 }
 
-/* Of the names of one address, take the one that others call: global, then local, then weak. */
+/* Of several names for one address, prefer global to local to weak symbols. */
 static int type_rank(char type)
 {
 	const char *types = "TtWw";
@@ -55,9 +55,9 @@ static int type_rank(char type)
 	return at ? at - types : -1;
 }
 
-static uint16_t module_number(struct kernel *kernel, const char *name)
+static uint16_t module_number(struct kernel_symbols *kernel, const char *name)
 {
-	/* Symbols of one module stand together, so it is mostly the last one. */
+	/* the symbols of a module are consecutive, so it is mostly the last one */
 	for (size_t i = kernel->modules.count; i-- > 0;)
 		if (strcmp(kernel->modules.items[i], name) == 0)
 			return i;
@@ -67,7 +67,7 @@ static uint16_t module_number(struct kernel *kernel, const char *name)
 	return kernel->modules.count - 1;
 }
 
-static void add(struct kernel *kernel, const struct line *line, int rank)
+static void add(struct kernel_symbols *kernel, const struct kallsyms_line *line, int rank)
 {
 	struct kernel_symbol sym = { .address = line->address, .rank = rank };
 	const char *c = line->name;
@@ -91,7 +91,7 @@ static int by_address(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static void sort(struct kernel *kernel)
+static void sort(struct kernel_symbols *kernel)
 {
 	struct kernel_symbol *syms = kernel->symbols.items;
 	size_t kept = 0;
@@ -104,7 +104,7 @@ static void sort(struct kernel *kernel)
 	kernel->symbols.count = kept;
 }
 
-static void trim(struct kernel *kernel)
+static void trim(struct kernel_symbols *kernel)
 {
 	kernel->symbols.room = kernel->symbols.count;
 	kernel->symbols.items = must_realloc(kernel->symbols.items,
@@ -113,13 +113,13 @@ static void trim(struct kernel *kernel)
 	kernel->names.items = must_realloc(kernel->names.items, kernel->names.room);
 }
 
-int kernel_load(struct kernel *kernel, FILE *kallsyms, struct err *err)
+int kernel_symbols_load(struct kernel_symbols *kernel, FILE *kallsyms, struct err *err)
 {
 	_cleanup_(freep) char *text = NULL;
 	size_t room = 0, lines = 0;
-	struct line line;
+	struct kallsyms_line line;
 
-	kernel_done(kernel);
+	kernel_symbols_done(kernel);
 	*vec_push(&kernel->modules) = must_strdup("[kernel]");
 	while (getline(&text, &room, kallsyms) > 0) {
 		if (!parse(text, &line))
@@ -134,20 +134,21 @@ int kernel_load(struct kernel *kernel, FILE *kallsyms, struct err *err)
 			add(kernel, &line, rank);
 	}
 	if (kernel->symbols.count == 0) {
-		kernel_done(kernel);
+		kernel_symbols_done(kernel);
 		if (lines == 0)
 			return err_set(err, -ENODATA, "the kernel lists no symbols");
-		return err_set(err, -EACCES,
-			       "the kernel hides its addresses, so its functions have no names: "
-			       "run as root or with CAP_SYSLOG, and set kernel.kptr_restrict "
-			       "to 0 or 1");
+		return err_set(
+			err, -EACCES,
+			"the kernel hides its addresses, so kernel frames will have no names: "
+			"run as root or with CAP_SYSLOG, and set kernel.kptr_restrict "
+			"to 0 or 1");
 	}
 	sort(kernel);
 	trim(kernel);
 	return 0;
 }
 
-void kernel_done(struct kernel *kernel)
+void kernel_symbols_done(struct kernel_symbols *kernel)
 {
 	for (size_t i = 0; i < kernel->modules.count; i++)
 		free(kernel->modules.items[i]);
@@ -157,12 +158,13 @@ void kernel_done(struct kernel *kernel)
 	kernel->base = 0;
 }
 
-const struct kernel_symbol *kernel_find(const struct kernel *kernel, uint64_t address)
+const struct kernel_symbol *kernel_symbols_find(const struct kernel_symbols *kernel,
+						uint64_t address)
 {
 	const struct kernel_symbol *syms = kernel->symbols.items;
 	size_t above = partition_point(kernel->symbols.count, i, syms[i].address <= address);
 
-	if (above == 0 || address - syms[above - 1].address >= FAR)
+	if (above == 0 || address - syms[above - 1].address >= FUNCTION_SIZE_MAX)
 		return NULL;
 	return &syms[above - 1];
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_locate - the first step: which module an address is in, and where. */
+/* symbol_locate - the first step: find the module of an address, and the offset in it. */
 #include "record/symbol/internal.h"
 
 struct symbols *symbols_new(void)
@@ -14,7 +14,7 @@ void symbols_free(struct symbols *syms)
 {
 	if (!syms)
 		return;
-	kernel_done(&syms->kernel);
+	kernel_symbols_done(&syms->kernel);
 	maps_done(&syms->maps);
 	modules_done(&syms->modules);
 	free(syms);
@@ -26,7 +26,7 @@ int symbols_load_kernel(struct symbols *syms, struct err *err)
 
 	if (!file)
 		return err_errno(err, "cannot open '/proc/kallsyms'");
-	int r = kernel_load(&syms->kernel, file, err);
+	int r = kernel_symbols_load(&syms->kernel, file, err);
 	fclose(file);
 	return r;
 }
@@ -58,38 +58,39 @@ const char *symbol_module(const struct symbols *syms, uint32_t module)
 	return module < syms->modules.list.count ? syms->modules.list.items[module].name : "";
 }
 
-static void locate_kernel(struct symbols *syms, struct symbol_location *place)
+static void locate_kernel(struct symbols *syms, struct symbol_location *location)
 {
-	const struct kernel *kernel = &syms->kernel;
-	const struct kernel_symbol *sym = kernel_find(kernel, place->address - place->is_return);
+	const struct kernel_symbols *kernel = &syms->kernel;
+	const struct kernel_symbol *sym =
+		kernel_symbols_find(kernel, location->address - location->is_return);
 	struct module mod = { .name = "[kernel]" };
 
 	if (sym)
 		mod.name = kernel->modules.items[sym->module];
-	place->module = modules_add(&syms->modules, &mod);
-	if (sym && sym->module == 0 && kernel->base && place->address > kernel->base)
-		place->offset = place->address - kernel->base;
+	location->module = modules_add(&syms->modules, &mod);
+	if (sym && sym->module == 0 && kernel->base && location->address > kernel->base)
+		location->offset = location->address - kernel->base;
 }
 
-static void locate_user(struct symbols *syms, struct symbol_location *place)
+static void locate_user(struct symbols *syms, struct symbol_location *location)
 {
 	struct modules *mods = &syms->modules;
-	const struct mapping *map =
-		maps_find(&syms->maps, mods, place->pid, place->address - place->is_return);
+	const struct mapping *map = maps_find(&syms->maps, mods, location->pid,
+					      location->address - location->is_return);
 
 	if (!map)
 		return;
 	uint32_t module = map->module;
-	file_seek(mods, module, place->pid, map);
+	module_find_file(mods, module, location->pid, map);
 	if (mods->list.items[module].kind == MODULE_DATA) {
-		struct module jit = { .name = "[jit]", .kind = MODULE_JIT, .pid = place->pid };
+		struct module jit = { .name = "[jit]", .kind = MODULE_JIT, .pid = location->pid };
 
 		module = modules_add(mods, &jit);
-		file_seek(mods, module, place->pid, map);
+		module_find_file(mods, module, location->pid, map);
 	}
-	place->module = module;
+	location->module = module;
 	if (mods->list.items[module].kind != MODULE_JIT)
-		place->offset = map->offset + (place->address - map->start);
+		location->offset = map->offset + (location->address - map->start);
 }
 
 void symbol_locate(struct symbols *syms, uint32_t pid, uint64_t address, bool is_return,

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_maps - which file lies where in a process.
+ * symbol_maps - cache of the file mappings of processes.
  *
  * Reading /proc/PID/maps takes a lock of the process and some hundred
- * microseconds, so it is done when the process is first seen, and after that
- * only for an address that no known mapping holds.  Such an address is either
- * new code, or no code at all: a chain of frame pointers ends in garbage in
- * programs that do not keep them.  So a second look comes not before 100 ms,
- * and each one that finds nothing doubles the time until the next.
+ * microseconds.  So it is read for the first address of a process, and again only
+ * for an address outside of the known mappings.  Such an address is either new
+ * code or garbage, as unwinding by frame pointers yields in programs without
+ * them.  So the next read happens after 100 ms at the earliest, and each read
+ * that does not find the address doubles that interval.
  *
- * Only executable mappings are kept, 32 bytes each.  A process may have as
- * many as it likes; when all together pass a limit, everything is dropped and
- * read anew as needed, which bounds memory and costs nothing in normal life.
+ * Only executable mappings are stored, with 32 bytes each.  If all processes
+ * together exceed a limit, the cache is cleared, which bounds its memory.
  */
 #include "record/symbol/internal.h"
 
@@ -32,19 +31,19 @@ enum {
 #define FIRST_PAUSE (100 * NSEC_PER_MSEC)
 #define LAST_PAUSE (10 * NSEC_PER_SEC)
 
-struct process {
+struct mapped_process {
 	VEC(struct mapping) maps; /* by address */
-	nsec_t next_read;         /* not before that */
-	nsec_t pause;
+	nsec_t next_read;         /* earliest time of the next read */
+	nsec_t pause;             /* interval between reads */
 };
 
-static void process_free(struct process *p)
+static void mapped_process_free(struct mapped_process *p)
 {
 	if (p)
 		vec_done(&p->maps);
 	free(p);
 }
-DEFINE_FREEP(process)
+DEFINE_FREEP(mapped_process)
 
 void modules_init(struct modules *mods)
 {
@@ -63,7 +62,7 @@ void modules_done(struct modules *mods)
 	free(mods->line);
 }
 
-/* The key is all that tells modules apart, and has the name at its end. */
+/* The key contains everything that distinguishes modules, and ends with the name. */
 uint32_t modules_add(struct modules *mods, const struct module *like)
 {
 	int prefix = snprintf(mods->line, KEY_ROOM, "%d %" PRIx64 ":%" PRIx64 " %" PRIu32 "%c",
@@ -86,7 +85,7 @@ uint32_t modules_add(struct modules *mods, const struct module *like)
 	return key.i;
 }
 
-/* `name` is what stands behind the inode number: a path, or [something], or nothing. */
+/* `name` is the last column of /proc/PID/maps: a path, a name in brackets, or nothing. */
 static void name_module(char *name, uint64_t start, struct module *mod)
 {
 	static const char deleted[] = " (deleted)";
@@ -95,7 +94,7 @@ static void name_module(char *name, uint64_t start, struct module *mod)
 	mod->kind = MODULE_NAMED;
 	mod->name = name;
 	if (strcmp(name, "[vdso]") == 0) {
-		/* That of a 32-bit process is another one than ours. */
+		/* the vDSO of a 32-bit process differs from ours */
 		mod->kind = start > UINT32_MAX || sizeof(void *) == 4 ? MODULE_VDSO : MODULE_NAMED;
 	} else if (*name == '/' && mod->mapped.inode != 0) {
 		mod->kind = MODULE_FILE;
@@ -119,7 +118,8 @@ bool maps_parse(char *line, struct mapping *ret, struct module *ret_module)
 	int at = 0;
 
 	const char *blank = strchr(line, ' ');
-	if (!blank || strnlen(blank, 5) < 5 || blank[3] != 'x') /* most are not: be quick */
+	if (!blank || strnlen(blank, 5) < 5 ||
+	    blank[3] != 'x') /* fast path: most mappings are not executable */
 		return false;
 	line[strcspn(line, "\n")] = '\0';
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 "%n", &map.start,
@@ -133,14 +133,14 @@ bool maps_parse(char *line, struct mapping *ret, struct module *ret_module)
 	return true;
 }
 
-static void add_line(struct process *p, struct modules *mods, uint32_t pid, char *line)
+static void add_line(struct mapped_process *p, struct modules *mods, uint32_t pid, char *line)
 {
 	struct mapping map, *last = p->maps.count ? &p->maps.items[p->maps.count - 1] : NULL;
 	struct module mod;
 
 	if (p->maps.count >= PROCESS_MAPPINGS || !maps_parse(line, &map, &mod))
 		return;
-	if (last && map.start < last->end) /* they come sorted; what does not is refused */
+	if (last && map.start < last->end) /* ignore lines that are not sorted */
 		return;
 	if (mod.kind == MODULE_JIT) {
 		mod.mapped = (struct file_id){ 0 };
@@ -150,10 +150,10 @@ static void add_line(struct process *p, struct modules *mods, uint32_t pid, char
 	*vec_push(&p->maps) = map;
 }
 
-/* NULL if the process is gone, or not ours to look at. */
-static struct process *process_read(struct modules *mods, uint32_t pid)
+/* NULL if the process has exited, or if we may not read it. */
+static struct mapped_process *mapped_process_read(struct modules *mods, uint32_t pid)
 {
-	_cleanup_(process_freep) struct process *p = must_alloc(sizeof(*p));
+	_cleanup_(mapped_process_freep) struct mapped_process *p = must_alloc(sizeof(*p));
 	_cleanup_(freep) char *line = NULL;
 	size_t room = 0;
 	char path[64];
@@ -173,7 +173,7 @@ static void forget_all(struct maps *maps)
 	uint64_t pid, process;
 
 	for (size_t pos = 0; map_next(&maps->processes, &pos, &pid, &process);)
-		process_free((struct process *)(uintptr_t)process);
+		mapped_process_free((struct mapped_process *)(uintptr_t)process);
 	map_done(&maps->processes);
 	maps->total = 0;
 }
@@ -185,16 +185,16 @@ void maps_done(struct maps *maps)
 
 void maps_forget(struct maps *maps, uint32_t pid)
 {
-	struct process *p = map_find_ptr(&maps->processes, pid);
+	struct mapped_process *p = map_find_ptr(&maps->processes, pid);
 
 	if (!p)
 		return;
 	maps->total -= p->maps.count;
-	process_free(p);
+	mapped_process_free(p);
 	map_remove(&maps->processes, pid);
 }
 
-static const struct mapping *find(const struct process *p, uint64_t address)
+static const struct mapping *find(const struct mapped_process *p, uint64_t address)
 {
 	const struct mapping *maps = p->maps.items;
 	size_t first = partition_point(p->maps.count, i, maps[i].end <= address);
@@ -202,10 +202,10 @@ static const struct mapping *find(const struct process *p, uint64_t address)
 	return first < p->maps.count && maps[first].start <= address ? &maps[first] : NULL;
 }
 
-/* Read it anew; NULL if it is gone, and then what was known stays. */
-static struct process *replace(struct maps *maps, struct modules *mods, uint32_t pid)
+/* Read the mappings again; if the process has exited, returns NULL and keeps the old ones. */
+static struct mapped_process *replace(struct maps *maps, struct modules *mods, uint32_t pid)
 {
-	struct process *p = process_read(mods, pid);
+	struct mapped_process *p = mapped_process_read(mods, pid);
 
 	if (!p)
 		return NULL;
@@ -220,7 +220,7 @@ static struct process *replace(struct maps *maps, struct modules *mods, uint32_t
 const struct mapping *maps_find(struct maps *maps, struct modules *mods, uint32_t pid,
 				uint64_t address)
 {
-	struct process *p = map_find_ptr(&maps->processes, pid);
+	struct mapped_process *p = map_find_ptr(&maps->processes, pid);
 	const struct mapping *map = p ? find(p, address) : NULL;
 	nsec_t time = map ? 0 : clock_now(), pause = FIRST_PAUSE;
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_name - a function's name as its author would write it.
+ * symbol_name - demangle function names.
  *
- * C++ names are demangled by the C++ runtime's own function.  Sonde does not
- * need that runtime, but wherever a C++ program runs it is installed; so it is
- * loaded when the first such name comes, in the child that resolves symbols,
- * and if it is not there, names stay as they are.
+ * C++ names are demangled by __cxa_demangle() of the C++ runtime.  sonde itself
+ * does not need that library, but it is installed on hosts that run C++ programs.
+ * So it is loaded at run time; without it, names stay mangled.
  *
- * Rust's older scheme looks like C++: _ZN, then each part of the path with its
- * length before it, the last one a hash, then E.  Special characters are
- * written as $LT$ or $u7e$ in it.  It must not be read as C++.  For the newer
- * one, see symbol_rust.
+ * Rust's legacy mangling looks like C++: _ZN, then each part of the path prefixed
+ * with its length, the last one a hash, then E.  Special characters are written as
+ * $LT$ or $u7e$.  It must not be demangled as C++.  rust.c handles the current
+ * mangling.
  */
 #include "record/symbol/internal.h"
 
@@ -24,7 +23,7 @@ enum { MANGLED_MAX = 8192 };
 
 typedef char *demangle_fn(const char *name, char *buf, size_t *len, int *status);
 
-/* Looked for once, before the process is confined. */
+/* Loaded once, before the process is confined. */
 static demangle_fn *find_demangler(void)
 {
 	static demangle_fn *fn;
@@ -66,7 +65,7 @@ const char *name_clean(const char *s, char buf[static NAME_ROOM])
 	return buf;
 }
 
-/* One escape of Rust, at a $: returns the character and moves on, or 0. */
+/* Decode an escape such as $LT$ and advance *at; returns 0 if there is none. */
 static char rust_escape(const char **at)
 {
 	static const struct {
@@ -92,7 +91,7 @@ static char rust_escape(const char **at)
 	return 0;
 }
 
-/* One part of a path. */
+/* Decode one part of a path; returns its length. */
 static size_t rust_part(const char *at, size_t len, char *buf, size_t room)
 {
 	const char *end = at + len;
@@ -120,7 +119,7 @@ static bool is_hash(const char *at, size_t len)
 	return len == 17 && at[0] == 'h' && strspn(at + 1, "0123456789abcdef") >= 16;
 }
 
-/* `raw` is what stands behind _ZN. */
+/* `raw` is the name without _ZN. */
 static bool demangle_old_rust(const char *raw, char buf[static NAME_ROOM])
 {
 	size_t used = 0;

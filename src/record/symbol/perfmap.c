@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_perfmap - functions that a process made at run time.
+ * symbol_perfmap - functions of JIT compilers, from perf maps.
  *
- * Run-time compilers tell about their code in /tmp/perf-PID.map, one line
- * `start size name` each, numbers in hexadecimal.  They only ever add to it, so
- * when code is thrown away and its place used again, the later line is right:
- * the file is read from begin to end, and each line takes the wanted addresses
- * that it covers from those before it.  Such a file may grow without limit; of
- * a huge one we read the end.
+ * JIT compilers list their functions in /tmp/perf-PID.map, with a line `start size
+ * name` each and numbers in hexadecimal.  They only append to it.  If code is
+ * freed and its address range reused, the later line is valid, so later lines
+ * override earlier ones.  The file can grow without limit; of a huge file we read
+ * the end.
  */
 #include "record/symbol/internal.h"
 
@@ -19,12 +18,12 @@
 
 #define READ_MAX (256ll << 20)
 
-struct line {
+struct perfmap_line {
 	uint64_t start, size;
 	char *name;
 };
 
-static bool parse(char *text, struct line *ret)
+static bool parse(char *text, struct perfmap_line *ret)
 {
 	int at = 0;
 
@@ -40,12 +39,12 @@ static size_t first_from(const struct job *job, uint64_t address)
 	return partition_point(job->count, i, job->keys[i] < address);
 }
 
-/* The last line for each key; name is NULL where there is none. */
-static void read_lines(const struct job *job, FILE *file, struct line *best)
+/* Find the last line for each key; its name is NULL if there is none. */
+static void read_lines(const struct job *job, FILE *file, struct perfmap_line *best)
 {
 	_cleanup_(freep) char *text = NULL;
 	size_t room = 0;
-	struct line line;
+	struct perfmap_line line;
 
 	while (getline(&text, &room, file) > 0) {
 		if (!parse(text, &line))
@@ -62,7 +61,7 @@ static void read_lines(const struct job *job, FILE *file, struct line *best)
 void perfmap_resolve(const struct job *job, FILE *to)
 {
 	FILE *file = fdopen(job->fd, "r");
-	struct line *best = must_alloc(job->count * sizeof(*best));
+	struct perfmap_line *best = must_alloc(job->count * sizeof(*best));
 	char buf[NAME_ROOM];
 	struct stat st;
 
@@ -76,7 +75,7 @@ void perfmap_resolve(const struct job *job, FILE *to)
 
 		if (best[i].name) {
 			chain.name = name_clean(best[i].name, buf);
-			answer(to, i, &chain, 1);
+			worker_reply(to, i, &chain, 1);
 		}
 		free(best[i].name);
 	}

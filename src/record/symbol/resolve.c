@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_resolve - the second step: the functions of all places.
+ * symbol_resolve - the second step: find the functions of all locations.
  *
- * Places are sorted by module and by where they are in it.  Each module is
- * then one job for one child: it opens the file once, goes through its symbols
- * and debug information once, and gives all its memory back when it ends.
- * Places in many processes that run the same program fall together.
+ * Locations are sorted by module and by offset.  Each module is one job for one
+ * worker process, which reads the symbols and the debug information of the file
+ * once, and frees all of its memory when it exits.  Locations in different
+ * processes that run the same program are resolved together.
  */
 #include "record/symbol/internal.h"
 
 #include <string.h>
 
-/* No single file may take more than this out of the budget, or more than half of what is left. */
+/* The longest time for one file, which also gets at most half of the remaining budget. */
 #define MODULE_TIME (10 * NSEC_PER_SEC)
 
 struct order {
 	uint64_t key;
 	uint32_t module;
-	uint32_t index; /* of the place */
+	uint32_t index; /* of the location */
 };
 
-struct context {
+struct resolution {
 	struct symbols *syms;
-	const struct symbol_location *places;
+	const struct symbol_location *locations;
 	nsec_t deadline;
 	symbol_fn *fn;
 	void *arg;
@@ -39,15 +39,15 @@ static int by_module(const void *a, const void *b)
 	return 0;
 }
 
-/* Where to look: in a caller, the call and not what stands behind it. */
-static uint64_t key_of(const struct symbols *syms, const struct symbol_location *place)
+/* The offset or address to look up: for a return address, that of the call before it. */
+static uint64_t key_of(const struct symbols *syms, const struct symbol_location *location)
 {
-	enum module_kind kind = syms->modules.list.items[place->module].kind;
+	enum module_kind kind = syms->modules.list.items[location->module].kind;
 
-	return (kind == MODULE_JIT ? place->address : place->offset) - place->is_return;
+	return (kind == MODULE_JIT ? location->address : location->offset) - location->is_return;
 }
 
-static void tell(const struct context *ctx, uint32_t index, struct reply reply)
+static void report(const struct resolution *ctx, uint32_t index, struct reply reply)
 {
 	struct symbol_function chain[CHAIN_MAX];
 
@@ -55,32 +55,32 @@ static void tell(const struct context *ctx, uint32_t index, struct reply reply)
 		return;
 	memcpy(chain, reply.chain, reply.count * sizeof(*chain));
 	for (size_t i = 0; i < reply.count; i++)
-		chain[i].offset += ctx->places[index].is_return;
+		chain[i].offset += ctx->locations[index].is_return;
 	ctx->fn(ctx->arg, index, chain, reply.count);
 }
 
-static void resolve_kernel(const struct context *ctx, uint32_t index)
+static void resolve_kernel(const struct resolution *ctx, uint32_t index)
 {
-	const struct kernel *kernel = &ctx->syms->kernel;
-	uint64_t address = ctx->places[index].address - ctx->places[index].is_return;
-	const struct kernel_symbol *sym = kernel_find(kernel, address);
+	const struct kernel_symbols *kernel = &ctx->syms->kernel;
+	uint64_t address = ctx->locations[index].address - ctx->locations[index].is_return;
+	const struct kernel_symbol *sym = kernel_symbols_find(kernel, address);
 
 	if (!sym)
 		return;
 	struct symbol_function chain = { .name = &kernel->names.items[sym->name],
 					 .source = "",
 					 .offset = address - sym->address };
-	tell(ctx, index, (struct reply){ .chain = &chain, .count = 1 });
+	report(ctx, index, (struct reply){ .chain = &chain, .count = 1 });
 }
 
-static void note_trouble(struct symbols *syms, const struct module *mod, const char *what)
+static void add_trouble(struct symbols *syms, const struct module *mod, const char *what)
 {
 	if (*what && syms->troubles++ == 0)
 		snprintf(syms->trouble, sizeof(syms->trouble), "'%.400s': %s", mod->name, what);
 }
 
-/* All of `order` are in the same module. */
-static int resolve_module(const struct context *ctx, const struct order *order, size_t count,
+/* All items of `order` have the same module. */
+static int resolve_module(const struct resolution *ctx, const struct order *order, size_t count,
 			  struct err *err)
 {
 	const struct module *mod = &ctx->syms->modules.list.items[order->module];
@@ -91,7 +91,7 @@ static int resolve_module(const struct context *ctx, const struct order *order, 
 
 	if (mod->kind == MODULE_NAMED || time == 0)
 		return 0;
-	_cleanup_(closep) int fd = file_open(mod);
+	_cleanup_(closep) int fd = module_open(mod);
 	if (fd < 0)
 		return 0;
 	_cleanup_(freep) uint64_t *keys = must_alloc(count * sizeof(*keys));
@@ -104,31 +104,32 @@ static int resolve_module(const struct context *ctx, const struct order *order, 
 	int r = worker_run(&job, now + (time < MODULE_TIME ? time : MODULE_TIME), &replies, err);
 	if (r < 0)
 		return r;
-	note_trouble(ctx->syms, mod, replies.trouble);
+	add_trouble(ctx->syms, mod, replies.trouble);
 	for (size_t i = 0, key = 0; i < count; i++) {
 		key += order[i].key != keys[key];
-		tell(ctx, order[i].index, replies.items[key]);
+		report(ctx, order[i].index, replies.items[key]);
 	}
 	replies_done(&replies);
 	return 0;
 }
 
-int symbol_resolve(struct symbols *syms, const struct symbol_location *places, size_t count,
+int symbol_resolve(struct symbols *syms, const struct symbol_location *locations, size_t count,
 		   nsec_t budget, symbol_fn *fn, void *arg, struct err *err)
 {
-	struct context ctx = { syms, places, clock_now() + budget, fn, arg };
+	struct resolution ctx = { syms, locations, clock_now() + budget, fn, arg };
 	_cleanup_(freep) struct order *order = must_alloc((count + 1) * sizeof(*order));
 	size_t used = 0, end;
 	int r = 0;
 
 	name_prepare();
 	for (size_t i = 0; i < count; i++) {
-		const struct symbol_location *place = &places[i];
+		const struct symbol_location *location = &locations[i];
 
-		if (place->pid == 0)
+		if (location->pid == 0)
 			resolve_kernel(&ctx, i);
-		else if (place->module != 0 && place->module < syms->modules.list.count)
-			order[used++] = (struct order){ key_of(syms, place), place->module, i };
+		else if (location->module != 0 && location->module < syms->modules.list.count)
+			order[used++] =
+				(struct order){ key_of(syms, location), location->module, i };
 	}
 	qsort(order, used, sizeof(*order), by_module);
 	for (size_t start = 0; start < used && r == 0; start = end) {

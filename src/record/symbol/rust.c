@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_rust - the names of Rust functions.
+ * symbol_rust - demangle Rust names (v0 mangling, RFC 2603).
  *
- * They begin with _R and are a small language (RFC 2603): paths, types and
- * constants, each with a letter before it, where B and a number stands for what
- * was said at that place before.  So a short name may mean an endless one;
- * depth and steps are limited, and output stops where its room ends.  We leave
- * out lifetimes and the numbers that tell crates of one name apart: a reader of
- * stacks wants to know neither.
+ * A mangled name starts with _R and has a grammar of paths, types and constants,
+ * each with a letter as prefix.  B and a number is a back reference to an earlier
+ * position, so that a short name can expand without end.  So depth and number of
+ * steps are limited, and output stops at the end of the buffer.  Lifetimes and
+ * the disambiguators of crates are omitted, as they do not help to read stacks.
  */
 #include "record/symbol/internal.h"
 
@@ -17,7 +16,7 @@
 enum { DEPTH_MAX = 100, STEPS_MAX = 10000 };
 
 struct rust {
-	const char *s; /* behind _R */
+	const char *s; /* mangled name, without _R */
 	size_t at;
 	char *out;
 	size_t used;
@@ -59,7 +58,7 @@ static void put_n(struct rust *r, const char *s, size_t len)
 		return;
 	if (len > NAME_ROOM - 1 - r->used) {
 		len = NAME_ROOM - 1 - r->used;
-		r->full = r->failed = true; /* no need to go on */
+		r->full = r->failed = true; /* the buffer is full */
 	}
 	memcpy(r->out + r->used, s, len);
 	r->used += len;
@@ -101,13 +100,13 @@ static uint64_t base62(struct rust *r)
 	return n + 1;
 }
 
-/* The number behind a letter that may be there; 0 if it is not. */
+/* The number after an optional letter; 0 without it. */
 static uint64_t maybe62(struct rust *r, char letter)
 {
 	return eat(r, letter) ? base62(r) + 1 : 0;
 }
 
-/* A name with its length before it; the bytes are borrowed. */
+/* An identifier with its length as prefix; the bytes are borrowed. */
 static const char *identifier(struct rust *r, size_t *ret_len)
 {
 	size_t len = 0;
@@ -115,7 +114,7 @@ static const char *identifier(struct rust *r, size_t *ret_len)
 	eat(r, 'u');
 	if (!isdigit((unsigned char)peek(r)))
 		r->failed = true;
-	if (!eat(r, '0')) /* what follows a 0 is the next name's */
+	if (!eat(r, '0')) /* after a 0 starts the next identifier */
 		while (isdigit((unsigned char)peek(r)) && len < 100000)
 			len = len * 10 + (next(r) - '0');
 	eat(r, '_');
@@ -129,7 +128,7 @@ static const char *identifier(struct rust *r, size_t *ret_len)
 	return name;
 }
 
-/* Go on at an earlier place, and come back. */
+/* Follow a back reference and return. */
 static void backref(struct rust *r, void (*print)(struct rust *r, bool in_value), bool in_value)
 {
 	size_t here = r->at - 1;
@@ -188,7 +187,7 @@ static void print_nested(struct rust *r, bool in_value)
 
 static void print_const(struct rust *r, bool in_value)
 {
-	static const char plain[] = "hstmlxyinojabc"; /* types whose values are numbers here */
+	static const char plain[] = "hstmlxyinojabc"; /* types whose constants are numbers */
 	uint64_t n = 0;
 
 	if (eat(r, 'p')) {
@@ -232,7 +231,7 @@ static void print_arguments(struct rust *r, bool in_value)
 	put(r, count ? ">" : "");
 }
 
-/* <Type> or <Type as Trait>; where an impl stands is not said. */
+/* <Type> or <Type as Trait>; the path of the impl is omitted. */
 static void print_impl(struct rust *r, char kind)
 {
 	if (kind != 'Y') {
@@ -316,7 +315,7 @@ static void print_fn(struct rust *r)
 	print_type(r);
 }
 
-/* Trait<Args, Name = Type>: the names follow the path, but belong inside its brackets. */
+/* Trait<Args, Name = Type>: the bindings follow the path, but are printed inside its brackets. */
 static void print_trait(struct rust *r)
 {
 	bool inside = false;

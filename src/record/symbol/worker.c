@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_worker - read a file of unknown virtue in a child process.
+ * symbol_worker - parse an untrusted file in a child process.
  *
- * Libraries that read ELF and DWARF are large, and the files come from whoever
- * we record.  So one child is forked per file.  It gives up all privileges and
- * all descriptors but two, has a limit on its memory, is the first to go when
- * the machine runs out of it, can make only the system calls that reading takes, and is ended
- * by its own timer.  It answers through a pipe as it goes, function names first, so a death
- * half-way costs only what had not been said.  What it says is checked like any input.
+ * The libraries that parse ELF and DWARF are large, and recorded processes provide
+ * the files.  So a worker is forked per file.  It drops all privileges and all
+ * descriptors but two, has a memory limit and a timer, is the first process that
+ * the OOM killer selects, and can only make the system calls that reading needs.
+ * It replies through a pipe while it works, function names first, so that a crash
+ * loses only what was not sent.  The parent validates the replies like any input.
  *
- * The parent never signals it: a recorder that may end one process could end others.
+ * The parent never signals the worker, so that the recorder's seccomp filter can
+ * forbid signals to other processes.
  */
 #include "record/symbol/internal.h"
 
@@ -26,64 +27,66 @@
 #include "base/caps.h"
 #include "record/confine.h"
 
-#define MEMORY_MORE (4ull << 30) /* address space beyond what we have ourselves */
+#define MEMORY_MORE (4ull << 30) /* address space in addition to the parent's */
 
-/* One answer: this, then `count` times a struct said with its two strings. */
-struct head {
+/* A reply is a head, followed by `count` functions, each with its two strings. */
+struct reply_head {
 	uint32_t key;
 	uint32_t count;
-	uint32_t size; /* of all that follows */
+	uint32_t size; /* of the functions with their strings, bytes */
 };
 
-struct said {
+struct reply_function {
 	uint32_t line, offset;
 	uint16_t name_len, source_len;
 };
 
-/* No file has this much to say about a frame, on average; it bounds what the parent keeps. */
-enum { SAID_MAX = 4096 };
-enum { ANSWER_MAX = CHAIN_MAX * (sizeof(struct said) + 2 * NAME_ROOM) };
+/* Limit of the average size of replies, which bounds the parent's memory. */
+enum { REPLY_AVERAGE_MAX = 4096 };
+enum { REPLY_MAX = CHAIN_MAX * (sizeof(struct reply_function) + 2 * NAME_ROOM) };
 
 enum { EXIT_CONFINE = 3 };
 
 /* The child's side. */
 
-static size_t cut(const char *s)
+static size_t limited_length(const char *s)
 {
 	return strnlen(s, NAME_ROOM - 1);
 }
 
-void answer(FILE *to, size_t key, const struct symbol_function *chain, size_t count)
+void worker_reply(FILE *to, size_t key, const struct symbol_function *chain, size_t count)
 {
-	struct head head = { .key = key, .count = count };
+	struct reply_head head = { .key = key, .count = count };
 
 	for (size_t i = 0; i < count; i++)
-		head.size += sizeof(struct said) + cut(chain[i].name) + cut(chain[i].source);
+		head.size += sizeof(struct reply_function) + limited_length(chain[i].name) +
+			     limited_length(chain[i].source);
 	fwrite(&head, sizeof(head), 1, to);
 	for (size_t i = 0; i < count; i++) {
-		struct said said = { chain[i].line, chain[i].offset, cut(chain[i].name),
-				     cut(chain[i].source) };
+		struct reply_function f = { chain[i].line, chain[i].offset,
+					    limited_length(chain[i].name),
+					    limited_length(chain[i].source) };
 
-		fwrite(&said, sizeof(said), 1, to);
-		fwrite(chain[i].name, said.name_len, 1, to);
-		fwrite(chain[i].source, said.source_len, 1, to);
+		fwrite(&f, sizeof(f), 1, to);
+		fwrite(chain[i].name, f.name_len, 1, to);
+		fwrite(chain[i].source, f.source_len, 1, to);
 	}
 }
 
 /*
- * Files of /proc/self belong to root while the process must not be dumped.  So for this it may be,
- * while it still has the capabilities that keep other processes of its user away.
+ * Files in /proc/self belong to root while the process is not dumpable.  So make it dumpable for a
+ * moment, while its capabilities still protect it from other processes of the same user.
  */
-static void be_first_to_go(void)
+static void prefer_for_oom_kill(void)
 {
-	static const char most[] = "1000";
+	static const char highest[] = "1000";
 
 	prctl(PR_SET_DUMPABLE, 1);
 
 	_cleanup_(closep) int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : write(fd, most, strlen(most));
+	ssize_t n = fd < 0 ? -1 : write(fd, highest, strlen(highest));
 
-	(void)n; /* what cannot be had is not needed */
+	(void)n; /* best effort */
 	prctl(PR_SET_DUMPABLE, 0);
 }
 
@@ -100,7 +103,7 @@ static void limit_memory(void)
 	if (file)
 		fclose(file);
 	setrlimit(RLIMIT_FSIZE, &nothing);
-	be_first_to_go();
+	prefer_for_oom_kill();
 }
 
 static void limit_time(nsec_t deadline)
@@ -112,7 +115,7 @@ static void limit_time(nsec_t deadline)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* Descriptors end up as: 0 to 2 nothing, 3 the file, 4 the pipe. */
+/* Keep these descriptors: 0 to 2 /dev/null, 3 the file, 4 the pipe. */
 static void keep_two_files(int fd, int out)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -126,7 +129,7 @@ static void keep_two_files(int fd, int out)
 	close_range(5, ~0u, 0);
 }
 
-/* Signals go to the parent, which ends us or lets us end; the timer is for us. */
+/* Ctrl-C is for the parent, which waits for the worker; the timer kills the worker. */
 static void set_signals(void)
 {
 	sigset_t all;
@@ -175,7 +178,7 @@ void replies_done(struct replies *replies)
 	*replies = (struct replies){ 0 };
 }
 
-static const char *take_string(struct replies *replies, const char **at, size_t len)
+static const char *read_string(struct replies *replies, const char **at, size_t len)
 {
 	const char *s = strtab_get(replies->strings, strtab_add_n(replies->strings, *at, len));
 
@@ -183,25 +186,25 @@ static const char *take_string(struct replies *replies, const char **at, size_t 
 	return s;
 }
 
-/* False if an answer is not as it must be: then nothing more is believed. */
-static bool take_answer(struct replies *replies, const struct head *head, const char *at)
+/* Returns false if the reply is malformed; then the rest of the input is ignored. */
+static bool read_reply(struct replies *replies, const struct reply_head *head, const char *at)
 {
 	const char *end = at + head->size;
 	_cleanup_(freep) struct symbol_function *chain = must_alloc(head->count * sizeof(*chain));
 
 	for (uint32_t i = 0; i < head->count; i++) {
-		struct said said;
+		struct reply_function f;
 
-		if ((size_t)(end - at) < sizeof(said))
+		if ((size_t)(end - at) < sizeof(f))
 			return false;
-		memcpy(&said, at, sizeof(said));
-		at += sizeof(said);
-		if ((size_t)(end - at) < (size_t)said.name_len + said.source_len)
+		memcpy(&f, at, sizeof(f));
+		at += sizeof(f);
+		if ((size_t)(end - at) < (size_t)f.name_len + f.source_len)
 			return false;
-		chain[i].line = said.line;
-		chain[i].offset = said.offset;
-		chain[i].name = take_string(replies, &at, said.name_len);
-		chain[i].source = take_string(replies, &at, said.source_len);
+		chain[i].line = f.line;
+		chain[i].offset = f.offset;
+		chain[i].name = read_string(replies, &at, f.name_len);
+		chain[i].source = read_string(replies, &at, f.source_len);
 	}
 	struct reply *reply = &replies->items[head->key];
 	if (reply->times++ == 2)
@@ -212,30 +215,30 @@ static bool take_answer(struct replies *replies, const struct head *head, const 
 	return true;
 }
 
-/* Take all whole answers at the begin of buf; returns their size, or -1. */
-static ssize_t take_answers(struct replies *replies, const char *buf, size_t len)
+/* Read all complete replies in buf; returns their size, or -1 if one is malformed. */
+static ssize_t read_replies(struct replies *replies, const char *buf, size_t len)
 {
 	size_t used = 0;
-	struct head head;
+	struct reply_head head;
 
 	while (len - used >= sizeof(head)) {
 		memcpy(&head, buf + used, sizeof(head));
 		if (head.key >= replies->count || head.count == 0 || head.count > CHAIN_MAX ||
-		    head.size > ANSWER_MAX)
+		    head.size > REPLY_MAX)
 			return -1;
 		if (len - used < sizeof(head) + head.size)
 			break;
-		if (!take_answer(replies, &head, buf + used + sizeof(head)))
+		if (!read_reply(replies, &head, buf + used + sizeof(head)))
 			return -1;
 		used += sizeof(head) + head.size;
 	}
 	return used;
 }
 
-/* Whether the child has said all that it will. */
-static bool listen_to(int in, nsec_t deadline, struct replies *replies)
+/* Returns true if the worker closed the pipe after valid replies. */
+static bool read_pipe(int in, nsec_t deadline, struct replies *replies)
 {
-	const size_t room = 2 * ANSWER_MAX;
+	const size_t room = 2 * REPLY_MAX;
 	_cleanup_(freep) char *buf = must_alloc(room);
 	struct pollfd poll_in = { .fd = in, .events = POLLIN };
 	size_t len = 0, all = 0;
@@ -251,9 +254,9 @@ static bool listen_to(int in, nsec_t deadline, struct replies *replies)
 			return n == 0;
 		len += n;
 		all += n;
-		if (all > ANSWER_MAX + SAID_MAX * replies->count)
+		if (all > REPLY_MAX + REPLY_AVERAGE_MAX * replies->count)
 			return false;
-		ssize_t used = take_answers(replies, buf, len);
+		ssize_t used = read_replies(replies, buf, len);
 		if (used < 0)
 			return false;
 		len -= used;
@@ -262,20 +265,20 @@ static bool listen_to(int in, nsec_t deadline, struct replies *replies)
 	return false;
 }
 
-static void describe_end(int status, bool is_whole, char *ret, size_t room)
+static void describe_failure(int status, bool is_complete, char *ret, size_t room)
 {
 	int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
 	if (number == SIGALRM)
-		snprintf(ret, room, "its reader ran out of time");
+		snprintf(ret, room, "its parser timed out");
 	else if (number == SIGSYS)
-		snprintf(ret, room, "its reader made a forbidden system call");
+		snprintf(ret, room, "its parser made a forbidden system call");
 	else if (number)
-		snprintf(ret, room, "its reader was ended by signal %d", number);
+		snprintf(ret, room, "its parser was killed by signal %d", number);
 	else if (WEXITSTATUS(status) == EXIT_CONFINE)
-		snprintf(ret, room, "its reader could not be confined");
-	else if (WEXITSTATUS(status) || !is_whole)
-		snprintf(ret, room, "its reader failed");
+		snprintf(ret, room, "its parser could not be confined");
+	else if (WEXITSTATUS(status) || !is_complete)
+		snprintf(ret, room, "its parser failed");
 }
 
 int worker_run(const struct job *job, nsec_t deadline, struct replies *ret, struct err *err)
@@ -284,11 +287,11 @@ int worker_run(const struct job *job, nsec_t deadline, struct replies *ret, stru
 	pid_t parent = getpid();
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return err_errno(err, "cannot make a pipe to the reader of symbols");
+		return err_errno(err, "cannot create a pipe to the symbol worker");
 	_cleanup_(closep) int in = ends[0], out = ends[1];
 	pid_t pid = fork();
 	if (pid < 0)
-		return err_errno(err, "cannot start the reader of symbols");
+		return err_errno(err, "cannot start the symbol worker");
 	if (pid == 0)
 		child(*job, out, deadline, parent);
 	close(TAKE_FD(out));
@@ -296,11 +299,11 @@ int worker_run(const struct job *job, nsec_t deadline, struct replies *ret, stru
 	ret->strings = strtab_new();
 	ret->items = must_alloc(job->count * sizeof(*ret->items));
 	ret->count = job->count;
-	bool is_whole = listen_to(in, deadline, ret);
+	bool is_complete = read_pipe(in, deadline, ret);
 
-	close(TAKE_FD(in)); /* one that still has something to say ends by that */
+	close(TAKE_FD(in)); /* a worker that still writes gets SIGPIPE */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	describe_end(status, is_whole, ret->trouble, sizeof(ret->trouble));
+	describe_failure(status, is_complete, ret->trouble, sizeof(ret->trouble));
 	return 0;
 }

@@ -117,7 +117,7 @@ static void forget_files(struct tls_files *files)
 static void inspect_file(struct tls_search *s, const struct mapping *map, const struct module *mod,
 			 uint64_t file)
 {
-	_cleanup_(closep) int fd = file_open_mapped(mod, s->pid, map);
+	_cleanup_(closep) int fd = module_open_mapped(mod, s->pid, map);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) != 0) {
