@@ -3,7 +3,7 @@
 #ifndef SONDE_CLI_WARN_H
 #define SONDE_CLI_WARN_H
 
-#include "load/warnings.h"
+#include "base/warnings.h"
 #include "model/model.h"
 
 /* Prints the warnings and empties the list. */

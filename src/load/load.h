@@ -15,7 +15,7 @@
 
 #include "analyse/requests/requests.h"
 #include "base/err.h"
-#include "load/warnings.h"
+#include "base/warnings.h"
 #include "model/model.h"
 #include "model/span_set.h"
 #include "read/merge.h"

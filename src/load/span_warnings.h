@@ -3,7 +3,7 @@
 #ifndef SONDE_LOAD_SPAN_WARNINGS_H
 #define SONDE_LOAD_SPAN_WARNINGS_H
 
-#include "load/warnings.h"
+#include "base/warnings.h"
 #include "model/span_set.h"
 
 /* One sentence for each service whose clock was corrected. */

@@ -85,10 +85,8 @@ void merge_free(struct merge *merge)
 		free(merge->inputs.items[i].sources);
 		free(merge->inputs.items[i].path);
 	}
-	for (size_t i = 0; i < merge->warnings.items.count; i++)
-		free(merge->warnings.items.items[i]);
 	vec_done(&merge->inputs);
-	vec_done(&merge->warnings.items);
+	warnings_done(&merge->warnings);
 	vec_done(&merge->heap);
 	host_clocks_done(&merge->clocks);
 	free(merge);
@@ -129,12 +127,11 @@ static void end_input(struct merge *merge, struct merge_input *in, int result)
 	in->next = NULL;
 	in->failed = result;
 	if (input_warning(in->input)) /* some readers set it at the end */
-		*vec_push(&merge->warnings.items) = must_strdup(input_warning(in->input));
+		warnings_add(&merge->warnings, "%s", input_warning(in->input));
 	if (in->dropped)
-		*vec_push(&merge->warnings.items) =
-			must_printf("'%s': dropped %" PRIu64 " record%s from before '%s' booted",
-				    in->path, in->dropped, in->dropped == 1 ? "" : "s",
-				    merge_host_name(merge, 0));
+		warnings_add(&merge->warnings,
+			     "'%s': dropped %" PRIu64 " record%s from before '%s' booted", in->path,
+			     in->dropped, in->dropped == 1 ? "" : "s", merge_host_name(merge, 0));
 }
 
 static void advance(struct merge *merge, struct merge_input *in)

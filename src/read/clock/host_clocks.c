@@ -319,10 +319,11 @@ static void warn_of_spans(const struct host_clocks *clocks, struct warnings *war
 		if (!clocks->inputs.items[i].is_kernel && clocks->hosts.count &&
 		    !input_is_timeless(clocks->inputs.items[i].input) &&
 		    !clocks->hosts.items[0].has_realtime) {
-			*vec_push(&warnings->items) = must_printf(
-				"cannot correlate the spans of '%s' with '%s', which does not "
-				"contain the time of day; %s",
-				clocks->inputs.items[i].path, path_of(clocks, 0), record_realtime);
+			warnings_add(warnings,
+				     "cannot correlate the spans of '%s' with '%s', which does not "
+				     "contain the time of day; %s",
+				     clocks->inputs.items[i].path, path_of(clocks, 0),
+				     record_realtime);
 			return;
 		}
 }

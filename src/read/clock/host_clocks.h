@@ -12,15 +12,11 @@
 #define SONDE_READ_CLOCK_HOST_CLOCKS_H
 
 #include "base/vec.h"
+#include "base/warnings.h"
 #include "event/source.h"
 #include "read/clock/align.h"
 #include "read/input.h"
 #include "read/merge.h"
-
-/* Messages for the user. */
-struct warnings {
-	VEC(char *) items;
-};
 
 struct host_clock {
 	const char *name;       /* borrowed from an input */

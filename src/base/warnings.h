@@ -5,8 +5,8 @@
  * Only cli/ and serve/ show text to users, so the other rooms collect warnings and return them.
  * A sentence may contain names from the inputs: escape it before showing it.
  */
-#ifndef SONDE_LOAD_WARNINGS_H
-#define SONDE_LOAD_WARNINGS_H
+#ifndef SONDE_BASE_WARNINGS_H
+#define SONDE_BASE_WARNINGS_H
 
 #include "base/vec.h"
 

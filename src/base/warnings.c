@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load/warnings.h"
+#include "base/warnings.h"
 
 #include <stdarg.h>
 
