@@ -53,7 +53,7 @@ def names_are_listed_and_counted():
         wait_for_orders(process)
         after = names(process.pid)
         equal(sorted(after), ["order", "order.line"], "names")
-        require(all(n["on"] for n in after.values()), f"not all are on: {after}")
+        require(all(n["enabled"] for n in after.values()), f"not all are on: {after}")
 
 
 @test
@@ -61,7 +61,7 @@ def a_name_that_is_off_is_not_recorded_until_it_is_on_again():
     with orders() as process:
         both = recorded_names(process.pid)
         require(both.get("order", 0) > ENOUGH and both.get("order.line", 0) > ENOUGH, f"recorded: {both}")
-        equal(names(process.pid, "--off", "*.line")["order.line"]["on"], False, "order.line is on")
+        equal(names(process.pid, "--off", "*.line")["order.line"]["enabled"], False, "order.line is on")
         wait_for_orders(process)  # open spans have ended
         one = recorded_names(process.pid)
         require(one.get("order", 0) > ENOUGH and "order.line" not in one, f"recorded with one off: {one}")
@@ -74,7 +74,7 @@ def a_name_that_is_off_is_not_recorded_until_it_is_on_again():
 def names_can_be_off_from_the_start():
     with orders(SONDE, "run", "--off", "order.*") as process:
         wait_until(lambda: "order.line" in names(process.pid), "a line is handled")
-        equal({n: s["on"] for n, s in names(process.pid).items()}, {"order": True, "order.line": False}, "names")
+        equal({n: s["enabled"] for n, s in names(process.pid).items()}, {"order": True, "order.line": False}, "names")
 
 
 @test
