@@ -22,7 +22,7 @@ ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELEC
 SCENES = {
     "a statement over two lines": [("SELECT count(*) AS n", r"  \.\.\.> $"), ("FROM threads;", r"n\s+9\s+sonde> $")],
     "a mistake does not end it": [("SELECT x;", r"no such column: x.*sonde> $"), ("SELECT 7;", r"7\s+7\s+sonde> $")],
-    "tables": [(".tables", r"name +meaning.*intervals.*sonde> $")],
+    "tables": [(".tables", r"name +description.*intervals.*sonde> $")],
     "the columns of one": [(".schema losses", r"start +INTEGER.*count.*sonde> $")],
     "no columns of a strange one": [(".schema x'y", r"no name of a table.*sonde> $")],
     "help": [(".help", r"\.schema.*sonde> $"), (".nonsense", r"\.schema.*sonde> $")],
