@@ -161,17 +161,17 @@ static const struct message *first_message(const struct path_walk *w, thread_id 
 	return NULL;
 }
 
-static void push_rest(struct path_walk *w, uint32_t parent, thread_id id, uint8_t state,
-		      uint8_t flags, nsec_t from, nsec_t to)
+/* Pushes a step that is not an interval of its thread's timeline, unless it is empty. */
+static void push_rest(struct path_walk *w, uint32_t parent, const struct leg *leg)
 {
-	if (from < to)
+	if (leg->start < leg->end)
 		push(w, parent,
-		     (struct step){ .start = from,
-				    .end = to,
-				    .begin = from,
-				    .thread = id,
-				    .state = state,
-				    .flags = flags });
+		     (struct step){ .start = leg->start,
+				    .end = leg->end,
+				    .begin = leg->start,
+				    .thread = leg->thread,
+				    .state = leg->state,
+				    .flags = leg->flags });
 }
 
 static void push_leg(struct path_walk *w, thread_id id, nsec_t start, nsec_t end, uint8_t flags,
@@ -226,12 +226,12 @@ static void walk_wait(struct path_walk *w, thread_id id, const struct stretch *w
 		find_legs(w, r.thread, from, at, step);
 	while (w->legs.count > first) {
 		struct leg leg = w->legs.items[--w->legs.count];
-		nsec_t end = leg.end < to ? leg.end : to;
 
-		if (leg.flags || leg.start >= end)
-			push_rest(w, step, leg.thread, leg.state, leg.flags, leg.start, end);
+		leg.end = leg.end < to ? leg.end : to;
+		if (leg.flags || leg.start >= leg.end)
+			push_rest(w, step, &leg);
 		else
-			walk_thread(w, leg.thread, leg.start, end, step);
+			walk_thread(w, leg.thread, leg.start, leg.end, step);
 	}
 }
 
@@ -243,7 +243,7 @@ static void walk_thread(struct path_walk *w, thread_id id, nsec_t from, nsec_t t
 	bool more = model_stretch_at(w->model, id, from, &s);
 
 	if (!more && from < begin && begin < to) {
-		push_rest(w, parent, id, STATE_GAP, STEP_UNEXPLAINED, from, begin);
+		push_rest(w, parent, &(struct leg){ id, from, begin, STEP_UNEXPLAINED, STATE_GAP });
 		at = begin;
 		more = model_stretch_at(w->model, id, begin, &s);
 	}
@@ -264,7 +264,7 @@ static void walk_thread(struct path_walk *w, thread_id id, nsec_t from, nsec_t t
 			walk_wait(w, id, &s, at, end, step);
 		at = end;
 	}
-	push_rest(w, parent, id, STATE_GAP, STEP_UNEXPLAINED, at, to);
+	push_rest(w, parent, &(struct leg){ id, at, to, STEP_UNEXPLAINED, STATE_GAP });
 }
 
 void path_of_thread(const struct model *model, thread_id thread, nsec_t from, nsec_t to,
@@ -282,7 +282,8 @@ static void walk_part(struct path_walk *w, const struct span_part *part)
 	if (part->thread.i)
 		walk_thread(w, part->thread, part->start, part->end, 0);
 	else
-		push_rest(w, 0, part->thread, STATE_GAP, 0, part->start, part->end);
+		push_rest(w, 0,
+			  &(struct leg){ part->thread, part->start, part->end, 0, STATE_GAP });
 }
 
 static void walk_section(struct path_walk *w, const struct span_section *s, struct span_work *work)

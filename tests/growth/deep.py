@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is nested 200,000 deep is read and shown with a small stack, or refused with a sentence.
+"""Input nested 200,000 levels deep is read and shown with a small stack, or rejected with a message.
 
 usage: deep.py SONDE MAKE_SHAPE
 """
@@ -30,7 +30,7 @@ TYPES = ("/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\neven
 
 
 def inputs(directory, make_shape):
-    """Name, command, and whether it is refused."""
+    """Name, command and expected exit code."""
     deep = directory / "deep.sonde"
     subprocess.run([make_shape, "deep", str(DEPTH), deep], check=True)
     yield "info on spans", ["info", deep], 0
@@ -46,7 +46,7 @@ def inputs(directory, make_shape):
             yield f"{kind} in {name}", ["info", path], 0
     path = directory / "lists.json"
     path.write_text(LISTS)
-    yield "nothing but lists", ["info", path], 1
+    yield "only lists", ["info", path], 1
     path = directory / "ctf"
     path.mkdir()
     (path / "metadata").write_text(TYPES)

@@ -4,11 +4,11 @@
 
 usage: growth.py SONDE MAKE_SHAPE SERVE
 
-make_shape writes captures that are large in one direction: a long thread, a deep trace, a busy
-lock.  Each command reads two of them, one twice as large as the other, under valgrind, which
-counts instructions: unlike seconds, they are the same on a busy machine.  What a command takes for
-an input with nothing in it is subtracted from both.  A case is a command on a shape; if one fails,
-a table of all that failed is printed.
+make_shape writes captures that are large in one dimension: a long thread, a deep trace, a busy
+lock.  Each command reads two of them, one twice as large as the other, under valgrind.  valgrind
+counts instructions, which unlike seconds do not depend on the load of the host.  The count of the
+command on an empty input is subtracted from both.  A case is a command on a shape; the test prints
+a table of the failed cases.
 """
 import concurrent.futures
 import json
@@ -21,11 +21,11 @@ import sys
 import tempfile
 
 LIMIT = 2.3
-SLACK = 300_000  # instructions, for what comes in blocks: allocations, a file's last block
+SLACK = 300_000  # instructions, for costs that come in blocks: allocations, the last block of a file
 SIZE = 400
 SIZES = {"thread": 100, "requests": 200, "wide": 200, "threads": 200}
 
-# How the commands that need a name find what to show in each shape.
+# What to show in each shape, for the commands that need a name.
 THREAD, TRACE, REQUEST = ["--thread=1"], ["--trace=0000"], ["--requests"]
 TARGETS = {"thread": THREAD, "deep": TRACE, "wide": TRACE, "lock": THREAD, "requests": REQUEST, "threads": THREAD}
 
@@ -41,7 +41,7 @@ TABLES = {
 
 
 def commands_for(shape):
-    """Name and words of each command; FILE is the input, and OUT what it may write."""
+    """Name and words of each command; FILE is the input and OUT the output."""
     target = TARGETS[shape]
     yield "info", ["info", "FILE"]
     yield "dump", ["dump", "FILE"]
@@ -53,7 +53,7 @@ def commands_for(shape):
         yield f"export --to={form}", ["export", f"--to={form}", "-o", "OUT", "FILE"]
 
 
-# Shapes that are there for one thing each.
+# Shapes for single commands.
 MORE = {
     "nested": {"path": ["path", *TRACE, "FILE"], "explain": ["explain", "FILE"],
                "export --to=otlp": ["export", "--to=otlp", "-o", "OUT", "FILE"]},
@@ -81,7 +81,7 @@ def cases():
 
 
 def spans_of(n):
-    """A root with n children, of which the first has one child, and so on."""
+    """n spans in a tree of three levels: id, parent, start, end."""
     return [(i, 0 if i == 0 else 1 if i % 2 else max(i - 2, 1), 1000 * i, 1000 * (2 * n - i)) for i in range(n)]
 
 
@@ -102,7 +102,7 @@ def write_zipkin(path, n):
 
 
 def write_ftrace(path, n):
-    """Threads that take turns on a CPU, each woken by the one before."""
+    """Threads that run on a CPU one after the other, each woken by the one before."""
     lines = ["# tracer: nop", "#"]
     for i in range(n):
         now, after, at = 100 + i % (n // 4), 100 + (i + 1) % (n // 4), 100 + i / 1000
@@ -117,7 +117,7 @@ FORMS = {"jaeger": write_jaeger, "zipkin": write_zipkin, "ftrace": write_ftrace,
 
 
 class Counter:
-    """Runs sonde again and again under one valgrind, and counts the instructions of each run."""
+    """Runs sonde repeatedly under one valgrind, and counts the instructions of each run."""
 
     def __init__(self, sonde, serve, logs):
         self.logs = logs
@@ -145,7 +145,7 @@ class Growth:
         self.sonde, self.make_shape, self.serve, self.directory = sonde, make_shape, serve, directory
 
     def input(self, shape, n):
-        """The file of a shape, written if it is not there yet."""
+        """The file of a shape, written on first use."""
         path = self.directory / f"{shape}-{n}"
         if path.exists():
             return path
@@ -170,7 +170,7 @@ class Growth:
         return status, count
 
     def measure(self, chosen):
-        """Shape, name, n, instructions for n and 2 n, and what is wrong with a run of each."""
+        """Shape, name, n, instructions for n and 2 n, and the wait status if a run failed."""
         (self.directory / "logs").mkdir(exist_ok=True)
         counter = Counter(self.sonde, self.serve, self.directory / "logs")
         bases, found = {}, []
@@ -196,9 +196,9 @@ def main():
             for size in (1, 2):
                 growth.input(shape, size * SIZES.get(shape, SIZE))
         growth.input("thread", 0)
-        lanes = os.cpu_count()
-        with concurrent.futures.ThreadPoolExecutor(lanes) as pool:
-            found = [case for some in pool.map(growth.measure, [wanted[i::lanes] for i in range(lanes)])
+        workers = os.cpu_count()
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            found = [case for some in pool.map(growth.measure, [wanted[i::workers] for i in range(workers)])
                      for case in some]
     report(found)
 

@@ -138,6 +138,19 @@ static void replay_thread_event(struct replay *r, struct replay_cpu *cpu, const 
 	}
 }
 
+/* Events that only traces exported by sonde have; any others are probe events. */
+static void replay_exported_event(struct replay *r, const struct raw_event *e)
+{
+	if (e->kind == RAW_WAIT)
+		replay_exported_wait(r, e);
+	else if (e->kind == RAW_MESSAGE)
+		replay_exported_message(r, e);
+	else if (e->kind == RAW_PROCESS)
+		replay_process(r, e);
+	else
+		replay_probe_event(r, e);
+}
+
 static void replay_other_event(struct replay *r, struct replay_cpu *cpu, const struct raw_event *e)
 {
 	switch (e->kind) {
@@ -168,17 +181,8 @@ static void replay_other_event(struct replay *r, struct replay_cpu *cpu, const s
 	case RAW_LOST:
 		replay_lost(r, e);
 		break;
-	case RAW_WAIT:
-		replay_exported_wait(r, e);
-		break;
-	case RAW_MESSAGE:
-		replay_exported_message(r, e);
-		break;
-	case RAW_PROCESS:
-		replay_process(r, e);
-		break;
 	default:
-		replay_probe_event(r, e);
+		replay_exported_event(r, e);
 		break;
 	}
 }
