@@ -21,7 +21,7 @@ GOOD = [
     task(100, 10),
     task(150, 99, "out_of_scope"),
     interval("R", 100, 150, 99, cpu=1, out_of_scope=True),
-    task(200, 11, "new", parent=10),
+    task(200, 11, "new", parent_tid=10),
     interval("R", 100, 250, 10),
     interval("C", 200, 260, 11),
     interval("R", 260, 400, 11),
