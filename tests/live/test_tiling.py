@@ -123,7 +123,7 @@ class Tiling(unittest.TestCase):
         self.expect("no such state as W")
 
     def test_a_tid_that_is_used_again(self):
-        self.records[8:8] = [task(401, 11, "new", parent=10), interval("C", 401, 402, 11),
+        self.records[8:8] = [task(401, 11, "new", parent_tid=10), interval("C", 401, 402, 11),
                              interval("R", 402, 403, 11),
                              {"kind": "exit", "time": 403, "tid": 11, "pid": 11, "wait_status": 0}]
         self.expect()
