@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent - ns for what the agent does in a program, and what others do on that path.
+ * agent - ns of the agent's operations in a program, and of probes on the same path.
  *
- * bench-agent CPU: a line `DEED COUNT` on standard input does it that often and
- * prints the ns of each.  Events go into rings of limited size, so whoever asks
- * leaves the recorder some time between two turns, and the program's memory is cold
- * when the next begins; some are done before those that are timed.
+ * bench-agent CPU: for each line `OPERATION COUNT` on stdin, execute the operation
+ * COUNT times and print the ns per operation.  Events go into rings of limited size,
+ * so the caller pauses between lines to let the recorder read them.  The caches are
+ * cold after that, so some untimed operations come first.
  */
 #include "clock.h"
 
@@ -20,7 +20,7 @@ enum { WARM_UP = 16 };
 static const uint8_t trace[16] = { 1, 2, 3 };
 static const uint64_t spans[2] = { 11, 12 }; /* the ids of two */
 
-/* What a uprobe is set on: a nop, as USDT has it. */
+/* The target of a uprobe: a nop, as in USDT. */
 void bench_probe(const uint8_t *trace, const uint64_t *span);
 __asm__(".text\n.globl bench_probe\n.type bench_probe, @function\nbench_probe:\n\tnop\n\tret\n"
 	".size bench_probe, . - bench_probe\n");
@@ -85,7 +85,7 @@ static void do_lttng(unsigned long count)
 static const struct {
 	const char *name;
 	void (*loop)(unsigned long);
-} deeds[] = {
+} operations[] = {
 	{ "attach", do_attach }, { "span", do_span },   { "attributes", do_attributes },
 	{ "off", do_off },       { "probe", do_probe },
 #ifdef HAVE_LTTNG
@@ -114,8 +114,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	sonde_set_enabled("off", false);
 	while (scanf("%15s %lu", name, &count) == 2)
-		for (size_t i = 0; i < ARRAY_LEN(deeds); i++)
-			if (!strcmp(name, deeds[i].name))
-				printf("%.2f\n", time_loop(deeds[i].loop, count));
+		for (size_t i = 0; i < ARRAY_LEN(operations); i++)
+			if (!strcmp(name, operations[i].name))
+				printf("%.2f\n", time_loop(operations[i].loop, count));
 	return 0;
 }

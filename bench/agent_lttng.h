@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent tells of a span, as events of LTTng-UST. */
+/* The span events of the agent, as events of LTTng-UST. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER sonde_bench
 

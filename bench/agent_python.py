@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the SDK for Python costs with the agent: agent_python.py CPU; and the application of a service.
+"""The cost of the SDK for Python with the agent: agent_python.py CPU; and the application of a service.
 
-For each line `DEED COUNT` on stdin, does so and prints the ns that one took.
+For each line `OPERATION COUNT` on stdin, executes it COUNT times and prints the ns per operation.
 """
 import asyncio
 import contextlib
@@ -35,7 +35,7 @@ def attributes(count):
 
 
 def step(count):
-    """Each is a turn of the loop, in a context that has a span."""
+    """Iterations of the event loop, in a context with a span."""
     async def steps():
         with TRACER.start_as_current_span("task"):
             for _ in range(count):
@@ -44,11 +44,11 @@ def step(count):
     LOOP.run_until_complete(steps())
 
 
-DEEDS = {deed.__name__: deed for deed in (attach, span, attributes, step)}
+OPERATIONS = {operation.__name__: operation for operation in (attach, span, attributes, step)}
 
 
 def make_app():
-    """Of a service: a page in three spans, one of them by OpenTelemetry's instrumentation."""
+    """A service whose requests have three spans, one of them from automatic instrumentation."""
     import flask
     from opentelemetry.instrumentation.flask import FlaskInstrumentor
 
@@ -56,7 +56,7 @@ def make_app():
     app, tracer = flask.Flask("bench"), provider.get_tracer("bench")
     FlaskInstrumentor().instrument_app(app, tracer_provider=provider)
 
-    @app.route("/index.html")  # what wrk is told to ask for
+    @app.route("/index.html")  # the path that wrk requests
     def page():
         with tracer.start_as_current_span("load") as inside:
             inside.set_attribute("items", 7)
@@ -70,11 +70,11 @@ def answer():
     for line in sys.stdin:
         name, number = line.split()
         begin = time.perf_counter_ns()
-        DEEDS[name](int(number))
+        OPERATIONS[name](int(number))
         print((time.perf_counter_ns() - begin) / int(number), flush=True)
 
 
 if __name__ == "__main__":
     os.sched_setaffinity(0, {int(sys.argv[1])})
-    with contextlib.suppress(KeyboardInterrupt):  # that is how it is ended
+    with contextlib.suppress(KeyboardInterrupt):  # sent by the benchmark
         answer()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ns for a span and for a change of context in the program, beside other ways to tell of them."""
+"""ns for a span and for a change of context in the program, next to uprobes and LTTng-UST."""
 import contextlib
 import os
 import pathlib
@@ -15,17 +15,17 @@ import machine
 import recorders
 import stats
 
-BURST = 150   # deeds in a row: what a ring has room for
-PAUSE = 0.006  # seconds after it, in which the recorder takes them
+BURST = 150   # operations in a row, which fit into a ring
+PAUSE = 0.006  # seconds after it, in which the recorder reads the ring
 
-# What a program does on a line `DEED COUNT`, and what it is a case of.
-DEEDS = {
+# The operations of the programs, for lines `OPERATION COUNT`, and their names in tables.
+OPERATIONS = {
     "attach": "change of context",
     "span": "begin and end",
     "attributes": "begin and end, 2 attributes",
 }
-# What only one of them does.
-DEED_OF = {bench_agent_python.NAME: {"step": "step of a task"}}
+# Operations of one program only.
+OPERATIONS_OF = {bench_agent_python.NAME: {"step": "step of a task"}}
 
 
 def c_program(build):
@@ -37,16 +37,16 @@ def cpp_program(build):
     return [path] if path.exists() else None
 
 
-# {language: function of the build folder that gives a command which, with a CPU's number behind
-# it, answers to DEEDS as bench-agent does; or None if it was not built}.  One with an SDK is
-# also measured without the agent.
+# {language: function of the build directory that returns the command of a program with the interface
+# of bench-agent, or None if it was not built}.  The number of a CPU is its last argument.  Programs
+# with an SDK are also measured without the agent.
 LANGUAGES = {"C, sonde.h": c_program, "C++, opentelemetry-cpp": cpp_program,
              bench_agent_python.NAME: bench_agent_python.program}
 WITHOUT_SDK = {"C, sonde.h"}
 
 
 class Program:
-    """A program that does DEEDS when told to."""
+    """A running program that executes OPERATIONS on request."""
 
     def __init__(self, command, stack, env=None):
         self.process = subprocess.Popen([*map(str, command), loads.CLIENT_CPU], text=True, stdin=subprocess.PIPE,
@@ -54,23 +54,23 @@ class Program:
         self.pid = self.process.pid
         stack.callback(machine.stop, self.process)
 
-    def burst(self, deed):
-        self.process.stdin.write(f"{deed} {BURST}\n")
+    def burst(self, operation):
+        self.process.stdin.write(f"{operation} {BURST}\n")
         self.process.stdin.flush()
         return float(self.process.stdout.readline())
 
-    def time(self, deeds, bursts):
-        """{deed: ns}, the median of the bursts."""
-        times = {deed: [] for deed in deeds}
+    def time(self, operations, bursts):
+        """{operation: ns}, the median of the bursts."""
+        times = {operation: [] for operation in operations}
         for _ in range(bursts):
-            for deed in random.sample(list(deeds), len(deeds)):
-                times[deed].append(self.burst(deed))
+            for operation in random.sample(list(operations), len(operations)):
+                times[operation].append(self.burst(operation))
                 time.sleep(PAUSE)
-        return {deed: statistics.median(t) for deed, t in times.items()}
+        return {operation: statistics.median(t) for operation, t in times.items()}
 
 
 def uprobe(program):
-    """A uprobe that notes the time, as a quick look would."""
+    """A uprobe that stores the time, as a simple bpftrace script does."""
     def command(pids, out):
         return ["bpftrace", "-o", out / "times", "-p", pids[0], "-e",
                 f"uprobe:{program}:bench_probe {{ @[tid] = nsecs; }}"]
@@ -79,7 +79,7 @@ def uprobe(program):
 
 
 class Lttng:
-    """A session of LTTng-UST, with a daemon of its own."""
+    """A session of LTTng-UST, with its own daemon."""
 
     def __init__(self, stack):
         home = stack.enter_context(tempfile.TemporaryDirectory(prefix="sonde-bench-"))
@@ -105,7 +105,7 @@ class Lttng:
 
 
 class Turns:
-    """Every program, under every recorder that it is for. {variant: (recorder, [(program, its words, deeds)])}"""
+    """All programs by recorder: {variant: (recorder, [(program, label, operations)])}"""
 
     def __init__(self, build, stack):
         self.none, self.sonde = recorders.none(), recorders.sonde(build / "sonde", "sonde")
@@ -115,19 +115,19 @@ class Turns:
             if not command:
                 print(f"{language}: not built")
                 continue
-            deeds = (*DEEDS, *DEED_OF.get(language, ()))
+            operations = (*OPERATIONS, *OPERATIONS_OF.get(language, ()))
             under = Program([build / "sonde", "run", "--", *command], stack)
-            self.add("unrecorded", under, language, deeds)
-            self.add("recorded", under, language, deeds)
+            self.add("unrecorded", under, language, operations)
+            self.add("recorded", under, language, operations)
             if language not in WITHOUT_SDK:
-                self.add("unrecorded", Program(command, stack), f"{language}, without the agent", deeds)
+                self.add("unrecorded", Program(command, stack), f"{language}, without the agent", operations)
         self.add_others(build, stack)
 
-    def add(self, variant, program, words, deeds):
-        self.variants[variant][1].append((program, words, deeds))
+    def add(self, variant, program, words, operations):
+        self.variants[variant][1].append((program, words, operations))
 
     def add_others(self, build, stack):
-        """Two probes or tracepoints stand for a begin and an end."""
+        """Two probes or tracepoints, for the begin and the end of a span."""
         path = build / "bench/bench-agent"
         program = Program([path], stack)
         self.add("unrecorded", program, "sonde.h, switched off", ("off",))
@@ -142,13 +142,13 @@ class Turns:
             self.variants["LTTng"] = (session, [(program, "two events of LTTng-UST", ("lttng",))])
 
     def take(self, variant, bursts):
-        """{(words, deed): ns}"""
+        """{(words, operation): ns}"""
         recorder, programs = self.variants[variant]
         found = {}
         with tempfile.TemporaryDirectory(prefix="sonde-bench-") as out:
             with recorder.running([program.pid for program, _, _ in programs], pathlib.Path(out)):
-                for program, words, deeds in programs:
-                    found |= {(words, deed): ns for deed, ns in program.time(deeds, bursts).items()}
+                for program, words, operations in programs:
+                    found |= {(words, operation): ns for operation, ns in program.time(operations, bursts).items()}
         return found
 
 
@@ -157,14 +157,15 @@ def run(build, quick):
         turns = Turns(build, stack)
         results = stats.rounds("agent", 3 if quick else 15, turns.variants,
                                lambda v: turns.take(v, 5 if quick else 40))
-    print("ns in the program, median (quartiles) of the rounds. Begin and end are one deed.\n")
-    rows, names = {}, dict(DEEDS)
-    for more in DEED_OF.values():
+    print("ns per operation in the program, median (quartiles) of the rounds. Begin and end of a span are")
+    print("one operation.\n")
+    rows, names = {}, dict(OPERATIONS)
+    for more in OPERATIONS_OF.values():
         names |= more
     for variant, found in results.items():
-        for words, deed in found[0]:
-            row = rows.setdefault((words, names.get(deed, "begin and end")), {})
+        for words, operation in found[0]:
+            row = rows.setdefault((words, names.get(operation, "begin and end")), {})
             column = "unrecorded" if variant == "unrecorded" else "recorded"
-            row[column] = stats.show([r[words, deed] for r in found])
+            row[column] = stats.show([r[words, operation] for r in found])
     stats.table(["", "", "unrecorded", "recorded"],
                 [[*who, row.get("unrecorded", ""), row.get("recorded", "")] for who, row in rows.items()])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python in the benchmarks of the agent: a program that does deeds, and a service; see agent_python.py."""
+"""The Python programs of the benchmarks of the agent: operations, and a service; see agent_python.py."""
 import pathlib
 import sys
 
@@ -12,7 +12,7 @@ PROGRAM = HERE / "agent_python.py"
 
 
 def python(build):
-    """One that has the SDK, from PyPI; None where it cannot be had."""
+    """A Python interpreter with the SDK from PyPI; None if PyPI is unreachable."""
     if not (build / "src/agent/python/libsonde-agent-python.so").exists():
         return None
     try:

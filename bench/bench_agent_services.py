@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Services with an SDK, with and without the agent, recorded and not.
 
-Of each service two run, with and without the agent, and are asked in turns; they
-are started anew several times, as a process may by chance be slower than its twin.
-The work for a request is a number of steps, which both are told.
+Two processes of each service run, with and without the agent, and get requests alternately.  They
+are restarted several times, because a process can be slower than another one by chance.  The work
+per request is the same number of steps in both.
 """
 import contextlib
 import functools
@@ -17,7 +17,7 @@ import machine
 import recorders
 import stats
 
-WORK = 300  # µs for a request
+WORK = 300  # µs per request
 
 
 def cpp_service(build):
@@ -30,7 +30,7 @@ def cpp_service(build):
     return lambda port: [program, port, steps]
 
 
-# {name: function of the build folder that gives a function of a port, which gives a command}
+# {name: function of the build directory that returns a function from a port to a command}
 SERVICES = {f"C++, {WORK} µs of work in 3 spans": cpp_service,
             "Python, Flask on gunicorn, 3 spans": bench_agent_python.service}
 
@@ -41,13 +41,13 @@ def service_of(name, build, command, with_agent):
 
 
 def take_turn(server, recorder, seconds):
-    """Its workers may have come since it began to listen."""
+    """Workers can start after the service listens."""
     server.pids = machine.tree(server.pids[0])
     return bench_servers.take_turn(server, recorder, seconds)
 
 
 def measure(name, build, command, starts, rounds, seconds):
-    """{(with the agent, recorder): [Turn for each round]}"""
+    """{(with the agent, recorder): [Turn of each round]}"""
     none, sonde = recorders.none(), recorders.sonde(build / "sonde", "sonde record")
     variants = [(False, none), (True, none), (False, sonde), (True, sonde)]
     found = {v: [] for v in variants}
@@ -70,8 +70,8 @@ def row(words, turns, base):
 
 
 def run(build, quick):
-    print("CPU of the service for a request, and requests/s: median (quartiles); and both with the")
-    print("agent as a ratio to those without it in the same round, median [95 % interval].\n")
+    print("CPU time of the service per request, and requests/s: median (quartiles). Ratios: with the")
+    print("agent to without it in the same round, median [95 % interval].\n")
     for name, find in SERVICES.items():
         command = find(build)
         if not command:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing and reading captures, by size, beside plain writing and reading."""
+"""Writing and reading captures, by size, next to plain writing and reading."""
 import collections
 
 import sizes
@@ -10,8 +10,8 @@ Turn = collections.namedtuple("Turn", "records bytes write read plain_write plai
 
 def run(build, quick):
     results = sizes.measure("capture", build / "bench/bench-capture", Turn, quick)
-    print("ns for each record: median (quartiles)", "" if sizes.IN_MEMORY else "(on a disk)")
-    print("Plain: write(2) of as many bytes, and adding them up in a mapping.\n")
+    print("ns per record: median (quartiles).", "" if sizes.IN_MEMORY else "(on a disk)")
+    print("Plain: write(2) of the same number of bytes, and the sum of the words of a mapping.\n")
     rows = []
     for size, turns in results.items():
         columns = [[getattr(t, name) for t in turns] for name in Turn._fields[2:]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events in known numbers: none is lost at 400,000 records/s, and above that
+"""Known numbers of events: none is lost at 400,000 records/s, and above that
 every one is counted, as written or as lost."""
 import contextlib
 import json
@@ -16,7 +16,7 @@ MEMORY = ("VmHWM", "RssAnon", "RssFile", "RssShmem")
 
 
 def record(build, options, storm):
-    """Record bench-storm from begin to end. Returns its words, info's, and memory in KiB."""
+    """Record a run of bench-storm. Returns its output, that of sonde info, and memory in KiB."""
     with tempfile.TemporaryDirectory(prefix="sonde-bench-") as directory:
         path = pathlib.Path(directory) / "capture.sonde"
         command = [build / "sonde", "record", "-o", path, *options, "--",
@@ -29,13 +29,13 @@ def record(build, options, storm):
         out, words = process.communicate()
         watcher.join()
         if process.returncode:
-            raise RuntimeError(f"sonde record ended with {process.returncode}: {words.strip()}")
+            raise RuntimeError(f"sonde record exits with {process.returncode}: {words.strip()}")
         info = subprocess.check_output([build / "sonde", "info", "--json", path], text=True)
     return json.loads(out), json.loads(info), peak
 
 
 def watch(process, peak):
-    """The largest that the recorder itself becomes."""
+    """The peak memory of the recorder."""
     while process.poll() is None:
         with contextlib.suppress(OSError):
             for line in open(f"/proc/{process.pid}/status"):
@@ -46,7 +46,7 @@ def watch(process, peak):
 
 
 def row(words, made, info, peak):
-    """made: events that the storm knows of, each of which is one record."""
+    """A row; known: the number of events, each of which is one record."""
     records, seconds = info["events"], info["duration"] / 1e9
     found = sum(info["records"].get(kind, 0) for kind in made)
     known = sum(made.values())
@@ -77,8 +77,8 @@ def run(build, quick):
         options = ["--no-other-tasks", "--syscalls=getppid", f"--buffer={size}"]
         storm, info, peak = record(build, options, ["calls", seconds, "0"])
         rows.append(row(f"calls, as fast as can be, --buffer={size}", calls(storm), info, peak))
-    print("Made: events that the workload counted, or the kernel for it; each is one record.")
-    print("Difference: written + lost − made; threads begin and end outside of what they count.")
-    print("MiB: the recorder's largest resident size, and the largest of its parts.\n")
+    print("Made: events that the workload or the kernel counted; each is one record.")
+    print("Difference: written + lost − made; the start and exit of threads are not counted as made.")
+    print("MiB: the peak resident size of the recorder, and that of its parts.\n")
     stats.table(["storm", "records", "made", "written", "lost", "difference",
                  "MiB", "anon", "file", "shared"], rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single events, timed with and without a recorder, in and out of its scope."""
+"""The cost of single events with and without a recorder, in and out of its scope."""
 import contextlib
 import pathlib
 import random
@@ -12,8 +12,8 @@ import machine
 import recorders
 import stats
 
-# What bench-micro does, how often in a turn, and what it is a case of.
-DEEDS = {
+# The operations of bench-micro: the count per turn, and the name in the table.
+OPERATIONS = {
     "yield": (60000, "switch: sched_yield"),
     "pipe": (40000, "switch and blocking call: read from a pipe"),
     "futex": (40000, "switch and blocking call: futex"),
@@ -23,11 +23,11 @@ DEEDS = {
 }
 
 PLAIN = "bench-micro"
-SETTLE = 0.1  # seconds, in which a recorder finds out who publishes a context where
+SETTLE = 0.1  # seconds in which a recorder finds the published contexts
 
 
 class Micro:
-    """bench-micro or one of its like, and a process beside it that does nothing, to be recorded instead."""
+    """A variant of bench-micro, and an idle process, which is recorded for the case `out of scope`."""
 
     def __init__(self, build, stack, program):
         self.process = subprocess.Popen([build / "bench" / program, loads.CLIENT_CPU], text=True,
@@ -36,23 +36,23 @@ class Micro:
         stack.callback(machine.stop, self.idle)
         stack.callback(machine.stop, self.process)
 
-    def time(self, deed, count):
-        self.process.stdin.write(f"{deed} {count}\n")
+    def time(self, operation, count):
+        self.process.stdin.write(f"{operation} {count}\n")
         self.process.stdin.flush()
         return float(self.process.stdout.readline())
 
     def turn(self, recorder, inside, shorter):
-        """One of each deed, in random order, under a recorder. {deed: ns}"""
+        """All operations once, in random order, under a recorder: {operation: ns}"""
         pid = self.process.pid if inside else self.idle.pid
         with tempfile.TemporaryDirectory(prefix="sonde-bench-") as out:
             with recorder.running([pid], pathlib.Path(out)):
                 time.sleep(SETTLE)
-                return {deed: self.time(deed, DEEDS[deed][0] // shorter)
-                        for deed in random.sample(list(DEEDS), len(DEEDS))}
+                return {operation: self.time(operation, OPERATIONS[operation][0] // shorter)
+                        for operation in random.sample(list(OPERATIONS), len(OPERATIONS))}
 
 
 def variants(sonde):
-    """{name: (recorder, whether what is timed is in its scope, the program)}"""
+    """{name: (recorder, whether the program is in its scope, the program)}"""
     default = recorders.sonde(sonde, "default")
     calls = recorders.sonde(sonde, "calls", "--syscalls")
     return {
@@ -72,12 +72,12 @@ def run(build, quick):
         programs = {name: Micro(build, stack, name) for name in {how[2] for how in choice.values()}}
         results = stats.rounds("micro", 3 if quick else 24, choice,
                                lambda v: programs[choice[v][2]].turn(*choice[v][:2], 10 if quick else 1))
-    print("ns for each, unrecorded: median (quartiles); and ns added: median [95 % interval]")
+    print("ns per event, unrecorded: median (quartiles); and added ns: median [95 % interval]")
     print("of the differences within a round. All on one CPU.\n")
     rows = []
-    for deed, (_, words) in DEEDS.items():
-        form = "{:.2f}" if deed == "compute" else "{:.0f}"
-        times = {v: [r[deed] for r in results[v]] for v in choice}
+    for operation, (_, words) in OPERATIONS.items():
+        form = "{:.2f}" if operation == "compute" else "{:.0f}"
+        times = {v: [r[operation] for r in results[v]] for v in choice}
         base = times.pop("unrecorded")
         rows.append([words, stats.show(base, form)] +
                     [stats.show_sure(stats.differences(t, base), form) for t in times.values()])

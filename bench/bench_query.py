@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQL over a model: each table counted, summed and shown whole, and queries of the manual page."""
+"""SQL over a model: count, sum and select all columns of each table, and the queries of the manual page."""
 import collections
 import subprocess
 
@@ -9,10 +9,10 @@ import stats
 def run(build, quick):
     program = build / "bench/bench-query"
     if not program.exists():
-        print("This build has no sonde query.\n")
+        print("left out: built without sonde query\n")
         return
     sizes, rounds = ([10000], 1) if quick else ([100000, 400000], 5)
-    times = collections.defaultdict(list)  # by sort, name and size
+    times = collections.defaultdict(list)  # by kind, name and size
     rows = {}
     for _ in range(rounds):
         for size in sizes:
@@ -21,7 +21,7 @@ def run(build, quick):
                 sort, name, count, ns = line.split()
                 times[sort, name, size].append(float(ns))
                 rows[name, size] = int(count)
-    print("On one core: ns for each row, median (quartiles).\n")
+    print("On one core: ns per row, median (quartiles).\n")
     tables = [name for sort, name, size in times if sort == "count" and size == sizes[0]]
     stats.table(["table", "rows", "count(*)", "sum of a column", "all columns"],
                 [[name, f"{rows[name, size]:,}"] +

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The transports of ring.c, side by side."""
+"""The transports of ring.c, compared."""
 import collections
 import subprocess
 
@@ -15,7 +15,7 @@ Turn = collections.namedtuple("Turn", "call reader rate made read lost")
 
 
 def measure(build, test, rounds):
-    """{(producers, transport, bytes): [Turn for each round]}"""
+    """{(producers, transport, bytes): [Turn of each round]}"""
     turns = collections.defaultdict(list)
     progress = stats.Progress(f"ring {test}", rounds * 18)
     command = [build / "bench/bench-ring", test, str(rounds)]
@@ -26,12 +26,12 @@ def measure(build, test, rounds):
             progress.step()
     progress.end()
     if process.returncode:
-        raise RuntimeError(f"bench-ring ended with {process.returncode}")
+        raise RuntimeError(f"bench-ring exits with {process.returncode}")
     return turns
 
 
 def added(turns, key):
-    """ns that a call takes more than with a program that only filters."""
+    """ns per call, minus that with a program that only filters."""
     filtered = [t.call for t in turns[key[0], "only_filter", 0]]
     return stats.differences([t.call for t in turns[key]], filtered)
 
@@ -56,8 +56,8 @@ def run(build, quick):
     storm = measure(build, "storm", 2 if quick else 9)
     keys = sorted((k for k in cost if k[1] in NAMES),
                   key=lambda k: (k[0], k[2], list(NAMES).index(k[1])))
-    print("Added ns of the writer: median [95 % interval]; reader's ns of CPU for a record at")
-    print("400,000/s: median (quartiles); millions of records/s made and lost as fast as can be,")
-    print("with 16 MiB of rings read every 5 ms; whether made = read + lost in all turns.\n")
+    print("Added ns of the writer: median [95 % interval]; CPU ns of the reader per record at")
+    print("400,000/s: median (quartiles); million records/s written at full speed, and the share lost,")
+    print("with 16 MiB of rings read every 5 ms; whether written = read + lost in all turns.\n")
     stats.table(["transport", "bytes", "writers", "added ns", "reader ns", "M/s", "lost", "count"],
                 [row(cost, paced, storm, k) for k in keys])

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services under load, recorded and not: throughput, and CPU for a request.
+"""Services under load, recorded and not: throughput, and CPU time per request.
 
-Three witnesses: requests/s; the service's CPU time for a request, by its own
-clock; and, in turns of their own since the counting costs too, the run time of
-the recorder's BPF programs as the kernel counts it (bpf_stats).
+Measured are requests/s; the CPU time of the service per request; and, in separate turns because
+counting costs time as well, the run time of the recorder's BPF programs (bpf_stats).
 """
 import os
 import pathlib
@@ -22,7 +21,7 @@ class Turn:
             with recorder.running(server.pids, pathlib.Path(out)) as self.run:
                 self.load = server.load(seconds, self.run)
         self.rate = self.load.requests / self.load.seconds
-        self.cpu = self.load.server_cpu / self.load.requests / 1000  # µs for a request
+        self.cpu = self.load.server_cpu / self.load.requests / 1000  # µs per request
         self.recorder_cpu = self.load.recorder_cpu / self.load.requests / 1000
         programs = self.load.programs.values()
         self.bpf_runs = sum(runs for runs, _ in programs) / self.load.requests
@@ -34,7 +33,7 @@ def column(turns, name):
 
 
 def usable(things):
-    """Those that can run; says why the others cannot."""
+    """The services or recorders that can run; prints the reason for the others."""
     for thing in things:
         if thing.missing():
             print(f"left out: {thing.name}: {thing.missing()}\n")
@@ -42,7 +41,7 @@ def usable(things):
 
 
 def take_turn(server, recorder, seconds, trials=3):
-    """A Turn. Some recorders fail now and then (trace-cmd, when symbols change): try again."""
+    """A Turn. Some recorders fail sporadically (trace-cmd, when symbols change): try again."""
     for _ in range(trials - 1):
         try:
             return Turn(server, recorder, seconds)
@@ -52,7 +51,7 @@ def take_turn(server, recorder, seconds, trials=3):
 
 
 def measure(service, choice, rounds, seconds):
-    """{recorder: [Turn for each round]}; a recorder that fails is left out, with its words."""
+    """{recorder: [Turn of each round]}; a recorder that fails is left out, with its message."""
     with service.running() as server:
         working = []
         for recorder in choice:
@@ -70,7 +69,7 @@ def memory(turns):
 
 
 def compare(recorder, turns, base):
-    """A row: what this recorder does to the service, against none in the same rounds."""
+    """A row: the service under this recorder, relative to no recorder in the same rounds."""
     cpu = stats.ratios(column(turns, "cpu"), column(base, "cpu"))
     rate = stats.ratios(column(turns, "rate"), column(base, "rate"))
     if turns is base:
@@ -84,7 +83,7 @@ def compare(recorder, turns, base):
 
 def print_comparison(results):
     base = unrecorded(results)
-    stats.table(["recorder", "CPU for a request", "throughput", "own CPU", "MiB", "MiB/s", "lost"],
+    stats.table(["recorder", "CPU per request", "throughput", "own CPU", "MiB", "MiB/s", "lost"],
                 [compare(r, turns, base) for r, turns in results.items()])
 
 
@@ -97,7 +96,7 @@ def counted(results):
 
 
 def print_programs(turns):
-    """Which programs run how often for a request, and how long."""
+    """The runs of each BPF program per request, and their time."""
     rows = []
     for name in turns[0].load.programs:
         runs = [t.load.programs[name][0] / t.load.requests for t in turns]
@@ -105,12 +104,12 @@ def print_programs(turns):
         if stats.median(runs) >= 0.01:
             rows.append([name, f"{stats.median(runs):.2f}",
                          f"{stats.median(ns) / stats.median(runs):.0f}", f"{stats.median(ns):.0f}"])
-    stats.table(["program", "runs for a request", "ns for a run", "ns for a request"],
+    stats.table(["program", "runs per request", "ns per run", "ns per request"],
                 sorted(rows, key=lambda r: -float(r[3])))
 
 
 def witness(service, results, empty):
-    """A row: run time of the BPF programs for a request, and as a share of its CPU."""
+    """A row: run time of the BPF programs per request, and its share of the CPU time."""
     base, turns = unrecorded(results), counted(results)
     share = [100 * t.bpf / b.cpu for t, b in zip(turns, base)]
     net = [100 * (t.bpf - t.bpf_runs * empty / 1000) / b.cpu for t, b in zip(turns, base)]
@@ -120,16 +119,16 @@ def witness(service, results, empty):
             stats.show_sure(net, "{:.2f} %") if empty else "not known"]
 
 
-EXPLANATION = """CPU of the service for a request and requests/s: unrecorded, median (quartiles);
+EXPLANATION = """CPU time of the service per request and requests/s: unrecorded, median (quartiles);
 recorded, the ratio to unrecorded, median [95 % interval] of the ratios within a round.
-Own CPU: of the recorder, as a part of what the unrecorded service uses. MiB: its
-largest resident size. MiB/s: what it writes. Lost: what it says that it lost, in all
-rounds.
+Own CPU: CPU time of the recorder, relative to that of the unrecorded service. MiB: its
+peak resident size. MiB/s: the data that it writes. Lost: the records that it reports as
+lost, in all rounds.
 """
 
 
 def counting_cost():
-    """What bpf_stats shows in ns for a run of a program that does nothing; 0 if not known."""
+    """The ns that bpf_stats shows for a run of an empty program; 0 if unknown."""
     recorder = recorders.empty()
     if recorder.missing():
         return 0
@@ -152,10 +151,10 @@ def run(build, quick):
         print_comparison(results)
         print_programs(counted(results))
         rows.append(witness(service, results, empty))
-    print("Run time of the programs for a request, on all CPUs, also for those who ask. In what")
-    print(f"bpf_stats counts, {empty:.0f} ns of each run are its own, as a program that does nothing")
-    print("shows: the last column is without them.\n")
-    stats.table(["service", "µs CPU for a request", "program runs", "µs in programs", "share",
+    print("Run time of the BPF programs per request, on all CPUs, including those of the clients.")
+    print(f"bpf_stats itself adds {empty:.0f} ns to each run, measured with an empty program; the last")
+    print("column is without them.\n")
+    stats.table(["service", "µs CPU per request", "program runs", "µs in programs", "share",
                  "without counting"], rows)
 
 

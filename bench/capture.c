@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture - how fast captures are written and read.
+ * capture - the speed of writing and reading captures.
  *
- * Writes a number of records, as many RUN as WAIT, reads them back, and does
- * the least that could be done with as many bytes: write(2) them in pieces of
- * 1 MiB, and add them up in a mapping.  Prints the records, the bytes, and the
- * ns for each record of these four.  Nothing is made to reach the disk: that
- * would measure the disk.
+ * Writes a number of records, half RUN and half WAIT, and reads them back.  For
+ * comparison, it also does the minimum with the same number of bytes: write(2)
+ * them in pieces of 1 MiB, and add them up in a mapping.  Prints the number of
+ * records and bytes, and the ns per record of these four.  It does not flush, so
+ * that the disk is not measured.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -21,8 +21,8 @@ static _Noreturn void fail(const struct err *err)
 	exit(1);
 }
 
-/* The i-th record: a turn on a CPU, and then a wait. */
-static void write_slice(struct capture_writer *writer, uint64_t i, struct err *err)
+/* The i-th pair of records: an on-CPU slice, then a wait. */
+static void write_pair(struct capture_writer *writer, uint64_t i, struct err *err)
 {
 	struct record head = { .time = 1000 * (i + 1), .tid = 1000 + (uint32_t)(i / 2 % 61) };
 	struct record_run run = { .head = head, .start = head.time - 700 };
@@ -61,7 +61,7 @@ static void write_capture(const char *path, uint64_t count)
 	if (capture_create(path, &meta, &writer, &err) < 0)
 		fail(&err);
 	for (uint64_t i = 0; i < count; i++)
-		write_slice(writer, i, &err);
+		write_pair(writer, i, &err);
 	if (capture_close(writer, &err) < 0)
 		fail(&err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock - what all measuring programs do: read a clock, stay on a CPU, give up. */
+/* clock - common helpers: read a clock, pin to a CPU, exit with a message. */
 #ifndef SONDE_BENCH_CLOCK_H
 #define SONDE_BENCH_CLOCK_H
 

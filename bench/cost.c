@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cost COMMAND [ARG...] - runs a program and prints what it took, to stderr.
+ * cost COMMAND [ARG...] - run a program and print its cost to stderr.
  *
- * That is ns of CPU time, in user and in kernel, and the largest resident size
- * in KiB: which counts what its parent had when it forked, so this is done by a
- * small program.  What the command itself says on stderr is not shown.
+ * Prints the CPU time in user and kernel mode in ns, and the peak resident size in
+ * KiB.  The latter includes the memory of the parent at fork(), so this is a small
+ * program.  The stderr of the command is discarded.
  */
 #include <fcntl.h>
 #include <sys/resource.h>

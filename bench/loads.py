@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services under load, and what a request costs them.
+"""Services under load, and the cost of a request.
 
-The service has the first CPU and whoever asks has the second (on a machine with
-one CPU they share it); a recorder goes where the scheduler puts it.
+The service runs on the first CPU and the client on the second (on a host with one CPU they share
+it); a recorder runs on any CPU.
 """
 import collections
 import contextlib
@@ -51,7 +51,7 @@ def free_port():
 
 
 class Service:
-    """A server of one kind; needs lists the programs that it takes."""
+    """A kind of server; needs: the programs that it requires."""
 
     def __init__(self, name, needs, command, client):
         self.name, self.needs, self.command, self.client = name, needs, command, client
@@ -62,7 +62,7 @@ class Service:
 
     @contextlib.contextmanager
     def running(self):
-        """Starts it; yields a Server."""
+        """Start it; yields a Server."""
         with tempfile.TemporaryDirectory(prefix="sonde-bench-") as directory:
             port = free_port()
             command = self.command(pathlib.Path(directory), port)
@@ -81,7 +81,7 @@ class Server:
         self.pids = machine.tree(pid)
 
     def load(self, seconds, run):
-        """Put it under load for some time, while run records it. Returns a Load."""
+        """Run the load while `run` records the server. Returns a Load."""
         server, recorder, programs = self.cpu_time(), run.cpu_time(), run.programs()
         requests, took = self.client(self.port, seconds)
         programs = {name: (runs - programs[name][0], ns - programs[name][1])
@@ -99,7 +99,7 @@ def wait_for(port, patience=10):
             socket.create_connection(("127.0.0.1", port)).close()
             return
         time.sleep(0.02)
-    raise RuntimeError(f"nobody listens on port {port}")
+    raise RuntimeError(f"no process listens on port {port}")
 
 
 def run_client(*command):
@@ -118,7 +118,7 @@ redis_rates = {}
 
 
 def redis_benchmark(port, seconds):
-    """It wants a number of requests, so the first run finds out how many make up the time."""
+    """redis-benchmark takes a number of requests; a first run determines the number for this time."""
     if port not in redis_rates:
         redis_rates[port] = ask_redis(port, 20000)
     count = int(redis_rates[port] * seconds)
@@ -142,7 +142,7 @@ def redis_command(directory, port):
 
 
 def services(build, work_us=300):
-    """The services that the benchmarks use; the last one works for a while on each request."""
+    """The services of the benchmarks; the last one computes for work_us on each request."""
     def work_command(directory, port):
         return [build / "bench/bench-service", port, work_us]
 

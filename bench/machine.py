@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark needs from the machine, and gives back as it was.
+"""Settings of the host that benchmarks change and restore.
 
-Everything that is switched on here is a context manager, and signals that end
-the run are turned into exceptions, so it is switched off on every way out.
+Each setting is a context manager, and signals that end the run become exceptions, so that every
+exit restores it.
 """
 import contextlib
 import ctypes
@@ -18,7 +18,7 @@ TRACEFS = pathlib.Path("/sys/kernel/tracing")
 
 
 def describe():
-    """This machine in a few words."""
+    """A short description of this host."""
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo")
                 if line.startswith("model name")), platform.machine())
     virtual = " (virtual)" if "hypervisor" in open("/proc/cpuinfo").read() else ""
@@ -42,7 +42,7 @@ def available(program):
 
 
 def cpu_time(pid):
-    """CPU time of a process in ns, with its threads that have ended; 0 if it has ended itself."""
+    """CPU time of a process in ns, including exited threads; 0 if it has exited."""
     try:
         return time.clock_gettime_ns((~pid << 3) | 2)  # clock_getcpuclockid()
     except OSError:
@@ -60,7 +60,7 @@ def tree(pid):
 
 
 def memory(pid):
-    """Fields of /proc/PID/status that tell of resident memory, in KiB."""
+    """Fields of /proc/PID/status about resident memory, in KiB."""
     fields = ("VmHWM", "VmRSS", "RssAnon", "RssFile", "RssShmem")
     sums = dict.fromkeys(fields, 0)
     for p in tree(pid):
@@ -73,7 +73,7 @@ def memory(pid):
 
 
 def stop(process, number=signal.SIGINT, patience=60):
-    """End a process that we started, politely at first. Returns what it printed."""
+    """Stop a process that we started, first with SIGINT or SIGTERM. Returns its output."""
     if process.poll() is None:
         process.send_signal(number)
     try:
@@ -85,12 +85,12 @@ def stop(process, number=signal.SIGINT, patience=60):
 
 @contextlib.contextmanager
 def bpf_stats():
-    """The kernel counts runs and run time of BPF programs, until the descriptor is closed."""
+    """Let the kernel count runs and run time of BPF programs until the descriptor is closed."""
     attr = ctypes.c_uint32(0)  # BPF_STATS_RUN_TIME
     bpf, enable_stats = 321, 32
     fd = ctypes.CDLL(None, use_errno=True).syscall(bpf, enable_stats, ctypes.byref(attr), 4)
     if fd < 0:
-        raise OSError(ctypes.get_errno(), "cannot switch on the statistics of BPF programs")
+        raise OSError(ctypes.get_errno(), "cannot enable the statistics of BPF programs")
     try:
         yield
     finally:
@@ -99,7 +99,7 @@ def bpf_stats():
 
 @contextlib.contextmanager
 def tracefs():
-    """tracefs, mounted if it was not, and in the end with the settings that it had."""
+    """Mount tracefs if needed, and restore its settings in the end."""
     ours = not (TRACEFS / "events").exists()
     if ours:
         subprocess.run(["mount", "-t", "tracefs", "nodev", TRACEFS], check=True)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make_text.py ftrace|report|bpftrace LINES FILE - a text trace of that many lines.
+"""make_text.py ftrace|report|bpftrace LINES FILE - make a text trace of that many lines.
 
-A service of sixteen workers on four CPUs that read, compute, write and sleep,
-told as the kernel's `trace` file, as `trace-cmd report`, or as MiSeRTrace's
-script for bpftrace prints it, one CPU's buffer after the other.  The lines of a
-block come again with other times, so that millions are made in seconds.
+The trace shows a service of sixteen workers on four CPUs that read, compute, write and sleep, in
+the format of the kernel's `trace` file, of `trace-cmd report`, or of MiSeRTrace's bpftrace
+script, one CPU's buffer after the other.  A block of lines is repeated with other times, so that
+millions of lines take seconds.
 """
 import random
 import sys
@@ -57,7 +57,7 @@ CALLS = {0: 'read', 1: 'write', 44: 'sendto', 45: 'recvfrom'}
 
 
 def probes(rng):
-    """One request as MiSeRTrace sees it: (name, tid, probe and what it says)."""
+    """One request in MiSeRTrace's format: (name, tid, probe and its fields)."""
     tid = 4000 + rng.randrange(16)
     port = rng.randrange(32768, 61000)
     link = f'"sport=9090 dport={port} saddr=172.18.0.3 daddr=172.18.0.2"'
@@ -88,7 +88,7 @@ def write_ordered(out, lines, make):
 
 
 def write_buffers(out, lines):
-    """Each CPU's buffer holds some hundred lines, and they overlap in time."""
+    """The buffers of the CPUs have some hundred lines each, and overlap in time."""
     rng = random.Random(1)
     requests = [list(probes(rng)) for _ in range(2000)]
     written, begin, turn = 0, 10**12, 0

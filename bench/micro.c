@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * micro - things that a recorder sees, done many times and timed.
+ * micro - time single operations that a recorder observes.
  *
- * A line `NAME COUNT` on standard input does one of them COUNT times and
- * prints the nanoseconds for each.  The process stays, so that what is timed
- * with and without a recorder differs in nothing else.
+ * For each line `NAME COUNT` on stdin, execute an operation COUNT times and print
+ * the ns per operation.  The same process is measured with and without a recorder,
+ * so that nothing else differs.
  *
- * All threads stay on one CPU, which they keep busy, and the clock is that of
- * their CPU time: what the kernel does at a switch is in it, since it counts
- * as part of the next thread's turn, and what others do on this CPU is not.
- * Only sleeping leaves the CPU idle, so there the time that passes counts.
+ * All threads run on one CPU, keep it busy, and measure their CPU time.  This
+ * includes the work of the kernel at a context switch, which counts for the next
+ * thread, but not the work of other tasks on this CPU.  Only sleeping leaves the
+ * CPU idle, so for that operation elapsed time is measured.
  *
- * Built with PUBLISH, each thread publishes which span it works for, by
- * OpenTelemetry's standard: always the same one if it is 1, and if it is 2 another
- * one at each turn.
+ * If built with PUBLISH, each thread publishes the span that it works for (OTEP
+ * 4947): with PUBLISH=1 always the same span, with PUBLISH=2 another one at each
+ * step.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -48,15 +48,15 @@ static void publish(void)
 }
 #endif
 
-/* Two threads and what they do to each other. */
+/* Two threads that wake each other in turn. */
 struct pair {
-	void (*slice)(struct pair *pair, int side);
+	void (*step)(struct pair *pair, int side);
 	unsigned long count;
-	int pipes[2][2]; /* to each side */
-	uint32_t whose;  /* side that has the ball */
+	int pipes[2][2]; /* one to each side */
+	uint32_t whose;  /* side that runs next */
 };
 
-static void turn_pipe(struct pair *pair, int side)
+static void step_pipe(struct pair *pair, int side)
 {
 	char byte = 0;
 
@@ -68,12 +68,12 @@ static void turn_pipe(struct pair *pair, int side)
 		die("cannot read from a pipe");
 }
 
-static void turn_yield(struct pair *pair, int side)
+static void step_yield(struct pair *pair, int side)
 {
 	sched_yield();
 }
 
-static void turn_futex(struct pair *pair, int side)
+static void step_futex(struct pair *pair, int side)
 {
 	uint32_t *whose = &pair->whose;
 
@@ -89,15 +89,15 @@ static void *other_side(void *arg)
 
 	for (unsigned long i = 0; i < pair->count; i++) {
 		publish();
-		pair->slice(pair, 1);
+		pair->step(pair, 1);
 	}
 	return NULL;
 }
 
-/* Both sides take count turns: two switches, or two calls that block, for each. */
-static double time_pair(void (*slice)(struct pair *, int), unsigned long count)
+/* Both sides take count steps: two switches, or two blocking calls, per count. */
+static double time_pair(void (*step)(struct pair *, int), unsigned long count)
 {
-	struct pair pair = { .slice = slice, .count = count };
+	struct pair pair = { .step = step, .count = count };
 	pthread_t thread;
 
 	if (pipe2(pair.pipes[0], O_CLOEXEC) || pipe2(pair.pipes[1], O_CLOEXEC))
@@ -108,7 +108,7 @@ static double time_pair(void (*slice)(struct pair *, int), unsigned long count)
 	nsec_t start = clock_now(CLOCK_PROCESS_CPUTIME_ID);
 	for (unsigned long i = 0; i < count; i++) {
 		publish();
-		slice(&pair, 0);
+		step(&pair, 0);
 	}
 	pthread_join(thread, NULL);
 	nsec_t took = clock_now(CLOCK_PROCESS_CPUTIME_ID) - start;
@@ -134,7 +134,7 @@ static void do_call(unsigned long count)
 		syscall(SYS_getppid);
 }
 
-/* Nothing that a recorder could see: what shows here is noise. */
+/* A recorder observes none of this, so any difference is noise. */
 static void do_compute(unsigned long count)
 {
 	for (volatile unsigned long i = 0; i < count;)
@@ -152,12 +152,12 @@ static double time_loop(void (*loop)(unsigned long), unsigned long count)
 
 static const struct {
 	const char *name;
-	void (*slice)(struct pair *, int);
+	void (*step)(struct pair *, int);
 	void (*loop)(unsigned long);
-} deeds[] = {
-	{ .name = "pipe", .slice = turn_pipe },   { .name = "yield", .slice = turn_yield },
-	{ .name = "futex", .slice = turn_futex }, { .name = "sleep", .loop = do_sleep },
-	{ .name = "call", .loop = do_call },      { .name = "compute", .loop = do_compute },
+} operations[] = {
+	{ .name = "pipe", .step = step_pipe },   { .name = "yield", .step = step_yield },
+	{ .name = "futex", .step = step_futex }, { .name = "sleep", .loop = do_sleep },
+	{ .name = "call", .loop = do_call },     { .name = "compute", .loop = do_compute },
 };
 
 int main(int argc, char **argv)
@@ -173,9 +173,10 @@ int main(int argc, char **argv)
 	prctl(PR_SET_TIMERSLACK, 1);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (scanf("%15s %lu", name, &count) == 2)
-		for (size_t i = 0; i < ARRAY_LEN(deeds); i++)
-			if (!strcmp(name, deeds[i].name))
-				printf("%.2f\n", deeds[i].slice ? time_pair(deeds[i].slice, count)
-								: time_loop(deeds[i].loop, count));
+		for (size_t i = 0; i < ARRAY_LEN(operations); i++)
+			if (!strcmp(name, operations[i].name))
+				printf("%.2f\n", operations[i].step
+							 ? time_pair(operations[i].step, count)
+							 : time_loop(operations[i].loop, count));
 	return 0;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otel_cpp - what a span of opentelemetry-cpp costs; and a service that has some.
+ * otel_cpp - the cost of a span of opentelemetry-cpp, and a service with spans.
  *
- * bench-otel-cpp CPU: reads "DEED COUNT" on a line, does that on that CPU, and
- * answers with the ns of CPU time that each took.
+ * bench-otel-cpp CPU: for each line "OPERATION COUNT", execute the operation on that
+ * CPU and print the ns of CPU time per operation.
  *
- * bench-otel-cpp PORT STEPS: a web service with a thread for each connection,
- * which computes that many steps on each request, in three spans.
+ * bench-otel-cpp PORT STEPS: a web service with a thread per connection, which
+ * computes that many steps on each request, in three spans.
  *
- * The exporter throws spans away.  The service's gets them in batches, as is usual;
- * a loop that does nothing else would only fill the batch and measure the complaints.
+ * The exporter discards spans.  That of the service gets them in batches, as usual; in
+ * the loop, batches would overflow, and the benchmark would measure the error handling.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -105,7 +105,7 @@ void handle(long steps)
 	}
 }
 
-/* All of a request but the work. */
+/* A request without its work. */
 void request(long count)
 {
 	for (long i = 0; i < count; i++)
@@ -125,7 +125,7 @@ void serve_in_spans(int fd, long steps)
 	close(fd);
 }
 
-/* Of this thread, in ns. */
+/* CPU time of this thread, in ns. */
 double cpu_now()
 {
 	timespec t;
@@ -158,20 +158,20 @@ int serve(int port, long steps)
 
 int obey(int cpu)
 {
-	static const std::map<std::string, void (*)(long)> deeds = {
+	static const std::map<std::string, void (*)(long)> operations = {
 		{ "span", span }, { "attributes", attributes }, { "attach", attach },
 		{ "step", step }, { "request", request },
 	};
 	cpu_set_t set;
-	char deed[32];
+	char operation[32];
 	long count;
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
-	while (std::scanf("%31s %ld", deed, &count) == 2) {
+	while (std::scanf("%31s %ld", operation, &count) == 2) {
 		double start = cpu_now();
-		deeds.at(deed)(count);
+		operations.at(operation)(count);
 		std::printf("%.2f\n", (cpu_now() - start) / static_cast<double>(count));
 		std::fflush(stdout);
 	}

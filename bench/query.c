@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * query - how fast SQL goes through a model.
+ * query - the speed of SQL over a model.
  *
  * usage: query ROWS
  *
- * Makes a model of threads that run, wait for each other, call the system, send
- * and receive, with about so many rows in each table; asks each table to be
- * counted, summed, and shown whole, and then what the manual page asks.  Prints a
- * line for each: the sort, the table or name, its rows, and the ns of CPU time for
- * each row (of a join: for each row of its first table).
+ * Makes a model of threads that run, wait for each other, execute system calls, send
+ * and receive, with about ROWS rows in each table.  Counts, sums and selects all
+ * columns of each table, and runs the queries of the manual page.  Prints a line for
+ * each: the kind, the table or name, its rows, and the ns of CPU time per row (for a
+ * join, per row of its first table).
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -38,7 +38,8 @@ static const struct source source = { .get_string = get_string };
 					   __VA_ARGS__ } \
 			   .head)
 
-/* Thread t asks thread t + 1 by socket 100 + 2 t, which that has as the next number. */
+/* Thread t calls thread t + 1 through socket 100 + 2 t; the socket of the peer is the next number.
+ */
 static void add_names(struct model *model)
 {
 	for (uint32_t i = 0; i < THREADS; i++) {
@@ -63,7 +64,7 @@ static void add_names(struct model *model)
 	ADD(model, PROBE_TYPE, probe_type, 1, 0, .type = 1, .name = 100);
 }
 
-/* One of each, of one thread, but three intervals; and four messages, which are a request. */
+/* One record of each kind of one thread, three intervals, and the four messages of a request. */
 static void add_step(struct model *model, uint64_t n)
 {
 	uint32_t tid = 1 + n % THREADS, other = 1 + (n + 1) % THREADS;
@@ -82,7 +83,7 @@ static void add_step(struct model *model, uint64_t n)
 	    .result = -(n % 5));
 	ADD(model, BLOCK, block, t + 30, tid, .start = t + 1, .device = 1 << 20, .bytes = 4096,
 	    .op = 'R');
-	for (uint32_t i = 0; i < 4; i++) { /* asks, is heard, answered, and hears */
+	for (uint32_t i = 0; i < 4; i++) { /* send and receive of the request, then of the reply */
 		bool at_client = i == 0 || i == 3;
 
 		ADD(model, MESSAGE, message, t + 40 + i, at_client ? tid : other,
@@ -149,7 +150,7 @@ static int64_t measure_table(struct query *q, const char *table, const char *sum
 	_cleanup_(freep) char *all = must_printf("SELECT * FROM %s", table);
 	int64_t rows, ignored;
 
-	run(q, count, &rows); /* finds requests, makes what is made once */
+	run(q, count, &rows); /* warm up: finds requests and builds indexes */
 	tell("count", table, rows, run(q, count, &ignored));
 	tell("sum", table, rows, run(q, add, &ignored));
 	tell("all", table, rows, run(q, all, &ignored));

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorders that are compared: how each is started, stopped and asked.
+"""The recorders to compare: how to start, stop and query each one.
 
-What the others are asked to record is the nearest to what sonde records: by
-default the scheduler, interrupts and messages; with system calls, those too,
-but of the served process only.  `perf sched record` knows neither interrupts
-nor messages; it is here because it is what people use.
+The other tools record the events closest to those of sonde: by default the scheduler, interrupts
+and messages; in the variants with system calls, also those of the server process.  `perf sched
+record` records neither interrupts nor messages; it is included because it is widely used.
 """
 import contextlib
 import json
@@ -30,7 +29,7 @@ def threads(pids):
 
 
 class Recorder:
-    """name: in tables. needs: a program. command(pids, out): how it is called."""
+    """name: in tables. needs: a program. command(pids, out): its command line."""
 
     def __init__(self, name, needs, command, context=contextlib.nullcontext, stats=False):
         self.name, self.needs, self.command = name, needs, command
@@ -40,14 +39,14 @@ class Recorder:
         return self.name
 
     def missing(self):
-        """Why it cannot run, or None."""
+        """The reason why it cannot run, or None."""
         if self.needs and not machine.available(self.needs):
             return f"{self.needs} is not installed"
         return None
 
     @contextlib.contextmanager
     def running(self, pids, out):
-        """Records the processes; yields a Run, which is complete when this ends."""
+        """Record the processes; yields a Run, which is complete after the context."""
         run = Run()
         if not self.command:
             time.sleep(0.5)
@@ -74,38 +73,38 @@ class Recorder:
 
 
 class Run:
-    """A recording, and what is known of it."""
+    """A recording and its results."""
 
     process, words, bytes = None, "", 0
     memory = dict.fromkeys(("VmHWM", "VmRSS", "RssAnon", "RssFile", "RssShmem"), 0)
 
     def settle(self, command, patience=20):
-        """Wait until it has opened all the sources that it wants: then it records."""
+        """Wait until the recorder has opened all its event sources."""
         before, since = 0, time.monotonic()
         end = since + patience
         while time.monotonic() < end:
             time.sleep(0.05)
             if self.process.poll() is not None:
-                return  # check() tells why
+                return  # check() reports the reason
             now = sum(map(sources, machine.tree(self.process.pid)))
             if now != before:
                 before, since = now, time.monotonic()
             elif now and time.monotonic() - since > 0.4:
                 return
-        raise RuntimeError(f"{' '.join(command)}: records nothing after {patience} s")
+        raise RuntimeError(f"'{' '.join(command)}' does not record after {patience} s")
 
     def check(self, command):
-        """Fail, with its own words, if it did not record."""
+        """Fail with the output of the recorder if it recorded nothing."""
         code = self.process.returncode
         if code not in (0, -signal.SIGINT, 128 + signal.SIGINT) or not self.bytes:
-            raise RuntimeError(f"{' '.join(command)}: ended with {code} and {self.bytes} bytes: "
+            raise RuntimeError(f"'{' '.join(command)}' exits with {code} and {self.bytes} bytes: "
                                f"{self.words.strip()}")
 
     def cpu_time(self):
         return sum(map(machine.cpu_time, machine.tree(self.process.pid))) if self.process else 0
 
     def programs(self):
-        """{name: (runs, ns)} of the BPF programs that it holds."""
+        """{name: (runs, ns)} of the BPF programs of the recorder."""
         if not self.process:
             return {}
         ids = set()
@@ -118,13 +117,13 @@ class Run:
                 for p in shown if p["id"] in ids}
 
     def lost(self):
-        """How many events it says that it lost."""
+        """The number of events that it reports as lost."""
         found = re.findall(r"(\d[\d,]*) lost|[Ll]ost (\d+)|overrun: (\d+)", self.words)
         return sum(int("".join(f).replace(",", "")) for f in found)
 
 
 def sources(pid):
-    """How many events, programs and trace buffers a process has open."""
+    """The number of perf events, BPF programs and trace buffers that a process has open."""
     count = 0
     with contextlib.suppress(OSError):
         for fd in os.scandir(f"/proc/{pid}/fd"):
@@ -172,7 +171,7 @@ def bpftrace(name, script, stats=False):
 
 
 def empty():
-    """A program that does nothing, at every system call."""
+    """An empty BPF program at every system call."""
     def command(pids, out):
         return ["bpftrace", "-o", out / "out.txt", "-e", "tracepoint:raw_syscalls:sys_enter { }"]
 
@@ -180,7 +179,7 @@ def empty():
 
 
 def peers(path):
-    """Everything that is compared, sonde's own ways first."""
+    """All recorders, those of sonde first."""
     return [
         none(),
         sonde(path, "sonde record"),

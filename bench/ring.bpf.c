@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Ways to hand a record from a program in the kernel to user space, on the
- * same event: a BPF ring buffer that all CPUs share, one for each CPU, and
- * rings of our own in an array that user space maps.
+ * Transports of a record from a BPF program to user space, on the same event: a
+ * BPF ring buffer that all CPUs share, one per CPU, and our own rings in an array
+ * that user space maps.
  *
- * A ring of our own needs no lock.  Only programs of its CPU write to it, but
- * one may interrupt another, so space is taken by an atomic add.  It is checked
- * before: RING_SLACK is left free for those that interrupt in between.  A
- * record near the end runs on into the slack behind.  Two ways to tell the
- * reader how far it may read:
+ * Our own ring needs no lock.  Only programs of its CPU write to it, but one can
+ * interrupt another, so an atomic add reserves the space.  The check for free
+ * space comes before, and leaves RING_SLACK free for programs that interrupt in
+ * between.  A record near the end extends into the slack after the ring.  There
+ * are two ways to publish records to the reader:
  *
- * marked: a record counts once its second word is set, and the reader clears
- * what it has read, so each cache line travels both ways.
+ * marked: a record is complete once its second word is set, and the reader clears
+ * what it has read, so each cache line moves in both directions.
  *
- * counted: bytes written are summed up.  When that sum reaches the head, no
- * other program is in the middle of a record, so all before the head is whole,
- * and the head is published.  One that is interrupted before it publishes may
- * set `ready` back; that is late, never wrong, and the next record repairs it.
+ * counted: the programs add up the bytes written.  When the sum reaches the head,
+ * no program is in the middle of a record, so everything before the head is
+ * complete, and the head is published.  A program that is interrupted before it
+ * publishes can set `ready` back; that delays the reader, but is never wrong, and
+ * the next record corrects it.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -26,8 +27,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 const volatile __u32 cfg_process;
 const volatile __u64 cfg_syscall;
-const volatile __u32 cfg_words = 4; /* of 8 bytes, in a record */
-const volatile __u32 cfg_batch = 1; /* records for each event */
+const volatile __u32 cfg_words = 4; /* words of 8 bytes per record */
+const volatile __u32 cfg_batch = 1; /* records per event */
 const volatile __u64 cfg_mask;      /* of a position in a mapped ring */
 
 struct ring_loss lost[RING_CPU_MAX];
@@ -74,7 +75,7 @@ static __always_inline void fill(struct ring_record *r)
 		r->body[i] = r->time + i;
 }
 
-/* The helper wants a size that is known when the program is loaded. */
+/* The helper requires a size that is constant when the program is loaded. */
 static __always_inline struct ring_record *reserve(void *ring)
 {
 	return cfg_words == 4 ? bpf_ringbuf_reserve(ring, 32, 0) : bpf_ringbuf_reserve(ring, 64, 0);

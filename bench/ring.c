@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ring - what each transport of ring.bpf.c costs, written and read.
+ * ring - the cost of each transport of ring.bpf.c, for writer and reader.
  *
- * Producers are threads, each on its own CPU, that do nothing but call
- * getppid(), on which the programs fire.  A reader takes the records out every
- * 5 ms and copies them, as the recorder does; nobody is woken for a record.
- * The cost of a record is what a call takes more than with a program that only
- * filters, in CPU time of the producer, so that a busy neighbour counts little.
+ * Producers are threads, each on its own CPU, that only call getppid(), which
+ * triggers the BPF programs.  A reader reads and copies the records every 5 ms, as
+ * the recorder does; records do not wake it.  The cost of a record is the CPU time
+ * of a call in the producer, minus that with a program that only filters; other
+ * busy tasks affect CPU time little.
  *
- * Transports take turns in random order, and each turn prints one line:
+ * Transports are measured in random order, and each measurement prints one line:
  *
  *	test, producers, transport, bytes, ns per call, reader's ns per record,
  *	records/s, produced, read, lost
  *
- * ring.py makes a table of them.
+ * bench_ring.py makes a table of them.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -24,24 +24,24 @@
 #include "ring.h"
 #include "ring.skel.h"
 
-#define RING_BYTES (16u << 20) /* of all rings together */
+#define RING_BYTES (16u << 20) /* size of all rings together, in bytes */
 #define TURN (NSEC_PER_SEC / 2)
 
 struct transport {
 	const char *name;
-	uint32_t bytes; /* of a record; 0 where none is written */
+	uint32_t bytes; /* size of a record; 0 if none is written */
 	struct ring_bpf *skel;
 	struct bpf_program *program;
-	struct ring_buffer *buffers; /* or else: */
+	struct ring_buffer *buffers; /* otherwise: */
 	void *map;
-	size_t stride; /* from one CPU's ring to the next */
+	size_t stride; /* bytes from one CPU's ring to the next */
 };
 
 struct test {
 	const char *name;
-	uint32_t batch; /* records for each call */
-	uint32_t calls; /* of each producer; or else, for half a second: */
-	double rate;    /* records/s of all producers; 0 is as fast as they can */
+	uint32_t batch; /* records per call */
+	uint32_t calls; /* calls per producer; 0 means half a second at this rate: */
+	double rate;    /* records/s of all producers; 0 means full speed */
 };
 
 static const struct test tests[] = {
@@ -59,7 +59,7 @@ struct producer {
 	nsec_t used, took; /* CPU time, time */
 };
 
-/* One for all transports, since a ring buffer keeps a pointer to it. */
+/* Shared by all transports, because a ring buffer stores a pointer to it. */
 struct reader {
 	pthread_t thread;
 	const struct transport *transport; /* to read from */
@@ -70,7 +70,7 @@ struct reader {
 	size_t fill;
 };
 
-/* Asked once: it reads a file each time. */
+/* Cached, because the library reads a file on each call. */
 static int cpu_count(void)
 {
 	static int count;
@@ -79,7 +79,7 @@ static int cpu_count(void)
 	return count;
 }
 
-/* Of one CPU's ring: a power of two. */
+/* Size of one CPU's ring: a power of two. */
 static uint32_t ring_bytes(void)
 {
 	uint32_t size = RING_BYTES;
@@ -99,7 +99,7 @@ static int keep(void *arg, void *data, size_t size)
 	return 0;
 }
 
-/* Frees space once in a while, not only when all is read. */
+/* Free space from time to time, not only after the last record. */
 static void move_tail(struct mapped_ring *ring, uint64_t tail)
 {
 	if (tail - ring->tail >= 1 << 16)
@@ -136,7 +136,7 @@ static void drain_counted(struct reader *reader, struct mapped_ring *ring, bool 
 	__atomic_store_n(&ring->tail, tail, __ATOMIC_RELEASE);
 }
 
-/* The last time, when nobody writes any more, `ready` may be late for good. */
+/* After the last write, `ready` can stay behind. */
 static void drain(struct reader *reader, bool last)
 {
 	const struct transport *t = reader->transport;
@@ -259,7 +259,7 @@ static void transport_close(struct transport *t)
 	*t = (struct transport){ .name = t->name, .bytes = t->bytes };
 }
 
-/* Runs `count` producers to their end; the last CPUs are theirs. */
+/* Run `count` producers to their end, on the last CPUs. */
 static void run_producers(struct producer *list, int count, const struct test *test)
 {
 	for (int i = 0; i < count; i++) {
@@ -283,8 +283,8 @@ static uint64_t lost(const struct transport *t)
 	return sum;
 }
 
-static void print_slice(const struct test *test, const struct transport *t, struct producer *list,
-			int count, const struct reader *reader, uint64_t drops)
+static void print_result(const struct test *test, const struct transport *t, struct producer *list,
+			 int count, const struct reader *reader, uint64_t drops)
 {
 	uint64_t calls = 0;
 	nsec_t used = 0;
@@ -301,8 +301,8 @@ static void print_slice(const struct test *test, const struct transport *t, stru
 	fflush(stdout);
 }
 
-static void slice(const struct test *test, struct transport *t, struct reader *reader, int count,
-		  bool quiet)
+static void measure(const struct test *test, struct transport *t, struct reader *reader, int count,
+		    bool quiet)
 {
 	struct producer list[RING_CPU_MAX];
 	uint64_t before = lost(t);
@@ -320,7 +320,7 @@ static void slice(const struct test *test, struct transport *t, struct reader *r
 	pthread_join(reader->thread, NULL);
 	bpf_link__destroy(link);
 	if (!quiet)
-		print_slice(test, t, list, count, reader, lost(t) - before);
+		print_result(test, t, list, count, reader, lost(t) - before);
 }
 
 static void shuffle(int *order, int count)
@@ -332,7 +332,7 @@ static void shuffle(int *order, int count)
 	}
 }
 
-/* With one producer and with one on each CPU; the first round only warms up. */
+/* With one producer, and with one per CPU; the first round is a warm-up. */
 static void run_test(const struct test *test, struct reader *reader, int rounds)
 {
 	static struct transport all[] = {
@@ -355,8 +355,8 @@ static void run_test(const struct test *test, struct reader *reader, int rounds)
 	for (int round = 0; round <= rounds; round++) {
 		shuffle(order, (int)ARRAY_LEN(order));
 		for (int i = 0; i < (int)ARRAY_LEN(order); i++)
-			slice(test, &all[order[i] / 2], reader, order[i] % 2 ? cpu_count() : 1,
-			      round == 0);
+			measure(test, &all[order[i] / 2], reader, order[i] % 2 ? cpu_count() : 1,
+				round == 0);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		transport_close(&all[i]);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR (BSD-2-Clause OR GPL-2.0-only) */
-/* What ring.bpf.c and ring.c have to agree on. */
+/* The interface between ring.bpf.c and ring.c. */
 #ifndef SONDE_BENCH_RING_H
 #define SONDE_BENCH_RING_H
 
 #include <linux/types.h>
 
 #define RING_CPU_MAX 64
-#define RING_SLACK 256 /* behind a mapped ring, so that no record has to be split */
+#define RING_SLACK 256 /* bytes after a mapped ring, so that no record is split */
 
 /*
  * One CPU's ring in a mapped array.  The producer's counters and the reader's
@@ -14,8 +14,8 @@
  */
 struct mapped_ring {
 	__u64 head;  /* reserved up to here */
-	__u64 done;  /* bytes written, in whatever order */
-	__u64 ready; /* written up to here, without a hole */
+	__u64 done;  /* bytes written, in any order */
+	__u64 ready; /* complete up to here */
 	__u64 pad0[5];
 	__u64 tail; /* read up to here */
 	__u64 pad1[7];
@@ -27,7 +27,7 @@ struct ring_loss {
 	__u64 pad[7];
 };
 
-/* As in event/event.h, the second word tells the size, so it is never 0. */
+/* As in event/event.h, the second word contains the size, so it is never 0. */
 struct ring_record {
 	__u64 time;
 	__u64 commit;

@@ -2,10 +2,9 @@
 /*
  * service - a web service that computes for a given time on each request.
  *
- * One thread for each connection, as most services had it before event loops:
- * each request is a blocking read, some work and a write.  The work is a
- * fixed number of steps, found by trial when it starts, so a recorder can make
- * a request cost more, but not make the work look cheaper.
+ * There is one thread per connection; each request is a blocking read, some work
+ * and a write.  The work is a fixed number of steps, calibrated at the start, so
+ * that recording cannot change the amount of work.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -13,7 +12,7 @@
 
 #include "clock.h"
 
-static unsigned long steps; /* of work for a request; set once */
+static unsigned long steps; /* steps of work per request; set once */
 
 static void work(unsigned long count)
 {
@@ -21,7 +20,7 @@ static void work(unsigned long count)
 		i = i + 1;
 }
 
-/* The best of a few trials is the one that nothing disturbed. */
+/* The fastest trial is the least disturbed one. */
 static unsigned long steps_for(nsec_t wanted)
 {
 	const unsigned long trial = 2000000;
@@ -36,7 +35,7 @@ static unsigned long steps_for(nsec_t wanted)
 	return trial * wanted / best;
 }
 
-/* wrk sends a request whole and waits for its answer, so a read is a request. */
+/* wrk sends a request at once and waits for the reply, so a read is a request. */
 static void *serve(void *arg)
 {
 	static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n";

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that makes a capture of so many records and measures itself, for several sizes."""
+"""Run a program that writes a capture and measures itself, for several sizes."""
 import os
 import pathlib
 import subprocess
@@ -7,12 +7,12 @@ import tempfile
 
 import stats
 
-MEMORY = "/dev/shm"  # a disk would measure the disk
+MEMORY = "/dev/shm"  # so that the disk is not measured
 IN_MEMORY = os.path.isdir(MEMORY)
 
 
 def measure(name, program, turn, quick):
-    """For 1, 2, 4 and 8 million records, what the program prints, as a list of turns."""
+    """{size: [output of the program of each round]}, for 1, 2, 4 and 8 million records."""
     sizes = [n * (100000 if quick else 1000000) for n in (1, 2, 4, 8)]
     with tempfile.TemporaryDirectory(prefix="sonde-bench-", dir=MEMORY if IN_MEMORY else None) as directory:
         path = pathlib.Path(directory) / "capture.sonde"

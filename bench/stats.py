@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers with their spread, and tables of them.
 
-Every comparison here is made within a round: all variants run once in each
-round, in random order, so what the machine did meanwhile falls on all alike.
+Every comparison is made within a round: all variants run once in each round, in
+random order, so that disturbances of the host affect all of them alike.
 A ratio is the median of the rounds' ratios, and its interval comes from
 resampling the rounds (95 %, bootstrap).
 """
@@ -23,7 +23,7 @@ def quartiles(values):
 
 
 def interval(values, draws=2000):
-    """The middle 95 % of the medians of resampled values."""
+    """The 95 % interval of the medians of resampled values."""
     rng = random.Random(1)
     medians = sorted(median(rng.choices(values, k=len(values))) for _ in range(draws))
     return medians[int(0.025 * draws)], medians[int(0.975 * draws)]
@@ -44,13 +44,13 @@ def show(values, form="{:.1f}"):
 
 
 def show_sure(values, form="{:.1f}"):
-    """A median and the interval that it is in, as text."""
+    """A median and its 95 % interval, as text."""
     low, high = interval(values)
     return f"{form.format(median(values))} [{form.format(low)}, {form.format(high)}]"
 
 
 def table(header, rows):
-    """Print a table that reads well as it is, and as Markdown."""
+    """Print a table that is readable as text and as Markdown."""
     cells = [header] + [[str(c) for c in row] for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
 
@@ -64,7 +64,7 @@ def table(header, rows):
 
 
 class Progress:
-    """One line on a terminal that says how far a benchmark is; nothing elsewhere."""
+    """A progress line on a terminal; nothing elsewhere."""
 
     def __init__(self, name, total):
         self.name, self.total, self.done = name, total, 0

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * storm - many events at a given rate, and how many there were.
+ * storm - generate events at a given rate, and count them.
  *
- * On each CPU, either a pair of threads hands a byte to and fro through pipes
- * (each time a switch, for which a recorder writes a RUN and a WAIT), or one
- * thread calls getppid().  They come in bursts, one each millisecond, as events
- * do in life.  At the end it says what it did: calls as it counted them,
- * switches as the kernel did.
+ * On each CPU, either a pair of threads passes a byte back and forth through pipes
+ * (each pass is a context switch, for which a recorder writes a RUN and a WAIT), or
+ * one thread calls getppid().  Events come in bursts, one per millisecond.  At the
+ * end, it prints the number of calls, which it counted, and of switches, which the
+ * kernel counted.
  */
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -16,14 +16,14 @@
 
 struct plan {
 	bool calls;
-	double seconds, rate; /* events/s of one CPU; 0 is as fast as can be */
+	double seconds, rate; /* events/s per CPU; 0 means full speed */
 };
 
 struct worker {
 	pthread_t thread;
 	const struct plan *plan; /* borrowed */
 	int cpu;
-	bool follows; /* answers the worker before it */
+	bool follows; /* the second thread of the pair */
 	int in, out;  /* pipes */
 	uint64_t calls;
 };
@@ -37,7 +37,7 @@ static bool pass(struct worker *w)
 	return write(w->out, &byte, 1) == 1 && read(w->in, &byte, 1) == 1;
 }
 
-/* One event, or as many as a pair's leader causes: two switches. */
+/* Cause one call, or two switches of a pair. */
 static double act(struct worker *w)
 {
 	if (!w->plan->calls)
@@ -87,7 +87,7 @@ static void connect_pair(struct worker *leader, struct worker *follower)
 	follower->out = back[1];
 }
 
-/* Of the whole process, with its threads that have ended. */
+/* Context switches of the process, including exited threads. */
 static long switches(void)
 {
 	struct rusage usage;
