@@ -80,6 +80,6 @@ def run(build, quick):
         found = measure(name, build, command, *((1, 2, 1) if quick else (6, 5, 2)))
         names = {False: "without the agent", True: "with the agent"}
         print(f"{name}:\n")
-        stats.table(["", "CPU for a request", "throughput", "CPU, ratio", "throughput, ratio"],
+        stats.table(["", "CPU per request", "throughput", "CPU, ratio", "throughput, ratio"],
                     [row(f"{names[agent]}{', recorded' if recorder.command else ''}", turns, found[False, recorder])
                      for (agent, recorder), turns in found.items()])

@@ -28,6 +28,6 @@ def run(build, quick):
                  [stats.show(times[sort, name, size]) for sort in ("count", "sum", "all")]
                  for name in tables for size in sizes])
     queries = [name for sort, name, size in times if sort == "query" and size == sizes[0]]
-    stats.table(["query", "rows of its table", "ns for each"],
+    stats.table(["query", "rows of its table", "ns per row"],
                 [[name, f"{rows[name, size]:,}", stats.show(times["query", name, size])]
                  for name in queries for size in sizes])
