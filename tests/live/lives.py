@@ -17,7 +17,7 @@ RSS_GROWTH = 1 << 10  # in the second half
 def every_child_is_born_executes_and_exits():
     capture, truth = record(*workload("churn", "processes", 53, 3))
     parent = truth["pid"]
-    born = [t["tid"] for t in capture.kind("task", event="new", parent=parent)]
+    born = [t["tid"] for t in capture.kind("task", event="new", parent_tid=parent)]
     equal(born, truth["pids"], "children")
     equal([t["tid"] for t in capture.kind("task", event="exec") if t["tid"] in truth["pids"]], truth["pids"],
           "who executed a program")
