@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	make(argv[1], "swapped", (struct perf_build){ .swap = true });
 	make(argv[1], "pipe", (struct perf_build){ .pipe = true });
 #ifdef HAVE_ZSTD
-	make(argv[1], "packed", (struct perf_build){ .compress = true, .piece = 50 });
+	make(argv[1], "packed", (struct perf_build){ .compress = true, .chunk = 50 });
 	make(argv[1], "packed-pipe",
 	     (struct perf_build){ .compress = true, .pipe = true, .aligned = true });
 #endif

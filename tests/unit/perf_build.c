@@ -144,7 +144,7 @@ static void put_compressed(struct perf_build *b, const uint8_t *data, size_t siz
 	if (!b->zstd)
 		b->zstd = ZSTD_createCCtx();
 	if (ZSTD_compressStream2(b->zstd, &out, &in, ZSTD_e_flush) != 0)
-		assert(!"a piece is too large");
+		assert(!"a chunk is too large");
 
 	size_t head = b->aligned ? 16 : 8, pad = b->aligned ? -out.pos & 7 : 0;
 
@@ -161,11 +161,11 @@ static void put_compressed(struct perf_build *b, const uint8_t *data, size_t siz
 static void flush(struct perf_build *b)
 {
 #ifdef HAVE_ZSTD
-	size_t piece = b->piece ?: b->pending.count;
+	size_t chunk = b->chunk ?: b->pending.count;
 
-	for (size_t at = 0; at < b->pending.count; at += piece)
+	for (size_t at = 0; at < b->pending.count; at += chunk)
 		put_compressed(b, b->pending.items + at,
-			       b->pending.count - at < piece ? b->pending.count - at : piece);
+			       b->pending.count - at < chunk ? b->pending.count - at : chunk);
 #endif
 	b->pending.count = 0;
 }

@@ -35,7 +35,7 @@ struct build_format {
 struct perf_build {
 	bool swap, pipe;
 	bool compress; /* compress the records of the kernel */
-	size_t piece;  /* bytes per COMPRESSED record; 0 for one record */
+	size_t chunk;  /* bytes per COMPRESSED record; 0 for one record */
 	bool aligned;  /* use COMPRESSED2 */
 	const char *host, *machine;
 	uint64_t day, clock_now; /* one moment in CLOCK_REALTIME and in the clock, or 0 */

@@ -32,9 +32,9 @@ TEST(files_and_pipes_of_both_byte_orders_contain_the_same_events)
 		check_form((struct perf_build){ .swap = swap, .pipe = pipe, .compress = true });
 		check_form((struct perf_build){
 			.swap = swap, .pipe = pipe, .compress = true, .aligned = true });
-		/* records that span two pieces */
+		/* records that span two chunks */
 		check_form((struct perf_build){
-			.swap = swap, .pipe = pipe, .compress = true, .piece = 13 });
+			.swap = swap, .pipe = pipe, .compress = true, .chunk = 13 });
 #endif
 	}
 }
@@ -42,7 +42,7 @@ TEST(files_and_pipes_of_both_byte_orders_contain_the_same_events)
 #ifdef HAVE_ZSTD
 TEST(the_decompressed_size_of_a_file_is_limited)
 {
-	struct perf_build b = { .compress = true, .piece = 60000 };
+	struct perf_build b = { .compress = true, .chunk = 60000 };
 
 	begin_default(&b);
 	waking(&b, 1, 11, 1000, 21);

@@ -306,7 +306,7 @@ TEST(a_file_without_timestamps_or_records_is_refused)
 TEST(damaged_compressed_data_does_not_crash_the_reader)
 {
 	for (unsigned n = 0; n < 200; n++) {
-		struct perf_build b = { .compress = true, .piece = 64 };
+		struct perf_build b = { .compress = true, .chunk = 64 };
 		size_t second;
 		struct bytes file = two_events(&b, &second);
 		size_t begin = perf_u64(file.data + 40, false);

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ctf_compile - translates the fields of a packet or an event into a program.
+ *
+ * The tree of fields is visited once, in the order of the data.  Fields of constant
+ * size are added to the open run; any other field closes the run and becomes an
+ * operation.  A selected field, or one with a slot, adds a load.
+ */
 #include <errno.h>
 #include <string.h>
 

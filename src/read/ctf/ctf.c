@@ -62,7 +62,7 @@ static inline bool is_before(const struct queued_stream *a, const struct queued_
 }
 
 /* Moves the entry at i down to its position in the heap. */
-static void sink(struct ctf *c, size_t i)
+static void sift_down(struct ctf *c, size_t i)
 {
 	struct queued_stream *queue = c->queue.items, entry = queue[i];
 
@@ -109,7 +109,7 @@ static int ctf_next(struct raw_source *source, struct raw_event *ret, struct err
 		first->time = first->stream->time;
 		if (first->stream->item == CTF_NO_ITEM)
 			*first = c->queue.items[--c->queue.count];
-		sink(c, 0);
+		sift_down(c, 0);
 		if (is_good)
 			return 1;
 	}
@@ -268,7 +268,7 @@ static void begin_streams(struct ctf *c)
 			*vec_push(&c->queue) = (struct queued_stream){ s->time, i, s };
 	}
 	for (size_t i = c->queue.count / 2; i-- > 0;)
-		sink(c, i);
+		sift_down(c, i);
 }
 
 /* The origin of a clock, in ns since 1970; 0 if it does not fit into 64 bits. */

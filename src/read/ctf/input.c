@@ -2,8 +2,8 @@
 /*
  * ctf_input - the input format "ctf": detects and opens CTF directories.
  *
- * Our own decoder reads all traces of LTTng, and others.  Traces with features that
- * it does not support are read through libbabeltrace2, if sonde was built with it.
+ * The built-in decoder reads all traces of LTTng and many others.  Traces with features
+ * that it does not support are read through libbabeltrace2, if sonde was built with it.
  */
 #include <dirent.h>
 #include <errno.h>

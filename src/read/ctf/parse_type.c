@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ctf_parse_type - parses and declares structs, variants, enumerations and arrays. */
 #include "read/ctf/parser.h"
 
 #include <errno.h>

@@ -186,7 +186,7 @@ static int read_parts(struct perf_source *s, const char *directory, struct err *
 	return 0;
 }
 
-static int check(const struct perf_file *file, struct err *err)
+static int check_attributes(const struct perf_file *file, struct err *err)
 {
 	if (file->attrs.count == 0)
 		return err_set(err, -EBADMSG, "'%s' contains no events", file->name);
@@ -233,7 +233,7 @@ static int open_source(struct perf_source *s, const char *directory, struct raw_
 	int r = read_parts(s, directory, err);
 
 	if (r == 0)
-		r = check(&s->file, err);
+		r = check_attributes(&s->file, err);
 
 	if (r < 0) {
 		free_source(&s->raw);

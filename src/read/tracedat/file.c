@@ -183,20 +183,21 @@ static bool unpack_section(struct tracedat *t, struct byte_cursor *c)
 	enum {
 		MAX_BYTES = 1 << 26
 	}; /* limit for all sections; the formats of a whole kernel take 5 MB */
-	struct view packed;
-	uint64_t packed_size, size;
+	struct view compressed;
+	uint64_t compressed_size, size;
 
-	if (!t->unpack || !byte_cursor_number(c, 4, &packed_size) ||
-	    !byte_cursor_number(c, 4, &size) || !byte_cursor_take(c, packed_size, &packed) ||
-	    size > MAX_BYTES - t->section_bytes || !unpack_admit(t->unpack, packed, size))
+	if (!t->unpack || !byte_cursor_number(c, 4, &compressed_size) ||
+	    !byte_cursor_number(c, 4, &size) ||
+	    !byte_cursor_take(c, compressed_size, &compressed) ||
+	    size > MAX_BYTES - t->section_bytes || !unpack_admit(t->unpack, compressed, size))
 		return false;
 
-	char *unpacked = must_alloc(size);
+	char *decompressed = must_alloc(size);
 
 	t->section_bytes += size;
-	*vec_push(&t->sections) = unpacked;
-	*c = (struct byte_cursor){ unpacked, unpacked + size, t->abi.swap };
-	return unpack_run(t->unpack, packed, unpacked, size);
+	*vec_push(&t->sections) = decompressed;
+	*c = (struct byte_cursor){ decompressed, decompressed + size, t->abi.swap };
+	return unpack_run(t->unpack, compressed, decompressed, size);
 }
 
 static int open_section(struct tracedat *t, uint64_t offset, enum tracedat_section want,
@@ -220,7 +221,7 @@ static int open_section(struct tracedat *t, uint64_t offset, enum tracedat_secti
 static int read_all_options(struct tracedat *t, uint64_t offset, struct tracedat_offsets *offsets,
 			    struct err *err)
 {
-	enum { MAX_LISTS = 64 }; /* limit for cycles in damaged files */
+	enum { MAX_LISTS = 64 }; /* more than in any valid file; ends cycles in damaged ones */
 	struct byte_cursor c;
 	int r;
 

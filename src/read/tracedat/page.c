@@ -44,22 +44,23 @@ static nsec_t to_time(const struct tracedat *t, uint64_t clock)
 static bool next_chunk(struct tracedat *t, struct tracedat_ring *ring)
 {
 	while (ring->chunks) {
-		struct byte_cursor *c = &ring->packed;
-		uint64_t packed_size, size;
-		struct view packed;
+		struct byte_cursor *c = &ring->compressed;
+		uint64_t compressed_size, size;
+		struct view compressed;
 
 		ring->chunks--;
-		if (!byte_cursor_number(c, 4, &packed_size) || !byte_cursor_number(c, 4, &size) ||
-		    !byte_cursor_take(c, packed_size, &packed)) {
+		if (!byte_cursor_number(c, 4, &compressed_size) ||
+		    !byte_cursor_number(c, 4, &size) ||
+		    !byte_cursor_take(c, compressed_size, &compressed)) {
 			ring->chunks = 0;
-		} else if (unpack_admit(t->unpack, packed, size)) {
-			if (size > ring->room) {
-				free(ring->unpacked);
-				ring->unpacked = must_alloc(size);
-				ring->room = size;
+		} else if (unpack_admit(t->unpack, compressed, size)) {
+			if (size > ring->decompressed_room) {
+				free(ring->decompressed);
+				ring->decompressed = must_alloc(size);
+				ring->decompressed_room = size;
 			}
-			if (unpack_run(t->unpack, packed, ring->unpacked, size)) {
-				ring->pages = (struct view){ ring->unpacked, size };
+			if (unpack_run(t->unpack, compressed, ring->decompressed, size)) {
+				ring->pages = (struct view){ ring->decompressed, size };
 				return true;
 			}
 		}
@@ -210,13 +211,13 @@ bool tracedat_ring_next(struct tracedat *t, struct tracedat_ring *ring)
 }
 
 void tracedat_add_ring(struct tracedat *t, uint32_t cpu, uint32_t page_size, uint64_t offset,
-		       uint64_t size, bool is_packed)
+		       uint64_t size, bool is_compressed)
 {
 	struct tracedat_ring ring = { .order = t->rings.count, .cpu = cpu, .page_size = page_size };
 
 	if (!size)
 		return;
-	if (offset > t->file.len || (is_packed && !t->unpack)) {
+	if (offset > t->file.len || (is_compressed && !t->unpack)) {
 		t->is_damaged = true;
 		return;
 	}
@@ -225,7 +226,7 @@ void tracedat_add_ring(struct tracedat *t, uint32_t cpu, uint32_t page_size, uin
 
 	if (size > all.len)
 		t->is_damaged = true;
-	else if (!is_packed)
+	else if (!is_compressed)
 		all.len = size;
 	/* rings do not overlap, so together they are no larger than the file */
 	if (t->ring_bytes + (size < all.len ? size : all.len) > t->file.len) {
@@ -233,9 +234,9 @@ void tracedat_add_ring(struct tracedat *t, uint32_t cpu, uint32_t page_size, uin
 		return;
 	}
 	t->ring_bytes += size < all.len ? size : all.len;
-	ring.pages = is_packed ? (struct view){ 0 } : all;
-	ring.packed = (struct byte_cursor){ all.s, all.s + all.len, t->abi.swap };
-	if (is_packed && !byte_cursor_number(&ring.packed, 4, &ring.chunks))
+	ring.pages = is_compressed ? (struct view){ 0 } : all;
+	ring.compressed = (struct byte_cursor){ all.s, all.s + all.len, t->abi.swap };
+	if (is_compressed && !byte_cursor_number(&ring.compressed, 4, &ring.chunks))
 		t->is_damaged = true;
 	*vec_push(&t->rings) = ring;
 }

@@ -16,7 +16,7 @@ static inline bool is_before(const struct tracedat_ring *a, const struct traceda
 }
 
 /* Moves the ring at i down to its position in the heap. */
-static void heap_sink(struct tracedat *t, size_t i)
+static void heap_sift_down(struct tracedat *t, size_t i)
 {
 	struct tracedat_ring *ring = t->heap[i];
 
@@ -30,7 +30,7 @@ static void heap_sink(struct tracedat *t, size_t i)
 	t->heap[i] = ring;
 }
 
-static void begin(struct tracedat *t)
+static void init_heap(struct tracedat *t)
 {
 	t->has_begun = true;
 	t->heap = must_alloc((t->rings.count + 1) * sizeof(t->heap[0]));
@@ -38,14 +38,14 @@ static void begin(struct tracedat *t)
 		if (tracedat_ring_next(t, &t->rings.items[i]))
 			t->heap[t->heap_count++] = &t->rings.items[i];
 	for (size_t i = t->heap_count; i--;)
-		heap_sink(t, i);
+		heap_sift_down(t, i);
 }
 
 /* Moves past the last event, whose data was valid until now. */
-static void step(struct tracedat *t)
+static void advance(struct tracedat *t)
 {
 	if (!t->has_begun) {
-		begin(t);
+		init_heap(t);
 		return;
 	}
 	if (!t->heap_count)
@@ -53,7 +53,7 @@ static void step(struct tracedat *t)
 	if (!tracedat_ring_next(t, t->heap[0]))
 		t->heap[0] = t->heap[--t->heap_count];
 	if (t->heap_count)
-		heap_sink(t, 0);
+		heap_sift_down(t, 0);
 }
 
 static void fill_loss(const struct tracedat_ring *ring, struct raw_event *ret)
@@ -103,7 +103,7 @@ static int tracedat_next(struct raw_source *source, struct raw_event *ret, struc
 {
 	struct tracedat *t = (struct tracedat *)source;
 
-	step(t);
+	advance(t);
 	t->format = NULL;
 	if (!t->heap_count) {
 		warn_of_damage(t);
@@ -175,7 +175,7 @@ static void tracedat_free(struct raw_source *source)
 	struct tracedat *t = (struct tracedat *)source;
 
 	for (size_t i = 0; i < t->rings.count; i++)
-		free(t->rings.items[i].unpacked);
+		free(t->rings.items[i].decompressed);
 	vec_done(&t->rings);
 	for (size_t i = 0; i < t->sections.count; i++)
 		free(t->sections.items[i]);

@@ -29,11 +29,11 @@ struct tracedat_ring {
 	uint32_t cpu;
 	uint32_t page_size;
 
-	struct view pages;         /* unread pages, in the file or in the decompressed chunk */
-	struct byte_cursor packed; /* unread compressed chunks */
-	uint64_t chunks;           /* number of unread chunks */
-	char *unpacked;
-	size_t room;
+	struct view pages;             /* unread pages, in the file or in the decompressed chunk */
+	struct byte_cursor compressed; /* unread compressed chunks */
+	uint64_t chunks;               /* number of unread chunks */
+	char *decompressed;
+	size_t decompressed_room;
 
 	const char *at, *end; /* unread part of the page */
 	uint64_t clock;       /* time at this position, in units of the clock */
@@ -86,7 +86,7 @@ struct tracedat {
 	const struct tracedat_ring *ring;
 	nsec_t time;
 	bool is_damaged;     /* skipped damaged data */
-	bool has_unknown;    /* skipped events of unknown format */
+	bool has_unknown;    /* contains events of unknown format */
 	bool has_two_clocks; /* skipped a buffer with another clock */
 };
 
@@ -115,7 +115,7 @@ int tracedat_read_options(struct tracedat *t, struct byte_cursor *c,
 
 /* Adds a ring; the part beyond the end of the file is ignored. */
 void tracedat_add_ring(struct tracedat *t, uint32_t cpu, uint32_t page_size, uint64_t offset,
-		       uint64_t size, bool is_packed);
+		       uint64_t size, bool is_compressed);
 
 /* Moves to the next event or loss of a ring; false at the end. */
 bool tracedat_ring_next(struct tracedat *t, struct tracedat_ring *ring);
