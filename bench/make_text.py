@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make_text.py ftrace|report|bpftrace LINES FILE - make a text trace of that many lines.
+"""make_text.py ftrace|report|bpftrace LINES FILE - write a text trace with this many lines.
 
-The trace shows a service of sixteen workers on four CPUs that read, compute, write and sleep, in
-the format of the kernel's `trace` file, of `trace-cmd report`, or of MiSeRTrace's bpftrace
-script, one CPU's buffer after the other.  A block of lines is repeated with other times, so that
-millions of lines take seconds.
+The trace is of a service with sixteen workers on four CPUs that read, compute, write and
+sleep, in the format of the kernel's `trace` file, of `trace-cmd report`, or of MiSeRTrace's
+bpftrace script, which writes the buffer of one CPU after the other.  Blocks of lines are
+repeated with other times, so that millions of lines are written in seconds.
 """
 import random
 import sys
@@ -17,23 +17,23 @@ FLAGS = {'sched_switch': 'd..2.', 'sched_waking': 'd.h4.', 'softirq_entry': '..s
 
 def steps(rng):
     """One request on one worker: (thread, event, text of the kernel, text of trace-cmd)."""
-    me, other = rng.sample(range(16), 2)
-    name, tid = f'worker-{me}', 4000 + me
+    own, other = rng.sample(range(16), 2)
+    name, tid = f'worker-{own}', 4000 + own
     peer, peer_tid = f'worker-{other}', 4000 + other
     buffer, size = rng.randrange(1 << 46, 1 << 47), rng.randrange(16, 4096)
-    who = (name, tid)
-    yield who, 'sys_enter', *2 * [f'NR 0 (7, {buffer:x}, 1000, 0, 0, {buffer + 64:x})']
-    yield who, 'sys_exit', *2 * [f'NR 0 = {size}']
-    yield who, 'sys_enter', *2 * [f'NR 1 (8, {buffer:x}, {size:x}, 0, 0, 0)']
-    yield (who, 'sched_waking', f'comm={peer} pid={peer_tid} prio=120 target_cpu=001',
+    thread = (name, tid)
+    yield thread, 'sys_enter', *2 * [f'NR 0 (7, {buffer:x}, 1000, 0, 0, {buffer + 64:x})']
+    yield thread, 'sys_exit', *2 * [f'NR 0 = {size}']
+    yield thread, 'sys_enter', *2 * [f'NR 1 (8, {buffer:x}, {size:x}, 0, 0, 0)']
+    yield (thread, 'sched_waking', f'comm={peer} pid={peer_tid} prio=120 target_cpu=001',
            f'comm={peer} pid={peer_tid} prio=120 target_cpu=001')
-    yield who, 'sys_exit', *2 * [f'NR 1 = {size}']
-    yield who, 'irq_handler_entry', *2 * ['irq=28 name=eth0-rx']
-    yield who, 'irq_handler_exit', *2 * ['irq=28 ret=handled']
-    yield who, 'softirq_entry', *2 * ['vec=3 [action=NET_RX]']
-    yield who, 'softirq_exit', *2 * ['vec=3 [action=NET_RX]']
-    yield who, 'sys_enter', *2 * ['NR 202 (7f0a1c000b60, 80, 0, 0, 0, ffffffff)']
-    yield (who, 'sched_switch',
+    yield thread, 'sys_exit', *2 * [f'NR 1 = {size}']
+    yield thread, 'irq_handler_entry', *2 * ['irq=28 name=eth0-rx']
+    yield thread, 'irq_handler_exit', *2 * ['irq=28 ret=handled']
+    yield thread, 'softirq_entry', *2 * ['vec=3 [action=NET_RX]']
+    yield thread, 'softirq_exit', *2 * ['vec=3 [action=NET_RX]']
+    yield thread, 'sys_enter', *2 * ['NR 202 (7f0a1c000b60, 80, 0, 0, 0, ffffffff)']
+    yield (thread, 'sched_switch',
            f'prev_comm={name} prev_pid={tid} prev_prio=120 prev_state=S ==> '
            f'next_comm={peer} next_pid={peer_tid} next_prio=120',
            f'{name}:{tid} [120] S ==> {peer}:{peer_tid} [120]')
@@ -57,7 +57,7 @@ CALLS = {0: 'read', 1: 'write', 44: 'sendto', 45: 'recvfrom'}
 
 
 def probes(rng):
-    """One request in MiSeRTrace's format: (name, tid, probe and its fields)."""
+    """One request in MiSeRTrace's log: (name and tid, probe and details)."""
     tid = 4000 + rng.randrange(16)
     port = rng.randrange(32768, 61000)
     link = f'"sport=9090 dport={port} saddr=172.18.0.3 daddr=172.18.0.2"'
@@ -88,19 +88,19 @@ def write_ordered(out, lines, make):
 
 
 def write_buffers(out, lines):
-    """The buffers of the CPUs have some hundred lines each, and overlap in time."""
+    """The buffer of each CPU has a few hundred lines; the buffers overlap in time."""
     rng = random.Random(1)
     requests = [list(probes(rng)) for _ in range(2000)]
-    written, begin, turn = 0, 10**12, 0
+    written, begin, index = 0, 10**12, 0
     while written < lines:
         for cpu in range(CPUS):
             time = begin + cpu
             for _ in range(50):
-                for head, probe in requests[turn % len(requests)]:
+                for head, probe in requests[index % len(requests)]:
                     time += 1500
                     out.write(f'{head}|"{time}"|"{cpu}"|{probe}\n')
                     written += 1
-                turn += 1
+                index += 1
         begin += 50 * 6 * 1500 + 1000
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""seeds.py COMPILER DIRECTORY - make inputs from which fuzzers start, one folder for each that needs its own.
+"""seeds.py COMPILER DIRECTORY - write seeds for fuzzers that need inputs of their own, one directory for each.
 
-tests/data has no file of these forms: ELF files with thread-local variables,
-metadata and a stream of a CTF trace in one, a description of a tracepoint with
-its data.  Without them the fuzzers never get past the first checks.
+tests/data contains no such files: ELF files with thread-local variables, the metadata and a
+stream of a CTF trace in one file, the format of a tracepoint with its data.  Without seeds the
+fuzzers do not get past the first checks.
 """
 import itertools
 import pathlib
@@ -14,9 +14,9 @@ import sys
 
 COMPILER, OUT = sys.argv[1], pathlib.Path(sys.argv[2])
 TESTS = pathlib.Path(__file__).resolve().parent.parent
-PACKET = struct.Struct("<I16sIIIBBBBB")  # head of a packet of metadata
+PACKET = struct.Struct("<I16sIIIBBBBB")  # header of a metadata packet
 PACKET_MAGIC = 0x75D11D57
-STREAM_MOST = 16384  # bytes of a stream
+STREAM_MAX = 16384  # maximum bytes of a stream
 
 FORMAT = """name: {name}
 ID: 42
@@ -42,8 +42,8 @@ def write(fuzzer, name, data):
     (folder / name).write_bytes(data)
 
 
-def descriptions():
-    """Of a tracepoint, with one field and with all, each with its data."""
+def tracepoint_formats():
+    """Formats of a tracepoint with one field and with all fields, each with data."""
     data = struct.pack("<HBBiQ8siiiiQihh4s", 42, 0, 0, 7, 1 << 40, b"worker\0\0", 60 | 5 << 16, -1, 2, 65 | 3 << 16,
                        0xFFFF888000000000, 8 | 4 << 16, -3, 0, b"mac!") + b"disk\0abcnear\0"
     for i, fields in enumerate([*([field] for field in FIELDS), FIELDS]):
@@ -52,7 +52,7 @@ def descriptions():
 
 
 def plain_metadata(data):
-    """The text of metadata that is cut into packets."""
+    """The text of metadata in packets."""
     text, at = b"", 0
     while at < len(data):
         magic, _, _, content, size, *_ = PACKET.unpack_from(data, at)
@@ -64,15 +64,15 @@ def plain_metadata(data):
 
 
 def traces():
-    """Of each CTF trace, the metadata and the begin of each stream."""
+    """The metadata of each CTF trace with the start of each stream."""
     for number, metadata in enumerate(sorted((TESTS / "data" / "ctf").rglob("metadata"))):
         text = plain_metadata(metadata.read_bytes())
         for stream in sorted(path for path in metadata.parent.iterdir() if path.is_file() and path != metadata):
-            write("ctf", f"{number}-{stream.name}", text + b"\0" + stream.read_bytes()[:STREAM_MOST])
+            write("ctf", f"{number}-{stream.name}", text + b"\0" + stream.read_bytes()[:STREAM_MAX])
 
 
 def programs():
-    """Libraries and executables with the variable, in the forms that linkers make."""
+    """Libraries and executables with the thread-local variable, in all forms that linkers produce."""
     source = TESTS / "workloads" / "ctx_var.c"
     small = ["-Os", "-nostdlib", "-fuse-ld=bfd", "-Wl,-z,noseparate-code", "-Wl,--build-id=none",
              "-fno-asynchronous-unwind-tables", "-Wl,-z,max-page-size=4096"]
@@ -90,7 +90,7 @@ def programs():
 
 def main():
     OUT.mkdir(parents=True, exist_ok=True)
-    descriptions()
+    tracepoint_formats()
     traces()
     programs()
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""ctf.py CTF_TEXT SONDE - all events and fields of CTF traces, byte by byte as babeltrace2 prints them.
+"""ctf.py CTF_TEXT SONDE - compare all events and fields of CTF traces with the output of babeltrace2.
 
-One difference is babeltrace2's fault and allowed: its version 2.0 shows, for an
-empty string, what the field held in an event before.  So where we have "", it may
-have anything.
+One difference is allowed, a bug of babeltrace2 2.0: for an empty string, it prints the value
+of the field in an earlier event.
 """
 import itertools
 import json
@@ -46,7 +45,7 @@ def matches(ours, theirs):
 
 
 def compare(name, ours, theirs):
-    """Each is an iterable of lines."""
+    """Compares two iterables of lines."""
     lines = 0
     for lines, (a, b) in enumerate(itertools.zip_longest(ours, theirs, fillvalue=b""), 1):
         if not matches(a, b):
@@ -68,8 +67,8 @@ def compare_trace(name, path):
     compare(f"{name}: through libbabeltrace2", output([OURS, "-b", path]), theirs)
 
 
-def kept(name):
-    """A text that babeltrace2 made, without its times, which depend on the zone and the day."""
+def saved_text(name):
+    """Saved output of babeltrace2, without times, which depend on the time zone."""
     with lzma.open(SHARED / "decoded" / name) as file:
         for line in file:
             yield line.rstrip(b"\n").split(b") ", 1)[1]
@@ -79,31 +78,31 @@ def without_time(lines):
     return (line.split(b"] ", 1)[1] for line in lines)
 
 
-def is_kept_event(line):
-    """The kept text of many-threads has only these."""
+def is_saved_event(line):
+    """The saved output of many-threads contains only these."""
     return re.match(rb"\S+ (sched_|irq_|lttng_statedump_process_state)", line)
 
 
-def compare_kept():
-    compare("bug446190: kept text", without_time(output([OURS, SHARED / "bug446190"])),
-            kept("bug446190.txt.xz"))
-    compare("many-threads: kept text",
-            filter(is_kept_event, without_time(output([OURS, SHARED / "many-threads"]))),
-            kept("many-threads.sched_irq.txt.xz"))
+def compare_saved():
+    compare("bug446190: saved output", without_time(output([OURS, SHARED / "bug446190"])),
+            saved_text("bug446190.txt.xz"))
+    compare("many-threads: saved output",
+            filter(is_saved_event, without_time(output([OURS, SHARED / "many-threads"]))),
+            saved_text("many-threads.sched_irq.txt.xz"))
 
 
 def rewrite(source, target):
-    """The trace as babeltrace2 itself writes CTF."""
+    """Converts a trace to the CTF that babeltrace2 writes."""
     subprocess.run(["babeltrace2", source, "-c", "sink.ctf.fs", "-p", f'path="{target}"'],
                    check=True, capture_output=True)
 
 
-def check_fallback(place):
-    """Metadata with something that is not for our decoder: the product asks libbabeltrace2."""
+def check_fallback(directory):
+    """Metadata that our decoder does not support: sonde uses libbabeltrace2."""
     source = TESTS / "ust-spans"
     text = subprocess.run(["babeltrace2", "-o", "ctf-metadata", *source.glob("ust/uid/*/*")],
                           check=True, capture_output=True).stdout
-    trace = place / "with-pointers"
+    trace = directory / "with-pointers"
     shutil.copytree(next(source.glob("ust/uid/*/*")), trace)
     (trace / "metadata").write_bytes(
         b"/* CTF 1.8 */\n" + text + b"typealias integer { size = 64; } := void *;\n")
@@ -118,20 +117,20 @@ def main():
     if not shutil.which("babeltrace2"):
         print("1..0 # SKIP babeltrace2 is not installed")
         return 0
-    with tempfile.TemporaryDirectory() as place:
-        place = pathlib.Path(place)
-        subprocess.run(["tar", "--zstd", "-xf", TESTS / "lttng-kernel.tar.zst", "-C", place], check=True)
-        compare_trace("lttng-kernel", place / "lttng-kernel")
+    with tempfile.TemporaryDirectory() as directory:
+        directory = pathlib.Path(directory)
+        subprocess.run(["tar", "--zstd", "-xf", TESTS / "lttng-kernel.tar.zst", "-C", directory], check=True)
+        compare_trace("lttng-kernel", directory / "lttng-kernel")
         compare_trace("ust-spans", TESTS / "ust-spans")
-        for source in (place / "lttng-kernel" / "kernel", TESTS / "ust-spans"):
-            target = place / f"written-{source.name}"
+        for source in (directory / "lttng-kernel" / "kernel", TESTS / "ust-spans"):
+            target = directory / f"written-{source.name}"
             rewrite(source, target)
             compare_trace(target.name, target)
-        check_fallback(place)
+        check_fallback(directory)
     if SHARED.exists():
         for name in ("bug446190", "flipping-endianness", "many-threads"):
             compare_trace(name, SHARED / name)
-        compare_kept()
+        compare_saved()
     print(f"1..{count}")
     return failures > 0
 

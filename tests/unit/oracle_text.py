@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""oracle_text.py PRINT_RAW DATA SHARED - compare our reader of text traces with others.
+"""oracle_text.py PRINT_RAW DATA SHARED - compare our reader of text traces with other readers.
 
-What trace-cmd prints of a recording must give the same raw events as the
-recording itself, which another reader of ours takes apart, and that one is
-compared with libtracecmd.  Of traces as text, each line must be what a regular
-expression makes of it.  PRINT_RAW shows raw events; DATA has traces of our own,
-SHARED those of other people, if it exists.
+The output of trace-cmd for a recording must contain the same raw events as the recording
+itself, which our reader of trace.dat decodes; that reader is compared with libtracecmd.
+For text traces, each line must match the result of a regular expression.  PRINT_RAW prints
+raw events; DATA contains traces of this repository, SHARED those of others, if it exists.
 """
 import os
 import re
@@ -23,7 +22,7 @@ LINE = re.compile(r"\s*(.*)-(\d+)\s+(?:\([ \d-]+\)\s+)?\[(\d+)\] (\S+)\s+(\d+)\.
 
 
 def raw(path, form):
-    """The raw events of a trace: each as a dictionary, with `args` for those of a call."""
+    """The raw events of a trace, each as a dictionary; `args` are the arguments of a system call."""
     out = subprocess.run([PRINT_RAW, path, form], check=True, capture_output=True, text=True)
     events = []
     for line in out.stdout.splitlines():
@@ -36,7 +35,7 @@ def raw(path, form):
 
 
 def report(recording, *options):
-    """What trace-cmd prints of a recording, as raw events."""
+    """The raw events in the output of trace-cmd for a recording."""
     with tempfile.NamedTemporaryFile(suffix=".txt") as file:
         subprocess.run(["trace-cmd", "report", *options, recording], check=True, stdout=file)
         return raw(file.name, "ftrace")
@@ -48,12 +47,12 @@ def compare(ours, theirs, options):
         its = dict(its)
         if "-t" not in options:
             its["time"] = (its["time"] + 500) // 1000 * 1000
-        if "-l" in options:  # names are cut short there
+        if "-l" in options:  # it truncates names
             its["comm"] = its["comm"][:8]
-        else:  # nothing is said of interrupts
+        else:  # without interrupt context
             its["context"] = "0"
         if its["kind"] in ("tcp_receive", "socket_state"):
-            its.pop("object", None)  # which trace-cmd does not print
+            its.pop("object", None)  # trace-cmd does not print it
         assert mine == its, f"event {number}:\n{mine}\n{its}"
 
 
@@ -69,7 +68,7 @@ def check_report():
 
 
 def expected(line):
-    """What a line says, as our reader should have it; None if it is no event."""
+    """The expected event of a line; None if the line is not an event."""
     if line.startswith(("#", "CPU:")):
         return None
     name, tid, cpu, flags, whole, rest, event = LINE.fullmatch(line).groups()
@@ -94,7 +93,7 @@ def check_lines(path):
 
 
 def check_samples():
-    """Ours, the same without the column for the process of each thread, and those of others."""
+    """Our sample, the same without the column of process ids, and samples of others."""
     check_lines(OURS)
     with open(OURS) as file, tempfile.NamedTemporaryFile("w", suffix=".txt") as copy:
         copy.write(re.sub(r" +\([ \d-]+\) \[", " [", file.read()))

@@ -52,7 +52,7 @@ static int write_out(struct frames *f, const char *data, size_t size)
 	return unpack_write(f->budget.path, f->fd, data, size, f->err);
 }
 
-/* Unpacks one request into the buffer, behind the length. */
+/* Unpacks one request into the buffer, after the length. */
 static int unpack_frame(struct frames *f, struct view packed, size_t *ret_size)
 {
 	ZSTD_inBuffer in = { packed.s, packed.len, 0 };

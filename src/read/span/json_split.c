@@ -31,7 +31,7 @@ static bool is_close(uint8_t c)
 
 /*
  * Scans up to `stop`, or one byte more if that is escaped, or until the depth is 0.  Returns the
- * offset behind the last byte.
+ * offset after the last byte.
  */
 static size_t scan_bytes(struct json_scan *scan, struct view text, size_t at, size_t stop)
 {
@@ -117,7 +117,7 @@ static bool scan_block(struct json_scan *scan, const char *s, size_t *at)
 }
 #endif
 
-/* Offset behind the object or list that contains `at`; 0 if it does not end. */
+/* Offset after the object or list that contains `at`; 0 if it does not end. */
 static size_t close_end(struct view text, size_t at)
 {
 	struct json_scan scan = { .depth = 1 };
@@ -131,7 +131,7 @@ static size_t close_end(struct view text, size_t at)
 	return scan.depth ? 0 : at;
 }
 
-/* Offset behind the object or list that starts at `at`; 0 if there is none or it does not end. */
+/* Offset after the object or list that starts at `at`; 0 if there is none or it does not end. */
 static size_t open_end(struct view text, size_t at)
 {
 	return at < text.len && is_open(text.s[at]) ? close_end(text, at + 1) : 0;
@@ -157,7 +157,7 @@ static bool has(struct view text, size_t at, char c)
 	return at < text.len && text.s[at] == c;
 }
 
-/* Offset behind a value; 0 if it does not end. */
+/* Offset after a value; 0 if it does not end. */
 static size_t skip_value(struct view text, size_t at)
 {
 	if (at < text.len && is_open(text.s[at]))
@@ -178,7 +178,7 @@ static bool is_named(struct view name, const char *const names[JSON_NAMES])
 }
 
 struct json_list {
-	size_t begin, end; /* offset behind '[', and of ']' or the end of the text */
+	size_t begin, end; /* offset after '[', and offset of ']' or of the end of the text */
 	size_t only;       /* offset of the only item if that is an object or list; otherwise 0 */
 };
 
@@ -295,7 +295,7 @@ bool json_split_next(struct json_split *split, size_t size, struct view *ret)
 		return false;
 	split->items = split->at;
 	split->items_end = items_end(split, split->at, size);
-	/* behind the comma, or behind the list after the last item */
+	/* after the comma, or after the list at its end */
 	split->at = json_skip_blanks(split->text, split->items_end) + 1;
 	if (split->items > before && json_skip_blanks(split->text, split->items) == split->end)
 		split->items--; /* include a trailing comma: the parser reports the error */

@@ -19,7 +19,7 @@ enum { HEAD_SIZE = 4096, FRAME_SIZE = 4 };
 /* The start of a message. */
 struct peek {
 	const uint8_t *at, *end; /* available bytes */
-	uint64_t hidden;         /* number of bytes behind them */
+	uint64_t hidden;         /* number of bytes after them */
 };
 
 static uint64_t length_of(const struct peek *p)
@@ -146,7 +146,7 @@ static enum match match_resource(struct peek resource)
 	return r < 0 ? MATCH_NONE : match;
 }
 
-/* Whether these are the first bytes of a request with this many hidden bytes behind them. */
+/* Whether these are the first bytes of a request with this many hidden bytes after them. */
 static bool is_request(struct view bytes, uint64_t hidden)
 {
 	const uint8_t *at = (const uint8_t *)bytes.s;

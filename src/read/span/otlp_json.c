@@ -32,7 +32,7 @@ static yyjson_val *either_field(yyjson_val *object, const char *name, const char
 	return yyjson_obj_get(object, name) ?: yyjson_obj_get(object, other);
 }
 
-/* The same, but the search starts behind the last match: most fields are in the same order. */
+/* The same, but the search starts after the last match: most fields are in the same order. */
 static yyjson_val *next_field(yyjson_obj_iter *fields, const char *name, const char *other)
 {
 	return yyjson_obj_iter_get(fields, name) ?: yyjson_obj_iter_get(fields, other);

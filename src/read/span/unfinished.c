@@ -11,26 +11,26 @@
 #include "read/span/input.h"
 
 /* An unfinished span. */
-struct unfinished_span {
+struct span_without_end {
 	uint64_t index;   /* among all spans */
 	uint64_t parent;  /* index + 1 of an unfinished parent, or 0 */
 	uint64_t pending; /* unfinished children that have not passed on their ends */
 	bool is_leaf;     /* has no unfinished children */
 };
 
-struct unfinished_spans {
-	VEC(struct unfinished_span) items; /* in the order of all spans */
-	struct map by_id;                  /* span_hash() -> index + 1 */
+struct spans_without_end {
+	VEC(struct span_without_end) items; /* in the order of all spans */
+	struct map by_id;                   /* span_hash() -> index + 1 */
 };
 
-static void find_unfinished(const struct span_input *in, struct unfinished_spans *open)
+static void find_unfinished(const struct span_input *in, struct spans_without_end *open)
 {
 	for (size_t i = 0; i < in->spans.count; i++) {
 		const struct record_span *span = &in->spans.items[i].record;
 
 		if (!(span->flags & SPAN_OPEN) || span->head.time != span->start)
 			continue;
-		*vec_push(&open->items) = (struct unfinished_span){ .index = i };
+		*vec_push(&open->items) = (struct span_without_end){ .index = i };
 
 		uint64_t *index = map_insert(&open->by_id, span_hash(span, span->span));
 
@@ -38,7 +38,7 @@ static void find_unfinished(const struct span_input *in, struct unfinished_spans
 	}
 }
 
-static uint64_t unfinished_parent(const struct unfinished_spans *open,
+static uint64_t unfinished_parent(const struct spans_without_end *open,
 				  const struct record_span *span)
 {
 	const uint64_t *found = map_find(&open->by_id, span_hash(span, span->parent));
@@ -46,7 +46,7 @@ static uint64_t unfinished_parent(const struct unfinished_spans *open,
 	return found ? *found : 0;
 }
 
-static void pass_on(struct span_input *in, const struct unfinished_spans *open, uint64_t parent,
+static void pass_on(struct span_input *in, const struct spans_without_end *open, uint64_t parent,
 		    nsec_t end)
 {
 	struct record_span *span = &in->spans.items[open->items.items[parent - 1].index].record;
@@ -56,9 +56,9 @@ static void pass_on(struct span_input *in, const struct unfinished_spans *open, 
 }
 
 /* Passes on the ends of finished children, and counts the unfinished ones. */
-static void pass_on_finished(struct span_input *in, struct unfinished_spans *open)
+static void pass_on_finished(struct span_input *in, struct spans_without_end *open)
 {
-	struct unfinished_span *next = open->items.items, *last = next + open->items.count;
+	struct span_without_end *next = open->items.items, *last = next + open->items.count;
 
 	for (size_t i = 0; i < in->spans.count; i++) {
 		const struct record_span *span = &in->spans.items[i].record;
@@ -77,15 +77,15 @@ static void pass_on_finished(struct span_input *in, struct unfinished_spans *ope
 }
 
 /* Starts at spans without unfinished children and continues with each parent that is complete. */
-static void pass_on_unfinished(struct span_input *in, struct unfinished_spans *open)
+static void pass_on_unfinished(struct span_input *in, struct spans_without_end *open)
 {
 	for (size_t i = 0; i < open->items.count; i++)
 		open->items.items[i].is_leaf = !open->items.items[i].pending;
 	for (size_t i = 0; i < open->items.count; i++) {
-		const struct unfinished_span *at = &open->items.items[i];
+		const struct span_without_end *at = &open->items.items[i];
 
 		while (at->parent && (at != &open->items.items[i] || at->is_leaf)) {
-			struct unfinished_span *parent = &open->items.items[at->parent - 1];
+			struct span_without_end *parent = &open->items.items[at->parent - 1];
 
 			pass_on(in, open, at->parent, in->spans.items[at->index].record.head.time);
 			if (--parent->pending)
@@ -97,7 +97,7 @@ static void pass_on_unfinished(struct span_input *in, struct unfinished_spans *o
 
 uint64_t span_find_ends(struct span_input *in)
 {
-	struct unfinished_spans open = { 0 };
+	struct spans_without_end open = { 0 };
 
 	find_unfinished(in, &open);
 	if (open.items.count) {

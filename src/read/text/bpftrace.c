@@ -59,7 +59,7 @@ static const char *parse_number_cell(const char *p, const char *end, uint64_t ma
 	return p && *ret <= max ? skip_bar(p, end) : NULL;
 }
 
-/* Parses the line from the bar behind the name on. */
+/* Parses the line from the bar after the name on. */
 static bool parse_rest(const char *bar, const char *end, struct bpftrace_head *h)
 {
 	uint64_t tid, time, cpu;
@@ -82,7 +82,7 @@ static bool parse_rest(const char *bar, const char *end, struct bpftrace_head *h
 	return h->probe.len > 0;
 }
 
-/* A name can contain bars and quotes: it ends at the first bar behind which the rest is valid. */
+/* A name can contain bars and quotes: it ends at the first bar after which the rest is valid. */
 static bool read_head(struct view line, struct bpftrace_head *h)
 {
 	const char *s = line.s, *end = s + line.len;

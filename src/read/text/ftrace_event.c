@@ -90,7 +90,7 @@ static bool is_call_name(const char *word, size_t len)
 	return len > 4 && memcmp(word, "sys_", 4) == 0;
 }
 
-/* The length and the meaning of the word at *p; moves *p behind it, unless LINE_OTHER. */
+/* The length and the meaning of the word at *p; moves *p after it, unless LINE_OTHER. */
 static enum line_kind first_word(const char **p, const char *end, size_t *ret_len)
 {
 	const char *word = *p, *q = word;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ftrace_event - the event of a line, behind its head.
+ * ftrace_event - the event of a line, after its head.
  *
  *	sched_waking: comm=bash pid=4065 prio=120 target_cpu=002
  *	sched_wakeup: bash:4065 [120] CPU:002

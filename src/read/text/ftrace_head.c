@@ -49,7 +49,7 @@ static const char *parse_flags(const char *p, const char *end, struct ftrace_hea
 	return p;
 }
 
-/* Digits behind the decimal point, in nanoseconds. */
+/* Digits after the decimal point, in nanoseconds. */
 static const char *parse_fraction(const char *p, const char *end, uint64_t *ret)
 {
 	static const uint32_t scale[] = { 1000000000, 100000000, 10000000, 1000000, 100000,

@@ -11,7 +11,7 @@
  * are from trace-cmd report, the kernel's latency format, and perf script.
  *
  * The name of a thread can contain anything, even " [000] 1.5: ".  But it has at most 15 bytes
- * and is right-aligned, so the text behind it is at a fixed column, which is tried first.  In
+ * and is right-aligned, so the text after it is at a fixed column, which is tried first.  In
  * files that were edited, the head is found at the first bracket from which a valid head can
  * be parsed.
  */
@@ -28,7 +28,7 @@ struct ftrace_head {
 	uint16_t cpu;
 	uint8_t context;  /* enum raw_context */
 	bool is_counter;  /* the time is a count: a number without a decimal point */
-	const char *rest; /* the event, behind time and blanks */
+	const char *rest; /* the event, after time and blanks */
 };
 
 /* False if the line does not start with a head. */

@@ -23,7 +23,7 @@ bool ftrace_html_matches(const char *head, size_t size)
 	return false;
 }
 
-/* Moves *rest behind the next occurrence of the text; false if there is none. */
+/* Moves *rest after the next occurrence of the text; false if there is none. */
 static bool skip_to(struct view *rest, const char *text, struct view *ret_before)
 {
 	const char *found = memmem(rest->s, rest->len, text, strlen(text));

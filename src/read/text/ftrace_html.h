@@ -2,7 +2,7 @@
 /*
  * ftrace_html - HTML pages of Android's systrace.
  *
- * A page consists of a viewer of several MB and the kernel's text behind it, in elements
+ * A page consists of a viewer of several MB and the kernel's text after it, in elements
  * <script class="trace-data">; other such elements contain a list of processes or traces of
  * browsers.  In older pages, the text is a string of JavaScript, linuxPerfData.  Pages of
  * catapult contain a compressed trace instead, which is not supported.

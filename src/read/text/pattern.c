@@ -82,7 +82,7 @@ static const char *find_literal(const char *p, const char *end, const struct tex
 /*
  * The end of a thread's name.  Names have at most COMM_MAX bytes, so the last match of the next
  * literal within that length is the right one.  This does not hold for a literal of a single
- * character, which can occur again shortly behind the name; there, the first match is taken.
+ * character, which can occur again shortly after the name; there, the first match is taken.
  */
 static const char *comm_end(const char *p, const char *end, const struct text_step *next)
 {
@@ -167,7 +167,7 @@ static bool is_key_char(char c)
 
 /*
  * The next "key=" from p on, and its equals sign; end if there is none.  A key at p itself counts
- * only if first is set: behind an equals sign it is a value.
+ * only if first is set: after an equals sign it is a value.
  */
 static const char *find_key(const char *p, const char *end, bool first, const char **ret_equals)
 {
@@ -187,7 +187,7 @@ static const char *find_key(const char *p, const char *end, bool first, const ch
 	return end;
 }
 
-/* The next pair from *p on; moves *p behind it.  False if there is none. */
+/* The next pair from *p on; moves *p after it.  False if there is none. */
 static bool next_pair(const char **p, const char *end, struct raw_text *ret_key,
 		      struct raw_text *ret_value)
 {

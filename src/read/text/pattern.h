@@ -6,11 +6,11 @@
  *
  * The fields of a printed event have no delimiters: names of threads can contain blanks,
  * colons and equals signs.  But the text around them is known, so a pattern finds the end
- * of each value by the literal behind it.  If a name contains that literal, the pattern
+ * of each value by the literal after it.  If a name contains that literal, the pattern
  * checks whether the rest of the text matches from there.
  *
  * Braces contain the name of a field, and its form (enum text_form) if that is not the usual
- * one of the field.  Text behind the last literal is ignored.
+ * one of the field.  Text after the last literal is ignored.
  */
 #ifndef SONDE_READ_TEXT_PATTERN_H
 #define SONDE_READ_TEXT_PATTERN_H
@@ -20,7 +20,7 @@
 
 enum { TEXT_VALUES_MAX = 12 };
 
-/* A literal, and the value behind it. */
+/* A literal, and the value after it. */
 struct text_step {
 	const char *literal, *name; /* borrowed from the pattern, not terminated */
 	uint8_t literal_len, name_len;
