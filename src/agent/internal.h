@@ -46,6 +46,7 @@ struct agent_thread {
 	struct context_record records[2];           /* one published, one to write */
 	const struct context_record *saved_context; /* restored after a signal handler */
 	struct span_ring *ring;
+	uint32_t ring_state; /* span_ring.state while the thread owns it */
 	uint64_t ring_epoch; /* in which the ring was acquired */
 	uint64_t tail;       /* of the ring, when last read */
 	uint64_t random[2];

@@ -48,15 +48,16 @@ static __u64 *taken_word(size_t index)
 	return &agent_arena->taken[index / 64];
 }
 
-/* Does nothing if the recorder freed the ring first: another thread may use it already. */
+/* Does nothing if the state has changed: the recorder may have freed the ring. */
 static void ring_free(struct span_ring *ring, uint32_t from)
 {
 	size_t index = (size_t)(ring - agent_arena->rings);
 	uint64_t bit = 1ull << (index % 64);
 
+	if (!ring_change(ring, from, span_ring_with(from, SPAN_RING_CLAIMED)))
+		return;
 	__atomic_fetch_and(taken_word(index), ~bit, __ATOMIC_RELEASE);
-	if (!ring_change(ring, from, SPAN_RING_FREE))
-		__atomic_fetch_or(taken_word(index), bit, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->state, span_ring_with(from, SPAN_RING_FREE), __ATOMIC_RELEASE);
 }
 
 static bool owner_is_gone(const struct span_ring *ring)
@@ -72,16 +73,26 @@ static void sweep(uint64_t now)
 
 	for (uint32_t i = 0; i < agent_process.rings; i++) {
 		struct span_ring *ring = &agent_arena->rings[i];
-		uint32_t state = ring_state(ring);
+		uint32_t word = ring_state(ring), state = word & SPAN_RING_STATE;
 		bool is_orphaned = state == SPAN_RING_ABANDONED ||
 				   (state == SPAN_RING_TAKEN && owner_is_gone(ring));
 		bool is_empty = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) == ring->head;
 
 		if (is_orphaned && (!has_reader || (is_empty && state == SPAN_RING_TAKEN)))
-			ring_free(ring, state);
+			ring_free(ring, word);
 		else if (is_orphaned && state == SPAN_RING_TAKEN)
-			ring_change(ring, SPAN_RING_TAKEN, SPAN_RING_ABANDONED);
+			ring_change(ring, word, span_ring_with(word, SPAN_RING_ABANDONED));
 	}
+}
+
+/* Claim a free ring for a new owner. */
+static bool claim_ring(struct span_ring *ring)
+{
+	uint32_t word = ring_state(ring);
+
+	return (word & SPAN_RING_STATE) == SPAN_RING_FREE &&
+	       ring_change(ring, word,
+			   span_ring_with(word + SPAN_RING_GENERATION, SPAN_RING_CLAIMED));
 }
 
 /* Claim the first free ring, so that few pages are ever touched. */
@@ -93,8 +104,7 @@ static struct span_ring *claim(void)
 
 		if (taken == UINT64_MAX) {
 			i |= 63;
-		} else if (!(taken & bit) &&
-			   ring_change(&agent_arena->rings[i], SPAN_RING_FREE, SPAN_RING_CLAIMED)) {
+		} else if (!(taken & bit) && claim_ring(&agent_arena->rings[i])) {
 			__atomic_fetch_or(taken_word(i), bit, __ATOMIC_RELEASE);
 			return &agent_arena->rings[i];
 		}
@@ -145,7 +155,8 @@ bool ring_acquire(struct agent_thread *t, uint64_t now)
 	/* events that a dead recorder left are from another thread */
 	ring->tail = ring->head;
 	ring->lost_reported = ring->lost;
-	__atomic_store_n(&ring->state, SPAN_RING_TAKEN, __ATOMIC_RELEASE);
+	t->ring_state = span_ring_with(ring->state, SPAN_RING_TAKEN);
+	__atomic_store_n(&ring->state, t->ring_state, __ATOMIC_RELEASE);
 	t->ring = ring;
 	t->tail = ring->head;
 	t->ring_epoch = agent_process.epoch;
@@ -162,9 +173,10 @@ void ring_release(struct agent_thread *t)
 	if (!ring || epoch_generation(t->ring_epoch) != epoch_generation(agent_process.epoch))
 		return; /* the ring belongs to the parent process */
 	if (recorder_is_alive(clock_now()))
-		ring_change(ring, SPAN_RING_TAKEN, SPAN_RING_ABANDONED);
+		ring_change(ring, t->ring_state,
+			    span_ring_with(t->ring_state, SPAN_RING_ABANDONED));
 	else
-		ring_free(ring, SPAN_RING_TAKEN);
+		ring_free(ring, t->ring_state);
 }
 
 void ring_drop(struct agent_thread *t, uint64_t now)

@@ -31,7 +31,10 @@
  * A thread acquires a ring by changing `state` from FREE to CLAIMED; it sets the ring's
  * bit in `taken`, fills in pid and tid, and changes `state` to TAKEN.  The recorder and
  * searching threads read the bits first, so that they touch no pages of unused rings.  To
- * free a ring, clear its bit and then change `state` to FREE.  The counters of a ring
+ * free a ring, change `state` to CLAIMED, clear the bit, and then change `state` to FREE.
+ * The recorder and any thread can find that an owner has exited, and try to free its ring
+ * at the same time.  So `state` also contains a generation, which changes with each
+ * owner: a compare-and-swap fails if the ring has a new owner.  The counters of a ring
  * continue when its owner changes.
  *
  * The recorder is privileged and the process may be hostile: the recorder trusts
@@ -48,7 +51,7 @@
 #define SPAN_ARENA_MAGIC "sonde\0a" /* eight bytes */
 
 enum {
-	SPAN_ARENA_VERSION = 1,
+	SPAN_ARENA_VERSION = 2,
 	SPAN_SOCKETS = 4,
 	SPAN_RINGS = 1024, /* threads at a time, in all processes of an arena */
 	SPAN_RING_SIZE = 128 * 1024,
@@ -123,10 +126,18 @@ struct span_event_context {
 
 enum span_ring_state {
 	SPAN_RING_FREE = 0,
-	SPAN_RING_TAKEN = 1,     /* by the thread `tid` */
-	SPAN_RING_ABANDONED = 2, /* its thread has exited; the recorder frees the empty ring */
-	SPAN_RING_CLAIMED = 3,   /* its new owner is filling in pid, tid, pid_ns and service */
+	SPAN_RING_TAKEN = 1,          /* by the thread `tid` */
+	SPAN_RING_ABANDONED = 2,      /* its thread has exited; the recorder frees the empty ring */
+	SPAN_RING_CLAIMED = 3,        /* exclusively, to change its owner or to free it */
+	SPAN_RING_STATE = 0xff,       /* mask of the above in span_ring.state */
+	SPAN_RING_GENERATION = 0x100, /* one generation in span_ring.state */
 };
+
+/* The same generation in another state. */
+static inline __u32 span_ring_with(__u32 state, enum span_ring_state to)
+{
+	return (state & ~(__u32)SPAN_RING_STATE) | to;
+}
 
 struct span_ring {
 	/* written by the thread */
@@ -134,7 +145,7 @@ struct span_ring {
 	__u64 lost;       /* events dropped so far */
 	__u64 lost_first; /* times of the first and last drop since the recorder's last read */
 	__u64 lost_last;
-	__u32 state; /* enum span_ring_state; changed with compare-and-swap */
+	__u32 state; /* generation and enum span_ring_state; changed with compare-and-swap */
 	__u32 pid;   /* pid and tid in the pid namespace of the process */
 	__u32 tid;
 	__u32 pid_ns;                   /* inode of that namespace; 0 if unknown */

@@ -69,7 +69,7 @@ static inline struct span_ring *ring_of(uint32_t tid)
 	for (int i = 0; i < SPAN_RINGS; i++)
 		if (agent_arena->taken[i / 64] & 1ull << (i % 64) &&
 		    agent_arena->rings[i].tid == tid &&
-		    agent_arena->rings[i].state == SPAN_RING_TAKEN)
+		    (agent_arena->rings[i].state & SPAN_RING_STATE) == SPAN_RING_TAKEN)
 			return &agent_arena->rings[i];
 	return NULL;
 }
@@ -80,7 +80,7 @@ static inline int rings_taken(void)
 
 	whole_arena();
 	for (int i = 0; i < SPAN_RINGS; i++)
-		count += agent_arena->rings[i].state != SPAN_RING_FREE;
+		count += (agent_arena->rings[i].state & SPAN_RING_STATE) != SPAN_RING_FREE;
 	return count;
 }
 

@@ -22,9 +22,10 @@ static void free_left(void)
 {
 	for (int i = 0; i < SPAN_RINGS; i++) {
 		agent_arena->rings[i].tail = agent_arena->rings[i].head;
-		if (agent_arena->rings[i].state == SPAN_RING_ABANDONED) {
+		if ((agent_arena->rings[i].state & SPAN_RING_STATE) == SPAN_RING_ABANDONED) {
 			agent_arena->taken[i / 64] &= ~(1ull << (i % 64));
-			agent_arena->rings[i].state = SPAN_RING_FREE;
+			agent_arena->rings[i].state =
+				span_ring_with(agent_arena->rings[i].state, SPAN_RING_FREE);
 		}
 	}
 }
@@ -36,7 +37,7 @@ static bool bits_match(void)
 	for (int i = 0; i < SPAN_RINGS; i++) {
 		bool is_taken = agent_arena->taken[i / 64] >> (i % 64) & 1;
 
-		if (is_taken != (agent_arena->rings[i].state != SPAN_RING_FREE))
+		if (is_taken != ((agent_arena->rings[i].state & SPAN_RING_STATE) != SPAN_RING_FREE))
 			return false;
 	}
 	return true;
@@ -284,12 +285,37 @@ TEST(a_thread_that_exits_abandons_its_ring_to_the_recorder)
 	run_thread(NULL);
 	CHECK_INT(rings_taken(), before + 1);
 	for (int i = 0; i < SPAN_RINGS; i++)
-		if (agent_arena->rings[i].state == SPAN_RING_ABANDONED) {
+		if ((agent_arena->rings[i].state & SPAN_RING_STATE) == SPAN_RING_ABANDONED) {
 			const struct span_event_context *event = ring_next(&agent_arena->rings[i]);
 			CHECK(event && !memcmp(event->span, span_b, 8));
 			left++;
 		}
 	CHECK_INT(left, 1);
+	free_left();
+	recorder_detach();
+}
+
+/* The first abandoned ring. */
+static struct span_ring *abandoned_ring(void)
+{
+	for (int i = 0; i < SPAN_RINGS; i++)
+		if ((agent_arena->rings[i].state & SPAN_RING_STATE) == SPAN_RING_ABANDONED)
+			return &agent_arena->rings[i];
+	return NULL;
+}
+
+TEST(each_owner_of_a_ring_has_a_new_generation)
+{
+	recorder_attach();
+	run_thread(NULL);
+
+	struct span_ring *ring = abandoned_ring();
+	uint32_t state = ring ? ring->state : 0;
+
+	free_left();
+	run_thread(NULL);
+	CHECK(ring && abandoned_ring() == ring);
+	CHECK_INT(ring ? ring->state : 0, state + SPAN_RING_GENERATION);
 	free_left();
 	recorder_detach();
 }

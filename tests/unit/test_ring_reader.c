@@ -231,6 +231,60 @@ TEST(a_ring_of_a_dead_thread_is_freed_when_it_is_empty)
 	CHECK_INT(seen.events, 1);
 }
 
+/* What the process does while the recorder checks whether the owner of ring 5 is dead. */
+struct meanwhile {
+	struct arena_build *b;
+	bool is_taken_again;
+};
+
+/* A thread of the process frees the ring, and another one may acquire it. */
+static bool is_dead_and_freed(void *arg, struct ring_reader *reader, struct ring_owner *owner)
+{
+	struct meanwhile *m = arg;
+	struct span_ring *ring = &m->b->arena->rings[5];
+
+	m->b->arena->taken[0] = 0;
+	ring->state = span_ring_with(ring->state, SPAN_RING_FREE);
+	if (m->is_taken_again) {
+		arena_build_take(m->b, 5, 10, 12);
+		ring->state += SPAN_RING_GENERATION;
+	}
+	return true;
+}
+
+TEST(a_ring_that_its_process_frees_first_stays_free)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
+	struct span_ring *ring = arena_build_take(&b, 5, 10, 11);
+	struct seen seen = { 0 };
+
+	drain(reader, &seen);
+	ring_reader_reap(reader, is_dead_and_freed, &(struct meanwhile){ &b, false });
+	CHECK_INT(ring->state & SPAN_RING_STATE, SPAN_RING_FREE);
+	CHECK_INT(b.arena->taken[0], 0);
+}
+
+TEST(a_ring_with_a_new_owner_is_not_freed)
+{
+	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();
+	_cleanup_(ring_reader_freep) struct ring_reader *reader = open_reader(&b);
+	struct span_ring *ring = arena_build_take(&b, 5, 10, 11);
+	struct seen seen = { .is_dead = true };
+
+	drain(reader, &seen);
+	ring_reader_reap(reader, is_dead_and_freed, &(struct meanwhile){ &b, true });
+	CHECK_INT(ring->state & SPAN_RING_STATE, SPAN_RING_TAKEN);
+	CHECK_INT(b.arena->taken[0], 1 << 5);
+
+	/* again, between two drains: the new owner has not written an event yet */
+	drain(reader, &seen);
+	ring->state += SPAN_RING_GENERATION;
+	ring_reader_reap(reader, is_dead, &seen);
+	CHECK_INT(ring->state & SPAN_RING_STATE, SPAN_RING_TAKEN);
+	CHECK_INT(b.arena->taken[0], 1 << 5);
+}
+
 TEST(a_new_owner_of_a_ring_is_resolved_again)
 {
 	_cleanup_(arena_build_done) struct arena_build b = arena_build_make();

@@ -150,8 +150,8 @@ int span_event_next_attribute(const struct span_event_end *end, size_t *pos,
 	return 1;
 }
 
-/* Read which thread claims the ring. */
-static struct ring_owner *read_owner(struct ring_reader *reader, size_t i)
+/* Read which thread claims the ring, which has this state. */
+static struct ring_owner *read_owner(struct ring_reader *reader, size_t i, uint32_t state)
 {
 	const struct span_ring *ring = &reader->arena->rings[i];
 	struct ring_owner *owner = reader->owners[i], claimed = { 0 };
@@ -166,6 +166,7 @@ static struct ring_owner *read_owner(struct ring_reader *reader, size_t i)
 	if (owner->pid != claimed.pid || owner->tid != claimed.tid ||
 	    owner->pid_ns != claimed.pid_ns || strcmp(owner->service, claimed.service) != 0)
 		*owner = claimed;
+	owner->state = state;
 	return owner;
 }
 
@@ -293,17 +294,19 @@ static void count_missing(struct ring_reader *reader, size_t i, const struct rin
 	numbers->skipped = 0;
 }
 
-/* Does nothing if a thread of the process freed the ring first: another may use it already. */
+/* Does nothing if the state has changed: a thread of the process may have freed the ring. */
 static void ring_free(struct ring_reader *reader, size_t i, uint32_t state)
 {
 	struct span_arena *arena = reader->arena;
-	__u64 *word = &arena->taken[i / 64], bit = 1ull << (i % 64);
+	uint32_t *word = &arena->rings[i].state;
+	uint64_t bit = 1ull << (i % 64);
 
 	free(TAKE(reader->owners[i]));
-	__atomic_fetch_and(word, ~bit, __ATOMIC_RELEASE);
-	if (!__atomic_compare_exchange_n(&arena->rings[i].state, &state, SPAN_RING_FREE, false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		__atomic_fetch_or(word, bit, __ATOMIC_RELEASE);
+	if (!__atomic_compare_exchange_n(word, &state, span_ring_with(state, SPAN_RING_CLAIMED),
+					 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	__atomic_fetch_and(&arena->taken[i / 64], ~bit, __ATOMIC_RELEASE);
+	__atomic_store_n(word, span_ring_with(state, SPAN_RING_FREE), __ATOMIC_RELEASE);
 }
 
 /* The number of unread bytes; 0 if head and tail are implausible. */
@@ -319,14 +322,17 @@ static uint64_t ring_fill(const struct span_ring *ring, uint64_t *ret_tail)
 static unsigned int ring_drain(struct ring_reader *reader, size_t i, const struct ring_sink *sink)
 {
 	struct span_ring *ring = &reader->arena->rings[i];
-	uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
+	uint32_t word = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
+	uint32_t state = word & SPAN_RING_STATE;
 	uint64_t tail, fill = ring_fill(ring, &tail);
 
 	if (state != SPAN_RING_TAKEN && state != SPAN_RING_ABANDONED)
 		return 0;
 
-	struct ring_owner *owner =
-		fill || !reader->owners[i] ? read_owner(reader, i) : reader->owners[i];
+	struct ring_owner *owner = reader->owners[i];
+
+	if (fill || !owner || owner->state != word)
+		owner = read_owner(reader, i, word);
 
 	if (fill && !sink->is_ready(sink->arg, reader, owner))
 		return 0;
@@ -337,7 +343,7 @@ static unsigned int ring_drain(struct ring_reader *reader, size_t i, const struc
 	count_missing(reader, i, sink);
 	/* the state was read before the head, so an abandoned ring gets no more events */
 	if (is_empty && state == SPAN_RING_ABANDONED)
-		ring_free(reader, i, state);
+		ring_free(reader, i, word);
 	return fill * 256 / SPAN_RING_SIZE;
 }
 
@@ -427,10 +433,15 @@ void ring_reader_reap(struct ring_reader *reader,
 		struct ring_owner *owner = reader->owners[i];
 		uint64_t tail;
 
-		if (!owner || __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != SPAN_RING_TAKEN)
+		/* with another state, the ring may have a new owner */
+		if (!owner || (owner->state & SPAN_RING_STATE) != SPAN_RING_TAKEN ||
+		    owner->state != __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE))
 			continue;
+
+		uint32_t state = owner->state;
+
 		/* check for death first: the last events of a dead thread are visible then */
 		if (is_dead(arg, reader, owner) && ring_fill(ring, &tail) == 0)
-			ring_free(reader, i, SPAN_RING_TAKEN);
+			ring_free(reader, i, state);
 	}
 }

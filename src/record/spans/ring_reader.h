@@ -18,6 +18,8 @@
 
 /* The thread that writes a ring. */
 struct ring_owner {
+	uint32_t state; /* span_ring.state when the claims were read */
+
 	/* claims, copied from the ring */
 	uint32_t pid, tid, pid_ns; /* ids within that pid namespace */
 	char service[SPAN_SERVICE_MAX];
