@@ -116,7 +116,7 @@ def witness(service, results, empty):
     return [service.name, stats.show(column(base, "cpu"), "{:.2f}"),
             stats.show(column(turns, "bpf_runs"), "{:.2f}"),
             stats.show(column(turns, "bpf"), "{:.3f}"), stats.show_sure(share, "{:.2f} %"),
-            stats.show_sure(net, "{:.2f} %") if empty else "not known"]
+            stats.show_sure(net, "{:.2f} %") if empty else "unknown"]
 
 
 EXPLANATION = """CPU time of the service per request and requests/s: unrecorded, median (quartiles);
