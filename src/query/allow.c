@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allow - what a statement may do.
+ * allow - the actions that a statement may perform.
  *
- * SQLite calls the authorizer for each action while it compiles a statement.
- * Both lists name what is allowed: a library may contain functions that return
- * addresses (fts3_tokenizer), write to logs or run statements of their own
- * (rtreecheck), and the next version of the library may contain more of them.
+ * SQLite calls the authorizer for each action while it compiles a statement.  Both lists
+ * are allowlists: a build of SQLite can contain functions that return addresses
+ * (fts3_tokenizer), write to logs or run statements of their own (rtreecheck), and later
+ * versions can add more of them.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "query/internal.h"
 
-/* In the order of strcmp(). */
+/* Sorted by strcmp(). */
 static const char *const functions[] = {
 	"->",
 	"->>",

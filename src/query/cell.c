@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cell - values of rows.  Numbers of things that are not there are NULL, and so
- * are names that nobody has told, so that they count for nothing in sums and
- * find no partner in joins.
+ * cell - values of rows.  Unknown names and numbers of missing things are NULL, so that
+ * sums ignore them and joins do not match them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -71,8 +70,8 @@ void cell_error(struct cell *cell, int64_t negative_errno)
 	cell_text(cell, name ? name : cell->buffer);
 }
 
-/* Mostly both sides of a socket are asked for, and the next row is of the same one. */
-static const struct socket_name *name_of(struct query *q, uint16_t host, uint64_t object)
+/* Queries mostly read both addresses of a socket, in many rows in succession: cache the last. */
+static const struct socket_name *socket_name_of(struct query *q, uint16_t host, uint64_t object)
 {
 	const struct socket *socket;
 
@@ -91,7 +90,7 @@ static const struct socket_name *name_of(struct query *q, uint16_t host, uint64_
 void cell_address(struct cell *cell, struct query *q, uint16_t host, uint64_t object,
 		  enum address_side side)
 {
-	const struct socket_name *name = name_of(q, host, object);
+	const struct socket_name *name = socket_name_of(q, host, object);
 	const char *address;
 
 	if (!name)

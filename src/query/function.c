@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * function - what SQL can do here beside what it always can.
+ * function - SQL functions in addition to those of SQLite.
  *
- * percentile() is the nearest rank, a value that really was, as `sonde requests`
- * has it.  Its values take memory that SQLite counts, so that its limit holds.
+ * percentile() returns the nearest rank, which is one of the values, as `sonde requests`
+ * does.  It allocates from SQLite, so that the memory limit applies.
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "query/internal.h"
 #include "event/kind.h"
 
-/* ms(ns), us(ns): the divisor is the function's own data. */
+/* ms(duration), us(duration): the user data is the divisor. */
 static void scaled(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const double *unit = sqlite3_user_data(ctx);
@@ -33,7 +33,7 @@ static void since_start(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_double(ctx, t / (double)NSEC_PER_SEC);
 }
 
-/* The greatest power of two that is not above it. */
+/* The largest power of two that is at most n. */
 static void bucket(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	int64_t n = sqlite3_value_int64(argv[0]);
@@ -52,15 +52,15 @@ static void state_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 struct percentile {
 	double *values;
-	size_t count, room;
+	size_t count, capacity;
 	double percent;
 	bool has_real, failed;
 };
 
 static void percentile_grow(sqlite3_context *ctx, struct percentile *p)
 {
-	size_t room = p->room ? 2 * p->room : 64;
-	double *more = sqlite3_realloc64(p->values, room * sizeof(*more));
+	size_t capacity = p->capacity ? 2 * p->capacity : 64;
+	double *more = sqlite3_realloc64(p->values, capacity * sizeof(*more));
 
 	if (!more) {
 		p->failed = true;
@@ -68,7 +68,7 @@ static void percentile_grow(sqlite3_context *ctx, struct percentile *p)
 		return;
 	}
 	p->values = more;
-	p->room = room;
+	p->capacity = capacity;
 }
 
 static void percentile_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -80,10 +80,10 @@ static void percentile_step(sqlite3_context *ctx, int argc, sqlite3_value **argv
 	p->percent = sqlite3_value_double(argv[1]);
 	if (!(p->percent >= 0 && p->percent <= 100)) {
 		p->failed = true;
-		sqlite3_result_error(ctx, "percentile(x, p) wants p from 0 to 100", -1);
+		sqlite3_result_error(ctx, "percentile(x, p) needs p between 0 and 100", -1);
 		return;
 	}
-	if (p->count == p->room)
+	if (p->count == p->capacity)
 		percentile_grow(ctx, p);
 	if (p->failed)
 		return;
@@ -121,7 +121,7 @@ static void percentile_final(sqlite3_context *ctx)
 int query_register_functions(struct query *q)
 {
 	static const double milli = NSEC_PER_MSEC, micro = NSEC_PER_USEC;
-	const struct function {
+	const struct sql_function {
 		const char *name;
 		int args;
 		const void *data;
@@ -139,7 +139,7 @@ int query_register_functions(struct query *q)
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; i < ARRAY_LEN(functions) && rc == SQLITE_OK; i++) {
-		const struct function *f = &functions[i];
+		const struct sql_function *f = &functions[i];
 
 		rc = sqlite3_create_function_v2(q->db, f->name, f->args,
 						SQLITE_UTF8 | SQLITE_DETERMINISTIC |

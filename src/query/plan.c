@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan - what SQLite is told about ways to find rows.
+ * plan - choose how to find rows.
  *
- * SQLite asks how a table would answer a set of conditions and what it would
- * cost, and takes the cheapest order of joins.  A way is one number or key, by
- * which rows or lines are found, and any bounds of time, by which places in
- * lines are.  It is written as a text of two characters for each argument that
- * the scan will get: what it does (= < >) and the letter of its column.  SQLite
- * checks each row again, so a scan may show too many rows but never too few.
+ * SQLite proposes sets of conditions and asks for the cost of a scan with each of them,
+ * to choose the cheapest join order.  A plan uses at most one number or key, to find rows
+ * or timelines, and any number of time bounds, to find positions in timelines.  It is
+ * encoded as text, with two characters for each argument of the scan: the operator
+ * (= < >) and the letter of the column.  SQLite checks each row again, so a scan may
+ * return too many rows, but never too few.
  */
 #include "query/plan.h"
 
@@ -15,9 +15,9 @@
 #include <string.h>
 
 struct plan {
-	int key; /* the place of its constraint, or -1 */
+	int key; /* index of its constraint, or -1 */
 	enum column_use key_use;
-	bool lower, upper; /* bounds of time there are */
+	bool lower, upper; /* there are lower, upper time bounds */
 	char text[2 * PLAN_ARGS_MAX + 1];
 	int args;
 };
@@ -42,7 +42,7 @@ static double row_count(struct table_state *s)
 	return s->rows;
 }
 
-/* '=', '<' or '>' where a condition can be used so; else 0. */
+/* The operator '=', '<' or '>' of a condition that a scan can use; 0 for others. */
 static char plan_op(const struct query_table *table, const struct sqlite3_index_constraint *c)
 {
 	enum column_use use = table->columns[c->iColumn].use;
@@ -70,8 +70,8 @@ static void plan_add(struct plan *plan, sqlite3_index_info *info, int i, char op
 	info->aConstraintUsage[i].argvIndex = ++plan->args;
 }
 
-static void plan_take(struct plan *plan, const struct query_table *table, sqlite3_index_info *info,
-		      int i)
+static void plan_consider(struct plan *plan, const struct query_table *table,
+			  sqlite3_index_info *info, int i)
 {
 	const struct sqlite3_index_constraint *c = &info->aConstraint[i];
 	char op;
@@ -85,7 +85,7 @@ static void plan_take(struct plan *plan, const struct query_table *table, sqlite
 	enum column_use use = table->columns[c->iColumn].use;
 
 	if (use == COLUMN_ID || use == COLUMN_KEY) {
-		/* an index knows nothing of upper and lower case */
+		/* an index is case-sensitive */
 		if (strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
 			return;
 		if (plan->key < 0 || use == COLUMN_ID) {
@@ -99,7 +99,7 @@ static void plan_take(struct plan *plan, const struct query_table *table, sqlite
 	plan_add(plan, info, i, op);
 }
 
-/* Whether rows come in the order that is asked for. */
+/* Whether the scan returns rows in the requested order. */
 static bool is_sorted(const struct plan *plan, const struct query_table *table,
 		      const sqlite3_index_info *info)
 {
@@ -108,7 +108,7 @@ static bool is_sorted(const struct plan *plan, const struct query_table *table,
 	if (plan->key >= 0 && plan->key_use == COLUMN_ID && *sorted &&
 	    info->aConstraint[plan->key].iColumn == *sorted - PLAN_LETTER &&
 	    (info->nOrderBy == 0 || info->aOrderBy[0].iColumn != *sorted - PLAN_LETTER))
-		sorted++; /* it is the same in all */
+		sorted++; /* constant in all rows */
 	for (int i = 0; i < info->nOrderBy; i++)
 		if (!sorted[i] || info->aOrderBy[i].desc ||
 		    info->aOrderBy[i].iColumn != sorted[i] - PLAN_LETTER)
@@ -116,7 +116,7 @@ static bool is_sorted(const struct plan *plan, const struct query_table *table,
 	return true;
 }
 
-/* Rough, but it need only tell good ways from bad ones. */
+/* A rough estimate, sufficient to rank plans. */
 static void estimate(const struct plan *plan, struct table_state *s, sqlite3_index_info *info)
 {
 	double rows = row_count(s), numbers = s->table->count(s->query) + 1, found = rows;
@@ -130,7 +130,7 @@ static void estimate(const struct plan *plan, struct table_state *s, sqlite3_ind
 	if (found < 1)
 		found = 1;
 
-	/* each line that is looked at is one search */
+	/* one search per timeline */
 	double searches = plan->key >= 0 || !s->table->timeline ? 1 : numbers;
 
 	info->estimatedRows = found;
@@ -144,7 +144,7 @@ int plan_best(struct table_state *s, sqlite3_index_info *info)
 	struct plan plan = { .key = -1 };
 
 	for (int i = 0; i < info->nConstraint; i++)
-		plan_take(&plan, s->table, info, i);
+		plan_consider(&plan, s->table, info, i);
 	if (plan.key >= 0 && plan.args < PLAN_ARGS_MAX)
 		plan_add(&plan, info, plan.key, '=');
 	else

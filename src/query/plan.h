@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan - how rows will be found. plan.c says how a plan is written. */
+/* plan - the choice of how to find rows; plan.c describes the encoding of a plan. */
 #ifndef SONDE_QUERY_PLAN_H
 #define SONDE_QUERY_PLAN_H
 

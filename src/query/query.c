@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * query - statements run, and kept from doing harm.
+ * query - run statements safely.
  *
- * Three fences stand around SQL of anybody's making.  An authorizer is asked
- * about all that a statement would do, and grants reading only.  Limits hold
- * for lengths, depths and memory, so that what is too large fails with a
- * sentence.  And what just takes long can be stopped.
+ * Three measures protect against malicious SQL.  An authorizer checks every action of a
+ * statement and permits only reads.  Limits on lengths, depths and memory turn excessive
+ * queries into errors.  A long-running query can be stopped.
  */
 #include "query/query.h"
 
@@ -15,9 +14,9 @@
 
 #include "query/internal.h"
 
-enum { OPS_BETWEEN_LOOKS = 10000, MB = 1 << 20 };
+enum { OPS_BETWEEN_CHECKS = 10000, MB = 1 << 20 };
 
-static int asked_to_stop(void *arg)
+static int is_stopped(void *arg)
 {
 	const struct query *q = arg;
 
@@ -27,7 +26,7 @@ static int asked_to_stop(void *arg)
 static void set_limits(struct query *q)
 {
 	static const struct {
-		int what, most;
+		int id, maximum;
 	} limits[] = {
 		{ SQLITE_LIMIT_LENGTH, 64 * MB },
 		{ SQLITE_LIMIT_SQL_LENGTH, MB },
@@ -43,12 +42,12 @@ static void set_limits(struct query *q)
 	int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
-		sqlite3_limit(q->db, limits[i].what, limits[i].most);
+		sqlite3_limit(q->db, limits[i].id, limits[i].maximum);
 	if (memory > 0)
 		sqlite3_hard_heap_limit64(memory / 2);
 }
 
-/* What could fail here is only that there is no memory, or a mistake of ours. */
+/* Failures here are lack of memory or a bug. */
 static void must(int rc)
 {
 	if (rc != SQLITE_OK)
@@ -63,7 +62,7 @@ struct query *query_new(const struct model *model)
 	must(sqlite3_open_v2(":memory:", &q->db,
 			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
 			     NULL));
-	/* sorts stay in memory, too */
+	/* sort in memory, not in files */
 	must(sqlite3_exec(q->db, "PRAGMA temp_store = memory", NULL, NULL, NULL));
 	sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(q->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -79,7 +78,7 @@ struct query *query_new(const struct model *model)
 	must(query_register_functions(q));
 	set_limits(q);
 	sqlite3_set_authorizer(q->db, query_authorize, q);
-	sqlite3_progress_handler(q->db, OPS_BETWEEN_LOOKS, asked_to_stop, q);
+	sqlite3_progress_handler(q->db, OPS_BETWEEN_CHECKS, is_stopped, q);
 	return q;
 }
 
@@ -107,7 +106,7 @@ bool query_is_complete(const char *sql)
 	return sqlite3_complete(sql);
 }
 
-/* The line of a text that has this place, with a mark under the place. */
+/* The line of the SQL that contains an offset, with a mark below the offset. */
 static char *excerpt(const char *sql, size_t at)
 {
 	enum { BEFORE = 40, WIDTH = 72 };
@@ -129,34 +128,34 @@ static char *excerpt(const char *sql, size_t at)
 	return marked;
 }
 
-/* Where to find what is not where it was looked for. */
-static const char *hint(const char *said)
+/* How to find the right name, for errors about names. */
+static const char *hint(const char *message)
 {
-	if (strncmp(said, "no such table", 13) == 0)
-		return "; SELECT * FROM tables shows which there are";
-	if (strncmp(said, "no such column", 14) == 0)
-		return "; SELECT * FROM columns shows which there are";
+	if (strncmp(message, "no such table", 13) == 0)
+		return "; SELECT * FROM tables lists all tables";
+	if (strncmp(message, "no such column", 14) == 0)
+		return "; SELECT * FROM columns lists all columns";
 	return "";
 }
 
-static int failed(struct query *q, const char *sql, struct err *err)
+static int report_failure(struct query *q, const char *sql, struct err *err)
 {
-	const char *said = sqlite3_errmsg(q->db);
+	const char *message = sqlite3_errmsg(q->db);
 	int at = sqlite3_error_offset(q->db);
 	_cleanup_(freep) char *where = at >= 0 ? excerpt(sql, at) : NULL;
 
 	switch (sqlite3_errcode(q->db)) {
 	case SQLITE_AUTH:
-		return err_set(err, -EPERM, "a query can only read, by SELECT");
+		return err_set(err, -EPERM, "queries are read-only: use SELECT");
 	case SQLITE_INTERRUPT:
 		return err_set(err, -EINTR, "interrupted");
 	case SQLITE_NOMEM:
 		return err_set(err, -ENOMEM, "the query needs too much memory");
 	}
-	return err_set(err, -EINVAL, "%s%s%s", said, hint(said), where ? where : "");
+	return err_set(err, -EINVAL, "%s%s%s", message, hint(message), where ? where : "");
 }
 
-static void take_value(sqlite3_stmt *stmt, int i, struct query_value *ret)
+static void read_value(sqlite3_stmt *stmt, int i, struct query_value *ret)
 {
 	*ret = (struct query_value){ .type = QUERY_NULL };
 	switch (sqlite3_column_type(stmt, i)) {
@@ -198,12 +197,12 @@ static int run_statement(struct query *q, sqlite3_stmt *stmt, const struct query
 
 	while (r == 0 && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		for (int i = 0; i < count; i++)
-			take_value(stmt, i, &values[i]);
+			read_value(stmt, i, &values[i]);
 		r = sink->row(sink->arg, values);
 	}
 	if (r < 0)
 		return r;
-	r = sink->end(sink->arg); /* of what there is, also where the rest failed */
+	r = sink->end(sink->arg); /* also after an error, to show the rows before it */
 	return rc == SQLITE_DONE ? r : 1;
 }
 
@@ -216,13 +215,13 @@ int query_run(struct query *q, const char *sql, const struct query_sink *sink, s
 		const char *rest;
 
 		if (sqlite3_prepare_v2(q->db, sql, -1, &stmt, &rest) != SQLITE_OK)
-			return failed(q, sql, err);
+			return report_failure(q, sql, err);
 		if (stmt && !sqlite3_stmt_readonly(stmt))
-			r = err_set(err, -EPERM, "a query can only read, by SELECT");
+			r = err_set(err, -EPERM, "queries are read-only: use SELECT");
 		else if (stmt)
 			r = run_statement(q, stmt, sink);
 		if (r > 0)
-			r = failed(q, sql, err);
+			r = report_failure(q, sql, err);
 		sqlite3_finalize(stmt);
 		sql = rest;
 	}

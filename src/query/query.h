@@ -2,12 +2,12 @@
 /*
  * query - SQL over a model.
  *
- * The model is shown to SQLite as virtual tables, so nothing is copied: a row is
- * made when it is looked at, of the columns that are asked for.  Where a query
- * says of which thread, or from when to when, only that part is looked at.
+ * SQLite sees the model as virtual tables, so no data is copied: a row is built when a
+ * query reads it, with only the columns that the query uses.  Conditions on threads and
+ * times limit the part of the model that is read.
  *
- * The database is in memory and can only be read.  SQL may come from anybody:
- * it gets at no file, and its length, depth and memory are limited.
+ * The database is in memory and read-only.  The SQL can come from an untrusted user: it
+ * has no access to files, and its length, depth and memory are limited.
  */
 #ifndef SONDE_QUERY_QUERY_H
 #define SONDE_QUERY_QUERY_H
@@ -17,11 +17,11 @@
 
 struct query;
 
-struct query *query_new(const struct model *model); /* which is borrowed */
+struct query *query_new(const struct model *model); /* model is borrowed */
 void query_free(struct query *query);
 DEFINE_FREEP(query)
 
-/* Asked now and then while a query runs: whether to give up. */
+/* Set a function that is called repeatedly while a query runs; true stops the query. */
 void query_set_stop(struct query *query, bool (*stop)(void));
 
 enum query_type { QUERY_NULL, QUERY_INT, QUERY_REAL, QUERY_TEXT, QUERY_BLOB };
@@ -30,11 +30,11 @@ struct query_value {
 	enum query_type type;
 	int64_t i;
 	double real;
-	const char *s; /* of TEXT and BLOB; holds until the next row */
+	const char *s; /* TEXT and BLOB; valid until the next row */
 	size_t len;
 };
 
-/* Where results go: begin, rows and end for each statement.  A negative return stops all. */
+/* Receives the results: begin, rows and end of each statement.  A negative return stops the run. */
 struct query_sink {
 	int (*begin)(void *arg, const char *const *names, size_t count);
 	int (*row)(void *arg, const struct query_value *values);
@@ -42,10 +42,10 @@ struct query_sink {
 	void *arg;
 };
 
-/* Run all statements in a text.  -EINTR if it was stopped. */
+/* Run all statements of a text.  Returns -EINTR if the query was stopped. */
 int query_run(struct query *query, const char *sql, const struct query_sink *sink, struct err *err);
 
-/* Whether a text ends with a whole statement, semicolon included. */
+/* Whether a text ends with a complete statement, including its semicolon. */
 bool query_is_complete(const char *sql);
 
 #endif

@@ -9,9 +9,9 @@
 
 enum { WINDOW = 1000, COLUMN_WIDTH_MAX = 40 };
 
-/* A value of a table in the text that is held back. */
-struct place {
-	size_t end; /* where it ends; it begins where the one before does */
+/* A value in the buffered text of a table. */
+struct buffered_cell {
+	size_t end; /* offset of its end; it starts at the end of the cell before */
 	uint32_t width;
 };
 
@@ -22,20 +22,20 @@ struct show {
 	VEC(char *) names;
 	struct json json;
 
-	/* of a table: */
-	size_t tables; /* begun */
-	size_t rows;   /* held back */
-	size_t blanks; /* likewise */
+	/* SHOW_TEXT only */
+	size_t tables; /* number of tables written */
+	size_t rows;   /* number of rows in the buffer */
+	size_t blanks; /* pending; written only before more text of the line */
 	uint32_t *widths;
-	bool *is_word; /* by column: it has a value that is no number */
+	bool *is_word; /* by column: it has a value that is not a number */
 	bool has_head;
-	VEC(struct place) places;
-	struct out *held; /* onto a stream in memory, which is */
+	VEC(struct buffered_cell) cells;
+	struct out *buffer; /* writes to text */
 	char *text;
 	size_t text_size;
 };
 
-static void take_names(struct show *s, const char *const *names, size_t count)
+static void copy_names(struct show *s, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < s->names.count; i++)
 		free(s->names.items[i]);
@@ -52,7 +52,7 @@ static void put_blob(struct out *out, const struct query_value *v)
 	}
 }
 
-/* For a person, three digits behind the point will do. */
+/* Three decimals. */
 static size_t put_short_real(struct out *out, double n)
 {
 	char text[40];
@@ -72,7 +72,7 @@ static size_t put_int(struct out *out, int64_t n)
 	return len;
 }
 
-/* A value of a table; returns its width. */
+/* Write a value of a table; returns its width. */
 static size_t put_cell(struct out *out, const struct query_value *v)
 {
 	switch (v->type) {
@@ -91,18 +91,18 @@ static size_t put_cell(struct out *out, const struct query_value *v)
 	return 0;
 }
 
-static void hold(struct show *s, size_t width)
+static void end_cell(struct show *s, size_t width)
 {
-	size_t end = ftello(s->held->file) + s->held->used;
+	size_t end = ftello(s->buffer->file) + s->buffer->used;
 
-	*vec_push(&s->places) = (struct place){ end, width };
+	*vec_push(&s->cells) = (struct buffered_cell){ end, width };
 }
 
 static int text_begin(void *arg, const char *const *names, size_t count)
 {
 	struct show *s = arg;
 
-	take_names(s, names, count);
+	copy_names(s, names, count);
 	s->widths = must_realloc(s->widths, (count + 1) * sizeof(*s->widths));
 	s->is_word = must_realloc(s->is_word, (count + 1) * sizeof(*s->is_word));
 	memset(s->widths, 0, count * sizeof(*s->widths));
@@ -114,7 +114,7 @@ static int text_begin(void *arg, const char *const *names, size_t count)
 	return 0;
 }
 
-/* Blanks are written when something comes behind them. */
+/* Delay blanks until more text follows, so that no line ends with blanks. */
 static void put_padded(struct show *s, size_t column, const char *text, size_t len, size_t width)
 {
 	size_t pad = width < s->widths[column] ? s->widths[column] - width : 0;
@@ -133,44 +133,44 @@ static void put_padded(struct show *s, size_t column, const char *text, size_t l
 	}
 }
 
-/* The names are held like a row, so that they are escaped and measured as the others are. */
-static void hold_head(struct show *s)
+/* Buffer the column names like a row, to escape and measure them. */
+static void buffer_head(struct show *s)
 {
 	for (size_t i = 0; i < s->names.count; i++) {
 		const char *name = s->names.items[i];
 
-		hold(s, out_escaped(s->held, name, strlen(name)));
+		end_cell(s, out_escaped(s->buffer, name, strlen(name)));
 	}
 	s->rows++;
 	s->has_head = true;
 }
 
-static void widen(struct show *s)
+static void measure(struct show *s)
 {
-	for (size_t i = 0; i < s->places.count; i++) {
+	for (size_t i = 0; i < s->cells.count; i++) {
 		uint32_t *width = &s->widths[i % s->names.count];
-		uint32_t wanted = s->places.items[i].width;
+		uint32_t wanted = s->cells.items[i].width;
 
 		if (wanted > *width)
 			*width = wanted < COLUMN_WIDTH_MAX ? wanted : COLUMN_WIDTH_MAX;
 	}
 }
 
-/* Write what is held, and go on with nothing. */
+/* Write the buffered rows and empty the buffer. */
 static int text_flush(struct show *s)
 {
 	size_t begin = 0;
-	int r = out_flush(s->held);
+	int r = out_flush(s->buffer);
 
-	widen(s);
-	for (size_t i = 0; i < s->places.count; i++) {
-		struct place p = s->places.items[i];
+	measure(s);
+	for (size_t i = 0; i < s->cells.count; i++) {
+		struct buffered_cell p = s->cells.items[i];
 
 		put_padded(s, i % s->names.count, s->text + begin, p.end - begin, p.width);
 		begin = p.end;
 	}
-	s->places.count = s->rows = 0;
-	fseeko(s->held->file, 0, SEEK_SET);
+	s->cells.count = s->rows = 0;
+	fseeko(s->buffer->file, 0, SEEK_SET);
 	return r;
 }
 
@@ -179,10 +179,10 @@ static int text_row(void *arg, const struct query_value *values)
 	struct show *s = arg;
 
 	if (!s->has_head)
-		hold_head(s);
+		buffer_head(s);
 	for (size_t i = 0; i < s->names.count; i++) {
 		s->is_word[i] |= values[i].type == QUERY_TEXT || values[i].type == QUERY_BLOB;
-		hold(s, put_cell(s->held, &values[i]));
+		end_cell(s, put_cell(s->buffer, &values[i]));
 	}
 	return ++s->rows < WINDOW ? 0 : text_flush(s);
 }
@@ -192,11 +192,11 @@ static int text_end(void *arg)
 	struct show *s = arg;
 
 	if (!s->has_head)
-		hold_head(s);
+		buffer_head(s);
 	return text_flush(s);
 }
 
-/* One character, or a byte that is none, which becomes U+FFFD; returns how many bytes it is. */
+/* Write one character; an invalid byte becomes U+FFFD.  Returns the number of bytes read. */
 static size_t csv_char(struct show *s, const char *c, size_t len)
 {
 	size_t n = utf8_length(c, len);
@@ -212,7 +212,7 @@ static size_t csv_char(struct show *s, const char *c, size_t len)
 	return n ? n : 1;
 }
 
-/* Quotes in it are doubled, and what has any, or a comma, or a line's end, is put into quotes. */
+/* Quote a text with quotes, commas or line ends, and double its quotes. */
 static void csv_text(struct show *s, const char *text, size_t len)
 {
 	bool plain = len > 0 && text[0] != ' ' && text[len - 1] != ' ';
@@ -231,7 +231,7 @@ static int csv_begin(void *arg, const char *const *names, size_t count)
 {
 	struct show *s = arg;
 
-	take_names(s, names, count);
+	copy_names(s, names, count);
 	for (size_t i = 0; i < count; i++) {
 		csv_text(s, s->names.items[i], strlen(s->names.items[i]));
 		out_char(s->out, i + 1 < count ? ',' : '\n');
@@ -277,19 +277,19 @@ static int csv_end(void *arg)
 	return ((struct show *)arg)->out->error;
 }
 
-/* Two columns may be called alike, but not two keys of an object: then tid, tid_2, tid_3. */
+/* Columns can have the same name, but keys of an object cannot: write tid, tid_2, tid_3. */
 static void number_names(struct show *s)
 {
 	for (size_t i = 1; i < s->names.count; i++) {
 		char *name = s->names.items[i];
-		unsigned alike = 1;
+		unsigned suffix = 1;
 
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(s->names.items[k], s->names.items[i]) == 0) {
 				if (s->names.items[i] != name)
 					free(s->names.items[i]);
-				s->names.items[i] = must_printf("%s_%u", name, ++alike);
-				k = -1; /* look at all of them again */
+				s->names.items[i] = must_printf("%s_%u", name, ++suffix);
+				k = -1; /* compare with all of them again */
 			}
 		if (s->names.items[i] != name)
 			free(name);
@@ -300,7 +300,7 @@ static int json_begin(void *arg, const char *const *names, size_t count)
 {
 	struct show *s = arg;
 
-	take_names(s, names, count);
+	copy_names(s, names, count);
 	number_names(s);
 	json_init(&s->json, s->out);
 	json_array(&s->json);
@@ -328,7 +328,7 @@ static void json_value(struct show *s, const struct query_value *v)
 		break;
 	}
 	case QUERY_NULL:
-		json_real(&s->json, NAN); /* is null */
+		json_real(&s->json, NAN); /* writes null */
 		break;
 	}
 }
@@ -368,8 +368,8 @@ struct show *show_new(struct out *out, enum show_format format, bool safe)
 	s->safe = safe;
 	s->sink = sinks[format];
 	s->sink.arg = s;
-	s->held = must_alloc(sizeof(*s->held));
-	out_init(s->held, open_memstream(&s->text, &s->text_size));
+	s->buffer = must_alloc(sizeof(*s->buffer));
+	out_init(s->buffer, open_memstream(&s->text, &s->text_size));
 	return s;
 }
 
@@ -380,9 +380,9 @@ void show_free(struct show *s)
 	for (size_t i = 0; i < s->names.count; i++)
 		free(s->names.items[i]);
 	vec_done(&s->names);
-	vec_done(&s->places);
-	fclose(s->held->file);
-	free(s->held);
+	vec_done(&s->cells);
+	fclose(s->buffer->file);
+	free(s->buffer);
 	free(s->text);
 	free(s->widths);
 	free(s->is_word);

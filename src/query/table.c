@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table - any table as one of SQLite's.
+ * table - our tables as virtual tables of SQLite.
  *
- * A scan goes through numbers, which are rows, or else lines whose items are;
- * all of them, one, or those that an index has for a value.  In each line it
- * begins at the first item that the bounds of time allow, found by bisection,
- * and leaves it at the last.
+ * A scan visits numbers, which are rows of a plain table or timelines: all numbers, one
+ * number, or those that an index has for a value.  In each timeline, it finds the first
+ * item within the time bounds by bisection, and leaves the timeline after the last.
  */
 #include <math.h>
 #include <string.h>
@@ -24,13 +23,13 @@ const char *query_type_name(enum query_type type)
 		[QUERY_INT] = "INTEGER",
 		[QUERY_REAL] = "REAL",
 		[QUERY_TEXT] = "TEXT",
-		[QUERY_BLOB] = "BLOB", /* what is compared with it stays what it is */
+		[QUERY_BLOB] = "BLOB", /* no type conversion in comparisons */
 	};
 
 	return names[type];
 }
 
-/* As `"tid" INTEGER, "comm" TEXT`. */
+/* Declare columns such as `"tid" INTEGER, "comm" TEXT`. */
 static int declare(sqlite3 *db, const struct query_table *table)
 {
 	sqlite3_str *sql = sqlite3_str_new(db);
@@ -101,7 +100,7 @@ static struct table_state *state_of(const struct table_cursor *c)
 	return ((struct vtab *)c->base.pVtab)->state;
 }
 
-/* What an index has for a value; false for NULL, which nothing is equal to. */
+/* The index key of a value; false for NULL, which equals nothing. */
 static bool index_key(struct cell *cell, uint64_t *ret)
 {
 	if (cell->type == QUERY_INT)
@@ -164,7 +163,7 @@ static bool timeline_in_order(const struct timeline *timeline)
 	return true;
 }
 
-/* Whether what ends later also starts later, in each line, as it is with system calls. */
+/* Whether the items of each timeline are sorted by start too, as system calls are. */
 static bool starts_in_order(struct table_state *s)
 {
 	if (s->in_order >= 0)
@@ -184,7 +183,7 @@ static bool seek_in_timeline(const struct table_cursor *c, timeline_pos *ret)
 				     ret);
 	if (!timeline_from(c->timeline, c->from_min, ret))
 		return false;
-	/* what began before to_min may end after it, but only the last that did */
+	/* of the items that start before to_min, only the last can end after it */
 	if (c->to_min && timeline_find(c->timeline, c->to_min - 1, &running) &&
 	    (running.chunk > ret->chunk ||
 	     (running.chunk == ret->chunk && running.item > ret->item)))
@@ -199,7 +198,7 @@ static bool is_beyond(const struct table_cursor *c)
 		((const struct ended_item *)c->item)->start > c->start_stop);
 }
 
-/* Go to the first item of the line with c's number; false if it has none to show. */
+/* Go to the first item of timeline c->number; false if there is none within the bounds. */
 static bool enter_timeline(struct table_cursor *c)
 {
 	c->timeline = c->table->timeline(c->query, c->number);
@@ -227,8 +226,8 @@ static void next_number(struct table_cursor *c)
 		c->number++;
 }
 
-/* From where a cursor was put, go on to the first place that is a row. */
-static void settle(struct table_cursor *c, bool at_item)
+/* Advance a cursor to the next row, which can be the current item. */
+static void advance_to_row(struct table_cursor *c, bool at_item)
 {
 	while (c->number) {
 		while (at_item && c->table->is_row && !c->table->is_row(c))
@@ -247,7 +246,7 @@ static int table_next(sqlite3_vtab_cursor *base)
 	if (!c->table->timeline)
 		next_number(c);
 	else
-		settle(c, next_in_timeline(c));
+		advance_to_row(c, next_in_timeline(c));
 	return SQLITE_OK;
 }
 
@@ -256,7 +255,7 @@ static int table_eof(sqlite3_vtab_cursor *base)
 	return ((struct table_cursor *)base)->number == 0;
 }
 
-/* Numbers stay below 2^31, and items of a chunk below 2^11. */
+/* Numbers are below 2^31, and items of a chunk below 2^11. */
 static int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
 	const struct table_cursor *c = (const struct table_cursor *)base;
@@ -287,8 +286,8 @@ static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int col
 	return SQLITE_OK;
 }
 
-/* A number, as the least whole one that is not below it, or the greatest not above; else false. */
-static bool whole_number(sqlite3_value *value, bool up, int64_t *ret)
+/* Round a number up or down to an integer; false if the value is not a number. */
+static bool to_integer(sqlite3_value *value, bool up, int64_t *ret)
 {
 	int type = sqlite3_value_type(value);
 	double real;
@@ -306,11 +305,11 @@ static bool whole_number(sqlite3_value *value, bool up, int64_t *ret)
 
 struct bounds {
 	nsec_t from_min, from_max, to_min, to_max;
-	bool none; /* there is no such time */
+	bool none; /* no time meets the conditions */
 };
 
-/* Times are shown up to INT64_MAX, and what is later as that. */
-static void bound(struct bounds *b, enum column_use use, char op, sqlite3_value *value)
+/* Apply a condition on a time.  Times above INT64_MAX appear as INT64_MAX. */
+static void bounds_add(struct bounds *b, enum column_use use, char op, sqlite3_value *value)
 {
 	nsec_t *min = use == COLUMN_TO ? &b->to_min : &b->from_min;
 	nsec_t *max = use == COLUMN_TO ? &b->to_max : &b->from_max;
@@ -318,16 +317,16 @@ static void bound(struct bounds *b, enum column_use use, char op, sqlite3_value 
 
 	if (sqlite3_value_type(value) == SQLITE_NULL)
 		b->none = true;
-	if (op != '<' && whole_number(value, false, &t) && t > 0 && (nsec_t)t > *min)
+	if (op != '<' && to_integer(value, false, &t) && t > 0 && (nsec_t)t > *min)
 		*min = t;
-	if (op != '>' && whole_number(value, true, &t)) {
+	if (op != '>' && to_integer(value, true, &t)) {
 		b->none |= t < 0;
 		if (t < INT64_MAX && (nsec_t)t < *max)
 			*max = t;
 	}
 }
 
-static void put_bounds(struct table_cursor *c, const struct bounds *b)
+static void set_bounds(struct table_cursor *c, const struct bounds *b)
 {
 	c->from_min = b->from_min;
 	c->to_min = b->to_min;
@@ -339,7 +338,7 @@ static void put_bounds(struct table_cursor *c, const struct bounds *b)
 		c->start_stop = b->from_max;
 }
 
-static bool wanted_key(sqlite3_value *value, enum query_type type, uint64_t *ret)
+static bool value_key(sqlite3_value *value, enum query_type type, uint64_t *ret)
 {
 	int64_t down, up;
 
@@ -347,14 +346,13 @@ static bool wanted_key(sqlite3_value *value, enum query_type type, uint64_t *ret
 		*ret = hash_bytes(sqlite3_value_text(value), sqlite3_value_bytes(value));
 		return true;
 	}
-	if (type != QUERY_INT || !whole_number(value, false, &down) ||
-	    !whole_number(value, true, &up))
+	if (type != QUERY_INT || !to_integer(value, false, &down) || !to_integer(value, true, &up))
 		return false;
 	*ret = down == up ? (uint64_t)down : UINT64_MAX;
 	return true;
 }
 
-/* The first number for a value; what cannot be looked up is looked for in all. */
+/* Go to the first number with a value.  Without a usable index key, scan all numbers. */
 static void seek_key(struct table_cursor *c, int column, sqlite3_value *value)
 {
 	const struct column *k = &c->table->columns[column];
@@ -365,7 +363,7 @@ static void seek_key(struct table_cursor *c, int column, sqlite3_value *value)
 		c->number = 0;
 		return;
 	}
-	if (!wanted_key(value, k->type, &key))
+	if (!value_key(value, k->type, &key))
 		return;
 	if (k->use == COLUMN_ID) {
 		c->number = key <= c->table->count(c->query) ? key : 0;
@@ -393,20 +391,20 @@ static int table_filter(sqlite3_vtab_cursor *base, int number, const char *plan,
 		if (use == COLUMN_ID || use == COLUMN_KEY)
 			seek_key(c, column, argv[i]);
 		else
-			bound(&b, use, plan[2 * i], argv[i]);
+			bounds_add(&b, use, plan[2 * i], argv[i]);
 	}
 	if (b.none)
 		c->number = 0;
-	put_bounds(c, &b);
+	set_bounds(c, &b);
 	if (c->table->timeline)
-		settle(c, c->number && enter_timeline(c));
+		advance_to_row(c, c->number && enter_timeline(c));
 	return SQLITE_OK;
 }
 
 int table_register(struct query *q, struct table_state *state)
 {
 	static const sqlite3_module module = {
-		.xConnect = table_connect, /* no xCreate: a table is there without being created */
+		.xConnect = table_connect, /* no xCreate: the table exists from the start */
 		.xBestIndex = table_best_index,
 		.xDisconnect = table_disconnect,
 		.xOpen = table_open,

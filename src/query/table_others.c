@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks, losses, and the tables themselves. */
+/* Stacks, losses, and the lists of tables and columns. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ static const struct column stack_columns[] = {
 
 static uint32_t stack_count(struct query *q)
 {
-	return model_stack_count(q->model) - 1; /* 0 is none */
+	return model_stack_count(q->model) - 1; /* number 0 means none */
 }
 
 static void put_frame(FILE *file, const struct model *model, uint32_t number)

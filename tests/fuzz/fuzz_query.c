@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: the bytes of a capture, or SQL.  A capture's checksums are made right
- * again, so that bent records reach the model; then all tables are shown, and
- * what is found by bounds of time is what is found by looking at all rows.  Times
- * that jump back would make a line that no bisection can work on, so those of
- * records that do are put right.  SQL is asked of a model in which there is a
- * little of everything.  Whatever it says, it ends, with a result or a sentence.
+ * Input: a capture, or SQL.  For a capture, show all tables, and check that time bounds
+ * find the same rows as a full scan.  Bisection needs sorted timelines, so times that jump
+ * back are raised to the time before.  SQL runs on a small model with some records of
+ * every kind; it must end, with a result or an error message.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -45,14 +43,14 @@ static struct model *read_model(const struct capture *cap)
 	return model;
 }
 
-static unsigned looks;
+static unsigned stop_calls;
 
 static bool stop_soon(void)
 {
-	return ++looks > 20;
+	return ++stop_calls > 20;
 }
 
-static void ask(struct query *q, enum show_format format, const char *sql)
+static void run_sql(struct query *q, enum show_format format, const char *sql)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	FILE *file = fopen("/dev/null", "w");
@@ -62,7 +60,7 @@ static void ask(struct query *q, enum show_format format, const char *sql)
 
 	_cleanup_(show_freep) struct show *show = show_new(out, format, format == SHOW_CSV);
 
-	looks = 0;
+	stop_calls = 0;
 	if (query_run(q, sql, show_sink(show), &err) < 0)
 		assert(err.text[0]);
 	out_flush(out);
@@ -79,7 +77,7 @@ static int no_names(void *arg, const char *const *names, size_t count)
 	return 0;
 }
 
-static int take_number(void *arg, const struct query_value *values)
+static int copy_number(void *arg, const struct query_value *values)
 {
 	*(int64_t *)arg = values[0].i;
 	return 0;
@@ -88,14 +86,14 @@ static int take_number(void *arg, const struct query_value *values)
 static int64_t number(struct query *q, const char *sql)
 {
 	int64_t n = -1;
-	struct query_sink sink = { no_names, take_number, nothing, &n };
+	struct query_sink sink = { no_names, copy_number, nothing, &n };
 	struct err err;
 
-	looks = 0;
+	stop_calls = 0;
 	return query_run(q, sql, &sink, &err) < 0 ? -1 : n;
 }
 
-/* The same by bisection and by looking at all. */
+/* Bisection and a full scan find the same number of rows. */
 static void check_bounds(struct query *q, const char *table, const char *from, const char *to)
 {
 	static const char bounds[] =
@@ -110,7 +108,7 @@ static void check_bounds(struct query *q, const char *table, const char *from, c
 	assert(a == b || a < 0 || b < 0);
 }
 
-static void ask_all(struct query *q)
+static void read_all_tables(struct query *q)
 {
 	static const char *const tables[] = { "threads",  "intervals",    "wakeups",
 					      "slices",   "messages",     "connections",
@@ -121,7 +119,7 @@ static void ask_all(struct query *q)
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		_cleanup_(freep) char *sql = must_printf("SELECT * FROM %s LIMIT 2000", tables[i]);
 
-		ask(q, i % 3, sql);
+		run_sql(q, i % 3, sql);
 	}
 	check_bounds(q, "intervals", "start", "end");
 	check_bounds(q, "wakeups", "start", "time");
@@ -178,7 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 		model = read_model(cap);
 		q = query_new(model);
 		query_set_stop(q, stop_soon);
-		ask_all(q);
+		read_all_tables(q);
 		return 0;
 	}
 
@@ -188,6 +186,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	model = small_model();
 	q = query_new(model);
 	query_set_stop(q, stop_soon);
-	ask(q, size % 3, sql);
+	run_sql(q, size % 3, sql);
 	return 0;
 }

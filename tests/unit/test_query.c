@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SQL over models made by hand; and SQL that nobody should write. */
+/* SQL over hand-made models, and malicious SQL. */
 #include "asked.h"
 #include "query/show.h"
 
@@ -15,7 +15,7 @@ static void two_threads(struct story *s)
 	story_run(s, 2, 10, 40);
 }
 
-TEST(intervals_show_what_threads_did_and_why)
+TEST(intervals_have_states_and_causes)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -31,7 +31,7 @@ TEST(intervals_show_what_threads_did_and_why)
 		    "2|string 8|task|futex|futex|0x1000");
 }
 
-TEST(a_wakeup_has_the_wait_before_it_and_the_delay_behind_it)
+TEST(a_wakeup_has_its_wait_and_its_run_queue_latency)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -43,7 +43,7 @@ TEST(a_wakeup_has_the_wait_before_it_and_the_delay_behind_it)
 		"1|10|30|20|10|L|2| 1|50|60|10||N||net_rx");
 }
 
-TEST(slices_show_which_thread_had_the_cpu)
+TEST(slices_show_the_thread_that_ran)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -55,7 +55,7 @@ TEST(slices_show_which_thread_had_the_cpu)
 		    "2|10");
 }
 
-TEST(messages_have_their_other_side)
+TEST(messages_have_their_peers)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -70,7 +70,7 @@ TEST(messages_have_their_other_side)
 		    "2|48|receive|10|inet|10.0.0.1:101|10.0.0.1:100|1|3");
 }
 
-TEST(calls_requests_hits_and_losses_are_there)
+TEST(syscalls_block_io_probe_events_and_losses_have_tables)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -90,7 +90,7 @@ TEST(calls_requests_hits_and_losses_are_there)
 	check_story(&s, "SELECT start, end, count FROM losses", "1|2|7");
 }
 
-TEST(spans_know_their_parents_and_threads)
+TEST(spans_have_parents_and_threads)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -118,7 +118,7 @@ TEST(spans_know_their_parents_and_threads)
 		"C|10 L|20 R|10");
 }
 
-TEST(contexts_tell_for_whom_threads_ran)
+TEST(contexts_show_the_spans_of_threads)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -129,7 +129,7 @@ TEST(contexts_tell_for_whom_threads_ran)
 	story_context(&s, 1, 5, 1);
 	story_context(&s, 1, 42, 0);
 	story_observed(&s, 2, 15, 20, 2);
-	story_context(&s, 2, 35, 9); /* which is not recorded */
+	story_context(&s, 2, 35, 9); /* span 9 is not recorded */
 	check_story(&s,
 		    "SELECT tid, start, end, duration, cpu_time, source, span, span_id, operation "
 		    "FROM contexts",
@@ -174,7 +174,7 @@ TEST(attributes_have_values_of_their_types)
 		    "server|-7");
 }
 
-TEST(requests_are_rebuilt_when_they_are_asked_for)
+TEST(requests_are_rebuilt_on_first_use)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -200,12 +200,12 @@ TEST(an_empty_model_has_empty_tables)
 	for (char *at = names, *name; (name = strsep(&at, " "));) {
 		_cleanup_(freep) char *sql = must_printf("SELECT count(*) > 0 FROM %s", name);
 
-		/* these two are about all others */
+		/* these two list the other tables */
 		check(q, sql, !strcmp(name, "tables") || !strcmp(name, "columns") ? "1" : "0");
 	}
 }
 
-TEST(functions_do_what_they_say)
+TEST(functions_convert_and_name_values)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -233,11 +233,11 @@ TEST(a_percentile_is_the_nearest_rank)
 
 	check_story(&s, sql, "1|100|198|200|25|2");
 	check_story(&s, "SELECT percentile(NULL, 50), percentile(7, 50)", "|7");
-	check_story(&s, "SELECT percentile(1, 101)", "percentile(x, p) wants p from 0 to 100");
+	check_story(&s, "SELECT percentile(1, 101)", "percentile(x, p) needs p between 0 and 100");
 	check_story(&s, "SELECT percentile(1, NULL) IS NOT NULL", "1");
 }
 
-TEST(failures_say_where)
+TEST(an_error_shows_its_position)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
@@ -255,7 +255,7 @@ static bool stop_soon(void)
 	return ++looks > 3;
 }
 
-TEST(what_takes_too_long_can_be_stopped)
+TEST(a_long_query_can_be_stopped)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 	_cleanup_(model_freep) struct model *model = story_model(&s);
@@ -268,10 +268,10 @@ TEST(what_takes_too_long_can_be_stopped)
 	      "n",
 	      "interrupted");
 	query_set_stop(q, NULL);
-	check(q, "SELECT 1", "1"); /* and then goes on */
+	check(q, "SELECT 1", "1"); /* the next query runs */
 }
 
-TEST(sql_gets_at_nothing_but_the_tables)
+TEST(sql_can_only_read_the_tables)
 {
 	static const char *const forbidden[] = {
 		"CREATE TABLE x(a)",
@@ -294,7 +294,7 @@ TEST(sql_gets_at_nothing_but_the_tables)
 	_cleanup_(query_freep) struct query *q = query_new(model);
 
 	for (size_t i = 0; i < ARRAY_LEN(forbidden); i++)
-		check(q, forbidden[i], "a query can only read, by SELECT");
+		check(q, forbidden[i], "queries are read-only: use SELECT");
 	check(q, "DELETE FROM threads", "table threads may not be modified");
 	check(q, "SELECT load_extension('libm.so.6')",
 	      "not authorized to use function: load_extension\n  SELECT "
@@ -305,7 +305,7 @@ TEST(sql_gets_at_nothing_but_the_tables)
 	check(q, "SELECT count(*) FROM sqlite_master", "0");
 }
 
-TEST(sql_calls_no_function_that_shows_addresses_or_has_effects)
+TEST(functions_with_side_effects_or_addresses_are_denied)
 {
 	static const char *const calls[] = {
 		"fts3_tokenizer('simple')",
@@ -331,7 +331,7 @@ TEST(sql_calls_no_function_that_shows_addresses_or_has_effects)
 	      "2|2|1024|7");
 }
 
-TEST(tables_of_sqlite_itself_are_out_of_reach)
+TEST(internal_tables_of_sqlite_are_denied)
 {
 	static const char *const tables[] = {
 		"dbstat",       "sqlite_stmt",          "sqlite_dbpage", "bytecode",
@@ -350,7 +350,7 @@ TEST(tables_of_sqlite_itself_are_out_of_reach)
 	}
 }
 
-TEST(what_is_too_large_fails_with_a_sentence)
+TEST(excessive_queries_fail_with_a_message)
 {
 	static const char *const large[] = {
 		"SELECT length(zeroblob(1000000000))",
@@ -369,12 +369,12 @@ TEST(what_is_too_large_fails_with_a_sentence)
 	_cleanup_(freep) char *said = ask(q, deep);
 	CHECK(strstr(said, "parser stack overflow") || strstr(said, "too"));
 	_cleanup_(freep) char *minus = must_printf("SELECT %0*d", 2000, 1);
-	memset(minus + 7, '-', 1999); /* is a comment */
+	memset(minus + 7, '-', 1999); /* a comment */
 	_cleanup_(freep) char *comment = ask(q, minus);
 	CHECK(*comment);
 }
 
-/* A table as people see it. */
+/* Compare the output of a query in one of the formats. */
 static char *show(const struct model *model, enum show_format format, bool safe, const char *sql)
 {
 	_cleanup_(query_freep) struct query *q = query_new(model);
@@ -402,7 +402,7 @@ static void check_shown(enum show_format format, bool safe, const char *sql, con
 	CHECK_STR(got, want);
 }
 
-TEST(tables_are_aligned_and_names_of_strangers_escaped)
+TEST(tables_are_aligned_and_control_characters_escaped)
 {
 	check_shown(SHOW_TEXT, true,
 		    "SELECT 1 AS n, 'a' AS word, 2.5 AS real UNION ALL SELECT 100, 'longer', NULL "
@@ -424,7 +424,7 @@ TEST(tables_are_aligned_and_names_of_strangers_escaped)
 	check_shown(SHOW_JSON, false, "SELECT 1 AS a WHERE 0", "[]\n");
 }
 
-TEST(long_results_are_shown_in_parts)
+TEST(long_results_are_written_in_windows)
 {
 	_cleanup_(model_freep) struct model *model = model_new();
 	_cleanup_(freep) char *got = show(

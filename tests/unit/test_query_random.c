@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SQL over models made at random.  What a query finds by an index or by
- * bisection must be what it finds by looking at all rows, which is what SQLite
- * does where a condition is on more than a mere column.  Then SQL at random.
+ * SQL over random models.  A query that uses an index or bisection must find the same
+ * rows as a full scan, which SQLite performs if a condition is on an expression instead
+ * of a column.  Then random SQL.
  */
 #include "asked.h"
 
@@ -16,8 +16,8 @@ static uint32_t chance(uint32_t below)
 
 enum { THREADS = 7, EVENTS = 900 };
 
-/* Time goes on by little steps, so that much happens at once; some calls overlap or end early. */
-static void tell_anything(struct story *s, bool damaged)
+/* Small time steps, so that many events coincide; if damaged, some calls overlap or end early. */
+static void random_story(struct story *s, bool damaged)
 {
 	nsec_t now[THREADS] = { 0 };
 
@@ -69,21 +69,21 @@ static void tell_anything(struct story *s, bool damaged)
 	}
 }
 
-/* A condition on a column, or one on its value, which no index helps with. */
-static char *condition(const char *column, const char *op, const char *value, bool by_hand)
+/* A condition on a column, or on an expression of it, which cannot use an index. */
+static char *condition(const char *column, const char *op, const char *value, bool full_scan)
 {
 	static const char texts[] = " comm trace_id span_id service operation key ";
 	_cleanup_(freep) char *word = must_printf(" %s ", column);
 	const char *type = strstr(texts, word) ? "TEXT" : "INTEGER";
 
-	if (by_hand)
+	if (full_scan)
 		return must_printf("CAST(%s AS %s) %s %s", column, type, op, value);
 	return must_printf("%s %s %s", column, op, value);
 }
 
-static const struct known {
+static const struct indexed_table {
 	const char *table, *keys, *times;
-} known[] = {
+} indexed_tables[] = {
 	{ "intervals", "thread pid tid comm", "start end" },
 	{ "wakeups", "thread pid tid comm", "start time" },
 	{ "slices", "cpu", "start end" },
@@ -99,8 +99,8 @@ static const struct known {
 	{ "request_work", "request thread", "" },
 };
 
-/* One of the words, to be freed. */
-static char *any_word(const char *words, char between)
+/* A random word. The caller frees it. */
+static char *random_word(const char *words, char between)
 {
 	size_t count = 1, which, len;
 
@@ -112,7 +112,7 @@ static char *any_word(const char *words, char between)
 	return must_printf("%.*s", (int)len, words);
 }
 
-static char *any_value(const char *column)
+static char *random_value(const char *column)
 {
 	static const char *const odd[] = { "NULL",
 					   "-1",
@@ -133,8 +133,8 @@ static char *any_value(const char *column)
 	return must_printf("%u", chance(chance(2) ? 400 : 20));
 }
 
-/* Up to four conditions, the same in both. */
-static void any_conditions(const struct known *k, char **quick, char **slow)
+/* Up to four conditions, in a form that can use indexes and in one that cannot. */
+static void random_conditions(const struct indexed_table *k, char **quick, char **slow)
 {
 	static const char *const ops[] = { "<", "<=", "=", ">=", ">", "IN", "IS" };
 
@@ -142,8 +142,8 @@ static void any_conditions(const struct known *k, char **quick, char **slow)
 	*slow = must_strdup("1");
 	for (uint32_t i = chance(5); i > 0; i--) {
 		bool by_time = *k->times && chance(3);
-		_cleanup_(freep) char *column = any_word(by_time ? k->times : k->keys, ' ');
-		_cleanup_(freep) char *one = any_value(column), *two = any_value(column);
+		_cleanup_(freep) char *column = random_word(by_time ? k->times : k->keys, ' ');
+		_cleanup_(freep) char *one = random_value(column), *two = random_value(column);
 		const char *op = ops[by_time || chance(4) == 0 ? chance(ARRAY_LEN(ops)) : 2];
 		_cleanup_(freep) char *value = strcmp(op, "IN") == 0
 						       ? must_printf("(%s, %s)", one, two)
@@ -160,13 +160,13 @@ static void any_conditions(const struct known *k, char **quick, char **slow)
 	}
 }
 
-static void check_anything(struct query *q, unsigned times)
+static void check_random_queries(struct query *q, unsigned times)
 {
 	for (unsigned i = 0; i < times; i++) {
-		const struct known *k = &known[chance(ARRAY_LEN(known))];
+		const struct indexed_table *k = &indexed_tables[chance(ARRAY_LEN(indexed_tables))];
 		_cleanup_(freep) char *quick = NULL, *slow = NULL;
 
-		any_conditions(k, &quick, &slow);
+		random_conditions(k, &quick, &slow);
 
 		_cleanup_(freep) char *quick_sql = must_printf(
 			"SELECT count(*), sum(rowid), count(DISTINCT rowid) FROM %s WHERE %s",
@@ -179,29 +179,29 @@ static void check_anything(struct query *q, unsigned times)
 	}
 }
 
-TEST(what_is_found_quickly_is_what_is_there)
+TEST(an_index_finds_the_same_rows_as_a_full_scan)
 {
 	for (unsigned round = 0; round < 12; round++) {
 		_cleanup_(story_done) struct story s = { 0 };
 
 		seed = round + 1;
-		tell_anything(&s, round % 3 == 2);
+		random_story(&s, round % 3 == 2);
 
 		_cleanup_(model_freep) struct model *model = story_model(&s);
 		_cleanup_(query_freep) struct query *q = query_new(model);
 
-		check_anything(q, 400);
+		check_random_queries(q, 400);
 	}
 }
 
-TEST(joins_find_what_overlaps)
+TEST(joins_find_all_overlaps)
 {
 	static const char join[] =
 		"SELECT count(*), sum(min(i.end, o.end) - max(i.start, o.start)) FROM %s o JOIN "
 		"intervals i ON %si.thread = o.thread AND %si.start < o.end AND %si.end > o.start";
 	_cleanup_(story_done) struct story s = { 0 };
 
-	tell_anything(&s, false);
+	random_story(&s, false);
 
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	_cleanup_(query_freep) struct query *q = query_new(model);
@@ -217,7 +217,7 @@ TEST(joins_find_what_overlaps)
 	}
 }
 
-TEST(rows_come_in_the_order_that_is_claimed)
+TEST(rows_are_sorted_as_declared)
 {
 	static const char *const orders[][2] = {
 		{ "intervals", "thread, start" },   { "wakeups", "thread, start" },
@@ -227,7 +227,7 @@ TEST(rows_come_in_the_order_that_is_claimed)
 	};
 	_cleanup_(story_done) struct story s = { 0 };
 
-	tell_anything(&s, false);
+	random_story(&s, false);
 
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	_cleanup_(query_freep) struct query *q = query_new(model);
@@ -236,7 +236,7 @@ TEST(rows_come_in_the_order_that_is_claimed)
 		const char *table = orders[i][0], *order = orders[i][1];
 		_cleanup_(freep) char *got_sql =
 			must_printf("SELECT %s FROM %s ORDER BY %s", order, table, order);
-		/* a subquery with a limit has no order that it could pass on */
+		/* sort shuffled rows, so that SQLite cannot use the order of the table */
 		_cleanup_(freep) char *want_sql = must_printf(
 			"SELECT * FROM (SELECT %s FROM %s ORDER BY random()) ORDER BY %s", order,
 			table, order);
@@ -255,11 +255,11 @@ TEST(rows_come_in_the_order_that_is_claimed)
 	      "1");
 }
 
-TEST(an_or_of_conditions_shows_no_row_twice)
+TEST(an_or_of_conditions_returns_each_row_once)
 {
 	_cleanup_(story_done) struct story s = { 0 };
 
-	tell_anything(&s, false);
+	random_story(&s, false);
 	check_story(&s,
 		    "SELECT (SELECT count(*) FROM intervals WHERE tid = 11 OR comm = 'string 1' OR "
 		    "thread = 2) - (SELECT count(*) FROM intervals WHERE +tid = 11 OR "
@@ -267,15 +267,15 @@ TEST(an_or_of_conditions_shows_no_row_twice)
 		    "0");
 }
 
-static unsigned looks;
+static unsigned stop_calls;
 
 static bool stop_soon(void)
 {
-	return ++looks > 3;
+	return ++stop_calls > 3;
 }
 
-/* Words that make sense together, in an order in which they mostly do not. */
-TEST(sql_at_random_does_no_harm)
+/* Words of SQL in random order. */
+TEST(random_sql_fails_cleanly)
 {
 	static const char words[] =
 		"SELECT|*|FROM|threads|intervals|wakeups|messages|spans|requests|request_work|"
@@ -288,7 +288,7 @@ TEST(sql_at_random_does_no_harm)
 		"VALUES (1)";
 	_cleanup_(story_done) struct story s = { 0 };
 
-	tell_anything(&s, true);
+	random_story(&s, true);
 
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	_cleanup_(query_freep) struct query *q = query_new(model);
@@ -300,18 +300,18 @@ TEST(sql_at_random_does_no_harm)
 		char sql[512] = "SELECT * FROM ";
 
 		for (uint32_t k = 1 + chance(9); k > 0; k--) {
-			_cleanup_(freep) char *word = any_word(words, '|');
+			_cleanup_(freep) char *word = random_word(words, '|');
 
 			strcat(sql, word);
 			strcat(sql, " ");
 		}
-		looks = 0;
+		stop_calls = 0;
 
 		_cleanup_(freep) char *said = ask(q, sql);
 
 		good += !strstr(said, "error") && !strstr(said, "no such");
 	}
-	CHECK(good > 100); /* some do make sense */
+	CHECK(good > 100); /* some statements are valid */
 	query_set_stop(q, NULL);
 	check(q, "SELECT count(*) FROM threads", "7");
 }
