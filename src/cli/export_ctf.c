@@ -46,7 +46,7 @@ static void warn_left_out(const exports *all)
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < all->count; i++)
-		count += ctf_export_left_out(all->items[i]);
+		count += ctf_export_omitted(all->items[i]);
 	if (count)
 		log_message("left out %" PRIu64
 			    " records that CTF has no events for: probe events, samples, "
@@ -75,7 +75,7 @@ static int write_host(const struct export_input *e, const exports *all, size_t h
 	_cleanup_(freep) char *name = host_directory(e, host);
 	_cleanup_(freep) char *path =
 		all->count > 1 ? must_printf("%s/%s", top, name) : must_strdup(top);
-	struct lttng_about what = {
+	struct lttng_origin what = {
 		.host = export_input_host(e, host),
 		.kernel = meta ? meta->kernel : NULL,
 		.realtime_offset = export_input_realtime(e),

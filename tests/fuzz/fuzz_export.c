@@ -66,7 +66,7 @@ static void export(const struct capture *cap)
 {
 	_cleanup_(ctf_export_freep) struct ctf_export *x = ctf_export_new();
 	char directory[] = "/tmp/fuzz-export-XXXXXX";
-	struct lttng_about about = { .host = capture_meta(cap)->host };
+	struct lttng_origin about = { .host = capture_meta(cap)->host };
 	const struct record *record;
 	const struct source *source;
 	struct told told;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans exported as OTLP, and read again. */
+/* Export spans as OTLP and read them back. */
 #include "report/export/otlp.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { REQUESTS = 7, REALTIME = 1000000 };
 
-/* Thread 1 gets requests, and asks thread 2 for each. */
+/* Thread 1 receives requests, and calls thread 2 for each. */
 static struct model *served(struct requests *ret)
 {
 	struct story s = { 0 };
@@ -49,7 +49,7 @@ static const char *host_name(const void *arg, uint16_t host)
 	return arg;
 }
 
-/* The file's path, which the caller removes. */
+/* Returns the path of the file. The caller removes the file. */
 static struct otlp_exported write_file(const struct span_set *spans,
 				       const struct requests *requests, size_t limit, bool json,
 				       char path[32])
@@ -73,7 +73,7 @@ static struct otlp_exported write_file(const struct span_set *spans,
 	return done;
 }
 
-/* Whether a span that was read is one of the model, told alike. */
+/* Whether a span read back equals one of the model. */
 static bool is_same(const struct span_set *spans, const struct input *input,
 		    const struct record_span *r)
 {
@@ -95,7 +95,7 @@ static bool is_same(const struct span_set *spans, const struct input *input,
 	return false;
 }
 
-/* All spans are in the file, each once; returns how many requests that has. */
+/* Check that the file contains each span once; returns the number of requests in it. */
 static size_t check_file(size_t limit, bool json)
 {
 	_cleanup_(requests_done) struct requests requests = { 0 };
@@ -126,22 +126,22 @@ static size_t check_file(size_t limit, bool json)
 	return done.requests;
 }
 
-TEST(spans_in_one_request_are_read_again)
+TEST(spans_in_one_request_survive_a_round_trip)
 {
 	CHECK_INT(check_file(0, false), 1);
 }
 
-TEST(spans_in_many_requests_are_read_again)
+TEST(spans_in_many_requests_survive_a_round_trip)
 {
 	CHECK_INT(check_file(1, false), 2 * REQUESTS);
 }
 
-TEST(spans_in_json_are_read_again)
+TEST(spans_in_json_survive_a_round_trip)
 {
 	CHECK_INT(check_file(0, true), 1);
 }
 
-TEST(spans_in_lines_of_json_are_read_again)
+TEST(spans_in_json_lines_survive_a_round_trip)
 {
 	CHECK_INT(check_file(1, true), 2 * REQUESTS);
 }
@@ -234,7 +234,7 @@ static bool is_view(struct view a, struct view b)
 	return a.len == b.len && memcmp(a.s, b.s, a.len) == 0;
 }
 
-/* All of the first list stand at the begin of the other; then what was added, once each. */
+/* The second list starts with all of the first, followed by each added attribute once. */
 static void check_lists(struct otlp_list first, struct otlp_list other)
 {
 	struct otlp_attribute a, b;
@@ -257,7 +257,7 @@ static char *read_whole(const char *path, size_t *ret_size)
 	return text;
 }
 
-/* In and out again, in either form: what the span says stays, and is not said twice. */
+/* Import and export a span, in either encoding: its own attributes are kept and not repeated. */
 static void check_kept(uint32_t kind, uint32_t status, bool json)
 {
 	_cleanup_(otlp_writer_done) struct otlp_writer w = { 0 };
@@ -278,7 +278,7 @@ static void check_kept(uint32_t kind, uint32_t status, bool json)
 	_cleanup_(model_freep) struct model *model = model_of(input);
 
 	write_file(&(struct span_set){ .model = model }, &none, 0, json, path);
-	if (json) { /* which is read, and told in protobuf */
+	if (json) { /* convert it to protobuf to compare */
 		CHECK_INT(input_open(path, NULL, &again, &err), 0);
 		unlink(path);
 		_cleanup_(model_freep) struct model *other = model_of(again);
@@ -296,7 +296,7 @@ static void check_kept(uint32_t kind, uint32_t status, bool json)
 	check_lists(before.attributes, after.attributes);
 }
 
-TEST(what_a_span_says_of_itself_stays_as_it_is)
+TEST(attributes_of_a_span_are_exported_unchanged)
 {
 	for (uint32_t kind = 0; kind <= OTLP_KIND_CONSUMER; kind++)
 		for (uint32_t status = 0; status <= OTLP_STATUS_ERROR; status++) {

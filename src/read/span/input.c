@@ -225,21 +225,20 @@ enum span_key span_key(struct view key)
 		       : IS("span.kind") ? SPAN_KEY_KIND
 					 : SPAN_KEY_OTHER;
 	case 10:
-		return IS("sonde.kind")   ? SPAN_KEY_REBUILT
-		       : IS("sonde.open") ? SPAN_KEY_OPEN
-					  : SPAN_KEY_OTHER;
+		return IS("sonde.kind") ? SPAN_KEY_REBUILT : SPAN_KEY_OTHER;
 	case 11:
 		return IS("process.pid") ? SPAN_KEY_PID : SPAN_KEY_OTHER;
 	case 12:
 		return IS("service.name") ? SPAN_KEY_SERVICE : SPAN_KEY_OTHER;
 	case 13:
-		return IS("k8s.node.name")   ? SPAN_KEY_NODE
-		       : IS("sonde.follows") ? SPAN_KEY_FOLLOWS
-					     : SPAN_KEY_OTHER;
+		return IS("k8s.node.name") ? SPAN_KEY_NODE : SPAN_KEY_OTHER;
 	case 16:
 		return IS("thread.native_id")   ? SPAN_KEY_TID
 		       : IS("otel.status_code") ? SPAN_KEY_STATUS
+		       : IS("sonde.unfinished") ? SPAN_KEY_OPEN
 						: SPAN_KEY_OTHER;
+	case 18:
+		return IS("sonde.follows_from") ? SPAN_KEY_FOLLOWS : SPAN_KEY_OTHER;
 	default:
 		return SPAN_KEY_OTHER;
 	}

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_ctf - records of one host as a trace of LTTng's, for the tools that read those.
+ * ctf - export the records of one host as an LTTng kernel trace (CTF 1.8).
  *
- * A record tells of a stretch of time when it is over; a trace has events in the
- * order of their time.  So each record is taken apart into the events that it
- * came from, as far as it tells: a turn on a CPU into the switches at its begin and
- * end, a wait into what the thread was doing when it blocked and into its wakeup, in
- * a context that the wakeup came from.  All are kept, sorted, and then played into
- * the streams of the CPUs where they happened.
+ * A record describes an interval and is written at its end; a trace contains events in
+ * time order.  So each record is split into the events it was made from, as far as it
+ * contains them: an on-CPU slice into the switches at its start and end, a wait into what
+ * the thread was doing when it blocked, and its wakeup with the context of the wakeup.
+ * All events are collected, sorted, and written to the streams of their CPUs.
  *
- * Nothing is made up but this: where it is not known who had a CPU before or
- * after a thread, it is the idle thread; interrupts are only there around the
- * wakeups that they did, and take no time.  So who reads the trace through the
- * machine of event/thread_state.h gets the same intervals at the same times.
+ * Two things are invented.  If the thread that ran before or after another one is unknown,
+ * it is the idle thread.  Interrupts appear only around the wakeups that they caused, and
+ * take no time.  Reading the trace through the state machine of event/thread_state.h gives
+ * the same intervals at the same times.
  *
- * Memory is about twice that of the records: 24 bytes for each event, the same
- * again while they are sorted, and what some have of their own.  Time is linear
- * in their number.
+ * Memory is about twice that of the records: 24 bytes per event, the same again while
+ * sorting, and the data of some events.  Time is linear in the number of events.
  */
 #ifndef SONDE_REPORT_EXPORT_CTF_H
 #define SONDE_REPORT_EXPORT_CTF_H
@@ -32,11 +30,12 @@ DEFINE_FREEP(ctf_export)
 
 void ctf_export_add(struct ctf_export *x, const struct source *source, const struct record *record);
 
-/* Records that have no place in such a trace: hits, samples, stacks, contexts, attributes. */
-uint64_t ctf_export_left_out(const struct ctf_export *x);
+/* The number of records that CTF has no event for: probe events, samples, stacks, contexts,
+ * attributes. */
+uint64_t ctf_export_omitted(const struct ctf_export *x);
 
-/* Writes the trace into a directory that is there and empty. Nothing can be added any more. */
-int ctf_export_write(struct ctf_export *x, const struct lttng_about *about, const char *directory,
+/* Write the trace to an existing, empty directory. Call once, after the last record. */
+int ctf_export_write(struct ctf_export *x, const struct lttng_origin *about, const char *directory,
 		     struct err *err);
 
 #endif

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Items by time: a radix sort, from the last digit to the first, with 16 bits to
- * a digit.  It keeps what is equal in order, and takes as many passes as the
- * length of the trace has digits: two for four seconds, three for three days.
+ * Sort items by time: a stable radix sort with digits of 16 bits, from the least
+ * significant digit.  The number of passes depends on the length of the trace: two for
+ * four seconds, three for three days.
  */
 #include <string.h>
 
-#include "report/export/ctf_internal.h"
+#include "report/export/internal.h"
 
 enum { DIGIT_BITS = 16, DIGITS = 1 << DIGIT_BITS };
 
-static uint16_t digit(const struct item *item, uint64_t first, int place)
+static uint16_t digit(const struct ctf_item *item, uint64_t first, int position)
 {
-	return place < 0 ? item->kind : (item->time - first) >> (place * DIGIT_BITS);
+	return position < 0 ? item->kind : (item->time - first) >> (position * DIGIT_BITS);
 }
 
-static void pass(const struct item *from, struct item *to, size_t count, size_t *starts,
-		 uint64_t first, int place)
+static void pass(const struct ctf_item *from, struct ctf_item *to, size_t count, size_t *starts,
+		 uint64_t first, int position)
 {
 	size_t sum = 0;
 
 	memset(starts, 0, DIGITS * sizeof(*starts));
 	for (size_t i = 0; i < count; i++)
-		starts[digit(&from[i], first, place)]++;
+		starts[digit(&from[i], first, position)]++;
 	for (size_t d = 0; d < DIGITS; d++) {
 		size_t here = starts[d];
 
@@ -30,10 +30,10 @@ static void pass(const struct item *from, struct item *to, size_t count, size_t 
 		sum += here;
 	}
 	for (size_t i = 0; i < count; i++)
-		to[starts[digit(&from[i], first, place)]++] = from[i];
+		to[starts[digit(&from[i], first, position)]++] = from[i];
 }
 
-void item_sort(struct item *items, size_t count)
+void ctf_item_sort(struct ctf_item *items, size_t count)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 
@@ -44,15 +44,16 @@ void item_sort(struct item *items, size_t count)
 	if (count < 2)
 		return;
 
-	_cleanup_(freep) struct item *room = must_alloc(count * sizeof(*room));
+	_cleanup_(freep) struct ctf_item *room = must_alloc(count * sizeof(*room));
 	_cleanup_(freep) size_t *starts = must_alloc(DIGITS * sizeof(*starts));
-	struct item *from = items, *to = room;
+	struct ctf_item *from = items, *to = room;
 
-	for (int place = -1; place < 0 || (place < 4 && (last - first) >> place * DIGIT_BITS);
-	     place++) {
-		pass(from, to, count, starts, first, place);
+	for (int position = -1;
+	     position < 0 || (position < 4 && (last - first) >> position * DIGIT_BITS);
+	     position++) {
+		pass(from, to, count, starts, first, position);
 
-		struct item *sorted = to;
+		struct ctf_item *sorted = to;
 
 		to = from;
 		from = sorted;

@@ -63,16 +63,16 @@ static const struct lttng_event events[LTTNG_EVENTS] = {
 };
 /* clang-format on */
 
-/* What the events of all system calls have. */
+/* The fields of all system calls. */
 static const struct lttng_event call_entry = {
 	NULL, { { LTTNG_X64, "arg0" }, { LTTNG_X64, "arg1" }, { LTTNG_X64, "arg2" } }
 };
 static const struct lttng_event call_exit = { NULL, { { LTTNG_I64, "ret" } } };
 
-/* Numbers of calls are even, so that an exit's differs from its entry's in the last bit. */
+/* Even, so that the entry and exit of a call differ in the last bit of their IDs. */
 enum { FIRST_CALL = (LTTNG_EVENTS + 1) / 2 * 2 };
 
-unsigned lttng_call_id(int nr, bool is_exit)
+unsigned lttng_syscall_id(int nr, bool is_exit)
 {
 	unsigned id = FIRST_CALL + 2 * (unsigned)nr + is_exit;
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lttng_event - the events that an exported trace can have, and their fields.
+ * lttng_event - the events of an exported trace and their fields.
  *
- * Described once: the metadata is printed from this table, and the values of an
- * event are laid out by it, so that the two cannot differ.  Names and types are
- * LTTng's, because that is what other tools know; what LTTng has no event for
- * has one of ours, beginning with sonde_.
+ * One table describes them: the metadata is printed from it, and the values of an event
+ * are laid out by it, so that both always agree.  Names and types are LTTng's, which other
+ * tools expect; events that LTTng does not have start with sonde_.
  */
 #ifndef SONDE_REPORT_EXPORT_LTTNG_EVENT_H
 #define SONDE_REPORT_EXPORT_LTTNG_EVENT_H
@@ -36,10 +35,10 @@ enum { LTTNG_FIELDS = 12 };
 
 struct lttng_event {
 	const char *name;
-	struct lttng_field fields[LTTNG_FIELDS]; /* up to one of LTTNG_END */
+	struct lttng_field fields[LTTNG_FIELDS]; /* ends with LTTNG_END */
 };
 
-/* What is behind LTTNG_EVENTS are system calls: entry and exit of number n are 2n and 2n + 1. */
+/* IDs above LTTNG_EVENTS are system calls: see lttng_syscall_id(). */
 enum lttng_id {
 	LTTNG_SWITCH,
 	LTTNG_WAKING,
@@ -56,7 +55,7 @@ enum lttng_id {
 	LTTNG_HRTIMER_EXIT,
 	LTTNG_BLOCK_ISSUE,
 	LTTNG_BLOCK_COMPLETE,
-	LTTNG_CALL_ENTRY, /* of no known number */
+	LTTNG_CALL_ENTRY, /* unknown system calls */
 	LTTNG_CALL_EXIT,
 	LTTNG_SPAN_BEGIN,
 	LTTNG_SPAN_END,
@@ -68,10 +67,10 @@ enum lttng_id {
 
 enum { LTTNG_IDS = 32768 };
 
-/* The id of a system call's event. */
-unsigned lttng_call_id(int nr, bool is_exit);
+/* The event ID of the entry or exit of a system call. */
+unsigned lttng_syscall_id(int nr, bool is_exit);
 
-/* What an event of any id has. */
+/* The fields of an event. */
 const struct lttng_event *lttng_event_of(unsigned id);
 
 /* The name of an event, written to name. */

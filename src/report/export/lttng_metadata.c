@@ -7,7 +7,7 @@
 
 #include "base/out.h"
 
-/* As LTTng's kernel tracer has it, which is what other tools are made for. */
+/* The types of LTTng's kernel tracer, which other tools expect. */
 static const char types[] =
 	"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
 	"typealias integer { size = 16; align = 8; signed = false; } := uint16_t;\n"
@@ -60,7 +60,7 @@ static void put_uuid(FILE *f, const uint8_t uuid[16])
 		fprintf(f, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
-/* A string from a trace, without characters that would end it or act on a terminal. */
+/* A quoted string, without quotes and control characters. */
 static void put_quoted(FILE *f, const char *s)
 {
 	size_t left = strlen(s), n;
@@ -84,7 +84,7 @@ static void put_known(FILE *f, const char *key, const char *value)
 	fputs(";\n", f);
 }
 
-static void put_trace(FILE *f, const struct lttng_about *about, const uint8_t uuid[16])
+static void put_trace(FILE *f, const struct lttng_origin *about, const uint8_t uuid[16])
 {
 	fputs("trace {\n	major = 1;\n	minor = 8;\n	uuid = \"", f);
 	put_uuid(f, uuid);
@@ -109,11 +109,11 @@ static void put_trace(FILE *f, const struct lttng_about *about, const uint8_t uu
 	      f);
 }
 
-static void put_clock(FILE *f, const struct lttng_about *about)
+static void put_clock(FILE *f, const struct lttng_origin *about)
 {
 	int64_t offset = about->realtime_offset > 0 ? about->realtime_offset : 0;
 
-	/* all traces of one export are on one clock, and its name is the same everywhere */
+	/* all traces of one export share a clock, so it has the same name in each */
 	fprintf(f,
 		"clock {\n"
 		"	name = \"monotonic\";\n"
@@ -193,7 +193,7 @@ static void put_event(FILE *f, unsigned id)
 	fputs("	};\n};\n", f);
 }
 
-char *lttng_metadata(const struct lttng_about *about, const uint8_t uuid[16],
+char *lttng_metadata(const struct lttng_origin *about, const uint8_t uuid[16],
 		     const uint64_t used[LTTNG_IDS / 64])
 {
 	char *text;
@@ -201,7 +201,7 @@ char *lttng_metadata(const struct lttng_about *about, const uint8_t uuid[16],
 	FILE *f = open_memstream(&text, &size);
 
 	if (!f)
-		abort(); /* there is no memory */
+		abort(); /* out of memory */
 	fputs("/* CTF 1.8 */\n\n", f);
 	fputs(types, f);
 	put_trace(f, about, uuid);

@@ -5,8 +5,8 @@
 
 #include "report/export/lttng_trace.h"
 
-/* With the events whose bits are set in used. The caller frees it. */
-char *lttng_metadata(const struct lttng_about *about, const uint8_t uuid[16],
+/* The metadata, with the events whose bits are set in used. The caller frees it. */
+char *lttng_metadata(const struct lttng_origin *about, const uint8_t uuid[16],
 		     const uint64_t used[LTTNG_IDS / 64]);
 
 #endif

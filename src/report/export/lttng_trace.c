@@ -8,10 +8,10 @@
 #include "base/vec.h"
 #include "report/export/lttng_metadata.h"
 
-/* A packet is written when it is as long as this. */
+/* The size at which a packet is written. */
 enum { PACKET_SIZE = 1 << 18 };
 
-struct packet_head {
+struct lttng_packet_head {
 	uint32_t magic;
 	uint8_t uuid[16];
 	uint32_t stream_id;
@@ -24,24 +24,24 @@ struct packet_head {
 } __attribute__((packed));
 
 struct lttng_stream {
-	unsigned char *data; /* of the packet, its head included */
-	size_t used, room;
-	nsec_t begin, last; /* of the packet: when it begins, and the last event */
+	unsigned char *data; /* the packet, with its head */
+	size_t used, capacity;
+	nsec_t begin, last; /* times of the packet start and the last event */
 	uint64_t packets, discarded;
-	bool is_open; /* there is a packet, perhaps with nothing in it but a loss */
+	bool is_open; /* a packet has been started */
 };
 
 struct lttng_trace {
 	char *directory;
-	struct lttng_about about;
+	struct lttng_origin about;
 	VEC(struct lttng_stream) streams; /* by CPU */
-	uint64_t used[LTTNG_IDS / 64];    /* bits: ids of events that there are */
+	uint64_t used[LTTNG_IDS / 64];    /* bit set of event IDs */
 	uint8_t uuid[16];
-	int error; /* of the first write that failed */
-	struct err why;
+	int error; /* the first failed write */
+	struct err message;
 };
 
-/* The same for the same records, so that an export can be made again. */
+/* Deterministic, so that an export is reproducible. */
 static void make_uuid(uint8_t uuid[16], uint64_t seed)
 {
 	for (size_t i = 0; i < 16; i++) {
@@ -52,7 +52,7 @@ static void make_uuid(uint8_t uuid[16], uint64_t seed)
 	uuid[8] = 0x80 | (uuid[8] & 0x3f);
 }
 
-struct lttng_trace *lttng_trace_new(const char *directory, const struct lttng_about *about)
+struct lttng_trace *lttng_trace_new(const char *directory, const struct lttng_origin *about)
 {
 	struct lttng_trace *trace = must_alloc(sizeof(*trace));
 
@@ -75,9 +75,9 @@ void lttng_trace_free(struct lttng_trace *trace)
 
 static void *reserve(struct lttng_stream *s, size_t size)
 {
-	if (s->used + size > s->room) {
-		s->room = 2 * (s->used + size);
-		s->data = must_realloc(s->data, s->room);
+	if (s->used + size > s->capacity) {
+		s->capacity = 2 * (s->used + size);
+		s->data = must_realloc(s->data, s->capacity);
 	}
 	s->used += size;
 	return s->data + s->used - size;
@@ -90,7 +90,7 @@ static struct lttng_stream *stream_of(struct lttng_trace *trace, uint16_t cpu)
 	return &trace->streams.items[cpu];
 }
 
-/* Write size bytes at the end of a file in the directory; the first failure is kept. */
+/* Append to a file in the directory, unless a write failed before. */
 static void append(struct lttng_trace *trace, const char *name, const void *data, size_t size)
 {
 	_cleanup_(freep) char *path = must_printf("%s/%s", trace->directory, name);
@@ -98,7 +98,7 @@ static void append(struct lttng_trace *trace, const char *name, const void *data
 
 	if (trace->error)
 		return;
-	fd = file_append(path, &trace->why);
+	fd = file_append(path, &trace->message);
 	if (fd < 0) {
 		trace->error = fd;
 		return;
@@ -109,7 +109,7 @@ static void append(struct lttng_trace *trace, const char *name, const void *data
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			trace->error = err_errno(&trace->why, "cannot write '%s'", path);
+			trace->error = err_errno(&trace->message, "cannot write '%s'", path);
 			return;
 		}
 		done += n;
@@ -119,7 +119,7 @@ static void append(struct lttng_trace *trace, const char *name, const void *data
 static void begin_packet(struct lttng_stream *s, nsec_t time)
 {
 	s->used = 0;
-	memset(reserve(s, sizeof(struct packet_head)), 0, sizeof(struct packet_head));
+	memset(reserve(s, sizeof(struct lttng_packet_head)), 0, sizeof(struct lttng_packet_head));
 	s->begin = s->last = time;
 	s->is_open = true;
 }
@@ -128,7 +128,7 @@ static void end_packet(struct lttng_trace *trace, struct lttng_stream *s, nsec_t
 {
 	uint16_t cpu = s - trace->streams.items;
 	_cleanup_(freep) char *name = must_printf("channel0_%u", cpu);
-	struct packet_head head = {
+	struct lttng_packet_head head = {
 		.magic = 0xc1fc1fc1,
 		.stream_instance_id = cpu,
 		.begin = s->begin,
@@ -153,7 +153,7 @@ static void put_bytes(struct lttng_stream *s, const void *bytes, size_t size)
 
 static void put_number(struct lttng_stream *s, uint64_t n, size_t size)
 {
-	put_bytes(s, &n, size); /* the least byte first, as on all machines that we know */
+	put_bytes(s, &n, size); /* little-endian, like all supported hosts */
 }
 
 static void put_value(struct lttng_stream *s, enum lttng_type type, const struct lttng_value *value)
@@ -185,7 +185,7 @@ static void put_value(struct lttng_stream *s, enum lttng_type type, const struct
 	}
 }
 
-/* The short form of a header has the last 32 bits of the time. */
+/* A compact header has the last 32 bits of the time. */
 enum { ID_EXTENDED = 65535 };
 
 static void put_header(struct lttng_stream *s, unsigned id, nsec_t time)
@@ -247,6 +247,6 @@ int lttng_trace_finish(struct lttng_trace *trace, struct err *err)
 
 	append(trace, "metadata", text, strlen(text));
 	if (trace->error)
-		*err = trace->why;
+		*err = trace->message;
 	return trace->error;
 }

@@ -13,28 +13,28 @@
 #include "otlp/trace.h"
 #include "event/kind.h"
 
-/* Collectors refuse more than 20 MiB, and each span comes whole. */
+/* Collectors reject more than 20 MiB, and spans are not split. */
 enum { REQUEST_LIMIT = 8 << 20 };
 
 struct texts {
 	VEC(char) bytes;
 };
 
-struct exporting {
+struct otlp_exporter {
 	const struct otlp_export *e;
-	struct map rebuilt; /* from the id of a span to its place in the requests */
+	struct map rebuilt; /* span ID: index in requests->spans */
 	VEC(struct use_sums) sums;
-	struct map sum_index; /* thread -> index + 1 */
+	struct map sum_index; /* thread: index in sums + 1 */
 	struct otlp_writer w;
 	struct otlp_exported done;
-	struct attributes own;               /* of the span that is being written */
-	struct texts clean_key, clean_value; /* that were not UTF-8 */
+	struct attributes own;               /* attributes of the current span */
+	struct texts clean_key, clean_value; /* with invalid UTF-8 replaced */
 	FILE *file;
 	struct out *out; /* for JSON */
-	span_id last;    /* whose resource is begun; 0 if none is */
+	span_id last;    /* last span of the open resource; 0 if none is open */
 };
 
-/* Protobuf's texts are UTF-8, and who reads them insists; names of threads may be anything. */
+/* Strings in protobuf must be valid UTF-8; thread names can contain any bytes. */
 static struct view utf8(struct texts *clean, const char *s)
 {
 	static const char replacement[] = "\xef\xbf\xbd";
@@ -58,8 +58,8 @@ static struct view plain(const char *s)
 	return (struct view){ s, strlen(s) };
 }
 
-/* The attribute of this name that the span has itself, or NULL. */
-static const struct attribute *find_own(const struct exporting *x, const char *key)
+/* The attribute of the span itself with this name, or NULL. */
+static const struct attribute *find_own(const struct otlp_exporter *x, const char *key)
 {
 	for (size_t i = 0; i < x->own.count; i++)
 		if (strcmp(model_string(x->e->spans->model, x->own.items[i].key), key) == 0)
@@ -67,34 +67,34 @@ static const struct attribute *find_own(const struct exporting *x, const char *k
 	return NULL;
 }
 
-static void put(struct exporting *x, const char *key, const struct otlp_value *value)
+static void put(struct otlp_exporter *x, const char *key, const struct otlp_value *value)
 {
 	if (!find_own(x, key))
 		otlp_put_attribute(&x->w, utf8(&x->clean_key, key), value);
 }
 
-static void put_text(struct exporting *x, const char *key, const char *value)
+static void put_text(struct otlp_exporter *x, const char *key, const char *value)
 {
 	if (*value)
 		put(x, key,
 		    &(struct otlp_value){ OTLP_STRING, .text = utf8(&x->clean_value, value) });
 }
 
-static void put_int(struct exporting *x, const char *key, int64_t n)
+static void put_int(struct otlp_exporter *x, const char *key, int64_t n)
 {
 	put(x, key, &(struct otlp_value){ OTLP_INT, .number = n });
 }
 
-static void put_true(struct exporting *x, const char *key)
+static void put_true(struct otlp_exporter *x, const char *key)
 {
 	put(x, key, &(struct otlp_value){ OTLP_BOOL, .boolean = true });
 }
 
-/* How a span ended, where a format has no place for that; here it has one. */
+/* Attributes for the status of a span, which OTLP has fields for. */
 static const char status_code[] = "otel.status_code";
 static const char status_description[] = "otel.status_description";
 
-static struct otlp_value own_value(struct exporting *x, const struct attribute *own)
+static struct otlp_value own_value(struct otlp_exporter *x, const struct attribute *own)
 {
 	struct otlp_value value = { OTLP_INT, .number = own->value };
 
@@ -111,7 +111,7 @@ static struct otlp_value own_value(struct exporting *x, const struct attribute *
 	return value;
 }
 
-static void put_own(struct exporting *x)
+static void put_own(struct otlp_exporter *x)
 {
 	for (size_t i = 0; i < x->own.count; i++) {
 		const char *key = model_string(x->e->spans->model, x->own.items[i].key);
@@ -122,8 +122,8 @@ static void put_own(struct exporting *x)
 	}
 }
 
-/* "" if it is no text, or is not there. */
-static const char *own_text(const struct exporting *x, const char *key)
+/* "" if the attribute is missing or not a string. */
+static const char *own_text(const struct otlp_exporter *x, const char *key)
 {
 	const struct attribute *own = find_own(x, key);
 
@@ -132,15 +132,15 @@ static const char *own_text(const struct exporting *x, const char *key)
 		       : "";
 }
 
-/* "sonde.event.sched:sched_switch" and its like. */
-static void put_count(struct exporting *x, const char *lead, const char *name, uint64_t n)
+/* An attribute such as "sonde.probe_event.sched:sched_switch". */
+static void put_count(struct otlp_exporter *x, const char *lead, const char *name, uint64_t n)
 {
 	_cleanup_(freep) char *key = must_printf("sonde.%s.%s", lead, name);
 
 	put_int(x, key, n);
 }
 
-static void put_use(struct exporting *x, const struct request_use *use)
+static void put_use(struct otlp_exporter *x, const struct request_use *use)
 {
 	for (const char *letter = state_letters; *letter; letter++)
 		if (use->states[(int)*letter])
@@ -152,12 +152,12 @@ static void put_use(struct exporting *x, const struct request_use *use)
 		const char *name =
 			model_probe_name(x->e->spans->model, use->probe_events.items[i].type);
 
-		put_count(x, "event", name ?: "unknown", use->probe_events.items[i].count);
+		put_count(x, "probe_event", name ?: "unknown", use->probe_events.items[i].count);
 	}
 }
 
-/* An address with its port, as request_address() has it, by the names that are agreed on. */
-static void put_address(struct exporting *x, const char *side, const char *address)
+/* An address with a port, by the names of the semantic conventions. */
+static void put_address(struct otlp_exporter *x, const char *side, const char *address)
 {
 	const char *port = strrchr(address, ':');
 	_cleanup_(freep) char *name = must_printf("network.%s.address", side);
@@ -174,10 +174,10 @@ static void put_address(struct exporting *x, const char *side, const char *addre
 	put_int(x, number, strtol(port + 1, NULL, 10));
 }
 
-/* What is known of a span since it was rebuilt. */
-static void put_rebuilt(struct exporting *x, uint32_t place)
+/* Attributes of a rebuilt span only. */
+static void put_rebuilt(struct otlp_exporter *x, uint32_t number)
 {
-	const struct request_span *span = &x->e->requests->spans.items[place];
+	const struct request_span *span = &x->e->requests->spans.items[number];
 	struct request_address address = request_address(x->e->spans->model, span);
 	struct request_use use = { 0 };
 
@@ -187,12 +187,12 @@ static void put_rebuilt(struct exporting *x, uint32_t place)
 		put_text(x, "network.transport", "unix");
 	put_address(x, "local", address.local);
 	put_address(x, "peer", address.peer);
-	request_use_add(x->e->spans->model, x->e->requests, place, &use);
+	request_use_add(x->e->spans->model, x->e->requests, number, &use);
 	put_use(x, &use);
 	request_use_done(&use);
 }
 
-static void put_thread(struct exporting *x, const struct span *span)
+static void put_thread(struct otlp_exporter *x, const struct span *span)
 {
 	const struct thread *thread = model_thread(x->e->spans->model, span->thread);
 
@@ -204,7 +204,7 @@ static void put_thread(struct exporting *x, const struct span *span)
 		put_text(x, "thread.name", model_string(x->e->spans->model, thread->comm));
 }
 
-static const struct use_sums *sums_of(struct exporting *x, thread_id thread)
+static const struct use_sums *sums_of(struct otlp_exporter *x, thread_id thread)
 {
 	uint64_t *at = map_insert(&x->sum_index, thread.i);
 
@@ -215,7 +215,7 @@ static const struct use_sums *sums_of(struct exporting *x, thread_id thread)
 	return &x->sums.items[*at - 1];
 }
 
-static void put_facts(struct exporting *x, const struct span *span, uint32_t rebuilt)
+static void put_facts(struct otlp_exporter *x, const struct span *span, uint32_t rebuilt)
 {
 	struct request_use use = { 0 };
 
@@ -225,9 +225,9 @@ static void put_facts(struct exporting *x, const struct span *span, uint32_t reb
 	if (lost.losses)
 		put_int(x, "sonde.lost", lost.records);
 	if (span->flags & SPAN_OPEN)
-		put_true(x, "sonde.open");
+		put_true(x, "sonde.unfinished");
 	if (span->flags & SPAN_FOLLOWS)
-		put_true(x, "sonde.follows");
+		put_true(x, "sonde.follows_from");
 	if (span->shift)
 		put_int(x, "sonde.clock_shift", span->shift);
 	if (rebuilt) {
@@ -241,18 +241,18 @@ static void put_facts(struct exporting *x, const struct span *span, uint32_t reb
 	request_use_done(&use);
 }
 
-/* 0, if it is none that was rebuilt. */
-static uint32_t place_of(const struct exporting *x, const struct span *span)
+/* The number of a rebuilt span; 0 for other spans. */
+static uint32_t request_number(const struct otlp_exporter *x, const struct span *span)
 {
 	uint64_t key;
-	const uint64_t *place;
+	const uint64_t *number;
 
 	memcpy(&key, span->id, sizeof(key));
-	place = span->source == SPAN_INFERRED ? map_find(&x->rebuilt, key) : NULL;
-	return place ? *place : 0;
+	number = span->source == SPAN_INFERRED ? map_find(&x->rebuilt, key) : NULL;
+	return number ? *number : 0;
 }
 
-static uint32_t kind_of(const struct exporting *x, const struct span *span, uint32_t rebuilt)
+static uint32_t kind_of(const struct otlp_exporter *x, const struct span *span, uint32_t rebuilt)
 {
 	if (span->kind || !rebuilt)
 		return span->kind;
@@ -260,17 +260,17 @@ static uint32_t kind_of(const struct exporting *x, const struct span *span, uint
 									    : OTLP_KIND_INTERNAL;
 }
 
-static uint32_t status_of(const struct exporting *x, const struct span *span)
+static uint32_t status_of(const struct otlp_exporter *x, const struct span *span)
 {
 	if (span->flags & SPAN_ERROR)
 		return OTLP_STATUS_ERROR;
 	return strcmp(own_text(x, status_code), "OK") == 0 ? OTLP_STATUS_OK : OTLP_STATUS_UNSET;
 }
 
-static void put_span(struct exporting *x, span_id id)
+static void put_span(struct otlp_exporter *x, span_id id)
 {
 	const struct span *span = span_set_at(x->e->spans, id);
-	uint32_t rebuilt = place_of(x, span);
+	uint32_t rebuilt = request_number(x, span);
 	static const uint8_t none[8];
 	bool is_root = memcmp(span->parent_id, none, sizeof(none)) == 0;
 
@@ -294,7 +294,7 @@ static void put_span(struct exporting *x, span_id id)
 	x->done.spans++;
 }
 
-static void put_resource(struct exporting *x, const struct span *span)
+static void put_resource(struct otlp_exporter *x, const struct span *span)
 {
 	const struct model *model = x->e->spans->model;
 	const struct process *process = model_process(model, span->host, span->pid);
@@ -317,7 +317,7 @@ static void put_resource(struct exporting *x, const struct span *span)
 
 #define COMPARE(x, y) ((x) < (y) ? -1 : (x) > (y))
 
-/* By what makes a resource and a scope. */
+/* Compare what identifies a resource and a scope. */
 static int compare_owners(const struct span *a, const struct span *b)
 {
 	return COMPARE(a->host, b->host) ?: COMPARE(a->pid, b->pid) ?:
@@ -332,8 +332,8 @@ static int in_order(const void *a, const void *b, void *arg)
 	return compare_owners(x, y) ?: COMPARE(x->start, y->start) ?: COMPARE(p->i, q->i);
 }
 
-/* One request onto the file; with its length before it, if it is one of several. */
-static void write_request(struct exporting *x, bool framed)
+/* Write one request, preceded by its length if framed. */
+static void write_request(struct otlp_exporter *x, bool framed)
 {
 	struct view request = otlp_end(&x->w);
 	struct json j;
@@ -354,7 +354,7 @@ static void write_request(struct exporting *x, bool framed)
 	otlp_writer_done(&x->w);
 }
 
-static void write_all(struct exporting *x, const span_id *order, size_t count)
+static void write_all(struct otlp_exporter *x, const span_id *order, size_t count)
 {
 	const struct span_set *spans = x->e->spans;
 	size_t limit = x->e->limit ? x->e->limit : REQUEST_LIMIT;
@@ -373,7 +373,7 @@ static void write_all(struct exporting *x, const span_id *order, size_t count)
 		write_request(x, x->done.requests > 0);
 }
 
-static void find_rebuilt(struct exporting *x)
+static void find_rebuilt(struct otlp_exporter *x)
 {
 	const struct requests *requests = x->e->requests;
 
@@ -385,7 +385,7 @@ static void find_rebuilt(struct exporting *x)
 	}
 }
 
-static void exporting_done(struct exporting *x)
+static void otlp_exporter_done(struct otlp_exporter *x)
 {
 	for (size_t i = 0; i < x->sums.count; i++)
 		use_sums_done(&x->sums.items[i]);
@@ -401,7 +401,7 @@ int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *r
 	size_t count = span_set_count(e->spans) - 1;
 	_cleanup_(freep) span_id *order = must_alloc((count + 1) * sizeof(*order));
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
-	struct exporting x = { .e = e, .file = file, .out = out };
+	struct otlp_exporter x = { .e = e, .file = file, .out = out };
 	int r;
 
 	out_init(out, file);
@@ -410,7 +410,7 @@ int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *r
 		order[i].i = i + 1;
 	qsort_r(order, count, sizeof(*order), in_order, (void *)e->spans);
 	write_all(&x, order, count);
-	exporting_done(&x);
+	otlp_exporter_done(&x);
 	r = out_flush(out);
 	if (r == 0 && (fflush(file) != 0 || ferror(file)))
 		return err_errno(err, "cannot write the spans");

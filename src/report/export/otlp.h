@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_otlp - the spans of a model as OpenTelemetry's export requests.
+ * otlp - export the spans of a model as OpenTelemetry export requests.
  *
- * Those of SDKs and those that were rebuilt alike.  To each span whose thread
- * was recorded, what that thread did is added as attributes named sonde.*: the
- * time in each state, system calls and events; to a rebuilt one also of which
- * kind it is and how sure its parent is.  What a span says itself stays as it
- * is: nothing is added by a name that it uses.  One resource is one process.
+ * Spans of SDKs and rebuilt spans are exported alike.  If the thread of a span was
+ * recorded, attributes named sonde.* are added: the time in each state, system calls and
+ * probe events; for a rebuilt span also its kind and the confidence in its parent.  They
+ * never replace attributes of the span itself.  Each process is one resource.
  *
- * In protobuf, a file has one request, which can be posted to a collector as it
- * is; above a size that collectors take, it has several, each behind its length
- * in four bytes, the highest first, as the collector's file exporter has it.  In
- * JSON, each line is a request.
+ * A protobuf file contains one request, which can be posted to a collector unchanged.
+ * Above the size that collectors accept, it contains several, each preceded by its length
+ * in four bytes, big-endian, as the collector's file exporter writes them.  In JSON, each
+ * line is a request.
  */
 #ifndef SONDE_REPORT_EXPORT_OTLP_H
 #define SONDE_REPORT_EXPORT_OTLP_H
@@ -26,12 +25,12 @@
 
 struct otlp_export {
 	const struct span_set *spans;
-	const struct requests *requests; /* what spans were rebuilt from; may be empty */
-	const char *(*host_name)(const void *arg, uint16_t host); /* "" if it has none */
+	const struct requests *requests; /* of the rebuilt spans; can be empty */
+	const char *(*host_name)(const void *arg, uint16_t host); /* "" if unknown */
 	const void *arg;
-	int64_t realtime; /* what to add to times to get CLOCK_REALTIME */
+	int64_t realtime; /* ns to add to times to get CLOCK_REALTIME */
 	bool json;
-	size_t limit; /* bytes of a request in protobuf, about; 0 for what collectors take */
+	size_t limit; /* approximate bytes per protobuf request; 0 for the default */
 };
 
 struct otlp_exported {
@@ -41,7 +40,7 @@ struct otlp_exported {
 int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *ret,
 		struct err *err);
 
-/* A request as OTLP's JSON has it. */
+/* Write a request in the JSON encoding of OTLP. */
 void otlp_json(struct json *j, struct view request);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request that is there in protobuf is read and told again in JSON, so that
- * what is exported is decided in one place.  As OTLP has it, ids are in
- * hexadecimal, numbers of 64 bits are texts, and enums numbers.
+ * Convert a protobuf request to JSON, so that one place decides what is exported.  In the
+ * JSON encoding of OTLP, IDs are hexadecimal, 64-bit numbers are strings, and enums are
+ * numbers.
  */
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void put_id(struct json *j, const char *key, struct view id)
 		put_view(j, key, (struct view){ hex, 2 * id.len });
 }
 
-/* What is no number is a text, as protobuf's JSON has it. */
+/* NaN and infinities are strings in the JSON of protobuf. */
 static void put_real(struct json *j, double real)
 {
 	if (isfinite(real))
@@ -134,7 +134,7 @@ static void begin_scope(struct json *j, struct otlp_reader *reader)
 	json_array(j);
 }
 
-static void end(struct json *j, unsigned levels)
+static void end_levels(struct json *j, unsigned levels)
 {
 	while (levels--)
 		json_end(j);
@@ -154,10 +154,10 @@ void otlp_json(struct json *j, struct view request)
 		bool other_scope = reader.scopes != scopes;
 
 		if (other_scope && scopes)
-			end(j, 2);
+			end_levels(j, 2);
 		if (reader.resources != resources) {
 			if (resources)
-				end(j, 2);
+				end_levels(j, 2);
 			begin_resource(j, &reader);
 		}
 		if (other_scope)
@@ -167,6 +167,6 @@ void otlp_json(struct json *j, struct view request)
 		put_span(j, &span);
 	}
 	if (scopes)
-		end(j, 4);
-	end(j, 2);
+		end_levels(j, 4);
+	end_levels(j, 2);
 }

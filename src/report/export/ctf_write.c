@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Items, in order, as events of CPUs.  Who has which CPU is followed from the
- * switches, as a record of a wait knows who ended it but not where that was.
+ * Write items, in order, as events of CPUs.  A wait record contains its waker but not the
+ * CPU of the waker, so the switches are followed to know the CPU of each thread.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "report/export/ctf_internal.h"
+#include "report/export/internal.h"
 
-enum { PRIORITY = 20 }; /* what LTTng calls that of an ordinary thread */
+enum { PRIORITY = 20 }; /* LTTng's priority of an ordinary thread */
 
-struct player {
+struct ctf_writer {
 	struct ctf_export *x;
 	struct lttng_trace *trace;
-	struct map comms;                  /* tid: str_id + 1 */
-	struct map pids;                   /* tid: pid */
-	struct map cpus;                   /* tid: the CPU that it has, + 1 */
-	VEC(uint32_t) current;             /* by CPU: tid, 0 if idle or not known */
-	VEC(struct item *) outs, last_out; /* at this time; the last of each CPU */
+	struct map comms;                      /* tid: str_id + 1 */
+	struct map pids;                       /* tid: pid */
+	struct map cpus;                       /* tid: CPU it runs on + 1 */
+	VEC(uint32_t) current;                 /* by CPU: tid, 0 if idle or unknown */
+	VEC(struct ctf_item *) outs, last_out; /* OUTs of the current time; last OUT of each CPU */
 };
 
 #define NUMBER(value) { .n = (uint64_t)(int64_t)(value) }
 #define TEXT(value) { .s = (value) }
 
-static const char *string_of(const struct player *p, uint32_t id)
+static const char *string_of(const struct ctf_writer *p, uint32_t id)
 {
 	return strtab_get(p->x->strings, (str_id){ id });
 }
 
-static const char *comm_of(const struct player *p, uint32_t tid)
+static const char *comm_of(const struct ctf_writer *p, uint32_t tid)
 {
 	const uint64_t *id = map_find(&p->comms, tid);
 
@@ -39,30 +39,30 @@ static const char *comm_of(const struct player *p, uint32_t tid)
 	return id ? string_of(p, *id - 1) : "";
 }
 
-static uint32_t pid_of(const struct player *p, uint32_t tid)
+static uint32_t pid_of(const struct ctf_writer *p, uint32_t tid)
 {
 	const uint64_t *pid = map_find(&p->pids, tid);
 
 	return pid ? *pid : tid;
 }
 
-/* The CPU that a thread has, or this one if it has none. */
-static uint16_t cpu_of(const struct player *p, uint32_t tid, uint16_t otherwise)
+/* The CPU that a thread runs on, or otherwise. */
+static uint16_t cpu_of(const struct ctf_writer *p, uint32_t tid, uint16_t otherwise)
 {
 	const uint64_t *cpu = tid ? map_find(&p->cpus, tid) : NULL;
 
 	return cpu && *cpu ? *cpu - 1 : otherwise;
 }
 
-static uint32_t *current_at(struct player *p, uint16_t cpu)
+static uint32_t *current_at(struct ctf_writer *p, uint16_t cpu)
 {
 	while (p->current.count <= cpu)
 		*vec_push(&p->current) = 0;
 	return &p->current.items[cpu];
 }
 
-static void play_switch(struct player *p, nsec_t time, uint16_t cpu, const struct item *out,
-			const struct item *in)
+static void write_switch(struct ctf_writer *p, nsec_t time, uint16_t cpu,
+			 const struct ctf_item *out, const struct ctf_item *in)
 {
 	uint32_t prev = out ? out->tid : 0, next = in ? in->tid : 0;
 	struct lttng_value values[] = {
@@ -76,20 +76,20 @@ static void play_switch(struct player *p, nsec_t time, uint16_t cpu, const struc
 	*current_at(p, cpu) = next;
 }
 
-/* Those who left their CPUs at the last time, and whom nobody followed. */
-static void play_outs(struct player *p)
+/* Write the switches to idle: OUTs of the last time that no IN followed. */
+static void write_pending_outs(struct ctf_writer *p)
 {
 	for (size_t i = 0; i < p->outs.count; i++) {
-		const struct item *out = p->outs.items[i];
+		const struct ctf_item *out = p->outs.items[i];
 
 		if (out->kind == ITEM_OUT)
-			play_switch(p, out->time, out->cpu, out, NULL);
+			write_switch(p, out->time, out->cpu, out, NULL);
 	}
 	p->outs.count = 0;
 }
 
-/* Who follows at the same time, is in the same event: so it has to wait. */
-static void play_out(struct player *p, struct item *out)
+/* Defer an OUT: an IN at the same time belongs to the same event. */
+static void write_out(struct ctf_writer *p, struct ctf_item *out)
 {
 	while (p->last_out.count <= out->cpu)
 		*vec_push(&p->last_out) = NULL;
@@ -98,21 +98,22 @@ static void play_out(struct player *p, struct item *out)
 	*map_insert(&p->cpus, out->tid) = 0;
 }
 
-static void play_in(struct player *p, const struct item *in)
+static void write_in(struct ctf_writer *p, const struct ctf_item *in)
 {
-	struct item *out = in->cpu < p->last_out.count ? p->last_out.items[in->cpu] : NULL;
+	struct ctf_item *out = in->cpu < p->last_out.count ? p->last_out.items[in->cpu] : NULL;
 
 	if (out && out->time == in->time && out->kind == ITEM_OUT) {
-		play_switch(p, in->time, in->cpu, out, in);
+		write_switch(p, in->time, in->cpu, out, in);
 		out->kind = ITEM_NONE;
 	} else {
-		play_switch(p, in->time, in->cpu, NULL, in);
+		write_switch(p, in->time, in->cpu, NULL, in);
 	}
 	*map_insert(&p->cpus, in->tid) = in->cpu + 1;
 }
 
-/* The interrupt from which a wakeup came, begins or ends. */
-static void play_interrupt(struct player *p, const struct item *wake, uint16_t cpu, bool ends)
+/* The start or end of the interrupt of a wakeup. */
+static void write_interrupt(struct ctf_writer *p, const struct ctf_item *wake, uint16_t cpu,
+			    bool ends)
 {
 	struct lttng_value irq[] = { NUMBER(wake->ref), { .n = 0, .s = "" } };
 	struct lttng_value timer[] = { NUMBER(0), NUMBER(wake->time), NUMBER(0) };
@@ -135,20 +136,20 @@ static void play_interrupt(struct player *p, const struct item *wake, uint16_t c
 			  wake->state == WAKE_HRTIMER ? timer : irq);
 }
 
-static void play_wake(struct player *p, const struct item *wake)
+static void write_wake(struct ctf_writer *p, const struct ctf_item *wake)
 {
 	uint16_t cpu = cpu_of(p, wake->other, wake->cpu);
 	struct lttng_value values[] = { TEXT(comm_of(p, wake->tid)), NUMBER(wake->tid),
 					NUMBER(PRIORITY), NUMBER(wake->cpu) };
 
-	play_interrupt(p, wake, cpu, false);
+	write_interrupt(p, wake, cpu, false);
 	lttng_trace_event(p->trace, LTTNG_WAKING, wake->time, cpu, wake->other, values);
-	play_interrupt(p, wake, cpu, true);
+	write_interrupt(p, wake, cpu, true);
 }
 
-static void play_wait(struct player *p, const struct item *item)
+static void write_wait(struct ctf_writer *p, const struct ctf_item *item)
 {
-	const struct kept_wait *w = kept(p->x, item);
+	const struct saved_wait *w = ctf_item_data(p->x, item);
 	struct lttng_value values[] = {
 		NUMBER(item->tid),      NUMBER(w->state),  NUMBER(w->ready), NUMBER(w->syscall),
 		NUMBER(w->object_kind), NUMBER(w->object), NUMBER(w->flags),
@@ -158,7 +159,8 @@ static void play_wait(struct player *p, const struct item *item)
 			  item->tid, values);
 }
 
-static void play_state(struct player *p, const struct item *item, const struct record_task *r)
+static void write_state(struct ctf_writer *p, const struct ctf_item *item,
+			const struct record_task *r)
 {
 	struct lttng_value values[] = {
 		NUMBER(item->tid),
@@ -175,12 +177,13 @@ static void play_state(struct player *p, const struct item *item, const struct r
 		NUMBER(0),
 	};
 
-	/* who had the CPU then, is not told: it is told of somebody else */
+	/* the event is about another thread than the one that runs on the CPU */
 	lttng_trace_event(p->trace, LTTNG_STATE, item->time, item->cpu, *current_at(p, item->cpu),
 			  values);
 }
 
-static void play_fork(struct player *p, const struct item *item, const struct record_task *r)
+static void write_fork(struct ctf_writer *p, const struct ctf_item *item,
+		       const struct record_task *r)
 {
 	struct lttng_value values[] = {
 		TEXT(comm_of(p, r->parent)), NUMBER(r->parent), NUMBER(pid_of(p, r->parent)),
@@ -191,9 +194,9 @@ static void play_fork(struct player *p, const struct item *item, const struct re
 			  r->parent, values);
 }
 
-static void play_task(struct player *p, const struct item *item)
+static void write_task(struct ctf_writer *p, const struct ctf_item *item)
 {
-	const struct record_task *r = kept(p->x, item);
+	const struct record_task *r = ctf_item_data(p->x, item);
 	const char *comm = string_of(p, r->comm);
 	struct lttng_value exec[] = { TEXT(comm), NUMBER(item->tid), NUMBER(item->tid) };
 	struct lttng_value renamed[] = { NUMBER(item->tid), TEXT(comm_of(p, item->tid)),
@@ -202,7 +205,7 @@ static void play_task(struct player *p, const struct item *item)
 
 	switch (r->event) {
 	case TASK_NEW:
-		play_fork(p, item, r);
+		write_fork(p, item, r);
 		break;
 	case TASK_EXEC:
 		lttng_trace_event(p->trace, LTTNG_EXEC, item->time, cpu, item->tid, exec);
@@ -211,14 +214,14 @@ static void play_task(struct player *p, const struct item *item)
 		lttng_trace_event(p->trace, LTTNG_RENAME, item->time, cpu, item->tid, renamed);
 		break;
 	default:
-		play_state(p, item, r);
+		write_state(p, item, r);
 		break;
 	}
 	*map_insert(&p->comms, item->tid) = r->comm + 1;
 	*map_insert(&p->pids, item->tid) = r->pid;
 }
 
-static void play_exit(struct player *p, const struct item *item)
+static void write_exit(struct ctf_writer *p, const struct ctf_item *item)
 {
 	struct lttng_value values[] = { TEXT(comm_of(p, item->tid)), NUMBER(item->tid),
 					NUMBER(PRIORITY) };
@@ -227,15 +230,15 @@ static void play_exit(struct player *p, const struct item *item)
 			  item->tid, values);
 }
 
-static void play_call(struct player *p, const struct item *item)
+static void write_syscall(struct ctf_writer *p, const struct ctf_item *item)
 {
-	const struct record_syscall *r = kept(p->x, item);
+	const struct record_syscall *r = ctf_item_data(p->x, item);
 	bool ends = item->state;
-	unsigned id = lttng_call_id(r->nr, ends);
+	unsigned id = lttng_syscall_id(r->nr, ends);
 	struct lttng_value entry[] = { NUMBER(r->args[0]), NUMBER(r->args[1]), NUMBER(r->args[2]) };
 	struct lttng_value unknown[] = { NUMBER(r->nr), TEXT(r->args) };
 	struct lttng_value leave[] = { NUMBER(r->nr), NUMBER(r->result) };
-	bool named = id >= LTTNG_EVENTS; /* then its number is in its name */
+	bool named = id >= LTTNG_EVENTS; /* its name identifies the system call */
 
 	lttng_trace_event(p->trace, id, item->time, cpu_of(p, item->tid, item->cpu), item->tid,
 			  ends    ? leave + named
@@ -243,15 +246,15 @@ static void play_call(struct player *p, const struct item *item)
 				  : unknown);
 }
 
-/* As LTTng has it: a bit for each letter. */
+/* LTTng's encoding: a bit for each letter. */
 static uint32_t op_bits(uint8_t op)
 {
 	return op == 'W' ? 1 : op == 'D' ? 2 : op == 'R' ? 4 : op == 'F' ? 256 : 0;
 }
 
-static void play_block(struct player *p, const struct item *item)
+static void write_block_io(struct ctf_writer *p, const struct ctf_item *item)
 {
-	const struct record_block *r = kept(p->x, item);
+	const struct record_block *r = ctf_item_data(p->x, item);
 	bool ends = item->state;
 	struct lttng_value issue[] = {
 		NUMBER(r->device),           NUMBER(r->sector),
@@ -271,9 +274,9 @@ static void play_block(struct player *p, const struct item *item)
 				  cpu_of(p, item->tid, item->cpu), item->tid, issue);
 }
 
-static void play_message(struct player *p, const struct item *item)
+static void write_message(struct ctf_writer *p, const struct ctf_item *item)
 {
-	const struct kept_message *m = kept(p->x, item);
+	const struct saved_message *m = ctf_item_data(p->x, item);
 	const struct socket_address *a = &m->address;
 	struct lttng_value values[] = {
 		NUMBER(m->message.direction), NUMBER(m->message.bytes),
@@ -294,9 +297,9 @@ static void write_hex(char *to, const uint8_t *id, size_t size)
 		snprintf(to + 2 * i, 3, "%02x", id[i]);
 }
 
-static void play_span(struct player *p, const struct item *item)
+static void write_span(struct ctf_writer *p, const struct ctf_item *item)
 {
-	const struct record_span *r = kept(p->x, item);
+	const struct record_span *r = ctf_item_data(p->x, item);
 	char trace[33], span[17], parent[17];
 	struct lttng_value begin[] = { TEXT(trace), TEXT(span), TEXT(parent) };
 	struct lttng_value end[] = { TEXT(trace), TEXT(span), TEXT(string_of(p, r->service)),
@@ -311,35 +314,36 @@ static void play_span(struct player *p, const struct item *item)
 			  cpu_of(p, item->tid, item->cpu), item->tid, ends ? end : begin);
 }
 
-static void play(struct player *p, struct item *item)
+static void write_item(struct ctf_writer *p, struct ctf_item *item)
 {
-	switch ((enum item_kind)item->kind) {
+	switch ((enum ctf_item_kind)item->kind) {
 	case ITEM_LOSS_BEGIN:
 		return lttng_trace_loss_begins(p->trace, item->cpu, item->time);
 	case ITEM_LOSS_END:
-		return lttng_trace_loss_ends(p->trace, item->cpu, item->time,
-					     ((const struct record_loss *)kept(p->x, item))->count);
+		return lttng_trace_loss_ends(
+			p->trace, item->cpu, item->time,
+			((const struct record_loss *)ctf_item_data(p->x, item))->count);
 	case ITEM_TASK:
-		return play_task(p, item);
+		return write_task(p, item);
 	case ITEM_SPAN_BEGIN:
 	case ITEM_SPAN_END:
-		return play_span(p, item);
-	case ITEM_CALL:
-		return play_call(p, item);
-	case ITEM_BLOCK:
-		return play_block(p, item);
+		return write_span(p, item);
+	case ITEM_SYSCALL:
+		return write_syscall(p, item);
+	case ITEM_BLOCK_IO:
+		return write_block_io(p, item);
 	case ITEM_MESSAGE:
-		return play_message(p, item);
+		return write_message(p, item);
 	case ITEM_WAKE:
-		return play_wake(p, item);
+		return write_wake(p, item);
 	case ITEM_WAIT:
-		return play_wait(p, item);
+		return write_wait(p, item);
 	case ITEM_EXIT:
-		return play_exit(p, item);
+		return write_exit(p, item);
 	case ITEM_OUT:
-		return play_out(p, item);
+		return write_out(p, item);
 	case ITEM_IN:
-		return play_in(p, item);
+		return write_in(p, item);
 	case ITEM_END:
 		return lttng_trace_event(p->trace, LTTNG_LAST, item->time, item->cpu,
 					 *current_at(p, item->cpu), NULL);
@@ -348,16 +352,16 @@ static void play(struct player *p, struct item *item)
 	}
 }
 
-void ctf_export_play(struct ctf_export *x, struct lttng_trace *trace)
+void ctf_export_write_items(struct ctf_export *x, struct lttng_trace *trace)
 {
-	struct player p = { .x = x, .trace = trace };
+	struct ctf_writer p = { .x = x, .trace = trace };
 
 	for (size_t i = 0; i < x->items.count; i++) {
 		if (i && x->items.items[i].time != x->items.items[i - 1].time)
-			play_outs(&p);
-		play(&p, &x->items.items[i]);
+			write_pending_outs(&p);
+		write_item(&p, &x->items.items[i]);
 	}
-	play_outs(&p);
+	write_pending_outs(&p);
 	map_done(&p.comms);
 	map_done(&p.pids);
 	map_done(&p.cpus);
