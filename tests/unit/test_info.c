@@ -176,7 +176,7 @@ TEST(a_capture_without_losses_reports_nothing_lost)
 	CHECK(strstr(text, "lost       nothing\n"));
 }
 
-/* Two spans were made, and one is in the capture. */
+/* Two spans were recorded, and one is in the capture. */
 TEST(a_span_that_disappeared_is_a_mismatch)
 {
 	_cleanup_(info_done) struct info info;
@@ -194,7 +194,7 @@ TEST(a_span_that_disappeared_is_a_mismatch)
 	ADD(w, COUNTER, counter, 1001, 0, .counter = 4711, .count = 2); /* of a later version */
 	count(w, &info, &text);
 	CHECK(strstr(text, "dropped    1 malformed span events\n"
-			   "MISMATCH   spans: 2 made, but 1 read\n"));
+			   "MISMATCH   spans: 2 recorded, but 1 read\n"));
 	CHECK(counters_agree(&info.counters, false));
 	CHECK(!counters_agree(&info.counters, true));
 }
