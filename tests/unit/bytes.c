@@ -28,7 +28,7 @@ struct bytes bytes_read(const char *path)
 	return bytes;
 }
 
-/* Of exactly this size, so that a sanitizer sees a read behind it. */
+/* Of exactly this size, so that a sanitizer detects a read past the end. */
 struct bytes bytes_copy(const struct bytes *from, size_t size)
 {
 	struct bytes bytes = { must_alloc(size ? size : 1), size };
@@ -59,7 +59,7 @@ static size_t header_size(const struct bytes *bytes)
 		       : bytes->size;
 }
 
-/* The block behind the one at this offset, if that is whole. */
+/* The offset of the block after the one at this offset, if that is complete. */
 static size_t next_offset(const struct bytes *bytes, size_t at)
 {
 	struct block_header h;

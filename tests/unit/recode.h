@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recode - reads an OTLP request and writes it again. */
+/* recode - read an OTLP request and write it again. */
 #ifndef SONDE_TESTS_RECODE_H
 #define SONDE_TESTS_RECODE_H
 

@@ -16,7 +16,7 @@ int main(void)
 {
 	int n = 0, failed = 0;
 
-	setlinebuf(stdout); /* what a test's children print must not be printed twice */
+	setlinebuf(stdout); /* a forked child must not inherit buffered output */
 	for (struct test *t = first; t; t = t->next) {
 		test_failures = 0;
 		test_skipped = NULL;

@@ -2,9 +2,9 @@
 /*
  * test - the whole test framework.
  *
- * TEST(name) { ... } defines and registers a test; CHECK(...) reports and goes
- * on; SKIP("why") ends a test that cannot run here; main() runs them all, in the
- * order in which they stand in the file, and prints TAP, which meson reads.
+ * TEST(name) { ... } defines and registers a test; CHECK(...) reports a failure
+ * and continues; SKIP("why") ends a test that cannot run here; main() runs all
+ * tests in the order of the file, and prints TAP for meson.
  */
 #ifndef SONDE_TESTS_TEST_H
 #define SONDE_TESTS_TEST_H
@@ -20,7 +20,7 @@ struct test {
 };
 
 extern int test_failures;        /* in the running test */
-extern const char *test_skipped; /* why it was, or NULL */
+extern const char *test_skipped; /* reason, or NULL */
 
 void test_add(struct test *t);
 

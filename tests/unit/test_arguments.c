@@ -3,7 +3,7 @@
 
 #include "test.h"
 
-/* Words with | between them, as a string cannot hold NUL. */
+/* Arguments separated by | instead of NUL. */
 struct timeline {
 	const char *words, *want;
 };
@@ -123,7 +123,7 @@ TEST(scripts_of_a_shell_are_masked)
 		      "sh -c export TOKEN=*** ./run --token arg" }, );
 }
 
-TEST(tokens_are_known_by_how_they_begin)
+TEST(known_token_prefixes_are_masked)
 {
 	CHECK_LINES({ "app|ghp_0123456789abcdefghij", "app ***" },
 		    { "app|--id=AKIA0123456789ABCDEF", "app --id=***" },
@@ -131,8 +131,8 @@ TEST(tokens_are_known_by_how_they_begin)
 		    { "app|eyJ", "app eyJ" }, );
 }
 
-/* What identifies a process, or is about a secret and is none. */
-TEST(paths_ports_and_names_stay)
+/* Values that identify a process, or that are related to a secret but harmless. */
+TEST(paths_ports_and_names_are_kept)
 {
 	static const char *const kept[] = {
 		"nginx: worker process",
@@ -162,7 +162,8 @@ TEST(paths_ports_and_names_stay)
 		_cleanup_(freep) char *words = must_strdup(kept[i]);
 		size_t len = strlen(words) + 1;
 
-		for (size_t k = 0; i > 0 && k < len; k++) /* the first one has its blanks itself */
+		for (size_t k = 0; i > 0 && k < len;
+		     k++) /* the first argument contains the blanks itself */
 			if (words[k] == ' ')
 				words[k] = '\0';
 
@@ -172,7 +173,7 @@ TEST(paths_ports_and_names_stay)
 	}
 }
 
-TEST(nothing_but_the_program_is_left_if_wanted)
+TEST(only_the_program_is_kept_on_request)
 {
 	_cleanup_(freep) char *plain = arguments_program("/bin/a b\0--x=y", 14);
 	_cleanup_(freep) char *title = arguments_program("postgres: me shop", 18);
@@ -183,8 +184,8 @@ TEST(nothing_but_the_program_is_left_if_wanted)
 	CHECK_STR(none, "");
 }
 
-/* Every byte may come, and each may become a mask. */
-TEST(any_bytes_are_taken)
+/* Random bytes; each can become a mask, which is the largest output. */
+TEST(any_bytes_are_accepted)
 {
 	unsigned int seed = 1;
 

@@ -15,7 +15,7 @@ static struct capture *open_or_null(const char *path)
 	return cap;
 }
 
-/* Reads all records in a range; their number, or the error. */
+/* Read all records in a range; returns their number, or the error. */
 static int count(const struct capture *cap, nsec_t from, nsec_t to, nsec_t *ret_last)
 {
 	struct capture_cursor cur;
@@ -32,7 +32,7 @@ static int count(const struct capture *cap, nsec_t from, nsec_t to, nsec_t *ret_
 	return r < 0 ? r : n;
 }
 
-TEST(what_is_known_at_the_start_comes_back)
+TEST(meta_data_is_read_back)
 {
 	const char *path = scratch("meta");
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
@@ -76,7 +76,7 @@ TEST(a_long_command_line_fits_into_the_header)
 	CHECK_STR(capture_meta(cap)->tool, build_meta.tool);
 }
 
-TEST(every_kind_comes_back_as_it_was_written)
+TEST(every_kind_is_read_back_as_written)
 {
 	const char *path = scratch("kinds");
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
@@ -114,7 +114,7 @@ TEST(every_kind_comes_back_as_it_was_written)
 	CHECK_INT(cur.unknown, 0);
 }
 
-TEST(strings_come_back_by_their_ids)
+TEST(strings_are_read_back_by_their_ids)
 {
 	const char *path = scratch("strings");
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
@@ -140,7 +140,7 @@ TEST(strings_come_back_by_their_ids)
 	CHECK_STR(capture_get_string(cap, UINT32_MAX), "");
 }
 
-TEST(a_range_of_time_has_just_its_records)
+TEST(a_time_range_has_exactly_its_records)
 {
 	enum { RECORDS = 50021 }; /* six blocks */
 	const char *path = scratch("range");
@@ -178,7 +178,7 @@ TEST(records_out_of_order_are_found_by_their_time)
 	CHECK_INT(last, 500);
 }
 
-TEST(two_cursors_do_not_disturb_each_other)
+TEST(two_cursors_are_independent)
 {
 	const char *path = scratch("cursors");
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
@@ -201,7 +201,7 @@ TEST(two_cursors_do_not_disturb_each_other)
 	CHECK_INT(record->time, 1001);
 }
 
-TEST(kinds_of_a_later_version_are_passed_over)
+TEST(unknown_kinds_are_skipped)
 {
 	const char *path = scratch("unknown");
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
@@ -226,7 +226,7 @@ TEST(kinds_of_a_later_version_are_passed_over)
 	CHECK_INT(cur.unknown, 2);
 }
 
-TEST(a_record_that_has_grown_keeps_its_known_part)
+TEST(a_record_with_new_fields_keeps_its_known_part)
 {
 	const char *path = scratch("grown");
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
@@ -302,7 +302,7 @@ TEST(structs_are_no_shorter_than_their_first_version)
 	}
 }
 
-TEST(a_capture_not_closed_is_cut_off_and_readable)
+TEST(an_unclosed_capture_is_incomplete_and_readable)
 {
 	const char *path = scratch("open");
 	struct capture_writer *w = build_capture(path);

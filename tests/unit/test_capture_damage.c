@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a reader makes of captures that are not as the writer left them.  They
- * are read from memory of just their size, so that a sanitizer sees each byte
- * read too far.
+ * Reading damaged captures.  They are read from memory of exactly their size, so
+ * that a sanitizer detects each read past the end.
  */
 #include <errno.h>
 
@@ -25,8 +24,8 @@ static struct bytes small(void)
 }
 
 /*
- * Reads all of a capture, whose records must be those of `whole`, as far as
- * there are any.  The error or 0, its sentence in last_err.
+ * Read a capture, whose records must be a prefix of those of `whole`.  Returns 0 or
+ * the error, with its message in last_err.
  */
 static int read_prefix(const struct bytes *bytes, const struct capture *whole, int *ret_count)
 {
@@ -72,7 +71,7 @@ static bool at_block(const struct bytes *bytes, size_t at)
 	return false;
 }
 
-TEST(a_file_cut_anywhere_reads_up_to_there)
+TEST(a_file_truncated_anywhere_is_readable_up_to_there)
 {
 	_cleanup_(bytes_done) struct bytes bytes = small();
 	_cleanup_(capture_freep) struct capture *whole = open_bytes(&bytes);
@@ -92,7 +91,7 @@ TEST(a_file_cut_anywhere_reads_up_to_there)
 	CHECK_INT(n, RECORD_KIND_COUNT - 1);
 }
 
-TEST(every_flipped_bit_is_noticed)
+TEST(every_flipped_bit_is_detected)
 {
 	_cleanup_(bytes_done) struct bytes bytes = small();
 	_cleanup_(capture_freep) struct capture *whole = open_bytes(&bytes);
@@ -107,11 +106,11 @@ TEST(every_flipped_bit_is_noticed)
 	}
 }
 
-TEST(every_byte_wiped_is_noticed)
+TEST(every_zeroed_byte_is_detected)
 {
 	_cleanup_(bytes_done) struct bytes bytes = small();
 	_cleanup_(capture_freep) struct capture *whole = open_bytes(&bytes);
-	size_t end = bytes_block(&bytes, 4); /* a wiped END block is a recorder that was killed */
+	size_t end = bytes_block(&bytes, 4); /* without its END block, the recorder was killed */
 	int n;
 
 	for (size_t at = 0; at < end; at += BLOCK_ALIGN) {
@@ -122,7 +121,7 @@ TEST(every_byte_wiped_is_noticed)
 	}
 }
 
-TEST(a_payload_without_its_header_is_a_clean_cut)
+TEST(a_payload_without_a_header_is_a_clean_end)
 {
 	_cleanup_(bytes_done) struct bytes bytes = small();
 	_cleanup_(capture_freep) struct capture *whole = open_bytes(&bytes);
@@ -142,7 +141,7 @@ TEST(a_payload_without_its_header_is_a_clean_cut)
 	}
 }
 
-TEST(zeros_behind_the_last_block_are_a_clean_cut)
+TEST(zeros_after_the_last_block_are_a_clean_end)
 {
 	_cleanup_(bytes_done) struct bytes bytes = small();
 	_cleanup_(capture_freep) struct capture *whole = open_bytes(&bytes);
@@ -154,8 +153,8 @@ TEST(zeros_behind_the_last_block_are_a_clean_cut)
 	CHECK_INT(n, RECORD_KIND_COUNT - 1);
 }
 
-/* The payload that a killed writer leaves may be anything, such as a part of another capture. */
-TEST(a_payload_that_looks_like_a_block_is_a_clean_cut)
+/* A killed writer can leave any payload, for example a part of another capture. */
+TEST(a_payload_that_looks_like_a_block_is_a_clean_end)
 {
 	_cleanup_(bytes_done) struct bytes bytes = small();
 	_cleanup_(capture_freep) struct capture *whole = open_bytes(&bytes);
@@ -166,15 +165,15 @@ TEST(a_payload_that_looks_like_a_block_is_a_clean_cut)
 	int n;
 
 	h->offset = at;
-	CHECK_INT(read_prefix(&longer, whole, &n), 0); /* its place alone is right */
+	CHECK_INT(read_prefix(&longer, whole, &n), 0); /* only its offset is right */
 	memcpy(h, bytes.data + end, sizeof(*h));
-	CHECK_INT(read_prefix(&longer, whole, &n), 0); /* all but its place is right */
+	CHECK_INT(read_prefix(&longer, whole, &n), 0); /* everything but its offset is right */
 	h->offset = at;
 	h->checksum = block_checksum(h);
 	CHECK_INT(read_prefix(&longer, whole, &n), -EBADMSG);
 }
 
-/* Change one field in a copy of the small capture, make the checksums right, and read it. */
+/* Change one field in a copy of the small capture, fix the checksums, and read it. */
 static const char *verdict(size_t at, uint64_t value, size_t size)
 {
 	_cleanup_(bytes_done) struct bytes bytes = small();
@@ -197,7 +196,7 @@ static const char *verdict(size_t at, uint64_t value, size_t size)
 	verdict(offsetof(struct file_header, field), value, \
 		sizeof(((struct file_header *)0)->field))
 
-TEST(a_wrong_file_header_gets_a_sentence)
+TEST(a_wrong_file_header_has_a_clear_message)
 {
 	CHECK_STR(HEADER(cpu_count, 1), "");
 	CHECK_STR(HEADER(magic, 1), "'x' is not a sonde capture: bad magic at offset 0");
@@ -230,7 +229,7 @@ static size_t block_field(unsigned n, size_t field)
 	verdict(block_field(n, offsetof(struct block_header, field)), value, \
 		sizeof(((struct block_header *)0)->field))
 
-TEST(a_wrong_block_header_gets_a_sentence)
+TEST(a_wrong_block_header_has_a_clear_message)
 {
 	CHECK_STR(BLOCK(1, first, 0), "");
 	CHECK_STR(BLOCK(1, magic, 1), "'x' is damaged: expected a block at offset 256");
@@ -255,14 +254,14 @@ TEST(a_wrong_block_header_gets_a_sentence)
 		  "the file has 24 and 5");
 }
 
-TEST(a_string_that_does_not_end_gets_a_sentence)
+TEST(an_unterminated_string_has_a_clear_message)
 {
 	_cleanup_(bytes_done) struct bytes bytes = small();
 	_cleanup_(capture_freep) struct capture *whole = open_bytes(&bytes);
 	struct block_header h;
 	int n;
 
-	/* Of two strings, one and all but the end of the other are left. */
+	/* remove the terminator of the second of two strings */
 	unsigned char *at = bytes.data + bytes_block(&bytes, 0);
 	memcpy(&h, at, sizeof(h));
 	h.size--;
@@ -276,7 +275,7 @@ TEST(a_string_that_does_not_end_gets_a_sentence)
 		  "'x' is damaged: a string in the block at offset 128 is not terminated");
 }
 
-TEST(unknown_types_of_blocks_are_passed_over)
+TEST(unknown_block_types_are_skipped)
 {
 	_cleanup_(bytes_done) struct bytes bytes = small();
 	_cleanup_(capture_freep) struct capture *cap = NULL;
@@ -285,7 +284,7 @@ TEST(unknown_types_of_blocks_are_passed_over)
 	struct capture_cursor cur;
 	int n = 0;
 
-	/* The first block of records becomes one of a type that is not known yet. */
+	/* give the first block of records an unknown type */
 	unsigned char *at = bytes.data + bytes_block(&bytes, 1);
 	memcpy(&h, at, sizeof(h));
 	h.type = 77;
@@ -302,7 +301,7 @@ TEST(unknown_types_of_blocks_are_passed_over)
 	CHECK(capture_is_complete(cap, NULL));
 }
 
-/* Where the record of a kind stands in the small capture. */
+/* The offset of the record of a kind in the small capture. */
 static size_t record_of(enum record_kind kind)
 {
 	_cleanup_(bytes_done) struct bytes bytes = small();
@@ -321,7 +320,7 @@ static size_t record_of(enum record_kind kind)
 	verdict(record_of(RECORD_##KIND) + offsetof(struct record_##type, field), value, \
 		sizeof(((struct record_##type *)0)->field))
 
-TEST(a_record_that_cannot_be_gets_a_sentence)
+TEST(a_malformed_record_has_a_clear_message)
 {
 	CHECK_STR(RECORD(RUN, run, start, 77), "");
 	CHECK_STR(RECORD(RUN, run, head.words, 0),
@@ -335,12 +334,12 @@ TEST(a_record_that_cannot_be_gets_a_sentence)
 		  "'x' is damaged: the record at offset 688 needs 72 bytes, its block has 64 left");
 	CHECK(strstr(RECORD(RUN, run, head.words, 255),
 		     " needs 2040 bytes, its block has 328 left"));
-	/* Of the last record, an EXIT, the first 8 bytes are left. */
+	/* truncate the last record, an EXIT, to 8 bytes */
 	size_t exit = record_of(RECORD_EXIT), records = block_field(3, sizeof(struct block_header));
 	CHECK(strstr(BLOCK(3, size, exit + 8 - records), " needs 16 bytes, its block has 8 left"));
 }
 
-TEST(a_record_with_more_in_it_than_it_can_hold_gets_a_sentence)
+TEST(a_record_with_too_much_data_has_a_clear_message)
 {
 	const char *probe_event = " of kind 11, has data beyond its 32 bytes";
 	const char *stack = " of kind 13, has data beyond its 40 bytes";
@@ -353,7 +352,7 @@ TEST(a_record_with_more_in_it_than_it_can_hold_gets_a_sentence)
 	CHECK(strstr(RECORD(STACK, stack, kernel_count, 65535), stack));
 }
 
-TEST(what_follows_the_end_is_damage)
+TEST(data_after_the_end_block_is_damage)
 {
 	_cleanup_(bytes_done) struct bytes bytes = small();
 	_cleanup_(capture_freep) struct capture *whole = open_bytes(&bytes);

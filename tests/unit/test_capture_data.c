@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures that are kept as files.  What stands in data/good was written by
- * this or an earlier version and must always be readable; what stands in
- * data/bad was cut, bent, or found by a fuzzer, and gets the sentence in the
- * .txt file beside it.
+ * Captures stored as files.  This or an earlier version wrote those in data/good,
+ * which must always be readable.  Those in data/bad are truncated, corrupted or
+ * found by a fuzzer, and have their error message in a .txt file.
  *
- * SONDE_BLESS=1 writes the sentences, and the samples that are made here; read
+ * SONDE_BLESS=1 writes the messages, and the samples that are generated here; read
  * the diff before committing it.
  */
 #include <dirent.h>
@@ -21,13 +20,13 @@ static bool blessing(void)
 	return getenv("SONDE_BLESS") != NULL;
 }
 
-/* Goes there, so that the sentences have names and no paths. */
+/* Change to that directory, so that messages contain names without paths. */
 static DIR *enter(const char *name)
 {
 	_cleanup_(freep) char *path = must_printf("%s/%s", getenv("SONDE_TEST_DATA") ?: "", name);
 	DIR *dir = opendir(path);
 
-	CHECK(dir && fchdir(dirfd(dir)) == 0); /* meson says where they are */
+	CHECK(dir && fchdir(dirfd(dir)) == 0); /* meson sets the path */
 	return dir;
 }
 
@@ -42,7 +41,7 @@ static const char *next_capture(DIR *dir)
 	return NULL;
 }
 
-/* All there is to say against a capture; "" if nothing. */
+/* The error message for a capture; "" if it is readable. */
 static const char *verdict(const char *path, uint64_t *ret_records)
 {
 	static struct err err;
@@ -60,7 +59,7 @@ static const char *verdict(const char *path, uint64_t *ret_records)
 	return err.text;
 }
 
-/* Just the records of one kind, so that the files do not change with all the others. */
+/* Only records of one kind, so that a file changes only with that kind. */
 static void make_small(const char *path, bool close)
 {
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
@@ -89,7 +88,7 @@ static void make_good(void)
 	build_close(w);
 }
 
-TEST(good_captures_can_be_read)
+TEST(good_captures_are_readable)
 {
 	DIR *dir = enter("good");
 	uint64_t records;
@@ -109,7 +108,7 @@ TEST(good_captures_can_be_read)
 	closedir(dir);
 }
 
-/* A field somewhere in the n-th block of the small capture gets another value. */
+/* Set a field in the n-th block of the small capture. */
 static const struct {
 	const char *name;
 	int block; /* -1: the file header */
@@ -170,7 +169,7 @@ static void make_bad(void)
 	bytes_write(&bytes, "wiped-block.sonde");
 }
 
-TEST(bad_captures_get_their_sentence)
+TEST(bad_captures_have_their_message)
 {
 	DIR *dir = enter("bad");
 	uint64_t records;

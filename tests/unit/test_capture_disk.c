@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures in the world of real files: full disks, killed writers, things that
- * are no files at all.
+ * Captures in real files: full disks, killed writers, and paths that are not
+ * regular files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 #include "bytes.h"
 #include "test.h"
 
-/* How many bytes a call writes at most, between calls that are interrupted; 0: as many as given. */
+/* The most bytes that a call of pwrite() writes, between interrupted calls; 0: unlimited. */
 static size_t write_at_most;
 
-/* In place of libc's. */
+/* Replaces the function of the C library. */
 ssize_t pwrite(int fd, const void *data, size_t size, off_t at)
 {
 	static unsigned int calls;
@@ -34,7 +34,7 @@ ssize_t pwrite(int fd, const void *data, size_t size, off_t at)
 	return syscall(SYS_pwrite64, fd, data, size, at);
 }
 
-/* The n-th of a series, with a string that only a few of them share. */
+/* The n-th record of a series, with a string that a few of them share. */
 static int write_nth(struct capture_writer *w, uint32_t n, struct err *err)
 {
 	char name[32];
@@ -45,7 +45,7 @@ static int write_nth(struct capture_writer *w, uint32_t n, struct err *err)
 	return capture_write(w, REC(TASK, task, n, n, .pid = n, .comm = comm), err);
 }
 
-/* Checks that a capture holds just the begin of that series, and returns its length. */
+/* Check that a capture contains a prefix of that series, and return its length. */
 static uint32_t read_series(const char *path, uint64_t *ret_end)
 {
 	_cleanup_(capture_freep) struct capture *cap = NULL;
@@ -74,7 +74,7 @@ static uint32_t read_series(const char *path, uint64_t *ret_end)
 	return n;
 }
 
-TEST(writes_in_small_parts_make_the_same_capture)
+TEST(short_writes_produce_the_same_capture)
 {
 	const char *path = scratch("parts");
 	_cleanup_(capture_writer_freep) struct capture_writer *w = NULL;
@@ -89,7 +89,7 @@ TEST(writes_in_small_parts_make_the_same_capture)
 	CHECK_INT(read_series(path, NULL), 1009);
 }
 
-/* Writes until the disk is full, which must come to pass before n records. */
+/* Write until the disk is full, which must happen before n records. */
 static void fill_up(const char *path, int expected, uint32_t n, bool behind)
 {
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
@@ -127,13 +127,13 @@ static void fill_limit(void)
 	fill_up(scratch("limit"), -EFBIG, 1000000, true);
 }
 
-TEST(a_limit_on_file_size_leaves_whole_blocks)
+TEST(a_file_size_limit_leaves_complete_blocks)
 {
-	scratch(""); /* the parent's, to be removed with it */
+	scratch(""); /* create the parent's directory, which the parent removes */
 	in_child(fill_limit);
 }
 
-/* A tiny file system of our own, seen by this process alone; whether that worked. */
+/* Mount a tiny file system in a private namespace; returns whether that worked. */
 static bool mount_tiny(const char *dir)
 {
 	return unshare(CLONE_NEWNS) == 0 &&
@@ -154,14 +154,14 @@ static void fill_tmpfs(void)
 	fill_up(path, -ENOSPC, 1000000, true);
 }
 
-TEST(a_full_disk_leaves_whole_blocks)
+TEST(a_full_disk_leaves_complete_blocks)
 {
 	CHECK_INT(mkdir(scratch("tiny"), 0755), 0);
 	if (in_child(fill_tmpfs) == CANNOT_MOUNT)
 		SKIP("cannot mount a tmpfs: needs CAP_SYS_ADMIN");
 }
 
-/* Records as fast as it can into small and large blocks, until it is killed. */
+/* Write records into small and large blocks, until it is killed. */
 static void write_forever(const char *path)
 {
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
@@ -172,7 +172,7 @@ static void write_forever(const char *path)
 			_exit(1);
 }
 
-/* Kills a recorder once its file has this size; how many records are readable then. */
+/* Kill a recorder once its file has this size; returns the number of readable records. */
 static uint32_t kill_at(const char *path, off_t size)
 {
 	struct stat st;
@@ -196,7 +196,7 @@ static uint32_t kill_at(const char *path, off_t size)
 	return read_series(path, &end);
 }
 
-TEST(a_killed_recorder_leaves_whole_blocks)
+TEST(a_killed_recorder_leaves_complete_blocks)
 {
 	_cleanup_(freep) char *path = must_strdup(scratch("killed"));
 
@@ -217,7 +217,7 @@ static const char *create_error(const char *path)
 	return err.text;
 }
 
-TEST(a_capture_is_written_to_regular_files_only)
+TEST(a_capture_is_only_written_to_a_regular_file)
 {
 	const char *fifo = scratch("fifo");
 
@@ -240,7 +240,7 @@ static const char *open_error(const char *path)
 	return err.text;
 }
 
-TEST(what_is_no_capture_gets_a_sentence)
+TEST(a_file_that_is_not_a_capture_has_a_clear_message)
 {
 	_cleanup_(freep) char *path = must_strdup(scratch("strange"));
 	struct bytes text = { (unsigned char *)"hello, world\n", 13 };
@@ -259,7 +259,7 @@ TEST(what_is_no_capture_gets_a_sentence)
 	CHECK(strstr(open_error(path), "' is empty, not a sonde capture"));
 }
 
-TEST(a_replaced_capture_stays_whole_for_its_readers)
+TEST(a_replaced_capture_stays_readable_for_open_readers)
 {
 	_cleanup_(freep) char *path = must_strdup(scratch("replaced"));
 	struct capture_writer *w = build_capture(path);
@@ -285,7 +285,7 @@ TEST(a_replaced_capture_stays_whole_for_its_readers)
 	CHECK_STR(err.text, "");
 }
 
-TEST(only_the_owner_may_read_a_new_capture)
+TEST(a_new_capture_is_readable_by_its_owner_only)
 {
 	const char *path = scratch("private");
 	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
@@ -314,7 +314,7 @@ static void replace_without_stdin(void)
 	}
 }
 
-TEST(the_file_is_closed_in_time)
+TEST(freeing_the_writer_closes_the_file)
 {
 	scratch("");
 	CHECK_INT(in_child(replace_without_stdin), 0);
@@ -322,7 +322,7 @@ TEST(the_file_is_closed_in_time)
 
 enum { NOBODY = 65534 };
 
-/* The file may be written, and its directory may not. */
+/* The file is writable, its directory is not. */
 static void overwrite_in_place(void)
 {
 	_cleanup_(freep) char *path = must_strdup(scratch("locked/x"));
@@ -338,7 +338,7 @@ static void overwrite_in_place(void)
 	CHECK_INT(after.st_size, capture_size(w));
 }
 
-TEST(a_file_in_a_directory_that_cannot_be_written_is_emptied)
+TEST(an_output_in_a_read_only_directory_is_truncated)
 {
 	static unsigned char old[100000];
 	_cleanup_(freep) char *dir = must_strdup(scratch("locked"));

@@ -14,7 +14,7 @@ static void wait_for_end(pid_t pid)
 	waitid(P_PID, pid, &info, WEXITED | WNOWAIT);
 }
 
-TEST(a_command_runs_when_it_is_let_go)
+TEST(a_command_runs_after_its_release)
 {
 	char *argv[] = { "sh", "-c", "exit 7", NULL };
 	_cleanup_(child_done) struct child child = CHILD_NONE;
@@ -29,7 +29,7 @@ TEST(a_command_runs_when_it_is_let_go)
 	CHECK_INT(WEXITSTATUS(status), 7);
 }
 
-TEST(a_command_that_is_not_let_go_does_not_run)
+TEST(a_command_that_is_not_released_does_not_run)
 {
 	char *argv[] = { "sh", "-c", "exit 7", NULL };
 	struct child child = CHILD_NONE;
@@ -56,8 +56,8 @@ TEST(a_command_that_cannot_be_executed_is_named)
 	CHECK_STR(err.text, "cannot execute '/no/such/command': No such file or directory");
 }
 
-/* By Ctrl-C, say, which all in the foreground get. */
-TEST(a_command_that_is_ended_before_it_began_is_an_error)
+/* For example by Ctrl-C, which signals the whole foreground process group. */
+TEST(a_command_killed_before_its_release_is_an_error)
 {
 	char *argv[] = { "true", NULL };
 	_cleanup_(child_done) struct child child = CHILD_NONE;

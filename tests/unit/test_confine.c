@@ -28,7 +28,7 @@
 			SKIP("a build with AddressSanitizer is not confined"); \
 	} while (0)
 
-/* Calls that must not succeed; -1 and errno if they are denied. */
+/* System calls that must be denied; -1 and errno if they are. */
 
 static long call_execve(void)
 {
@@ -123,7 +123,7 @@ static const struct {
 	{ "setresuid", call_uid },   { "open_by_handle_at", call_handle },
 };
 
-/* How a process ends that makes call i after it was confined. */
+/* The wait status of a confined process that makes call i. */
 static int end_of(size_t i, bool parser)
 {
 	struct err err;
@@ -141,7 +141,7 @@ static int end_of(size_t i, bool parser)
 	return status;
 }
 
-TEST(a_reader_of_symbols_dies_of_a_forbidden_call)
+TEST(a_forbidden_system_call_kills_a_symbol_worker)
 {
 	SKIP_UNCONFINED();
 	for (size_t i = 0; i < ARRAY_LEN(forbidden); i++) {
@@ -153,7 +153,7 @@ TEST(a_reader_of_symbols_dies_of_a_forbidden_call)
 	}
 }
 
-TEST(a_recorder_is_denied_a_forbidden_call)
+TEST(a_forbidden_system_call_fails_in_the_recorder)
 {
 	SKIP_UNCONFINED();
 	for (size_t i = 0; i < ARRAY_LEN(forbidden); i++) {
@@ -171,7 +171,7 @@ static pid_t sleeper(void)
 
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == parent) /* which may have ended before */
+		if (getppid() == parent) /* the parent may have exited */
 			pause();
 		_exit(0);
 	}
@@ -191,14 +191,14 @@ static void signal_some(void)
 	CHECK_INT(kill(command, SIGTERM), 0);
 	CHECK(waitpid(command, &status, 0) == command && WTERMSIG(status) == SIGTERM);
 
-	pid_t child = fork(); /* which a recorder does, too */
+	pid_t child = fork(); /* as the recorder does */
 
 	if (child == 0)
 		_exit(7);
 	CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
 }
 
-TEST(a_recorder_signals_its_command_alone)
+TEST(a_recorder_can_signal_only_its_command)
 {
 	SKIP_UNCONFINED();
 	in_child(signal_some);
@@ -210,7 +210,7 @@ static void *note_thread(void *arg)
 	return NULL;
 }
 
-/* As the one that writes the capture, and as readers of symbols do. */
+/* Like the writer thread of the capture, and like symbol workers. */
 static void start_thread_and_child(void)
 {
 	struct err err = { "" };
@@ -232,13 +232,13 @@ static void start_thread_and_child(void)
 	      WTERMSIG(status) == SIGSYS);
 }
 
-TEST(a_confined_recorder_starts_threads_and_readers)
+TEST(a_confined_recorder_can_start_threads_and_workers)
 {
 	SKIP_UNCONFINED();
 	in_child(start_thread_and_child);
 }
 
-/* Readers of symbols. */
+/* Jobs of symbol workers. */
 
 static void answer_one(const struct job *job, FILE *to)
 {
@@ -295,7 +295,7 @@ static void run_job(void (*resolve)(const struct job *job, FILE *to), size_t cou
 	CHECK_INT(worker_run(&job, clock_now() + 5 * NSEC_PER_SEC, ret, &err), 0);
 }
 
-TEST(a_reader_that_makes_a_forbidden_call_loses_what_it_had_not_told)
+TEST(a_killed_worker_loses_only_unsent_replies)
 {
 	struct replies replies;
 
@@ -308,7 +308,7 @@ TEST(a_reader_that_makes_a_forbidden_call_loses_what_it_had_not_told)
 	replies_done(&replies);
 }
 
-TEST(how_a_reader_ended_is_told)
+TEST(the_failure_of_a_worker_is_described)
 {
 	struct replies replies;
 
@@ -325,7 +325,7 @@ TEST(how_a_reader_ended_is_told)
 	replies_done(&replies);
 }
 
-TEST(a_reader_has_no_capabilities)
+TEST(a_worker_has_no_capabilities)
 {
 	struct replies replies;
 	size_t fields = 0;

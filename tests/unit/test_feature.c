@@ -22,7 +22,7 @@ static const struct feature *find(const struct feature *features, size_t count, 
 	return NULL;
 }
 
-/* As with a low 'ulimit -v': this program fits, and the kernel's types do not. */
+/* With a low 'ulimit -v', this program fits into memory but the kernel's types do not. */
 static void probe_in_little_space(void)
 {
 	struct feature features[FEATURE_MAX];

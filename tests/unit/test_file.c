@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outputs, and what others may have put in their way. */
+/* Output files, and files that other users planted under their names. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "bytes.h"
 #include "test.h"
 
-enum { STRANGER = 54321 }; /* a user that is not us */
+enum { OTHER_USER = 54321 };
 
 static const char *create_error(const char *path, int code)
 {
@@ -33,7 +33,7 @@ static off_t size_of(const char *path)
 	return stat(path, &st) == 0 ? st.st_size : -1;
 }
 
-TEST(a_new_file_is_for_its_owner_alone)
+TEST(a_new_file_is_readable_by_its_owner_only)
 {
 	const char *path = scratch("new");
 	mode_t mask = umask(0);
@@ -47,7 +47,7 @@ TEST(a_new_file_is_for_its_owner_alone)
 	CHECK(st.st_uid == geteuid());
 }
 
-TEST(a_file_of_ours_is_replaced_whatever_its_mode)
+TEST(an_own_file_is_replaced_whatever_its_mode)
 {
 	_cleanup_(freep) char *path = must_strdup(scratch("old"));
 	struct err err = { "" };
@@ -84,7 +84,7 @@ TEST(a_file_of_another_user_is_refused_and_not_emptied)
 	struct err err = { "" };
 
 	put(path, "theirs");
-	if (chown(path, STRANGER, STRANGER) < 0)
+	if (chown(path, OTHER_USER, OTHER_USER) < 0)
 		SKIP("only root can give a file away");
 	CHECK(strstr(create_error(path, -EPERM), "it belongs to another user (uid 54321)"));
 	CHECK_INT(file_append(path, &err), -EPERM);
@@ -92,15 +92,15 @@ TEST(a_file_of_another_user_is_refused_and_not_emptied)
 	CHECK_INT(size_of(path), 6);
 }
 
-/* What sudo made before, it may make again. */
-TEST(under_sudo_files_of_its_caller_are_ours)
+/* A file that an earlier run under sudo created can be replaced. */
+TEST(under_sudo_files_of_the_calling_user_are_replaced)
 {
 	_cleanup_(freep) char *path = must_strdup(scratch("sudo"));
 	struct err err = { "" };
 	struct stat st;
 
 	put(path, "old");
-	if (chown(path, STRANGER, STRANGER) < 0)
+	if (chown(path, OTHER_USER, OTHER_USER) < 0)
 		SKIP("only root can give a file away");
 	setenv("SUDO_UID", "54321", 1);
 	setenv("SUDO_GID", "54322", 1);
@@ -113,7 +113,7 @@ TEST(under_sudo_files_of_its_caller_are_ours)
 	CHECK(fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == 54321 && st.st_gid == 54322);
 }
 
-TEST(pipes_and_devices_are_no_files)
+TEST(pipes_and_devices_are_not_replaced)
 {
 	const char *fifo = scratch("fifo");
 	struct err err = { "" };
@@ -125,7 +125,7 @@ TEST(pipes_and_devices_are_no_files)
 	CHECK_INT(file_append("/dev/null", &err), -EINVAL);
 }
 
-/* Without waiting for a reader, in the one of another user. */
+/* The check must not block to wait for a reader of the pipe. */
 TEST(a_pipe_of_another_user_is_not_written_to)
 {
 	const char *fifo = scratch("their-fifo");
@@ -133,13 +133,13 @@ TEST(a_pipe_of_another_user_is_not_written_to)
 	int fd = -1;
 
 	CHECK_INT(mkfifo(fifo, 0666), 0);
-	if (chown(fifo, STRANGER, STRANGER) < 0)
+	if (chown(fifo, OTHER_USER, OTHER_USER) < 0)
 		SKIP("only root can give a file away");
 	CHECK_INT(file_open_special(fifo, &fd, &err), 0);
 	CHECK_INT(file_check_output(fifo, &err), -EINVAL);
 }
 
-TEST(devices_and_descriptors_are_written_to_if_named)
+TEST(devices_and_descriptors_can_be_outputs)
 {
 	const char *const names[] = { "/dev/null", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1" };
 	struct err err = { "" };
@@ -155,14 +155,14 @@ TEST(devices_and_descriptors_are_written_to_if_named)
 	CHECK_INT(file_open_special(scratch("nothing"), &none, &err), 0);
 }
 
-/* The directory must not be changed, but the file may be. */
+/* The directory is read-only, but the file is writable. */
 static void empty_in_place(void)
 {
 	const char *path = scratch("place/x");
 	struct err err = { "" };
 	struct stat st;
 
-	if (geteuid() == 0 && setresuid(STRANGER, STRANGER, STRANGER) < 0)
+	if (geteuid() == 0 && setresuid(OTHER_USER, OTHER_USER, OTHER_USER) < 0)
 		_exit(2);
 
 	_cleanup_(closep) int fd = file_create(path, &err);
@@ -172,7 +172,7 @@ static void empty_in_place(void)
 	CHECK_INT(st.st_mode & 07777, 0600);
 }
 
-TEST(where_only_the_file_may_be_written_it_is_emptied)
+TEST(a_file_in_a_read_only_directory_is_truncated)
 {
 	_cleanup_(freep) char *dir = must_strdup(scratch("place"));
 	_cleanup_(freep) char *path = must_strdup(scratch("place/x"));
@@ -181,7 +181,7 @@ TEST(where_only_the_file_may_be_written_it_is_emptied)
 	put(path, "old");
 	if (geteuid() != 0)
 		SKIP("only root can make such a directory for another user");
-	CHECK_INT(chown(path, STRANGER, STRANGER), 0);
+	CHECK_INT(chown(path, OTHER_USER, OTHER_USER), 0);
 	CHECK_INT(chmod(scratch(""), 0755), 0);
 	in_child(empty_in_place);
 }

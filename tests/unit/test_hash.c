@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "test.h"
 
-TEST(every_byte_and_the_size_count)
+TEST(every_byte_and_the_size_change_the_hash)
 {
 	char text[40] = { 0 };
 	uint64_t hashes[2 * ARRAY_LEN(text)];
@@ -26,7 +26,7 @@ TEST(every_byte_and_the_size_count)
 	CHECK(hash_bytes("abc", 3) == hash_bytes("abcd", 3));
 }
 
-TEST(every_bit_of_a_number_counts)
+TEST(every_bit_of_a_number_changes_the_hash)
 {
 	for (int i = 0; i < 64; i++) {
 		CHECK(hash_number(1ull << i) != hash_number(0));
@@ -35,7 +35,7 @@ TEST(every_bit_of_a_number_counts)
 	}
 }
 
-/* What another run of this program has for the same text. */
+/* The hash of the same text in another run of this program. */
 static uint64_t hash_of_another_run(const char *program)
 {
 	_cleanup_(freep) char *command = must_printf("'%s' print", program);
@@ -48,7 +48,7 @@ static uint64_t hash_of_another_run(const char *program)
 	return hash;
 }
 
-TEST(each_process_has_a_key_of_its_own)
+TEST(each_process_has_its_own_key)
 {
 	char program[4096] = "";
 

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "test.h"
 
-/* A page of JSON in memory. */
+/* A JSON writer into memory. */
 struct page {
 	struct out out;
 	struct json json;
@@ -39,7 +39,7 @@ static void check_string(const char *s, size_t len, const char *want)
 	CHECK_STR(page_text(&p), want);
 }
 
-TEST(commas_stand_between_items_and_nowhere_else)
+TEST(commas_are_written_between_items_only)
 {
 	_cleanup_(page_done) struct page p;
 	struct json *j = &p.json;
@@ -97,7 +97,7 @@ TEST(quotes_and_control_characters_are_escaped)
 	check_string("\xef\xbb\xbf", 3, "\"\\ufeff\"");
 }
 
-TEST(good_utf8_stays_as_it_is)
+TEST(valid_utf8_is_unchanged)
 {
 	check_string("ü", 2, "\"ü\"");
 	check_string("µs €", 7, "\"µs €\"");
@@ -108,20 +108,20 @@ TEST(good_utf8_stays_as_it_is)
 
 #define BAD "\xef\xbf\xbd"
 
-TEST(bad_utf8_becomes_the_replacement_character)
+TEST(invalid_utf8_becomes_the_replacement_character)
 {
 	check_string("a\xff"
 		     "b",
 		     3, "\"a" BAD "b\"");
-	check_string("\xc3", 1, "\"" BAD "\"");                         /* cut */
+	check_string("\xc3", 1, "\"" BAD "\"");                         /* truncated */
 	check_string("\xc0\xaf", 2, "\"" BAD BAD "\"");                 /* overlong */
 	check_string("\xe0\x80\xaf", 3, "\"" BAD BAD BAD "\"");         /* overlong */
 	check_string("\xed\xa0\x80", 3, "\"" BAD BAD BAD "\"");         /* a surrogate */
 	check_string("\xf4\x90\x80\x80", 4, "\"" BAD BAD BAD BAD "\""); /* beyond the last */
-	check_string("\xe2\x82\"", 3, "\"" BAD BAD "\\\"\""); /* the quote is not swallowed */
+	check_string("\xe2\x82\"", 3, "\"" BAD BAD "\\\"\"");           /* the quote is escaped */
 }
 
-TEST(more_than_the_buffer_comes_out_whole)
+TEST(output_larger_than_the_buffer_is_complete)
 {
 	_cleanup_(page_done) struct page p;
 	_cleanup_(freep) char *big = must_alloc(300001);
@@ -139,7 +139,7 @@ TEST(more_than_the_buffer_comes_out_whole)
 	CHECK(memcmp(p.text + p.size - 13, ",12345,12345]", 13) == 0);
 }
 
-TEST(a_full_disk_is_told_at_the_end)
+TEST(a_full_disk_is_reported_at_the_end)
 {
 	struct out out;
 	FILE *full = fopen("/dev/full", "w");
@@ -160,7 +160,7 @@ static void check_escaped(const char *s, const char *want, size_t want_width)
 	CHECK_STR(page_text(&p), want);
 }
 
-TEST(text_for_a_terminal_cannot_act_on_it)
+TEST(escaped_text_cannot_control_a_terminal)
 {
 	check_escaped("nginx: worker", "nginx: worker", 13);
 	check_escaped("a\nb\\", "a\\nb\\\\", 6);

@@ -3,7 +3,7 @@
 #include "base/map.h"
 #include "test.h"
 
-TEST(an_empty_map_has_nothing)
+TEST(an_empty_map_has_no_keys)
 {
 	struct map map = { 0 };
 	uint64_t key, value;
@@ -31,7 +31,7 @@ TEST(a_new_key_has_the_value_0)
 	map_done(&map);
 }
 
-TEST(any_key_will_do)
+TEST(any_key_works)
 {
 	const uint64_t keys[] = { 0, 1, 1ull << 32, 1ull << 63, UINT64_MAX, UINT64_MAX - 1 };
 	struct map map = { 0 };
@@ -50,7 +50,7 @@ TEST(any_key_will_do)
 	map_done(&map);
 }
 
-TEST(values_may_be_pointers)
+TEST(values_can_be_pointers)
 {
 	struct map map = { 0 };
 	int x;
@@ -78,8 +78,8 @@ static void compare(const struct map *map, const uint64_t *want, size_t keys, ui
 	CHECK_INT(seen, there);
 }
 
-/* Keys that collide in various ways come and go, beside a plain array that cannot be wrong. */
-TEST(keys_come_and_go_for_long)
+/* Insert and remove keys that collide in various ways, and compare with a plain array. */
+TEST(inserting_and_removing_matches_a_plain_array)
 {
 	const uint64_t spreads[] = { 1, 64, 4096, 1ull << 32, 0x100000001ull };
 	enum { KEYS = 1009, STEPS = 50021 };
@@ -106,7 +106,7 @@ TEST(keys_come_and_go_for_long)
 	}
 }
 
-/* Of an odd number: its product with the factor by which keys were once hashed is 1. */
+/* The modular inverse of an odd number. */
 static uint64_t inverse(uint64_t odd)
 {
 	uint64_t x = odd;
@@ -116,25 +116,25 @@ static uint64_t inverse(uint64_t odd)
 	return x;
 }
 
-/* The longest run of slots in use: no look-up takes more steps. */
+/* The longest run of used slots, which is the most steps of a lookup. */
 static size_t longest_run(const struct map *map)
 {
 	size_t longest = 0, run = 0;
 
-	for (size_t i = 0; i < 2 * map->room; i++) { /* it may go over the end */
+	for (size_t i = 0; i < 2 * map->room; i++) { /* a run can wrap around */
 		run = map->slots[i % map->room].key ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}
 	return longest;
 }
 
-TEST(keys_that_are_chosen_to_collide_do_not)
+TEST(keys_chosen_to_collide_do_not_collide)
 {
 	enum { KEYS = 50000, STEPS_MAX = 400 };
 	struct map product = { 0 }, series = { 0 }, high = { 0 };
 
 	for (uint64_t i = 1; i <= KEYS; i++) {
-		/* once all in the same place: the upper half of the product was 0 */
+		/* with multiplicative hashing, all keys had the same home slot */
 		uint64_t key = i * inverse(0x9e3779b97f4a7c15);
 
 		*map_insert(&product, key ^ key >> 32) = i;

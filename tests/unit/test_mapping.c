@@ -12,7 +12,7 @@
 
 enum { PAGE = 4096, PAGES = 8 };
 
-/* A sanitizer's handler would report the children that end by SIGBUS, as they are meant to. */
+/* A sanitizer's handler would report the children, which end by SIGBUS on purpose. */
 __attribute__((constructor)) static void restore_default(void)
 {
 	signal(SIGBUS, SIG_DFL);
@@ -52,7 +52,7 @@ TEST(missing_pages_read_as_zeros_and_the_mapping_is_lost)
 	CHECK_INT(text[5 * PAGE + 17], 0);
 	CHECK_INT(text[7 * PAGE], 0); /* replaced together with page 5 */
 	CHECK_INT(mapping_losses(), before + 1);
-	text[2 * PAGE] = 'y'; /* writing is a loss like any other */
+	text[2 * PAGE] = 'y'; /* a write counts as a loss, too */
 	CHECK_INT(text[2 * PAGE], 'y');
 	CHECK(mapping_is_lost((char *)text));
 	CHECK(!mapping_is_lost((char *)other));
@@ -73,11 +73,11 @@ TEST(a_mapping_without_a_name_is_not_reported_by_name)
 	CHECK_STR(mapping_lost_name(), "first");
 }
 
-TEST(an_address_is_forgotten_with_its_mapping)
+TEST(a_freed_mapping_leaves_no_state_at_its_address)
 {
 	_cleanup_(closep) int fd = make_file();
 
-	for (int i = 0; i < 3; i++) { /* likely at the same address */
+	for (int i = 0; i < 3; i++) { /* probably at the same address */
 		volatile char *text = map(fd, "again");
 
 		CHECK(!mapping_is_lost((char *)text));
@@ -89,7 +89,7 @@ TEST(an_address_is_forgotten_with_its_mapping)
 	}
 }
 
-/* The signal that ends a child which does this; 0 if it ends by itself. */
+/* The signal that kills a child which calls fn; 0 if it exits. */
 static int signal_of(void (*act)(volatile char *text, int fd))
 {
 	_cleanup_(closep) int fd = make_file();
@@ -149,13 +149,13 @@ TEST(a_forked_child_keeps_its_mappings)
 	CHECK_INT(signal_of(touch_ours), 0);
 }
 
-TEST(what_a_library_maps_is_lost_only_while_it_is_guarded)
+TEST(a_guard_covers_the_mappings_of_a_library)
 {
 	CHECK_INT(signal_of(touch_guarded), 0);
-	CHECK(signal_of(touch_unknown) != 0); /* a sanitizer makes it an exit code */
+	CHECK(signal_of(touch_unknown) != 0); /* an exit status, with a sanitizer */
 }
 
-TEST(a_signal_that_another_process_sends_keeps_its_effect)
+TEST(sigbus_from_another_process_keeps_its_action)
 {
 	CHECK(signal_of(send_it) != 0);
 }
@@ -181,7 +181,7 @@ static void *map_and_lose(void *arg)
 	return NULL;
 }
 
-TEST(threads_lose_only_their_own)
+TEST(a_loss_affects_only_its_own_mapping)
 {
 	pthread_t threads[4];
 	size_t wrong[ARRAY_LEN(threads)] = { 0 };

@@ -6,7 +6,7 @@
 
 #include "test.h"
 
-/* The description of this one is longer than a page, of which a read() gives no more. */
+/* This description is longer than a page, which is the most that one read() returns. */
 TEST(a_long_description_is_read_to_its_end)
 {
 	struct probe type = { 0 };
@@ -26,7 +26,7 @@ TEST(a_long_description_is_read_to_its_end)
 	probe_done(&type);
 }
 
-TEST(what_is_no_name_of_an_event_is_refused)
+TEST(a_malformed_event_name_is_an_error)
 {
 	static const char *const bad[] = { "",      "kmalloc",         ":kmalloc",
 					   "kmem:", "kmem:../kmalloc", "../kmem:kmalloc" };

@@ -3,7 +3,7 @@
 
 #include "test.h"
 
-TEST(busy_time_is_all_but_idle_and_stolen_time)
+TEST(busy_time_excludes_idle_and_steal_time)
 {
 	const nsec_t tick = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
 	nsec_t busy[3] = { 1, 1, 1 };
@@ -19,14 +19,14 @@ TEST(busy_time_is_all_but_idle_and_stolen_time)
 	CHECK_INT(busy[2], 5 * tick);
 }
 
-TEST(a_cpu_without_samples_is_noticed)
+TEST(a_cpu_without_samples_is_detected)
 {
 	CHECK_INT(profile_due(99, 2 * NSEC_PER_SEC), 198);
 	CHECK_INT(profile_missing(198, 0), 198);
 	CHECK_INT(profile_missing(198, 98), 100);
 }
 
-TEST(a_few_samples_less_are_not)
+TEST(a_few_missing_samples_are_tolerated)
 {
 	CHECK_INT(profile_missing(198, 99), 0);
 	CHECK_INT(profile_missing(198, 250), 0);

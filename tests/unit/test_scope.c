@@ -6,7 +6,7 @@
 
 #include "test.h"
 
-TEST(a_process_is_exiting_from_its_end_on)
+TEST(a_zombie_counts_as_exiting)
 {
 	siginfo_t info;
 	pid_t pid = fork();

@@ -9,7 +9,7 @@
 
 enum { SEEN_MAX = 20000 };
 
-/* Records as they come out; `number` of a record is its tid. */
+/* The flushed records; the number of a record is its tid. */
 struct seen {
 	size_t count;
 	size_t fail_at; /* records after which the callback fails; 0 for never */
@@ -18,7 +18,7 @@ struct seen {
 	bool is_damaged;
 };
 
-/* A record of the given size whose bytes behind the header all depend on its number. */
+/* A record of the given size, with a payload that depends on its number. */
 static void add(struct sorter *sorter, size_t stream, nsec_t time, uint32_t number, uint8_t words)
 {
 	_Alignas(8) unsigned char room[256 * 8];
@@ -94,7 +94,7 @@ TEST(records_of_equal_time_keep_the_order_of_their_stream)
 		CHECK_INT(seen.numbers[i], want[i]);
 }
 
-TEST(a_record_that_comes_a_little_late_is_put_in_order)
+TEST(a_slightly_late_record_is_sorted)
 {
 	_cleanup_(sorter_freep) struct sorter *sorter = sorter_new(1);
 	static struct seen seen;
@@ -129,7 +129,7 @@ TEST(records_after_the_horizon_wait)
 	}
 }
 
-TEST(only_records_behind_others_with_a_later_time_are_late)
+TEST(only_records_flushed_after_later_ones_are_late)
 {
 	_cleanup_(sorter_freep) struct sorter *sorter = sorter_new(2);
 	static struct seen seen;
@@ -150,7 +150,7 @@ TEST(only_records_behind_others_with_a_later_time_are_late)
 	CHECK_INT(seen.count, 5);
 }
 
-TEST(a_callback_that_fails_ends_the_flush)
+TEST(a_failing_callback_stops_the_flush)
 {
 	_cleanup_(sorter_freep) struct sorter *sorter = sorter_new(2);
 	static struct seen seen;
@@ -164,8 +164,8 @@ TEST(a_callback_that_fails_ends_the_flush)
 		CHECK_INT(seen.numbers[i], i + 1);
 }
 
-/* So late that they pass more records than a stream is searched for. */
-TEST(records_that_come_very_late_are_put_in_order)
+/* Records that have to move past more than STEPS_MAX others. */
+TEST(very_late_records_are_sorted)
 {
 	_cleanup_(sorter_freep) struct sorter *sorter = sorter_new(2);
 	static struct seen seen;
@@ -189,8 +189,8 @@ TEST(records_that_come_very_late_are_put_in_order)
 		CHECK(seen.times[i - 1] < seen.times[i] || seen.numbers[i - 1] < seen.numbers[i]);
 }
 
-/* Sizes, times and horizons at random: the streams grow and are packed in all states. */
-TEST(everything_comes_out_once_and_in_order)
+/* Random sizes, times and horizons: streams grow and are packed in all states. */
+TEST(random_streams_come_out_complete_and_sorted)
 {
 	_cleanup_(sorter_freep) struct sorter *sorter = sorter_new(5);
 	static struct seen seen;
@@ -225,8 +225,8 @@ static long peak_kilobytes(void)
 	return usage.ru_maxrss;
 }
 
-/* Some 120 MB go through, of which little is ever there at once. */
-TEST(memory_is_used_again)
+/* 120 MB pass through the sorter, but only a small part at a time. */
+TEST(memory_of_flushed_records_is_reused)
 {
 	_cleanup_(sorter_freep) struct sorter *sorter = sorter_new(2);
 	static struct seen seen;

@@ -6,15 +6,15 @@
 #include "base/vec.h"
 #include "test.h"
 
-/* What came out. */
+/* The flushed records. */
 struct seen {
 	size_t count,
-		wrong; /* wrong: earlier than the one before, or of equal time and not after it */
+		wrong; /* wrong: before its predecessor by time, or by number at equal times */
 	nsec_t last;
 	uint32_t last_number;
 };
 
-/* Records are numbered in the order in which they are put in. */
+/* Records are numbered in the order in which they are added. */
 static void add(struct sorter *sorter, size_t stream, nsec_t time, uint32_t number)
 {
 	struct record_exit r = {
@@ -70,8 +70,8 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-/* Times from a small range: many are equal, and many records come far out of order. */
-TEST(any_order_comes_out_sorted_and_equal_times_as_they_came)
+/* Times from a small range: many are equal, and many records are far out of order. */
+TEST(any_input_is_sorted_and_equal_times_keep_their_order)
 {
 	enum { ROUNDS = 40, EACH = 500, RANGE = 300 };
 	_cleanup_(sorter_freep) struct sorter *sorter = sorter_new(1);
@@ -82,7 +82,7 @@ TEST(any_order_comes_out_sorted_and_equal_times_as_they_came)
 	for (nsec_t round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < EACH; i++)
 			add(sorter, 0, round * 100 + next_random(&state) % RANGE + 1, ++number);
-		flush(sorter, round * 100, &seen); /* nothing comes before this any more */
+		flush(sorter, round * 100, &seen); /* later records are not earlier than this */
 	}
 	flush(sorter, UINT64_MAX, &seen);
 	CHECK_INT(seen.count, ROUNDS * EACH);
@@ -90,7 +90,7 @@ TEST(any_order_comes_out_sorted_and_equal_times_as_they_came)
 	CHECK_INT(sorter_late(sorter), 0);
 }
 
-/* Seconds for a time that goes backwards, in batches that each are in order, or not. */
+/* Seconds to sort decreasing times, in batches that are sorted or not. */
 static double sort_backwards(size_t count, size_t batch)
 {
 	_cleanup_(sorter_freep) struct sorter *sorter = sorter_new(1);
@@ -106,9 +106,9 @@ static double sort_backwards(size_t count, size_t batch)
 	return (double)(clock() - begin) / CLOCKS_PER_SEC;
 }
 
-TEST(time_that_goes_backwards_takes_no_longer_than_sorting)
+TEST(decreasing_times_take_n_log_n)
 {
-	/* once 40 s each; now 0.1 s */
+	/* insertion sort takes 40 s */
 	CHECK(sort_backwards(300000, 1) < 3);
 	CHECK(sort_backwards(300000, 1000) < 3);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that print where their functions are (subject/) tell the truth that
- * the symbols are held against.  They lie beside this test.
+ * Compare resolved symbols with programs that print the addresses, names and
+ * lines of their own functions (subject/), which are next to this test.
  */
 #include "record/symbol/symbol.h"
 
@@ -25,9 +25,9 @@
 #define BUDGET (20 * NSEC_PER_SEC)
 
 struct truth {
-	char text[1024]; /* function, source, line; all with tabs between them */
+	char text[1024]; /* function, source, line, separated by tabs */
 	struct symbol_location place;
-	char found[4096]; /* what was resolved, in the same form */
+	char found[4096]; /* the resolved functions, in the same form */
 };
 
 struct subject {
@@ -48,7 +48,7 @@ static const char *subject_path(const char *name)
 	return path;
 }
 
-/* Start it, in a child with these flags of clone(), and read its truths. */
+/* Start the program in a child with these clone() flags, and read its output. */
 static void subject_start(struct subject *s, const char *path, const char *arg, int flags,
 			  const char *(*prepare)(const char *path))
 {
@@ -97,7 +97,7 @@ static void subject_end(struct subject *s)
 	fclose(s->out);
 }
 
-/* Compilers differ in how much of a path they write down: compare its last part. */
+/* Compilers store different parts of a path: compare the file name. */
 static void note(void *arg, size_t index, const struct symbol_function *chain, size_t count)
 {
 	struct truth *t = &((struct truth *)arg)[index];
@@ -125,7 +125,7 @@ static void subject_resolve(struct subject *s, struct symbols *syms, nsec_t budg
 	free(places);
 }
 
-/* All of it: start, locate, end, resolve. */
+/* Start the program, locate its addresses, end it, and resolve them. */
 static void run_at(struct subject *s, const char *path, const char *arg)
 {
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
@@ -152,7 +152,7 @@ static void check_all(struct subject *s)
 	vec_done(&s->truths);
 }
 
-/* Only the name of the function that was really called, the last of the chain. */
+/* Compare only the name of the outermost function. */
 static void check_names(struct subject *s, bool may_miss)
 {
 	for (size_t i = 0; i < s->truths.count; i++) {
@@ -168,7 +168,7 @@ static void check_names(struct subject *s, bool may_miss)
 	vec_done(&s->truths);
 }
 
-TEST(functions_lines_and_inlined_functions_of_a_program_and_its_library)
+TEST(a_program_and_its_library_have_functions_lines_and_inlined_functions)
 {
 	struct subject s;
 
@@ -176,7 +176,7 @@ TEST(functions_lines_and_inlined_functions_of_a_program_and_its_library)
 	check_all(&s);
 }
 
-TEST(programs_at_a_fixed_address)
+TEST(a_program_at_a_fixed_address_is_resolved)
 {
 	struct subject s;
 
@@ -186,7 +186,7 @@ TEST(programs_at_a_fixed_address)
 	check_all(&s);
 }
 
-/* What addr2line says, in the form of the truths. */
+/* The output of addr2line, in the form of the expected text. */
 static void ask_addr2line(const char *program, uint64_t address, char *ret, size_t room)
 {
 	char command[PATH_MAX + 128], name[256], source[1024], *colon;
@@ -205,7 +205,7 @@ static void ask_addr2line(const char *program, uint64_t address, char *ret, size
 		pclose(file);
 }
 
-TEST(addr2line_says_the_same)
+TEST(addr2line_agrees)
 {
 	struct subject s;
 	size_t compared = 0;
@@ -229,7 +229,7 @@ TEST(addr2line_says_the_same)
 	vec_done(&s.truths);
 }
 
-TEST(older_compressed_and_split_debug_information)
+TEST(old_compressed_and_split_dwarf_is_read)
 {
 	struct subject s;
 
@@ -241,7 +241,7 @@ TEST(older_compressed_and_split_debug_information)
 	check_all(&s);
 }
 
-TEST(debug_information_in_a_file_of_its_own)
+TEST(a_separate_debug_file_is_read)
 {
 	struct subject s;
 
@@ -249,7 +249,7 @@ TEST(debug_information_in_a_file_of_its_own)
 	check_all(&s);
 }
 
-TEST(names_packed_into_a_section)
+TEST(a_compressed_symbol_table_is_read)
 {
 	struct subject s;
 
@@ -257,7 +257,7 @@ TEST(names_packed_into_a_section)
 	check_names(&s, false);
 }
 
-TEST(a_program_without_symbols_gets_no_wrong_ones)
+TEST(a_stripped_program_gets_no_wrong_names)
 {
 	struct subject s;
 
@@ -265,7 +265,7 @@ TEST(a_program_without_symbols_gets_no_wrong_ones)
 	check_names(&s, true);
 }
 
-TEST(code_made_at_run_time_is_named_by_the_perf_map)
+TEST(jit_code_is_named_by_its_perf_map)
 {
 	struct subject s;
 	char path[64];
@@ -276,7 +276,7 @@ TEST(code_made_at_run_time_is_named_by_the_perf_map)
 	check_all(&s);
 }
 
-/* A folder of this test's own; a copy of a subject in it. */
+/* Copy a subject to a private directory. */
 struct den {
 	char folder[64], path[PATH_MAX];
 };
@@ -347,7 +347,7 @@ TEST(a_file_replaced_after_it_was_located_is_not_read)
 	den_leave(&den);
 }
 
-TEST(strange_file_names)
+TEST(unusual_file_names_are_found)
 {
 	static const char *const names[] = { "new\nline",     "back\\012slash", "gone (deleted)",
 					     "both\n\\012\n", " \t ",           "r-xp 00:00 0" };
@@ -363,7 +363,7 @@ TEST(strange_file_names)
 	}
 }
 
-/* A /tmp of its own, with the program in it. */
+/* Mount a private /tmp with the program in it. */
 static const char *enter_box(const char *path)
 {
 	_cleanup_(closep) int from = open(path, O_RDONLY | O_CLOEXEC);
@@ -379,7 +379,7 @@ static const char *enter_box(const char *path)
 	return "/tmp/boxed";
 }
 
-TEST(a_program_and_its_perf_map_inside_a_container)
+TEST(a_program_in_a_container_and_its_perf_map_are_found)
 {
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
 	struct subject s;
@@ -398,7 +398,7 @@ TEST(a_program_and_its_perf_map_inside_a_container)
 	check_all(&s);
 }
 
-TEST(a_process_that_is_gone_keeps_its_addresses)
+TEST(an_exited_process_keeps_its_addresses)
 {
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
 	struct symbol_location place;
@@ -413,8 +413,8 @@ TEST(a_process_that_is_gone_keeps_its_addresses)
 	vec_done(&s.truths);
 }
 
-/* Where debug information should be there is a pipe, and reading that never ends. */
-TEST(a_reader_that_hangs_is_ended_and_what_it_said_stays)
+/* The debug file is a pipe, so that reading it blocks. */
+TEST(a_hanging_worker_times_out_and_its_replies_are_kept)
 {
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
 	char pipe_path[128], words[640];
@@ -431,7 +431,7 @@ TEST(a_reader_that_hangs_is_ended_and_what_it_said_stays)
 	subject_resolve(&s, syms, NSEC_PER_SEC / 2);
 	CHECK(clock_now() - start < 5 * NSEC_PER_SEC);
 	CHECK(*s.truths.items[0].found);
-	check_names(&s, true); /* its library may come too late */
+	check_names(&s, true); /* its library may be resolved too late */
 	CHECK(symbols_trouble(syms, words, sizeof(words)) &&
 	      strstr(words, "/program': its parser timed out"));
 	unlink(pipe_path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the symbols are made from may be anything: the parsers alone, and then
- * files that were damaged on purpose, which may cost their own names only.
+ * Symbols from untrusted input: tests of the parsers, and of corrupted files, which
+ * may lose only their own names.
  */
 #include "record/symbol/symbol.h"
 
@@ -63,7 +63,7 @@ TEST(kernel_symbols_are_sorted_and_of_code_only)
 	kernel_symbols_done(&kernel);
 }
 
-TEST(hidden_kernel_addresses_are_told)
+TEST(hidden_kernel_addresses_are_an_error)
 {
 	struct kernel_symbols kernel = { 0 };
 	struct err err = { "" };
@@ -75,7 +75,7 @@ TEST(hidden_kernel_addresses_are_told)
 	kernel_symbols_done(&kernel);
 }
 
-TEST(the_running_kernel)
+TEST(the_running_kernel_has_symbols)
 {
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
 	struct symbol_location place;
@@ -101,7 +101,7 @@ static bool parse_map(const char *text, struct mapping *map, struct module *mod)
 	return maps_parse(line, map, mod);
 }
 
-TEST(mappings_are_read_and_garbage_is_not)
+TEST(executable_mappings_are_parsed_and_garbage_is_not)
 {
 	static const char *const bad[] = {
 		"",
@@ -162,7 +162,7 @@ static const char *resolve_one(struct symbols *syms, uint64_t address, struct re
 	return ret->name;
 }
 
-TEST(new_code_is_found_after_a_pause_or_when_told)
+TEST(new_code_is_found_after_a_pause_or_on_request)
 {
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
 	struct symbol_location place;
@@ -213,7 +213,7 @@ TEST(a_budget_of_nothing_resolves_nothing)
 	CHECK_STR(resolve_one(syms, (uintptr_t)resolve_one + 1, &result), "resolve_one");
 }
 
-/* The contents of a subject, to be spoilt. */
+/* The contents of a subject, to be corrupted. */
 static char *read_subject(const char *name, size_t *ret_size)
 {
 	char self[PATH_MAX] = "", path[PATH_MAX + 64];
@@ -231,7 +231,7 @@ static char *read_subject(const char *name, size_t *ret_size)
 	return data;
 }
 
-/* Map it as code in this process, and ask for addresses all over it. */
+/* Map it as code in this process, and resolve addresses all over it. */
 static size_t resolve_data(const char *data, size_t size)
 {
 	_cleanup_(symbols_freep) struct symbols *syms = symbols_new();
@@ -259,7 +259,7 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 8;
 }
 
-/* Bytes change in the headers at both ends, or anywhere; a third of them is cut as well. */
+/* Change bytes in the headers at both ends, or anywhere; truncate a third of the files. */
 static void spoil(char *data, size_t *size, uint32_t *seed)
 {
 	size_t whole = *size;
@@ -275,7 +275,7 @@ static void spoil(char *data, size_t *size, uint32_t *seed)
 		*size = 1 + next_random(seed) % whole;
 }
 
-TEST(a_spoilt_program_costs_no_more_than_its_own_names)
+TEST(a_corrupted_program_loses_only_its_own_names)
 {
 	static const char *const names[] = { "pie", "dwarf4", "compressed", "packed", "split" };
 	uint32_t seed = 1;
@@ -296,8 +296,8 @@ TEST(a_spoilt_program_costs_no_more_than_its_own_names)
 	}
 }
 
-/* Each pair says twice what the one before it says: some bytes, and more than any memory. */
-TEST(a_name_that_explodes_is_cut)
+/* Each pair repeats the one before it twice, so that a short name expands exponentially. */
+TEST(a_name_that_expands_exponentially_is_truncated)
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
 				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -318,7 +318,7 @@ TEST(a_name_that_explodes_is_cut)
 	CHECK(strncmp(buf, "a::b::<((), ()), (((), ()), ((), ())), ", 38) == 0);
 }
 
-TEST(spoilt_names)
+TEST(corrupted_names_are_harmless)
 {
 	uint32_t seed = 1;
 
@@ -335,7 +335,7 @@ TEST(spoilt_names)
 	}
 }
 
-TEST(names_are_made_readable)
+TEST(names_are_demangled)
 {
 	static const struct {
 		const char *raw, *want;
@@ -359,7 +359,7 @@ TEST(names_are_made_readable)
 		{ "_RINvC1a3runDINtC1b2FnuEp6OutputbEL_E",
 		  "a::run::<dyn b::Fn<(), Output = bool>>" },
 		{ "_RINvC1a3runFUKCPhEuE", "a::run::<unsafe extern \"C\" fn(*const u8)>" },
-		{ "_RXC1aYB_B_", "_RXC1aYB_B_" }, /* says itself again, for ever */
+		{ "_RXC1aYB_B_", "_RXC1aYB_B_" }, /* refers to itself */
 		{ "_RNvC4te", "_RNvC4te" },
 		{ "_RNvC99999999999999999999a4main", "_RNvC99999999999999999999a4main" },
 		{ "_R", "_R" },

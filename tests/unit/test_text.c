@@ -42,7 +42,7 @@ TEST(a_fraction_of_a_time_is_exact)
 	CHECK_INT(time_of("1.0000000019999999999999999999"), 1000000001);
 }
 
-TEST(what_is_not_a_time_is_refused)
+TEST(a_malformed_time_is_an_error)
 {
 	static const char *const wrong[] = { "",    " ",  "s",    "-5",  "+5", ".5",  "5.",
 					     "5 s", "5S", "5sec", "5s ", " 5", "0x5", "1e3" };
@@ -53,7 +53,7 @@ TEST(what_is_not_a_time_is_refused)
 	CHECK_INT(t, 42);
 }
 
-TEST(a_time_or_size_too_large_is_refused_and_not_wrapped)
+TEST(a_time_or_size_out_of_range_is_an_error)
 {
 	uint64_t n = 42;
 
@@ -79,7 +79,7 @@ TEST(a_size_is_in_powers_of_1024)
 	CHECK_INT(size_of("1T"), 1099511627776);
 }
 
-TEST(what_is_not_a_size_is_refused)
+TEST(a_malformed_size_is_an_error)
 {
 	static const char *const wrong[] = { "", "k", "-1", "5x", "5kk", "5ki", "5iB", "5 k", "@" };
 	uint64_t n;
@@ -101,7 +101,7 @@ TEST(a_count_is_decimal_digits_up_to_its_limit)
 	CHECK_INT(n, 65535);
 }
 
-TEST(a_duration_has_three_digits_and_the_unit_that_suits_it)
+TEST(a_duration_has_three_digits_and_a_suitable_unit)
 {
 	CHECK_STR(format_time(0).s, "0 ns");
 	CHECK_STR(format_time(999).s, "999 ns");
@@ -116,7 +116,7 @@ TEST(a_duration_has_three_digits_and_the_unit_that_suits_it)
 	CHECK_STR(format_time(75200000000).s, "75.2 s");
 }
 
-TEST(rounding_up_goes_on_to_the_next_unit)
+TEST(rounding_up_can_change_the_unit)
 {
 	CHECK_STR(format_time(9995).s, "10 µs");
 	CHECK_STR(format_time(999499).s, "999 µs");
@@ -142,7 +142,7 @@ TEST(a_size_is_written_with_its_binary_unit)
 	CHECK_STR(format_size(UINT64_MAX).s, "16777216 TiB");
 }
 
-TEST(a_count_has_a_comma_each_three_digits)
+TEST(a_count_has_a_comma_every_three_digits)
 {
 	CHECK_STR(format_count(0).s, "0");
 	CHECK_STR(format_count(999).s, "999");
@@ -151,7 +151,7 @@ TEST(a_count_has_a_comma_each_three_digits)
 	CHECK_STR(format_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
 }
 
-TEST(a_column_is_as_wide_as_it_looks)
+TEST(a_multibyte_character_is_one_column)
 {
 	CHECK_STR(text_right(format_time(12000), 8).s, "   12 µs");
 	CHECK_STR(text_right(format_time(12000000), 8).s, "   12 ms");

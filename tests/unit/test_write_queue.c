@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks on their way to a disk that a test makes slow, or broken. */
+/* The write queue with a slow or broken disk. */
 #include "event/write_queue.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@ enum { HEADER = 8, SIZE = 64, BLOCKS = 53 };
 
 static struct disk {
 	useconds_t pause; /* before each write */
-	size_t broken_at; /* writes that succeed; 0 for all */
+	size_t broken_at; /* number of writes that succeed; 0: all */
 	size_t writes;
 	uint64_t at[2 * BLOCKS]; /* offset of each write */
 } disk;
@@ -33,7 +33,7 @@ static int put(struct write_queue *q, uint64_t n)
 	return write_queue_put(q, must_alloc(SIZE), SIZE, HEADER, n * SIZE);
 }
 
-TEST(a_slow_disk_holds_up_only_what_is_beyond_the_limit)
+TEST(the_caller_waits_for_a_slow_disk_only_beyond_the_limit)
 {
 	disk = (struct disk){ .pause = 20000 };
 	_cleanup_(write_queue_freep) struct write_queue *q =
@@ -63,7 +63,7 @@ TEST(blocks_are_written_in_order_and_payloads_before_headers)
 	CHECK_INT(write_queue_end(q), BLOCKS * SIZE);
 }
 
-TEST(nothing_is_written_after_a_failure_and_the_caller_learns_of_it)
+TEST(after_a_failure_nothing_is_written_and_the_caller_gets_the_error)
 {
 	disk = (struct disk){ .broken_at = 7 };
 	_cleanup_(write_queue_freep) struct write_queue *q =
