@@ -291,8 +291,7 @@ static void warn_of_alignment(const struct host_clocks *clocks, size_t number,
 		*vec_push(&warnings->items) = warning;
 }
 
-static void align_hosts(struct host_clocks *clocks, struct align *align,
-			struct warnings *warnings)
+static void align_hosts(struct host_clocks *clocks, struct align *align, struct warnings *warnings)
 {
 	const struct align_host *found = align_solve(align);
 
@@ -329,8 +328,7 @@ static void warn_of_spans(const struct host_clocks *clocks, struct warnings *war
 		}
 }
 
-void host_clocks_solve(struct host_clocks *clocks, const char *format,
-		       struct warnings *warnings)
+void host_clocks_solve(struct host_clocks *clocks, const char *format, struct warnings *warnings)
 {
 	assign_hosts(clocks);
 

@@ -47,8 +47,7 @@ void host_clocks_add(struct host_clocks *clocks, const char *path, struct input 
 
 /* Called after the last input.  Reads kernel traces for their messages if there are several hosts;
  * format: as for input_open(). */
-void host_clocks_solve(struct host_clocks *clocks, const char *format,
-		       struct warnings *warnings);
+void host_clocks_solve(struct host_clocks *clocks, const char *format, struct warnings *warnings);
 
 /*
  * The sources of an input: one for a kernel trace; for spans one per host, and a last

@@ -23,46 +23,48 @@ struct spans_without_end {
 	struct map by_id;                   /* span_hash() -> index + 1 */
 };
 
-static void find_unfinished(const struct span_input *in, struct spans_without_end *open)
+static void find_unfinished(const struct span_input *in, struct spans_without_end *unfinished)
 {
 	for (size_t i = 0; i < in->spans.count; i++) {
 		const struct record_span *span = &in->spans.items[i].record;
 
 		if (!(span->flags & SPAN_OPEN) || span->head.time != span->start)
 			continue;
-		*vec_push(&open->items) = (struct span_without_end){ .index = i };
+		*vec_push(&unfinished->items) = (struct span_without_end){ .index = i };
 
-		uint64_t *index = map_insert(&open->by_id, span_hash(span, span->span));
+		uint64_t *index = map_insert(&unfinished->by_id, span_hash(span, span->span));
 
-		*index = *index ? *index : open->items.count;
+		*index = *index ? *index : unfinished->items.count;
 	}
 }
 
-static uint64_t unfinished_parent(const struct spans_without_end *open,
+static uint64_t unfinished_parent(const struct spans_without_end *unfinished,
 				  const struct record_span *span)
 {
-	const uint64_t *found = map_find(&open->by_id, span_hash(span, span->parent));
+	const uint64_t *found = map_find(&unfinished->by_id, span_hash(span, span->parent));
 
 	return found ? *found : 0;
 }
 
-static void pass_on(struct span_input *in, const struct spans_without_end *open, uint64_t parent,
-		    nsec_t end)
+static void pass_on(struct span_input *in, const struct spans_without_end *unfinished,
+		    uint64_t parent, nsec_t end)
 {
-	struct record_span *span = &in->spans.items[open->items.items[parent - 1].index].record;
+	struct record_span *span =
+		&in->spans.items[unfinished->items.items[parent - 1].index].record;
 
 	if (end > span->head.time)
 		span->head.time = end;
 }
 
 /* Passes on the ends of finished children, and counts the unfinished ones. */
-static void pass_on_finished(struct span_input *in, struct spans_without_end *open)
+static void pass_on_finished(struct span_input *in, struct spans_without_end *unfinished)
 {
-	struct span_without_end *next = open->items.items, *last = next + open->items.count;
+	struct span_without_end *next = unfinished->items.items,
+				*last = next + unfinished->items.count;
 
 	for (size_t i = 0; i < in->spans.count; i++) {
 		const struct record_span *span = &in->spans.items[i].record;
-		uint64_t parent = unfinished_parent(open, span);
+		uint64_t parent = unfinished_parent(unfinished, span);
 		bool is_unfinished = next < last && next->index == i;
 
 		if (is_unfinished) {
@@ -70,24 +72,25 @@ static void pass_on_finished(struct span_input *in, struct spans_without_end *op
 			next++;
 		}
 		if (is_unfinished && parent)
-			open->items.items[parent - 1].pending++;
+			unfinished->items.items[parent - 1].pending++;
 		else if (parent)
-			pass_on(in, open, parent, span->head.time);
+			pass_on(in, unfinished, parent, span->head.time);
 	}
 }
 
 /* Starts at spans without unfinished children and continues with each parent that is complete. */
-static void pass_on_unfinished(struct span_input *in, struct spans_without_end *open)
+static void pass_on_unfinished(struct span_input *in, struct spans_without_end *unfinished)
 {
-	for (size_t i = 0; i < open->items.count; i++)
-		open->items.items[i].is_leaf = !open->items.items[i].pending;
-	for (size_t i = 0; i < open->items.count; i++) {
-		const struct span_without_end *at = &open->items.items[i];
+	for (size_t i = 0; i < unfinished->items.count; i++)
+		unfinished->items.items[i].is_leaf = !unfinished->items.items[i].pending;
+	for (size_t i = 0; i < unfinished->items.count; i++) {
+		const struct span_without_end *at = &unfinished->items.items[i];
 
-		while (at->parent && (at != &open->items.items[i] || at->is_leaf)) {
-			struct span_without_end *parent = &open->items.items[at->parent - 1];
+		while (at->parent && (at != &unfinished->items.items[i] || at->is_leaf)) {
+			struct span_without_end *parent = &unfinished->items.items[at->parent - 1];
 
-			pass_on(in, open, at->parent, in->spans.items[at->index].record.head.time);
+			pass_on(in, unfinished, at->parent,
+				in->spans.items[at->index].record.head.time);
 			if (--parent->pending)
 				break;
 			at = parent;
@@ -97,17 +100,17 @@ static void pass_on_unfinished(struct span_input *in, struct spans_without_end *
 
 uint64_t span_find_ends(struct span_input *in)
 {
-	struct spans_without_end open = { 0 };
+	struct spans_without_end unfinished = { 0 };
 
-	find_unfinished(in, &open);
-	if (open.items.count) {
-		pass_on_finished(in, &open);
-		pass_on_unfinished(in, &open);
+	find_unfinished(in, &unfinished);
+	if (unfinished.items.count) {
+		pass_on_finished(in, &unfinished);
+		pass_on_unfinished(in, &unfinished);
 	}
 
-	uint64_t count = open.items.count;
+	uint64_t count = unfinished.items.count;
 
-	vec_done(&open.items);
-	map_done(&open.by_id);
+	vec_done(&unfinished.items);
+	map_done(&unfinished.by_id);
 	return count;
 }
