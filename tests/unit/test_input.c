@@ -106,13 +106,13 @@ TEST(bad_files_get_their_message)
 TEST(skipped_parts_of_a_file_are_reported)
 {
 	DIR *dir = enter("good");
-	_cleanup_(input_freep) struct input *strange = NULL, *cut = NULL, *small = NULL;
+	_cleanup_(input_freep) struct input *partial = NULL, *cut = NULL, *small = NULL;
 	struct err err;
 
 	if (!dir)
 		return;
-	CHECK_INT(input_open("jaeger-strange.json", NULL, &strange, &err), 0);
-	CHECK_STR(input_warning(strange) ?: "", "'jaeger-strange.json': skipped 8 of 11 spans: "
+	CHECK_INT(input_open("jaeger-strange.json", NULL, &partial, &err), 0);
+	CHECK_STR(input_warning(partial) ?: "", "'jaeger-strange.json': skipped 8 of 11 spans: "
 						"span 4 has no valid startTime");
 	CHECK_INT(input_open("cut.sonde", NULL, &cut, &err), 0);
 	CHECK_STR(input_warning(cut) ?: "",

@@ -11,7 +11,7 @@ static char *data_path(const char *name)
 	return must_printf("%s/%s", getenv("SONDE_TEST_DATA") ?: "tests/data", name);
 }
 
-static char place[] = "/tmp/sonde-packed-XXXXXX";
+static char directory[] = "/tmp/sonde-packed-XXXXXX";
 
 /* Runs a shell command in a temporary directory; %s is the directory of the test data. */
 static bool shell(const char *command)
@@ -19,15 +19,15 @@ static bool shell(const char *command)
 	_cleanup_(freep) char *data = data_path("");
 	_cleanup_(freep) char *line = NULL;
 
-	if (strstr(place, "XXXXXX") && !mkdtemp(place))
+	if (strstr(directory, "XXXXXX") && !mkdtemp(directory))
 		return false;
-	line = must_printf("cd %s && D=%s && { %s; } 2>/dev/null", place, data, command);
+	line = must_printf("cd %s && D=%s && { %s; } 2>/dev/null", directory, data, command);
 	return system(line) == 0;
 }
 
 static char *in_place(const char *name)
 {
-	return must_printf("%s/%s", place, name);
+	return must_printf("%s/%s", directory, name);
 }
 
 struct result {
@@ -119,7 +119,7 @@ TEST(a_single_file_can_be_compressed)
 	check_compressed("tar -czf a.tgz -C $D/good jaeger-small.json", "a.tgz");
 }
 
-static void check_refused(const char *command, const char *name, const char *says)
+static void check_refused(const char *command, const char *name, const char *message)
 {
 	if (!shell(command))
 		SKIP("a program that packs is not here");
@@ -128,12 +128,12 @@ static void check_refused(const char *command, const char *name, const char *say
 	_cleanup_(result_done) struct result r = read_all(path, NULL);
 
 	CHECK(r.code < 0);
-	if (!strstr(r.err.text, says))
-		CHECK_STR(r.err.text, says);
+	if (!strstr(r.err.text, message))
+		CHECK_STR(r.err.text, message);
 }
 
 /* Two requests as the collector compresses them, complete and without the last byte. */
-static void check_frames(const char *request, unsigned spans, const char *cut_says)
+static void check_frames(const char *request, unsigned spans, const char *warning)
 {
 	_cleanup_(freep) char *command = must_printf(
 		"%s | zstd -qc >z && n=$(stat -c %%s z) && for i in 1 2; do "
@@ -151,7 +151,7 @@ static void check_frames(const char *request, unsigned spans, const char *cut_sa
 	CHECK_INT(a.spans, 2 * spans);
 	CHECK(a.input && !input_warning(a.input));
 	CHECK_INT(b.spans, spans);
-	CHECK(b.input && strstr(input_warning(b.input) ?: "", cut_says));
+	CHECK(b.input && strstr(input_warning(b.input) ?: "", warning));
 }
 
 TEST(requests_can_be_compressed_one_by_one)
@@ -210,7 +210,7 @@ static bool make_foreign(const char *name, const char *bytes)
 		"mkdir -p bin && printf '#!/bin/sh\\n: >%s/started\\ncat\\n' >bin/%s && "
 		"chmod +x bin/%s && { printf '%s'; head -c 300 /dev/zero; } | head -c 257 >%s && "
 		"{ printf ustar; head -c 800 /dev/zero; } >>%s && gzip -c %s >%s.gz",
-		place, name, name, bytes, name, name, name, name);
+		directory, name, name, bytes, name, name, name, name);
 
 	return shell(command);
 }
@@ -221,14 +221,14 @@ TEST(no_file_runs_an_external_program)
 
 	for (size_t i = 0; i < ARRAY_LEN(foreign); i++) {
 		_cleanup_(freep) char *gz = must_printf("%s.gz", foreign[i].name);
-		_cleanup_(freep) char *path = NULL, *says = NULL;
+		_cleanup_(freep) char *path = NULL, *message = NULL;
 
 		if (!shell("true") || !make_foreign(foreign[i].name, foreign[i].bytes))
 			SKIP("no gzip here");
-		path = must_printf("%s/bin:%s", place, before);
-		says = must_printf("is compressed with %s", foreign[i].name);
+		path = must_printf("%s/bin:%s", directory, before);
+		message = must_printf("is compressed with %s", foreign[i].name);
 		setenv("PATH", path, 1);
-		check_refused("rm -f started", foreign[i].name, says);
+		check_refused("rm -f started", foreign[i].name, message);
 		CHECK(shell("! test -e started"));
 		check_refused("rm -f started", gz, "is compressed more than once");
 		CHECK(shell("! test -e started"));
@@ -259,10 +259,10 @@ TEST(archives_of_many_or_sparse_files_are_limited)
 
 TEST(temporary_files_are_removed)
 {
-	if (strstr(place, "XXXXXX"))
+	if (strstr(directory, "XXXXXX"))
 		return;
 
-	_cleanup_(freep) char *line = must_printf("rm -r %s", place);
+	_cleanup_(freep) char *line = must_printf("rm -r %s", directory);
 
 	CHECK_INT(system(line), 0);
 }
