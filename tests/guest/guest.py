@@ -60,7 +60,7 @@ class Outcome:
         return Truth(self.text("out"))
 
     @functools.cached_property
-    def gives_messages(self):
+    def has_messages(self):
         """Whether the guest's kernel has the tracepoints for messages: since 6.3."""
         version = (self.folder / "release").read_text().split(".")
         return tuple(map(int, version[:2])) >= (6, 3)
@@ -81,22 +81,22 @@ def guest(script):
 # What the kernel has and what it lacks
 
 @guest("")
-def the_doctor_says_what_is_missing(outcome):
+def doctor_lists_missing_features(outcome):
     doctor = json.loads((outcome.folder / "doctor.json").read_text())
     require(doctor["can_record"], "sonde cannot record in the guest")
     missing = [f for f in doctor["features"] if not f["ok"]]
-    equal([f["name"] for f in missing], [] if outcome.gives_messages else ["messages"], "what is missing")
+    equal([f["name"] for f in missing], [] if outcome.has_messages else ["messages"], "what is missing")
     for f in missing:
         require("sock_send_length" in f["reason"] and "6.3" in f["remedy"], f"{f} does not say why")
 
 
 @guest("record -- /workloads/handover tcp 53")
-def messages_are_recorded_or_said_to_be_missing(outcome):
+def messages_are_recorded_or_reported_as_missing(outcome):
     count = {d: len(outcome.capture.kind("message", direction=d)) for d in ("send", "receive")}
-    want = 106 if outcome.gives_messages else 0
+    want = 106 if outcome.has_messages else 0
     equal(count, {"send": want, "receive": want}, "messages")
     said = [line for line in outcome.text("err").splitlines() if "does not support messages" in line]
-    equal(len(said), 0 if outcome.gives_messages else 1, "how often it is said that there are none")
+    equal(len(said), 0 if outcome.has_messages else 1, "how often it is said that there are none")
 
 
 # States
@@ -117,7 +117,7 @@ def a_lock_is_held(outcome):
     check_releases(waits, outcome.truth.track("release"))
 
 
-def hand_over(outcome, letter, strangers=(), waits=("wait.0", "wait.1"), **fields):
+def hand_off(outcome, letter, strangers=(), waits=("wait.0", "wait.1"), **fields):
     for role in waits:
         lists = outcome.waits(role, letter, 53, **fields)
         check_releases(lists, outcome.truth.track(f"release.{1 - int(role[-1])}"), strangers)
@@ -125,12 +125,12 @@ def hand_over(outcome, letter, strangers=(), waits=("wait.0", "wait.1"), **field
 
 @guest("record -- /workloads/handover pipe 53")
 def another_process_fills_a_pipe(outcome):
-    hand_over(outcome, "I", syscall="read", object="pipe", woken_by="task")
+    hand_off(outcome, "I", syscall="read", object="pipe", woken_by="task")
 
 
 @guest("record -- /workloads/handover unix 53")
 def another_process_sends_through_a_socket(outcome):
-    hand_over(outcome, "I", syscall="recvfrom", object="unix", woken_by="task")
+    hand_off(outcome, "I", syscall="recvfrom", object="unix", woken_by="task")
     told = outcome.capture.kind("socket", family="unix")
     equal({s["object_id"] for s in told}, {s["peer_object"] for s in told}, "sockets and their peers")
 
@@ -142,7 +142,7 @@ def another_process_exits(outcome):
 
 @guest("record -- /workloads/handover tcp 53")
 def the_network_ends_a_receive(outcome):
-    hand_over(outcome, "N", ("ksoftirqd",), syscall="recvfrom", object="inet")
+    hand_off(outcome, "N", ("ksoftirqd",), syscall="recvfrom", object="inet")
     port = f"127.0.0.1:{outcome.truth['port']}"
     for i in outcome.capture.kind("interval", object="inet"):
         require(port in (i["local"], i["peer"]), f"{i} is not on {port}")
@@ -150,12 +150,12 @@ def the_network_ends_a_receive(outcome):
 
 @guest("record -- /workloads/handover tcp-epoll 53")
 def the_network_ends_an_epoll(outcome):
-    hand_over(outcome, "N", ("ksoftirqd",), syscall=("epoll_wait", "epoll_pwait"), woken_by="softirq", vector=3)
+    hand_off(outcome, "N", ("ksoftirqd",), syscall=("epoll_wait", "epoll_pwait"), woken_by="softirq", vector=3)
 
 
 @guest("record -- /workloads/handover tty 53")
-def a_person_types(outcome):
-    hand_over(outcome, "U", ("kworker",), waits=("wait.0",), syscall="read", object="tty")
+def a_user_types(outcome):
+    hand_off(outcome, "U", ("kworker",), waits=("wait.0",), syscall="read", object="tty")
 
 
 @guest("mkdir /disk/files; record -- /workloads/disk fsync /disk/files 23 64")
@@ -184,7 +184,7 @@ echo 10000 50000 >/sys/fs/cgroup/quota/cpu.max
 record -- sh -c 'echo $$ >/sys/fs/cgroup/quota/cgroup.procs && exec /workloads/spin 50'
 cp /sys/fs/cgroup/quota/cpu.stat $name.stat
 """)
-def a_quota_is_used_up(outcome):
+def a_thread_without_quota_is_throttled(outcome):
     stat = dict(line.split() for line in outcome.text("stat").splitlines())
     tid = outcome.truth.track("spin")["tid"]
     waits = [i for i in outcome.capture.threads[tid] if i["state"] == "Q"]
@@ -208,7 +208,7 @@ kill -INT $(pidof sonde)
 wait
 mv $name.mine $name.out
 """)
-def whoever_joins_a_control_group_is_recorded(outcome):
+def a_process_that_joins_a_cgroup_is_recorded(outcome):
     outcome.waits("sleep", "T", 53, syscall="clock_nanosleep")
     other = Truth(outcome.text("other")).track("sleep")["tid"]
     require(other not in outcome.capture.threads, "a stranger is recorded as well")
@@ -230,7 +230,7 @@ def everything_is_recorded_for_a_second(outcome):
 
 
 @guest("record -a -e sched:sched_migrate_task -- /workloads/calls moves 53")
-def moves_are_hits_with_fields(outcome):
+def migrations_are_probe_events_with_fields(outcome):
     track = outcome.truth.track("move")
     begin, end = track["calls"][0]["begin"], track["calls"][-1]["end"]
     moves = [h["fields"]["dest_cpu"] for h in outcome.capture.kind("probe_event", event="sched:sched_migrate_task")
@@ -239,7 +239,7 @@ def moves_are_hits_with_fields(outcome):
 
 
 @guest("record -- /workloads/ctx_pie 3 7 2000")
-def published_contexts_are_seen(outcome):
+def published_contexts_are_recorded(outcome):
     context.check(outcome.capture, "ctx_pie", context.changes_of(outcome.folder / f"{outcome.name}.out"), 3)
 
 

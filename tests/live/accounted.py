@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every record and span event of a recording is accounted for, from the ring to the reader.
 
-check() takes what `sonde info --json` prints of a complete capture and raises if the sums of two
-stages differ, or if events have disappeared from a ring.  Losses that are counted are no concern of it.
+check() takes the output of `sonde info --json` for a complete capture, and raises if the sums of two
+stages differ, or if events have disappeared from a ring.  Counted losses are accepted.
 """
 
-NEVER = ("events_missing", "kernel_left")  # whatever the machine was busy with
+NEVER = ("events_missing", "kernel_left")  # under any load
 
 
 class Unaccounted(AssertionError):
-    """Something disappeared, and no stage has counted it."""
+    """Records or events disappeared without being counted."""
 
 
 def check(info):

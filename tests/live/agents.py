@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Processes with the agent that come and go, and recorders that do: no span is missed or made up."""
+"""Processes with the agent and recorders that start and end at any time: no span is lost or invented."""
 import collections
 import json
 import os
@@ -16,7 +16,7 @@ from harness import (Background, Certain, Failure, ROOM, Recorder, SONDE, Skip, 
 
 KILL, PTRACE, ADMIN, BPF, CHECKPOINT_RESTORE = 5, 19, 21, 39, 40  # capabilities
 SPAN_RECORDING = 1  # as in event/span_wire.h
-MOST_SAID = 25000  # lines that a pipe holds, and what reads from it, so that they may have been written long ago
+MOST_SAID = 25000  # lines that pipe and reader can buffer
 
 
 def spans_in(path):
@@ -25,7 +25,7 @@ def spans_in(path):
 
 
 def spans_so_far(path):
-    """What is to be read of a capture that is being written."""
+    """The spans in a capture that is still being written."""
     done = run(SONDE, "query", "--json", path, "SELECT * FROM spans", expect=None)
     return json.loads(done.stdout) if done.returncode == 0 else []
 
@@ -36,7 +36,7 @@ def lost(path):
 
 
 def record_command(*command, options=()):
-    """Record it from begin to end; the capture and the threads that it said."""
+    """Record a command; returns the capture and the tids that the command printed."""
     path = ROOM / "capture.sonde"
     done = run(SONDE, "record", "-q", "-o", path, *options, "--", *command)
     return path, [int(line) for line in done.stdout.split()]
@@ -46,22 +46,22 @@ def check_spans(path, tids, mode):
     spans = spans_in(path)
     equal(lost(path), 0, "lost records")
     missing = collections.Counter(tids) - collections.Counter(s["tid"] for s in spans)
-    if missing:  # without a loss, which no disturbance excuses
+    if missing:  # without a reported loss: never due to load
         raise Certain(f"{missing.total()} of {len(tids)} spans are missing, and no loss is reported")
     equal(collections.Counter(s["tid"] for s in spans), collections.Counter(tids), "threads of the spans")
     equal({(s["operation"], s["service"]) for s in spans}, {(mode, "agents")}, "names")
 
 
 @each("loop", "fork", "threads", "exec")
-def spans_are_seen_from_the_first_to_the_last(mode):
-    """Of programs that are mostly over before a recorder could look."""
+def all_spans_are_recorded_in_mode(mode):
+    """Most programs exit before a recorder could scan them."""
     path, tids = record_command(*workload("agents", mode, 211))
     equal(len(tids), 211, "spans that were made")
     check_spans(path, tids, mode)
 
 
 @test
-def spans_of_many_short_programs_are_seen():
+def spans_of_many_short_programs_are_recorded():
     program = " ".join(workload("agents", "loop", 3))
     path, tids = record_command("sh", "-c", f"for i in $(seq 53); do {program}; done")
     equal(len(tids), 53 * 3, "spans that were made")
@@ -69,15 +69,15 @@ def spans_of_many_short_programs_are_seen():
 
 
 @test
-def threads_in_a_pid_namespace_have_their_numbers_outside():
+def threads_in_a_pid_namespace_have_host_tids():
     need_program("unshare")
     path, tids = record_command("unshare", "--pid", "--fork", *workload("agents", "fork", 53))
     inside = spans_in(path)
     equal(len(inside), 53, "spans")
-    require(max(tids) < 100, "the workload was in no namespace of its own")
+    require(max(tids) < 100, "the workload was not in its own namespace")
     records = [json.loads(line) for line in run(SONDE, "dump", "--json", path).stdout.splitlines()]
     born = {r["tid"] for r in records if r["kind"] == "task"}
-    require({s["tid"] for s in inside} <= born, "a span is of a thread that nobody saw")
+    require({s["tid"] for s in inside} <= born, "a span is of an unknown thread")
     equal(len({s["tid"] for s in inside}), 53, "threads")
 
 
@@ -88,7 +88,7 @@ def clock_shift(direction):
 
 
 @each("ahead", "behind")
-def spans_in_a_time_namespace_have_the_times_outside(direction):
+def spans_in_a_time_namespace_have_host_times(direction):
     need_program("unshare")
     if not os.path.exists("/proc/self/ns/time"):
         raise Skip("this kernel has no time namespaces")
@@ -104,17 +104,17 @@ def spans_in_a_time_namespace_have_the_times_outside(direction):
 
 
 class Loop(Background):
-    """A service that makes spans until it has done with it."""
+    """A service that creates a number of spans."""
 
     def __init__(self, count=20000, pause=2000):
         super().__init__(workload("agents", "loop", count, pause), gate=False)
-        self.process.stdout.readline()  # it has begun
+        self.process.stdout.readline()  # it has started
 
     def wait_for(self, count):
-        """Until it has made so many more."""
+        """Wait until it has created `count` more spans."""
         said = self.process.stdout.fileno()
         while select.select([said], [], [], 0)[0]:
-            os.read(said, 1 << 16)  # of those that it had made before
+            os.read(said, 1 << 16)  # skip the spans created before
         while count > 0:
             lines = os.read(said, 1 << 16)
             require(lines, "the service has ended")
@@ -122,7 +122,7 @@ class Loop(Background):
 
 
 @test
-def a_recorder_that_comes_late_sees_what_is_new():
+def a_recorder_that_attaches_late_records_new_spans():
     with Loop() as loop:
         with Recorder("-p", loop.pid) as recorder:
             wait_until(lambda: is_taken(loop.pid), "the recorder has the arena")
@@ -147,8 +147,8 @@ def no_span_is_missed_once_the_command_runs():
 
 
 @test
-def a_recorder_is_killed_and_others_come_after_it():
-    """The service goes on, and each of them sees its own time alone."""
+def after_a_killed_recorder_others_can_record():
+    """The service continues, and each recorder has only the spans of its own time."""
     with Loop() as loop:
         before = []
         for i in range(3):
@@ -166,7 +166,7 @@ def a_recorder_is_killed_and_others_come_after_it():
 
 
 @test
-def two_recorders_do_not_take_from_each_other():
+def two_recorders_do_not_share_an_agent():
     with Loop() as loop:
         with Recorder("-p", loop.pid, name="first.sonde") as first:
             wait_until(lambda: is_taken(loop.pid), "the first recorder has the arena")
@@ -180,7 +180,7 @@ def two_recorders_do_not_take_from_each_other():
 
 
 def recording_of(pid):
-    """Whether an agent is to write events: it is told, or has offered them to recorders that have not answered."""
+    """Whether an agent writes events: a recorder is attached, or its registration is pending."""
     for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
         if line.endswith("/memfd:sonde-agent (deleted)"):
             with open(f"/proc/{pid}/map_files/{line.split()[0]}", "rb") as f:
@@ -193,7 +193,7 @@ def is_taken(pid):
 
 
 @test
-def nothing_is_wanted_when_nobody_records():
+def agents_write_no_events_without_a_recorder():
     with Loop() as loop:
         wait_until(lambda: not recording_of(loop.pid), "others who record do not want it")
         with Recorder("-p", loop.pid):
@@ -209,7 +209,7 @@ def an_arena_out_of_scope_is_refused():
 
 
 @test
-def what_is_open_ends_with_its_process():
+def open_spans_end_with_their_process():
     with Recorder("-a") as recorder:
         done = run(*workload("agents", "abandon", 7), expect=-signal.SIGKILL)
         time.sleep(0.2)
@@ -222,11 +222,11 @@ def what_is_open_ends_with_its_process():
 
 
 @test
-def what_has_no_room_is_counted():
+def events_lost_in_full_rings_are_counted():
     with Loop(count=200003, pause=0) as loop:
         with Recorder("-p", loop.pid) as recorder:
             wait_until(lambda: is_taken(loop.pid), "the recorder has the arena")
-            os.kill(recorder.pid, signal.SIGSTOP)  # it has no time to come by
+            os.kill(recorder.pid, signal.SIGSTOP)  # it cannot drain the rings
             for _ in range(5003 + MOST_SAID):
                 loop.process.stdout.readline()
             os.kill(recorder.pid, signal.SIGCONT)
@@ -237,23 +237,23 @@ def what_has_no_room_is_counted():
     equal({s["tid"] for s in spans}, {loop.pid}, "threads")
 
 
-def kept_capabilities(pid):
+def effective_capabilities(pid):
     text = pathlib.Path(f"/proc/{pid}/status").read_text()
     bits = int(re.search(r"CapPrm:\s+(\w+)", text)[1], 16)
     return {bit for bit in range(64) if bits >> bit & 1}
 
 
 @test
-def privileges_are_kept_for_spans_alone():
+def privileges_are_kept_only_for_spans():
     with Recorder() as recorder:
-        require({PTRACE, CHECKPOINT_RESTORE, BPF} <= kept_capabilities(recorder.pid), "what spans need")
-        require(ADMIN not in kept_capabilities(recorder.pid), "CAP_SYS_ADMIN is kept")
+        require({PTRACE, CHECKPOINT_RESTORE, BPF} <= effective_capabilities(recorder.pid), "what spans need")
+        require(ADMIN not in effective_capabilities(recorder.pid), "CAP_SYS_ADMIN is kept")
     with Recorder("--no-spans") as recorder:
-        equal(kept_capabilities(recorder.pid), {KILL}, "capabilities without spans")  # to end its command
+        equal(effective_capabilities(recorder.pid), {KILL}, "capabilities without spans")  # to terminate its command
 
 
 @test
-def without_spans_nobody_is_looked_at():
+def without_spans_no_process_is_inspected():
     path, tids = record_command(*workload("agents", "loop", 11), options=["--no-spans"])
     equal(len(tids), 11, "spans that were made")
     equal(spans_in(path), [], "spans")

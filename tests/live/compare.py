@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording held against what the workload knows of itself; see workloads/truth.h.
+"""Compare a recording with what the workload measured itself; see workloads/truth.h.
 
-Some kernels keep a few events to themselves: there are virtual machines whose
-own agent's threads are never seen to leave a CPU, nor to be interrupted on it.
-Whoever was woken or got the CPU then has an interval that says `unseen`, or a
-wait that nobody ended.  Calls with such a one are left out of the comparison;
-if there are many of them, the test cannot be told here.
+Some kernels hide events: on some virtual machines, the context switches of the
+hypervisor's guest agent emit no tracepoints.  A thread that is woken or scheduled
+then has an interval marked `unseen`, or a wait without a waker.  Calls with such
+an interval are excluded from the comparison; if there are too many, the test is
+skipped.
 """
 from harness import Disturbed, equal, require, seconds
 
@@ -13,7 +13,7 @@ OFF_CPU = "CQ"
 
 
 def near(got, want, what, capture, more=0):
-    """Within 1 %, or 50 us, and whatever the hypervisor took from both clocks."""
+    """Require equality within 1 % or 50 us, plus the steal time."""
     slack = max(want * 0.01, 50_000) + capture.stolen + more
     require(abs(got - want) <= slack,
             f"{what}: {seconds(got)}, want {seconds(want)}, off by {seconds(got - want)}")
@@ -24,11 +24,11 @@ def is_blocked(i):
 
 
 def split(intervals):
-    """Waits as lists of their one or two parts, preemptions, and the number of those without length.
+    """Waits as lists of their one or two parts, preemptions, and the number of waits without length.
 
-    A dump leaves out what has no length: a wait that ended before the thread
-    was off its CPU shows only its second part, and two turns in a row are all
-    that is left of a thread that got its CPU back at once.
+    A dump omits intervals without length: a wait that ended before the switch-out
+    has only its second part, and two consecutive slices remain of a thread that
+    got its CPU back at once.
     """
     waits, preemptions, unseen, last = [], [], 0, None
     for i in intervals:
@@ -50,7 +50,7 @@ def is_clear(intervals):
     return not any(i.get("end_hidden") or (i.get("woken_by") == "none" and not i.get("unfinished")) for i in intervals)
 
 
-def need_clear(count, total, what):
+def require_clear(count, total, what):
     if count < 0.8 * total:
         raise Disturbed(f"this kernel hides too much: {total - count} of {total} {what}")
 
@@ -67,7 +67,7 @@ def check_switches(intervals, call, where):
 
 
 def check_call(capture, tid, call, letter, fields):
-    """One call: its waits are all of that letter and all inside. Returns them, None if not clear."""
+    """Check that the waits of a call have this letter and lie inside. Returns them; None if events are hidden."""
     intervals = capture.within(tid, call["begin"], call["end"])
     where = f"thread {tid}, call at {call['begin']}"
     require(intervals, f"{where}: nothing recorded")
@@ -85,7 +85,7 @@ def check_call(capture, tid, call, letter, fields):
 
 
 def check_calls(capture, track, letter, count=None, **fields):
-    """All calls of a track. Fields: what every wait must say, a value or several that may be.
+    """Check all calls of a track. Fields: required values of each wait, or tuples of allowed values.
 
     Returns for each call the blocked parts of its waits, or None.
     """
@@ -93,7 +93,7 @@ def check_calls(capture, track, letter, count=None, **fields):
     if count is not None:
         equal(len(calls), count, f"calls of {track['role']}")
     lists = [check_call(capture, track["tid"], call, letter, fields) for call in calls]
-    need_clear(len(calls) - lists.count(None), len(calls), "calls")
+    require_clear(len(calls) - lists.count(None), len(calls), "calls")
     timed = [(call, blocked) for call, blocked in zip(calls, lists) if blocked is not None and not call["moved"]]
     near(sum(i["end"] - i["start"] for _, blocked in timed for i in blocked),
          sum(blocked_time(call) for call, _ in timed), f"{track['role']}: time in {letter}", capture)
@@ -105,16 +105,16 @@ def blocked_time(call):
 
 
 def check_releases(waits, track, strangers=()):
-    """Each wait's last part ended inside the other party's release, and by it.
+    """Check that the other party ended each wait, during its release.
 
-    strangers: beginnings of the names of threads that may stand between the two.
-    Returns how often none did.
+    strangers: name prefixes of threads that can forward the wakeup.
+    Returns the number of direct wakeups.
     """
     direct = 0
     equal(len(waits), len(track["calls"]), "waits and releases")
     for blocked, release in zip(waits, track["calls"]):
         if not blocked:
-            continue  # unknown, or released before it came to wait
+            continue  # unknown, or released before it waited
         i = blocked[-1]
         if strangers and i.get("waker_comm", "").startswith(strangers):
             require(i["end"] >= release["begin"], f"{i} ends before its cause at {release['begin']}")
@@ -127,11 +127,11 @@ def check_releases(waits, track, strangers=()):
 
 
 def check_times(capture, tid, call, more=0, **times):
-    """How long the thread was in states, by letters: check_times(..., R=ns, CQ=ns)."""
+    """Check the time in states, by letters: check_times(..., R=ns, CQ=ns)."""
     begin, end = call["begin"], call["end"]
     intervals = capture.within(tid, begin, end)
     hidden = sum(i["end"] - i["start"] for i in intervals if i.get("end_hidden"))
-    need_clear(end - begin - hidden, end - begin, "ns")
+    require_clear(end - begin - hidden, end - begin, "ns")
     for letters, want in times.items():
         got = sum(min(i["end"], end) - max(i["start"], begin) for i in intervals if i["state"] in letters)
         near(got, want, f"time in {letters}", capture, hidden + more)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Contexts that a process publishes by the standard are seen, wherever its linker put the variable.
+"""Thread contexts by the OpenTelemetry standard are recorded for all TLS models and linkers.
 
-Each publisher says when it changed to what, and sleeps after each change.  So
-each change is seen, once, when the thread leaves its CPU; between two changes
-nothing else may be seen.  A thread that is preempted in the middle of a change
-may show anything, for that long.
+Each publisher prints its context changes with their times, and sleeps after each.
+So each change must be recorded once, at the switch-out, and nothing else between
+two changes.  A thread that is preempted during a change can show any context until
+its next switch-out.
 """
 import collections
 import os
@@ -20,12 +20,12 @@ Change = collections.namedtuple("Change", "begin end value")
 
 
 def there(library):
-    """A library that the process has from its start."""
+    """Preload a library."""
     return f"LD_PRELOAD={WORKLOADS}/libctx_{library}.so"
 
 
 def changes_of(path):
-    """What each thread of a publisher did, in order, by process and thread."""
+    """The changes of each thread of a publisher, in order, by process and thread."""
     changes = {}
     for line in path.read_text().splitlines():
         pid, tid, begin, end, value = line.split()
@@ -38,28 +38,28 @@ def value_of(context):
 
 
 def complaints(contexts, changes, inherited="none"):
-    """What is wrong with the contexts that were seen of a thread, given what it did."""
+    """Differences between the recorded contexts of a thread and its changes."""
     wrong = [f"{value_of(c)} at {c['time']}, before anything was published" for c in contexts
              if c["time"] < changes[0].begin and value_of(c) not in ("none", inherited)]
     last = "none"
     for change, after in zip(changes, changes[1:] + [Change(1 << 62, 0, None)]):
         seen = [c for c in contexts if change.end < c["time"] < after.begin]
         if after.value is None:
-            seen = seen[:1]  # then it ends, or executes another program
+            seen = seen[:1]  # then the thread exits, or executes another program
         if change.value != last and not any(value_of(c) == change.value for c in contexts
                                             if change.begin < c["time"] < after.begin):
-            wrong.append(f"{change} is not seen")
+            wrong.append(f"{change} is missing")
         for c in seen:
             if value_of(c) != change.value:
-                wrong.append(f"{value_of(c)} is seen at {c['time']} after {change}")
+                wrong.append(f"{value_of(c)} is recorded at {c['time']} after {change}")
             if not c["since"] <= change.end:
-                wrong.append(f"{change} came before {c['since']}, since when it is said to be")
+                wrong.append(f"{change} is before {c['since']}, the recorded start")
         last = change.value
     return wrong
 
 
 def publish(*publishers, threads=3, rounds=7):
-    """Record them all at once; returns the capture, and what each of them did."""
+    """Record all publishers at once; returns the capture and the changes of each."""
     path, script = ROOM / "capture.sonde", ""
     for number, command in enumerate(publishers):
         script += f"{command} {threads} {rounds} 1000 >{ROOM}/{number}.txt & "
@@ -90,34 +90,34 @@ def check_all(publishers, threads=3, **how):
 
 
 @test
-def contexts_of_executables_are_seen():
+def contexts_of_executables_are_recorded():
     check_all([(name, f"{WORKLOADS}/ctx_{name}") for name in EXECUTABLES])
 
 
 @test
-def contexts_of_libraries_that_were_there_are_seen():
+def contexts_of_preloaded_libraries_are_recorded():
     check_all([(name, f"{there(name)} {WORKLOADS}/ctx_load") for name in LIBRARIES])
 
 
 @test
-def contexts_of_libraries_that_come_later_are_seen():
+def contexts_of_libraries_loaded_later_are_recorded():
     check_all([(name, f"{WORKLOADS}/ctx_load -l {WORKLOADS}/libctx_{name}.so") for name in LIBRARIES])
 
 
 @test
-def contexts_of_many_threads_are_seen():
+def contexts_of_many_threads_are_recorded():
     check_all([("pie", f"{WORKLOADS}/ctx_pie"), ("desc_large", f"{WORKLOADS}/ctx_load -l "
                                                  f"{WORKLOADS}/libctx_desc_large.so")], threads=61, rounds=11)
 
 
 @test
-def contexts_with_another_c_library_are_seen():
+def contexts_with_musl_are_recorded():
     if not (WORKLOADS / "ctx_musl").exists():
         raise Skip("there was no musl-gcc")
     if not os.path.exists("/lib/ld-musl-x86_64.so.1"):
         raise Skip("there is no musl")
     later = [(f"{name}, later", f"{WORKLOADS}/ctx_musl -l {WORKLOADS}/libctx_musl_{name}.so")
-             for name in MUSL_LIBRARIES if name != "ie"]  # which musl does not load late
+             for name in MUSL_LIBRARIES if name != "ie"]  # musl cannot load it later
     check_all([("static", f"{WORKLOADS}/ctx_musl_static")] + later +
               [(name, f"{there('musl_' + name)} {WORKLOADS}/ctx_musl") for name in MUSL_LIBRARIES])
 

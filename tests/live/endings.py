@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How a recording ends, well or badly: what is in the file is right, and what is not is said."""
+"""All ways in which a recording ends: the capture is correct, and losses are reported."""
 import contextlib
 import json
 import os
@@ -14,19 +14,19 @@ from compare import check_calls
 from harness import (Background, Failure, ROOM, Recorder, SONDE, Skip, each, equal, main, need_feature,
                      need_program, record, require, run, test, wait_until, workload)
 
-ROUNDS = 3  # where two costs are compared, and somebody else may take the caches in between
+ROUNDS = 3  # for the comparison of two costs, as other load can disturb the caches
 
 
 @contextlib.contextmanager
 def sleeper(ms=5):
-    """A process that is there before a recording and after it, and sleeps again and again once it may."""
+    """A process that outlives the recording, and sleeps repeatedly after go()."""
     with Background(workload("sleep", "nanosleep", 509, ms)) as process:
         process.ready()
         yield process
 
 
 def check_sleeps(capture, process):
-    """The sleeps between the begin and the end of the recording are in it."""
+    """Check that the recording has the sleeps between its start and its end."""
     track = process.truth().track("sleep")
     tid = track["tid"]
     require(tid in capture.threads, "nothing of it was recorded")
@@ -37,14 +37,14 @@ def check_sleeps(capture, process):
 
 
 def records(recorder, process, seconds=1):
-    """Let the process go when the recorder is there, which may take long, and give them some time."""
+    """Wait until the recorder has started, start the process, and wait some seconds."""
     wait_until(lambda: recorder.path.exists() and recorder.path.stat().st_size > 0, "a capture is there")
     process.go()
     time.sleep(seconds)
 
 
 @each(("interrupt", signal.SIGINT), ("termination", signal.SIGTERM))
-def a_signal_ends_it_well(_, number):
+def the_capture_is_complete_after(_, number):
     with sleeper() as process:
         recorder = Recorder("-p", process.pid, held=False)
         records(recorder, process)
@@ -53,7 +53,7 @@ def a_signal_ends_it_well(_, number):
 
 
 @test
-def a_hangup_does_not_end_it_under_nohup():
+def a_hangup_does_not_end_a_recording_under_nohup():
     with sleeper() as process:
         before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         try:
@@ -69,7 +69,7 @@ def a_hangup_does_not_end_it_under_nohup():
 
 
 @test
-def time_ends_it():
+def a_recording_ends_after_its_duration():
     with sleeper() as process:
         recorder = Recorder("-p", process.pid, "-d", "1s", held=False)
         records(recorder, process, 0)
@@ -80,7 +80,7 @@ def time_ends_it():
 
 
 @test
-def its_command_ends_it_and_the_rest_goes_on():
+def a_recording_ends_with_its_command():
     with sleeper() as process:
         recorder = Recorder("-p", process.pid)
         records(recorder, process, 0.5)
@@ -95,7 +95,7 @@ def a_command_that_cannot_be_executed_is_named():
 
 
 @test
-def a_killed_recorder_leaves_what_it_had():
+def a_killed_recorder_leaves_a_readable_capture():
     with sleeper(10) as process:
         recorder = Recorder("-p", process.pid, held=False)
         records(recorder, process, 2.5)  # it writes about once a second
@@ -122,7 +122,7 @@ def small_disk(size):
 
 
 @test
-def a_full_disk_leaves_what_was_written():
+def a_full_disk_leaves_a_readable_capture():
     with small_disk("1m") as place:
         with Background(workload("calls", "storm", 20000003)) as storm:
             storm.ready()
@@ -136,7 +136,7 @@ def a_full_disk_leaves_what_was_written():
 
 @test
 def lost_records_are_counted():
-    """A storm that a small buffer cannot hold: written and lost together are all there were."""
+    """More events than a small buffer can hold: written plus lost is the total."""
     need_feature("syscalls")
     count = 1000003
     capture, truth = record(*workload("calls", "storm", count), check=False,
@@ -146,7 +146,7 @@ def lost_records_are_counted():
     require(lost > 0, "the buffer held it all")
     equal(capture.info["lost"], lost, "lost, by info")
     require("records lost" in capture.said, f"with -q, the recorder says only '{capture.said.strip()}'")
-    # besides the calls, only what comes with a switch can have been lost
+    # besides the calls, only records of context switches can be lost
     call = truth.track("storm")["calls"][0]
     switches = call["voluntary"] + call["involuntary"]
     extra = written + lost - count
@@ -165,13 +165,13 @@ def a_full_buffer_does_not_slow_the_target():
             _, truth = record(*workload("calls", "storm", 150001), check=False,
                               options=["--syscalls=getppid", f"--buffer={size}", "--no-other-tasks"])
             cost.append(truth["cpu_per_call"])
-    # others who take the caches only add to a cost
+    # other load can only increase the cost
     require(min(costs["64k"]) <= 1.5 * min(costs["16m"]), f"ns of CPU per call: {costs}")
 
 
 @contextlib.contextmanager
 def public_copy():
-    """A copy of sonde that anybody may execute."""
+    """A copy of sonde that every user may execute."""
     with tempfile.TemporaryDirectory(prefix="sonde-test-", dir="/tmp") as name:
         place = pathlib.Path(name)
         place.chmod(0o755)
@@ -181,7 +181,7 @@ def public_copy():
 
 
 @test
-def without_privileges_it_says_what_doctor_says():
+def without_privileges_record_and_doctor_give_the_same_remedy():
     need_program("setpriv")
     if os.geteuid() != 0:
         raise Skip("only root can become nobody")

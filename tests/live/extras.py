@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is recorded only when asked for: system calls, block I/O, tracepoints, stacks, samples."""
+"""Optional events: system calls, block I/O, tracepoints, stacks, samples."""
 import collections
 import os
 import pathlib
@@ -9,7 +9,7 @@ from compare import check_calls, near
 from harness import (ROOM, Skip, each, equal, main, need_feature, need_program, record, require, run,
                      test, workload)
 
-OWN = {"getrusage", "pread64", "clock_gettime"}  # with these a workload looks at its witnesses
+OWN = {"getrusage", "pread64", "clock_gettime"}  # with these a workload measures itself
 ENOENT = 2
 
 
@@ -21,7 +21,7 @@ def calls_within(capture, tid, call):
 
 
 @test
-def every_system_call_has_its_result():
+def system_calls_have_their_results():
     need_feature("syscalls")
     capture, truth = record(*workload("calls", "rounds", 101), options=["--syscalls"])
     track = truth.track("round")
@@ -34,7 +34,7 @@ def every_system_call_has_its_result():
 
 
 @test
-def a_system_call_takes_as_long_as_the_clock_says():
+def the_duration_of_a_system_call_matches_the_clock():
     need_feature("syscalls")
     capture, truth = record(*workload("calls", "rounds", 101), options=["--syscalls"])
     track = truth.track("nap")
@@ -45,7 +45,7 @@ def a_system_call_takes_as_long_as_the_clock_says():
 
 
 @test
-def system_calls_are_as_many_as_strace_counts():
+def strace_counts_the_same_system_calls():
     need_feature("syscalls")
     need_program("strace")
     log = ROOM / "strace"
@@ -55,13 +55,13 @@ def system_calls_are_as_many_as_strace_counts():
     capture, _ = record(*workload("churn", "processes", 7), options=["--syscalls"])
     leader = capture.kind("task", event="exec")[0]["time"]
     got = collections.Counter(r["name"] for r in capture.kind("syscall") if r["start"] >= leader)
-    got["execve"] += 1  # the first one began before
+    got["execve"] += 1  # the first exec started before the recording
     for name in ("clone3", "clone", "wait4", "execve", "mmap", "openat", "write"):
         equal(got[name], want[name], f"calls of {name}")
 
 
 @test
-def only_the_system_calls_asked_for():
+def only_the_chosen_system_calls_are_recorded():
     need_feature("syscalls")
     capture, truth = record(*workload("calls", "rounds", 101), options=["--syscalls=getppid,write"])
     count = collections.Counter(r["name"] for r in capture.kind("syscall"))
@@ -73,11 +73,11 @@ def only_the_system_calls_asked_for():
 # --block
 
 def device_of(path):
-    """The disk of a file: its number as the records have it, and where its partition begins."""
+    """The disk of a file: its device number as recorded, and the first sector of its partition."""
     number = os.stat(path).st_dev
     at = pathlib.Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
     if not at.exists():
-        raise Skip(f"'{path}' is on no block device")
+        raise Skip(f"'{path}' is not on a block device")
     start = int((at / "start").read_text()) if (at / "start").exists() else 0
     disk = at.parent if (at / "partition").exists() else at
     return disk, (disk / "dev").read_text().strip(), start
@@ -88,7 +88,7 @@ def sectors_read(disk):
 
 
 def ranges(pairs):
-    """A list of (begin, end), sorted, with neighbours joined."""
+    """A sorted list of (begin, end), with adjacent ranges joined."""
     out = []
     for begin, end in sorted(pairs):
         if out and out[-1][1] == begin:
@@ -99,7 +99,7 @@ def ranges(pairs):
 
 
 @test
-def block_requests_cover_what_was_read():
+def block_io_covers_all_bytes_read():
     need_feature("block")
     disk, device, start = device_of(ROOM)
     before = sectors_read(disk)
@@ -125,12 +125,12 @@ def block_requests_cover_what_was_read():
 # -e
 
 @test
-def a_tracepoint_gives_its_fields():
+def a_tracepoint_has_its_fields():
     need_feature("tracefs")
     capture, truth = record(*workload("churn", "processes", 53), options=["-e", "sched:sched_process_exec"])
     hits = capture.kind("probe_event", event="sched:sched_process_exec")
     leaves = [h for h in hits if h["fields"]["filename"] == "/proc/self/exe"]
-    equal([h["tid"] for h in leaves], truth["pids"], "who executed the leaf program")
+    equal([h["tid"] for h in leaves], truth["pids"], "threads that executed the leaf program")
     for h in leaves:
         equal(h["fields"]["pid"], h["tid"], "field pid")
 
@@ -146,7 +146,7 @@ def page_faults_have_their_addresses():
 
 
 @test
-def several_tracepoints_at_once():
+def several_tracepoints_are_recorded_at_once():
     need_feature("tracefs")
     capture, truth = record(*workload("calls", "storm", 1009),
                             options=["-e", "syscalls:sys_enter_getppid", "-e", "syscalls:sys_exit_getppid"])
@@ -157,7 +157,7 @@ def several_tracepoints_at_once():
 
 
 @test
-def moves_between_cpus_are_hits_of_whoever_moves():
+def migrations_are_probe_events_of_the_migrating_thread():
     need_feature("tracefs")
     if os.cpu_count() < 2:
         raise Skip("there is one CPU only")
@@ -170,7 +170,7 @@ def moves_between_cpus_are_hits_of_whoever_moves():
 
 
 @each(("unknown", "sched:no_such_event"), ("nameless", "sched"))
-def a_tracepoint_that_is_not_there_is_refused(_, event):
+def recording_fails_for_a_tracepoint_that_is(_, event):
     need_feature("tracefs")
     done = run(os.environ["SONDE"], "record", "-o", ROOM / "x.sonde", "-e", event, "--", "true", expect=None)
     require(done.returncode in (1, 2) and event in done.stderr, f"{done.returncode}: {done.stderr}")

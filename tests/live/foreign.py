@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The same threads seen twice at once: by the recorder, and by another tracer whose file is read.
+"""Record the same threads at once with sonde and with another tracer, and compare.
 
-Both stand at the same tracepoints, so both must tell the same states of each
-thread, every one beginning and ending within 20 us of the other's, and the same
-critical path.
+Both use the same tracepoints, so both must yield the same states of each thread,
+with starts and ends within 20 us of each other, and the same critical path.
 """
 import contextlib
 import json
@@ -22,21 +21,21 @@ EVENTS = ("sched:sched_switch", "sched:sched_waking", "sched:sched_process_fork"
           "irq:irq_handler_exit", "irq:softirq_entry", "irq:softirq_exit", "timer:hrtimer_expire_entry",
           "timer:hrtimer_expire_exit", "raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "block:block_rq_issue",
           "block:block_rq_complete", "sock:sock_send_length", "sock:sock_recv_length", "sock:inet_sock_set_state")
-APART = 20_000  # ns between what two programs at one tracepoint read off the clock
-DISTURBED = 500_000  # if somebody takes the CPU in between, which may happen once in a while
-LOOSE = 0.4  # of rounds that may be so
+APART = 20_000  # ns between the clock readings of two programs at one tracepoint
+DISTURBED = 500_000  # ns, if an interrupt or the hypervisor takes the CPU in between
+LOOSE = 0.4  # share of rounds that can be disturbed
 ROUNDS, SPAN = 7, 10
 LINKS = ("mutex", "pipe", "tcp", "unix")
 
 
 class NoFile(Failure):
-    """The other tracer has no file, through no fault of anybody."""
+    """The other tracer failed to write a file, due to load."""
 
 
 @contextlib.contextmanager
 def no_idle_cpu():
-    """There are virtual machines that hide switches from an idle CPU from these tracers: keep all CPUs busy, but with
-    what gives way to any other thread."""
+    """On some virtual machines, these tracers miss switches from an idle CPU: keep all CPUs busy with threads of
+    lowest priority."""
     spinners = [subprocess.Popen(["chrt", "--idle", "0", "sh", "-c", "while :; do :; done"])
                 for _ in range(os.cpu_count())]
     try:
@@ -70,7 +69,7 @@ def trace_cmd(path):
 @contextlib.contextmanager
 def perf(path):
     need_program("perf")
-    # perf's own calls would be so many that the kernel throttles all of them
+    # too many calls of perf itself would make the kernel throttle the events
     calls = [e for e in EVENTS if e.startswith("raw_syscalls")]
     process = subprocess.Popen(["perf", "record", "-q", "-a", "-m", "4096", "-k", "CLOCK_MONOTONIC", "-o", str(path),
                                 "-e", ",".join(e for e in EVENTS if e not in calls),
@@ -87,7 +86,7 @@ def perf(path):
 
 
 def text_of(path):
-    """The same as text, to the nanosecond."""
+    """Convert the trace to text, with nanoseconds."""
     text = path.with_suffix(".txt")
     with open(text, "w") as out:
         subprocess.run(["trace-cmd", "report", "-t", "-i", str(path)], stdout=out, stderr=subprocess.DEVNULL, check=True)
@@ -105,7 +104,7 @@ def intervals_of(path):
 
 
 def clipped(intervals, begin, end):
-    """What of them lies between, as (state, begin, end); neighbours in one state are one."""
+    """Clip intervals to a time range, as (state, begin, end), and join adjacent ones of the same state."""
     parts = []
     for i in intervals:
         part = [i["state"], max(i["start"], begin), min(i["end"], end)]
@@ -119,12 +118,12 @@ def clipped(intervals, begin, end):
 
 
 def compare(got, want, where, slack):
-    """At every time the same, but for so much around each change."""
+    """Require the same state at all times, except for `slack` ns around each change."""
     i = j = 0
     shown = f"{where}:\n  here {got}\n  want {want}"
     require(got and want and abs(got[0][1] - want[0][1]) <= slack and abs(got[-1][2] - want[-1][2]) <= slack,
-            f"not of the same time: {shown}")
-    apart = 0  # for how long they have been
+            f"different time range: {shown}")
+    apart = 0  # ns since they differ
     while i < len(got) and j < len(want):
         begin, end = max(got[i][1], want[j][1]), min(got[i][2], want[j][2])
         apart = 0 if got[i][0] == want[j][0] else apart + max(end - begin, 0)
@@ -159,11 +158,11 @@ def check_same(capture, truth, path, with_path=True):
         round_ = capture, other, path, parties, (call["begin"], call["end"]), with_path
         if not all(is_clear(capture.within(p["tid"], call["begin"], call["end"])) and
                    is_clear(overlapping(other.get(p["tid"], []), call["begin"], call["end"])) for p in parties):
-            continue  # there are machines that hide switches, from all tracers or from some
+            continue  # some virtual machines hide switches
         compared += 1
         try:
             compare_round(*round_, APART)
-        except Failure as failure:  # an interrupt, or the hypervisor, came between the two; else it fails again
+        except Failure as failure:  # retry with more slack, for an interrupt between the two
             compare_round(*round_, DISTURBED)
             loose, last = loose + 1, failure
     if not compared:
@@ -183,16 +182,16 @@ def chain(deed, tracer, path):
 
 
 @each("sleep", "compute", "direct", "fsync")
-def trace_cmd_and_the_recorder_tell_the_same(deed):
+def trace_cmd_and_the_recorder_agree_on(deed):
     path = ROOM / "trace.dat"
     capture, truth = chain(deed, trace_cmd, path)
     check_same(capture, truth, path)
-    # the kernel writes of which socket a message was, but not in text what it is connected to
+    # text traces contain the socket of a message, but not its peer
     check_same(capture, truth, text_of(path), with_path=False)
 
 
 @each("sleep", "fsync")
-def perf_and_the_recorder_tell_the_same(deed):
+def perf_and_the_recorder_agree_on(deed):
     path = ROOM / "perf.data"
     capture, truth = chain(deed, perf, path)
     check_same(capture, truth, path)

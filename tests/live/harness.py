@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every live test needs: run a recorder around a workload, and read what it wrote.
+"""The harness of live tests: record a workload, and read the capture.
 
-A test is a function; its name is the sentence that it holds.  `FILE.py --list`
-prints the names of a file's tests and `FILE.py NAME` runs one of them: exit 0
-if it holds, 1 with a reason if not, 77 with a reason if it cannot be told here.
-tools/verdict.py says which failures are retried.
+A test is a function whose name is the sentence that it checks.  `FILE.py --list`
+prints the names of a file's tests, and `FILE.py NAME` runs one of them: exit 0
+on success, 1 with a reason on failure, 77 with a reason if it cannot run here.
+tools/verdict.py decides which failures are retried.
 
-SONDE and WORKLOADS in the environment say where the programs are; with LIVE_KEEP
-set, the captures are kept beside the workloads.
+The environment variables SONDE and WORKLOADS contain the paths of the programs; if
+LIVE_KEEP is set, the captures are kept next to the workloads.
 """
 import bisect
 import contextlib
@@ -27,26 +27,26 @@ import tiling
 
 SONDE = os.environ.get("SONDE", "sonde")
 WORKLOADS = pathlib.Path(os.environ.get("WORKLOADS", "."))
-TIMEOUT = 240  # seconds for any one program, on a machine that others keep busy
+TIMEOUT = 240  # seconds for any one program, on a busy host
 ROOM = WORKLOADS / f"live.{os.getpid()}"  # for captures and files; on a disk, as the build is
 
 tests = {}
 
 
 class Failure(Exception):
-    """The test does not hold."""
+    """The test failed."""
 
 
 class Certain(Failure):
-    """It does not hold, and no load of the machine explains that: it is not tried again."""
+    """The test failed for a reason that load cannot explain: it is not retried."""
 
 
 class Skip(Exception):
-    """It cannot be told here."""
+    """The test cannot run here."""
 
 
 class Disturbed(Skip):
-    """It cannot be told, as the machine was disturbed: the test is retried."""
+    """Other load disturbed the test: it is retried."""
 
 
 def test(function):
@@ -55,7 +55,7 @@ def test(function):
 
 
 def each(*values):
-    """One test for each value, which is given to the function and added to its name."""
+    """Register one test per value, which is passed to the function and appended to its name."""
     def register(function):
         for v in values:
             first = v[0] if isinstance(v, tuple) else v
@@ -79,7 +79,7 @@ def seconds(ns):
 
 
 def features():
-    """What sonde says it can do here."""
+    """The features of this host, by `sonde doctor`."""
     done = run(SONDE, "doctor", "--json", expect=None)
     if not done.stdout.startswith("{"):
         raise Skip(done.stderr.strip())  # built without a recorder
@@ -107,7 +107,7 @@ def main():
     if sys.argv[1:] == ["--list"]:
         print("\n".join(tests))
         return
-    shutil.rmtree(ROOM, ignore_errors=True)  # of another who had our number, and was killed
+    shutil.rmtree(ROOM, ignore_errors=True)  # left by a killed test with the same pid
     ROOM.mkdir()
     try:
         need_recording()
@@ -128,7 +128,7 @@ def main():
 # Programs
 
 def run(*command, expect=0, **how):
-    """Run to the end; `expect` is the exit code that is right, None for any."""
+    """Run a program to its end; `expect` is the expected exit status, None for any."""
     command = [str(word) for word in command]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, **how)
     if expect is not None and done.returncode != expect:
@@ -142,7 +142,7 @@ def workload(name, *args):
 
 
 class Truth(dict):
-    """What a workload told of itself: its numbers by name, its tracks by role."""
+    """The output of a workload about itself: its numbers by name, its tracks by role."""
 
     def __init__(self, text):
         super().__init__(json.loads(text[text.index("{"):]))
@@ -153,7 +153,7 @@ class Truth(dict):
 
 
 class Background:
-    """A workload that waits at its gate, so that a recorder can be started before it does a thing."""
+    """A workload that waits for go(), so that a recorder can be started first."""
 
     def __init__(self, command, gate=True):
         env = os.environ | ({"TRUTH_GATE": "1"} if gate else {})
@@ -185,7 +185,7 @@ class Background:
 # Captures
 
 def overlapping(intervals, begin, end):
-    """Those of a sorted list that have a part in this time."""
+    """The items of a sorted list that overlap a time range."""
     i = bisect.bisect_right(intervals, begin, key=lambda i: i["end"])
     j = bisect.bisect_left(intervals, end, key=lambda i: i["start"])
     return intervals[i:j]
@@ -196,7 +196,7 @@ class Capture:
         self.path = path
         self.info = json.loads(run(SONDE, "info", "--json", path).stdout)
         self.records = [json.loads(line) for line in run(SONDE, "dump", "--json", path).stdout.splitlines()]
-        self.stolen = 0  # ns that the hypervisor took while it was made
+        self.stolen = 0  # steal time during the recording, ns
         equal(self.info["complete"], complete, f"{path}: complete")
         if complete:
             accounted.check(self.info)
@@ -215,18 +215,18 @@ class Capture:
     def neighbours(self):
         return [r for r in self.records if r.get("out_of_scope")]
 
-    def turns(self, cpu):
-        """Who had the CPU, in order."""
+    def slices(self, cpu):
+        """The on-CPU slices of a CPU, in order."""
         return sorted(self.kind("interval", state="R", cpu=cpu), key=lambda i: i["start"])
 
     def within(self, tid, begin, end):
-        """The intervals of a thread that have a part in this time."""
+        """The intervals of a thread that overlap a time range."""
         return overlapping(self.threads.get(tid, []), begin, end)
 
     def check(self, complete=True):
         wrong = tiling.check(self.records, complete)
         wrong += invariants.check(SONDE, self.path, self.records, complete)
-        require(not wrong, "the recording does not hang together:\n  " + "\n  ".join(wrong))
+        require(not wrong, "the recording is inconsistent:\n  " + "\n  ".join(wrong))
         return self
 
 
@@ -237,7 +237,7 @@ def stolen_ticks():
 
 @contextlib.contextmanager
 def stolen_time(captures):
-    """Note in the captures made meanwhile how much time the hypervisor took: at most so much."""
+    """Store in the captures made meanwhile an upper bound of the steal time."""
     before = stolen_ticks()
     yield
     ticks = stolen_ticks() - before
@@ -253,18 +253,18 @@ def record(*command, options=(), check=True):
         done = run(SONDE, "record", "-q", "-o", path, *options, "--", *command)
         captures.append(Capture(path))
     captures[0].said = done.stderr
-    (ROOM / "truth.json").write_text(done.stdout)  # for whoever looks into a failure
+    (ROOM / "truth.json").write_text(done.stdout)  # for debugging a failure
     if check:
         captures[0].check()
     return captures[0], Truth(done.stdout)
 
 
 class Recorder:
-    """A recorder that runs beside the test, with options of any scope.
+    """A recorder in the background, with options for any scope.
 
-    It is given a command that says "ready" and then waits, so that everything
-    is attached when the body of `with` begins; the command, and with it the
-    recording, ends with the body.
+    It runs a command that prints "ready" and then waits, so that everything is
+    attached when the body of `with` starts; the command, and with it the recording,
+    ends with the body.
     """
 
     def __init__(self, *options, held=True, name="capture.sonde", path=None):
@@ -279,7 +279,7 @@ class Recorder:
             raise Failure(f"the recorder did not start: {self.process.communicate()[1]}")
 
     def end(self, send=None, expect=0):
-        """Returns what it said on stderr. send: a signal that ends it."""
+        """End the recording, with the signal `send` if given, and return its stderr."""
         if send:
             self.process.send_signal(send)
         _, words = self.process.communicate(timeout=TIMEOUT)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded process that does harm loses its own spans and nothing else; other users can do none."""
+"""A hostile process in scope can only lose its own spans; other users can do no harm."""
 import json
 import os
 import signal
@@ -10,7 +10,7 @@ import time
 from harness import Background, ROOM, Recorder, SONDE, each, equal, main, require, run, test, workload
 
 NOBODY = 65534
-END_MAX = 5  # seconds from the signal to the end of a recorder, on a machine that others keep busy
+END_MAX = 5  # seconds from the signal to the exit of a recorder, on a busy host
 
 
 class Hostile(Background):
@@ -40,7 +40,7 @@ def honest_count(path, pid):
 
 @each("shrink", "names", "backwards", "flood", "claims", "arenas")
 def a_hostile_process_does_not_stop_the_recorder(mode):
-    """A signal ends the recording at once, the capture is whole, and the other process has its spans."""
+    """A signal ends the recording at once, the capture is complete, and the other process has its spans."""
     with Hostile(mode) as hostile, Background(workload("agents", "loop", 100000, 2000), gate=False) as honest:
         honest.process.stdout.readline()
         recorder = Recorder("-p", f"{hostile.pid},{honest.pid}", held=False)
@@ -53,14 +53,14 @@ def a_hostile_process_does_not_stop_the_recorder(mode):
     honest_losses = [loss for loss in info["losses"] if loss.get("tid") == honest.pid]
     equal(honest_losses, [], "losses of the other process")
     if mode == "flood":
-        require(f"process {hostile.pid} writes spans faster" in words, f"nothing is said of the flood: '{words}'")
+        require(f"process {hostile.pid} writes spans faster" in words, f"no warning about the flood: '{words}'")
         require(info["lost_by_agents"] > 0, "no loss of the process is counted")
     if mode == "claims":
-        require(info["lost_by_agents"] > 10**9, "what the process claims is not shown")
+        require(info["lost_by_agents"] > 10**9, "the loss claimed by the process is not shown")
 
 
 def record_short_programs(count=101):
-    """Programs that are over before a recorder could look into them: their spans, and what the recorder said."""
+    """Record programs that exit before a recorder could scan them; returns their spans and the recorder's stderr."""
     path = ROOM / "short.sonde"
     program = " ".join(workload("agents", "loop", 1))
     done = subprocess.run([SONDE, "record", "-q", "-o", path, "--", "sh", "-c",
@@ -69,7 +69,7 @@ def record_short_programs(count=101):
 
 
 @test
-def another_user_who_occupies_the_names_keeps_no_spans_away():
+def another_user_cannot_block_registrations_by_occupying_the_names():
     with Hostile("occupy", NOBODY):
         spans, words = record_short_programs()
     equal(spans, 101, f"spans of short programs; the recorder said '{words}'")
@@ -77,15 +77,15 @@ def another_user_who_occupies_the_names_keeps_no_spans_away():
 
 
 @test
-def connections_from_out_of_scope_keep_no_spans_away_or_are_reported():
+def out_of_scope_connections_are_harmless_or_reported():
     with Hostile("connect", NOBODY):
         spans, words = record_short_programs()
-    require(spans == 101 or "can be missing" in words, f"{spans} of 101 spans, and nothing is said: '{words}'")
+    require(spans == 101 or "can be missing" in words, f"{spans} of 101 spans, and no warning: '{words}'")
     require(f"of user {NOBODY}" in words, f"nothing is said of it: '{words}'")
 
 
 @test
-def a_recorder_that_was_killed_leaves_its_name_to_the_next():
+def the_next_recorder_reuses_the_name_of_a_killed_one():
     recorder = Recorder("-p", os.getpid())
     recorder.end(send=signal.SIGKILL, expect=-signal.SIGKILL)
     spans, words = record_short_programs(11)

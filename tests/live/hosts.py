@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Several machines: their clocks are found from what they send each other, and paths go across.
+"""Several hosts: their clocks are aligned by their messages, and paths cross hosts.
 
-Two network namespaces with a cable between them stand for two machines.  Each has
-its own recorder, and the capture of the one is rewritten as if its clock were
-wrong by a known amount.
+Two network namespaces with a veth pair act as two hosts.  Each has its own
+recorder, and one capture is rewritten as if its clock were wrong by a known
+amount.
 """
 import contextlib
 import json
@@ -38,7 +38,7 @@ for i in range(int(sys.argv[1])):
 """
 
 
-# On the first machine: a service that asks the other one for each request, and its client.
+# On the first host: a service that calls the other host for each request, and its client.
 FRONT = """
 import os, socket, sys
 listener = socket.create_server(("10.123.45.1", 7001))
@@ -62,8 +62,8 @@ os.wait()
 
 
 @contextlib.contextmanager
-def two_machines():
-    """Their names; commands run in them with `ip netns exec`."""
+def two_hosts():
+    """Create two hosts and yield their names, for `ip netns exec`."""
     need_program("ip")
     names = [f"sonde{os.getpid()}{end}" for end in "ab"]
     try:
@@ -83,10 +83,10 @@ def two_machines():
 
 
 def record_both(requests, program=CLIENT):
-    """The captures of the client, or of what else runs on the first machine, and of the server."""
+    """Record both hosts; returns the captures of the first host and of the server."""
     need_feature("messages")
     paths = [ROOM / "client.sonde", ROOM / "server.sonde"]
-    with two_machines() as names:
+    with two_hosts() as names:
         commands = [[SONDE, "record", "-q", "-o", str(path), "--", "ip", "netns", "exec", name,
                      sys.executable, "-c"] for path, name in zip(paths, names)]
         with Background(commands[1] + [SERVER], gate=False) as server:
@@ -103,9 +103,9 @@ def reclocked(path, drift, shift=SHIFT):
 
 
 def clock_of(*paths):
-    """What info says of the second machine."""
+    """The clock of the second host, by `sonde info`."""
     clocks = json.loads(run(SONDE, "info", "--json", *paths).stdout)["clocks"]
-    equal(len(clocks), 2, "machines")
+    equal(len(clocks), 2, "hosts")
     return clocks[1]
 
 
@@ -115,7 +115,7 @@ def messages(path, direction):
 
 
 @each(("steady", 0), ("fast", 50), ("slow", -50))
-def a_wrong_clock_is_found(_, drift):
+def a_wrong_clock_is_aligned(_, drift):
     client, server = record_both(211)
     other = reclocked(server, drift)
     clock = clock_of(client, other)
@@ -124,7 +124,7 @@ def a_wrong_clock_is_found(_, drift):
     sent = [m["time"] for m in messages(server, "send")]
     start = json.loads(run(SONDE, "info", "--json", server).stdout)
     start = start.get("inputs", [start])[0]["start"]
-    # how wrong it was when the first and the last message were sent
+    # the error of the clock at the first and at the last message
     truth = [-SHIFT - (t - start) * drift * 1e-6 for t in (sent[0], sent[-1])]
     low, high = min(truth) - clock["max_error"], max(truth) + clock["max_error"]
     require(low <= clock["offset"] <= high, f"{clock['offset']} is not in {low} to {high}")
@@ -135,7 +135,7 @@ def a_wrong_clock_is_found(_, drift):
 
 
 @test
-def a_path_goes_from_one_machine_to_the_other():
+def a_path_crosses_hosts():
     client, server = record_both(53)
     other = reclocked(server, 50)
     tid = messages(client, "send")[0]["tid"]
@@ -147,15 +147,15 @@ def a_path_goes_from_one_machine_to_the_other():
 
 
 def pairs_of(requests):
-    """Front and back of each request, which has these two and no other span."""
+    """The front and back spans of each request, which has exactly these two."""
     for request in requests:
         equal([span.get("parent_span_id") for span in request["spans"]], [None, request["spans"][0]["span_id"]], "parents")
         yield request["spans"]
 
 
 @each(("ahead", SHIFT, 0), ("behind", -SHIFT, 0), ("ahead_and_fast", SHIFT, 50), ("behind_and_slow", -SHIFT, -50))
-def requests_go_across_machines(_, shift, drift):
-    """Both captures are of one machine in truth, so that the same without a wrong clock tells how right it is."""
+def requests_cross_hosts(_, shift, drift):
+    """Both captures are of the same host, so the captures with the correct clock yield the true times."""
     count = 211
     front, back = record_both(count, FRONT)
     done = run(SONDE, "requests", "--json", "--entry=7001", front, reclocked(back, drift, shift))
@@ -164,8 +164,8 @@ def requests_go_across_machines(_, shift, drift):
     pairs, true_pairs = list(pairs_of(said["requests"])), list(pairs_of(true["requests"]))
     equal((len(pairs), len(true_pairs), said["parent_unknown"]), (count, count, 0), "pairs, true ones, unknown parents")
     for parent, child in pairs:
-        require(parent["host"] != child["host"] == "other", "they are of one machine")
-        # the end of a send may be late, as its thread may have to wait for a CPU then
+        require(parent["host"] != child["host"] == "other", "both are of the same host")
+        # the end of a send can be late, as its thread can wait for a CPU
         require(parent["start"] <= child["start"] < parent["end"], f"{child} does not begin in {parent}")
     clock = said["clocks"][1]
     errors = [abs(got[1][end] - want[1][end]) for got, want in zip(pairs, true_pairs) for end in ("start", "end")]
@@ -175,7 +175,7 @@ def requests_go_across_machines(_, shift, drift):
 
 
 @test
-def machines_that_hardly_talk_are_not_ordered():
+def hosts_with_few_messages_are_not_aligned():
     client, server = record_both(2)
     other = reclocked(server, 0)
     clock = clock_of(client, other)

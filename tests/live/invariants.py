@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether paths and accounts of a capture hang together, whatever was recorded.
+"""Check that the paths and accounts of any capture are consistent.
 
-What `sonde path` and `sonde explain` say can be held against itself, and
-against the records as `sonde dump` shows them:
+The output of `sonde path` and `sonde explain` is compared with itself and with the
+records of `sonde dump`:
 
 - the leaves of a path tile the time in question, to the nanosecond, and so do
   the steps under each wait tile the wait: so no step starts before the wait it
   explains, nor ends after it;
-- each step is what the records say its thread did then;
+- each step matches the record of its thread at that time;
 - a wait that a recorded thread ended is explained by that thread;
 - in an account, the times of one level add up to the one above;
-- records of threads that have nothing to do with it change nothing.
+- records of unrelated threads change nothing.
 
-The functions return what they find wrong as sentences; an empty list is praise.
+The functions return a list of errors, which is empty on success.
 """
 import bisect
 import collections
@@ -24,7 +24,7 @@ import tiling
 
 TIMEOUT = 240      # seconds: a walk that does not end is wrong
 THREADS = 64       # of a capture; with more, these are taken evenly from all
-ENOUGH = 20        # sentences; more would say the same
+ENOUGH = 20        # errors to report
 DEPTH = 128        # how far sonde follows a chain
 OFF_CPU = "CQ"
 GAP = " "
@@ -35,7 +35,7 @@ def is_blocked(step):
 
 
 class Lives:
-    """Who lived when, and what the records say that they did."""
+    """The lifetimes of threads and their recorded intervals."""
 
     def __init__(self, records):
         checker = tiling.Checker()
@@ -57,7 +57,7 @@ class Lives:
         return life.start, life.intervals[-1]["end"]
 
     def at(self, tid, time):
-        """What a thread did at a time, or None."""
+        """The interval of a thread at a time, or None."""
         intervals = self.intervals.get(tid, [])
         i = bisect.bisect_right(intervals, time, key=lambda i: i["start"]) - 1
         return intervals[i] if i >= 0 and time < intervals[i]["end"] else None
@@ -66,14 +66,14 @@ class Lives:
         return tid in self.last and tid not in self.kernel
 
     def some(self):
-        """Threads to look at: all, or evenly from all."""
+        """Threads to check: all, or an even sample."""
         tids = sorted(self.last)
         every = -(-len(tids) // THREADS)
         return tids[::max(every, 1)]
 
 
 def tiles(steps, start, end, what):
-    """Complaints about steps that should tile a time, in their order."""
+    """Errors of steps that should tile a time range in order."""
     at = start
     for s in steps:
         if s["start"] != at:
@@ -113,15 +113,15 @@ def tree_complaints(steps, start, end):
             yield from tiles(children[number], s["start"], s["end"], f"under step {number}")
 
 
-def is_guess(step):
-    """Whether it says only that nothing is known, or that a message was on its way."""
+def is_unknown_or_transit(step):
+    """Whether the step is an unknown cause or a message in transit."""
     return bool(step.get("in_transit")) or (step["state"] == "?" and "woken_by" not in step)
 
 
 def record_complaints(steps, lives):
-    """Each step is what the records say its thread did then."""
+    """Each step matches the record of its thread at that time."""
     for s in steps:
-        if is_guess(s) or "tid" not in s:
+        if is_unknown_or_transit(s) or "tid" not in s:
             continue
         i = lives.at(s["tid"], s["start"])
         if i is None and s["state"] == GAP:
@@ -140,7 +140,7 @@ def waker_complaints(steps, lives):
         if not by_task or s["depth"]:
             continue
         i = lives.at(s["tid"], s["start"])
-        waker = s.get("waker", {}).get("tid", 0)  # 0 is an idle CPU, which is nobody
+        waker = s.get("waker", {}).get("tid", 0)  # 0 is the idle task
         if i.get("unfinished") or i["end"] != s["end"] or waker == s["tid"] or not lives.is_followed(waker):
             continue
         last = children[s["id"]][-1] if not s["leaf"] else s
@@ -149,7 +149,7 @@ def waker_complaints(steps, lives):
 
 
 def path_complaints(steps, lives, start, end):
-    """All that can be said against a path."""
+    """All errors of a path."""
     tree = list(tree_complaints(steps, start, end))
     yield from tree
     if not tree:
@@ -185,7 +185,7 @@ def ask(sonde, command, *args, codes=(0,)):
 
 
 def check_thread(sonde, capture, tid, lives, codes=(0,)):
-    """The path and the account of a thread's whole life."""
+    """Check the path and the account of a thread's lifetime."""
     start, end = lives.span(tid)
     steps = ask(sonde, "path", "--thread", tid, capture, codes=codes)
     accounts = ask(sonde, "explain", "--thread", tid, capture, codes=codes)
@@ -196,7 +196,7 @@ def check_thread(sonde, capture, tid, lives, codes=(0,)):
 
 
 def check(sonde, capture, records, complete=True):
-    """All that is wrong with the paths of a capture's threads. records: as dump shows them."""
+    """All errors of the paths of a capture's threads. records: the output of `sonde dump`."""
     lives = Lives(records)
     wrong = []
     for tid in lives.some():
@@ -207,8 +207,8 @@ def check(sonde, capture, records, complete=True):
     return wrong[:ENOUGH]
 
 
-def without_bystanders(steps):
-    """The steps without the threads that were only interrupted: what they are called may be known better.
+def without_interrupted_threads(steps):
+    """The steps without threads that were only interrupted: the other capture can contain their names.
 
     And without losses: another capture of the same host can add its own.
     """
@@ -217,11 +217,11 @@ def without_bystanders(steps):
 
 
 def check_beside(sonde, capture, other, records):
-    """The same paths, with the records of another capture added, which has none of these threads."""
+    """Check that adding another capture, which has none of these threads, does not change the paths."""
     wrong = []
     for tid in Lives(records).some():
-        alone = without_bystanders(ask(sonde, "path", "--thread", tid, capture))
-        beside = without_bystanders(ask(sonde, "path", "--thread", tid, capture, other))
+        alone = without_interrupted_threads(ask(sonde, "path", "--thread", tid, capture))
+        beside = without_interrupted_threads(ask(sonde, "path", "--thread", tid, capture, other))
         if alone != beside:
             first = next((a for a, b in zip(alone, beside) if a != b), alone[-1:])
             wrong.append(f"thread {tid}: with '{other}' its path differs, first in {first}")

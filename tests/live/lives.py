@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Processes and threads that come and go: none is missed, nothing is left behind."""
+"""Processes and threads that start and exit: all are recorded, and nothing leaks."""
 import collections
 import pathlib
 import re
@@ -14,7 +14,7 @@ RSS_GROWTH = 1 << 10  # in the second half
 
 
 @test
-def every_child_is_born_executes_and_exits():
+def every_child_has_its_fork_exec_and_exit():
     capture, truth = record(*workload("churn", "processes", 53, 3))
     parent = truth["pid"]
     born = [t["tid"] for t in capture.kind("task", event="new", parent_tid=parent)]
@@ -33,7 +33,7 @@ def every_child_is_born_executes_and_exits():
 
 
 def bpf_ids(pid):
-    """The programs and maps that a process holds."""
+    """The BPF programs and maps that a process holds."""
     ids = set()
     for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
         try:
@@ -68,7 +68,7 @@ class MemoryWatch(threading.Thread):
 
 
 @test
-def a_thousand_threads_per_second_for_ten_seconds():
+def a_thousand_threads_per_second_are_recorded_for_ten_seconds():
     with Background(workload("churn", "threads", 10007, 1000)) as churn:
         churn.ready()
         with Recorder("-p", churn.pid, "--no-other-tasks") as recorder:
@@ -93,7 +93,7 @@ def a_thousand_threads_per_second_for_ten_seconds():
 
 
 @test
-def a_thread_that_is_not_the_first_executes_a_program():
+def a_thread_other_than_the_leader_calls_exec():
     capture, truth = record(*workload("churn", "takeover", 53))
     equal([e["tid"] for e in capture.kind("task", event="exec") if e["tid"] in truth["pids"]], truth["pids"],
           "processes that execute a program")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Messages: who sent which part of a stream, who received it, over which connection."""
+"""Messages: sender, receiver, connection, and position in the stream."""
 import itertools
 
 from harness import each, equal, main, need_feature, record, require, test, workload
@@ -9,13 +9,13 @@ WRAP = 1 << 32
 
 
 def parts(messages):
-    """(begin, end) of each message in its stream; positions count from the first one's begin."""
+    """(begin, end) of each message in its stream, relative to the start of the first one."""
     base = messages[0]["position"] - messages[0]["bytes"]
     return [((m["position"] - m["bytes"] - base) % WRAP, (m["position"] - base) % WRAP) for m in messages]
 
 
 @test
-def each_receive_is_a_range_of_what_was_sent():
+def each_receive_is_a_range_of_the_sent_stream():
     need_feature("messages")
     capture, truth = record(*workload("stream", 211))
     sends = capture.kind("message", direction="send", tid=truth["sender"], object="inet")
@@ -57,7 +57,7 @@ def a_connection_goes_through_its_states():
 
 
 @each(("unix", "unix"), ("tcp6", "inet"), ("udp", "inet"))
-def hand_overs_are_messages(channel, thing):
+def handoffs_are_messages(channel, thing):
     need_feature("messages")
     capture, truth = record(*workload("handover", channel, 53))
     for me, other in (("0", "1"), ("1", "0")):

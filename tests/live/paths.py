@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Critical paths: who was waited for, in which state, for how long, down to what was done at the end.
+"""Critical paths: the threads waited for, their states and times, down to the final operation.
 
-A chain of parties knows what each did in each round (workloads/chain.c): so the
-path of the first through all others is known, step by step.
+Each party of a chain prints what it did in each round (workloads/chain.c), so the
+path of the first party through all others is known, step by step.
 """
 import contextlib
 import json
@@ -17,40 +17,40 @@ from harness import (Background, Disturbed, ROOM, Recorder, SONDE, each, equal, 
 
 LETTER = {"mutex": "L", "shared": "L", "tcp": "N", "unix": "I", "pipe": "I",
           "sleep": "T", "compute": None, "compete": None, "direct": "D", "fsync": "D"}
-ACCOUNT = 20_000  # ns by which the kernel's accounts of a turn may differ from the switches themselves
+ACCOUNT = 20_000  # ns by which the kernel's runtime accounting can differ from the switches
 COLUMNS = 80
 ROUNDS = 5
 REST, SPAN = 3_000_000, 10_000_000  # ns that a party rests, that a deed takes
 
 
 def analyse(command, capture, *args):
-    """What `sonde path` or `explain` says in JSON, which is as its schema has it."""
+    """The JSON of `sonde path` or `explain`, checked against its schema."""
     said = json.loads(run(SONDE, command, "--json", *args, capture.path).stdout)
     wrong = schema.check(said, schema.load(command))
-    require(not wrong, f"{command} is not as its schema says:\n  " + "\n  ".join(wrong))
+    require(not wrong, f"{command} violates its schema:\n  " + "\n  ".join(wrong))
     return said
 
 
 def within(capture, begin, end):
-    """Options for a stretch of time."""
+    """Options for a time range."""
     start = capture.info["start"]
     return "--from", f"{begin - start}ns", "--to", f"{end - start}ns"
 
 
 class Chain:
-    """A recorded chain, what each party knows of itself, and the path of the first in each round."""
+    """A recorded chain, the output of each party, and the path of the first party in each round."""
 
     def __init__(self, deed, *links, options=(), count=ROUNDS):
         self.deed, self.links = deed.split("=")[0], links
         self.capture, self.truth = record(*workload("chain", deed, ROOM, count, SPAN // 1_000_000, *links), options=options)
         wrong = invariants.check(SONDE, self.capture.path, self.capture.records)
-        require(not wrong, "paths do not hang together:\n  " + "\n  ".join(wrong))
+        require(not wrong, "paths are inconsistent:\n  " + "\n  ".join(wrong))
         self.last = len(links)
         self.parties = [self.track(k, "deed" if k == self.last else "wait") for k in range(self.last + 1)]
         self.tid = self.parties[0]["tid"]
         rounds = range(len(self.parties[0]["calls"]))
         self.rounds = [r for r in rounds if self.is_clear(r)]
-        need_clear(len(self.rounds), len(rounds), "rounds")
+        require_clear(len(self.rounds), len(rounds), "rounds")
 
     def track(self, party, what):
         return self.truth.track(f"{'ABCDEF'[party]}.{what}")
@@ -60,7 +60,7 @@ class Chain:
         return call["begin"], call["end"]
 
     def is_clear(self, r):
-        """Whether the kernel let us see all that the parties did."""
+        """Whether the kernel hid no events of the parties."""
         return all(is_clear(self.capture.within(p["tid"], *self.window(r))) for p in self.parties)
 
     def path(self, r):
@@ -80,7 +80,7 @@ class Chain:
 # Each step
 
 def parts(steps, depth, call):
-    """The steps of a depth that have a part in a call, and how long."""
+    """The steps of a depth that overlap a call, and for how long."""
     for s in steps:
         time = min(s["end"], call["end"]) - max(s["start"], call["begin"])
         if s["depth"] == depth and time > 0:
@@ -88,14 +88,14 @@ def parts(steps, depth, call):
 
 
 def check_part(chain, steps, depth, track, r, letter, is_leaf):
-    """What the path says of a party during one of its calls: its thread, its states, their times."""
+    """Check the path of a party during one of its calls: thread, states and their times."""
     call, found = track["calls"][r], {"R": 0, "C": 0, letter: 0}
     where = f"round {r}, {track['role']}"
     for s, time in parts(steps, depth, call):
         equal(s["tid"], track["tid"], f"{where}: thread of step {s['id']}")
         require(s["state"] in found, f"{where}: {s['state']} in step {s['id']}, want {letter}")
         if s["state"] == letter:
-            equal(s["leaf"], is_leaf, f"{where}: whether nobody explains step {s['id']}")
+            equal(s["leaf"], is_leaf, f"{where}: whether step {s['id']} is a leaf")
         found[s["state"]] += time
     equal(sum(found.values()), call["end"] - call["begin"], f"{where}: time of all steps")
     check_times(chain.capture, call, found, letter, where)
@@ -104,14 +104,13 @@ def check_part(chain, steps, depth, track, r, letter, is_leaf):
 
 
 def check_times(capture, call, found, letter, where):
-    """The times of a call's states against the thread's own witnesses.
+    """Compare the times of a call's states with the thread's own measurements.
 
-    Those have their limits.  A thread that is woken from another CPU waits for a CPU, for us, while
-    for the kernel's accounts it is still blocked until the word gets there.  And the clock of a
-    thread stands still while an interrupt or the hypervisor has its CPU, or somebody whose turns this
-    kernel does not tell of; of those it knows at least that the thread waited.  So they say only how long
-    a wait was at most; at least, it was as long as a sleep was meant to be (check_sleep), or lasted
-    until the next party ended it (check_release).
+    These are limited.  A thread woken from another CPU waits for a CPU in our records, while the
+    kernel's accounting counts it as blocked until the interrupt arrives.  And the CPU clock of a
+    thread stops while an interrupt, the hypervisor or a thread with hidden switches has its CPU.
+    So the measurements are only an upper bound of a wait; the lower bound is the requested time of a
+    sleep (check_sleep), or the release by the next party (check_release).
     """
     more = ACCOUNT * max(call["voluntary"] + call["involuntary"] - 1, 0)
     if letter is None:
@@ -126,18 +125,18 @@ def check_times(capture, call, found, letter, where):
 
 
 def between(got, least, most, what, capture, more):
-    """A clock that stood still at times says how long it was at least, another one how long at most."""
+    """Check the lower bound by a clock that can stop, and the upper bound by another one."""
     near(got, min(max(got, least), max(least, most)), what, capture, more)
 
 
 def check_sleep(call, found, least, where):
-    """A sleep is never shorter than it was meant to be."""
+    """A sleep is never shorter than requested."""
     if not call["involuntary"]:
         require(found["T"] >= 0.99 * least, f"{where}: {found['T']} ns in T, at least {least} were slept")
 
 
 def check_release(chain, steps, depth, r):
-    """The wait of the party before ends while this one releases it, and by nobody else's doing."""
+    """The wait of the previous party ends during the release by this party."""
     call = chain.track(depth, "release")["calls"][r]
     waits = [s for s in steps if s["depth"] == depth - 1 and not s["leaf"]]
     end = max(s["end"] for s in waits)
@@ -174,7 +173,7 @@ def check_sums(account):
 
 
 def largest(account, parent, tid, state):
-    """Of the nodes under another, the largest of a thread in a state."""
+    """The largest child of a node for a thread in a state."""
     nodes = [n for n in account["nodes"]
              if n["parent"] == parent and n.get("tid") == tid and n.get("state") == state]
     require(nodes, f"nothing under node {parent} of thread {tid} in {state}: {account['nodes']}")
@@ -182,18 +181,18 @@ def largest(account, parent, tid, state):
 
 
 def check_link(chain, node, depth):
-    """A wait names what it was for, and who."""
+    """A wait names its object and the thread waited for."""
     kind, letter, party = chain.links[depth], "ABCDEF"[depth + 1], chain.parties[depth + 1]
     things = {"mutex": "futex", "shared": "futex", "unix": "unix", "pipe": "pipe", "tcp": "inet"}
     who = {"tid": party["tid"], "pid": party["pid"], "comm": "party " + letter}
     words = [f"{who['comm']} ({who['tid']}"]
     equal(node.get("object"), things[kind], "what is waited for")
-    equal(node.get("waited_for"), who, "who is waited for")
+    equal(node.get("waited_for"), who, "waited-for thread")
     if kind == "tcp":
         equal(node.get("peer"), f"127.0.0.1:{chain.truth[letter + '.port']}", "peer")
         words.append(node["peer"])
     else:
-        equal(node["waker"], who, "who ends it")
+        equal(node["waker"], who, "waker")
     for word in words:
         require(word in node["text"], f"'{node['text']}' does not say {word}")
 
@@ -216,7 +215,7 @@ def check_account(chain, r):
 
 
 def check_text(chain, r, account):
-    """The same in words: within the columns, and the cause at the end."""
+    """Check the text output: its width, and the cause at its end."""
     text = chain.text(r)
     wide = [line for line in text.splitlines() if len(line) > COLUMNS]
     require(not wide, f"too wide: {wide}")
@@ -246,11 +245,11 @@ def a_chain_is_followed_to_its_end(_, deed, *links):
         check_text(chain, r, account)
 
 
-# Who else had a part in it
+# Other threads on the CPU or the disk
 
 @contextlib.contextmanager
 def hog():
-    """A process that wants the second CPU all the time."""
+    """A process that competes for the second CPU all the time."""
     need_program("taskset")
     with Background(["taskset", "-c", "1", *workload("spin", 60000, "hog")], gate=False) as process:
         wait_until(lambda: comm(process.pid) == "hog", "the hog is there")
@@ -266,7 +265,7 @@ def time_of(node, pid):
 
 
 def check_hog(chain, beside, r):
-    """While the last party computes, the hog has as much of the CPU as it says. Returns how much."""
+    """While the last party computes, the hog's CPU time matches its own measurement. Returns it."""
     call, tid = chain.parties[-1]["calls"][r], chain.parties[-1]["tid"]
     account = analyse("explain", chain.capture, "--thread", tid,
                       *within(chain.capture, call["begin"], call["end"]))[0]
@@ -304,12 +303,12 @@ def the_queue_of_a_disk_is_shared():
         chain = Chain("direct", "mutex", options=["--block"])
     shares = [share for r in chain.rounds for share in check_account(chain, r)[1].get("shared_with", [])]
     named = [share for share in shares if share.get("pid") == beside.pid]
-    require(named, f"nobody names the disk's other user, {beside.pid}: {shares}")
+    require(named, f"no step names the other user of the disk, {beside.pid}: {shares}")
     equal({share["name"] for share in named}, {"party A"}, "its name")
 
 
 @test
-def stacks_say_where():
+def stacks_show_the_code_location():
     need_feature("kernel symbols")
     chain = Chain("sleep", "mutex", "tcp", options=["--stacks=1ms"])
     for r in chain.rounds:
@@ -317,7 +316,7 @@ def stacks_say_where():
         lock = largest(account, 0, chain.tid, "L")
         require("wait_for_next" in lock["stack"], f"where it waits: {lock['stack']}")
         require("release_before" in lock["waker_stack"], f"where it is released: {lock['waker_stack']}")
-        require("in wait_for_next()" in lock["text"], f"'{lock['text']}' does not say where")
+        require("in wait_for_next()" in lock["text"], f"'{lock['text']}' does not contain the function")
         require("do_deed" in deed["stack"], f"where the last one sleeps: {deed['stack']}")
 
 
@@ -333,7 +332,7 @@ def samples_name_the_function():
         require("do_compute()" in deed["text"] or "clock" in deed["text"], f"'{deed['text']}' names no function")
 
 
-# What it does not depend on
+# Independence
 
 @test
 def the_path_of_a_part_is_a_part_of_the_path():
@@ -348,8 +347,8 @@ def the_path_of_a_part_is_a_part_of_the_path():
 
 
 @test
-def strangers_change_nothing():
-    """Two chains that have nothing to do with each other, recorded at once by one recorder each."""
+def unrelated_threads_do_not_change_paths():
+    """Two unrelated chains, recorded at once by two recorders."""
     with Background(workload("handover", "tcp", 101)) as stranger:
         stranger.ready()
         with Recorder("-p", stranger.pid, "--stacks=1ms", name="other.sonde") as other:

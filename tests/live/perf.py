@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""perf.data as sonde reads it and as perf script does: the same events with the same fields.
+"""sonde and perf script read the same events with the same fields from perf.data.
 
-perf is asked through its Python interface, which gives every field of a
-tracepoint.  It leaves some records in the wrong order, which it says ("out of
-order"); so what it gives is sorted by time first, and the rest has to be equal
-line by line.
+perf's Python interface provides every field of a tracepoint.  It prints some records
+in the wrong order, with a warning ("out of order"); so its events are sorted by
+time first, and then must be equal one by one.
 """
 import json
 import pathlib
@@ -44,7 +43,7 @@ def need_perf():
 
 
 def recorded(name, command, *options, load=("rounds", 101)):
-    """A file that perf recorded of a workload, or what it wrote to a pipe, if options say so."""
+    """Record a workload with perf, into a file or, depending on the options, a pipe."""
     path = ROOM / f"{name}.data"
     subject = ["sh", "-c", " ".join(workload("calls", *load)) + " > /dev/null"]
     words = ["perf", *command, *options]
@@ -73,7 +72,7 @@ def ours(path):
 
 
 def same(mine, theirs):
-    """perf does not extend signs, shows arrays as bytes and bytes as text if they look like it."""
+    """Compare values: perf does not sign-extend, and shows arrays as bytes or text."""
     if isinstance(mine, list) and isinstance(theirs, str):
         theirs = list(theirs.encode())
     if isinstance(theirs, list) and isinstance(mine, str):
@@ -90,7 +89,7 @@ def same(mine, theirs):
 def check_event(n, mine, theirs):
     equal(mine[:2], theirs[:2], f"time and CPU of event {n}")
     equal(mine[3], theirs[3], f"name of event {n}")
-    # a thread that is about to go has no number any more, but its event has
+    # an exiting thread has no tid in perf
     require(mine[2] == theirs[2] or theirs[2] == 2**32 - 1, f"thread of event {n}: {mine}, {theirs}")
     for name, value in theirs[4].items():
         require(name in mine[4] and same(mine[4][name], value), f"field {name} of event {n}: {mine}, {theirs}")
@@ -102,7 +101,7 @@ def check(path):
     want = perfs(path)
     got = list(ours(path))
     require(all(a[0] <= b[0] for a, b in zip(got, got[1:])), "events are in the order of time")
-    if path.is_dir():  # which file is first where times are equal is anybody's choice
+    if path.is_dir():  # the order of files at equal times is undefined
         want.sort(key=lambda e: e[:2])
         got.sort(key=lambda e: e[:2])
     equal(len(got), len(want), "number of events")
@@ -116,7 +115,7 @@ def check(path):
 USUAL = ["-e", "sched:*,raw_syscalls:*"]
 MANY = ["-e", "sched:*,irq:*,timer:*,block:*,sock:*,tcp:*,task:*,syscalls:sys_*_read,syscalls:sys_*_write,"
         "syscalls:sys_*_openat,syscalls:sys_*_futex,syscalls:sys_*_connect,syscalls:sys_*_execve"]
-ALL = ["--exclude-perf", "-a"]  # of what it has been told before
+ALL = ["--exclude-perf", "-a"]  # all CPUs, without perf itself
 
 
 @each(("sched", ["sched", "record"]),
@@ -130,19 +129,19 @@ ALL = ["--exclude-perf", "-a"]  # of what it has been told before
       ("in_a_directory", ["record"], *USUAL, *ALL, "--threads", "-z"),
       ("from_a_pipe", ["record"], *USUAL, *ALL, "-o", "-"),
       ("compressed_from_a_pipe", ["record"], *USUAL, *ALL, "-z", "-o", "-"))
-def perf_script_shows_the_same(name, command, *options):
+def perf_script_agrees_on(name, command, *options):
     need_perf()
     check(recorded(name, command, *options))
 
 
 @test
-def perf_script_shows_the_same_of_the_kept_file():
+def perf_script_agrees_on_the_stored_file():
     need_perf()
     check(KEPT)
 
 
 @test
-def what_perf_lost_is_counted_once():
+def events_lost_by_perf_are_counted_once():
     need_perf()
     for calls in (300_000, 1_000_000, 3_000_000):  # until its buffer of a page is too small
         path = recorded("lost", ["record"], *USUAL, "-a", "-m", "1", load=("storm", calls))

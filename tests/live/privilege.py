@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rights: what the recorder, its readers of symbols and its command have, as root, by sudo and by setcap."""
+"""Privileges of the recorder, its symbol workers and its command: as root, with sudo, and with file capabilities."""
 import contextlib
 import os
 import pathlib
@@ -17,14 +17,14 @@ from harness import (ROOM, SONDE, TIMEOUT, Capture, Skip, each, equal, main, nee
 KILL, DAC_READ_SEARCH, PTRACE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE = 5, 2, 19, 34, 38, 39, 40
 RECORDING = {DAC_READ_SEARCH, PTRACE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE}
 LOOKING = {DAC_READ_SEARCH, PTRACE, BPF, CHECKPOINT_RESTORE}
-GROUP, OTHER = 54321, 54322  # groups that nobody has
+GROUP, OTHER = 54321, 54322  # unused groups
 NOBODY = 65534
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}"]
 SECRET = "correct-horse-battery"
 
 
 def status(pid):
-    """The fields of /proc/PID/status; empty if the process has gone."""
+    """The fields of /proc/PID/status; empty if the process has exited."""
     try:
         text = pathlib.Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -44,7 +44,7 @@ def is_sanitized():
 
 @contextlib.contextmanager
 def capable_copy(mode=0o750):
-    """A directory of nobody's with a sonde that has file capabilities, effective from its start (+ep)."""
+    """A directory owned by nobody, with a sonde that has effective file capabilities (+ep)."""
     need_program("setpriv")
     if os.geteuid() != 0:
         raise Skip("only root can give a file capabilities")
@@ -66,17 +66,17 @@ def capable_copy(mode=0o750):
 
 
 def member(*command, group=GROUP):
-    """By a shell: setpriv itself still has capabilities when it executes a program."""
+    """Use a shell, because setpriv itself still has capabilities at the exec."""
     return [*AS_NOBODY, f"--groups={group}", "sh", "-c", 'exec "$@"', "sh", *map(str, command)]
 
 
 def as_nobody(place, *command, group=GROUP, **how):
-    """Run it as a member of the group, in a directory that is its own."""
+    """Run a command as a member of the group, in its own directory."""
     return run(*member(*command, group=group), cwd=place, **how)
 
 
 class Started:
-    """A recorder by whatever command line, whose command waits until the body is over."""
+    """A recorder with any command line; its command waits until the end of the body."""
 
     def __init__(self, command, path, options=(), **how):
         self.path = path
@@ -123,7 +123,7 @@ def a_recorder_is_not_root(how):
 
 
 @test
-def a_member_of_the_group_records_and_keeps_its_own_user():
+def a_group_member_records_as_its_own_user():
     with capable_copy() as place:
         command = member(place / "sonde")
         with Started(command, place / "capture.sonde", cwd=place) as recorder:
@@ -134,7 +134,7 @@ def a_member_of_the_group_records_and_keeps_its_own_user():
 
 
 @test
-def with_nothing_to_look_at_no_capability_is_kept():
+def without_stacks_and_spans_no_capability_is_kept():
     with Started([SONDE], ROOM / "capture.sonde", options=["--no-spans"]) as recorder:
         check_recorder(recorder.process.pid, {KILL})
 
@@ -147,8 +147,8 @@ def children(pid):
 
 
 @each("root", "setcap")
-def a_reader_of_symbols_has_no_rights(how):
-    """Watched while it works: each reader is in this state for most of its life."""
+def a_symbol_worker_has_no_privileges(how):
+    """Samples workers while they run, which are confined for most of their lifetime."""
     with contextlib.ExitStack() as stack:
         place, command = ROOM, [SONDE]
         if how == "setcap":
@@ -168,17 +168,17 @@ def a_reader_of_symbols_has_no_rights(how):
         if is_sanitized():
             raise Skip("a build with AddressSanitizer is not confined")
         readers = [f for f in seen if f["Seccomp"] == "2" and f["NoNewPrivs"] == "1"]
-        require(readers, f"no reader was seen among {len(seen)} looks")
+        require(readers, f"no worker in {len(seen)} samples")
         for fields in readers:
             for which in ("CapEff", "CapPrm", "CapInh", "CapAmb"):
                 equal(capabilities(fields, which), set(), which)
-            require("0" not in fields["Uid"].split(), f"user of a reader: {fields['Uid']}")
+            require("0" not in fields["Uid"].split(), f"user of a worker: {fields['Uid']}")
         text = run(SONDE, "dump", "--json", place / "capture.sonde").stdout
         require("spin_hot" in text, "the function that used the CPU has no name")
 
 
 @each("root", "setcap")
-def a_command_inherits_nothing(how):
+def a_command_inherits_no_privileges(how):
     script = "cat /proc/self/status; ls -l /proc/self/fd"
     with contextlib.ExitStack() as stack:
         place, command = ROOM, [SONDE]
@@ -197,8 +197,8 @@ def a_command_inherits_nothing(how):
 
 
 @test
-def the_command_of_root_is_ended_with_the_recording():
-    """It stays root's while the recorder does not."""
+def a_command_of_root_ends_with_the_recording():
+    """The command stays root, while the recorder does not."""
     begin = time.monotonic()
     env = os.environ | {"SUDO_UID": "1234", "SUDO_GID": "1234"}
     done = run(SONDE, "record", "-q", "-d", "0.3", "-o", ROOM / "capture.sonde", "--", "sh", "-c",
@@ -211,7 +211,7 @@ def the_command_of_root_is_ended_with_the_recording():
 
 @test
 def other_commands_do_not_use_file_capabilities():
-    """Though the file can be read with CAP_DAC_READ_SEARCH, and the process be looked into with CAP_SYS_PTRACE."""
+    """Neither CAP_DAC_READ_SEARCH to read a file, nor CAP_SYS_PTRACE to inspect a process."""
     run(SONDE, "record", "-q", "-o", ROOM / "capture.sonde", "--", "true")
     with capable_copy() as place, tempfile.TemporaryDirectory(dir=place.parent) as closed:
         shutil.copy(ROOM / "capture.sonde", closed)
@@ -223,12 +223,12 @@ def other_commands_do_not_use_file_capabilities():
         done = as_nobody(place, place / "sonde", "spans", "--pid", os.getpid(), "--off=*", expect=1)
         require("permission denied" in done.stderr, f"spans says '{done.stderr}'")
         out = as_nobody(place, place / "sonde", "run", "--", "cat", "/proc/self/status", expect=None).stdout
-        if out:  # the agent is not beside the copy
+        if out:  # the agent is not installed next to the copy
             equal(int(re.search(r"CapPrm:\s*(\w+)", out)[1], 16), 0, "capabilities of what run starts")
 
 
 @test
-def files_that_the_user_names_are_opened_with_the_rights_of_the_user():
+def files_named_by_the_user_are_opened_with_the_users_permissions():
     with capable_copy() as place, tempfile.TemporaryDirectory(dir=place.parent) as closed:
         done = as_nobody(place, place / "sonde", "record", "-o", f"{closed}/x", "--", "true", expect=1)
         require("Permission denied" in done.stderr, done.stderr)
@@ -241,7 +241,7 @@ def files_that_the_user_names_are_opened_with_the_rights_of_the_user():
 
 
 @test
-def capabilities_that_every_user_may_borrow_are_not_used():
+def capabilities_of_a_world_executable_binary_are_not_used():
     with capable_copy(mode=0o755) as place:
         done = as_nobody(place, place / "sonde", "record", "-o", "x", "-a", "-d", "0.1", group=OTHER, expect=1)
         require("every user may execute it" in done.stderr and "chmod 0750" in done.stderr, done.stderr)
@@ -252,15 +252,15 @@ def capabilities_that_every_user_may_borrow_are_not_used():
 
 
 @test
-def a_user_outside_of_the_group_cannot_execute_it():
+def a_user_outside_of_the_group_cannot_execute_sonde():
     with capable_copy() as place:
         done = as_nobody(place, place / "sonde", "doctor", group=OTHER, expect=None)
         require(done.returncode != 0 and "Permission denied" in done.stderr, done.stderr)
 
 
 @test
-def variables_do_not_change_what_a_capable_binary_does():
-    """In particular, no other user is taken for the caller of sudo."""
+def environment_variables_do_not_affect_a_binary_with_capabilities():
+    """In particular, SUDO_UID is ignored."""
     with capable_copy() as place:
         env = os.environ | {"SUDO_UID": "1", "SUDO_GID": "1", "SONDE_DEBUG": "1"}
         done = as_nobody(place, place / "sonde", "record", "-q", "-o", "x", "--", "true", env=env)
@@ -278,7 +278,7 @@ def shared_directory():
 
 
 @each("file", "link", "fifo")
-def what_another_user_put_in_the_way_of_a_capture_is_left_alone(what):
+def a_file_planted_by_another_user_is_not_overwritten(what):
     with shared_directory() as place:
         target, path = place / "target", place / "capture.sonde"
         target.write_text("precious")

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hold JSON against a JSON schema: as much of the 2020-12 draft as doc/*.schema.json need.
+"""Validate JSON by a JSON schema, with the subset of draft 2020-12 that doc/*.schema.json use.
 
-A keyword that is not known here is refused, so that no schema can ask for more
-than is checked.  check() returns what it finds wrong as sentences; an empty
-list is praise.
+An unsupported keyword is an error, so that everything in a schema is checked.
+check() returns a list of errors, which is empty on success.
 """
 import json
 import pathlib
 import re
 
 DOC = pathlib.Path(__file__).resolve().parents[2] / "doc"
-ENOUGH = 20  # sentences; more would say the same
+ENOUGH = 20  # errors to report
 
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}
 SILENT = {"$schema", "$defs", "$id", "title", "description"}
 
 
 def is_type(value, name):
-    if isinstance(value, bool):  # which Python takes for a number
+    if isinstance(value, bool):  # which is a number in Python
         return name == "boolean"
     if name == "number":
         return isinstance(value, (int, float))
@@ -101,5 +100,5 @@ def check(value, schema):
 
 
 def load(command):
-    """The schema of what `sonde COMMAND --json` writes."""
+    """The schema of the output of `sonde COMMAND --json`."""
     return json.loads((DOC / f"{command}.schema.json").read_text())

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who is recorded: those asked for, with their children, from whenever they come; nobody else."""
+"""The scope: exactly the chosen processes and their descendants are recorded."""
 import contextlib
 import os
 import pathlib
@@ -10,17 +10,17 @@ from compare import check_calls
 from harness import (Background, Recorder, Skip, each, equal, main, need_feature, record, require, test,
                      workload)
 
-HOLDER = "sh"  # what harness.Recorder starts is in scope as well
+HOLDER = "sh"  # the command of harness.Recorder is in scope, too
 
 
 def in_scope(capture):
-    """Processes that have intervals of their own, without the recorder's own command."""
+    """Processes with intervals, except the recorder's own command."""
     return {i["pid"] for i in capture.kind("interval")
             if not i.get("out_of_scope") and i["comm"] not in (HOLDER, "sonde")}
 
 
 def talk(port, count):
-    """A client: sends so many messages, each after the answer to the one before and a rest."""
+    """A client that sends `count` messages, each after the reply to the previous one and a pause."""
     with socket.create_connection(("127.0.0.1", port)) as s:
         for _ in range(count):
             rest(0.005)
@@ -36,7 +36,7 @@ def rest(time):
 
 
 def check_server(capture, truth, count, first=0):
-    """The server's receives are there, but for the first ones; the last is the end of the stream."""
+    """Check the server's receives, except the first ones; the last is the end of the stream."""
     track = truth.track("receive")
     equal(len(track["calls"]), count + 1, "receives")
     track["calls"] = track["calls"][first:]
@@ -46,7 +46,7 @@ def check_server(capture, truth, count, first=0):
 # -p
 
 @each("main", "thread", "child")
-def a_process_that_runs_already(worker):
+def a_running_process_is_recorded(worker):
     with Background(workload("serve", 0, worker), gate=False) as server:
         port = int(server.ready()[0])
         with Recorder("-p", server.pid) as recorder:
@@ -59,7 +59,7 @@ def a_process_that_runs_already(worker):
 
 
 @test
-def children_that_come_later():
+def later_children_are_recorded():
     with Background(workload("churn", "processes", 53)) as parent:
         parent.ready()
         with Recorder("-p", parent.pid) as recorder:
@@ -75,7 +75,7 @@ def children_of(pid):
 
 
 @test
-def children_that_come_while_the_recorder_starts():
+def children_forked_while_the_recorder_starts_are_recorded():
     breed = ["sh", "-c", "for i in $(seq 50); do sleep 100 & sleep 0.02; done; wait"]
     with Background(breed, gate=False) as parent:
         rest(0.1)
@@ -88,7 +88,7 @@ def children_that_come_while_the_recorder_starts():
 
 
 @test
-def two_processes_at_once():
+def two_processes_are_recorded_at_once():
     with Background(workload("sleep", "nanosleep", 53)) as a, Background(workload("sleep", "poll", 53)) as b:
         a.ready(), b.ready()
         with Recorder("-p", a.pid, "-p", b.pid) as recorder:
@@ -101,7 +101,7 @@ def two_processes_at_once():
 
 
 @test
-def a_process_that_does_not_exist_is_refused():
+def recording_a_process_that_does_not_exist_fails():
     with Background(["sleep", "0"], gate=False) as gone:
         gone.process.wait()
         recorder = Recorder("-p", gone.pid, held=False)
@@ -112,7 +112,7 @@ def a_process_that_does_not_exist_is_refused():
 # --port
 
 @test
-def whoever_listens_on_a_port():
+def a_process_that_listens_on_a_port_is_recorded():
     with Background(workload("serve", 0, "child"), gate=False) as server:
         port = int(server.ready()[0])
         with Recorder("--port", port) as recorder:
@@ -124,15 +124,15 @@ def whoever_listens_on_a_port():
 
 
 @test
-def a_port_that_nobody_listens_on_is_told():
+def a_port_without_listener_is_reported():
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     words = Recorder("--port", port, "-d", "0.1", held=False).end()
-    require(f"no process listens on port {port}" in words, f"'{words}' does not tell")
+    require(f"no process listens on port {port}" in words, f"'{words}' has no warning")
 
 
 @test
-def whoever_listens_on_a_port_later():
+def a_process_that_listens_on_a_port_later_is_recorded():
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with Recorder("--port", port) as recorder:
@@ -142,7 +142,7 @@ def whoever_listens_on_a_port_later():
             talk(port, 53)
             truth = server.truth()
     capture = recorder.capture().check()
-    # the recorder comes by every few milliseconds to take in who has come, if it has a CPU; so the first may be missed
+    # the recorder adds new processes every few milliseconds, so the first receives can be missing
     check_server(capture, truth, 53, first=5)
     equal(in_scope(capture), {server.pid}, "processes in scope")
 
@@ -158,7 +158,7 @@ def control_group(kind):
     try:
         group.mkdir()
     except OSError as error:
-        raise Skip(f"no control group can be made: {error}")
+        raise Skip(f"cannot create a control group: {error}")
     try:
         yield group
     finally:
@@ -170,7 +170,7 @@ def join(group, pid):
 
 
 @each("unified", "cpu")
-def a_control_group(kind):
+def the_processes_of_a_cgroup_are_recorded(kind):
     need_feature("cgroups")
     with control_group(kind) as group:
         with Background(workload("handover", "pipe", 53)) as before, \
@@ -181,7 +181,7 @@ def a_control_group(kind):
             join(group, before.pid)
             with Recorder("--cgroup", group) as recorder:
                 join(group, later.pid)
-                rest(0.5)  # time for the recorder to come by
+                rest(0.5)  # time for the recorder to add the process
                 for b in (before, later, outside):
                     b.go()
                 truths = before.truth(), later.truth()
@@ -196,7 +196,7 @@ def a_control_group(kind):
 # -a, -- CMD
 
 @test
-def everything():
+def all_threads_are_recorded_with_a():
     with Background(workload("handover", "pipe", 53)) as a, Background(workload("handover", "tcp", 53)) as b:
         a.ready(), b.ready()
         with Recorder("-a") as recorder:
@@ -209,12 +209,12 @@ def everything():
     require(any(t.get("kernel") for t in capture.kind("task")), "there are kernel threads")
     require(recorder.pid not in in_scope(capture), "the recorder does not record itself")
     begun = max(t["time"] for t in capture.kind("task", event="existing"))
-    strangers = {i["pid"] for i in capture.neighbours() if i["start"] > begun}
-    equal(strangers - {recorder.pid}, set(), "who is not in scope")
+    strangers = {i["pid"] for i in capture.other_tasks() if i["start"] > begun}
+    equal(strangers - {recorder.pid}, set(), "threads out of scope")
 
 
 @test
-def a_command_with_its_grandchildren_and_nobody_else():
+def only_a_command_and_its_descendants_are_recorded():
     with Background(workload("handover", "pipe", 503)) as bystander:
         bystander.ready()
         bystander.go()
@@ -222,18 +222,18 @@ def a_command_with_its_grandchildren_and_nobody_else():
     for role in ("wait.0", "wait.1"):
         check_calls(capture, truth.track(role), "I", 53)
     pids = {i["pid"] for i in capture.kind("interval") if not i.get("out_of_scope")}
-    equal(len(pids), 3, "processes in scope: the shell, and two that hand over")
-    require(bystander.pid in {i["pid"] for i in capture.neighbours()}, "the bystander is a neighbour")
+    equal(len(pids), 3, "processes in scope: the shell and the two parties")
+    require(bystander.pid in {i["pid"] for i in capture.other_tasks()}, "the bystander is an out-of-scope task")
 
 
 @test
-def no_other_tasks():
+def no_other_tasks_are_recorded_on_request():
     with Background(workload("handover", "pipe", 503)) as bystander:
         bystander.ready()
         bystander.go()
         capture, truth = record(*workload("sleep", "nanosleep", 53), options=["--no-other-tasks"], check=False)
     check_calls(capture, truth.track("sleep"), "T", 53)
-    equal(capture.neighbours(), [], "neighbours")
+    equal(capture.other_tasks(), [], "out-of-scope tasks")
 
 
 main()

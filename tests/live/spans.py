@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Spans beside a capture: each finds its thread, and nearly all of its time has a known cause.
+"""Spans together with a capture: each span is matched with its thread, and nearly all of its time is explained.
 
-The spans are made here from what a workload knows of itself: the begins and
-ends of its calls, by CLOCK_MONOTONIC, put on the clock of a span exporter.
+The spans are generated from the output of a workload: the starts and ends of its
+calls by CLOCK_MONOTONIC, converted to the clock of a span exporter.
 """
 import json
 import socket
@@ -20,7 +20,7 @@ PARTIES = "ABCDEF"
 
 
 class Spans:
-    """A file of spans in Jaeger's form, each with the thread that worked for it."""
+    """A file of spans in Jaeger's format, each with its thread."""
 
     def __init__(self, capture):
         self.capture = capture
@@ -28,10 +28,10 @@ class Spans:
         self.spans = []
 
     def add(self, trace, service, operation, tid, begin, end, parent=None):
-        """Returns its number, for its children."""
+        """Returns the span id, for its children."""
         number = len(self.spans) + 1
         references = [{"refType": "CHILD_OF", "traceID": f"{trace:x}", "spanID": f"{parent:x}"}] if parent else []
-        start = (begin + self.offset) // 1000  # whole microseconds, as exporters have it
+        start = (begin + self.offset) // 1000  # whole microseconds, as exporters write them
         self.spans.append({
             "traceID": f"{trace:x}", "spanID": f"{number:x}", "operationName": operation, "startTime": start,
             "duration": (end + self.offset) // 1000 - start, "references": references,
@@ -40,7 +40,7 @@ class Spans:
         return number
 
     def explain(self):
-        """The accounts of all traces, by the numbers of the traces."""
+        """The accounts of all traces, by trace id."""
         path = ROOM / "spans.json"
         path.write_text(json.dumps({"data": [{"spans": self.spans}]}))
         accounts = json.loads(run(SONDE, "explain", "--json", "--slowest", 10**6, self.capture.path, path).stdout)
@@ -54,24 +54,24 @@ class Spans:
         said = run(SONDE, "path", "--json", "--trace", f"{trace:032x}", self.capture.path, ROOM / "spans.json")
         steps = json.loads(said.stdout)
         wrong = schema.check(steps, schema.load("path"))
-        require(not wrong, "the path is not as its schema says:\n  " + "\n  ".join(wrong))
+        require(not wrong, "the path violates its schema:\n  " + "\n  ".join(wrong))
         return steps
 
 
 def spans_of_calls(capture, truth):
-    """A trace for each call of each track, but for those of which the kernel kept something to itself."""
+    """A trace for each call of each track, except for calls with hidden events."""
     spans = Spans(capture)
     calls = [(track, call) for track in truth["tracks"] for call in track["calls"]]
     for track, call in calls:
         if is_clear(capture.within(track["tid"], call["begin"], call["end"])):
             spans.add(len(spans.spans) + 1, truth["workload"], track["role"], track["tid"], call["begin"],
                       call["end"])
-    need_clear(len(spans.spans), len(calls), "calls")
+    require_clear(len(spans.spans), len(calls), "calls")
     return spans
 
 
 def spans_of_lives(capture, truth):
-    """A trace for the life of each thread."""
+    """A trace for the lifetime of each thread."""
     spans, lives = Spans(capture), invariants.Lives(capture.records)
     for tid in lives.last:
         spans.add(tid, truth["workload"], "life", tid, *lives.span(tid))
@@ -113,7 +113,7 @@ def time_of_a_stream_is_typed():
 
 @each("main", "thread", "child")
 def time_of_a_server_is_typed(worker):
-    """For a client that is not recorded."""
+    """With a client that is not recorded."""
     with Background(workload("serve", 0, worker), gate=False) as server:
         port = int(server.ready()[0])
         with Recorder("-p", server.pid) as recorder:
@@ -130,12 +130,12 @@ def time_of_a_server_is_typed(worker):
 # The joined path
 
 def spans_of_chain(capture, truth, depth):
-    """A trace for each round: each party's span is a child of that of the party before it."""
+    """A trace for each round: each party's span is a child of the previous party's span."""
     spans, calls = Spans(capture), truth.track("A.wait")["calls"]
     tids = {track["tid"] for track in truth["tracks"]}
     rounds = [r for r, call in enumerate(calls)
               if all(is_clear(capture.within(tid, call["begin"], call["end"])) for tid in tids)]
-    need_clear(len(rounds), len(calls), "rounds")
+    require_clear(len(rounds), len(calls), "rounds")
     for r in rounds:
         call = calls[r]
         parent = spans.add(r + 1, "party A", "wait", truth.track("A.wait")["tid"], call["begin"], call["end"])
@@ -149,7 +149,7 @@ def spans_of_chain(capture, truth, depth):
 
 @each(("lock_and_disk", "fsync", "mutex"), ("two_servers", "compute", "tcp", "tcp"),
       ("five", "sleep", "mutex", "tcp", "unix", "pipe", "shared"))
-def a_trace_is_followed_through_its_spans(_, deed, *links):
+def the_path_of_a_trace_follows_its_spans(_, deed, *links):
     """Every stretch is of the innermost span whose party was at work, up to the deed."""
     need_feature("messages")
     capture, truth = record(*workload("chain", deed, ROOM, 5, 10, *links))

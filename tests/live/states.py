@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each state is told by its letter, as often as it came, and as long as it took."""
+"""Each wait has the right state, count and duration."""
 import bisect
 import collections
 import contextlib
@@ -16,7 +16,7 @@ from harness import (Background, ROOM, Skip, each, equal, main, need_feature, ne
 @each(("nanosleep", "clock_nanosleep"), ("poll", "poll"), ("select", ("select", "pselect6")),
       ("epoll", ("epoll_wait", "epoll_pwait")), ("recv", "recvfrom"), ("futex", "futex"),
       ("cond", "futex"), ("timerfd", "read"))
-def a_timer_ends(kind, syscall):
+def a_timer_ends_the_wait_of(kind, syscall):
     capture, truth = record(*workload("sleep", kind, 101))
     lists = check_calls(capture, truth.track("sleep"), "T", 101, syscall=syscall,
                         woken_by=("hrtimer", "softirq"))
@@ -26,7 +26,7 @@ def a_timer_ends(kind, syscall):
 # D: a disk
 
 def interrupts():
-    """How many there were so far of each device, by CPU."""
+    """The number of interrupts of each device, by CPU."""
     lines = pathlib.Path("/proc/interrupts").read_text().splitlines()
     cpus = len(lines[0].split())
     rows = [line.split() for line in lines[1:]]
@@ -34,10 +34,10 @@ def interrupts():
 
 
 def interrupted_cpu():
-    """The CPU that the disk interrupts: there, the one who wakes is where the woken one is.
+    """The CPU that handles the disk's interrupts, so that waker and woken thread share a CPU.
 
-    On its way to another CPU a wakeup takes time, in which for us the thread waits for a CPU, and
-    for the kernel's accounts it is still blocked.
+    A wakeup on another CPU takes time, in which the thread waits for a CPU in our records, but is
+    still blocked in the kernel's accounting.
     """
     before = interrupts()
     run(*workload("disk", "direct", ROOM, 101, 64))
@@ -49,7 +49,7 @@ def interrupted_cpu():
 def record_disk(kind, count):
     need_program("taskset")
     if run("stat", "-f", "-c", "%T", ROOM).stdout.strip() in ("tmpfs", "ramfs"):
-        raise Skip(f"'{ROOM}' is on no disk")
+        raise Skip(f"'{ROOM}' is not on a disk")
     return record("taskset", "-c", interrupted_cpu(), *workload("disk", kind, ROOM, count))
 
 
@@ -76,7 +76,7 @@ def a_page_fault_waits_for_the_disk():
 
 # N, I, U, L: another party
 
-def hand_over(channel, letter, strangers=(), waits=("wait.0", "wait.1"), **fields):
+def hand_off(channel, letter, strangers=(), waits=("wait.0", "wait.1"), **fields):
     capture, truth = record(*workload("handover", channel, 53))
     by_task = 0
     for role in waits:
@@ -90,8 +90,8 @@ def hand_over(channel, letter, strangers=(), waits=("wait.0", "wait.1"), **field
 
 @each(("tcp", "recvfrom"), ("tcp6", "recvfrom"), ("udp", "recvfrom"), ("tcp-poll", "poll"),
       ("tcp-epoll", ("epoll_wait", "epoll_pwait")))
-def the_network_ends(channel, syscall):
-    capture, truth, by_task = hand_over(channel, "N", ("ksoftirqd",), syscall=syscall, woken_by="softirq",
+def the_network_ends_the_wait_of(channel, syscall):
+    capture, truth, by_task = hand_off(channel, "N", ("ksoftirqd",), syscall=syscall, woken_by="softirq",
                                         vector=3)
     require(by_task >= 53, f"{by_task} of 106 waits were ended by the other party itself")
     if channel in ("tcp", "tcp6"):
@@ -104,18 +104,18 @@ def the_network_ends(channel, syscall):
 
 @each(("pipe", "read", "pipe"), ("pipe-poll", "poll", None), ("unix", "recvfrom", "unix"),
       ("unix-epoll", ("epoll_wait", "epoll_pwait"), (None, "epoll")), ("eventfd", "read", "eventfd"))
-def another_process_ends(channel, syscall, thing):
-    hand_over(channel, "I", syscall=syscall, object=thing, woken_by="task")
+def another_process_ends_the_wait_of(channel, syscall, thing):
+    hand_off(channel, "I", syscall=syscall, object=thing, woken_by="task")
 
 
 @test
-def a_person_at_a_terminal_ends():
-    hand_over("tty", "U", ("kworker",), waits=("wait.0",), syscall="read", object="tty")
+def a_user_at_a_terminal_ends_a_read():
+    hand_off("tty", "U", ("kworker",), waits=("wait.0",), syscall="read", object="tty")
 
 
 @each("semaphore", "cond", "futex")
-def a_lock_is_given_by(channel):
-    hand_over(channel, "L", syscall="futex", object="futex", woken_by="task")
+def a_lock_is_released_by(channel):
+    hand_off(channel, "L", syscall="futex", object="futex", woken_by="task")
 
 
 @each("mutex", "pi", "rwlock")
@@ -132,7 +132,7 @@ def a_thread_is_joined():
 
 
 @each("wait", "vfork", "stop")
-def another_life(kind):
+def waiting_for_a_child_by(kind):
     capture, truth = record(*workload("life", kind, 53))
     lists = check_calls(capture, truth.track("wait"), "I", 53, woken_by="task")
     if kind == "stop":
@@ -141,11 +141,11 @@ def another_life(kind):
 
 # C: other threads on the CPU
 
-ACCOUNT = 20_000  # ns by which the kernel's accounts of a turn may differ from the switches themselves
+ACCOUNT = 20_000  # ns by which the kernel's runtime accounting can differ from the switches
 
 
 def compete(*how):
-    """A thread and its rival on one CPU: the capture, and the truth of the first."""
+    """Record a thread and its rival on one CPU: the capture, and the output of the thread."""
     need_program("taskset")
     pin = [*how, "taskset", "-c", "1"]
     with Background([*pin, *workload("spin", 60000, "rival")], gate=False) as rival:
@@ -153,7 +153,7 @@ def compete(*how):
 
 
 @test
-def a_named_competitor_has_the_cpu():
+def a_wait_for_a_cpu_names_the_running_threads():
     capture, truth = compete()
     call, tid = truth.track("spin")["calls"][0], truth.track("spin")["tid"]
     intervals = capture.within(tid, call["begin"], call["end"])
@@ -163,16 +163,16 @@ def a_named_competitor_has_the_cpu():
     if is_clear(intervals):
         equal(check_switches(intervals, call, "spinner"), [], "waits of a thread that only spins")
         check_gaps(waits, truth)
-    turns = capture.turns(1)
+    turns = capture.slices(1)
     waited = sum(i["end"] - i["start"] for i in waits)
-    others = sum(sum(time_of(turns, i["start"], i["end"]).values()) for i in waits)
+    others = sum(sum(time_of(slices, i["start"], i["end"]).values()) for i in waits)
     require(0.95 * waited < others <= waited, f"others had the CPU for {others} ns of {waited}")
     require(truth["rival"] > 50e6, "the rival had its share")
-    near(time_of(turns, call["begin"], call["end"])["rival"], truth["rival"], "time of the rival", capture, account)
+    near(time_of(slices, call["begin"], call["end"])["rival"], truth["rival"], "time of the rival", capture, account)
 
 
 def check_gaps(waits, truth):
-    """Whenever it waited for a CPU, the thread itself saw that it did not go on."""
+    """Each wait for a CPU is in a gap that the thread itself measured."""
     gaps, (first, last) = truth["gaps"], truth["looks"]
     for i in waits:
         if first <= i["start"] and i["end"] <= last:
@@ -180,8 +180,8 @@ def check_gaps(waits, truth):
             require(at >= 0 and at % 2 == 0 and i["end"] <= gaps[at + 1], f"the spinner went on during {i}")
 
 
-def time_of(turns, begin, end):
-    """Who had the CPU in this time: ns by name."""
+def time_of(slices, begin, end):
+    """The CPU time of threads in a time range: ns by name."""
     found = collections.Counter()
     for r in overlapping(turns, begin, end):
         found[r["comm"]] += min(r["end"], end) - max(r["start"], begin)
@@ -190,14 +190,14 @@ def time_of(turns, begin, end):
 
 @test
 def two_real_time_threads_share_a_cpu():
-    """They take turns of 100 ms, undisturbed: so all accounts must agree closely."""
+    """They alternate in slices of 100 ms without disturbance, so all times must agree closely."""
     need_program("chrt")
     if run("chrt", "-r", "1", "true", expect=None).returncode:
         raise Skip("threads may not be made real-time ones here")
     capture, truth = compete("chrt", "-r", "1")
     call, tid = truth.track("spin")["calls"][0], truth.track("spin")["tid"]
     check_times(capture, tid, call, R=call["cpu"], C=call["delay"])
-    near(time_of(capture.turns(1), call["begin"], call["end"])["rival"], truth["rival"], "time of the rival",
+    near(time_of(capture.slices(1), call["begin"], call["end"])["rival"], truth["rival"], "time of the rival",
          capture)
 
 
@@ -208,7 +208,7 @@ QUOTA, PERIOD = 10, 50  # ms
 
 @contextlib.contextmanager
 def quota_group():
-    """A control group whose threads have a fifth of a CPU: its directory, and how to join it."""
+    """A cgroup whose threads have a fifth of a CPU: its directory, and how to join it."""
     one, two = pathlib.Path("/sys/fs/cgroup/cpu"), pathlib.Path("/sys/fs/cgroup")
     name = f"sonde-test-{os.getpid()}"
     version_one = (one / "cpu.cfs_quota_us").exists()
@@ -216,7 +216,7 @@ def quota_group():
     try:
         group.mkdir()
     except OSError as error:
-        raise Skip(f"no control group can be made: {error}")
+        raise Skip(f"cannot create a control group: {error}")
     try:
         if version_one:
             (group / "cpu.cfs_period_us").write_text(str(PERIOD * 1000))
@@ -225,7 +225,7 @@ def quota_group():
             (group / "cpu.max").write_text(f"{QUOTA * 1000} {PERIOD * 1000}")
         yield group
     except OSError as error:
-        raise Skip(f"no quota can be set: {error}")
+        raise Skip(f"cannot set a quota: {error}")
     finally:
         group.rmdir()
 
@@ -237,7 +237,7 @@ def throttled(group):
 
 
 @test
-def a_quota_is_used_up():
+def a_thread_without_quota_is_throttled():
     need_feature("quota")
     need_program("taskset")
     with quota_group() as group:
@@ -248,13 +248,13 @@ def a_quota_is_used_up():
     call, tid = spin["calls"][0], spin["tid"]
     check_times(capture, tid, call, ACCOUNT * call["involuntary"], R=call["cpu"], CQ=call["delay"])
     waits = [i for i in capture.threads[tid] if i["state"] == "Q"]
-    # its quota may be taken while others have the CPU, and no event tells of that
+    # quota can expire while other threads have the CPU, without an event
     preempted = sum(i["state"] == "C" and bool(i.get("preempted")) for i in capture.threads[tid])
     untold = count - len(waits)
     require(0 <= untold <= preempted, f"{len(waits)} waits for quota, {count} by cpu.stat; preempted {preempted} times")
-    # with new quota it may still have to wait for its turn, and no event tells when that begins
-    turns = capture.turns(1)
-    others = sum(sum(time_of(turns, i["start"], i["end"]).values()) for i in waits)
+    # after new quota the thread can still wait for a CPU, and no event marks the start
+    turns = capture.slices(1)
+    others = sum(sum(time_of(slices, i["start"], i["end"]).values()) for i in waits)
     near(sum(i["end"] - i["start"] for i in waits), ns + others / 2, "Q, by cpu.stat", capture,
          others / 2 + untold * PERIOD * 1e6)
 

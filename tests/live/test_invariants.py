@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checker of paths must praise a good one and find each fault in a bad one."""
+"""The path checker must accept a good path and find each error in a bad one."""
 import copy
 import unittest
 
@@ -65,7 +65,7 @@ class Paths(unittest.TestCase):
         for word in words:
             self.assertTrue(any(word in sentence for sentence in wrong), wrong)
 
-    def test_a_good_path_is_praised(self):
+    def test_a_good_path_has_no_faults(self):
         self.expect()
 
     def test_a_gap_between_leaves(self):
@@ -105,7 +105,7 @@ class Paths(unittest.TestCase):
         self.steps[1]["state"] = "R"
         self.expect("step 2 is R, and yet others explain it")
 
-    def test_a_state_that_no_record_tells(self):
+    def test_a_state_without_a_record(self):
         self.steps[3]["state"] = "D"
         self.expect("thread 11 is D from 300 to 600, but the records say T")
 
@@ -113,14 +113,14 @@ class Paths(unittest.TestCase):
         self.steps[0]["tid"] = 12
         self.expect("thread 12 is R from 100 to 200, but the records say nothing")
 
-    def test_a_wait_that_nobody_explains_though_its_waker_is_known(self):
+    def test_an_unexplained_wait_with_a_known_waker(self):
         self.steps = [self.steps[0], self.steps[1] | {"leaf": True}, self.steps[6], self.steps[7]]
         for number, s in enumerate(self.steps, 1):
             s["id"] = number
         self.expect("step 2 was ended by thread 11, but 10 explains it")
 
-    def test_a_wait_that_nobody_can_explain(self):
-        self.lives.kernel.add(11)  # nobody follows the kernel's own
+    def test_a_wait_with_a_kernel_thread_as_waker(self):
+        self.lives.kernel.add(11)  # kernel threads are not followed
         self.steps = [self.steps[0], self.steps[1] | {"leaf": True}, self.steps[6], self.steps[7]]
         for number, s in enumerate(self.steps, 1):
             s["id"] = number
@@ -146,7 +146,7 @@ class Accounts(unittest.TestCase):
         for sentence, word in zip(wrong, words):
             self.assertIn(word, sentence)
 
-    def test_a_good_account_is_praised(self):
+    def test_a_good_account_has_no_faults(self):
         self.expect()
 
     def test_nodes_that_do_not_add_up(self):
@@ -158,24 +158,24 @@ class Accounts(unittest.TestCase):
         self.account["duration"] += 1
         self.expect("node 0 has 701 ns, those under it 700")
 
-    def test_a_cause_too_few(self):
+    def test_a_missing_cause(self):
         del self.account["causes"][3]
         self.expect("causes of [300, 200, 180] ns")
 
-    def test_more_typed_than_there_is(self):
+    def test_more_explained_time_than_duration(self):
         self.account["explained_time"] = 701
         self.expect("701 ns of 700 are explained")
 
 
 class Some(unittest.TestCase):
-    def test_of_many_threads_some_are_taken_evenly(self):
+    def test_many_threads_are_sampled_evenly(self):
         lives = invariants.Lives(RECORDS)
         lives.last = dict.fromkeys(range(1, 1001))
         tids = lives.some()
         self.assertLessEqual(len(tids), invariants.THREADS)
         self.assertEqual((tids[0], tids[1] - tids[0]), (1, tids[-1] - tids[-2]))
 
-    def test_of_few_all(self):
+    def test_few_threads_are_all_checked(self):
         self.assertEqual(invariants.Lives(RECORDS).some(), [10, 11])
 
 

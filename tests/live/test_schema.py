@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checker of schemas must praise what fits and find each thing that does not."""
+"""The schema checker must accept a valid value and find each error in an invalid one."""
 import unittest
 
 import schema
@@ -40,16 +40,16 @@ class Schema(unittest.TestCase):
         for sentence, word in zip(wrong, words):
             self.assertIn(word, sentence)
 
-    def test_what_fits(self):
+    def test_a_valid_value(self):
         self.expect({})
 
     def test_another_type(self):
         self.expect({"start": "0"}, "$.start is '0', not of type integer")
 
-    def test_a_truth_value_is_no_number(self):
+    def test_a_boolean_is_not_a_number(self):
         self.expect({"start": True}, "not of type integer")
 
-    def test_a_number_is_no_truth_value(self):
+    def test_a_number_is_not_a_boolean(self):
         self.expect({"leaf": 1}, "$.leaf is 1, not True")
 
     def test_a_number_too_small(self):
@@ -74,11 +74,11 @@ class Schema(unittest.TestCase):
         without = {key: value for key, value in GOOD.items() if key != "state"}
         self.assertEqual(schema.check(without, SCHEMA), ["$ has no 'state'"])
 
-    def test_a_keyword_that_is_not_checked_is_refused(self):
+    def test_an_unsupported_keyword_is_an_error(self):
         with self.assertRaises(NotImplementedError):
             schema.check({}, {"maxProperties": 3})
 
-    def test_the_schemas_use_only_what_is_checked(self):
+    def test_the_schemas_use_supported_keywords_only(self):
         for command in ("path", "explain"):
             used = set(keywords(schema.load(command)))
             unknown = [k for k in used - schema.SILENT

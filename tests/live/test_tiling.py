@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checker of recordings must praise a good one and find each fault in a bad one."""
+"""The checker of recordings must accept a good one and find each error in a bad one."""
 import copy
 import unittest
 
@@ -16,7 +16,7 @@ def interval(state, start, end, tid, cpu=0, **more):
             "cpu": cpu, **more}
 
 
-# A parent that makes a child, waits for it and outlives it; a neighbour runs beside them.
+# A parent that forks a child, waits for it and outlives it; an out-of-scope task runs as well.
 GOOD = [
     task(100, 10),
     task(150, 99, "out_of_scope"),
@@ -42,7 +42,7 @@ class Tiling(unittest.TestCase):
         for sentence, word in zip(wrong, words):
             self.assertIn(word, sentence)
 
-    def test_a_good_recording_is_praised(self):
+    def test_a_good_recording_has_no_faults(self):
         self.expect()
 
     def test_a_gap(self):
@@ -63,21 +63,21 @@ class Tiling(unittest.TestCase):
 
     def test_an_interval_after_the_exit(self):
         self.records.insert(8, interval("R", 400, 405, 11))
-        self.expect("thread 11: R at 400, but was never introduced")
+        self.expect("thread 11: R at 400, but has no task record")
 
-    def test_an_exit_that_no_interval_reaches(self):
+    def test_an_exit_after_the_last_interval(self):
         self.records[6]["end"] -= 5
         self.expect("thread 11: exits at 400, but its last interval ends at 395")
 
-    def test_a_life_that_ends_without_an_exit(self):
+    def test_a_thread_that_ends_without_an_exit(self):
         del self.records[7]
         self.expect("thread 11: ends at 400, 100 ns before the recording")
 
-    def test_a_cut_recording_may_end_anywhere(self):
+    def test_an_incomplete_recording_can_end_anywhere(self):
         del self.records[7]
         self.expect(complete=False)
 
-    def test_a_cut_recording_must_tile_too(self):
+    def test_an_incomplete_recording_must_tile_too(self):
         del self.records[7]
         self.records[6]["start"] += 1
         self.expect("gap of 1 ns", complete=False)
@@ -88,23 +88,23 @@ class Tiling(unittest.TestCase):
 
     def test_an_unknown_waker(self):
         self.records[8]["waker_tid"] = 77
-        self.expect("woken at 390 by 77, whom nobody knows")
+        self.expect("woken at 390 by 77, which is unknown")
 
     def test_an_unknown_parent(self):
         self.records[3]["parent_tid"] = 77
         self.expect("thread 11 was made by 77")
 
-    def test_a_thread_nobody_introduced(self):
+    def test_a_thread_without_a_task_record(self):
         del self.records[0]
-        self.assertIn("thread 10: R at 100, but was never introduced", tiling.check(self.records)[1])
+        self.assertIn("thread 10: R at 100, but has no task record", tiling.check(self.records)[1])
 
-    def test_a_nameless_neighbour(self):
+    def test_an_out_of_scope_task_without_a_name(self):
         del self.records[1]
         self.expect("thread 99 runs at 100, but was never named")
 
-    def test_a_second_introduction(self):
+    def test_a_second_task_record(self):
         self.records.insert(4, task(200, 10))
-        self.assertIn("introduced again", tiling.check(self.records)[0])
+        self.assertIn("second task record", tiling.check(self.records)[0])
 
     def test_records_out_of_order(self):
         self.records[4], self.records[5] = self.records[5], self.records[4]
@@ -122,7 +122,7 @@ class Tiling(unittest.TestCase):
         self.records[8]["state"] = "W"
         self.expect("no such state as W")
 
-    def test_a_tid_that_is_used_again(self):
+    def test_a_reused_tid(self):
         self.records[8:8] = [task(401, 11, "new", parent_tid=10), interval("C", 401, 402, 11),
                              interval("R", 402, 403, 11),
                              {"kind": "exit", "time": 403, "tid": 11, "pid": 11, "wait_status": 0}]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's own text of a trace, of threads whose names are made to be misread.
+"""ftrace's text format, with thread names that are hard to parse.
 
-Each thread sleeps a prime number of times.  Nothing but the trace file is read,
-which is taken from an instance of tracefs that nobody else uses.
+Each thread sleeps a prime number of times.  The trace file comes from a private
+tracefs instance.
 """
 import contextlib
 import ctypes
@@ -25,7 +25,7 @@ NANOSLEEP = 230
 
 @contextlib.contextmanager
 def tracing(**options):
-    """An instance that traces; yields its folder, and is gone afterwards."""
+    """Create a tracefs instance that traces, yield its directory, and remove it."""
     tracefs.is_mounted()
     here = tracefs.ROOT / "instances" / f"sonde-test-{os.getpid()}"
     try:
@@ -46,7 +46,7 @@ def tracing(**options):
 
 
 def sleeper(name, tids):
-    """Gives itself a name and sleeps."""
+    """Set the thread name and sleep."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_NAME, name.encode() + b"\0", 0, 0, 0)
     tids[name] = threading.get_native_id()
@@ -70,7 +70,7 @@ def events_of(path):
 
 
 def check_thread(events, name, tid):
-    """All that the thread did since it had its name, under that name."""
+    """Check that all events since the renaming have the new name."""
     renamed = [i for i, e in enumerate(events) if e["name"] == "task_rename"
                and e["tid"] == tid and e["fields"]["newcomm"] == name]
     equal(len(renamed), 1, f"times that a thread is named '{name}'")
@@ -89,18 +89,18 @@ def check_thread(events, name, tid):
 
 
 def told(events, event, key, tid):
-    """The fields of all such events that are about the thread."""
+    """The fields of all events of a type that refer to the thread."""
     return [e["fields"] for e in events if e["name"] == event and e["fields"][key] == str(tid)]
 
 
 def check_heads(events, name, tid):
-    """A line's head has the last name that the kernel remembers of a thread."""
+    """The start of a line has the last name that the kernel saved for a thread."""
     names = {e["comm"] for e in events if e["tid"] == tid and "comm" in e}
     require(names <= {name}, f"'{name}' is called {names}")
 
 
 @each("plain", "record_tgid", "latency_format")
-def names_made_to_be_misread_are_read(option):
+def misleading_thread_names_are_parsed(option):
     ROOM.mkdir(exist_ok=True)
     with tracing(**({} if option == "plain" else {option: "1"})) as instance:
         tids = sleep_all()
@@ -113,7 +113,7 @@ def names_made_to_be_misread_are_read(option):
     equal(len(events), len(lines) - sum(line.startswith(b"CPU:") for line in lines), "events")
     for name, tid in tids.items():
         check_thread(events, name, tid)
-        if option != "latency_format":  # which cuts names in heads short
+        if option != "latency_format":  # which truncates names at the start of lines
             check_heads(events, name, tid)
 
 

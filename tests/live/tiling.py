@@ -1,32 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a whole recording hangs together, whatever was recorded.
+"""Check that any recording is consistent.
 
-What the records say of different threads and CPUs is not independent, so a
-recording can be held against itself:
+The records of different threads and CPUs are redundant:
 
-- the intervals of a thread tile its life, from the record that introduces it
-  to its exit, or to the end of the recording, to the nanosecond;
-- a CPU runs one thread at a time, neighbours included;
-- whoever woke or made a thread is known by name;
-- records stand in the order of their time.
+- the intervals of a thread tile its lifetime, from its task record to its exit or
+  to the end of the recording, to the nanosecond;
+- a CPU runs one thread at a time, including out-of-scope tasks;
+- the waker and the parent of a thread have a task record;
+- records are ordered by time.
 
-check() returns what it finds wrong as sentences; an empty list is praise.
+check() returns a list of errors, which is empty on success.
 """
 from collections import defaultdict
 
 STATES = set("RDNTLIU?CQ")
-ENOUGH = 20  # sentences; more would say the same
+ENOUGH = 20  # errors to report
 
 
 class Life:
-    """A thread from its first record to its exit. A tid may have several, one after the other."""
+    """A thread from its first record to its exit. A tid can have several, one after the other."""
 
     def __init__(self, tid, start):
         self.tid, self.start, self.end = tid, start, None
         self.intervals = []
 
     def complaints(self, last):
-        """last: the time at which every life without an exit must end, or None if it may anywhere."""
+        """last: the time at which threads without an exit must end, or None for any time."""
         at = self.start
         for i in sorted(self.intervals, key=lambda i: (i["start"], i["end"])):
             if i["start"] != at:
@@ -43,9 +42,9 @@ class Life:
 class Checker:
     def __init__(self):
         self.wrong = []
-        self.lives = {}  # the present one of each tid
+        self.lives = {}  # the current one of each tid
         self.ended = []
-        self.named = {0}  # the idle thread needs no introduction
+        self.named = {0}  # the idle task needs no task record
         self.runs = defaultdict(list)
         self.wakers = {}  # tid: an interval that names it
         self.lost = 0
@@ -66,13 +65,13 @@ class Checker:
         tid, event = r["tid"], r["event"]
         self.named.add(tid)
         if event == "new" and r["parent_tid"] not in self.named:
-            self.complain(f"thread {tid} was made by {r['parent_tid']}, whom nobody knows")
+            self.complain(f"thread {tid} was made by {r['parent_tid']}, which is unknown")
         if event in ("existing", "new"):
             if tid in self.lives:
-                self.complain(f"thread {tid} is introduced again at {r['time']}, without an exit")
+                self.complain(f"thread {tid} has a second task record at {r['time']}, without an exit")
             self.begin(r)
         elif event == "exec" and tid not in self.lives:
-            self.begin(r)  # by a thread that took over the tid of its process
+            self.begin(r)  # by a thread that took over the tid of its process's leader
 
     def begin(self, r):
         self.lives[r["tid"]] = Life(r["tid"], r["time"])
@@ -80,7 +79,7 @@ class Checker:
     def add_exit(self, r):
         life = self.lives.pop(r["tid"], None)
         if not life:
-            return self.complain(f"thread {r['tid']} exits at {r['time']}, but was never introduced")
+            return self.complain(f"thread {r['tid']} exits at {r['time']}, but has no task record")
         life.end = r["time"]
         self.ended.append(life)
 
@@ -92,7 +91,7 @@ class Checker:
             self.complain(f"thread {tid}: {r['state']} from {r['start']} to {r['end']}")
         if r["state"] == "R":
             self.runs[r["cpu"]].append(r)
-        if r.get("woken_by") == "task":  # an interrupt names whom it happened to interrupt
+        if r.get("woken_by") == "task":  # for an interrupt, this is the interrupted thread
             self.wakers.setdefault(r["waker_tid"], r)
         if r.get("out_of_scope"):
             if tid not in self.named:
@@ -100,7 +99,7 @@ class Checker:
         elif tid in self.lives:
             self.lives[tid].intervals.append(r)
         else:
-            self.complain(f"thread {tid}: {r['state']} at {r['start']}, but was never introduced")
+            self.complain(f"thread {tid}: {r['state']} at {r['start']}, but has no task record")
 
     def add_loss(self, r):
         self.lost += r["count"]
@@ -115,7 +114,7 @@ class Checker:
     def check_wakers(self):
         for tid, i in self.wakers.items():
             if tid not in self.named:
-                self.complain(f"thread {i['tid']} was woken at {i['end']} by {tid}, whom nobody knows")
+                self.complain(f"thread {i['tid']} was woken at {i['end']} by {tid}, which is unknown")
 
     def finish(self, complete):
         last = max((i["end"] for life in self.lives.values() for i in life.intervals), default=0)
@@ -129,7 +128,7 @@ class Checker:
 
 
 def check(records, complete=True):
-    """complete: whether the recorder came to its end; a cut capture need not tile up to there."""
+    """complete: whether the recorder closed the capture; otherwise threads can end at any time."""
     checker = Checker()
     for r in records:
         checker.add(r)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Traces that trace-cmd records here and now, in all its ways: read as libtracecmd reads them."""
+"""Traces recorded by trace-cmd with various options: sonde and libtracecmd read the same."""
 import json
 import os
 import re
@@ -13,13 +13,13 @@ KERNEL = ["-e", "sched", "-e", "raw_syscalls", "-e", "irq", "-e", "block", "-e",
 
 
 def trace(*options, command=None):
-    """Records a workload; the file, and what the oracle says of it."""
+    """Record a workload; returns the file and the oracle's result."""
     need_program("trace-cmd")
     if not ORACLE:
         raise Skip("there is no libtracecmd: the package libtracecmd-dev")
     path = ROOM / "trace.dat"
     with tracefs.as_it_was():
-        # -d and -k: without them it wants features that not all kernels have
+        # without -d and -k, trace-cmd needs features that some kernels do not have
         record = ["trace-cmd", "record", "-q", "-d", "-k", "-o", path, *options,
                   *(command or workload("churn", "processes", 31))]
         for _ in range(tracefs.TRIES):
@@ -38,25 +38,25 @@ def trace(*options, command=None):
 
 @each(("zstd", "--compression", "zstd"), ("plain", "--compression", "none"),
       ("version_6", "--file-version", "6"), ("dated", "--date"), ("shifted", "--ts-offset", "1000000"))
-def all_is_read_of_a_trace_that_is(kind, *options):
+def everything_is_read_of_a_trace_that_is(kind, *options):
     trace("-C", "mono", *options, *KERNEL)
 
 
 @each("local", "global", "boot", "mono_raw", "tai", "perf", "x86-tsc")
-def any_clock_will_do_such_as(clock):
+def any_clock_works_such_as(clock):
     if not tracefs.is_mounted() or clock not in (tracefs.ROOT / "trace_clock").read_text():
         raise Skip(f"this kernel has no clock {clock}")
     trace("-C", clock, *KERNEL)
 
 
 @each("7", "6")
-def buffer_instances_are_read_together_of_version(version):
+def buffer_instances_are_read_together_in_version(version):
     one, two = tracefs.INSTANCES
     trace("--file-version", version, "-B", one, "-e", "sched", "-B", two, "-e", "raw_syscalls")
 
 
 @test
-def system_calls_with_events_of_their_own_are_read():
+def system_calls_with_separate_events_are_read():
     _, _, info = trace("-C", "mono", "-e", "sched", "-e", "syscalls")
     require(info["records"]["syscall"] > 100, "there are system calls")
 
@@ -67,7 +67,7 @@ def lost_events_are_counted_as_libtracecmd_counts_them():
     _, count, info = trace("-C", "mono", "-b", "8", "-e", "raw_syscalls",
                            command=["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=100003"])
     require(count["losses"] > 0, "nothing was lost")
-    require(info["lost"] > 0, "info tells of no loss")
+    require(info["lost"] > 0, "info reports no loss")
 
 
 main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tracefs is everybody's: who sets something there puts it back."""
+"""tracefs is shared by the whole host: restore all settings after use."""
 import contextlib
 import os
 import pathlib
@@ -9,11 +9,11 @@ from harness import Disturbed, Skip, equal, run
 
 ROOT = pathlib.Path("/sys/kernel/tracing")
 TRIES = 5  # of trace-cmd
-INSTANCES = ("sonde-one", "sonde-two")  # of buffers, that it may be told to make; others are others'
+INSTANCES = ("sonde-one", "sonde-two")  # names of the buffer instances that the tests create
 
 
 def is_mounted():
-    """Mounts it if nobody has: a new machine has it nowhere until the first tracer comes."""
+    """Mount tracefs if necessary: after boot, the first tracer has to mount it."""
     if not (ROOT / "events").exists():
         run("mount", "-t", "tracefs", "nodev", ROOT, expect=None)
     return (ROOT / "events").exists()
@@ -28,14 +28,14 @@ def is_disturbed(words):
 
 
 def forget_names():
-    """Of threads that are gone.  libtracecmd loses all names if there is a line feed in one, as our own tests have."""
+    """Forget the names of exited threads: libtracecmd loses all names if one contains a line feed, as in text.py."""
     size = ROOT / "saved_cmdlines_size"
     size.write_text(size.read_text().split()[0])
 
 
 @contextlib.contextmanager
 def as_it_was():
-    """For trace-cmd, which with -k leaves events, the clock and the size of the buffers as it set them."""
+    """Restore the settings after trace-cmd, which with -k keeps its events, clock and buffer sizes."""
     if not is_mounted() or not os.access(ROOT / "set_event", os.W_OK):
         raise Skip(f"{ROOT} cannot be written")
     if (ROOT / "events/enable").read_text().strip() != "0":
