@@ -1,4 +1,4 @@
-# A pipe that nobody reads: the command ends without a word.
+# A closed pipe: the command exits without a message.
 dir=$(mktemp -d)
 mkfifo "$dir/pipe"
 exec 3<>"$dir/pipe" 4>"$dir/pipe" 3<&-

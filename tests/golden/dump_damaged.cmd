@@ -1,2 +1,2 @@
-# what stands before the damage is shown
+# the records before the damage are printed
 sonde dump data/bad/record-too-long.sonde

@@ -1,4 +1,4 @@
-# what every tool reads first; the rest is checked with babeltrace2
+# the metadata; babeltrace2 checks the rest
 dir=$(mktemp -d) && cd "$dir" || exit
 sonde export --to=ctf -o trace "$OLDPWD/data/good/every-kind.sonde"
 ls trace

@@ -1,2 +1,2 @@
-# Nothing more can be written: that is said, and is a failure.
+# The disk is full: a message and a failure.
 sonde help >/dev/full

@@ -1,4 +1,4 @@
-# The id is 000000000000000000000000000000a1; zeros before it may be left out, all or some.
+# The id is 000000000000000000000000000000a1; leading zeros can be omitted.
 for id in a1 A1 0a1 00000000000000a1 000000000000000000000000000000a1 a; do
 	sonde explain --trace $id data/good/otlp-skew.json 2>/dev/null | head -1
 done

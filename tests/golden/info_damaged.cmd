@@ -1,2 +1,2 @@
-# what stands before the damage is told
+# the records before the damage are counted
 sonde info data/bad/block-checksum.sonde

@@ -1,4 +1,4 @@
-# what a file of each format is, and how many events are in it
+# the format and number of events of a file of each format
 for file in every-kind.sonde jaeger-small.json zipkin-small.json otlp-sdk.otlp otlp-small.json \
 	kernel.ftrace small.psv trace-cmd-v7.dat perf-calls.data; do
 	printf '%s ' "$file"

@@ -1,2 +1,2 @@
-# which formats there are stands behind the colon
+# the list of formats follows the colon
 sonde info golden/golden.py 2>&1 | sed 's/read: .*/read: .../'

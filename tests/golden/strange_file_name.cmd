@@ -1,2 +1,2 @@
-# A name that would colour the terminal is shown, and does not act.
+# Control characters in a name are escaped.
 sonde info "$(printf 'no\033[31msuch')"

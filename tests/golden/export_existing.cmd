@@ -1,4 +1,4 @@
-# Links are not followed, others' pipes not waited for, and nothing is left beside them.
+# Links are not followed, pipes of other users are not opened, and no temporary files remain.
 dir=$(mktemp -d) && echo mine > "$dir/mine" && ln -s mine "$dir/link" && mkdir "$dir/dir" && ln -s dir "$dir/dirlink"
 for place in link dir; do
 	(cd "$dir" && sonde export --to=json -o $place "$OLDPWD/data/good/nothing.sonde")

@@ -1,4 +1,4 @@
-# what is there is not touched, and nothing is left beside it
+# existing files are not touched, and no temporary files remain
 dir=$(mktemp -d) && mkdir "$dir/full" "$dir/empty" && echo mine > "$dir/full/file"
 for place in full full/file empty none/trace; do
 	(cd "$dir" && sonde export --to=ctf -o $place "$OLDPWD/data/good/small.sonde")
