@@ -11,23 +11,23 @@ static char *data_path(const char *name)
 	return must_printf("%s/%s", getenv("SONDE_TEST_DATA") ?: "tests/data", name);
 }
 
-static char directory[] = "/tmp/sonde-packed-XXXXXX";
+static char scratch_dir[] = "/tmp/sonde-packed-XXXXXX";
 
-/* Runs a shell command in a temporary directory; %s is the directory of the test data. */
+/* Runs a shell command in a temporary directory; $D is the directory of the test data. */
 static bool shell(const char *command)
 {
 	_cleanup_(freep) char *data = data_path("");
 	_cleanup_(freep) char *line = NULL;
 
-	if (strstr(directory, "XXXXXX") && !mkdtemp(directory))
+	if (strstr(scratch_dir, "XXXXXX") && !mkdtemp(scratch_dir))
 		return false;
-	line = must_printf("cd %s && D=%s && { %s; } 2>/dev/null", directory, data, command);
+	line = must_printf("cd %s && D=%s && { %s; } 2>/dev/null", scratch_dir, data, command);
 	return system(line) == 0;
 }
 
-static char *in_place(const char *name)
+static char *scratch_path(const char *name)
 {
-	return must_printf("%s/%s", directory, name);
+	return must_printf("%s/%s", scratch_dir, name);
 }
 
 struct result {
@@ -63,7 +63,7 @@ TEST(an_archive_of_a_trace_is_read_like_its_directory)
 	if (!shell("tar --zstd -xf $D/ctf/lttng-kernel.tar.zst"))
 		SKIP("no tar with zstd here");
 
-	_cleanup_(freep) char *directory = in_place("lttng-kernel");
+	_cleanup_(freep) char *directory = scratch_path("lttng-kernel");
 	_cleanup_(result_done) struct result plain = read_all(directory, NULL);
 
 	CHECK_STR(packed.err.text, "");
@@ -99,7 +99,7 @@ static void check_compressed(const char *command, const char *name)
 	if (!shell(command))
 		SKIP("a program that packs is not here");
 
-	_cleanup_(freep) char *path = in_place(name);
+	_cleanup_(freep) char *path = scratch_path(name);
 	_cleanup_(result_done) struct result r = read_all(path, NULL);
 
 	CHECK_STR(r.err.text, "");
@@ -124,7 +124,7 @@ static void check_refused(const char *command, const char *name, const char *mes
 	if (!shell(command))
 		SKIP("a program that packs is not here");
 
-	_cleanup_(freep) char *path = in_place(name);
+	_cleanup_(freep) char *path = scratch_path(name);
 	_cleanup_(result_done) struct result r = read_all(path, NULL);
 
 	CHECK(r.code < 0);
@@ -144,7 +144,7 @@ static void check_frames(const char *request, unsigned spans, const char *warnin
 	if (!shell(command))
 		SKIP("no zstd here");
 
-	_cleanup_(freep) char *all = in_place("frames"), *cut = in_place("frames.cut");
+	_cleanup_(freep) char *all = scratch_path("frames"), *cut = scratch_path("frames.cut");
 	_cleanup_(result_done) struct result a = read_all(all, NULL), b = read_all(cut, NULL);
 
 	CHECK_INT(a.code, 0);
@@ -172,7 +172,7 @@ TEST(messages_contain_the_name_of_the_packed_file)
 	if (!shell("echo nonsense | gzip >no.gz && gzip -c $D/bad/jaeger-cut.json >cut.gz"))
 		SKIP("no gzip here");
 
-	_cleanup_(freep) char *no = in_place("no.gz"), *cut = in_place("cut.gz");
+	_cleanup_(freep) char *no = scratch_path("no.gz"), *cut = scratch_path("cut.gz");
 	_cleanup_(result_done) struct result a = read_all(no, NULL), b = read_all(cut, NULL);
 
 	CHECK(a.code < 0 && b.code < 0);
@@ -210,7 +210,7 @@ static bool make_foreign(const char *name, const char *bytes)
 		"mkdir -p bin && printf '#!/bin/sh\\n: >%s/started\\ncat\\n' >bin/%s && "
 		"chmod +x bin/%s && { printf '%s'; head -c 300 /dev/zero; } | head -c 257 >%s && "
 		"{ printf ustar; head -c 800 /dev/zero; } >>%s && gzip -c %s >%s.gz",
-		directory, name, name, bytes, name, name, name, name);
+		scratch_dir, name, name, bytes, name, name, name, name);
 
 	return shell(command);
 }
@@ -225,7 +225,7 @@ TEST(no_file_runs_an_external_program)
 
 		if (!shell("true") || !make_foreign(foreign[i].name, foreign[i].bytes))
 			SKIP("no gzip here");
-		path = must_printf("%s/bin:%s", directory, before);
+		path = must_printf("%s/bin:%s", scratch_dir, before);
 		message = must_printf("is compressed with %s", foreign[i].name);
 		setenv("PATH", path, 1);
 		check_refused("rm -f started", foreign[i].name, message);
@@ -259,10 +259,10 @@ TEST(archives_of_many_or_sparse_files_are_limited)
 
 TEST(temporary_files_are_removed)
 {
-	if (strstr(directory, "XXXXXX"))
+	if (strstr(scratch_dir, "XXXXXX"))
 		return;
 
-	_cleanup_(freep) char *line = must_printf("rm -r %s", directory);
+	_cleanup_(freep) char *line = must_printf("rm -r %s", scratch_dir);
 
 	CHECK_INT(system(line), 0);
 }
