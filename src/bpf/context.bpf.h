@@ -55,7 +55,8 @@ static __always_inline __u64 image_of(struct task_struct *task)
 	return BPF_CORE_READ(task, mm, start_stack) + BPF_CORE_READ(task, mm, end_code);
 }
 
-static __always_inline void tls_location_refresh(struct thread *thread, struct task_struct *task)
+static __always_inline void tls_location_refresh(struct traced_thread *thread,
+						 struct task_struct *task)
 {
 	__u64 changes = *(volatile __u64 *)&tls_location_changes;
 	__u32 pid = task->tgid;
@@ -123,7 +124,7 @@ static __always_inline __u8 context_read(const struct wire_tls_location *locatio
 
 /* The context is saved only if the ring has room for its record; otherwise a later call reports it.
  */
-static __always_inline void context_report(struct wire_ring *ring, struct thread *thread,
+static __always_inline void context_report(struct wire_ring *ring, struct traced_thread *thread,
 					   const struct context_ids *ids, __u8 flags, __u64 since,
 					   __u64 now)
 {
@@ -149,7 +150,7 @@ static __always_inline void context_report(struct wire_ring *ring, struct thread
 /* Kernel workers of a process have the FS base of the thread that created them. */
 #define PF_NO_CONTEXT (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER | PF_EXITING)
 
-static __noinline void context_check(struct wire_ring *ring, struct thread *thread,
+static __noinline void context_check(struct wire_ring *ring, struct traced_thread *thread,
 				     struct task_struct *task, __u64 now)
 {
 	struct context_ids ids = { 0 };
@@ -164,7 +165,7 @@ static __noinline void context_check(struct wire_ring *ring, struct thread *thre
 }
 
 /* At the switch-out of the current thread, whose slice started at state.since. */
-static __always_inline void context_leave(struct wire_ring *ring, struct thread *thread,
+static __always_inline void context_leave(struct wire_ring *ring, struct traced_thread *thread,
 					  struct task_struct *task, __u64 now)
 {
 	if (tls_location_changes)
@@ -177,7 +178,7 @@ static __always_inline void context_inherit(struct task_struct *task, struct tas
 	if (!tls_location_changes)
 		return;
 
-	struct thread *from = thread_of(task), *to = thread_of(child);
+	struct traced_thread *from = thread_of(task), *to = thread_of(child);
 
 	if (!from || !to)
 		return;
@@ -187,7 +188,7 @@ static __always_inline void context_inherit(struct task_struct *task, struct tas
 }
 
 /* The current thread executes another program, which publishes no context yet. */
-static __always_inline void context_exec(struct wire_ring *ring, struct thread *thread,
+static __always_inline void context_exec(struct wire_ring *ring, struct traced_thread *thread,
 					 struct task_struct *task, __u64 now)
 {
 	struct context_ids none = { 0 };

@@ -20,7 +20,7 @@ static __always_inline bool syscall_is_wanted(long nr)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_syscall_entry, struct pt_regs *regs, long nr)
 {
-	struct thread *thread = thread_current();
+	struct traced_thread *thread = thread_current();
 
 	if (!thread || !active || !syscall_is_wanted(nr))
 		return 0;
@@ -32,8 +32,8 @@ int BPF_PROG(on_syscall_entry, struct pt_regs *regs, long nr)
 	return 0;
 }
 
-static __always_inline void emit_syscall(struct wire_ring *ring, struct thread *thread, long result,
-					 __u8 flags, __u64 now)
+static __always_inline void emit_syscall(struct wire_ring *ring, struct traced_thread *thread,
+					 long result, __u8 flags, __u64 now)
 {
 	struct record_syscall *s = ring_reserve(ring, sizeof(*s), now);
 
@@ -52,7 +52,7 @@ static __always_inline void emit_syscall(struct wire_ring *ring, struct thread *
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
 {
-	struct thread *thread = thread_current();
+	struct traced_thread *thread = thread_current();
 
 	if (!thread || !thread->syscall_start)
 		return 0;
@@ -75,7 +75,7 @@ int finish_syscalls(struct bpf_iter__task *ctx)
 	if (!task || !ring)
 		return 0;
 
-	struct thread *thread = thread_of(task);
+	struct traced_thread *thread = thread_of(task);
 
 	if (thread && thread->tid && thread->syscall_start)
 		emit_syscall(ring, thread, 0, SYSCALL_OPEN, stop_time);

@@ -228,7 +228,8 @@ static __always_inline void site_by_file(struct task_struct *task, __u32 fd, str
  * Save where a thread blocks, which has been switched out in the given state.  Its
  * saved registers contain its system call; this is valid only for a blocked thread.
  */
-static __always_inline void site_save(struct thread *thread, struct task_struct *task, __u32 state)
+static __always_inline void site_save(struct traced_thread *thread, struct task_struct *task,
+				      __u32 state)
 {
 	thread->site_flags = BPF_CORE_READ_BITFIELD(task, in_iowait) ? INTERVAL_IOWAIT : 0;
 	if (state & TASK_UNINTERRUPTIBLE)
@@ -250,7 +251,7 @@ static __always_inline void site_save(struct thread *thread, struct task_struct 
 }
 
 /* The wait site that was saved, with the object that the thread waits on. */
-static __always_inline void site_of(const struct thread *thread, struct task_struct *task,
+static __always_inline void site_of(const struct traced_thread *thread, struct task_struct *task,
 				    struct wait_site *site, __u64 now)
 {
 	__s16 nr = thread->site_call;

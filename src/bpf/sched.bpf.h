@@ -56,7 +56,7 @@ static __always_inline void emit_exit(struct wire_ring *ring, struct task_struct
 }
 
 /* flags: INTERVAL_OPEN if the recording ends before the wait, or INTERVAL_END_HIDDEN. */
-static __always_inline void emit_wait(struct wire_ring *ring, struct thread *thread,
+static __always_inline void emit_wait(struct wire_ring *ring, struct traced_thread *thread,
 				      struct task_struct *task, __u64 now, __u8 flags)
 {
 	struct wait_site site = { .syscall = SYSCALL_NONE };
@@ -99,7 +99,7 @@ static __always_inline __u64 slice_begin(const struct wire_cpu *cpu, struct task
 }
 
 /* The thread leaves a CPU that it got in a hidden switch. */
-static __always_inline void enter_hidden(struct wire_ring *ring, struct thread *thread,
+static __always_inline void enter_hidden(struct wire_ring *ring, struct traced_thread *thread,
 					 struct task_struct *task, __u64 begin)
 {
 	begin = thread_state_hidden_switch_in(&thread->state, begin);
@@ -111,7 +111,7 @@ static __always_inline void enter_hidden(struct wire_ring *ring, struct thread *
 static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct task_struct *task,
 				      bool preempt, __u64 now)
 {
-	struct thread *thread = thread_of(task);
+	struct traced_thread *thread = thread_of(task);
 	__u64 begin = slice_begin(&ring->cpu, task, now);
 
 	if (!thread) {
@@ -149,7 +149,7 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 
 static __always_inline void enter_cpu(struct wire_ring *ring, struct task_struct *task, __u64 now)
 {
-	struct thread *thread = thread_of(task);
+	struct traced_thread *thread = thread_of(task);
 
 	ring->cpu.tid = task->pid;
 	ring->cpu.switched = now;
@@ -166,7 +166,7 @@ static __always_inline void enter_cpu(struct wire_ring *ring, struct task_struct
 }
 
 /* A RUN that the end of the recording cuts off, possibly on another CPU than this one. */
-static __always_inline void emit_open_run(struct wire_ring *ring, struct thread *thread)
+static __always_inline void emit_open_run(struct wire_ring *ring, struct traced_thread *thread)
 {
 	struct record_run *run = ring_reserve(ring, sizeof(*run), stop_time);
 
@@ -180,7 +180,7 @@ static __always_inline void emit_open_run(struct wire_ring *ring, struct thread 
 /* The recording has ended: emit the unfinished interval of a thread, once. */
 static __noinline void thread_finish(struct wire_ring *ring, struct task_struct *task)
 {
-	struct thread *thread = thread_of(task);
+	struct traced_thread *thread = thread_of(task);
 
 	if (!thread || !thread->tid || __sync_lock_test_and_set(&thread->finished, 1))
 		return;
@@ -229,7 +229,7 @@ static __always_inline void set_waker(const struct wire_cpu *cpu, struct wake *w
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
-	struct thread *thread = thread_of(task);
+	struct traced_thread *thread = thread_of(task);
 
 	if (!thread)
 		return 0;
@@ -287,7 +287,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 {
 	struct wire_ring *ring = ring_of_cpu();
-	struct thread *thread = thread_of(task);
+	struct traced_thread *thread = thread_of(task);
 	__u64 now = bpf_ktime_get_ns();
 
 	described[task->pid & (WIRE_DESCRIBED - 1)] = 0;

@@ -41,7 +41,7 @@ struct context_ids {
 	__u64 span;
 };
 
-struct thread {
+struct traced_thread {
 	struct thread_state state;
 	__u64 syscall_start; /* 0 outside a traced system call */
 	__u64 syscall_args[3];
@@ -64,15 +64,15 @@ struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct thread);
+	__type(value, struct traced_thread);
 } threads SEC(".maps");
 
-static __always_inline struct thread *thread_of(struct task_struct *task)
+static __always_inline struct traced_thread *thread_of(struct task_struct *task)
 {
 	return bpf_task_storage_get(&threads, task, 0, 0);
 }
 
-static __always_inline struct thread *thread_current(void)
+static __always_inline struct traced_thread *thread_current(void)
 {
 	return thread_of(bpf_get_current_task_btf());
 }
@@ -140,7 +140,7 @@ static __always_inline void thread_begin(struct wire_ring *ring, struct task_str
 					 enum phase phase, enum task_event event, __u32 parent,
 					 __u64 now)
 {
-	struct thread *thread =
+	struct traced_thread *thread =
 		bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!thread)
