@@ -66,7 +66,7 @@ static void show_schema(struct prompt *p, const char *table)
 			log_message("invalid table name '%s'", table);
 			return;
 		}
-	sql = must_printf("SELECT name, type, meaning FROM columns WHERE table_name = lower('%s')",
+	sql = must_printf("SELECT name, type, description FROM columns WHERE table_name = lower('%s')",
 			  table);
 	run(p, sql);
 }
@@ -83,7 +83,7 @@ static bool run_command(struct prompt *p, char *line)
 	else if (strcmp(word, ".schema") == 0 && table)
 		show_schema(p, table);
 	else if (strcmp(word, ".schema") == 0)
-		run(p, "SELECT table_name, name, type, meaning FROM columns");
+		run(p, "SELECT table_name, name, type, description FROM columns");
 	else
 		fputs("End each SQL statement with a semicolon. Other commands:\n"
 		      "  .tables         list the tables\n"
