@@ -11,7 +11,7 @@ import pathlib
 
 import invariants
 import schema
-from compare import blocked_time, is_clear, near, need_clear
+from compare import blocked_time, is_clear, near, require_clear
 from harness import (Background, Disturbed, ROOM, Recorder, SONDE, each, equal, main, need_feature, need_program, record,
                      require, run, test, wait_until, workload)
 

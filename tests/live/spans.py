@@ -11,7 +11,7 @@ import time
 
 import invariants
 import schema
-from compare import is_clear, need_clear
+from compare import is_clear, require_clear
 from harness import (Background, ROOM, Recorder, SONDE, each, equal, main, need_feature, record, require,
                      run, test, workload)
 
