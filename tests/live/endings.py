@@ -103,8 +103,8 @@ def a_killed_recorder_leaves_a_readable_capture():
         recorder.process.communicate()
         capture = recorder.capture(complete=False).check(complete=False)
         check_sleeps(capture, process)
-    require("cut" in run(SONDE, "info", recorder.path).stdout, "info says that it is cut")
-    require(0 < capture.info["truncated_at"] <= recorder.path.stat().st_size, "info says where")
+    require("truncated" in run(SONDE, "info", recorder.path).stdout, "info does not report that it is truncated")
+    require(0 < capture.info["truncated_at"] <= recorder.path.stat().st_size, "info does not report the offset")
 
 
 @contextlib.contextmanager

@@ -212,7 +212,7 @@ class Capture:
         return [r for r in self.records if r["kind"] == kind
                 and all(r.get(key) == value for key, value in fields.items())]
 
-    def neighbours(self):
+    def other_tasks(self):
         return [r for r in self.records if r.get("out_of_scope")]
 
     def slices(self, cpu):
