@@ -34,13 +34,13 @@ struct process_context {
 };
 
 /* A message being written.  Data that does not fit is left out, and `full` set. */
-struct payload {
+struct context_message {
 	uint8_t *bytes;
 	size_t size, room;
 	bool full;
 };
 
-static void put(struct payload *m, const void *bytes, size_t size)
+static void put(struct context_message *m, const void *bytes, size_t size)
 {
 	if (m->full || size > m->room - m->size) {
 		m->full = true;
@@ -51,7 +51,7 @@ static void put(struct payload *m, const void *bytes, size_t size)
 }
 
 /* Begin a length-delimited field.  Its length always takes two bytes, to be set later. */
-static size_t field_begin(struct payload *m, uint8_t number)
+static size_t field_begin(struct context_message *m, uint8_t number)
 {
 	uint8_t head[3] = { (uint8_t)(number << 3 | 2), 0x80, 0 };
 
@@ -59,7 +59,7 @@ static size_t field_begin(struct payload *m, uint8_t number)
 	return m->size;
 }
 
-static void field_end(struct payload *m, size_t begin)
+static void field_end(struct context_message *m, size_t begin)
 {
 	size_t size = m->size - begin;
 
@@ -69,7 +69,7 @@ static void field_end(struct payload *m, size_t begin)
 	m->bytes[begin - 1] = (uint8_t)(size >> 7);
 }
 
-static void field(struct payload *m, uint8_t number, const char *text, size_t size)
+static void field(struct context_message *m, uint8_t number, const char *text, size_t size)
 {
 	size_t begin = field_begin(m, number);
 
@@ -78,7 +78,7 @@ static void field(struct payload *m, uint8_t number, const char *text, size_t si
 }
 
 /* KeyValue { key = 1, value = 2: AnyValue { string_value = 1 } }; left out if it does not fit. */
-static void pair(struct payload *m, uint8_t number, const char *key, size_t key_size,
+static void pair(struct context_message *m, uint8_t number, const char *key, size_t key_size,
 		 const char *value, size_t value_size)
 {
 	size_t before = m->size, begin = field_begin(m, number);
@@ -118,7 +118,7 @@ static size_t decode(const char *from, size_t size, char *to, size_t room)
 }
 
 /* OTEL_RESOURCE_ATTRIBUTES=KEY=VALUE,..., except for service.name. */
-static void pairs_from_environment(struct payload *m)
+static void pairs_from_environment(struct context_message *m)
 {
 	const char *rest = getenv("OTEL_RESOURCE_ATTRIBUTES");
 	char value[256];
@@ -134,7 +134,7 @@ static void pairs_from_environment(struct payload *m)
 	}
 }
 
-static void put_resource(struct payload *m)
+static void put_resource(struct context_message *m)
 {
 	size_t begin = field_begin(m, 1);
 	const char *program = program_invocation_short_name;
@@ -151,7 +151,7 @@ static void put_resource(struct payload *m)
 }
 
 /* Threads publish their context according to OTEP 4947, without attributes. */
-static void put_thread_rules(struct payload *m)
+static void put_thread_rules(struct context_message *m)
 {
 	static const char version[] = "tlsdesc_v1_dev", map[] = "threadlocal.attribute_key_map";
 
@@ -209,7 +209,7 @@ void process_context_publish(void)
 	agent_process.process_context = to;
 
 	uint64_t before = to->published_at;
-	struct payload m = { .bytes = to->message, .room = sizeof(to->message) };
+	struct context_message m = { .bytes = to->message, .room = sizeof(to->message) };
 
 	__atomic_store_n(&to->published_at, 0, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
