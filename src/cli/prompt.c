@@ -66,8 +66,9 @@ static void show_schema(struct prompt *p, const char *table)
 			log_message("invalid table name '%s'", table);
 			return;
 		}
-	sql = must_printf("SELECT name, type, description FROM columns WHERE table_name = lower('%s')",
-			  table);
+	sql = must_printf(
+		"SELECT name, type, description FROM columns WHERE table_name = lower('%s')",
+		table);
 	run(p, sql);
 }
 

@@ -75,13 +75,13 @@ void nest(trace::TracerProvider &provider)
 /* All ways to create a provider. */
 void providers()
 {
-	std::vector<std::unique_ptr<sdk::trace::SpanProcessor>> nobody, two;
+	std::vector<std::unique_ptr<sdk::trace::SpanProcessor>> none, two;
 
 	two.push_back(to_stderr());
 	two.push_back(to_stderr());
 	nest(*sdk::trace::TracerProviderFactory::Create(to_stderr()));
 	nest(*sdk::trace::TracerProviderFactory::Create(std::move(two)));
-	nest(*sdk::trace::TracerProviderFactory::Create(std::move(nobody)));
+	nest(*sdk::trace::TracerProviderFactory::Create(std::move(none)));
 	sdk::trace::TracerProvider direct(to_stderr());
 	nest(direct);
 	std::vector<std::unique_ptr<sdk::trace::SpanProcessor>> one;
