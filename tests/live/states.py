@@ -163,7 +163,7 @@ def a_wait_for_a_cpu_names_the_running_threads():
     if is_clear(intervals):
         equal(check_switches(intervals, call, "spinner"), [], "waits of a thread that only spins")
         check_gaps(waits, truth)
-    turns = capture.slices(1)
+    slices = capture.slices(1)
     waited = sum(i["end"] - i["start"] for i in waits)
     others = sum(sum(time_of(slices, i["start"], i["end"]).values()) for i in waits)
     require(0.95 * waited < others <= waited, f"others had the CPU for {others} ns of {waited}")
@@ -183,7 +183,7 @@ def check_gaps(waits, truth):
 def time_of(slices, begin, end):
     """The CPU time of threads in a time range: ns by name."""
     found = collections.Counter()
-    for r in overlapping(turns, begin, end):
+    for r in overlapping(slices, begin, end):
         found[r["comm"]] += min(r["end"], end) - max(r["start"], begin)
     return found
 
@@ -253,7 +253,7 @@ def a_thread_without_quota_is_throttled():
     untold = count - len(waits)
     require(0 <= untold <= preempted, f"{len(waits)} waits for quota, {count} by cpu.stat; preempted {preempted} times")
     # after new quota the thread can still wait for a CPU, and no event marks the start
-    turns = capture.slices(1)
+    slices = capture.slices(1)
     others = sum(sum(time_of(slices, i["start"], i["end"]).values()) for i in waits)
     near(sum(i["end"] - i["start"] for i in waits), ns + others / 2, "Q, by cpu.stat", capture,
          others / 2 + untold * PERIOD * 1e6)
