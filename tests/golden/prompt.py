@@ -24,7 +24,7 @@ SCENES = {
     "a mistake does not end it": [("SELECT x;", r"no such column: x.*sonde> $"), ("SELECT 7;", r"7\s+7\s+sonde> $")],
     "tables": [(".tables", r"name +description.*intervals.*sonde> $")],
     "the columns of one": [(".schema losses", r"start +INTEGER.*count.*sonde> $")],
-    "no columns of a strange one": [(".schema x'y", r"no name of a table.*sonde> $")],
+    "no columns of a strange one": [(".schema x'y", r"invalid table name.*sonde> $")],
     "help": [(".help", r"\.schema.*sonde> $"), (".nonsense", r"\.schema.*sonde> $")],
     "blank lines": [("", r"sonde> $"), (" ;", r"sonde> $")],
     "an endless query is stopped": [(ENDLESS, None), ("\x03", r"interrupted\s+sonde> $"), ("SELECT 5;", r"5\s+5\s+sonde> $")],
