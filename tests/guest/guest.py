@@ -90,7 +90,7 @@ def doctor_lists_missing_features(outcome):
         require("sock_send_length" in f["reason"] and "6.3" in f["remedy"], f"{f} does not say why")
 
 
-@guest("record -- /workloads/handover tcp 53")
+@guest("record -- /workloads/handoff tcp 53")
 def messages_are_recorded_or_reported_as_missing(outcome):
     count = {d: len(outcome.capture.kind("message", direction=d)) for d in ("send", "receive")}
     want = 106 if outcome.has_messages else 0
@@ -123,12 +123,12 @@ def hand_off(outcome, letter, strangers=(), waits=("wait.0", "wait.1"), **fields
         check_releases(lists, outcome.truth.track(f"release.{1 - int(role[-1])}"), strangers)
 
 
-@guest("record -- /workloads/handover pipe 53")
+@guest("record -- /workloads/handoff pipe 53")
 def another_process_fills_a_pipe(outcome):
     hand_off(outcome, "I", syscall="read", object="pipe", woken_by="task")
 
 
-@guest("record -- /workloads/handover unix 53")
+@guest("record -- /workloads/handoff unix 53")
 def another_process_sends_through_a_socket(outcome):
     hand_off(outcome, "I", syscall="recvfrom", object="unix", woken_by="task")
     told = outcome.capture.kind("socket", family="unix")
@@ -140,7 +140,7 @@ def another_process_exits(outcome):
     outcome.waits("wait", "I", 53, woken_by="task")
 
 
-@guest("record -- /workloads/handover tcp 53")
+@guest("record -- /workloads/handoff tcp 53")
 def the_network_ends_a_receive(outcome):
     hand_off(outcome, "N", ("ksoftirqd",), syscall="recvfrom", object="inet")
     port = f"127.0.0.1:{outcome.truth['port']}"
@@ -148,12 +148,12 @@ def the_network_ends_a_receive(outcome):
         require(port in (i["local"], i["peer"]), f"{i} is not on {port}")
 
 
-@guest("record -- /workloads/handover tcp-epoll 53")
+@guest("record -- /workloads/handoff tcp-epoll 53")
 def the_network_ends_an_epoll(outcome):
     hand_off(outcome, "N", ("ksoftirqd",), syscall=("epoll_wait", "epoll_pwait"), woken_by="softirq", vector=3)
 
 
-@guest("record -- /workloads/handover tty 53")
+@guest("record -- /workloads/handoff tty 53")
 def a_user_types(outcome):
     hand_off(outcome, "U", ("kworker",), waits=("wait.0",), syscall="read", object="tty")
 
@@ -280,7 +280,7 @@ def make_root(path, kernel):
     root.add("/init", (HERE / "init").read_bytes())
     root.add_program("/bin/busybox", image.program("busybox", "busybox-static"))
     root.add_program("/bin/sonde", SONDE)
-    for name in ("calls", "ctx_pie", "disk", "handover", "life", "lock", "sleep", "spin"):
+    for name in ("calls", "ctx_pie", "disk", "handoff", "life", "lock", "sleep", "spin"):
         root.add_program(f"/workloads/{name}", WORKLOADS / name)
     modules = image.modules(kernel)
     for module in modules:

@@ -189,7 +189,7 @@ def frames(capture, stack, part):
 @test
 def a_long_wait_has_its_stack():
     need_feature("kernel symbols")
-    capture, truth = record(*workload("handover", "pipe", 11), options=["--stacks=1ms"])
+    capture, truth = record(*workload("handoff", "pipe", 11), options=["--stacks=1ms"])
     for a in "01":
         for waits in check_calls(capture, truth.track("wait." + a), "I", 11):
             if not waits:
@@ -210,12 +210,12 @@ def a_short_wait_has_no_stack():
 
 @test
 def a_frame_has_its_line():
-    capture, truth = record(*workload("handover", "futex", 11), options=["--stacks=1ms"])
+    capture, truth = record(*workload("handoff", "futex", 11), options=["--stacks=1ms"])
     named = [f for s in capture.kind("stack") for f in s["user_frames"] if f.get("symbol") == "wait_for_other"]
     require(named, "wait_for_other is in no stack")
     for f in named:
-        require(f["source"].endswith("handover.c") and f["line"] > 0, f"{f} has no line")
-        require(f["module"].endswith("/handover") and f["offset"] > 0, f"{f} has no module")
+        require(f["source"].endswith("handoff.c") and f["line"] > 0, f"{f} has no line")
+        require(f["module"].endswith("/handoff") and f["offset"] > 0, f"{f} has no module")
 
 
 @test

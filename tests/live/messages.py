@@ -59,7 +59,7 @@ def a_connection_goes_through_its_states():
 @each(("unix", "unix"), ("tcp6", "inet"), ("udp", "inet"))
 def handoffs_are_messages(channel, thing):
     need_feature("messages")
-    capture, truth = record(*workload("handover", channel, 53))
+    capture, truth = record(*workload("handoff", channel, 53))
     for me, other in (("0", "1"), ("1", "0")):
         sends = capture.kind("message", direction="send", tid=truth.track("release." + me)["tid"], object=thing)
         receives = capture.kind("message", direction="receive", tid=truth.track("wait." + other)["tid"],

@@ -349,7 +349,7 @@ def the_path_of_a_part_is_a_part_of_the_path():
 @test
 def unrelated_threads_do_not_change_paths():
     """Two unrelated chains, recorded at once by two recorders."""
-    with Background(workload("handover", "tcp", 101)) as stranger:
+    with Background(workload("handoff", "tcp", 101)) as stranger:
         stranger.ready()
         with Recorder("-p", stranger.pid, "--stacks=1ms", name="other.sonde") as other:
             stranger.go()

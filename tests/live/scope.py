@@ -173,8 +173,8 @@ def join(group, pid):
 def the_processes_of_a_cgroup_are_recorded(kind):
     need_feature("cgroups")
     with control_group(kind) as group:
-        with Background(workload("handover", "pipe", 53)) as before, \
-                Background(workload("handover", "futex", 53)) as later, \
+        with Background(workload("handoff", "pipe", 53)) as before, \
+                Background(workload("handoff", "futex", 53)) as later, \
                 Background(workload("sleep", "nanosleep", 53)) as outside:
             for b in (before, later, outside):
                 b.ready()
@@ -197,7 +197,7 @@ def the_processes_of_a_cgroup_are_recorded(kind):
 
 @test
 def all_threads_are_recorded_with_a():
-    with Background(workload("handover", "pipe", 53)) as a, Background(workload("handover", "tcp", 53)) as b:
+    with Background(workload("handoff", "pipe", 53)) as a, Background(workload("handoff", "tcp", 53)) as b:
         a.ready(), b.ready()
         with Recorder("-a") as recorder:
             a.go(), b.go()
@@ -215,10 +215,10 @@ def all_threads_are_recorded_with_a():
 
 @test
 def only_a_command_and_its_descendants_are_recorded():
-    with Background(workload("handover", "pipe", 503)) as bystander:
+    with Background(workload("handoff", "pipe", 503)) as bystander:
         bystander.ready()
         bystander.go()
-        capture, truth = record("sh", "-c", '"$@"; true', "sh", *workload("handover", "pipe", 53))
+        capture, truth = record("sh", "-c", '"$@"; true', "sh", *workload("handoff", "pipe", 53))
     for role in ("wait.0", "wait.1"):
         check_calls(capture, truth.track(role), "I", 53)
     pids = {i["pid"] for i in capture.kind("interval") if not i.get("out_of_scope")}
@@ -228,7 +228,7 @@ def only_a_command_and_its_descendants_are_recorded():
 
 @test
 def no_other_tasks_are_recorded_on_request():
-    with Background(workload("handover", "pipe", 503)) as bystander:
+    with Background(workload("handoff", "pipe", 503)) as bystander:
         bystander.ready()
         bystander.go()
         capture, truth = record(*workload("sleep", "nanosleep", 53), options=["--no-other-tasks"], check=False)

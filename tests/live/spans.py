@@ -90,10 +90,10 @@ def check_typed(spans, what):
 @each(("nanosleep", "sleep", 53), ("poll", "sleep", 53), ("select", "sleep", 53), ("epoll", "sleep", 53),
       ("recv", "sleep", 53), ("futex", "sleep", 53), ("cond", "sleep", 53), ("timerfd", "sleep", 53),
       ("mutex", "lock", 53), ("pi", "lock", 53), ("rwlock", "lock", 53), ("join", "lock", 53),
-      ("pipe", "handover", 53), ("unix", "handover", 53), ("unix-epoll", "handover", 53),
-      ("eventfd", "handover", 53), ("tty", "handover", 53), ("tcp", "handover", 53), ("tcp6", "handover", 53),
-      ("tcp-epoll", "handover", 53), ("udp", "handover", 53), ("semaphore", "handover", 53),
-      ("futex-wait", "handover", 53))
+      ("pipe", "handoff", 53), ("unix", "handoff", 53), ("unix-epoll", "handoff", 53),
+      ("eventfd", "handoff", 53), ("tty", "handoff", 53), ("tcp", "handoff", 53), ("tcp6", "handoff", 53),
+      ("tcp-epoll", "handoff", 53), ("udp", "handoff", 53), ("semaphore", "handoff", 53),
+      ("futex-wait", "handoff", 53))
 def time_of_calls_is_typed(kind, name, count):
     capture, truth = record(*workload(name, kind.removesuffix("-wait"), count))
     check_typed(spans_of_calls(capture, truth), f"{name} {kind}")

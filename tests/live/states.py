@@ -77,7 +77,7 @@ def a_page_fault_waits_for_the_disk():
 # N, I, U, L: another party
 
 def hand_off(channel, letter, strangers=(), waits=("wait.0", "wait.1"), **fields):
-    capture, truth = record(*workload("handover", channel, 53))
+    capture, truth = record(*workload("handoff", channel, 53))
     by_task = 0
     for role in waits:
         other = truth.track("release." + str(1 - int(role[-1])))

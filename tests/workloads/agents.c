@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agents MODE COUNT [PAUSE] - spans by programs that come and go.
+ * agents MODE COUNT [PAUSE] - spans of short-lived programs.
  *
- *	loop     one thread, COUNT times, with a pause of PAUSE us behind each
- *	gated    likewise, without pauses, once a line has been read; one span before that
- *	fork     COUNT children, one after the other, each gone by _exit()
- *	threads  COUNT threads, likewise
- *	exec     COUNT programs, each executed by the one before
- *	abandon  COUNT threads that begin one and never end it; then it is killed
+ *	loop     one thread, COUNT spans, each followed by a pause of PAUSE us
+ *	gated    the same without pauses, after reading a line; one span before that
+ *	fork     COUNT children, one after the other, which exit by _exit()
+ *	threads  COUNT threads, one after the other
+ *	exec     COUNT programs, each executed by the previous one
+ *	abandon  COUNT threads that begin a span and never end it; then the process is killed
  *
- * Each span has the name of its mode; for each that ends, a line is printed, with the
- * thread that began it.
+ * Each span is named after its mode.  For each span that ends, a line with the tid is
+ * printed.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -7,11 +7,10 @@
  *	calls moves [COUNT]
  *	calls faults [COUNT]
  *
- * rounds: one call of each sort, one of which fails and one of which takes
- * time.  storm: getppid() as fast as it goes, in pieces, to fill any buffer;
- * the fastest piece's CPU time per call tells how dear a call was.  moves: the
- * thread goes from one CPU to another and back.  faults: pages touched for the
- * first time, at addresses that are told.
+ * rounds: one call of each kind, of which one fails and one sleeps.  storm:
+ * getppid() as fast as possible, in batches, to fill any buffer; the CPU time per
+ * call of the fastest batch is printed.  moves: the thread migrates between two
+ * CPUs.  faults: first accesses to pages at printed addresses.
  */
 #include <fcntl.h>
 #include <sched.h>

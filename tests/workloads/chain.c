@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chain - parties of which each waits for the next, and the last does something.
+ * chain - parties that wait for each other in a chain; the last one does work.
  *
  *	chain DEED DIRECTORY [COUNT [MILLISECONDS [LINK]...]]
  *
- * Party A waits for B by the first LINK, B for C by the second, and so on.  By
- * a mutex, the next party is another thread of the process; by a shared mutex,
- * a TCP or unix socket or a pipe, it is another process.  The last one has the
- * DEED: it sleeps, computes, competes with the process PID for its CPU
- * (compete=PID), reads from a disk (direct) or flushes to it (fsync).
+ * Party A waits for B by the first LINK, B for C by the second, and so on.  With
+ * a mutex, the next party is another thread of the process; with a shared mutex,
+ * a TCP or unix socket or a pipe, it is another process.  The last party performs
+ * the operation DEED: it sleeps, computes, competes with the process PID for its
+ * CPU (compete=PID), reads from a disk (direct) or flushes to it (fsync).
  *
- * In each round, whoever is waited for first makes sure that the other one is
- * blocked, then rests for 3 ms, then waits or acts, then releases the other one.  So
- * each wait of a party lies within that of the one before it, and what happened
- * in it is known: a rest, and what follows.  Each of these is a track, named by
- * the party's letter: B.rest, B.wait or B.deed, B.release.
+ * In each round, each party waits until the previous one is blocked, rests for 3 ms,
+ * waits for the next party or does its work, and releases the previous party.  So
+ * each wait lies within the wait of the previous party, and its parts are known.
+ * Each part is a track, named after the party: B.rest, B.wait or B.deed, B.release.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -37,7 +36,7 @@
 
 #define PARTY_MAX 6
 #define COUNT_MAX 512
-#define PIECE (32u << 20) /* of a file, in bytes */
+#define PIECE (32u << 20) /* part of a file, bytes */
 #define REST (3 * MSEC)
 
 struct link;
@@ -47,20 +46,20 @@ struct kind {
 	const char *name;
 	bool forks; /* whether the next party is another process */
 	void (*make)(struct link *);
-	void (*take)(struct link *); /* the next party: when a round begins */
-	void (*ask)(struct link *);  /* the one before: */
-	void (*wait)(struct link *); /* this takes until it is released */
+	void (*take)(struct link *); /* next party: start of a round */
+	void (*ask)(struct link *);  /* previous party: before its wait */
+	void (*wait)(struct link *); /* previous party: blocks until its release */
 	void (*leave)(struct link *);
-	void (*serve)(struct link *); /* the next: */
+	void (*serve)(struct link *); /* next party: accept the call */
 	void (*release)(struct link *);
 };
 
 struct party {
 	pid_t pid, tid;
-	_Atomic unsigned long waits; /* number of the round in which it is about to wait */
+	_Atomic unsigned long waits; /* number of the round of the next wait */
 };
 
-/* Between two parties: the one before, and the next one, which holds the lock and serves. */
+/* Between two parties: the previous one waits, the next one holds the lock or serves. */
 struct link {
 	const struct kind *kind;
 	pthread_mutex_t mutex;
@@ -69,12 +68,12 @@ struct link {
 	} before, next;
 };
 
-/* What all processes see. */
+/* Shared by all processes. */
 struct shared {
 	struct party parties[PARTY_MAX];
 	struct link links[PARTY_MAX - 1];
 	pthread_barrier_t barrier;
-	int64_t rival[COUNT_MAX]; /* CPU time that it had during each deed */
+	int64_t rival[COUNT_MAX]; /* its CPU time during each operation, ns */
 };
 
 static struct shared *shared;
@@ -100,7 +99,7 @@ static void make_mutex(struct link *link)
 static void lock_mutex(struct link *link)
 {
 	pthread_mutex_lock(&link->mutex);
-	__asm__ volatile(""); /* no tail call: the stack goes by frames, and libc has none */
+	__asm__ volatile(""); /* no tail call: the unwinder needs this frame */
 }
 
 static void unlock_mutex(struct link *link)
@@ -113,7 +112,7 @@ static void nothing(struct link *link)
 {
 }
 
-/* Links that carry a request and an answer, of eight bytes each. */
+/* Links with a request and a reply of eight bytes each. */
 
 static void make_pipes(struct link *link)
 {
@@ -199,7 +198,7 @@ static const struct kind kinds[] = {
 	{ "pipe", true, make_pipes, nothing, ask, get_answer, nothing, get_request, answer },
 };
 
-/* Deeds. */
+/* Operations. */
 
 static uint64_t clock_of(clockid_t clock)
 {
@@ -250,7 +249,7 @@ static const struct deed {
 	{ "fsync", O_RDWR, prepare_fsync, do_fsync },
 };
 
-/* What stacks must name; not inlined, so that they have frames. */
+/* Functions that stacks must contain, so they are not inlined. */
 
 __attribute__((noinline)) static void wait_for_next(struct link *link)
 {
@@ -352,7 +351,7 @@ static void play(unsigned long number, const struct tracks *t, unsigned long rou
 	pthread_barrier_wait(&shared->barrier);
 }
 
-/* To the CPU that the rival keeps to. */
+/* Move to the CPU of the rival. */
 static void meet_rival(void)
 {
 	cpu_set_t cpus;
@@ -445,7 +444,7 @@ static void make_shared(void)
 		must(-1, "mmap");
 }
 
-/* Where rounds begin and end. */
+/* The start and end of each round. */
 static void make_barrier(void)
 {
 	pthread_barrierattr_t attr;
@@ -455,7 +454,7 @@ static void make_barrier(void)
 	pthread_barrier_init(&shared->barrier, &attr, (unsigned)link_count + 1);
 }
 
-/* The file of the deed, its blocks on disk. */
+/* Create the file of the operation, with its blocks on disk. */
 static void make_file(const char *directory, char path[PATH_MAX])
 {
 	if (posix_memalign((void **)&buffer, 4096, PIECE) != 0)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * churn - many short lives, and a list of all of them.
+ * churn - many short-lived processes or threads.
  *
  *	churn processes [COUNT [THREADS]]
  *	churn takeover [COUNT [THREADS]]
  *	churn threads [COUNT [PER_SECOND]]
  *
- * processes: COUNT children one after the other, each of which executes a
- * program, makes THREADS threads and exits with a code of its own.  takeover:
- * the same, but a second thread of the child executes the program, and so takes
- * over the first one's id.  threads: COUNT threads at a steady rate.  Who lived,
- * and how it ended, is told by thread ids and exit codes.
+ * processes: COUNT children one after the other; each executes a program, starts
+ * THREADS threads and exits with its own code.  takeover: the same, but a second
+ * thread of the child executes the program, and so takes over the tid of the
+ * leader.  threads: COUNT threads at a steady rate.  Prints all tids and exit codes.
  */
 #include <pthread.h>
 #include <stdbool.h>

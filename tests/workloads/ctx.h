@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ctx - between those who publish a context and those who say which. */
+/* ctx - the interface between ctx_publish.c and the variable in ctx_var.c. */
 #ifndef SONDE_TESTS_CTX_H
 #define SONDE_TESTS_CTX_H
 
@@ -13,7 +13,7 @@ struct ctx_record {
 	uint16_t attributes_size;
 };
 
-/* The thread works for this from now on; NULL for nothing. */
+/* Publish this context for the current thread; NULL for none. */
 void ctx_set(const struct ctx_record *record);
 
 #endif

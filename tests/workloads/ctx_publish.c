@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctx_publish - threads that say which span they work for, and sleep.
+ * ctx_publish - threads that publish their current span, and sleep.
  *
  *	ctx_publish [-l LIBRARY] [THREADS [ROUNDS [MILLISECONDS]]]
  *
- * Each thread waits so many milliseconds, for a recorder to find out where it
- * publishes, and then works for one span after another, for none, and for one
- * that is not valid.  It sleeps after each change, so that each must be seen,
- * once.  In the end the first thread forks a child that does the same, and the
- * child executes a program that publishes nothing.
+ * Each thread waits some milliseconds for a recorder to find its variable.  Then it
+ * publishes one span after another, none, and an invalid context.  It sleeps after
+ * each change, so that each must be recorded once.  At the end the first thread
+ * forks a child that does the same, and the child executes a program that publishes
+ * nothing.
  *
- * Every change is a line on stdout: process and thread, the time before and
- * behind it, and the span: 16 digits, or "none", or "unknown".
+ * Prints a line for each change: process and thread, the time before and after it,
+ * and the span: 16 digits, or "none", or "unknown".
  *
- * Built with CTX_LOAD, the variable is in a library: one that is there from the
- * start, or else LIBRARY is loaded when all threads are there.
+ * Built with CTX_LOAD, the variable is in a library: a preloaded one, or LIBRARY,
+ * which is loaded after all threads have started.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -70,7 +70,7 @@ static void tell(uint64_t before, const struct ctx_record *record)
 	       (unsigned long long)now(), line);
 }
 
-/* before: when it began to be true, if the record that is set already was changed */
+/* before: time before the change, if the published record itself was changed */
 static void change_since(uint64_t before, const struct ctx_record *record)
 {
 	set(record);
@@ -83,7 +83,7 @@ static void change(const struct ctx_record *record)
 	change_since(now(), record);
 }
 
-/* As the standard has it: not valid while it changes. */
+/* By the standard, a context is invalid while it changes. */
 static void fill(struct ctx_record *record, uint64_t tid, unsigned long i)
 {
 	record->valid = 0;

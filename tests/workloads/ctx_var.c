@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctx_var - the variable that a thread context is published by (OTEP 4947).
+ * ctx_var - the thread-local variable of a thread context (OTEP 4947).
  *
- * Built many times: into executables, and into libraries with each model of
- * thread-local storage that there is.  CTX_ROOM bytes beside it make a library
- * too large for the room that glibc keeps for those that are loaded late.  With
- * CTX_OWN the library does not use its variable by name, so that nobody else's
- * can take its place.
+ * Built many times: into executables, and into libraries with each TLS model.
+ * CTX_ROOM additional bytes make a library too large for glibc's surplus of static
+ * TLS.  With CTX_OWN the library refers to its variable without symbol lookup, so
+ * that no other variable can preempt it.
  */
 #include "ctx.h"
 
 #define VISIBLE __attribute__((visibility("default")))
 
 #ifdef CTX_ROOM
-VISIBLE __thread char ctx_room[CTX_ROOM] = { 1 }; /* so that it comes first */
+VISIBLE __thread char ctx_room[CTX_ROOM] = { 1 }; /* initialised, so that it is placed first */
 #endif
 
 VISIBLE __thread const struct ctx_record *otel_thread_ctx_v1;

@@ -4,12 +4,11 @@
  *
  *	disk KIND DIRECTORY [COUNT [KIBIBYTES]]
  *
- * fsync writes so much and has it flushed; direct reads with O_DIRECT; fault
- * touches a mapped page that is not in memory.  How often one call blocks is
- * the kernel's business, and it counts that itself: see truth.h.
+ * fsync writes and flushes; direct reads with O_DIRECT; fault touches a mapped page
+ * that is not in memory.  The kernel counts how often a call blocks: see truth.h.
  *
- * Other witnesses: /proc/self/io, and the file's places on the device, which
- * the block requests of direct must cover once and wholly.
+ * Also prints the counters of /proc/self/io and the extents of the file, which the
+ * block I/O of direct must cover exactly once.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -28,7 +27,7 @@
 #define PAGE 4096
 
 static unsigned long count;
-static size_t piece; /* of one call, in bytes */
+static size_t piece; /* size of one call, bytes */
 static char *buffer;
 static int file = -1;
 static char path[PATH_MAX];
@@ -49,7 +48,7 @@ static void reopen(int flags)
 
 static void prepare_fsync(void)
 {
-	write_file(); /* so that the blocks are there, and each round does the same */
+	write_file(); /* allocate the blocks, so that all rounds are equal */
 }
 
 static void call_fsync(struct track *t, unsigned long i)

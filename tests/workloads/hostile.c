@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hostile MODE - a process that speaks the agent's protocol to do harm, until it is killed.
+ * hostile MODE - a process that abuses the agent's protocol until it is killed.
  *
  *	shrink     registers arenas that it truncates while the recorder checks them
- *	names      spans whose names had the same place in the recorder's old table
+ *	names      spans whose names collide in a hash table with a known hash
  *	backwards  events whose times go backwards
  *	flood      all rings full, all the time
- *	claims     loss counts that it makes up
+ *	claims     false loss counts
  *	arenas     registers one arena after the other
  *	occupy     occupies the abstract names at which recorders listen
  *	connect    connects to the recorder's sockets as fast as it can
  *
- * Prints a line once it has begun.
+ * Prints a line when it has started.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -63,7 +63,7 @@ static void seal(int fd)
 	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
 }
 
-/* At this number, in the directory or by the abstract name; a connection, or -1. */
+/* Connect to the n-th socket in the directory or abstract namespace; returns -1 on failure. */
 static int connect_to(int number, bool is_abstract)
 {
 	struct sockaddr_un address;
@@ -130,7 +130,7 @@ static void *shrink_it(void *arg)
 		if (fd < 0)
 			continue;
 		for (volatile unsigned int k = 0; k < i * 97 % 40000; k++)
-			; /* at another moment each time */
+			; /* at a different time in each round */
 		if (ftruncate(fd, 0) == 0)
 			seal(fd);
 		close(fd);
@@ -182,7 +182,7 @@ static void put(struct span_ring *ring, const struct span_event *event)
 	__atomic_store_n(&ring->head, ring->head + event->size, __ATOMIC_RELEASE);
 }
 
-/* Of an odd number: the product of both is 1. */
+/* The modular inverse of an odd number. */
 static uint64_t inverse(uint64_t odd)
 {
 	uint64_t x = odd;
@@ -230,7 +230,7 @@ static void backwards(void)
 	}
 }
 
-/* The events are written once; then the heads move round and round. */
+/* The events are written once; then only the heads advance. */
 static void flood(void)
 {
 	struct span_arena *arena = register_arena(SPAN_RINGS);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * life - waits for another process's life to go on or to end: I.
+ * life - waits for another process to exit, exec or continue: I.
  *
  *	life KIND [COUNT [MILLISECONDS]]
  *
- * wait: a parent waits for a child that rests and exits.  vfork: the child
- * rests before its parent may go on.  stop: a process stops itself, and another
- * one continues it after a rest.
+ * wait: a parent waits for a child that rests and exits.  vfork: the child rests
+ * before its parent continues.  stop: a process stops itself, and another one
+ * continues it after a rest.
  */
 #include <signal.h>
 #include <string.h>

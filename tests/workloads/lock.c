@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lock - a thread that waits for what another one holds: L.
+ * lock - a thread that waits for a lock of another one: L.
  *
  *	lock KIND [COUNT [MILLISECONDS]]
  *
- * In each round the holder takes the lock, lets the waiter come, rests, and
- * gives the lock back.  The kinds are the ways in which glibc uses futexes: a
- * plain mutex, one with priority inheritance, a read-write lock, and a thread
- * that is joined, which holds its own life.
+ * In each round the holder takes the lock, waits for the waiter to block, rests, and
+ * releases the lock.  The kinds are the ways in which glibc uses futexes: a plain
+ * mutex, one with priority inheritance, a read-write lock, and pthread_join().
  */
 #include <pthread.h>
 #include <semaphore.h>

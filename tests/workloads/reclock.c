@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reclock - a capture as another machine with a worse clock would have made it.
+ * reclock - rewrite a capture as if it came from another host with a wrong clock.
  *
  *	reclock IN OUT HOST SHIFT DRIFT
  *
- * All times are SHIFT ns later, and DRIFT ppm of what has passed since the
- * recording began.  The time of day is left as it was, so that clock is wrong by
- * as much.
+ * Adds SHIFT ns to all times, and DRIFT ppm of the time since the start of the
+ * recording.  The offset to CLOCK_REALTIME is unchanged, so that clock is wrong by
+ * the same amount.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void must(int r, const struct err *err)
 	exit(1);
 }
 
-/* Records name strings by numbers, which come in the order in which they are written. */
+/* Records refer to strings by ids, which count up in the order of writing. */
 static void copy_strings(const struct capture *from, struct capture_writer *to)
 {
 	for (uint32_t id = 1; capture_get_string(from, id)[0]; id++)

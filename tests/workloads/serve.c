@@ -4,10 +4,9 @@
  *
  *	serve PORT [WORKER]
  *
- * Listens on PORT (0: any), says "ready PORT" on stdout, takes one connection
- * and sends back what it gets until the client closes it.  WORKER, who does so,
- * is the process itself (main), a thread, or a child; it is there when the word
- * is given.
+ * Listens on PORT (0: any), prints "ready PORT" on stdout, accepts one connection
+ * and echoes until the client closes it.  The WORKER is the process itself (main), a
+ * thread, or a child, which is started before the line is printed.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -4,10 +4,10 @@
  *
  *	sleep KIND [COUNT [MILLISECONDS]]
  *
- * The calls differ in what they wait on besides: nothing (nanosleep), an empty
- * pipe (poll, select, epoll), an idle socket (recv with SO_RCVTIMEO), a lock
- * that nobody gives back (futex, cond), the timer as a file (timerfd).  None of
- * it comes, so each wait is for the timer.
+ * The calls also wait on an object: none (nanosleep), an empty pipe (poll, select,
+ * epoll), an idle socket (recv with SO_RCVTIMEO), a lock that is never released
+ * (futex, cond), a timer descriptor (timerfd).  The object never becomes ready, so
+ * the timer ends each wait.
  */
 #include <linux/futex.h>
 #include <poll.h>
@@ -24,9 +24,9 @@
 
 #include "truth.h"
 
-static int idle[2]; /* nobody ever writes to it */
+static int idle[2]; /* pipe without a writer */
 static int ticker;  /* epoll or timerfd */
-static long span;   /* of a wait, in ns */
+static long span;   /* length of a wait, ns */
 
 static struct timespec span_timespec(void)
 {

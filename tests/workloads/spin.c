@@ -4,15 +4,13 @@
  *
  *	spin MILLISECONDS [NAME [RIVAL]]
  *
- * Runs until it has had that much CPU time, under NAME if given.  So whatever
- * its clock shows beyond that, it wanted a CPU and had none: because of others
- * (C) or of its quota (Q).  It tells how much CPU time the process RIVAL had
- * meanwhile.
+ * Runs until it has used that much CPU time, under NAME if given.  The rest of the
+ * elapsed time it waited for a CPU, because of other threads (C) or its quota (Q).
+ * Prints the CPU time of the process RIVAL in the same time.
  *
- * It looks at the clock every microsecond or so.  A longer time between two
- * looks is a gap: there an interrupt or another thread had the CPU.  Nine
- * tenths of the rest are in spin_hot(), one tenth in spin_cold(), for a profile
- * to find out.
+ * It reads the clock about every microsecond.  A longer time between two readings is
+ * a gap, in which an interrupt or another thread had the CPU.  For profiles, it spends
+ * nine tenths of the rest in spin_hot() and one tenth in spin_cold().
  */
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -48,7 +46,7 @@ static uint64_t cpu_time(clockid_t clock)
 
 static int64_t gaps[2 * GAP_MAX]; /* begin, end, begin, end, ... */
 static size_t gap_count;
-static uint64_t last; /* look at the clock */
+static uint64_t last; /* previous reading of the clock */
 
 /* Spin for about a millisecond. */
 static void spin(void)

@@ -4,10 +4,9 @@
  *
  *	stream [COUNT]
  *
- * A child sends COUNT pieces of odd sizes, by all of send, writev and sendfile;
- * the parent receives them into a buffer of another size, looking ahead with
- * MSG_PEEK at times.  Both tell what each call returned: the ranges of the
- * stream that a recording has to show.
+ * A child sends COUNT pieces of odd sizes with send, writev and sendfile; the parent
+ * receives them into a buffer of another size, sometimes with MSG_PEEK first.  Prints
+ * the results of all calls, which are the ranges of the stream to be recorded.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -65,7 +64,7 @@ static void receive_all(int in)
 		size = must(recv(in, buffer, sizeof(buffer), 0), "recv");
 		received.sizes[received.count++] = size;
 	} while (size && received.count < LIST_MAX);
-	received.count--; /* the end is no message */
+	received.count--; /* the end of the stream is not a message */
 }
 
 int main(int argc, char **argv)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * handover - two parties that wait for each other in turn.
+ * handoff - two parties that wait for each other in turn.
  *
- *	handover CHANNEL [COUNT [MILLISECONDS]]
+ *	handoff CHANNEL [COUNT [MILLISECONDS]]
  *
  * Each party rests, releases the other, and waits for it: COUNT times, in turn.
- * Because of the rest, every wait is a long one and its end has a known cause:
- * it lies between the clock readings around the other's release, to the
- * nanosecond and whatever else the machine does.  The parties are processes,
- * or threads where the channel is a lock.
+ * Because of the rest, every wait is long and its end has a known cause: it lies
+ * between the clock readings around the release by the other party, under any load.
+ * The parties are processes, or threads if the channel is a lock.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -31,7 +30,7 @@
 #include "truth.h"
 
 struct party {
-	int in, out; /* where it is released, where it releases */
+	int in, out; /* to be released, to release the other */
 	int epoll;
 	sem_t semaphore;
 	pthread_mutex_t mutex;
@@ -42,7 +41,7 @@ struct party {
 static struct party parties[2];
 static unsigned long count, rest;
 
-/* Channels that are files: eight bytes are one release. */
+/* Channels with file descriptors: eight bytes are one release. */
 
 static void join(int a, int b)
 {
@@ -77,7 +76,7 @@ static void make_eventfd(void)
 	join(1, 0);
 }
 
-/* The first party reads a terminal; the second sits at it, and hears back by a pipe. */
+/* The first party reads a terminal; the second types there, and is released by a pipe. */
 static void make_tty(void)
 {
 	struct termios raw;
@@ -122,7 +121,8 @@ static void connect_inet(int family, int type)
 		ends[0] = (int)must(accept(ends[0], NULL, NULL), "accept");
 	for (int i = 0; i < 2; i++)
 		parties[i].in = parties[i].out = ends[i];
-	truth_tell("port", "%d", ntohs(at[0].four.sin_port)); /* in the same place in both */
+	truth_tell("port", "%d",
+		   ntohs(at[0].four.sin_port)); /* at the same offset in IPv4 and IPv6 */
 }
 
 static void make_tcp(void)
@@ -181,7 +181,7 @@ static void release_write(struct party *p)
 	must(write(p->out, &value, sizeof(value)), "write");
 }
 
-/* Channels that are locks: a party is released by what lies in its own struct. */
+/* Channels with locks: the lock of a party is in its own struct. */
 
 static struct party *other(struct party *p)
 {
@@ -266,7 +266,7 @@ static const struct channel {
 
 static const struct channel *channel;
 
-/* What a stack of a waiting thread must name; not inlined, so that it has a frame. */
+/* The stack of a waiting thread must contain this function, so it is not inlined. */
 __attribute__((noinline)) static void wait_for_other(struct party *p)
 {
 	channel->wait(p);
@@ -291,7 +291,7 @@ static void take_rest(struct party *p)
 	sleep_until(now() + rest);
 }
 
-/* The first party begins with its rest, the second with its wait. */
+/* The first party starts with its rest, the second with its wait. */
 static void *take_part(void *arg)
 {
 	struct party *p = arg;
@@ -334,14 +334,14 @@ static void run_processes(void)
 
 int main(int argc, char **argv)
 {
-	truth_init("handover");
+	truth_init("handoff");
 	count = number_arg(argc, argv, 2, 53);
 	rest = number_arg(argc, argv, 3, 5) * MSEC;
 	for (size_t i = 0; i < sizeof(channels) / sizeof(channels[0]); i++)
 		if (argc > 1 && strcmp(channels[i].name, argv[1]) == 0)
 			channel = &channels[i];
 	if (!channel) {
-		fputs("handover: no such channel\n", stderr);
+		fputs("handoff: no such channel\n", stderr);
 		return 1;
 	}
 	channel->make();
