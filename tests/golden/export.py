@@ -85,7 +85,7 @@ def check_switches(records, events):
             yield f"thread {r['tid']} at {r['start']} leaves in state {state}, not {want}"
     if any(a["time"] == b["time"] and a["cpu"] == b["cpu"] and a["prev_tid"] and not a["next_tid"] and
            b["next_tid"] and not b["prev_tid"] for a, b in zip(switches, switches[1:])):
-        yield "one switch is told as two"
+        yield "one switch is exported as two"
 
 
 def check_wakeups(records, events):
@@ -189,7 +189,7 @@ def is_tiled(threads):
 
 
 def of_kind(records, kind, keys):
-    """A loss is known when it is told, and has its own end."""
+    """The record of a loss comes later than the loss, which has its own end."""
     return [(r["end"] if kind == "loss" else r["time"], r.get("tid"), *(str(r.get(key)) for key in keys))
             for r in records if r["kind"] == kind]
 

@@ -28,7 +28,7 @@ def dump(sonde, capture):
 
 def beside(sonde, capture, records, complete):
     """Complaints about what changes with any other file."""
-    if complete:  # of a cut one, it is told each time that it is
+    if complete:  # a capture that is cut off gives a warning each time
         for other in sorted(GOOD.iterdir()):
             if other != capture and is_whole(sonde, other):
                 yield from invariants.check_beside(sonde, capture, other, records)
