@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: the bytes of a capture.  They are read from memory of just their size,
- * so that a sanitizer sees each byte read too far, and what the reader promises
- * is held against what it gives.
+ * Input: the bytes of a capture.  They are read from memory of exactly their size, so
+ * that a sanitizer detects each read past the end.  The results are checked against
+ * the guarantees of capture.h.
  *
- * Checksums would keep the fuzzer out of nearly everything.  So most mutations
- * are followed by a repair of what stands in the way: signatures, places,
- * checksums; the rest stays as bent as it is.
+ * Checksums would stop the fuzzer at nearly every mutation.  So most mutations are
+ * followed by a repair of magic numbers, offsets and checksums only.
  */
 #include <assert.h>
 #include <errno.h>
@@ -20,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) __attribute__((weak));
 
-static volatile uint64_t sink; /* so that reading is not optimised away */
+static volatile uint64_t sink; /* prevents the compiler from removing the reads */
 
 static void check_record(const struct bytes *bytes, const struct record *r)
 {
@@ -43,7 +42,7 @@ static void check_record(const struct bytes *bytes, const struct record *r)
 	}
 }
 
-/* All records in a range of time; an error is final and has its words. */
+/* Read all records in a time range; an error must repeat and have a message. */
 static void read_range(const struct bytes *bytes, const struct capture *cap, nsec_t from, nsec_t to)
 {
 	struct err err = { "" }, again = { "" };
@@ -103,7 +102,7 @@ static void repair_file_header(uint8_t *data, size_t size)
 	memcpy(data, &h, sizeof(h));
 }
 
-/* What follows the last whole block becomes a block, too. */
+/* Make the data after the last complete block a block, too. */
 static void repair_blocks(uint8_t *data, size_t size)
 {
 	const struct file_header *file = (const struct file_header *)data;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay FILE|DIRECTORY... - give kept inputs to a fuzz target, without a fuzzer.
+ * replay FILE|DIRECTORY... - run a fuzz target on stored inputs, without a fuzzer.
  *
- * Linked to a target in place of libFuzzer, so that every input which once broke
- * it is an ordinary test, with any compiler.  Prints TAP.
+ * Linked with a target instead of libFuzzer, so that each input that once broke it
+ * is a regular test, with any compiler.  Prints TAP.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""sonde on another kernel than this machine's: Debian's own, in an emulated guest.
+"""Test sonde on another kernel: Debian's, in an emulated guest.
 
 usage: guest.py FOLDER [PACKAGE...]
 
-A function below is a test: the words in its mark are done in the guest, in a
-shell, and the function looks here at what came out.  Time in an emulator is no
-measure, so nothing is said of how long things took: only what, how often, by
-whom, and that it hangs together.
+Each test is a function: a shell in the guest runs the script in its decorator, and
+the function checks the output here.  Times in an emulator are not meaningful, so
+the tests check states, counts and wakers, and that the recording is consistent.
 
-Other kernels can be tried with their packages as arguments.  What is made in
-FOLDER stays there to be looked at.  SONDE and WORKLOADS in the environment say
-where the programs are.
+Pass other packages as arguments to test other kernels.  The files in FOLDER are kept
+for inspection.  The environment variables SONDE and WORKLOADS contain the paths of
+the programs.
 """
 import functools
 import json
@@ -40,7 +39,7 @@ tests = {}
 
 
 class Outcome:
-    """What a test's recording left behind."""
+    """The files of a test's recording."""
 
     def __init__(self, folder, name):
         self.folder, self.name = folder, name
@@ -67,7 +66,7 @@ class Outcome:
 
     def waits(self, role, letter, count, **fields):
         lists = check_calls(self.capture, self.truth.track(role), letter, count, **fields)
-        require(None not in lists, f"{role}: what ended its waits was not seen")
+        require(None not in lists, f"{role}: the wakers of its waits are unknown")
         return lists
 
 
@@ -78,7 +77,7 @@ def guest(script):
     return register
 
 
-# What the kernel has and what it lacks
+# Features of the kernel
 
 @guest("")
 def doctor_lists_missing_features(outcome):
@@ -96,7 +95,7 @@ def messages_are_recorded_or_reported_as_missing(outcome):
     want = 106 if outcome.has_messages else 0
     equal(count, {"send": want, "receive": want}, "messages")
     said = [line for line in outcome.text("err").splitlines() if "does not support messages" in line]
-    equal(len(said), 0 if outcome.has_messages else 1, "how often it is said that there are none")
+    equal(len(said), 0 if outcome.has_messages else 1, "warnings about missing messages")
 
 
 # States
@@ -195,7 +194,7 @@ def a_thread_without_quota_is_throttled(outcome):
     require(abs(off) < 60e6, f"waits for quota, off by {seconds(off)} of {seconds(ns)}")
 
 
-# Scope, and what is recorded on demand
+# Scope and optional events
 
 @guest("""
 mkdir /sys/fs/cgroup/mine
@@ -211,7 +210,7 @@ mv $name.mine $name.out
 def a_process_that_joins_a_cgroup_is_recorded(outcome):
     outcome.waits("sleep", "T", 53, syscall="clock_nanosleep")
     other = Truth(outcome.text("other")).track("sleep")["tid"]
-    require(other not in outcome.capture.threads, "a stranger is recorded as well")
+    require(other not in outcome.capture.threads, "an out-of-scope process is recorded")
 
 
 @guest("record --syscalls -- /workloads/calls rounds 53")
@@ -270,7 +269,7 @@ def samples_show_where_a_thread_runs(outcome):
 @guest("record -- /workloads/sleep nanosleep 3; sonde dump --json $name.sonde >$name.json")
 def a_capture_reads_the_same_everywhere(outcome):
     here = run(SONDE, "dump", "--json", outcome.capture.path).stdout
-    require(outcome.text("json") == here, "what the guest reads is not what we read")
+    require(outcome.text("json") == here, "the guest and this host read different records")
 
 
 # The guest
@@ -291,7 +290,7 @@ def make_root(path, kernel):
 
 
 def run_guest(folder, packages):
-    """Returns the folder with what it left."""
+    """Run the guest; returns the directory with its files."""
     folder.mkdir(exist_ok=True)
     if run(SONDE, "record", "--help", expect=None).returncode != 0:
         raise image.Missing("this sonde was built without its recorder")

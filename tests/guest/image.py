@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine to test on: a kernel of Debian's, a root file system in memory, two disks.
+"""An emulated guest: a Debian kernel, a root file system in memory, two disks.
 
-Nothing is installed and nothing needs privileges.  The kernel comes out of
-Debian's package and stays in the build folder.  The root is an archive of the
-format that the kernel unpacks when it starts (cpio, "newc"); it holds busybox,
-the programs and their libraries.  The machine is emulated, with its CPUs taking
-turns: when they run at once, this emulator may go on executing code that the
-kernel has just patched, and attaching to a tracepoint patches code.
+Nothing is installed and no privileges are needed.  The kernel comes from Debian's
+package and is cached in the build directory.  The root is an initramfs (cpio,
+"newc") with busybox, the programs and their libraries.  The emulator runs the CPUs
+alternately: with parallel CPUs, it can execute stale code after the kernel has
+patched it, which happens when attaching to a tracepoint.
 """
 import lzma
 import os
@@ -16,7 +15,7 @@ import stat
 import subprocess
 import tarfile
 
-# For a disk, in the order in which they need each other; some kernels have them built in.
+# Modules for a disk, in dependency order; some kernels have them built in.
 MODULES = ("virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
            "virtio_blk", "crc16", "crc32c_generic", "mbcache", "jbd2", "ext4")
 
@@ -24,7 +23,7 @@ PATIENCE = 300  # seconds for a step, such as to fetch the kernel
 
 
 class Missing(Exception):
-    """What is needed is not to be had here."""
+    """A required program or package is missing."""
 
 
 def program(name, package):
@@ -47,11 +46,11 @@ def ask(*command, **how):
 # The kernel
 
 def download(folder, metapackage="linux-image-amd64"):
-    """The kernel that a metapackage of Debian's stands for, as a folder."""
+    """Download the kernel of a Debian metapackage; returns its directory."""
     lines = ask(program("apt-cache", "apt"), "depends", metapackage).splitlines()
     names = [line.split()[-1] for line in lines if "Depends: linux-image-" in line]
     if not names:
-        raise Missing(f"apt knows of no kernel by the name of {metapackage}")
+        raise Missing(f"apt has no kernel package '{metapackage}'")
     kernel = folder / names[0]
     if not kernel.exists():
         ask("apt-get", "-q", "download", names[0], cwd=folder)
@@ -63,8 +62,8 @@ def download(folder, metapackage="linux-image-amd64"):
 
 
 def unpack(packages, kernel):
-    """Out of a kernel's packages, the kernel and the modules that we use."""
-    part = kernel.with_name(kernel.name + ".part")  # whole or not at all
+    """Extract the kernel and the required modules from its packages."""
+    part = kernel.with_name(kernel.name + ".part")  # renamed when complete
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     for package in packages:
@@ -89,21 +88,21 @@ def keep(archive, member, folder):
 
 
 def modules(kernel):
-    """Those that there are, in the order to load them."""
+    """The existing modules, in the order to load them."""
     return [path for path in (kernel / f"{name}.ko" for name in MODULES) if path.exists()]
 
 
 # The root
 
 def libraries(path):
-    """What the dynamic linker brings in for a program."""
+    """The shared libraries of a program."""
     done = subprocess.run(["ldd", path], capture_output=True, text=True, timeout=PATIENCE)
     words = [word for line in done.stdout.splitlines() for word in line.split()]
     return sorted({word for word in words if word.startswith("/")})
 
 
 class Archive:
-    """A root file system in the making; folders come by themselves."""
+    """A cpio archive; parent directories are added automatically."""
 
     def __init__(self):
         self.data = bytearray()
@@ -124,7 +123,7 @@ class Archive:
         self.entry(name, stat.S_IFREG | 0o755, content)
 
     def add_program(self, name, path):
-        """With its libraries, which go where they are here."""
+        """Add a program, and its libraries at their paths on this host."""
         self.add(name, pathlib.Path(path).read_bytes())
         for library in libraries(path):
             if library not in self.names:

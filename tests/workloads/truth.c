@@ -19,7 +19,7 @@
 
 struct moment {
 	uint64_t time, cpu, delay, voluntary, involuntary;
-	int where; /* number of the CPU */
+	int where; /* index of the CPU */
 };
 
 struct call {
@@ -29,7 +29,7 @@ struct call {
 struct track {
 	char role[24];
 	pid_t pid, tid;
-	int schedstat; /* a descriptor of the thread's own process */
+	int schedstat; /* descriptor, valid in the thread's process */
 	unsigned count;
 	struct call calls[CALL_MAX];
 };
@@ -90,7 +90,7 @@ void truth_init(const char *workload)
 	truth->workload = workload;
 	truth->pid = getpid();
 	truth->told = open_memstream(&truth->text, &truth->size);
-	/* a page that has to come from disk would be a wait that nobody expects */
+	/* a page fault from disk would be an unexpected wait */
 	mlockall(MCL_CURRENT);
 }
 
