@@ -9,7 +9,7 @@ import stats
 def run(build, quick):
     program = build / "bench/bench-query"
     if not program.exists():
-        print("left out: built without sonde query\n")
+        print("skipped: built without sonde query\n")
         return
     sizes, rounds = ([10000], 1) if quick else ([100000, 400000], 5)
     times = collections.defaultdict(list)  # by kind, name and size

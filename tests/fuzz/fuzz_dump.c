@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: the bytes of a capture.  Its checksums are made right again, so that
- * bent records reach those who tell what they mean: as text, as JSON, all and
- * filtered, and counted.  Whatever they hold, each line ends where it should.
+ * Input: a capture.  Checksums are recomputed, so that damaged records are read.  Dump
+ * them as text and JSON, with and without a filter, and summarise them.  Every line must
+ * be well formed.
  */
 #include <assert.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
-/* No control character but the newline, and no line that is not an object. */
+/* No control characters but newlines; in JSON, each line is an object. */
 static void check_lines(const char *text, size_t size, bool json)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -38,7 +38,7 @@ static void dump(const struct capture *cap, const struct dump_filter *filter, bo
 	check_lines(text, size, json);
 }
 
-static void tell(const struct capture *cap)
+static void summarise(const struct capture *cap)
 {
 	_cleanup_(freep) char *text = NULL;
 	_cleanup_(info_done) struct info info = { 0 };
@@ -78,6 +78,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	dump(cap, &all, false);
 	dump(cap, &all, true);
 	dump(cap, &some, true);
-	tell(cap);
+	summarise(cap);
 	return 0;
 }

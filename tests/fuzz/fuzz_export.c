@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: the bytes of a capture.  Its checksums are made right again, so that
- * bent records reach the export.  Whatever they hold, a trace is written, and
- * its files end where its packets say.
+ * Input: a capture.  Checksums are recomputed, so that damaged records are exported.  The
+ * export must succeed, and the sizes in the packets must match the files.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -18,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
-/* The packets of a stream: their sizes, in bits, stand at this place in each. */
+/* Offsets of the sizes, in bits, in a packet head; size of the head. */
 enum { CONTENT_AT = 48, SIZE_AT = 56, HEAD = 84 };
 
 static uint64_t bytes_at(const struct bytes *b, size_t at)
@@ -43,8 +42,8 @@ static void check_stream(const char *path)
 	}
 }
 
-/* Checks the files of a trace, and removes it. */
-static void clear(const char *directory)
+/* Check the files of a trace and remove it. */
+static void check_and_remove(const char *directory)
 {
 	DIR *dir = opendir(directory);
 
@@ -66,7 +65,7 @@ static void export(const struct capture *cap)
 {
 	_cleanup_(ctf_export_freep) struct ctf_export *x = ctf_export_new();
 	char directory[] = "/tmp/fuzz-export-XXXXXX";
-	struct lttng_origin about = { .host = capture_meta(cap)->host };
+	struct lttng_origin origin = { .host = capture_meta(cap)->host };
 	const struct record *record;
 	const struct source *source;
 	struct told told;
@@ -76,8 +75,8 @@ static void export(const struct capture *cap)
 	while (stream_next(&records, &record, &source, &err) > 0)
 		ctf_export_add(x, source, record);
 	assert(mkdtemp(directory));
-	assert(ctf_export_write(x, &about, directory, &err) == 0);
-	clear(directory);
+	assert(ctf_export_write(x, &origin, directory, &err) == 0);
+	check_and_remove(directory);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)

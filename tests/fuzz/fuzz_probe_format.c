@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Input: a format text, a NUL, and a hit's data.  Every value that is given out
- * must lie in the data; a copy of just its size lets the sanitizer see to that.
+ * Input: a format text, a NUL, and the data of a probe event.  Every value must lie within
+ * the data; an exact-size copy lets the sanitizer check that.
  */
 #include <assert.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The captures that are kept here, exported as CTF: babeltrace2 reads what the records say, and so does sonde.
+"""Export the saved captures as CTF, and compare the events with the records.
 
 usage: export.py SONDE
 
-babeltrace2 must have no complaint, and each event that follows from a record must be there, at its time and on
-its CPU, and no other.  sonde, reading the trace back, must find the same intervals; also of other people's traces.
+babeltrace2 must read the trace without warnings and find exactly the events that follow from the records, at their
+times and on their CPUs.  sonde must read the same intervals back, also from traces of other tracers.
 Prints TAP.
 """
 import collections
@@ -20,7 +20,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 GOOD = HERE.parent / "data" / "good"
 DEMO = HERE.parent.parent / "demo"
-SHARED = HERE.parent.parent.parent / "shared" / "data"  # traces of others, where they are
+SHARED = HERE.parent.parent.parent / "shared" / "data"  # traces of other tracers, if available
 FOREIGN = ["ctf/bug446190", "ctf/flipping-endianness", "lttng-kernel.tar.zst", "ftrace/trace.dat",
            "ftrace/ftrace_syscalls.txt", "ftrace/trace-critical-path", "misertrace/in.psv"]
 LINE = re.compile(r"\[(\d+)\] (?:\S+ )?(\S+): \{ cpu_id = (\d+) \}, \{ tid = (-?\d+) \}(?:, \{ (.*?) ?\})?$")
@@ -48,7 +48,7 @@ def parse(line):
 
 
 def read_trace(directory):
-    """What babeltrace2 shows, and what it complains about."""
+    """The events and warnings of babeltrace2."""
     done = run("babeltrace2", "--clock-cycles", "--no-delta", directory)
     lines = (line.strip() for line in done.stdout.splitlines())
     return [parse(line) for line in lines if line], done.stderr.strip()
@@ -85,7 +85,7 @@ def check_switches(records, events):
             yield f"thread {r['tid']} at {r['start']} leaves in state {state}, not {want}"
     if any(a["time"] == b["time"] and a["cpu"] == b["cpu"] and a["prev_tid"] and not a["next_tid"] and
            b["next_tid"] and not b["prev_tid"] for a, b in zip(switches, switches[1:])):
-        yield "one switch is exported as two"
+        yield "one switch is written as two"
 
 
 def check_wakeups(records, events):
@@ -94,16 +94,16 @@ def check_wakeups(records, events):
     for r in blocked:
         if not wakings[r["end"], r["tid"], r.get("waker_tid", 0)]:
             yield f"the wakeup of thread {r['tid']} at {r['end']} is missing"
-    around = {}  # in each CPU's stream, what stands before and behind each waking
+    around = {}  # by waking: the events before and after it in the stream of its CPU
     for cpu in {e["cpu"] for e in events}:
         stream = [{"event": ""}] + [e for e in events if e["cpu"] == cpu] + [{"event": ""}]
-        for before, e, behind in zip(stream, stream[1:], stream[2:]):
+        for before, e, after in zip(stream, stream[1:], stream[2:]):
             if e["event"] == "sched_waking":
-                around[e["time"], e["tid"]] = before, behind
+                around[e["time"], e["tid"]] = before, after
     for r in blocked:
-        before, behind = around.get((r["end"], r["tid"]), ({}, {}))
+        before, after = around.get((r["end"], r["tid"]), ({}, {}))
         name = CONTEXTS.get(r["woken_by"])
-        if name and (before.get("event") != name + "_entry" or behind.get("event") != name + "_exit"):
+        if name and (before.get("event") != name + "_entry" or after.get("event") != name + "_exit"):
             yield f"the wakeup of thread {r['tid']} at {r['end']} is not in its {r['woken_by']}"
         elif name and "vector" in r and r["vector"] != before.get("vec", before.get("irq")):
             yield f"the wakeup of thread {r['tid']} at {r['end']} is in another {r['woken_by']}"
@@ -124,7 +124,7 @@ def check_tasks(records, events):
 
 
 def call_of(event):
-    """Name and arguments; a call without a name has a number instead."""
+    """The name and arguments of a call; its number if it has no name."""
     name, args = event["event"].split("_", 2)[2], [event.get(f"arg{i}") for i in range(3)]
     if name == "unknown":
         name = f"syscall_{event['id']}"
@@ -132,7 +132,7 @@ def call_of(event):
     return name, *args
 
 
-def check_calls(records, events):
+def check_syscalls(records, events):
     calls = [r for r in records if r["kind"] == "syscall"]
     entries = [e for e in events if e["event"].startswith("syscall_entry_")]
     exits = [e for e in events if e["event"].startswith("syscall_exit_")]
@@ -161,13 +161,13 @@ def check_others(records, events):
 
 
 def check_losses(records, complaint):
-    """babeltrace2 tells of lost events, and of nothing else."""
+    """babeltrace2 reports lost events and nothing else."""
     lost = sum(r["count"] for r in records if r["kind"] == "loss")
-    told = sum(int(n) for n in re.findall(r"discarded (\d+) event", complaint))
-    if lost != told:
-        yield f"{lost} were lost, but babeltrace2 says {told}"
+    reported = sum(int(n) for n in re.findall(r"discarded (\d+) event", complaint))
+    if lost != reported:
+        yield f"{lost} were lost, but babeltrace2 reports {reported}"
     if not lost and complaint:
-        yield f"babeltrace2 says: {complaint}"
+        yield f"babeltrace2 prints: {complaint}"
 
 
 KEYS = ("state", "syscall", "object", "object_id", "woken_by", "vector", "waker_tid", "iowait", "uninterruptible",
@@ -175,7 +175,7 @@ KEYS = ("state", "syscall", "object", "object_id", "woken_by", "vector", "waker_
 
 
 def intervals(records):
-    """By thread in scope: what it did from when to when, and why."""
+    """The intervals of each thread in scope, with their causes."""
     found = collections.defaultdict(list)
     for r in records:
         if r["kind"] == "interval" and "out_of_scope" not in r:
@@ -184,18 +184,18 @@ def intervals(records):
 
 
 def is_tiled(threads):
-    """Records that were made by hand may leave gaps, of which events say something else."""
+    """Whether there are no gaps; hand-made records can have gaps, which a trace cannot express."""
     return all(a[1] == b[0] for list_ in threads.values() for a, b in zip(list_, list_[1:]))
 
 
 def of_kind(records, kind, keys):
-    """The record of a loss comes later than the loss, which has its own end."""
+    """The records of a kind; a loss has an end of its own, before its record."""
     return [(r["end"] if kind == "loss" else r["time"], r.get("tid"), *(str(r.get(key)) for key in keys))
             for r in records if r["kind"] == kind]
 
 
 def check_back(sonde, directory, records):
-    """What sonde makes of the trace."""
+    """sonde reads the same records from the trace."""
     back = dump(sonde, directory)
     want, got = intervals(records), intervals(back)
     for tid in want if is_tiled(want) else ():
@@ -217,7 +217,7 @@ def check(sonde, path, is_capture):
             yield done.stderr
             return
         events, complaint = read_trace(directory)
-        for part in (check_switches, check_wakeups, check_tasks, check_calls, check_others) if is_capture else ():
+        for part in (check_switches, check_wakeups, check_tasks, check_syscalls, check_others) if is_capture else ():
             yield from part(records, events)
         yield from check_losses(records, complaint)
         yield from check_back(sonde, directory, records)

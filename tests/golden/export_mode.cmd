@@ -1,4 +1,4 @@
-# Only its owner may read an export, whatever the umask.
+# Only the owner can read an export, regardless of the umask.
 dir=$(mktemp -d)
 for mask in 077 022; do
 	umask $mask

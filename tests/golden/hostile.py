@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Names that act on a terminal or reorder a line, in traces, file names and arguments: no command prints one as it is.
+"""No command prints control characters or bidi marks from traces, file names or arguments.
 
 usage: hostile.py SONDE
 

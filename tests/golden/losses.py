@@ -18,7 +18,7 @@ LOST_BEFORE = '"svca"|"20"|"1009000"'  # the event that follows the loss on its 
 
 
 def make_trace(directory):
-    """The known trace, with a loss in it."""
+    """A copy of the known trace with a loss."""
     trace = pathlib.Path(directory) / "lossy.psv"
     lines = DATA.read_text().splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith(LOST_BEFORE))

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that are rebuilt from the captures that are kept here hang together, and are spans like any others.
+"""Check the requests that sonde rebuilds from saved captures.
 
 usage: requests.py SONDE
 
-Their JSON is as its schema says; spans lie in trees; what is exported is read
-as the same spans; paths tile each request.  The trees of a log as MiSeRTrace
-takes it are those that its authors' program makes of it, where that is right:
-doc/requests.md tells of the differences.  Prints TAP.
+The JSON follows its schema; spans form trees; exported spans are read back unchanged; paths
+tile each request.  The trees of a MiSeRTrace log equal those of MiSeRTrace itself, where those
+are correct: doc/requests.md lists the differences.  Prints TAP.
 """
 import json
 import pathlib
@@ -25,7 +24,7 @@ DATA = HERE.parent / "data"
 DEMO = HERE.parent.parent / "demo" / "demo.sonde"
 FORK = DATA / "requests" / "fork.psv"
 HOSTS = [DATA / "hosts" / "front.sonde", DATA / "hosts" / "back.sonde"]
-THEIRS = HERE.parent.parent.parent / "shared" / "data" / "misertrace"  # not ours; where it is
+THEIRS = HERE.parent.parent.parent / "shared" / "data" / "misertrace"  # third-party data, if available
 PATHS = 20  # of the slowest requests
 
 
@@ -46,13 +45,13 @@ def spans_of(requests):
 def check_request(request):
     root, *rest = request["spans"]
     assert "parent_span_id" not in root and (root["start"], root["end"]) == (request["start"], request["end"]), request
-    seen = {root["span_id"]: root}
+    known = {root["span_id"]: root}
     for span in rest:
-        assert span["parent_span_id"] in seen, f"{span} stands before its parent"
-        assert span["start"] >= seen[span["parent_span_id"]]["start"], f"{span} begins before its parent"
-        assert span["end"] >= span["start"] and span["span_id"] not in seen, span
-        seen[span["span_id"]] = span
-    for span in seen.values():
+        assert span["parent_span_id"] in known, f"{span} precedes its parent"
+        assert span["start"] >= known[span["parent_span_id"]]["start"], f"{span} starts before its parent"
+        assert span["end"] >= span["start"] and span["span_id"] not in known, span
+        known[span["span_id"]] = span
+    for span in known.values():
         known = sum(span["states"].values())
         assert known <= span["end"] - span["start"], f"{known} ns of states in {span}"
 
@@ -61,13 +60,13 @@ def requests_are_trees(sonde, *inputs):
     said = ask(sonde, "requests", *inputs)
     wrong = schema.check(said, schema.load("requests"))
     assert not wrong, wrong
-    assert said["requests"], "there are none"
+    assert said["requests"], "there are no requests"
     for request in said["requests"]:
         check_request(request)
     ids = [span["span_id"] for span in spans_of(said)]
     assert len(set(ids)) == len(ids), "ids are not unique"
     whole = [r for r in said["requests"] if not {"parent_unknown", "no_reply"} & r["spans"][0].keys()]
-    assert sum(entry["count"] for entry in said["entries"]) >= len(whole), "the summary lacks some"
+    assert sum(entry["count"] for entry in said["entries"]) >= len(whole), "the summary misses some"
     for entry in said["entries"]:
         assert sum(shape["count"] for shape in entry["shapes"]) == entry["count"], entry
 
@@ -77,7 +76,7 @@ def the_slowest_are_the_slowest(sonde):
     slowest = ask(sonde, "requests", "-n", 5, DEMO)["requests"]
     assert [r["duration"] for r in slowest] == sorted((r["duration"] for r in every), reverse=True)[:5], slowest
     explained = ask(sonde, "explain", "-n", 5, DEMO)
-    assert [a["span"]["trace_id"] for a in explained] == [r["trace_id"] for r in slowest], "explain has others"
+    assert [a["span"]["trace_id"] for a in explained] == [r["trace_id"] for r in slowest], "explain shows other requests"
 
 
 def exported_requests_are_read_again(sonde):
@@ -91,7 +90,7 @@ def exported_requests_are_read_again(sonde):
             got = {i: (s["trace_id"], s.get("parent_span_id"), s["service"], s["pid"], s["tid"], s["end"] - s["start"])
                    for i, s in read.items()}
             assert got == told, f"{target}: {len(set(got.items()) ^ set(told.items()))} differences"
-            # beside the capture, they are explained as what they were rebuilt from
+            # explained together with the capture, they give the same account
             accounts = [ask(sonde, "explain", *inputs) for inputs in ([DEMO], [DEMO, file])]
             assert accounts[0] == accounts[1], f"{target}: another account"
 
@@ -105,14 +104,14 @@ def paths_tile_requests(sonde):
 
 
 def the_demo_is_explained_without_spans(sonde):
-    """The cause is the same as with them."""
+    """The cause is the same as with spans."""
     causes = [ask(sonde, "explain", *inputs)[0]["causes"][0]["text"] for inputs in
               ([DEMO], [DEMO, DEMO.with_suffix(".json")])]
     assert all("fsync" in cause and "contacts" in cause for cause in causes), causes
 
 
 def load_theirs(name):
-    """The trees of MiSeRTrace's own program, if they are there."""
+    """The trees of MiSeRTrace itself, if available."""
     path = THEIRS / name
     return list(json.loads(path.read_text()).values()) if path.exists() else None
 

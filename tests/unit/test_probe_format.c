@@ -13,10 +13,11 @@ static struct probe_format *format_of(const char *fields)
 	return probe_format_new(text);
 }
 
-/* The only field of a format, read from data; its type, or -1 if it is not there. */
+/* Read the only field of a format; returns its type, or -1 if it is missing. */
 static int read_one(const char *field, const void *data, size_t size, struct probe_value *value)
 {
-	static struct probe_format *last; /* so that the value's name lives until the next call */
+	static struct probe_format
+		*last; /* keeps the name of the value valid until the next call */
 
 	probe_format_free(last);
 	last = format_of(field);
@@ -85,9 +86,9 @@ TEST(char_arrays_are_strings_and_other_arrays_bytes)
 	CHECK_INT(v.len, 16);
 }
 
-TEST(a_location_points_at_the_value)
+TEST(a_data_location_points_to_the_value)
 {
-	/* at 8: 5 bytes at 16; at 12: relative, 3 bytes, 1 behind this field */
+	/* at 8: 5 bytes at 16; at 12: relative, 3 bytes, 1 byte after this field */
 	const char data[24] = "........\x10\0\x05\0\1\0\3\0hello.";
 	struct probe_value v;
 
@@ -108,7 +109,7 @@ TEST(a_location_points_at_the_value)
 	CHECK_INT(v.len, 5);
 }
 
-TEST(common_fields_and_the_rest_of_the_text_are_left_out)
+TEST(common_fields_and_other_lines_are_ignored)
 {
 	_cleanup_(probe_format_freep) struct probe_format *f =
 		format_of("\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n"
@@ -117,7 +118,7 @@ TEST(common_fields_and_the_rest_of_the_text_are_left_out)
 	CHECK_INT(probe_format_count(f), 2);
 }
 
-TEST(what_the_data_does_not_hold_is_left_out_or_cut)
+TEST(incomplete_values_are_omitted_or_shortened)
 {
 	const char data[12] = "........\x0a\0\xff\xff";
 	struct probe_value v;
@@ -134,7 +135,7 @@ TEST(what_the_data_does_not_hold_is_left_out_or_cut)
 	CHECK_INT(v.len, 2);
 }
 
-TEST(lines_that_make_no_sense_are_passed_over)
+TEST(malformed_lines_are_ignored)
 {
 	static const char *const bad[] = {
 		"",

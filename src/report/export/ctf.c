@@ -34,12 +34,14 @@ void ctf_export_free(struct ctf_export *x)
 	free(x);
 }
 
-static struct ctf_item *add(struct ctf_export *x, enum ctf_item_kind kind, nsec_t time,
-			    const struct record *head)
+static struct export_item *add(struct ctf_export *x, enum export_item_kind kind, nsec_t time,
+			       const struct record *head)
 {
-	struct ctf_item *item = vec_push(&x->items);
+	struct export_item *item = vec_push(&x->items);
 
-	*item = (struct ctf_item){ .time = time, .tid = head->tid, .cpu = head->cpu, .kind = kind };
+	*item = (struct export_item){
+		.time = time, .tid = head->tid, .cpu = head->cpu, .kind = kind
+	};
 	return item;
 }
 
@@ -128,7 +130,7 @@ static void add_wait(struct ctf_export *x, const struct record_wait *r)
 		  : r->flags & INTERVAL_UNINTERRUPTIBLE ? STATE_UNINTERRUPTIBLE
 							: STATE_INTERRUPTIBLE);
 	if (r->context != WAKE_NONE) {
-		struct ctf_item *wake = add(x, ITEM_WAKE, r->woken, &r->head);
+		struct export_item *wake = add(x, ITEM_WAKE, r->woken, &r->head);
 
 		wake->other = r->waker;
 		wake->ref = r->vector;
@@ -187,7 +189,7 @@ static void add_message(struct ctf_export *x, const struct record_message *r)
 
 /* A record with two events, at its start and end. */
 static void add_range(struct ctf_export *x, const struct record *r, size_t size, bool is_unfinished,
-		      enum ctf_item_kind begin, enum ctf_item_kind end)
+		      enum export_item_kind begin, enum export_item_kind end)
 {
 	uint32_t ref = save(x, r, size);
 
@@ -197,7 +199,7 @@ static void add_range(struct ctf_export *x, const struct record *r, size_t size,
 		return;
 	}
 
-	struct ctf_item *item = add(x, end, r->time, r);
+	struct export_item *item = add(x, end, r->time, r);
 
 	item->ref = ref;
 	item->state = 1;
@@ -278,7 +280,7 @@ int ctf_export_write(struct ctf_export *x, const struct lttng_origin *about, con
 
 	if (x->has_end)
 		add(x, ITEM_END, x->end, &(struct record){ .cpu = x->items.items[0].cpu });
-	ctf_item_sort(x->items.items, x->items.count);
+	export_item_sort(x->items.items, x->items.count);
 	seeded.seed = x->items.count;
 	if (x->items.count)
 		seeded.seed ^=

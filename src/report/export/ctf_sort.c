@@ -10,13 +10,13 @@
 
 enum { DIGIT_BITS = 16, DIGITS = 1 << DIGIT_BITS };
 
-static uint16_t digit(const struct ctf_item *item, uint64_t first, int position)
+static uint16_t digit(const struct export_item *item, uint64_t first, int position)
 {
 	return position < 0 ? item->kind : (item->time - first) >> (position * DIGIT_BITS);
 }
 
-static void pass(const struct ctf_item *from, struct ctf_item *to, size_t count, size_t *starts,
-		 uint64_t first, int position)
+static void pass(const struct export_item *from, struct export_item *to, size_t count,
+		 size_t *starts, uint64_t first, int position)
 {
 	size_t sum = 0;
 
@@ -33,7 +33,7 @@ static void pass(const struct ctf_item *from, struct ctf_item *to, size_t count,
 		to[starts[digit(&from[i], first, position)]++] = from[i];
 }
 
-void ctf_item_sort(struct ctf_item *items, size_t count)
+void export_item_sort(struct export_item *items, size_t count)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 
@@ -44,16 +44,16 @@ void ctf_item_sort(struct ctf_item *items, size_t count)
 	if (count < 2)
 		return;
 
-	_cleanup_(freep) struct ctf_item *room = must_alloc(count * sizeof(*room));
+	_cleanup_(freep) struct export_item *room = must_alloc(count * sizeof(*room));
 	_cleanup_(freep) size_t *starts = must_alloc(DIGITS * sizeof(*starts));
-	struct ctf_item *from = items, *to = room;
+	struct export_item *from = items, *to = room;
 
 	for (int position = -1;
 	     position < 0 || (position < 4 && (last - first) >> position * DIGIT_BITS);
 	     position++) {
 		pass(from, to, count, starts, first, position);
 
-		struct ctf_item *sorted = to;
+		struct export_item *sorted = to;
 
 		to = from;
 		from = sorted;

@@ -13,11 +13,12 @@ enum { PRIORITY = 20 }; /* LTTng's priority of an ordinary thread */
 struct ctf_writer {
 	struct ctf_export *x;
 	struct lttng_trace *trace;
-	struct map comms;                      /* tid: str_id + 1 */
-	struct map pids;                       /* tid: pid */
-	struct map cpus;                       /* tid: CPU it runs on + 1 */
-	VEC(uint32_t) current;                 /* by CPU: tid, 0 if idle or unknown */
-	VEC(struct ctf_item *) outs, last_out; /* OUTs of the current time; last OUT of each CPU */
+	struct map comms;      /* tid: str_id + 1 */
+	struct map pids;       /* tid: pid */
+	struct map cpus;       /* tid: CPU it runs on + 1 */
+	VEC(uint32_t) current; /* by CPU: tid, 0 if idle or unknown */
+	VEC(struct export_item *)
+	outs, last_out; /* OUTs of the current time; last OUT of each CPU */
 };
 
 #define NUMBER(value) { .n = (uint64_t)(int64_t)(value) }
@@ -62,7 +63,7 @@ static uint32_t *current_at(struct ctf_writer *p, uint16_t cpu)
 }
 
 static void write_switch(struct ctf_writer *p, nsec_t time, uint16_t cpu,
-			 const struct ctf_item *out, const struct ctf_item *in)
+			 const struct export_item *out, const struct export_item *in)
 {
 	uint32_t prev = out ? out->tid : 0, next = in ? in->tid : 0;
 	struct lttng_value values[] = {
@@ -80,7 +81,7 @@ static void write_switch(struct ctf_writer *p, nsec_t time, uint16_t cpu,
 static void write_pending_outs(struct ctf_writer *p)
 {
 	for (size_t i = 0; i < p->outs.count; i++) {
-		const struct ctf_item *out = p->outs.items[i];
+		const struct export_item *out = p->outs.items[i];
 
 		if (out->kind == ITEM_OUT)
 			write_switch(p, out->time, out->cpu, out, NULL);
@@ -89,7 +90,7 @@ static void write_pending_outs(struct ctf_writer *p)
 }
 
 /* Defer an OUT: an IN at the same time belongs to the same event. */
-static void write_out(struct ctf_writer *p, struct ctf_item *out)
+static void write_out(struct ctf_writer *p, struct export_item *out)
 {
 	while (p->last_out.count <= out->cpu)
 		*vec_push(&p->last_out) = NULL;
@@ -98,9 +99,9 @@ static void write_out(struct ctf_writer *p, struct ctf_item *out)
 	*map_insert(&p->cpus, out->tid) = 0;
 }
 
-static void write_in(struct ctf_writer *p, const struct ctf_item *in)
+static void write_in(struct ctf_writer *p, const struct export_item *in)
 {
-	struct ctf_item *out = in->cpu < p->last_out.count ? p->last_out.items[in->cpu] : NULL;
+	struct export_item *out = in->cpu < p->last_out.count ? p->last_out.items[in->cpu] : NULL;
 
 	if (out && out->time == in->time && out->kind == ITEM_OUT) {
 		write_switch(p, in->time, in->cpu, out, in);
@@ -112,7 +113,7 @@ static void write_in(struct ctf_writer *p, const struct ctf_item *in)
 }
 
 /* The start or end of the interrupt of a wakeup. */
-static void write_interrupt(struct ctf_writer *p, const struct ctf_item *wake, uint16_t cpu,
+static void write_interrupt(struct ctf_writer *p, const struct export_item *wake, uint16_t cpu,
 			    bool ends)
 {
 	struct lttng_value irq[] = { NUMBER(wake->ref), { .n = 0, .s = "" } };
@@ -136,7 +137,7 @@ static void write_interrupt(struct ctf_writer *p, const struct ctf_item *wake, u
 			  wake->state == WAKE_HRTIMER ? timer : irq);
 }
 
-static void write_wake(struct ctf_writer *p, const struct ctf_item *wake)
+static void write_wake(struct ctf_writer *p, const struct export_item *wake)
 {
 	uint16_t cpu = cpu_of(p, wake->other, wake->cpu);
 	struct lttng_value values[] = { TEXT(comm_of(p, wake->tid)), NUMBER(wake->tid),
@@ -147,9 +148,9 @@ static void write_wake(struct ctf_writer *p, const struct ctf_item *wake)
 	write_interrupt(p, wake, cpu, true);
 }
 
-static void write_wait(struct ctf_writer *p, const struct ctf_item *item)
+static void write_wait(struct ctf_writer *p, const struct export_item *item)
 {
-	const struct saved_wait *w = ctf_item_data(p->x, item);
+	const struct saved_wait *w = export_item_data(p->x, item);
 	struct lttng_value values[] = {
 		NUMBER(item->tid),      NUMBER(w->state),  NUMBER(w->ready), NUMBER(w->syscall),
 		NUMBER(w->object_kind), NUMBER(w->object), NUMBER(w->flags),
@@ -159,7 +160,7 @@ static void write_wait(struct ctf_writer *p, const struct ctf_item *item)
 			  item->tid, values);
 }
 
-static void write_state(struct ctf_writer *p, const struct ctf_item *item,
+static void write_state(struct ctf_writer *p, const struct export_item *item,
 			const struct record_task *r)
 {
 	struct lttng_value values[] = {
@@ -182,7 +183,7 @@ static void write_state(struct ctf_writer *p, const struct ctf_item *item,
 			  values);
 }
 
-static void write_fork(struct ctf_writer *p, const struct ctf_item *item,
+static void write_fork(struct ctf_writer *p, const struct export_item *item,
 		       const struct record_task *r)
 {
 	struct lttng_value values[] = {
@@ -194,9 +195,9 @@ static void write_fork(struct ctf_writer *p, const struct ctf_item *item,
 			  r->parent, values);
 }
 
-static void write_task(struct ctf_writer *p, const struct ctf_item *item)
+static void write_task(struct ctf_writer *p, const struct export_item *item)
 {
-	const struct record_task *r = ctf_item_data(p->x, item);
+	const struct record_task *r = export_item_data(p->x, item);
 	const char *comm = string_of(p, r->comm);
 	struct lttng_value exec[] = { TEXT(comm), NUMBER(item->tid), NUMBER(item->tid) };
 	struct lttng_value renamed[] = { NUMBER(item->tid), TEXT(comm_of(p, item->tid)),
@@ -221,7 +222,7 @@ static void write_task(struct ctf_writer *p, const struct ctf_item *item)
 	*map_insert(&p->pids, item->tid) = r->pid;
 }
 
-static void write_exit(struct ctf_writer *p, const struct ctf_item *item)
+static void write_exit(struct ctf_writer *p, const struct export_item *item)
 {
 	struct lttng_value values[] = { TEXT(comm_of(p, item->tid)), NUMBER(item->tid),
 					NUMBER(PRIORITY) };
@@ -230,9 +231,9 @@ static void write_exit(struct ctf_writer *p, const struct ctf_item *item)
 			  item->tid, values);
 }
 
-static void write_syscall(struct ctf_writer *p, const struct ctf_item *item)
+static void write_syscall(struct ctf_writer *p, const struct export_item *item)
 {
-	const struct record_syscall *r = ctf_item_data(p->x, item);
+	const struct record_syscall *r = export_item_data(p->x, item);
 	bool ends = item->state;
 	unsigned id = lttng_syscall_id(r->nr, ends);
 	struct lttng_value entry[] = { NUMBER(r->args[0]), NUMBER(r->args[1]), NUMBER(r->args[2]) };
@@ -252,9 +253,9 @@ static uint32_t op_bits(uint8_t op)
 	return op == 'W' ? 1 : op == 'D' ? 2 : op == 'R' ? 4 : op == 'F' ? 256 : 0;
 }
 
-static void write_block_io(struct ctf_writer *p, const struct ctf_item *item)
+static void write_block_io(struct ctf_writer *p, const struct export_item *item)
 {
-	const struct record_block *r = ctf_item_data(p->x, item);
+	const struct record_block *r = export_item_data(p->x, item);
 	bool ends = item->state;
 	struct lttng_value issue[] = {
 		NUMBER(r->device),           NUMBER(r->sector),
@@ -274,9 +275,9 @@ static void write_block_io(struct ctf_writer *p, const struct ctf_item *item)
 				  cpu_of(p, item->tid, item->cpu), item->tid, issue);
 }
 
-static void write_message(struct ctf_writer *p, const struct ctf_item *item)
+static void write_message(struct ctf_writer *p, const struct export_item *item)
 {
-	const struct saved_message *m = ctf_item_data(p->x, item);
+	const struct saved_message *m = export_item_data(p->x, item);
 	const struct socket_address *a = &m->address;
 	struct lttng_value values[] = {
 		NUMBER(m->message.direction), NUMBER(m->message.bytes),
@@ -297,9 +298,9 @@ static void write_hex(char *to, const uint8_t *id, size_t size)
 		snprintf(to + 2 * i, 3, "%02x", id[i]);
 }
 
-static void write_span(struct ctf_writer *p, const struct ctf_item *item)
+static void write_span(struct ctf_writer *p, const struct export_item *item)
 {
-	const struct record_span *r = ctf_item_data(p->x, item);
+	const struct record_span *r = export_item_data(p->x, item);
 	char trace[33], span[17], parent[17];
 	struct lttng_value begin[] = { TEXT(trace), TEXT(span), TEXT(parent) };
 	struct lttng_value end[] = { TEXT(trace), TEXT(span), TEXT(string_of(p, r->service)),
@@ -314,15 +315,15 @@ static void write_span(struct ctf_writer *p, const struct ctf_item *item)
 			  cpu_of(p, item->tid, item->cpu), item->tid, ends ? end : begin);
 }
 
-static void write_item(struct ctf_writer *p, struct ctf_item *item)
+static void write_item(struct ctf_writer *p, struct export_item *item)
 {
-	switch ((enum ctf_item_kind)item->kind) {
+	switch ((enum export_item_kind)item->kind) {
 	case ITEM_LOSS_BEGIN:
 		return lttng_trace_loss_begins(p->trace, item->cpu, item->time);
 	case ITEM_LOSS_END:
 		return lttng_trace_loss_ends(
 			p->trace, item->cpu, item->time,
-			((const struct record_loss *)ctf_item_data(p->x, item))->count);
+			((const struct record_loss *)export_item_data(p->x, item))->count);
 	case ITEM_TASK:
 		return write_task(p, item);
 	case ITEM_SPAN_BEGIN:

@@ -14,7 +14,7 @@
  * next one gets it.  Events of one kind keep the order of their records: with a coarse
  * clock, a system call can take no time.
  */
-enum ctf_item_kind {
+enum export_item_kind {
 	ITEM_LOSS_END, /* before the next loss starts */
 	ITEM_LOSS_BEGIN,
 	ITEM_TASK,
@@ -32,13 +32,13 @@ enum ctf_item_kind {
 	ITEM_NONE, /* written together with another item */
 };
 
-struct ctf_item {
+struct export_item {
 	uint64_t time;
 	uint32_t tid;
 	uint32_t other; /* WAKE: the waker */
 	uint32_t ref;   /* index in saved; WAKE: the interrupt vector */
 	uint16_t cpu;   /* of the record */
-	uint8_t kind;   /* enum ctf_item_kind */
+	uint8_t kind;   /* enum export_item_kind */
 	uint8_t state;  /* OUT: prev_state; WAKE: enum wake_context; */
 			/* SYSCALL, BLOCK_IO: 0 start, 1 end */
 };
@@ -58,8 +58,8 @@ struct saved_message {
 
 struct ctf_export {
 	struct strtab *strings;
-	VEC(struct ctf_item) items;
-	VEC(uint64_t) saved;    /* data of items, by ctf_item.ref */
+	VEC(struct export_item) items;
+	VEC(uint64_t) saved;    /* data of items, by export_item.ref */
 	struct map first_tasks; /* tid: index + 1 of its first TASK, until it has an interval */
 	struct map ins;         /* tid: time when it last got a CPU */
 	struct map outs;        /* tid: index + 1 of its last OUT */
@@ -71,13 +71,14 @@ struct ctf_export {
 	bool has_end;
 };
 
-static inline const void *ctf_item_data(const struct ctf_export *x, const struct ctf_item *item)
+static inline const void *export_item_data(const struct ctf_export *x,
+					   const struct export_item *item)
 {
 	return x->saved.items + item->ref;
 }
 
 /* Sort by time, then by kind; a stable sort. */
-void ctf_item_sort(struct ctf_item *items, size_t count);
+void export_item_sort(struct export_item *items, size_t count);
 
 /* Write all items, which are sorted, to the trace. */
 void ctf_export_write_items(struct ctf_export *x, struct lttng_trace *trace);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The captures that are kept here: paths and accounts of their threads hang together, and so do their traces.
+"""Check that the paths and accounts of the saved captures are consistent.
 
-usage: kept.py SONDE
+usage: saved.py SONDE
 
-What is checked is in ../live/invariants.py; it needs no privileges.  Adding any
-other capture, or a file of spans, must not change a path.  Prints TAP.
+../live/invariants.py has the checks, which need no privileges.  Adding another capture or a
+file of spans must not change a path.  Prints TAP.
 """
 import json
 import pathlib
@@ -26,21 +26,21 @@ def dump(sonde, capture):
     return [json.loads(line) for line in done.stdout.splitlines()], done.returncode == 0
 
 
-def beside(sonde, capture, records, complete):
-    """Complaints about what changes with any other file."""
-    if complete:  # a capture that is cut off gives a warning each time
+def check_with_others(sonde, capture, records, complete):
+    """Complaints about paths that change if another file is added."""
+    if complete:  # a truncated capture prints a warning each time
         for other in sorted(GOOD.iterdir()):
-            if other != capture and is_whole(sonde, other):
+            if other != capture and is_complete(sonde, other):
                 yield from invariants.check_beside(sonde, capture, other, records)
 
 
-def is_whole(sonde, path):
+def is_complete(sonde, path):
     command = ["dump", "--json"] if path.suffix == ".sonde" else ["explain", "--json"]
     return subprocess.run([sonde, *command, path], capture_output=True, timeout=240).returncode == 0
 
 
 def check_traces(sonde, capture, records):
-    """Paths of spans that the capture itself has: they, too, are what its threads did."""
+    """The paths of spans in the capture agree with its threads."""
     lives = invariants.Lives(records)
     for span in (r for r in records if r["kind"] == "span" and r["start"] < r["end"]):
         steps = invariants.ask(sonde, "path", "--span", span["span_id"], capture)
@@ -52,11 +52,11 @@ def check_capture(sonde, capture):
     records, complete = dump(sonde, capture)
     yield from invariants.check(sonde, capture, records, complete)
     yield from check_traces(sonde, capture, records)
-    yield from beside(sonde, capture, records, complete)
+    yield from check_with_others(sonde, capture, records, complete)
 
 
 def check_spans(sonde, path):
-    """Of traces alone, there are spans and no threads."""
+    """Check a file of spans, without threads."""
     accounts = invariants.ask(sonde, "explain", "--slowest", 1000, path)
     yield from schema.check(accounts, schema.load("explain"))
     for account in accounts:
