@@ -2,37 +2,26 @@
 #include "analyse/span_lanes.h"
 
 #include "analyse/span_work.h"
+#include "base/heap.h"
 
-static void swap(struct span_lanes_item *a, struct span_lanes_item *b)
+static bool has_smaller_key(const struct span_lanes_item *a, const struct span_lanes_item *b)
 {
-	struct span_lanes_item old = *a;
-
-	*a = *b;
-	*b = old;
+	return a->key < b->key;
 }
 
 static void heap_push(span_lanes_heap *heap, uint64_t key, uint32_t lane)
 {
-	size_t i = heap->count;
-
 	*vec_push(heap) = (struct span_lanes_item){ key, lane };
-	for (; i && heap->items[i].key < heap->items[(i - 1) / 2].key; i = (i - 1) / 2)
-		swap(&heap->items[i], &heap->items[(i - 1) / 2]);
+	heap_sift_up(heap->items, heap->count - 1, has_smaller_key);
 }
 
 static uint32_t heap_pop(span_lanes_heap *heap)
 {
 	uint32_t lane = heap->items[0].lane;
-	size_t i = 0;
 
 	heap->items[0] = heap->items[--heap->count];
-	for (size_t child; (child = 2 * i + 1) < heap->count; i = child) {
-		if (child + 1 < heap->count && heap->items[child + 1].key < heap->items[child].key)
-			child++;
-		if (heap->items[i].key <= heap->items[child].key)
-			break;
-		swap(&heap->items[i], &heap->items[child]);
-	}
+	if (heap->count)
+		heap_sift_down(heap->items, heap->count, 0, has_smaller_key);
 	return lane;
 }
 

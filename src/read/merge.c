@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/vec.h"
 #include "event/times.h"
 #include "read/clock/host_clocks.h"
@@ -148,25 +149,9 @@ static void advance(struct merge *merge, struct merge_input *in)
 }
 
 /* Records with equal times are ordered by input. */
-static bool is_before(struct heap_entry a, struct heap_entry b)
+static bool is_before(const struct heap_entry *a, const struct heap_entry *b)
 {
-	return a.time != b.time ? a.time < b.time : a.input < b.input;
-}
-
-/* Moves entry i down the heap until no child is earlier. */
-static void sift(struct merge *merge, size_t i)
-{
-	struct heap_entry *heap = merge->heap.items, moved = heap[i];
-	size_t count = merge->heap.count;
-
-	for (size_t child; (child = 2 * i + 1) < count; i = child) {
-		if (child + 1 < count && is_before(heap[child + 1], heap[child]))
-			child++;
-		if (is_before(moved, heap[child]))
-			break;
-		heap[i] = heap[child];
-	}
-	heap[i] = moved;
+	return a->time != b->time ? a->time < b->time : a->input < b->input;
 }
 
 static struct heap_entry entry_of(const struct merge *merge, uint32_t input)
@@ -206,7 +191,7 @@ static void start(struct merge *merge)
 	}
 	set_timeless_start(merge);
 	for (size_t i = merge->heap.count / 2; i-- > 0;)
-		sift(merge, i);
+		heap_sift_down(merge->heap.items, merge->heap.count, i, is_before);
 }
 
 /* Replaces the record that was returned last. */
@@ -222,7 +207,7 @@ static void advance_first(struct merge *merge)
 		return; /* a single input is in order */
 	if (in->next)
 		*first = entry_of(merge, first->input);
-	sift(merge, 0);
+	heap_sift_down(merge->heap.items, merge->heap.count, 0, is_before);
 }
 
 static int first_error(const struct merge *merge, struct err *err)

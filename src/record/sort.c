@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/vec.h"
 
 struct sort_item {
@@ -73,32 +74,17 @@ static bool is_earlier(const struct straggler *a, const struct straggler *b)
 
 static void heap_add(struct sort_stream *s, struct sort_item item)
 {
-	struct straggler new = { item, s->arrived++ };
-
-	vec_push(&s->stragglers);
-
-	struct straggler *heap = s->stragglers.items;
-	size_t at = s->stragglers.count - 1;
-
-	for (; at > 0 && is_earlier(&new, &heap[(at - 1) / 2]); at = (at - 1) / 2)
-		heap[at] = heap[(at - 1) / 2];
-	heap[at] = new;
+	*vec_push(&s->stragglers) = (struct straggler){ item, s->arrived++ };
+	heap_sift_up(s->stragglers.items, s->stragglers.count - 1, is_earlier);
 }
 
 static struct sort_item heap_take(struct sort_stream *s)
 {
-	struct straggler *heap = s->stragglers.items, last = heap[--s->stragglers.count];
+	struct straggler *heap = s->stragglers.items;
 	struct sort_item item = heap[0].item;
-	size_t count = s->stragglers.count, at = 0;
 
-	for (size_t child; (child = 2 * at + 1) < count; at = child) {
-		if (child + 1 < count && is_earlier(&heap[child + 1], &heap[child]))
-			child++;
-		if (!is_earlier(&heap[child], &last))
-			break;
-		heap[at] = heap[child];
-	}
-	heap[at] = last;
+	heap[0] = heap[--s->stragglers.count];
+	heap_sift_down(heap, s->stragglers.count, 0, is_earlier);
 	return item;
 }
 

@@ -163,7 +163,7 @@ static void *loop(void *arg)
 			BEGIN(&task[n], "task");
 			true_span_detach(&task[n]);
 		}
-		for (int slice = 0; slice < 3; slice++) {
+		for (int step = 0; step < 3; step++) {
 			for (int n = 0; n < tasks; n++) {
 				true_span_attach(&task[n]);
 				burn_cpu(300 + 125 * n);

@@ -4,11 +4,11 @@
 #include "test.h"
 
 /* Arguments separated by | instead of NUL. */
-struct timeline {
+struct command_line {
 	const char *words, *want;
 };
 
-static void check(const struct timeline *lines, size_t count)
+static void check(const struct command_line *lines, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		_cleanup_(freep) char *words = must_strdup(lines[i].words);
@@ -26,7 +26,7 @@ static void check(const struct timeline *lines, size_t count)
 
 #define CHECK_LINES(...) \
 	do { \
-		const struct timeline lines_[] = { __VA_ARGS__ }; \
+		const struct command_line lines_[] = { __VA_ARGS__ }; \
 		check(lines_, ARRAY_LEN(lines_)); \
 	} while (0)
 

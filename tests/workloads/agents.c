@@ -25,7 +25,7 @@
 
 static struct sonde_site site;
 
-static void slice(int number)
+static void run_round(int number)
 {
 	struct sonde_span span;
 
@@ -35,9 +35,9 @@ static void slice(int number)
 	sonde_end(&span);
 }
 
-static void *slice_thread(void *arg)
+static void *round_thread(void *arg)
 {
-	slice(*(int *)arg);
+	run_round(*(int *)arg);
 	return arg;
 }
 
@@ -56,7 +56,7 @@ static void *abandon_thread(void *arg)
 static void loop(int count, int pause_us)
 {
 	for (int i = 0; i < count; i++) {
-		slice(i);
+		run_round(i);
 		if (pause_us)
 			usleep(pause_us);
 	}
@@ -66,7 +66,7 @@ static void wait_at_gate(int count)
 {
 	char line;
 
-	slice(0);
+	run_round(0);
 	while (read(STDIN_FILENO, &line, 1) == 1 && line != '\n')
 		;
 	loop(count, 0);
@@ -78,7 +78,7 @@ static void fork_children(int count)
 		pid_t pid = fork();
 
 		if (pid == 0) {
-			slice(i);
+			run_round(i);
 			_exit(0);
 		}
 		waitpid(pid, NULL, 0);
@@ -90,7 +90,7 @@ static void make_threads(int count)
 	for (int i = 0; i < count; i++) {
 		pthread_t thread;
 
-		pthread_create(&thread, NULL, slice_thread, &i);
+		pthread_create(&thread, NULL, round_thread, &i);
 		pthread_join(thread, NULL);
 	}
 }
@@ -115,7 +115,7 @@ static int execute(char **argv, int count)
 {
 	char left[16];
 
-	slice(count);
+	run_round(count);
 	if (count == 1)
 		return 0;
 	snprintf(left, sizeof(left), "%d", count - 1);

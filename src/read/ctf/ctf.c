@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "read/ctf/lexer.h"
 #include "read/ctf/stream.h"
 #include "read/ctf/visit.h"
@@ -61,21 +62,6 @@ static inline bool is_before(const struct queued_stream *a, const struct queued_
 	return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
-/* Moves the entry at i down to its position in the heap. */
-static void sift_down(struct ctf *c, size_t i)
-{
-	struct queued_stream *queue = c->queue.items, entry = queue[i];
-
-	for (size_t child; (child = 2 * i + 1) < c->queue.count; i = child) {
-		if (child + 1 < c->queue.count && is_before(&queue[child + 1], &queue[child]))
-			child++;
-		if (!is_before(&queue[child], &entry))
-			break;
-		queue[i] = queue[child];
-	}
-	queue[i] = entry;
-}
-
 /* Warns of damage, after the last event. */
 static void report_damage(struct ctf *c)
 {
@@ -109,7 +95,7 @@ static int ctf_next(struct raw_source *source, struct raw_event *ret, struct err
 		first->time = first->stream->time;
 		if (first->stream->item == CTF_NO_ITEM)
 			*first = c->queue.items[--c->queue.count];
-		sift_down(c, 0);
+		heap_sift_down(c->queue.items, c->queue.count, 0, is_before);
 		if (is_good)
 			return 1;
 	}
@@ -268,7 +254,7 @@ static void begin_streams(struct ctf *c)
 			*vec_push(&c->queue) = (struct queued_stream){ s->time, i, s };
 	}
 	for (size_t i = c->queue.count / 2; i-- > 0;)
-		sift_down(c, i);
+		heap_sift_down(c->queue.items, c->queue.count, i, is_before);
 }
 
 /* The origin of a clock, in ns since 1970; 0 if it does not fit into 64 bits. */

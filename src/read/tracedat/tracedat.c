@@ -6,28 +6,14 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/heap.h"
 #include "read/input_internal.h"
 #include "read/raw/input.h"
 
 /* Whether a has the earlier next event. */
-static inline bool is_before(const struct tracedat_ring *a, const struct tracedat_ring *b)
+static inline bool is_before(struct tracedat_ring *const *a, struct tracedat_ring *const *b)
 {
-	return a->time < b->time || (a->time == b->time && a->order < b->order);
-}
-
-/* Moves the ring at i down to its position in the heap. */
-static void heap_sift_down(struct tracedat *t, size_t i)
-{
-	struct tracedat_ring *ring = t->heap[i];
-
-	for (size_t child; (child = 2 * i + 1) < t->heap_count; i = child) {
-		if (child + 1 < t->heap_count && is_before(t->heap[child + 1], t->heap[child]))
-			child++;
-		if (!is_before(t->heap[child], ring))
-			break;
-		t->heap[i] = t->heap[child];
-	}
-	t->heap[i] = ring;
+	return (*a)->time < (*b)->time || ((*a)->time == (*b)->time && (*a)->order < (*b)->order);
 }
 
 static void init_heap(struct tracedat *t)
@@ -38,7 +24,7 @@ static void init_heap(struct tracedat *t)
 		if (tracedat_ring_next(t, &t->rings.items[i]))
 			t->heap[t->heap_count++] = &t->rings.items[i];
 	for (size_t i = t->heap_count; i--;)
-		heap_sift_down(t, i);
+		heap_sift_down(t->heap, t->heap_count, i, is_before);
 }
 
 /* Moves past the last event, whose data was valid until now. */
@@ -53,7 +39,7 @@ static void advance(struct tracedat *t)
 	if (!tracedat_ring_next(t, t->heap[0]))
 		t->heap[0] = t->heap[--t->heap_count];
 	if (t->heap_count)
-		heap_sift_down(t, 0);
+		heap_sift_down(t->heap, t->heap_count, 0, is_before);
 }
 
 static void fill_loss(const struct tracedat_ring *ring, struct raw_event *ret)
