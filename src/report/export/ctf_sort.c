@@ -33,11 +33,7 @@ static void pass(const struct export_item *from, struct export_item *to, size_t 
 		to[starts[digit(&from[i], first, position)]++] = from[i];
 }
 
-<<<<<<< HEAD
 void export_item_sort(struct export_item *items, size_t count)
-=======
-void ctf_item_sort(struct export_item *items, size_t count)
->>>>>>> ec4b98a (base: keep the sifting of heaps in one place; check names and documents)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 

@@ -71,22 +71,14 @@ struct ctf_export {
 	bool has_end;
 };
 
-<<<<<<< HEAD
 static inline const void *export_item_data(const struct ctf_export *x,
 					   const struct export_item *item)
-=======
-static inline const void *ctf_item_data(const struct ctf_export *x, const struct export_item *item)
->>>>>>> ec4b98a (base: keep the sifting of heaps in one place; check names and documents)
 {
 	return x->saved.items + item->ref;
 }
 
 /* Sort by time, then by kind; a stable sort. */
-<<<<<<< HEAD
 void export_item_sort(struct export_item *items, size_t count);
-=======
-void ctf_item_sort(struct export_item *items, size_t count);
->>>>>>> ec4b98a (base: keep the sifting of heaps in one place; check names and documents)
 
 /* Write all items, which are sorted, to the trace. */
 void ctf_export_write_items(struct ctf_export *x, struct lttng_trace *trace);
