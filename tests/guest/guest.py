@@ -31,7 +31,7 @@ from harness import Capture, Failure, Skip, Truth, equal, require, run, seconds 
 
 SONDE = os.environ["SONDE"]
 WORKLOADS = pathlib.Path(os.environ["WORKLOADS"])
-TIMEOUT = 600  # seconds, for a guest that takes 30 on two CPUs of its own
+TIMEOUT = 600  # seconds, for a guest that takes 30 on two idle CPUs
 DISK = 64 << 20  # bytes
 ANY_TIME = 1 << 62  # ns that a comparison of times may be wrong by
 
@@ -130,8 +130,8 @@ def another_process_fills_a_pipe(outcome):
 @guest("record -- /workloads/handoff unix 53")
 def another_process_sends_through_a_socket(outcome):
     hand_off(outcome, "I", syscall="recvfrom", object="unix", woken_by="task")
-    told = outcome.capture.kind("socket", family="unix")
-    equal({s["object_id"] for s in told}, {s["peer_object"] for s in told}, "sockets and their peers")
+    sockets = outcome.capture.kind("socket", family="unix")
+    equal({s["object_id"] for s in sockets}, {s["peer_object"] for s in sockets}, "sockets and their peers")
 
 
 @guest("record -- /workloads/life wait 53")

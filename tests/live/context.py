@@ -82,10 +82,10 @@ def check(capture, name, changes, threads):
 
 
 def check_all(publishers, threads=3, **how):
-    capture, told = publish(*(command for _, command in publishers), threads=threads, **how)
-    for (name, _), changes in zip(publishers, told):
+    capture, changes_by_publisher = publish(*(command for _, command in publishers), threads=threads, **how)
+    for (name, _), changes in zip(publishers, changes_by_publisher):
         check(capture, name, changes, threads)
-    print(f"{len(publishers)} publishers, {sum(len(c) for of in told for c in of.values())} changes, "
+    print(f"{len(publishers)} publishers, {sum(len(c) for of in changes_by_publisher for c in of.values())} changes, "
           f"{len(capture.kind('context'))} contexts")
 
 

@@ -145,7 +145,7 @@ def lost_records_are_counted():
     lost = sum(r["count"] for r in capture.kind("loss"))
     require(lost > 0, "the buffer held it all")
     equal(capture.info["lost"], lost, "lost, by info")
-    require("records lost" in capture.said, f"with -q, the recorder says only '{capture.said.strip()}'")
+    require("records lost" in capture.said, f"with -q, stderr is '{capture.said.strip()}'")
     # besides the calls, only records of context switches can be lost
     call = truth.track("storm")["calls"][0]
     switches = call["voluntary"] + call["involuntary"]
@@ -188,9 +188,9 @@ def without_privileges_record_and_doctor_give_the_same_remedy():
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     with public_copy() as place:
         done = run(*nobody, place / "sonde", "record", "-o", "/dev/null", "--", "true", expect=1)
-        told = json.loads(run(*nobody, place / "sonde", "doctor", "--json").stdout)
-    missing = [f for f in told["features"] if f["name"] == "privileges"]
-    require(missing and not missing[0]["ok"], f"doctor finds nothing missing: {told}")
+        doctor = json.loads(run(*nobody, place / "sonde", "doctor", "--json").stdout)
+    missing = [f for f in doctor["features"] if f["name"] == "privileges"]
+    require(missing and not missing[0]["ok"], f"doctor finds nothing missing: {doctor}")
     require(missing[0]["remedy"] in done.stderr, f"'{done.stderr}' does not say '{missing[0]['remedy']}'")
 
 

@@ -145,7 +145,7 @@ def check_release(chain, steps, depth, r):
     equal(last["end"], end, f"round {r}: end of the last step of depth {depth}")
     if not last.get("in_transit"):
         require(end <= call["end"], f"round {r}: step of depth {depth - 1} ends at {end}, after its release")
-        equal(last["state"], "R", f"round {r}: state of whoever releases at depth {depth}")
+        equal(last["state"], "R", f"round {r}: state of the releasing thread at depth {depth}")
 
 
 def check_path(chain, r):

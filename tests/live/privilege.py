@@ -217,11 +217,11 @@ def other_commands_do_not_use_file_capabilities():
         shutil.copy(ROOM / "capture.sonde", closed)
         for command in ("info", "dump", "explain", "requests"):
             done = as_nobody(place, place / "sonde", command, f"{closed}/capture.sonde", expect=1)
-            require("Permission denied" in done.stderr, f"{command} says '{done.stderr}'")
+            require("Permission denied" in done.stderr, f"{command} prints '{done.stderr}'")
         done = as_nobody(place, place / "sonde", "export", "--to=json", f"{closed}/capture.sonde", expect=1)
-        require("Permission denied" in done.stderr, f"export says '{done.stderr}'")
+        require("Permission denied" in done.stderr, f"export prints '{done.stderr}'")
         done = as_nobody(place, place / "sonde", "spans", "--pid", os.getpid(), "--off=*", expect=1)
-        require("permission denied" in done.stderr, f"spans says '{done.stderr}'")
+        require("permission denied" in done.stderr, f"spans prints '{done.stderr}'")
         out = as_nobody(place, place / "sonde", "run", "--", "cat", "/proc/self/status", expect=None).stdout
         if out:  # the agent is not installed next to the copy
             equal(int(re.search(r"CapPrm:\s*(\w+)", out)[1], 16), 0, "capabilities of what run starts")

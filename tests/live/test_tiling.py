@@ -108,7 +108,7 @@ class Tiling(unittest.TestCase):
 
     def test_records_out_of_order(self):
         self.records[4], self.records[5] = self.records[5], self.records[4]
-        self.expect("interval: time 250 stands behind 260")
+        self.expect("interval: time 250 is after 260")
 
     def test_a_loss(self):
         self.records.append({"kind": "loss", "time": 500, "count": 3})

@@ -78,9 +78,9 @@ def check_thread(events, name, tid):
     calls = [e for e in since if e["tid"] == tid and e["name"] == "sys_enter"
              and e["fields"]["id"] == str(NANOSLEEP)]
     equal(len(calls), SLEEPS, f"calls of '{name}' to clock_nanosleep")
-    gone = told(since, "sched_switch", "prev_pid", tid)
-    came = told(since, "sched_switch", "next_pid", tid)
-    woken = told(since, "sched_waking", "pid", tid)
+    gone = fields_of(since, "sched_switch", "prev_pid", tid)
+    came = fields_of(since, "sched_switch", "next_pid", tid)
+    woken = fields_of(since, "sched_waking", "pid", tid)
     require(sum(f["prev_state"] == "S" for f in gone) >= SLEEPS, f"'{name}' does not sleep")
     require(len(woken) >= SLEEPS, f"'{name}' is not woken")
     for fields, key in (gone, "prev_comm"), (came, "next_comm"), (woken, "comm"):
@@ -88,7 +88,7 @@ def check_thread(events, name, tid):
         require(not others, f"'{name}' is called {others} in {key}")
 
 
-def told(events, event, key, tid):
+def fields_of(events, event, key, tid):
     """The fields of all events of a type that refer to the thread."""
     return [e["fields"] for e in events if e["name"] == event and e["fields"][key] == str(tid)]
 

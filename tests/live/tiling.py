@@ -55,7 +55,7 @@ class Checker:
 
     def add(self, r):
         if r["time"] < self.time:
-            self.complain(f"{r['kind']}: time {r['time']} stands behind {self.time}")
+            self.complain(f"{r['kind']}: time {r['time']} is after {self.time}")
         self.time = max(self.time, r["time"])
         handler = getattr(self, "add_" + r["kind"], None)
         if handler:

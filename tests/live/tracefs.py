@@ -39,7 +39,7 @@ def as_it_was():
     if not is_mounted() or not os.access(ROOT / "set_event", os.W_OK):
         raise Skip(f"{ROOT} cannot be written")
     if (ROOT / "events/enable").read_text().strip() != "0":
-        raise Disturbed("somebody else uses tracefs")
+        raise Disturbed("another program uses tracefs")
     on = (ROOT / "tracing_on").read_text()
     clock = re.search(r"\[(.*)\]", (ROOT / "trace_clock").read_text())[1]
     size = re.search(r"expanded: (\d+)|^(\d+)$", (ROOT / "buffer_size_kb").read_text().strip())

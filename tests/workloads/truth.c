@@ -37,7 +37,7 @@ struct track {
 struct truth {
 	const char *workload;
 	pid_t pid;
-	FILE *told;
+	FILE *values;
 	char *text;
 	size_t size;
 	_Atomic unsigned count;
@@ -89,7 +89,7 @@ void truth_init(const char *workload)
 		must(-1, "mmap");
 	truth->workload = workload;
 	truth->pid = getpid();
-	truth->told = open_memstream(&truth->text, &truth->size);
+	truth->values = open_memstream(&truth->text, &truth->size);
 	/* a page fault from disk would be an unexpected wait */
 	mlockall(MCL_CURRENT);
 }
@@ -174,18 +174,18 @@ void truth_tell(const char *name, const char *fmt, ...)
 {
 	va_list args;
 
-	fprintf(truth->told, ",\n \"%s\": ", name);
+	fprintf(truth->values, ",\n \"%s\": ", name);
 	va_start(args, fmt);
-	vfprintf(truth->told, fmt, args);
+	vfprintf(truth->values, fmt, args);
 	va_end(args);
 }
 
 void truth_tell_list(const char *name, const int64_t *values, size_t count)
 {
-	fprintf(truth->told, ",\n \"%s\": [", name);
+	fprintf(truth->values, ",\n \"%s\": [", name);
 	for (size_t i = 0; i < count; i++)
-		fprintf(truth->told, "%s%jd", i ? "," : "", (intmax_t)values[i]);
-	fputs("]", truth->told);
+		fprintf(truth->values, "%s%jd", i ? "," : "", (intmax_t)values[i]);
+	fputs("]", truth->values);
 }
 
 static void print_call(const struct call *c, bool first)
@@ -211,7 +211,7 @@ void truth_print(void)
 			print_call(&t->calls[j], !j);
 		printf("]}");
 	}
-	fclose(truth->told);
+	fclose(truth->values);
 	printf("]%s}\n", truth->text);
 	fflush(stdout);
 }
