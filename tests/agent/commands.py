@@ -80,9 +80,9 @@ def names_can_be_off_from_the_start():
 @test
 def doctor_lists_what_it_finds_in_a_process():
     with orders() as process:
-        wait_until(lambda: doctor(process.pid)["spans"]["ok"], "spans are seen")
+        wait_until(lambda: doctor(process.pid)["spans"]["ok"], "spans found")
         features = doctor(process.pid)
-        require(all(f["ok"] for f in features.values()), f"not all is seen: {features}")
+        require(all(f["ok"] for f in features.values()), f"something is missing: {features}")
         require("agent-orders" in features["service"]["reason"], features["service"]["reason"])
 
 

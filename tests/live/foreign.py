@@ -152,7 +152,7 @@ def compare_round(capture, other, path, parties, window, with_path, slack):
 
 def check_same(capture, truth, path, with_path=True):
     other = intervals_of(path)
-    parties = [truth.track(f"{'ABCDE'[k]}.{'deed' if k == len(LINKS) else 'wait'}") for k in range(len(LINKS) + 1)]
+    parties = [truth.track(f"{'ABCDE'[k]}.{'operation' if k == len(LINKS) else 'wait'}") for k in range(len(LINKS) + 1)]
     compared = loose = 0
     for call in parties[0]["calls"]:
         round_ = capture, other, path, parties, (call["begin"], call["end"]), with_path
@@ -170,11 +170,11 @@ def check_same(capture, truth, path, with_path=True):
     require(loose <= LOOSE * compared, f"{loose} of {compared} rounds are too far apart" + (f": {last}" if loose else ""))
 
 
-def chain(deed, tracer, path):
+def chain(operation, tracer, path):
     for left in reversed(range(tracefs.TRIES)):
         try:
             with no_idle_cpu(), tracer(path):
-                made = record(*workload("chain", deed, ROOM, ROUNDS, SPAN, *LINKS))
+                made = record(*workload("chain", operation, ROOM, ROUNDS, SPAN, *LINKS))
             return made
         except NoFile:
             if not left:
@@ -182,18 +182,18 @@ def chain(deed, tracer, path):
 
 
 @each("sleep", "compute", "direct", "fsync")
-def trace_cmd_and_the_recorder_agree_on(deed):
+def trace_cmd_and_the_recorder_agree_on(operation):
     path = ROOM / "trace.dat"
-    capture, truth = chain(deed, trace_cmd, path)
+    capture, truth = chain(operation, trace_cmd, path)
     check_same(capture, truth, path)
     # text traces contain the socket of a message, but not its peer
     check_same(capture, truth, text_of(path), with_path=False)
 
 
 @each("sleep", "fsync")
-def perf_and_the_recorder_agree_on(deed):
+def perf_and_the_recorder_agree_on(operation):
     path = ROOM / "perf.data"
-    capture, truth = chain(deed, perf, path)
+    capture, truth = chain(operation, perf, path)
     check_same(capture, truth, path)
 
 

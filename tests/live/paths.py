@@ -20,7 +20,7 @@ LETTER = {"mutex": "L", "shared": "L", "tcp": "N", "unix": "I", "pipe": "I",
 ACCOUNT = 20_000  # ns by which the kernel's runtime accounting can differ from the switches
 COLUMNS = 80
 ROUNDS = 5
-REST, SPAN = 3_000_000, 10_000_000  # ns that a party rests, that a deed takes
+REST, SPAN = 3_000_000, 10_000_000  # ns that a party rests, that a operation takes
 
 
 def analyse(command, capture, *args):
@@ -40,13 +40,13 @@ def within(capture, begin, end):
 class Chain:
     """A recorded chain, the output of each party, and the path of the first party in each round."""
 
-    def __init__(self, deed, *links, options=(), count=ROUNDS):
-        self.deed, self.links = deed.split("=")[0], links
-        self.capture, self.truth = record(*workload("chain", deed, ROOM, count, SPAN // 1_000_000, *links), options=options)
+    def __init__(self, operation, *links, options=(), count=ROUNDS):
+        self.operation, self.links = operation.split("=")[0], links
+        self.capture, self.truth = record(*workload("chain", operation, ROOM, count, SPAN // 1_000_000, *links), options=options)
         wrong = invariants.check(SONDE, self.capture.path, self.capture.records)
         require(not wrong, "paths are inconsistent:\n  " + "\n  ".join(wrong))
         self.last = len(links)
-        self.parties = [self.track(k, "deed" if k == self.last else "wait") for k in range(self.last + 1)]
+        self.parties = [self.track(k, "operation" if k == self.last else "wait") for k in range(self.last + 1)]
         self.tid = self.parties[0]["tid"]
         rounds = range(len(self.parties[0]["calls"]))
         self.rounds = [r for r in rounds if self.is_clear(r)]
@@ -158,7 +158,7 @@ def check_path(chain, r):
         if depth < chain.last:
             check_part(chain, steps, depth, party, r, LETTER[chain.links[depth]], False)
         else:
-            check_part(chain, steps, depth, party, r, LETTER[chain.deed], True)
+            check_part(chain, steps, depth, party, r, LETTER[chain.operation], True)
         if depth:
             check_part(chain, steps, depth, chain.track(depth, "rest"), r, "T", True)
             check_release(chain, steps, depth, r)
@@ -198,7 +198,7 @@ def check_link(chain, node, depth):
 
 
 def check_account(chain, r):
-    """From the wait of the first party down to the deed; returns the node of that."""
+    """From the wait of the first party down to the operation; returns the node of that."""
     account = chain.account(r)
     check_sums(account)
     require(account["explained_time"] >= 0.99 * account["duration"], f"explained: {account['explained_time']} of {account['duration']}")
@@ -206,12 +206,12 @@ def check_account(chain, r):
     for depth, kind in enumerate(chain.links):
         node = largest(account, node["id"], chain.parties[depth]["tid"], LETTER[kind])
         check_link(chain, node, depth)
-    deed = largest(account, node["id"], chain.parties[-1]["tid"], LETTER[chain.deed] or "R")
-    if chain.deed in ("direct", "fsync"):
-        equal(deed.get("syscall"), {"direct": "pread64", "fsync": "fsync"}[chain.deed], "call")
-        equal(deed.get("object_name"), chain.file(), "name of the file")
-        require(chain.file() in deed["text"], f"'{deed['text']}' does not name the file")
-    return account, deed
+    operation = largest(account, node["id"], chain.parties[-1]["tid"], LETTER[chain.operation] or "R")
+    if chain.operation in ("direct", "fsync"):
+        equal(operation.get("syscall"), {"direct": "pread64", "fsync": "fsync"}[chain.operation], "call")
+        equal(operation.get("object_name"), chain.file(), "name of the file")
+        require(chain.file() in operation["text"], f"'{operation['text']}' does not name the file")
+    return account, operation
 
 
 def check_text(chain, r, account):
@@ -236,9 +236,9 @@ def unwrapped(text):
       ("five", "fsync", "mutex", "tcp", "unix", "pipe", "shared"),
       ("five_processes", "sleep", "shared", "shared", "shared", "shared", "shared"),
       ("five_servers", "compute", "tcp", "tcp", "tcp", "tcp", "tcp"))
-def a_chain_is_followed_to_its_end(_, deed, *links):
+def a_chain_is_followed_to_its_end(_, operation, *links):
     need_feature("messages")
-    chain = Chain(deed, *links)
+    chain = Chain(operation, *links)
     for r in chain.rounds:
         check_path(chain, r)
         account, _ = check_account(chain, r)
@@ -288,8 +288,8 @@ def a_hog_is_named(_, *links):
     for r in rounds:
         check_path(chain, r)
         time = check_hog(chain, beside, r)
-        account, deed = check_account(chain, r)
-        wait = largest(account, deed["parent"], deed["tid"], "C")
+        account, operation = check_account(chain, r)
+        wait = largest(account, operation["parent"], operation["tid"], "C")
         require(time_of(wait, beside.pid) >= time, f"round {r}: the hog has less time in the whole than in a part")
         check_text(chain, r, account)
 
@@ -312,12 +312,12 @@ def stacks_show_the_code_location():
     need_feature("kernel symbols")
     chain = Chain("sleep", "mutex", "tcp", options=["--stacks=1ms"])
     for r in chain.rounds:
-        account, deed = check_account(chain, r)
+        account, operation = check_account(chain, r)
         lock = largest(account, 0, chain.tid, "L")
         require("wait_for_next" in lock["stack"], f"where it waits: {lock['stack']}")
         require("release_before" in lock["waker_stack"], f"where it is released: {lock['waker_stack']}")
         require("in wait_for_next()" in lock["text"], f"'{lock['text']}' does not contain the function")
-        require("do_deed" in deed["stack"], f"where the last one sleeps: {deed['stack']}")
+        require("do_operation" in operation["stack"], f"where the last one sleeps: {operation['stack']}")
 
 
 @test
@@ -325,11 +325,11 @@ def samples_name_the_function():
     need_feature("samples")
     chain = Chain("compute", "mutex", options=["--profile=1999"])
     for r in chain.rounds:
-        _, deed = check_account(chain, r)
-        functions = {share["name"]: share["duration"] for share in deed["functions"]}
+        _, operation = check_account(chain, r)
+        functions = {share["name"]: share["duration"] for share in operation["functions"]}
         total = sum(functions.values())
-        require(abs(total - deed["duration"]) <= len(functions), f"{total} of {deed['duration']} ns are in functions")
-        require("do_compute()" in deed["text"] or "clock" in deed["text"], f"'{deed['text']}' names no function")
+        require(abs(total - operation["duration"]) <= len(functions), f"{total} of {operation['duration']} ns are in functions")
+        require("do_compute()" in operation["text"] or "clock" in operation["text"], f"'{operation['text']}' names no function")
 
 
 # Independence

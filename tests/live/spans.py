@@ -149,24 +149,24 @@ def spans_of_chain(capture, truth, depth):
 
 @each(("lock_and_disk", "fsync", "mutex"), ("two_servers", "compute", "tcp", "tcp"),
       ("five", "sleep", "mutex", "tcp", "unix", "pipe", "shared"))
-def the_path_of_a_trace_follows_its_spans(_, deed, *links):
-    """Every stretch is of the innermost span whose party was at work, up to the deed."""
+def the_path_of_a_trace_follows_its_spans(_, operation, *links):
+    """Every stretch is of the innermost span whose party was at work, up to the operation."""
     need_feature("messages")
-    capture, truth = record(*workload("chain", deed, ROOM, 5, 10, *links))
+    capture, truth = record(*workload("chain", operation, ROOM, 5, 10, *links))
     spans, rounds = spans_of_chain(capture, truth, len(links))
-    check_typed(spans, f"chain {deed} {' '.join(links)}")
+    check_typed(spans, f"chain {operation} {' '.join(links)}")
     last = PARTIES[len(links)]
     for r in rounds:
-        steps, call = spans.path(r + 1), truth.track(last + ".deed")["calls"][r]
+        steps, call = spans.path(r + 1), truth.track(last + ".operation")["calls"][r]
         whole = truth.track("A.wait")["calls"][r]
         wrong = list(invariants.tree_complaints(steps, steps[0]["start"], steps[-1]["end"]))
         require(not wrong, "\n  ".join(wrong))
         require(abs(steps[0]["start"] - whole["begin"]) <= 2000, "the path begins with its trace")
-        middle = (call["begin"] + call["end"]) // 2  # a step may be longer than the deed
+        middle = (call["begin"] + call["end"]) // 2  # a step may be longer than the operation
         doing = [s for s in steps if s["leaf"] and s["start"] <= middle < s["end"]]
-        require(doing, f"round {r}: no step during the deed")
+        require(doing, f"round {r}: no step during the operation")
         for s in doing:
-            equal((s["tid"], s["span"]["service"]), (truth.track(last + ".deed")["tid"], "party " + last),
+            equal((s["tid"], s["span"]["service"]), (truth.track(last + ".operation")["tid"], "party " + last),
                   f"round {r}: whose step {s['id']} is")
 
 

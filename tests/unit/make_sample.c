@@ -265,7 +265,7 @@ static void put_probe_events(struct capture_writer *w)
 	h.probe_event.head.words = sizeof(h) / 8;
 	put(w, &h);
 	h.probe_event.head.tid = 0;
-	h.probe_event.type = 4; /* nobody said what this is */
+	h.probe_event.type = 4; /* a type without a description */
 	put(w, &h);
 }
 

@@ -7,7 +7,7 @@
  * waits, another one, GET /slow, computes and even sleeps on the loop, so that the
  * answer of the database lies about for 19 ms.  A third, POST /order, is handed to a
  * worker (4101 of 4100), which flushes a file, and back.  At the end the loop works for a
- * span that is not over yet, and then it is not known for what.
+ * span that is unfinished, and then for an unknown one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void need(int r, const struct err *err)
 	exit(1);
 }
 
-/* Records may be told in any order. */
+/* The order of records is free. */
 static void tell(const struct record *record)
 {
 	struct told *t = vec_push(&told);

@@ -119,7 +119,7 @@ TEST(a_vfork_child_uses_the_ring_of_its_parents_thread)
 	CHECK(event && !memcmp(event->span, span_b, 8));
 }
 
-static void child_with_nobody_recording(void)
+static void child_without_a_recorder(void)
 {
 	recorder_detach();
 	sonde_agent_set_context(trace_a, span_b, 1);
@@ -131,6 +131,6 @@ static void child_with_nobody_recording(void)
 
 TEST(a_child_notices_that_a_recording_began)
 {
-	CHECK(in_child(child_with_nobody_recording));
+	CHECK(in_child(child_without_a_recorder));
 	recorder_detach();
 }

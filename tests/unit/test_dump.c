@@ -5,7 +5,7 @@
 #include "event/kind.h"
 #include "report/time_shift.h"
 #include "test.h"
-#include "told.h"
+#include "capture_stream.h"
 
 static const struct dump_filter everything = { .to = UINT64_MAX };
 
@@ -19,7 +19,7 @@ static char *dump(const struct dump_filter *filter, bool json)
 	FILE *file = open_memstream(&text, &size);
 
 	CHECK_INT(capture_open(scratch("x"), &cap, &err), 0);
-	CHECK_INT(told_dump(cap, filter, json, file, &err), 0);
+	CHECK_INT(capture_stream_dump(cap, filter, json, file, &err), 0);
 	CHECK_STR(err.text, "");
 	fclose(file);
 	return text;
@@ -215,7 +215,7 @@ TEST(a_failed_write_is_an_error)
 
 	build_reuse();
 	CHECK_INT(capture_open(scratch("x"), &cap, &err), 0);
-	CHECK_INT(told_dump(cap, &everything, true, full, &err), -ENOSPC);
+	CHECK_INT(capture_stream_dump(cap, &everything, true, full, &err), -ENOSPC);
 	CHECK_STR(err.text, "cannot write: No space left on device");
 	fclose(full);
 }
@@ -282,7 +282,7 @@ TEST(without_a_start_times_count_from_the_first_span)
 	CAPTURE(REC(ATTRIBUTE, attribute, 1100, 0, .type = ATTRIBUTE_INT),
 		REC(SPAN, span, 1100, 0, .start = 1000));
 	CHECK_INT(capture_open(scratch("x"), &cap, &err), 0);
-	CHECK_INT(told_dump_from(cap, 0, &everything, false, file, &err), 0);
+	CHECK_INT(capture_stream_dump_from(cap, 0, &everything, false, file, &err), 0);
 	fclose(file);
 	CHECK(strncmp(text, "    0.000000100 ", 16) == 0);
 	CHECK(strstr(text, "\n    0.000000100 "));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "build.h"
 #include "test.h"
-#include "told.h"
+#include "capture_stream.h"
 
 static struct capture_writer *begin(void)
 {
@@ -20,7 +20,7 @@ static void count(struct capture_writer *w, struct info *info, char **text)
 	build_close(w);
 	capture_writer_free(w);
 	CHECK_INT(capture_open(scratch("x"), &cap, &err), 0);
-	CHECK_INT(told_info(cap, info, &err), 0);
+	CHECK_INT(capture_stream_info(cap, info, &err), 0);
 	if (!text)
 		return;
 	FILE *file = open_memstream(text, &size);

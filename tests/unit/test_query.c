@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SQL over hand-made models, and malicious SQL. */
-#include "asked.h"
+#include "query_text.h"
 #include "query/show.h"
 
 static void two_threads(struct story *s)

@@ -4,7 +4,7 @@
  * rows as a full scan, which SQLite performs if a condition is on an expression instead
  * of a column.  Then random SQL.
  */
-#include "asked.h"
+#include "query_text.h"
 
 static uint64_t seed = 1;
 

@@ -158,7 +158,7 @@ TEST(the_reader_replies_in_the_order_in_which_workers_finish)
 	scenario_check(TWO_HANDOFFS BOTH_CALL "14-22 1 polls 4;" BOTH_FINISH, "1(h4(2)) 1(h3(2))");
 }
 
-TEST(a_busy_reader_that_nobody_needs_to_wake_replies_in_the_same_order)
+TEST(a_busy_reader_that_needs_no_wakeup_replies_in_the_same_order)
 {
 	scenario_check(TWO_HANDOFFS BOTH_CALL BOTH_FINISH, "1(h4(2)) 1(h3(2))");
 }

@@ -39,7 +39,7 @@ static void desk_init(struct desk *d)
 	*d = (struct desk){ .arena = arena_build_make() };
 	d->ring = arena_build_take(&d->arena, 0, 10, 11);
 	CHECK_INT(ring_reader_open(d->arena.fd, arena_file_device(), &d->reader), 0);
-	d->writer = build_capture(scratch("scribe"));
+	d->writer = build_capture(scratch("span_writer"));
 	d->sorter = sorter_new(2);
 	d->span_writer = span_writer_new(&(struct span_writer_config){
 		.sorter = d->sorter,

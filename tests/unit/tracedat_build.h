@@ -40,7 +40,7 @@ static inline void put_text(struct file *f, size_t size, const char *s)
 	put_bytes(f, s, strlen(s));
 }
 
-/* Overwrites a number that was not known before. */
+/* Overwrites a number that was unknown until now. */
 static inline void set(struct file *f, size_t at, size_t size, uint64_t n)
 {
 	for (size_t i = 0; i < size; i++)

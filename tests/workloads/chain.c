@@ -2,18 +2,18 @@
 /*
  * chain - parties that wait for each other in a chain; the last one does work.
  *
- *	chain DEED DIRECTORY [COUNT [MILLISECONDS [LINK]...]]
+ *	chain OPERATION DIRECTORY [COUNT [MILLISECONDS [LINK]...]]
  *
  * Party A waits for B by the first LINK, B for C by the second, and so on.  With
  * a mutex, the next party is another thread of the process; with a shared mutex,
  * a TCP or unix socket or a pipe, it is another process.  The last party performs
- * the operation DEED: it sleeps, computes, competes with the process PID for its
+ * the operation OPERATION: it sleeps, computes, competes with the process PID for its
  * CPU (compete=PID), reads from a disk (direct) or flushes to it (fsync).
  *
  * In each round, each party waits until the previous one is blocked, rests for 3 ms,
  * waits for the next party or does its work, and releases the previous party.  So
  * each wait lies within the wait of the previous party, and its parts are known.
- * Each part is a track, named after the party: B.rest, B.wait or B.deed, B.release.
+ * Each part is a track, named after the party: B.rest, B.wait or B.operation, B.release.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -78,7 +78,7 @@ struct shared {
 
 static struct shared *shared;
 static unsigned long link_count, count, span;
-static const struct deed *deed;
+static const struct operation *operation;
 static clockid_t rival;
 static pid_t rival_pid;
 static int file = -1;
@@ -236,12 +236,12 @@ static void prepare_fsync(void)
 	must(pwrite(file, buffer, PIECE, 0), "write");
 }
 
-static const struct deed {
+static const struct operation {
 	const char *name;
 	int flags; /* to open its file with, if it has one */
 	void (*prepare)(void);
 	void (*act)(void);
-} deeds[] = {
+} operations[] = {
 	{ "sleep", 0, NULL, do_sleep },
 	{ "compute", 0, NULL, do_compute },
 	{ "compete", 0, NULL, do_compute },
@@ -263,9 +263,9 @@ __attribute__((noinline)) static void release_before(struct link *link)
 	__asm__ volatile("");
 }
 
-__attribute__((noinline)) static void do_deed(void)
+__attribute__((noinline)) static void do_operation(void)
 {
-	deed->act();
+	operation->act();
 	__asm__ volatile("");
 }
 
@@ -306,13 +306,13 @@ static struct track *track_of(unsigned long number, const char *what)
 
 static void act(struct track *t, unsigned long round)
 {
-	if (deed->prepare)
-		deed->prepare();
+	if (operation->prepare)
+		operation->prepare();
 
 	uint64_t before = clock_of(rival);
 
 	call_begin(t);
-	do_deed();
+	do_operation();
 	call_end(t);
 	shared->rival[round - 1] = (int64_t)(clock_of(rival) - before);
 }
@@ -402,7 +402,7 @@ static void *take_part(void *arg)
 
 	struct tracks t = {
 		.rest = number ? track_of(number, "rest") : NULL,
-		.core = track_of(number, last ? "deed" : "wait"),
+		.core = track_of(number, last ? "operation" : "wait"),
 		.release = number ? track_of(number, "release") : NULL,
 	};
 	long next = last ? 0 : start_next(number + 1);
@@ -418,7 +418,8 @@ static void *take_part(void *arg)
 
 static void refuse(const char *word)
 {
-	fprintf(stderr, "chain: DEED DIRECTORY [COUNT [MILLISECONDS [LINK]...]], not %s\n", word);
+	fprintf(stderr, "chain: OPERATION DIRECTORY [COUNT [MILLISECONDS [LINK]...]], not %s\n",
+		word);
 	_exit(1);
 }
 
@@ -461,20 +462,20 @@ static void make_file(const char *directory, char path[PATH_MAX])
 		must(-1, "posix_memalign");
 	memset(buffer, 1, PIECE);
 	snprintf(path, PATH_MAX, "%s/chain.%d", directory, getpid());
-	file = (int)must(open(path, deed->flags | O_CREAT | O_TRUNC, 0600), "create");
+	file = (int)must(open(path, operation->flags | O_CREAT | O_TRUNC, 0600), "create");
 	prepare_fsync();
 	do_fsync();
 	truth_tell("path", "\"%s\"", path);
 }
 
-static void find_deed(const char *word)
+static void find_operation(const char *word)
 {
 	size_t length = strcspn(word, "=");
 
-	for (size_t i = 0; i < sizeof(deeds) / sizeof(deeds[0]); i++)
-		if (strncmp(deeds[i].name, word, length) == 0 && !deeds[i].name[length])
-			deed = &deeds[i];
-	if (!deed)
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		if (strncmp(operations[i].name, word, length) == 0 && !operations[i].name[length])
+			operation = &operations[i];
+	if (!operation)
 		refuse(word);
 	rival = CLOCK_THREAD_CPUTIME_ID;
 	if (!word[length])
@@ -491,20 +492,20 @@ int main(int argc, char **argv)
 		refuse("nothing");
 	make_shared();
 	truth_init("chain");
-	find_deed(argv[1]);
+	find_operation(argv[1]);
 	count = number_arg(argc, argv, 3, 11);
 	span = number_arg(argc, argv, 4, 10) * MSEC;
 	if (count > COUNT_MAX)
 		refuse(argv[3]);
 	make_links(argc, argv);
 	make_barrier();
-	if (deed->flags)
+	if (operation->flags)
 		make_file(argv[2], path);
 	truth_gate();
 	take_part((void *)0);
 	if (rival_pid)
-		truth_tell_list("rival", shared->rival, count);
-	if (deed->flags)
+		truth_print_list("rival", shared->rival, count);
+	if (operation->flags)
 		unlink(path);
 	truth_print();
 	return 0;

@@ -90,8 +90,8 @@ static void churn_processes(unsigned long count, unsigned long threads, bool tak
 		for (unsigned long j = 0; j < threads; j++)
 			must(read(ends[0], &ids[id_count++], sizeof(ids[0])), "read");
 	}
-	truth_tell_list("pids", pids, count);
-	truth_tell_list("codes", codes, count);
+	truth_print_list("pids", pids, count);
+	truth_print_list("codes", codes, count);
 }
 
 static void *keep_tid(void *arg)
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 	else
 		churn_processes(number_arg(argc, argv, 2, 53), number_arg(argc, argv, 3, 3),
 				strcmp(kind, "takeover") == 0);
-	truth_tell_list("tids", ids, id_count);
+	truth_print_list("tids", ids, id_count);
 	truth_print();
 	return 0;
 }

@@ -110,7 +110,7 @@ static void tell_extents(void)
 			places[2 * i] = (int64_t)f->fm_extents[i].fe_physical;
 			places[2 * i + 1] = (int64_t)f->fm_extents[i].fe_length;
 		}
-		truth_tell_list("extents", places, 2 * f->fm_mapped_extents);
+		truth_print_list("extents", places, 2 * f->fm_mapped_extents);
 	}
 	free(places);
 	free(f);

@@ -95,8 +95,8 @@ int main(int argc, char **argv)
 	waitpid(child, NULL, 0);
 	truth_tell("port", "%d", ntohs(at.sin_port));
 	truth_tell("sender", "%d", child);
-	truth_tell_list("sent", sent->sizes, sent->count);
-	truth_tell_list("received", received.sizes, received.count);
+	truth_print_list("sent", sent->sizes, sent->count);
+	truth_print_list("received", received.sizes, received.count);
 	truth_print();
 	return 0;
 }

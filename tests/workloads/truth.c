@@ -180,7 +180,7 @@ void truth_tell(const char *name, const char *fmt, ...)
 	va_end(args);
 }
 
-void truth_tell_list(const char *name, const int64_t *values, size_t count)
+void truth_print_list(const char *name, const int64_t *values, size_t count)
 {
 	fprintf(truth->values, ",\n \"%s\": [", name);
 	for (size_t i = 0; i < count; i++)

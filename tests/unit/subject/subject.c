@@ -71,7 +71,7 @@ static char *map_code(void)
 	return code;
 }
 
-/* Code that is told of in a perf map, in the way of run-time compilers: with blanks and garbage. */
+/* Code that a perf map describes, as run-time compilers write it: with blanks and garbage. */
 static int make_code(void)
 {
 	char path[64], *code = map_code();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * asked - what SQL says of a model, as text: rows with a blank between them, as
- * in "1|a 2|b"; or the sentence of its failure.
+ * query_text - the result of an SQL query as text: rows separated by blanks, such
+ * as "1|a 2|b", or the error message.
  */
-#ifndef SONDE_TESTS_ASKED_H
-#define SONDE_TESTS_ASKED_H
+#ifndef SONDE_TESTS_QUERY_TEXT_H
+#define SONDE_TESTS_QUERY_TEXT_H
 
 #include "query/query.h"
 #include "story.h"
