@@ -74,7 +74,7 @@ static void do_storm(unsigned long count)
 			best = spent;
 	}
 	call_end(t);
-	truth_tell("cpu_per_call", "%.1f", (double)best / PIECE);
+	truth_add("cpu_per_call", "%.1f", (double)best / PIECE);
 }
 
 static void move_to(int cpu)
@@ -98,7 +98,7 @@ static void do_moves(unsigned long count)
 		cpus[i] = sched_getcpu();
 		call_end(t);
 	}
-	truth_print_list("cpus", cpus, count);
+	truth_add_list("cpus", cpus, count);
 }
 
 static void do_faults(unsigned long count)
@@ -116,7 +116,7 @@ static void do_faults(unsigned long count)
 	for (unsigned long i = 0; i < count; i++)
 		*(volatile char *)(p + i * PAGE) = 1;
 	call_end(t);
-	truth_print_list("addresses", places, count);
+	truth_add_list("addresses", places, count);
 }
 
 static const struct kind {

@@ -151,7 +151,7 @@ static void make_tcp(struct link *link)
 	link->next.in = link->next.out = (int)must(accept(listener, NULL, NULL), "accept");
 	close(listener);
 	snprintf(name, sizeof(name), "%c.port", 'B' + (int)(link - shared->links));
-	truth_tell(name, "%d", ntohs(at.sin_port));
+	truth_add(name, "%d", ntohs(at.sin_port));
 }
 
 static void put(int fd)
@@ -465,7 +465,7 @@ static void make_file(const char *directory, char path[PATH_MAX])
 	file = (int)must(open(path, operation->flags | O_CREAT | O_TRUNC, 0600), "create");
 	prepare_fsync();
 	do_fsync();
-	truth_tell("path", "\"%s\"", path);
+	truth_add("path", "\"%s\"", path);
 }
 
 static void find_operation(const char *word)
@@ -504,7 +504,7 @@ int main(int argc, char **argv)
 	truth_gate();
 	take_part((void *)0);
 	if (rival_pid)
-		truth_print_list("rival", shared->rival, count);
+		truth_add_list("rival", shared->rival, count);
 	if (operation->flags)
 		unlink(path);
 	truth_print();

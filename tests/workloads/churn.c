@@ -90,8 +90,8 @@ static void churn_processes(unsigned long count, unsigned long threads, bool tak
 		for (unsigned long j = 0; j < threads; j++)
 			must(read(ends[0], &ids[id_count++], sizeof(ids[0])), "read");
 	}
-	truth_print_list("pids", pids, count);
-	truth_print_list("codes", codes, count);
+	truth_add_list("pids", pids, count);
+	truth_add_list("codes", codes, count);
 }
 
 static void *keep_tid(void *arg)
@@ -111,7 +111,7 @@ static void churn_threads(unsigned long count, unsigned long per_second)
 		must(-pthread_create(&thread, NULL, keep_tid, &ids[id_count]), "thread");
 		pthread_join(thread, NULL);
 	}
-	truth_tell("seconds", "%.3f", (double)(now() - begin) / 1e9);
+	truth_add("seconds", "%.3f", (double)(now() - begin) / 1e9);
 }
 
 int main(int argc, char **argv)
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 	else
 		churn_processes(number_arg(argc, argv, 2, 53), number_arg(argc, argv, 3, 3),
 				strcmp(kind, "takeover") == 0);
-	truth_print_list("tids", ids, id_count);
+	truth_add_list("tids", ids, id_count);
 	truth_print();
 	return 0;
 }

@@ -110,7 +110,7 @@ static void tell_extents(void)
 			places[2 * i] = (int64_t)f->fm_extents[i].fe_physical;
 			places[2 * i + 1] = (int64_t)f->fm_extents[i].fe_length;
 		}
-		truth_print_list("extents", places, 2 * f->fm_mapped_extents);
+		truth_add_list("extents", places, 2 * f->fm_mapped_extents);
 	}
 	free(places);
 	free(f);
@@ -151,8 +151,8 @@ static void work(const struct kind *kind)
 	long read_before = io_count("read_bytes"), written_before = io_count("write_bytes");
 	for (unsigned long i = 0; i < count; i++)
 		kind->call(t, i);
-	truth_tell("read_bytes", "%ld", io_count("read_bytes") - read_before);
-	truth_tell("write_bytes", "%ld", io_count("write_bytes") - written_before);
+	truth_add("read_bytes", "%ld", io_count("read_bytes") - read_before);
+	truth_add("write_bytes", "%ld", io_count("write_bytes") - written_before);
 }
 
 int main(int argc, char **argv)
@@ -176,9 +176,9 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/disk.%d", argv[2], getpid());
 	file = (int)must(open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), "create");
 	must(fstat(file, &st), "fstat");
-	truth_tell("device", "%ju", (uintmax_t)st.st_dev);
-	truth_tell("inode", "%ju", (uintmax_t)st.st_ino);
-	truth_tell("path", "\"%s\"", path);
+	truth_add("device", "%ju", (uintmax_t)st.st_dev);
+	truth_add("inode", "%ju", (uintmax_t)st.st_ino);
+	truth_add("path", "\"%s\"", path);
 	work(kind);
 	unlink(path);
 	truth_print();

@@ -121,7 +121,7 @@ static void connect_inet(int family, int type)
 		ends[0] = (int)must(accept(ends[0], NULL, NULL), "accept");
 	for (int i = 0; i < 2; i++)
 		parties[i].in = parties[i].out = ends[i];
-	truth_tell("port", "%d",
+	truth_add("port", "%d",
 		   ntohs(at[0].four.sin_port)); /* at the same offset in IPv4 and IPv6 */
 }
 

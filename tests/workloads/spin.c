@@ -84,9 +84,9 @@ int main(int argc, char **argv)
 		spin();
 	uint64_t after = cpu_time(rival);
 	call_end(t);
-	truth_tell("looks", "[%ju, %ju]", (uintmax_t)first, (uintmax_t)last);
-	truth_print_list("gaps", gaps, 2 * gap_count);
-	truth_tell("rival", "%ju", (uintmax_t)(after - before));
+	truth_add("looks", "[%ju, %ju]", (uintmax_t)first, (uintmax_t)last);
+	truth_add_list("gaps", gaps, 2 * gap_count);
+	truth_add("rival", "%ju", (uintmax_t)(after - before));
 	truth_print();
 	return 0;
 }

@@ -93,10 +93,10 @@ int main(int argc, char **argv)
 	}
 	receive_all((int)must(accept(listener, NULL, NULL), "accept"));
 	waitpid(child, NULL, 0);
-	truth_tell("port", "%d", ntohs(at.sin_port));
-	truth_tell("sender", "%d", child);
-	truth_print_list("sent", sent->sizes, sent->count);
-	truth_print_list("received", received.sizes, received.count);
+	truth_add("port", "%d", ntohs(at.sin_port));
+	truth_add("sender", "%d", child);
+	truth_add_list("sent", sent->sizes, sent->count);
+	truth_add_list("received", received.sizes, received.count);
 	truth_print();
 	return 0;
 }

@@ -170,7 +170,7 @@ void call_end(struct track *t)
 	take_moment(t, &t->calls[t->count++].end);
 }
 
-void truth_tell(const char *name, const char *fmt, ...)
+void truth_add(const char *name, const char *fmt, ...)
 {
 	va_list args;
 
@@ -180,7 +180,7 @@ void truth_tell(const char *name, const char *fmt, ...)
 	va_end(args);
 }
 
-void truth_print_list(const char *name, const int64_t *values, size_t count)
+void truth_add_list(const char *name, const int64_t *values, size_t count)
 {
 	fprintf(truth->values, ",\n \"%s\": [", name);
 	for (size_t i = 0; i < count; i++)

@@ -43,8 +43,8 @@ void call_begin(struct track *t);
 void call_end(struct track *t);
 
 /* Add another value; `fmt` yields JSON.  Only in the first process. */
-__attribute__((format(printf, 2, 3))) void truth_tell(const char *name, const char *fmt, ...);
-void truth_print_list(const char *name, const int64_t *values, size_t count);
+__attribute__((format(printf, 2, 3))) void truth_add(const char *name, const char *fmt, ...);
+void truth_add_list(const char *name, const int64_t *values, size_t count);
 
 /* Print the object.  Call it last. */
 void truth_print(void);
