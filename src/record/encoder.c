@@ -256,7 +256,7 @@ static void add_stack(struct encoder *e, size_t stream, const struct wire_stack 
 		s->user_count = wire->user_count;
 		sorter_add(e->sorter, stream, &s->head);
 	} else {
-		counter_add(e->counters, COUNTER_FOLDED, 1);
+		counter_add(e->counters, COUNTER_DUPLICATES, 1);
 	}
 	*map_insert(&e->pending, wire->stack) = *number;
 }
@@ -333,7 +333,7 @@ static int put_context(struct encoder *e, const struct record *record, struct er
 	uint64_t *known = map_insert(&e->contexts, record->tid);
 
 	if (c->flags & CONTEXT_OBSERVED && *known == hash) {
-		counter_add(e->counters, COUNTER_FOLDED, 1);
+		counter_add(e->counters, COUNTER_DUPLICATES, 1);
 		return 0;
 	}
 	*known = hash;

@@ -117,7 +117,7 @@ static void get_stats(const struct recording *rec, struct record_stats *ret)
 		.records = n[COUNTER_WRITTEN],
 		.lost = n[COUNTER_KERNEL_LOST],
 		.agent_lost = n[COUNTER_EVENTS_LOST] + n[COUNTER_EVENTS_MISSING] +
-			      n[COUNTER_EVENTS_LEFT] + n[COUNTER_EVENTS_DAMAGED] +
+			      n[COUNTER_EVENTS_UNREAD] + n[COUNTER_EVENTS_DAMAGED] +
 			      n[COUNTER_SPANS_IN_FUTURE],
 		.late = sorter_late(rec->sorter),
 		.bytes = capture_size(rec->writer),
@@ -221,9 +221,9 @@ static int write_counters(struct recording *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
 
-	counter_add(&rec->counters, COUNTER_LATE, sorter_late(rec->sorter));
+	counter_add(&rec->counters, COUNTER_OUT_OF_ORDER, sorter_late(rec->sorter));
 	counter_add(&rec->counters, COUNTER_KERNEL_MISSED, programs_missed(rec->programs));
-	counter_add(&rec->counters, COUNTER_KERNEL_LEFT, rings_uncommitted(rec->rings));
+	counter_add(&rec->counters, COUNTER_KERNEL_UNCOMMITTED, rings_uncommitted(rec->rings));
 	if (!counters_agree(&rec->counters, false))
 		o->warning(o->arg,
 			   "the counters of this recording do not add up, so records may be "

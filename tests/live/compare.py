@@ -3,7 +3,7 @@
 
 Some kernels hide events: on some virtual machines, the context switches of the
 hypervisor's guest agent emit no tracepoints.  A thread that is woken or scheduled
-then has an interval marked `unseen`, or a wait without a waker.  Calls with such
+then has an interval with `end_hidden`, or a wait without a waker.  Calls with such
 an interval are excluded from the comparison; if there are too many, the test is
 skipped.
 """
@@ -30,12 +30,12 @@ def split(intervals):
     has only its second part, and two consecutive slices remain of a thread that
     got its CPU back at once.
     """
-    waits, preemptions, unseen, last = [], [], 0, None
+    waits, preemptions, hidden, last = [], [], 0, None
     for i in intervals:
         if is_blocked(i):
             waits.append([i])
         elif i["state"] == "R":
-            unseen += bool(last and last["state"] == "R")
+            hidden += bool(last and last["state"] == "R")
         elif last and is_blocked(last):
             waits[-1].append(i)
         elif i.get("preempted"):
@@ -43,7 +43,7 @@ def split(intervals):
         else:
             waits.append([i])
         last = i
-    return waits, preemptions, unseen
+    return waits, preemptions, hidden
 
 
 def is_clear(intervals):
@@ -57,9 +57,9 @@ def require_clear(count, total, what):
 
 def check_switches(intervals, call, where):
     """As many waits and preemptions as the kernel counted. Returns the waits' blocked parts."""
-    waits, preemptions, unseen = split(intervals)
+    waits, preemptions, hidden = split(intervals)
     shown = " ".join(f"{i['state']}({seconds(i['end'] - i['start'])})" for i in intervals[:20])
-    equal(len(waits) + len(preemptions) + unseen, call["voluntary"] + call["involuntary"],
+    equal(len(waits) + len(preemptions) + hidden, call["voluntary"] + call["involuntary"],
           f"{where}: switches in {shown}")
     require(len(waits) <= call["voluntary"] and len(preemptions) <= call["involuntary"],
             f"{where}: {len(waits)} waits, {call['voluntary']} by the kernel, in {shown}")

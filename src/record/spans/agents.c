@@ -239,7 +239,7 @@ struct agents *agents_new(const struct agents_config *config)
 
 void agents_detach(struct agents *a, size_t i)
 {
-	counter_add(a->config.counters, COUNTER_EVENTS_LEFT,
+	counter_add(a->config.counters, COUNTER_EVENTS_UNREAD,
 		    ring_reader_count_remaining(a->attachments.items[i].reader));
 	ring_reader_free(a->attachments.items[i].reader);
 	map_done(&a->attachments.items[i].members);

@@ -214,7 +214,7 @@ void agents_drain_rings_at_end(struct agents *a)
 		uint64_t left =
 			clock_now() < end ? ring_reader_count_remaining(attachment->reader) : 0;
 
-		counter_add(a->config.counters, COUNTER_EVENTS_LEFT, left);
+		counter_add(a->config.counters, COUNTER_EVENTS_UNREAD, left);
 		if (attachment->was_over_budget) {
 			add_arena_loss(a, attachment, left ? left : 1);
 			warn_slow(a, attachment);

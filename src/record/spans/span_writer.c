@@ -280,7 +280,7 @@ void span_writer_add_event(struct span_writer *s, const struct span_origin *orig
 			   const struct span_event *event, nsec_t until)
 {
 	if (event->time < s->config.start || event->time > until) {
-		count(s, COUNTER_EVENTS_OUT_OF_TIME);
+		count(s, COUNTER_EVENTS_OUTSIDE_RECORDING);
 		return;
 	}
 	switch (event->kind) {
