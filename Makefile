@@ -48,7 +48,7 @@ install: all ## install to PREFIX (/usr/local), below DESTDIR
 uninstall: ## remove what was installed last
 	@ninja -C build uninstall
 
-format: setup-test ## lay out all C files
+format: setup-test ## format all C files
 	@tools/format
 
 clean: ## remove all builds

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * account - where the time of a request went, as a tree for people.
+ * account - where the time of a request went, as a human-readable tree.
  *
  * A path has a step for every change of state, often thousands.  An account merges the
  * steps of one level that have the same thread, state and cause into a node.  Each node has

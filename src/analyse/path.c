@@ -17,8 +17,8 @@
  * If a wait continues after the end of the period, that end cuts off the rest.  So the
  * path of a shorter period is a prefix of the path of a longer one.
  *
- * This is the algorithm of the diagnosis paper (section 3) and of the tool that it builds
- * on; data/critical-path-graphs describes its corner cases.
+ * The algorithm is the one of Belkhiri and Gohring de Magalhaes, "Towards Efficient Diagnosis
+ * of Performance Bottlenecks in Microservice-Based Applications", ICPE 2024, section 3.
  */
 #include "analyse/path.h"
 

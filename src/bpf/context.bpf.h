@@ -4,7 +4,7 @@
  *
  * OpenTelemetry's thread context (OTEP 4947) is a thread-local pointer to a
  * record that only its thread writes.  It can be read while the thread does not
- * run: here at the switch-out, when the thread still is the current one and its
+ * run: here at the switch-out, while the thread is still current and its
  * memory is mapped.  A record is emitted only if the context has changed.
  *
  * The recorder finds the thread-local pointer (record/tls/locate.h) and stores

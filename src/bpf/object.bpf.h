@@ -5,7 +5,7 @@
  *
  * Records refer to an object by a number.  A FILE or SOCKET record describes it
  * once; a small hash table remembers the described objects.  If two objects share
- * a slot, they are described again now and then, which only costs space.
+ * a slot, they evict each other and are described again, which costs only space.
  */
 #ifndef SONDE_BPF_OBJECT_BPF_H
 #define SONDE_BPF_OBJECT_BPF_H
@@ -225,8 +225,8 @@ static __always_inline void site_by_file(struct task_struct *task, __u32 fd, str
 }
 
 /*
- * Save where a thread blocks, which has been switched out in the given state.  Its
- * saved registers contain its system call; this is valid only for a blocked thread.
+ * Save where a thread blocks; `state` is its task state at the switch-out.  Its
+ * saved registers contain its system call, which is valid only for a blocked thread.
  */
 static __always_inline void site_save(struct traced_thread *thread, struct task_struct *task,
 				      __u32 state)

@@ -12,7 +12,7 @@ const volatile __u32 ring_size; /* a power of two */
 
 bool active; /* set by the recorder while all programs are attached */
 
-__u64 stop_time = ~0ull; /* end of the recording, of open intervals, too */
+__u64 stop_time = ~0ull; /* end of the recording and of all open intervals, ns */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

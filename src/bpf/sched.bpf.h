@@ -83,10 +83,10 @@ static __always_inline void emit_wait(struct wire_ring *ring, struct traced_thre
 }
 
 /*
- * When a thread that leaves the CPU got it.  Some switches are hidden from
- * tracing: some virtual machines hide switches away from the threads of their
- * own agent.  Then the thread that leaves is not the one that entered, and its
- * run time, as the scheduler counts it, gives the length of its slice.
+ * The time at which the outgoing thread got the CPU.  On some virtual machines,
+ * sched_switch is not traced when a thread of the guest agent is switched out.
+ * The outgoing thread is then not the one that the last event switched in, and
+ * the scheduler's run time gives the length of its slice.
  */
 static __always_inline __u64 slice_begin(const struct wire_cpu *cpu, struct task_struct *task,
 					 __u64 now)

@@ -108,7 +108,7 @@ static void clock_text(struct out *out, const struct merge_clock *clock)
 			     "             the order of events across hosts is unreliable\n");
 		return;
 	case MERGE_UNALIGNED:
-		out_str(out, "time of day unknown: placed at the start\n");
+		out_str(out, "time of day unknown: assumed to start with the first input\n");
 		return;
 	}
 }

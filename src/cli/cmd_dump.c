@@ -76,11 +76,11 @@ static int dump_events(struct input_stream *s, const struct dump_opts *o,
 	struct raw_source *raw = input_raw(s->input);
 
 	if (o->processes.count || o->kinds.count)
-		return err_usage(err, "--pid and --kind do not go with --events");
+		return err_usage(err, "--events cannot be combined with --pid or --kind");
 	if (!raw)
 		return err_set(err, -EINVAL,
-			       "cannot show events of '%s': its format is %s, and not that of a "
-			       "kernel trace; omit --events",
+			       "cannot show events of '%s': %s is not a kernel trace format; "
+			       "omit --events",
 			       s->path, input_format_name(s->input));
 	return events_write(raw, filter, o->json, stdout, err);
 }

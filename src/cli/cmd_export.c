@@ -124,7 +124,7 @@ static int export_run(const void *opts, char **operands, struct err *err)
 	if (!target)
 		return err_usage(
 			err, "--to: unknown format '%s'; give ctf, json, otlp or otlp-json", o->to);
-	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is then an error like a full disk */
+	signal(SIGXFSZ, SIG_IGN); /* exceeding RLIMIT_FSIZE then fails with EFBIG */
 	return target->run(o, operands, err);
 }
 

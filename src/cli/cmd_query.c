@@ -89,9 +89,10 @@ const struct command cmd_query = {
 	.name = "query",
 	.summary = "query threads, intervals, messages and requests with SQL",
 	.synopsis = "[OPTION]... INPUT... [SQL]",
-	.examples = "  sonde query capture.sonde 'SELECT * FROM tables'\n"
-		    "  sonde query --csv capture.sonde \"SELECT comm, sum(ns) FROM intervals\n"
-		    "    WHERE state = 'C' GROUP BY thread ORDER BY 2 DESC LIMIT 10\"\n",
+	.examples =
+		"  sonde query capture.sonde 'SELECT * FROM tables'\n"
+		"  sonde query --csv capture.sonde \"SELECT comm, sum(duration) FROM intervals\n"
+		"    WHERE state = 'C' GROUP BY thread ORDER BY 2 DESC LIMIT 10\"\n",
 	.opts = query_opts,
 	.defaults = &query_defaults,
 	.opts_size = sizeof(query_defaults),

@@ -59,7 +59,7 @@ static const struct opt record_opts[] = {
 	  FIELD(no_other_tasks) },
 	{ OPT_FLAG, 0, "no-spans", NULL, "do not read spans and contexts from processes",
 	  FIELD(no_spans) },
-	{ OPT_FLAG, 0, "no-arguments", NULL, "store no arguments of command lines",
+	{ OPT_FLAG, 0, "no-arguments", NULL, "do not store command-line arguments",
 	  FIELD(no_arguments) },
 	{ OPT_FLAG, 'q', "quiet", NULL, "print no progress and no summary, only losses",
 	  FIELD(quiet) },
@@ -96,9 +96,9 @@ static void catch_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, NULL, &before);
-	if (before.sa_handler != SIG_IGN) /* ignored under nohup, and then it stays so */
+	if (before.sa_handler != SIG_IGN) /* keep it ignored under nohup */
 		sigaction(SIGHUP, &action, NULL);
-	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is then an error like a full disk */
+	signal(SIGXFSZ, SIG_IGN); /* exceeding RLIMIT_FSIZE then fails with EFBIG */
 }
 
 static void clear_line(const struct screen *screen)
@@ -141,7 +141,7 @@ static void show_summary(const struct screen *screen, const char *output,
 		log_message("%s record%s lost: use a larger --buffer, or record less",
 			    format_count(state->lost).s, state->lost == 1 ? "" : "s");
 	if (state->agent_lost)
-		log_message("%s event%s of spans lost in their processes; 'sonde info' lists them",
+		log_message("%s span event%s dropped by agents; 'sonde info' lists them",
 			    format_count(state->agent_lost).s, state->agent_lost == 1 ? "" : "s");
 	if (screen->quiet)
 		return;

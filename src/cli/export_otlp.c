@@ -25,7 +25,8 @@ static void report_result(const struct span_export *spans, bool json)
 	if (!spans->done.spans)
 		log_message("the inputs contain no spans and no requests");
 	else if (spans->done.requests > 1 && !json)
-		log_message("wrote %zu length-prefixed export requests: too large for one",
+		log_message("the spans do not fit into one export request: wrote %zu, each after "
+			    "its length",
 			    spans->done.requests);
 }
 

@@ -7,7 +7,8 @@ static const struct {
 } counters[COUNTER_COUNT] = {
 	[COUNTER_KERNEL_DRAINED] = { "kernel_drained", NULL },
 	[COUNTER_KERNEL_LOST] = { "kernel_lost", NULL },
-	[COUNTER_KERNEL_UNCOMMITTED] = { "kernel_uncommitted", "kernel rings with an incomplete record" },
+	[COUNTER_KERNEL_UNCOMMITTED] = { "kernel_uncommitted",
+					 "kernel rings with an incomplete record" },
 	[COUNTER_KERNEL_MISSED] = { "kernel_missed", "kernel events that the kernel skipped" },
 	[COUNTER_ADDED] = { "added", NULL },
 	[COUNTER_DUPLICATES] = { "duplicates", NULL },

@@ -19,13 +19,14 @@ enum counter {
 	/* records of the BPF programs */
 	COUNTER_KERNEL_DRAINED = 1, /* read from the per-CPU rings */
 	COUNTER_KERNEL_LOST = 2,    /* dropped because a ring was full */
-	COUNTER_KERNEL_UNCOMMITTED = 3,    /* reserved in a ring, but not committed when recording ended */
-	COUNTER_KERNEL_MISSED = 4,  /* runs of BPF programs that the kernel skipped */
-	COUNTER_ADDED = 5,          /* created by the recorder: clocks, command lines, names, ... */
-	COUNTER_DUPLICATES = 6,         /* duplicates of records that the capture already contains */
-	COUNTER_OUT_OF_ORDER = 7,           /* written out of order */
-	COUNTER_AGENT_RECORDS = 8,  /* created from span events */
-	COUNTER_WRITTEN = 9,        /* in the capture, without the counters */
+	COUNTER_KERNEL_UNCOMMITTED =
+		3,                 /* reserved in a ring, but not committed when recording ended */
+	COUNTER_KERNEL_MISSED = 4, /* runs of BPF programs that the kernel skipped */
+	COUNTER_ADDED = 5,         /* created by the recorder: clocks, command lines, names, ... */
+	COUNTER_DUPLICATES = 6,    /* duplicates of records that the capture already contains */
+	COUNTER_OUT_OF_ORDER = 7,  /* written out of order */
+	COUNTER_AGENT_RECORDS = 8, /* created from span events */
+	COUNTER_WRITTEN = 9,       /* in the capture, without the counters */
 
 	/* samples of --profile */
 	COUNTER_SAMPLES_DUE = 10,     /* expected for the busy time of all CPUs */
@@ -36,10 +37,10 @@ enum counter {
 	COUNTER_EVENTS_DRAINED = 16, /* read from the per-thread rings */
 	COUNTER_EVENTS_LOST = 17,    /* dropped by agents because a ring was full or missing */
 	COUNTER_EVENTS_MISSING = 18, /* sequence numbers neither drained nor reported as lost */
-	COUNTER_EVENTS_UNREAD = 19,    /* unread when the recorder detached from a ring */
+	COUNTER_EVENTS_UNREAD = 19,  /* unread when the recorder detached from a ring */
 	COUNTER_EVENTS_DAMAGED = 20, /* malformed */
-	COUNTER_EVENTS_OUT_OF_SCOPE = 21, /* of threads that are out of scope or unknown */
-	COUNTER_EVENTS_OUTSIDE_RECORDING = 22,  /* from before or after the recording */
+	COUNTER_EVENTS_OUT_OF_SCOPE = 21,      /* of threads that are out of scope or unknown */
+	COUNTER_EVENTS_OUTSIDE_RECORDING = 22, /* from before or after the recording */
 	COUNTER_BEGINS = 23,
 	COUNTER_ENDS = 24,
 	COUNTER_CONTEXTS = 25,

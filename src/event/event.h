@@ -69,7 +69,7 @@ enum state {
 	STATE_BLOCKED = '?',     /* blocked, cause unknown */
 	STATE_READY = 'C',       /* runnable, waiting for a CPU */
 	STATE_THROTTLED = 'Q',   /* runnable, but the CPU quota of its cgroup is used up */
-	STATE_INTERRUPTED = 'X', /* only as a part of running time: record_run.irq */
+	STATE_INTERRUPTED = 'X', /* reserved: time in interrupts is record_run.irq */
 };
 
 /* The end of the recording cut off the interval. */

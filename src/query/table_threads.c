@@ -106,7 +106,7 @@ static void value(struct table_cursor *c, int column, struct cell *ret)
 
 const struct query_table table_threads = {
 	.name = "threads",
-	.description = "threads",
+	.description = "threads of all hosts, in and out of scope",
 	.columns = columns,
 	.column_count = ARRAY_LEN(columns),
 	.sorted = "a",

@@ -216,7 +216,7 @@ static void check_profile(struct recording *rec)
 	}
 }
 
-/* Add the counters that are final only now, and compare all: a difference is a bug in sonde. */
+/* Add the last counters, and check that all of them agree: a difference is a bug in sonde. */
 static int write_counters(struct recording *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;

@@ -49,7 +49,7 @@ static void warn_of_missing_feature(void *arg, const char *what)
 	const struct record_options *o = arg;
 	char text[256];
 
-	snprintf(text, sizeof(text), "this kernel does not support %s: recording without", what);
+	snprintf(text, sizeof(text), "this kernel does not support %s; recording without it", what);
 	o->warning(o->arg, text);
 }
 

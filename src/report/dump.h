@@ -2,8 +2,9 @@
 /*
  * dump - records, one line each, as text or JSON.
  *
- * The records are read once, in time order, in constant memory.  Only if there is a stack
- * to show, whose symbols come last, the stream is read a second time ahead for them.
+ * The records are read once, in time order, in constant memory.  If there are
+ * stacks to show, a second reader first reads the whole stream for their symbols, which
+ * come last.
  */
 #ifndef SONDE_REPORT_DUMP_H
 #define SONDE_REPORT_DUMP_H

@@ -229,7 +229,7 @@ static void put_states(struct out *out, const struct info *info)
 			continue;
 		put_state(out, *letter, state, all);
 		if (*letter == STATE_RUNNING && info->irq)
-			put(out, "     %-28s%s\n", "of it in interrupts",
+			put(out, "     %-28s%s\n", "including interrupts",
 			    text_right(format_time(info->irq), 12).s);
 	}
 }

@@ -125,9 +125,11 @@ static void append_process(struct phrase *p, const struct model *model, const st
 			   thread_id ender)
 {
 	static const char *const things[] = {
-		[OBJECT_PIPE] = "a pipe",        [OBJECT_UNIX] = "a unix socket",
-		[OBJECT_EVENTFD] = "an eventfd", [OBJECT_SIGNALFD] = "a signalfd",
-		[OBJECT_INOTIFY] = "an inotify",
+		[OBJECT_PIPE] = "a pipe",
+		[OBJECT_UNIX] = "a unix socket",
+		[OBJECT_EVENTFD] = "an eventfd",
+		[OBJECT_SIGNALFD] = "a signalfd",
+		[OBJECT_INOTIFY] = "an inotify instance",
 	};
 	const char *thing =
 		cause->object_kind < ARRAY_LEN(things) ? things[cause->object_kind] : NULL;
@@ -291,7 +293,7 @@ struct phrase phrase_node(const struct span_set *spans, const struct account *ac
 		append(&p, " (run-queue latency)");
 	append_shares(&p, model, account, node);
 	if (node->irq * 20 > node->time)
-		append(&p, ", %s of it in interrupts", format_time(node->irq).s);
+		append(&p, ", including %s in interrupts", format_time(node->irq).s);
 	return p;
 }
 

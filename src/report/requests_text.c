@@ -152,7 +152,7 @@ static void put_no_reply(struct out *out, const struct request_group *entry)
 	if (!entry->no_reply)
 		return;
 	out_str(out, text_right(format_count(entry->no_reply), 9).s);
-	out_str(out, " of them without a reply, which the times exclude\n");
+	out_str(out, " without a reply, not included in the times\n");
 }
 
 void requests_summary(struct out *out, const struct request_view *view)

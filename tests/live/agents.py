@@ -195,7 +195,7 @@ def is_taken(pid):
 @test
 def agents_write_no_events_without_a_recorder():
     with Loop() as loop:
-        wait_until(lambda: not recording_of(loop.pid), "others who record do not want it")
+        wait_until(lambda: not recording_of(loop.pid), "no other recorder reads it")
         with Recorder("-p", loop.pid):
             wait_until(lambda: is_taken(loop.pid), "the recorder has the arena")
         equal(recording_of(loop.pid), 0, "afterwards")

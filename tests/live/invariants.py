@@ -109,7 +109,7 @@ def tree_complaints(steps, start, end):
             yield f"step {number}: leaf is {s['leaf']}"
         if not s["leaf"]:
             if not is_blocked(s):
-                yield f"step {number} is {s['state']}, and yet others explain it"
+                yield f"step {number} is {s['state']}, but other steps explain it"
             yield from tiles(children[number], s["start"], s["end"], f"under step {number}")
 
 

@@ -27,7 +27,7 @@ def every_child_has_its_fork_exec_and_exit():
                and t["tid"] != t["pid"]]
     equal(threads, truth["tids"], "threads of the children")
     equal({capture.kind("task", event="new", tid=tid)[0]["parent_tid"] for tid in truth["tids"]},
-          set(truth["pids"]), "who made them")
+          set(truth["pids"]), "parents")
     comms = {t["comm"] for t in capture.kind("task", event="exec") if t["tid"] in truth["pids"]}
     equal(len(comms), 1, "names of the program executed")
 

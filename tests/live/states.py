@@ -71,7 +71,7 @@ def a_direct_read_waits_for_the_disk():
 def a_page_fault_waits_for_the_disk():
     capture, truth = record_disk("fault", 11)
     lists = check_calls(capture, truth.track("fault"), "D", 11, syscall=None, iowait=True)
-    require(sum(bool(blocked) for blocked in lists) > 5, "a page that is not there takes a wait, as a rule")
+    require(sum(bool(blocked) for blocked in lists) > 5, "most faults on pages that are not cached block")
 
 
 # N, I, U, L: another party
@@ -193,7 +193,7 @@ def two_real_time_threads_share_a_cpu():
     """They alternate in slices of 100 ms without disturbance, so all times must agree closely."""
     need_program("chrt")
     if run("chrt", "-r", "1", "true", expect=None).returncode:
-        raise Skip("threads may not be made real-time ones here")
+        raise Skip("real-time scheduling is not permitted here")
     capture, truth = compete("chrt", "-r", "1")
     call, tid = truth.track("spin")["calls"][0], truth.track("spin")["tid"]
     check_times(capture, tid, call, R=call["cpu"], C=call["delay"])

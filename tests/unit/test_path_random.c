@@ -378,9 +378,9 @@ static uint64_t any(uint64_t limit)
 }
 
 /* Random records, even with times that decrease. */
-static void tell_nonsense(struct story *s, int count)
+static void add_nonsense(struct story *s, int count)
 {
-	static const char states[] = "RDNTLI?CQ";
+	static const char states[] = "RDNTLIU?CQ";
 
 	for (uint64_t n = 100; n < 110; n += 2)
 		story_connect(s, n);
@@ -432,7 +432,7 @@ TEST(contradictory_records_still_have_a_path)
 		_cleanup_(story_done) struct story s = { 0 };
 
 		srandom(seed);
-		tell_nonsense(&s, 200);
+		add_nonsense(&s, 200);
 		_cleanup_(model_freep) struct model *model =
 			seed % 2 ? story_model(&s) : unsorted_model(&s);
 

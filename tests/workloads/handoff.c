@@ -122,7 +122,7 @@ static void connect_inet(int family, int type)
 	for (int i = 0; i < 2; i++)
 		parties[i].in = parties[i].out = ends[i];
 	truth_add("port", "%d",
-		   ntohs(at[0].four.sin_port)); /* at the same offset in IPv4 and IPv6 */
+		  ntohs(at[0].four.sin_port)); /* at the same offset in IPv4 and IPv6 */
 }
 
 static void make_tcp(void)

@@ -8,9 +8,9 @@
  * of a call are the owners of the reads before it, and the next reply to a client names the owner;
  * a parent is accepted only if both agree.  A wrong parent is worse than none.
  *
- * A loop that keeps the order of its reads shows that by its replies.  A loop whose calls follow
- * timers makes calls without a read before: its earlier reads say nothing about the owner, so its
- * replies alone decide.
+ * The order of its replies shows whether a loop handles its reads in order.  A loop whose calls
+ * follow timers makes calls without a read before: its earlier reads say nothing about the owner,
+ * so its replies alone decide.
  */
 #include <string.h>
 

@@ -31,8 +31,8 @@ void hypothesis_settle(struct finder *f, uint32_t hypothesis, uint32_t state)
 }
 
 /*
- * A request with thousands of calls is a chain of hypotheses, and all are settled at once.  So a
- * settled one is near, or there is none.
+ * A request with thousands of calls is a chain of hypotheses, which are settled all at once.  So if
+ * there is a settled hypothesis in a chain, it is among the next few.
  */
 enum { CHAIN_MAX = 64 };
 

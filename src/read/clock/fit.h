@@ -15,7 +15,7 @@
  * that possible lines have at the two ends form a convex set in the plane, and such
  * a set contains the middle of its bounding rectangle.  Half of the wider range is
  * the bound: if the true offset is a line and the points are right, the true offset
- * is nowhere in the interval farther away.
+ * is within this bound everywhere in the interval.
  *
  * Some points can be wrong.  If no line is possible, the points that limit the least
  * bad line are dropped in pairs, up to a fiftieth of all points.

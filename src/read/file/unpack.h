@@ -12,8 +12,8 @@
 #include "base/view.h"
 
 /*
- * The maximum of bytes that a packed file of this size may unpack to: 256 times as
- * many, or 64 MiB if that is more, but at most half of the memory.
+ * The maximum number of bytes that a compressed file of this size may expand to: 256
+ * times its size, or 64 MiB if that is more, but at most half of the memory.
  */
 uint64_t unpack_limit(uint64_t packed_size);
 

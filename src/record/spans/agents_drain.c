@@ -2,8 +2,8 @@
 /*
  * agents_drain - read the events from the arenas at a bounded cost.
  *
- * A process can fill its rings faster than the recorder empties them: by honest work,
- * or by just moving the head of a ring.  That must not delay the rings of the kernel
+ * A process can fill its rings faster than the recorder empties them: legitimately,
+ * or by advancing the head of a ring.  That must not delay the rings of the kernel
  * programs or of other processes.  So each arena has a time budget per round and an
  * allowance of bytes over time.  Events beyond that stay in the arena; when a ring is
  * full, the agent drops new events and counts them.  Events that waited too long are

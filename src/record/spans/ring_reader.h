@@ -55,8 +55,8 @@ bool ring_reader_is_lost(const struct ring_reader *reader);
 void ring_reader_set_clock_offset(struct ring_reader *reader, int64_t offset);
 
 /*
- * Request events, and renew the heartbeat.  False if an agent took the recorder for dead since
- * the previous call, and stopped writing events without counting them.
+ * Request events, and renew the heartbeat.  False if an agent missed the heartbeat since the
+ * previous call, and stopped writing events without counting them.
  */
 bool ring_reader_heartbeat(struct ring_reader *reader, nsec_t now);
 /* Request no more events; those already written can still be drained. */
