@@ -156,7 +156,8 @@ def cpu_of(span, recorded):
 def cpu_complaints(truth, recorded, stolen, notes):
     """Excess of one span that is missing from another was attributed to the wrong one.
 
-    Other excess is time that the hypervisor took from a running thread: its CPU clock does not count that.
+    Other excess is time that the hypervisor took from a running thread, whose CPU clock does not count it: at
+    most the steal time of the host.
     """
     total = sum(span.get("cpu") or 0 for span in truth.values())
     over, under, worst = collections.Counter(), collections.Counter(), (0, "")
@@ -176,7 +177,7 @@ def cpu_complaints(truth, recorded, stolen, notes):
         yield f"{wrong / 1000:.1f} µs of CPU time attributed to wrong spans, most to {worst[1]}: {worst[0] / 1000:.1f} µs"
     if missing > MISSING_SHARE * total:
         yield f"{missing / 1000:.1f} µs of CPU time attributed to no span"
-    if extra > MISSING_SHARE * total:
+    if extra - stolen > MISSING_SHARE * total:
         yield f"{extra / 1000:.1f} µs of CPU time attributed in excess, most to {worst[1]}"
 
 
