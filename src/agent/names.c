@@ -45,7 +45,7 @@ struct span_name *names_find(const char *text)
 
 void names_off_from_environment(struct span_arena *arena)
 {
-	const char *rest = getenv("SONDE_SPANS_OFF");
+	const char *rest = getenv("SONDE_SPANS_DISABLED");
 	char pattern[SPAN_NAME_MAX];
 
 	while (rest && *rest) {

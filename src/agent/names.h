@@ -10,7 +10,7 @@
 /* Find or add a name.  Never NULL: if the table is full, returns an entry that is always on. */
 struct span_name *names_find(const char *name);
 
-/* Add the rules of the environment variable SONDE_SPANS_OFF=PATTERN,... */
+/* Add the rules of the environment variable SONDE_SPANS_DISABLED=PATTERN,... */
 void names_off_from_environment(struct span_arena *arena);
 
 #endif

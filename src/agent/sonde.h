@@ -18,8 +18,8 @@
  *
  * `sonde record` records the spans; `sonde export --to=otlp` exports them.  Without a
  * recorder, a begin and an end cost a few nanoseconds.  Each name can be switched off and
- * on at run time, with sonde_set_enabled() or with `sonde spans --off PATTERN --pid PID`,
- * and from the start with SONDE_SPANS_OFF=PATTERN,... in the environment.  A span that is
+ * on at run time, with sonde_set_enabled() or with `sonde spans --disable PATTERN --pid PID`,
+ * and from the start with SONDE_SPANS_DISABLED=PATTERN,... in the environment.  A span that is
  * off costs one memory access, and its children become children of the enclosing span.
  *
  * These functions do not fail, wait, print or allocate memory.

@@ -178,11 +178,11 @@ static void begin(struct agent_thread *t, struct sonde_site *site, struct span_n
 
 /* The name of the span, after agent_enter(); NULL if the span is off or cannot begin. */
 static struct span_name *prepare_begin(struct agent_thread *t, struct sonde_site *site,
-				       uint64_t *ret_asked, struct sonde_span *ret)
+				       uint64_t *ret_requested_at, struct sonde_span *ret)
 {
 	struct span_name *name = site_name(site);
 
-	*ret_asked = unlikely(!name || agent_is_first(t)) ? clock_now() : 0;
+	*ret_requested_at = unlikely(!name || agent_is_first(t)) ? clock_now() : 0;
 	ret->site = NULL;
 	if (name && is_off(name))
 		return NULL;

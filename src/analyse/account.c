@@ -189,7 +189,7 @@ static void add_step(struct account_builder *b, const struct step *step)
 	for (uint32_t up = step->parent ? 0 : node->parent; up;
 	     up = b->account->nodes.items[up].parent)
 		b->account->nodes.items[up].time += time; /* nodes of spans */
-	if (step->is_leaf && step->state != STATE_BLOCKED && step->state != STATE_GAP)
+	if (step->is_leaf && step->state != STATE_UNKNOWN && step->state != STATE_GAP)
 		b->account->typed += time;
 	node->irq += use_add(&b->account->used, &b->account->probe_events, b->model, step);
 	use_shares(&b->sharing, step, cause, at);

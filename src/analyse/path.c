@@ -197,7 +197,7 @@ static void find_legs(struct path_walk *w, thread_id id, nsec_t bound, nsec_t to
 		m = first_message(w, id, thread->begin, to, wait);
 		if (!m || m->other_time <= bound) {
 			push_leg(w, id, thread->begin, to, 0, 0);
-			push_leg(w, id, bound, thread->begin, STEP_UNEXPLAINED, STATE_BLOCKED);
+			push_leg(w, id, bound, thread->begin, STEP_UNEXPLAINED, STATE_UNKNOWN);
 			return;
 		}
 		push_leg(w, id, m->time, to, 0, 0);
@@ -206,7 +206,7 @@ static void find_legs(struct path_walk *w, thread_id id, nsec_t bound, nsec_t to
 		id = m->other;
 	}
 	/* nothing is recorded of a thread that begins after the bound */
-	push_leg(w, id, bound, to, thread->begin <= bound ? 0 : STEP_UNEXPLAINED, STATE_BLOCKED);
+	push_leg(w, id, bound, to, thread->begin <= bound ? 0 : STEP_UNEXPLAINED, STATE_UNKNOWN);
 }
 
 static void walk_wait(struct path_walk *w, thread_id id, const struct stretch *wait, nsec_t from,

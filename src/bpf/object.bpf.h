@@ -246,8 +246,8 @@ static __always_inline void site_save(struct traced_thread *thread, struct task_
 		return;
 	thread->site_call = nr;
 	thread->site_arg = regs->di;
-	if (nr == NR_FUTEX && futex_is_signal(regs->si))
-		thread->site_flags |= INTERVAL_SIGNAL;
+	if (nr == NR_FUTEX && futex_is_condvar(regs->si))
+		thread->site_flags |= INTERVAL_CONDVAR;
 }
 
 /* The wait site that was saved, with the object that the thread waits on. */

@@ -14,13 +14,13 @@
 #include "cli/opt.h"
 
 struct run_opts {
-	struct opt_list off;
+	struct opt_list disable;
 };
 
 static const struct opt run_opts[] = {
-	{ OPT_LIST, 0, "off", "PATTERN",
+	{ OPT_LIST, 0, "disable", "PATTERN",
 	  "disable spans of sonde.h whose names match a shell pattern",
-	  offsetof(struct run_opts, off) },
+	  offsetof(struct run_opts, disable) },
 	{ 0 },
 };
 
@@ -54,8 +54,8 @@ static int run_run(const void *opts, char **operands, struct err *err)
 		return r;
 	if (!is_preloaded(path))
 		prepend("LD_PRELOAD", path, ":");
-	for (size_t i = 0; i < o->off.count; i++)
-		prepend("SONDE_SPANS_OFF", o->off.items[i], ",");
+	for (size_t i = 0; i < o->disable.count; i++)
+		prepend("SONDE_SPANS_DISABLED", o->disable.items[i], ",");
 	execvp(operands[0], operands);
 	return err_errno(err, "cannot execute '%s'", operands[0]);
 }

@@ -9,7 +9,7 @@
 
 struct spans_opts {
 	uint32_t pid;
-	struct opt_list off, on;
+	struct opt_list disable, enable;
 	bool json;
 };
 
@@ -18,9 +18,9 @@ struct spans_opts {
 static const struct opt spans_opts[] = {
 	{ OPT_PID, 'p', "pid", "PID", "the process; its forked children share the setting",
 	  FIELD(pid) },
-	{ OPT_LIST, 0, "off", "PATTERN", "disable spans whose names match a shell pattern",
-	  FIELD(off) },
-	{ OPT_LIST, 0, "on", "PATTERN", "enable them again", FIELD(on) },
+	{ OPT_LIST, 0, "disable", "PATTERN", "disable spans whose names match a shell pattern",
+	  FIELD(disable) },
+	{ OPT_LIST, 0, "enable", "PATTERN", "enable them again", FIELD(enable) },
 	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
 	{ 0 },
 };
@@ -83,8 +83,8 @@ static int spans_run(const void *opts, char **operands, struct err *err)
 
 	if (r < 0)
 		return r;
-	switch_all(names, &o->off, true);
-	switch_all(names, &o->on, false);
+	switch_all(names, &o->disable, true);
+	switch_all(names, &o->enable, false);
 	return o->json ? print_json(names, err) : print_text(names, err);
 }
 
@@ -93,7 +93,7 @@ const struct command cmd_spans = {
 	.summary = "list, enable and disable the spans of a running C program",
 	.synopsis = "--pid=PID [OPTION]...",
 	.examples = "  sonde spans --pid 4127\n"
-		    "  sonde spans --pid 4127 --off 'cache.*'\n",
+		    "  sonde spans --pid 4127 --disable 'cache.*'\n",
 	.opts = spans_opts,
 	.defaults = &spans_defaults,
 	.opts_size = sizeof(spans_defaults),

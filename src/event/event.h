@@ -66,7 +66,7 @@ enum state {
 	STATE_LOCK = 'L',
 	STATE_PROCESS = 'I',     /* another process */
 	STATE_USER = 'U',        /* a person at a terminal */
-	STATE_BLOCKED = '?',     /* blocked, cause unknown */
+	STATE_UNKNOWN = '?',     /* blocked, cause unknown */
 	STATE_READY = 'C',       /* runnable, waiting for a CPU */
 	STATE_THROTTLED = 'Q',   /* runnable, but the CPU quota of its cgroup is used up */
 	STATE_INTERRUPTED = 'X', /* reserved: time in interrupts is record_run.irq */
@@ -83,7 +83,7 @@ enum state {
 /* WAIT: its end was hidden from tracing; the time is estimated from the scheduler's counters. */
 #define INTERVAL_END_HIDDEN 32
 /* WAIT: on a futex for a signal (condition variable, semaphore), not for a lock. */
-#define INTERVAL_SIGNAL 64
+#define INTERVAL_CONDVAR 64
 
 struct record_run { /* on head.cpu from start to head.time */
 	struct record head;

@@ -48,7 +48,7 @@ struct wait_site {
 	__u64 object;
 	__s16 syscall;
 	__u8 object_kind;
-	__u8 flags;   /* INTERVAL_IOWAIT, INTERVAL_UNINTERRUPTIBLE, INTERVAL_SIGNAL */
+	__u8 flags;   /* INTERVAL_IOWAIT, INTERVAL_UNINTERRUPTIBLE, INTERVAL_CONDVAR */
 	__u8 stopped; /* whether a signal or a tracer stopped the thread */
 	__u8 kernel;  /* whether it is a kernel thread */
 	__u8 pad[2];
@@ -73,7 +73,7 @@ static inline enum syscall_class syscall_class_of(int nr)
  * take locks with FUTEX_WAIT, and wait for condition variables and semaphores with
  * FUTEX_WAIT_BITSET.  op is the second argument of the call.
  */
-static inline int futex_is_signal(__u64 op)
+static inline int futex_is_condvar(__u64 op)
 {
 	enum { FUTEX_COMMAND_MASK = 127, FUTEX_COMMAND_WAIT_BITSET = 9 };
 
@@ -170,7 +170,7 @@ static inline enum state wait_state(const struct wait_site *site, const struct w
 	if (by_interrupt)
 		return by_interrupt;
 	if (wake->context != WAKE_TASK)
-		return STATE_BLOCKED;
+		return STATE_UNKNOWN;
 	/* a thread ended a sleep that signals cannot end: a lock in the kernel */
 	if (site->flags & INTERVAL_UNINTERRUPTIBLE && !site->kernel)
 		return STATE_LOCK;
@@ -230,7 +230,7 @@ static inline void thread_state_fill_wait(const struct thread_state *s, __u64 no
 	wait->woken = s->since;
 	wait->ready = s->phase == PHASE_THROTTLED ? STATE_THROTTLED : STATE_READY;
 	wait->flags = open ? INTERVAL_OPEN : 0;
-	wait->state = STATE_BLOCKED;
+	wait->state = STATE_UNKNOWN;
 	wait->syscall = SYSCALL_NONE;
 	wait->waker = 0;
 	wait->context = WAKE_NONE;

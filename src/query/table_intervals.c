@@ -95,7 +95,7 @@ enum cause_column {
 		CAUSE_COLUMN(first, CAUSE_SYSCALL, "syscall", QUERY_TEXT, \
 			     "system call in which the thread waited"), \
 		CAUSE_COLUMN( \
-			first, CAUSE_OBJECT, "object", QUERY_TEXT, \
+			first, CAUSE_OBJECT, "object_type", QUERY_TEXT, \
 			"kind of object waited for: file, inet, unix, pipe, futex, epoll, ..."), \
 		CAUSE_COLUMN(first, CAUSE_OBJECT_ID, "object_id", QUERY_INT, \
 			     "number of the object; for a socket, as in messages.object_id"), \
@@ -156,7 +156,7 @@ static void cause_value(struct cell *ret, struct query *q, const struct cause *c
 		cell_text(ret, syscall_name(cause->syscall));
 		break;
 	case CAUSE_CONDVAR:
-		cell_int(ret, !!(cause->flags & INTERVAL_SIGNAL));
+		cell_int(ret, !!(cause->flags & INTERVAL_CONDVAR));
 		break;
 	case CAUSE_STACK:
 		if (cause->stack)

@@ -100,7 +100,7 @@ void describe_object(const struct describer *d, unsigned kind, uint64_t object)
 	else if (kind == OBJECT_INET || kind == OBJECT_UNIX || kind == OBJECT_SOCKET)
 		socket = name_table_socket(d->names, object);
 
-	field_name(d->fields, "object", "  ", object_kind_name(kind), kind);
+	field_name(d->fields, "object_type", "  ", object_kind_name(kind), kind);
 	if (object)
 		describe_id(d, kind, object, name || (socket && *socket->local));
 	if (name)

@@ -13,7 +13,7 @@ static void begin_interval(const struct describer *d, const struct record *recor
 {
 	struct field_head head = describe_head(d, record);
 
-	head.state = state ? state : STATE_BLOCKED;
+	head.state = state ? state : STATE_UNKNOWN;
 	head.start = start;
 	head.end = end;
 	fields_begin(d->fields, &head);
@@ -63,7 +63,7 @@ static void describe_blocked(const struct describer *d, const struct record_wait
 	field_flag(f, "iowait", "  iowait", io);
 	field_flag(f, "uninterruptible", io ? NULL : "  uninterruptible",
 		   r->flags & INTERVAL_UNINTERRUPTIBLE);
-	field_flag(f, "condvar", NULL, r->flags & INTERVAL_SIGNAL);
+	field_flag(f, "condvar", NULL, r->flags & INTERVAL_CONDVAR);
 	if (r->stack)
 		field_u64(f, "stack", "  stack ", r->stack);
 	if (r->waker_stack)

@@ -68,7 +68,7 @@ static void put_object(struct json *j, const struct model *model, const struct c
 
 	if (cause->object_kind == OBJECT_NONE)
 		return;
-	put_string(j, "object", object_kind_name(cause->object_kind));
+	put_string(j, "object_type", object_kind_name(cause->object_kind));
 	put_u64(j, "object_id", cause->object);
 	if (file && (cause->object_kind == OBJECT_FILE || cause->object_kind == OBJECT_DIRECTORY)) {
 		const char *device = model_device(

@@ -194,9 +194,9 @@ def summary(found):
     return "\n  ".join(found[:12]) + (f"\n  and {len(found) - 12} more" if len(found) > 12 else "")
 
 
-def record(command, room, options=(), env=None):
+def record(command, scratch, options=(), env=None):
     """Returns the truth, the recording, and the steal time in ns."""
-    capture, path = room / "agent.sonde", room / "truth.jsonl"
+    capture, path = scratch / "agent.sonde", scratch / "truth.jsonl"
     path.unlink(missing_ok=True)
     program = [str(path) if word == "@" else str(word) for word in command]
     before = harness.stolen_ticks()
@@ -206,10 +206,10 @@ def record(command, room, options=(), env=None):
     return read_truth(path), Recorded(capture), stolen
 
 
-def check_round(command, room, options, env):
+def check_round(command, scratch, options, env):
     """Raises Certain on wrong spans.  Returns the truth, the recording, and the times that are off."""
     notes = []
-    truth, recorded, stolen = record(command, room, options, env)
+    truth, recorded, stolen = record(command, scratch, options, env)
     wrong = [*identity_complaints(truth, recorded), *attribute_complaints(truth, recorded)]
     off = [*time_complaints(truth, recorded, notes), *cpu_complaints(truth, recorded, stolen, notes)]
     print(f"{len(truth)} spans: {'; '.join(notes)}", flush=True)
@@ -218,9 +218,9 @@ def check_round(command, room, options, env):
     return truth, recorded, off
 
 
-def check(command, room, options=(), env=None):
+def check(command, scratch, options=(), env=None):
     """Raises Failure on wrong spans or times.  Returns the truth and the recording of the last round."""
-    rounds = [check_round(command, room, options, env) for _ in range(ROUNDS)]
+    rounds = [check_round(command, scratch, options, env) for _ in range(ROUNDS)]
     off = [found for *_, found in rounds if found]
     if len(off) > ROUNDS / 2:
         raise Failure(summary(off[0]))
@@ -231,7 +231,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     command, sys.argv[1:] = sys.argv[1:], ["it"]
-    harness.tests["it"] = lambda: check(command, harness.ROOM)
+    harness.tests["it"] = lambda: check(command, harness.SCRATCH)
     harness.main()
 
 

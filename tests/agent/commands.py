@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
-from harness import (Background, ROOM, SONDE, WORKLOADS, equal, main, require, run, test,  # noqa: E402
+from harness import (Background, SCRATCH, SONDE, WORKLOADS, equal, main, require, run, test,  # noqa: E402
                      wait_until)
 
 ENOUGH = 7  # spans in a second; a busy host handles at least some
@@ -40,7 +40,7 @@ def doctor(pid):
 
 
 def recorded_names(pid):
-    path = ROOM / "orders.sonde"
+    path = SCRATCH / "orders.sonde"
     run(SONDE, "record", "-q", "-d", "1s", "-o", path, "-p", pid)
     rows = json.loads(run(SONDE, "query", "--json", path, "SELECT operation, count(*) AS n FROM spans GROUP BY 1").stdout)
     return {row["operation"]: row["n"] for row in rows}
@@ -61,18 +61,18 @@ def a_name_that_is_off_is_not_recorded_until_it_is_on_again():
     with orders() as process:
         both = recorded_names(process.pid)
         require(both.get("order", 0) > ENOUGH and both.get("order.line", 0) > ENOUGH, f"recorded: {both}")
-        equal(names(process.pid, "--off", "*.line")["order.line"]["enabled"], False, "order.line is on")
+        equal(names(process.pid, "--disable", "*.line")["order.line"]["enabled"], False, "order.line is on")
         wait_for_orders(process)  # open spans have ended
         one = recorded_names(process.pid)
         require(one.get("order", 0) > ENOUGH and "order.line" not in one, f"recorded with one off: {one}")
-        names(process.pid, "--on", "*")
+        names(process.pid, "--enable", "*")
         both = recorded_names(process.pid)
         require(both.get("order.line", 0) > ENOUGH, f"recorded with all on: {both}")
 
 
 @test
 def names_can_be_off_from_the_start():
-    with orders(SONDE, "run", "--off", "order.*") as process:
+    with orders(SONDE, "run", "--disable", "order.*") as process:
         wait_until(lambda: "order.line" in names(process.pid), "a line is handled")
         equal({n: s["enabled"] for n, s in names(process.pid).items()}, {"order": True, "order.line": False}, "names")
 

@@ -16,7 +16,7 @@ import time
 
 import check
 import harness
-from harness import ROOM, SONDE, equal, main, require, test, workload
+from harness import SCRATCH, SONDE, equal, main, require, test, workload
 
 PACE = 20_000 / 60   # requests per second, half of them by fork
 KILLS = 10
@@ -91,11 +91,11 @@ def a_fork_storm_survives_killed_recorders():
         before, began = server.descriptors(), time.monotonic()
         clients = Clients(server)
         for _ in range(KILLS):
-            one = recorder(server, ROOM / "killed.sonde")
+            one = recorder(server, SCRATCH / "killed.sonde")
             clients.wait(LIFE * random.uniform(0.8, 1.2))
             one.kill()
             one.wait()
-        last = recorder(server, ROOM / "last.sonde")
+        last = recorder(server, SCRATCH / "last.sonde")
         clients.wait(LAST)
         last.send_signal(signal.SIGINT)
         equal(last.wait(timeout=harness.TIMEOUT), 0, "exit code of the last recorder")
@@ -109,7 +109,7 @@ def a_fork_storm_survives_killed_recorders():
     finally:
         server.process.kill()
         server.process.wait()
-    check_last(check.Recorded(ROOM / "last.sonde"), server.pid)
+    check_last(check.Recorded(SCRATCH / "last.sonde"), server.pid)
 
 
 def check_last(recorded, pid):

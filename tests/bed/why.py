@@ -47,7 +47,7 @@ def describe(record, begin, owners):
         return f"connect to {record['peer']}"
     if record["kind"] == "interval" and "waker_tid" in record:
         signal = " (condition variable)" if record.get("condvar") else ""
-        return (f"waited {record['state']} in {record.get('syscall')} {record.get('object', '')}{signal} from "
+        return (f"waited {record['state']} in {record.get('syscall')} {record.get('object_type', '')}{signal} from "
                 f"{at(record['start'])}, woken {at(record['end'])} by {record['woken_by']} {record['waker_tid']}")
     if record["kind"] == "task" and record["event"] == "new":
         return f"created by {record['parent_tid']}"

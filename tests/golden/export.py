@@ -170,7 +170,7 @@ def check_losses(records, complaint):
         yield f"babeltrace2 prints: {complaint}"
 
 
-KEYS = ("state", "syscall", "object", "object_id", "woken_by", "vector", "waker_tid", "iowait", "uninterruptible",
+KEYS = ("state", "syscall", "object_type", "object_id", "woken_by", "vector", "waker_tid", "iowait", "uninterruptible",
         "preempted", "unfinished")
 
 

@@ -136,7 +136,7 @@ def check_wakers(rows, records, _):
 
 @checks("Locks by waiting time")
 def check_locks(rows, records, _):
-    waits = [r for r in intervals(records, "L") if r.get("object") == "futex" and "condvar" not in r]
+    waits = [r for r in intervals(records, "L") if r.get("object_type") == "futex" and "condvar" not in r]
     sums = by(waits, lambda r: (r["pid"], r["object_id"], r.get("waker_tid")), length)
     if [r["ms"] for r in rows] != [n / 1e6 for _, n in sums.most_common(10)]:
         yield f"locks: {rows}"

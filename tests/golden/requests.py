@@ -80,9 +80,9 @@ def the_slowest_are_the_slowest(sonde):
 
 
 def exported_requests_are_read_again(sonde):
-    with tempfile.TemporaryDirectory() as room:
+    with tempfile.TemporaryDirectory() as scratch:
         for target in ("otlp", "otlp-json"):
-            file = pathlib.Path(room) / target
+            file = pathlib.Path(scratch) / target
             run(sonde, "export", f"--to={target}", "-o", file, DEMO)
             read = {s["span_id"]: s for s in map(json.loads, run(sonde, "dump", "--json", file).splitlines())}
             told = {(s["span_id"]): (r["trace_id"], s.get("parent_span_id"), s["service"], s["pid"], s["tid"], s["end"] - s["start"])

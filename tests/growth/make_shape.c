@@ -327,7 +327,7 @@ static void shape_calls(struct shape *s, size_t n)
 	add_run(s, 1, 0, 1000);
 	ADD(s, WAIT, wait, 1000, 2, .start = START, .woken = START + 900, .object = LOCK,
 	    .waker = 1, .syscall = 202, .state = STATE_LOCK, .ready = STATE_READY,
-	    .context = WAKE_TASK, .object_kind = OBJECT_FUTEX, .flags = INTERVAL_SIGNAL);
+	    .context = WAKE_TASK, .object_kind = OBJECT_FUTEX, .flags = INTERVAL_CONDVAR);
 	for (size_t i = 0; i < n; i++) {
 		add_exchange(s, 20, 2, 3, i * STEP + 2000, 100 * (i + 1));
 		add_exchange(s, 21, 3, 2, i * STEP + 5000, 100 * (i + 1));

@@ -112,7 +112,7 @@ def a_timer_ends_a_poll(outcome):
 
 @guest("record -- /workloads/lock mutex 53")
 def a_lock_is_held(outcome):
-    waits = outcome.waits("wait", "L", 53, syscall="futex", object="futex", woken_by="task")
+    waits = outcome.waits("wait", "L", 53, syscall="futex", object_type="futex", woken_by="task")
     check_releases(waits, outcome.truth.track("release"))
 
 
@@ -124,12 +124,12 @@ def hand_off(outcome, letter, strangers=(), waits=("wait.0", "wait.1"), **fields
 
 @guest("record -- /workloads/handoff pipe 53")
 def another_process_fills_a_pipe(outcome):
-    hand_off(outcome, "I", syscall="read", object="pipe", woken_by="task")
+    hand_off(outcome, "I", syscall="read", object_type="pipe", woken_by="task")
 
 
 @guest("record -- /workloads/handoff unix 53")
 def another_process_sends_through_a_socket(outcome):
-    hand_off(outcome, "I", syscall="recvfrom", object="unix", woken_by="task")
+    hand_off(outcome, "I", syscall="recvfrom", object_type="unix", woken_by="task")
     sockets = outcome.capture.kind("socket", family="unix")
     equal({s["object_id"] for s in sockets}, {s["peer_object"] for s in sockets}, "sockets and their peers")
 
@@ -141,9 +141,9 @@ def another_process_exits(outcome):
 
 @guest("record -- /workloads/handoff tcp 53")
 def the_network_ends_a_receive(outcome):
-    hand_off(outcome, "N", ("ksoftirqd",), syscall="recvfrom", object="inet")
+    hand_off(outcome, "N", ("ksoftirqd",), syscall="recvfrom", object_type="inet")
     port = f"127.0.0.1:{outcome.truth['port']}"
-    for i in outcome.capture.kind("interval", object="inet"):
+    for i in outcome.capture.kind("interval", object_type="inet"):
         require(port in (i["local"], i["peer"]), f"{i} is not on {port}")
 
 
@@ -154,19 +154,19 @@ def the_network_ends_an_epoll(outcome):
 
 @guest("record -- /workloads/handoff tty 53")
 def a_user_types(outcome):
-    hand_off(outcome, "U", ("kworker",), waits=("wait.0",), syscall="read", object="tty")
+    hand_off(outcome, "U", ("kworker",), waits=("wait.0",), syscall="read", object_type="tty")
 
 
 @guest("mkdir /disk/files; record -- /workloads/disk fsync /disk/files 23 64")
 def the_disk_ends_an_fsync(outcome):
-    waits = outcome.waits("fsync", "D", 23, syscall="fsync", object="file",
+    waits = outcome.waits("fsync", "D", 23, syscall="fsync", object_type="file",
                           object_name=outcome.truth["path"].removeprefix("/disk/"))
     require(sum(map(len, waits)) >= 23, f"{waits} are too few")
 
 
 @guest("record --block -- /workloads/disk direct /disk 23 64")
 def the_disk_ends_a_read(outcome):
-    outcome.waits("direct", "D", 23, syscall="pread64", object="file", iowait=True)
+    outcome.waits("direct", "D", 23, syscall="pread64", object_type="file", iowait=True)
     track = outcome.truth.track("direct")
     begin, end = track["calls"][0]["begin"], track["calls"][-1]["end"]
     reads = [r for r in outcome.capture.kind("block_io", op="R", tid=track["tid"])

@@ -11,7 +11,7 @@ import signal
 import time
 
 import accounted
-from harness import (Background, Certain, Failure, ROOM, Recorder, SONDE, Skip, each, equal, main, need_program, require,
+from harness import (Background, Certain, Failure, SCRATCH, Recorder, SONDE, Skip, each, equal, main, need_program, require,
                      run, test, wait_until, workload)
 
 KILL, PTRACE, ADMIN, BPF, CHECKPOINT_RESTORE = 5, 19, 21, 39, 40  # capabilities
@@ -37,7 +37,7 @@ def lost(path):
 
 def record_command(*command, options=()):
     """Record a command; returns the capture and the tids that the command printed."""
-    path = ROOM / "capture.sonde"
+    path = SCRATCH / "capture.sonde"
     done = run(SONDE, "record", "-q", "-o", path, *options, "--", *command)
     return path, [int(line) for line in done.stdout.split()]
 
@@ -137,7 +137,7 @@ def a_recorder_that_attaches_late_records_new_spans():
 @test
 def no_span_is_missed_once_the_command_runs():
     """The agents of all processes in scope are attached before the command starts."""
-    path = ROOM / "capture.sonde"
+    path = SCRATCH / "capture.sonde"
     with Background(workload("agents", "gated", 211), gate=False) as service:
         service.process.stdout.readline()
         proc = f"/proc/{service.pid}"

@@ -10,7 +10,7 @@ its next switch-out.
 import collections
 import os
 
-from harness import Capture, ROOM, SONDE, Skip, WORKLOADS, equal, main, require, run, test
+from harness import Capture, SCRATCH, SONDE, Skip, WORKLOADS, equal, main, require, run, test
 
 LIBRARIES = ["ie", "ie_own", "gd", "gd_own", "desc", "desc_own", "desc_large", "desc_large_own"]
 EXECUTABLES = ["static", "static_pie", "pie", "fixed"]
@@ -60,11 +60,11 @@ def complaints(contexts, changes, inherited="none"):
 
 def publish(*publishers, threads=3, rounds=7):
     """Record all publishers at once; returns the capture and the changes of each."""
-    path, script = ROOM / "capture.sonde", ""
+    path, script = SCRATCH / "capture.sonde", ""
     for number, command in enumerate(publishers):
-        script += f"{command} {threads} {rounds} 1000 >{ROOM}/{number}.txt & "
+        script += f"{command} {threads} {rounds} 1000 >{SCRATCH}/{number}.txt & "
     run(SONDE, "record", "-q", "-o", path, "--", "sh", "-c", script + "wait")
-    return Capture(path), [changes_of(ROOM / f"{number}.txt") for number in range(len(publishers))]
+    return Capture(path), [changes_of(SCRATCH / f"{number}.txt") for number in range(len(publishers))]
 
 
 def check(capture, name, changes, threads):

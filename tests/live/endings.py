@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from compare import check_calls
-from harness import (Background, Failure, ROOM, Recorder, SONDE, Skip, each, equal, main, need_feature,
+from harness import (Background, Failure, SCRATCH, Recorder, SONDE, Skip, each, equal, main, need_feature,
                      need_program, record, require, run, test, wait_until, workload)
 
 ROUNDS = 3  # for the comparison of two costs, as other load can disturb the caches
@@ -90,7 +90,7 @@ def a_recording_ends_with_its_command():
 
 @test
 def a_command_that_cannot_be_executed_is_named():
-    done = run(SONDE, "record", "-o", ROOM / "x.sonde", "--", "/no/such/program", expect=1)
+    done = run(SONDE, "record", "-o", SCRATCH / "x.sonde", "--", "/no/such/program", expect=1)
     require("/no/such/program" in done.stderr, done.stderr)
 
 
@@ -109,7 +109,7 @@ def a_killed_recorder_leaves_a_readable_capture():
 
 @contextlib.contextmanager
 def small_disk(size):
-    place = ROOM / "small"
+    place = SCRATCH / "small"
     place.mkdir()
     need_program("mount")
     done = run("mount", "-t", "tmpfs", "-o", f"size={size}", "none", place, expect=None)

@@ -6,7 +6,7 @@ import os
 import pathlib
 
 from compare import check_calls, near
-from harness import (ROOM, Skip, each, equal, main, need_feature, need_program, record, require, run,
+from harness import (SCRATCH, Skip, each, equal, main, need_feature, need_program, record, require, run,
                      test, workload)
 
 OWN = {"getrusage", "pread64", "clock_gettime"}  # with these a workload measures itself
@@ -48,7 +48,7 @@ def the_duration_of_a_system_call_matches_the_clock():
 def strace_counts_the_same_system_calls():
     need_feature("syscalls")
     need_program("strace")
-    log = ROOM / "strace"
+    log = SCRATCH / "strace"
     run("strace", "-f", "-o", log, *workload("churn", "processes", 7))
     want = collections.Counter(line.split()[1].split("(")[0] for line in log.read_text().splitlines()
                                if "(" in line and "resumed>" not in line)
@@ -101,9 +101,9 @@ def ranges(pairs):
 @test
 def block_io_covers_all_bytes_read():
     need_feature("block")
-    disk, device, start = device_of(ROOM)
+    disk, device, start = device_of(SCRATCH)
     before = sectors_read(disk)
-    capture, truth = record(*workload("disk", "direct", ROOM, 53, 1024), options=["--block"])
+    capture, truth = record(*workload("disk", "direct", SCRATCH, 53, 1024), options=["--block"])
     counted = sectors_read(disk) - before
     track = truth.track("direct")
     begin, end = track["calls"][0]["begin"], track["calls"][-1]["end"]
@@ -172,7 +172,7 @@ def migrations_are_probe_events_of_the_migrating_thread():
 @each(("unknown", "sched:no_such_event"), ("nameless", "sched"))
 def recording_fails_for_a_tracepoint_that_is(_, event):
     need_feature("tracefs")
-    done = run(os.environ["SONDE"], "record", "-o", ROOM / "x.sonde", "-e", event, "--", "true", expect=None)
+    done = run(os.environ["SONDE"], "record", "-o", SCRATCH / "x.sonde", "-e", event, "--", "true", expect=None)
     require(done.returncode in (1, 2) and event in done.stderr, f"{done.returncode}: {done.stderr}")
 
 

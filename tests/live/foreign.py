@@ -13,7 +13,7 @@ import subprocess
 
 import tracefs
 from compare import is_clear
-from harness import (ROOM, SONDE, TIMEOUT, Disturbed, Failure, Skip, each, main, need_program, overlapping, record, require, run,
+from harness import (SCRATCH, SONDE, TIMEOUT, Disturbed, Failure, Skip, each, main, need_program, overlapping, record, require, run,
                      wait_until, workload)
 
 EVENTS = ("sched:sched_switch", "sched:sched_waking", "sched:sched_process_fork", "sched:sched_process_exec",
@@ -174,7 +174,7 @@ def chain(operation, tracer, path):
     for left in reversed(range(tracefs.TRIES)):
         try:
             with no_idle_cpu(), tracer(path):
-                made = record(*workload("chain", operation, ROOM, ROUNDS, SPAN, *LINKS))
+                made = record(*workload("chain", operation, SCRATCH, ROUNDS, SPAN, *LINKS))
             return made
         except NoFile:
             if not left:
@@ -183,7 +183,7 @@ def chain(operation, tracer, path):
 
 @each("sleep", "compute", "direct", "fsync")
 def trace_cmd_and_the_recorder_agree_on(operation):
-    path = ROOM / "trace.dat"
+    path = SCRATCH / "trace.dat"
     capture, truth = chain(operation, trace_cmd, path)
     check_same(capture, truth, path)
     # text traces contain the socket of a message, but not its peer
@@ -192,7 +192,7 @@ def trace_cmd_and_the_recorder_agree_on(operation):
 
 @each("sleep", "fsync")
 def perf_and_the_recorder_agree_on(operation):
-    path = ROOM / "perf.data"
+    path = SCRATCH / "perf.data"
     capture, truth = chain(operation, perf, path)
     check_same(capture, truth, path)
 

@@ -28,7 +28,7 @@ import tiling
 SONDE = os.environ.get("SONDE", "sonde")
 WORKLOADS = pathlib.Path(os.environ.get("WORKLOADS", "."))
 TIMEOUT = 240  # seconds for any one program, on a busy host
-ROOM = WORKLOADS / f"live.{os.getpid()}"  # for captures and files; on a disk, as the build is
+SCRATCH = WORKLOADS / f"live.{os.getpid()}"  # for captures and files; on a disk, as the build is
 
 tests = {}
 
@@ -107,8 +107,8 @@ def main():
     if sys.argv[1:] == ["--list"]:
         print("\n".join(tests))
         return
-    shutil.rmtree(ROOM, ignore_errors=True)  # left by a killed test with the same pid
-    ROOM.mkdir()
+    shutil.rmtree(SCRATCH, ignore_errors=True)  # left by a killed test with the same pid
+    SCRATCH.mkdir()
     try:
         need_recording()
         tests[sys.argv[1]]()
@@ -122,7 +122,7 @@ def main():
         sys.exit(1)
     finally:
         if "LIVE_KEEP" not in os.environ:
-            shutil.rmtree(ROOM, ignore_errors=True)
+            shutil.rmtree(SCRATCH, ignore_errors=True)
 
 
 # Programs
@@ -247,13 +247,13 @@ def stolen_time(captures):
 
 def record(*command, options=(), check=True):
     """Record a workload from its first instruction to its end; returns the capture and the truth."""
-    path = ROOM / "capture.sonde"
+    path = SCRATCH / "capture.sonde"
     captures = []
     with stolen_time(captures):
         done = run(SONDE, "record", "-q", "-o", path, *options, "--", *command)
         captures.append(Capture(path))
     captures[0].said = done.stderr
-    (ROOM / "truth.json").write_text(done.stdout)  # for debugging a failure
+    (SCRATCH / "truth.json").write_text(done.stdout)  # for debugging a failure
     if check:
         captures[0].check()
     return captures[0], Truth(done.stdout)
@@ -268,7 +268,7 @@ class Recorder:
     """
 
     def __init__(self, *options, held=True, name="capture.sonde", path=None):
-        self.path = path or ROOM / name
+        self.path = path or SCRATCH / name
         hold = ["--", "sh", "-c", "echo ready; read end"] if held else []
         self.process = subprocess.Popen([SONDE, "record", "-q", "-o", str(self.path), *map(str, options),
                                          *hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from harness import Background, ROOM, Recorder, SONDE, each, equal, main, require, run, test, workload
+from harness import Background, SCRATCH, Recorder, SONDE, each, equal, main, require, run, test, workload
 
 NOBODY = 65534
 END_MAX = 5  # seconds from the signal to the exit of a recorder, on a busy host
@@ -61,7 +61,7 @@ def a_hostile_process_does_not_stop_the_recorder(mode):
 
 def record_short_programs(count=101):
     """Record programs that exit before a recorder could scan them; returns their spans and the recorder's stderr."""
-    path = ROOM / "short.sonde"
+    path = SCRATCH / "short.sonde"
     program = " ".join(workload("agents", "loop", 1))
     done = subprocess.run([SONDE, "record", "-q", "-o", path, "--", "sh", "-c",
                            f"for i in $(seq {count}); do {program}; done"], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from harness import Background, ROOM, SONDE, Skip, TIMEOUT, WORKLOADS, each, equal, main, need_feature
+from harness import Background, SCRATCH, SONDE, Skip, TIMEOUT, WORKLOADS, each, equal, main, need_feature
 from harness import need_program, require, run, test
 
 SHIFT = 500_000_000  # ns by which the second clock is ahead
@@ -85,7 +85,7 @@ def two_hosts():
 def record_both(requests, program=CLIENT):
     """Record both hosts; returns the captures of the first host and of the server."""
     need_feature("messages")
-    paths = [ROOM / "client.sonde", ROOM / "server.sonde"]
+    paths = [SCRATCH / "client.sonde", SCRATCH / "server.sonde"]
     with two_hosts() as names:
         commands = [[SONDE, "record", "-q", "-o", str(path), "--", "ip", "netns", "exec", name,
                      sys.executable, "-c"] for path, name in zip(paths, names)]
@@ -97,7 +97,7 @@ def record_both(requests, program=CLIENT):
 
 
 def reclocked(path, drift, shift=SHIFT):
-    other = ROOM / "other.sonde"
+    other = SCRATCH / "other.sonde"
     run(WORKLOADS / "reclock", path, other, "other", shift, drift)
     return other
 
@@ -111,7 +111,7 @@ def clock_of(*paths):
 
 def messages(path, direction):
     lines = run(SONDE, "dump", "--json", "--kind=message", path).stdout.splitlines()
-    return [m for m in map(json.loads, lines) if m["direction"] == direction and m["object"] == "inet"]
+    return [m for m in map(json.loads, lines) if m["direction"] == direction and m["object_type"] == "inet"]
 
 
 @each(("steady", 0), ("fast", 50), ("slow", -50))

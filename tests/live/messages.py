@@ -18,8 +18,8 @@ def parts(messages):
 def each_receive_is_a_range_of_the_sent_stream():
     need_feature("messages")
     capture, truth = record(*workload("stream", 211))
-    sends = capture.kind("message", direction="send", tid=truth["sender"], object="inet")
-    receives = capture.kind("message", direction="receive", tid=truth["pid"], object="inet")
+    sends = capture.kind("message", direction="send", tid=truth["sender"], object_type="inet")
+    receives = capture.kind("message", direction="receive", tid=truth["pid"], object_type="inet")
     equal([m["bytes"] for m in receives], truth["received"], "bytes of each receive")
     for name, messages in (("sends", sends), ("receives", receives)):
         ranges = parts(messages)
@@ -61,9 +61,9 @@ def handoffs_are_messages(channel, thing):
     need_feature("messages")
     capture, truth = record(*workload("handoff", channel, 53))
     for me, other in (("0", "1"), ("1", "0")):
-        sends = capture.kind("message", direction="send", tid=truth.track("release." + me)["tid"], object=thing)
+        sends = capture.kind("message", direction="send", tid=truth.track("release." + me)["tid"], object_type=thing)
         receives = capture.kind("message", direction="receive", tid=truth.track("wait." + other)["tid"],
-                                object=thing)
+                                object_type=thing)
         equal([m["bytes"] for m in sends], [8] * 53, "bytes of each send")
         equal([m["bytes"] for m in receives], [8] * 53, "bytes of each receive")
         if channel == "tcp6":

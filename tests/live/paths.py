@@ -12,7 +12,7 @@ import pathlib
 import invariants
 import schema
 from compare import blocked_time, is_clear, near, require_clear
-from harness import (Background, Disturbed, ROOM, Recorder, SONDE, each, equal, main, need_feature, need_program, record,
+from harness import (Background, Disturbed, SCRATCH, Recorder, SONDE, each, equal, main, need_feature, need_program, record,
                      require, run, test, wait_until, workload)
 
 LETTER = {"mutex": "L", "shared": "L", "tcp": "N", "unix": "I", "pipe": "I",
@@ -42,7 +42,7 @@ class Chain:
 
     def __init__(self, operation, *links, options=(), count=ROUNDS):
         self.operation, self.links = operation.split("=")[0], links
-        self.capture, self.truth = record(*workload("chain", operation, ROOM, count, SPAN // 1_000_000, *links), options=options)
+        self.capture, self.truth = record(*workload("chain", operation, SCRATCH, count, SPAN // 1_000_000, *links), options=options)
         wrong = invariants.check(SONDE, self.capture.path, self.capture.records)
         require(not wrong, "paths are inconsistent:\n  " + "\n  ".join(wrong))
         self.last = len(links)
@@ -186,7 +186,7 @@ def check_link(chain, node, depth):
     things = {"mutex": "futex", "shared": "futex", "unix": "unix", "pipe": "pipe", "tcp": "inet"}
     who = {"tid": party["tid"], "pid": party["pid"], "comm": "party " + letter}
     words = [f"{who['comm']} ({who['tid']}"]
-    equal(node.get("object"), things[kind], "what is waited for")
+    equal(node.get("object_type"), things[kind], "what is waited for")
     equal(node.get("waited_for"), who, "waited-for thread")
     if kind == "tcp":
         equal(node.get("peer"), f"127.0.0.1:{chain.truth[letter + '.port']}", "peer")
@@ -297,7 +297,7 @@ def a_hog_is_named(_, *links):
 @test
 def the_queue_of_a_disk_is_shared():
     need_feature("block")
-    with Background(workload("chain", "direct", ROOM, 211)) as beside:  # which reads all the time
+    with Background(workload("chain", "direct", SCRATCH, 211)) as beside:  # which reads all the time
         beside.ready()
         beside.go()
         chain = Chain("direct", "mutex", options=["--block"])

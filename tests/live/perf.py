@@ -11,7 +11,7 @@ import pathlib
 import re
 import subprocess
 
-from harness import ROOM, SONDE, TIMEOUT, Skip, each, equal, main, need_program, require, run, test, workload
+from harness import SCRATCH, SONDE, TIMEOUT, Skip, each, equal, main, need_program, require, run, test, workload
 
 KEPT = pathlib.Path(__file__).resolve().parent.parent / "data/good/perf-calls.data"
 
@@ -44,7 +44,7 @@ def need_perf():
 
 def recorded(name, command, *options, load=("rounds", 101)):
     """Record a workload with perf, into a file or, depending on the options, a pipe."""
-    path = ROOM / f"{name}.data"
+    path = SCRATCH / f"{name}.data"
     subject = ["sh", "-c", " ".join(workload("calls", *load)) + " > /dev/null"]
     words = ["perf", *command, *options]
     if "-" in options:
@@ -57,7 +57,7 @@ def recorded(name, command, *options, load=("rounds", 101)):
 
 
 def perfs(path):
-    script = ROOM / "printer.py"
+    script = SCRATCH / "printer.py"
     script.write_text(PRINTER)
     lines = run("perf", "script", "-i", path, "-s", script).stdout.splitlines()
     events = [json.loads(line) for line in lines if line.startswith("[")]

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import (ROOM, SONDE, TIMEOUT, Capture, Skip, each, equal, main, need_program, require, run, test,
+from harness import (SCRATCH, SONDE, TIMEOUT, Capture, Skip, each, equal, main, need_program, require, run, test,
                      workload)
 
 KILL, DAC_READ_SEARCH, PTRACE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE = 5, 2, 19, 34, 38, 39, 40
@@ -111,7 +111,7 @@ def a_recorder_is_not_root(how):
     env.pop("SUDO_UID", None)
     if how == "sudo":
         env |= {"SUDO_UID": "1234", "SUDO_GID": "1234"}
-    with Started([SONDE], ROOM / "capture.sonde", env=env) as recorder:
+    with Started([SONDE], SCRATCH / "capture.sonde", env=env) as recorder:
         fields = check_recorder(recorder.process.pid, LOOKING | {KILL})
         for ids in (fields["Uid"].split(), fields["Gid"].split()):
             require(len(set(ids)) == 1 and ids[0] not in ("0", "1234"), f"ids of the recorder: {ids}")
@@ -135,7 +135,7 @@ def a_group_member_records_as_its_own_user():
 
 @test
 def without_stacks_and_spans_no_capability_is_kept():
-    with Started([SONDE], ROOM / "capture.sonde", options=["--no-spans"]) as recorder:
+    with Started([SONDE], SCRATCH / "capture.sonde", options=["--no-spans"]) as recorder:
         check_recorder(recorder.process.pid, {KILL})
 
 
@@ -150,7 +150,7 @@ def children(pid):
 def a_symbol_worker_has_no_privileges(how):
     """Samples workers while they run, which are confined for most of their lifetime."""
     with contextlib.ExitStack() as stack:
-        place, command = ROOM, [SONDE]
+        place, command = SCRATCH, [SONDE]
         if how == "setcap":
             place = stack.enter_context(capable_copy())
             command = member(place / "sonde")
@@ -181,7 +181,7 @@ def a_symbol_worker_has_no_privileges(how):
 def a_command_inherits_no_privileges(how):
     script = "cat /proc/self/status; ls -l /proc/self/fd"
     with contextlib.ExitStack() as stack:
-        place, command = ROOM, [SONDE]
+        place, command = SCRATCH, [SONDE]
         if how == "setcap":
             place = stack.enter_context(capable_copy())
             command = member(place / "sonde")
@@ -201,7 +201,7 @@ def a_command_of_root_ends_with_the_recording():
     """The command stays root, while the recorder does not."""
     begin = time.monotonic()
     env = os.environ | {"SUDO_UID": "1234", "SUDO_GID": "1234"}
-    done = run(SONDE, "record", "-q", "-d", "0.3", "-o", ROOM / "capture.sonde", "--", "sh", "-c",
+    done = run(SONDE, "record", "-q", "-d", "0.3", "-o", SCRATCH / "capture.sonde", "--", "sh", "-c",
                "trap 'echo ended; exit' TERM; while :; do sleep 0.05; done", env=env)
     equal(done.stdout, "ended\n", "what the command printed")
     require(time.monotonic() - begin < 10, "it waited for the command")
@@ -212,15 +212,15 @@ def a_command_of_root_ends_with_the_recording():
 @test
 def other_commands_do_not_use_file_capabilities():
     """Neither CAP_DAC_READ_SEARCH to read a file, nor CAP_SYS_PTRACE to inspect a process."""
-    run(SONDE, "record", "-q", "-o", ROOM / "capture.sonde", "--", "true")
+    run(SONDE, "record", "-q", "-o", SCRATCH / "capture.sonde", "--", "true")
     with capable_copy() as place, tempfile.TemporaryDirectory(dir=place.parent) as closed:
-        shutil.copy(ROOM / "capture.sonde", closed)
+        shutil.copy(SCRATCH / "capture.sonde", closed)
         for command in ("info", "dump", "explain", "requests"):
             done = as_nobody(place, place / "sonde", command, f"{closed}/capture.sonde", expect=1)
             require("Permission denied" in done.stderr, f"{command} prints '{done.stderr}'")
         done = as_nobody(place, place / "sonde", "export", "--to=json", f"{closed}/capture.sonde", expect=1)
         require("Permission denied" in done.stderr, f"export prints '{done.stderr}'")
-        done = as_nobody(place, place / "sonde", "spans", "--pid", os.getpid(), "--off=*", expect=1)
+        done = as_nobody(place, place / "sonde", "spans", "--pid", os.getpid(), "--disable=*", expect=1)
         require("permission denied" in done.stderr, f"spans prints '{done.stderr}'")
         out = as_nobody(place, place / "sonde", "run", "--", "cat", "/proc/self/status", expect=None).stdout
         if out:  # the agent is not installed next to the copy
@@ -301,7 +301,7 @@ def a_file_planted_by_another_user_is_not_overwritten(what):
 
 @each(("masked", []), ("left_out", ["--no-arguments"]))
 def secrets_in_command_lines_are(_, options):
-    path = ROOM / "capture.sonde"
+    path = SCRATCH / "capture.sonde"
     run(SONDE, "record", "-q", "-o", path, *options, "--", "sh", "-c", "sleep 0.1; :", "sh", f"--password={SECRET}",
         "--token", SECRET, "kept-word")
     require(SECRET.encode() not in path.read_bytes(), "the secret is in the capture")

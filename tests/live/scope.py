@@ -40,7 +40,7 @@ def check_server(capture, truth, count, first=0):
     track = truth.track("receive")
     equal(len(track["calls"]), count + 1, "receives")
     track["calls"] = track["calls"][first:]
-    check_calls(capture, track, "N", syscall="recvfrom", object="inet")
+    check_calls(capture, track, "N", syscall="recvfrom", object_type="inet")
 
 
 # -p

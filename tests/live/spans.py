@@ -12,7 +12,7 @@ import time
 import invariants
 import schema
 from compare import is_clear, require_clear
-from harness import (Background, ROOM, Recorder, SONDE, each, equal, main, need_feature, record, require,
+from harness import (Background, SCRATCH, Recorder, SONDE, each, equal, main, need_feature, record, require,
                      run, test, workload)
 
 TYPED = 0.99  # of the wall time of spans
@@ -41,7 +41,7 @@ class Spans:
 
     def explain(self):
         """The accounts of all traces, by trace id."""
-        path = ROOM / "spans.json"
+        path = SCRATCH / "spans.json"
         path.write_text(json.dumps({"data": [{"spans": self.spans}]}))
         accounts = json.loads(run(SONDE, "explain", "--json", "--slowest", 10**6, self.capture.path, path).stdout)
         wrong = schema.check(accounts, schema.load("explain"))
@@ -51,7 +51,7 @@ class Spans:
         return {int(account["span"]["trace_id"], 16): account for account in accounts}
 
     def path(self, trace):
-        said = run(SONDE, "path", "--json", "--trace", f"{trace:032x}", self.capture.path, ROOM / "spans.json")
+        said = run(SONDE, "path", "--json", "--trace", f"{trace:032x}", self.capture.path, SCRATCH / "spans.json")
         steps = json.loads(said.stdout)
         wrong = schema.check(steps, schema.load("path"))
         require(not wrong, "the path violates its schema:\n  " + "\n  ".join(wrong))
@@ -101,7 +101,7 @@ def time_of_calls_is_typed(kind, name, count):
 
 @each("fsync", "direct", "fault")
 def time_of_disk_calls_is_typed(kind):
-    capture, truth = record(*workload("disk", kind, ROOM, 23))
+    capture, truth = record(*workload("disk", kind, SCRATCH, 23))
     check_typed(spans_of_calls(capture, truth), f"disk {kind}")
 
 
@@ -152,7 +152,7 @@ def spans_of_chain(capture, truth, depth):
 def the_path_of_a_trace_follows_its_spans(_, operation, *links):
     """Every stretch is of the innermost span whose party was at work, up to the operation."""
     need_feature("messages")
-    capture, truth = record(*workload("chain", operation, ROOM, 5, 10, *links))
+    capture, truth = record(*workload("chain", operation, SCRATCH, 5, 10, *links))
     spans, rounds = spans_of_chain(capture, truth, len(links))
     check_typed(spans, f"chain {operation} {' '.join(links)}")
     last = PARTIES[len(links)]

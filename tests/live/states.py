@@ -8,7 +8,7 @@ import os
 import pathlib
 
 from compare import check_calls, check_releases, check_switches, check_times, is_clear, near
-from harness import (Background, ROOM, Skip, each, equal, main, need_feature, need_program, overlapping,
+from harness import (Background, SCRATCH, Skip, each, equal, main, need_feature, need_program, overlapping,
                      record, require, run, test, workload)
 
 # T: a timer
@@ -40,7 +40,7 @@ def interrupted_cpu():
     still blocked in the kernel's accounting.
     """
     before = interrupts()
-    run(*workload("disk", "direct", ROOM, 101, 64))
+    run(*workload("disk", "direct", SCRATCH, 101, 64))
     grown = [[b - a for a, b in zip(*rows)] for rows in zip(before, interrupts())]
     busiest = max(grown, key=sum)
     return busiest.index(max(busiest))
@@ -48,22 +48,22 @@ def interrupted_cpu():
 
 def record_disk(kind, count):
     need_program("taskset")
-    if run("stat", "-f", "-c", "%T", ROOM).stdout.strip() in ("tmpfs", "ramfs"):
-        raise Skip(f"'{ROOM}' is not on a disk")
-    return record("taskset", "-c", interrupted_cpu(), *workload("disk", kind, ROOM, count))
+    if run("stat", "-f", "-c", "%T", SCRATCH).stdout.strip() in ("tmpfs", "ramfs"):
+        raise Skip(f"'{SCRATCH}' is not on a disk")
+    return record("taskset", "-c", interrupted_cpu(), *workload("disk", kind, SCRATCH, count))
 
 
 @test
 def fsync_waits_for_the_disk():
     capture, truth = record_disk("fsync", 53)
-    check_calls(capture, truth.track("fsync"), "D", 53, syscall="fsync", object="file",
+    check_calls(capture, truth.track("fsync"), "D", 53, syscall="fsync", object_type="file",
                 object_name="/".join(truth["path"].split("/")[-2:]))
 
 
 @test
 def a_direct_read_waits_for_the_disk():
     capture, truth = record_disk("direct", 53)
-    check_calls(capture, truth.track("direct"), "D", 53, syscall="pread64", object="file", iowait=True)
+    check_calls(capture, truth.track("direct"), "D", 53, syscall="pread64", object_type="file", iowait=True)
     equal(truth["read_bytes"], 53 * 8192 * 1024, "bytes read, by /proc/self/io")
 
 
@@ -105,23 +105,23 @@ def the_network_ends_the_wait_of(channel, syscall):
 @each(("pipe", "read", "pipe"), ("pipe-poll", "poll", None), ("unix", "recvfrom", "unix"),
       ("unix-epoll", ("epoll_wait", "epoll_pwait"), (None, "epoll")), ("eventfd", "read", "eventfd"))
 def another_process_ends_the_wait_of(channel, syscall, thing):
-    hand_off(channel, "I", syscall=syscall, object=thing, woken_by="task")
+    hand_off(channel, "I", syscall=syscall, object_type=thing, woken_by="task")
 
 
 @test
 def a_user_at_a_terminal_ends_a_read():
-    hand_off("tty", "U", ("kworker",), waits=("wait.0",), syscall="read", object="tty")
+    hand_off("tty", "U", ("kworker",), waits=("wait.0",), syscall="read", object_type="tty")
 
 
 @each("semaphore", "cond", "futex")
 def a_lock_is_released_by(channel):
-    hand_off(channel, "L", syscall="futex", object="futex", woken_by="task")
+    hand_off(channel, "L", syscall="futex", object_type="futex", woken_by="task")
 
 
 @each("mutex", "pi", "rwlock")
 def a_lock_is_held(kind):
     capture, truth = record(*workload("lock", kind, 53))
-    lists = check_calls(capture, truth.track("wait"), "L", 53, syscall="futex", object="futex", woken_by="task")
+    lists = check_calls(capture, truth.track("wait"), "L", 53, syscall="futex", object_type="futex", woken_by="task")
     check_releases(lists, truth.track("release"))
 
 

@@ -13,7 +13,7 @@ import threading
 import time
 
 import tracefs
-from harness import ROOM, SONDE, Skip, each, equal, main, require, run
+from harness import SCRATCH, SONDE, Skip, each, equal, main, require, run
 
 EVENTS = ["sched", "raw_syscalls", "irq", "task"]
 NAMES = ["a-b c=d", "x [001] 1.5: y", "p pid=7 prio=1", "a:1 [120] S", "#hash", "b prev_pid=3 c",
@@ -101,12 +101,12 @@ def check_heads(events, name, tid):
 
 @each("plain", "record_tgid", "latency_format")
 def misleading_thread_names_are_parsed(option):
-    ROOM.mkdir(exist_ok=True)
+    SCRATCH.mkdir(exist_ok=True)
     with tracing(**({} if option == "plain" else {option: "1"})) as instance:
         tids = sleep_all()
         (instance / "tracing_on").write_text("0")
         text = (instance / "trace").read_bytes()
-    path = ROOM / "trace.txt"
+    path = SCRATCH / "trace.txt"
     path.write_bytes(text)
     events = events_of(path)
     lines = [line for line in text.splitlines() if line and not line.startswith(b"#")]

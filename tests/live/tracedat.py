@@ -6,7 +6,7 @@ import os
 import re
 
 import tracefs
-from harness import ROOM, SONDE, Skip, each, equal, main, need_program, require, run, test, workload
+from harness import SCRATCH, SONDE, Skip, each, equal, main, need_program, require, run, test, workload
 
 ORACLE = os.environ.get("ORACLE_TRACEDAT", "")
 KERNEL = ["-e", "sched", "-e", "raw_syscalls", "-e", "irq", "-e", "block", "-e", "sock"]
@@ -17,7 +17,7 @@ def trace(*options, command=None):
     need_program("trace-cmd")
     if not ORACLE:
         raise Skip("there is no libtracecmd: the package libtracecmd-dev")
-    path = ROOM / "trace.dat"
+    path = SCRATCH / "trace.dat"
     with tracefs.as_it_was():
         # without -d and -k, trace-cmd needs features that some kernels do not have
         record = ["trace-cmd", "record", "-q", "-d", "-k", "-o", path, *options,

@@ -28,20 +28,20 @@ def run(*command):
         raise RuntimeError(done.stderr.strip() or f"'{command[0]}' exits with {done.returncode}")
 
 
-def install(room, packages, base=sys.executable):
-    """The Python of a virtual environment with these packages, created by `base` in `room`."""
-    python, ready, failed = room / "bin" / "python", room / "ready", pathlib.Path(f"{room}.failed")
+def install(scratch, packages, base=sys.executable):
+    """The Python of a virtual environment with these packages, created by `base` in `scratch`."""
+    python, ready, failed = scratch / "bin" / "python", scratch / "ready", pathlib.Path(f"{scratch}.failed")
     wanted = "\n".join(packages)
-    room.parent.mkdir(parents=True, exist_ok=True)
-    with open(pathlib.Path(f"{room}.lock"), "w") as lock:
+    scratch.parent.mkdir(parents=True, exist_ok=True)
+    with open(pathlib.Path(f"{scratch}.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in parallel
         if ready.exists() and ready.read_text() == wanted:
             return python
         if failed.exists() and time.time() - failed.stat().st_mtime < PATIENCE:
             raise Skip(failed.read_text())
-        shutil.rmtree(room, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
         try:
-            run(base, "-m", "venv", room)
+            run(base, "-m", "venv", scratch)
             run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1",
                 "--timeout", "10", *packages)
         except (RuntimeError, subprocess.TimeoutExpired) as e:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exchange spans with OpenTelemetry's SDK for Python, in both directions: sdk.py SONDE RECODE ROOM
+"""Exchange spans with OpenTelemetry's SDK for Python, in both directions: sdk.py SONDE RECODE SCRATCH
 
-The SDK comes from PyPI and is kept in ROOM/sdk; without network, the test is skipped.
+The SDK comes from PyPI and is kept in SCRATCH/sdk; without network, the test is skipped.
 Prints TAP.
 """
 import json
@@ -32,14 +32,14 @@ def run(*command, **how):
 class Exported:
     """One run of the SDK, and the truth about its spans."""
 
-    def __init__(self, sonde, recode, room):
-        self.sonde, self.recode, self.room = sonde, recode, room / "exported"
-        self.python = pypi.install(room / "sdk", PACKAGES)
-        shutil.rmtree(self.room, ignore_errors=True)
-        self.room.mkdir(parents=True)
-        self.sdk("spans", self.room)
-        self.requests = sorted(self.room.glob("request-*.otlp"))
-        truth = json.loads((self.room / "truth.json").read_text())
+    def __init__(self, sonde, recode, scratch):
+        self.sonde, self.recode, self.scratch = sonde, recode, scratch / "exported"
+        self.python = pypi.install(scratch / "sdk", PACKAGES)
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.scratch.mkdir(parents=True)
+        self.sdk("spans", self.scratch)
+        self.requests = sorted(self.scratch.glob("request-*.otlp"))
+        truth = json.loads((self.scratch / "truth.json").read_text())
         self.pid, self.spans = truth["pid"], sorted(truth["spans"], key=lambda s: s["span_id"])
         assert self.requests and len(self.spans) > 50, "the SDK exported almost nothing"
 
@@ -76,13 +76,13 @@ def requests_are_read_as_sent(x):
 def length_prefixed_requests_are_read(x):
     """The format of the collector's file exporter."""
     bodies = [request.read_bytes() for request in x.requests]
-    framed = x.room / "framed.otlp"
+    framed = x.scratch / "framed.otlp"
     framed.write_bytes(b"".join(struct.pack(">I", len(body)) + body for body in bodies))
     x.check([framed], "otlp")
 
 
 def json_lines_are_read(x):
-    lines = x.room / "lines.json"
+    lines = x.scratch / "lines.json"
     lines.write_bytes(b"".join(x.sdk("json", request) for request in x.requests))
     x.check([lines], "otlp-json")
 
@@ -107,7 +107,7 @@ def the_request_is_explained(x):
 
 
 def spans_are_exported_unchanged(x):
-    ours = x.room / "ours.otlp"
+    ours = x.scratch / "ours.otlp"
     run(x.sonde, "export", "--to=otlp", "-o", ours, *x.requests)
     x.check([ours], "otlp")
 
@@ -129,7 +129,7 @@ def without_lists(attribute):
 
 def kind_status_and_attributes_are_exported_unchanged(x):
     """As the SDK's own classes read them; attributes added by sonde come last."""
-    ours, lines = x.room / "ours.otlp", x.room / "ours.json"
+    ours, lines = x.scratch / "ours.otlp", x.scratch / "ours.json"
     run(x.sonde, "export", "--to=otlp", "-o", ours, *x.requests)
     run(x.sonde, "export", "--to=otlp-json", "-o", lines, *x.requests)
     sent = spans_of(json.loads(x.sdk("json", request)) for request in x.requests)
@@ -158,7 +158,7 @@ def without_defaults(value):
 
 def the_sdk_reads_rebuilt_requests(x):
     """Our protobuf, converted by the SDK's classes, equals our JSON."""
-    ours = x.room / "rebuilt.otlp"
+    ours = x.scratch / "rebuilt.otlp"
     run(x.sonde, "export", "--to=otlp", "-o", ours, DEMO)
     theirs = without_defaults(json.loads(x.sdk("json", ours)))
     lines = run(x.sonde, "export", "--to=otlp-json", DEMO).splitlines()
@@ -178,9 +178,9 @@ TESTS = [requests_are_read_as_sent, length_prefixed_requests_are_read, json_line
 
 
 def main():
-    sonde, recode, room = (pathlib.Path(word).resolve() for word in sys.argv[1:])
+    sonde, recode, scratch = (pathlib.Path(word).resolve() for word in sys.argv[1:])
     try:
-        exported = Exported(sonde, recode, room)
+        exported = Exported(sonde, recode, scratch)
     except pypi.Skip as skip:
         print(skip)
         sys.exit(77)

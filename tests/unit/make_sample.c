@@ -202,10 +202,10 @@ static void put_waits(struct capture_writer *w)
 	    .context = WAKE_SOFTIRQ, .vector = VECTOR_BLOCK, .object_kind = OBJECT_BLOCK_DEVICE,
 	    .flags = INTERVAL_UNINTERRUPTIBLE);
 	PUT(w, record_wait, WAIT, 0.012, REDIS, 1, .start = AT(0.0116), .woken = AT(0.0116),
-	    .syscall = SYSCALL_NONE, .state = STATE_BLOCKED, .ready = STATE_READY,
+	    .syscall = SYSCALL_NONE, .state = STATE_UNKNOWN, .ready = STATE_READY,
 	    .flags = INTERVAL_PREEMPTED);
 	PUT(w, record_wait, WAIT, 0.013, EVIL, 1, .start = AT(0.0121), .woken = AT(0.0121),
-	    .syscall = SYSCALL_NONE, .state = STATE_BLOCKED, .ready = STATE_THROTTLED);
+	    .syscall = SYSCALL_NONE, .state = STATE_UNKNOWN, .ready = STATE_THROTTLED);
 	PUT(w, record_run, RUN, 0.014, HOG, 1, .start = AT(0.013), .flags = INTERVAL_OUT_OF_SCOPE);
 }
 
@@ -335,10 +335,10 @@ static void put_ends(struct capture_writer *w)
 	PUT(w, record_exit, EXIT, 1.3, REUSED, 0, .pid = NGINX, .code = 9);
 	PUT(w, record_run, RUN, 1.5, REDIS, 0, .start = AT(0.012), .flags = INTERVAL_OPEN);
 	PUT(w, record_wait, WAIT, 1.5, BIO, 0, .start = AT(0.017), .woken = AT(1.5),
-	    .syscall = syscall_number("futex"), .state = STATE_BLOCKED, .ready = STATE_READY,
+	    .syscall = syscall_number("futex"), .state = STATE_UNKNOWN, .ready = STATE_READY,
 	    .flags = INTERVAL_OPEN);
 	PUT(w, record_wait, WAIT, 1.5, NGINX, 1, .start = AT(0.02), .woken = AT(1.499999),
-	    .waker = BIO, .syscall = SYSCALL_UNKNOWN, .state = STATE_BLOCKED, .ready = STATE_READY,
+	    .waker = BIO, .syscall = SYSCALL_UNKNOWN, .state = STATE_UNKNOWN, .ready = STATE_READY,
 	    .context = WAKE_TASK, .object = 0, .object_kind = OBJECT_EPOLL, .flags = INTERVAL_OPEN);
 	PUT(w, record_syscall, SYSCALL, 1.5, BIO, 0, .start = AT(0.017),
 	    .nr = syscall_number("futex"), .flags = SYSCALL_OPEN);

@@ -89,7 +89,7 @@ static const struct record_wait takes_work = { .state = STATE_LOCK,
 					       .syscall = 202, /* futex */
 					       .object_kind = OBJECT_FUTEX,
 					       .object = 0x7f0000001000,
-					       .flags = INTERVAL_SIGNAL };
+					       .flags = INTERVAL_CONDVAR };
 static const struct record_wait flushes = { .state = STATE_DISK,
 					    .context = WAKE_IRQ,
 					    .vector = 24,

@@ -52,7 +52,7 @@ def compare(ours, theirs, options):
         else:  # without interrupt context
             its["context"] = "0"
         if its["kind"] in ("tcp_receive", "socket_state"):
-            its.pop("object", None)  # trace-cmd does not print it
+            its.pop("object_type", None)  # trace-cmd does not print it
         assert mine == its, f"event {number}:\n{mine}\n{its}"
 
 

@@ -86,7 +86,7 @@ static void wait_on(struct scenario *s, const struct statement *w, uint64_t fute
 		  REC(WAIT, wait, w->to, w->thread, .start = w->from, .woken = w->to,
 		      .state = STATE_LOCK, .ready = STATE_READY, .waker = w->other,
 		      .context = WAKE_TASK, .syscall = 202, .object_kind = OBJECT_FUTEX,
-		      .object = futex, .flags = futex == CONDITION ? INTERVAL_SIGNAL : 0));
+		      .object = futex, .flags = futex == CONDITION ? INTERVAL_CONDVAR : 0));
 }
 
 static void wait_in_poll(struct scenario *s, const struct statement *w)

@@ -74,7 +74,7 @@ TEST(a_wait_is_a_blocked_and_a_runnable_interval)
 TEST(empty_parts_of_a_wait_are_omitted)
 {
 	CAPTURE(REC(WAIT, wait, 1500, 17, .start = 1100, .woken = 1100, .syscall = SYSCALL_NONE,
-		    .state = STATE_BLOCKED, .ready = STATE_THROTTLED, .flags = INTERVAL_PREEMPTED),
+		    .state = STATE_UNKNOWN, .ready = STATE_THROTTLED, .flags = INTERVAL_PREEMPTED),
 		REC(WAIT, wait, 1600, 17, .start = 1550, .woken = 1600, .syscall = SYSCALL_NONE,
 		    .state = STATE_TIMER, .ready = STATE_READY, .context = WAKE_HRTIMER));
 	check_dump(&intervals, false,
@@ -87,9 +87,9 @@ TEST(an_interval_that_outlasts_the_recording_is_unfinished)
 {
 	CAPTURE(REC(RUN, run, 1500, 16, .start = 1100, .flags = INTERVAL_OPEN),
 		REC(WAIT, wait, 1500, 17, .start = 1100, .woken = 1500, .syscall = SYSCALL_NONE,
-		    .state = STATE_BLOCKED, .ready = STATE_READY, .flags = INTERVAL_OPEN),
+		    .state = STATE_UNKNOWN, .ready = STATE_READY, .flags = INTERVAL_OPEN),
 		REC(WAIT, wait, 1500, 18, .start = 1100, .woken = 1400, .syscall = SYSCALL_NONE,
-		    .state = STATE_BLOCKED, .ready = STATE_READY, .flags = INTERVAL_OPEN));
+		    .state = STATE_UNKNOWN, .ready = STATE_READY, .flags = INTERVAL_OPEN));
 	check_dump(&intervals, false,
 		   "    0.000000600  [000]      16                  R      400 ns  unfinished\n"
 		   "    0.000000600  [000]      17                  ?      400 ns  unfinished\n"

@@ -90,7 +90,7 @@ TEST(waits_that_no_thread_ended_stay)
 			  .waker = 2, .context = WAKE_HRTIMER)); /* a thread that was interrupted */
 	story_add(&s, REC(WAIT, wait, 30, 1, .start = 20, .woken = 30, .state = STATE_DISK,
 			  .waker = 2, .context = WAKE_IRQ));
-	story_wait(&s, 1, 30, 40, STATE_BLOCKED, 0);
+	story_wait(&s, 1, 30, 40, STATE_UNKNOWN, 0);
 	story_wait(&s, 1, 40, 50, STATE_LOCK, 1); /* by a signal to itself, for example */
 	story_run(&s, 2, 0, 50);
 	check_path(&s, 50, "1R 0-10, 1T 10-20, 1D 20-30, 1? 30-40, 1L 40-50");

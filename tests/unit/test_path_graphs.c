@@ -140,7 +140,7 @@ static void tell_line(struct story *s, const struct graph *g, const struct horiz
 	else if (line->type == 'B' && e && is_message(e))
 		story_wait_packet(s, tid, start, end);
 	else if (line->type == 'B')
-		story_wait(s, tid, start, end, STATE_BLOCKED, e ? tid_of(e->from) : 0);
+		story_wait(s, tid, start, end, STATE_UNKNOWN, e ? tid_of(e->from) : 0);
 }
 
 static struct model *graph_model(const struct graph *g)

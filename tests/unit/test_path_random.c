@@ -60,7 +60,7 @@ static void block(struct random_system *w, uint32_t i)
 		enum mood mood;
 		uint8_t state;
 	} ways[] = { { LOCKED, STATE_LOCK },      { LOCKED, STATE_PROCESS },
-		     { LOCKED, STATE_BLOCKED },   { ASLEEP, STATE_TIMER },
+		     { LOCKED, STATE_UNKNOWN },   { ASLEEP, STATE_TIMER },
 		     { ASLEEP, STATE_DISK },      { LISTENING, STATE_NETWORK },
 		     { LISTENING, STATE_NETWORK } };
 	size_t way = random() % ARRAY_LEN(ways);

@@ -58,7 +58,7 @@ static bool is_same_queue(const struct worker *w, const struct cause *cause)
 
 static bool is_lock(const struct finder *f, uint32_t thread, const struct cause *cause)
 {
-	return cause->object_kind == OBJECT_FUTEX && !(cause->flags & INTERVAL_SIGNAL) &&
+	return cause->object_kind == OBJECT_FUTEX && !(cause->flags & INTERVAL_CONDVAR) &&
 	       map_find(&f->conditions, process_key(thread_of(f, thread)));
 }
 
@@ -78,7 +78,7 @@ static void note_shared_lock(struct finder *f, const struct occurrence *o)
 	const struct cause *cause = o->what;
 	const struct worker *w = worker_of(f, o->thread);
 
-	if (cause->flags & INTERVAL_SIGNAL && w->held_count && !w->pending_calls)
+	if (cause->flags & INTERVAL_CONDVAR && w->held_count && !w->pending_calls)
 		*map_insert(&f->shared_locks, shared_lock_key(f, o->thread, cause->object)) = 1;
 }
 
@@ -116,7 +116,7 @@ void pool_block(struct finder *f, const struct occurrence *o)
 	struct worker *w = worker_of(f, o->thread);
 	const struct work_state *work = state_at(f, w->current);
 
-	if (cause->flags & INTERVAL_SIGNAL)
+	if (cause->flags & INTERVAL_CONDVAR)
 		*map_insert(&f->conditions, process_key(thread_of(f, o->thread))) = 1;
 	note_shared_lock(f, o);
 	if (was_lock(f, w, cause))

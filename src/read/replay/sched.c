@@ -46,7 +46,7 @@ static void make_wait(struct replay *r, const struct replay_thread *t, uint16_t 
 /* A trace that sonde exported contains what a thread waits on, before its switch-out. */
 void replay_exported_wait(struct replay *r, const struct raw_event *e)
 {
-	const uint8_t flags = INTERVAL_IOWAIT | INTERVAL_UNINTERRUPTIBLE | INTERVAL_SIGNAL;
+	const uint8_t flags = INTERVAL_IOWAIT | INTERVAL_UNINTERRUPTIBLE | INTERVAL_CONDVAR;
 	struct replay_thread *t = replay_thread(r, e->wait.tid, e);
 
 	if (!t || !e->wait.state.len || !e->wait.ready.len)

@@ -135,8 +135,8 @@ def another_version_of_the_sdk_is_left_alone():
     library = re.search(r"=> (\S*/(libopentelemetry_resources\.so\S*))", listed)
     version = re.search(r"telemetry\.sdk\.version: (\S+)", run("export"))[1]
     changed = "0" + version[1:]
-    with tempfile.TemporaryDirectory() as room:
-        other = pathlib.Path(room) / library[2]
+    with tempfile.TemporaryDirectory() as scratch:
+        other = pathlib.Path(scratch) / library[2]
         other.write_bytes(pathlib.Path(library[1]).read_bytes().replace(version.encode() + b"\0",
                                                                         changed.encode() + b"\0"))
         assert f"telemetry.sdk.version: {changed}" in run("export", agent=other), "the version was not patched"

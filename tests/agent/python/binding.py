@@ -77,25 +77,25 @@ def the_current_span_is_published_with(scenario):
 
 @test
 def spans_of_threads_pools_and_tasks_match_the_truth():
-    check.check([sdk(), HERE / "spans.py", "@"], harness.ROOM, env=ENV)
+    check.check([sdk(), HERE / "spans.py", "@"], harness.SCRATCH, env=ENV)
 
 
 @each(("sync", "--workers", "2"), ("gthread", "--workers", "2", "--threads", "4"), ("gevent", "--workers", "2"),
       ("preloaded", "--workers", "2", "--preload", "--threads", "2"))
 def requests_to_gunicorn_match_the_truth(kind, *options):
     worker = [] if kind == "preloaded" else ["--worker-class", kind]
-    _, recorded = check.check([sdk(), HERE / "serve.py", "@", 23, *worker, *options], harness.ROOM, env=ENV)
+    _, recorded = check.check([sdk(), HERE / "serve.py", "@", 23, *worker, *options], harness.SCRATCH, env=ENV)
     services = {row["service"] for row in recorded.spans.values()}
     equal(services, {"shop"}, "services")
 
 
 @test
 def spans_of_short_lived_processes_match_the_truth():
-    check.check([sdk(), HERE / "storm.py", "@"], harness.ROOM, env=ENV)
+    check.check([sdk(), HERE / "storm.py", "@"], harness.SCRATCH, env=ENV)
 
 
 def recorded(*command):
-    return run(SONDE, "record", "-q", "-o", harness.ROOM / "x.sonde", "--", SONDE, "run", "--", *command, env=ENV)
+    return run(SONDE, "record", "-q", "-o", harness.SCRATCH / "x.sonde", "--", SONDE, "run", "--", *command, env=ENV)
 
 
 @test
@@ -105,10 +105,10 @@ def the_export_is_unchanged():
     outputs = [how(python, HERE / "exports.py", "console").stdout
             for how in (lambda *command: run(*command, env=ENV), recorded)]
     for i, how in enumerate((lambda *command: run(*command, env=ENV), recorded)):
-        room = harness.ROOM / str(i)
-        room.mkdir()
-        how(python, HERE.parent.parent / "sdk" / "export.py", "spans", room)
-        files = sorted(room.glob("request-*.otlp"))
+        scratch = harness.SCRATCH / str(i)
+        scratch.mkdir()
+        how(python, HERE.parent.parent / "sdk" / "export.py", "spans", scratch)
+        files = sorted(scratch.glob("request-*.otlp"))
         requests.append(subprocess.run([python, HERE / "exports.py", "plain", *files], env=ENV, check=True,
                                        capture_output=True).stdout)
     require(len(requests[0]) > 20000 and len(outputs[0]) > 5000, "almost nothing is exported")
