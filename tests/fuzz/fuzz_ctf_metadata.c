@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 
 	if (code < 0) {
 		assert(code == -EBADMSG || code == -ENOTSUP || code == -EPROTONOSUPPORT);
-		assert(strncmp(err.text, "'fuzz'", 6) == 0);
+		assert(strstr(err.text, "'fuzz'"));
 		return 0;
 	}
 	assert(trace->streams.count > 0);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "unit/bytes.h"
-#include "unit/told.h"
+#include "unit/capture_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
@@ -33,7 +33,7 @@ static void dump(const struct capture *cap, const struct dump_filter *filter, bo
 	struct err err;
 	FILE *file = open_memstream(&text, &size);
 
-	told_dump(cap, filter, json, file, &err);
+	capture_stream_dump(cap, filter, json, file, &err);
 	fclose(file);
 	check_lines(text, size, json);
 }
@@ -49,7 +49,7 @@ static void summarise(const struct capture *cap)
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct json j;
 
-	told_info(cap, &info, &err);
+	capture_stream_info(cap, &info, &err);
 	out_init(out, file);
 	json_init(&j, out);
 	info_text(&info, out);

@@ -13,7 +13,7 @@
 #include "event/capture.h"
 #include "report/export/ctf.h"
 #include "unit/bytes.h"
-#include "unit/told.h"
+#include "unit/capture_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
@@ -68,8 +68,8 @@ static void export(const struct capture *cap)
 	struct lttng_origin origin = { .host = capture_meta(cap)->host };
 	const struct record *record;
 	const struct source *source;
-	struct told told;
-	struct record_stream records = told_stream(&told, cap);
+	struct capture_stream stream;
+	struct record_stream records = capture_stream_open(&stream, cap);
 	struct err err;
 
 	while (stream_next(&records, &record, &source, &err) > 0)

@@ -62,7 +62,7 @@ static inline int check_spans(const struct input_format *format, open_memory_fn 
 
 	sink += format->matches_file((char *)copy.data, size < 4096 ? size : 4096);
 	if (read("fuzz", (char *)copy.data, size, &input, &err) < 0) {
-		assert(!input && strncmp(err.text, "'fuzz' is ", 10) == 0);
+		assert(!input && strstr(err.text, "'fuzz'"));
 		return 0;
 	}
 	while (input_next(input, &record, &err) > 0) {

@@ -103,7 +103,7 @@ class Paths(unittest.TestCase):
 
     def test_running_time_needs_no_explanation(self):
         self.steps[1]["state"] = "R"
-        self.expect("step 2 is R, and yet others explain it")
+        self.expect("step 2 is R, but other steps explain it")
 
     def test_a_state_without_a_record(self):
         self.steps[3]["state"] = "D"

@@ -61,7 +61,7 @@ TEST(a_wait_is_a_blocked_and_a_runnable_interval)
 	check_dump(&intervals, true,
 		   "{\"kind\":\"interval\",\"time\":1500,\"cpu\":0,\"tid\":17,\"pid\":16,"
 		   "\"comm\":\"web\",\"state\":\"L\",\"start\":1100,\"end\":1400,"
-		   "\"syscall\":\"futex\",\"object\":\"futex\",\"object_id\":4096,"
+		   "\"syscall\":\"futex\",\"object_type\":\"futex\",\"object_id\":4096,"
 		   "\"woken_by\":\"task\",\"waker_tid\":18,\"waker_comm\":\"disk\"}\n"
 		   "{\"kind\":\"interval\",\"time\":1500,\"cpu\":0,\"tid\":17,\"pid\":16,"
 		   "\"comm\":\"web\",\"state\":\"C\",\"start\":1400,\"end\":1500}\n");

@@ -26,7 +26,7 @@ TEST(intervals_have_states_and_causes)
 		"1|string 7|R|0|10|10 1|string 7|L|10|30|20 1|string 7|C|30|40|10 "
 		"1|string 7|R|40|50|10 2|string 8|R|10|40|30");
 	check_story(&s,
-		    "SELECT waker_tid, waker_comm, woken_by, syscall, object, object_name "
+		    "SELECT waker_tid, waker_comm, woken_by, syscall, object_type, object_name "
 		    "FROM intervals WHERE state = 'L'",
 		    "2|string 8|task|futex|futex|0x1000");
 }
@@ -63,11 +63,12 @@ TEST(messages_have_their_peers)
 	story_connect(&s, 100);
 	story_send(&s, 1, 45, 100, 11, 10);
 	story_receive(&s, 2, 48, 101, 11, 10);
-	check_story(&s,
-		    "SELECT tid, time, direction, bytes, object, local, peer, peer_tid, duration "
-		    "FROM messages",
-		    "1|45|send|10|inet|10.0.0.1:100|10.0.0.1:101|2|3 "
-		    "2|48|receive|10|inet|10.0.0.1:101|10.0.0.1:100|1|3");
+	check_story(
+		&s,
+		"SELECT tid, time, direction, bytes, object_type, local, peer, peer_tid, duration "
+		"FROM messages",
+		"1|45|send|10|inet|10.0.0.1:100|10.0.0.1:101|2|3 "
+		"2|48|receive|10|inet|10.0.0.1:101|10.0.0.1:100|1|3");
 }
 
 TEST(syscalls_block_io_probe_events_and_losses_have_tables)
