@@ -37,11 +37,12 @@ static inline uint64_t hash_number(uint64_t number)
 
 /*
  * A key for a number together with another one, such as that of its host.  Pairs that differ have
- * different keys, except with a probability of 2^-64 that no input can raise.
+ * different keys, except with a probability of 2^-64 that no input can raise.  With other = 0, such
+ * as the only host, the key is the number: maps hash their keys anyway.
  */
 static inline uint64_t hash_pair(uint64_t number, uint32_t other)
 {
-	return hash_number(number) + other;
+	return other ? hash_number(number) + other : number;
 }
 
 #endif
