@@ -143,7 +143,9 @@ def a_path_crosses_hosts():
     steps = json.loads(run(SONDE, "path", "--json", "--thread", tid, client, other).stdout)
     naps = [s["end"] - s["start"] for s in steps if s["leaf"] and s["tid"] == server_tid and s["state"] == "T"]
     equal(len(naps), 53, "naps of the server on the client's path")
-    require(min(naps) >= NAP * 1e9, f"a nap of {min(naps)} ns")
+    # the client's wait can cut off a nap by the error of the clocks
+    error = clock_of(client, other)["max_error"]
+    require(min(naps) >= NAP * 1e9 - error, f"a nap of {min(naps)} ns, with clocks that agree within {error} ns")
 
 
 def pairs_of(requests):
