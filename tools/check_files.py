@@ -10,8 +10,9 @@ licence file.
 """
 import pathlib
 import re
-import subprocess
 import sys
+
+import project
 
 UNMARKED = {".md", ".out", ".sonde", ".json", ".cmd", ".txt", ".bin", ".format"}
 UNMARKED_NAMES = {"LICENSE", ".clang-format", ".gitignore"}
@@ -19,17 +20,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|work|Users|root)/[\w.]")
 
 
 def files(top):
-    git = ["git", "-c", "safe.directory=*", "-C", str(top), "ls-files", "-z", "--cached", "--others",
-           "--exclude-standard"]
-    try:
-        listed = subprocess.run(git, capture_output=True, text=True)
-    except FileNotFoundError:
-        listed = None
-    if listed is None or listed.returncode:
-        print("git cannot list the files of the project")
-        sys.exit(77)
-    return sorted(path for path in (top / name for name in listed.stdout.split("\0") if name)
-                  if path.is_file())
+    return [path for path in (top / name for name in project.tracked(top)) if path.is_file()]
 
 
 def complaints(path, where):

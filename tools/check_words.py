@@ -10,8 +10,9 @@ messages, documentation and identifiers.  Words in identifiers count, too: `last
 """
 import pathlib
 import re
-import subprocess
 import sys
+
+import project
 
 PERSON = "'which', 'that', or the name of the thing"
 WORDS = {
@@ -63,19 +64,6 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 C_SUFFIXES = {".c", ".h", ".cc"}
 
 
-def tracked(top):
-    git = ["git", "-c", "safe.directory=*", "-C", str(top), "ls-files", "-z", "--cached", "--others",
-           "--exclude-standard"]
-    try:
-        listed = subprocess.run(git, capture_output=True, text=True)
-    except FileNotFoundError:
-        listed = None
-    if listed is None or listed.returncode:
-        print("git cannot list the files of the project")
-        sys.exit(77)
-    return sorted(name for name in listed.stdout.split("\0") if name)
-
-
 def matches(text, words, start=0):
     """Offset, word and better word; '_' separates words as a blank does, and a plural counts."""
     low = text.lower()
@@ -99,7 +87,7 @@ def complaints(name, text):
 def main():
     top = pathlib.Path(sys.argv[1])
     found = []
-    for name in tracked(top):
+    for name in project.tracked(top):
         if name.startswith(SKIPPED):
             continue
         try:

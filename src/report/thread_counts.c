@@ -14,7 +14,10 @@ static void join_process(struct thread_counts *counts, const struct record_task 
 	*map_insert(&counts->pid_of_tid, r->head.tid) = (uint64_t)r->pid + 1;
 }
 
-/* A process that loses its only thread was the placeholder of an unknown process. */
+/*
+ * The first record of a thread can have a preliminary process, if the trace does not contain its
+ * creation.  A process that loses its only thread this way does not count.
+ */
 static void change_process(struct thread_counts *counts, const struct record_task *r)
 {
 	const uint64_t *pid = map_find(&counts->pid_of_tid, r->head.tid);
