@@ -17,6 +17,10 @@
 #define STEP_TRANSIT 1
 /* A part of a wait that no thread explains. */
 #define STEP_UNEXPLAINED 2
+/* Before a request was read: what the thread did that read it then. */
+#define STEP_QUEUEING 4
+/* After the reply was sent: it is in the send buffer. */
+#define STEP_SENDING 8
 
 struct step {
 	nsec_t start, end;

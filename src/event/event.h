@@ -46,6 +46,7 @@ enum record_kind {
 	RECORD_CONTEXT = 22,     /* the span that a thread works for */
 	RECORD_ATTRIBUTE = 23,   /* an attribute of a span */
 	RECORD_COUNTER = 24,     /* number of records that passed a stage of the recorder */
+	RECORD_TRANSMIT = 25,    /* bytes that a send left in the send buffer have left it */
 	RECORD_KIND_COUNT,
 };
 
@@ -196,8 +197,30 @@ struct record_message {
 	__u32 position; /* TCP: sequence number after the last byte */
 	__u8 direction;
 	__u8 object_kind;
-	__u8 pad[2];
-	__u32 lag; /* TCP, sent: ns before head.time at which it can have left; 0 if unknown */
+	/*
+	 * Time before head.time, ns; 0 if unknown.  TCP, sent: the message can have left then.
+	 * Received: its first byte arrived at the socket then.
+	 */
+	__u16 lag_high; /* bits 32 to 47 */
+	__u32 lag;      /* bits 0 to 31 */
+};
+
+static inline __u64 message_lag(const struct record_message *r)
+{
+	return (__u64)r->lag_high << 32 | r->lag;
+}
+
+/*
+ * Emitted only if a send left bytes behind: they waited for an acknowledgement (Nagle), a larger
+ * window, or a slow reader.
+ */
+struct record_transmit {
+	struct record head; /* time at which it was found out; no thread */
+	__u64 object;       /* the socket */
+	__u64 left;         /* time at which the last of the bytes left */
+	__u32 position;     /* TCP: sequence number after the last byte */
+	__u8 object_kind;
+	__u8 pad[3];
 };
 
 struct socket_address {

@@ -38,6 +38,7 @@ static const struct kind {
 	[RECORD_CONTEXT] = { "context", "context", false, ALWAYS },
 	[RECORD_ATTRIBUTE] = { "attribute", "attribute", false, PERHAPS },
 	[RECORD_COUNTER] = { "counter", "counter", false, NEVER },
+	[RECORD_TRANSMIT] = { "transmit", "transmit", false, NEVER },
 };
 
 static const struct kind *kind_get(unsigned kind)

@@ -143,6 +143,8 @@ void model_add_message(struct model *model, const struct source *source,
 		.direction = r->direction,
 		.object_kind = r->object_kind,
 	};
+	if (m->direction == MESSAGE_RECEIVE && message_lag(r) && message_lag(r) < now)
+		m->wire_time = now - message_lag(r);
 	find_other_side(model, source, r, m, id);
 }
 

@@ -64,8 +64,10 @@ struct cause {
 struct message {
 	nsec_t time;
 	nsec_t other_time; /* time of the other side; 0 if unknown */
-	uint64_t object;   /* the socket on this side */
-	thread_id other;   /* sender of a received message, receiver of a sent one */
+	/* received: when its first byte arrived; sent: when its last left the send buffer; or 0 */
+	nsec_t wire_time;
+	uint64_t object; /* the socket on this side */
+	thread_id other; /* sender of a received message, receiver of a sent one */
 	uint32_t bytes;
 	uint32_t position; /* stream offset after its last byte; the model counts unix sockets */
 	uint8_t direction; /* enum direction */
@@ -158,6 +160,10 @@ struct socket {
 struct span {
 	uint8_t trace[16], id[8], parent_id[8];
 	nsec_t start, end;
+	/* of a request that the span serves; 0 if unknown */
+	nsec_t arrival;      /* when it arrived at the socket; an inferred span starts then */
+	nsec_t read;         /* when a thread read it; before that, it was queued */
+	nsec_t sent;         /* when the reply was passed to the socket; then, in the send buffer */
 	span_id parent;      /* found by parent_id */
 	span_id first_child; /* in the order of the input */
 	span_id next;        /* sibling */

@@ -149,8 +149,15 @@ static void describe_message(const struct describer *d, const struct record_mess
 	field_words(f, " bytes");
 	describe_object(d, r->object_kind, r->object);
 	field_u64(f, "position", r->position ? "  up to " : NULL, r->position);
-	if (r->lag)
-		field_u64(f, "lag", NULL, r->lag);
+	if (message_lag(r))
+		field_u64(f, "lag", NULL, message_lag(r));
+}
+
+static void describe_transmit(const struct describer *d, const struct record_transmit *r)
+{
+	describe_object(d, r->object_kind, r->object);
+	field_u64(d->fields, "position", r->position ? "  up to " : NULL, r->position);
+	field_u64(d->fields, "left", "  left at ", r->left);
 }
 
 static void describe_socket(const struct describer *d, const struct record_socket *r)
@@ -319,6 +326,8 @@ static void describe_fields(const struct describer *d, const struct record *reco
 		return describe_attribute(d, r);
 	case RECORD_COUNTER:
 		return describe_counter(d, r);
+	case RECORD_TRANSMIT:
+		return describe_transmit(d, r);
 	default:
 		return;
 	}

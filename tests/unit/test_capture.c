@@ -293,6 +293,7 @@ TEST(structs_are_no_shorter_than_their_first_version)
 		{ RECORD_CONTEXT, sizeof(struct record_context) },
 		{ RECORD_ATTRIBUTE, sizeof(struct record_attribute) },
 		{ RECORD_COUNTER, sizeof(struct record_counter) },
+		{ RECORD_TRANSMIT, sizeof(struct record_transmit) },
 	};
 
 	CHECK_INT(ARRAY_LEN(now), RECORD_KIND_COUNT - 1);

@@ -35,6 +35,8 @@ struct request_span {
 	uint32_t root;
 	thread_id thread;
 	nsec_t start, end;
+	nsec_t read; /* when a thread read the request; since `start`, it was queued */
+	nsec_t sent; /* when the reply was passed to the socket; until `end`, in the send buffer */
 	uint64_t socket;     /* NETWORK: the server's side of the connection */
 	float confidence;    /* probability of the parent, from 0 to 1 */
 	uint8_t kind;        /* enum request_kind */
