@@ -27,6 +27,9 @@ bench: setup-bench all ## the cost of recording and reading, next to other trace
 	@ninja -C build use bench
 	@bench/run build
 
+lab-faults: setup-faults all ## services with known faults, explained and compared with the truth
+	@tests/faults/lab.py --build build/faults --sonde build/sonde $(FAULTS)
+
 fuzz: setup-test ## run each fuzzer for FUZZ_TIME seconds
 	@tools/run_tests fuzz $(FUZZ_TIME)
 
@@ -64,4 +67,4 @@ setup-%:
 	@$(own) tools/backports build/otel-cpp opentelemetry-cpp-dev libabsl-dev || [ $$? = 77 ]
 
 .NOTPARALLEL:
-.PHONY: all test check demo demo-bank bench fuzz damage mutate install uninstall format clean help
+.PHONY: all test check demo demo-bank bench lab-faults fuzz damage mutate install uninstall format clean help
