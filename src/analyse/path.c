@@ -47,6 +47,8 @@ struct path_walk {
 	struct path *path;
 	span_id span;
 	uint32_t other;
+	span_id other_span;
+	uint8_t flags;        /* STEP_... of steps at the top */
 	VEC(struct leg) legs; /* stack of the open waits; each one's last leg first */
 };
 
@@ -59,6 +61,8 @@ static uint32_t push(struct path_walk *w, uint32_t parent, struct step step)
 {
 	step.span = w->span;
 	step.other = w->other;
+	step.other_span = w->other_span;
+	step.flags |= parent ? 0 : w->flags;
 	step.parent = parent;
 	step.depth = parent ? w->path->steps.items[parent - 1].depth + 1 : 0;
 	step.is_leaf = true;
@@ -279,6 +283,8 @@ void path_of_thread(const struct model *model, thread_id thread, nsec_t from, ns
 static void walk_part(struct path_walk *w, const struct span_part *part)
 {
 	w->other = part->other;
+	w->other_span = part->other_span;
+	w->flags = part->flags;
 	if (part->thread.i)
 		walk_thread(w, part->thread, part->start, part->end, 0);
 	else
@@ -293,7 +299,8 @@ static void walk_section(struct path_walk *w, const struct span_section *s, stru
 		/* most captures have no contexts: skip the search */
 		thread_id thread = span_work_thread(work, w->spans, s->span);
 
-		walk_part(w, &(struct span_part){ s->start, s->end, thread, 0 });
+		walk_part(w, &(struct span_part){
+				     .start = s->start, .end = s->end, .thread = thread });
 		return;
 	}
 	work->items.count = 0;

@@ -28,7 +28,8 @@ struct step {
 	thread_id ender;  /* of a wait: the thread that ended it, if paths follow that thread */
 	span_id span;     /* the span that the step belongs to */
 	uint32_t other;   /* number for model_span_ref(): span its thread works for instead; or 0 */
-	uint32_t parent;  /* index + 1 of the wait that the step explains; 0 at the top */
+	span_id other_span; /* inferred span that its thread works for instead; or none */
+	uint32_t parent;    /* index + 1 of the wait that the step explains; 0 at the top */
 	uint32_t depth;
 	nsec_t begin; /* start of the interval that the step is part of, for model_cause() */
 	uint16_t cpu; /* running or ready */

@@ -41,7 +41,9 @@ static void push(struct span_work *work, nsec_t start, nsec_t end, thread_id thr
 	if (last && last->end == start && last->thread.i == thread.i && last->other == other)
 		last->end = end;
 	else
-		*vec_push(&work->items) = (struct span_part){ start, end, thread, other };
+		*vec_push(&work->items) = (struct span_part){
+			.start = start, .end = end, .thread = thread, .other = other
+		};
 }
 
 /* Moves on to the thread's next period in the span or its descendants. */

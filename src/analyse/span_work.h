@@ -27,8 +27,10 @@
 /* A part of a span's time. */
 struct span_part {
 	nsec_t start, end;
-	thread_id thread; /* that works for the span or delays it; none if unknown */
-	uint32_t other;   /* number for model_span_ref(): span it works for instead; or 0 */
+	thread_id thread;   /* that works for the span or delays it; none if unknown */
+	uint32_t other;     /* number for model_span_ref(): span it works for instead; or 0 */
+	span_id other_span; /* inferred span that it works for instead; or none */
+	uint8_t flags;      /* STEP_... of its steps */
 };
 
 struct span_work {

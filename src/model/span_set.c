@@ -10,22 +10,33 @@ void span_set_done(struct span_set *set)
 	vec_done(&set->inferred);
 	map_done(&set->index);
 	strtab_free(set->strings);
+	span_slices_done(&set->slices);
 	*set = (struct span_set){ 0 };
 }
 
-void span_set_add(struct span_set *set, const struct span *span)
+/* From an index in `inferred` to the id of the same span in the set. */
+static span_id id_of(const struct span_set *set, span_id index)
+{
+	size_t first = model_span_count(set->model) - 1;
+
+	return (span_id){ index.i ? first + index.i : 0 };
+}
+
+span_id span_set_add(struct span_set *set, const struct span *span)
 {
 	uint64_t hash = model_span_hash(span->trace, span->id), *index;
+	const uint64_t *recorded = map_find(&set->model->span_index, hash);
 
-	if (map_find(&set->model->span_index, hash))
-		return;
+	if (recorded)
+		return (span_id){ *recorded };
 	if (!set->inferred.count)
 		*vec_push(&set->inferred) = (struct span){ 0 };
 	index = map_insert(&set->index, hash);
-	if (*index)
-		return;
-	*index = set->inferred.count;
-	*vec_push(&set->inferred) = *span;
+	if (!*index) {
+		*index = set->inferred.count;
+		*vec_push(&set->inferred) = *span;
+	}
+	return id_of(set, (span_id){ *index });
 }
 
 str_id span_set_intern(struct span_set *set, const char *name)
@@ -37,14 +48,6 @@ str_id span_set_intern(struct span_set *set, const char *name)
 	if (!set->strings)
 		set->strings = strtab_new();
 	return (str_id){ strtab_count(set->model->strings) + strtab_add(set->strings, name).i };
-}
-
-/* From an index in `inferred` to the id of the same span in the set. */
-static span_id id_of(const struct span_set *set, span_id index)
-{
-	size_t first = model_span_count(set->model) - 1;
-
-	return (span_id){ index.i ? first + index.i : 0 };
 }
 
 void span_set_finish(struct span_set *set)
@@ -64,6 +67,7 @@ void span_set_finish(struct span_set *set)
 		span->first_child = id_of(set, span->first_child);
 		span->next = id_of(set, span->next);
 	}
+	span_slices_finish(&set->slices);
 }
 
 size_t span_set_count(const struct span_set *set)

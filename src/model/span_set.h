@@ -18,12 +18,14 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/model.h"
+#include "model/span_slice.h"
 
 struct span_set {
 	const struct model *model; /* borrowed */
 	VEC(struct span) inferred; /* the first is none */
 	struct map index;          /* hash of trace and span id -> index in `inferred` */
 	struct strtab *strings;    /* names that the model does not have */
+	struct span_slices slices; /* when threads worked for inferred spans */
 };
 
 void span_set_done(struct span_set *set);
@@ -31,8 +33,9 @@ void span_set_done(struct span_set *set);
 /*
  * Adds an inferred span with the ids, times, names, flags and thread of `span`; parent_id decides
  * where in a tree it is.  Ignores a span if the set or the model has one with the same ids.
+ * Returns the span with these ids.
  */
-void span_set_add(struct span_set *set, const struct span *span);
+span_id span_set_add(struct span_set *set, const struct span *span);
 
 /* The id of a name, for a span to be added. */
 str_id span_set_intern(struct span_set *set, const char *name);

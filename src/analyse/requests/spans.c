@@ -42,8 +42,8 @@ static uint8_t flags_of(const struct requests *requests, const struct request_sp
 	return flags;
 }
 
-static void add_span(struct span_set *set, const struct requests *requests,
-		     const struct request_span *request)
+static span_id add_span(struct span_set *set, const struct requests *requests,
+			const struct request_span *request)
 {
 	const struct model *model = set->model;
 	const struct thread *thread = model_thread(model, request->thread);
@@ -67,12 +67,27 @@ static void add_span(struct span_set *set, const struct requests *requests,
 	if (request->parent)
 		memcpy(span.parent_id, requests->spans.items[request->parent].id,
 		       sizeof(span.parent_id));
-	span_set_add(set, &span);
+	return span_set_add(set, &span);
+}
+
+static void add_slices(struct span_set *set, const struct requests *requests, uint32_t index,
+		       span_id id)
+{
+	const struct request_span *span = &requests->spans.items[index];
+
+	for (uint32_t i = 0; i < span->work_count; i++) {
+		const struct request_work *work = &requests->work.items[span->first_work + i];
+
+		span_slices_add(&set->slices, &(struct span_slice){ .start = work->from,
+								    .end = work->to,
+								    .thread = work->thread,
+								    .span = id });
+	}
 }
 
 void request_spans_add(const struct requests *requests, struct span_set *set)
 {
 	for (size_t i = 1; i < requests->spans.count; i++)
-		add_span(set, requests, &requests->spans.items[i]);
+		add_slices(set, requests, i, add_span(set, requests, &requests->spans.items[i]));
 	span_set_finish(set);
 }
