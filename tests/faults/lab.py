@@ -11,6 +11,7 @@ Each file beside this one is a fault:
     TRUTH       regular expression of the first cause that `sonde explain` must print: the kind of wait and the
                 party that is responsible, as an engineer would say it; written before sonde's output was read
     PARTLY      regular expression of a cause that points in the right direction, but misses the party or the kind
+    OF_ENTRY    true if `sonde explain` is limited to the entry, because other entries have slower requests by design
     start(lab)  start the services; returns the port that clients call
     client(lab) send requests to that port, and return (send time, latency) of each in ns, as the client
                 measures them; optional, the default calls "/" of the port on 4 connections
@@ -101,6 +102,10 @@ def measure(fault, binary, build, capture, seconds):
         return port, latencies
 
 
+def entry_options(fault, port):
+    return [f"--entry={port}"] if getattr(fault, "OF_ENTRY", False) else []
+
+
 def examine(name, binary, build, capture, seconds):
     """Run a fault and judge it; returns what is printed."""
     fault = load_fault(name)
@@ -109,16 +114,16 @@ def examine(name, binary, build, capture, seconds):
         return result | {"reason": f"there is no {absent}"}
     try:
         port, latencies = measure(fault, binary, build, capture, seconds)
-        text_cause, json_cause, text = judge.causes(binary, capture)
+        text_cause, json_cause, text = judge.causes(binary, capture, *entry_options(fault, port))
         verdict = judge.judge_causes(fault, text_cause, json_cause)
-        ours = judge.entry_durations(binary, capture, port)
+        row = judge.entry_of(binary, capture, port)
     except services.Skip as skip:
         return result | {"reason": str(skip)}
     except (services.Failed, judge.Unexplained) as failure:
         return result | {"verdict": "failed", "reason": str(failure)}
-    percentiles = [dict(zip(("percentile", "sonde", "client", "agrees"), row)) for row in judge.compare(ours, latencies)]
+    percentiles = [dict(zip(("percentile", "sonde", "client", "agrees"), row)) for row in judge.compare(row, latencies)]
     return result | {"verdict": verdict.word, "cause": verdict.cause, "text": text, "percentiles": percentiles,
-                     "requests": len(ours), "client_requests": len(latencies)}
+                     "requests": row["count"], "client_requests": len(latencies)}
 
 
 def milliseconds(ns):

@@ -5,7 +5,7 @@ PARTLY = r"lock|sleeps"
 
 
 def start(lab):
-    return lab.service("shop", lab.compile("mutex_sleep.c"), lab.port(), port=lab.port())
+    return lab.service("stock", lab.compile("stock.c"), lab.port(), port=lab.port())
 
 
 def client(lab):

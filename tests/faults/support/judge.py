@@ -31,12 +31,19 @@ def first_cause(text):
     return re.sub(r"\s+", " ", found[1]).strip() if found else ""
 
 
-def causes(binary, capture, *inputs):
+def causes(binary, capture, *options):
     """The first cause in text and in JSON, and the whole text."""
-    text = sonde(binary, "explain", capture, *inputs)
-    explained = json.loads(sonde(binary, "explain", "--json", capture, *inputs))
-    listed = explained[0]["causes"] if explained else []
-    return first_cause(text), listed[0]["text"] if listed else "", text
+    text = sonde(binary, "explain", *options, capture)
+    explained = json.loads(sonde(binary, "explain", "--json", *options, capture))
+    return first_cause(text), first_json_cause(explained), text
+
+
+def first_json_cause(explained):
+    """The first cause of the slow requests of the entry, or else of the slowest one."""
+    if not explained:
+        return ""
+    listed = explained[0].get("baseline", {}).get("causes") or explained[0]["causes"]
+    return listed[0]["text"] if listed else ""
 
 
 def judge_cause(cause, truth, partly):
@@ -58,14 +65,17 @@ def nearest_rank(values, percent):
     return values[max(0, -(-len(values) * percent // 100) - 1)] if values else 0
 
 
-def entry_durations(binary, capture, port):
-    """Durations of the requests to a port of a capture, in ns."""
-    requests = json.loads(sonde(binary, "requests", "--json", capture))["requests"]
-    return [r["duration"] for r in requests if r["entry"].endswith(f":{port}")]
+def entry_of(binary, capture, port):
+    """The row of `sonde requests` about an entry, by its port."""
+    entries = json.loads(sonde(binary, "requests", "--json", capture))["entries"]
+    rows = [row for row in entries if row["entry"].endswith(f":{port}")]
+    if not rows:
+        raise Unexplained(f"'sonde requests' has no entry with port {port}")
+    return max(rows, key=lambda row: row["count"])
 
 
-def compare(ours, clients):
-    """(percentile, ours, the client's, whether they agree) of each percentile."""
+def compare(row, clients):
+    """(percentile, that of sonde, that of the client, whether they agree) of each percentile."""
     for percent in PERCENTILES:
-        a, b = nearest_rank(ours, percent), nearest_rank(clients, percent)
+        a, b = row[f"p{percent}"], nearest_rank(clients, percent)
         yield percent, a, b, abs(a - b) <= max(TOLERANCE * b, FLOOR)

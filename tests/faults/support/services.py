@@ -9,7 +9,6 @@ Everything that a Lab starts runs below one temporary directory and on free port
 with it, in reverse order.  Each service dies with the lab (PR_SET_PDEATHSIG).
 """
 import contextlib
-import json
 import os
 import pathlib
 import shutil
@@ -67,6 +66,10 @@ class Lab:
             run(compiler, "-O2", "-g", "-Wall", "-D_GNU_SOURCE", "-o", program, path, *flags, "-pthread", "-lm")
         return program
 
+    def python(self, script):
+        """The words of a command that runs a Python service of services/."""
+        return [PYTHON, SOURCES / script]
+
     def port(self, name="service"):
         """A free port; each name has one."""
         if name not in self.ports:
@@ -76,7 +79,8 @@ class Lab:
 
     def spawn(self, name, *command, dies_by="TERM", **how):
         """Start a process that is not recorded, such as one that competes for a CPU."""
-        command = ["setpriv", "--pdeathsig", dies_by, *map(str, command)]
+        command = [str(word) for part in command for word in (part if isinstance(part, list) else [part])]
+        command = ["setpriv", "--pdeathsig", dies_by, *command]
         env = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "no_proxy": "*"} | how.pop("env", {})
         log = self.log(name)
         with open(log, "ab") as output:

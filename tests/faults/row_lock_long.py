@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job leaves a transaction open for 1.3 s, with a row locked that requests update."""
+NEEDS = ["psql", "python3:psycopg2"]
+# The backend of the request waits for a lock; the backend that holds it waits for its client.
+TRUTH = r"(?=.*\block\b)(?=.*postgres)(?=.*(client|idle|127\.0\.0\.1:\d+))"
+PARTLY = r"postgres.*(\block\b|while postgres)"
+HELD = "1.3"
+
+
+def start(lab):
+    schema = "CREATE TABLE account (id int PRIMARY KEY, balance int, audited timestamptz); INSERT INTO account VALUES (1, 0)"
+    database = lab.postgres("fsync=off", schema=schema)
+    lab.service("accounts", lab.python("accounts.py"), lab.port(), database, port=lab.port())
+    lab.spawn("audit", lab.python("audit.py"), database, HELD)
+    return lab.port()
+
+
+def client(lab):
+    return lab.load(lab.port(), "/book", connections=2, pause=40)
