@@ -164,6 +164,7 @@ struct span {
 	nsec_t arrival;      /* when it arrived at the socket; an inferred span starts then */
 	nsec_t read;         /* when a thread read it; before that, it was queued */
 	nsec_t sent;         /* when the reply was passed to the socket; then, in the send buffer */
+	uint64_t socket;     /* the server's side of its connection; 0 if unknown */
 	span_id parent;      /* found by parent_id */
 	span_id first_child; /* in the order of the input */
 	span_id next;        /* sibling */
@@ -179,6 +180,12 @@ struct span {
 	uint8_t source;      /* enum span_source */
 	uint8_t kind;        /* enum span_kind */
 };
+
+/* When the latency of a span begins: at the arrival of its request, if it is known. */
+static inline nsec_t span_arrival(const struct span *span)
+{
+	return span->arrival && span->arrival < span->start ? span->arrival : span->start;
+}
 
 /* A service with a corrected clock, because spans began before their parents. */
 struct clock_shift {

@@ -31,6 +31,8 @@ enum {
 	START,
 	END,
 	DURATION,
+	READ,
+	SENT,
 	CONFIDENCE,
 	PARENT_UNKNOWN,
 	NO_REPLY,
@@ -53,9 +55,13 @@ static const struct column columns[] = {
 		    "call tree of a root, such as front>(ledger,contacts)" },
 	[LOCAL] = { "local", QUERY_TEXT, COLUMN_PLAIN, "local address of the service" },
 	[PEER] = { "peer", QUERY_TEXT, COLUMN_PLAIN, "address of the caller" },
-	[START] = { "start", QUERY_INT, COLUMN_PLAIN, "start of the span" },
+	[START] = { "start", QUERY_INT, COLUMN_PLAIN, "start of the span; network: its arrival" },
 	[END] = { "end", QUERY_INT, COLUMN_PLAIN, "end of the span" },
 	[DURATION] = { "duration", QUERY_INT, COLUMN_PLAIN, "end - start" },
+	[READ] = { "read", QUERY_INT, COLUMN_PLAIN,
+		   "network: when a thread read it; NULL if its arrival is unknown" },
+	[SENT] = { "sent", QUERY_INT, COLUMN_PLAIN,
+		   "network: when the reply was passed to the socket" },
 	[CONFIDENCE] = { "confidence", QUERY_REAL, COLUMN_PLAIN,
 			 "confidence in the parent, from 0 to 1" },
 	[PARENT_UNKNOWN] = { "parent_unknown", QUERY_INT, COLUMN_PLAIN,
@@ -144,6 +150,14 @@ static void value(struct table_cursor *c, int column, struct cell *ret)
 		break;
 	case DURATION:
 		cell_duration(ret, span->start, span->end);
+		break;
+	case READ:
+		if (span->kind == REQUEST_NETWORK && !span->arrival_unknown)
+			cell_time(ret, span->read);
+		break;
+	case SENT:
+		if (span->kind == REQUEST_NETWORK)
+			cell_time(ret, span->sent);
 		break;
 	case CONFIDENCE:
 		cell_real(ret, span->confidence);

@@ -95,7 +95,13 @@ static void put_span(struct json *j, const struct request_view *view, uint32_t p
 		put_string(j, "peer", address.peer);
 	}
 	put_u64(j, "start", span->start);
+	if (span->kind == REQUEST_NETWORK) {
+		put_u64(j, "read", span->read);
+		put_u64(j, "sent", span->sent);
+	}
 	put_u64(j, "end", span->end);
+	if (span->arrival_unknown)
+		put_bool(j, "arrival_unknown", true);
 	json_key(j, "confidence");
 	json_real(j, span->confidence);
 	if (span->parent_unknown)

@@ -145,8 +145,8 @@ def rows_of(request, counted):
         calls = sum(call["count"] for call in span["syscalls"].values())
         # lines of the log: begin and end of each call, each message, each birth
         count = 2 * calls + span["sends"] + span["receives"] + forks if counted else None
-        rows.append((span["tid"], span["service"], span["kind"], tids.get(span.get("parent_span_id")), span["start"],
-                     span["end"], count))
+        rows.append((span["tid"], span["service"], span["kind"], tids.get(span.get("parent_span_id")),
+                     span.get("read", span["start"]), span["end"], count))
     return rows
 
 

@@ -84,7 +84,8 @@ TEST(a_rebuilt_request_is_a_span_of_its_thread)
 	CHECK_STR(span_set_string(&r.spans, front->service), "string 1");
 	CHECK(strstr(span_set_string(&r.spans, front->operation), ":101"));
 	CHECK(span_set_at(&r.spans, back->parent) == front);
-	CHECK_INT(back->start, 30);
+	CHECK_INT(back->start, 20); /* the send */
+	CHECK_INT(back->read, 30);
 	CHECK_INT(back->end, 50);
 	CHECK_INT(memcmp(back->trace, front->trace, sizeof(back->trace)), 0);
 }

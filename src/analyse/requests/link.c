@@ -149,7 +149,7 @@ static void assign_ids(const struct model *model, struct requests *out, uint32_t
 	const struct request_span *root = &out->spans.items[span->root];
 	const struct thread *thread = model_thread(model, span->thread);
 	const struct thread *first = model_thread(model, root->thread);
-	/* requests that were read at once have the same start */
+	/* requests that arrived at once have the same start */
 	uint64_t own[] = { thread->host, thread->tid,  span->start,
 			   span->end,    span->socket, span->kind };
 	uint64_t whole[] = { first->host, first->tid, root->start, root->end, root->socket };
@@ -158,6 +158,35 @@ static void assign_ids(const struct model *model, struct requests *out, uint32_t
 
 	memcpy(span->id, &id, sizeof(id));
 	memcpy(span->trace, &trace, sizeof(span->trace));
+}
+
+struct timed_root {
+	nsec_t start;
+	uint32_t span;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct timed_root *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->span < y->span ? -1 : 1;
+}
+
+/* Spans are in the order of reads, but requests start at their arrival. */
+static void list_roots(struct requests *out)
+{
+	VEC(struct timed_root) roots = { 0 };
+
+	for (uint32_t i = 1; i < out->spans.count; i++)
+		if (!out->spans.items[i].parent && out->spans.items[i].kind == REQUEST_NETWORK)
+			*vec_push(&roots) = (struct timed_root){ out->spans.items[i].start, i };
+	if (roots.count)
+		qsort(roots.items, roots.count, sizeof(struct timed_root), by_start);
+	for (size_t i = 0; i < roots.count; i++)
+		*vec_push(&out->roots) = roots.items[i].span;
+	vec_done(&roots);
 }
 
 static void link_children(struct requests *out)
@@ -171,9 +200,6 @@ static void link_children(struct requests *out)
 		span->next = out->spans.items[span->parent].first_child;
 		out->spans.items[span->parent].first_child = i;
 	}
-	for (uint32_t i = 1; i < out->spans.count; i++)
-		if (!out->spans.items[i].parent && out->spans.items[i].kind == REQUEST_NETWORK)
-			*vec_push(&out->roots) = i;
 }
 
 /* Work is in the order of time; a counting sort by span keeps that order. */
@@ -227,5 +253,6 @@ void requests_link(struct finder *f)
 	for (uint32_t i = 1; i < out->spans.count; i++)
 		assign_ids(f->model, out, i);
 	link_children(out);
+	list_roots(out);
 	group_work(out);
 }

@@ -4,8 +4,8 @@
 #include "analyse/requests/internal.h"
 #include "event/thread_state.h"
 
-/* When received bytes arrived: the thread can have waited for them in its system call. */
-static nsec_t arrived_at(const struct finder *f, uint32_t thread, const struct message *m)
+/* When a thread began to read a message: it can have waited for it in its system call. */
+static nsec_t read_at(const struct finder *f, uint32_t thread, const struct message *m)
 {
 	const struct thread *t = thread_of(f, thread);
 	const struct timeline *calls = t->timelines[TIMELINE_SYSCALLS];
@@ -41,8 +41,12 @@ static nsec_t sent_at(const struct finder *f, uint32_t thread, const struct mess
 static uint32_t add_request(struct finder *f, uint32_t thread, uint32_t side,
 			    const struct message *m)
 {
-	uint32_t state = state_add(f, REQUEST_NETWORK, thread, 0, arrived_at(f, thread, m));
+	uint32_t state = state_add(f, REQUEST_NETWORK, thread, 0, read_at(f, thread, m));
+	uint32_t before = f->sides.items[side].owner.state;
 
+	if (before)
+		state_at(f, before)->next_arrival =
+			request_arrival(f->model, thread_of(f, thread)->host, m) ?: m->time;
 	span_at(f, state)->socket = m->object;
 	state_at(f, state)->received = m;
 	f->sides.items[side].owner.state = state;
@@ -200,6 +204,8 @@ static void send_reply(struct finder *f, uint32_t thread, uint32_t side, const s
 		/* a long reply: it has worked on it since its last part */
 		worker_set_current(f, thread, w->last, w->free_since);
 	}
+	if (m->wire_time > state_at(f, state)->left)
+		state_at(f, state)->left = m->wire_time;
 	state_extend(f, state, sent_at(f, thread, m));
 	state_extend(f, w->current, m->time);
 	worker_set_current(f, thread, 0, m->time);
@@ -398,6 +404,7 @@ void requests_find(const struct model *model, struct requests *ret)
 	vec_done(&list);
 	stop_all(&f);
 	match_handoffs(&f);
+	requests_set_times(&f);
 	requests_link(&f);
 }
 

@@ -51,6 +51,10 @@ static span_id add_span(struct span_set *set, const struct requests *requests,
 	struct span span = {
 		.start = request->start,
 		.end = request->end,
+		.arrival = request->arrival_unknown ? 0 : request->start,
+		.read = request->read,
+		.sent = request->sent,
+		.socket = request->socket,
 		.thread = request->thread,
 		.tid = thread->tid,
 		.pid = thread->pid,
@@ -62,6 +66,8 @@ static span_id add_span(struct span_set *set, const struct requests *requests,
 		.flags = flags_of(requests, request),
 	};
 
+	if (request->kind != REQUEST_NETWORK)
+		span.arrival = span.read = span.sent = 0;
 	memcpy(span.trace, request->trace, sizeof(span.trace));
 	memcpy(span.id, request->id, sizeof(span.id));
 	if (request->parent)
