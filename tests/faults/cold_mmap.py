@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests touch pages of a mapped file that is not in the page cache."""
+"""Requests touch pages of a mapped file that is not in the page cache, on a disk that reads 8 MiB/s."""
 import os
+
+import services
 
 TRUTH = r"\bpage\b.*tiles\.dat"
 PARTLY = r"\bpage\b"
@@ -22,7 +24,9 @@ def cold_file(lab):
 
 
 def start(lab):
-    return lab.service("tiles", lab.compile("tiles.c"), lab.port(), cold_file(lab), port=lab.port())
+    path = cold_file(lab)
+    slow_disk = lab.limited("io", io_max=f"{services.disk_of(path)} rbps={8 << 20}")
+    return lab.service("tiles", slow_disk, lab.compile("tiles.c"), lab.port(), path, port=lab.port())
 
 
 def client(lab):

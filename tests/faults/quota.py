@@ -5,9 +5,8 @@ PARTLY = r"waits for a CPU|control group"
 
 
 def start(lab):
-    group = lab.cgroup("cpu", cpu_max="20000 100000")
-    command = ["sh", "-c", f"echo $$ >{group}/cgroup.procs; exec \"$@\"", "sh", lab.compile("quote.c")]
-    return lab.service("quote", *command, lab.port(), "6", port=lab.port())
+    limited = lab.limited("cpu", cpu_max="20000 100000")
+    return lab.service("quote", limited, lab.compile("quote.c"), lab.port(), "6", port=lab.port())
 
 
 def client(lab):

@@ -142,10 +142,16 @@ class Lab:
 
     # Limits
 
+    def limited(self, controller, **files):
+        """The words before a command that run it in a control group with these settings."""
+        group = self.cgroup(controller, **files)
+        return ["sh", "-c", f'echo $$ >{group}/cgroup.procs; exec "$@"', "sh"]
+
     def cgroup(self, controller, **files):
         """Make a control group with these settings; returns its path.  Supports versions 1 and 2.
 
-        `cpu_max="20000 100000"` and `memory_max=...` are the files of version 2, converted for version 1.
+        `cpu_max="20000 100000"`, `memory_max=BYTES` and `io_max="MAJOR:MINOR rbps=BYTES"` are the files of
+        version 2, converted for version 1.
         """
         group = next((top / f"sonde-faults-{os.getpid()}" for top in cgroup_tops(controller)), None)
         if group is None:
@@ -220,10 +226,21 @@ def end(process, number=signal.SIGTERM):
     process.wait()
 
 
+def disk_of(path):
+    """MAJOR:MINOR of the disk that a file is on."""
+    number = path.stat().st_dev
+    device = pathlib.Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
+    if not device.exists():
+        raise Skip(f"'{path}' is not on a disk")
+    disk = device.parent if (device / "partition").exists() else device
+    return (disk / "dev").read_text().strip()
+
+
 def cgroup_tops(controller):
     """The hierarchies with this controller."""
-    if (CGROUPS / controller).is_dir():
-        yield CGROUPS / controller
+    version1 = CGROUPS / {"io": "blkio"}.get(controller, controller)
+    if version1.is_dir():
+        yield version1
     controllers = CGROUPS / "cgroup.subtree_control"
     if controllers.exists() and controller in controllers.read_text().split():
         yield CGROUPS
