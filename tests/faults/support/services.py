@@ -5,7 +5,7 @@
         port = lab.service("shop", lab.compile("shop.c"), lab.port("shop"))
         latencies = lab.load(port, "/cart", connections=4)
 
-Everything that a Lab starts runs below one temporary directory and on free ports of loopback, and ends
+Everything that a Lab starts runs below one temporary directory, which other users can read, and on free ports of loopback, and ends
 with it, in reverse order.  Each service dies with the lab (PR_SET_PDEATHSIG).
 """
 import contextlib
@@ -45,7 +45,7 @@ class Lab:
 
     def __enter__(self):
         self.build.mkdir(parents=True, exist_ok=True)
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=self.build))
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="sonde-faults-", dir="/var/tmp"))
         self.directory.chmod(0o755)
         self.cleanup.callback(shutil.rmtree, self.directory, ignore_errors=True)
         return self
