@@ -48,13 +48,14 @@ static const struct column columns[] = {
 	[PARENT] = { "parent", QUERY_INT, COLUMN_KEY, "parent span, as in requests.id" },
 	[ROOT] = { "root", QUERY_INT, COLUMN_KEY,
 		   "span of the client's request, as in requests.id" },
-	[KIND] = { "kind", QUERY_TEXT, COLUMN_PLAIN, "network, fork or handoff" },
+	[KIND] = { "kind", QUERY_TEXT, COLUMN_PLAIN, "network, fork, handoff or call" },
 	[SERVICE] = { "service", QUERY_TEXT, COLUMN_PLAIN, "service that handled the span" },
 	[ENTRY] = { "entry", QUERY_TEXT, COLUMN_PLAIN, "address that the client called" },
 	[SHAPE] = { "shape", QUERY_TEXT, COLUMN_PLAIN,
 		    "call tree of a root, such as front>(ledger,contacts)" },
 	[LOCAL] = { "local", QUERY_TEXT, COLUMN_PLAIN, "local address of the service" },
-	[PEER] = { "peer", QUERY_TEXT, COLUMN_PLAIN, "address of the caller" },
+	[PEER] = { "peer", QUERY_TEXT, COLUMN_PLAIN,
+		   "address of the caller; of a call, of the callee" },
 	[START] = { "start", QUERY_INT, COLUMN_PLAIN, "start of the span; network: its arrival" },
 	[END] = { "end", QUERY_INT, COLUMN_PLAIN, "end of the span" },
 	[DURATION] = { "duration", QUERY_INT, COLUMN_PLAIN, "end - start" },
@@ -84,7 +85,7 @@ static uint32_t count(struct query *q)
 static void address_value(struct query *q, const struct request_span *span, bool local,
 			  struct cell *ret)
 {
-	if (span->kind == REQUEST_NETWORK)
+	if (span->kind == REQUEST_NETWORK || span->kind == REQUEST_CALL)
 		cell_address(ret, q, model_thread(q->model, span->thread)->host, span->socket,
 			     local ? ADDRESS_LOCAL : ADDRESS_PEER);
 }

@@ -211,6 +211,19 @@ static void put_counts(struct out *out, const struct request_view *view,
 	}
 }
 
+/* "10.0.0.5:5432, not recorded"; returns the width. */
+static size_t put_callee(struct out *out, const struct request_view *view,
+			 const struct request_span *span)
+{
+	struct request_address address = request_address(view->model, span);
+	char text[96];
+	int length = snprintf(text, sizeof(text), "%s, not recorded",
+			      address.peer[0] ? address.peer : "unknown peer");
+
+	out_bytes(out, text, length);
+	return length;
+}
+
 /* "ledger (20264) at :48179", or "ledger (20264), by fork"; returns the width. */
 static size_t put_handler(struct out *out, const struct request_view *view,
 			  const struct request_span *span)
@@ -219,6 +232,7 @@ static size_t put_handler(struct out *out, const struct request_view *view,
 		[REQUEST_NETWORK] = "",
 		[REQUEST_FORK] = ", by fork",
 		[REQUEST_HANDOFF] = ", by handoff",
+		[REQUEST_CALL] = "",
 	};
 	const struct thread *thread = model_thread(view->model, span->thread);
 	const char *service = request_service(view->model, span->thread);
@@ -226,6 +240,10 @@ static size_t put_handler(struct out *out, const struct request_view *view,
 	const char *port = span->parent ? strrchr(address.local, ':')
 					: NULL; /* the title of a root has the address */
 	char rest[64];
+
+	if (span->kind == REQUEST_CALL)
+		return put_callee(out, view, span);
+
 	int length = snprintf(rest, sizeof(rest), " (%u)%s%s%.6s", thread->tid, origins[span->kind],
 			      port ? " at " : "", port ?: "");
 	size_t width = out_escaped(out, service, strlen(service));

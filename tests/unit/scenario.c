@@ -213,7 +213,7 @@ void scenario_add(struct scenario *s, nsec_t offset, const char *statements)
 
 static void put_tree(FILE *file, const struct model *model, const struct requests *r, uint32_t at)
 {
-	static const char *const kinds[] = { "", "f", "h" };
+	static const char *const kinds[] = { "", "f", "h", "c" };
 	const struct request_span *span = &r->spans.items[at];
 
 	fprintf(file, "%s%s%u", span->parent_unknown ? "?" : "", kinds[span->kind],

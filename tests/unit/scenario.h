@@ -26,8 +26,8 @@
  *	2-11 1 polls 3		thread 1 waits in epoll; thread 3 wakes it
  *
  * Trees are written as in "1(2 h3(4))": thread 1 handled a request and called 2; thread 3 of the
- * same process got work for it and called 4.  `f` is a thread created for the request, `?` a
- * request whose parent is unknown.
+ * same process got work for it and called 4.  `f` is a thread created for the request, `c1` a
+ * call of thread 1 to a service that is not recorded, `?` a request whose parent is unknown.
  */
 #ifndef SONDE_TESTS_SCENARIO_H
 #define SONDE_TESTS_SCENARIO_H

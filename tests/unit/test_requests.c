@@ -286,3 +286,32 @@ TEST(a_lock_that_busy_threads_wait_for_is_not_a_work_queue)
 			    "16 4 replies a; 17 3 replies b",
 		       "4 3");
 }
+
+TEST(a_call_to_a_service_that_was_not_recorded_is_a_span)
+{
+	_cleanup_(scenario_done) struct scenario s = { 0 };
+
+	scenario_add(&s, 0, "process 1; 10 1 gets a; 12 1 calls b; 30 1 reads b; 32 1 replies a");
+
+	_cleanup_(model_freep) struct model *model = story_model(&s.story);
+	_cleanup_(requests_done) struct requests requests;
+
+	requests_find(model, &requests);
+	CHECK_INT(requests.spans.count, 3);
+	CHECK_INT(requests.spans.items[2].kind, REQUEST_CALL);
+	CHECK_INT(requests.spans.items[2].parent, 1);
+	CHECK_INT(requests.spans.items[2].start, 12);
+	CHECK_INT(requests.spans.items[2].end, 30);
+	CHECK_INT(requests.replies.count, 1);
+	CHECK_INT(requests.replies.items[0].span, 1);
+}
+
+TEST(a_message_without_a_reply_is_not_a_call)
+{
+	scenario_check("process 1; 10 1 gets a; 12 1 calls b; 32 1 replies a", "1");
+}
+
+TEST(a_call_of_a_process_that_serves_no_request_has_no_span)
+{
+	scenario_check("process 1; 12 1 calls b; 32 1 reads b", "");
+}

@@ -47,17 +47,41 @@ struct owner {
 	uint32_t state, hypothesis;
 };
 
+/* A stretch of work; its owner can be decided later. */
+struct owned_work {
+	struct owner owner;
+	thread_id thread;
+	nsec_t from, to;
+};
+
+/* A reply, or a part of one, that was read for an owner. */
+struct owned_reply {
+	struct owner owner;
+	const struct message *message; /* borrowed */
+};
+
+/* A call that was sent, whatever its peer. */
+struct client_call {
+	const struct message *sent; /* its first message; borrowed */
+	nsec_t start, end;          /* end is 0 until a reply is read */
+	uint32_t thread, side;
+	bool is_peer_recorded;
+};
+
 /* One side of a connection. */
 struct side {
 	uint8_t role;
-	bool awaits_reply;  /* client: a call is pending */
-	bool ambiguous;     /* client: several states can have sent the pending call */
-	struct owner owner; /* server: the request; client: the owner of the last call */
+	bool is_peer_recorded; /* a recorded thread sent or received at the other end */
+	bool awaits_reply;     /* client: a call is pending */
+	bool ambiguous;        /* client: several states can have sent the pending call */
+	struct owner owner;    /* server: the request; client: the owner of the last call */
 	const struct message *received; /* server: the last message; borrowed */
 	struct owner connect_owner;     /* client: the owner of the connect, until the first call */
 	uint32_t connect_state;         /* client: the state of that owner, for good */
 	uint32_t caller;                /* client: the thread that sent the pending call */
 	uint32_t pending_for;           /* client: the request that counts this call as pending */
+	uint32_t call;       /* client: the last call, as an index in finder.client_calls; or 0 */
+	nsec_t connect_time; /* client: when a thread opened the connection, until the first call */
 	uint32_t acted_for; /* client: the hypothesis for which a thread acted on part of a reply */
 };
 
@@ -120,7 +144,10 @@ enum { TARGETS_MAX = 8 };
 /* A thread. */
 struct worker {
 	uint32_t current;          /* the state that it works for; 0 if none or unknown */
-	nsec_t since;              /* start of the work for `current` */
+	nsec_t since;              /* start of the work for `current` or `doubtful` */
+	uint32_t doubtful;         /* without `current`: the hypothesis that it works for, or 0 */
+	nsec_t last_event;         /* time of its last message or poll */
+	nsec_t polled;             /* start of its last poll, if it has not read or sent since */
 	uint32_t held, held_count; /* requests that it received and that have no reply: a list */
 	uint32_t without_pending;  /* held requests without a pending call */
 	uint32_t last;             /* the state before `current` */
@@ -166,7 +193,10 @@ struct finder {
 	VEC(struct work_state) states; /* by span */
 	VEC(struct side) sides;
 	VEC(struct hypothesis) hypotheses;
-	VEC(struct owner) calls;  /* owners of calls */
+	VEC(struct owner) calls; /* owners of calls */
+	VEC(struct owned_work) work;
+	VEC(struct owned_reply) replies;
+	VEC(struct client_call) client_calls;
 	struct map side_index;    /* host and object -> index of a side */
 	struct map sent;          /* struct message -> index in `calls` */
 	struct worker *workers;   /* by thread */
@@ -215,6 +245,10 @@ bool state_is_live(struct finder *f, uint32_t state);     /* its client still wa
 void state_extend(struct finder *f, uint32_t state, nsec_t t);
 void state_count_pending(struct finder *f, uint32_t state, int change);
 void worker_set_current(struct finder *f, uint32_t thread, uint32_t state, nsec_t now);
+/* The thread works for an unknown owner. */
+void worker_set_doubtful(struct finder *f, uint32_t thread, uint32_t hypothesis, nsec_t now);
+/* The thread acts for an owner; what it has done since its last event was for that owner, too. */
+void worker_acts_for(struct finder *f, uint32_t thread, struct owner owner, nsec_t now);
 void worker_hold(struct finder *f, uint32_t thread, uint32_t state);
 void worker_release(struct finder *f, uint32_t state);
 
@@ -253,6 +287,12 @@ void requests_set_times(struct finder *f);
 
 /* link.c */
 void requests_link(struct finder *f);
+uint32_t owner_state(struct finder *f, struct owner owner, float *ret_confidence); /* or 0 */
+
+/* client_call.c */
+void client_call_begin(struct finder *f, uint32_t thread, uint32_t side, const struct message *m);
+void client_call_reply(struct finder *f, uint32_t side, const struct message *m);
+void client_calls_add(struct finder *f); /* spans for calls to services that were not recorded */
 
 /* side.c */
 uint32_t side_of(struct finder *f, uint16_t host, uint64_t object);

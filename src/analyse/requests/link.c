@@ -63,20 +63,25 @@ static float state_confidence(struct finder *f, uint32_t state)
 	return map_find(&f->work_stealing, process_key(thread)) ? 0.95f : 1;
 }
 
-/* The state that a message was sent for; 0 if unknown. */
-static uint32_t caller_of(struct finder *f, const struct message *sent, float *ret_confidence)
+uint32_t owner_state(struct finder *f, struct owner owner, float *ret_confidence)
 {
-	const uint64_t *found = sent ? map_find(&f->sent, (uintptr_t)sent) : NULL;
-	struct owner owner = found ? f->calls.items[*found] : (struct owner){ 0 };
 	const struct hypothesis *hypothesis = &f->hypotheses.items[owner.hypothesis];
 	uint32_t state = whole_of(f, owner.state ?: hypothesis_state(f, owner.hypothesis) ?: hypothesis->candidate);
 
 	*ret_confidence = owner.state ? state_confidence(f, owner.state) : hypothesis->confidence;
-	/* the confidence of the caller's own handoffs counts as well */
+	/* the confidence of the owner's own handoffs counts as well */
 	for (uint32_t i = state_stem(f, state); state_is_handoff(f, i);
 	     i = state_stem(f, span_at(f, i)->parent))
 		*ret_confidence *= span_at(f, i)->confidence;
 	return state_request(f, state) ? state : 0;
+}
+
+/* The state that a message was sent for; 0 if unknown. */
+static uint32_t caller_of(struct finder *f, const struct message *sent, float *ret_confidence)
+{
+	const uint64_t *found = sent ? map_find(&f->sent, (uintptr_t)sent) : NULL;
+
+	return owner_state(f, found ? f->calls.items[*found] : (struct owner){ 0 }, ret_confidence);
 }
 
 static void link_request(struct finder *f, uint32_t index)
@@ -114,8 +119,42 @@ static void join_parts(struct finder *f)
 		if (span_at(f, whole)->end < end)
 			span_at(f, whole)->end = end;
 	}
-	for (size_t i = 0; i < f->out->work.count; i++)
-		f->out->work.items[i].span = whole_of(f, f->out->work.items[i].span);
+}
+
+/* Work of a handoff that turned out to be for no request stays with the handoff. */
+static void resolve_work(struct finder *f)
+{
+	float confidence;
+
+	for (size_t i = 0; i < f->work.count; i++) {
+		const struct owned_work *work = &f->work.items[i];
+		uint32_t span = work->owner.state ? whole_of(f, work->owner.state)
+						  : owner_state(f, work->owner, &confidence);
+
+		if (span)
+			*vec_push(&f->out->work) =
+				(struct request_work){ span, work->thread, work->from, work->to };
+	}
+}
+
+static void resolve_replies(struct finder *f)
+{
+	float confidence;
+
+	for (size_t i = 0; i < f->replies.count; i++) {
+		const struct message *m = f->replies.items[i].message;
+		uint32_t span = owner_state(f, f->replies.items[i].owner, &confidence);
+		nsec_t arrival = m->wire_time ?: m->other_time;
+
+		if (span)
+			*vec_push(&f->out->replies) = (struct request_reply){
+				.span = span,
+				.time = m->time,
+				.arrival = arrival < m->time ? arrival : m->time,
+				.socket = m->object,
+				.is_peer_recorded = m->other.i,
+			};
+	}
 }
 
 /*
@@ -241,9 +280,12 @@ static void end_forks(struct finder *f)
 void requests_link(struct finder *f)
 {
 	struct requests *out = f->out;
-	_cleanup_(freep) uint32_t *visited = must_alloc(out->spans.count * sizeof(*visited));
 
 	join_parts(f);
+	client_calls_add(f);
+
+	_cleanup_(freep) uint32_t *visited = must_alloc(out->spans.count * sizeof(*visited));
+
 	for (uint32_t i = 1; i < out->spans.count; i++)
 		if (out->spans.items[i].kind == REQUEST_NETWORK)
 			link_request(f, i);
@@ -254,5 +296,7 @@ void requests_link(struct finder *f)
 		assign_ids(f->model, out, i);
 	link_children(out);
 	list_roots(out);
+	resolve_replies(f);
+	resolve_work(f);
 	group_work(out);
 }

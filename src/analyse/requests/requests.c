@@ -131,7 +131,7 @@ static void receive_unattributed(struct finder *f, uint32_t thread, const struct
 	if (w->hypothesis)
 		batch_read(w, (struct owner){ .hypothesis = w->hypothesis });
 	if (w->held_count)
-		worker_set_current(f, thread, 0, now);
+		worker_set_doubtful(f, thread, s->ambiguous ? 0 : s->owner.hypothesis, now);
 }
 
 static void receive_reply(struct finder *f, uint32_t thread, uint32_t side, const struct message *m)
@@ -142,6 +142,9 @@ static void receive_reply(struct finder *f, uint32_t thread, uint32_t side, cons
 
 	if (!s->awaits_reply)
 		receive_more_of_reply(f, s);
+	if (!s->ambiguous)
+		*vec_push(&f->replies) = (struct owned_reply){ s->owner, m };
+	client_call_reply(f, side, m);
 	end_call(f, s);
 	pool_receive(f, thread, m->time);
 	start_anew(w, side);
@@ -188,6 +191,7 @@ static void send_reply(struct finder *f, uint32_t thread, uint32_t side, const s
 	struct work_state *work = state_at(f, state);
 	bool reader = span_at(f, state)->thread.i == thread;
 
+	worker_acts_for(f, thread, (struct owner){ .state = state }, m->time);
 	if (!work->replied) {
 		if (!reader && w->reads) /* any thread receives, and any replies */
 			*map_insert(&f->work_stealing, process_key(thread_of(f, thread))) = 1;
@@ -254,12 +258,15 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 				      : owner_of_send(f, thread, side_target(f, thread, m->object));
 
 	s->connect_owner = (struct owner){ 0 };
+	worker_acts_for(f, thread, owner, m->time);
 	if (!s->awaits_reply && !is_first)
 		batch_call(w, owner);
-	if (s->awaits_reply)
+	if (s->awaits_reply) {
 		owner = owner_of_rest(f, s, owner, w->calling_side == side);
-	else
+	} else {
 		begin_call(f, thread, s, owner);
+		client_call_begin(f, thread, side, m);
+	}
 	*map_insert(&f->sent, (uintptr_t)m) = f->calls.count;
 	*vec_push(&f->calls) = owner;
 	act(f, w, owner.hypothesis);
@@ -278,12 +285,18 @@ static void handle_message(struct finder *f, const struct occurrence *o)
 
 	bool serves = f->sides.items[side].role == ROLE_SERVER;
 
+	if (m->other.i)
+		f->sides.items[side].is_peer_recorded = true;
+	if (o->kind == OCCUR_SEND)
+		worker_of(f, o->thread)->polled = 0; /* it resumed its work after the poll */
 	if (serves || o->kind == OCCUR_RECEIVE)
 		worker_of(f, o->thread)->calling_side = 0;
 	if (o->kind == OCCUR_RECEIVE)
 		(serves ? receive_request : receive_reply)(f, o->thread, side, m);
 	else
 		(serves ? send_reply : send_request)(f, o->thread, side, m);
+	worker_of(f, o->thread)->last_event = m->time;
+	worker_of(f, o->thread)->polled = 0;
 }
 
 static void handle_connect(struct finder *f, const struct occurrence *o)
@@ -292,7 +305,7 @@ static void handle_connect(struct finder *f, const struct occurrence *o)
 	uint32_t side = side_of(f, thread_of(f, o->thread)->host, c->object);
 
 	end_call(f, &f->sides.items[side]);
-	f->sides.items[side] = (struct side){ .role = ROLE_CLIENT };
+	f->sides.items[side] = (struct side){ .role = ROLE_CLIENT, .connect_time = o->time };
 	pool_call(f, o->thread, side, c->object, o->time);
 
 	struct side *s = &f->sides.items[side];
@@ -319,7 +332,10 @@ static void handle_block(struct finder *f, const struct occurrence *o)
 	batch_wait(w);
 	w->calling_side = 0;
 	w->acted = false;
-	if (w->held_count > 1)
+	w->last_event = o->time;
+	if (!w->polled)
+		w->polled = o->time;
+	if (w->held_count > 1 || w->doubtful)
 		worker_set_current(f, o->thread, 0, o->time);
 	w->attributed = w->held_count <= 1;
 }
@@ -376,6 +392,9 @@ static void finder_done(struct finder *f)
 	vec_done(&f->sides);
 	vec_done(&f->hypotheses);
 	vec_done(&f->calls);
+	vec_done(&f->work);
+	vec_done(&f->replies);
+	vec_done(&f->client_calls);
 	map_done(&f->side_index);
 	map_done(&f->sent);
 	map_done(&f->services);
@@ -398,6 +417,7 @@ void requests_find(const struct model *model, struct requests *ret)
 	*vec_push(&f.sides) = (struct side){ 0 };
 	*vec_push(&f.hypotheses) = (struct hypothesis){ 0 };
 	*vec_push(&f.calls) = (struct owner){ 0 };
+	*vec_push(&f.client_calls) = (struct client_call){ 0 };
 	occurrences_find(model, &list);
 	for (size_t i = 0; i < list.count; i++)
 		handle(&f, &list.items[i]);
@@ -413,6 +433,7 @@ void requests_done(struct requests *requests)
 	vec_done(&requests->spans);
 	vec_done(&requests->work);
 	vec_done(&requests->roots);
+	vec_done(&requests->replies);
 }
 
 uint32_t requests_next(const struct requests *requests, uint32_t root, uint32_t at,

@@ -15,8 +15,9 @@
  *
  * One pass goes over all messages, wakeups and forks by time (occurrence.c).  For an event loop,
  * the owner of a call can be decided later (event_loop.c, batch.c), as can the request that a pool
- * thread worked for (pool.c).  After the pass, match.c assigns the work of pools to requests, and
- * link.c joins the spans into trees.  Time is linear, but for sorting the work of pools.
+ * thread worked for (pool.c).  After the pass, match.c assigns the work of pools to requests,
+ * client_call.c adds calls to services that were not recorded, and link.c joins the spans into
+ * trees.  Time is linear, but for sorting the work of pools.
  */
 #ifndef SONDE_ANALYSE_REQUESTS_REQUESTS_H
 #define SONDE_ANALYSE_REQUESTS_REQUESTS_H
@@ -28,6 +29,7 @@ enum request_kind {
 	REQUEST_NETWORK, /* a request received over a connection */
 	REQUEST_FORK,    /* the life of a thread that was created for a request */
 	REQUEST_HANDOFF, /* the work of a thread on a request that another thread received */
+	REQUEST_CALL,    /* a call to a service that was not recorded, as its caller sees it */
 };
 
 struct request_span {
@@ -37,7 +39,7 @@ struct request_span {
 	nsec_t start, end;
 	nsec_t read; /* when a thread read the request; since `start`, it was queued */
 	nsec_t sent; /* when the reply was passed to the socket; until `end`, in the send buffer */
-	uint64_t socket;      /* NETWORK: the server's side of the connection */
+	uint64_t socket;      /* NETWORK: the server's side of the connection; CALL: the client's */
 	float confidence;     /* probability of the parent, from 0 to 1 */
 	uint8_t kind;         /* enum request_kind */
 	bool parent_unknown;  /* there is a parent, but it could not be determined */
@@ -55,10 +57,20 @@ struct request_work {
 	nsec_t from, to;
 };
 
+/* Something that a thread read in reply to a call that it had made for a span. */
+struct request_reply {
+	uint32_t span;
+	nsec_t time;
+	nsec_t arrival; /* at the socket; 0 if unknown */
+	uint64_t socket;
+	bool is_peer_recorded;
+};
+
 struct requests {
 	VEC(struct request_span) spans; /* the first is none; a parent can follow its children */
 	VEC(struct request_work) work;  /* by span */
 	VEC(uint32_t) roots;            /* of trees, by start */
+	VEC(struct request_reply) replies;
 };
 
 void requests_find(const struct model *model, struct requests *ret);

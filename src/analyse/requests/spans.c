@@ -11,6 +11,7 @@ const char *request_kind_name(enum request_kind kind)
 		[REQUEST_NETWORK] = "network",
 		[REQUEST_FORK] = "fork",
 		[REQUEST_HANDOFF] = "handoff",
+		[REQUEST_CALL] = "call",
 	};
 
 	return names[kind];
@@ -48,6 +49,8 @@ static span_id add_span(struct span_set *set, const struct requests *requests,
 	const struct model *model = set->model;
 	const struct thread *thread = model_thread(model, request->thread);
 	struct request_address address = request_address(model, request);
+	const char *where = request->kind == REQUEST_CALL ? address.peer : address.local;
+	const char *operation = where[0] ? where : request_kind_name(request->kind);
 	struct span span = {
 		.start = request->start,
 		.end = request->end,
@@ -60,9 +63,9 @@ static span_id add_span(struct span_set *set, const struct requests *requests,
 		.pid = thread->pid,
 		.host = thread->host,
 		.service = span_set_intern(set, request_service(model, request->thread)),
-		.operation = span_set_intern(
-			set, address.local[0] ? address.local : request_kind_name(request->kind)),
+		.operation = span_set_intern(set, operation),
 		.source = SPAN_INFERRED,
+		.kind = request->kind == REQUEST_CALL ? SPAN_CLIENT : SPAN_UNSPECIFIED,
 		.flags = flags_of(requests, request),
 	};
 
@@ -74,6 +77,16 @@ static span_id add_span(struct span_set *set, const struct requests *requests,
 		memcpy(span.parent_id, requests->spans.items[request->parent].id,
 		       sizeof(span.parent_id));
 	return span_set_add(set, &span);
+}
+
+static void add_reply(struct span_set *set, const struct request_reply *reply, span_id id)
+{
+	span_slices_add_reply(&set->slices,
+			      &(struct span_reply){ .time = reply->time,
+						    .arrival = reply->arrival,
+						    .socket = reply->socket,
+						    .span = id,
+						    .is_peer_recorded = reply->is_peer_recorded });
 }
 
 static void add_slices(struct span_set *set, const struct requests *requests, uint32_t index,
@@ -93,7 +106,13 @@ static void add_slices(struct span_set *set, const struct requests *requests, ui
 
 void request_spans_add(const struct requests *requests, struct span_set *set)
 {
-	for (size_t i = 1; i < requests->spans.count; i++)
-		add_slices(set, requests, i, add_span(set, requests, &requests->spans.items[i]));
+	_cleanup_(freep) span_id *ids = must_alloc(requests->spans.count * sizeof(*ids));
+
+	for (size_t i = 1; i < requests->spans.count; i++) {
+		ids[i] = add_span(set, requests, &requests->spans.items[i]);
+		add_slices(set, requests, i, ids[i]);
+	}
+	for (size_t i = 0; i < requests->replies.count; i++)
+		add_reply(set, &requests->replies.items[i], ids[requests->replies.items[i].span]);
 	span_set_finish(set);
 }

@@ -5,7 +5,7 @@
  * Analyses and reports that work on spans then also work on requests of services without
  * instrumentation.  The spans are added to a span set, beside the recorded ones; the model does not
  * change.  A span's service is the container or process of its thread; its operation is the address
- * that the request came to, or how the thread got the work.
+ * that the request came to or, of a call, went to; otherwise, how the thread got the work.
  */
 #ifndef SONDE_ANALYSE_REQUESTS_SPANS_H
 #define SONDE_ANALYSE_REQUESTS_SPANS_H
@@ -16,7 +16,7 @@
 /* Adds the spans of all requests to a set of the same model. */
 void request_spans_add(const struct requests *requests, struct span_set *set);
 
-/* "network", "fork" or "handoff". */
+/* "network", "fork", "handoff" or "call". */
 const char *request_kind_name(enum request_kind kind);
 
 /* Whether a span is the root of a complete request: sent by a client, and with a reply. */

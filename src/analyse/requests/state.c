@@ -46,10 +46,27 @@ void state_extend(struct finder *f, uint32_t state, nsec_t t)
 		span_at(f, state)->end = t;
 }
 
-static void add_slice(struct finder *f, uint32_t state, uint32_t thread, nsec_t from, nsec_t to)
+static void add_work(struct finder *f, struct owner owner, uint32_t thread, nsec_t from, nsec_t to)
 {
 	if (from < to)
-		*vec_push(&f->out->work) = (struct request_work){ state, { thread }, from, to };
+		*vec_push(&f->work) = (struct owned_work){ owner, { thread }, from, to };
+}
+
+/* Ends the current stretch of work. */
+static void end_stretch(struct finder *f, uint32_t thread, nsec_t now)
+{
+	struct worker *w = worker_of(f, thread);
+	struct owner owner = { w->current, w->current ? 0 : w->doubtful };
+	/* an event loop that only polled and then got something else did not work for the owner */
+	nsec_t end = w->polled > w->since && w->polled < now && w->held_count ? w->polled : now;
+
+	if (!owner.state && !owner.hypothesis)
+		return;
+	add_work(f, owner, thread, w->since, end);
+	if (w->current) {
+		w->last = w->current;
+		w->free_since = now;
+	}
 }
 
 void worker_set_current(struct finder *f, uint32_t thread, uint32_t state, nsec_t now)
@@ -57,15 +74,28 @@ void worker_set_current(struct finder *f, uint32_t thread, uint32_t state, nsec_
 	struct worker *w = worker_of(f, thread);
 
 	w->acted = false;
-	if (w->current == state)
+	if (w->current == state && (state || !w->doubtful))
 		return;
-	if (w->current) {
-		add_slice(f, w->current, thread, w->since, now);
-		w->last = w->current;
-		w->free_since = now;
-	}
+	end_stretch(f, thread, now);
 	w->current = state;
+	w->doubtful = 0;
 	w->since = now;
+}
+
+void worker_set_doubtful(struct finder *f, uint32_t thread, uint32_t hypothesis, nsec_t now)
+{
+	worker_set_current(f, thread, 0, now);
+	worker_of(f, thread)->doubtful = hypothesis;
+	worker_of(f, thread)->since = now;
+}
+
+void worker_acts_for(struct finder *f, uint32_t thread, struct owner owner, nsec_t now)
+{
+	const struct worker *w = worker_of(f, thread);
+	nsec_t from = w->last_event > w->free_since ? w->last_event : w->free_since;
+
+	if (!w->current && !w->doubtful && w->held_count && from)
+		add_work(f, owner, thread, from, now);
 }
 
 void worker_hold(struct finder *f, uint32_t thread, uint32_t state)

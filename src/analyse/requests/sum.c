@@ -166,7 +166,7 @@ struct request_address request_address(const struct model *model, const struct r
 	const struct thread *thread = model_thread(model, span->thread);
 	const struct socket *s = model_socket(model, thread->host, span->socket);
 
-	if (!s || span->kind != REQUEST_NETWORK)
+	if (!s || (span->kind != REQUEST_NETWORK && span->kind != REQUEST_CALL))
 		return a;
 	put_address(a.local, sizeof(a.local), s->address.family, s->address.local,
 		    s->address.local_port);
@@ -242,8 +242,11 @@ static void put_children(struct shape *shape, uint32_t span, struct siblings *s,
 
 static void put_shape(struct shape *shape, uint32_t span, unsigned depth)
 {
-	const char *service =
-		request_service(shape->model, shape->requests->spans.items[span].thread);
+	const struct request_span *request = &shape->requests->spans.items[span];
+	struct request_address address = request_address(shape->model, request);
+	const char *service = request->kind == REQUEST_CALL
+				      ? address.peer
+				      : request_service(shape->model, request->thread);
 	struct siblings s = { 0 };
 
 	if (shape->text.count > SHAPE_LENGTH) {
