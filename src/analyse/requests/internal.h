@@ -57,6 +57,7 @@ struct owned_work {
 /* A reply, or a part of one, that was read for an owner. */
 struct owned_reply {
 	struct owner owner;
+	thread_id thread;
 	const struct message *message; /* borrowed */
 };
 

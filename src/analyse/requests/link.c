@@ -144,7 +144,8 @@ static void resolve_replies(struct finder *f)
 	for (size_t i = 0; i < f->replies.count; i++) {
 		const struct message *m = f->replies.items[i].message;
 		uint32_t span = owner_state(f, f->replies.items[i].owner, &confidence);
-		nsec_t arrival = m->wire_time ?: m->other_time;
+		uint16_t host = model_thread(f->model, f->replies.items[i].thread)->host;
+		nsec_t arrival = request_arrival(f->model, host, m);
 
 		if (span)
 			*vec_push(&f->out->replies) = (struct request_reply){

@@ -143,7 +143,7 @@ static void receive_reply(struct finder *f, uint32_t thread, uint32_t side, cons
 	if (!s->awaits_reply)
 		receive_more_of_reply(f, s);
 	if (!s->ambiguous)
-		*vec_push(&f->replies) = (struct owned_reply){ s->owner, m };
+		*vec_push(&f->replies) = (struct owned_reply){ s->owner, { thread }, m };
 	client_call_reply(f, side, m);
 	end_call(f, s);
 	pool_receive(f, thread, m->time);
