@@ -34,10 +34,12 @@
 #define AF_INET 2
 #define AF_INET6 10
 #define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
 #define MSG_PEEK 2
 
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
 #define TCP_FIN_WAIT1 4
 #define TCP_FIN_WAIT2 5
 #define TCP_LISTEN 10
@@ -200,8 +202,13 @@ struct pid {
 
 struct socket;
 
+struct sk_buff_head {
+	__u32 qlen;
+};
+
 struct sock {
 	struct sock_common __sk_common;
+	struct sk_buff_head sk_receive_queue;
 	__u16 sk_protocol;
 	struct socket *sk_socket;
 	struct pid *sk_peer_pid;
@@ -209,6 +216,10 @@ struct sock {
 
 struct unix_sock {
 	struct sock *peer;
+};
+
+struct udp_sock {
+	struct sk_buff_head reader_queue;
 };
 
 struct tcp_sock {

@@ -8,6 +8,7 @@
 #ifndef SONDE_BPF_SOCKET_BPF_H
 #define SONDE_BPF_SOCKET_BPF_H
 
+#include "bpf/arrival.bpf.h"
 #include "bpf/irq.bpf.h"
 #include "bpf/object.bpf.h"
 
@@ -49,6 +50,25 @@ static __always_inline __u32 send_lag(const struct tcp_sock *tcp, __u64 now)
 	return left < now && now - left <= 0xffffffff ? now - left : 0;
 }
 
+static __always_inline void message_set_arrival(struct record_message *m, struct sock *sk,
+						const struct tcp_sock *tcp, __u64 now)
+{
+	struct traced_socket *s = socket_begin(sk);
+
+	if (!s)
+		return;
+
+	bool queued;
+	__u64 time = arrivals_take(&s->arrivals, sk, tcp, m->bytes, &queued);
+	__u64 lag = time && time < now ? now - time : 0;
+
+	if (lag >= 1ull << 40)
+		return;
+	m->lag = lag;
+	m->lag_high = lag >> 32;
+	m->flags = queued ? MESSAGE_BEFORE_ACCEPT : 0;
+}
+
 static __always_inline void emit_message(struct sock *sk, int bytes, enum direction direction)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -77,10 +97,12 @@ static __always_inline void emit_message(struct sock *sk, int bytes, enum direct
 
 	struct tcp_sock *tcp = sk->sk_protocol == IPPROTO_TCP ? bpf_skc_to_tcp_sock(sk) : NULL;
 
-	if (tcp) {
+	if (tcp)
 		m->position = stream_position(sk, tcp, direction);
-		m->lag = direction == MESSAGE_SEND ? send_lag(tcp, now) : 0;
-	}
+	if (direction == MESSAGE_RECEIVE)
+		message_set_arrival(m, sk, tcp, now);
+	else if (tcp)
+		m->lag = send_lag(tcp, now);
 	ring_commit(&m->head, RECORD_MESSAGE, task->pid, sizeof(*m));
 }
 
@@ -119,7 +141,7 @@ static __always_inline bool connection_in_scope(__u16 port, int to, const struct
 }
 
 SEC("tp_btf/inet_sock_set_state")
-int BPF_PROG(on_socket_state, const struct sock *sk, int from, int to)
+int BPF_PROG(on_socket_state, struct sock *sk, int from, int to)
 {
 	struct wire_ring *ring = ring_of_cpu();
 
@@ -132,6 +154,8 @@ int BPF_PROG(on_socket_state, const struct sock *sk, int from, int to)
 		scope_join(bpf_get_current_pid_tgid() >> 32);
 	if (!connection_in_scope(port, to, &ring->cpu))
 		return 0;
+	if (from == TCP_SYN_RECV && to == TCP_ESTABLISHED)
+		socket_begin(sk);
 
 	struct record_socket_state *s = ring_reserve(ring, sizeof(*s), bpf_ktime_get_ns());
 

@@ -190,6 +190,9 @@ struct record_exit {
 
 enum direction { MESSAGE_SEND = 0, MESSAGE_RECEIVE = 1 };
 
+/* MESSAGE, received: its first byte arrived before the connection was accepted. */
+#define MESSAGE_BEFORE_ACCEPT 1
+
 struct record_message {
 	struct record head;
 	__u64 object; /* the socket */
@@ -201,8 +204,9 @@ struct record_message {
 	 * Time before head.time, ns; 0 if unknown.  TCP, sent: the message can have left then.
 	 * Received: its first byte arrived at the socket then.
 	 */
-	__u16 lag_high; /* bits 32 to 47 */
-	__u32 lag;      /* bits 0 to 31 */
+	__u8 lag_high; /* bits 32 to 39 */
+	__u8 flags;
+	__u32 lag; /* bits 0 to 31 */
 };
 
 static inline __u64 message_lag(const struct record_message *r)

@@ -142,6 +142,7 @@ void model_add_message(struct model *model, const struct source *source,
 		.position = r->position,
 		.direction = r->direction,
 		.object_kind = r->object_kind,
+		.flags = r->flags,
 	};
 	if (m->direction == MESSAGE_RECEIVE && message_lag(r) && message_lag(r) < now)
 		m->wire_time = now - message_lag(r);

@@ -71,6 +71,7 @@ struct message {
 	uint32_t bytes;
 	uint32_t position; /* stream offset after its last byte; the model counts unix sockets */
 	uint8_t direction; /* enum direction */
+	uint8_t flags;     /* MESSAGE_BEFORE_ACCEPT */
 	uint8_t object_kind;
 };
 

@@ -151,6 +151,9 @@ static void describe_message(const struct describer *d, const struct record_mess
 	field_u64(f, "position", r->position ? "  up to " : NULL, r->position);
 	if (message_lag(r))
 		field_u64(f, "lag", NULL, message_lag(r));
+	if (r->direction == MESSAGE_RECEIVE)
+		field_flag(f, "before_accept", "  arrived before the accept",
+			   r->flags & MESSAGE_BEFORE_ACCEPT);
 }
 
 static void describe_transmit(const struct describer *d, const struct record_transmit *r)

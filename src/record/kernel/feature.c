@@ -185,6 +185,9 @@ static void probe_all_tracepoints(struct feature_probe *p)
 	probe_tracepoints(p, "messages", "messages between threads", false,
 			  "use Linux 6.3 or later; everything else is recorded without it",
 			  NAMES("sock_send_length", "sock_recv_length"));
+	probe_tracepoints(p, "arrivals", "when requests arrive, before they are read", false,
+			  "use Linux 6.3 or later; otherwise, latency begins at the read",
+			  NAMES("sk_data_ready"));
 	probe_tracepoints(p, "connections", "opening and closing of TCP connections", false,
 			  "use a kernel with this tracepoint", NAMES("inet_sock_set_state"));
 	probe_tracepoints(p, "syscalls", "system calls (--syscalls)", false,

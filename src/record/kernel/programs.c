@@ -34,6 +34,7 @@ static const struct {
 	{ "hrtimer_expire_entry", "timers as wakers" },
 	{ "sock_send_length", "messages (they need Linux 6.3)" },
 	{ "sock_recv_length", NULL },
+	{ "sk_data_ready", "arrival of requests (it needs Linux 6.3; latency begins at the read)" },
 	{ "inet_sock_set_state", "connection states" },
 	{ "irq_handler_exit", NULL },
 	{ "softirq_exit", NULL },
