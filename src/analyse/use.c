@@ -106,7 +106,7 @@ static void share_slice(struct use_sharing *sharing, const struct step *step,
 		    &(struct share){
 			    .name = same_process
 					    ? other->comm
-					    : model_process_comm(sharing->model, slice->thread),
+					    : model_process_name(sharing->model, slice->thread),
 			    .pid = other->pid,
 			    .thread = same_process ? slice->thread : (thread_id){ 0 },
 			    .time = part,
@@ -172,7 +172,7 @@ static void share_disk(struct use_sharing *sharing, const struct step *step,
 		if (part && issuer->pid != pid && !is_kernel_flush(r, issuer))
 			sharing->fn(sharing->arg, node,
 				    &(struct share){
-					    .name = model_process_comm(sharing->model, r->issuer),
+					    .name = model_process_name(sharing->model, r->issuer),
 					    .pid = issuer->pid,
 					    .time = part });
 	}

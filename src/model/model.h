@@ -150,6 +150,7 @@ struct thread {
 struct process {
 	str_id cmdline, cgroup;
 	str_id container; /* name; none if the trace does not contain it */
+	str_id name;      /* for people (model/process_name.h); set by model_finish() */
 };
 
 struct socket {
@@ -266,8 +267,10 @@ thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t);
 /* Whether paths follow a thread: it is recorded, in scope, and not a kernel thread. */
 bool model_thread_is_followed(const struct model *model, thread_id id);
 
-/* The name of a thread's process: that of its main thread, if recorded. */
+/* The comm of a thread's process: that of its main thread, if recorded. */
 str_id model_process_comm(const struct model *model, thread_id id);
+/* What people call a thread's process, such as "app.py"; otherwise its comm. */
+str_id model_process_name(const struct model *model, thread_id id);
 
 /* The interval of a thread at time t; false before its begin and after its end. */
 struct stretch {

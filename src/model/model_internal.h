@@ -137,6 +137,9 @@ str_id model_add_string(struct model *model, const struct source *source, uint32
 /* The model's number for a stack, frame or probe type of the source. */
 uint32_t model_own_number(struct map *numbers, const struct source *source, uint32_t number);
 
+/* Derives the names of processes from their command lines. */
+void model_name_processes(struct model *model);
+
 /* Adds a record that describes an object, such as a file or a stack. */
 void model_add_description(struct model *model, const struct source *source,
 			   const struct record *r);

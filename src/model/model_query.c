@@ -61,6 +61,14 @@ str_id model_process_comm(const struct model *model, thread_id id)
 	return model_thread(model, first.i ? first : id)->comm;
 }
 
+str_id model_process_name(const struct model *model, thread_id id)
+{
+	const struct thread *thread = model_thread(model, id);
+	const struct process *process = model_process(model, thread->host, thread->pid);
+
+	return process && process->name.i ? process->name : model_process_comm(model, id);
+}
+
 static nsec_t stretch_end(const struct thread *thread, timeline_pos pos)
 {
 	if (!timeline_next(&thread->intervals, &pos))

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "model/model_internal.h"
+#include "model/process_name.h"
 
 str_id model_add_string(struct model *model, const struct source *source, uint32_t id)
 {
@@ -53,8 +54,53 @@ static void add_process(struct model *model, const struct source *source,
 	str_id cgroup = model_add_string(model, source, r->cgroup);
 
 	*indexed(&model->processes, &model->pid_index, host_key(source->host, r->pid)) =
-		(struct process){ model_add_string(model, source, r->cmdline), cgroup,
-				  container_of(model, cgroup) };
+		(struct process){ .cmdline = model_add_string(model, source, r->cmdline),
+				  .cgroup = cgroup,
+				  .container = container_of(model, cgroup) };
+}
+
+/*
+ * A process that was forked and did not call execve() has the command line of its parent, and no
+ * record of its own.  If its comm differs, it has called execve() or renamed itself.
+ */
+static void inherit_process(struct model *model, const struct thread *thread)
+{
+	const struct thread *parent = model_thread(model, thread->parent);
+	const struct process *of_parent =
+		thread->parent.i ? model_process(model, parent->host, parent->pid) : NULL;
+
+	if (!of_parent || parent->host != thread->host)
+		return;
+
+	struct process process = *of_parent;
+
+	if (model_process_comm(model, thread->parent).i != thread->comm.i)
+		process.cmdline = (str_id){ 0 };
+	*indexed(&model->processes, &model->pid_index, host_key(thread->host, thread->pid)) =
+		process;
+}
+
+void model_name_processes(struct model *model)
+{
+	for (uint32_t i = 1; i < model_thread_count(model); i++) {
+		const struct thread *thread = model_thread(model, (thread_id){ i });
+		uint64_t key = host_key(thread->host, thread->pid);
+
+		if (thread->tid != thread->pid || thread->kernel)
+			continue;
+		if (!find_indexed(&model->processes, &model->pid_index, key))
+			inherit_process(model, thread);
+
+		struct process *process = find_indexed(&model->processes, &model->pid_index, key);
+		struct process_name name;
+
+		if (!process)
+			continue;
+		name = process_name(strtab_get(model->strings, thread->comm),
+				    strtab_get(model->strings, process->cmdline),
+				    strtab_get(model->strings, process->cgroup));
+		process->name = strtab_add(model->strings, name.s);
+	}
 }
 
 static void add_device(struct model *model, const struct source *source,

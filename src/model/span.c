@@ -130,4 +130,5 @@ void model_finish(struct model *model)
 	model_correct_clocks(model);
 	model_finish_contexts(model);
 	model_finish_losses(model);
+	model_name_processes(model);
 }

@@ -52,7 +52,7 @@ static void process_value(const struct model *model, thread_id id, int column, s
 		process = &unknown;
 	switch (column) {
 	case PROCESS:
-		cell_string(ret, model, model_process_comm(model, id));
+		cell_string(ret, model, model_process_name(model, id));
 		break;
 	case SERVICE:
 		cell_text(ret, request_service(model, id));

@@ -17,6 +17,7 @@ static void put_thread(struct json *j, const struct model *model, thread_id id)
 	put_u64(j, "tid", thread->tid);
 	put_u64(j, "pid", thread->pid);
 	put_string(j, "comm", model_string(model, thread->comm));
+	put_string(j, "process", model_string(model, model_process_name(model, id)));
 }
 
 /* The original times of a span whose clock was corrected. */

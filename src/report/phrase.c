@@ -23,6 +23,8 @@ __attribute__((format(printf, 2, 3))) static void append(struct phrase *p, const
 struct phrase phrase_thread(const struct model *model, thread_id id)
 {
 	const struct thread *thread = model_thread(model, id);
+	str_id process = model_process_name(model, id);
+	bool has_own_name = thread->comm.i != model_process_comm(model, id).i;
 	struct phrase p = { "" };
 
 	if (!id.i)
@@ -30,10 +32,12 @@ struct phrase phrase_thread(const struct model *model, thread_id id)
 	else if (!thread->comm.i)
 		append(&p, "thread %u", thread->tid);
 	else if (thread->pid == thread->tid)
-		append(&p, "%s (%u)", model_string(model, thread->comm), thread->tid);
+		append(&p, "%s (%u)", model_string(model, process), thread->tid);
+	else if (!has_own_name)
+		append(&p, "%s (%u of %u)", model_string(model, process), thread->tid, thread->pid);
 	else
-		append(&p, "%s (%u of %u)", model_string(model, thread->comm), thread->tid,
-		       thread->pid);
+		append(&p, "%s (%u of %s %u)", model_string(model, thread->comm), thread->tid,
+		       model_string(model, process), thread->pid);
 	return p;
 }
 
@@ -303,7 +307,7 @@ struct phrase phrase_node_thread(const struct model *model, const struct node *n
 
 	if (!node->several)
 		return phrase_thread(model, node->thread);
-	append(&p, "%s (%u)", model_string(model, model_process_comm(model, node->thread)),
+	append(&p, "%s (%u)", model_string(model, model_process_name(model, node->thread)),
 	       model_thread(model, node->thread)->pid);
 	return p;
 }

@@ -15,7 +15,10 @@ struct phrase {
 	char s[512];
 };
 
-/* "contacts (4127)"; "worker (4128 of 4127)" if it is not the main thread. */
+/*
+ * "contacts (4127)"; "contacts (4128 of 4127)" if it is not the main thread, and
+ * "worker (4128 of contacts 4127)" if it has a name of its own.
+ */
 struct phrase phrase_thread(const struct model *model, thread_id thread);
 
 /* The thread of a node, or the process if the node has several threads. */

@@ -145,7 +145,7 @@ const char *request_service(const struct model *model, thread_id thread)
 
 	if (process && process->container.i)
 		return model_string(model, process->container);
-	return model_string(model, model_process_comm(model, thread));
+	return model_string(model, model_process_name(model, thread));
 }
 
 static void put_address(char *ret, size_t size, int family, const uint8_t *address, uint16_t port)
