@@ -336,6 +336,13 @@ static bool is_cut_from(const char *comm, struct view name)
 	return name.len >= len && memcmp(comm, name.s, len) == 0 && (len == name.len || len == 15);
 }
 
+/* Whether comm is the executable's name and the number of the main thread: "front/1". */
+static bool is_numbered(const char *comm, struct view name)
+{
+	return name.len && strncmp(comm, name.s, name.len) == 0 && comm[name.len] &&
+	       strchr("/:#-", comm[name.len]);
+}
+
 /* Whether the process has its name from its interpreter or script, and not from itself. */
 static bool is_given(const char *comm, const char *name)
 {
@@ -370,7 +377,8 @@ struct process_name process_name(const char *comm, const char *cmdline, const ch
 	if (!in && name_by_title(&name, program, cmdline) && is_given(comm, name.s))
 		return name;
 	name.s[0] = '\0';
-	if (!in && program.len && (!*comm || is_cut_from(comm, program))) {
+	if (!in && program.len &&
+	    (!*comm || is_cut_from(comm, program) || is_numbered(comm, program))) {
 		append_view(&name, program);
 		append_application(&name, program, a);
 	} else {

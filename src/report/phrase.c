@@ -20,11 +20,19 @@ __attribute__((format(printf, 2, 3))) static void append(struct phrase *p, const
 	va_end(ap);
 }
 
+/* Whether a thread's name does not show its process: "GC Thread#0", but not "contacts/1". */
+static bool hides_process(const struct model *model, thread_id id)
+{
+	const char *process = model_string(model, model_process_name(model, id));
+
+	return strncmp(model_string(model, model_thread(model, id)->comm), process,
+		       strlen(process)) != 0;
+}
+
 struct phrase phrase_thread(const struct model *model, thread_id id)
 {
 	const struct thread *thread = model_thread(model, id);
 	str_id process = model_process_name(model, id);
-	bool has_own_name = thread->comm.i != model_process_comm(model, id).i;
 	struct phrase p = { "" };
 
 	if (!id.i)
@@ -33,8 +41,11 @@ struct phrase phrase_thread(const struct model *model, thread_id id)
 		append(&p, "thread %u", thread->tid);
 	else if (thread->pid == thread->tid)
 		append(&p, "%s (%u)", model_string(model, process), thread->tid);
-	else if (!has_own_name)
+	else if (thread->comm.i == model_process_comm(model, id).i)
 		append(&p, "%s (%u of %u)", model_string(model, process), thread->tid, thread->pid);
+	else if (!hides_process(model, id))
+		append(&p, "%s (%u of %u)", model_string(model, thread->comm), thread->tid,
+		       thread->pid);
 	else
 		append(&p, "%s (%u of %s %u)", model_string(model, thread->comm), thread->tid,
 		       model_string(model, process), thread->pid);

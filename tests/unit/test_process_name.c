@@ -92,6 +92,7 @@ TEST(a_program_has_its_whole_name)
 		{ "redis-server", "redis-server *:6379", "", "redis-server" },
 		{ "haproxy", "/usr/sbin/haproxy -Ws -f /etc/haproxy/haproxy.cfg", "", "haproxy" },
 		{ "contacts", "", "", "contacts" },
+		{ "front/1", "build/demo/front 80", "", "front" },
 		{ "", "./contacts 1", "", "contacts" },
 		{ "", "", "", "" },
 	};
