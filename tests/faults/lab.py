@@ -12,6 +12,8 @@ Each file beside this one is a fault:
                 party that is responsible, as an engineer would say it; written before sonde's output was read
     PARTLY      regular expression of a cause that points in the right direction, but misses the party or the kind
     OF_ENTRY    true if `sonde explain` is limited to the entry, because other entries have slower requests by design
+    SPANS       file below lab.directory to which a collector writes the spans of the services; optional.  sonde
+                explains the capture together with these spans
     start(lab)  start the services; returns the port that clients call
     client(lab) send requests to that port, and return (send time, latency) of each in ns, as the client
                 measures them; optional, the default calls "/" of the port on 4 connections
@@ -38,6 +40,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
@@ -52,6 +55,7 @@ TUNED = set("""
     asyncio_blocked java_gc node_loop haproxy_maxconn slow_dns
 """.split())
 PRIORITY = -10  # nice value: other load of the host is not part of any fault
+EXPORTS = 2  # seconds within which a service exports its last spans
 READY = ["sh", "-c", "echo ready; read end"]  # ends with its input; recorded with the services
 
 
@@ -103,7 +107,17 @@ def measure(fault, binary, build, capture, seconds):
             latencies = [latency for _, latency in drive(lab)]
         if not latencies:
             raise services.Failed("the client has no replies")
-        return port, latencies
+        return port, latencies, keep_spans(fault, lab, capture)
+
+
+def keep_spans(fault, lab, capture):
+    """The inputs beside the capture: the spans of a fault, once its services have exported them."""
+    if not hasattr(fault, "SPANS"):
+        return []
+    time.sleep(EXPORTS)
+    spans = capture.with_suffix(".otlp")
+    shutil.copy(lab.directory / fault.SPANS, spans)
+    return [spans]
 
 
 def entry_options(fault, port):
@@ -117,8 +131,8 @@ def examine(name, binary, build, capture, seconds):
     if absent := missing(fault):
         return result | {"reason": f"there is no {absent}"}
     try:
-        port, latencies = measure(fault, binary, build, capture, seconds)
-        text_cause, json_cause, text = judge.causes(binary, capture, *entry_options(fault, port))
+        port, latencies, inputs = measure(fault, binary, build, capture, seconds)
+        text_cause, json_cause, text = judge.causes(binary, capture, *inputs, *entry_options(fault, port))
         found = judge.judge_causes(fault, text_cause, json_cause)
         row = judge.entry_of(binary, capture, port)
     except services.Skip as skip:

@@ -4,7 +4,7 @@ import http.server
 import sys
 
 
-def serve(handle):
+def serve(handle, address="127.0.0.1"):
     """Serve at the port of the first argument; handle(path) returns the body of a reply."""
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -24,4 +24,4 @@ def serve(handle):
     class Server(http.server.ThreadingHTTPServer):
         request_queue_size = 128
 
-    Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+    Server((address, int(sys.argv[1])), Handler).serve_forever()

@@ -205,9 +205,9 @@ def run(*command, check=True, **how):
     return done
 
 
-def connects(port):
+def connects(port, address="127.0.0.1"):
     with contextlib.suppress(OSError):
-        socket.create_connection(("127.0.0.1", port)).close()
+        socket.create_connection((address, port)).close()
         return True
     return False
 

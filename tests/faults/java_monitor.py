@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A thread of a Java service sleeps in a synchronized block that all requests enter."""
+import runtimes
+
+NEEDS = ["java", "javac"]
+TRUTH = r"sleeps.*(lock|monitor|waits for)|(lock|monitor).*sleeps"
+PARTLY = r"lock|monitor|sleeps"
+
+
+def start(lab):
+    port = lab.port()
+    return lab.service("orders", *runtimes.java(lab, "Orders.java"), port, port=port)

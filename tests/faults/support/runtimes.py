@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services in Java, Go and Python with packages from PyPI: how they are compiled or installed, once per build."""
+import pathlib
+import sys
+
+import services
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "sdk"))
+import pypi  # noqa: E402
+
+# All versions are fixed, so that a new release cannot change a fault.
+PACKAGES = ["fastapi==0.162.4", "uvicorn==0.54.0", "grpcio==1.85.1", "opentelemetry-sdk==1.45.1",
+            "opentelemetry-exporter-otlp-proto-http==1.45.1", "opentelemetry-instrumentation-fastapi==0.66b1"]
+
+
+def python(lab):
+    """The Python of an environment with PACKAGES."""
+    try:
+        return pypi.install(lab.build.with_name("faults-venv"), PACKAGES, services.PYTHON)
+    except pypi.Skip as skip:
+        raise services.Skip(str(skip)) from skip
+
+
+def java(lab, source, *options):
+    """The command that runs a Java program of services/."""
+    path, classes = services.SOURCES / source, lab.build / "classes"
+    made = classes / f"{path.stem}.class"
+    if not made.exists() or made.stat().st_mtime < path.stat().st_mtime:
+        services.run("javac", "-g", "-d", classes, path)
+    # Without nodelay, each reply waits for the delayed ACK of its header.
+    return ["java", "-Dsun.net.httpserver.nodelay=true", *options, "-cp", classes, path.stem]
+
+
+def go(lab, source):
+    """The path of a Go program of services/."""
+    path = services.SOURCES / source
+    program = lab.build / path.stem
+    if not program.exists() or program.stat().st_mtime < path.stat().st_mtime:
+        services.run("go", "build", "-o", program, path)
+    return program
