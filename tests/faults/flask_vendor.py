@@ -12,3 +12,7 @@ def start(lab):
     process = lab.spawn("vendor", services.PYTHON, services.SOURCES / "vendor.py", vendor)
     lab.wait(process, "vendor", lambda: services.connects(vendor, "127.0.1.80"))
     return lab.service("weather", services.PYTHON, services.SOURCES / "weather.py", port, vendor, port=port)
+
+
+def client(lab):
+    return lab.load(lab.port(), "/", connections=4, pause=40, connect=True)

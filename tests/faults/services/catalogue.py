@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A catalogue with FastAPI; a task refreshes its prices, but not with async calls.
-
-usage: catalogue.py PORT
-"""
+"""catalogue PORT - a catalogue with FastAPI; a task refreshes its prices with a blocking call."""
 import asyncio
 import contextlib
 import sys

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Append the spans that SDKs send to a file, each request after its length.
-
-usage: collector.py PORT FILE
-"""
+"""collector PORT FILE - append the spans that SDKs send to a file, each request after its length."""
 import http.server
 import sys
 

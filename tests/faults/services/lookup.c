@@ -6,17 +6,19 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define PROBES 60
+#define PROBES 200
 
 static const unsigned char *data;
 static size_t pages;
 
 static void handle(int fd, const char *path)
 {
-	static __thread unsigned seed = 1;
+	static __thread unsigned seed;
 	char body[32];
 	long sum = 0;
 
+	if (!seed)
+		seed = gettid();
 	for (int i = 0; i < PROBES; i++)
 		sum += data[rand_r(&seed) % pages * 4096];
 	snprintf(body, sizeof(body), "%ld\n", sum);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prices over gRPC.  usage: pricing.py PORT"""
+"""pricing PORT - prices over gRPC."""
 import concurrent.futures
 import sys
 import time

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call pricing.py on several connections; prints send time and latency of each call in ns.
-
-usage: pricing_client.py PORT CONNECTIONS SECONDS
-"""
+"""pricing_client PORT CONNECTIONS SECONDS - call pricing; print send time and latency of each call in ns."""
 import random
 import sys
 import threading

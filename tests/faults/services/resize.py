@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worker of thumbnails.py.  usage: resize.py DIRECTORY"""
+"""resize DIRECTORY - the worker of thumbnails."""
 import pathlib
 import sys
 import time

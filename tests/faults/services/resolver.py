@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DNS server at 127.0.1.53 that answers each query with one address; one query in sixteen is slow."""
+"""resolver - a DNS server at 127.0.1.53 that returns one address; one query in sixteen is slow."""
 import itertools
 import socketserver
 import struct

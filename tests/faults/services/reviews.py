@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reviews with FastAPI and OpenTelemetry; an export blocks the event loop.
-
-usage: reviews.py PORT
-"""
+"""reviews PORT - reviews with FastAPI and OpenTelemetry; an export blocks the event loop."""
 import sys
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weather from a vendor at 127.0.1.80.  usage: weather.py PORT VENDOR"""
+"""weather PORT VENDOR - weather from a vendor at 127.0.1.80."""
 import sys
 import urllib.request
 
