@@ -246,8 +246,8 @@ static __always_inline void site_save(struct traced_thread *thread, struct task_
 		return;
 	thread->site_call = nr;
 	thread->site_arg = regs->di;
-	if (nr == NR_FUTEX && futex_is_condvar(regs->si))
-		thread->site_flags |= INTERVAL_CONDVAR;
+	thread->site_futex_op = regs->si;
+	thread->site_futex_value = regs->dx;
 }
 
 /* The wait site that was saved, with the object that the thread waits on. */
@@ -263,6 +263,8 @@ static __always_inline void site_of(const struct traced_thread *thread, struct t
 	if (nr == NR_FUTEX || nr == NR_FUTEX_WAIT) {
 		site->object = thread->site_arg;
 		site->object_kind = OBJECT_FUTEX;
+		if (nr == NR_FUTEX)
+			site_set_futex(site, thread->site_futex_op, thread->site_futex_value);
 	} else if (syscall_class_of(nr) == SYSCALL_DESCRIPTOR || nr == NR_FLOCK || nr == NR_FCNTL) {
 		site_by_file(task, thread->site_arg, site, now);
 	}

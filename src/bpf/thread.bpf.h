@@ -51,6 +51,8 @@ struct traced_thread {
 	__s16 site_call;   /* wait site: number of the system call, or SYSCALL_NONE */
 	__u8 site_flags;   /* wait site: INTERVAL_IOWAIT, INTERVAL_UNINTERRUPTIBLE */
 	__u8 site_stopped; /* wait site: whether a signal or a tracer stopped the thread */
+	__u64 site_futex_op;
+	__u32 site_futex_value;
 	__u32 waker_stack;
 	__u32 cpu;      /* of its last slice */
 	__u32 finished; /* whether its last interval was recorded */

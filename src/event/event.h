@@ -158,7 +158,10 @@ struct record_wait {        /* blocked from start to woken, runnable from there 
 	__u32 stack;       /* of the blocked thread */
 	__u32 waker_stack; /* of the waker */
 	__u8 flags;
-	__u8 pad[3];
+	/* of futex(); both 0 if unknown */
+	__u8 futex_op;    /* FUTEX_WAIT, ..., possibly with FUTEX_PRIVATE_FLAG */
+	__u8 futex_value; /* value of the futex during the wait; 255 if larger */
+	__u8 pad;
 };
 
 enum task_event {

@@ -25,6 +25,7 @@
 #define SONDE_EVENT_THREAD_STATE_H
 
 #include "event/event.h"
+#include "event/futex.h"
 #include "event/syscall_table.h"
 #include "event/wakeup.h"
 
@@ -51,7 +52,7 @@ struct wait_site {
 	__u8 flags;   /* INTERVAL_IOWAIT, INTERVAL_UNINTERRUPTIBLE, INTERVAL_CONDVAR */
 	__u8 stopped; /* whether a signal or a tracer stopped the thread */
 	__u8 kernel;  /* whether it is a kernel thread */
-	__u8 pad[2];
+	__u8 futex_op, futex_value; /* as in struct record_wait */
 };
 
 #define SYSCALL_CLASS_(nr, name, class) [nr] = SYSCALL_##class,
@@ -68,16 +69,13 @@ static inline enum syscall_class syscall_class_of(int nr)
 	return syscall_classes[index & (SYSCALL_TABLE_SIZE - 1)];
 }
 
-/*
- * Whether a thread waits in futex() for a signal and not for a lock: C libraries
- * take locks with FUTEX_WAIT, and wait for condition variables and semaphores with
- * FUTEX_WAIT_BITSET.  op is the second argument of the call.
- */
-static inline int futex_is_condvar(__u64 op)
+/* Sets what the second and third argument of futex() show of a wait. */
+static inline void site_set_futex(struct wait_site *site, __u64 op, __u32 value)
 {
-	enum { FUTEX_COMMAND_MASK = 127, FUTEX_COMMAND_WAIT_BITSET = 9 };
-
-	return (op & FUTEX_COMMAND_MASK) == FUTEX_COMMAND_WAIT_BITSET;
+	site->futex_op = op;
+	site->futex_value = value < 255 ? value : 255;
+	if (futex_is_condvar(op, site->futex_value))
+		site->flags |= INTERVAL_CONDVAR;
 }
 
 /* The state that the interrupt which ended the wait implies; 0 if it implies none. */
@@ -148,11 +146,21 @@ static inline enum state state_by_syscall(const struct wait_site *site)
 	}
 }
 
+/* Whether a thread waits for something that another thread holds, even if a timer ends the wait. */
+static inline int site_is_lock(const struct wait_site *site)
+{
+	if (syscall_class_of(site->syscall) != SYSCALL_LOCK)
+		return 0;
+	return site->object_kind != OBJECT_FUTEX ||
+	       futex_is_lock(site->futex_op, site->futex_value);
+}
+
 /*
  * The state of a finished wait.  A timer outranks the system call, because a wait
- * with an expired timeout was a wait for the timer, whatever the call.  I/O wait
- * outranks the timer, because timers release throttled I/O.  io_uring sets I/O wait
- * for network operations too, so its calls ignore it.
+ * with an expired timeout was a wait for the timer, whatever the call.  Only a lock
+ * stays a lock: a thread that tries to get it for some time waits for its holder.
+ * I/O wait outranks the timer, because timers release throttled I/O.  io_uring sets
+ * I/O wait for network operations too, so its calls ignore it.
  */
 static inline enum state wait_state(const struct wait_site *site, const struct wake *wake)
 {
@@ -162,7 +170,7 @@ static inline enum state wait_state(const struct wait_site *site, const struct w
 		return STATE_PROCESS;
 	if (site->flags & INTERVAL_IOWAIT && syscall_class_of(site->syscall) != SYSCALL_POLL)
 		return STATE_DISK;
-	if (by_interrupt == STATE_TIMER)
+	if (by_interrupt == STATE_TIMER && !site_is_lock(site))
 		return STATE_TIMER;
 	by_syscall = state_by_syscall(site);
 	if (by_syscall)
@@ -237,6 +245,7 @@ static inline void thread_state_fill_wait(const struct thread_state *s, __u64 no
 	wait->vector = 0;
 	wait->object = 0;
 	wait->object_kind = OBJECT_NONE;
+	wait->futex_op = wait->futex_value = 0;
 	if (!blocked) {
 		wait->flags |= INTERVAL_PREEMPTED;
 		return;
@@ -256,6 +265,8 @@ static inline void thread_state_fill_wait(const struct thread_state *s, __u64 no
 	wait->object = site->object;
 	wait->object_kind = site->object_kind;
 	wait->flags |= site->flags;
+	wait->futex_op = site->futex_op;
+	wait->futex_value = site->futex_value;
 }
 
 /*

@@ -185,6 +185,8 @@ static void add_blocked(struct model *model, const struct source *source,
 			.object_kind = r->object_kind,
 			.context = r->context,
 			.flags = r->flags,
+			.futex_op = r->futex_op,
+			.futex_value = r->futex_value,
 		};
 }
 

@@ -58,6 +58,7 @@ struct cause {
 	uint8_t object_kind;
 	uint8_t context; /* enum wake_context */
 	uint8_t flags;
+	uint8_t futex_op, futex_value; /* as in struct record_wait */
 };
 
 /* One side of a message. */

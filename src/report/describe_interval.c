@@ -64,6 +64,10 @@ static void describe_blocked(const struct describer *d, const struct record_wait
 	field_flag(f, "uninterruptible", io ? NULL : "  uninterruptible",
 		   r->flags & INTERVAL_UNINTERRUPTIBLE);
 	field_flag(f, "condvar", NULL, r->flags & INTERVAL_CONDVAR);
+	if (r->futex_op || r->futex_value) {
+		field_u64(f, "futex_op", NULL, r->futex_op);
+		field_u64(f, "futex_value", NULL, r->futex_value);
+	}
 	if (r->stack)
 		field_u64(f, "stack", "  stack ", r->stack);
 	if (r->waker_stack)

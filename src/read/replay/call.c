@@ -280,8 +280,8 @@ void replay_call_site(const struct replay_thread *t, struct wait_site *site)
 	if (t->call == CALL_FUTEX || t->call == CALL_FUTEX_WAIT) {
 		site->object = t->args[0];
 		site->object_kind = OBJECT_FUTEX;
-		if (t->call == CALL_FUTEX && futex_is_condvar(t->args[1]))
-			site->flags |= INTERVAL_CONDVAR;
+		if (t->call == CALL_FUTEX)
+			site_set_futex(site, t->args[1], t->args[2]);
 	} else if (syscall_class_of(t->call) == SYSCALL_DESCRIPTOR || t->call == CALL_FLOCK ||
 		   t->call == CALL_FCNTL) {
 		uint64_t value = get_descriptor(t, t->args[0]);
