@@ -41,8 +41,9 @@ struct node_key {
 	uint32_t other;
 	int16_t syscall;
 	uint8_t state, flags, object_kind;
-	bool is_leaf; /* explained and unexplained waits are different nodes */
-	uint8_t pad[2];
+	bool is_leaf;  /* explained and unexplained waits are different nodes */
+	bool is_other; /* its thread works for another inferred span */
+	uint8_t pad[1];
 };
 
 static uint32_t node_get(struct account_builder *b, const struct node_key *key, thread_id thread)
@@ -67,7 +68,7 @@ static uint32_t node_get(struct account_builder *b, const struct node_key *key, 
 
 const struct cause *account_step_cause(const struct model *model, const struct step *step)
 {
-	if (!state_is_blocked(step->state) || step->flags & (STEP_TRANSIT | STEP_UNEXPLAINED))
+	if (!state_is_blocked(step->state) || step->flags & STEP_DERIVED)
 		return NULL;
 	return model_cause(model, step->thread, &(struct interval){ .start = step->begin });
 }
@@ -118,6 +119,8 @@ static uint32_t node_of_step(struct account_builder *b, const struct step *step,
 	key.state = step->state;
 	key.flags = step->flags;
 	key.is_leaf = step->is_leaf;
+	key.is_other = step->other_span.i;
+	key.object = step->socket;
 	if (cause) {
 		key.syscall = cause->syscall;
 		key.object_kind = cause->object_kind;

@@ -22,6 +22,7 @@
  */
 #include "analyse/path.h"
 
+#include "analyse/request_parts.h"
 #include "analyse/span_path.h"
 #include "analyse/span_work.h"
 
@@ -284,18 +285,30 @@ static void walk_part(struct path_walk *w, const struct span_part *part)
 {
 	w->other = part->other;
 	w->other_span = part->other_span;
-	w->flags = part->flags;
-	if (part->thread.i)
+	w->flags = part->flags & ~STEP_DERIVED;
+	if (part->flags & STEP_DERIVED)
+		push(w, 0,
+		     (struct step){ .start = part->start,
+				    .end = part->end,
+				    .begin = part->start,
+				    .thread = part->thread,
+				    .socket = part->socket,
+				    .state = part->state,
+				    .flags = part->flags });
+	else if (part->thread.i)
 		walk_thread(w, part->thread, part->start, part->end, 0);
 	else
 		push_rest(w, 0,
 			  &(struct leg){ part->thread, part->start, part->end, 0, STATE_GAP });
 }
 
-static void walk_section(struct path_walk *w, const struct span_section *s, struct span_work *work)
+static void walk_section(struct path_walk *w, const struct span_section *s, span_id next,
+			 struct span_work *work)
 {
+	bool is_request = request_parts_apply(w->spans, s->span);
+
 	w->span = s->span;
-	if (!span_set_at(w->spans, s->span)->ref) {
+	if (!span_set_at(w->spans, s->span)->ref && !is_request) {
 		/* most captures have no contexts: skip the search */
 		thread_id thread = span_work_thread(work, w->spans, s->span);
 
@@ -304,7 +317,10 @@ static void walk_section(struct path_walk *w, const struct span_section *s, stru
 		return;
 	}
 	work->items.count = 0;
-	span_work_find(w->spans, s->span, s->start, s->end, work);
+	if (is_request)
+		request_parts_find(w->spans, s, next, work);
+	else
+		span_work_find(w->spans, s->span, s->start, s->end, work);
 	for (size_t i = 0; i < work->items.count; i++)
 		walk_part(w, &work->items.items[i]);
 }
@@ -317,8 +333,11 @@ void path_of_span(const struct span_set *spans, span_id span, struct path *path)
 
 	span_path_find(spans, span, &sections);
 	/* sections are sorted from the end to the start */
-	for (size_t i = sections.items.count; i-- > 0;)
-		walk_section(&w, &sections.items.items[i], &work);
+	for (size_t i = sections.items.count; i-- > 0;) {
+		span_id next = i ? sections.items.items[i - 1].span : (span_id){ 0 };
+
+		walk_section(&w, &sections.items.items[i], next, &work);
+	}
 	span_work_done(&work);
 	vec_done(&w.legs);
 	span_path_done(&sections);

@@ -21,6 +21,16 @@
 #define STEP_QUEUEING 4
 /* After the reply was sent: it is in the send buffer. */
 #define STEP_SENDING 8
+/* Waits for the reply of a peer that was not recorded: that of `socket`. */
+#define STEP_REMOTE 16
+/* Waits until its thread has done something for `other_span`. */
+#define STEP_BEHIND 32
+/* Waits for a timer that was set for its span. */
+#define STEP_OWN_TIMER 64
+/* Not an interval of the thread's timeline. */
+#define STEP_DERIVED \
+	(STEP_TRANSIT | STEP_UNEXPLAINED | STEP_SENDING | STEP_REMOTE | STEP_BEHIND | \
+	 STEP_OWN_TIMER)
 
 struct step {
 	nsec_t start, end;
@@ -29,6 +39,7 @@ struct step {
 	span_id span;     /* the span that the step belongs to */
 	uint32_t other;   /* number for model_span_ref(): span its thread works for instead; or 0 */
 	span_id other_span; /* inferred span that its thread works for instead; or none */
+	uint64_t socket;    /* REMOTE: the waiting side of the connection */
 	uint32_t parent;    /* index + 1 of the wait that the step explains; 0 at the top */
 	uint32_t depth;
 	nsec_t begin; /* start of the interval that the step is part of, for model_cause() */

@@ -31,6 +31,8 @@ struct span_part {
 	uint32_t other;     /* number for model_span_ref(): span it works for instead; or 0 */
 	span_id other_span; /* inferred span that it works for instead; or none */
 	uint8_t flags;      /* STEP_... of its steps */
+	uint8_t state;      /* of STEP_DERIVED */
+	uint64_t socket;    /* of STEP_REMOTE */
 };
 
 struct span_work {

@@ -79,7 +79,7 @@ static void count_use(struct resources *used, probe_event_counts *probe_events,
 nsec_t use_add(struct resources *used, probe_event_counts *probe_events, const struct model *model,
 	       const struct step *step)
 {
-	if (!step->thread.i || step->flags & (STEP_TRANSIT | STEP_UNEXPLAINED))
+	if (!step->thread.i || step->flags & STEP_DERIVED)
 		return 0;
 	if (!step->other)
 		count_use(used, probe_events, model, step);

@@ -187,6 +187,23 @@ static void append_blocked(struct phrase *p, const struct model *model, const st
 	append_function(p, model, ", in", cause->stack);
 }
 
+/* "waits for a reply of 10.0.0.5:5432". */
+static void append_remote(struct phrase *p, const struct model *model, const struct step *step)
+{
+	enum { PORT_DNS = 53 };
+	const struct thread *thread = model_thread(model, step->thread);
+	const struct socket *s = model_socket(model, thread->host, step->socket);
+	struct socket_name name = { "", "" };
+
+	if (s)
+		socket_name_init(&name, &s->address);
+	if (s && s->address.peer_port == PORT_DNS)
+		append(p, "resolves a name at %s", name.peer);
+	else
+		append(p, "waits for a reply of %s",
+		       name.peer[0] ? name.peer : "a peer that was not recorded");
+}
+
 static struct phrase phrase_step(const struct model *model, const struct step *step,
 				 const struct cause *cause)
 {
@@ -194,6 +211,12 @@ static struct phrase phrase_step(const struct model *model, const struct step *s
 
 	if (step->flags & STEP_TRANSIT)
 		append(&p, "message in transit");
+	else if (step->flags & STEP_REMOTE)
+		append_remote(&p, model, step);
+	else if (step->flags & STEP_BEHIND)
+		append(&p, "waits for another request that its thread serves");
+	else if (step->flags & STEP_OWN_TIMER)
+		append(&p, "waits for its own timer");
 	else if (step->flags & STEP_UNEXPLAINED || step->state == STATE_GAP)
 		append(&p, "no records");
 	else if (step->state == STATE_RUNNING)

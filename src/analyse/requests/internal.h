@@ -28,7 +28,7 @@ enum occurrence_kind {
 /* An event that can show which thread works for which request. */
 struct occurrence {
 	nsec_t time;
-	nsec_t ran;       /* WAKE: when the thread got a CPU */
+	nsec_t ran;       /* WAKE: when the thread got a CPU; BLOCK: when it was woken */
 	const void *what; /* struct message, connect or cause of the model; borrowed */
 	uint32_t thread;
 	uint32_t other; /* WAKE: the waker; FORK: the parent */
@@ -147,7 +147,7 @@ struct worker {
 	uint32_t current;          /* the state that it works for; 0 if none or unknown */
 	nsec_t since;              /* start of the work for `current` or `doubtful` */
 	uint32_t doubtful;         /* without `current`: the hypothesis that it works for, or 0 */
-	nsec_t last_event;         /* time of its last message or poll */
+	nsec_t last_event;         /* time of its last message, or end of its last poll */
 	nsec_t polled;             /* start of its last poll, if it has not read or sent since */
 	uint32_t held, held_count; /* requests that it received and that have no reply: a list */
 	uint32_t without_pending;  /* held requests without a pending call */

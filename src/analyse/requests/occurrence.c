@@ -60,15 +60,19 @@ static void add_waits(occurrences *list, uint32_t id, const struct thread *threa
 			more = timeline_next(intervals, &at);
 		if (!more || interval->start != cause->start || !is_idling(cause))
 			continue;
-		*vec_push(list) = (struct occurrence){
-			.time = cause->start, .what = cause, .thread = id, .kind = OCCUR_BLOCK
-		};
 		more = timeline_next(intervals, &at);
-		if (cause->context != WAKE_TASK || !cause->waker.i)
-			continue;
 
 		const struct interval *next = more ? timeline_at(intervals, at) : NULL;
 
+		*vec_push(list) = (struct occurrence){
+			.time = cause->start,
+			.ran = next ? next->start : thread->end,
+			.what = cause,
+			.thread = id,
+			.kind = OCCUR_BLOCK,
+		};
+		if (cause->context != WAKE_TASK || !cause->waker.i)
+			continue;
 		*vec_push(list) = (struct occurrence){
 			.time = next ? next->start : thread->end,
 			.ran = next ? ran_at(intervals, at) : thread->end,

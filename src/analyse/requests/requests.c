@@ -332,7 +332,7 @@ static void handle_block(struct finder *f, const struct occurrence *o)
 	batch_wait(w);
 	w->calling_side = 0;
 	w->acted = false;
-	w->last_event = o->time;
+	w->last_event = o->ran;
 	if (!w->polled)
 		w->polled = o->time;
 	if (w->held_count > 1 || w->doubtful)

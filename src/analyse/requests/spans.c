@@ -46,6 +46,12 @@ static uint8_t flags_of(const struct requests *requests, const struct request_sp
 static span_id add_span(struct span_set *set, const struct requests *requests,
 			const struct request_span *request)
 {
+	static const uint8_t kinds[] = {
+		[REQUEST_NETWORK] = SPAN_SERVER,
+		[REQUEST_FORK] = SPAN_INTERNAL,
+		[REQUEST_HANDOFF] = SPAN_INTERNAL,
+		[REQUEST_CALL] = SPAN_CLIENT,
+	};
 	const struct model *model = set->model;
 	const struct thread *thread = model_thread(model, request->thread);
 	struct request_address address = request_address(model, request);
@@ -65,7 +71,7 @@ static span_id add_span(struct span_set *set, const struct requests *requests,
 		.service = span_set_intern(set, request_service(model, request->thread)),
 		.operation = span_set_intern(set, operation),
 		.source = SPAN_INFERRED,
-		.kind = request->kind == REQUEST_CALL ? SPAN_CLIENT : SPAN_UNSPECIFIED,
+		.kind = kinds[request->kind],
 		.flags = flags_of(requests, request),
 	};
 

@@ -14,7 +14,8 @@ static void call_backend(void)
 
 	if (!backend)
 		backend = http_connect(backend_port);
-	if (write(backend, request, sizeof(request) - 1) < 0 || read(backend, reply, sizeof(reply)) <= 0)
+	if (write(backend, request, sizeof(request) - 1) < 0 ||
+	    read(backend, reply, sizeof(reply)) <= 0)
 		http_die("backend");
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* printer PORT - threads read requests and pass them to one worker, through a list and condition variables. */
+/* printer PORT - threads read requests and pass them to one worker, through a list and condition
+ * variables. */
 #include "http.h"
 
 struct job {

@@ -32,7 +32,8 @@ int main(int argc, char **argv)
 	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	strncpy(address.sun_path, argv[1], sizeof(address.sun_path) - 1);
-	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(listener, 64) < 0)
+	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(listener, 64) < 0)
 		http_die("listen");
 	for (;;) {
 		pthread_t thread;

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyse/request_parts.h"
+
+#include "analyse/path.h"
+#include "event/thread_state.h"
+
+struct request_pause {
+	const struct span_set *spans;
+	const struct span_slices *slices;
+	span_id span;
+	thread_id pool_thread; /* works for the request after the section; or none */
+	nsec_t to;
+	struct span_work *ret;
+};
+
+bool request_parts_apply(const struct span_set *spans, span_id span)
+{
+	const struct span *s = span_set_at(spans, span);
+
+	return s->source == SPAN_INFERRED &&
+	       (s->kind == SPAN_CLIENT || span_slice_of_span(&spans->slices, span, 0));
+}
+
+static nsec_t least(nsec_t a, nsec_t b)
+{
+	return a < b ? a : b;
+}
+
+static void add(struct request_pause *p, struct span_part part)
+{
+	part.end = least(part.end, p->to);
+	if (part.start < part.end)
+		*vec_push(&p->ret->items) = part;
+}
+
+/* Adds what a thread did; work for another span delayed this one. */
+static void add_thread(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to,
+		       uint8_t flags)
+{
+	to = least(to, p->to);
+	while (from < to) {
+		const struct span_slice *slice = span_slice_of_thread(p->slices, thread, from);
+		bool inside = slice && slice->start <= from;
+		nsec_t end = !slice ? to : least(inside ? slice->end : slice->start, to);
+		span_id other = inside && slice->span.i != p->span.i ? slice->span : (span_id){ 0 };
+
+		add(p, (struct span_part){ .start = from,
+					   .end = end,
+					   .thread = thread,
+					   .other_span = other,
+					   .flags = other.i ? STEP_QUEUEING : flags });
+		from = end;
+	}
+}
+
+static bool is_poll(const struct model *model, thread_id thread, const struct stretch *s)
+{
+	const struct cause *cause = state_is_blocked(s->interval.state)
+					    ? model_cause(model, thread, &s->interval)
+					    : NULL;
+
+	return cause && syscall_class_of(cause->syscall) == SYSCALL_POLL;
+}
+
+/* The last wait of a thread in a poll that had begun before `to`; false if none ends after `from`.
+ */
+static bool last_poll(const struct model *model, thread_id thread, nsec_t from, nsec_t to,
+		      struct stretch *ret)
+{
+	bool found = model_stretch_before(model, thread, to, ret);
+
+	while (found && ret->end > from && !is_poll(model, thread, ret))
+		found = ret->interval.start > from &&
+			model_stretch_before(model, thread, ret->interval.start, ret);
+	return found && ret->end > from && is_poll(model, thread, ret);
+}
+
+static void add_reply_wait(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to,
+			   const struct span_reply *reply)
+{
+	nsec_t arrival = reply->arrival ?: to;
+	uint8_t flags = reply->is_peer_recorded ? STEP_TRANSIT : STEP_REMOTE;
+
+	arrival = least(arrival > from ? arrival : from, to);
+	add(p, (struct span_part){ .start = from,
+				   .end = arrival,
+				   .thread = thread,
+				   .socket = reply->socket,
+				   .flags = flags,
+				   .state = STATE_NETWORK });
+	add_thread(p, thread, arrival, to, STEP_QUEUEING);
+}
+
+/* A pause that ended without a reply; the thread worked for the request again at time `to`. */
+static void add_own_wait(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to)
+{
+	const struct model *model = p->spans->model;
+	const struct span_slice *before;
+	struct stretch poll;
+
+	if (!last_poll(model, thread, from, to + 1, &poll)) {
+		add_thread(p, thread, from, to, 0); /* the loop never waited */
+		return;
+	}
+
+	const struct cause *cause = model_cause(model, thread, &poll.interval);
+	nsec_t woken = least(poll.end, to);
+
+	before = span_slice_of_thread(p->slices, thread, woken);
+	if (cause->context == WAKE_TASK)
+		add_thread(p, thread, from, woken, 0);
+	else if (before && before->start < to && before->span.i != p->span.i)
+		add(p, (struct span_part){ .start = from,
+					   .end = woken,
+					   .thread = thread,
+					   .other_span = before->span,
+					   .flags = STEP_BEHIND,
+					   .state = STATE_LOCK });
+	else
+		add(p, (struct span_part){ .start = from,
+					   .end = woken,
+					   .thread = thread,
+					   .flags = STEP_OWN_TIMER,
+					   .state = STATE_TIMER });
+	add_thread(p, thread, woken, to, 0);
+}
+
+/* Adds the time from `from` on, in which no thread works for the span; returns its end. */
+static nsec_t add_pause(struct request_pause *p, nsec_t from, const struct span_slice *next)
+{
+	const struct span_reply *reply = span_reply_from(p->slices, p->span, from);
+	nsec_t to = next ? next->start : p->to;
+
+	nsec_t read = span_set_at(p->spans, p->span)->read;
+
+	if (from < read && next) {
+		to = least(read, to);
+		add_thread(p, next->thread, from, to, STEP_QUEUEING);
+	} else if (p->pool_thread.i && to >= p->to)
+		add_thread(p, p->pool_thread, from, to, STEP_QUEUEING);
+	else if (!next)
+		add_thread(p, span_set_at(p->spans, p->span)->thread, from, to, 0);
+	else if (reply && reply->time <= to)
+		add_reply_wait(p, next->thread, from, to, reply);
+	else
+		add_own_wait(p, next->thread, from, to);
+	return to;
+}
+
+/* The end of what a dispatcher does for the request before a pool thread takes it. */
+static nsec_t handed_over(const struct request_pause *p, const struct span_slice *slice,
+			  nsec_t from)
+{
+	struct stretch s;
+	bool more = model_stretch_at(p->spans->model, slice->thread, from, &s);
+
+	for (; more && s.interval.start < p->to;
+	     more = model_stretch_next(p->spans->model, slice->thread, &s))
+		if (is_poll(p->spans->model, slice->thread, &s))
+			return s.interval.start > from ? s.interval.start : from;
+	return p->to;
+}
+
+static nsec_t add_slice(struct request_pause *p, nsec_t from, const struct span_slice *slice)
+{
+	nsec_t end = least(slice->end, p->to), over = end;
+
+	if (p->pool_thread.i && slice->end >= p->to)
+		over = handed_over(p, slice, from);
+	add(p, (struct span_part){ .start = from, .end = over, .thread = slice->thread });
+	add_thread(p, p->pool_thread, over, end, STEP_QUEUEING);
+	return end;
+}
+
+/* A call to a peer that was not recorded. */
+static void add_call(struct request_pause *p, nsec_t from)
+{
+	const struct span *call = span_set_at(p->spans, p->span);
+	const struct span_reply *reply = span_reply_from(p->slices, call->parent, call->end);
+	struct span_reply none = { 0 };
+
+	p->span = call->parent; /* the thread works for the caller's request */
+	add_reply_wait(p, call->thread, from, call->end,
+		       reply && reply->time == call->end ? reply : &none);
+}
+
+/* The thread of a pool that works for a span in the next section. */
+static thread_id pool_thread(const struct span_set *spans, span_id span, span_id next, nsec_t from)
+{
+	const struct span *s = span_set_at(spans, span), *n = span_set_at(spans, next);
+	bool is_handoff = n->source == SPAN_INFERRED && n->kind == SPAN_INTERNAL;
+
+	if (n->parent.i != span.i || !is_handoff || n->thread.i == s->thread.i ||
+	    model_thread(spans->model, n->thread)->begin >= from)
+		return (thread_id){ 0 };
+	return n->thread;
+}
+
+void request_parts_find(const struct span_set *spans, const struct span_section *section,
+			span_id next, struct span_work *ret)
+{
+	struct request_pause p = {
+		.spans = spans,
+		.slices = &spans->slices,
+		.span = section->span,
+		.pool_thread = pool_thread(spans, section->span, next, section->start),
+		.to = section->end,
+		.ret = ret,
+	};
+
+	if (span_set_at(spans, section->span)->kind == SPAN_CLIENT) {
+		add_call(&p, section->start);
+		return;
+	}
+	for (nsec_t at = section->start; at < p.to;) {
+		const struct span_slice *slice = span_slice_of_span(p.slices, p.span, at);
+
+		at = slice && slice->start <= at ? add_slice(&p, at, slice)
+						 : add_pause(&p, at, slice);
+	}
+}
