@@ -18,7 +18,10 @@ struct account_builder {
 	struct map shares;     /* hash of node and share -> index in share_of + 1 */
 	VEC(struct node_share) share_of;
 	struct use_sharing sharing;
-	struct map held; /* node of a lock and thread -> ns for which the thread held it */
+	struct map held;    /* node of a lock and thread -> ns for which the thread held it */
+	struct map kinds;   /* names of a span -> first span on the path with these names */
+	struct map counted; /* spans that a node has counted */
+	bool is_brief;      /* without shares and resources */
 };
 
 struct node_share {
@@ -74,6 +77,34 @@ const struct cause *account_step_cause(const struct model *model, const struct s
 }
 
 /*
+ * Spans of one service and operation are one node: 153 queries one after another.  Returns the
+ * first of them on the path.  The explained span is never one of several.
+ */
+static span_id first_equal(struct account_builder *b, span_id id)
+{
+	const struct span *span = span_set_at(b->spans, id);
+
+	if (!id.i || id.i == b->account->span.i)
+		return id;
+
+	uint64_t names = (uint64_t)span->service.i << 32 | span->operation.i;
+	uint64_t *first = map_insert(&b->kinds, names);
+
+	if (!*first)
+		*first = id.i;
+	return (span_id){ *first };
+}
+
+/* A span counts once, however many parts of the path it has. */
+static void count_span(struct account_builder *b, uint32_t node, span_id span)
+{
+	uint64_t *counted = map_insert(&b->counted, span.i);
+
+	b->account->nodes.items[node].span_count += !*counted;
+	*counted = 1;
+}
+
+/*
  * The parent of steps at the top.  If there are several spans, or only the span is known, each
  * span has a node; if the thread works for another span, there is a node for that below.
  */
@@ -82,10 +113,12 @@ static uint32_t top_node(struct account_builder *b, const struct step *step)
 	struct node_key key;
 
 	memset(&key, 0, sizeof(key));
-	key.span = step->span.i;
+	key.span = first_equal(b, step->span).i;
 	if (step->span.i &&
-	    (span_set_at(b->spans, b->account->span)->first_child.i || !step->thread.i))
+	    (span_set_at(b->spans, b->account->span)->first_child.i || !step->thread.i)) {
 		key.parent = node_get(b, &key, (thread_id){ 0 });
+		count_span(b, key.parent, step->span);
+	}
 	key.other = step->other;
 	return step->other ? node_get(b, &key, (thread_id){ 0 }) : key.parent;
 }
@@ -114,8 +147,10 @@ static uint32_t node_of_step(struct account_builder *b, const struct step *step,
 		return top_node(b, step); /* only the span is known */
 	memset(&key, 0, sizeof(key));
 	key.parent = step->parent ? b->of_step.items[step->parent - 1] : top_node(b, step);
-	key.span = step->span.i;
-	key.thread = step->parent ? model_thread(b->model, step->thread)->pid : step->thread.i;
+	key.span = first_equal(b, step->span).i;
+	key.thread = step->parent || step->span.i != b->account->span.i
+			     ? model_thread(b->model, step->thread)->pid
+			     : step->thread.i;
 	key.state = step->state;
 	key.flags = step->flags;
 	key.is_leaf = step->is_leaf;
@@ -194,6 +229,8 @@ static void add_step(struct account_builder *b, const struct step *step)
 		b->account->nodes.items[up].time += time; /* nodes of spans */
 	if (step->is_leaf && step->state != STATE_UNKNOWN && step->state != STATE_GAP)
 		b->account->typed += time;
+	if (b->is_brief)
+		return;
 	node->irq += use_add(&b->account->used, &b->account->probe_events, b->model, step);
 	use_shares(&b->sharing, step, cause, at);
 }
@@ -275,11 +312,13 @@ static void link_nodes(struct account *account)
 	}
 }
 
-static void account_build(const struct span_set *spans, const struct path *path,
+static void account_build(const struct span_set *spans, const struct path *path, bool is_brief,
 			  struct account *ret)
 {
 	const struct model *model = spans->model;
-	struct account_builder b = { .model = model, .spans = spans, .path = path, .account = ret };
+	struct account_builder b = {
+		.model = model, .spans = spans, .path = path, .account = ret, .is_brief = is_brief
+	};
 
 	b.sharing = (struct use_sharing){
 		.model = model, .start = ret->start, .end = ret->end, .fn = add_share, .arg = &b
@@ -297,6 +336,8 @@ static void account_build(const struct span_set *spans, const struct path *path,
 	map_done(&b.index);
 	map_done(&b.shares);
 	map_done(&b.held);
+	map_done(&b.kinds);
+	map_done(&b.counted);
 	vec_done(&b.of_step);
 	vec_done(&b.share_of);
 }
@@ -308,64 +349,27 @@ void account_of_thread(const struct model *model, thread_id thread, nsec_t from,
 
 	*ret = (struct account){ .start = from, .end = to, .thread = thread };
 	path_of_thread(model, thread, from, to, &path);
-	account_build(&(struct span_set){ .model = model }, &path, ret);
+	account_build(&(struct span_set){ .model = model }, &path, false, ret);
 	path_done(&path);
 }
 
-void account_of_span(const struct span_set *spans, span_id span, struct account *ret)
+static void of_span(const struct span_set *spans, span_id span, bool is_brief, struct account *ret)
 {
 	struct path path = { 0 };
 	const struct span *s = span_set_at(spans, span);
 
 	*ret = (struct account){ .start = s->start, .end = s->end, .span = span };
 	path_of_span(spans, span, &path);
-	account_build(spans, &path, ret);
+	account_build(spans, &path, is_brief, ret);
 	path_done(&path);
 }
 
-size_t account_causes(const struct account *account, uint32_t *ret_nodes, size_t max)
+void account_of_span(const struct span_set *spans, span_id span, struct account *ret)
 {
-	VEC(struct ranked_node) leaves = { 0 };
-
-	for (uint32_t i = 1; i < account->nodes.count; i++)
-		if (account->nodes.items[i].is_leaf)
-			*vec_push(&leaves) =
-				(struct ranked_node){ account->nodes.items[i].time, i };
-	if (leaves.count)
-		qsort(leaves.items, leaves.count, sizeof(struct ranked_node), smaller_first);
-	for (size_t i = 0; i < leaves.count && i < max; i++)
-		ret_nodes[i] = leaves.items[leaves.count - 1 - i].node;
-
-	size_t count = leaves.count;
-
-	vec_done(&leaves);
-	return count;
+	of_span(spans, span, false, ret);
 }
 
-static int compare_times(const void *a, const void *b)
+void account_of_span_brief(const struct span_set *spans, span_id span, struct account *ret)
 {
-	nsec_t x = *(const nsec_t *)a, y = *(const nsec_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-struct usual account_usual(const struct span_set *spans, span_id id)
-{
-	const struct span *span = span_set_at(spans, id);
-	VEC(nsec_t) times = { 0 };
-	struct usual usual = { 0 };
-
-	for (uint32_t i = 1; i < span_set_count(spans); i++) {
-		const struct span *s = span_set_at(spans, (span_id){ i });
-
-		if (s->service.i == span->service.i && s->operation.i == span->operation.i)
-			*vec_push(&times) = s->end - s->start;
-	}
-	if (times.count > 1) {
-		qsort(times.items, times.count, sizeof(nsec_t), compare_times);
-		usual = (struct usual){ times.count, times.items[(times.count - 1) / 2],
-					times.items[(times.count - 1) * 95 / 100] };
-	}
-	vec_done(&times);
-	return usual;
+	of_span(spans, span, true, ret);
 }

@@ -13,6 +13,9 @@
  * lock inside a wait for the same lock is omitted, and the holder is directly below the
  * first wait.
  *
+ * Spans of the same service and operation on the path share one node, such as 153 queries one
+ * after another.
+ *
  * If the thread of a span works for another span, its steps are below a node for
  * that other span.
  */
@@ -35,6 +38,7 @@ struct node {
 	nsec_t time;
 	nsec_t irq;                   /* running: time of it in interrupts */
 	uint32_t count;               /* number of steps */
+	uint32_t span_count;          /* of a span: number of spans with its names on the path */
 	uint32_t parent, child, next; /* indexes in the account; 0 is the root, and means none */
 
 	span_id span;
@@ -88,19 +92,12 @@ void account_of_thread(const struct model *model, thread_id thread, nsec_t from,
 void account_of_span(const struct span_set *spans, span_id span, struct account *ret);
 
 /*
- * The leaves, largest first: each one with its ancestors is a cause.  Returns their number; fills
- * at most max.
+ * The same, with the same numbers of nodes, but without shares and resources: for sums over many
+ * requests.
  */
-size_t account_causes(const struct account *account, uint32_t *ret_nodes, size_t max);
+void account_of_span_brief(const struct span_set *spans, span_id span, struct account *ret);
 
 /* The cause of a step that is a wait; NULL if it is none, or the cause is unknown. */
 const struct cause *account_step_cause(const struct model *model, const struct step *step);
-
-/* Durations of all spans of this service and operation; count is 0 if there is only one. */
-struct usual {
-	size_t count;
-	nsec_t p50, p95;
-};
-struct usual account_usual(const struct span_set *spans, span_id span);
 
 #endif

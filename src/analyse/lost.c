@@ -74,6 +74,43 @@ struct lost lost_of_path(const struct span_set *spans, const struct path *path, 
 	return sum;
 }
 
+/* The span after `at` in the tree below `root`, parents before their children; none after the last.
+ */
+static span_id next_in_tree(const struct span_set *spans, span_id root, span_id at)
+{
+	const struct span *span = span_set_at(spans, at);
+
+	if (span->first_child.i)
+		return span->first_child;
+	while (at.i != root.i && !span_set_at(spans, at)->next.i)
+		at = span_set_at(spans, at)->parent;
+	return at.i == root.i ? (span_id){ 0 } : span_set_at(spans, at)->next;
+}
+
+struct lost lost_of_tree(const struct span_set *spans, span_id root)
+{
+	const struct model *model = spans->model;
+	const struct span *whole = span_set_at(spans, root);
+	struct map seen = { 0 };
+	struct lost sum = { 0 };
+
+	if (!model_loss_count(model))
+		return sum;
+	for (span_id at = root; at.i; at = next_in_tree(spans, root, at)) {
+		const struct span *span = span_set_at(spans, at);
+		uint64_t key = (uint64_t)span->host << 32;
+
+		add_once(&sum, &seen, key,
+			 model_lost_on_host(model, span->host, whole->start, whole->end));
+		if (span->pid)
+			add_once(&sum, &seen, key | span->pid,
+				 model_lost_in_process(model, span->host, span->pid, whole->start,
+						       whole->end));
+	}
+	map_done(&seen);
+	return sum;
+}
+
 struct lost lost_of_request_span(const struct model *model, const struct request_span *span)
 {
 	return model_lost_on_host(model, model_thread(model, span->thread)->host, span->start,

@@ -13,6 +13,8 @@
 #include "analyse/requests/requests.h"
 
 struct lost lost_of_span(const struct model *model, const struct span *span);
+/* During a span, on every host and in every process of its tree. */
+struct lost lost_of_tree(const struct span_set *spans, span_id root);
 struct lost lost_of_step(const struct span_set *spans, const struct step *step);
 
 /* During a whole path, on every host and in every process on it. */

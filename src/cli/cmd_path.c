@@ -5,6 +5,7 @@
 
 #include "cli/opt.h"
 #include "cli/opt_thread.h"
+#include "cli/style.h"
 #include "cli/warn.h"
 #include "load/subject.h"
 #include "report/explain.h"
@@ -62,7 +63,9 @@ static int print_path(const struct loaded *loaded, const struct subject *subject
 		path_json(&j, &loaded->spans, &path);
 		json_newline(&j);
 	} else {
-		path_text(out, opt_colour(), &loaded->spans, &path, model_begin(loaded->model));
+		struct style style = output_style();
+
+		path_text(out, &style, &loaded->spans, &path, model_begin(loaded->model));
 	}
 	return out_finish(out, err);
 }

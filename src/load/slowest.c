@@ -1,40 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * slowest - choose the slowest requests.
- *
- * A request that the kernel recording does not cover can be explained from its spans only.  So if
- * the recording covers any request, the others are left out, and a warning counts the slower ones.
- */
+#include "load/slowest.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/requests/idle.h"
 #include "base/text.h"
 #include "load/span_warnings.h"
-#include "load/subject.h"
 
-static int longer_first(const void *a, const void *b)
+enum { SLOW_MAX = 2000 }; /* requests of an entry whose causes are added up */
+
+void slowest_done(struct slowest *slowest)
 {
-	const struct subject *x = a, *y = b;
-	nsec_t xt = x->to - x->from, yt = y->to - y->from;
-
-	if (xt != yt)
-		return xt > yt ? -1 : 1;
-	return x->span.i < y->span.i ? -1 : x->span.i > y->span.i;
-}
-
-/* The roots of traces that are complete. */
-static void find_roots(const struct span_set *spans, bool only_rebuilt, subjects *ret)
-{
-	for (uint32_t i = 1; i < span_set_count(spans); i++) {
-		const struct span *span = span_set_at(spans, (span_id){ i });
-
-		if (!span->parent.i && !(span->flags & SPAN_OPEN) &&
-		    (!only_rebuilt || span->source == SPAN_INFERRED))
-			*vec_push(ret) = (struct subject){ .span = { i },
-							   .from = span->start,
-							   .to = span->end };
-	}
+	for (size_t i = 0; i < slowest->entries.count; i++)
+		vec_done(&slowest->entries.items[i].list);
+	vec_done(&slowest->entries);
+	vec_done(&slowest->list);
 }
 
 static bool has_run(const struct thread *t)
@@ -139,16 +121,132 @@ static void keep_covered(struct loaded *loaded, size_t max, subjects *list)
 			     slower == 1 ? "its" : "their");
 }
 
-int subject_find_slowest(struct loaded *loaded, size_t max, bool only_rebuilt, subjects *ret,
-			 struct err *err)
+static int longer_first(const void *a, const void *b)
 {
-	find_roots(&loaded->spans, only_rebuilt, ret);
-	if (!ret->count)
+	const struct subject *x = a, *y = b;
+	nsec_t xt = x->to - x->from, yt = y->to - y->from;
+
+	if (xt != yt)
+		return xt > yt ? -1 : 1;
+	return x->span.i < y->span.i ? -1 : x->span.i > y->span.i;
+}
+
+/* All selected requests, the slowest first. */
+static void find_candidates(const struct loaded *loaded, const struct selected *selected,
+			    subjects *ret)
+{
+	for (size_t i = 0; i < selected->spans.count; i++)
+		*vec_push(ret) = subject_of_span(&loaded->spans, selected->spans.items[i]);
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof(ret->items[0]), longer_first);
+}
+
+static void add_to_entry(struct slowest *slowest, struct map *index, const struct span_set *spans,
+			 struct subject *subject)
+{
+	const struct span *span = span_set_at(spans, subject->span);
+	uint64_t *at = map_insert(index, selection_entry(span));
+
+	if (!*at) {
+		*vec_push(&slowest->entries) = (struct request_entry){ 0 };
+		*at = slowest->entries.count;
+	}
+
+	struct request_entry *entry = &slowest->entries.items[*at - 1];
+
+	subject->entry = *at;
+	*vec_push(&entry->list) = *subject;
+	entry->from_outside |= !span->is_client_recorded;
+}
+
+/* The percentiles, and which requests are slow: all of them, if the user has given a limit. */
+static void measure(const struct span_set *spans, bool all_slow, struct request_entry *entry)
+{
+	latencies times = { 0 };
+	size_t idle = 0;
+
+	for (size_t i = 0; i < entry->list.count; i++) {
+		const struct subject *s = &entry->list.items[i];
+
+		*vec_push(&times) = s->to - s->from;
+		idle += request_is_idle(spans, s->span);
+	}
+	entry->is_idle = idle * 10 > entry->list.count * 9;
+	entry->latency = latency_of(&times);
+	vec_done(&times);
+	while (entry->slow < entry->list.count && entry->slow < SLOW_MAX) {
+		const struct subject *s = &entry->list.items[entry->slow];
+
+		if (!all_slow && s->to - s->from < entry->latency.p95)
+			break;
+		entry->slow++;
+	}
+}
+
+static int rank(const struct request_entry *entry)
+{
+	return 2 * !entry->from_outside + entry->is_idle;
+}
+
+/* Keep the slowest requests of the entries that come first. */
+static void choose(struct slowest *slowest, const subjects *all, size_t max)
+{
+	int best = 3;
+
+	for (size_t i = 0; i < slowest->entries.count; i++)
+		if (rank(&slowest->entries.items[i]) < best)
+			best = rank(&slowest->entries.items[i]);
+	for (size_t i = 0; i < all->count && slowest->list.count < max; i++)
+		if (rank(&slowest->entries.items[all->items[i].entry - 1]) == best)
+			*vec_push(&slowest->list) = all->items[i];
+}
+
+static int fail(const struct loaded *loaded, const struct selection *selection, struct err *err)
+{
+	if (!selection_is_restricted(selection) || span_set_count(&loaded->spans) <= 1)
 		return fail_without_requests(loaded->model, err);
-	qsort(ret->items, ret->count, sizeof(ret->items[0]), longer_first);
-	keep_covered(loaded, max, ret);
-	if (!only_rebuilt)
+	return err_set(err, -ENOENT,
+		       "no request matches the options; 'sonde requests' lists the entries");
+}
+
+int slowest_find(struct loaded *loaded, const struct selection *selection, size_t max,
+		 struct slowest *ret, struct err *err)
+{
+	struct selected selected;
+	struct map index = { 0 };
+	subjects all = { 0 };
+
+	*ret = (struct slowest){ 0 };
+	selection_find(loaded, selection, &selected);
+	if (!selected.spans.count) {
+		selected_done(&selected);
+		return fail(loaded, selection, err);
+	}
+	ret->lost = selected.lost;
+	ret->all = selected.all;
+	find_candidates(loaded, &selected, &all);
+	selected_done(&selected);
+	keep_covered(loaded, max, &all);
+	for (size_t i = 0; i < all.count; i++)
+		add_to_entry(ret, &index, &loaded->spans, &all.items[i]);
+	for (size_t i = 0; i < ret->entries.count; i++)
+		measure(&loaded->spans, selection->above, &ret->entries.items[i]);
+	choose(ret, &all, max);
+	if (max && !selection->only_rebuilt)
 		span_warnings_roots(&loaded->spans, &loaded->warnings);
-	ret->count = ret->count < max ? ret->count : max;
+	map_done(&index);
+	vec_done(&all);
 	return 0;
+}
+
+void slowest_causes(const struct loaded *loaded, const struct request_entry *entry,
+		    struct cause_sum *ret)
+{
+	for (size_t i = 0; i < entry->slow; i++) {
+		_cleanup_(account_done) struct account account = { 0 };
+
+		account_of_span_brief(&loaded->spans, entry->list.items[i].span, &account);
+		cause_sum_add(ret, &loaded->spans, &account);
+	}
+	cause_sum_finish(ret);
 }

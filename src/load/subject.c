@@ -75,11 +75,11 @@ static enum id_match match_id(const uint8_t *id, size_t size, const char *hex)
 	return typed_zeros <= zeros ? MATCH_PREFIX : MATCH_NONE;
 }
 
-static struct subject of_span(const struct span_set *spans, span_id id)
+struct subject subject_of_span(const struct span_set *spans, span_id id)
 {
 	const struct span *span = span_set_at(spans, id);
 
-	return (struct subject){ .span = id, .from = span->start, .to = span->end };
+	return (struct subject){ .span = id, .from = span_arrival(span), .to = span->end };
 }
 
 int subject_find_span(struct loaded *loaded, const char *hex, struct subject *ret, struct err *err)
@@ -96,7 +96,7 @@ int subject_find_span(struct loaded *loaded, const char *hex, struct subject *re
 			found = 0;
 		}
 		if (match && match == best && found++ == 0)
-			*ret = of_span(spans, (span_id){ i });
+			*ret = subject_of_span(spans, (span_id){ i });
 	}
 	if (found > 1)
 		warnings_add(&loaded->warnings, "%zu spans %s '%s'; this is the first", found,
@@ -130,7 +130,7 @@ int subject_find_trace(struct loaded *loaded, const char *hex, struct subject *r
 		several |= longest && memcmp(span->trace, longest->trace, 16) != 0;
 		if (is_longer(span, longest)) {
 			longest = span;
-			*ret = of_span(spans, (span_id){ i });
+			*ret = subject_of_span(spans, (span_id){ i });
 		}
 	}
 	if (!longest)

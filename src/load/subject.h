@@ -2,8 +2,8 @@
 /*
  * subject - what to explain: a span, or part of a thread's life.
  *
- * Subjects are found by what a user typed, or are the slowest requests.  Each can be explained as
- * a critical path (analyse/path.h) or as an account (analyse/account.h).
+ * Subjects are found by what a user typed, or are the slowest requests (load/slowest.h).  Each can
+ * be explained as a critical path (analyse/path.h) or as an account (analyse/account.h).
  */
 #ifndef SONDE_LOAD_SUBJECT_H
 #define SONDE_LOAD_SUBJECT_H
@@ -16,9 +16,13 @@ struct subject {
 	span_id span;     /* none: the subject is a thread */
 	thread_id thread; /* of a subject without a span */
 	nsec_t from, to;
+	uint32_t entry; /* number of its entry, counted from 1; 0 if it was not chosen by entry */
 };
 
 typedef VEC(struct subject) subjects;
+
+/* The latency of a span: from the arrival of its request, if known, to its end. */
+struct subject subject_of_span(const struct span_set *spans, span_id span);
 
 /*
  * The last recorded thread with this tid, between two times counted from the start of the capture;
@@ -34,13 +38,6 @@ int subject_find_thread(const struct model *model, uint32_t tid, nsec_t from, ns
 int subject_find_span(struct loaded *loaded, const char *hex, struct subject *ret, struct err *err);
 int subject_find_trace(struct loaded *loaded, const char *hex, struct subject *ret,
 		       struct err *err);
-
-/*
- * The slowest requests, at most `max`, the slowest first; only rebuilt ones on demand.  Requests
- * that the kernel recording covers come before the others.
- */
-int subject_find_slowest(struct loaded *loaded, size_t max, bool only_rebuilt, subjects *ret,
-			 struct err *err);
 
 void subject_path(const struct loaded *loaded, const struct subject *subject, struct path *ret);
 void subject_account(const struct loaded *loaded, const struct subject *subject,

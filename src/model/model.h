@@ -178,10 +178,11 @@ struct span {
 	int64_t shift;    /* ns added to its times to correct the clock of its service */
 	str_id host_name; /* attribute of the span; none if it does not name a host */
 	uint16_t host;
-	bool has_host_clock; /* whether its times are on the clock of the host's kernel trace */
-	uint8_t flags;       /* SPAN_... */
-	uint8_t source;      /* enum span_source */
-	uint8_t kind;        /* enum span_kind */
+	bool has_host_clock;     /* whether its times are on the clock of the host's kernel trace */
+	uint8_t flags;           /* SPAN_... */
+	uint8_t source;          /* enum span_source */
+	uint8_t kind;            /* enum span_kind */
+	bool is_client_recorded; /* inferred: a recorded thread sent the request */
 };
 
 /* When the latency of a span begins: at the arrival of its request, if it is known. */

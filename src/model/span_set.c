@@ -95,6 +95,17 @@ const char *span_set_string(const struct span_set *set, str_id id)
 	return strtab_get(set->strings, (str_id){ id.i - recorded });
 }
 
+span_id span_set_find(const struct span_set *set, const uint8_t trace[16], const uint8_t id[8])
+{
+	uint64_t hash = model_span_hash(trace, id);
+	const uint64_t *recorded = map_find(&set->model->span_index, hash);
+	const uint64_t *inferred = map_find(&set->index, hash);
+
+	if (recorded)
+		return (span_id){ *recorded };
+	return inferred ? id_of(set, (span_id){ *inferred }) : (span_id){ 0 };
+}
+
 size_t span_set_root_count(const struct span_set *set, span_id id)
 {
 	const struct span *span = span_set_at(set, id);

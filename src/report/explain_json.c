@@ -207,20 +207,41 @@ static void put_nodes(struct json *j, const struct span_set *spans, const struct
 	json_end(j);
 }
 
-static void put_causes(struct json *j, const struct span_set *spans, const struct account *account)
-{
-	enum { CAUSES = 10 };
-	uint32_t causes[CAUSES];
-	size_t count = account_causes(account, causes, CAUSES);
+enum { CAUSES_LISTED = 10 };
 
+static void put_causes(struct json *j, const struct span_set *spans, struct account *account)
+{
+	struct cause_sum causes = { 0 };
+
+	cause_sum_add(&causes, spans, account);
+	cause_sum_finish(&causes);
 	json_key(j, "causes");
 	json_array(j);
-	for (size_t i = 0; i < count && i < CAUSES; i++) {
+	for (size_t i = 0; i < causes.groups.count && i < CAUSES_LISTED; i++) {
+		const struct cause_group *cause = &causes.groups.items[i];
+
 		json_object(j);
-		put_u64(j, "node", causes[i]);
-		put_u64(j, "duration", account->nodes.items[causes[i]].time);
-		put_string(j, "text", phrase_cause(spans, account, causes[i]).s);
+		put_u64(j, "node", cause->node);
+		put_u64(j, "duration", cause->time);
+		put_string(j, "text", explain_cause(spans, account, cause).s);
 		json_end(j);
+	}
+	json_end(j);
+	cause_sum_done(&causes);
+}
+
+static void put_baseline(struct json *j, const struct span_set *spans, const struct baseline *b)
+{
+	json_key(j, "baseline");
+	json_object(j);
+	put_u64(j, "count", b->latency.count);
+	put_u64(j, "p50", b->latency.p50);
+	put_u64(j, "p95", b->latency.p95);
+	put_u64(j, "p99", b->latency.p99);
+	put_u64(j, "left_out", b->lost);
+	if (b->causes) {
+		put_u64(j, "slowest", b->slow);
+		explain_causes_json(j, spans, b->causes);
 	}
 	json_end(j);
 }
@@ -254,7 +275,8 @@ static void put_resources(struct json *j, const struct model *model, const struc
 	json_end(j);
 }
 
-void explain_json(struct json *j, const struct span_set *spans, const struct account *account)
+void explain_json(struct json *j, const struct span_set *spans, struct account *account,
+		  const struct baseline *baseline)
 {
 	const struct model *model = spans->model;
 
@@ -265,19 +287,12 @@ void explain_json(struct json *j, const struct span_set *spans, const struct acc
 	if (account->thread.i)
 		put_thread(j, model, account->thread);
 	if (account->span.i) {
-		struct usual usual = account_usual(spans, account->span);
-
 		size_t roots = span_set_root_count(spans, account->span);
 
 		put_span(j, spans, account->span);
 		if (roots > 1)
 			put_u64(j, "trace_roots", roots);
-		json_key(j, "baseline");
-		json_object(j);
-		put_u64(j, "count", usual.count);
-		put_u64(j, "p50", usual.p50);
-		put_u64(j, "p95", usual.p95);
-		json_end(j);
+		put_baseline(j, spans, baseline);
 	}
 	put_nodes(j, spans, account);
 	put_causes(j, spans, account);

@@ -10,11 +10,11 @@
 #include "report/lost.h"
 #include "report/phrase.h"
 
-enum { COLUMNS = 80, TIME_COLUMNS = 9, INDENT = 3, DEPTH_SHOWN = 12, CAUSES = 3 };
+enum { TIME_COLUMNS = 9, INDENT = 3, DEPTH_SHOWN = 12 };
 
 struct page {
 	struct out *out;
-	bool colour;
+	const struct style *style;
 	const struct model *model;
 	const struct span_set *spans;
 	const struct account *account;
@@ -37,38 +37,6 @@ static const char *state_colour(uint8_t state)
 	}
 }
 
-static void put_coloured(struct out *out, bool colour, const char *code, const char *s)
-{
-	if (colour)
-		out_str(out, code);
-	out_str(out, s);
-	if (colour)
-		out_str(out, "\033[0m");
-}
-
-/* Write words from a column on, and wrap at the end of the line. */
-static void put_wrapped(struct out *out, const char *words, size_t column)
-{
-	size_t at = column;
-
-	while (*words) {
-		size_t len = strcspn(words, " ");
-
-		if (at > column && at + 1 + len > COLUMNS) {
-			out_char(out, '\n');
-			out_fill(out, column + 2, ' ');
-			at = column + 2;
-		} else if (at > column) {
-			out_char(out, ' ');
-			at++;
-		}
-		at += out_escaped(out, words, len);
-		words += len;
-		words += strspn(words, " ");
-	}
-	out_char(out, '\n');
-}
-
 static void put_node(const struct page *page, const struct node *node, size_t depth,
 		     thread_id above)
 {
@@ -81,7 +49,7 @@ static void put_node(const struct page *page, const struct node *node, size_t de
 	out_str(page->out, text_right(format_time(node->time), TIME_COLUMNS).s);
 	out_str(page->out, "  ");
 	if (node->state) {
-		put_coloured(page->out, page->colour, state_colour(node->state), letter);
+		put_coloured(page->out, page->style, state_colour(node->state), letter);
 		out_str(page->out, "  ");
 		indent += 3;
 	}
@@ -90,13 +58,7 @@ static void put_node(const struct page *page, const struct node *node, size_t de
 			 phrase_node_thread(page->model, node).s, words.s);
 	else
 		line = words;
-	put_wrapped(page->out, line.s, indent + TIME_COLUMNS + 2);
-}
-
-/* A rounded percentage. */
-static unsigned int percent(nsec_t part, nsec_t whole)
-{
-	return whole ? (part * 100 + whole / 2) / whole : 0;
+	put_wrapped(page->out, page->style->columns, line.s, indent + TIME_COLUMNS + 2);
 }
 
 /* Nodes that are too short for a line of their own. */
@@ -131,7 +93,7 @@ static void put_folded(const struct page *page, const struct folded *f, size_t d
 	out_str(page->out, words);
 	if (most && f->states[most] * 20 >= whole) {
 		snprintf(words, sizeof(words), ", %c %u %% of it", (char)most,
-			 percent(f->states[most], f->time));
+			 explain_percent(f->states[most], f->time));
 		out_str(page->out, words);
 	}
 	out_char(page->out, '\n');
@@ -191,7 +153,7 @@ static void put_trace(struct phrase *p, const struct span_set *spans, const stru
 		at += snprintf(p->s + at, sizeof(p->s) - at, "%02x", (uint8_t)id.s[i]);
 }
 
-static void put_title(const struct page *page)
+static void put_title(const struct page *page, const struct latency *usual)
 {
 	const struct account *a = page->account;
 	nsec_t length = a->end - a->start;
@@ -199,14 +161,13 @@ static void put_title(const struct page *page)
 
 	if (a->span.i) {
 		const struct span *span = span_set_at(page->spans, a->span);
-		struct usual usual = account_usual(page->spans, a->span);
 
 		snprintf(p.s, sizeof(p.s), "%.150s   %.100s   %s",
 			 span_set_string(page->spans, span->operation),
 			 span_set_string(page->spans, span->service), format_time(length).s);
-		if (usual.count)
-			snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), "   p50 %s, p95 %s",
-				 format_time(usual.p50).s, format_time(usual.p95).s);
+		if (usual)
+			snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), "   %.100s",
+				 explain_latency(usual).s);
 		put_trace(&p, page->spans, span);
 	} else {
 		snprintf(p.s, sizeof(p.s), "%.200s   %s", phrase_thread(page->model, a->thread).s,
@@ -214,30 +175,6 @@ static void put_title(const struct page *page)
 	}
 	out_escaped(page->out, p.s, strlen(p.s));
 	out_char(page->out, '\n');
-}
-
-/* Returns whether one of the causes is a span without a known thread. */
-static bool put_causes(const struct page *page)
-{
-	const struct account *a = page->account;
-	uint32_t causes[CAUSES];
-	size_t count = account_causes(a, causes, CAUSES);
-	nsec_t whole = a->nodes.items[0].time;
-	bool missing_thread = false;
-
-	for (size_t i = 0; i < count && i < CAUSES; i++) {
-		const struct node *node = &a->nodes.items[causes[i]];
-		char share[48];
-
-		if (i > 0 && node->time * 10 < whole)
-			break;
-		snprintf(share, sizeof(share),
-			 i ? "also  (%u %%): " : "cause (%u %%): ", percent(node->time, whole));
-		put_coloured(page->out, page->colour, "\033[1m", share);
-		put_wrapped(page->out, phrase_cause(page->spans, a, causes[i]).s, strlen(share));
-		missing_thread |= !node->state;
-	}
-	return missing_thread;
 }
 
 static void put_resources(const struct page *page)
@@ -268,7 +205,7 @@ static void put_resources(const struct page *page)
 			 name ? name : "unknown events");
 	}
 	out_str(page->out, "used: ");
-	put_wrapped(page->out, p.s, 6);
+	put_wrapped(page->out, page->style->columns, p.s, 6);
 }
 
 static void put_lost_in_range(struct out *out, struct lost lost)
@@ -279,27 +216,16 @@ static void put_lost_in_range(struct out *out, struct lost lost)
 	out_str(out, " in this time: the result can be incomplete\n");
 }
 
-bool explain_text(struct out *out, bool colour, const struct span_set *spans,
-		  const struct account *account)
+void explain_text(struct out *out, const struct style *style, const struct span_set *spans,
+		  const struct account *account, const struct latency *usual)
 {
-	struct page page = { out, colour, spans->model, spans, account };
-	bool missing_thread;
+	struct page page = { out, style, spans->model, spans, account };
 
-	put_title(&page);
+	put_title(&page, usual);
 	put_children(&page, 0, 0);
 	if (account->used.cpu || account->used.blocked)
 		put_resources(&page);
-	missing_thread = put_causes(&page);
 	put_lost_in_range(out, account->lost);
-	return missing_thread;
-}
-
-void explain_text_missing_thread(struct out *out)
-{
-	put_wrapped(out,
-		    "The threads of these spans were not recorded; record their hosts as "
-		    "well to explain them.",
-		    0);
 }
 
 /* The thread of a step, or its span if the thread is unknown. */
@@ -329,8 +255,8 @@ static struct phrase path_line(const struct span_set *spans, const struct step *
 	return line;
 }
 
-void path_text(struct out *out, bool colour, const struct span_set *spans, const struct path *path,
-	       nsec_t origin)
+void path_text(struct out *out, const struct style *style, const struct span_set *spans,
+	       const struct path *path, nsec_t origin)
 {
 	nsec_t from = UINT64_MAX, to = 0;
 
@@ -347,9 +273,9 @@ void path_text(struct out *out, bool colour, const struct span_set *spans, const
 		out_fill(out, indent, ' ');
 		out_str(out, text_right(format_time(step->end - step->start), TIME_COLUMNS).s);
 		out_str(out, step->is_leaf ? "  " : " (");
-		put_coloured(out, colour, state_colour(step->state), letter);
+		put_coloured(out, style, state_colour(step->state), letter);
 		out_str(out, step->is_leaf ? "  " : ") ");
-		put_wrapped(out, path_line(spans, step).s,
+		put_wrapped(out, style->columns, path_line(spans, step).s,
 			    strlen(start) + indent + TIME_COLUMNS + 5);
 	}
 	put_lost_in_range(out, lost_of_path(spans, path, from, to));

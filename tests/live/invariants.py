@@ -169,8 +169,10 @@ def account_complaints(account):
             yield f"node {number} has {time} ns, those under it {total}"
     leaves = [n["duration"] for number, n in nodes.items() if number not in sums]
     causes = [c["duration"] for c in account["causes"]]
-    if causes != sorted(leaves, reverse=True)[:len(causes)] or len(causes) != min(len(leaves), 10):
-        yield f"causes of {causes} ns, but leaves of {sorted(leaves, reverse=True)[:10]}"
+    if causes != sorted(causes, reverse=True) or len(causes) > min(len(leaves), 10):
+        yield f"causes of {causes} ns, but {len(leaves)} leaves"
+    if sum(causes) > sum(leaves) or len(causes) < 10 and sum(causes) != sum(leaves):
+        yield f"causes of {sum(causes)} ns, but leaves of {sum(leaves)}"
     if account["explained_time"] > account["duration"]:
         yield f"{account['explained_time']} ns of {account['duration']} are explained"
 

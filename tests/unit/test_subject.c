@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subjects found by what a user typed. */
-#include "load/subject.h"
+#include "load/slowest.h"
 
 #include <errno.h>
 
@@ -94,15 +94,14 @@ TEST(an_unknown_span_is_an_error)
 TEST(the_slowest_requests_are_roots_by_duration)
 {
 	_cleanup_(loaded_done) struct loaded loaded = { 0 };
-	subjects found = { 0 };
+	_cleanup_(slowest_done) struct slowest found;
 	struct err err;
 
 	load_traces(&loaded);
-	CHECK_INT(subject_find_slowest(&loaded, 2, false, &found, &err), 0);
-	CHECK_INT(found.count, 2);
-	CHECK_INT(found.items[0].to, 90);
-	CHECK_INT(found.items[1].to, 50);
-	vec_done(&found);
+	CHECK_INT(slowest_find(&loaded, &(struct selection){ 0 }, 2, &found, &err), 0);
+	CHECK_INT(found.list.count, 2);
+	CHECK_INT(found.list.items[0].to, 90);
+	CHECK_INT(found.list.items[1].to, 50);
 }
 
 TEST(a_thread_is_clipped_to_the_requested_time)

@@ -94,6 +94,7 @@ static void link_request(struct finder *f, uint32_t index)
 	span->no_reply = !state_at(f, index)->replied;
 	if (!received->other.i)
 		return; /* the client was not recorded */
+	span->is_client_recorded = true;
 
 	uint32_t caller = caller_of(f, sent_message(f->model, received), &confidence);
 

@@ -39,13 +39,14 @@ struct request_span {
 	nsec_t start, end;
 	nsec_t read; /* when a thread read the request; since `start`, it was queued */
 	nsec_t sent; /* when the reply was passed to the socket; until `end`, in the send buffer */
-	uint64_t socket;      /* NETWORK: the server's side of the connection; CALL: the client's */
-	float confidence;     /* probability of the parent, from 0 to 1 */
-	uint8_t kind;         /* enum request_kind */
-	bool parent_unknown;  /* there is a parent, but it could not be determined */
-	bool no_reply;        /* no reply was recorded */
-	bool arrival_unknown; /* NETWORK: `start` is the read */
-	uint32_t first_work;  /* index in requests.work */
+	uint64_t socket;     /* NETWORK: the server's side of the connection; CALL: the client's */
+	float confidence;    /* probability of the parent, from 0 to 1 */
+	uint8_t kind;        /* enum request_kind */
+	bool parent_unknown; /* there is a parent, but it could not be determined */
+	bool no_reply;       /* no reply was recorded */
+	bool is_client_recorded; /* NETWORK: a recorded thread sent the request */
+	bool arrival_unknown;    /* NETWORK: `start` is the read */
+	uint32_t first_work;     /* index in requests.work */
 	uint32_t work_count;
 	uint8_t trace[16], id[8];
 };

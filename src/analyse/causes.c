@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyse/causes.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+/* Leaves with the same key are one cause; no padding, since it is hashed. */
+struct cause_key {
+	uint64_t object;
+	uint32_t pid, above_pid;
+	uint32_t service, operation; /* names of the span, unless it is the explained one */
+	int16_t syscall;
+	uint16_t host;
+	uint8_t state, flags, object_kind, above_state;
+	bool is_other; /* the thread worked for another span */
+	uint8_t pad[3];
+};
+
+void cause_sum_done(struct cause_sum *sum)
+{
+	vec_done(&sum->groups);
+	map_done(&sum->index);
+}
+
+/*
+ * Connections to one address are one thing.  Of the two ports, the lower one is that of the
+ * service; the other one changes with each connection.
+ */
+static uint64_t connection_key(const struct model *model, const struct cause *cause)
+{
+	const struct socket *socket = model_socket(model, cause->host, cause->object);
+
+	if (!socket)
+		return 0;
+
+	const struct socket_address *a = &socket->address;
+	bool is_client = a->peer_port < a->local_port;
+	uint64_t key = hash_bytes(is_client ? a->peer : a->local, sizeof(a->peer));
+
+	return key ^ (is_client ? a->peer_port : a->local_port);
+}
+
+/* Locks of a process are one thing: many are in objects that live as long as a request. */
+static uint64_t object_key(const struct model *model, const struct cause *cause)
+{
+	switch (cause->object_kind) {
+	case OBJECT_INET:
+		return connection_key(model, cause);
+	case OBJECT_FILE:
+	case OBJECT_DIRECTORY:
+	case OBJECT_BLOCK_DEVICE:
+		return cause->object;
+	default:
+		return 0;
+	}
+}
+
+static void key_span(struct cause_key *key, const struct span_set *spans,
+		     const struct account *account, const struct node *node)
+{
+	const struct span *span = span_set_at(spans, node->span);
+
+	if (node->span.i == account->span.i)
+		return;
+	key->service = span->service.i;
+	key->operation = span->operation.i;
+}
+
+static uint64_t key_of(const struct span_set *spans, const struct account *account,
+		       const struct node *node)
+{
+	const struct model *model = spans->model;
+	const struct node *above = &account->nodes.items[node->parent];
+	const struct thread *thread = model_thread(model, node->thread);
+	struct cause_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.state = node->state;
+	key.flags = node->flags;
+	key.host = thread->host;
+	key.pid = thread->pid;
+	key_span(&key, spans, account, node);
+	if (node->cause) {
+		key.syscall = node->cause->syscall;
+		key.object_kind = node->cause->object_kind;
+		key.object = object_key(model, node->cause);
+	}
+	if (node->parent && above->state) {
+		key.above_state = above->state;
+		key.above_pid = model_thread(model, above->thread)->pid;
+	}
+	for (; node->parent && !key.is_other; node = &account->nodes.items[node->parent])
+		key.is_other = node->other;
+	return hash_bytes(&key, sizeof(key));
+}
+
+static void add_leaf(struct cause_sum *sum, const struct span_set *spans,
+		     const struct account *account, uint32_t at)
+{
+	const struct node *node = &account->nodes.items[at];
+	uint64_t *index = map_insert(&sum->index, key_of(spans, account, node));
+
+	if (!*index) {
+		*vec_push(&sum->groups) = (struct cause_group){ .thread = node->thread };
+		*index = sum->groups.count;
+	}
+
+	struct cause_group *g = &sum->groups.items[*index - 1];
+
+	g->time += node->time;
+	g->leaves++;
+	g->requests += g->last_sum != sum->accounts;
+	g->last_sum = sum->accounts;
+	g->several |= node->several || g->thread.i != node->thread.i;
+	if (!g->node || node->time > g->longest) {
+		g->longest = node->time;
+		g->example = account->span;
+		g->node = at;
+	}
+}
+
+void cause_sum_add(struct cause_sum *sum, const struct span_set *spans,
+		   const struct account *account)
+{
+	sum->accounts++;
+	sum->total += account->nodes.items[0].time;
+	for (uint32_t i = 1; i < account->nodes.count; i++)
+		if (account->nodes.items[i].is_leaf)
+			add_leaf(sum, spans, account, i);
+}
+
+static int longer_first(const void *a, const void *b)
+{
+	const struct cause_group *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time > y->time ? -1 : 1;
+	if (x->example.i != y->example.i)
+		return x->example.i < y->example.i ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+void cause_sum_finish(struct cause_sum *sum)
+{
+	if (sum->groups.count)
+		qsort(sum->groups.items, sum->groups.count, sizeof(struct cause_group),
+		      longer_first);
+}

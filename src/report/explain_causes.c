@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/explain.h"
+#include "report/json_put.h"
+
+enum { CAUSES_SHOWN = 3, CAUSES_LISTED = 10 };
+
+unsigned int explain_percent(nsec_t part, nsec_t whole)
+{
+	return whole ? ((double)part * 100 / whole + 0.5) : 0;
+}
+
+struct phrase explain_latency(const struct latency *latency)
+{
+	struct phrase p;
+
+	snprintf(p.s, sizeof(p.s), "p50 %s, p95 %s, p99 %s of %s request%s",
+		 format_time(latency->p50).s, format_time(latency->p95).s,
+		 format_time(latency->p99).s, format_count(latency->count).s,
+		 latency->count == 1 ? "" : "s");
+	return p;
+}
+
+struct phrase explain_cause(const struct span_set *spans, struct account *account,
+			    const struct cause_group *cause)
+{
+	struct account example = { 0 };
+
+	if (!account) {
+		account_of_span(spans, cause->example, &example);
+		account = &example;
+	}
+	account->nodes.items[cause->node].several |= cause->several;
+
+	struct phrase p = phrase_cause(spans, account, cause->node);
+
+	account_done(&example);
+	return p;
+}
+
+/* Whether the time of a cause is that of a span without a known thread. */
+static bool is_thread_missing(const struct account *account, const struct cause_group *cause)
+{
+	return account ? !account->nodes.items[cause->node].state : !cause->thread.i;
+}
+
+bool explain_causes(struct out *out, const struct style *style, const struct span_set *spans,
+		    struct account *account, const struct cause_sum *causes)
+{
+	bool missing_thread = false;
+
+	for (size_t i = 0; i < causes->groups.count && i < CAUSES_SHOWN; i++) {
+		const struct cause_group *cause = &causes->groups.items[i];
+		char share[48];
+
+		if (i > 0 && cause->time < causes->total / 10)
+			break;
+		snprintf(share, sizeof(share), i ? "also  (%u %%): " : "cause (%u %%): ",
+			 explain_percent(cause->time, causes->total));
+		put_coloured(out, style, "\033[1m", share);
+		put_wrapped(out, style->columns, explain_cause(spans, account, cause).s,
+			    strlen(share));
+		missing_thread |= is_thread_missing(account, cause);
+	}
+	return missing_thread;
+}
+
+void explain_causes_json(struct json *j, const struct span_set *spans,
+			 const struct cause_sum *causes)
+{
+	json_key(j, "causes");
+	json_array(j);
+	for (size_t i = 0; i < causes->groups.count && i < CAUSES_LISTED; i++) {
+		const struct cause_group *cause = &causes->groups.items[i];
+
+		json_object(j);
+		put_u64(j, "duration", cause->time);
+		json_key(j, "share");
+		json_real(j, causes->total ? (double)cause->time / causes->total : 0);
+		put_u64(j, "requests", cause->requests);
+		put_string(j, "text", explain_cause(spans, NULL, cause).s);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+/* "the 8 slowest of 151 requests", "the only request". */
+static struct phrase which_requests(const struct baseline *b)
+{
+	struct phrase p;
+
+	if (b->latency.count == 1)
+		snprintf(p.s, sizeof(p.s), "the only request");
+	else if (b->slow == b->latency.count)
+		snprintf(p.s, sizeof(p.s), "all %s requests", format_count(b->slow).s);
+	else if (b->slow == 1)
+		snprintf(p.s, sizeof(p.s), "the slowest of %s requests",
+			 format_count(b->latency.count).s);
+	else
+		snprintf(p.s, sizeof(p.s), "the %s slowest of %s requests", format_count(b->slow).s,
+			 format_count(b->latency.count).s);
+	return p;
+}
+
+void explain_baseline(struct out *out, const struct style *style, const struct span_set *spans,
+		      span_id request, const struct baseline *b)
+{
+	const struct span *span = span_set_at(spans, request);
+	struct phrase p;
+
+	snprintf(p.s, sizeof(p.s), "of the latency of %.60s to %.150s (%.100s)",
+		 which_requests(b).s, span_set_string(spans, span->operation),
+		 span_set_string(spans, span->service));
+	if (b->latency.count > 1)
+		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), "; p50 %s, p95 %s, p99 %s",
+			 format_time(b->latency.p50).s, format_time(b->latency.p95).s,
+			 format_time(b->latency.p99).s);
+	put_wrapped(out, style->columns, p.s, 0);
+	explain_left_out(out, b->lost, b->all);
+}
+
+void explain_left_out(struct out *out, size_t lost, size_t all)
+{
+	if (!lost)
+		return;
+	out_str(out, "left out ");
+	out_str(out, format_count(lost).s);
+	out_str(out, " of ");
+	out_str(out, format_count(all).s);
+	out_str(out, " requests: records were lost in them\n");
+}
+
+void explain_missing_thread(struct out *out, const struct style *style)
+{
+	put_wrapped(out, style->columns,
+		    "The threads of these spans were not recorded; record their hosts as well to "
+		    "explain them.",
+		    0);
+}

@@ -1,1 +1,0 @@
-sonde explain --from=1s ../demo/demo.sonde

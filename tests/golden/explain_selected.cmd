@@ -1,0 +1,1 @@
+for o in "--entry=60877 --from=100ms --to=400ms --above=p90" "--service=contacts --operation=127.0.0.1:35197 -n 2" --above=quick --service=none; do sonde explain $o ../demo/demo.sonde 2>&1 | sed 's/trace .*/trace ID/'; done
