@@ -22,6 +22,8 @@
  */
 #include "analyse/path.h"
 
+#include <string.h>
+
 #include "analyse/request_parts.h"
 #include "analyse/span_path.h"
 #include "analyse/span_work.h"
@@ -214,6 +216,36 @@ static void find_legs(struct path_walk *w, thread_id id, nsec_t bound, nsec_t to
 	push_leg(w, id, bound, to, thread->begin <= bound ? 0 : STEP_UNEXPLAINED, STATE_UNKNOWN);
 }
 
+/* Whether a thread with this slice works for a request other than that of the path. */
+static bool is_other_request(const struct path_walk *w, const struct span_slice *slice)
+{
+	const uint8_t *own = span_set_at(w->spans, w->span)->trace;
+
+	return memcmp(span_set_at(w->spans, slice->span)->trace, own, 16) != 0;
+}
+
+/* Adds the steps of a thread that explains a wait, divided by the requests that it works for. */
+static void walk_leg(struct path_walk *w, const struct leg *leg, uint32_t wait)
+{
+	const struct span_slices *slices = w->spans ? &w->spans->slices : NULL;
+	const struct span_slice *slice;
+	span_id other = w->other_span;
+
+	for (nsec_t at = leg->start, end; at < leg->end; at = end) {
+		slice = slices ? span_slice_of_thread(slices, leg->thread, at) : NULL;
+		end = leg->end;
+		if (slice && slice->start > at)
+			end = slice->start < end ? slice->start : end;
+		else if (slice)
+			end = slice->end < end ? slice->end : end;
+		w->other_span = other;
+		if (slice && slice->start <= at && is_other_request(w, slice))
+			w->other_span = slice->span;
+		walk_thread(w, leg->thread, at, end, wait);
+	}
+	w->other_span = other;
+}
+
 static void walk_wait(struct path_walk *w, thread_id id, const struct stretch *wait, nsec_t from,
 		      nsec_t to, uint32_t step)
 {
@@ -236,7 +268,7 @@ static void walk_wait(struct path_walk *w, thread_id id, const struct stretch *w
 		if (leg.flags || leg.start >= leg.end)
 			push_rest(w, step, &leg);
 		else
-			walk_thread(w, leg.thread, leg.start, leg.end, step);
+			walk_leg(w, &leg, step);
 	}
 }
 

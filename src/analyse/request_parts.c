@@ -13,12 +13,17 @@ struct request_pause {
 	struct span_work *ret;
 };
 
+/* A call to a peer that was not recorded. */
+static bool is_call(const struct span *span)
+{
+	return span->source == SPAN_INFERRED && span->kind == SPAN_CLIENT;
+}
+
 bool request_parts_apply(const struct span_set *spans, span_id span)
 {
 	const struct span *s = span_set_at(spans, span);
 
-	return s->source == SPAN_INFERRED &&
-	       (s->kind == SPAN_CLIENT || span_slice_of_span(&spans->slices, span, 0));
+	return is_call(s) || span_slice_of_span(&spans->slices, span, 0);
 }
 
 static nsec_t least(nsec_t a, nsec_t b)
@@ -147,18 +152,15 @@ static nsec_t add_pause(struct request_pause *p, nsec_t from, const struct span_
 	return to;
 }
 
-/* The end of what a dispatcher does for the request before a pool thread takes it. */
-static nsec_t handed_over(const struct request_pause *p, const struct span_slice *slice,
-			  nsec_t from)
+/* The start of the wait of a dispatcher during which a pool thread takes the request. */
+static nsec_t handed_over(const struct request_pause *p, thread_id thread, nsec_t from)
 {
 	struct stretch s;
-	bool more = model_stretch_at(p->spans->model, slice->thread, from, &s);
 
-	for (; more && s.interval.start < p->to;
-	     more = model_stretch_next(p->spans->model, slice->thread, &s))
-		if (is_poll(p->spans->model, slice->thread, &s))
-			return s.interval.start > from ? s.interval.start : from;
-	return p->to;
+	if (!model_stretch_before(p->spans->model, thread, p->to, &s) ||
+	    !state_is_blocked(s.interval.state))
+		return p->to;
+	return s.interval.start > from ? s.interval.start : from;
 }
 
 static nsec_t add_slice(struct request_pause *p, nsec_t from, const struct span_slice *slice)
@@ -166,13 +168,12 @@ static nsec_t add_slice(struct request_pause *p, nsec_t from, const struct span_
 	nsec_t end = least(slice->end, p->to), over = end;
 
 	if (p->pool_thread.i && slice->end >= p->to)
-		over = handed_over(p, slice, from);
+		over = handed_over(p, slice->thread, from);
 	add(p, (struct span_part){ .start = from, .end = over, .thread = slice->thread });
 	add_thread(p, p->pool_thread, over, end, STEP_QUEUEING);
 	return end;
 }
 
-/* A call to a peer that was not recorded. */
 static void add_call(struct request_pause *p, nsec_t from)
 {
 	const struct span *call = span_set_at(p->spans, p->span);
@@ -208,7 +209,7 @@ void request_parts_find(const struct span_set *spans, const struct span_section 
 		.ret = ret,
 	};
 
-	if (span_set_at(spans, section->span)->kind == SPAN_CLIENT) {
+	if (is_call(span_set_at(spans, section->span))) {
 		add_call(&p, section->start);
 		return;
 	}

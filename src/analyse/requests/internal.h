@@ -167,6 +167,7 @@ struct worker {
 	bool polls_when_idle; /* it has waited in a poll without work */
 	uint8_t target_count;
 	nsec_t taken;                  /* when it was last free to take work */
+	nsec_t idle_until;             /* end of its last wait for work */
 	uint64_t targets[TARGETS_MAX]; /* called for its current work or burst */
 	/* of a dispatcher */
 	bool holds_several; /* it has held several requests at once */
@@ -188,6 +189,13 @@ struct worker {
 		last_first; /* it acted for the oldest read of several, or the latest */
 };
 
+/* The last wait on a futex. */
+struct futex_wait {
+	uint32_t thread;
+	nsec_t end;
+	bool is_shared; /* several threads have waited on it at once */
+};
+
 struct finder {
 	const struct model *model; /* borrowed */
 	struct requests *out;
@@ -198,13 +206,15 @@ struct finder {
 	VEC(struct owned_work) work;
 	VEC(struct owned_reply) replies;
 	VEC(struct client_call) client_calls;
-	struct map side_index;    /* host and object -> index of a side */
-	struct map sent;          /* struct message -> index in `calls` */
-	struct worker *workers;   /* by thread */
-	struct map services;      /* host and pid of processes that serve */
-	struct map conditions;    /* host and pid, if waits distinguish mutexes from conditions */
-	struct map shared_locks;  /* host, pid and address of locks that busy threads wait for */
-	struct map work_stealing; /* host and pid of processes whose tasks change threads */
+	struct map side_index;   /* host and object -> index of a side */
+	struct map sent;         /* struct message -> index in `calls` */
+	struct worker *workers;  /* by thread */
+	struct map services;     /* host and pid of processes that serve */
+	struct map conditions;   /* host and pid, if waits distinguish mutexes from conditions */
+	struct map shared_locks; /* host, pid and address of locks that busy threads wait for */
+	struct map last_waits;   /* host, pid and address -> index of the last wait in `waits` */
+	VEC(struct futex_wait) waits; /* one for each address */
+	struct map work_stealing;     /* host and pid of processes whose tasks change threads */
 };
 
 static inline uint64_t process_key(const struct thread *thread)

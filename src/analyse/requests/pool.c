@@ -82,6 +82,31 @@ static void note_shared_lock(struct finder *f, const struct occurrence *o)
 		*map_insert(&f->shared_locks, shared_lock_key(f, o->thread, cause->object)) = 1;
 }
 
+static struct futex_wait *futex_wait_of(struct finder *f, uint32_t thread, uint64_t object)
+{
+	uint64_t *at = map_insert(&f->last_waits, shared_lock_key(f, thread, object));
+
+	if (!*at) {
+		*at = f->waits.count;
+		*vec_push(&f->waits) = (struct futex_wait){ 0 };
+	}
+	return &f->waits.items[*at];
+}
+
+/* An object that several threads wait on at once is not the result of one thread's job. */
+static void note_wait(struct finder *f, const struct occurrence *o)
+{
+	const struct cause *cause = o->what;
+	struct futex_wait *wait;
+
+	if (cause->object_kind != OBJECT_FUTEX)
+		return;
+	wait = futex_wait_of(f, o->thread, cause->object);
+	wait->is_shared |= wait->thread != o->thread && wait->end > o->time;
+	wait->thread = o->thread;
+	wait->end = o->ran;
+}
+
 bool pool_is_shared_lock(const struct finder *f, uint32_t thread, uint64_t object)
 {
 	return map_find(&f->shared_locks, shared_lock_key(f, thread, object));
@@ -119,6 +144,9 @@ void pool_block(struct finder *f, const struct occurrence *o)
 	if (cause->flags & INTERVAL_CONDVAR)
 		*map_insert(&f->conditions, process_key(thread_of(f, o->thread))) = 1;
 	note_shared_lock(f, o);
+	note_wait(f, o);
+	if (is_same_queue(w, cause))
+		w->idle_until = o->ran;
 	if (was_lock(f, w, cause))
 		drop_work(f, o->thread, o->time);
 	if (!state_is_handoff(f, w->current) || !is_same_queue(w, cause))
@@ -144,6 +172,39 @@ static bool hands_back(struct finder *f, const struct occurrence *o)
 	return true;
 }
 
+/*
+ * Whether a thread that waits for the result of a job gets it from a worker: it has one request and
+ * nothing else to wait for, only this thread waits on that object, and the waker has no request of
+ * its own.
+ */
+static bool is_result(struct finder *f, const struct occurrence *o)
+{
+	const struct worker *by = worker_of(f, o->other), *to = worker_of(f, o->thread);
+	const struct cause *cause = o->what;
+
+	return cause->flags & INTERVAL_CONDVAR && cause->object_kind == OBJECT_FUTEX &&
+	       to->held_count == 1 && !to->pending_calls && by->queue_kind && !by->reads &&
+	       !by->held_count && !by->pending_calls &&
+	       !futex_wait_of(f, o->thread, cause->object)->is_shared;
+}
+
+/* A worker that was busy has taken the job without a wakeup: the result shows its request. */
+static void take_result(struct finder *f, const struct occurrence *o)
+{
+	struct worker *by = worker_of(f, o->other);
+	uint32_t state = worker_of(f, o->thread)->held;
+	bool goes_on = state_is_handoff(f, by->current) && !state_at(f, by->current)->ended;
+	nsec_t from = by->free_since > by->idle_until ? by->free_since : by->idle_until;
+
+	if (!goes_on && from)
+		begin_work(f, o->other, state, from);
+	if (!state_is_handoff(f, by->current))
+		return;
+	pool_reply(f, o->other, state);
+	state_at(f, by->current)->last_message = o->time;
+	end_work(f, o->other, o->time);
+}
+
 void pool_wake(struct finder *f, const struct occurrence *o)
 {
 	const struct thread *waker = thread_of(f, o->other), *woken = thread_of(f, o->thread);
@@ -155,6 +216,10 @@ void pool_wake(struct finder *f, const struct occurrence *o)
 		return;
 	if (is_same_queue(w, cause) && !state_at(f, w->current)->first_call)
 		w->taken = o->ran;
+	if (is_result(f, o)) {
+		take_result(f, o);
+		return;
+	}
 	if (is_lock(f, o->thread, cause) || hands_back(f, o) || !state ||
 	    pool_is_shared_lock(f, o->thread, cause->object))
 		return;

@@ -395,6 +395,8 @@ static void finder_done(struct finder *f)
 	vec_done(&f->work);
 	vec_done(&f->replies);
 	vec_done(&f->client_calls);
+	vec_done(&f->waits);
+	map_done(&f->last_waits);
 	map_done(&f->side_index);
 	map_done(&f->sent);
 	map_done(&f->services);
@@ -418,6 +420,7 @@ void requests_find(const struct model *model, struct requests *ret)
 	*vec_push(&f.hypotheses) = (struct hypothesis){ 0 };
 	*vec_push(&f.calls) = (struct owner){ 0 };
 	*vec_push(&f.client_calls) = (struct client_call){ 0 };
+	*vec_push(&f.waits) = (struct futex_wait){ 0 };
 	occurrences_find(model, &list);
 	for (size_t i = 0; i < list.count; i++)
 		handle(&f, &list.items[i]);
