@@ -5,6 +5,8 @@
 
 #include "base/hash.h"
 
+enum { PATTERN_CALLS = 10 }; /* fewer calls may be needed */
+
 /* Leaves with the same key are one cause; no padding, since it is hashed. */
 struct cause_key {
 	uint64_t object;
@@ -14,7 +16,8 @@ struct cause_key {
 	uint16_t host;
 	uint8_t state, flags, object_kind, above_state;
 	bool is_other; /* the thread worked for another span */
-	uint8_t pad[3];
+	bool is_leaf;
+	uint8_t pad[2];
 };
 
 void cause_sum_done(struct cause_sum *sum)
@@ -78,6 +81,7 @@ static uint64_t key_of(const struct span_set *spans, const struct account *accou
 	memset(&key, 0, sizeof(key));
 	key.state = node->state;
 	key.flags = node->flags;
+	key.is_leaf = node->is_leaf;
 	key.host = thread->host;
 	key.pid = thread->pid;
 	key_span(&key, spans, account, node);
@@ -95,14 +99,21 @@ static uint64_t key_of(const struct span_set *spans, const struct account *accou
 	return hash_bytes(&key, sizeof(key));
 }
 
-static void add_leaf(struct cause_sum *sum, const struct span_set *spans,
+static bool is_pattern(const struct account *account, const struct node *node)
+{
+	return !node->state && !node->is_leaf && node->span.i != account->span.i &&
+	       node->span_count >= PATTERN_CALLS;
+}
+
+static void add_node(struct cause_sum *sum, const struct span_set *spans,
 		     const struct account *account, uint32_t at)
 {
 	const struct node *node = &account->nodes.items[at];
 	uint64_t *index = map_insert(&sum->index, key_of(spans, account, node));
 
 	if (!*index) {
-		*vec_push(&sum->groups) = (struct cause_group){ .thread = node->thread };
+		*vec_push(&sum->groups) = (struct cause_group){ .thread = node->thread,
+								.is_pattern = !node->is_leaf };
 		*index = sum->groups.count;
 	}
 
@@ -126,14 +137,17 @@ void cause_sum_add(struct cause_sum *sum, const struct span_set *spans,
 	sum->accounts++;
 	sum->total += account->nodes.items[0].time;
 	for (uint32_t i = 1; i < account->nodes.count; i++)
-		if (account->nodes.items[i].is_leaf)
-			add_leaf(sum, spans, account, i);
+		if (account->nodes.items[i].is_leaf ||
+		    is_pattern(account, &account->nodes.items[i]))
+			add_node(sum, spans, account, i);
 }
 
 static int longer_first(const void *a, const void *b)
 {
 	const struct cause_group *x = a, *y = b;
 
+	if (x->is_pattern != y->is_pattern)
+		return x->is_pattern ? -1 : 1;
 	if (x->time != y->time)
 		return x->time > y->time ? -1 : 1;
 	if (x->example.i != y->example.i)
@@ -141,8 +155,27 @@ static int longer_first(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
+/* Keep the patterns that take much of the time, unless one leaf takes most of it. */
+static void keep_patterns(struct cause_sum *sum)
+{
+	size_t kept = 0;
+	nsec_t largest = 0;
+
+	for (size_t i = 0; i < sum->groups.count; i++)
+		if (!sum->groups.items[i].is_pattern && sum->groups.items[i].time > largest)
+			largest = sum->groups.items[i].time;
+	for (size_t i = 0; i < sum->groups.count; i++) {
+		const struct cause_group *g = &sum->groups.items[i];
+
+		if (!g->is_pattern || (g->time > sum->total / 5 * 2 && largest < sum->total / 2))
+			sum->groups.items[kept++] = *g;
+	}
+	sum->groups.count = kept;
+}
+
 void cause_sum_finish(struct cause_sum *sum)
 {
+	keep_patterns(sum);
 	if (sum->groups.count)
 		qsort(sum->groups.items, sum->groups.count, sizeof(struct cause_group),
 		      longer_first);

@@ -9,6 +9,10 @@
  * state, system call and object, the service and operation that it worked for, and the
  * state and process of the wait that it explains.
  *
+ * Many equal calls one after another are a pattern of its own, "N+1": no leaf of it may be large,
+ * since each call is short.  If such calls take most of the time and no leaf does, the pattern
+ * is the first cause, beside the leaves that it consists of.
+ *
  * Sums keep no accounts.  Each cause has an example, the request in which it took most time, and
  * the node in the account of that request: account_of_span() numbers nodes in the same way
  * every time.
@@ -28,6 +32,7 @@ struct cause_group {
 	nsec_t longest;    /* its time */
 	thread_id thread;  /* of the first leaf */
 	bool several;      /* whether the leaves are of several threads */
+	bool is_pattern;   /* `node` is that of the calls, not a leaf */
 	uint32_t last_sum; /* private: number of the last account */
 };
 

@@ -44,7 +44,8 @@ struct phrase explain_cause(const struct span_set *spans, struct account *accoun
 /* Whether the time of a cause is that of a span without a known thread. */
 static bool is_thread_missing(const struct account *account, const struct cause_group *cause)
 {
-	return account ? !account->nodes.items[cause->node].state : !cause->thread.i;
+	return !cause->is_pattern &&
+	       !(account ? account->nodes.items[cause->node].state : cause->thread.i);
 }
 
 bool explain_causes(struct out *out, const struct style *style, const struct span_set *spans,
@@ -81,6 +82,8 @@ void explain_causes_json(struct json *j, const struct span_set *spans,
 		json_key(j, "share");
 		json_real(j, causes->total ? (double)cause->time / causes->total : 0);
 		put_u64(j, "requests", cause->requests);
+		if (cause->is_pattern)
+			put_bool(j, "pattern", true);
 		put_string(j, "text", explain_cause(spans, NULL, cause).s);
 		json_end(j);
 	}

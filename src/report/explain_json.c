@@ -223,6 +223,8 @@ static void put_causes(struct json *j, const struct span_set *spans, struct acco
 		json_object(j);
 		put_u64(j, "node", cause->node);
 		put_u64(j, "duration", cause->time);
+		if (cause->is_pattern)
+			put_bool(j, "pattern", true);
 		put_string(j, "text", explain_cause(spans, account, cause).s);
 		json_end(j);
 	}

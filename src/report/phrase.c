@@ -305,6 +305,14 @@ static void append_shares(struct phrase *p, const struct model *model,
 	}
 }
 
+/* Equal spans on one path are one after another. */
+static void append_each(struct phrase *p, const struct node *node)
+{
+	if (node->span_count > 1)
+		append(p, ", one after another, %s each",
+		       format_time(node->time / node->span_count).s);
+}
+
 struct phrase phrase_node(const struct span_set *spans, const struct account *account,
 			  const struct node *node)
 {
@@ -319,8 +327,11 @@ struct phrase phrase_node(const struct span_set *spans, const struct account *ac
 	if (!node->state && node->span.i) {
 		const struct span *span = span_set_at(spans, node->span);
 
+		if (node->span_count > 1)
+			append(&p, "%s × ", format_count(node->span_count).s);
 		append(&p, "%s  %s", span_set_string(spans, span->service),
 		       span_set_string(spans, span->operation));
+		append_each(&p, node);
 		return p;
 	}
 	if (node->holder.i && node->cause)
@@ -346,15 +357,42 @@ struct phrase phrase_node_thread(const struct model *model, const struct node *n
 	return p;
 }
 
-/* The span at the root of a node's subtree; NULL if it is the explained span. */
-static const struct span *span_above(const struct span_set *spans, const struct account *account,
-				     const struct node *node)
+/* The node of the span that a node is below; NULL if it is that of the explained span. */
+static const struct node *span_node_above(const struct account *account, const struct node *node)
 {
 	while (node->parent)
 		node = &account->nodes.items[node->parent];
-	return node->state || !node->span.i || node->span.i == account->span.i
-		       ? NULL
-		       : span_set_at(spans, node->span);
+	return node->state || !node->span.i || node->span.i == account->span.i ? NULL : node;
+}
+
+/* ", for 153 × shop SELECT, one after another, 1.2 ms each" */
+static void append_span_above(struct phrase *p, const struct span_set *spans,
+			      const struct node *above)
+{
+	const struct span *span = span_set_at(spans, above->span);
+
+	append(p, ", for ");
+	if (above->span_count > 1)
+		append(p, "%s × ", format_count(above->span_count).s);
+	append(p, "%s %s", span_set_string(spans, span->service),
+	       span_set_string(spans, span->operation));
+	append_each(p, above);
+}
+
+/* Many calls one after another, each of them short. */
+static struct phrase phrase_pattern(const struct span_set *spans, const struct node *node)
+{
+	const struct span *span = span_set_at(spans, node->span);
+	struct phrase p = { "" };
+
+	append(&p, "%s calls %s ", format_count(node->span_count).s,
+	       span->source == SPAN_INFERRED ? "to" : "of");
+	if (span->kind != SPAN_CLIENT)
+		append(&p, "%s ", span_set_string(spans, span->service));
+	append(&p, "%s", span_set_string(spans, span->operation));
+	append(&p, " one after another, %s each (N+1 pattern)",
+	       format_time(node->time / node->span_count).s);
+	return p;
 }
 
 /* The other span that the thread worked for during a node, or 0. */
@@ -370,16 +408,17 @@ struct phrase phrase_cause(const struct span_set *spans, const struct account *a
 	const struct model *model = spans->model;
 	const struct node *node = &account->nodes.items[at];
 	const struct node *above = &account->nodes.items[node->parent];
-	const struct span *span = span_above(spans, account, node);
+	const struct node *span = span_node_above(account, node);
 	uint32_t other = other_above(account, node);
 	struct phrase p = { "" };
 
+	if (!node->is_leaf && !node->state)
+		return phrase_pattern(spans, node);
 	if (node->thread.i)
 		append(&p, "%s: ", phrase_node_thread(model, node).s);
 	append(&p, "%s", phrase_node(spans, account, node).s);
 	if (node->state && span && !other)
-		append(&p, ", for %s %s", span_set_string(spans, span->service),
-		       span_set_string(spans, span->operation));
+		append_span_above(&p, spans, span);
 	if (node->parent && above->state)
 		append(&p, ", while %s waits for %s", phrase_node_thread(model, above).s,
 		       above->state == STATE_LOCK      ? "the lock it holds"
