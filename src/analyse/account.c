@@ -73,7 +73,7 @@ const struct cause *account_step_cause(const struct model *model, const struct s
 {
 	if (!state_is_blocked(step->state) || step->flags & STEP_DERIVED)
 		return NULL;
-	return model_cause(model, step->thread, &(struct interval){ .start = step->begin });
+	return model_cause(model, step->thread, &(struct interval){ .start = step->decider });
 }
 
 /*

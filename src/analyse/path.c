@@ -24,6 +24,8 @@
 
 #include <string.h>
 
+#include "analyse/episode.h"
+#include "analyse/lock_kind.h"
 #include "analyse/request_parts.h"
 #include "analyse/span_path.h"
 #include "analyse/span_work.h"
@@ -119,13 +121,15 @@ static const struct message *awaited_message(const struct model *model, thread_i
 	return NULL;
 }
 
-static bool resolve(const struct path_walk *w, thread_id id, const struct stretch *wait,
+static bool resolve(const struct path_walk *w, thread_id id, const struct episode *episode,
 		    uint32_t step, struct resolver *ret)
 {
+	const struct stretch *wait = &episode->last;
 	const struct cause *cause = model_cause(w->model, id, &wait->interval);
-	uint8_t state = wait->interval.state;
+	uint8_t state = episode->state;
 
-	if (!cause || wait->interval.flags & INTERVAL_OPEN)
+	if (!cause || wait->interval.flags & INTERVAL_OPEN ||
+	    lock_kind_of(w->model, id, state, cause) == LOCK_GO)
 		return false;
 
 	bool by_task = cause->context == WAKE_TASK;
@@ -246,19 +250,21 @@ static void walk_leg(struct path_walk *w, const struct leg *leg, uint32_t wait)
 	w->other_span = other;
 }
 
-static void walk_wait(struct path_walk *w, thread_id id, const struct stretch *wait, nsec_t from,
-		      nsec_t to, uint32_t step)
+/* Explains a wait that ends at `wait_end`, or a part of it up to `to`, by the end of its episode.
+ */
+static void walk_wait(struct path_walk *w, thread_id id, const struct episode *episode,
+		      nsec_t wait_end, nsec_t from, nsec_t to, uint32_t step)
 {
 	size_t first = w->legs.count;
 	struct resolver r;
 
-	if (w->path->steps.items[step - 1].depth >= DEPTH_MAX || !resolve(w, id, wait, step, &r))
+	if (w->path->steps.items[step - 1].depth >= DEPTH_MAX || !resolve(w, id, episode, step, &r))
 		return;
 
-	nsec_t at = r.at < from ? from : r.at;
+	nsec_t at = r.at < from ? from : r.at < wait_end ? r.at : wait_end;
 
 	w->path->steps.items[step - 1].ender = r.thread;
-	push_leg(w, r.thread, at, wait->end, STEP_TRANSIT, wait->interval.state);
+	push_leg(w, r.thread, at, wait_end, STEP_TRANSIT, episode->state);
 	if (from < at)
 		find_legs(w, r.thread, from, at, step);
 	while (w->legs.count > first) {
@@ -272,10 +278,37 @@ static void walk_wait(struct path_walk *w, thread_id id, const struct stretch *w
 	}
 }
 
+static uint32_t push_stretch(struct path_walk *w, thread_id id, const struct stretch *s,
+			     nsec_t from, nsec_t to, uint32_t parent)
+{
+	return push(w, parent,
+		    (struct step){ .start = from,
+				   .end = to,
+				   .begin = s->interval.start,
+				   .decider = s->interval.start,
+				   .thread = id,
+				   .cpu = s->interval.cpu,
+				   .preempted = s->interval.flags & INTERVAL_PREEMPTED,
+				   .state = s->interval.state });
+}
+
+static void walk_blocked(struct path_walk *w, thread_id id, const struct episode *episode,
+			 nsec_t wait_end, uint32_t at)
+{
+	struct step *step = &w->path->steps.items[at - 1];
+	nsec_t start = step->start, end = step->end;
+
+	step->state = episode->state;
+	step->decider = episode->last.interval.start;
+	step->flags |= episode->is_polling ? STEP_POLLING : 0;
+	walk_wait(w, id, episode, wait_end, start, end, at);
+}
+
 /* Adds the steps of a thread between two times. */
 static void walk_thread(struct path_walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t parent)
 {
 	nsec_t begin = model_thread(w->model, id)->begin, at = from;
+	struct episode episode = { 0 };
 	struct stretch s;
 	bool more = model_stretch_at(w->model, id, from, &s);
 
@@ -287,18 +320,13 @@ static void walk_thread(struct path_walk *w, thread_id id, nsec_t from, nsec_t t
 	for (; more && at < to && s.interval.start < to;
 	     more = model_stretch_next(w->model, id, &s)) {
 		nsec_t end = s.end < to ? s.end : to;
-		uint32_t step =
-			push(w, parent,
-			     (struct step){ .start = at,
-					    .end = end,
-					    .begin = s.interval.start,
-					    .thread = id,
-					    .cpu = s.interval.cpu,
-					    .preempted = s.interval.flags & INTERVAL_PREEMPTED,
-					    .state = s.interval.state });
+		uint32_t step = push_stretch(w, id, &s, at, end, parent);
 
-		if (state_is_blocked(s.interval.state))
-			walk_wait(w, id, &s, at, end, step);
+		if (state_is_blocked(s.interval.state)) {
+			if (!episode.parts || s.interval.start > episode.last.interval.start)
+				episode = episode_from(w->model, id, &s);
+			walk_blocked(w, id, &episode, s.end, step);
+		}
 		at = end;
 	}
 	push_rest(w, parent, &(struct leg){ id, at, to, STEP_UNEXPLAINED, STATE_GAP });

@@ -27,6 +27,8 @@
 #define STEP_BEHIND 32
 /* Waits for a timer that was set for its span. */
 #define STEP_OWN_TIMER 64
+/* One of several waits, each ended by a timer: the thread looks for something in between. */
+#define STEP_POLLING 128
 /* Not an interval of the thread's timeline. */
 #define STEP_DERIVED \
 	(STEP_TRANSIT | STEP_UNEXPLAINED | STEP_SENDING | STEP_REMOTE | STEP_BEHIND | \
@@ -42,8 +44,9 @@ struct step {
 	uint64_t socket;    /* REMOTE: the waiting side of the connection */
 	uint32_t parent;    /* index + 1 of the wait that the step explains; 0 at the top */
 	uint32_t depth;
-	nsec_t begin; /* start of the interval that the step is part of, for model_cause() */
-	uint16_t cpu; /* running or ready */
+	nsec_t begin;   /* start of the interval that the step is part of */
+	nsec_t decider; /* the same of the wait that decides the cause, for model_cause() */
+	uint16_t cpu;   /* running or ready */
 	uint8_t state;
 	uint8_t flags;
 	bool is_leaf;

@@ -43,6 +43,7 @@ static void free_lists(struct model *model)
 	vec_done(&model->processes);
 	vec_done(&model->sockets);
 	vec_done(&model->files);
+	vec_done(&model->futexes);
 	vec_done(&model->stack_frames);
 	vec_done(&model->frames);
 	vec_done(&model->spans);
@@ -61,6 +62,9 @@ static void free_maps(struct model *model)
 	map_done(&model->pid_index);
 	map_done(&model->socket_index);
 	map_done(&model->file_index);
+	map_done(&model->futex_index);
+	map_done(&model->futex_users);
+	map_done(&model->go_processes);
 	map_done(&model->devices);
 	map_done(&model->probe_types);
 	map_done(&model->listeners);

@@ -159,9 +159,9 @@ static void add_run(struct model *model, const struct source *source, const stru
 }
 
 static void add_blocked(struct model *model, const struct source *source,
-			const struct record_wait *r, thread_id waker, struct thread *thread,
-			nsec_t woken)
+			const struct record_wait *r, thread_id waker, thread_id id, nsec_t woken)
 {
+	struct thread *thread = thread_at(model, id);
 	bool still_blocked = r->woken == r->head.time; /* when the recording ended */
 	const struct interval *added = add_interval(
 		thread,
@@ -171,23 +171,27 @@ static void add_blocked(struct model *model, const struct source *source,
 				   .flags = still_blocked ? r->flags : r->flags & ~INTERVAL_OPEN },
 		woken);
 
-	if (added)
-		*(struct cause *)timeline_push(&thread->causes) = (struct cause){
-			.start = added->start,
-			.object = r->object,
-			.waker = waker,
-			.stack = model_own_number(&model->stack_numbers, source, r->stack),
-			.waker_stack =
-				model_own_number(&model->stack_numbers, source, r->waker_stack),
-			.syscall = r->syscall,
-			.vector = r->vector,
-			.host = source->host,
-			.object_kind = r->object_kind,
-			.context = r->context,
-			.flags = r->flags,
-			.futex_op = r->futex_op,
-			.futex_value = r->futex_value,
-		};
+	if (!added)
+		return;
+
+	struct cause *cause = timeline_push(&thread->causes);
+
+	*cause = (struct cause){
+		.start = added->start,
+		.object = r->object,
+		.waker = waker,
+		.stack = model_own_number(&model->stack_numbers, source, r->stack),
+		.waker_stack = model_own_number(&model->stack_numbers, source, r->waker_stack),
+		.syscall = r->syscall,
+		.vector = r->vector,
+		.host = source->host,
+		.object_kind = r->object_kind,
+		.context = r->context,
+		.flags = r->flags,
+		.futex_op = r->futex_op,
+		.futex_value = r->futex_value,
+	};
+	model_note_futex(model, id, cause, woken);
 }
 
 static void add_wait(struct model *model, const struct source *source, const struct record_wait *r)
@@ -200,7 +204,7 @@ static void add_wait(struct model *model, const struct source *source, const str
 	struct thread *thread = thread_at(model, id);
 
 	come_into_scope(thread, source_time(source, r->start));
-	add_blocked(model, source, r, waker, thread, woken);
+	add_blocked(model, source, r, waker, id, woken);
 	add_interval(
 		thread,
 		(struct interval){

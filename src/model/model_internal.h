@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "event/flow.h"
+#include "model/futex.h"
 #include "model/model.h"
 
 struct named_file {
@@ -70,6 +71,11 @@ struct model {
 	struct map pid_index, socket_index, file_index; /* -> index + 1 */
 	struct map devices, probe_types;                /* -> string */
 	struct map listeners;                           /* set of ports that accept connections */
+
+	VEC(struct futex) futexes;
+	struct map futex_index;  /* hash of process and address -> index + 1 */
+	struct map futex_users;  /* hash of futex and thread -> whether it waited, and woke */
+	struct map go_processes; /* set of host and pid */
 
 	struct map stack_numbers, frame_numbers, probe_numbers; /* of a capture -> of the model */
 	VEC(uint32_t) stack_frames; /* of all stacks: count, kernel_count, frames... */

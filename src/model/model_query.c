@@ -191,10 +191,12 @@ static size_t names_memory(const struct model *model)
 	const struct map *maps[] = { &model->pid_index,     &model->socket_index,
 				     &model->file_index,    &model->devices,
 				     &model->probe_types,   &model->stacks,
+				     &model->futex_index,   &model->futex_users,
 				     &model->stack_numbers, &model->frame_numbers };
 	size_t bytes = model->processes.room * sizeof(struct process) +
 		       model->sockets.room * sizeof(struct socket) +
 		       model->files.room * sizeof(struct named_file) +
+		       model->futexes.room * sizeof(struct futex) +
 		       model->stack_frames.room * sizeof(uint32_t) +
 		       model->frames.room * sizeof(struct frame);
 
