@@ -21,6 +21,7 @@
 #define TASK_UNINTERRUPTIBLE 0x0002
 #define TASK_STOPPED_OR_TRACED 0x000c
 #define TASK_DEAD 0x0080
+#define TASK_FROZEN 0x8000 /* since 6.1; older kernels do not use the bit */
 
 #define S_IFMT 0170000
 #define S_IFSOCK 0140000

@@ -234,7 +234,8 @@ static __always_inline void site_save(struct traced_thread *thread, struct task_
 	thread->site_flags = BPF_CORE_READ_BITFIELD(task, in_iowait) ? INTERVAL_IOWAIT : 0;
 	if (state & TASK_UNINTERRUPTIBLE)
 		thread->site_flags |= INTERVAL_UNINTERRUPTIBLE;
-	thread->site_stopped = (state & TASK_STOPPED_OR_TRACED) != 0;
+	if (state & (TASK_STOPPED_OR_TRACED | TASK_FROZEN))
+		thread->site_flags |= INTERVAL_STOPPED;
 	thread->site_call = SYSCALL_NONE;
 	if (task->flags & PF_KTHREAD)
 		return;
@@ -258,7 +259,6 @@ static __always_inline void site_of(const struct traced_thread *thread, struct t
 
 	site->syscall = nr;
 	site->flags = thread->site_flags;
-	site->stopped = thread->site_stopped;
 	site->kernel = (task->flags & PF_KTHREAD) != 0;
 	if (nr == NR_FUTEX || nr == NR_FUTEX_WAIT) {
 		site->object = thread->site_arg;

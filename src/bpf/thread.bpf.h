@@ -46,11 +46,11 @@ struct traced_thread {
 	__u64 syscall_start; /* 0 outside a traced system call */
 	__u64 syscall_args[3];
 	__s32 syscall_nr;
-	__u32 tid;         /* as recorded: an exec can change it */
-	__u64 site_arg;    /* wait site: first argument of the system call */
-	__s16 site_call;   /* wait site: number of the system call, or SYSCALL_NONE */
-	__u8 site_flags;   /* wait site: INTERVAL_IOWAIT, INTERVAL_UNINTERRUPTIBLE */
-	__u8 site_stopped; /* wait site: whether a signal or a tracer stopped the thread */
+	__u32 tid;       /* as recorded: an exec can change it */
+	__u64 site_arg;  /* wait site: first argument of the system call */
+	__s16 site_call; /* wait site: number of the system call, or SYSCALL_NONE */
+	__u8 site_flags; /* wait site: INTERVAL_IOWAIT, _UNINTERRUPTIBLE, _CONDVAR, _STOPPED */
+	__u8 site_pad;
 	__u64 site_futex_op;
 	__u32 site_futex_value;
 	__u32 waker_stack;

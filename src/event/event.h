@@ -85,6 +85,8 @@ enum state {
 #define INTERVAL_END_HIDDEN 32
 /* WAIT: on a futex for a signal (condition variable, semaphore), not for a lock. */
 #define INTERVAL_CONDVAR 64
+/* WAIT: a signal, a debugger or the freezer of control groups had stopped the thread. */
+#define INTERVAL_STOPPED 128
 
 struct record_run { /* on head.cpu from start to head.time */
 	struct record head;

@@ -49,10 +49,10 @@ struct wait_site {
 	__u64 object;
 	__s16 syscall;
 	__u8 object_kind;
-	__u8 flags;   /* INTERVAL_IOWAIT, INTERVAL_UNINTERRUPTIBLE, INTERVAL_CONDVAR */
-	__u8 stopped; /* whether a signal or a tracer stopped the thread */
-	__u8 kernel;  /* whether it is a kernel thread */
+	__u8 flags;                 /* INTERVAL_IOWAIT, _UNINTERRUPTIBLE, _CONDVAR, _STOPPED */
+	__u8 kernel;                /* whether it is a kernel thread */
 	__u8 futex_op, futex_value; /* as in struct record_wait */
+	__u8 pad;
 };
 
 #define SYSCALL_CLASS_(nr, name, class) [nr] = SYSCALL_##class,
@@ -166,7 +166,7 @@ static inline enum state wait_state(const struct wait_site *site, const struct w
 {
 	enum state by_interrupt = state_by_interrupt(wake), by_syscall;
 
-	if (site->stopped)
+	if (site->flags & INTERVAL_STOPPED)
 		return STATE_PROCESS;
 	if (site->flags & INTERVAL_IOWAIT && syscall_class_of(site->syscall) != SYSCALL_POLL)
 		return STATE_DISK;

@@ -76,6 +76,7 @@ enum cause_column {
 	CAUSE_OBJECT_NAME,
 	CAUSE_DEVICE,
 	CAUSE_CONDVAR,
+	CAUSE_STOPPED,
 	CAUSE_STACK,
 	CAUSE_WAKER_STACK,
 };
@@ -104,6 +105,8 @@ enum cause_column {
 		CAUSE_COLUMN(first, CAUSE_DEVICE, "device", QUERY_TEXT, "device of the file"), \
 		CAUSE_COLUMN(first, CAUSE_CONDVAR, "condvar", QUERY_INT, \
 			     "1 if the futex is a condition variable or semaphore, not a lock"), \
+		CAUSE_COLUMN(first, CAUSE_STOPPED, "stopped", QUERY_INT, \
+			     "1 if a signal, a debugger or the freezer stopped the thread"), \
 		CAUSE_COLUMN(first, CAUSE_STACK, "stack", QUERY_INT, \
 			     "stack of the waiting thread, as in stacks.id"), \
 		CAUSE_COLUMN(first, CAUSE_WAKER_STACK, "waker_stack", QUERY_INT, \
@@ -157,6 +160,9 @@ static void cause_value(struct cell *ret, struct query *q, const struct cause *c
 		break;
 	case CAUSE_CONDVAR:
 		cell_int(ret, !!(cause->flags & INTERVAL_CONDVAR));
+		break;
+	case CAUSE_STOPPED:
+		cell_int(ret, !!(cause->flags & INTERVAL_STOPPED));
 		break;
 	case CAUSE_STACK:
 		if (cause->stack)

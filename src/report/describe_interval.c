@@ -68,6 +68,7 @@ static void describe_blocked(const struct describer *d, const struct record_wait
 		field_u64(f, "futex_op", NULL, r->futex_op);
 		field_u64(f, "futex_value", NULL, r->futex_value);
 	}
+	field_flag(f, "stopped", "  stopped", r->flags & INTERVAL_STOPPED);
 	if (r->stack)
 		field_u64(f, "stack", "  stack ", r->stack);
 	if (r->waker_stack)

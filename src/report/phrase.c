@@ -158,11 +158,21 @@ static void append_process(struct phrase *p, const struct model *model, const st
 		append(p, " for %s", phrase_thread(model, ender).s);
 }
 
+/* "is stopped (signal or debugger) until gdb (17) resumes it". */
+static void append_stopped(struct phrase *p, const struct model *model, const struct cause *cause)
+{
+	append(p, "is stopped (signal or debugger)");
+	if (cause->context == WAKE_TASK && cause->waker.i)
+		append(p, " until %s resumes it", phrase_thread(model, cause->waker).s);
+}
+
 static void append_blocked(struct phrase *p, const struct model *model, const struct step *step,
 			   const struct cause *cause)
 {
 	const char *call = syscall_of(cause);
 
+	if (cause->flags & INTERVAL_STOPPED)
+		return append_stopped(p, model, cause);
 	switch (step->state) {
 	case STATE_LOCK:
 		return append_lock(p, model, cause, step->ender, false);

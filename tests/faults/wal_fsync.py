@@ -8,7 +8,7 @@ PARTLY = r"fsync|fdatasync|disk|pg_wal"
 def start(lab):
     database = lab.postgres(schema="CREATE TABLE orders (id serial PRIMARY KEY)")
     lab.service("orders", lab.python("orders.py"), lab.port(), database, port=lab.port())
-    lab.spawn("backup", lab.compile("backup.c"), lab.directory / "backup.tar")
+    lab.spawn("backup", "nice", "-n", "19", lab.compile("backup.c"), lab.directory / "backup.tar")
     return lab.port()
 
 

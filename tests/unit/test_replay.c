@@ -283,6 +283,19 @@ TEST(the_system_call_determines_the_state_of_a_wait)
 		   "1:existing=/1 1:R1-10 2:existing=/2 2:R10-20 1:L10-15,C15-20<2 1:futex2-22=0");
 }
 
+TEST(a_stopped_thread_does_not_wait_for_its_system_call)
+{
+	_cleanup_(play_done) struct play p;
+
+	play_begin(&p, 0);
+	sched(&p, 1, 0, 0, 1);
+	call_begins(&p, 2, 1, "clock_nanosleep", 0);
+	sched(&p, 10, 1, RAW_STATE_STOPPED, 2);
+	wake(&p, 15, 2, 1);
+	sched(&p, 20, 2, 0, 1);
+	check_made(&p, "1:existing=/1 1:R1-10 2:existing=/2 2:R10-20 1:I10-15,C15-20<2");
+}
+
 TEST(system_calls_determine_the_object_behind_a_descriptor)
 {
 	_cleanup_(play_done) struct play p;

@@ -46,7 +46,8 @@ static void make_wait(struct replay *r, const struct replay_thread *t, uint16_t 
 /* A trace that sonde exported contains what a thread waits on, before its switch-out. */
 void replay_exported_wait(struct replay *r, const struct raw_event *e)
 {
-	const uint8_t flags = INTERVAL_IOWAIT | INTERVAL_UNINTERRUPTIBLE | INTERVAL_CONDVAR;
+	const uint8_t flags =
+		INTERVAL_IOWAIT | INTERVAL_UNINTERRUPTIBLE | INTERVAL_CONDVAR | INTERVAL_STOPPED;
 	struct replay_thread *t = replay_thread(r, e->wait.tid, e);
 
 	if (!t || !e->wait.state.len || !e->wait.ready.len)
@@ -104,7 +105,8 @@ static void note_site(struct replay_thread *t, uint64_t state)
 {
 	t->site = (struct wait_site){ .kernel = t->kernel };
 	t->site.flags = state & RAW_STATE_DISK ? INTERVAL_UNINTERRUPTIBLE : 0;
-	t->site.stopped = (state & (RAW_STATE_STOPPED | RAW_STATE_TRACED)) != 0;
+	if (state & (RAW_STATE_STOPPED | RAW_STATE_TRACED))
+		t->site.flags |= INTERVAL_STOPPED;
 	replay_call_site(t, &t->site);
 }
 
