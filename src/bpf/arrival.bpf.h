@@ -37,8 +37,17 @@ struct arrivals {
 	__u8 queued[ARRIVALS]; /* whether the connection was not accepted yet */
 };
 
+/* Bytes that a send left in the send buffer (sendbuf.bpf.h). */
+struct held_bytes {
+	__u64 object;   /* the socket */
+	__u32 position; /* sequence number after the last of them */
+	__u32 waiting;  /* whether there are any */
+	__u32 reason;   /* enum held_reason */
+};
+
 struct traced_socket {
 	struct arrivals arrivals;
+	struct held_bytes held;
 };
 
 struct {

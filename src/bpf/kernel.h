@@ -37,12 +37,14 @@
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define MSG_PEEK 2
+#define TCP_NAGLE_OFF 1 /* TCP_NODELAY */
 
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
 #define TCP_FIN_WAIT1 4
 #define TCP_FIN_WAIT2 5
+#define TCP_CLOSE 7
 #define TCP_LISTEN 10
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -227,6 +229,11 @@ struct tcp_sock {
 	__u32 copied_seq;
 	__u32 rcv_nxt;
 	__u32 write_seq;
+	__u32 snd_una, snd_nxt;
+	__u32 snd_wnd, snd_cwnd;
+	__u32 mss_cache;
+	__u32 packets_out;
+	__u8 nonagle : 4;
 	__u64 tcp_wstamp_ns; /* time of the last sent segment, CLOCK_MONOTONIC */
 };
 

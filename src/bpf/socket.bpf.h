@@ -11,6 +11,7 @@
 #include "bpf/arrival.bpf.h"
 #include "bpf/irq.bpf.h"
 #include "bpf/object.bpf.h"
+#include "bpf/sendbuf.bpf.h"
 
 /* Local ports of connections in scope, because states also change in interrupts. */
 struct {
@@ -69,6 +70,16 @@ static __always_inline void message_set_arrival(struct record_message *m, struct
 	m->flags = queued ? MESSAGE_BEFORE_ACCEPT : 0;
 }
 
+static __always_inline void message_set_send(struct record_message *m, struct sock *sk,
+					     const struct tcp_sock *tcp, __u64 now)
+{
+	struct traced_socket *s = socket_begin(sk);
+
+	m->lag = send_lag(tcp, now);
+	if (s && bpf_core_field_exists(tcp->tcp_wstamp_ns) && held_after_send(s, tcp, m->object))
+		m->flags = MESSAGE_HELD;
+}
+
 static __always_inline void emit_message(struct sock *sk, int bytes, enum direction direction)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -102,7 +113,7 @@ static __always_inline void emit_message(struct sock *sk, int bytes, enum direct
 	if (direction == MESSAGE_RECEIVE)
 		message_set_arrival(m, sk, tcp, now);
 	else if (tcp)
-		m->lag = send_lag(tcp, now);
+		message_set_send(m, sk, tcp, now);
 	ring_commit(&m->head, RECORD_MESSAGE, task->pid, sizeof(*m));
 }
 
@@ -150,6 +161,10 @@ int BPF_PROG(on_socket_state, struct sock *sk, int from, int to)
 
 	__u16 port = sk->__sk_common.skc_num;
 
+	if (holding)
+		held_check(sk);
+	if (holding && to == TCP_CLOSE)
+		held_forget(sk);
 	if (to == TCP_LISTEN && port_is_wanted(port))
 		scope_join(bpf_get_current_pid_tgid() >> 32);
 	if (!connection_in_scope(port, to, &ring->cpu))

@@ -197,6 +197,8 @@ enum direction { MESSAGE_SEND = 0, MESSAGE_RECEIVE = 1 };
 
 /* MESSAGE, received: its first byte arrived before the connection was accepted. */
 #define MESSAGE_BEFORE_ACCEPT 1
+/* MESSAGE, sent: bytes of it were still in the send buffer when the send returned. */
+#define MESSAGE_HELD 2
 
 struct record_message {
 	struct record head;
@@ -219,17 +221,24 @@ static inline __u64 message_lag(const struct record_message *r)
 	return (__u64)r->lag_high << 32 | r->lag;
 }
 
-/*
- * Emitted only if a send left bytes behind: they waited for an acknowledgement (Nagle), a larger
- * window, or a slow reader.
- */
+/* Why TCP held bytes in the send buffer. */
+enum held_reason {
+	HELD_UNKNOWN = 0,
+	HELD_NAGLE = 1,      /* a small segment waits until earlier ones are acknowledged */
+	HELD_WINDOW = 2,     /* the receiver's window is full: it does not read */
+	HELD_CONGESTION = 3, /* the congestion window is full */
+	HELD_CORK = 4,       /* the sender announced more bytes: TCP_CORK, MSG_MORE */
+};
+
+/* Follows only a message with MESSAGE_HELD, once all bytes have left. */
 struct record_transmit {
 	struct record head; /* time at which it was found out; no thread */
 	__u64 object;       /* the socket */
 	__u64 left;         /* time at which the last of the bytes left */
 	__u32 position;     /* TCP: sequence number after the last byte */
 	__u8 object_kind;
-	__u8 pad[3];
+	__u8 reason; /* enum held_reason */
+	__u8 pad[2];
 };
 
 struct socket_address {

@@ -145,6 +145,16 @@ const char *softirq_name(unsigned vector)
 	return NAME_IN(names, vector);
 }
 
+const char *held_reason_name(unsigned reason)
+{
+	static const char *const names[] = {
+		[HELD_UNKNOWN] = "unknown",       [HELD_NAGLE] = "nagle", [HELD_WINDOW] = "window",
+		[HELD_CONGESTION] = "congestion", [HELD_CORK] = "cork",
+	};
+
+	return NAME_IN(names, reason);
+}
+
 const char *task_event_name(unsigned event)
 {
 	static const char *const names[] = {

@@ -27,6 +27,7 @@ char *kind_list(void);
 const char *object_kind_name(unsigned kind);
 const char *wake_context_name(unsigned context);
 const char *softirq_name(unsigned vector);
+const char *held_reason_name(unsigned reason);
 const char *task_event_name(unsigned event);
 const char *tcp_state_name(unsigned state);
 const char *family_name(unsigned family);

@@ -38,6 +38,8 @@ static inline struct record_times record_times(struct record *record)
 		return (struct record_times){ &((struct record_span *)r)->start, NULL };
 	case RECORD_CONTEXT:
 		return (struct record_times){ &((struct record_context *)r)->since, NULL };
+	case RECORD_TRANSMIT:
+		return (struct record_times){ NULL, &((struct record_transmit *)r)->left };
 	default:
 		return (struct record_times){ NULL, NULL };
 	}

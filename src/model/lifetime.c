@@ -52,6 +52,7 @@ static void free_lists(struct model *model)
 	vec_done(&model->residencies);
 	vec_done(&model->attributes);
 	vec_done(&model->losses);
+	vec_done(&model->held);
 	vec_done(&model->clock_shifts);
 }
 
@@ -68,6 +69,8 @@ static void free_maps(struct model *model)
 	map_done(&model->devices);
 	map_done(&model->probe_types);
 	map_done(&model->listeners);
+	map_done(&model->held_index);
+	map_done(&model->established);
 	map_done(&model->stacks);
 	map_done(&model->stack_numbers);
 	map_done(&model->frame_numbers);

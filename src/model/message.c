@@ -8,6 +8,7 @@
  * the connection, when the sending socket has no peer yet.  The SOCKET record of the
  * accepting socket links both.
  */
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,15 +16,49 @@
 #include "base/hash.h"
 #include "model/model_internal.h"
 
+static uint64_t connection_key(const struct source *source, const struct socket_address *address,
+			       uint32_t netns)
+{
+	uint64_t namespace = (uint64_t)source->host << 32 | netns;
+
+	return host_key(source->host, flow_key(address, namespace, true));
+}
+
+/*
+ * The handshake of a connection comes before its socket has a number; the SOCKET record at its
+ * first use links both.  A later connection with the same addresses replaces the time.
+ */
+static void set_times(struct model *model, const struct source *source, struct socket *socket,
+		      const struct record_socket *r)
+{
+	uint64_t key = connection_key(source, &r->address, r->netns);
+	const uint64_t *time =
+		r->address.protocol == IPPROTO_TCP ? map_find(&model->established, key) : NULL;
+
+	socket->first_use = source_time(source, r->head.time);
+	if (!time)
+		return;
+	socket->established = *time;
+	map_remove(&model->established, key);
+}
+
 void model_add_socket(struct model *model, const struct source *source,
 		      const struct record_socket *r)
 {
 	struct socket *socket =
 		indexed(&model->sockets, &model->socket_index, host_key(source->host, r->object));
+	struct socket_address address = flow_wire_address(&r->address);
+	bool same = memcmp(&address, &socket->address, sizeof(address)) == 0;
 	uint64_t peer_object = r->peer_object ?: socket->peer_object;
 
-	*socket = (struct socket){ flow_wire_address(&r->address), peer_object, r->peer_pid,
-				   r->netns };
+	*socket = (struct socket){ address,
+				   peer_object,
+				   r->peer_pid,
+				   r->netns,
+				   same ? socket->established : 0,
+				   same ? socket->first_use : 0 };
+	if (!same)
+		set_times(model, source, socket, r);
 
 	struct socket *peer = find_indexed(&model->sockets, &model->socket_index,
 					   host_key(source->host, r->peer_object));
@@ -32,31 +67,37 @@ void model_add_socket(struct model *model, const struct source *source,
 		peer->peer_object = r->object;
 }
 
-static struct message *message_at(struct model *model, const struct flow_end *end,
-				  uint8_t direction)
+struct message *model_message_at(struct model *model, thread_id thread, nsec_t time,
+				 uint32_t position, enum direction direction)
 {
-	const struct timeline *timeline =
-		thread_at(model, (thread_id){ end->thread })->timelines[TIMELINE_MESSAGES];
+	const struct timeline *timeline = thread_at(model, thread)->timelines[TIMELINE_MESSAGES];
 	timeline_pos pos;
 
-	if (!timeline || !timeline_find(timeline, end->time, &pos))
+	if (!timeline || !timeline_find(timeline, time, &pos))
 		return NULL;
 
 	do {
 		struct message *m = timeline_at(timeline, pos);
 
-		if (m->time != end->time)
+		if (m->time != time)
 			break;
-		if (m->direction == direction && m->position == end->position)
+		if (m->direction == direction && m->position == position)
 			return m;
 	} while (timeline_prev(timeline, &pos));
 	return NULL;
 }
 
+static struct message *message_of(struct model *model, const struct flow_end *end,
+				  enum direction direction)
+{
+	return model_message_at(model, (thread_id){ end->thread }, end->time, end->position,
+				direction);
+}
+
 static void join_message(void *arg, const struct flow_end *send, const struct flow_end *receive)
 {
-	struct message *s = message_at(arg, send, MESSAGE_SEND);
-	struct message *r = message_at(arg, receive, MESSAGE_RECEIVE);
+	struct message *s = message_of(arg, send, MESSAGE_SEND);
+	struct message *r = message_of(arg, receive, MESSAGE_RECEIVE);
 
 	if (!s || !r)
 		return;
@@ -147,6 +188,8 @@ void model_add_message(struct model *model, const struct source *source,
 	if (m->direction == MESSAGE_RECEIVE && message_lag(r) && message_lag(r) < now)
 		m->wire_time = now - message_lag(r);
 	find_other_side(model, source, r, m, id);
+	if (m->direction == MESSAGE_SEND && m->flags & MESSAGE_HELD)
+		model_hold_message(model, source->host, id, m);
 }
 
 static void add_connect(struct model *model, const struct source *source,
@@ -163,9 +206,12 @@ static void add_connect(struct model *model, const struct source *source,
 void model_add_socket_state(struct model *model, const struct source *source,
 			    const struct record_socket_state *r)
 {
-	bool accepts = r->to == TCP_LISTEN || (r->from == TCP_SYN_RECV && r->to == TCP_ESTABLISHED);
+	bool accepted = r->from == TCP_SYN_RECV && r->to == TCP_ESTABLISHED;
 
-	if (accepts)
+	if (accepted)
+		*map_insert(&model->established, connection_key(source, &r->address, r->netns)) =
+			source_time(source, r->head.time);
+	if (accepted || r->to == TCP_LISTEN)
 		*map_insert(&model->listeners,
 			    listener_key(source->host, r->netns, r->address.local_port)) = 1;
 	if (r->to == TCP_SYN_SENT && r->object && r->head.tid)

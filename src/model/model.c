@@ -355,6 +355,9 @@ static bool add_event(struct model *model, const struct source *source, const st
 	case RECORD_MESSAGE:
 		model_add_message(model, source, (const void *)r);
 		return true;
+	case RECORD_TRANSMIT:
+		model_add_transmit(model, source, (const void *)r);
+		return true;
 	case RECORD_SYSCALL:
 		add_syscall(model, source, (const void *)r);
 		return true;

@@ -72,7 +72,8 @@ struct message {
 	uint32_t bytes;
 	uint32_t position; /* stream offset after its last byte; the model counts unix sockets */
 	uint8_t direction; /* enum direction */
-	uint8_t flags;     /* MESSAGE_BEFORE_ACCEPT */
+	uint8_t flags;     /* MESSAGE_BEFORE_ACCEPT, MESSAGE_HELD */
+	uint8_t held;      /* sent, MESSAGE_HELD: enum held_reason */
 	uint8_t object_kind;
 };
 
@@ -158,6 +159,9 @@ struct socket {
 	struct socket_address address;
 	uint64_t peer_object;
 	uint32_t peer_pid, netns;
+	/* accepted TCP connection: until its first use, it was in the accept queue or forgotten */
+	nsec_t established; /* end of the handshake; 0 if unknown */
+	nsec_t first_use;   /* first message or wait of a thread; 0 if unknown */
 };
 
 struct span {

@@ -26,6 +26,14 @@ struct earlier {
 	uint32_t depth; /* length of the list up to this thread */
 };
 
+/* A send that left bytes in the send buffer. */
+struct held_send {
+	nsec_t time;
+	thread_id thread;
+	uint32_t position;
+	uint64_t next; /* index + 1 of the previous one of its socket; 0 at the end */
+};
+
 struct host {
 	VEC(struct timeline) cpus; /* of struct slice */
 };
@@ -64,6 +72,9 @@ struct model {
 	VEC(struct timeline) queues; /* of struct block_io, by device */
 	struct map queue_index;      /* host and device -> queue + 1 */
 	struct flows flows;          /* messages without their other side so far */
+	VEC(struct held_send) held;
+	struct map held_index;  /* host and socket -> its last held send + 1 */
+	struct map established; /* connection -> time at which it was established */
 
 	VEC(struct process) processes;
 	VEC(struct socket) sockets;
@@ -168,6 +179,16 @@ void model_add_socket(struct model *model, const struct source *source,
 		      const struct record_socket *r);
 void model_add_socket_state(struct model *model, const struct source *source,
 			    const struct record_socket_state *r);
+/* The message of a thread with these properties, or NULL. */
+struct message *model_message_at(struct model *model, thread_id thread, nsec_t time,
+				 uint32_t position, enum direction direction);
+
+/* Keeps a sent message until the TRANSMIT record of its socket. */
+void model_hold_message(struct model *model, uint16_t host, thread_id thread,
+			const struct message *m);
+void model_add_transmit(struct model *model, const struct source *source,
+			const struct record_transmit *r);
+
 void model_add_message(struct model *model, const struct source *source,
 		       const struct record_message *r);
 

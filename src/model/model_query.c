@@ -192,8 +192,10 @@ static size_t names_memory(const struct model *model)
 				     &model->file_index,    &model->devices,
 				     &model->probe_types,   &model->stacks,
 				     &model->futex_index,   &model->futex_users,
-				     &model->stack_numbers, &model->frame_numbers };
+				     &model->stack_numbers, &model->frame_numbers,
+				     &model->held_index,    &model->established };
 	size_t bytes = model->processes.room * sizeof(struct process) +
+		       model->held.room * sizeof(struct held_send) +
 		       model->sockets.room * sizeof(struct socket) +
 		       model->files.room * sizeof(struct named_file) +
 		       model->futexes.room * sizeof(struct futex) +

@@ -154,13 +154,16 @@ static void describe_message(const struct describer *d, const struct record_mess
 	if (r->direction == MESSAGE_RECEIVE)
 		field_flag(f, "before_accept", "  arrived before the accept",
 			   r->flags & MESSAGE_BEFORE_ACCEPT);
+	else
+		field_flag(f, "held", "  held in the send buffer", r->flags & MESSAGE_HELD);
 }
 
 static void describe_transmit(const struct describer *d, const struct record_transmit *r)
 {
 	describe_object(d, r->object_kind, r->object);
 	field_u64(d->fields, "position", r->position ? "  up to " : NULL, r->position);
-	field_u64(d->fields, "left", "  left at ", r->left);
+	field_u64(d->fields, "left", NULL, r->left);
+	field_name(d->fields, "reason", "  held by: ", held_reason_name(r->reason), r->reason);
 }
 
 static void describe_socket(const struct describer *d, const struct record_socket *r)

@@ -188,6 +188,8 @@ static void probe_all_tracepoints(struct feature_probe *p)
 	probe_tracepoints(p, "arrivals", "when requests arrive, before they are read", false,
 			  "use Linux 6.3 or later; otherwise, latency begins at the read",
 			  NAMES("sk_data_ready"));
+	probe_tracepoints(p, "send buffer", "when replies leave the send buffer", false,
+			  "use a kernel with this tracepoint", NAMES("tcp_probe"));
 	probe_tracepoints(p, "connections", "opening and closing of TCP connections", false,
 			  "use a kernel with this tracepoint", NAMES("inet_sock_set_state"));
 	probe_tracepoints(p, "syscalls", "system calls (--syscalls)", false,

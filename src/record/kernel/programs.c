@@ -35,6 +35,7 @@ static const struct {
 	{ "sock_send_length", "messages (they need Linux 6.3)" },
 	{ "sock_recv_length", NULL },
 	{ "sk_data_ready", "arrival of requests (it needs Linux 6.3; latency begins at the read)" },
+	{ "tcp_probe", "replies in the send buffer" },
 	{ "inet_sock_set_state", "connection states" },
 	{ "irq_handler_exit", NULL },
 	{ "softirq_exit", NULL },
