@@ -3,7 +3,7 @@
 import runtimes
 import services
 
-TRUTH = r"(queue|unread|not read|before .*reads?\b).*sleeps|sleeps.*(queue|unread|not read|before .*reads?\b)"
+TRUTH = r"((?<!run-)queue|unread|not read|before .*reads?\b).*sleeps|sleeps.*((?<!run-)queue|unread|not read|before .*reads?\b)"
 PARTLY = r"sleeps"
 
 
@@ -13,4 +13,4 @@ def start(lab):
 
 
 def client(lab):
-    return lab.load(lab.port(), "/item/7", connections=6, pause=40)
+    return lab.load(lab.port(), "/item/7", connections=6, pause=80)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An epoll server sleeps for 100 ms now and then; requests that arrive meanwhile wait in their sockets."""
-TRUTH = r"(queue|unread|not read|before .*reads?\b).*sleeps|sleeps.*(queue|unread|not read|before .*reads?\b)"
+TRUTH = r"((?<!run-)queue|unread|not read|before .*reads?\b).*sleeps|sleeps.*((?<!run-)queue|unread|not read|before .*reads?\b)"
 PARTLY = r"sleeps"
 
 
@@ -9,4 +9,4 @@ def start(lab):
 
 
 def client(lab):
-    return lab.load(lab.port(), "/price", connections=6, pause=30)
+    return lab.load(lab.port(), "/price", connections=6, pause=50)

@@ -13,3 +13,7 @@ TRUTH = r"goroutine|Go runtime|cause unknown"
 def start(lab):
     port = lab.port()
     return lab.service("cart", runtimes.go(lab, "cart.go"), port, port=port)
+
+
+def client(lab):
+    return lab.load(lab.port(), "/", connections=4, pause=60)

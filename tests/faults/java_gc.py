@@ -9,8 +9,7 @@ PARTLY = r"safepoint"
 
 def start(lab):
     port = lab.port()
-    command = runtimes.java(lab, "Sessions.java", "-XX:+UseSerialGC", "-Xmx160m", "-Xms160m")
-    return lab.service("sessions", *command, port, port=port)
+    return runtimes.java(lab, "Sessions.java", port, "-XX:+UseSerialGC", "-Xmx160m", "-Xms160m")
 
 
 def client(lab):

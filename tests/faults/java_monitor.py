@@ -9,4 +9,8 @@ PARTLY = r"lock|monitor|sleeps"
 
 def start(lab):
     port = lab.port()
-    return lab.service("orders", *runtimes.java(lab, "Orders.java"), port, port=port)
+    return runtimes.java(lab, "Orders.java", port)
+
+
+def client(lab):
+    return lab.load(lab.port(), "/", connections=4, pause=60)

@@ -3,13 +3,13 @@
 import runtimes
 
 NEEDS = ["java", "javac"]
-TRUTH = r"(sleeps|works|busy) for (client|another|\d+ other)|queue.*(pool|worker|pricing)|(pool|worker|pricing).*queue"
+TRUTH = r"(sleeps|works|busy) for (client|another|\d+ other)|(?<!run-)queue.*pricing|pricing.*(?<!run-)queue"
 PARTLY = r"pricing|worker|pool|sleeps"
 
 
 def start(lab):
     port = lab.port()
-    return lab.service("quotes", *runtimes.java(lab, "Quotes.java"), port, port=port)
+    return runtimes.java(lab, "Quotes.java", port)
 
 
 def client(lab):

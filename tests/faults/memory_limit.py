@@ -2,10 +2,13 @@
 """The memory limit of a control group evicts the pages of an index, so that requests read them again and again."""
 import os
 
+import services
+
 TRUTH = r"memory limit|memory\.(max|limit)"
 PARTLY = r"page.*disk|reclaim"
 SIZE = 256 << 20
 LIMIT = 24 << 20
+RATE = 8 << 20  # bytes/s of the disk
 
 
 def make_index(path):
@@ -20,6 +23,6 @@ def make_index(path):
 def start(lab):
     index, port = lab.directory / "index.data", lab.port()
     make_index(index)
-    group = lab.cgroup("memory", memory_max=LIMIT)
-    script = f'echo $$ > {group}/cgroup.procs && exec "$@"'
-    return lab.service("lookup", "sh", "-c", script, "sh", lab.compile("lookup.c"), port, index, port=port)
+    limits = [*lab.limited("memory", memory_max=LIMIT),
+              *lab.limited("io", io_max=f"{services.disk_of(index)} rbps={RATE}")]
+    return lab.service("lookup", *limits, lab.compile("lookup.c"), port, index, port=port)

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define PROBES 200
+#define PROBES 20
 
 static const unsigned char *data;
 static size_t pages;

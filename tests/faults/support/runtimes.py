@@ -11,6 +11,7 @@ import pypi  # noqa: E402
 # All versions are fixed, so that a new release cannot change a fault.
 PACKAGES = ["fastapi==0.162.4", "uvicorn==0.54.0", "grpcio==1.85.1", "opentelemetry-sdk==1.45.1",
             "opentelemetry-exporter-otlp-proto-http==1.45.1", "opentelemetry-instrumentation-fastapi==0.66b1"]
+WARM_UP = 3  # seconds of requests before those that are measured
 
 
 def python(lab):
@@ -21,14 +22,17 @@ def python(lab):
         raise services.Skip(str(skip)) from skip
 
 
-def java(lab, source, *options):
-    """The command that runs a Java program of services/."""
+def java(lab, source, port, *options):
+    """Start a Java program of services/, and run it until most of it is compiled; returns the port."""
     path, classes = services.SOURCES / source, lab.build / "classes"
     made = classes / f"{path.stem}.class"
     if not made.exists() or made.stat().st_mtime < path.stat().st_mtime:
         services.run("javac", "-g", "-d", classes, path)
     # Without nodelay, each reply waits for the delayed ACK of its header.
-    return ["java", "-Dsun.net.httpserver.nodelay=true", *options, "-cp", classes, path.stem]
+    lab.service(path.stem.lower(), "java", "-Dsun.net.httpserver.nodelay=true", *options, "-cp", classes, path.stem,
+                port, port=port)
+    lab.load(port, "/", connections=8, pause=5, seconds=WARM_UP)
+    return port
 
 
 def go(lab, source):
