@@ -224,7 +224,7 @@ static struct phrase phrase_step(const struct model *model, const struct step *s
 	else if (step->flags & STEP_REMOTE)
 		append_remote(&p, model, step);
 	else if (step->flags & STEP_BEHIND)
-		append(&p, "waits for another request that its thread serves");
+		append(&p, "waits in the queue of its thread, behind another request");
 	else if (step->flags & STEP_OWN_TIMER)
 		append(&p, "waits for its own timer");
 	else if (step->flags & STEP_UNEXPLAINED || step->state == STATE_GAP)
@@ -381,6 +381,9 @@ static void append_span_above(struct phrase *p, const struct span_set *spans,
 {
 	const struct span *span = span_set_at(spans, above->span);
 
+	/* the work of a pool's thread and a call are for the explained request */
+	if (span->source == SPAN_INFERRED && span->kind != SPAN_SERVER && above->span_count <= 1)
+		return;
 	append(p, ", for ");
 	if (above->span_count > 1)
 		append(p, "%s × ", format_count(above->span_count).s);

@@ -174,8 +174,8 @@ static bool hands_back(struct finder *f, const struct occurrence *o)
 
 /*
  * Whether a thread that waits for the result of a job gets it from a worker: it has one request and
- * nothing else to wait for, only this thread waits on that object, and the waker has no request of
- * its own.
+ * nothing else to wait for, only this thread waits on that object, and the waker receives no
+ * requests.
  */
 static bool is_result(struct finder *f, const struct occurrence *o)
 {
@@ -183,9 +183,25 @@ static bool is_result(struct finder *f, const struct occurrence *o)
 	const struct cause *cause = o->what;
 
 	return cause->flags & INTERVAL_CONDVAR && cause->object_kind == OBJECT_FUTEX &&
-	       to->held_count == 1 && !to->pending_calls && by->queue_kind && !by->reads &&
-	       !by->held_count && !by->pending_calls &&
+	       to->held_count == 1 && !to->pending_calls && !by->reads && !by->pending_calls &&
 	       !futex_wait_of(f, o->thread, cause->object)->is_shared;
+}
+
+/*
+ * A thread that was created for one request hands a result to another: it is a worker of a pool
+ * that grows on demand, and its work for the first request ended with the last result for that.
+ */
+static void end_fork(struct finder *f, uint32_t thread, uint32_t state, nsec_t now)
+{
+	struct worker *w = worker_of(f, thread);
+	struct work_state *fork = state_at(f, w->current);
+
+	if (state_request(f, w->current) == state_request(f, state)) {
+		fork->last_message = now;
+		return;
+	}
+	end_work(f, thread, fork->last_message > w->since ? fork->last_message : now);
+	w->queue_kind = w->queue_kind ?: OBJECT_OTHER;
 }
 
 /* A worker that was busy has taken the job without a wakeup: the result shows its request. */
@@ -193,6 +209,12 @@ static void take_result(struct finder *f, const struct occurrence *o)
 {
 	struct worker *by = worker_of(f, o->other);
 	uint32_t state = worker_of(f, o->thread)->held;
+
+	if (span_at(f, by->current)->kind == REQUEST_FORK)
+		end_fork(f, o->other, state, o->time);
+	if (span_at(f, by->current)->kind == REQUEST_FORK)
+		return;
+
 	bool goes_on = state_is_handoff(f, by->current) && !state_at(f, by->current)->ended;
 	nsec_t from = by->free_since > by->idle_until ? by->free_since : by->idle_until;
 
