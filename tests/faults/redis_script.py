@@ -2,7 +2,7 @@
 """A script of another client keeps redis busy; commands of requests wait until it ends."""
 NEEDS = ["redis-server", "python3:redis"]
 # redis runs, but for another client than that of the request.
-TRUTH = r"redis.*\bruns\b.*(another|other|client 127|queue)"
+TRUTH = r"redis.*\bruns\b.*(other (client|request)|client 127|\bqueue\b)"
 PARTLY = r"redis"
 OF_ENTRY = True  # the script is a request to redis, too
 
