@@ -43,10 +43,10 @@ struct node_key {
 	uint32_t thread; /* at the top; further down, the process */
 	uint32_t other;
 	int16_t syscall;
-	uint8_t state, flags, object_kind;
+	uint16_t flags;
+	uint8_t state, object_kind;
 	bool is_leaf;  /* explained and unexplained waits are different nodes */
 	bool is_other; /* its thread works for another inferred span */
-	uint8_t pad[1];
 };
 
 static uint32_t node_get(struct account_builder *b, const struct node_key *key, thread_id thread)

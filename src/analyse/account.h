@@ -46,7 +46,7 @@ struct node {
 	thread_id thread; /* none: the root, or a span without a known thread */
 	bool several;     /* whether several threads of its process are merged */
 	uint8_t state;    /* 0: a span or another span, with its steps below */
-	uint8_t flags;    /* STEP_... */
+	uint16_t flags;   /* STEP_... */
 	bool is_leaf;
 	struct step longest;       /* longest step, as an example */
 	const struct cause *cause; /* of the longest step, borrowed from the model; or NULL */

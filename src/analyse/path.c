@@ -42,8 +42,8 @@ struct resolver {
 struct leg {
 	thread_id thread;
 	nsec_t start, end;
-	uint8_t flags; /* STEP_...; 0 if the thread's timeline explains it */
-	uint8_t state; /* if flags are set */
+	uint16_t flags; /* STEP_...; 0 if the thread's timeline explains it */
+	uint8_t state;  /* if flags are set */
 };
 
 struct path_walk {
@@ -53,7 +53,7 @@ struct path_walk {
 	span_id span;
 	uint32_t other;
 	span_id other_span;
-	uint8_t flags;        /* STEP_... of steps at the top */
+	uint16_t flags;       /* STEP_... of steps at the top */
 	VEC(struct leg) legs; /* stack of the open waits; each one's last leg first */
 };
 
@@ -185,7 +185,7 @@ static void push_rest(struct path_walk *w, uint32_t parent, const struct leg *le
 				    .flags = leg->flags });
 }
 
-static void push_leg(struct path_walk *w, thread_id id, nsec_t start, nsec_t end, uint8_t flags,
+static void push_leg(struct path_walk *w, thread_id id, nsec_t start, nsec_t end, uint16_t flags,
 		     uint8_t state)
 {
 	*vec_push(&w->legs) = (struct leg){ id, start, end, flags, state };

@@ -29,10 +29,14 @@
 #define STEP_OWN_TIMER 64
 /* One of several waits, each ended by a timer: the thread looks for something in between. */
 #define STEP_POLLING 128
+/* With QUEUEING: in the queue of a pool, of which the thread took the request in the end. */
+#define STEP_POOL 256
+/* Its task is parked by a runtime that moves tasks between threads: for what is unknown. */
+#define STEP_PARKED 512
 /* Not an interval of the thread's timeline. */
 #define STEP_DERIVED \
 	(STEP_TRANSIT | STEP_UNEXPLAINED | STEP_SENDING | STEP_REMOTE | STEP_BEHIND | \
-	 STEP_OWN_TIMER)
+	 STEP_OWN_TIMER | STEP_PARKED)
 
 struct step {
 	nsec_t start, end;
@@ -48,7 +52,7 @@ struct step {
 	nsec_t decider; /* the same of the wait that decides the cause, for model_cause() */
 	uint16_t cpu;   /* running or ready */
 	uint8_t state;
-	uint8_t flags;
+	uint16_t flags;
 	bool is_leaf;
 	bool preempted; /* ready because it lost the CPU, not because it was woken */
 };

@@ -10,6 +10,7 @@ struct request_pause {
 	span_id span;
 	thread_id pool_thread; /* works for the request after the section; or none */
 	nsec_t to;
+	bool tasks_move; /* threads that wait are idle: what the request waits for is unknown */
 	struct span_work *ret;
 };
 
@@ -38,22 +39,71 @@ static void add(struct request_pause *p, struct span_part part)
 		*vec_push(&p->ret->items) = part;
 }
 
-/* Adds what a thread did; work for another span delayed this one. */
+static void add_parked(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to)
+{
+	add(p, (struct span_part){ .start = from,
+				   .end = to,
+				   .thread = thread,
+				   .flags = STEP_PARKED,
+				   .state = STATE_UNKNOWN });
+}
+
+static bool is_idle(const struct model *model, thread_id thread, const struct stretch *s)
+{
+	const struct cause *cause = state_is_blocked(s->interval.state)
+					    ? model_cause(model, thread, &s->interval)
+					    : NULL;
+	enum syscall_class class = cause ? syscall_class_of(cause->syscall) : SYSCALL_OTHER;
+
+	return class == SYSCALL_POLL || class == SYSCALL_LOCK;
+}
+
+/*
+ * Adds what a thread did for the span.  If tasks move between threads, a thread that waits in a
+ * poll or on a futex is idle, and its wait is not that of the task.
+ */
+static void add_work(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to)
+{
+	struct stretch s;
+	bool more = p->tasks_move && model_stretch_at(p->spans->model, thread, from, &s);
+
+	to = least(to, p->to);
+	for (; more && s.interval.start < to;
+	     more = model_stretch_next(p->spans->model, thread, &s)) {
+		nsec_t start = s.interval.start > from ? s.interval.start : from;
+
+		if (!is_idle(p->spans->model, thread, &s))
+			continue;
+		add(p, (struct span_part){ .start = from, .end = start, .thread = thread });
+		from = least(s.end, to);
+		add_parked(p, thread, start, from);
+	}
+	add(p, (struct span_part){ .start = from, .end = to, .thread = thread });
+}
+
+/* Adds what a thread did; work for another span delayed this one, unless tasks change threads. */
 static void add_thread(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to,
-		       uint8_t flags)
+		       uint16_t flags)
 {
 	to = least(to, p->to);
+	if (p->tasks_move) {
+		add_parked(p, thread, from, to);
+		return;
+	}
 	while (from < to) {
 		const struct span_slice *slice = span_slice_of_thread(p->slices, thread, from);
 		bool inside = slice && slice->start <= from;
 		nsec_t end = !slice ? to : least(inside ? slice->end : slice->start, to);
 		span_id other = inside && slice->span.i != p->span.i ? slice->span : (span_id){ 0 };
 
-		add(p, (struct span_part){ .start = from,
-					   .end = end,
-					   .thread = thread,
-					   .other_span = other,
-					   .flags = other.i ? STEP_QUEUEING : flags });
+		if (!other.i && !flags)
+			add_work(p, thread, from, end);
+		else
+			add(p, (struct span_part){ .start = from,
+						   .end = end,
+						   .thread = thread,
+						   .other_span = other,
+						   .flags = flags | STEP_QUEUEING });
 		from = end;
 	}
 }
@@ -84,7 +134,7 @@ static void add_reply_wait(struct request_pause *p, thread_id thread, nsec_t fro
 			   const struct span_reply *reply)
 {
 	nsec_t arrival = reply->arrival ?: to;
-	uint8_t flags = reply->is_peer_recorded ? STEP_TRANSIT : STEP_REMOTE;
+	uint16_t flags = reply->is_peer_recorded ? STEP_TRANSIT : STEP_REMOTE;
 
 	arrival = least(arrival > from ? arrival : from, to);
 	add(p, (struct span_part){ .start = from,
@@ -103,7 +153,7 @@ static void add_own_wait(struct request_pause *p, thread_id thread, nsec_t from,
 	const struct span_slice *before;
 	struct stretch poll;
 
-	if (!last_poll(model, thread, from, to + 1, &poll)) {
+	if (p->tasks_move || !last_poll(model, thread, from, to + 1, &poll)) {
 		add_thread(p, thread, from, to, 0); /* the loop never waited */
 		return;
 	}
@@ -142,7 +192,7 @@ static nsec_t add_pause(struct request_pause *p, nsec_t from, const struct span_
 		to = least(read, to);
 		add_thread(p, next->thread, from, to, STEP_QUEUEING);
 	} else if (p->pool_thread.i && to >= p->to)
-		add_thread(p, p->pool_thread, from, to, STEP_QUEUEING);
+		add_thread(p, p->pool_thread, from, to, STEP_POOL);
 	else if (!next)
 		add_thread(p, span_set_at(p->spans, p->span)->thread, from, to, 0);
 	else if (reply && reply->time <= to)
@@ -169,8 +219,8 @@ static nsec_t add_slice(struct request_pause *p, nsec_t from, const struct span_
 
 	if (p->pool_thread.i && slice->end >= p->to)
 		over = handed_over(p, slice->thread, from);
-	add(p, (struct span_part){ .start = from, .end = over, .thread = slice->thread });
-	add_thread(p, p->pool_thread, over, end, STEP_QUEUEING);
+	add_work(p, slice->thread, from, over);
+	add_thread(p, p->pool_thread, over, end, STEP_POOL);
 	return end;
 }
 
@@ -206,6 +256,7 @@ void request_parts_find(const struct span_set *spans, const struct span_section 
 		.span = section->span,
 		.pool_thread = pool_thread(spans, section->span, next, section->start),
 		.to = section->end,
+		.tasks_move = span_set_at(spans, section->span)->tasks_move,
 		.ret = ret,
 	};
 

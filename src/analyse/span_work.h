@@ -30,7 +30,7 @@ struct span_part {
 	thread_id thread;   /* that works for the span or delays it; none if unknown */
 	uint32_t other;     /* number for model_span_ref(): span it works for instead; or 0 */
 	span_id other_span; /* inferred span that it works for instead; or none */
-	uint8_t flags;      /* STEP_... of its steps */
+	uint16_t flags;     /* STEP_... of its steps */
 	uint8_t state;      /* of STEP_DERIVED */
 	uint64_t socket;    /* of STEP_REMOTE */
 };

@@ -186,6 +186,7 @@ struct span {
 	uint8_t flags;           /* SPAN_... */
 	uint8_t source;          /* enum span_source */
 	uint8_t kind;            /* enum span_kind */
+	bool tasks_move;         /* its process moves tasks between threads: their waits differ */
 	bool is_client_recorded; /* inferred: a recorded thread sent the request */
 };
 

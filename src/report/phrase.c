@@ -225,6 +225,9 @@ static struct phrase phrase_step(const struct model *model, const struct step *s
 		append_remote(&p, model, step);
 	else if (step->flags & STEP_BEHIND)
 		append(&p, "waits in the queue of its thread, behind another request");
+	else if (step->flags & STEP_PARKED)
+		append(&p, "cause unknown: its task is parked, and the kernel does not show what "
+			   "tasks of its runtime wait for");
 	else if (step->flags & STEP_OWN_TIMER)
 		append(&p, "waits for its own timer");
 	else if (step->flags & STEP_UNEXPLAINED || step->state == STATE_GAP)

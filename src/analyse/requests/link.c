@@ -294,8 +294,12 @@ void requests_link(struct finder *f)
 	end_forks(f);
 	for (uint32_t i = 1; i < out->spans.count; i++)
 		find_root(out, i, visited);
-	for (uint32_t i = 1; i < out->spans.count; i++)
+	for (uint32_t i = 1; i < out->spans.count; i++) {
+		const struct thread *thread = model_thread(f->model, out->spans.items[i].thread);
+
+		out->spans.items[i].tasks_move = map_find(&f->work_stealing, process_key(thread));
 		assign_ids(f->model, out, i);
+	}
 	link_children(out);
 	list_roots(out);
 	resolve_replies(f);

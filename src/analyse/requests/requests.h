@@ -45,6 +45,7 @@ struct request_span {
 	bool parent_unknown; /* there is a parent, but it could not be determined */
 	bool no_reply;       /* no reply was recorded */
 	bool is_client_recorded; /* NETWORK: a recorded thread sent the request */
+	bool tasks_move;         /* the process moves tasks between threads: their waits differ */
 	bool arrival_unknown;    /* NETWORK: `start` is the read */
 	uint32_t first_work;     /* index in requests.work */
 	uint32_t work_count;

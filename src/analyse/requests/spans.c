@@ -72,6 +72,7 @@ static span_id add_span(struct span_set *set, const struct requests *requests,
 		.service = span_set_intern(set, request_service(model, request->thread)),
 		.operation = span_set_intern(set, operation),
 		.source = SPAN_INFERRED,
+		.tasks_move = request->tasks_move,
 		.kind = kinds[request->kind],
 		.flags = flags_of(requests, request),
 	};
