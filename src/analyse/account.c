@@ -123,6 +123,12 @@ static uint32_t top_node(struct account_builder *b, const struct step *step)
 	return step->other ? node_get(b, &key, (thread_id){ 0 }) : key.parent;
 }
 
+/* The number of an object; a futex can be two words (model/futex.h). */
+static uint64_t object_number(const struct cause *cause)
+{
+	return cause->object_kind == OBJECT_FUTEX ? cause->object & ~7ull : cause->object;
+}
+
 /* Whether a step waits for the same lock as the wait that it explains. */
 static bool is_queued(const struct account_builder *b, const struct step *step,
 		      const struct cause *cause)
@@ -133,7 +139,7 @@ static bool is_queued(const struct account_builder *b, const struct step *step,
 	const struct node *above = &b->account->nodes.items[b->of_step.items[step->parent - 1]];
 
 	return above->state == STATE_LOCK && above->cause &&
-	       above->cause->object == cause->object &&
+	       object_number(above->cause) == object_number(cause) &&
 	       model_thread(b->model, above->thread)->pid ==
 		       model_thread(b->model, step->thread)->pid;
 }
@@ -159,7 +165,7 @@ static uint32_t node_of_step(struct account_builder *b, const struct step *step,
 	if (cause) {
 		key.syscall = cause->syscall;
 		key.object_kind = cause->object_kind;
-		key.object = cause->object;
+		key.object = object_number(cause);
 	}
 	return node_get(b, &key, step->thread);
 }
@@ -189,7 +195,7 @@ static void add_holder(struct account_builder *b, const struct step *step, nsec_
 	uint32_t at = step->parent ? b->of_step.items[step->parent - 1] : 0;
 	struct node *node = &b->account->nodes.items[at];
 
-	if (node->state != STATE_LOCK || step->flags)
+	if (node->state != STATE_LOCK || step->flags & STEP_DERIVED)
 		return;
 
 	uint64_t *held = map_insert(&b->held, (uint64_t)at << 32 | step->thread.i);

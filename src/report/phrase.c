@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "event/syscall.h"
 #include "event/socket_name.h"
+#include "report/lock_words.h"
 
 /* Append to a phrase; text that does not fit is cut off. */
 __attribute__((format(printf, 2, 3))) static void append(struct phrase *p, const char *fmt, ...)
@@ -118,19 +119,31 @@ static void append_network(struct phrase *p, const struct model *model, const st
 	}
 }
 
-static void append_lock(struct phrase *p, const struct model *model, const struct cause *cause,
-			thread_id holder, bool shared)
+/* What tells this lock from others of its kind: a file, a system call. */
+static void append_lock_object(struct phrase *p, const struct model *model,
+			       const struct cause *cause, enum lock_kind kind)
 {
-	append(p, "waits");
-	append_function(p, model, " in", cause->stack);
-	append(p, " for a lock");
-	if (cause->object_kind != OBJECT_FUTEX)
-		append(p, " in the kernel");
-	if (cause->object_kind != OBJECT_FUTEX && cause->syscall != SYSCALL_UNKNOWN)
+	const char *file = model_file(model, cause->host, cause->object);
+
+	if (kind == LOCK_FILE)
+		append(p, " on %s", file ? file : "a file");
+	if (kind == LOCK_KERNEL && cause->syscall != SYSCALL_UNKNOWN)
 		append(p, " (%s)", *syscall_of(cause) ? syscall_of(cause) : "page fault");
-	if (cause->context != WAKE_TASK || !cause->waker.i)
+}
+
+static void append_lock(struct phrase *p, const struct model *model, const struct step *step,
+			const struct cause *cause, thread_id holder, bool shared)
+{
+	enum lock_kind kind = lock_kind_of(model, step->thread, step->state, cause);
+	const struct lock_words *words = lock_words(kind);
+
+	append(p, "%s", words->verb);
+	append_function(p, model, " in", cause->stack);
+	append(p, "%s", words->object);
+	append_lock_object(p, model, cause, kind);
+	if (cause->context != WAKE_TASK || !cause->waker.i || !words->link)
 		return;
-	append(p, " held %sby %s", shared ? "longest " : "",
+	append(p, "%s %s%s", words->link, shared ? "several threads, longest by " : "",
 	       phrase_thread(model, holder.i ? holder : cause->waker).s);
 	if (!shared && (!holder.i || holder.i == cause->waker.i))
 		append_function(p, model, " until", cause->waker_stack);
@@ -175,7 +188,7 @@ static void append_blocked(struct phrase *p, const struct model *model, const st
 		return append_stopped(p, model, cause);
 	switch (step->state) {
 	case STATE_LOCK:
-		return append_lock(p, model, cause, step->ender, false);
+		return append_lock(p, model, step, cause, step->ender, false);
 	case STATE_DISK:
 		append_disk(p, model, cause);
 		break;
@@ -186,7 +199,9 @@ static void append_blocked(struct phrase *p, const struct model *model, const st
 		append_process(p, model, cause, step->ender);
 		break;
 	case STATE_TIMER:
-		append(p, "sleeps%s%s", *call ? " in " : "", call);
+		append(p, "%s%s%s",
+		       step->flags & STEP_POLLING ? "polls for something, sleeps" : "sleeps",
+		       *call ? " in " : "", call);
 		break;
 	case STATE_USER:
 		append(p, "waits for terminal input");
@@ -348,11 +363,15 @@ struct phrase phrase_node(const struct span_set *spans, const struct account *ac
 		return p;
 	}
 	if (node->holder.i && node->cause)
-		append_lock(&p, model, node->cause, node->holder, node->held * 2 < node->time);
+		append_lock(&p, model, &node->longest, node->cause, node->holder,
+			    node->held * 2 < node->time);
 	else
 		p = phrase_step(model, &node->longest, node->cause);
 	if (node->state == STATE_READY)
 		append(&p, " (run-queue latency)");
+	if (node->flags & STEP_POLLING)
+		append(&p, " %u times, %s on average", node->count,
+		       format_time(node->time / node->count).s);
 	append_shares(&p, model, account, node);
 	if (node->irq * 20 > node->time)
 		append(&p, ", including %s in interrupts", format_time(node->irq).s);
@@ -419,6 +438,24 @@ static uint32_t other_above(const struct account *account, const struct node *no
 	return node->other;
 }
 
+/* ", while worker (12) waits for its reply, while ..." of a wait that something else explains. */
+static void append_while(struct phrase *p, const struct model *model, const struct account *account,
+			 const struct node *node)
+{
+	enum { LEVELS = 3 };
+
+	for (int i = 0; i < LEVELS && node->state;
+	     i++, node = &account->nodes.items[node->parent]) {
+		enum lock_kind kind =
+			lock_kind_of(model, node->longest.thread, node->state, node->cause);
+
+		append(p, ", while %s %s", phrase_node_thread(model, node).s,
+		       kind                           ? lock_words(kind)->while_
+		       : node->state == STATE_NETWORK ? "waits for its reply"
+						      : "waits for it");
+	}
+}
+
 struct phrase phrase_cause(const struct span_set *spans, const struct account *account, uint32_t at)
 {
 	const struct model *model = spans->model;
@@ -436,10 +473,7 @@ struct phrase phrase_cause(const struct span_set *spans, const struct account *a
 	if (node->state && span && !other)
 		append_span_above(&p, spans, span);
 	if (node->parent && above->state)
-		append(&p, ", while %s waits for %s", phrase_node_thread(model, above).s,
-		       above->state == STATE_LOCK      ? "the lock it holds"
-		       : above->state == STATE_NETWORK ? "its reply"
-						       : "it");
+		append_while(&p, model, account, above);
 	if (other) {
 		append(&p, ", for ");
 		append_other_span(&p, model, other);
