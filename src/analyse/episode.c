@@ -119,13 +119,18 @@ static nsec_t last_wakeup(const struct model *model, thread_id by, const struct 
 	return 0;
 }
 
-/* The state of the parts: that of the last, unless a timer ended it as well. */
+/*
+ * The state of the parts: that of the last, unless more is known of what it waited for.  A thread
+ * that gets the GIL when its turn ends is not woken by the holder.
+ */
 static uint8_t state_of(const struct model *model, thread_id id, const struct stretch *last,
 			const struct cause *cause)
 {
-	return lock_kind_of(model, id, last->interval.state, cause) == LOCK_BACKEND
-		       ? STATE_LOCK
-		       : last->interval.state;
+	bool is_lock =
+		lock_kind_of(model, id, last->interval.state, cause) == LOCK_BACKEND ||
+		(ended_by_timer(cause) && lock_kind_of(model, id, STATE_LOCK, cause) == LOCK_GIL);
+
+	return is_lock ? STATE_LOCK : last->interval.state;
 }
 
 struct episode episode_from(const struct model *model, thread_id id, const struct stretch *wait)
@@ -150,7 +155,8 @@ struct episode episode_from(const struct model *model, thread_id id, const struc
 	}
 	if (cause && last_wakeup(model, id, cause, e.last.end) >= wait->end)
 		return (struct episode){ .last = *wait, .parts = 1, .state = wait->interval.state };
-	e.is_polling = cause && ended_by_timer(cause) && e.parts >= POLLING_MIN;
+	e.is_polling = cause && e.parts >= POLLING_MIN && ended_by_timer(cause) &&
+		       syscall_class_of(cause->syscall) == SYSCALL_SLEEP;
 	if (cause)
 		e.state = state_of(model, id, &e.last, cause);
 	return e;

@@ -18,7 +18,7 @@ struct episode {
 	struct stretch last; /* the last part: its end decides the cause */
 	uint32_t parts;      /* number of waits, at least 1 */
 	uint8_t state;       /* of all parts */
-	bool is_polling;     /* a timer ended every part: what the thread looked for is unknown */
+	bool is_polling;     /* only sleeps: what the thread looked for is unknown */
 };
 
 /* The episode that a blocked interval of a thread begins, or is a later part of. */

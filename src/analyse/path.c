@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "analyse/episode.h"
+#include "analyse/gil.h"
 #include "analyse/lock_kind.h"
 #include "analyse/request_parts.h"
 #include "analyse/span_path.h"
@@ -54,6 +55,7 @@ struct path_walk {
 	uint32_t other;
 	span_id other_span;
 	uint16_t flags;       /* STEP_... of steps at the top */
+	nsec_t to;            /* end of the part of a span that is walked */
 	VEC(struct leg) legs; /* stack of the open waits; each one's last leg first */
 };
 
@@ -141,11 +143,18 @@ static bool resolve(const struct path_walk *w, thread_id id, const struct episod
 		nsec_t at = m && m->other_time < wait->end ? m->other_time : wait->end;
 
 		if (m) {
+			w->path->steps.items[step - 1].socket = m->object;
 			*ret = (struct resolver){ m->other, at };
 			return may_explain(w, m->other, step);
 		}
 	}
 	*ret = (struct resolver){ cause->waker, wait->end };
+	if (!by_task && state == STATE_LOCK && cause->object_kind == OBJECT_FUTEX) {
+		const struct step *s = &w->path->steps.items[step - 1];
+
+		ret->thread = gil_holder(w->model, id, s->start, s->end);
+		return may_explain(w, ret->thread, step);
+	}
 	return by_task && may_explain(w, cause->waker, step);
 }
 
@@ -292,15 +301,22 @@ static uint32_t push_stretch(struct path_walk *w, thread_id id, const struct str
 				   .state = s->interval.state });
 }
 
+/*
+ * A thread that only sleeps polls for something if it does so for one request; a thread that
+ * explains a wait can as well sleep in each of its jobs.
+ */
 static void walk_blocked(struct path_walk *w, thread_id id, const struct episode *episode,
 			 nsec_t wait_end, uint32_t at)
 {
 	struct step *step = &w->path->steps.items[at - 1];
 	nsec_t start = step->start, end = step->end;
+	bool is_polling = episode->is_polling && !step->parent && !step->flags &&
+			  w->other_span.i == 0 && episode->last.end <= w->to;
 
 	step->state = episode->state;
 	step->decider = episode->last.interval.start;
-	step->flags |= episode->is_polling ? STEP_POLLING : 0;
+	if (is_polling)
+		step->flags |= STEP_POLLING;
 	walk_wait(w, id, episode, wait_end, start, end, at);
 }
 
@@ -335,7 +351,7 @@ static void walk_thread(struct path_walk *w, thread_id id, nsec_t from, nsec_t t
 void path_of_thread(const struct model *model, thread_id thread, nsec_t from, nsec_t to,
 		    struct path *path)
 {
-	struct path_walk w = { .model = model, .path = path };
+	struct path_walk w = { .model = model, .path = path, .to = UINT64_MAX };
 
 	walk_thread(&w, thread, from, to, 0);
 	vec_done(&w.legs);
@@ -346,6 +362,7 @@ static void walk_part(struct path_walk *w, const struct span_part *part)
 	w->other = part->other;
 	w->other_span = part->other_span;
 	w->flags = part->flags & ~STEP_DERIVED;
+	w->to = part->end;
 	if (part->flags & STEP_DERIVED)
 		push(w, 0,
 		     (struct step){ .start = part->start,

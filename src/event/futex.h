@@ -22,6 +22,7 @@
 #include <linux/types.h>
 
 #define FUTEX_COMMANDS 127 /* mask of op */
+#define FUTEX_PRIVATE 128  /* flag of op */
 
 enum futex_command {
 	FUTEX_COMMAND_WAIT = 0,

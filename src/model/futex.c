@@ -11,9 +11,9 @@ enum { HAS_WAITED = 1, HAS_WOKEN = 2 };
 #define TURN_MIN 4800000
 #define TURN_MAX 5600000
 
-/* The Go runtime allocates from this address on; it keeps where an idle thread waits there. */
-#define GO_ARENA 0xc000000000
-#define GO_ARENA_END 0xc100000000
+/* Signs of the Go runtime: how an idle thread waits, and how its network poller does. */
+enum { PARKS = 1, POLLS = 2 };
+enum { NR_EPOLL_PWAIT = 281 };
 
 static uint64_t process_hash(const struct thread *thread)
 {
@@ -35,12 +35,26 @@ static uint64_t note_use(struct model *model, uint64_t futex, thread_id thread, 
 	return *map_insert(&model->futex_users, hash_bytes(key, sizeof(key))) |= use;
 }
 
-void model_note_futex(struct model *model, thread_id id, const struct cause *cause, nsec_t woken)
+/* glibc never waits for the value 0 with FUTEX_WAIT, and seldom in epoll_pwait(). */
+static void note_go(struct model *model, const struct thread *thread, const struct cause *cause)
+{
+	uint64_t key = process_hash(thread);
+
+	if (cause->futex_op == (FUTEX_COMMAND_WAIT | FUTEX_PRIVATE) && !cause->futex_value)
+		*map_insert(&model->go_signs, key) |= PARKS;
+	if (cause->syscall == NR_EPOLL_PWAIT)
+		*map_insert(&model->go_signs, key) |= POLLS;
+}
+
+void model_note_wait(struct model *model, thread_id id, const struct cause *cause, nsec_t woken)
 {
 	const struct thread *thread = thread_at(model, id), *waker = thread_at(model, cause->waker);
 	nsec_t waited = woken - cause->start;
 
-	if (cause->object_kind != OBJECT_FUTEX || thread->kernel)
+	if (thread->kernel)
+		return;
+	note_go(model, thread, cause);
+	if (cause->object_kind != OBJECT_FUTEX)
 		return;
 
 	uint64_t key = futex_key(thread, cause->object);
@@ -54,9 +68,6 @@ void model_note_futex(struct model *model, thread_id id, const struct cause *cau
 		futex->mutual |= note_use(model, key, cause->waker, HAS_WOKEN) == both;
 	if (cause->context == WAKE_HRTIMER && waited >= TURN_MIN && waited <= TURN_MAX)
 		futex->turns++;
-	if (cause->object >= GO_ARENA && cause->object < GO_ARENA_END &&
-	    (cause->futex_op & FUTEX_COMMANDS) == FUTEX_COMMAND_WAIT && !cause->futex_value)
-		*map_insert(&model->go_processes, process_hash(thread)) = 1;
 }
 
 const struct futex *model_futex(const struct model *model, thread_id id, uint64_t address)
@@ -79,10 +90,11 @@ enum runtime model_runtime(const struct model *model, thread_id id)
 {
 	const struct thread *thread = model_thread(model, id);
 	const struct process *process = model_process(model, thread->host, thread->pid);
+	const uint64_t *go_signs = map_find(&model->go_signs, process_hash(thread));
 	const char *comm = model_string(model, model_process_comm(model, id));
 	const char *cmdline = process ? model_string(model, process->cmdline) : "";
 
-	if (map_find(&model->go_processes, process_hash(thread)))
+	if (go_signs && *go_signs == (PARKS | POLLS))
 		return RUNTIME_GO;
 	if (is_program(comm, "python") || is_program(cmdline, "python"))
 		return RUNTIME_PYTHON;

@@ -30,6 +30,6 @@ enum runtime { RUNTIME_UNKNOWN, RUNTIME_PYTHON, RUNTIME_JVM, RUNTIME_GO };
 enum runtime model_runtime(const struct model *model, thread_id id);
 
 /* For model.c: adds a wait that ended at `woken`. */
-void model_note_futex(struct model *model, thread_id id, const struct cause *cause, nsec_t woken);
+void model_note_wait(struct model *model, thread_id id, const struct cause *cause, nsec_t woken);
 
 #endif

@@ -65,7 +65,7 @@ static void free_maps(struct model *model)
 	map_done(&model->file_index);
 	map_done(&model->futex_index);
 	map_done(&model->futex_users);
-	map_done(&model->go_processes);
+	map_done(&model->go_signs);
 	map_done(&model->devices);
 	map_done(&model->probe_types);
 	map_done(&model->listeners);

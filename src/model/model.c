@@ -191,7 +191,7 @@ static void add_blocked(struct model *model, const struct source *source,
 		.futex_op = r->futex_op,
 		.futex_value = r->futex_value,
 	};
-	model_note_futex(model, id, cause, woken);
+	model_note_wait(model, id, cause, woken);
 }
 
 static void add_wait(struct model *model, const struct source *source, const struct record_wait *r)

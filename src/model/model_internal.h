@@ -84,9 +84,9 @@ struct model {
 	struct map listeners;                           /* set of ports that accept connections */
 
 	VEC(struct futex) futexes;
-	struct map futex_index;  /* hash of process and address -> index + 1 */
-	struct map futex_users;  /* hash of futex and thread -> whether it waited, and woke */
-	struct map go_processes; /* set of host and pid */
+	struct map futex_index; /* hash of process and address -> index + 1 */
+	struct map futex_users; /* hash of futex and thread -> whether it waited, and woke */
+	struct map go_signs;    /* host and pid -> signs of the Go runtime */
 
 	struct map stack_numbers, frame_numbers, probe_numbers; /* of a capture -> of the model */
 	VEC(uint32_t) stack_frames; /* of all stacks: count, kernel_count, frames... */

@@ -96,27 +96,35 @@ static void append_waits(struct phrase *p, const struct cause *cause)
 	append(p, "waits%s%s", *syscall_of(cause) ? " in " : "", syscall_of(cause));
 }
 
-static void append_network(struct phrase *p, const struct model *model, const struct cause *cause,
-			   thread_id ender)
+/* "contacts (4127) at 10.0.0.5:5432", "its client 10.0.0.7:39254", "the network". */
+static void append_peer(struct phrase *p, const struct model *model, const struct socket *s,
+			uint16_t host, thread_id ender)
 {
-	const struct socket *socket = cause->object_kind == OBJECT_INET
-					      ? model_socket(model, cause->host, cause->object)
-					      : NULL;
-	bool has_peer = socket && socket->address.peer_port;
+	struct socket_name name;
 
-	append_waits(p, cause);
 	if (ender.i)
 		append(p, " for %s", phrase_thread(model, ender).s);
-	if (has_peer) {
-		struct socket_name name;
+	if (!s) {
+		append(p, "%s", ender.i ? "" : " for the network");
+	} else if (!s->address.peer_port) {
+		append(p, " on port %u", s->address.local_port);
+	} else {
+		bool is_server = model_is_listening(model, host, s->netns, s->address.local_port);
 
-		socket_name_init(&name, &socket->address);
-		append(p, " %s %s", ender.i ? "at" : "for", name.peer);
-	} else if (socket) {
-		append(p, " on port %u", socket->address.local_port);
-	} else if (!ender.i) {
-		append(p, " for the network");
+		socket_name_init(&name, &s->address);
+		append(p, " %s %s%s", ender.i ? "at" : "for",
+		       is_server && !ender.i ? "its client " : "", name.peer);
 	}
+}
+
+static void append_network(struct phrase *p, const struct model *model, const struct step *step,
+			   const struct cause *cause)
+{
+	uint64_t object = cause->object_kind == OBJECT_INET ? cause->object : step->socket;
+
+	append_waits(p, cause);
+	append_peer(p, model, object ? model_socket(model, cause->host, object) : NULL, cause->host,
+		    step->ender);
 }
 
 /* What tells this lock from others of its kind: a file, a system call. */
@@ -193,7 +201,7 @@ static void append_blocked(struct phrase *p, const struct model *model, const st
 		append_disk(p, model, cause);
 		break;
 	case STATE_NETWORK:
-		append_network(p, model, cause, step->ender);
+		append_network(p, model, step, cause);
 		break;
 	case STATE_PROCESS:
 		append_process(p, model, cause, step->ender);
