@@ -182,7 +182,8 @@ class Lab:
         texts = [http_request(r, port) if r.startswith("/") else r for r in requests]
         texts = [text.replace("\r", "\\r").replace("\n", "\\n") for text in texts]
         command = [self.compile("load.c"), *options, port, *texts]
-        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   process_group=0)
         self.cleanup.callback(end, process)
         return process
 
@@ -213,16 +214,13 @@ def connects(port, address="127.0.0.1"):
 
 
 def end(process, number=signal.SIGTERM):
-    """End a process and its group."""
+    """End a process that leads a group, and what is left of the group."""
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(number)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(5)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if os.getpgid(process.pid) == process.pid or process.returncode is not None:
-            os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
