@@ -39,12 +39,37 @@ void loaded_done(struct loaded *loaded)
 	*loaded = (struct loaded){ 0 };
 }
 
+static bool has_span_with_thread(const struct model *model)
+{
+	for (uint32_t i = 1; i < model_span_count(model); i++)
+		if (model_thread_is_followed(model, model_span(model, (span_id){ i })->thread))
+			return true;
+	return false;
+}
+
+/*
+ * Spans of SDKs name what the requests did, and requests show what the kernel recorded of them.  If
+ * no span serves a recorded request, but the threads of spans are recorded, the spans stand alone.
+ */
+static void join_requests(struct loaded *loaded)
+{
+	struct span_join join;
+
+	span_join_find(loaded->model, &loaded->requests, &join);
+	if (join.count || !has_span_with_thread(loaded->model))
+		request_spans_add(&loaded->requests, &join, &loaded->spans);
+	else
+		requests_done(&loaded->requests);
+	span_join_done(&join);
+}
+
 void loaded_rebuild_requests(struct loaded *loaded, bool always)
 {
-	if (!always && model_span_count(loaded->model) > 1)
-		return;
 	requests_find(loaded->model, &loaded->requests);
-	request_spans_add(&loaded->requests, &loaded->spans);
+	if (!always && model_span_count(loaded->model) > 1)
+		join_requests(loaded);
+	else
+		request_spans_add(&loaded->requests, NULL, &loaded->spans);
 }
 
 const char *load_host_name(const void *merge, uint16_t host)

@@ -35,7 +35,10 @@ struct loaded {
 int loaded_open(struct loaded *loaded, char **inputs, const char *format, struct err *err);
 void loaded_done(struct loaded *loaded);
 
-/* Rebuild requests as spans: if `always`, or if the inputs have no spans. */
+/*
+ * Rebuild requests as spans.  If the inputs have spans, the requests that these serve are joined
+ * with them (analyse/span_join.h); with `always`, rebuilt requests stand beside the spans instead.
+ */
 void loaded_rebuild_requests(struct loaded *loaded, bool always);
 
 /* The name of a host, "" if unknown, as a callback of reports; `merge` is a struct merge. */

@@ -8,6 +8,7 @@
 void span_set_done(struct span_set *set)
 {
 	vec_done(&set->inferred);
+	vec_done(&set->united);
 	map_done(&set->index);
 	strtab_free(set->strings);
 	span_slices_done(&set->slices);
@@ -70,6 +71,22 @@ void span_set_finish(struct span_set *set)
 	span_slices_finish(&set->slices);
 }
 
+void span_set_unite(struct span_set *set)
+{
+	for (uint32_t i = 0; i < span_set_count(set); i++)
+		*vec_push(&set->united) = *span_set_at(set, (span_id){ i });
+}
+
+struct span *span_set_edit(struct span_set *set, span_id id)
+{
+	return &set->united.items[id.i];
+}
+
+void span_set_relink(struct span_set *set)
+{
+	model_link_spans(set->united.items, set->united.count);
+}
+
 size_t span_set_count(const struct span_set *set)
 {
 	size_t inferred = set->inferred.count ? set->inferred.count - 1 : 0;
@@ -81,6 +98,8 @@ const struct span *span_set_at(const struct span_set *set, span_id id)
 {
 	size_t recorded = set->model->spans.count;
 
+	if (id.i < set->united.count)
+		return &set->united.items[id.i];
 	if (id.i >= recorded && id.i - recorded + 1 < set->inferred.count)
 		return &set->inferred.items[id.i - recorded + 1];
 	return &set->model->spans.items[id.i < recorded ? id.i : 0];

@@ -5,8 +5,8 @@
  * A model holds what was recorded and never changes after model_finish().  An analysis can infer
  * more spans from it, such as rebuilt requests.  A span set keeps those beside the model and
  * numbers them after the recorded spans, so that a span_id names either; their names are numbered
- * after the model's strings in the same way.  Trees do not mix: an inferred span never has a
- * recorded parent or child.
+ * after the model's strings in the same way.  Trees do not mix until span_set_unite(): an inferred
+ * span never has a recorded parent or child.
  *
  * A set of recorded spans only needs no set-up:
  *
@@ -26,6 +26,7 @@ struct span_set {
 	struct map index;          /* hash of trace and span id -> index in `inferred` */
 	struct strtab *strings;    /* names that the model does not have */
 	struct span_slices slices; /* when threads worked for inferred spans */
+	VEC(struct span) united;   /* all spans by id; empty before span_set_unite() */
 };
 
 void span_set_done(struct span_set *set);
@@ -42,6 +43,15 @@ str_id span_set_intern(struct span_set *set, const char *name);
 
 /* Call after the last span_set_add(): links the inferred spans into trees. */
 void span_set_finish(struct span_set *set);
+
+/*
+ * Copies the recorded spans into the set, so that an analysis can complete them, and one tree can
+ * contain recorded and inferred spans.  Call after span_set_finish(); change parents and times by
+ * span_set_edit(), then call span_set_relink().
+ */
+void span_set_unite(struct span_set *set);
+struct span *span_set_edit(struct span_set *set, span_id id);
+void span_set_relink(struct span_set *set);
 
 size_t span_set_count(const struct span_set *set); /* ids are 1 to count - 1 */
 const struct span *span_set_at(const struct span_set *set, span_id id);

@@ -135,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	check_trees(&requests);
 	if (file)
 		show(model, &requests, file);
-	request_spans_add(&requests, &spans);
+	request_spans_add(&requests, NULL, &spans);
 	check_export(&spans, &requests);
 	if (file)
 		fclose(file);

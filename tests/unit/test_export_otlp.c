@@ -107,7 +107,7 @@ static size_t check_file(size_t limit, bool json)
 	struct err err = { "" };
 	size_t count = 0;
 
-	request_spans_add(&requests, &spans);
+	request_spans_add(&requests, NULL, &spans);
 
 	struct otlp_exported done = write_file(&spans, &requests, limit, json, path);
 

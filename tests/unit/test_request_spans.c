@@ -46,7 +46,7 @@ static struct rebuilt rebuild(const struct story *s)
 
 	r.spans.model = r.model;
 	requests_find(r.model, &requests);
-	request_spans_add(&requests, &r.spans);
+	request_spans_add(&requests, NULL, &r.spans);
 	requests_done(&requests);
 	return r;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/requests/joined.h"
 #include "analyse/requests/sum.h"
 
 const char *request_kind_name(enum request_kind kind)
@@ -112,15 +113,21 @@ static void add_slices(struct span_set *set, const struct requests *requests, ui
 	}
 }
 
-void request_spans_add(const struct requests *requests, struct span_set *set)
+void request_spans_add(const struct requests *requests, const struct span_join *join,
+		       struct span_set *set)
 {
-	_cleanup_(freep) span_id *ids = must_alloc(requests->spans.count * sizeof(*ids));
+	_cleanup_(freep) span_id *ids = must_alloc((requests->spans.count + 1) * sizeof(*ids));
+	bool has_joins = join && join->count;
 
 	for (size_t i = 1; i < requests->spans.count; i++) {
-		ids[i] = add_span(set, requests, &requests->spans.items[i]);
+		ids[i] = has_joins ? join->spans.items[i].span : (span_id){ 0 };
+		if (!ids[i].i)
+			ids[i] = add_span(set, requests, &requests->spans.items[i]);
 		add_slices(set, requests, i, ids[i]);
 	}
 	for (size_t i = 0; i < requests->replies.count; i++)
 		add_reply(set, &requests->replies.items[i], ids[requests->replies.items[i].span]);
 	span_set_finish(set);
+	if (has_joins)
+		joined_spans_link(set, requests, join, ids);
 }

@@ -11,10 +11,15 @@
 #define SONDE_ANALYSE_REQUESTS_SPANS_H
 
 #include "analyse/requests/requests.h"
+#include "analyse/span_join.h"
 #include "model/span_set.h"
 
-/* Adds the spans of all requests to a set of the same model. */
-void request_spans_add(const struct requests *requests, struct span_set *set);
+/*
+ * Adds the spans of all requests to a set of the same model.  A request that is joined with a
+ * recorded span is part of that span's tree (joined.h); `join` can be NULL.
+ */
+void request_spans_add(const struct requests *requests, const struct span_join *join,
+		       struct span_set *set);
 
 /* "network", "fork", "handoff" or "call". */
 const char *request_kind_name(enum request_kind kind);

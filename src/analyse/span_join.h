@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * span_join - which rebuilt request a recorded span serves.
+ *
+ * An SDK that was not started by `sonde run` exports spans without threads.  The kernel recording
+ * has the same requests, with threads and with the time before the span began.  Both are on one
+ * clock, so a server span and its request are found by process, connection and time:
+ *
+ * - The span begins after a thread has read the request, and ends before the reply is sent or
+ *   shortly afterwards.
+ * - Its process has received the request.  If the span has no pid, or the pid of a container's own
+ *   namespace, most spans of the service must fit requests to one port.
+ * - It has the port of the client, if the SDK exports that.
+ *
+ * Of several requests that fit, the one with the closest time is chosen: that from the read to the
+ * begin of the span, or that from its end to the reply, whichever is shorter.  A server with a
+ * queue of jobs delays the former, a busy event loop the latter.  A span and a request are joined
+ * only if each is the clearly closest to the other, since a wrong join is worse than none.
+ */
+#ifndef SONDE_ANALYSE_SPAN_JOIN_H
+#define SONDE_ANALYSE_SPAN_JOIN_H
+
+#include "analyse/requests/requests.h"
+#include "base/vec.h"
+#include "model/model.h"
+
+struct joined_span {
+	span_id span;     /* none: the request is not joined */
+	float confidence; /* probability that the span serves the request, from 0 to 1 */
+};
+
+struct span_join {
+	VEC(struct joined_span) spans; /* by index in requests.spans; empty without any join */
+	size_t count;                  /* number of joined requests */
+};
+
+void span_join_find(const struct model *model, const struct requests *requests,
+		    struct span_join *ret);
+void span_join_done(struct span_join *join);
+
+#endif
