@@ -54,7 +54,8 @@ struct joining {
 	struct map groups;      /* hash of address or process -> number */
 	struct map group_start; /* group -> index of its first entry + 1 */
 	struct map owner_index; /* hash -> index + 1 */
-	struct map pids;        /* hash of host and pid -> 1 */
+	struct map pids;        /* host and pid of requests -> 1 */
+	struct map span_pids;   /* host and pid of spans -> 1 */
 	struct map votes;       /* owner and group -> number of spans */
 };
 
@@ -69,13 +70,17 @@ static uint64_t pid_key(uint16_t host, uint32_t pid)
 	return (uint64_t)host << 32 | pid;
 }
 
-/* Workers of one service share a port; a unix socket has none, so its process stands for it. */
+/*
+ * If spans have the pid of a process, its requests are a group, whatever their ports.  Otherwise,
+ * the requests to a port are, as workers of one service share it.  A unix socket has no port.
+ */
 static uint32_t group_of(struct joining *j, const struct socket *socket,
 			 const struct join_request *r)
 {
-	bool is_inet = socket && socket->address.local_port;
-	uint64_t parts[3] = { r->host, is_inet ? socket->netns : r->pid,
-			      is_inet ? socket->address.local_port : UINT64_MAX };
+	bool by_port = socket && socket->address.local_port &&
+		       !map_find(&j->span_pids, pid_key(r->host, r->pid));
+	uint64_t parts[3] = { r->host, by_port ? socket->netns : r->pid,
+			      by_port ? socket->address.local_port : UINT64_MAX };
 	uint64_t *number = map_insert(&j->groups, hash_bytes(parts, sizeof(parts)));
 
 	if (!*number)
@@ -123,6 +128,16 @@ static int by_sent(const void *a, const void *b)
 	if ((*x)->sent != (*y)->sent)
 		return (*x)->sent < (*y)->sent ? -1 : 1;
 	return (*x)->index<(*y)->index ? -1 : (*x)->index>(*y)->index;
+}
+
+static void find_span_pids(struct joining *j)
+{
+	for (uint32_t i = 1; i < model_span_count(j->model); i++) {
+		const struct span *span = model_span(j->model, (span_id){ i });
+
+		if (span->pid)
+			*map_insert(&j->span_pids, pid_key(span->host, span->pid)) = 1;
+	}
 }
 
 static void add_requests(struct joining *j)
@@ -363,6 +378,7 @@ static void joining_done(struct joining *j)
 	map_done(&j->group_start);
 	map_done(&j->owner_index);
 	map_done(&j->pids);
+	map_done(&j->span_pids);
 	map_done(&j->votes);
 }
 
@@ -372,6 +388,7 @@ void span_join_find(const struct model *model, const struct requests *requests,
 	struct joining j = { .model = model, .requests = requests };
 
 	*ret = (struct span_join){ 0 };
+	find_span_pids(&j);
 	add_requests(&j);
 	if (j.entries.count)
 		add_spans(&j);

@@ -99,14 +99,32 @@ static bool is_covered(const struct subject *s, struct recorded_time all)
 	return from <= to && to - from >= (s->to - s->from) / 10 * 9;
 }
 
+/* Whether each span or one of its descendants has a recorded thread; the caller frees it. */
+static bool *find_threads(const struct span_set *spans)
+{
+	size_t count = span_set_count(spans);
+	bool *has_thread = must_alloc(count * sizeof(*has_thread));
+
+	for (uint32_t i = 1; i < count; i++) {
+		span_id at = { i };
+
+		if (!model_thread_is_followed(spans->model, span_set_at(spans, at)->thread))
+			continue;
+		for (; at.i && !has_thread[at.i]; at = span_set_at(spans, at)->parent)
+			has_thread[at.i] = true;
+	}
+	return has_thread;
+}
+
 /* Keep the requests that the recording covers, if there are any. */
 static void keep_covered(struct loaded *loaded, size_t max, subjects *list)
 {
 	struct recorded_time all = recorded_time(loaded->model);
+	_cleanup_(freep) bool *has_thread = find_threads(&loaded->spans);
 	size_t kept = 0, slower = 0;
 
 	for (size_t i = 0; i < list->count; i++)
-		if (is_covered(&list->items[i], all))
+		if (has_thread[list->items[i].span.i] && is_covered(&list->items[i], all))
 			list->items[kept++] = list->items[i];
 		else if (kept < max)
 			slower++;
@@ -115,8 +133,8 @@ static void keep_covered(struct loaded *loaded, size_t max, subjects *list)
 	list->count = kept;
 	if (slower)
 		warnings_add(&loaded->warnings,
-			     "%zu slower request%s only partly recorded; use --trace to explain %s "
-			     "from %s spans",
+			     "%zu slower request%s not or only partly recorded; use --trace to "
+			     "explain %s from %s spans",
 			     slower, slower == 1 ? " is" : "s are", slower == 1 ? "it" : "them",
 			     slower == 1 ? "its" : "their");
 }

@@ -109,6 +109,13 @@ static bool is_longer(const struct span *span, const struct span *other)
 	return !other || span->end - span->start > other->end - other->start;
 }
 
+/* The top of a trace can have a parent of another trace: a rebuilt request of a caller. */
+static bool is_top(const struct span_set *spans, const struct span *span)
+{
+	return !span->parent.i || memcmp(span_set_at(spans, span->parent)->trace, span->trace,
+					 sizeof(span->trace)) != 0;
+}
+
 int subject_find_trace(struct loaded *loaded, const char *hex, struct subject *ret, struct err *err)
 {
 	const struct span_set *spans = &loaded->spans;
@@ -118,7 +125,8 @@ int subject_find_trace(struct loaded *loaded, const char *hex, struct subject *r
 
 	for (uint32_t i = 1; i < span_set_count(spans); i++) {
 		const struct span *span = span_set_at(spans, (span_id){ i });
-		enum id_match match = span->parent.i ? MATCH_NONE : match_id(span->trace, 16, hex);
+		enum id_match match =
+			is_top(spans, span) ? match_id(span->trace, 16, hex) : MATCH_NONE;
 
 		if (!match || match < best)
 			continue;
