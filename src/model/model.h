@@ -188,8 +188,7 @@ struct span {
 	uint8_t kind;            /* enum span_kind */
 	bool tasks_move;         /* its process moves tasks between threads: their waits differ */
 	bool is_client_recorded; /* inferred: a recorded thread sent the request */
-	float join_confidence; /* recorded: that it serves the request of `socket`; 0 if not joined
-				*/
+	float join_confidence;   /* recorded: that it serves the request of `socket`; or 0 */
 };
 
 /* When the latency of a span begins: at the arrival of its request, if it is known. */

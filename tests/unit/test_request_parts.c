@@ -36,7 +36,7 @@ static void check_path(const char *statements, nsec_t start, const char *want)
 	_cleanup_(span_set_done) struct span_set spans = { .model = model };
 
 	requests_find(model, &requests);
-	request_spans_add(&requests, &spans);
+	request_spans_add(&requests, NULL, &spans);
 	for (uint32_t i = 1; i < span_set_count(&spans); i++)
 		if (span_set_at(&spans, (span_id){ i })->start == start)
 			path_of_span(&spans, (span_id){ i }, &path);
