@@ -252,7 +252,7 @@ static struct phrase phrase_step(const struct model *model, const struct step *s
 		append(&p, "cause unknown: its task is parked, and the kernel does not show what "
 			   "tasks of its runtime wait for");
 	else if (step->flags & STEP_OWN_TIMER)
-		append(&p, "waits for its own timer");
+		append(&p, "waits for a timer in its event loop");
 	else if (step->flags & STEP_UNEXPLAINED || step->state == STATE_GAP)
 		append(&p, "no records");
 	else if (step->state == STATE_RUNNING)

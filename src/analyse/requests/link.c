@@ -122,6 +122,27 @@ static void join_parts(struct finder *f)
 	}
 }
 
+/*
+ * A worker whose next wait for work is invisible seems to work on.  After the reply to the client,
+ * its work lasts only until its last message.
+ */
+static void end_handoffs(struct finder *f)
+{
+	for (uint32_t i = 1; i < f->out->spans.count; i++) {
+		struct request_span *span = span_at(f, i);
+		uint32_t request = state_is_handoff(f, i) ? state_request(f, i) : 0;
+		nsec_t end;
+
+		if (!request || !state_at(f, request)->replied)
+			continue;
+		end = span_at(f, request)->end;
+		if (end < state_at(f, i)->last_message)
+			end = state_at(f, i)->last_message;
+		if (span->end > end)
+			span->end = end > span->start ? end : span->start;
+	}
+}
+
 /* Work of a handoff that turned out to be for no request stays with the handoff. */
 static void resolve_work(struct finder *f)
 {
@@ -132,9 +153,13 @@ static void resolve_work(struct finder *f)
 		uint32_t span = work->owner.state ? whole_of(f, work->owner.state)
 						  : owner_state(f, work->owner, &confidence);
 
-		if (span)
+		nsec_t to = work->to;
+
+		if (state_is_handoff(f, span) && to > span_at(f, span)->end)
+			to = span_at(f, span)->end;
+		if (span && work->from < to)
 			*vec_push(&f->out->work) =
-				(struct request_work){ span, work->thread, work->from, work->to };
+				(struct request_work){ span, work->thread, work->from, to };
 	}
 }
 
@@ -292,6 +317,7 @@ void requests_link(struct finder *f)
 		if (out->spans.items[i].kind == REQUEST_NETWORK)
 			link_request(f, i);
 	end_forks(f);
+	end_handoffs(f);
 	for (uint32_t i = 1; i < out->spans.count; i++)
 		find_root(out, i, visited);
 	for (uint32_t i = 1; i < out->spans.count; i++) {
