@@ -81,12 +81,29 @@ static void add_work(struct request_pause *p, thread_id thread, nsec_t from, nse
 	add(p, (struct span_part){ .start = from, .end = to, .thread = thread });
 }
 
+/* Whether a thread that took the request in the end was busy with others before. */
+static bool is_busy(const struct request_pause *p, thread_id thread, nsec_t from, nsec_t to)
+{
+	nsec_t idle = 0;
+	struct stretch s;
+	bool more = model_stretch_at(p->spans->model, thread, from, &s);
+
+	for (; more && s.interval.start < to;
+	     more = model_stretch_next(p->spans->model, thread, &s)) {
+		nsec_t start = s.interval.start > from ? s.interval.start : from;
+
+		if (is_idle(p->spans->model, thread, &s))
+			idle += least(s.end, to) - start;
+	}
+	return from < to && idle < (to - from) / 4;
+}
+
 /* Adds what a thread did; work for another span delayed this one, unless tasks change threads. */
 static void add_thread(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to,
 		       uint16_t flags)
 {
 	to = least(to, p->to);
-	if (p->tasks_move) {
+	if (p->tasks_move && !(flags & STEP_POOL && is_busy(p, thread, from, to))) {
 		add_parked(p, thread, from, to);
 		return;
 	}
