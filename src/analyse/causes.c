@@ -81,6 +81,8 @@ static uint64_t key_of(const struct span_set *spans, const struct account *accou
 	memset(&key, 0, sizeof(key));
 	key.state = node->state;
 	key.flags = node->flags;
+	if (node->state == STATE_READY || node->state == STATE_THROTTLED)
+		key.flags &= ~STEP_QUEUEING; /* the same CPU, before and after the read */
 	key.is_leaf = node->is_leaf;
 	key.host = thread->host;
 	key.pid = thread->pid;

@@ -6,15 +6,18 @@
 
 #include "analyse/requests/spans.h"
 #include "cli/clocks.h"
-#include "cli/opt.h"
 #include "cli/log.h"
+#include "cli/opt.h"
+#include "cli/opt_selection.h"
+#include "cli/style.h"
 #include "cli/warn.h"
 #include "event/syscall.h"
 #include "load/load.h"
 #include "report/requests.h"
 
 struct requests_opts {
-	struct opt_list entries, counts;
+	struct selection_opts select;
+	struct opt_list counts;
 	unsigned long slowest;
 	bool json, tree;
 	const char *format;
@@ -23,8 +26,9 @@ struct requests_opts {
 #define FIELD(name) offsetof(struct requests_opts, name)
 
 static const struct opt requests_opts[] = {
-	{ OPT_LIST, 0, "entry", "PORT|ADDR",
-	  "only requests to this port or to or from this address", FIELD(entries) },
+	OPT_SELECTION(struct requests_opts, select,
+		      "only requests that arrive TIME after the start of the capture, or later",
+		      "only requests that arrive before TIME"),
 	{ OPT_FLAG, 0, "tree", NULL, "print each request as a tree", FIELD(tree) },
 	{ OPT_COUNT, 'n', "slowest", "N", "print the N slowest requests as trees", FIELD(slowest) },
 	{ OPT_LIST, 0, "count", "EVENT", "count this event or system call in each span",
@@ -35,43 +39,6 @@ static const struct opt requests_opts[] = {
 };
 
 static const struct requests_opts requests_defaults = { 0 };
-
-struct entry_filter {
-	const struct model *model;
-	const struct opt_list *entries;
-};
-
-/* "80", "127.0.0.1" and "127.0.0.1:80" all match the address "127.0.0.1:80". */
-static bool address_matches(const char *address, const char *wanted)
-{
-	const char *port = strrchr(address, ':');
-
-	if (!port)
-		return *address && strcmp(address, wanted) == 0;
-	return strcmp(address, wanted) == 0 || strcmp(port + 1, wanted) == 0 ||
-	       (strlen(wanted) == (size_t)(port - address) &&
-		strncmp(address, wanted, port - address) == 0);
-}
-
-static bool entry_matches(const void *arg, const struct request_span *root)
-{
-	const struct entry_filter *filter = arg;
-
-	if (!filter->entries->count)
-		return root->kind == REQUEST_NETWORK;
-
-	struct request_address a = request_address(filter->model, root);
-
-	for (size_t i = 0; i < filter->entries->count; i++) {
-		const char *wanted = filter->entries->items[i];
-		bool is_port = strspn(wanted, "0123456789") == strlen(wanted);
-
-		if (address_matches(a.local, wanted) ||
-		    (!is_port && address_matches(a.peer, wanted)))
-			return true;
-	}
-	return false;
-}
 
 typedef VEC(uint32_t) root_list;
 
@@ -86,20 +53,52 @@ static int slower_first(const void *a, const void *b, void *arg)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* All roots by start time, or the slowest complete ones. */
-static void choose_roots(const struct requests *requests, const struct entry_filter *filter,
+static int by_start(const void *a, const void *b, void *arg)
+{
+	const struct request_span *spans = arg, *x = &spans[*(const uint32_t *)a],
+				  *y = &spans[*(const uint32_t *)b];
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* The requests of selected spans; a handoff without a known parent is not a request. */
+static void find_roots(const struct loaded *loaded, const span_list *selected, root_list *ret)
+{
+	const struct requests *requests = &loaded->requests;
+	struct map is_selected = { 0 };
+
+	for (size_t i = 0; i < selected->count; i++)
+		*map_insert(&is_selected, selected->items[i].i) = 1;
+	for (uint32_t i = 1; i < requests->spans.count; i++) {
+		const struct request_span *span = &requests->spans.items[i];
+		span_id id = span_set_find(&loaded->spans, span->trace, span->id);
+
+		if (span->kind == REQUEST_NETWORK && map_find(&is_selected, id.i))
+			*vec_push(ret) = i;
+	}
+	map_done(&is_selected);
+}
+
+static void sort_by_start(const struct requests *requests, root_list *roots)
+{
+	if (roots->count)
+		qsort_r(roots->items, roots->count, sizeof(roots->items[0]), by_start,
+			requests->spans.items);
+}
+
+/* The slowest complete ones. */
+static void find_slowest(const struct requests *requests, const root_list *roots,
 			 unsigned long slowest, root_list *ret)
 {
-	for (size_t i = 0; i < requests->roots.count; i++) {
-		uint32_t root = requests->roots.items[i];
-		const struct request_span *span = &requests->spans.items[root];
+	for (size_t i = 0; i < roots->count; i++) {
+		const struct request_span *span = &requests->spans.items[roots->items[i]];
 
-		if (entry_matches(filter, span) && (!slowest || request_is_whole(span)))
-			*vec_push(ret) = root;
+		if (!span->no_reply && !span->parent_unknown)
+			*vec_push(ret) = roots->items[i];
 	}
-	if (!slowest || !ret->count)
-		return;
-	qsort_r(ret->items, ret->count, sizeof(ret->items[0]), slower_first, requests->spans.items);
+	if (ret->count)
+		qsort_r(ret->items, ret->count, sizeof(ret->items[0]), slower_first,
+			requests->spans.items);
 	ret->count = ret->count < slowest ? ret->count : slowest;
 }
 
@@ -149,6 +148,7 @@ static int write_all(const struct requests_opts *o, const struct request_view *v
 		     struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	struct style style = output_style();
 	struct json j;
 
 	out_init(out, stdout);
@@ -158,42 +158,70 @@ static int write_all(const struct requests_opts *o, const struct request_view *v
 	else if (o->tree || o->slowest)
 		requests_tree(out, view);
 	else
-		requests_summary(out, view);
+		requests_summary(out, &style, view);
 	return out_finish(out, err);
 }
 
-static int show(const struct requests_opts *o, struct loaded *loaded, struct err *err)
+static void warn_empty(const struct loaded *loaded, const struct selection *selection)
 {
-	const struct model *model = loaded->model;
-	struct entry_filter filter = { model, &o->entries };
-	root_list roots = { 0 };
-	int r = check_events(model, &o->counts, err);
+	log_message(selection_is_restricted(selection) && loaded->requests.roots.count
+			    ? "no request matches the options; omit them to see all requests"
+			    : "the inputs contain no reply to a client; record the service "
+			      "itself (--port, -p)");
+}
+
+/* The requests that are listed: the slowest ones, or all, also those with lost records. */
+static void find_listed(const struct loaded *loaded, const struct selected *selected,
+			const root_list *roots, unsigned long slowest, root_list *ret)
+{
+	if (slowest) {
+		find_slowest(&loaded->requests, roots, slowest, ret);
+		return;
+	}
+	find_roots(loaded, &selected->spans, ret);
+	find_roots(loaded, &selected->lost, ret);
+	sort_by_start(&loaded->requests, ret);
+}
+
+static int show(const struct requests_opts *o, const struct selection *selection,
+		struct loaded *loaded, struct err *err)
+{
+	root_list roots = { 0 }, listed = { 0 };
+	struct selected selected;
+	int r = check_events(loaded->model, &o->counts, err);
 
 	if (r < 0)
 		return r;
-	requests_find(model, &loaded->requests);
-	choose_roots(&loaded->requests, &filter, o->slowest, &roots);
+	requests_find(loaded->model, &loaded->requests);
+	request_spans_add(&loaded->requests, NULL, &loaded->spans);
+	selection_find(loaded, selection, &selected);
+	find_roots(loaded, &selected.spans, &roots);
+	sort_by_start(&loaded->requests, &roots);
+	find_listed(loaded, &selected, &roots, o->slowest, &listed);
 	clocks_warn(loaded->merge);
-	warn_lost(model);
-	r = write_all(o,
-		      &(struct request_view){ .model = model,
-					      .requests = &loaded->requests,
-					      .filter = entry_matches,
-					      .filter_arg = &filter,
-					      .roots = roots.items,
-					      .root_count = roots.count,
-					      .counted = o->counts.items,
-					      .counted_count = o->counts.count,
-					      .host_name = load_host_name,
-					      .more = put_clocks,
-					      .arg = loaded->merge },
-		      err);
+	warn_lost(loaded->model);
+
+	struct request_view view = { .model = loaded->model,
+				     .spans = &loaded->spans,
+				     .requests = &loaded->requests,
+				     .summed = roots.items,
+				     .summed_count = roots.count,
+				     .roots = listed.items,
+				     .root_count = listed.count,
+				     .lost = selected.lost.count,
+				     .all = selected.all,
+				     .counted = o->counts.items,
+				     .counted_count = o->counts.count,
+				     .host_name = load_host_name,
+				     .more = put_clocks,
+				     .arg = loaded->merge };
+
+	r = write_all(o, &view, err);
 	if (!roots.count && !o->json)
-		log_message(o->entries.count && loaded->requests.roots.count
-				    ? "no request matches --entry; omit it to see all requests"
-				    : "the inputs contain no reply to a client; record the service "
-				      "itself (--port, -p)");
+		warn_empty(loaded, selection);
 	vec_done(&roots);
+	vec_done(&listed);
+	selected_done(&selected);
 	return r;
 }
 
@@ -202,12 +230,17 @@ static int requests_run(const void *opts, char **operands, struct err *err)
 	const struct requests_opts *o = opts;
 	_cleanup_(loaded_done) struct loaded loaded = { 0 };
 	struct err damage = { "" };
+	struct selection selection;
+
+	if (opt_selection(&o->select, &selection, err) < 0)
+		return -EUSAGE;
+	selection.only_rebuilt = selection.with_open = true;
+
 	int damaged = loaded_open(&loaded, operands, o->format, &damage), r = 0;
 
 	warn_all(&loaded.warnings);
 	if (loaded.model)
-		r = show(o, &loaded, err);
-
+		r = show(o, &selection, &loaded, err);
 	if (damaged < 0)
 		*err = damage;
 	return damaged < 0 ? damaged : r;

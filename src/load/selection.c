@@ -12,6 +12,7 @@
 void selected_done(struct selected *selected)
 {
 	vec_done(&selected->spans);
+	vec_done(&selected->lost);
 }
 
 /* A percentile such as "p95" or "p99.9", in thousandths; 0 if it is none. */
@@ -207,13 +208,15 @@ static void leave_out_lost(const struct span_set *spans, struct selected *select
 	for (size_t i = 0; i < selected->spans.count; i++) {
 		span_id id = selected->spans.items[i];
 
-		if (!lost_of_tree(spans, id).losses)
+		if (lost_of_tree(spans, id).losses)
+			*vec_push(&selected->lost) = id;
+		else
 			selected->spans.items[kept++] = id;
 	}
-	if (!kept)
-		return;
-	selected->lost = selected->spans.count - kept;
-	selected->spans.count = kept;
+	if (kept)
+		selected->spans.count = kept;
+	else
+		vec_done(&selected->lost);
 }
 
 void selection_find(const struct loaded *loaded, const struct selection *selection,

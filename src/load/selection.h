@@ -29,10 +29,12 @@ struct selection {
 	bool with_open; /* also requests without a reply */
 };
 
+typedef VEC(span_id) span_list;
+
 struct selected {
-	VEC(span_id) spans; /* in the order of the span set */
-	size_t lost;        /* number of requests left out because records were lost in them */
-	size_t all;         /* number of requests, including those */
+	span_list spans; /* in the order of the span set */
+	span_list lost;  /* requests that were left out because records were lost in them */
+	size_t all;      /* number of both, before `above` */
 };
 
 void selected_done(struct selected *selected);

@@ -240,7 +240,7 @@ int slowest_find(struct loaded *loaded, const struct selection *selection, size_
 		selected_done(&selected);
 		return fail(loaded, selection, err);
 	}
-	ret->lost = selected.lost;
+	ret->lost = selected.lost.count;
 	ret->all = selected.all;
 	find_candidates(loaded, &selected, &all);
 	selected_done(&selected);

@@ -4,20 +4,21 @@
 #include "analyse/lost.h"
 #include "analyse/requests/spans.h"
 #include "event/syscall.h"
+#include "report/explain.h"
 #include "report/json_put.h"
 #include "event/kind.h"
 #include "report/lost.h"
 #include "report/requests.h"
 
-static void put_states(struct json *j, const nsec_t states[128])
+static void put_states(struct json *j, const char *key, const nsec_t states[128])
 {
-	json_key(j, "states");
+	json_key(j, key);
 	json_object(j);
 	for (const char *letter = state_letters; *letter; letter++)
 		if (states[(int)*letter]) {
-			char key[2] = { *letter, '\0' };
+			char name[2] = { *letter, '\0' };
 
-			put_u64(j, key, states[(int)*letter]);
+			put_u64(j, name, states[(int)*letter]);
 		}
 	json_end(j);
 }
@@ -54,7 +55,7 @@ static void put_use(struct json *j, const struct request_view *view, uint32_t sp
 	struct request_use use = { 0 };
 
 	request_use_add(view->model, view->requests, span, &use);
-	put_states(j, use.states);
+	put_states(j, "states", use.states);
 	put_u64(j, "sends", use.sends);
 	put_u64(j, "sent_bytes", use.sent_bytes);
 	put_u64(j, "receives", use.receives);
@@ -74,7 +75,23 @@ static void put_use(struct json *j, const struct request_view *view, uint32_t sp
 	request_use_done(&use);
 }
 
-static void put_span(struct json *j, const struct request_view *view, uint32_t place)
+/* The part of the request's critical path in a span, by state. */
+static void put_path_states(struct json *j, const struct request_view *view,
+			    const struct request_span *span, const struct map *states)
+{
+	span_id id = span_set_find(view->spans, span->trace, span->id);
+	nsec_t times[128] = { 0 };
+
+	for (const char *letter = state_letters; *letter; letter++) {
+		const uint64_t *time = map_find(states, (uint64_t)id.i << 8 | *letter);
+
+		times[(int)*letter] = time && id.i ? *time : 0;
+	}
+	put_states(j, "path_states", times);
+}
+
+static void put_span(struct json *j, const struct request_view *view, uint32_t place,
+		     const struct map *states)
 {
 	const struct request_span *spans = view->requests->spans.items, *span = &spans[place];
 	const struct thread *thread = model_thread(view->model, span->thread);
@@ -109,6 +126,7 @@ static void put_span(struct json *j, const struct request_view *view, uint32_t p
 	if (span->no_reply)
 		put_bool(j, "no_reply", true);
 	put_lost(j, lost_of_request_span(view->model, span));
+	put_path_states(j, view, span, states);
 	put_use(j, view, place);
 	json_end(j);
 }
@@ -118,7 +136,11 @@ static void put_request(struct json *j, const struct request_view *view, uint32_
 	const struct request_span *span = &view->requests->spans.items[root];
 	struct request_address address = request_address(view->model, span);
 	_cleanup_(freep) char *shape = request_shape(view->model, view->requests, root);
+	span_id id = span_set_find(view->spans, span->trace, span->id);
+	struct map states = { 0 };
 
+	if (id.i)
+		path_states_by_span(view->spans, id, &states);
 	json_object(j);
 	put_hex(j, "trace_id", span->trace, sizeof(span->trace));
 	put_string(j, "entry", address.local);
@@ -130,21 +152,41 @@ static void put_request(struct json *j, const struct request_view *view, uint32_
 	json_key(j, "spans");
 	json_array(j);
 	for (uint32_t at = root; at; at = requests_next(view->requests, root, at, NULL))
-		put_span(j, view, at);
+		put_span(j, view, at, &states);
 	json_end(j);
 	json_end(j);
+	map_done(&states);
 }
 
 static void put_times(struct json *j, const struct request_group *g)
 {
 	put_u64(j, "count", g->count);
 	put_u64(j, "no_reply", g->no_reply);
-	put_u64(j, "p50", g->p50);
-	put_u64(j, "p95", g->p95);
-	put_u64(j, "p99", g->p99);
+	put_u64(j, "p50", g->latency.p50);
+	put_u64(j, "p95", g->latency.p95);
+	put_u64(j, "p99", g->latency.p99);
 }
 
-static void put_entry(struct json *j, const struct request_sum *sum, uint32_t place)
+/* Where the latency of a shape's requests went. */
+static void put_path(struct json *j, const struct request_group *shape)
+{
+	json_key(j, "path");
+	json_array(j);
+	for (size_t i = 0; i < shape->path.items.count; i++) {
+		const struct path_share *share = &shape->path.items.items[i];
+		char state[2] = { share->state, '\0' };
+
+		json_object(j);
+		put_string(j, "service", share->service);
+		put_string(j, "state", state);
+		put_u64(j, "duration", share->time);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void put_entry(struct json *j, const struct span_set *spans, const struct request_sum *sum,
+		      uint32_t place)
 {
 	const struct request_group *entry = &sum->entries.items[place];
 
@@ -162,7 +204,8 @@ static void put_entry(struct json *j, const struct request_sum *sum, uint32_t pl
 		json_object(j);
 		put_string(j, "shape", strtab_get(sum->strings, shape->name));
 		put_times(j, shape);
-		put_states(j, shape->states);
+		put_path(j, shape);
+		explain_causes_json(j, spans, &shape->causes);
 		json_end(j);
 	}
 	json_end(j);
@@ -193,7 +236,7 @@ void requests_json(struct json *j, const struct request_view *view)
 {
 	_cleanup_(request_sum_done) struct request_sum sum;
 
-	request_sum_find(view->model, view->requests, view->filter, view->filter_arg, &sum);
+	request_sum_find(view->spans, view->requests, view->summed, view->summed_count, &sum);
 	json_object(j);
 	json_key(j, "requests");
 	json_array(j);
@@ -203,9 +246,10 @@ void requests_json(struct json *j, const struct request_view *view)
 	json_key(j, "entries");
 	json_array(j);
 	for (uint32_t i = 0; i < sum.entries.count; i++)
-		put_entry(j, &sum, i);
+		put_entry(j, view->spans, &sum, i);
 	json_end(j);
 	put_u64(j, "parent_unknown", sum.unparented);
+	put_u64(j, "left_out", view->lost);
 	put_losses(j, view);
 	view->more(view->arg, j);
 	json_end(j);

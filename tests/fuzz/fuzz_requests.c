@@ -52,13 +52,6 @@ static void check_trees(const struct requests *requests)
 	assert(roots == requests->roots.count);
 }
 
-static bool accept_all(const void *arg, const struct request_span *root)
-{
-	(void)arg;
-	(void)root;
-	return true;
-}
-
 static const char *host_name(const void *arg, uint16_t host)
 {
 	(void)host;
@@ -71,11 +64,13 @@ static void put_nothing(const void *arg, struct json *j)
 	(void)j;
 }
 
-static void show(const struct model *model, const struct requests *requests, FILE *file)
+static void show(const struct span_set *spans, const struct requests *requests, FILE *file)
 {
-	struct request_view view = { .model = model,
+	struct request_view view = { .model = spans->model,
+				     .spans = spans,
 				     .requests = requests,
-				     .filter = accept_all,
+				     .summed = requests->roots.items,
+				     .summed_count = requests->roots.count,
 				     .roots = requests->roots.items,
 				     .root_count = requests->roots.count,
 				     .host_name = host_name,
@@ -86,7 +81,7 @@ static void show(const struct model *model, const struct requests *requests, FIL
 
 	out_init(out, file);
 	json_init(&j, out);
-	requests_summary(out, &view);
+	requests_summary(out, &(struct style){ .columns = 80 }, &view);
 	requests_tree(out, &view);
 	requests_json(&j, &view);
 	out_flush(out);
@@ -133,9 +128,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 
 	requests_find(model, &requests);
 	check_trees(&requests);
-	if (file)
-		show(model, &requests, file);
 	request_spans_add(&requests, NULL, &spans);
+	if (file)
+		show(&spans, &requests, file);
 	check_export(&spans, &requests);
 	if (file)
 		fclose(file);

@@ -270,6 +270,7 @@ char *request_shape(const struct model *model, const struct requests *requests, 
 }
 
 struct summing {
+	const struct span_set *spans;
 	const struct model *model;
 	const struct requests *requests;
 	struct request_sum *sum;
@@ -312,24 +313,16 @@ static str_id entry_name(struct summing *s, const struct request_span *root)
 		&(list)->items[*at_ - 1]; \
 	})
 
-static void add_tree(const struct model *model, const struct requests *requests, uint32_t root,
-		     nsec_t states[128])
+static void add_path(struct summing *s, const struct request_span *root, struct request_group *g)
 {
-	for (uint32_t at = root; at; at = requests_next(requests, root, at, NULL)) {
-		struct request_use use = { 0 };
+	_cleanup_(account_done) struct account account = { 0 };
+	span_id id = span_set_find(s->spans, root->trace, root->id);
 
-		request_use_add(model, requests, at, &use);
-		for (size_t i = 0; i < ARRAY_LEN(use.states); i++)
-			states[i] += use.states[i];
-		request_use_done(&use);
-	}
-}
-
-static int by_time(const void *a, const void *b)
-{
-	nsec_t x = *(const nsec_t *)a, y = *(const nsec_t *)b;
-
-	return x < y ? -1 : x > y;
+	if (!id.i || root->no_reply)
+		return;
+	account_of_span_brief(s->spans, id, &account);
+	path_shares_add(&g->path, s->spans, &account);
+	cause_sum_add(&g->causes, s->spans, &account);
 }
 
 static int most_first(const void *a, const void *b)
@@ -341,24 +334,15 @@ static int most_first(const void *a, const void *b)
 	return x->name.i < y->name.i ? -1 : x->name.i > y->name.i;
 }
 
-static nsec_t at_rank(const struct request_group *g, unsigned percent)
-{
-	if (!g->times.count)
-		return 0;
-	return g->times.items[(g->times.count * percent + 99) / 100 - 1];
-}
-
 static void finish_groups(struct request_group *groups, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct request_group *g = &groups[i];
 
-		if (g->times.count)
-			qsort(g->times.items, g->times.count, sizeof(nsec_t), by_time);
-		g->p50 = at_rank(g, 50);
-		g->p95 = at_rank(g, 95);
-		g->p99 = at_rank(g, 99);
+		g->latency = latency_of(&g->times);
 		vec_done(&g->times);
+		path_shares_finish(&g->path);
+		cause_sum_finish(&g->causes);
 	}
 }
 
@@ -389,7 +373,7 @@ static void add_request(struct summing *s, uint32_t root)
 	g->name = text;
 	g->entry = name.i; /* until number_entries() */
 	count_request(g, span);
-	add_tree(s->model, s->requests, root, g->states);
+	add_path(s, span, g);
 }
 
 static void number_entries(struct request_sum *sum)
@@ -403,20 +387,19 @@ static void number_entries(struct request_sum *sum)
 	map_done(&indexes);
 }
 
-void request_sum_find(const struct model *model, const struct requests *requests,
-		      request_filter *filter, const void *arg, struct request_sum *ret)
+void request_sum_find(const struct span_set *spans, const struct requests *requests,
+		      const uint32_t *roots, size_t count, struct request_sum *ret)
 {
-	struct summing s = { .model = model, .requests = requests, .sum = ret };
+	struct summing s = {
+		.spans = spans, .model = spans->model, .requests = requests, .sum = ret
+	};
 
 	*ret = (struct request_sum){ .strings = strtab_new() };
-	for (size_t i = 0; i < requests->roots.count; i++) {
-		uint32_t root = requests->roots.items[i];
-		const struct request_span *span = &requests->spans.items[root];
-
-		ret->unparented += span->parent_unknown;
-		if (!span->parent_unknown && filter(arg, span))
-			add_request(&s, root);
-	}
+	for (size_t i = 0; i < requests->roots.count; i++)
+		ret->unparented += requests->spans.items[requests->roots.items[i]].parent_unknown;
+	for (size_t i = 0; i < count; i++)
+		if (!requests->spans.items[roots[i]].parent_unknown)
+			add_request(&s, roots[i]);
 	map_done(&s.entries);
 	map_done(&s.shapes);
 	finish_groups(ret->entries.items, ret->entries.count);
@@ -430,8 +413,18 @@ void request_sum_find(const struct model *model, const struct requests *requests
 		      most_first);
 }
 
+static void groups_done(struct request_group *groups, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		path_shares_done(&groups[i].path);
+		cause_sum_done(&groups[i].causes);
+	}
+}
+
 void request_sum_done(struct request_sum *sum)
 {
+	groups_done(sum->entries.items, sum->entries.count);
+	groups_done(sum->shapes.items, sum->shapes.count);
 	vec_done(&sum->entries);
 	vec_done(&sum->shapes);
 	strtab_free(sum->strings);

@@ -8,6 +8,9 @@
 #ifndef SONDE_ANALYSE_REQUESTS_SUM_H
 #define SONDE_ANALYSE_REQUESTS_SUM_H
 
+#include "analyse/causes.h"
+#include "analyse/latency.h"
+#include "analyse/requests/path_share.h"
 #include "analyse/requests/requests.h"
 #include "base/strtab.h"
 
@@ -56,10 +59,11 @@ struct request_group { /* the requests of an entry, or of one shape in it */
 	str_id service; /* of an entry: the service that received the requests */
 	uint32_t entry; /* of a shape: the index of its entry */
 	uint32_t count;
-	uint32_t no_reply;    /* requests without a recorded reply */
-	nsec_t p50, p95, p99; /* of the durations of the others, in ns; 0 without any */
-	nsec_t states[128];   /* of a shape: ns by state, over all spans */
-	VEC(nsec_t) times;    /* private */
+	uint32_t no_reply;       /* requests without a recorded reply */
+	struct latency latency;  /* of the others */
+	struct path_shares path; /* of a shape: where the latency went */
+	struct cause_sum causes; /* of a shape */
+	latencies times;         /* private */
 };
 
 struct request_sum {
@@ -68,11 +72,9 @@ struct request_sum {
 	uint64_t unparented;                       /* number of spans whose parent is unknown */
 };
 
-/* Whether to count a request. */
-typedef bool request_filter(const void *arg, const struct request_span *root);
-
-void request_sum_find(const struct model *model, const struct requests *requests,
-		      request_filter *filter, const void *arg, struct request_sum *ret);
+/* Adds up these requests; `spans` has them, too. */
+void request_sum_find(const struct span_set *spans, const struct requests *requests,
+		      const uint32_t *roots, size_t count, struct request_sum *ret);
 void request_sum_done(struct request_sum *sum);
 
 /* The shape of a request, such as "front>(back>(redis x3),back)". The caller frees it. */
