@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""session PORT REDIS-PORT - look sessions up in redis."""
+"""session PORT REDIS-PORT - look sessions up in redis, or renew them."""
 import sys
 import threading
 
@@ -12,8 +12,11 @@ local = threading.local()
 def handle(path):
     if not hasattr(local, "redis"):
         local.redis = redis.Redis(port=int(sys.argv[2]))
-    user = local.redis.get(f"session:{path[1:]}")
-    local.redis.expire(f"session:{path[1:]}", 3600)
+    session = f"session:{path[1:]}"
+    if path.endswith("/renew"):
+        return f"{local.redis.set(session, 'renewed')}\n"
+    user = local.redis.get(session)
+    local.redis.expire(session, 3600)
     return f"{user}\n"
 
 
