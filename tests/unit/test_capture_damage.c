@@ -360,6 +360,6 @@ TEST(data_after_the_end_block_is_damage)
 	int n;
 
 	CHECK_INT(read_prefix(&longer, whole, &n), -EBADMSG);
-	CHECK_STR(last_err.text, "'x' is damaged: it should end at offset 1728, 1 bytes follow");
+	CHECK_STR(last_err.text, "'x' is damaged: it should end at offset 1792, 1 bytes follow");
 	CHECK_INT(n, RECORD_KIND_COUNT - 1);
 }
