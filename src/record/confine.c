@@ -163,6 +163,7 @@ static const struct filter_rule recorder_rules[] = {
 	{ SYS_open, CLEAR, 1, NOT_CREATING },
 	{ SYS_clone, CLEAR, 0, NEW_NAMESPACES },
 	{ SYS_prlimit64, EQUAL, 0, 0 },
+	{ SYS_sched_setscheduler, EQUAL, 0, 0 },
 	{ SYS_ioctl, EQUAL, 1, TCGETS },
 	{ SYS_ioctl, EQUAL, 1, TIOCGWINSZ },
 	{ SYS_ioctl, EQUAL, 1, PERF_EVENT_IOC_DISABLE },

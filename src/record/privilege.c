@@ -13,7 +13,8 @@
 
 #define SET_UP \
 	"'chgrp GROUP sonde', 'chmod 0750 sonde', and 'setcap cap_bpf,cap_perfmon," \
-	"cap_dac_read_search,cap_sys_ptrace,cap_checkpoint_restore,cap_syslog+p sonde'"
+	"cap_dac_read_search,cap_sys_ptrace,cap_checkpoint_restore,cap_syslog,cap_sys_nice+p " \
+	"sonde'"
 
 /* The range that systemd uses for services with DynamicUser=. */
 enum { ID_FIRST = 61184, ID_COUNT = 4336, ID_NOBODY = 65534 };

@@ -18,7 +18,8 @@
 /* The file capabilities that recording needs. */
 #define PRIVILEGE_CAPS \
 	(CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_DAC_READ_SEARCH) | \
-	 CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_CHECKPOINT_RESTORE) | CAP_BIT(CAP_SYSLOG))
+	 CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_CHECKPOINT_RESTORE) | CAP_BIT(CAP_SYSLOG) | \
+	 CAP_BIT(CAP_SYS_NICE))
 
 bool privilege_has(int capability);
 

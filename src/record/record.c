@@ -163,6 +163,7 @@ static int run(struct recording *rec, const volatile sig_atomic_t *stop, struct 
 		if (now >= end)
 			break;
 		clock_pause(end - now < rec->pause ? end - now : rec->pause);
+		priority_check(&rec->priority, now);
 		r = drain(rec, err);
 		if (r == 0 && programs_has_pending_joins(rec->programs))
 			r = programs_find_threads(rec->programs, err);

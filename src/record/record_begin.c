@@ -12,6 +12,7 @@
 #include "record/record_internal.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,10 +23,16 @@
 #include "record/clock.h"
 #include "record/privilege.h"
 
-/* Default size of the rings of all CPUs together. */
-#define RINGS_TOTAL (32ull << 20)
+/*
+ * Default sizes: of the rings of all CPUs together, and of each.  The kernel allocates them at
+ * once. A recorder without a raised priority (priority.h) can be late by more than 100 ms.
+ */
+#define RINGS_TOTAL_MIN (32ull << 20)
+#define RINGS_TOTAL_MAX (256ull << 20)
+#define RINGS_MEMORY_SHARE 256
 #define RING_DEFAULT_MIN (256ull << 10)
 #define RING_DEFAULT_MAX (2ull << 20)
+#define RING_DEFAULT_MAX_LATE (8ull << 20)
 
 void recording_done(struct recording *rec)
 {
@@ -106,16 +113,28 @@ static int choose_syscalls(const char *list, uint64_t *wanted, struct err *err)
 	return 0;
 }
 
+static uint64_t clamp(uint64_t n, uint64_t min, uint64_t max)
+{
+	return n < min ? min : n > max ? max : n;
+}
+
+static uint64_t default_ring_size(size_t cpus)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	uint64_t total = clamp(memory / RINGS_MEMORY_SHARE, RINGS_TOTAL_MIN, RINGS_TOTAL_MAX);
+	bool late = !privilege_has(CAP_SYS_NICE);
+
+	return clamp(total / cpus, RING_DEFAULT_MIN,
+		     late ? RING_DEFAULT_MAX_LATE : RING_DEFAULT_MAX);
+}
+
 /* Round up to a power of two, within the limits of the kernel's verifier. */
 static size_t ring_size(uint64_t wanted, size_t cpus)
 {
 	uint64_t size = WIRE_RING_MIN;
 
-	if (!wanted) {
-		wanted = RINGS_TOTAL / cpus;
-		wanted = wanted < RING_DEFAULT_MIN ? RING_DEFAULT_MIN : wanted;
-		wanted = wanted > RING_DEFAULT_MAX ? RING_DEFAULT_MAX : wanted;
-	}
+	if (!wanted)
+		wanted = default_ring_size(cpus);
 	while (size < wanted && size < RECORD_BUFFER_MAX)
 		size *= 2;
 	return size;
@@ -313,6 +332,7 @@ static int begin_in_scope(struct recording *rec, struct err *err)
 
 	int r = enter_scope(rec, err);
 
+	priority_raise(&rec->priority);
 	caps_lower();
 	if (r == 0)
 		r = privilege_drop(privileges_needed(o), rec->child.pid, err);

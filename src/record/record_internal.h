@@ -12,6 +12,7 @@
 #include "event/capture.h"
 #include "record/spans/agents.h"
 #include "record/child.h"
+#include "record/priority.h"
 #include "record/kernel/probe.h"
 #include "record/kernel/programs.h"
 #include "record/record.h"
@@ -34,6 +35,7 @@ struct recording {
 	struct encoder *encoder;
 	struct agents *agents; /* or NULL */
 	struct counters counters;
+	struct priority priority;
 	nsec_t start, next_second, pause;
 	nsec_t *busy;         /* --profile: busy time by CPU at the start, ns */
 	unsigned int held_up; /* consecutive rounds with an uncommitted record */

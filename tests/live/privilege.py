@@ -11,11 +11,11 @@ import subprocess
 import tempfile
 import time
 
-from harness import (SCRATCH, SONDE, TIMEOUT, Capture, Skip, each, equal, main, need_program, require, run, test,
-                     workload)
+from harness import (SCRATCH, SONDE, TIMEOUT, Capture, Recorder, Skip, each, equal, main, need_program, require, run,
+                     test, workload)
 
-KILL, DAC_READ_SEARCH, PTRACE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE = 5, 2, 19, 34, 38, 39, 40
-RECORDING = {DAC_READ_SEARCH, PTRACE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE}
+KILL, DAC_READ_SEARCH, PTRACE, NICE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE = 5, 2, 19, 23, 34, 38, 39, 40
+RECORDING = {DAC_READ_SEARCH, PTRACE, NICE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE}
 LOOKING = {DAC_READ_SEARCH, PTRACE, BPF, CHECKPOINT_RESTORE}
 GROUP, OTHER = 54321, 54322  # unused groups
 NOBODY = 65534
@@ -310,6 +310,18 @@ def secrets_in_command_lines_are(_, options):
         require("sh" in words and not any("kept-word" in w for w in words), f"command lines: {words}")
     else:
         require(any("--password=*** --token *** kept-word" in w for w in words), f"command lines: {words}")
+
+
+@test
+def only_the_draining_thread_has_a_real_time_priority():
+    with Recorder("-a") as recorder:
+        if not os.sched_getscheduler(recorder.pid) & os.SCHED_RR:
+            raise Skip("this system grants no real-time priority")
+        others = {int(t.name) for t in pathlib.Path(f"/proc/{recorder.pid}/task").iterdir()} - {recorder.pid}
+        children = set(map(int, pathlib.Path(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read_text().split()))
+        require(others and children, "the recorder has no other thread or no command")
+        equal({os.sched_getscheduler(t) for t in others | children}, {os.SCHED_OTHER}, "policies of the others")
+        equal({os.getpriority(os.PRIO_PROCESS, t) for t in others | children}, {0}, "nice values of the others")
 
 
 main()
