@@ -10,7 +10,7 @@ SPANS = "spans.otlp"
 
 def start(lab):
     python, collector, port = runtimes.python(lab), lab.port("collector"), lab.port()
-    process = lab.spawn("collector", services.PYTHON, services.SOURCES / "collector.py", collector,
+    process = lab.spawn("collector", lab.python("collector.py"), collector,
                         lab.directory / SPANS)
     lab.wait(process, "collector", lambda: services.connects(collector))
     env = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector}", "OTEL_BSP_SCHEDULE_DELAY": "500",

@@ -9,9 +9,9 @@ PARTLY = r"waits in (poll|recv\w*|read)"
 
 def start(lab):
     port, vendor = lab.port(), lab.port("vendor")
-    process = lab.spawn("vendor", services.PYTHON, services.SOURCES / "vendor.py", vendor)
+    process = lab.spawn("vendor", lab.python("vendor.py"), vendor)
     lab.wait(process, "vendor", lambda: services.connects(vendor, "127.0.1.80"))
-    return lab.service("weather", services.PYTHON, services.SOURCES / "weather.py", port, vendor, port=port)
+    return lab.service("weather", lab.python("weather.py"), port, vendor, port=port)
 
 
 def client(lab):

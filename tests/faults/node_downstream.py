@@ -9,5 +9,5 @@ PARTLY = r"inventory"
 
 def start(lab):
     stock, port = lab.port("stock"), lab.port()
-    lab.service("inventory", services.PYTHON, services.SOURCES / "inventory.py", stock, port=stock)
+    lab.service("inventory", lab.python("inventory.py"), stock, port=stock)
     return lab.service("gateway", "node", services.SOURCES / "gateway.js", port, stock, port=port)

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """A service looks every 50 ms whether a job is done, which takes a worker only 15 ms."""
-import services
-
 TRUTH = r"polls|sleeps"
 PARTLY = r"thumbnails"
 
@@ -9,5 +7,5 @@ PARTLY = r"thumbnails"
 def start(lab):
     port, jobs = lab.port(), lab.directory / "jobs"
     jobs.mkdir()
-    lab.service("resize", services.PYTHON, services.SOURCES / "resize.py", jobs)
-    return lab.service("thumbnails", services.PYTHON, services.SOURCES / "thumbnails.py", port, jobs, port=port)
+    lab.service("resize", lab.python("resize.py"), jobs)
+    return lab.service("thumbnails", lab.python("thumbnails.py"), port, jobs, port=port)

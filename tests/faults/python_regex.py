@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A regular expression backtracks for long on some requests: the request itself computes."""
-import services
-
 TRUTH = r"search.* runs\b"
 PARTLY = r"runs\b"
 
 
 def start(lab):
     port = lab.port()
-    return lab.service("search", services.PYTHON, services.SOURCES / "search.py", port, port=port)
+    return lab.service("search", lab.python("search.py"), port, port=port)
 
 
 def client(lab):

@@ -13,7 +13,7 @@ LISTENS = "3501007F:0035"  # 127.0.1.53:53
 def start(lab):
     port, configuration = lab.port(), lab.directory / "resolv.conf"
     configuration.write_text("nameserver 127.0.1.53\n")
-    process = lab.spawn("resolver", services.PYTHON, services.SOURCES / "resolver.py")
+    process = lab.spawn("resolver", lab.python("resolver.py"))
     lab.wait(process, "resolver", lambda: LISTENS in pathlib.Path("/proc/net/udp").read_text())
     # A mount namespace, so that the configuration of the host does not change.
     script = f'mount --bind {configuration} /etc/resolv.conf && exec "$@"'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services in Java, Go and Python with packages from PyPI: how they are compiled or installed, once per build."""
+"""Services in Java, Go and Python with packages from PyPI, which are compiled or installed once per build; nginx."""
 import pathlib
 import sys
 
@@ -9,8 +9,22 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "sdk"))
 import pypi  # noqa: E402
 
 # All versions are fixed, so that a new release cannot change a fault.
-PACKAGES = ["fastapi==0.162.4", "uvicorn==0.54.0", "grpcio==1.85.1", "opentelemetry-sdk==1.45.1",
-            "opentelemetry-exporter-otlp-proto-http==1.45.1", "opentelemetry-instrumentation-fastapi==0.66b1"]
+PACKAGES = ["fastapi==0.162.4", "uvicorn==0.54.0", "gunicorn==27.0.0", "grpcio==1.85.1",
+            "opentelemetry-sdk==1.45.1", "opentelemetry-exporter-otlp-proto-http==1.45.1",
+            "opentelemetry-instrumentation-fastapi==0.66b1"]
+NGINX = """
+    daemon off; worker_processes 1; pid {directory}/nginx.pid; error_log {directory}/nginx-error.log;
+    events {{ worker_connections 64; }}
+    http {{
+        access_log off; client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy;
+        fastcgi_temp_path {directory}/fastcgi; uwsgi_temp_path {directory}/uwsgi; scgi_temp_path {directory}/scgi;
+        {settings}
+        server {{
+            listen 127.0.0.1:{port};
+            location / {{ {location} }}
+        }}
+    }}
+"""
 WARM_UP = 3  # seconds of requests before those that are measured
 
 
@@ -42,3 +56,10 @@ def go(lab, source):
     if not program.exists() or program.stat().st_mtime < path.stat().st_mtime:
         services.run("go", "build", "-o", program, path)
     return program
+
+
+def nginx(lab, location, settings=""):
+    """Start nginx with these directives for all requests; returns the port."""
+    file, port = lab.directory / "nginx.conf", lab.port()
+    file.write_text(NGINX.format(directory=lab.directory, port=port, location=location, settings=settings))
+    return lab.service("nginx", "nginx", "-c", file, "-e", lab.directory / "nginx-error.log", port=port)
