@@ -104,9 +104,16 @@ static void count_span(struct account_builder *b, uint32_t node, span_id span)
 	*counted = 1;
 }
 
+/* Whether a step delays the read of its request. */
+static bool is_unread(const struct account_builder *b, const struct step *step)
+{
+	return step->flags & STEP_QUEUEING && step->start < span_set_at(b->spans, step->span)->read;
+}
+
 /*
  * The parent of steps at the top.  If there are several spans, or only the span is known, each
- * span has a node; if the thread works for another span, there is a node for that below.
+ * span has a node; if the request was queued, there is a node for that below; if the thread works
+ * for another span with contexts, there is a node for that below.
  */
 static uint32_t top_node(struct account_builder *b, const struct step *step)
 {
@@ -118,6 +125,11 @@ static uint32_t top_node(struct account_builder *b, const struct step *step)
 	    (span_set_at(b->spans, b->account->span)->first_child.i || !step->thread.i)) {
 		key.parent = node_get(b, &key, (thread_id){ 0 });
 		count_span(b, key.parent, step->span);
+	}
+	if (is_unread(b, step)) {
+		key.flags = STEP_QUEUEING;
+		key.parent = node_get(b, &key, (thread_id){ 0 });
+		key.flags = 0;
 	}
 	key.other = step->other;
 	return step->other ? node_get(b, &key, (thread_id){ 0 }) : key.parent;
@@ -207,6 +219,15 @@ static void add_holder(struct account_builder *b, const struct step *step, nsec_
 	}
 }
 
+/* A thread works for one span after the other, so a change is another span. */
+static void add_other(struct node *node, const struct step *step)
+{
+	if (!step->other_span.i || step->other_span.i == node->last_other.i)
+		return;
+	node->last_other = step->other_span;
+	node->others++;
+}
+
 static void add_step(struct account_builder *b, const struct step *step)
 {
 	const struct cause *cause = account_step_cause(b->model, step);
@@ -225,6 +246,7 @@ static void add_step(struct account_builder *b, const struct step *step)
 	node->time += time;
 	node->count++;
 	node->several |= node->thread.i != step->thread.i;
+	add_other(node, step);
 	if (time >= node->longest.end - node->longest.start) {
 		node->longest = *step;
 		node->cause = cause;
@@ -364,7 +386,7 @@ static void of_span(const struct span_set *spans, span_id span, bool is_brief, s
 	struct path path = { 0 };
 	const struct span *s = span_set_at(spans, span);
 
-	*ret = (struct account){ .start = s->start, .end = s->end, .span = span };
+	*ret = (struct account){ .start = span_arrival(s), .end = s->end, .span = span };
 	path_of_span(spans, span, &path);
 	account_build(spans, &path, is_brief, ret);
 	path_done(&path);

@@ -17,7 +17,8 @@
  * after another.
  *
  * If the thread of a span works for another span, its steps are below a node for
- * that other span.
+ * that other span.  What the thread did before it read the request is below a node for the
+ * queueing.
  */
 #ifndef SONDE_ANALYSE_ACCOUNT_H
 #define SONDE_ANALYSE_ACCOUNT_H
@@ -42,10 +43,12 @@ struct node {
 	uint32_t parent, child, next; /* indexes in the account; 0 is the root, and means none */
 
 	span_id span;
-	uint32_t other;   /* number for model_span_ref() of a span that got the time; or 0 */
+	uint32_t other;     /* number for model_span_ref() of a span that got the time; or 0 */
+	span_id last_other; /* inferred span that the thread worked for instead, in the last step */
+	uint32_t others; /* number of such spans; those of the longest step is longest.other_span */
 	thread_id thread; /* none: the root, or a span without a known thread */
 	bool several;     /* whether several threads of its process are merged */
-	uint8_t state;    /* 0: a span or another span, with its steps below */
+	uint8_t state;    /* 0: a span, another span or queueing, with its steps below */
 	uint16_t flags;   /* STEP_... */
 	bool is_leaf;
 	struct step longest;       /* longest step, as an example */

@@ -96,8 +96,10 @@ static uint64_t key_of(const struct span_set *spans, const struct account *accou
 		key.above_state = above->state;
 		key.above_pid = model_thread(model, above->thread)->pid;
 	}
-	for (; node->parent && !key.is_other; node = &account->nodes.items[node->parent])
-		key.is_other = node->other;
+	for (; node->parent; node = &account->nodes.items[node->parent]) {
+		key.is_other |= node->other || node->others;
+		key.flags |= node->flags & STEP_QUEUEING;
+	}
 	return hash_bytes(&key, sizeof(key));
 }
 

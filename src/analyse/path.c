@@ -27,6 +27,7 @@
 #include "analyse/episode.h"
 #include "analyse/gil.h"
 #include "analyse/lock_kind.h"
+#include "analyse/queueing.h"
 #include "analyse/request_parts.h"
 #include "analyse/span_path.h"
 #include "analyse/span_work.h"
@@ -379,12 +380,24 @@ static void walk_part(struct path_walk *w, const struct span_part *part)
 			  &(struct leg){ part->thread, part->start, part->end, 0, STATE_GAP });
 }
 
-static void walk_section(struct path_walk *w, const struct span_section *s, span_id next,
-			 struct span_work *work)
+static void walk_parts(struct path_walk *w, const struct span_work *work)
+{
+	for (size_t i = 0; i < work->items.count; i++)
+		walk_part(w, &work->items.items[i]);
+}
+
+static void walk_queueing(struct path_walk *w, nsec_t from, nsec_t to, struct span_work *work)
+{
+	work->items.count = 0;
+	queueing_find(w->spans, w->span, from, to, work);
+	walk_parts(w, work);
+}
+
+static void walk_work(struct path_walk *w, const struct span_section *s, span_id next,
+		      struct span_work *work)
 {
 	bool is_request = request_parts_apply(w->spans, s->span);
 
-	w->span = s->span;
 	if (!span_set_at(w->spans, s->span)->ref && !is_request) {
 		/* most captures have no contexts: skip the search */
 		thread_id thread = span_work_thread(work, w->spans, s->span);
@@ -398,8 +411,31 @@ static void walk_section(struct path_walk *w, const struct span_section *s, span
 		request_parts_find(w->spans, s, next, work);
 	else
 		span_work_find(w->spans, s->span, s->start, s->end, work);
-	for (size_t i = 0; i < work->items.count; i++)
-		walk_part(w, &work->items.items[i]);
+	walk_parts(w, work);
+}
+
+static nsec_t clamp(nsec_t t, nsec_t from, nsec_t to)
+{
+	return t < from ? from : t < to ? t : to;
+}
+
+static void walk_section(struct path_walk *w, const struct span_section *s, span_id next,
+			 struct span_work *work)
+{
+	const struct span *span = span_set_at(w->spans, s->span);
+	nsec_t read = clamp(span->read, s->start, s->end);
+	nsec_t sent = span->sent ? clamp(span->sent, read, s->end) : s->end;
+
+	w->span = s->span;
+	if (s->start < read)
+		walk_queueing(w, s->start, read, work);
+	if (read < sent)
+		walk_work(w, &(struct span_section){ s->span, read, sent }, next, work);
+	w->other = 0;
+	w->other_span.i = w->flags = 0;
+	push_rest(w, 0,
+		  &(struct leg){ span_work_thread(work, w->spans, s->span), sent, s->end,
+				 STEP_SENDING, STATE_NETWORK });
 }
 
 void path_of_span(const struct span_set *spans, span_id span, struct path *path)
@@ -408,6 +444,11 @@ void path_of_span(const struct span_set *spans, span_id span, struct path *path)
 	struct span_path sections = { 0 };
 	struct span_work work = { 0 };
 
+	/* the request of an SDK's span arrived before the span began */
+	walk_section(&w,
+		     &(struct span_section){ span, span_arrival(span_set_at(spans, span)),
+					     span_set_at(spans, span)->start },
+		     (span_id){ 0 }, &work);
 	span_path_find(spans, span, &sections);
 	/* sections are sorted from the end to the start */
 	for (size_t i = sections.items.count; i-- > 0;) {

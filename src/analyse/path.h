@@ -17,7 +17,10 @@
 #define STEP_TRANSIT 1
 /* A part of a wait that no thread explains. */
 #define STEP_UNEXPLAINED 2
-/* Before a request was read: what the thread did that read it then. */
+/*
+ * A request, or a reply to its call, has arrived and was not read yet; or a pool has not taken the
+ * request: what the thread did meanwhile that read or took it later (queueing.h, request_parts.h).
+ */
 #define STEP_QUEUEING 4
 /* After the reply was sent: it is in the send buffer. */
 #define STEP_SENDING 8
@@ -68,9 +71,10 @@ void path_of_thread(const struct model *model, thread_id thread, nsec_t from, ns
 		    struct path *path);
 
 /*
- * Appends the path of a span with its descendants: along the spans that were waited for
- * (span_path.h), and within each along the threads that worked for it (span_work.h).  If no
- * thread of a span is known, the thread of its parent is used.
+ * Appends the path of a span with its descendants, from the arrival of its request on: along the
+ * spans that were waited for (span_path.h), and within each along the threads that worked for it
+ * (span_work.h) or delayed it (queueing.h).  If no thread of a span is known, the thread of its
+ * parent is used.
  */
 void path_of_span(const struct span_set *spans, span_id span, struct path *path);
 

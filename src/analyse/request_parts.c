@@ -203,12 +203,7 @@ static nsec_t add_pause(struct request_pause *p, nsec_t from, const struct span_
 	const struct span_reply *reply = span_reply_from(p->slices, p->span, from);
 	nsec_t to = next ? next->start : p->to;
 
-	nsec_t read = span_set_at(p->spans, p->span)->read;
-
-	if (from < read && next) {
-		to = least(read, to);
-		add_thread(p, next->thread, from, to, STEP_QUEUEING);
-	} else if (p->pool_thread.i && to >= p->to)
+	if (p->pool_thread.i && to >= p->to)
 		add_thread(p, p->pool_thread, from, to, STEP_POOL);
 	else if (!next)
 		add_thread(p, span_set_at(p->spans, p->span)->thread, from, to, 0);

@@ -383,7 +383,8 @@ enum span_source {
 
 #define SPAN_FOLLOWS 1 /* the parent does not wait for it */
 #define SPAN_ERROR 2
-#define SPAN_OPEN 4 /* without an end; SPAN_INFERRED: or with an unknown parent */
+#define SPAN_OPEN 4         /* without an end; SPAN_INFERRED: or with an unknown parent */
+#define SPAN_ACCEPT_QUEUE 8 /* SPAN_INFERRED: it arrived before its connection was accepted */
 
 /* Numbered as in OTLP. */
 enum span_kind {

@@ -160,6 +160,16 @@ static void put_shares(struct json *j, const struct model *model, const struct a
 	json_end(j);
 }
 
+static void put_flags(struct json *j, uint16_t flags)
+{
+	if (flags & STEP_TRANSIT)
+		put_bool(j, "in_transit", true);
+	if (flags & STEP_QUEUEING)
+		put_bool(j, "queueing", true);
+	if (flags & STEP_SENDING)
+		put_bool(j, "in_send_buffer", true);
+}
+
 static void put_node(struct json *j, const struct span_set *spans, const struct account *account,
 		     const struct node *node)
 {
@@ -171,6 +181,7 @@ static void put_node(struct json *j, const struct span_set *spans, const struct 
 	if (node->span.i)
 		put_span(j, spans, node->span);
 	put_other_span(j, spans, node->other);
+	put_flags(j, node->flags);
 	if (!node->state)
 		return;
 	put_state(j, node->state);
@@ -329,15 +340,12 @@ void path_json(struct json *j, const struct span_set *spans, const struct path *
 		put_other_span(j, spans, step->other);
 		if (step->state == STATE_READY || step->state == STATE_RUNNING)
 			put_u64(j, "cpu", step->cpu);
-		if (step->flags & STEP_TRANSIT) {
-			json_key(j, "in_transit");
-			json_bool(j, true);
-		}
+		put_flags(j, step->flags);
 		if (cause)
 			put_cause(j, model, cause);
 		put_ender(j, model, step->ender);
 		put_lost(j, lost_of_step(spans, step));
-		put_string(j, "text", phrase_path_step(model, step, cause).s);
+		put_string(j, "text", phrase_path_step(spans, step, cause).s);
 		json_end(j);
 	}
 	json_end(j);

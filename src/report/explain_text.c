@@ -250,7 +250,7 @@ static struct phrase path_line(const struct span_set *spans, const struct step *
 	struct phrase line;
 
 	snprintf(line.s, sizeof(line.s), "%.90s: %.380s%s%.30s", path_thread(spans, step).s,
-		 phrase_path_step(model, step, cause).s, lost.losses ? ", " : "",
+		 phrase_path_step(spans, step, cause).s, lost.losses ? ", " : "",
 		 lost.losses ? format_lost(lost).s : "");
 	return line;
 }

@@ -9,6 +9,7 @@
 #include "event/syscall.h"
 #include "event/socket_name.h"
 #include "report/lock_words.h"
+#include "report/phrase_queueing.h"
 
 /* Append to a phrase; text that does not fit is cut off. */
 __attribute__((format(printf, 2, 3))) static void append(struct phrase *p, const char *fmt, ...)
@@ -253,6 +254,8 @@ static struct phrase phrase_step(const struct model *model, const struct step *s
 			   "tasks of its runtime wait for");
 	else if (step->flags & STEP_OWN_TIMER)
 		append(&p, "waits for a timer in its event loop");
+	else if (step->flags & STEP_SENDING)
+		append(&p, "reply in the send buffer");
 	else if (step->flags & STEP_UNEXPLAINED || step->state == STATE_GAP)
 		append(&p, "no records");
 	else if (step->state == STATE_RUNNING)
@@ -281,15 +284,21 @@ static void append_other_span(struct phrase *p, const struct model *model, uint3
 		append(p, "an unrecorded span of another trace");
 }
 
-struct phrase phrase_path_step(const struct model *model, const struct step *step,
+struct phrase phrase_path_step(const struct span_set *spans, const struct step *step,
 			       const struct cause *cause)
 {
-	struct phrase p = phrase_step(model, step, cause);
+	struct phrase p = phrase_step(spans->model, step, cause);
 
-	if (step->other && !step->parent) {
+	if (step->parent)
+		return p;
+	if (step->other) {
 		append(&p, ", for ");
-		append_other_span(&p, model, step->other);
+		append_other_span(&p, spans->model, step->other);
 	}
+	if (step->other_span.i)
+		append(&p, " for %s", phrase_client(spans, step->other_span).s);
+	if (step->flags & STEP_QUEUEING)
+		append(&p, ", while the request is queued");
 	return p;
 }
 
@@ -360,6 +369,8 @@ struct phrase phrase_node(const struct span_set *spans, const struct account *ac
 		append_other_span(&p, model, node->other);
 		return p;
 	}
+	if (!node->state && node->flags & STEP_QUEUEING)
+		return phrase_queueing_node(spans, node);
 	if (!node->state && node->span.i) {
 		const struct span *span = span_set_at(spans, node->span);
 
@@ -380,6 +391,8 @@ struct phrase phrase_node(const struct span_set *spans, const struct account *ac
 	if (node->flags & STEP_POLLING)
 		append(&p, " %u times, %s on average", node->count,
 		       format_time(node->time / node->count).s);
+	if (others_above(account, node) == node)
+		append(&p, "%s", phrase_others(spans, node).s);
 	append_shares(&p, model, account, node);
 	if (node->irq * 20 > node->time)
 		append(&p, ", including %s in interrupts", format_time(node->irq).s);
@@ -470,15 +483,16 @@ struct phrase phrase_cause(const struct span_set *spans, const struct account *a
 	const struct node *node = &account->nodes.items[at];
 	const struct node *above = &account->nodes.items[node->parent];
 	const struct node *span = span_node_above(account, node);
+	const struct node *others = others_above(account, node);
 	uint32_t other = other_above(account, node);
-	struct phrase p = { "" };
+	struct phrase queueing = phrase_queueing(spans, account, node), p = { "" };
 
 	if (!node->is_leaf && !node->state)
 		return phrase_pattern(spans, node);
 	if (node->thread.i)
 		append(&p, "%s: ", phrase_node_thread(model, node).s);
 	append(&p, "%s", phrase_node(spans, account, node).s);
-	if (node->state && span && !other)
+	if (node->state && span && !other && !queueing.s[0])
 		append_span_above(&p, spans, span);
 	if (node->parent && above->state)
 		append_while(&p, model, account, above);
@@ -486,5 +500,8 @@ struct phrase phrase_cause(const struct span_set *spans, const struct account *a
 		append(&p, ", for ");
 		append_other_span(&p, model, other);
 	}
+	if (others && others != node)
+		append(&p, "%s", phrase_others(spans, others).s);
+	append(&p, "%s", queueing.s);
 	return p;
 }

@@ -24,8 +24,8 @@ struct phrase phrase_thread(const struct model *model, thread_id thread);
 /* The thread of a node, or the process if the node has several threads. */
 struct phrase phrase_node_thread(const struct model *model, const struct node *node);
 
-/* A step of a path, and the other span if its thread worked for one. */
-struct phrase phrase_path_step(const struct model *model, const struct step *step,
+/* A step of a path, and the other span or request if its thread worked for one. */
+struct phrase phrase_path_step(const struct span_set *spans, const struct step *step,
 			       const struct cause *cause);
 /* A node, described by its longest step. */
 struct phrase phrase_node(const struct span_set *spans, const struct account *account,
