@@ -22,7 +22,7 @@ static bool waits_for_events(const struct model *model, thread_id thread, const 
 {
 	const struct cause *cause = model_cause(model, thread, &s->interval);
 
-	if (!cause || !state_is_blocked(s->interval.state))
+	if (!cause || (s->interval.state != STATE_NETWORK && s->interval.state != STATE_PROCESS))
 		return false;
 
 	enum syscall_class class = syscall_class_of(cause->syscall);

@@ -54,12 +54,17 @@ static void put_span(struct json *j, const struct span_set *spans, span_id id)
 	put_span_ids(j, spans, "span", span->trace, span->id, id);
 }
 
-static void put_other_span(struct json *j, const struct span_set *spans, uint32_t number)
+/* The span that a thread works for instead: recorded, with a number, or inferred. */
+static void put_other_span(struct json *j, const struct span_set *spans, uint32_t number,
+			   span_id inferred)
 {
 	const struct span_ref *ref = model_span_ref(spans->model, number);
+	const struct span *span = span_set_at(spans, inferred);
 
 	if (number)
 		put_span_ids(j, spans, "other_span", ref->trace, ref->id, ref->span);
+	else if (inferred.i)
+		put_span_ids(j, spans, "other_span", span->trace, span->id, inferred);
 }
 
 static void put_object(struct json *j, const struct model *model, const struct cause *cause)
@@ -180,7 +185,9 @@ static void put_node(struct json *j, const struct span_set *spans, const struct 
 	put_string(j, "text", phrase_node(spans, account, node).s);
 	if (node->span.i)
 		put_span(j, spans, node->span);
-	put_other_span(j, spans, node->other);
+	put_other_span(j, spans, node->other, node->longest.other_span);
+	if (node->others)
+		put_u64(j, "other_requests", node->others);
 	put_flags(j, node->flags);
 	if (!node->state)
 		return;
@@ -337,7 +344,7 @@ void path_json(struct json *j, const struct span_set *spans, const struct path *
 			put_thread(j, model, step->thread);
 		if (step->span.i)
 			put_span(j, spans, step->span);
-		put_other_span(j, spans, step->other);
+		put_other_span(j, spans, step->other, step->other_span);
 		if (step->state == STATE_READY || step->state == STATE_RUNNING)
 			put_u64(j, "cpu", step->cpu);
 		put_flags(j, step->flags);

@@ -149,16 +149,21 @@ struct model *story_model(const struct story *s)
 	return model;
 }
 
-static size_t print_steps(FILE *file, const struct model *model, const struct path *path, size_t i,
-			  uint32_t parent)
+static size_t print_steps(FILE *file, const struct span_set *spans, const struct path *path,
+			  size_t i, uint32_t parent)
 {
+	const struct model *model = spans->model;
+
 	for (bool first = true; i < path->steps.count && path->steps.items[i].parent == parent;
 	     first = false) {
 		const struct step *s = &path->steps.items[i];
 
-		fprintf(file, "%s%u%c%s%s", first ? "" : ", ", model_thread(model, s->thread)->tid,
-			s->state, s->flags & STEP_TRANSIT ? "~" : "",
-			s->flags & STEP_UNEXPLAINED ? "!" : "");
+		fprintf(file, "%s%u%c%s%s%s%s", first ? "" : ", ",
+			model_thread(model, s->thread)->tid, s->state,
+			s->flags & STEP_TRANSIT ? "~" : "", s->flags & STEP_UNEXPLAINED ? "!" : "",
+			s->flags & STEP_QUEUEING ? "^" : "", s->flags & STEP_SENDING ? "_" : "");
+		if (s->other_span.i && !parent)
+			fprintf(file, ">%" PRIu64, span_set_at(spans, s->other_span)->socket);
 		if (s->other && !parent)
 			fprintf(file, ">%u", model_span_ref(model, s->other)->id[0]);
 		fprintf(file, " %" PRIu64 "-%" PRIu64, s->start, s->end);
@@ -166,19 +171,19 @@ static size_t print_steps(FILE *file, const struct model *model, const struct pa
 		if (s->is_leaf)
 			continue;
 		fprintf(file, " (");
-		i = print_steps(file, model, path, i, i);
+		i = print_steps(file, spans, path, i, i);
 		fprintf(file, ")");
 	}
 	return i;
 }
 
-static char *path_text(const struct model *model, const struct path *path)
+static char *path_text(const struct span_set *spans, const struct path *path)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	CHECK_INT(print_steps(file, model, path, 0, 0), path->steps.count);
+	CHECK_INT(print_steps(file, spans, path, 0, 0), path->steps.count);
 	fclose(file);
 	return text;
 }
@@ -188,7 +193,7 @@ char *story_path(const struct model *model, uint32_t tid, nsec_t from, nsec_t to
 	_cleanup_(path_done) struct path path = { 0 };
 
 	path_of_thread(model, model_find_thread(model, tid, UINT64_MAX), from, to, &path);
-	return path_text(model, &path);
+	return path_text(&(struct span_set){ .model = model }, &path);
 }
 
 span_id story_find_span(const struct model *model, uint8_t id)
@@ -201,8 +206,13 @@ span_id story_find_span(const struct model *model, uint8_t id)
 
 char *story_span_path(const struct model *model, uint8_t id)
 {
+	return story_path_of(&(struct span_set){ .model = model }, story_find_span(model, id));
+}
+
+char *story_path_of(const struct span_set *spans, span_id span)
+{
 	_cleanup_(path_done) struct path path = { 0 };
 
-	path_of_span(&(struct span_set){ .model = model }, story_find_span(model, id), &path);
-	return path_text(model, &path);
+	path_of_span(spans, span, &path);
+	return path_text(spans, &path);
 }

@@ -16,7 +16,7 @@
 
 #include "base/vec.h"
 #include "build.h"
-#include "model/model.h"
+#include "model/span_set.h"
 
 struct story_event {
 	struct record_socket record; /* the largest */
@@ -75,12 +75,14 @@ struct model *story_model(const struct story *s);
  *	1R 0-10, 1L 10-20 (2R 10-15, 2C 15-20), 1R 20-30
  *
  * thread, state, start and end, and in brackets the steps that explain a wait.  ~ is a message in
- * transit, ! unexplained time.
+ * transit, ! unexplained time, ^ queueing, _ a reply in the send buffer.
  */
 char *story_path(const struct model *model, uint32_t tid, nsec_t from, nsec_t to);
 
 /* The path of a span as text; > and a number is the other span that its thread works for. */
 char *story_span_path(const struct model *model, uint8_t id);
+/* The same for any span; > and a number is the socket of the other request. */
+char *story_path_of(const struct span_set *spans, span_id span);
 
 /* The span with this number, of any trace. */
 span_id story_find_span(const struct model *model, uint8_t id);

@@ -59,6 +59,7 @@ static void set_arrival(struct finder *f, struct request_span *span, const struc
 	nsec_t arrival = request_arrival(f->model, host, m);
 
 	span->arrival_unknown = !arrival;
+	span->before_accept = m->flags & MESSAGE_BEFORE_ACCEPT;
 	/* a send has the time of its return, which can be after the read */
 	if (arrival && arrival < span->start)
 		span->start = arrival;

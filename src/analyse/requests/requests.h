@@ -47,6 +47,7 @@ struct request_span {
 	bool is_client_recorded; /* NETWORK: a recorded thread sent the request */
 	bool tasks_move;         /* the process moves tasks between threads: their waits differ */
 	bool arrival_unknown;    /* NETWORK: `start` is the read */
+	bool before_accept;      /* NETWORK: it arrived before its connection was accepted */
 	uint32_t first_work;     /* index in requests.work */
 	uint32_t work_count;
 	uint8_t trace[16], id[8];

@@ -41,6 +41,8 @@ static uint8_t flags_of(const struct requests *requests, const struct request_sp
 		flags |= SPAN_FOLLOWS;
 	if (span->no_reply || (!span->parent && !request_is_whole(span)))
 		flags |= SPAN_OPEN;
+	if (span->before_accept)
+		flags |= SPAN_ACCEPT_QUEUE;
 	return flags;
 }
 
