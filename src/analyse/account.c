@@ -219,6 +219,19 @@ static void add_holder(struct account_builder *b, const struct step *step, nsec_
 	}
 }
 
+/* Adds what a step used to the account; returns its time in interrupts. */
+static nsec_t add_use(struct account_builder *b, const struct step *step)
+{
+	struct resources others = { 0 };
+	probe_event_counts other_events = { 0 };
+	bool is_read = step->start >= span_set_at(b->spans, step->span)->read;
+	nsec_t irq = use_add(is_read ? &b->account->used : &others,
+			     is_read ? &b->account->probe_events : &other_events, b->model, step);
+
+	vec_done(&other_events);
+	return irq;
+}
+
 /* A thread works for one span after the other, so a change is another span. */
 static void add_other(struct node *node, const struct step *step)
 {
@@ -259,7 +272,7 @@ static void add_step(struct account_builder *b, const struct step *step)
 		b->account->typed += time;
 	if (b->is_brief)
 		return;
-	node->irq += use_add(&b->account->used, &b->account->probe_events, b->model, step);
+	node->irq += add_use(b, step);
 	use_shares(&b->sharing, step, cause, at);
 }
 
