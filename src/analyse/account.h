@@ -45,11 +45,11 @@ struct node {
 	span_id span;
 	uint32_t other;     /* number for model_span_ref() of a span that got the time; or 0 */
 	span_id last_other; /* inferred span that the thread worked for instead, in the last step */
-	uint32_t others; /* number of such spans; those of the longest step is longest.other_span */
-	thread_id thread; /* none: the root, or a span without a known thread */
-	bool several;     /* whether several threads of its process are merged */
-	uint8_t state;    /* 0: a span, another span or queueing, with its steps below */
-	uint16_t flags;   /* STEP_... */
+	uint32_t others;    /* number of such spans; the longest step has its own in other_span */
+	thread_id thread;   /* none: the root, or a span without a known thread */
+	bool several;       /* whether several threads of its process are merged */
+	uint8_t state;      /* 0: a span, another span or queueing, with its steps below */
+	uint16_t flags;     /* STEP_... */
 	bool is_leaf;
 	struct step longest;       /* longest step, as an example */
 	const struct cause *cause; /* of the longest step, borrowed from the model; or NULL */

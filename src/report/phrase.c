@@ -492,7 +492,7 @@ struct phrase phrase_cause(const struct span_set *spans, const struct account *a
 	if (node->thread.i)
 		append(&p, "%s: ", phrase_node_thread(model, node).s);
 	append(&p, "%s", phrase_node(spans, account, node).s);
-	if (node->state && span && !other && !queueing.s[0])
+	if (node->state && span && !other && !others && !queueing.s[0])
 		append_span_above(&p, spans, span);
 	if (node->parent && above->state)
 		append_while(&p, model, account, above);

@@ -51,7 +51,7 @@ static char *path_of(const struct story *s, uint64_t socket)
 	char *text = NULL;
 
 	requests_find(model, &requests);
-	request_spans_add(&requests, &spans);
+	request_spans_add(&requests, NULL, &spans);
 	for (uint32_t i = 1; i < span_set_count(&spans) && !text; i++)
 		if (span_set_at(&spans, (span_id){ i })->socket == socket)
 			text = story_path_of(&spans, (span_id){ i });
