@@ -76,7 +76,16 @@ struct super_block {
 	__u32 s_dev;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
 struct inode {
+	struct hlist_head i_dentry; /* its names: list of dentry.d_u.d_alias */
 	__u16 i_mode;
 	__u32 i_rdev;
 	unsigned long i_ino;
@@ -90,6 +99,13 @@ struct qstr {
 struct dentry {
 	struct dentry *d_parent;
 	struct qstr d_name;
+	union {
+		struct hlist_node d_alias;
+	} d_u;
+};
+
+struct address_space {
+	struct inode *host;
 };
 
 struct path {
@@ -268,6 +284,7 @@ struct pt_regs {
 	unsigned long si;
 	unsigned long di;
 	unsigned long orig_ax;
+	unsigned long ip;
 };
 
 struct bpf_iter_meta {

@@ -10,7 +10,7 @@
 #ifndef SONDE_BPF_OBJECT_BPF_H
 #define SONDE_BPF_OBJECT_BPF_H
 
-#include "bpf/thread.bpf.h"
+#include "bpf/fault.bpf.h"
 
 enum { REPORTED_SLOTS = 1 << 12 };
 enum { NR_FCNTL = 72, NR_FLOCK = 73, NR_FUTEX = 202, NR_FUTEX_WAIT = 455 };
@@ -98,7 +98,7 @@ static __always_inline void socket_report(const struct sock *sk, __u64 inode, __
 		socket_describe(sk, inode, now);
 }
 
-static __noinline void file_describe(const struct file *file, __u64 object, __u32 device,
+static __noinline void file_describe(const struct dentry *dentry, __u64 object, __u32 device,
 				     __u64 inode, __u64 now)
 {
 	struct wire_ring *ring = ring_of_cpu();
@@ -113,15 +113,21 @@ static __noinline void file_describe(const struct file *file, __u64 object, __u3
 	f->file.object = object;
 	f->file.inode = inode;
 	f->file.device = device;
-
-	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
-
 	bpf_probe_read_kernel_str(f->name, sizeof(f->name), BPF_CORE_READ(dentry, d_name.name));
 	bpf_probe_read_kernel_str(f->directory, sizeof(f->directory),
 				  BPF_CORE_READ(dentry, d_parent, d_name.name));
 	ring_commit(&f->file.head, RECORD_FILE, 0, sizeof(*f));
 }
 
+/* Any name of the file. */
+static __always_inline const struct dentry *inode_name(const struct inode *inode)
+{
+	const char *alias = (const char *)BPF_CORE_READ(inode, i_dentry.first);
+
+	return (const void *)(alias - bpf_core_field_offset(struct dentry, d_u.d_alias));
+}
+
+/* `file` is NULL if only the inode is known. */
 static __always_inline __u64 file_object(const struct file *file, const struct inode *inode,
 					 __u64 now)
 {
@@ -130,7 +136,8 @@ static __always_inline __u64 file_object(const struct file *file, const struct i
 	__u64 object = (__u64)device << 40 ^ number;
 
 	if (first_report(object | 1ull << 63))
-		file_describe(file, object, device, number, now);
+		file_describe(file ? BPF_CORE_READ(file, f_path.dentry) : inode_name(inode), object,
+			      device, number, now);
 	return object;
 }
 
@@ -243,6 +250,7 @@ static __always_inline void site_save(struct traced_thread *thread, struct task_
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u64 nr = regs->orig_ax;
 
+	fault_save(thread, task);
 	if (nr >= SYSCALL_TABLE_SIZE)
 		return;
 	thread->site_call = nr;
@@ -267,6 +275,9 @@ static __always_inline void site_of(const struct traced_thread *thread, struct t
 			site_set_futex(site, thread->site_futex_op, thread->site_futex_value);
 	} else if (syscall_class_of(nr) == SYSCALL_DESCRIPTOR || nr == NR_FLOCK || nr == NR_FCNTL) {
 		site_by_file(task, thread->site_arg, site, now);
+	} else if (nr == SYSCALL_NONE && !site->kernel && thread->site_inode) {
+		site->object = file_object(NULL, thread->site_inode, now);
+		site->object_kind = OBJECT_FILE;
 	}
 }
 

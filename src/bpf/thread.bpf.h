@@ -53,6 +53,9 @@ struct traced_thread {
 	__u8 site_pad;
 	__u64 site_futex_op;
 	__u32 site_futex_value;
+	struct inode *fault_inode; /* file of the last page fault since it last blocked, or NULL */
+	__u64 fault_instruction;
+	struct inode *site_inode; /* wait site: file of the page fault, or NULL */
 	__u32 waker_stack;
 	__u32 cpu;      /* of its last slice */
 	__u32 finished; /* whether its last interval was recorded */

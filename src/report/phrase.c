@@ -81,7 +81,9 @@ static void append_disk(struct phrase *p, const struct model *model, const struc
 				     : model_file_device(model, cause->host, cause->object));
 	bool is_file = cause->object_kind == OBJECT_FILE || cause->object_kind == OBJECT_DIRECTORY;
 
-	if (cause->syscall == SYSCALL_NONE)
+	if (cause->syscall == SYSCALL_NONE && is_file && name)
+		append(p, "waits for a page of %s", name);
+	else if (cause->syscall == SYSCALL_NONE)
 		append(p, "waits for a page from disk");
 	else if (is_file && name)
 		append(p, "%s of %s", syscall_of(cause), name);

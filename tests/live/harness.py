@@ -98,6 +98,10 @@ def need_feature(name):
             raise Skip(f"{name}: {f['reason']}")
 
 
+def has_feature(name):
+    return any(f["name"] == name and f["ok"] for f in features())
+
+
 def need_program(name):
     if not shutil.which(name):
         raise Skip(f"there is no {name}")

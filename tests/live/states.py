@@ -8,8 +8,8 @@ import os
 import pathlib
 
 from compare import check_calls, check_releases, check_switches, check_times, is_clear, near
-from harness import (Background, SCRATCH, Skip, each, equal, main, need_feature, need_program, overlapping,
-                     record, require, run, test, workload)
+from harness import (Background, SCRATCH, Skip, each, equal, has_feature, main, need_feature, need_program,
+                     overlapping, record, require, run, test, workload)
 
 # T: a timer
 
@@ -72,6 +72,9 @@ def a_page_fault_waits_for_the_disk():
     capture, truth = record_disk("fault", 11)
     lists = check_calls(capture, truth.track("fault"), "D", 11, syscall=None, iowait=True)
     require(sum(bool(blocked) for blocked in lists) > 5, "most faults on pages that are not cached block")
+    if has_feature("page faults"):
+        waits = [wait for blocked in lists for wait in blocked or ()]
+        equal({wait.get("object_name") for wait in waits}, {"/".join(truth["path"].split("/")[-2:])}, "files")
 
 
 # N, I, U, L: another party

@@ -192,6 +192,8 @@ static void probe_all_tracepoints(struct feature_probe *p)
 			  "use a kernel with this tracepoint", NAMES("tcp_probe"));
 	probe_tracepoints(p, "connections", "opening and closing of TCP connections", false,
 			  "use a kernel with this tracepoint", NAMES("inet_sock_set_state"));
+	probe_tracepoints(p, "page faults", "the file of a page that a thread waits for", false,
+			  "use Linux 6.10 or later", NAMES("mm_filemap_fault"));
 	probe_tracepoints(p, "syscalls", "system calls (--syscalls)", false,
 			  "use a kernel with CONFIG_FTRACE_SYSCALLS",
 			  NAMES("sys_enter", "sys_exit"));

@@ -37,6 +37,7 @@ static const struct {
 	{ "sk_data_ready", "arrival of requests (it needs Linux 6.3; latency begins at the read)" },
 	{ "tcp_probe", "replies in the send buffer" },
 	{ "inet_sock_set_state", "connection states" },
+	{ "mm_filemap_fault", NULL },
 	{ "irq_handler_exit", NULL },
 	{ "softirq_exit", NULL },
 	{ "hrtimer_expire_exit", NULL },
