@@ -3,6 +3,7 @@
 NEEDS = ["psql", "python3:psycopg2"]
 TRUTH = r"(?=.*\block\b)(?=.*postgres.*\bruns\b)"
 PARTLY = r"postgres.*(\block\b|while postgres|runs)"
+OF_ENTRY = True  # the statements of the migration are requests to PostgreSQL, too
 # The locked statement computes in the database for about 200 ms.
 MIGRATION = """
     import sys, time, psycopg2
