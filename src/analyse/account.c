@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/lost.h"
+#include "analyse/thread_class.h"
 #include "analyse/use.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -40,6 +41,7 @@ void account_done(struct account *account)
 struct node_key {
 	uint64_t object;
 	uint32_t parent, span;
+	uint64_t class;  /* thread_class(), except at the top */
 	uint32_t thread; /* at the top; further down, the process */
 	uint32_t other;
 	int16_t syscall;
@@ -166,9 +168,12 @@ static uint32_t node_of_step(struct account_builder *b, const struct step *step,
 	memset(&key, 0, sizeof(key));
 	key.parent = step->parent ? b->of_step.items[step->parent - 1] : top_node(b, step);
 	key.span = first_equal(b, step->span).i;
-	key.thread = step->parent || step->span.i != b->account->span.i
-			     ? model_thread(b->model, step->thread)->pid
-			     : step->thread.i;
+	if (step->parent || step->span.i != b->account->span.i) {
+		key.thread = model_thread(b->model, step->thread)->pid;
+		key.class = thread_class(b->model, step->thread);
+	} else {
+		key.thread = step->thread.i;
+	}
 	key.state = step->state;
 	key.flags = step->flags;
 	key.is_leaf = step->is_leaf;

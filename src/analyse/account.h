@@ -35,6 +35,9 @@ struct share {
 	nsec_t time;      /* ns; of a function, estimated from samples */
 };
 
+/* As many equal calls one after another are a pattern of their own; fewer may be needed. */
+#define NODE_MANY_SPANS 10
+
 struct node {
 	nsec_t time;
 	nsec_t irq;                   /* running: time of it in interrupts */

@@ -3,14 +3,13 @@
 
 #include <string.h>
 
+#include "analyse/thread_class.h"
 #include "base/hash.h"
-
-enum { PATTERN_CALLS = 10 }; /* fewer calls may be needed */
 
 /* Leaves with the same key are one cause; no padding, since it is hashed. */
 struct cause_key {
-	uint64_t object;
-	uint32_t pid, above_pid;
+	uint64_t object, class;      /* `class`: thread_class() */
+	uint32_t pid, above_name;    /* process, and the name of the one that waits for it */
 	uint32_t service, operation; /* names of the span, unless it is the explained one */
 	int16_t syscall;
 	uint16_t host;
@@ -86,6 +85,7 @@ static uint64_t key_of(const struct span_set *spans, const struct account *accou
 	key.is_leaf = node->is_leaf;
 	key.host = thread->host;
 	key.pid = thread->pid;
+	key.class = thread_class(model, node->thread);
 	key_span(&key, spans, account, node);
 	if (node->cause) {
 		key.syscall = node->cause->syscall;
@@ -94,7 +94,7 @@ static uint64_t key_of(const struct span_set *spans, const struct account *accou
 	}
 	if (node->parent && above->state) {
 		key.above_state = above->state;
-		key.above_pid = model_thread(model, above->thread)->pid;
+		key.above_name = model_process_comm(model, above->thread).i;
 	}
 	for (; node->parent; node = &account->nodes.items[node->parent]) {
 		key.is_other |= node->other || node->others;
@@ -106,7 +106,7 @@ static uint64_t key_of(const struct span_set *spans, const struct account *accou
 static bool is_pattern(const struct account *account, const struct node *node)
 {
 	return !node->state && !node->is_leaf && node->span.i != account->span.i &&
-	       node->span_count >= PATTERN_CALLS;
+	       node->span_count >= NODE_MANY_SPANS;
 }
 
 static void add_node(struct cause_sum *sum, const struct span_set *spans,

@@ -192,8 +192,7 @@ static int show(const struct requests_opts *o, const struct selection *selection
 
 	if (r < 0)
 		return r;
-	requests_find(loaded->model, &loaded->requests);
-	request_spans_add(&loaded->requests, NULL, &loaded->spans);
+	loaded_rebuild_requests(loaded, true);
 	selection_find(loaded, selection, &selected);
 	find_roots(loaded, &selected.spans, &roots);
 	sort_by_start(&loaded->requests, &roots);

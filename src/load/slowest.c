@@ -2,6 +2,7 @@
 #include "load/slowest.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,6 +178,19 @@ static void add_to_entry(struct slowest *slowest, struct map *index, const struc
 	entry->from_outside |= !span->is_client_recorded;
 }
 
+/* Marks the entries that other services call, too. */
+static void find_inner(const struct span_set *spans, const struct map *index, struct slowest *ret)
+{
+	for (uint32_t i = 1; i < span_set_count(spans); i++) {
+		const struct span *span = span_set_at(spans, (span_id){ i });
+		const uint64_t *at = map_find(index, selection_entry(span));
+
+		if (at && span->parent.i)
+			ret->entries.items[*at - 1].from_inside |=
+				span_set_at(spans, span->parent)->service.i != span->service.i;
+	}
+}
+
 /* The percentiles, and which requests are slow: all of them, if the user has given a limit. */
 static void measure(const struct span_set *spans, bool all_slow, struct request_entry *entry)
 {
@@ -203,13 +217,13 @@ static void measure(const struct span_set *spans, bool all_slow, struct request_
 
 static int rank(const struct request_entry *entry)
 {
-	return 2 * !entry->from_outside + entry->is_idle;
+	return 4 * !entry->from_outside + 2 * entry->from_inside + entry->is_idle;
 }
 
 /* Keep the slowest requests of the entries that come first. */
 static void choose(struct slowest *slowest, const subjects *all, size_t max)
 {
-	int best = 3;
+	int best = INT_MAX;
 
 	for (size_t i = 0; i < slowest->entries.count; i++)
 		if (rank(&slowest->entries.items[i]) < best)
@@ -247,6 +261,7 @@ int slowest_find(struct loaded *loaded, const struct selection *selection, size_
 	keep_covered(loaded, max, &all);
 	for (size_t i = 0; i < all.count; i++)
 		add_to_entry(ret, &index, &loaded->spans, &all.items[i]);
+	find_inner(&loaded->spans, &index, ret);
 	for (size_t i = 0; i < ret->entries.count; i++)
 		measure(&loaded->spans, selection->above, &ret->entries.items[i]);
 	choose(ret, &all, max);

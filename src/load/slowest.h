@@ -7,9 +7,9 @@
  * entry has its latency percentiles and its slow requests: those at or above p95.
  *
  * In a recording of a whole host, most entries are called by other recorded processes: databases,
- * resolvers, queues.  Entries that clients from outside call come first.  Among those called from
- * outside, and among the others, entries that only wait for work come last: their requests
- * end when another client sends something, as with BLPOP or a long poll.
+ * resolvers, queues.  Entries that only clients from outside call come first, then those that both
+ * call.  Among equals, entries that only wait for work come last: their requests end when another
+ * client sends something, as with BLPOP or a long poll.
  *
  * A request that the kernel recording does not cover can be explained from its spans only.  So if
  * the recording covers any request, the others are left out, and a warning counts the slower ones.
@@ -27,6 +27,7 @@ struct request_entry {
 	struct latency latency;
 	size_t slow;       /* number of slow requests, the first in `list` */
 	bool from_outside; /* whether a client that was not recorded called it */
+	bool from_inside;  /* whether another service called it, too */
 	bool is_idle;      /* whether its requests only wait for work */
 };
 

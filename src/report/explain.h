@@ -42,8 +42,23 @@ bool explain_causes(struct out *out, const struct style *style, const struct spa
 struct phrase explain_cause(const struct span_set *spans, struct account *account,
 			    const struct cause_group *cause);
 /* The same as an array, the member `causes` of a JSON object. */
-void explain_causes_json(struct json *j, const struct span_set *spans,
+void explain_causes_json(struct json *j, const struct span_set *spans, struct account *account,
 			 const struct cause_sum *causes);
+
+/* A sentence, and the causes that it describes. */
+struct cause_line {
+	const struct cause_group *cause; /* the largest one; borrowed */
+	nsec_t time;                     /* of all */
+	uint32_t requests;               /* number of requests with it, at least */
+	struct phrase text;
+};
+
+typedef VEC(struct cause_line) cause_lines;
+
+/* Appends the largest causes; those with the same words are one line. */
+void cause_lines_find(const struct span_set *spans, struct account *account,
+		      const struct cause_sum *causes, cause_lines *ret);
+
 /* "of the latency of the 8 slowest of 151 requests to ...": what the causes are shares of. */
 void explain_baseline(struct out *out, const struct style *style, const struct span_set *spans,
 		      span_id request, const struct baseline *baseline);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "report/explain.h"
 #include "report/json_put.h"
 
-enum { CAUSES_SHOWN = 3, CAUSES_LISTED = 10 };
+enum { CAUSES_SHOWN = 3, CAUSES_LISTED = 10, CAUSES_MERGED = 32 };
 
 unsigned int explain_percent(nsec_t part, nsec_t whole)
 {
@@ -48,46 +49,95 @@ static bool is_thread_missing(const struct account *account, const struct cause_
 	       !(account ? account->nodes.items[cause->node].state : cause->thread.i);
 }
 
+static int larger_first(const void *a, const void *b)
+{
+	const struct cause_line *x = a, *y = b;
+
+	if (x->cause->is_pattern != y->cause->is_pattern)
+		return x->cause->is_pattern ? -1 : 1;
+	if (x->time != y->time)
+		return x->time > y->time ? -1 : 1;
+	return x->cause < y->cause ? -1 : x->cause > y->cause;
+}
+
+/* Adds a cause to the one with the same words, if there is any. */
+static void add_line(cause_lines *lines, const struct cause_group *cause, const struct phrase *text)
+{
+	for (size_t i = 0; i < lines->count; i++) {
+		struct cause_line *line = &lines->items[i];
+
+		if (strcmp(line->text.s, text->s) != 0)
+			continue;
+		line->time += cause->time;
+		if (cause->requests > line->requests)
+			line->requests = cause->requests;
+		return;
+	}
+	*vec_push(lines) = (struct cause_line){ cause, cause->time, cause->requests, *text };
+}
+
+void cause_lines_find(const struct span_set *spans, struct account *account,
+		      const struct cause_sum *causes, cause_lines *ret)
+{
+	for (size_t i = 0; i < causes->groups.count && i < CAUSES_MERGED; i++) {
+		const struct cause_group *cause = &causes->groups.items[i];
+		struct phrase text = explain_cause(spans, account, cause);
+
+		add_line(ret, cause, &text);
+	}
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof(struct cause_line), larger_first);
+}
+
 bool explain_causes(struct out *out, const struct style *style, const struct span_set *spans,
 		    struct account *account, const struct cause_sum *causes)
 {
 	bool missing_thread = false;
+	cause_lines lines = { 0 };
 
-	for (size_t i = 0; i < causes->groups.count && i < CAUSES_SHOWN; i++) {
-		const struct cause_group *cause = &causes->groups.items[i];
+	cause_lines_find(spans, account, causes, &lines);
+	for (size_t i = 0; i < lines.count && i < CAUSES_SHOWN; i++) {
+		const struct cause_line *line = &lines.items[i];
 		char share[48];
 
-		if (i > 0 && cause->time < causes->total / 10)
+		if (i > 0 && line->time < causes->total / 10)
 			break;
 		snprintf(share, sizeof(share), i ? "also  (%u %%): " : "cause (%u %%): ",
-			 explain_percent(cause->time, causes->total));
+			 explain_percent(line->time, causes->total));
 		put_coloured(out, style, "\033[1m", share);
-		put_wrapped(out, style->columns, explain_cause(spans, account, cause).s,
-			    strlen(share));
-		missing_thread |= is_thread_missing(account, cause);
+		put_wrapped(out, style->columns, line->text.s, strlen(share));
+		missing_thread |= is_thread_missing(account, line->cause);
 	}
+	vec_done(&lines);
 	return missing_thread;
 }
 
-void explain_causes_json(struct json *j, const struct span_set *spans,
+void explain_causes_json(struct json *j, const struct span_set *spans, struct account *account,
 			 const struct cause_sum *causes)
 {
+	cause_lines lines = { 0 };
+
+	cause_lines_find(spans, account, causes, &lines);
 	json_key(j, "causes");
 	json_array(j);
-	for (size_t i = 0; i < causes->groups.count && i < CAUSES_LISTED; i++) {
-		const struct cause_group *cause = &causes->groups.items[i];
+	for (size_t i = 0; i < lines.count && i < CAUSES_LISTED; i++) {
+		const struct cause_line *line = &lines.items[i];
 
 		json_object(j);
-		put_u64(j, "duration", cause->time);
+		if (account)
+			put_u64(j, "node", line->cause->node);
+		put_u64(j, "duration", line->time);
 		json_key(j, "share");
-		json_real(j, causes->total ? (double)cause->time / causes->total : 0);
-		put_u64(j, "requests", cause->requests);
-		if (cause->is_pattern)
+		json_real(j, causes->total ? (double)line->time / causes->total : 0);
+		if (!account)
+			put_u64(j, "requests", line->requests);
+		if (line->cause->is_pattern)
 			put_bool(j, "pattern", true);
-		put_string(j, "text", explain_cause(spans, NULL, cause).s);
+		put_string(j, "text", line->text.s);
 		json_end(j);
 	}
 	json_end(j);
+	vec_done(&lines);
 }
 
 /* "the 8 slowest of 151 requests", "the only request". */

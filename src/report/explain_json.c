@@ -225,28 +225,13 @@ static void put_nodes(struct json *j, const struct span_set *spans, const struct
 	json_end(j);
 }
 
-enum { CAUSES_LISTED = 10 };
-
 static void put_causes(struct json *j, const struct span_set *spans, struct account *account)
 {
 	struct cause_sum causes = { 0 };
 
 	cause_sum_add(&causes, spans, account);
 	cause_sum_finish(&causes);
-	json_key(j, "causes");
-	json_array(j);
-	for (size_t i = 0; i < causes.groups.count && i < CAUSES_LISTED; i++) {
-		const struct cause_group *cause = &causes.groups.items[i];
-
-		json_object(j);
-		put_u64(j, "node", cause->node);
-		put_u64(j, "duration", cause->time);
-		if (cause->is_pattern)
-			put_bool(j, "pattern", true);
-		put_string(j, "text", explain_cause(spans, account, cause).s);
-		json_end(j);
-	}
-	json_end(j);
+	explain_causes_json(j, spans, account, &causes);
 	cause_sum_done(&causes);
 }
 
@@ -261,7 +246,7 @@ static void put_baseline(struct json *j, const struct span_set *spans, const str
 	put_u64(j, "left_out", b->lost);
 	if (b->causes) {
 		put_u64(j, "slowest", b->slow);
-		explain_causes_json(j, spans, b->causes);
+		explain_causes_json(j, spans, NULL, b->causes);
 	}
 	json_end(j);
 }

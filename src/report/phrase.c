@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/thread_class.h"
 #include "base/text.h"
 #include "event/syscall.h"
 #include "event/socket_name.h"
@@ -407,6 +408,9 @@ struct phrase phrase_node_thread(const struct model *model, const struct node *n
 
 	if (!node->several)
 		return phrase_thread(model, node->thread);
+	if (thread_class(model, node->thread))
+		append(&p, "threads such as %s of ",
+		       model_string(model, model_thread(model, node->thread)->comm));
 	append(&p, "%s (%u)", model_string(model, model_process_name(model, node->thread)),
 	       model_thread(model, node->thread)->pid);
 	return p;
@@ -430,11 +434,12 @@ static void append_span_above(struct phrase *p, const struct span_set *spans,
 	if (span->source == SPAN_INFERRED && span->kind != SPAN_SERVER && above->span_count <= 1)
 		return;
 	append(p, ", for ");
-	if (above->span_count > 1)
+	if (above->span_count >= NODE_MANY_SPANS)
 		append(p, "%s × ", format_count(above->span_count).s);
 	append(p, "%s %s", span_set_string(spans, span->service),
 	       span_set_string(spans, span->operation));
-	append_each(p, above);
+	if (above->span_count >= NODE_MANY_SPANS)
+		append_each(p, above);
 }
 
 /* Many calls one after another, each of them short. */
@@ -494,10 +499,10 @@ struct phrase phrase_cause(const struct span_set *spans, const struct account *a
 	if (node->thread.i)
 		append(&p, "%s: ", phrase_node_thread(model, node).s);
 	append(&p, "%s", phrase_node(spans, account, node).s);
-	if (node->state && span && !other && !others && !queueing.s[0])
-		append_span_above(&p, spans, span);
 	if (node->parent && above->state)
 		append_while(&p, model, account, above);
+	if (node->state && span && !other && !others && !queueing.s[0])
+		append_span_above(&p, spans, span);
 	if (other) {
 		append(&p, ", for ");
 		append_other_span(&p, model, other);

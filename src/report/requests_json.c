@@ -205,7 +205,7 @@ static void put_entry(struct json *j, const struct span_set *spans, const struct
 		put_string(j, "shape", strtab_get(sum->strings, shape->name));
 		put_times(j, shape);
 		put_path(j, shape);
-		explain_causes_json(j, spans, &shape->causes);
+		explain_causes_json(j, spans, NULL, &shape->causes);
 		json_end(j);
 	}
 	json_end(j);

@@ -84,22 +84,25 @@ static void put_path(struct out *out, size_t columns, const struct request_group
 static void put_causes(struct out *out, size_t columns, const struct span_set *spans,
 		       const struct request_group *g)
 {
-	for (size_t i = 0; i < g->causes.groups.count && i < CAUSES_SHOWN; i++) {
-		const struct cause_group *cause = &g->causes.groups.items[i];
-		struct phrase p = explain_cause(spans, NULL, cause);
-		unsigned int percent = explain_percent(cause->time, g->causes.total);
+	cause_lines lines = { 0 };
+
+	cause_lines_find(spans, NULL, &g->causes, &lines);
+	for (size_t i = 0; i < lines.count && i < CAUSES_SHOWN; i++) {
+		struct cause_line *line = &lines.items[i];
+		unsigned int percent = explain_percent(line->time, g->causes.total);
+		size_t used = strlen(line->text.s);
 		char share[24];
-		size_t used = strlen(p.s);
 
 		if (percent < 10)
 			break;
 		snprintf(share, sizeof(share), "%3u %%  ", percent);
-		snprintf(p.s + used, sizeof(p.s) - used, "; in %s request%s",
-			 format_count(cause->requests).s, cause->requests == 1 ? "" : "s");
+		snprintf(line->text.s + used, sizeof(line->text.s) - used, "; in %s request%s",
+			 format_count(line->requests).s, line->requests == 1 ? "" : "s");
 		out_fill(out, SUM_INDENT, ' ');
 		out_str(out, share);
-		put_wrapped(out, columns, p.s, SUM_INDENT + strlen(share));
+		put_wrapped(out, columns, line->text.s, SUM_INDENT + strlen(share));
 	}
+	vec_done(&lines);
 }
 
 /* The only shape of an entry has no figures of its own, and no name if it equals the service. */
