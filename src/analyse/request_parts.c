@@ -58,29 +58,6 @@ static bool is_idle(const struct model *model, thread_id thread, const struct st
 	return class == SYSCALL_POLL || class == SYSCALL_LOCK;
 }
 
-/*
- * Adds what a thread did for the span.  If tasks move between threads, a thread that waits in a
- * poll or on a futex is idle, and its wait is not that of the task.
- */
-static void add_work(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to)
-{
-	struct stretch s;
-	bool more = p->tasks_move && model_stretch_at(p->spans->model, thread, from, &s);
-
-	to = least(to, p->to);
-	for (; more && s.interval.start < to;
-	     more = model_stretch_next(p->spans->model, thread, &s)) {
-		nsec_t start = s.interval.start > from ? s.interval.start : from;
-
-		if (!is_idle(p->spans->model, thread, &s))
-			continue;
-		add(p, (struct span_part){ .start = from, .end = start, .thread = thread });
-		from = least(s.end, to);
-		add_parked(p, thread, start, from);
-	}
-	add(p, (struct span_part){ .start = from, .end = to, .thread = thread });
-}
-
 /* Whether a thread that took the request in the end was busy with others before. */
 static bool is_busy(const struct request_pause *p, thread_id thread, nsec_t from, nsec_t to)
 {
@@ -113,16 +90,39 @@ static void add_thread(struct request_pause *p, thread_id thread, nsec_t from, n
 		nsec_t end = !slice ? to : least(inside ? slice->end : slice->start, to);
 		span_id other = inside && slice->span.i != p->span.i ? slice->span : (span_id){ 0 };
 
-		if (!other.i && !flags)
-			add_work(p, thread, from, end);
-		else
-			add(p, (struct span_part){ .start = from,
-						   .end = end,
-						   .thread = thread,
-						   .other_span = other,
-						   .flags = flags | STEP_QUEUEING });
+		add(p, (struct span_part){ .start = from,
+					   .end = end,
+					   .thread = thread,
+					   .other_span = other,
+					   .flags = other.i || flags ? flags | STEP_QUEUEING : 0 });
 		from = end;
 	}
+}
+
+/*
+ * Adds what a thread did for the span.  If tasks move between threads, a thread that waits in a
+ * poll or on a futex is idle, and its wait is not that of the task.
+ */
+static void add_work(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to)
+{
+	struct stretch s;
+	bool more = p->tasks_move && model_stretch_at(p->spans->model, thread, from, &s);
+
+	to = least(to, p->to);
+	for (; more && s.interval.start < to;
+	     more = model_stretch_next(p->spans->model, thread, &s)) {
+		nsec_t start = s.interval.start > from ? s.interval.start : from;
+
+		if (!is_idle(p->spans->model, thread, &s))
+			continue;
+		add(p, (struct span_part){ .start = from, .end = start, .thread = thread });
+		from = least(s.end, to);
+		if (p->pool_thread.i)
+			add_thread(p, p->pool_thread, start, from, STEP_POOL);
+		else
+			add_parked(p, thread, start, from);
+	}
+	add(p, (struct span_part){ .start = from, .end = to, .thread = thread });
 }
 
 static bool is_poll(const struct model *model, thread_id thread, const struct stretch *s)
@@ -203,12 +203,12 @@ static nsec_t add_pause(struct request_pause *p, nsec_t from, const struct span_
 	const struct span_reply *reply = span_reply_from(p->slices, p->span, from);
 	nsec_t to = next ? next->start : p->to;
 
-	if (p->pool_thread.i && to >= p->to)
+	if (next && reply && reply->time <= to)
+		add_reply_wait(p, next->thread, from, to, reply);
+	else if (p->pool_thread.i)
 		add_thread(p, p->pool_thread, from, to, STEP_POOL);
 	else if (!next)
 		add_thread(p, span_set_at(p->spans, p->span)->thread, from, to, 0);
-	else if (reply && reply->time <= to)
-		add_reply_wait(p, next->thread, from, to, reply);
 	else
 		add_own_wait(p, next->thread, from, to);
 	return to;
