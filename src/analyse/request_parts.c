@@ -8,6 +8,7 @@ struct request_pause {
 	const struct span_set *spans;
 	const struct span_slices *slices;
 	span_id span;
+	span_id next;          /* of the next section of the path */
 	thread_id pool_thread; /* works for the request after the section; or none */
 	nsec_t to;
 	bool tasks_move; /* threads that wait are idle: what the request waits for is unknown */
@@ -163,11 +164,50 @@ static void add_reply_wait(struct request_pause *p, thread_id thread, nsec_t fro
 	add_thread(p, thread, arrival, to, STEP_QUEUEING);
 }
 
+/* The port that a span was called at, or that it calls; 0 if unknown. */
+static uint16_t called_port(const struct request_pause *p, const struct span *span)
+{
+	const struct socket *s = model_socket(p->spans->model, span->host, span->socket);
+
+	if (!s)
+		return 0;
+	return is_call(span) ? s->address.peer_port : s->address.local_port;
+}
+
+/*
+ * The other request that a thread had just got a reply for, when it made a call to the same peer
+ * for this one: the first gave a connection back for which the second was queued.  None if there is
+ * no such request.
+ */
+static span_id released_by(const struct request_pause *p, thread_id thread, nsec_t woken, nsec_t to)
+{
+	const struct span *next = span_set_at(p->spans, p->next);
+	const struct span_slice *slice = span_slice_of_thread(p->slices, thread, woken);
+	const struct span_reply *reply =
+		slice ? span_reply_from(p->slices, slice->span, slice->start) : NULL;
+	const struct socket *s;
+
+	if (!reply || slice->start >= to || slice->span.i == p->span.i || reply->time >= to ||
+	    next->parent.i != p->span.i)
+		return (span_id){ 0 };
+	s = model_socket(p->spans->model, next->host, reply->socket);
+	return s && s->address.peer_port && s->address.peer_port == called_port(p, next)
+		       ? slice->span
+		       : (span_id){ 0 };
+}
+
+static bool is_timer(const struct cause *cause)
+{
+	return cause->context == WAKE_HRTIMER ||
+	       (cause->context == WAKE_SOFTIRQ &&
+		(cause->vector == VECTOR_TIMER || cause->vector == VECTOR_HRTIMER));
+}
+
 /* A pause that ended without a reply; the thread worked for the request again at time `to`. */
 static void add_own_wait(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to)
 {
 	const struct model *model = p->spans->model;
-	const struct span_slice *before;
+	struct span_part part = { .start = from, .thread = thread };
 	struct stretch poll;
 
 	if (p->tasks_move || !last_poll(model, thread, from, to + 1, &poll)) {
@@ -176,25 +216,26 @@ static void add_own_wait(struct request_pause *p, thread_id thread, nsec_t from,
 	}
 
 	const struct cause *cause = model_cause(model, thread, &poll.interval);
-	nsec_t woken = least(poll.end, to);
+	span_id other;
 
-	before = span_slice_of_thread(p->slices, thread, woken);
-	if (cause->context == WAKE_TASK)
-		add_thread(p, thread, from, woken, 0);
-	else if (before && before->start < to && before->span.i != p->span.i)
-		add(p, (struct span_part){ .start = from,
-					   .end = woken,
-					   .thread = thread,
-					   .other_span = before->span,
-					   .flags = STEP_BEHIND,
-					   .state = STATE_LOCK });
-	else
-		add(p, (struct span_part){ .start = from,
-					   .end = woken,
-					   .thread = thread,
-					   .flags = STEP_OWN_TIMER,
-					   .state = STATE_TIMER });
-	add_thread(p, thread, woken, to, 0);
+	part.end = least(poll.end, to);
+	other = released_by(p, thread, part.end, to);
+	if (cause->context == WAKE_TASK) {
+		add_thread(p, thread, from, part.end, 0);
+	} else if (other.i) {
+		part.other_span = other;
+		part.flags = STEP_BEHIND;
+		part.state = STATE_LOCK;
+	} else if (is_timer(cause)) {
+		part.flags = STEP_OWN_TIMER;
+		part.state = STATE_TIMER;
+	} else {
+		part.flags = STEP_PARKED;
+		part.state = STATE_UNKNOWN;
+	}
+	if (part.flags)
+		add(p, part);
+	add_thread(p, thread, part.end, to, 0);
 }
 
 /* Adds the time from `from` on, in which no thread works for the span; returns its end. */
@@ -266,6 +307,7 @@ void request_parts_find(const struct span_set *spans, const struct span_section 
 		.spans = spans,
 		.slices = &spans->slices,
 		.span = section->span,
+		.next = next,
 		.pool_thread = pool_thread(spans, section->span, next, section->start),
 		.to = section->end,
 		.tasks_move = span_set_at(spans, section->span)->tasks_move,

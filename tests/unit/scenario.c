@@ -10,7 +10,7 @@
 
 /* The socket of connection 0 on the client's side and on the server's, as port and as object. */
 enum { CLIENT = 40000, SERVER = 100 };
-enum { CONDITION = 0x7000, MUTEX = 0x9000 };
+enum { CONDITION = 0x7000, MUTEX = 0x9000, RESULTS = 0x100000 };
 enum { CALL_BYTES = 10, REPLY_BYTES = 20 };
 
 struct statement {
@@ -82,18 +82,17 @@ void scenario_take_part(struct scenario *s, nsec_t time, uint32_t tid, char conn
 
 static void wait_on(struct scenario *s, const struct statement *w, uint64_t futex)
 {
-	story_add(&s->story,
-		  REC(WAIT, wait, w->to, w->thread, .start = w->from, .woken = w->to,
-		      .state = STATE_LOCK, .ready = STATE_READY, .waker = w->other,
-		      .context = WAKE_TASK, .syscall = 202, .object_kind = OBJECT_FUTEX,
-		      .object = futex, .flags = futex == CONDITION ? INTERVAL_CONDVAR : 0));
+	story_add(&s->story, REC(WAIT, wait, w->to, w->thread, .start = w->from, .woken = w->to,
+				 .state = STATE_LOCK, .ready = STATE_READY, .waker = w->other,
+				 .context = WAKE_TASK, .syscall = 202, .object_kind = OBJECT_FUTEX,
+				 .object = futex, .flags = futex == MUTEX ? 0 : INTERVAL_CONDVAR));
 }
 
-static void wait_in_poll(struct scenario *s, const struct statement *w)
+static void wait_in_poll(struct scenario *s, const struct statement *w, enum wake_context context)
 {
 	story_add(&s->story, REC(WAIT, wait, w->to, w->thread, .start = w->from, .woken = w->to,
 				 .state = STATE_PROCESS, .ready = STATE_READY, .waker = w->other,
-				 .context = w->other ? WAKE_TASK : WAKE_SOFTIRQ, .syscall = 232,
+				 .context = w->other ? WAKE_TASK : context, .syscall = 232,
 				 .object_kind = OBJECT_EPOLL));
 }
 
@@ -121,10 +120,14 @@ static bool add_thread_event(struct scenario *s, const struct statement *st)
 {
 	if (is_verb(st, "waits"))
 		wait_on(s, st, CONDITION);
+	else if (is_verb(st, "awaits"))
+		wait_on(s, st, RESULTS + st->thread * 4096);
 	else if (is_verb(st, "locks"))
 		wait_on(s, st, MUTEX);
 	else if (is_verb(st, "polls"))
-		wait_in_poll(s, st);
+		wait_in_poll(s, st, WAKE_SOFTIRQ);
+	else if (is_verb(st, "sleeps"))
+		wait_in_poll(s, st, WAKE_HRTIMER);
 	else if (is_verb(st, "forks"))
 		story_create(&s->story, st->other, st->thread, st->from);
 	else if (is_verb(st, "spawns"))

@@ -21,9 +21,11 @@
  *	11 1 forks 9		thread 1 creates process 9
  *	11 1 spawns 9		thread 1 creates thread 9 of process 1
  *	2-11 3 waits 1		thread 3 waits on a condition variable; thread 1 wakes it
+ *	2-11 1 awaits 3		thread 1 waits for a result; thread 3 wakes it
  *	2-11 3 locks 1		thread 3 waits for a mutex; thread 1 wakes it
  *	2-11 1 polls		thread 1 waits in epoll; a packet wakes it
  *	2-11 1 polls 3		thread 1 waits in epoll; thread 3 wakes it
+ *	2-11 1 sleeps		thread 1 waits in epoll; a timer wakes it
  *
  * Trees are written as in "1(2 h3(4))": thread 1 handled a request and called 2; thread 3 of the
  * same process got work for it and called 4.  `f` is a thread created for the request, `c1` a
