@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "analyse/lock_kind.h"
 #include "analyse/lost.h"
 #include "event/socket_name.h"
 #include "event/syscall.h"
@@ -127,6 +128,16 @@ static void put_cause(struct json *j, const struct model *model, const struct ca
 	put_stack(j, model, "waker_stack", cause->waker_stack);
 }
 
+/* What a thread waited for that another thread holds or produces. */
+static void put_lock(struct json *j, const struct model *model, thread_id thread, uint8_t state,
+		     const struct cause *cause)
+{
+	const char *name = lock_kind_name(lock_kind_of(model, thread, state, cause));
+
+	if (name)
+		put_string(j, "lock", name);
+}
+
 /* The thread that ended a wait. */
 static void put_ender(struct json *j, const struct model *model, thread_id ender)
 {
@@ -202,6 +213,7 @@ static void put_node(struct json *j, const struct span_set *spans, const struct 
 	put_u64(j, "longest_end", node->longest.end);
 	if (node->cause)
 		put_cause(j, model, node->cause);
+	put_lock(j, model, node->longest.thread, node->state, node->cause);
 	put_ender(j, model, node->holder.i ? node->holder : node->longest.ender);
 	if (node->share_count)
 		put_shares(j, model, account, node);
@@ -335,6 +347,7 @@ void path_json(struct json *j, const struct span_set *spans, const struct path *
 		put_flags(j, step->flags);
 		if (cause)
 			put_cause(j, model, cause);
+		put_lock(j, model, step->thread, step->state, cause);
 		put_ender(j, model, step->ender);
 		put_lost(j, lost_of_step(spans, step));
 		put_string(j, "text", phrase_path_step(spans, step, cause).s);

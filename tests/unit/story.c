@@ -16,8 +16,11 @@ void story_done(struct story *s)
 
 static const char *get_string(const void *arg, uint32_t id)
 {
+	static const char *const names[] = { "python3", "java", "VM Thread", "postgres" };
 	static char text[32];
 
+	if (id >= STRING_PYTHON && id - STRING_PYTHON < ARRAY_LEN(names))
+		return names[id - STRING_PYTHON];
 	snprintf(text, sizeof(text), "string %u", id);
 	return id ? text : "";
 }

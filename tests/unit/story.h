@@ -32,7 +32,10 @@ struct story {
 
 void story_done(struct story *s);
 
-/* The string with number n is "string n". */
+/* Strings with a meaning. */
+enum { STRING_PYTHON = 1000, STRING_JAVA, STRING_VM_THREAD, STRING_POSTGRES };
+
+/* The string with any other number n is "string n". */
 struct source story_source(uint16_t host);
 
 /* Copies a record, which must have no variable part. */
