@@ -63,9 +63,25 @@ static void join_requests(struct loaded *loaded)
 	span_join_done(&join);
 }
 
+/* Kernels before 6.3 and other tools do not record arrivals. */
+static void warn_of_arrivals(struct loaded *loaded)
+{
+	const struct requests *requests = &loaded->requests;
+	size_t unknown = 0;
+
+	for (size_t i = 0; i < requests->roots.count; i++)
+		unknown += requests->spans.items[requests->roots.items[i]].arrival_unknown;
+	if (unknown * 2 > requests->roots.count)
+		warnings_add(&loaded->warnings,
+			     "the arrival of %zu of %zu requests is unknown: their latency begins "
+			     "at the read",
+			     unknown, requests->roots.count);
+}
+
 void loaded_rebuild_requests(struct loaded *loaded, bool always)
 {
 	requests_find(loaded->model, &loaded->requests);
+	warn_of_arrivals(loaded);
 	if (!always && model_span_count(loaded->model) > 1)
 		join_requests(loaded);
 	else

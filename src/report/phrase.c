@@ -121,6 +121,18 @@ static void append_peer(struct phrase *p, const struct model *model, const struc
 	}
 }
 
+/* Whether a thread waits for room in a send buffer. */
+static bool sends(const struct cause *cause)
+{
+	static const char *const calls[] = { "write", "send", "splice" };
+	const char *name = syscall_of(cause);
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+		if (strncmp(name, calls[i], strlen(calls[i])) == 0)
+			return true;
+	return false;
+}
+
 static void append_network(struct phrase *p, const struct model *model, const struct step *step,
 			   const struct cause *cause)
 {
@@ -129,6 +141,8 @@ static void append_network(struct phrase *p, const struct model *model, const st
 	append_waits(p, cause);
 	append_peer(p, model, object ? model_socket(model, cause->host, object) : NULL, cause->host,
 		    step->ender);
+	if (sends(cause))
+		append(p, " to read: the send buffer is full");
 }
 
 /* What tells this lock from others of its kind: a file, a system call. */
@@ -257,8 +271,6 @@ static struct phrase phrase_step(const struct model *model, const struct step *s
 			   "tasks of its runtime wait for");
 	else if (step->flags & STEP_OWN_TIMER)
 		append(&p, "waits for a timer in its event loop");
-	else if (step->flags & STEP_SENDING)
-		append(&p, "reply in the send buffer");
 	else if (step->flags & STEP_UNEXPLAINED || step->state == STATE_GAP)
 		append(&p, "no records");
 	else if (step->state == STATE_RUNNING)
@@ -292,6 +304,8 @@ struct phrase phrase_path_step(const struct span_set *spans, const struct step *
 {
 	struct phrase p = phrase_step(spans->model, step, cause);
 
+	if (step->flags & STEP_SENDING)
+		return phrase_sending(spans, step->span);
 	if (step->parent)
 		return p;
 	if (step->other) {
@@ -374,6 +388,8 @@ struct phrase phrase_node(const struct span_set *spans, const struct account *ac
 	}
 	if (!node->state && node->flags & STEP_QUEUEING)
 		return phrase_queueing_node(spans, node);
+	if (node->flags & STEP_SENDING)
+		return phrase_sending(spans, node->longest.span);
 	if (!node->state && node->span.i) {
 		const struct span *span = span_set_at(spans, node->span);
 

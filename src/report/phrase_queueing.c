@@ -93,6 +93,23 @@ struct phrase phrase_queueing(const struct span_set *spans, const struct account
 	return p;
 }
 
+struct phrase phrase_sending(const struct span_set *spans, span_id id)
+{
+	static const char *const reasons[] = {
+		[HELD_UNKNOWN] = "",
+		[HELD_NAGLE] = ": Nagle's algorithm holds it until earlier bytes are acknowledged",
+		[HELD_WINDOW] = ": the receive window is full, since the client reads slowly",
+		[HELD_CONGESTION] = ": the congestion window is full",
+		[HELD_CORK] = ": TCP_CORK or MSG_MORE holds it",
+	};
+	uint8_t held = span_set_at(spans, id)->held;
+	struct phrase p;
+
+	snprintf(p.s, sizeof(p.s), "reply in the send buffer%s",
+		 reasons[held < ARRAY_LEN(reasons) ? held : 0]);
+	return p;
+}
+
 struct phrase phrase_queueing_node(const struct span_set *spans, const struct node *node)
 {
 	bool accept = span_set_at(spans, node->span)->flags & SPAN_ACCEPT_QUEUE;

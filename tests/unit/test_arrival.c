@@ -145,3 +145,59 @@ TEST(roots_are_in_the_order_of_arrival)
 	CHECK_INT(nth_request(&s, 0).start, 50);
 	CHECK_INT(nth_request(&s, 1).start, 60);
 }
+
+/* The reply of thread 2, of which bytes stay in the send buffer. */
+static void reply_held(struct story *s, nsec_t time, uint32_t position, nsec_t left)
+{
+	story_add(s, REC(MESSAGE, message, time, 2, .object = 101, .bytes = 5, .position = position,
+			 .direction = MESSAGE_SEND, .object_kind = OBJECT_INET,
+			 .flags = MESSAGE_HELD));
+	if (left)
+		story_add(s, REC(TRANSMIT, transmit, left + 1, 0, .object = 101, .left = left,
+				 .position = position, .object_kind = OBJECT_INET,
+				 .reason = HELD_NAGLE));
+}
+
+TEST(a_request_ends_when_its_reply_has_left_the_send_buffer)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	begin(&s);
+	receive_late(&s, 50, 11, 10, 2);
+	story_send(&s, 2, 60, 101, 6, 5);
+	reply_held(&s, 70, 11, 110);
+
+	struct request_span span = nth_request(&s, 0);
+
+	CHECK_INT(span.sent, 70);
+	CHECK_INT(span.end, 110);
+	CHECK_INT(span.held, HELD_NAGLE);
+}
+
+TEST(a_client_that_sends_its_next_request_has_the_reply)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	begin(&s);
+	receive_late(&s, 50, 11, 10, 2);
+	reply_held(&s, 70, 6, 300);
+	receive_late(&s, 120, 21, 10, 20);
+	story_send(&s, 2, 130, 101, 11, 5);
+
+	CHECK_INT(nth_request(&s, 0).end, 100);
+	CHECK_INT(nth_request(&s, 1).start, 100);
+}
+
+TEST(a_held_reply_on_a_silent_connection_ends_with_the_read_of_a_recorded_client)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	begin(&s);
+	story_send(&s, 1, 45, 100, 11, 10);
+	story_receive(&s, 2, 50, 101, 11, 10);
+	reply_held(&s, 70, 6, 0);
+	story_receive(&s, 1, 110, 100, 6, 5);
+
+	CHECK_INT(nth_request(&s, 0).sent, 70);
+	CHECK_INT(nth_request(&s, 0).end, 110);
+}

@@ -168,3 +168,20 @@ TEST(before_a_thread_exists_its_creator_counts)
 		   "2T^ 50000-900000, 2R^ 900000-950000, 3R^ 950000-960000, "
 		   "3R 960000-1100000");
 }
+
+TEST(a_reply_in_the_send_buffer_is_a_part_of_the_request)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	begin(&s);
+	run(&s, 2, 0, 100);
+	receive(&s, 2, 50, 101, 50);
+	story_add(&s, REC(MESSAGE, message, 80 * US, 2, .object = 101, .bytes = 5, .position = 6,
+			  .direction = MESSAGE_SEND, .object_kind = OBJECT_INET,
+			  .flags = MESSAGE_HELD));
+	story_add(&s, REC(TRANSMIT, transmit, 40090 * US, 0, .object = 101, .left = 40080 * US,
+			  .position = 6, .object_kind = OBJECT_INET, .reason = HELD_NAGLE));
+	sleep_until(&s, 2, 100, 50000);
+
+	check_path(&s, 101, "2R 50000-80000, 2N_ 80000-40080000");
+}

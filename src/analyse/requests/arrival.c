@@ -67,6 +67,21 @@ static void set_arrival(struct finder *f, struct request_span *span, const struc
 		span->read = arrival;
 }
 
+void reply_left(struct finder *f, uint32_t thread, uint32_t state, const struct message *m)
+{
+	struct work_state *work = state_at(f, state);
+	bool same_host = thread_of(f, m->other.i)->host == thread_of(f, thread)->host;
+	nsec_t left = m->wire_time;
+
+	/* not recorded, because nothing followed on the connection; the client has read it */
+	if (!left && m->flags & MESSAGE_HELD && m->other.i && same_host)
+		left = m->other_time;
+	if (left <= work->left)
+		return;
+	work->left = left;
+	work->held = m->held;
+}
+
 /* A client that sends its next request has received the reply, unless it sent both at once. */
 static void set_left(struct request_span *span, const struct work_state *work)
 {
@@ -74,8 +89,10 @@ static void set_left(struct request_span *span, const struct work_state *work)
 
 	if (work->next_arrival > span->sent && left > work->next_arrival)
 		left = work->next_arrival;
-	if (left > span->end)
-		span->end = left;
+	if (left <= span->end)
+		return;
+	span->end = left;
+	span->held = work->held;
 }
 
 void requests_set_times(struct finder *f)

@@ -124,6 +124,7 @@ struct work_state {
 	uint32_t handoff;    /* the handoff that is known to be for this request */
 	bool reader_replied; /* the thread that received the request sent the reply */
 	nsec_t left;         /* when the last byte of the reply left the send buffer, if later */
+	uint8_t held;        /* enum held_reason: why it left so late */
 	nsec_t next_arrival; /* arrival of the next request over the same connection */
 	/* HANDOFF */
 	nsec_t taken;        /* when the thread took the work, or was free to */
@@ -294,6 +295,8 @@ void match_handoffs(struct finder *f);
 /* arrival.c */
 /* When the first byte of a received message arrived at its socket; 0 if unknown. */
 nsec_t request_arrival(const struct model *model, uint16_t host, const struct message *m);
+/* A thread has sent a part of the reply. */
+void reply_left(struct finder *f, uint32_t thread, uint32_t state, const struct message *m);
 void requests_set_times(struct finder *f);
 
 /* link.c */

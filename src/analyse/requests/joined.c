@@ -112,6 +112,8 @@ static void complete(struct linking *l, uint32_t index)
 	span->arrival = r->arrival_unknown || r->start > span->read ? span->read : r->start;
 	span->end = r->end > span->end ? r->end : span->end;
 	span->sent = r->sent && r->sent < span->end ? r->sent : span->end;
+	span->held = r->held;
+	span->flags |= r->before_accept ? SPAN_ACCEPT_QUEUE : 0;
 	span->join_confidence = l->join->spans.items[index].confidence;
 }
 

@@ -208,8 +208,7 @@ static void send_reply(struct finder *f, uint32_t thread, uint32_t side, const s
 		/* a long reply: it has worked on it since its last part */
 		worker_set_current(f, thread, w->last, w->free_since);
 	}
-	if (m->wire_time > state_at(f, state)->left)
-		state_at(f, state)->left = m->wire_time;
+	reply_left(f, thread, state, m);
 	state_extend(f, state, sent_at(f, thread, m));
 	state_extend(f, w->current, m->time);
 	worker_set_current(f, thread, 0, m->time);

@@ -48,6 +48,7 @@ struct request_span {
 	bool tasks_move;         /* the process moves tasks between threads: their waits differ */
 	bool arrival_unknown;    /* NETWORK: `start` is the read */
 	bool before_accept;      /* NETWORK: it arrived before its connection was accepted */
+	uint8_t held;            /* enum held_reason: why the reply was in the send buffer */
 	uint32_t first_work;     /* index in requests.work */
 	uint32_t work_count;
 	uint8_t trace[16], id[8];
