@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-<<<<<<< HEAD
 """nginx delays requests above a rate of 25 per second (limit_req)."""
 NEEDS = ["nginx"]
 TRUTH = r"nginx.*(timer|delay|sleeps)"
@@ -29,22 +28,3 @@ def start(lab):
 
 def client(lab):
     return lab.load(lab.port(), "/", connections=6, pause=60)
-=======
-"""nginx delays requests that exceed a rate."""
-import runtimes
-
-NEEDS = ["nginx"]
-TRUTH = r"nginx.*(timer|sleeps)"
-PARTLY = r"nginx"
-
-
-def start(lab):
-    backend = lab.port("backend")
-    lab.service("backend", lab.compile("backend.c"), backend, port=backend)
-    return runtimes.nginx(lab, f"limit_req zone=all burst=50; proxy_pass http://127.0.0.1:{backend};",
-                          "limit_req_zone $server_port zone=all:1m rate=20r/s;")
-
-
-def client(lab):
-    return lab.load(lab.port(), "/", connections=4, pause=20)
->>>>>>> 2d46d2b (tests: add faults of proxies, slow clients, timeouts and worker processes)

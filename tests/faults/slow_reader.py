@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-<<<<<<< HEAD
 """A client reads a large reply slowly."""
 import socket
 import time
@@ -38,18 +37,3 @@ def slow_request(s):
             left -= len(data)
         time.sleep(0.004)
     return start, time.monotonic_ns() - start
-=======
-"""Clients read a large reply slowly, and most of it waits in the send buffer."""
-import slow_clients
-
-TRUTH = r"send buffer|window|127\.0\.1\.9\b.*(reads|receiv)|reads? .*slow"
-PARTLY = r"waits in (send\w*|write).*network"
-
-
-def start(lab):
-    return lab.service("export", lab.python("export.py"), lab.port(), port=lab.port())
-
-
-def client(lab):
-    return slow_clients.run(lab, slow_clients.download)
->>>>>>> 2d46d2b (tests: add faults of proxies, slow clients, timeouts and worker processes)

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-<<<<<<< HEAD
 """A client sends the second half of its request 80 ms after the first."""
 import socket
 import time
@@ -26,18 +25,3 @@ def client(lab):
             results.append((start_ns, time.monotonic_ns() - start_ns))
             time.sleep(0.03)
     return results
-=======
-"""Clients on slow links send the body of a request 100 ms after its header."""
-import slow_clients
-
-TRUTH = r"127\.0\.1\.9\b"  # the client
-PARTLY = r"waits in (recv\w*|read|poll).*network"
-
-
-def start(lab):
-    return lab.service("upload", lab.python("upload.py"), lab.port(), port=lab.port())
-
-
-def client(lab):
-    return slow_clients.run(lab, slow_clients.upload)
->>>>>>> 2d46d2b (tests: add faults of proxies, slow clients, timeouts and worker processes)
