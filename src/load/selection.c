@@ -25,7 +25,7 @@ static unsigned int parse_percentile(const char *s)
 	for (; *s >= '0' && *s <= '9' && digits < 2; s++, digits++)
 		value = value * 10 + (*s - '0');
 	value *= scale;
-	if (digits && *s == '.')
+	if (digits && *s == '.' && s[1])
 		for (s++; *s >= '0' && *s <= '9' && scale > 1; s++)
 			value += (*s - '0') * (scale /= 10);
 	return digits && !*s ? value : 0;

@@ -163,17 +163,17 @@ static bool is_equal(const struct request_tree *tree, uint32_t a, uint32_t b)
 }
 
 /* Equal siblings in a row. */
-struct siblings {
+struct equal_calls {
 	uint32_t first, last;
 	size_t count;
 	nsec_t time;      /* sum of their durations */
 	bool is_sequence; /* one after another */
 };
 
-static struct siblings find_siblings(const struct request_tree *tree, uint32_t first)
+static struct equal_calls find_siblings(const struct request_tree *tree, uint32_t first)
 {
 	const struct request_span *spans = tree->view->requests->spans.items;
-	struct siblings s = { first, first, 1, spans[first].end - spans[first].start, true };
+	struct equal_calls s = { first, first, 1, spans[first].end - spans[first].start, true };
 
 	while (first != tree->root && spans[s.last].next &&
 	       is_equal(tree, first, spans[s.last].next)) {
@@ -185,11 +185,11 @@ static struct siblings find_siblings(const struct request_tree *tree, uint32_t f
 		s.count++;
 	}
 	if (s.count < SIBLINGS_GROUPED)
-		return (struct siblings){ first, first, 1, 0, false };
+		return (struct equal_calls){ first, first, 1, 0, false };
 	return s;
 }
 
-static void put_times(struct out *out, const struct request_tree *tree, const struct siblings *s)
+static void put_times(struct out *out, const struct request_tree *tree, const struct equal_calls *s)
 {
 	const struct request_span *spans = tree->view->requests->spans.items;
 	nsec_t origin = spans[tree->root].start, start = spans[s->first].start;
@@ -202,7 +202,7 @@ static void put_times(struct out *out, const struct request_tree *tree, const st
 }
 
 /* "153 × " */
-static size_t put_number(struct out *out, const struct siblings *s)
+static size_t put_number(struct out *out, const struct equal_calls *s)
 {
 	struct text count = format_count(s->count);
 
@@ -214,7 +214,7 @@ static size_t put_number(struct out *out, const struct siblings *s)
 }
 
 /* ", one after another, 1.2 ms each" */
-static size_t put_each(struct out *out, const struct siblings *s)
+static size_t put_each(struct out *out, const struct equal_calls *s)
 {
 	struct phrase p;
 
@@ -226,7 +226,7 @@ static size_t put_each(struct out *out, const struct siblings *s)
 	return strlen(p.s);
 }
 
-static void put_spans(struct out *out, const struct request_tree *tree, const struct siblings *s,
+static void put_spans(struct out *out, const struct request_tree *tree, const struct equal_calls *s,
 		      unsigned int depth)
 {
 	const struct request_view *view = tree->view;
@@ -263,7 +263,7 @@ static void put_tree(struct out *out, const struct request_view *view, uint32_t 
 	if (id.i)
 		path_states_by_span(view->spans, id, &tree.states);
 	for (uint32_t at = root; at; at = requests_next(view->requests, root, at, &depth)) {
-		struct siblings s = find_siblings(&tree, at);
+		struct equal_calls s = find_siblings(&tree, at);
 
 		put_spans(out, &tree, &s, depth);
 		at = s.last;
