@@ -100,32 +100,6 @@ static void add_thread(struct request_pause *p, thread_id thread, nsec_t from, n
 	}
 }
 
-/*
- * Adds what a thread did for the span.  If tasks move between threads, a thread that waits in a
- * poll or on a futex is idle, and its wait is not that of the task.
- */
-static void add_work(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to)
-{
-	struct stretch s;
-	bool more = p->tasks_move && model_stretch_at(p->spans->model, thread, from, &s);
-
-	to = least(to, p->to);
-	for (; more && s.interval.start < to;
-	     more = model_stretch_next(p->spans->model, thread, &s)) {
-		nsec_t start = s.interval.start > from ? s.interval.start : from;
-
-		if (!is_idle(p->spans->model, thread, &s))
-			continue;
-		add(p, (struct span_part){ .start = from, .end = start, .thread = thread });
-		from = least(s.end, to);
-		if (p->pool_thread.i)
-			add_thread(p, p->pool_thread, start, from, STEP_POOL);
-		else
-			add_parked(p, thread, start, from);
-	}
-	add(p, (struct span_part){ .start = from, .end = to, .thread = thread });
-}
-
 static bool is_poll(const struct model *model, thread_id thread, const struct stretch *s)
 {
 	const struct cause *cause = state_is_blocked(s->interval.state)
@@ -148,6 +122,111 @@ static bool last_poll(const struct model *model, thread_id thread, nsec_t from, 
 	return found && ret->end > from && is_poll(model, thread, ret);
 }
 
+/* The port that a span was called at, or that it calls; 0 if unknown. */
+static uint16_t called_port(const struct request_pause *p, const struct span *span)
+{
+	const struct socket *s = model_socket(p->spans->model, span->host, span->socket);
+
+	if (!s)
+		return 0;
+	return is_call(span) ? s->address.peer_port : s->address.local_port;
+}
+
+/*
+ * The reply that a thread had just read for another request, when it made a call to the same peer
+ * for this one, or woke the thread that did: the first request gave a connection back for which the
+ * second was queued.  NULL if there is no such reply.
+ */
+static const struct span_reply *find_release(const struct request_pause *p, thread_id thread,
+					     const struct stretch *poll, nsec_t to)
+{
+	const struct model *model = p->spans->model;
+	const struct cause *cause = model_cause(model, thread, &poll->interval);
+	const struct span *next = span_set_at(p->spans, p->next);
+	nsec_t since = poll->end;
+	struct stretch before;
+
+	if (next->parent.i != p->span.i)
+		return NULL;
+	if (cause->context == WAKE_TASK) {
+		thread = cause->waker;
+		since = poll->interval.start;
+		if (last_poll(model, thread, since, poll->end, &before))
+			since = before.end;
+	}
+
+	const struct span_slice *slice = span_slice_of_thread(p->slices, thread, since);
+	const struct span_reply *reply =
+		slice ? span_reply_from(p->slices, slice->span, slice->start) : NULL;
+
+	if (!reply || slice->start >= to || slice->span.i == p->span.i || reply->time >= to)
+		return NULL;
+
+	const struct socket *s = model_socket(model, next->host, reply->socket);
+
+	return s && s->address.peer_port && s->address.peer_port == called_port(p, next) ? reply
+											 : NULL;
+}
+
+static void add_behind(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to,
+		       const struct span_reply *release)
+{
+	add(p, (struct span_part){ .start = from,
+				   .end = to,
+				   .thread = thread,
+				   .other_span = release->span,
+				   .socket = release->socket,
+				   .flags = STEP_BEHIND,
+				   .state = STATE_LOCK });
+}
+
+/*
+ * Whether a wait of a thread that works for the span is not a wait of the request.  If tasks move
+ * between threads, a thread that waits in a poll or on a futex is idle.  Otherwise, the request can
+ * be queued for a connection, which *ret_release gives back.
+ */
+static bool is_other_wait(const struct request_pause *p, thread_id thread, const struct stretch *s,
+			  const struct span_reply **ret_release)
+{
+	const struct model *model = p->spans->model;
+
+	*ret_release = NULL;
+	if (p->tasks_move)
+		return is_idle(model, thread, s);
+	if (is_poll(model, thread, s))
+		*ret_release = find_release(p, thread, s, p->to);
+	return *ret_release;
+}
+
+/* Adds what a thread did for the span. */
+static void add_work(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to)
+{
+	struct span_part own = { .start = from, .thread = thread };
+	const struct span_reply *release;
+	struct stretch s;
+
+	to = least(to, p->to);
+	for (bool more = model_stretch_at(p->spans->model, thread, from, &s);
+	     more && s.interval.start < to;
+	     more = model_stretch_next(p->spans->model, thread, &s)) {
+		nsec_t end = least(s.end, to);
+
+		if (!is_other_wait(p, thread, &s, &release))
+			continue;
+		own.end = s.interval.start > from ? s.interval.start : from;
+		add(p, own);
+		if (release)
+			add_behind(p, thread, own.end, end, release);
+		else if (p->pool_thread.i)
+			add_thread(p, p->pool_thread, own.end, end, STEP_POOL);
+		else
+			add_parked(p, thread, own.end, end);
+		own.start = end;
+	}
+	own.end = to;
+	add(p, own);
+}
+
 static void add_reply_wait(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to,
 			   const struct span_reply *reply)
 {
@@ -162,38 +241,6 @@ static void add_reply_wait(struct request_pause *p, thread_id thread, nsec_t fro
 				   .flags = flags,
 				   .state = STATE_NETWORK });
 	add_thread(p, thread, arrival, to, STEP_QUEUEING);
-}
-
-/* The port that a span was called at, or that it calls; 0 if unknown. */
-static uint16_t called_port(const struct request_pause *p, const struct span *span)
-{
-	const struct socket *s = model_socket(p->spans->model, span->host, span->socket);
-
-	if (!s)
-		return 0;
-	return is_call(span) ? s->address.peer_port : s->address.local_port;
-}
-
-/*
- * The other request that a thread had just got a reply for, when it made a call to the same peer
- * for this one: the first gave a connection back for which the second was queued.  None if there is
- * no such request.
- */
-static span_id released_by(const struct request_pause *p, thread_id thread, nsec_t woken, nsec_t to)
-{
-	const struct span *next = span_set_at(p->spans, p->next);
-	const struct span_slice *slice = span_slice_of_thread(p->slices, thread, woken);
-	const struct span_reply *reply =
-		slice ? span_reply_from(p->slices, slice->span, slice->start) : NULL;
-	const struct socket *s;
-
-	if (!reply || slice->start >= to || slice->span.i == p->span.i || reply->time >= to ||
-	    next->parent.i != p->span.i)
-		return (span_id){ 0 };
-	s = model_socket(p->spans->model, next->host, reply->socket);
-	return s && s->address.peer_port && s->address.peer_port == called_port(p, next)
-		       ? slice->span
-		       : (span_id){ 0 };
 }
 
 static bool is_timer(const struct cause *cause)
@@ -216,16 +263,13 @@ static void add_own_wait(struct request_pause *p, thread_id thread, nsec_t from,
 	}
 
 	const struct cause *cause = model_cause(model, thread, &poll.interval);
-	span_id other;
+	const struct span_reply *release = find_release(p, thread, &poll, to);
 
 	part.end = least(poll.end, to);
-	other = released_by(p, thread, part.end, to);
-	if (cause->context == WAKE_TASK) {
+	if (release) {
+		add_behind(p, thread, from, part.end, release);
+	} else if (cause->context == WAKE_TASK) {
 		add_thread(p, thread, from, part.end, 0);
-	} else if (other.i) {
-		part.other_span = other;
-		part.flags = STEP_BEHIND;
-		part.state = STATE_LOCK;
 	} else if (is_timer(cause)) {
 		part.flags = STEP_OWN_TIMER;
 		part.state = STATE_TIMER;

@@ -238,21 +238,41 @@ static void append_blocked(struct phrase *p, const struct model *model, const st
 	append_function(p, model, ", in", cause->stack);
 }
 
-/* "waits for a reply of 10.0.0.5:5432". */
+/* "10.0.0.5:5432", the peer of the connection that a step waits for; "" if unknown. */
+static struct phrase phrase_peer(const struct model *model, const struct step *step)
+{
+	const struct thread *thread = model_thread(model, step->thread);
+	const struct socket *s = model_socket(model, thread->host, step->socket);
+	struct socket_name name = { "", "" };
+	struct phrase p = { "" };
+
+	if (s)
+		socket_name_init(&name, &s->address);
+	append(&p, "%s", name.peer);
+	return p;
+}
+
 static void append_remote(struct phrase *p, const struct model *model, const struct step *step)
 {
 	enum { PORT_DNS = 53 };
 	const struct thread *thread = model_thread(model, step->thread);
 	const struct socket *s = model_socket(model, thread->host, step->socket);
-	struct socket_name name = { "", "" };
+	struct phrase peer = phrase_peer(model, step);
 
-	if (s)
-		socket_name_init(&name, &s->address);
 	if (s && s->address.peer_port == PORT_DNS)
-		append(p, "resolves a name at %s", name.peer);
+		append(p, "resolves a name at %s", peer.s);
 	else
 		append(p, "waits for a reply of %s",
-		       name.peer[0] ? name.peer : "a peer that was not recorded");
+		       peer.s[0] ? peer.s : "a peer that was not recorded");
+}
+
+/* "waits in the queue for a connection to 10.0.0.5:5432, which is used", for other requests. */
+static void append_behind(struct phrase *p, const struct model *model, const struct step *step)
+{
+	struct phrase peer = phrase_peer(model, step);
+
+	append(p, "waits in the queue for a connection%s%s, which is used", peer.s[0] ? " to " : "",
+	       peer.s);
 }
 
 static struct phrase phrase_step(const struct model *model, const struct step *step,
@@ -265,7 +285,7 @@ static struct phrase phrase_step(const struct model *model, const struct step *s
 	else if (step->flags & STEP_REMOTE)
 		append_remote(&p, model, step);
 	else if (step->flags & STEP_BEHIND)
-		append(&p, "waits in the queue of its thread, behind another request");
+		append_behind(&p, model, step);
 	else if (step->flags & STEP_PARKED)
 		append(&p, "cause unknown: its task is parked, and the kernel does not show what "
 			   "tasks of its runtime wait for");

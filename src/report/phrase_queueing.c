@@ -68,6 +68,8 @@ static const struct node *queueing_above(const struct account *account, const st
 /* Where the request of a node waits; before it is read, the node has no state. */
 static const char *queue_name(const struct node *queue, const struct span *span)
 {
+	if (queue->flags & STEP_POOL)
+		return "waits in the queue of its pool";
 	if (queue->state)
 		return "waits for its turn";
 	return span->flags & SPAN_ACCEPT_QUEUE ? "waits in the accept queue" : "waits in its queue";
