@@ -184,7 +184,7 @@ struct span {
 	uint16_t host;
 	bool has_host_clock;     /* whether its times are on the clock of the host's kernel trace */
 	uint8_t flags;           /* SPAN_... */
-	uint8_t held;   /* enum held_reason: why the reply was in the send buffer */
+	uint8_t held;            /* enum held_reason: why the reply was in the send buffer */
 	uint8_t source;          /* enum span_source */
 	uint8_t kind;            /* enum span_kind */
 	bool tasks_move;         /* its process moves tasks between threads: their waits differ */

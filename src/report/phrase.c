@@ -467,7 +467,8 @@ static void append_span_above(struct phrase *p, const struct span_set *spans,
 	const struct span *span = span_set_at(spans, above->span);
 
 	/* the work of a pool's thread and a call are for the explained request */
-	if (span->source == SPAN_INFERRED && span->kind != SPAN_SERVER && above->span_count <= 1)
+	if (span->source == SPAN_INFERRED && span->kind != SPAN_SERVER &&
+	    above->span_count < NODE_MANY_SPANS)
 		return;
 	append(p, ", for ");
 	if (above->span_count >= NODE_MANY_SPANS)
