@@ -328,7 +328,7 @@ static void add_call(struct request_pause *p, nsec_t from)
 	struct span_reply none = { 0 };
 
 	p->span = call->parent; /* the thread works for the caller's request */
-	add_reply_wait(p, call->thread, from, call->end,
+	add_reply_wait(p, call->thread, from, p->to > call->end ? p->to : call->end,
 		       reply && reply->time == call->end ? reply : &none);
 }
 
