@@ -38,6 +38,8 @@ enum { DEPTH_MAX = 128 };
 struct resolver {
 	thread_id thread;
 	nsec_t at;
+	nsec_t left;  /* when its message left the send buffer, if it was held there; or 0 */
+	uint8_t held; /* enum held_reason */
 };
 
 /* A part of a wait, and the thread that explains it. */
@@ -46,6 +48,7 @@ struct leg {
 	nsec_t start, end;
 	uint16_t flags; /* STEP_...; 0 if the thread's timeline explains it */
 	uint8_t state;  /* if flags are set */
+	uint8_t held;   /* SENDING: enum held_reason */
 };
 
 struct path_walk {
@@ -89,6 +92,11 @@ static bool may_explain(const struct path_walk *w, thread_id id, uint32_t wait)
 	return model_thread_is_followed(w->model, id);
 }
 
+static nsec_t clamp(nsec_t t, nsec_t from, nsec_t to)
+{
+	return t < from ? from : t < to ? t : to;
+}
+
 static bool is_socket(uint8_t object_kind)
 {
 	return object_kind == OBJECT_INET || object_kind == OBJECT_UNIX ||
@@ -124,6 +132,18 @@ static const struct message *awaited_message(const struct model *model, thread_i
 	return NULL;
 }
 
+/* When a message that was held in the send buffer left it; its arrival is not earlier. */
+static void find_left(const struct model *model, const struct message *received,
+		      struct resolver *ret)
+{
+	const struct message *sent = model_sent_message(model, received);
+
+	if (!sent || !(sent->flags & MESSAGE_HELD))
+		return;
+	ret->left = sent->wire_time ?: received->wire_time;
+	ret->held = sent->held;
+}
+
 static bool resolve(const struct path_walk *w, thread_id id, const struct episode *episode,
 		    uint32_t step, struct resolver *ret)
 {
@@ -145,11 +165,12 @@ static bool resolve(const struct path_walk *w, thread_id id, const struct episod
 
 		if (m) {
 			w->path->steps.items[step - 1].socket = m->object;
-			*ret = (struct resolver){ m->other, at };
+			*ret = (struct resolver){ .thread = m->other, .at = at };
+			find_left(w->model, m, ret);
 			return may_explain(w, m->other, step);
 		}
 	}
-	*ret = (struct resolver){ cause->waker, wait->end };
+	*ret = (struct resolver){ .thread = cause->waker, .at = wait->end };
 	if (!by_task && state == STATE_LOCK && cause->object_kind == OBJECT_FUTEX) {
 		const struct step *s = &w->path->steps.items[step - 1];
 
@@ -192,13 +213,14 @@ static void push_rest(struct path_walk *w, uint32_t parent, const struct leg *le
 				    .begin = leg->start,
 				    .thread = leg->thread,
 				    .state = leg->state,
+				    .held = leg->held,
 				    .flags = leg->flags });
 }
 
 static void push_leg(struct path_walk *w, thread_id id, nsec_t start, nsec_t end, uint16_t flags,
 		     uint8_t state)
 {
-	*vec_push(&w->legs) = (struct leg){ id, start, end, flags, state };
+	*vec_push(&w->legs) = (struct leg){ id, start, end, flags, state, 0 };
 }
 
 /* Pushes the legs from the bound to the time at which thread id ended the wait, backwards. */
@@ -260,6 +282,18 @@ static void walk_leg(struct path_walk *w, const struct leg *leg, uint32_t wait)
 	w->other_span = other;
 }
 
+/* Pushes the legs of a message that was sent and not received yet, backwards. */
+static void push_transit(struct path_walk *w, const struct resolver *r, nsec_t from, nsec_t to,
+			 uint8_t state)
+{
+	nsec_t left = clamp(r->left, from, to);
+
+	push_leg(w, r->thread, left, to, STEP_TRANSIT, state);
+	if (from < left)
+		*vec_push(&w->legs) =
+			(struct leg){ r->thread, from, left, STEP_SENDING, state, r->held };
+}
+
 /* Explains a wait that ends at `wait_end`, or a part of it up to `to`, by the end of its episode.
  */
 static void walk_wait(struct path_walk *w, thread_id id, const struct episode *episode,
@@ -274,7 +308,7 @@ static void walk_wait(struct path_walk *w, thread_id id, const struct episode *e
 	nsec_t at = r.at < from ? from : r.at < wait_end ? r.at : wait_end;
 
 	w->path->steps.items[step - 1].ender = r.thread;
-	push_leg(w, r.thread, at, wait_end, STEP_TRANSIT, episode->state);
+	push_transit(w, &r, at, wait_end, episode->state);
 	if (from < at)
 		find_legs(w, r.thread, from, at, step);
 	while (w->legs.count > first) {
@@ -330,7 +364,8 @@ static void walk_thread(struct path_walk *w, thread_id id, nsec_t from, nsec_t t
 	bool more = model_stretch_at(w->model, id, from, &s);
 
 	if (!more && from < begin && begin < to) {
-		push_rest(w, parent, &(struct leg){ id, from, begin, STEP_UNEXPLAINED, STATE_GAP });
+		push_rest(w, parent,
+			  &(struct leg){ id, from, begin, STEP_UNEXPLAINED, STATE_GAP, 0 });
 		at = begin;
 		more = model_stretch_at(w->model, id, begin, &s);
 	}
@@ -346,7 +381,7 @@ static void walk_thread(struct path_walk *w, thread_id id, nsec_t from, nsec_t t
 		}
 		at = end;
 	}
-	push_rest(w, parent, &(struct leg){ id, at, to, STEP_UNEXPLAINED, STATE_GAP });
+	push_rest(w, parent, &(struct leg){ id, at, to, STEP_UNEXPLAINED, STATE_GAP, 0 });
 }
 
 void path_of_thread(const struct model *model, thread_id thread, nsec_t from, nsec_t to,
@@ -377,7 +412,7 @@ static void walk_part(struct path_walk *w, const struct span_part *part)
 		walk_thread(w, part->thread, part->start, part->end, 0);
 	else
 		push_rest(w, 0,
-			  &(struct leg){ part->thread, part->start, part->end, 0, STATE_GAP });
+			  &(struct leg){ part->thread, part->start, part->end, 0, STATE_GAP, 0 });
 }
 
 static void walk_parts(struct path_walk *w, const struct span_work *work)
@@ -414,11 +449,6 @@ static void walk_work(struct path_walk *w, const struct span_section *s, span_id
 	walk_parts(w, work);
 }
 
-static nsec_t clamp(nsec_t t, nsec_t from, nsec_t to)
-{
-	return t < from ? from : t < to ? t : to;
-}
-
 static void walk_section(struct path_walk *w, const struct span_section *s, span_id next,
 			 struct span_work *work)
 {
@@ -435,7 +465,7 @@ static void walk_section(struct path_walk *w, const struct span_section *s, span
 	w->other_span.i = w->flags = 0;
 	push_rest(w, 0,
 		  &(struct leg){ span_work_thread(work, w->spans, s->span), sent, s->end,
-				 STEP_SENDING, STATE_NETWORK });
+				 STEP_SENDING, STATE_NETWORK, span->held });
 }
 
 void path_of_span(const struct span_set *spans, span_id span, struct path *path)

@@ -22,7 +22,7 @@
  * request: what the thread did meanwhile that read or took it later (queueing.h, request_parts.h).
  */
 #define STEP_QUEUEING 4
-/* After the reply was sent: it is in the send buffer. */
+/* After the reply, or a message that is waited for, was sent: it is in the send buffer. */
 #define STEP_SENDING 8
 /* Waits for the reply of a peer that was not recorded: that of `socket`. */
 #define STEP_REMOTE 16
@@ -56,6 +56,7 @@ struct step {
 	uint16_t cpu;   /* running or ready */
 	uint8_t state;
 	uint16_t flags;
+	uint8_t held; /* SENDING: enum held_reason */
 	bool is_leaf;
 	bool preempted; /* ready because it lost the CPU, not because it was woken */
 };

@@ -296,6 +296,9 @@ bool model_stretch_next(const struct model *model, thread_id id, struct stretch 
 const struct cause *model_cause(const struct model *model, thread_id id,
 				const struct interval *interval);
 
+/* The send that contains the last byte of a received message; NULL if it was not recorded. */
+const struct message *model_sent_message(const struct model *model, const struct message *m);
+
 /* Slices on a CPU, of struct slice; NULL if there are none. */
 const struct timeline *model_slices(const struct model *model, uint16_t host, uint16_t cpu);
 

@@ -233,3 +233,30 @@ size_t model_memory(const struct model *model)
 		bytes += timeline_memory(&model->queues.items[i]);
 	return bytes;
 }
+
+/* Whether a send contains the last byte of a receive; without positions, they are the same. */
+static bool has_last_byte(const struct message *sent, const struct message *m)
+{
+	uint32_t behind = sent->position - m->position;
+
+	return behind < sent->bytes || !behind;
+}
+
+const struct message *model_sent_message(const struct model *model, const struct message *m)
+{
+	const struct timeline *timeline =
+		model_thread(model, m->other)->timelines[TIMELINE_MESSAGES];
+	timeline_pos pos;
+
+	if (!m->other.i || !timeline || !timeline_find(timeline, m->other_time, &pos))
+		return NULL;
+	do {
+		const struct message *s = timeline_at(timeline, pos);
+
+		if (s->time != m->other_time)
+			return NULL;
+		if (s->direction == MESSAGE_SEND && has_last_byte(s, m))
+			return s;
+	} while (timeline_prev(timeline, &pos));
+	return NULL;
+}

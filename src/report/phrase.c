@@ -325,7 +325,7 @@ struct phrase phrase_path_step(const struct span_set *spans, const struct step *
 	struct phrase p = phrase_step(spans->model, step, cause);
 
 	if (step->flags & STEP_SENDING)
-		return phrase_sending(spans, step->span);
+		return phrase_sending(step);
 	if (step->parent)
 		return p;
 	if (step->other) {
@@ -409,7 +409,7 @@ struct phrase phrase_node(const struct span_set *spans, const struct account *ac
 	if (!node->state && node->flags & STEP_QUEUEING)
 		return phrase_queueing_node(spans, node);
 	if (node->flags & STEP_SENDING)
-		return phrase_sending(spans, node->longest.span);
+		return phrase_sending(&node->longest);
 	if (!node->state && node->span.i) {
 		const struct span *span = span_set_at(spans, node->span);
 

@@ -95,20 +95,19 @@ struct phrase phrase_queueing(const struct span_set *spans, const struct account
 	return p;
 }
 
-struct phrase phrase_sending(const struct span_set *spans, span_id id)
+struct phrase phrase_sending(const struct step *step)
 {
 	static const char *const reasons[] = {
 		[HELD_UNKNOWN] = "",
 		[HELD_NAGLE] = ": Nagle's algorithm holds it until earlier bytes are acknowledged",
-		[HELD_WINDOW] = ": the receive window is full, since the client reads slowly",
+		[HELD_WINDOW] = ": the receive window is full, since its peer reads slowly",
 		[HELD_CONGESTION] = ": the congestion window is full",
 		[HELD_CORK] = ": TCP_CORK or MSG_MORE holds it",
 	};
-	uint8_t held = span_set_at(spans, id)->held;
 	struct phrase p;
 
-	snprintf(p.s, sizeof(p.s), "reply in the send buffer%s",
-		 reasons[held < ARRAY_LEN(reasons) ? held : 0]);
+	snprintf(p.s, sizeof(p.s), "%s in the send buffer%s", step->parent ? "message" : "reply",
+		 reasons[step->held < ARRAY_LEN(reasons) ? step->held : 0]);
 	return p;
 }
 

@@ -23,8 +23,8 @@ const struct node *others_above(const struct account *account, const struct node
 struct phrase phrase_queueing(const struct span_set *spans, const struct account *account,
 			      const struct node *node);
 
-/* "reply in the send buffer", and why. */
-struct phrase phrase_sending(const struct span_set *spans, span_id span);
+/* "reply in the send buffer", and why; a message if the step explains a wait. */
+struct phrase phrase_sending(const struct step *step);
 
 /* A node of queueing itself. */
 struct phrase phrase_queueing_node(const struct span_set *spans, const struct node *node);

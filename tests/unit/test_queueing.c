@@ -185,3 +185,26 @@ TEST(a_reply_in_the_send_buffer_is_a_part_of_the_request)
 
 	check_path(&s, 101, "2R 50000-80000, 2N_ 80000-40080000");
 }
+
+TEST(a_message_that_its_sender_held_explains_the_wait_for_it)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	begin(&s);
+	story_begin(&s, 1, 0);
+	run(&s, 1, 0, 100);
+	story_add(&s, REC(MESSAGE, message, 20 * US, 1, .object = 100, .bytes = 10, .position = 11,
+			  .direction = MESSAGE_SEND, .object_kind = OBJECT_INET,
+			  .flags = MESSAGE_HELD));
+	story_add(&s, REC(TRANSMIT, transmit, 90 * US, 0, .object = 100, .left = 60 * US,
+			  .position = 11, .object_kind = OBJECT_INET, .reason = HELD_NAGLE));
+	poll_until(&s, 2, 0, 80, 80);
+	run(&s, 2, 80, 100);
+	receive(&s, 2, 85, 101, 70);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(freep) char *text = story_path(model, 2, 0, 100 * US);
+
+	CHECK_STR(text,
+		  "2N 0-80000 (1R 0-20000, 1N_ 20000-60000, 1N~ 60000-80000), 2R 80000-100000");
+}

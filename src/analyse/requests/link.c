@@ -10,34 +10,6 @@
 
 #include "analyse/requests/internal.h"
 
-/* Whether a send contains the last byte of a receive; without positions, they are the same. */
-static bool has_last_byte(const struct message *sent, const struct message *m)
-{
-	uint32_t behind = sent->position - m->position;
-
-	return behind < sent->bytes || !behind;
-}
-
-/* The send that contains the last byte of a received message; NULL if it was not recorded. */
-static const struct message *sent_message(const struct model *model, const struct message *m)
-{
-	const struct timeline *timeline =
-		model_thread(model, m->other)->timelines[TIMELINE_MESSAGES];
-	timeline_pos pos;
-
-	if (!m->other.i || !timeline || !timeline_find(timeline, m->other_time, &pos))
-		return NULL;
-	do {
-		const struct message *s = timeline_at(timeline, pos);
-
-		if (s->time != m->other_time)
-			return NULL;
-		if (s->direction == MESSAGE_SEND && has_last_byte(s, m))
-			return s;
-	} while (timeline_prev(timeline, &pos));
-	return NULL;
-}
-
 /*
  * The state that a part belongs to.  Work of thousands of parts is a chain of them, so the walk
  * makes each part on the way point at the whole.
@@ -96,7 +68,7 @@ static void link_request(struct finder *f, uint32_t index)
 		return; /* the client was not recorded */
 	span->is_client_recorded = true;
 
-	uint32_t caller = caller_of(f, sent_message(f->model, received), &confidence);
+	uint32_t caller = caller_of(f, model_sent_message(f->model, received), &confidence);
 
 	if (caller && caller != index) {
 		span->parent = caller;
