@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyse/span_join.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 enum {
 	NEAREST = 64, /* requests that are compared with a span, by the time of their reply */
 	TOLERANCE = 1000000, /* ns: clocks of SDKs are coarse */
+	RESOLUTION = 10000,  /* ns: shorter times do not count as closer */
+	ROUNDS = 16,
 };
 
 static const nsec_t apart_max = 3600 * (nsec_t)1000000000; /* between a span and its request */
@@ -24,7 +27,8 @@ struct join_request {
 	uint16_t host, peer_port;
 	/* the closest span, and the distance of the second closest */
 	uint32_t best; /* index in spans + 1 */
-	nsec_t distance, second;
+	double distance, second;
+	bool is_joined;
 };
 
 /* A span that can serve a request: the outermost of its service in a trace. */
@@ -34,7 +38,8 @@ struct join_span {
 	uint32_t owner;
 	uint16_t peer_port; /* 0 if unknown */
 	uint32_t best;      /* index in requests + 1 */
-	nsec_t distance, second;
+	double distance, second;
+	bool is_joined;
 };
 
 /* The service or process of spans. */
@@ -99,9 +104,7 @@ static void add_request(struct joining *j, uint32_t index)
 				  .index = index,
 				  .pid = thread->pid,
 				  .host = thread->host,
-				  .peer_port = socket ? socket->address.peer_port : 0,
-				  .distance = UINT64_MAX,
-				  .second = UINT64_MAX };
+				  .peer_port = socket ? socket->address.peer_port : 0 };
 
 	if (span->kind != REQUEST_NETWORK || span->no_reply)
 		return;
@@ -238,8 +241,8 @@ static nsec_t tolerance(const struct join_span *s)
 	return TOLERANCE + (s->span->end - s->span->start) / 20;
 }
 
-/* How far in time a span is from a request; UINT64_MAX if it cannot serve the request. */
-static nsec_t distance(const struct joining *j, const struct join_span *s,
+/* How far in time a span is from a request; INFINITY if it cannot serve the request. */
+static double distance(const struct joining *j, const struct join_span *s,
 		       const struct join_request *r)
 {
 	const struct span *span = s->span;
@@ -247,17 +250,21 @@ static nsec_t distance(const struct joining *j, const struct join_span *s,
 	nsec_t before = apart(span->start, r->read), after = apart(r->sent, span->end);
 
 	if (needs_pid && (r->pid != span->pid || r->host != span->host))
-		return UINT64_MAX;
+		return INFINITY;
 	if (span->host_name.i && r->host != span->host)
-		return UINT64_MAX;
+		return INFINITY;
 	if (s->peer_port && r->peer_port && s->peer_port != r->peer_port)
-		return UINT64_MAX;
+		return INFINITY;
+	/* a span of unknown kind that is much shorter can be any part of the work */
+	if (span->kind != SPAN_SERVER &&
+	    (span->end - span->start) * 2 + TOLERANCE < r->sent - r->read)
+		return INFINITY;
 	if (before > apart_max || after > apart_max)
-		return UINT64_MAX;
+		return INFINITY;
 	if ((span->start < r->read && before > tolerance(s)) ||
 	    (span->end > r->end && span->end - r->end > tolerance(s)))
-		return UINT64_MAX;
-	return (before < after ? before : after) + (before + after) / 64;
+		return INFINITY;
+	return ((double)before + RESOLUTION) * ((double)after + RESOLUTION);
 }
 
 /* Each span votes for the group of the request that is closest to it. */
@@ -265,11 +272,11 @@ static void vote(struct joining *j, const struct join_span *s)
 {
 	nsec_t from = s->span->end > tolerance(s) ? s->span->end - tolerance(s) : 0;
 	size_t first = partition_point(j->all.count, i, j->all.items[i]->sent < from);
-	nsec_t least = UINT64_MAX;
+	double least = INFINITY;
 	uint32_t group = 0;
 
 	for (size_t i = first; i < j->all.count && i < first + NEAREST; i++) {
-		nsec_t d = distance(j, s, j->all.items[i]);
+		double d = distance(j, s, j->all.items[i]);
 
 		if (d < least) {
 			least = d;
@@ -289,7 +296,7 @@ static void vote(struct joining *j, const struct join_span *s)
 	}
 }
 
-static void note_request(struct join_span *s, uint32_t request, nsec_t d)
+static void note_request(struct join_span *s, uint32_t request, double d)
 {
 	if (d < s->distance) {
 		s->second = s->distance;
@@ -300,7 +307,7 @@ static void note_request(struct join_span *s, uint32_t request, nsec_t d)
 	}
 }
 
-static void note_span(struct join_request *r, uint32_t span, nsec_t d)
+static void note_span(struct join_request *r, uint32_t span, double d)
 {
 	if (d < r->distance) {
 		r->second = r->distance;
@@ -319,6 +326,8 @@ static void compare(struct joining *j, uint32_t span)
 	const uint64_t *start = map_find(&j->group_start, owner->group);
 	nsec_t from = s->span->end > tolerance(s) ? s->span->end - tolerance(s) : 0;
 
+	s->best = 0;
+	s->distance = s->second = INFINITY;
 	if (!start || owner->votes * 2 <= owner->spans)
 		return;
 
@@ -328,9 +337,11 @@ static void compare(struct joining *j, uint32_t span)
 		partition_point(left, i, group[i].group == owner->group && group[i].sent < from);
 
 	for (size_t i = first; i < left && i < first + NEAREST; i++) {
-		nsec_t d = group[i].group == owner->group ? distance(j, s, &group[i]) : UINT64_MAX;
+		double d = group[i].group == owner->group && !group[i].is_joined
+				   ? distance(j, s, &group[i])
+				   : INFINITY;
 
-		if (d == UINT64_MAX)
+		if (d == INFINITY)
 			continue;
 		note_request(s, *start - 1 + i, d);
 		note_span(&j->entries.items[*start - 1 + i], span, d);
@@ -338,34 +349,44 @@ static void compare(struct joining *j, uint32_t span)
 }
 
 /* Whether the closest is clearly closer than the second closest. */
-static bool is_clear(nsec_t distance, nsec_t second)
+static bool is_clear(double distance, double second)
 {
-	return second == UINT64_MAX || second / 2 > distance + TOLERANCE / 50;
+	return second > 2 * distance;
 }
 
 static float confidence(const struct join_span *s, const struct join_request *r)
 {
-	nsec_t second = s->second < r->second ? s->second : r->second;
+	double second = s->second < r->second ? s->second : r->second;
 
-	if (second == UINT64_MAX || (s->peer_port && s->peer_port == r->peer_port))
+	if (second == INFINITY || (s->peer_port && s->peer_port == r->peer_port))
 		return 1;
-	return 1 - (float)s->distance / (float)second;
+	return 1 - s->distance / second;
 }
 
-static void join_closest(struct joining *j, struct span_join *ret)
+/* Compares all spans and requests that are not joined; joins those that are clear. */
+static bool join_closest(struct joining *j, struct span_join *ret)
 {
-	for (size_t i = 0; i < j->spans.count; i++) {
-		const struct join_span *s = &j->spans.items[i];
-		const struct join_request *r = s->best ? &j->entries.items[s->best - 1] : NULL;
+	size_t before = ret->count;
 
-		if (!r || r->best != i + 1 || !is_clear(s->distance, s->second) ||
+	for (size_t i = 0; i < j->entries.count; i++)
+		j->entries.items[i].distance = j->entries.items[i].second = INFINITY;
+	for (size_t i = 0; i < j->spans.count; i++)
+		if (!j->spans.items[i].is_joined)
+			compare(j, i);
+	for (size_t i = 0; i < j->spans.count; i++) {
+		struct join_span *s = &j->spans.items[i];
+		struct join_request *r = s->best ? &j->entries.items[s->best - 1] : NULL;
+
+		if (s->is_joined || !r || r->best != i + 1 || !is_clear(s->distance, s->second) ||
 		    !is_clear(r->distance, r->second))
 			continue;
 		while (ret->spans.count < j->requests->spans.count)
 			*vec_push(&ret->spans) = (struct joined_span){ 0 };
 		ret->spans.items[r->index] = (struct joined_span){ s->id, confidence(s, r) };
+		s->is_joined = r->is_joined = true;
 		ret->count++;
 	}
+	return ret->count > before;
 }
 
 static void joining_done(struct joining *j)
@@ -394,8 +415,7 @@ void span_join_find(const struct model *model, const struct requests *requests,
 		add_spans(&j);
 	for (size_t i = 0; i < j.spans.count; i++)
 		vote(&j, &j.spans.items[i]);
-	for (size_t i = 0; i < j.spans.count; i++)
-		compare(&j, i);
-	join_closest(&j, ret);
+	for (size_t i = 0; i < ROUNDS && join_closest(&j, ret); i++)
+		;
 	joining_done(&j);
 }

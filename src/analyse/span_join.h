@@ -12,10 +12,11 @@
  *   namespace, most spans of the service must fit requests to one port.
  * - It has the port of the client, if the SDK exports that.
  *
- * Of several requests that fit, the one with the closest time is chosen: that from the read to the
- * begin of the span, or that from its end to the reply, whichever is shorter.  A server with a
- * queue of jobs delays the former, a busy event loop the latter.  A span and a request are joined
- * only if each is the clearly closest to the other, since a wrong join is worse than none.
+ * Of several requests that fit, the closest in time is chosen, by the time from the read to the
+ * begin of the span, multiplied by that from its end to the reply: a server with a queue of jobs
+ * delays the former, a busy event loop the latter, but rarely both.  A span and a request are
+ * joined only if each is the clearly closest to the other, since a wrong join is worse than none.
+ * What is joined no longer competes, so this is repeated until nothing more is clear.
  */
 #ifndef SONDE_ANALYSE_SPAN_JOIN_H
 #define SONDE_ANALYSE_SPAN_JOIN_H

@@ -19,11 +19,11 @@ struct export_opts {
 };
 
 static const struct opt export_opts[] = {
-	{ OPT_STRING, 0, "to", "FORMAT", "output format: ctf, json, otlp or otlp-json",
+	{ OPT_STRING, 0, "to", "FORMAT", "ctf, json, otlp, otlp-json, or http://HOST:4318 to send",
 	  offsetof(struct export_opts, to) },
 	{ OPT_STRING, 'o', "output", "PATH", "write to PATH: a directory for ctf, otherwise a file",
 	  offsetof(struct export_opts, output) },
-	{ OPT_FLAG, 0, "requests", NULL, "otlp: include rebuilt requests even if there are spans",
+	{ OPT_FLAG, 0, "requests", NULL, "otlp: write rebuilt requests beside spans, not joined",
 	  offsetof(struct export_opts, requests) },
 	OPT_FORMAT(struct export_opts, format),
 	{ 0 },
@@ -91,9 +91,18 @@ static int to_ctf(const struct export_opts *o, char **paths, struct err *err)
 
 static int to_otlp(const struct export_opts *o, char **paths, struct err *err)
 {
-	bool json = strcmp(o->to, "otlp-json") == 0;
+	struct span_output to = { .path = o->output, .json = strcmp(o->to, "otlp-json") == 0 };
 
-	return export_spans(paths, o->format, o->requests, json, o->output, err);
+	return export_spans(paths, o->format, o->requests, &to, err);
+}
+
+static int to_collector(const struct export_opts *o, char **paths, struct err *err)
+{
+	struct span_output to = { .url = o->to };
+
+	if (o->output)
+		return err_usage(err, "--to=http://HOST and --output are mutually exclusive");
+	return export_spans(paths, o->format, o->requests, &to, err);
 }
 
 static const struct target {
@@ -108,6 +117,10 @@ static const struct target {
 
 static const struct target *find_target(const char *name)
 {
+	static const struct target collector = { "http", to_collector };
+
+	if (strncmp(name, "http://", 7) == 0 || strncmp(name, "https://", 8) == 0)
+		return &collector;
 	for (size_t i = 0; i < ARRAY_LEN(targets); i++)
 		if (strcmp(targets[i].name, name) == 0)
 			return &targets[i];
@@ -120,10 +133,14 @@ static int export_run(const void *opts, char **operands, struct err *err)
 	const struct target *target = o->to ? find_target(o->to) : NULL;
 
 	if (!o->to)
-		return err_usage(err, "--to is missing: give ctf, json, otlp or otlp-json");
-	if (!target)
 		return err_usage(
-			err, "--to: unknown format '%s'; give ctf, json, otlp or otlp-json", o->to);
+			err,
+			"--to is missing: give ctf, json, otlp, otlp-json or http://HOST:4318");
+	if (!target)
+		return err_usage(err,
+				 "--to: unknown format '%s'; give ctf, json, otlp, otlp-json or "
+				 "http://HOST:4318",
+				 o->to);
 	signal(SIGXFSZ, SIG_IGN); /* exceeding RLIMIT_FSIZE then fails with EFBIG */
 	return target->run(o, operands, err);
 }
@@ -133,7 +150,7 @@ const struct command cmd_export = {
 	.summary = "convert captures and traces for other tools",
 	.synopsis = "--to=FORMAT [OPTION]... INPUT...",
 	.examples = "  sonde export --to=ctf -o trace capture.sonde && babeltrace2 trace\n"
-		    "  sonde export --to=otlp -o spans.otlp front.sonde back.sonde\n",
+		    "  sonde export --to=http://localhost:4318 front.sonde back.sonde\n",
 	.opts = export_opts,
 	.defaults = &export_defaults,
 	.opts_size = sizeof(export_defaults),

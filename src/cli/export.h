@@ -52,11 +52,17 @@ typedef int export_writer(void *arg, FILE *file, struct err *err);
  */
 int export_to_file(const char *path, export_writer *write, void *arg, struct err *err);
 
+struct span_output {
+	const char *url;  /* of a collector; NULL for a file */
+	const char *path; /* of the file */
+	bool json;
+};
+
 /*
- * Write the spans of all inputs as OTLP, and those of rebuilt requests if
- * `requests` is set or the inputs have no spans.
+ * Write the spans of all inputs as OTLP, joined with rebuilt requests; with `requests`, rebuilt
+ * requests stand beside the spans instead.
  */
-int export_spans(char **paths, const char *format, bool requests, bool json, const char *output,
+int export_spans(char **paths, const char *format, bool requests, const struct span_output *to,
 		 struct err *err);
 
 #endif

@@ -36,8 +36,9 @@ static void add_span(struct joined_test *t, nsec_t start, nsec_t end, uint8_t id
 /* A span with the pid of its process. */
 static void add_span_of(struct joined_test *t, uint32_t pid, nsec_t start, nsec_t end, uint8_t id)
 {
-	story_add(&t->scenario.story, REC(SPAN, span, end, 0, .start = start, .trace = { id },
-					  .span = { id }, .service = 20, .pid = pid));
+	story_add(&t->scenario.story,
+		  REC(SPAN, span, end, 0, .start = start, .trace = { id }, .span = { id },
+		      .service = 20, .pid = pid, .kind = SPAN_SERVER));
 }
 
 static void join_all(struct joined_test *t)

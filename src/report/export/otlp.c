@@ -11,10 +11,11 @@
 #include "base/map.h"
 #include "event/syscall.h"
 #include "otlp/trace.h"
+#include "report/export/otlp_latency.h"
 #include "event/kind.h"
 
-/* Collectors reject more than 20 MiB, and spans are not split. */
-enum { REQUEST_LIMIT = 8 << 20 };
+/* Collectors reject more than 4 MiB over gRPC and 20 MiB over HTTP; spans are not split. */
+enum { REQUEST_LIMIT = 2 << 20 };
 
 struct texts {
 	VEC(char) bytes;
@@ -32,6 +33,8 @@ struct otlp_exporter {
 	FILE *file;
 	struct out *out; /* for JSON */
 	span_id last;    /* last span of the open resource; 0 if none is open */
+	struct err *err;
+	int failure; /* of sending; 0 if none */
 };
 
 /* Strings in protobuf must be valid UTF-8; thread names can contain any bytes. */
@@ -215,6 +218,36 @@ static const struct use_sums *sums_of(struct otlp_exporter *x, thread_id thread)
 	return &x->sums.items[*at - 1];
 }
 
+/* How long the request was in a queue before it was read, and its reply in the send buffer. */
+static void put_queueing(struct otlp_exporter *x, const struct span *span)
+{
+	nsec_t arrival = span_arrival(span);
+
+	if (span->read && span->arrival && span->read > arrival)
+		put_int(x, "sonde.queueing", span->read - arrival);
+	if (span->source != SPAN_INFERRED && span->arrival && span->start > arrival)
+		put_int(x, "sonde.before_span", span->start - arrival);
+	if (span->sent && span->end > span->sent)
+		put_int(x, "sonde.send_buffer", span->end - span->sent);
+	if (span->join_confidence > 0)
+		put(x, "sonde.join_confidence",
+		    &(struct otlp_value){ OTLP_DOUBLE, .real = span->join_confidence });
+}
+
+static void put_latency(struct otlp_exporter *x, span_id id)
+{
+	struct otlp_latency latency;
+
+	if (!otlp_latency_find(x->e->spans, id, &latency))
+		return;
+	for (const char *letter = state_letters; *letter; letter++)
+		if (latency.states[(int)*letter])
+			put_count(x, "latency", (char[]){ *letter, '\0' },
+				  latency.states[(int)*letter]);
+	put_text(x, "sonde.cause", latency.cause.s);
+	put(x, "sonde.cause_share", &(struct otlp_value){ OTLP_DOUBLE, .real = latency.share });
+}
+
 static void put_facts(struct otlp_exporter *x, const struct span *span, uint32_t rebuilt)
 {
 	struct request_use use = { 0 };
@@ -222,6 +255,7 @@ static void put_facts(struct otlp_exporter *x, const struct span *span, uint32_t
 	struct lost lost = lost_of_span(x->e->spans->model, span);
 
 	put_thread(x, span);
+	put_queueing(x, span);
 	if (lost.losses)
 		put_int(x, "sonde.lost", lost.records);
 	if (span->flags & SPAN_OPEN)
@@ -267,10 +301,18 @@ static uint32_t status_of(const struct otlp_exporter *x, const struct span *span
 	return strcmp(own_text(x, status_code), "OK") == 0 ? OTLP_STATUS_OK : OTLP_STATUS_UNSET;
 }
 
+static const struct span *own_times(const struct otlp_exporter *x, span_id id)
+{
+	return id.i < model_span_count(x->e->spans->model) ? model_span(x->e->spans->model, id)
+							   : span_set_at(x->e->spans, id);
+}
+
 static void put_span(struct otlp_exporter *x, span_id id)
 {
 	const struct span *span = span_set_at(x->e->spans, id);
 	uint32_t rebuilt = request_number(x, span);
+	/* a join extends the times of a recorded span in the set only */
+	const struct span *timed = span->source == SPAN_INFERRED ? span : own_times(x, id);
 	static const uint8_t none[8];
 	bool is_root = memcmp(span->parent_id, none, sizeof(none)) == 0;
 
@@ -281,8 +323,8 @@ static void put_span(struct otlp_exporter *x, span_id id)
 		.span_id = { (const char *)span->id, sizeof(span->id) },
 		.parent_span_id = { (const char *)span->parent_id, is_root ? 0 : sizeof(none) },
 		.name = utf8(&x->clean_key, span_set_string(x->e->spans, span->operation)),
-		.start = span->start + (uint64_t)x->e->realtime,
-		.end = span->end + (uint64_t)x->e->realtime,
+		.start = timed->start + (uint64_t)x->e->realtime,
+		.end = timed->end + (uint64_t)x->e->realtime,
 		.kind = kind_of(x, span, rebuilt),
 		.status = status_of(x, span),
 		.status_message = utf8(&x->clean_value, own_text(x, status_description)),
@@ -291,6 +333,8 @@ static void put_span(struct otlp_exporter *x, span_id id)
 	otlp_begin_span(&x->w, &s);
 	put_own(x);
 	put_facts(x, span, rebuilt);
+	if (!span->parent.i)
+		put_latency(x, id);
 	x->done.spans++;
 }
 
@@ -338,7 +382,9 @@ static void write_request(struct otlp_exporter *x, bool framed)
 	struct view request = otlp_end(&x->w);
 	struct json j;
 
-	if (x->e->json) {
+	if (x->e->send) {
+		x->failure = x->e->send(x->e->send_arg, request, x->done.spans, x->err);
+	} else if (x->e->json) {
 		json_init(&j, x->out);
 		otlp_json(&j, request);
 		json_newline(&j);
@@ -359,7 +405,7 @@ static void write_all(struct otlp_exporter *x, const span_id *order, size_t coun
 	const struct span_set *spans = x->e->spans;
 	size_t limit = x->e->limit ? x->e->limit : REQUEST_LIMIT;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && !x->failure; i++) {
 		const struct span *span = span_set_at(spans, order[i]);
 
 		if (x->w.out.size >= limit)
@@ -369,7 +415,7 @@ static void write_all(struct otlp_exporter *x, const span_id *order, size_t coun
 		x->last = order[i];
 		put_span(x, order[i]);
 	}
-	if (count)
+	if (count && !x->failure)
 		write_request(x, x->done.requests > 0);
 }
 
@@ -401,7 +447,7 @@ int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *r
 	size_t count = span_set_count(e->spans) - 1;
 	_cleanup_(freep) span_id *order = must_alloc((count + 1) * sizeof(*order));
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
-	struct otlp_exporter x = { .e = e, .file = file, .out = out };
+	struct otlp_exporter x = { .e = e, .file = file, .out = out, .err = err };
 	int r;
 
 	out_init(out, file);
@@ -411,6 +457,10 @@ int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *r
 	qsort_r(order, count, sizeof(*order), in_order, (void *)e->spans);
 	write_all(&x, order, count);
 	otlp_exporter_done(&x);
+	if (x.failure || e->send) {
+		*ret = x.done;
+		return x.failure;
+	}
 	r = out_flush(out);
 	if (r == 0 && (fflush(file) != 0 || ferror(file)))
 		return err_errno(err, "cannot write the spans");

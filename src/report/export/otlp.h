@@ -4,13 +4,14 @@
  *
  * Spans of SDKs and rebuilt spans are exported alike.  If the thread of a span was
  * recorded, attributes named sonde.* are added: the time in each state, system calls and
- * probe events; for a rebuilt span also its kind and the confidence in its parent.  They
- * never replace attributes of the span itself.  Each process is one resource.
+ * probe events, the time in queues; for a rebuilt span also its kind and the confidence in its
+ * parent.  The root of a trace has its cause (otlp_latency.h).  They never replace attributes of
+ * the span itself.  Each process is one resource.
  *
  * A protobuf file contains one request, which can be posted to a collector unchanged.
  * Above the size that collectors accept, it contains several, each preceded by its length
  * in four bytes, big-endian, as the collector's file exporter writes them.  In JSON, each
- * line is a request.
+ * line is a request.  Instead of a file, a function can get each request, to send it.
  */
 #ifndef SONDE_REPORT_EXPORT_OTLP_H
 #define SONDE_REPORT_EXPORT_OTLP_H
@@ -31,12 +32,16 @@ struct otlp_export {
 	int64_t realtime; /* ns to add to times to get CLOCK_REALTIME */
 	bool json;
 	size_t limit; /* approximate bytes per protobuf request; 0 for the default */
+	/* gets each protobuf request instead of the file; NULL for a file */
+	int (*send)(void *arg, struct view request, size_t spans, struct err *err);
+	void *send_arg;
 };
 
 struct otlp_exported {
 	size_t spans, requests;
 };
 
+/* `file` can be NULL if there is a function `send`. */
 int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *ret,
 		struct err *err);
 
