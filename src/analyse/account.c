@@ -73,7 +73,7 @@ static uint32_t node_get(struct account_builder *b, const struct node_key *key, 
 
 const struct cause *account_step_cause(const struct model *model, const struct step *step)
 {
-	if (!state_is_blocked(step->state) || step->flags & STEP_DERIVED)
+	if (!state_is_blocked(step->state) || step->flags & STEP_DERIVED & ~STEP_HELD_BEFORE)
 		return NULL;
 	return model_cause(model, step->thread, &(struct interval){ .start = step->decider });
 }

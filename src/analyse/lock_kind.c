@@ -33,9 +33,7 @@ static enum lock_kind kind_in_jvm(const struct model *model, const struct cause 
 
 static enum lock_kind kind_by_use(const struct futex *futex, const struct cause *cause)
 {
-	bool is_bitset = (cause->futex_op & FUTEX_COMMANDS) == FUTEX_COMMAND_WAIT_BITSET;
-
-	if (is_bitset && cause->futex_value == 3)
+	if (futex && futex->is_rwlock && futex_is_lock(cause->futex_op, cause->futex_value))
 		return LOCK_SHARED;
 	if (!(cause->flags & INTERVAL_CONDVAR))
 		return LOCK_PLAIN;

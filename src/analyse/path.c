@@ -27,6 +27,8 @@
 #include "analyse/episode.h"
 #include "analyse/gil.h"
 #include "analyse/lock_kind.h"
+#include "analyse/lock_tenure.h"
+#include "analyse/pending_call.h"
 #include "analyse/queueing.h"
 #include "analyse/request_parts.h"
 #include "analyse/span_path.h"
@@ -156,7 +158,14 @@ static bool resolve(const struct path_walk *w, thread_id id, const struct episod
 		return false;
 
 	bool by_task = cause->context == WAKE_TASK;
+	const struct message *call = pending_call(w->model, id, wait);
 
+	if (call) {
+		w->path->steps.items[step - 1].state = STATE_NETWORK;
+		w->path->steps.items[step - 1].socket = call->object;
+		*ret = (struct resolver){ .thread = call->other, .at = wait->end };
+		return may_explain(w, call->other, step);
+	}
 	/* the waker of a packet's receiver is only the thread that the packet interrupted */
 	if (state == STATE_NETWORK || (state == STATE_PROCESS && !by_task)) {
 		const struct message *m = awaited_message(w->model, id, wait, cause);
@@ -211,6 +220,8 @@ static void push_rest(struct path_walk *w, uint32_t parent, const struct leg *le
 		     (struct step){ .start = leg->start,
 				    .end = leg->end,
 				    .begin = leg->start,
+				    .decider =
+					    parent ? w->path->steps.items[parent - 1].decider : 0,
 				    .thread = leg->thread,
 				    .state = leg->state,
 				    .held = leg->held,
@@ -252,6 +263,30 @@ static void find_legs(struct path_walk *w, thread_id id, nsec_t bound, nsec_t to
 	push_leg(w, id, bound, to, thread->begin <= bound ? 0 : STEP_UNEXPLAINED, STATE_UNKNOWN);
 }
 
+/* The same for a wait of thread `waiter` for a lock, which several threads can have held in turn.
+ */
+static void find_lock_legs(struct path_walk *w, thread_id waiter, const struct episode *episode,
+			   thread_id id, nsec_t bound, nsec_t to, uint32_t wait)
+{
+	enum { HOLDERS_MAX = 64 };
+	const struct cause *lock = model_cause(w->model, waiter, &episode->last.interval);
+
+	for (int i = 0; i < HOLDERS_MAX && episode->state == STATE_LOCK; i++) {
+		struct lock_tenure t = lock_tenure_of(w->model, id, lock, bound, to);
+
+		if (t.since <= bound)
+			break;
+		push_leg(w, id, t.since, to, 0, 0);
+		to = t.since;
+		if (!may_explain(w, t.before, wait)) {
+			push_leg(w, waiter, bound, to, STEP_HELD_BEFORE, STATE_LOCK);
+			return;
+		}
+		id = t.before;
+	}
+	find_legs(w, id, bound, to, wait);
+}
+
 /* Whether a thread with this slice works for a request other than that of the path. */
 static bool is_other_request(const struct path_walk *w, const struct span_slice *slice)
 {
@@ -274,7 +309,7 @@ static void walk_leg(struct path_walk *w, const struct leg *leg, uint32_t wait)
 			end = slice->start < end ? slice->start : end;
 		else if (slice)
 			end = slice->end < end ? slice->end : end;
-		w->other_span = other;
+		w->other_span = (span_id){ 0 };
 		if (slice && slice->start <= at && is_other_request(w, slice))
 			w->other_span = slice->span;
 		walk_thread(w, leg->thread, at, end, wait);
@@ -310,7 +345,7 @@ static void walk_wait(struct path_walk *w, thread_id id, const struct episode *e
 	w->path->steps.items[step - 1].ender = r.thread;
 	push_transit(w, &r, at, wait_end, episode->state);
 	if (from < at)
-		find_legs(w, r.thread, from, at, step);
+		find_lock_legs(w, id, episode, r.thread, from, at, step);
 	while (w->legs.count > first) {
 		struct leg leg = w->legs.items[--w->legs.count];
 

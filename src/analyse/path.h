@@ -36,10 +36,12 @@
 #define STEP_POOL 256
 /* Its task is parked by a runtime that moves tasks between threads: for what is unknown. */
 #define STEP_PARKED 512
+/* Its lock was held by other threads before the one that released it. */
+#define STEP_HELD_BEFORE 1024
 /* Not an interval of the thread's timeline. */
 #define STEP_DERIVED \
 	(STEP_TRANSIT | STEP_UNEXPLAINED | STEP_SENDING | STEP_REMOTE | STEP_BEHIND | \
-	 STEP_OWN_TIMER | STEP_PARKED)
+	 STEP_OWN_TIMER | STEP_PARKED | STEP_HELD_BEFORE)
 
 struct step {
 	nsec_t start, end;

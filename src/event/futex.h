@@ -49,4 +49,10 @@ static inline int futex_is_lock(__u64 op, __u8 value)
 	return command == FUTEX_COMMAND_LOCK_PI || command == FUTEX_COMMAND_LOCK_PI2;
 }
 
+/* Whether only glibc's rwlocks have such waits. */
+static inline int futex_is_rwlock(__u64 op, __u8 value)
+{
+	return (op & FUTEX_COMMANDS) == FUTEX_COMMAND_WAIT_BITSET && value == 3;
+}
+
 #endif

@@ -63,6 +63,7 @@ void model_note_wait(struct model *model, thread_id id, const struct cause *caus
 
 	futex->waits++;
 	futex->upper |= cause->object & 4;
+	futex->is_rwlock |= futex_is_rwlock(cause->futex_op, cause->futex_value);
 	futex->mutual |= note_use(model, key, id, HAS_WAITED) == both;
 	if (cause->context == WAKE_TASK && process_hash(waker) == process_hash(thread))
 		futex->mutual |= note_use(model, key, cause->waker, HAS_WOKEN) == both;

@@ -18,6 +18,7 @@ struct futex {
 	uint32_t waits;
 	uint32_t turns; /* waits of 5 ms that a timer ended */
 	bool upper;     /* whether threads waited at the second word, as for a condition variable */
+	bool is_rwlock; /* whether a thread waited as only those of an rwlock do */
 	bool mutual;    /* whether a thread has both waited and woken another one */
 };
 

@@ -143,6 +143,8 @@ static void append_network(struct phrase *p, const struct model *model, const st
 		    step->ender);
 	if (sends(cause))
 		append(p, " to read: the send buffer is full");
+	if (cause->context == WAKE_HRTIMER)
+		append(p, " until a timeout");
 }
 
 /* What tells this lock from others of its kind: a file, a system call. */
@@ -275,6 +277,16 @@ static void append_behind(struct phrase *p, const struct model *model, const str
 	       peer.s);
 }
 
+/* Of the time before the thread that released a lock can have held it. */
+static void append_held_before(struct phrase *p, const struct model *model, const struct step *step,
+			       const struct cause *cause)
+{
+	enum lock_kind kind = lock_kind_of(model, step->thread, step->state, cause);
+
+	append(p, "waits%s that other %s held", lock_words(kind)->object,
+	       kind == LOCK_SHARED ? "readers" : "threads");
+}
+
 static struct phrase phrase_step(const struct model *model, const struct step *step,
 				 const struct cause *cause)
 {
@@ -286,6 +298,8 @@ static struct phrase phrase_step(const struct model *model, const struct step *s
 		append_remote(&p, model, step);
 	else if (step->flags & STEP_BEHIND)
 		append_behind(&p, model, step);
+	else if (step->flags & STEP_HELD_BEFORE)
+		append_held_before(&p, model, step, cause);
 	else if (step->flags & STEP_PARKED)
 		append(&p, "cause unknown: its task is parked, and the kernel does not show what "
 			   "tasks of its runtime wait for");
@@ -536,7 +550,9 @@ struct phrase phrase_cause(const struct span_set *spans, const struct account *a
 	if (node->thread.i)
 		append(&p, "%s: ", phrase_node_thread(model, node).s);
 	append(&p, "%s", phrase_node(spans, account, node).s);
-	if (node->parent && above->state)
+	if (node->parent && above->state && node->flags & STEP_HELD_BEFORE)
+		append_while(&p, model, account, &account->nodes.items[above->parent]);
+	else if (node->parent && above->state)
 		append_while(&p, model, account, above);
 	if (node->state && span && !other && !others && !queueing.s[0])
 		append_span_above(&p, spans, span);

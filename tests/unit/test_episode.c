@@ -163,3 +163,57 @@ TEST(python_threads_wait_for_the_thread_that_ran_if_none_woke_them)
 	      "1L 0-4990000 (2R 0-4990000), 1R 4990000-5000000, "
 	      "1L 5000000-9990000 (2R 5000000-9990000), 1R 9990000-10000000");
 }
+
+/* Thread `tid` waits for a mutex until `waker` releases it. */
+static void wait_mutex(struct story *s, uint32_t tid, nsec_t start, nsec_t end, uint32_t waker)
+{
+	story_add(s, REC(WAIT, wait, end, tid, .start = start, .woken = end, .state = STATE_LOCK,
+			 .ready = STATE_READY, .syscall = NR_FUTEX, .object = ADDRESS,
+			 .object_kind = OBJECT_FUTEX, .waker = waker, .context = WAKE_TASK,
+			 .futex_op = FUTEX_PRIVATE, .futex_value = 2));
+}
+
+TEST(a_lock_that_changed_hands_was_held_by_each_thread_in_turn)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	for (uint32_t tid = 1; tid <= 3; tid++)
+		story_begin(&s, tid, 0);
+	wait_mutex(&s, 1, 0, 90, 2);
+	story_run(&s, 1, 90, 100);
+	story_run(&s, 2, 0, 20); /* before it wants the lock */
+	wait_mutex(&s, 2, 20, 50, 3);
+	story_run(&s, 2, 50, 95);
+	story_run(&s, 3, 0, 60);
+	check(&s, 100, "1L 0-90 (3R 0-50, 2R 50-90), 1R 90-100");
+}
+
+TEST(a_thread_that_waits_for_its_client_holds_no_lock)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_begin(&s, 2, 0);
+	story_connect(&s, 20);
+	story_add(&s, REC(SOCKET_STATE, socket_state, 0, 0, .to = 10 /* TCP_LISTEN */,
+			  .address = { .family = 2, .protocol = 6, .local_port = 20 }));
+	wait_mutex(&s, 1, 0, 90, 2);
+	story_run(&s, 1, 90, 100);
+	story_add(&s, REC(WAIT, wait, 30, 2, .start = 0, .woken = 30, .state = STATE_NETWORK,
+			  .ready = STATE_READY, .object = 20, .object_kind = OBJECT_INET,
+			  .context = WAKE_SOFTIRQ, .vector = VECTOR_NET_RX));
+	story_run(&s, 2, 30, 95);
+	check(&s, 100, "1L 0-90 (1L 0-30, 2R 30-90), 1R 90-100");
+}
+
+TEST(a_poll_with_a_timeout_waits_for_the_peer_of_a_pending_call)
+{
+	_cleanup_(story_done) struct story s = story_of_two();
+
+	story_connect(&s, 10);
+	story_run(&s, 1, 0, MS);
+	story_send(&s, 1, MS / 2, 10, 7, 7);
+	story_receive(&s, 2, MS, 11, 7, 7);
+	wait_call(&s, MS, 5 * MS, NR_POLL, 0);
+	check(&s, 5 * MS, "1R 0-1000000, 1N 1000000-5000000 (2R 1000000-5000000)");
+}

@@ -64,6 +64,16 @@ TEST(the_value_of_a_futex_shows_its_kind)
 	CHECK_STR(kind_of(0, 0, 2), "lock");                /* unknown, as in older captures */
 }
 
+TEST(all_waits_for_an_rwlock_are_for_an_rwlock)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	begin(&s, 7, 7);
+	wait_futex(&s, 10, 1, 2, ADDRESS, BITSET, 2);
+	wait_futex(&s, 20, 2, 1, ADDRESS + 4, BITSET, 3);
+	CHECK_STR(kind_at(&s, 10), "rwlock");
+}
+
 TEST(a_condition_variable_that_only_others_signal_is_a_result)
 {
 	_cleanup_(story_done) struct story s = { 0 };
