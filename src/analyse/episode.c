@@ -161,3 +161,26 @@ struct episode episode_from(const struct model *model, thread_id id, const struc
 		e.state = state_of(model, id, &e.last, cause);
 	return e;
 }
+
+struct episode episode_cached(struct episode_cache *cache, const struct model *model, thread_id id,
+			      const struct stretch *wait)
+{
+	uint64_t *at = map_insert(&cache->index, id.i);
+	struct cached_episode *c;
+	nsec_t start = wait->interval.start;
+
+	if (!*at) {
+		*vec_push(&cache->items) = (struct cached_episode){ 0 };
+		*at = cache->items.count;
+	}
+	c = &cache->items.items[*at - 1];
+	if (!c->episode.parts || start < c->first || start > c->episode.last.interval.start)
+		*c = (struct cached_episode){ start, episode_from(model, id, wait) };
+	return c->episode;
+}
+
+void episode_cache_done(struct episode_cache *cache)
+{
+	map_done(&cache->index);
+	vec_done(&cache->items);
+}

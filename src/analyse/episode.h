@@ -12,6 +12,8 @@
 #ifndef SONDE_ANALYSE_EPISODE_H
 #define SONDE_ANALYSE_EPISODE_H
 
+#include "base/map.h"
+#include "base/vec.h"
 #include "model/model.h"
 
 struct episode {
@@ -23,5 +25,20 @@ struct episode {
 
 /* The episode that a blocked interval of a thread begins, or is a later part of. */
 struct episode episode_from(const struct model *model, thread_id id, const struct stretch *wait);
+
+/* The last episode of each thread: the parts of one have the same end.  All zero at first. */
+struct episode_cache {
+	struct map index; /* thread -> index + 1 */
+	VEC(struct cached_episode {
+		nsec_t first; /* start of the part from which it was found */
+		struct episode episode;
+	})
+	items;
+};
+
+/* episode_from(), or what it found for an earlier part. */
+struct episode episode_cached(struct episode_cache *cache, const struct model *model, thread_id id,
+			      const struct stretch *wait);
+void episode_cache_done(struct episode_cache *cache);
 
 #endif

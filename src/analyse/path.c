@@ -60,8 +60,9 @@ struct path_walk {
 	span_id span;
 	uint32_t other;
 	span_id other_span;
-	uint16_t flags;       /* STEP_... of steps at the top */
-	nsec_t to;            /* end of the part of a span that is walked */
+	uint16_t flags; /* STEP_... of steps at the top */
+	nsec_t to;      /* end of the part of a span that is walked */
+	struct episode_cache episodes;
 	VEC(struct leg) legs; /* stack of the open waits; each one's last leg first */
 };
 
@@ -394,7 +395,6 @@ static void walk_blocked(struct path_walk *w, thread_id id, const struct episode
 static void walk_thread(struct path_walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t parent)
 {
 	nsec_t begin = model_thread(w->model, id)->begin, at = from;
-	struct episode episode = { 0 };
 	struct stretch s;
 	bool more = model_stretch_at(w->model, id, from, &s);
 
@@ -410,8 +410,8 @@ static void walk_thread(struct path_walk *w, thread_id id, nsec_t from, nsec_t t
 		uint32_t step = push_stretch(w, id, &s, at, end, parent);
 
 		if (state_is_blocked(s.interval.state)) {
-			if (!episode.parts || s.interval.start > episode.last.interval.start)
-				episode = episode_from(w->model, id, &s);
+			struct episode episode = episode_cached(&w->episodes, w->model, id, &s);
+
 			walk_blocked(w, id, &episode, s.end, step);
 		}
 		at = end;
@@ -425,6 +425,7 @@ void path_of_thread(const struct model *model, thread_id thread, nsec_t from, ns
 	struct path_walk w = { .model = model, .path = path, .to = UINT64_MAX };
 
 	walk_thread(&w, thread, from, to, 0);
+	episode_cache_done(&w.episodes);
 	vec_done(&w.legs);
 }
 
@@ -522,6 +523,7 @@ void path_of_span(const struct span_set *spans, span_id span, struct path *path)
 		walk_section(&w, &sections.items.items[i], next, &work);
 	}
 	span_work_done(&work);
+	episode_cache_done(&w.episodes);
 	vec_done(&w.legs);
 	span_path_done(&sections);
 }

@@ -313,6 +313,28 @@ static void shape_requests(struct shape *s, size_t n)
 		request(s, i, i * STEP);
 }
 
+/* A part of an episode: a wait for the lock that a timer ends, and a look. */
+static void add_part(struct shape *s, uint32_t tid, nsec_t at)
+{
+	ADD(s, WAIT, wait, at + STEP - 500, tid, .start = START + at,
+	    .woken = START + at + STEP - 500, .object = LOCK, .syscall = 202, .state = STATE_TIMER,
+	    .ready = STATE_READY, .context = WAKE_HRTIMER, .object_kind = OBJECT_FUTEX,
+	    .flags = INTERVAL_CONDVAR);
+	add_run(s, tid, at + STEP - 500, at + STEP);
+}
+
+/* A thread that is woken again and again by one whose only wait has many parts. */
+static void shape_episodes(struct shape *s, size_t n)
+{
+	add_thread(s, 1, 1, 0);
+	add_thread(s, 2, 1, 0);
+	for (size_t i = 0; i < n; i++) {
+		add_wait(s, 1, i * STEP, i * STEP + STEP - 100, STATE_LOCK, 2);
+		add_run(s, 1, i * STEP + STEP - 100, (i + 1) * STEP);
+		add_part(s, 2, i * STEP);
+	}
+}
+
 /* A worker of a pool that calls a service again and again, for one request. */
 static void shape_calls(struct shape *s, size_t n)
 {
@@ -413,12 +435,13 @@ static const struct {
 	const char *name;
 	void (*make)(struct shape *s, size_t n);
 } shapes[] = {
-	{ "thread", shape_thread },       { "deep", shape_deep },
-	{ "nested", shape_nested },       { "wide", shape_wide },
-	{ "lock", shape_lock },           { "requests", shape_requests },
-	{ "calls", shape_calls },         { "loop", shape_loop },
-	{ "reuse", shape_reuse },         { "threads", shape_threads },
-	{ "processes", shape_processes }, { "traces", shape_traces },
+	{ "thread", shape_thread },     { "deep", shape_deep },
+	{ "nested", shape_nested },     { "wide", shape_wide },
+	{ "lock", shape_lock },         { "requests", shape_requests },
+	{ "episodes", shape_episodes }, { "calls", shape_calls },
+	{ "loop", shape_loop },         { "reuse", shape_reuse },
+	{ "threads", shape_threads },   { "processes", shape_processes },
+	{ "traces", shape_traces },
 };
 
 static int by_time(const void *a, const void *b)
