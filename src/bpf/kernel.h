@@ -69,6 +69,7 @@ struct cgroup___ids { /* before 6.1 */
 };
 
 struct css_set {
+	struct cgroup_subsys_state *subsys[1];
 	struct cgroup *dfl_cgrp;
 };
 
@@ -150,6 +151,24 @@ struct mm_struct {
 	unsigned long start_stack;
 };
 
+enum cgroup_subsys_id {
+	memory_cgrp_id = 4,
+};
+
+struct atomic_long {
+	__s64 counter;
+};
+
+struct page_counter {
+	struct atomic_long usage;
+	unsigned long high, max; /* pages */
+	struct page_counter *parent;
+};
+
+struct mem_cgroup {
+	struct page_counter memory;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -159,6 +178,7 @@ struct task_struct {
 	int tgid;
 	int exit_code;
 	unsigned in_iowait : 1;
+	unsigned in_memstall : 1;
 	struct task_struct *real_parent;
 	struct files_struct *files;
 	struct css_set *cgroups;

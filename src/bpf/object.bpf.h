@@ -11,6 +11,7 @@
 #define SONDE_BPF_OBJECT_BPF_H
 
 #include "bpf/fault.bpf.h"
+#include "bpf/memory.bpf.h"
 
 enum { REPORTED_SLOTS = 1 << 12 };
 enum { NR_FCNTL = 72, NR_FLOCK = 73, NR_FUTEX = 202, NR_FUTEX_WAIT = 455 };
@@ -244,6 +245,7 @@ static __always_inline void site_save(struct traced_thread *thread, struct task_
 	if (state & (TASK_STOPPED_OR_TRACED | TASK_FROZEN))
 		thread->site_flags |= INTERVAL_STOPPED;
 	thread->site_call = SYSCALL_NONE;
+	thread->site_memory = 0;
 	if (task->flags & PF_KTHREAD)
 		return;
 
@@ -251,6 +253,8 @@ static __always_inline void site_save(struct traced_thread *thread, struct task_
 	__u64 nr = regs->orig_ax;
 
 	fault_save(thread, task);
+	thread->site_memory =
+		state & TASK_UNINTERRUPTIBLE ? memory_shortage(task, thread->site_inode) : 0;
 	if (nr >= SYSCALL_TABLE_SIZE)
 		return;
 	thread->site_call = nr;
@@ -267,6 +271,7 @@ static __always_inline void site_of(const struct traced_thread *thread, struct t
 
 	site->syscall = nr;
 	site->flags = thread->site_flags;
+	site->memory = thread->site_memory;
 	site->kernel = (task->flags & PF_KTHREAD) != 0;
 	if (nr == NR_FUTEX || nr == NR_FUTEX_WAIT) {
 		site->object = thread->site_arg;

@@ -55,6 +55,7 @@ struct traced_thread {
 	__u32 site_futex_value;
 	struct inode *fault_inode; /* file of the last page fault since it last blocked, or NULL */
 	__u64 fault_instruction;
+	__u8 site_memory;         /* wait site: enum memory_shortage */
 	struct inode *site_inode; /* wait site: file of the page fault, or NULL */
 	__u32 waker_stack;
 	__u32 cpu;      /* of its last slice */

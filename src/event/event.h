@@ -145,6 +145,14 @@ enum object_kind {
 #define SYSCALL_NONE (-1)    /* not in a system call: a page fault, a kernel thread */
 #define SYSCALL_UNKNOWN (-2) /* missing from the trace */
 
+/* Whether a thread waits because memory is short. */
+enum memory_shortage {
+	MEMORY_ENOUGH = 0, /* or unknown */
+	MEMORY_SHORT = 1,  /* it reclaims memory, or waits for a page that was evicted recently */
+	MEMORY_AT_LIMIT =
+		2, /* the same, or it waits for a page; its control group is at its limit */
+};
+
 struct record_wait {        /* blocked from start to woken, runnable from there to head.time */
 	struct record head; /* cpu: the one that it gets next */
 	__u64 start;
@@ -163,7 +171,7 @@ struct record_wait {        /* blocked from start to woken, runnable from there 
 	/* of futex(); both 0 if unknown */
 	__u8 futex_op;    /* FUTEX_WAIT, ..., possibly with FUTEX_PRIVATE_FLAG */
 	__u8 futex_value; /* value of the futex during the wait; 255 if larger */
-	__u8 pad;
+	__u8 memory;      /* enum memory_shortage */
 };
 
 enum task_event {

@@ -52,7 +52,7 @@ struct wait_site {
 	__u8 flags;                 /* INTERVAL_IOWAIT, _UNINTERRUPTIBLE, _CONDVAR, _STOPPED */
 	__u8 kernel;                /* whether it is a kernel thread */
 	__u8 futex_op, futex_value; /* as in struct record_wait */
-	__u8 pad;
+	__u8 memory;
 };
 
 #define SYSCALL_CLASS_(nr, name, class) [nr] = SYSCALL_##class,
@@ -246,6 +246,7 @@ static inline void thread_state_fill_wait(const struct thread_state *s, __u64 no
 	wait->object = 0;
 	wait->object_kind = OBJECT_NONE;
 	wait->futex_op = wait->futex_value = 0;
+	wait->memory = MEMORY_ENOUGH;
 	if (!blocked) {
 		wait->flags |= INTERVAL_PREEMPTED;
 		return;
@@ -267,6 +268,7 @@ static inline void thread_state_fill_wait(const struct thread_state *s, __u64 no
 	wait->flags |= site->flags;
 	wait->futex_op = site->futex_op;
 	wait->futex_value = site->futex_value;
+	wait->memory = site->memory;
 }
 
 /*

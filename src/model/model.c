@@ -190,6 +190,7 @@ static void add_blocked(struct model *model, const struct source *source,
 		.flags = r->flags,
 		.futex_op = r->futex_op,
 		.futex_value = r->futex_value,
+		.memory = r->memory,
 	};
 	model_note_wait(model, id, cause, woken);
 }

@@ -59,6 +59,7 @@ struct cause {
 	uint8_t context; /* enum wake_context */
 	uint8_t flags;
 	uint8_t futex_op, futex_value; /* as in struct record_wait */
+	uint8_t memory;                /* enum memory_shortage */
 };
 
 /* One side of a message. */

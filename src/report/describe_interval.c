@@ -68,6 +68,8 @@ static void describe_blocked(const struct describer *d, const struct record_wait
 		field_u64(f, "futex_op", NULL, r->futex_op);
 		field_u64(f, "futex_value", NULL, r->futex_value);
 	}
+	field_flag(f, "memory_short", "  memory short", r->memory == MEMORY_SHORT);
+	field_flag(f, "memory_limit", "  memory limit", r->memory == MEMORY_AT_LIMIT);
 	field_flag(f, "stopped", "  stopped", r->flags & INTERVAL_STOPPED);
 	if (r->stack)
 		field_u64(f, "stack", "  stack ", r->stack);

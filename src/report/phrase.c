@@ -94,6 +94,29 @@ static void append_disk(struct phrase *p, const struct model *model, const struc
 		append(p, " on %s", device);
 }
 
+/* "its control group", or its name. */
+static void append_group(struct phrase *p, const struct model *model, thread_id id)
+{
+	const struct thread *thread = model_thread(model, id);
+	const struct process *process = model_process(model, thread->host, thread->pid);
+	const char *name = process ? model_string(model, process->cgroup) : "";
+
+	append(p, name[0] && name[1] ? "control group %s" : "its control group", name);
+}
+
+/* "waits for memory: its control group is at its memory limit". */
+static void append_memory(struct phrase *p, const struct model *model, const struct step *step,
+			  const struct cause *cause)
+{
+	append(p, step->state == STATE_DISK ? "; " : "waits for memory: ");
+	if (cause->memory == MEMORY_SHORT) {
+		append(p, "the host is short of memory");
+		return;
+	}
+	append_group(p, model, step->thread);
+	append(p, " is at its memory limit");
+}
+
 /* "waits in recvfrom" */
 static void append_waits(struct phrase *p, const struct cause *cause)
 {
@@ -214,11 +237,15 @@ static void append_blocked(struct phrase *p, const struct model *model, const st
 
 	if (cause->flags & INTERVAL_STOPPED)
 		return append_stopped(p, model, cause);
+	if (cause->memory && step->state != STATE_DISK)
+		return append_memory(p, model, step, cause);
 	switch (step->state) {
 	case STATE_LOCK:
 		return append_lock(p, model, step, cause, step->ender, false);
 	case STATE_DISK:
 		append_disk(p, model, cause);
+		if (cause->memory)
+			append_memory(p, model, step, cause);
 		break;
 	case STATE_NETWORK:
 		append_network(p, model, step, cause);
@@ -287,6 +314,12 @@ static void append_held_before(struct phrase *p, const struct model *model, cons
 	       kind == LOCK_SHARED ? "readers" : "threads");
 }
 
+static void append_throttled(struct phrase *p, const struct model *model, thread_id thread)
+{
+	append(p, "is throttled by the CPU quota of ");
+	append_group(p, model, thread);
+}
+
 static struct phrase phrase_step(const struct model *model, const struct step *step,
 				 const struct cause *cause)
 {
@@ -310,7 +343,7 @@ static struct phrase phrase_step(const struct model *model, const struct step *s
 	else if (step->state == STATE_RUNNING)
 		append(&p, "runs");
 	else if (step->state == STATE_THROTTLED)
-		append(&p, "is throttled by the CPU quota of its cgroup");
+		append_throttled(&p, model, step->thread);
 	else if (step->state == STATE_READY)
 		append(&p, "waits for a CPU");
 	else if (cause)
