@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads pass jobs to one worker, which computes 15 ms for each; jobs wait in its queue."""
-TRUTH = r"(?=.*(queue|pool|worker))(?=.*\bruns\b)"
+TRUTH = r"(?=.*(queue|pool|worker|its turn))(?=.*\bruns\b)"
 PARTLY = r"queue|worker|\bruns\b"
 
 
