@@ -51,8 +51,9 @@ struct node {
 	uint32_t others;    /* number of such spans; the longest step has its own in other_span */
 	thread_id thread;   /* none: the root, or a span without a known thread */
 	bool several;       /* whether several threads of its process are merged */
-	uint8_t state;      /* 0: a span, another span or queueing, with its steps below */
-	uint16_t flags;     /* STEP_... */
+	bool several_processes; /* in a sum: whether several processes of its service are */
+	uint8_t state;          /* 0: a span, another span or queueing, with its steps below */
+	uint16_t flags;         /* STEP_... */
 	bool is_leaf;
 	struct step longest;       /* longest step, as an example */
 	const struct cause *cause; /* of the longest step, borrowed from the model; or NULL */

@@ -3,13 +3,14 @@
 
 #include <string.h>
 
+#include "analyse/requests/sum.h"
 #include "analyse/thread_class.h"
 #include "base/hash.h"
 
 /* Leaves with the same key are one cause; no padding, since it is hashed. */
 struct cause_key {
 	uint64_t object, class;      /* `class`: thread_class() */
-	uint32_t pid, above_name;    /* process, and the name of the one that waits for it */
+	uint64_t name, above_name;   /* of the service, and of the one that waits for it */
 	uint32_t service, operation; /* names of the span, unless it is the explained one */
 	int16_t syscall;
 	uint16_t host;
@@ -69,6 +70,14 @@ static void key_span(struct cause_key *key, const struct span_set *spans,
 	key->operation = span->operation.i;
 }
 
+/* Processes of one service, such as the workers of a server, are one thing. */
+static uint64_t service_key(const struct model *model, thread_id thread)
+{
+	const char *service = request_service(model, thread);
+
+	return hash_bytes(service, strlen(service));
+}
+
 static uint64_t key_of(const struct span_set *spans, const struct account *account,
 		       const struct node *node)
 {
@@ -84,7 +93,7 @@ static uint64_t key_of(const struct span_set *spans, const struct account *accou
 		key.flags &= ~STEP_QUEUEING; /* the same CPU, before and after the read */
 	key.is_leaf = node->is_leaf;
 	key.host = thread->host;
-	key.pid = thread->pid;
+	key.name = service_key(model, node->thread);
 	key.class = thread_class(model, node->thread);
 	key_span(&key, spans, account, node);
 	if (node->cause) {
@@ -94,7 +103,7 @@ static uint64_t key_of(const struct span_set *spans, const struct account *accou
 	}
 	if (node->parent && above->state) {
 		key.above_state = above->state;
-		key.above_name = model_process_comm(model, above->thread).i;
+		key.above_name = service_key(model, above->thread);
 	}
 	for (; node->parent; node = &account->nodes.items[node->parent]) {
 		key.is_other |= node->other || node->others;
@@ -128,6 +137,8 @@ static void add_node(struct cause_sum *sum, const struct span_set *spans,
 	g->requests += g->last_sum != sum->accounts;
 	g->last_sum = sum->accounts;
 	g->several |= node->several || g->thread.i != node->thread.i;
+	g->several_processes |= model_thread(spans->model, g->thread)->pid !=
+				model_thread(spans->model, node->thread)->pid;
 	if (!g->node || node->time > g->longest) {
 		g->longest = node->time;
 		g->example = account->span;

@@ -5,9 +5,9 @@
  * A cause is a leaf of an account: what a thread did, or waited for, while the request could not
  * continue.  One reason often has many leaves: six waits for the same pool below six spans, the
  * same lock in a thousand requests.  Leaves are equal if a sentence about them would differ only
- * in the thread, the connection or the instance of a span.  So the key of a leaf has its process,
+ * in the thread, the connection or the instance of a span.  So the key of a leaf has its service,
  * state, system call and object, the service and operation that it worked for, and the
- * state and process of the wait that it explains.
+ * state and service of the wait that it explains.
  *
  * Many equal calls one after another are a pattern of its own, "N+1": no leaf of it may be large,
  * since each call is short.  If such calls take most of the time and no leaf does, the pattern
@@ -27,11 +27,12 @@ struct cause_group {
 	nsec_t time;       /* of all equal leaves */
 	uint32_t requests; /* number of requests with such a leaf */
 	uint32_t leaves;
-	span_id example;   /* request in which a single leaf took longest; none for a thread */
-	uint32_t node;     /* that leaf */
-	nsec_t longest;    /* its time */
-	thread_id thread;  /* of the first leaf */
-	bool several;      /* whether the leaves are of several threads */
+	span_id example;  /* request in which a single leaf took longest; none for a thread */
+	uint32_t node;    /* that leaf */
+	nsec_t longest;   /* its time */
+	thread_id thread; /* of the first leaf */
+	bool several;     /* whether the leaves are of several threads */
+	bool several_processes;
 	bool is_pattern;   /* `node` is that of the calls, not a leaf */
 	uint32_t last_sum; /* private: number of the last account */
 };

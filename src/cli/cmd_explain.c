@@ -49,6 +49,7 @@ struct explaining {
 	struct loaded *loaded;
 	struct slowest slowest;
 	VEC(struct cause_sum) causes; /* of each entry; empty before they are needed */
+	struct map led;               /* entries whose causes have been printed */
 };
 
 static void explaining_done(struct explaining *e)
@@ -56,6 +57,7 @@ static void explaining_done(struct explaining *e)
 	for (size_t i = 0; i < e->causes.count; i++)
 		cause_sum_done(&e->causes.items[i]);
 	vec_done(&e->causes);
+	map_done(&e->led);
 	slowest_done(&e->slowest);
 }
 
@@ -129,11 +131,9 @@ static bool print_lead(struct explaining *e, struct out *out, const struct style
 	struct baseline b = baseline_of(e, subject->entry);
 	const struct span_set *spans = &e->loaded->spans;
 
-	for (size_t i = 0; i < index; i++)
-		if (e->slowest.list.items[i].entry == subject->entry)
-			return false;
-	if (!b.causes)
+	if (!b.causes || *map_insert(&e->led, subject->entry))
 		return false;
+	*map_insert(&e->led, subject->entry) = 1;
 
 	bool missing_thread = explain_causes(out, style, spans, NULL, b.causes);
 

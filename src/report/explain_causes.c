@@ -35,6 +35,7 @@ struct phrase explain_cause(const struct span_set *spans, struct account *accoun
 		account = &example;
 	}
 	account->nodes.items[cause->node].several |= cause->several;
+	account->nodes.items[cause->node].several_processes |= cause->several_processes;
 
 	struct phrase p = phrase_cause(spans, account, cause->node);
 

@@ -494,8 +494,9 @@ struct phrase phrase_node_thread(const struct model *model, const struct node *n
 	if (thread_class(model, node->thread))
 		append(&p, "threads such as %s of ",
 		       model_string(model, model_thread(model, node->thread)->comm));
-	append(&p, "%s (%u)", model_string(model, model_process_name(model, node->thread)),
-	       model_thread(model, node->thread)->pid);
+	append(&p, "%s (%u%s)", model_string(model, model_process_name(model, node->thread)),
+	       model_thread(model, node->thread)->pid,
+	       node->several_processes ? " and others" : "");
 	return p;
 }
 
