@@ -5,7 +5,7 @@ import subprocess
 import runtimes
 import services
 
-TRUTH = r"(sleeps|works|busy) for (client|another|\d+ other)|(?<!run-)queue"
+TRUTH = r"(sleeps|works|busy)[^,]* for (client|another|\d+ other)|(?<!run-)queue"
 PARTLY = r"sleeps|worker"
 
 

@@ -3,7 +3,7 @@
 import services
 
 NEEDS = ["haproxy"]
-TRUTH = r"(?<!run-)queue|(sleeps|works|busy) for (client|another|\d+ other)"
+TRUTH = r"(?<!run-)queue|(sleeps|works|busy)[^,]* for (client|another|\d+ other)"
 PARTLY = r"haproxy|backend|sleeps"
 
 CONFIGURATION = """

@@ -3,7 +3,7 @@
 import runtimes
 
 NEEDS = ["java", "javac"]
-TRUTH = r"(sleeps|works|busy) for (client|another|\d+ other)|(?<!run-)queue.*pricing|pricing.*(?<!run-)queue"
+TRUTH = r"(sleeps|works|busy)[^,]* for (client|another|\d+ other)|(?<!run-)queue.*pricing|pricing.*(?<!run-)queue"
 PARTLY = r"pricing|worker|pool|sleeps"
 
 
