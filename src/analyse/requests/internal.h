@@ -40,6 +40,9 @@ typedef VEC(struct occurrence) occurrences;
 /* All occurrences of a model, by time. */
 void occurrences_find(const struct model *model, occurrences *ret);
 
+/* Drop messages that are part of neither a request nor a reply. */
+void occurrences_drop_control(const struct model *model, occurrences *list);
+
 enum role { ROLE_UNKNOWN, ROLE_SERVER, ROLE_CLIENT };
 
 /* A state, or a hypothesis about it; neither if unknown. */

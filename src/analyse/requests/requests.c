@@ -421,6 +421,7 @@ void requests_find(const struct model *model, struct requests *ret)
 	*vec_push(&f.client_calls) = (struct client_call){ 0 };
 	*vec_push(&f.waits) = (struct futex_wait){ 0 };
 	occurrences_find(model, &list);
+	occurrences_drop_control(model, &list);
 	for (size_t i = 0; i < list.count; i++)
 		handle(&f, &list.items[i]);
 	vec_done(&list);
