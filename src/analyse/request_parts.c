@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyse/request_parts.h"
 
+#include <string.h>
+
 #include "analyse/path.h"
 #include "event/thread_state.h"
 
@@ -76,10 +78,18 @@ static bool is_busy(const struct request_pause *p, thread_id thread, nsec_t from
 	return from < to && idle < (to - from) / 4;
 }
 
+static bool is_other_request(const struct request_pause *p, span_id span)
+{
+	return memcmp(span_set_at(p->spans, span)->trace, span_set_at(p->spans, p->span)->trace,
+		      sizeof(((struct span *)0)->trace)) != 0;
+}
+
 /* Adds what a thread did; work for another span delayed this one, unless tasks change threads. */
 static void add_thread(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to,
 		       uint16_t flags)
 {
+	bool is_own = thread.i == span_set_at(p->spans, p->span)->thread.i;
+
 	to = least(to, p->to);
 	if (p->tasks_move && !(flags & STEP_POOL && is_busy(p, thread, from, to))) {
 		add_parked(p, thread, from, to);
@@ -89,13 +99,15 @@ static void add_thread(struct request_pause *p, thread_id thread, nsec_t from, n
 		const struct span_slice *slice = span_slice_of_thread(p->slices, thread, from);
 		bool inside = slice && slice->start <= from;
 		nsec_t end = !slice ? to : least(inside ? slice->end : slice->start, to);
-		span_id other = inside && slice->span.i != p->span.i ? slice->span : (span_id){ 0 };
+		struct span_part part = {
+			.start = from, .end = end, .thread = thread, .flags = flags
+		};
 
-		add(p, (struct span_part){ .start = from,
-					   .end = end,
-					   .thread = thread,
-					   .other_span = other,
-					   .flags = other.i || flags ? flags | STEP_QUEUEING : 0 });
+		if (inside && is_other_request(p, slice->span)) {
+			part.other_span = slice->span;
+			part.flags |= is_own ? STEP_QUEUEING : STEP_QUEUEING | STEP_POOL;
+		}
+		add(p, part);
 		from = end;
 	}
 }
@@ -218,7 +230,7 @@ static void add_work(struct request_pause *p, thread_id thread, nsec_t from, nse
 		if (release)
 			add_behind(p, thread, own.end, end, release);
 		else if (p->pool_thread.i)
-			add_thread(p, p->pool_thread, own.end, end, STEP_POOL);
+			add_thread(p, p->pool_thread, own.end, end, STEP_QUEUEING | STEP_POOL);
 		else
 			add_parked(p, thread, own.end, end);
 		own.start = end;
@@ -250,6 +262,16 @@ static bool is_timer(const struct cause *cause)
 		(cause->vector == VECTOR_TIMER || cause->vector == VECTOR_HRTIMER));
 }
 
+/* Whether another thread of the same process ended a wait. */
+static bool is_worker(const struct request_pause *p, thread_id thread, const struct cause *cause)
+{
+	const struct model *model = p->spans->model;
+
+	return cause->context == WAKE_TASK && model_thread_is_followed(model, cause->waker) &&
+	       model_thread(model, cause->waker)->pid == model_thread(model, thread)->pid &&
+	       model_thread(model, cause->waker)->host == model_thread(model, thread)->host;
+}
+
 /* A pause that ended without a reply; the thread worked for the request again at time `to`. */
 static void add_own_wait(struct request_pause *p, thread_id thread, nsec_t from, nsec_t to)
 {
@@ -268,8 +290,8 @@ static void add_own_wait(struct request_pause *p, thread_id thread, nsec_t from,
 	part.end = least(poll.end, to);
 	if (release) {
 		add_behind(p, thread, from, part.end, release);
-	} else if (cause->context == WAKE_TASK) {
-		add_thread(p, thread, from, part.end, 0);
+	} else if (is_worker(p, thread, cause)) {
+		add_thread(p, cause->waker, from, part.end, 0); /* it hands its result over */
 	} else if (is_timer(cause)) {
 		part.flags = STEP_OWN_TIMER;
 		part.state = STATE_TIMER;
@@ -291,7 +313,7 @@ static nsec_t add_pause(struct request_pause *p, nsec_t from, const struct span_
 	if (next && reply && reply->time <= to)
 		add_reply_wait(p, next->thread, from, to, reply);
 	else if (p->pool_thread.i)
-		add_thread(p, p->pool_thread, from, to, STEP_POOL);
+		add_thread(p, p->pool_thread, from, to, STEP_QUEUEING | STEP_POOL);
 	else if (!next)
 		add_thread(p, span_set_at(p->spans, p->span)->thread, from, to, 0);
 	else
@@ -317,7 +339,7 @@ static nsec_t add_slice(struct request_pause *p, nsec_t from, const struct span_
 	if (p->pool_thread.i && slice->end >= p->to)
 		over = handed_over(p, slice->thread, from);
 	add_work(p, slice->thread, from, over);
-	add_thread(p, p->pool_thread, over, end, STEP_POOL);
+	add_thread(p, p->pool_thread, over, end, STEP_QUEUEING | STEP_POOL);
 	return end;
 }
 
@@ -325,7 +347,7 @@ static void add_call(struct request_pause *p, nsec_t from)
 {
 	const struct span *call = span_set_at(p->spans, p->span);
 	const struct span_reply *reply = span_reply_from(p->slices, call->parent, call->end);
-	struct span_reply none = { 0 };
+	struct span_reply none = { .socket = call->socket };
 
 	p->span = call->parent; /* the thread works for the caller's request */
 	add_reply_wait(p, call->thread, from, p->to > call->end ? p->to : call->end,

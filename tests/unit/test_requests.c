@@ -315,3 +315,18 @@ TEST(a_call_of_a_process_that_serves_no_request_has_no_span)
 {
 	scenario_check("process 1; 12 1 calls b; 32 1 reads b", "");
 }
+
+/* Thread 3 hands the result for a over at 20, takes b from its queue, and hands that over at 30. */
+TEST(the_reply_after_a_wakeup_shows_which_request_a_busy_worker_worked_for)
+{
+	scenario_check("process 1 3; 10 1 gets a; 2-11 3 waits 1; 12 1 gets b; 13-20 1 polls 3;"
+		       "21 1 replies a; 22-30 1 polls 3; 31 1 replies b; 32-40 3 waits 1",
+		       "1(h3) 1(h3)");
+}
+
+TEST(a_thread_that_grows_a_pool_hands_results_to_other_requests)
+{
+	scenario_check("process 1 2; 10 1 gets a; 11 1 spawns 3; 12 2 gets b; 12-20 1 awaits 3;"
+		       "21 1 replies a; 13-30 2 awaits 3; 31 2 replies b",
+		       "1(f3) 2(h3)");
+}

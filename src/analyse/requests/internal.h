@@ -176,6 +176,7 @@ struct worker {
 	/* of a dispatcher */
 	bool holds_several; /* it has held several requests at once */
 	bool gets_results;  /* workers hand their results back to it */
+	uint32_t result;    /* the work whose result ended its last poll; or 0 */
 	/* of an event loop */
 	bool attributed; /* a read showed the owner of its actions, since it last polled */
 	bool acted;      /* it has acted for that owner */
@@ -291,6 +292,7 @@ void pool_begin(struct finder *f, uint32_t thread); /* the thread acts: it can h
 void pool_call(struct finder *f, uint32_t thread, uint32_t side, uint64_t object, nsec_t now);
 void pool_receive(struct finder *f, uint32_t thread, nsec_t now);
 uint32_t pool_reply(struct finder *f, uint32_t thread, uint32_t state);
+void pool_reader_reply(struct finder *f, uint32_t thread, uint32_t state); /* the dispatcher's */
 
 /* match.c */
 void match_handoffs(struct finder *f);

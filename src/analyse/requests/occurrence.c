@@ -11,15 +11,33 @@
 	     once_; once_ = timeline_next(timeline, &pos_) ? &pos_ : NULL) \
 		for (const type *item = timeline_at(timeline, pos_); item; item = NULL)
 
-static void add_messages(occurrences *list, uint32_t id, const struct thread *thread)
+/*
+ * A socket pair within a process, such as the one of Python's asyncio, only wakes the thread that
+ * polls it; the wakeup is an occurrence of its own.
+ */
+static bool is_internal(const struct model *model, const struct thread *thread,
+			const struct message *m)
+{
+	const struct thread *other = model_thread(model, m->other);
+
+	return m->object_kind == OBJECT_UNIX && m->other.i && other->host == thread->host &&
+	       other->pid == thread->pid;
+}
+
+static void add_messages(const struct model *model, occurrences *list, uint32_t id,
+			 const struct thread *thread)
 {
 	EACH(struct message, m, thread->timelines[TIMELINE_MESSAGES])
-	*vec_push(list) = (struct occurrence){
-		.time = m->time,
-		.what = m,
-		.thread = id,
-		.kind = m->direction == MESSAGE_SEND ? OCCUR_SEND : OCCUR_RECEIVE,
-	};
+	{
+		if (is_internal(model, thread, m))
+			continue;
+		*vec_push(list) = (struct occurrence){
+			.time = m->time,
+			.what = m,
+			.thread = id,
+			.kind = m->direction == MESSAGE_SEND ? OCCUR_SEND : OCCUR_RECEIVE,
+		};
+	}
 	EACH(struct connect, c, thread->timelines[TIMELINE_CONNECTS])
 	*vec_push(list) = (struct occurrence){
 		.time = c->time, .what = c, .thread = id, .kind = OCCUR_CONNECT
@@ -137,7 +155,7 @@ void occurrences_find(const struct model *model, occurrences *ret)
 
 		if (thread->out_of_scope)
 			continue;
-		add_messages(ret, i, thread);
+		add_messages(model, ret, i, thread);
 		add_waits(ret, i, thread);
 		if (thread->parent.i)
 			*vec_push(ret) = (struct occurrence){ .time = thread->begin,

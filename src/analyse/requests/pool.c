@@ -157,16 +157,50 @@ void pool_block(struct finder *f, const struct occurrence *o)
 	end_work(f, o->thread, o->time);
 }
 
+/* A worker that was busy has taken the work without a wakeup: the next reply shows its request. */
+static bool hands_back_next(struct finder *f, const struct occurrence *o)
+{
+	struct worker *by = worker_of(f, o->other), *to = worker_of(f, o->thread);
+	nsec_t from = by->free_since > by->idle_until ? by->free_since : by->idle_until;
+
+	if (by->current || !by->queue_kind || by->dispatcher != o->thread || by->reads ||
+	    by->pending_calls || !to->held_count || !from)
+		return false;
+	to->result = begin_work(f, o->other, 0, from);
+	end_work(f, o->other, o->time);
+	return true;
+}
+
+void pool_reader_reply(struct finder *f, uint32_t thread, uint32_t state)
+{
+	struct worker *w = worker_of(f, thread);
+	uint32_t work = w->result;
+
+	w->result = 0;
+	if (!work || state_at(f, state)->handoff || state_at(f, work)->settled)
+		return;
+	state_at(f, work)->settled = true;
+	state_at(f, state)->handoff = work;
+	span_at(f, work)->parent = state;
+	span_at(f, work)->confidence = 0.9f;
+	if (span_at(f, work)->start < span_at(f, state)->start)
+		span_at(f, work)->start = span_at(f, state)->start;
+}
+
 /* A worker that wakes its dispatcher hands its result back. */
 static bool hands_back(struct finder *f, const struct occurrence *o)
 {
 	struct worker *by = worker_of(f, o->other), *to = worker_of(f, o->thread);
 
+	if (hands_back_next(f, o))
+		return true;
 	if (!state_is_handoff(f, by->current) ||
 	    state_at(f, by->current)->dispatcher != o->thread || by->pending_calls ||
 	    !to->held_count)
 		return false;
 	to->gets_results = true;
+	if (!state_at(f, by->current)->first_call)
+		to->result = by->current; /* match.c assigns work with calls */
 	state_at(f, by->current)->last_message = o->time;
 	end_work(f, o->other, o->time);
 	return true;

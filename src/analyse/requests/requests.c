@@ -197,6 +197,8 @@ static void send_reply(struct finder *f, uint32_t thread, uint32_t side, const s
 			*map_insert(&f->work_stealing, process_key(thread_of(f, thread))) = 1;
 		if (!reader && w->current != state && span_at(f, w->current)->kind != REQUEST_FORK)
 			pool_reply(f, thread, state);
+		if (reader)
+			pool_reader_reply(f, thread, state);
 		hypothesis_settle(f, reader ? batch_reply(f, w, state) : w->hypothesis,
 				  w->current && !reader ? w->current : state);
 		worker_release(f, state);
@@ -331,6 +333,7 @@ static void handle_block(struct finder *f, const struct occurrence *o)
 	batch_wait(w);
 	w->calling_side = 0;
 	w->acted = false;
+	w->result = 0;
 	w->last_event = o->ran;
 	if (!w->polled)
 		w->polled = o->time;
