@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "analyse/path.h"
 #include "analyse/requests/spans.h"
 #include "event/capture.h"
 #include "otlp/trace.h"
@@ -45,11 +46,33 @@ static void check_trees(const struct requests *requests)
 		size_t steps = 0;
 
 		assert(span->parent < most && span->start <= span->end);
-		roots += !span->parent;
+		roots += !span->parent && span->kind == REQUEST_NETWORK;
 		for (uint32_t at = i; at; at = requests->spans.items[at].parent)
 			assert(steps++ < most);
 	}
 	assert(roots == requests->roots.count);
+}
+
+/* The leaves of a path cover the time of its span, without gap or overlap. */
+static void check_paths(const struct span_set *spans)
+{
+	for (uint32_t i = 1; i < span_set_count(spans); i++) {
+		const struct span *span = span_set_at(spans, (span_id){ i });
+		struct path path = { 0 };
+		nsec_t at = span_arrival(span);
+
+		path_of_span(spans, (span_id){ i }, &path);
+		for (size_t k = 0; k < path.steps.count; k++) {
+			const struct step *step = &path.steps.items[k];
+
+			if (!step->is_leaf)
+				continue;
+			assert(step->start == at && step->start < step->end);
+			at = step->end;
+		}
+		assert(at == span->end);
+		path_done(&path);
+	}
 }
 
 static const char *host_name(const void *arg, uint16_t host)
@@ -129,6 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	requests_find(model, &requests);
 	check_trees(&requests);
 	request_spans_add(&requests, NULL, &spans);
+	check_paths(&spans);
 	if (file)
 		show(&spans, &requests, file);
 	check_export(&spans, &requests);
