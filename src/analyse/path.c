@@ -464,10 +464,33 @@ static void walk_queueing(struct path_walk *w, nsec_t from, nsec_t to, struct sp
 	walk_parts(w, work);
 }
 
+static bool has_contexts(const struct span_set *spans, span_id id)
+{
+	return model_span_ref(spans->model, span_set_at(spans, id)->ref)->first_residency;
+}
+
+/*
+ * The span whose work slices show what a span's threads did: itself, or the request around it if
+ * the span was recorded without a thread.  None if there is none, or if contexts are more exact.
+ */
+static span_id work_owner(const struct span_set *spans, span_id id)
+{
+	str_id service = span_set_at(spans, id)->service;
+
+	for (size_t i = 0; i < DEPTH_MAX && id.i; i++, id = span_set_at(spans, id)->parent) {
+		if (has_contexts(spans, id) || span_set_at(spans, id)->service.i != service.i)
+			break;
+		if (request_parts_apply(spans, id))
+			return id;
+	}
+	return (span_id){ 0 };
+}
+
 static void walk_work(struct path_walk *w, const struct span_section *s, span_id next,
 		      struct span_work *work)
 {
-	bool is_request = request_parts_apply(w->spans, s->span);
+	struct span_section section = { work_owner(w->spans, s->span), s->start, s->end };
+	bool is_request = section.span.i;
 
 	if (!span_set_at(w->spans, s->span)->ref && !is_request) {
 		/* most captures have no contexts: skip the search */
@@ -479,7 +502,7 @@ static void walk_work(struct path_walk *w, const struct span_section *s, span_id
 	}
 	work->items.count = 0;
 	if (is_request)
-		request_parts_find(w->spans, s, next, work);
+		request_parts_find(w->spans, &section, next, work);
 	else
 		span_work_find(w->spans, s->span, s->start, s->end, work);
 	walk_parts(w, work);
@@ -510,11 +533,6 @@ void path_of_span(const struct span_set *spans, span_id span, struct path *path)
 	struct span_path sections = { 0 };
 	struct span_work work = { 0 };
 
-	/* the request of an SDK's span arrived before the span began */
-	walk_section(&w,
-		     &(struct span_section){ span, span_arrival(span_set_at(spans, span)),
-					     span_set_at(spans, span)->start },
-		     (span_id){ 0 }, &work);
 	span_path_find(spans, span, &sections);
 	/* sections are sorted from the end to the start */
 	for (size_t i = sections.items.count; i-- > 0;) {

@@ -53,7 +53,8 @@ static void enter(struct span_path_search *s, span_id id, nsec_t path_start, nse
 	for (span_id c = span_set_at(s->spans, id)->first_child; c.i;
 	     c = span_set_at(s->spans, c)->next) {
 		const struct span *span = span_set_at(s->spans, c);
-		struct path_child child = { c, span->start > start ? span->start : start,
+		nsec_t begin = span_arrival(span);
+		struct path_child child = { c, begin > start ? begin : start,
 					    span->end < end ? span->end : end };
 
 		if (!(span->flags & SPAN_FOLLOWS) && child.start < child.end)
@@ -119,7 +120,7 @@ void span_path_find(const struct span_set *spans, span_id span, struct span_path
 	struct span_path_search s = { .spans = spans, .path = ret };
 	const struct span *root = span_set_at(spans, span);
 
-	enter(&s, span, root->start, root->end, 0);
+	enter(&s, span, span_arrival(root), root->end, 0);
 	while (s.visits.count)
 		advance(&s);
 	vec_done(&s.children);

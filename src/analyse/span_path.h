@@ -2,12 +2,12 @@
 /*
  * span_path - the critical path through spans alone.
  *
- * Walk from the end of a span back to its start.  The time after the end of its last
- * child is its own; before that, it waited for that child; before the start of the
- * child, for the last child that had ended by then; and so on.  Each child is divided in the
- * same way.  Children are clipped to their parents.  Children entirely outside of the parent,
- * and those that the parent does not wait for (follows-from), are omitted with their
- * descendants.
+ * Walk from the end of a span back to its start, or to the arrival of its request if that is
+ * known.  The time after the end of its last child is its own; before that, it waited for that
+ * child; before the start of the child, for the last child that had ended by then; and so on.  Each
+ * child is divided in the same way.  Children are clipped to their parents.  Children entirely
+ * outside of the parent, and those that the parent does not wait for (follows-from), are omitted
+ * with their descendants.
  *
  * Spans come from several clocks, and are rounded.  So a child that ends slightly after
  * the next one begins still counts as ended by then; otherwise a long call would

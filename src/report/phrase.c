@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "event/syscall.h"
 #include "event/socket_name.h"
+#include "report/span_detail.h"
 #include "report/lock_words.h"
 #include "report/phrase_queueing.h"
 
@@ -62,6 +63,12 @@ static const char *syscall_of(const struct cause *cause)
 	return name ? name : "";
 }
 
+/* Names of C++ functions already have their parameters. */
+static const char *call_suffix(const char *function)
+{
+	return strchr(function, '(') ? "" : "()";
+}
+
 /* These words and the function of a stack, if it is known. */
 static void append_function(struct phrase *p, const struct model *model, const char *words,
 			    uint32_t stack)
@@ -69,7 +76,7 @@ static void append_function(struct phrase *p, const struct model *model, const c
 	const char *function = model_stack_function(model, stack);
 
 	if (function)
-		append(p, "%s %s()", words, function);
+		append(p, "%s %s%s", words, function, call_suffix(function));
 }
 
 static void append_disk(struct phrase *p, const struct model *model, const struct cause *cause)
@@ -420,8 +427,9 @@ static void append_shares(struct phrase *p, const struct model *model,
 		if (i > 0 && shares[i].time * 20 < node->time)
 			break; /* too short to mention */
 		if (node->state == STATE_RUNNING) {
-			append(p, "%s %s() %s", i ? "," : ", in",
-			       model_string(model, shares[i].name), time.s);
+			append(p, "%s %s%s %s", i ? "," : ", in",
+			       model_string(model, shares[i].name),
+			       call_suffix(model_string(model, shares[i].name)), time.s);
 			continue;
 		}
 		append(p, "%s ",
@@ -464,6 +472,7 @@ struct phrase phrase_node(const struct span_set *spans, const struct account *ac
 			append(&p, "%s × ", format_count(node->span_count).s);
 		append(&p, "%s  %s", span_set_string(spans, span->service),
 		       span_set_string(spans, span->operation));
+		append(&p, "%s", span_detail(spans, node->span).s);
 		append_each(&p, node);
 		return p;
 	}

@@ -10,7 +10,8 @@
  *
  * Labels in assembler code have no size.  A label matches an address only if no
  * symbol with a size contains the address or ends between label and address, and
- * if both are in the same section.
+ * if both are in the same section.  In a stripped file, only exports are left, and the
+ * address can be in any function after the label; so its labels match nothing.
  */
 #include "record/symbol/internal.h"
 
@@ -96,9 +97,22 @@ static uint64_t section_end(Elf *elf, const GElf_Sym *sym, GElf_Addr bias)
 	return scn && gelf_getshdr(scn, &shdr) ? shdr.sh_addr + shdr.sh_size + bias : 0;
 }
 
+/* Whether a file has all of its symbols, and not only those for dynamic linking. */
+static bool has_all_symbols(Elf *elf)
+{
+	GElf_Shdr shdr;
+
+	for (Elf_Scn *scn = NULL; elf && (scn = elf_nextscn(elf, scn));)
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_SYMTAB)
+			return true;
+	return false;
+}
+
 static void find_symbols(Dwfl_Module *mod, struct wanted *wanted, size_t count)
 {
 	int total = dwfl_module_getsymtab(mod);
+	Elf *last = NULL;
+	bool is_complete = false;
 
 	for (int i = 1; i < total; i++) {
 		GElf_Sym sym;
@@ -108,10 +122,14 @@ static void find_symbols(Dwfl_Module *mod, struct wanted *wanted, size_t count)
 
 		if (!name || !is_code(&sym, name))
 			continue;
+		if (elf != last) {
+			last = elf;
+			is_complete = has_all_symbols(elf);
+		}
 		struct elf_symbol found = { name, value, value + sym.st_size, rank(&sym, name) };
 		if (sym.st_size > 0) {
 			match_sized(wanted, count, &found);
-		} else {
+		} else if (is_complete) {
 			found.end = section_end(elf, &sym, bias);
 			match_label(wanted, count, &found);
 		}

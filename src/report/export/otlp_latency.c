@@ -14,14 +14,14 @@ bool otlp_latency_find(const struct span_set *spans, span_id span, struct otlp_l
 	for (size_t i = 1; i < account.nodes.count; i++) {
 		const struct node *node = &account.nodes.items[i];
 
-		if (!node->is_leaf || !node->state)
+		if (!node->is_leaf || !node->state || node->state == STATE_GAP)
 			continue;
 		ret->states[node->state & 127] += node->time;
 		found = true;
 	}
 	cause_sum_add(&causes, spans, &account);
 	cause_sum_finish(&causes);
-	if (causes.groups.count && causes.total) {
+	if (found && causes.groups.count && causes.total) {
 		ret->share = (double)causes.groups.items[0].time / causes.total;
 		ret->cause = explain_cause(spans, &account, &causes.groups.items[0]);
 	}
