@@ -8,8 +8,11 @@
 static const nsec_t wakeup_max = 1000000;
 /* A woken thread takes no longer to read, unless it does something else first. */
 static const nsec_t look_max = 100000;
-/* Threads that create the next one; each existed before. */
-enum { CREATORS_MAX = 16 };
+/*
+ * Threads that create the next one; each existed before.  And the number of requests in front of
+ * a request that have their own parts: for thousands in a queue, the cost would be quadratic.
+ */
+enum { CREATORS_MAX = 16, QUEUE_MAX = 256 };
 
 struct queueing {
 	const struct span_set *spans;
@@ -82,14 +85,18 @@ static void push(struct queueing *q, struct span_part part)
 /* Adds what a thread did, divided by the spans that it worked for. */
 static void add_thread(struct queueing *q, thread_id thread, nsec_t from, nsec_t to)
 {
-	while (from < to) {
+	for (int count = 0; from < to; count++) {
 		const struct span_slice *slice =
 			span_slice_of_thread(&q->spans->slices, thread, from);
 		struct span_part part = { .start = from, .end = to, .thread = thread };
+		bool inside = slice && slice->start <= from && slice->span.i != q->span.i;
 
-		if (slice && slice->start <= from) {
+		if (inside && count >= 2 * QUEUE_MAX) {
+			part.flags = STEP_BEHIND;
+			part.state = STATE_UNKNOWN;
+		} else if (slice && slice->start <= from) {
 			part.end = slice->end < to ? slice->end : to;
-			part.other_span.i = slice->span.i == q->span.i ? 0 : slice->span.i;
+			part.other_span.i = inside ? slice->span.i : 0;
 		} else if (slice && slice->start < to) {
 			part.end = slice->start;
 		}

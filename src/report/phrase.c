@@ -336,6 +336,8 @@ static struct phrase phrase_step(const struct model *model, const struct step *s
 		append(&p, "message in transit");
 	else if (step->flags & STEP_REMOTE)
 		append_remote(&p, model, step);
+	else if (step->flags & STEP_BEHIND && step->flags & STEP_QUEUEING)
+		append(&p, "serves many other requests");
 	else if (step->flags & STEP_BEHIND)
 		append_behind(&p, model, step);
 	else if (step->flags & STEP_HELD_BEFORE)

@@ -23,7 +23,7 @@ import tempfile
 LIMIT = 2.3
 SLACK = 300_000  # instructions, for costs that come in blocks: allocations, the last block of a file
 SIZE = 400
-SIZES = {"episodes": 2000, "thread": 100, "requests": 200, "wide": 200, "threads": 200}
+SIZES = {"episodes": 2000, "queue": 2000, "thread": 100, "requests": 200, "wide": 200, "threads": 200}
 
 # What to show in each shape, for the commands that need a name.
 THREAD, TRACE, REQUEST = ["--thread=1"], ["--trace=0000"], ["--requests"]
@@ -61,6 +61,7 @@ MORE = {
     "episodes": {"path": ["path", *THREAD, "FILE"], "explain": ["explain", *THREAD, "FILE"]},
     "calls": {"requests": ["requests", "--tree", "FILE"], "explain": ["explain", "FILE"]},
     "loop": {"requests": ["requests", "FILE"]},
+    "queue": {"requests": ["requests", "FILE"], "explain": ["explain", "FILE"]},
     "processes": {"requests": ["requests", "--tree", "FILE"], "info": ["info", "FILE"]},
     "reuse": {"info": ["info", "FILE"], "explain": ["explain", "FILE"]},
     "traces": {"info": ["info", "FILE"], "explain": ["explain", "FILE"]},

@@ -377,6 +377,22 @@ static void shape_loop(struct shape *s, size_t n)
 	add_run(s, 1, 0, n * STEP + 1000);
 }
 
+/* Requests that arrive at once and wait for one thread, which serves one after the other. */
+static void shape_queue(struct shape *s, size_t n)
+{
+	add_thread(s, 1, 1, 0);
+	for (size_t i = 0; i < n; i++) {
+		nsec_t at = (i + 1) * STEP;
+
+		add_connection(s, 10 + 2 * i, 9, 1, SERVER_PORT, 0);
+		ADD(s, MESSAGE, message, at, 1, .object = 11 + 2 * i, .bytes = 100, .position = 100,
+		    .direction = MESSAGE_RECEIVE, .object_kind = OBJECT_INET, .lag = at - 1000);
+		add_run(s, 1, at, at + STEP / 2);
+		add_message(s, 11 + 2 * i, 1, at + STEP / 2, MESSAGE_SEND, 100);
+		add_wait(s, 1, at + STEP / 2, at + STEP, STATE_TIMER, 0);
+	}
+}
+
 /* Processes, each created by the one before, all for the request that the first one received. */
 static void shape_processes(struct shape *s, size_t n)
 {
@@ -441,7 +457,7 @@ static const struct {
 	{ "episodes", shape_episodes }, { "calls", shape_calls },
 	{ "loop", shape_loop },         { "reuse", shape_reuse },
 	{ "threads", shape_threads },   { "processes", shape_processes },
-	{ "traces", shape_traces },
+	{ "traces", shape_traces },     { "queue", shape_queue },
 };
 
 static int by_time(const void *a, const void *b)
