@@ -296,10 +296,21 @@ static bool is_other_request(const struct path_walk *w, const struct span_slice 
 	return memcmp(span_set_at(w->spans, slice->span)->trace, own, 16) != 0;
 }
 
+/* Whether a wait is for the JVM, which stops its threads for none of its requests. */
+static bool is_safepoint(const struct path_walk *w, uint32_t wait)
+{
+	const struct step *s = &w->path->steps.items[wait - 1];
+	const struct cause *cause =
+		model_cause(w->model, s->thread, &(struct interval){ .start = s->decider });
+
+	return lock_kind_of(w->model, s->thread, s->state, cause) == LOCK_SAFEPOINT;
+}
+
 /* Adds the steps of a thread that explains a wait, divided by the requests that it works for. */
 static void walk_leg(struct path_walk *w, const struct leg *leg, uint32_t wait)
 {
-	const struct span_slices *slices = w->spans ? &w->spans->slices : NULL;
+	const struct span_slices *slices =
+		w->spans && !is_safepoint(w, wait) ? &w->spans->slices : NULL;
 	const struct span_slice *slice;
 	span_id other = w->other_span;
 
