@@ -5,7 +5,7 @@ import os
 import services
 
 TRUTH = r"memory limit|memory\.(max|limit)"
-PARTLY = r"page.*disk|reclaim"
+PARTLY = r"\bpage\b|reclaim"
 SIZE = 256 << 20
 LIMIT = 24 << 20
 RATE = 8 << 20  # bytes/s of the disk
