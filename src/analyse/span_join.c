@@ -194,6 +194,8 @@ static bool is_entry(const struct model *model, const struct span *span)
 	const struct span *parent = model_span(model, span->parent);
 	bool is_outermost = !span->parent.i || parent->service.i != span->service.i;
 
+	if (span->source == SPAN_INFERRED)
+		return false; /* a rebuilt request that was exported before */
 	if (span->kind == SPAN_SERVER)
 		return is_outermost || parent->kind == SPAN_CLIENT;
 	return is_outermost && (span->kind == SPAN_UNSPECIFIED || span->kind == SPAN_INTERNAL);

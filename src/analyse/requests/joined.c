@@ -153,7 +153,8 @@ static void link_request(struct linking *l, uint32_t index)
 		return;
 	if (is_joined(l, r->parent))
 		top = innermost(l, top, r->start, r->end);
-	set_parent(l, l->ids[index], top);
+	if (top.i != l->ids[index].i)
+		set_parent(l, l->ids[index], top);
 }
 
 void joined_spans_link(struct span_set *set, const struct requests *requests,
