@@ -47,18 +47,13 @@ void priority_raise(struct priority *p)
 		set_policy(SCHED_OTHER);
 }
 
-bool priority_is_bounded(nsec_t used, nsec_t elapsed)
-{
-	return used <= elapsed / 2;
-}
-
 void priority_check(struct priority *p, nsec_t now)
 {
 	if (!p->allowed || now - p->checked < CHECK_INTERVAL)
 		return;
 
 	nsec_t used = clock_read(CLOCK_THREAD_CPUTIME_ID);
-	bool bounded = priority_is_bounded(used - p->used, now - p->checked);
+	bool bounded = used - p->used <= (now - p->checked) / 2;
 
 	if (bounded != p->real_time && set_policy(bounded ? SCHED_RR : SCHED_OTHER))
 		p->real_time = bounded;

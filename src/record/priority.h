@@ -29,7 +29,4 @@ void priority_raise(struct priority *p);
 /* Call often; adapts the policy to the CPU time that the thread used. */
 void priority_check(struct priority *p, nsec_t now);
 
-/* Whether a thread that used this CPU time in that time may have a real-time policy. */
-bool priority_is_bounded(nsec_t used, nsec_t elapsed);
-
 #endif

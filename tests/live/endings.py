@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 
@@ -132,6 +133,21 @@ def a_full_disk_leaves_a_readable_capture():
         require("No space left on device" in words and "full.sonde" in words, f"it said '{words}'")
         capture = recorder.capture(complete=False)
         require(len(capture.kind("syscall", name="getppid")) > 1000, "there is something in it")
+
+
+@test
+def a_saturated_host_loses_nothing():
+    """Many threads compete for each CPU; a recorder without priority would wait for all of them."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(4 * os.cpu_count()):
+            spinner = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+            stack.callback(spinner.wait)
+            stack.callback(spinner.kill)
+        with Recorder("-a", "--buffer=256K") as recorder:
+            if not os.sched_getscheduler(recorder.pid) & os.SCHED_RR:
+                raise Skip("this system grants no real-time priority")
+            run(*workload("handoff", "unix", 211))
+    equal(sum(r["count"] for r in recorder.capture().kind("loss")), 0, "lost records")
 
 
 @test
