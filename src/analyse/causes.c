@@ -134,6 +134,7 @@ static void add_node(struct cause_sum *sum, const struct span_set *spans,
 
 	g->time += node->time;
 	g->leaves++;
+	g->is_lost |= node->state == STATE_GAP && account->lost.losses;
 	g->requests += g->last_sum != sum->accounts;
 	g->last_sum = sum->accounts;
 	g->several |= node->several || g->thread.i != node->thread.i;
@@ -163,6 +164,8 @@ static int longer_first(const void *a, const void *b)
 
 	if (x->is_pattern != y->is_pattern)
 		return x->is_pattern ? -1 : 1;
+	if (x->is_lost != y->is_lost)
+		return x->is_lost ? 1 : -1;
 	if (x->time != y->time)
 		return x->time > y->time ? -1 : 1;
 	if (x->example.i != y->example.i)

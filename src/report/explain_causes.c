@@ -56,6 +56,8 @@ static int larger_first(const void *a, const void *b)
 
 	if (x->cause->is_pattern != y->cause->is_pattern)
 		return x->cause->is_pattern ? -1 : 1;
+	if (x->cause->is_lost != y->cause->is_lost)
+		return x->cause->is_lost ? 1 : -1;
 	if (x->time != y->time)
 		return x->time > y->time ? -1 : 1;
 	return x->cause < y->cause ? -1 : x->cause > y->cause;
