@@ -39,11 +39,16 @@ void loaded_done(struct loaded *loaded)
 	*loaded = (struct loaded){ 0 };
 }
 
+/* Whether the recorded threads of spans explain them without a join. */
 static bool has_span_with_thread(const struct model *model)
 {
-	for (uint32_t i = 1; i < model_span_count(model); i++)
-		if (model_thread_is_followed(model, model_span(model, (span_id){ i })->thread))
+	for (uint32_t i = 1; i < model_span_count(model); i++) {
+		const struct span *span = model_span(model, (span_id){ i });
+
+		/* requests that were rebuilt and exported before are rebuilt again */
+		if (span->source != SPAN_INFERRED && model_thread_is_followed(model, span->thread))
 			return true;
+	}
 	return false;
 }
 
