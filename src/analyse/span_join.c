@@ -365,6 +365,15 @@ static float confidence(const struct join_span *s, const struct join_request *r)
 	return 1 - s->distance / second;
 }
 
+static void join(const struct joining *j, uint32_t request, span_id span, float confidence,
+		 struct span_join *ret)
+{
+	while (ret->spans.count < j->requests->spans.count)
+		*vec_push(&ret->spans) = (struct joined_span){ 0 };
+	ret->spans.items[request] = (struct joined_span){ span, confidence };
+	ret->count++;
+}
+
 /* Compares all spans and requests that are not joined; joins those that are clear. */
 static bool join_closest(struct joining *j, struct span_join *ret)
 {
@@ -382,13 +391,33 @@ static bool join_closest(struct joining *j, struct span_join *ret)
 		if (s->is_joined || !r || r->best != i + 1 || !is_clear(s->distance, s->second) ||
 		    !is_clear(r->distance, r->second))
 			continue;
-		while (ret->spans.count < j->requests->spans.count)
-			*vec_push(&ret->spans) = (struct joined_span){ 0 };
-		ret->spans.items[r->index] = (struct joined_span){ s->id, confidence(s, r) };
+		join(j, r->index, s->id, confidence(s, r), ret);
 		s->is_joined = r->is_joined = true;
-		ret->count++;
 	}
 	return ret->count > before;
+}
+
+/* Requests that were rebuilt and exported before have the ids that they get now. */
+static void join_exported(const struct joining *j, struct span_join *ret)
+{
+	struct map ids = { 0 };
+
+	for (uint32_t i = 1; i < model_span_count(j->model); i++) {
+		const struct span *span = model_span(j->model, (span_id){ i });
+
+		if (span->source == SPAN_INFERRED)
+			*map_insert(&ids, hash_bytes(span->id, sizeof(span->id))) = i;
+	}
+	for (uint32_t i = 1; ids.count && i < j->requests->spans.count; i++) {
+		const struct request_span *request = &j->requests->spans.items[i];
+		const uint64_t *at = map_find(&ids, hash_bytes(request->id, sizeof(request->id)));
+		const struct span *span = at ? model_span(j->model, (span_id){ *at }) : NULL;
+
+		if (span && memcmp(span->id, request->id, sizeof(span->id)) == 0 &&
+		    memcmp(span->trace, request->trace, sizeof(span->trace)) == 0)
+			join(j, i, (span_id){ *at }, 1, ret);
+	}
+	map_done(&ids);
 }
 
 static void joining_done(struct joining *j)
@@ -419,5 +448,7 @@ void span_join_find(const struct model *model, const struct requests *requests,
 		vote(&j, &j.spans.items[i]);
 	for (size_t i = 0; i < ROUNDS && join_closest(&j, ret); i++)
 		;
+	if (!ret->count)
+		join_exported(&j, ret);
 	joining_done(&j);
 }

@@ -160,7 +160,7 @@ class Accounts(unittest.TestCase):
 
     def test_a_missing_cause(self):
         del self.account["causes"][3]
-        self.expect("causes of [300, 200, 180] ns")
+        self.expect("causes of 680 ns, but leaves of 700")
 
     def test_more_explained_time_than_duration(self):
         self.account["explained_time"] = 701

@@ -108,7 +108,8 @@ static void complete(struct linking *l, uint32_t index)
 		span->host = thread->host;
 	}
 	span->socket = r->socket;
-	span->read = read < span->start ? read : span->start;
+	/* the span of an SDK begins after the read, an exported request at its arrival */
+	span->read = read < span->start || span->source == SPAN_INFERRED ? read : span->start;
 	span->arrival = r->arrival_unknown || r->start > span->read ? span->read : r->start;
 	span->end = r->end > span->end ? r->end : span->end;
 	span->sent = r->sent && r->sent < span->end ? r->sent : span->end;
