@@ -25,24 +25,15 @@
 #include <string.h>
 
 #include "analyse/episode.h"
-#include "analyse/gil.h"
 #include "analyse/lock_kind.h"
 #include "analyse/lock_tenure.h"
-#include "analyse/pending_call.h"
 #include "analyse/queueing.h"
 #include "analyse/request_parts.h"
+#include "analyse/resolver.h"
 #include "analyse/span_path.h"
 #include "analyse/span_work.h"
 
 enum { DEPTH_MAX = 128 };
-
-/* The thread that ended a wait, and until when its timeline explains the wait. */
-struct resolver {
-	thread_id thread;
-	nsec_t at;
-	nsec_t left;  /* when its message left the send buffer, if it was held there; or 0 */
-	uint8_t held; /* enum held_reason */
-};
 
 /* A part of a wait, and the thread that explains it. */
 struct leg {
@@ -100,94 +91,26 @@ static nsec_t clamp(nsec_t t, nsec_t from, nsec_t to)
 	return t < from ? from : t < to ? t : to;
 }
 
-static bool is_socket(uint8_t object_kind)
-{
-	return object_kind == OBJECT_INET || object_kind == OBJECT_UNIX ||
-	       object_kind == OBJECT_SOCKET;
-}
-
-/*
- * The message that a thread waited for: the first one that it received after it was woken and
- * before it blocked again; if the socket of the wait is known, on that socket.
- */
-static const struct message *awaited_message(const struct model *model, thread_id id,
-					     const struct stretch *wait, const struct cause *cause)
-{
-	const struct timeline *timeline = model_thread(model, id)->timelines[TIMELINE_MESSAGES];
-	bool any = !is_socket(cause->object_kind) || !cause->object;
-	struct stretch next = *wait;
-	nsec_t until = UINT64_MAX;
-	timeline_pos pos;
-
-	if (!timeline_from(timeline, wait->end, &pos))
-		return NULL;
-	while (until == UINT64_MAX && model_stretch_next(model, id, &next))
-		if (state_is_blocked(next.interval.state))
-			until = next.interval.start;
-	do {
-		const struct message *m = timeline_at(timeline, pos);
-
-		if (m->time > until)
-			break;
-		if (m->direction == MESSAGE_RECEIVE && (any || m->object == cause->object))
-			return m;
-	} while (timeline_next(timeline, &pos));
-	return NULL;
-}
-
-/* When a message that was held in the send buffer left it; its arrival is not earlier. */
-static void find_left(const struct model *model, const struct message *received,
-		      struct resolver *ret)
-{
-	const struct message *sent = model_sent_message(model, received);
-
-	if (!sent || !(sent->flags & MESSAGE_HELD))
-		return;
-	ret->left = sent->wire_time ?: received->wire_time;
-	ret->held = sent->held;
-}
-
+/* Finds the thread that explains a wait, and notes in its step what the thread waited for. */
 static bool resolve(const struct path_walk *w, thread_id id, const struct episode *episode,
-		    uint32_t step, struct resolver *ret)
+		    uint32_t number, struct resolver *ret)
 {
-	const struct stretch *wait = &episode->last;
-	const struct cause *cause = model_cause(w->model, id, &wait->interval);
-	uint8_t state = episode->state;
+	struct step *step = &w->path->steps.items[number - 1];
+	bool found = resolver_find(
+		w->model,
+		&(struct resolver_wait){ id, episode, step->start, step->end,
+					 w->spans ? span_set_at(w->spans, w->span)->socket : 0 },
+		ret);
 
-	if (!cause || wait->interval.flags & INTERVAL_OPEN ||
-	    lock_kind_of(w->model, id, state, cause) == LOCK_GO)
-		return false;
-
-	bool by_task = cause->context == WAKE_TASK;
-	const struct message *call = pending_call(w->model, id, wait);
-
-	if (call) {
-		w->path->steps.items[step - 1].state = STATE_NETWORK;
-		w->path->steps.items[step - 1].socket = call->object;
-		*ret = (struct resolver){ .thread = call->other, .at = wait->end };
-		return may_explain(w, call->other, step);
+	if (ret->is_parked) {
+		step->state = STATE_UNKNOWN;
+		step->flags |= STEP_PARKED;
 	}
-	/* the waker of a packet's receiver is only the thread that the packet interrupted */
-	if (state == STATE_NETWORK || (state == STATE_PROCESS && !by_task)) {
-		const struct message *m = awaited_message(w->model, id, wait, cause);
-		/* a send has the time of its return, which can be after it woke the receiver */
-		nsec_t at = m && m->other_time < wait->end ? m->other_time : wait->end;
-
-		if (m) {
-			w->path->steps.items[step - 1].socket = m->object;
-			*ret = (struct resolver){ .thread = m->other, .at = at };
-			find_left(w->model, m, ret);
-			return may_explain(w, m->other, step);
-		}
-	}
-	*ret = (struct resolver){ .thread = cause->waker, .at = wait->end };
-	if (!by_task && state == STATE_LOCK && cause->object_kind == OBJECT_FUTEX) {
-		const struct step *s = &w->path->steps.items[step - 1];
-
-		ret->thread = gil_holder(w->model, id, s->start, s->end);
-		return may_explain(w, ret->thread, step);
-	}
-	return by_task && may_explain(w, cause->waker, step);
+	if (ret->state)
+		step->state = ret->state;
+	if (ret->socket)
+		step->socket = ret->socket;
+	return found && may_explain(w, ret->thread, number);
 }
 
 static void walk_thread(struct path_walk *w, thread_id id, nsec_t from, nsec_t to, uint32_t parent);
