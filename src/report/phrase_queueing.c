@@ -38,6 +38,8 @@ struct phrase phrase_others(const struct span_set *spans, const struct node *nod
 {
 	struct phrase p = { "" };
 
+	if (node->flags & STEP_PARKED)
+		return p; /* it works for no request */
 	if (node->others == 1)
 		snprintf(p.s, sizeof(p.s), " for %.200s",
 			 phrase_client(spans, node->longest.other_span).s);
