@@ -124,6 +124,7 @@ class Comparison:
         self.found = {id(h): self.spans.take(h, True) for h in handlings if h.log}
         self.found |= {id(h): self.spans.take(h, False) for h in handlings if not self.found.get(id(h))}
         self.trace_ids = self.name_traces()
+        self.first_sent = self.find_first_sent()
         for handling in handlings:
             self.judge(handling)
 
@@ -134,6 +135,17 @@ class Comparison:
             span = self.spans.by_id[name]
             votes[span["trace_id"]][id] += 1 if span.get("parent_span_id") else 1000
         return {trace: count.most_common(1)[0][0] for trace, count in votes.items()}
+
+    def find_first_sent(self):
+        """When the first request of each read was sent: only the arrival of a read's first byte is known."""
+        first = {}
+        for handling in self.truth.handlings:
+            span = self.found[id(handling)]
+            if span and handling.log:
+                _, call = self.truth.calls[handling.id, handling.hop]
+                key = handling.peer, span.get("read")
+                first[key] = min(first.get(key, call["sending"]), call["sending"])
+        return first
 
     def judge(self, handling):
         pattern = handling.parent.service["pattern"] if handling.parent else ENTRY
@@ -150,9 +162,9 @@ class Comparison:
             self.reasons.append((pattern, verdict, handling))
 
     def in_time(self, handling, span):
-        _, call = self.truth.calls[handling.id, handling.hop]
+        sent = self.first_sent[handling.peer, span.get("read")]
         log = handling.log
-        return call["sending"] <= span["start"] <= log["read"] and log["replying"] <= span["end"] <= log["replied"]
+        return sent <= span["start"] <= log["read"] and log["replying"] <= span["end"] <= log["replied"]
 
     def verdict(self, handling, span):
         if not span:
