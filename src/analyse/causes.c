@@ -13,11 +13,11 @@ struct cause_key {
 	uint64_t name, above_name;   /* of the service, and of the one that waits for it */
 	uint32_t service, operation; /* names of the span, unless it is the explained one */
 	int16_t syscall;
-	uint16_t host;
-	uint8_t state, flags, object_kind, above_state;
+	uint16_t host, flags;
+	uint8_t state, object_kind, above_state;
 	bool is_other; /* the thread worked for another span */
 	bool is_leaf;
-	uint8_t pad[2];
+	uint8_t pad[5];
 };
 
 void cause_sum_done(struct cause_sum *sum)

@@ -8,11 +8,8 @@
 static const nsec_t wakeup_max = 1000000;
 /* A woken thread takes no longer to read, unless it does something else first. */
 static const nsec_t look_max = 100000;
-/*
- * Threads that create the next one; each existed before.  And the number of requests in front of
- * a request that have their own parts: for thousands in a queue, the cost would be quadratic.
- */
-enum { CREATORS_MAX = 16, QUEUE_MAX = 256 };
+/* Threads that create the next one; each existed before. */
+enum { CREATORS_MAX = 16 };
 
 struct queueing {
 	const struct span_set *spans;

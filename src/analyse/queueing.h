@@ -16,6 +16,12 @@
 
 #include "analyse/span_work.h"
 
+/*
+ * Requests in front of a request that have their own parts; the rest is one part.  For thousands in
+ * a queue, the cost would be quadratic.
+ */
+enum { QUEUE_MAX = 256 };
+
 /* Appends the parts of a span between two times before its read, without gap. */
 void queueing_find(const struct span_set *spans, span_id span, nsec_t from, nsec_t to,
 		   struct span_work *ret);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/path.h"
+#include "analyse/queueing.h"
 #include "event/thread_state.h"
 
 struct request_pause {
@@ -95,7 +96,7 @@ static void add_thread(struct request_pause *p, thread_id thread, nsec_t from, n
 		add_parked(p, thread, from, to);
 		return;
 	}
-	while (from < to) {
+	for (int count = 0; from < to; count++) {
 		const struct span_slice *slice = span_slice_of_thread(p->slices, thread, from);
 		bool inside = slice && slice->start <= from;
 		nsec_t end = !slice ? to : least(inside ? slice->end : slice->start, to);
@@ -103,12 +104,16 @@ static void add_thread(struct request_pause *p, thread_id thread, nsec_t from, n
 			.start = from, .end = end, .thread = thread, .flags = flags
 		};
 
-		if (inside && is_other_request(p, slice->span)) {
+		if (count >= 2 * QUEUE_MAX) {
+			part.end = to;
+			part.flags = STEP_BEHIND | STEP_QUEUEING;
+			part.state = STATE_UNKNOWN;
+		} else if (inside && is_other_request(p, slice->span)) {
 			part.other_span = slice->span;
 			part.flags |= is_own ? STEP_QUEUEING : STEP_QUEUEING | STEP_POOL;
 		}
 		add(p, part);
-		from = end;
+		from = part.end;
 	}
 }
 

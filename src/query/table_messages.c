@@ -17,6 +17,9 @@ enum {
 	PEER_TIME,
 	DURATION,
 	POSITION,
+	ARRIVAL,
+	TRANSMITTED,
+	HELD,
 };
 
 static const struct column message_columns[] = {
@@ -39,6 +42,12 @@ static const struct column message_columns[] = {
 	[DURATION] = { "duration", QUERY_INT, COLUMN_PLAIN, "time from send to receive" },
 	[POSITION] = { "position", QUERY_INT, COLUMN_PLAIN,
 		       "position in the byte stream after the message" },
+	[ARRIVAL] = { "arrival", QUERY_INT, COLUMN_PLAIN,
+		      "received: time at which its first byte arrived; NULL if unknown" },
+	[TRANSMITTED] = { "transmitted", QUERY_INT, COLUMN_PLAIN,
+			  "sent: time at which it left the send buffer, if it was held there" },
+	[HELD] = { "held", QUERY_TEXT, COLUMN_PLAIN,
+		   "what held it there: nagle, window, congestion, ..." },
 };
 
 static void peer_value(const struct model *model, const struct message *m, int column,
@@ -66,6 +75,19 @@ static void peer_value(const struct model *model, const struct message *m, int c
 				      sends ? m->other_time : m->time);
 		break;
 	}
+}
+
+/* Times at the socket: of the arrival, and of leaving the send buffer. */
+static void wire_value(const struct message *m, int column, struct cell *ret)
+{
+	bool is_held = m->direction == MESSAGE_SEND && m->flags & MESSAGE_HELD;
+
+	if (column == HELD && is_held)
+		cell_text(ret, held_reason_name(m->held));
+	if (column == TRANSMITTED && is_held && m->wire_time)
+		cell_time(ret, m->wire_time);
+	if (column == ARRIVAL && m->direction == MESSAGE_RECEIVE && m->wire_time)
+		cell_time(ret, m->wire_time);
 }
 
 static void message_value(struct table_cursor *c, int column, struct cell *ret)
@@ -96,6 +118,9 @@ static void message_value(struct table_cursor *c, int column, struct cell *ret)
 		break;
 	case POSITION:
 		cell_int(ret, m->position);
+		break;
+	case ARRIVAL ... HELD:
+		wire_value(m, column, ret);
 		break;
 	case THREAD_ID ... THREAD_HOST:
 		cell_thread(ret, model, (thread_id){ c->number }, column);

@@ -184,7 +184,8 @@ def check_link(chain, node, depth):
     """A wait names its object and the thread waited for."""
     kind, letter, party = chain.links[depth], "ABCDEF"[depth + 1], chain.parties[depth + 1]
     things = {"mutex": "futex", "shared": "futex", "unix": "unix", "pipe": "pipe", "tcp": "inet"}
-    who = {"tid": party["tid"], "pid": party["pid"], "comm": "party " + letter}
+    main = next(name for name, other in zip("ABCDEF", chain.parties) if other["tid"] == party["pid"])
+    who = {"tid": party["tid"], "pid": party["pid"], "comm": "party " + letter, "process": "party " + main}
     words = [f"{who['comm']} ({who['tid']}"]
     equal(node.get("object_type"), things[kind], "what is waited for")
     equal(node.get("waited_for"), who, "waited-for thread")
