@@ -146,7 +146,7 @@ struct episode episode_from(const struct model *model, thread_id id, const struc
 		if (!look || !next_part(model, id, &part, look))
 			break;
 		next = model_cause(model, id, &part.interval);
-		if (!next || !is_same_thing(cause, next) ||
+		if (!next || part.interval.state == STATE_UNKNOWN || !is_same_thing(cause, next) ||
 		    (!ended_by_timer(next) && is_parked(model, id, next)))
 			break;
 		cause = next;

@@ -248,10 +248,13 @@ static double distance(const struct joining *j, const struct join_span *s,
 		       const struct join_request *r)
 {
 	const struct span *span = s->span;
+	const struct thread *thread = model_thread(j->model, span->thread);
 	bool needs_pid = j->owners.items[s->owner].has_pid;
 	nsec_t before = apart(span->start, r->read), after = apart(r->sent, span->end);
 
 	if (needs_pid && (r->pid != span->pid || r->host != span->host))
+		return INFINITY;
+	if (span->thread.i && (r->pid != thread->pid || r->host != thread->host))
 		return INFINITY;
 	if (span->host_name.i && r->host != span->host)
 		return INFINITY;

@@ -84,9 +84,12 @@ def doctor_lists_missing_features(outcome):
     doctor = json.loads((outcome.folder / "doctor.json").read_text())
     require(doctor["can_record"], "sonde cannot record in the guest")
     missing = [f for f in doctor["features"] if not f["ok"]]
-    equal([f["name"] for f in missing], [] if outcome.has_messages else ["messages"], "what is missing")
+    causes = {"messages": ("sock_send_length", "6.3"), "arrivals": ("sk_data_ready", "6.3"),
+              "page faults": ("mm_filemap_fault", "6.10")}
+    equal([f["name"] for f in missing], list(causes)[2:] if outcome.has_messages else list(causes), "what is missing")
     for f in missing:
-        require("sock_send_length" in f["reason"] and "6.3" in f["remedy"], f"{f} does not say why")
+        tracepoint, version = causes[f["name"]]
+        require(tracepoint in f["reason"] and version in f["remedy"], f"{f} does not say why")
 
 
 @guest("record -- /workloads/handoff tcp 53")

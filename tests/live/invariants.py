@@ -114,8 +114,8 @@ def tree_complaints(steps, start, end):
 
 
 def is_unknown_or_transit(step):
-    """Whether the step is an unknown cause or a message in transit."""
-    return bool(step.get("in_transit")) or (step["state"] == "?" and "woken_by" not in step)
+    """Whether the step is an unknown cause, or a message in transit or in the send buffer."""
+    return bool(step.get("in_transit") or step.get("in_send_buffer")) or (step["state"] == "?" and "woken_by" not in step)
 
 
 def record_complaints(steps, lives):
