@@ -36,7 +36,7 @@ def python(lab):
         raise services.Skip(str(skip)) from skip
 
 
-def java(lab, source, port, *options):
+def java(lab, source, port, *options, arguments=()):
     """Start a Java program of services/, and run it until most of it is compiled; returns the port."""
     path, classes = services.SOURCES / source, lab.build / "classes"
     made = classes / f"{path.stem}.class"
@@ -44,7 +44,7 @@ def java(lab, source, port, *options):
         services.run("javac", "-g", "-d", classes, path)
     # Without nodelay, each reply waits for the delayed ACK of its header.
     lab.service(path.stem.lower(), "java", "-Dsun.net.httpserver.nodelay=true", *options, "-cp", classes, path.stem,
-                port, port=port)
+                port, *arguments, port=port)
     lab.load(port, "/", connections=8, pause=5, seconds=WARM_UP)
     return port
 
@@ -58,8 +58,8 @@ def go(lab, source):
     return program
 
 
-def nginx(lab, location, settings=""):
-    """Start nginx with these directives for all requests; returns the port."""
+def nginx(lab, location, settings="", limits=()):
+    """Start nginx with these directives for all requests, after the words of lab.limited(); returns the port."""
     file, port = lab.directory / "nginx.conf", lab.port()
     file.write_text(NGINX.format(directory=lab.directory, port=port, location=location, settings=settings))
-    return lab.service("nginx", "nginx", "-c", file, "-e", lab.directory / "nginx-error.log", port=port)
+    return lab.service("nginx", *limits, "nginx", "-c", file, "-e", lab.directory / "nginx-error.log", port=port)
