@@ -228,8 +228,8 @@ static void add_spans(struct joining *j)
 						    .owner = owner_of(j, span),
 						    .peer_port =
 							    peer_port(j->model, (span_id){ i }),
-						    .distance = UINT64_MAX,
-						    .second = UINT64_MAX };
+						    .distance = INFINITY,
+						    .second = INFINITY };
 	}
 }
 
