@@ -73,8 +73,11 @@ void span_set_finish(struct span_set *set)
 
 void span_set_unite(struct span_set *set)
 {
-	for (uint32_t i = 0; i < span_set_count(set); i++)
-		*vec_push(&set->united) = *span_set_at(set, (span_id){ i });
+	for (uint32_t i = 0; i < span_set_count(set); i++) {
+		struct span span = *span_set_at(set, (span_id){ i }); /* before the set grows */
+
+		*vec_push(&set->united) = span;
+	}
 }
 
 struct span *span_set_edit(struct span_set *set, span_id id)

@@ -61,6 +61,8 @@ static void check_paths(const struct span_set *spans)
 		struct path path = { 0 };
 		nsec_t at = span_arrival(span);
 
+		if (span->start > span->end)
+			continue; /* as recorded */
 		path_of_span(spans, (span_id){ i }, &path);
 		for (size_t k = 0; k < path.steps.count; k++) {
 			const struct step *step = &path.steps.items[k];
