@@ -44,7 +44,7 @@ static bool read_lost(struct view line, uint16_t *ret_cpu, uint64_t *ret_count)
 	p += 2;
 	if (text_starts_with((struct view){ p, end - p }, "LOST "))
 		p += strlen("LOST ");
-	if (text_is_digit(*p)) {
+	if (p < end && text_is_digit(*p)) {
 		p = text_decimal(p, end, &count);
 		p = p ? text_skip_blanks(p, end) : end;
 	}
