@@ -71,10 +71,11 @@ void reply_left(struct finder *f, uint32_t thread, uint32_t state, const struct 
 {
 	struct work_state *work = state_at(f, state);
 	bool same_host = thread_of(f, m->other.i)->host == thread_of(f, thread)->host;
-	nsec_t left = m->wire_time;
+	/* what the sender itself holds back leaves with a later send, which counts then */
+	nsec_t left = m->held == HELD_CORK ? 0 : m->wire_time;
 
 	/* not recorded, because nothing followed on the connection; the client has read it */
-	if (!left && m->flags & MESSAGE_HELD && m->other.i && same_host)
+	if (!left && m->held != HELD_CORK && m->flags & MESSAGE_HELD && m->other.i && same_host)
 		left = m->other_time;
 	if (left <= work->left)
 		return;
