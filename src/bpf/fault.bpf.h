@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * fault - the file whose page a thread waits for.
+ * fault - the file of the page that a thread waits for.
  *
  * A page fault of a mapped file waits for the disk outside of any system call, and the registers of
  * the thread do not contain the address.  The kernel calls mm_filemap_fault in the faulting thread

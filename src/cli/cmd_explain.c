@@ -49,7 +49,7 @@ struct explaining {
 	struct loaded *loaded;
 	struct slowest slowest;
 	VEC(struct cause_sum) causes; /* of each entry; empty before they are needed */
-	struct map led;               /* entries whose causes have been printed */
+	struct map led;               /* entries with causes that have been printed */
 };
 
 static void explaining_done(struct explaining *e)

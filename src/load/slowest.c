@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "load/span_warnings.h"
 
-enum { SLOW_MAX = 2000 }; /* requests of an entry whose causes are added up */
+enum { SLOW_MAX = 2000 }; /* requests of an entry that are added up */
 
 void slowest_done(struct slowest *slowest)
 {

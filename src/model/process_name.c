@@ -9,7 +9,7 @@
 /* Where an interpreter's arguments have the name of the program that it runs. */
 static const struct interpreter {
 	const char *name;   /* of the executable, without a version such as 3.11 */
-	const char *values; /* options whose value is the next argument, each between blanks */
+	const char *values; /* options with the value in the next argument, each between blanks */
 	const char *code;   /* options that are followed by code */
 	const char *module; /* option that is followed by a name */
 } interpreters[] = {

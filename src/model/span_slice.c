@@ -72,7 +72,7 @@ void span_slices_finish(struct span_slices *slices)
 	CUT_OVERLAPS(&slices->by_thread, thread)
 }
 
-/* The first item of an owner whose time is at least t; NULL if there is none. */
+/* The first item of an owner from time t on; NULL if there is none. */
 #define FIND(vec, owner, id, time, t) \
 	({ \
 		size_t low_ = 0, high_ = (vec)->count; \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to an asyncio service wait for a semaphore, whose holder calls a backend that takes 15 ms."""
+"""Requests to an asyncio service wait for a semaphore; its holder calls a backend that takes 15 ms."""
 import runtimes
 import services
 

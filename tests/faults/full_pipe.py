@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service logs to a pipe whose reader pauses now and then: the pipe is full, and requests block."""
+"""A service logs to a pipe, and its reader pauses now and then: the pipe is full, and requests block."""
 TRUTH = r"logger.*\bsleeps\b"
 PARTLY = r"logger|pipe"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lock whose holder waits for another lock, whose holder flushes a journal to disk."""
+"""The holder of a lock waits for another lock, and the holder of that flushes a journal to disk."""
 TRUTH = r"(?=.*(fsync|pwrite64|write) of .*journal)(?=.*\block\b)"
 PARTLY = r"fsync|pwrite|\block\b"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs wait in the queue of a thread pool whose two workers are busy with other requests."""
+"""Jobs wait in the queue of a thread pool; its two workers are busy with other requests."""
 TRUTH = r"(?=.*(queue|pool|worker|its turn))(?=.*(result|job|request|client))"
 PARTLY = r"queue|pool|worker|sleeps"
 

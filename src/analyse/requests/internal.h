@@ -176,7 +176,7 @@ struct worker {
 	/* of a dispatcher */
 	bool holds_several; /* it has held several requests at once */
 	bool gets_results;  /* workers hand their results back to it */
-	uint32_t result;    /* the work whose result ended its last poll; or 0 */
+	uint32_t result;    /* the work with the result that ended its last poll; or 0 */
 	/* of an event loop */
 	bool attributed; /* a read showed the owner of its actions, since it last polled */
 	bool acted;      /* it has acted for that owner */
@@ -219,7 +219,7 @@ struct finder {
 	struct map shared_locks; /* host, pid and address of locks that busy threads wait for */
 	struct map last_waits;   /* host, pid and address -> index of the last wait in `waits` */
 	VEC(struct futex_wait) waits; /* one for each address */
-	struct map work_stealing;     /* host and pid of processes whose tasks change threads */
+	struct map work_stealing;     /* host and pid of processes with tasks that change threads */
 };
 
 static inline uint64_t process_key(const struct thread *thread)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shop whose /sign computes in the event loop.  usage: checkout.js PORT
+// A shop; its /sign computes in the event loop.  usage: checkout.js PORT
 const crypto = require('crypto')
 const http = require('http')
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A shop whose stock is protected by a mutex; a thread refreshes it from a slow source. */
+/* A shop with a stock that a mutex protects; a thread refreshes it from a slow source. */
 #include "http.h"
 
 static pthread_mutex_t stock_lock = PTHREAD_MUTEX_INITIALIZER;
