@@ -97,17 +97,17 @@ static bool next_part(const struct model *model, thread_id id, struct stretch *w
 }
 
 /*
- * When the thread last woke the thread that ends its wait: before that, it cannot have waited
- * for that thread.  0 if it did not.
+ * Before this time, a thread cannot have waited for the thread that ends its wait: it created
+ * that thread (to join it, again at the address of the one before), or woke it.
  */
-static nsec_t last_wakeup(const struct model *model, thread_id by, const struct cause *cause,
-			  nsec_t end)
+static nsec_t not_awaited_before(const struct model *model, thread_id by, const struct cause *cause,
+				 nsec_t end)
 {
 	struct stretch s;
 
-	for (int i = 0; i < BACK_MAX && cause->context == WAKE_TASK &&
-			model_stretch_before(model, cause->waker, end, &s);
-	     i++) {
+	if (cause->context != WAKE_TASK)
+		return 0;
+	for (int i = 0; i < BACK_MAX && model_stretch_before(model, cause->waker, end, &s); i++) {
 		const struct cause *c = state_is_blocked(s.interval.state)
 						? model_cause(model, cause->waker, &s.interval)
 						: NULL;
@@ -116,7 +116,7 @@ static nsec_t last_wakeup(const struct model *model, thread_id by, const struct 
 			return s.end;
 		end = s.interval.start;
 	}
-	return 0;
+	return model_thread(model, cause->waker)->begin;
 }
 
 /*
@@ -147,13 +147,14 @@ struct episode episode_from(const struct model *model, thread_id id, const struc
 			break;
 		next = model_cause(model, id, &part.interval);
 		if (!next || part.interval.state == STATE_UNKNOWN || !is_same_thing(cause, next) ||
-		    (!ended_by_timer(next) && is_parked(model, id, next)))
+		    (!ended_by_timer(next) && is_parked(model, id, next)) ||
+		    not_awaited_before(model, id, next, part.end) >= e.last.end)
 			break;
 		cause = next;
 		e.last = part;
 		e.parts++;
 	}
-	if (cause && last_wakeup(model, id, cause, e.last.end) >= wait->end)
+	if (cause && not_awaited_before(model, id, cause, e.last.end) >= wait->end)
 		return (struct episode){ .last = *wait, .parts = 1, .state = wait->interval.state };
 	e.is_polling = cause && e.parts >= POLLING_MIN && ended_by_timer(cause) &&
 		       syscall_class_of(cause->syscall) == SYSCALL_SLEEP;

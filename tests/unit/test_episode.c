@@ -125,6 +125,25 @@ TEST(a_thread_that_got_its_work_later_does_not_explain_earlier_waits)
 	      "1T 0-10000000, 1R 10000000-10050000, 1I 10050000-20000000 (2R 10050000-20000000)");
 }
 
+/* As pthread_join() does: the address belongs to the stack, which the next thread inherits. */
+TEST(a_thread_that_was_born_later_does_not_explain_earlier_waits)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		nsec_t t = i * 5 * MS;
+
+		story_begin(&s, 2 + i, t);
+		story_run(&s, 2 + i, t, t + 5 * MS - 20 * US);
+		wait_futex(&s, t, t + 5 * MS - 20 * US, ADDRESS, 2 + i);
+		story_run(&s, 1, t + 5 * MS - 20 * US, t + 5 * MS);
+	}
+	check(&s, 10 * MS,
+	      "1L 0-4980000 (2R 0-4980000), 1R 4980000-5000000, "
+	      "1L 5000000-9980000 (3R 5000000-9980000), 1R 9980000-10000000");
+}
+
 TEST(sleeps_in_a_row_are_polling)
 {
 	_cleanup_(story_done) struct story s = { 0 };
