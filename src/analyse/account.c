@@ -249,17 +249,14 @@ static void add_other(struct node *node, const struct step *step)
 static void add_step(struct account_builder *b, const struct step *step)
 {
 	const struct cause *cause = account_step_cause(b->model, step);
-
-	if (is_queued(b, step, cause)) {
-		*vec_push(&b->of_step) = b->of_step.items[step->parent - 1];
-		return;
-	}
-
-	uint32_t at = node_of_step(b, step, cause);
+	bool queued = is_queued(b, step, cause);
+	uint32_t at = queued ? b->of_step.items[step->parent - 1] : node_of_step(b, step, cause);
 	struct node *node = &b->account->nodes.items[at];
 	nsec_t time = step->end - step->start;
 
 	*vec_push(&b->of_step) = at;
+	if (queued)
+		return;
 	add_holder(b, step, time);
 	node->time += time;
 	node->count++;
