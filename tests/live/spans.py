@@ -40,7 +40,7 @@ class Spans:
         return number
 
     def explain(self):
-        """The accounts of all traces, by trace id."""
+        """The accounts of all traces, by trace id; not those of rebuilt requests that no span was joined with."""
         path = SCRATCH / "spans.json"
         path.write_text(json.dumps({"data": [{"spans": self.spans}]}))
         accounts = json.loads(run(SONDE, "explain", "--json", "--slowest", 10**6, self.capture.path, path).stdout)
@@ -48,7 +48,9 @@ class Spans:
         for account in accounts:
             wrong += invariants.account_complaints(account)
         require(not wrong, "the accounts are wrong:\n  " + "\n  ".join(wrong[:20]))
-        return {int(account["span"]["trace_id"], 16): account for account in accounts}
+        own = {int(span["traceID"], 16) for span in self.spans}
+        by_trace = {int(account["span"]["trace_id"], 16): account for account in accounts}
+        return {trace: account for trace, account in by_trace.items() if trace in own}
 
     def path(self, trace):
         said = run(SONDE, "path", "--json", "--trace", f"{trace:032x}", self.capture.path, SCRATCH / "spans.json")
