@@ -116,7 +116,10 @@ static nsec_t not_awaited_before(const struct model *model, thread_id by, const 
 			return s.end;
 		end = s.interval.start;
 	}
-	return model_thread(model, cause->waker)->begin;
+
+	const struct thread *waker = model_thread(model, cause->waker);
+
+	return waker->parent.i ? waker->begin : 0; /* otherwise, only when it was first recorded */
 }
 
 /*

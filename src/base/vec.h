@@ -9,7 +9,7 @@
  *	vec_done(&frames);
  *
  * Pointers to items are valid until the next push.  So the value to push is never read from the
- *same array in the same statement: C lets the compiler read the array's address before it moves.
+ * same array in the same statement: C lets the compiler read the array's address before it moves.
  */
 #ifndef SONDE_BASE_VEC_H
 #define SONDE_BASE_VEC_H

@@ -134,7 +134,7 @@ TEST(a_thread_that_was_born_later_does_not_explain_earlier_waits)
 	for (uint32_t i = 0; i < 3; i++) {
 		nsec_t t = i * 5 * MS;
 
-		story_begin(&s, 2 + i, t);
+		story_create(&s, 2 + i, 1, t);
 		story_run(&s, 2 + i, t, t + 5 * MS - 20 * US);
 		wait_futex(&s, t, t + 5 * MS - 20 * US, ADDRESS, 2 + i);
 		story_run(&s, 1, t + 5 * MS - 20 * US, t + 5 * MS);
@@ -142,6 +142,25 @@ TEST(a_thread_that_was_born_later_does_not_explain_earlier_waits)
 	check(&s, 10 * MS,
 	      "1L 0-4980000 (2R 0-4980000), 1R 4980000-5000000, "
 	      "1L 5000000-9980000 (3R 5000000-9980000), 1R 9980000-10000000");
+}
+
+TEST(a_thread_that_was_only_recorded_later_explains_earlier_waits)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	wait_futex(&s, 0, 5 * MS, ADDRESS, 0);
+	story_run(&s, 1, 5 * MS, 5 * MS + 10 * US);
+	story_begin(&s, 2, 6 * MS); /* comes into scope */
+	story_run(&s, 2, 6 * MS, 9 * MS);
+	wait_futex(&s, 5 * MS + 10 * US, 8 * MS, ADDRESS, 2);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	thread_id id = model_find_thread(model, 1, 0);
+	struct stretch wait;
+
+	CHECK(model_stretch_at(model, id, 0, &wait));
+	CHECK_INT(episode_from(model, id, &wait).parts, 2);
 }
 
 TEST(sleeps_in_a_row_are_polling)
