@@ -23,6 +23,7 @@
 enum {
 	BLOCK_ALIGN = 64,
 	BLOCK_TARGET = 256 * 1024, /* payload size at which the writer starts a new block */
+	BLOCK_MAX = 1024 * 1024,   /* largest payload in a stream; longer strings are cut */
 	META_STRINGS = 5,
 };
 
@@ -46,16 +47,22 @@ enum block_type {
 	BLOCK_RECORDS = 1,
 	BLOCK_STRINGS = 2,
 	BLOCK_END = 3,
+	BLOCK_NOTE = 4,  /* a warning of the recorder: text without a NUL */
+	BLOCK_STATS = 5, /* struct recorder_stats */
 };
 
 struct block_header {
 	uint32_t magic;
-	uint32_t type;        /* enum block_type; readers skip unknown types */
-	uint64_t size;        /* of the payload, without padding */
-	uint32_t count;       /* records or strings */
-	uint32_t number;      /* blocks before this one */
-	uint64_t first, last; /* RECORDS: smallest and greatest time */
-	uint64_t offset;      /* of this header in the file */
+	uint32_t type;   /* enum block_type; readers skip unknown types */
+	uint64_t size;   /* of the payload, without padding */
+	uint32_t count;  /* records or strings */
+	uint32_t number; /* blocks before this one */
+	/*
+	 * RECORDS: smallest and greatest time.  STRINGS: `first` is the id of the first string; 0
+	 * if it follows the last string of the block of strings before.
+	 */
+	uint64_t first, last;
+	uint64_t offset; /* of this header in the file */
 	uint64_t payload_checksum;
 	uint64_t checksum;
 };

@@ -47,6 +47,7 @@ enum record_kind {
 	RECORD_ATTRIBUTE = 23,   /* an attribute of a span */
 	RECORD_COUNTER = 24,     /* number of records that passed a stage of the recorder */
 	RECORD_TRANSMIT = 25,    /* bytes that a send left in the send buffer have left it */
+	RECORD_EPOCH = 26,       /* everything that later records refer to is described again */
 	RECORD_KIND_COUNT,
 };
 
@@ -180,6 +181,7 @@ enum task_event {
 	TASK_EXEC = 2,     /* has called exec */
 	TASK_RENAMED = 3,
 	TASK_OUT_OF_SCOPE = 4, /* out of scope; has a name for its slices */
+	TASK_AGAIN = 5,        /* described again after an EPOCH: in scope, and still alive */
 };
 
 #define TASK_KERNEL 1 /* a kernel thread */
@@ -457,6 +459,18 @@ struct record_device {
 	struct record head;
 	__u32 device;
 	__u32 name; /* string */
+};
+
+/*
+ * Only in streams.  A record refers only to strings, stacks, frames, probe types, threads,
+ * processes, sockets, files and devices that its own epoch or the one before it describes, so
+ * everything older can be dropped.  An EPOCH is alone in its block.  A thread in scope that
+ * neither its epoch nor the next one describes has ended.
+ */
+struct record_epoch {
+	struct record head;
+	__u32 number; /* from 1; what precedes the first EPOCH is epoch 0 */
+	__u32 pad;
 };
 
 struct record_counter { /* at the end of a capture */

@@ -39,6 +39,7 @@ static const struct kind {
 	[RECORD_ATTRIBUTE] = { "attribute", "attribute", false, PERHAPS },
 	[RECORD_COUNTER] = { "counter", "counter", false, NEVER },
 	[RECORD_TRANSMIT] = { "transmit", "transmit", false, NEVER },
+	[RECORD_EPOCH] = { "epoch", "epoch", false, NEVER },
 };
 
 static const struct kind *kind_get(unsigned kind)
@@ -163,6 +164,7 @@ const char *task_event_name(unsigned event)
 		[TASK_EXEC] = "exec",
 		[TASK_RENAMED] = "renamed",
 		[TASK_OUT_OF_SCOPE] = "out_of_scope",
+		[TASK_AGAIN] = "again",
 	};
 
 	return NAME_IN(names, event);

@@ -334,6 +334,9 @@ static void describe_fields(const struct describer *d, const struct record *reco
 		return describe_counter(d, r);
 	case RECORD_TRANSMIT:
 		return describe_transmit(d, r);
+	case RECORD_EPOCH:
+		return field_u64(d->fields, "number", "  ",
+				 ((const struct record_epoch *)r)->number);
 	default:
 		return;
 	}

@@ -12,7 +12,8 @@ import re
 import sys
 
 SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "s16": 2, "s32": 4, "s64": 8, "address": 40}
-NAMES = {"uint32_t": "u32", "uint64_t": "u64", "int64_t": "s64", "char": "u8", "struct socket_address": "address"}
+NAMES = {"uint32_t": "u32", "uint64_t": "u64", "int64_t": "s64", "char": "u8", "nsec_t": "u64",
+         "struct socket_address": "address"}
 FIELD = re.compile(r"(struct socket_address|struct record|\w+) ([\w, ]+)(\[\d*\])?;")
 
 
@@ -44,7 +45,8 @@ def tables(page):
 def main():
     source, page = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).read_text()
     events = (source / "event/event.h").read_text()
-    layout = dict(structs(events)) | dict(structs((source / "event/capture_format.h").read_text()))
+    layout = {name: table for header in ("event", "capture_format", "recorder_stats")
+              for name, table in structs((source / f"event/{header}.h").read_text())}
     described = dict(tables(page))
     wrong = [f"{name}: the page says {described.get(name)}, the struct is {layout.get(name)}"
              for name in sorted(layout | described) if layout.get(name) != described.get(name)]

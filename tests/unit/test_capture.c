@@ -294,6 +294,7 @@ TEST(structs_are_no_shorter_than_their_first_version)
 		{ RECORD_ATTRIBUTE, sizeof(struct record_attribute) },
 		{ RECORD_COUNTER, sizeof(struct record_counter) },
 		{ RECORD_TRANSMIT, sizeof(struct record_transmit) },
+		{ RECORD_EPOCH, sizeof(struct record_epoch) },
 	};
 
 	CHECK_INT(ARRAY_LEN(now), RECORD_KIND_COUNT - 1);
