@@ -26,8 +26,9 @@ MAY_USE = {
     "explore": "base event record model analyse live store",
     "report": "base event otlp model analyse",
     "query": "base event model analyse",
+    "top": "base event model analyse load live report",
     "serve": "base event model analyse load live store report query",
-    "cli": "base event bpf record read otlp model analyse load live store explore report query serve",
+    "cli": "base event bpf record read otlp model analyse load live store explore report query top serve",
 }
 
 # Third-party libraries that only some rooms may use, so that they can be replaced.

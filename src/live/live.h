@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * live - the pump: records of a running system, or of a file, through a window to consumers.
+ *
+ *	live_open_keeper(keeper, &options, &live, &err);
+ *	live_add_consumer(live, &consumer);
+ *	while ((r = live_poll(live, -1, STDIN_FILENO, &err)) > 0)
+ *		if (r & LIVE_INPUT)
+ *			handle_key();
+ *	live_free(live);
+ *
+ * Records go into a model that holds the last seconds only.  At each tick, the pump rebuilds the
+ * requests that have ended since, passes each to the consumers, once, and forgets what is older
+ * than the window.  A consumer keeps values; all pointers into the model end with the call.
+ * Consumers know nothing of each other.
+ *
+ * The window is bounded in time and in bytes.  If the memory does not suffice for the time, the
+ * window shrinks, and the state shows it.
+ *
+ * If the recorder ends, the consumers' ticks go on, with the reason in the state, and the pump
+ * starts it again, at first after one second, then after increasing pauses.  A new recorder
+ * describes everything again, so it gets a new model.
+ *
+ * A file is replayed as fast as possible: its records are the clock, and the result does not
+ * depend on the speed of the machine.
+ */
+#ifndef SONDE_LIVE_LIVE_H
+#define SONDE_LIVE_LIVE_H
+
+#include "analyse/requests/requests.h"
+#include "base/err.h"
+#include "event/recorder_stats.h"
+#include "event/stream_read.h"
+#include "model/span_set.h"
+
+struct keeper;
+struct live;
+
+/* All of it is borrowed, and valid during the call. */
+struct live_view {
+	const struct model *model;
+	const struct span_set *spans;    /* recorded and rebuilt ones */
+	const struct requests *requests; /* rebuilt ones; empty if all spans are recorded */
+};
+
+struct live_state {
+	nsec_t begin;            /* time of the first record; CLOCK_MONOTONIC of the host */
+	nsec_t now;              /* until when requests were reported, on the same clock */
+	int64_t realtime_offset; /* ns from that clock to CLOCK_REALTIME; 0 if unknown */
+	const char *host;        /* name of the recorded host; "" if unknown */
+
+	nsec_t window, window_wanted;  /* time that the model holds, and should hold */
+	uint64_t memory, memory_limit; /* bytes of the model, and above which the window shrinks */
+	nsec_t lag;                    /* age of the newest record; 0 for a file */
+	uint64_t records;              /* number of records read */
+	uint64_t lost;                 /* number of records lost, in the kernel or in the stream */
+
+	bool is_replay;                 /* the records come from a file */
+	struct recorder_stats recorder; /* newest; all 0 if there are none yet */
+	const char *problem;            /* why there are no new records; NULL if there are */
+	const char *warning;            /* newest warning of the recorder or reader, or NULL */
+	unsigned int restarts;          /* number of recorders before the current one */
+};
+
+struct consumer {
+	void *arg;
+	/* A request has ended; `span` is the root of its tree.  Each request is passed once. */
+	void (*span_ended)(void *arg, const struct live_view *view, span_id span);
+	/* Time has passed.  All requests that ended before state->now were passed before. */
+	void (*tick)(void *arg, const struct live_state *state);
+	/* The input has ended, after the last tick.  May be NULL, as the others. */
+	void (*done)(void *arg);
+};
+
+struct live_options {
+	nsec_t window;   /* 0: LIVE_WINDOW */
+	uint64_t memory; /* bytes; 0: LIVE_MEMORY */
+	nsec_t interval; /* between two ticks; 0: LIVE_INTERVAL */
+	/* called for each verified block of the stream, or NULL */
+	stream_block_fn *on_block;
+	void *block_arg;
+};
+
+#define LIVE_WINDOW (10 * NSEC_PER_SEC)
+#define LIVE_MEMORY (256ull << 20)
+#define LIVE_INTERVAL NSEC_PER_SEC
+
+/* Replay files in any format (NULL-terminated). */
+int live_open_files(char **inputs, const struct live_options *options, struct live **ret,
+		    struct err *err);
+
+/* Read the stream of a recorder from a pipe or socket, until it ends.  Takes the descriptor. */
+int live_open_fd(int fd, const struct live_options *options, struct live **ret, struct err *err);
+
+/*
+ * Let a keeper (record/keeper.h) start the recorder, and start it again if it ends.  The keeper is
+ * borrowed.  Missing in builds without the recorder.
+ */
+int live_open_keeper(struct keeper *keeper, const struct live_options *options, struct live **ret,
+		     struct err *err);
+void live_free(struct live *live);
+DEFINE_FREEP(live)
+
+void live_add_consumer(struct live *live, const struct consumer *consumer); /* copied */
+
+enum {
+	LIVE_RUNNING = 1, /* more records can come */
+	LIVE_TICKED = 2,  /* the consumers' tick was called */
+	LIVE_INPUT = 4,   /* the extra descriptor is readable, or was closed */
+};
+
+/*
+ * Wait for records, for the next tick, or for the extra descriptor (-1: none), at most `timeout`
+ * ms (-1: until one of these).  Returns after at most one tick, or if a signal interrupts the wait:
+ * the bits above; 0 after the end of the input; or a negative errno.
+ */
+int live_poll(struct live *live, int timeout, int extra_fd, struct err *err);
+
+#endif
