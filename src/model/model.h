@@ -4,8 +4,20 @@
  * messages, and the spans that threads worked for.
  *
  * One pass over the records in time order fills a model; after model_finish() it is
- * only read.  It keeps no pointer into its inputs.  A model of a live system is a
- * sliding window: model_forget() drops old time and leaves the rest unchanged.
+ * only read.  It keeps no pointer into its inputs.
+ *
+ * A model of a live system is a sliding window.  Each time after some records, model_update()
+ * links what is new and model_forget() drops what is older than the window:
+ *
+ *	model_add(model, source, record); ...
+ *	model_update(model);
+ *	(read the model)
+ *	model_forget(model, model_end(model) - window);
+ *
+ * What model_forget() leaves is unchanged, but some of it moves.  Numbers of spans, refs,
+ * residencies and strings, and pointers into the model, are valid until the next model_forget().
+ * A thread_id is valid for longer: the thread is first marked as forgotten, and its number is
+ * reused only after one more window.  A result that outlives the window holds values.
  *
  * All times are on one clock: CLOCK_MONOTONIC of the first capture, or
  * CLOCK_REALTIME if there is no capture.
@@ -259,10 +271,20 @@ void model_add(struct model *model, const struct source *source, const struct re
 /* Call before the first record.  Reports show times relative to this; default: the first event. */
 void model_set_begin(struct model *model, nsec_t begin);
 
-/* Call after the last record, and again after more: links spans, contexts and losses. */
+/* Links spans, contexts, attributes and losses that came since the last call. */
+void model_update(struct model *model);
+
+/*
+ * Call after the last record, and again after more: model_update(), and a correction of the clocks
+ * of services, which needs all spans.
+ */
 void model_finish(struct model *model);
 
-/* Drops what ended before t. */
+/*
+ * Drops what ended before t: timelines, spans, losses, ended threads, and all descriptions that no
+ * record from t on can refer to.  Without EPOCH records, descriptions of objects stay, because any
+ * later record can refer to them.
+ */
 void model_forget(struct model *model, nsec_t t);
 
 nsec_t model_begin(const struct model *model);

@@ -118,7 +118,7 @@ static thread_id thread_for(const struct model *model, const struct span *span)
 	return span->pid && model_thread(model, id)->pid != span->pid ? (thread_id){ 0 } : id;
 }
 
-void model_finish(struct model *model)
+static void update(struct model *model, bool corrects_clocks)
 {
 	for (uint32_t i = 1; i < model->spans.count; i++) {
 		struct span *span = &model->spans.items[i];
@@ -127,8 +127,19 @@ void model_finish(struct model *model)
 		span->thread = thread_for(model, span);
 	}
 	model_link_spans(model->spans.items, model->spans.count);
-	model_correct_clocks(model);
+	if (corrects_clocks)
+		model_correct_clocks(model);
 	model_finish_contexts(model);
 	model_finish_losses(model);
 	model_name_processes(model);
+}
+
+void model_update(struct model *model)
+{
+	update(model, false);
+}
+
+void model_finish(struct model *model)
+{
+	update(model, true);
 }
