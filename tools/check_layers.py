@@ -27,8 +27,9 @@ MAY_USE = {
     "report": "base event otlp model analyse",
     "query": "base event model analyse",
     "top": "base event model analyse load live report",
+    "flight": "base event record model analyse live",
     "serve": "base event model analyse load live store report query",
-    "cli": "base event bpf record read otlp model analyse load live store explore report query top serve",
+    "cli": "base event bpf record read otlp model analyse load live store explore report query top flight serve",
 }
 
 # Third-party libraries that only some rooms may use, so that they can be replaced.

@@ -15,27 +15,11 @@ void selected_done(struct selected *selected)
 	vec_done(&selected->lost);
 }
 
-/* A percentile such as "p95" or "p99.9", in thousandths; 0 if it is none. */
-static unsigned int parse_percentile(const char *s)
-{
-	unsigned int value = 0, digits = 0, scale = 1000;
-
-	if (*s++ != 'p')
-		return 0;
-	for (; *s >= '0' && *s <= '9' && digits < 2; s++, digits++)
-		value = value * 10 + (*s - '0');
-	value *= scale;
-	if (digits && *s == '.' && s[1])
-		for (s++; *s >= '0' && *s <= '9' && scale > 1; s++)
-			value += (*s - '0') * (scale /= 10);
-	return digits && !*s ? value : 0;
-}
-
 int selection_check(const struct selection *s, struct err *err)
 {
 	nsec_t time;
 
-	if (!s->above || parse_percentile(s->above) || parse_time(s->above, &time) == 0)
+	if (!s->above || latency_parse_percentile(s->above) || parse_time(s->above, &time) == 0)
 		return 0;
 	return err_set(err, -EINVAL,
 		       "--above requires a time such as 20ms or a percentile such as p95, not '%s'",
@@ -176,7 +160,7 @@ static void find_percentiles(const struct span_set *spans, const struct selected
 
 static void keep_above(const struct span_set *spans, const char *above, struct selected *selected)
 {
-	unsigned int thousandths = parse_percentile(above);
+	unsigned int thousandths = latency_parse_percentile(above);
 	struct map index = { 0 };
 	entry_list list = { 0 };
 	size_t kept = 0;
