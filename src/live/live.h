@@ -41,6 +41,9 @@ struct live_view {
 	const struct model *model;
 	const struct span_set *spans;    /* recorded and rebuilt ones */
 	const struct requests *requests; /* rebuilt ones; empty if all spans are recorded */
+	const span_id *in_flight;        /* requests that were received and have no reply yet */
+	size_t in_flight_count;
+	nsec_t now; /* the time of the newest records */
 };
 
 struct live_state {
@@ -66,6 +69,8 @@ struct consumer {
 	void *arg;
 	/* A request has ended; `span` is the root of its tree.  Each request is passed once. */
 	void (*span_ended)(void *arg, const struct live_view *view, span_id span);
+	/* All requests of this view were passed; the view is the same. */
+	void (*batch_ended)(void *arg, const struct live_view *view);
 	/* Time has passed.  All requests that ended before state->now were passed before. */
 	void (*tick)(void *arg, const struct live_state *state);
 	/* The input has ended, after the last tick.  May be NULL, as the others. */
@@ -76,9 +81,14 @@ struct live_options {
 	nsec_t window;   /* 0: LIVE_WINDOW */
 	uint64_t memory; /* bytes; 0: LIVE_MEMORY */
 	nsec_t interval; /* between two ticks; 0: LIVE_INTERVAL */
-	/* called for each verified block of the stream, or NULL */
+	/*
+	 * Of a stream, or NULL: called for its file header, again for each new recorder, and for
+	 * each verified block.
+	 */
+	void (*on_stream)(void *arg, const struct capture_meta *meta);
 	stream_block_fn *on_block;
-	void *block_arg;
+	void *stream_arg;
+	bool no_model; /* pass blocks and ticks only: no model, and no requests */
 };
 
 #define LIVE_WINDOW (10 * NSEC_PER_SEC)
