@@ -107,7 +107,7 @@ static void clear_line(const struct screen *screen)
 		fputs("\r\033[K", stderr);
 }
 
-static void show_progress(void *arg, const struct record_stats *state)
+static void show_progress(void *arg, const struct recorder_stats *state)
 {
 	struct screen *screen = arg;
 	nsec_t time = state->elapsed - screen->elapsed;
@@ -130,7 +130,7 @@ static void show_warning(void *arg, const char *text)
 }
 
 static void show_summary(const struct screen *screen, const char *output,
-			 const struct record_stats *state)
+			 const struct recorder_stats *state)
 {
 	clear_line(screen);
 	if (!screen->quiet)
@@ -215,6 +215,7 @@ static int record_run(const void *opts, char **operands, struct err *err)
 
 	struct record_options options = {
 		.output = o->output,
+		.stop = &stop,
 		.duration = o->duration == NOT_GIVEN ? 0 : o->duration,
 		.pids = pids,
 		.pid_count = o->pids.count,
@@ -239,10 +240,10 @@ static int record_run(const void *opts, char **operands, struct err *err)
 		.warning = show_warning,
 		.arg = &screen,
 	};
-	struct record_stats state;
+	struct recorder_stats state;
 
 	catch_signals();
-	r = record(&options, &stop, &state, err);
+	r = record(&options, &state, err);
 	if (r == 0)
 		show_summary(&screen, o->output, &state);
 	else

@@ -20,6 +20,7 @@ struct recorder_stats {
 	uint64_t dropped_blocks, dropped_records;
 	nsec_t cpu_time;   /* of the recorder */
 	uint64_t resident; /* memory of the recorder, bytes */
+	nsec_t elapsed;    /* since the start of the recording */
 };
 
 #endif

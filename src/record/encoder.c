@@ -16,26 +16,26 @@
 #define SYMBOL_BUDGET (30 * NSEC_PER_SEC)
 
 struct encoder {
-	struct sorter *sorter;         /* borrowed */
-	struct capture_writer *writer; /* borrowed */
-	struct symbols *symbols;       /* borrowed */
-	struct map devices;            /* device number -> 1 once written */
-	struct map stacks;             /* hash of frames -> number in the capture */
-	struct map pending;            /* kernel's stack number -> number in the capture */
-	struct map frames;             /* hash of process and address -> number */
+	struct sorter *sorter;   /* borrowed */
+	struct sink *sink;       /* borrowed */
+	struct symbols *symbols; /* borrowed */
+	struct map devices;      /* device number -> 1 once written */
+	struct map stacks;       /* hash of frames -> number in the capture */
+	struct map pending;      /* kernel's stack number -> number in the capture */
+	struct map frames;       /* hash of process and address -> number */
 	VEC(struct symbol_location) frame_symbols; /* of frame number i + 1 */
 	struct map contexts;                       /* tid -> hash of its last written context */
 	struct counters *counters;                 /* borrowed */
 	bool arguments;                            /* store command lines, with secrets masked */
 };
 
-struct encoder *encoder_new(struct sorter *sorter, struct capture_writer *writer,
-			    struct symbols *symbols, bool arguments, struct counters *counters)
+struct encoder *encoder_new(struct sorter *sorter, struct sink *sink, struct symbols *symbols,
+			    bool arguments, struct counters *counters)
 {
 	struct encoder *e = must_alloc(sizeof(*e));
 
 	e->sorter = sorter;
-	e->writer = writer;
+	e->sink = sink;
 	e->symbols = symbols;
 	e->arguments = arguments;
 	e->counters = counters;
@@ -58,7 +58,7 @@ void encoder_free(struct encoder *e)
 static int put(struct encoder *e, const void *record, struct err *err)
 {
 	counter_add(e->counters, COUNTER_WRITTEN, 1);
-	return capture_write(e->writer, record, err);
+	return sink_write(e->sink, record, err);
 }
 
 /* Write a record that does not come from a ring. */
@@ -82,7 +82,7 @@ static uint32_t put_string(struct encoder *e, const char *chars, size_t room)
 
 	memcpy(s, chars, len);
 	s[len] = '\0';
-	return capture_add_string(e->writer, s);
+	return sink_add_string(e->sink, s);
 }
 
 /* Read the beginning of a small file of /proc or /sys, without trailing newlines and NULs. */
@@ -134,10 +134,10 @@ static int put_process(struct encoder *e, const struct record_task *task, struct
 	_cleanup_(freep) char *line =
 		e->arguments ? arguments_mask(text, len) : arguments_program(text, len);
 
-	p.cmdline = capture_add_string(e->writer, line);
+	p.cmdline = sink_add_string(e->sink, line);
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", task->pid);
 	read_text(path, text, sizeof(text));
-	p.cgroup = capture_add_string(e->writer, cgroup_path(text));
+	p.cgroup = sink_add_string(e->sink, cgroup_path(text));
 	return put_added(e, &p, err);
 }
 
@@ -175,7 +175,7 @@ static int put_device(struct encoder *e, const struct record *from, uint32_t dev
 	if (!line || sscanf(line, "DEVNAME=%127[^\n ]", name) != 1)
 		return 0;
 	d.head.tid = 0;
-	d.name = capture_add_string(e->writer, name);
+	d.name = sink_add_string(e->sink, name);
 	return put_added(e, &d, err);
 }
 
@@ -192,7 +192,7 @@ static int put_file(struct encoder *e, const struct record *record, struct err *
 		 wire->directory[0] == '/' ? "" : wire->directory, wire->directory[0] ? "/" : "",
 		 wire->name);
 	file.head.words = sizeof(file) / 8;
-	file.name = capture_add_string(e->writer, name);
+	file.name = sink_add_string(e->sink, name);
 	return put(e, &file, err);
 }
 
@@ -214,8 +214,8 @@ static uint32_t add_frame(struct encoder *e, size_t stream, const struct wire_st
 			.head = HEAD(&wire->head, RECORD_FRAME, f),
 			.address = address,
 			.offset = location.offset,
-			.module = capture_add_string(e->writer,
-						     symbol_module(e->symbols, location.module)),
+			.module = sink_add_string(e->sink,
+						  symbol_module(e->symbols, location.module)),
 		};
 
 		*vec_push(&e->frame_symbols) = location;
@@ -397,8 +397,8 @@ static void put_symbol(void *arg, size_t index, const struct symbol_function *ch
 				  .words = sizeof(s) / 8 },
 			.frame = index + 1,
 			.depth = i,
-			.name = capture_add_string(sink->e->writer, chain[i].name),
-			.source = capture_add_string(sink->e->writer, chain[i].source),
+			.name = sink_add_string(sink->e->sink, chain[i].name),
+			.source = sink_add_string(sink->e->sink, chain[i].source),
 			.line = chain[i].line,
 			.offset = chain[i].offset,
 		};
@@ -432,7 +432,7 @@ int encoder_write_counters(struct encoder *e, nsec_t now, struct err *err)
 		};
 
 		if (c.count)
-			r = capture_write(e->writer, &c.head, err);
+			r = sink_write(e->sink, &c.head, err);
 	}
 	return r;
 }

@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 #include "base/err.h"
-#include "event/capture.h"
+#include "record/sink.h"
 #include "event/counter.h"
 #include "record/sort.h"
 #include "record/symbol/symbol.h"
@@ -20,8 +20,8 @@
 struct encoder;
 
 /* Borrows its parameters.  Without `arguments`, a command line is cut to the program's name. */
-struct encoder *encoder_new(struct sorter *sorter, struct capture_writer *writer,
-			    struct symbols *symbols, bool arguments, struct counters *counters);
+struct encoder *encoder_new(struct sorter *sorter, struct sink *sink, struct symbols *symbols,
+			    bool arguments, struct counters *counters);
 void encoder_free(struct encoder *t);
 DEFINE_FREEP(encoder)
 

@@ -5,7 +5,7 @@
  * Attach the BPF programs, drop privileges, then poll every few milliseconds:
  * drain the rings, sort the records, write them to the capture.  The recording
  * ends after its duration, when its command exits, or when *stop becomes true,
- * for example in a signal handler.
+ * for example in a signal handler.  recorder.h has the same in steps.
  */
 #ifndef SONDE_RECORD_RECORD_H
 #define SONDE_RECORD_RECORD_H
@@ -14,19 +14,15 @@
 
 #include "base/base.h"
 #include "base/err.h"
-
-struct record_stats {
-	nsec_t elapsed;
-	uint64_t records, lost, late;
-	uint64_t agent_lost; /* span events lost between agents and recorder */
-	uint64_t bytes;      /* size of the capture */
-};
+#include "event/recorder_stats.h"
 
 #define RECORD_BUFFER_MAX (512u << 20)
 
 struct record_options {
-	const char *output;
-	nsec_t duration; /* 0: unlimited */
+	const char *output;                /* path of the capture; "-" for a stream to stdout */
+	const volatile sig_atomic_t *stop; /* or NULL */
+	nsec_t epoch;                      /* of a stream: length of an epoch; 0: default */
+	nsec_t duration;                   /* 0: unlimited */
 	const uint64_t *pids;
 	size_t pid_count;
 	const uint64_t *ports;
@@ -46,13 +42,12 @@ struct record_options {
 	char **command;                  /* NULL-terminated argv to start and record, or NULL */
 	const char *command_line, *tool; /* for the capture header */
 
-	/* Called about once a second, and for each warning to show to the user. */
-	void (*progress)(void *arg, const struct record_stats *state);
+	/* Called about once a second, and for each warning to show to the user; or NULL. */
+	void (*progress)(void *arg, const struct recorder_stats *state);
 	void (*warning)(void *arg, const char *text);
 	void *arg;
 };
 
-int record(const struct record_options *options, const volatile sig_atomic_t *stop,
-	   struct record_stats *ret, struct err *err);
+int record(const struct record_options *options, struct recorder_stats *ret, struct err *err);
 
 #endif

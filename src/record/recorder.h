@@ -33,9 +33,9 @@ int recorder_poll(struct recorder *rec, struct err *err);
 /* Obey a verb, or fail with the reason why it is refused; the recording goes on. */
 int recorder_obey(struct recorder *rec, const struct verb_message *message, struct err *err);
 
-void recorder_stats(const struct recorder *rec, struct record_stats *ret);
+void recorder_get_stats(const struct recorder *rec, struct recorder_stats *ret);
 
 /* The end of a recording that recorder_poll() ended.  The caller still frees the recorder. */
-int recorder_close(struct recorder *rec, struct record_stats *ret, struct err *err);
+int recorder_close(struct recorder *rec, struct recorder_stats *ret, struct err *err);
 
 #endif

@@ -15,10 +15,12 @@
 #include "base/base.h"
 #include "base/err.h"
 #include "event/capture.h"
+#include "event/recorder_stats.h"
+#include "record/clock.h"
 
-struct record_stats;
 struct sink;
 
+/* Functions that a sink does not need are NULL. */
 struct sink_ops {
 	int (*begin)(struct sink *s, const struct capture_meta *meta, struct err *err);
 	int (*start)(struct sink *s, struct err *err);
@@ -26,9 +28,10 @@ struct sink_ops {
 	uint32_t (*find_string)(const struct sink *s, const char *text);
 	int (*write)(struct sink *s, const struct record *record, struct err *err);
 	int (*flush)(struct sink *s, struct err *err);
+	int (*poll)(struct sink *s, nsec_t now, struct err *err);
+	int (*pause)(struct sink *s, nsec_t ns, struct err *err);
 	void (*note)(struct sink *s, const char *text);
-	int (*stats)(struct sink *s, const struct record_stats *stats, struct err *err);
-	/* NULL for a sink without epochs. */
+	int (*stats)(struct sink *s, const struct recorder_stats *stats, struct err *err);
 	int (*epoch)(struct sink *s, nsec_t now, struct err *err);
 	bool (*wants_epoch)(const struct sink *s);
 	int (*close)(struct sink *s, struct err *err);
@@ -48,7 +51,7 @@ static inline int sink_begin(struct sink *s, const struct capture_meta *meta, st
 /* Privileges are dropped: threads can start. */
 static inline int sink_start(struct sink *s, struct err *err)
 {
-	return s->ops->start(s, err);
+	return s->ops->start ? s->ops->start(s, err) : 0;
 }
 
 /* Returns the id of a string, for use in later records of this epoch. */
@@ -75,16 +78,32 @@ static inline int sink_flush(struct sink *s, struct err *err)
 	return s->ops->flush(s, err);
 }
 
+/* Called in each round: pass on what must not wait for a flush. */
+static inline int sink_poll(struct sink *s, nsec_t now, struct err *err)
+{
+	return s->ops->poll ? s->ops->poll(s, now, err) : 0;
+}
+
+/* Sleep between two rounds; a signal ends it early. */
+static inline int sink_pause(struct sink *s, nsec_t ns, struct err *err)
+{
+	if (s->ops->pause)
+		return s->ops->pause(s, ns, err);
+	clock_pause(ns);
+	return 0;
+}
+
 /* Pass on a warning for the user.  Works before sink_begin(), too. */
 static inline void sink_note(struct sink *s, const char *text)
 {
-	s->ops->note(s, text);
+	if (s->ops->note)
+		s->ops->note(s, text);
 }
 
 /* The state of the recording, about once a second. */
-static inline int sink_stats(struct sink *s, const struct record_stats *stats, struct err *err)
+static inline int sink_stats(struct sink *s, const struct recorder_stats *stats, struct err *err)
 {
-	return s->ops->stats(s, stats, err);
+	return s->ops->stats ? s->ops->stats(s, stats, err) : 0;
 }
 
 static inline bool sink_has_epochs(const struct sink *s)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "record/file_sink.h"
 #include "record/spans/process_scan.h"
 #include "record/spans/span_writer.h"
 #include "record/spans/ring_reader.h"
@@ -25,7 +26,7 @@ static struct arena_build arena;
 static struct ring_reader *reader;
 static struct sorter *sorter;
 static struct span_writer *span_writer;
-static struct capture_writer *writer;
+static struct file_sink sink;
 static struct counters counters;
 
 static void warning(void *arg, const char *text)
@@ -47,13 +48,14 @@ static void set_up(void)
 	}
 	span_writer_free(span_writer);
 	sorter_free(sorter);
-	capture_writer_free(writer);
-	assert(fd >= 0 && capture_create(path, &meta, &writer, &err) == 0);
+	file_sink_done(&sink);
+	file_sink_init(&sink, path, warning, NULL);
+	assert(fd >= 0 && sink_begin(&sink.sink, &meta, &err) == 0);
 	close(fd);
 	unlink(path);
 	sorter = sorter_new(1);
 	span_writer = span_writer_new(
-		&(struct span_writer_config){ sorter, 0, writer, 1, &counters, warning, NULL });
+		&(struct span_writer_config){ sorter, 0, &sink.sink, 1, &counters, warning, NULL });
 }
 
 static bool is_ready(void *arg, struct ring_reader *t, struct ring_owner *ring)

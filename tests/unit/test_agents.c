@@ -10,6 +10,7 @@
 #include "bpf/wire.h"
 #include "build.h"
 #include "record/clock.h"
+#include "record/file_sink.h"
 #include "record/spans/ring_reader.h"
 #include "test.h"
 
@@ -17,7 +18,7 @@ enum { SPANS_MAX = 16, ROUNDS = 12, NO_PROCESS = 1 << 23 };
 
 /* Agents without kernel programs: the test decides which processes are recorded. */
 struct rig {
-	struct capture_writer *writer;
+	struct file_sink sink;
 	struct sorter *sorter;
 	struct agents *agents;
 	struct record_span spans[SPANS_MAX];
@@ -36,16 +37,18 @@ static void warning(void *arg, const char *words)
 
 static void rig_init(struct rig *rig)
 {
-	*rig = (struct rig){ .writer = build_capture(scratch("agents")), .sorter = sorter_new(1) };
+	*rig = (struct rig){ .sorter = sorter_new(1) };
+	file_sink_init(&rig->sink, NULL, warning, rig);
+	rig->sink.writer = build_capture(scratch("agents"));
 	rig->agents = agents_new(&(struct agents_config){
-		.sorter = rig->sorter, .writer = rig->writer, .warning = warning, .arg = rig });
+		.sorter = rig->sorter, .sink = &rig->sink.sink, .warning = warning, .arg = rig });
 }
 
 static void rig_done(struct rig *rig)
 {
 	agents_free(rig->agents);
 	sorter_free(rig->sorter);
-	capture_writer_free(rig->writer);
+	file_sink_done(&rig->sink);
 }
 
 /* Start to record a process, which has the pid `ns_tid` in its pid namespace. */
@@ -231,8 +234,8 @@ TEST(a_span_has_the_service_of_its_ring_otherwise_of_its_process)
 	CHECK_INT(rig.count, 2);
 	if (rig.count != 2)
 		return;
-	CHECK_INT(find_span(&rig, 1)->service, capture_add_string(rig.writer, "name"));
-	CHECK_INT(find_span(&rig, 2)->service, capture_add_string(rig.writer, "bank"));
+	CHECK_INT(find_span(&rig, 1)->service, capture_add_string(rig.sink.writer, "name"));
+	CHECK_INT(find_span(&rig, 2)->service, capture_add_string(rig.sink.writer, "bank"));
 }
 
 /* The record of a new process can arrive after the first event in its ring. */

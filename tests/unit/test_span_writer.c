@@ -6,6 +6,7 @@
 #include "record/spans/ring_reader.h"
 #include "arena_build.h"
 #include "build.h"
+#include "record/file_sink.h"
 #include "test.h"
 
 /* A ring, a span writer, and what the span writer wrote. */
@@ -13,7 +14,7 @@ struct desk {
 	struct arena_build arena;
 	struct span_ring *ring;
 	struct ring_reader *reader;
-	struct capture_writer *writer;
+	struct file_sink sink;
 	struct sorter *sorter;
 	struct span_writer *span_writer;
 	struct record_span spans[64];
@@ -39,12 +40,13 @@ static void desk_init(struct desk *d)
 	*d = (struct desk){ .arena = arena_build_make() };
 	d->ring = arena_build_take(&d->arena, 0, 10, 11);
 	CHECK_INT(ring_reader_open(d->arena.fd, arena_file_device(), &d->reader), 0);
-	d->writer = build_capture(scratch("span_writer"));
+	file_sink_init(&d->sink, NULL, NULL, NULL);
+	d->sink.writer = build_capture(scratch("span_writer"));
 	d->sorter = sorter_new(2);
 	d->span_writer = span_writer_new(&(struct span_writer_config){
 		.sorter = d->sorter,
 		.stream = 1,
-		.writer = d->writer,
+		.sink = &d->sink.sink,
 		.start = 1000,
 		.counters = &d->counters,
 		.warning = warning,
@@ -114,7 +116,7 @@ static void desk_done(struct desk *d)
 	CHECK(counters_agree(&d->counters, false));
 	span_writer_free(d->span_writer);
 	sorter_free(d->sorter);
-	capture_writer_free(d->writer);
+	file_sink_done(&d->sink);
 	ring_reader_free(d->reader);
 	arena_build_done(&d->arena);
 }
@@ -152,8 +154,8 @@ TEST(a_begin_and_an_end_become_a_span)
 	CHECK_INT(d.spans[0].parent[0], 3);
 	CHECK_INT(d.spans[0].kind, SPAN_SERVER);
 	CHECK_INT(d.spans[0].flags, SPAN_ERROR);
-	CHECK_INT(d.spans[0].operation, capture_add_string(d.writer, "new name"));
-	CHECK_INT(d.spans[0].service, capture_add_string(d.writer, "service"));
+	CHECK_INT(d.spans[0].operation, capture_add_string(d.sink.writer, "new name"));
+	CHECK_INT(d.spans[0].service, capture_add_string(d.sink.writer, "service"));
 }
 
 TEST(an_end_with_a_start_time_becomes_a_span)
@@ -269,8 +271,8 @@ TEST(attributes_are_written_before_their_span)
 	CHECK_INT(d.attributes_at_span, 2);
 	CHECK_INT(d.attribute_count, 2);
 	CHECK_INT(d.attributes[0].type, ATTRIBUTE_STRING);
-	CHECK_INT(d.attributes[0].key, capture_add_string(d.writer, "key"));
-	CHECK_INT(d.attributes[0].value, capture_add_string(d.writer, "text"));
+	CHECK_INT(d.attributes[0].key, capture_add_string(d.sink.writer, "key"));
+	CHECK_INT(d.attributes[0].value, capture_add_string(d.sink.writer, "text"));
 	CHECK_INT((int64_t)d.attributes[1].value, -1);
 	CHECK_INT(d.attributes[1].span[0], 2);
 }

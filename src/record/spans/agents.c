@@ -226,7 +226,7 @@ struct agents *agents_new(const struct agents_config *config)
 	a->tracker = tracker_new(&(struct tracker_callbacks){ agents_scan_process, process_forked,
 							      process_ended, a });
 	a->span_writer = span_writer_new(&(struct span_writer_config){
-		config->sorter, config->stream, config->writer, config->start, config->counters,
+		config->sorter, config->stream, config->sink, config->start, config->counters,
 		config->warning, config->arg });
 	a->tls = tls_files_new();
 	a->device = arena_file_device();

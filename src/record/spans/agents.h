@@ -20,7 +20,7 @@
 #define SONDE_RECORD_SPANS_AGENTS_H
 
 #include "base/base.h"
-#include "event/capture.h"
+#include "record/sink.h"
 #include "event/counter.h"
 #include "record/kernel/programs.h"
 #include "record/sort.h"
@@ -29,7 +29,7 @@ struct agents_config { /* all pointers are borrowed */
 	struct programs *programs;
 	struct sorter *sorter;
 	size_t stream; /* of the sorter, reserved for agents */
-	struct capture_writer *writer;
+	struct sink *sink;
 	nsec_t start; /* of the recording; earlier events are discarded */
 	struct counters *counters;
 	void (*warning)(void *arg, const char *text);

@@ -78,7 +78,7 @@ uint32_t span_writer_string(struct span_writer *s, uint64_t owner, const char *t
 	memcpy(copy, text, size);
 	copy[size] = '\0';
 
-	uint32_t number = capture_find_string(s->config.writer, copy);
+	uint32_t number = sink_find_string(s->config.sink, copy);
 
 	if (number || !size)
 		return number;
@@ -90,7 +90,7 @@ uint32_t span_writer_string(struct span_writer *s, uint64_t owner, const char *t
 	}
 	s->string_bytes += size;
 	*map_insert(&s->owner_bytes, owner) += size;
-	return capture_add_string(s->config.writer, copy);
+	return sink_add_string(s->config.sink, copy);
 }
 
 size_t span_writer_buffered(const struct span_writer *s)

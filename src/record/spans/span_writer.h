@@ -20,7 +20,7 @@
 
 #include "base/base.h"
 #include "base/map.h"
-#include "event/capture.h"
+#include "record/sink.h"
 #include "event/counter.h"
 #include "event/span_wire.h"
 #include "record/sort.h"
@@ -31,9 +31,9 @@ typedef void span_writer_warning_fn(void *arg, const char *text);
 struct span_writer_config {
 	struct sorter *sorter; /* borrowed */
 	size_t stream;
-	struct capture_writer *writer; /* borrowed */
-	nsec_t start;                  /* of the recording; earlier events are discarded */
-	struct counters *counters;     /* borrowed, or NULL */
+	struct sink *sink;         /* borrowed */
+	nsec_t start;              /* of the recording; earlier events are discarded */
+	struct counters *counters; /* borrowed, or NULL */
 	span_writer_warning_fn *warning;
 	void *arg;
 };

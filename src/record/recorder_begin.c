@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_begin - set up a recording.
+ * recorder_begin - set up a recording.
  *
  * The order matters.  The command is forked first, before any file is open or
- * privilege dropped, and executed last (record.c), so that it is recorded from
+ * privilege dropped, and executed last (recorder.c), so that it is recorded from
  * its first instruction.  Everything that needs privileges comes before they are
  * dropped: BPF programs, the capture, kernel symbols.  The processes in scope are
  * looked up before the BPF programs start to follow forks, and again afterwards,
  * to find children that were forked in between.
  */
-#include "record/record_internal.h"
+#include "record/recorder_internal.h"
 
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "base/caps.h"
@@ -34,11 +33,12 @@
 #define RING_DEFAULT_MAX (2ull << 20)
 #define RING_DEFAULT_MAX_LATE (8ull << 20)
 
-void recording_done(struct recording *rec)
+void recorder_free(struct recorder *rec)
 {
+	if (!rec)
+		return;
 	agents_free(rec->agents);
 	encoder_free(rec->encoder);
-	capture_writer_free(rec->writer);
 	symbols_free(rec->symbols);
 	sorter_free(rec->sorter);
 	rings_free(rec->rings);
@@ -49,19 +49,33 @@ void recording_done(struct recording *rec)
 	scope_done(&rec->scope);
 	child_done(&rec->child);
 	free(rec->busy);
+	free(rec);
+}
+
+void recorder_warn(struct recorder *rec, const char *text)
+{
+	const struct record_options *o = rec->options;
+
+	if (o->warning)
+		o->warning(o->arg, text);
+	sink_note(rec->sink, text);
+}
+
+void recorder_warning(void *recorder, const char *text)
+{
+	recorder_warn(recorder, text);
 }
 
 static void warn_of_missing_feature(void *arg, const char *what)
 {
-	const struct record_options *o = arg;
 	char text[256];
 
 	snprintf(text, sizeof(text), "this kernel does not support %s; recording without it", what);
-	o->warning(o->arg, text);
+	recorder_warn(arg, text);
 }
 
 /* Warn now and not at the end: the port may be wrong, or in a container. */
-static int add_port(struct recording *rec, uint16_t port, struct err *err)
+static int add_port(struct recorder *rec, uint16_t port, struct err *err)
 {
 	const struct record_options *o = rec->options;
 	int r = scope_add_port(&rec->scope, port, err);
@@ -70,12 +84,12 @@ static int add_port(struct recording *rec, uint16_t port, struct err *err)
 	if (r == 0 && !o->command) {
 		snprintf(text, sizeof(text),
 			 "no process listens on port %u in this network namespace yet", port);
-		o->warning(o->arg, text);
+		recorder_warn(rec, text);
 	}
 	return r < 0 ? r : 0;
 }
 
-static int find_scope(struct recording *rec, struct err *err)
+static int find_scope(struct recorder *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
 	int r = 0;
@@ -140,7 +154,7 @@ static size_t ring_size(uint64_t wanted, size_t cpus)
 	return size;
 }
 
-static int load_programs(struct recording *rec, struct err *err)
+static int load_programs(struct recorder *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
 	struct programs_config config = {
@@ -161,7 +175,7 @@ static int load_programs(struct recording *rec, struct err *err)
 	for (size_t i = 0; i < o->port_count; i++)
 		config.ports[i] = o->ports[i];
 	if (r == 0)
-		r = programs_load(&config, warn_of_missing_feature, (void *)o, &rec->programs, err);
+		r = programs_load(&config, warn_of_missing_feature, rec, &rec->programs, err);
 	if (r == 0)
 		r = rings_open(programs_rings_fd(rec->programs), programs_cpu_count(rec->programs),
 			       config.ring_size, &rec->rings, err);
@@ -170,7 +184,7 @@ static int load_programs(struct recording *rec, struct err *err)
 	return r;
 }
 
-static int load_probes(struct recording *rec, struct err *err)
+static int load_probes(struct recorder *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
 	int r = o->event_count ? probe_prepare(err) : 0;
@@ -185,7 +199,7 @@ static int load_probes(struct recording *rec, struct err *err)
 	return r;
 }
 
-static void load_symbols(struct recording *rec)
+static void load_symbols(struct recorder *rec)
 {
 	const struct record_options *o = rec->options;
 	struct err err = { "" };
@@ -194,10 +208,10 @@ static void load_symbols(struct recording *rec)
 	if (record_has_stacks(o))
 		symbols_prepare();
 	if (record_has_stacks(o) && symbols_load_kernel(rec->symbols, &err) < 0)
-		o->warning(o->arg, err.text);
+		recorder_warn(rec, err.text);
 }
 
-static int write_probe_types(struct recording *rec, struct err *err)
+static int write_probe_types(struct recorder *rec, struct err *err)
 {
 	for (size_t i = 0; i < rec->probes.count; i++) {
 		const struct probe *probe = &rec->probes.items[i];
@@ -207,10 +221,10 @@ static int write_probe_types(struct recording *rec, struct err *err)
 				  .kind = RECORD_PROBE_TYPE,
 				  .words = sizeof(type) / 8 },
 			.type = i,
-			.name = capture_add_string(rec->writer, name),
-			.format = capture_add_string(rec->writer, probe->format),
+			.name = sink_add_string(rec->sink, name),
+			.format = sink_add_string(rec->sink, probe->format),
 		};
-		int r = capture_write(rec->writer, &type.head, err);
+		int r = sink_write(rec->sink, &type.head, err);
 
 		if (r < 0)
 			return r;
@@ -220,7 +234,7 @@ static int write_probe_types(struct recording *rec, struct err *err)
 	return 0;
 }
 
-static int open_capture(struct recording *rec, struct err *err)
+static int begin_sink(struct recorder *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
 	struct utsname u;
@@ -239,23 +253,17 @@ static int open_capture(struct recording *rec, struct err *err)
 		.realtime_offset = clock_offset(CLOCK_REALTIME),
 		.boottime_offset = clock_offset(CLOCK_BOOTTIME),
 	};
-	int r = capture_create(o->output, &meta, &rec->writer, err);
-	struct stat st;
-	uid_t uid;
-	gid_t gid;
+	int r = sink_begin(rec->sink, &meta, err);
 
 	if (r < 0)
 		return r;
-	if (caps_sudo_user(&uid, &gid) &&
-	    (fstat(capture_fd(rec->writer), &st) < 0 || st.st_uid != uid))
-		o->warning(o->arg, "the capture belongs to root: cannot change its owner");
 	rec->encoder =
-		encoder_new(rec->sorter, rec->writer, rec->symbols, o->arguments, &rec->counters);
+		encoder_new(rec->sorter, rec->sink, rec->symbols, o->arguments, &rec->counters);
 	return write_probe_types(rec, err);
 }
 
 /* From now on, agents that start can register with the recorder. */
-static void open_agents(struct recording *rec)
+static void open_agents(struct recorder *rec)
 {
 	const struct record_options *o = rec->options;
 
@@ -264,11 +272,11 @@ static void open_agents(struct recording *rec)
 			.programs = rec->programs,
 			.sorter = rec->sorter,
 			.stream = programs_cpu_count(rec->programs),
-			.writer = rec->writer,
+			.sink = rec->sink,
 			.start = rec->start,
 			.counters = &rec->counters,
-			.warning = o->warning,
-			.arg = o->arg,
+			.warning = recorder_warning,
+			.arg = rec,
 		});
 }
 
@@ -278,7 +286,7 @@ static unsigned int privileges_needed(const struct record_options *o)
 	       (o->port_count || o->cgroup || o->spans ? PRIVILEGE_BPF : 0);
 }
 
-static int add_processes(struct recording *rec, struct err *err)
+static int add_processes(struct recorder *rec, struct err *err)
 {
 	uint64_t pid, unused;
 	int r = 0;
@@ -292,7 +300,7 @@ static int add_processes(struct recording *rec, struct err *err)
  * Start the BPF programs, which from now on add the children of processes in scope.
  * Then scan again for children that were forked between the first scan and now.
  */
-static int enter_scope(struct recording *rec, struct err *err)
+static int enter_scope(struct recorder *rec, struct err *err)
 {
 	uint64_t port, unused;
 
@@ -308,7 +316,7 @@ static int enter_scope(struct recording *rec, struct err *err)
 }
 
 /* Only these steps use the capabilities of the binary. */
-static int attach(struct recording *rec, struct err *err)
+static int attach(struct recorder *rec, struct err *err)
 {
 	caps_raise();
 
@@ -324,7 +332,7 @@ static int attach(struct recording *rec, struct err *err)
 	return r;
 }
 
-static int begin_in_scope(struct recording *rec, struct err *err)
+static int begin_in_scope(struct recorder *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
 
@@ -337,11 +345,11 @@ static int begin_in_scope(struct recording *rec, struct err *err)
 	if (r == 0)
 		r = privilege_drop(privileges_needed(o), rec->child.pid, err);
 	if (r > 0)
-		o->warning(o->arg, err->text);
+		recorder_warn(rec, err->text);
 	return r < 0 ? r : 0;
 }
 
-int recording_begin(struct recording *rec, struct err *err)
+int recorder_begin(struct recorder *rec, struct err *err)
 {
 	const struct record_options *o = rec->options;
 	int r = privilege_check(err);
@@ -353,7 +361,7 @@ int recording_begin(struct recording *rec, struct err *err)
 	if (r == 0)
 		r = attach(rec, err);
 	if (r == 0)
-		r = open_capture(rec, err);
+		r = begin_sink(rec, err);
 	if (r == 0)
 		open_agents(rec);
 	return r < 0 ? r : begin_in_scope(rec, err);

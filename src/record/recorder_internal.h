@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record_internal - the state of a recording, shared by the parts of record.h.
+ * recorder_internal - the state of a recording, shared by the parts of recorder.h.
  *
- *	record_begin	setup: scope, BPF programs, capture, dropping privileges
- *	record		the main loop, and finishing the capture
+ *	recorder_begin	setup: scope, BPF programs, sink, dropping privileges
+ *	recorder	the rounds, and finishing the recording
  */
-#ifndef SONDE_RECORD_RECORD_INTERNAL_H
-#define SONDE_RECORD_RECORD_INTERNAL_H
+#ifndef SONDE_RECORD_RECORDER_INTERNAL_H
+#define SONDE_RECORD_RECORDER_INTERNAL_H
 
 #include "base/vec.h"
-#include "event/capture.h"
 #include "record/spans/agents.h"
 #include "record/child.h"
 #include "record/priority.h"
 #include "record/kernel/probe.h"
 #include "record/kernel/programs.h"
-#include "record/record.h"
+#include "record/recorder.h"
 #include "record/kernel/ring.h"
 #include "record/scope.h"
 #include "record/sort.h"
 #include "record/symbol/symbol.h"
 #include "record/encoder.h"
 
-struct recording {
+struct recorder {
 	const struct record_options *options; /* borrowed */
 	struct child child;
 	struct scope scope;
@@ -31,21 +30,24 @@ struct recording {
 	struct rings *rings;
 	struct sorter *sorter;
 	struct symbols *symbols;
-	struct capture_writer *writer;
+	struct sink *sink; /* borrowed */
 	struct encoder *encoder;
 	struct agents *agents; /* or NULL */
 	struct counters counters;
 	struct priority priority;
-	nsec_t start, next_second, pause;
+	nsec_t start, end, next_second, pause;
 	nsec_t *busy;         /* --profile: busy time by CPU at the start, ns */
 	unsigned int held_up; /* consecutive rounds with an uncommitted record */
 };
 
 /* Set up the recording; its command, if any, is forked but not executed yet. */
-int recording_begin(struct recording *rec, struct err *err);
+int recorder_begin(struct recorder *rec, struct err *err);
 
-/* Free everything, also after a partial setup.  For use with _cleanup_. */
-void recording_done(struct recording *rec);
+/* Show a warning to the user, and to the reader of a stream. */
+void recorder_warn(struct recorder *rec, const char *text);
+
+/* recorder_warn() as a callback. */
+void recorder_warning(void *recorder, const char *text);
 
 static inline bool record_has_stacks(const struct record_options *o)
 {
