@@ -84,6 +84,11 @@ static inline uint64_t block_checksum(const struct block_header *h)
 	return XXH3_64bits(h, offsetof(struct block_header, checksum));
 }
 
+static inline bool block_header_valid(const struct block_header *h)
+{
+	return h->magic == BLOCK_MAGIC && h->checksum == block_checksum(h);
+}
+
 /*
  * By kind, the size in 8-byte words of the first version of the record, or of its fixed part.
  * These never change.  0 for unknown kinds.

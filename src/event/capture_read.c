@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "event/capture_format.h"
+#include "event/string_index.h"
 
 struct capture {
 	char *name; /* for messages */
@@ -29,10 +30,10 @@ struct capture {
 	struct view mapped; /* the mapped file, empty if data is borrowed */
 	struct capture_meta meta;
 	VEC(struct block_header) blocks; /* record blocks; copies, as the file can change */
-	VEC(const char *) strings;       /* by id - 1 */
-	uint64_t records;                /* number of records according to block headers */
-	uint32_t number;                 /* number of blocks of all types so far */
-	size_t end;                      /* offset where the valid part ends */
+	struct string_index strings;
+	uint64_t records; /* number of records according to block headers */
+	uint32_t number;  /* number of blocks of all types so far */
+	size_t end;       /* offset where the valid part ends */
 	bool complete;
 	bool damaged;
 	struct err damage;
@@ -76,11 +77,6 @@ static bool all_zero(const unsigned char *p, size_t size)
 	return true;
 }
 
-static bool header_valid(const struct block_header *h)
-{
-	return h->magic == BLOCK_MAGIC && h->checksum == block_checksum(h);
-}
-
 /*
  * The header at cap->end is all zeros.  A killed writer leaves at most a payload
  * without a header, and then the recording ends here.  If a valid block follows,
@@ -94,7 +90,7 @@ static int end_at_hole(struct capture *cap)
 
 	for (size_t at = cap->end; limit - at >= sizeof(h); at += BLOCK_ALIGN) {
 		memcpy(&h, cap->data + at, sizeof(h));
-		if (h.offset == at && header_valid(&h))
+		if (h.offset == at && block_header_valid(&h))
 			return damage(cap, "damaged: no block at offset %zu, but one at %zu",
 				      cap->end, at);
 	}
@@ -108,7 +104,7 @@ static int check_header(struct capture *cap, const struct block_header *h, size_
 
 	if (h->magic != BLOCK_MAGIC)
 		return damage(cap, "damaged: expected a block at offset %zu", at);
-	if (!header_valid(h))
+	if (!block_header_valid(h))
 		return damage(cap, "damaged: the block header at offset %zu has the wrong checksum",
 			      at);
 	if (h->offset != at || h->number != cap->number)
@@ -146,20 +142,11 @@ static bool payload_valid(const struct capture *cap, const struct block_header *
 
 static int read_strings(struct capture *cap, const struct block_header *h)
 {
-	const char *s = (const char *)payload_of(cap, h), *end = s + h->size;
-	uint32_t count = 0;
+	const char *wrong = string_index_add(&cap->strings, (const char *)payload_of(cap, h),
+					     h->size, h->first, h->count);
 
-	for (const char *nul; s < end && (nul = memchr(s, 0, end - s)); s = nul + 1) {
-		*vec_push(&cap->strings) = s;
-		count++;
-	}
-	if (s < end)
-		return damage(cap, "damaged: a string in the block at offset %zu is not terminated",
-			      cap->end);
-	if (count != h->count)
-		return damage(cap,
-			      "damaged: the block at offset %zu should have %u strings but has %u",
-			      cap->end, h->count, count);
+	if (wrong)
+		return damage(cap, "damaged: in the block at offset %zu, %s", cap->end, wrong);
 	return 1;
 }
 
@@ -169,11 +156,12 @@ static int read_end(struct capture *cap, const struct block_header *h)
 	size_t after = cap->end + sizeof(*h) + capture_padded(h->size);
 
 	memcpy(&end, payload_of(cap, h), h->size < sizeof(end) ? h->size : sizeof(end));
-	if (end.records != cap->records || end.strings != cap->strings.count)
+	if (end.records != cap->records || end.strings != cap->strings.strings.count)
 		return damage(cap,
 			      "damaged: the end block at offset %zu counts %" PRIu64 " records and "
 			      "%" PRIu64 " strings, the file has %" PRIu64 " and %zu",
-			      cap->end, end.records, end.strings, cap->records, cap->strings.count);
+			      cap->end, end.records, end.strings, cap->records,
+			      cap->strings.strings.count);
 	if (after != cap->size)
 		return damage(cap, "damaged: it should end at offset %zu, %zu bytes follow", after,
 			      cap->size - after);
@@ -337,7 +325,7 @@ void capture_free(struct capture *cap)
 		return;
 	file_unmap(&cap->mapped);
 	vec_done(&cap->blocks);
-	vec_done(&cap->strings);
+	string_index_done(&cap->strings);
 	free(cap->name);
 	free(cap);
 }
@@ -349,7 +337,7 @@ const struct capture_meta *capture_meta(const struct capture *cap)
 
 const char *capture_get_string(const struct capture *cap, uint32_t id)
 {
-	return id > 0 && id <= cap->strings.count ? cap->strings.items[id - 1] : "";
+	return string_index_find(&cap->strings, id) ?: "";
 }
 
 bool capture_is_complete(const struct capture *cap, uint64_t *ret_end)

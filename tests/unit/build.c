@@ -159,7 +159,8 @@ void build_all_kinds(struct capture_writer *w)
 	build_add(w, REC(SPAN, span, 1021, 17, .start = 1004, .service = comm));
 	build_add(w, REC(EXIT, exit, 1022, 17, .pid = 16));
 	build_add(w, REC(TRANSMIT, transmit, 1023, 0, .object = 4711, .left = 1016, .position = 7));
-	build_add(w, REC(COUNTER, counter, 1024, 0, .counter = COUNTER_WRITTEN, .count = 24));
+	build_add(w, REC(EPOCH, epoch, 1024, 0, .number = 1));
+	build_add(w, REC(COUNTER, counter, 1025, 0, .counter = COUNTER_WRITTEN, .count = 25));
 }
 
 int in_child(void (*fn)(void))

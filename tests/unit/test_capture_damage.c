@@ -243,15 +243,15 @@ TEST(a_wrong_block_header_has_a_clear_message)
 		     "'x' is truncated: the block at offset 256 needs "));
 	CHECK_STR(BLOCK(1, size, 0), "'x' is damaged: expected a block at offset 320");
 	CHECK_STR(BLOCK(1, count, 10),
-		  "'x' is damaged: the end block at offset 1664 counts 25 records and 5 strings, "
-		  "the file has 26 and 5");
+		  "'x' is damaged: the end block at offset 1664 counts 26 records and 5 strings, "
+		  "the file has 27 and 5");
 	CHECK_STR(BLOCK(0, count, 1),
-		  "'x' is damaged: the block at offset 128 should have 1 strings but has 2");
+		  "'x' is damaged: in the block at offset 128, the number of its strings is wrong");
 	CHECK_STR(BLOCK(0, size, 21),
-		  "'x' is damaged: a string in the block at offset 128 is not terminated");
+		  "'x' is damaged: in the block at offset 128, a string is not terminated");
 	CHECK_STR(BLOCK(4, size, 0),
 		  "'x' is damaged: the end block at offset 1664 counts 0 records and 0 strings, "
-		  "the file has 25 and 5");
+		  "the file has 26 and 5");
 }
 
 TEST(an_unterminated_string_has_a_clear_message)
@@ -272,7 +272,7 @@ TEST(an_unterminated_string_has_a_clear_message)
 
 	CHECK_INT(read_prefix(&bent, whole, &n), -EBADMSG);
 	CHECK_STR(last_err.text,
-		  "'x' is damaged: a string in the block at offset 128 is not terminated");
+		  "'x' is damaged: in the block at offset 128, a string is not terminated");
 }
 
 TEST(unknown_block_types_are_skipped)
