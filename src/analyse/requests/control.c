@@ -24,9 +24,9 @@ struct ping_side {
 	bool awaits_ack;
 	uint8_t ping; /* awaits_ack: direction of the PING */
 	uint8_t last; /* direction of the last message */
+	nsec_t time;  /* of the last message */
+	uint64_t key;
 };
-
-typedef VEC(struct ping_side) ping_sides;
 
 static bool is_message(const struct occurrence *o)
 {
@@ -59,6 +59,7 @@ static void side_observe(struct ping_side *s, const struct message *m)
 		s->ping = m->direction;
 	}
 	s->last = m->direction;
+	s->time = m->time;
 }
 
 static bool side_has_pings(const struct ping_side *s)
@@ -74,35 +75,53 @@ static uint64_t side_key(const struct model *model, const struct occurrence *o)
 	return hash_pair(m->object, model_thread(model, (thread_id){ o->thread })->host);
 }
 
-static struct ping_side *side_at(ping_sides *sides, struct map *index, uint64_t key)
+static struct ping_side *side_at(struct control *control, uint64_t key)
 {
-	uint64_t *at = map_insert(index, key);
+	uint64_t *at = map_insert(&control->index, key);
 
 	if (!*at) {
-		*vec_push(sides) = (struct ping_side){ .last = MESSAGE_RECEIVE };
-		*at = sides->count;
+		*vec_push(&control->sides) =
+			(struct ping_side){ .last = MESSAGE_RECEIVE, .key = key };
+		*at = control->sides.count;
 	}
-	return &sides->items[*at - 1];
+	return &control->sides.items[*at - 1];
 }
 
-void occurrences_drop_control(const struct model *model, occurrences *list)
+void control_done(struct control *control)
 {
-	ping_sides sides = { 0 };
-	struct map index = { 0 };
+	vec_done(&control->sides);
+	map_done(&control->index);
+}
+
+void control_forget(struct control *control, nsec_t t)
+{
+	size_t count = 0;
+
+	map_done(&control->index);
+	control->index = (struct map){ 0 };
+	for (size_t i = 0; i < control->sides.count; i++) {
+		if (control->sides.items[i].time < t)
+			continue;
+		control->sides.items[count++] = control->sides.items[i];
+		*map_insert(&control->index, control->sides.items[i].key) = count;
+	}
+	control->sides.count = count;
+}
+
+void occurrences_drop_control(struct control *control, const struct model *model, occurrences *list)
+{
 	size_t count = 0;
 
 	for (size_t i = 0; i < list->count; i++)
 		if (is_message(&list->items[i]))
-			side_observe(side_at(&sides, &index, side_key(model, &list->items[i])),
+			side_observe(side_at(control, side_key(model, &list->items[i])),
 				     list->items[i].what);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct occurrence *o = &list->items[i];
 
 		if (!is_message(o) || !is_control(o->what) ||
-		    !side_has_pings(side_at(&sides, &index, side_key(model, o))))
+		    !side_has_pings(side_at(control, side_key(model, o))))
 			list->items[count++] = *o;
 	}
 	list->count = count;
-	vec_done(&sides);
-	map_done(&index);
 }

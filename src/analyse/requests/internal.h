@@ -37,11 +37,31 @@ struct occurrence {
 
 typedef VEC(struct occurrence) occurrences;
 
-/* All occurrences of a model, by time. */
-void occurrences_find(const struct model *model, occurrences *ret);
+/* From which time on the items of a thread are still to be found. */
+struct occurrence_cursor {
+	nsec_t message, connect;
+	nsec_t block, wake; /* start of a wait: its begin, its end */
+	bool has_fork;
+	uint32_t generation; /* of the thread */
+};
+
+/* All occurrences of a model up to a time that were not found before, by time. */
+void occurrences_find(const struct model *model, struct occurrence_cursor *cursors, nsec_t until,
+		      occurrences *ret);
+
+/* What the messages of connections show of their protocol (control.c). */
+struct control {
+	VEC(struct ping_side) sides;
+	struct map index; /* host and object -> index in sides + 1 */
+};
+
+void control_done(struct control *control);
 
 /* Drop messages that are part of neither a request nor a reply. */
-void occurrences_drop_control(const struct model *model, occurrences *list);
+void occurrences_drop_control(struct control *control, const struct model *model,
+			      occurrences *list);
+/* Forget connections without a message since a time. */
+void control_forget(struct control *control, nsec_t t);
 
 enum role { ROLE_UNKNOWN, ROLE_SERVER, ROLE_CLIENT };
 
@@ -211,9 +231,11 @@ struct finder {
 	VEC(struct owned_work) work;
 	VEC(struct owned_reply) replies;
 	VEC(struct client_call) client_calls;
-	struct map side_index;   /* host and object -> index of a side */
-	struct map sent;         /* struct message -> index in `calls` */
-	struct worker *workers;  /* by thread */
+	struct map side_index;                 /* host and object -> index of a side */
+	struct map sent;                       /* struct message -> index in `calls` */
+	VEC(struct worker) workers;            /* by thread */
+	VEC(struct occurrence_cursor) cursors; /* by thread */
+	struct control control;
 	struct map services;     /* host and pid of processes that serve */
 	struct map conditions;   /* host and pid, if waits distinguish mutexes from conditions */
 	struct map shared_locks; /* host, pid and address of locks that busy threads wait for */
@@ -229,7 +251,7 @@ static inline uint64_t process_key(const struct thread *thread)
 
 static inline struct worker *worker_of(struct finder *f, uint32_t thread)
 {
-	return &f->workers[thread];
+	return &f->workers.items[thread];
 }
 
 static inline const struct thread *thread_of(const struct finder *f, uint32_t thread)
@@ -252,6 +274,15 @@ static inline bool state_is_handoff(struct finder *f, uint32_t state)
 	return state && span_at(f, state)->kind == REQUEST_HANDOFF;
 }
 
+/* finder.c */
+void finder_init(struct finder *f, const struct model *model, struct requests *out);
+void finder_done(struct finder *f);
+void finder_process(struct finder *f, nsec_t until); /* the events up to a time */
+void finder_complete(struct finder *f);              /* after the last event */
+
+/* requests.c */
+void finder_handle(struct finder *f, const struct occurrence *o);
+
 /* state.c */
 uint32_t state_add(struct finder *f, enum request_kind kind, uint32_t thread, uint32_t parent,
 		   nsec_t start);
@@ -261,6 +292,8 @@ bool state_is_live(struct finder *f, uint32_t state);     /* its client still wa
 void state_extend(struct finder *f, uint32_t state, nsec_t t);
 void state_count_pending(struct finder *f, uint32_t state, int change);
 void worker_set_current(struct finder *f, uint32_t thread, uint32_t state, nsec_t now);
+/* Adds what the thread has done for its current state. */
+void worker_add_open_work(struct finder *f, uint32_t thread, nsec_t now);
 /* The thread works for an unknown owner. */
 void worker_set_doubtful(struct finder *f, uint32_t thread, uint32_t hypothesis, nsec_t now);
 /* The thread acts for an owner; what it has done since its last event was for that owner, too. */

@@ -368,10 +368,10 @@ void match_handoffs(struct finder *f)
 	gather(f, readers);
 	for (size_t i = 0; i < threads; i++) {
 		readers[i].f = f;
-		readers[i].reader = &f->workers[i];
+		readers[i].reader = worker_of(f, i);
 		readers[i].rank = rank;
 		/* a busy reader needs no wakeups from its workers, but sends their replies */
-		if (f->workers[i].holds_several)
+		if (worker_of(f, i)->holds_several)
 			match_reader(&readers[i]);
 		vec_done(&readers[i].replies);
 		vec_done(&readers[i].done);

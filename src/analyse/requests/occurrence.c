@@ -5,11 +5,13 @@
 #include "analyse/requests/internal.h"
 #include "event/thread_state.h"
 
-#define EACH(type, item, timeline) \
-	for (timeline_pos pos_ = { 0, 0 }, \
-			  *once_ = (timeline) && timeline_first(timeline, &pos_) ? &pos_ : NULL; \
-	     once_; once_ = timeline_next(timeline, &pos_) ? &pos_ : NULL) \
-		for (const type *item = timeline_at(timeline, pos_); item; item = NULL)
+/* A timeline, if it has items from a time on: most threads have nothing new. */
+static const struct timeline *newer(const struct timeline *timeline, nsec_t from)
+{
+	const nsec_t *last = timeline ? timeline_last(timeline) : NULL;
+
+	return last && *last >= from ? timeline : NULL;
+}
 
 /*
  * A socket pair within a process, such as the one of Python's asyncio, only wakes the thread that
@@ -24,24 +26,38 @@ static bool is_internal(const struct model *model, const struct thread *thread,
 	       other->pid == thread->pid;
 }
 
-static void add_messages(const struct model *model, occurrences *list, uint32_t id,
-			 const struct thread *thread)
+static void add_message(const struct model *model, occurrences *list, uint32_t id,
+			const struct message *m)
 {
-	EACH(struct message, m, thread->timelines[TIMELINE_MESSAGES])
+	if (is_internal(model, model_thread(model, (thread_id){ id }), m))
+		return;
+	*vec_push(list) = (struct occurrence){
+		.time = m->time,
+		.what = m,
+		.thread = id,
+		.kind = m->direction == MESSAGE_SEND ? OCCUR_SEND : OCCUR_RECEIVE,
+	};
+}
+
+static void add_messages(const struct model *model, occurrences *list, uint32_t id,
+			 const struct thread *thread, struct occurrence_cursor *c, nsec_t until)
+{
+	const struct timeline *messages = newer(thread->timelines[TIMELINE_MESSAGES], c->message);
+	const struct timeline *connects = newer(thread->timelines[TIMELINE_CONNECTS], c->connect);
+	nsec_t end = until < UINT64_MAX ? until + 1 : until;
+
+	TIMELINE_EACH_BETWEEN(struct message, m, messages, c->message, end)
 	{
-		if (is_internal(model, thread, m))
-			continue;
+		c->message = m->time + 1;
+		add_message(model, list, id, m);
+	}
+	TIMELINE_EACH_BETWEEN(struct connect, connect, connects, c->connect, end)
+	{
+		c->connect = connect->time + 1;
 		*vec_push(list) = (struct occurrence){
-			.time = m->time,
-			.what = m,
-			.thread = id,
-			.kind = m->direction == MESSAGE_SEND ? OCCUR_SEND : OCCUR_RECEIVE,
+			.time = connect->time, .what = connect, .thread = id, .kind = OCCUR_CONNECT
 		};
 	}
-	EACH(struct connect, c, thread->timelines[TIMELINE_CONNECTS])
-	*vec_push(list) = (struct occurrence){
-		.time = c->time, .what = c, .thread = id, .kind = OCCUR_CONNECT
-	};
 }
 
 /* Whether a thread waits for one of many events, or for work. */
@@ -53,52 +69,72 @@ static bool is_idling(const struct cause *cause)
 	       cause->object_kind == OBJECT_PIPE || cause->object_kind == OBJECT_EVENTFD;
 }
 
-/* When a thread that is ready from this interval on got a CPU. */
-static nsec_t ran_at(const struct timeline *intervals, timeline_pos at)
+/* When a thread that is ready from this interval on got a CPU; it can have run since then. */
+static nsec_t ran_at(const struct thread *thread, timeline_pos at)
 {
-	const struct interval *ready = timeline_at(intervals, at);
+	const struct interval *ready = timeline_at(&thread->intervals, at);
 
-	if (ready->state == STATE_RUNNING || !timeline_next(intervals, &at))
+	if (ready->state == STATE_RUNNING)
 		return ready->start;
-	return ((const struct interval *)timeline_at(intervals, at))->start;
+	if (!timeline_next(&thread->intervals, &at))
+		return thread->end;
+	return ((const struct interval *)timeline_at(&thread->intervals, at))->start;
 }
 
-static void add_waits(occurrences *list, uint32_t id, const struct thread *thread)
+static void add_block(occurrences *list, uint32_t id, const struct cause *cause, nsec_t woken)
+{
+	*vec_push(list) = (struct occurrence){
+		.time = cause->start, .ran = woken, .what = cause, .thread = id, .kind = OCCUR_BLOCK
+	};
+}
+
+static void add_wake(occurrences *list, uint32_t id, const struct cause *cause, nsec_t woken,
+		     nsec_t ran)
+{
+	if (cause->context == WAKE_TASK && cause->waker.i)
+		*vec_push(list) = (struct occurrence){ .time = woken,
+						       .ran = ran,
+						       .what = cause,
+						       .thread = id,
+						       .other = cause->waker.i,
+						       .kind = OCCUR_WAKE };
+}
+
+/* A wait is recorded when it ends, so that a long one can come late. */
+static void add_waits(occurrences *list, uint32_t id, const struct thread *thread,
+		      struct occurrence_cursor *c, nsec_t until)
 {
 	const struct timeline *intervals = &thread->intervals;
+	nsec_t from = c->wake < c->block ? c->wake : c->block;
+	const struct timeline *causes = newer(&thread->causes, from);
 	timeline_pos at;
-	bool more = timeline_first(intervals, &at);
+	bool more = causes && timeline_from(intervals, from, &at);
 
-	EACH(struct cause, cause, &thread->causes)
+	TIMELINE_EACH_BETWEEN(struct cause, cause, causes, from, until)
 	{
+		bool is_new = cause->start >= c->block, is_idle = is_idling(cause);
 		const struct interval *interval = NULL;
 
 		/* causes are in the order of their intervals */
 		while (more && (interval = timeline_at(intervals, at))->start < cause->start)
 			more = timeline_next(intervals, &at);
-		if (!more || interval->start != cause->start || !is_idling(cause))
+		if (!more)
+			break;
+		if (interval->start != cause->start)
 			continue;
 		more = timeline_next(intervals, &at);
 
-		const struct interval *next = more ? timeline_at(intervals, at) : NULL;
+		nsec_t woken = more ? ((const struct interval *)timeline_at(intervals, at))->start
+				    : thread->end;
 
-		*vec_push(list) = (struct occurrence){
-			.time = cause->start,
-			.ran = next ? next->start : thread->end,
-			.what = cause,
-			.thread = id,
-			.kind = OCCUR_BLOCK,
-		};
-		if (cause->context != WAKE_TASK || !cause->waker.i)
-			continue;
-		*vec_push(list) = (struct occurrence){
-			.time = next ? next->start : thread->end,
-			.ran = next ? ran_at(intervals, at) : thread->end,
-			.what = cause,
-			.thread = id,
-			.other = cause->waker.i,
-			.kind = OCCUR_WAKE,
-		};
+		if (is_new && is_idle)
+			add_block(list, id, cause, woken);
+		c->block = is_new ? cause->start + 1 : c->block;
+		if (woken > until)
+			break;
+		if (is_idle)
+			add_wake(list, id, cause, woken, more ? ran_at(thread, at) : thread->end);
+		c->wake = cause->start + 1;
 	}
 }
 
@@ -147,21 +183,25 @@ static void sort(occurrences *list)
 	free(other);
 }
 
-void occurrences_find(const struct model *model, occurrences *ret)
+void occurrences_find(const struct model *model, struct occurrence_cursor *cursors, nsec_t until,
+		      occurrences *ret)
 {
 	*ret = (occurrences){ 0 };
 	for (uint32_t i = 1; i < model_thread_count(model); i++) {
 		const struct thread *thread = model_thread(model, (thread_id){ i });
+		struct occurrence_cursor *c = &cursors[i];
 
 		if (thread->out_of_scope)
 			continue;
-		add_messages(model, ret, i, thread);
-		add_waits(ret, i, thread);
-		if (thread->parent.i)
-			*vec_push(ret) = (struct occurrence){ .time = thread->begin,
-							      .thread = i,
-							      .other = thread->parent.i,
-							      .kind = OCCUR_FORK };
+		add_messages(model, ret, i, thread, c, until);
+		add_waits(ret, i, thread, c, until);
+		if (!thread->parent.i || c->has_fork || thread->begin > until)
+			continue;
+		c->has_fork = true;
+		*vec_push(ret) = (struct occurrence){ .time = thread->begin,
+						      .thread = i,
+						      .other = thread->parent.i,
+						      .kind = OCCUR_FORK };
 	}
 	sort(ret);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyse/requests/requests.h"
-
+/* requests - what each event shows of the requests that threads work for. */
 #include "analyse/requests/internal.h"
 #include "event/thread_state.h"
 
@@ -355,7 +354,7 @@ static void handle_fork(struct finder *f, const struct occurrence *o)
 			   o->time);
 }
 
-static void handle(struct finder *f, const struct occurrence *o)
+void finder_handle(struct finder *f, const struct occurrence *o)
 {
 	switch (o->kind) {
 	case OCCUR_RECEIVE:
@@ -375,85 +374,4 @@ static void handle(struct finder *f, const struct occurrence *o)
 		handle_fork(f, o);
 		break;
 	}
-}
-
-static void stop_all(struct finder *f)
-{
-	for (uint32_t i = 1; i < model_thread_count(f->model); i++) {
-		nsec_t end = thread_of(f, i)->end;
-		struct worker *w = worker_of(f, i);
-
-		if (w->current)
-			worker_set_current(f, i, 0, end > w->since ? end : w->since);
-	}
-}
-
-static void finder_done(struct finder *f)
-{
-	vec_done(&f->states);
-	vec_done(&f->sides);
-	vec_done(&f->hypotheses);
-	vec_done(&f->calls);
-	vec_done(&f->work);
-	vec_done(&f->replies);
-	vec_done(&f->client_calls);
-	vec_done(&f->waits);
-	map_done(&f->last_waits);
-	map_done(&f->side_index);
-	map_done(&f->sent);
-	map_done(&f->services);
-	map_done(&f->conditions);
-	map_done(&f->shared_locks);
-	map_done(&f->work_stealing);
-	free(f->workers);
-}
-
-void requests_find(const struct model *model, struct requests *ret)
-{
-	_cleanup_(finder_done) struct finder f = { .model = model, .out = ret };
-	occurrences list;
-
-	*ret = (struct requests){ 0 };
-	f.workers = must_alloc(model_thread_count(model) * sizeof(*f.workers));
-	/* indexes count from 1 */
-	*vec_push(&ret->spans) = (struct request_span){ 0 };
-	*vec_push(&f.states) = (struct work_state){ 0 };
-	*vec_push(&f.sides) = (struct side){ 0 };
-	*vec_push(&f.hypotheses) = (struct hypothesis){ 0 };
-	*vec_push(&f.calls) = (struct owner){ 0 };
-	*vec_push(&f.client_calls) = (struct client_call){ 0 };
-	*vec_push(&f.waits) = (struct futex_wait){ 0 };
-	occurrences_find(model, &list);
-	occurrences_drop_control(model, &list);
-	for (size_t i = 0; i < list.count; i++)
-		handle(&f, &list.items[i]);
-	vec_done(&list);
-	stop_all(&f);
-	match_handoffs(&f);
-	requests_set_times(&f);
-	requests_link(&f);
-}
-
-void requests_done(struct requests *requests)
-{
-	vec_done(&requests->spans);
-	vec_done(&requests->work);
-	vec_done(&requests->roots);
-	vec_done(&requests->replies);
-}
-
-uint32_t requests_next(const struct requests *requests, uint32_t root, uint32_t at,
-		       unsigned int *depth)
-{
-	const struct request_span *spans = requests->spans.items;
-	unsigned int none = 0;
-
-	depth = depth ? depth : &none;
-	if (spans[at].first_child) {
-		++*depth;
-		return spans[at].first_child;
-	}
-	for (; at != root && !spans[at].next; at = spans[at].parent)
-		--*depth;
-	return at == root ? 0 : spans[at].next;
 }

@@ -52,21 +52,34 @@ static void add_work(struct finder *f, struct owner owner, uint32_t thread, nsec
 		*vec_push(&f->work) = (struct owned_work){ owner, { thread }, from, to };
 }
 
-/* Ends the current stretch of work. */
+/* The end of the current stretch of work. */
+static nsec_t stretch_end(const struct worker *w, nsec_t now)
+{
+	/* an event loop that only polled and then got something else did not work for the owner */
+	return w->polled > w->since && w->polled < now && w->held_count ? w->polled : now;
+}
+
 static void end_stretch(struct finder *f, uint32_t thread, nsec_t now)
 {
 	struct worker *w = worker_of(f, thread);
 	struct owner owner = { w->current, w->current ? 0 : w->doubtful };
-	/* an event loop that only polled and then got something else did not work for the owner */
-	nsec_t end = w->polled > w->since && w->polled < now && w->held_count ? w->polled : now;
 
 	if (!owner.state && !owner.hypothesis)
 		return;
-	add_work(f, owner, thread, w->since, end);
+	add_work(f, owner, thread, w->since, stretch_end(w, now));
 	if (w->current) {
 		w->last = w->current;
 		w->free_since = now;
 	}
+}
+
+void worker_add_open_work(struct finder *f, uint32_t thread, nsec_t now)
+{
+	const struct worker *w = worker_of(f, thread);
+
+	if (w->current)
+		add_work(f, (struct owner){ .state = w->current }, thread, w->since,
+			 stretch_end(w, now));
 }
 
 void worker_set_current(struct finder *f, uint32_t thread, uint32_t state, nsec_t now)
