@@ -62,6 +62,9 @@ struct request_window *request_window_new(nsec_t length);
 void request_window_free(struct request_window *w);
 DEFINE_FREEP(request_window)
 
+/* Call before request_window_advance(): the model is going to hold less, or more again. */
+void request_window_set_length(struct request_window *w, nsec_t length);
+
 /* `now` is the time up to which all records are in the model. */
 void request_window_advance(struct request_window *w, const struct model *model, nsec_t now,
 			    struct request_batch *ret);
