@@ -28,12 +28,16 @@ def threads(pids):
     return [int(t) for p in pids for t in os.listdir(f"/proc/{p}/task")]
 
 
-class Recorder:
-    """name: in tables. needs: a program. command(pids, out): its command line."""
+def size_of(directory):
+    return sum(f.stat().st_size for f in directory.iterdir())
 
-    def __init__(self, name, needs, command, context=contextlib.nullcontext, stats=False):
+
+class Recorder:
+    """name: in tables. needs: a program. command(pids, out): its command line. size(out): bytes written."""
+
+    def __init__(self, name, needs, command, context=contextlib.nullcontext, stats=False, size=None):
         self.name, self.needs, self.command = name, needs, command
-        self.context, self.stats = context, stats
+        self.context, self.stats, self.size = context, stats, size or size_of
 
     def __str__(self):
         return self.name
@@ -68,7 +72,7 @@ class Recorder:
                 machine.stop(run.process)
                 words.seek(0)
                 run.words = words.read()
-            run.bytes = sum(f.stat().st_size for f in pathlib.Path(out).iterdir())
+            run.bytes = self.size(pathlib.Path(out))
             run.check(command)
 
 
@@ -142,6 +146,22 @@ def sonde(path, name, *options, stats=False):
         return [path, "record", "-o", out / "capture.sonde", *scope, *options]
 
     return Recorder(name, None, command, stats=stats)
+
+
+def sonde_stream(path, name):
+    """A stream to a program that counts its bytes and discards them."""
+    def command(pids, out):
+        scope = " ".join(f"-p{p}" for p in pids)
+        return ["bash", "-c", f"exec '{path}' record -o - {scope} > >(wc -c >{out}/bytes)"]
+
+    return Recorder(name, None, command, size=lambda out: int((out / "bytes").read_text() or 0))
+
+
+def sonde_top(path, name):
+    def command(pids, out):
+        return ["sh", "-c", f"exec '{path}' top --json {' '.join(f'-p{p}' for p in pids)} >{out}/views"]
+
+    return Recorder(name, None, command)
 
 
 def perf(name, *arguments, scope=False):
