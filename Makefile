@@ -3,6 +3,7 @@
 PREFIX ?= /usr/local
 FUZZ_TIME ?= 600
 DAMAGE_COUNT ?= 10000
+MINUTES ?= 60
 
 # Under sudo, build as the owner of the checkout, who could not overwrite files of root later.
 own := $(shell [ "$$(id -u)" != 0 ] || [ "$(SUDO_UID)" != "$$(stat -c %u .)" ] || echo runuser -u $(SUDO_USER) --)
@@ -36,6 +37,14 @@ fuzz: setup-test ## run each fuzzer for FUZZ_TIME seconds
 damage: setup-test ## read each sample trace, damaged at random, DAMAGE_COUNT times
 	@tools/run_tests damage $(DAMAGE_COUNT)
 
+soak: setup-bank all ## run sonde top on the bank for MINUTES, with faults that come and go
+	@ninja -C build all
+	@tests/soak/soak.py build $(MINUTES)
+
+robust: setup-test all ## kill and stall the processes of sonde top a thousand times
+	@ninja -C build all
+	@tests/soak/robust build
+
 mutate: setup-test ## list small changes to FILES that no test detects (MUTATE: options)
 	@tools/mutate $(MUTATE) $(FILES)
 
@@ -67,4 +76,4 @@ setup-%:
 	@$(own) tools/backports build/otel-cpp opentelemetry-cpp-dev libabsl-dev || [ $$? = 77 ]
 
 .NOTPARALLEL:
-.PHONY: all test check demo demo-bank bench lab-faults fuzz damage mutate install uninstall format clean help
+.PHONY: all test check demo demo-bank bench lab-faults fuzz damage soak robust mutate install uninstall format clean help
