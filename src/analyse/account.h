@@ -104,6 +104,12 @@ void account_of_span(const struct span_set *spans, span_id span, struct account 
  */
 void account_of_span_brief(const struct span_set *spans, span_id span, struct account *ret);
 
+/* A time of a request that stands for `weight` requests, in a sum over a sample. */
+static inline nsec_t account_weighted(nsec_t time, double weight)
+{
+	return weight == 1 ? time : (nsec_t)(time * weight + 0.5);
+}
+
 /* The cause of a step that is a wait; NULL if it is none, or the cause is unknown. */
 const struct cause *account_step_cause(const struct model *model, const struct step *step);
 

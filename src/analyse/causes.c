@@ -11,7 +11,7 @@
 struct cause_key {
 	uint64_t object, class;      /* `class`: thread_class() */
 	uint64_t name, above_name;   /* of the service, and of the one that waits for it */
-	uint32_t service, operation; /* names of the span, unless it is the explained one */
+	uint64_t service, operation; /* names of the span, unless it is the explained one */
 	int16_t syscall;
 	uint16_t host, flags;
 	uint8_t state, object_kind, above_state;
@@ -59,6 +59,12 @@ static uint64_t object_key(const struct model *model, const struct cause *cause)
 	}
 }
 
+/* Numbers of names differ between span sets of one running system, hashes do not. */
+static uint64_t name_key(const char *name)
+{
+	return hash_bytes(name, strlen(name));
+}
+
 static void key_span(struct cause_key *key, const struct span_set *spans,
 		     const struct account *account, const struct node *node)
 {
@@ -66,16 +72,14 @@ static void key_span(struct cause_key *key, const struct span_set *spans,
 
 	if (node->span.i == account->span.i)
 		return;
-	key->service = span->service.i;
-	key->operation = span->operation.i;
+	key->service = name_key(span_set_string(spans, span->service));
+	key->operation = name_key(span_set_string(spans, span->operation));
 }
 
 /* Processes of one service, such as the workers of a server, are one thing. */
 static uint64_t service_key(const struct model *model, thread_id thread)
 {
-	const char *service = request_service(model, thread);
-
-	return hash_bytes(service, strlen(service));
+	return name_key(request_service(model, thread));
 }
 
 static uint64_t key_of(const struct span_set *spans, const struct account *account,
@@ -119,20 +123,21 @@ static bool is_pattern(const struct account *account, const struct node *node)
 }
 
 static void add_node(struct cause_sum *sum, const struct span_set *spans,
-		     const struct account *account, uint32_t at)
+		     const struct account *account, uint32_t at, double weight)
 {
 	const struct node *node = &account->nodes.items[at];
-	uint64_t *index = map_insert(&sum->index, key_of(spans, account, node));
+	uint64_t key = key_of(spans, account, node), *index = map_insert(&sum->index, key);
 
 	if (!*index) {
-		*vec_push(&sum->groups) = (struct cause_group){ .thread = node->thread,
+		*vec_push(&sum->groups) = (struct cause_group){ .key = key,
+								.thread = node->thread,
 								.is_pattern = !node->is_leaf };
 		*index = sum->groups.count;
 	}
 
 	struct cause_group *g = &sum->groups.items[*index - 1];
 
-	g->time += node->time;
+	g->time += account_weighted(node->time, weight);
 	g->leaves++;
 	g->is_lost |= node->state == STATE_GAP && account->lost.losses;
 	g->requests += g->last_sum != sum->accounts;
@@ -150,12 +155,18 @@ static void add_node(struct cause_sum *sum, const struct span_set *spans,
 void cause_sum_add(struct cause_sum *sum, const struct span_set *spans,
 		   const struct account *account)
 {
+	cause_sum_add_weighted(sum, spans, account, 1);
+}
+
+void cause_sum_add_weighted(struct cause_sum *sum, const struct span_set *spans,
+			    const struct account *account, double weight)
+{
 	sum->accounts++;
-	sum->total += account->nodes.items[0].time;
+	sum->total += account_weighted(account->nodes.items[0].time, weight);
 	for (uint32_t i = 1; i < account->nodes.count; i++)
 		if (account->nodes.items[i].is_leaf ||
 		    is_pattern(account, &account->nodes.items[i]))
-			add_node(sum, spans, account, i);
+			add_node(sum, spans, account, i, weight);
 }
 
 static int longer_first(const void *a, const void *b)

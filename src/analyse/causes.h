@@ -24,6 +24,7 @@
 #include "base/map.h"
 
 struct cause_group {
+	uint64_t key;      /* hash of what the leaves have in common, the same in all sums */
 	nsec_t time;       /* of all equal leaves */
 	uint32_t requests; /* number of requests with such a leaf */
 	uint32_t leaves;
@@ -48,6 +49,9 @@ struct cause_sum {
 /* All zero at first. */
 void cause_sum_add(struct cause_sum *sum, const struct span_set *spans,
 		   const struct account *account);
+/* The same for a request of a sample, which stands for `weight` requests. */
+void cause_sum_add_weighted(struct cause_sum *sum, const struct span_set *spans,
+			    const struct account *account, double weight);
 void cause_sum_finish(struct cause_sum *sum);
 void cause_sum_done(struct cause_sum *sum);
 

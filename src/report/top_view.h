@@ -37,13 +37,20 @@ struct top_account {
 	size_t cause_count;
 };
 
+/* Percentiles, as bits. */
+enum { TOP_P50 = 1, TOP_P95 = 2, TOP_P99 = 4 };
+
 /* An operation: requests of one entry and shape, or root spans of one service and name. */
 struct top_row {
 	const char *service;
-	const char *operation; /* "127.0.0.1:8080 > (ledger, contacts)", "GET /home", or "others" */
+	const char *operation; /* "127.0.0.1:8080 > contacts, ledger", "GET /home", or "others" */
 	uint64_t requests;     /* that ended in the interval of the view */
 	double rate;           /* requests per second */
 	nsec_t p50, p95, p99, max;
+	uint8_t at_least;            /* TOP_P50, ...: requests in flight can still raise it */
+	bool is_idle;                /* its requests only wait for work, such as a long poll */
+	uint64_t in_flight;          /* number of requests without a reply yet */
+	nsec_t oldest;               /* time since the oldest of these arrived */
 	nsec_t total;                /* sum of the latencies */
 	nsec_t history[TOP_SECONDS]; /* p95 of each second, oldest first; 0: no request ended */
 	struct top_account account;
@@ -63,10 +70,11 @@ struct top_view {
 
 	const struct top_row *rows; /* in any order */
 	size_t row_count;
-	struct top_account all;       /* of the requests of all rows */
+	struct top_account all;       /* of the requests of all rows that are not idle */
 	uint64_t requests, accounted; /* of the interval; how many of them the accounts are of */
 	double rate;
-	uint64_t left_out; /* requests of the interval without an account, as records were lost */
+	uint64_t in_flight; /* requests without a reply yet */
+	uint64_t left_out;  /* requests of the interval without an account, as records were lost */
 
 	uint64_t records, lost; /* in all; lost includes those dropped by the stream */
 	uint64_t lost_now;      /* of `lost`, in the interval */

@@ -13,7 +13,7 @@ void path_shares_done(struct path_shares *shares)
 }
 
 static void add_leaf(struct path_shares *shares, const struct span_set *spans,
-		     const struct node *node)
+		     const struct node *node, double weight)
 {
 	const struct span *span = span_set_at(spans, node->span);
 	const char *service = node->thread.i ? request_service(spans->model, node->thread)
@@ -26,15 +26,15 @@ static void add_leaf(struct path_shares *shares, const struct span_set *spans,
 		*vec_push(&shares->items) = (struct path_share){ service, state, 0 };
 		*at = shares->items.count;
 	}
-	shares->items.items[*at - 1].time += node->time;
+	shares->items.items[*at - 1].time += account_weighted(node->time, weight);
 }
 
 void path_shares_add(struct path_shares *shares, const struct span_set *spans,
-		     const struct account *account)
+		     const struct account *account, double weight)
 {
 	for (size_t i = 1; i < account->nodes.count; i++)
 		if (account->nodes.items[i].is_leaf)
-			add_leaf(shares, spans, &account->nodes.items[i]);
+			add_leaf(shares, spans, &account->nodes.items[i], weight);
 }
 
 static int larger_first(const void *a, const void *b)

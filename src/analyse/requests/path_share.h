@@ -23,8 +23,9 @@ struct path_shares {
 	struct map index;             /* private: hash of service and state -> index + 1 */
 };
 
+/* The request stands for `weight` requests. */
 void path_shares_add(struct path_shares *shares, const struct span_set *spans,
-		     const struct account *account);
+		     const struct account *account, double weight);
 void path_shares_finish(struct path_shares *shares);
 void path_shares_done(struct path_shares *shares);
 

@@ -321,7 +321,7 @@ static void add_path(struct summing *s, const struct request_span *root, struct 
 	if (!id.i || root->no_reply)
 		return;
 	account_of_span_brief(s->spans, id, &account);
-	path_shares_add(&g->path, s->spans, &account);
+	path_shares_add(&g->path, s->spans, &account, 1);
 	cause_sum_add(&g->causes, s->spans, &account);
 }
 
