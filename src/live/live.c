@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "live/live.h"
+
+#include <poll.h>
+#include <string.h>
+
+#include "live/live_internal.h"
+
+enum {
+	CHECK_EVERY = 1 << 14, /* records between two checks of memory */
+	TICKS_MAX = 64,        /* in a time without records; more are skipped */
+};
+
+#define WINDOW_MIN (NSEC_PER_SEC / 5)
+
+struct live *live_new(const struct live_options *options, const struct feed *feed, void *input)
+{
+	struct live *live = must_alloc(sizeof(*live));
+
+	live->options = *options;
+	live->options.window = options->window ?: LIVE_WINDOW;
+	live->options.memory = options->memory ?: LIVE_MEMORY;
+	live->options.interval = options->interval ?: LIVE_INTERVAL;
+	live->window = live->options.window;
+	live->feed = feed;
+	live->input = input;
+	live->state.window_wanted = live->options.window;
+	live->state.memory_limit = live->options.memory;
+	live->state.host = must_strdup("");
+	return live;
+}
+
+static void free_window(struct live *live)
+{
+	request_window_free(live->requests);
+	model_free(live->model);
+	live->requests = NULL;
+	live->model = NULL;
+}
+
+void live_free(struct live *live)
+{
+	if (!live)
+		return;
+	live->feed->free(live);
+	free_window(live);
+	free((char *)live->state.host);
+	free((char *)live->state.problem);
+	free((char *)live->state.warning);
+	vec_done(&live->consumers);
+	free(live);
+}
+
+void live_add_consumer(struct live *live, const struct consumer *consumer)
+{
+	*vec_push(&live->consumers) = *consumer;
+}
+
+void live_restart(struct live *live, nsec_t begin)
+{
+	free_window(live);
+	live->pending = NULL;
+	live->held_from = begin;
+	if (begin && !live->next_tick) {
+		live->next_tick = begin + live->options.interval;
+		live->state.begin = begin;
+	}
+	live->window = live->options.window;
+	if (live->options.no_model)
+		return;
+	live->model = model_new();
+	if (begin)
+		model_set_begin(live->model, begin);
+	live->requests = request_window_new(live->options.window);
+}
+
+void live_set_warning(struct live *live, const char *text)
+{
+	free((char *)live->state.warning);
+	live->state.warning = must_strdup(text);
+}
+
+static void pass_batch(const struct live *live, const struct request_batch *batch, nsec_t now)
+{
+	struct live_view view = { .model = live->model,
+				  .spans = &batch->spans,
+				  .requests = &batch->requests,
+				  .in_flight = batch->in_flight.items,
+				  .in_flight_count = batch->in_flight.count,
+				  .now = now };
+
+	for (size_t i = 0; i < live->consumers.count; i++) {
+		const struct consumer *c = &live->consumers.items[i];
+
+		for (size_t k = 0; c->span_ended && k < batch->ended.count; k++)
+			c->span_ended(c->arg, &view, batch->ended.items[k]);
+		if (c->batch_ended)
+			c->batch_ended(c->arg, &view);
+	}
+}
+
+static void forget(struct live *live, nsec_t now)
+{
+	nsec_t t = now > live->window ? now - live->window : 0;
+	nsec_t needed = request_window_needs(live->requests);
+
+	if (t > needed)
+		t = needed;
+	if (t <= live->held_from)
+		return;
+	model_forget(live->model, t);
+	live->held_from = t;
+}
+
+static uint64_t window_memory(const struct live *live)
+{
+	return model_memory(live->model) + request_window_memory(live->requests);
+}
+
+/* Less of the window if its memory is used up, more if there is room again. */
+static void set_window(struct live *live, nsec_t now)
+{
+	nsec_t held = now > live->held_from ? now - live->held_from : 0;
+	nsec_t window = live->window, wanted = live->options.window;
+
+	if (live->state.memory > live->options.memory)
+		window = (held < window ? held : window) / 4 * 3;
+	else if (live->state.memory < live->options.memory / 4 * 3)
+		window += window / 8;
+	window = window < WINDOW_MIN ? WINDOW_MIN : window;
+	live->window = window < wanted ? window : wanted;
+	request_window_set_length(live->requests, live->window);
+}
+
+/* Forgets what is older than the window. */
+static void bound(struct live *live, nsec_t now)
+{
+	forget(live, now);
+	live->state.memory = window_memory(live);
+	live->state.window = now > live->held_from ? now - live->held_from : 0;
+	set_window(live, now);
+}
+
+/* Rebuilds and passes the requests that ended since the last call. */
+static void advance(struct live *live, nsec_t now, bool is_end)
+{
+	struct request_batch batch;
+
+	if (!live->model)
+		return;
+	model_update(live->model);
+	if (is_end)
+		request_window_finish(live->requests, live->model, &batch);
+	else
+		request_window_advance(live->requests, live->model, now, &batch);
+	pass_batch(live, &batch, now);
+	request_batch_done(&batch);
+	bound(live, now);
+}
+
+static void call_ticks(struct live *live, nsec_t now)
+{
+	live->state.now = now;
+	for (size_t i = 0; i < live->consumers.count; i++)
+		if (live->consumers.items[i].tick)
+			live->consumers.items[i].tick(live->consumers.items[i].arg, &live->state);
+}
+
+void live_tick(struct live *live, nsec_t now)
+{
+	advance(live, now, false);
+	call_ticks(live, now);
+	live->next_tick = now + live->options.interval;
+}
+
+void live_finish(struct live *live)
+{
+	nsec_t end = live->model ? model_end(live->model) : live->state.now;
+
+	if (live->is_done)
+		return;
+	live->is_done = true;
+	advance(live, end, true);
+	call_ticks(live, end > live->state.now ? end : live->state.now);
+	for (size_t i = 0; i < live->consumers.count; i++)
+		if (live->consumers.items[i].done)
+			live->consumers.items[i].done(live->consumers.items[i].arg);
+}
+
+static void add(struct live *live, const struct source *source, const struct record *record)
+{
+	nsec_t now = source_time(source, record->time);
+
+	live->state.records++;
+	if (record->kind == RECORD_LOSS)
+		live->state.lost += ((const struct record_loss *)record)->count;
+	if (!live->model)
+		return;
+	model_add(live->model, source, record);
+	if (++live->since_check < CHECK_EVERY)
+		return;
+	live->since_check = 0;
+	live->state.memory = window_memory(live);
+	if (live->state.memory <= live->options.memory)
+		return;
+	set_window(live, now); /* do not wait for the tick to forget */
+	advance(live, now, false);
+}
+
+/* Whether the time of a record is after the next tick.  The first one starts the clock. */
+static bool is_tick_due(struct live *live, nsec_t now)
+{
+	nsec_t interval = live->options.interval;
+
+	if (!live->next_tick) {
+		live->state.begin = live->held_from = now;
+		live->next_tick = now + interval;
+	}
+	if (now < live->next_tick)
+		return false;
+	if ((now - live->next_tick) / interval > TICKS_MAX)
+		live->next_tick = now - (now - live->next_tick) % interval;
+	return true;
+}
+
+int live_pump(struct live *live, struct err *err)
+{
+	for (;;) {
+		int r = live->pending ? 1
+				      : live->feed->next(live, &live->pending,
+							 &live->pending_source, err);
+
+		if (r <= 0)
+			return r;
+		if (live->pending->time &&
+		    is_tick_due(live, source_time(live->pending_source, live->pending->time))) {
+			live_tick(live, live->next_tick);
+			return LIVE_TICKED;
+		}
+		add(live, live->pending_source, live->pending);
+		live->pending = NULL;
+	}
+}
+
+int live_check_input(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return fd >= 0 && poll(&p, 1, 0) > 0 ? LIVE_INPUT : 0;
+}
+
+int live_poll(struct live *live, int timeout, int extra_fd, struct err *err)
+{
+	return live->is_done ? 0 : live->feed->poll(live, timeout, extra_fd, err);
+}
