@@ -87,6 +87,7 @@ static void pass_batch(const struct live *live, const struct request_batch *batc
 				  .requests = &batch->requests,
 				  .in_flight = batch->in_flight.items,
 				  .in_flight_count = batch->in_flight.count,
+				  .begin = live->state.begin,
 				  .now = now };
 
 	for (size_t i = 0; i < live->consumers.count; i++) {

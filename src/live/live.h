@@ -43,7 +43,7 @@ struct live_view {
 	const struct requests *requests; /* rebuilt ones; empty if all spans are recorded */
 	const span_id *in_flight;        /* requests that were received and have no reply yet */
 	size_t in_flight_count;
-	nsec_t now; /* the time of the newest records */
+	nsec_t begin, now; /* times of the first and of the newest records */
 };
 
 struct live_state {

@@ -7,7 +7,7 @@
  *	...
  *	struct top_view *view = top_view_new(top);	(after a tick)
  *
- * Rates and percentiles are exact, over the last few seconds.  Where the time went is found by an
+ * Rates and percentiles are exact, over the last five seconds.  Where the time went is found by an
  * account of each request (analyse/account.h), which costs much more than counting it.  So there
  * is a budget of accounts per tick.  If more requests end, accounts are made of the slowest ones
  * and of a random sample of the others, weighted such that every share stays unbiased; the view
@@ -24,7 +24,6 @@
 struct top;
 
 struct top_options {
-	nsec_t interval;   /* that rates and percentiles are of; 0: 5 s */
 	size_t budget;     /* accounts per tick; 0: default */
 	size_t columns;    /* width of explanations; 0: 80 */
 	const char *scope; /* what is recorded, for the title */
@@ -41,6 +40,6 @@ struct consumer top_consumer(struct top *top);
 void top_set_columns(struct top *top, size_t columns);
 
 /* The state after the last tick; the caller frees it with top_view_free(). */
-struct top_view *top_view_new(const struct top *top);
+struct top_view *top_view_new(struct top *top);
 
 #endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "top/top.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "analyse/requests/idle.h"
+#include "top/top_internal.h"
+
+enum {
+	BUDGET = 300,      /* accounts per tick */
+	EXPLANATIONS = 10, /* per tick */
+	COLUMNS = 80,
+};
+
+struct top *top_new(const struct top_options *options)
+{
+	struct top *top = must_alloc(sizeof(*top));
+
+	top->options = *options;
+	top->options.budget = options->budget ?: BUDGET;
+	top->options.columns = options->columns ?: COLUMNS;
+	top->options.scope = must_strdup(options->scope ?: "");
+	top->budget = top->options.budget;
+	top->explanations = EXPLANATIONS;
+	sentences_advance(&top->sentences, 0);
+	return top;
+}
+
+static void free_strings(struct live_state *state)
+{
+	free((char *)state->host);
+	free((char *)state->problem);
+	free((char *)state->warning);
+}
+
+void top_free(struct top *top)
+{
+	if (!top)
+		return;
+	operations_done(&top->operations);
+	sentences_done(&top->sentences);
+	for (size_t i = 0; i < SECONDS_EXACT; i++)
+		costs_done(&top->seconds[i].costs);
+	free_strings(&top->state);
+	free((char *)top->options.scope);
+	free(top);
+}
+
+void top_set_columns(struct top *top, size_t columns)
+{
+	top->options.columns = columns ?: COLUMNS;
+}
+
+uint64_t top_second_of(const struct top *top, nsec_t t)
+{
+	return t > top->begin ? (t - top->begin - 1) / NSEC_PER_SEC : 0;
+}
+
+/* The times of a restarted recorder are those of the same clock, so seconds go on. */
+static void begin(struct top *top, nsec_t t)
+{
+	if (top->has_begun)
+		return;
+	top->has_begun = true;
+	top->begin = t;
+}
+
+static void advance(struct top *top, uint64_t second)
+{
+	uint64_t from = top->operations.second;
+
+	if (second <= from)
+		return;
+	for (uint64_t i = from + 1; i <= second && i <= from + SECONDS_EXACT; i++) {
+		struct top_second *s = &top->seconds[(second - (i - from - 1)) % SECONDS_EXACT];
+
+		costs_done(&s->costs);
+		*s = (struct top_second){ 0 };
+	}
+	operations_advance(&top->operations, second);
+	sentences_advance(&top->sentences, second);
+}
+
+/*
+ * Requests are reported some time after their end.  A request counts for the second of its end if
+ * this is still open, that is after the last tick, or else for the first open one.
+ */
+static uint64_t open_second(const struct top *top, nsec_t end, nsec_t now)
+{
+	uint64_t last = top_second_of(top, now), first = top_second_of(top, end);
+
+	if (first <= top->ticked)
+		first = top->ticked + 1;
+	return first < last ? first : last;
+}
+
+static void span_ended(void *arg, const struct live_view *view, span_id id)
+{
+	struct top *top = arg;
+	const struct span *span = span_set_at(view->spans, id);
+	nsec_t latency = span->end - span_arrival(span);
+	struct operation *op;
+
+	begin(top, view->begin);
+	advance(top, open_second(top, span->end, view->now));
+	op = operations_find(&top->operations, view->spans, id);
+	op->last = top->operations.second;
+	seconds_add(&op->seconds, latency);
+	*vec_push(&op->batch) = (struct ended_request){ id, latency };
+	top->seconds[top->operations.second % SECONDS_EXACT].requests++;
+}
+
+static void add_in_flight(struct top *top, const struct live_view *view, span_id id)
+{
+	const struct span *span = span_set_at(view->spans, id);
+	nsec_t since = span_arrival(span), age = view->now > since ? view->now - since : 0;
+	struct operation *op = operations_find_entry(&top->operations, view->spans, id);
+
+	if (op->is_idle || request_is_idle(view->spans, id))
+		return;
+	op->in_flight++;
+	top->in_flight++;
+	op->last = top->operations.second;
+	op->oldest = age > op->oldest ? age : op->oldest;
+	*vec_push(&op->ages) = age;
+}
+
+static void clear_in_flight(struct top *top)
+{
+	top->in_flight = 0;
+	for (size_t i = 0; i <= top->operations.items.count; i++) {
+		struct operation *op =
+			i ? top->operations.items.items[i - 1] : top->operations.rest;
+
+		if (!op)
+			continue;
+		op->in_flight = 0;
+		op->oldest = 0;
+		op->ages.count = 0;
+	}
+}
+
+static void batch_ended(void *arg, const struct live_view *view)
+{
+	struct top *top = arg;
+
+	begin(top, view->begin);
+	advance(top, top_second_of(top, view->now));
+	top_account_batch(top, view);
+	clear_in_flight(top);
+	operations_index_entries(&top->operations);
+	for (size_t i = 0; i < view->in_flight_count; i++)
+		add_in_flight(top, view, view->in_flight[i]);
+	operations_bound(&top->operations);
+}
+
+static void measure(struct cpu_use *use, nsec_t time, nsec_t cpu)
+{
+	if (use->time && time > use->time && cpu >= use->cpu)
+		use->cores = (double)(cpu - use->cpu) / (time - use->time);
+	use->time = time;
+	use->cpu = cpu;
+}
+
+static nsec_t nsec_of(struct timeval t)
+{
+	return t.tv_sec * NSEC_PER_SEC + t.tv_usec * NSEC_PER_USEC;
+}
+
+static uint64_t resident_size(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*u %lu", &pages) != 1)
+		pages = 0;
+	fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void measure_self(struct top *top)
+{
+	struct timespec now;
+	struct rusage use;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	getrusage(RUSAGE_SELF, &use);
+	measure(&top->reader, now.tv_sec * NSEC_PER_SEC + now.tv_nsec,
+		nsec_of(use.ru_utime) + nsec_of(use.ru_stime));
+	top->reader_memory = resident_size();
+}
+
+static void copy_state(struct top *top, const struct live_state *state)
+{
+	free_strings(&top->state);
+	top->state = *state;
+	top->state.host = must_strdup(state->host ?: "");
+	top->state.problem = state->problem ? must_strdup(state->problem) : NULL;
+	top->state.warning = state->warning ? must_strdup(state->warning) : NULL;
+}
+
+static void tick(void *arg, const struct live_state *state)
+{
+	struct top *top = arg;
+	nsec_t since = top->state.now ?: state->begin;
+
+	begin(top, state->begin);
+	advance(top, top_second_of(top, state->now));
+	if (state->now > since)
+		top->record_rate = (double)(state->records - top->records) * NSEC_PER_SEC /
+				   (state->now - since);
+	if (state->lost > top->lost)
+		top->seconds[top->operations.second % SECONDS_EXACT].lost +=
+			state->lost - top->lost;
+	top->records = state->records;
+	top->lost = state->lost;
+	copy_state(top, state);
+	if (!state->is_replay) {
+		measure(&top->recorder, state->recorder.time, state->recorder.cpu_time);
+		measure_self(top);
+	}
+	top->ticked = top->operations.second;
+	top->budget = top->options.budget;
+	top->explanations = EXPLANATIONS;
+}
+
+struct consumer top_consumer(struct top *top)
+{
+	return (struct consumer){
+		.arg = top, .span_ended = span_ended, .batch_ended = batch_ended, .tick = tick
+	};
+}

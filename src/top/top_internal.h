@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* top_internal - the state of top, shared by the files that fill it and that show it. */
+#ifndef SONDE_TOP_TOP_INTERNAL_H
+#define SONDE_TOP_TOP_INTERNAL_H
+
+#include "top/operation.h"
+#include "top/sentences.h"
+#include "top/top.h"
+
+/* Numbers of the last seconds, by second modulo their number. */
+struct top_second {
+	struct costs costs;          /* of all operations that are not idle */
+	uint64_t requests, left_out; /* reported; without an account, as records were lost */
+	uint64_t lost;               /* records */
+};
+
+/* CPU time of a process between two ticks. */
+struct cpu_use {
+	nsec_t time, cpu; /* at the last tick */
+	double cores;
+};
+
+struct top {
+	struct top_options options;
+	struct operations operations;
+	struct sentences sentences;
+	struct top_second seconds[SECONDS_EXACT];
+	uint64_t seed;
+	size_t budget;       /* accounts that can still be made before the next tick */
+	size_t explanations; /* the same for explanations */
+	uint64_t in_flight;
+
+	struct live_state state; /* of the last tick; strings are copies */
+	nsec_t begin;            /* from which seconds are counted */
+	bool has_begun;
+	uint64_t ticked; /* second of the last tick */
+	uint64_t lost;   /* records lost before the last tick */
+	uint64_t records;
+	double record_rate;
+	struct cpu_use recorder, reader;
+	uint64_t reader_memory;
+};
+
+/* The second before a time. */
+uint64_t top_second_of(const struct top *top, nsec_t t);
+
+/* Accounts of the requests of a batch, or of a sample of them; explanations of the slowest ones. */
+void top_account_batch(struct top *top, const struct live_view *view);
+
+#endif
