@@ -258,7 +258,7 @@ SEC("tp_btf/task_newtask")
 int BPF_PROG(on_new_task, struct task_struct *task, unsigned long clone_flags)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
-	bool wanted = scope_all ? task->tgid != scope_self : thread_of(parent) != NULL;
+	bool wanted = scope_all ? !scope_is_own(task->tgid) : thread_of(parent) != NULL;
 
 	if (!wanted && scope_cgroup && scope_cgroup_hierarchy == 0)
 		wanted = cgroup_is_wanted(task->cgroups->dfl_cgrp);
@@ -348,7 +348,7 @@ int find_threads(struct bpf_iter__task *ctx)
 
 	__u32 pid = task->tgid;
 
-	if (pid == scope_self || (!scope_all && !bpf_map_lookup_elem(&scope_pids, &pid)))
+	if (scope_is_own(pid) || (!scope_all && !bpf_map_lookup_elem(&scope_pids, &pid)))
 		return 0;
 	if (thread_of(task) || task->__state & TASK_DEAD)
 		return 0;

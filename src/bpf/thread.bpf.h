@@ -17,11 +17,17 @@
 
 const volatile bool scope_all;
 const volatile __u32 scope_self;   /* pid of the recorder, which is never in scope */
+const volatile __u32 scope_reader; /* pid of the reader of its stream, likewise; or 0 */
 const volatile __u64 scope_cgroup; /* id of a cgroup, or 0 */
 const volatile int scope_cgroup_hierarchy;
 const volatile __u16 scope_ports[WIRE_PORTS];
 const volatile bool other_tasks;
 const volatile __u64 stack_threshold; /* ns; 0 for no stacks */
+
+static __always_inline bool scope_is_own(__u32 pid)
+{
+	return pid == scope_self || pid == scope_reader;
+}
 
 __u32 stack_last; /* number of the last stack */
 
@@ -163,7 +169,7 @@ static __always_inline void scope_join(__u32 pid)
 {
 	__u8 yes = 1;
 
-	if (pid == scope_self || bpf_map_lookup_elem(&scope_pids, &pid))
+	if (scope_is_own(pid) || bpf_map_lookup_elem(&scope_pids, &pid))
 		return;
 	bpf_map_update_elem(&scope_pids, &pid, &yes, BPF_ANY);
 	__sync_fetch_and_add(&scope_joins, 1);

@@ -178,6 +178,20 @@ static const struct filter_rule recorder_rules[] = {
 	{ SYS_tgkill, EQUAL, 2, 0 },
 };
 
+/* Denied to keeper and reader. */
+static const uint32_t denied_calls[] = {
+	SYS_execve,         SYS_execveat,          SYS_ptrace,     SYS_process_vm_writev,
+	SYS_init_module,    SYS_finit_module,      SYS_kexec_load, SYS_kexec_file_load,
+	SYS_delete_module,  SYS_open_by_handle_at, SYS_reboot,     SYS_add_key,
+	SYS_keyctl,         SYS_request_key,       SYS_connect,    SYS_userfaultfd,
+	SYS_io_uring_setup, SYS_pidfd_getfd,
+};
+
+/* Denied to the reader, too. */
+static const uint32_t reader_denied_calls[] = {
+	SYS_bpf, SYS_perf_event_open, SYS_process_vm_readv, SYS_mount, SYS_unshare, SYS_setns,
+};
+
 #define STATEMENT(code_, k_) ((struct sock_filter)BPF_STMT(code_, k_))
 #define JUMP(code_, k_, t_, f_) ((struct sock_filter)BPF_JUMP(code_, k_, t_, f_))
 #define LOAD(field) STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
@@ -210,7 +224,15 @@ static void add_calls(filter *f, const uint32_t *calls, size_t count)
 	}
 }
 
-static void begin(filter *f)
+static void deny_calls(filter *f, const uint32_t *calls, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		*vec_push(f) = JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], 0, 1);
+		*vec_push(f) = RETURN(SECCOMP_RET_ERRNO | EPERM);
+	}
+}
+
+static void check_architecture(filter *f)
 {
 	*vec_push(f) = LOAD(arch);
 	*vec_push(f) = JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
@@ -218,6 +240,11 @@ static void begin(filter *f)
 	*vec_push(f) = LOAD(nr);
 	*vec_push(f) = JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
 	*vec_push(f) = RETURN(SECCOMP_RET_KILL_PROCESS);
+}
+
+static void begin(filter *f)
+{
+	check_architecture(f);
 	add_calls(f, common_calls, ARRAY_LEN(common_calls));
 	add_rules(f, common_rules, ARRAY_LEN(common_rules));
 }
@@ -244,7 +271,16 @@ bool confine_works(void)
 	return WORKS;
 }
 
-int confine_recorder(pid_t command, struct err *err)
+/* Continue on kernels without seccomp. */
+static int check_installed(int r, const char *what, struct err *err)
+{
+	if (r < 0 && r != -EINVAL && r != -ENOSYS)
+		return err_set(err, r, "cannot restrict the system calls of the %s: %s", what,
+			       strerror(-r));
+	return 0;
+}
+
+int confine_recorder(pid_t command, int stream, struct err *err)
 {
 	filter f = { 0 };
 
@@ -255,18 +291,46 @@ int confine_recorder(pid_t command, struct err *err)
 	add_rules(&f, recorder_rules, ARRAY_LEN(recorder_rules));
 	if (command > 0)
 		add_rule(&f, &(struct filter_rule){ SYS_kill, EQUAL, 0, command });
+	if (stream >= 0) {
+		add_rule(&f, &(struct filter_rule){ SYS_sendmsg, EQUAL, 0, stream });
+		add_rule(&f, &(struct filter_rule){ SYS_recvfrom, EQUAL, 0, stream });
+	}
 	add_own_signals(&f);
 	/* ENOSYS makes the C library fall back to clone(), whose flags a filter can check */
 	*vec_push(&f) = JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
 	*vec_push(&f) = RETURN(SECCOMP_RET_ERRNO | ENOSYS);
 
-	int r = install(&f, SECCOMP_RET_ERRNO | EPERM);
+	return check_installed(install(&f, SECCOMP_RET_ERRNO | EPERM), "recorder", err);
+}
 
-	/* continue on kernels without seccomp */
-	if (r < 0 && r != -EINVAL && r != -ENOSYS)
-		return err_set(err, r, "cannot restrict the recorder's system calls: %s",
-			       strerror(-r));
-	return 0;
+/* A list of denied system calls; AF_UNIX is the only address family. */
+static void begin_denials(filter *f)
+{
+	check_architecture(f);
+	add_rule(f, &(struct filter_rule){ SYS_socket, EQUAL, 0, AF_UNIX });
+	deny_calls(f, (const uint32_t[]){ SYS_socket }, 1);
+	deny_calls(f, denied_calls, ARRAY_LEN(denied_calls));
+}
+
+int confine_keeper(struct err *err)
+{
+	filter f = { 0 };
+
+	if (!WORKS)
+		return 0;
+	begin_denials(&f);
+	return check_installed(install(&f, SECCOMP_RET_ALLOW), "keeper", err);
+}
+
+int confine_reader(struct err *err)
+{
+	filter f = { 0 };
+
+	if (!WORKS)
+		return 0;
+	begin_denials(&f);
+	deny_calls(&f, reader_denied_calls, ARRAY_LEN(reader_denied_calls));
+	return check_installed(install(&f, SECCOMP_RET_ALLOW), "reader", err);
 }
 
 /*

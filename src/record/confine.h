@@ -17,14 +17,25 @@
 #include "base/base.h"
 #include "base/err.h"
 
-/* Irrevocable.  The recorder can send signals to `command` only (0: to none). */
-int confine_recorder(pid_t command, struct err *err);
+/* Irrevocable.  The recorder can send signals to `command` only (0: to none), and messages over
+ * the socket `stream` only (-1: none). */
+int confine_recorder(pid_t command, int stream, struct err *err);
 
 /*
  * Irrevocable.  The process can still open files for reading, as debug information can be in
  * several directories; file permissions apply, and after dropping root few files remain readable.
  */
 int confine_parser(void);
+
+/*
+ * Irrevocable, and inherited by children.  Denies executing programs, writing to other processes,
+ * loading kernel modules and sockets other than AF_UNIX.  Everything else that starting a recorder
+ * needs is allowed; the recorder then restricts itself further.
+ */
+int confine_keeper(struct err *err);
+
+/* Irrevocable.  Denies what confine_keeper() denies, and BPF, perf events and reading processes. */
+int confine_reader(struct err *err);
 
 /* Whether this build installs filters. */
 bool confine_works(void);

@@ -77,7 +77,7 @@ void file_sink_init(struct file_sink *f, const char *path,
 		    void (*warning)(void *arg, const char *text), void *arg)
 {
 	*f = (struct file_sink){
-		.sink = { &file_ops }, .path = path, .warning = warning, .arg = arg
+		.sink = { &file_ops, -1 }, .path = path, .warning = warning, .arg = arg
 	};
 }
 

@@ -56,6 +56,12 @@ static uid_t unused_id(void)
 	return ID_FIRST + at;
 }
 
+static bool become(uid_t uid, gid_t gid)
+{
+	return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 &&
+	       setresuid(uid, uid, uid) == 0;
+}
+
 /* In a user namespace with few ids, only "nobody" may be mapped. */
 static int leave_root(struct err *err)
 {
@@ -64,10 +70,9 @@ static int leave_root(struct err *err)
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0)
 		return err_errno(err, "cannot drop privileges");
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
-		if (setgroups(0, NULL) == 0 && setresgid(ids[i], ids[i], ids[i]) == 0 &&
-		    setresuid(ids[i], ids[i], ids[i]) == 0)
+		if (become(ids[i], ids[i]))
 			return 0;
-	err_errno(err, "recording as root: cannot change the user id");
+	err_errno(err, "running as root: cannot change the user id");
 	return 1;
 }
 
@@ -93,26 +98,80 @@ static bool is_single_threaded(void)
 	return stat("/proc/self/task", &st) < 0 || st.st_nlink <= 3; /* with . and .. */
 }
 
-int privilege_drop(unsigned int keep_for, pid_t command, struct err *err)
+/* Best effort: it needs CAP_SETPCAP. */
+static void drop_bounds(caps_set keep)
 {
-	caps_set keep = caps_for(keep_for, command > 0);
-	int left = 0;
-
-	assert(is_single_threaded());
-	for (int cap = 0; cap < 64; cap++) /* best effort: it needs CAP_SETPCAP */
+	for (int cap = 0; cap < 64; cap++)
 		if (!(keep & CAP_BIT(cap)))
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
-	if (geteuid() == 0)
-		left = leave_root(err);
-	if (left < 0)
-		return left;
+}
 
+/* Neither this process nor its children can get privileges that they do not have. */
+static int keep_only(caps_set keep, struct err *err)
+{
 	int r = caps_limit(keep, keep);
 
 	if (r < 0)
 		return err_set(err, r, "cannot drop capabilities: %s", strerror(-r));
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_errno(err, "cannot drop privileges");
-	r = confine_recorder(command, err);
+	return 0;
+}
+
+int privilege_drop(unsigned int keep_for, pid_t command, int stream, struct err *err)
+{
+	caps_set keep = caps_for(keep_for, command > 0);
+	int left = 0;
+
+	assert(is_single_threaded());
+	drop_bounds(keep);
+	if (geteuid() == 0)
+		left = leave_root(err);
+	if (left < 0)
+		return left;
+
+	int r = keep_only(keep, err);
+
+	if (r == 0)
+		r = confine_recorder(command, stream, err);
 	return r < 0 ? r : left;
+}
+
+int privilege_drop_reader(uid_t uid, gid_t gid, struct err *err)
+{
+	int left = 0;
+
+	assert(is_single_threaded());
+	drop_bounds(0);
+	if (geteuid() == 0 && (!uid || !become(uid, gid)))
+		left = leave_root(err);
+	if (left < 0)
+		return left;
+
+	int r = keep_only(0, err);
+
+	if (r == 0)
+		r = confine_reader(err);
+	return r < 0 ? r : left;
+}
+
+int privilege_limit_keeper(bool events, struct err *err)
+{
+	/* the last three are for the recorder, which drops its privileges by itself */
+	caps_set keep = PRIVILEGE_CAPS | CAP_BIT(CAP_KILL) | CAP_BIT(CAP_SETUID) |
+			CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_SETPCAP);
+
+	if (events)
+		keep |= CAP_BIT(CAP_SYS_ADMIN);
+	keep &= caps_permitted();
+	drop_bounds(keep);
+
+	/* as for any command, effective only where they are needed (base/caps.h) */
+	int r = caps_limit(keep, geteuid() == 0 ? keep : 0);
+
+	if (r < 0)
+		return err_set(err, r, "cannot drop capabilities: %s", strerror(-r));
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_errno(err, "cannot drop privileges");
+	return confine_keeper(err);
 }

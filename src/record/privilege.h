@@ -34,8 +34,24 @@ enum {
 /*
  * Irrevocably drop all privileges except those for the given purposes.  Root becomes an unused user
  * id, and keeps the capability to signal `command` (0: none).  System calls are restricted
- * (confine.h).  Returns 1, with a warning in err, if the user id cannot be changed.
+ * (confine.h), except for messages over the socket `stream` (-1: none).  Returns 1, with a warning
+ * in err, if the user id cannot be changed.
  */
-int privilege_drop(unsigned int keep_for, pid_t command, struct err *err);
+int privilege_drop(unsigned int keep_for, pid_t command, int stream, struct err *err);
+
+/*
+ * Irrevocably drop all privileges of a process that reads and analyses: no capabilities, an unused
+ * user id instead of root, and no system calls that execute programs, trace processes or use the
+ * network.  Files that it writes later need a directory that `uid` and `gid` can write to; uid 0
+ * means an unused user id.  Returns 1, with a warning in err, if the user id cannot be changed.
+ */
+int privilege_drop_reader(uid_t uid, gid_t gid, struct err *err);
+
+/*
+ * Irrevocably drop what starting recorders does not need: the keeper (keeper.h) stays root, but can
+ * neither execute programs nor use the network.  Recorders that attach to tracepoints by name
+ * (`events`) mount tracefs, which needs CAP_SYS_ADMIN.
+ */
+int privilege_limit_keeper(bool events, struct err *err);
 
 #endif

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/record.h"
 
+#include <string.h>
+#include <unistd.h>
+
 #include "record/file_sink.h"
 #include "record/recorder.h"
+#include "record/stream_sink.h"
 
 static int record_to(const struct record_options *options, struct sink *sink,
 		     struct recorder_stats *ret, struct err *err)
@@ -17,8 +21,21 @@ static int record_to(const struct record_options *options, struct sink *sink,
 	return r < 0 ? r : recorder_close(rec, ret, err);
 }
 
+static int record_stream(const struct record_options *options, struct recorder_stats *ret,
+			 struct err *err)
+{
+	_cleanup_(closep) int fd = stream_output_open(STDOUT_FILENO, err);
+	_cleanup_(stream_sink_done) struct stream_sink sink;
+
+	stream_sink_init(&sink, fd);
+	return fd < 0 ? fd : record_to(options, &sink.sink, ret, err);
+}
+
 int record(const struct record_options *options, struct recorder_stats *ret, struct err *err)
 {
+	if (strcmp(options->output, "-") == 0)
+		return record_stream(options, ret, err);
+
 	_cleanup_(file_sink_done) struct file_sink sink;
 
 	file_sink_init(&sink, options->output, options->warning, options->arg);

@@ -19,7 +19,8 @@
 #define RECORD_BUFFER_MAX (512u << 20)
 
 struct record_options {
-	const char *output;                /* path of the capture; "-" for a stream to stdout */
+	uint32_t reader;    /* pid of the reader of a stream, which is out of scope; 0: none */
+	const char *output; /* path of the capture; "-" for a stream to stdout */
 	const volatile sig_atomic_t *stop; /* or NULL */
 	nsec_t epoch;                      /* of a stream: length of an epoch; 0: default */
 	nsec_t duration;                   /* 0: unlimited */

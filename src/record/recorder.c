@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/recorder_internal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -90,7 +91,7 @@ static int drain(struct recorder *rec, struct err *err)
 
 static bool is_stopped(const struct recorder *rec)
 {
-	return rec->options->stop && *rec->options->stop;
+	return rec->stopped || (rec->options->stop && *rec->options->stop);
 }
 
 /*
@@ -322,6 +323,21 @@ int recorder_open(const struct record_options *options, struct sink *sink, struc
 	rec->end = options->duration ? clock_now() + options->duration : UINT64_MAX;
 	*ret = TAKE(rec);
 	return 0;
+}
+
+int recorder_obey(struct recorder *rec, const struct verb_message *message, struct err *err)
+{
+	int r = verb_check(message, err);
+
+	if (r < 0)
+		return r;
+	switch (message->verb) {
+	case VERB_STOP:
+		rec->stopped = true;
+		return 0;
+	default:
+		return err_set(err, -EOPNOTSUPP, "verb %u is not supported", message->verb);
+	}
 }
 
 int recorder_close(struct recorder *rec, struct recorder_stats *ret, struct err *err)

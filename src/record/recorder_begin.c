@@ -161,6 +161,7 @@ static int load_programs(struct recorder *rec, struct err *err)
 		.ring_size = ring_size(o->buffer, sysconf(_SC_NPROCESSORS_CONF)),
 		.all = o->all,
 		.other_tasks = o->other_tasks,
+		.reader = o->reader,
 		.cgroup = rec->scope.cgroup,
 		.cgroup_hierarchy = rec->scope.cgroup_hierarchy,
 		.stacks = o->stacks,
@@ -343,7 +344,7 @@ static int begin_in_scope(struct recorder *rec, struct err *err)
 	priority_raise(&rec->priority);
 	caps_lower();
 	if (r == 0)
-		r = privilege_drop(privileges_needed(o), rec->child.pid, err);
+		r = privilege_drop(privileges_needed(o), rec->child.pid, rec->sink->socket, err);
 	if (r > 0)
 		recorder_warn(rec, err->text);
 	return r < 0 ? r : 0;

@@ -36,6 +36,7 @@ struct recorder {
 	struct counters counters;
 	struct priority priority;
 	nsec_t start, end, next_second, pause;
+	bool stopped;         /* by VERB_STOP */
 	nsec_t *busy;         /* --profile: busy time by CPU at the start, ns */
 	unsigned int held_up; /* consecutive rounds with an uncommitted record */
 };

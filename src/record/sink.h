@@ -40,6 +40,7 @@ struct sink_ops {
 
 struct sink {
 	const struct sink_ops *ops;
+	int socket; /* that the sink uses, or -1 */
 };
 
 /* Write the header of the recording. */

@@ -117,6 +117,7 @@ static int set_config(struct programs *p, struct err *err)
 	ro->ring_size = c->ring_size;
 	ro->scope_all = c->all;
 	ro->scope_self = getpid();
+	ro->scope_reader = c->reader;
 	ro->scope_cgroup = c->cgroup;
 	ro->scope_cgroup_hierarchy = c->cgroup_hierarchy;
 	memcpy((void *)ro->scope_ports, c->ports, sizeof(c->ports));

@@ -18,6 +18,7 @@ struct programs_config {
 	size_t ring_size; /* per CPU, a power of two */
 	bool all;         /* all threads of the host are in scope */
 	bool other_tasks;
+	uint32_t reader;            /* pid of a process that is never in scope; 0: none */
 	uint16_t ports[WIRE_PORTS]; /* processes that start to listen on one join the scope */
 	uint64_t cgroup;            /* id; threads that move into it join the scope; 0: none */
 	int cgroup_hierarchy;
