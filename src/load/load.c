@@ -39,35 +39,6 @@ void loaded_done(struct loaded *loaded)
 	*loaded = (struct loaded){ 0 };
 }
 
-/* Whether the recorded threads of spans explain them without a join. */
-static bool has_span_with_thread(const struct model *model)
-{
-	for (uint32_t i = 1; i < model_span_count(model); i++) {
-		const struct span *span = model_span(model, (span_id){ i });
-
-		/* requests that were rebuilt and exported before are rebuilt again */
-		if (span->source != SPAN_INFERRED && model_thread_is_followed(model, span->thread))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Spans of SDKs name what the requests did, and requests show what the kernel recorded of them.  If
- * no span serves a recorded request, but the threads of spans are recorded, the spans stand alone.
- */
-static void join_requests(struct loaded *loaded)
-{
-	struct span_join join;
-
-	span_join_find(loaded->model, &loaded->requests, &join);
-	if (join.count || !has_span_with_thread(loaded->model))
-		request_spans_add(&loaded->requests, &join, &loaded->spans);
-	else
-		requests_done(&loaded->requests);
-	span_join_done(&join);
-}
-
 /* Kernels before 6.3 and other tools do not record arrivals. */
 static void warn_of_arrivals(struct loaded *loaded)
 {
@@ -88,7 +59,7 @@ void loaded_rebuild_requests(struct loaded *loaded, bool always)
 	requests_find(loaded->model, &loaded->requests);
 	warn_of_arrivals(loaded);
 	if (!always && model_span_count(loaded->model) > 1)
-		join_requests(loaded);
+		request_spans_join(&loaded->requests, &loaded->spans, NULL, NULL);
 	else
 		request_spans_add(&loaded->requests, NULL, &loaded->spans);
 }

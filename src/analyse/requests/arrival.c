@@ -67,10 +67,15 @@ static void set_arrival(struct finder *f, struct request_span *span, const struc
 		span->read = arrival;
 }
 
-void reply_left(struct finder *f, uint32_t thread, uint32_t state, const struct message *m)
+void reply_left(struct finder *f, uint32_t state)
 {
 	struct work_state *work = state_at(f, state);
-	bool same_host = thread_of(f, m->other.i)->host == thread_of(f, thread)->host;
+	const struct message *m = work->last_reply;
+
+	if (!m)
+		return;
+
+	bool same_host = thread_of(f, m->other.i)->host == thread_of(f, work->last_replier)->host;
 	/* what the sender itself holds back leaves with a later send, which counts then */
 	nsec_t left = m->held == HELD_CORK ? 0 : m->wire_time;
 
@@ -107,6 +112,7 @@ void requests_set_times(struct finder *f)
 		if (span->kind != REQUEST_NETWORK)
 			continue;
 		set_arrival(f, span, work->received);
+		reply_left(f, i);
 		if (work->replied)
 			set_left(span, work);
 	}

@@ -36,7 +36,7 @@ static void add_call(struct finder *f, const struct client_call *call)
 {
 	const uint64_t *sent = map_find(&f->sent, (uintptr_t)call->sent);
 	float confidence;
-	uint32_t owner = sent ? owner_state(f, f->calls.items[*sent], &confidence) : 0;
+	uint32_t owner = sent ? owner_state(f, f->calls.items[*sent].owner, &confidence) : 0;
 
 	if (!owner)
 		return;
@@ -54,7 +54,7 @@ void client_calls_add(struct finder *f)
 	for (size_t i = 1; i < f->client_calls.count; i++) {
 		const struct client_call *call = &f->client_calls.items[i];
 
-		if (call->end > call->start && !call->is_peer_recorded &&
+		if (call->end > call->start && !call->is_peer_recorded && !call->sent->other.i &&
 		    !f->sides.items[call->side].is_peer_recorded)
 			add_call(f, call);
 	}

@@ -11,13 +11,15 @@ void finder_init(struct finder *f, const struct model *model, struct requests *o
 	*vec_push(&f->states) = (struct work_state){ 0 };
 	*vec_push(&f->sides) = (struct side){ 0 };
 	*vec_push(&f->hypotheses) = (struct hypothesis){ 0 };
-	*vec_push(&f->calls) = (struct owner){ 0 };
+	*vec_push(&f->calls) = (struct sent_call){ 0 };
 	*vec_push(&f->client_calls) = (struct client_call){ 0 };
 	*vec_push(&f->waits) = (struct futex_wait){ 0 };
 }
 
 void finder_done(struct finder *f)
 {
+	for (size_t i = 0; i < f->states.count; i++)
+		state_free_received(&f->states.items[i]);
 	vec_done(&f->states);
 	vec_done(&f->sides);
 	vec_done(&f->hypotheses);
@@ -43,6 +45,12 @@ static void add_threads(struct finder *f)
 	while (f->workers.count < model_thread_count(f->model)) {
 		*vec_push(&f->workers) = (struct worker){ 0 };
 		*vec_push(&f->cursors) = (struct occurrence_cursor){ 0 };
+	}
+	for (uint32_t i = 1; i < f->workers.count; i++) {
+		if (f->cursors.items[i].tid == thread_of(f, i)->tid)
+			continue;
+		finder_drop_thread(f, i);
+		f->cursors.items[i] = (struct occurrence_cursor){ .tid = thread_of(f, i)->tid };
 	}
 }
 

@@ -13,7 +13,7 @@
 #ifndef SONDE_ANALYSE_REQUESTS_INTERNAL_H
 #define SONDE_ANALYSE_REQUESTS_INTERNAL_H
 
-#include "analyse/requests/requests.h"
+#include "analyse/requests/window.h"
 #include "base/map.h"
 
 enum occurrence_kind {
@@ -42,7 +42,7 @@ struct occurrence_cursor {
 	nsec_t message, connect;
 	nsec_t block, wake; /* start of a wait: its begin, its end */
 	bool has_fork;
-	uint32_t generation; /* of the thread */
+	uint32_t tid; /* of the thread; another one if the model has reused its id */
 };
 
 /* All occurrences of a model up to a time that were not found before, by time. */
@@ -84,6 +84,12 @@ struct owned_reply {
 	const struct message *message; /* borrowed */
 };
 
+/* A message that was sent as a call, or a part of one. */
+struct sent_call {
+	struct owner owner;
+	const struct message *sent; /* borrowed */
+};
+
 /* A call that was sent, whatever its peer. */
 struct client_call {
 	const struct message *sent; /* its first message; borrowed */
@@ -107,6 +113,8 @@ struct side {
 	uint32_t call;       /* client: the last call, as an index in finder.client_calls; or 0 */
 	nsec_t connect_time; /* client: when a thread opened the connection, until the first call */
 	uint32_t acted_for; /* client: the hypothesis for which a thread acted on part of a reply */
+	nsec_t last_use;    /* time of its last message or connect */
+	uint64_t key;       /* in finder.side_index */
 };
 
 enum { BATCH_MAX = 16 };
@@ -149,6 +157,12 @@ struct work_state {
 	nsec_t left;         /* when the last byte of the reply left the send buffer, if later */
 	uint8_t held;        /* enum held_reason: why it left so late */
 	nsec_t next_arrival; /* arrival of the next request over the same connection */
+	const struct message
+		*last_reply;   /* the last part of the reply; borrowed, NULL if unknown */
+	uint32_t last_replier; /* the thread that sent it */
+	bool is_linked;   /* its parent is known for good: the message that shows it is forgotten */
+	bool is_returned; /* it is part of a request that the window has returned */
+	bool owns_received; /* `received` is a copy of its own */
 	/* HANDOFF */
 	nsec_t taken;        /* when the thread took the work, or was free to */
 	nsec_t first_call;   /* time of its first call; 0 if there is none */
@@ -165,6 +179,13 @@ struct work_state {
 };
 
 enum { TARGETS_MAX = 8 };
+
+/* What a pool has done for requests that are forgotten (match.c). */
+struct pool_counts {
+	uint32_t requests;
+	uint32_t calls[2]; /* all; without those after a handshake */
+	uint32_t parts[3]; /* of work that start an item, by rule */
+};
 
 /* A thread. */
 struct worker {
@@ -196,7 +217,8 @@ struct worker {
 	/* of a dispatcher */
 	bool holds_several; /* it has held several requests at once */
 	bool gets_results;  /* workers hand their results back to it */
-	uint32_t result;    /* the work with the result that ended its last poll; or 0 */
+	struct pool_counts pool;
+	uint32_t result; /* the work with the result that ended its last poll; or 0 */
 	/* of an event loop */
 	bool attributed; /* a read showed the owner of its actions, since it last polled */
 	bool acted;      /* it has acted for that owner */
@@ -218,6 +240,7 @@ struct worker {
 struct futex_wait {
 	uint32_t thread;
 	nsec_t end;
+	uint64_t key;   /* in finder.last_waits */
 	bool is_shared; /* several threads have waited on it at once */
 };
 
@@ -227,7 +250,7 @@ struct finder {
 	VEC(struct work_state) states; /* by span */
 	VEC(struct side) sides;
 	VEC(struct hypothesis) hypotheses;
-	VEC(struct owner) calls; /* owners of calls */
+	VEC(struct sent_call) calls;
 	VEC(struct owned_work) work;
 	VEC(struct owned_reply) replies;
 	VEC(struct client_call) client_calls;
@@ -242,6 +265,7 @@ struct finder {
 	struct map last_waits;   /* host, pid and address -> index of the last wait in `waits` */
 	VEC(struct futex_wait) waits; /* one for each address */
 	struct map work_stealing;     /* host and pid of processes with tasks that change threads */
+	struct request_counts counts;
 };
 
 static inline uint64_t process_key(const struct thread *thread)
@@ -280,12 +304,26 @@ void finder_done(struct finder *f);
 void finder_process(struct finder *f, nsec_t until); /* the events up to a time */
 void finder_complete(struct finder *f);              /* after the last event */
 
+/* forget.c */
+struct forget_times {
+	nsec_t now;
+	nsec_t horizon; /* of requests that ended before, nothing is needed */
+	nsec_t needs;   /* the model holds nothing older */
+	nsec_t length;  /* of the window */
+};
+
+/* Drops what is not needed any more; `completed` is a completed copy. */
+void finder_forget(struct finder *f, struct finder *completed, const struct forget_times *times);
+void finder_drop_thread(struct finder *f, uint32_t thread); /* it is gone */
+
 /* requests.c */
 void finder_handle(struct finder *f, const struct occurrence *o);
+void side_end_call(struct finder *f, struct side *s); /* the call is no longer pending */
 
 /* state.c */
 uint32_t state_add(struct finder *f, enum request_kind kind, uint32_t thread, uint32_t parent,
 		   nsec_t start);
+void state_free_received(struct work_state *state);
 uint32_t state_stem(struct finder *f, uint32_t state);    /* a fork's stem, or the state itself */
 uint32_t state_request(struct finder *f, uint32_t state); /* the request that it is work for */
 bool state_is_live(struct finder *f, uint32_t state);     /* its client still waits */
@@ -329,17 +367,21 @@ void pool_reader_reply(struct finder *f, uint32_t thread, uint32_t state); /* th
 
 /* match.c */
 void match_handoffs(struct finder *f);
+void pool_counts_add(struct pool_counts *counts, const struct request_span *span,
+		     const struct work_state *work);
+void pool_counts_halve(struct pool_counts *counts);
 
 /* arrival.c */
 /* When the first byte of a received message arrived at its socket; 0 if unknown. */
 nsec_t request_arrival(const struct model *model, uint16_t host, const struct message *m);
-/* A thread has sent a part of the reply. */
-void reply_left(struct finder *f, uint32_t thread, uint32_t state, const struct message *m);
+/* Notes when the last part of a reply left the send buffer, which can be recorded much later. */
+void reply_left(struct finder *f, uint32_t state);
 void requests_set_times(struct finder *f);
 
 /* link.c */
 void requests_link(struct finder *f);
 uint32_t owner_state(struct finder *f, struct owner owner, float *ret_confidence); /* or 0 */
+uint32_t state_whole(struct finder *f, uint32_t state); /* the state that a part belongs to */
 
 /* client_call.c */
 void client_call_begin(struct finder *f, uint32_t thread, uint32_t side, const struct message *m);

@@ -11,10 +11,10 @@
 #include "analyse/requests/internal.h"
 
 /*
- * The state that a part belongs to.  Work of thousands of parts is a chain of them, so the walk
- * makes each part on the way point at the whole.
+ * Work of thousands of parts is a chain of them, so the walk makes each part on the way point at
+ * the whole.
  */
-static uint32_t whole_of(struct finder *f, uint32_t state)
+uint32_t state_whole(struct finder *f, uint32_t state)
 {
 	uint32_t whole = state, next;
 
@@ -38,7 +38,9 @@ static float state_confidence(struct finder *f, uint32_t state)
 uint32_t owner_state(struct finder *f, struct owner owner, float *ret_confidence)
 {
 	const struct hypothesis *hypothesis = &f->hypotheses.items[owner.hypothesis];
-	uint32_t state = whole_of(f, owner.state ?: hypothesis_state(f, owner.hypothesis) ?: hypothesis->candidate);
+	uint32_t state = owner.state ?: hypothesis_state(f, owner.hypothesis);
+
+	state = state_whole(f, state ?: hypothesis->candidate);
 
 	*ret_confidence = owner.state ? state_confidence(f, owner.state) : hypothesis->confidence;
 	/* the confidence of the owner's own handoffs counts as well */
@@ -53,7 +55,8 @@ static uint32_t caller_of(struct finder *f, const struct message *sent, float *r
 {
 	const uint64_t *found = sent ? map_find(&f->sent, (uintptr_t)sent) : NULL;
 
-	return owner_state(f, found ? f->calls.items[*found] : (struct owner){ 0 }, ret_confidence);
+	return owner_state(f, found ? f->calls.items[*found].owner : (struct owner){ 0 },
+			   ret_confidence);
 }
 
 static void link_request(struct finder *f, uint32_t index)
@@ -64,7 +67,7 @@ static void link_request(struct finder *f, uint32_t index)
 	float confidence;
 
 	span->no_reply = !state_at(f, index)->replied;
-	if (!received->other.i)
+	if (!received->other.i || state_at(f, index)->is_linked)
 		return; /* the client was not recorded */
 	span->is_client_recorded = true;
 
@@ -83,7 +86,7 @@ static void link_request(struct finder *f, uint32_t index)
 static void join_parts(struct finder *f)
 {
 	for (uint32_t i = 1; i < f->out->spans.count; i++) {
-		uint32_t whole = whole_of(f, i);
+		uint32_t whole = state_whole(f, i);
 		nsec_t end = span_at(f, i)->end;
 
 		if (whole == i)
@@ -122,7 +125,7 @@ static void resolve_work(struct finder *f)
 
 	for (size_t i = 0; i < f->work.count; i++) {
 		const struct owned_work *work = &f->work.items[i];
-		uint32_t span = work->owner.state ? whole_of(f, work->owner.state)
+		uint32_t span = work->owner.state ? state_whole(f, work->owner.state)
 						  : owner_state(f, work->owner, &confidence);
 
 		nsec_t to = work->to;

@@ -100,6 +100,17 @@ static void rank_all(struct reader_match *m)
 	rank_list(m, &begun);
 }
 
+enum { COUNTED_RULES = RULE_NONE - RULE_REPEATED };
+
+static bool starts_item(const struct work_state *part, enum cut_rule rule)
+{
+	static const uint8_t least[] = { [RULE_REPEATED] = CUT_HANDSHAKE,
+					 [RULE_NOT_HANDSHAKE] = CUT_REPEATED,
+					 [RULE_UNCUT] = UINT8_MAX };
+
+	return !part->origin || part->cut >= least[rule];
+}
+
 /* Whether a part continues the item that it was cut from. */
 static bool continues(struct reader_match *m, const struct work_state *part, enum cut_rule rule)
 {
@@ -110,9 +121,8 @@ static bool continues(struct reader_match *m, const struct work_state *part, enu
 	case RULE_EVEN:
 		return whole->calls < m->even || (m->handshake && part->cut == CUT_HANDSHAKE);
 	case RULE_REPEATED:
-		return part->cut < CUT_HANDSHAKE;
 	case RULE_NOT_HANDSHAKE:
-		return part->cut < CUT_REPEATED;
+		return !starts_item(part, rule);
 	default:
 		return true;
 	}
@@ -157,7 +167,8 @@ static void join_parts(struct reader_match *m, enum cut_rule rule)
 /* The number of calls of each request, if it is the same for all; otherwise 0. */
 static uint32_t find_even(struct reader_match *m)
 {
-	size_t calls = 0, requests = m->replies.count;
+	const struct pool_counts *before = &m->reader->pool;
+	size_t calls = before->calls[m->handshake], requests = before->requests + m->replies.count;
 
 	for (size_t i = 0; i < m->done.count; i++)
 		calls += calls_of(m, state_at(m->f, m->done.items[i].state));
@@ -171,7 +182,9 @@ static uint32_t find_even(struct reader_match *m)
 /* The rule that makes no more items than requests. */
 static enum cut_rule choose_rule(struct reader_match *m)
 {
-	size_t requests = m->replies.count + m->no_reply, counts[RULE_COUNT] = { 0 };
+	const struct pool_counts *before = &m->reader->pool;
+	size_t requests = before->requests + m->replies.count + m->no_reply;
+	size_t counts[RULE_COUNT] = { 0 };
 
 	for (int handshake = 0; handshake < 2; handshake++) {
 		m->handshake = handshake;
@@ -179,11 +192,13 @@ static enum cut_rule choose_rule(struct reader_match *m)
 		if (m->even)
 			return RULE_EVEN;
 	}
+	for (enum cut_rule rule = RULE_REPEATED; rule < RULE_NONE; rule++)
+		counts[rule] = before->parts[rule - RULE_REPEATED];
 	for (size_t i = 0; i < m->done.count; i++) {
 		const struct work_state *part = state_at(m->f, m->done.items[i].state);
 
 		for (enum cut_rule rule = RULE_REPEATED; rule < RULE_NONE; rule++)
-			counts[rule] += !part->origin || !continues(m, part, rule);
+			counts[rule] += starts_item(part, rule);
 	}
 	for (enum cut_rule rule = RULE_REPEATED; rule < RULE_UNCUT; rule++)
 		if (counts[rule] <= requests)
@@ -326,6 +341,32 @@ static void match_reader(struct reader_match *m)
 	}
 }
 
+static bool is_item(const struct request_span *span, const struct work_state *work)
+{
+	return span->kind == REQUEST_HANDOFF && work->first_call && !work->settled;
+}
+
+void pool_counts_add(struct pool_counts *counts, const struct request_span *span,
+		     const struct work_state *work)
+{
+	counts->requests += span->kind == REQUEST_NETWORK && work->reader_replied;
+	if (!is_item(span, work))
+		return;
+	counts->calls[0] += work->calls;
+	counts->calls[1] += work->cut == CUT_HANDSHAKE ? 0 : work->calls;
+	for (size_t i = 0; i < COUNTED_RULES; i++)
+		counts->parts[i] += starts_item(work, RULE_REPEATED + i);
+}
+
+void pool_counts_halve(struct pool_counts *counts)
+{
+	counts->requests /= 2;
+	counts->calls[0] /= 2;
+	counts->calls[1] /= 2;
+	for (size_t i = 0; i < COUNTED_RULES; i++)
+		counts->parts[i] /= 2;
+}
+
 /* Work without a match is for the request of the wakeup, unless that request has other work. */
 static void keep_or_drop(struct finder *f, uint32_t state)
 {
@@ -354,7 +395,7 @@ static void gather(struct finder *f, struct reader_match *readers)
 			add_timed(&readers[span->thread.i].replies, i, work->replied_at);
 		else if (span->kind == REQUEST_NETWORK && !work->replied)
 			readers[span->thread.i].no_reply++;
-		else if (span->kind == REQUEST_HANDOFF && work->first_call && !work->settled)
+		else if (is_item(span, work))
 			add_timed(&readers[work->dispatcher].done, i, work->last_message);
 	}
 }

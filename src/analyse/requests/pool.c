@@ -84,11 +84,11 @@ static void note_shared_lock(struct finder *f, const struct occurrence *o)
 
 static struct futex_wait *futex_wait_of(struct finder *f, uint32_t thread, uint64_t object)
 {
-	uint64_t *at = map_insert(&f->last_waits, shared_lock_key(f, thread, object));
+	uint64_t key = shared_lock_key(f, thread, object), *at = map_insert(&f->last_waits, key);
 
 	if (!*at) {
 		*at = f->waits.count;
-		*vec_push(&f->waits) = (struct futex_wait){ 0 };
+		*vec_push(&f->waits) = (struct futex_wait){ .key = key };
 	}
 	return &f->waits.items[*at];
 }

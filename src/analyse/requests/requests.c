@@ -95,8 +95,7 @@ static void receive_request(struct finder *f, uint32_t thread, uint32_t side,
 	w->from_reply = false;
 }
 
-/* The call on a side is no longer pending. */
-static void end_call(struct finder *f, struct side *s)
+void side_end_call(struct finder *f, struct side *s)
 {
 	if (s->caller)
 		worker_of(f, s->caller)->pending_calls--;
@@ -144,7 +143,7 @@ static void receive_reply(struct finder *f, uint32_t thread, uint32_t side, cons
 	if (!s->ambiguous)
 		*vec_push(&f->replies) = (struct owned_reply){ s->owner, { thread }, m };
 	client_call_reply(f, side, m);
-	end_call(f, s);
+	side_end_call(f, s);
 	pool_receive(f, thread, m->time);
 	start_anew(w, side);
 	if (s->ambiguous || !state) {
@@ -183,7 +182,7 @@ static void send_reply(struct finder *f, uint32_t thread, uint32_t side, const s
 
 	if (!state)
 		return; /* a server that sends first, such as a greeting */
-	if (is_pipelined(f, thread, state))
+	if (is_pipelined(f, thread, state) && f->sides.items[side].received)
 		state = add_request(f, span_at(f, state)->thread.i, side,
 				    f->sides.items[side].received);
 
@@ -209,7 +208,9 @@ static void send_reply(struct finder *f, uint32_t thread, uint32_t side, const s
 		/* a long reply: it has worked on it since its last part */
 		worker_set_current(f, thread, w->last, w->free_since);
 	}
-	reply_left(f, thread, state, m);
+	reply_left(f, state);
+	work->last_reply = m;
+	work->last_replier = thread;
 	state_extend(f, state, sent_at(f, thread, m));
 	state_extend(f, w->current, m->time);
 	worker_set_current(f, thread, 0, m->time);
@@ -233,7 +234,7 @@ static struct owner owner_of_rest(struct finder *f, struct side *s, struct owner
 
 static void begin_call(struct finder *f, uint32_t thread, struct side *s, struct owner owner)
 {
-	end_call(f, s);
+	side_end_call(f, s);
 	s->owner = owner;
 	s->acted_for = 0;
 	f->hypotheses.items[owner.hypothesis].pending_calls++;
@@ -268,7 +269,7 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 		client_call_begin(f, thread, side, m);
 	}
 	*map_insert(&f->sent, (uintptr_t)m) = f->calls.count;
-	*vec_push(&f->calls) = owner;
+	*vec_push(&f->calls) = (struct sent_call){ owner, m };
 	act(f, w, owner.hypothesis);
 	w->hypothesis = w->held_count ? 0 : owner.hypothesis;
 	w->calling_side = side;
@@ -282,6 +283,7 @@ static void handle_message(struct finder *f, const struct occurrence *o)
 	uint32_t side = side_of(f, thread->host, m->object);
 
 	side_find_role(f, side, thread, m);
+	f->sides.items[side].last_use = m->time;
 
 	bool serves = f->sides.items[side].role == ROLE_SERVER;
 
@@ -304,8 +306,11 @@ static void handle_connect(struct finder *f, const struct occurrence *o)
 	const struct connect *c = o->what;
 	uint32_t side = side_of(f, thread_of(f, o->thread)->host, c->object);
 
-	end_call(f, &f->sides.items[side]);
-	f->sides.items[side] = (struct side){ .role = ROLE_CLIENT, .connect_time = o->time };
+	side_end_call(f, &f->sides.items[side]);
+	f->sides.items[side] = (struct side){ .role = ROLE_CLIENT,
+					      .connect_time = o->time,
+					      .last_use = o->time,
+					      .key = f->sides.items[side].key };
 	pool_call(f, o->thread, side, c->object, o->time);
 
 	struct side *s = &f->sides.items[side];

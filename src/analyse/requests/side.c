@@ -20,8 +20,8 @@ uint32_t side_of(struct finder *f, uint16_t host, uint64_t object)
 	uint64_t *index = map_insert(&f->side_index, hash_pair(object, host));
 
 	if (!*index) {
-		*vec_push(&f->sides) = (struct side){ 0 };
-		*index = f->sides.count - 1;
+		*index = f->sides.count;
+		*vec_push(&f->sides) = (struct side){ .key = hash_pair(object, host) };
 	}
 	return *index;
 }

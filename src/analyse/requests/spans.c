@@ -116,10 +116,9 @@ static void add_slices(struct span_set *set, const struct requests *requests, ui
 	}
 }
 
-void request_spans_add(const struct requests *requests, const struct span_join *join,
-		       struct span_set *set)
+void request_spans_add_ids(const struct requests *requests, const struct span_join *join,
+			   struct span_set *set, span_id *ids)
 {
-	_cleanup_(freep) span_id *ids = must_alloc((requests->spans.count + 1) * sizeof(*ids));
 	bool has_joins = join && join->count;
 
 	for (size_t i = 1; i < requests->spans.count; i++) {
@@ -133,4 +132,46 @@ void request_spans_add(const struct requests *requests, const struct span_join *
 	span_set_finish(set);
 	if (has_joins)
 		joined_spans_link(set, requests, join, ids);
+}
+
+void request_spans_add(const struct requests *requests, const struct span_join *join,
+		       struct span_set *set)
+{
+	_cleanup_(freep) span_id *ids = must_alloc((requests->spans.count + 1) * sizeof(*ids));
+
+	request_spans_add_ids(requests, join, set, ids);
+}
+
+/* Whether the recorded threads of spans explain them without a join. */
+static bool has_span_with_thread(const struct model *model)
+{
+	for (uint32_t i = 1; i < model_span_count(model); i++) {
+		const struct span *span = model_span(model, (span_id){ i });
+
+		/* requests that were rebuilt and exported before are rebuilt again */
+		if (span->source != SPAN_INFERRED && model_thread_is_followed(model, span->thread))
+			return true;
+	}
+	return false;
+}
+
+bool request_spans_join(struct requests *requests, struct span_set *set, span_id *ids,
+			bool *has_joined)
+{
+	_cleanup_(freep) span_id *own = must_alloc((requests->spans.count + 1) * sizeof(*own));
+	bool unused = false;
+	struct span_join join;
+
+	has_joined = has_joined ? has_joined : &unused;
+	span_join_find(set->model, requests, &join);
+	*has_joined |= join.count > 0;
+
+	bool adds = *has_joined || !has_span_with_thread(set->model);
+
+	if (adds)
+		request_spans_add_ids(requests, &join, set, ids ? ids : own);
+	else
+		requests_done(requests);
+	span_join_done(&join);
+	return adds;
 }

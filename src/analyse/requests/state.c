@@ -18,6 +18,14 @@ uint32_t state_add(struct finder *f, enum request_kind kind, uint32_t thread, ui
 	return f->out->spans.count - 1;
 }
 
+void state_free_received(struct work_state *state)
+{
+	if (state->owns_received)
+		free((void *)state->received);
+	state->received = NULL;
+	state->owns_received = false;
+}
+
 uint32_t state_stem(struct finder *f, uint32_t state)
 {
 	return span_at(f, state)->kind == REQUEST_FORK ? state_at(f, state)->stem : state;
