@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "flight/capture_name.h"
+#include "flight/long_polls.h"
 #include "flight/schedule.h"
 #include "flight/threshold.h"
 #include "test.h"
@@ -251,4 +252,22 @@ TEST(unsafe_file_names_are_recognised)
 	memset(longest, 'a', sizeof(longest) - 7);
 	strcat(longest, ".sonde");
 	CHECK(!capture_name_is_safe(longest));
+}
+
+TEST(an_entry_with_idle_requests_only_has_no_slow_ones)
+{
+	_cleanup_(long_polls_done) struct long_polls l = { 0 };
+
+	for (size_t i = 0; i < 100; i++)
+		CHECK(!long_polls_count(&l, 1, true, true));
+}
+
+TEST(an_idle_request_among_others_is_slow)
+{
+	_cleanup_(long_polls_done) struct long_polls l = { 0 };
+
+	for (size_t i = 0; i < 100; i++)
+		CHECK(!long_polls_count(&l, 1, false, false));
+	CHECK(long_polls_count(&l, 1, true, true));
+	CHECK(long_polls_count(&l, 2, true, false)); /* the first one of another entry */
 }

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/caps.h"
+#include "base/vec.h"
+#include "flight/capture_dir.h"
+#include "flight/snap.h"
+#include "flight/snap_wire.h"
+
+/* Enough for any host; other users can create any number of sockets. */
+enum { LISTENERS_MAX = 64 };
+
+struct listener {
+	int fd; /* connected */
+	struct ucred user;
+	char directory[sizeof(((struct sockaddr_un *)0)->sun_path)];
+};
+
+typedef VEC(struct listener) listeners;
+
+static void listeners_done(listeners *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		close(list->items[i].fd);
+	vec_done(list);
+}
+
+/* The path in a line of /proc/net/unix, if it is that of a flight recorder's socket. */
+static const char *socket_path(char *line)
+{
+	char *path = strchr(line, '/');
+	char *name = path ? strrchr(path, '/') : NULL;
+
+	line[strcspn(line, "\n")] = '\0';
+	return name && strncmp(name + 1, CAPTURE_DIR_SOCKET, strlen(CAPTURE_DIR_SOCKET)) == 0
+		       ? path
+		       : NULL;
+}
+
+static bool may_talk_to(const struct ucred *user)
+{
+	return getuid() == 0 || user->uid == 0 || user->uid == getuid();
+}
+
+static int connect_to(const char *path, struct listener *ret)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_(closep) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	socklen_t size = sizeof(ret->user);
+	struct timeval patience = { .tv_sec = 2 };
+
+	if (fd < 0 || strlen(path) >= sizeof(address.sun_path))
+		return -EINVAL;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	/* a listener that does not accept must not stop the search */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ret->user, &size) < 0)
+		return -errno;
+	if (!may_talk_to(&ret->user))
+		return -EPERM;
+	snprintf(ret->directory, sizeof(ret->directory), "%.*s", (int)(strrchr(path, '/') - path),
+		 path);
+	ret->fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* Returns whether there is a flight recorder that this user may not ask. */
+static bool find_listeners(pid_t pid, listeners *ret)
+{
+	FILE *file = fopen("/proc/net/unix", "re");
+	char line[512];
+	bool refused = false;
+
+	while (file && ret->count < LISTENERS_MAX && fgets(line, sizeof(line), file)) {
+		const char *path = socket_path(line);
+		struct listener found;
+
+		if (!path)
+			continue;
+
+		int r = connect_to(path, &found);
+
+		refused = refused || r == -EACCES || r == -EPERM;
+		if (r == 0 && (!pid || found.user.pid == pid))
+			*vec_push(ret) = found;
+		else if (r == 0)
+			close(found.fd);
+	}
+	if (file)
+		fclose(file);
+	return refused;
+}
+
+static int several(const listeners *list, struct err *err)
+{
+	char text[400] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->count && n < sizeof(text); i++)
+		n += snprintf(text + n, sizeof(text) - n, "\n  -p %d  uid %u, captures in '%s'",
+			      list->items[i].user.pid, list->items[i].user.uid,
+			      list->items[i].directory);
+	return err_set(err, -EINVAL, "several flight recorders are running; choose one:%s", text);
+}
+
+static int none(pid_t pid, bool refused, struct err *err)
+{
+	if (refused)
+		return err_set(err, -EPERM,
+			       "the running flight recorder belongs to another user; run "
+			       "'sonde snap' as that user or root");
+	if (pid)
+		return err_set(err, -ESRCH, "process %d is not a flight recorder of this user",
+			       pid);
+	return err_set(err, -ESRCH,
+		       "no flight recorder is running; start one with 'sonde record "
+		       "--keep-last=30s'");
+}
+
+/* Another process could send commands for the terminal. */
+static bool is_printable(const char *text)
+{
+	while (*text && (unsigned char)*text >= ' ' && *text != 0x7f)
+		text++;
+	return !*text;
+}
+
+static int ask(const struct listener *listener, char **ret_path, struct err *err)
+{
+	struct snap_reply reply = { 0 };
+	ssize_t n = send(listener->fd, "", 1, MSG_NOSIGNAL);
+
+	while (n >= 0 && (n = recv(listener->fd, &reply, sizeof(reply), 0)) < 0 && errno == EINTR)
+		n = 0;
+	if (n != sizeof(reply))
+		return err_set(err, -EPIPE, "the flight recorder (process %d) ended",
+			       listener->user.pid);
+	reply.text[sizeof(reply.text) - 1] = '\0';
+	if (reply.code < 0)
+		return err_set(err, -EIO, "%s", reply.text);
+	if (!is_printable(reply.text))
+		return err_set(err, -EBADMSG, "the reply of process %d is not a path",
+			       listener->user.pid);
+	*ret_path = must_strdup(reply.text);
+	return 0;
+}
+
+int snap_ask(pid_t pid, char **ret_path, struct err *err)
+{
+	_cleanup_(listeners_done) listeners list = { 0 };
+	bool refused = find_listeners(pid, &list);
+
+	if (list.count == 0)
+		return none(pid, refused, err);
+	if (list.count > 1)
+		return several(&list, err);
+	return ask(&list.items[0], ret_path, err);
+}
