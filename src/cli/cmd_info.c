@@ -26,7 +26,8 @@ static const struct info_opts info_defaults = { 0 };
 /* The size of a file, or of all files in a directory, in bytes. */
 static uint64_t size_of(const char *path)
 {
-	char *paths[] = { (char *)path, NULL };
+	/* input_open() has replaced a pipe by a file */
+	char *paths[] = { strcmp(path, "-") == 0 ? "/proc/self/fd/0" : (char *)path, NULL };
 	FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
 	uint64_t size = 0;
 

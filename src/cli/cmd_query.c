@@ -43,6 +43,14 @@ static const char *take_sql(char **operands)
 	return TAKE(operands[last]);
 }
 
+static bool reads_stdin(char **inputs)
+{
+	for (; *inputs; inputs++)
+		if (strcmp(*inputs, "-") == 0)
+			return true;
+	return false;
+}
+
 static int run(struct query *query, const char *sql, const struct query_opts *o, struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
@@ -67,6 +75,8 @@ static int query_command(const void *opts, char **operands, struct err *err)
 
 	if (!operands[0])
 		return err_usage(err, "give an input before the SQL");
+	if (!sql && reads_stdin(operands))
+		return err_usage(err, "the input '-' is stdin: give the SQL as an argument");
 	if (o->csv && o->json)
 		return err_usage(err, "--csv and --json are mutually exclusive");
 

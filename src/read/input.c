@@ -9,6 +9,7 @@
 #include "base/mapping.h"
 #include "read/input_internal.h"
 #include "read/file/packed.h"
+#include "read/file/spool.h"
 
 /* In the order in which detection tries them. */
 static const struct input_format *const formats[] = {
@@ -61,8 +62,8 @@ static ssize_t read_head(const char *path, char head[HEAD_SIZE], struct err *err
 		return -EISDIR;
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL,
-			       "cannot read '%s': not a regular file; save the output of a pipe to "
-			       "a file first",
+			       "cannot read '%s': not a regular file; to read a pipe, redirect it "
+			       "to stdin and use the name '-'",
 			       path);
 
 	ssize_t size = pread(fd, head, HEAD_SIZE, 0);
@@ -107,7 +108,7 @@ static int truncated(const char *path, struct err *err)
 	return err_set(err, -EIO, "'%s' was truncated while sonde read it", path);
 }
 
-int input_open(const char *path, const char *format, struct input **ret, struct err *err)
+static int open_path(const char *path, const char *format, struct input **ret, struct err *err)
 {
 	unsigned int losses = mapping_losses();
 	char head[HEAD_SIZE];
@@ -123,10 +124,22 @@ int input_open(const char *path, const char *format, struct input **ret, struct 
 
 	if (mapping_losses() != losses)
 		return truncated(path, err);
-	if (r >= 0) {
-		free(input->path);
-		input->path = must_strdup(path);
+	if (r >= 0)
 		*ret = TAKE(input);
+	return r;
+}
+
+int input_open(const char *path, const char *format, struct input **ret, struct err *err)
+{
+	int fd = spool_descriptor(path);
+	int r = fd < 0 ? 0 : spool_save(fd, path, err);
+
+	if (r == 0)
+		r = strcmp(path, "-") == 0 ? packed_open_content(path, fd, format, ret, err)
+					   : open_path(path, format, ret, err);
+	if (r >= 0) {
+		free((*ret)->path);
+		(*ret)->path = must_strdup(path);
 	}
 	return r;
 }
@@ -136,6 +149,7 @@ void input_free(struct input *input)
 	if (!input)
 		return;
 	free(input->path);
+	free(input->content);
 	free(input->warning);
 	input->format->free(input);
 }
@@ -155,6 +169,8 @@ int input_next(struct input *input, const struct record **ret, struct err *err)
 		return truncated(input->path, err);
 	if (r > 0)
 		*ret = record;
+	if (r < 0 && input->content)
+		packed_rename(err, input->content, input->path);
 	return r;
 }
 

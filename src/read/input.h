@@ -33,7 +33,10 @@ struct input_format {
 /* 0, or -EINVAL if no format has this name. */
 int input_check_format(const char *name, struct err *err);
 
-/* Opens a file; detects its format if format is NULL. */
+/*
+ * Opens a file; detects its format if format is NULL.  The name "-" is stdin.  If stdin or another
+ * descriptor (/dev/fd/N) is a pipe, all of it is read first, and can then be opened again.
+ */
 int input_open(const char *path, const char *format, struct input **ret, struct err *err);
 void input_free(struct input *input);
 DEFINE_FREEP(input)

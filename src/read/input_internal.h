@@ -10,6 +10,7 @@
 struct input {
 	const struct input_format *format;
 	char *path;             /* as passed to input_open(), which sets it */
+	char *content;          /* path under which its content was opened; NULL if the same */
 	struct input_host host; /* name is NULL for inputs with spans */
 	int64_t realtime_offset;
 	bool has_realtime;       /* realtime_offset is known */

@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "build.h"
@@ -171,4 +172,50 @@ TEST(a_capture_contains_its_host_and_clock)
 	CHECK_STR(input_string(input, 1), "redis-server");
 	CHECK_STR(input_string(input, 1000), "");
 	CHECK_STR(input_record_host(input), "");
+}
+
+/* Put the content of a file into a new pipe, of which fd becomes the end to read from. */
+static void fill_pipe(int fd, const char *path, size_t size)
+{
+	_cleanup_(freep) char *bytes = must_alloc(size);
+	int from = open(path, O_RDONLY), ends[2];
+
+	CHECK_INT(pipe(ends), 0);
+	size = read(from, bytes, size);
+	CHECK_INT(write(ends[1], bytes, size), size);
+	dup2(ends[0], fd);
+	close(from);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void read_pipes(void)
+{
+	_cleanup_(freep) char *path = must_strdup(scratch("piped"));
+	_cleanup_(capture_writer_freep) struct capture_writer *w = build_capture(path);
+	static const char *const names[] = { "-", "/dev/stdin", "/dev/fd/77", "/proc/self/fd/77" };
+	uint64_t records;
+
+	build_all_kinds(w);
+	build_close(w);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		fill_pipe(i < 2 ? 0 : 77, path, 60000);
+		for (int again = 0; again < 2; again++) {
+			CHECK_STR(read_error(names[i], NULL, &records), "");
+			CHECK_INT(records, RECORD_KIND_COUNT - 2); /* without ATTRIBUTE */
+		}
+	}
+	fill_pipe(0, path, 200);
+	CHECK(strstr(read_error("-", NULL, &records), "'-' is truncated: "));
+	fill_pipe(0, "/dev/null", 1);
+	CHECK_STR(read_error("-", NULL, &records), "'-' is empty");
+	dup2(open(path, O_RDONLY), 0);
+	CHECK_STR(read_error("-", NULL, &records), "");
+	close(0);
+	CHECK_STR(read_error("-", NULL, &records), "cannot read '-': Bad file descriptor");
+}
+
+TEST(a_pipe_is_an_input_and_can_be_opened_again)
+{
+	CHECK_INT(in_child(read_pipes), 0);
 }

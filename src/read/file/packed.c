@@ -62,6 +62,13 @@ static char *replace_all(const char *text, const char *from, const char *to)
 	return all;
 }
 
+void packed_rename(struct err *err, const char *content, const char *path)
+{
+	_cleanup_(freep) char *text = replace_all(err->text, content, path);
+
+	snprintf(err->text, sizeof(err->text), "%s", text);
+}
+
 int packed_open_content(const char *path, int fd, const char *format, struct input **ret,
 			struct err *err)
 {
@@ -69,14 +76,16 @@ int packed_open_content(const char *path, int fd, const char *format, struct inp
 	int code = input_open(unpacked, format, ret, err);
 
 	if (code < 0) {
-		_cleanup_(freep) char *text = replace_all(err->text, unpacked, path);
-
-		snprintf(err->text, sizeof(err->text), "%s", text);
-	} else if ((*ret)->warning) {
+		packed_rename(err, unpacked, path);
+		return code;
+	}
+	if ((*ret)->warning) {
 		_cleanup_(freep) char *before = (*ret)->warning;
 
 		(*ret)->warning = replace_all(before, unpacked, path);
 	}
+	if (!(*ret)->content) /* an archive in a compressed file has two layers */
+		(*ret)->content = TAKE(unpacked);
 	return code;
 }
 

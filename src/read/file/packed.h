@@ -23,6 +23,13 @@ bool packed_matches(const char *head, size_t size);
 /* As input_open(). */
 int packed_open(const char *path, const char *format, struct input **ret, struct err *err);
 
+/* Replaces the path of unpacked content by that of the input, in a message. */
+void packed_rename(struct err *err, const char *content, const char *path);
+
+/* Opens the unpacked content of path, in fd; messages contain path. */
+int packed_open_content(const char *path, int fd, const char *format, struct input **ret,
+			struct err *err);
+
 /* The rest is private to packed.c and packed_archive.c. */
 
 enum packed_kind {
@@ -38,9 +45,5 @@ enum packed_kind {
 /* Opens an archive or a compressed file of this kind. */
 int packed_open_archive(const char *path, enum packed_kind kind, const char *format,
 			struct input **ret, struct err *err);
-
-/* Opens the unpacked content of path, in fd; messages contain path. */
-int packed_open_content(const char *path, int fd, const char *format, struct input **ret,
-			struct err *err);
 
 #endif
