@@ -200,13 +200,13 @@ static size_t causes_width(const struct top_screen *s)
 	return s->grid->columns > CAUSE + 8 ? s->grid->columns - CAUSE : 8;
 }
 
-size_t top_causes_height(const struct top_screen *s)
+size_t top_causes_height(const struct top_screen *s, const struct top_account *account)
 {
 	size_t height = 1;
 
-	for (size_t i = 0; i < s->account.cause_count; i++)
-		height += top_wrap(s->grid, GRID_MAX, 0, causes_width(s), 8,
-				   s->account.causes[i].text);
+	for (size_t i = 0; i < account->cause_count; i++)
+		height +=
+			top_wrap(s->grid, GRID_MAX, 0, causes_width(s), 8, account->causes[i].text);
 	return height;
 }
 

@@ -36,7 +36,7 @@ size_t top_bar_count(const struct top_account *account);
 void top_bars(struct top_screen *s, size_t height);
 
 /* The rows that all causes need at this width. */
-size_t top_causes_height(const struct top_screen *s);
+size_t top_causes_height(const struct top_screen *s, const struct top_account *account);
 void top_causes(struct top_screen *s, size_t height);
 
 /* The last rows of a screen: losses and cost, and keys. */

@@ -154,19 +154,23 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
 /*
  * The table gets a third, the bars a quarter, the causes the rest.  What one of them does not need
- * goes to the others: first to the causes, then to the table, then to the bars.  The bars of a
- * selected operation get the room of all, so that nothing moves with the selection.
+ * goes to the others: first to the causes, then to the table, then to the bars.  A selected
+ * operation gets the room of all, so that nothing moves with the selection.
  */
 static struct heights divide(const struct top_screen *s, size_t rows)
 {
 	const struct top_controls *c = s->controls;
-	size_t listed = s->rows->count > c->table_rows ? s->rows->count : c->table_rows;
-	size_t table = 1 + (listed > 2 ? listed : 3), services = top_bar_count(&s->view->all);
-	size_t bars =
-		1 + (top_bar_count(&s->account) > services ? top_bar_count(&s->account) : services);
-	size_t causes = top_causes_height(s);
+	size_t table = 1 + larger(larger(s->rows->count, c->table_rows), 3);
+	size_t bars = 1 + larger(top_bar_count(&s->account), top_bar_count(&s->view->all));
+	size_t causes =
+		larger(top_causes_height(s, &s->account), top_causes_height(s, &s->view->all));
 	struct heights h = { .gap = rows >= 18 };
 
 	if (rows < 7 || bars == 1)
