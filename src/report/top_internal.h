@@ -21,11 +21,15 @@ struct top_screen {
 
 /* Values in the few columns of a table: 7 at most. */
 struct text top_time(nsec_t ns);
+struct text top_time_above(nsec_t ns); /* ">2.3 s" */
 struct text top_rate(double rate);
 struct text top_percent(double share); /* of 1 */
 
 /* The name of an operation, with its service if it does not contain it.  The caller frees it. */
 char *top_row_name(const struct top_row *row);
+
+/* Whether requests are open, and none has ended for a while. */
+bool top_is_stalled(const struct top_row *row);
 
 /* The table of operations, its head included, in so many rows. */
 void top_table(struct top_screen *s, size_t height);

@@ -6,7 +6,9 @@
 
 const char *top_sort_name(enum top_sort sort)
 {
-	static const char *const names[TOP_SORTS] = { "time", "req/s", "p50", "p95", "p99" };
+	static const char *const names[TOP_SORTS] = {
+		"time", "req/s", "open", "p50", "p95", "p99"
+	};
 
 	return names[sort];
 }
@@ -21,6 +23,8 @@ static double sort_value(const struct top_row *row, enum top_sort sort)
 	switch (sort) {
 	case TOP_SORT_RATE:
 		return row->rate;
+	case TOP_SORT_OPEN:
+		return row->in_flight;
 	case TOP_SORT_P50:
 		return row->p50;
 	case TOP_SORT_P95:
@@ -40,6 +44,8 @@ static int larger_row_first(const void *a, const void *b, void *arg)
 	double second = sort_value(y, *(enum top_sort *)arg);
 	int names = strcmp(x->service, y->service);
 
+	if (x->is_idle != y->is_idle)
+		return x->is_idle ? 1 : -1;
 	if (first != second)
 		return first > second ? -1 : 1;
 	return names ? names : strcmp(x->operation, y->operation);

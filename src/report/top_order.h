@@ -10,6 +10,7 @@
 enum top_sort {
 	TOP_SORT_TIME, /* sum of the latencies: what costs most */
 	TOP_SORT_RATE,
+	TOP_SORT_OPEN, /* requests without a reply yet */
 	TOP_SORT_P50,
 	TOP_SORT_P95,
 	TOP_SORT_P99,
@@ -22,7 +23,8 @@ typedef VEC(const struct top_row *) top_rows;
 
 /*
  * Appends the rows whose service or operation contains the filter, in any case, largest first.
- * Equal ones are in the order of their names, so that the list is stable.
+ * Equal ones are in the order of their names, so that the list is stable.  Idle operations, such
+ * as long polls, come last.
  */
 void top_order(const struct top_view *view, enum top_sort sort, const char *filter, top_rows *ret);
 

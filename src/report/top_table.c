@@ -9,7 +9,8 @@
 enum {
 	MARK = 1, /* columns before the first value: the mark of the selected row */
 	PERCENT = 5,
-	RATE = 8,
+	RATE = 7,
+	OPEN = 5,
 	TIME = 8,
 	GAP = 2,
 	NAME_LEAST = 14, /* columns of a name, for which others are left out */
@@ -24,7 +25,9 @@ struct table {
 
 static size_t value_width(enum top_sort column)
 {
-	return column == TOP_SORT_TIME ? PERCENT : column == TOP_SORT_RATE ? RATE : TIME;
+	static const size_t widths[TOP_SORTS] = { PERCENT, RATE, OPEN, TIME, TIME, TIME };
+
+	return widths[column];
 }
 
 static size_t values_width(const struct table *t)
@@ -39,10 +42,10 @@ static size_t values_width(const struct table *t)
 /* If names have no room, leave out columns; at last only p95 remains. */
 static struct table table_of(size_t columns)
 {
-	static const enum top_sort least[] = { TOP_SORT_P50, TOP_SORT_TIME, TOP_SORT_P99,
-					       TOP_SORT_RATE };
+	static const enum top_sort least[] = { TOP_SORT_P50, TOP_SORT_TIME, TOP_SORT_OPEN,
+					       TOP_SORT_P99, TOP_SORT_RATE };
 	static const size_t cells[] = { 60, 30, 20, 15, 12 };
-	struct table t = { .has = { true, true, true, true, true } };
+	struct table t = { .has = { true, true, true, true, true, true } };
 	size_t i = 0;
 
 	while (i < ARRAY_LEN(least) && values_width(&t) + GAP + NAME_LEAST > columns)
@@ -117,32 +120,47 @@ static void put_sparkline(struct top_screen *s, const struct top_row *row, size_
 	}
 }
 
+/* A percentile; ">2.3 s" if requests in flight can still raise it. */
+static struct text percentile(const struct top_row *row, nsec_t value, unsigned bit)
+{
+	if (!value)
+		return (struct text){ "-" };
+	return row->at_least & bit ? top_time_above(value) : top_time(value);
+}
+
 static struct text value_of(const struct top_screen *s, const struct top_row *row,
 			    enum top_sort column)
 {
 	switch (column) {
 	case TOP_SORT_TIME:
+		if (row->is_idle)
+			return (struct text){ "idle" };
 		return top_percent(s->total > 0 ? row->total / s->total : 0);
 	case TOP_SORT_RATE:
 		return top_rate(row->rate);
+	case TOP_SORT_OPEN:
+		return top_rate(row->in_flight);
 	case TOP_SORT_P50:
-		return row->requests ? top_time(row->p50) : (struct text){ "-" };
+		return percentile(row, row->p50, TOP_P50);
 	case TOP_SORT_P95:
-		return row->requests ? top_time(row->p95) : (struct text){ "-" };
+		return percentile(row, row->p95, TOP_P95);
 	default:
-		return row->requests ? top_time(row->p99) : (struct text){ "-" };
+		return percentile(row, row->p99, TOP_P99);
 	}
 }
 
 static void put_row(struct top_screen *s, const struct table *t, const struct top_row *row)
 {
 	_cleanup_(freep) char *name = top_row_name(row);
-	unsigned look = row == s->selected ? LOOK_REVERSE : LOOK_PLAIN;
+	unsigned look = row == s->selected    ? LOOK_REVERSE
+			: top_is_stalled(row) ? LOOK_RED | LOOK_BOLD
+			: row->is_idle        ? LOOK_DIM
+					      : LOOK_PLAIN;
 	size_t column = MARK;
 
 	grid_look(s->grid, s->row, look);
-	if (row == s->selected)
-		grid_put(s->grid, s->row, 0, MARK, look, ">");
+	if (row == s->selected || top_is_stalled(row))
+		grid_put(s->grid, s->row, 0, MARK, look, row == s->selected ? ">" : "!");
 	for (enum top_sort i = 0; i < TOP_SORTS; i++) {
 		if (!t->has[i])
 			continue;

@@ -20,15 +20,35 @@ struct text top_time(nsec_t ns)
 	return t;
 }
 
+/* Two digits suffice for a bound, and leave room for its mark. */
+struct text top_time_above(nsec_t ns)
+{
+	nsec_t unit = 1;
+	struct text t;
+
+	while (ns / unit >= 100)
+		unit *= 10;
+	snprintf(t.s, sizeof(t.s), ">%.24s", top_time(ns / unit * unit).s);
+	return t;
+}
+
 struct text top_rate(double rate)
 {
 	struct text t;
 
-	if (rate > 0 && rate < 9.95)
+	if (rate > 0 && rate < 9.95 && rate != (unsigned)rate)
 		snprintf(t.s, sizeof(t.s), "%.1f", rate);
+	else if (rate < 99999.5)
+		t = format_count(rate + 0.5);
 	else
-		t = format_count(rate < 1e9 ? rate + 0.5 : 1e9);
+		snprintf(t.s, sizeof(t.s), rate < 999500 ? "%.0fk" : "%.1fM",
+			 rate < 999500 ? rate / 1e3 : rate / 1e6);
 	return t;
+}
+
+bool top_is_stalled(const struct top_row *row)
+{
+	return !row->requests && row->in_flight && row->oldest > NSEC_PER_SEC && !row->is_idle;
 }
 
 struct text top_percent(double share)
@@ -121,26 +141,49 @@ static void put_title(struct top_screen *s)
 	s->row++;
 }
 
-/* Why the numbers are not what they should be, in one line. */
-static bool put_trouble(struct top_screen *s)
+/* The operation whose requests have been open for the longest time while none ends. */
+static const struct top_row *find_stalled(const struct top_view *v)
 {
-	const struct top_view *v = s->view;
-	char words[512];
+	const struct top_row *oldest = NULL;
 
-	if (v->problem)
-		snprintf(words, sizeof(words), "recorder: %.480s", v->problem);
-	else if (v->lost_now)
-		snprintf(words, sizeof(words),
-			 "%s records lost in the last %s: results can be incomplete",
+	for (size_t i = 0; i < v->row_count; i++)
+		if (top_is_stalled(&v->rows[i]) && (!oldest || v->rows[i].oldest > oldest->oldest))
+			oldest = &v->rows[i];
+	return oldest;
+}
+
+/* What needs attention, in one line; false: nothing.  *ret_look is for warnings or for alarms. */
+static bool trouble_words(const struct top_view *v, char *words, size_t size, unsigned *ret_look)
+{
+	const struct top_row *stalled = find_stalled(v);
+
+	*ret_look = LOOK_RED | LOOK_BOLD | LOOK_REVERSE;
+	if (v->problem) {
+		snprintf(words, size, "recorder: %s", v->problem);
+	} else if (v->lost_now) {
+		snprintf(words, size, "%s records lost in the last %s: results can be incomplete",
 			 format_count(v->lost_now).s, format_time(v->interval).s);
-	else if (v->warning)
-		snprintf(words, sizeof(words), "warning: %.480s", v->warning);
-	else
+	} else if (stalled) {
+		_cleanup_(freep) char *name = top_row_name(stalled);
+
+		snprintf(words, size, "no reply for %s, %s open: %s",
+			 format_time(stalled->oldest).s, format_count(stalled->in_flight).s, name);
+	} else if (v->warning) {
+		*ret_look = LOOK_YELLOW;
+		snprintf(words, size, "warning: %s", v->warning);
+	} else {
 		return false;
-	grid_put(s->grid, s->row++, 0, SIZE_MAX,
-		 v->problem || v->lost_now ? LOOK_RED | LOOK_BOLD | LOOK_REVERSE : LOOK_YELLOW,
-		 words);
+	}
 	return true;
+}
+
+static void put_trouble(struct top_screen *s)
+{
+	char words[1024];
+	unsigned look;
+
+	if (trouble_words(s->view, words, sizeof(words), &look))
+		grid_put(s->grid, s->row++, 0, SIZE_MAX, look, words);
 }
 
 /* Rows of the parts of the main page. */

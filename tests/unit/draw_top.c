@@ -51,53 +51,54 @@ static const char explanation[] =
 	"cause (55 %): contacts (20240): fsync of demo.FPMHeZ/contacts.wal on vda, while\n"
 	"                contacts/1 (20270 of 20240) waits for the lock it holds\n";
 
-enum { MS = NSEC_PER_MSEC };
+#define MS NSEC_PER_MSEC
 
 static struct top_row rows[64] = {
-	{ "front",
-	  "127.0.0.1:60877 > (ledger, contacts)",
-	  715,
-	  143,
-	  7370000,
-	  64 * MS,
-	  100 * MS,
-	  107 * MS,
-	  9 * NSEC_PER_SEC,
-	  { 0 },
-	  ACCOUNT(home),
-	  107 * MS,
-	  explanation },
-	{ "front",
-	  "127.0.0.1:60877 > (contacts)",
-	  40,
-	  8.04,
-	  52700000,
-	  103 * MS,
-	  103 * MS,
-	  103 * MS,
-	  2 * NSEC_PER_SEC,
-	  { 0 },
-	  ACCOUNT(import),
-	  103 * MS,
-	  "not the longest\n" },
-	{ "client",
-	  "GET /status",
-	  2,
-	  0.4,
-	  481000,
-	  502000,
-	  502000,
-	  502000,
-	  983000,
-	  { 0 },
-	  { 0 },
-	  502000,
-	  NULL },
+	{
+		.service = "front",
+		.operation = "127.0.0.1:60877 > contacts, ledger",
+		.requests = 715,
+		.rate = 143,
+		.in_flight = 3,
+		.oldest = 21 * MS,
+		.p50 = 7370000,
+		.p95 = 64 * MS,
+		.p99 = 100 * MS,
+		.total = 9 * NSEC_PER_SEC,
+		.account = ACCOUNT(home),
+		.slowest = 107 * MS,
+		.explanation = explanation,
+	},
+	{
+		.service = "front",
+		.operation = "127.0.0.1:60877 > contacts",
+		.requests = 40,
+		.rate = 8.04,
+		.p50 = 52700000,
+		.p95 = 103 * MS,
+		.p99 = 103 * MS,
+		.total = 2 * NSEC_PER_SEC,
+		.account = ACCOUNT(import),
+		.slowest = 103 * MS,
+		.explanation = "not the longest\n",
+	},
+	{
+		.service = "client",
+		.operation = "GET /status",
+		.requests = 2,
+		.rate = 0.4,
+		.p50 = 481000,
+		.p95 = 502000,
+		.p99 = 502000,
+		.total = 983000,
+		.slowest = 502000,
+	},
 };
 
 static struct top_view view = {
 	.host = "build1",
 	.scope = "all processes",
+	.time = 1789000000 * NSEC_PER_SEC,
 	.elapsed = 75 * NSEC_PER_SEC,
 	.interval = 5 * NSEC_PER_SEC,
 	.rows = rows,
@@ -237,7 +238,7 @@ static void chosen(void)
 static void explain(void)
 {
 	controls.page = TOP_PAGE_EXPLAIN;
-	controls.title = "slowest request of front 127.0.0.1:60877 > (ledger, contacts): 107 ms";
+	controls.title = "slowest request of front 127.0.0.1:60877 > contacts, ledger: 107 ms";
 	controls.text = explanation;
 }
 
@@ -269,6 +270,21 @@ static void lossy(void)
 	view.accounted = 200;
 }
 
+/* A service that has stopped, and a long poll. */
+static void stalled(void)
+{
+	rows[0].requests = rows[0].rate = 0;
+	rows[0].in_flight = 48;
+	rows[0].oldest = rows[0].p50 = rows[0].p95 = rows[0].p99 = 4200 * MS;
+	rows[0].at_least = TOP_P50 | TOP_P95 | TOP_P99;
+	rows[1].at_least = TOP_P99;
+	rows[1].p99 = 123456789;
+	rows[2].is_idle = true;
+	rows[2].oldest = rows[2].p99 = 30 * NSEC_PER_SEC;
+	rows[2].in_flight = 12345;
+	view.rate = 8.04;
+}
+
 static void nothing(void)
 {
 }
@@ -295,6 +311,7 @@ static const struct scene scenes[] = {
 	{ "help", help, 80, 30 },
 	{ "died", died, 80, 24 },
 	{ "lossy", lossy, 80, 24 },
+	{ "stalled", stalled, 80, 24 },
 	{ "hostile", hostile, 80, 24 },
 };
 
