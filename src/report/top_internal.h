@@ -23,6 +23,7 @@ struct top_screen {
 struct text top_time(nsec_t ns);
 struct text top_time_above(nsec_t ns); /* ">2.3 s" */
 struct text top_rate(double rate);
+struct text top_count(uint64_t n);     /* 999, 9.9k, 999k, ...: 4 columns */
 struct text top_percent(double share); /* of 1 */
 
 /* The name of an operation, with its service if it does not contain it.  The caller frees it. */

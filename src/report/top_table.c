@@ -52,7 +52,7 @@ static struct table table_of(size_t columns)
 		t.has[least[i++]] = false;
 	t.name = values_width(&t) + GAP;
 	for (i = 0; i < ARRAY_LEN(cells) && !t.cells; i++)
-		if (t.name + cells[i] + GAP + NAME_LEAST + cells[i] <= columns)
+		if (t.name + cells[i] + GAP + NAME_LEAST + cells[i] / 2 <= columns)
 			t.cells = cells[i];
 	t.name += t.cells ? t.cells + GAP : 0;
 	return t;
@@ -139,7 +139,7 @@ static struct text value_of(const struct top_screen *s, const struct top_row *ro
 	case TOP_SORT_RATE:
 		return top_rate(row->rate);
 	case TOP_SORT_OPEN:
-		return top_rate(row->in_flight);
+		return top_count(row->in_flight);
 	case TOP_SORT_P50:
 		return percentile(row, row->p50, TOP_P50);
 	case TOP_SORT_P95:

@@ -46,6 +46,21 @@ struct text top_rate(double rate)
 	return t;
 }
 
+struct text top_count(uint64_t n)
+{
+	struct text t;
+
+	if (n < 1000)
+		snprintf(t.s, sizeof(t.s), "%u", (unsigned)n);
+	else if (n < 9950)
+		snprintf(t.s, sizeof(t.s), "%.1fk", n / 1e3);
+	else if (n < 999500)
+		snprintf(t.s, sizeof(t.s), "%.0fk", n / 1e3);
+	else
+		snprintf(t.s, sizeof(t.s), "%.0fM", n / 1e6);
+	return t;
+}
+
 bool top_is_stalled(const struct top_row *row)
 {
 	return !row->requests && row->in_flight && row->oldest > NSEC_PER_SEC && !row->is_idle;
