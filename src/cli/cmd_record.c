@@ -36,7 +36,7 @@ struct record_opts {
 
 static const struct opt record_opts[] = {
 	{ OPT_TIME, 'd', "duration", "TIME", "stop after TIME (10, 500ms, 2m)", FIELD(duration) },
-	{ OPT_STRING, 'o', "output", "FILE", "write to FILE (default capture.sonde)",
+	{ OPT_STRING, 'o', "output", "FILE", "write to FILE (default capture.sonde); - for stdout",
 	  FIELD(output) },
 	{ OPT_LIST, 0, "port", "N", "record the processes that listen on TCP port N",
 	  FIELD(ports) },
@@ -98,7 +98,8 @@ static void catch_signals(void)
 	sigaction(SIGHUP, NULL, &before);
 	if (before.sa_handler != SIG_IGN) /* keep it ignored under nohup */
 		sigaction(SIGHUP, &action, NULL);
-	signal(SIGXFSZ, SIG_IGN); /* exceeding RLIMIT_FSIZE then fails with EFBIG */
+	sigaction(SIGPIPE, &action, NULL); /* the reader of '-o -' has ended */
+	signal(SIGXFSZ, SIG_IGN);          /* exceeding RLIMIT_FSIZE then fails with EFBIG */
 }
 
 static void clear_line(const struct screen *screen)
@@ -148,7 +149,7 @@ static void show_summary(const struct screen *screen, const char *output,
 	if (state->late)
 		log_message("%s records arrived too late to be sorted",
 			    format_count(state->late).s);
-	if (screen->terminal)
+	if (screen->terminal && strcmp(output, "-") != 0)
 		log_message("next: 'sonde explain %s' explains the slowest request", output);
 }
 

@@ -15,9 +15,9 @@
 
 struct flight_screen {
 	bool quiet, terminal;
-	bool has_started;  /* whether the first message was printed */
-	bool has_problem;  /* whether one was printed */
-	bool is_limited;   /* whether it was printed that the memory does not suffice */
+	bool has_started; /* whether the first message was printed */
+	bool has_problem; /* whether one was printed */
+	bool is_limited;  /* whether it was printed that the memory does not suffice */
 	nsec_t keep;
 	uint64_t records; /* at the last progress line */
 	nsec_t elapsed;   /* at the last progress line */
@@ -28,11 +28,11 @@ int flight_check_usage(const struct flight_opts *o, bool has_command, struct err
 	_cleanup_(threshold_freep) struct threshold *when = NULL;
 
 	if (!flight_is_wanted(o)) {
-		const char *option = o->when                          ? "--when"
-				     : o->at_most                     ? "--at-most"
+		const char *option = o->when                        ? "--when"
+				     : o->at_most                   ? "--at-most"
 				     : o->every != FLIGHT_NOT_GIVEN ? "--every"
-				     : o->memory                      ? "--memory"
-								      : NULL;
+				     : o->memory                    ? "--memory"
+								    : NULL;
 
 		return option ? err_usage(err, "%s requires --keep-last", option) : 0;
 	}
@@ -112,8 +112,7 @@ static void show_summary(const struct flight_screen *screen, bool has_threshold,
 	if (state->missed)
 		log_message("%s slow request%s in no capture: use a shorter --every, or a longer "
 			    "--keep-last",
-			    format_count(state->missed).s,
-			    state->missed == 1 ? " is" : "s are");
+			    format_count(state->missed).s, state->missed == 1 ? " is" : "s are");
 	if (screen->quiet)
 		return;
 	if (has_threshold)
@@ -121,13 +120,12 @@ static void show_summary(const struct flight_screen *screen, bool has_threshold,
 			    format_count(state->requests).s);
 	log_message("%s: %s capture%s, %s records, %s lost, %s", directory,
 		    format_count(state->captures + state->snaps).s,
-		    state->captures + state->snaps == 1 ? "" : "s",
-		    format_count(state->records).s, format_count(state->lost).s,
-		    format_time(state->elapsed).s);
+		    state->captures + state->snaps == 1 ? "" : "s", format_count(state->records).s,
+		    format_count(state->lost).s, format_time(state->elapsed).s);
 }
 
-int record_flight(const struct flight_opts *o, struct record_options *record,
-		  const char *directory, bool quiet, struct err *err)
+int record_flight(const struct flight_opts *o, struct record_options *record, const char *directory,
+		  bool quiet, struct err *err)
 {
 	_cleanup_(threshold_freep) struct threshold *when = NULL;
 	struct flight_screen screen = { .quiet = quiet,

@@ -22,20 +22,35 @@ struct flight_opts {
 
 /* The options of the flight recorder, in the table of `sonde record`. */
 #define OPT_FLIGHT(type, field) \
-	{ OPT_TIME, 0, "keep-last", "TIME", \
+	{ OPT_TIME, \
+	  0, \
+	  "keep-last", \
+	  "TIME", \
 	  "hold only the last TIME in memory; write captures to the directory of -o (default " \
 	  "captures) on SIGUSR1, 'sonde snap' or --when", \
 	  FLIGHT_FIELD(type, field, keep_last) }, \
-	{ OPT_STRING, 0, "when", "TIME|pNN", \
-	  "write a capture of each request slower than TIME or its entry's percentile", \
-	  FLIGHT_FIELD(type, field, when) }, \
-	{ OPT_COUNT, 0, "at-most", "N", "stop after N captures of slow requests (default 10)", \
-	  FLIGHT_FIELD(type, field, at_most) }, \
-	{ OPT_TIME, 0, "every", "TIME", \
-	  "write them at least TIME apart (default 1m)", \
-	  FLIGHT_FIELD(type, field, every) }, \
-	{ OPT_SIZE, 0, "memory", "SIZE", "hold at most SIZE (default 256M)", \
-	  FLIGHT_FIELD(type, field, memory) }
+		{ OPT_STRING, \
+		  0, \
+		  "when", \
+		  "TIME|pNN", \
+		  "write a capture of each request slower than TIME or its entry's percentile", \
+		  FLIGHT_FIELD(type, field, when) }, \
+		{ OPT_COUNT, \
+		  0, \
+		  "at-most", \
+		  "N", \
+		  "stop after N captures of slow requests (default 10)", \
+		  FLIGHT_FIELD(type, field, at_most) }, \
+		{ OPT_TIME, \
+		  0, \
+		  "every", \
+		  "TIME", \
+		  "write them at least TIME apart (default 1m)", \
+		  FLIGHT_FIELD(type, field, every) }, \
+	{ \
+		OPT_SIZE, 0, "memory", "SIZE", "hold at most SIZE (default 256M)", \
+			FLIGHT_FIELD(type, field, memory) \
+	}
 
 static inline bool flight_is_wanted(const struct flight_opts *o)
 {
@@ -45,7 +60,7 @@ static inline bool flight_is_wanted(const struct flight_opts *o)
 int flight_check_usage(const struct flight_opts *o, bool has_command, struct err *err);
 
 /* `directory` can be NULL.  Uses scope and kinds of records of `record`. */
-int record_flight(const struct flight_opts *o, struct record_options *record,
-		  const char *directory, bool quiet, struct err *err);
+int record_flight(const struct flight_opts *o, struct record_options *record, const char *directory,
+		  bool quiet, struct err *err);
 
 #endif

@@ -55,6 +55,10 @@ enum counter {
 	COUNTER_AGENT_GAPS = 34,         /* gaps in which a process wrote no events */
 	COUNTER_EVENTS_TOO_OLD = 35, /* dropped because a process writes faster than we can read */
 
+	/* records of a stream, which the counters above do not include */
+	COUNTER_STREAM_ADDED = 36,   /* added to it: losses and epochs */
+	COUNTER_STREAM_DROPPED = 37, /* dropped because its reader was too slow */
+
 	/* computed by readers, never written */
 	COUNTER_READ = 62,
 	COUNTER_SPANS_READ = 63,

@@ -392,13 +392,18 @@ static int drain(struct stream_writer *w, size_t rest, nsec_t deadline, struct e
 	return r;
 }
 
+int stream_writer_settle(struct stream_writer *w, nsec_t timeout, struct err *err)
+{
+	int r = drain(w, w->limit / 4, now_monotonic() + timeout, err);
+
+	return r < 0 ? r : end_block(w, err);
+}
+
 int stream_writer_close(struct stream_writer *w, nsec_t timeout, struct err *err)
 {
 	nsec_t deadline = now_monotonic() + timeout;
-	int r = drain(w, w->limit / 4, deadline, err);
+	int r = stream_writer_settle(w, timeout, err);
 
-	if (r == 0)
-		r = end_block(w, err);
 	if (r == 0)
 		r = block_writer_end(&w->blocks, err);
 	return r < 0 ? r : drain(w, 0, deadline, err);

@@ -72,6 +72,12 @@ int stream_writer_add_stats(struct stream_writer *w, const struct recorder_stats
 			    struct err *err);
 
 /*
+ * Flush without dropping anything: wait at most `timeout` ns for the reader; -ETIMEDOUT if it does
+ * not read.
+ */
+int stream_writer_settle(struct stream_writer *w, nsec_t timeout, struct err *err);
+
+/*
  * Flush, write the END block, and wait at most `timeout` ns until the reader has read everything;
  * -ETIMEDOUT if it has not.
  */

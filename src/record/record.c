@@ -28,6 +28,9 @@ static int record_stream(const struct record_options *options, struct recorder_s
 	_cleanup_(stream_sink_done) struct stream_sink sink;
 
 	stream_sink_init(&sink, fd);
+	/* from now on, only the stream goes to stdout, not the output of a command */
+	if (fd >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return err_errno(err, "cannot redirect the output of the command");
 	return fd < 0 ? fd : record_to(options, &sink.sink, ret, err);
 }
 

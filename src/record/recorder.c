@@ -292,6 +292,8 @@ static int finish(struct recorder *rec, struct err *err)
 	if (r == 0)
 		r = encoder_write_symbols(rec->encoder, clock_now(), err);
 	if (r == 0)
+		r = sink_settle(rec->sink, &rec->counters, err);
+	if (r == 0)
 		r = write_counters(rec, err);
 	if (r == 0)
 		warn_of_missing_symbols(rec);

@@ -15,6 +15,7 @@
 #include "base/base.h"
 #include "base/err.h"
 #include "event/capture.h"
+#include "event/counter.h"
 #include "event/recorder_stats.h"
 #include "record/clock.h"
 
@@ -34,6 +35,7 @@ struct sink_ops {
 	int (*stats)(struct sink *s, const struct recorder_stats *stats, struct err *err);
 	int (*epoch)(struct sink *s, nsec_t now, struct err *err);
 	bool (*wants_epoch)(const struct sink *s);
+	int (*settle)(struct sink *s, struct counters *counters, struct err *err);
 	int (*close)(struct sink *s, struct err *err);
 	uint64_t (*size)(const struct sink *s);
 };
@@ -122,6 +124,12 @@ static inline int sink_epoch(struct sink *s, nsec_t now, struct err *err)
 static inline bool sink_wants_epoch(const struct sink *s)
 {
 	return s->ops->wants_epoch && s->ops->wants_epoch(s);
+}
+
+/* Flush without dropping anything, and count what the sink has added and dropped before. */
+static inline int sink_settle(struct sink *s, struct counters *counters, struct err *err)
+{
+	return s->ops->settle ? s->ops->settle(s, counters, err) : sink_flush(s, err);
 }
 
 /* Flush, and mark the recording as complete. */

@@ -107,6 +107,16 @@ static bool stream_wants_epoch(const struct sink *s)
 	return stream_writer_needs_epoch(stream_of(s)->writer);
 }
 
+static int stream_settle(struct sink *s, struct counters *counters, struct err *err)
+{
+	struct stream_writer *w = stream_of(s)->writer;
+	int r = stream_writer_settle(w, CLOSE_TIMEOUT, err);
+
+	counter_add(counters, COUNTER_STREAM_ADDED, stream_writer_added(w));
+	counter_add(counters, COUNTER_STREAM_DROPPED, stream_writer_dropped(w));
+	return r;
+}
+
 static int stream_close(struct sink *s, struct err *err)
 {
 	return stream_writer_close(stream_of(s)->writer, CLOSE_TIMEOUT, err);
@@ -129,6 +139,7 @@ static const struct sink_ops stream_ops = {
 	.stats = stream_stats,
 	.epoch = stream_epoch,
 	.wants_epoch = stream_wants_epoch,
+	.settle = stream_settle,
 	.close = stream_close,
 	.size = stream_size,
 };
