@@ -45,8 +45,8 @@ def monotonic(view):
 
 
 def row_of(view, port):
-    rows = [row for row in view["rows"] if f":{port}" in row["operation"]]
-    require(len(rows) == 1, f"{len(rows)} rows of port {port}: {[row['operation'] for row in view['rows']]}")
+    rows = [row for row in view["operations"] if f":{port}" in row["operation"]]
+    require(len(rows) == 1, f"{len(rows)} rows of port {port}: {[row['operation'] for row in view['operations']]}")
     return rows[0]
 
 
@@ -99,12 +99,12 @@ def a_stopped_server_is_shown_within_two_seconds():
     with service("mutex_sleep") as (_, port, lab), Top(*options(lab)) as top:
         top.recorder()
         load = lab.start_load(port, "/cart", connections=4, pause=20)
-        top.wait(lambda view: any(row["rate"] > 10 for row in view["rows"]), "requests are shown")
+        top.wait(lambda view: any(row["rate"] > 10 for row in view["operations"]), "requests are shown")
         for pid in lab.pids:
             os.kill(pid, signal.SIGSTOP)
         stopped = time.monotonic()
         try:
-            view = top.next(lambda view: any(row["in_flight"] and row["oldest"] > 5e8 for row in view["rows"]),
+            view = top.next(lambda view: any(row.get("oldest", 0) > 5e8 for row in view["operations"]),
                             "requests in flight are shown", WITHIN + TICK)
         finally:
             for pid in lab.pids:
@@ -146,7 +146,7 @@ def a_replay_shows_what_a_capture_contains():
     views = [json.loads(line) for line in run(SONDE, "top", "--json", path).stdout.splitlines()]
     require(views, "there are no views")
     total = sum(1 for _ in requests_in(path, ""))
-    require(total > 0 or views[-1]["rows"], "the demo has no requests")
+    require(total > 0 or views[-1]["operations"], "the demo has no requests")
     shutil.rmtree(SCRATCH / "none", ignore_errors=True)
 
 

@@ -39,17 +39,21 @@ from tops import Top, cpu_seconds, descriptors, resident  # noqa: E402
 GROWTH = 0.10
 WARM_UP = 2  # minutes that do not count for the growth
 NAMED = 2.0  # seconds
+TICK = 1.2  # seconds between two views, on a busy host
+FIRST = 3  # causes among which a fault must be
 HALF = 30  # seconds
 RATE = 10  # visits per second of the steady half
+OPERATIONS = {"login": "POST /login", "home": "GET /home", "logout": "POST /logout"}
+AGREE = 0.15  # of a rate or percentile; the customers also wait for a connection and for a CPU
 TURNOVER = (1000, 200, 500)  # threads, processes and connections per second
-# A cause that names the fault.
+# The operation that a fault slows down, and a cause that names it.
 CAUSES = {
-    "slow-query": r"postgres",
-    "lock": r"\block\b|mutex",
-    "hog": r"\bCPU\b|run queue",
-    "flush": r"fsync|flush|disk",
-    "pool": r"connection|pool|lock|postgres",
-    "delay": r"relay|network|balance",
+    "slow-query": ("home", r"postgres.*contacts"),
+    "lock": ("home", r"auditor.*lock it holds"),
+    "hog": ("home", r"\bhog\b"),
+    "flush": ("home", r"contacts.*fsync"),
+    "pool": ("login", r"users"),
+    "delay": ("home", r"balance|relay"),
 }
 
 
@@ -98,7 +102,7 @@ class Soak:
         self.random = random.Random(1)
         self.sizes = collections.defaultdict(list)  # resident size in KiB each minute, by process
         self.cpu = {}
-        self.named, self.missed, self.problems = [], [], []
+        self.named, self.missed, self.problems, self.differ = [], [], [], []
         self.began = time.monotonic()
 
     def frantic_half(self, minute):
@@ -126,21 +130,39 @@ class Soak:
         time.sleep(HALF / 3)
         self.bank.switch(fault, False)
         took = self.when_named(fault, since, switched)
-        (self.named if took is not None and took <= NAMED + 1 else self.missed).append(fault)
+        (self.named if took is not None and took <= NAMED + TICK else self.missed).append(fault)
         return customers.end(), f"{fault} named after {took:.1f} s" if took is not None else f"{fault} NOT NAMED", words
 
+    def row(self, view, name):
+        """The row of an operation, or None."""
+        rows = [row for row in view["operations"]
+                if row["service"] == "frontend" and row["operation"] == OPERATIONS[name]]
+        return rows[0] if rows else None
+
     def when_named(self, fault, since, switched):
-        for view in self.top.views[since:]:
-            if view and any(re.search(CAUSES[fault], cause["text"]) for cause in view["causes"][:3]):
+        """Seconds until one of the first causes of the operation is the fault; None: never."""
+        name, cause = CAUSES[fault]
+        for view in filter(None, self.top.views[since:]):
+            row = self.row(view, name)
+            if row and any(re.search(cause, one["text"]) for one in row["causes"][:FIRST]):
                 return view["read_at"] - switched
         return None
 
     def compare(self, customers):
-        """Rate and median of all requests of the newest view beside those of the customers."""
-        view = self.top.views[-1]
-        end, length = view["read_at"], view["interval"] / 1e9
-        theirs = customers.between(end - length, end)
-        return f"top {view['rate']:.1f}/s, customers {len(theirs) / length:.1f}/s"
+        """Rate and p95 of each operation in the newest view, beside those of the customers."""
+        view, words = self.top.views[-1], []
+        offset = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        end, length = (view["time"] - offset) / 1e9, view["interval"] / 1e9
+        for name in OPERATIONS:
+            theirs, row = customers.between(end - length, end, name), self.row(view, name)
+            if not row or not theirs:
+                self.differ.append(f"{name} is missing")
+                continue
+            rate, p95 = len(theirs) / length, percentile(theirs, 0.95)
+            words.append(f"{name} {row['rate']:.1f} / {rate:.1f} per s, p95 {row['p95'] / 1e6:.0f} / {1000 * p95:.0f} ms")
+            if abs(row["rate"] - rate) > max(1, AGREE * rate) or abs(row["p95"] / 1e9 - p95) > max(0.02, AGREE * p95):
+                self.differ.append(words[-1])
+        return "top / customers: " + ", ".join(words)
 
     def cpu_of(self, name, pid):
         """Cores used since the last call."""
@@ -159,14 +181,15 @@ class Soak:
         self.problems += frantic.wrong[:3] + steady.wrong[:3]
         usage = ", ".join(f"{name} {self.sizes[name][-1] / 1024:.1f} MiB {100 * self.cpu_of(name, pid):.1f} % "
                           f"{descriptors(pid)} fds" for name, pid in pids.items())
-        print(f"{time.strftime('%H:%M:%S')} minute {number}: {usage}; window {view['window'] / 1e9:.1f} s, "
-              f"{view['memory'] / 2**20:.1f} MiB; {view['records']} records, {view['lost']} lost; "
+        print(f"{time.strftime('%H:%M:%S')} minute {number}: {usage}; window {view['window']['duration'] / 1e9:.1f} s, "
+              f"{view['window']['memory'] / 2**20:.1f} MiB; {view['records']} records, {view['lost']} lost; "
               f"{len(frantic.requests) / HALF:.0f} and {len(steady.requests) / HALF:.0f} requests/s; {words}; {fault}",
               flush=True)
 
     def verdict(self):
         """The reasons why the soak fails."""
         found = [f"wrong reply: {problem}" for problem in self.problems[:5]]
+        found += [f"top and customers differ: {one}" for one in self.differ[:5]]
         found += [f"not named in time: {', '.join(self.missed)}"] if self.missed else []
         for name, sizes in self.sizes.items():
             rest = sizes[WARM_UP:]
