@@ -181,8 +181,9 @@ void live_finish(struct live *live)
 	if (live->is_done)
 		return;
 	live->is_done = true;
+	end = end > live->state.now ? end : live->state.now;
 	advance(live, end, true);
-	call_ticks(live, end > live->state.now ? end : live->state.now);
+	call_ticks(live, end);
 	for (size_t i = 0; i < live->consumers.count; i++)
 		if (live->consumers.items[i].done)
 			live->consumers.items[i].done(live->consumers.items[i].arg);
