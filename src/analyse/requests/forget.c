@@ -10,8 +10,7 @@
 #include "analyse/requests/internal.h"
 
 enum {
-	PATIENCE = 6,        /* windows after which a request or call without a reply is given up */
-	LOCKS_MAX = 1 << 16, /* shared locks; beyond, they are learned anew */
+	PATIENCE = 6, /* windows after which a request or call without a reply is given up */
 	COUNTS_MAX = 1 << 16, /* requests of a pool after which the old ones count half */
 };
 
@@ -449,8 +448,6 @@ static void forget_waits(struct forgetting *g)
 		f->waits.items[count++] = f->waits.items[i];
 	}
 	f->waits.count = count;
-	if (f->shared_locks.count > LOCKS_MAX)
-		map_done(&f->shared_locks);
 }
 
 /* Drops the keys of processes that are not in `live`. */
@@ -466,7 +463,20 @@ static void forget_processes(struct map *processes, const struct map *live)
 	*processes = left;
 }
 
-static void forget_traits(struct finder *f)
+/* Drops what was last observed before t: one that was misjudged is not so for ever. */
+static void forget_observed(struct map *observed, nsec_t t)
+{
+	struct map left = { 0 };
+	uint64_t key, value;
+
+	for (size_t pos = 0; map_next(observed, &pos, &key, &value);)
+		if (value >= t)
+			*map_insert(&left, key) = value;
+	map_done(observed);
+	*observed = left;
+}
+
+static void forget_traits(struct finder *f, nsec_t t)
 {
 	struct map live = { 0 };
 
@@ -475,7 +485,8 @@ static void forget_traits(struct finder *f)
 			*map_insert(&live, process_key(thread_of(f, i))) = 1;
 	forget_processes(&f->services, &live);
 	forget_processes(&f->conditions, &live);
-	forget_processes(&f->work_stealing, &live);
+	forget_observed(&f->work_stealing, t);
+	forget_observed(&f->shared_locks, t);
 	map_done(&live);
 }
 
@@ -510,7 +521,7 @@ static void forget_all(struct forgetting *g)
 	f->client_calls.count = last_number(g->client_calls, f->client_calls.count) + 1;
 	f->sides.count = last_number(g->sides, f->sides.count) + 1;
 	forget_waits(g);
-	forget_traits(f);
+	forget_traits(f, g->times->now > g->times->length ? g->times->now - g->times->length : 0);
 	control_forget(&f->control, g->times->needs);
 }
 

@@ -261,10 +261,12 @@ struct finder {
 	struct control control;
 	struct map services;     /* host and pid of processes that serve */
 	struct map conditions;   /* host and pid, if waits distinguish mutexes from conditions */
-	struct map shared_locks; /* host, pid and address of locks that busy threads wait for */
+	struct map shared_locks; /* host, pid and address of locks that busy threads wait for
+				  * -> time of the last such wait */
 	struct map last_waits;   /* host, pid and address -> index of the last wait in `waits` */
 	VEC(struct futex_wait) waits; /* one for each address */
-	struct map work_stealing;     /* host and pid of processes with tasks that change threads */
+	struct map work_stealing;     /* host and pid of processes with tasks that change threads
+				       * -> time of the last change */
 	struct request_counts counts;
 };
 

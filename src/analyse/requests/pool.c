@@ -79,7 +79,8 @@ static void note_shared_lock(struct finder *f, const struct occurrence *o)
 	const struct worker *w = worker_of(f, o->thread);
 
 	if (cause->flags & INTERVAL_CONDVAR && w->held_count && !w->pending_calls)
-		*map_insert(&f->shared_locks, shared_lock_key(f, o->thread, cause->object)) = 1;
+		*map_insert(&f->shared_locks, shared_lock_key(f, o->thread, cause->object)) =
+			o->time;
 }
 
 static struct futex_wait *futex_wait_of(struct finder *f, uint32_t thread, uint64_t object)

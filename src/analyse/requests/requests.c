@@ -192,7 +192,7 @@ static void send_reply(struct finder *f, uint32_t thread, uint32_t side, const s
 	worker_acts_for(f, thread, (struct owner){ .state = state }, m->time);
 	if (!work->replied) {
 		if (!reader && w->reads) /* any thread receives, and any replies */
-			*map_insert(&f->work_stealing, process_key(thread_of(f, thread))) = 1;
+			*map_insert(&f->work_stealing, process_key(thread_of(f, thread))) = m->time;
 		if (!reader && w->current != state && span_at(f, w->current)->kind != REQUEST_FORK)
 			pool_reply(f, thread, state);
 		if (reader)
