@@ -139,6 +139,19 @@ uint32_t stream_writer_find_string(const struct stream_writer *w, const char *s)
 	return block_writer_find_string(&w->blocks, s);
 }
 
+uint32_t stream_writer_renew_string(struct stream_writer *w, uint32_t id)
+{
+	const struct epoch_strings *current = &w->blocks.current, *previous = &w->blocks.previous;
+
+	if (id > current->base && id - current->base < strtab_count(current->table))
+		return id;
+	if (!previous->table || id <= previous->base ||
+	    id - previous->base >= strtab_count(previous->table))
+		return 0;
+	return stream_writer_add_string(w, strtab_get(previous->table,
+						      (str_id){ id - previous->base }));
+}
+
 /* Count a dropped record on its CPU; a dropped LOSS counts as what it reports. */
 static void drop_record(struct stream_drops *drops, const struct record *record)
 {

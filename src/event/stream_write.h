@@ -37,6 +37,9 @@ int stream_output_open(int fd, struct err *err);
 uint32_t stream_writer_add_string(struct stream_writer *w, const char *s);
 uint32_t stream_writer_find_string(const struct stream_writer *w, const char *s);
 
+/* The current id of a string of this epoch or the one before it; 0 if it is older. */
+uint32_t stream_writer_renew_string(struct stream_writer *w, uint32_t id);
+
 /*
  * Functions that write return -EPIPE after the reader has closed the stream; any other error is a
  * failure, such as a full disk.  A stalled reader is not an error.

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "bpf/wire.h"
 #include "record/arguments.h"
+#include "record/task_table.h"
 
 /* The longest time to resolve function names after recording. */
 #define SYMBOL_BUDGET (30 * NSEC_PER_SEC)
@@ -21,12 +22,19 @@ struct encoder {
 	struct symbols *symbols; /* borrowed */
 	struct map devices;      /* device number -> 1 once written */
 	struct map stacks;       /* hash of frames -> number in the capture */
-	struct map pending;      /* kernel's stack number -> number in the capture */
+	struct map pending[2];   /* kernel's stack number -> number in the capture; by epoch */
 	struct map frames;       /* hash of process and address -> number */
 	VEC(struct symbol_location) frame_symbols; /* of frame number i + 1 */
 	struct map contexts;                       /* tid -> hash of its last written context */
 	struct counters *counters;                 /* borrowed */
 	bool arguments;                            /* store command lines, with secrets masked */
+
+	/* only with epochs */
+	uint32_t stack_count; /* number of stacks of all epochs */
+	uint32_t frame_base;  /* number of frames of earlier epochs */
+	struct task_table tasks;
+	encoder_epoch_fn *on_epoch;
+	void *epoch_arg;
 };
 
 struct encoder *encoder_new(struct sorter *sorter, struct sink *sink, struct symbols *symbols,
@@ -48,10 +56,12 @@ void encoder_free(struct encoder *e)
 		return;
 	map_done(&e->devices);
 	map_done(&e->stacks);
-	map_done(&e->pending);
+	map_done(&e->pending[0]);
+	map_done(&e->pending[1]);
 	map_done(&e->frames);
 	map_done(&e->contexts);
 	vec_done(&e->frame_symbols);
+	task_table_done(&e->tasks);
 	free(e);
 }
 
@@ -137,7 +147,12 @@ static int put_process(struct encoder *e, const struct record_task *task, struct
 	p.cmdline = sink_add_string(e->sink, line);
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", task->pid);
 	read_text(path, text, sizeof(text));
-	p.cgroup = sink_add_string(e->sink, cgroup_path(text));
+
+	const char *cgroup = cgroup_path(text);
+
+	p.cgroup = sink_add_string(e->sink, cgroup);
+	if (sink_has_epochs(e->sink))
+		task_table_set_process(&e->tasks, task->pid, line, cgroup);
 	return put_added(e, &p, err);
 }
 
@@ -148,6 +163,8 @@ static int put_task(struct encoder *e, const struct record *record, struct err *
 
 	task.head.words = sizeof(task) / 8;
 	task.comm = put_string(e, wire->comm, sizeof(wire->comm));
+	if (sink_has_epochs(e->sink))
+		task_table_add(&e->tasks, wire);
 
 	int r = put(e, &task, err);
 
@@ -219,7 +236,7 @@ static uint32_t add_frame(struct encoder *e, size_t stream, const struct wire_st
 		};
 
 		*vec_push(&e->frame_symbols) = location;
-		*frame = f.frame = e->frame_symbols.count;
+		*frame = f.frame = e->frame_base + e->frame_symbols.count;
 		counter_add(e->counters, COUNTER_ADDED, 1);
 		sorter_add(e->sorter, stream, &f.head);
 	}
@@ -248,7 +265,7 @@ static void add_stack(struct encoder *e, size_t stream, const struct wire_stack 
 	uint64_t *number = map_insert(&e->stacks, hash);
 
 	if (!*number) {
-		*number = e->stacks.count;
+		*number = ++e->stack_count;
 		s->head = (struct record)HEAD(&wire->head, RECORD_STACK, *s);
 		s->head.words = (sizeof(*s) + count * sizeof(s->frames[0]) + 7) / 8;
 		s->stack = *number;
@@ -258,7 +275,7 @@ static void add_stack(struct encoder *e, size_t stream, const struct wire_stack 
 	} else {
 		counter_add(e->counters, COUNTER_DUPLICATES, 1);
 	}
-	*map_insert(&e->pending, wire->stack) = *number;
+	*map_insert(&e->pending[0], wire->stack) = *number;
 }
 
 void encoder_add(void *encoder, size_t stream, const struct record *record)
@@ -279,12 +296,16 @@ void encoder_add(void *encoder, size_t stream, const struct record *record)
 /* Translate the kernel's number of a stack, which is used once. */
 static uint32_t stack_number(struct encoder *e, uint32_t kernel_number)
 {
-	const uint64_t *number = kernel_number ? map_find(&e->pending, kernel_number) : NULL;
-	uint32_t result = number ? *number : 0;
+	for (size_t i = 0; kernel_number && i < ARRAY_LEN(e->pending); i++) {
+		const uint64_t *number = map_find(&e->pending[i], kernel_number);
+		uint32_t result = number ? *number : 0;
 
-	if (number)
-		map_remove(&e->pending, kernel_number);
-	return result;
+		if (number)
+			map_remove(&e->pending[i], kernel_number);
+		if (result)
+			return result;
+	}
+	return 0;
 }
 
 static int put_wait(struct encoder *e, const struct record *record, struct err *err)
@@ -337,6 +358,11 @@ static int put_context(struct encoder *e, const struct record *record, struct er
 		return 0;
 	}
 	*known = hash;
+
+	struct living_task *task = task_table_find(&e->tasks, record->tid);
+
+	if (task)
+		task->context = *c;
 	return put(e, record, err);
 }
 
@@ -345,6 +371,67 @@ static int put_loss(struct encoder *e, const struct record_loss *loss, struct er
 	counter_add(e->counters, loss->head.tid ? COUNTER_EVENTS_LOST : COUNTER_KERNEL_LOST,
 		    loss->count);
 	return put(e, loss, err);
+}
+
+/* A thread again, with its process and its context. */
+static int put_again(struct encoder *e, const struct living_task *l, nsec_t now, struct err *err)
+{
+	struct record_task task = l->task;
+	struct record_process p = { .head = HEAD(&task.head, RECORD_PROCESS, p), .pid = task.pid };
+	struct record_context context = l->context;
+
+	task.head.time = p.head.time = context.head.time = context.since = now;
+	task.head.words = sizeof(task) / 8;
+	task.event = TASK_AGAIN;
+	task.comm = put_string(e, l->comm, sizeof(l->comm));
+
+	int r = put_added(e, &task, err);
+
+	if (r == 0 && l->cmdline) {
+		p.cmdline = sink_add_string(e->sink, l->cmdline);
+		p.cgroup = sink_add_string(e->sink, l->cgroup);
+		r = put_added(e, &p, err);
+	}
+	return r == 0 && context.head.words ? put_added(e, &context, err) : r;
+}
+
+static int put_epoch(struct encoder *e, nsec_t now, struct err *err)
+{
+	int r = sink_epoch(e->sink, now, err);
+
+	map_done(&e->devices);
+	e->devices = (struct map){ 0 };
+	task_table_sweep(&e->tasks);
+	for (size_t i = 0; r == 0 && i < e->tasks.tasks.count; i++)
+		r = put_again(e, &e->tasks.tasks.items[i], now, err);
+	return r < 0 ? r : e->on_epoch(e->epoch_arg, now, err);
+}
+
+void encoder_on_epoch(struct encoder *e, encoder_epoch_fn *fn, void *arg)
+{
+	e->on_epoch = fn;
+	e->epoch_arg = arg;
+}
+
+/*
+ * Stacks that the sorter holds refer to descriptions of the epoch before.  A stack whose wait or
+ * sample was lost is never used: it is given up after two epochs.
+ */
+void encoder_begin_epoch(struct encoder *e, nsec_t now)
+{
+	struct record_epoch epoch = {
+		.head = { .time = now, .kind = RECORD_EPOCH, .words = sizeof(epoch) / 8 }
+	};
+
+	map_done(&e->stacks);
+	map_done(&e->frames);
+	map_done(&e->pending[1]);
+	e->stacks = e->frames = (struct map){ 0 };
+	e->pending[1] = e->pending[0];
+	e->pending[0] = (struct map){ 0 };
+	e->frame_base += e->frame_symbols.count;
+	e->frame_symbols.count = 0;
+	sorter_add(e->sorter, 0, &epoch.head);
 }
 
 int encoder_write(void *encoder, const struct record *record, struct err *err)
@@ -367,6 +454,7 @@ int encoder_write(void *encoder, const struct record *record, struct err *err)
 		return put_context(e, record, err);
 	case RECORD_EXIT:
 		map_remove(&e->contexts, record->tid);
+		task_table_remove(&e->tasks, record->tid);
 		return put(e, record, err);
 	case RECORD_BLOCK:
 		r = put_device(e, record,
@@ -374,6 +462,8 @@ int encoder_write(void *encoder, const struct record *record, struct err *err)
 		return r < 0 ? r : put(e, record, err);
 	case RECORD_LOSS:
 		return put_loss(e, (const void *)record, err);
+	case RECORD_EPOCH:
+		return put_epoch(e, record->time, err);
 	default:
 		return put(e, record, err);
 	}
@@ -395,7 +485,7 @@ static void put_symbol(void *arg, size_t index, const struct symbol_function *ch
 			.head = { .time = sink->now,
 				  .kind = RECORD_SYMBOL,
 				  .words = sizeof(s) / 8 },
-			.frame = index + 1,
+			.frame = sink->e->frame_base + index + 1,
 			.depth = i,
 			.name = sink_add_string(sink->e->sink, chain[i].name),
 			.source = sink_add_string(sink->e->sink, chain[i].source),

@@ -25,6 +25,14 @@ struct encoder *encoder_new(struct sorter *sorter, struct sink *sink, struct sym
 void encoder_free(struct encoder *t);
 DEFINE_FREEP(encoder)
 
+/*
+ * Begin an epoch at `now`: stacks and frames are numbered on and described again.  When its EPOCH
+ * record leaves the sorter, the living threads are described again, and fn describes the rest.
+ */
+typedef int encoder_epoch_fn(void *arg, nsec_t now, struct err *err);
+void encoder_on_epoch(struct encoder *e, encoder_epoch_fn *fn, void *arg);
+void encoder_begin_epoch(struct encoder *e, nsec_t now);
+
 /* Add a record of a CPU's ring to the sorter; a callback of rings_drain(). */
 void encoder_add(void *encoder, size_t stream, const struct record *record);
 

@@ -22,6 +22,9 @@
 /* How far in the future the end of the recording is set: longer than any BPF program runs. */
 #define STOP_AHEAD (1 * NSEC_PER_MSEC)
 
+/* The length of an epoch of a stream whose reader does not choose one. */
+#define EPOCH_DEFAULT (5 * NSEC_PER_SEC)
+
 /* The longest delay of the start while scanning for agents. */
 #define FIND_AGENTS_MAX (2 * NSEC_PER_SEC)
 
@@ -176,6 +179,27 @@ static void warn_of_exit_status(struct recorder *rec, int status)
 	recorder_warn(rec, text);
 }
 
+/* An encoder_epoch_fn. */
+static int describe_again(void *arg, nsec_t now, struct err *err)
+{
+	struct recorder *rec = arg;
+
+	rec->epoch_pending = false;
+	if (rec->agents)
+		agents_renew_strings(rec->agents);
+	return recorder_write_probe_types(rec, now, err);
+}
+
+void recorder_begin_epoch(struct recorder *rec, nsec_t now)
+{
+	if (rec->epoch_pending)
+		return;
+	rec->epoch_pending = true;
+	rec->next_epoch = now + (rec->options->epoch ?: EPOCH_DEFAULT);
+	programs_forget_described(rec->programs);
+	encoder_begin_epoch(rec->encoder, now);
+}
+
 int recorder_poll(struct recorder *rec, struct err *err)
 {
 	nsec_t now = clock_now();
@@ -185,6 +209,9 @@ int recorder_poll(struct recorder *rec, struct err *err)
 		return 0;
 	r = sink_pause(rec->sink, rec->end - now < rec->pause ? rec->end - now : rec->pause, err);
 	priority_check(&rec->priority, now);
+	if (r == 0 && sink_has_epochs(rec->sink) &&
+	    (now >= rec->next_epoch || sink_wants_epoch(rec->sink)))
+		recorder_begin_epoch(rec, now);
 	if (r == 0)
 		r = drain(rec, err);
 	if (r == 0 && programs_has_pending_joins(rec->programs))
@@ -322,6 +349,8 @@ int recorder_open(const struct record_options *options, struct sink *sink, struc
 		r = child_release(&rec->child, options->command[0], err);
 	if (r < 0)
 		return r;
+	encoder_on_epoch(rec->encoder, describe_again, rec);
+	rec->next_epoch = clock_now() + (options->epoch ?: EPOCH_DEFAULT);
 	rec->end = options->duration ? clock_now() + options->duration : UINT64_MAX;
 	*ret = TAKE(rec);
 	return 0;
@@ -336,6 +365,9 @@ int recorder_obey(struct recorder *rec, const struct verb_message *message, stru
 	switch (message->verb) {
 	case VERB_STOP:
 		rec->stopped = true;
+		return 0;
+	case VERB_EPOCH:
+		recorder_begin_epoch(rec, clock_now());
 		return 0;
 	default:
 		return err_set(err, -EOPNOTSUPP, "verb %u is not supported", message->verb);

@@ -212,13 +212,13 @@ static void load_symbols(struct recorder *rec)
 		recorder_warn(rec, err.text);
 }
 
-static int write_probe_types(struct recorder *rec, struct err *err)
+int recorder_write_probe_types(struct recorder *rec, nsec_t now, struct err *err)
 {
 	for (size_t i = 0; i < rec->probes.count; i++) {
 		const struct probe *probe = &rec->probes.items[i];
 		_cleanup_(freep) char *name = must_printf("%s:%s", probe->category, probe->name);
 		struct record_probe_type type = {
-			.head = { .time = rec->start,
+			.head = { .time = now,
 				  .kind = RECORD_PROBE_TYPE,
 				  .words = sizeof(type) / 8 },
 			.type = i,
@@ -260,7 +260,7 @@ static int begin_sink(struct recorder *rec, struct err *err)
 		return r;
 	rec->encoder =
 		encoder_new(rec->sorter, rec->sink, rec->symbols, o->arguments, &rec->counters);
-	return write_probe_types(rec, err);
+	return recorder_write_probe_types(rec, rec->start, err);
 }
 
 /* From now on, agents that start can register with the recorder. */

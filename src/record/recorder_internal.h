@@ -37,12 +37,19 @@ struct recorder {
 	struct priority priority;
 	nsec_t start, end, next_second, pause;
 	bool stopped;         /* by VERB_STOP */
+	bool epoch_pending;   /* its record is in the sorter */
+	nsec_t next_epoch;    /* start of the next one */
 	nsec_t *busy;         /* --profile: busy time by CPU at the start, ns */
 	unsigned int held_up; /* consecutive rounds with an uncommitted record */
 };
 
 /* Set up the recording; its command, if any, is forked but not executed yet. */
 int recorder_begin(struct recorder *rec, struct err *err);
+
+int recorder_write_probe_types(struct recorder *rec, nsec_t now, struct err *err);
+
+/* Begin an epoch of a stream. */
+void recorder_begin_epoch(struct recorder *rec, nsec_t now);
 
 /* Show a warning to the user, and to the reader of a stream. */
 void recorder_warn(struct recorder *rec, const char *text);

@@ -27,6 +27,7 @@ struct sink_ops {
 	int (*start)(struct sink *s, struct err *err);
 	uint32_t (*add_string)(struct sink *s, const char *text);
 	uint32_t (*find_string)(const struct sink *s, const char *text);
+	uint32_t (*renew_string)(struct sink *s, uint32_t id);
 	int (*write)(struct sink *s, const struct record *record, struct err *err);
 	int (*flush)(struct sink *s, struct err *err);
 	int (*poll)(struct sink *s, nsec_t now, struct err *err);
@@ -67,6 +68,12 @@ static inline uint32_t sink_add_string(struct sink *s, const char *text)
 static inline uint32_t sink_find_string(const struct sink *s, const char *text)
 {
 	return s->ops->find_string(s, text);
+}
+
+/* After sink_epoch(): the id of a string of the epoch before, for use in this one. */
+static inline uint32_t sink_renew_string(struct sink *s, uint32_t id)
+{
+	return s->ops->renew_string ? s->ops->renew_string(s, id) : id;
 }
 
 /* Append a record.  After a failure, all later calls fail with the same message. */

@@ -42,6 +42,11 @@ static uint32_t stream_find_string(const struct sink *s, const char *text)
 	return stream_writer_find_string(stream_of(s)->writer, text);
 }
 
+static uint32_t stream_renew_string(struct sink *s, uint32_t id)
+{
+	return stream_writer_renew_string(stream_of(s)->writer, id);
+}
+
 static int stream_write(struct sink *s, const struct record *record, struct err *err)
 {
 	return stream_writer_write(stream_of(s)->writer, record, err);
@@ -131,6 +136,7 @@ static const struct sink_ops stream_ops = {
 	.begin = stream_begin,
 	.add_string = stream_add_string,
 	.find_string = stream_find_string,
+	.renew_string = stream_renew_string,
 	.write = stream_write,
 	.flush = stream_flush,
 	.poll = stream_poll,

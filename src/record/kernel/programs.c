@@ -380,6 +380,12 @@ int programs_set_tls_location(struct programs *p, uint32_t pid,
 	return 0;
 }
 
+void programs_forget_described(struct programs *p)
+{
+	memset(p->skel->bss->reported, 0, sizeof(p->skel->bss->reported));
+	memset(p->skel->bss->described, 0, sizeof(p->skel->bss->described));
+}
+
 bool programs_has_pending_joins(const struct programs *p)
 {
 	return __atomic_load_n(&p->skel->bss->scope_joins, __ATOMIC_ACQUIRE) != p->joins_handled;

@@ -66,6 +66,9 @@ int programs_has_process(const struct programs *p, uint32_t pid);
 int programs_set_tls_location(struct programs *p, uint32_t pid,
 			      const struct wire_tls_location *place, struct err *err);
 
+/* Describe all objects and out-of-scope threads again, at their next use. */
+void programs_forget_described(struct programs *p);
+
 /* Whether BPF programs have named processes since the last programs_find_threads(). */
 bool programs_has_pending_joins(const struct programs *p);
 

@@ -237,6 +237,23 @@ struct agents *agents_new(const struct agents_config *config)
 	return a;
 }
 
+/* Signal 0 only checks: the exit of the process can be among lost records. */
+static void renew_process(void *arg, struct tracked_process *p)
+{
+	struct agents *a = arg;
+
+	p->service = sink_renew_string(a->config.sink, p->service);
+	if (p->threads && kill(p->pid, 0) < 0 && errno == ESRCH)
+		tracker_mark_gone(a->tracker, p, a->now);
+}
+
+void agents_renew_strings(struct agents *a)
+{
+	a->epoch++;
+	tracker_each(a->tracker, renew_process, a);
+	span_writer_renew_strings(a->span_writer);
+}
+
 void agents_detach(struct agents *a, size_t i)
 {
 	counter_add(a->config.counters, COUNTER_EVENTS_UNREAD,

@@ -63,6 +63,9 @@ bool agents_has_unscanned(const struct agents *agents);
 /* The command starts now: the spans of an arena found later are incomplete. */
 void agents_start(struct agents *agents);
 
+/* A new epoch of a stream began: renew the strings that later records will contain. */
+void agents_renew_strings(struct agents *agents);
+
 /* Whether any arena is attached or registered. */
 bool agents_has_any(const struct agents *agents);
 

@@ -57,7 +57,7 @@ static void add_event(void *arg, struct ring_reader *reader, struct ring_owner *
 		.pid = owner->resolved.pid,
 		.tid = owner->resolved.tid,
 		.start_tid = owner->resolved.tid,
-		.service = owner->resolved.service,
+		.service = agents_service(a, owner),
 	};
 
 	if (!origin.pid) {

@@ -69,12 +69,16 @@ struct agents {
 	unsigned int slow_warnings; /* processes reported to write too much */
 	uint64_t refused;           /* registrations refused before the current second */
 	nsec_t next_second;
+	uint32_t epoch; /* number of agents_renew_strings() */
 	bool warned_flood, warned_often, warned_busy, warned_many, warned_refused, warned_lost;
 };
 
 /* Warn the user, once per flag. */
 __attribute__((format(printf, 3, 4))) void agents_warn_once(struct agents *a, bool *warned,
 							    const char *format, ...);
+
+/* agents_owner.c: the string of the service of a resolved ring. */
+uint32_t agents_service(struct agents *a, struct ring_owner *owner);
 
 /* agents_drain.c: read all arenas.  Returns the fill level of the fullest ring, in 1/256. */
 unsigned int agents_drain_rings(struct agents *a);

@@ -74,6 +74,19 @@ static uint32_t service_of(struct agents *a, const struct ring_owner *owner,
 			  : span_writer_string(a->span_writer, p->pid, p->comm, sizeof(p->comm));
 }
 
+uint32_t agents_service(struct agents *a, struct ring_owner *owner)
+{
+	const struct tracked_process *p = NULL;
+
+	if (owner->resolved.epoch != a->epoch)
+		p = tracker_find(a->tracker, owner->resolved.pid);
+	if (p) {
+		owner->resolved.epoch = a->epoch;
+		owner->resolved.service = service_of(a, owner, p);
+	}
+	return owner->resolved.service;
+}
+
 bool agents_resolve_owner(struct agents *a, struct ring_reader *reader, struct ring_owner *owner)
 {
 	uint32_t pid = translate(a, owner, owner->pid);
@@ -96,6 +109,7 @@ bool agents_resolve_owner(struct agents *a, struct ring_reader *reader, struct r
 		owner->resolved.pid = pid;
 		owner->resolved.tid = agents_find_thread(a, owner, owner->tid);
 		owner->resolved.service = service_of(a, owner, p);
+		owner->resolved.epoch = a->epoch;
 	}
 	owner->resolved.is_final =
 		owner->resolved.tid || a->now - owner->resolved.first_seen >= PATIENCE;

@@ -29,7 +29,8 @@ struct ring_owner {
 		nsec_t first_seen; /* when the caller first tried to resolve it */
 		bool is_final;     /* the caller will not try again */
 		uint32_t pid, tid; /* in the initial pid namespace; 0 if unknown or out of scope */
-		uint32_t service;  /* string */
+		uint32_t service;  /* string, valid in this epoch of the caller */
+		uint32_t epoch;
 	} resolved;
 };
 

@@ -93,6 +93,21 @@ uint32_t span_writer_string(struct span_writer *s, uint64_t owner, const char *t
 	return sink_add_string(s->config.sink, copy);
 }
 
+void span_writer_renew_strings(struct span_writer *s)
+{
+	struct sink *sink = s->config.sink;
+
+	for (size_t i = 0; i < s->unfinished.spans.count; i++) {
+		struct record_span *span = &s->unfinished.spans.items[i].span;
+
+		span->operation = sink_renew_string(sink, span->operation);
+		span->service = sink_renew_string(sink, span->service);
+	}
+	s->string_bytes = 0;
+	map_done(&s->owner_bytes);
+	s->owner_bytes = (struct map){ 0 };
+}
+
 size_t span_writer_buffered(const struct span_writer *s)
 {
 	return s->used;

@@ -58,6 +58,12 @@ DEFINE_FREEP(span_writer)
  */
 uint32_t span_writer_string(struct span_writer *s, uint64_t owner, const char *text, size_t size);
 
+/*
+ * After an epoch of a stream began: renew the strings of open spans.  Owners get new shares of the
+ * string table.
+ */
+void span_writer_renew_strings(struct span_writer *s);
+
 /* Bytes of records buffered since the last flush. */
 size_t span_writer_buffered(const struct span_writer *s);
 

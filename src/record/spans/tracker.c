@@ -279,6 +279,15 @@ void tracker_mark_gone(struct tracker *tracker, struct tracked_process *p, nsec_
 	tracker->callbacks.ended(tracker->callbacks.arg, p, now);
 }
 
+void tracker_each(struct tracker *tracker, void (*fn)(void *arg, struct tracked_process *process),
+		  void *arg)
+{
+	uint64_t pid, process;
+
+	for (size_t at = 0; map_next(&tracker->processes, &at, &pid, &process);)
+		fn(arg, (struct tracked_process *)(uintptr_t)process);
+}
+
 static void scan(struct tracker *tracker, const struct due_entry *entry)
 {
 	struct tracked_process *p = tracker_find(tracker, entry->id);

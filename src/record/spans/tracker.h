@@ -72,6 +72,10 @@ bool tracker_has_unscanned(const struct tracker *tracker);
 /* The process is gone although the kernel programs did not report its exit. */
 void tracker_mark_gone(struct tracker *tracker, struct tracked_process *process, nsec_t now);
 
+/* Call fn for all processes; fn may mark them as gone. */
+void tracker_each(struct tracker *tracker, void (*fn)(void *arg, struct tracked_process *process),
+		  void *arg);
+
 /* A recorded process, by its pid or by one of its threads; NULL if it is not recorded. */
 struct tracked_process *tracker_find(const struct tracker *tracker, uint32_t pid);
 struct tracked_process *tracker_find_by_thread(const struct tracker *tracker, uint32_t tid);
