@@ -64,6 +64,21 @@ static struct info_origin origin_of(const char *path, const struct input *input)
 	};
 }
 
+/* What is wrong with the input, and what the recorder warned of; one per line, or NULL. */
+static char *warnings_of(const struct input *input)
+{
+	char *all = input_warning(input) ? must_strdup(input_warning(input)) : NULL;
+	const char *note;
+
+	for (size_t i = 0; (note = input_note(input, i)); i++) {
+		_cleanup_(freep) char *before = all;
+
+		all = must_printf("%s%sthe recorder warned: %s", before ?: "", before ? "\n" : "",
+				  note);
+	}
+	return all;
+}
+
 /* Count the records of one input and print the counts, also if the input is damaged. */
 static int report_one(const char *path, const char *format, struct out *out, struct json *j,
 		      struct err *err)
@@ -83,7 +98,10 @@ static int report_one(const char *path, const char *format, struct out *out, str
 	info_init(&info, &origin);
 	while ((r = stream_next(&records, &record, &source, err)) > 0)
 		info_add(&info, source, record);
-	info_finish(&info, input_events(s.input), input_warning(s.input), r < 0 ? err : NULL);
+
+	_cleanup_(freep) char *warnings = warnings_of(s.input);
+
+	info_finish(&info, input_events(s.input), warnings, r < 0 ? err : NULL);
 	if (j)
 		info_json(&info, j);
 	else

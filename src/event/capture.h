@@ -94,6 +94,9 @@ DEFINE_FREEP(capture)
 const struct capture_meta *capture_meta(const struct capture *cap);
 const char *capture_get_string(const struct capture *cap, uint32_t id); /* "" if unknown */
 
+/* The i-th warning of the recorder; NULL after the last. */
+const char *capture_note(const struct capture *cap, size_t i);
+
 /*
  * Whether the recorder closed the capture.  *ret_end, unless NULL, is the offset
  * at which the valid blocks end: the end of the file, or its first damage.

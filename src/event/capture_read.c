@@ -31,6 +31,7 @@ struct capture {
 	struct capture_meta meta;
 	VEC(struct block_header) blocks; /* record blocks; copies, as the file can change */
 	struct string_index strings;
+	VEC(char *) notes;
 	uint64_t records; /* number of records according to block headers */
 	uint32_t number;  /* number of blocks of all types so far */
 	size_t end;       /* offset where the valid part ends */
@@ -42,7 +43,11 @@ struct capture {
 #define TRUNCATED \
 	"truncated: the block at offset %zu needs %" PRIu64 " bytes, the file has %zu left"
 
-enum { HOLE_LIMIT = 64 * 1024 * 1024 };
+enum {
+	HOLE_LIMIT = 64 * 1024 * 1024,
+	NOTES_MAX = 100, /* further ones are skipped */
+	NOTE_SIZE_MAX = 4096,
+};
 
 const uint8_t record_first_words[256] = {
 	[RECORD_RUN] = 4,        [RECORD_WAIT] = 8,         [RECORD_TASK] = 5,
@@ -150,6 +155,15 @@ static int read_strings(struct capture *cap, const struct block_header *h)
 	return 1;
 }
 
+static void read_note(struct capture *cap, const struct block_header *h)
+{
+	size_t size = h->size < NOTE_SIZE_MAX ? h->size : NOTE_SIZE_MAX;
+
+	if (cap->notes.count < NOTES_MAX)
+		*vec_push(&cap->notes) =
+			must_printf("%.*s", (int)size, (const char *)payload_of(cap, h));
+}
+
 static int read_end(struct capture *cap, const struct block_header *h)
 {
 	struct end_payload end = { 0 };
@@ -179,12 +193,17 @@ static int read_block(struct capture *cap, const struct block_header *h)
 		cap->records += h->count;
 		return 1;
 	case BLOCK_STRINGS:
+	case BLOCK_NOTE:
 	case BLOCK_END:
 		if (!payload_valid(cap, h))
 			return damage(cap,
 				      "damaged: the block at offset %zu has the wrong checksum",
 				      cap->end);
-		return h->type == BLOCK_END ? read_end(cap, h) : read_strings(cap, h);
+		if (h->type == BLOCK_NOTE)
+			read_note(cap, h);
+		return h->type == BLOCK_END       ? read_end(cap, h)
+		       : h->type == BLOCK_STRINGS ? read_strings(cap, h)
+						  : 1;
 	default:
 		return 1;
 	}
@@ -326,6 +345,9 @@ void capture_free(struct capture *cap)
 	file_unmap(&cap->mapped);
 	vec_done(&cap->blocks);
 	string_index_done(&cap->strings);
+	for (size_t i = 0; i < cap->notes.count; i++)
+		free(cap->notes.items[i]);
+	vec_done(&cap->notes);
 	free(cap->name);
 	free(cap);
 }
@@ -338,6 +360,11 @@ const struct capture_meta *capture_meta(const struct capture *cap)
 const char *capture_get_string(const struct capture *cap, uint32_t id)
 {
 	return string_index_find(&cap->strings, id) ?: "";
+}
+
+const char *capture_note(const struct capture *cap, size_t i)
+{
+	return i < cap->notes.count ? cap->notes.items[i] : NULL;
 }
 
 bool capture_is_complete(const struct capture *cap, uint64_t *ret_end)

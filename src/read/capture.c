@@ -85,6 +85,11 @@ static const char *get_string(const struct input *input, uint32_t id)
 	return capture_get_string(((const struct capture_input *)input)->capture, id);
 }
 
+static const char *get_note(const struct input *input, size_t i)
+{
+	return capture_note(((const struct capture_input *)input)->capture, i);
+}
+
 static void free_input(struct input *input)
 {
 	struct capture_input *in = (struct capture_input *)input;
@@ -99,5 +104,6 @@ const struct input_format sonde_format = {
 	.open = open_capture,
 	.next = next_record,
 	.string = get_string,
+	.note = get_note,
 	.free = free_input,
 };

@@ -219,6 +219,11 @@ const char *input_warning(const struct input *input)
 	return input->warning;
 }
 
+const char *input_note(const struct input *input, size_t i)
+{
+	return input->format->note ? input->format->note(input, i) : NULL;
+}
+
 nsec_t input_start(const struct input *input)
 {
 	return input->start;

@@ -24,9 +24,10 @@ struct input_format {
 	/* NULL for formats that consist of a single file. */
 	bool (*matches_dir)(const char *path);
 	int (*open)(const char *path, struct input **ret, struct err *err);
-	/* Implementations of input_next(), input_string() and input_free(). */
+	/* Implementations of input_next(), input_string(), input_note() and input_free(). */
 	int (*next)(struct input *input, const struct record **ret, struct err *err);
 	const char *(*string)(const struct input *input, uint32_t id);
+	const char *(*note)(const struct input *input, size_t i); /* may be NULL */
 	void (*free)(struct input *input);
 };
 
@@ -96,6 +97,9 @@ bool input_is_timeless(const struct input *input);
 
 /* What sonde skipped in the file, as a message for the user; NULL if nothing. */
 const char *input_warning(const struct input *input);
+
+/* The i-th warning of the recorder, in the file; NULL after the last. */
+const char *input_note(const struct input *input, size_t i);
 
 /* Start of the recording, on the input's clock; 0 if unknown. */
 nsec_t input_start(const struct input *input);

@@ -105,6 +105,7 @@ static void count_counter(struct info *info, const struct record_counter *r)
 void info_add(struct info *info, const struct source *source, const struct record *record)
 {
 	info->total++;
+	info->is_piece = info->is_piece || (info->total == 1 && record->kind == RECORD_EPOCH);
 	info->records[record->kind]++;
 	extend_range(info, record);
 	thread_counts_add(&info->counts, record);

@@ -60,6 +60,7 @@ struct info {
 	struct info_state states[128]; /* by letter; in scope only */
 	nsec_t irq;                    /* of the time in R */
 	struct counters counters;
+	bool is_piece; /* begins with an EPOCH: the counters include what came before */
 	uint64_t lost, lost_packets;  /* records, and whole packets of a foreign trace */
 	uint64_t lost_by_agents;      /* span events, as reported by processes */
 	VEC(struct info_loss) losses; /* in the order of the file */

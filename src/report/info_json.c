@@ -142,7 +142,7 @@ static void put_counters(struct json *j, const struct info *info)
 	json_end(j);
 	json_key(j, "discrepancies");
 	json_array(j);
-	for (size_t i = 0; counter_check(&info->counters, i, true, &sums); i++) {
+	for (size_t i = 0; counter_check(&info->counters, i, !info->is_piece, &sums); i++) {
 		if (sums.before == sums.after)
 			continue;
 		json_object(j);

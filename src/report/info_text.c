@@ -344,7 +344,7 @@ static void put_counters(struct out *out, const struct info *info)
 			    counter_drop_reason(i));
 			title = "";
 		}
-	for (size_t i = 0; counter_check(&info->counters, i, true, &sums); i++)
+	for (size_t i = 0; counter_check(&info->counters, i, !info->is_piece, &sums); i++)
 		if (sums.before != sums.after)
 			put(out, "MISMATCH   %s: %s %s, but %s %s\n", sums.what,
 			    format_count(sums.before).s, sums.in, format_count(sums.after).s,
@@ -357,8 +357,8 @@ static void put_warnings(struct out *out, const struct info *info)
 	size_t len;
 
 	for (size_t i = 0; (warning = info_warning(info, i, &len)); i++) {
-		/* put_state_of_file() has reported the truncation */
-		if (info->origin.cut)
+		/* put_state_of_file() has reported the truncation, which is the first one */
+		if (info->origin.cut && i == 0)
 			continue;
 		out_str(out, "warning    ");
 		put_paragraph(out, warning, len);

@@ -2,6 +2,7 @@
 #include "build.h"
 #include "test.h"
 #include "capture_stream.h"
+#include "event/counter.h"
 
 static struct capture_writer *begin(void)
 {
@@ -197,4 +198,39 @@ TEST(a_span_that_disappeared_is_a_mismatch)
 			   "MISMATCH   spans: 2 recorded, but 1 read\n"));
 	CHECK(counters_agree(&info.counters, false));
 	CHECK(!counters_agree(&info.counters, true));
+}
+
+TEST(a_piece_of_a_stream_has_no_discrepancies)
+{
+	for (int whole = 0; whole < 2; whole++) {
+		_cleanup_(info_done) struct info info;
+		_cleanup_(freep) char *text = NULL;
+		struct capture_writer *w = begin();
+
+		if (!whole)
+			ADD(w, EPOCH, epoch, 1000, 0, .number = 7);
+		ADD(w, TASK, task, 1000, 10, .pid = 10, .event = TASK_AGAIN);
+		ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_WRITTEN, .count = 1000);
+		ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_ADDED, .count = 1000);
+		count(w, &info, &text);
+		CHECK_INT(info.counts.threads, 1);
+		CHECK_INT(!strstr(text, "MISMATCH"), !whole);
+	}
+}
+
+TEST(records_that_a_stream_dropped_are_no_discrepancy)
+{
+	_cleanup_(info_done) struct info info;
+	_cleanup_(freep) char *text = NULL;
+	struct capture_writer *w = begin();
+
+	ADD(w, TASK, task, 1000, 10, .pid = 10, .event = TASK_EXISTING);
+	ADD(w, LOSS, loss, 1000, 0, .start = 900, .end = 1000, .count = 999);
+	ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_WRITTEN, .count = 1000);
+	ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_ADDED, .count = 1000);
+	ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_STREAM_ADDED, .count = 1);
+	ADD(w, COUNTER, counter, 1001, 0, .counter = COUNTER_STREAM_DROPPED, .count = 999);
+	count(w, &info, &text);
+	CHECK(!strstr(text, "MISMATCH"));
+	CHECK(strstr(text, "999 records that the reader of the stream was too slow for"));
 }
