@@ -26,6 +26,7 @@ struct ping_side {
 	uint8_t last; /* direction of the last message */
 	nsec_t time;  /* of the last message */
 	uint64_t key;
+	bool is_exposed; /* its control messages are dropped */
 };
 
 static bool is_message(const struct occurrence *o)
@@ -68,6 +69,17 @@ static bool side_has_pings(const struct ping_side *s)
 	       s->others >= s->exchanges[MESSAGE_RECEIVE];
 }
 
+/* Whether a message is dropped; notes the first on a connection. */
+static bool is_dropped(struct control *control, struct ping_side *s, const struct occurrence *o)
+{
+	if (!is_control(o->what) || !side_has_pings(s))
+		return false;
+	if (!s->is_exposed)
+		*vec_push(&control->exposed) = o->thread;
+	s->is_exposed = true;
+	return true;
+}
+
 static uint64_t side_key(const struct model *model, const struct occurrence *o)
 {
 	const struct message *m = o->what;
@@ -89,6 +101,7 @@ static struct ping_side *side_at(struct control *control, uint64_t key)
 
 void control_done(struct control *control)
 {
+	vec_done(&control->exposed);
 	vec_done(&control->sides);
 	map_done(&control->index);
 }
@@ -119,8 +132,7 @@ void occurrences_drop_control(struct control *control, const struct model *model
 	for (size_t i = 0; i < list->count; i++) {
 		const struct occurrence *o = &list->items[i];
 
-		if (!is_message(o) || !is_control(o->what) ||
-		    !side_has_pings(side_at(control, side_key(model, o))))
+		if (!is_message(o) || !is_dropped(control, side_at(control, side_key(model, o)), o))
 			list->items[count++] = *o;
 	}
 	list->count = count;

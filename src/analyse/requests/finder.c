@@ -54,6 +54,15 @@ static void add_threads(struct finder *f)
 	}
 }
 
+/* Any thread acknowledges a PING: what was taken for a reply showed no change of threads. */
+static void unlearn(struct finder *f)
+{
+	for (size_t i = 0; i < f->control.exposed.count; i++)
+		map_remove(&f->work_stealing,
+			   process_key(thread_of(f, f->control.exposed.items[i])));
+	f->control.exposed.count = 0;
+}
+
 void finder_process(struct finder *f, nsec_t until)
 {
 	occurrences list;
@@ -61,6 +70,7 @@ void finder_process(struct finder *f, nsec_t until)
 	add_threads(f);
 	occurrences_find(f->model, f->cursors.items, until, &list);
 	occurrences_drop_control(&f->control, f->model, &list);
+	unlearn(f);
 	for (size_t i = 0; i < list.count; i++)
 		finder_handle(f, &list.items[i]);
 	vec_done(&list);

@@ -52,7 +52,8 @@ void occurrences_find(const struct model *model, struct occurrence_cursor *curso
 /* What the messages of connections show of their protocol (control.c). */
 struct control {
 	VEC(struct ping_side) sides;
-	struct map index; /* host and object -> index in sides + 1 */
+	struct map index;      /* host and object -> index in sides + 1 */
+	VEC(uint32_t) exposed; /* threads with a connection on which control messages were found */
 };
 
 void control_done(struct control *control);
