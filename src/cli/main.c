@@ -20,11 +20,11 @@
 enum { EXIT_USAGE = 2 };
 
 extern const struct command cmd_run, cmd_record, cmd_info, cmd_dump, cmd_path, cmd_explain,
-	cmd_requests, cmd_query, cmd_export, cmd_spans, cmd_doctor;
+	cmd_requests, cmd_query, cmd_export, cmd_spans, cmd_doctor, cmd_top;
 
 static const struct command *const commands[] = {
-	&cmd_record, &cmd_explain, &cmd_requests, &cmd_path,  &cmd_query,  &cmd_info,
-	&cmd_dump,   &cmd_export,  &cmd_run,      &cmd_spans, &cmd_doctor,
+	&cmd_top,  &cmd_record, &cmd_explain, &cmd_requests, &cmd_path,  &cmd_query,
+	&cmd_info, &cmd_dump,   &cmd_export,  &cmd_run,      &cmd_spans, &cmd_doctor,
 };
 
 static const struct command *command_find(const char *name)
@@ -61,6 +61,7 @@ static void print_commands(FILE *out)
 		fprintf(out, "  %-10s  %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\n'sonde help COMMAND' shows the options of a command.\n"
 	      "\nExamples:\n"
+	      "  sudo sonde top                   show which requests are slow now, and why\n"
 	      "  sonde record -d 10 --port 80     record the server on port 80 for 10 s\n"
 	      "  sonde explain capture.sonde      explain its slowest request\n",
 	      out);
