@@ -26,6 +26,7 @@ import invariants
 import tiling
 
 SONDE = os.environ.get("SONDE", "sonde")
+REPLAY_CHECK = os.environ.get("REPLAY_CHECK", "")  # compares the requests of a window with those of the file
 WORKLOADS = pathlib.Path(os.environ.get("WORKLOADS", "."))
 TIMEOUT = 240  # seconds for any one program, on a busy host
 SCRATCH = WORKLOADS / f"live.{os.getpid()}"  # for captures and files; on a disk, as the build is
@@ -231,6 +232,9 @@ class Capture:
         wrong = tiling.check(self.records, complete)
         wrong += invariants.check(SONDE, self.path, self.records, complete)
         require(not wrong, "the recording is inconsistent:\n  " + "\n  ".join(wrong))
+        if REPLAY_CHECK:
+            done = subprocess.run([REPLAY_CHECK, "-v", self.path], capture_output=True, text=True, timeout=TIMEOUT)
+            require(done.returncode == 0, f"the window finds other requests than the file:\n{done.stdout}{done.stderr}")
         return self
 
 
