@@ -5,6 +5,8 @@
 
 #include "analyse/requests/joined.h"
 #include "analyse/requests/sum.h"
+#include "base/hash.h"
+#include "base/map.h"
 
 const char *request_kind_name(enum request_kind kind)
 {
@@ -46,8 +48,64 @@ static uint8_t flags_of(const struct requests *requests, const struct request_sp
 	return flags;
 }
 
-static span_id add_span(struct span_set *set, const struct requests *requests,
-			const struct request_span *request)
+/* Names that were used before: to format an address takes longer than the rest of a span. */
+struct used_names {
+	struct map services;  /* thread -> name */
+	struct map addresses; /* hash of an address -> name */
+};
+
+static void used_names_done(struct used_names *names)
+{
+	map_done(&names->services);
+	map_done(&names->addresses);
+}
+
+static str_id service_of(struct span_set *set, struct used_names *names, thread_id thread)
+{
+	uint64_t *name = map_insert(&names->services, thread.i);
+
+	if (!*name)
+		*name = span_set_intern(set, request_service(set->model, thread)).i;
+	return (str_id){ *name };
+}
+
+/* The same for the addresses that have the same text. */
+static uint64_t address_key(const struct socket_address *a, bool is_peer)
+{
+	struct {
+		uint8_t address[16];
+		uint32_t port;
+		uint32_t family;
+	} key = { .port = is_peer ? a->peer_port : a->local_port, .family = a->family };
+
+	memcpy(key.address, is_peer ? a->peer : a->local, sizeof(key.address));
+	return hash_bytes(&key, sizeof(key));
+}
+
+/* The address that the request came to, or that of a call; otherwise, its kind. */
+static str_id operation_of(struct span_set *set, struct used_names *names,
+			   const struct request_span *request)
+{
+	uint16_t host = model_thread(set->model, request->thread)->host;
+	const struct socket *socket = model_socket(set->model, host, request->socket);
+	bool is_call = request->kind == REQUEST_CALL;
+
+	if (!socket || (request->kind != REQUEST_NETWORK && !is_call))
+		return span_set_intern(set, request_kind_name(request->kind));
+
+	uint64_t *name = map_insert(&names->addresses, address_key(&socket->address, is_call));
+
+	if (!*name) {
+		struct request_address address = request_address(set->model, request);
+		const char *where = is_call ? address.peer : address.local;
+
+		*name = span_set_intern(set, *where ? where : request_kind_name(request->kind)).i;
+	}
+	return (str_id){ *name };
+}
+
+static span_id add_span(struct span_set *set, struct used_names *names,
+			const struct requests *requests, const struct request_span *request)
 {
 	static const uint8_t kinds[] = {
 		[REQUEST_NETWORK] = SPAN_SERVER,
@@ -57,9 +115,6 @@ static span_id add_span(struct span_set *set, const struct requests *requests,
 	};
 	const struct model *model = set->model;
 	const struct thread *thread = model_thread(model, request->thread);
-	struct request_address address = request_address(model, request);
-	const char *where = request->kind == REQUEST_CALL ? address.peer : address.local;
-	const char *operation = where[0] ? where : request_kind_name(request->kind);
 	struct span span = {
 		.start = request->start,
 		.end = request->end,
@@ -73,8 +128,8 @@ static span_id add_span(struct span_set *set, const struct requests *requests,
 		.tid = thread->tid,
 		.pid = thread->pid,
 		.host = thread->host,
-		.service = span_set_intern(set, request_service(model, request->thread)),
-		.operation = span_set_intern(set, operation),
+		.service = service_of(set, names, request->thread),
+		.operation = operation_of(set, names, request),
 		.source = SPAN_INFERRED,
 		.tasks_move = request->tasks_move,
 		.kind = kinds[request->kind],
@@ -119,12 +174,13 @@ static void add_slices(struct span_set *set, const struct requests *requests, ui
 void request_spans_add_ids(const struct requests *requests, const struct span_join *join,
 			   struct span_set *set, span_id *ids)
 {
+	_cleanup_(used_names_done) struct used_names names = { 0 };
 	bool has_joins = join && join->count;
 
 	for (size_t i = 1; i < requests->spans.count; i++) {
 		ids[i] = has_joins ? join->spans.items[i].span : (span_id){ 0 };
 		if (!ids[i].i)
-			ids[i] = add_span(set, requests, &requests->spans.items[i]);
+			ids[i] = add_span(set, &names, requests, &requests->spans.items[i]);
 		add_slices(set, requests, i, ids[i]);
 	}
 	for (size_t i = 0; i < requests->replies.count; i++)
