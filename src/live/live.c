@@ -159,9 +159,10 @@ static void advance(struct live *live, nsec_t now, bool is_end)
 	bound(live, now);
 }
 
-static void call_ticks(struct live *live, nsec_t now)
+static void call_ticks(struct live *live, nsec_t now, nsec_t settled)
 {
 	live->state.now = now;
+	live->state.settled = settled;
 	for (size_t i = 0; i < live->consumers.count; i++)
 		if (live->consumers.items[i].tick)
 			live->consumers.items[i].tick(live->consumers.items[i].arg, &live->state);
@@ -170,23 +171,24 @@ static void call_ticks(struct live *live, nsec_t now)
 void live_tick(struct live *live, nsec_t now)
 {
 	advance(live, now, false);
-	call_ticks(live, now);
+	call_ticks(live, now, now > REQUEST_LAG ? now - REQUEST_LAG : 0);
 	live->next_tick = now + live->options.interval;
 }
 
-void live_finish(struct live *live)
+int live_finish(struct live *live, int result, const struct err *why)
 {
-	nsec_t end = live->model ? model_end(live->model) : live->state.now;
+	nsec_t end = live->model ? model_end(live->model) : 0;
 
-	if (live->is_done)
-		return;
 	live->is_done = true;
+	live->result = result;
+	live->why = *why;
 	end = end > live->state.now ? end : live->state.now;
 	advance(live, end, true);
-	call_ticks(live, end);
+	call_ticks(live, end, end);
 	for (size_t i = 0; i < live->consumers.count; i++)
 		if (live->consumers.items[i].done)
 			live->consumers.items[i].done(live->consumers.items[i].arg);
+	return LIVE_TICKED;
 }
 
 static void add(struct live *live, const struct source *source, const struct record *record)
@@ -253,5 +255,8 @@ int live_check_input(int fd)
 
 int live_poll(struct live *live, int timeout, int extra_fd, struct err *err)
 {
-	return live->is_done ? 0 : live->feed->poll(live, timeout, extra_fd, err);
+	if (!live->is_done)
+		return live->feed->poll(live, timeout, extra_fd, err);
+	*err = live->why;
+	return live->result;
 }

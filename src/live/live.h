@@ -48,7 +48,8 @@ struct live_view {
 
 struct live_state {
 	nsec_t begin;            /* time of the first record; CLOCK_MONOTONIC of the host */
-	nsec_t now;              /* until when requests were reported, on the same clock */
+	nsec_t now;              /* time of the tick, on the same clock */
+	nsec_t settled;          /* until when requests were passed, as far as they are certain */
 	int64_t realtime_offset; /* ns from that clock to CLOCK_REALTIME; 0 if unknown */
 	const char *host;        /* name of the recorded host; "" if unknown */
 
@@ -71,7 +72,7 @@ struct consumer {
 	void (*span_ended)(void *arg, const struct live_view *view, span_id span);
 	/* All requests of this view were passed; the view is the same. */
 	void (*batch_ended)(void *arg, const struct live_view *view);
-	/* Time has passed.  All requests that ended before state->now were passed before. */
+	/* Time has passed.  Most requests that ended before state->settled were passed before. */
 	void (*tick)(void *arg, const struct live_state *state);
 	/* The input has ended, after the last tick.  May be NULL, as the others. */
 	void (*done)(void *arg);
@@ -122,7 +123,8 @@ enum {
 /*
  * Wait for records, for the next tick, or for the extra descriptor (-1: none), at most `timeout`
  * ms (-1: until one of these).  Returns after at most one tick, or if a signal interrupts the wait:
- * the bits above; 0 after the end of the input; or a negative errno.
+ * the bits above; after the last tick, 0 at the end of the input, or a negative errno if it is
+ * damaged.
  */
 int live_poll(struct live *live, int timeout, int extra_fd, struct err *err);
 

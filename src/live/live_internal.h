@@ -36,6 +36,8 @@ struct live {
 	const struct record *pending;
 	const struct source *pending_source;
 	bool is_done;
+	int result; /* of live_poll() after the last tick, and its message */
+	struct err why;
 };
 
 struct live *live_new(const struct live_options *options, const struct feed *feed, void *input);
@@ -52,8 +54,11 @@ int live_pump(struct live *live, struct err *err);
 /* A tick at this time, without a record; for feeds with a clock of their own. */
 void live_tick(struct live *live, nsec_t now);
 
-/* The last requests, the last tick, and the consumers' end. */
-void live_finish(struct live *live);
+/*
+ * The last requests, the last tick, and the consumers' end.  Returns LIVE_TICKED; live_poll()
+ * returns `result` from then on.
+ */
+int live_finish(struct live *live, int result, const struct err *why);
 
 void live_set_warning(struct live *live, const char *text);
 

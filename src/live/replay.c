@@ -23,11 +23,11 @@ static int replay_poll(struct live *live, int timeout, int extra_fd, struct err 
 	int r = live_pump(live, err);
 
 	(void)timeout;
-	if (r > 0)
-		return LIVE_RUNNING | r | live_check_input(extra_fd);
-	add_warnings(live);
-	live_finish(live);
-	return r;
+	if (r <= 0) {
+		add_warnings(live);
+		r = live_finish(live, r, err);
+	}
+	return LIVE_RUNNING | r | live_check_input(extra_fd);
 }
 
 static void replay_free(struct live *live)

@@ -233,9 +233,7 @@ static int run(struct live *live, bool is_readable, struct err *err)
 	if (s->supervise)
 		return s->supervise(live, r < 0 ? why.text : "the recorder has ended", err)
 			       ?: LIVE_RUNNING;
-	*err = why;
-	live_finish(live);
-	return r;
+	return LIVE_RUNNING | live_finish(live, r, &why);
 }
 
 static int stream_poll(struct live *live, int timeout, int extra_fd, struct err *err)

@@ -169,7 +169,7 @@ static void fill_state(const struct top *top, struct top_view *view)
 
 	view->host = copy(view->arena, s->host ?: "");
 	view->scope = copy(view->arena, top->options.scope);
-	view->time = s->realtime_offset ? s->now + s->realtime_offset : 0;
+	view->time = s->realtime_offset ? s->settled + s->realtime_offset : 0;
 	view->elapsed = s->now > top->begin ? s->now - top->begin : 0;
 	view->records = s->records;
 	view->record_rate = top->record_rate;
