@@ -41,6 +41,13 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static int by_thread(const void *a, const void *b)
+{
+	const struct residency *const *x = a, *const *y = b;
+
+	return ((*x)->thread.i > (*y)->thread.i) - ((*x)->thread.i < (*y)->thread.i);
+}
+
 /* Starts again, because a section begins before the last one. */
 static void rewind_lanes(struct span_lanes *lanes)
 {
@@ -69,9 +76,11 @@ void span_lanes_init(struct span_lanes *lanes, const struct model *model, span_i
 		*vec_push(&lanes->by_first) = lanes->all.count;
 		*vec_push(&lanes->all) = residency;
 	}
-	if (lanes->all.count)
+	if (lanes->all.count) {
+		qsort(lanes->all.items, lanes->all.count, sizeof(lanes->all.items[0]), by_thread);
 		qsort_r(lanes->by_first.items, lanes->by_first.count, sizeof(uint32_t), by_first,
 			lanes);
+	}
 	rewind_lanes(lanes);
 }
 

@@ -48,3 +48,12 @@ void *arena_alloc(struct arena *arena, size_t size)
 	b->used += size;
 	return p;
 }
+
+size_t arena_memory(const struct arena *arena)
+{
+	size_t bytes = sizeof(*arena);
+
+	for (const struct arena_block *b = arena->top; b; b = b->next)
+		bytes += sizeof(*b) + b->size;
+	return bytes;
+}

@@ -19,6 +19,8 @@ DEFINE_FREEP(arena)
 
 void *arena_alloc(struct arena *arena, size_t size);
 
+size_t arena_memory(const struct arena *arena); /* bytes */
+
 #define arena_new_of(arena, type) ((type *)arena_alloc(arena, sizeof(type)))
 
 #endif

@@ -132,3 +132,41 @@ bool map_next(const struct map *map, size_t *pos, uint64_t *ret_key, uint64_t *r
 	}
 	return false;
 }
+
+void map_sweep(struct map *map, map_keep_fn *keep, void *arg)
+{
+	struct map old = *map;
+	size_t kept = 0;
+
+	*map = (struct map){ 0 };
+	if (old.has_zero && keep(arg, 0, &old.zero.value))
+		*insert_zero(map) = old.zero.value;
+	for (size_t i = 0; i < old.room; i++) {
+		struct map_slot *slot = &old.slots[i];
+
+		if (slot->key && !keep(arg, slot->key, &slot->value))
+			slot->key = 0;
+		kept += slot->key != 0;
+	}
+	if (kept)
+		for (map->room = FIRST_ROOM; map->room < 3 * kept; map->room *= 2)
+			;
+	map->slots = map->room ? must_alloc(map->room * sizeof(*map->slots)) : NULL;
+	map->count += kept;
+	for (size_t i = 0; i < old.room; i++)
+		if (old.slots[i].key)
+			*find_slot(map, old.slots[i].key) = old.slots[i];
+	free(old.slots);
+}
+
+static bool keep_all(void *arg, uint64_t key, uint64_t *value)
+{
+	(void)arg, (void)key, (void)value;
+	return true;
+}
+
+void map_shrink(struct map *map)
+{
+	if (map->room > 64 && map->count <= map->room / 16)
+		map_sweep(map, keep_all, NULL);
+}

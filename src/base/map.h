@@ -46,6 +46,15 @@ bool map_remove(struct map *map, uint64_t key);
  */
 bool map_next(const struct map *map, size_t *pos, uint64_t *ret_key, uint64_t *ret_value);
 
+/* Whether an entry stays; the function may change the value. */
+typedef bool map_keep_fn(void *arg, uint64_t key, uint64_t *value);
+
+/* Removes the entries that do not stay, and gives back memory.  Linear in the size of the map. */
+void map_sweep(struct map *map, map_keep_fn *keep, void *arg);
+
+/* Gives back memory if few slots are used. */
+void map_shrink(struct map *map);
+
 /* For maps with borrowed pointers as values: NULL if the key is missing. */
 static inline void *map_find_ptr(const struct map *map, uint64_t key)
 {

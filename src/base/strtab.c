@@ -22,6 +22,7 @@ struct str {
 struct strtab {
 	struct arena *arena;
 	VEC(struct str) strs; /* by id */
+	VEC(uint32_t) unused; /* ids of removed strings, smallest last */
 	uint32_t *slots;      /* ids; 0 marks a free slot, as the empty string is never in one */
 	size_t room;          /* number of slots, a power of two */
 };
@@ -45,6 +46,7 @@ void strtab_free(struct strtab *tab)
 		return;
 	arena_free(tab->arena);
 	vec_done(&tab->strs);
+	vec_done(&tab->unused);
 	free(tab->slots);
 	free(tab);
 }
@@ -62,16 +64,27 @@ static uint32_t *find_slot(const struct strtab *tab, const char *s, size_t len, 
 	}
 }
 
-static void grow(struct strtab *tab)
+static void resize(struct strtab *tab, size_t room)
 {
 	free(tab->slots);
-	tab->room *= 2;
+	tab->room = room;
 	tab->slots = must_alloc(tab->room * sizeof(*tab->slots));
 	for (uint32_t id = 1; id < tab->strs.count; id++) {
 		const struct str *str = &tab->strs.items[id];
 
-		*find_slot(tab, str->text, str->len, str->hash) = id;
+		if (str->len)
+			*find_slot(tab, str->text, str->len, str->hash) = id;
 	}
+}
+
+/* An id for a new string: that of a removed one, or the next. */
+static uint32_t take_id(struct strtab *tab)
+{
+	if (tab->unused.count)
+		return tab->unused.items[--tab->unused.count];
+	assert(tab->strs.count < UINT32_MAX);
+	vec_push(&tab->strs);
+	return tab->strs.count - 1;
 }
 
 str_id strtab_add_n(struct strtab *tab, const char *s, size_t len)
@@ -87,14 +100,13 @@ str_id strtab_add_n(struct strtab *tab, const char *s, size_t len)
 		return (str_id){ *slot };
 
 	char *copy = arena_alloc(tab->arena, len + 1);
-	uint32_t id = tab->strs.count;
+	uint32_t id = take_id(tab);
 
-	assert(id < UINT32_MAX);
 	memcpy(copy, s, len);
-	*vec_push(&tab->strs) = (struct str){ copy, len, hash };
+	tab->strs.items[id] = (struct str){ copy, len, hash };
 	*slot = id;
 	if (2 * tab->strs.count > tab->room)
-		grow(tab);
+		resize(tab, 2 * tab->room);
 	return (str_id){ id };
 }
 
@@ -118,4 +130,46 @@ const char *strtab_get(const struct strtab *tab, str_id id)
 uint32_t strtab_count(const struct strtab *tab)
 {
 	return tab->strs.count;
+}
+
+/* Copies the used texts into a new arena, and empties the other strings. */
+static void move_texts(struct strtab *tab, const bool *used)
+{
+	struct arena *arena = arena_new();
+
+	for (uint32_t id = 1; id < tab->strs.count; id++) {
+		struct str *str = &tab->strs.items[id];
+
+		if (!used[id] || !str->len) {
+			*str = (struct str){ .text = "" };
+			continue;
+		}
+		str->text = memcpy(arena_alloc(arena, str->len + 1), str->text, str->len);
+	}
+	arena_free(tab->arena);
+	tab->arena = arena;
+}
+
+void strtab_sweep(struct strtab *tab, const bool *used)
+{
+	size_t room = tab->room;
+
+	move_texts(tab, used);
+	while (tab->strs.count > 1 && !tab->strs.items[tab->strs.count - 1].len)
+		tab->strs.count--;
+	vec_shrink(&tab->strs);
+	tab->unused.count = 0;
+	for (uint32_t id = tab->strs.count; id-- > 1;)
+		if (!tab->strs.items[id].len)
+			*vec_push(&tab->unused) = id;
+	vec_shrink(&tab->unused);
+	while (room > FIRST_ROOM && 8 * tab->strs.count < room)
+		room /= 2;
+	resize(tab, room);
+}
+
+size_t strtab_memory(const struct strtab *tab)
+{
+	return sizeof(*tab) + arena_memory(tab->arena) + tab->strs.room * sizeof(struct str) +
+	       tab->unused.room * sizeof(uint32_t) + tab->room * sizeof(*tab->slots);
 }

@@ -14,6 +14,8 @@
 #ifndef SONDE_BASE_VEC_H
 #define SONDE_BASE_VEC_H
 
+#include <string.h>
+
 #include "base/base.h"
 
 #define VEC(type) \
@@ -31,6 +33,26 @@
 		} \
 		&(v)->items[(v)->count++]; \
 	})
+
+/* Give back memory if at most a quarter of the room is used. */
+#define vec_shrink(v) \
+	do { \
+		if ((v)->room > 64 && (v)->count <= (v)->room / 4) { \
+			(v)->room = (v)->count < 16 ? 16 : 2 * (v)->count; \
+			(v)->items = must_realloc((v)->items, (v)->room * sizeof((v)->items[0])); \
+		} \
+	} while (0)
+
+/* Drop the first n items. */
+#define vec_drop_first(v, n) \
+	do { \
+		size_t n_ = (n); \
+		if (n_) { \
+			(v)->count -= n_; \
+			memmove((v)->items, (v)->items + n_, (v)->count * sizeof((v)->items[0])); \
+			vec_shrink(v); \
+		} \
+	} while (0)
 
 #define vec_done(v) \
 	do { \

@@ -211,6 +211,10 @@ static void forget_flow(struct flows *flows, size_t i)
 {
 	struct flow *last = &flows->items.items[--flows->items.count];
 
+	while (flows->items.items[i].sends)
+		drop_first_send(flows, &flows->items.items[i]);
+	while (flows->items.items[i].receives)
+		remove_end(flows, &flows->items.items[i].receives);
 	map_remove(&flows->index, flows->items.items[i].key);
 	if (&flows->items.items[i] == last)
 		return;
@@ -218,7 +222,7 @@ static void forget_flow(struct flows *flows, size_t i)
 	*map_find(&flows->index, last->key) = i + 1;
 }
 
-void flows_forget(struct flows *flows, nsec_t t)
+void flows_forget(struct flows *flows, nsec_t t, nsec_t gone)
 {
 	for (size_t i = flows->items.count; i-- > 0;) {
 		struct flow *flow = &flows->items.items[i];
@@ -231,9 +235,11 @@ void flows_forget(struct flows *flows, nsec_t t)
 			else
 				link = &end_at(flows, *link)->next;
 		/* keep the byte counts while the two ends differ */
-		if (flow->last < t && flow->sent == flow->received)
+		if (flow->last < (flow->sent == flow->received ? t : gone))
 			forget_flow(flows, i);
 	}
+	vec_shrink(&flows->items);
+	map_shrink(&flows->index);
 }
 
 size_t flows_memory(const struct flows *flows)

@@ -69,8 +69,11 @@ void flow_send(struct flows *flows, struct flow *flow, const struct flow_end *se
 void flow_receive(struct flows *flows, struct flow *flow, const struct flow_end *receive,
 		  flow_fn *fn, void *arg);
 
-/* Drops unmatched ends from before t, and flows without messages since t. */
-void flows_forget(struct flows *flows, nsec_t t);
+/*
+ * Drops unmatched ends from before t, and flows without messages since t.  A flow with unread bytes
+ * that the protocol does not count stays until it has no messages since `gone`.
+ */
+void flows_forget(struct flows *flows, nsec_t t, nsec_t gone);
 
 size_t flows_memory(const struct flows *flows); /* bytes */
 

@@ -1,40 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contexts: the span that each thread works for, over time.  And attributes.
+ * Contexts: the span that each thread works for, over time.
  *
  * Contexts and attributes refer to a span by its ids, usually before the record of the
  * span, which comes at its end; some spans are never recorded.  So each span that is
- * referred to gets a number, its ref, which is smaller than the ids.  model_finish() finds
- * the span of each ref.
+ * referred to gets a number, its ref, which is smaller than the ids.
  *
  * A context that an agent reported is exact.  A context that the recorder observed when
  * the thread left the CPU began at some time since the thread got the CPU, and the
  * context of that slice is unknown.  So a thread is never shown as working for a span for
  * which it may not have worked.  A report can come after an observation and then removes
- * the doubt.  So contexts are collected unchanged and resolved once all are there.
+ * the doubt.  So contexts are collected unchanged in a log, and each update resolves the log from
+ * where it is settled: a report is assumed to come within LATENESS.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/model_internal.h"
 
-static uint32_t ref_of(struct model *model, const uint8_t trace[16], const uint8_t id[8])
+/* ns; the recorder reads reports of agents many times per second. */
+#define LATENESS NSEC_PER_SEC
+
+static uint32_t add_ref(struct model *model, uint64_t key, const uint8_t trace[16],
+			const uint8_t id[8])
+{
+	const uint64_t *span = map_find(&model->span_index, key);
+	uint32_t number = model->refs.count;
+	struct span_ref *ref = vec_push(&model->refs);
+
+	*ref = (struct span_ref){ .span = { span ? *span : 0 } };
+	memcpy(ref->trace, trace, sizeof(ref->trace));
+	memcpy(ref->id, id, sizeof(ref->id));
+	if (span)
+		model->spans.items[*span].ref = number;
+	return number;
+}
+
+uint32_t model_ref_of(struct model *model, const uint8_t trace[16], const uint8_t id[8])
 {
 	static const uint8_t none[8];
-	uint64_t *at;
+	uint64_t key, *at;
 
 	if (memcmp(id, none, sizeof(none)) == 0)
 		return 0;
-	at = map_insert(&model->ref_index, model_span_hash(trace, id));
-	if (!*at) {
-		struct span_ref *ref;
-
-		*at = model->refs.count;
-		ref = vec_push(&model->refs);
-		*ref = (struct span_ref){ 0 };
-		memcpy(ref->trace, trace, sizeof(ref->trace));
-		memcpy(ref->id, id, sizeof(ref->id));
-	}
+	key = model_span_hash(trace, id);
+	at = map_insert(&model->ref_index, key);
+	if (!*at)
+		*at = add_ref(model, key, trace, id);
 	return *at;
+}
+
+void model_find_ref(struct model *model, span_id span, uint64_t key)
+{
+	const uint64_t *ref = map_find(&model->ref_index, key);
+
+	if (!ref)
+		return;
+	model->refs.items[*ref].span = span;
+	model->spans.items[span.i].ref = *ref;
+}
+
+static struct context_log *log_of(struct model *model, thread_id id)
+{
+	struct thread *thread = thread_at(model, id);
+
+	if (!thread->log) {
+		thread->log = must_alloc(sizeof(*thread->log));
+		timeline_init(&thread->log->recorded, sizeof(struct context));
+		*vec_push(&model->context_threads) = id;
+	}
+	return thread->log;
+}
+
+void model_context_log_free(struct context_log *log)
+{
+	if (log)
+		timeline_done(&log->recorded);
+	free(log);
 }
 
 void model_add_context(struct model *model, const struct source *source,
@@ -46,34 +88,18 @@ void model_add_context(struct model *model, const struct source *source,
 	if (!id.i)
 		id = model_thread_of(model, source, r->head.tid, now);
 
-	struct timeline *timeline = model_thread_timeline(thread_at(model, id), TIMELINE_CONTEXTS,
-							  sizeof(struct context));
+	struct context_log *log = log_of(model, id);
 
 	if (r->flags & CONTEXT_OBSERVED && r->since < r->head.time)
-		*(struct context *)timeline_push(timeline) =
+		*(struct context *)timeline_push(&log->recorded) =
 			(struct context){ .start = source_time(source, r->since),
 					  .flags = CONTEXT_DOUBT };
-	*(struct context *)timeline_push(timeline) = (struct context){
+	*(struct context *)timeline_push(&log->recorded) = (struct context){
 		.start = now,
-		.ref = r->flags & CONTEXT_UNKNOWN ? 0 : ref_of(model, r->trace, r->span),
+		.ref = r->flags & CONTEXT_UNKNOWN ? 0 : model_ref_of(model, r->trace, r->span),
 		.flags = r->flags & (CONTEXT_UNKNOWN | CONTEXT_OBSERVED),
 	};
-}
-
-void model_add_attribute(struct model *model, const struct source *source,
-			 const struct record_attribute *r)
-{
-	uint32_t ref = ref_of(model, r->trace, r->span);
-
-	if (ref)
-		*vec_push(&model->attributes) = (struct attribute){
-			.value = r->type == ATTRIBUTE_STRING
-					 ? model_add_string(model, source, r->value).i
-					 : r->value,
-			.ref = ref,
-			.key = model_add_string(model, source, r->key),
-			.type = r->type,
-		};
+	log->has_new = true;
 }
 
 struct ordered_context {
@@ -124,10 +150,9 @@ static bool is_sorted(const struct timeline *timeline)
 	return true;
 }
 
-/* Resolves the contexts of a thread in place: the result is never longer than the input. */
+/* Resolves recorded contexts into the timeline of a thread. */
 struct context_resolver {
 	struct timeline *timeline;
-	timeline_pos end;     /* of the result */
 	struct context *last; /* of the result, or NULL */
 	bool doubts;          /* whether the context is in doubt */
 	nsec_t since;         /* start of that doubt */
@@ -140,10 +165,8 @@ static void put(struct context_resolver *s, struct context context)
 		context.start = s->last->start;
 		*s->last = context;
 	} else if (!s->last || s->last->ref != context.ref || s->last->flags != context.flags) {
-		s->last = timeline_at(s->timeline, s->end);
+		s->last = timeline_push(s->timeline);
 		*s->last = context;
-		if (!timeline_next(s->timeline, &s->end))
-			s->end.item++;
 	}
 }
 
@@ -162,194 +185,111 @@ static void put_observed(struct context_resolver *s, struct context context)
 	s->doubts = false;
 }
 
-static void resolve_timeline(struct timeline *timeline)
+static void resolve(struct context_resolver *s, struct context context)
 {
-	struct context_resolver s = { .timeline = timeline };
+	if (context.flags & CONTEXT_OBSERVED) {
+		put_observed(s, context);
+		return;
+	}
+	s->doubts |= context.flags & CONTEXT_DOUBT;
+	s->since = context.start; /* a report is valid at least until here */
+	if (!(context.flags & CONTEXT_DOUBT))
+		put(s, context);
+}
+
+/* Returns to the state after the settled contexts. */
+static struct context_resolver rewind_log(const struct context_log *log, struct timeline *timeline)
+{
+	struct context_resolver s = { timeline, NULL, log->doubts, log->since };
 	timeline_pos pos;
 
-	if (!is_sorted(timeline)) /* reports can come later than observations */
-		sort_timeline(timeline);
-	for (bool more = timeline_first(timeline, &pos); more;
-	     more = timeline_next(timeline, &pos)) {
-		struct context context = *(const struct context *)timeline_at(timeline, pos);
+	if (timeline_from(timeline, log->has_last ? log->last.start + 1 : 0, &pos))
+		timeline_cut(timeline, pos);
+	if (!log->has_last)
+		return s;
+	s.last = timeline_last(timeline);
+	if (!s.last) /* forgotten */
+		s.last = timeline_push(timeline);
+	*s.last = log->last;
+	return s;
+}
 
-		if (context.flags & CONTEXT_OBSERVED) {
-			put_observed(&s, context);
-			continue;
+static void settle(struct context_log *log, const struct context_resolver *s)
+{
+	log->has_last = s->last;
+	if (s->last)
+		log->last = *s->last;
+	log->doubts = s->doubts;
+	log->since = s->since;
+}
+
+/* Resolves all contexts of a thread that are not settled, and settles those before a time. */
+static void resolve_log(struct context_log *log, struct timeline *timeline, nsec_t settled)
+{
+	struct context_resolver s = rewind_log(log, timeline);
+	bool is_settled = false;
+	timeline_pos pos;
+
+	if (!is_sorted(&log->recorded)) /* reports can come later than observations */
+		sort_timeline(&log->recorded);
+	for (bool more = timeline_first(&log->recorded, &pos); more;
+	     more = timeline_next(&log->recorded, &pos)) {
+		const struct context *context = timeline_at(&log->recorded, pos);
+
+		if (!is_settled && context->start >= settled) {
+			settle(log, &s);
+			is_settled = true;
 		}
-		s.doubts |= context.flags & CONTEXT_DOUBT;
-		s.since = context.start; /* a report is valid at least until here */
-		if (!(context.flags & CONTEXT_DOUBT))
-			put(&s, context);
+		resolve(&s, *context);
 	}
-	timeline_cut(timeline, s.end);
+	if (!is_settled)
+		settle(log, &s);
+	timeline_forget_before(&log->recorded, settled);
+	log->has_new = false;
 }
 
-static void find_spans(struct model *model)
+static int by_number(const void *a, const void *b)
 {
-	for (uint32_t i = 1; i < model->refs.count; i++) {
-		struct span_ref *ref = &model->refs.items[i];
-		const uint64_t *span =
-			map_find(&model->span_index, model_span_hash(ref->trace, ref->id));
+	const thread_id *x = a, *y = b;
 
-		ref->span = (span_id){ span ? *span : 0 };
-		if (span)
-			model->spans.items[*span].ref = i;
-	}
+	return (x->i > y->i) - (x->i < y->i);
 }
 
-/* A span in two inputs has its attributes twice; as with spans, the first one stays. */
-static void drop_repeated_attributes(struct model *model)
+static void resolve_contexts(struct model *model)
 {
-	struct map seen = { 0 };
+	nsec_t settled = model->end > LATENESS ? model->end - LATENESS : 0;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < model->attributes.count; i++) {
-		struct attribute attribute = model->attributes.items[i];
-		uint64_t *again =
-			map_insert(&seen, (uint64_t)attribute.ref << 32 | attribute.key.i);
+	for (size_t i = 0; i < model->context_threads.count; i++) {
+		thread_id id = model->context_threads.items[i];
+		struct thread *thread = thread_at(model, id);
 
-		if (!*again)
-			model->attributes.items[kept++] = attribute;
-		*again = true;
+		if (!thread->log)
+			continue;
+		model->context_threads.items[kept++] = id;
+		if (thread->log->has_new)
+			resolve_log(thread->log,
+				    model_thread_timeline(thread, TIMELINE_CONTEXTS,
+							  sizeof(struct context)),
+				    settled);
 	}
-	model->attributes.count = kept;
-	map_done(&seen);
+	model->context_threads.count = kept;
+	if (kept)
+		qsort(model->context_threads.items, kept, sizeof(thread_id), by_number);
 }
 
-/* Groups attributes by span, in the order of the input within each (a counting sort). */
-static void group_attributes(struct model *model)
+void model_update_contexts(struct model *model)
 {
-	size_t count = model->attributes.count;
-	_cleanup_(freep) struct attribute *unsorted = must_alloc((count + 1) * sizeof(*unsorted));
-	uint32_t at = 0;
-
-	if (count)
-		memcpy(unsorted, model->attributes.items, count * sizeof(*unsorted));
-	for (size_t i = 0; i < model->refs.count; i++)
-		model->refs.items[i].attribute_count = 0;
-	for (size_t i = 0; i < count; i++)
-		model->refs.items[unsorted[i].ref].attribute_count++;
-	for (size_t i = 0; i < model->refs.count; i++) {
-		model->refs.items[i].attributes = at;
-		at += model->refs.items[i].attribute_count;
-		model->refs.items[i].attribute_count = 0;
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct span_ref *ref = &model->refs.items[unsorted[i].ref];
-
-		model->attributes.items[ref->attributes + ref->attribute_count++] = unsorted[i];
-	}
-}
-
-static void add_residency(struct model *model, thread_id thread, const struct context_stretch *s)
-{
-	struct span_ref *ref = &model->refs.items[s->context.ref];
-	struct residency *residency = &model->residencies.items[ref->first_residency];
-	nsec_t last = s->end;
-
-	if (last == UINT64_MAX && model_thread(model, thread)->end > s->context.start)
-		last = model_thread(model, thread)->end;
-	if (!ref->first_residency || residency->thread.i != thread.i) {
-		struct residency added = { s->context.start, last, thread, ref->first_residency };
-
-		ref->first_residency = model->residencies.count;
-		*vec_push(&model->residencies) = added;
-	} else {
-		residency->last = last;
-	}
-}
-
-static void find_residencies(struct model *model)
-{
-	model->residencies.count = 1;
-	for (size_t i = 0; i < model->refs.count; i++)
-		model->refs.items[i].first_residency = 0;
-	for (uint32_t i = model->threads.count - 1; i > 0; i--) {
-		struct context_stretch s;
-
-		for (bool more = model_context_from(model, (thread_id){ i }, 0, &s); more;
-		     more = model_context_next(model, (thread_id){ i }, &s))
-			if (s.context.ref)
-				add_residency(model, (thread_id){ i }, &s);
-	}
-}
-
-/* Numbers spans in depth-first order, so that a subtree is a range of numbers. */
-static void number_spans(struct model *model)
-{
-	const struct span *spans = model->spans.items;
-	uint32_t number = 0;
-
-	model->ranges.count = 0;
-	for (size_t i = 0; i < model->spans.count; i++)
-		*vec_push(&model->ranges) = (struct span_range){ 0 };
-	for (uint32_t top = 1; top < model->spans.count; top++) {
-		uint32_t at = spans[top].parent.i ? 0 : top;
-
-		while (at) {
-			model->ranges.items[at].first = ++number;
-			if (spans[at].first_child.i) {
-				at = spans[at].first_child.i;
-				continue;
-			}
-			while (at && !spans[at].next.i) {
-				model->ranges.items[at].last = number;
-				at = spans[at].parent.i;
-			}
-			model->ranges.items[at].last = number;
-			at = spans[at].next.i;
-		}
-	}
-}
-
-void model_finish_contexts(struct model *model)
-{
-	for (size_t i = 1; i < model->threads.count; i++)
-		if (model->threads.items[i].timelines[TIMELINE_CONTEXTS])
-			resolve_timeline(model->threads.items[i].timelines[TIMELINE_CONTEXTS]);
-	if (model->refs.count == 1)
-		return;
-	find_spans(model);
-	drop_repeated_attributes(model);
-	group_attributes(model);
-	find_residencies(model);
+	resolve_contexts(model);
+	model_group_attributes(model);
+	model_update_residencies(model);
 	if (model->residencies.count > 1)
-		number_spans(model);
+		model_number_spans(model);
 }
 
 const struct span_ref *model_span_ref(const struct model *model, uint32_t ref)
 {
 	return &model->refs.items[ref < model->refs.count ? ref : 0];
-}
-
-const struct residency *model_residency(const struct model *model, uint32_t residency)
-{
-	return &model->residencies.items[residency < model->residencies.count ? residency : 0];
-}
-
-bool model_span_is_within(const struct model *model, span_id id, span_id top)
-{
-	const struct span_range *ranges = model->ranges.items;
-
-	if (!id.i || !top.i || id.i >= model->ranges.count || top.i >= model->ranges.count)
-		return false;
-	return ranges[top.i].first <= ranges[id.i].first && ranges[id.i].last <= ranges[top.i].last;
-}
-
-struct attributes model_span_attributes(const struct model *model, span_id id)
-{
-	const struct span_ref *ref = model_span_ref(model, model_span(model, id)->ref);
-
-	if (!ref->attribute_count)
-		return (struct attributes){ 0 };
-	return (struct attributes){ model->attributes.items + ref->attributes,
-				    ref->attribute_count };
-}
-
-struct attributes model_attributes(const struct model *model)
-{
-	return (struct attributes){ model->attributes.items, model->attributes.count };
 }
 
 static void context_fill(const struct timeline *timeline, timeline_pos pos,
@@ -382,4 +322,88 @@ bool model_context_next(const struct model *model, thread_id id, struct context_
 		return false;
 	context_fill(timeline, s->pos, s);
 	return true;
+}
+
+/* Marks the refs of the contexts in a timeline, or replaces them by new numbers. */
+static void mark_refs(const struct timeline *timeline, uint32_t *numbers)
+{
+	timeline_pos pos;
+
+	for (bool more = timeline_first(timeline, &pos); more; more = timeline_next(timeline, &pos))
+		numbers[((struct context *)timeline_at(timeline, pos))->ref] = 1;
+}
+
+static void move_refs(const struct timeline *timeline, const uint32_t *numbers)
+{
+	timeline_pos pos;
+
+	for (bool more = timeline_first(timeline, &pos); more;
+	     more = timeline_next(timeline, &pos)) {
+		struct context *context = timeline_at(timeline, pos);
+
+		context->ref = numbers[context->ref];
+	}
+}
+
+static bool move_ref(void *arg, uint64_t key, uint64_t *value)
+{
+	const uint32_t *numbers = arg;
+
+	(void)key;
+	*value = numbers[*value];
+	return *value;
+}
+
+/* New numbers for the refs that stay: those with a context, a span, or a span to come. */
+static void number_refs(struct model *model, uint32_t *numbers)
+{
+	uint32_t kept = 1;
+
+	for (uint32_t i = 1; i < model->refs.count; i++) {
+		bool stays = numbers[i] || model->refs.items[i].span.i || i >= model->swept_refs;
+
+		numbers[i] = stays ? kept : 0;
+		if (stays)
+			model->refs.items[kept++] = model->refs.items[i];
+	}
+	numbers[0] = 0;
+	model->refs.count = model->swept_refs = kept;
+	vec_shrink(&model->refs);
+	map_sweep(&model->ref_index, move_ref, numbers);
+}
+
+void model_sweep_contexts(struct model *model, uint32_t dropped_spans)
+{
+	_cleanup_(freep) uint32_t *numbers = must_alloc(model->refs.count * sizeof(*numbers));
+
+	for (uint32_t i = 1; i < model->refs.count; i++) {
+		uint32_t *span = &model->refs.items[i].span.i;
+
+		*span = *span > dropped_spans ? *span - dropped_spans : 0;
+	}
+	for (uint32_t i = 1; i < model->threads.count; i++) {
+		const struct thread *thread = &model->threads.items[i];
+
+		if (!thread->log)
+			continue;
+		mark_refs(&thread->log->recorded, numbers);
+		if (thread->timelines[TIMELINE_CONTEXTS])
+			mark_refs(thread->timelines[TIMELINE_CONTEXTS], numbers);
+		numbers[thread->log->last.ref] = 1;
+	}
+	number_refs(model, numbers);
+	for (uint32_t i = 1; i < model->threads.count; i++) {
+		const struct thread *thread = &model->threads.items[i];
+
+		if (!thread->log)
+			continue;
+		move_refs(&thread->log->recorded, numbers);
+		if (thread->timelines[TIMELINE_CONTEXTS])
+			move_refs(thread->timelines[TIMELINE_CONTEXTS], numbers);
+		thread->log->last.ref = numbers[thread->log->last.ref];
+	}
+	for (uint32_t i = 1; i < model->spans.count; i++)
+		model->spans.items[i].ref = numbers[model->spans.items[i].ref];
+	model_sweep_attributes(model, numbers);
+	model_sweep_residencies(model);
 }

@@ -27,23 +27,37 @@ static uint64_t futex_key(const struct thread *thread, uint64_t address)
 	return hash_bytes(key, sizeof(key));
 }
 
+/* Facts in a map: two bits, and above them the time at which one of them was learned last. */
+enum { FACT_BITS = 2, FACT_MASK = 3 };
+
+static uint64_t learn(struct map *facts, uint64_t key, uint64_t fact, nsec_t now)
+{
+	uint64_t *known = map_insert(facts, key);
+	nsec_t last = *known >> FACT_BITS;
+
+	*known = (now > last ? now : last) << FACT_BITS | (*known & FACT_MASK) | fact;
+	return *known & FACT_MASK;
+}
+
 /* Stores that a thread has waited or woken; returns what it has done so far. */
-static uint64_t note_use(struct model *model, uint64_t futex, thread_id thread, uint64_t use)
+static uint64_t note_use(struct model *model, uint64_t futex, thread_id thread, uint64_t use,
+			 nsec_t now)
 {
 	uint64_t key[] = { futex, thread.i };
 
-	return *map_insert(&model->futex_users, hash_bytes(key, sizeof(key))) |= use;
+	return learn(&model->futex_users, hash_bytes(key, sizeof(key)), use, now);
 }
 
 /* glibc never waits for the value 0 with FUTEX_WAIT, and seldom in epoll_pwait(). */
-static void note_go(struct model *model, const struct thread *thread, const struct cause *cause)
+static void note_go(struct model *model, const struct thread *thread, const struct cause *cause,
+		    nsec_t now)
 {
 	uint64_t key = process_hash(thread);
 
 	if (cause->futex_op == (FUTEX_COMMAND_WAIT | FUTEX_PRIVATE) && !cause->futex_value)
-		*map_insert(&model->go_signs, key) |= PARKS;
+		learn(&model->go_signs, key, PARKS, now);
 	if (cause->syscall == NR_EPOLL_PWAIT)
-		*map_insert(&model->go_signs, key) |= POLLS;
+		learn(&model->go_signs, key, POLLS, now);
 }
 
 void model_note_wait(struct model *model, thread_id id, const struct cause *cause, nsec_t woken)
@@ -53,7 +67,7 @@ void model_note_wait(struct model *model, thread_id id, const struct cause *caus
 
 	if (thread->kernel)
 		return;
-	note_go(model, thread, cause);
+	note_go(model, thread, cause, woken);
 	if (cause->object_kind != OBJECT_FUTEX)
 		return;
 
@@ -62,11 +76,13 @@ void model_note_wait(struct model *model, thread_id id, const struct cause *caus
 	const uint64_t both = HAS_WAITED | HAS_WOKEN;
 
 	futex->waits++;
+	if (woken > futex->last)
+		futex->last = woken;
 	futex->upper |= cause->object & 4;
 	futex->is_rwlock |= futex_is_rwlock(cause->futex_op, cause->futex_value);
-	futex->mutual |= note_use(model, key, id, HAS_WAITED) == both;
+	futex->mutual |= note_use(model, key, id, HAS_WAITED, woken) == both;
 	if (cause->context == WAKE_TASK && process_hash(waker) == process_hash(thread))
-		futex->mutual |= note_use(model, key, cause->waker, HAS_WOKEN) == both;
+		futex->mutual |= note_use(model, key, cause->waker, HAS_WOKEN, woken) == both;
 	if (cause->context == WAKE_HRTIMER && waited >= TURN_MIN && waited <= TURN_MAX)
 		futex->turns++;
 }
@@ -95,11 +111,27 @@ enum runtime model_runtime(const struct model *model, thread_id id)
 	const char *comm = model_string(model, model_process_comm(model, id));
 	const char *cmdline = process ? model_string(model, process->cmdline) : "";
 
-	if (go_signs && *go_signs == (PARKS | POLLS))
+	if (go_signs && (*go_signs & FACT_MASK) == (PARKS | POLLS))
 		return RUNTIME_GO;
 	if (is_program(comm, "python") || is_program(cmdline, "python"))
 		return RUNTIME_PYTHON;
 	if (is_program(comm, "java") || is_program(cmdline, "java"))
 		return RUNTIME_JVM;
 	return RUNTIME_UNKNOWN;
+}
+
+static bool is_learned_since(void *arg, uint64_t key, uint64_t *value)
+{
+	(void)key;
+	return *value >> FACT_BITS >= *(const nsec_t *)arg;
+}
+
+void model_sweep_futexes(struct model *model, nsec_t t)
+{
+	if (model->futexes.count > MODEL_FACTS_MAX)
+		sweep_indexed(&model->futexes, &model->futex_index, futex, futex->last >= t);
+	if (model->futex_users.count > MODEL_FACTS_MAX)
+		map_sweep(&model->futex_users, is_learned_since, &t);
+	if (model->go_signs.count > MODEL_FACTS_MAX)
+		map_sweep(&model->go_signs, is_learned_since, &t);
 }

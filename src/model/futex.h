@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * futex - how the threads of a process use a futex, in the whole model.
+ * futex - how the threads of a process use a futex, in the whole model.  In a sliding window, those
+ * without a wait in the window are dropped once there are many.
  *
  * A single wait shows an address and the thread that ended it.  All waits for it show more:
  * threads that take turns, each waiting and waking, share a lock; threads that only wait, for
@@ -15,6 +16,7 @@
 #include "model/model.h"
 
 struct futex {
+	nsec_t last; /* end of the last wait */
 	uint32_t waits;
 	uint32_t turns; /* waits of 5 ms that a timer ended */
 	bool upper;     /* whether threads waited at the second word, as for a condition variable */

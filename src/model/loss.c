@@ -65,25 +65,57 @@ static uint32_t process_of(const struct model *model, const struct loss *loss)
 	return model_thread(model, id)->pid ?: loss->tid;
 }
 
-void model_finish_losses(struct model *model)
+static void group_loss(struct model *model, const struct loss *loss)
+{
+	add_edges(model, 0, loss);
+	if (loss->tid) {
+		add_edges(model, group_key(IN_PROCESS, loss->host, loss->pid), loss);
+	} else {
+		add_edges(model, group_key(ON_HOST, loss->host, 0), loss);
+		add_edges(model, group_key(ON_CPU, loss->host, loss->cpu), loss);
+	}
+}
+
+static void group_losses(struct model *model)
 {
 	model_drop_loss_groups(model);
-	for (size_t i = 0; i < model->losses.count; i++) {
-		struct loss *loss = &model->losses.items[i];
-
-		add_edges(model, 0, loss);
-		loss->pid = loss->tid ? process_of(model, loss) : 0;
-		if (loss->tid) {
-			add_edges(model, group_key(IN_PROCESS, loss->host, loss->pid), loss);
-		} else {
-			add_edges(model, group_key(ON_HOST, loss->host, 0), loss);
-			add_edges(model, group_key(ON_CPU, loss->host, loss->cpu), loss);
-		}
-	}
+	for (size_t i = 0; i < model->losses.count; i++)
+		group_loss(model, &model->losses.items[i]);
 	for (size_t i = 0; i < model->loss_groups.count; i++) {
 		sum_up(&model->loss_groups.items[i].starts);
 		sum_up(&model->loss_groups.items[i].ends);
 	}
+}
+
+void model_update_losses(struct model *model)
+{
+	if (!model->has_new_losses)
+		return;
+	model->has_new_losses = false;
+	for (size_t i = 0; i < model->losses.count; i++) {
+		struct loss *loss = &model->losses.items[i];
+
+		if (loss->tid && !loss->pid)
+			loss->pid = process_of(model, loss);
+	}
+	group_losses(model);
+}
+
+void model_sweep_losses(struct model *model, nsec_t t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < model->losses.count; i++) {
+		const struct loss *loss = &model->losses.items[i];
+
+		if (loss->end >= t || loss->start >= t)
+			model->losses.items[kept++] = *loss;
+	}
+	if (kept == model->losses.count)
+		return;
+	model->losses.count = kept;
+	vec_shrink(&model->losses);
+	group_losses(model);
 }
 
 /* The sum of the edges before t; if inclusive, with those at t. */

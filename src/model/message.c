@@ -56,7 +56,8 @@ void model_add_socket(struct model *model, const struct source *source,
 				   r->peer_pid,
 				   r->netns,
 				   same ? socket->established : 0,
-				   same ? socket->first_use : 0 };
+				   same ? socket->first_use : 0,
+				   model_described(model, source) };
 	if (!same)
 		set_times(model, source, socket, r);
 
@@ -98,9 +99,12 @@ static void join_message(void *arg, const struct flow_end *send, const struct fl
 {
 	struct message *s = message_of(arg, send, MESSAGE_SEND);
 	struct message *r = message_of(arg, receive, MESSAGE_RECEIVE);
+	nsec_t last = send->time > receive->time ? send->time : receive->time;
 
 	if (!s || !r)
 		return;
+	thread_used(thread_at(arg, (thread_id){ send->thread }), last);
+	thread_used(thread_at(arg, (thread_id){ receive->thread }), last);
 	s->other = (thread_id){ receive->thread };
 	s->other_time = receive->time;
 	r->other = (thread_id){ send->thread };
@@ -207,13 +211,14 @@ void model_add_socket_state(struct model *model, const struct source *source,
 			    const struct record_socket_state *r)
 {
 	bool accepted = r->from == TCP_SYN_RECV && r->to == TCP_ESTABLISHED;
+	nsec_t now = source_time(source, r->head.time);
 
 	if (accepted)
 		*map_insert(&model->established, connection_key(source, &r->address, r->netns)) =
-			source_time(source, r->head.time);
+			now;
 	if (accepted || r->to == TCP_LISTEN)
 		*map_insert(&model->listeners,
-			    listener_key(source->host, r->netns, r->address.local_port)) = 1;
+			    listener_key(source->host, r->netns, r->address.local_port)) = now;
 	if (r->to == TCP_SYN_SENT && r->object && r->head.tid)
 		add_connect(model, source, r);
 }

@@ -13,67 +13,6 @@
 
 #include "model/model_internal.h"
 
-struct timeline *model_thread_timeline(struct thread *thread, enum thread_timeline which,
-				       size_t item_size)
-{
-	if (!thread->timelines[which]) {
-		thread->timelines[which] = must_alloc(sizeof(struct timeline));
-		timeline_init(thread->timelines[which], item_size);
-	}
-	return thread->timelines[which];
-}
-
-/* As in skew binary numbers: two shortcuts of one length become one of twice that length. */
-static void push_earlier(struct model *model, thread_id previous)
-{
-	const struct earlier *all = model->earlier.items, *p = &all[previous.i];
-	const struct earlier *jump = &all[p->jump.i];
-	bool same = p->depth - jump->depth == jump->depth - all[jump->jump.i].depth;
-	struct earlier added = {
-		.previous = previous,
-		.jump = same ? jump->jump : previous,
-		.depth = p->depth + 1,
-	};
-
-	*vec_push(&model->earlier) = added;
-}
-
-static thread_id thread_add(struct model *model, const struct source *source, uint32_t tid,
-			    nsec_t now)
-{
-	uint64_t *slot = map_insert(&model->tids, tid_key(source->host, tid));
-	thread_id id = { model->threads.count };
-	struct thread *thread = vec_push(&model->threads);
-
-	*thread = (struct thread){
-		.tid = tid,
-		.pid = tid,
-		.host = source->host,
-		.input = source->input,
-		.begin = now,
-		.end = now,
-	};
-	timeline_init(&thread->intervals, sizeof(struct interval));
-	timeline_init(&thread->causes, sizeof(struct cause));
-	push_earlier(model, (thread_id){ *slot });
-	*slot = id.i;
-	return id;
-}
-
-thread_id model_thread_of(struct model *model, const struct source *source, uint32_t tid,
-			  nsec_t now)
-{
-	const uint64_t *found = map_find(&model->tids, tid_key(source->host, tid));
-
-	if (found)
-		return (thread_id){ *found };
-
-	thread_id id = thread_add(model, source, tid, now);
-
-	thread_at(model, id)->out_of_scope = true;
-	return id;
-}
-
 /* The thread has states from start on, so it is in scope, even if its TASK record was lost. */
 static void come_into_scope(struct thread *thread, nsec_t start)
 {
@@ -142,6 +81,7 @@ static void add_run(struct model *model, const struct source *source, const stru
 	thread_id id = model_thread_of(model, source, r->head.tid, start);
 	struct thread *thread = thread_at(model, id);
 
+	thread_used(thread, end);
 	add_slice(cpu_timeline(model, source->host, r->head.cpu), id, start, end);
 	if (r->flags & INTERVAL_OUT_OF_SCOPE) {
 		if (thread->out_of_scope)
@@ -180,8 +120,9 @@ static void add_blocked(struct model *model, const struct source *source,
 		.start = added->start,
 		.object = r->object,
 		.waker = waker,
-		.stack = model_own_number(&model->stack_numbers, source, r->stack),
-		.waker_stack = model_own_number(&model->stack_numbers, source, r->waker_stack),
+		.stack = model_own_number(model, &model->stack_numbers, source, r->stack),
+		.waker_stack =
+			model_own_number(model, &model->stack_numbers, source, r->waker_stack),
 		.syscall = r->syscall,
 		.vector = r->vector,
 		.host = source->host,
@@ -233,15 +174,19 @@ static void add_task(struct model *model, const struct source *source, const str
 	const uint64_t *known = map_find(&model->tids, tid_key(source->host, r->head.tid));
 	bool is_new =
 		!known || is_new_thread(thread_at(model, (thread_id){ *known }), source, r->event);
-	thread_id id = is_new ? thread_add(model, source, r->head.tid, now) : (thread_id){ *known };
+	thread_id id =
+		is_new ? model_add_thread(model, source, r->head.tid, now) : (thread_id){ *known };
 	struct thread *thread = thread_at(model, id);
+	bool is_alive = r->event == TASK_EXISTING || r->event == TASK_AGAIN;
 
 	if (is_new) {
 		thread->out_of_scope = r->event == TASK_OUT_OF_SCOPE;
-	} else if (thread->out_of_scope && r->event == TASK_EXISTING) {
+	} else if (is_alive && (thread->out_of_scope || r->event == TASK_AGAIN)) {
 		thread->input = source->input;
 		come_into_scope(thread, now);
 	}
+	if (thread->input == source->input)
+		thread->epoch = model_described(model, source).epoch;
 	thread->pid = r->pid;
 	thread->kernel = r->flags & TASK_KERNEL;
 	thread->comm = model_add_string(model, source, r->comm);
@@ -312,8 +257,8 @@ static void add_probe_event(struct model *model, const struct source *source,
 
 	*(struct probe_event *)timeline_push(model_thread_timeline(
 		thread_at(model, id), TIMELINE_PROBE_EVENTS, sizeof(struct probe_event))) =
-		(struct probe_event){ now,
-				      model_own_number(&model->probe_numbers, source, r->type) };
+		(struct probe_event){ now, model_own_number(model, &model->probe_numbers, source,
+							    r->type) };
 }
 
 static void add_sample(struct model *model, const struct source *source,
@@ -324,11 +269,13 @@ static void add_sample(struct model *model, const struct source *source,
 
 	*(struct sample *)timeline_push(model_thread_timeline(
 		thread_at(model, id), TIMELINE_SAMPLES, sizeof(struct sample))) =
-		(struct sample){ now, model_own_number(&model->stack_numbers, source, r->stack) };
+		(struct sample){ now,
+				 model_own_number(model, &model->stack_numbers, source, r->stack) };
 }
 
 static void add_loss(struct model *model, const struct source *source, const struct record_loss *r)
 {
+	model->has_new_losses = true;
 	*vec_push(&model->losses) = (struct loss){ .start = source_time(source, r->start),
 						   .end = source_time(source, r->end),
 						   .count = r->count,

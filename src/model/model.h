@@ -146,26 +146,43 @@ enum thread_timeline {
 	TIMELINE_COUNT
 };
 
+struct context_log;
+
 struct thread {
 	uint32_t tid, pid;
+	uint32_t generation; /* changes when the number is reused for another thread */
 	uint16_t host;
 	uint16_t input; /* the first that contains it */
 	bool kernel;
 	bool out_of_scope; /* only its slices are recorded */
 	bool exited;
-	bool forgotten;   /* model_forget() has dropped its timelines */
+	bool forgotten;   /* dropped by model_forget(): its number will be reused, its timelines are
+			     empty */
+	bool replaced;    /* its tid belongs to a later thread */
 	str_id comm;      /* last name */
 	thread_id parent; /* the thread that created it, if recorded */
 	nsec_t begin, end;
+	nsec_t used;    /* time of the last record that refers to it */
+	uint32_t epoch; /* of its input, in which it was described last */
 	struct timeline intervals;
 	struct timeline causes;
 	struct timeline *timelines[TIMELINE_COUNT]; /* NULL if empty */
+	struct context_log *log;                    /* for model_update(); NULL without contexts */
+};
+
+/* When an object was last described. */
+struct described {
+	uint32_t epoch;
+	uint16_t input;
 };
 
 struct process {
 	str_id cmdline, cgroup;
-	str_id container; /* name; none if the trace does not contain it */
-	str_id name;      /* for people (model/process_name.h); set by model_finish() */
+	str_id container;  /* name; none if the trace does not contain it */
+	str_id name;       /* for people (model/process_name.h); set by model_update() */
+	str_id comm;       /* of its main thread, when the name was derived */
+	bool is_inherited; /* from the process that forked it */
+	struct described described;
 };
 
 struct socket {
@@ -175,6 +192,7 @@ struct socket {
 	/* accepted TCP connection: until its first use, it was in the accept queue or forgotten */
 	nsec_t established; /* end of the handshake; 0 if unknown */
 	nsec_t first_use;   /* first message or wait of a thread; 0 if unknown */
+	struct described described;
 };
 
 struct span {
@@ -221,8 +239,8 @@ struct clock_shift {
 /* A span to which contexts or attributes refer. */
 struct span_ref {
 	uint8_t trace[16], id[8];
-	span_id span;                         /* none if the span itself is not recorded */
-	uint32_t first_residency;             /* number for model_residency(); 0 is none */
+	span_id span;             /* none if the span itself is not recorded */
+	uint32_t first_residency; /* in any order: number for model_residency(); 0 is none */
 	uint32_t attributes, attribute_count; /* first and number in model_attributes() */
 };
 
@@ -270,6 +288,12 @@ void model_add(struct model *model, const struct source *source, const struct re
 
 /* Call before the first record.  Reports show times relative to this; default: the first event. */
 void model_set_begin(struct model *model, nsec_t begin);
+
+/*
+ * The stream of an input has ended, and no record of it will follow.  What it described is dropped
+ * once the window has passed; another stream needs another input number.
+ */
+void model_end_input(struct model *model, uint16_t input);
 
 /* Links spans, contexts, attributes and losses that came since the last call. */
 void model_update(struct model *model);
@@ -398,6 +422,6 @@ struct lost model_lost_in_process(const struct model *model, uint16_t host, uint
 
 const char *model_string(const struct model *model, str_id id);
 uint64_t model_record_count(const struct model *model);
-size_t model_memory(const struct model *model); /* bytes, without strings */
+size_t model_memory(const struct model *model); /* bytes, with strings */
 
 #endif

@@ -24,21 +24,6 @@ const struct thread *model_thread(const struct model *model, thread_id id)
 	return &model->threads.items[id.i < model->threads.count ? id.i : 0];
 }
 
-thread_id model_host_thread(const struct model *model, uint16_t host, uint32_t tid, nsec_t t)
-{
-	const uint64_t *last = map_find(&model->tids, tid_key(host, tid));
-	thread_id id = { last ? *last : 0 };
-
-	while (id.i && model->threads.items[id.i].begin > t) {
-		const struct earlier *e = &model->earlier.items[id.i];
-
-		if (!e->previous.i)
-			break;
-		id = e->jump.i && model->threads.items[e->jump.i].begin > t ? e->jump : e->previous;
-	}
-	return id;
-}
-
 thread_id model_find_thread(const struct model *model, uint32_t tid, nsec_t t)
 {
 	return model_host_thread(model, 0, tid, t);
@@ -141,11 +126,6 @@ const struct timeline *model_block_io(const struct model *model, uint16_t host, 
 	return find_indexed(&model->queues, &model->queue_index, host_key(host, device));
 }
 
-size_t model_stack_count(const struct model *model)
-{
-	return model->stack_numbers.count + 1;
-}
-
 size_t model_span_count(const struct model *model)
 {
 	return model->spans.count;
@@ -174,64 +154,6 @@ const char *model_string(const struct model *model, str_id id)
 uint64_t model_record_count(const struct model *model)
 {
 	return model->records;
-}
-
-static size_t thread_memory(const struct thread *thread)
-{
-	size_t bytes = timeline_memory(&thread->intervals) + timeline_memory(&thread->causes);
-
-	for (size_t i = 0; i < TIMELINE_COUNT; i++)
-		if (thread->timelines[i])
-			bytes += sizeof(struct timeline) + timeline_memory(thread->timelines[i]);
-	return bytes;
-}
-
-static size_t names_memory(const struct model *model)
-{
-	const struct map *maps[] = { &model->pid_index,     &model->socket_index,
-				     &model->file_index,    &model->devices,
-				     &model->probe_types,   &model->stacks,
-				     &model->futex_index,   &model->futex_users,
-				     &model->stack_numbers, &model->frame_numbers,
-				     &model->held_index,    &model->established };
-	size_t bytes = model->processes.room * sizeof(struct process) +
-		       model->held.room * sizeof(struct held_send) +
-		       model->sockets.room * sizeof(struct socket) +
-		       model->files.room * sizeof(struct named_file) +
-		       model->futexes.room * sizeof(struct futex) +
-		       model->stack_frames.room * sizeof(uint32_t) +
-		       model->frames.room * sizeof(struct frame);
-
-	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
-		bytes += maps[i]->room * sizeof(struct map_slot);
-	return bytes;
-}
-
-static size_t contexts_memory(const struct model *model)
-{
-	return model->ranges.room * sizeof(struct span_range) +
-	       model->refs.room * sizeof(struct span_ref) +
-	       model->residencies.room * sizeof(struct residency) +
-	       model->attributes.room * sizeof(struct attribute) +
-	       model->ref_index.room * sizeof(struct map_slot);
-}
-
-size_t model_memory(const struct model *model)
-{
-	size_t bytes = model->threads.room * sizeof(struct thread) +
-		       model->earlier.room * sizeof(struct earlier) +
-		       model->spans.room * sizeof(struct span) + contexts_memory(model) +
-		       (model->tids.room + model->span_index.room) * sizeof(struct map_slot) +
-		       names_memory(model) + flows_memory(&model->flows);
-
-	for (size_t i = 0; i < model->threads.count; i++)
-		bytes += thread_memory(&model->threads.items[i]);
-	for (size_t i = 0; i < model->hosts.count; i++)
-		for (size_t k = 0; k < model->hosts.items[i].cpus.count; k++)
-			bytes += timeline_memory(&model->hosts.items[i].cpus.items[k]);
-	for (size_t i = 0; i < model->queues.count; i++)
-		bytes += timeline_memory(&model->queues.items[i]);
-	return bytes;
 }
 
 /* Whether a send contains the last byte of a receive; without positions, they are the same. */

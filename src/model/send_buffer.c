@@ -17,6 +17,43 @@ void model_hold_message(struct model *model, uint16_t host, thread_id thread,
 	*first = model->held.count;
 }
 
+struct held_sweep {
+	nsec_t t;
+	const struct held_send *from;
+	VEC(struct held_send) kept;
+};
+
+/* Copies the sends of a socket since t, which are the first of its list. */
+static bool keep_held(void *arg, uint64_t key, uint64_t *value)
+{
+	struct held_sweep *s = arg;
+	size_t first = s->kept.count;
+
+	(void)key;
+	for (uint64_t at = *value; at && s->from[at - 1].time >= s->t; at = s->from[at - 1].next) {
+		struct held_send held = s->from[at - 1];
+
+		held.next = s->kept.count + 2;
+		*vec_push(&s->kept) = held;
+	}
+	if (s->kept.count == first)
+		return false;
+	s->kept.items[s->kept.count - 1].next = 0;
+	*value = first + 1;
+	return true;
+}
+
+void model_sweep_held(struct model *model, nsec_t t)
+{
+	struct held_sweep s = { .t = t, .from = model->held.items };
+
+	map_sweep(&model->held_index, keep_held, &s);
+	free(model->held.items);
+	model->held.items = s.kept.items;
+	model->held.count = s.kept.count;
+	model->held.room = s.kept.room;
+}
+
 void model_add_transmit(struct model *model, const struct source *source,
 			const struct record_transmit *r)
 {

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spans and their trees.
- *
- * Most parents end after their children and thus come after them in the input.  So
- * model_add_span() only collects spans, and model_finish() links them.  A span without
- * a recorded parent is a root.
+ * Spans, and what completes a model after some records or after the last one.
  */
 #include <string.h>
 
@@ -22,7 +18,8 @@ uint64_t model_span_hash(const uint8_t trace[16], const uint8_t id[8])
 
 void model_add_span(struct model *model, const struct source *source, const struct record_span *r)
 {
-	uint64_t *index = map_insert(&model->span_index, model_span_hash(r->trace, r->span));
+	uint64_t key = model_span_hash(r->trace, r->span);
+	uint64_t *index = map_insert(&model->span_index, key);
 
 	if (*index)
 		return; /* two inputs contain it */
@@ -51,24 +48,8 @@ void model_add_span(struct model *model, const struct source *source, const stru
 	memcpy(span->trace, r->trace, sizeof(span->trace));
 	memcpy(span->id, r->span, sizeof(span->id));
 	memcpy(span->parent_id, r->parent, sizeof(span->parent_id));
-}
-
-static bool is_zero(const uint8_t id[8])
-{
-	static const uint8_t zero[8];
-
-	return memcmp(id, zero, sizeof(zero)) == 0;
-}
-
-/* The parent of a span by its id; 0 if it has none or is not recorded. */
-static uint32_t named_parent(const struct model *model, const struct span *span)
-{
-	const uint64_t *found;
-
-	if (is_zero(span->parent_id))
-		return 0;
-	found = map_find(&model->span_index, model_span_hash(span->trace, span->parent_id));
-	return found ? *found : 0;
+	model_link_span(model, (span_id){ model->spans.count - 1 }, key);
+	model_find_ref(model, (span_id){ model->spans.count - 1 }, key);
 }
 
 /*
@@ -118,28 +99,32 @@ static thread_id thread_for(const struct model *model, const struct span *span)
 	return span->pid && model_thread(model, id)->pid != span->pid ? (thread_id){ 0 } : id;
 }
 
-static void update(struct model *model, bool corrects_clocks)
+/* The threads of spans that came since the last call, or of all that have none so far. */
+static void find_threads(struct model *model, uint32_t first)
 {
-	for (uint32_t i = 1; i < model->spans.count; i++) {
+	for (uint32_t i = first ?: 1; i < model->spans.count; i++) {
 		struct span *span = &model->spans.items[i];
 
-		span->parent = (span_id){ named_parent(model, span) };
+		if (span->thread.i)
+			continue;
 		span->thread = thread_for(model, span);
+		if (span->thread.i)
+			thread_used(thread_at(model, span->thread), span->end);
 	}
-	model_link_spans(model->spans.items, model->spans.count);
-	if (corrects_clocks)
-		model_correct_clocks(model);
-	model_finish_contexts(model);
-	model_finish_losses(model);
-	model_name_processes(model);
+	model->updated_spans = model->spans.count;
 }
 
 void model_update(struct model *model)
 {
-	update(model, false);
+	find_threads(model, model->updated_spans);
+	model_update_contexts(model);
+	model_update_losses(model);
+	model_name_processes(model);
 }
 
 void model_finish(struct model *model)
 {
-	update(model, true);
+	find_threads(model, 0);
+	model_correct_clocks(model);
+	model_update(model);
 }

@@ -20,14 +20,21 @@ void timeline_done(struct timeline *timeline)
 	*timeline = (struct timeline){ .item_size = timeline->item_size };
 }
 
+/* Twice as large as the last one; in a short window, as large as what the window holds. */
+static uint32_t next_room(const struct timeline *timeline)
+{
+	const struct timeline_chunk *last = &timeline->chunks[timeline->chunk_count - 1];
+	uint32_t held = last->count - timeline->forgotten;
+
+	if (timeline->chunk_count == 1 && timeline->forgotten)
+		return held > FIRST_ROOM ? held : FIRST_ROOM;
+	return last->room < LAST_ROOM / 2 ? 2 * last->room : LAST_ROOM;
+}
+
 static struct timeline_chunk *add_chunk(struct timeline *timeline)
 {
-	uint32_t room = FIRST_ROOM;
+	uint32_t room = timeline->chunk_count ? next_room(timeline) : FIRST_ROOM;
 
-	if (timeline->chunk_count) {
-		room = timeline->chunks[timeline->chunk_count - 1].room;
-		room = room < LAST_ROOM ? 2 * room : LAST_ROOM;
-	}
 	if (timeline->chunk_count == timeline->chunk_room) {
 		timeline->chunk_room = timeline->chunk_room ? 2 * timeline->chunk_room : 4;
 		timeline->chunks = must_realloc(timeline->chunks,
@@ -78,15 +85,18 @@ void *timeline_last(const struct timeline *timeline)
 bool timeline_find(const struct timeline *timeline, nsec_t t, timeline_pos *ret)
 {
 	size_t chunks = partition_point(timeline->chunk_count, i,
-					time_at(timeline, &timeline->chunks[i], 0) <= t);
+					time_at(timeline, &timeline->chunks[i],
+						i ? 0 : timeline->forgotten) <= t);
 
 	if (chunks == 0)
 		return false;
 
 	const struct timeline_chunk *chunk = &timeline->chunks[chunks - 1];
-	size_t items = partition_point(chunk->count, i, time_at(timeline, chunk, i) <= t);
+	uint32_t first = chunks == 1 ? timeline->forgotten : 0;
+	size_t items =
+		partition_point(chunk->count - first, i, time_at(timeline, chunk, first + i) <= t);
 
-	*ret = (timeline_pos){ chunks - 1, items - 1 };
+	*ret = (timeline_pos){ chunks - 1, first + items - 1 };
 	return true;
 }
 
@@ -105,13 +115,13 @@ void *timeline_at(const struct timeline *timeline, timeline_pos pos)
 
 bool timeline_first(const struct timeline *timeline, timeline_pos *ret)
 {
-	*ret = (timeline_pos){ 0, 0 };
+	*ret = (timeline_pos){ 0, timeline->forgotten };
 	return timeline->chunk_count > 0;
 }
 
 bool timeline_prev(const struct timeline *timeline, timeline_pos *pos)
 {
-	if (pos->item > 0) {
+	if (pos->item > (pos->chunk ? 0 : timeline->forgotten)) {
 		pos->item--;
 		return true;
 	}
@@ -137,26 +147,62 @@ bool timeline_next(const struct timeline *timeline, timeline_pos *pos)
 
 void timeline_cut(struct timeline *timeline, timeline_pos from)
 {
-	uint32_t left = from.item ? from.chunk + 1 : from.chunk;
+	uint32_t first = from.chunk ? 0 : timeline->forgotten;
+	uint32_t left = from.item > first ? from.chunk + 1 : from.chunk;
 
 	while (timeline->chunk_count > left)
 		free(timeline->chunks[--timeline->chunk_count].items);
-	if (from.item)
+	if (from.item > first)
 		timeline->chunks[from.chunk].count = from.item;
+	if (!timeline->chunk_count)
+		timeline->forgotten = 0;
+}
+
+/* Drops the items before a position. */
+static void forget_to(struct timeline *timeline, timeline_pos pos)
+{
+	for (uint32_t i = 0; i < pos.chunk; i++)
+		free(timeline->chunks[i].items);
+	timeline->chunk_count -= pos.chunk;
+	timeline->forgotten = pos.item;
+	if (!pos.chunk)
+		return;
+	memmove(timeline->chunks, timeline->chunks + pos.chunk,
+		timeline->chunk_count * sizeof(*timeline->chunks));
+	if (timeline->chunk_room > 16 && timeline->chunk_count < timeline->chunk_room / 4) {
+		timeline->chunk_room /= 2;
+		timeline->chunks = must_realloc(timeline->chunks,
+						timeline->chunk_room * sizeof(*timeline->chunks));
+	}
 }
 
 void timeline_forget(struct timeline *timeline, nsec_t t)
 {
-	uint32_t dropped = 0;
+	timeline_pos pos;
 
-	while (dropped + 1 < timeline->chunk_count &&
-	       time_at(timeline, &timeline->chunks[dropped + 1], 0) <= t)
-		free(timeline->chunks[dropped++].items);
-	if (!dropped)
-		return;
-	timeline->chunk_count -= dropped;
-	memmove(timeline->chunks, timeline->chunks + dropped,
-		timeline->chunk_count * sizeof(*timeline->chunks));
+	if (timeline_find(timeline, t, &pos))
+		forget_to(timeline, pos);
+}
+
+void timeline_forget_before(struct timeline *timeline, nsec_t t)
+{
+	timeline_pos pos;
+
+	if (timeline_from(timeline, t, &pos))
+		forget_to(timeline, pos);
+	else
+		timeline_done(timeline);
+}
+
+void timeline_forget_first(struct timeline *timeline)
+{
+	timeline_pos pos;
+
+	timeline_first(timeline, &pos);
+	if (timeline_next(timeline, &pos))
+		forget_to(timeline, pos);
+	else
+		timeline_done(timeline);
 }
 
 size_t timeline_count(const struct timeline *timeline)
@@ -165,7 +211,7 @@ size_t timeline_count(const struct timeline *timeline)
 
 	for (uint32_t i = 0; i < timeline->chunk_count; i++)
 		count += timeline->chunks[i].count;
-	return count;
+	return count - timeline->forgotten;
 }
 
 size_t timeline_memory(const struct timeline *timeline)

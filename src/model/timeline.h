@@ -5,8 +5,9 @@
  * A model has many timelines: the intervals of each thread, the slices on each CPU,
  * messages, samples.  Some stay short, some get millions of items.  So a timeline is a list
  * of chunks, the first one small and each further one twice as large, up to a limit.  It
- * wastes little memory, never moves an item, and can drop old items chunk by
- * chunk.  Items are plain structs that begin with their time.
+ * wastes little memory, never moves an item, and can drop old items: they become
+ * invisible at once, and their memory is freed chunk by chunk.  Items are plain structs that
+ * begin with their time.
  */
 #ifndef SONDE_MODEL_TIMELINE_H
 #define SONDE_MODEL_TIMELINE_H
@@ -22,6 +23,7 @@ struct timeline {
 	struct timeline_chunk *chunks;
 	uint32_t chunk_count, chunk_room;
 	uint32_t item_size;
+	uint32_t forgotten; /* items at the start of the first chunk that are no longer valid */
 };
 
 /* Position in a timeline. */
@@ -65,8 +67,14 @@ bool timeline_next(const struct timeline *timeline, timeline_pos *pos);
 /* Drops the item at a position and all after it. */
 void timeline_cut(struct timeline *timeline, timeline_pos from);
 
-/* Drops chunks if their items, and the first item after them, are not after t. */
+/* Drops the items before the last one with a time of at most t, which is valid until the next. */
 void timeline_forget(struct timeline *timeline, nsec_t t);
+
+/* Drops the items with a time before t. */
+void timeline_forget_before(struct timeline *timeline, nsec_t t);
+
+/* Drops the first item; there must be one. */
+void timeline_forget_first(struct timeline *timeline);
 
 size_t timeline_count(const struct timeline *timeline);
 size_t timeline_memory(const struct timeline *timeline); /* bytes */

@@ -210,7 +210,7 @@ TEST(old_flows_are_forgotten)
 		if (t % 2)
 			add_receive(&p, t, 10, 10);
 		if (t % 1000 == 0)
-			flows_forget(&p.flows, t - 1000);
+			flows_forget(&p.flows, t - 1000, 0);
 		if (flows_memory(&p.flows) > most)
 			most = flows_memory(&p.flows);
 	}
