@@ -12,8 +12,23 @@
 /* --syscalls: bit set of the system calls to record. */
 const volatile __u64 syscalls_wanted[SYSCALL_TABLE_SIZE / 64];
 
+/* on_demand: the processes whose system calls are recorded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WIRE_SYSCALL_PIDS);
+	__type(key, __u32);
+	__type(value, __u8);
+} syscall_pids SEC(".maps");
+
+/* on_demand: calls that began earlier, while the programs were attached before, are ignored. */
+__u64 syscalls_since;
+
 static __always_inline bool syscall_is_wanted(long nr)
 {
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+
+	if (on_demand && !bpf_map_lookup_elem(&syscall_pids, &pid))
+		return false;
 	return nr >= 0 && nr < SYSCALL_TABLE_SIZE && syscalls_wanted[nr / 64] >> (nr % 64) & 1;
 }
 
@@ -59,7 +74,7 @@ int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
 
 	struct wire_ring *ring = ring_of_cpu();
 
-	if (ring && active)
+	if (ring && active && thread->syscall_start >= syscalls_since)
 		emit_syscall(ring, thread, result, 0, bpf_ktime_get_ns());
 	thread->syscall_start = 0;
 	return 0;
@@ -77,7 +92,8 @@ int finish_syscalls(struct bpf_iter__task *ctx)
 
 	struct traced_thread *thread = thread_of(task);
 
-	if (thread && thread->tid && thread->syscall_start)
+	if (thread && thread->tid && thread->syscall_start &&
+	    thread->syscall_start >= syscalls_since)
 		emit_syscall(ring, thread, 0, SYSCALL_OPEN, stop_time);
 	return 0;
 }

@@ -67,8 +67,8 @@ static __always_inline void emit_wait(struct wire_ring *ring, struct traced_thre
 		site_save(thread, task, task->__state);
 	if (phase == PHASE_BLOCKED || phase == PHASE_UNKNOWN)
 		site_of(thread, task, &site, now);
-	if (stack_threshold && phase == PHASE_BLOCKED && !(flags & INTERVAL_END_HIDDEN) &&
-	    now - thread->state.since >= stack_threshold)
+	if (stack_limit() && phase == PHASE_BLOCKED && !(flags & INTERVAL_END_HIDDEN) &&
+	    now - thread->state.since >= stack_limit())
 		stack = stack_of_sleeper(ring, task, now);
 
 	struct record_wait *wait = ring_reserve(ring, sizeof(*wait), now);
@@ -138,7 +138,7 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 	}
 	if (state) {
 		site_save(thread, task, state);
-		if (stack_threshold)
+		if (stack_limit())
 			user_stack_save(ctx, task);
 		thread_state_leave_cpu(&thread->state, now, PHASE_BLOCKED);
 	} else {
@@ -246,8 +246,8 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	set_waker(&ring->cpu, &wake);
 	if (wake.context == WAKE_TASK)
 		task_describe_other(ring, bpf_get_current_task_btf(), wake.time);
-	if (stack_threshold && wake.context == WAKE_TASK && thread->state.phase == PHASE_BLOCKED &&
-	    wake.time - thread->state.since >= stack_threshold && thread_current())
+	if (stack_limit() && wake.context == WAKE_TASK && thread->state.phase == PHASE_BLOCKED &&
+	    wake.time - thread->state.since >= stack_limit() && thread_current())
 		thread->waker_stack = stack_of_current(ctx, ring, OWN_FRAMES, wake.time);
 	thread_state_wake(&thread->state, &wake);
 	return 0;

@@ -23,6 +23,15 @@ const volatile int scope_cgroup_hierarchy;
 const volatile __u16 scope_ports[WIRE_PORTS];
 const volatile bool other_tasks;
 const volatile __u64 stack_threshold; /* ns; 0 for no stacks */
+const volatile bool on_demand;        /* stacks and system calls can be switched on later */
+
+__u64 stack_threshold_now; /* on_demand: instead of stack_threshold */
+
+/* With constants, the verifier removes the code for stacks if there are none. */
+static __always_inline __u64 stack_limit(void)
+{
+	return on_demand ? stack_threshold_now : stack_threshold;
+}
 
 static __always_inline bool scope_is_own(__u32 pid)
 {

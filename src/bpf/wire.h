@@ -26,6 +26,7 @@ enum {
 	WIRE_USER_FRAMES = 80,
 	WIRE_PROBE_DATA = 256,
 	WIRE_PROBES = 64,
+	WIRE_SYSCALL_PIDS = 64,
 };
 
 /* Interrupts on a CPU, and the thread that runs there. */

@@ -280,7 +280,7 @@ static int check_installed(int r, const char *what, struct err *err)
 	return 0;
 }
 
-int confine_recorder(pid_t command, int stream, struct err *err)
+int confine_recorder(pid_t command, int stream, bool attach, struct err *err)
 {
 	filter f = { 0 };
 
@@ -294,6 +294,10 @@ int confine_recorder(pid_t command, int stream, struct err *err)
 	if (stream >= 0) {
 		add_rule(&f, &(struct filter_rule){ SYS_sendmsg, EQUAL, 0, stream });
 		add_rule(&f, &(struct filter_rule){ SYS_recvfrom, EQUAL, 0, stream });
+	}
+	if (attach) {
+		add_rule(&f, &(struct filter_rule){ SYS_bpf, EQUAL, 0, BPF_RAW_TRACEPOINT_OPEN });
+		add_rule(&f, &(struct filter_rule){ SYS_bpf, EQUAL, 0, BPF_LINK_CREATE });
 	}
 	add_own_signals(&f);
 	/* ENOSYS makes the C library fall back to clone(), whose flags a filter can check */

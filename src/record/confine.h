@@ -17,9 +17,11 @@
 #include "base/base.h"
 #include "base/err.h"
 
-/* Irrevocable.  The recorder can send signals to `command` only (0: to none), and messages over
- * the socket `stream` only (-1: none). */
-int confine_recorder(pid_t command, int stream, struct err *err);
+/*
+ * Irrevocable.  The recorder can send signals to `command` only (0: to none), and messages over the
+ * socket `stream` only (-1: none).  With `attach`, it can attach BPF programs that are loaded.
+ */
+int confine_recorder(pid_t command, int stream, bool attach, struct err *err);
 
 /*
  * Irrevocable.  The process can still open files for reading, as debug information can be in

@@ -85,6 +85,8 @@ static caps_set caps_for(unsigned int keep_for, bool command)
 			CAP_BIT(CAP_CHECKPOINT_RESTORE);
 	if (keep_for & PRIVILEGE_BPF)
 		keep |= CAP_BIT(CAP_BPF);
+	if (keep_for & PRIVILEGE_ATTACH)
+		keep |= CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON);
 	if (command && geteuid() == 0) /* the command runs as root; confine.h limits the signals */
 		keep |= CAP_BIT(CAP_KILL);
 	return keep & caps_permitted();
@@ -133,7 +135,7 @@ int privilege_drop(unsigned int keep_for, pid_t command, int stream, struct err 
 	int r = keep_only(keep, err);
 
 	if (r == 0)
-		r = confine_recorder(command, stream, err);
+		r = confine_recorder(command, stream, keep_for & PRIVILEGE_ATTACH, err);
 	return r < 0 ? r : left;
 }
 

@@ -29,6 +29,7 @@ int privilege_check(struct err *err);
 enum {
 	PRIVILEGE_PROCESSES = 1, /* read other processes, for stacks and spans */
 	PRIVILEGE_BPF = 2,       /* update maps, and run iterators when processes join the scope */
+	PRIVILEGE_ATTACH = 4,    /* attach loaded BPF programs */
 };
 
 /*

@@ -37,7 +37,8 @@ struct record_options {
 	bool block;
 	const char *const *events; /* category:name */
 	size_t event_count;
-	nsec_t stacks; /* shortest wait to record a stack for; 0: no stacks */
+	bool on_demand; /* of a stream: verbs can switch stacks and system calls on (verb.h) */
+	nsec_t stacks;  /* shortest wait to record a stack for; 0: no stacks */
 	unsigned long profile_hz;
 	uint64_t buffer;                 /* bytes per CPU, up to RECORD_BUFFER_MAX; 0: default */
 	char **command;                  /* NULL-terminated argv to start and record, or NULL */

@@ -197,6 +197,7 @@ void recorder_begin_epoch(struct recorder *rec, nsec_t now)
 	rec->epoch_pending = true;
 	rec->next_epoch = now + (rec->options->epoch ?: EPOCH_DEFAULT);
 	programs_forget_described(rec->programs);
+	programs_forget_syscalls(rec->programs);
 	encoder_begin_epoch(rec->encoder, now);
 }
 
@@ -369,8 +370,12 @@ int recorder_obey(struct recorder *rec, const struct verb_message *message, stru
 	case VERB_EPOCH:
 		recorder_begin_epoch(rec, clock_now());
 		return 0;
+	case VERB_STACKS:
+		return programs_set_stacks(rec->programs, message->value, err);
+	case VERB_SYSCALLS:
+		return programs_set_syscalls(rec->programs, message->pid, message->value, err);
 	default:
-		return err_set(err, -EOPNOTSUPP, "verb %u is not supported", message->verb);
+		return -EINVAL;
 	}
 }
 

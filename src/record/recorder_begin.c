@@ -165,13 +165,15 @@ static int load_programs(struct recorder *rec, struct err *err)
 		.cgroup = rec->scope.cgroup,
 		.cgroup_hierarchy = rec->scope.cgroup_hierarchy,
 		.stacks = o->stacks,
+		.on_demand = o->on_demand && !o->syscalls,
 		.profile_hz = o->profile_hz,
 		.syscalls = o->syscalls != NULL,
 		.block = o->block,
 		.probes = rec->probes.items,
 		.probe_count = rec->probes.count,
 	};
-	int r = o->syscalls ? choose_syscalls(o->syscalls, config.syscalls_wanted, err) : 0;
+	const char *syscalls = o->on_demand && !o->syscalls ? "" : o->syscalls;
+	int r = syscalls ? choose_syscalls(syscalls, config.syscalls_wanted, err) : 0;
 
 	for (size_t i = 0; i < o->port_count; i++)
 		config.ports[i] = o->ports[i];
@@ -284,7 +286,8 @@ static void open_agents(struct recorder *rec)
 static unsigned int privileges_needed(const struct record_options *o)
 {
 	return (record_has_stacks(o) || o->spans ? PRIVILEGE_PROCESSES : 0) |
-	       (o->port_count || o->cgroup || o->spans ? PRIVILEGE_BPF : 0);
+	       (o->port_count || o->cgroup || o->spans ? PRIVILEGE_BPF : 0) |
+	       (o->on_demand ? PRIVILEGE_BPF | PRIVILEGE_ATTACH : 0);
 }
 
 static int add_processes(struct recorder *rec, struct err *err)

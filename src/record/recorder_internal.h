@@ -59,7 +59,7 @@ void recorder_warning(void *recorder, const char *text);
 
 static inline bool record_has_stacks(const struct record_options *o)
 {
-	return o->stacks || o->profile_hz;
+	return o->stacks || o->profile_hz || o->on_demand;
 }
 
 #endif

@@ -4,7 +4,7 @@
  *
  * Verbs come from a process without privileges, in messages of one size, over the socket that
  * carries the stream.  The recorder checks each; one that it refuses changes nothing and is
- * answered with a note in the stream.
+ * answered with a note in the stream.  VERB_STACKS and VERB_SYSCALLS need record_options.on_demand.
  */
 #ifndef SONDE_RECORD_VERB_H
 #define SONDE_RECORD_VERB_H
@@ -13,19 +13,15 @@
 #include "base/err.h"
 
 enum verb {
-	VERB_STOP = 1,   /* end the recording as SIGINT does */
-	VERB_STACKS = 2, /* value: shortest wait to record a stack for, ns; 0: no stacks */
-	VERB_SYSCALLS =
-		3,      /* pid: a process in scope; value: 1 records its system calls, 0 ends it */
-	VERB_EPOCH = 4, /* begin an epoch now */
+	VERB_STOP = 1,     /* end the recording as SIGINT does */
+	VERB_STACKS = 2,   /* value: shortest wait to record a stack for, ns; 0: no stacks */
+	VERB_SYSCALLS = 3, /* pid: a process in scope; value 1: record its calls; 0: do not */
+	VERB_EPOCH = 4,    /* begin an epoch now */
 	VERB_COUNT
 };
 
 /* The longest useful threshold of VERB_STACKS. */
 #define VERB_STACKS_MAX (3600 * NSEC_PER_SEC)
-
-/* At most this many processes have VERB_SYSCALLS on at a time. */
-enum { VERB_SYSCALLS_MAX = 64 };
 
 struct verb_message {
 	uint32_t verb; /* enum verb */

@@ -132,7 +132,7 @@ static int end_of(size_t i, bool parser)
 
 	if (pid == 0) {
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-		if ((parser ? confine_parser() : confine_recorder(0, -1, &err)) < 0)
+		if ((parser ? confine_parser() : confine_recorder(0, -1, false, &err)) < 0)
 			_exit(2);
 		errno = 0;
 		_exit(forbidden[i].call() == -1 && errno == EPERM ? 0 : 1);
@@ -185,7 +185,7 @@ static void signal_some(void)
 	int status;
 
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	CHECK_INT(confine_recorder(command, -1, &err), 0);
+	CHECK_INT(confine_recorder(command, -1, false, &err), 0);
 	CHECK_INT(kill(other, 0), 0);
 	CHECK(kill(other, SIGTERM) == -1 && errno == EPERM);
 	CHECK_INT(kill(command, SIGTERM), 0);
@@ -219,7 +219,7 @@ static void start_thread_and_child(void)
 	int status;
 
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	CHECK_INT(confine_recorder(0, -1, &err), 0);
+	CHECK_INT(confine_recorder(0, -1, false, &err), 0);
 	CHECK_INT(pthread_create(&thread, NULL, note_thread, &ran), 0);
 	CHECK_INT(pthread_join(thread, NULL), 0);
 	CHECK(ran);

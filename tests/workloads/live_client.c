@@ -287,6 +287,7 @@ int main(int argc, char **argv)
 					  .other_tasks = true,
 					  .spans = true,
 					  .arguments = true,
+					  .on_demand = true,
 					  .command_line = "live_client",
 					  .tool = "live_client" };
 	struct client c = { .stream = -1 };

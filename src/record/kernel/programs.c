@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/kernel/programs.h"
+#include "record/kernel/programs_internal.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -9,21 +9,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "base/vec.h"
 #include "record/kernel/feature.h"
 #include "record/kernel/ring.h"
 #include "record/scope.h"
-#include "bpf/recorder.skel.h"
-
-struct programs {
-	struct programs_config config;
-	struct recorder_bpf *skel;
-	size_t cpus;
-	VEC(struct bpf_link *) links;
-	struct bpf_link *find_link; /* iterator that brings threads into scope */
-	int finish_fd, finish_syscalls_fd;
-	uint64_t joins_handled;
-};
 
 /* Optional tracepoints, and the feature that is missing without them; NULL: reported once only. */
 static const struct {
@@ -63,7 +51,7 @@ static bool program_wanted(const struct programs *p, const struct bpf_program *p
 
 	if (prog == p->skel->progs.on_syscall_entry || prog == p->skel->progs.on_syscall_exit ||
 	    prog == p->skel->progs.finish_syscalls)
-		return c->syscalls;
+		return c->syscalls || c->on_demand;
 	if (prog == p->skel->progs.on_block_insert || prog == p->skel->progs.on_block_issue ||
 	    prog == p->skel->progs.on_block_complete)
 		return c->block;
@@ -123,6 +111,8 @@ static int set_config(struct programs *p, struct err *err)
 	memcpy((void *)ro->scope_ports, c->ports, sizeof(c->ports));
 	ro->other_tasks = c->other_tasks;
 	ro->stack_threshold = c->stacks;
+	ro->on_demand = c->on_demand;
+	p->skel->bss->stack_threshold_now = c->stacks;
 	memcpy((void *)ro->syscalls_wanted, c->syscalls_wanted, sizeof(c->syscalls_wanted));
 	for (size_t i = 0; i < c->probe_count; i++)
 		ro->probe_sizes[i] = c->probes[i].size;
@@ -177,6 +167,7 @@ int programs_load(const struct programs_config *config, programs_missing_fn *mis
 
 static void detach_all(struct programs *p)
 {
+	programs_detach_syscalls(p);
 	for (size_t i = 0; i < p->links.count; i++)
 		bpf_link__destroy(p->links.items[i]);
 	p->links.count = 0;
@@ -188,6 +179,7 @@ void programs_free(struct programs *p)
 		return;
 	detach_all(p);
 	vec_done(&p->links);
+	vec_done(&p->syscall_pids);
 	bpf_link__destroy(p->find_link);
 	closep(&p->finish_fd);
 	closep(&p->finish_syscalls_fd);
@@ -284,7 +276,7 @@ static int attach_iterators(struct programs *p, struct err *err)
 
 	int r = iterator_open(p->skel->progs.finish_threads, &p->finish_fd, err);
 
-	if (r == 0 && p->config.syscalls)
+	if (r == 0 && (p->config.syscalls || p->config.on_demand))
 		r = iterator_open(p->skel->progs.finish_syscalls, &p->finish_syscalls_fd, err);
 	return r;
 }
@@ -302,7 +294,7 @@ int programs_attach(struct programs *p, struct err *err)
 	{
 		const char *section = bpf_program__section_name(prog);
 
-		if (r == 0 && bpf_program__autoload(prog) &&
+		if (r == 0 && bpf_program__autoload(prog) && !programs_is_on_demand(p, prog) &&
 		    strncmp(section, "tp_btf/", strlen("tp_btf/")) == 0)
 			r = keep_link(p, bpf_program__attach(prog), section, err);
 	}

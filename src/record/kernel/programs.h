@@ -22,7 +22,8 @@ struct programs_config {
 	uint16_t ports[WIRE_PORTS]; /* processes that start to listen on one join the scope */
 	uint64_t cgroup;            /* id; threads that move into it join the scope; 0: none */
 	int cgroup_hierarchy;
-	nsec_t stacks; /* shortest wait to record a stack for; 0: no stacks */
+	nsec_t stacks;  /* shortest wait to record a stack for; 0: no stacks */
+	bool on_demand; /* programs_set_stacks() and programs_set_syscalls() work */
 	unsigned long profile_hz;
 	bool syscalls, block;
 	uint64_t syscalls_wanted[SYSCALL_TABLE_SIZE / 64];
@@ -65,6 +66,16 @@ int programs_has_process(const struct programs *p, uint32_t pid);
  */
 int programs_set_tls_location(struct programs *p, uint32_t pid,
 			      const struct wire_tls_location *place, struct err *err);
+
+/* on_demand: set the shortest wait to record a stack for; 0: no stacks. */
+int programs_set_stacks(struct programs *p, nsec_t threshold, struct err *err);
+
+/*
+ * on_demand: record the system calls of a process in scope, or end that.  Needs PRIVILEGE_ATTACH.
+ * programs_forget_syscalls() removes processes that have exited.
+ */
+int programs_set_syscalls(struct programs *p, uint32_t pid, bool on, struct err *err);
+void programs_forget_syscalls(struct programs *p);
 
 /* Describe all objects and out-of-scope threads again, at their next use. */
 void programs_forget_described(struct programs *p);
