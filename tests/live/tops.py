@@ -105,7 +105,7 @@ class Top:
         self.thread.start()
 
     def read(self):
-        for line in self.process.stdout:
+        for line in filter(str.strip, self.process.stdout):
             with self.news:
                 self.views.append(json.loads(line) | {"read_at": time.monotonic()})
                 self.news.notify_all()
@@ -154,7 +154,7 @@ class Top:
     def held(self):
         return set().union(*map(held_in_kernel, self.processes()))
 
-    def end(self, number=signal.SIGINT, expect=0):
+    def end(self, number=signal.SIGINT):
         pids, held = self.processes(), self.held()
         self.process.send_signal(number)
         try:
@@ -163,7 +163,7 @@ class Top:
             raise Certain(f"top does not end within {PATIENCE} s of {number!r}") from e
         self.thread.join(PATIENCE)
         require_gone(pids, held, f"after {number!r}")
-        if expect is not None and code != expect:
+        if code not in (0, -number):
             raise Certain(f"top exits with {code}: {self.said()}")
 
     def __enter__(self):

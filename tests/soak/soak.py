@@ -130,14 +130,21 @@ class Soak:
         time.sleep(HALF / 3)
         self.bank.switch(fault, False)
         took = self.when_named(fault, since, switched)
-        (self.named if took is not None and took <= NAMED + TICK else self.missed).append(fault)
-        return customers.end(), f"{fault} named after {took:.1f} s" if took is not None else f"{fault} NOT NAMED", words
+        named = took is not None and took <= NAMED + TICK
+        (self.named if named else self.missed).append(fault)
+        told = f"{fault} named after {took:.1f} s" if took is not None else f"{fault} not named: {self.causes_of(fault)}"
+        return customers.end(), told, words
 
     def row(self, view, name):
         """The row of an operation, or None."""
         rows = [row for row in view["operations"]
                 if row["service"] == "frontend" and row["operation"] == OPERATIONS[name]]
         return rows[0] if rows else None
+
+    def causes_of(self, fault):
+        """The first causes of the operation in the newest view, for the log."""
+        row = self.row(self.top.views[-1], CAUSES[fault][0])
+        return [f"{one['share']:.2f} {one['text'][:160]}" for one in row["causes"][:FIRST]] if row else "no requests"
 
     def when_named(self, fault, since, switched):
         """Seconds until one of the first causes of the operation is the fault; None: never."""
