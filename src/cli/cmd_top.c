@@ -158,7 +158,6 @@ static int print_view(const struct running *run, struct out *out, bool is_first,
 
 		json_init(&j, out);
 		top_json(&j, run->view);
-		json_newline(&j);
 	} else {
 		print_text(run->view, out, is_first);
 	}
@@ -169,7 +168,7 @@ static int print_view(const struct running *run, struct out *out, bool is_first,
 	return r;
 }
 
-/* Without a terminal: a screen as text for each tick, from the first full interval on. */
+/* Without a terminal: a screen as text for each tick with records. */
 static int run_text(struct running *run, struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
@@ -179,11 +178,11 @@ static int run_text(struct running *run, struct err *err)
 	out_init(out, stdout);
 	do {
 		r = live_poll(run->live, -1, -1, err);
-		if (r < 0 || (r && !(r & LIVE_TICKED)))
+		if (r <= 0 || !(r & LIVE_TICKED))
 			continue;
 		take_view(run);
-		if (r && run->view->elapsed < run->view->interval)
-			continue;
+		if (!run->view->interval)
+			continue; /* the recorder is starting */
 		written = print_view(run, out, printed == 0, err);
 		printed++;
 	} while (r > 0 && written == 0 && (!wanted || printed < wanted));

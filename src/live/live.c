@@ -61,7 +61,7 @@ void live_restart(struct live *live, nsec_t begin)
 	free_window(live);
 	live->pending = NULL;
 	live->held_from = begin;
-	if (begin && !live->next_tick) {
+	if (begin && !live->state.records) { /* later ones go on with the ticks of the first */
 		live->next_tick = begin + live->options.interval;
 		live->state.begin = begin;
 	}

@@ -170,7 +170,7 @@ static void fill_state(const struct top *top, struct top_view *view)
 	view->host = copy(view->arena, s->host ?: "");
 	view->scope = copy(view->arena, top->options.scope);
 	view->time = s->realtime_offset ? s->settled + s->realtime_offset : 0;
-	view->elapsed = s->now > top->begin ? s->now - top->begin : 0;
+	view->elapsed = top->has_begun && s->now > top->begin ? s->now - top->begin : 0;
 	view->records = s->records;
 	view->record_rate = top->record_rate;
 	view->lost = s->lost;
@@ -193,6 +193,8 @@ static nsec_t interval_of(const struct top *top)
 	uint64_t second = top->operations.second;
 	nsec_t from = top->begin;
 
+	if (!top->has_begun)
+		return 0;
 	if (second >= SECONDS_EXACT)
 		from += (second + 1 - SECONDS_EXACT) * NSEC_PER_SEC;
 	return top->state.now > from ? top->state.now - from : 0;
