@@ -48,6 +48,7 @@ struct stream_reader {
 	struct recorder_stats stats;
 	bool has_stats, complete;
 	uint64_t unknown;
+	struct end_payload counts; /* in the blocks so far */
 	stream_block_fn *on_block;
 	stream_note_fn *on_note;
 	void *block_arg, *note_arg;
@@ -259,6 +260,20 @@ static void read_stats(struct stream_reader *r, const struct block_header *h, co
 	r->has_stats = true;
 }
 
+static int read_end(struct stream_reader *r, const struct block_header *h, const void *payload)
+{
+	struct end_payload end = { 0 };
+
+	memcpy(&end, payload, h->size < sizeof(end) ? h->size : sizeof(end));
+	if (end.records != r->counts.records || end.strings != r->counts.strings)
+		return fail(r, -EBADMSG,
+			    "damaged: its end counts %" PRIu64 " records and %" PRIu64
+			    " strings, %" PRIu64 " and %" PRIu64 " were read",
+			    end.records, end.strings, r->counts.records, r->counts.strings);
+	r->complete = true;
+	return 0;
+}
+
 static int read_payload(struct stream_reader *r, const struct block_header *h,
 			const unsigned char *payload)
 {
@@ -266,8 +281,10 @@ static int read_payload(struct stream_reader *r, const struct block_header *h,
 	case BLOCK_RECORDS:
 		r->at = payload;
 		r->records_end = payload + h->size;
+		r->counts.records += h->count;
 		return 0;
 	case BLOCK_STRINGS:
+		r->counts.strings += h->count;
 		return read_strings(r, h, payload);
 	case BLOCK_NOTE:
 		read_note(r, h, payload);
@@ -276,8 +293,7 @@ static int read_payload(struct stream_reader *r, const struct block_header *h,
 		read_stats(r, h, payload);
 		return 0;
 	case BLOCK_END:
-		r->complete = true;
-		return 0;
+		return read_end(r, h, payload);
 	default:
 		return 0;
 	}
