@@ -232,7 +232,8 @@ static int read_strings(struct stream_reader *r, const struct block_header *h, c
 
 	memcpy(text, payload, h->size);
 	*vec_push(&s->texts) = text;
-	s->memory += h->size + PER_STRING * ((size_t)h->count + 2);
+	/* a string has at least its NUL, whatever the header claims */
+	s->memory += h->size + PER_STRING * ((h->count < h->size ? h->count : h->size) + 2);
 	if (s->memory > STRINGS_MAX)
 		return fail(r, -E2BIG, "too large: its strings need more than %d bytes",
 			    STRINGS_MAX);
