@@ -181,7 +181,7 @@ static int run_text(struct running *run, struct err *err)
 		if (r <= 0 || !(r & LIVE_TICKED))
 			continue;
 		take_view(run);
-		if (!run->view->interval)
+		if (!run->view->interval && !run->is_replay)
 			continue; /* the recorder is starting */
 		written = print_view(run, out, printed == 0, err);
 		printed++;

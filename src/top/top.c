@@ -207,7 +207,7 @@ static void copy_state(struct top *top, const struct live_state *state)
 static void tick(void *arg, const struct live_state *state)
 {
 	struct top *top = arg;
-	nsec_t since = top->has_begun ? top->state.now : state->begin;
+	nsec_t since = top->state.records ? top->state.now : state->begin;
 
 	if (!state->records) { /* the recorder is starting */
 		copy_state(top, state);
