@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/encoder.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -10,7 +9,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "bpf/wire.h"
-#include "record/arguments.h"
+#include "record/listeners.h"
+#include "record/process_text.h"
 #include "record/task_table.h"
 
 /* The longest time to resolve function names after recording. */
@@ -26,8 +26,9 @@ struct encoder {
 	struct map frames;       /* hash of process and address -> number */
 	VEC(struct symbol_location) frame_symbols; /* of frame number i + 1 */
 	struct map contexts;                       /* tid -> hash of its last written context */
-	struct counters *counters;                 /* borrowed */
-	bool arguments;                            /* store command lines, with secrets masked */
+	struct listeners listeners;
+	struct counters *counters; /* borrowed */
+	bool arguments;            /* store command lines, with secrets masked */
 
 	/* only with epochs */
 	uint32_t stack_count; /* number of stacks of all epochs */
@@ -62,6 +63,7 @@ void encoder_free(struct encoder *e)
 	map_done(&e->contexts);
 	vec_done(&e->frame_symbols);
 	task_table_done(&e->tasks);
+	listeners_done(&e->listeners);
 	free(e);
 }
 
@@ -95,65 +97,35 @@ static uint32_t put_string(struct encoder *e, const char *chars, size_t room)
 	return sink_add_string(e->sink, s);
 }
 
-/* Read the beginning of a small file of /proc or /sys, without trailing newlines and NULs. */
-static size_t read_text(const char *path, char *ret, size_t room)
+/* A listener_fn. */
+static int put_listener(void *arg, const struct record_socket_state *state, struct err *err)
 {
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, ret, room - 1);
-
-	if (n < 0)
-		n = 0;
-	while (n > 0 && (ret[n - 1] == '\0' || ret[n - 1] == '\n'))
-		n--;
-	ret[n] = '\0';
-	return n;
+	return put_added(arg, state, err);
 }
 
-/* The cgroup path in the unified hierarchy, otherwise the first path of another hierarchy. */
-static const char *cgroup_path(char *text)
+static int put_listeners(struct encoder *e, const struct record_task *task, nsec_t now,
+			 struct err *err)
 {
-	const char *best = "";
-
-	for (char *save, *line = strtok_r(text, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		char *path = strchr(line, ':');
-
-		path = path ? strchr(path + 1, ':') : NULL;
-		if (!path)
-			continue;
-		if (strncmp(line, "0::", 3) == 0 && strcmp(path + 1, "/") != 0)
-			return path + 1;
-		if (!*best || strcmp(best, "/") == 0)
-			best = path + 1;
-	}
-	return best;
+	return listeners_read(&e->listeners, task->pid, now, put_listener, e, err);
 }
 
 static int put_process(struct encoder *e, const struct record_task *task, struct err *err)
 {
-	char path[64], text[4096];
 	struct record_process p = { .head = HEAD(&task->head, RECORD_PROCESS, p),
 				    .pid = task->pid };
+	_cleanup_(freep) char *cmdline = process_text_cmdline(task->pid, e->arguments);
+	_cleanup_(freep) char *cgroup = cmdline ? process_text_cgroup(task->pid) : NULL;
 
-	snprintf(path, sizeof(path), "/proc/%u/cmdline", task->pid);
-	size_t len = read_text(path, text, sizeof(text));
-
-	if (len == 0)
-		return 0; /* it has exited, or is a kernel thread */
-
-	_cleanup_(freep) char *line =
-		e->arguments ? arguments_mask(text, len) : arguments_program(text, len);
-
-	p.cmdline = sink_add_string(e->sink, line);
-	snprintf(path, sizeof(path), "/proc/%u/cgroup", task->pid);
-	read_text(path, text, sizeof(text));
-
-	const char *cgroup = cgroup_path(text);
-
+	if (!cmdline)
+		return 0;
+	p.cmdline = sink_add_string(e->sink, cmdline);
 	p.cgroup = sink_add_string(e->sink, cgroup);
 	if (sink_has_epochs(e->sink))
-		task_table_set_process(&e->tasks, task->pid, line, cgroup);
-	return put_added(e, &p, err);
+		task_table_set_process(&e->tasks, task->pid, cmdline, cgroup);
+
+	int r = put_added(e, &p, err);
+
+	return r < 0 ? r : put_listeners(e, task, task->head.time, err);
 }
 
 static int put_task(struct encoder *e, const struct record *record, struct err *err)
@@ -179,17 +151,12 @@ static int put_device(struct encoder *e, const struct record *from, uint32_t dev
 {
 	uint64_t *is_written = map_insert(&e->devices, device);
 	struct record_device d = { .head = HEAD(from, RECORD_DEVICE, d), .device = device };
-	char path[64], text[512], name[128] = "";
+	char name[128];
 
 	if (*is_written)
 		return 0;
 	*is_written = 1;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/uevent", device >> 20, device & 0xfffff);
-	read_text(path, text, sizeof(text));
-
-	const char *line = strstr(text, "DEVNAME=");
-
-	if (!line || sscanf(line, "DEVNAME=%127[^\n ]", name) != 1)
+	if (!process_text_device(device, name))
 		return 0;
 	d.head.tid = 0;
 	d.name = sink_add_string(e->sink, name);
@@ -391,6 +358,8 @@ static int put_again(struct encoder *e, const struct living_task *l, nsec_t now,
 		p.cmdline = sink_add_string(e->sink, l->cmdline);
 		p.cgroup = sink_add_string(e->sink, l->cgroup);
 		r = put_added(e, &p, err);
+		if (r == 0)
+			r = put_listeners(e, &task, now, err);
 	}
 	return r == 0 && context.head.words ? put_added(e, &context, err) : r;
 }
@@ -401,6 +370,7 @@ static int put_epoch(struct encoder *e, nsec_t now, struct err *err)
 
 	map_done(&e->devices);
 	e->devices = (struct map){ 0 };
+	listeners_done(&e->listeners);
 	task_table_sweep(&e->tasks);
 	for (size_t i = 0; r == 0 && i < e->tasks.tasks.count; i++)
 		r = put_again(e, &e->tasks.tasks.items[i], now, err);
