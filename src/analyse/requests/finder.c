@@ -47,10 +47,12 @@ static void add_threads(struct finder *f)
 		*vec_push(&f->cursors) = (struct occurrence_cursor){ 0 };
 	}
 	for (uint32_t i = 1; i < f->workers.count; i++) {
-		if (f->cursors.items[i].tid == thread_of(f, i)->tid)
+		uint32_t generation = thread_of(f, i)->generation;
+
+		if (f->cursors.items[i].generation == generation)
 			continue;
 		finder_drop_thread(f, i);
-		f->cursors.items[i] = (struct occurrence_cursor){ .tid = thread_of(f, i)->tid };
+		f->cursors.items[i] = (struct occurrence_cursor){ .generation = generation };
 	}
 }
 

@@ -42,7 +42,7 @@ struct occurrence_cursor {
 	nsec_t message, connect;
 	nsec_t block, wake; /* start of a wait: its begin, its end */
 	bool has_fork;
-	uint32_t tid; /* of the thread; another one if the model has reused its id */
+	uint32_t generation; /* of the thread's id, which the model can reuse */
 };
 
 /* All occurrences of a model up to a time that were not found before, by time. */
