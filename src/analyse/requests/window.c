@@ -103,10 +103,18 @@ static bool is_open(struct finder *f, uint32_t state)
 	}
 }
 
+/* A slice on a CPU is recorded when it ends, but the messages of the thread at once. */
+static bool is_running_on(struct finder *f, const struct request_span *span)
+{
+	const struct thread *thread = model_thread(f->model, span->thread);
+
+	return !thread->exited && thread->end < span->end;
+}
+
 static bool has_open_part(struct finder *f, uint32_t root)
 {
 	for (uint32_t i = root; i; i = requests_next(f->out, root, i, NULL))
-		if (i < f->states.count && is_open(f, i))
+		if (is_running_on(f, span_at(f, i)) || (i < f->states.count && is_open(f, i)))
 			return true;
 	return false;
 }

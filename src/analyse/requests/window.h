@@ -21,9 +21,10 @@
  * requests that were returned are dropped.
  *
  * A root is returned once, when it is settled: its reply was sent and its connection was quiet for
- * REQUEST_QUIET or had the next request, the reply has left the send buffer, and no part of its
- * tree is open.  After REQUEST_SETTLED it is returned in any case.  A root whose parent is unknown
- * is returned after REQUEST_REACH, because the reply of its parent can still show it.
+ * REQUEST_QUIET or had the next request, the reply has left the send buffer, no part of its tree
+ * is open, and the slices of its threads on CPUs are recorded.  After REQUEST_SETTLED it is
+ * returned in any case.  A root whose parent is unknown is returned after REQUEST_REACH, because
+ * the reply of its parent can still show it.
  *
  * Time per call grows linearly with the events since the last call and the requests in flight.
  */
