@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyse/latency.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
 
-static int by_time(const void *a, const void *b)
+static bool is_shorter(const nsec_t *a, const nsec_t *b)
 {
-	nsec_t x = *(const nsec_t *)a, y = *(const nsec_t *)b;
-
-	return x < y ? -1 : x > y;
+	return *a < *b;
 }
 
 static void sort(latencies *times)
 {
-	if (times->count)
-		qsort(times->items, times->count, sizeof(nsec_t), by_time);
+	sort_items(times->items, times->count, is_shorter);
 }
 
 static nsec_t at_rank(const latencies *times, unsigned int thousandths)

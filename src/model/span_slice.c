@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/span_slice.h"
 
+#include "base/sort.h"
+
 void span_slices_done(struct span_slices *slices)
 {
 	vec_done(&slices->by_span);
@@ -21,37 +23,25 @@ void span_slices_add_reply(struct span_slices *slices, const struct span_reply *
 	*vec_push(&slices->replies) = *reply;
 }
 
-static int compare(uint32_t a, uint32_t b, nsec_t a_time, nsec_t b_time)
+static inline bool is_before(uint32_t a, uint32_t b, nsec_t a_time, nsec_t b_time)
 {
-	return (a > b) - (a < b) ?: (a_time > b_time) - (a_time < b_time);
+	return a != b ? a < b : a_time < b_time;
 }
 
-static int by_span(const void *a, const void *b)
+static bool by_span(const struct span_slice *a, const struct span_slice *b)
 {
-	const struct span_slice *x = a, *y = b;
-
-	return compare(x->span.i, y->span.i, x->start, y->start);
+	return is_before(a->span.i, b->span.i, a->start, b->start);
 }
 
-static int by_thread(const void *a, const void *b)
+static bool by_thread(const struct span_slice *a, const struct span_slice *b)
 {
-	const struct span_slice *x = a, *y = b;
-
-	return compare(x->thread.i, y->thread.i, x->start, y->start);
+	return is_before(a->thread.i, b->thread.i, a->start, b->start);
 }
 
-static int by_reply(const void *a, const void *b)
+static bool by_reply(const struct span_reply *a, const struct span_reply *b)
 {
-	const struct span_reply *x = a, *y = b;
-
-	return compare(x->span.i, y->span.i, x->time, y->time);
+	return is_before(a->span.i, b->span.i, a->time, b->time);
 }
-
-#define SORT(vec, order) \
-	do { \
-		if ((vec)->count) \
-			qsort((vec)->items, (vec)->count, sizeof((vec)->items[0]), order); \
-	} while (0)
 
 /* Later work ends earlier work. */
 #define CUT_OVERLAPS(vec, key) \
@@ -65,9 +55,9 @@ static int by_reply(const void *a, const void *b)
 
 void span_slices_finish(struct span_slices *slices)
 {
-	SORT(&slices->by_span, by_span);
-	SORT(&slices->by_thread, by_thread);
-	SORT(&slices->replies, by_reply);
+	sort_items(slices->by_span.items, slices->by_span.count, by_span);
+	sort_items(slices->by_thread.items, slices->by_thread.count, by_thread);
+	sort_items(slices->replies.items, slices->replies.count, by_reply);
 	CUT_OVERLAPS(&slices->by_span, span)
 	CUT_OVERLAPS(&slices->by_thread, thread)
 }
@@ -80,8 +70,7 @@ void span_slices_finish(struct span_slices *slices)
 		while (low_ < high_) { \
 			size_t at_ = low_ + (high_ - low_) / 2; \
 \
-			if (compare((vec)->items[at_].owner.i, id.i, (vec)->items[at_].time, t) < \
-			    0) \
+			if (is_before((vec)->items[at_].owner.i, id.i, (vec)->items[at_].time, t)) \
 				low_ = at_ + 1; \
 			else \
 				high_ = at_; \

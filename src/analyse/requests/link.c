@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "analyse/requests/internal.h"
+#include "base/sort.h"
 
 /*
  * Work of thousands of parts is a chain of them, so the walk makes each part on the way point at
@@ -206,13 +207,9 @@ struct timed_root {
 	uint32_t span;
 };
 
-static int by_start(const void *a, const void *b)
+static bool starts_before(const struct timed_root *a, const struct timed_root *b)
 {
-	const struct timed_root *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->span < y->span ? -1 : 1;
+	return a->start < b->start; /* stable: equal ones stay in the order of the spans */
 }
 
 /* Spans are in the order of reads, but requests start at their arrival. */
@@ -223,8 +220,7 @@ static void list_roots(struct requests *out)
 	for (uint32_t i = 1; i < out->spans.count; i++)
 		if (!out->spans.items[i].parent && out->spans.items[i].kind == REQUEST_NETWORK)
 			*vec_push(&roots) = (struct timed_root){ out->spans.items[i].start, i };
-	if (roots.count)
-		qsort(roots.items, roots.count, sizeof(struct timed_root), by_start);
+	sort_items(roots.items, roots.count, starts_before);
 	for (size_t i = 0; i < roots.count; i++)
 		*vec_push(&out->roots) = roots.items[i].span;
 	vec_done(&roots);

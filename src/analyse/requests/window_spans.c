@@ -6,6 +6,7 @@
 
 #include "analyse/requests/spans.h"
 #include "base/hash.h"
+#include "base/sort.h"
 
 enum { ENTRIES_MAX = 1 << 14 }; /* beyond, they are learned anew */
 
@@ -133,14 +134,11 @@ static bool *find_requests(const struct request_batch *batch, const span_id *ids
 	return is_request;
 }
 
-static int by_end(const void *a, const void *b, void *set)
+static bool ends_before(const struct span_set *spans, span_id a, span_id b)
 {
-	const span_id *p = a, *q = b;
-	const struct span *x = span_set_at(set, *p), *y = span_set_at(set, *q);
+	nsec_t x = span_set_at(spans, a)->end, y = span_set_at(spans, b)->end;
 
-	if (x->end != y->end)
-		return x->end < y->end ? -1 : 1;
-	return p->i < q->i ? -1 : p->i > q->i;
+	return x != y ? x < y : a.i < b.i;
 }
 
 void window_spans_add(struct returned_spans *returned, nsec_t until,
@@ -161,7 +159,7 @@ void window_spans_add(struct returned_spans *returned, nsec_t until,
 	if (!stand_alone)
 		add_rebuilt(returned, choice, ids, batch);
 	add_recorded(returned, until, is_request, batch);
-	if (batch->ended.count)
-		qsort_r(batch->ended.items, batch->ended.count, sizeof(span_id), by_end,
-			&batch->spans);
+#define IS_BEFORE(a, b) ends_before(&batch->spans, *(a), *(b))
+	sort_items(batch->ended.items, batch->ended.count, IS_BEFORE);
+#undef IS_BEFORE
 }
