@@ -9,10 +9,14 @@
 /* Ids of strings restart at 1 before they reach 2^32, at the start of an epoch. */
 #define BASE_MAX 0xf0000000u
 
-void payload_grow(struct payload *p, size_t size)
+void payload_put(struct payload *p, const void *data, size_t size)
 {
-	p->room = 2 * p->room + size + BLOCK_ALIGN;
-	p->data = must_realloc(p->data, p->room);
+	if (p->size + size + BLOCK_ALIGN > p->room) {
+		p->room = 2 * p->room + size + BLOCK_ALIGN;
+		p->data = must_realloc(p->data, p->room);
+	}
+	memcpy(p->data + p->size, data, size);
+	p->size += size;
 }
 
 void payload_done(struct payload *p)

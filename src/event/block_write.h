@@ -25,16 +25,9 @@ struct payload {
 	uint64_t first, last; /* as in the block header */
 };
 
-void payload_grow(struct payload *p, size_t size);
+/* Not inline: for a record, the compiler would choose 'rep movs', which is slower than memcpy(). */
+void payload_put(struct payload *p, const void *data, size_t size);
 void payload_done(struct payload *p);
-
-static inline void payload_put(struct payload *p, const void *data, size_t size)
-{
-	if (p->size + size + BLOCK_ALIGN > p->room)
-		payload_grow(p, size);
-	memcpy(p->data + p->size, data, size);
-	p->size += size;
-}
 
 /* The strings of an epoch. */
 struct epoch_strings {

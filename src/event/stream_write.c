@@ -220,7 +220,9 @@ static int write_note(struct stream_writer *w, const char *text, struct err *err
 {
 	_cleanup_(payload_done) struct payload p = { 0 };
 
-	payload_put(&p, text, strnlen(text, NOTE_MAX));
+	size_t size = strlen(text);
+
+	payload_put(&p, text, size < NOTE_MAX ? size : NOTE_MAX);
 	return block_writer_write(&w->blocks, BLOCK_NOTE, &p, err);
 }
 
