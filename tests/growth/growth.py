@@ -50,6 +50,7 @@ def commands_for(shape):
     yield "path", ["path", *(THREAD if target == REQUEST else target), "FILE"]
     yield "explain", ["explain", *target, "FILE"]
     yield "explain --json", ["explain", "--json", *target, "FILE"]
+    yield "top", ["top", "--json", "FILE"]
     for form in ("json", "otlp", "otlp-json", "ctf"):
         yield f"export --to={form}", ["export", f"--to={form}", "-o", "OUT", "FILE"]
 
@@ -76,6 +77,7 @@ def cases():
     for shape, commands in MORE.items():
         for name, words in commands.items():
             yield shape, name, words
+        yield shape, "top", ["top", "--json", "FILE"]
     for shape, tables in TABLES.items():
         for table in tables.split():
             yield shape, f"query {table}", ["query", "--csv", "FILE", f"SELECT * FROM {table}"]
