@@ -228,22 +228,52 @@ static void put_tree(FILE *file, const struct model *model, const struct request
 	fputs(span->first_child ? ")" : "", file);
 }
 
-void scenario_check_trees(const struct scenario *s, const char *want)
+static char *print_trees(const struct model *model, const struct requests *requests)
 {
-	_cleanup_(model_freep) struct model *model = story_model(&s->story);
-	_cleanup_(requests_done) struct requests requests;
 	char *text = NULL;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	requests_find(model, &requests);
-	for (size_t i = 0; i < requests.roots.count; i++) {
+	for (size_t i = 0; i < requests->roots.count; i++) {
 		fputs(i ? " " : "", file);
-		put_tree(file, model, &requests, requests.roots.items[i]);
+		put_tree(file, model, requests, requests->roots.items[i]);
 	}
 	fclose(file);
+	return text;
+}
+
+/* A window that advances with each event finds the same requests. */
+static void check_window(const struct model *model, const struct scenario *s, const char *want)
+{
+	_cleanup_(request_window_freep) struct request_window *w = request_window_new(NSEC_PER_SEC);
+	struct request_batch batch;
+
+	for (size_t i = 0; i < s->story.events.count; i++) {
+		nsec_t now = s->story.events.items[i].record.head.time + REQUEST_LAG;
+
+		request_window_advance(w, model, now, &batch);
+		CHECK(!batch.ended.count);
+		request_batch_done(&batch);
+	}
+	request_window_finish(w, model, &batch);
+
+	_cleanup_(freep) char *text = print_trees(model, &batch.requests);
+
 	CHECK_STR(text, want);
-	free(text);
+	request_batch_done(&batch);
+}
+
+void scenario_check_trees(const struct scenario *s, const char *want)
+{
+	_cleanup_(model_freep) struct model *model = story_model(&s->story);
+	_cleanup_(requests_done) struct requests requests;
+
+	requests_find(model, &requests);
+
+	_cleanup_(freep) char *text = print_trees(model, &requests);
+
+	CHECK_STR(text, want);
+	check_window(model, s, want);
 }
 
 void scenario_check(const char *statements, const char *want)

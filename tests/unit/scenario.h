@@ -34,7 +34,7 @@
 #ifndef SONDE_TESTS_SCENARIO_H
 #define SONDE_TESTS_SCENARIO_H
 
-#include "analyse/requests/requests.h"
+#include "analyse/requests/window.h"
 #include "story.h"
 
 enum { CONNECTIONS_MAX = 26 };
