@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_stream CAPTURE FILE EPOCHS [SKIPPED] - write a capture as a stream with this many epochs.
+ * make_stream CAPTURE FILE EPOCHS [SKIPPED] - write a capture as a stream with this many epochs:
+ * tests/data/good/stream.sonde is tasks.sonde with 4.
  *
  * As the recorder does, each epoch describes again what later records refer to: threads that
  * live, processes, sockets, files, devices, probe types, frames and stacks.  Without its first
