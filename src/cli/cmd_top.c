@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -47,7 +48,8 @@ static const struct opt top_opts[] = {
 #define DELAY_MAX (3600 * NSEC_PER_SEC)
 #define WINDOW_MIN (2 * NSEC_PER_SEC)
 #define MEMORY_MIN (16ull << 20)
-enum { TEXT_ROWS = 40 }; /* of a screen that is printed */
+#define FULL_INTERVAL (5 * NSEC_PER_SEC) /* that rates and percentiles are of */
+enum { TEXT_ROWS = 40 };                 /* of a screen that is printed */
 
 static const struct top_opts top_defaults = {
 	.delay = NSEC_PER_SEC,
@@ -168,25 +170,86 @@ static int print_view(const struct running *run, struct out *out, bool is_first,
 	return r;
 }
 
-/* Without a terminal: a screen as text for each tick with records. */
-static int run_text(struct running *run, struct err *err)
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
 {
-	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+	(void)number;
+	stop = 1;
+}
+
+/* A second signal ends the program at once. */
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* Whether the view is one to print: text is of a full interval, so that -n 1 is of use. */
+static bool is_full(const struct running *run)
+{
+	if (run->is_replay)
+		return true;
+	return run->opts->json ? run->view->interval : run->view->elapsed >= FULL_INTERVAL;
+}
+
+/* Without a terminal: a screen as text for each tick. */
+static int print_views(struct running *run, struct out *out, struct err *err)
+{
 	unsigned long printed = 0, wanted = run->opts->count;
 	int r, written = 0;
 
-	out_init(out, stdout);
 	do {
 		r = live_poll(run->live, -1, -1, err);
 		if (r <= 0 || !(r & LIVE_TICKED))
 			continue;
 		take_view(run);
-		if (!run->view->interval && !run->is_replay)
-			continue; /* the recorder is starting */
+		if (!is_full(run))
+			continue;
 		written = print_view(run, out, printed == 0, err);
 		printed++;
-	} while (r > 0 && written == 0 && (!wanted || printed < wanted));
+	} while (r > 0 && written == 0 && !stop && (!wanted || printed < wanted));
 	return r < 0 ? r : written;
+}
+
+typedef VEC(struct top_view *) top_views;
+
+/* Of a replay with -n: the last screens. */
+static int print_last_views(struct running *run, struct out *out, struct err *err)
+{
+	unsigned long wanted = run->opts->count;
+	top_views views = { 0 };
+	int r, written = 0;
+
+	while ((r = live_poll(run->live, -1, -1, err)) > 0 && !stop) {
+		if (!(r & LIVE_TICKED))
+			continue;
+		*vec_push(&views) = top_view_new(run->top);
+		if (views.count > wanted) {
+			top_view_free(views.items[views.count - wanted - 1]);
+			views.items[views.count - wanted - 1] = NULL;
+		}
+	}
+	for (size_t i = 0, printed = 0; i < views.count && written == 0; i++) {
+		run->view = TAKE(views.items[i]);
+		if (run->view)
+			written = print_view(run, out, printed++ == 0, err);
+		top_view_free(TAKE(run->view));
+	}
+	vec_done(&views);
+	return r < 0 ? r : written;
+}
+
+static int run_text(struct running *run, struct err *err)
+{
+	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
+
+	out_init(out, stdout);
+	catch_signals();
+	return run->is_replay && run->opts->count ? print_last_views(run, out, err)
+						  : print_views(run, out, err);
 }
 
 static int draw(struct running *run, struct err *err)

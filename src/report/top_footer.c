@@ -8,7 +8,7 @@
 /* Appends a piece to the line if it fits. */
 static void put_piece(struct top_screen *s, size_t *column, unsigned look, const char *words)
 {
-	size_t gap = *column ? 3 : 0;
+	size_t gap = *column ? 2 : 0;
 
 	if (*column + gap + grid_width(s->grid, words, strlen(words)) > s->grid->columns)
 		return;
@@ -20,6 +20,15 @@ static struct text percent_of_cpu(double cores)
 	struct text t;
 
 	snprintf(t.s, sizeof(t.s), "%.1f %%", cores * 100);
+	return t;
+}
+
+/* Shorter than format_size(), and always in the same unit. */
+static struct text mebibytes(uint64_t bytes)
+{
+	struct text t;
+
+	snprintf(t.s, sizeof(t.s), "%.0f MiB", bytes / 1048576.0);
 	return t;
 }
 
@@ -47,18 +56,18 @@ void top_footer(struct top_screen *s)
 			 format_size(v->memory_limit).s);
 		put_piece(s, &column, LOOK_YELLOW, words);
 	}
-	snprintf(words, sizeof(words), "%s records/s", top_rate(v->record_rate).s);
-	put_piece(s, &column, LOOK_PLAIN, words);
 	if (v->recorder_memory) {
 		snprintf(words, sizeof(words), "recorder %s CPU, %s",
-			 percent_of_cpu(v->recorder_cpu).s, format_size(v->recorder_memory).s);
+			 percent_of_cpu(v->recorder_cpu).s, mebibytes(v->recorder_memory).s);
 		put_piece(s, &column, LOOK_PLAIN, words);
 	}
 	if (v->reader_memory) {
 		snprintf(words, sizeof(words), "top %s CPU, %s", percent_of_cpu(v->reader_cpu).s,
-			 format_size(v->reader_memory).s);
+			 mebibytes(v->reader_memory).s);
 		put_piece(s, &column, LOOK_PLAIN, words);
 	}
+	snprintf(words, sizeof(words), "%s records/s", top_rate(v->record_rate).s);
+	put_piece(s, &column, LOOK_PLAIN, words);
 	s->row++;
 }
 
