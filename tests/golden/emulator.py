@@ -8,6 +8,7 @@ import re
 import unicodedata
 
 SEQUENCE = re.compile(r"\x1b\[([?]?)([0-9;]*)([A-Za-z])")
+BEGINNING = re.compile(r"\x1b(\[[?]?[0-9;]*)?")
 MODES = {"7": "wrap", "25": "cursor", "1049": "alternate", "2026": "batch"}
 
 
@@ -28,12 +29,16 @@ class Terminal:
         self.looks = [[""] * columns for _ in range(rows)]
         self.row = self.column = 0
         self.look = "0"
+        self.rest = ""  # beginning of a sequence
 
     def feed(self, text):
-        at = 0
+        text, self.rest, at = self.rest + text, "", 0
         while at < len(text):
             if text[at] == "\x1b":
                 match = SEQUENCE.match(text, at)
+                if not match and BEGINNING.fullmatch(text, at):
+                    self.rest = text[at:]
+                    return
                 if not match:
                     raise ValueError(f"unexpected sequence {text[at:at + 12]!r}")
                 self.sequence(*match.groups())
@@ -51,11 +56,15 @@ class Terminal:
             self.row, self.column = (numbers[0] or 1) - 1, (numbers[1] if len(numbers) > 1 else 1) - 1
         elif letter == "G":
             self.column = (numbers[0] or 1) - 1
-        elif letter == "K":
+        elif letter == "K" and self.row < self.rows:
             self.cells[self.row][self.column:] = [" "] * (self.columns - self.column)
             self.looks[self.row][self.column:] = [""] * (self.columns - self.column)
+        elif letter == "K":
+            pass
         elif letter == "J":
-            self.resize(self.columns, self.rows)
+            for row in range(self.rows):
+                self.cells[row] = [" "] * self.columns
+                self.looks[row] = [""] * self.columns
         elif letter == "m":
             self.look = parameters
         else:
@@ -70,7 +79,10 @@ class Terminal:
             raise ValueError(f"control character {char!r}")
         if not width(char):
             return
-        if self.column >= self.columns:
+        if not self.modes["wrap"]:
+            self.column = min(self.column, self.columns - 1)
+            self.row = min(self.row, self.rows - 1)
+        if self.column >= self.columns or self.row >= self.rows:
             raise ValueError(f"text behind the last column of row {self.row}: {char!r}")
         self.cells[self.row][self.column] = char
         self.looks[self.row][self.column] = self.look
