@@ -406,4 +406,6 @@ void model_sweep_contexts(struct model *model, uint32_t dropped_spans)
 		model->spans.items[i].ref = numbers[model->spans.items[i].ref];
 	model_sweep_attributes(model, numbers);
 	model_sweep_residencies(model);
+	if (model->residencies.count > 1)
+		model_number_spans(model);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model as a sliding window. */
 #include <malloc.h>
+#include <stdlib.h>
 
 #include "churn.h"
 #include "model/model.h"
+#include "model_text.h"
 #include "story.h"
 #include "test.h"
 
@@ -78,4 +80,124 @@ TEST(an_hour_of_comings_and_goings_leaves_the_size_as_it_was)
 		       "%zu\n",
 		       first.model, last.model, first.heap, last.heap, first.threads, last.threads,
 		       first.spans, last.spans);
+}
+
+/* Compares line by line, to show the first difference. */
+static bool check_equal(const char *got, const char *want)
+{
+	size_t line = 1;
+
+	for (; *got && *want; line++) {
+		size_t a = strcspn(got, "\n"), b = strcspn(want, "\n");
+
+		if (a != b || memcmp(got, want, a) != 0)
+			break;
+		got += a + 1;
+		want += b + 1;
+	}
+	if (!*got && !*want)
+		return true;
+	printf("# line %zu is '%.*s', want '%.*s'\n", line, (int)strcspn(got, "\n"), got,
+	       (int)strcspn(want, "\n"), want);
+	return false;
+}
+
+TEST(updates_in_steps_give_what_one_at_the_end_gives)
+{
+	_cleanup_(model_freep) struct model *once = model_new(), *steps = model_new();
+	struct churn a = { .add = add_to, .arg = once, .rate = 40, .epoch = 4 };
+	struct churn b = { .add = add_to, .arg = steps, .rate = 40, .epoch = 4 };
+
+	for (int i = 0; i < 60; i++) {
+		churn_second(&a);
+		churn_second(&b);
+		model_update(steps);
+	}
+	model_finish(once);
+	_cleanup_(freep) char *want = model_text(once, 0, UINT64_MAX);
+	_cleanup_(freep) char *got = model_text(steps, 0, UINT64_MAX);
+	CHECK(strlen(want) > 1000000);
+	CHECK(check_equal(got, want));
+}
+
+static void check_window(uint32_t epoch)
+{
+	_cleanup_(model_freep) struct model *whole = model_new(), *window = model_new();
+	struct churn a = { .add = add_to, .arg = whole, .rate = 20, .epoch = epoch };
+	struct churn b = { .add = add_to, .arg = window, .rate = 20, .epoch = epoch };
+
+	for (int i = 0; i < 200 && !test_failures; i++) {
+		nsec_t t;
+
+		churn_second(&a);
+		churn_second(&b);
+		model_update(window);
+		t = model_end(window) - WINDOW;
+		if (i < 20)
+			continue;
+		model_forget(window, t);
+		if (i % 20)
+			continue;
+		model_update(whole);
+		_cleanup_(freep) char *want = model_text(whole, t, UINT64_MAX);
+		_cleanup_(freep) char *got = model_text(window, t, UINT64_MAX);
+		CHECK(strlen(want) > 100000);
+		CHECK(check_equal(got, want));
+	}
+}
+
+TEST(a_window_holds_what_the_whole_holds_of_its_time)
+{
+	check_window(4);
+	check_window(0);
+}
+
+static const char *get_string(const void *arg, uint32_t id)
+{
+	return capture_get_string(arg, id);
+}
+
+/* Reads a capture into a model of the whole and a window of a quarter of it. */
+static void check_capture(const char *name)
+{
+	_cleanup_(model_freep) struct model *whole = model_new(), *window = model_new();
+	_cleanup_(capture_freep) struct capture *cap = NULL;
+	struct source source = { .get_string = get_string };
+	struct capture_cursor cur;
+	const struct record *r;
+	char path[4096];
+	struct err err;
+
+	snprintf(path, sizeof(path), "%s/good/%s", getenv("SONDE_TEST_DATA"), name);
+	CHECK_INT(capture_open(path, &cap, &err), 0);
+	if (test_failures)
+		return;
+	source.arg = cap;
+	capture_cursor_init(&cur, cap, 0, UINT64_MAX);
+	while (capture_next(&cur, &r, &err) > 0) {
+		nsec_t length;
+
+		model_add(whole, &source, r);
+		model_add(window, &source, r);
+		model_update(window);
+		length = model_end(whole) - model_begin(whole);
+		model_forget(window, model_end(window) - length / 4);
+	}
+	model_update(whole);
+	_cleanup_(freep) char *want = model_text(whole, model_begin(window), UINT64_MAX);
+	_cleanup_(freep) char *got = model_text(window, model_begin(window), UINT64_MAX);
+	if (!check_equal(got, want)) {
+		test_failures++;
+		printf("# in %s\n", name);
+	}
+}
+
+TEST(a_window_over_a_capture_holds_what_the_whole_holds)
+{
+	if (!getenv("SONDE_TEST_DATA"))
+		SKIP("SONDE_TEST_DATA is not set");
+	check_capture("small.sonde");
+	check_capture("flush.sonde");
+	check_capture("tasks.sonde");
+	check_capture("cut.sonde");
 }
