@@ -137,6 +137,23 @@ TEST(a_request_of_unknown_parent_waits_for_the_reply_that_can_show_it)
 	CHECK_INT(finish(&w), 0);
 }
 
+/* The third call comes while thread 2 is stopped. */
+TEST(a_call_that_its_server_has_not_read_is_in_flight)
+{
+	_cleanup_(watch_done) struct watch w = { 0 };
+
+	scenario_add(&w.scenario, 0,
+		     "process 1; process 2; 10 1 exchanges a 2; 20 1 exchanges a 2; 30 1 calls a");
+	add_slices(&w);
+	advance(&w, 25);
+	CHECK_INT(w.in_flight, 0);
+	advance(&w, 40);
+	CHECK_INT(w.in_flight, 1);
+	for (nsec_t t = 0; t < 2 * length; t += 500 * MS)
+		advance(&w, t + 50);
+	CHECK_INT(w.in_flight, 1);
+}
+
 TEST(a_request_longer_than_the_window_is_returned_and_counted)
 {
 	_cleanup_(watch_done) struct watch w = { 0 };

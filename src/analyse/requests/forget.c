@@ -405,6 +405,8 @@ static void forget_sides(struct forgetting *g)
 		s->pending_for = g->states[s->pending_for];
 		s->acted_for = g->hypotheses[s->acted_for];
 		s->call = g->client_calls[s->call];
+		if (s->server_thread && is_gone(f, s->server_thread, g->times->needs))
+			s->server_thread = 0;
 		if (s->received && s->received->time < g->times->needs)
 			s->received = NULL;
 		f->sides.items[g->sides[i]] = *s;

@@ -14,6 +14,7 @@
 #define SONDE_ANALYSE_REQUESTS_INTERNAL_H
 
 #include "analyse/requests/window.h"
+#include "analyse/requests/window_spans.h"
 #include "base/map.h"
 
 enum occurrence_kind {
@@ -115,7 +116,12 @@ struct side {
 	nsec_t connect_time; /* client: when a thread opened the connection, until the first call */
 	uint32_t acted_for; /* client: the hypothesis for which a thread acted on part of a reply */
 	nsec_t last_use;    /* time of its last message or connect */
-	uint64_t key;       /* in finder.side_index */
+	/* unread.c; client */
+	nsec_t call_time;       /* when the pending call was sent */
+	nsec_t read_until;      /* when the last call that the server has read was sent */
+	uint32_t server_thread; /* that reads the calls; 0 if unknown */
+	uint64_t server_socket;
+	uint64_t key; /* in finder.side_index */
 };
 
 enum { BATCH_MAX = 16 };
@@ -385,6 +391,15 @@ void requests_set_times(struct finder *f);
 void requests_link(struct finder *f);
 uint32_t owner_state(struct finder *f, struct owner owner, float *ret_confidence); /* or 0 */
 uint32_t state_whole(struct finder *f, uint32_t state); /* the state that a part belongs to */
+
+void request_assign_ids(struct finder *f, uint32_t span);
+
+/* unread.c */
+/* A thread has read what a client on `host` sent. */
+void unread_note_read(struct finder *f, const struct message *sent, uint16_t host,
+		      const struct request_span *span);
+/* Adds a span for each call that no thread has read yet; after finder_complete(). */
+void unread_add(struct finder *f, uint32_list *ret);
 
 /* client_call.c */
 void client_call_begin(struct finder *f, uint32_t thread, uint32_t side, const struct message *m);

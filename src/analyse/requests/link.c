@@ -72,8 +72,11 @@ static void link_request(struct finder *f, uint32_t index)
 		return; /* the client was not recorded */
 	span->is_client_recorded = true;
 
-	uint32_t caller = caller_of(f, model_sent_message(f->model, received), &confidence);
+	const struct message *sent = model_sent_message(f->model, received);
+	uint32_t caller = caller_of(f, sent, &confidence);
 
+	if (sent)
+		unread_note_read(f, sent, sender->host, span);
 	if (caller && caller != index) {
 		span->parent = caller;
 		span->confidence = confidence;
@@ -200,6 +203,11 @@ static void assign_ids(const struct model *model, struct requests *out, uint32_t
 
 	memcpy(span->id, &id, sizeof(id));
 	memcpy(span->trace, &trace, sizeof(span->trace));
+}
+
+void request_assign_ids(struct finder *f, uint32_t span)
+{
+	assign_ids(f->model, f->out, span);
 }
 
 struct timed_root {

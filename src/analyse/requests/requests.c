@@ -266,6 +266,7 @@ static void send_request(struct finder *f, uint32_t thread, uint32_t side, const
 		owner = owner_of_rest(f, s, owner, w->calling_side == side);
 	} else {
 		begin_call(f, thread, s, owner);
+		s->call_time = m->time;
 		client_call_begin(f, thread, side, m);
 	}
 	*map_insert(&f->sent, (uintptr_t)m) = f->calls.count;

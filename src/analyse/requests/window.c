@@ -225,6 +225,7 @@ static void advance(struct request_window *w, const struct model *model, struct 
 	finder_process(&w->finder, w->until);
 	complete(w, &copy, &ret->requests);
 	choose_roots(w, &copy, &choice);
+	unread_add(&copy, &choice.in_flight);
 	if (w->until < UINT64_MAX)
 		forget(w, &copy, choice.earliest);
 	vec_done(&copy.states);

@@ -55,7 +55,7 @@ struct request_batch {
 	struct requests requests; /* indexes are of this batch */
 	struct span_set spans;    /* recorded spans, and those of `requests` */
 	VEC(span_id) ended;       /* roots that have ended and are settled, by end */
-	VEC(span_id) in_flight;   /* roots that were received and have no reply yet */
+	VEC(span_id) in_flight;   /* roots without a reply yet, read or sent by a recorded client */
 };
 
 /* `length` of the window: what the model holds at least, in ns. */

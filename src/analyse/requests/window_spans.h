@@ -21,9 +21,11 @@ struct returned_spans {
 	bool has_joined;        /* spans serve rebuilt requests */
 };
 
+typedef VEC(uint32_t) uint32_list;
+
 /* Rebuilt roots, as indexes in requests.spans. */
 struct root_choice {
-	VEC(uint32_t) settled, in_flight;
+	uint32_list settled, in_flight;
 	nsec_t earliest; /* start of those that are not settled */
 };
 
