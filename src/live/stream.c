@@ -162,8 +162,9 @@ static int tick_idle(struct live *live)
 
 	if (!live->next_tick || clock < live->next_tick + ARRIVAL)
 		return LIVE_RUNNING;
-	if (clock - live->next_tick > live->options.interval + ARRIVAL)
-		live->next_tick = clock - ARRIVAL; /* this process was stopped */
+	/* after a stop of this process, skip ticks; the others stay at whole intervals */
+	live->next_tick += (clock - ARRIVAL - live->next_tick) / live->options.interval *
+			   live->options.interval;
 	live_tick(live, live->next_tick);
 	return LIVE_RUNNING | LIVE_TICKED;
 }

@@ -21,9 +21,10 @@ struct stream {
 	int keeper_fd;         /* readable when a recorder has ended; -1: none */
 	/* Called in each round; `ended`: why the stream ended in this round, or NULL. */
 	int (*supervise)(struct live *live, const char *ended, struct err *err);
-	nsec_t start_at; /* when to start the next recorder, on our clock; 0: one runs */
-	nsec_t pause;    /* between the end of a recorder and the start of the next one */
-	bool worked;     /* a recorder has sent records */
+	nsec_t start_at;   /* when to start the next recorder, on our clock; 0: one runs */
+	nsec_t started_at; /* when the last one was started */
+	nsec_t pause;      /* between the end of a recorder and the start of the next one */
+	bool worked;       /* a recorder has sent records */
 };
 
 extern const struct feed stream_feed;

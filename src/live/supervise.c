@@ -23,15 +23,30 @@ static void set_problem(struct live *live, const char *text)
 	live->state.problem = text ? must_strdup(text) : NULL;
 }
 
+/* Why there are no records, and when there will be. */
+static void describe(struct live *live, const char *why)
+{
+	const struct stream *s = live->input;
+	nsec_t now = stream_monotonic(), rest = s->start_at > now ? s->start_at - now : 0;
+	char text[640];
+
+	/* in whole seconds, as the text stays until the start */
+	rest = (rest + NSEC_PER_SEC / 2) / NSEC_PER_SEC * NSEC_PER_SEC;
+	snprintf(text, sizeof(text), "%s; starting it again%s%s", why, rest ? " in " : "",
+		 rest ? format_time(rest).s : "");
+	set_problem(live, text);
+}
+
 static void plan_start(struct live *live, const char *why)
 {
 	struct stream *s = live->input;
-	char text[640];
+	nsec_t now = stream_monotonic();
 
-	s->start_at = stream_monotonic() + s->pause;
-	snprintf(text, sizeof(text), "%s; starting it again in %s", why, format_time(s->pause).s);
-	set_problem(live, text);
+	if (now - s->started_at > PAUSE_MAX)
+		s->pause = PAUSE_MIN;
+	s->start_at = now + s->pause;
 	s->pause = s->pause < PAUSE_MAX / 2 ? 2 * s->pause : PAUSE_MAX;
+	describe(live, why);
 }
 
 static int start(struct live *live, struct err *err)
@@ -42,6 +57,7 @@ static int start(struct live *live, struct err *err)
 	if (r < 0)
 		return r;
 	s->start_at = 0;
+	s->started_at = stream_monotonic();
 	stream_start(live, fd);
 	return 0;
 }
@@ -60,6 +76,8 @@ static void start_again(struct live *live)
 		plan_start(live, err.text);
 	} else {
 		live->state.restarts++;
+		live_set_warning(live, "the recorder was started again; records in between are "
+				       "missing");
 	}
 }
 
@@ -94,7 +112,7 @@ static int supervise(struct live *live, const char *ended, struct err *err)
 		s->newest = 0;
 		plan_start(live, reason ?: ended);
 	} else if (reason && s->start_at) {
-		set_problem(live, reason);
+		describe(live, reason);
 	} else if (s->start_at && stream_monotonic() >= s->start_at) {
 		start_again(live);
 	}

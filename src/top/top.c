@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "analyse/requests/idle.h"
+#include "analyse/requests/window.h"
 #include "top/top_internal.h"
 
 enum {
@@ -74,26 +75,29 @@ static void advance(struct top *top, uint64_t second)
 
 	if (second <= from)
 		return;
-	for (uint64_t i = from + 1; i <= second && i <= from + SECONDS_EXACT; i++) {
-		struct top_second *s = &top->seconds[(second - (i - from - 1)) % SECONDS_EXACT];
+	for (uint64_t i = second; i > from && i + SECONDS_EXACT > second; i--) {
+		struct top_second *s = &top->seconds[i % SECONDS_EXACT];
 
 		costs_done(&s->costs);
-		*s = (struct top_second){ 0 };
+		*s = (struct top_second){ .from = top->begin + i * NSEC_PER_SEC };
 	}
+	/* requests that were reported since the last tick are in the first of these seconds */
+	if (second - from < SECONDS_EXACT && top->state.now > top->begin)
+		top->seconds[(from + 1) % SECONDS_EXACT].from = top->state.now;
 	operations_advance(&top->operations, second);
 	sentences_advance(&top->sentences, second);
 }
 
 /*
- * Requests are reported some time after their end.  A request counts for the second of its end if
- * this is still open, that is after the last tick, or else for the first open one.
+ * Most requests are reported REQUEST_LAG after their end, so seconds are as much behind.  A request
+ * that is reported later, after the tick of its second, counts for the first open one.
  */
 static uint64_t open_second(const struct top *top, nsec_t end, nsec_t now)
 {
-	uint64_t last = top_second_of(top, now), first = top_second_of(top, end);
+	uint64_t last = top_second_of(top, now), first = top_second_of(top, end + REQUEST_LAG);
 
-	if (first <= top->ticked)
-		first = top->ticked + 1;
+	if (first < top->open)
+		first = top->open;
 	return first < last ? first : last;
 }
 
@@ -224,11 +228,13 @@ static void tick(void *arg, const struct live_state *state)
 	top->records = state->records;
 	top->lost = state->lost;
 	copy_state(top, state);
+	if (state->problem)
+		clear_in_flight(top); /* their replies are not recorded */
 	if (!state->is_replay) {
 		measure(&top->recorder, state->recorder.time, state->recorder.cpu_time);
 		measure_self(top);
 	}
-	top->ticked = top->operations.second;
+	top->open = top->operations.second + 1;
 	top->budget = top->options.budget;
 	top->explanations = EXPLANATIONS;
 }

@@ -9,6 +9,7 @@
 
 /* Numbers of the last seconds, by second modulo their number. */
 struct top_second {
+	nsec_t from;                 /* end of the one before, at a tick */
 	struct costs costs;          /* of all operations that are not idle */
 	uint64_t requests, left_out; /* reported; without an account, as records were lost */
 	uint64_t lost;               /* records */
@@ -33,8 +34,8 @@ struct top {
 	struct live_state state; /* of the last tick; strings are copies */
 	nsec_t begin;            /* from which seconds are counted */
 	bool has_begun;
-	uint64_t ticked; /* second of the last tick */
-	uint64_t lost;   /* records lost before the last tick */
+	uint64_t open; /* the first second after the last tick */
+	uint64_t lost; /* records lost before the last tick */
 	uint64_t records;
 	double record_rate;
 	struct cpu_use recorder, reader;

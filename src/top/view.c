@@ -196,7 +196,7 @@ static nsec_t interval_of(const struct top *top)
 	if (!top->has_begun)
 		return 0;
 	if (second >= SECONDS_EXACT)
-		from += (second + 1 - SECONDS_EXACT) * NSEC_PER_SEC;
+		from = top->seconds[(second + 1) % SECONDS_EXACT].from;
 	return top->state.now > from ? top->state.now - from : 0;
 }
 
