@@ -59,7 +59,6 @@ void live_add_consumer(struct live *live, const struct consumer *consumer)
 void live_restart(struct live *live, nsec_t begin)
 {
 	free_window(live);
-	live->pending = NULL;
 	live->held_from = begin;
 	if (begin && !live->state.records) { /* later ones go on with the ticks of the first */
 		live->next_tick = begin + live->options.interval;

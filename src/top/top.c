@@ -105,7 +105,8 @@ static void span_ended(void *arg, const struct live_view *view, span_id id)
 {
 	struct top *top = arg;
 	const struct span *span = span_set_at(view->spans, id);
-	nsec_t latency = span->end - span_arrival(span);
+	nsec_t since = span_arrival(span);
+	nsec_t latency = span->end > since ? span->end - since : 0; /* an SDK can err */
 	struct operation *op;
 
 	begin(top, view->begin);
