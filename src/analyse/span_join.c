@@ -51,6 +51,7 @@ struct join_owner {
 
 struct joining {
 	const struct model *model;
+	nsec_t since;
 	const struct requests *requests;
 	VEC(struct join_request) entries; /* by group, then by `sent` */
 	VEC(struct join_request *) all;   /* by `sent` */
@@ -146,7 +147,8 @@ static void find_span_pids(struct joining *j)
 static void add_requests(struct joining *j)
 {
 	for (size_t i = 1; i < j->requests->spans.count; i++)
-		add_request(j, i);
+		if (j->requests->spans.items[i].end >= j->since)
+			add_request(j, i);
 	if (!j->entries.count)
 		return;
 	qsort(j->entries.items, j->entries.count, sizeof(j->entries.items[0]), by_group);
@@ -220,8 +222,8 @@ static void add_spans(struct joining *j)
 	for (uint32_t i = 1; i < model_span_count(j->model); i++) {
 		const struct span *span = model_span(j->model, (span_id){ i });
 
-		if (is_entry(j->model, span) && !(span->flags & SPAN_OPEN) &&
-		    span->start <= span->end)
+		if (span->end >= j->since && is_entry(j->model, span) &&
+		    !(span->flags & SPAN_OPEN) && span->start <= span->end)
 			*vec_push(&j->spans) =
 				(struct join_span){ .span = span,
 						    .id = { i },
@@ -437,10 +439,10 @@ static void joining_done(struct joining *j)
 	map_done(&j->votes);
 }
 
-void span_join_find(const struct model *model, const struct requests *requests,
+void span_join_find(const struct model *model, const struct requests *requests, nsec_t since,
 		    struct span_join *ret)
 {
-	struct joining j = { .model = model, .requests = requests };
+	struct joining j = { .model = model, .requests = requests, .since = since };
 
 	*ret = (struct span_join){ 0 };
 	find_span_pids(&j);

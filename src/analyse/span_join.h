@@ -35,7 +35,8 @@ struct span_join {
 	size_t count;                  /* number of joined requests */
 };
 
-void span_join_find(const struct model *model, const struct requests *requests,
+/* Only requests and spans that end at `since` or later are joined; 0: all. */
+void span_join_find(const struct model *model, const struct requests *requests, nsec_t since,
 		    struct span_join *ret);
 void span_join_done(struct span_join *join);
 

@@ -59,7 +59,7 @@ void loaded_rebuild_requests(struct loaded *loaded, bool always)
 	requests_find(loaded->model, &loaded->requests);
 	warn_of_arrivals(loaded);
 	if (!always && model_span_count(loaded->model) > 1)
-		request_spans_join(&loaded->requests, &loaded->spans, NULL, NULL);
+		request_spans_join(&loaded->requests, &loaded->spans, 0, NULL, NULL);
 	else
 		request_spans_add(&loaded->requests, NULL, &loaded->spans);
 }

@@ -2,7 +2,7 @@
 /*
  * replay_check - whether the window finds in a capture what the model of the whole finds.
  *
- *	replay_check [-o] [-v] [-w SECONDS] [-t MILLISECONDS] [-m MILLISECONDS] CAPTURE...
+ *	replay_check [-a] [-o] [-v] [-w SECONDS] [-t MILLISECONDS] [-m MILLISECONDS] CAPTURE...
  *
  * Each capture is loaded whole, and replayed through a window (-w) with a tick (-t) as live/ does.
  * Requests with the same identity, which is the socket, the time of the read and the thread, or the
@@ -11,7 +11,8 @@
  *
  * A window begins without knowledge and cannot see the future, so a few differences are expected.
  * With -m, requests of the first and last milliseconds do not count.  Exit status 1: a request is
- * missing, is returned twice, or has another latency.  With -o, only the window runs.
+ * missing, is returned twice, or has another latency.  With -o, only the window runs.  With
+ * -a, all inputs are parts of one, such as a capture and its spans.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -129,11 +130,10 @@ static void add_finding(struct findings *findings, const struct span_set *spans,
 	*at = findings->items.count;
 }
 
-static int find_in_file(char *path, struct findings *ret, nsec_t *begin, nsec_t *end)
+static int find_in_file(char **paths, struct findings *ret, nsec_t *begin, nsec_t *end)
 {
 	_cleanup_(loaded_done) struct loaded loaded = { 0 };
 	struct err err = { 0 };
-	char *paths[] = { path, NULL };
 	int r = loaded_open(&loaded, paths, NULL, &err);
 
 	if (!loaded.model) {
@@ -172,11 +172,10 @@ static void advance(struct request_window *w, struct model *model, nsec_t now, s
 	}
 }
 
-static int find_in_window(char *path, struct findings *ret, struct request_counts *counts)
+static int find_in_window(char **paths, struct findings *ret, struct request_counts *counts)
 {
 	struct merge *merge = NULL;
 	struct err err = { 0 };
-	char *paths[] = { path, NULL };
 	const struct source *source;
 	const struct record *record;
 	nsec_t next = 0;
@@ -260,18 +259,18 @@ static void compare(const struct finding *file, const struct finding *live, nsec
 	}
 }
 
-static int check(char *path, nsec_t margin)
+static int check(char **paths, nsec_t margin)
 {
 	struct findings file = { 0 }, live = { 0 };
 	struct differences d = { 0 };
 	struct request_counts counts = { 0 };
 	uint64_t key, at;
 	nsec_t begin = 0, end = 0;
-	int r = only_window ? 0 : find_in_file(path, &file, &begin, &end);
+	int r = only_window ? 0 : find_in_file(paths, &file, &begin, &end);
 
 	if (r < 0)
 		return 2;
-	r = find_in_window(path, &live, &counts);
+	r = find_in_window(paths, &live, &counts);
 
 	nsec_t from = begin + margin, to = end > margin ? end - margin : 0;
 
@@ -285,7 +284,7 @@ static int check(char *path, nsec_t margin)
 		}
 	printf("%s: %zu requests: missing %zu, extra %zu, twice %zu; different latency %zu, shape "
 	       "%zu, path %zu, cause %zu (%ju ended, %ju truncated, %ju without reply)\n",
-	       path, d.requests, d.missing, d.extra, d.twice, d.latency, d.shape, d.shares,
+	       paths[0], d.requests, d.missing, d.extra, d.twice, d.latency, d.shape, d.shares,
 	       d.sentence, (uintmax_t)counts.ended, (uintmax_t)counts.truncated,
 	       (uintmax_t)counts.no_reply);
 	vec_done(&file.items);
@@ -298,11 +297,14 @@ static int check(char *path, nsec_t margin)
 int main(int argc, char **argv)
 {
 	nsec_t margin = 0;
+	bool together = false;
 	int option, result = 0;
 
-	while ((option = getopt(argc, argv, "ovw:t:m:")) != -1) {
+	while ((option = getopt(argc, argv, "aovw:t:m:")) != -1) {
 		if (option == 'v')
 			verbose = true;
+		else if (option == 'a')
+			together = true;
 		else if (option == 'o')
 			only_window = true;
 		else if (option == 'w')
@@ -314,8 +316,10 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
+	if (together)
+		return check(argv + optind, margin);
 	for (int i = optind; i < argc; i++) {
-		int r = check(argv[i], margin);
+		int r = check((char *[]){ argv[i], NULL }, margin);
 
 		result = r > result ? r : result;
 	}

@@ -45,7 +45,7 @@ static void join_all(struct joined_test *t)
 {
 	t->model = story_model(&t->scenario.story);
 	requests_find(t->model, &t->requests);
-	span_join_find(t->model, &t->requests, &t->join);
+	span_join_find(t->model, &t->requests, 0, &t->join);
 	t->spans.model = t->model;
 	request_spans_add(&t->requests, &t->join, &t->spans);
 }

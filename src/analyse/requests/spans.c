@@ -211,7 +211,7 @@ static bool has_span_with_thread(const struct model *model)
 	return false;
 }
 
-bool request_spans_join(struct requests *requests, struct span_set *set, span_id *ids,
+bool request_spans_join(struct requests *requests, struct span_set *set, nsec_t since, span_id *ids,
 			bool *has_joined)
 {
 	_cleanup_(freep) span_id *own = must_alloc((requests->spans.count + 1) * sizeof(*own));
@@ -219,7 +219,7 @@ bool request_spans_join(struct requests *requests, struct span_set *set, span_id
 	struct span_join join;
 
 	has_joined = has_joined ? has_joined : &unused;
-	span_join_find(set->model, requests, &join);
+	span_join_find(set->model, requests, since, &join);
 	*has_joined |= join.count > 0;
 
 	bool adds = *has_joined || !has_span_with_thread(set->model);

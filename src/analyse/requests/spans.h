@@ -29,10 +29,11 @@ void request_spans_add_ids(const struct requests *requests, const struct span_jo
  * Adds the spans of all requests, joined with the recorded spans that serve them: spans of SDKs
  * name what the requests did, and requests show what the kernel recorded of them.  If no span
  * serves a recorded request, but the threads of spans are recorded, the spans stand alone: then
- * drops the requests and returns false.  `ids` gets the span of each request, and `has_joined` is
- * set if spans serve requests, in this call or one before; both can be NULL.
+ * drops the requests and returns false.  Only what ends at `since` or later is joined.  `ids` gets
+ * the span of each request, and `has_joined` is set if spans serve requests, in this call or one
+ * before; both can be NULL.
  */
-bool request_spans_join(struct requests *requests, struct span_set *set, span_id *ids,
+bool request_spans_join(struct requests *requests, struct span_set *set, nsec_t since, span_id *ids,
 			bool *has_joined);
 
 /* "network", "fork", "handoff" or "call". */

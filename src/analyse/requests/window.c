@@ -158,27 +158,6 @@ static void mark_returned(struct request_window *w, struct finder *copy, uint32_
 	f->counts.truncated += span->start < w->needs;
 }
 
-static void choose_roots(struct request_window *w, struct finder *copy, struct root_choice *ret)
-{
-	const struct requests *requests = copy->out;
-
-	for (size_t i = 0; i < requests->roots.count; i++) {
-		uint32_t root = requests->roots.items[i];
-
-		if (state_at(&w->finder, root)->is_returned)
-			continue;
-		if (is_settled(copy, root, w->until)) {
-			*vec_push(&ret->settled) = root;
-			mark_returned(w, copy, root);
-			continue;
-		}
-		if (span_at(copy, root)->start < ret->earliest)
-			ret->earliest = span_at(copy, root)->start;
-		if (!state_at(copy, root)->replied && !span_at(copy, root)->parent_unknown)
-			*vec_push(&ret->in_flight) = root;
-	}
-}
-
 static nsec_t before(nsec_t t, nsec_t by)
 {
 	return t > by ? t - by : 0;
@@ -192,6 +171,27 @@ static nsec_t least(nsec_t a, nsec_t b)
 static nsec_t most(nsec_t a, nsec_t b)
 {
 	return a > b ? a : b;
+}
+
+static void choose_roots(struct request_window *w, struct finder *copy, struct root_choice *ret)
+{
+	const struct requests *requests = copy->out;
+
+	for (size_t i = 0; i < requests->roots.count; i++) {
+		uint32_t root = requests->roots.items[i];
+
+		if (state_at(&w->finder, root)->is_returned)
+			continue;
+		ret->since = least(ret->since, span_at(copy, root)->start);
+		if (is_settled(copy, root, w->until)) {
+			*vec_push(&ret->settled) = root;
+			mark_returned(w, copy, root);
+			continue;
+		}
+		ret->earliest = least(ret->earliest, span_at(copy, root)->start);
+		if (!state_at(copy, root)->replied && !span_at(copy, root)->parent_unknown)
+			*vec_push(&ret->in_flight) = root;
+	}
 }
 
 static void forget(struct request_window *w, struct finder *copy, nsec_t earliest)
@@ -219,7 +219,8 @@ static void begin(struct request_window *w, const struct model *model)
 static void advance(struct request_window *w, const struct model *model, struct request_batch *ret)
 {
 	struct finder copy;
-	struct root_choice choice = { .earliest = UINT64_MAX };
+	struct root_choice choice = { .earliest = UINT64_MAX,
+				      .since = before(w->until, REQUEST_REACH) };
 
 	*ret = (struct request_batch){ .spans.model = model };
 	finder_process(&w->finder, w->until);

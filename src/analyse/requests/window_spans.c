@@ -149,8 +149,8 @@ void window_spans_add(struct returned_spans *returned, nsec_t until,
 	bool stand_alone = false;
 
 	if (model_span_count(batch->spans.model) > 1)
-		stand_alone = !request_spans_join(&batch->requests, &batch->spans, ids,
-						  &returned->has_joined);
+		stand_alone = !request_spans_join(&batch->requests, &batch->spans, choice->since,
+						  ids, &returned->has_joined);
 	else
 		request_spans_add_ids(&batch->requests, NULL, &batch->spans, ids);
 

@@ -27,6 +27,7 @@ typedef VEC(uint32_t) uint32_list;
 struct root_choice {
 	uint32_list settled, in_flight;
 	nsec_t earliest; /* start of those that are not settled */
+	nsec_t since;    /* start of all that were not returned before */
 };
 
 /* Fills spans, ended and in_flight of a batch from its requests. */
