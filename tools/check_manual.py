@@ -70,7 +70,7 @@ def shown(text):
 def check_examples(sonde, root, text):
     for command, want in shown(text):
         ran = subprocess.run([sonde, *shlex.split(command)[1:]], capture_output=True, text=True, cwd=root,
-                             env=os.environ | {"LC_ALL": "C.UTF-8", "COLUMNS": "80"})
+                             env=os.environ | {"LC_ALL": "C.UTF-8", "COLUMNS": "80", "TZ": "UTC"})
         got = ran.stdout.rstrip("\n").split("\n")
         if want[-1] == "...":
             want, got = want[:-1], got[:len(want) - 1]

@@ -12,8 +12,8 @@
  * the table in base/char_width.h.
  *
  * A drawn grid is a full screen in one string, to be written by one write().  A screen of 80x24
- * takes 3 to 5 KB per second; a redraw of the differences would save a part of that, but would not
- * repair what other programs print to the same terminal.
+ * takes 2 KB, one of 120x40 5 KB; a redraw of the differences would save a part of that, but would
+ * not repair what other programs print to the same terminal.
  */
 #ifndef SONDE_REPORT_GRID_H
 #define SONDE_REPORT_GRID_H

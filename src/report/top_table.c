@@ -39,8 +39,11 @@ static size_t values_width(const struct table *t)
 	return width;
 }
 
-/* If names have no room, leave out columns; at last only p95 remains. */
-static struct table table_of(size_t columns)
+/*
+ * If names have no room, leave out columns; at last only p95 remains.  On a narrow page that does
+ * not change, names are worth more than a sparkline.
+ */
+static struct table table_of(size_t columns, bool is_terminal)
 {
 	static const enum top_sort least[] = { TOP_SORT_P50, TOP_SORT_TIME, TOP_SORT_OPEN,
 					       TOP_SORT_P99, TOP_SORT_RATE };
@@ -51,6 +54,8 @@ static struct table table_of(size_t columns)
 	while (i < ARRAY_LEN(least) && values_width(&t) + GAP + NAME_LEAST > columns)
 		t.has[least[i++]] = false;
 	t.name = values_width(&t) + GAP;
+	if (!is_terminal && columns < 100)
+		return t;
 	for (i = 0; i < ARRAY_LEN(cells) && !t.cells; i++)
 		if (t.name + cells[i] + GAP + NAME_LEAST + cells[i] / 2 <= columns)
 			t.cells = cells[i];
@@ -206,7 +211,7 @@ static size_t index_of_selected(const struct top_screen *s)
 
 void top_table(struct top_screen *s, size_t height)
 {
-	struct table t = table_of(s->grid->columns);
+	struct table t = table_of(s->grid->columns, s->controls->has_keys);
 	size_t selected = index_of_selected(s), count = s->rows->count;
 
 	if (!height)

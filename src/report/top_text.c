@@ -225,7 +225,7 @@ static size_t larger(size_t a, size_t b)
 static struct heights divide(const struct top_screen *s, size_t rows)
 {
 	const struct top_controls *c = s->controls;
-	size_t table = 1 + larger(larger(s->rows->count, c->table_rows), 3);
+	size_t table = 1 + larger(larger(s->rows->count, c->table_rows), c->has_keys ? 3 : 1);
 	size_t bars = 1 + larger(top_bar_count(&s->account), top_bar_count(&s->view->all));
 	size_t causes =
 		larger(top_causes_height(s, &s->account), top_causes_height(s, &s->view->all));
