@@ -124,15 +124,18 @@ def a_stopped_server_is_shown_within_two_seconds():
             load.kill()
 
 
-def screen_row(screen, operation):
-    """Rate and percentiles (ns) of an operation on a screen; the percentiles of a stalled one have a prefix."""
-    lines = [line for line in screen.splitlines() if operation in line]
-    require(lines, f"no line with '{operation}':\n{screen}")
-    found = re.match(r"\s*<?\d+ %\s+([\d.,]+)\s+\d+\s+>?([\d.]+) (\S+)\s+>?([\d.]+) (\S+)\s+>?([\d.]+) (\S+)", lines[0])
-    require(found, f"unexpected line '{lines[0]}'")
-    rate, *times = found.groups()
-    values = [float(number) * UNITS[unit] for number, unit in zip(times[::2], times[1::2])]
-    return float(rate.replace(",", "")), dict(zip(PERCENTILES, values))
+ROW = re.compile(r"\s*<?\d+ %\s+([\d.,]+)\s+\d+\s+>?([\d.]+) (\S+)\s+>?([\d.]+) (\S+)\s+>?([\d.]+) (\S+)")
+
+
+def screen_rows(screen):
+    """Rate and percentiles (ns) of each operation on a screen, and the line."""
+    rows = []
+    for line in screen.splitlines():
+        if found := ROW.match(line):
+            rate, *times = found.groups()
+            values = [float(number) * UNITS[unit] for number, unit in zip(times[::2], times[1::2])]
+            rows.append((float(rate.replace(",", "")), dict(zip(PERCENTILES, values)), line))
+    return rows
 
 
 @test
@@ -152,7 +155,7 @@ def the_screen_shows_the_service_in_a_terminal():
         row = row_of([view for view in top.views if view][-1], port)
     print(screen)
     require(all(len(line) <= 80 for line in screen.splitlines()), "a line is too long")
-    rate, _ = screen_row(screen, f":{port}")
+    rate = next(rate for rate, _, line in screen_rows(screen) if f":{port}" in line)
     require(abs(rate - row["rate"]) <= 0.25 * row["rate"], f"rate on the screen {rate}, in JSON {row['rate']}")
     require(row["causes"] and "sleeps" in " ".join(screen.split("causes")[1].split()), "the cause is missing")
 
@@ -163,9 +166,10 @@ def text_and_json_of_a_replay_agree():
     path = HERE.parent.parent / "demo" / "demo.sonde"
     view = json.loads(run(SONDE, "top", "--json", path).stdout.splitlines()[-1])
     equal(view["requests"], len(requests_in(path, "%")), "requests of the last seconds")
-    screen = run(SONDE, "top", "-n", "100", path).stdout
-    for row in view["operations"]:
-        rate, times = screen_row(screen, row["operation"].split(" > ")[0])
+    screen = run(SONDE, "top", "-n", "100", path).stdout.split("sonde top")[-1]
+    rows = screen_rows(screen)
+    equal(len(rows), len(view["operations"]), "operations on the screen")
+    for (rate, times, _), row in zip(rows, view["operations"]):
         require(abs(rate - row["rate"]) <= 0.05 * row["rate"] + 0.5, f"rate {rate}, in JSON {row['rate']}")
         for name in PERCENTILES:
             require(abs(times[name] - row[name]) <= 0.05 * row[name], f"{name} {times[name]}, in JSON {row[name]}")

@@ -45,6 +45,8 @@ HALF = 30  # seconds
 RATE = 10  # visits per second of the steady half
 OPERATIONS = {"login": "POST /login", "home": "GET /home", "logout": "POST /logout"}
 AGREE = 0.15  # of a rate or percentile; the customers also wait for a connection and for a CPU
+NICE = "5"  # of what only makes load
+MEASURED = "-10"  # of the customers: their own wait for a CPU is not part of a latency
 TURNOVER = (1000, 200, 500)  # threads, processes and connections per second
 # The operation that a fault slows down, and a cause that names it.
 CAUSES = {
@@ -63,7 +65,7 @@ class Customers:
     def __init__(self, port, seconds, rate, seed):
         self.requests, self.wrong = [], []  # (end, latency, operation); messages
         self.process = subprocess.Popen(
-            [sys.executable, HERE / "customers.py", "--seconds", str(seconds), "--rate", str(rate), "--seed", str(seed),
+            ["nice", "-n", MEASURED, sys.executable, HERE / "customers.py", "--seconds", str(seconds), "--rate", str(rate), "--seed", str(seed),
              str(port)], stdout=subprocess.PIPE, text=True)
         self.thread = threading.Thread(target=self.read, daemon=True)
         self.thread.start()
@@ -214,7 +216,8 @@ def main():
     try:
         with bank.Bank(BUILD, wrap=[BUILD / "sonde", "run", "--"]) as the_bank, Top("-a") as top:
             top.wait(lambda view: True, "top shows a view")
-            turnover = subprocess.Popen(harness.workload("turnover", *TURNOVER), stdout=subprocess.PIPE, text=True)
+            turnover = subprocess.Popen(["nice", "-n", NICE, *harness.workload("turnover", *TURNOVER)],
+                                        stdout=subprocess.PIPE, text=True)
             soak = Soak(the_bank, top)
             number = 0
             while time.monotonic() - soak.began < 60 * MINUTES:
