@@ -9,7 +9,7 @@
 enum { DEPTH = 16 };
 
 /* Output of the fields of one event: a JSON object or a line of text. */
-struct sink {
+struct field_sink {
 	struct out *out;
 	struct json *json; /* NULL for text */
 	unsigned depth;
@@ -18,20 +18,20 @@ struct sink {
 	bool separate;   /* text: a separator is needed before the next value */
 };
 
-static bool in_array(const struct sink *s)
+static bool in_array(const struct field_sink *s)
 {
 	return s->depth && s->arrays & 1u << (s->depth - 1);
 }
 
 /* Text: whether the next value is outside of all brackets. */
-static bool on_line(const struct sink *s)
+static bool on_line(const struct field_sink *s)
 {
 	uint32_t around = (1u << s->depth) - 1;
 
 	return (s->plain & around) == around;
 }
 
-static bool begin_value(struct sink *s, const char *name)
+static bool begin_value(struct field_sink *s, const char *name)
 {
 	if (s->depth > DEPTH)
 		return false;
@@ -54,7 +54,7 @@ static bool begin_value(struct sink *s, const char *name)
 
 static void put_number(void *arg, const char *name, int64_t n)
 {
-	struct sink *s = arg;
+	struct field_sink *s = arg;
 
 	if (!begin_value(s, name))
 		return;
@@ -66,7 +66,7 @@ static void put_number(void *arg, const char *name, int64_t n)
 
 static void put_unsigned(void *arg, const char *name, uint64_t n, int base)
 {
-	struct sink *s = arg;
+	struct field_sink *s = arg;
 
 	if (!begin_value(s, name))
 		return;
@@ -82,7 +82,7 @@ static void put_unsigned(void *arg, const char *name, uint64_t n, int base)
 
 static void put_real(void *arg, const char *name, double n)
 {
-	struct sink *s = arg;
+	struct field_sink *s = arg;
 	char text[32];
 
 	if (!begin_value(s, name))
@@ -96,7 +96,7 @@ static void put_real(void *arg, const char *name, double n)
 
 static void put_text(void *arg, const char *name, const char *text, size_t len)
 {
-	struct sink *s = arg;
+	struct field_sink *s = arg;
 
 	if (!begin_value(s, name))
 		return;
@@ -111,7 +111,7 @@ static void put_text(void *arg, const char *name, const char *text, size_t len)
 
 static void put_label(void *arg, const char *name, int64_t n, bool is_signed, const char *word)
 {
-	struct sink *s = arg;
+	struct field_sink *s = arg;
 
 	if (is_signed)
 		put_number(arg, name, n);
@@ -126,7 +126,7 @@ static void put_label(void *arg, const char *name, int64_t n, bool is_signed, co
 
 /* The selected option of a variant has no name; LTTng's event.fields are the fields of the event.
  */
-static bool is_plain(const struct sink *s, const char *name, bool is_array)
+static bool is_plain(const struct field_sink *s, const char *name, bool is_array)
 {
 	if (is_array || in_array(s))
 		return false;
@@ -140,7 +140,7 @@ static void set_bit(uint32_t *bits, unsigned bit, bool on)
 
 static void put_begin(void *arg, const char *name, bool is_array)
 {
-	struct sink *s = arg;
+	struct field_sink *s = arg;
 
 	if (s->depth > DEPTH) {
 		s->depth++;
@@ -165,7 +165,7 @@ static void put_begin(void *arg, const char *name, bool is_array)
 
 static void put_end(void *arg)
 {
-	struct sink *s = arg;
+	struct field_sink *s = arg;
 
 	s->depth--;
 	if (s->depth > DEPTH || s->plain & 1u << s->depth)
@@ -209,7 +209,7 @@ static void put_thread(struct out *out, const struct raw_event *event)
 
 static void write_text(struct out *out, struct raw_source *source, const struct raw_event *event)
 {
-	struct sink sink = { .out = out };
+	struct field_sink sink = { .out = out };
 	const char *name = source->name(source);
 
 	out_u64_wide(out, event->time / NSEC_PER_SEC, SECONDS_WIDTH, ' ');
@@ -228,7 +228,7 @@ static void write_text(struct out *out, struct raw_source *source, const struct 
 
 static void write_json(struct json *j, struct raw_source *source, const struct raw_event *event)
 {
-	struct sink sink = { .out = j->out, .json = j };
+	struct field_sink sink = { .out = j->out, .json = j };
 
 	json_object(j);
 	put_u64(j, "time", event->time);
