@@ -11,6 +11,7 @@
 #include "bpf/wire.h"
 #include "cli/opt.h"
 #include "cli/log.h"
+#include "cli/record_flight.h"
 #include "record/arguments.h"
 #include "record/privilege.h"
 #include "record/record.h"
@@ -30,6 +31,7 @@ struct record_opts {
 	bool no_spans;
 	bool no_arguments;
 	bool quiet;
+	struct flight_opts flight;
 };
 
 #define FIELD(name) offsetof(struct record_opts, name)
@@ -61,17 +63,19 @@ static const struct opt record_opts[] = {
 	  FIELD(no_spans) },
 	{ OPT_FLAG, 0, "no-arguments", NULL, "do not store command-line arguments",
 	  FIELD(no_arguments) },
+	OPT_FLIGHT(struct record_opts, flight),
 	{ OPT_FLAG, 'q', "quiet", NULL, "print no progress and no summary, only losses",
 	  FIELD(quiet) },
 	{ 0 },
 };
 
+#define DEFAULT_OUTPUT "capture.sonde"
 #define NOT_GIVEN UINT64_MAX /* because 0 is a valid value */
 
 static const struct record_opts record_defaults = {
-	.output = "capture.sonde",
 	.duration = NOT_GIVEN,
 	.stacks = NOT_GIVEN,
+	.flight = FLIGHT_DEFAULTS,
 };
 
 /* State of the callbacks during a recording. */
@@ -196,7 +200,7 @@ static int check_usage(const struct record_opts *o, char **operands, struct err 
 		return err_usage(err, "--buffer: at most %s", format_size(RECORD_BUFFER_MAX).s);
 	if (o->profile > 20000)
 		return err_usage(err, "--profile: at most 20000 samples per second");
-	return 0;
+	return flight_check_usage(&o->flight, operands[0], err);
 }
 
 static int record_run(const void *opts, char **operands, struct err *err)
@@ -215,7 +219,7 @@ static int record_run(const void *opts, char **operands, struct err *err)
 		return r;
 
 	struct record_options options = {
-		.output = o->output,
+		.output = o->output ?: DEFAULT_OUTPUT,
 		.stop = &stop,
 		.duration = o->duration == NOT_GIVEN ? 0 : o->duration,
 		.pids = pids,
@@ -243,10 +247,12 @@ static int record_run(const void *opts, char **operands, struct err *err)
 	};
 	struct recorder_stats state;
 
+	if (flight_is_wanted(&o->flight))
+		return record_flight(&o->flight, &options, o->output, o->quiet, err);
 	catch_signals();
 	r = record(&options, &state, err);
 	if (r == 0)
-		show_summary(&screen, o->output, &state);
+		show_summary(&screen, options.output, &state);
 	else
 		clear_line(&screen);
 	return r;
