@@ -38,6 +38,7 @@ static void flight_done(struct flight *f)
 	snap_server_free(f->snap);
 	capture_dir_free(f->dir);
 	vec_done(&f->written);
+	free((char *)f->warning);
 	free((char *)f->meta.host);
 	free((char *)f->meta.kernel);
 	free((char *)f->meta.machine);
@@ -139,6 +140,10 @@ static void on_tick(void *arg, const struct live_state *live)
 	f->state.lost = live->lost;
 	f->state.missed = f->schedule.missed;
 	f->state.problem = live->problem;
+	if (live->warning && strcmp(live->warning, f->warning ?: "") != 0) {
+		replace(&f->warning, live->warning);
+		flight_message(f, "%s", live->warning);
+	}
 	if (live->realtime_offset)
 		f->realtime_offset = live->realtime_offset;
 	f->options->progress(f->options->arg, &f->state);

@@ -26,6 +26,7 @@ struct flight {
 	bool has_stream;
 	struct capture_meta meta; /* owns its strings */
 	int64_t realtime_offset;
+	const char *warning; /* the last one that was reported; owned */
 
 	/* of the capture that is being written */
 	bool is_snap;
