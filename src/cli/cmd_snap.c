@@ -32,7 +32,7 @@ static int snap_run(const void *opts, char **operands, struct err *err)
 const struct command cmd_snap = {
 	.name = "snap",
 	.summary = "write what a flight recorder holds to a capture",
-	.synopsis = "[-p PID]",
+	.synopsis = "[OPTION]...",
 	.examples = "  sonde snap\n"
 		    "  sonde explain $(sudo sonde snap)\n",
 	.opts = snap_opts,
