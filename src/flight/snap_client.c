@@ -14,6 +14,9 @@
 /* Enough for any host; other users can create any number of sockets. */
 enum { LISTENERS_MAX = 64 };
 
+/* In the flags of a socket in /proc/net/unix: __SO_ACCEPTCON of <linux/net.h>. */
+#define SOCKET_LISTENS 0x10000u
+
 struct listener {
 	int fd; /* connected */
 	struct ucred user;
@@ -29,16 +32,21 @@ static void listeners_done(listeners *list)
 	vec_done(list);
 }
 
-/* The path in a line of /proc/net/unix, if it is that of a flight recorder's socket. */
+/*
+ * The path in a line of /proc/net/unix, if a flight recorder listens there.  Its connections have
+ * the same path.
+ */
 static const char *socket_path(char *line)
 {
 	char *path = strchr(line, '/');
 	char *name = path ? strrchr(path, '/') : NULL;
+	unsigned int flags;
 
 	line[strcspn(line, "\n")] = '\0';
-	return name && strncmp(name + 1, CAPTURE_DIR_SOCKET, strlen(CAPTURE_DIR_SOCKET)) == 0
-		       ? path
-		       : NULL;
+	if (!name || strncmp(name + 1, CAPTURE_DIR_SOCKET, strlen(CAPTURE_DIR_SOCKET)) != 0 ||
+	    sscanf(line, "%*s %*s %*s %x", &flags) != 1 || !(flags & SOCKET_LISTENS))
+		return NULL;
+	return path;
 }
 
 static bool may_talk_to(const struct ucred *user)
