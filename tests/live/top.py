@@ -56,7 +56,7 @@ def latencies_between(requests, begin, end):
 
 
 def around(latencies, value):
-    """The neighbours of a value: at the ends of an interval, two clocks can disagree about a request."""
+    """The values next to a value: at the ends of an interval, two clocks can disagree about a request."""
     i = latencies.index(value)
     return latencies[max(0, i - EDGE)], latencies[min(len(latencies) - 1, i + EDGE)]
 

@@ -19,6 +19,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -230,6 +231,7 @@ def main():
     finally:
         if turnover and turnover.poll() is None:
             turnover.kill()
+        shutil.rmtree(harness.SCRATCH, ignore_errors=True)
     print("\n".join(f"failed: {one}" for one in found) or "passed")
     return 1 if found else 0
 
