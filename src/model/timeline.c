@@ -36,7 +36,7 @@ static struct timeline_chunk *add_chunk(struct timeline *timeline)
 	uint32_t room = timeline->chunk_count ? next_room(timeline) : FIRST_ROOM;
 
 	if (timeline->chunk_count == timeline->chunk_room) {
-		timeline->chunk_room = timeline->chunk_room ? 2 * timeline->chunk_room : 4;
+		timeline->chunk_room = timeline->chunk_room ? 2 * timeline->chunk_room : 1;
 		timeline->chunks = must_realloc(timeline->chunks,
 						timeline->chunk_room * sizeof(*timeline->chunks));
 	}
