@@ -12,6 +12,7 @@ enum {
 };
 
 #define WINDOW_MIN (NSEC_PER_SEC / 5)
+#define TIME_MAX ((nsec_t)INT64_MAX) /* later times are wrong, and sums with them would wrap */
 
 struct live *live_new(const struct live_options *options, const struct feed *feed, void *input)
 {
@@ -58,6 +59,7 @@ void live_add_consumer(struct live *live, const struct consumer *consumer)
 
 void live_restart(struct live *live, nsec_t begin)
 {
+	begin = begin <= TIME_MAX ? begin : 0;
 	free_window(live);
 	live->held_from = begin;
 	if (begin && !live->state.records) { /* later ones go on with the ticks of the first */
@@ -215,6 +217,8 @@ static bool is_tick_due(struct live *live, nsec_t now)
 {
 	nsec_t interval = live->options.interval;
 
+	if (now > TIME_MAX)
+		return false;
 	if (!live->next_tick) {
 		live->state.begin = live->held_from = now;
 		live->next_tick = now + interval;

@@ -114,9 +114,9 @@ static bool fill_row(const struct top *top, struct operation *op, struct top_vie
 	struct costs costs = { 0 };
 
 	*row = (struct top_row){ 0 };
-	if (!seconds_history(&op->seconds, row->history) && !op->in_flight)
-		return false;
 	fill_times(op, view->interval, row);
+	if (!seconds_history(&op->seconds, row->history) && !op->in_flight && !row->requests)
+		return false;
 	row->service = copy(view->arena, op->service);
 	row->operation = copy(view->arena, op->name);
 	row->is_idle = op->is_idle;
@@ -156,7 +156,8 @@ static void fill_sums(const struct top *top, struct top_view *view)
 		view->left_out += s->left_out;
 		view->lost_now += s->lost;
 	}
-	view->accounted = costs.accounts;
+	/* with ticks longer than the interval, accounts are of more requests */
+	view->accounted = costs.accounts < view->requests ? costs.accounts : view->requests;
 	view->in_flight = top->in_flight;
 	view->rate = view->interval ? (double)view->requests * NSEC_PER_SEC / view->interval : 0;
 	fill_account(view->arena, &top->sentences, &costs, &view->all);
