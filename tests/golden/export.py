@@ -111,7 +111,8 @@ def check_wakeups(records, events):
 
 def check_tasks(records, events):
     names = {"existing": "lttng_statedump_process_state", "out_of_scope": "lttng_statedump_process_state",
-             "again": "lttng_statedump_process_state", "new": "sched_process_fork", "exec": "sched_process_exec", "renamed": "task_rename"}
+             "again": "lttng_statedump_process_state", "new": "sched_process_fork", "exec": "sched_process_exec",
+             "renamed": "task_rename"}
     comms = {"sched_process_fork": "child_comm", "sched_process_exec": "filename", "task_rename": "newcomm",
              "lttng_statedump_process_state": "name"}
     plain = re.compile(r"[\w/:.-]*$", re.ASCII)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Twice the input takes at most 2.3 times the instructions, for every command, table and reader.
 
-usage: growth.py SONDE MAKE_SHAPE SERVE
+usage: growth.py SONDE MAKE_SHAPE SERVE MAKE_STREAM [CASE...]
 
 make_shape writes captures that are large in one dimension: a long thread, a deep trace, a busy
 lock.  Each command reads two of them, one twice as large as the other, under valgrind.  valgrind
@@ -65,6 +65,7 @@ MORE = {
     "queue": {"requests": ["requests", "FILE"], "explain": ["explain", "FILE"]},
     "processes": {"requests": ["requests", "--tree", "FILE"], "info": ["info", "FILE"]},
     "reuse": {"info": ["info", "FILE"], "explain": ["explain", "FILE"]},
+    "stream": {"info": ["info", "FILE"], "dump": ["dump", "FILE"], "explain": ["explain", *THREAD, "FILE"]},
     "traces": {"info": ["info", "FILE"], "explain": ["explain", "FILE"]},
 }
 
@@ -146,8 +147,9 @@ class Counter:
 
 
 class Growth:
-    def __init__(self, sonde, make_shape, serve, directory):
-        self.sonde, self.make_shape, self.serve, self.directory = sonde, make_shape, serve, directory
+    def __init__(self, sonde, make_shape, serve, make_stream, directory):
+        self.sonde, self.make_shape, self.serve, self.make_stream = sonde, make_shape, serve, make_stream
+        self.directory = directory
 
     def input(self, shape, n):
         """The file of a shape, written on first use."""
@@ -160,6 +162,8 @@ class Growth:
         elif maker:
             subprocess.run([self.sonde, "export", f"--to={shape}", "-o", path, self.input(maker, n)], check=True,
                            capture_output=True)
+        elif shape == "stream":  # with many epochs
+            subprocess.run([self.make_stream, self.input("thread", n), path, str(n)], check=True)
         else:
             subprocess.run([self.make_shape, shape, str(n), path], check=True)
         return path
@@ -193,10 +197,10 @@ def main():
     if not shutil.which("valgrind"):
         print("1..0 # skip valgrind is not installed")
         return
-    sonde, make_shape, serve = sys.argv[1:4]
-    wanted = [case for case in cases() if len(sys.argv) < 5 or " ".join(case[:2]) in sys.argv[4:]]
+    sonde, make_shape, serve, make_stream = sys.argv[1:5]
+    wanted = [case for case in cases() if len(sys.argv) < 6 or " ".join(case[:2]) in sys.argv[5:]]
     with tempfile.TemporaryDirectory() as directory:
-        growth = Growth(sonde, make_shape, serve, pathlib.Path(directory))
+        growth = Growth(sonde, make_shape, serve, make_stream, pathlib.Path(directory))
         for shape in {case[0] for case in wanted}:
             for size in (1, 2):
                 growth.input(shape, size * SIZES.get(shape, SIZE))
