@@ -29,6 +29,10 @@ struct text top_percent(double share); /* of 1 */
 /* The name of an operation, with its service if it does not contain it.  The caller frees it. */
 char *top_row_name(const struct top_row *row);
 
+/* Leaves out the addresses of a name, and keeps their ports: ":8080" instead of "127.0.0.1:8080".
+ */
+void top_shorten(char *name);
+
 /* Whether requests are open, and none has ended for a while. */
 bool top_is_stalled(const struct top_row *row);
 

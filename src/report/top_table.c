@@ -19,8 +19,9 @@ enum {
 /* Which columns fit, and where they begin. */
 struct table {
 	bool has[TOP_SORTS];
-	size_t cells; /* of the sparkline; 0: none */
-	size_t name;  /* first column of the names */
+	size_t cells;  /* of the sparkline; 0: none */
+	size_t name;   /* first column of the names */
+	bool is_short; /* names without addresses, as not all would fit */
 };
 
 static size_t value_width(enum top_sort column)
@@ -47,7 +48,7 @@ static struct table table_of(size_t columns, bool is_terminal)
 {
 	static const enum top_sort least[] = { TOP_SORT_P50, TOP_SORT_TIME, TOP_SORT_OPEN,
 					       TOP_SORT_P99, TOP_SORT_RATE };
-	static const size_t cells[] = { 60, 30, 20, 15, 12 };
+	static const size_t cells[] = { 60, 30, 20, 15, 10 };
 	struct table t = { .has = { true, true, true, true, true, true } };
 	size_t i = 0;
 
@@ -87,7 +88,7 @@ static void put_head(struct top_screen *s, const struct table *t, size_t hidden)
 	}
 	if (t->cells)
 		grid_put(g, s->row, column + GAP, t->cells, LOOK_REVERSE,
-			 t->cells < 15 ? "p95 in 60 s" : "p95 over 60 s");
+			 t->cells < 13 ? "p95, 60 s" : "p95 over 60 s");
 	if (*c->filter)
 		snprintf(words, sizeof(words), "operation (%zu of %zu)", s->rows->count,
 			 s->view->row_count);
@@ -175,6 +176,8 @@ static void put_row(struct top_screen *s, const struct table *t, const struct to
 		column += value_width(i);
 	}
 	put_sparkline(s, row, column + GAP, t->cells, look ? look : LOOK_CYAN);
+	if (t->is_short)
+		top_shorten(name);
 	grid_put_ends(s->grid, s->row++, t->name, SIZE_MAX, look, name);
 }
 
@@ -209,6 +212,13 @@ static size_t index_of_selected(const struct top_screen *s)
 	return 0;
 }
 
+static bool fits(const struct top_screen *s, const struct table *t, const struct top_row *row)
+{
+	_cleanup_(freep) char *name = top_row_name(row);
+
+	return t->name + grid_width(s->grid, name, strlen(name)) <= s->grid->columns;
+}
+
 void top_table(struct top_screen *s, size_t height)
 {
 	struct table t = table_of(s->grid->columns, s->controls->has_keys);
@@ -220,6 +230,8 @@ void top_table(struct top_screen *s, size_t height)
 	size_t shown = height - 1, first = selected < shown ? 0 : selected + 1 - shown;
 	size_t end = first + shown < count ? first + shown : count;
 
+	for (size_t i = first; i < end; i++)
+		t.is_short |= !fits(s, &t, s->rows->items[i]);
 	put_head(s, &t, count - end);
 	if (!count)
 		put_none(s, shown);

@@ -61,9 +61,27 @@ struct text top_count(uint64_t n)
 	return t;
 }
 
+/* Whether requests ended before the last two seconds, and none since. */
+static bool is_silent(const struct top_row *row)
+{
+	nsec_t before = 0;
+
+	for (size_t i = 0; i < TOP_SECONDS - 2; i++)
+		before |= row->history[i];
+	return before && !row->history[TOP_SECONDS - 2] && !row->history[TOP_SECONDS - 1];
+}
+
+/*
+ * Streams in one direction, such as logs, look like requests without a reply; so there must have
+ * been replies.  An operation with few requests can be slow: it must be silent for the whole
+ * interval.
+ */
 bool top_is_stalled(const struct top_row *row)
 {
-	return !row->requests && row->in_flight && row->oldest > NSEC_PER_SEC && !row->is_idle;
+	enum { OFTEN = 10 }; /* requests in the interval */
+
+	return row->in_flight && row->oldest > NSEC_PER_SEC && !row->is_idle && is_silent(row) &&
+	       (!row->requests || row->requests >= OFTEN);
 }
 
 struct text top_percent(double share)
@@ -81,6 +99,27 @@ char *top_row_name(const struct top_row *row)
 
 	return must_printf("%s%s%s", has_service ? "" : row->service,
 			   has_service || !*row->service ? "" : " ", row->operation);
+}
+
+/* The length of an IPv4 address with a port at the beginning of a text, up to the colon; or 0. */
+static size_t address_length(const char *s)
+{
+	size_t len = strspn(s, "0123456789."), dots = 0;
+
+	for (size_t i = 0; i < len; i++)
+		dots += s[i] == '.';
+	return dots == 3 && s[len] == ':' ? len : 0;
+}
+
+void top_shorten(char *name)
+{
+	for (char *at = name; at; at = strchr(at, ' ')) {
+		at += *at == ' ';
+
+		size_t len = address_length(at);
+
+		memmove(at, at + len, strlen(at + len) + 1);
+	}
 }
 
 /* The next line of words: its length in bytes, and the length with the blanks after it. */

@@ -275,6 +275,7 @@ static void stalled(void)
 {
 	rows[0].requests = rows[0].rate = 0;
 	rows[0].in_flight = 48;
+	rows[0].history[TOP_SECONDS - 2] = rows[0].history[TOP_SECONDS - 1] = 0;
 	rows[0].oldest = rows[0].p50 = rows[0].p95 = rows[0].p99 = 4200 * MS;
 	rows[0].at_least = TOP_P50 | TOP_P95 | TOP_P99;
 	rows[1].at_least = TOP_P99;
