@@ -129,7 +129,10 @@ static void set_window(struct live *live, nsec_t now)
 		window = (held < window ? held : window) / 4 * 3;
 	else if (live->state.memory < live->options.memory / 4 * 3)
 		window += window / 8;
-	window = window < WINDOW_MIN ? WINDOW_MIN : window;
+	if (window < WINDOW_MIN) {
+		live_set_warning(live, "the shortest window needs more memory than its limit");
+		window = WINDOW_MIN;
+	}
 	live->window = window < wanted ? window : wanted;
 	request_window_set_length(live->requests, live->window);
 }
