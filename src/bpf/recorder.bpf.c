@@ -9,5 +9,6 @@
 #include "bpf/sched.bpf.h"
 #include "bpf/socket.bpf.h"
 #include "bpf/demand.bpf.h"
+#include "bpf/unread.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

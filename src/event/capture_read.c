@@ -58,7 +58,7 @@ const uint8_t record_first_words[256] = {
 	[RECORD_LOSS] = 5,       [RECORD_CLOCK] = 4,        [RECORD_PROCESS] = 4,
 	[RECORD_PROBE_TYPE] = 4, [RECORD_DEVICE] = 3,       [RECORD_SPAN] = 9,
 	[RECORD_CONTEXT] = 7,    [RECORD_ATTRIBUTE] = 7,    [RECORD_COUNTER] = 4,
-	[RECORD_TRANSMIT] = 5,   [RECORD_EPOCH] = 3,
+	[RECORD_TRANSMIT] = 5,   [RECORD_EPOCH] = 3,        [RECORD_UNREAD] = 10,
 };
 
 /* Mark the capture as damaged at cap->end.  The message starts with "'name' is". */

@@ -48,6 +48,7 @@ enum record_kind {
 	RECORD_COUNTER = 24,     /* number of records that passed a stage of the recorder */
 	RECORD_TRANSMIT = 25,    /* bytes that a send left in the send buffer have left it */
 	RECORD_EPOCH = 26,       /* everything that later records refer to is described again */
+	RECORD_UNREAD = 27,      /* bytes that arrived at a socket and were not read yet */
 	RECORD_KIND_COUNT,
 };
 
@@ -471,6 +472,17 @@ struct record_epoch {
 	struct record head;
 	__u32 number; /* from 1; what precedes the first EPOCH is epoch 0 */
 	__u32 pad;
+};
+
+/* Only in streams, once a second for each socket in scope whose bytes wait for longer than 100 ms.
+ */
+struct record_unread {
+	struct record head; /* no thread */
+	__u64 object;       /* the socket; 0 until the connection is accepted */
+	__u64 arrived;      /* arrival of the first unread byte */
+	struct socket_address address;
+	__u32 netns;
+	__u32 bytes; /* unread; not TCP: number of unread messages */
 };
 
 struct record_counter { /* at the end of a capture */

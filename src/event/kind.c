@@ -40,6 +40,7 @@ static const struct kind {
 	[RECORD_COUNTER] = { "counter", "counter", false, NEVER },
 	[RECORD_TRANSMIT] = { "transmit", "transmit", false, NEVER },
 	[RECORD_EPOCH] = { "epoch", "epoch", false, NEVER },
+	[RECORD_UNREAD] = { "unread", "unread", false, NEVER },
 };
 
 static const struct kind *kind_get(unsigned kind)

@@ -40,6 +40,8 @@ static inline struct record_times record_times(struct record *record)
 		return (struct record_times){ &((struct record_context *)r)->since, NULL };
 	case RECORD_TRANSMIT:
 		return (struct record_times){ NULL, &((struct record_transmit *)r)->left };
+	case RECORD_UNREAD:
+		return (struct record_times){ NULL, &((struct record_unread *)r)->arrived };
 	default:
 		return (struct record_times){ NULL, NULL };
 	}

@@ -158,7 +158,10 @@ static int each_second(struct recorder *rec, struct err *err)
 	if (rec->options->progress)
 		rec->options->progress(rec->options->arg, &stats);
 
-	int r = sink_stats(rec->sink, &stats, err);
+	int r = sink_has_epochs(rec->sink) ? programs_find_unread(rec->programs, err) : 0;
+
+	if (r == 0)
+		r = sink_stats(rec->sink, &stats, err);
 
 	return r < 0 ? r : sink_flush(rec->sink, err);
 }

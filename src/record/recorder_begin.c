@@ -166,6 +166,7 @@ static int load_programs(struct recorder *rec, struct err *err)
 		.cgroup_hierarchy = rec->scope.cgroup_hierarchy,
 		.stacks = o->stacks,
 		.on_demand = o->on_demand && !o->syscalls,
+		.unread = sink_has_epochs(rec->sink),
 		.profile_hz = o->profile_hz,
 		.syscalls = o->syscalls != NULL,
 		.block = o->block,

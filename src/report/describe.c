@@ -185,6 +185,20 @@ static void describe_socket(const struct describer *d, const struct record_socke
 	field_u64(f, "netns", "  netns ", r->netns);
 }
 
+static void describe_unread(const struct describer *d, const struct record_unread *r)
+{
+	struct fields *f = d->fields;
+	struct socket_name name;
+
+	socket_name_init(&name, &r->address);
+	describe_socket_name(d, "  ", &name);
+	field_u64(f, "bytes", "  unread ", r->bytes);
+	field_u64(f, "arrived", NULL, r->arrived);
+	if (r->object)
+		field_u64(f, "object_id", "  socket ", r->object);
+	field_u64(f, "netns", "  netns ", r->netns);
+}
+
 static void describe_socket_state(const struct describer *d, const struct record_socket_state *r)
 {
 	struct fields *f = d->fields;
@@ -305,6 +319,8 @@ static void describe_fields(const struct describer *d, const struct record *reco
 		return describe_socket(d, r);
 	case RECORD_SOCKET_STATE:
 		return describe_socket_state(d, r);
+	case RECORD_UNREAD:
+		return describe_unread(d, r);
 	case RECORD_FILE:
 		return describe_file(d, r);
 	case RECORD_DEVICE:

@@ -160,7 +160,8 @@ void build_all_kinds(struct capture_writer *w)
 	build_add(w, REC(EXIT, exit, 1022, 17, .pid = 16));
 	build_add(w, REC(TRANSMIT, transmit, 1023, 0, .object = 4711, .left = 1016, .position = 7));
 	build_add(w, REC(EPOCH, epoch, 1024, 0, .number = 1));
-	build_add(w, REC(COUNTER, counter, 1025, 0, .counter = COUNTER_WRITTEN, .count = 25));
+	build_add(w, REC(UNREAD, unread, 1025, 0, .object = 4711, .arrived = 1002, .bytes = 7));
+	build_add(w, REC(COUNTER, counter, 1026, 0, .counter = COUNTER_WRITTEN, .count = 26));
 }
 
 int in_child(void (*fn)(void))

@@ -295,6 +295,7 @@ TEST(structs_are_no_shorter_than_their_first_version)
 		{ RECORD_COUNTER, sizeof(struct record_counter) },
 		{ RECORD_TRANSMIT, sizeof(struct record_transmit) },
 		{ RECORD_EPOCH, sizeof(struct record_epoch) },
+		{ RECORD_UNREAD, sizeof(struct record_unread) },
 	};
 
 	CHECK_INT(ARRAY_LEN(now), RECORD_KIND_COUNT - 1);

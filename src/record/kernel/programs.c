@@ -55,6 +55,8 @@ static bool program_wanted(const struct programs *p, const struct bpf_program *p
 	if (prog == p->skel->progs.on_block_insert || prog == p->skel->progs.on_block_issue ||
 	    prog == p->skel->progs.on_block_complete)
 		return c->block;
+	if (prog == p->skel->progs.find_unread)
+		return c->unread;
 	if (prog == p->skel->progs.on_cgroup_attach)
 		return c->cgroup != 0;
 	if (prog == p->skel->progs.on_probe_event)
@@ -181,6 +183,7 @@ void programs_free(struct programs *p)
 	vec_done(&p->links);
 	vec_done(&p->syscall_pids);
 	bpf_link__destroy(p->find_link);
+	bpf_link__destroy(p->unread_link);
 	closep(&p->finish_fd);
 	closep(&p->finish_syscalls_fd);
 	recorder_bpf__destroy(p->skel);
@@ -281,11 +284,23 @@ static int attach_iterators(struct programs *p, struct err *err)
 	return r;
 }
 
+/* Best effort. */
+static void attach_unread(struct programs *p)
+{
+	union bpf_iter_link_info map = { .map.map_fd = bpf_map__fd(p->skel->maps.sockets) };
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &map, .link_info_len = sizeof(map));
+
+	if (p->config.unread)
+		p->unread_link = bpf_program__attach_iter(p->skel->progs.find_unread, &opts);
+}
+
 int programs_attach(struct programs *p, struct err *err)
 {
 	struct bpf_program *prog;
 	int r = attach_iterators(p, err);
 
+	if (r == 0)
+		attach_unread(p);
 	if (r == 0)
 		r = attach_probes(p, err);
 	if (r == 0)
@@ -329,6 +344,16 @@ void programs_add_port(struct programs *p, uint16_t port)
 	uint8_t yes = 1;
 
 	bpf_map_update_elem(bpf_map__fd(p->skel->maps.known_ports), &port, &yes, BPF_ANY);
+}
+
+int programs_find_unread(struct programs *p, struct err *err)
+{
+	if (!p->unread_link)
+		return 0;
+
+	_cleanup_(closep) int fd = bpf_iter_create(bpf_link__fd(p->unread_link));
+
+	return fd < 0 ? err_errno(err, "cannot iterate over the sockets") : iterator_run(fd, err);
 }
 
 int programs_find_threads(struct programs *p, struct err *err)

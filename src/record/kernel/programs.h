@@ -23,6 +23,7 @@ struct programs_config {
 	uint64_t cgroup;            /* id; threads that move into it join the scope; 0: none */
 	int cgroup_hierarchy;
 	nsec_t stacks;  /* shortest wait to record a stack for; 0: no stacks */
+	bool unread;    /* programs_find_unread() works, if the kernel can do it */
 	bool on_demand; /* programs_set_stacks() and programs_set_syscalls() work */
 	unsigned long profile_hz;
 	bool syscalls, block;
@@ -66,6 +67,9 @@ int programs_has_process(const struct programs *p, uint32_t pid);
  */
 int programs_set_tls_location(struct programs *p, uint32_t pid,
 			      const struct wire_tls_location *place, struct err *err);
+
+/* Write an UNREAD record for each socket whose bytes have been waiting.  Needs PRIVILEGE_BPF. */
+int programs_find_unread(struct programs *p, struct err *err);
 
 /* on_demand: set the shortest wait to record a stack for; 0: no stacks. */
 int programs_set_stacks(struct programs *p, nsec_t threshold, struct err *err);

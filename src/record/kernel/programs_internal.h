@@ -20,7 +20,8 @@ struct programs {
 	struct recorder_bpf *skel;
 	size_t cpus;
 	VEC(struct bpf_link *) links;
-	struct bpf_link *find_link; /* iterator that brings threads into scope */
+	struct bpf_link *find_link;   /* iterator that brings threads into scope */
+	struct bpf_link *unread_link; /* iterator over sockets; or NULL */
 	int finish_fd, finish_syscalls_fd;
 	uint64_t joins_handled;
 	struct bpf_link *syscall_links[2]; /* on_demand: NULL while detached */
