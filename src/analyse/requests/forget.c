@@ -7,27 +7,12 @@
  * that it holds, the last request of a connection.  All other references become none if their state
  * is dropped.
  */
-#include "analyse/requests/internal.h"
+#include "analyse/requests/forget.h"
 
 enum {
 	PATIENCE = 6, /* windows after which a request or call without a reply is given up */
 	COUNTS_MAX = 1 << 16, /* requests of a pool after which the old ones count half */
 };
-
-struct forgetting {
-	struct finder *f;
-	struct finder *completed; /* a completed copy: indexes of states are the same */
-	const struct forget_times *times;
-	/* new numbers by old ones; 0: dropped */
-	uint32_t *states, *hypotheses, *sides, *calls, *client_calls;
-};
-
-static bool is_gone(const struct finder *f, uint32_t thread, nsec_t t)
-{
-	const struct thread *th = thread_of(f, thread);
-
-	return th->forgotten || (th->exited && th->end < t);
-}
 
 /* The request gets no reply any more. */
 static void give_up(struct finder *f, uint32_t state)
@@ -50,9 +35,9 @@ static void drop_threads(struct forgetting *g)
 	for (uint32_t i = 1; i < g->f->workers.count; i++) {
 		struct worker *w = worker_of(g->f, i);
 
-		if (w->dispatcher && is_gone(g->f, w->dispatcher, g->times->needs))
+		if (w->dispatcher && thread_is_gone(g->f, w->dispatcher, g->times->needs))
 			w->dispatcher = 0;
-		if (!is_gone(g->f, i, g->times->needs))
+		if (!thread_is_gone(g->f, i, g->times->needs))
 			continue;
 		finder_drop_thread(g->f, i);
 	}
@@ -75,146 +60,9 @@ static void lose_patience(struct forgetting *g)
 		struct side *s = &f->sides.items[i];
 
 		if ((s->awaits_reply || s->pending_for || s->caller) &&
-		    (s->last_use < t || (s->caller && is_gone(f, s->caller, g->times->needs))))
+		    (s->last_use < t ||
+		     (s->caller && thread_is_gone(f, s->caller, g->times->needs))))
 			side_end_call(f, s);
-	}
-}
-
-/* The root of the tree that a state was found to be in. */
-static uint32_t root_of(struct forgetting *g, uint32_t state)
-{
-	return span_at(g->completed, state_whole(g->completed, state))->root;
-}
-
-static bool is_recent(struct forgetting *g, uint32_t state)
-{
-	nsec_t end = span_at(g->completed, state)->end, t = g->times->needs;
-	uint32_t root = root_of(g, state);
-
-	if (end >= g->times->horizon)
-		return true;
-	/* part of a request that has not been returned yet */
-	return end >= t && span_at(g->completed, root)->kind == REQUEST_NETWORK &&
-	       !state_at(g->f, root)->is_returned;
-}
-
-/* Keeps a state and what it is work for. */
-static void keep_state(struct forgetting *g, uint32_t state)
-{
-	while (state && !g->states[state]) {
-		g->states[state] = 1;
-		keep_state(g, state_at(g->f, state)->stem);
-		state = span_at(g->f, state)->parent;
-	}
-}
-
-static bool is_in_flight(struct finder *f, uint32_t state)
-{
-	return span_at(f, state)->kind == REQUEST_NETWORK && !state_at(f, state)->replied;
-}
-
-static void choose_sides(struct forgetting *g)
-{
-	struct finder *f = g->f;
-
-	for (uint32_t i = 1; i < f->sides.count; i++) {
-		const struct side *s = &f->sides.items[i];
-
-		g->sides[i] = s->last_use >= g->times->needs || s->awaits_reply || s->pending_for ||
-			      (s->owner.state && is_in_flight(f, s->owner.state));
-		if (!g->sides[i])
-			continue;
-		if (s->role == ROLE_SERVER || s->awaits_reply)
-			keep_state(g, s->owner.state);
-		if (state_is_live(f, s->connect_owner.state))
-			keep_state(g, s->connect_owner.state);
-		keep_state(g, s->pending_for);
-	}
-}
-
-static void choose_states(struct forgetting *g)
-{
-	struct finder *f = g->f;
-
-	for (uint32_t i = 1; i < f->states.count; i++)
-		if (is_in_flight(f, i) || is_recent(g, i))
-			keep_state(g, i);
-	for (uint32_t i = 1; i < f->workers.count; i++)
-		keep_state(g, worker_of(f, i)->current);
-}
-
-/* No state of a thread is left when the model reuses its id. */
-static void drop_gone(struct forgetting *g)
-{
-	for (uint32_t i = 1; i < g->f->states.count; i++)
-		if (is_gone(g->f, span_at(g->f, i)->thread.i, g->times->needs))
-			g->states[i] = 0;
-}
-
-/* Whether something of an owner is still needed. */
-static bool is_needed(struct forgetting *g, struct owner owner, nsec_t time)
-{
-	float confidence;
-	uint32_t state;
-
-	if (time < g->times->needs)
-		return false;
-	if (owner.state)
-		return g->states[owner.state];
-	state = owner_state(g->completed, owner, &confidence);
-	return state ? g->states[state] : time >= g->times->horizon;
-}
-
-static void keep_hypothesis(struct forgetting *g, struct owner owner)
-{
-	g->hypotheses[owner.hypothesis] = 1;
-}
-
-static void choose_calls(struct forgetting *g)
-{
-	struct finder *f = g->f;
-
-	for (size_t i = 1; i < f->calls.count; i++) {
-		const struct sent_call *call = &f->calls.items[i];
-
-		g->calls[i] = is_needed(g, call->owner, call->sent->time);
-		if (g->calls[i])
-			keep_hypothesis(g, call->owner);
-	}
-	for (size_t i = 1; i < f->client_calls.count; i++) {
-		const struct client_call *call = &f->client_calls.items[i];
-		const uint64_t *sent = map_find(&f->sent, (uintptr_t)call->sent);
-
-		g->client_calls[i] = sent && g->calls[*sent] && g->sides[call->side];
-	}
-}
-
-static void choose_hypotheses(struct forgetting *g)
-{
-	struct finder *f = g->f;
-
-	for (size_t i = 0; i < f->work.count; i++)
-		if (is_needed(g, f->work.items[i].owner, f->work.items[i].to))
-			keep_hypothesis(g, f->work.items[i].owner);
-	for (size_t i = 0; i < f->replies.count; i++)
-		if (is_needed(g, f->replies.items[i].owner, f->replies.items[i].message->time))
-			keep_hypothesis(g, f->replies.items[i].owner);
-	for (uint32_t i = 1; i < f->sides.count; i++) {
-		const struct side *s = &f->sides.items[i];
-
-		if (!g->sides[i])
-			continue;
-		keep_hypothesis(g, s->owner);
-		keep_hypothesis(g, s->connect_owner);
-		g->hypotheses[s->acted_for] = 1;
-	}
-	for (uint32_t i = 1; i < f->workers.count; i++) {
-		const struct worker *w = worker_of(f, i);
-
-		g->hypotheses[w->doubtful] = g->hypotheses[w->hypothesis] =
-			g->hypotheses[w->burst_hypothesis] = g->hypotheses[w->partial] = 1;
-		for (size_t k = 0; k < w->batch_count; k++)
-			keep_hypothesis(g, w->batch[k]);
 	}
 }
 
@@ -288,7 +136,7 @@ static void renumber_state(struct forgetting *g, struct request_span *span, stru
 	work->handoff = g->states[work->handoff];
 	work->origin = g->states[work->origin];
 	work->part_of = g->states[work->part_of];
-	if (work->dispatcher && is_gone(g->f, work->dispatcher, g->times->needs))
+	if (work->dispatcher && thread_is_gone(g->f, work->dispatcher, g->times->needs))
 		work->dispatcher = 0;
 }
 
@@ -405,7 +253,7 @@ static void forget_sides(struct forgetting *g)
 		s->pending_for = g->states[s->pending_for];
 		s->acted_for = g->hypotheses[s->acted_for];
 		s->call = g->client_calls[s->call];
-		if (s->server_thread && is_gone(f, s->server_thread, g->times->needs))
+		if (s->server_thread && thread_is_gone(f, s->server_thread, g->times->needs))
 			s->server_thread = 0;
 		if (s->received && s->received->time < g->times->needs)
 			s->received = NULL;
@@ -538,11 +386,7 @@ void finder_forget(struct finder *f, struct finder *completed, const struct forg
 	g.sides = must_alloc(f->sides.count * sizeof(uint32_t));
 	g.calls = must_alloc(f->calls.count * sizeof(uint32_t));
 	g.client_calls = must_alloc(f->client_calls.count * sizeof(uint32_t));
-	choose_states(&g);
-	choose_sides(&g);
-	drop_gone(&g);
-	choose_calls(&g);
-	choose_hypotheses(&g);
+	forgetting_choose(&g);
 	forget_all(&g);
 	free(g.states);
 	free(g.hypotheses);
