@@ -71,11 +71,18 @@ static uint32_t *count_refs(struct model *model, const attribute_list *list, siz
 {
 	uint32_t *refs = must_alloc((list->count + 1) * sizeof(*refs));
 	size_t count = 0;
+	bool is_sorted = true;
 
-	for (size_t i = 0; i < list->count; i++)
-		if (!model->refs.items[list->items[i].ref].attribute_count++)
-			refs[count++] = list->items[i].ref;
-	qsort(refs, count, sizeof(*refs), by_number);
+	for (size_t i = 0; i < list->count; i++) {
+		uint32_t ref = list->items[i].ref;
+
+		if (model->refs.items[ref].attribute_count++)
+			continue;
+		is_sorted &= !count || refs[count - 1] < ref;
+		refs[count++] = ref;
+	}
+	if (!is_sorted)
+		qsort(refs, count, sizeof(*refs), by_number);
 	*ret_count = count;
 	return refs;
 }

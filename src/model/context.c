@@ -259,6 +259,7 @@ static void resolve_contexts(struct model *model)
 {
 	nsec_t settled = model->end > LATENESS ? model->end - LATENESS : 0;
 	size_t kept = 0;
+	bool is_in_order = true;
 
 	for (size_t i = 0; i < model->context_threads.count; i++) {
 		thread_id id = model->context_threads.items[i];
@@ -266,6 +267,7 @@ static void resolve_contexts(struct model *model)
 
 		if (!thread->log)
 			continue;
+		is_in_order &= !kept || model->context_threads.items[kept - 1].i < id.i;
 		model->context_threads.items[kept++] = id;
 		if (thread->log->has_new)
 			resolve_log(thread->log,
@@ -274,7 +276,7 @@ static void resolve_contexts(struct model *model)
 				    settled);
 	}
 	model->context_threads.count = kept;
-	if (kept)
+	if (!is_in_order)
 		qsort(model->context_threads.items, kept, sizeof(thread_id), by_number);
 }
 
