@@ -9,6 +9,7 @@ struct model *model_new(void)
 	model->strings = strtab_new();
 	*vec_push(&model->threads) = (struct thread){ 0 };
 	*vec_push(&model->earlier) = (struct earlier){ 0 };
+	timeline_init(&model->unread, sizeof(struct unread));
 	*vec_push(&model->spans) = (struct span){ 0 };
 	*vec_push(&model->links) = (struct span_link){ 0 };
 	*vec_push(&model->refs) = (struct span_ref){ 0 };
@@ -90,6 +91,7 @@ void model_free(struct model *model)
 	model_numbers_done(&model->stack_numbers);
 	model_numbers_done(&model->frame_numbers);
 	model_numbers_done(&model->probe_numbers);
+	timeline_done(&model->unread);
 	flows_done(&model->flows);
 	model_drop_loss_groups(model);
 	free_lists(model);

@@ -29,7 +29,8 @@ static size_t threads_bytes(const struct model *model)
 
 static size_t timelines_bytes(const struct model *model)
 {
-	size_t bytes = list_bytes(&model->hosts) + list_bytes(&model->queues);
+	size_t bytes = list_bytes(&model->hosts) + list_bytes(&model->queues) +
+		       timeline_memory(&model->unread);
 
 	for (size_t i = 0; i < model->hosts.count; i++) {
 		bytes += list_bytes(&model->hosts.items[i].cpus);

@@ -196,6 +196,26 @@ void model_add_message(struct model *model, const struct source *source,
 		model_hold_message(model, source->host, id, m);
 }
 
+void model_add_unread(struct model *model, const struct source *source,
+		      const struct record_unread *r)
+{
+	nsec_t now = source_time(source, r->head.time), arrived = source_time(source, r->arrived);
+
+	*(struct unread *)timeline_push(&model->unread) =
+		(struct unread){ .time = now,
+				 .arrived = arrived < now ? arrived : now,
+				 .object = r->object,
+				 .address = flow_wire_address(&r->address),
+				 .netns = r->netns,
+				 .bytes = r->bytes,
+				 .host = source->host };
+}
+
+const struct timeline *model_unread(const struct model *model)
+{
+	return &model->unread;
+}
+
 static void add_connect(struct model *model, const struct source *source,
 			const struct record_socket_state *r)
 {

@@ -306,6 +306,9 @@ static bool add_event(struct model *model, const struct source *source, const st
 	case RECORD_TRANSMIT:
 		model_add_transmit(model, source, (const void *)r);
 		return true;
+	case RECORD_UNREAD:
+		model_add_unread(model, source, (const void *)r);
+		return true;
 	case RECORD_SYSCALL:
 		add_syscall(model, source, (const void *)r);
 		return true;

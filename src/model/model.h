@@ -127,6 +127,17 @@ struct connect { /* a thread opens a connection */
 	uint64_t object; /* the socket */
 };
 
+/* Bytes that had arrived at a socket and were not read at a time; reported once a second. */
+struct unread {
+	nsec_t time;     /* of the report */
+	nsec_t arrived;  /* arrival of the first unread byte */
+	uint64_t object; /* the socket; 0 if its connection was not accepted */
+	struct socket_address address;
+	uint32_t netns;
+	uint32_t bytes; /* not TCP: number of messages */
+	uint16_t host;
+};
+
 /* The span that a thread works for, until its next context.  Unknown before the first. */
 struct context {
 	nsec_t start;
@@ -351,6 +362,9 @@ const struct timeline *model_slices(const struct model *model, uint16_t host, ui
 
 /* I/O of a block device, of struct block_io, by completion; NULL if there is none. */
 const struct timeline *model_block_io(const struct model *model, uint16_t host, uint32_t device);
+
+/* Reports of unread bytes, of struct unread; only of a running system. */
+const struct timeline *model_unread(const struct model *model);
 
 /* The description of an object of a host; NULL if there is none. */
 const struct process *model_process(const struct model *model, uint16_t host, uint32_t pid);

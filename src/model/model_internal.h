@@ -133,6 +133,7 @@ struct model {
 	VEC(struct timeline) queues; /* of struct block_io, by device */
 	struct map queue_index;      /* host and device -> queue + 1 */
 	struct flows flows;          /* messages without their other side so far */
+	struct timeline unread;      /* of struct unread */
 	VEC(struct held_send) held;
 	struct map held_index;  /* host and socket -> its last held send + 1 */
 	struct map established; /* connection -> time at which it was established */
@@ -327,6 +328,8 @@ void model_hold_message(struct model *model, uint16_t host, thread_id thread,
 void model_add_transmit(struct model *model, const struct source *source,
 			const struct record_transmit *r);
 
+void model_add_unread(struct model *model, const struct source *source,
+		      const struct record_unread *r);
 void model_add_message(struct model *model, const struct source *source,
 		       const struct record_message *r);
 

@@ -24,6 +24,7 @@ static void forget_timelines(struct model *model, nsec_t t)
 		}
 	for (size_t i = 0; i < model->queues.count; i++)
 		timeline_forget_before(&model->queues.items[i], t);
+	timeline_forget_before(&model->unread, t);
 }
 
 /* A process stays while it has a thread. */
