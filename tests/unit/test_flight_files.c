@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of the flight recorder: who may create them, and who may ask for them. */
+/* The files of the flight recorder: how they are created, and by which users they can be requested.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
