@@ -8,7 +8,7 @@
 
 enum {
 	CALLED_MAX = 12,                /* services in the name of an operation */
-	TABLE_MAX = 4 * OPERATIONS_MAX, /* before operations_bound() */
+	TABLE_MAX = 4 * OPERATIONS_MAX, /* before operations_end_batch() */
 };
 
 static void operation_free(struct operation *op)
@@ -109,10 +109,19 @@ static char *name_of(const char *entry, struct called *called)
 	return name;
 }
 
-static uint64_t entry_key(const struct span_set *spans, const struct span *span)
+/* Most requests have the names of the one before. */
+static uint64_t entry_key(struct operations *operations, const struct span_set *spans,
+			  const struct span *span)
 {
-	return name_key(span_set_string(spans, span->service)) * 31 +
-	       name_key(span_set_string(spans, span->operation));
+	struct last_entry *last = &operations->last_entry;
+
+	if (last->is_valid && last->service.i == span->service.i &&
+	    last->operation.i == span->operation.i)
+		return last->key;
+	*last = (struct last_entry){ true, span->service, span->operation,
+				     name_key(span_set_string(spans, span->service)) * 31 +
+					     name_key(span_set_string(spans, span->operation)) };
+	return last->key;
 }
 
 static struct operation *rest_of(struct operations *operations)
@@ -131,7 +140,7 @@ struct operation *operations_find(struct operations *operations, const struct sp
 {
 	const struct span *span = span_set_at(spans, root);
 	struct called called = { 0 };
-	uint64_t entry = entry_key(spans, span);
+	uint64_t entry = entry_key(operations, spans, span);
 
 	if (span->source == SPAN_INFERRED)
 		find_called(spans, root, &called);
@@ -174,7 +183,7 @@ void operations_index_entries(struct operations *operations)
 struct operation *operations_find_entry(struct operations *operations, const struct span_set *spans,
 					span_id root)
 {
-	uint64_t entry = entry_key(spans, span_set_at(spans, root));
+	uint64_t entry = entry_key(operations, spans, span_set_at(spans, root));
 	const uint64_t *at = map_find(&operations->entries, entry);
 
 	if (at)
@@ -258,8 +267,9 @@ static void add_to_rest(struct operation *rest, const struct operation *op)
 	rest->oldest = op->oldest > rest->oldest ? op->oldest : rest->oldest;
 }
 
-void operations_bound(struct operations *operations)
+void operations_end_batch(struct operations *operations)
 {
+	operations->last_entry = (struct last_entry){ 0 };
 	if (operations->items.count <= OPERATIONS_MAX)
 		return;
 	qsort(operations->items.items, operations->items.count, sizeof(operations->items.items[0]),

@@ -43,12 +43,20 @@ struct operation {
 	char *explanation;
 };
 
+/* Names of the last request, as numbers of its span set, and their hash. */
+struct last_entry {
+	bool is_valid;
+	str_id service, operation;
+	uint64_t key;
+};
+
 struct operations {
 	VEC(struct operation *) items;
 	struct map index;       /* key -> index + 1 */
 	struct map entries;     /* entry -> index + 1 of its busiest operation */
 	struct operation *rest; /* "others"; NULL if there are none */
 	uint64_t second;        /* current one */
+	struct last_entry last_entry;
 };
 
 void operations_done(struct operations *operations);
@@ -69,7 +77,7 @@ struct operation *operations_find_entry(struct operations *operations, const str
 /* Ends the seconds before this one; removes operations without requests for TOP_SECONDS. */
 void operations_advance(struct operations *operations, uint64_t second);
 
-/* Keeps OPERATIONS_MAX. */
-void operations_bound(struct operations *operations);
+/* Call before the span set changes.  Keeps OPERATIONS_MAX. */
+void operations_end_batch(struct operations *operations);
 
 #endif

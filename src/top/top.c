@@ -159,7 +159,7 @@ static void batch_ended(void *arg, const struct live_view *view)
 	operations_index_entries(&top->operations);
 	for (size_t i = 0; i < view->in_flight_count; i++)
 		add_in_flight(top, view, view->in_flight[i]);
-	operations_bound(&top->operations);
+	operations_end_batch(&top->operations);
 }
 
 static void measure(struct cpu_use *use, nsec_t time, nsec_t cpu)
