@@ -161,7 +161,6 @@ void map_sweep(struct map *map, map_keep_fn *keep, void *arg)
 
 static bool keep_all(void *arg, uint64_t key, uint64_t *value)
 {
-	(void)arg, (void)key, (void)value;
 	return true;
 }
 

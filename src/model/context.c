@@ -351,7 +351,6 @@ static bool move_ref(void *arg, uint64_t key, uint64_t *value)
 {
 	const uint32_t *numbers = arg;
 
-	(void)key;
 	*value = numbers[*value];
 	return *value;
 }

@@ -122,7 +122,6 @@ enum runtime model_runtime(const struct model *model, thread_id id)
 
 static bool is_learned_since(void *arg, uint64_t key, uint64_t *value)
 {
-	(void)key;
 	return *value >> FACT_BITS >= *(const nsec_t *)arg;
 }
 

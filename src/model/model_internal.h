@@ -233,7 +233,6 @@ static inline bool model_move_index(void *arg, uint64_t key, uint64_t *value)
 {
 	const uint32_t *indexes = arg;
 
-	(void)key;
 	*value = indexes[*value - 1];
 	return *value;
 }

@@ -29,7 +29,6 @@ static bool keep_held(void *arg, uint64_t key, uint64_t *value)
 	struct held_sweep *s = arg;
 	size_t first = s->kept.count;
 
-	(void)key;
 	for (uint64_t at = *value; at && s->from[at - 1].time >= s->t; at = s->from[at - 1].next) {
 		struct held_send held = s->from[at - 1];
 

@@ -156,7 +156,6 @@ static bool move_indexed(void *arg, uint64_t key, uint64_t *value)
 {
 	uint32_t dropped = *(const uint32_t *)arg;
 
-	(void)key;
 	if (*value <= dropped)
 		return false;
 	*value -= dropped;

@@ -170,7 +170,6 @@ static bool number_stays(void *arg, uint64_t key, uint64_t *value)
 {
 	struct number_sweep *s = arg;
 
-	(void)key;
 	if (model_is_needed(s->model, s->numbers->stamps.items[*value]))
 		return true;
 	*vec_push(&s->numbers->unused) = *value;

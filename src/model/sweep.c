@@ -66,7 +66,6 @@ static void sweep_queues(struct model *model)
 
 static bool is_time_since(void *arg, uint64_t key, uint64_t *value)
 {
-	(void)key;
 	return *value >= *(const nsec_t *)arg;
 }
 

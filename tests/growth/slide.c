@@ -16,7 +16,6 @@ static const char *get_string(const void *arg, uint32_t id)
 {
 	static char text[32];
 
-	(void)arg;
 	snprintf(text, sizeof(text), "string %u", id);
 	return text;
 }

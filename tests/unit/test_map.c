@@ -148,3 +148,40 @@ TEST(keys_chosen_to_collide_do_not_collide)
 	map_done(&series);
 	map_done(&high);
 }
+
+static bool is_even(void *arg, uint64_t key, uint64_t *value)
+{
+	++*(size_t *)arg;
+	*value += 1;
+	return key % 2 == 0;
+}
+
+TEST(a_sweep_keeps_chosen_entries_and_gives_back_memory)
+{
+	struct map map = { 0 };
+	size_t calls = 0, room;
+
+	for (uint64_t key = 0; key < 10000; key++)
+		*map_insert(&map, key) = 10 * key;
+	room = map.room;
+	map_sweep(&map, is_even, &calls);
+	CHECK_INT(calls, 10000);
+	CHECK_INT(map.count, 5000);
+	CHECK(map.room <= room);
+	for (uint64_t key = 0; key < 10000; key++) {
+		const uint64_t *value = map_find(&map, key);
+
+		CHECK((value == NULL) == key % 2);
+		if (value)
+			CHECK_INT(*value, 10 * key + 1);
+	}
+	for (uint64_t key = 10; key < 10000; key++)
+		map_remove(&map, key);
+	map_shrink(&map);
+	CHECK_INT(map.count, 5);
+	CHECK(map.room <= 64);
+	CHECK_INT(*map_find(&map, 8), 81);
+	map_done(&map);
+	map_sweep(&map, is_even, &calls); /* an empty map */
+	CHECK_INT(map.count, 0);
+}

@@ -108,3 +108,52 @@ TEST(texts_chosen_to_collide_do_not_collide)
 {
 	CHECK(add_hostile(100000) < 2); /* with collisions 80 s, without 0.02 s */
 }
+
+TEST(a_sweep_removes_unused_strings_and_keeps_the_ids_of_others)
+{
+	_cleanup_(strtab_freep) struct strtab *tab = strtab_new();
+	enum { COUNT = 10000 };
+	bool used[COUNT + 1] = { 0 };
+	size_t before;
+	char text[32];
+
+	for (int i = 1; i <= COUNT; i++) {
+		snprintf(text, sizeof(text), "string number %d", i);
+		CHECK_INT(strtab_add(tab, text).i, i);
+		used[i] = i % 100 == 0;
+	}
+	before = strtab_memory(tab);
+	strtab_sweep(tab, used);
+	CHECK(strtab_memory(tab) < before);
+	CHECK_STR(strtab_get(tab, (str_id){ 500 }), "string number 500");
+	CHECK_STR(strtab_get(tab, (str_id){ 501 }), "");
+	CHECK_INT(strtab_find(tab, "string number 500").i, 500);
+	CHECK_INT(strtab_find(tab, "string number 501").i, 0);
+	CHECK_INT(strtab_add(tab, "string number 500").i, 500);
+	/* ids of removed strings are used again, the smallest first */
+	CHECK_INT(strtab_add(tab, "new").i, 1);
+	CHECK_INT(strtab_add(tab, "newer").i, 2);
+	CHECK_STR(strtab_get(tab, (str_id){ 1 }), "new");
+}
+
+/* As in a window that slides for days. */
+TEST(a_table_that_is_swept_stays_small)
+{
+	_cleanup_(strtab_freep) struct strtab *tab = strtab_new();
+	size_t early = 0;
+	char text[32];
+
+	for (int round = 0; round < 100; round++) {
+		bool used[1500] = { 0 };
+
+		for (int i = 0; i < 1000; i++) {
+			snprintf(text, sizeof(text), "string %d of round %d", i, round);
+			used[strtab_add(tab, text).i] = i % 10 == 0;
+		}
+		strtab_sweep(tab, used);
+		CHECK(strtab_count(tab) <= 1101);
+		if (round == 5)
+			early = strtab_memory(tab);
+	}
+	CHECK(strtab_memory(tab) <= early);
+}

@@ -201,3 +201,152 @@ TEST(a_window_over_a_capture_holds_what_the_whole_holds)
 	check_capture("tasks.sonde");
 	check_capture("cut.sonde");
 }
+
+static void add_task(struct model *model, nsec_t t, uint32_t tid, uint8_t event)
+{
+	add_to(model, REC(TASK, task, t, tid, .pid = tid, .event = event, .comm = tid));
+}
+
+static void run(struct model *model, uint32_t tid, nsec_t start, nsec_t end)
+{
+	add_to(model, REC(RUN, run, end, tid, .start = start));
+}
+
+TEST(a_thread_that_an_epoch_does_not_describe_has_ended)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+	thread_id stays, goes;
+
+	add_task(model, 10, 1, TASK_EXISTING);
+	add_task(model, 10, 2, TASK_EXISTING);
+	run(model, 1, 10, 20);
+	run(model, 2, 10, 20);
+	stays = model_find_thread(model, 1, 15);
+	goes = model_find_thread(model, 2, 15);
+	for (uint32_t epoch = 1; epoch <= 3; epoch++) {
+		add_to(model, REC(EPOCH, epoch, 100 * epoch, 0, .number = epoch));
+		add_task(model, 100 * epoch, 1, TASK_AGAIN);
+		run(model, 3, 100 * epoch, 100 * epoch + 10);
+		model_forget(model, 100 * epoch - 50);
+		CHECK(model_thread(model, goes)->forgotten == (epoch >= 2));
+		CHECK(!model_thread(model, stays)->forgotten);
+	}
+	CHECK_INT(model_find_thread(model, 1, 350).i, stays.i);
+	CHECK_INT(model_find_thread(model, 2, 350).i, 0);
+}
+
+TEST(the_number_of_a_thread_is_reused_after_one_more_window)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+	thread_id first;
+	uint32_t generation;
+
+	add_task(model, 10, 1, TASK_NEW);
+	run(model, 1, 10, 20);
+	add_to(model, REC(EXIT, exit, 20, 1));
+	first = model_find_thread(model, 1, 15);
+	generation = model_thread(model, first)->generation;
+	run(model, 9, 100, 1000);
+	model_forget(model, 900);
+	CHECK(model_thread(model, first)->forgotten);
+	CHECK_INT(model_thread(model, first)->tid, 1); /* for an analysis that remembers it */
+	add_task(model, 1000, 2, TASK_NEW);
+	CHECK(model_find_thread(model, 2, 1000).i != first.i);
+	run(model, 9, 1000, 1100);
+	model_forget(model, 1000);
+	add_task(model, 1100, 3, TASK_NEW);
+	CHECK_INT(model_find_thread(model, 3, 1100).i, first.i);
+	CHECK(model_thread(model, first)->generation != generation);
+}
+
+/* A child that lives longer than its parent, and a wait longer than its waker's life. */
+TEST(nothing_in_the_window_leads_to_a_reused_number)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+	thread_id child;
+
+	add_task(model, 10, 1, TASK_NEW);
+	add_to(model, REC(TASK, task, 11, 2, .pid = 2, .event = TASK_NEW, .parent = 1));
+	child = model_find_thread(model, 2, 11);
+	CHECK(model_thread(model, child)->parent.i);
+	run(model, 1, 10, 20);
+	add_to(model, REC(WAIT, wait, 30, 2, .start = 11, .woken = 20, .waker = 1,
+			  .state = STATE_LOCK, .ready = STATE_READY, .context = WAKE_TASK));
+	add_to(model, REC(EXIT, exit, 20, 1));
+	for (nsec_t t = 100; t <= 1000; t += 100) {
+		const struct thread *thread = model_thread(model, child);
+
+		run(model, 3, t, t + 10);
+		model_forget(model, t);
+		CHECK(!thread->parent.i ||
+		      model_thread(model, thread->parent)->tid == 1); /* until the sweep */
+		CHECK(!thread->causes.chunk_count);
+		add_task(model, t + 10, 1000 + t, TASK_NEW);
+	}
+	CHECK(!model_thread(model, child)->parent.i);
+	CHECK(!model_thread(model, child)->forgotten);
+}
+
+TEST(what_a_stream_described_is_dropped_after_its_end)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+
+	add_task(model, 10, 1, TASK_EXISTING);
+	add_to(model, REC(FILE, file, 10, 1, .object = 7, .name = 70));
+	run(model, 1, 10, 20);
+	model_forget(model, 15);
+	CHECK_STR(model_file(model, 0, 7), "string 70");
+	model_end_input(model, 0);
+	run(model, 9, 100, 200);
+	model_forget(model, 150);
+	CHECK(!model_file(model, 0, 7));
+	CHECK_INT(model_find_thread(model, 1, 15).i, 0);
+}
+
+TEST(descriptions_stay_for_two_epochs_after_their_last_use)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+
+	add_to(model, REC(FILE, file, 10, 1, .object = 7, .name = 70));
+	run(model, 9, 10, 20);
+	for (uint32_t epoch = 1; epoch <= 5; epoch++) {
+		add_to(model, REC(EPOCH, epoch, 100 * epoch, 0, .number = epoch));
+		run(model, 9, 100 * epoch, 100 * epoch + 10);
+		model_forget(model, 100 * epoch + 5); /* in this epoch */
+		CHECK_INT(model_file(model, 0, 7) != NULL, epoch <= 2);
+	}
+}
+
+static struct record *span_record(uint8_t id, uint8_t parent, nsec_t start, nsec_t end)
+{
+	static struct record_span r;
+
+	r = (struct record_span){ .head = { end, 0, 0, RECORD_SPAN, sizeof(r) / 8 },
+				  .start = start,
+				  .span = { id },
+				  .parent = { parent },
+				  .operation = id };
+	return &r.head;
+}
+
+TEST(a_parent_adopts_children_that_came_before_and_after_it)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+	const struct span *parent;
+
+	add_to(model, span_record(2, 1, 10, 20));
+	CHECK_INT(model_span(model, (span_id){ 1 })->parent.i, 0);
+	add_to(model, span_record(3, 1, 10, 30));
+	add_to(model, span_record(1, 0, 10, 40));
+	add_to(model, span_record(4, 1, 10, 50));
+	parent = model_span(model, (span_id){ 3 });
+	CHECK_INT(parent->first_child.i, 1);
+	CHECK_INT(model_span(model, (span_id){ 1 })->next.i, 2);
+	CHECK_INT(model_span(model, (span_id){ 2 })->next.i, 4);
+	CHECK_INT(model_span(model, (span_id){ 4 })->parent.i, 3);
+	model_forget(model, 35);
+	CHECK_INT(model_span_count(model), 3);
+	CHECK_INT(model_span(model, (span_id){ 1 })->first_child.i, 2);
+	CHECK_INT(model_span(model, (span_id){ 2 })->parent.i, 1);
+	CHECK_INT(model_span(model, (span_id){ 2 })->next.i, 0);
+}
