@@ -10,6 +10,7 @@
 
 #include "analyse/requests/idle.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "flight/flight_internal.h"
 #include "flight/threshold.h"
 #include "live/live.h"
@@ -23,6 +24,13 @@ enum { PAUSE_MAX = 500 };
 /* An epoch describes everything again; the ring holds up to two more of them than the time. */
 #define EPOCH_SHARE 6
 #define EPOCH_MIN (2 * NSEC_PER_SEC)
+
+/* The model holds more, to find requests that took longer than what is held. */
+#define WINDOW_TIMES 2
+#define WINDOW_MIN (10 * NSEC_PER_SEC)
+
+/* Least time between two reports of requests that do not end. */
+#define HANG_INTERVAL (60 * NSEC_PER_SEC)
 
 /* What the loop waits for, beside the stream. */
 struct flight_events {
@@ -125,6 +133,36 @@ static void on_span_ended(void *arg, const struct live_view *view, span_id id)
 	snprintf(slow.service, sizeof(slow.service), "%s", service);
 	snprintf(slow.entry, sizeof(slow.entry), "%s", operation);
 	schedule_add(&f->schedule, &slow, block_ring_state(f->ring).from);
+}
+
+/*
+ * A request that hangs is not slow before it ends, and then its start is no longer held.  So report
+ * it while it lasts.
+ */
+static void on_batch_ended(void *arg, const struct live_view *view)
+{
+	struct flight *f = arg;
+	const struct span *oldest = NULL;
+
+	if (f->hang_reported && view->now - f->hang_reported < HANG_INTERVAL)
+		return;
+	for (size_t i = 0; i < view->in_flight_count; i++) {
+		const struct span *span = span_set_at(view->spans, view->in_flight[i]);
+
+		if (view->now > span_arrival(span) + f->options->keep &&
+		    (!oldest || span_arrival(span) < span_arrival(oldest)) &&
+		    !request_is_idle(view->spans, view->in_flight[i]))
+			oldest = span;
+	}
+	if (!oldest)
+		return;
+	f->hang_reported = view->now;
+	flight_message(f,
+		       "a request to %s (%s) has not ended after %s: 'sonde snap' captures what "
+		       "is held",
+		       span_set_string(view->spans, oldest->service),
+		       span_set_string(view->spans, oldest->operation),
+		       format_time(view->now - span_arrival(oldest)).s);
 }
 
 static void on_tick(void *arg, const struct live_state *live)
@@ -271,7 +309,8 @@ int flight_record(const struct flight_options *o, struct flight_state *ret, stru
 	_cleanup_(flight_events_done) struct flight_events events = { -1, -1 };
 	_cleanup_(keeper_freep) struct keeper *keeper = NULL;
 	_cleanup_(live_freep) struct live *live = NULL;
-	const struct live_options options = { .window = o->keep,
+	nsec_t window = WINDOW_TIMES * o->keep;
+	const struct live_options options = { .window = window > WINDOW_MIN ? window : WINDOW_MIN,
 					      .memory = o->memory,
 					      .on_stream = on_stream,
 					      .on_block = on_block,
@@ -279,6 +318,7 @@ int flight_record(const struct flight_options *o, struct flight_state *ret, stru
 					      .no_model = !o->when };
 	const struct consumer consumer = { .arg = &f,
 					   .span_ended = o->when ? on_span_ended : NULL,
+					   .batch_ended = o->when ? on_batch_ended : NULL,
 					   .tick = on_tick };
 
 	f.schedule.every = o->every;

@@ -34,6 +34,7 @@ struct flight {
 	struct capture_name name;
 
 	nsec_t asked; /* when a capture was asked for that has not been started; 0 if none */
+	nsec_t hang_reported; /* when a request that hangs was reported last; 0 if never */
 	bool stop;
 };
 

@@ -168,6 +168,15 @@ def duration_of(path):
 
 
 @test
+def a_request_longer_than_the_time_held_is_captured_in_part():
+    with service() as port, flight(port, "--keep-last=2s", "--when=1s", "--every=0") as recorder:
+        get(port, "/sleep/8.5")
+        recorder.wait_for("its start is missing", 20)
+        equal(len(recorder.captures()), 1, "captures")
+        require("has not ended after" in recorder.messages(), recorder.messages())
+
+
+@test
 def a_killed_flight_recorder_leaves_nothing():
     with service() as port, flight(port, "--when=200ms") as recorder:
         sockets = list(recorder.directory.glob(".sonde-snap-*"))
