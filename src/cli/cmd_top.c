@@ -211,6 +211,8 @@ static int print_views(struct running *run, struct out *out, struct err *err)
 		written = print_view(run, out, printed == 0, err);
 		printed++;
 	} while (r > 0 && written == 0 && !stop && (!wanted || printed < wanted));
+	if (r == 0 && printed == 0 && run->view) /* a stream shorter than a full interval */
+		written = print_view(run, out, true, err);
 	return r < 0 ? r : written;
 }
 
@@ -380,14 +382,21 @@ static int top_run(const void *opts, char **operands, struct err *err)
 		return r;
 	if (operands[0] && geteuid() != 0)
 		caps_limit(0, 0); /* a replay needs none */
-	if (operands[0])
+
+	bool is_stream = top_source_is_stream(operands);
+
+	if (is_stream)
+		r = top_source_stream(&options, &live, err);
+	else if (operands[0])
 		r = live_open_files(operands, &options, &live, err);
 	else
 		r = top_source_record(&o->scope, &options, &keeper, &live, err);
 	if (r < 0)
 		return r;
 
-	struct running running = { .opts = o, .is_replay = operands[0], .live = live };
+	struct running running = { .opts = o,
+				   .is_replay = operands[0] && !is_stream,
+				   .live = live };
 
 	return run_top(&running, scope_words(&o->scope, operands).s, err);
 }

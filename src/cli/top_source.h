@@ -21,4 +21,10 @@ int top_source_record(const struct top_scope *scope, const struct live_options *
 		      struct keeper **ret_keeper, struct live **ret, struct err *err);
 void top_keeper_free(struct keeper **keeper);
 
+/* Whether the only operand is '-' and stdin is a pipe: a stream of 'sonde record -o -'. */
+bool top_source_is_stream(char **operands);
+
+/* Read that stream while it is written.  From now on, stdin is the terminal, if there is one. */
+int top_source_stream(const struct live_options *options, struct live **ret, struct err *err);
+
 #endif

@@ -1,0 +1,2 @@
+# needs record
+sonde record -a -o - --keep-last=5s
