@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "event/event.h"
+#include "event/kind.h"
 #include "report/top_internal.h"
 
 enum { SERVICES = 32, SERVICE = 14, PERCENT = 6, GAP = 2, WORDS_LEAST = 28, CAUSE = 8 };
@@ -73,6 +74,12 @@ static unsigned state_look(char state)
 	}
 }
 
+/* A record can contain any byte as a state. */
+static char state_letter(char state)
+{
+	return state && strchr(state_letters, state) ? state : '?';
+}
+
 /* Shorter than state_words(). */
 static const char *state_label(char state)
 {
@@ -111,7 +118,8 @@ static void put_states(struct top_screen *s, const char *service, size_t column,
 		if (strcmp(share->service, service) != 0)
 			continue;
 		snprintf(words, sizeof(words), "%s%c %s %s", column > begin ? "  " : "",
-			 share->state, state_label(share->state), top_percent(share->share).s);
+			 state_letter(share->state), state_label(share->state),
+			 top_percent(share->share).s);
 		if (column + strlen(words) > end)
 			return;
 		column += grid_put(s->grid, s->row, column, end - column, LOOK_PLAIN, words);
@@ -128,7 +136,7 @@ static void put_bar(struct top_screen *s, const char *service, double scale, siz
 
 	for (size_t i = 0; i < s->account.share_count; i++) {
 		const struct top_share *share = &s->account.shares[i];
-		char letter[2] = { share->state, '\0' };
+		char letter[2] = { state_letter(share->state), '\0' };
 
 		if (strcmp(share->service, service) != 0 || !(share->share > 0))
 			continue;

@@ -15,8 +15,8 @@ struct top_screen {
 
 	const top_rows *rows;           /* listed operations, in order */
 	const struct top_row *selected; /* NULL: none */
-	double total;                   /* sum of the latencies of all operations, in ns */
-	struct top_account account;     /* of the selected operation, or of all that are listed */
+	double total;               /* sum of the latencies of operations that are not idle, ns */
+	struct top_account account; /* of the selected operation, or of all that are listed */
 };
 
 /* Values in the few columns of a table: 7 at most. */

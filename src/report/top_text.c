@@ -264,7 +264,8 @@ static size_t larger(size_t a, size_t b)
 static struct heights divide(const struct top_screen *s, size_t rows)
 {
 	const struct top_controls *c = s->controls;
-	size_t table = 1 + larger(larger(s->rows->count, c->table_rows), c->has_keys ? 3 : 1);
+	size_t least = c->has_keys || !s->rows->count ? 3 : 1; /* the reason takes three lines */
+	size_t table = 1 + larger(larger(s->rows->count, c->table_rows), least);
 	size_t bars = 1 + larger(top_bar_count(&s->account), top_bar_count(&s->view->all));
 	size_t causes =
 		larger(top_causes_height(s, &s->account), top_causes_height(s, &s->view->all));
@@ -325,7 +326,7 @@ void top_text(struct grid *g, const struct top_view *view, const struct top_cont
 		if (top_row_is(rows.items[i], controls->service, controls->operation))
 			s.selected = rows.items[i];
 	for (size_t i = 0; i < view->row_count; i++)
-		s.total += view->rows[i].total;
+		s.total += view->rows[i].is_idle ? 0 : view->rows[i].total;
 	s.account = s.selected          ? s.selected->account
 		    : *controls->filter ? top_sum(&rows, arena)
 					: view->all;

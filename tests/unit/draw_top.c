@@ -198,6 +198,12 @@ static void text_only(void)
 	controls.has_keys = false;
 }
 
+static void text_empty(void)
+{
+	empty();
+	controls.has_keys = false;
+}
+
 static void ascii(void)
 {
 	utf8 = false;
@@ -299,6 +305,7 @@ static const struct scene scenes[] = {
 	{ "flat", nothing, 80, 8 },
 	{ "one-cell", nothing, 1, 1 },
 	{ "text", text_only, 80, 40 },
+	{ "text-empty", text_empty, 80, 40 },
 	{ "ascii", ascii, 80, 24 },
 	{ "empty", empty, 80, 24 },
 	{ "starting", starting, 80, 24 },
