@@ -45,6 +45,10 @@ robust: setup-test all ## kill and stall the processes of sonde top a thousand t
 	@ninja -C build all
 	@tests/soak/robust build
 
+flight: setup-test all ## plant 100 slow requests in ten minutes, and find each in a capture
+	@ninja -C build sonde
+	@SONDE=build/sonde tests/flight/planted.py
+
 mutate: setup-test ## list small changes to FILES that no test detects (MUTATE: options)
 	@tools/mutate $(MUTATE) $(FILES)
 
@@ -76,4 +80,4 @@ setup-%:
 	@$(own) tools/backports build/otel-cpp opentelemetry-cpp-dev libabsl-dev || [ $$? = 77 ]
 
 .NOTPARALLEL:
-.PHONY: all test check demo demo-bank bench lab-faults fuzz damage soak robust mutate install uninstall format clean help
+.PHONY: all test check demo demo-bank bench lab-faults fuzz damage soak robust flight mutate install uninstall format clean help

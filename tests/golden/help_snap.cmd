@@ -1,0 +1,2 @@
+# needs record
+sonde snap --help

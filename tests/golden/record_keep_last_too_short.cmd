@@ -1,0 +1,2 @@
+# needs record
+sonde record --keep-last=1s -a

@@ -1,0 +1,2 @@
+# needs record
+sonde record --when=5s -a
