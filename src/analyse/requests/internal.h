@@ -398,8 +398,8 @@ void request_assign_ids(struct finder *f, uint32_t span);
 /* A thread has read what a client on `host` sent. */
 void unread_note_read(struct finder *f, const struct message *sent, uint16_t host,
 		      const struct request_span *span);
-/* Adds a span for each call that no thread has read yet; after finder_complete(). */
-void unread_add(struct finder *f, uint32_list *ret);
+/* Adds a span for each request that no thread has read yet; after finder_complete(). */
+void unread_add(struct finder *f, nsec_t now, uint32_list *ret);
 
 /* client_call.c */
 void client_call_begin(struct finder *f, uint32_t thread, uint32_t side, const struct message *m);

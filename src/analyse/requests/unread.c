@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unread - requests that a recorded client has sent and that no thread has read yet.
+ * unread - requests that no thread has read yet.
  *
- * A server that is stopped or stalled reads nothing, so its requests are not spans yet.  If its
- * clients are recorded, their calls show that requests wait for it.  Earlier requests over the
- * connection show which thread reads them, and at which socket.
+ * A server that is stopped or stalled reads nothing, so its requests are not spans yet.  A running
+ * recorder reports sockets with bytes that were not read for some time; and if its clients are
+ * recorded, their calls show that requests wait for it.  Earlier requests over the connection, or
+ * to the same port, show which thread reads them.
  */
 #include "analyse/requests/internal.h"
 #include "base/hash.h"
@@ -35,22 +36,106 @@ static bool is_unread(struct finder *f, const struct side *s)
 	       !map_find(&f->services, process_key(thread_of(f, s->caller)));
 }
 
-void unread_add(struct finder *f, uint32_list *ret)
+static void add_waiting(struct finder *f, uint32_t thread, uint64_t socket, nsec_t since,
+			uint32_list *ret)
+{
+	uint32_t span = state_add(f, REQUEST_NETWORK, thread, 0, since);
+
+	span_at(f, span)->root = span;
+	span_at(f, span)->socket = socket;
+	span_at(f, span)->read = span_at(f, span)->sent = since;
+	span_at(f, span)->no_reply = true;
+	request_assign_ids(f, span);
+	*vec_push(ret) = span;
+}
+
+static uint64_t port_key(uint16_t host, uint32_t netns, uint16_t port)
+{
+	return hash_pair((uint64_t)netns << 16 | port, host);
+}
+
+/* The last request to each port shows which thread reads the next ones. */
+static void find_ports(struct finder *f, struct map *ret)
 {
 	for (uint32_t i = 1; i < f->sides.count; i++) {
 		const struct side *s = &f->sides.items[i];
+		const struct request_span *span = span_at(f, s->owner.state);
+		uint16_t host = model_thread(f->model, span->thread)->host;
+		const struct socket *socket = model_socket(f->model, host, span->socket);
 
-		if (!is_unread(f, s))
-			continue;
-
-		uint32_t span = state_add(f, REQUEST_NETWORK, s->server_thread, 0, s->call_time);
-
-		span_at(f, span)->root = span;
-		span_at(f, span)->socket = s->server_socket;
-		span_at(f, span)->read = span_at(f, span)->sent = s->call_time;
-		span_at(f, span)->no_reply = true;
-		span_at(f, span)->is_client_recorded = true;
-		request_assign_ids(f, span);
-		*vec_push(ret) = span;
+		if (s->role == ROLE_SERVER && s->owner.state && socket)
+			*map_insert(ret, port_key(host, socket->netns,
+						  socket->address.local_port)) = s->owner.state;
 	}
+}
+
+/* Whether the request is known: it was read, at least in part, or the socket was read since. */
+static bool is_known(struct finder *f, const struct side *s, const struct unread *u)
+{
+	bool is_in_flight = s->owner.state && !state_at(f, s->owner.state)->replied;
+
+	return s->role != ROLE_SERVER || is_in_flight || s->last_use >= u->time;
+}
+
+static void add_report(struct finder *f, const struct unread *u, const struct map *ports,
+		       uint32_list *ret)
+{
+	const uint64_t *side = map_find(&f->side_index, hash_pair(u->object, u->host));
+	const struct side *s = &f->sides.items[side ? *side : 0];
+	const uint64_t *last = map_find(ports, port_key(u->host, u->netns, u->address.local_port));
+	uint32_t state = side ? s->owner.state : last ? *last : 0;
+
+	if (state && !(side && is_known(f, s, u)))
+		add_waiting(f, span_at(f, state)->thread.i, span_at(f, state)->socket, u->arrived,
+			    ret);
+}
+
+/* Reports come once a second. */
+static const nsec_t report_age = 1500 * NSEC_PER_MSEC;
+
+static uint64_t report_key(const struct unread *u)
+{
+	return hash_pair(hash_bytes(&u->address, sizeof(u->address)),
+			 hash_pair(u->object, u->host));
+}
+
+/* The newest report of each socket. */
+static void add_reports(struct finder *f, nsec_t now, uint32_list *ret)
+{
+	const struct timeline *reports = model_unread(f->model);
+	nsec_t from = now > report_age ? now - report_age : 0;
+	struct map newest = { 0 }, ports = { 0 };
+
+	TIMELINE_EACH_BETWEEN(struct unread, u, reports, from, UINT64_MAX)
+	*map_insert(&newest, report_key(u)) = u->time;
+	if (newest.count)
+		find_ports(f, &ports);
+	TIMELINE_EACH_BETWEEN(struct unread, u, reports, from, UINT64_MAX)
+	{
+		uint64_t *last = map_insert(&newest, report_key(u));
+
+		if (*last != u->time)
+			continue;
+		add_report(f, u, &ports, ret);
+		*last = 0;
+	}
+	map_done(&newest);
+	map_done(&ports);
+}
+
+void unread_add(struct finder *f, nsec_t now, uint32_list *ret)
+{
+	struct map reported = { 0 };
+	size_t first = ret->count;
+
+	add_reports(f, now, ret);
+	for (size_t i = first; i < ret->count; i++)
+		*map_insert(&reported, span_at(f, ret->items[i])->socket) = 1;
+	for (uint32_t i = 1; i < f->sides.count; i++) {
+		const struct side *s = &f->sides.items[i];
+
+		if (is_unread(f, s) && !map_find(&reported, s->server_socket))
+			add_waiting(f, s->server_thread, s->server_socket, s->call_time, ret);
+	}
+	map_done(&reported);
 }

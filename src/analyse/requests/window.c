@@ -189,16 +189,17 @@ static void choose_roots(struct request_window *w, struct finder *copy, struct r
 			continue;
 		}
 		ret->earliest = least(ret->earliest, span_at(copy, root)->start);
+		if (span_at(copy, root)->start >= before(w->until, REQUEST_REACH))
+			ret->recent = least(ret->recent, span_at(copy, root)->start);
 		if (!state_at(copy, root)->replied && !span_at(copy, root)->parent_unknown)
 			*vec_push(&ret->in_flight) = root;
 	}
 }
 
-static void forget(struct request_window *w, struct finder *copy, nsec_t earliest)
+static void forget(struct request_window *w, struct finder *copy, const struct root_choice *choice)
 {
-	nsec_t horizon = most(before(w->until, REQUEST_REACH),
-			      least(before(w->until, keep_ended), earliest));
-	nsec_t needs = most(before(w->until, w->length), least(horizon, earliest));
+	nsec_t horizon = least(before(w->until, keep_ended), choice->recent);
+	nsec_t needs = most(before(w->until, w->length), least(horizon, choice->earliest));
 
 	w->needs = most(w->needs, needs);
 	finder_forget(&w->finder, copy,
@@ -220,15 +221,16 @@ static void advance(struct request_window *w, const struct model *model, struct 
 {
 	struct finder copy;
 	struct root_choice choice = { .earliest = UINT64_MAX,
+				      .recent = UINT64_MAX,
 				      .since = before(w->until, REQUEST_REACH) };
 
 	*ret = (struct request_batch){ .spans.model = model };
 	finder_process(&w->finder, w->until);
 	complete(w, &copy, &ret->requests);
 	choose_roots(w, &copy, &choice);
-	unread_add(&copy, &choice.in_flight);
+	unread_add(&copy, model_end(model), &choice.in_flight);
 	if (w->until < UINT64_MAX)
-		forget(w, &copy, choice.earliest);
+		forget(w, &copy, &choice);
 	vec_done(&copy.states);
 	window_spans_add(&w->returned, w->until, &choice, ret);
 	vec_done(&choice.settled);

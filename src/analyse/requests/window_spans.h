@@ -27,6 +27,7 @@ typedef VEC(uint32_t) uint32_list;
 struct root_choice {
 	uint32_list settled, in_flight;
 	nsec_t earliest; /* start of those that are not settled */
+	nsec_t recent;   /* the same, without those that are longer than REQUEST_REACH */
 	nsec_t since;    /* start of all that were not returned before */
 };
 
