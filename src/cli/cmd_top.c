@@ -360,8 +360,8 @@ static int run_top(struct running *run, const char *scope, struct err *err)
 	live_add_consumer(run->live, &consumer);
 	top_ui_init(&run->ui);
 
-	int r = terminal_usable() && !run->opts->count && !run->opts->json ? run_screen(run, err)
-									   : run_text(run, err);
+	bool is_text = run->opts->count || run->opts->json || !terminal_usable();
+	int r = is_text ? run_text(run, err) : run_screen(run, err);
 
 	top_ui_done(&run->ui);
 	top_view_free(run->view);

@@ -2,6 +2,7 @@
 #include "cli/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@
 /* For the handlers, which have no argument. */
 static struct termios saved_mode;
 static volatile sig_atomic_t is_entered;
-static pid_t owner; /* a child process must not restore the terminal when it exits */
+static int keyboard; /* stdin, or the terminal itself if stdin is a stream of records */
+static pid_t owner;  /* a child process must not restore the terminal when it exits */
 
 static const int fatal_signals[] = { SIGSEGV, SIGABRT, SIGILL, SIGFPE, SIGQUIT };
 static const int event_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT };
@@ -35,7 +37,7 @@ static void leave(void)
 	is_entered = 0;
 	if (write(STDOUT_FILENO, LEAVE, strlen(LEAVE)) < 0)
 		return; /* the terminal is gone */
-	tcsetattr(STDIN_FILENO, TCSADRAIN, &saved_mode);
+	tcsetattr(keyboard, TCSADRAIN, &saved_mode);
 }
 
 static void enter(void)
@@ -46,7 +48,7 @@ static void enter(void)
 	mode.c_iflag &= ~(IXON | ICRNL | INLCR);
 	mode.c_cc[VMIN] = 1;
 	mode.c_cc[VTIME] = 0;
-	if (tcsetattr(STDIN_FILENO, TCSADRAIN, &mode) < 0)
+	if (tcsetattr(keyboard, TCSADRAIN, &mode) < 0)
 		return;
 	is_entered = 1;
 	if (write(STDOUT_FILENO, ENTER, strlen(ENTER)) < 0)
@@ -78,8 +80,13 @@ bool terminal_usable(void)
 {
 	const char *name = getenv("TERM");
 
-	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && name && *name &&
-	       strcmp(name, "dumb") != 0;
+	if (!isatty(STDOUT_FILENO) || !name || !*name || strcmp(name, "dumb") == 0)
+		return false;
+	if (isatty(STDIN_FILENO))
+		keyboard = STDIN_FILENO;
+	else if (keyboard <= STDERR_FILENO)
+		keyboard = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	return keyboard >= 0;
 }
 
 bool terminal_is_utf8(void)
@@ -127,7 +134,7 @@ static int open_wait(struct terminal *t, struct err *err)
 	t->wait = epoll_create1(EPOLL_CLOEXEC);
 	if (t->signals < 0 || t->wait < 0 ||
 	    epoll_ctl(t->wait, EPOLL_CTL_ADD, t->signals, &readable) < 0 ||
-	    epoll_ctl(t->wait, EPOLL_CTL_ADD, STDIN_FILENO, &readable) < 0)
+	    epoll_ctl(t->wait, EPOLL_CTL_ADD, keyboard, &readable) < 0)
 		return err_errno(err, "cannot wait for keys");
 	return 0;
 }
@@ -137,7 +144,7 @@ int terminal_open(struct terminal *t, struct err *err)
 	sigset_t set = event_set();
 
 	*t = (struct terminal){ .signals = -1, .wait = -1 };
-	if (tcgetattr(STDIN_FILENO, &saved_mode) < 0)
+	if (tcgetattr(keyboard, &saved_mode) < 0)
 		return err_errno(err, "cannot read the mode of the terminal");
 
 	int r = open_wait(t, err);
@@ -206,13 +213,13 @@ static enum terminal_event next_signal(struct terminal *t)
 /* Reads what was typed, if there is anything.  Returns 1, 0, or -EIO if the terminal is gone. */
 static int read_keys(struct terminal *t)
 {
-	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct pollfd in = { .fd = keyboard, .events = POLLIN };
 	char bytes[64];
 
 	if (poll(&in, 1, t->keys.count ? KEYS_PAUSE : 0) <= 0)
 		return 0;
 
-	ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
+	ssize_t n = read(keyboard, bytes, sizeof(bytes));
 
 	if (n <= 0)
 		return n < 0 && (errno == EINTR || errno == EAGAIN) ? 0 : -EIO;

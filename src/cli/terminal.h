@@ -24,7 +24,7 @@ struct terminal {
 	size_t columns, rows;
 };
 
-/* Whether stdin and stdout are a terminal that can show a screen. */
+/* Whether stdout is a terminal that can show a screen, and keys can be read from it. */
 bool terminal_usable(void);
 /* Whether it shows UTF-8, by the environment: a host without locales can have such a terminal. */
 bool terminal_is_utf8(void);

@@ -41,6 +41,8 @@ def shell(slave, argv, env, report, orders):
             signal.signal(number, signal.SIG_DFL)
         for fd in (0, 1, 2):
             os.dup2(slave, fd)
+        if "STDIN" in env:
+            os.dup2(os.open(env["STDIN"], os.O_RDONLY), 0)
         os.execve(argv[0], argv, env)
     os.write(report, f"{pid}\n".encode())
     while True:
@@ -242,6 +244,14 @@ def the_end_of_the_terminal_ends_it():
     assert int(session.report.readline()) == 0
 
 
+def keys_come_from_the_terminal_if_stdin_is_a_file():
+    session = Session(STDIN="/dev/null")
+    session.wait("contacts.wal")
+    session.press("?")
+    session.wait("sonde top: help")
+    session.quit()
+
+
 def garbage_typed_is_ignored():
     session = Session()
     session.wait("contacts.wal")
@@ -293,7 +303,7 @@ TESTS = [the_first_screen_explains_itself, a_row_is_selected_and_explained, help
          a_filter_is_applied_while_it_is_typed, sorting_and_freezing_are_shown,
          the_screen_follows_the_size_of_the_window, ctrl_z_restores_the_terminal_and_fg_returns_to_the_screen,
          ctrl_c_and_signals_end_it, a_crash_restores_the_terminal, the_end_of_the_terminal_ends_it,
-         garbage_typed_is_ignored, no_colours_with_no_color, ascii_locales_get_ascii, a_dumb_terminal_gets_text,
+         keys_come_from_the_terminal_if_stdin_is_a_file, garbage_typed_is_ignored, no_colours_with_no_color, ascii_locales_get_ascii, a_dumb_terminal_gets_text,
          a_missing_capture_is_a_message_on_a_terminal_that_was_not_touched, a_closed_pipe_ends_it]
 
 
