@@ -350,3 +350,68 @@ TEST(a_parent_adopts_children_that_came_before_and_after_it)
 	CHECK_INT(model_span(model, (span_id){ 2 })->parent.i, 1);
 	CHECK_INT(model_span(model, (span_id){ 2 })->next.i, 0);
 }
+
+static uint32_t random_below(uint32_t *state, uint32_t limit)
+{
+	*state = *state * 1664525 + 1013904223;
+	return (uint64_t)*state * limit >> 32;
+}
+
+/* Spans with any parent, also in cycles; contexts that come up to half a second late. */
+static void add_random(struct model *model, uint32_t *state, nsec_t t)
+{
+	nsec_t late = t - random_below(state, 500) * NSEC_PER_MSEC;
+	uint8_t id = random_below(state, 256), parent = random_below(state, 256);
+	uint8_t trace = 1 + t / NSEC_PER_SEC % 50;
+	uint32_t tid = 1 + random_below(state, 8);
+
+	switch (random_below(state, 4)) {
+	case 0:
+		add_to(model, REC(SPAN, span, t, tid, .start = late, .trace = { trace },
+				  .span = { id }, .parent = { parent }, .operation = id));
+		break;
+	case 1:
+		add_to(model,
+		       REC(ATTRIBUTE, attribute, t, tid, .trace = { trace }, .span = { id },
+			   .key = 1 + parent % 5, .value = 1 + parent, .type = ATTRIBUTE_STRING));
+		break;
+	case 2:
+		add_to(model, REC(CONTEXT, context, late, tid, .since = late, .trace = { trace },
+				  .span = { id % 32 }));
+		break;
+	default:
+		add_to(model, REC(CONTEXT, context, t, tid, .since = late, .trace = { trace },
+				  .span = { id % 32 },
+				  .flags = CONTEXT_OBSERVED | (parent < 20 ? CONTEXT_UNKNOWN : 0)));
+		run(model, tid, late, t);
+	}
+}
+
+TEST(random_spans_and_contexts_are_the_same_in_steps_and_at_once)
+{
+	for (uint32_t seed = 1; seed <= 20 && !test_failures; seed++) {
+		_cleanup_(model_freep) struct model *once = model_new(), *steps = model_new();
+		uint32_t a = seed, b = seed, choice = seed;
+
+		for (uint32_t tid = 1; tid <= 8; tid++) {
+			add_task(once, NSEC_PER_SEC, tid, TASK_EXISTING);
+			add_task(steps, NSEC_PER_SEC, tid, TASK_EXISTING);
+		}
+		for (int i = 0; i < 2000; i++) {
+			nsec_t t = (1000 + i) * 10 * NSEC_PER_MSEC;
+
+			add_random(once, &a, t);
+			add_random(steps, &b, t);
+			if (random_below(&choice, 10) == 0)
+				model_update(steps);
+		}
+		model_update(once);
+		model_update(steps);
+		_cleanup_(freep) char *want = model_text(once, 0, UINT64_MAX);
+		_cleanup_(freep) char *got = model_text(steps, 0, UINT64_MAX);
+		if (!check_equal(got, want)) {
+			test_failures++;
+			printf("# with seed %u\n", seed);
+		}
+	}
+}
