@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "bpf/wire.h"
+#include "record/function_names.h"
 #include "record/listeners.h"
 #include "record/process_text.h"
 #include "record/task_table.h"
@@ -33,10 +34,43 @@ struct encoder {
 	/* only with epochs */
 	uint32_t stack_count; /* number of stacks of all epochs */
 	uint32_t frame_base;  /* number of frames of earlier epochs */
+	uint32_t frames_old;  /* number of frames that are too old to refer to */
 	struct task_table tasks;
+	struct function_names *names;
+	nsec_t now; /* of encoder_poll() */
 	encoder_epoch_fn *on_epoch;
 	void *epoch_arg;
 };
+
+/* A function_name_fn.  The frame may still be in the sorter. */
+static void add_symbol(void *arg, uint32_t frame, uint16_t depth,
+		       const struct symbol_function *function)
+{
+	struct encoder *e = arg;
+
+	if (frame <= e->frames_old)
+		return;
+
+	struct record_symbol s = {
+		.head = { .time = e->now, .kind = RECORD_SYMBOL, .words = sizeof(s) / 8 },
+		.frame = frame,
+		.depth = depth,
+		.name = sink_add_string(e->sink, function->name),
+		.source = sink_add_string(e->sink, function->source),
+		.line = function->line,
+		.offset = function->offset,
+	};
+
+	counter_add(e->counters, COUNTER_ADDED, 1);
+	sorter_add(e->sorter, 0, &s.head);
+}
+
+void encoder_poll(struct encoder *e, nsec_t now)
+{
+	e->now = now;
+	if (e->names)
+		function_names_poll(e->names, now);
+}
 
 struct encoder *encoder_new(struct sorter *sorter, struct sink *sink, struct symbols *symbols,
 			    bool arguments, struct counters *counters)
@@ -48,6 +82,8 @@ struct encoder *encoder_new(struct sorter *sorter, struct sink *sink, struct sym
 	e->symbols = symbols;
 	e->arguments = arguments;
 	e->counters = counters;
+	if (sink_has_epochs(sink))
+		e->names = function_names_new(symbols, sink->socket, add_symbol, e);
 	return e;
 }
 
@@ -63,6 +99,7 @@ void encoder_free(struct encoder *e)
 	map_done(&e->contexts);
 	vec_done(&e->frame_symbols);
 	task_table_done(&e->tasks);
+	function_names_free(e->names);
 	listeners_done(&e->listeners);
 	free(e);
 }
@@ -206,6 +243,8 @@ static uint32_t add_frame(struct encoder *e, size_t stream, const struct wire_st
 		*frame = f.frame = e->frame_base + e->frame_symbols.count;
 		counter_add(e->counters, COUNTER_ADDED, 1);
 		sorter_add(e->sorter, stream, &f.head);
+		if (e->names)
+			function_names_add(e->names, f.frame, &location);
 	}
 	return *frame;
 }
@@ -399,6 +438,7 @@ void encoder_begin_epoch(struct encoder *e, nsec_t now)
 	e->stacks = e->frames = (struct map){ 0 };
 	e->pending[1] = e->pending[0];
 	e->pending[0] = (struct map){ 0 };
+	e->frames_old = e->frame_base;
 	e->frame_base += e->frame_symbols.count;
 	e->frame_symbols.count = 0;
 	sorter_add(e->sorter, 0, &epoch.head);

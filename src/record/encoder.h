@@ -39,6 +39,9 @@ void encoder_add(void *encoder, size_t stream, const struct record *record);
 /* Write a record that left the sorter; a callback of sorter_flush(). */
 int encoder_write(void *encoder, const struct record *record, struct err *err);
 
+/* Call in each round: a stream gets the names of functions while it is recorded. */
+void encoder_poll(struct encoder *e, nsec_t now);
+
 /* After recording: write the names of all functions in stacks. */
 int encoder_write_symbols(struct encoder *t, nsec_t now, struct err *err);
 

@@ -218,6 +218,7 @@ int recorder_poll(struct recorder *rec, struct err *err)
 		recorder_begin_epoch(rec, now);
 	if (r == 0)
 		r = drain(rec, err);
+	encoder_poll(rec->encoder, now);
 	if (r == 0 && programs_has_pending_joins(rec->programs))
 		r = programs_find_threads(rec->programs, err);
 	if (r == 0 && now >= rec->next_second) {
