@@ -210,7 +210,7 @@ TEST(a_wrong_file_header_has_a_clear_message)
 	CHECK_STR(HEADER(size, 8),
 		  "'x' is damaged: the header size at offset 16 is 8, which is invalid");
 	CHECK_STR(HEADER(size, 1 << 20),
-		  "'x' is truncated: the file header needs 1048576 bytes, the file has 1792");
+		  "'x' is truncated: the file header needs 1048576 bytes, the file has 1920");
 	CHECK_STR(HEADER(strings, 120),
 		  "'x' is damaged: expected 5 strings from offset 120 to 120");
 	CHECK_STR(HEADER(strings, UINT32_MAX),
@@ -238,20 +238,20 @@ TEST(a_wrong_block_header_has_a_clear_message)
 	CHECK_STR(BLOCK(1, offset, 64),
 		  "'x' is damaged: expected block 1 at offset 256, found block 1 of offset 64");
 	CHECK_STR(BLOCK(1, size, 10000), "'x' is truncated: the block at offset 256 needs 10064 "
-					 "bytes, the file has 1536 left");
+					 "bytes, the file has 1664 left");
 	CHECK(strstr(BLOCK(1, size, UINT64_MAX),
 		     "'x' is truncated: the block at offset 256 needs "));
 	CHECK_STR(BLOCK(1, size, 0), "'x' is damaged: expected a block at offset 320");
 	CHECK_STR(BLOCK(1, count, 10),
-		  "'x' is damaged: the end block at offset 1664 counts 26 records and 5 strings, "
-		  "the file has 27 and 5");
+		  "'x' is damaged: the end block at offset 1792 counts 27 records and 5 strings, "
+		  "the file has 28 and 5");
 	CHECK_STR(BLOCK(0, count, 1),
 		  "'x' is damaged: in the block at offset 128, the number of its strings is wrong");
 	CHECK_STR(BLOCK(0, size, 21),
 		  "'x' is damaged: in the block at offset 128, a string is not terminated");
 	CHECK_STR(BLOCK(4, size, 0),
-		  "'x' is damaged: the end block at offset 1664 counts 0 records and 0 strings, "
-		  "the file has 26 and 5");
+		  "'x' is damaged: the end block at offset 1792 counts 0 records and 0 strings, "
+		  "the file has 27 and 5");
 }
 
 TEST(an_unterminated_string_has_a_clear_message)
@@ -360,6 +360,6 @@ TEST(data_after_the_end_block_is_damage)
 	int n;
 
 	CHECK_INT(read_prefix(&longer, whole, &n), -EBADMSG);
-	CHECK_STR(last_err.text, "'x' is damaged: it should end at offset 1792, 1 bytes follow");
+	CHECK_STR(last_err.text, "'x' is damaged: it should end at offset 1920, 1 bytes follow");
 	CHECK_INT(n, RECORD_KIND_COUNT - 1);
 }
