@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "analyse/requests/idle.h"
 #include "analyse/requests/window.h"
 #include "top/top_internal.h"
 
@@ -118,36 +117,6 @@ static void span_ended(void *arg, const struct live_view *view, span_id id)
 	top->seconds[top->operations.second % SECONDS_EXACT].requests++;
 }
 
-static void add_in_flight(struct top *top, const struct live_view *view, span_id id)
-{
-	const struct span *span = span_set_at(view->spans, id);
-	nsec_t since = span_arrival(span), age = view->now > since ? view->now - since : 0;
-	struct operation *op = operations_find_entry(&top->operations, view->spans, id);
-
-	if (op->is_idle || request_is_idle(view->spans, id))
-		return;
-	op->in_flight++;
-	top->in_flight++;
-	op->last = top->operations.second;
-	op->oldest = age > op->oldest ? age : op->oldest;
-	*vec_push(&op->ages) = age;
-}
-
-static void clear_in_flight(struct top *top)
-{
-	top->in_flight = 0;
-	for (size_t i = 0; i <= top->operations.items.count; i++) {
-		struct operation *op =
-			i ? top->operations.items.items[i - 1] : top->operations.rest;
-
-		if (!op)
-			continue;
-		op->in_flight = 0;
-		op->oldest = 0;
-		op->ages.count = 0;
-	}
-}
-
 static void batch_ended(void *arg, const struct live_view *view)
 {
 	struct top *top = arg;
@@ -155,10 +124,7 @@ static void batch_ended(void *arg, const struct live_view *view)
 	begin(top, view->begin);
 	advance(top, top_second_of(top, view->now));
 	top_account_batch(top, view);
-	clear_in_flight(top);
-	operations_index_entries(&top->operations);
-	for (size_t i = 0; i < view->in_flight_count; i++)
-		add_in_flight(top, view, view->in_flight[i]);
+	top_add_in_flight(top, view);
 	operations_end_batch(&top->operations);
 }
 
@@ -230,7 +196,7 @@ static void tick(void *arg, const struct live_state *state)
 	top->lost = state->lost;
 	copy_state(top, state);
 	if (state->problem)
-		clear_in_flight(top); /* their replies are not recorded */
+		top_clear_in_flight(top); /* their replies are not recorded */
 	if (!state->is_replay) {
 		measure(&top->recorder, state->recorder.time, state->recorder.cpu_time);
 		measure_self(top);

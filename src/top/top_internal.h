@@ -48,4 +48,8 @@ uint64_t top_second_of(const struct top *top, nsec_t t);
 /* Accounts of the requests of a batch, or of a sample of them; explanations of the slowest ones. */
 void top_account_batch(struct top *top, const struct live_view *view);
 
+/* Counts the requests in flight of a view, instead of those of the view before; or none. */
+void top_add_in_flight(struct top *top, const struct live_view *view);
+void top_clear_in_flight(struct top *top);
+
 #endif
