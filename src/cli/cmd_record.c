@@ -200,7 +200,7 @@ static int check_usage(const struct record_opts *o, char **operands, struct err 
 		return err_usage(err, "--buffer: at most %s", format_size(RECORD_BUFFER_MAX).s);
 	if (o->profile > 20000)
 		return err_usage(err, "--profile: at most 20000 samples per second");
-	if (flight_is_wanted(&o->flight) && strcmp(o->output, "-") == 0)
+	if (flight_is_wanted(&o->flight) && o->output && strcmp(o->output, "-") == 0)
 		return err_usage(err, "--keep-last writes captures to a directory, not to stdout");
 	return flight_check_usage(&o->flight, operands[0], err);
 }
