@@ -9,7 +9,7 @@
 
 enum { TCP_STATE_CLOSE = 7, TCP_STATE_LISTEN = 10 };
 
-/* Per file: more than a host has, so that nobody makes the recorder read for long. */
+/* Per file: more than hosts have, so that reading takes a bounded time. */
 enum { LISTENERS_MAX = 4096 };
 
 static void fclosep(FILE **file)

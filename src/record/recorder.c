@@ -65,6 +65,9 @@ static void add_kernel_record(void *arg, size_t cpu, const struct record *record
 	struct recorder *rec = arg;
 
 	counter_add(&rec->counters, COUNTER_KERNEL_DRAINED, 1);
+	if (record->kind == RECORD_EXIT && !rec->options->all &&
+	    ((const struct record_exit *)(const void *)record)->pid == record->tid)
+		programs_remove_process(rec->programs, record->tid);
 	encoder_add(rec->encoder, cpu, record);
 	if (rec->agents)
 		agents_add_record(rec->agents, record);

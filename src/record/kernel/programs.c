@@ -339,6 +339,11 @@ int programs_add_process(struct programs *p, uint32_t pid, struct err *err)
 	return r < 0 ? err_set(err, r, "cannot bring process %u into scope", pid) : 0;
 }
 
+void programs_remove_process(struct programs *p, uint32_t pid)
+{
+	bpf_map_delete_elem(bpf_map__fd(p->skel->maps.scope_pids), &pid);
+}
+
 void programs_add_port(struct programs *p, uint16_t port)
 {
 	uint8_t yes = 1;

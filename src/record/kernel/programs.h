@@ -55,6 +55,8 @@ int programs_rings_fd(const struct programs *p);
  */
 int programs_add_process(struct programs *p, uint32_t pid, struct err *err);
 void programs_add_port(struct programs *p, uint16_t port);
+/* A named process has exited: its pid can be reused. */
+void programs_remove_process(struct programs *p, uint32_t pid);
 int programs_find_threads(struct programs *p, struct err *err);
 
 /* Whether a process is in scope: 1, 0, or a negative errno, such as -ESRCH if it has exited.
