@@ -228,6 +228,63 @@ def a_full_disk_ends_the_recording():
             path.unlink()
 
 
+class Flight:
+    """A flight recorder that writes to a directory."""
+
+    def __init__(self, pid, directory):
+        self.marked = Marked()
+        self.process = subprocess.Popen([SONDE, "record", "-q", "--keep-last=2s", "-o", directory, "-p", str(pid)],
+                                        env=self.marked.env, stderr=subprocess.PIPE, text=True)
+        wait_until(self.held, "the recorder is attached")
+
+    def held(self):
+        return set().union(*map(held_in_kernel, self.marked.pids()))
+
+    def snap(self, expect):
+        return run(SONDE, "snap", "-p", self.process.pid, expect=expect)
+
+    def end(self, number):
+        held = self.held()
+        self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=60)
+        self.marked.require_gone(held, f"the flight recorder after {number!r}")
+        return said
+
+
+@test
+def a_full_disk_does_not_end_the_flight_recorder():
+    with small_disk() as disk, busy_process() as pid:
+        flight = Flight(pid, disk / "captures")
+        time.sleep(1)
+        for number in range(2 * FACTOR):
+            filler = disk / "filler"
+            with contextlib.suppress(OSError), open(filler, "wb", buffering=0) as file:
+                while file.write(bytes(4096)):
+                    pass
+            said = flight.snap(1).stderr
+            require("No space left" in said, f"round {number}: '{said}'")
+            filler.unlink()
+            path = pathlib.Path(flight.snap(0).stdout.strip())
+            info = json.loads(run(SONDE, "info", "--json", path).stdout)
+            require(info["complete"] and sum(info["records"].values()) > 100, f"round {number}: {info['records']}")
+            equal([*path.parent.iterdir()], [path], f"round {number}: files")
+            path.unlink()
+        said = flight.end(signal.SIGINT)
+        equal(flight.process.returncode, 0, f"exit code; stderr '{said}'")
+
+
+@test
+def a_killed_flight_recorder_leaves_nothing_behind():
+    with busy_process() as pid:
+        for number, life in rounds(2):
+            flight = Flight(pid, SCRATCH / "captures")
+            time.sleep(life)
+            if number % 2 and len(victims := flight.marked.pids()) > 1:
+                os.kill(random.Random(number).choice(victims[1:]), signal.SIGKILL)  # not the one that was started
+                time.sleep(life / 2)
+            flight.end(signal.SIGKILL)
+
+
 @test
 def a_closed_pipe_ends_top():
     with busy_process() as pid:
