@@ -237,6 +237,14 @@ class Flight:
                                         env=self.marked.env, stderr=subprocess.PIPE, text=True)
         wait_until(self.held, "the recorder is attached")
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+
     def held(self):
         return set().union(*map(held_in_kernel, self.marked.pids()))
 
@@ -251,23 +259,28 @@ class Flight:
         return said
 
 
+def fill(directory):
+    """Write a file until the disk is full; returns its path."""
+    path = directory / "filler"
+    with contextlib.suppress(OSError), open(path, "wb", buffering=0) as file:
+        while file.write(bytes(4096)):
+            pass
+    return path
+
+
 @test
 def a_full_disk_does_not_end_the_flight_recorder():
-    with small_disk() as disk, busy_process() as pid:
-        flight = Flight(pid, disk / "captures")
+    with small_disk() as disk, busy_process() as pid, Flight(pid, disk / "captures") as flight:
         time.sleep(1)
         for number in range(2 * FACTOR):
-            filler = disk / "filler"
-            with contextlib.suppress(OSError), open(filler, "wb", buffering=0) as file:
-                while file.write(bytes(4096)):
-                    pass
+            filler = fill(disk)
             said = flight.snap(1).stderr
             require("No space left" in said, f"round {number}: '{said}'")
             filler.unlink()
             path = pathlib.Path(flight.snap(0).stdout.strip())
             info = json.loads(run(SONDE, "info", "--json", path).stdout)
             require(info["complete"] and sum(info["records"].values()) > 100, f"round {number}: {info['records']}")
-            equal([*path.parent.iterdir()], [path], f"round {number}: files")
+            equal([*path.parent.glob("*.sonde")], [path], f"round {number}: captures")
             path.unlink()
         said = flight.end(signal.SIGINT)
         equal(flight.process.returncode, 0, f"exit code; stderr '{said}'")
@@ -277,12 +290,13 @@ def a_full_disk_does_not_end_the_flight_recorder():
 def a_killed_flight_recorder_leaves_nothing_behind():
     with busy_process() as pid:
         for number, life in rounds(2):
-            flight = Flight(pid, SCRATCH / "captures")
-            time.sleep(life)
-            if number % 2 and len(victims := flight.marked.pids()) > 1:
-                os.kill(random.Random(number).choice(victims[1:]), signal.SIGKILL)  # not the one that was started
-                time.sleep(life / 2)
-            flight.end(signal.SIGKILL)
+            with Flight(pid, SCRATCH / "captures") as flight:
+                time.sleep(life)
+                others = [one for one in flight.marked.pids() if one != flight.process.pid]
+                if number % 2 and others:
+                    os.kill(random.Random(number).choice(others), signal.SIGKILL)
+                    time.sleep(life / 2)
+                flight.end(signal.SIGKILL)
 
 
 @test

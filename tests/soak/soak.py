@@ -20,6 +20,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -166,7 +167,8 @@ class Soak:
         for name in OPERATIONS:
             theirs, row = customers.between(end - length, end, name), self.row(view, name)
             if not row or not theirs:
-                self.differ.append(f"{name} is missing")
+                words.append(f"{name} {row['rate'] if row else 'missing'} / {len(theirs) / length:.1f} per s")
+                self.differ += words[-1:] if bool(row) != bool(theirs) else []
                 continue
             rate, p95 = len(theirs) / length, percentile(theirs, 0.95)
             words.append(f"{name} {row['rate']:.1f} / {rate:.1f} per s, p95 {row['p95'] / 1e6:.0f} / {1000 * p95:.0f} ms")
@@ -182,6 +184,8 @@ class Soak:
         return (used - before) / (now - then)
 
     def minute(self, number):
+        if self.top.views[-1] is None:
+            raise harness.Certain(f"top ended with {self.top.process.wait()}: {self.top.said()}")
         frantic = self.frantic_half(number)
         steady, fault, words = self.steady_half(number)
         view = self.top.views[-1]
@@ -212,6 +216,7 @@ class Soak:
 
 
 def main():
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that everything ends
     harness.SCRATCH.mkdir(exist_ok=True)
     turnover = None
     try:
