@@ -312,15 +312,17 @@ static void wait_for_events(struct running *run, nsec_t until)
  */
 static int advance(struct running *run, nsec_t *next, struct err *err)
 {
-	if (run->is_replay && (run->ui.controls.is_frozen || monotonic() < *next)) {
-		wait_for_events(run, run->ui.controls.is_frozen ? UINT64_MAX : *next);
+	bool is_paused = run->is_replay && run->ui.controls.is_frozen;
+
+	if (is_paused || *next == UINT64_MAX || (run->is_replay && monotonic() < *next)) {
+		wait_for_events(run, is_paused ? UINT64_MAX : *next);
 		return LIVE_RUNNING;
 	}
 
 	int r = live_poll(run->live, -1, run->terminal.wait, err);
 
 	if (r == 0)
-		*next = UINT64_MAX;
+		*next = UINT64_MAX; /* the input has ended */
 	else if (r & LIVE_TICKED)
 		*next = monotonic() + run->opts->delay;
 	return r == 0 ? LIVE_RUNNING | LIVE_TICKED : r;

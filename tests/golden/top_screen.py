@@ -107,7 +107,8 @@ class Session:
         while not select.select([self.report], [], [], 0)[0]:
             assert time.monotonic() < end, "the command does not end"
             self.read(0.05)
-        self.read(0.1)
+        while select.select([self.master], [], [], 0.2)[0]:
+            self.read(0)
         return int(self.report.readline())
 
     def restored(self):
@@ -252,6 +253,23 @@ def keys_come_from_the_terminal_if_stdin_is_a_file():
     session.quit()
 
 
+def the_end_of_a_stream_is_shown_without_using_the_cpu():
+    session = Session("-", STDIN=str(CAPTURE))
+    session.wait("contacts.wal")
+    session.read(1)
+
+    def used():
+        fields = pathlib.Path(f"/proc/{session.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    before = used()
+    time.sleep(1)
+    assert used() - before < 0.3, f"{used() - before} s of CPU time in a second"
+    session.press("?")
+    session.wait("sonde top: help")
+    session.quit()
+
+
 def garbage_typed_is_ignored():
     session = Session()
     session.wait("contacts.wal")
@@ -303,7 +321,8 @@ TESTS = [the_first_screen_explains_itself, a_row_is_selected_and_explained, help
          a_filter_is_applied_while_it_is_typed, sorting_and_freezing_are_shown,
          the_screen_follows_the_size_of_the_window, ctrl_z_restores_the_terminal_and_fg_returns_to_the_screen,
          ctrl_c_and_signals_end_it, a_crash_restores_the_terminal, the_end_of_the_terminal_ends_it,
-         keys_come_from_the_terminal_if_stdin_is_a_file, garbage_typed_is_ignored, no_colours_with_no_color, ascii_locales_get_ascii, a_dumb_terminal_gets_text,
+         keys_come_from_the_terminal_if_stdin_is_a_file,
+         the_end_of_a_stream_is_shown_without_using_the_cpu, garbage_typed_is_ignored, no_colours_with_no_color, ascii_locales_get_ascii, a_dumb_terminal_gets_text,
          a_missing_capture_is_a_message_on_a_terminal_that_was_not_touched, a_closed_pipe_ends_it]
 
 
