@@ -313,6 +313,15 @@ static void shape_requests(struct shape *s, size_t n)
 		request(s, i, i * STEP);
 }
 
+/* The same, one in a millisecond: many seconds. */
+static void shape_stream(struct shape *s, size_t n)
+{
+	add_thread(s, 1, 1, 0);
+	add_thread(s, 2, 2, 0);
+	for (size_t i = 0; i < n; i++)
+		request(s, i, i * NSEC_PER_MSEC);
+}
+
 /* A part of an episode: a wait for the lock that a timer ends, and a look. */
 static void add_part(struct shape *s, uint32_t tid, nsec_t at)
 {
@@ -451,13 +460,14 @@ static const struct {
 	const char *name;
 	void (*make)(struct shape *s, size_t n);
 } shapes[] = {
-	{ "thread", shape_thread },     { "deep", shape_deep },
-	{ "nested", shape_nested },     { "wide", shape_wide },
-	{ "lock", shape_lock },         { "requests", shape_requests },
-	{ "episodes", shape_episodes }, { "calls", shape_calls },
-	{ "loop", shape_loop },         { "reuse", shape_reuse },
-	{ "threads", shape_threads },   { "processes", shape_processes },
-	{ "traces", shape_traces },     { "queue", shape_queue },
+	{ "thread", shape_thread },       { "deep", shape_deep },
+	{ "nested", shape_nested },       { "wide", shape_wide },
+	{ "lock", shape_lock },           { "requests", shape_requests },
+	{ "stream", shape_stream },       { "episodes", shape_episodes },
+	{ "calls", shape_calls },         { "loop", shape_loop },
+	{ "reuse", shape_reuse },         { "threads", shape_threads },
+	{ "processes", shape_processes }, { "traces", shape_traces },
+	{ "queue", shape_queue },
 };
 
 static int by_time(const void *a, const void *b)

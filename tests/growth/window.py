@@ -15,14 +15,14 @@ import subprocess
 import sys
 import tempfile
 
-COUNT = 40_000  # of requests, in 1.6 s
-MOST = 1.15     # by which the instructions for each request may grow
+COUNT = 4_000  # of requests, in 4 s
+MOST = 1.15    # by which the instructions for each request may grow
 
 
 def instructions(replay_check, make_shape, count):
     with tempfile.TemporaryDirectory() as directory:
         capture = pathlib.Path(directory) / "capture"
-        subprocess.run([make_shape, "requests", str(count), capture], check=True)
+        subprocess.run([make_shape, "stream", str(count), capture], check=True)
         done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
                                replay_check, "-o", "-w", "2", capture], capture_output=True, text=True, check=True)
     ended = int(re.search(r"(\d+) ended", done.stdout).group(1))
