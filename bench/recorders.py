@@ -154,7 +154,15 @@ def sonde_stream(path, name):
         scope = " ".join(f"-p{p}" for p in pids)
         return ["bash", "-c", f"exec '{path}' record -o - {scope} > >(wc -c >{out}/bytes)"]
 
-    return Recorder(name, None, command, size=lambda out: int((out / "bytes").read_text() or 0))
+    return Recorder(name, None, command, size=counted)
+
+
+def counted(out, patience=5):
+    """The bytes that `wc` has counted; it ends shortly after the recorder."""
+    end = time.monotonic() + patience
+    while not (text := (out / "bytes").read_text()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return int(text or 0)
 
 
 def sonde_top(path, name):
