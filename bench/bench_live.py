@@ -18,6 +18,7 @@ import stats
 
 LOAD = pathlib.Path(__file__).resolve().parent.parent / "tests" / "faults" / "support" / "load.c"
 CONNECTIONS, PAUSE = 200, 20  # each connection pauses for 20 ms between two requests
+TOP = "sonde top"
 WARM_UP = 15  # seconds until the window of top is full
 
 
@@ -27,7 +28,7 @@ def choice(sonde):
             *([recorders.sonde(before, "sonde record, before")] if before else []),
             recorders.sonde(sonde, "sonde record"),
             recorders.sonde_stream(sonde, "sonde record -o -"),
-            recorders.sonde_top(sonde, "sonde top")]
+            recorders.sonde_top(sonde, TOP)]
 
 
 def paced_load(directory):
@@ -59,8 +60,9 @@ class Share:
                 took = 1e9 * (time.monotonic() - began)
                 self.server = 100 * (server.cpu_time() - own) / took
                 used = [100 * (machine.cpu_time(pid) - b) / took for pid, b in zip(pids, before)]
-        # the keeper of top is between both and does nothing
-        self.reader, self.recorder = (used[0] if len(used) > 1 else 0.0), (used[-1] if used else 0.0)
+        # top is the reader, and its recorder the child of a keeper; otherwise the recorder is the first
+        used = used[::-1] if recorder.name == TOP else used
+        self.recorder, self.reader = (used or [0.0])[0], sum(used[1:])
 
 
 def print_shares(service, sonde, count, seconds):
