@@ -13,7 +13,8 @@ import subprocess
 import sys
 
 compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
-LEFT_OUT = ("bpf/kernel.h", "agent/cpp/internal.h", "agent/python/binding.h")  # optional SDKs and the kernel
+# These need optional SDKs, the kernel, or the generated skeleton of the BPF programs.
+LEFT_OUT = ("bpf/kernel.h", "agent/cpp/internal.h", "agent/python/binding.h", "record/kernel/programs_internal.h")
 
 
 def headers():
