@@ -105,6 +105,8 @@ static __always_inline __u8 context_read(const struct wire_tls_location *locatio
 	struct otel_context context = { 0 };
 	__u64 block = task->thread.fsbase, pointer = 0;
 
+	if (!block)
+		return 0; /* a program that starts: its linker has not set up TLS yet */
 	if (location->kind != TLS_LOCATION_STATIC) {
 		if (module_block(location, block, &block))
 			return CONTEXT_UNKNOWN;
