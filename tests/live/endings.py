@@ -13,7 +13,7 @@ import time
 
 from compare import check_calls
 from harness import (Background, Failure, SCRATCH, Recorder, SONDE, Skip, Truth, each, equal, main, need_feature,
-                     need_program, record, require, run, test, wait_until, workload)
+                     need_program, record, require, run, small_disk, test, wait_until, workload)
 
 ROUNDS = 3  # for the comparison of two costs, as other load can disturb the caches
 
@@ -106,20 +106,6 @@ def a_killed_recorder_leaves_a_readable_capture():
         check_sleeps(capture, process)
     require("truncated" in run(SONDE, "info", recorder.path).stdout, "info does not report that it is truncated")
     require(0 < capture.info["truncated_at"] <= recorder.path.stat().st_size, "info does not report the offset")
-
-
-@contextlib.contextmanager
-def small_disk(size):
-    place = SCRATCH / "small"
-    place.mkdir()
-    need_program("mount")
-    done = run("mount", "-t", "tmpfs", "-o", f"size={size}", "none", place, expect=None)
-    if done.returncode:
-        raise Skip(f"no file system can be mounted: {done.stderr.strip()}")
-    try:
-        yield place
-    finally:
-        run("umount", place)
 
 
 @test

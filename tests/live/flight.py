@@ -14,7 +14,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "flight"))
 import planted  # noqa: E402
 
-from harness import SCRATCH, SONDE, Certain, Skip, equal, main, need_program, require, run, test, wait_until
+from harness import SCRATCH, SONDE, Certain, equal, main, need_program, require, run, test, wait_until
 
 planted.SONDE = SONDE
 NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-([A-Za-z0-9._]+)-([A-Za-z0-9._]+)-(\d+)ms-[0-9a-f]{8}\.sonde")
@@ -111,34 +111,6 @@ def captures_of_slow_requests_are_limited():
         require(time.monotonic() - begin >= 4, "two captures in less than 4 s")
         equal(len(recorder.captures()), 2, "captures")
         require(len(explains(recorder)) > 2, "the second capture is shared")
-
-
-def fill(place):
-    with contextlib.suppress(OSError), open(place / "filler", "wb", buffering=0) as f:
-        while f.write(b"x" * 4096):
-            pass
-
-
-@test
-def a_full_disk_is_reported_and_the_recording_goes_on():
-    need_program("mount")
-    place = SCRATCH / "disk"
-    place.mkdir()
-    done = run("mount", "-t", "tmpfs", "-o", "size=64k,mode=0700", "none", place, expect=None)
-    if done.returncode:
-        raise Skip(f"no file system can be mounted: {done.stderr.strip()}")
-    try:
-        with service() as port, flight(port, directory=place) as recorder:
-            fill(place)
-            failed = snap(recorder, expect=1)
-            require("No space left on device" in failed.stderr, failed.stderr)
-            equal(recorder.captures(), [], "captures on the full disk")
-            run("mount", "-o", "remount,size=64m", place)
-            require(snap(recorder).stdout.strip().endswith("-snap.sonde"), "no capture when there is room again")
-            equal(recorder.stop(), 0, "exit code")
-            require("No space left on device" in recorder.messages(), recorder.messages())
-    finally:
-        run("umount", "-l", place)
 
 
 @test

@@ -142,6 +142,21 @@ def run(*command, expect=0, **how):
     return done
 
 
+@contextlib.contextmanager
+def small_disk(size):
+    """A file system that is soon full."""
+    place = SCRATCH / "small"
+    place.mkdir(exist_ok=True)
+    need_program("mount")
+    done = run("mount", "-t", "tmpfs", "-o", f"size={size}", "none", place, expect=None)
+    if done.returncode:
+        raise Skip(f"no file system can be mounted: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        run("umount", "-l", place)
+
+
 def workload(name, *args):
     return [str(WORKLOADS / name), *map(str, args)]
 

@@ -19,7 +19,7 @@ import sys
 import time
 import uuid
 
-from harness import (Background, Certain, SCRATCH, SONDE, Skip, Truth, equal, main, need_feature, require, run, test,
+from harness import (Background, Certain, SCRATCH, SONDE, Truth, equal, main, need_feature, require, run, small_disk, test,
                      wait_until, workload)
 from tops import Top, children, descriptors, held_in_kernel, is_gone, require_gone
 
@@ -197,22 +197,9 @@ def records_dropped_by_a_stalled_stream_are_counted():
         require(0 <= extra <= 3 * switches + 1000, f"{written} written and {lost} lost are {extra} more than {count}")
 
 
-@contextlib.contextmanager
-def small_disk(size="512k"):
-    """A file system that is soon full."""
-    path = SCRATCH / "small"
-    path.mkdir(exist_ok=True)
-    if run("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path, expect=None).returncode:
-        raise Skip("cannot mount a file system")
-    try:
-        yield path
-    finally:
-        run("umount", "-l", path)
-
-
 @test
 def a_full_disk_ends_the_recording():
-    with small_disk() as disk, busy_process() as pid:
+    with small_disk("512k") as disk, busy_process() as pid:
         for number in range(2 * FACTOR):
             path, marked = disk / "x.sonde", Marked()
             recorder = subprocess.Popen([SONDE, "record", "-q", "-o", path, "-p", str(pid)], env=marked.env,
@@ -270,7 +257,7 @@ def fill(directory):
 
 @test
 def a_full_disk_does_not_end_the_flight_recorder():
-    with small_disk() as disk, busy_process() as pid, Flight(pid, disk / "captures") as flight:
+    with small_disk("64m") as disk, busy_process() as pid, Flight(pid, disk / "captures") as flight:
         time.sleep(1)
         for number in range(2 * FACTOR):
             filler = fill(disk)
@@ -284,6 +271,7 @@ def a_full_disk_does_not_end_the_flight_recorder():
             path.unlink()
         said = flight.end(signal.SIGINT)
         equal(flight.process.returncode, 0, f"exit code; stderr '{said}'")
+        require("No space left on device" in said, f"stderr '{said}'")
 
 
 @test
