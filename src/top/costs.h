@@ -15,6 +15,10 @@ enum {
 	COST_NAME = 64,   /* bytes of a name, with its NUL */
 	COST_SHARES = 64, /* in a list */
 	COST_CAUSES = 32,
+
+	/* what costs time now is seen in this many seconds, or in more until there are enough accounts */
+	COST_SECONDS = 2,
+	COST_ACCOUNTS = 10,
 };
 
 struct cost_share {

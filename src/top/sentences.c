@@ -8,11 +8,13 @@ enum {
 	OF_A_SUM = 4,     /* largest causes of a sum that get one */
 	SHARE_LEAST = 20, /* one in so many parts of the time, to get one */
 	FRESH = 5,        /* seconds until a sentence is made again */
+	GROWN = 2,        /* or sooner, if the example is so many times as long */
 	KEPT = 60,        /* seconds until it is dropped */
 };
 
 struct sentence {
 	uint64_t second; /* when it was made */
+	nsec_t longest;  /* time of the example */
 	struct phrase text;
 };
 
@@ -31,7 +33,8 @@ static void make(struct sentences *sentences, const struct span_set *spans,
 {
 	struct sentence *s = map_find_ptr(&sentences->index, cause->key);
 
-	if (!sentences->budget || (s && second - s->second < FRESH))
+	if (!sentences->budget ||
+	    (s && second - s->second < FRESH && cause->longest < GROWN * s->longest))
 		return;
 	sentences->budget--;
 	if (!s) {
@@ -39,6 +42,7 @@ static void make(struct sentences *sentences, const struct span_set *spans,
 		map_insert_ptr(&sentences->index, cause->key, s);
 	}
 	s->second = second;
+	s->longest = cause->longest;
 	s->text = explain_cause(spans, NULL, cause);
 }
 

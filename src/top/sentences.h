@@ -3,7 +3,8 @@
  * sentences - causes in words, which outlive the requests that they are taken from.
  *
  * A sentence takes a whole account of an example.  So one is made only for the largest causes, and
- * again only after some seconds, as its threads or objects can have changed.
+ * again only after some seconds, as its threads or objects can have changed, or if a much longer
+ * example is found.
  */
 #ifndef SONDE_TOP_SENTENCES_H
 #define SONDE_TOP_SENTENCES_H

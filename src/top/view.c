@@ -107,6 +107,17 @@ static void fill_times(struct operation *op, nsec_t interval, struct top_row *ro
 	row->total = sum.total;
 }
 
+/* Whether the costs of an older second should be added to those of `age` newer ones. */
+static bool needs_older(const struct costs *costs, unsigned int age)
+{
+	return age < SECONDS_EXACT && (age < COST_SECONDS || costs->accounts < COST_ACCOUNTS);
+}
+
+static size_t second_before(const struct top *top, unsigned int age)
+{
+	return (top->operations.second + SECONDS_EXACT - age) % SECONDS_EXACT;
+}
+
 /* Returns whether there is anything to show. */
 static bool fill_row(const struct top *top, struct operation *op, struct top_view *view,
 		     struct top_row *row)
@@ -124,8 +135,8 @@ static bool fill_row(const struct top *top, struct operation *op, struct top_vie
 	row->oldest = op->oldest;
 	row->slowest = op->slowest;
 	row->explanation = copy_or_null(view->arena, op->explanation);
-	for (size_t i = 0; i < SECONDS_EXACT; i++)
-		costs_add(&costs, &op->costs[i]);
+	for (unsigned int age = 0; needs_older(&costs, age); age++)
+		costs_add(&costs, &op->costs[second_before(top, age)]);
 	fill_account(view->arena, &top->sentences, &costs, &row->account);
 	costs_done(&costs);
 	return true;
@@ -147,17 +158,20 @@ static void fill_rows(const struct top *top, struct top_view *view)
 static void fill_sums(const struct top *top, struct top_view *view)
 {
 	struct costs costs = { 0 };
+	uint64_t accounted = 0;
 
 	for (size_t i = 0; i < SECONDS_EXACT; i++) {
 		const struct top_second *s = &top->seconds[i];
 
-		costs_add(&costs, &s->costs);
+		accounted += s->costs.accounts;
 		view->requests += s->requests;
 		view->left_out += s->left_out;
 		view->lost_now += s->lost;
 	}
+	for (unsigned int age = 0; needs_older(&costs, age); age++)
+		costs_add(&costs, &top->seconds[second_before(top, age)].costs);
 	/* with ticks longer than the interval, accounts are of more requests */
-	view->accounted = costs.accounts < view->requests ? costs.accounts : view->requests;
+	view->accounted = accounted < view->requests ? accounted : view->requests;
 	view->in_flight = top->in_flight;
 	view->rate = view->interval ? (double)view->requests * NSEC_PER_SEC / view->interval : 0;
 	fill_account(view->arena, &top->sentences, &costs, &view->all);
