@@ -196,6 +196,26 @@ void model_add_message(struct model *model, const struct source *source,
 		model_hold_message(model, source->host, id, m);
 }
 
+/*
+ * A server that hangs does not use its sockets, so they are described by this alone.  A connection
+ * that was not accepted has no socket; its address takes the place of a number.
+ */
+static uint64_t keep_unread_socket(struct model *model, const struct source *source,
+				   const struct record_unread *r)
+{
+	struct socket_address address = flow_wire_address(&r->address);
+	uint64_t object = r->object ?: hash_bytes(&address, sizeof(address)) | 1ull << 63;
+	struct socket *socket =
+		indexed(&model->sockets, &model->socket_index, host_key(source->host, object));
+
+	if (!socket->address.family) {
+		socket->address = address;
+		socket->netns = r->netns;
+	}
+	socket->described = model_described(model, source);
+	return object;
+}
+
 void model_add_unread(struct model *model, const struct source *source,
 		      const struct record_unread *r)
 {
@@ -204,7 +224,7 @@ void model_add_unread(struct model *model, const struct source *source,
 	*(struct unread *)timeline_push(&model->unread) =
 		(struct unread){ .time = now,
 				 .arrived = arrived < now ? arrived : now,
-				 .object = r->object,
+				 .object = keep_unread_socket(model, source, r),
 				 .address = flow_wire_address(&r->address),
 				 .netns = r->netns,
 				 .bytes = r->bytes,

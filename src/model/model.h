@@ -131,7 +131,7 @@ struct connect { /* a thread opens a connection */
 struct unread {
 	nsec_t time;     /* of the report */
 	nsec_t arrived;  /* arrival of the first unread byte */
-	uint64_t object; /* the socket; 0 if its connection was not accepted */
+	uint64_t object; /* the socket; made up if its connection was not accepted */
 	struct socket_address address;
 	uint32_t netns;
 	uint32_t bytes; /* not TCP: number of messages */

@@ -101,9 +101,10 @@ def top_agrees_with_the_client_and_a_capture(name):
     equal(judge.judge_cause(cause, fault.TRUTH, getattr(fault, "PARTLY", None)).word, "right", f"cause '{cause}'")
 
 
-@test
-def a_stopped_server_is_shown_within_two_seconds():
-    with service("mutex_sleep") as (_, port, lab), Top("-a") as top:
+@each("with_clients", "alone")
+def a_stopped_server_is_shown(recorded):
+    """Its requests are open, and stay so, even if nothing happens in the recorded processes any more."""
+    with service("mutex_sleep") as (_, port, lab), Top(*["-a"] if recorded == "with_clients" else options(lab)) as top:
         top.recorder()
         load = lab.start_load(port, "/cart", connections=4, pause=20)
         top.wait(lambda view: any(row["rate"] > 10 for row in view["operations"]), "requests are shown")
@@ -118,6 +119,8 @@ def a_stopped_server_is_shown_within_two_seconds():
                   f"oldest {row['oldest'] / 1e6:.0f} ms")
             later = row_of(top.next(lambda view: row_of(view, port)["p99"] > 3e8, "p99 has the requests in flight", 6), port)
             require("p99" in later["at_least"], f"p99 is not marked as a lower bound: {later}")
+            last = row_of(top.next(lambda view: row_of(view, port)["rate"] == 0, "no request ends", 10), port)
+            require(last["in_flight"] >= row["in_flight"] and last["oldest"] > row["oldest"], f"they are still open: {last}")
         finally:
             for pid in lab.pids:
                 os.kill(pid, signal.SIGCONT)

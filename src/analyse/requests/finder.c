@@ -32,6 +32,7 @@ void finder_done(struct finder *f)
 	map_done(&f->side_index);
 	map_done(&f->sent);
 	map_done(&f->services);
+	map_done(&f->readers);
 	map_done(&f->conditions);
 	map_done(&f->shared_locks);
 	map_done(&f->work_stealing);

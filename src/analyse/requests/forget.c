@@ -326,6 +326,18 @@ static void forget_observed(struct map *observed, nsec_t t)
 	*observed = left;
 }
 
+static void forget_readers(struct forgetting *g)
+{
+	struct map left = { 0 };
+	uint64_t key, value;
+
+	for (size_t pos = 0; map_next(&g->f->readers, &pos, &key, &value);)
+		if (!thread_is_gone(g->f, value, g->times->needs))
+			*map_insert(&left, key) = value;
+	map_done(&g->f->readers);
+	g->f->readers = left;
+}
+
 static void forget_traits(struct finder *f, nsec_t t)
 {
 	struct map live = { 0 };
@@ -372,6 +384,7 @@ static void forget_all(struct forgetting *g)
 	f->sides.count = last_number(g->sides, f->sides.count) + 1;
 	forget_waits(g);
 	forget_traits(f, g->times->now > g->times->length ? g->times->now - g->times->length : 0);
+	forget_readers(g);
 	control_forget(&f->control, g->times->needs);
 }
 
@@ -379,6 +392,7 @@ void finder_forget(struct finder *f, struct finder *completed, const struct forg
 {
 	struct forgetting g = { .f = f, .completed = completed, .times = times };
 
+	unread_note_readers(f);
 	drop_threads(&g);
 	lose_patience(&g);
 	g.states = must_alloc(f->states.count * sizeof(uint32_t));

@@ -267,6 +267,7 @@ struct finder {
 	VEC(struct occurrence_cursor) cursors; /* by thread */
 	struct control control;
 	struct map services;     /* host and pid of processes that serve */
+	struct map readers;      /* host, network namespace and port -> the last thread that read */
 	struct map conditions;   /* host and pid, if waits distinguish mutexes from conditions */
 	struct map shared_locks; /* host, pid and address of locks that busy threads wait for
 				  * -> time of the last such wait */
@@ -398,6 +399,8 @@ void request_assign_ids(struct finder *f, uint32_t span);
 /* A thread has read what a client on `host` sent. */
 void unread_note_read(struct finder *f, const struct message *sent, uint16_t host,
 		      const struct request_span *span);
+/* Remembers which threads read from ports, before their connections are forgotten. */
+void unread_note_readers(struct finder *f);
 /* Adds a span for each request that no thread has read yet; after finder_complete(). */
 void unread_add(struct finder *f, nsec_t now, uint32_list *ret);
 

@@ -5,7 +5,8 @@
  * A server that is stopped or stalled reads nothing, so its requests are not spans yet.  A running
  * recorder reports sockets with bytes that were not read for some time; and if its clients are
  * recorded, their calls show that requests wait for it.  Earlier requests over the connection, or
- * to the same port, show which thread reads them.
+ * to the same port, show which thread reads them.  The readers of ports are remembered for as long
+ * as they live: the connections of a server that hangs are soon forgotten.
  */
 #include "analyse/requests/internal.h"
 #include "base/hash.h"
@@ -55,7 +56,7 @@ static uint64_t port_key(uint16_t host, uint32_t netns, uint16_t port)
 }
 
 /* The last request to each port shows which thread reads the next ones. */
-static void find_ports(struct finder *f, struct map *ret)
+void unread_note_readers(struct finder *f)
 {
 	for (uint32_t i = 1; i < f->sides.count; i++) {
 		const struct side *s = &f->sides.items[i];
@@ -64,8 +65,9 @@ static void find_ports(struct finder *f, struct map *ret)
 		const struct socket *socket = model_socket(f->model, host, span->socket);
 
 		if (s->role == ROLE_SERVER && s->owner.state && socket)
-			*map_insert(ret, port_key(host, socket->netns,
-						  socket->address.local_port)) = s->owner.state;
+			*map_insert(&f->readers,
+				    port_key(host, socket->netns, socket->address.local_port)) =
+				span->thread.i;
 	}
 }
 
@@ -77,17 +79,18 @@ static bool is_known(struct finder *f, const struct side *s, const struct unread
 	return s->role != ROLE_SERVER || is_in_flight || s->last_use >= u->time;
 }
 
-static void add_report(struct finder *f, const struct unread *u, const struct map *ports,
-		       uint32_list *ret)
+static void add_report(struct finder *f, const struct unread *u, uint32_list *ret)
 {
 	const uint64_t *side = map_find(&f->side_index, hash_pair(u->object, u->host));
 	const struct side *s = &f->sides.items[side ? *side : 0];
-	const uint64_t *last = map_find(ports, port_key(u->host, u->netns, u->address.local_port));
-	uint32_t state = side ? s->owner.state : last ? *last : 0;
+	const uint64_t *reader =
+		map_find(&f->readers, port_key(u->host, u->netns, u->address.local_port));
+	uint32_t thread = side && s->owner.state ? span_at(f, s->owner.state)->thread.i
+			  : reader               ? *reader
+						 : 0;
 
-	if (state && !(side && is_known(f, s, u)))
-		add_waiting(f, span_at(f, state)->thread.i, span_at(f, state)->socket, u->arrived,
-			    ret);
+	if (thread && !(side && is_known(f, s, u)))
+		add_waiting(f, thread, u->object, u->arrived, ret);
 }
 
 /* Reports come once a second. */
@@ -104,23 +107,20 @@ static void add_reports(struct finder *f, nsec_t now, uint32_list *ret)
 {
 	const struct timeline *reports = model_unread(f->model);
 	nsec_t from = now > report_age ? now - report_age : 0;
-	struct map newest = { 0 }, ports = { 0 };
+	struct map newest = { 0 };
 
 	TIMELINE_EACH_BETWEEN(struct unread, u, reports, from, UINT64_MAX)
 	*map_insert(&newest, report_key(u)) = u->time;
-	if (newest.count)
-		find_ports(f, &ports);
 	TIMELINE_EACH_BETWEEN(struct unread, u, reports, from, UINT64_MAX)
 	{
 		uint64_t *last = map_insert(&newest, report_key(u));
 
 		if (*last != u->time)
 			continue;
-		add_report(f, u, &ports, ret);
+		add_report(f, u, ret);
 		*last = 0;
 	}
 	map_done(&newest);
-	map_done(&ports);
 }
 
 void unread_add(struct finder *f, nsec_t now, uint32_list *ret)
