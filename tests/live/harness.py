@@ -79,6 +79,7 @@ def seconds(ns):
     return f"{ns / 1e6:.3f} ms"
 
 
+@functools.cache
 def features():
     """The features of this host, by `sonde doctor`."""
     done = run(SONDE, "doctor", "--json", expect=None)
@@ -200,6 +201,13 @@ class Background:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)  # with its children
         self.process.communicate()
+
+
+@contextlib.contextmanager
+def busy_process(pause=1e-4):
+    """The pid of a process with thousands of context switches per second."""
+    with Background([sys.executable, "-c", f"import time\nwhile True: time.sleep({pause})"], gate=False) as process:
+        yield process.pid
 
 
 # Captures

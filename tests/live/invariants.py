@@ -16,7 +16,9 @@ The functions return a list of errors, which is empty on success.
 """
 import bisect
 import collections
+import concurrent.futures
 import json
+import os
 import subprocess
 
 import schema
@@ -207,12 +209,12 @@ def check_thread(sonde, capture, tid, lives, codes=(0,)):
 def check(sonde, capture, records, complete=True):
     """All errors of the paths of a capture's threads. records: the output of `sonde dump`."""
     lives = Lives(records)
-    wrong = []
-    for tid in lives.some():
-        wrong += [f"thread {tid}: {w}" for w in
-                  check_thread(sonde, capture, tid, lives, (0,) if complete else (0, 1))]
-        if len(wrong) >= ENOUGH:
-            break
+    codes = (0,) if complete else (0, 1)
+
+    def check_one(tid):
+        return [f"thread {tid}: {w}" for w in check_thread(sonde, capture, tid, lives, codes)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        wrong = [w for some in pool.map(check_one, lives.some()) for w in some]
     return wrong[:ENOUGH]
 
 

@@ -7,24 +7,25 @@ of its command line.
 import os
 import pathlib
 import signal
-import subprocess
-import sys
 import time
 
-from harness import WORKLOADS, each, equal, main, need_recording, require, test, wait_until
+from harness import TIMEOUT, WORKLOADS, Background, busy_process, each, equal, main, require, test, wait_until
 
+ATTACHED = "until=run:1"  # step that waits for records
+TO_THE_END = f"read={1000 * TIMEOUT}"  # step that reads until stream and recorder have ended
 CLIENT = WORKLOADS / "live_client"
-BUSY = [sys.executable, "-c", "import time\nwhile True: time.sleep(0.01)"]
 
 
 def client(scope, *steps):
-    need_recording()
-    return subprocess.Popen([CLIENT, str(scope), *steps], stdout=subprocess.PIPE, text=True)
+    return Background([CLIENT, str(scope), *steps], gate=False)
 
 
-def lines(process):
-    text, _ = process.communicate(timeout=120)
-    equal(process.returncode, 0, f"exit status of the reader after '{text}'")
+def lines(reader):
+    """The output of a reader, once it has ended."""
+    with reader:
+        text, _ = reader.process.communicate(timeout=2 * TIMEOUT)
+    equal(reader.process.returncode, 0, f"exit status of the reader after '{text}'")
+    require("not reached" not in text, f"records are missing: {text}")
     return text.splitlines()
 
 
@@ -75,7 +76,7 @@ def alive(pid):
 
 @test
 def a_reader_without_privileges_gets_a_complete_stream():
-    output = lines(client("all", "start", "privileges", "read=2500", "stop", "read=3000"))
+    output = lines(client("all", "start", "privileges", ATTACHED, "stop", TO_THE_END))
     require("privileges: none" in output, f"the reader has privileges: {output}")
     require("stream: complete" in output, f"the stream is not complete: {output}")
     require("ended: the recorder has ended" in output, f"no end: {output}")
@@ -84,38 +85,32 @@ def a_reader_without_privileges_gets_a_complete_stream():
 
 @test
 def records_refer_to_their_epoch_or_the_one_before():
-    output = lines(client("all", "epoch=2000", "stacks=1000000", "start", "read=9000", "stop", "read=4000"))
-    require(count(output, "records epoch") >= 3, f"too few epochs: {output}")
+    output = lines(client("all", "epoch=2000", "stacks=1000000", "start", "until=epoch:3", "stop", TO_THE_END))
     equal(count(output, "stale"), 0, "records that refer to older epochs")
     equal(count(output, "strings missing"), 0, "strings of older epochs")
 
 
 @test
 def system_calls_are_switched_on_and_off():
-    with subprocess.Popen(BUSY) as busy:
-        output = lines(client(busy.pid, "start", "read=2500", f"verb=3,{busy.pid},1", "read=1500",
-                              f"verb=3,{busy.pid},0", "read=500", "stop", "read=3000"))
-        busy.kill()
-    require(0 < count(output, "records syscall") < 1500, f"system calls: {output}")
+    with busy_process(0.01) as pid:
+        output = lines(client(pid, "start", ATTACHED, f"verb=3,{pid},1", "until=syscall:20",
+                              f"verb=3,{pid},0", "until=wait:20-syscall", "stop", TO_THE_END))
     require(not any("refuses" in line for line in output), f"refused: {output}")
 
 
 @test
 def stacks_are_switched_on():
-    with subprocess.Popen(BUSY) as busy:
-        output = lines(client(busy.pid, "start", "read=2500", "verb=2,0,1000000", "read=2500", "stop", "read=4000"))
-        busy.kill()
-    require(count(output, "records stack") > 0, f"no stacks: {output}")
-    require(count(output, "records symbol") > 0, f"no names: {output}")
+    with busy_process(0.01) as pid:
+        lines(client(pid, "start", ATTACHED, "verb=2,0,1000000", "until=stack:1", "until=symbol:1", "stop",
+                     TO_THE_END))
 
 
 @test
 def wrong_verbs_are_refused_and_reported():
-    with subprocess.Popen(BUSY) as busy:
-        output = lines(client(busy.pid, "start", "read=2500", "verb=77,0,0", f"verb=3,{os.getpid()},1",
-                              "verb=3,4194303,1", "verb=2,0,99999999999999", "garbage=16", "read=500",
-                              "stop", "read=3000"))
-        busy.kill()
+    with busy_process(0.01) as pid:
+        output = lines(client(pid, "start", ATTACHED, "verb=77,0,0", f"verb=3,{os.getpid()},1",
+                              "verb=3,4194303,1", "verb=2,0,99999999999999", "garbage=16", "stop",
+                              TO_THE_END))
     notes = [line for line in output if "refuses" in line]
     equal(len(notes), 5, f"refusals in {output}")
     require("stream: complete" in output, f"the recorder did not go on: {output}")
@@ -124,17 +119,17 @@ def wrong_verbs_are_refused_and_reported():
 
 @each(("killed", signal.SIGKILL), ("terminated", signal.SIGTERM))
 def nothing_stays_attached_if_the_reader_is(_, number):
-    reader = client("all", "start", "read=60000")
-    recorder_of(reader)
-    processes = descendants(reader.pid)
-    reader.send_signal(number)
-    reader.communicate()
-    wait_until(lambda: not any(alive(p) for p in processes), f"the end of {processes}", 10)
+    with client("all", "start", TO_THE_END) as reader:
+        recorder_of(reader)
+        processes = descendants(reader.pid)
+        reader.process.send_signal(number)
+        reader.process.wait(TIMEOUT)
+        wait_until(lambda: not any(alive(p) for p in processes), f"the end of {processes}")
 
 
 @test
 def the_reader_learns_how_its_recorder_ended_and_starts_another():
-    reader = client("all", "start", "read=6000", "start", "read=3000", "stop", "read=3000")
+    reader = client("all", "start", TO_THE_END, "start", ATTACHED, "stop", TO_THE_END)
     os.kill(recorder_of(reader), signal.SIGKILL)
     output = lines(reader)
     require("ended with failure: the recorder was killed by signal 9" in output, f"not reported: {output}")
@@ -145,20 +140,21 @@ def the_reader_learns_how_its_recorder_ended_and_starts_another():
 
 @test
 def only_one_recorder_runs_at_a_time():
-    output = lines(client("all", "start", "start", "read=2000", "stop", "read=3000"))
+    output = lines(client("all", "start", "start", ATTACHED, "stop", TO_THE_END))
     require("start: a recorder runs already" in output, f"not refused: {output}")
 
 
 @test
 def a_recorder_goes_on_without_its_keeper_until_the_reader_ends():
-    reader = client("all", "start", "stall=60000")
-    recorder = recorder_of(reader)
-    keeper = next(p for p in descendants(reader.pid) if p != recorder and recorder in descendants(p))
-    os.kill(keeper, signal.SIGKILL)
-    time.sleep(0.5)
-    reader.kill()
-    reader.communicate()
-    wait_until(lambda: not alive(recorder), "the end of the recorder", 10)
+    with client("all", "start", "stall=60000") as reader:
+        recorder = recorder_of(reader)
+        keeper = next(p for p in descendants(reader.pid) if p != recorder and recorder in descendants(p))
+        os.kill(keeper, signal.SIGKILL)
+        time.sleep(0.5)
+        require(alive(recorder), "the recorder ended with its keeper")
+        reader.process.kill()
+        reader.process.wait(TIMEOUT)
+        wait_until(lambda: not alive(recorder), "the end of the recorder")
 
 
 main()

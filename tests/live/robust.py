@@ -15,11 +15,10 @@ import pathlib
 import random
 import signal
 import subprocess
-import sys
 import time
 import uuid
 
-from harness import (Background, Certain, SCRATCH, SONDE, Truth, equal, main, need_feature, require, run, small_disk, test,
+from harness import (Certain, SCRATCH, SONDE, Truth, busy_process, equal, main, need_feature, require, run, small_disk, test,
                      wait_until, workload)
 from tops import Top, children, descriptors, held_in_kernel, is_gone, require_gone
 
@@ -50,13 +49,6 @@ class Marked:
         if left := self.pids():
             raise Certain(f"{what}: processes {left} are left")
         require_gone([], held, what)
-
-
-@contextlib.contextmanager
-def busy_process():
-    """A process with thousands of context switches per second."""
-    with Background([sys.executable, "-c", "import time\nwhile True: time.sleep(1e-4)"], gate=False) as process:
-        yield process.pid
 
 
 def rounds(count):
@@ -110,13 +102,13 @@ def a_killed_recorder_is_reported_and_replaced():
         for _ in range(FACTOR):
             with Top("-p", pid) as top:
                 before = None
-                for number in range(3):
+                for number in range(2):
                     recorder = top.recorder()
                     held = held_in_kernel(recorder)
                     top.next(are_read, "records are read")
                     before = before or (descriptors(top.pid), descriptors(top.keeper()))
                     os.kill(recorder, signal.SIGKILL)
-                    view = top.next(lambda view: view.get("problem"), "the end of the recorder is reported", 5)
+                    view = top.next(lambda view: view.get("problem"), "the end of the recorder is reported")
                     require("signal 9" in view["problem"] or "kill" in view["problem"], f"problem: {view['problem']}")
                     require_gone([recorder], held, f"after kill {number}")
                     new_recorder(top, recorder)
@@ -137,8 +129,8 @@ def a_reader_without_keeper_goes_on_and_reports_the_end():
                 os.kill(keeper, signal.SIGKILL)
                 time.sleep(0.5)
                 os.kill(recorder, signal.SIGKILL)
-                top.next(lambda view: view.get("problem"), "the end of the recorder is reported", 5)
-                top.next(lambda view: True, "views go on", 5)
+                top.next(lambda view: view.get("problem"), "the end of the recorder is reported")
+                top.next(lambda view: True, "views go on")
                 top.process.send_signal(signal.SIGINT)
                 require(top.process.wait(15) in (0, -signal.SIGINT), f"exit code {top.process.returncode} of top")
                 marked.require_gone(held, "after keeper and recorder")

@@ -4,28 +4,15 @@
 import contextlib
 import json
 import subprocess
-import sys
 import threading
 import time
 
+import accounted
 from compare import check_calls
-from harness import SCRATCH, SONDE, TIMEOUT, Capture, Truth, equal, main, require, test, workload
+from harness import (SCRATCH, SONDE, TIMEOUT, Capture, Truth, equal, main, need_feature, require, run, test, wait_until,
+                     workload)
 
-# Two processes that switch for a number of rounds; each round is about 200 bytes of records.
-PING_PONG = """
-import os, sys
-there, back = os.pipe(), os.pipe()
-rounds = int(sys.argv[1])
-if os.fork():
-    for _ in range(rounds):
-        os.write(there[1], b"x")
-        os.read(back[0], 1)
-else:
-    for _ in range(rounds):
-        os.read(there[0], 1)
-        os.write(back[1], b"x")
-"""
-ROUNDS = 200_003  # about twice what the queue of the recorder holds
+STORM = 1_000_003  # system calls; their records are about twice what the queue of the recorder holds
 QUEUE = 17 << 20  # bytes that the recorder and the pipe keep for a slow reader
 
 
@@ -73,29 +60,34 @@ def commands_read_a_stream_from_a_pipe():
     require(info["complete"] and info["records"], f"{done.stdout}{done.stderr}")
 
 
+def dump(path, kind):
+    return [json.loads(line) for line in run(SONDE, "dump", "--json", f"--kind={kind}", path).stdout.splitlines()]
+
+
 @test
 def records_that_a_slow_reader_misses_are_counted_once():
     """The reader stalls while the command produces more than the recorder keeps."""
+    need_feature("syscalls")
     stalled = SCRATCH / "stalled"
-    command = f"{sys.executable} -c '{PING_PONG}' {ROUNDS}; touch {stalled}; sleep 1"
-    with stream("sh", "-c", command) as process:
-        end = time.monotonic() + TIMEOUT
-        while not stalled.exists():
-            require(time.monotonic() < end, "the command does not end")
-            time.sleep(0.1)
+    storm, sleeps = (" ".join(workload(*words)) for words in (("calls", "storm", STORM), ("sleep", "nanosleep", 307, 5)))
+    command = f"{storm} >/dev/null; touch {stalled}; {sleeps} >/dev/null"  # the start of the last program is not in the stream
+    with stream("sh", "-c", command, options=["--syscalls=getppid"]) as process:
+        wait_until(stalled.exists, "the storm ends", TIMEOUT)
         path, _ = save(process)
-    capture = Capture(path)  # all stages agree
-    info = capture.info
+    info = json.loads(run(SONDE, "info", "--json", path).stdout)
+    accounted.check(info)  # all stages agree
     dropped = info["counters"]["stream_dropped"]
     require(dropped > 0, f"nothing was dropped of {path.stat().st_size} bytes")
     require(path.stat().st_size < 2 * QUEUE, f"the queue is not bounded: {path.stat().st_size} bytes")
-    kernel = info["counters"]["kernel_lost"]
-    equal(info["lost"], dropped + kernel, "lost records in all LOSS records")
-    equal({r["cpu"] for r in capture.kind("loss")}, set(range(info["cpus"])), "CPUs with a loss")
-    require(capture.kind("epoch"), "no epoch after the loss")
+    equal(info["lost"], dropped + info["counters"]["kernel_lost"], "lost records in all LOSS records")
+    equal({r["cpu"] for r in dump(path, "loss")}, set(range(info["cpus"])), "CPUs with a loss")
+    epochs = dump(path, "epoch")
+    require(epochs, "no epoch after the loss")
     # what came after the loss has names again; records of the first moments can refer to the epoch before
-    last = capture.kind("epoch")[-1]["time"] + 100_000_000
-    nameless = [r for r in capture.kind("interval") if r["start"] > last and not r.get("comm")]
+    last = epochs[-1]["time"] + 100_000_000
+    after = [r for r in dump(path, "interval") if r["start"] > last]
+    require(any(r.get("comm") == "sleep" for r in after), f"only {len(after)} intervals after the epoch")
+    nameless = [r for r in after if not r.get("comm")]
     require(not nameless, f"threads without a name after the epoch: {nameless[:3]}")
 
 
@@ -107,7 +99,7 @@ def a_reader_that_ends_ends_the_recording():
         process.stdout.close()
         equal(process.wait(TIMEOUT), 1, "exit code of the recorder")
         took = time.monotonic() - begin
-        require(took < 5, f"the recorder ended after {took:.1f} s")
+        require(took < 30, f"the recorder ended after {took:.1f} s")
         words = process.stderr.read().decode()
         process.stderr.close()
     require("closed the stream" in words or "reader of the stream has ended" in words, words)

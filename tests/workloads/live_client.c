@@ -10,7 +10,8 @@
  *	stacks=NS	as --stacks; before `start`
  *	buffer=BYTES	as --buffer; before `start`
  *	start		start a recorder
- *	read=MS		read its stream
+ *	read=MS		read its stream, at most until the stream and the recorder have ended
+ *	until=K:N[-O]	read until N records of the kind K came, none of the kind O between them
  *	stall=MS	do not read
  *	stop		VERB_STOP
  *	verb=V,PID,N	any verb
@@ -40,11 +41,22 @@
 #include "record/privilege.h"
 #include "record/verb.h"
 
+#define UNTIL_MAX 60000 /* longest wait for records on a busy host, ms */
+
+/* Records to read before the next step. */
+struct goal {
+	unsigned int kind;
+	unsigned int other; /* starts the count again */
+	uint64_t left, count;
+};
+
 struct client {
 	struct keeper *keeper;
 	struct stream_reader *reader;
 	int stream;
+	bool keeper_ended, recorder_ended;
 	uint64_t kinds[RECORD_KIND_COUNT];
+	struct goal *goal;                          /* of a step `until` */
 	uint64_t epoch;                             /* + 1 is stored in the maps */
 	struct map tasks, stacks, frames, symbols;  /* number -> epoch of its description */
 	uint64_t strangers, stale, strings_missing; /* violations */
@@ -97,9 +109,19 @@ static void check_wait(struct client *c, const struct record_wait *w)
 	refer(c, &c->stacks, w->waker_stack);
 }
 
+static void count_down(struct goal *g, unsigned int kind)
+{
+	if (g->left && kind == g->other)
+		g->left = g->count;
+	else if (g->left && kind == g->kind)
+		g->left--;
+}
+
 static void check(struct client *c, const struct record *r)
 {
 	c->kinds[r->kind]++;
+	if (c->goal)
+		count_down(c->goal, r->kind);
 	switch (r->kind) {
 	case RECORD_EPOCH:
 		c->epoch = ((const struct record_epoch *)(const void *)r)->number;
@@ -166,13 +188,14 @@ static void report_end(struct client *c)
 	struct recorder_end end;
 	int r = keeper_poll(c->keeper, &end);
 
-	if (r > 0)
+	if (r > 0) {
+		c->recorder_ended = true;
 		printf("ended%s: %s\n", end.failed ? " with failure" : "", end.text);
-	else if (r < 0)
+		fflush(stdout);
+	} else if (r < 0) {
+		c->keeper_ended = true;
 		say("keeper", "ended");
-	fflush(stdout);
-	if (r < 0)
-		exit(3);
+	}
 }
 
 static uint64_t now_ms(void)
@@ -183,12 +206,17 @@ static uint64_t now_ms(void)
 	return t.tv_sec * 1000u + t.tv_nsec / 1000000;
 }
 
+static bool is_over(const struct client *c)
+{
+	return c->goal ? !c->goal->left : c->stream < 0 && c->recorder_ended;
+}
+
 static void wait_ms(struct client *c, uint64_t ms, bool read)
 {
 	uint64_t end = now_ms() + ms;
 
-	for (uint64_t now; (now = now_ms()) < end;) {
-		struct pollfd p[] = { { keeper_fd(c->keeper), POLLIN, 0 },
+	for (uint64_t now; (now = now_ms()) < end && !(read && is_over(c));) {
+		struct pollfd p[] = { { c->keeper_ended ? -1 : keeper_fd(c->keeper), POLLIN, 0 },
 				      { read ? c->stream : -1, POLLIN, 0 } };
 
 		poll(p, 2, end - now);
@@ -199,6 +227,33 @@ static void wait_ms(struct client *c, uint64_t ms, bool read)
 		if (p[0].revents)
 			report_end(c);
 	}
+}
+
+static unsigned int kind_of(const char *name)
+{
+	for (unsigned int i = 0; i < RECORD_KIND_COUNT; i++)
+		if (kind_name(i) && strcmp(kind_name(i), name) == 0)
+			return i;
+	return RECORD_KIND_COUNT;
+}
+
+static void read_until(struct client *c, const char *text)
+{
+	char kind[32], other[32] = "";
+	struct goal goal = { 0 };
+
+	if (sscanf(text, "%31[a-z]:%" SCNu64 "-%31[a-z]", kind, &goal.count, other) < 2) {
+		fprintf(stderr, "live_client: unknown goal '%s'\n", text);
+		exit(1);
+	}
+	goal.kind = kind_of(kind);
+	goal.other = kind_of(other);
+	goal.left = goal.count;
+	c->goal = &goal;
+	wait_ms(c, UNTIL_MAX, c->stream >= 0);
+	c->goal = NULL;
+	if (goal.left)
+		say("not reached", text);
 }
 
 static void start(struct client *c)
@@ -212,6 +267,7 @@ static void start(struct client *c)
 	c->reader = stream_reader_new("live");
 	stream_reader_on_note(c->reader, on_note, c);
 	c->epoch = 0;
+	c->recorder_ended = false;
 	map_done(&c->tasks);
 	map_done(&c->stacks);
 	map_done(&c->frames);
@@ -246,6 +302,8 @@ static void step(struct client *c, const char *text)
 		start(c);
 	else if (strncmp(text, "read=", 5) == 0)
 		wait_ms(c, strtoull(value, NULL, 10), c->stream >= 0);
+	else if (strncmp(text, "until=", 6) == 0)
+		read_until(c, value);
 	else if (strncmp(text, "stall=", 6) == 0)
 		wait_ms(c, strtoull(value, NULL, 10), false);
 	else if (strcmp(text, "stop") == 0)
