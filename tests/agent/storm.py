@@ -19,9 +19,9 @@ import harness
 from harness import SCRATCH, SONDE, equal, main, require, test, workload
 
 PACE = 20_000 / 60   # requests per second, half of them by fork
-KILLS = 10
-LIFE = 1.6           # lifetime of a recorder, in seconds
-LAST = 3.0           # lifetime of the last one, which ends normally
+KILLS = 7
+LIFE = 1.2           # lifetime of a recorder, in seconds
+LAST = 1.5           # time that the last one records, which ends normally
 
 
 class Server:
@@ -66,10 +66,11 @@ class Clients:
             time.sleep(max(0, began + number / PACE - time.monotonic()))
 
     def wait(self, seconds):
-        """Wait this long, and until most requests of that time have a reply."""
-        before = self.sent.total()
+        """Wait this long, and until most requests of that time have a reply; returns their number by kind."""
+        before = self.sent.copy()
         time.sleep(seconds)
-        harness.wait_until(lambda: self.sent.total() > before + 0.8 * PACE * seconds, "requests get replies")
+        harness.wait_until(lambda: self.sent.total() > before.total() + 0.8 * PACE * seconds, "requests get replies")
+        return self.sent - before
 
     def end(self):
         self.stop.set()
@@ -95,8 +96,10 @@ def a_fork_storm_survives_killed_recorders():
             clients.wait(LIFE * random.uniform(0.8, 1.2))
             one.kill()
             one.wait()
-        last = recorder(server, SCRATCH / "last.sonde")
-        clients.wait(LAST)
+        path = SCRATCH / "last.sonde"
+        last = recorder(server, path)
+        harness.wait_until(lambda: path.exists() and path.stat().st_size, "the last recorder starts")
+        sent = clients.wait(LAST)
         last.send_signal(signal.SIGINT)
         equal(last.wait(timeout=harness.TIMEOUT), 0, "exit code of the last recorder")
         clients.end()
@@ -109,10 +112,10 @@ def a_fork_storm_survives_killed_recorders():
     finally:
         server.process.kill()
         server.process.wait()
-    check_last(check.Recorded(SCRATCH / "last.sonde"), server.pid)
+    check_last(check.Recorded(path), server.pid, sent)
 
 
-def check_last(recorded, pid):
+def check_last(recorded, pid, sent):
     """Most requests of both kinds are recorded completely."""
     rows = recorded.spans.values()
     serve = {r["span_id"]: r for r in rows if r["operation"] == "serve"}
@@ -121,8 +124,7 @@ def check_last(recorded, pid):
     work = collections.Counter(r["parent_span_id"] for r in rows if r["operation"] == "work")
     whole = sum(work[span] == 3 for span in serve)
     print(f"the last capture has {len(children)} requests by children, {len(threads)} by threads, {whole} of them complete")
-    wanted = PACE / 2 * LAST / 2
-    require(len(children) > wanted and len(threads) > wanted, "too few requests")
+    require(len(children) > sent[b"f"] / 2 and len(threads) > sent[b"t"] / 2, f"too few requests of {sent}")
     require(whole > 0.98 * len(serve), "some are incomplete")
 
 

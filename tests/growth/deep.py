@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Input nested 200,000 levels deep is read and shown with a small stack, or rejected with a message.
+"""Input nested 40,000 levels deep is read and shown with a small stack, or rejected with a message.
 
 usage: deep.py SONDE MAKE_SHAPE
 """
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-DEPTH = 200_000
+DEPTH = 40_000  # a frame has at least 16 bytes, so a recursion needs more than STACK
 STACK = 512 << 10  # bytes
 LISTS = "[" * DEPTH + "]" * DEPTH
 OBJECTS = '{"a":' * DEPTH + "1" + "}" * DEPTH
