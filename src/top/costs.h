@@ -16,7 +16,7 @@ enum {
 	COST_SHARES = 64, /* in a list */
 	COST_CAUSES = 32,
 
-	/* what costs time now is seen in this many seconds, or in more until there are enough
+	/* what costs time now is what did in this many seconds, or in more until there are enough
 	   accounts */
 	COST_SECONDS = 2,
 	COST_ACCOUNTS = 10,

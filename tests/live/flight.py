@@ -181,7 +181,7 @@ def other_users_cannot_ask_for_a_capture():
 
 @test
 def captures_have_a_directory_by_default():
-    run(SONDE, "record", "--keep-last=2s", "-a", "-d", "2", cwd=SCRATCH)
+    run(SONDE, "record", "--keep-last=2s", "-p", os.getpid(), "-d", "2", cwd=SCRATCH)
     equal(os.stat(SCRATCH / "captures").st_mode & 0o777, 0o700, "mode of the directory")
 
 

@@ -343,7 +343,7 @@ int main(int argc, char **argv)
 					  .pid_count = pid != 0,
 					  .all = pid == 0,
 					  .other_tasks = true,
-					  .spans = true,
+					  .spans = pid != 0,
 					  .arguments = true,
 					  .on_demand = true,
 					  .command_line = "live_client",
