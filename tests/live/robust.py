@@ -20,7 +20,7 @@ import uuid
 
 from harness import (Certain, SCRATCH, SONDE, Truth, busy_process, equal, main, need_feature, require, run, small_disk, test,
                      wait_until, workload)
-from tops import Top, children, descriptors, held_in_kernel, is_gone, require_gone
+from tops import GONE, Top, children, descriptors, held_in_kernel, is_gone, require_gone
 
 FACTOR = int(os.environ.get("ROBUST_FACTOR", "1"))
 LIFE = 1.2  # longest life of a process that is killed, in seconds; it attaches within half of that
@@ -45,7 +45,7 @@ class Marked:
 
     def require_gone(self, held, what):
         with contextlib.suppress(Exception):
-            wait_until(lambda: not self.pids(), what, 15)
+            wait_until(lambda: not self.pids(), what, GONE)
         if left := self.pids():
             raise Certain(f"{what}: processes {left} are left")
         require_gone([], held, what)
