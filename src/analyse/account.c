@@ -9,12 +9,31 @@
 #include "base/hash.h"
 #include "base/map.h"
 
+enum { MEMO = 64 }; /* a power of two */
+
+/* Steps with the same key are one node. */
+struct node_key {
+	uint64_t object;
+	uint32_t parent, span;
+	uint64_t class;  /* thread_class(), except at the top */
+	uint32_t thread; /* at the top; further down, the process */
+	uint32_t other;
+	int16_t syscall;
+	uint16_t flags;
+	uint8_t state, object_kind;
+	bool is_leaf;  /* explained and unexplained waits are different nodes */
+	bool is_other; /* its thread works for another inferred span */
+};
+
 struct account_builder {
 	const struct model *model;
 	const struct span_set *spans;
 	const struct path *path;
 	struct account *account;
-	struct map index;      /* hash of struct node_key -> node */
+	struct map index; /* hash of struct node_key -> node */
+	/* the last keys: the steps of a thread that serves many requests have few */
+	struct node_key memo_keys[MEMO];
+	uint32_t memo_nodes[MEMO];
 	VEC(uint32_t) of_step; /* node of each step */
 	struct map shares;     /* hash of node and share -> index in share_of + 1 */
 	VEC(struct node_share) share_of;
@@ -37,21 +56,7 @@ void account_done(struct account *account)
 	vec_done(&account->probe_events);
 }
 
-/* Steps with the same key are one node. */
-struct node_key {
-	uint64_t object;
-	uint32_t parent, span;
-	uint64_t class;  /* thread_class(), except at the top */
-	uint32_t thread; /* at the top; further down, the process */
-	uint32_t other;
-	int16_t syscall;
-	uint16_t flags;
-	uint8_t state, object_kind;
-	bool is_leaf;  /* explained and unexplained waits are different nodes */
-	bool is_other; /* its thread works for another inferred span */
-};
-
-static uint32_t node_get(struct account_builder *b, const struct node_key *key, thread_id thread)
+static uint32_t node_find(struct account_builder *b, const struct node_key *key, thread_id thread)
 {
 	uint64_t *at = map_insert(&b->index, hash_bytes(key, sizeof(*key)));
 
@@ -69,6 +74,17 @@ static uint32_t node_get(struct account_builder *b, const struct node_key *key, 
 		b->account->nodes.items[key->parent].is_leaf = false;
 	}
 	return *at;
+}
+
+static uint32_t node_get(struct account_builder *b, const struct node_key *key, thread_id thread)
+{
+	uint32_t slot = (key->object + key->parent + 3 * key->span + 5 * key->state) % MEMO;
+
+	if (!b->memo_nodes[slot] || memcmp(&b->memo_keys[slot], key, sizeof(*key)) != 0) {
+		b->memo_nodes[slot] = node_find(b, key, thread);
+		b->memo_keys[slot] = *key;
+	}
+	return b->memo_nodes[slot];
 }
 
 const struct cause *account_step_cause(const struct model *model, const struct step *step)
@@ -403,6 +419,7 @@ static void of_span(const struct span_set *spans, span_id span, bool is_brief, s
 
 	*ret = (struct account){ .start = span_arrival(s), .end = s->end, .span = span };
 	path_of_span(spans, span, &path);
+	ret->steps = path.steps.count;
 	account_build(spans, &path, is_brief, ret);
 	path_done(&path);
 }

@@ -89,6 +89,7 @@ struct account {
 	struct resources used;
 	probe_event_counts probe_events;
 	nsec_t typed; /* time in states with a known cause */
+	size_t steps; /* of the path of a span; what an account costs is linear in it */
 	struct lost lost;
 };
 

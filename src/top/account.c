@@ -35,6 +35,8 @@ static void account_one(struct accounting *a, span_id span, double weight)
 	_cleanup_(account_done) struct account account = { 0 };
 
 	account_of_span_brief(a->view->spans, span, &account);
+	a->top->accounts++;
+	a->top->steps += account.steps;
 	path_shares_add(&a->shares, a->view->spans, &account, weight);
 	cause_sum_add_weighted(&a->causes, a->view->spans, &account, weight);
 	a->idle += request_is_idle(a->view->spans, span);

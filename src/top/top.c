@@ -11,6 +11,8 @@
 
 enum {
 	BUDGET = 300,      /* accounts per tick */
+	BUDGET_MIN = 30,   /* even if their paths are long */
+	STEPS = 100000,    /* of their paths in all */
 	EXPLANATIONS = 10, /* per tick */
 	COLUMNS = 80,
 };
@@ -175,6 +177,17 @@ static void copy_state(struct top *top, const struct live_state *state)
 	top->state.warning = state->warning ? must_strdup(state->warning) : NULL;
 }
 
+/* The next accounts cost about as much as the last ones. */
+static void set_budget(struct top *top)
+{
+	size_t most = top->steps ? STEPS * top->accounts / top->steps : SIZE_MAX;
+
+	most = most > BUDGET_MIN ? most : BUDGET_MIN;
+	top->budget = top->options.budget < most ? top->options.budget : most;
+	top->accounts = top->steps = 0;
+	top->explanations = EXPLANATIONS;
+}
+
 static void tick(void *arg, const struct live_state *state)
 {
 	struct top *top = arg;
@@ -202,8 +215,7 @@ static void tick(void *arg, const struct live_state *state)
 		measure_self(top);
 	}
 	top->open = top->operations.second + 1;
-	top->budget = top->options.budget;
-	top->explanations = EXPLANATIONS;
+	set_budget(top);
 }
 
 struct consumer top_consumer(struct top *top)

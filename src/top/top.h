@@ -10,9 +10,9 @@
  * Rates and percentiles are exact, over the last five seconds.  Where the time went is what it is
  * now: over the last two seconds, or up to five if there are few requests.  It is found by an
  * account of each request (analyse/account.h), which costs much more than counting it.  So there
- * is a budget of accounts per tick.  If more requests end, accounts are made of the slowest ones
- * and of a random sample of the others, weighted such that every share stays unbiased; the view
- * has the number of accounts.
+ * is a budget of accounts per tick, fewer if the paths of requests are long.  If more requests end,
+ * accounts are made of the slowest ones and of a random sample of the others, weighted such that
+ * every share stays unbiased; the view has the number of accounts.
  *
  * The number of operations is bounded: those with the least time are one row, "others".
  */

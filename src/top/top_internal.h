@@ -28,6 +28,8 @@ struct top {
 	struct top_second seconds[SECONDS_EXACT];
 	uint64_t seed;
 	size_t budget;       /* accounts that can still be made before the next tick */
+	size_t accounts;     /* made since the last tick */
+	size_t steps;        /* of their paths */
 	size_t explanations; /* the same for explanations */
 	uint64_t in_flight;
 

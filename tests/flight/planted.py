@@ -6,8 +6,9 @@ usage: planted.py [COUNT [SECONDS]]
 
 A service with threads handles fast requests all the time.  COUNT of them (default 100) in SECONDS (default 600)
 sleep, wait for a lock or compute, for a random time of 0.3 to 1.5 s; the flight recorder runs with
---when=200ms.  The client measures each planted request on the same clock as the recorder.  Prints the result, and
-fails if a planted request is in no capture with its whole history, or a capture contains none of them.
+--when=200ms.  Client and service measure each planted request on the same clock as the recorder, which must find a
+request that begins and ends between their times.  Prints the result, and fails if a planted request is in no capture
+with its whole history, or a capture contains none of them.
 
 Requests that other load on the host makes slower than 200 ms are slow requests, too, so a capture without a planted
 request is accepted only if it contains such a request.
@@ -30,7 +31,6 @@ import time
 SONDE = os.environ.get("SONDE", "sonde")
 WHEN = 0.2  # seconds
 SHORTEST, LONGEST = 0.3, 1.5
-TOLERANCE = 0.1  # between the times of the client and those of the server, on a busy host
 LOAD = 4  # clients of fast requests
 START_MAX = 60  # seconds until the recorder is attached, on a busy host
 
@@ -41,6 +41,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     lock = threading.Lock()
 
     def do_GET(self):
+        begin = time.monotonic_ns()
         _, kind, seconds = (self.path + "//").split("/")[:3]
         if kind == "sleep":
             time.sleep(float(seconds))
@@ -53,10 +54,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             end = time.monotonic() + float(seconds)
             while time.monotonic() < end:
                 pass
+        times = f"{begin} {time.monotonic_ns()}\n".encode()
         self.send_response(200)
-        self.send_header("Content-Length", "3")
+        self.send_header("Content-Length", str(len(times)))
         self.end_headers()
-        self.wfile.write(b"ok\n")
+        self.wfile.write(times)
 
     def hold(self, seconds):
         with self.lock:
@@ -78,11 +80,11 @@ def serve():
 
 
 def call(connection, path):
-    """The times of a request, in ns, as its client measures them."""
+    """Begin and end of a request, in ns, by the client and by the service."""
     begin = time.monotonic_ns()
     connection.request("GET", path)
-    connection.getresponse().read()
-    return begin, time.monotonic_ns()
+    handled = [int(word) for word in connection.getresponse().read().split()]
+    return (begin, time.monotonic_ns()), handled
 
 
 def load(port, done):
@@ -158,9 +160,8 @@ def slow_requests(capture):
 
 
 def is_same(planted, request):
-    begin, end, _ = planted
-    slack = TOLERANCE * 1e9
-    return begin - slack < request[0] < begin + slack and end - slack < request[1] < end + slack
+    (begin, end), (read, replied), _ = planted
+    return begin <= request[0] <= read and replied <= request[1] <= end
 
 
 def compare(planted, captures):
@@ -212,7 +213,7 @@ def main():
     print(f"{count} requests of {SHORTEST} to {LONGEST} s in {seconds} s: {count - len(missing)} in "
           f"{len(captures)} captures ({size / 2**20:.1f} MiB), {len(missing)} missing; {len(empty)} captures "
           f"without a slow request, {others} for requests that were not planted; exit code {code}")
-    for begin, end, path in missing:
+    for (begin, end), _, path in missing:
         print(f"missing: {path}, {(end - begin) / 1e6:.0f} ms at {begin}")
     sys.exit(bool(missing or empty or code))
 
