@@ -5,10 +5,11 @@
 usage: check_headers.py COMPILER PROJECT_DIRECTORY
 
 Headers of BPF programs (*.bpf.h) need the BPF target and are checked by their
-own build.
+own build.  So is a header that a source file includes before anything else.
 """
 import concurrent.futures
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -17,10 +18,19 @@ compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
 LEFT_OUT = ("bpf/kernel.h", "agent/cpp/internal.h", "agent/python/binding.h", "record/kernel/programs_internal.h")
 
 
+def included_first():
+    """The headers that are checked by the build of a source file."""
+    for path in (root / "src").rglob("*.c"):
+        directives = re.findall(r'^#\s*(.*)', path.read_text(), re.M)
+        if directives and (found := re.fullmatch(r'include "(.*)"', directives[0])):
+            yield found[1]
+
+
 def headers():
+    built = set(included_first())
     for path in sorted((root / "src").rglob("*.h")):
         name = str(path.relative_to(root / "src"))
-        if not name.endswith(".bpf.h") and name not in LEFT_OUT:
+        if not name.endswith(".bpf.h") and name not in LEFT_OUT and name not in built:
             yield name
 
 

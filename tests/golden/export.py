@@ -48,10 +48,9 @@ def parse(line):
 
 
 def read_trace(directory):
-    """The events and warnings of babeltrace2."""
+    """The events, as lines, and warnings of babeltrace2."""
     done = run("babeltrace2", "--clock-cycles", "--no-delta", directory)
-    lines = (line.strip() for line in done.stdout.splitlines())
-    return [parse(line) for line in lines if line], done.stderr.strip()
+    return [line.strip() for line in done.stdout.splitlines() if line.strip()], done.stderr.strip()
 
 
 def of(events, *names):
@@ -217,9 +216,11 @@ def check(sonde, path, is_capture):
         if done.returncode:
             yield done.stderr
             return
-        events, complaint = read_trace(directory)
-        for part in (check_switches, check_wakeups, check_tasks, check_syscalls, check_others) if is_capture else ():
-            yield from part(records, events)
+        lines, complaint = read_trace(directory)
+        if is_capture:
+            events = [parse(line) for line in lines]
+            for part in (check_switches, check_wakeups, check_tasks, check_syscalls, check_others):
+                yield from part(records, events)
         yield from check_losses(records, complaint)
         yield from check_back(sonde, directory, records)
 

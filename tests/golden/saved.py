@@ -7,6 +7,7 @@ usage: saved.py SONDE
 ../live/invariants.py has the checks, which need no privileges.  Adding another capture or a
 file of spans must not change a path.  Prints TAP.
 """
+import functools
 import json
 import pathlib
 import subprocess
@@ -29,11 +30,11 @@ def dump(sonde, capture):
 def check_with_others(sonde, capture, records, complete):
     """Complaints about paths that change if another file is added."""
     if complete:  # a truncated capture prints a warning each time
-        for other in sorted(GOOD.iterdir()):
-            if other != capture and is_complete(sonde, other):
-                yield from invariants.check_beside(sonde, capture, other, records)
+        others = [path for path in sorted(GOOD.iterdir()) if path != capture and is_complete(sonde, path)]
+        yield from invariants.check_beside(sonde, capture, others, records)
 
 
+@functools.cache
 def is_complete(sonde, path):
     command = ["dump", "--json"] if path.suffix == ".sonde" else ["explain", "--json"]
     return subprocess.run([sonde, *command, path], capture_output=True, timeout=240).returncode == 0

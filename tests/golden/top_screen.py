@@ -7,6 +7,7 @@ usage: top_screen.py SONDE
 Replays a capture on a pseudo-terminal and reads the screen with a strict emulator.  Prints TAP.
 """
 import codecs
+import concurrent.futures
 import fcntl
 import os
 import pathlib
@@ -22,6 +23,7 @@ import time
 import emulator
 
 TIMEOUT = 60  # seconds
+WORKERS = 4  # tests at a time, as they mostly wait
 SONDE = pathlib.Path(sys.argv[1]).resolve()
 CAPTURE = pathlib.Path(__file__).resolve().parents[2] / "demo" / "demo.sonde"
 UP, DOWN, ESC, ENTER = "\x1b[A", "\x1b[B", "\x1b", "\r"
@@ -326,20 +328,24 @@ TESTS = [the_first_screen_explains_itself, a_row_is_selected_and_explained, help
          a_missing_capture_is_a_message_on_a_terminal_that_was_not_touched, a_closed_pipe_ends_it]
 
 
+def error_of(test):
+    try:
+        test()
+    except (AssertionError, ValueError, OSError) as e:
+        return f"{type(e).__name__}: {e}"
+    return None
+
+
 def main():
     failed = 0
     print(f"1..{len(TESTS)}", flush=True)
-    for number, test in enumerate(TESTS, 1):
-        error = None
-        try:
-            test()
-        except (AssertionError, ValueError, OSError) as e:
-            error = e
-        failed += error is not None
-        print(f"{'ok' if error is None else 'not ok'} {number} - {test.__name__.replace('_', ' ')}")
-        if error is not None:
-            print(*(f"# {line}" for line in f"{type(error).__name__}: {error}".splitlines()), sep="\n")
-        sys.stdout.flush()
+    with concurrent.futures.ProcessPoolExecutor(WORKERS) as pool:
+        for number, (test, error) in enumerate(zip(TESTS, pool.map(error_of, TESTS)), 1):
+            failed += error is not None
+            print(f"{'ok' if error is None else 'not ok'} {number} - {test.__name__.replace('_', ' ')}")
+            if error is not None:
+                print(*(f"# {line}" for line in error.splitlines()), sep="\n")
+            sys.stdout.flush()
     sys.exit(failed > 0)
 
 

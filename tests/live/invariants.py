@@ -206,16 +206,20 @@ def check_thread(sonde, capture, tid, lives, codes=(0,)):
     yield from account_complaints(accounts[0])
 
 
+def for_each(check_one, tids):
+    """The first errors of all threads; their commands run in parallel."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [w for some in pool.map(lambda tid: list(check_one(tid)), tids) for w in some][:ENOUGH]
+
+
 def check(sonde, capture, records, complete=True):
     """All errors of the paths of a capture's threads. records: the output of `sonde dump`."""
     lives = Lives(records)
     codes = (0,) if complete else (0, 1)
 
     def check_one(tid):
-        return [f"thread {tid}: {w}" for w in check_thread(sonde, capture, tid, lives, codes)]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        wrong = [w for some in pool.map(check_one, lives.some()) for w in some]
-    return wrong[:ENOUGH]
+        return (f"thread {tid}: {w}" for w in check_thread(sonde, capture, tid, lives, codes))
+    return for_each(check_one, lives.some())
 
 
 def without_interrupted_threads(steps):
@@ -227,13 +231,13 @@ def without_interrupted_threads(steps):
              if key not in ("lost", "incomplete") and (key != "waker" or s["woken_by"] == "task")} for s in steps]
 
 
-def check_beside(sonde, capture, other, records):
+def check_beside(sonde, capture, others, records):
     """Check that adding another capture, which has none of these threads, does not change the paths."""
-    wrong = []
-    for tid in Lives(records).some():
+    def check_one(tid):
         alone = without_interrupted_threads(ask(sonde, "path", "--thread", tid, capture))
-        beside = without_interrupted_threads(ask(sonde, "path", "--thread", tid, capture, other))
-        if alone != beside:
-            first = next((a for a, b in zip(alone, beside) if a != b), alone[-1:])
-            wrong.append(f"thread {tid}: with '{other}' its path differs, first in {first}")
-    return wrong
+        for other in others:
+            beside = without_interrupted_threads(ask(sonde, "path", "--thread", tid, capture, other))
+            if alone != beside:
+                first = next((a for a, b in zip(alone, beside) if a != b), alone[-1:])
+                yield f"thread {tid}: with '{other}' its path differs, first in {first}"
+    return for_each(check_one, Lives(records).some())

@@ -358,7 +358,7 @@ def unrelated_threads_do_not_change_paths():
             stranger.truth()
     beside = other.capture()
     for a, b in ((chain.capture, beside), (beside, chain.capture)):
-        wrong = invariants.check_beside(SONDE, a.path, b.path, a.records)
+        wrong = invariants.check_beside(SONDE, a.path, [b.path], a.records)
         require(not wrong, "\n  ".join(wrong))
 
 
