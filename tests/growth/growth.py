@@ -23,7 +23,7 @@ import tempfile
 LIMIT = 2.3
 SLACK = 300_000  # instructions, for costs that come in blocks: allocations, the last block of a file
 SIZE = 400
-SIZES = {"episodes": 2000, "queue": 2000, "thread": 100, "requests": 200, "wide": 200, "threads": 200}
+SIZES = {"episodes": 2000, "queue": 1250, "thread": 100, "requests": 200, "wide": 200, "threads": 200}
 
 # What to show in each shape, for the commands that need a name.
 THREAD, TRACE, REQUEST = ["--thread=1"], ["--trace=0000"], ["--requests"]

@@ -62,7 +62,8 @@ def check_report():
     for recording in filter(os.path.exists, RECORDINGS):
         theirs = raw(recording, "trace-cmd")
         assert theirs, f"{recording}: no event"
-        for options in [], ["-t"], ["-l"], ["-l", "-t"]:
+        # the options are independent: all combinations only for the small recording
+        for options in ([], ["-l", "-t"], ["-t"], ["-l"])[:4 if recording.startswith(DATA) else 2]:
             compare(report(recording, *options), theirs, options)
     return None
 
