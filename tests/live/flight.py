@@ -37,7 +37,7 @@ def service(name=None):
 
 
 def get(port, path="/fast"):
-    planted.call(http.client.HTTPConnection("127.0.0.1", port), path)
+    return planted.call(http.client.HTTPConnection("127.0.0.1", port), path)
 
 
 @contextlib.contextmanager
@@ -63,19 +63,20 @@ def explains(recorder, count=1):
 @test
 def a_slow_request_has_a_capture_that_explains_it():
     with service() as port, flight(port, "--when=200ms") as recorder:
-        get(port, "/sleep/0.4")
+        begin, end = get(port, "/sleep/0.4")
         wait_until(recorder.captures, "no capture was written")
         recorder.wait_for("sonde explain")
         trace, path = explains(recorder)[0]
         name = NAME.fullmatch(pathlib.Path(path).name)
         require(name, f"the name {path}")
         equal(name[2], str(port), "port in the name")
-        require(400 <= int(name[3]) < 1000, f"latency in the name: {name[3]} ms")
+        require(400 <= int(name[3]) <= (end - begin) / 1e6, f"latency in the name: {name[3]} ms, by the client {end - begin} ns")
         equal(os.stat(path).st_mode & 0o777, 0o600, "mode of the capture")
         require("clock_nanosleep" in run(SONDE, "explain", trace, path).stdout, "the cause is not the sleep")
         equal(recorder.stop(), 0, "exit code")
-        equal(len(recorder.captures()), 1, "captures")
-        equal([p.name for p in recorder.directory.iterdir()], [pathlib.Path(path).name], "files in the directory")
+        # on a busy host, other requests can be slow, too
+        explained = {pathlib.Path(p).name for _, p in explains(recorder)}
+        equal({p.name for p in recorder.directory.iterdir()}, explained, "files in the directory")
 
 
 @test

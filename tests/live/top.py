@@ -19,7 +19,7 @@ import services  # noqa: E402
 from harness import SCRATCH, SONDE, WORKLOADS, Recorder, each, equal, main, need_program, require, run, test  # noqa: E402
 from tops import Top  # noqa: E402
 
-SECONDS = 9
+SECONDS = 7
 WITHIN = 2.0  # seconds after which top shows a change
 TICK = 1.2  # seconds between two views, on a busy host
 PERCENTILES = ("p50", "p95", "p99")
