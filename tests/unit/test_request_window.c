@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When the window returns requests, and what it forgets. */
 #include "analyse/requests/window.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include "scenario.h"
 #include "test.h"
 
@@ -151,6 +155,49 @@ TEST(a_call_that_its_server_has_not_read_is_in_flight)
 	CHECK_INT(w.in_flight, 1);
 	for (nsec_t t = 0; t < 2 * length; t += 500 * MS)
 		advance(&w, t + 50);
+	CHECK_INT(w.in_flight, 1);
+}
+
+/* Reports of bytes that nobody reads, for longer than the window. */
+static void add_reports(struct watch *w, uint64_t object, nsec_t arrived)
+{
+	struct socket_address address = { .family = AF_INET,
+					  .protocol = IPPROTO_TCP,
+					  .local_port = 11,
+					  .peer_port = object ? 10 : 99 };
+
+	for (nsec_t t = arrived + NSEC_PER_SEC; t < 3 * length; t += NSEC_PER_SEC)
+		story_add(&w->scenario.story, REC(UNREAD, unread, t, 0, .object = object,
+						  .arrived = arrived, .address = address));
+}
+
+static void add_served_request(struct watch *w)
+{
+	scenario_add(&w->scenario, 0, "process 1");
+	story_connect(&w->scenario.story, 10);
+	story_receive(&w->scenario.story, 1, 10, 11, 10, 10);
+	story_send(&w->scenario.story, 1, 20, 11, 20, 10);
+}
+
+TEST(what_a_server_that_hangs_does_not_read_stays_in_flight)
+{
+	_cleanup_(watch_done) struct watch w = { 0 };
+
+	add_served_request(&w);
+	add_reports(&w, 11, NSEC_PER_SEC);
+	for (nsec_t t = 0; t < 3 * length; t += NSEC_PER_SEC)
+		advance(&w, t);
+	CHECK_INT(w.in_flight, 1);
+}
+
+TEST(what_a_server_that_hangs_does_not_accept_stays_in_flight)
+{
+	_cleanup_(watch_done) struct watch w = { 0 };
+
+	add_served_request(&w);
+	add_reports(&w, 0, NSEC_PER_SEC);
+	for (nsec_t t = 0; t < 3 * length; t += NSEC_PER_SEC)
+		advance(&w, t);
 	CHECK_INT(w.in_flight, 1);
 }
 
