@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@ enum {
 	PIPE_SIZE = 1024 * 1024,       /* what an unprivileged process can set by default */
 	SOCKET_SIZE = 4 * 1024 * 1024, /* the kernel reduces it to net.core.wmem_max */
 	PIECES_AT_ONCE = 16,
+	LONG = 2 * 1024 * 1024, /* bytes of a queue that is not usual */
 };
 
 void stream_queue_init(struct stream_queue *q, int fd)
@@ -70,6 +72,7 @@ static void queue_rest(struct stream_queue *q, const struct iovec iov[2], size_t
 	to += size - sent;
 	*vec_push(&q->pieces) = (struct stream_piece){ rest, to - rest };
 	q->queued += to - rest;
+	q->was_long |= q->queued > LONG;
 }
 
 int stream_queue_put(struct stream_queue *q, const void *header, size_t header_size,
@@ -125,5 +128,8 @@ int stream_queue_write(struct stream_queue *q)
 		if ((size_t)sent < size)
 			return 0;
 	}
+	if (q->was_long) /* the memory of a stall goes back to the system */
+		malloc_trim(0);
+	q->was_long = false;
 	return 0;
 }

@@ -21,6 +21,7 @@ struct stream_queue {
 	size_t first;  /* index of the first piece that is not completely written */
 	size_t sent;   /* bytes of it that are written */
 	size_t queued; /* bytes that are not written */
+	bool was_long; /* since it was empty */
 };
 
 /* Enlarges the buffer of the pipe or socket, too. */
