@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "live/live.h"
 
+#include <malloc.h>
 #include <poll.h>
 #include <string.h>
 
@@ -137,12 +138,24 @@ static void set_window(struct live *live, nsec_t now)
 	request_window_set_length(live->requests, live->window);
 }
 
+/* After a burst, the memory goes back to the system. */
+static void give_back(struct live *live)
+{
+	if (live->peak < live->state.memory)
+		live->peak = live->state.memory;
+	if (live->state.memory >= live->peak / 2)
+		return;
+	malloc_trim(0);
+	live->peak = live->state.memory;
+}
+
 /* Forgets what is older than the window. */
 static void bound(struct live *live, nsec_t now)
 {
 	forget(live, now);
 	live->state.memory = window_memory(live);
 	live->state.window = now > live->held_from ? now - live->held_from : 0;
+	give_back(live);
 	set_window(live, now);
 }
 
