@@ -63,7 +63,7 @@ def explains(recorder, count=1):
 @test
 def a_slow_request_has_a_capture_that_explains_it():
     with service() as port, flight(port, "--when=200ms") as recorder:
-        begin, end = get(port, "/sleep/0.4")
+        (begin, end), _ = get(port, "/sleep/0.4")
         wait_until(recorder.captures, "no capture was written")
         recorder.wait_for("sonde explain")
         trace, path = explains(recorder)[0]

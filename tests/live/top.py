@@ -16,8 +16,8 @@ sys.dont_write_bytecode = True
 import judge  # noqa: E402
 import lab as faults  # noqa: E402
 import services  # noqa: E402
-from harness import SCRATCH, SONDE, WORKLOADS, Recorder, each, equal, main, need_program, require, run, test  # noqa: E402
-from tops import Top  # noqa: E402
+from harness import SCRATCH, SONDE, WORKLOADS, Recorder, each, equal, main, need_program, require, run, test, wait_until  # noqa: E402
+from tops import Top, held_in_kernel, with_descendants  # noqa: E402
 
 SECONDS = 7
 WITHIN = 2.0  # seconds after which top shows a change
@@ -151,6 +151,8 @@ def the_screen_shows_the_service_in_a_terminal():
         command = " ".join([SONDE, "top", *map(str, options(lab))])
         run(*tmux, "new-session", "-d", "-x", "80", "-y", "24", command, env=os.environ | {"LC_ALL": "C.UTF-8"})
         try:
+            pid = int(run(*tmux, "display-message", "-p", "#{pane_pid}").stdout)
+            wait_until(lambda: any(map(held_in_kernel, with_descendants(pid))), "the top in the terminal records")
             fault.client(lab)
             screen = run(*tmux, "capture-pane", "-p").stdout
         finally:

@@ -35,6 +35,14 @@ def children(pid):
     return found
 
 
+def with_descendants(pid):
+    """A process and all its descendants that run now."""
+    found = [pid]
+    for one in found:
+        found += children(one)
+    return found
+
+
 def is_gone(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
@@ -146,10 +154,7 @@ class Top:
 
     def processes(self):
         """All processes that run now."""
-        found = [self.pid]
-        for pid in found:
-            found += children(pid)
-        return found
+        return with_descendants(self.pid)
 
     def held(self):
         return set().union(*map(held_in_kernel, self.processes()))
