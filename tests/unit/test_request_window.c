@@ -158,7 +158,7 @@ TEST(a_call_that_its_server_has_not_read_is_in_flight)
 	CHECK_INT(w.in_flight, 1);
 }
 
-/* Reports of bytes that nobody reads, for longer than the window. */
+/* Reports of bytes that no thread reads, for longer than the window. */
 static void add_reports(struct watch *w, uint64_t object, nsec_t arrived)
 {
 	struct socket_address address = { .family = AF_INET,
