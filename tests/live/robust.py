@@ -68,7 +68,7 @@ def kill_process_of_top(choose, count):
                 if victim:
                     os.kill(victim, signal.SIGKILL)
                 if victim != top.pid:
-                    top.process.send_signal(signal.SIGINT)
+                    top.process.terminate()  # SIGINT is ignored until it is handled, if this runs in the background
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     top.process.wait(15)
                 marked.require_gone(held, f"round {number}, killed after {life:.3f} s")

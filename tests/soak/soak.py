@@ -7,7 +7,7 @@ usage: soak.py BUILD [MINUTES]
 Each minute has two halves.  In the first one, the customers do not pause, faults of the bank are
 switched on and off at random, and threads, processes and connections come and go by the thousand.
 In the second one, the customers come at a steady rate; one fault is switched on in its middle, and
-its causes must name it within NAMED seconds, and the time until the next view.
+the causes of top must name it within NAMED seconds and the time until the next view.
 
 Fails if the resident size of the reader or the recorder grows by more than GROWTH after the first
 two minutes (by the median of all slopes between two minutes), if a fault is not named, if rates and
