@@ -138,15 +138,16 @@ static void set_window(struct live *live, nsec_t now)
 	request_window_set_length(live->requests, live->window);
 }
 
-/* After a burst, the memory goes back to the system. */
-static void give_back(struct live *live)
+/*
+ * Lists that grow and tables that come and go leave holes in the heap, a quarter of it after an
+ * hour.  Once per window, the pages in them go back to the system.
+ */
+static void give_back(struct live *live, nsec_t now)
 {
-	if (live->peak < live->state.memory)
-		live->peak = live->state.memory;
-	if (live->state.memory >= live->peak / 2)
+	if (now < live->given_back + live->options.window)
 		return;
 	malloc_trim(0);
-	live->peak = live->state.memory;
+	live->given_back = now;
 }
 
 /* Forgets what is older than the window. */
@@ -155,7 +156,7 @@ static void bound(struct live *live, nsec_t now)
 	forget(live, now);
 	live->state.memory = window_memory(live);
 	live->state.window = now > live->held_from ? now - live->held_from : 0;
-	give_back(live);
+	give_back(live, now);
 	set_window(live, now);
 }
 

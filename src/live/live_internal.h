@@ -29,7 +29,7 @@ struct live {
 	struct request_window *requests;
 	nsec_t window;        /* time to hold: less than options.window if memory is short */
 	nsec_t held_from;     /* the model holds records since then */
-	uint64_t peak;        /* of the memory since it was last given back */
+	nsec_t given_back;    /* when free memory was given back to the system */
 	nsec_t next_tick;     /* on the clock of the records; 0 before the first record */
 	uint32_t since_check; /* number of records since memory was checked */
 
