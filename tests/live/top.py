@@ -55,10 +55,10 @@ def latencies_between(requests, begin, end):
     return sorted(latency for at, latency in requests if begin < at <= end)
 
 
-def around(latencies, value):
+def around(latencies, value, edge):
     """The values next to a value: at the ends of an interval, two clocks can disagree about a request."""
     i = latencies.index(value)
-    return latencies[max(0, i - EDGE)], latencies[min(len(latencies) - 1, i + EDGE)]
+    return latencies[max(0, i - edge)], latencies[min(len(latencies) - 1, i + edge)]
 
 
 def compare(row, latencies, interval, what, share, floor):
@@ -70,7 +70,7 @@ def compare(row, latencies, interval, what, share, floor):
     for name in PERCENTILES:
         want = judge.nearest_rank(latencies, int(name[1:]))
         words.append(f"{name} {row[name] / 1e6:.2f} / {want / 1e6:.2f} ms")
-        low, high = around(latencies, want)
+        low, high = around(latencies, want, EDGE + abs(round(count) - len(latencies)))
         wrong |= not low - max(share * low, floor) <= row[name] <= high + max(share * high, floor)
     print(f"top / {what}: {', '.join(words)}")
     require(not wrong, f"top and {what} differ: {', '.join(words)}")
