@@ -74,19 +74,6 @@ struct lost lost_of_path(const struct span_set *spans, const struct path *path, 
 	return sum;
 }
 
-/* The span after `at` in the tree below `root`, parents before their children; none after the last.
- */
-static span_id next_in_tree(const struct span_set *spans, span_id root, span_id at)
-{
-	const struct span *span = span_set_at(spans, at);
-
-	if (span->first_child.i)
-		return span->first_child;
-	while (at.i != root.i && !span_set_at(spans, at)->next.i)
-		at = span_set_at(spans, at)->parent;
-	return at.i == root.i ? (span_id){ 0 } : span_set_at(spans, at)->next;
-}
-
 struct lost lost_of_tree(const struct span_set *spans, span_id root)
 {
 	const struct model *model = spans->model;
@@ -96,7 +83,7 @@ struct lost lost_of_tree(const struct span_set *spans, span_id root)
 
 	if (!model_loss_count(model))
 		return sum;
-	for (span_id at = root; at.i; at = next_in_tree(spans, root, at)) {
+	for (span_id at = root; at.i; at = span_set_next(spans, root, at)) {
 		const struct span *span = span_set_at(spans, at);
 		uint64_t key = (uint64_t)span->host << 32;
 

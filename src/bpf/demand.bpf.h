@@ -12,7 +12,7 @@
 /* --syscalls: bit set of the system calls to record. */
 const volatile __u64 syscalls_wanted[SYSCALL_TABLE_SIZE / 64];
 
-/* on_demand: the processes whose system calls are recorded. */
+/* on_demand: the processes that have their system calls recorded. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, WIRE_SYSCALL_PIDS);

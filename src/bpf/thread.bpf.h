@@ -16,8 +16,9 @@
 #include "event/thread_state.h"
 
 const volatile bool scope_all;
-const volatile __u32 scope_self;   /* pid of the recorder, which is never in scope */
-const volatile __u32 scope_reader; /* pid of the reader of its stream, likewise; or 0 */
+const volatile __u32 scope_self; /* pid of the recorder, which is never in scope */
+const volatile __u32
+	scope_reader; /* pid of the reader of its stream, which is out of scope, too; or 0 */
 const volatile __u64 scope_cgroup; /* id of a cgroup, or 0 */
 const volatile int scope_cgroup_hierarchy;
 const volatile __u16 scope_ports[WIRE_PORTS];

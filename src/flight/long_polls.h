@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * long_polls - entries whose requests only wait for work, and so are no slow requests.
+ * long_polls - entries with requests that only wait for work, and so are no slow requests.
  *
  * A single request that looks idle (analyse/requests/idle.h) can also be a slow one that waits for
  * a timer.  A long poll is one of an entry where nearly all requests are long and idle.

@@ -41,7 +41,7 @@ void schedule_done(struct schedule *s);
 /* [from, to] is the time that is held.  Sets request->is_partial. */
 void schedule_add(struct schedule *s, const struct slow_request *request, nsec_t from);
 
-/* Drop waiting requests whose start is no longer held. */
+/* Drop waiting requests if their start is no longer held. */
 void schedule_forget(struct schedule *s, nsec_t from);
 
 /* Whether to write a capture of [.., to] now. */
@@ -49,7 +49,7 @@ bool schedule_is_due(const struct schedule *s, nsec_t to);
 
 /*
  * A capture of [.., to] is written now: moves the requests that it contains to *ret, which is
- * empty.  With `is_last`, also those whose tail is not held yet.
+ * empty.  With `is_last`, also those without their tail yet.
  */
 void schedule_take(struct schedule *s, nsec_t to, bool is_last, slow_requests *ret);
 

@@ -141,3 +141,14 @@ size_t span_set_root_count(const struct span_set *set, span_id id)
 	}
 	return count;
 }
+
+span_id span_set_next(const struct span_set *set, span_id root, span_id at)
+{
+	const struct span *span = span_set_at(set, at);
+
+	if (span->first_child.i)
+		return span->first_child;
+	while (at.i != root.i && !span_set_at(set, at)->next.i)
+		at = span_set_at(set, at)->parent;
+	return at.i == root.i ? (span_id){ 0 } : span_set_at(set, at)->next;
+}

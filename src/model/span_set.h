@@ -57,6 +57,9 @@ size_t span_set_count(const struct span_set *set); /* ids are 1 to count - 1 */
 const struct span *span_set_at(const struct span_set *set, span_id id);
 const char *span_set_string(const struct span_set *set, str_id id);
 
+/* The span after `at` in the tree of `root`, parents before their children; none after the last. */
+span_id span_set_next(const struct span_set *set, span_id root, span_id at);
+
 /* The span with these ids; none if there is none. */
 span_id span_set_find(const struct span_set *set, const uint8_t trace[16], const uint8_t id[8]);
 

@@ -3,7 +3,7 @@
  * The sliding window: model_forget() and its sweeps.
  *
  * Each call drops the old part of all timelines, and threads that have ended.  Everything else is
- * in tables whose items are dropped by a sweep, which goes through all tables.  It is due once the
+ * in tables, and dropped by a sweep, which goes through all tables.  It is due once the
  * window has moved by its own length.  Then most of what the tables hold is new since the last
  * sweep, so that the cost of sweeps is linear in the number of records.  A model thus holds at most
  * two windows of spans, losses, strings and descriptions.

@@ -17,9 +17,9 @@
 #define RESOLVE_INTERVAL (1 * NSEC_PER_SEC)
 
 enum {
-	TEXT_MAX = 4096,     /* of a name or source file */
-	CACHE_MAX = 1 << 15, /* frames; beyond it, the cache starts again */
-	TODO_MAX = 1 << 16,  /* frames that wait for a child; further ones stay without a name */
+	TEXT_MAX = 4096,       /* of a name or source file */
+	CACHE_MAX = 1 << 15,   /* frames; beyond it, the cache starts again */
+	WAITING_MAX = 1 << 16, /* frames that wait for a child; further ones stay without a name */
 };
 
 /* A function in the pipe and in the cache, followed by its name and its source, without NULs. */
@@ -117,7 +117,7 @@ static uint64_t key_of(const struct symbol_location *l)
 void function_names_add(struct function_names *n, uint32_t frame,
 			const struct symbol_location *location)
 {
-	if (n->todo.count < TODO_MAX)
+	if (n->todo.count < WAITING_MAX)
 		*vec_push(&n->todo) = (struct frame_todo){ key_of(location), frame, *location };
 }
 

@@ -22,7 +22,7 @@
 /* How far in the future the end of the recording is set: longer than any BPF program runs. */
 #define STOP_AHEAD (1 * NSEC_PER_MSEC)
 
-/* The length of an epoch of a stream whose reader does not choose one. */
+/* The length of an epoch of a stream, unless its reader chooses one. */
 #define EPOCH_DEFAULT (5 * NSEC_PER_SEC)
 
 /* The longest delay of the start while scanning for agents. */

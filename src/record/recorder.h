@@ -9,7 +9,7 @@
  * The process that calls recorder_open() loses its privileges there and cannot record again; one
  * that has to is a child process of the keeper (keeper.h).
  *
- * A recorder whose sink has epochs can run for weeks: at the beginning of an epoch it forgets what
+ * A recorder with epochs can run for weeks: at the beginning of an epoch it forgets what
  * it has described, and describes it again when it is used.
  */
 #ifndef SONDE_RECORD_RECORDER_H

@@ -22,7 +22,7 @@ const char *top_sort_name(enum top_sort sort);
 typedef VEC(const struct top_row *) top_rows;
 
 /*
- * Appends the rows whose service or operation contains the filter, in any case, largest first.
+ * Appends the rows with the filter in their service or operation, in any case, largest first.
  * Equal ones are in the order of their names, so that the list is stable.  Idle operations, such
  * as long polls, come last.
  */

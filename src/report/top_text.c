@@ -195,7 +195,7 @@ static void put_title(struct top_screen *s)
 	s->row++;
 }
 
-/* The operation whose requests have been open for the longest time while none ends. */
+/* The operation with requests that have been open for the longest time while none ends. */
 static const struct top_row *find_stalled(const struct top_view *v)
 {
 	const struct top_row *oldest = NULL;

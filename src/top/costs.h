@@ -39,7 +39,7 @@ struct cost_cause {
 struct costs {
 	nsec_t total;      /* time of the requests */
 	uint64_t accounts; /* number of accounts */
-	uint64_t idle;     /* number of these whose requests only wait for work */
+	uint64_t idle;     /* of these, requests that only wait for work */
 	VEC(struct cost_share) shares;
 	VEC(struct cost_cause) causes;
 };

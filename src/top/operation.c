@@ -59,25 +59,14 @@ static void add_called(struct called *called, const char *name)
 	called->key += name_key(name);
 }
 
-/* The next span of a tree, parents first; none after the last. */
-static span_id next_span(const struct span_set *spans, span_id root, span_id at)
-{
-	const struct span *span = span_set_at(spans, at);
-
-	if (span->first_child.i)
-		return span->first_child;
-	while (at.i != root.i && !span_set_at(spans, at)->next.i)
-		at = span_set_at(spans, at)->parent;
-	return at.i == root.i ? (span_id){ 0 } : span_set_at(spans, at)->next;
-}
-
 /* A service that was not recorded has the address that was called. */
 static void find_called(const struct span_set *spans, span_id root, struct called *ret)
 {
 	str_id own = span_set_at(spans, root)->service, last = own;
 
 	*ret = (struct called){ 0 };
-	for (span_id at = next_span(spans, root, root); at.i; at = next_span(spans, root, at)) {
+	for (span_id at = span_set_next(spans, root, root); at.i;
+	     at = span_set_next(spans, root, at)) {
 		const struct span *span = span_set_at(spans, at);
 		bool is_outside = span->kind == SPAN_CLIENT && !span->first_child.i;
 		str_id name = is_outside ? span->operation : span->service;

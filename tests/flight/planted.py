@@ -152,7 +152,7 @@ class FlightRecorder:
 
 
 def slow_requests(capture):
-    """The slow requests of a capture whose history is complete."""
+    """The slow requests of a capture with a complete history."""
     sql = f"SELECT start, end FROM requests WHERE parent IS NULL AND duration > {int(WHEN * 1e9)} " \
           "AND NOT lost AND NOT incomplete AND NOT no_reply"
     done = subprocess.run([SONDE, "query", "--json", str(capture), sql], capture_output=True, text=True, check=True)

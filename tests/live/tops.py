@@ -4,7 +4,7 @@
     with Top("-p", pid) as top:
         view = top.wait(lambda view: view["rows"], "an operation is shown")
 
-The reader is the process that was started; its child is the keeper, whose child is the recorder.
+The reader is the process that was started; its child is the keeper, and the child of that the recorder.
 """
 import contextlib
 import ctypes

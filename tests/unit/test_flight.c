@@ -158,7 +158,7 @@ TEST(a_request_waits_until_the_next_capture_is_allowed)
 	vec_done(&taken);
 }
 
-TEST(a_request_whose_start_is_dropped_is_missed)
+TEST(a_request_is_missed_if_its_start_is_dropped)
 {
 	_cleanup_(schedule_done) struct schedule s = { .every = 60 * SEC };
 

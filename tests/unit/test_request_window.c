@@ -179,14 +179,20 @@ static void add_served_request(struct watch *w)
 	story_send(&w->scenario.story, 1, 20, 11, 20, 10);
 }
 
+/* One request is served, then the server reads nothing any more. */
+static void hang(struct watch *w, uint64_t object)
+{
+	add_served_request(w);
+	add_reports(w, object, NSEC_PER_SEC);
+	for (nsec_t t = 0; t < 3 * length; t += NSEC_PER_SEC)
+		advance(w, t);
+}
+
 TEST(what_a_server_that_hangs_does_not_read_stays_in_flight)
 {
 	_cleanup_(watch_done) struct watch w = { 0 };
 
-	add_served_request(&w);
-	add_reports(&w, 11, NSEC_PER_SEC);
-	for (nsec_t t = 0; t < 3 * length; t += NSEC_PER_SEC)
-		advance(&w, t);
+	hang(&w, 11);
 	CHECK_INT(w.in_flight, 1);
 }
 
@@ -194,10 +200,7 @@ TEST(what_a_server_that_hangs_does_not_accept_stays_in_flight)
 {
 	_cleanup_(watch_done) struct watch w = { 0 };
 
-	add_served_request(&w);
-	add_reports(&w, 0, NSEC_PER_SEC);
-	for (nsec_t t = 0; t < 3 * length; t += NSEC_PER_SEC)
-		advance(&w, t);
+	hang(&w, 0);
 	CHECK_INT(w.in_flight, 1);
 }
 
@@ -217,7 +220,7 @@ TEST(a_request_longer_than_the_window_is_returned_and_counted)
 	CHECK_INT(request_window_counts(w.window).truncated, 1);
 }
 
-TEST(a_request_whose_thread_exits_is_counted)
+TEST(a_request_is_counted_if_its_thread_exits)
 {
 	_cleanup_(watch_done) struct watch w = { 0 };
 
@@ -291,7 +294,7 @@ TEST(a_recorded_root_is_returned_once)
 	CHECK_INT(finish(&w), 0);
 }
 
-/* Spans of one service and operation, whose parents are never recorded. */
+/* Spans of one service and operation; their parents are never recorded. */
 TEST(a_recorded_span_with_an_unrecorded_parent_waits_only_at_first)
 {
 	_cleanup_(watch_done) struct watch w = { 0 };

@@ -23,7 +23,7 @@
  * A root is returned once, when it is settled: its reply was sent and its connection was quiet for
  * REQUEST_QUIET or had the next request, the reply has left the send buffer, no part of its tree
  * is open, and the slices of its threads on CPUs are recorded.  After REQUEST_SETTLED it is
- * returned in any case.  A root whose parent is unknown is returned after REQUEST_REACH, because
+ * returned in any case.  A root with an unknown parent is returned after REQUEST_REACH, because
  * the reply of its parent can still show it.
  *
  * Time per call grows linearly with the events since the last call and the requests in flight.

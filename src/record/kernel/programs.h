@@ -70,7 +70,8 @@ int programs_has_process(const struct programs *p, uint32_t pid);
 int programs_set_tls_location(struct programs *p, uint32_t pid,
 			      const struct wire_tls_location *place, struct err *err);
 
-/* Write an UNREAD record for each socket whose bytes have been waiting.  Needs PRIVILEGE_BPF. */
+/* Write an UNREAD record for each socket with bytes that have been waiting.  Needs PRIVILEGE_BPF.
+ */
 int programs_find_unread(struct programs *p, struct err *err);
 
 /* on_demand: set the shortest wait to record a stack for; 0: no stacks. */
