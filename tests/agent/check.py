@@ -7,14 +7,14 @@ for each span, one per line:
 
     {"trace": HEX, "span": HEX, "parent": HEX or "", "name": TEXT, "pid": N, "tid": N,
      "begin": NS, "end": NS, "cpu": NS, "switches": N, "end_tid": N, "attributes": {...},
-     "begin_call": NS, "end_call": NS}
+     "begin_call": NS, "end_call": NS, "cpu_in_calls": NS}
 
 begin and end are on CLOCK_MONOTONIC, taken right outside the calls that begin and end the
 span; tid is the thread that began it.  begin_call and end_call, if present, are when the
-program made the calls: in an interpreter a call can take long on a busy host, and any time
-within it is right.  cpu, if present, is the CPU time that threads had while it was their
+program made the calls: a call can take long on a busy host, and any time within it is right.  cpu, if present, is the CPU time that threads had while it was their
 current span, without its children, from CLOCK_THREAD_CPUTIME_ID read at each switch;
-switches is the number of these (default 2).  end_tid is the thread that ended the span, if
+switches is the number of these (default 2).  cpu_in_calls, if present, is CPU time in the
+calls that switched, not counted in cpu: it may be attributed to the span or not.  end_tid is the thread that ended the span, if
 it is another one.
 
 Every span must be recorded, with its name, parent, thread and attributes.  Its begin and
@@ -150,7 +150,7 @@ def cpu_of(span, recorded):
     irq = sum(recorded.interrupts(tid, span["begin"], span["end"])[1]
               for tid in {span["tid"], span.get("end_tid", span["tid"])})
     slack, over = SWITCH * span.get("switches", 2), (row["cpu_time"] or 0) - span["cpu"]
-    return max(0, over - slack - irq), max(0, -over - slack)
+    return max(0, over - span.get("cpu_in_calls", 0) - slack - irq), max(0, -over - slack)
 
 
 def cpu_complaints(truth, recorded, stolen, notes):

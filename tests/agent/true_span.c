@@ -28,7 +28,11 @@ uint64_t true_span_clock(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
-static void account(void)
+/*
+ * The thread is about to switch to another current span by a call to sonde.h.  CPU time in
+ * the call may be attributed to either span: an interrupt or the hypervisor can make it long.
+ */
+static void before_switch(void)
 {
 	uint64_t now = read_clock(CLOCK_THREAD_CPUTIME_ID);
 
@@ -39,26 +43,42 @@ static void account(void)
 	since = now;
 }
 
+static void after_switch(struct true_span *next)
+{
+	uint64_t now = read_clock(CLOCK_THREAD_CPUTIME_ID);
+
+	if (current)
+		current->cpu_in_calls += now - since;
+	if (next)
+		next->cpu_in_calls += now - since;
+	since = now;
+	current = next;
+}
+
 void true_span_begin(struct true_span *s, struct sonde_site *site)
 {
 	memset(s, 0, sizeof(*s));
 	s->name = site->name;
 	s->tid = gettid();
 	s->before = current;
-	account();
-	current = s;
-	s->begin = true_span_clock();
+	before_switch();
+	s->begin_call = true_span_clock();
 	sonde_begin(site, &s->span);
+	s->begin = true_span_clock();
+	after_switch(s);
 }
 
 void true_span_end(struct true_span *s)
 {
-	if (current == s) {
-		account();
-		current = s->before;
-	}
+	bool is_switch = current == s;
+
+	if (is_switch)
+		before_switch();
+	s->end_call = true_span_clock();
 	sonde_end(&s->span);
 	s->end = true_span_clock();
+	if (is_switch)
+		after_switch(s->before);
 	s->end_tid = gettid();
 	pthread_mutex_lock(&lock);
 	if (ended_count < SPANS_MAX)
@@ -68,17 +88,17 @@ void true_span_end(struct true_span *s)
 
 void true_span_detach(struct true_span *s)
 {
-	account();
-	current = s->before;
+	before_switch();
 	sonde_detach(&s->span);
+	after_switch(s->before);
 }
 
 void true_span_attach(struct true_span *s)
 {
 	s->before = current;
-	account();
-	current = s;
+	before_switch();
 	sonde_attach(&s->span);
+	after_switch(s);
 }
 
 void burn_cpu(unsigned int us)
@@ -118,11 +138,12 @@ int true_span_write(const char *path)
 		if (k->attributes[0])
 			fprintf(file, "\"attributes\": {%s}, ", k->attributes);
 		fprintf(file,
-			"\"name\": \"%s\", \"pid\": %d, \"tid\": %d, \"end_tid\": %d, \"begin\": "
-			"%ju, "
-			"\"end\": %ju, \"cpu\": %ju, \"switches\": %u}\n",
-			k->name, getpid(), k->tid, k->end_tid, (uintmax_t)k->begin,
-			(uintmax_t)k->end, (uintmax_t)k->cpu, k->switches);
+			"\"name\": \"%s\", \"pid\": %d, \"tid\": %d, \"end_tid\": %d, "
+			"\"begin_call\": %ju, \"begin\": %ju, \"end_call\": %ju, \"end\": %ju, "
+			"\"cpu\": %ju, \"cpu_in_calls\": %ju, \"switches\": %u}\n",
+			k->name, getpid(), k->tid, k->end_tid, (uintmax_t)k->begin_call,
+			(uintmax_t)k->begin, (uintmax_t)k->end_call, (uintmax_t)k->end,
+			(uintmax_t)k->cpu, (uintmax_t)k->cpu_in_calls, k->switches);
 	}
 	return fclose(file) != 0;
 }

@@ -3,7 +3,7 @@
  * true_span - sonde.h spans with the ground truth that check.py needs.
  *
  * Each switch of a thread's current span goes through this file: the CPU time since the
- * previous switch belongs to the previous span.
+ * previous switch belongs to the previous span, that in the call to either.
  */
 #ifndef SONDE_TESTS_TRUE_SPAN_H
 #define SONDE_TESTS_TRUE_SPAN_H
@@ -16,8 +16,10 @@
 struct true_span {
 	struct sonde_span span;
 	const char *name;
-	uint64_t begin, end; /* ns on CLOCK_MONOTONIC */
-	uint64_t cpu;        /* ns */
+	uint64_t begin_call, begin; /* before and after the call; ns on CLOCK_MONOTONIC */
+	uint64_t end_call, end;
+	uint64_t cpu;          /* ns, without the calls that switched to and from this span */
+	uint64_t cpu_in_calls; /* ns in these */
 	unsigned int switches;
 	int tid, end_tid;
 	struct true_span *before; /* the thread's current span before the begin or attach */
