@@ -191,10 +191,13 @@ def a_thread_without_quota_is_throttled(outcome):
     tid = outcome.truth.track("spin")["tid"]
     waits = [i for i in outcome.capture.threads[tid] if i["state"] == "Q"]
     periods, ns = int(stat["nr_throttled"]), 1000 * int(stat["throttled_usec"])
-    require(3 <= len(waits) <= periods, f"{len(waits)} waits for quota in {periods} periods without")
+    # quota can expire while other threads have the CPU, without an event
+    preempted = sum(i["state"] == "C" and bool(i.get("preempted")) for i in outcome.capture.threads[tid])
+    require(3 - preempted <= len(waits) <= periods, f"{len(waits)} waits for quota in {periods} periods without; "
+            f"preempted {preempted} times")
     # the last period without quota may end after the thread
-    off = ns - sum(i["end"] - i["start"] for i in waits)
-    require(abs(off) < 60e6, f"waits for quota, off by {seconds(off)} of {seconds(ns)}")
+    off, untold = ns - sum(i["end"] - i["start"] for i in waits), 50e6 * (periods - len(waits))
+    require(abs(off) < 60e6 + untold, f"waits for quota, off by {seconds(off)} of {seconds(ns)}")
 
 
 # Scope and optional events
