@@ -315,6 +315,8 @@ def run_guest(folder, packages):
     shutil.rmtree(out, ignore_errors=True)
     with tarfile.open(left) as tar:
         tar.extractall(out)
+    if not (out / "release").exists():  # an empty disk is an empty archive
+        raise tarfile.ReadError("it left no results")
     return out
 
 

@@ -10,14 +10,15 @@ patched it, which happens when attaching to a tracepoint.
 import lzma
 import os
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
 import tarfile
 
-# Modules for a disk, in dependency order; some kernels have them built in.
-MODULES = ("virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
-           "virtio_blk", "crc16", "crc32c_generic", "mbcache", "jbd2", "ext4")
+# Modules for a disk, besides those that they depend on; some kernels have them built in.  ext4
+# needs crc32c at run time, which it does not state as a dependency.
+MODULES = ("virtio_pci", "virtio_blk", "crc32c_generic", "ext4")
 
 PATIENCE = 300  # seconds for a step, such as to fetch the kernel
 
@@ -66,30 +67,58 @@ def unpack(packages, kernel):
     part = kernel.with_name(kernel.name + ".part")  # renamed when complete
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    for package in packages:
-        with subprocess.Popen([program("dpkg-deb", "dpkg"), "--fsys-tarfile", package],
-                              stdout=subprocess.PIPE) as tar:
-            with tarfile.open(fileobj=tar.stdout, mode="r|") as archive:
-                for member in archive:
-                    keep(archive, member, part)
+    missing, tried = set(MODULES), set()
+    while missing:  # once per level of dependencies: which modules depend on which varies
+        for package in packages:
+            extract(package, missing, part)
+        tried |= missing
+        missing = {name for path in part.glob("*.ko") for name in dependencies(path)} - tried
     if not (part / "vmlinuz").exists():
         raise Missing(f"there is no kernel in {', '.join(map(str, packages))}")
     part.rename(kernel)
 
 
-def keep(archive, member, folder):
+def extract(package, names, folder):
+    """Extract the kernel, and the modules with these names, from a package."""
+    with subprocess.Popen([program("dpkg-deb", "dpkg"), "--fsys-tarfile", package],
+                          stdout=subprocess.PIPE) as tar:
+        with tarfile.open(fileobj=tar.stdout, mode="r|") as archive:
+            for member in archive:
+                keep(archive, member, names, folder)
+
+
+def keep(archive, member, names, folder):
     name = pathlib.PurePath(member.name).name
     stem = name.partition(".ko")[0]
     if name.startswith("vmlinuz") and member.isfile():
         (folder / "vmlinuz").write_bytes(archive.extractfile(member).read())
-    elif ".ko" in name and stem in MODULES:
+    elif ".ko" in name and stem.replace("-", "_") in names:
         data = archive.extractfile(member).read()
-        (folder / f"{stem}.ko").write_bytes(lzma.decompress(data) if name.endswith(".xz") else data)
+        path = folder / f"{stem.replace('-', '_')}.ko"
+        path.write_bytes(lzma.decompress(data) if name.endswith(".xz") else data)
+
+
+def dependencies(module):
+    """The names of the modules that a module needs, as it states them itself."""
+    stated = re.search(rb"\0depends=([^\0]*)\0", module.read_bytes())
+    return stated[1].decode().replace("-", "_").split(",") if stated and stated[1] else []
 
 
 def modules(kernel):
     """The existing modules, in the order to load them."""
-    return [path for path in (kernel / f"{name}.ko" for name in MODULES) if path.exists()]
+    order = []
+
+    def add(name):
+        path = kernel / f"{name}.ko"
+        if path in order or not path.exists():
+            return
+        for needed in dependencies(path):
+            add(needed)
+        order.append(path)
+
+    for name in MODULES:
+        add(name)
+    return order
 
 
 # The root
