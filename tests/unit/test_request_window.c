@@ -282,6 +282,25 @@ TEST(memory_does_not_grow_with_connections_that_come_and_go)
 	CHECK(request_window_memory(w.window) <= early + early / 10);
 }
 
+TEST(memory_of_a_burst_of_requests_is_given_back)
+{
+	_cleanup_(watch_done) struct watch w = { 0 };
+	enum { BURST = 5000, SECONDS = 20 };
+	size_t most = 0;
+
+	scenario_add(&w.scenario, 0, "process 1; process 2");
+	for (uint64_t i = 0; i < BURST; i++)
+		add_visit(&w.scenario.story, i, 1 + i * NSEC_PER_SEC / BURST);
+	for (uint64_t i = 1; i < SECONDS; i++)
+		add_visit(&w.scenario.story, BURST + i, i * NSEC_PER_SEC);
+	for (nsec_t t = 1; t <= SECONDS; t++) {
+		advance(&w, t * NSEC_PER_SEC);
+		if (request_window_memory(w.window) > most)
+			most = request_window_memory(w.window);
+	}
+	CHECK(request_window_memory(w.window) < most / 20);
+}
+
 TEST(a_recorded_root_is_returned_once)
 {
 	_cleanup_(watch_done) struct watch w = { 0 };

@@ -360,6 +360,20 @@ static uint32_t last_number(const uint32_t *numbers, size_t count)
 	return 0;
 }
 
+/* A burst of requests must not keep its memory: the window would stay short for lack of it. */
+static void give_back(struct finder *f)
+{
+	vec_shrink(&f->states);
+	vec_shrink(&f->out->spans);
+	vec_shrink(&f->hypotheses);
+	vec_shrink(&f->calls);
+	vec_shrink(&f->client_calls);
+	vec_shrink(&f->work);
+	vec_shrink(&f->replies);
+	vec_shrink(&f->sides);
+	vec_shrink(&f->waits);
+}
+
 static void forget_all(struct forgetting *g)
 {
 	struct finder *f = g->f;
@@ -386,6 +400,7 @@ static void forget_all(struct forgetting *g)
 	forget_traits(f, g->times->now > g->times->length ? g->times->now - g->times->length : 0);
 	forget_readers(g);
 	control_forget(&f->control, g->times->needs);
+	give_back(f);
 }
 
 void finder_forget(struct finder *f, struct finder *completed, const struct forget_times *times)
