@@ -33,7 +33,7 @@ MAY_USE = {
 }
 
 # Third-party libraries that only some rooms may use, so that they can be replaced.
-KNOWN_TO = {"yyjson.h": "read", "sqlite3.h": "query store"}
+KNOWN_TO = {"yyjson.h": "otlp read", "sqlite3.h": "query store"}
 
 
 def complaints(src, path):
