@@ -90,7 +90,7 @@ def programs():
 
 
 def requests():
-    """Export requests with metrics and logs, in JSON."""
+    """Export requests with metrics and logs, in JSON, and rules for slow spans."""
     number = {"attributes": [{"key": "k", "value": {"kvlistValue": {"values": [{"key": "n", "value": {
         "arrayValue": {"values": [{"intValue": "-1"}, {"bytesValue": "AQ=="}, {"boolValue": True}]}}}]}}}],
               "timeUnixNano": "1700000000000000000", "exemplars": [{"asInt": "7", "spanId": "eee19b7ec3c1b174"}]}
@@ -103,6 +103,7 @@ def requests():
     for name, request in {"metrics": {"resourceMetrics": [{"scopeMetrics": [{"metrics": metrics}]}]},
                           "logs": {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}}.items():
         write("from_json", name, json.dumps(request).encode())
+    write("slow_rules", "rules", b"# rules\n* 'GET /health' none\nfront \"GET /*\" 20ms\npay-? * p99.9\n* [a-z]* all\n")
 
 
 def main():
