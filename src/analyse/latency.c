@@ -32,18 +32,3 @@ struct latency latency_of(latencies *times)
 	return (struct latency){ times->count, at_rank(times, 50000), at_rank(times, 95000),
 				 at_rank(times, 99000) };
 }
-
-unsigned int latency_parse_percentile(const char *s)
-{
-	unsigned int value = 0, digits = 0, scale = 1000;
-
-	if (*s++ != 'p')
-		return 0;
-	for (; *s >= '0' && *s <= '9' && digits < 2; s++, digits++)
-		value = value * 10 + (*s - '0');
-	value *= scale;
-	if (digits && *s == '.' && s[1])
-		for (s++; *s >= '0' && *s <= '9' && scale > 1; s++)
-			value += (*s - '0') * (scale /= 10);
-	return digits && !*s ? value : 0;
-}

@@ -19,7 +19,4 @@ struct latency latency_of(latencies *times);
 /* The same for any percentile, in thousandths of a percent; 0 without any request. */
 nsec_t latency_at(latencies *times, unsigned int thousandths);
 
-/* A percentile such as "p95" or "p99.9", in the same unit; 0 if the text is none. */
-unsigned int latency_parse_percentile(const char *s);
-
 #endif

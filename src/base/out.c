@@ -120,6 +120,27 @@ size_t utf8_length(const char *s, size_t len)
 	return n;
 }
 
+/* Most texts are ASCII: test eight bytes at a time. */
+bool utf8_is_valid(const char *s, size_t len)
+{
+	uint64_t word;
+	size_t n;
+
+	for (; len; s += n, len -= n) {
+		n = 1;
+		if (len >= sizeof(word)) {
+			memcpy(&word, s, sizeof(word));
+			if (!(word & 0x8080808080808080)) {
+				n = sizeof(word);
+				continue;
+			}
+		}
+		if (*s & 0x80 && !(n = utf8_length(s, len)))
+			return false;
+	}
+	return true;
+}
+
 uint32_t utf8_code(const char *s, size_t char_len)
 {
 	static const uint8_t first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };

@@ -70,6 +70,9 @@ static inline void out_char(struct out *o, char c)
  */
 size_t utf8_length(const char *s, size_t len);
 
+/* Whether all characters are well-formed. */
+bool utf8_is_valid(const char *s, size_t len);
+
 /* The code point of a well-formed character of char_len bytes. */
 uint32_t utf8_code(const char *s, size_t char_len);
 

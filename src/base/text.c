@@ -116,6 +116,24 @@ int parse_count(const char *s, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
+int parse_percentile(const char *s, unsigned int *ret)
+{
+	unsigned int value = 0, digits = 0, scale = 1000;
+
+	if (*s++ != 'p')
+		return -EINVAL;
+	for (; is_digit(*s) && digits < 2; s++, digits++)
+		value = value * 10 + (*s - '0');
+	value *= scale;
+	if (digits && *s == '.' && s[1])
+		for (s++; is_digit(*s) && scale > 1; s++)
+			value += (*s - '0') * (scale /= 10);
+	if (!digits || *s || !value)
+		return -EINVAL;
+	*ret = value;
+	return 0;
+}
+
 static uint64_t divide_rounded(unsigned __int128 n, uint64_t by)
 {
 	return (uint64_t)((n + by / 2) / by);

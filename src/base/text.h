@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text - parse and format times, sizes and counts.
+ * text - parse and format times, sizes, counts and percentiles.
  *
  * Parsing uses integers only, so `0.1s` is exactly 100,000,000 ns, and a number
  * too large for its type is an error.  The whole string must be one number with
@@ -26,6 +26,8 @@ struct text {
 int parse_time(const char *s, nsec_t *ret);   /* 5, 5s, 1.5ms, 20us, 20µs, 7ns, 2m, 1h */
 int parse_size(const char *s, uint64_t *ret); /* 4096, 64k, 1.5M, 1G, 64KiB: powers of 1024 */
 int parse_count(const char *s, uint64_t max, uint64_t *ret); /* decimal digits only */
+int parse_percentile(const char *s,
+		     unsigned int *ret); /* p95, p99.9: in thousandths of a percent */
 
 struct text format_time(nsec_t ns); /* 480 ns, 12 µs, 3.21 ms, 75.2 s, 2 min 05 s, 3 h 20 min */
 struct text format_size(uint64_t bytes); /* 512 B, 12.4 MiB */

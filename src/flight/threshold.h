@@ -2,13 +2,9 @@
 /*
  * threshold - which requests are slow: those above a time, or above a percentile of their entry.
  *
- * A percentile is that of the requests before.  It comes from a histogram per entry, with buckets
- * of 3 % of their value, and is used once an entry has had enough requests that about ten of them
- * were above it: 1,000 for p99, 10,000 for p99.9.  Counts are halved from time to time, so that the
- * percentile follows a service that becomes slower or faster for good.
- *
- * Recorded processes choose the names of entries.  Memory is bounded: of too many entries, the one
- * with the fewest requests is given up.
+ * A percentile is that of the requests before, and follows a service that becomes slower or faster
+ * for good (base/quantile.h).  Recorded processes choose the names of entries.  Memory is bounded:
+ * of too many entries, the one with the fewest requests is given up.
  */
 #ifndef SONDE_FLIGHT_THRESHOLD_H
 #define SONDE_FLIGHT_THRESHOLD_H

@@ -17,9 +17,11 @@ void selected_done(struct selected *selected)
 
 int selection_check(const struct selection *s, struct err *err)
 {
+	unsigned int thousandths;
 	nsec_t time;
 
-	if (!s->above || latency_parse_percentile(s->above) || parse_time(s->above, &time) == 0)
+	if (!s->above || parse_percentile(s->above, &thousandths) == 0 ||
+	    parse_time(s->above, &time) == 0)
 		return 0;
 	return err_set(err, -EINVAL,
 		       "--above requires a time such as 20ms or a percentile such as p95, not '%s'",
@@ -160,13 +162,13 @@ static void find_percentiles(const struct span_set *spans, const struct selected
 
 static void keep_above(const struct span_set *spans, const char *above, struct selected *selected)
 {
-	unsigned int thousandths = latency_parse_percentile(above);
+	unsigned int thousandths = 0;
 	struct map index = { 0 };
 	entry_list list = { 0 };
 	size_t kept = 0;
 	nsec_t time = 0;
 
-	if (thousandths)
+	if (parse_percentile(above, &thousandths) == 0)
 		find_percentiles(spans, selected, thousandths, &index, &list);
 	else
 		parse_time(above, &time);

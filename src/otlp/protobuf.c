@@ -57,9 +57,14 @@ static void put_raw_varint(struct pb_buffer *out, uint64_t value)
 	memcpy(grow(out, n), bytes, n);
 }
 
-void pb_put_field(struct pb_buffer *out, const struct pb_field *field)
+void pb_append(struct pb_buffer *out, struct view bytes)
 {
-	put_raw_varint(out, field->tag);
+	if (bytes.len)
+		memcpy(grow(out, bytes.len), bytes.s, bytes.len);
+}
+
+void pb_put_value(struct pb_buffer *out, const struct pb_field *field)
+{
 	switch (field->tag & 7) {
 	case PB_VARINT:
 		put_raw_varint(out, field->number);
@@ -69,13 +74,18 @@ void pb_put_field(struct pb_buffer *out, const struct pb_field *field)
 		break;
 	case PB_BYTES:
 		put_raw_varint(out, field->bytes.len);
-		if (field->bytes.len)
-			memcpy(grow(out, field->bytes.len), field->bytes.s, field->bytes.len);
+		pb_append(out, field->bytes);
 		break;
 	case PB_FIXED32:
 		memcpy(grow(out, 4), &field->number, 4);
 		break;
 	}
+}
+
+void pb_put_field(struct pb_buffer *out, const struct pb_field *field)
+{
+	put_raw_varint(out, field->tag);
+	pb_put_value(out, field);
 }
 
 static void put_number(struct pb_buffer *out, uint32_t tag, uint64_t value)

@@ -141,6 +141,12 @@ void pb_put_bytes(struct pb_buffer *out, uint32_t number, struct view bytes);
 /* Writes a field as it was read, even if its value is zero. */
 void pb_put_field(struct pb_buffer *out, const struct pb_field *field);
 
+/* Writes the value without its tag: an item of a packed list. */
+void pb_put_value(struct pb_buffer *out, const struct pb_field *field);
+
+/* Appends bytes as they are, such as encoded fields. */
+void pb_append(struct pb_buffer *out, struct view bytes);
+
 /* Starts a nested message; pb_end_message() takes the returned offset. */
 size_t pb_begin_message(struct pb_buffer *out, uint32_t number);
 void pb_end_message(struct pb_buffer *out, size_t begin);

@@ -108,8 +108,10 @@ struct otlp_list otlp_value_items(const struct otlp_value *value)
 
 void otlp_reader_init(struct otlp_reader *reader, struct view request)
 {
-	*reader = (struct otlp_reader){ .resource_list = { pb_reader_of(request),
-							   BYTES(REQUEST_RESOURCE_SPANS) } };
+	*reader = (struct otlp_reader){
+		.request = request.s,
+		.resource_list = { pb_reader_of(request), BYTES(REQUEST_RESOURCE_SPANS) },
+	};
 }
 
 static int damaged(struct otlp_reader *reader, const uint8_t *at, const char *message)
@@ -353,10 +355,9 @@ static int read_span(struct otlp_reader *reader, struct view bytes, struct otlp_
 
 int otlp_next_span(struct otlp_reader *reader, struct otlp_span *ret)
 {
-	struct view bytes;
 	int r;
 
-	while ((r = next_item(reader, &reader->span_list, &bytes, "ScopeSpans")) == 0) {
+	while ((r = next_item(reader, &reader->span_list, &reader->span, "ScopeSpans")) == 0) {
 		while ((r = enter_scope(reader)) == 0) {
 			r = enter_resource(reader);
 			if (r <= 0)
@@ -366,6 +367,11 @@ int otlp_next_span(struct otlp_reader *reader, struct otlp_span *ret)
 			return r;
 	}
 	if (r > 0)
-		r = read_span(reader, bytes, ret);
+		r = read_span(reader, reader->span, ret);
 	return r < 0 ? r : 1;
+}
+
+size_t otlp_span_offset(const struct otlp_reader *reader)
+{
+	return reader->span.s - reader->request;
 }

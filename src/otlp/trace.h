@@ -122,7 +122,8 @@ struct otlp_reader {
 	const char *expected;
 
 	/* Private. */
-	struct view resource, scope;                           /* of the last span */
+	const char *request;                                   /* its first byte */
+	struct view resource, scope, span;                     /* of the last span */
 	struct otlp_list resource_list, scope_list, span_list; /* the rest of each level */
 };
 
@@ -130,6 +131,9 @@ void otlp_reader_init(struct otlp_reader *reader, struct view request);
 
 /* The next span: 1, 0 at the end, or -EBADMSG. */
 int otlp_next_span(struct otlp_reader *reader, struct otlp_span *ret);
+
+/* The offset in the request of the body of the last span, for otlp_splice(). */
+size_t otlp_span_offset(const struct otlp_reader *reader);
 
 /* The resource and the scope of the last span: 0 or -EBADMSG. */
 int otlp_read_resource(struct otlp_reader *reader, struct otlp_resource *ret);

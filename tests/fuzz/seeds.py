@@ -3,10 +3,11 @@
 """seeds.py COMPILER DIRECTORY - write seeds for fuzzers that need inputs of their own, one directory for each.
 
 tests/data contains no such files: ELF files with thread-local variables, the metadata and a
-stream of a CTF trace in one file, the format of a tracepoint with its data.  Without seeds the
+stream of a CTF trace in one file, the format of a tracepoint with its data, metrics and logs in JSON.  Without seeds the
 fuzzers do not get past the first checks.
 """
 import itertools
+import json
 import pathlib
 import struct
 import subprocess
@@ -88,11 +89,29 @@ def programs():
             path.unlink()
 
 
+def requests():
+    """Export requests with metrics and logs, in JSON, and rules for slow spans."""
+    number = {"attributes": [{"key": "k", "value": {"kvlistValue": {"values": [{"key": "n", "value": {
+        "arrayValue": {"values": [{"intValue": "-1"}, {"bytesValue": "AQ=="}, {"boolValue": True}]}}}]}}}],
+              "timeUnixNano": "1700000000000000000", "exemplars": [{"asInt": "7", "spanId": "eee19b7ec3c1b174"}]}
+    metrics = [{"name": "n", "gauge": {"dataPoints": [number | {"asDouble": 0.5}]}},
+               {"sum": {"dataPoints": [number | {"asInt": "1"}], "aggregationTemporality": 2, "isMonotonic": True}},
+               {"histogram": {"dataPoints": [{"bucketCounts": ["1", 2], "explicitBounds": [1.5], "sum": "NaN"}]}},
+               {"exponentialHistogram": {"dataPoints": [{"scale": -2, "positive": {"bucketCounts": [1, "2"]}}]}},
+               {"summary": {"dataPoints": [{"quantileValues": [{"quantile": 0.5, "value": 1}]}]}}]
+    records = [{"severityNumber": "SEVERITY_NUMBER_INFO", "body": {"stringValue": "text"}, "flags": 1}]
+    for name, request in {"metrics": {"resourceMetrics": [{"scopeMetrics": [{"metrics": metrics}]}]},
+                          "logs": {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}}.items():
+        write("from_json", name, json.dumps(request).encode())
+    write("slow_rules", "rules", b"# rules\n* 'GET /health' none\nfront \"GET /*\" 20ms\npay-? * p99.9\n* [a-z]* all\n")
+
+
 def main():
     OUT.mkdir(parents=True, exist_ok=True)
     tracepoint_formats()
     traces()
     programs()
+    requests()
 
 
 main()

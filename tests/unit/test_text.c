@@ -158,3 +158,20 @@ TEST(a_multibyte_character_is_one_column)
 	CHECK_STR(text_right(format_time(12000), 2).s, "12 µs");
 	CHECK_INT(strlen(text_right(format_time(12000), 99).s), sizeof(struct text) - 1);
 }
+
+TEST(a_percentile_has_up_to_three_decimals)
+{
+	static const char *const wrong[] = { "",    "p",   "95",   "p0",       "p100",
+					     "p9.", "p.5", "p95x", "p99.9999", "p-1" };
+	unsigned int percentile = 7;
+
+	CHECK_INT(parse_percentile("p95", &percentile), 0);
+	CHECK_INT(percentile, 95000);
+	CHECK_INT(parse_percentile("p99.9", &percentile), 0);
+	CHECK_INT(percentile, 99900);
+	CHECK_INT(parse_percentile("p0.001", &percentile), 0);
+	CHECK_INT(percentile, 1);
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		CHECK_INT(parse_percentile(wrong[i], &percentile), -EINVAL);
+	CHECK_INT(percentile, 1);
+}

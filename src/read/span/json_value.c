@@ -5,6 +5,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/digit.h"
+
 /* Invalid Unicode is accepted: sonde escapes it on output. */
 #define READ_FLAGS (YYJSON_READ_NUMBER_AS_RAW | YYJSON_READ_ALLOW_INVALID_UNICODE)
 
@@ -177,19 +179,6 @@ bool json_scaled(yyjson_val *value, int scale, int64_t *ret)
 	return json_scaled_text(json_text(value), scale, ret);
 }
 
-/* 0 to 15, or 255 if it is not a digit. */
-static uint8_t hex_digit(uint8_t c)
-{
-	static const uint8_t digits[256] = {
-		['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
-		['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
-		['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
-		['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
-	};
-
-	return digits[c] - 1;
-}
-
 static bool hex_id(struct view text, uint8_t *ret, size_t size)
 {
 	uint8_t id[16] = { 0 }, digits = 0, bits = 0;
@@ -211,18 +200,6 @@ static bool hex_id(struct view text, uint8_t *ret, size_t size)
 		return false;
 	memcpy(ret, id, size);
 	return true;
-}
-
-/* 0 to 63, or 255 if it is not a digit of base64 or base64url. */
-static uint8_t base64_digit(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (is_digit(c))
-		return c - '0' + 52;
-	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : 255;
 }
 
 /* Decodes exactly size bytes of base64, with or without padding. */

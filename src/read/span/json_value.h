@@ -6,7 +6,7 @@
  * digits than a double.  Many tools write numbers as strings, so both are accepted.
  * Values of an unexpected type are treated as missing.
  *
- * The parser is the yyjson library; only read/ uses it.
+ * The parser is the yyjson library; only read/ and otlp/ use it.
  */
 #ifndef SONDE_READ_SPAN_JSON_VALUE_H
 #define SONDE_READ_SPAN_JSON_VALUE_H
