@@ -81,7 +81,7 @@ int gzip_inflate(struct view packed, size_t limit, struct pb_buffer *ret, struct
 
 	if (inflateInit2(&z, GZIP_WINDOW) != Z_OK)
 		abort(); /* out of memory */
-	r = inflate_members(&z, packed, &out, limit);
+	r = packed.len ? inflate_members(&z, packed, &out, limit) : -EBADMSG;
 	inflateEnd(&z);
 	if (r == 0) {
 		*ret = out;

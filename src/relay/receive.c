@@ -94,9 +94,12 @@ void receiver_export(struct receiver *receiver, const struct export_request *req
 		     struct export_reply *ret)
 {
 	struct receive_counters *counters = &receiver->counters;
+	struct export_request given = *request;
 
 	*ret = (struct export_reply){ 0 };
-	receiver->export(receiver->arg, request, ret);
+	if (!given.body.s)
+		given.body.s = ""; /* an empty request is valid */
+	receiver->export(receiver->arg, &given, ret);
 	ret->message[sizeof(ret->message) - 1] = '\0';
 	counters->accepted += ret->status == EXPORT_ACCEPTED;
 	counters->rejected_items += ret->status == EXPORT_ACCEPTED ? ret->rejected : 0;

@@ -292,6 +292,7 @@ TEST(damaged_messages_are_refused)
 		{ "\1\0\0\0\3abc", 8, "zstd", 12 },     /* unknown encoding */
 		{ "\0\0\0\0\3ab", 7, "gzip", 3 },       /* incomplete message */
 		{ "\0\0\0", 3, "gzip", 3 },             /* incomplete prefix */
+		{ "\1\0\0\0\0", 5, "gzip", 3 },         /* nothing to decompress */
 		{ "", 0, "gzip", 3 },                   /* no message */
 		{ "\0\0\0\0\3abcd", 9, "gzip", 3 },     /* more than a message */
 	};

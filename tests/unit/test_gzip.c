@@ -73,6 +73,7 @@ TEST(damaged_and_incomplete_input_is_an_error)
 	_cleanup_(pb_buffer_done) struct pb_buffer packed = { 0 };
 	struct pb_buffer cut, plain = { 0 };
 
+	CHECK_INT(unpack(&plain, 1000, &plain), -EBADMSG); /* nothing at all */
 	gzip_deflate((struct view){ "resource spans, resource spans", 30 }, &packed);
 	for (cut = packed, cut.size = 0; cut.size < packed.size; cut.size++)
 		CHECK_INT(unpack(&cut, 1000, &plain), -EBADMSG);
