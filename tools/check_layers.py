@@ -34,7 +34,8 @@ MAY_USE = {
 }
 
 # Third-party libraries that only some rooms may use, so that they can be replaced.
-KNOWN_TO = {"yyjson.h": "otlp read", "sqlite3.h": "query store"}
+KNOWN_TO = {"yyjson.h": "otlp read", "sqlite3.h": "query store", "nghttp2/nghttp2.h": "relay",
+            "microhttpd.h": "relay"}
 
 
 def complaints(src, path):

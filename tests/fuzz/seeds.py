@@ -3,9 +3,10 @@
 """seeds.py COMPILER DIRECTORY - write seeds for fuzzers that need inputs of their own, one directory for each.
 
 tests/data contains no such files: ELF files with thread-local variables, the metadata and a
-stream of a CTF trace in one file, the format of a tracepoint with its data, metrics and logs in JSON.  Without seeds the
-fuzzers do not get past the first checks.
+stream of a CTF trace in one file, the format of a tracepoint with its data, metrics and logs in JSON, connections of
+clients.  Without seeds the fuzzers do not get past the first checks.
 """
+import gzip
 import itertools
 import json
 import pathlib
@@ -106,12 +107,77 @@ def requests():
     write("slow_rules", "rules", b"# rules\n* 'GET /health' none\nfront \"GET /*\" 20ms\npay-? * p99.9\n* [a-z]* all\n")
 
 
+def hpack(headers):
+    """Headers as literals that are not indexed, without Huffman coding."""
+    return b"".join(b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
+                    for name, value in headers)
+
+
+def frame(kind, flags, stream, payload):
+    """A frame of HTTP/2."""
+    return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+
+
+def grpc_call(stream, method, message, flag=0, encoding="gzip", pieces=1):
+    """The frames of a call: DATA is 0, HEADERS is 1; END_STREAM is 1, END_HEADERS is 4."""
+    block = hpack([(":method", "POST"), (":scheme", "http"), (":path", f"/opentelemetry.proto.collector.{method}/Export"),
+                   (":authority", "a"), ("content-type", "application/grpc"), ("grpc-encoding", encoding)])
+    body = bytes([flag]) + struct.pack(">I", len(message)) + message
+    size = -(-len(body) // pieces)
+    parts = [body[at:at + size] for at in range(0, len(body), size)]
+    data = [frame(0, part is parts[-1], stream, part) for part in parts]
+    return frame(1, 4, stream, block) + b"".join(data)
+
+
+def grpc_connections():
+    """Calls, alone and several on one connection, and all other frames of HTTP/2."""
+    settings = frame(4, 0, 0, b"")
+    methods = ["trace.v1.TraceService", "metrics.v1.MetricsService", "logs.v1.LogsService", "x"]
+    for number, method in enumerate(methods):
+        write("grpc", f"plain-{number}", settings + grpc_call(1, method, b"spans"))
+    write("grpc", "gzip", settings + grpc_call(1, methods[0], gzip.compress(b"spans" * 20), 1))
+    write("grpc", "bomb", settings + grpc_call(1, methods[0], gzip.compress(bytes(1 << 17)), 1))
+    write("grpc", "encoding", settings + grpc_call(1, methods[0], b"spans", 1, "zstd"))
+    write("grpc", "pieces", settings + grpc_call(1, methods[0], b"spans" * 20, pieces=50))
+    write("grpc", "several", settings + b"".join(grpc_call(2 * i + 1, methods[i % 4], b"x" * i) for i in range(12)))
+    others = [frame(6, 0, 0, b"pingpong"), frame(8, 0, 0, b"\0\0\1\0"), frame(3, 0, 1, b"\0\0\0\x08"),
+              frame(2, 0, 3, b"\0\0\0\0\x10"), frame(4, 0, 0, b"\0\4\0\0\0\0"), frame(4, 1, 0, b""),
+              frame(7, 0, 0, b"\0\0\0\1\0\0\0\0bye")]
+    for number, other in enumerate(others):
+        write("grpc", f"other-{number}", settings + grpc_call(1, methods[0], b"spans") + other + grpc_call(3, methods[0], b""))
+    call = grpc_call(1, methods[0], b"spans")
+    length = int.from_bytes(call[:3], "big")
+    write("grpc", "continuation", settings + frame(1, 0, 1, call[9:19]) + frame(9, 4, 1, call[19:9 + length]) + call[9 + length:])
+    write("grpc", "padded", settings + call[:9 + length] + frame(0, 9, 1, b"\3" + call[18 + length:] + b"\0\0\0"))
+
+
+def http_requests():
+    """Requests that are accepted, refused, compressed, chunked and pipelined."""
+    def post(path, kind, body, more=""):
+        return (f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+                f"{more}\r\n").encode() + body
+    protobuf, compressed = "application/x-protobuf", "Content-Encoding: gzip\r\n"
+    requests = [post("/v1/traces", protobuf, b"spans"), post("/v1/metrics", "application/json", b"{}"),
+                post("/v1/logs", protobuf, gzip.compress(b"logs"), compressed),
+                post("/v1/traces", protobuf, gzip.compress(bytes(1 << 17)), compressed),
+                post("/v1/traces", protobuf, b"x", "Origin: http://a\r\n"), post("/v1/traces", "text/plain", b"x"),
+                b"POST /v1/traces HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-protobuf\r\nTransfer-Encoding: chunked"
+                b"\r\n\r\n3\r\nspa\r\n2;x=y\r\nns\r\n0\r\nX: y\r\n\r\n",
+                post("/v1/traces", protobuf, b"spans", "Expect: 100-continue\r\n"),
+                b"GET /status?a=b HTTP/1.1\r\nHost: a\r\nCookie: a=b\r\n\r\n", b"HEAD /status HTTP/1.0\r\n\r\n"]
+    for number, request in enumerate(requests):
+        write("http", str(number), request)
+    write("http", "pipeline", b"".join(requests[:-1]))
+
+
 def main():
     OUT.mkdir(parents=True, exist_ok=True)
     tracepoint_formats()
     traces()
     programs()
     requests()
+    grpc_connections()
+    http_requests()
 
 
 main()

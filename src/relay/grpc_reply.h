@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grpc_reply - the frames that answer a call: headers, the response, and the status in trailers. */
+#ifndef SONDE_RELAY_GRPC_REPLY_H
+#define SONDE_RELAY_GRPC_REPLY_H
+
+#include <nghttp2/nghttp2.h>
+
+#include "relay/grpc_stream.h"
+
+/* The stream is borrowed until it is closed. */
+void grpc_reply_submit(nghttp2_session *http2, struct grpc_stream *stream);
+
+#endif
