@@ -16,6 +16,7 @@ MAY_USE = {
     "agent": "event",
     "bpf": "event",
     "otlp": "base",
+    "relay": "base otlp",
     "record": "base event bpf otlp",
     "read": "base event otlp",
     "model": "base event",
