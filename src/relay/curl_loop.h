@@ -15,14 +15,24 @@
 
 #include "base/base.h"
 #include "base/err.h"
+#include "base/vec.h"
 
 #define TIME_NEVER UINT64_MAX
+
+/* A socket of libcurl. */
+struct curl_socket {
+	int fd;
+	uint32_t wanted; /* events of epoll that libcurl waits for */
+	unsigned writes; /* number of times it was writable since it was readable */
+	nsec_t resume;   /* CLOCK_MONOTONIC: when to wait for EPOLLOUT again, or TIME_NEVER */
+};
 
 struct curl_loop {
 	CURLM *multi;
 	int epoll_fd, timer_fd;
 	nsec_t due;   /* CLOCK_MONOTONIC: libcurl's timeout, or TIME_NEVER */
 	nsec_t armed; /* when the timer expires, or TIME_NEVER */
+	VEC(struct curl_socket) sockets;
 };
 
 nsec_t monotonic_now(void);

@@ -67,14 +67,18 @@ static bool is_empty(const struct sending *s)
 }
 
 /* Runs the sender as a program does: only when its descriptor is readable. */
-static void run(struct sending *s, unsigned ms, bool until_empty)
+static unsigned run(struct sending *s, unsigned ms, bool until_empty)
 {
 	struct pollfd p = { .fd = sender_fd(s->sender), .events = POLLIN };
 	nsec_t end = monotonic_now() + ms * NSEC_PER_MSEC, now;
+	unsigned runs = 0;
 
 	while ((now = monotonic_now()) < end && !(until_empty && is_empty(s)))
-		if (poll(&p, 1, (end - now) / NSEC_PER_MSEC + 1) > 0)
+		if (poll(&p, 1, (end - now) / NSEC_PER_MSEC + 1) > 0) {
 			sender_run(s->sender);
+			runs++;
+		}
+	return runs;
 }
 
 bool sending_run(struct sending *s, unsigned ms)
@@ -83,9 +87,9 @@ bool sending_run(struct sending *s, unsigned ms)
 	return is_empty(s);
 }
 
-void sending_wait(struct sending *s, unsigned ms)
+unsigned sending_wait(struct sending *s, unsigned ms)
 {
-	run(s, ms, false);
+	return run(s, ms, false);
 }
 
 struct sender_counts sending_counts(const struct sending *s)

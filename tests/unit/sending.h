@@ -31,7 +31,8 @@ int sending_add_sized(struct sending *s, uint64_t n, size_t size);
 /* Runs the sender until its queues are empty or a time in ms has passed; returns whether they are.
  */
 bool sending_run(struct sending *s, unsigned ms);
-void sending_wait(struct sending *s, unsigned ms); /* for all of this time */
+/* Runs it for all of this time, and returns how often its descriptor was readable. */
+unsigned sending_wait(struct sending *s, unsigned ms);
 
 struct sender_counts sending_counts(const struct sending *s);
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sender against a collector in the same process; rules that hold for both protocols run twice.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "relay/curl_loop.h"
@@ -645,8 +648,34 @@ TEST(an_idle_sender_needs_no_run)
 	sending_add(&s, 0);
 	CHECK_INT(poll(&p, 1, 1000), 1);
 	CHECK(sending_run(&s, 5000));
+	CHECK(sending_wait(&s, 300) < 10); /* timers that are no longer needed */
+	CHECK_INT(poll(&p, 1, 0), 0);
+	sending_done(&s);
+}
+
+TEST(a_collector_that_stops_reading_is_not_polled)
+{
+	static const char settings[] = "\0\0\0\4\0\0\0\0"; /* an empty frame of HTTP/2 */
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof(a);
+	_cleanup_(closep) int listener = socket(AF_INET, SOCK_STREAM, 0);
+	struct sending s = { 0 };
+	char url[64];
+
+	CHECK_INT(bind(listener, (struct sockaddr *)&a, len), 0);
+	CHECK_INT(listen(listener, 1), 0);
+	getsockname(listener, (struct sockaddr *)&a, &len);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", ntohs(a.sin_port));
+	setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", 1);
+	sending_start_to(&s, url, defaults);
+	sending_add_sized(&s, 0, 1 << 20); /* more than HTTP/2's first window */
 	sending_wait(&s, 50);
-	CHECK_INT(poll(&p, 1, 100), 0);
+
+	_cleanup_(closep) int fd = accept(listener, NULL, NULL);
+
+	CHECK_INT(send(fd, settings, sizeof(settings), 0), sizeof(settings));
+	sending_wait(&s, 50);
+	CHECK(sending_wait(&s, 300) < 1000);
 	sending_done(&s);
 }
 
