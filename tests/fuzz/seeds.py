@@ -170,6 +170,18 @@ def http_requests():
     write("http", "pipeline", b"".join(requests[:-1]))
 
 
+def replies():
+    """Replies of a collector to an export: HTTP and gRPC, with all that sonde reads of them."""
+    details = b"grpc-status-details-bin: CAgaMgoodHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUucnBjLlJldHJ5SW5mbxIGCgQIARAA\r\n"
+    protobuf = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\n\r\n"
+    partial = b"\x0a\x0b\x08\x03\x12\x07too old"
+    write("otlp_reply", "partial", b"\0\0" + protobuf + partial)
+    write("otlp_reply", "status", b"\0\7" + protobuf + b"\x08\x0e\x12\x04busy")
+    write("otlp_reply", "text", b"\0\2HTTP/1.1 400 Bad\r\n\r\nno such tenant")
+    write("otlp_reply", "grpc", b"\1\0HTTP/2 200\r\n\r\n\0\0\0\0\x0d" + partial + b"\ngrpc-status: 0\r\n")
+    write("otlp_reply", "retry", b"\1\0HTTP/2 200\r\ngrpc-status: 8\r\ngrpc-message: a%20b\r\n" + details)
+
+
 def main():
     OUT.mkdir(parents=True, exist_ok=True)
     tracepoint_formats()
@@ -178,6 +190,7 @@ def main():
     requests()
     grpc_connections()
     http_requests()
+    replies()
 
 
 main()

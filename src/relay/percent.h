@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* percent - percent-decoding, of headers in the environment and of gRPC's messages. */
+#ifndef SONDE_RELAY_PERCENT_H
+#define SONDE_RELAY_PERCENT_H
+
+#include "base/view.h"
+
+/* Decodes in to out, which has room for in.len bytes.  A '%' without two digits stays.  Returns the
+ * length. */
+size_t percent_decode(struct view in, char *out);
+
+#endif
