@@ -167,9 +167,9 @@ static struct histogram *histogram_of(struct quantiles *q, uint64_t key)
 	if (h)
 		return h;
 	if (q->ranks.count < q->keys_max) {
+		/* this is a heap: until a key is given up, all counts in it are 0 */
 		h = must_alloc(sizeof(*h));
 		*vec_push(&q->ranks) = (struct rank){ 0, h };
-		heap_sift_up(q->ranks.items, q->ranks.count - 1, is_used_less);
 	} else {
 		h = least_used(q);
 		q->ranks.items[0].uses = 0;

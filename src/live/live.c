@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "live/live_internal.h"
+#include "read/input.h"
 
 enum {
 	CHECK_EVERY = 1 << 14, /* records between two checks of memory */
@@ -214,6 +215,8 @@ static void add(struct live *live, const struct source *source, const struct rec
 	nsec_t now = source_time(source, record->time);
 
 	live->state.records++;
+	if (now > live->newest)
+		live->newest = now;
 	if (record->kind == RECORD_LOSS)
 		live->state.lost += ((const struct record_loss *)record)->count;
 	if (!live->model)
@@ -264,6 +267,44 @@ int live_pump(struct live *live, struct err *err)
 		add(live, live->pending_source, live->pending);
 		live->pending = NULL;
 	}
+}
+
+const struct model *live_model(struct live *live, nsec_t *ret_until)
+{
+	if (!live->model || !live->state.records)
+		return NULL;
+	model_update(live->model);
+	*ret_until = live->newest;
+	return live->model;
+}
+
+int64_t live_realtime_offset(const struct live *live)
+{
+	return live->state.realtime_offset;
+}
+
+static const char *input_text(const void *arg, uint32_t id)
+{
+	return input_string(arg, id);
+}
+
+int live_add_spans(struct live *live, struct view request, struct err *err)
+{
+	_cleanup_(input_freep) struct input *input = NULL;
+	const struct record *record;
+	int r = input_open_otlp(request, &input, err);
+
+	if (r < 0 || !live->model)
+		return r;
+
+	struct source source = { .get_string = input_text,
+				 .arg = input,
+				 .shift = -live->state.realtime_offset,
+				 .has_host_clock = true };
+
+	while ((r = input_next(input, &record, err)) > 0)
+		model_add(live->model, &source, record);
+	return r;
 }
 
 int live_check_input(int fd)

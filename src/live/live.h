@@ -29,6 +29,7 @@
 
 #include "analyse/requests/requests.h"
 #include "base/err.h"
+#include "base/view.h"
 #include "event/recorder_stats.h"
 #include "event/stream_read.h"
 #include "model/span_set.h"
@@ -113,6 +114,21 @@ void live_free(struct live *live);
 DEFINE_FREEP(live)
 
 void live_add_consumer(struct live *live, const struct consumer *consumer); /* copied */
+
+/*
+ * Between two ticks: the model with all records so far, and the time until which they are complete.
+ * Borrowed, until the next call of live_poll() or live_add_spans().  NULL before the first record.
+ */
+const struct model *live_model(struct live *live, nsec_t *ret_until);
+
+/* ns from the clock of the records to CLOCK_REALTIME; 0 if unknown. */
+int64_t live_realtime_offset(const struct live *live);
+
+/*
+ * Adds spans that do not come from the recorder, in OTLP (one export request), on the clock
+ * CLOCK_REALTIME of this host.  A span that the model has already stays as it is.
+ */
+int live_add_spans(struct live *live, struct view request, struct err *err);
 
 enum {
 	LIVE_RUNNING = 1, /* more records can come */

@@ -28,6 +28,7 @@ struct live {
 	struct model *model; /* NULL with options.no_model */
 	struct request_window *requests;
 	nsec_t window;        /* time to hold: less than options.window if memory is short */
+	nsec_t newest;        /* time of the newest record in the model */
 	nsec_t held_from;     /* the model holds records since then */
 	nsec_t given_back;    /* when free memory was given back to the system */
 	nsec_t next_tick;     /* on the clock of the records; 0 before the first record */

@@ -385,6 +385,12 @@ struct stack {
 struct stack model_stack(const struct model *model, uint32_t stack);
 size_t model_stack_count(const struct model *model); /* numbers are 1 to count - 1 */
 struct frame model_frame(const struct model *model, uint32_t frame);
+/*
+ * Its frames as text, outermost or innermost first: functions, or else modules with the offset. The
+ * caller frees it.
+ */
+char *model_stack_text(const struct model *model, uint32_t stack, const char *separator,
+		       bool innermost_first);
 /* The innermost function of a stack outside the kernel and the C library; NULL if unknown. */
 const char *model_stack_function(const struct model *model, uint32_t stack);
 

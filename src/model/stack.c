@@ -9,6 +9,8 @@
  * In a sliding window, a number is dropped once its last use and description are in an epoch that
  * the window no longer needs (epoch.c), and reused for another object.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/model_internal.h"
@@ -244,4 +246,33 @@ void model_sweep_stacks(struct model *model)
 	clear_unused(&model->frames, &model->frame_numbers);
 	clear_unused(&model->probe_names, &model->probe_numbers);
 	pack_stacks(model);
+}
+
+static void put_frame(FILE *file, const struct model *model, uint32_t number)
+{
+	struct frame frame = model_frame(model, number);
+	const char *module = model_string(model, frame.module);
+
+	if (frame.symbol.i)
+		fputs(model_string(model, frame.symbol), file);
+	else if (*module)
+		fprintf(file, "%s+0x%" PRIx64, module, frame.address);
+	else
+		fprintf(file, "0x%" PRIx64, frame.address);
+}
+
+char *model_stack_text(const struct model *model, uint32_t number, const char *separator,
+		       bool innermost_first)
+{
+	struct stack stack = model_stack(model, number);
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < stack.count; i++) {
+		fputs(i ? separator : "", file);
+		put_frame(file, model, stack.frames[innermost_first ? i : stack.count - 1 - i]);
+	}
+	fclose(file);
+	return text;
 }

@@ -68,7 +68,7 @@ static int check_other_type(struct checker *c, const struct schema_message *m,
 			    const struct schema_field *field, const struct pb_field *f,
 			    const uint8_t *at)
 {
-	if (!field->is_list || (field->type & 7) == PB_BYTES || (f->tag & 7) != PB_BYTES)
+	if (!field->is_list || (f->tag & 7) != PB_BYTES)
 		return refuse(c, m, field, at, "wrong type");
 	return is_packed_valid(field, f->bytes)
 		       ? 0

@@ -160,6 +160,7 @@ struct otlp_writer {
 	struct pb_buffer out;
 	size_t begins[3];    /* offsets of the open messages */
 	unsigned depth;      /* number of open messages */
+	unsigned omitted;    /* number of these that are not written: only what is in them */
 	uint32_t attributes; /* field number of the attributes in the last message begun */
 };
 
@@ -168,8 +169,17 @@ void otlp_writer_done(struct otlp_writer *w);
 void otlp_begin_resource(struct otlp_writer *w, const struct otlp_resource *resource);
 void otlp_begin_scope(struct otlp_writer *w, const struct otlp_scope *scope);
 void otlp_begin_span(struct otlp_writer *w, const struct otlp_span *span);
+/*
+ * Instead of a request, for insertion into one: only attributes of a span, or only spans of a
+ * scope, each begun by otlp_begin_span().
+ */
+void otlp_begin_attributes(struct otlp_writer *w);
+void otlp_begin_spans(struct otlp_writer *w);
 void otlp_put_attribute(struct otlp_writer *w, struct view key, const struct otlp_value *value);
 void otlp_put_list(struct otlp_writer *w, struct otlp_list list);
+/* Adds what otlp_begin_attributes() or otlp_begin_spans() began elsewhere, at the same level. */
+void otlp_put_attributes(struct otlp_writer *w, struct view attributes);
+void otlp_put_spans(struct otlp_writer *w, struct view spans);
 
 /* The whole request, valid until the next write. */
 struct view otlp_end(struct otlp_writer *w);

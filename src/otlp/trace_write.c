@@ -24,7 +24,7 @@ static void begin(struct otlp_writer *w, uint32_t number)
 static void end_down_to(struct otlp_writer *w, unsigned depth)
 {
 	assert(w->depth >= depth);
-	while (w->depth > depth)
+	while (w->depth > depth && w->depth > w->omitted)
 		pb_end_message(&w->out, w->begins[--w->depth]);
 }
 
@@ -79,6 +79,19 @@ void otlp_begin_span(struct otlp_writer *w, const struct otlp_span *span)
 	}
 }
 
+void otlp_begin_attributes(struct otlp_writer *w)
+{
+	assert(w->depth == 0 && w->out.size == 0);
+	w->attributes = SPAN_ATTRIBUTES;
+}
+
+void otlp_begin_spans(struct otlp_writer *w)
+{
+	assert(w->depth == 0 && w->out.size == 0);
+	w->depth = w->omitted = 2;
+	w->attributes = SCOPE_ATTRIBUTES;
+}
+
 /* The type of a value is the field that is present, so zeros are written, too. */
 static void put_value(struct pb_buffer *out, const struct otlp_value *value)
 {
@@ -115,6 +128,18 @@ void otlp_put_list(struct otlp_writer *w, struct otlp_list list)
 
 	while (otlp_list_next(&list, &f.bytes) > 0)
 		pb_put_field(&w->out, &f);
+}
+
+void otlp_put_attributes(struct otlp_writer *w, struct view attributes)
+{
+	assert(w->attributes == SPAN_ATTRIBUTES);
+	pb_append(&w->out, attributes);
+}
+
+void otlp_put_spans(struct otlp_writer *w, struct view spans)
+{
+	end_down_to(w, 2);
+	pb_append(&w->out, spans);
 }
 
 struct view otlp_end(struct otlp_writer *w)

@@ -23,33 +23,6 @@ static uint32_t stack_count(struct query *q)
 	return model_stack_count(q->model) - 1; /* number 0 means none */
 }
 
-static void put_frame(FILE *file, const struct model *model, uint32_t number)
-{
-	struct frame frame = model_frame(model, number);
-	const char *module = model_string(model, frame.module);
-
-	if (frame.symbol.i)
-		fputs(model_string(model, frame.symbol), file);
-	else if (*module)
-		fprintf(file, "%s+0x%" PRIx64, module, frame.address);
-	else
-		fprintf(file, "0x%" PRIx64, frame.address);
-}
-
-static char *stack_text(const struct model *model, const struct stack *stack)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	for (size_t i = stack->count; i-- > 0;) {
-		put_frame(file, model, stack->frames[i]);
-		fputs(i ? ";" : "", file);
-	}
-	fclose(file);
-	return text;
-}
-
 static void stack_value(struct table_cursor *c, int column, struct cell *ret)
 {
 	struct stack stack = model_stack(c->query->model, c->number);
@@ -59,7 +32,7 @@ static void stack_value(struct table_cursor *c, int column, struct cell *ret)
 		cell_int(ret, c->number);
 		break;
 	case STACK_FRAMES:
-		ret->heap = stack_text(c->query->model, &stack);
+		ret->heap = model_stack_text(c->query->model, c->number, ";", false);
 		cell_text(ret, ret->heap);
 		break;
 	case STACK_FUNCTION:

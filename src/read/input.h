@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "base/err.h"
+#include "base/view.h"
 #include "event/event.h"
 
 struct input;
@@ -41,6 +42,9 @@ int input_check_format(const char *name, struct err *err);
 int input_open(const char *path, const char *format, struct input **ret, struct err *err);
 void input_free(struct input *input);
 DEFINE_FREEP(input)
+
+/* Reads spans from an export request of OTLP, in protobuf; its bytes are not used afterwards. */
+int input_open_otlp(struct view request, struct input **ret, struct err *err);
 
 const char *input_format_name(const struct input *input);
 

@@ -347,6 +347,19 @@ int otlp_open_memory(const char *name, const char *data, size_t size, struct inp
 	return 0;
 }
 
+int input_open_otlp(struct view request, struct input **ret, struct err *err)
+{
+	struct otlp_file r = { .in = span_input_new(&otlp_format, "spans"), .file = request };
+	_cleanup_(input_freep) struct input *input = &r.in->input;
+	int code = read_request(&r, request, err);
+
+	if (code < 0)
+		return code;
+	span_input_finish(r.in);
+	*ret = TAKE(input);
+	return 0;
+}
+
 static int open_file(const char *path, struct input **ret, struct err *err)
 {
 	return span_input_open(path, otlp_open_memory, ret, err);

@@ -9,17 +9,12 @@
 #include "analyse/use_sums.h"
 #include "analyse/requests/sum.h"
 #include "base/map.h"
-#include "event/syscall.h"
 #include "otlp/trace.h"
 #include "report/export/otlp_latency.h"
-#include "event/kind.h"
+#include "report/export/otlp_put.h"
 
 /* Collectors reject more than 4 MiB over gRPC and 20 MiB over HTTP; spans are not split. */
 enum { REQUEST_LIMIT = 2 << 20 };
-
-struct texts {
-	VEC(char) bytes;
-};
 
 struct otlp_exporter {
 	const struct otlp_export *e;
@@ -28,8 +23,7 @@ struct otlp_exporter {
 	struct map sum_index; /* thread: index in sums + 1 */
 	struct otlp_writer w;
 	struct otlp_exported done;
-	struct attributes own;               /* attributes of the current span */
-	struct texts clean_key, clean_value; /* with invalid UTF-8 replaced */
+	struct otlp_put put;
 	FILE *file;
 	struct out *out; /* for JSON */
 	span_id last;    /* last span of the open resource; 0 if none is open */
@@ -37,60 +31,9 @@ struct otlp_exporter {
 	int failure; /* of sending; 0 if none */
 };
 
-/* Strings in protobuf must be valid UTF-8; thread names can contain any bytes. */
-static struct view utf8(struct texts *clean, const char *s)
-{
-	static const char replacement[] = "\xef\xbf\xbd";
-	size_t length = strlen(s), at = 0, n;
-
-	while (at < length && (n = utf8_length(s + at, length - at)))
-		at += n;
-	if (at == length)
-		return (struct view){ s, length };
-	clean->bytes.count = 0;
-	for (at = 0; at < length; at += n ? n : 1) {
-		n = utf8_length(s + at, length - at);
-		for (size_t i = 0; i < (n ? n : strlen(replacement)); i++)
-			*vec_push(&clean->bytes) = (n ? s + at : replacement)[i];
-	}
-	return (struct view){ clean->bytes.items, clean->bytes.count };
-}
-
 static struct view plain(const char *s)
 {
 	return (struct view){ s, strlen(s) };
-}
-
-/* The attribute of the span itself with this name, or NULL. */
-static const struct attribute *find_own(const struct otlp_exporter *x, const char *key)
-{
-	for (size_t i = 0; i < x->own.count; i++)
-		if (strcmp(model_string(x->e->spans->model, x->own.items[i].key), key) == 0)
-			return &x->own.items[i];
-	return NULL;
-}
-
-static void put(struct otlp_exporter *x, const char *key, const struct otlp_value *value)
-{
-	if (!find_own(x, key))
-		otlp_put_attribute(&x->w, utf8(&x->clean_key, key), value);
-}
-
-static void put_text(struct otlp_exporter *x, const char *key, const char *value)
-{
-	if (*value)
-		put(x, key,
-		    &(struct otlp_value){ OTLP_STRING, .text = utf8(&x->clean_value, value) });
-}
-
-static void put_int(struct otlp_exporter *x, const char *key, int64_t n)
-{
-	put(x, key, &(struct otlp_value){ OTLP_INT, .number = n });
-}
-
-static void put_true(struct otlp_exporter *x, const char *key)
-{
-	put(x, key, &(struct otlp_value){ OTLP_BOOL, .boolean = true });
 }
 
 /* Attributes for the status of a span, which OTLP has fields for. */
@@ -104,7 +47,7 @@ static struct otlp_value own_value(struct otlp_exporter *x, const struct attribu
 	if (own->type == ATTRIBUTE_STRING) {
 		const char *text = model_string(x->e->spans->model, (str_id){ own->value });
 
-		value = (struct otlp_value){ OTLP_STRING, .text = utf8(&x->clean_value, text) };
+		value = (struct otlp_value){ OTLP_STRING, .text = clean_text(&x->put.value, text) };
 	} else if (own->type == ATTRIBUTE_BOOL) {
 		value = (struct otlp_value){ OTLP_BOOL, .boolean = own->value };
 	} else if (own->type == ATTRIBUTE_DOUBLE) {
@@ -116,65 +59,23 @@ static struct otlp_value own_value(struct otlp_exporter *x, const struct attribu
 
 static void put_own(struct otlp_exporter *x)
 {
-	for (size_t i = 0; i < x->own.count; i++) {
-		const char *key = model_string(x->e->spans->model, x->own.items[i].key);
-		struct otlp_value value = own_value(x, &x->own.items[i]);
+	for (size_t i = 0; i < x->put.own.count; i++) {
+		const char *key = model_string(x->e->spans->model, x->put.own.items[i].key);
+		struct otlp_value value = own_value(x, &x->put.own.items[i]);
 
 		if (strcmp(key, status_code) != 0 && strcmp(key, status_description) != 0)
-			otlp_put_attribute(&x->w, utf8(&x->clean_key, key), &value);
+			otlp_put_attribute(&x->w, clean_text(&x->put.key, key), &value);
 	}
 }
 
 /* "" if the attribute is missing or not a string. */
 static const char *own_text(const struct otlp_exporter *x, const char *key)
 {
-	const struct attribute *own = find_own(x, key);
+	const struct attribute *own = otlp_put_find_own(&x->put, key);
 
 	return own && own->type == ATTRIBUTE_STRING
 		       ? model_string(x->e->spans->model, (str_id){ own->value })
 		       : "";
-}
-
-/* An attribute such as "sonde.probe_event.sched:sched_switch". */
-static void put_count(struct otlp_exporter *x, const char *lead, const char *name, uint64_t n)
-{
-	_cleanup_(freep) char *key = must_printf("sonde.%s.%s", lead, name);
-
-	put_int(x, key, n);
-}
-
-static void put_use(struct otlp_exporter *x, const struct request_use *use)
-{
-	for (const char *letter = state_letters; *letter; letter++)
-		if (use->states[(int)*letter])
-			put_count(x, "state", (char[]){ *letter, '\0' }, use->states[(int)*letter]);
-	for (size_t i = 0; i < use->calls.count; i++)
-		put_count(x, "syscall", syscall_name(use->calls.items[i].nr) ?: "unknown",
-			  use->calls.items[i].count);
-	for (size_t i = 0; i < use->probe_events.count; i++) {
-		const char *name =
-			model_probe_name(x->e->spans->model, use->probe_events.items[i].type);
-
-		put_count(x, "probe_event", name ?: "unknown", use->probe_events.items[i].count);
-	}
-}
-
-/* An address with a port, by the names of the semantic conventions. */
-static void put_address(struct otlp_exporter *x, const char *side, const char *address)
-{
-	const char *port = strrchr(address, ':');
-	_cleanup_(freep) char *name = must_printf("network.%s.address", side);
-	_cleanup_(freep) char *number = must_printf("network.%s.port", side);
-
-	if (!port)
-		return;
-
-	bool bracket = address[0] == '[';
-	_cleanup_(freep) char *host =
-		must_printf("%.*s", (int)(port - address) - 2 * bracket, address + bracket);
-
-	put_text(x, name, host);
-	put_int(x, number, strtol(port + 1, NULL, 10));
 }
 
 /* Attributes of a rebuilt span only. */
@@ -184,14 +85,14 @@ static void put_rebuilt(struct otlp_exporter *x, uint32_t number)
 	struct request_address address = request_address(x->e->spans->model, span);
 	struct request_use use = { 0 };
 
-	put_text(x, "sonde.kind", request_kind_name(span->kind));
-	put(x, "sonde.confidence", &(struct otlp_value){ OTLP_DOUBLE, .real = span->confidence });
+	otlp_put_text(&x->put, "sonde.kind", request_kind_name(span->kind));
+	otlp_put_real(&x->put, "sonde.confidence", span->confidence);
 	if (strcmp(address.local, "unix") == 0)
-		put_text(x, "network.transport", "unix");
-	put_address(x, "local", address.local);
-	put_address(x, "peer", address.peer);
+		otlp_put_text(&x->put, "network.transport", "unix");
+	otlp_put_address(&x->put, "local", address.local);
+	otlp_put_address(&x->put, "peer", address.peer);
 	request_use_add(x->e->spans->model, x->e->requests, number, &use);
-	put_use(x, &use);
+	otlp_put_use(&x->put, &use);
 	request_use_done(&use);
 }
 
@@ -200,11 +101,12 @@ static void put_thread(struct otlp_exporter *x, const struct span *span)
 	const struct thread *thread = model_thread(x->e->spans->model, span->thread);
 
 	if (span->tid) {
-		put_int(x, "thread.id", span->tid);
-		put_int(x, "sonde.tid", span->tid);
+		otlp_put_int(&x->put, "thread.id", span->tid);
+		otlp_put_int(&x->put, "sonde.tid", span->tid);
 	}
 	if (span->thread.i)
-		put_text(x, "thread.name", model_string(x->e->spans->model, thread->comm));
+		otlp_put_text(&x->put, "thread.name",
+			      model_string(x->e->spans->model, thread->comm));
 }
 
 static const struct use_sums *sums_of(struct otlp_exporter *x, thread_id thread)
@@ -218,36 +120,6 @@ static const struct use_sums *sums_of(struct otlp_exporter *x, thread_id thread)
 	return &x->sums.items[*at - 1];
 }
 
-/* How long the request was in a queue before it was read, and its reply in the send buffer. */
-static void put_queueing(struct otlp_exporter *x, const struct span *span)
-{
-	nsec_t arrival = span_arrival(span);
-
-	if (span->read && span->arrival && span->read > arrival)
-		put_int(x, "sonde.queueing", span->read - arrival);
-	if (span->source != SPAN_INFERRED && span->arrival && span->start > arrival)
-		put_int(x, "sonde.before_span", span->start - arrival);
-	if (span->sent && span->end > span->sent)
-		put_int(x, "sonde.send_buffer", span->end - span->sent);
-	if (span->join_confidence > 0)
-		put(x, "sonde.join_confidence",
-		    &(struct otlp_value){ OTLP_DOUBLE, .real = span->join_confidence });
-}
-
-static void put_latency(struct otlp_exporter *x, span_id id)
-{
-	struct otlp_latency latency;
-
-	if (!otlp_latency_find(x->e->spans, id, &latency))
-		return;
-	for (const char *letter = state_letters; *letter; letter++)
-		if (latency.states[(int)*letter])
-			put_count(x, "latency", (char[]){ *letter, '\0' },
-				  latency.states[(int)*letter]);
-	put_text(x, "sonde.cause", latency.cause.s);
-	put(x, "sonde.cause_share", &(struct otlp_value){ OTLP_DOUBLE, .real = latency.share });
-}
-
 static void put_facts(struct otlp_exporter *x, const struct span *span, uint32_t rebuilt)
 {
 	struct request_use use = { 0 };
@@ -255,15 +127,15 @@ static void put_facts(struct otlp_exporter *x, const struct span *span, uint32_t
 	struct lost lost = lost_of_span(x->e->spans->model, span);
 
 	put_thread(x, span);
-	put_queueing(x, span);
+	otlp_put_queueing(&x->put, span);
 	if (lost.losses)
-		put_int(x, "sonde.lost", lost.records);
+		otlp_put_int(&x->put, "sonde.lost", lost.records);
 	if (span->flags & SPAN_OPEN)
-		put_true(x, "sonde.unfinished");
+		otlp_put_true(&x->put, "sonde.unfinished");
 	if (span->flags & SPAN_FOLLOWS)
-		put_true(x, "sonde.follows_from");
+		otlp_put_true(&x->put, "sonde.follows_from");
 	if (span->shift)
-		put_int(x, "sonde.clock_shift", span->shift);
+		otlp_put_int(&x->put, "sonde.clock_shift", span->shift);
 	if (rebuilt) {
 		put_rebuilt(x, rebuilt);
 		return;
@@ -271,7 +143,7 @@ static void put_facts(struct otlp_exporter *x, const struct span *span, uint32_t
 	if (span->thread.i)
 		use_sums_add(sums_of(x, span->thread), x->e->spans->model, span->start, span->end,
 			     &use);
-	put_use(x, &use);
+	otlp_put_use(&x->put, &use);
 	request_use_done(&use);
 }
 
@@ -315,26 +187,27 @@ static void put_span(struct otlp_exporter *x, span_id id)
 	const struct span *timed = span->source == SPAN_INFERRED ? span : own_times(x, id);
 	static const uint8_t none[8];
 	bool is_root = memcmp(span->parent_id, none, sizeof(none)) == 0;
+	struct otlp_latency latency;
 
-	x->own = model_span_attributes(x->e->spans->model, id);
+	x->put.own = model_span_attributes(x->e->spans->model, id);
 
 	struct otlp_span s = {
 		.trace_id = { (const char *)span->trace, sizeof(span->trace) },
 		.span_id = { (const char *)span->id, sizeof(span->id) },
 		.parent_span_id = { (const char *)span->parent_id, is_root ? 0 : sizeof(none) },
-		.name = utf8(&x->clean_key, span_set_string(x->e->spans, span->operation)),
+		.name = clean_text(&x->put.key, span_set_string(x->e->spans, span->operation)),
 		.start = timed->start + (uint64_t)x->e->realtime,
 		.end = timed->end + (uint64_t)x->e->realtime,
 		.kind = kind_of(x, span, rebuilt),
 		.status = status_of(x, span),
-		.status_message = utf8(&x->clean_value, own_text(x, status_description)),
+		.status_message = clean_text(&x->put.value, own_text(x, status_description)),
 	};
 
 	otlp_begin_span(&x->w, &s);
 	put_own(x);
 	put_facts(x, span, rebuilt);
-	if (!span->parent.i)
-		put_latency(x, id);
+	if (!span->parent.i && otlp_latency_find(x->e->spans, id, &latency))
+		otlp_latency_put(&latency, &x->put);
 	x->done.spans++;
 }
 
@@ -344,15 +217,16 @@ static void put_resource(struct otlp_exporter *x, const struct span *span)
 	const struct process *process = model_process(model, span->host, span->pid);
 	bool rebuilt = span->source == SPAN_INFERRED;
 
-	x->own = (struct attributes){ 0 };
+	x->put.own = (struct attributes){ 0 };
 	otlp_begin_resource(&x->w, &(struct otlp_resource){ 0 });
-	put_text(x, "service.name", span_set_string(x->e->spans, span->service));
-	put_text(x, "host.name", x->e->host_name(x->e->arg, span->host));
+	otlp_put_text(&x->put, "service.name", span_set_string(x->e->spans, span->service));
+	otlp_put_text(&x->put, "host.name", x->e->host_name(x->e->arg, span->host));
 	if (span->pid)
-		put_int(x, "process.pid", span->pid);
+		otlp_put_int(&x->put, "process.pid", span->pid);
 	if (process && span->pid) {
-		put_text(x, "process.command_line", model_string(model, process->cmdline));
-		put_text(x, "container.name", model_string(model, process->container));
+		otlp_put_text(&x->put, "process.command_line",
+			      model_string(model, process->cmdline));
+		otlp_put_text(&x->put, "container.name", model_string(model, process->container));
 	}
 	otlp_begin_scope(&x->w,
 			 &(struct otlp_scope){ .name = plain(rebuilt ? "sonde" : ""),
@@ -438,8 +312,7 @@ static void otlp_exporter_done(struct otlp_exporter *x)
 	vec_done(&x->sums);
 	map_done(&x->sum_index);
 	map_done(&x->rebuilt);
-	vec_done(&x->clean_key.bytes);
-	vec_done(&x->clean_value.bytes);
+	otlp_put_done(&x->put);
 }
 
 int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *ret, struct err *err)
@@ -449,6 +322,8 @@ int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *r
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct otlp_exporter x = { .e = e, .file = file, .out = out, .err = err };
 	int r;
+
+	x.put = (struct otlp_put){ .w = &x.w, .model = e->spans->model };
 
 	out_init(out, file);
 	find_rebuilt(&x);

@@ -27,3 +27,10 @@ bool otlp_latency_find(const struct span_set *spans, span_id span, struct otlp_l
 	}
 	return found;
 }
+
+void otlp_latency_put(const struct otlp_latency *latency, struct otlp_put *put)
+{
+	otlp_put_states(put, "latency", latency->states);
+	otlp_put_text(put, "sonde.cause", latency->cause.s);
+	otlp_put_real(put, "sonde.cause_share", latency->share);
+}

@@ -9,6 +9,7 @@
 #define SONDE_REPORT_EXPORT_OTLP_LATENCY_H
 
 #include "model/span_set.h"
+#include "report/export/otlp_put.h"
 #include "report/phrase.h"
 
 struct otlp_latency {
@@ -19,5 +20,8 @@ struct otlp_latency {
 
 /* False if nothing is recorded of the span's threads. */
 bool otlp_latency_find(const struct span_set *spans, span_id span, struct otlp_latency *ret);
+
+/* The attributes sonde.latency.STATE, sonde.cause and sonde.cause_share. */
+void otlp_latency_put(const struct otlp_latency *latency, struct otlp_put *put);
 
 #endif
