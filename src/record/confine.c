@@ -178,16 +178,16 @@ static const struct filter_rule recorder_rules[] = {
 	{ SYS_tgkill, EQUAL, 2, 0 },
 };
 
-/* Denied to keeper and reader. */
+/* Denied to keeper, reader and relay. */
 static const uint32_t denied_calls[] = {
-	SYS_execve,         SYS_execveat,          SYS_ptrace,     SYS_process_vm_writev,
-	SYS_init_module,    SYS_finit_module,      SYS_kexec_load, SYS_kexec_file_load,
-	SYS_delete_module,  SYS_open_by_handle_at, SYS_reboot,     SYS_add_key,
-	SYS_keyctl,         SYS_request_key,       SYS_connect,    SYS_userfaultfd,
-	SYS_io_uring_setup, SYS_pidfd_getfd,
+	SYS_execve,        SYS_execveat,          SYS_ptrace,      SYS_process_vm_writev,
+	SYS_init_module,   SYS_finit_module,      SYS_kexec_load,  SYS_kexec_file_load,
+	SYS_delete_module, SYS_open_by_handle_at, SYS_reboot,      SYS_add_key,
+	SYS_keyctl,        SYS_request_key,       SYS_userfaultfd, SYS_io_uring_setup,
+	SYS_pidfd_getfd,
 };
 
-/* Denied to the reader, too. */
+/* Denied to reader and relay, too. */
 static const uint32_t reader_denied_calls[] = {
 	SYS_bpf, SYS_perf_event_open, SYS_process_vm_readv, SYS_mount, SYS_unshare, SYS_setns,
 };
@@ -307,13 +307,20 @@ int confine_recorder(pid_t command, int stream, bool attach, struct err *err)
 	return check_installed(install(&f, SECCOMP_RET_ERRNO | EPERM), "recorder", err);
 }
 
-/* A list of denied system calls; AF_UNIX is the only address family. */
-static void begin_denials(filter *f)
+/* A list of denied system calls; these are the only address families. */
+static void begin_denials(filter *f, const int *families, size_t count)
 {
 	check_architecture(f);
-	add_rule(f, &(struct filter_rule){ SYS_socket, EQUAL, 0, AF_UNIX });
+	for (size_t i = 0; i < count; i++)
+		add_rule(f, &(struct filter_rule){ SYS_socket, EQUAL, 0, families[i] });
 	deny_calls(f, (const uint32_t[]){ SYS_socket }, 1);
 	deny_calls(f, denied_calls, ARRAY_LEN(denied_calls));
+}
+
+static void begin_local_denials(filter *f)
+{
+	begin_denials(f, (const int[]){ AF_UNIX }, 1);
+	deny_calls(f, (const uint32_t[]){ SYS_connect }, 1);
 }
 
 int confine_keeper(struct err *err)
@@ -322,7 +329,7 @@ int confine_keeper(struct err *err)
 
 	if (!WORKS)
 		return 0;
-	begin_denials(&f);
+	begin_local_denials(&f);
 	return check_installed(install(&f, SECCOMP_RET_ALLOW), "keeper", err);
 }
 
@@ -332,9 +339,22 @@ int confine_reader(struct err *err)
 
 	if (!WORKS)
 		return 0;
-	begin_denials(&f);
+	begin_local_denials(&f);
 	deny_calls(&f, reader_denied_calls, ARRAY_LEN(reader_denied_calls));
 	return check_installed(install(&f, SECCOMP_RET_ALLOW), "reader", err);
+}
+
+int confine_relay(struct err *err)
+{
+	/* the last one is for resolving names */
+	static const int families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
+	filter f = { 0 };
+
+	if (!WORKS)
+		return 0;
+	begin_denials(&f, families, ARRAY_LEN(families));
+	deny_calls(&f, reader_denied_calls, ARRAY_LEN(reader_denied_calls));
+	return check_installed(install(&f, SECCOMP_RET_ALLOW), "relay", err);
 }
 
 /*

@@ -39,6 +39,9 @@ int confine_keeper(struct err *err);
 /* Irrevocable.  Denies what confine_keeper() denies, and BPF, perf events and reading processes. */
 int confine_reader(struct err *err);
 
+/* Irrevocable.  Denies what confine_reader() denies, except connections by IP. */
+int confine_relay(struct err *err);
+
 /* Whether this build installs filters. */
 bool confine_works(void);
 

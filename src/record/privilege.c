@@ -139,7 +139,8 @@ int privilege_drop(unsigned int keep_for, pid_t command, int stream, struct err 
 	return r < 0 ? r : left;
 }
 
-int privilege_drop_reader(uid_t uid, gid_t gid, struct err *err)
+/* Without any capability, as this user, or an unused one; then confined. */
+static int drop_all(uid_t uid, gid_t gid, int (*confine)(struct err *err), struct err *err)
 {
 	int left = 0;
 
@@ -153,8 +154,18 @@ int privilege_drop_reader(uid_t uid, gid_t gid, struct err *err)
 	int r = keep_only(0, err);
 
 	if (r == 0)
-		r = confine_reader(err);
+		r = confine(err);
 	return r < 0 ? r : left;
+}
+
+int privilege_drop_reader(uid_t uid, gid_t gid, struct err *err)
+{
+	return drop_all(uid, gid, confine_reader, err);
+}
+
+int privilege_drop_relay(struct err *err)
+{
+	return drop_all(0, 0, confine_relay, err);
 }
 
 int privilege_limit_keeper(bool events, struct err *err)

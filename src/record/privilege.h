@@ -49,6 +49,12 @@ int privilege_drop(unsigned int keep_for, pid_t command, int stream, struct err 
 int privilege_drop_reader(uid_t uid, gid_t gid, struct err *err);
 
 /*
+ * The same for a process that relays data between the network and others: it may use the network,
+ * and start processes that are restricted in the same way.
+ */
+int privilege_drop_relay(struct err *err);
+
+/*
  * Irrevocably drop what starting recorders does not need: the keeper (keeper.h) stays root, but can
  * neither execute programs nor use the network.  Recorders that attach to tracepoints by name
  * (`events`) mount tracefs, which needs CAP_SYS_ADMIN.
