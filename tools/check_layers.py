@@ -28,14 +28,15 @@ MAY_USE = {
     "report": "base event otlp model analyse",
     "query": "base event model analyse",
     "top": "base event model analyse load live report",
+    "annotate": "base event otlp relay record read model analyse load live report",
     "flight": "base event record model analyse live",
     "serve": "base event model analyse load live store report query",
-    "cli": "base event bpf record read otlp model analyse load live store explore report query top flight serve",
+    "cli": "base event bpf record read otlp relay model analyse load live store explore report query top annotate flight serve",
 }
 
 # Third-party libraries that only some rooms may use, so that they can be replaced.
 KNOWN_TO = {"yyjson.h": "otlp read", "sqlite3.h": "query store", "nghttp2/nghttp2.h": "relay",
-            "microhttpd.h": "relay"}
+            "microhttpd.h": "relay", "curl/curl.h": "cli relay"}
 
 
 def complaints(src, path):

@@ -57,7 +57,7 @@ static ssize_t read_response(nghttp2_session *http2, int32_t id, uint8_t *buf, s
 }
 
 /* A failed call has all in one frame: headers and status. */
-void grpc_reply_submit(nghttp2_session *http2, struct grpc_stream *stream)
+int grpc_reply_submit(nghttp2_session *http2, struct grpc_stream *stream)
 {
 	const nghttp2_data_provider data = { { .ptr = stream }, read_response };
 	bool has_response = stream->status == GRPC_OK && stream->http_status == 200;
@@ -71,5 +71,6 @@ void grpc_reply_submit(nghttp2_session *http2, struct grpc_stream *stream)
 	headers[2] = header("grpc-accept-encoding", "identity,gzip");
 	if (!has_response)
 		count += put_status(headers + count, stream, status, message);
-	nghttp2_submit_response(http2, stream->id, headers, count, has_response ? &data : NULL);
+	return nghttp2_submit_response(http2, stream->id, headers, count,
+				       has_response ? &data : NULL);
 }

@@ -7,7 +7,7 @@
 
 #include "relay/grpc_stream.h"
 
-/* The stream is borrowed until it is closed. */
-void grpc_reply_submit(nghttp2_session *http2, struct grpc_stream *stream);
+/* The stream is borrowed until it is closed.  Returns 0, or an error code of nghttp2. */
+int grpc_reply_submit(nghttp2_session *http2, struct grpc_stream *stream);
 
 #endif

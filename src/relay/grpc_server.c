@@ -2,6 +2,8 @@
 #include "relay/grpc_server.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include "relay/clients.h"
@@ -65,8 +67,11 @@ static void on_open(void *arg, int fd)
 {
 	struct grpc_server *server = arg;
 	struct grpc_connection *conn = must_alloc(sizeof(*conn));
+	const int yes = 1;
 
 	conn->fd = fd;
+	/* small replies are sent at once */
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	clients_add(&server->clients, &conn->client);
 	watch(server, conn, EPOLLIN);
 }

@@ -5,6 +5,7 @@
 
 #include "relay/grpc_reply.h"
 #include "relay/grpc_stream.h"
+#include "relay/session_memory.h"
 
 enum {
 	STREAM_WINDOW = 4 << 20,      /* bytes */
@@ -19,6 +20,8 @@ struct grpc_session {
 	struct grpc_stream *streams; /* open ones */
 	size_t stream_count;
 	uint64_t requests, bytes;
+	struct session_memory memory;
+	bool failed; /* for want of memory, or in the middle of a frame */
 };
 
 static struct grpc_stream *stream_of(struct grpc_session *s, int32_t id)
@@ -72,11 +75,19 @@ static int on_header(nghttp2_session *http2, const nghttp2_frame *frame, const u
 	return 0;
 }
 
+/* The connection cannot go on; the caller closes it. */
+static void fail(struct grpc_session *s)
+{
+	s->receiver->counters.protocol_errors += !s->failed;
+	s->failed = true;
+}
+
 static void reply(struct grpc_session *s, struct grpc_stream *stream)
 {
 	stream->is_replied = true;
 	body_done(&stream->body, s->receiver->intake);
-	grpc_reply_submit(s->http2, stream);
+	if (grpc_reply_submit(s->http2, stream) != 0)
+		fail(s);
 }
 
 static int on_data(nghttp2_session *http2, uint8_t flags, int32_t id, const uint8_t *data,
@@ -156,6 +167,7 @@ static nghttp2_session *open_http2(struct grpc_session *s)
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_session *http2;
 	nghttp2_option *option;
+	nghttp2_mem mem = session_memory_allocator(&s->memory); /* copied */
 
 	/* these fail only without memory */
 	if (nghttp2_session_callbacks_new(&callbacks) != 0 || nghttp2_option_new(&option) != 0)
@@ -167,7 +179,7 @@ static nghttp2_session *open_http2(struct grpc_session *s)
 	nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_sent);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
 	nghttp2_option_set_no_closed_streams(option, 1);
-	if (nghttp2_session_server_new2(&http2, callbacks, s, option) != 0)
+	if (nghttp2_session_server_new3(&http2, callbacks, s, option, &mem) != 0)
 		abort();
 	nghttp2_option_del(option);
 	nghttp2_session_callbacks_del(callbacks);
@@ -186,9 +198,13 @@ struct grpc_session *grpc_session_new(struct receiver *receiver, uint64_t sender
 
 	s->receiver = receiver;
 	s->sender = sender;
+	s->memory.intake = receiver->intake;
 	s->http2 = open_http2(s);
-	nghttp2_submit_settings(s->http2, NGHTTP2_FLAG_NONE, settings, ARRAY_LEN(settings));
-	nghttp2_session_set_local_window_size(s->http2, NGHTTP2_FLAG_NONE, 0, CONNECTION_WINDOW);
+	if (nghttp2_submit_settings(s->http2, NGHTTP2_FLAG_NONE, settings, ARRAY_LEN(settings)) !=
+		    0 ||
+	    nghttp2_session_set_local_window_size(s->http2, NGHTTP2_FLAG_NONE, 0,
+						  CONNECTION_WINDOW) != 0)
+		fail(s);
 	return s;
 }
 
@@ -202,26 +218,21 @@ void grpc_session_free(struct grpc_session *s)
 	free(s);
 }
 
+/* For most errors of the client, nghttp2 does not fail but queues GOAWAY. */
 int grpc_session_feed(struct grpc_session *s, struct view bytes)
 {
-	ssize_t n = nghttp2_session_mem_recv(s->http2, (const uint8_t *)bytes.s, bytes.len);
-
-	if (n == NGHTTP2_ERR_NOMEM)
-		abort();
-	if (n >= 0)
-		return 0;
-	/* for other errors, GOAWAY is queued, and counted when it is sent */
-	s->receiver->counters.protocol_errors++;
-	return -EPROTO;
+	if (nghttp2_session_mem_recv(s->http2, (const uint8_t *)bytes.s, bytes.len) < 0)
+		fail(s);
+	return s->failed ? -EPROTO : 0;
 }
 
 struct view grpc_session_pull(struct grpc_session *s)
 {
 	const uint8_t *data;
-	ssize_t n = nghttp2_session_mem_send(s->http2, &data);
+	ssize_t n = s->failed ? 0 : nghttp2_session_mem_send(s->http2, &data);
 
-	if (n == NGHTTP2_ERR_NOMEM)
-		abort();
+	if (n < 0)
+		fail(s);
 	return n > 0 ? (struct view){ (const char *)data, n } : (struct view){ 0 };
 }
 
@@ -232,7 +243,8 @@ void grpc_session_end(struct grpc_session *s)
 
 bool grpc_session_is_over(const struct grpc_session *s)
 {
-	return !nghttp2_session_want_read(s->http2) && !nghttp2_session_want_write(s->http2);
+	return s->failed ||
+	       (!nghttp2_session_want_read(s->http2) && !nghttp2_session_want_write(s->http2));
 }
 
 size_t grpc_session_streams(const struct grpc_session *s)

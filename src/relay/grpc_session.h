@@ -9,7 +9,8 @@
  * What the library limits (libnghttp2 1.52 of Debian, with the security fixes of deb12u2): 8
  * CONTINUATION frames, 32 settings in a frame, 1,000 unsent acknowledgements of PING and SETTINGS,
  * 1,000 stream resets and then 33 per second, concurrent streams as set here.  A connection that
- * exceeds one of these ends with GOAWAY.  Headers are not stored.
+ * exceeds one of these ends with GOAWAY.  Headers are not stored, and the intake counts what
+ * nghttp2 holds (session_memory.h).
  *
  * Windows: a stream can send 4 MiB and a connection 16 MiB ahead, so a large export takes no more
  * round trips than a small one.  Windows promise no memory: the intake limits what is stored, and a

@@ -4,8 +4,8 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-/* Memory of a stream, here and in nghttp2; a response is not larger than 256 bytes. */
-enum { STREAM_MEMORY = sizeof(struct grpc_stream) + 1024 };
+/* Memory of a stream; a response is not larger than 256 bytes. */
+enum { STREAM_MEMORY = sizeof(struct grpc_stream) + 256 };
 
 struct grpc_stream *grpc_stream_new(int32_t id, struct intake *intake)
 {

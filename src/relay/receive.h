@@ -7,9 +7,12 @@
  * bounded by
  *
  *	the intake (64 MiB): unfinished requests, open streams, unsent replies
- *	+ 10,000 connections of each server: about 25 KiB each for gRPC and 17 KiB for HTTP
- *	+ one request while it is handled: 16 MiB, if it is compressed, and as protobuf if it is
- *JSON
+ *	+ 10,000 connections of each server: 32 KiB each for gRPC, 17 KiB for HTTP; idle ones of
+ *	  gRPC use 14 KiB
+ *	+ one request at a time that is handled: its decompressed body (16 MiB), and what JSON is
+ *	  converted to
+ *
+ * An empty intake is zero-initialised; the relay has one, for all its servers.
  */
 #ifndef SONDE_RELAY_RECEIVE_H
 #define SONDE_RELAY_RECEIVE_H

@@ -22,6 +22,7 @@ enum reply_verdict {
 	REPLY_RETRY,    /* the same request can succeed later */
 	REPLY_REJECTED, /* because of its content: a part of the request can succeed */
 	REPLY_REFUSED,  /* whatever its content: no credentials, no such service */
+	REPLY_MISSING,  /* none, or not all of it; worth a retry */
 };
 
 struct collector_reply {

@@ -14,6 +14,7 @@
 #define OLDEST (300 * NSEC_PER_SEC)
 #define BACKOFF_FIRST (100 * NSEC_PER_MSEC)
 #define BACKOFF_LAST (30 * NSEC_PER_SEC)
+#define EXPORT_LIMIT_LEAST (64ull << 10)
 #define DELAY_MAX (60 * NSEC_PER_SEC) /* that a collector can ask for */
 
 enum { ROUNDS = 4 }; /* per sender_run() */
@@ -24,6 +25,7 @@ struct lane {
 	struct export_queue queue;
 	struct transfer transfer;
 	size_t in_flight;    /* number of requests at the head of the queue; 0: idle */
+	size_t limit;        /* bytes of the next export */
 	nsec_t backoff;      /* the next one; 0 after a success */
 	nsec_t next_attempt; /* CLOCK_MONOTONIC; not before */
 	struct sender_counts counts;
@@ -43,6 +45,7 @@ static int init_lanes(struct sender *s, struct err *err)
 		struct lane *lane = &s->lanes[i];
 
 		lane->signal = i;
+		lane->limit = s->options.export_limit;
 		r = transfer_init(&lane->transfer, &s->options.endpoints->signals[i], lane, err);
 	}
 	return r;
@@ -131,6 +134,12 @@ int sender_add(struct sender *s, enum otlp_signal signal, struct pb_buffer *body
 	size_t charge = export_queue_charge(body);
 	nsec_t now = monotonic_now();
 
+	if (body->size == 0) { /* an empty message: nothing to send */
+		add_sum(&lane->counts.accepted, (struct export_sum){ 1, items });
+		add_sum(&lane->counts.forwarded, (struct export_sum){ 1, items });
+		pb_buffer_done(body);
+		return 0;
+	}
 	if (!has_room(s, lane, charge))
 		for (int i = 0; i < OTLP_SIGNAL_COUNT; i++)
 			expire(s, &s->lanes[i], now);
@@ -157,8 +166,8 @@ static bool start(struct sender *s, struct lane *lane, nsec_t now)
 	expire(s, lane, now);
 	if (!export_queue_count(&lane->queue))
 		return false;
-	lane->in_flight = export_queue_merge(&lane->queue, s->options.export_limit,
-					     transfer_begin(&lane->transfer));
+	lane->in_flight =
+		export_queue_merge(&lane->queue, lane->limit, transfer_begin(&lane->transfer));
 	lane->counts.exports++;
 	transfer_ready(&lane->transfer);
 	if (curl_multi_add_handle(s->loop.multi, lane->transfer.easy) != CURLM_OK)
@@ -166,10 +175,11 @@ static bool start(struct sender *s, struct lane *lane, nsec_t now)
 	return true;
 }
 
-static void remember_error(struct lane *lane, const char *what, nsec_t now)
+/* "BEFORE traces AFTER 'http://HOST:4318': MESSAGE" */
+static void remember_error(struct lane *lane, const char *before, const char *after, nsec_t now)
 {
-	snprintf(lane->counts.last_error, sizeof(lane->counts.last_error), "%s %s to '%s': %s",
-		 what, otlp_signal_name(lane->signal), lane->transfer.endpoint->name,
+	snprintf(lane->counts.last_error, sizeof(lane->counts.last_error), "%s %s %s '%s': %s",
+		 before, otlp_signal_name(lane->signal), after, lane->transfer.endpoint->name,
 		 lane->transfer.reply.message);
 	lane->counts.last_failure = now;
 }
@@ -196,7 +206,7 @@ static void retry_later(struct lane *lane, nsec_t now)
 		delay = asked < DELAY_MAX ? asked : DELAY_MAX;
 	lane->next_attempt = now + delay;
 	lane->counts.retries++;
-	remember_error(lane, "cannot send", now);
+	remember_error(lane, "cannot send", "to", now);
 }
 
 static void accepted(struct lane *lane, size_t count, nsec_t now)
@@ -210,8 +220,8 @@ static void accepted(struct lane *lane, size_t count, nsec_t now)
 	add_sum(&lane->counts.forwarded, sum);
 	/* a collector can also use the message for a warning */
 	if (lane->transfer.reply.message[0])
-		remember_error(lane, rejected ? "the collector dropped some" : "warning about",
-			       now);
+		remember_error(lane, rejected ? "some" : "warning about",
+			       rejected ? "were dropped by" : "from", now);
 }
 
 static void rejected(struct lane *lane, size_t count, bool because_of_content, nsec_t now)
@@ -221,7 +231,19 @@ static void rejected(struct lane *lane, size_t count, bool because_of_content, n
 		return;
 	}
 	add_sum(&lane->counts.rejected, export_queue_drop(&lane->queue, count));
-	remember_error(lane, "the collector rejects", now);
+	remember_error(lane, "dropped", "rejected by", now);
+}
+
+static void set_limit(const struct sender *s, struct lane *lane, enum reply_verdict verdict)
+{
+	size_t most = s->options.export_limit, half = lane->transfer.wire.size / 2;
+
+	if (verdict == REPLY_MISSING && lane->in_flight > 1)
+		lane->limit = half > EXPORT_LIMIT_LEAST ? half : EXPORT_LIMIT_LEAST;
+	else if (verdict == REPLY_ACCEPTED)
+		lane->limit *= 2;
+	if (lane->limit > most)
+		lane->limit = most;
 }
 
 static void complete(struct sender *s, struct lane *lane, CURLcode result)
@@ -231,9 +253,10 @@ static void complete(struct sender *s, struct lane *lane, CURLcode result)
 	nsec_t now = monotonic_now();
 
 	curl_multi_remove_handle(s->loop.multi, lane->transfer.easy);
+	set_limit(s, lane, verdict);
 	lane->in_flight = 0;
 	transfer_trim(&lane->transfer, s->options.export_limit);
-	if (verdict == REPLY_RETRY) {
+	if (verdict == REPLY_RETRY || verdict == REPLY_MISSING) {
 		retry_later(lane, now);
 		return;
 	}

@@ -230,7 +230,7 @@ enum reply_verdict transfer_judge(struct transfer *t, CURLcode result)
 		snprintf(t->reply.message, sizeof(t->reply.message), "%.140s%s",
 			 t->error[0] ? t->error : curl_easy_strerror(result), hint_of(t, result));
 		t->reply.delay = 0;
-		return REPLY_RETRY;
+		return REPLY_MISSING;
 	}
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &seconds);

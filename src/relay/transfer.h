@@ -39,7 +39,7 @@ struct pb_buffer *transfer_begin(struct transfer *t);
 /* Prepares t->easy for curl_multi_add_handle(). */
 void transfer_ready(struct transfer *t);
 
-/* After the transfer: the verdict, with t->reply filled in.  No answer at all is worth a retry. */
+/* After the transfer: the verdict, with t->reply filled in. */
 enum reply_verdict transfer_judge(struct transfer *t, CURLcode result);
 
 /* Gives back memory of a body that was larger than this. */

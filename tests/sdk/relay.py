@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Send spans to servers that are not ours, with both protocols, plain and with TLS: relay.py RELAY_SEND SCRATCH
 
-gRPC's server comes from PyPI and is kept in SCRATCH/grpc; without network, the test is skipped.  Prints TAP.
+gRPC's server comes from PyPI and is kept in SCRATCH/send; without network, the test is skipped.  Prints TAP.
 """
 import json
 import os
@@ -55,7 +55,7 @@ def check(names, output):
 def main():
     relay_send, scratch = (pathlib.Path(word).resolve() for word in sys.argv[1:])
     try:
-        python = pypi.install(scratch / "grpc", PACKAGES)
+        python = pypi.install(scratch / "send", PACKAGES)
     except pypi.Skip as skip:
         print(skip)
         sys.exit(77)

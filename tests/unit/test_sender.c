@@ -489,6 +489,67 @@ TEST(a_refusal_of_the_sender_is_not_divided)
 	}
 }
 
+static struct answer answer_large(void *arg, size_t number, const struct collected *request)
+{
+	return (struct answer){ .reset = request->body.size > 150000 };
+}
+
+TEST(an_export_that_gets_no_answer_becomes_smaller)
+{
+	FOR_BOTH_PROTOCOLS(is_grpc)
+	{
+		struct sending s = { 0 };
+
+		sending_start(&s, is_grpc, answer_large, NULL, defaults);
+		for (uint64_t n = 0; n < 40; n++)
+			sending_add_sized(&s, n, 20000);
+		CHECK(sending_run(&s, 20000));
+		CHECK_INT(sending_counts(&s).forwarded.requests, 40);
+		sending_done(&s);
+	}
+}
+
+TEST(an_empty_request_needs_no_export)
+{
+	struct pb_buffer empty = { 0 };
+	struct sending s = { 0 };
+
+	sending_start(&s, false, NULL, NULL, defaults);
+	CHECK_INT(sender_add(s.sender, OTLP_TRACES, &empty, 0), 0);
+	pb_put_varint(&empty, 1, 1);
+	empty.size = 0; /* with memory */
+	CHECK_INT(sender_add(s.sender, OTLP_TRACES, &empty, 0), 0);
+	CHECK(sending_run(&s, 5000));
+	CHECK_INT(sending_counts(&s).forwarded.requests, 2);
+	CHECK_INT(sending_counts(&s).exports, 0);
+	sending_done(&s);
+}
+
+TEST(a_proxy_is_used_except_for_loopback)
+{
+	struct collector proxy;
+	struct sending s = { 0 };
+
+	collector_start(&proxy, false, 0, NULL, NULL);
+	setenv("http_proxy", proxy.url, 1);
+	sending_start(&s, false, NULL, NULL, defaults);
+	sending_add(&s, 0);
+	CHECK(sending_run(&s, 5000));
+	CHECK_INT(proxy.connections, 0);
+	sending_done(&s);
+
+	s = (struct sending){ 0 };
+	sending_start_to(&s, "http://collector.invalid:4318", defaults);
+	sending_add(&s, 0);
+	CHECK(sending_run(&s, 5000));
+	collector_stop(&proxy);
+	CHECK(proxy.requests.count == 1 &&
+	      has_line(&proxy.requests.items[0], "POST http://collector.invalid:4318/v1/traces "));
+	sending_done(&s);
+	collector_done(&proxy);
+	unsetenv("http_proxy");
+}
+
 TEST(redirects_are_not_followed)
 {
 	struct outage outage = { 1, { .status = 307, .headers = "Location: /elsewhere\r\n" } };

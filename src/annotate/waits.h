@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * waits - the waits on the critical path of a span, as a tree with a bounded number of nodes.
+ *
+ * Equal waits, one after another or alternating with one other kind, are one node: after each wait
+ * for a disk, a thread also waits for a CPU.
+ */
+#ifndef SONDE_ANNOTATE_WAITS_H
+#define SONDE_ANNOTATE_WAITS_H
+
+#include "analyse/path.h"
+
+struct wait {
+	nsec_t start, end;   /* of the first and the last one */
+	nsec_t time;         /* sum of their times */
+	uint32_t count;      /* number of waits */
+	uint32_t parent;     /* index + 1 of the wait that it explains; 0 at the top */
+	struct step longest; /* the longest one, as an example */
+};
+
+struct waits {
+	VEC(struct wait) items; /* parents before their children, then by start */
+	uint64_t omitted;       /* number of waits that were left out, of all counts */
+};
+
+/*
+ * The waits of a span itself, not of its child spans, between its start and end.  At most `limit`:
+ * the longest ones, and with each wait the one that it explains.  Those that take less than a
+ * thousandth of the span are left out, too.
+ */
+void waits_find(const struct span_set *spans, span_id span, size_t limit, struct waits *ret);
+void waits_done(struct waits *waits);
+
+#endif
