@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * annotate - explain slow spans on their way to the collector.
+ *
+ *	relay (this process)   the network; no privileges
+ *	worker                 records and analysis; neither privileges nor network
+ *	keeper and recorder    privileges; neither network nor foreign data
+ *
+ * The order of the start matters: listeners, certificates and the keeper need privileges.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "annotate/worker.h"
+#include "bpf/wire.h"
+#include "cli/annotate_status.h"
+#include "cli/annotate_worker.h"
+#include "cli/listen.h"
+#include "cli/log.h"
+#include "cli/opt.h"
+#include "cli/warn.h"
+#include "record/keeper.h"
+#include "record/privilege.h"
+#include "relay/relay.h"
+
+struct annotate_opts {
+	struct opt_list pids, ports;
+	const char *cgroup;
+	bool all_processes;
+	const char *threshold, *config, *grpc, *http, *to;
+	bool all, status, json;
+	nsec_t look_back, stacks;
+	uint64_t memory, queue;
+};
+
+enum { DESCRIPTORS = 20500 }; /* 10,000 connections of each protocol, and a few more */
+
+#define FIELD(name) offsetof(struct annotate_opts, name)
+
+static const struct opt annotate_opts[] = {
+	{ OPT_LIST, 0, "port", "N", "only processes that listen on TCP port N", FIELD(ports) },
+	{ OPT_LIST, 'p', "pid", "PID", "only a process and its descendants", FIELD(pids) },
+	{ OPT_STRING, 0, "cgroup", "PATH", "only a control group and its descendants",
+	  FIELD(cgroup) },
+	{ OPT_FLAG, 'a', "all-processes", NULL, "all processes (default)", FIELD(all_processes) },
+	{ OPT_STRING, 0, "threshold", "TIME|pNN",
+	  "explain spans that take longer, or longer than a percentile of their operation "
+	  "(default p95)",
+	  FIELD(threshold) },
+	{ OPT_FLAG, 0, "all", NULL, "explain all spans", FIELD(all) },
+	{ OPT_STRING, 0, "config", "FILE", "read thresholds of services and operations",
+	  FIELD(config) },
+	{ OPT_STRING, 0, "grpc", "ADDRESS", "listen for OTLP/gRPC (default loopback, 4317)",
+	  FIELD(grpc) },
+	{ OPT_STRING, 0, "http", "ADDRESS", "listen for OTLP/HTTP (default loopback, 4318)",
+	  FIELD(http) },
+	{ OPT_STRING, 0, "to", "URL",
+	  "forward to this collector instead of OTEL_EXPORTER_OTLP_ENDPOINT", FIELD(to) },
+	{ OPT_TIME, 0, "stacks", "TIME", "add the stacks of waits of at least TIME",
+	  FIELD(stacks) },
+	{ OPT_TIME, 0, "look-back", "TIME", "keep records of the last TIME (default 30s)",
+	  FIELD(look_back) },
+	{ OPT_SIZE, 0, "memory", "SIZE", "shorten that time above SIZE (default 512M)",
+	  FIELD(memory) },
+	{ OPT_SIZE, 0, "queue", "SIZE", "hold SIZE while the collector is away (default 64M)",
+	  FIELD(queue) },
+	{ OPT_FLAG, 0, "status", NULL, "print what a running 'sonde annotate' has done",
+	  FIELD(status) },
+	{ OPT_FLAG, 0, "json", NULL, "print that as JSON", FIELD(json) },
+	{ 0 },
+};
+
+static const struct annotate_opts annotate_defaults = {
+	.threshold = "p95",
+	.grpc = "4317",
+	.http = "4318",
+	.look_back = 30 * NSEC_PER_SEC,
+	.memory = 512ull << 20,
+	.queue = 64ull << 20,
+};
+
+static volatile sig_atomic_t stop, reload;
+
+static void on_signal(int number)
+{
+	if (number == SIGHUP)
+		reload = 1;
+	else
+		stop = 1;
+}
+
+struct annotating {
+	const struct annotate_opts *opts;
+	struct listen_sockets grpc, http;
+	struct endpoints endpoints;
+	struct slow *slow;
+	struct relay *relay;
+	struct worker_process worker;
+	struct annotate_status status; /* newest of the worker */
+	char *page;                    /* last one that was served */
+};
+
+static int start_keeper(const struct annotate_opts *o, struct keeper **ret, struct err *err)
+{
+	_cleanup_(freep) uint64_t *pids = NULL, *ports = NULL;
+	int r = opt_numbers(&o->pids, "pid", 1, UINT32_MAX, &pids, err);
+
+	if (r == 0)
+		r = opt_numbers(&o->ports, "port", 1, UINT16_MAX, &ports, err);
+	if (r < 0)
+		return r;
+	if (o->ports.count > WIRE_PORTS)
+		return err_usage(err, "--port: at most %d ports", WIRE_PORTS);
+
+	struct record_options options = {
+		.pids = pids,
+		.pid_count = o->pids.count,
+		.ports = ports,
+		.port_count = o->ports.count,
+		.cgroup = o->cgroup,
+		.all = o->all_processes || (!o->pids.count && !o->ports.count && !o->cgroup),
+		.other_tasks = true,
+		.spans = true,
+		.arguments = true,
+		.stacks = o->stacks,
+		.epoch = 10 * NSEC_PER_SEC,
+		.on_demand = true,
+		.command_line = "sonde annotate",
+		.tool = "sonde " SONDE_VERSION,
+	};
+
+	return keeper_start(&options, ret, err);
+}
+
+static size_t add_addresses(const struct listen_sockets *sockets, struct listen_address *to,
+			    size_t count)
+{
+	for (size_t i = 0; i < sockets->count; i++)
+		to[count++] = (struct listen_address){ sockets->hosts[i], sockets->ports[i] };
+	return count;
+}
+
+static int open_network(struct annotating *a, struct err *err)
+{
+	const struct annotate_opts *o = a->opts;
+	_cleanup_(warnings_done) struct warnings warnings = { 0 };
+	int r = listen_sockets_open(o->grpc, "--grpc", &a->grpc, err);
+
+	if (r == 0)
+		r = listen_sockets_open(o->http, "--http", &a->http, err);
+	if (r < 0)
+		return r;
+
+	struct listen_address listens[2 * LISTEN_MAX];
+	size_t count = add_addresses(&a->http, listens, add_addresses(&a->grpc, listens, 0));
+	struct endpoint_options options = { .url = o->to,
+					    .listens = listens,
+					    .listen_count = count };
+
+	r = endpoints_read(&options, &a->endpoints, &warnings, err);
+	warn_all(&warnings);
+	return r;
+}
+
+static int set_thresholds(struct annotating *a, struct err *err)
+{
+	const struct annotate_opts *o = a->opts;
+	int r = slow_new(o->all ? "all" : o->threshold, &a->slow, err);
+
+	return r == 0 && o->config ? slow_load(a->slow, o->config, err) : r;
+}
+
+static void on_status(void *arg, struct view body)
+{
+	struct annotating *a = arg;
+
+	if (body.len == sizeof(a->status))
+		memcpy(&a->status, body.s, sizeof(a->status));
+}
+
+static struct status_source source_of(const struct annotating *a)
+{
+	return (struct status_source){ .relay = a->relay,
+				       .worker = &a->status,
+				       .worker_restarts = a->worker.restarts,
+				       .worker_runs = a->worker.pid,
+				       .collector = a->endpoints.signals[OTLP_TRACES].name };
+}
+
+static const char *on_page(void *arg, const char *path, const char **ret_type)
+{
+	struct annotating *a = arg;
+	struct status_source source = source_of(a);
+
+	free(a->page);
+	a->page = NULL;
+	*ret_type = "text/plain; charset=utf-8";
+	if (strcmp(path, "/") == 0) {
+		a->page = status_text(&source);
+	} else if (strcmp(path, "/status") == 0) {
+		*ret_type = "application/json";
+		a->page = status_json(&source);
+	} else if (strcmp(path, "/metrics") == 0) {
+		*ret_type = "text/plain; version=0.0.4; charset=utf-8";
+		a->page = status_metrics(&source);
+	}
+	return a->page;
+}
+
+static int start_relay(struct annotating *a, struct err *err)
+{
+	struct relay_options options = { .grpc = a->grpc.fds,
+					 .grpc_count = a->grpc.count,
+					 .http = a->http.fds,
+					 .http_count = a->http.count,
+					 .endpoints = &a->endpoints,
+					 .slow = a->slow,
+					 .queue_limit = a->opts->queue,
+					 .page = on_page,
+					 .status = on_status,
+					 .arg = a };
+
+	return relay_new(&options, &a->relay, err);
+}
+
+static void reload_thresholds(struct annotating *a)
+{
+	struct err err = { "" };
+
+	reload = 0;
+	if (a->opts->config && slow_load(a->slow, a->opts->config, &err) < 0)
+		log_message("%s; the thresholds stay as they were", err.text);
+}
+
+/* One round; 0, or a negative errno if the worker failed at its first start. */
+static int run_once(struct annotating *a, struct err *err)
+{
+	if (reload)
+		reload_thresholds(a);
+	if (relay_poll(a->relay, a->worker.pid ? -1 : 250) == -EPIPE) {
+		int status = worker_process_reap(&a->worker);
+
+		if (!a->worker.restarts && WIFEXITED(status) && WEXITSTATUS(status))
+			return err_set(err, -EIO, "cannot annotate spans");
+		log_message("the annotating process has ended; spans pass without annotations "
+			    "until it runs again");
+	}
+	if (worker_process_restart(&a->worker))
+		relay_set_channel(a->relay, a->worker.channel);
+	return 0;
+}
+
+static int run(struct annotating *a, struct err *err)
+{
+	struct err warning = { "" };
+	int r = worker_process_start(&a->worker, err);
+
+	if (r < 0)
+		return r;
+	r = privilege_drop_relay(&warning);
+	if (r < 0) {
+		*err = warning;
+		return r;
+	}
+	r = start_relay(a, err);
+	if (r < 0)
+		return r;
+	relay_set_channel(a->relay, a->worker.channel);
+	log_message("listening for OTLP on port %u (gRPC) and %u (HTTP), forwarding to %s",
+		    a->grpc.ports[0], a->http.ports[0], a->endpoints.signals[OTLP_TRACES].name);
+	while (r == 0 && !stop)
+		r = run_once(a, err);
+	relay_finish(a->relay, 5 * NSEC_PER_SEC);
+	return r;
+}
+
+/* Best effort: with fewer descriptors, fewer connections are served. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS)
+		return;
+	limit.rlim_cur = DESCRIPTORS;
+	if (limit.rlim_max < DESCRIPTORS)
+		limit.rlim_max = DESCRIPTORS;
+	if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+		return;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void show_summary(const struct annotating *a)
+{
+	struct status_source source = source_of(a);
+	_cleanup_(freep) char *text = status_text(&source);
+
+	fputs(text ?: "", stderr);
+}
+
+static int annotate_run(const void *opts, char **operands, struct err *err)
+{
+	struct annotating a = { .opts = opts };
+	struct keeper *keeper = NULL;
+	int r;
+
+	(void)operands;
+	if (a.opts->status)
+		return status_show(a.opts->http, a.opts->json, err);
+	r = open_network(&a, err);
+	catch_signals();
+	raise_descriptors();
+	if (r == 0)
+		r = set_thresholds(&a, err);
+	if (r == 0)
+		r = start_keeper(a.opts, &keeper, err);
+	a.worker.keeper = keeper;
+	a.worker.options =
+		(struct live_options){ .window = a.opts->look_back, .memory = a.opts->memory };
+	if (r == 0)
+		r = run(&a, err);
+	if (a.relay)
+		show_summary(&a);
+	worker_process_end(&a.worker);
+	relay_free(a.relay);
+	slow_free(a.slow);
+	endpoints_done(&a.endpoints);
+	keeper_free(keeper);
+	free(a.page);
+	listen_sockets_close(&a.grpc);
+	listen_sockets_close(&a.http);
+	return r;
+}
+
+const struct command cmd_annotate = {
+	.name = "annotate",
+	.summary = "explain slow spans on their way to the collector",
+	.synopsis = "[OPTION]...",
+	.examples = "  OTEL_EXPORTER_OTLP_ENDPOINT=http://jaeger:4318 sonde annotate\n"
+		    "  sonde annotate --threshold=5ms --to=http://localhost:14318\n",
+	.opts = annotate_opts,
+	.defaults = &annotate_defaults,
+	.opts_size = sizeof(annotate_defaults),
+	.caps = PRIVILEGE_CAPS,
+	.run = annotate_run,
+};

@@ -1,0 +1,2 @@
+# needs record
+sonde annotate --grpc=localhost --http=14999

@@ -1,0 +1,2 @@
+# needs record
+sonde annotate --help
