@@ -49,6 +49,10 @@ flight: setup-test all ## plant 100 slow requests in ten minutes, and find each 
 	@ninja -C build sonde
 	@SONDE=build/sonde tests/flight/planted.py
 
+jaeger: setup-bank setup-jaeger all ## the bank with each of its faults, explained in a real Jaeger
+	@ninja -C build use
+	@tests/annotate/jaeger.py build $(FAULTS)
+
 mutate: setup-test ## list small changes to FILES that no test detects (MUTATE: options)
 	@tools/mutate $(MUTATE) $(FILES)
 
@@ -80,4 +84,4 @@ setup-%:
 	@$(own) tools/backports build/otel-cpp opentelemetry-cpp-dev libabsl-dev || [ $$? = 77 ]
 
 .NOTPARALLEL:
-.PHONY: all test check demo demo-bank bench lab-faults fuzz damage soak robust flight mutate install uninstall format clean help
+.PHONY: all test check demo demo-bank bench lab-faults fuzz damage soak robust flight jaeger mutate install uninstall format clean help
