@@ -42,6 +42,8 @@ void model_add_span(struct model *model, const struct source *source, const stru
 		.source = r->source,
 		.kind = r->kind,
 	};
+	if (span->end < span->start) /* no duration, rather than one of 2^64 ns */
+		span->start = span->end;
 	model_begin_at(model, span->start);
 	if (!model->begin_is_set && span->start < model->begin)
 		model->begin = span->start; /* spans come in the order of their ends */

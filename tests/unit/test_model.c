@@ -565,6 +565,20 @@ TEST(a_record_takes_little_memory)
 		       model_memory(model), records);
 }
 
+TEST(a_span_that_ends_before_it_begins_has_no_duration)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	story_span(&s, 50, 40, 7, 0, 1);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	const struct span *span = model_span(model, story_find_span(model, 7));
+
+	CHECK_INT(span->start, 40);
+	CHECK_INT(span->end, 40);
+}
+
 TEST(a_loss_affects_only_overlapping_time_on_its_cpu_or_process)
 {
 	_cleanup_(story_done) struct story s = { 0 };
