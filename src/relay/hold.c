@@ -13,8 +13,8 @@ enum { BYTES_MAX = 32 << 20 };
 struct held_span {
 	size_t offset;
 	bool is_answered;
-	uint8_t *bytes; /* attributes, then spans */
-	size_t size, split;
+	struct pb_buffer bytes; /* attributes, then spans */
+	size_t split;           /* size of the attributes */
 };
 
 struct held_request {
@@ -46,7 +46,7 @@ struct hold *hold_new(const struct hold_options *options)
 static void request_done(struct held_request *r)
 {
 	for (size_t i = 0; i < r->spans.count; i++)
-		free(r->spans.items[i].bytes);
+		pb_buffer_done(&r->spans.items[i].bytes);
 	vec_done(&r->spans);
 	pb_buffer_done(&r->body);
 }
@@ -85,12 +85,13 @@ static uint64_t insert(const struct held_request *r, struct pb_buffer *ret)
 
 	for (size_t i = 0; i < r->spans.count; i++) {
 		const struct held_span *s = &r->spans.items[i];
+		struct view both = bytes_of(&s->bytes);
 
-		if (s->size)
+		if (both.len)
 			*vec_push(&inserts) = (struct otlp_insert){
 				.span = s->offset,
-				.attributes = { (char *)s->bytes, s->split },
-				.spans = { (char *)s->bytes + s->split, s->size - s->split },
+				.attributes = { both.s, s->split },
+				.spans = { both.s + s->split, both.len - s->split },
 			};
 	}
 
@@ -162,15 +163,11 @@ bool hold_annotate(struct hold *h, uint64_t ticket, uint32_t index, struct view 
 		return false;
 	s->is_answered = true;
 	s->split = attributes.len;
-	s->size = attributes.len + spans.len;
-	if (s->size) {
-		s->bytes = must_realloc(NULL, s->size);
-		memcpy(s->bytes, attributes.s, attributes.len);
-		memcpy(s->bytes + s->split, spans.s, spans.len);
-	}
+	pb_append(&s->bytes, attributes);
+	pb_append(&s->bytes, spans);
 	r->open--;
-	r->bytes += s->size;
-	h->bytes += s->size;
+	r->bytes += s->bytes.size;
+	h->bytes += s->bytes.size;
 	return true;
 }
 
