@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Send all signals from OpenTelemetry's SDK for Python to the servers of the relay: receive.py RECEIVE SCRATCH
 
-The SDK comes from PyPI and is kept in SCRATCH/receive; without network, the test is skipped.
+The SDK comes from PyPI and is kept in SCRATCH/receive_sdk; without network, the test is skipped.
 Prints TAP.
 """
 import os
@@ -21,7 +21,7 @@ ENV = {name: value for name, value in os.environ.items() if not name.startswith(
 def main():
     receive, scratch = (pathlib.Path(word).resolve() for word in sys.argv[1:])
     try:
-        python = pypi.install(scratch / "receive", PACKAGES)
+        python = pypi.install(scratch / "receive_sdk", PACKAGES)
     except pypi.Skip as skip:
         print(skip)
         sys.exit(77)

@@ -55,7 +55,7 @@ def check(names, output):
 def main():
     relay_send, scratch = (pathlib.Path(word).resolve() for word in sys.argv[1:])
     try:
-        python = pypi.install(scratch / "send", PACKAGES)
+        python = pypi.install(scratch / "send_sdk", PACKAGES)
     except pypi.Skip as skip:
         print(skip)
         sys.exit(77)
