@@ -28,7 +28,7 @@ struct annotator {
 	struct annotator_counters counters;
 	VEC(struct slow_span) pending;
 	struct history *history;
-	const struct model *model; /* to whose threads the history refers */
+	const struct model *model; /* with the threads of the history */
 	nsec_t passed;             /* up to here, the pump has passed the requests */
 	nsec_t next_join;
 };

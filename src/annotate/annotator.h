@@ -12,8 +12,8 @@
  * Spans of a service that was not started by `sonde run` have no thread.  They are joined with the
  * rebuilt requests that they serve (analyse/span_join.h), a second after these have ended.
  *
- * The cost is bounded: of more slow spans than fit, or of spans whose paths are too long for the
- * budget of a second, the newest get no annotation, and are counted.
+ * The cost is bounded: one run takes a limited time, and if more slow spans wait than fit, the
+ * newest get no annotation, and are counted.
  */
 #ifndef SONDE_ANNOTATE_ANNOTATOR_H
 #define SONDE_ANNOTATE_ANNOTATOR_H

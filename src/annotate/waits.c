@@ -7,7 +7,11 @@
 #include "analyse/account.h"
 #include "base/sort.h"
 
-enum { LEAST_SHARE = 1000 }; /* of the time of the span: one in so many */
+enum {
+	LEAST_SHARE = 1000, /* of the time of the span: one in so many */
+	ANCESTORS_MAX =
+		64, /* inferred ones of a step's span: more would make long paths quadratic */
+};
 
 struct waits_builder {
 	const struct span_set *spans;
@@ -83,8 +87,11 @@ static bool is_wait(const struct step *s)
 /* Whether a step is of the span, or of a request below it, which no service exports. */
 static bool is_of(const struct waits_builder *b, span_id at, span_id id)
 {
-	while (at.i && at.i != id.i && span_set_at(b->spans, at)->source == SPAN_INFERRED)
+	for (size_t i = 0; i < ANCESTORS_MAX && at.i && at.i != id.i; i++) {
+		if (span_set_at(b->spans, at)->source != SPAN_INFERRED)
+			return false;
 		at = span_set_at(b->spans, at)->parent;
+	}
 	return at.i == id.i;
 }
 

@@ -97,7 +97,7 @@ static void put_annotations(struct status_values *v, const struct status_source 
 	put(v, "spans_joined", VALUE_COUNTER, w->joined,
 	    "Slow spans without a thread, annotated by the request that they serve.");
 	put(v, "spans_unrecorded", VALUE_COUNTER, w->unrecorded,
-	    "Slow spans whose threads were not recorded.");
+	    "Slow spans without recorded threads.");
 	put(v, "spans_unasked", VALUE_COUNTER, n.unasked + w->too_many,
 	    "Slow spans without annotation, because sonde was too busy.");
 	put(v, "annotations_lost", VALUE_COUNTER, n.late + w->unsent,

@@ -41,7 +41,7 @@ void grpc_session_end(struct grpc_session *s);
 /* Whether neither side sends anything any more. */
 bool grpc_session_is_over(const struct grpc_session *s);
 
-/* The number of streams whose request or reply is incomplete. */
+/* The number of streams with an incomplete request or reply. */
 size_t grpc_session_streams(const struct grpc_session *s);
 
 /* The number of complete requests, and of bytes of requests, so far. */

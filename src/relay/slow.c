@@ -9,7 +9,7 @@
 #include "relay/slow_rules.h"
 
 enum {
-	RECENT = 4096,        /* operations whose rule is known; a power of two */
+	RECENT = 4096,        /* operations with a known rule; a power of two */
 	OPERATIONS_MAX = 1024 /* with a percentile */
 };
 
