@@ -122,6 +122,14 @@ static bool is_pattern(const struct account *account, const struct node *node)
 	       node->span_count >= NODE_MANY_SPANS;
 }
 
+/* Whether there are no records because they were lost, or are older than the window. */
+static bool is_lost(const struct span_set *spans, const struct account *account,
+		    const struct node *node)
+{
+	return node->state == STATE_GAP &&
+	       (account->lost.losses || account->start < model_window_begin(spans->model));
+}
+
 static void add_node(struct cause_sum *sum, const struct span_set *spans,
 		     const struct account *account, uint32_t at, double weight)
 {
@@ -139,7 +147,7 @@ static void add_node(struct cause_sum *sum, const struct span_set *spans,
 
 	g->time += account_weighted(node->time, weight);
 	g->leaves++;
-	g->is_lost |= node->state == STATE_GAP && account->lost.losses;
+	g->is_lost |= is_lost(spans, account, node);
 	g->requests += g->last_sum != sum->accounts;
 	g->last_sum = sum->accounts;
 	g->several |= node->several || g->thread.i != node->thread.i;

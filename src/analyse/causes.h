@@ -34,7 +34,7 @@ struct cause_group {
 	thread_id thread; /* of the first leaf */
 	bool several;     /* whether the leaves are of several threads */
 	bool several_processes;
-	bool is_lost;      /* no records of it, because records were lost: comes last */
+	bool is_lost;      /* no records of it: lost, or older than the window; comes last */
 	bool is_pattern;   /* `node` is that of the calls, not a leaf */
 	uint32_t last_sum; /* private: number of the last account */
 };

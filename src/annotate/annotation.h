@@ -9,12 +9,13 @@
  * thread did that ended it.  It is named after the system call, or else after the state.  Waits of
  * the same thread for the same thing, one after another, are one child with their number and the
  * sum of their time.  Of more than a fixed number of children, the shortest are left out and
- * counted.  The id of a child is derived from trace, span, thread and time, so that the same wait
- * always has the same id.
+ * counted.  A recorded system call is a child span, too (calls.h).  The id of a child is derived
+ * from trace, span, thread and time, so that the same wait always has the same id.
  */
 #ifndef SONDE_ANNOTATE_ANNOTATION_H
 #define SONDE_ANNOTATE_ANNOTATION_H
 
+#include "annotate/governor.h"
 #include "model/span_set.h"
 #include "otlp/trace.h"
 
@@ -23,11 +24,13 @@ enum { ANNOTATION_SPANS = 64 };
 struct annotation_options {
 	int64_t realtime; /* ns to add to times to get CLOCK_REALTIME */
 	size_t spans_max; /* child spans */
+	nsec_t limit;     /* threshold of the span; 0 without one */
 	/*
 	 * The span as it was exported, CLOCK_REALTIME: child spans are inside of it, although the
 	 * agent sees it begin earlier, and a joined request takes longer.  end 0: no bounds.
 	 */
 	nsec_t start, end;
+	bool reduced[DETAIL_COUNT]; /* details that were not recorded during all of the span */
 };
 
 struct annotation {

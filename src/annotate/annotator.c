@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analyse/requests/spans.h"
 #include "analyse/requests/window.h"
 #include "annotate/history.h"
+#include "base/clock.h"
 #include "base/vec.h"
 
 /* An interval of a thread that runs on is recorded when it ends; do not wait longer for it. */
@@ -18,27 +18,39 @@
 /* A join reads all spans and requests of the window: pause for so many times the CPU time of it. */
 enum { JOIN_PAUSE = 10 };
 
+/* An update of the model counts the contexts of a second again: pause for so many times its
+ * duration. */
+enum { UPDATE_PAUSE = 3 };
+#define UPDATE_PAUSE_MAX (5 * NSEC_PER_MSEC)
+
 /* How long one run can take: meanwhile, the stream of the recorder waits. */
 #define RUN_MAX (20 * NSEC_PER_MSEC)
 
-enum { PENDING_MAX = 10000, HISTORY_MAX = 64 << 20 };
+enum { PENDING_MAX = 10000, HISTORY_MAX = 64 << 20, TRACE_SPANS = 1000 };
+
+/* After a slow span without threads, more of them are expected for so long. */
+#define JOINS_EXPECTED (30 * NSEC_PER_SEC)
 
 struct annotator {
 	struct annotator_options options;
 	struct annotator_counters counters;
 	VEC(struct slow_span) pending;
 	struct history *history;
-	const struct model *model; /* with the threads of the history */
-	nsec_t passed;             /* up to here, the pump has passed the requests */
-	nsec_t next_join;
+	struct recent_counts *counts; /* child spans by trace, and roots with a path */
+	struct slow_roots *roots;
+	struct inferred_spans *requests; /* NULL: they are not exported */
+	const struct model *model;       /* with the threads of the history */
+	nsec_t passed;                   /* up to here, the pump has passed the requests */
+	nsec_t next_join, next_update;   /* CLOCK_MONOTONIC */
+	nsec_t last_join;                /* when a span needed one; 0: never */
 };
 
-static nsec_t now_on(clockid_t clock)
+static struct inferred_spans *new_requests(const struct annotator_options *options)
 {
-	struct timespec t;
+	struct inferred_spans_options o = { .fn = options->add, .arg = options->arg };
 
-	clock_gettime(clock, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+	memcpy(o.skip_ports, options->skip_ports, sizeof(o.skip_ports));
+	return inferred_spans_new(&o);
 }
 
 struct annotator *annotator_new(const struct annotator_options *options)
@@ -48,7 +60,15 @@ struct annotator *annotator_new(const struct annotator_options *options)
 	a->options = *options;
 	a->options.spans_max = options->spans_max ?: ANNOTATION_SPANS;
 	a->options.pending_max = options->pending_max ?: PENDING_MAX;
+	a->options.trace_max = options->trace_max ?: TRACE_SPANS;
 	a->history = history_new(HISTORY_MAX);
+	a->counts = recent_counts_new();
+	a->roots = slow_roots_new(&(struct slow_roots_options){ .spans_max = a->options.trace_max,
+								.counts = a->counts,
+								.fn = options->add,
+								.arg = options->arg });
+	if (options->requests)
+		a->requests = new_requests(options);
 	return a;
 }
 
@@ -60,12 +80,25 @@ void annotator_free(struct annotator *a)
 		otlp_writer_done(&a->pending.items[i].late);
 	vec_done(&a->pending);
 	history_free(a->history);
+	slow_roots_free(a->roots);
+	inferred_spans_free(a->requests);
+	recent_counts_free(a->counts);
 	free(a);
 }
 
 struct annotator_counters annotator_counters(const struct annotator *a)
 {
-	return a->counters;
+	struct annotator_counters counters = a->counters;
+
+	counters.roots = slow_roots_counters(a->roots);
+	if (a->requests)
+		counters.requests = inferred_spans_counters(a->requests);
+	return counters;
+}
+
+bool annotator_wants_spans(const struct annotator *a)
+{
+	return a->requests || (a->last_join && clock_now() - a->last_join < JOINS_EXPECTED);
 }
 
 /* Ends a slow span. */
@@ -103,8 +136,27 @@ static struct otlp_writer begin_late(struct otlp_reader *reader)
 	return w;
 }
 
+static nsec_t limit_of(struct view limits, uint32_t index)
+{
+	nsec_t limit = 0;
+
+	if (index < limits.len / sizeof(limit))
+		memcpy(&limit, limits.s + index * sizeof(limit), sizeof(limit));
+	return limit;
+}
+
+static void add_root(struct annotator *a, struct otlp_reader *reader, const struct otlp_span *span)
+{
+	struct otlp_writer late;
+
+	if (!a->options.add || !slow_roots_accepts(span))
+		return;
+	late = begin_late(reader);
+	slow_roots_add(a->roots, span, &late);
+}
+
 int annotator_add(struct annotator *a, struct live *live, uint64_t ticket, nsec_t deadline,
-		  struct view request, struct err *err)
+		  struct view request, struct view limits, struct err *err)
 {
 	struct slow_span slow = { .ticket = ticket, .deadline = deadline };
 	struct otlp_reader reader;
@@ -119,10 +171,12 @@ int annotator_add(struct annotator *a, struct live *live, uint64_t ticket, nsec_
 			continue;
 		memcpy(slow.trace, span.trace_id.s, sizeof(slow.trace));
 		memcpy(slow.id, span.span_id.s, sizeof(slow.id));
+		slow.limit = limit_of(limits, slow.index);
 		slow.start = span.start;
 		slow.end = span.end;
 		slow.late = begin_late(&reader);
 		add_pending(a, &slow);
+		add_root(a, &reader, &span);
 	}
 	return r;
 }
@@ -143,14 +197,26 @@ static bool annotate(struct annotator *a, const struct span_set *spans, span_id 
 		     struct slow_span *slow, int64_t realtime)
 {
 	_cleanup_(annotation_done) struct annotation annotation = { 0 };
+	uint32_t used = *recent_counts_at(a->counts, slow->trace, sizeof(slow->trace));
+	size_t room = used < a->options.trace_max ? a->options.trace_max - used : 0;
 	struct annotation_options options = { .realtime = realtime,
-					      .spans_max = a->options.spans_max,
+					      .spans_max = room < a->options.spans_max
+								   ? room
+								   : a->options.spans_max,
+					      .limit = slow->limit,
 					      .start = slow->start,
 					      .end = slow->end };
+	const struct governor *governor = a->options.governor;
 
+	for (enum detail d = DETAIL_STACKS; governor && d < DETAIL_COUNT; d++)
+		options.reduced[d] = governor_has_gap(governor, d, slow->start - (uint64_t)realtime,
+						      slow->end - (uint64_t)realtime);
 	if (!annotation_find(spans, id, &options, &annotation))
 		return false;
 	a->counters.annotated++;
+	if (a->options.syscalls)
+		syscall_switch_slow(a->options.syscalls, spans, id, clock_now());
+	*recent_counts_at(a->counts, slow->trace, sizeof(slow->trace)) += annotation.span_count;
 	reply(a, slow, &annotation, NULL);
 	return true;
 }
@@ -159,6 +225,13 @@ static void give_up(struct annotator *a, struct slow_span *slow)
 {
 	a->counters.unrecorded++;
 	reply(a, slow, NULL, "its threads were not recorded");
+}
+
+/* Whether to look for the records of a span: thousands can wait, and most for more than this run.
+ */
+static bool is_worth_a_try(const struct slow_span *slow, nsec_t until)
+{
+	return !slow->needs_join && until >= slow->complete_from;
 }
 
 /* Whether a span got its reply. */
@@ -171,11 +244,14 @@ static bool try_one(struct annotator *a, const struct span_set *spans, struct sl
 		give_up(a, slow);
 		return true;
 	}
-	if (slow->needs_join || !is_complete(spans, id, until))
+	if (!is_complete(spans, id, until)) {
+		slow->complete_from = span_set_at(spans, id)->end;
 		return false;
+	}
 	if (annotate(a, spans, id, slow, realtime))
 		return true;
 	slow->needs_join = true;
+	a->last_join = clock_now();
 	return false;
 }
 
@@ -224,31 +300,70 @@ static void try_joins(struct annotator *a, const struct model *model, int64_t re
 		if (slow->end - (uint64_t)realtime > to)
 			to = slow->end - (uint64_t)realtime;
 	}
-	if (!to || now_on(CLOCK_MONOTONIC) < a->next_join)
+	if (!to || clock_now() < a->next_join)
 		return;
 
-	nsec_t cpu = now_on(CLOCK_PROCESS_CPUTIME_ID);
+	nsec_t cpu = clock_cpu_time();
 
 	join(a, model, from > NSEC_PER_SEC ? from - NSEC_PER_SEC : 0, to + NSEC_PER_SEC, realtime);
-	cpu = now_on(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-	a->next_join = now_on(CLOCK_MONOTONIC) + JOIN_PAUSE * cpu;
+	cpu = clock_cpu_time() - cpu;
+	a->next_join = clock_now() + JOIN_PAUSE * cpu;
+}
+
+/* What is exported some seconds after its end, on its own. */
+static void export_others(struct annotator *a, struct live *live)
+{
+	struct history_view view = { .history = a->history,
+				     .until = a->passed,
+				     .realtime = live_realtime_offset(live) };
+	bool has_root = slow_roots_is_due(a->roots, view.until, view.realtime);
+	bool has_request = a->requests && inferred_spans_is_due(a->requests, view.until);
+	nsec_t until;
+
+	if (!has_root && !has_request)
+		return;
+	view.model = live_model(live, &until);
+	if (!view.model || view.model != a->model)
+		return; /* the history is of another recorder */
+	if (has_root)
+		slow_roots_run(a->roots, &view);
+	if (has_request)
+		inferred_spans_run(a->requests, &view);
+}
+
+/* The model up to `until`; NULL if there is none, or it is too early to update it again. */
+static const struct model *update_model(struct annotator *a, struct live *live, nsec_t *ret_until)
+{
+	nsec_t begin = clock_now();
+
+	if (!a->pending.count || begin < a->next_update)
+		return NULL;
+
+	const struct model *model = live_model(live, ret_until);
+	nsec_t end = clock_now();
+	nsec_t pause = UPDATE_PAUSE * (end - begin);
+
+	a->next_update = end + (pause < UPDATE_PAUSE_MAX ? pause : UPDATE_PAUSE_MAX);
+	return model;
 }
 
 size_t annotator_run(struct annotator *a, struct live *live)
 {
 	nsec_t until = 0;
-	const struct model *model = a->pending.count ? live_model(live, &until) : NULL;
+	const struct model *model = update_model(a, live, &until);
 	struct span_set spans = { .model = model };
 	int64_t realtime = live_realtime_offset(live);
-	nsec_t stop = now_on(CLOCK_MONOTONIC) + RUN_MAX;
+	nsec_t stop = clock_now() + RUN_MAX;
 	size_t kept = 0;
 
+	export_others(a, live);
 	if (!model)
 		return a->pending.count;
 	for (size_t i = 0; i < a->pending.count; i++) {
 		struct slow_span slow = a->pending.items[i];
 
-		if (now_on(CLOCK_MONOTONIC) > stop || !try_one(a, &spans, &slow, until, realtime))
+		if (!is_worth_a_try(&slow, until) || clock_now() > stop ||
+		    !try_one(a, &spans, &slow, until, realtime))
 			a->pending.items[kept++] = slow;
 	}
 	a->pending.count = kept;

@@ -7,6 +7,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 
+enum { INDEX_BYTES = 32 }; /* of a span in the index */
+
 /* A request with its tree.  Indexes are those of the tree, in which the root is the first. */
 struct kept_request {
 	nsec_t start, end;
@@ -21,7 +23,7 @@ struct history {
 	size_t bytes, bytes_max;
 	VEC(struct kept_request) all; /* in the order in which they were added */
 	size_t first;                 /* index of the oldest; those before it are gone */
-	struct map index;             /* key -> index in `all` + 1 */
+	struct map index;             /* id of any of their spans -> index in `all` + 1 */
 };
 
 struct history *history_new(size_t bytes_max)
@@ -126,6 +128,14 @@ static void copy_replies(const struct batch_index *b, uint32_t root, struct kept
 #define reserve(list, n) \
 	((list)->items = must_realloc(NULL, ((list)->room = (n)) * sizeof((list)->items[0])))
 
+static uint64_t key_of(const struct request_span *span)
+{
+	uint64_t key;
+
+	memcpy(&key, span->id, sizeof(key));
+	return key;
+}
+
 static struct kept_request copy_tree(const struct batch_index *b, uint32_t root)
 {
 	const struct request_span *top = &b->requests->spans.items[root];
@@ -142,8 +152,8 @@ static struct kept_request copy_tree(const struct batch_index *b, uint32_t root)
 	for (uint32_t i = root; i; i = requests_next(b->requests, root, i, NULL))
 		copy_span(b, i, &k);
 	copy_replies(b, root, &k);
-	memcpy(&k.key, top->id, sizeof(k.key));
-	k.bytes = sizeof(k) + k.spans.room * sizeof(k.spans.items[0]) +
+	k.key = key_of(top);
+	k.bytes = sizeof(k) + k.spans.room * (sizeof(k.spans.items[0]) + INDEX_BYTES) +
 		  k.work.room * sizeof(k.work.items[0]) +
 		  k.replies.room * sizeof(k.replies.items[0]);
 	return k;
@@ -153,11 +163,24 @@ static void drop(struct history *h, size_t at)
 {
 	struct kept_request *k = &h->all.items[at];
 
-	if (k->key)
-		map_remove(&h->index, k->key);
+	for (size_t i = 0; i < k->spans.count; i++) {
+		uint64_t key = key_of(&k->spans.items[i]);
+		const uint64_t *owner = map_find(&h->index, key);
+
+		if (owner && *owner == at + 1)
+			map_remove(&h->index, key);
+	}
 	h->bytes -= k->bytes;
 	kept_request_done(k);
 	*k = (struct kept_request){ 0 };
+}
+
+static void index_spans(struct history *h, size_t at)
+{
+	const struct kept_request *k = &h->all.items[at];
+
+	for (size_t i = 0; i < k->spans.count; i++)
+		*map_insert(&h->index, key_of(&k->spans.items[i])) = at + 1;
 }
 
 /* Indexes in `all` change. */
@@ -166,8 +189,7 @@ static void move_up(struct history *h)
 	vec_drop_first(&h->all, h->first);
 	h->first = 0;
 	for (size_t i = 0; i < h->all.count; i++)
-		if (h->all.items[i].key)
-			*map_insert(&h->index, h->all.items[i].key) = i + 1;
+		index_spans(h, i);
 }
 
 static void drop_oldest(struct history *h)
@@ -177,19 +199,47 @@ static void drop_oldest(struct history *h)
 		move_up(h);
 }
 
+/* The request that has a span with this id, by its index; SIZE_MAX if there is none. */
+static size_t owner_of(const struct history *h, uint64_t key)
+{
+	const uint64_t *at = map_find(&h->index, key);
+
+	return at ? *at - 1 : SIZE_MAX;
+}
+
+/* Whether a tree is what is left of one that the history has: the window forgets it in parts. */
+static bool is_remnant(const struct kept_request *k, const struct kept_request *old)
+{
+	size_t parts = k->work.count + k->replies.count;
+
+	if (k->key != old->key || k->spans.count < old->spans.count)
+		return true;
+	return k->spans.count == old->spans.count && parts < old->work.count + old->replies.count;
+}
+
+/* Drops the trees that a tree contains, which were separate before. */
+static void drop_parts(struct history *h, const struct kept_request *k)
+{
+	for (size_t i = 0; i < k->spans.count; i++) {
+		uint64_t key = key_of(&k->spans.items[i]);
+		size_t owner = owner_of(h, key);
+
+		if (owner != SIZE_MAX && h->all.items[owner].key == key)
+			drop(h, owner);
+	}
+}
+
 static void keep(struct history *h, struct kept_request *k)
 {
-	uint64_t *at = map_insert(&h->index, k->key);
+	size_t owner = owner_of(h, k->key);
 
-	if (*at) {
-		struct kept_request *old = &h->all.items[*at - 1];
-
-		h->bytes -= old->bytes;
-		kept_request_done(old);
-		*old = (struct kept_request){ 0 };
+	if (owner != SIZE_MAX && is_remnant(k, &h->all.items[owner])) {
+		kept_request_done(k);
+		return;
 	}
+	drop_parts(h, k);
 	*vec_push(&h->all) = *k;
-	*at = h->all.count;
+	index_spans(h, h->all.count - 1);
 	h->bytes += k->bytes;
 	while (h->bytes > h->bytes_max && h->first < h->all.count)
 		drop_oldest(h);

@@ -13,11 +13,22 @@
 
 struct history;
 
+/* The window at a time, until which its records and requests are complete. */
+struct history_view {
+	const struct model *model;
+	const struct history *history;
+	nsec_t until;
+	int64_t realtime; /* ns to add to times to get CLOCK_REALTIME */
+};
+
 struct history *history_new(size_t bytes_max);
 void history_free(struct history *h);
 DEFINE_FREEP(history)
 
-/* Adds the requests of a batch that have a reply; those that it has already are replaced. */
+/*
+ * Adds the requests of a batch that have a reply.  Those that it has already are replaced, unless
+ * the batch has only a part of them left.
+ */
 void history_add(struct history *h, const struct live_view *view);
 
 /* Drops what ended before t. */

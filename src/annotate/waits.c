@@ -18,7 +18,8 @@ struct waits_builder {
 	const struct model *model;
 	const struct span *span;
 	const struct path *path;
-	uint32_t *wait_of; /* by step: index + 1 of its wait; 0 if it is none */
+	const struct calls *calls; /* the first waits, in the same order */
+	uint32_t *wait_of;         /* by step: index + 1 of its wait; 0 if it is none */
 	/* by wait, and for the top at 0: index + 1 of its last children of two kinds */
 	struct last_children {
 		uint32_t last, other;
@@ -59,10 +60,53 @@ static struct wait *find_same(struct waits_builder *b, struct last_children *las
 	return &b->all.items[other - 1];
 }
 
+static void add_calls(struct waits_builder *b)
+{
+	for (size_t i = 0; i < b->calls->items.count; i++) {
+		const struct call *call = &b->calls->items.items[i];
+
+		*vec_push(&b->all) = (struct wait){ .start = call->start,
+						    .end = call->end,
+						    .time = call->time,
+						    .count = call->count,
+						    .longest.thread = call->thread,
+						    .call = *call };
+	}
+}
+
+/* The call that a step at the top is part of, as index + 1; 0 if it is of none. */
+static uint32_t call_of(const struct waits_builder *b, const struct step *s, nsec_t start,
+			nsec_t end)
+{
+	if (!s->thread.i || s->flags & STEP_DERIVED)
+		return 0;
+	return calls_at(b->calls, b->model, s->thread, start, end);
+}
+
+/* Whether a step is the wait of a call, and then part of it. */
+static bool add_to_call(struct waits_builder *b, struct wait *wait, const struct step *s,
+			nsec_t time)
+{
+	const struct cause *cause = account_step_cause(b->model, s);
+
+	if (!state_is_blocked(s->state) || !cause || cause->syscall != wait->call.nr)
+		return false;
+	if (!wait->longest.state || time > wait->longest.end - wait->longest.start)
+		wait->longest = *s;
+	wait->call_waits += time;
+	return true;
+}
+
 static void add(struct waits_builder *b, uint32_t step, nsec_t start, nsec_t end)
 {
 	const struct step *s = &b->path->steps.items[step];
-	uint32_t parent = s->parent ? b->wait_of[s->parent - 1] : 0;
+	uint32_t parent = s->parent ? b->wait_of[s->parent - 1] : call_of(b, s, start, end);
+
+	if (!s->parent && parent && add_to_call(b, &b->all.items[parent - 1], s, end - start)) {
+		b->wait_of[step] = parent;
+		return;
+	}
+
 	struct last_children *last = &b->last[parent];
 	struct wait *wait = find_same(b, last, s);
 
@@ -132,8 +176,12 @@ static void choose(const struct waits_builder *b, size_t limit, bool *ret)
 	for (uint32_t i = 0; i < count; i++)
 		ranked[i] = (struct ranked_wait){ b->all.items[i].time, i };
 	sort_items(ranked, count, is_longer);
-	for (size_t i = 0; i < count && i < limit && ranked[i].time >= least; i++)
-		ret[ranked[i].index] = true;
+	for (size_t i = 0; i < count && limit; i++) {
+		bool is_call = b->all.items[ranked[i].index].call.count;
+
+		ret[ranked[i].index] = is_call || ranked[i].time >= least;
+		limit -= ret[ranked[i].index];
+	}
 }
 
 static void keep(struct waits_builder *b, size_t limit, struct waits *ret)
@@ -147,7 +195,7 @@ static void keep(struct waits_builder *b, size_t limit, struct waits *ret)
 		struct wait wait = b->all.items[i];
 
 		if (!chosen[i] || (wait.parent && !moved[wait.parent - 1])) {
-			ret->omitted += wait.count;
+			*(wait.call.count ? &ret->calls_omitted : &ret->omitted) += wait.count;
 			continue;
 		}
 		wait.parent = wait.parent ? moved[wait.parent - 1] : 0;
@@ -156,23 +204,28 @@ static void keep(struct waits_builder *b, size_t limit, struct waits *ret)
 	}
 }
 
-void waits_find(const struct span_set *spans, span_id span, size_t limit, struct waits *ret)
+void waits_find(const struct span_set *spans, span_id span, const struct calls *calls, size_t limit,
+		struct waits *ret)
 {
+	static const struct calls no_calls;
 	_cleanup_(path_done) struct path path = { 0 };
 
 	path_of_span(spans, span, &path);
+	calls = calls ?: &no_calls;
 
-	size_t count = path.steps.count + 1;
+	size_t count = path.steps.count + calls->items.count + 1;
 	_cleanup_(freep) uint32_t *wait_of = must_alloc(count * sizeof(*wait_of));
 	_cleanup_(freep) struct last_children *last = must_alloc(count * sizeof(*last));
 	struct waits_builder b = { .spans = spans,
 				   .model = spans->model,
 				   .span = span_set_at(spans, span),
 				   .path = &path,
+				   .calls = calls,
 				   .wait_of = wait_of,
 				   .last = last };
 
-	*ret = (struct waits){ 0 };
+	*ret = (struct waits){ .calls_omitted = calls->omitted };
+	add_calls(&b);
 	add_all(&b, span);
 	keep(&b, limit, ret);
 	vec_done(&b.all);

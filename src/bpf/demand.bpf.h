@@ -20,6 +20,9 @@ struct {
 	__type(value, __u8);
 } syscall_pids SEC(".maps");
 
+/* on_demand: all processes in scope have. */
+bool syscalls_of_all;
+
 /* on_demand: calls that began earlier, while the programs were attached before, are ignored. */
 __u64 syscalls_since;
 
@@ -27,7 +30,7 @@ static __always_inline bool syscall_is_wanted(long nr)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 
-	if (on_demand && !bpf_map_lookup_elem(&syscall_pids, &pid))
+	if (on_demand && !syscalls_of_all && !bpf_map_lookup_elem(&syscall_pids, &pid))
 		return false;
 	return nr >= 0 && nr < SYSCALL_TABLE_SIZE && syscalls_wanted[nr / 64] >> (nr % 64) & 1;
 }

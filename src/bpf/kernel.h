@@ -23,6 +23,8 @@
 #define TASK_DEAD 0x0080
 #define TASK_FROZEN 0x8000 /* since 6.1; older kernels do not use the bit */
 
+#define NICE_ZERO_PRIO 120
+
 #define S_IFMT 0170000
 #define S_IFSOCK 0140000
 #define S_IFREG 0100000
@@ -174,12 +176,17 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int on_cpu;
 	unsigned int flags;
+	int static_prio; /* 120 + nice */
+	int normal_prio; /* by policy; without priority inheritance */
+	unsigned int rt_priority;
+	unsigned int policy;
 	int pid;
 	int tgid;
 	int exit_code;
 	unsigned in_iowait : 1;
 	unsigned in_memstall : 1;
-	struct task_struct *real_parent;
+	struct task_struct *real_parent, *group_leader;
+	__u64 start_time;
 	struct files_struct *files;
 	struct css_set *cgroups;
 	struct sched_entity se;

@@ -115,7 +115,7 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 	__u64 begin = slice_begin(&ring->cpu, task, now);
 
 	if (!thread) {
-		if (!other_tasks || !task->pid || !ring->cpu.switched)
+		if (!records_other_tasks() || !task->pid || !ring->cpu.switched)
 			return;
 		task_describe_other(ring, task, now);
 		emit_run(ring, task->pid, begin, INTERVAL_OUT_OF_SCOPE, now);
@@ -136,6 +136,7 @@ static __always_inline void leave_cpu(void *ctx, struct wire_ring *ring, struct 
 		thread->tid = 0;
 		return;
 	}
+	task_check_priority(ring, thread, task, now);
 	if (state) {
 		site_save(thread, task, state);
 		if (stack_limit())
@@ -325,6 +326,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	t->task.cgroup = task->cgroups->dfl_cgrp->kn->id;
 	t->task.event = TASK_RENAMED;
 	bpf_probe_read_kernel_str(t->comm, sizeof(t->comm), comm);
+	task_describe_priority(t, task);
 	ring_commit(&t->task.head, RECORD_TASK, task->pid, sizeof(*t));
 	return 0;
 }
@@ -346,9 +348,7 @@ int find_threads(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 
-	__u32 pid = task->tgid;
-
-	if (scope_is_own(pid) || (!scope_all && !bpf_map_lookup_elem(&scope_pids, &pid)))
+	if (scope_is_own(task->tgid) || (!scope_all && !scope_has_joined(task)))
 		return 0;
 	if (thread_of(task) || task->__state & TASK_DEAD)
 		return 0;

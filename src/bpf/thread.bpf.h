@@ -24,7 +24,7 @@ const volatile int scope_cgroup_hierarchy;
 const volatile __u16 scope_ports[WIRE_PORTS];
 const volatile bool other_tasks;
 const volatile __u64 stack_threshold; /* ns; 0 for no stacks */
-const volatile bool on_demand;        /* stacks and system calls can be switched on later */
+const volatile bool on_demand;        /* stacks, system calls and other tasks can be switched */
 
 __u64 stack_threshold_now; /* on_demand: instead of stack_threshold */
 
@@ -34,6 +34,13 @@ static __always_inline __u64 stack_limit(void)
 	return on_demand ? stack_threshold_now : stack_threshold;
 }
 
+bool other_tasks_now; /* on_demand: instead of other_tasks */
+
+static __always_inline bool records_other_tasks(void)
+{
+	return on_demand ? other_tasks_now : other_tasks;
+}
+
 static __always_inline bool scope_is_own(__u32 pid)
 {
 	return pid == scope_self || pid == scope_reader;
@@ -41,12 +48,15 @@ static __always_inline bool scope_is_own(__u32 pid)
 
 __u32 stack_last; /* number of the last stack */
 
-/* Pids that find_threads() brings into scope; the recorder and programs add to it. */
+/*
+ * Pids that find_threads() brings into scope; the recorder and programs add to it.  The value is
+ * the latest time at which the process can have started: one that started later has reused the pid.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u32);
-	__type(value, __u8);
+	__type(value, __u64);
 } scope_pids SEC(".maps");
 
 __u64 scope_joins; /* number of pids that programs added to scope_pids */
@@ -66,7 +76,7 @@ struct traced_thread {
 	__u64 site_arg;  /* wait site: first argument of the system call */
 	__s16 site_call; /* wait site: number of the system call, or SYSCALL_NONE */
 	__u8 site_flags; /* wait site: INTERVAL_IOWAIT, _UNINTERRUPTIBLE, _CONDVAR, _STOPPED */
-	__u8 site_pad;
+	__u8 priority;   /* normal_prio of its last TASK record */
 	__u64 site_futex_op;
 	__u32 site_futex_value;
 	struct inode *fault_inode; /* file of the last page fault since it last blocked, or NULL */
@@ -100,10 +110,15 @@ static __always_inline struct traced_thread *thread_current(void)
 }
 
 /*
- * The tids that a TASK record has described.  Two tids that share a slot are
- * described repeatedly, which is harmless.
+ * The tids that a TASK record has described, and their priority then, which takes one load to
+ * compare.  Two tids that share a slot are described repeatedly, which is harmless.
  */
 __u32 described[WIRE_DESCRIBED];
+
+static __always_inline __u32 described_key(struct task_struct *task)
+{
+	return task->pid | (__u32)task->normal_prio << 22; /* a pid has 22 bits */
+}
 
 /* The tid of a thread in its own PID namespace. */
 static __always_inline void task_describe_namespace(struct wire_task *t, struct task_struct *task)
@@ -122,6 +137,13 @@ static __always_inline void task_describe_namespace(struct wire_task *t, struct 
 	t->pid_ns = BPF_CORE_READ(number, ns, ns.inum);
 }
 
+static __always_inline void task_describe_priority(struct wire_task *t, struct task_struct *task)
+{
+	t->task.policy = task->policy + 1;
+	t->task.priority =
+		task->rt_priority ? task->rt_priority : task->static_prio - NICE_ZERO_PRIO;
+}
+
 static __always_inline void task_describe(struct wire_ring *ring, struct task_struct *task,
 					  enum task_event event, __u32 parent, __u64 now)
 {
@@ -136,16 +158,28 @@ static __always_inline void task_describe(struct wire_ring *ring, struct task_st
 	t->task.flags = task->flags & PF_KTHREAD ? TASK_KERNEL : 0;
 	bpf_probe_read_kernel(t->comm, sizeof(t->comm), task->comm);
 	task_describe_namespace(t, task);
+	task_describe_priority(t, task);
 	ring_commit(&t->task.head, RECORD_TASK, task->pid, sizeof(*t));
-	described[task->pid & (WIRE_DESCRIBED - 1)] = task->pid;
+	described[task->pid & (WIRE_DESCRIBED - 1)] = described_key(task);
 }
 
 /* Describe an out-of-scope thread, once. */
 static __always_inline void task_describe_other(struct wire_ring *ring, struct task_struct *task,
 						__u64 now)
 {
-	if (described[task->pid & (WIRE_DESCRIBED - 1)] != task->pid && !thread_of(task))
+	if (described[task->pid & (WIRE_DESCRIBED - 1)] != described_key(task) && !thread_of(task))
 		task_describe(ring, task, TASK_OUT_OF_SCOPE, 0, now);
+}
+
+/* Describe a thread in scope again if its priority has changed. */
+static __always_inline void task_check_priority(struct wire_ring *ring,
+						struct traced_thread *thread,
+						struct task_struct *task, __u64 now)
+{
+	if (thread->priority == (__u8)task->normal_prio)
+		return;
+	thread->priority = task->normal_prio;
+	task_describe(ring, task, TASK_PRIORITY, task->real_parent->tgid, now);
 }
 
 static __always_inline __u16 task_cpu(struct task_struct *task)
@@ -170,6 +204,7 @@ static __always_inline void thread_begin(struct wire_ring *ring, struct task_str
 	thread->tid = task->pid;
 	thread->site_call = SYSCALL_UNKNOWN;
 	thread->cpu = task_cpu(task);
+	thread->priority = task->normal_prio;
 	task_describe(ring, task, event, parent, now);
 	thread_state_begin(&thread->state, now, phase);
 }
@@ -177,12 +212,21 @@ static __always_inline void thread_begin(struct wire_ring *ring, struct task_str
 /* Add a process to the scope; the recorder then runs the iterator, which adds its threads. */
 static __always_inline void scope_join(__u32 pid)
 {
-	__u8 yes = 1;
+	__u64 any = ~0ull;
 
 	if (scope_is_own(pid) || bpf_map_lookup_elem(&scope_pids, &pid))
 		return;
-	bpf_map_update_elem(&scope_pids, &pid, &yes, BPF_ANY);
+	bpf_map_update_elem(&scope_pids, &pid, &any, BPF_ANY);
 	__sync_fetch_and_add(&scope_joins, 1);
+}
+
+/* Whether the process of a thread was added. */
+static __always_inline bool scope_has_joined(struct task_struct *task)
+{
+	__u32 pid = task->tgid;
+	const __u64 *latest = bpf_map_lookup_elem(&scope_pids, &pid);
+
+	return latest && BPF_CORE_READ(task, group_leader, start_time) <= *latest;
 }
 
 static __always_inline bool cgroup_is_wanted(struct cgroup *cgroup)

@@ -7,10 +7,10 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "annotate/worker.h"
+#include "base/clock.h"
 #include "cli/log.h"
 #include "record/keeper.h"
 #include "record/privilege.h"
@@ -20,14 +20,6 @@
 
 /* Bytes of slow spans, or of annotations, that wait for the other side. */
 enum { QUEUE_MAX = 20 << 20 };
-
-static nsec_t monotonic(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 /* The worker has no use for the relay's connections, and must not keep them open. */
 static void close_others(int a, int b)
@@ -42,15 +34,14 @@ static void close_others(int a, int b)
 }
 
 /* The child. */
-static int run_worker(struct keeper *keeper, const struct live_options *options, int fd,
-		      struct err *err)
+static int run_worker(const struct worker_process *w, int fd, struct err *err)
 {
 	_cleanup_(live_freep) struct live *live = NULL;
 	_cleanup_(channel_freep) struct channel *channel = NULL;
 	struct err warning = { "" };
 	int r;
 
-	close_others(fd, keeper_fd(keeper));
+	close_others(fd, keeper_fd(w->keeper));
 	channel = channel_new(fd, QUEUE_MAX);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGINT, SIG_IGN); /* the relay ends it, after the last spans */
@@ -61,8 +52,8 @@ static int run_worker(struct keeper *keeper, const struct live_options *options,
 		*err = warning;
 		return r;
 	}
-	r = live_open_keeper(keeper, options, &live, err);
-	return r < 0 ? r : annotate_worker_run(live, channel, err);
+	r = live_open_keeper(w->keeper, &w->options, &live, err);
+	return r < 0 ? r : annotate_worker_run(live, channel, &w->worker, err);
 }
 
 int worker_process_start(struct worker_process *w, struct err *err)
@@ -76,7 +67,7 @@ int worker_process_start(struct worker_process *w, struct err *err)
 
 	if (pid == 0) {
 		struct err why = { "" };
-		int r = run_worker(w->keeper, &w->options, ends[1], &why);
+		int r = run_worker(w, ends[1], &why);
 
 		if (r < 0)
 			log_message("%s", why.text);
@@ -103,7 +94,7 @@ int worker_process_reap(struct worker_process *w)
 		;
 	w->pid = 0;
 	w->pause = w->pause ? (w->pause < PAUSE_MAX / 2 ? 2 * w->pause : PAUSE_MAX) : PAUSE_MIN;
-	w->start_at = monotonic() + w->pause;
+	w->start_at = clock_now() + w->pause;
 	return status;
 }
 
@@ -111,12 +102,12 @@ bool worker_process_restart(struct worker_process *w)
 {
 	struct err err;
 
-	if (w->pid || monotonic() < w->start_at)
+	if (w->pid || clock_now() < w->start_at)
 		return false;
 	w->restarts++;
 	if (worker_process_start(w, &err) == 0)
 		return true;
-	w->start_at = monotonic() + PAUSE_MAX;
+	w->start_at = clock_now() + PAUSE_MAX;
 	return false;
 }
 

@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include "annotate/worker.h"
 #include "live/live.h"
 #include "relay/channel.h"
 
@@ -18,6 +19,7 @@ struct keeper;
 struct worker_process {
 	struct keeper *keeper; /* borrowed */
 	struct live_options options;
+	struct annotate_worker_options worker;
 	pid_t pid;               /* 0: it does not run */
 	struct channel *channel; /* to it; NULL if it does not run */
 	nsec_t start_at;         /* when to start the next one, CLOCK_MONOTONIC */

@@ -11,12 +11,16 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "annotate/worker.h"
+#include "base/clock.h"
 #include "bpf/wire.h"
+#include "cli/annotate_control.h"
+#include "cli/annotate_scope.h"
 #include "cli/annotate_status.h"
 #include "cli/annotate_worker.h"
 #include "cli/listen.h"
@@ -28,15 +32,19 @@
 #include "relay/relay.h"
 
 struct annotate_opts {
-	struct opt_list pids, ports;
+	struct opt_list pids, ports, set;
 	const char *cgroup;
 	bool all_processes;
 	const char *threshold, *config, *grpc, *http, *to;
-	bool all, status, json;
+	bool all, requests, status, json;
+	const char *syscalls; /* NULL: not given */
+	bool syscalls_when_slow;
+	const char *budget;
 	nsec_t look_back, stacks;
 	uint64_t memory, queue;
 };
 
+enum { PROFILE_HZ = 97 };     /* --stacks: on each CPU; a prime, so that timers do not keep step */
 enum { DESCRIPTORS = 20500 }; /* 10,000 connections of each protocol, and a few more */
 
 #define FIELD(name) offsetof(struct annotate_opts, name)
@@ -46,12 +54,15 @@ static const struct opt annotate_opts[] = {
 	{ OPT_LIST, 'p', "pid", "PID", "only a process and its descendants", FIELD(pids) },
 	{ OPT_STRING, 0, "cgroup", "PATH", "only a control group and its descendants",
 	  FIELD(cgroup) },
-	{ OPT_FLAG, 'a', "all-processes", NULL, "all processes (default)", FIELD(all_processes) },
+	{ OPT_FLAG, 'a', "all-processes", NULL,
+	  "all processes; default: those that 'sonde run' started", FIELD(all_processes) },
 	{ OPT_STRING, 0, "threshold", "TIME|pNN",
 	  "explain spans that take longer, or longer than a percentile of their operation "
 	  "(default p95)",
 	  FIELD(threshold) },
 	{ OPT_FLAG, 0, "all", NULL, "explain all spans", FIELD(all) },
+	{ OPT_FLAG, 0, "requests", NULL, "add spans for requests of services without an SDK",
+	  FIELD(requests) },
 	{ OPT_STRING, 0, "config", "FILE", "read thresholds of services and operations",
 	  FIELD(config) },
 	{ OPT_STRING, 0, "grpc", "ADDRESS", "listen for OTLP/gRPC (default loopback, 4317)",
@@ -62,6 +73,12 @@ static const struct opt annotate_opts[] = {
 	  "forward to this collector instead of OTEL_EXPORTER_OTLP_ENDPOINT", FIELD(to) },
 	{ OPT_TIME, 0, "stacks", "TIME", "add the stacks of waits of at least TIME",
 	  FIELD(stacks) },
+	{ OPT_OPTIONAL, 0, "syscalls", "LIST", "add a child span for each system call, or for some",
+	  FIELD(syscalls) },
+	{ OPT_FLAG, 0, "syscalls-when-slow", NULL, "only of processes whose spans are slow now",
+	  FIELD(syscalls_when_slow) },
+	{ OPT_STRING, 0, "budget", "PCT", "shed detail above this share of a CPU (default 50%)",
+	  FIELD(budget) },
 	{ OPT_TIME, 0, "look-back", "TIME", "keep records of the last TIME (default 30s)",
 	  FIELD(look_back) },
 	{ OPT_SIZE, 0, "memory", "SIZE", "shorten that time above SIZE (default 512M)",
@@ -71,6 +88,8 @@ static const struct opt annotate_opts[] = {
 	{ OPT_FLAG, 0, "status", NULL, "print what a running 'sonde annotate' has done",
 	  FIELD(status) },
 	{ OPT_FLAG, 0, "json", NULL, "print that as JSON", FIELD(json) },
+	{ OPT_LIST, 0, "set", "KEY=VALUE", "change threshold, config or budget of a running one",
+	  FIELD(set) },
 	{ 0 },
 };
 
@@ -78,6 +97,7 @@ static const struct annotate_opts annotate_defaults = {
 	.threshold = "p95",
 	.grpc = "4317",
 	.http = "4318",
+	.budget = "50%",
 	.look_back = 30 * NSEC_PER_SEC,
 	.memory = 512ull << 20,
 	.queue = 64ull << 20,
@@ -100,11 +120,25 @@ struct annotating {
 	struct slow *slow;
 	struct relay *relay;
 	struct worker_process worker;
-	struct annotate_status status; /* newest of the worker */
-	char *page;                    /* last one that was served */
+	struct annotate_control control;
+	double budget;                                 /* share of one CPU; 0: no limit */
+	struct annotate_status status;                 /* newest of the worker */
+	struct service_latency services[SERVICES_MAX]; /* newest as well */
+	size_t service_count;
+	struct annotate_scope scope;
+	char *page; /* last one that was served */
 };
 
-static int start_keeper(const struct annotate_opts *o, struct keeper **ret, struct err *err)
+static struct annotate_scope scope_of(const struct annotate_opts *o)
+{
+	bool is_named = o->pids.count || o->ports.count || o->cgroup;
+
+	return (struct annotate_scope){ .all = o->all_processes,
+					.agents = !o->all_processes && !is_named };
+}
+
+static int start_keeper(const struct annotate_opts *o, const struct annotate_scope *scope,
+			struct keeper **ret, struct err *err)
 {
 	_cleanup_(freep) uint64_t *pids = NULL, *ports = NULL;
 	int r = opt_numbers(&o->pids, "pid", 1, UINT32_MAX, &pids, err);
@@ -122,13 +156,18 @@ static int start_keeper(const struct annotate_opts *o, struct keeper **ret, stru
 		.ports = ports,
 		.port_count = o->ports.count,
 		.cgroup = o->cgroup,
-		.all = o->all_processes || (!o->pids.count && !o->ports.count && !o->cgroup),
+		.all = scope->all,
+		.agents = scope->agents,
 		.other_tasks = true,
 		.spans = true,
 		.arguments = true,
 		.stacks = o->stacks,
+		.profile_hz = o->stacks ? PROFILE_HZ : 0,
+		.profile_optional = true,
 		.epoch = 10 * NSEC_PER_SEC,
+		.sort_window = RELAY_HOLD / 4,
 		.on_demand = true,
+		.syscalls = o->syscalls,
 		.command_line = "sonde annotate",
 		.tool = "sonde " SONDE_VERSION,
 	};
@@ -171,15 +210,51 @@ static int set_thresholds(struct annotating *a, struct err *err)
 	const struct annotate_opts *o = a->opts;
 	int r = slow_new(o->all ? "all" : o->threshold, &a->slow, err);
 
+	if (r == 0)
+		r = budget_parse(o->budget, &a->budget, err);
 	return r == 0 && o->config ? slow_load(a->slow, o->config, err) : r;
+}
+
+/* The governor of the worker needs them; -ENOBUFS is no loss, as the next status comes soon. */
+static void send_budget(struct annotating *a)
+{
+	struct annotate_budget budget = { .budget = a->budget,
+					  .relay = { clock_now(), clock_cpu_time() },
+					  .stacks = a->opts->stacks,
+					  .other_tasks = !a->scope.all };
+
+	if (a->worker.channel)
+		channel_send(a->worker.channel, &(struct channel_message){ .kind = CHANNEL_BUDGET },
+			     (struct view){ (char *)&budget, sizeof(budget) });
 }
 
 static void on_status(void *arg, struct view body)
 {
 	struct annotating *a = arg;
+	uint32_t level = a->status.detail_level;
 
-	if (body.len == sizeof(a->status))
-		memcpy(&a->status, body.s, sizeof(a->status));
+	char warning[sizeof(a->status.warning)];
+
+	if (body.len != sizeof(a->status))
+		return;
+	memcpy(warning, a->status.warning, sizeof(warning));
+	memcpy(&a->status, body.s, sizeof(a->status));
+	if (a->status.warning[0] && strcmp(warning, a->status.warning) != 0)
+		log_message("%s", a->status.warning);
+	annotate_scope_log(&a->scope, &a->status);
+	if (a->status.detail_level != level)
+		log_message("detail %s", status_detail(&a->status, a->budget).s);
+	send_budget(a);
+}
+
+static void on_wakeups(void *arg, struct view body)
+{
+	struct annotating *a = arg;
+
+	if (body.len > sizeof(a->services) || body.len % sizeof(a->services[0]))
+		return;
+	memcpy(a->services, body.s, body.len);
+	a->service_count = body.len / sizeof(a->services[0]);
 }
 
 static struct status_source source_of(const struct annotating *a)
@@ -188,7 +263,11 @@ static struct status_source source_of(const struct annotating *a)
 				       .worker = &a->status,
 				       .worker_restarts = a->worker.restarts,
 				       .worker_runs = a->worker.pid,
-				       .collector = a->endpoints.signals[OTLP_TRACES].name };
+				       .budget = a->budget,
+				       .services = a->services,
+				       .service_count = a->worker.pid ? a->service_count : 0,
+				       .collector = a->endpoints.signals[OTLP_TRACES].name,
+				       .scope = &a->scope };
 }
 
 static const char *on_page(void *arg, const char *path, const char **ret_type)
@@ -201,6 +280,8 @@ static const char *on_page(void *arg, const char *path, const char **ret_type)
 	*ret_type = "text/plain; charset=utf-8";
 	if (strcmp(path, "/") == 0) {
 		a->page = status_text(&source);
+	} else if (strcmp(path, ANNOTATE_CONTROL_PAGE) == 0) {
+		a->page = must_strdup(a->control.name);
 	} else if (strcmp(path, "/status") == 0) {
 		*ret_type = "application/json";
 		a->page = status_json(&source);
@@ -209,6 +290,24 @@ static const char *on_page(void *arg, const char *path, const char **ret_type)
 		a->page = status_metrics(&source);
 	}
 	return a->page;
+}
+
+/* An apply_settings_fn. */
+static int change_settings(void *arg, const struct settings *settings, struct err *err)
+{
+	struct annotating *a = arg;
+	int r = slow_change(a->slow, &settings->slow, err);
+
+	if (r == 0 && settings->has_budget)
+		a->budget = settings->budget;
+	return r;
+}
+
+static void on_control(void *arg)
+{
+	struct annotating *a = arg;
+
+	annotate_control_run(&a->control, change_settings, a);
 }
 
 static int start_relay(struct annotating *a, struct err *err)
@@ -222,6 +321,9 @@ static int start_relay(struct annotating *a, struct err *err)
 					 .queue_limit = a->opts->queue,
 					 .page = on_page,
 					 .status = on_status,
+					 .wakeups = on_wakeups,
+					 .extra_fd = control_server_fd(a->control.server),
+					 .extra = on_control,
 					 .arg = a };
 
 	return relay_new(&options, &a->relay, err);
@@ -313,25 +415,51 @@ static void show_summary(const struct annotating *a)
 	fputs(text ?: "", stderr);
 }
 
+/*
+ * The requests of the relay itself are not exported, or they would never end.  A collector on
+ * another host is not recorded; a port of its own is not worth missing a local web server.
+ */
+static void find_collector_ports(const struct endpoints *endpoints, uint16_t ports[])
+{
+	for (size_t i = 0; i < OTLP_SIGNAL_COUNT; i++) {
+		const struct endpoint *e = &endpoints->signals[i];
+		const char *colon = strrchr(e->name, ':');
+		uint16_t port = colon ? strtoul(colon + 1, NULL, 10) : 0;
+
+		ports[i] = e->is_loopback || (port != 80 && port != 443) ? port : 0;
+	}
+}
+
 static int annotate_run(const void *opts, char **operands, struct err *err)
 {
-	struct annotating a = { .opts = opts };
+	struct annotating a = { .opts = opts, .scope = scope_of(opts) };
 	struct keeper *keeper = NULL;
 	int r;
 
 	(void)operands;
 	if (a.opts->status)
 		return status_show(a.opts->http, a.opts->json, err);
+	if (a.opts->set.count)
+		return annotate_control_send(a.opts->http, &a.opts->set, err);
 	r = open_network(&a, err);
 	catch_signals();
 	raise_descriptors();
 	if (r == 0)
 		r = set_thresholds(&a, err);
 	if (r == 0)
-		r = start_keeper(a.opts, &keeper, err);
+		r = start_keeper(a.opts, &a.scope, &keeper, err);
+	if (r == 0)
+		r = annotate_control_open(&a.control, err);
 	a.worker.keeper = keeper;
-	a.worker.options =
-		(struct live_options){ .window = a.opts->look_back, .memory = a.opts->memory };
+	a.worker.options = (struct live_options){ .window = a.opts->look_back,
+						  .memory = a.opts->memory,
+						  .all_requests = a.opts->requests };
+	a.worker.worker.syscalls = a.opts->syscalls_when_slow ? SWITCH_WHEN_SLOW
+				   : a.opts->syscalls         ? SWITCH_ALWAYS
+							      : SWITCH_NEVER;
+	a.worker.worker.requests = a.opts->requests;
+	if (r == 0)
+		find_collector_ports(&a.endpoints, a.worker.worker.skip_ports);
 	if (r == 0)
 		r = run(&a, err);
 	if (a.relay)
@@ -341,6 +469,7 @@ static int annotate_run(const void *opts, char **operands, struct err *err)
 	slow_free(a.slow);
 	endpoints_done(&a.endpoints);
 	keeper_free(keeper);
+	annotate_control_done(&a.control);
 	free(a.page);
 	listen_sockets_close(&a.grpc);
 	listen_sockets_close(&a.http);

@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cli/opt.h"
 #include "cli/style.h"
 #include "cli/terminal.h"
@@ -287,19 +287,11 @@ static bool handle_events(struct running *run)
 	return true;
 }
 
-static nsec_t monotonic(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 /* Waits for keys and signals only, at most until a time. */
 static void wait_for_events(struct running *run, nsec_t until)
 {
 	struct pollfd events = { .fd = run->terminal.wait, .events = POLLIN };
-	nsec_t now = monotonic();
+	nsec_t now = clock_now();
 
 	if (now < until)
 		poll(&events, 1,
@@ -314,7 +306,7 @@ static int advance(struct running *run, nsec_t *next, struct err *err)
 {
 	bool is_paused = run->is_replay && run->ui.controls.is_frozen;
 
-	if (is_paused || *next == UINT64_MAX || (run->is_replay && monotonic() < *next)) {
+	if (is_paused || *next == UINT64_MAX || (run->is_replay && clock_now() < *next)) {
 		wait_for_events(run, is_paused ? UINT64_MAX : *next);
 		return LIVE_RUNNING;
 	}
@@ -324,7 +316,7 @@ static int advance(struct running *run, nsec_t *next, struct err *err)
 	if (r == 0)
 		*next = UINT64_MAX; /* the input has ended */
 	else if (r & LIVE_TICKED)
-		*next = monotonic() + run->opts->delay;
+		*next = clock_now() + run->opts->delay;
 	return r == 0 ? LIVE_RUNNING | LIVE_TICKED : r;
 }
 

@@ -183,6 +183,7 @@ enum task_event {
 	TASK_RENAMED = 3,
 	TASK_OUT_OF_SCOPE = 4, /* out of scope; has a name for its slices */
 	TASK_AGAIN = 5,        /* described again after an EPOCH: in scope, and still alive */
+	TASK_PRIORITY = 6,     /* its scheduling policy or priority has changed */
 };
 
 #define TASK_KERNEL 1 /* a kernel thread */
@@ -195,7 +196,8 @@ struct record_task {
 	__u32 comm;   /* string */
 	__u8 event;   /* enum task_event */
 	__u8 flags;
-	__u16 pad;
+	__u8 policy;   /* SCHED_OTHER, ... plus 1; 0 if unknown, as in older captures */
+	__s8 priority; /* by policy: real-time priority, or nice value */
 };
 
 struct record_exit {

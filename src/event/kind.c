@@ -166,6 +166,7 @@ const char *task_event_name(unsigned event)
 		[TASK_RENAMED] = "renamed",
 		[TASK_OUT_OF_SCOPE] = "out_of_scope",
 		[TASK_AGAIN] = "again",
+		[TASK_PRIORITY] = "priority",
 	};
 
 	return NAME_IN(names, event);

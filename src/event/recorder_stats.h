@@ -18,9 +18,11 @@ struct recorder_stats {
 	uint64_t bytes;      /* written to the stream, or queued */
 	/* dropped, because the reader of the stream was too slow */
 	uint64_t dropped_blocks, dropped_records;
-	nsec_t cpu_time;   /* of the recorder */
-	uint64_t resident; /* memory of the recorder, bytes */
-	nsec_t elapsed;    /* since the start of the recording */
+	nsec_t cpu_time;        /* of the recorder */
+	uint64_t resident;      /* memory of the recorder, bytes */
+	nsec_t elapsed;         /* since the start of the recording */
+	uint64_t processes;     /* recorded now; 0 in a recording without spans */
+	uint64_t scope_refused; /* how often a process with an agent was kept out of scope */
 };
 
 #endif

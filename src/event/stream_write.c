@@ -8,8 +8,8 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "event/block_write.h"
 #include "event/kind.h"
@@ -382,14 +382,6 @@ int stream_writer_add_stats(struct stream_writer *w, const struct recorder_stats
 	return w->queue.queued ? 0 : write_stats(w, err);
 }
 
-static nsec_t now_monotonic(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
-
 /* Write until at most `rest` bytes are queued. */
 static int drain(struct stream_writer *w, size_t rest, nsec_t deadline, struct err *err)
 {
@@ -397,7 +389,7 @@ static int drain(struct stream_writer *w, size_t rest, nsec_t deadline, struct e
 
 	while (r == 0 && w->queue.queued > rest) {
 		struct pollfd writable = { .fd = w->queue.fd, .events = POLLOUT };
-		nsec_t now = now_monotonic();
+		nsec_t now = clock_now();
 
 		if (now >= deadline)
 			return fail(w, -ETIMEDOUT, err);
@@ -409,14 +401,14 @@ static int drain(struct stream_writer *w, size_t rest, nsec_t deadline, struct e
 
 int stream_writer_settle(struct stream_writer *w, nsec_t timeout, struct err *err)
 {
-	int r = drain(w, w->limit / 4, now_monotonic() + timeout, err);
+	int r = drain(w, w->limit / 4, clock_now() + timeout, err);
 
 	return r < 0 ? r : end_block(w, err);
 }
 
 int stream_writer_close(struct stream_writer *w, nsec_t timeout, struct err *err)
 {
-	nsec_t deadline = now_monotonic() + timeout;
+	nsec_t deadline = clock_now() + timeout;
 	int r = stream_writer_settle(w, timeout, err);
 
 	if (r == 0)

@@ -9,7 +9,7 @@
  * makes them, and replaces no file.  So a capture has its name only if it is complete.
  *
  * The process ends when the flight recorder does, for whatever reason, and then removes what is
- * left: a partial file, and the socket of snap_server.h.
+ * left: a partial file, and the socket of snap.h.
  *
  * The directory must belong to the user, or the user who called sudo, and must not be writable by
  * everybody: in such a directory, other users could exchange the files.

@@ -43,7 +43,7 @@ static void flight_done(struct flight *f)
 	schedule_done(&f->schedule);
 	long_polls_done(&f->long_polls);
 	block_ring_free(f->ring);
-	snap_server_free(f->snap);
+	control_server_free(f->snap);
 	capture_dir_free(f->dir);
 	vec_done(&f->written);
 	free((char *)f->warning);
@@ -204,7 +204,7 @@ static void on_signal(struct flight *f, int signals)
 static void on_input(struct flight *f, const struct flight_events *e)
 {
 	on_signal(f, e->signals);
-	if (f->snap && snap_server_poll(f->snap) && !f->asked &&
+	if (f->snap && control_server_poll(f->snap) && !f->asked &&
 	    !(f->is_snap && snapshot_writer_is_busy(f->writer)))
 		f->asked = clock_now();
 }
@@ -231,7 +231,7 @@ static int open_events(struct flight *f, struct flight_events *e, struct err *er
 	e->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (e->epoll < 0 || e->signals < 0 || watch(e, e->signals) < 0 ||
 	    watch(e, snapshot_writer_fd(f->writer)) < 0 ||
-	    (f->snap && watch(e, snap_server_fd(f->snap)) < 0))
+	    (f->snap && watch(e, control_server_fd(f->snap)) < 0))
 		return err_errno(err, "cannot wait for events");
 	return 0;
 }

@@ -16,7 +16,7 @@ struct flight {
 	nsec_t start;
 
 	struct capture_dir *dir;
-	struct snap_server *snap; /* NULL if its socket could not be created */
+	struct control_server *snap; /* NULL if its socket could not be created */
 	struct block_ring *ring;
 	struct schedule schedule;
 	struct long_polls long_polls;

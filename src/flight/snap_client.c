@@ -5,11 +5,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/caps.h"
 #include "base/vec.h"
 #include "flight/capture_dir.h"
 #include "flight/snap.h"
-#include "flight/snap_wire.h"
 
 /* Enough for any host; other users can create any number of sockets. */
 enum { LISTENERS_MAX = 64 };
@@ -19,7 +17,7 @@ enum { LISTENERS_MAX = 64 };
 
 struct listener {
 	int fd; /* connected */
-	struct ucred user;
+	struct control_peer peer;
 	char directory[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };
 
@@ -49,31 +47,15 @@ static const char *socket_path(char *line)
 	return path;
 }
 
-static bool may_talk_to(const struct ucred *user)
-{
-	return getuid() == 0 || user->uid == 0 || user->uid == getuid();
-}
-
 static int connect_to(const char *path, struct listener *ret)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	_cleanup_(closep) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	socklen_t size = sizeof(ret->user);
-	struct timeval patience = { .tv_sec = 2 };
+	int fd = control_connect(path, &ret->peer);
 
-	if (fd < 0 || strlen(path) >= sizeof(address.sun_path))
-		return -EINVAL;
-	memcpy(address.sun_path, path, strlen(path) + 1);
-	/* a listener that does not accept must not stop the search */
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ret->user, &size) < 0)
-		return -errno;
-	if (!may_talk_to(&ret->user))
-		return -EPERM;
+	if (fd < 0)
+		return fd;
+	ret->fd = fd;
 	snprintf(ret->directory, sizeof(ret->directory), "%.*s", (int)(strrchr(path, '/') - path),
 		 path);
-	ret->fd = TAKE_FD(fd);
 	return 0;
 }
 
@@ -94,7 +76,7 @@ static bool find_listeners(pid_t pid, listeners *ret)
 		int r = connect_to(path, &found);
 
 		refused = refused || r == -EACCES || r == -EPERM;
-		if (r == 0 && (!pid || found.user.pid == pid))
+		if (r == 0 && (!pid || found.peer.pid == pid))
 			*vec_push(ret) = found;
 		else if (r == 0)
 			close(found.fd);
@@ -111,7 +93,7 @@ static int several(const listeners *list, struct err *err)
 
 	for (size_t i = 0; i < list->count && n < sizeof(text); i++)
 		n += snprintf(text + n, sizeof(text) - n, "\n  -p %d  uid %u, captures in '%s'",
-			      list->items[i].user.pid, list->items[i].user.uid,
+			      list->items[i].peer.pid, list->items[i].peer.uid,
 			      list->items[i].directory);
 	return err_set(err, -EINVAL, "several flight recorders are running; choose one:%s", text);
 }
@@ -130,30 +112,18 @@ static int none(pid_t pid, bool refused, struct err *err)
 		       "--keep-last=30s'");
 }
 
-/* Another process could send commands for the terminal. */
-static bool is_printable(const char *text)
-{
-	while (*text && (unsigned char)*text >= ' ' && *text != 0x7f)
-		text++;
-	return !*text;
-}
-
 static int ask(const struct listener *listener, char **ret_path, struct err *err)
 {
-	struct snap_reply reply = { 0 };
-	ssize_t n = send(listener->fd, "", 1, MSG_NOSIGNAL);
+	struct control_reply reply;
+	int r = control_ask(listener->fd, (struct view){ "", 1 }, 0, &reply);
 
-	while (n >= 0 && (n = recv(listener->fd, &reply, sizeof(reply), 0)) < 0 && errno == EINTR)
-		n = 0;
-	if (n != sizeof(reply))
+	if (r == -EBADMSG)
+		return err_set(err, r, "the reply of process %d is not a path", listener->peer.pid);
+	if (r < 0)
 		return err_set(err, -EPIPE, "the flight recorder (process %d) ended",
-			       listener->user.pid);
-	reply.text[sizeof(reply.text) - 1] = '\0';
+			       listener->peer.pid);
 	if (reply.code < 0)
 		return err_set(err, -EIO, "%s", reply.text);
-	if (!is_printable(reply.text))
-		return err_set(err, -EBADMSG, "the reply of process %d is not a path",
-			       listener->user.pid);
 	*ret_path = must_strdup(reply.text);
 	return 0;
 }

@@ -75,6 +75,8 @@ void live_restart(struct live *live, nsec_t begin)
 	if (begin)
 		model_set_begin(live->model, begin);
 	live->requests = request_window_new(live->options.window);
+	if (live->options.all_requests)
+		request_window_keep_all(live->requests);
 }
 
 void live_set_warning(struct live *live, const char *text)

@@ -36,6 +36,7 @@
 
 struct keeper;
 struct live;
+struct verb_message;
 
 /* All of it is borrowed, and valid during the call. */
 struct live_view {
@@ -90,7 +91,8 @@ struct live_options {
 	void (*on_stream)(void *arg, const struct capture_meta *meta);
 	stream_block_fn *on_block;
 	void *stream_arg;
-	bool no_model; /* pass blocks and ticks only: no model, and no requests */
+	bool all_requests; /* rebuild requests beside recorded spans with threads, too */
+	bool no_model;     /* pass blocks and ticks only: no model, and no requests */
 };
 
 #define LIVE_WINDOW (10 * NSEC_PER_SEC)
@@ -110,6 +112,18 @@ int live_open_fd(int fd, const struct live_options *options, struct live **ret, 
  */
 int live_open_keeper(struct keeper *keeper, const struct live_options *options, struct live **ret,
 		     struct err *err);
+
+/*
+ * Sends a verb (record/verb.h) to the recorder that a keeper started: 0; -EAGAIN if the recorder
+ * does not read; -ENOTCONN if no recorder runs.
+ */
+int live_verb(struct live *live, const struct verb_message *message);
+
+/*
+ * The number of the recorder that runs, from 1 on; 0 if none does.  A new recorder knows nothing of
+ * the verbs that were sent to earlier ones.
+ */
+unsigned int live_recorder(const struct live *live);
 void live_free(struct live *live);
 DEFINE_FREEP(live)
 

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <time.h>
 
 /* Records arrive at most this long after their time, unless they are queued. */
 #define ARRIVAL (NSEC_PER_SEC / 4)
@@ -19,14 +18,6 @@
 #define AHEAD_MAX (10 * NSEC_PER_SEC)
 
 enum { READS_MAX = 64 }; /* per round, so that keys are handled while records pour in */
-
-nsec_t stream_monotonic(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 struct stream *stream_new(void)
 {
@@ -78,7 +69,7 @@ void stream_stop(struct live *live)
 /* The recorder's clock; 0 if unknown. */
 static nsec_t recorder_clock(const struct stream *s)
 {
-	nsec_t now = stream_monotonic();
+	nsec_t now = clock_now();
 
 	if (s->keeper)
 		return now;
@@ -91,7 +82,7 @@ static void set_clock(struct stream *s)
 	if (s->newest <= recorder_clock(s))
 		return;
 	s->clock = s->newest;
-	s->clock_at = stream_monotonic();
+	s->clock_at = clock_now();
 }
 
 static void begin_stream(struct live *live, const struct capture_meta *meta)
@@ -116,7 +107,7 @@ static bool is_ahead(struct live *live, const struct record *record)
 	struct stream *s = live->input;
 
 	if (!s->keeper || record->time < s->newest + AHEAD_MAX ||
-	    record->time < stream_monotonic() + AHEAD_MAX)
+	    record->time < clock_now() + AHEAD_MAX)
 		return false;
 	if (!s->skipped++)
 		live_set_warning(live, "the recorder sends times in the future; sonde skips them");
@@ -212,7 +203,7 @@ static int timeout_of(const struct live *live, int timeout)
 	if (clock && live->next_tick)
 		timeout = timeout_until(clock, live->next_tick + ARRIVAL, timeout);
 	if (s->start_at)
-		timeout = timeout_until(stream_monotonic(), s->start_at, timeout);
+		timeout = timeout_until(clock_now(), s->start_at, timeout);
 	return timeout;
 }
 

@@ -3,6 +3,7 @@
 #ifndef SONDE_LIVE_STREAM_H
 #define SONDE_LIVE_STREAM_H
 
+#include "base/clock.h"
 #include "live/live_internal.h"
 
 struct stream {
@@ -28,8 +29,6 @@ struct stream {
 };
 
 extern const struct feed stream_feed;
-
-nsec_t stream_monotonic(void);
 
 /* A stream without a descriptor yet. */
 struct stream *stream_new(void);

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "live/stream.h"
 #include "record/keeper.h"
+#include "record/verb.h"
 
 #define PAUSE_MIN NSEC_PER_SEC
 #define PAUSE_MAX (30 * NSEC_PER_SEC)
@@ -27,7 +28,7 @@ static void set_problem(struct live *live, const char *text)
 static void describe(struct live *live, const char *why)
 {
 	const struct stream *s = live->input;
-	nsec_t now = stream_monotonic(), rest = s->start_at > now ? s->start_at - now : 0;
+	nsec_t now = clock_now(), rest = s->start_at > now ? s->start_at - now : 0;
 	char text[640];
 
 	/* in whole seconds, as the text stays until the start */
@@ -40,7 +41,7 @@ static void describe(struct live *live, const char *why)
 static void plan_start(struct live *live, const char *why)
 {
 	struct stream *s = live->input;
-	nsec_t now = stream_monotonic();
+	nsec_t now = clock_now();
 
 	if (now - s->started_at > PAUSE_MAX)
 		s->pause = PAUSE_MIN;
@@ -57,7 +58,7 @@ static int start(struct live *live, struct err *err)
 	if (r < 0)
 		return r;
 	s->start_at = 0;
-	s->started_at = stream_monotonic();
+	s->started_at = clock_now();
 	stream_start(live, fd);
 	return 0;
 }
@@ -113,7 +114,7 @@ static int supervise(struct live *live, const char *ended, struct err *err)
 		plan_start(live, reason ?: ended);
 	} else if (reason && s->start_at) {
 		describe(live, reason);
-	} else if (s->start_at && stream_monotonic() >= s->start_at) {
+	} else if (s->start_at && clock_now() >= s->start_at) {
 		start_again(live);
 	}
 	return 0;
@@ -130,10 +131,25 @@ int live_open_keeper(struct keeper *keeper, const struct live_options *options, 
 	s->keeper_fd = keeper_fd(keeper);
 	s->supervise = supervise;
 	s->pause = PAUSE_MIN;
-	live_restart(live, stream_monotonic());
+	live_restart(live, clock_now());
 	r = start(live, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE(live);
 	return 0;
+}
+
+int live_verb(struct live *live, const struct verb_message *message)
+{
+	const struct stream *s = live->input;
+	int r = live_recorder(live) ? verb_send(s->fd, message) : -ENOTCONN;
+
+	return r == -EPIPE ? -ENOTCONN : r;
+}
+
+unsigned int live_recorder(const struct live *live)
+{
+	const struct stream *s = live->input;
+
+	return live->feed == &stream_feed && s->keeper && s->fd >= 0 ? live->state.restarts + 1 : 0;
 }

@@ -60,10 +60,17 @@ static void note_go(struct model *model, const struct thread *thread, const stru
 		learn(&model->go_signs, key, POLLS, now);
 }
 
+bool futex_is_turn(const struct cause *cause, nsec_t woken)
+{
+	nsec_t waited = woken - cause->start;
+
+	return cause->object_kind == OBJECT_FUTEX && cause->context == WAKE_HRTIMER &&
+	       waited >= TURN_MIN && waited <= TURN_MAX;
+}
+
 void model_note_wait(struct model *model, thread_id id, const struct cause *cause, nsec_t woken)
 {
 	const struct thread *thread = thread_at(model, id), *waker = thread_at(model, cause->waker);
-	nsec_t waited = woken - cause->start;
 
 	if (thread->kernel)
 		return;
@@ -83,8 +90,7 @@ void model_note_wait(struct model *model, thread_id id, const struct cause *caus
 	futex->mutual |= note_use(model, key, id, HAS_WAITED, woken) == both;
 	if (cause->context == WAKE_TASK && process_hash(waker) == process_hash(thread))
 		futex->mutual |= note_use(model, key, cause->waker, HAS_WOKEN, woken) == both;
-	if (cause->context == WAKE_HRTIMER && waited >= TURN_MIN && waited <= TURN_MAX)
-		futex->turns++;
+	futex->turns += futex_is_turn(cause, woken);
 }
 
 const struct futex *model_futex(const struct model *model, thread_id id, uint64_t address)

@@ -27,6 +27,9 @@ struct futex {
 /* The futex at an address in a thread's process; NULL if no wait for it is recorded. */
 const struct futex *model_futex(const struct model *model, thread_id id, uint64_t address);
 
+/* Whether a wait for a futex was one of the turns in which Python's threads wait for the GIL. */
+bool futex_is_turn(const struct cause *cause, nsec_t woken);
+
 /* A language runtime that schedules or locks in its own way. */
 enum runtime { RUNTIME_UNKNOWN, RUNTIME_PYTHON, RUNTIME_JVM, RUNTIME_GO };
 

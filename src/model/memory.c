@@ -13,7 +13,7 @@ static size_t thread_bytes(const struct thread *thread)
 			bytes += sizeof(struct timeline) + timeline_memory(thread->timelines[i]);
 	if (thread->log)
 		bytes += sizeof(*thread->log) + timeline_memory(&thread->log->recorded);
-	return bytes;
+	return bytes + model_past_memory(thread->past);
 }
 
 static size_t threads_bytes(const struct model *model)

@@ -190,6 +190,8 @@ static void add_task(struct model *model, const struct source *source, const str
 	thread->pid = r->pid;
 	thread->kernel = r->flags & TASK_KERNEL;
 	thread->comm = model_add_string(model, source, r->comm);
+	thread->policy = r->policy;
+	thread->priority = r->priority;
 	if (r->event == TASK_NEW && r->parent) {
 		thread_id parent = model_thread_of(model, source, r->parent, now);
 

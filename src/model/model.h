@@ -158,6 +158,7 @@ enum thread_timeline {
 };
 
 struct context_log;
+struct thread_past;
 
 struct thread {
 	uint32_t tid, pid;
@@ -167,8 +168,10 @@ struct thread {
 	bool kernel;
 	bool out_of_scope; /* only its slices are recorded */
 	bool exited;
-	bool forgotten;   /* dropped by model_forget(): its number will be reused, its timelines are
-			     empty */
+	bool forgotten; /* dropped by model_forget(): its number will be reused, its timelines are
+			   empty */
+	uint8_t policy; /* as in struct record_task, newest */
+	int8_t priority;
 	bool replaced;    /* its tid belongs to a later thread */
 	str_id comm;      /* last name */
 	thread_id parent; /* the thread that created it, if recorded */
@@ -179,6 +182,7 @@ struct thread {
 	struct timeline causes;
 	struct timeline *timelines[TIMELINE_COUNT]; /* NULL if empty */
 	struct context_log *log;                    /* for model_update(); NULL without contexts */
+	struct thread_past *past;                   /* for model_span_past(), or NULL */
 };
 
 /* When an object was last described. */
@@ -285,6 +289,7 @@ struct lost {
 
 struct frame {
 	uint64_t address;
+	uint64_t offset; /* in the module's file; 0 if unknown */
 	str_id module, symbol, source;
 	uint32_t line;
 };
@@ -324,6 +329,7 @@ void model_forget(struct model *model, nsec_t t);
 
 nsec_t model_begin(const struct model *model);
 nsec_t model_end(const struct model *model);
+nsec_t model_window_begin(const struct model *model); /* of the last model_forget(), or 0 */
 
 size_t model_thread_count(const struct model *model); /* ids are 1 to count - 1 */
 const struct thread *model_thread(const struct model *model, thread_id id);
@@ -411,6 +417,17 @@ struct attributes {
 };
 struct attributes model_span_attributes(const struct model *model, span_id id);
 struct attributes model_attributes(const struct model *model); /* of all spans */
+
+/*
+ * What a thread that worked for a span did before the window, if the span began earlier and the
+ * thread had it as context; of several, the first one.  The window holds the rest, from `until` on.
+ */
+struct span_past {
+	nsec_t from; /* start of the context: the span began shortly before */
+	nsec_t until;
+	nsec_t states[128]; /* ns by letter */
+};
+bool model_span_past(const struct model *model, const struct span *span, struct span_past *ret);
 
 /* The context of a thread at time t, or else its first after t; and until when it is valid. */
 struct context_stretch {

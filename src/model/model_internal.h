@@ -116,6 +116,7 @@ struct numbers {
 struct model {
 	struct strtab *strings;
 	nsec_t begin, end;
+	nsec_t window_begin;          /* of the last model_forget() */
 	bool has_begin, begin_is_set; /* set by model_set_begin() */
 	uint64_t records;
 
@@ -373,6 +374,11 @@ void model_group_attributes(struct model *model);
 void model_sweep_contexts(struct model *model, uint32_t dropped_spans);
 void model_sweep_attributes(struct model *model, const uint32_t *ref_numbers);
 void model_sweep_residencies(struct model *model);
+
+/* Before the window forgets what a thread did before t: totals for its open spans (past.c). */
+void model_past_keep(struct model *model, thread_id id, nsec_t t);
+void model_past_free(struct thread_past *past);
+size_t model_past_memory(const struct thread_past *past); /* bytes; of NULL, 0 */
 
 /* Groups the losses for model_lost() and its variants. */
 void model_update_losses(struct model *model);

@@ -14,6 +14,11 @@ nsec_t model_end(const struct model *model)
 	return model->end;
 }
 
+nsec_t model_window_begin(const struct model *model)
+{
+	return model->window_begin;
+}
+
 size_t model_thread_count(const struct model *model)
 {
 	return model->threads.count;

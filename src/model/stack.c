@@ -87,6 +87,7 @@ void model_add_frame(struct model *model, const struct source *source, const str
 	struct frame *frame = frame_of(model, source, r->frame);
 
 	frame->address = r->address;
+	frame->offset = r->offset;
 	frame->module = model_add_string(model, source, r->module);
 }
 
@@ -256,7 +257,7 @@ static void put_frame(FILE *file, const struct model *model, uint32_t number)
 	if (frame.symbol.i)
 		fputs(model_string(model, frame.symbol), file);
 	else if (*module)
-		fprintf(file, "%s+0x%" PRIx64, module, frame.address);
+		fprintf(file, "%s+0x%" PRIx64, module, frame.offset ?: frame.address);
 	else
 		fprintf(file, "0x%" PRIx64, frame.address);
 }

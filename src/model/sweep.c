@@ -161,4 +161,6 @@ void model_forget(struct model *model, nsec_t t)
 		sweep(model, t);
 	if (model->begin < t)
 		model->begin = t;
+	if (model->window_begin < t)
+		model->window_begin = t;
 }

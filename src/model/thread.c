@@ -136,6 +136,7 @@ void model_thread_done(struct thread *thread)
 			free(TAKE(thread->timelines[i]));
 		}
 	model_context_log_free(TAKE(thread->log));
+	model_past_free(TAKE(thread->past));
 }
 
 static void drop_thread(struct model *model, thread_id id)
@@ -196,10 +197,12 @@ void model_forget_threads(struct model *model, nsec_t t)
 		if (thread->forgotten)
 			continue;
 		if (is_first && thread->used < t && thread->end < t &&
-		    model_is_thread_over(model, thread, t))
+		    model_is_thread_over(model, thread, t)) {
 			drop_thread(model, (thread_id){ i });
-		else
-			forget_items(thread, t);
+			continue;
+		}
+		model_past_keep(model, (thread_id){ i }, t);
+		forget_items(thread, t);
 	}
 }
 

@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock - CLOCK_MONOTONIC, which stamps all records, and its offsets to other clocks. */
+/* clock - offsets of other clocks to CLOCK_MONOTONIC, which stamps all records, and pauses. */
 #ifndef SONDE_RECORD_CLOCK_H
 #define SONDE_RECORD_CLOCK_H
 
-#include <time.h>
-
-#include "base/base.h"
-
-static inline nsec_t clock_read(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
-
-static inline nsec_t clock_now(void)
-{
-	return clock_read(CLOCK_MONOTONIC);
-}
+#include "base/clock.h"
 
 /* The offset of another clock to CLOCK_MONOTONIC, from the fastest of a few readings. */
 int64_t clock_offset(clockid_t clock);

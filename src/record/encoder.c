@@ -243,8 +243,11 @@ static uint32_t add_frame(struct encoder *e, size_t stream, const struct wire_st
 		*frame = f.frame = e->frame_base + e->frame_symbols.count;
 		counter_add(e->counters, COUNTER_ADDED, 1);
 		sorter_add(e->sorter, stream, &f.head);
-		if (e->names)
+		if (e->names) {
+			if (e->now < wire->head.time)
+				e->now = wire->head.time;
 			function_names_add(e->names, f.frame, &location);
+		}
 	}
 	return *frame;
 }

@@ -114,13 +114,6 @@ static uint64_t key_of(const struct symbol_location *l)
 	return hash_bytes(key, sizeof(key));
 }
 
-void function_names_add(struct function_names *n, uint32_t frame,
-			const struct symbol_location *location)
-{
-	if (n->todo.count < WAITING_MAX)
-		*vec_push(&n->todo) = (struct frame_todo){ key_of(location), frame, *location };
-}
-
 /* In the child. */
 static void send_name(void *arg, size_t index, const struct symbol_function *chain, size_t count)
 {
@@ -276,19 +269,37 @@ static void receive_names(struct function_names *n)
 }
 
 /* Frames with a known name do not need a child. */
+static bool emit_cached(struct function_names *n, const struct frame_todo *f)
+{
+	const uint64_t *at = map_find(&n->cache, f->key);
+
+	if (at)
+		emit_all(n, f->frame, &n->functions.items[*at - 1].bytes);
+	return at;
+}
+
+void function_names_add(struct function_names *n, uint32_t frame,
+			const struct symbol_location *location)
+{
+	struct frame_todo todo = { key_of(location), frame, *location };
+	struct symbol_function function;
+
+	if (location->pid == 0) {
+		if (symbol_find_kernel(n->symbols, location, &function))
+			n->fn(n->arg, frame, 0, &function);
+	} else if (!emit_cached(n, &todo) && n->todo.count < WAITING_MAX) {
+		*vec_push(&n->todo) = todo;
+	}
+}
+
+/* Several frames can wait for one name. */
 static void use_cache(struct function_names *n)
 {
 	size_t left = 0;
 
-	for (size_t i = 0; i < n->todo.count; i++) {
-		const struct frame_todo *f = &n->todo.items[i];
-		const uint64_t *at = map_find(&n->cache, f->key);
-
-		if (at)
-			emit_all(n, f->frame, &n->functions.items[*at - 1].bytes);
-		else
-			n->todo.items[left++] = *f;
-	}
+	for (size_t i = 0; i < n->todo.count; i++)
+		if (!emit_cached(n, &n->todo.items[i]))
+			n->todo.items[left++] = n->todo.items[i];
 	n->todo.count = left;
 }
 

@@ -5,7 +5,7 @@
  * A capture gets the names of all functions at its end.  A stream has no end, and resolving can
  * take seconds, during which the rings must be drained.  So a child process resolves the frames
  * of each second and sends the names back through a pipe.  As every epoch describes its frames
- * again, names are cached.
+ * again, names are cached.  Functions of the kernel are in memory and need no child.
  *
  * The child ends with the recorder, so that it does not keep BPF programs attached.
  */
@@ -27,7 +27,7 @@ struct function_names *function_names_new(struct symbols *symbols, int socket, f
 void function_names_free(struct function_names *n);
 DEFINE_FREEP(function_names)
 
-/* Add a frame of a stack. */
+/* Add a frame of a stack: calls fn if its name is known already. */
 void function_names_add(struct function_names *n, uint32_t frame,
 			const struct symbol_location *location);
 

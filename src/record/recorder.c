@@ -10,7 +10,10 @@
 #include "record/clock.h"
 #include "record/kernel/profile.h"
 
-/* Upper bound for the time from a record's timestamp to its reservation in the ring. */
+/*
+ * Upper bound for the time from a record's timestamp to its reservation in the ring.  That is a few
+ * microseconds, or the length of the slice after a hidden switch (slice_begin() in sched.bpf.h).
+ */
 #define SORT_WINDOW (50 * NSEC_PER_MSEC)
 
 /* The poll interval: short enough to keep the rings mostly empty, long enough to cost little. */
@@ -49,6 +52,8 @@ static void adapt_pause(struct recorder *rec, unsigned int fill)
 			 : rec->agents && agents_has_any(rec->agents) ? PAUSE_MAX_SPANS
 								      : PAUSE_MAX;
 
+	if (rec->options->sort_window && longest > rec->options->sort_window)
+		longest = rec->options->sort_window;
 	if (rec->pause > longest)
 		rec->pause = longest;
 	if (fill > 256 / 2)
@@ -84,7 +89,7 @@ static int drain(struct recorder *rec, struct err *err)
 	nsec_t now = clock_now();
 	struct ring_state state = rings_drain(rec->rings, add_kernel_record, rec);
 	unsigned int fill = rec->agents ? agents_drain(rec->agents, now) : 0;
-	nsec_t horizon = now - SORT_WINDOW;
+	nsec_t horizon = now - (rec->options->sort_window ?: SORT_WINDOW);
 	nsec_t complete = rec->agents ? agents_complete_until(rec->agents) : horizon;
 
 	adapt_pause(rec, fill > state.fill ? fill : state.fill);
@@ -146,8 +151,10 @@ void recorder_get_stats(const struct recorder *rec, struct recorder_stats *ret)
 			      n[COUNTER_SPANS_IN_FUTURE],
 		.late = sorter_late(rec->sorter),
 		.bytes = sink_size(rec->sink),
-		.cpu_time = clock_read(CLOCK_PROCESS_CPUTIME_ID),
+		.cpu_time = clock_cpu_time(),
 		.resident = resident_size(),
+		.processes = rec->agents ? agents_count_processes(rec->agents) : 0,
+		.scope_refused = rec->agent_scope ? agent_scope_refused(rec->agent_scope).count : 0,
 	};
 }
 
@@ -381,6 +388,10 @@ int recorder_obey(struct recorder *rec, const struct verb_message *message, stru
 		return programs_set_stacks(rec->programs, message->value, err);
 	case VERB_SYSCALLS:
 		return programs_set_syscalls(rec->programs, message->pid, message->value, err);
+	case VERB_SYSCALLS_ALL:
+		return programs_set_all_syscalls(rec->programs, message->value, err);
+	case VERB_OTHER_TASKS:
+		return programs_set_other_tasks(rec->programs, message->value, err);
 	default:
 		return -EINVAL;
 	}

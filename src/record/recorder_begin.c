@@ -38,6 +38,7 @@ void recorder_free(struct recorder *rec)
 	if (!rec)
 		return;
 	agents_free(rec->agents);
+	agent_scope_free(rec->agent_scope);
 	encoder_free(rec->encoder);
 	symbols_free(rec->symbols);
 	sorter_free(rec->sorter);
@@ -165,10 +166,10 @@ static int load_programs(struct recorder *rec, struct err *err)
 		.cgroup = rec->scope.cgroup,
 		.cgroup_hierarchy = rec->scope.cgroup_hierarchy,
 		.stacks = o->stacks,
-		.on_demand = o->on_demand && !o->syscalls,
+		.on_demand = o->on_demand,
 		.unread = sink_has_epochs(rec->sink),
 		.profile_hz = o->profile_hz,
-		.syscalls = o->syscalls != NULL,
+		.syscalls = o->syscalls && !o->on_demand,
 		.block = o->block,
 		.probes = rec->probes.items,
 		.probe_count = rec->probes.count,
@@ -271,9 +272,12 @@ static void open_agents(struct recorder *rec)
 {
 	const struct record_options *o = rec->options;
 
+	if (o->agents)
+		rec->agent_scope = recorder_agent_scope(rec);
 	if (o->spans)
 		rec->agents = agents_new(&(struct agents_config){
 			.programs = rec->programs,
+			.scope = rec->agent_scope,
 			.sorter = rec->sorter,
 			.stream = programs_cpu_count(rec->programs),
 			.sink = rec->sink,
@@ -297,7 +301,7 @@ static int add_processes(struct recorder *rec, struct err *err)
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && map_next(&rec->scope.pids, &at, &pid, &unused);)
-		r = programs_add_process(rec->programs, pid, err);
+		r = programs_add_process(rec->programs, pid, UINT64_MAX, err);
 	return r < 0 ? r : programs_find_threads(rec->programs, err);
 }
 
@@ -320,6 +324,16 @@ static int enter_scope(struct recorder *rec, struct err *err)
 	return r;
 }
 
+static int attach_samples(struct recorder *rec, struct err *err)
+{
+	int r = programs_attach_samples(rec->programs, err);
+
+	if (r == 0 || !rec->options->profile_optional)
+		return r;
+	recorder_warn(rec, err->text);
+	return 0;
+}
+
 /* Only these steps use the capabilities of the binary. */
 static int attach(struct recorder *rec, struct err *err)
 {
@@ -333,6 +347,8 @@ static int attach(struct recorder *rec, struct err *err)
 		load_symbols(rec);
 	if (r == 0)
 		r = programs_attach(rec->programs, err);
+	if (r == 0)
+		r = attach_samples(rec, err);
 	caps_lower();
 	return r;
 }

@@ -3,6 +3,7 @@
  * recorder_internal - the state of a recording, shared by the parts of recorder.h.
  *
  *	recorder_begin	setup: scope, BPF programs, sink, dropping privileges
+ *	recorder_scope	the processes that have an agent
  *	recorder	the rounds, and finishing the recording
  */
 #ifndef SONDE_RECORD_RECORDER_INTERNAL_H
@@ -32,7 +33,8 @@ struct recorder {
 	struct symbols *symbols;
 	struct sink *sink; /* borrowed */
 	struct encoder *encoder;
-	struct agents *agents; /* or NULL */
+	struct agent_scope *agent_scope; /* or NULL */
+	struct agents *agents;           /* or NULL */
 	struct counters counters;
 	struct priority priority;
 	nsec_t start, end, next_second, pause;
@@ -45,6 +47,9 @@ struct recorder {
 
 /* Set up the recording; its command, if any, is forked but not executed yet. */
 int recorder_begin(struct recorder *rec, struct err *err);
+
+/* recorder_scope.c: the processes that have an agent. */
+struct agent_scope *recorder_agent_scope(struct recorder *rec);
 
 int recorder_write_probe_types(struct recorder *rec, nsec_t now, struct err *err);
 

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "base/text.h"
 #include "base/vec.h"
+#include "record/proc_process.h"
 
 enum { TCP_STATE_LISTEN = 10 };
 
@@ -49,17 +49,6 @@ static bool in_scope(const struct scope *scope, uint32_t pid)
 	return map_find(&scope->pids, pid) != NULL;
 }
 
-/* The next entry of /proc that is a process; 0 after the last. */
-static uint32_t next_process(DIR *proc)
-{
-	uint64_t pid;
-
-	for (struct dirent *e; (e = readdir(proc));)
-		if (parse_count(e->d_name, UINT32_MAX, &pid) == 0)
-			return pid;
-	return 0;
-}
-
 /* From /proc/PID/stat; false if the process is gone. */
 static bool read_stat(uint32_t pid, uint32_t *ret_parent, uint32_t *ret_flags)
 {
@@ -96,7 +85,7 @@ bool scope_add_descendants(struct scope *scope)
 	VEC(struct process_parent) all = { 0 };
 	size_t before;
 
-	for (uint32_t pid; proc && (pid = next_process(proc));)
+	for (uint32_t pid; proc && (pid = proc_next_process(proc));)
 		*vec_push(&all) = (struct process_parent){ pid, parent_of(pid) };
 	do {
 		before = scope->pids.count;
@@ -147,29 +136,6 @@ static tcp_sockets read_all_tcp_sockets(void)
 	return sockets;
 }
 
-/* Call fn for each open socket of a process. */
-static void each_socket(uint32_t pid, void (*fn)(void *arg, uint32_t pid, uint64_t inode),
-			void *arg)
-{
-	char path[320], target[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
-	_cleanup_(closedirp) DIR *dir = opendir(path);
-
-	for (struct dirent *e; dir && (e = readdir(dir));) {
-		unsigned long inode;
-
-		snprintf(path, sizeof(path), "/proc/%u/fd/%s", pid, e->d_name);
-		ssize_t n = readlink(path, target, sizeof(target) - 1);
-
-		if (n <= 0)
-			continue;
-		target[n] = '\0';
-		if (sscanf(target, "socket:[%lu]", &inode) == 1)
-			fn(arg, pid, inode);
-	}
-}
-
 struct port_search {
 	struct scope *scope;
 	struct map inodes; /* socket inode -> port; either all sockets or the listening ones */
@@ -199,8 +165,8 @@ int scope_add_port(struct scope *scope, uint16_t port, struct err *err)
 
 	bool listens = search.inodes.count;
 
-	for (uint32_t pid; listens && (pid = next_process(proc));)
-		each_socket(pid, add_owner, &search);
+	for (uint32_t pid; listens && (pid = proc_next_process(proc));)
+		proc_each_socket(pid, SIZE_MAX, add_owner, &search);
 	map_done(&search.inodes);
 	vec_done(&sockets);
 	map_insert(&scope->ports, port);
@@ -227,7 +193,7 @@ void scope_find_ports(struct scope *scope)
 	for (size_t i = 0; i < sockets.count; i++)
 		*map_insert(&search.inodes, sockets.items[i].inode) = sockets.items[i].port;
 	for (size_t at = 0; map_next(&scope->pids, &at, &pid, &unused);)
-		each_socket(pid, add_port, &search);
+		proc_each_socket(pid, SIZE_MAX, add_port, &search);
 	map_done(&search.inodes);
 	vec_done(&sockets);
 }

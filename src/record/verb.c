@@ -14,6 +14,8 @@ static const struct {
 	[VERB_STACKS] = { .known = true, .max = VERB_STACKS_MAX },
 	[VERB_SYSCALLS] = { .known = true, .has_pid = true, .max = 1 },
 	[VERB_EPOCH] = { .known = true },
+	[VERB_SYSCALLS_ALL] = { .known = true, .max = 1 },
+	[VERB_OTHER_TASKS] = { .known = true, .max = 1 },
 };
 
 int verb_check(const struct verb_message *m, struct err *err)

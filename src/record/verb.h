@@ -4,7 +4,9 @@
  *
  * Verbs come from a process without privileges, in messages of one size, over the socket that
  * carries the stream.  The recorder checks each; one that it refuses changes nothing and is
- * answered with a note in the stream.  VERB_STACKS and VERB_SYSCALLS need record_options.on_demand.
+ * answered with a note in the stream.  VERB_STACKS, VERB_SYSCALLS, VERB_SYSCALLS_ALL and
+ * VERB_OTHER_TASKS need record_options.on_demand.  VERB_SYSCALLS and VERB_SYSCALLS_ALL are
+ * independent: the calls of a process are recorded while one of them is on for it.
  */
 #ifndef SONDE_RECORD_VERB_H
 #define SONDE_RECORD_VERB_H
@@ -13,10 +15,13 @@
 #include "base/err.h"
 
 enum verb {
-	VERB_STOP = 1,     /* end the recording as SIGINT does */
-	VERB_STACKS = 2,   /* value: shortest wait to record a stack for, ns; 0: no stacks */
-	VERB_SYSCALLS = 3, /* pid: a process in scope; value 1: record its calls; 0: do not */
-	VERB_EPOCH = 4,    /* begin an epoch now */
+	VERB_STOP = 1,         /* end the recording as SIGINT does */
+	VERB_STACKS = 2,       /* value: shortest wait to record a stack for, ns; 0: no stacks */
+	VERB_SYSCALLS = 3,     /* pid: a process in scope; value 1: record its calls; 0: do not */
+	VERB_EPOCH = 4,        /* begin an epoch now */
+	VERB_SYSCALLS_ALL = 5, /* value 1: record the calls of all processes in scope; 0: do not */
+	/* value 1: record slices of out-of-scope tasks, if record_options.other_tasks; 0: do not */
+	VERB_OTHER_TASKS = 6,
 	VERB_COUNT
 };
 

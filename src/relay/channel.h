@@ -4,10 +4,13 @@
  *
  *	relay                                   annotator
  *	  ── SLOW: a ticket and slow spans ──────►
- *	  ── SPANS: other spans of servers ──────►
+ *	  ── SPANS: all spans, if wanted ────────►
+ *	  ── BUDGET: what the annotator may use ─►
  *	  ◄── ANNOTATION: ticket, index, what to add to a span ──
  *	  ◄── EXPORT: spans to send as they are ──
  *	  ◄── STATUS: counters ──
+ *	  ◄── WAKEUPS: wake-up latency by service ──
+ *	  ◄── WANT_SPANS: until when to send SPANS ──
  *
  * A message is a header and a body, over a socket pair.  Neither side ever waits for the other:
  * what does not fit into the queue of a side is not sent, and the caller counts it.  Either side
@@ -20,11 +23,16 @@
 #include "base/view.h"
 
 enum channel_kind {
-	CHANNEL_SLOW = 1,       /* number: ticket; time: deadline; body: an OTLP request */
+	/* number: ticket; time: deadline; body: an OTLP request of the size `split`, and the
+	   threshold of each span in it, as nsec_t */
+	CHANNEL_SLOW = 1,
 	CHANNEL_SPANS = 2,      /* body: an OTLP request */
 	CHANNEL_ANNOTATION = 3, /* number: ticket; index: of the span; split: size of attributes */
 	CHANNEL_EXPORT = 4,     /* number: spans in it; body: an OTLP request */
 	CHANNEL_STATUS = 5,     /* body: of a fixed size */
+	CHANNEL_BUDGET = 6,     /* body: of a fixed size */
+	CHANNEL_WANT_SPANS = 9, /* time: until then, send SPANS */
+	CHANNEL_WAKEUPS = 10,   /* body: struct service_latency of each service */
 };
 
 struct channel_message {

@@ -4,20 +4,13 @@
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 enum { ACCEPTS = 64 }; /* connections accepted from a listener at once, to be fair to the others */
 
 #define PAUSE NSEC_PER_SEC /* until the next accept() if there are no descriptors */
 #define NEVER UINT64_MAX
-
-static nsec_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 static int watch(struct clients *c, int fd, void *ptr)
 {
@@ -33,7 +26,7 @@ int clients_init(struct clients *c, struct receiver *receiver, const int *listen
 
 	c->receiver = receiver;
 	c->due = NEVER;
-	c->now = now();
+	c->now = clock_now();
 	c->listener_count = count;
 	c->listeners = must_alloc(count * sizeof(*listeners) + 1);
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -57,7 +50,7 @@ void clients_done(struct clients *c)
 
 void clients_begin(struct clients *c)
 {
-	c->now = now();
+	c->now = clock_now();
 }
 
 static void list_append(struct client_list *list, struct client *client)

@@ -4,20 +4,11 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 #define PAUSE_LAST NSEC_PER_MSEC
 
 enum { EVENTS = 16 };
 enum { WRITES_AT_ONCE = 32, PAUSE_DOUBLINGS = 4 };
-
-nsec_t monotonic_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (nsec_t)t.tv_sec * NSEC_PER_SEC + (nsec_t)t.tv_nsec;
-}
 
 static struct curl_socket *find_socket(struct curl_loop *loop, int fd)
 {
@@ -64,7 +55,7 @@ static int on_timeout(CURLM *multi, long ms, void *arg)
 {
 	struct curl_loop *loop = arg;
 
-	loop->due = ms < 0 ? TIME_NEVER : monotonic_now() + (nsec_t)ms * NSEC_PER_MSEC;
+	loop->due = ms < 0 ? TIME_NEVER : clock_now() + (nsec_t)ms * NSEC_PER_MSEC;
 	return 0;
 }
 
@@ -132,7 +123,7 @@ static void pause_writes(struct curl_loop *loop, struct curl_socket *s)
 		return;
 	if (s->writes - WRITES_AT_ONCE < PAUSE_DOUBLINGS)
 		pause >>= PAUSE_DOUBLINGS - (s->writes - WRITES_AT_ONCE);
-	s->resume = monotonic_now() + pause;
+	s->resume = clock_now() + pause;
 	wait_for(loop, s);
 }
 
@@ -175,7 +166,7 @@ void curl_loop_run(struct curl_loop *loop)
 {
 	struct epoll_event events[EVENTS];
 	int running, n = epoll_wait(loop->epoll_fd, events, EVENTS, 0);
-	nsec_t now = monotonic_now();
+	nsec_t now = clock_now();
 
 	for (int i = 0; i < n; i++)
 		act_on(loop, &events[i]);

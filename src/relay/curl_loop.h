@@ -14,6 +14,7 @@
 #include <curl/curl.h>
 
 #include "base/base.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/vec.h"
 
@@ -34,8 +35,6 @@ struct curl_loop {
 	nsec_t armed; /* when the timer expires, or TIME_NEVER */
 	VEC(struct curl_socket) sockets;
 };
-
-nsec_t monotonic_now(void);
 
 int curl_loop_init(struct curl_loop *loop, struct err *err);
 void curl_loop_done(struct curl_loop *loop); /* after all transfers are removed */

@@ -3,26 +3,12 @@
 
 #include <stdio.h>
 
+#include "relay/percent.h"
+
 static nghttp2_nv header(const char *name, const char *value)
 {
 	return (nghttp2_nv){ (uint8_t *)name, (uint8_t *)value, strlen(name), strlen(value),
 			     NGHTTP2_NV_FLAG_NONE };
-}
-
-/* As the protocol demands: printable ASCII except '%' as it is, all else as %XX. */
-static void percent_encode(char *ret, size_t room, const char *text)
-{
-	size_t used = 0;
-
-	for (; *text && used + 4 <= room; text++) {
-		uint8_t c = *text;
-
-		if (c < ' ' || c > '~' || c == '%')
-			used += snprintf(ret + used, room - used, "%%%02X", c);
-		else
-			ret[used++] = c;
-	}
-	ret[used] = '\0';
 }
 
 /* Status and message.  `status` and `message` are room for texts. */
@@ -30,7 +16,7 @@ static size_t put_status(nghttp2_nv *nv, const struct grpc_stream *stream, char 
 			 char message[3 * sizeof(stream->message)])
 {
 	snprintf(status, 4, "%u", stream->status);
-	percent_encode(message, 3 * sizeof(stream->message), stream->message);
+	percent_encode(stream->message, message, 3 * sizeof(stream->message));
 	nv[0] = header("grpc-status", status);
 	nv[1] = header("grpc-message", message);
 	return message[0] ? 2 : 1;

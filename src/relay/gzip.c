@@ -7,7 +7,6 @@
 
 enum {
 	GZIP_WINDOW = MAX_WBITS + 16, /* zlib: a gzip header, and no other */
-	MEMORY_LEVEL = 8,             /* zlib's default */
 	START = 4096,                 /* bytes of the first buffer */
 	INPUT_MAX = 1 << 30,          /* bytes for one call of zlib, which counts in 32 bits */
 };
@@ -93,28 +92,53 @@ int gzip_inflate(struct view packed, size_t limit, struct pb_buffer *ret, struct
 	return err_set(err, r, "the request is not in gzip format, or damaged");
 }
 
-void gzip_deflate(struct view plain, struct pb_buffer *ret)
+struct gzip_packer {
+	z_stream z;
+};
+
+struct gzip_packer *gzip_packer_new(void)
 {
-	z_stream z = { 0 };
-	struct pb_buffer out = { 0 };
+	struct gzip_packer *p = must_alloc(sizeof(*p));
+
+	if (deflateInit2(&p->z, Z_BEST_SPEED, Z_DEFLATED, GZIP_WINDOW, MAX_MEM_LEVEL,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
+		abort(); /* out of memory */
+	return p;
+}
+
+void gzip_packer_free(struct gzip_packer *p)
+{
+	if (p)
+		deflateEnd(&p->z);
+	free(p);
+}
+
+/* Room for the worst case. */
+static void reserve(struct pb_buffer *out, size_t more)
+{
+	if (out->capacity - out->size >= more)
+		return;
+	out->capacity = out->size + more;
+	out->data = must_realloc(out->data, out->capacity);
+}
+
+void gzip_pack(struct gzip_packer *p, struct view plain, struct pb_buffer *out)
+{
+	z_stream *z = &p->z;
 	size_t rest = plain.len;
 	int r;
 
-	if (deflateInit2(&z, 1, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
-		abort(); /* out of memory */
-	out.capacity = deflateBound(&z, plain.len);
-	out.data = must_alloc(out.capacity);
-	z.next_in = (const uint8_t *)plain.s;
-	z.next_out = out.data;
+	deflateReset(z);
+	reserve(out, deflateBound(z, plain.len));
+	z->next_in = (const uint8_t *)plain.s;
+	z->next_out = out->data + out->size;
 	do {
-		z.avail_in = limited(rest);
-		rest -= z.avail_in;
-		z.avail_out = limited(out.data + out.capacity - z.next_out);
-		r = deflate(&z, rest ? Z_NO_FLUSH : Z_FINISH);
-		rest += z.avail_in;
+		z->avail_in = limited(rest);
+		rest -= z->avail_in;
+		z->avail_out = limited(out->data + out->capacity - z->next_out);
+		r = deflate(z, rest ? Z_NO_FLUSH : Z_FINISH);
+		rest += z->avail_in;
 	} while (r == Z_OK);
 	assert(r == Z_STREAM_END);
-	out.size = z.next_out - out.data;
-	deflateEnd(&z);
-	*ret = out;
+	out->size = z->next_out - out->data;
 }

@@ -18,7 +18,15 @@
  */
 int gzip_inflate(struct view packed, size_t limit, struct pb_buffer *ret, struct err *err);
 
-/* Compresses quickly (level 1) into a new buffer, which the caller frees with pb_buffer_done(). */
-void gzip_deflate(struct view plain, struct pb_buffer *ret);
+/* Compresses one body after another with the same memory, which is a quarter of a megabyte. */
+struct gzip_packer;
+
+struct gzip_packer *gzip_packer_new(void);
+void gzip_packer_free(struct gzip_packer *p);
+DEFINE_FREEP(gzip_packer)
+
+/* Appends a gzip member to a buffer: quickly (level 1), as a body must not occupy a loop for long.
+ */
+void gzip_pack(struct gzip_packer *p, struct view plain, struct pb_buffer *out);
 
 #endif

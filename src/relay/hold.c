@@ -7,7 +7,10 @@
 #include "base/vec.h"
 #include "otlp/splice.h"
 
-enum { BYTES_MAX = 32 << 20 };
+enum {
+	BYTES_MAX = 32 << 20,
+	HEAP_OVERHEAD = 32, /* bytes that malloc() adds to a buffer, about */
+};
 
 /* An answer, or the lack of one. */
 struct held_span {
@@ -22,7 +25,7 @@ struct held_request {
 	uint64_t items;
 	nsec_t deadline;
 	size_t open;  /* spans without an answer */
-	size_t bytes; /* of the body and of its answers */
+	size_t bytes; /* memory: of itself, of the body and of its answers */
 	VEC(struct held_span) spans;
 };
 
@@ -131,13 +134,13 @@ static void release_head(struct hold *h)
 uint64_t hold_add(struct hold *h, struct view request, uint64_t items, const size_t *offsets,
 		  size_t count, nsec_t deadline)
 {
-	struct held_request r = {
-		.items = items, .deadline = deadline, .open = count, .bytes = request.len
-	};
+	struct held_request r = { .items = items, .deadline = deadline, .open = count };
 
 	pb_append(&r.body, request);
 	for (size_t i = 0; i < count; i++)
 		*vec_push(&r.spans) = (struct held_span){ .offset = offsets[i] };
+	r.bytes = HEAP_OVERHEAD + sizeof(r) + r.body.capacity +
+		  r.spans.room * sizeof(r.spans.items[0]);
 	*vec_push(&h->requests) = r;
 	h->bytes += r.bytes;
 
@@ -166,8 +169,11 @@ bool hold_annotate(struct hold *h, uint64_t ticket, uint32_t index, struct view 
 	pb_append(&s->bytes, attributes);
 	pb_append(&s->bytes, spans);
 	r->open--;
-	r->bytes += s->bytes.size;
-	h->bytes += s->bytes.size;
+
+	size_t bytes = s->bytes.capacity ? HEAP_OVERHEAD + s->bytes.capacity : 0;
+
+	r->bytes += bytes;
+	h->bytes += bytes;
 	return true;
 }
 

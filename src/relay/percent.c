@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relay/percent.h"
 
+#include <stdio.h>
+
 static int digit_of(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -25,4 +27,19 @@ size_t percent_decode(struct view in, char *out)
 		}
 	}
 	return used;
+}
+
+void percent_encode(const char *text, char *out, size_t room)
+{
+	size_t used = 0;
+
+	for (; *text && used + 4 <= room; text++) {
+		uint8_t c = *text;
+
+		if (c < ' ' || c > '~' || c == '%')
+			used += snprintf(out + used, room - used, "%%%02X", c);
+		else
+			out[used++] = c;
+	}
+	out[used] = '\0';
 }

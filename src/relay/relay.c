@@ -6,14 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/budget.h"
+#include "base/clock.h"
 #include "otlp/check.h"
 #include "otlp/from_json.h"
 #include "relay/grpc_server.h"
 #include "relay/hold.h"
 #include "relay/http_server.h"
 #include "relay/slow_spans.h"
+
+/*
+ * Bytes per second of spans that are not slow, for the annotator: it decodes all of them, and keeps
+ * them as long as its records.
+ */
+enum { SHARED_RATE = 512 << 10 };
 
 struct relay {
 	struct relay_options options;
@@ -24,15 +31,9 @@ struct relay {
 	struct hold *hold;
 	struct channel *channel; /* borrowed, or NULL */
 	struct relay_counts counts;
+	struct budget shared;
+	nsec_t share_until; /* CLOCK_MONOTONIC */
 };
-
-static nsec_t monotonic(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 /* Takes the body.  Returns the number of items that were dropped. */
 static uint64_t forward(struct relay *relay, enum otlp_signal signal, struct pb_buffer *body,
@@ -56,16 +57,41 @@ static void on_release(void *arg, struct pb_buffer *body, uint64_t items, uint64
 /* Shows slow spans to the annotator; whether it will answer. */
 static bool ask(struct relay *relay, uint64_t ticket, nsec_t deadline, struct slow_spans *slow)
 {
-	struct channel_message head = { .kind = CHANNEL_SLOW, .number = ticket, .time = deadline };
+	struct view request = otlp_end(&slow->request);
+	struct view limits = { (char *)slow->limits.items,
+			       slow->limits.count * sizeof(slow->limits.items[0]) };
+	struct channel_message head = {
+		.kind = CHANNEL_SLOW, .number = ticket, .time = deadline, .split = request.len
+	};
+	struct pb_buffer body = { 0 };
 
-	return channel_send(relay->channel, &head, otlp_end(&slow->request)) == 0;
+	pb_append(&body, request);
+	pb_append(&body, limits);
+
+	int r = channel_send(relay->channel, &head, (struct view){ (char *)body.data, body.size });
+
+	pb_buffer_done(&body);
+	return r == 0;
+}
+
+/* Sends spans to the annotator, which finds the paths and parents of others by them. */
+static void share(struct relay *relay, struct view body, uint64_t items)
+{
+	struct channel_message head = { .kind = CHANNEL_SPANS };
+	nsec_t now = clock_now();
+
+	if (!relay->channel || now > relay->share_until)
+		return;
+	if (!budget_take(&relay->shared, now, body.len) ||
+	    channel_send(relay->channel, &head, body) < 0)
+		relay->counts.unshared += items;
 }
 
 /* Holds a request with slow spans, or one behind such a request; false if there is no need to. */
 static bool hold_back(struct relay *relay, struct view body, uint64_t items)
 {
 	_cleanup_(slow_spans_done) struct slow_spans slow = { 0 };
-	nsec_t deadline = monotonic() + RELAY_HOLD;
+	nsec_t deadline = clock_now() + RELAY_HOLD;
 
 	slow_spans_find(body, relay->options.slow, &slow);
 	relay->counts.slow += slow.offsets.count;
@@ -104,6 +130,8 @@ static void on_export(void *arg, const struct export_request *request, struct ex
 		return;
 	}
 	relay->counts.received[request->signal] += totals.items;
+	if (request->signal == OTLP_TRACES)
+		share(relay, request->body, totals.items);
 	if (request->signal == OTLP_TRACES && hold_back(relay, request->body, totals.items))
 		return;
 	pb_append(&body, request->body);
@@ -149,6 +177,7 @@ int relay_new(const struct relay_options *options, struct relay **ret, struct er
 	int r;
 
 	relay->options = *options;
+	relay->shared.rate = SHARED_RATE;
 	relay->hold = hold_new(&(struct hold_options){ .release = on_release, .arg = relay });
 	r = sender_new(&sender, &relay->sender, err);
 	if (r == 0)
@@ -203,6 +232,13 @@ static void handle_message(struct relay *relay, const struct channel_message *he
 		if (relay->options.status)
 			relay->options.status(relay->options.arg, body);
 		break;
+	case CHANNEL_WAKEUPS:
+		if (relay->options.wakeups)
+			relay->options.wakeups(relay->options.arg, body);
+		break;
+	case CHANNEL_WANT_SPANS:
+		relay->share_until = head->time;
+		break;
 	}
 }
 
@@ -226,7 +262,7 @@ static int read_channel(struct relay *relay)
 
 static int timeout_until(nsec_t deadline, int timeout)
 {
-	nsec_t now = monotonic(), ms = 0;
+	nsec_t now = clock_now(), ms = 0;
 
 	if (deadline == UINT64_MAX)
 		return timeout;
@@ -244,6 +280,7 @@ int relay_poll(struct relay *relay, int timeout)
 		{ .fd = sender_fd(relay->sender), .events = POLLIN },
 		{ .fd = relay->channel ? channel_fd(relay->channel) : -1,
 		  .events = POLLIN | (writes ? POLLOUT : 0) },
+		{ .fd = relay->options.extra ? relay->options.extra_fd : -1, .events = POLLIN },
 	};
 	int r = 0;
 
@@ -255,7 +292,9 @@ int relay_poll(struct relay *relay, int timeout)
 		http_server_run(relay->http);
 	if (fds[3].revents)
 		r = read_channel(relay);
-	hold_run(relay->hold, monotonic());
+	if (fds[4].revents)
+		relay->options.extra(relay->options.arg);
+	hold_run(relay->hold, clock_now());
 	if (fds[2].revents)
 		sender_run(relay->sender);
 	return r;

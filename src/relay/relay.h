@@ -36,6 +36,11 @@ struct relay_options {
 	const char *(*page)(void *arg, const char *path, const char **ret_type);
 	/* the body of a CHANNEL_STATUS */
 	void (*status)(void *arg, struct view body);
+	/* the body of a CHANNEL_WAKEUPS; or NULL */
+	void (*wakeups)(void *arg, struct view body);
+	/* a descriptor, and what to call when it is readable; NULL: there is none */
+	int extra_fd;
+	void (*extra)(void *arg);
 	void *arg;
 };
 
@@ -48,6 +53,7 @@ struct relay_counts {
 	uint64_t unasked;                     /* slow, but the annotator was missing or too busy */
 	uint64_t late;                        /* annotations that came after their span had left */
 	uint64_t added;                       /* spans of the annotator on their own */
+	uint64_t unshared;                    /* wanted by the annotator, but above the budget */
 };
 
 struct relay;

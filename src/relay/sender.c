@@ -132,7 +132,7 @@ int sender_add(struct sender *s, enum otlp_signal signal, struct pb_buffer *body
 {
 	struct lane *lane = &s->lanes[signal];
 	size_t charge = export_queue_charge(body);
-	nsec_t now = monotonic_now();
+	nsec_t now = clock_now();
 
 	if (body->size == 0) { /* an empty message: nothing to send */
 		add_sum(&lane->counts.accepted, (struct export_sum){ 1, items });
@@ -190,7 +190,7 @@ static nsec_t jitter(nsec_t backoff)
 	uint32_t random = 0;
 
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
-		random = (uint32_t)monotonic_now();
+		random = (uint32_t)clock_now();
 	return backoff / 2 + (backoff / 2 * (random >> 16) >> 16);
 }
 
@@ -250,7 +250,7 @@ static void complete(struct sender *s, struct lane *lane, CURLcode result)
 {
 	enum reply_verdict verdict = transfer_judge(&lane->transfer, result);
 	size_t count = lane->in_flight;
-	nsec_t now = monotonic_now();
+	nsec_t now = clock_now();
 
 	curl_multi_remove_handle(s->loop.multi, lane->transfer.easy);
 	set_limit(s, lane, verdict);
@@ -283,7 +283,7 @@ static bool complete_all(struct sender *s)
 
 static bool start_all(struct sender *s)
 {
-	nsec_t now = monotonic_now();
+	nsec_t now = clock_now();
 	bool any = false;
 
 	for (int i = 0; i < OTLP_SIGNAL_COUNT; i++)
@@ -341,14 +341,14 @@ static void give_up(struct sender *s)
 
 int sender_finish(struct sender *s, nsec_t timeout)
 {
-	nsec_t now = monotonic_now(), deadline = now + timeout;
+	nsec_t now = clock_now(), deadline = now + timeout;
 	struct pollfd p = { .fd = sender_fd(s), .events = POLLIN };
 
 	for (int i = 0; i < OTLP_SIGNAL_COUNT; i++)
 		s->lanes[i].next_attempt = 0; /* the last chance: do not wait */
 	for (;;) {
 		sender_run(s);
-		now = monotonic_now();
+		now = clock_now();
 		if (is_empty(s))
 			return 0;
 		if (now >= deadline)

@@ -71,35 +71,34 @@ static void set_percentiles(struct slow *slow, const unsigned int *list, size_t 
 	slow->percentiles = count;
 }
 
-/* Takes the rules; false if they contain too many percentiles. */
-static bool use_rules(struct slow *slow, slow_rules *rules)
+/* The percentiles of a default and of rules; false if there are too many. */
+static bool list_percentiles(const struct slow_limit *standard, const slow_rules *rules,
+			     unsigned int *list, size_t *count)
 {
-	unsigned int list[SLOW_PERCENTILES_MAX];
-	size_t count = 0;
-	bool fits = add_percentile(&slow->standard, list, &count);
+	bool fits = add_percentile(standard, list, count);
 
 	for (size_t i = 0; i < rules->count; i++)
-		fits &= add_percentile(&rules->items[i].limit, list, &count);
-	if (!fits)
-		return false;
-	set_percentiles(slow, list, count);
-	vec_done(&slow->rules);
-	slow->rules = *rules;
-	memset(slow->recent, 0, sizeof(slow->recent));
-	return true;
+		fits &= add_percentile(&rules->items[i].limit, list, count);
+	return fits;
+}
+
+static int parse_standard(const char *text, struct slow_limit *ret, struct err *err)
+{
+	if (slow_limit_parse(text, ret) == 0)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "a threshold is a time such as 5ms, a percentile such as p95, 'all' or "
+		       "'none', not '%s'",
+		       text);
 }
 
 int slow_new(const char *standard, struct slow **ret, struct err *err)
 {
 	_cleanup_(slow_freep) struct slow *slow = must_alloc(sizeof(*slow));
-	slow_rules none = { 0 };
+	int r = slow_change(slow, &(struct slow_change){ .standard = standard }, err);
 
-	if (slow_limit_parse(standard, &slow->standard) < 0)
-		return err_set(err, -EINVAL,
-			       "a threshold is a time such as 5ms, a percentile such as p95, 'all' "
-			       "or 'none', not '%s'",
-			       standard);
-	use_rules(slow, &none);
+	if (r < 0)
+		return r;
 	*ret = TAKE(slow);
 	return 0;
 }
@@ -113,19 +112,42 @@ void slow_free(struct slow *slow)
 	free(slow);
 }
 
-int slow_set_rules(struct slow *slow, const char *name, struct view text, struct err *err)
+static void rules_done(slow_rules *rules)
 {
-	slow_rules rules;
-	int r = slow_rules_parse(name, text, &rules, err);
+	vec_done(rules);
+}
 
+int slow_change(struct slow *slow, const struct slow_change *change, struct err *err)
+{
+	_cleanup_(rules_done) slow_rules parsed = { 0 };
+	slow_rules *rules = change->name ? &parsed : &slow->rules;
+	struct slow_limit standard = slow->standard;
+	unsigned int list[SLOW_PERCENTILES_MAX];
+	size_t count = 0;
+	int r = change->standard ? parse_standard(change->standard, &standard, err) : 0;
+
+	if (r == 0 && change->name)
+		r = slow_rules_parse(change->name, change->rules, &parsed, err);
 	if (r < 0)
 		return r;
-	if (!use_rules(slow, &rules)) {
-		vec_done(&rules);
-		return err_set(err, -EINVAL, "'%s' contains more than %d different percentiles",
-			       name, SLOW_PERCENTILES_MAX);
+	if (!list_percentiles(&standard, rules, list, &count))
+		return err_set(err, -EINVAL, "'%s': more than %d different percentiles",
+			       change->name ?: change->standard, SLOW_PERCENTILES_MAX);
+	set_percentiles(slow, list, count);
+	slow->standard = standard;
+	if (change->name) {
+		slow_rules old = slow->rules;
+
+		slow->rules = parsed;
+		parsed = old; /* freed below */
 	}
+	memset(slow->recent, 0, sizeof(slow->recent));
 	return 0;
+}
+
+int slow_set_rules(struct slow *slow, const char *name, struct view text, struct err *err)
+{
+	return slow_change(slow, &(struct slow_change){ .name = name, .rules = text }, err);
 }
 
 int slow_load(struct slow *slow, const char *path, struct err *err)

@@ -34,9 +34,16 @@ void slow_free(struct slow *slow);
 DEFINE_FREEP(slow)
 
 /*
- * Replaces the rules by those of a file or of its text.  If they are invalid, the old ones stay.
- * Percentiles that were in use before keep what they have learned.
+ * Replaces the default, or the rules by those of a file or of its text.  If anything is invalid,
+ * all stays as it was. Percentiles that were in use before keep what they have learned.
  */
+struct slow_change {
+	const char *standard; /* the default, as for slow_new(); NULL: as before */
+	const char *name;     /* of a file with rules, for messages; NULL: the rules stay */
+	struct view rules;    /* its text */
+};
+
+int slow_change(struct slow *slow, const struct slow_change *change, struct err *err);
 int slow_load(struct slow *slow, const char *path, struct err *err);
 int slow_set_rules(struct slow *slow, const char *name, struct view text, struct err *err);
 

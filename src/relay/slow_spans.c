@@ -12,6 +12,7 @@ struct current_resource {
 void slow_spans_done(struct slow_spans *spans)
 {
 	vec_done(&spans->offsets);
+	vec_done(&spans->limits);
 	otlp_writer_done(&spans->request);
 }
 
@@ -65,6 +66,7 @@ void slow_spans_find(struct view request, struct slow *slow, struct slow_spans *
 		    !slow_exceeded(slow, current.service, span.name, span.end - span.start, &limit))
 			continue;
 		*vec_push(&ret->offsets) = otlp_span_offset(&reader);
+		*vec_push(&ret->limits) = limit;
 		put(&ret->request, &current, &span);
 	}
 }

@@ -13,6 +13,7 @@
 
 struct slow_spans {
 	VEC(size_t) offsets;        /* of the slow spans in the request: otlp_span_offset() */
+	VEC(nsec_t) limits;         /* their thresholds; 0: none */
 	struct otlp_writer request; /* the same spans, in the same order */
 };
 

@@ -119,12 +119,10 @@ static void set_transport(struct transfer *t)
 int transfer_init(struct transfer *t, const struct endpoint *endpoint, void *arg, struct err *err)
 {
 	*t = (struct transfer){ .endpoint = endpoint, .easy = curl_easy_init() };
-	/* 16: with the header of gzip; level 1: a request must not occupy the loop for long */
-	if (!t->easy || (endpoint->gzip && deflateInit2(&t->deflate, Z_BEST_SPEED, Z_DEFLATED,
-							MAX_WBITS + 16, 9, Z_DEFAULT_STRATEGY))) {
-		transfer_done(t);
-		return err_set(err, -ENOMEM, "cannot initialise libcurl or zlib");
-	}
+	if (!t->easy)
+		return err_set(err, -ENOMEM, "cannot initialise libcurl");
+	if (endpoint->gzip)
+		t->packer = gzip_packer_new();
 	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, arg);
 	set_transport(t);
 	set_version(t);
@@ -137,8 +135,7 @@ void transfer_done(struct transfer *t)
 {
 	curl_easy_cleanup(t->easy);
 	curl_slist_free_all(t->headers);
-	if (t->deflate.state)
-		deflateEnd(&t->deflate);
+	gzip_packer_free(t->packer);
 	pb_buffer_done(&t->wire);
 	pb_buffer_done(&t->packed);
 	reply_done(&t->reply);
@@ -168,18 +165,12 @@ struct pb_buffer *transfer_begin(struct transfer *t)
 /* Compresses the message after the prefix. */
 static void compress_wire(struct transfer *t)
 {
-	size_t prefix = prefix_of(t), bound;
-	z_stream *z = &t->deflate;
+	size_t prefix = prefix_of(t);
+	struct view message = { (const char *)t->wire.data + prefix, t->wire.size - prefix };
 
-	deflateReset(z);
-	bound = deflateBound(z, t->wire.size - prefix);
-	reserve(&t->packed, prefix + bound);
-	z->next_in = t->wire.data + prefix;
-	z->avail_in = t->wire.size - prefix;
-	z->next_out = t->packed.data + prefix;
-	z->avail_out = bound;
-	deflate(z, Z_FINISH); /* succeeds, as the output has room for the worst case */
-	t->packed.size = prefix + bound - z->avail_out;
+	reserve(&t->packed, GRPC_PREFIX);
+	t->packed.size = prefix;
+	gzip_pack(t->packer, message, &t->packed);
 }
 
 static void write_prefix(struct pb_buffer *body, bool is_compressed)
@@ -195,12 +186,12 @@ void transfer_ready(struct transfer *t)
 {
 	struct pb_buffer *body = &t->wire;
 
-	if (t->endpoint->gzip) {
+	if (t->packer) {
 		compress_wire(t);
 		body = &t->packed;
 	}
 	if (t->endpoint->protocol == OTLP_GRPC)
-		write_prefix(body, t->endpoint->gzip);
+		write_prefix(body, t->packer);
 	curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, body->data);
 	curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
 	if (is_h2c(t->endpoint))

@@ -10,10 +10,10 @@
 #define SONDE_RELAY_TRANSFER_H
 
 #include <curl/curl.h>
-#include <zlib.h>
 
 #include "otlp/protobuf.h"
 #include "relay/endpoint.h"
+#include "relay/gzip.h"
 #include "relay/h2c_reuse.h"
 #include "relay/reply.h"
 
@@ -23,8 +23,8 @@ struct transfer {
 	struct curl_slist *headers;
 	struct h2c_reuse h2c_reuse;
 	struct pb_buffer wire; /* the body: the caller appends the message to transfer_begin()'s */
-	struct pb_buffer packed; /* the compressed body */
-	z_stream deflate;
+	struct pb_buffer packed;    /* the compressed body */
+	struct gzip_packer *packer; /* NULL without compression */
 	struct collector_reply reply;
 	char error[CURL_ERROR_SIZE];
 };

@@ -8,6 +8,7 @@
 #include "event/counter.h"
 #include "event/syscall.h"
 #include "event/kind.h"
+#include "event/sched_policy.h"
 
 struct field_head describe_head(const struct describer *d, const struct record *record)
 {
@@ -123,6 +124,8 @@ static void describe_task(const struct describer *d, const struct record_task *r
 		  r->parent);
 	field_u64(f, "cgroup_id", "  cgroup ", r->cgroup);
 	field_flag(f, "kernel", "  kernel thread", r->flags & TASK_KERNEL);
+	if (r->policy)
+		field_str(f, "priority", "  ", sched_priority_text(r->policy, r->priority).s);
 }
 
 static void describe_exit(const struct describer *d, const struct record_exit *r)

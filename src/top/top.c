@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "analyse/requests/window.h"
+#include "base/clock.h"
 #include "top/top_internal.h"
 
 enum {
@@ -158,13 +159,10 @@ static uint64_t resident_size(void)
 
 static void measure_self(struct top *top)
 {
-	struct timespec now;
 	struct rusage use;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	getrusage(RUSAGE_SELF, &use);
-	measure(&top->reader, now.tv_sec * NSEC_PER_SEC + now.tv_nsec,
-		nsec_of(use.ru_utime) + nsec_of(use.ru_stime));
+	measure(&top->reader, clock_now(), nsec_of(use.ru_utime) + nsec_of(use.ru_stime));
 	top->reader_memory = resident_size();
 }
 

@@ -56,10 +56,11 @@ def free_ports(count):
 
 
 class Annotate:
-    """options: further ones; to: URL of the collector."""
+    """options: further ones; to: URL of the collector; http_port: a free one."""
 
-    def __init__(self, *options, to, env=None):
+    def __init__(self, *options, to, env=None, http_port=None):
         self.grpc_port, self.http_port = free_ports(2)
+        self.http_port = http_port or self.http_port
         self.log = SCRATCH / "annotate.err"
         command = [SONDE, "annotate", f"--grpc=127.0.0.1:{self.grpc_port}", f"--http=127.0.0.1:{self.http_port}",
                    f"--to={to}", *map(str, options)]
@@ -164,9 +165,9 @@ def has_privileges(pid):
 # Programs
 
 @contextlib.contextmanager
-def program(*arguments, before=()):
-    """A program of shop.py; the first line that it prints."""
-    command = [*before, sys.executable, HERE / "shop.py", *arguments]
+def program(*arguments, before=(), script="shop.py"):
+    """A program of a script; the first line that it prints."""
+    command = [*before, sys.executable, HERE / script, *arguments]
     process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True, env=ENV)
     try:
@@ -191,14 +192,16 @@ class Export:
 
 
 class Service:
-    """An instrumented service; with_agent: started by `sonde run`."""
+    """An instrumented service; with_agent: started by `sonde run`; with_peer: it starts a peer."""
 
-    def __init__(self, url, protocol="http", processor="simple", with_agent=True, name="shop"):
+    def __init__(self, url, protocol="http", processor="simple", with_agent=True, name="shop", with_peer=False):
         self.log = SCRATCH / f"{name}.exports"
         before = [SONDE, "run", "--"] if with_agent else []
         self.stack = contextlib.ExitStack()
-        port, self.process = self.stack.enter_context(program("serve", url, protocol, processor, self.log, before=before))
-        self.port = int(port)
+        peer = ["peer"] if with_peer else []
+        ports, self.process = self.stack.enter_context(
+            program("serve", url, protocol, processor, self.log, *peer, before=before))
+        self.port, self.peer_port, *_ = *map(int, ports.split()), None
         self.local = threading.local()
 
     def call(self, fault, port=None):

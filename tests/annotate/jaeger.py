@@ -235,8 +235,7 @@ def time_of(span):
 
 def words_of(span):
     words = span["tags"].get("sonde.cause") or span["tags"].get("sonde.description")
-    count = span["tags"].get("sonde.count")
-    return [f"{words}{f' ({count} times)' if count else ''}"] if words else []
+    return [words] if words else []
 
 
 def lines_of(trace, with_sonde):
@@ -269,7 +268,7 @@ def run(faults, only_built):
         os.nice(annotating.PRIORITY)  # Jaeger and the bank as well
     program, failed = build_jaeger(only_built), 0
     harness.SCRATCH.mkdir(parents=True, exist_ok=True)
-    with Jaeger(program) as jaeger, annotating.Annotate(f"--threshold={THRESHOLD}ms", to=jaeger.url) as annotate:
+    with Jaeger(program) as jaeger, annotating.Annotate("-a", f"--threshold={THRESHOLD}ms", to=jaeger.url) as annotate:
         env = {"OTEL_EXPORTER_OTLP_ENDPOINT": annotate.url(), "OTEL_BSP_SCHEDULE_DELAY": str(FLUSH)}
         with bank.Bank(BUILD, wrap=[BUILD / "sonde", "run", "--"], env=env) as the_bank:
             run_customers(the_bank, 0)  # warms up

@@ -81,7 +81,7 @@ class Span:
     def __init__(self, raw, resource, scope):
         self.raw, self.resource, self.scope = raw, resource, scope
         self.trace = self.id = self.parent = b""
-        self.name, self.start, self.end, self.attributes = "", 0, 0, {}
+        self.name, self.kind, self.start, self.end, self.attributes = "", 0, 0, 0, {}
         for number, value in fields(raw):
             if number == 1:
                 self.trace = value
@@ -91,6 +91,8 @@ class Span:
                 self.parent = value
             elif number == 5:
                 self.name = value.decode()
+            elif number == 6:
+                self.kind = value
             elif number == 7:
                 self.start, = struct.unpack("<Q", value)
             elif number == 8:

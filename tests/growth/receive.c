@@ -16,8 +16,9 @@
 
 #include "base/vec.h"
 #include "grpc_client.h"
+#include "gzip_build.h"
 #include "relay/grpc_server.h"
-#include "relay/gzip.h"
+
 #include "relay/http_server.h"
 #include "relay_sink.h"
 
@@ -133,7 +134,7 @@ static void grpc_gzip(struct load *load, size_t count)
 
 	for (size_t i = 0; i < count * UNIT; i++)
 		plain[i] = rand_r(&seed) % 8;
-	gzip_deflate((struct view){ plain, count * UNIT }, &packed);
+	gzip_build((struct view){ plain, count * UNIT }, &packed);
 	grpc_message(load, (struct view){ (const char *)packed.data, packed.size }, true, 0);
 }
 

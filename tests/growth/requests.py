@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Twice the size of an export request takes at most 2.3 times the instructions.
+"""Twice the size of an input takes at most 2.3 times the instructions.
 
-usage: requests.py REQUESTS
+usage: requests.py PROGRAM
 
-REQUESTS does what a relay does with requests of a given size and lists its cases.  valgrind counts
-its instructions.
+PROGRAM lists its cases, such as what a relay does with requests, and does one of them with an input of a
+given size.  valgrind counts its instructions.
 """
 import re
 import shutil

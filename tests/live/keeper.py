@@ -106,6 +106,14 @@ def stacks_are_switched_on():
 
 
 @test
+def other_tasks_are_switched_off_and_on():
+    with busy_process(0.01) as pid, busy_process(0.01):
+        output = lines(client(pid, "start", ATTACHED, "until=outside:20", "verb=6,0,0", "until=run:50-outside",
+                              "verb=6,0,1", "until=outside:20", "stop", TO_THE_END))
+    require(not any("refuses" in line for line in output), f"refused: {output}")
+
+
+@test
 def wrong_verbs_are_refused_and_reported():
     with busy_process(0.01) as pid:
         output = lines(client(pid, "start", ATTACHED, "verb=77,0,0", f"verb=3,{os.getpid()},1",

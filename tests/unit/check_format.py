@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "s16": 2, "s32": 4, "s64": 8, "address": 40}
+SIZES = {"u8": 1, "s8": 1, "u16": 2, "u32": 4, "u64": 8, "s16": 2, "s32": 4, "s64": 8, "address": 40}
 NAMES = {"uint32_t": "u32", "uint64_t": "u64", "int64_t": "s64", "char": "u8", "nsec_t": "u64",
          "struct socket_address": "address"}
 FIELD = re.compile(r"(struct socket_address|struct record|\w+) ([\w, ]+)(\[\d*\])?;")

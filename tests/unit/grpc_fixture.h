@@ -10,7 +10,7 @@
 
 #include "grpc_client.h"
 #include "relay/grpc_server.h"
-#include "relay/gzip.h"
+#include "gzip_build.h"
 #include "relay_sink.h"
 #include "test.h"
 

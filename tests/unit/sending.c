@@ -70,10 +70,10 @@ static bool is_empty(const struct sending *s)
 static unsigned run(struct sending *s, unsigned ms, bool until_empty)
 {
 	struct pollfd p = { .fd = sender_fd(s->sender), .events = POLLIN };
-	nsec_t end = monotonic_now() + ms * NSEC_PER_MSEC, now;
+	nsec_t end = clock_now() + ms * NSEC_PER_MSEC, now;
 	unsigned runs = 0;
 
-	while ((now = monotonic_now()) < end && !(until_empty && is_empty(s)))
+	while ((now = clock_now()) < end && !(until_empty && is_empty(s)))
 		if (poll(&p, 1, (end - now) / NSEC_PER_MSEC + 1) > 0) {
 			sender_run(s->sender);
 			runs++;

@@ -167,11 +167,36 @@ TEST(equal_waits_one_after_another_are_one_child)
 	struct span_set spans = { .model = model };
 	_cleanup_(waits_done) struct waits waits = { 0 };
 
-	waits_find(&spans, story_find_span(model, SPAN), ANNOTATION_SPANS, &waits);
+	waits_find(&spans, story_find_span(model, SPAN), NULL, ANNOTATION_SPANS, &waits);
 	CHECK_INT(waits.items.count, 1);
 	CHECK_INT(waits.items.items[0].count, 303);
 	CHECK_INT(waits.items.items[0].time, 600 * 302 + 300);
 	CHECK_INT(waits.omitted, 0);
+}
+
+TEST(a_child_that_is_several_waits_has_another_name_and_their_sum)
+{
+	_cleanup_(model_freep) struct model *model = many_waits(1);
+	struct span_set spans = { .model = model };
+	_cleanup_(annotation_done) struct annotation a = { 0 };
+	struct otlp_reader reader;
+	struct otlp_span child;
+	struct otlp_value words;
+
+	CHECK(annotation_find(&spans, story_find_span(model, SPAN), &options, &a));
+	CHECK_INT(a.span_count, 1);
+
+	_cleanup_(otlp_writer_done) struct otlp_writer w = request_of(&a);
+
+	otlp_reader_init(&reader, otlp_end(&w));
+	CHECK_INT(otlp_next_span(&reader, &child), 1);
+	CHECK(child.name.len > 10 &&
+	      memcmp(child.name.s + child.name.len - 10, " (several)", 10) == 0);
+	CHECK_INT(number_of(child.attributes, "sonde.count"), 303);
+	CHECK_INT(number_of(child.attributes, "sonde.wait_time"), 600 * 302 + 300);
+	CHECK_INT(number_of(child.attributes, "sonde.wait_max"), 600);
+	CHECK(find_attribute(child.attributes, "sonde.description", &words) && words.text.len > 9 &&
+	      memcmp(words.text.s, "303 waits", 9) == 0);
 }
 
 TEST(two_kinds_of_waits_by_turns_are_two_children)
@@ -180,7 +205,7 @@ TEST(two_kinds_of_waits_by_turns_are_two_children)
 	struct span_set spans = { .model = model };
 	_cleanup_(waits_done) struct waits waits = { 0 };
 
-	waits_find(&spans, story_find_span(model, SPAN), ANNOTATION_SPANS, &waits);
+	waits_find(&spans, story_find_span(model, SPAN), NULL, ANNOTATION_SPANS, &waits);
 	CHECK_INT(waits.items.count, 2);
 	CHECK_INT(waits.items.items[0].count, 152);
 	CHECK_INT(waits.items.items[1].count, 151);
@@ -213,7 +238,7 @@ TEST(waits_of_less_than_a_thousandth_are_left_out_and_counted)
 	struct span_set spans = { .model = model };
 	_cleanup_(waits_done) struct waits waits = { 0 };
 
-	waits_find(&spans, story_find_span(model, SPAN), ANNOTATION_SPANS, &waits);
+	waits_find(&spans, story_find_span(model, SPAN), NULL, ANNOTATION_SPANS, &waits);
 	CHECK_INT(waits.items.count, 1);
 	CHECK_INT(waits.items.items[0].longest.state, STATE_TIMER);
 	CHECK_INT(waits.omitted, 1);
@@ -233,4 +258,20 @@ TEST(a_span_of_an_unrecorded_thread_has_no_annotation)
 
 	CHECK(!annotation_find(&spans, story_find_span(model, SPAN), &options, &a));
 	CHECK_INT(otlp_end(&a.attributes).len, 0);
+}
+
+TEST(details_that_were_not_recorded_are_listed)
+{
+	_cleanup_(model_freep) struct model *model = held_lock();
+	struct span_set spans = { .model = model };
+	_cleanup_(annotation_done) struct annotation full = { 0 }, reduced = { 0 };
+	struct annotation_options some = options;
+	struct otlp_value value = { 0 };
+
+	CHECK(annotation_find(&spans, story_find_span(model, SPAN), &options, &full));
+	CHECK(!find_attribute(attributes_of(&full), "sonde.reduced", &value));
+	some.reduced[DETAIL_STACKS] = some.reduced[DETAIL_OTHER_TASKS] = true;
+	CHECK(annotation_find(&spans, story_find_span(model, SPAN), &some, &reduced));
+	CHECK(find_attribute(attributes_of(&reduced), "sonde.reduced", &value));
+	CHECK(view_is(value.text, "stacks,other_tasks"));
 }

@@ -174,15 +174,15 @@ static pid_t serve_once(const struct place *p, int code, const char *text)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		struct snap_server *s = NULL;
+		struct control_server *s = NULL;
 		struct err err = { "" };
 
 		if (snap_server_new(p->path, &s, &err) < 0 || write(ready[1], "", 1) < 0)
 			_exit(1);
 		close(ready[0]);
 		close(ready[1]);
-		while (poll(&(struct pollfd){ snap_server_fd(s), POLLIN, 0 }, 1, 5000) > 0)
-			if (snap_server_poll(s)) {
+		while (poll(&(struct pollfd){ control_server_fd(s), POLLIN, 0 }, 1, 5000) > 0)
+			if (control_server_poll(s)) {
 				snap_server_reply(s, code, text);
 				_exit(0);
 			}
@@ -253,18 +253,18 @@ TEST(a_flight_recorder_that_dies_ends_the_snap)
 TEST(a_connection_that_asks_nothing_gets_no_reply)
 {
 	_cleanup_(place_done) struct place p = place_new();
-	struct snap_server *s = NULL;
+	struct control_server *s = NULL;
 	struct err err = { "" };
 
 	CHECK_INT(snap_server_new(p.path, &s, &err), 0);
-	CHECK(!snap_server_poll(s));
+	CHECK(!control_server_poll(s));
 	snap_server_reply(s, 0, "x");
-	snap_server_free(s);
+	control_server_free(s);
 }
 
 TEST(a_path_too_long_for_a_socket_is_reported)
 {
-	struct snap_server *s = NULL;
+	struct control_server *s = NULL;
 	struct err err = { "" };
 	char path[300];
 

@@ -11,7 +11,7 @@ TEST(a_message_that_decompresses_to_too_much_is_refused)
 	struct grpc_call call = { .encoding = "gzip" };
 	struct fixture f = { 0 };
 
-	gzip_deflate((struct view){ zeros, sizeof(zeros) }, &packed);
+	gzip_build((struct view){ zeros, sizeof(zeros) }, &packed);
 	body = grpc_frame((struct view){ (const char *)packed.data, packed.size }, true);
 	call.body = body;
 	start(&f, &limits);

@@ -116,7 +116,7 @@ TEST(compressed_messages_are_decompressed)
 	struct grpc_call call = { .encoding = "gzip" };
 	struct fixture f = { 0 };
 
-	gzip_deflate(view_of("spans"), &packed);
+	gzip_build(view_of("spans"), &packed);
 	body = grpc_frame((struct view){ (const char *)packed.data, packed.size }, true);
 	call.body = body;
 	start(&f, NULL);

@@ -2,6 +2,7 @@
 /* Requests that are held back for their annotations. */
 #include "relay/hold.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,14 +143,42 @@ TEST(requests_leave_in_their_order)
 TEST(with_too_many_bytes_the_oldest_leave_early)
 {
 	_cleanup_(released_done) struct released r = { 0 };
-	_cleanup_(hold_freep) struct hold *h = make(&r, 1000);
+	_cleanup_(hold_freep) struct hold *h = make(&r, 1 << 20);
 	size_t offsets[2];
 	_cleanup_(otlp_writer_done) struct otlp_writer w = two_spans(offsets);
-	size_t size = otlp_end(&w).len, fits = 1000 / size;
+	size_t fits = 0;
 
-	for (size_t i = 0; i < fits + 3; i++)
+	for (; !r.bodies.count; fits++)
 		hold_add(h, otlp_end(&w), 1, offsets, 1, 100);
-	CHECK_INT(r.bodies.count, 3);
+	CHECK_INT(r.bodies.count, 1);
+	CHECK(fits > 100);
+	for (size_t i = 0; i < 3; i++)
+		hold_add(h, otlp_end(&w), 1, offsets, 1, 100);
+	CHECK_INT(r.bodies.count, 4);
 	hold_run(h, UINT64_MAX);
 	CHECK_INT(r.bodies.count, fits + 3);
+}
+
+static void on_drop(void *arg, struct pb_buffer *body, uint64_t items, uint64_t annotated)
+{
+	(void)arg, (void)items, (void)annotated;
+	pb_buffer_done(body);
+}
+
+/* Small requests need more memory than they have bytes. */
+TEST(the_memory_of_small_requests_is_bounded)
+{
+	enum { LIMIT = 8 << 20 };
+	_cleanup_(hold_freep) struct hold *h =
+		hold_new(&(struct hold_options){ .bytes_max = LIMIT, .release = on_drop });
+	size_t offsets[2], before;
+	_cleanup_(otlp_writer_done) struct otlp_writer w = two_spans(offsets);
+
+	before = mallinfo2().uordblks;
+	for (size_t i = 0; i < 100000; i++) {
+		uint64_t ticket = hold_add(h, otlp_end(&w), 1, offsets, 2, 100);
+
+		hold_annotate(h, ticket, 0, (struct view){ "x", 1 }, (struct view){ 0 });
+	}
+	CHECK(mallinfo2().uordblks < before + LIMIT / 4 * 5);
 }

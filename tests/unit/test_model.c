@@ -606,3 +606,25 @@ TEST(a_loss_affects_only_overlapping_time_on_its_cpu_or_process)
 	CHECK_INT(model_lost_in_process(model, 0, 11, 71, 100).losses, 0);
 	CHECK_INT(model_lost_in_process(model, 0, 12, 0, 100).losses, 0);
 }
+
+TEST(a_frame_without_a_function_is_the_offset_in_its_file)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+	struct {
+		struct record_stack stack;
+		uint32_t frames[2];
+	} two = { .stack = { .head = { .time = 1, .kind = RECORD_STACK, .words = sizeof(two) / 8 },
+			     .stack = 1,
+			     .user_count = 2 },
+		  .frames = { 1, 2 } };
+
+	story_add(&s, REC(FRAME, frame, 1, 0, .frame = 1, .module = STRING_PYTHON,
+			  .address = 0x7f0000001234, .offset = 0x1234));
+	story_add(&s, REC(FRAME, frame, 1, 0, .frame = 2, .address = 0x7f0000005678));
+	story_add(&s, &two.stack.head);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(freep) char *text = model_stack_text(model, 1, ";", true);
+
+	CHECK_STR(text, "python3+0x1234;0x7f0000005678");
+}

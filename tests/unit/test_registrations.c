@@ -6,8 +6,10 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "event/span_socket.h"
+#include "record/confine.h"
 #include "test.h"
 
 /* Our own network namespace: other recorders use the same abstract names. */
@@ -210,6 +212,35 @@ TEST(a_number_in_the_directory_is_free_after_its_recorder_ends)
 	registrations_free(second);
 }
 
+/* A keeper may not connect to sockets, so its recorders may not. */
+TEST(a_recorder_of_a_keeper_leaves_the_numbers_of_others)
+{
+	_cleanup_(registrations_freep) struct registrations *first = NULL;
+	struct err err;
+	int status = 1;
+
+	if (!has_run())
+		SKIP("a mount namespace cannot be made");
+	first = registrations_new();
+
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (confine_keeper(&err) < 0)
+			_exit(2);
+		registrations_new(); /* killed: it removes nothing */
+		_exit(access("/run/sonde/sonde-recorder-1", F_OK) < 0);
+	}
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+
+	_cleanup_(closep) int s = call_in_directory(0), fd = -1;
+	uint32_t from;
+
+	offer(s, 1, STDERR_FILENO);
+	CHECK(registrations_take(first, &from, &fd));
+}
+
 TEST(a_directory_writable_by_others_is_not_used)
 {
 	if (!has_run())
@@ -239,10 +270,10 @@ TEST(a_recorder_warns_if_all_names_are_in_use)
 		registrations_free(others[i]);
 }
 
-static bool refuse(void *arg, uint32_t pid)
+static bool refuse(void *arg, uint32_t pid, uint32_t user)
 {
 	++*(size_t *)arg;
-	return pid != (uint32_t)getpid();
+	return pid != (uint32_t)getpid() || user != geteuid();
 }
 
 TEST(unrecorded_processes_are_refused_and_counted)

@@ -330,3 +330,38 @@ TEST(a_thread_that_grows_a_pool_hands_results_to_other_requests)
 		       "21 1 replies a; 13-30 2 awaits 3; 31 2 replies b",
 		       "1(f3) 2(h3)");
 }
+
+/* A wait of a Python thread near its global interpreter lock; a timer ends it without a waker. */
+static void wait_gil(struct scenario *s, uint32_t tid, nsec_t start, nsec_t end, uint64_t address,
+		     uint32_t waker)
+{
+	story_add(&s->story,
+		  REC(WAIT, wait, end, tid, .start = start, .woken = end, .state = STATE_LOCK,
+		      .ready = STATE_READY, .syscall = 202, .object = address,
+		      .object_kind = OBJECT_FUTEX, .flags = INTERVAL_CONDVAR, .waker = waker,
+		      .context = waker ? WAKE_TASK : WAKE_HRTIMER));
+}
+
+/*
+ * Thread 3 waits for a whole turn, and then gets the lock from thread 1, which waits until it was
+ * taken.
+ */
+static void check_gil(str_id name, const char *want)
+{
+	const nsec_t ms = 1000000;
+	_cleanup_(scenario_done) struct scenario s = { 0 };
+
+	scenario_add(&s, 0, "process 1 3; 10 1 gets a; 40000000 1 replies a");
+	story_add(&s.story, REC(TASK, task, 1, 1, .pid = 1, .comm = name.i, .event = TASK_RENAMED));
+	wait_gil(&s, 3, 20, 2 * ms, 0x9000, 0);
+	wait_gil(&s, 3, 2 * ms, 7 * ms, 0x1000, 0);
+	wait_gil(&s, 3, 7 * ms + 10, 9 * ms, 0x1004, 1);
+	wait_gil(&s, 1, 9 * ms, 20 * ms, 0x1058, 3);
+	scenario_check_trees(&s, want);
+}
+
+TEST(the_lock_of_python_hands_over_neither_work_nor_results)
+{
+	check_gil((str_id){ STRING_PYTHON }, "1");
+	check_gil((str_id){ STRING_POSTGRES }, "1(h3)");
+}

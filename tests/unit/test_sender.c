@@ -280,12 +280,12 @@ TEST(a_collector_can_ask_for_a_delay)
 	FOR_BOTH_PROTOCOLS(is_grpc)
 	{
 		struct sending s = { 0 };
-		nsec_t start = monotonic_now();
+		nsec_t start = clock_now();
 
 		sending_start(&s, is_grpc, answer_outage, is_grpc ? &grpc : &http, defaults);
 		sending_add(&s, 0);
 		CHECK(sending_run(&s, 5000));
-		CHECK(monotonic_now() - start >= NSEC_PER_SEC);
+		CHECK(clock_now() - start >= NSEC_PER_SEC);
 		CHECK_INT(sending_counts(&s).retries, 1);
 		CHECK_INT(sending_counts(&s).forwarded.requests, 1);
 		sending_done(&s);
@@ -687,13 +687,13 @@ TEST(what_is_queued_is_sent_at_the_end)
 TEST(the_end_does_not_wait_for_a_dead_collector)
 {
 	struct sending s = { 0 };
-	nsec_t start = monotonic_now();
+	nsec_t start = clock_now();
 
 	sending_start_to(&s, "http://127.0.0.1:1", defaults);
 	for (uint64_t n = 0; n < 50; n++)
 		sending_add(&s, n);
 	CHECK_INT(sender_finish(s.sender, 300 * NSEC_PER_MSEC), -ETIMEDOUT);
-	CHECK(monotonic_now() - start < 3 * NSEC_PER_SEC);
+	CHECK(clock_now() - start < 3 * NSEC_PER_SEC);
 	CHECK_INT(sending_counts(&s).unsent.requests, 50);
 	sending_done(&s);
 }

@@ -155,7 +155,7 @@ TEST(different_percentiles_are_bounded)
 	CHECK_INT(slow_set_rules(slow, "f", view_of(rules), &err), 0);
 	strcpy(end, "x x p99.9");
 	CHECK_INT(slow_set_rules(slow, "f", view_of(rules), &err), -EINVAL);
-	CHECK_STR(err.text, "'f' contains more than 16 different percentiles");
+	CHECK_STR(err.text, "'f': more than 16 different percentiles");
 	CHECK_INT(limit_of(slow, "s1", "x"), 0);
 }
 
@@ -226,4 +226,24 @@ TEST(many_names_do_not_displace_an_operation_in_use)
 		is_slow(slow, "a", "b", MS);
 	}
 	CHECK(is_slow(slow, "a", "b", 2 * MS));
+}
+
+TEST(a_change_applies_as_a_whole_or_not_at_all)
+{
+	_cleanup_(slow_freep) struct slow *slow = slow_of("5ms", "a * 10ms");
+	struct err err = { "" };
+
+	CHECK_INT(slow_change(slow, &(struct slow_change){ "1ms", "f", view_of("a * soon") }, &err),
+		  -EINVAL);
+	CHECK_INT(slow_change(slow, &(struct slow_change){ "soon", "f", view_of("a * 1ms") }, &err),
+		  -EINVAL);
+	CHECK_INT(limit_of(slow, "a", "x"), 10 * MS);
+	CHECK_INT(limit_of(slow, "b", "x"), 5 * MS);
+	CHECK_INT(slow_change(slow, &(struct slow_change){ .standard = "1ms" }, &err), 0);
+	CHECK_INT(limit_of(slow, "a", "x"), 10 * MS);
+	CHECK_INT(limit_of(slow, "b", "x"), 1 * MS);
+	CHECK_INT(slow_change(slow, &(struct slow_change){ "2ms", "f", view_of("b * 3ms") }, &err),
+		  0);
+	CHECK_INT(limit_of(slow, "a", "x"), 2 * MS);
+	CHECK_INT(limit_of(slow, "b", "x"), 3 * MS);
 }

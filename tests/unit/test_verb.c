@@ -20,6 +20,9 @@ TEST(verbs_with_values_in_range_are_accepted)
 	CHECK_INT(check(VERB_SYSCALLS, 1, 1), 0);
 	CHECK_INT(check(VERB_SYSCALLS, 1, 0), 0);
 	CHECK_INT(check(VERB_EPOCH, 0, 0), 0);
+	CHECK_INT(check(VERB_SYSCALLS_ALL, 0, 1), 0);
+	CHECK_INT(check(VERB_SYSCALLS_ALL, 0, 0), 0);
+	CHECK_INT(check(VERB_OTHER_TASKS, 0, 1), 0);
 }
 
 TEST(unknown_verbs_and_values_out_of_range_are_refused)
@@ -28,10 +31,14 @@ TEST(unknown_verbs_and_values_out_of_range_are_refused)
 	CHECK_INT(check(VERB_COUNT, 0, 0), -EINVAL);
 	CHECK_INT(check(UINT32_MAX, 0, 0), -EINVAL);
 	CHECK_INT(check(VERB_STOP, 1, 0), -EINVAL);
+	CHECK_INT(check(VERB_OTHER_TASKS, 1, 1), -EINVAL);
+	CHECK_INT(check(VERB_OTHER_TASKS, 0, 2), -ERANGE);
 	CHECK_INT(check(VERB_STOP, 0, 1), -ERANGE);
 	CHECK_INT(check(VERB_STACKS, 0, VERB_STACKS_MAX + 1), -ERANGE);
 	CHECK_INT(check(VERB_SYSCALLS, 0, 1), -EINVAL);
 	CHECK_INT(check(VERB_SYSCALLS, 1, 2), -ERANGE);
+	CHECK_INT(check(VERB_SYSCALLS_ALL, 1, 1), -EINVAL);
+	CHECK_INT(check(VERB_SYSCALLS_ALL, 0, 2), -ERANGE);
 }
 
 TEST(messages_arrive_whole_and_in_order)

@@ -10,17 +10,20 @@
  *	arenas     registers one arena after the other
  *	occupy     occupies the abstract names at which recorders listen
  *	connect    connects to the recorder's sockets as fast as it can
+ *	swarm      many processes, each with an arena, which it registers again and again
  *
  * Prints a line when it has started.
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -317,6 +320,24 @@ static void connect_forever(void)
 		}
 }
 
+static void swarm(void)
+{
+	enum { PROCESSES = 400 };
+
+	for (int i = 0; i < PROCESSES; i++)
+		if (fork() == 0) {
+			int fd = make_file();
+
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			seal(fd);
+			map_arena(fd);
+			for (;; sleep(1))
+				offer(fd);
+		}
+	begun();
+	pause();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -325,7 +346,8 @@ int main(int argc, char **argv)
 	} modes[] = { { "shrink", shrink },       { "names", names },
 		      { "backwards", backwards }, { "flood", flood },
 		      { "claims", claims },       { "arenas", arenas },
-		      { "occupy", occupy },       { "connect", connect_forever } };
+		      { "occupy", occupy },       { "connect", connect_forever },
+		      { "swarm", swarm } };
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (argc == 2 && strcmp(argv[1], modes[i].name) == 0)

@@ -11,7 +11,8 @@
  *	buffer=BYTES	as --buffer; before `start`
  *	start		start a recorder
  *	read=MS		read its stream, at most until the stream and the recorder have ended
- *	until=K:N[-O]	read until N records of the kind K came, none of the kind O between them
+ *	until=K:N[-O]	read until N records of the kind K came, none of the kind O between them;
+ *			`outside` is a RUN of a task out of scope
  *	stall=MS	do not read
  *	stop		VERB_STOP
  *	verb=V,PID,N	any verb
@@ -42,6 +43,8 @@
 #include "record/verb.h"
 
 #define UNTIL_MAX 60000 /* longest wait for records on a busy host, ms */
+
+enum { KIND_OUTSIDE = RECORD_KIND_COUNT + 1 };
 
 /* Records to read before the next step. */
 struct goal {
@@ -117,11 +120,17 @@ static void count_down(struct goal *g, unsigned int kind)
 		g->left--;
 }
 
+static bool is_outside(const struct record *r)
+{
+	return r->kind == RECORD_RUN &&
+	       ((const struct record_run *)(const void *)r)->flags & INTERVAL_OUT_OF_SCOPE;
+}
+
 static void check(struct client *c, const struct record *r)
 {
 	c->kinds[r->kind]++;
 	if (c->goal)
-		count_down(c->goal, r->kind);
+		count_down(c->goal, is_outside(r) ? KIND_OUTSIDE : r->kind);
 	switch (r->kind) {
 	case RECORD_EPOCH:
 		c->epoch = ((const struct record_epoch *)(const void *)r)->number;
@@ -234,7 +243,7 @@ static unsigned int kind_of(const char *name)
 	for (unsigned int i = 0; i < RECORD_KIND_COUNT; i++)
 		if (kind_name(i) && strcmp(kind_name(i), name) == 0)
 			return i;
-	return RECORD_KIND_COUNT;
+	return strcmp(name, "outside") == 0 ? KIND_OUTSIDE : RECORD_KIND_COUNT;
 }
 
 static void read_until(struct client *c, const char *text)

@@ -34,6 +34,7 @@ void finder_done(struct finder *f)
 	map_done(&f->services);
 	map_done(&f->readers);
 	map_done(&f->conditions);
+	map_done(&f->gils);
 	map_done(&f->shared_locks);
 	map_done(&f->work_stealing);
 	vec_done(&f->workers);

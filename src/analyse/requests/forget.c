@@ -347,6 +347,7 @@ static void forget_traits(struct finder *f, nsec_t t)
 			*map_insert(&live, process_key(thread_of(f, i))) = 1;
 	forget_processes(&f->services, &live);
 	forget_processes(&f->conditions, &live);
+	forget_processes(&f->gils, &live);
 	forget_observed(&f->work_stealing, t);
 	forget_observed(&f->shared_locks, t);
 	map_done(&live);

@@ -269,6 +269,7 @@ struct finder {
 	struct map services;     /* host and pid of processes that serve */
 	struct map readers;      /* host, network namespace and port -> the last thread that read */
 	struct map conditions;   /* host and pid, if waits distinguish mutexes from conditions */
+	struct map gils;         /* host and pid -> address of Python's global interpreter lock */
 	struct map shared_locks; /* host, pid and address of locks that busy threads wait for
 				  * -> time of the last such wait */
 	struct map last_waits;   /* host, pid and address -> index of the last wait in `waits` */

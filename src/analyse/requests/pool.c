@@ -15,6 +15,7 @@
 #include "analyse/requests/internal.h"
 #include "base/hash.h"
 #include "event/thread_state.h"
+#include "model/futex.h"
 
 /* A handoff, apparently for a state; 0 if unknown. */
 static uint32_t begin_work(struct finder *f, uint32_t thread, uint32_t state, nsec_t from)
@@ -48,12 +49,17 @@ static void end_work(struct finder *f, uint32_t thread, nsec_t now)
 	w->taken = now;
 }
 
-/* The mutex and the condition variable of a queue are close in memory. */
+/* The mutexes and condition variables of an object are close in memory. */
+static bool is_close(uint64_t a, uint64_t b)
+{
+	return a - b + 128 < 256;
+}
+
 static bool is_same_queue(const struct worker *w, const struct cause *cause)
 {
 	if (w->queue_kind != cause->object_kind)
 		return false;
-	return cause->object_kind != OBJECT_FUTEX || w->queue - cause->object + 128 < 256;
+	return cause->object_kind != OBJECT_FUTEX || is_close(w->queue, cause->object);
 }
 
 static bool is_lock(const struct finder *f, uint32_t thread, const struct cause *cause)
@@ -81,6 +87,27 @@ static void note_shared_lock(struct finder *f, const struct occurrence *o)
 	if (cause->flags & INTERVAL_CONDVAR && w->held_count && !w->pending_calls)
 		*map_insert(&f->shared_locks, shared_lock_key(f, o->thread, cause->object)) =
 			o->time;
+}
+
+/*
+ * Python's threads pass their global interpreter lock on, and the one that had it waits until
+ * another has taken it: neither is work or its result.  A thread drops the lock for another one
+ * only after that has waited for a whole turn, so the turn comes first.
+ */
+static void note_gil(struct finder *f, const struct occurrence *o)
+{
+	const struct cause *cause = o->what;
+
+	if (cause->flags & INTERVAL_CONDVAR && futex_is_turn(cause, o->ran) &&
+	    model_runtime(f->model, (thread_id){ o->thread }) == RUNTIME_PYTHON)
+		*map_insert(&f->gils, process_key(thread_of(f, o->thread))) = cause->object;
+}
+
+static bool is_gil(const struct finder *f, uint32_t thread, const struct cause *cause)
+{
+	const uint64_t *gil = map_find(&f->gils, process_key(thread_of(f, thread)));
+
+	return gil && cause->object_kind == OBJECT_FUTEX && is_close(*gil, cause->object);
 }
 
 static struct futex_wait *futex_wait_of(struct finder *f, uint32_t thread, uint64_t object)
@@ -145,6 +172,7 @@ void pool_block(struct finder *f, const struct occurrence *o)
 	if (cause->flags & INTERVAL_CONDVAR)
 		*map_insert(&f->conditions, process_key(thread_of(f, o->thread))) = 1;
 	note_shared_lock(f, o);
+	note_gil(f, o);
 	note_wait(f, o);
 	if (is_same_queue(w, cause))
 		w->idle_until = o->ran;
@@ -269,7 +297,7 @@ void pool_wake(struct finder *f, const struct occurrence *o)
 	struct worker *w = worker_of(f, o->thread);
 	uint32_t state = certain_state(f, o->other);
 
-	if (process_key(waker) != process_key(woken))
+	if (process_key(waker) != process_key(woken) || is_gil(f, o->thread, cause))
 		return;
 	if (is_same_queue(w, cause) && !state_at(f, w->current)->first_call)
 		w->taken = o->ran;

@@ -63,6 +63,9 @@ struct request_window *request_window_new(nsec_t length);
 void request_window_free(struct request_window *w);
 DEFINE_FREEP(request_window)
 
+/* Returns requests even if recorded spans with threads stand alone (spans.h). */
+void request_window_keep_all(struct request_window *w);
+
 /* Call before request_window_advance(): the model is going to hold less, or more again. */
 void request_window_set_length(struct request_window *w, nsec_t length);
 

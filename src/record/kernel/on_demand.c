@@ -37,6 +37,18 @@ int programs_set_stacks(struct programs *p, nsec_t threshold, struct err *err)
 	return r;
 }
 
+int programs_set_other_tasks(struct programs *p, bool on, struct err *err)
+{
+	int r = check_on_demand(p, err);
+
+	if (r < 0)
+		return r;
+	if (on && !p->config.other_tasks)
+		return err_set(err, -EPERM, "tasks out of scope are not recorded");
+	__atomic_store_n(&p->skel->bss->other_tasks_now, on, __ATOMIC_RELEASE);
+	return 0;
+}
+
 void programs_detach_syscalls(struct programs *p)
 {
 	for (size_t i = 0; i < ARRAY_LEN(p->syscall_links); i++) {
@@ -64,6 +76,20 @@ static int attach_syscalls(struct programs *p, struct err *err)
 	return 0;
 }
 
+static bool is_any_wanted(const struct programs *p)
+{
+	return p->syscall_pids.count || p->skel->bss->syscalls_of_all;
+}
+
+/* After the last process: calls that are in progress now are not finished. */
+static void detach_if_unwanted(struct programs *p)
+{
+	if (is_any_wanted(p))
+		return;
+	programs_detach_syscalls(p);
+	__atomic_store_n(&p->skel->bss->syscalls_since, UINT64_MAX, __ATOMIC_RELEASE);
+}
+
 static size_t find_pid(const struct programs *p, uint32_t pid)
 {
 	size_t i = 0;
@@ -79,11 +105,7 @@ static void remove_pid(struct programs *p, size_t i)
 
 	bpf_map_delete_elem(bpf_map__fd(p->skel->maps.syscall_pids), &pid);
 	p->syscall_pids.items[i] = p->syscall_pids.items[--p->syscall_pids.count];
-	if (p->syscall_pids.count == 0) {
-		programs_detach_syscalls(p);
-		/* calls that are in progress now are not finished */
-		__atomic_store_n(&p->skel->bss->syscalls_since, UINT64_MAX, __ATOMIC_RELEASE);
-	}
+	detach_if_unwanted(p);
 }
 
 static int add_pid(struct programs *p, uint32_t pid, struct err *err)
@@ -101,8 +123,11 @@ static int add_pid(struct programs *p, uint32_t pid, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "cannot record system calls of process %u: %s", pid,
 			       strerror(-r));
+
+	bool was_attached = is_any_wanted(p);
+
 	*vec_push(&p->syscall_pids) = pid;
-	if (p->syscall_pids.count == 1)
+	if (!was_attached)
 		r = attach_syscalls(p, err);
 	if (r < 0)
 		remove_pid(p, 0);
@@ -134,4 +159,19 @@ void programs_forget_syscalls(struct programs *p)
 	for (size_t i = p->syscall_pids.count; i-- > 0;)
 		if (kill(p->syscall_pids.items[i], 0) < 0 && errno == ESRCH)
 			remove_pid(p, i);
+}
+
+int programs_set_all_syscalls(struct programs *p, bool on, struct err *err)
+{
+	int r = check_on_demand(p, err);
+	bool *is_on = &p->skel->bss->syscalls_of_all;
+
+	if (r < 0 || *is_on == on)
+		return r;
+	if (on && !is_any_wanted(p))
+		r = attach_syscalls(p, err);
+	if (r == 0)
+		__atomic_store_n(is_on, on, __ATOMIC_RELEASE);
+	detach_if_unwanted(p);
+	return r;
 }

@@ -115,6 +115,7 @@ static int set_config(struct programs *p, struct err *err)
 	ro->stack_threshold = c->stacks;
 	ro->on_demand = c->on_demand;
 	p->skel->bss->stack_threshold_now = c->stacks;
+	p->skel->bss->other_tasks_now = c->other_tasks;
 	memcpy((void *)ro->syscalls_wanted, c->syscalls_wanted, sizeof(c->syscalls_wanted));
 	for (size_t i = 0; i < c->probe_count; i++)
 		ro->probe_sizes[i] = c->probes[i].size;
@@ -215,7 +216,7 @@ static int attach_probes(struct programs *p, struct err *err)
 	return 0;
 }
 
-static int attach_samples(struct programs *p, struct err *err)
+int programs_attach_samples(struct programs *p, struct err *err)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -303,8 +304,6 @@ int programs_attach(struct programs *p, struct err *err)
 		attach_unread(p);
 	if (r == 0)
 		r = attach_probes(p, err);
-	if (r == 0)
-		r = attach_samples(p, err);
 	bpf_object__for_each_program(prog, p->skel->obj)
 	{
 		const char *section = bpf_program__section_name(prog);
@@ -331,10 +330,9 @@ int programs_rings_fd(const struct programs *p)
 	return bpf_map__fd(p->skel->maps.rings);
 }
 
-int programs_add_process(struct programs *p, uint32_t pid, struct err *err)
+int programs_add_process(struct programs *p, uint32_t pid, nsec_t latest, struct err *err)
 {
-	uint8_t yes = 1;
-	int r = bpf_map_update_elem(bpf_map__fd(p->skel->maps.scope_pids), &pid, &yes, BPF_ANY);
+	int r = bpf_map_update_elem(bpf_map__fd(p->skel->maps.scope_pids), &pid, &latest, BPF_ANY);
 
 	return r < 0 ? err_set(err, r, "cannot bring process %u into scope", pid) : 0;
 }

@@ -24,7 +24,7 @@ struct programs_config {
 	int cgroup_hierarchy;
 	nsec_t stacks;  /* shortest wait to record a stack for; 0: no stacks */
 	bool unread;    /* programs_find_unread() works, if the kernel can do it */
-	bool on_demand; /* programs_set_stacks() and programs_set_syscalls() work */
+	bool on_demand; /* programs_set_*() work */
 	unsigned long profile_hz;
 	bool syscalls, block;
 	uint64_t syscalls_wanted[SYSCALL_TABLE_SIZE / 64];
@@ -44,6 +44,8 @@ DEFINE_FREEP(programs)
 
 /* Attached programs do nothing until programs_start() activates all of them at once. */
 int programs_attach(struct programs *p, struct err *err);
+/* Those of profile_hz, after that. */
+int programs_attach_samples(struct programs *p, struct err *err);
 void programs_start(struct programs *p);
 
 size_t programs_cpu_count(const struct programs *p);
@@ -51,9 +53,10 @@ int programs_rings_fd(const struct programs *p);
 
 /*
  * Name a process to bring into scope, or a local port whose connections are in scope;
- * programs_find_threads() then brings the threads of all named processes into scope.
+ * programs_find_threads() then brings the threads of all named processes into scope.  A process
+ * that started after `latest` (UINT64_MAX: never) has reused the pid, and stays out of scope.
  */
-int programs_add_process(struct programs *p, uint32_t pid, struct err *err);
+int programs_add_process(struct programs *p, uint32_t pid, nsec_t latest, struct err *err);
 void programs_add_port(struct programs *p, uint16_t port);
 /* A named process has exited: its pid can be reused. */
 void programs_remove_process(struct programs *p, uint32_t pid);
@@ -77,12 +80,18 @@ int programs_find_unread(struct programs *p, struct err *err);
 /* on_demand: set the shortest wait to record a stack for; 0: no stacks. */
 int programs_set_stacks(struct programs *p, nsec_t threshold, struct err *err);
 
+/* on_demand: record the slices of out-of-scope tasks, or not; config.other_tasks allows it. */
+int programs_set_other_tasks(struct programs *p, bool on, struct err *err);
+
 /*
  * on_demand: record the system calls of a process in scope, or end that.  Needs PRIVILEGE_ATTACH.
  * programs_forget_syscalls() removes processes that have exited.
  */
 int programs_set_syscalls(struct programs *p, uint32_t pid, bool on, struct err *err);
 void programs_forget_syscalls(struct programs *p);
+
+/* on_demand: the same for all processes in scope. */
+int programs_set_all_syscalls(struct programs *p, bool on, struct err *err);
 
 /* Describe all objects and out-of-scope threads again, at their next use. */
 void programs_forget_described(struct programs *p);

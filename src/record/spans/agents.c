@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "record/clock.h"
+#include "record/proc_process.h"
 #include "record/spans/agents_internal.h"
 #include "record/spans/process_scan.h"
 
@@ -15,6 +16,7 @@ enum {
 	ATTACHMENTS_MAX = 512,         /* each needs a descriptor */
 	ATTACHMENTS_MANY = 32,         /* check more often for dead processes */
 	ATTACHMENTS_PER_PROCESS = 256, /* left by programs executed in quick succession */
+	ATTACHMENTS_PER_USER = 256,    /* other than root, so that a user cannot take all */
 	REGISTRATIONS_MAX = 256,       /* pending, and accepted in one round */
 	LAST_REGISTRATION_ROUNDS = 8,  /* at the end of the recording */
 	REFUSED_MANY = 1000,           /* per second */
@@ -68,15 +70,27 @@ static void record_gap(struct agents *a, uint32_t pid, nsec_t since)
 	span_writer_add_loss(a->span_writer, pid, since, a->now, 0, a->now);
 }
 
+static bool has_room(const struct agents *a, uint32_t user)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < a->attachments.count; i++)
+		count += a->attachments.items[i].user == user;
+	return a->attachments.count < ATTACHMENTS_MAX && (!user || count < ATTACHMENTS_PER_USER);
+}
+
 static struct ring_reader *attach(struct agents *a, uint32_t pid, int fd)
 {
 	struct ring_reader *reader;
+	uint32_t user = UINT32_MAX; /* if the process is gone */
 
-	if (a->attachments.count == ATTACHMENTS_MAX) {
-		agents_warn_once(a, &a->warned_many,
-				 "more than %d programs have agents: the spans of the others are "
-				 "not recorded",
-				 ATTACHMENTS_MAX);
+	proc_read_user(pid, &user);
+	if (!has_room(a, user)) {
+		agents_warn_once(
+			a, &a->warned_many,
+			"more than %d programs have agents, or more than %d of user %u: the "
+			"spans of the others are not recorded",
+			ATTACHMENTS_MAX, ATTACHMENTS_PER_USER, user);
 		return NULL;
 	}
 
@@ -92,7 +106,7 @@ static struct ring_reader *attach(struct agents *a, uint32_t pid, int fd)
 	ring_reader_set_clock_offset(reader, clock_namespace_offset(pid));
 	ring_reader_heartbeat(reader, clock_now());
 	*vec_push(&a->attachments) =
-		(struct attachment){ .reader = reader, .allowance = UINT64_MAX };
+		(struct attachment){ .reader = reader, .user = user, .allowance = UINT64_MAX };
 	if (a->has_started && ring_reader_was_idle(reader))
 		record_gap(a, pid, a->config.start);
 	return reader;
@@ -210,12 +224,14 @@ static void process_ended(void *arg, struct tracked_process *p, nsec_t time)
 }
 
 /* A process that has exited may have been in scope: pending kernel records decide that later. */
-static bool may_register(void *arg, uint32_t pid)
+static bool may_register(void *arg, uint32_t pid, uint32_t user)
 {
 	struct agents *a = arg;
 
-	return tracker_find(a->tracker, pid) || !a->config.programs ||
-	       programs_has_process(a->config.programs, pid) != 0;
+	if (tracker_find(a->tracker, pid) || !a->config.programs ||
+	    programs_has_process(a->config.programs, pid) != 0)
+		return true;
+	return a->config.scope && agent_scope_hint(a->config.scope, pid, user);
 }
 
 struct agents *agents_new(const struct agents_config *config)
@@ -291,6 +307,8 @@ void agents_add_record(struct agents *a, const struct record *record)
 		return;
 	memcpy(&event.record, record, size < sizeof(event.record) ? size : sizeof(event.record));
 	*vec_push(&a->pending_events) = event;
+	if (a->config.scope && record->kind == RECORD_EXIT)
+		agent_scope_exited(a->config.scope, record->tid);
 }
 
 static int by_time(const void *a, const void *b)
@@ -454,6 +472,8 @@ unsigned int agents_drain(struct agents *a, nsec_t known_until)
 			record_gap(a, agents_first_member(&a->attachments.items[i]), a->before);
 	apply_pending_events(a, known_until);
 	take_registrations(a, known_until);
+	if (a->config.scope)
+		agent_scope_run(a->config.scope);
 	tracker_run(a->tracker, a->now);
 
 	unsigned int fill = agents_drain_rings(a);
@@ -484,7 +504,13 @@ void agents_start(struct agents *a)
 
 bool agents_has_unscanned(const struct agents *a)
 {
-	return a->pending_events.count > 0 || tracker_has_unscanned(a->tracker);
+	return a->pending_events.count > 0 || tracker_has_unscanned(a->tracker) ||
+	       (a->config.scope && agent_scope_is_starting(a->config.scope));
+}
+
+size_t agents_count_processes(const struct agents *a)
+{
+	return tracker_count_alive(a->tracker);
 }
 
 bool agents_has_any(const struct agents *a)

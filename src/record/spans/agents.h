@@ -23,10 +23,12 @@
 #include "record/sink.h"
 #include "event/counter.h"
 #include "record/kernel/programs.h"
+#include "record/spans/agent_scope.h"
 #include "record/sort.h"
 
 struct agents_config { /* all pointers are borrowed */
 	struct programs *programs;
+	struct agent_scope *scope; /* to bring processes that register into scope; or NULL */
 	struct sorter *sorter;
 	size_t stream; /* of the sorter, reserved for agents */
 	struct sink *sink;
@@ -65,6 +67,9 @@ void agents_start(struct agents *agents);
 
 /* A new epoch of a stream began: renew the strings that later records will contain. */
 void agents_renew_strings(struct agents *agents);
+
+/* The number of processes that are recorded now. */
+size_t agents_count_processes(const struct agents *agents);
 
 /* Whether any arena is attached or registered. */
 bool agents_has_any(const struct agents *agents);

@@ -23,6 +23,7 @@
 struct attachment {
 	struct ring_reader *reader;
 	struct map members;   /* pid -> time when the membership ends, or MEMBER_LIVES */
+	uint32_t user;        /* of the process that was attached first */
 	uint64_t allowance;   /* bytes that a drain may read */
 	uint64_t dropped;     /* events too old to be written, in this drain */
 	bool was_over_budget; /* the last drain left events in the arena */

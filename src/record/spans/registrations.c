@@ -16,6 +16,7 @@ enum {
 	ACCEPTS_MAX = 4096, /* in one round */
 	DIRECTORY_MODE = 0755,
 	SOCKET_MODE = 0666, /* processes of any user can be recorded */
+	LOCK_MODE = 0600,   /* others cannot lock it */
 };
 
 enum { IN_DIRECTORY, ABSTRACT, LISTENERS };
@@ -24,6 +25,7 @@ struct registrations {
 	int listeners[LISTENERS]; /* sockets, or a negative errno */
 	int directory;            /* that contains our socket, or a negative errno */
 	int number;               /* of our socket in the directory */
+	int lock;                 /* file that is locked as long as we use the number */
 	VEC(int) clients;         /* connected, nothing received yet */
 	unsigned int accepts_left;
 	registrations_filter_fn *filter;
@@ -56,12 +58,24 @@ static int open_directory(void)
 	return TAKE_FD(fd);
 }
 
-/* Whether a recorder listens at an address. */
-static bool is_alive(const struct sockaddr_un *address, socklen_t size)
+/*
+ * Lock a number; -EADDRINUSE if a recorder has it.  The lock ends with the recorder, even if it is
+ * killed.  Connecting to its socket would not do: a recorder that a keeper started may not.
+ */
+static int lock_number(int directory, int number)
 {
-	_cleanup_(closep) int s = new_socket();
+	char name[64];
 
-	return connect(s, (const struct sockaddr *)address, size) == 0 || errno == EAGAIN;
+	snprintf(name, sizeof(name), SPAN_SOCKET_NAME "%d.lock", number);
+
+	_cleanup_(closep) int fd =
+		openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, LOCK_MODE);
+
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
+	return TAKE_FD(fd);
 }
 
 /* Listen at a number of the directory; -EADDRINUSE if another recorder does. */
@@ -71,8 +85,9 @@ static int listen_at(struct registrations *r, int fd, const char *directory, int
 	socklen_t size = span_socket_path(directory, number, &address);
 	const char *name = strrchr(address.sun_path, '/') + 1;
 
-	if (is_alive(&address, size))
-		return -EADDRINUSE;
+	r->lock = lock_number(r->directory, number);
+	if (r->lock < 0)
+		return r->lock;
 	unlinkat(r->directory, name, 0); /* left by a recorder that was killed */
 	r->number = number;
 	if (bind(fd, (struct sockaddr *)&address, size) < 0 ||
@@ -81,22 +96,18 @@ static int listen_at(struct registrations *r, int fd, const char *directory, int
 	return 0;
 }
 
-/*
- * Listen in the directory, at the first number that is not in use.  The lock keeps other recorders
- * from choosing the same number.
- */
+/* Listen in the directory, at the first number that is not in use. */
 static int listen_in_directory(struct registrations *r)
 {
 	_cleanup_(closep) int fd = new_socket();
 	char path[64];
 	int result = -EADDRINUSE;
 
-	if (fd < 0 || flock(r->directory, LOCK_EX) < 0)
+	if (fd < 0)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", r->directory);
 	for (int i = 0; i < SPAN_SOCKETS && result == -EADDRINUSE; i++)
 		result = listen_at(r, fd, path, i);
-	flock(r->directory, LOCK_UN);
 	return result < 0 ? result : TAKE_FD(fd);
 }
 
@@ -164,10 +175,11 @@ static void listen_all(struct registrations *r)
 			 strerror(-r->listeners[ABSTRACT]));
 }
 
-static bool accept_all(void *arg, uint32_t pid)
+static bool accept_all(void *arg, uint32_t pid, uint32_t user)
 {
 	(void)arg;
 	(void)pid;
+	(void)user;
 	return true;
 }
 
@@ -176,6 +188,7 @@ struct registrations *registrations_new(void)
 	struct registrations *r = must_alloc(sizeof(*r));
 
 	r->filter = accept_all;
+	r->lock = -1;
 	listen_all(r);
 	registrations_begin_round(r);
 	return r;
@@ -201,6 +214,7 @@ void registrations_free(struct registrations *r)
 	for (size_t i = 0; i < LISTENERS; i++)
 		closep(&r->listeners[i]);
 	closep(&r->directory);
+	closep(&r->lock); /* after the socket was removed */
 	free(r);
 }
 
@@ -263,7 +277,7 @@ static bool is_accepted(struct registrations *r, int client)
 	socklen_t size = sizeof(peer);
 
 	if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	    r->filter(r->filter_arg, peer.pid))
+	    r->filter(r->filter_arg, peer.pid, peer.uid))
 		return true;
 	r->refused = (struct registrations_refused){ r->refused.count + 1, peer.pid, peer.uid };
 	return false;

@@ -25,7 +25,7 @@ DEFINE_FREEP(registrations)
 const char *registrations_problem(const struct registrations *r);
 
 /* Decides which processes may register; called once per connection. */
-typedef bool registrations_filter_fn(void *arg, uint32_t pid);
+typedef bool registrations_filter_fn(void *arg, uint32_t pid, uint32_t user);
 void registrations_set_filter(struct registrations *r, registrations_filter_fn *fn, void *arg);
 
 struct registrations_refused {

@@ -288,6 +288,16 @@ void tracker_each(struct tracker *tracker, void (*fn)(void *arg, struct tracked_
 		fn(arg, (struct tracked_process *)(uintptr_t)process);
 }
 
+size_t tracker_count_alive(const struct tracker *tracker)
+{
+	uint64_t pid, process;
+	size_t count = 0;
+
+	for (size_t at = 0; map_next(&tracker->processes, &at, &pid, &process);)
+		count += ((const struct tracked_process *)(uintptr_t)process)->threads > 0;
+	return count;
+}
+
 static void scan(struct tracker *tracker, const struct due_entry *entry)
 {
 	struct tracked_process *p = tracker_find(tracker, entry->id);

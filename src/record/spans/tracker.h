@@ -76,6 +76,9 @@ void tracker_mark_gone(struct tracker *tracker, struct tracked_process *process,
 void tracker_each(struct tracker *tracker, void (*fn)(void *arg, struct tracked_process *process),
 		  void *arg);
 
+/* The number of processes that have not exited. */
+size_t tracker_count_alive(const struct tracker *tracker);
+
 /* A recorded process, by its pid or by one of its threads; NULL if it is not recorded. */
 struct tracked_process *tracker_find(const struct tracker *tracker, uint32_t pid);
 struct tracked_process *tracker_find_by_thread(const struct tracker *tracker, uint32_t tid);

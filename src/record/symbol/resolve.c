@@ -59,18 +59,27 @@ static void report(const struct resolution *ctx, uint32_t index, struct reply re
 	ctx->fn(ctx->arg, index, chain, reply.count);
 }
 
-static void resolve_kernel(const struct resolution *ctx, uint32_t index)
+bool symbol_find_kernel(const struct symbols *syms, const struct symbol_location *location,
+			struct symbol_function *ret)
 {
-	const struct kernel_symbols *kernel = &ctx->syms->kernel;
-	uint64_t address = ctx->locations[index].address - ctx->locations[index].is_return;
-	const struct kernel_symbol *sym = kernel_symbols_find(kernel, address);
+	const struct kernel_symbols *kernel = &syms->kernel;
+	const struct kernel_symbol *sym =
+		kernel_symbols_find(kernel, location->address - location->is_return);
 
 	if (!sym)
-		return;
-	struct symbol_function chain = { .name = &kernel->names.items[sym->name],
+		return false;
+	*ret = (struct symbol_function){ .name = &kernel->names.items[sym->name],
 					 .source = "",
-					 .offset = address - sym->address };
-	report(ctx, index, (struct reply){ .chain = &chain, .count = 1 });
+					 .offset = location->address - sym->address };
+	return true;
+}
+
+static void resolve_kernel(const struct resolution *ctx, uint32_t index)
+{
+	struct symbol_function function;
+
+	if (symbol_find_kernel(ctx->syms, &ctx->locations[index], &function))
+		ctx->fn(ctx->arg, index, &function, 1);
 }
 
 static void add_trouble(struct symbols *syms, const struct module *mod, const char *what)

@@ -93,6 +93,10 @@ typedef void symbol_fn(void *arg, size_t index, const struct symbol_function *ch
 int symbol_resolve(struct symbols *syms, const struct symbol_location *locations, size_t count,
 		   nsec_t budget, symbol_fn *fn, void *arg, struct err *err);
 
+/* The function of an address in the kernel, without a child; strings are borrowed. */
+bool symbol_find_kernel(const struct symbols *syms, const struct symbol_location *location,
+			struct symbol_function *ret);
+
 /* After symbol_resolve(): a warning about files whose worker failed; NULL if there are none. */
 const char *symbols_trouble(const struct symbols *syms, char *buf, size_t room);
 

@@ -214,6 +214,8 @@ static void write_task(struct ctf_writer *p, const struct export_item *item)
 	case TASK_RENAMED:
 		lttng_trace_event(p->trace, LTTNG_RENAME, item->time, cpu, item->tid, renamed);
 		break;
+	case TASK_PRIORITY:
+		break;
 	default:
 		write_state(p, item, r);
 		break;

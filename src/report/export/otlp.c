@@ -221,6 +221,8 @@ static void put_resource(struct otlp_exporter *x, const struct span *span)
 	otlp_begin_resource(&x->w, &(struct otlp_resource){ 0 });
 	otlp_put_text(&x->put, "service.name", span_set_string(x->e->spans, span->service));
 	otlp_put_text(&x->put, "host.name", x->e->host_name(x->e->arg, span->host));
+	if (rebuilt)
+		otlp_put_true(&x->put, "sonde.inferred");
 	if (span->pid)
 		otlp_put_int(&x->put, "process.pid", span->pid);
 	if (process && span->pid) {
@@ -317,7 +319,7 @@ static void otlp_exporter_done(struct otlp_exporter *x)
 
 int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *ret, struct err *err)
 {
-	size_t count = span_set_count(e->spans) - 1;
+	size_t count = e->only ? e->only_count : span_set_count(e->spans) - 1;
 	_cleanup_(freep) span_id *order = must_alloc((count + 1) * sizeof(*order));
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct otlp_exporter x = { .e = e, .file = file, .out = out, .err = err };
@@ -328,7 +330,7 @@ int export_otlp(const struct otlp_export *e, FILE *file, struct otlp_exported *r
 	out_init(out, file);
 	find_rebuilt(&x);
 	for (size_t i = 0; i < count; i++)
-		order[i].i = i + 1;
+		order[i] = e->only ? e->only[i] : (span_id){ i + 1 };
 	qsort_r(order, count, sizeof(*order), in_order, (void *)e->spans);
 	write_all(&x, order, count);
 	otlp_exporter_done(&x);

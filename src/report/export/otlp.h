@@ -31,6 +31,8 @@ struct otlp_export {
 	const void *arg;
 	int64_t realtime; /* ns to add to times to get CLOCK_REALTIME */
 	bool json;
+	const span_id *only; /* the spans to export; NULL: all */
+	size_t only_count;
 	size_t limit; /* approximate bytes per protobuf request; 0 for the default */
 	/* gets each protobuf request instead of the file; NULL for a file */
 	int (*send)(void *arg, struct view request, size_t spans, struct err *err);
