@@ -6,11 +6,8 @@
  * and a write.  The work is a fixed number of steps, calibrated at the start, so
  * that recording cannot change the amount of work.
  */
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include "clock.h"
+#include "serve.h"
 
 static unsigned long steps; /* steps of work per request; set once */
 
@@ -51,21 +48,6 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static int listen_on(int port)
-{
-	struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		.sin_port = htons((uint16_t)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
-
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
-	    bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, 128))
-		die("cannot listen");
-	return fd;
-}
-
 int main(int argc, char **argv)
 {
 	if (argc != 3) {
@@ -73,16 +55,5 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	steps = steps_for(strtoul(argv[2], NULL, 10) * NSEC_PER_USEC);
-
-	int listener = listen_on(atoi(argv[1])), on = 1;
-	for (;;) {
-		pthread_t thread;
-		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		if (fd < 0)
-			die("cannot accept a connection");
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-		if (pthread_create(&thread, NULL, serve, (void *)(intptr_t)fd))
-			die("cannot start a thread");
-		pthread_detach(thread);
-	}
+	serve_connections(atoi(argv[1]), serve);
 }
