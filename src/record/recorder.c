@@ -266,7 +266,7 @@ static void check_profile(struct recorder *rec)
 	char text[160];
 
 	for (size_t cpu = 0; cpu < cpus; cpu++) {
-		uint64_t due = profile_due(o->profile_hz, busy[cpu] - rec->busy[cpu]);
+		uint64_t due = profile_due(o->profile_hz, rec->busy[cpu], busy[cpu]);
 		uint64_t taken = rings_sampled(rec->rings, cpu);
 		uint64_t missing = profile_missing(due, taken);
 

@@ -5,21 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 enum { TOO_FEW = 10 }; /* fewer samples are not significant */
 
-/* The sum of user, nice, system, irq and softirq of one line. */
+/* Idle time is printed in ticks of 10 ms: in less busy time, their rounding is significant. */
+#define LEAST_BUSY (100 * NSEC_PER_MSEC)
+
+/* The sum of idle, iowait and steal of one line. */
 static bool parse_line(const char *line, size_t *ret_cpu, uint64_t *ret_ticks)
 {
-	uint64_t user, nice, system, irq, softirq;
+	uint64_t idle, iowait, steal;
 
-	if (sscanf(line, "cpu%zu %" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64 " %" SCNu64,
-		   ret_cpu, &user, &nice, &system, &irq, &softirq) != 6)
+	if (sscanf(line, "cpu%zu %*u %*u %*u %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64, ret_cpu,
+		   &idle, &iowait, &steal) != 4)
 		return false;
-	*ret_ticks = user + nice + system + irq + softirq;
+	*ret_ticks = idle + iowait + steal;
 	return true;
 }
 
-void profile_parse_busy(const char *text, nsec_t *ret, size_t cpus)
+void profile_parse_busy(const char *text, nsec_t now, nsec_t *ret, size_t cpus)
 {
 	const nsec_t tick = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
 	uint64_t ticks;
@@ -28,7 +33,7 @@ void profile_parse_busy(const char *text, nsec_t *ret, size_t cpus)
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (parse_line(line, &cpu, &ticks) && cpu < cpus)
-			ret[cpu] = ticks * tick;
+			ret[cpu] = now - ticks * tick;
 	}
 }
 
@@ -40,16 +45,18 @@ nsec_t *profile_busy(size_t cpus)
 	size_t room = 0;
 
 	while (file && getline(&line, &room, file) > 0)
-		profile_parse_busy(line, busy, cpus);
+		profile_parse_busy(line, clock_now(), busy, cpus);
 	free(line);
 	if (file)
 		fclose(file);
 	return busy;
 }
 
-uint64_t profile_due(unsigned long hz, nsec_t busy)
+uint64_t profile_due(unsigned long hz, nsec_t from, nsec_t to)
 {
-	return (uint64_t)((double)hz * (double)busy / NSEC_PER_SEC);
+	if (!from || !to || to < from + LEAST_BUSY)
+		return 0;
+	return (uint64_t)((double)hz * (double)(to - from) / NSEC_PER_SEC);
 }
 
 uint64_t profile_missing(uint64_t due, uint64_t taken)

@@ -14,15 +14,19 @@
 
 #include "base/base.h"
 
-/* Parse the busy time since boot by CPU from /proc/stat.  CPUs that are missing there keep their
- * value. */
-void profile_parse_busy(const char *text, nsec_t *ret, size_t cpus);
+/*
+ * Parse the busy time by CPU from /proc/stat: `now` less the time that the CPU was idle or stolen.
+ * Only differences have a meaning.  The kernel measures idle time; the busy times of that
+ * file are counted in ticks, with which programs that wait for timers run in step.
+ * CPUs that are missing there keep their value.
+ */
+void profile_parse_busy(const char *text, nsec_t now, nsec_t *ret, size_t cpus);
 
-/* Busy time since boot by CPU of this host; the caller frees it. */
+/* Busy time by CPU of this host, 0 for CPUs that are offline; the caller frees it. */
 nsec_t *profile_busy(size_t cpus);
 
-/* Expected number of samples for a busy time. */
-uint64_t profile_due(unsigned long hz, nsec_t busy);
+/* Expected number of samples between two of these times; 0 if a CPU was hardly busy. */
+uint64_t profile_due(unsigned long hz, nsec_t from, nsec_t to);
 
 /* Number of missing samples; 0 if at least half were taken, or if too few were due. */
 uint64_t profile_missing(uint64_t due, uint64_t taken);
