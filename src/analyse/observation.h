@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * observation - what one span did, as a value that outlives the model.
+ *
+ * Diagnosis compares observations: those of a baseline with those of a test.  An observation has
+ * keys, which say what it can be compared with, and the states of the span's own thread.
+ *
+ * Keys.  The type of a trace is a digest of its workflow tree: service and operation of each span,
+ * and its position.  Siblings are ordered by their start, and those that overlap by their digest,
+ * so that the order in which concurrent calls happen to start makes no difference.  The folded
+ * type counts equal neighbours as one, so that one more iteration of a loop is not a new type.
+ * The subtree is the same digest from the span downwards, and the name that of its service and
+ * operation alone.  Digests are stable: they are the same in every run and on every host.
+ *
+ * States.  A child span cuts the own time of its parent: n children that do not overlap leave n + 1
+ * intervals, and overlapping children count as one.  Each interval is a sequence of runs, one per
+ * state of the thread that worked for the span (analyse/span_work.h), with waits for the same thing
+ * merged (analyse/episode.h).  Waits for a CPU, throttling and interrupts say nothing about the
+ * program, so they are no letters: their time is kept beside the runs, and the equal letters that
+ * meet when they are dropped are merged.  The critical path replaces a wait by the work of another
+ * thread; it explains findings, and has no part in the letters.
+ *
+ * A trace that the edge of the recording cuts, or with a span whose parent is missing, is counted
+ * and has no observations.
+ */
+#ifndef SONDE_ANALYSE_OBSERVATION_H
+#define SONDE_ANALYSE_OBSERVATION_H
+
+#include "base/vec.h"
+#include "model/span_set.h"
+
+struct state_run {
+	nsec_t time;
+	uint8_t letter; /* R D N T L I U ? */
+};
+
+/* The own time of a span before its first child, between two children, or after the last. */
+struct own_interval {
+	uint32_t run, run_count; /* first and number in the runs of the observation */
+	nsec_t total;            /* all of it */
+	nsec_t ready;            /* C: waiting for a CPU */
+	nsec_t throttled;        /* Q */
+	nsec_t irq;              /* X: in interrupts; not part of the run */
+	nsec_t gap;              /* without records */
+};
+
+struct observation {
+	uint64_t type, folded; /* of the trace */
+	uint64_t position;     /* of the span in the ordered tree, counted from 0, parents first */
+	uint64_t subtree, name;
+	uint64_t identity; /* digest of trace and span id: a random number, the same in every run */
+	uint8_t trace[16], id[8];
+	span_id span, root;        /* valid as long as the model */
+	str_id service, operation; /* likewise */
+	uint32_t depth;            /* 0 at the root */
+	nsec_t start;              /* arrival of its request, if known */
+	nsec_t duration;           /* from there to its end */
+	nsec_t queueing;           /* of that, before a thread read the request */
+	nsec_t own;                /* of that, without children and queueing: sum of the intervals */
+	nsec_t cpu;                /* used by its own thread */
+	uint64_t disk_bytes, network_bytes;
+	bool has_states; /* a thread is known; otherwise, intervals have totals only */
+	bool is_lost;    /* records were lost meanwhile */
+	VEC(struct own_interval) intervals;
+	VEC(struct state_run) runs;
+};
+
+/* Traces without observations, by reason. */
+struct observation_counts {
+	uint64_t traces; /* with observations */
+	uint64_t cut;    /* by the begin or end of the recording */
+	uint64_t orphaned;
+};
+
+/* Called for each span, children before their parents; the observation is valid during the call. */
+typedef void observation_fn(void *arg, const struct observation *observation);
+
+/* Linear in the number of spans and of intervals of their threads. */
+void observations_find(const struct span_set *spans, observation_fn *fn, void *arg,
+		       struct observation_counts *ret);
+
+#endif
