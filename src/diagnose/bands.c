@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+#include "diagnose/profile_internal.h"
+
+/* Parts for which the bands of the others are computed: more cost more, and change little. */
+enum { FOLDS = 4 };
+
+/* A limit beyond the largest score, if the samples are too few to see one in a hundred. */
+static const double BEYOND_LARGEST = 1.1;
+
+/*
+ * All times of all samples: a row for each sample, with a cell for each interval and feature, and
+ * for all intervals together.
+ */
+struct matrix {
+	const struct group *group;
+	struct profile *profile;
+	size_t cells; /* of a row */
+	nsec_t *times;
+	bool *has_cells; /* by sample: whether its intervals are comparable */
+	uint8_t *fold;   /* by sample */
+	double *largest; /* by sample: the largest score, by the bands of other folds */
+	nsec_t *room;
+};
+
+static struct interval_profile *interval_at(const struct matrix *m, size_t interval)
+{
+	return interval < m->profile->interval_count ? &m->profile->intervals[interval]
+						     : &m->profile->all;
+}
+
+static uint32_t interval_number(const struct matrix *m, size_t interval)
+{
+	return interval < m->profile->interval_count ? interval : INTERVAL_ALL;
+}
+
+static bool is_in(const struct matrix *m, size_t sample, size_t interval)
+{
+	return interval == m->profile->interval_count || m->has_cells[sample];
+}
+
+static nsec_t *row_of(const struct matrix *m, size_t sample, size_t interval)
+{
+	return &m->times[sample * m->cells + interval * FEATURE_COUNT];
+}
+
+static void fill_row(struct matrix *m, size_t sample)
+{
+	const struct learn_options *o = &m->group->baseline->options;
+	const struct kept_span *s = m->group->samples[sample];
+
+	m->has_cells[sample] = profile_has_intervals_of(m->profile, s);
+	for (size_t i = 0; i <= m->profile->interval_count; i++) {
+		if (!is_in(m, sample, i))
+			continue;
+
+		const struct interval_profile *of = interval_at(m, i);
+		bool matches = profile_features(m->profile, s, interval_number(m, i), o->gap_least,
+						o->gap_most, row_of(m, sample, i));
+
+		if (!matches && of->score_if_missing > m->largest[sample])
+			m->largest[sample] = of->score_if_missing;
+	}
+}
+
+typedef size_t part_fn(const struct group *group, size_t sample);
+
+static size_t recording_of(const struct group *g, size_t sample)
+{
+	const struct baseline *b = g->baseline;
+	size_t low = 0, high = b->recordings.count; /* by digest */
+
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+
+		*(b->recordings.items[middle].digest <= g->samples[sample]->recording ? &low
+										      : &high) =
+			middle;
+	}
+	return low;
+}
+
+static size_t quarter_of(const struct group *g, size_t sample)
+{
+	return g->samples[sample]->quarter;
+}
+
+static size_t index_of(const struct group *g, size_t sample)
+{
+	return sample; /* by identity, which is random */
+}
+
+/* Returns whether there is more than one part. */
+static bool divide_by(struct matrix *m, part_fn *part)
+{
+	bool several = false;
+
+	for (size_t i = 0; i < m->group->count; i++) {
+		m->fold[i] = part(m->group, i) % FOLDS;
+		several |= m->fold[i] != m->fold[0];
+	}
+	return several;
+}
+
+/* By recording; those of one recording by time; otherwise by chance. */
+static void divide(struct matrix *m)
+{
+	if (!divide_by(m, recording_of) && !divide_by(m, quarter_of))
+		divide_by(m, index_of);
+}
+
+/* The band of a cell of all samples outside of one fold; of all samples if `fold` is FOLDS. */
+static bool band_without(struct matrix *m, size_t interval, enum feature feature, unsigned int fold,
+			 struct band *ret)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < m->group->count; i++)
+		if (m->fold[i] != fold && is_in(m, i, interval))
+			m->room[count++] = row_of(m, i, interval)[feature];
+	if (count)
+		*ret = band_of(m->room, count, &m->profile->band);
+	return count;
+}
+
+static void score_fold(struct matrix *m, size_t interval, enum feature feature, unsigned int fold)
+{
+	struct band band;
+
+	if (!band_without(m, interval, feature, fold, &band))
+		return;
+	for (size_t i = 0; i < m->group->count; i++) {
+		if (m->fold[i] != fold || !is_in(m, i, interval))
+			continue;
+
+		double score =
+			fabs(band_score(&band, row_of(m, i, interval)[feature], &m->profile->band));
+
+		if (score > m->largest[i])
+			m->largest[i] = score;
+	}
+}
+
+static void learn_cell(struct matrix *m, size_t interval, enum feature feature)
+{
+	for (unsigned int fold = 0; fold < FOLDS; fold++)
+		score_fold(m, interval, feature, fold);
+	band_without(m, interval, feature, FOLDS, &interval_at(m, interval)->bands[feature]);
+}
+
+static bool is_smaller(const double *a, const double *b)
+{
+	return *a < *b;
+}
+
+/* The score that 1 % of the samples exceed. */
+static double limit_of(struct matrix *m)
+{
+	size_t count = m->group->count, rank = ceil((count + 1) * (1 - FALSE_FLAGS));
+	double sigma = m->profile->band.sigma, limit;
+
+	sort_items(m->largest, count, is_smaller);
+	limit = rank <= count ? m->largest[rank - 1] : BEYOND_LARGEST * m->largest[count - 1];
+	return limit > sigma ? limit : sigma;
+}
+
+void bands_learn(const struct group *g, struct profile *p)
+{
+	size_t cells = (p->interval_count + 1) * FEATURE_COUNT;
+	_cleanup_(freep) nsec_t *times = must_alloc(g->count * cells * sizeof(*times));
+	_cleanup_(freep) nsec_t *room = must_alloc(g->count * sizeof(*room));
+	_cleanup_(freep) double *largest = must_alloc(g->count * sizeof(*largest));
+	_cleanup_(freep) bool *has_cells = must_alloc(g->count);
+	_cleanup_(freep) uint8_t *fold = must_alloc(g->count);
+	struct matrix m = { g, p, cells, times, has_cells, fold, largest, room };
+
+	divide(&m);
+	for (size_t i = 0; i < g->count; i++)
+		fill_row(&m, i);
+	for (size_t interval = 0; interval <= p->interval_count; interval++)
+		for (enum feature f = 0; f < FEATURE_COUNT; f++)
+			learn_cell(&m, interval, f);
+	p->limit = limit_of(&m);
+}
