@@ -52,6 +52,12 @@ void cause_sum_add(struct cause_sum *sum, const struct span_set *spans,
 /* The same for a request of a sample, which stands for `weight` requests. */
 void cause_sum_add_weighted(struct cause_sum *sum, const struct span_set *spans,
 			    const struct account *account, double weight);
+/*
+ * Adds only the causes of one state of the explained span's own threads, and of what it waited for
+ * meanwhile; with state 0, of its queueing.
+ */
+void cause_sum_add_state(struct cause_sum *sum, const struct span_set *spans,
+			 const struct account *account, uint8_t state);
 void cause_sum_finish(struct cause_sum *sum);
 void cause_sum_done(struct cause_sum *sum);
 

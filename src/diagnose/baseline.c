@@ -224,6 +224,19 @@ void baseline_finish(struct baseline *b)
 	index_types(b);
 }
 
+uint64_t baseline_digest(const struct baseline *b)
+{
+	const struct learn_options *o = &b->options;
+	double options[] = { o->support, o->gap_least, o->gap_most, o->closed_at_ends, o->sigma,
+			     o->cv };
+	uint64_t digest = XXH3_64bits(options, sizeof(options));
+
+	for (size_t i = 0; i < b->recordings.count; i++)
+		digest = XXH3_64bits_withSeed(&b->recordings.items[i].digest, sizeof(uint64_t),
+					      digest);
+	return digest;
+}
+
 const struct trace_type *baseline_type(const struct baseline *b, uint64_t type)
 {
 	const uint64_t *index = map_find(&b->type_index, type);

@@ -82,6 +82,9 @@ bool baseline_end(struct baseline *baseline, const struct observation_counts *co
 /* Call after the last recording: orders the samples and drops those that no key keeps. */
 void baseline_finish(struct baseline *baseline);
 
+/* Of its recordings and options: the same for equal baselines. */
+uint64_t baseline_digest(const struct baseline *baseline);
+
 /* NULL if no trace of the baseline has this type. */
 const struct trace_type *baseline_type(const struct baseline *baseline, uint64_t type);
 /* Whether a type differs from a known one only in the number of repetitions. */

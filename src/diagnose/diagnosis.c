@@ -12,6 +12,7 @@ struct diagnosis *diagnosis_new(const struct baseline *baseline, const struct pr
 
 	d->baseline = baseline;
 	d->profiles = profiles;
+	d->arena = arena_new();
 	return d;
 }
 
@@ -26,6 +27,7 @@ void diagnosis_free(struct diagnosis *d)
 	map_done(&d->operation_index);
 	map_done(&d->type_index);
 	verdict_done(&d->verdict);
+	arena_free(d->arena);
 	free(d);
 }
 
@@ -89,6 +91,15 @@ static void mark_deviations(struct tested *t, const struct verdict *verdict)
 	}
 }
 
+static const struct kept_span *keep(struct diagnosis *d, const struct kept_span *span)
+{
+	struct kept_span *kept = arena_new_of(d->arena, struct kept_span);
+
+	*kept = *span;
+	kept_span_move(kept, d->arena);
+	return kept;
+}
+
 /* The share of the own time of each span of a trace that its root waited for. */
 static void find_paths(struct diagnosis *d, span_id root)
 {
@@ -137,6 +148,8 @@ void diagnosis_add_observation(void *diagnosis, const struct observation *o)
 	t.is_flagged_plainly = d->verdict.is_flagged_plainly;
 	memcpy(t.times, d->verdict.times, sizeof(t.times));
 	mark_deviations(&t, &d->verdict);
+	if (t.is_flagged)
+		t.kept = keep(d, &span);
 	*vec_push(&d->tested) = t;
 	if (o->span.i != o->root.i)
 		return;

@@ -35,6 +35,7 @@ struct tested {
 	float on_path; /* share of its own time that its root waited for */
 	nsec_t duration;
 	nsec_t times[FEATURE_COUNT];
+	const struct kept_span *kept; /* its states, as evidence; NULL if it is not flagged */
 };
 
 /* The spans of one service and operation. */
@@ -62,7 +63,7 @@ struct finding {
 	double share;     /* of the time that roots take longer; 0 if they do not */
 	nsec_t observed;  /* median */
 	struct band expected;
-	span_id examples[EXAMPLES_MAX]; /* largest excess first */
+	uint32_t examples[EXAMPLES_MAX]; /* indexes of compared spans, largest excess first */
 	uint32_t example_count;
 };
 
@@ -79,7 +80,7 @@ struct diagnosis {
 	const struct profiles *profiles; /* borrowed */
 	const struct span_set *spans;    /* borrowed */
 	VEC(struct tested) tested;
-	VEC(struct tested_operation) operations; /* by name */
+	VEC(struct tested_operation) operations; /* in the order of the first span */
 	VEC(struct unknown_type) unknown_types;  /* most traces first */
 	VEC(struct finding) findings;            /* largest excess first; faster ones last */
 	uint64_t traces, spans_tested, flagged, flagged_plainly;
@@ -88,6 +89,7 @@ struct diagnosis {
 	struct map operation_index, type_index;
 	size_t trace; /* index in `tested` of the first span of the current trace */
 	struct verdict verdict;
+	struct arena *arena; /* of kept spans */
 };
 
 struct diagnosis *diagnosis_new(const struct baseline *baseline, const struct profiles *profiles);

@@ -131,12 +131,12 @@ static double excess_of(const struct finding *f, const struct tested *t)
 /* Spans by their excess, so that the first are the examples of a finding. */
 struct candidate {
 	double excess;
-	span_id span;
+	uint32_t tested; /* index */
 };
 
 static bool is_candidate_first(const struct candidate *a, const struct candidate *b)
 {
-	return a->excess != b->excess ? a->excess > b->excess : a->span.i < b->span.i;
+	return a->excess != b->excess ? a->excess > b->excess : a->tested < b->tested;
 }
 
 /* The compared spans of each operation: indexes, in the order of `first`. */
@@ -174,13 +174,13 @@ static void complete(const struct diagnosis *d, const struct by_operation *g, st
 		if (f->feature != FEATURE_PATTERN)
 			times[count++] = t->times[f->feature];
 		if ((f->is_faster ? t->faster : t->slower) & bit)
-			found[examples++] = (struct candidate){ excess_of(f, t), t->span };
+			found[examples++] = (struct candidate){ excess_of(f, t), g->items[i] };
 	}
 	sort_items(times, count, is_shorter);
 	f->observed = count ? times[count / 2] : 0;
 	sort_items(found, examples, is_candidate_first);
 	for (; f->example_count < examples && f->example_count < EXAMPLES_MAX; f->example_count++)
-		f->examples[f->example_count] = found[f->example_count].span;
+		f->examples[f->example_count] = found[f->example_count].tested;
 	if (f->feature != FEATURE_PATTERN && d->operations.items[f->operation].profile)
 		f->expected = d->operations.items[f->operation].profile->all.bands[f->feature];
 }
