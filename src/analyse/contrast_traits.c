@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyse/contrast_traits.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+enum { TRAITS_KEPT = 8, CALLS_KEPT = 8 };
+
+void contrast_traits_done(struct contrast_traits *traits)
+{
+	vec_done(&traits->traits);
+	vec_done(&traits->calls);
+}
+
+struct trait_finder {
+	const struct span_set *spans;
+	const struct contrast *contrast;
+	struct contrast_traits *found;
+	struct map traits, calls; /* hash of the key -> index + 1 */
+	uint32_t request;         /* number of the current request, counted from 1 */
+	bool is_slow;
+};
+
+/* What a trait is a value of, and the value. */
+struct trait_key {
+	uint64_t value;
+	uint32_t service, key; /* of an attribute: its key */
+	uint32_t kind, type;   /* of an attribute: the type of its value */
+};
+
+static void add_trait(struct trait_finder *f, struct trait_key key, struct trait trait)
+{
+	uint64_t *at = map_insert(&f->traits, hash_bytes(&key, sizeof(key)));
+
+	if (!*at) {
+		key.value = key.type = 0;
+		trait.subject = hash_bytes(&key, sizeof(key));
+		*vec_push(&f->found->traits) = trait;
+		*at = f->found->traits.count;
+	}
+
+	struct trait *t = &f->found->traits.items[*at - 1];
+
+	if (t->last == f->request)
+		return;
+	t->last = f->request;
+	if (f->is_slow)
+		t->slow_requests++;
+	else
+		t->usual_requests++;
+}
+
+static void add_attributes(struct trait_finder *f, span_id id)
+{
+	const struct span *span = span_set_at(f->spans, id);
+	struct attributes attributes = { 0 };
+
+	if (id.i < model_span_count(f->spans->model))
+		attributes = model_span_attributes(f->spans->model, id);
+	for (size_t i = 0; i < attributes.count; i++) {
+		const struct attribute *a = &attributes.items[i];
+
+		add_trait(f,
+			  (struct trait_key){ a->value, span->service.i, a->key.i, TRAIT_ATTRIBUTE,
+					      a->type },
+			  (struct trait){ .kind = TRAIT_ATTRIBUTE, .span = id, .attribute = a });
+	}
+}
+
+static void add_thread(struct trait_finder *f, span_id id)
+{
+	const struct span *span = span_set_at(f->spans, id);
+	const struct thread *thread = model_thread(f->spans->model, span->thread);
+	const uint64_t values[] = {
+		[TRAIT_THREAD] = span->thread.i,
+		[TRAIT_PROCESS] = (uint64_t)thread->host << 32 | thread->pid,
+		[TRAIT_HOST] = thread->host,
+	};
+
+	if (!span->thread.i)
+		return;
+	for (uint32_t kind = TRAIT_THREAD; kind <= TRAIT_HOST; kind++)
+		add_trait(f, (struct trait_key){ values[kind], span->service.i, 0, kind, 0 },
+			  (struct trait){ .kind = kind, .span = id });
+}
+
+static void add_call(struct trait_finder *f, span_id id)
+{
+	const struct span *span = span_set_at(f->spans, id);
+	uint64_t names = (uint64_t)span->service.i << 32 | span->operation.i;
+	uint64_t *at = map_insert(&f->calls, names);
+
+	if (!*at) {
+		*vec_push(&f->found->calls) = (struct call_contrast){ .span = id };
+		*at = f->found->calls.count;
+	}
+
+	struct call_contrast *call = &f->found->calls.items[*at - 1];
+	nsec_t time = span->end - span_arrival(span);
+
+	if (f->is_slow) {
+		call->slow++;
+		call->slow_time += time;
+	} else {
+		call->usual++;
+		call->usual_time += time;
+	}
+}
+
+static void add_requests(struct trait_finder *f, const struct contrast_side *side, bool is_slow)
+{
+	f->is_slow = is_slow;
+	for (size_t i = 0; i < side->compared; i++) {
+		span_id root = side->requests[contrast_index(side, i)];
+
+		f->request++;
+		for (span_id at = root; at.i; at = span_set_next(f->spans, root, at)) {
+			add_attributes(f, at);
+			add_thread(f, at);
+			if (at.i != root.i)
+				add_call(f, at);
+		}
+	}
+}
+
+static double log_choose(size_t n, size_t k)
+{
+	return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0);
+}
+
+double hypergeometric_tail(size_t all, size_t marked, size_t drawn, size_t hits)
+{
+	double sum = 0, whole = log_choose(all, drawn);
+
+	for (size_t i = hits; i <= marked && i <= drawn; i++)
+		if (drawn - i <= all - marked)
+			sum += exp(log_choose(marked, i) + log_choose(all - marked, drawn - i) -
+				   whole);
+	return sum < 1 ? sum : 1;
+}
+
+/* Whether a trait is frequent enough in slow requests, and rare enough in others. */
+static bool is_candidate(const struct contrast *c, const struct trait *t)
+{
+	return t->slow_requests > 1 && (size_t)t->slow_requests * 2 >= c->slow.compared &&
+	       (double)t->slow_requests * c->usual.compared >=
+		       2.0 * t->usual_requests * c->slow.compared;
+}
+
+static int less_probable_first(const void *a, const void *b)
+{
+	const struct trait *x = a, *y = b;
+
+	if (x->probability != y->probability)
+		return x->probability < y->probability ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->span.i != y->span.i)
+		return x->span.i < y->span.i ? -1 : 1;
+	return x->attribute < y->attribute ? -1 : x->attribute > y->attribute;
+}
+
+/* Keep the traits that chance does not explain. */
+static void keep_traits(const struct contrast *c, struct contrast_traits *found)
+{
+	size_t tried = 0, kept = 0, all = c->slow.compared + c->usual.compared;
+
+	for (size_t i = 0; i < found->traits.count; i++)
+		tried += found->traits.items[i].slow_requests > 1;
+	for (size_t i = 0; i < found->traits.count; i++) {
+		struct trait t = found->traits.items[i];
+
+		if (!is_candidate(c, &t))
+			continue;
+		t.probability = tried * hypergeometric_tail(all, t.slow_requests + t.usual_requests,
+							    c->slow.compared, t.slow_requests);
+		if (t.probability < 0.01)
+			found->traits.items[kept++] = t;
+	}
+	found->traits.count = kept;
+	if (kept)
+		qsort(found->traits.items, kept, sizeof(found->traits.items[0]),
+		      less_probable_first);
+	if (found->traits.count > TRAITS_KEPT)
+		found->traits.count = TRAITS_KEPT;
+}
+
+static double time_added(const struct contrast *c, const struct call_contrast *call)
+{
+	return (double)call->slow_time / c->slow.compared -
+	       (double)call->usual_time / c->usual.compared;
+}
+
+static int more_time_first(const void *a, const void *b, void *arg)
+{
+	const struct call_contrast *x = a, *y = b;
+	double x_time = time_added(arg, x), y_time = time_added(arg, y);
+
+	if (x_time != y_time)
+		return x_time > y_time ? -1 : 1;
+	return x->span.i < y->span.i ? -1 : x->span.i > y->span.i;
+}
+
+/* Keep the operations that slow requests call more often. */
+static void keep_calls(const struct contrast *c, struct contrast_traits *found)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < found->calls.count; i++) {
+		struct call_contrast call = found->calls.items[i];
+		double slow = (double)call.slow / c->slow.compared;
+		double usual = (double)call.usual / c->usual.compared;
+
+		if (slow >= 2 * usual && slow - usual >= 0.5 &&
+		    time_added(c, &call) * 5 >= c->difference)
+			found->calls.items[kept++] = call;
+	}
+	found->calls.count = kept;
+	if (kept)
+		qsort_r(found->calls.items, kept, sizeof(found->calls.items[0]), more_time_first,
+			(void *)c);
+	if (found->calls.count > CALLS_KEPT)
+		found->calls.count = CALLS_KEPT;
+}
+
+void contrast_traits_find(const struct span_set *spans, const struct contrast *contrast,
+			  struct contrast_traits *ret)
+{
+	struct trait_finder f = { .spans = spans, .contrast = contrast, .found = ret };
+
+	*ret = (struct contrast_traits){ 0 };
+	if (!contrast->slow.compared || !contrast->usual.compared)
+		return;
+	add_requests(&f, &contrast->slow, true);
+	add_requests(&f, &contrast->usual, false);
+	keep_traits(contrast, ret);
+	keep_calls(contrast, ret);
+	map_done(&f.traits);
+	map_done(&f.calls);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/diagnose.h"
+
+#define FIELD(name) offsetof(struct diagnose_opts, name)
+
+static const struct opt diagnose_opts[] = {
+	{ OPT_STRING, 0, "slow", "TIME|pN",
+	  "requests that took at least this long, or percentile N of their operation, are slow "
+	  "(default p95)",
+	  FIELD(slow) },
+	{ OPT_COUNT, 'n', "top", "N", "diagnose at most N operations (default 3)", FIELD(top) },
+	OPT_SELECTION_OF_ALL(
+		struct diagnose_opts, select,
+		"only requests that arrive TIME after the start of the capture, or later",
+		"only requests that arrive before TIME"),
+	{ OPT_FLAG, 0, "requests", NULL, "diagnose rebuilt requests even if the inputs have spans",
+	  FIELD(requests) },
+	{ OPT_FLAG, 0, "json", NULL, "write JSON instead of text", FIELD(json) },
+	OPT_FORMAT(struct diagnose_opts, format),
+	{ 0 },
+};
+
+static const struct diagnose_opts diagnose_defaults = { .top = 3 };
+
+static int diagnose_run(const void *opts, char **operands, struct err *err)
+{
+	return diagnose_contrast(opts, operands, err);
+}
+
+const struct command cmd_diagnose = {
+	.name = "diagnose",
+	.summary = "find out why some requests are slower than usual",
+	.synopsis = "[OPTION]... INPUT...",
+	.examples = "  sonde diagnose capture.sonde\n"
+		    "  sonde diagnose --slow=100ms --service=shop capture.sonde spans.json\n",
+	.opts = diagnose_opts,
+	.defaults = &diagnose_defaults,
+	.opts_size = sizeof(diagnose_defaults),
+	.min_operands = 1,
+	.max_operands = SIZE_MAX,
+	.run = diagnose_run,
+};
