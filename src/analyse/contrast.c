@@ -22,8 +22,7 @@ struct contrast_choice contrast_choose(const nsec_t *times, size_t count, struct
 		return ret;
 
 	nsec_t median = at_percentile(times, count, 50000);
-	nsec_t limit = rule.thousandths ? at_percentile(times, count, rule.thousandths)
-					: rule.time;
+	nsec_t limit = rule.thousandths ? at_percentile(times, count, rule.thousandths) : rule.time;
 
 	while (ret.slow < count && times[ret.slow] >= limit)
 		ret.slow++;

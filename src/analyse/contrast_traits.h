@@ -20,8 +20,8 @@
 enum trait_kind { TRAIT_ATTRIBUTE, TRAIT_THREAD, TRAIT_PROCESS, TRAIT_HOST };
 
 struct trait {
-	uint8_t kind;                     /* enum trait_kind */
-	span_id span;                     /* example of a span with it */
+	uint8_t kind;                      /* enum trait_kind */
+	span_id span;                      /* example of a span with it */
 	const struct attribute *attribute; /* borrowed from the model; NULL of other kinds */
 	uint32_t slow_requests, usual_requests;
 	double probability; /* that chance explains it, corrected for the number of traits */

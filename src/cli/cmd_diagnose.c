@@ -4,11 +4,18 @@
 #define FIELD(name) offsetof(struct diagnose_opts, name)
 
 static const struct opt diagnose_opts[] = {
+	{ OPT_STRING, 'b', "baseline", "BASELINE",
+	  "compare with what sonde learn wrote to this file", FIELD(baseline) },
+	{ OPT_STRING, 0, "check", "REPORT",
+	  "check that this report of --json follows from the inputs and the baseline",
+	  FIELD(check) },
 	{ OPT_STRING, 0, "slow", "TIME|pN",
 	  "requests that took at least this long, or percentile N of their operation, are slow "
 	  "(default p95)",
 	  FIELD(slow) },
-	{ OPT_COUNT, 'n', "top", "N", "diagnose at most N operations (default 3)", FIELD(top) },
+	{ OPT_COUNT, 'n', "top", "N",
+	  "show at most N operations (default 3), or with -b, N findings (default 10)",
+	  FIELD(top) },
 	OPT_SELECTION_OF_ALL(
 		struct diagnose_opts, select,
 		"only requests that arrive TIME after the start of the capture, or later",
@@ -20,11 +27,16 @@ static const struct opt diagnose_opts[] = {
 	{ 0 },
 };
 
-static const struct diagnose_opts diagnose_defaults = { .top = 3 };
+static const struct diagnose_opts diagnose_defaults = { 0 };
 
 static int diagnose_run(const void *opts, char **operands, struct err *err)
 {
-	return diagnose_contrast(opts, operands, err);
+	const struct diagnose_opts *o = opts;
+
+	if (o->check && !o->baseline)
+		return err_usage(err, "--check requires a baseline: -b BASELINE");
+	return o->baseline ? diagnose_baseline(o, operands, err)
+			   : diagnose_contrast(o, operands, err);
 }
 
 const struct command cmd_diagnose = {
@@ -32,6 +44,7 @@ const struct command cmd_diagnose = {
 	.summary = "find out why some requests are slower than usual",
 	.synopsis = "[OPTION]... INPUT...",
 	.examples = "  sonde diagnose capture.sonde\n"
+		    "  sonde diagnose -b usual.baseline capture.sonde\n"
 		    "  sonde diagnose --slow=100ms --service=shop capture.sonde spans.json\n",
 	.opts = diagnose_opts,
 	.defaults = &diagnose_defaults,

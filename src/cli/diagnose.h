@@ -8,13 +8,17 @@
 
 struct diagnose_opts {
 	struct selection_opts select;
-	const char *slow; /* NULL: p95 */
-	unsigned long top;
+	const char *slow;  /* NULL: p95 */
+	unsigned long top; /* 0: not given */
+	const char *baseline, *check;
 	bool requests, json;
 	const char *format;
 };
 
 /* Contrasts slow with usual requests of the same inputs. */
 int diagnose_contrast(const struct diagnose_opts *opts, char **inputs, struct err *err);
+
+/* Compares all requests with a baseline. */
+int diagnose_baseline(const struct diagnose_opts *opts, char **inputs, struct err *err);
 
 #endif

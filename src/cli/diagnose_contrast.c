@@ -137,7 +137,7 @@ static int print_all(const struct diagnose_opts *opts, const struct loaded *load
 	out_init(out, stdout);
 	json_init(&p.json, out);
 	find_operations(slowest, rule, &list);
-	for (size_t i = 0; i < list.count && i < opts->top; i++) {
+	for (size_t i = 0; i < list.count && i < (opts->top ?: 3); i++) {
 		if (i > 0 && !opts->json)
 			out_char(out, '\n');
 		print_operation(&p, &list.items[i]);

@@ -92,6 +92,14 @@ struct band band_of(nsec_t *times, size_t count, const struct band_options *o)
 	return band;
 }
 
+void band_widen(struct band *band, double below, double above, const struct band_options *o)
+{
+	double middle = log_time(band->middle, o);
+
+	band->low = exp(middle - below * (middle - log_time(band->low, o)));
+	band->high = exp(middle + above * (log_time(band->high, o) - middle));
+}
+
 double band_score(const struct band *band, nsec_t time, const struct band_options *o)
 {
 	double middle = log_time(band->middle, o), distance = log_time(time, o) - middle;
@@ -102,9 +110,4 @@ double band_score(const struct band *band, nsec_t time, const struct band_option
 	double below = middle - log_time(band->low, o);
 
 	return below > 0 ? o->sigma * distance / below : 0;
-}
-
-bool band_contains_plainly(const struct band *band, nsec_t time, double sigma)
-{
-	return fabs(time - band->mean) <= sigma * band->deviation;
 }

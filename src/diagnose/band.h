@@ -33,11 +33,11 @@ struct band {
 /* Of at least one time.  Changes the order of the times. */
 struct band band_of(nsec_t *times, size_t count, const struct band_options *options);
 
+/* Moves the ends away from the middle, by a factor of their distance in log time. */
+void band_widen(struct band *band, double below, double above, const struct band_options *options);
+
 /* Negative below the middle. */
 double band_score(const struct band *band, nsec_t time, const struct band_options *options);
-
-/* Whether a time is within `sigma` standard deviations of the mean: the paper's rule. */
-bool band_contains_plainly(const struct band *band, nsec_t time, double sigma);
 
 /* The score of an event with this probability, on the same scale. */
 double band_score_of_probability(double probability);

@@ -8,6 +8,12 @@
 /* Parts for which the bands of the others are computed: more cost more, and change little. */
 enum { FOLDS = 4 };
 
+/*
+ * Share of the samples that are outside of a band, by the bands of other folds.  Without that, a
+ * time with rare outliers would set the limit of all others.
+ */
+static const double OUTSIDE = 0.01;
+
 /* A limit beyond the largest score, if the samples are too few to see one in a hundred. */
 static const double BEYOND_LARGEST = 1.1;
 
@@ -22,7 +28,9 @@ struct matrix {
 	nsec_t *times;
 	bool *has_cells; /* by sample: whether its intervals are comparable */
 	uint8_t *fold;   /* by sample */
-	double *largest; /* by sample: the largest score, by the bands of other folds */
+	double *scores;  /* by sample: of one cell, by the band of other folds */
+	double *largest; /* by sample: the largest of all cells */
+	double *order;
 	nsec_t *room;
 };
 
@@ -126,44 +134,71 @@ static bool band_without(struct matrix *m, size_t interval, enum feature feature
 	return count;
 }
 
+static bool is_smaller(const double *a, const double *b)
+{
+	return *a < *b;
+}
+
+/* The score that a share of the samples exceeds; of too few, one beyond the largest. */
+static double exceeded_by(double *scores, size_t count, double share)
+{
+	size_t rank = ceil((count + 1) * (1 - share));
+
+	sort_items(scores, count, is_smaller);
+	return rank <= count ? scores[rank - 1] : BEYOND_LARGEST * scores[count - 1];
+}
+
 static void score_fold(struct matrix *m, size_t interval, enum feature feature, unsigned int fold)
 {
 	struct band band;
 
 	if (!band_without(m, interval, feature, fold, &band))
 		return;
-	for (size_t i = 0; i < m->group->count; i++) {
-		if (m->fold[i] != fold || !is_in(m, i, interval))
-			continue;
+	for (size_t i = 0; i < m->group->count; i++)
+		if (m->fold[i] == fold && is_in(m, i, interval))
+			m->scores[i] = band_score(&band, row_of(m, i, interval)[feature],
+						  &m->profile->band);
+}
 
-		double score =
-			fabs(band_score(&band, row_of(m, i, interval)[feature], &m->profile->band));
+/* How much wider one side of a band must be, so that few samples are outside. */
+static double widening(struct matrix *m, size_t interval, int sign)
+{
+	size_t count = 0;
+	double most;
 
-		if (score > m->largest[i])
-			m->largest[i] = score;
-	}
+	for (size_t i = 0; i < m->group->count; i++)
+		if (is_in(m, i, interval))
+			m->order[count++] = sign * m->scores[i];
+	most = count ? exceeded_by(m->order, count, OUTSIDE / 2) / m->profile->band.sigma : 1;
+	return most > 1 ? most : 1;
 }
 
 static void learn_cell(struct matrix *m, size_t interval, enum feature feature)
 {
+	struct band *band = &interval_at(m, interval)->bands[feature];
+	double above, below;
+
+	if (!band_without(m, interval, feature, FOLDS, band))
+		return;
+	memset(m->scores, 0, m->group->count * sizeof(m->scores[0]));
 	for (unsigned int fold = 0; fold < FOLDS; fold++)
 		score_fold(m, interval, feature, fold);
-	band_without(m, interval, feature, FOLDS, &interval_at(m, interval)->bands[feature]);
+	above = widening(m, interval, 1);
+	below = widening(m, interval, -1);
+	band_widen(band, below, above, &m->profile->band);
+	for (size_t i = 0; i < m->group->count; i++) {
+		double score = m->scores[i] > 0 ? m->scores[i] / above : -m->scores[i] / below;
+
+		if (is_in(m, i, interval) && score > m->largest[i])
+			m->largest[i] = score;
+	}
 }
 
-static bool is_smaller(const double *a, const double *b)
-{
-	return *a < *b;
-}
-
-/* The score that 1 % of the samples exceed. */
 static double limit_of(struct matrix *m)
 {
-	size_t count = m->group->count, rank = ceil((count + 1) * (1 - FALSE_FLAGS));
-	double sigma = m->profile->band.sigma, limit;
+	double sigma = m->profile->band.sigma;
+	double limit = exceeded_by(m->largest, m->group->count, FALSE_FLAGS);
 
-	sort_items(m->largest, count, is_smaller);
-	limit = rank <= count ? m->largest[rank - 1] : BEYOND_LARGEST * m->largest[count - 1];
 	return limit > sigma ? limit : sigma;
 }
 
@@ -173,9 +208,12 @@ void bands_learn(const struct group *g, struct profile *p)
 	_cleanup_(freep) nsec_t *times = must_alloc(g->count * cells * sizeof(*times));
 	_cleanup_(freep) nsec_t *room = must_alloc(g->count * sizeof(*room));
 	_cleanup_(freep) double *largest = must_alloc(g->count * sizeof(*largest));
+	_cleanup_(freep) double *scores = must_alloc(g->count * sizeof(*scores));
+	_cleanup_(freep) double *order = must_alloc(g->count * sizeof(*order));
 	_cleanup_(freep) bool *has_cells = must_alloc(g->count);
 	_cleanup_(freep) uint8_t *fold = must_alloc(g->count);
-	struct matrix m = { g, p, cells, times, has_cells, fold, largest, room };
+	struct matrix m = { g,    p,      cells,   times, has_cells,
+			    fold, scores, largest, order, room };
 
 	divide(&m);
 	for (size_t i = 0; i < g->count; i++)

@@ -227,8 +227,8 @@ void baseline_finish(struct baseline *b)
 uint64_t baseline_digest(const struct baseline *b)
 {
 	const struct learn_options *o = &b->options;
-	double options[] = { o->support, o->gap_least, o->gap_most, o->closed_at_ends, o->sigma,
-			     o->cv };
+	double options[] = { o->support,        o->gap_least, o->gap_most,
+			     o->closed_at_ends, o->sigma,     o->cv };
 	uint64_t digest = XXH3_64bits(options, sizeof(options));
 
 	for (size_t i = 0; i < b->recordings.count; i++)

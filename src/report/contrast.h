@@ -3,8 +3,8 @@
  * contrast - why the slow requests of an operation are slow, as text or JSON.
  *
  * The text leads with the answer: the causes that stand out, as sentences, each with its part
- * of the difference and the number of slow and usual requests that have it.  A table of services and
- * states and what else the slow requests have in common follow.
+ * of the difference and the number of slow and usual requests that have it.  A table of services
+ * and states and what else the slow requests have in common follow.
  */
 #ifndef SONDE_REPORT_CONTRAST_H
 #define SONDE_REPORT_CONTRAST_H

@@ -67,7 +67,8 @@ static void put_title(const struct page *page)
 		phrase_append(&p, " requests");
 	} else {
 		phrase_append(&p, "the %s slowest of %s requests take %s",
-			      format_count(view->choice.slow).s, format_count(view->latency.count).s,
+			      format_count(view->choice.slow).s,
+			      format_count(view->latency.count).s,
 			      format_time(rounded(contrast_mean(&page->contrast->slow))).s);
 		phrase_append(&p, " on average, usual ones %s",
 			      format_time(rounded(contrast_mean(&page->contrast->usual))).s);
@@ -174,8 +175,7 @@ static void put_state(const struct page *page, const struct contrast_state *stat
 	size_t width;
 
 	out_fill(page->out, INDENT, ' ');
-	out_str(page->out,
-		text_right(format_time(state->slow / c->slow.compared), TIME_COLUMNS).s);
+	out_str(page->out, text_right(format_time(state->slow / c->slow.compared), TIME_COLUMNS).s);
 	out_str(page->out,
 		text_right(format_time(state->usual / c->usual.compared), TIME_COLUMNS + 2).s);
 	out_str(page->out, "  ");
@@ -219,7 +219,8 @@ static void put_traits(const struct page *page)
 		const struct span *span = span_set_at(page->view->spans, call->span);
 		struct phrase p = { "" };
 
-		phrase_append(&p, "%.3g calls of %.100s %.150s in a slow request, %.3g in a usual one",
+		phrase_append(&p,
+			      "%.3g calls of %.100s %.150s in a slow request, %.3g in a usual one",
 			      (double)call->slow / c->slow.compared,
 			      span_set_string(page->view->spans, span->service),
 			      span_set_string(page->view->spans, span->operation),

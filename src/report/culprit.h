@@ -6,8 +6,9 @@
 #include "analyse/account.h"
 
 struct culprit {
-	const char *kind; /* "process", "file", "device", "lock", "peer", "quota", "function", "none" */
-	char name[128];   /* untrusted: escape it */
+	const char *
+		kind; /* "process", "file", "device", "lock", "peer", "quota", "function", "none" */
+	char name[128]; /* untrusted: escape it */
 };
 
 /* Of a leaf of an account with shares. */

@@ -67,7 +67,8 @@ static void put_range(struct out *out, const struct style *style, const struct d
 		phrase_append(&p, "median %s, usually up to %s (median %s); ",
 			      format_time(f->observed).s, format_time(llround(f->expected.high)).s,
 			      format_time(llround(f->expected.by_quantiles ? f->expected.middle
-									   : f->expected.mean)).s);
+									   : f->expected.mean))
+				      .s);
 	phrase_append(&p, "%s of %s spans are %s", format_count(f->flagged).s,
 		      format_count(op->spans).s, f->is_faster ? "below" : "outside");
 	put_line(out, style, p.s, INDENT);
@@ -76,8 +77,7 @@ static void put_range(struct out *out, const struct style *style, const struct d
 static void put_evidence(struct out *out, const struct style *style, const struct diagnosis *d,
 			 const struct finding *f)
 {
-	const struct span *span =
-		span_set_at(d->spans, d->tested.items[f->examples[0]].span);
+	const struct span *span = span_set_at(d->spans, d->tested.items[f->examples[0]].span);
 	struct finding_evidence e;
 	struct phrase p = { "" };
 
@@ -121,7 +121,9 @@ static void put_lead(struct out *out, const struct style *style, const struct di
 	struct phrase p = { "" };
 
 	phrase_append(&p, "%s request%s ", format_count(d->traces).s, d->traces == 1 ? "" : "s");
-	if (!d->findings.count)
+	if (!d->spans_tested)
+		phrase_append(&p, "could not be compared with the baseline");
+	else if (!d->findings.count)
 		phrase_append(&p, "behave%s as in the baseline", d->traces == 1 ? "s" : "");
 	else
 		phrase_append(&p, "take%s %s %s than in the baseline on average",
@@ -206,8 +208,9 @@ static void put_flagged(struct out *out, const struct style *style, const struct
 	struct phrase p = { "" };
 	double share = d->spans_tested ? 100.0 * d->flagged / d->spans_tested : 0;
 
-	phrase_append(&p, "%s of %s spans (%.1f %%) are outside of the baseline; of usual ones, 1 %% are",
-		      format_count(d->flagged).s, format_count(d->spans_tested).s, share);
+	phrase_append(
+		&p, "%s of %s spans (%.1f %%) are outside of the baseline; of usual ones, 1 %% are",
+		format_count(d->flagged).s, format_count(d->spans_tested).s, share);
 	put_wrapped(out, style->columns, p.s, 0);
 }
 
@@ -220,7 +223,8 @@ void diagnosis_text(struct out *out, const struct style *style, const struct dia
 	for (size_t i = 0; i < d->findings.count && i < v->top; i++)
 		put_finding(out, style, d, &d->findings.items[i]);
 	put_types(out, style, v);
-	put_flagged(out, style, d);
+	if (d->spans_tested)
+		put_flagged(out, style, d);
 	put_load(out, style, v);
 	put_not_compared(out, style, v);
 }
