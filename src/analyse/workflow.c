@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes are in breadth-first order, so the children of a node are neighbours, and neither a stack
+ * Nodes are in breadth-first order, so the children of a node are contiguous, and neither a stack
  * nor a recursion is needed: backwards, all children are complete before their parent, and forwards
  * all parents before their children.  A node has no index of its parent, so that siblings can be
  * sorted in place.

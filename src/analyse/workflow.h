@@ -7,8 +7,8 @@
  * not of numbers that a model has given to them, so they are the same in every run and on every
  * host.
  *
- * A folded digest counts equal neighbours once: a loop has the same folded digest for any number of
- * iterations.
+ * A folded digest counts equal siblings in a row once: a loop has the same folded digest for any
+ * number of iterations.
  */
 #ifndef SONDE_ANALYSE_WORKFLOW_H
 #define SONDE_ANALYSE_WORKFLOW_H

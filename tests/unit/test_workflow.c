@@ -159,7 +159,7 @@ TEST(one_more_iteration_is_another_type_but_the_same_folded_type)
 	CHECK(once.folded == once.subtree); /* nothing to fold */
 }
 
-TEST(concurrent_siblings_that_differ_in_iterations_are_neighbours)
+TEST(concurrent_siblings_that_differ_in_iterations_are_folded)
 {
 	/* in whatever order their digests are, and that of another sibling */
 	for (char other = 'A'; other <= 'Z'; other++)

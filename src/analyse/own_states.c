@@ -8,7 +8,7 @@
  * An episode (episode.h) is one wait: a look between two of its parts is not work of the program,
  * and counts as part of the wait.
  */
-#include "analyse/own_time.h"
+#include "analyse/own_states.h"
 
 #include "analyse/path.h"
 #include "analyse/use.h"
@@ -23,7 +23,7 @@ enum { STRETCHES_MAX = 1 << 16 };
 
 /* An interval that is being filled. */
 struct own_fill {
-	struct own_time *own;
+	struct own_states *own;
 	struct observation *observation;
 	struct own_interval *interval;
 	struct resources used;
@@ -31,15 +31,15 @@ struct own_fill {
 	uint8_t episode_state;
 };
 
-void own_time_done(struct own_time *own)
+void own_states_done(struct own_states *own)
 {
-	own_time_forget_trace(own);
+	own_states_forget_trace(own);
 	episode_cache_done(&own->episodes);
 	vec_done(&own->cuts);
 	vec_done(&own->probe_events);
 }
 
-void own_time_forget_trace(struct own_time *own)
+void own_states_forget_trace(struct own_states *own)
 {
 	span_work_done(&own->work);
 	own->work = (struct span_work){ 0 };
@@ -68,7 +68,7 @@ static bool starts_before(const struct own_cut *a, const struct own_cut *b)
 }
 
 /* Merges overlapping cuts; a small overlap is cut off. */
-static void merge_cuts(struct own_time *own)
+static void merge_cuts(struct own_states *own)
 {
 	struct own_cut *cuts = own->cuts.items;
 	size_t count = 0;
@@ -94,7 +94,7 @@ static void merge_cuts(struct own_time *own)
  * Finds the children that the span waits for, between two times.  A child without duration counts,
  * as rounding can remove it.
  */
-static void find_cuts(struct own_time *own, const struct span *span, nsec_t from, nsec_t to)
+static void find_cuts(struct own_states *own, const struct span *span, nsec_t from, nsec_t to)
 {
 	own->cuts.count = 0;
 	for (span_id c = span->first_child; c.i; c = span_set_at(own->spans, c)->next) {
@@ -242,7 +242,7 @@ static void add_interval(struct own_fill *f, nsec_t from, nsec_t to, const struc
 }
 
 /* Leaves only the totals if no state is known, or too many are. */
-static void check_states(const struct own_time *own, struct observation *o)
+static void check_states(const struct own_states *own, struct observation *o)
 {
 	nsec_t gap = 0;
 
@@ -258,7 +258,7 @@ static void check_states(const struct own_time *own, struct observation *o)
 			(struct own_interval){ .total = o->intervals.items[i].total };
 }
 
-void own_time_find(struct own_time *own, bool has_thread, struct observation *observation)
+void own_states_find(struct own_states *own, bool has_thread, struct observation *observation)
 {
 	nsec_t at = observation->start + observation->queueing;
 	nsec_t end = observation->start + observation->duration;
