@@ -23,7 +23,6 @@ struct own_states {
 	struct span_work work;
 	VEC(struct own_cut) cuts; /* of the current span, in order */
 	probe_event_counts probe_events;
-	size_t stretches; /* of its threads, examined for the current span */
 };
 
 void own_states_done(struct own_states *own);

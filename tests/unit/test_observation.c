@@ -488,6 +488,7 @@ TEST(a_span_whose_parents_are_never_recorded_is_a_root)
 static void count_intervals(void *arg, const struct observation *o)
 {
 	*(size_t *)arg += o->intervals.count;
+	CHECK(o->has_states);
 	check_sums(o);
 }
 
@@ -519,6 +520,24 @@ static size_t chain_or_fan(size_t count, bool is_chain)
 			  &counts);
 	CHECK_INT(counts.traces, 1);
 	return intervals;
+}
+
+TEST(an_interval_with_too_many_states_has_none)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	for (nsec_t t = 0; t < 20000; t += 2) {
+		run(&s, 1, t, t + 1);
+		wait(&s, 1, t + 1, t + 2, STATE_DISK);
+	}
+	span(&s, 0, 10000, 1, 0, 1);
+	span(&s, 10, 10000, 2, 0, 1);
+	span(&s, 0, 20000, 3, 0, 1);
+
+	_cleanup_(observed_done) struct observed o = observe_story(&s);
+	CHECK(o.values[1].has_states);
+	CHECK_STR(text_of(&o, 3), "20000");
 }
 
 TEST(a_chain_of_100000_spans_needs_no_stack)
