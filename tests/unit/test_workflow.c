@@ -207,6 +207,35 @@ TEST(types_do_not_depend_on_the_numbers_of_strings)
 	CHECK(flow.nodes.items[0].subtree == type_of(spans, ARRAY_LEN(spans)).subtree);
 }
 
+static uint64_t name_of_address(const char *address, uint8_t source)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+	_cleanup_(span_set_done) struct span_set spans = { .model = model };
+	_cleanup_(workflow_done) struct workflow flow = { 0 };
+	span_id id;
+
+	model_finish(model);
+	id = span_set_add(&spans, &(struct span){ .id = { 1 },
+						  .operation = span_set_intern(&spans, address),
+						  .source = source });
+	span_set_finish(&spans);
+	workflow_find(&flow, &spans, id);
+	return flow.nodes.items[0].name;
+}
+
+TEST(rebuilt_requests_have_the_same_name_on_every_host)
+{
+	uint64_t name = name_of_address("10.0.0.1:80", SPAN_INFERRED);
+
+	CHECK(name == name_of_address("10.0.0.2:80", SPAN_INFERRED));
+	CHECK(name == name_of_address("[::1]:80", SPAN_INFERRED));
+	CHECK(name != name_of_address("10.0.0.1:81", SPAN_INFERRED));
+	CHECK(name != name_of_address("10.0.0.1:80", SPAN_SDK));
+	CHECK(name != name_of_address("unix", SPAN_INFERRED));
+	CHECK(name_of_address("127.0.0.1:40000", SPAN_INFERRED) ==
+	      name_of_address("127.0.0.1:50000", SPAN_INFERRED));
+}
+
 TEST(a_name_is_a_pair)
 {
 	const struct source source = { .get_string = get_string };
