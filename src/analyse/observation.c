@@ -5,21 +5,21 @@
 #include <xxhash.h>
 
 #include "analyse/lost.h"
-#include "analyse/own_time.h"
+#include "analyse/own_states.h"
 #include "analyse/workflow.h"
 #include "base/hash.h"
 
 /* When kernel records of a host were made. */
-struct recorded_time {
+struct host_time {
 	nsec_t begin, end;
 };
 
 struct observer {
 	const struct span_set *spans; /* borrowed */
-	struct own_time own;
+	struct own_states own;
 	struct workflow flow;
 	struct map host_index; /* host -> index + 1 */
-	VEC(struct recorded_time) hosts;
+	VEC(struct host_time) hosts;
 	VEC(bool) has_thread; /* by node of the workflow */
 	struct map names;     /* service and operation -> numbers of parents, see count_parents() */
 	struct map orphaned;  /* hash of a trace id -> TRACE_... */
@@ -32,7 +32,7 @@ enum { TRACE_ORPHANED = 1, TRACE_COUNTED = 2 };
 
 static void observer_done(struct observer *o)
 {
-	own_time_done(&o->own);
+	own_states_done(&o->own);
 	workflow_done(&o->flow);
 	map_done(&o->host_index);
 	map_done(&o->names);
@@ -51,10 +51,10 @@ static void find_hosts(struct observer *o)
 	for (uint32_t i = 1; i < model_thread_count(model); i++) {
 		const struct thread *thread = model_thread(model, (thread_id){ i });
 		uint64_t *at = map_insert(&o->host_index, thread->host);
-		struct recorded_time *host;
+		struct host_time *host;
 
 		if (!*at) {
-			*vec_push(&o->hosts) = (struct recorded_time){ thread->begin, thread->end };
+			*vec_push(&o->hosts) = (struct host_time){ thread->begin, thread->end };
 			*at = o->hosts.count;
 		}
 		host = &o->hosts.items[*at - 1];
@@ -117,7 +117,7 @@ static bool is_cut(const struct observer *o, const struct span *span)
 {
 	bool is_known = span->thread.i || span->has_host_clock;
 	const uint64_t *at = is_known ? map_find(&o->host_index, span->host) : NULL;
-	const struct recorded_time *host = at ? &o->hosts.items[*at - 1] : NULL;
+	const struct host_time *host = at ? &o->hosts.items[*at - 1] : NULL;
 
 	if (span->flags & SPAN_OPEN && (span->source != SPAN_INFERRED || !span->parent.i))
 		return true;
@@ -187,7 +187,7 @@ static void report_span(struct observer *o, size_t index)
 	now->duration = end - start;
 	now->queueing = span->read > start ? (span->read < end ? span->read : end) - start : 0;
 	now->is_lost = lost_of_span(o->spans->model, span).losses > 0;
-	own_time_find(&o->own, o->has_thread.items[index], now);
+	own_states_find(&o->own, o->has_thread.items[index], now);
 	o->fn(o->arg, now);
 }
 
@@ -196,7 +196,7 @@ static void report_trace(struct observer *o)
 	find_threads(o);
 	for (size_t i = 0; i < o->flow.order.count; i++)
 		report_span(o, o->flow.order.items[i]);
-	own_time_forget_trace(&o->own);
+	own_states_forget_trace(&o->own);
 }
 
 /* Whether the trace of a root is orphaned; counts it once. */

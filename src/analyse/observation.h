@@ -8,9 +8,9 @@
  * Keys.  The type of a trace is a digest of its workflow tree: service and operation of each span,
  * and its position.  Siblings are ordered by their start, and those that overlap by their digest,
  * so that the order in which concurrent calls happen to start makes no difference.  The folded
- * type counts equal neighbours as one, so that one more iteration of a loop is not a new type.
- * The subtree is the same digest from the span downwards, and the name that of its service and
- * operation alone.  Digests are stable: they are the same in every run and on every host.
+ * type counts equal siblings in a row as one, so that one more iteration of a loop is not a new
+ * type. The subtree is the same digest from the span downwards, and the name that of its service
+ * and operation alone.  Digests are stable: they are the same in every run and on every host.
  *
  * States.  A child span cuts the own time of its parent: n children that do not overlap leave n + 1
  * intervals, and overlapping children count as one.  A child that the parent does not wait for
@@ -61,7 +61,7 @@ struct observation {
 	uint64_t identity; /* digest of trace and span id: a random number, the same in every run */
 	uint8_t trace[16], id[8];
 	span_id span, root;        /* valid as long as the model */
-	str_id service, operation; /* likewise */
+	str_id service, operation; /* valid as long as the span set */
 	uint32_t depth;            /* 0 at the root */
 	nsec_t start;              /* arrival of its request, if known */
 	nsec_t duration;           /* from there to its end */

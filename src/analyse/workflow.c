@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes are in breadth-first order, so the children of a node are neighbours, and neither a stack
+ * Nodes are in breadth-first order, so the children of a node are contiguous, and neither a stack
  * nor a recursion is needed: backwards, all children are complete before their parent, and forwards
  * all parents before their children.  A node has no index of its parent, so that siblings can be
  * sorted in place.
  */
 #include "analyse/workflow.h"
 
+#include <stdlib.h>
 #include <xxhash.h>
 
 #include "base/sort.h"
 
 /* ns; some formats round to microseconds. */
 enum { ROUNDING = NSEC_PER_USEC, OVERLAP_PART = 10 };
+
+/* The first port that Linux gives to a socket without one. */
+enum { EPHEMERAL_PORTS = 32768 };
 
 void workflow_done(struct workflow *flow)
 {
@@ -21,6 +25,7 @@ void workflow_done(struct workflow *flow)
 	vec_done(&flow->digests);
 	vec_done(&flow->text);
 	map_done(&flow->names);
+	map_done(&flow->addresses);
 }
 
 bool workflow_is_concurrent(nsec_t start, nsec_t end, nsec_t next_start, nsec_t next_end)
@@ -42,24 +47,43 @@ static void add_text(struct workflow *flow, const void *text, size_t size)
 		*vec_push(&flow->text) = ((const char *)text)[i];
 }
 
+/*
+ * The part of an operation that is the same on every host and in every run.  That of a rebuilt
+ * request is an address, of which only a port that was configured is.
+ */
+static const char *stable_part(const struct span *span, const char *operation)
+{
+	const char *colon = span->source == SPAN_INFERRED ? strrchr(operation, ':') : NULL;
+
+	if (!colon)
+		return operation;
+	return strtoul(colon + 1, NULL, 10) < EPHEMERAL_PORTS ? colon : ":";
+}
+
 /* The length of the service divides the two names. */
+static uint64_t digest_name(struct workflow *flow, const struct span_set *spans,
+			    const struct span *span)
+{
+	const char *service = span_set_string(spans, span->service);
+	const char *operation = stable_part(span, span_set_string(spans, span->operation));
+	uint64_t length = strlen(service);
+
+	flow->text.count = 0;
+	add_text(flow, &length, sizeof(length));
+	add_text(flow, service, length);
+	add_text(flow, operation, strlen(operation));
+	return XXH3_64bits(flow->text.items, flow->text.count);
+}
+
 static uint64_t name_of(struct workflow *flow, const struct span_set *spans,
 			const struct span *span)
 {
+	bool is_inferred = span->source == SPAN_INFERRED;
 	uint64_t key = (uint64_t)span->service.i << 32 | span->operation.i;
-	uint64_t *known = map_insert(&flow->names, key);
+	uint64_t *known = map_insert(is_inferred ? &flow->addresses : &flow->names, key);
 
-	if (!*known) {
-		const char *service = span_set_string(spans, span->service);
-		const char *operation = span_set_string(spans, span->operation);
-		uint64_t length = strlen(service);
-
-		flow->text.count = 0;
-		add_text(flow, &length, sizeof(length));
-		add_text(flow, service, length);
-		add_text(flow, operation, strlen(operation));
-		*known = XXH3_64bits(flow->text.items, flow->text.count);
-	}
+	if (!*known)
+		*known = digest_name(flow, spans, span);
 	return *known;
 }
 

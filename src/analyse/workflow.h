@@ -5,10 +5,11 @@
  * Siblings are ordered by their start.  Concurrent siblings start in any order, so they are ordered
  * by their digests instead; otherwise, the same calls would have many types.  Digests are of names,
  * not of numbers that a model has given to them, so they are the same in every run and on every
- * host.
+ * host.  The operation of a rebuilt request is an address, which can change: it counts only with
+ * its port, and not with a port that the kernel chose.
  *
- * A folded digest counts equal neighbours once: a loop has the same folded digest for any number of
- * iterations.
+ * A folded digest counts equal siblings in a row once: a loop has the same folded digest for any
+ * number of iterations.
  */
 #ifndef SONDE_ANALYSE_WORKFLOW_H
 #define SONDE_ANALYSE_WORKFLOW_H
@@ -32,7 +33,7 @@ struct workflow_node {
 struct workflow {
 	VEC(struct workflow_node) nodes; /* the root first, parents before their children */
 	VEC(uint32_t) order;             /* indexes of all, in order, children before parents */
-	struct map names;                /* service and operation -> digest */
+	struct map names, addresses;     /* service and operation -> digest; of rebuilt requests */
 	VEC(uint64_t) digests;           /* private */
 	VEC(char) text;                  /* private */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_time - the intervals of a span between its children, and the states of its thread in them. */
-#ifndef SONDE_ANALYSE_OWN_TIME_H
-#define SONDE_ANALYSE_OWN_TIME_H
+/* own_states - the intervals of a span between its children, and the states of its thread in them.
+ */
+#ifndef SONDE_ANALYSE_OWN_STATES_H
+#define SONDE_ANALYSE_OWN_STATES_H
 
 #include "analyse/account.h"
 #include "analyse/episode.h"
@@ -16,24 +17,23 @@ struct own_cut {
 };
 
 /* All zero at first; can be used for one span after the other. */
-struct own_time {
+struct own_states {
 	const struct span_set *spans; /* borrowed */
 	struct episode_cache episodes;
 	struct span_work work;
 	VEC(struct own_cut) cuts; /* of the current span, in order */
 	probe_event_counts probe_events;
-	size_t stretches; /* of its threads, examined for the current span */
 };
 
-void own_time_done(struct own_time *own);
+void own_states_done(struct own_states *own);
 
 /* Drops what is kept for the spans of a trace. */
-void own_time_forget_trace(struct own_time *own);
+void own_states_forget_trace(struct own_states *own);
 
 /*
  * Fills the intervals and runs of an observation, and the sums over them; its times are known.
  * `has_thread` is whether the span has a thread, or that of its parents.
  */
-void own_time_find(struct own_time *own, bool has_thread, struct observation *observation);
+void own_states_find(struct own_states *own, bool has_thread, struct observation *observation);
 
 #endif

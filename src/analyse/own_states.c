@@ -8,7 +8,7 @@
  * An episode (episode.h) is one wait: a look between two of its parts is not work of the program,
  * and counts as part of the wait.
  */
-#include "analyse/own_time.h"
+#include "analyse/own_states.h"
 
 #include "analyse/path.h"
 #include "analyse/use.h"
@@ -18,28 +18,30 @@
 /* ns; how exact the times of two hosts are on one clock. */
 enum { CLOCK_ERROR = 50000 };
 
-/* Bounds the cost if many spans share a thread: such a sequence has no use. */
-enum { STRETCHES_MAX = 1 << 16 };
+/* Of an interval.  Bounds the cost if many spans share a thread: such a sequence has no use. */
+enum { STRETCHES_MAX = 1 << 14 };
 
 /* An interval that is being filled. */
 struct own_fill {
-	struct own_time *own;
+	struct own_states *own;
 	struct observation *observation;
 	struct own_interval *interval;
 	struct resources used;
+	size_t stretches;   /* of its threads, examined so far */
+	bool is_too_long;   /* this interval, or one before */
 	nsec_t episode_end; /* of the wait that is being walked */
 	uint8_t episode_state;
 };
 
-void own_time_done(struct own_time *own)
+void own_states_done(struct own_states *own)
 {
-	own_time_forget_trace(own);
+	own_states_forget_trace(own);
 	episode_cache_done(&own->episodes);
 	vec_done(&own->cuts);
 	vec_done(&own->probe_events);
 }
 
-void own_time_forget_trace(struct own_time *own)
+void own_states_forget_trace(struct own_states *own)
 {
 	span_work_done(&own->work);
 	own->work = (struct span_work){ 0 };
@@ -68,7 +70,7 @@ static bool starts_before(const struct own_cut *a, const struct own_cut *b)
 }
 
 /* Merges overlapping cuts; a small overlap is cut off. */
-static void merge_cuts(struct own_time *own)
+static void merge_cuts(struct own_states *own)
 {
 	struct own_cut *cuts = own->cuts.items;
 	size_t count = 0;
@@ -94,7 +96,7 @@ static void merge_cuts(struct own_time *own)
  * Finds the children that the span waits for, between two times.  A child without duration counts,
  * as rounding can remove it.
  */
-static void find_cuts(struct own_time *own, const struct span *span, nsec_t from, nsec_t to)
+static void find_cuts(struct own_states *own, const struct span *span, nsec_t from, nsec_t to)
 {
 	own->cuts.count = 0;
 	for (span_id c = span->first_child; c.i; c = span_set_at(own->spans, c)->next) {
@@ -171,16 +173,15 @@ static void add_thread(struct own_fill *f, thread_id thread, nsec_t from, nsec_t
 	nsec_t begin = model_thread(model, thread)->begin;
 	struct stretch s;
 	bool more = model_stretch_at(model, thread, from, &s);
+	struct step step = { .start = from, .thread = thread, .state = STATE_GAP };
 
-	use_add(&f->used, &f->own->probe_events, model,
-		&(struct step){ .start = from, .end = to, .thread = thread, .state = STATE_GAP });
 	if (!more && from < begin && begin < to) {
 		f->interval->gap += begin - from;
 		from = begin;
 		more = model_stretch_at(model, thread, begin, &s);
 	}
 	f->episode_end = 0;
-	for (; more && from < to && f->own->stretches < STRETCHES_MAX; f->own->stretches++) {
+	for (; more && from < to && f->stretches < STRETCHES_MAX; f->stretches++) {
 		nsec_t end = s.end < to ? s.end : to;
 
 		add_stretch(f, thread, &s, from, end);
@@ -188,6 +189,8 @@ static void add_thread(struct own_fill *f, thread_id thread, nsec_t from, nsec_t
 		more = model_stretch_next(model, thread, &s);
 	}
 	f->interval->gap += to - from;
+	step.end = from;
+	use_add(&f->used, &f->own->probe_events, model, &step); /* bytes of all states together */
 }
 
 static void add_part(struct own_fill *f, const struct span_part *part)
@@ -233,22 +236,24 @@ static void add_interval(struct own_fill *f, nsec_t from, nsec_t to, const struc
 
 	f->interval = vec_push(&o->intervals);
 	*f->interval = (struct own_interval){ .run = o->runs.count };
+	f->stretches = 0;
 	if (is_inexact && to - from < CLOCK_ERROR)
 		return;
 	f->interval->total = to - from;
 	o->own += to - from;
 	if (o->has_states && from < to)
 		fill_interval(f, from, to, owner, after ? after->span : (span_id){ 0 });
+	f->is_too_long |= f->stretches == STRETCHES_MAX;
 }
 
 /* Leaves only the totals if no state is known, or too many are. */
-static void check_states(const struct own_time *own, struct observation *o)
+static void check_states(bool is_too_long, struct observation *o)
 {
 	nsec_t gap = 0;
 
 	for (size_t i = 0; i < o->intervals.count; i++)
 		gap += o->intervals.items[i].gap;
-	o->has_states &= own->stretches < STRETCHES_MAX && (!o->own || gap < o->own);
+	o->has_states &= !is_too_long && (!o->own || gap < o->own);
 	if (o->has_states)
 		return;
 	o->runs.count = 0;
@@ -258,7 +263,7 @@ static void check_states(const struct own_time *own, struct observation *o)
 			(struct own_interval){ .total = o->intervals.items[i].total };
 }
 
-void own_time_find(struct own_time *own, bool has_thread, struct observation *observation)
+void own_states_find(struct own_states *own, bool has_thread, struct observation *observation)
 {
 	nsec_t at = observation->start + observation->queueing;
 	nsec_t end = observation->start + observation->duration;
@@ -270,7 +275,7 @@ void own_time_find(struct own_time *own, bool has_thread, struct observation *ob
 		has_thread || owner.i || section_has_contexts(own->spans, observation->span);
 	observation->own = observation->cpu = 0;
 	observation->intervals.count = observation->runs.count = 0;
-	own->stretches = own->probe_events.count = 0;
+	own->probe_events.count = 0;
 	find_cuts(own, span_set_at(own->spans, observation->span), at, end);
 	for (size_t i = 0; i < own->cuts.count; i++) {
 		const struct own_cut *cut = &own->cuts.items[i];
@@ -280,7 +285,7 @@ void own_time_find(struct own_time *own, bool has_thread, struct observation *ob
 		before = cut;
 	}
 	add_interval(&f, at, end, before, NULL, owner);
-	check_states(own, observation);
+	check_states(f.is_too_long, observation);
 	observation->disk_bytes = f.used.disk_read + f.used.disk_written;
 	observation->network_bytes = f.used.sent + f.used.received;
 }
