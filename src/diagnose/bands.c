@@ -212,8 +212,7 @@ void bands_learn(const struct group *g, struct profile *p)
 	_cleanup_(freep) double *order = must_alloc(g->count * sizeof(*order));
 	_cleanup_(freep) bool *has_cells = must_alloc(g->count);
 	_cleanup_(freep) uint8_t *fold = must_alloc(g->count);
-	struct matrix m = { g,    p,      cells,   times, has_cells,
-			    fold, scores, largest, order, room };
+	struct matrix m = { g, p, cells, times, has_cells, fold, scores, largest, order, room };
 
 	divide(&m);
 	for (size_t i = 0; i < g->count; i++)

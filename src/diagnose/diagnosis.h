@@ -58,11 +58,11 @@ struct finding {
 	uint32_t operation; /* index */
 	uint32_t feature;   /* or FEATURE_PATTERN */
 	bool is_faster;
-	uint64_t flagged; /* spans */
-	double excess;    /* ns in all spans; negative if faster */
-	double share;     /* of the time that roots take longer; 0 if they do not */
-	nsec_t observed;  /* median */
-	struct band expected;
+	uint64_t flagged;                /* spans */
+	double excess;                   /* ns in all spans; negative if faster */
+	double share;                    /* of the time that roots take longer; 0 if they do not */
+	nsec_t observed;                 /* median */
+	struct band expected;            /* in the profile of the first example */
 	uint32_t examples[EXAMPLES_MAX]; /* indexes of compared spans, largest excess first */
 	uint32_t example_count;
 };

@@ -181,8 +181,8 @@ static void complete(const struct diagnosis *d, const struct by_operation *g, st
 	sort_items(found, examples, is_candidate_first);
 	for (; f->example_count < examples && f->example_count < EXAMPLES_MAX; f->example_count++)
 		f->examples[f->example_count] = found[f->example_count].tested;
-	if (f->feature != FEATURE_PATTERN && d->operations.items[f->operation].profile)
-		f->expected = d->operations.items[f->operation].profile->all.bands[f->feature];
+	if (f->feature != FEATURE_PATTERN && f->example_count)
+		f->expected = d->tested.items[f->examples[0]].profile->all.bands[f->feature];
 }
 
 static bool is_type_first(const struct unknown_type *a, const struct unknown_type *b)
