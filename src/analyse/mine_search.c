@@ -12,7 +12,10 @@
 
 #include "base/arena.h"
 
-enum { SAMPLE = 64 }; /* rows that decide about the order of children */
+enum {
+	BLOCK = 64,  /* rows after which infrequent letters are dropped */
+	SAMPLE = 64, /* rows that decide about the order of children */
+};
 
 static void search_done(struct mine_search *search)
 {
@@ -135,28 +138,71 @@ static const uint64_t *find_next(struct mine_search *search, const struct mine_n
 	return search->window;
 }
 
-static void count_children(struct mine_search *search, const struct mine_node *node,
-			   uint64_t *supports)
+/* Letters that may follow in enough rows. */
+struct followers {
+	uint8_t codes[256];
+	uint64_t misses[256]; /* by index: weight of the rows in which the letter cannot follow */
+	uint32_t count;
+};
+
+static void count_misses(struct mine_search *search, const struct mine_node *node, size_t entry,
+			 struct followers *followers)
 {
 	const struct mine_table *table = search->table;
-	uint32_t letters = table->letter_count;
+	const struct mine_row *row = &table->rows[node->entries[entry].row];
+	const uint64_t *next = find_next(search, node, entry, row);
+	const uint64_t *at = mine_occurrences(table, row, 0);
 
-	for (size_t i = 0; i < node->count; i++) {
-		const struct mine_row *row = &table->rows[node->entries[i].row];
-		const uint64_t *next = find_next(search, node, i, row);
-		const uint64_t *at = mine_occurrences(table, row, 0);
+	if (row->words == 1) {
+		uint64_t window = next[0];
 
-		if (row->words == 1) {
-			uint64_t window = next[0];
-
-			for (uint32_t c = 0; c < letters; c++)
-				supports[c] += window & at[c] ? row->weight : 0;
-			continue;
-		}
-		for (uint32_t c = 0; c < letters; c++, at += row->words)
-			supports[c] += mask_intersects(next, at, row->words) ? row->weight : 0;
+		for (uint32_t i = 0; i < followers->count; i++)
+			followers->misses[i] += window & at[followers->codes[i]] ? 0 : row->weight;
+	} else {
+		for (uint32_t i = 0; i < followers->count; i++)
+			if (!mask_intersects(next, at + (size_t)followers->codes[i] * row->words,
+					     row->words))
+				followers->misses[i] += row->weight;
 	}
-	search->work += node->words * letters;
+	search->work += (uint64_t)row->words * followers->count;
+}
+
+static void drop_infrequent(struct followers *followers, uint64_t max_misses)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < followers->count; i++) {
+		if (followers->misses[i] > max_misses)
+			continue;
+		followers->codes[kept] = followers->codes[i];
+		followers->misses[kept++] = followers->misses[i];
+	}
+	followers->count = kept;
+}
+
+/*
+ * Finds the children, and returns whether one has the support of the node.  With a high minimum
+ * support, most letters miss too many rows soon, and are not counted to the end.
+ */
+static bool find_children(struct mine_search *search, struct mine_node *node)
+{
+	struct followers followers = { .count = search->table->letter_count };
+	bool is_extendable = false;
+
+	for (uint32_t i = 0; i < followers.count; i++)
+		followers.codes[i] = (uint8_t)i;
+	for (size_t i = 0; i < node->count && followers.count; i++) {
+		count_misses(search, node, i, &followers);
+		if (i % BLOCK == BLOCK - 1 || i == node->count - 1)
+			drop_infrequent(&followers, node->support - search->table->minimum);
+	}
+	for (uint32_t i = 0; i < followers.count; i++) {
+		node->children[i] = followers.codes[i];
+		is_extendable |= followers.misses[i] == 0;
+	}
+	node->child_count = followers.count;
+	node->next_child = 0;
+	return is_extendable;
 }
 
 /* The sum of the first positions of a letter after the node, over some rows. */
@@ -215,17 +261,7 @@ static void report(struct mine_search *search)
 static void visit(struct mine_search *search)
 {
 	struct mine_node *node = &search->nodes[search->depth - 1];
-	uint64_t supports[256] = { 0 };
-	bool is_extendable = false;
-
-	node->child_count = node->next_child = 0;
-	count_children(search, node, supports);
-	for (uint32_t c = 0; c < search->table->letter_count; c++) {
-		is_extendable |= supports[c] == node->support;
-		if (supports[c] >= search->table->minimum)
-			node->children[node->child_count++] = (uint8_t)c;
-	}
-
+	bool is_extendable = find_children(search, node);
 	struct mine_before before = mine_look_before(search, !is_extendable);
 
 	if (before.is_pruned)
