@@ -173,6 +173,28 @@ static double widening(struct matrix *m, size_t interval, int sign)
 	return most > 1 ? most : 1;
 }
 
+static nsec_t longest_of(const struct matrix *m, size_t interval, enum feature feature)
+{
+	nsec_t longest = 0;
+
+	for (size_t i = 0; i < m->group->count; i++)
+		if (is_in(m, i, interval) && row_of(m, i, interval)[feature] > longest)
+			longest = row_of(m, i, interval)[feature];
+	return longest;
+}
+
+/* Widens a band, but not beyond all samples: an outlier has made the band of all wider already. */
+static void widen(const struct matrix *m, size_t interval, enum feature feature, double below,
+		  double above)
+{
+	struct band *band = &interval_at(m, interval)->bands[feature];
+	double high = band->high, most = BEYOND_LARGEST * longest_of(m, interval, feature);
+
+	band_widen(band, below, above, &m->profile->band);
+	if (band->high > most)
+		band->high = most > high ? most : high;
+}
+
 static void learn_cell(struct matrix *m, size_t interval, enum feature feature)
 {
 	struct band *band = &interval_at(m, interval)->bands[feature];
@@ -185,7 +207,7 @@ static void learn_cell(struct matrix *m, size_t interval, enum feature feature)
 		score_fold(m, interval, feature, fold);
 	above = widening(m, interval, 1);
 	below = widening(m, interval, -1);
-	band_widen(band, below, above, &m->profile->band);
+	widen(m, interval, feature, below, above);
 	for (size_t i = 0; i < m->group->count; i++) {
 		double score = m->scores[i] > 0 ? m->scores[i] / above : -m->scores[i] / below;
 

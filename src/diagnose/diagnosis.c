@@ -71,8 +71,9 @@ static void count_type(struct diagnosis *d, const struct observation *o,
 	if (!*index) {
 		bool repeats = baseline_has_folded(d->baseline, o->folded);
 
-		*vec_push(&d->unknown_types) =
-			(struct unknown_type){ o->type, 0, o->root, repeats };
+		*vec_push(&d->unknown_types) = (struct unknown_type){ .type = o->type,
+								      .example = o->root,
+								      .is_repetition = repeats };
 		*index = d->unknown_types.count;
 	}
 	d->unknown_types.items[*index - 1].traces++;

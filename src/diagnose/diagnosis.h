@@ -14,7 +14,7 @@
  * One cause deviates in many spans.  A finding is what the spans of one service and operation have
  * in common: the state that takes longer, or less time.  One usual span in a hundred is flagged, so
  * a finding needs more of them than chance explains.  Findings are ranked by their excess: the
- * time beyond what the baseline expects, of all spans, as far as roots waited for it.
+ * time beyond what the baseline expects, of the spans that deviate, as far as roots waited for it.
  */
 #ifndef SONDE_DIAGNOSE_DIAGNOSIS_H
 #define SONDE_DIAGNOSE_DIAGNOSIS_H
@@ -51,7 +51,8 @@ struct tested_operation {
 	uint64_t faster[FEATURE_COUNT];
 	uint64_t slow_flagged[FEATURE_COUNT]; /* of the slow ones, flagged as slower in this */
 	uint64_t patterns;                    /* missing the expected pattern */
-	double excess[FEATURE_COUNT];         /* ns, on the paths of roots */
+	/* of the spans that deviate, beyond the mean of the baseline: ns on the paths of roots */
+	double longer[FEATURE_COUNT], shorter[FEATURE_COUNT];
 };
 
 struct finding {
@@ -73,6 +74,7 @@ struct unknown_type {
 	uint64_t traces;
 	span_id example;    /* root */
 	bool is_repetition; /* a known type with another number of repetitions */
+	bool is_chance;     /* as rare as types that the baseline has once */
 };
 
 struct diagnosis {
@@ -83,6 +85,8 @@ struct diagnosis {
 	VEC(struct tested_operation) operations; /* in the order of the first span */
 	VEC(struct unknown_type) unknown_types;  /* most traces first */
 	VEC(struct finding) findings;            /* largest excess first; faster ones last */
+	uint64_t of_unknown_type;                /* traces */
+	bool has_new_types; /* more of them than the baseline has unique ones */
 	uint64_t traces, spans_tested, flagged, flagged_plainly;
 	double slower; /* ns that all roots take longer than the baseline expects; may be < 0 */
 	/* private: */

@@ -26,6 +26,16 @@ double findings_chance(uint64_t k, uint64_t n, double p)
 	return sum < 1 ? sum : 1;
 }
 
+static void add_excess(struct tested_operation *op, const struct tested *t, enum feature f)
+{
+	double excess = t->on_path * ((double)t->times[f] - t->profile->all.bands[f].mean);
+
+	if (t->slower >> f & 1)
+		op->longer[f] += excess;
+	else
+		op->shorter[f] += excess;
+}
+
 static void count_features(struct tested_operation *op, const struct tested *t)
 {
 	bool slow = op->profile && t->duration > op->profile->p99;
@@ -36,7 +46,8 @@ static void count_features(struct tested_operation *op, const struct tested *t)
 		op->slower[f] += t->slower >> f & 1;
 		op->faster[f] += t->faster >> f & 1;
 		op->slow_flagged[f] += slow && (t->slower >> f & 1);
-		op->excess[f] += t->on_path * ((double)t->times[f] - t->profile->all.bands[f].mean);
+		if ((t->slower | t->faster) >> f & 1)
+			add_excess(op, t, f);
 	}
 }
 
@@ -69,7 +80,7 @@ static void add_finding(struct diagnosis *d, uint32_t operation, uint32_t featur
 {
 	const struct tested_operation *op = &d->operations.items[operation];
 	bool is_pattern = feature == FEATURE_PATTERN;
-	double excess = is_pattern ? 0 : op->excess[feature];
+	double excess = is_pattern ? 0 : faster ? op->shorter[feature] : op->longer[feature];
 	struct finding f = { .operation = operation,
 			     .feature = feature,
 			     .is_faster = faster,
@@ -79,7 +90,7 @@ static void add_finding(struct diagnosis *d, uint32_t operation, uint32_t featur
 	if (findings_chance(flagged, op->spans, FALSE_FLAGS) >= LEAST_CHANCE)
 		return;
 	if (!is_pattern && (faster ? excess >= 0 : excess <= 0))
-		return; /* the others more than make up for it */
+		return; /* one interval is outside of its band, and others make up for it */
 	if (d->slower > 0 && excess > 0)
 		f.share = excess / d->slower;
 	*vec_push(&d->findings) = f;
@@ -190,6 +201,35 @@ static bool is_type_first(const struct unknown_type *a, const struct unknown_typ
 	return a->traces != b->traces ? a->traces > b->traces : a->example.i < b->example.i;
 }
 
+/*
+ * The share of traces with a type that is not in the baseline, if nothing changed: that of the
+ * types it has once (Good and Turing).
+ */
+static double unseen_share(const struct baseline *b)
+{
+	uint64_t once = 0, traces = 0;
+
+	for (size_t i = 0; i < b->types.count; i++) {
+		once += b->types.items[i].traces == 1;
+		traces += b->types.items[i].traces;
+	}
+	return (once + 1.0) / (traces + 1.0);
+}
+
+static void judge_types(struct diagnosis *d)
+{
+	double share = unseen_share(d->baseline);
+
+	sort_items(d->unknown_types.items, d->unknown_types.count, is_type_first);
+	for (size_t i = 0; i < d->unknown_types.count; i++) {
+		struct unknown_type *type = &d->unknown_types.items[i];
+
+		type->is_chance = findings_chance(type->traces, d->traces, share) >= LEAST_CHANCE;
+		d->of_unknown_type += type->traces;
+	}
+	d->has_new_types = findings_chance(d->of_unknown_type, d->traces, share) < LEAST_CHANCE;
+}
+
 void findings_find(struct diagnosis *d)
 {
 	struct by_operation g;
@@ -203,5 +243,5 @@ void findings_find(struct diagnosis *d)
 		complete(d, &g, &d->findings.items[i]);
 	free(g.first);
 	free(g.items);
-	sort_items(d->unknown_types.items, d->unknown_types.count, is_type_first);
+	judge_types(d);
 }

@@ -103,7 +103,7 @@ static void put_finding(struct out *out, const struct style *style, const struct
 	phrase_append(&p, "%.80s  %.150s  %s", name_of(d, op->service), name_of(d, op->operation),
 		      what(f).s);
 	if (f->feature != FEATURE_PATTERN)
-		phrase_append(&p, "  %s per request", signed_time(f->excess / op->spans).s);
+		phrase_append(&p, "  %s per span", signed_time(f->excess / f->flagged).s);
 	if (f->share >= 0.005)
 		phrase_append(&p, ", %.0f %% of the slowdown", 100 * f->share);
 	put_wrapped(out, style->columns, p.s, 0);
@@ -150,24 +150,37 @@ static void put_load(struct out *out, const struct style *style, const struct di
 	put_wrapped(out, style->columns, p.s, 0);
 }
 
+static void put_type(struct out *out, const struct style *style, const struct diagnosis *d,
+		     const struct unknown_type *t)
+{
+	const struct span *root = span_set_at(d->spans, t->example);
+	struct phrase p = { "" };
+
+	phrase_append(&p, "new type of trace: %s of %.80s %.150s, %s; for example ",
+		      format_count(t->traces).s, span_set_string(d->spans, root->service),
+		      span_set_string(d->spans, root->operation),
+		      t->is_repetition ? "a known one with another number of equal calls"
+				       : "with other calls than in the baseline");
+	for (size_t k = 0; k < sizeof(root->trace); k++)
+		phrase_append(&p, "%02x", root->trace[k]);
+	put_wrapped(out, style->columns, p.s, 0);
+}
+
 static void put_types(struct out *out, const struct style *style, const struct diagnosis_view *v)
 {
 	const struct diagnosis *d = v->diagnosis;
+	struct phrase p = { "" };
 
-	for (size_t i = 0; i < d->unknown_types.count && i < v->top; i++) {
-		const struct unknown_type *t = &d->unknown_types.items[i];
-		const struct span *root = span_set_at(d->spans, t->example);
-		struct phrase p = { "" };
-
-		phrase_append(&p, "new type of trace: %s of %.80s %.150s, %s; such as ",
-			      format_count(t->traces).s, span_set_string(d->spans, root->service),
-			      span_set_string(d->spans, root->operation),
-			      t->is_repetition ? "a known one with another number of equal calls"
-					       : "other calls than in the baseline");
-		for (size_t k = 0; k < sizeof(root->trace); k++)
-			phrase_append(&p, "%02x", root->trace[k]);
-		put_wrapped(out, style->columns, p.s, 0);
-	}
+	for (size_t i = 0; i < d->unknown_types.count && i < v->top; i++)
+		if (!d->unknown_types.items[i].is_chance)
+			put_type(out, style, d, &d->unknown_types.items[i]);
+	if (!d->of_unknown_type)
+		return;
+	phrase_append(&p,
+		      "%s of %s requests have a type of trace that the baseline does not have%s",
+		      format_count(d->of_unknown_type).s, format_count(d->traces).s,
+		      d->has_new_types ? "" : ": no more than it has unique ones");
+	put_wrapped(out, style->columns, p.s, 0);
 }
 
 static void put_not_compared(struct out *out, const struct style *style,
@@ -214,14 +227,41 @@ static void put_flagged(struct out *out, const struct style *style, const struct
 	put_wrapped(out, style->columns, p.s, 0);
 }
 
+/* Whether a finding is worth a paragraph: a part of the slowdown, or of the spans' own duration. */
+static bool is_large(const struct diagnosis *d, const struct finding *f)
+{
+	const struct profile *p = d->operations.items[f->operation].profile;
+
+	if (f->feature == FEATURE_PATTERN || f->share >= 0.01)
+		return true;
+	return p && fabs(f->excess) / f->flagged >= 0.05 * p->p50 &&
+	       !(d->slower > 0 && f->excess > 0);
+}
+
+static void put_small(struct out *out, const struct style *style, size_t count)
+{
+	struct phrase p = { "" };
+
+	phrase_append(&p, "%zu smaller difference%s; --json lists all", count,
+		      count == 1 ? "" : "s");
+	put_wrapped(out, style->columns, p.s, 0);
+}
+
 void diagnosis_text(struct out *out, const struct style *style, const struct diagnosis_view *v)
 {
 	const struct diagnosis *d = v->diagnosis;
+	size_t small = 0;
 
 	put_lead(out, style, d);
 	out_char(out, '\n');
-	for (size_t i = 0; i < d->findings.count && i < v->top; i++)
-		put_finding(out, style, d, &d->findings.items[i]);
+	for (size_t i = 0; i < d->findings.count && i < v->top; i++) {
+		if (!is_large(d, &d->findings.items[i]))
+			small++;
+		else
+			put_finding(out, style, d, &d->findings.items[i]);
+	}
+	if (small)
+		put_small(out, style, small);
 	put_types(out, style, v);
 	if (d->spans_tested)
 		put_flagged(out, style, d);
