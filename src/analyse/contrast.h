@@ -41,8 +41,7 @@ struct contrast_choice {
  * Usual requests are those up to the median that are not slow.  With a percentile, at least
  * CONTRAST_SLOW_MIN requests are slow, and none that is as fast as the median.
  */
-struct contrast_choice contrast_choose(const nsec_t *times, size_t count,
-				       struct slow_rule rule);
+struct contrast_choice contrast_choose(const nsec_t *times, size_t count, struct slow_rule rule);
 
 /* Whether there are enough requests for a comparison. */
 bool contrast_is_enough(struct contrast_choice choice, struct slow_rule rule);
@@ -74,8 +73,8 @@ struct contrast_state {
 
 struct contrast {
 	struct contrast_side slow, usual;
-	double difference;                 /* of the mean latencies, ns */
-	VEC(struct contrast_cause) causes; /* largest part first; adds up to the difference */
+	double difference;                   /* of the mean latencies, ns */
+	VEC(struct contrast_cause) causes;   /* largest part first; adds up to the difference */
 	VEC(struct contrast_cause) patterns; /* repeated calls, whose leaves are among the causes */
 	VEC(struct contrast_state) states;   /* largest part first */
 };

@@ -34,8 +34,8 @@ struct request_entry {
 struct slowest {
 	subjects list; /* the slowest requests, slowest first */
 	VEC(struct request_entry) entries;
-	size_t lost; /* number of requests left out because records were lost in them */
-	size_t all;  /* number of requests, including those */
+	size_t lost;      /* number of requests left out because records were lost in them */
+	size_t all;       /* number of requests, including those */
 	size_t uncovered; /* number of others left out because the recording does not cover them */
 };
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* state_style - how states look in text: short words, and a colour. */
+#ifndef SONDE_REPORT_STATE_STYLE_H
+#define SONDE_REPORT_STATE_STYLE_H
+
+#include "base/base.h"
+
+/* Shorter than state_words(): "disk", "run queue". */
+const char *state_label(char state);
+
+/* The code of a terminal: green for running, yellow for runnable, red for locks and disks. */
+const char *state_colour(char state);
+
+#endif
