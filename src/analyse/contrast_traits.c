@@ -9,6 +9,8 @@
 
 enum { TRAITS_KEPT = 8, CALLS_KEPT = 8 };
 
+#define PROBABLE 0.01 /* a probability from which on chance is an explanation */
+
 void contrast_traits_done(struct contrast_traits *traits)
 {
 	vec_done(&traits->traits);
@@ -199,7 +201,7 @@ static void keep_traits(const struct contrast *c, struct contrast_traits *found)
 			continue;
 		t.probability = tried * hypergeometric_tail(all, t.slow_requests + t.usual_requests,
 							    c->slow.compared, t.slow_requests);
-		if (t.probability < 0.01)
+		if (t.probability < PROBABLE)
 			found->traits.items[kept++] = t;
 	}
 	found->traits.count = kept;
@@ -272,35 +274,62 @@ static size_t count_between(const nsec_t *times, size_t count, nsec_t from, nsec
 	return found;
 }
 
-/*
- * The shortest time in which four fifths of the slow requests arrive.  Its first and last request
- * define it, so only those in between count against chance.
- */
+/* Part of the sorted arrivals of slow requests: the first, and the number. */
+struct arrival_range {
+	size_t first, count;
+};
+
+/* The shortest time in which four fifths of the slow requests arrive. */
+static struct arrival_range shortest_range(const nsec_t *slow, size_t all)
+{
+	struct arrival_range best = { 0, (all * 4 + 4) / 5 };
+
+	for (size_t i = 0; i + best.count <= all; i++)
+		if (slow[i + best.count - 1] - slow[i] <
+		    slow[best.first + best.count - 1] - slow[best.first])
+			best.first = i;
+	return best;
+}
+
+/* Adds the requests before and after that are no further apart than those in it. */
+static struct arrival_range extend_range(const nsec_t *slow, size_t all, struct arrival_range r)
+{
+	nsec_t gap = 0;
+
+	for (size_t i = r.first; i + 1 < r.first + r.count; i++)
+		gap = slow[i + 1] - slow[i] > gap ? slow[i + 1] - slow[i] : gap;
+	for (; r.first && slow[r.first] - slow[r.first - 1] <= gap; r.first--)
+		r.count++;
+	while (r.first + r.count < all &&
+	       slow[r.first + r.count] - slow[r.first + r.count - 1] <= gap)
+		r.count++;
+	return r;
+}
+
+/* Its first and last request define the range, so only those in between count against chance. */
+static double range_probability(const struct contrast *c, const struct trait *t)
+{
+	return (double)c->slow.compared *
+	       hypergeometric_tail(c->slow.compared + c->usual.compared - 2,
+				   t->slow_requests + t->usual_requests - 2, c->slow.compared - 2,
+				   t->slow_requests - 2);
+}
+
 static void find_period(const struct span_set *spans, const struct contrast *c,
 			struct slow_period *ret)
 {
-	size_t count = c->slow.compared, inside = (count * 4 + 4) / 5, best = 0;
+	size_t all = c->slow.compared, others = c->usual.compared;
 	_cleanup_(freep) nsec_t *slow = arrivals_of(spans, &c->slow);
 	_cleanup_(freep) nsec_t *usual = arrivals_of(spans, &c->usual);
+	struct arrival_range range = extend_range(slow, all, shortest_range(slow, all));
+	nsec_t from = slow[range.first], to = slow[range.first + range.count - 1];
 	nsec_t first = slow[0] < usual[0] ? slow[0] : usual[0];
-	nsec_t last = slow[count - 1] > usual[c->usual.compared - 1] ? slow[count - 1]
-								     : usual[c->usual.compared - 1];
+	nsec_t last = slow[all - 1] > usual[others - 1] ? slow[all - 1] : usual[others - 1];
+	struct trait trait = { .slow_requests = range.count,
+			       .usual_requests = count_between(usual, others, from, to) };
 
-	for (size_t i = 0; i + inside <= count; i++)
-		if (slow[i + inside - 1] - slow[i] < slow[best + inside - 1] - slow[best])
-			best = i;
-
-	nsec_t from = slow[best], to = slow[best + inside - 1];
-	struct trait trait = {
-		.slow_requests = count_between(slow, count, from, to),
-		.usual_requests = count_between(usual, c->usual.compared, from, to),
-	};
-	size_t others = trait.slow_requests + trait.usual_requests;
-
-	if (inside < 4 || (to - from) > (last - first) / 4 || !is_candidate(c, &trait) ||
-	    (count - inside + 1) * hypergeometric_tail(count + c->usual.compared - 2, others - 2,
-						       count - 2, trait.slow_requests - 2) >=
-		    0.01)
+	if (range.count < 4 || to - from > (last - first) / 4 || !is_candidate(c, &trait) ||
+	    range_probability(c, &trait) >= PROBABLE)
 		return;
 	*ret = (struct slow_period){ from, to, trait.slow_requests, trait.usual_requests };
 }

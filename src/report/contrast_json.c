@@ -3,6 +3,7 @@
 
 #include "report/contrast.h"
 #include "report/json_put.h"
+#include "report/state_style.h"
 
 /* Mean times are rounded to ns; parts can be negative. */
 static void put_mean(struct json *j, const char *key, double ns)
@@ -19,7 +20,7 @@ static void put_real(struct json *j, const char *key, double n)
 
 static void put_state(struct json *j, uint8_t state)
 {
-	char letter[2] = { state, '\0' };
+	char letter[2] = { state_letter(state), '\0' };
 
 	if (state && state != STATE_GAP)
 		put_string(j, "state", letter);

@@ -162,7 +162,7 @@ static const char *tail_of(const struct contrast_line *line)
 
 static void put_figures(const struct page *page, double part, uint8_t state)
 {
-	char letter[2] = { state && state != STATE_GAP ? state : ' ', '\0' };
+	char letter[2] = { state && state != STATE_GAP ? state_letter(state) : ' ', '\0' };
 	char share[32];
 
 	out_fill(page->out, INDENT, ' ');
@@ -295,7 +295,7 @@ static void put_causes(const struct page *page, size_t max)
 		for (size_t k = i; k < end; k++)
 			merged += lines.items[k].merged;
 	}
-	if (merged < page->contrast->causes.count) {
+	if (merged < page->contrast->causes.count && percent(rest, page->contrast->difference)) {
 		put_figures(page, rest, 0);
 		put_wrapped(page->out, page->style->columns, "other causes", WORDS);
 	}
@@ -317,7 +317,7 @@ static void put_bar(const struct page *page, const struct contrast_state *state)
 static void put_state(const struct page *page, const struct contrast_state *state)
 {
 	const struct contrast *c = page->contrast;
-	char letter = state->state == STATE_GAP ? ' ' : state->state;
+	char letter = state->state == STATE_GAP ? ' ' : state_letter(state->state);
 	struct phrase service = { "" };
 	char label[32];
 

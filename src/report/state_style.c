@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/state_style.h"
 
+#include <string.h>
+
 #include "event/event.h"
+#include "event/kind.h"
+
+char state_letter(char state)
+{
+	return state && strchr(state_letters, state) ? state : '?';
+}
 
 const char *state_label(char state)
 {

@@ -5,6 +5,9 @@
 
 #include "base/base.h"
 
+/* The letter of a state: a record can contain any byte as one, which becomes '?'. */
+char state_letter(char state);
+
 /* Shorter than state_words(): "disk", "run queue". */
 const char *state_label(char state);
 

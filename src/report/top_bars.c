@@ -75,12 +75,6 @@ static unsigned state_look(char state)
 	}
 }
 
-/* A record can contain any byte as a state. */
-static char state_letter(char state)
-{
-	return state && strchr(state_letters, state) ? state : '?';
-}
-
 static void put_states(struct top_screen *s, const char *service, size_t column, size_t width)
 {
 	size_t end = column + width, begin = column;

@@ -236,7 +236,7 @@ TEST(slow_requests_that_arrive_together_have_a_period)
 		late.spans[i] = r.spans[8 + (i + 24) % 32];
 	contrast_find(&set, late.spans, 8, late.spans + 8, 24, &c);
 	contrast_traits_find(&set, &c, &traits);
-	CHECK_INT(traits.period.slow_requests, 7);
+	CHECK_INT(traits.period.slow_requests, 8);
 	CHECK_INT(traits.period.usual_requests, 0);
 	CHECK_INT(traits.traits.count, 0);
 	contrast_done(&c);
