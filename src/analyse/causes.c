@@ -139,6 +139,8 @@ static void add_node(struct cause_sum *sum, const struct span_set *spans,
 	if (!*index) {
 		*vec_push(&sum->groups) = (struct cause_group){ .key = key,
 								.thread = node->thread,
+								.span = node->span,
+								.state = node->state,
 								.is_pattern = !node->is_leaf };
 		*index = sum->groups.count;
 	}

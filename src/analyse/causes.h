@@ -32,6 +32,8 @@ struct cause_group {
 	uint32_t node;    /* that leaf */
 	nsec_t longest;   /* its time */
 	thread_id thread; /* of the first leaf */
+	span_id span;     /* that the first leaf worked for */
+	uint8_t state;    /* 0: a span without a known thread, or a pattern */
 	bool several;     /* whether the leaves are of several threads */
 	bool several_processes;
 	bool is_lost;      /* no records of it: lost, or older than the window; comes last */

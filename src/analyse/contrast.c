@@ -148,7 +148,7 @@ static double mean(double sum, size_t count)
 }
 
 /* The part of each cause, and whether it stands out. */
-static void measure_causes(struct contrasting *c, struct contrast *ret)
+static void measure_causes(struct contrasting *c, const struct contrast *ret)
 {
 	uint32_t first = c->causes[HALVES].accounts, second = c->causes[HALVES + 1].accounts;
 
@@ -161,11 +161,56 @@ static void measure_causes(struct contrasting *c, struct contrast *ret)
 		cause->noise = fabs(mean(halves[0], first) - mean(halves[1], second));
 		cause->stands_out = cause->part > 0 && cause->part * 10 >= ret->difference &&
 				    cause->part >= 2 * cause->noise;
-		if (cause->group.is_pattern)
-			*vec_push(&ret->patterns) = *cause;
-		else
-			*vec_push(&ret->causes) = *cause;
 	}
+}
+
+/* The request with the longest leaf of the cause that explains most. */
+static span_id find_example(const struct contrasting *c)
+{
+	const struct contrast_cause *most = NULL;
+
+	for (size_t i = 0; i < c->merged.count; i++) {
+		const struct contrast_cause *cause = &c->merged.items[i];
+
+		if (!cause->group.is_pattern && (!most || cause->part > most->part))
+			most = cause;
+	}
+	return most ? most->group.example : (span_id){ 0 };
+}
+
+/*
+ * Causes are easier to read together if they describe one request.  So that request is the example
+ * of all causes that take a typical time in it.
+ */
+static void share_example(struct contrasting *c)
+{
+	span_id example = find_example(c);
+	_cleanup_(cause_sum_done) struct cause_sum sum = { 0 };
+	_cleanup_(account_done) struct account account = { 0 };
+
+	if (!example.i)
+		return;
+	account_of_span_brief(c->spans, example, &account);
+	cause_sum_add(&sum, c->spans, &account);
+	for (size_t i = 0; i < sum.groups.count; i++) {
+		const struct cause_group *g = &sum.groups.items[i];
+		struct contrast_cause *cause = &c->merged.items[*map_find(&c->index, g->key) - 1];
+
+		if (g->longest < cause->slow / 2 / (cause->slow_requests ?: 1))
+			continue;
+		cause->group.example = example;
+		cause->group.node = g->node;
+		cause->group.longest = g->longest;
+	}
+}
+
+static void keep_causes(const struct contrasting *c, struct contrast *ret)
+{
+	for (size_t i = 0; i < c->merged.count; i++)
+		if (c->merged.items[i].group.is_pattern)
+			*vec_push(&ret->patterns) = c->merged.items[i];
+		else
+			*vec_push(&ret->causes) = c->merged.items[i];
 }
 
 static int larger_part_first(const void *a, const void *b)
@@ -239,6 +284,8 @@ void contrast_find(const struct span_set *spans, const span_id *slow, size_t slo
 	ret->difference = contrast_mean(&ret->slow) - contrast_mean(&ret->usual);
 	merge_causes(&c);
 	measure_causes(&c, ret);
+	share_example(&c);
+	keep_causes(&c, ret);
 	find_states(&c, ret);
 	if (ret->causes.count)
 		qsort(ret->causes.items, ret->causes.count, sizeof(ret->causes.items[0]),

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/sort.h"
 
 enum { TRAITS_KEPT = 8, CALLS_KEPT = 8 };
+
+#define PROBABLE 0.01 /* a probability from which on chance is an explanation */
 
 void contrast_traits_done(struct contrast_traits *traits)
 {
@@ -35,8 +38,6 @@ static void add_trait(struct trait_finder *f, struct trait_key key, struct trait
 	uint64_t *at = map_insert(&f->traits, hash_bytes(&key, sizeof(key)));
 
 	if (!*at) {
-		key.value = key.type = 0;
-		trait.subject = hash_bytes(&key, sizeof(key));
 		*vec_push(&f->found->traits) = trait;
 		*at = f->found->traits.count;
 	}
@@ -74,14 +75,14 @@ static void add_thread(struct trait_finder *f, span_id id)
 	const struct span *span = span_set_at(f->spans, id);
 	const struct thread *thread = model_thread(f->spans->model, span->thread);
 	const uint64_t values[] = {
-		[TRAIT_THREAD] = span->thread.i,
-		[TRAIT_PROCESS] = (uint64_t)thread->host << 32 | thread->pid,
 		[TRAIT_HOST] = thread->host,
+		[TRAIT_PROCESS] = (uint64_t)thread->host << 32 | thread->pid,
+		[TRAIT_THREAD] = span->thread.i,
 	};
 
 	if (!span->thread.i)
 		return;
-	for (uint32_t kind = TRAIT_THREAD; kind <= TRAIT_HOST; kind++)
+	for (uint32_t kind = TRAIT_HOST; kind <= TRAIT_THREAD; kind++)
 		add_trait(f, (struct trait_key){ values[kind], span->service.i, 0, kind, 0 },
 			  (struct trait){ .kind = kind, .span = id });
 }
@@ -162,6 +163,30 @@ static int less_probable_first(const void *a, const void *b)
 	return x->attribute < y->attribute ? -1 : x->attribute > y->attribute;
 }
 
+/* Whether a thread is one of a process, or a process one of a host, with the same requests. */
+static bool is_implied(const struct span_set *spans, const struct trait *by, const struct trait *t)
+{
+	return by->kind != TRAIT_ATTRIBUTE && t->kind != TRAIT_ATTRIBUTE &&
+	       by->slow_requests == t->slow_requests && by->usual_requests == t->usual_requests &&
+	       span_set_at(spans, by->span)->service.i == span_set_at(spans, t->span)->service.i;
+}
+
+static void drop_implied(const struct span_set *spans, struct contrast_traits *found)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < found->traits.count && kept < TRAITS_KEPT; i++) {
+		struct trait t = found->traits.items[i];
+		bool implied = false;
+
+		for (size_t k = 0; k < kept; k++)
+			implied |= is_implied(spans, &found->traits.items[k], &t);
+		if (!implied)
+			found->traits.items[kept++] = t;
+	}
+	found->traits.count = kept;
+}
+
 /* Keep the traits that chance does not explain. */
 static void keep_traits(const struct contrast *c, struct contrast_traits *found)
 {
@@ -176,15 +201,13 @@ static void keep_traits(const struct contrast *c, struct contrast_traits *found)
 			continue;
 		t.probability = tried * hypergeometric_tail(all, t.slow_requests + t.usual_requests,
 							    c->slow.compared, t.slow_requests);
-		if (t.probability < 0.01)
+		if (t.probability < PROBABLE)
 			found->traits.items[kept++] = t;
 	}
 	found->traits.count = kept;
 	if (kept)
 		qsort(found->traits.items, kept, sizeof(found->traits.items[0]),
 		      less_probable_first);
-	if (found->traits.count > TRAITS_KEPT)
-		found->traits.count = TRAITS_KEPT;
 }
 
 static double time_added(const struct contrast *c, const struct call_contrast *call)
@@ -225,6 +248,92 @@ static void keep_calls(const struct contrast *c, struct contrast_traits *found)
 		found->calls.count = CALLS_KEPT;
 }
 
+static bool is_earlier(const nsec_t *a, const nsec_t *b)
+{
+	return *a < *b;
+}
+
+/* Arrivals of the compared requests, sorted; the caller frees them. */
+static nsec_t *arrivals_of(const struct span_set *spans, const struct contrast_side *side)
+{
+	nsec_t *times = must_alloc(side->compared * sizeof(*times));
+
+	for (size_t i = 0; i < side->compared; i++)
+		times[i] =
+			span_arrival(span_set_at(spans, side->requests[contrast_index(side, i)]));
+	sort_items(times, side->compared, is_earlier);
+	return times;
+}
+
+static size_t count_between(const nsec_t *times, size_t count, nsec_t from, nsec_t to)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++)
+		found += times[i] >= from && times[i] <= to;
+	return found;
+}
+
+/* Part of the sorted arrivals of slow requests: the first, and the number. */
+struct arrival_range {
+	size_t first, count;
+};
+
+/* The shortest time in which four fifths of the slow requests arrive. */
+static struct arrival_range shortest_range(const nsec_t *slow, size_t all)
+{
+	struct arrival_range best = { 0, (all * 4 + 4) / 5 };
+
+	for (size_t i = 0; i + best.count <= all; i++)
+		if (slow[i + best.count - 1] - slow[i] <
+		    slow[best.first + best.count - 1] - slow[best.first])
+			best.first = i;
+	return best;
+}
+
+/* Adds the requests before and after that are no further apart than those in it. */
+static struct arrival_range extend_range(const nsec_t *slow, size_t all, struct arrival_range r)
+{
+	nsec_t gap = 0;
+
+	for (size_t i = r.first; i + 1 < r.first + r.count; i++)
+		gap = slow[i + 1] - slow[i] > gap ? slow[i + 1] - slow[i] : gap;
+	for (; r.first && slow[r.first] - slow[r.first - 1] <= gap; r.first--)
+		r.count++;
+	while (r.first + r.count < all &&
+	       slow[r.first + r.count] - slow[r.first + r.count - 1] <= gap)
+		r.count++;
+	return r;
+}
+
+/* Its first and last request define the range, so only those in between count against chance. */
+static double range_probability(const struct contrast *c, const struct trait *t)
+{
+	return (double)c->slow.compared *
+	       hypergeometric_tail(c->slow.compared + c->usual.compared - 2,
+				   t->slow_requests + t->usual_requests - 2, c->slow.compared - 2,
+				   t->slow_requests - 2);
+}
+
+static void find_period(const struct span_set *spans, const struct contrast *c,
+			struct slow_period *ret)
+{
+	size_t all = c->slow.compared, others = c->usual.compared;
+	_cleanup_(freep) nsec_t *slow = arrivals_of(spans, &c->slow);
+	_cleanup_(freep) nsec_t *usual = arrivals_of(spans, &c->usual);
+	struct arrival_range range = extend_range(slow, all, shortest_range(slow, all));
+	nsec_t from = slow[range.first], to = slow[range.first + range.count - 1];
+	nsec_t first = slow[0] < usual[0] ? slow[0] : usual[0];
+	nsec_t last = slow[all - 1] > usual[others - 1] ? slow[all - 1] : usual[others - 1];
+	struct trait trait = { .slow_requests = range.count,
+			       .usual_requests = count_between(usual, others, from, to) };
+
+	if (range.count < 4 || to - from > (last - first) / 4 || !is_candidate(c, &trait) ||
+	    range_probability(c, &trait) >= PROBABLE)
+		return;
+	*ret = (struct slow_period){ from, to, trait.slow_requests, trait.usual_requests };
+}
+
 void contrast_traits_find(const struct span_set *spans, const struct contrast *contrast,
 			  struct contrast_traits *ret)
 {
@@ -236,6 +345,8 @@ void contrast_traits_find(const struct span_set *spans, const struct contrast *c
 	add_requests(&f, &contrast->slow, true);
 	add_requests(&f, &contrast->usual, false);
 	keep_traits(contrast, ret);
+	drop_implied(spans, ret);
+	find_period(spans, contrast, &ret->period);
 	keep_calls(contrast, ret);
 	map_done(&f.traits);
 	map_done(&f.calls);

@@ -6,7 +6,8 @@
  * one bad instance.  Such a trait is reported if at least half of the slow requests have it, usual
  * requests half as often at most, and chance is an unlikely explanation: the hypergeometric
  * probability of so many slow requests with the trait, times the number of traits that were
- * tried (Bonferroni), is below 1 %.
+ * tried (Bonferroni), is below 1 %.  The time of arrival is tried in the same way: a quarter of the
+ * recording or less in which four fifths of the slow requests arrive.
  *
  * Slow requests can also make more calls.  An operation below them is reported if slow requests
  * call it at least twice as often as usual ones, and the additional time of these calls
@@ -17,7 +18,7 @@
 
 #include "analyse/contrast.h"
 
-enum trait_kind { TRAIT_ATTRIBUTE, TRAIT_THREAD, TRAIT_PROCESS, TRAIT_HOST };
+enum trait_kind { TRAIT_ATTRIBUTE, TRAIT_HOST, TRAIT_PROCESS, TRAIT_THREAD };
 
 struct trait {
 	uint8_t kind;                      /* enum trait_kind */
@@ -26,7 +27,6 @@ struct trait {
 	uint32_t slow_requests, usual_requests;
 	double probability; /* that chance explains it, corrected for the number of traits */
 	uint32_t last;      /* private: number of the last request with it */
-	uint64_t subject;   /* private: what it is a value of */
 };
 
 struct call_contrast {
@@ -35,9 +35,16 @@ struct call_contrast {
 	nsec_t slow_time, usual_time;
 };
 
+/* When slow requests arrive. */
+struct slow_period {
+	nsec_t from, to;                        /* arrival of the first and last one; 0 if none */
+	uint32_t slow_requests, usual_requests; /* number that arrive in between */
+};
+
 struct contrast_traits {
 	VEC(struct trait) traits;        /* the least probable first */
 	VEC(struct call_contrast) calls; /* those with most additional time first */
+	struct slow_period period;
 };
 
 /* Linear in the number of spans and attributes of the compared requests. */

@@ -11,11 +11,13 @@
 #include "load/span_warnings.h"
 #include "report/contrast.h"
 #include "report/explain.h"
+#include "report/json_put.h"
 
 /* An operation that can be diagnosed. */
 struct operation {
 	const struct request_entry *entry; /* borrowed */
 	struct contrast_choice choice;
+	bool is_enough;
 	double lost; /* time that its slow requests take longer than usual ones, ns */
 };
 
@@ -55,6 +57,7 @@ static void add_operation(const struct request_entry *entry, struct slow_rule ru
 	for (size_t i = 0; i < count; i++)
 		times[i] = entry->list.items[i].to - entry->list.items[i].from;
 	o.choice = contrast_choose(times, count, rule);
+	o.is_enough = contrast_is_enough(o.choice, rule);
 	if (o.choice.usual)
 		o.lost = sum_of(times, o.choice.slow) -
 			 sum_of(times + count - o.choice.usual, o.choice.usual) / o.choice.usual *
@@ -62,12 +65,15 @@ static void add_operation(const struct request_entry *entry, struct slow_rule ru
 	*vec_push(ret) = o;
 }
 
-/* Those of clients first, then those whose slow requests cost most. */
+/* Those with enough requests first, of these those of clients, then those whose slow requests cost
+ * most. */
 static int worse_first(const void *a, const void *b)
 {
 	const struct operation *x = a, *y = b;
 	int ranks = request_entry_rank(x->entry) - request_entry_rank(y->entry);
 
+	if (x->is_enough != y->is_enough)
+		return x->is_enough ? -1 : 1;
 	if (ranks)
 		return ranks;
 	if (x->lost != y->lost)
@@ -99,6 +105,7 @@ struct printing {
 	struct out *out;
 	struct style style;
 	struct json json;
+	bool misses_thread; /* whether a cause is a span without a known thread */
 };
 
 static void print_operation(struct printing *p, const struct operation *o)
@@ -112,9 +119,11 @@ static void print_operation(struct printing *p, const struct operation *o)
 				      .latency = o->entry->latency,
 				      .rule = p->rule,
 				      .choice = o->choice,
-				      .traits = &traits };
+				      .traits = &traits,
+				      .host_name = load_host_name,
+				      .arg = p->loaded->merge };
 
-	if (contrast_is_enough(o->choice, p->rule)) {
+	if (o->is_enough) {
 		contrast_find(spans, all, o->choice.slow,
 			      all + o->entry->list.count - o->choice.usual, o->choice.usual,
 			      &contrast);
@@ -125,26 +134,77 @@ static void print_operation(struct printing *p, const struct operation *o)
 		contrast_json(&p->json, &view);
 	else
 		contrast_text(p->out, &p->style, &view);
+	p->misses_thread |= contrast_misses_thread(&view);
+}
+
+static void print_text(struct printing *p, const operations *list, const struct slowest *slowest)
+{
+	size_t shown = list->count < p->opts->top ? list->count : p->opts->top;
+
+	for (size_t i = 0; i < shown; i++) {
+		if (i > 0 && list->items[i - 1].is_enough)
+			out_char(p->out, '\n');
+		print_operation(p, &list->items[i]);
+	}
+	if (shown < list->count) {
+		struct phrase more;
+
+		snprintf(more.s, sizeof(more.s), "\n%s more operation%s; use --top to see more\n",
+			 format_count(list->count - shown).s, list->count - shown == 1 ? "" : "s");
+		out_str(p->out, more.s);
+	}
+	if (p->misses_thread)
+		explain_missing_thread(p->out, &p->style);
+	explain_left_out(p->out, slowest->lost, slowest->all);
+}
+
+static void print_json(struct printing *p, const operations *list, const struct slowest *slowest)
+{
+	struct lost lost = model_lost(p->loaded->model, 0, UINT64_MAX);
+
+	json_object(&p->json);
+	json_key(&p->json, "operations");
+	json_array(&p->json);
+	for (size_t i = 0; i < list->count && i < (p->opts->top ?: 3); i++)
+		print_operation(p, &list->items[i]);
+	json_end(&p->json);
+	put_u64(&p->json, "operation_count", list->count);
+	put_u64(&p->json, "left_out", slowest->lost);
+	put_u64(&p->json, "not_recorded", slowest->uncovered);
+	put_u64(&p->json, "lost", lost.records);
+	if (lost.losses)
+		put_bool(&p->json, "incomplete", true);
+	json_end(&p->json);
+	json_newline(&p->json);
 }
 
 static int print_all(const struct diagnose_opts *opts, const struct loaded *loaded,
 		     const struct slowest *slowest, struct slow_rule rule, struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
-	struct printing p = { opts, loaded, rule, out, output_style(), { 0 } };
+	struct printing p = {
+		.opts = opts, .loaded = loaded, .rule = rule, .out = out, .style = output_style()
+	};
 	operations list = { 0 };
 
 	out_init(out, stdout);
 	json_init(&p.json, out);
 	find_operations(slowest, rule, &list);
-	for (size_t i = 0; i < list.count && i < (opts->top ?: 3); i++) {
-		if (i > 0 && !opts->json)
-			out_char(out, '\n');
-		print_operation(&p, &list.items[i]);
-	}
-	explain_left_out(out, slowest->lost, slowest->all);
+	if (opts->json)
+		print_json(&p, &list, slowest);
+	else
+		print_text(&p, &list, slowest);
 	vec_done(&list);
 	return out_finish(out, err);
+}
+
+static void warn_partly_recorded(struct loaded *loaded, const struct slowest *slowest)
+{
+	if (slowest->uncovered)
+		warnings_add(&loaded->warnings,
+			     "left out %s request%s that the recording does not cover",
+			     format_count(slowest->uncovered).s,
+			     slowest->uncovered == 1 ? "" : "s");
 }
 
 int diagnose_contrast(const struct diagnose_opts *o, char **inputs, struct err *err)
@@ -165,6 +225,11 @@ int diagnose_contrast(const struct diagnose_opts *o, char **inputs, struct err *
 	if (loaded.model) {
 		loaded_rebuild_requests(&loaded, o->requests);
 		r = slowest_find(&loaded, &selection, 0, &slowest, &failure);
+	}
+	if (loaded.model && r == 0) {
+		warn_partly_recorded(&loaded, &slowest);
+		span_warnings_roots(&loaded.spans, &loaded.warnings);
+		warn_lost(loaded.model);
 	}
 	warn_all(&loaded.warnings);
 	if (loaded.model && r == 0)

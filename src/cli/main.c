@@ -65,7 +65,7 @@ static void print_commands(FILE *out)
 	      "\nExamples:\n"
 	      "  sudo sonde top                   show which requests are slow now, and why\n"
 	      "  sonde record -d 10 --port 80     record the server on port 80 for 10 s\n"
-	      "  sonde explain capture.sonde      explain its slowest request\n",
+	      "  sonde diagnose capture.sonde     find out why its slow requests are slow\n",
 	      out);
 }
 

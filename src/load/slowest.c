@@ -65,10 +65,11 @@ static int fail_without_requests(const struct model *model, struct err *err)
 	}
 	if (!longest)
 		return err_set(err, -ENOENT, "no requests found, and no thread in scope ran");
-	return err_set(err, -ENOENT,
-		       "no requests found; explain a thread with --thread, such as %u, which was "
-		       "recorded longest (%s)",
-		       longest->tid, format_time(longest->end - longest->begin).s);
+	return err_set(
+		err, -ENOENT,
+		"no requests found; 'sonde explain --thread=%u' explains the thread that was "
+		"recorded longest (%s)",
+		longest->tid, format_time(longest->end - longest->begin).s);
 }
 
 struct recorded_time {

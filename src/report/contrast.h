@@ -23,6 +23,8 @@ struct contrast_view {
 	struct contrast_choice choice;
 	const struct contrast *contrast; /* NULL: too few requests */
 	const struct contrast_traits *traits;
+	const char *(*host_name)(const void *arg, uint16_t host); /* "" if unknown */
+	const void *arg;
 };
 
 enum contrast_verdict {
@@ -32,12 +34,16 @@ enum contrast_verdict {
 	VERDICT_TOO_FEW,
 };
 
+/* Service of a cause. */
+const char *contrast_service(const struct span_set *spans, const struct cause_group *group);
+
 enum contrast_verdict contrast_verdict(const struct contrast_view *view);
 
 /* A sentence, and the causes that it describes. */
 struct contrast_line {
 	struct contrast_cause cause; /* the sums of all; of request numbers, the largest */
 	struct phrase text;
+	size_t merged; /* number of causes; 0 for repeated calls */
 };
 
 typedef VEC(struct contrast_line) contrast_lines;
@@ -51,7 +57,10 @@ void contrast_lines_find(const struct contrast_view *view, contrast_lines *ret);
 void contrast_text(struct out *out, const struct style *style, const struct contrast_view *view);
 void contrast_json(struct json *j, const struct contrast_view *view);
 
-/* "http.status_code = 500", "thread front/8 (20251 of 20249)". */
-struct phrase contrast_trait(const struct span_set *spans, const struct trait *trait);
+/* "have http.status_code = 500", "were handled by thread front/8 (20251 of 20249)". */
+struct phrase contrast_trait(const struct contrast_view *view, const struct trait *trait);
+
+/* Whether the time of a cause that stands out is that of a span without a known thread. */
+bool contrast_misses_thread(const struct contrast_view *view);
 
 #endif

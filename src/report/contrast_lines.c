@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/requests/sum.h"
 #include "report/contrast.h"
 #include "report/explain.h"
 #include "report/phrase_step.h"
@@ -33,10 +34,18 @@ enum contrast_verdict contrast_verdict(const struct contrast_view *view)
 								    : VERDICT_SPREAD;
 }
 
+const char *contrast_service(const struct span_set *spans, const struct cause_group *group)
+{
+	if (group->thread.i)
+		return request_service(spans->model, group->thread);
+	return span_set_string(spans, span_set_at(spans, group->span)->service);
+}
+
 static void add_to_line(struct contrast_line *line, const struct contrast_cause *cause)
 {
 	struct contrast_cause *sum = &line->cause;
 
+	line->merged++;
 	sum->part += cause->part;
 	sum->noise += cause->noise;
 	sum->slow += cause->slow;
@@ -58,7 +67,7 @@ static void add_line(const struct contrast_view *view, const struct contrast_cau
 			add_to_line(&lines->items[i], cause);
 			return;
 		}
-	*vec_push(lines) = (struct contrast_line){ *cause, text };
+	*vec_push(lines) = (struct contrast_line){ *cause, text, !cause->group.is_pattern };
 }
 
 static int larger_part_first(const void *a, const void *b)
@@ -112,29 +121,41 @@ static void append_value(struct phrase *p, const struct model *model, const stru
 	}
 }
 
-struct phrase contrast_trait(const struct span_set *spans, const struct trait *trait)
+struct phrase contrast_trait(const struct contrast_view *view, const struct trait *trait)
 {
-	const struct span *span = span_set_at(spans, trait->span);
-	const struct model *model = spans->model;
+	const struct span *span = span_set_at(view->spans, trait->span);
+	const struct model *model = view->spans->model;
+	const struct thread *thread = model_thread(model, span->thread);
 	struct phrase p = { "" };
 
 	switch (trait->kind) {
 	case TRAIT_ATTRIBUTE:
-		phrase_append(&p, "%.100s = ", model_string(model, trait->attribute->key));
+		phrase_append(&p, "have %.100s = ", model_string(model, trait->attribute->key));
 		append_value(&p, model, trait->attribute);
-		phrase_append(&p, " (%.100s)", span_set_string(spans, span->service));
 		break;
 	case TRAIT_THREAD:
-		phrase_append(&p, "thread %s", phrase_thread(model, span->thread).s);
+		phrase_append(&p, "were handled by thread %s",
+			      phrase_thread(model, span->thread).s);
 		break;
 	case TRAIT_PROCESS:
-		phrase_append(&p, "process %s (%u)",
+		phrase_append(&p, "were handled by process %s (%u)",
 			      model_string(model, model_process_name(model, span->thread)),
-			      model_thread(model, span->thread)->pid);
+			      thread->pid);
 		break;
 	default:
-		phrase_append(&p, "host %u of %.100s", model_thread(model, span->thread)->host,
-			      span_set_string(spans, span->service));
+		phrase_append(&p, "were handled on host %s",
+			      view->host_name(view->arg, thread->host));
 	}
+	phrase_append(&p, ", in %.100s", span_set_string(view->spans, span->service));
 	return p;
+}
+
+bool contrast_misses_thread(const struct contrast_view *view)
+{
+	const struct contrast *c = view->contrast;
+
+	for (size_t i = 0; c && i < c->causes.count; i++)
+		if (c->causes.items[i].stands_out && !c->causes.items[i].group.thread.i)
+			return true;
+	return false;
 }

@@ -67,6 +67,9 @@ void explain_left_out(struct out *out, size_t lost, size_t all);
 /* Advice about spans without a known thread, to write once after all accounts. */
 void explain_missing_thread(struct out *out, const struct style *style);
 
+/* The shortest prefix of the trace ID of a span that --trace accepts. */
+struct phrase explain_trace_id(const struct span_set *spans, const struct span *span);
+
 /* "p50 7.5 ms, p95 75.1 ms, p99 103 ms of 151 requests" */
 struct phrase explain_latency(const struct latency *latency);
 /* A rounded percentage. */
