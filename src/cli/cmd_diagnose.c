@@ -29,14 +29,35 @@ static const struct opt diagnose_opts[] = {
 
 static const struct diagnose_opts diagnose_defaults = { 0 };
 
-static int diagnose_run(const void *opts, char **operands, struct err *err)
+enum { OPERATIONS_SHOWN = 3, FINDINGS_SHOWN = 10 };
+
+static int check_options(const struct diagnose_opts *o, struct err *err)
 {
-	const struct diagnose_opts *o = opts;
+	struct selection selection;
 
 	if (o->check && !o->baseline)
 		return err_usage(err, "--check requires a baseline: -b BASELINE");
-	return o->baseline ? diagnose_baseline(o, operands, err)
-			   : diagnose_contrast(o, operands, err);
+	if (!o->baseline)
+		return 0;
+	if (opt_selection(&o->select, &selection, err) < 0)
+		return -EUSAGE;
+	if (o->slow || selection_is_restricted(&selection))
+		return err_usage(err, "-b compares all requests: --slow and options that select "
+				      "requests cannot be used with it");
+	return 0;
+}
+
+static int diagnose_run(const void *opts, char **operands, struct err *err)
+{
+	struct diagnose_opts o = *(const struct diagnose_opts *)opts;
+	int r = check_options(&o, err);
+
+	if (r < 0)
+		return r;
+	if (!o.top)
+		o.top = o.baseline ? FINDINGS_SHOWN : OPERATIONS_SHOWN;
+	return o.baseline ? diagnose_baseline(&o, operands, err)
+			  : diagnose_contrast(&o, operands, err);
 }
 
 const struct command cmd_diagnose = {

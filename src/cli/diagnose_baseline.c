@@ -55,7 +55,7 @@ static int write_report(const struct diagnose_opts *o, const struct comparison *
 	const struct model *model = c->loaded.model;
 	struct diagnosis_view view = { .diagnosis = c->diagnosis,
 				       .counts = &c->counts,
-				       .top = o->top ?: 10,
+				       .top = o->top,
 				       .length = model_end(model) - model_begin(model),
 				       .inputs_digest = c->digest };
 	struct style style = output_style();

@@ -165,7 +165,7 @@ static void print_json(struct printing *p, const operations *list, const struct 
 	json_object(&p->json);
 	json_key(&p->json, "operations");
 	json_array(&p->json);
-	for (size_t i = 0; i < list->count && i < (p->opts->top ?: 3); i++)
+	for (size_t i = 0; i < list->count && i < p->opts->top; i++)
 		print_operation(p, &list->items[i]);
 	json_end(&p->json);
 	put_u64(&p->json, "operation_count", list->count);
