@@ -8,6 +8,9 @@
 /* Bands are not narrower than this: the clock and the caches of a CPU make as much difference. */
 static const double LEAST_DEVIATION = 0.05;
 
+/* Logarithms that differ by less are equal. */
+static const double ROUNDING = 1e-9;
+
 static bool is_shorter(const nsec_t *a, const nsec_t *b)
 {
 	return *a < *b;
@@ -105,9 +108,9 @@ double band_score(const struct band *band, nsec_t time, const struct band_option
 	double middle = log_time(band->middle, o), distance = log_time(time, o) - middle;
 
 	if (distance >= 0)
-		return o->sigma * distance / (log_time(band->high, o) - middle);
+		return o->sigma * (distance / (log_time(band->high, o) - middle));
 	/* a band that reaches down to the floor has no time below it */
 	double below = middle - log_time(band->low, o);
 
-	return below > 0 ? o->sigma * distance / below : 0;
+	return below > ROUNDING ? o->sigma * (distance / below) : 0;
 }

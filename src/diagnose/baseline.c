@@ -140,19 +140,32 @@ static void mark_kept(const struct baseline *b, enum key_kind kind, struct keyed
 	}
 }
 
-static void prune(struct baseline *b)
+/* Recordings can overlap: a span that several of them contain counts once.  Orders the samples. */
+static void drop_duplicates(struct baseline *b)
 {
-	_cleanup_(freep) struct keyed *room = must_alloc(b->samples.count * sizeof(*room) + 1);
-	_cleanup_(freep) bool *keep = must_alloc(b->samples.count + 1);
-	struct arena *arena = arena_new();
 	size_t kept = 0;
 
 	sort_items(b->samples.items, b->samples.count, is_first);
+	for (size_t i = 0; i < b->samples.count; i++)
+		if (!kept || b->samples.items[kept - 1].identity != b->samples.items[i].identity)
+			b->samples.items[kept++] = b->samples.items[i];
+	b->samples.count = kept;
+}
+
+static void prune(struct baseline *b)
+{
+	struct arena *arena = arena_new();
+	size_t kept = 0;
+
+	drop_duplicates(b); /* first, as they would take the room of others */
+
+	_cleanup_(freep) struct keyed *room = must_alloc(b->samples.count * sizeof(*room) + 1);
+	_cleanup_(freep) bool *keep = must_alloc(b->samples.count + 1);
+
 	for (enum key_kind kind = 0; kind < KEY_KINDS; kind++)
 		mark_kept(b, kind, room, keep);
 	for (size_t i = 0; i < b->samples.count; i++) {
-		if (!keep[i] ||
-		    (kept && b->samples.items[kept - 1].identity == b->samples.items[i].identity))
+		if (!keep[i])
 			continue;
 		b->samples.items[kept] = b->samples.items[i];
 		kept_span_move(&b->samples.items[kept++], arena);
