@@ -4,10 +4,15 @@
 Runs in a Python that has seq2pat; tests/oracle/mine.py and bench/bench_mine.py start it.
 """
 import json
+import os
 import sys
-import time
 
 from sequential.seq2pat import Attribute, Seq2Pat
+
+
+def cpu_seconds():
+    """Of this process and its children, in which seq2pat searches."""
+    return sum(os.times()[:4])
 
 
 def mine(sequences, support, least, most):
@@ -20,6 +25,6 @@ def mine(sequences, support, least, most):
 
 for line in sys.stdin:
     arguments = json.loads(line)
-    begin = time.process_time()
+    begin = cpu_seconds()
     found = mine(*arguments)
-    print(json.dumps([time.process_time() - begin, found]), flush=True)
+    print(json.dumps([cpu_seconds() - begin, found]), flush=True)
