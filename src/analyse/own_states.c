@@ -100,10 +100,11 @@ static void find_cuts(struct own_states *own, const struct span *span, nsec_t fr
 	own->cuts.count = 0;
 	for (span_id c = span->first_child; c.i; c = span_set_at(own->spans, c)->next) {
 		const struct span *child = span_set_at(own->spans, c);
-		nsec_t start = span_arrival(child), end = child->end;
+		nsec_t start = span_arrival(child), end = child->end > start ? child->end : start;
 		bool is_empty = start == end && from <= start && start <= to;
 
-		if (!(child->flags & SPAN_FOLLOWS) && (is_empty || (start < to && end > from)))
+		if (!(child->flags & SPAN_FOLLOWS) && workflow_contains(own->spans, child) &&
+		    (is_empty || (start < to && end > from)))
 			*vec_push(&own->cuts) = (struct own_cut){
 				.start = clamp(start, from, to),
 				.end = clamp(end, from, to),
