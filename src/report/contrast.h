@@ -19,7 +19,7 @@ struct contrast_view {
 	const struct span_set *spans;
 	span_id request; /* any of its requests, for the names */
 	struct latency latency;
-	struct slow_rule rule;
+	struct contrast_limit limit;
 	struct contrast_choice choice;
 	const struct contrast *contrast; /* NULL: too few requests */
 	const struct contrast_traits *traits;

@@ -9,21 +9,21 @@
 
 enum { STRING_CUSTOMER = 30, STRING_GOLD, STRING_FREE };
 
-static const struct slow_rule p95 = { .thousandths = 95000 };
+static const struct contrast_limit p95 = { .thousandths = 95000 };
 
-static struct contrast_choice choose(const nsec_t *times, size_t count, struct slow_rule rule)
+static struct contrast_choice choose(const nsec_t *times, size_t count, struct contrast_limit limit)
 {
-	return contrast_choose(times, count, rule);
+	return contrast_choose(times, count, limit);
 }
 
 /* Latencies from `count` down to 1. */
-static struct contrast_choice choose_of(size_t count, struct slow_rule rule)
+static struct contrast_choice choose_of(size_t count, struct contrast_limit limit)
 {
 	nsec_t times[256];
 
 	for (size_t i = 0; i < count; i++)
 		times[i] = count - i;
-	return choose(times, count, rule);
+	return choose(times, count, limit);
 }
 
 TEST(slow_requests_are_those_above_the_percentile_and_at_least_five)
@@ -32,21 +32,21 @@ TEST(slow_requests_are_those_above_the_percentile_and_at_least_five)
 	CHECK_INT(choose_of(200, p95).usual, 100);
 	CHECK_INT(choose_of(20, p95).slow, 5);
 	CHECK_INT(choose_of(20, p95).usual, 10);
-	CHECK_INT(choose_of(200, (struct slow_rule){ .thousandths = 99000 }).slow, 5);
+	CHECK_INT(choose_of(200, (struct contrast_limit){ .thousandths = 99000 }).slow, 5);
 }
 
 TEST(slow_requests_are_those_above_a_time)
 {
-	struct contrast_choice choice = choose_of(20, (struct slow_rule){ .time = 19 });
+	struct contrast_choice choice = choose_of(20, (struct contrast_limit){ .time = 19 });
 
 	CHECK_INT(choice.slow, 2);
 	CHECK_INT(choice.usual, 10);
-	CHECK(contrast_is_enough(choice, (struct slow_rule){ .time = 19 }));
-	CHECK_INT(choose_of(20, (struct slow_rule){ .time = 21 }).slow, 0);
-	choice = choose_of(20, (struct slow_rule){ .time = 4 });
+	CHECK(contrast_is_enough(choice, (struct contrast_limit){ .time = 19 }));
+	CHECK_INT(choose_of(20, (struct contrast_limit){ .time = 21 }).slow, 0);
+	choice = choose_of(20, (struct contrast_limit){ .time = 4 });
 	CHECK_INT(choice.slow, 17);
 	CHECK_INT(choice.usual, 3);
-	CHECK(!contrast_is_enough(choice, (struct slow_rule){ .time = 4 }));
+	CHECK(!contrast_is_enough(choice, (struct contrast_limit){ .time = 4 }));
 }
 
 TEST(few_or_equal_requests_are_not_compared)
@@ -65,9 +65,9 @@ TEST(few_or_equal_requests_are_not_compared)
 TEST(slow_and_usual_requests_are_disjoint)
 {
 	for (size_t count = 0; count < 256; count++)
-		for (unsigned int rule = 1000; rule < 100000; rule += 3000) {
+		for (unsigned int limit = 1000; limit < 100000; limit += 3000) {
 			struct contrast_choice c =
-				choose_of(count, (struct slow_rule){ .thousandths = rule });
+				choose_of(count, (struct contrast_limit){ .thousandths = limit });
 
 			CHECK(c.slow + c.usual <= count);
 		}
