@@ -133,6 +133,11 @@ static void put_verdict(const struct contrast_page *page, enum contrast_verdict 
 	out_char(page->out, '\n');
 }
 
+static struct text count_or_none(uint64_t count)
+{
+	return count ? format_count(count) : (struct text){ "none" };
+}
+
 /* How a cause differs between slow and usual requests: by its presence, or by its time. */
 static struct phrase presence(const struct contrast *c, const struct contrast_cause *cause)
 {
@@ -144,10 +149,9 @@ static struct phrase presence(const struct contrast *c, const struct contrast_ca
 			      format_time(cause->usual / c->usual.compared).s);
 		return p;
 	}
-	phrase_append(&p, "in %s of %s slow requests, in ", format_count(cause->slow_requests).s,
+	phrase_append(&p, "in %s of %s slow requests, in ", count_or_none(cause->slow_requests).s,
 		      format_count(c->slow.compared).s);
-	phrase_append(&p, "%s of %s usual ones",
-		      cause->usual_requests ? format_count(cause->usual_requests).s : "none",
+	phrase_append(&p, "%s of %s usual ones", count_or_none(cause->usual_requests).s,
 		      format_count(c->usual.compared).s);
 	return p;
 }
@@ -356,7 +360,7 @@ static struct phrase how_many(const struct contrast *c, uint32_t slow, uint32_t 
 
 	phrase_append(&p, "%s of %s slow requests and ", format_count(slow).s,
 		      format_count(c->slow.compared).s);
-	phrase_append(&p, "%s of %s usual ones ", usual ? format_count(usual).s : "none",
+	phrase_append(&p, "%s of %s usual ones ", count_or_none(usual).s,
 		      format_count(c->usual.compared).s);
 	return p;
 }
