@@ -162,7 +162,8 @@ static void measure_causes(struct contrasting *c, const struct contrast *ret)
 		cause->part = mean(cause->slow, ret->slow.compared) -
 			      mean(cause->usual, ret->usual.compared);
 		cause->noise = fabs(mean(halves[0], first) - mean(halves[1], second));
-		cause->stands_out = cause->part > 0 && cause->part * 10 >= ret->difference &&
+		cause->stands_out = !cause->group.is_lost && cause->part > 0 &&
+				    cause->part * 10 >= ret->difference &&
 				    cause->part >= 2 * cause->noise;
 	}
 }

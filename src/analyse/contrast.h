@@ -11,7 +11,7 @@
  *
  * Means vary by chance, too.  The usual requests are divided into two random halves; the difference
  * of a cause between these halves is its noise.  A cause stands out if its part is at least a tenth
- * of the difference and twice its noise.
+ * of the difference and twice its noise.  Time without records never does: it is no cause.
  *
  * The same number of accounts is enough for any number of requests: of more, each n-th in the order
  * of latency is compared, so the sample has the same distribution of latency.

@@ -30,7 +30,7 @@ struct contrast_page {
 
 static nsec_t rounded(double ns)
 {
-	return ns > 0 ? ns + 0.5 : 0;
+	return ns > 0 ? fmin(ns, 1e19) + 0.5 : 0;
 }
 
 /* "+52.3 ms" */
@@ -65,20 +65,21 @@ static struct phrase name_of(const struct contrast_view *view)
 	return p;
 }
 
-static void put_too_few(const struct contrast_page *page)
+/* Why there is nothing to contrast. */
+static void put_not_compared(const struct contrast_page *page, enum contrast_verdict verdict)
 {
 	const struct contrast_view *view = page->view;
 	size_t count = view->latency.count, least = CONTRAST_SLOW_MIN + CONTRAST_USUAL_MIN;
 	struct phrase p = name_of(view);
 
 	phrase_append(&p, ": ");
-	if (view->limit.thousandths && count >= least)
+	if (verdict == VERDICT_SAME)
 		phrase_append(&p, "nothing stands out: most of %s requests take the same time, %s",
 			      format_count(count).s, format_time(view->latency.p50).s);
 	else if (view->limit.thousandths)
 		phrase_append(&p, "only %s request%s: too few to compare, at least %zu are needed",
 			      format_count(count).s, count == 1 ? "" : "s", least);
-	else if (!view->choice.slow)
+	else if (verdict == VERDICT_NONE_SLOW)
 		phrase_append(&p, "none of %s request%s takes %s or longer", format_count(count).s,
 			      count == 1 ? "" : "s", format_time(view->limit.time).s);
 	else
@@ -111,6 +112,9 @@ static void put_title(const struct contrast_page *page)
 	p = (struct phrase){ "" };
 	phrase_append(&p, "p50 %s, p95 %s, p99 %s", format_time(view->latency.p50).s,
 		      format_time(view->latency.p95).s, format_time(view->latency.p99).s);
+	if (c->slow.compared < c->slow.count || c->usual.compared < c->usual.count)
+		phrase_append(&p, "; a sample of %s slow and %s usual requests is compared",
+			      format_count(c->slow.compared).s, format_count(c->usual.compared).s);
 	put_sentence(page, &p);
 }
 
@@ -416,8 +420,8 @@ void contrast_text(struct out *out, const struct style *style, const struct cont
 	struct contrast_page page = { out, style, view, view->contrast };
 	enum contrast_verdict verdict = contrast_verdict(view);
 
-	if (verdict == VERDICT_TOO_FEW) {
-		put_too_few(&page);
+	if (!view->contrast) {
+		put_not_compared(&page, verdict);
 		return;
 	}
 	put_title(&page);

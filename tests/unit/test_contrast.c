@@ -371,3 +371,32 @@ TEST(slow_requests_share_an_attribute_and_more_calls)
 	CHECK_INT(traits.calls.items[0].slow, 96);
 	CHECK_INT(traits.calls.items[0].usual, 32);
 }
+
+TEST(time_without_records_is_no_cause)
+{
+	_cleanup_(story_done) struct story s = threads(1);
+	nsec_t t = 0;
+
+	for (uint8_t i = 1; i <= 20; i++) {
+		nsec_t end = i % 4 ? t + 10 : t + 500;
+
+		s.trace = i;
+		story_run(&s, 1, t, t + 10);
+		if (end > t + 10)
+			story_add(&s,
+				  REC(LOSS, loss, end, 0, .start = t + 10, .end = end, .count = 7));
+		story_span(&s, t, end, 1, 0, 1);
+		t = end;
+	}
+	story_run(&s, 1, t, t + 10);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	struct requests_of r = slowest_first(model);
+	_cleanup_(contrast_done) struct contrast c = contrast_of(model, &r, 5);
+
+	check_sums(&c);
+	CHECK(contrast_differs(&c));
+	CHECK(c.causes.items[0].group.is_lost);
+	for (size_t i = 0; i < c.causes.count; i++)
+		CHECK(!c.causes.items[i].stands_out);
+}
