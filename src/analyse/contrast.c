@@ -282,7 +282,8 @@ void contrast_find(const struct span_set *spans, const span_id *slow, size_t slo
 {
 	_cleanup_(contrasting_done) struct contrasting c = { .spans = spans };
 
-	*ret = (struct contrast){ .slow = { slow, slow_count }, .usual = { usual, usual_count } };
+	*ret = (struct contrast){ .slow = { .requests = slow, .count = slow_count },
+				  .usual = { .requests = usual, .count = usual_count } };
 	add_side(&c, &ret->slow, true);
 	add_side(&c, &ret->usual, false);
 	ret->difference = contrast_mean(&ret->slow) - contrast_mean(&ret->usual);

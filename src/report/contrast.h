@@ -28,8 +28,8 @@ struct contrast_view {
 };
 
 enum contrast_verdict {
-	VERDICT_CAUSES,    /* at least one cause stands out */
-	VERDICT_SPREAD,    /* the slow requests take longer, but no cause stands out */
+	VERDICT_CAUSES,    /* one that stands out explains at least a fifth of the difference */
+	VERDICT_SPREAD,    /* the slow requests take longer, but no cause explains much of it */
 	VERDICT_SAME,      /* they hardly take longer, or there is no contrast: most are equal */
 	VERDICT_NONE_SLOW, /* no request is as slow as the user's limit */
 	VERDICT_TOO_FEW,

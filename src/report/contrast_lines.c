@@ -33,7 +33,7 @@ enum contrast_verdict contrast_verdict(const struct contrast_view *view)
 	if (!contrast_differs(c))
 		return VERDICT_SAME;
 	for (size_t i = 0; i < c->causes.count; i++)
-		if (c->causes.items[i].stands_out)
+		if (c->causes.items[i].stands_out && c->causes.items[i].part * 5 >= c->difference)
 			return VERDICT_CAUSES;
 	return c->patterns.count && leads(c, &c->patterns.items[0]) ? VERDICT_CAUSES
 								    : VERDICT_SPREAD;
