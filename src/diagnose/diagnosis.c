@@ -55,7 +55,9 @@ static uint32_t operation_of(struct diagnosis *d, const struct kept_span *span)
 /* Whether the position of a span in its trace can be compared. */
 static bool is_type_known(struct diagnosis *d, const struct observation *o)
 {
-	return baseline_type(d->baseline, o->type);
+	const struct trace_type *type = baseline_type(d->baseline, o->type);
+
+	return type && !baseline_has_many_types(d->baseline, type->service, type->operation);
 }
 
 static void count_type(struct diagnosis *d, const struct observation *o,
