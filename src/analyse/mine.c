@@ -12,6 +12,7 @@
  */
 #include "analyse/mine.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -303,6 +304,7 @@ void mine_patterns(const struct mine_sequence *sequences, size_t count,
 {
 	struct mine_table table;
 
+	assert(count <= UINT32_MAX);
 	*ret = (struct mine_result){ 0 };
 	table_init(&table, sequences, count, options);
 	mine_table_patterns(&table, options, ret);
