@@ -317,17 +317,17 @@ static void put_causes(const struct contrast_page *page, size_t max)
 static void put_bar(const struct contrast_page *page, const struct contrast_state *state)
 {
 	double share = state->part / page->contrast->difference;
-	size_t cells = share > 0 ? share * BAR_COLUMNS + 0.5 : 0;
+	char bar[BAR_COLUMNS + 1] = "";
 
-	for (size_t i = 0; i < cells && i < BAR_COLUMNS; i++)
-		put_coloured(page->out, page->style, state_colour(state->state), "█");
+	memset(bar, state->state == STATE_GAP ? '-' : state_letter(state->state),
+	       (size_t)(fmax(0, fmin(share, 1)) * BAR_COLUMNS + 0.5));
+	put_coloured(page->out, page->style, state_colour(state->state), bar);
 	out_char(page->out, '\n');
 }
 
 static void put_state(const struct contrast_page *page, const struct contrast_state *state)
 {
 	const struct contrast *c = page->contrast;
-	char letter = state->state == STATE_GAP ? ' ' : state_letter(state->state);
 	struct phrase service = { "" };
 	char label[32];
 
@@ -341,7 +341,8 @@ static void put_state(const struct contrast_page *page, const struct contrast_st
 	size_t width = out_escaped(page->out, service.s, strlen(service.s));
 
 	out_fill(page->out, width < SERVICE_COLUMNS ? SERVICE_COLUMNS - width : 1, ' ');
-	snprintf(label, sizeof(label), "%c %-*s", letter, LABEL_COLUMNS,
+	snprintf(label, sizeof(label), "%c %-*s",
+		 state->state == STATE_GAP ? ' ' : state_letter(state->state), LABEL_COLUMNS,
 		 state->state == STATE_GAP ? "unrecorded" : state_label(state->state));
 	put_coloured(page->out, page->style, state_colour(state->state), label);
 	put_bar(page, state);
