@@ -14,17 +14,26 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "faults.h"
+
 #define LIFE_SECONDS 60
 
 void live_briefly(void)
 {
+	const char *life = getenv("DEMO_LIFE");
 	pid_t parent = getppid();
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* the parent exited before prctl() */
 		exit(EXIT_FAILURE);
 	signal(SIGPIPE, SIG_IGN); /* peer_write() returns the error */
-	alarm(LIFE_SECONDS);
+	alarm(life ? (unsigned)atoi(life) : LIFE_SECONDS);
+}
+
+void service_init(const char *name)
+{
+	live_briefly();
+	faults_init(getenv("DEMO_FAULTS"), name, ".");
 }
 
 static struct sockaddr_in loopback(int port)
@@ -95,9 +104,15 @@ void peer_close(struct peer *peer)
 
 bool peer_read(struct peer *peer)
 {
+	char *tab;
+
 	if (!fgets(peer->line, sizeof(peer->line), peer->in))
 		return false;
 	peer->line[strcspn(peer->line, "\n")] = '\0';
+	tab = strchr(peer->line, '\t');
+	peer->trace = tab ? tab + 1 : NULL;
+	if (tab)
+		*tab = '\0';
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * balance - the balance of an account.  ledger computes it, and redis caches it
- * for a few seconds.
+ * for a few seconds.  With a fault of the network, ledger is behind a relay.
  */
 #include <memory>
 #include <stdexcept>
@@ -50,13 +50,15 @@ class Cache
 
 static std::string balance_of(int account)
 {
-	static const int ledger = std::stoi(bank::setting("BANK_LEDGER_PORT"));
+	static const int direct = std::stoi(bank::setting("BANK_LEDGER_PORT"));
+	static const int relay = std::stoi(bank::setting("BANK_RELAY_BALANCE_LEDGER_PORT"));
 	thread_local Cache cache;
 	std::string cached = cache.get(account);
 
 	if (!cached.empty())
 		return cached;
-	std::string balance = bank::call(ledger, "/balance/" + std::to_string(account));
+	bool slow = bank::fault("delay@balance_ledger") || bank::fault("loss@balance_ledger");
+	std::string balance = bank::call(slow ? relay : direct, "/balance/" + std::to_string(account));
 	cache.put(account, balance);
 	return balance;
 }

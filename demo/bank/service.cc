@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service.h"
 
+#include "../faults.h"
+
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -137,9 +139,13 @@ static otel::trace::StartSpanOptions server_span(const httplib::Request &request
 	return options;
 }
 
-Service::Service(const std::string &name)
+Service::Service(const std::string &service_name) : name(service_name)
 {
+	static const std::string faults = setting("BANK_FAULTS");
+	static const std::string logs = setting("BANK_DIRECTORY");
 	sigset_t wanted;
+
+	faults_init(faults.c_str(), name.c_str(), logs.c_str());
 
 	sigemptyset(&wanted);
 	sigaddset(&wanted, SIGTERM);
@@ -171,6 +177,7 @@ void Service::handle(const std::string &path, const Handler &handler,
 {
 	Span span("GET " + path, server_span(request));
 
+	faults_inject(path.c_str() + 1);
 	try {
 		std::string body = handler(std::stoi(request.matches[1]));
 		response.set_content(body, "application/json");

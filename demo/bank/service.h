@@ -50,7 +50,7 @@ class Service
 {
       public:
 	/* Also sets up OpenTelemetry, so create it before any thread. */
-	explicit Service(const std::string &name);
+	explicit Service(const std::string &service_name);
 	~Service();
 
 	void on(const std::string &path, Handler handler);
@@ -62,6 +62,7 @@ class Service
 	void handle(const std::string &path, const Handler &handler,
 		    const httplib::Request &request, httplib::Response &response);
 
+	const std::string name;
 	httplib::Server server;
 };
 
