@@ -21,7 +21,7 @@
 #define PEOPLE 8
 #define REQUESTS 4096   /* per person and kind, at most */
 #define IMPORT_EVERY 20 /* requests */
-#define IMPORT_SIZE 192 /* contacts */
+#define IMPORT_SIZE 192 /* contacts, unless DEMO_IMPORT has another number */
 #define PAUSE_US 30000  /* average pause between requests */
 
 enum kind { HOME, IMPORT, KINDS };
@@ -44,12 +44,13 @@ struct person {
 static const char *const names[KINDS] = { "GET /home", "POST /import" };
 
 static struct person people[PEOPLE];
+static int import_size = IMPORT_SIZE;
 
 static void send_request(struct person *p, struct peer *front, enum kind kind)
 {
 	uint64_t wall = wall_ns(), start = now_ns();
 	bool sent = kind == IMPORT ? peer_write(front, "POST /import person%d %d\n", p->number,
-						IMPORT_SIZE)
+						import_size)
 				   : peer_write(front, "GET /home person%d\n", p->number);
 
 	if (!sent || !peer_read(front))
@@ -152,6 +153,8 @@ int main(int argc, char **argv)
 	if (argc != 3 && argc != 4)
 		errx(2, "usage: client FRONT_PORT SECONDS [SPANS]");
 	live_briefly();
+	if (getenv("DEMO_IMPORT"))
+		import_size = atoi(getenv("DEMO_IMPORT"));
 	for (int i = 0; i < PEOPLE; i++) {
 		people[i].number = i + 1;
 		people[i].port = argv[1];

@@ -55,7 +55,8 @@ bool faults_find(const char *name, const char *operation, double *ret_strength)
 	snprintf(path, sizeof(path), "%s/%s@%s", faults.directory, name, faults.service);
 	if (read_strength(path, ret_strength))
 		return true;
-	snprintf(path, sizeof(path), "%s/%s@%s:%s", faults.directory, name, faults.service, operation);
+	snprintf(path, sizeof(path), "%s/%s@%s:%s", faults.directory, name, faults.service,
+		 operation);
 	return read_strength(path, ret_strength);
 }
 
@@ -200,8 +201,8 @@ void faults_inject(const char *operation)
 		void (*inject)(double strength);
 		double strength; /* if the file has none */
 	} kinds[] = {
-		{ "sleep", pause_ms, 20 },  { "compute", compute, 10 }, { "allocate", allocate, 10 },
-		{ "pages", pages, 10 },     { "flush", flush, 64 },     { "journal", journal, 1 },
+		{ "sleep", pause_ms, 20 }, { "compute", compute, 10 }, { "allocate", allocate, 10 },
+		{ "pages", pages, 10 },    { "flush", flush, 64 },     { "journal", journal, 1 },
 	};
 	double strength = 0;
 

@@ -31,7 +31,8 @@ void faults_init(const char *directory, const char *service, const char *logs);
 /* Do what is wrong with this operation; call it in the handler of each request. */
 void faults_inject(const char *operation);
 
-/* Whether a fault is injected into the service; *ret_strength keeps its value if the file has none. */
+/* Whether a fault is injected into the service; *ret_strength keeps its value if the file has none.
+ */
 bool faults_find(const char *name, const char *operation, double *ret_strength);
 
 #ifdef __cplusplus

@@ -16,8 +16,9 @@
 struct peer {
 	FILE *in;
 	int fd;
-	char line[256];    /* last line read, without its newline and trace context */
-	const char *trace; /* trace context of the last line, after a tab in it; NULL if it has none */
+	char line[256]; /* last line read, without its newline and trace context */
+	const char
+		*trace; /* trace context of the last line, after a tab in it; NULL if it has none */
 };
 
 /* End this process with its parent, and after DEMO_LIFE seconds (60) at the latest. */

@@ -43,7 +43,8 @@ static inline const char *request_trace(struct request *request, char text[TRACE
 	return text[1] ? text : "";
 }
 #else
-struct request {};
+struct request {
+};
 
 #define REQUEST_BEGIN(request, peer, name) ((void)(request), faults_inject(name))
 #define CALL_BEGIN(request, name) ((void)(request))

@@ -27,6 +27,8 @@ SETTLE = 0.4  # seconds between a change and the load
 LIFE = 3 * 3600  # seconds after which a service of the demo ends
 LINES = 4  # lines of a journal per request of the bank
 MARGIN = 60  # seconds that a load may take longer than planned
+TRIES = 4  # of a recording, if another recorder reads the spans
+IMPORT = 16  # contacts in an import of the demo; more would take longer than all else
 
 
 class Application:
@@ -46,20 +48,23 @@ class Application:
         seconds = seconds or self.seconds
         pids = ",".join(map(str, self.all_pids()))
         command = [self.sonde, "record", "-q", "-o", capture, "-p", pids, "--", *self.load(seed, seconds)]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=seconds + MARGIN)
-        if done.returncode:
-            raise services.Failed(f"'sonde record' exits with {done.returncode}: {done.stderr.strip()[-500:]}")
-        return done.stderr.strip()
+        for _ in range(TRIES):
+            done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=seconds + MARGIN)
+            if done.returncode:
+                raise services.Failed(f"'sonde record' exits with {done.returncode}: {done.stderr.strip()[-500:]}")
+            if "another recorder" not in done.stderr:
+                return
+            time.sleep(2)
+        raise services.Failed("another recorder reads the spans")
 
     def measure(self, capture, seed):
         """Record without a fault, and keep the CPU time that each service uses."""
         before = {name: limits.cpu_time(self.pids(name)) for name in self.services}
         began = time.monotonic()
-        warnings = self.record(capture, seed)
+        self.record(capture, seed)
         for name in self.services:
             used = (limits.cpu_time(self.pids(name)) - before[name]) / (time.monotonic() - began)
             self.shares[name] = max(used, self.shares.get(name, 0))
-        return warnings
 
     @contextlib.contextmanager
     def injected(self, fault, target, strength):
@@ -206,7 +211,7 @@ class Demo(Plain):
 
     services = ("front", "contacts", "ledger")
     seconds = 4
-    disk_rate = 24 << 20  # bytes/s: 125 ms for an import
+    disk_rate = 8 << 20  # bytes/s: 32 ms for an import
 
     def __init__(self, name, build):
         super().__init__(name, build)
@@ -222,7 +227,7 @@ class Demo(Plain):
         self.port = self.serve("front", ports["contacts"], ports["ledger"])
 
     def load(self, seed, seconds):
-        return [self.build / "demo" / "client", self.port, seconds]
+        return ["env", f"DEMO_IMPORT={IMPORT}", self.build / "demo" / "client", self.port, seconds]
 
 
 class Factorial(Plain):

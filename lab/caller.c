@@ -37,7 +37,8 @@ int main(int argc, char **argv)
 	end = now_ns() + (uint64_t)(atof(argv[2]) * 1e9);
 	peer_connect(&peer, argv[1]);
 	while (now_ns() < end) {
-		if (!peer_write(&peer, "factorial %d\n", number(argv[3], &seed)) || !peer_read(&peer))
+		if (!peer_write(&peer, "factorial %d\n", number(argv[3], &seed)) ||
+		    !peer_read(&peer))
 			errx(EXIT_FAILURE, "factorial closed the connection");
 		usleep((unsigned)rand_r(&seed) % (2 * PAUSE_US));
 	}

@@ -58,7 +58,8 @@ static std::string balance_of(int account)
 	if (!cached.empty())
 		return cached;
 	bool slow = bank::fault("delay@balance_ledger") || bank::fault("loss@balance_ledger");
-	std::string balance = bank::call(slow ? relay : direct, "/balance/" + std::to_string(account));
+	std::string balance =
+		bank::call(slow ? relay : direct, "/balance/" + std::to_string(account));
 	cache.put(account, balance);
 	return balance;
 }
