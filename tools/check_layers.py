@@ -21,17 +21,18 @@ MAY_USE = {
     "read": "base event otlp",
     "model": "base event",
     "analyse": "base event model",
+    "diagnose": "base event model analyse",
     "load": "base event otlp read model analyse",
     "live": "base event otlp record read model analyse load",
-    "store": "base event model analyse",
+    "store": "base event model analyse diagnose",
     "explore": "base event record model analyse live store",
-    "report": "base event otlp model analyse",
+    "report": "base event otlp model analyse diagnose",
     "query": "base event model analyse",
     "top": "base event model analyse load live report",
     "annotate": "base event otlp relay record read model analyse load live report",
     "flight": "base event record model analyse live",
     "serve": "base event model analyse load live store report query",
-    "cli": "base event bpf record read otlp relay model analyse load live store explore report query top annotate flight serve",
+    "cli": "base event bpf record read otlp relay model analyse diagnose load live store explore report query top annotate flight serve",
 }
 
 # Third-party libraries that only some rooms may use, so that they can be replaced.

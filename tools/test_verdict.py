@@ -193,6 +193,16 @@ class Signs(unittest.TestCase):
         self.process(20, 1, 10, reaped=450)
         self.assertEqual(len(load.signs()), 1)
 
+    def test_earlier_cpu_time_of_their_grandchildren_does_not_count(self):
+        self.process(21, 20, 3)
+        self.process(22, 21, 300)
+        load = Load(self.room.name, 7)
+        load.began -= 1
+        for pid in ("21", "22"):
+            (pathlib.Path(self.room.name) / pid / "stat").unlink()
+        self.process(20, 1, 10, reaped=305)
+        self.assertEqual(load.signs(), [])
+
     def test_earlier_children_of_the_runner_do_not_count(self):
         self.process(8, 7, 10)
         load = Load(self.room.name, 7)

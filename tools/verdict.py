@@ -132,6 +132,7 @@ class Load:
     def __init__(self, proc="/proc", me=None):
         self.proc, self.me = pathlib.Path(proc), me or os.getpid()
         self.began, self.stolen_before, self.before = time.monotonic(), self.stolen(), self.times()
+        self.parents = {pid: parent for (pid, _), (parent, _, _) in self.before.items()}
 
     def stolen(self):
         """Ticks that the hypervisor took from the host since boot."""
@@ -158,6 +159,13 @@ class Load:
             pid = parents.get(pid, 0)
         return foreign and pid not in (self.me, 2)
 
+    def reaper_of(self, pid, now):
+        """The process that has the CPU time of one that exited: its nearest ancestor that still exists."""
+        pid = self.parents.get(pid, 0)
+        while pid and pid not in now:
+            pid = self.parents.get(pid, 0)
+        return pid
+
     def others(self):
         """Ticks of processes that do not belong to the test.
 
@@ -169,8 +177,8 @@ class Load:
         foreign = {key for key in now if self.belongs_to_others(key[0], parents)}
         pids = {pid for pid, _ in foreign}
         total = sum(now[key][1] + now[key][2] for key in foreign)
-        for key, (parent, own, reaped) in self.before.items():
-            if key in foreign or key not in now and parent in pids:  # its parent has reaped it, with all its time
+        for key, (_, own, reaped) in self.before.items():
+            if key in foreign or key not in now and self.reaper_of(key[0], parents) in pids:
                 total -= own + reaped
         return total
 

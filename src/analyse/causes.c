@@ -139,6 +139,8 @@ static void add_node(struct cause_sum *sum, const struct span_set *spans,
 	if (!*index) {
 		*vec_push(&sum->groups) = (struct cause_group){ .key = key,
 								.thread = node->thread,
+								.span = node->span,
+								.state = node->state,
 								.is_pattern = !node->is_leaf };
 		*index = sum->groups.count;
 	}
@@ -175,6 +177,37 @@ void cause_sum_add_weighted(struct cause_sum *sum, const struct span_set *spans,
 		if (account->nodes.items[i].is_leaf ||
 		    is_pattern(account, &account->nodes.items[i]))
 			add_node(sum, spans, account, i, weight);
+}
+
+/* Whether a node is the topmost of a state of the explained span, or of its queueing. */
+static bool is_own(const struct account *account, const struct node *node, uint8_t state)
+{
+	if (node->span.i != account->span.i)
+		return false;
+	return state ? node->state == state && !(node->flags & STEP_QUEUEING)
+		     : !node->state && node->flags & STEP_QUEUEING;
+}
+
+void cause_sum_add_state(struct cause_sum *sum, const struct span_set *spans,
+			 const struct account *account, uint8_t state)
+{
+	/* whether a node is below one of the state; -1: below a node of another state */
+	_cleanup_(freep) int8_t *below = must_alloc(account->nodes.count);
+
+	sum->accounts++;
+	for (uint32_t i = 1; i < account->nodes.count; i++) {
+		const struct node *node = &account->nodes.items[i];
+
+		below[i] = below[node->parent];
+		if (!below[i] && is_own(account, node, state)) {
+			below[i] = 1;
+			sum->total += node->time;
+		} else if (!below[i] && (node->state || node->flags & STEP_QUEUEING)) {
+			below[i] = -1;
+		}
+		if (below[i] > 0 && node->is_leaf)
+			add_node(sum, spans, account, i, 1);
+	}
 }
 
 static int longer_first(const void *a, const void *b)

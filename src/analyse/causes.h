@@ -32,6 +32,8 @@ struct cause_group {
 	uint32_t node;    /* that leaf */
 	nsec_t longest;   /* its time */
 	thread_id thread; /* of the first leaf */
+	span_id span;     /* that the first leaf worked for */
+	uint8_t state;    /* 0: a span without a known thread, or a pattern */
 	bool several;     /* whether the leaves are of several threads */
 	bool several_processes;
 	bool is_lost;      /* no records of it: lost, or older than the window; comes last */
@@ -52,6 +54,12 @@ void cause_sum_add(struct cause_sum *sum, const struct span_set *spans,
 /* The same for a request of a sample, which stands for `weight` requests. */
 void cause_sum_add_weighted(struct cause_sum *sum, const struct span_set *spans,
 			    const struct account *account, double weight);
+/*
+ * Adds only the causes of one state of the explained span's own threads, and of what it waited for
+ * meanwhile; with state 0, of its queueing.
+ */
+void cause_sum_add_state(struct cause_sum *sum, const struct span_set *spans,
+			 const struct account *account, uint8_t state);
 void cause_sum_finish(struct cause_sum *sum);
 void cause_sum_done(struct cause_sum *sum);
 

@@ -8,20 +8,29 @@
  * Keys.  The type of a trace is a digest of its workflow tree: service and operation of each span,
  * and its position.  Siblings are ordered by their start, and those that overlap by their digest,
  * so that the order in which concurrent calls happen to start makes no difference.  The folded
- * type counts equal neighbours as one, so that one more iteration of a loop is not a new type.
- * The subtree is the same digest from the span downwards, and the name that of its service and
- * operation alone.  Digests are stable: they are the same in every run and on every host.
+ * type counts equal siblings in a row as one, so that one more iteration of a loop is not a new
+ * type. The subtree is the same digest from the span downwards, and the name that of its service
+ * and operation alone.  Digests are stable: they are the same in every run and on every host.
  *
  * States.  A child span cuts the own time of its parent: n children that do not overlap leave n + 1
- * intervals, and overlapping children count as one.  Each interval is a sequence of runs, one per
- * state of the thread that worked for the span (analyse/span_work.h), with waits for the same thing
- * merged (analyse/episode.h).  Waits for a CPU, throttling and interrupts say nothing about the
- * program, so they are no letters: their time is kept beside the runs, and the equal letters that
- * meet when they are dropped are merged.  The critical path replaces a wait by the work of another
- * thread; it explains findings, and has no part in the letters.
+ * intervals, and overlapping children count as one.  A child that the parent does not wait for
+ * (follows-from), or that begins after the end of the parent, cuts nothing.  An interval can be
+ * empty; next to a child of another host, a short one is, as it can be the error of the clocks.
  *
- * A trace that the edge of the recording cuts, or with a span whose parent is missing, is counted
- * and has no observations.
+ * Each interval is a sequence of runs, one per state of the thread that worked for the span
+ * (analyse/section_parts.h), with waits for the same thing merged (analyse/episode.h).  Waits for a
+ * CPU, throttling and interrupts do not depend on the program, so they are no letters: their time
+ * is kept beside the runs, and the equal letters that meet when they are dropped are merged.  The
+ * same holds for the time in which the thread worked for another span: this one waited for its
+ * thread as it would for a CPU.  The critical path replaces a wait by the work of another thread;
+ * it explains findings, and has no part in the letters.
+ *
+ * The total of an interval is the sum of its runs, ready, throttled, irq, queued and gap.
+ *
+ * Traces without observations are counted: those that the edge of the recording cuts or that have
+ * an unfinished span; and those with a span whose parent is missing.  If most spans with the same
+ * service and operation have a missing parent, then their parents are not recorded at all, such as
+ * those of clients or of a proxy, and such a span is the root of a trace of its own.
  */
 #ifndef SONDE_ANALYSE_OBSERVATION_H
 #define SONDE_ANALYSE_OBSERVATION_H
@@ -41,6 +50,7 @@ struct own_interval {
 	nsec_t ready;            /* C: waiting for a CPU */
 	nsec_t throttled;        /* Q */
 	nsec_t irq;              /* X: in interrupts; not part of the run */
+	nsec_t queued;           /* waiting for its thread, which worked for another span */
 	nsec_t gap;              /* without records */
 };
 
@@ -51,31 +61,34 @@ struct observation {
 	uint64_t identity; /* digest of trace and span id: a random number, the same in every run */
 	uint8_t trace[16], id[8];
 	span_id span, root;        /* valid as long as the model */
-	str_id service, operation; /* likewise */
+	str_id service, operation; /* valid as long as the span set */
 	uint32_t depth;            /* 0 at the root */
 	nsec_t start;              /* arrival of its request, if known */
 	nsec_t duration;           /* from there to its end */
 	nsec_t queueing;           /* of that, before a thread read the request */
-	nsec_t own;                /* of that, without children and queueing: sum of the intervals */
-	nsec_t cpu;                /* used by its own thread */
+	nsec_t own; /* of that, without children and queueing: sum of the intervals */
+	nsec_t cpu; /* used by its own thread, without interrupts */
 	uint64_t disk_bytes, network_bytes;
-	bool has_states; /* a thread is known; otherwise, intervals have totals only */
+	bool has_states; /* states are known; otherwise, intervals have totals only */
 	bool is_lost;    /* records were lost meanwhile */
 	VEC(struct own_interval) intervals;
 	VEC(struct state_run) runs;
 };
 
-/* Traces without observations, by reason. */
+/* Traces, and those without observations by reason. */
 struct observation_counts {
-	uint64_t traces; /* with observations */
-	uint64_t cut;    /* by the begin or end of the recording */
-	uint64_t orphaned;
+	uint64_t traces;   /* with observations */
+	uint64_t cut;      /* by the begin or end of the recording, or unfinished */
+	uint64_t orphaned; /* with a missing parent */
 };
 
 /* Called for each span, children before their parents; the observation is valid during the call. */
 typedef void observation_fn(void *arg, const struct observation *observation);
 
-/* Linear in the number of spans and of intervals of their threads. */
+/*
+ * Reports all spans of complete traces.  Takes n log n time for n spans, and linear time for the
+ * intervals of their threads.
+ */
 void observations_find(const struct span_set *spans, observation_fn *fn, void *arg,
 		       struct observation_counts *ret);
 

@@ -28,8 +28,8 @@
 #include "analyse/lock_kind.h"
 #include "analyse/lock_tenure.h"
 #include "analyse/queueing.h"
-#include "analyse/request_parts.h"
 #include "analyse/resolver.h"
+#include "analyse/section_parts.h"
 #include "analyse/span_path.h"
 #include "analyse/span_work.h"
 
@@ -398,47 +398,11 @@ static void walk_queueing(struct path_walk *w, nsec_t from, nsec_t to, struct sp
 	walk_parts(w, work);
 }
 
-static bool has_contexts(const struct span_set *spans, span_id id)
-{
-	return model_span_ref(spans->model, span_set_at(spans, id)->ref)->first_residency;
-}
-
-/*
- * The span whose work slices show what a span's threads did: itself, or the request around it if
- * the span was recorded without a thread.  None if there is none, or if contexts are more exact.
- */
-static span_id work_owner(const struct span_set *spans, span_id id)
-{
-	str_id service = span_set_at(spans, id)->service;
-
-	for (size_t i = 0; i < DEPTH_MAX && id.i; i++, id = span_set_at(spans, id)->parent) {
-		if (has_contexts(spans, id) || span_set_at(spans, id)->service.i != service.i)
-			break;
-		if (request_parts_apply(spans, id))
-			return id;
-	}
-	return (span_id){ 0 };
-}
-
 static void walk_work(struct path_walk *w, const struct span_section *s, span_id next,
 		      struct span_work *work)
 {
-	struct span_section section = { work_owner(w->spans, s->span), s->start, s->end };
-	bool is_request = section.span.i;
-
-	if (!span_set_at(w->spans, s->span)->ref && !is_request) {
-		/* most captures have no contexts: skip the search */
-		thread_id thread = span_work_thread(work, w->spans, s->span);
-
-		walk_part(w, &(struct span_part){
-				     .start = s->start, .end = s->end, .thread = thread });
-		return;
-	}
 	work->items.count = 0;
-	if (is_request)
-		request_parts_find(w->spans, &section, next, work);
-	else
-		span_work_find(w->spans, s->span, s->start, s->end, work);
+	section_parts_find(w->spans, s, section_owner(w->spans, s->span), next, work);
 	walk_parts(w, work);
 }
 

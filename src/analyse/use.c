@@ -41,14 +41,20 @@ static void count_block_io(struct resources *used, const struct block_io *r)
 	}
 }
 
-/* The step's part of its interval's interrupt time, assuming that it is spread evenly. */
+nsec_t use_irq(const struct stretch *s, nsec_t from, nsec_t to)
+{
+	nsec_t length = s->end - s->interval.start;
+
+	return length ? (double)s->interval.irq * (to - from) / length : 0;
+}
+
 static nsec_t irq_part(const struct model *model, const struct step *step)
 {
 	struct stretch s;
 
-	if (!model_stretch_at(model, step->thread, step->start, &s) || s.end == s.interval.start)
-		return 0;
-	return (double)s.interval.irq * (step->end - step->start) / (s.end - s.interval.start);
+	return model_stretch_at(model, step->thread, step->start, &s)
+		       ? use_irq(&s, step->start, step->end)
+		       : 0;
 }
 
 static void count_use(struct resources *used, probe_event_counts *probe_events,

@@ -14,6 +14,9 @@
 nsec_t use_add(struct resources *used, probe_event_counts *probe_events, const struct model *model,
 	       const struct step *step);
 
+/* The part of a running interval's time in interrupts, as if it were spread evenly. */
+nsec_t use_irq(const struct stretch *s, nsec_t from, nsec_t to);
+
 typedef void use_share_fn(void *arg, uint32_t node, const struct share *share);
 
 /* Receives the shares of steps. */

@@ -6,12 +6,10 @@
 
 #include "analyse/requests/spans.h"
 #include "analyse/requests/window.h"
+#include "annotate/complete.h"
 #include "annotate/history.h"
 #include "base/clock.h"
 #include "base/vec.h"
-
-/* An interval of a thread that runs on is recorded when it ends; do not wait longer for it. */
-#define GRACE (100 * NSEC_PER_MSEC)
 
 /* After the end of a span, the request that it serves is settled at the latest. */
 #define SETTLED (REQUEST_LAG + REQUEST_SETTLED)
@@ -181,18 +179,6 @@ int annotator_add(struct annotator *a, struct live *live, uint64_t ticket, nsec_
 	return r;
 }
 
-/* Whether all records of a span are in the model, as far as they will come soon. */
-static bool is_complete(const struct span_set *spans, span_id id, nsec_t until)
-{
-	const struct span *span = span_set_at(spans, id);
-	const struct thread *thread = model_thread(spans->model, span->thread);
-
-	if (until < span->end)
-		return false;
-	return !span->thread.i || thread->exited || thread->end >= span->end ||
-	       until >= span->end + GRACE;
-}
-
 static bool annotate(struct annotator *a, const struct span_set *spans, span_id id,
 		     struct slow_span *slow, int64_t realtime)
 {
@@ -244,7 +230,7 @@ static bool try_one(struct annotator *a, const struct span_set *spans, struct sl
 		give_up(a, slow);
 		return true;
 	}
-	if (!is_complete(spans, id, until)) {
+	if (!span_is_complete(spans->model, id, until)) {
 		slow->complete_from = span_set_at(spans, id)->end;
 		return false;
 	}

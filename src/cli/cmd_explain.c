@@ -101,9 +101,9 @@ static int find_subjects(struct explaining *e, const struct selection *selection
 }
 
 /* Those of an entry, or of nothing; a request that the user named has no causes of others. */
-static struct baseline baseline_of(struct explaining *e, uint32_t entry)
+static struct entry_requests entry_of(struct explaining *e, uint32_t entry)
 {
-	struct baseline b = { .lost = e->slowest.lost, .all = e->slowest.all };
+	struct entry_requests b = { .lost = e->slowest.lost, .all = e->slowest.all };
 
 	if (!entry)
 		return b;
@@ -128,7 +128,7 @@ static bool print_lead(struct explaining *e, struct out *out, const struct style
 		       size_t index)
 {
 	const struct subject *subject = &e->slowest.list.items[index];
-	struct baseline b = baseline_of(e, subject->entry);
+	struct entry_requests b = entry_of(e, subject->entry);
 	const struct span_set *spans = &e->loaded->spans;
 
 	if (!b.causes || *map_insert(&e->led, subject->entry))
@@ -137,7 +137,7 @@ static bool print_lead(struct explaining *e, struct out *out, const struct style
 
 	bool missing_thread = explain_causes(out, style, spans, NULL, b.causes);
 
-	explain_baseline(out, style, spans, subject->span, &b);
+	explain_entry(out, style, spans, subject->span, &b);
 	out_char(out, '\n');
 	return missing_thread;
 }
@@ -150,7 +150,7 @@ static bool print_one(struct explaining *e, struct out *out, const struct style 
 	const struct span_set *spans = &e->loaded->spans;
 	_cleanup_(account_done) struct account account = { 0 };
 	_cleanup_(cause_sum_done) struct cause_sum causes = { 0 };
-	struct baseline b = baseline_of(e, subject->entry);
+	struct entry_requests b = entry_of(e, subject->entry);
 	bool missing_thread = print_lead(e, out, style, index);
 
 	subject_account(e->loaded, subject, &account);
@@ -186,7 +186,7 @@ static void print_json(struct explaining *e, struct out *out)
 	for (size_t i = 0; i < e->slowest.list.count; i++) {
 		const struct subject *subject = &e->slowest.list.items[i];
 		_cleanup_(account_done) struct account account = { 0 };
-		struct baseline b = baseline_of(e, subject->entry);
+		struct entry_requests b = entry_of(e, subject->entry);
 
 		subject_account(e->loaded, subject, &account);
 		explain_json(&j, &e->loaded->spans, &account, &b);

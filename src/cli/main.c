@@ -20,12 +20,13 @@
 enum { EXIT_USAGE = 2 };
 
 extern const struct command cmd_run, cmd_record, cmd_info, cmd_dump, cmd_path, cmd_explain,
-	cmd_requests, cmd_query, cmd_export, cmd_spans, cmd_doctor, cmd_top, cmd_snap, cmd_annotate;
+	cmd_requests, cmd_query, cmd_export, cmd_spans, cmd_doctor, cmd_top, cmd_snap, cmd_annotate,
+	cmd_diagnose;
 
 static const struct command *const commands[] = {
-	&cmd_top,      &cmd_annotate, &cmd_record, &cmd_snap,   &cmd_explain,
-	&cmd_requests, &cmd_path,     &cmd_query,  &cmd_info,   &cmd_dump,
-	&cmd_export,   &cmd_run,      &cmd_spans,  &cmd_doctor,
+	&cmd_top,     &cmd_annotate, &cmd_record, &cmd_snap,  &cmd_diagnose,
+	&cmd_explain, &cmd_requests, &cmd_path,   &cmd_query, &cmd_info,
+	&cmd_dump,    &cmd_export,   &cmd_run,    &cmd_spans, &cmd_doctor,
 };
 
 static const struct command *command_find(const char *name)
@@ -64,7 +65,7 @@ static void print_commands(FILE *out)
 	      "\nExamples:\n"
 	      "  sudo sonde top                   show which requests are slow now, and why\n"
 	      "  sonde record -d 10 --port 80     record the server on port 80 for 10 s\n"
-	      "  sonde explain capture.sonde      explain its slowest request\n",
+	      "  sonde diagnose capture.sonde     find out why its slow requests are slow\n",
 	      out);
 }
 

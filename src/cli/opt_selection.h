@@ -13,7 +13,7 @@ struct selection_opts {
 };
 
 /* Elements of an option table; `type` has a member `field` of type struct selection_opts. */
-#define OPT_SELECTION(type, field, from_help, to_help) \
+#define OPT_SELECTION_OF_ALL(type, field, from_help, to_help) \
 	{ OPT_LIST, \
 	  0, \
 	  "entry", \
@@ -33,7 +33,13 @@ struct selection_opts {
 		  "only requests for this operation", \
 		  offsetof(type, field.operations) }, \
 		{ OPT_TIME, 0, "from", "TIME", from_help, offsetof(type, field.from) }, \
-		{ OPT_TIME, 0, "to", "TIME", to_help, offsetof(type, field.to) }, \
+	{ \
+		OPT_TIME, 0, "to", "TIME", to_help, offsetof(type, field.to) \
+	}
+
+/* The same, and --above, for commands that do not need the other requests. */
+#define OPT_SELECTION(type, field, from_help, to_help) \
+	OPT_SELECTION_OF_ALL(type, field, from_help, to_help), \
 	{ \
 		OPT_STRING, 0, "above", "TIME|pN", \
 			"only requests that took at least this long, or percentile N of their " \

@@ -65,10 +65,11 @@ static int fail_without_requests(const struct model *model, struct err *err)
 	}
 	if (!longest)
 		return err_set(err, -ENOENT, "no requests found, and no thread in scope ran");
-	return err_set(err, -ENOENT,
-		       "no requests found; explain a thread with --thread, such as %u, which was "
-		       "recorded longest (%s)",
-		       longest->tid, format_time(longest->end - longest->begin).s);
+	return err_set(
+		err, -ENOENT,
+		"no requests found; 'sonde explain --thread=%u' explains the thread that was "
+		"recorded longest (%s)",
+		longest->tid, format_time(longest->end - longest->begin).s);
 }
 
 struct recorded_time {
@@ -118,7 +119,7 @@ static bool *find_threads(const struct span_set *spans)
 }
 
 /* Keep the requests that the recording covers, if there are any. */
-static void keep_covered(struct loaded *loaded, size_t max, subjects *list)
+static void keep_covered(struct loaded *loaded, size_t max, subjects *list, size_t *ret_left_out)
 {
 	struct recorded_time all = recorded_time(loaded->model);
 	_cleanup_(freep) bool *has_thread = find_threads(&loaded->spans);
@@ -131,6 +132,7 @@ static void keep_covered(struct loaded *loaded, size_t max, subjects *list)
 			slower++;
 	if (!kept)
 		return;
+	*ret_left_out = list->count - kept;
 	list->count = kept;
 	if (slower)
 		warnings_add(&loaded->warnings,
@@ -215,7 +217,7 @@ static void measure(const struct span_set *spans, bool all_slow, struct request_
 	}
 }
 
-static int rank(const struct request_entry *entry)
+int request_entry_rank(const struct request_entry *entry)
 {
 	return 4 * !entry->from_outside + 2 * entry->from_inside + entry->is_idle;
 }
@@ -226,10 +228,10 @@ static void choose(struct slowest *slowest, const subjects *all, size_t max)
 	int best = INT_MAX;
 
 	for (size_t i = 0; i < slowest->entries.count; i++)
-		if (rank(&slowest->entries.items[i]) < best)
-			best = rank(&slowest->entries.items[i]);
+		if (request_entry_rank(&slowest->entries.items[i]) < best)
+			best = request_entry_rank(&slowest->entries.items[i]);
 	for (size_t i = 0; i < all->count && slowest->list.count < max; i++)
-		if (rank(&slowest->entries.items[all->items[i].entry - 1]) == best)
+		if (request_entry_rank(&slowest->entries.items[all->items[i].entry - 1]) == best)
 			*vec_push(&slowest->list) = all->items[i];
 }
 
@@ -258,7 +260,7 @@ int slowest_find(struct loaded *loaded, const struct selection *selection, size_
 	ret->all = selected.all;
 	find_candidates(loaded, &selected, &all);
 	selected_done(&selected);
-	keep_covered(loaded, max, &all);
+	keep_covered(loaded, max, &all, &ret->uncovered);
 	for (size_t i = 0; i < all.count; i++)
 		add_to_entry(ret, &index, &loaded->spans, &all.items[i]);
 	find_inner(&loaded->spans, &index, ret);

@@ -34,8 +34,9 @@ struct request_entry {
 struct slowest {
 	subjects list; /* the slowest requests, slowest first */
 	VEC(struct request_entry) entries;
-	size_t lost; /* number of requests left out because records were lost in them */
-	size_t all;  /* number of requests, including those */
+	size_t lost;      /* number of requests left out because records were lost in them */
+	size_t all;       /* number of requests, including those */
+	size_t uncovered; /* number of others left out because the recording does not cover them */
 };
 
 void slowest_done(struct slowest *slowest);
@@ -43,6 +44,9 @@ void slowest_done(struct slowest *slowest);
 /* Finds at most `max` requests. */
 int slowest_find(struct loaded *loaded, const struct selection *selection, size_t max,
 		 struct slowest *ret, struct err *err);
+
+/* The order of entries: those with a lower rank come first. */
+int request_entry_rank(const struct request_entry *entry);
 
 /* Adds up the causes of an entry's slow requests. */
 void slowest_causes(const struct loaded *loaded, const struct request_entry *entry,

@@ -423,7 +423,7 @@ struct attributes model_attributes(const struct model *model); /* of all spans *
  * thread had it as context; of several, the first one.  The window holds the rest, from `until` on.
  */
 struct span_past {
-	nsec_t from; /* start of the context: the span began shortly before */
+	nsec_t from; /* start of the span, or later */
 	nsec_t until;
 	nsec_t states[128]; /* ns by letter */
 };

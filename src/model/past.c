@@ -8,6 +8,10 @@
  * names a span without an end, it keeps what that sum was at the start of the context.  The
  * difference of the two is what the thread did since.
  *
+ * A span begins a moment before its context: the agent reads the clock later, or, without reports
+ * of an agent, the context is observed at the next switch-out.  So a mark also has the last few
+ * states before it, as far back as the thread can have worked for the span.
+ *
  * Each dropped interval and each dropped context is read once.  A thread has a bounded number of
  * such spans; of more, the one that was not in a context for the longest time is dropped: its end
  * was lost.
@@ -20,14 +24,26 @@
 enum {
 	PAST_STATES = 12,
 	MARKS_MAX = 32,
+	RUNS_MAX = 4, /* a slice, and a wait in it with the slice before */
 	/* Spans that are looked up each time.  A recorded one stays for a window: many times. */
 	LOOKUPS = 8,
 };
+
+/* The last changes of state of a thread; the number n is at n % RUNS_MAX. */
+struct past_runs {
+	nsec_t starts[RUNS_MAX];
+	uint8_t states[RUNS_MAX]; /* as below; NO_STATE in a gap */
+	uint32_t count;           /* of all since the start */
+};
+
+enum { NO_STATE = UINT8_MAX };
 
 /* The sum at the start of a span. */
 struct past_mark {
 	uint8_t trace[16], id[8];
 	nsec_t time; /* start of its context */
+	nsec_t lead; /* from here on, the thread can have worked for it */
+	struct past_runs runs;
 	nsec_t used; /* start of its newest context that was dropped */
 	nsec_t end;  /* of the span; 0: unknown yet */
 	nsec_t states[PAST_STATES];
@@ -36,6 +52,7 @@ struct past_mark {
 struct thread_past {
 	nsec_t until;               /* end of the sum */
 	nsec_t states[PAST_STATES]; /* by position in state_letters */
+	struct past_runs runs;
 	VEC(struct past_mark) marks;
 	size_t next; /* mark whose span is looked up next */
 };
@@ -50,6 +67,17 @@ void model_past_free(struct thread_past *past)
 size_t model_past_memory(const struct thread_past *past)
 {
 	return past ? sizeof(*past) + past->marks.room * sizeof(past->marks.items[0]) : 0;
+}
+
+static void add_run(struct past_runs *runs, nsec_t start, uint8_t state)
+{
+	uint32_t last = runs->count - 1, next = runs->count % RUNS_MAX;
+
+	if (runs->count && runs->states[last % RUNS_MAX] == state)
+		return;
+	runs->starts[next] = start;
+	runs->states[next] = state;
+	runs->count++;
 }
 
 /* Adds what the thread did up to t; what it does now is recorded later. */
@@ -67,6 +95,7 @@ static void advance(const struct model *model, thread_id id, nsec_t t)
 			s.interval.state ? strchr(state_letters, s.interval.state) : NULL;
 		nsec_t end = s.end < t ? s.end : t;
 
+		add_run(&past->runs, past->until, letter ? letter - state_letters : NO_STATE);
 		if (letter)
 			past->states[letter - state_letters] += end - past->until;
 		past->until = end;
@@ -97,6 +126,24 @@ static struct past_mark *new_mark(struct thread_past *past)
 	return oldest;
 }
 
+/*
+ * Since when the thread can have worked for the span of a context: during the context before,
+ * unless that is of another trace.
+ */
+static nsec_t lead_of(const struct model *model, thread_id id, const struct context *context)
+{
+	const struct span_ref *ref = model_span_ref(model, context->ref), *before;
+	struct context_stretch c;
+
+	if (!context->start || !model_context_from(model, id, context->start - 1, &c) ||
+	    c.context.start >= context->start)
+		return 0;
+	before = model_span_ref(model, c.context.ref);
+	if (c.context.ref && memcmp(before->trace, ref->trace, sizeof(ref->trace)) != 0)
+		return context->start;
+	return c.context.start;
+}
+
 static void mark_context(const struct model *model, thread_id id, const struct context *context,
 			 nsec_t t)
 {
@@ -114,7 +161,9 @@ static void mark_context(const struct model *model, thread_id id, const struct c
 
 	if (!mark) {
 		mark = new_mark(past);
-		*mark = (struct past_mark){ .time = context->start };
+		*mark = (struct past_mark){ .time = context->start,
+					    .lead = lead_of(model, id, context),
+					    .runs = past->runs };
 		memcpy(mark->trace, ref->trace, sizeof(mark->trace));
 		memcpy(mark->id, ref->id, sizeof(mark->id));
 		memcpy(mark->states, past->states, sizeof(mark->states));
@@ -183,6 +232,28 @@ static void consider(const struct model *model, thread_id thread, const struct s
 	*mark = found;
 }
 
+/* Adds what the thread did since `start`, before its context; returns from when on that is known.
+ */
+static nsec_t add_lead(const struct past_mark *mark, nsec_t start, nsec_t states[128])
+{
+	const struct past_runs *runs = &mark->runs;
+	uint32_t oldest = runs->count > RUNS_MAX ? runs->count - RUNS_MAX : 0;
+	nsec_t end = mark->time;
+
+	start = start > mark->lead ? start : mark->lead;
+	for (uint32_t i = runs->count; i > oldest && start < end; i--) {
+		uint32_t at = (i - 1) % RUNS_MAX;
+		nsec_t from = runs->starts[at] > start ? runs->starts[at] : start;
+
+		if (from >= end)
+			continue;
+		if (runs->states[at] != NO_STATE)
+			states[(int)state_letters[runs->states[at]]] += end - from;
+		end = from;
+	}
+	return end;
+}
+
 bool model_span_past(const struct model *model, const struct span *span, struct span_past *ret)
 {
 	const struct thread_past *past = NULL;
@@ -194,8 +265,9 @@ bool model_span_past(const struct model *model, const struct span *span, struct 
 		consider(model, model_residency(model, next)->thread, span, &past, &mark);
 	if (!mark)
 		return false;
-	*ret = (struct span_past){ .from = mark->time, .until = past->until };
+	*ret = (struct span_past){ .until = past->until };
 	for (size_t i = 0; state_letters[i]; i++)
 		ret->states[(int)state_letters[i]] = past->states[i] - mark->states[i];
+	ret->from = add_lead(mark, span->start, ret->states);
 	return true;
 }

@@ -60,6 +60,7 @@ int sender_new(const struct sender_options *options, struct sender **ret, struct
 	s->options.queue_limit = options->queue_limit ?: QUEUE_LIMIT;
 	s->options.export_limit = options->export_limit ?: EXPORT_LIMIT;
 	s->options.oldest = options->oldest ?: OLDEST;
+	s->options.backoff = options->backoff ?: BACKOFF_FIRST;
 	curl_global_init(CURL_GLOBAL_DEFAULT); /* counts its calls */
 	r = curl_loop_init(&s->loop, err);
 	if (r == 0)
@@ -194,11 +195,11 @@ static nsec_t jitter(nsec_t backoff)
 	return backoff / 2 + (backoff / 2 * (random >> 16) >> 16);
 }
 
-static void retry_later(struct lane *lane, nsec_t now)
+static void retry_later(const struct sender *s, struct lane *lane, nsec_t now)
 {
 	nsec_t asked = lane->transfer.reply.delay, delay;
 
-	lane->backoff = lane->backoff ? 2 * lane->backoff : BACKOFF_FIRST;
+	lane->backoff = lane->backoff ? 2 * lane->backoff : s->options.backoff;
 	if (lane->backoff > BACKOFF_LAST)
 		lane->backoff = BACKOFF_LAST;
 	delay = jitter(lane->backoff);
@@ -257,7 +258,7 @@ static void complete(struct sender *s, struct lane *lane, CURLcode result)
 	lane->in_flight = 0;
 	transfer_trim(&lane->transfer, s->options.export_limit);
 	if (verdict == REPLY_RETRY || verdict == REPLY_MISSING) {
-		retry_later(lane, now);
+		retry_later(s, lane, now);
 		return;
 	}
 	lane->backoff = lane->next_attempt = 0;

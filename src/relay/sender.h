@@ -44,6 +44,7 @@ struct sender_options {
 	size_t queue_limit;                /* bytes of all signals; 0: 64 MiB */
 	size_t export_limit;               /* bytes of a merged export; 0: 2 MiB */
 	nsec_t oldest;                     /* older requests are dropped; 0: 5 min */
+	nsec_t backoff;                    /* the first one; 0: 0.1 s */
 };
 
 /* Of one signal.  Accepted requests are forwarded, rejected, expired, unsent, or still queued. */

@@ -19,7 +19,7 @@
 #include "report/wrap.h"
 
 /* The requests that an explained one is compared with: those of its entry. */
-struct baseline {
+struct entry_requests {
 	struct latency latency;
 	size_t slow;                    /* number of slow requests, which `causes` are of */
 	size_t lost, all;               /* requests left out because of lost records; of how many */
@@ -30,7 +30,7 @@ struct baseline {
 void explain_text(struct out *out, const struct style *style, const struct span_set *spans,
 		  const struct account *account, const struct latency *usual);
 void explain_json(struct json *j, const struct span_set *spans, struct account *account,
-		  const struct baseline *baseline);
+		  const struct entry_requests *baseline);
 
 /*
  * Causes as sentences, those of at least 10 %, or the first.  If `account` is NULL, they are of
@@ -60,12 +60,15 @@ void cause_lines_find(const struct span_set *spans, struct account *account,
 		      const struct cause_sum *causes, cause_lines *ret);
 
 /* "of the latency of the 8 slowest of 151 requests to ...": what the causes are shares of. */
-void explain_baseline(struct out *out, const struct style *style, const struct span_set *spans,
-		      span_id request, const struct baseline *baseline);
+void explain_entry(struct out *out, const struct style *style, const struct span_set *spans,
+		   span_id request, const struct entry_requests *baseline);
 /* "left out 12 of 1,234 requests: records were lost in them"; nothing if there are none. */
 void explain_left_out(struct out *out, size_t lost, size_t all);
 /* Advice about spans without a known thread, to write once after all accounts. */
 void explain_missing_thread(struct out *out, const struct style *style);
+
+/* The shortest prefix of the trace ID of a span that --trace accepts. */
+struct phrase explain_trace_id(const struct span_set *spans, const struct span *span);
 
 /* "p50 7.5 ms, p95 75.1 ms, p99 103 ms of 151 requests" */
 struct phrase explain_latency(const struct latency *latency);

@@ -144,7 +144,7 @@ void explain_causes_json(struct json *j, const struct span_set *spans, struct ac
 }
 
 /* "the 8 slowest of 151 requests", "the only request". */
-static struct phrase which_requests(const struct baseline *b)
+static struct phrase which_requests(const struct entry_requests *b)
 {
 	struct phrase p;
 
@@ -161,8 +161,8 @@ static struct phrase which_requests(const struct baseline *b)
 	return p;
 }
 
-void explain_baseline(struct out *out, const struct style *style, const struct span_set *spans,
-		      span_id request, const struct baseline *b)
+void explain_entry(struct out *out, const struct style *style, const struct span_set *spans,
+		   span_id request, const struct entry_requests *b)
 {
 	const struct span *span = span_set_at(spans, request);
 	struct phrase p;

@@ -247,7 +247,8 @@ static void put_causes(struct json *j, const struct span_set *spans, struct acco
 	cause_sum_done(&causes);
 }
 
-static void put_baseline(struct json *j, const struct span_set *spans, const struct baseline *b)
+static void put_baseline(struct json *j, const struct span_set *spans,
+			 const struct entry_requests *b)
 {
 	json_key(j, "baseline");
 	json_object(j);
@@ -293,7 +294,7 @@ static void put_resources(struct json *j, const struct model *model, const struc
 }
 
 void explain_json(struct json *j, const struct span_set *spans, struct account *account,
-		  const struct baseline *baseline)
+		  const struct entry_requests *baseline)
 {
 	const struct model *model = spans->model;
 

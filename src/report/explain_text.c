@@ -9,6 +9,7 @@
 #include "base/view.h"
 #include "report/lost.h"
 #include "report/phrase.h"
+#include "report/state_style.h"
 
 enum { TIME_COLUMNS = 9, INDENT = 3, DEPTH_SHOWN = 12 };
 
@@ -19,23 +20,6 @@ struct page {
 	const struct span_set *spans;
 	const struct account *account;
 };
-
-/* Green for running, yellow for runnable, red for locks and disks. */
-static const char *state_colour(uint8_t state)
-{
-	switch (state) {
-	case STATE_RUNNING:
-		return "\033[32m";
-	case STATE_READY:
-	case STATE_THROTTLED:
-		return "\033[33m";
-	case STATE_LOCK:
-	case STATE_DISK:
-		return "\033[31m";
-	default:
-		return "\033[36m";
-	}
-}
 
 static void put_node(const struct page *page, const struct node *node, size_t depth,
 		     thread_id above)
@@ -142,15 +126,15 @@ static size_t unique_prefix(const struct span_set *spans, struct view id)
 	return bytes;
 }
 
-/* The shortest prefix of the trace ID that --trace accepts. */
-static void put_trace(struct phrase *p, const struct span_set *spans, const struct span *span)
+struct phrase explain_trace_id(const struct span_set *spans, const struct span *span)
 {
 	struct view id = short_id(span);
-	size_t bytes = unique_prefix(spans, id), at = strlen(p->s);
+	size_t bytes = unique_prefix(spans, id);
+	struct phrase p = { "" };
 
-	at += snprintf(p->s + at, sizeof(p->s) - at, "   trace ");
 	for (size_t i = 0; i < bytes; i++)
-		at += snprintf(p->s + at, sizeof(p->s) - at, "%02x", (uint8_t)id.s[i]);
+		snprintf(p.s + 2 * i, sizeof(p.s) - 2 * i, "%02x", (uint8_t)id.s[i]);
+	return p;
 }
 
 static void put_title(const struct page *page, const struct latency *usual)
@@ -168,7 +152,8 @@ static void put_title(const struct page *page, const struct latency *usual)
 		if (usual)
 			snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), "   %.100s",
 				 explain_latency(usual).s);
-		put_trace(&p, page->spans, span);
+		snprintf(p.s + strlen(p.s), sizeof(p.s) - strlen(p.s), "   trace %.40s",
+			 explain_trace_id(page->spans, span).s);
 	} else {
 		snprintf(p.s, sizeof(p.s), "%.200s   %s", phrase_thread(page->model, a->thread).s,
 			 format_time(length).s);

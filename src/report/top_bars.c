@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "event/event.h"
 #include "event/kind.h"
+#include "report/state_style.h"
 #include "report/top_internal.h"
 
 enum { SERVICES = 32, SERVICE = 14, PERCENT = 6, GAP = 2, WORDS_LEAST = 28, CAUSE = 8 };
@@ -71,39 +72,6 @@ static unsigned state_look(char state)
 		return LOOK_RED;
 	default:
 		return LOOK_CYAN;
-	}
-}
-
-/* A record can contain any byte as a state. */
-static char state_letter(char state)
-{
-	return state && strchr(state_letters, state) ? state : '?';
-}
-
-/* Shorter than state_words(). */
-static const char *state_label(char state)
-{
-	switch (state) {
-	case STATE_RUNNING:
-		return "running";
-	case STATE_DISK:
-		return "disk";
-	case STATE_NETWORK:
-		return "network";
-	case STATE_TIMER:
-		return "timer";
-	case STATE_LOCK:
-		return "lock";
-	case STATE_PROCESS:
-		return "process";
-	case STATE_USER:
-		return "user";
-	case STATE_READY:
-		return "run queue";
-	case STATE_THROTTLED:
-		return "CPU quota";
-	default:
-		return "unknown";
 	}
 }
 

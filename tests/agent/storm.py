@@ -34,11 +34,11 @@ class Server:
     def descriptors(self):
         return sorted(os.listdir(f"/proc/{self.pid}/fd"))
 
-    def call(self, how, number):
+    def call(self, how, number, until_closed=False):
         request = struct.pack("=cI", how, number)
         with socket.create_connection(("127.0.0.1", self.port), timeout=harness.TIMEOUT) as s:
             s.sendall(request)
-            return s.recv(64) == request
+            return s.recv(64) == request and not (until_closed and s.recv(1))
 
 
 class Clients:
@@ -87,8 +87,7 @@ def recorder(server, path):
 def a_fork_storm_survives_killed_recorders():
     server = Server()
     try:
-        server.call(b"t", 0)
-        time.sleep(0.1)
+        require(server.call(b"t", 0, until_closed=True), "the first request has a reply")
         before, began = server.descriptors(), time.monotonic()
         clients = Clients(server)
         for _ in range(KILLS):

@@ -46,8 +46,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if kind == "sleep":
             time.sleep(float(seconds))
         elif kind == "lock":
-            threading.Thread(target=self.hold, args=(float(seconds),)).start()
-            time.sleep(0.01)
+            is_held = threading.Event()
+            threading.Thread(target=self.hold, args=(float(seconds), is_held)).start()
+            is_held.wait()
             with self.lock:
                 pass
         elif kind == "compute":
@@ -60,8 +61,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(times)
 
-    def hold(self, seconds):
+    def hold(self, seconds, is_held):
         with self.lock:
+            is_held.set()
             time.sleep(seconds)
 
     def log_message(self, *_):

@@ -45,7 +45,7 @@ def ftrace():
 
 def commands(spans, kernel):
     for path in spans, kernel:
-        for words in (["info"], ["dump"], ["export", "--to=json"], ["requests"], ["explain"]):
+        for words in (["info"], ["dump"], ["export", "--to=json"], ["requests"], ["explain"], ["diagnose"]):
             yield [*words, path]
             if words[0] != "export":
                 yield [*words, "--json", path]

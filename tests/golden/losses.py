@@ -85,8 +85,15 @@ def explain_is_marked(trace):
     assert "lost" not in run("explain", "--trace", others[0], trace).stdout
 
 
+def diagnose_is_marked(trace):
+    result = json.loads(warns("diagnose", "--json", trace))
+    assert result["left_out"] == 1 and result["lost"] == 7 and result["incomplete"], result
+    assert "left out 1 of " in warns("diagnose", trace)
+
+
 def main():
-    cases = [requests_are_marked, path_is_marked, query_is_marked, export_is_marked, explain_is_marked]
+    cases = [requests_are_marked, path_is_marked, query_is_marked, export_is_marked, explain_is_marked,
+             diagnose_is_marked]
     if subprocess.run([SONDE, "query", "--complete"], capture_output=True).returncode:
         cases.remove(query_is_marked)
     failed = 0

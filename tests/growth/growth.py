@@ -50,6 +50,8 @@ def commands_for(shape):
     yield "path", ["path", *(THREAD if target == REQUEST else target), "FILE"]
     yield "explain", ["explain", *target, "FILE"]
     yield "explain --json", ["explain", "--json", *target, "FILE"]
+    if target != THREAD:
+        yield "diagnose", ["diagnose", *(target if target == REQUEST else []), "FILE"]
     yield "top", ["top", "--json", "FILE"]
     for form in ("json", "otlp", "otlp-json", "ctf"):
         yield f"export --to={form}", ["export", f"--to={form}", "-o", "OUT", "FILE"]
@@ -62,11 +64,12 @@ MORE = {
     "episodes": {"path": ["path", *THREAD, "FILE"], "explain": ["explain", *THREAD, "FILE"]},
     "calls": {"requests": ["requests", "--tree", "FILE"], "explain": ["explain", "FILE"]},
     "loop": {"requests": ["requests", "FILE"]},
-    "queue": {"requests": ["requests", "FILE"], "explain": ["explain", "FILE"]},
+    "queue": {"requests": ["requests", "FILE"], "explain": ["explain", "FILE"], "diagnose": ["diagnose", "FILE"]},
     "processes": {"requests": ["requests", "--tree", "FILE"], "info": ["info", "FILE"]},
     "reuse": {"info": ["info", "FILE"], "explain": ["explain", "FILE"]},
     "stream": {"info": ["info", "FILE"], "dump": ["dump", "FILE"], "explain": ["explain", *THREAD, "FILE"]},
-    "traces": {"info": ["info", "FILE"], "explain": ["explain", "FILE"]},
+    "traces": {"info": ["info", "FILE"], "explain": ["explain", "FILE"], "diagnose": ["diagnose", "FILE"]},
+    "slow": {"diagnose": ["diagnose", "FILE"], "diagnose --json": ["diagnose", "--json", "FILE"]},
 }
 
 

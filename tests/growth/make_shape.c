@@ -154,8 +154,8 @@ static void put_id(uint8_t *id, size_t size, uint64_t n)
 }
 
 /* Spans are numbered from 1. */
-static void add_span(struct shape *s, uint64_t trace, uint64_t id, uint64_t parent, nsec_t from,
-		     nsec_t to, uint32_t tid)
+static void add_span_of(struct shape *s, uint64_t service, uint64_t trace, uint64_t id,
+			uint64_t parent, nsec_t from, nsec_t to, uint32_t tid)
 {
 	struct shape_record record = { .span = {
 					       .head = { .time = START + to,
@@ -163,7 +163,7 @@ static void add_span(struct shape *s, uint64_t trace, uint64_t id, uint64_t pare
 							 .kind = RECORD_SPAN,
 							 .words = sizeof(struct record_span) / 8 },
 					       .start = START + from,
-					       .service = string_n(s, "service", trace),
+					       .service = string_n(s, "service", service),
 					       .operation = string_n(s, "operation", id % 100),
 					       .kind = SPAN_SERVER } };
 
@@ -182,6 +182,12 @@ static void add_span(struct shape *s, uint64_t trace, uint64_t id, uint64_t pare
 	put_id(record.attribute.trace, 16, trace);
 	put_id(record.attribute.span, 8, id);
 	add(s, record);
+}
+
+static void add_span(struct shape *s, uint64_t trace, uint64_t id, uint64_t parent, nsec_t from,
+		     nsec_t to, uint32_t tid)
+{
+	add_span_of(s, trace, trace, id, parent, from, to, tid);
 }
 
 static void add_context(struct shape *s, uint32_t tid, nsec_t time, uint64_t trace, uint64_t id)
@@ -456,6 +462,20 @@ static void shape_traces(struct shape *s, size_t n)
 	}
 }
 
+/* Requests of one service with two calls each; every tenth is slow, and has six. */
+static void shape_slow(struct shape *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t calls = i % 10 ? 2 : 6;
+		nsec_t start = i * 10 * STEP;
+
+		for (size_t call = 0; call < calls; call++)
+			add_span_of(s, 2, i + 1, 100 * i + 2 + call, 100 * i + 1,
+				    start + call * STEP, start + (call + 1) * STEP, 0);
+		add_span_of(s, 1, i + 1, 100 * i + 1, 0, start, start + calls * STEP + i, 0);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*make)(struct shape *s, size_t n);
@@ -467,7 +487,7 @@ static const struct {
 	{ "calls", shape_calls },         { "loop", shape_loop },
 	{ "reuse", shape_reuse },         { "threads", shape_threads },
 	{ "processes", shape_processes }, { "traces", shape_traces },
-	{ "queue", shape_queue },
+	{ "queue", shape_queue },         { "slow", shape_slow },
 };
 
 static int by_time(const void *a, const void *b)

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -117,6 +118,8 @@ static void *accept_all(void *arg)
 	for (int fd; (fd = accept(c->fd, NULL, NULL)) >= 0;) {
 		struct connection *x = must_alloc(sizeof(*x));
 
+		/* a reply is several writes */
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 		pthread_mutex_lock(&c->lock);
 		*x = (struct connection){ c, fd, c->clients.count };
 		*vec_push(&c->clients) = fd;

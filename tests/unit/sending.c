@@ -58,6 +58,8 @@ int sending_add(struct sending *s, uint64_t n)
 	return sending_add_sized(s, n, sizeof(n));
 }
 
+typedef bool condition_fn(const struct sending *s);
+
 static bool is_empty(const struct sending *s)
 {
 	for (int i = 0; i < OTLP_SIGNAL_COUNT; i++)
@@ -66,14 +68,19 @@ static bool is_empty(const struct sending *s)
 	return true;
 }
 
+static bool has_failed(const struct sending *s)
+{
+	return sending_counts(s).last_error[0];
+}
+
 /* Runs the sender as a program does: only when its descriptor is readable. */
-static unsigned run(struct sending *s, unsigned ms, bool until_empty)
+static unsigned run(struct sending *s, unsigned ms, condition_fn *until)
 {
 	struct pollfd p = { .fd = sender_fd(s->sender), .events = POLLIN };
 	nsec_t end = clock_now() + ms * NSEC_PER_MSEC, now;
 	unsigned runs = 0;
 
-	while ((now = clock_now()) < end && !(until_empty && is_empty(s)))
+	while ((now = clock_now()) < end && !(until && until(s)))
 		if (poll(&p, 1, (end - now) / NSEC_PER_MSEC + 1) > 0) {
 			sender_run(s->sender);
 			runs++;
@@ -83,13 +90,19 @@ static unsigned run(struct sending *s, unsigned ms, bool until_empty)
 
 bool sending_run(struct sending *s, unsigned ms)
 {
-	run(s, ms, true);
+	run(s, ms, is_empty);
 	return is_empty(s);
 }
 
 unsigned sending_wait(struct sending *s, unsigned ms)
 {
-	return run(s, ms, false);
+	return run(s, ms, NULL);
+}
+
+bool sending_wait_error(struct sending *s, unsigned ms)
+{
+	run(s, ms, has_failed);
+	return has_failed(s);
 }
 
 struct sender_counts sending_counts(const struct sending *s)

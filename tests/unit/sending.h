@@ -34,6 +34,9 @@ bool sending_run(struct sending *s, unsigned ms);
 /* Runs it for all of this time, and returns how often its descriptor was readable. */
 unsigned sending_wait(struct sending *s, unsigned ms);
 
+/* Runs it until an export has failed or a time in ms has passed; returns whether one has. */
+bool sending_wait_error(struct sending *s, unsigned ms);
+
 struct sender_counts sending_counts(const struct sending *s);
 
 /* The numbers in a body, in order; returns their count. */

@@ -152,6 +152,81 @@ TEST(a_span_without_a_thread_has_the_totals_of_the_thread_that_worked_for_it)
 	CHECK_INT(past.from, 10 * MS);
 }
 
+/* As long_span(), but its context is observed when the thread leaves the CPU, once. */
+static void observed_span(struct story *s)
+{
+	story_begin(s, 1, 0);
+	for (nsec_t t = 0; t < LENGTH; t += STEP) {
+		story_run(s, 1, t, t + 30 * MS);
+		if (t == 0)
+			story_observed(s, 1, 0, 30 * MS, SPAN);
+		story_wait(s, 1, t + 30 * MS, t + STEP, STATE_TIMER, 0);
+	}
+}
+
+TEST(the_slice_in_which_a_context_was_observed_counts_from_the_start_of_the_span)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	observed_span(&s);
+	story_span(&s, 10 * MS, LENGTH, SPAN, 0, 0);
+
+	_cleanup_(model_freep) struct model *model = slide(&s, WINDOW);
+	const struct span *span = model_span(model, story_find_span(model, SPAN));
+	struct span_past past;
+
+	CHECK(model_span_past(model, span, &past));
+	CHECK_INT(past.from, 10 * MS);
+	CHECK_INT(past.states[STATE_RUNNING] + past.states[STATE_TIMER], past.until - 10 * MS);
+}
+
+/* The span begins at 10 ms; its context at 45 ms, in a slice after a wait. */
+static struct span_past past_of_late_context(uint8_t before)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	s.trace = before;
+	if (before)
+		story_context(&s, 1, 5 * MS, CHILD);
+	s.trace = 0;
+	story_run(&s, 1, 0, 30 * MS);
+	story_wait(&s, 1, 30 * MS, 40 * MS, STATE_DISK, 0);
+	story_context(&s, 1, 45 * MS, SPAN);
+	story_run(&s, 1, 40 * MS, 90 * MS);
+	story_wait(&s, 1, 90 * MS, LENGTH, STATE_TIMER, 0);
+	story_span(&s, 10 * MS, LENGTH, SPAN, 0, 0);
+	story_begin(&s, 2, 0); /* time passes meanwhile */
+	for (nsec_t t = 0; t < LENGTH; t += STEP)
+		story_run(&s, 2, t, t + STEP);
+	story_run(&s, 1, LENGTH, LENGTH + 3 * WINDOW);
+
+	struct model *model = slide(&s, WINDOW);
+	struct span_past past = { 0 };
+
+	CHECK(model_span_past(model, model_span(model, story_find_span(model, SPAN)), &past));
+	model_free(model);
+	return past;
+}
+
+TEST(states_before_the_context_of_a_span_count_from_its_start)
+{
+	struct span_past past = past_of_late_context(0);
+
+	CHECK_INT(past.from, 10 * MS);
+	CHECK_INT(past.states[STATE_RUNNING], (20 + 50) * MS);
+	CHECK_INT(past.states[STATE_DISK], 10 * MS);
+}
+
+TEST(states_in_the_context_of_another_trace_do_not_count)
+{
+	struct span_past past = past_of_late_context(1);
+
+	CHECK_INT(past.from, 45 * MS);
+	CHECK_INT(past.states[STATE_RUNNING], 45 * MS);
+	CHECK_INT(past.states[STATE_DISK], 0);
+}
+
 TEST(a_span_in_the_window_or_of_a_thread_without_contexts_has_no_past)
 {
 	_cleanup_(story_done) struct story s = { 0 };

@@ -14,7 +14,8 @@
 #include "sending.h"
 #include "test.h"
 
-static const struct sender_options defaults;
+/* Retries come soon, so that tests of them do not take long. */
+static const struct sender_options defaults = { .backoff = 10 * NSEC_PER_MSEC };
 
 #define FOR_BOTH_PROTOCOLS(is_grpc) for (int is_grpc = 0; is_grpc <= 1; is_grpc++)
 
@@ -242,6 +243,19 @@ TEST(a_temporary_failure_is_retried_until_it_ends)
 	}
 }
 
+TEST(the_first_retry_comes_after_at_least_50_ms)
+{
+	struct outage outage = { 1, { .status = 503 } };
+	struct sending s = { 0 };
+	nsec_t start = clock_now();
+
+	sending_start(&s, false, answer_outage, &outage, (struct sender_options){ 0 });
+	sending_add(&s, 0);
+	CHECK(sending_run(&s, 5000));
+	CHECK(clock_now() - start >= 50 * NSEC_PER_MSEC);
+	sending_done(&s);
+}
+
 TEST(temporary_grpc_failures_are_retried)
 {
 	static const int codes[] = { 1, 4, 10, 11, 14, 15 };
@@ -318,7 +332,7 @@ TEST(requests_wait_until_the_collector_is_up)
 		sending_start_to(&s, c.url, defaults);
 		for (uint64_t n = 0; n < 100; n++)
 			sending_add(&s, n);
-		sending_wait(&s, 300);
+		CHECK(sending_wait_error(&s, 5000));
 		CHECK(sending_counts(&s).retries >= 1);
 		CHECK(strstr(sending_counts(&s).last_error, "onnect"));
 		CHECK(strstr(sending_counts(&s).last_error, c.url));
@@ -612,7 +626,7 @@ TEST(the_wrong_protocol_is_explained)
 		setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "500", 1);
 		sending_start_to(&s, s.collector.url, defaults);
 		sending_add(&s, 0);
-		sending_wait(&s, 1000);
+		CHECK(sending_wait_error(&s, 5000));
 		CHECK(strstr(sending_counts(&s).last_error, "OTEL_EXPORTER_OTLP_PROTOCOL"));
 		CHECK_INT(sending_counts(&s).queued, 1); /* the configuration can be corrected */
 		sending_done(&s);
@@ -760,7 +774,7 @@ TEST(a_name_that_does_not_resolve_is_retried)
 
 	sending_start_to(&s, "http://collector.invalid:4318", defaults);
 	sending_add(&s, 0);
-	sending_wait(&s, 500);
+	CHECK(sending_wait_error(&s, 20000)); /* a name server that is away takes seconds */
 	CHECK_INT(sending_counts(&s).queued, 1);
 	CHECK(strstr(sending_counts(&s).last_error, "collector.invalid"));
 	sending_done(&s);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose/findings.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+
+/* Spans of an operation that chance flags with less than this probability are a finding. */
+static const double LEAST_CHANCE = 1e-4;
+
+double findings_chance(uint64_t k, uint64_t n, double p)
+{
+	double sum = 0;
+
+	if (k <= n * p)
+		return 1; /* at most as many as expected */
+	for (uint64_t i = k; i <= n; i++) {
+		double term = exp(lgamma(n + 1.0) - lgamma(i + 1.0) - lgamma(n - i + 1.0) +
+				  i * log(p) + (n - i) * log1p(-p));
+
+		sum += term;
+		if (term < sum * 1e-6)
+			break; /* terms fall faster than a geometric series */
+	}
+	return sum < 1 ? sum : 1;
+}
+
+static void add_excess(struct tested_operation *op, const struct tested *t, enum feature f)
+{
+	double excess = t->on_path * ((double)t->times[f] - t->profile->all.bands[f].mean);
+
+	if (t->slower >> f & 1)
+		op->longer[f] += excess;
+	else
+		op->shorter[f] += excess;
+}
+
+static void count_features(struct tested_operation *op, const struct tested *t)
+{
+	bool slow = op->profile && t->duration > op->profile->p99;
+
+	op->slow += slow;
+	op->patterns += t->slower >> FEATURE_PATTERN & 1;
+	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+		op->slower[f] += t->slower >> f & 1;
+		op->faster[f] += t->faster >> f & 1;
+		op->slow_flagged[f] += slow && (t->slower >> f & 1);
+		if ((t->slower | t->faster) >> f & 1)
+			add_excess(op, t, f);
+	}
+}
+
+static void add_up(struct diagnosis *d)
+{
+	for (size_t i = 0; i < d->tested.count; i++) {
+		const struct tested *t = &d->tested.items[i];
+		struct tested_operation *op = &d->operations.items[t->operation];
+
+		if (!t->profile) {
+			op->unknown++;
+			continue;
+		}
+		if (t->is_lost) {
+			op->lost++;
+			continue;
+		}
+		op->spans++;
+		op->flagged += t->is_flagged;
+		op->flagged_plainly += t->is_flagged_plainly;
+		count_features(op, t);
+		d->spans_tested++;
+		d->flagged += t->is_flagged;
+		d->flagged_plainly += t->is_flagged_plainly;
+	}
+}
+
+static void add_finding(struct diagnosis *d, uint32_t operation, uint32_t feature, bool faster,
+			uint64_t flagged)
+{
+	const struct tested_operation *op = &d->operations.items[operation];
+	bool is_pattern = feature == FEATURE_PATTERN;
+	double excess = is_pattern ? 0 : faster ? op->shorter[feature] : op->longer[feature];
+	struct finding f = { .operation = operation,
+			     .feature = feature,
+			     .is_faster = faster,
+			     .flagged = flagged,
+			     .excess = excess };
+
+	if (findings_chance(flagged, op->spans, FALSE_FLAGS) >= LEAST_CHANCE)
+		return;
+	if (!is_pattern && (faster ? excess >= 0 : excess <= 0))
+		return; /* one interval is outside of its band, and others make up for it */
+	if (d->slower > 0 && excess > 0)
+		f.share = excess / d->slower;
+	*vec_push(&d->findings) = f;
+}
+
+/* States and queueing; what no state explains as a total, a pattern or what a pattern skips. */
+static void find_of_operation(struct diagnosis *d, uint32_t operation)
+{
+	static const enum feature rest[] = { FEATURE_TOTAL, FEATURE_SKIPPED };
+	const struct tested_operation *op = &d->operations.items[operation];
+	size_t before = d->findings.count;
+
+	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+		if (f == FEATURE_TOTAL || f == FEATURE_SKIPPED)
+			continue;
+		add_finding(d, operation, f, false, op->slower[f]);
+		add_finding(d, operation, f, true, op->faster[f]);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(rest) && d->findings.count == before; i++) {
+		add_finding(d, operation, rest[i], false, op->slower[rest[i]]);
+		add_finding(d, operation, rest[i], true, op->faster[rest[i]]);
+	}
+	if (d->findings.count == before)
+		add_finding(d, operation, FEATURE_PATTERN, false, op->patterns);
+}
+
+static bool is_finding_first(const struct finding *a, const struct finding *b)
+{
+	if (a->is_faster != b->is_faster)
+		return b->is_faster;
+	return fabs(a->excess) > fabs(b->excess);
+}
+
+static bool is_shorter(const nsec_t *a, const nsec_t *b)
+{
+	return *a < *b;
+}
+
+static double excess_of(const struct finding *f, const struct tested *t)
+{
+	double excess;
+
+	if (f->feature == FEATURE_PATTERN)
+		return t->duration;
+	excess = (double)t->times[f->feature] - t->profile->all.bands[f->feature].mean;
+	return f->is_faster ? -excess : excess;
+}
+
+/* Spans by their excess, so that the first are the examples of a finding. */
+struct candidate {
+	double excess;
+	uint32_t tested; /* index */
+};
+
+static bool is_candidate_first(const struct candidate *a, const struct candidate *b)
+{
+	return a->excess != b->excess ? a->excess > b->excess : a->tested < b->tested;
+}
+
+/* The compared spans of each operation: indexes, in the order of `first`. */
+struct by_operation {
+	uint32_t *first, *items;
+};
+
+static struct by_operation group_tested(const struct diagnosis *d)
+{
+	struct by_operation g = { must_alloc((d->operations.count + 2) * sizeof(uint32_t)),
+				  must_alloc((d->tested.count + 1) * sizeof(uint32_t)) };
+
+	for (size_t i = 0; i < d->tested.count; i++)
+		g.first[d->tested.items[i].operation + 2]++;
+	for (size_t i = 2; i < d->operations.count + 2; i++)
+		g.first[i] += g.first[i - 1];
+	for (size_t i = 0; i < d->tested.count; i++)
+		g.items[g.first[d->tested.items[i].operation + 1]++] = i;
+	return g;
+}
+
+static void complete(const struct diagnosis *d, const struct by_operation *g, struct finding *f)
+{
+	uint32_t from = g->first[f->operation], to = g->first[f->operation + 1];
+	_cleanup_(freep) nsec_t *times = must_alloc((to - from + 1) * sizeof(*times));
+	_cleanup_(freep) struct candidate *found = must_alloc((to - from + 1) * sizeof(*found));
+	uint32_t bit = 1u << f->feature;
+	size_t count = 0, examples = 0;
+
+	for (uint32_t i = from; i < to; i++) {
+		const struct tested *t = &d->tested.items[g->items[i]];
+
+		if (!t->profile || t->is_lost)
+			continue;
+		if (f->feature != FEATURE_PATTERN)
+			times[count++] = t->times[f->feature];
+		if ((f->is_faster ? t->faster : t->slower) & bit)
+			found[examples++] = (struct candidate){ excess_of(f, t), g->items[i] };
+	}
+	sort_items(times, count, is_shorter);
+	f->observed = count ? times[count / 2] : 0;
+	sort_items(found, examples, is_candidate_first);
+	for (; f->example_count < examples && f->example_count < EXAMPLES_MAX; f->example_count++)
+		f->examples[f->example_count] = found[f->example_count].tested;
+	if (f->feature != FEATURE_PATTERN && f->example_count)
+		f->expected = d->tested.items[f->examples[0]].profile->all.bands[f->feature];
+}
+
+static bool is_type_first(const struct unknown_type *a, const struct unknown_type *b)
+{
+	return a->traces != b->traces ? a->traces > b->traces : a->example.i < b->example.i;
+}
+
+/*
+ * The share of traces with a type that is not in the baseline, if nothing changed: that of the
+ * types it has once (Good and Turing).
+ */
+static double unseen_share(const struct baseline *b)
+{
+	uint64_t once = 0, traces = 0;
+
+	for (size_t i = 0; i < b->types.count; i++) {
+		once += b->types.items[i].traces == 1;
+		traces += b->types.items[i].traces;
+	}
+	return (once + 1.0) / (traces + 1.0);
+}
+
+static void judge_types(struct diagnosis *d)
+{
+	double share = unseen_share(d->baseline);
+
+	sort_items(d->unknown_types.items, d->unknown_types.count, is_type_first);
+	for (size_t i = 0; i < d->unknown_types.count; i++) {
+		struct unknown_type *type = &d->unknown_types.items[i];
+
+		type->is_chance = findings_chance(type->traces, d->traces, share) >= LEAST_CHANCE;
+		d->of_unknown_type += type->traces;
+	}
+	d->has_new_types = findings_chance(d->of_unknown_type, d->traces, share) < LEAST_CHANCE;
+}
+
+void findings_find(struct diagnosis *d)
+{
+	struct by_operation g;
+
+	add_up(d);
+	for (size_t i = 0; i < d->operations.count; i++)
+		find_of_operation(d, i);
+	sort_items(d->findings.items, d->findings.count, is_finding_first);
+	g = group_tested(d);
+	for (size_t i = 0; i < d->findings.count; i++)
+		complete(d, &g, &d->findings.items[i]);
+	free(g.first);
+	free(g.items);
+	judge_types(d);
+}

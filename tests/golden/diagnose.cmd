@@ -1,0 +1,1 @@
+sonde diagnose ../demo/demo.sonde ../demo/demo.json
