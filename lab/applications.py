@@ -88,7 +88,7 @@ class Application:
 
 class BankApplication(Application):
     services = ("frontend", "users", "contacts", "ledger", "balance")
-    disk_rate = 1 << 20  # bytes/s: 16 ms for the journal of a request
+    disk_rate = 2 << 20  # bytes/s: 8 ms for the journal of a request
 
     def __init__(self, name, build):
         super().__init__(name, build)
