@@ -25,13 +25,13 @@ MAY_USE = {
     "load": "base event otlp read model analyse",
     "live": "base event otlp record read model analyse load",
     "store": "base event model analyse diagnose",
-    "explore": "base event record model analyse live store",
+    "explore": "base event record model analyse diagnose live store",
     "report": "base event otlp model analyse diagnose",
     "query": "base event model analyse",
     "top": "base event model analyse load live report",
     "annotate": "base event otlp relay record read model analyse load live report",
     "flight": "base event record model analyse live",
-    "serve": "base event model analyse load live store report query",
+    "serve": "base event model analyse diagnose load live store report query",
     "cli": "base event bpf record read otlp relay model analyse diagnose load live store explore report query top annotate flight serve",
 }
 

@@ -14,7 +14,8 @@ static nsec_t at_percentile(const nsec_t *times, size_t count, unsigned int thou
 	return times[count - (rank ? rank : 1)];
 }
 
-struct contrast_choice contrast_choose(const nsec_t *times, size_t count, struct slow_rule rule)
+struct contrast_choice contrast_choose(const nsec_t *times, size_t count,
+				       struct contrast_limit limit)
 {
 	struct contrast_choice ret = { 0 };
 
@@ -22,11 +23,12 @@ struct contrast_choice contrast_choose(const nsec_t *times, size_t count, struct
 		return ret;
 
 	nsec_t median = at_percentile(times, count, 50000);
-	nsec_t limit = rule.thousandths ? at_percentile(times, count, rule.thousandths) : rule.time;
+	nsec_t least =
+		limit.thousandths ? at_percentile(times, count, limit.thousandths) : limit.time;
 
-	while (ret.slow < count && times[ret.slow] >= limit)
+	while (ret.slow < count && times[ret.slow] >= least)
 		ret.slow++;
-	if (rule.thousandths) {
+	if (limit.thousandths) {
 		if (ret.slow < CONTRAST_SLOW_MIN)
 			ret.slow = count < CONTRAST_SLOW_MIN ? count : CONTRAST_SLOW_MIN;
 		while (ret.slow && times[ret.slow - 1] <= median)
@@ -37,10 +39,10 @@ struct contrast_choice contrast_choose(const nsec_t *times, size_t count, struct
 	return ret;
 }
 
-bool contrast_is_enough(struct contrast_choice choice, struct slow_rule rule)
+bool contrast_is_enough(struct contrast_choice choice, struct contrast_limit limit)
 {
 	/* the user knows what is slow, so one request is enough */
-	size_t least = rule.thousandths ? CONTRAST_SLOW_MIN : 1;
+	size_t least = limit.thousandths ? CONTRAST_SLOW_MIN : 1;
 
 	return choice.slow >= least && choice.usual >= CONTRAST_USUAL_MIN;
 }
@@ -84,7 +86,8 @@ static void contrasting_done(struct contrasting *c)
 	vec_done(&c->halves);
 }
 
-/* A random bit of a span, the same in every run: neighbours can differ for a reason. */
+/* A random bit of a span, the same in every run: requests that follow each other can differ for a
+ * reason. */
 static int half_of(span_id span)
 {
 	uint64_t mixed = span.i * 0x9e3779b97f4a7c15ull;
@@ -159,7 +162,8 @@ static void measure_causes(struct contrasting *c, const struct contrast *ret)
 		cause->part = mean(cause->slow, ret->slow.compared) -
 			      mean(cause->usual, ret->usual.compared);
 		cause->noise = fabs(mean(halves[0], first) - mean(halves[1], second));
-		cause->stands_out = cause->part > 0 && cause->part * 10 >= ret->difference &&
+		cause->stands_out = !cause->group.is_lost && cause->part > 0 &&
+				    cause->part * 10 >= ret->difference &&
 				    cause->part >= 2 * cause->noise;
 	}
 }
@@ -278,7 +282,8 @@ void contrast_find(const struct span_set *spans, const span_id *slow, size_t slo
 {
 	_cleanup_(contrasting_done) struct contrasting c = { .spans = spans };
 
-	*ret = (struct contrast){ .slow = { slow, slow_count }, .usual = { usual, usual_count } };
+	*ret = (struct contrast){ .slow = { .requests = slow, .count = slow_count },
+				  .usual = { .requests = usual, .count = usual_count } };
 	add_side(&c, &ret->slow, true);
 	add_side(&c, &ret->usual, false);
 	ret->difference = contrast_mean(&ret->slow) - contrast_mean(&ret->usual);

@@ -11,7 +11,7 @@
  *
  * Means vary by chance, too.  The usual requests are divided into two random halves; the difference
  * of a cause between these halves is its noise.  A cause stands out if its part is at least a tenth
- * of the difference and twice its noise.
+ * of the difference and twice its noise.  Time without records never does: it is no cause.
  *
  * The same number of accounts is enough for any number of requests: of more, each n-th in the order
  * of latency is compared, so the sample has the same distribution of latency.
@@ -27,7 +27,7 @@
 enum { CONTRAST_SLOW_MIN = 5, CONTRAST_USUAL_MIN = 5, CONTRAST_SAMPLE_MAX = 500 };
 
 /* From which latency on a request is slow. */
-struct slow_rule {
+struct contrast_limit {
 	unsigned int thousandths; /* percentile of the operation, in thousandths of a percent */
 	nsec_t time;              /* or, if that is 0, a latency */
 };
@@ -41,10 +41,11 @@ struct contrast_choice {
  * Usual requests are those up to the median that are not slow.  With a percentile, at least
  * CONTRAST_SLOW_MIN requests are slow, and none that is as fast as the median.
  */
-struct contrast_choice contrast_choose(const nsec_t *times, size_t count, struct slow_rule rule);
+struct contrast_choice contrast_choose(const nsec_t *times, size_t count,
+				       struct contrast_limit limit);
 
 /* Whether there are enough requests for a comparison. */
-bool contrast_is_enough(struct contrast_choice choice, struct slow_rule rule);
+bool contrast_is_enough(struct contrast_choice choice, struct contrast_limit limit);
 
 /* One of the two groups of requests. */
 struct contrast_side {

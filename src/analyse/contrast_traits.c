@@ -17,12 +17,20 @@ void contrast_traits_done(struct contrast_traits *traits)
 	vec_done(&traits->calls);
 }
 
+/* The requests that reach a service. */
+struct service_reach {
+	uint32_t slow, usual;
+	uint32_t last; /* number of the last request */
+};
+
 struct trait_finder {
 	const struct span_set *spans;
 	const struct contrast *contrast;
 	struct contrast_traits *found;
 	struct map traits, calls; /* hash of the key -> index + 1 */
-	uint32_t request;         /* number of the current request, counted from 1 */
+	struct map services;      /* name -> index + 1 in `reach` */
+	VEC(struct service_reach) reach;
+	uint32_t request; /* number of the current request, counted from 1 */
 	bool is_slow;
 };
 
@@ -32,6 +40,26 @@ struct trait_key {
 	uint32_t service, key; /* of an attribute: its key */
 	uint32_t kind, type;   /* of an attribute: the type of its value */
 };
+
+/* Counts a request of a span's service; returns the index of the service. */
+static uint32_t reach_service(struct trait_finder *f, const struct span *span)
+{
+	uint64_t *at = map_insert(&f->services, span->service.i);
+
+	if (!*at) {
+		*vec_push(&f->reach) = (struct service_reach){ 0 };
+		*at = f->reach.count;
+	}
+
+	struct service_reach *reach = &f->reach.items[*at - 1];
+
+	if (reach->last != f->request) {
+		reach->last = f->request;
+		reach->slow += f->is_slow;
+		reach->usual += !f->is_slow;
+	}
+	return *at - 1;
+}
 
 static void add_trait(struct trait_finder *f, struct trait_key key, struct trait trait)
 {
@@ -47,13 +75,11 @@ static void add_trait(struct trait_finder *f, struct trait_key key, struct trait
 	if (t->last == f->request)
 		return;
 	t->last = f->request;
-	if (f->is_slow)
-		t->slow_requests++;
-	else
-		t->usual_requests++;
+	t->slow_requests += f->is_slow;
+	t->usual_requests += !f->is_slow;
 }
 
-static void add_attributes(struct trait_finder *f, span_id id)
+static void add_attributes(struct trait_finder *f, span_id id, uint32_t reach)
 {
 	const struct span *span = span_set_at(f->spans, id);
 	struct attributes attributes = { 0 };
@@ -66,11 +92,14 @@ static void add_attributes(struct trait_finder *f, span_id id)
 		add_trait(f,
 			  (struct trait_key){ a->value, span->service.i, a->key.i, TRAIT_ATTRIBUTE,
 					      a->type },
-			  (struct trait){ .kind = TRAIT_ATTRIBUTE, .span = id, .attribute = a });
+			  (struct trait){ .kind = TRAIT_ATTRIBUTE,
+					  .span = id,
+					  .attribute = a,
+					  .reach = reach });
 	}
 }
 
-static void add_thread(struct trait_finder *f, span_id id)
+static void add_thread(struct trait_finder *f, span_id id, uint32_t reach)
 {
 	const struct span *span = span_set_at(f->spans, id);
 	const struct thread *thread = model_thread(f->spans->model, span->thread);
@@ -84,7 +113,7 @@ static void add_thread(struct trait_finder *f, span_id id)
 		return;
 	for (uint32_t kind = TRAIT_HOST; kind <= TRAIT_THREAD; kind++)
 		add_trait(f, (struct trait_key){ values[kind], span->service.i, 0, kind, 0 },
-			  (struct trait){ .kind = kind, .span = id });
+			  (struct trait){ .kind = kind, .span = id, .reach = reach });
 }
 
 static void add_call(struct trait_finder *f, span_id id)
@@ -99,7 +128,7 @@ static void add_call(struct trait_finder *f, span_id id)
 	}
 
 	struct call_contrast *call = &f->found->calls.items[*at - 1];
-	nsec_t time = span->end - span_arrival(span);
+	nsec_t time = span->end > span_arrival(span) ? span->end - span_arrival(span) : 0;
 
 	if (f->is_slow) {
 		call->slow++;
@@ -118,8 +147,10 @@ static void add_requests(struct trait_finder *f, const struct contrast_side *sid
 
 		f->request++;
 		for (span_id at = root; at.i; at = span_set_next(f->spans, root, at)) {
-			add_attributes(f, at);
-			add_thread(f, at);
+			uint32_t reach = reach_service(f, span_set_at(f->spans, at));
+
+			add_attributes(f, at, reach);
+			add_thread(f, at, reach);
 			if (at.i != root.i)
 				add_call(f, at);
 		}
@@ -143,11 +174,10 @@ double hypergeometric_tail(size_t all, size_t marked, size_t drawn, size_t hits)
 }
 
 /* Whether a trait is frequent enough in slow requests, and rare enough in others. */
-static bool is_candidate(const struct contrast *c, const struct trait *t)
+static bool is_candidate(const struct trait *t, size_t slow, size_t usual)
 {
-	return t->slow_requests > 1 && (size_t)t->slow_requests * 2 >= c->slow.compared &&
-	       (double)t->slow_requests * c->usual.compared >=
-		       2.0 * t->usual_requests * c->slow.compared;
+	return t->slow_requests > 1 && (size_t)t->slow_requests * 2 >= slow && usual &&
+	       (double)t->slow_requests * usual >= 2.0 * t->usual_requests * slow;
 }
 
 static int less_probable_first(const void *a, const void *b)
@@ -187,20 +217,31 @@ static void drop_implied(const struct span_set *spans, struct contrast_traits *f
 	found->traits.count = kept;
 }
 
-/* Keep the traits that chance does not explain. */
-static void keep_traits(const struct contrast *c, struct contrast_traits *found)
+/* The probability of a trait among the requests that reach its service, or 1. */
+static double probability_of(const struct trait_finder *f, const struct trait *t, size_t tried)
 {
-	size_t tried = 0, kept = 0, all = c->slow.compared + c->usual.compared;
+	struct service_reach reach = f->reach.items[t->reach];
+
+	/* half of all slow requests, of those that reach the service */
+	if ((size_t)t->slow_requests * 2 < f->contrast->slow.compared ||
+	    !is_candidate(t, reach.slow, reach.usual))
+		return 1;
+	return tried * hypergeometric_tail((size_t)reach.slow + reach.usual,
+					   (size_t)t->slow_requests + t->usual_requests, reach.slow,
+					   t->slow_requests);
+}
+
+/* Keep the traits that chance does not explain. */
+static void keep_traits(const struct trait_finder *f, struct contrast_traits *found)
+{
+	size_t tried = 0, kept = 0;
 
 	for (size_t i = 0; i < found->traits.count; i++)
 		tried += found->traits.items[i].slow_requests > 1;
 	for (size_t i = 0; i < found->traits.count; i++) {
 		struct trait t = found->traits.items[i];
 
-		if (!is_candidate(c, &t))
-			continue;
-		t.probability = tried * hypergeometric_tail(all, t.slow_requests + t.usual_requests,
-							    c->slow.compared, t.slow_requests);
+		t.probability = probability_of(f, &t, tried);
 		if (t.probability < PROBABLE)
 			found->traits.items[kept++] = t;
 	}
@@ -328,8 +369,8 @@ static void find_period(const struct span_set *spans, const struct contrast *c,
 	struct trait trait = { .slow_requests = range.count,
 			       .usual_requests = count_between(usual, others, from, to) };
 
-	if (range.count < 4 || to - from > (last - first) / 4 || !is_candidate(c, &trait) ||
-	    range_probability(c, &trait) >= PROBABLE)
+	if (range.count < 4 || to - from > (last - first) / 4 ||
+	    !is_candidate(&trait, all, others) || range_probability(c, &trait) >= PROBABLE)
 		return;
 	*ret = (struct slow_period){ from, to, trait.slow_requests, trait.usual_requests };
 }
@@ -344,10 +385,12 @@ void contrast_traits_find(const struct span_set *spans, const struct contrast *c
 		return;
 	add_requests(&f, &contrast->slow, true);
 	add_requests(&f, &contrast->usual, false);
-	keep_traits(contrast, ret);
+	keep_traits(&f, ret);
 	drop_implied(spans, ret);
 	find_period(spans, contrast, &ret->period);
 	keep_calls(contrast, ret);
 	map_done(&f.traits);
 	map_done(&f.calls);
+	map_done(&f.services);
+	vec_done(&f.reach);
 }

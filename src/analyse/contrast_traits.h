@@ -6,8 +6,10 @@
  * one bad instance.  Such a trait is reported if at least half of the slow requests have it, usual
  * requests half as often at most, and chance is an unlikely explanation: the hypergeometric
  * probability of so many slow requests with the trait, times the number of traits that were
- * tried (Bonferroni), is below 1 %.  The time of arrival is tried in the same way: a quarter of the
- * recording or less in which four fifths of the slow requests arrive.
+ * tried (Bonferroni), is below 1 %.  Only requests that reach the
+ * service of the trait count: that usual requests do not is a matter of calls.  The time of arrival
+ * is tried in the same way: a quarter of the recording or less in which four fifths of the slow
+ * requests arrive.
  *
  * Slow requests can also make more calls.  An operation below them is reported if slow requests
  * call it at least twice as often as usual ones, and the additional time of these calls
@@ -27,6 +29,7 @@ struct trait {
 	uint32_t slow_requests, usual_requests;
 	double probability; /* that chance explains it, corrected for the number of traits */
 	uint32_t last;      /* private: number of the last request with it */
+	uint32_t reach;     /* private: index of the service in the counts of requests */
 };
 
 struct call_contrast {

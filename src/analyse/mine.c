@@ -27,7 +27,7 @@ const struct mine_options mine_defaults = {
 	.closed = MINE_CLOSED_ENDS,
 	.threads = 1,
 	.max_patterns = 100000,
-	.max_work = 30000000000,
+	.max_work = 20000000000,
 	.max_search_memory = 256u << 20,
 };
 

@@ -64,7 +64,7 @@ struct mine_options {
 	enum mine_closed closed;
 	unsigned threads;         /* 0 counts as 1 */
 	size_t max_patterns;      /* of the result */
-	uint64_t max_work;        /* mask words examined; 10^9 take about a second */
+	uint64_t max_work;        /* mask words examined; 10^9 take one to two seconds */
 	size_t max_search_memory; /* bytes of appearances, for each thread */
 };
 

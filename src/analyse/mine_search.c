@@ -13,8 +13,9 @@
 #include "base/arena.h"
 
 enum {
-	BLOCK = 64,  /* rows after which infrequent letters are dropped */
-	SAMPLE = 64, /* rows that decide about the order of children */
+	PUSH_WORK = 4, /* of a mask word that is written, in words examined */
+	BLOCK = 64,    /* rows after which infrequent letters are dropped */
+	SAMPLE = 64,   /* rows that decide about the order of children */
 };
 
 static void search_done(struct mine_search *search)
@@ -95,7 +96,7 @@ static void push_first(struct mine_search *search, uint32_t code)
 		add_row(node, row, i, 0, any);
 	}
 	node->code = (uint8_t)code;
-	search->work += words;
+	search->work += PUSH_WORK * words;
 	search->depth++;
 }
 
@@ -121,7 +122,7 @@ static void push_child(struct mine_search *search, uint32_t code)
 		add_row(node, row, above->entries[i].row, i, any);
 	}
 	node->code = (uint8_t)code;
-	search->work += above->words;
+	search->work += PUSH_WORK * above->words;
 	search->depth++;
 }
 

@@ -109,6 +109,13 @@ static void find_orphaned(struct observer *o)
 	}
 }
 
+/* Whether a rebuilt root is work of a thread that no request explains, and so not a trace. */
+static bool is_background(const struct span *root)
+{
+	return root->source == SPAN_INFERRED && root->flags & SPAN_OPEN &&
+	       root->kind != SPAN_SERVER;
+}
+
 /*
  * Whether a span is unfinished, or not entirely within the recording of its host.  An inferred span
  * below the root need not have a reply.
@@ -225,7 +232,7 @@ void observations_find(const struct span_set *spans, observation_fn *fn, void *a
 	for (uint32_t i = 1; i < span_set_count(spans); i++) {
 		const struct span *span = span_set_at(spans, (span_id){ i });
 
-		if (span->parent.i || is_orphaned(&o, span, &counts))
+		if (span->parent.i || is_background(span) || is_orphaned(&o, span, &counts))
 			continue;
 		workflow_find(&o.flow, spans, (span_id){ i });
 		if (trace_is_cut(&o)) {

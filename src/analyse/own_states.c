@@ -26,7 +26,6 @@ struct own_fill {
 	struct own_states *own;
 	struct observation *observation;
 	struct own_interval *interval;
-	struct resources used;
 	size_t stretches;   /* of its threads, examined so far */
 	bool is_too_long;   /* this interval, or one before */
 	nsec_t episode_end; /* of the wait that is being walked */
@@ -38,7 +37,7 @@ void own_states_done(struct own_states *own)
 	own_states_forget_trace(own);
 	episode_cache_done(&own->episodes);
 	vec_done(&own->cuts);
-	vec_done(&own->probe_events);
+	byte_sums_done(&own->bytes);
 }
 
 void own_states_forget_trace(struct own_states *own)
@@ -101,10 +100,11 @@ static void find_cuts(struct own_states *own, const struct span *span, nsec_t fr
 	own->cuts.count = 0;
 	for (span_id c = span->first_child; c.i; c = span_set_at(own->spans, c)->next) {
 		const struct span *child = span_set_at(own->spans, c);
-		nsec_t start = span_arrival(child), end = child->end;
+		nsec_t start = span_arrival(child), end = child->end > start ? child->end : start;
 		bool is_empty = start == end && from <= start && start <= to;
 
-		if (!(child->flags & SPAN_FOLLOWS) && (is_empty || (start < to && end > from)))
+		if (!(child->flags & SPAN_FOLLOWS) && workflow_contains(own->spans, child) &&
+		    (is_empty || (start < to && end > from)))
 			*vec_push(&own->cuts) = (struct own_cut){
 				.start = clamp(start, from, to),
 				.end = clamp(end, from, to),
@@ -173,8 +173,9 @@ static void add_thread(struct own_fill *f, thread_id thread, nsec_t from, nsec_t
 	nsec_t begin = model_thread(model, thread)->begin;
 	struct stretch s;
 	bool more = model_stretch_at(model, thread, from, &s);
-	struct step step = { .start = from, .thread = thread, .state = STATE_GAP };
 
+	byte_sums_add(&f->own->bytes, model, thread, from, to, &f->observation->network_bytes,
+		      &f->observation->disk_bytes);
 	if (!more && from < begin && begin < to) {
 		f->interval->gap += begin - from;
 		from = begin;
@@ -189,8 +190,6 @@ static void add_thread(struct own_fill *f, thread_id thread, nsec_t from, nsec_t
 		more = model_stretch_next(model, thread, &s);
 	}
 	f->interval->gap += to - from;
-	step.end = from;
-	use_add(&f->used, &f->own->probe_events, model, &step); /* bytes of all states together */
 }
 
 static void add_part(struct own_fill *f, const struct span_part *part)
@@ -274,8 +273,8 @@ void own_states_find(struct own_states *own, bool has_thread, struct observation
 	observation->has_states =
 		has_thread || owner.i || section_has_contexts(own->spans, observation->span);
 	observation->own = observation->cpu = 0;
+	observation->disk_bytes = observation->network_bytes = 0;
 	observation->intervals.count = observation->runs.count = 0;
-	own->probe_events.count = 0;
 	find_cuts(own, span_set_at(own->spans, observation->span), at, end);
 	for (size_t i = 0; i < own->cuts.count; i++) {
 		const struct own_cut *cut = &own->cuts.items[i];
@@ -286,6 +285,4 @@ void own_states_find(struct own_states *own, bool has_thread, struct observation
 	}
 	add_interval(&f, at, end, before, NULL, owner);
 	check_states(f.is_too_long, observation);
-	observation->disk_bytes = f.used.disk_read + f.used.disk_written;
-	observation->network_bytes = f.used.sent + f.used.received;
 }

@@ -4,7 +4,7 @@
 #ifndef SONDE_ANALYSE_OWN_STATES_H
 #define SONDE_ANALYSE_OWN_STATES_H
 
-#include "analyse/account.h"
+#include "analyse/byte_sums.h"
 #include "analyse/episode.h"
 #include "analyse/observation.h"
 #include "analyse/section_parts.h"
@@ -22,7 +22,7 @@ struct own_states {
 	struct episode_cache episodes;
 	struct span_work work;
 	VEC(struct own_cut) cuts; /* of the current span, in order */
-	probe_event_counts probe_events;
+	struct byte_sums bytes;
 };
 
 void own_states_done(struct own_states *own);

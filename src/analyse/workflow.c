@@ -91,15 +91,24 @@ static void add_node(struct workflow *flow, const struct span_set *spans, span_i
 		     uint32_t depth)
 {
 	const struct span *span = span_set_at(spans, id);
+	nsec_t start = span_arrival(span);
 
 	*vec_push(&flow->nodes) = (struct workflow_node){
 		.span = id,
 		.size = 1,
 		.depth = depth,
 		.name = name_of(flow, spans, span),
-		.start = span_arrival(span),
-		.end = span->end,
+		.start = start,
+		.end = span->end > start ? span->end : start,
 	};
+}
+
+bool workflow_contains(const struct span_set *spans, const struct span *span)
+{
+	bool is_handoff = span->source == SPAN_INFERRED && span->kind == SPAN_INTERNAL;
+
+	return !is_handoff || span->first_child.i || !span->parent.i ||
+	       span_set_at(spans, span->parent)->source == SPAN_INFERRED;
 }
 
 static void add_tree(struct workflow *flow, const struct span_set *spans, span_id root)
@@ -111,7 +120,8 @@ static void add_tree(struct workflow *flow, const struct span_set *spans, span_i
 		span_id child = span_set_at(spans, flow->nodes.items[i].span)->first_child;
 
 		for (; child.i; child = span_set_at(spans, child)->next)
-			add_node(flow, spans, child, depth);
+			if (workflow_contains(spans, span_set_at(spans, child)))
+				add_node(flow, spans, child, depth);
 		flow->nodes.items[i].first = first;
 		flow->nodes.items[i].count = flow->nodes.count - first;
 	}

@@ -40,6 +40,13 @@ struct workflow {
 
 void workflow_done(struct workflow *flow);
 
+/*
+ * Whether a span is a part of its trace's workflow.  A rebuilt handoff within an instrumented
+ * service is none, unless it has children: the spans of the service are its operations, and whether
+ * one of its threads wakes another one is a matter of timing.
+ */
+bool workflow_contains(const struct span_set *spans, const struct span *span);
+
 /* The workflow of a tree.  Takes n log n time for n spans, whatever their depth. */
 void workflow_find(struct workflow *flow, const struct span_set *spans, span_id root);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli/clocks.h"
+#include "cli/info_baseline.h"
 #include "cli/opt.h"
 #include "cli/stream.h"
 #include "report/info.h"
@@ -151,8 +152,14 @@ static int info_run(const void *opts, char **operands, struct err *err)
 	out_init(out, stdout);
 	json_init(&writer, out);
 
-	int r = operands[1] ? report_all(o, operands, out, j, err)
-			    : report_one(operands[0], o->format, out, j, err);
+	int r;
+
+	if (operands[1])
+		r = report_all(o, operands, out, j, err);
+	else if (!o->format && info_is_baseline(operands[0]))
+		r = info_baseline(operands[0], out, j, err);
+	else
+		r = report_one(operands[0], o->format, out, j, err);
 
 	if (j && out->used)
 		json_newline(j);
@@ -164,7 +171,7 @@ static int info_run(const void *opts, char **operands, struct err *err)
 
 const struct command cmd_info = {
 	.name = "info",
-	.summary = "show what a capture or trace contains, and what is missing",
+	.summary = "show what a capture, trace or baseline contains",
 	.synopsis = "[OPTION]... INPUT...",
 	.examples = "  sonde info capture.sonde\n"
 		    "  sonde info --json trace.dat | jq .events\n",

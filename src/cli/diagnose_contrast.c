@@ -14,28 +14,28 @@
 #include "report/json_put.h"
 
 /* An operation that can be diagnosed. */
-struct operation {
+struct candidate_operation {
 	const struct request_entry *entry; /* borrowed */
 	struct contrast_choice choice;
 	bool is_enough;
 	double lost; /* time that its slow requests take longer than usual ones, ns */
 };
 
-typedef VEC(struct operation) operations;
+typedef VEC(struct candidate_operation) candidates;
 
-static int parse_rule(const char *slow, struct slow_rule *ret, struct err *err)
+static int parse_limit(const char *slow, struct contrast_limit *ret, struct err *err)
 {
-	struct slow_rule rule = { .thousandths = 95000 };
+	struct contrast_limit limit = { .thousandths = 95000 };
 
-	if (slow && parse_percentile(slow, &rule.thousandths) < 0) {
-		rule.thousandths = 0;
-		if (parse_time(slow, &rule.time) < 0 || !rule.time)
+	if (slow && parse_percentile(slow, &limit.thousandths) < 0) {
+		limit.thousandths = 0;
+		if (parse_time(slow, &limit.time) < 0 || !limit.time)
 			return err_usage(err,
 					 "--slow requires a time such as 20ms or a percentile such "
 					 "as p95, not '%s'",
 					 slow);
 	}
-	*ret = rule;
+	*ret = limit;
 	return 0;
 }
 
@@ -48,16 +48,17 @@ static double sum_of(const nsec_t *times, size_t count)
 	return sum;
 }
 
-static void add_operation(const struct request_entry *entry, struct slow_rule rule, operations *ret)
+static void add_operation(const struct request_entry *entry, struct contrast_limit limit,
+			  candidates *ret)
 {
 	size_t count = entry->list.count;
 	_cleanup_(freep) nsec_t *times = must_alloc(count * sizeof(*times));
-	struct operation o = { .entry = entry };
+	struct candidate_operation o = { .entry = entry };
 
 	for (size_t i = 0; i < count; i++)
 		times[i] = entry->list.items[i].to - entry->list.items[i].from;
-	o.choice = contrast_choose(times, count, rule);
-	o.is_enough = contrast_is_enough(o.choice, rule);
+	o.choice = contrast_choose(times, count, limit);
+	o.is_enough = contrast_is_enough(o.choice, limit);
 	if (o.choice.usual)
 		o.lost = sum_of(times, o.choice.slow) -
 			 sum_of(times + count - o.choice.usual, o.choice.usual) / o.choice.usual *
@@ -69,7 +70,7 @@ static void add_operation(const struct request_entry *entry, struct slow_rule ru
  * most. */
 static int worse_first(const void *a, const void *b)
 {
-	const struct operation *x = a, *y = b;
+	const struct candidate_operation *x = a, *y = b;
 	int ranks = request_entry_rank(x->entry) - request_entry_rank(y->entry);
 
 	if (x->is_enough != y->is_enough)
@@ -81,10 +82,11 @@ static int worse_first(const void *a, const void *b)
 	return x->entry < y->entry ? -1 : x->entry > y->entry;
 }
 
-static void find_operations(const struct slowest *slowest, struct slow_rule rule, operations *ret)
+static void find_operations(const struct slowest *slowest, struct contrast_limit limit,
+			    candidates *ret)
 {
 	for (size_t i = 0; i < slowest->entries.count; i++)
-		add_operation(&slowest->entries.items[i], rule, ret);
+		add_operation(&slowest->entries.items[i], limit, ret);
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof(ret->items[0]), worse_first);
 }
@@ -101,14 +103,14 @@ static span_id *spans_of(const subjects *list)
 struct printing {
 	const struct diagnose_opts *opts;
 	const struct loaded *loaded;
-	struct slow_rule rule;
+	struct contrast_limit limit;
 	struct out *out;
 	struct style style;
 	struct json json;
 	bool misses_thread; /* whether a cause is a span without a known thread */
 };
 
-static void print_operation(struct printing *p, const struct operation *o)
+static void print_operation(struct printing *p, const struct candidate_operation *o)
 {
 	const struct span_set *spans = &p->loaded->spans;
 	_cleanup_(freep) span_id *all = spans_of(&o->entry->list);
@@ -117,7 +119,7 @@ static void print_operation(struct printing *p, const struct operation *o)
 	struct contrast_view view = { .spans = spans,
 				      .request = all[0],
 				      .latency = o->entry->latency,
-				      .rule = p->rule,
+				      .limit = p->limit,
 				      .choice = o->choice,
 				      .traits = &traits,
 				      .host_name = load_host_name,
@@ -137,7 +139,7 @@ static void print_operation(struct printing *p, const struct operation *o)
 	p->misses_thread |= contrast_misses_thread(&view);
 }
 
-static void print_text(struct printing *p, const operations *list, const struct slowest *slowest)
+static void print_text(struct printing *p, const candidates *list, const struct slowest *slowest)
 {
 	size_t shown = list->count < p->opts->top ? list->count : p->opts->top;
 
@@ -158,7 +160,7 @@ static void print_text(struct printing *p, const operations *list, const struct 
 	explain_left_out(p->out, slowest->lost, slowest->all);
 }
 
-static void print_json(struct printing *p, const operations *list, const struct slowest *slowest)
+static void print_json(struct printing *p, const candidates *list, const struct slowest *slowest)
 {
 	struct lost lost = model_lost(p->loaded->model, 0, UINT64_MAX);
 
@@ -179,17 +181,17 @@ static void print_json(struct printing *p, const operations *list, const struct 
 }
 
 static int print_all(const struct diagnose_opts *opts, const struct loaded *loaded,
-		     const struct slowest *slowest, struct slow_rule rule, struct err *err)
+		     const struct slowest *slowest, struct contrast_limit limit, struct err *err)
 {
 	_cleanup_(freep) struct out *out = must_alloc(sizeof(*out));
 	struct printing p = {
-		.opts = opts, .loaded = loaded, .rule = rule, .out = out, .style = output_style()
+		.opts = opts, .loaded = loaded, .limit = limit, .out = out, .style = output_style()
 	};
-	operations list = { 0 };
+	candidates list = { 0 };
 
 	out_init(out, stdout);
 	json_init(&p.json, out);
-	find_operations(slowest, rule, &list);
+	find_operations(slowest, limit, &list);
 	if (opts->json)
 		print_json(&p, &list, slowest);
 	else
@@ -213,9 +215,9 @@ int diagnose_contrast(const struct diagnose_opts *o, char **inputs, struct err *
 	_cleanup_(slowest_done) struct slowest slowest = { 0 };
 	struct err damage = { "" }, failure = { "" };
 	struct selection selection;
-	struct slow_rule rule = { 0 };
+	struct contrast_limit limit = { 0 };
 
-	if (opt_selection(&o->select, &selection, err) < 0 || parse_rule(o->slow, &rule, err) < 0)
+	if (opt_selection(&o->select, &selection, err) < 0 || parse_limit(o->slow, &limit, err) < 0)
 		return -EUSAGE;
 	selection.only_rebuilt = o->requests;
 
@@ -233,7 +235,7 @@ int diagnose_contrast(const struct diagnose_opts *o, char **inputs, struct err *
 	}
 	warn_all(&loaded.warnings);
 	if (loaded.model && r == 0)
-		r = print_all(o, &loaded, &slowest, rule, &failure);
+		r = print_all(o, &loaded, &slowest, limit, &failure);
 	*err = damaged < 0 ? damage : failure;
 	return damaged < 0 ? damaged : r;
 }

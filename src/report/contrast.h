@@ -19,7 +19,7 @@ struct contrast_view {
 	const struct span_set *spans;
 	span_id request; /* any of its requests, for the names */
 	struct latency latency;
-	struct slow_rule rule;
+	struct contrast_limit limit;
 	struct contrast_choice choice;
 	const struct contrast *contrast; /* NULL: too few requests */
 	const struct contrast_traits *traits;
@@ -28,9 +28,10 @@ struct contrast_view {
 };
 
 enum contrast_verdict {
-	VERDICT_CAUSES, /* at least one cause stands out */
-	VERDICT_SPREAD, /* the slow requests take longer, but no cause stands out */
-	VERDICT_SAME,   /* they hardly take longer */
+	VERDICT_CAUSES,    /* one that stands out explains at least a fifth of the difference */
+	VERDICT_SPREAD,    /* the slow requests take longer, but no cause explains much of it */
+	VERDICT_SAME,      /* they hardly take longer, or there is no contrast: most are equal */
+	VERDICT_NONE_SLOW, /* no request is as slow as the user's limit */
 	VERDICT_TOO_FEW,
 };
 
@@ -57,7 +58,10 @@ void contrast_lines_find(const struct contrast_view *view, contrast_lines *ret);
 void contrast_text(struct out *out, const struct style *style, const struct contrast_view *view);
 void contrast_json(struct json *j, const struct contrast_view *view);
 
-/* "have http.status_code = 500", "were handled by thread front/8 (20251 of 20249)". */
+/* The value of an attribute. */
+struct phrase contrast_value(const struct model *model, const struct attribute *attribute);
+
+/* "have http.status_code = 500 in shop", "were handled by thread front/8 (20251 of 20249)". */
 struct phrase contrast_trait(const struct contrast_view *view, const struct trait *trait);
 
 /* Whether the time of a cause that stands out is that of a span without a known thread. */

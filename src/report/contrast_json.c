@@ -9,7 +9,7 @@
 static void put_mean(struct json *j, const char *key, double ns)
 {
 	json_key(j, key);
-	json_i64(j, llround(ns));
+	json_i64(j, llround(fmax(-9e18, fmin(9e18, ns))));
 }
 
 static void put_real(struct json *j, const char *key, double n)
@@ -117,6 +117,23 @@ static void put_states(struct json *j, const struct contrast *c)
 	json_end(j);
 }
 
+static void put_trait(struct json *j, const struct contrast_view *view, const struct trait *trait)
+{
+	static const char *const kinds[] = { [TRAIT_ATTRIBUTE] = "attribute",
+					     [TRAIT_HOST] = "host",
+					     [TRAIT_PROCESS] = "process",
+					     [TRAIT_THREAD] = "thread" };
+	const struct model *model = view->spans->model;
+	const struct span *span = span_set_at(view->spans, trait->span);
+
+	put_string(j, "kind", kinds[trait->kind]);
+	put_string(j, "service", span_set_string(view->spans, span->service));
+	if (trait->kind != TRAIT_ATTRIBUTE)
+		return;
+	put_string(j, "key", model_string(model, trait->attribute->key));
+	put_string(j, "value", contrast_value(model, trait->attribute).s);
+}
+
 static void put_traits(struct json *j, const struct contrast_view *view)
 {
 	json_key(j, "traits");
@@ -125,6 +142,7 @@ static void put_traits(struct json *j, const struct contrast_view *view)
 		const struct trait *trait = &view->traits->traits.items[i];
 
 		json_object(j);
+		put_trait(j, view, trait);
 		put_u64(j, "slow_requests", trait->slow_requests);
 		put_u64(j, "usual_requests", trait->usual_requests);
 		put_real(j, "probability", trait->probability);
@@ -172,6 +190,7 @@ void contrast_json(struct json *j, const struct contrast_view *view)
 	static const char *const verdicts[] = { [VERDICT_CAUSES] = "causes",
 						[VERDICT_SPREAD] = "spread",
 						[VERDICT_SAME] = "same",
+						[VERDICT_NONE_SLOW] = "none slow",
 						[VERDICT_TOO_FEW] = "too few" };
 	const struct span *span = span_set_at(view->spans, view->request);
 

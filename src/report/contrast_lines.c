@@ -23,12 +23,17 @@ enum contrast_verdict contrast_verdict(const struct contrast_view *view)
 {
 	const struct contrast *c = view->contrast;
 
+	if (!c && !view->limit.thousandths && !view->choice.slow)
+		return VERDICT_NONE_SLOW;
+	if (!c && view->limit.thousandths &&
+	    view->latency.count >= CONTRAST_SLOW_MIN + CONTRAST_USUAL_MIN)
+		return VERDICT_SAME;
 	if (!c)
 		return VERDICT_TOO_FEW;
 	if (!contrast_differs(c))
 		return VERDICT_SAME;
 	for (size_t i = 0; i < c->causes.count; i++)
-		if (c->causes.items[i].stands_out)
+		if (c->causes.items[i].stands_out && c->causes.items[i].part * 5 >= c->difference)
 			return VERDICT_CAUSES;
 	return c->patterns.count && leads(c, &c->patterns.items[0]) ? VERDICT_CAUSES
 								    : VERDICT_SPREAD;
@@ -101,24 +106,26 @@ void contrast_lines_find(const struct contrast_view *view, contrast_lines *ret)
 		qsort(ret->items, ret->count, sizeof(ret->items[0]), larger_part_first);
 }
 
-static void append_value(struct phrase *p, const struct model *model, const struct attribute *a)
+struct phrase contrast_value(const struct model *model, const struct attribute *a)
 {
+	struct phrase p = { "" };
 	double real;
 
 	switch (a->type) {
 	case ATTRIBUTE_STRING:
-		phrase_append(p, "%.200s", model_string(model, (str_id){ a->value }));
+		phrase_append(&p, "%.200s", model_string(model, (str_id){ a->value }));
 		break;
 	case ATTRIBUTE_BOOL:
-		phrase_append(p, "%s", a->value ? "true" : "false");
+		phrase_append(&p, "%s", a->value ? "true" : "false");
 		break;
 	case ATTRIBUTE_DOUBLE:
 		memcpy(&real, &a->value, sizeof(real));
-		phrase_append(p, "%g", real);
+		phrase_append(&p, "%g", real);
 		break;
 	default:
-		phrase_append(p, "%" PRId64, (int64_t)a->value);
+		phrase_append(&p, "%" PRId64, (int64_t)a->value);
 	}
+	return p;
 }
 
 struct phrase contrast_trait(const struct contrast_view *view, const struct trait *trait)
@@ -126,12 +133,14 @@ struct phrase contrast_trait(const struct contrast_view *view, const struct trai
 	const struct span *span = span_set_at(view->spans, trait->span);
 	const struct model *model = view->spans->model;
 	const struct thread *thread = model_thread(model, span->thread);
+	const char *service = span_set_string(view->spans, span->service);
 	struct phrase p = { "" };
 
 	switch (trait->kind) {
 	case TRAIT_ATTRIBUTE:
-		phrase_append(&p, "have %.100s = ", model_string(model, trait->attribute->key));
-		append_value(&p, model, trait->attribute);
+		phrase_append(&p, "have %.100s = %.200s in %.100s",
+			      model_string(model, trait->attribute->key),
+			      contrast_value(model, trait->attribute).s, service);
 		break;
 	case TRAIT_THREAD:
 		phrase_append(&p, "were handled by thread %s",
@@ -143,10 +152,9 @@ struct phrase contrast_trait(const struct contrast_view *view, const struct trai
 			      thread->pid);
 		break;
 	default:
-		phrase_append(&p, "were handled on host %s",
+		phrase_append(&p, "were handled by %.100s on host %.100s", service,
 			      view->host_name(view->arg, thread->host));
 	}
-	phrase_append(&p, ", in %.100s", span_set_string(view->spans, span->service));
 	return p;
 }
 

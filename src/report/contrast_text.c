@@ -21,7 +21,7 @@ enum {
 	BAR_COLUMNS = 20,
 };
 
-struct page {
+struct contrast_page {
 	struct out *out;
 	const struct style *style;
 	const struct contrast_view *view;
@@ -30,7 +30,7 @@ struct page {
 
 static nsec_t rounded(double ns)
 {
-	return ns > 0 ? ns + 0.5 : 0;
+	return ns > 0 ? fmin(ns, 1e19) + 0.5 : 0;
 }
 
 /* "+52.3 ms" */
@@ -49,7 +49,7 @@ static int percent(double part, double whole)
 	return lround(fmax(-999, fmin(999, share)));
 }
 
-static void put_sentence(const struct page *page, const struct phrase *p)
+static void put_sentence(const struct contrast_page *page, const struct phrase *p)
 {
 	put_wrapped(page->out, page->style->columns, p->s, 0);
 }
@@ -65,32 +65,33 @@ static struct phrase name_of(const struct contrast_view *view)
 	return p;
 }
 
-static void put_too_few(const struct page *page)
+/* Why there is nothing to contrast. */
+static void put_not_compared(const struct contrast_page *page, enum contrast_verdict verdict)
 {
 	const struct contrast_view *view = page->view;
 	size_t count = view->latency.count, least = CONTRAST_SLOW_MIN + CONTRAST_USUAL_MIN;
 	struct phrase p = name_of(view);
 
 	phrase_append(&p, ": ");
-	if (view->rule.thousandths && count >= least)
+	if (verdict == VERDICT_SAME)
 		phrase_append(&p, "nothing stands out: most of %s requests take the same time, %s",
 			      format_count(count).s, format_time(view->latency.p50).s);
-	else if (view->rule.thousandths)
+	else if (view->limit.thousandths)
 		phrase_append(&p, "only %s request%s: too few to compare, at least %zu are needed",
 			      format_count(count).s, count == 1 ? "" : "s", least);
-	else if (!view->choice.slow)
+	else if (verdict == VERDICT_NONE_SLOW)
 		phrase_append(&p, "none of %s request%s takes %s or longer", format_count(count).s,
-			      count == 1 ? "" : "s", format_time(view->rule.time).s);
+			      count == 1 ? "" : "s", format_time(view->limit.time).s);
 	else
 		phrase_append(&p,
 			      "%s of %s requests take %s or longer: too few others to compare with",
 			      format_count(view->choice.slow).s, format_count(count).s,
-			      format_time(view->rule.time).s);
+			      format_time(view->limit.time).s);
 	put_sentence(page, &p);
 }
 
 /* "the 8 slowest of 143 requests take 85.3 ms on average, usual ones 4.42 ms" */
-static void put_title(const struct page *page)
+static void put_title(const struct contrast_page *page)
 {
 	const struct contrast_view *view = page->view;
 	const struct contrast *c = page->contrast;
@@ -111,10 +112,13 @@ static void put_title(const struct page *page)
 	p = (struct phrase){ "" };
 	phrase_append(&p, "p50 %s, p95 %s, p99 %s", format_time(view->latency.p50).s,
 		      format_time(view->latency.p95).s, format_time(view->latency.p99).s);
+	if (c->slow.compared < c->slow.count || c->usual.compared < c->usual.count)
+		phrase_append(&p, "; a sample of %s slow and %s usual requests is compared",
+			      format_count(c->slow.compared).s, format_count(c->usual.compared).s);
 	put_sentence(page, &p);
 }
 
-static void put_verdict(const struct page *page, enum contrast_verdict verdict)
+static void put_verdict(const struct contrast_page *page, enum contrast_verdict verdict)
 {
 	const struct contrast *c = page->contrast;
 	struct phrase p = { "" };
@@ -133,6 +137,11 @@ static void put_verdict(const struct page *page, enum contrast_verdict verdict)
 	out_char(page->out, '\n');
 }
 
+static struct text count_or_none(uint64_t count)
+{
+	return count ? format_count(count) : (struct text){ "none" };
+}
+
 /* How a cause differs between slow and usual requests: by its presence, or by its time. */
 static struct phrase presence(const struct contrast *c, const struct contrast_cause *cause)
 {
@@ -144,10 +153,9 @@ static struct phrase presence(const struct contrast *c, const struct contrast_ca
 			      format_time(cause->usual / c->usual.compared).s);
 		return p;
 	}
-	phrase_append(&p, "in %s of %s slow requests, in ", format_count(cause->slow_requests).s,
+	phrase_append(&p, "in %s of %s slow requests, in ", count_or_none(cause->slow_requests).s,
 		      format_count(c->slow.compared).s);
-	phrase_append(&p, "%s of %s usual ones",
-		      cause->usual_requests ? format_count(cause->usual_requests).s : "none",
+	phrase_append(&p, "%s of %s usual ones", count_or_none(cause->usual_requests).s,
 		      format_count(c->usual.compared).s);
 	return p;
 }
@@ -160,7 +168,7 @@ static const char *tail_of(const struct contrast_line *line)
 	return tail ? tail : line->text.s + strlen(line->text.s);
 }
 
-static void put_figures(const struct page *page, double part, uint8_t state)
+static void put_figures(const struct contrast_page *page, double part, uint8_t state)
 {
 	char letter[2] = { state && state != STATE_GAP ? state_letter(state) : ' ', '\0' };
 	char share[32];
@@ -175,14 +183,15 @@ static void put_figures(const struct page *page, double part, uint8_t state)
 	out_str(page->out, "  ");
 }
 
-static void put_below(const struct page *page, const char *words)
+static void put_below(const struct contrast_page *page, const char *words)
 {
 	out_fill(page->out, WORDS, ' ');
 	put_wrapped(page->out, page->style->columns, words, WORDS);
 }
 
 /* "together 76.2 ms (94 %), while front (7) waits for its reply" */
-static void put_together(const struct page *page, const struct contrast_line *lines, size_t count)
+static void put_together(const struct contrast_page *page, const struct contrast_line *lines,
+			 size_t count)
 {
 	struct phrase p = { "" };
 	double sum = 0;
@@ -195,7 +204,8 @@ static void put_together(const struct page *page, const struct contrast_line *li
 }
 
 /* Causes that delay the same thing: what they delay is written once. */
-static void put_group(const struct page *page, const struct contrast_line *lines, size_t count)
+static void put_group(const struct contrast_page *page, const struct contrast_line *lines,
+		      size_t count)
 {
 	const struct contrast *c = page->contrast;
 	struct phrase p, first = presence(c, &lines[0].cause);
@@ -242,7 +252,7 @@ static double keep_lines(const struct contrast *c, size_t max, contrast_lines *l
 }
 
 /* The request whose account has the words of the first causes. */
-static void put_example(const struct page *page, const struct contrast_line *line)
+static void put_example(const struct contrast_page *page, const struct contrast_line *line)
 {
 	const struct span_set *spans = page->view->spans;
 	const struct span *span = span_set_at(spans, line->cause.group.example);
@@ -277,7 +287,7 @@ static void gather_tails(contrast_lines *lines)
 	}
 }
 
-static void put_causes(const struct page *page, size_t max)
+static void put_causes(const struct contrast_page *page, size_t max)
 {
 	contrast_lines lines = { 0 };
 	size_t merged = 0;
@@ -304,7 +314,7 @@ static void put_causes(const struct page *page, size_t max)
 	vec_done(&lines);
 }
 
-static void put_bar(const struct page *page, const struct contrast_state *state)
+static void put_bar(const struct contrast_page *page, const struct contrast_state *state)
 {
 	double share = state->part / page->contrast->difference;
 	size_t cells = share > 0 ? share * BAR_COLUMNS + 0.5 : 0;
@@ -314,7 +324,7 @@ static void put_bar(const struct page *page, const struct contrast_state *state)
 	out_char(page->out, '\n');
 }
 
-static void put_state(const struct page *page, const struct contrast_state *state)
+static void put_state(const struct contrast_page *page, const struct contrast_state *state)
 {
 	const struct contrast *c = page->contrast;
 	char letter = state->state == STATE_GAP ? ' ' : state_letter(state->state);
@@ -337,7 +347,7 @@ static void put_state(const struct page *page, const struct contrast_state *stat
 	put_bar(page, state);
 }
 
-static void put_states(const struct page *page)
+static void put_states(const struct contrast_page *page)
 {
 	const struct contrast *c = page->contrast;
 
@@ -354,12 +364,12 @@ static struct phrase how_many(const struct contrast *c, uint32_t slow, uint32_t 
 
 	phrase_append(&p, "%s of %s slow requests and ", format_count(slow).s,
 		      format_count(c->slow.compared).s);
-	phrase_append(&p, "%s of %s usual ones ", usual ? format_count(usual).s : "none",
+	phrase_append(&p, "%s of %s usual ones ", count_or_none(usual).s,
 		      format_count(c->usual.compared).s);
 	return p;
 }
 
-static void put_trait(const struct page *page, const struct trait *trait)
+static void put_trait(const struct contrast_page *page, const struct trait *trait)
 {
 	struct phrase p = how_many(page->contrast, trait->slow_requests, trait->usual_requests);
 
@@ -367,7 +377,7 @@ static void put_trait(const struct page *page, const struct trait *trait)
 	put_sentence(page, &p);
 }
 
-static void put_period(const struct page *page, const struct slow_period *period)
+static void put_period(const struct contrast_page *page, const struct slow_period *period)
 {
 	nsec_t begin = model_begin(page->view->spans->model);
 	struct phrase p = how_many(page->contrast, period->slow_requests, period->usual_requests);
@@ -377,7 +387,7 @@ static void put_period(const struct page *page, const struct slow_period *period
 	put_sentence(page, &p);
 }
 
-static void put_call(const struct page *page, const struct call_contrast *call)
+static void put_call(const struct contrast_page *page, const struct call_contrast *call)
 {
 	const struct contrast *c = page->contrast;
 	const struct span *span = span_set_at(page->view->spans, call->span);
@@ -391,7 +401,7 @@ static void put_call(const struct page *page, const struct call_contrast *call)
 	put_sentence(page, &p);
 }
 
-static void put_common(const struct page *page)
+static void put_common(const struct contrast_page *page)
 {
 	const struct contrast_traits *t = page->view->traits;
 
@@ -407,11 +417,11 @@ static void put_common(const struct page *page)
 
 void contrast_text(struct out *out, const struct style *style, const struct contrast_view *view)
 {
-	struct page page = { out, style, view, view->contrast };
+	struct contrast_page page = { out, style, view, view->contrast };
 	enum contrast_verdict verdict = contrast_verdict(view);
 
-	if (verdict == VERDICT_TOO_FEW) {
-		put_too_few(&page);
+	if (!view->contrast) {
+		put_not_compared(&page, verdict);
 		return;
 	}
 	put_title(&page);

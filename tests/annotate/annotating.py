@@ -6,6 +6,7 @@ of the keeper is the recorder, which exists while something is attached.
 """
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import pathlib
@@ -56,19 +57,19 @@ def free_ports(count):
 
 
 class Annotate:
-    """options: further ones; to: URL of the collector; http_port: a free one."""
+    """options: further ones; to: URL of the collector; http_port: if it matters."""
 
-    def __init__(self, *options, to, env=None, http_port=None):
-        self.grpc_port, self.http_port = free_ports(2)
-        self.http_port = http_port or self.http_port
-        self.log = SCRATCH / "annotate.err"
-        command = [SONDE, "annotate", f"--grpc=127.0.0.1:{self.grpc_port}", f"--http=127.0.0.1:{self.http_port}",
-                   f"--to={to}", *map(str, options)]
+    numbers = itertools.count()  # of instances
+
+    def __init__(self, *options, to, env=None, http_port=0):
+        self.log = SCRATCH / f"annotate.{next(self.numbers)}.err"
+        command = [SONDE, "annotate", "--grpc=127.0.0.1:0", f"--http=127.0.0.1:{http_port}", f"--to={to}", *map(str, options)]
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log, env=env or ENV)
         self.pid = self.process.pid
         try:
-            self.wait(lambda: "listening" in self.said(), "sonde annotate starts")
+            self.wait(self.ports, "sonde annotate starts")
+            self.grpc_port, self.http_port = self.ports()
             self.wait_recording()
         except BaseException:
             self.process.kill()
@@ -77,6 +78,11 @@ class Annotate:
 
     def said(self):
         return self.log.read_text()
+
+    def ports(self):
+        """Those of gRPC and HTTP, once it listens."""
+        found = re.search(r"listening for OTLP on port (\d+) \(gRPC\) and (\d+) \(HTTP\)", self.said())
+        return found and tuple(map(int, found.groups()))
 
     def wait(self, condition, what, limit=PATIENCE):
         def ended_or_holds():

@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 
+#include "analyse/contrast_traits.h"
 #include "analyse/path.h"
 #include "event/capture.h"
 #include "unit/bytes.h"
@@ -71,6 +72,29 @@ static void walk_all(const struct model *model)
 	}
 }
 
+/* Whatever the spans are, the time of their causes is their latency. */
+static void check_contrast(const struct model *model)
+{
+	struct span_set spans = { .model = model };
+	struct contrast_traits traits;
+	struct contrast contrast;
+	span_id ids[100];
+	size_t count = 0;
+	nsec_t slow = 0, usual = 0;
+
+	for (uint32_t i = 1; i < model_span_count(model) && count < ARRAY_LEN(ids); i++)
+		ids[count++] = (span_id){ i };
+	contrast_find(&spans, ids, count / 3, ids + count / 3, count - count / 3, &contrast);
+	for (size_t i = 0; i < contrast.causes.count; i++) {
+		slow += contrast.causes.items[i].slow;
+		usual += contrast.causes.items[i].usual;
+	}
+	assert(slow == contrast.slow.time && usual == contrast.usual.time);
+	contrast_traits_find(&spans, &contrast, &traits);
+	contrast_traits_done(&traits);
+	contrast_done(&contrast);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
 	struct bytes given = { (uint8_t *)input, size };
@@ -86,5 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 
 	walk_all(model);
 	walk_all(window);
+	check_contrast(model);
+	check_contrast(window);
 	return 0;
 }

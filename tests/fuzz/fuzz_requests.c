@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "analyse/observation.h"
 #include "analyse/path.h"
 #include "analyse/requests/spans.h"
 #include "event/capture.h"
@@ -75,6 +76,32 @@ static void check_paths(const struct span_set *spans)
 		assert(at == span->end);
 		path_done(&path);
 	}
+}
+
+/* The runs of an interval, and what is beside them, add up to its total. */
+static void check_observation(void *arg, const struct observation *o)
+{
+	nsec_t own = 0;
+
+	(void)arg;
+	for (size_t i = 0; i < o->intervals.count; i++) {
+		const struct own_interval *v = &o->intervals.items[i];
+		nsec_t sum = v->ready + v->throttled + v->irq + v->queued + v->gap;
+
+		assert(v->run + v->run_count <= o->runs.count);
+		for (size_t k = v->run; k < v->run + v->run_count; k++)
+			sum += o->runs.items[k].time;
+		assert(!o->has_states || sum == v->total);
+		own += v->total;
+	}
+	assert(o->intervals.count && own == o->own && o->own + o->queueing <= o->duration);
+}
+
+static void check_observations(const struct span_set *spans)
+{
+	struct observation_counts counts;
+
+	observations_find(spans, check_observation, NULL, &counts);
 }
 
 static const char *host_name(const void *arg, uint16_t host)
@@ -155,6 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	check_trees(&requests);
 	request_spans_add(&requests, NULL, &spans);
 	check_paths(&spans);
+	check_observations(&spans);
 	if (file)
 		show(&spans, &requests, file);
 	check_export(&spans, &requests);

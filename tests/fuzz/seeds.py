@@ -4,12 +4,14 @@
 
 tests/data contains no such files: ELF files with thread-local variables, the metadata and a
 stream of a CTF trace in one file, the format of a tracepoint with its data, metrics and logs in JSON, connections of
-clients.  Without seeds the fuzzers do not get past the first checks.
+clients, baselines.  Without seeds the fuzzers do not get past the first checks.
 """
 import gzip
 import itertools
 import json
 import pathlib
+import re
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -182,6 +184,40 @@ def replies():
     write("otlp_reply", "retry", b"\1\0HTTP/2 200\r\ngrpc-status: 8\r\ngrpc-message: a%20b\r\n" + details)
 
 
+def baseline_schema():
+    """The SQL of the tables, from the program."""
+    source = (TESTS.parent / "src" / "store" / "schema.c").read_text()
+    for table in re.findall(r'"CREATE TABLE.*?(?="\s*,)', source, flags=re.DOTALL):
+        yield re.sub(r'"\s*"', "", table).strip('"').replace("\\n", "\n")
+
+
+def baseline(name, spans, intervals, runs):
+    """A baseline with small pages and equal spans, enough of them for a profile."""
+    db = sqlite3.connect(":memory:")
+    db.executescript("PRAGMA page_size = 512; PRAGMA application_id = 0x736f6e62; PRAGMA user_version = 1;")
+    for table in baseline_schema():
+        db.execute(table)
+    options = {"support": 0.95, "gap_least": 0, "gap_most": 2, "closed_at_ends": 0, "sigma": 3, "cv": 0.5}
+    db.executemany("INSERT INTO options VALUES (?, ?)", options.items())
+    db.execute("INSERT INTO recordings VALUES (7, 1000000, 1, 1, 0, 0, 0)")
+    db.execute("INSERT INTO types VALUES (3, 4, 1, 's', 'o')")
+    db.executemany("INSERT INTO keys VALUES (?, 5, ?)", [(kind, spans) for kind in ("position", "subtree", "operation")])
+    for i in range(spans):
+        db.execute("INSERT INTO spans VALUES (?, 7, ?, 5, 5, 5, 3, 0, 's', 'o', 9, 1, 8, 7, 0, 0, 1, ?, ?)",
+                   (i, i % 4, intervals, runs))
+    db.commit()
+    write("baseline", name, db.serialize())
+
+
+def baselines():
+    """Baselines, and the intervals and runs of a span without a file."""
+    states = [(b"\1\5\0\0\0\0\0", b"R\5"), (b"\2\x80\1\0\0\0\0\0\1\3\1\1\1\0\0", b"R\7D\xff\x7fN\3"), (b"", b"")]
+    for number, (intervals, runs) in enumerate(states):
+        write("baseline", f"states-{number}", bytes([len(intervals)]) + intervals + runs)
+        baseline(f"file-{number}", 24, intervals, runs)
+    baseline("empty", 0, b"", b"")
+
+
 def main():
     OUT.mkdir(parents=True, exist_ok=True)
     tracepoint_formats()
@@ -191,6 +227,7 @@ def main():
     grpc_connections()
     http_requests()
     replies()
+    baselines()
 
 
 main()

@@ -52,10 +52,11 @@ def more_calls_of_one_customer(directory):
     text = diagnose(path)
     assert "40 × db SELECT, one after another" in text, text
     assert "a slow request has 40 calls of db SELECT, a usual one 2\n" in text, text
-    assert "11 of 11 slow requests and none of 100 usual ones have tier = gold, in shop\n" in text, text
+    assert "11 of 11 slow requests and none of 100 usual ones have tier = gold in shop\n" in text, text
     assert " id = " not in text, text
     result = json.loads(diagnose("--json", path))
     assert result["operations"][0]["causes"][0]["share"] > 0.9, result
+    assert [(trait["key"], trait["value"]) for trait in result["operations"][0]["traits"]] == [("tier", "gold")], result
 
 
 def a_longer_call_is_no_additional_one(directory):

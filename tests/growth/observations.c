@@ -126,14 +126,36 @@ static void shared_thread(size_t n)
 	find(model);
 }
 
+/* The same, and the thread sends messages all the time. */
+static void shared_messages(size_t n)
+{
+	struct model *model = model_new();
+	struct source source = story_source(0);
+
+	add_thread(model, 1);
+	for (size_t i = 1; i <= n; i++)
+		model_add(model, &source,
+			  REC(MESSAGE, message, STEP + i, 1, .object = 4, .bytes = 1, .position = i,
+			      .direction = MESSAGE_SEND, .object_kind = OBJECT_INET));
+	model_add(model, &source, REC(RUN, run, 2 * n * STEP, 1, .start = STEP));
+	for (size_t i = 1; i <= n; i++)
+		add_span(model, i, 1, 0, 0, 2 * n * STEP);
+	find(model);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(size_t n);
 	} cases[] = {
-		{ "deep", deep },     { "wide", wide },     { "concurrent", concurrent },
-		{ "traces", traces }, { "states", states }, { "shared-thread", shared_thread },
+		{ "deep", deep },
+		{ "wide", wide },
+		{ "concurrent", concurrent },
+		{ "traces", traces },
+		{ "states", states },
+		{ "shared-thread", shared_thread },
+		{ "shared-messages", shared_messages },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)

@@ -9,21 +9,21 @@
 
 enum { STRING_CUSTOMER = 30, STRING_GOLD, STRING_FREE };
 
-static const struct slow_rule p95 = { .thousandths = 95000 };
+static const struct contrast_limit p95 = { .thousandths = 95000 };
 
-static struct contrast_choice choose(const nsec_t *times, size_t count, struct slow_rule rule)
+static struct contrast_choice choose(const nsec_t *times, size_t count, struct contrast_limit limit)
 {
-	return contrast_choose(times, count, rule);
+	return contrast_choose(times, count, limit);
 }
 
 /* Latencies from `count` down to 1. */
-static struct contrast_choice choose_of(size_t count, struct slow_rule rule)
+static struct contrast_choice choose_of(size_t count, struct contrast_limit limit)
 {
 	nsec_t times[256];
 
 	for (size_t i = 0; i < count; i++)
 		times[i] = count - i;
-	return choose(times, count, rule);
+	return choose(times, count, limit);
 }
 
 TEST(slow_requests_are_those_above_the_percentile_and_at_least_five)
@@ -32,21 +32,21 @@ TEST(slow_requests_are_those_above_the_percentile_and_at_least_five)
 	CHECK_INT(choose_of(200, p95).usual, 100);
 	CHECK_INT(choose_of(20, p95).slow, 5);
 	CHECK_INT(choose_of(20, p95).usual, 10);
-	CHECK_INT(choose_of(200, (struct slow_rule){ .thousandths = 99000 }).slow, 5);
+	CHECK_INT(choose_of(200, (struct contrast_limit){ .thousandths = 99000 }).slow, 5);
 }
 
 TEST(slow_requests_are_those_above_a_time)
 {
-	struct contrast_choice choice = choose_of(20, (struct slow_rule){ .time = 19 });
+	struct contrast_choice choice = choose_of(20, (struct contrast_limit){ .time = 19 });
 
 	CHECK_INT(choice.slow, 2);
 	CHECK_INT(choice.usual, 10);
-	CHECK(contrast_is_enough(choice, (struct slow_rule){ .time = 19 }));
-	CHECK_INT(choose_of(20, (struct slow_rule){ .time = 21 }).slow, 0);
-	choice = choose_of(20, (struct slow_rule){ .time = 4 });
+	CHECK(contrast_is_enough(choice, (struct contrast_limit){ .time = 19 }));
+	CHECK_INT(choose_of(20, (struct contrast_limit){ .time = 21 }).slow, 0);
+	choice = choose_of(20, (struct contrast_limit){ .time = 4 });
 	CHECK_INT(choice.slow, 17);
 	CHECK_INT(choice.usual, 3);
-	CHECK(!contrast_is_enough(choice, (struct slow_rule){ .time = 4 }));
+	CHECK(!contrast_is_enough(choice, (struct contrast_limit){ .time = 4 }));
 }
 
 TEST(few_or_equal_requests_are_not_compared)
@@ -65,9 +65,9 @@ TEST(few_or_equal_requests_are_not_compared)
 TEST(slow_and_usual_requests_are_disjoint)
 {
 	for (size_t count = 0; count < 256; count++)
-		for (unsigned int rule = 1000; rule < 100000; rule += 3000) {
+		for (unsigned int limit = 1000; limit < 100000; limit += 3000) {
 			struct contrast_choice c =
-				choose_of(count, (struct slow_rule){ .thousandths = rule });
+				choose_of(count, (struct contrast_limit){ .thousandths = limit });
 
 			CHECK(c.slow + c.usual <= count);
 		}
@@ -370,4 +370,33 @@ TEST(slow_requests_share_an_attribute_and_more_calls)
 	CHECK_INT(traits.calls.count, 1);
 	CHECK_INT(traits.calls.items[0].slow, 96);
 	CHECK_INT(traits.calls.items[0].usual, 32);
+}
+
+TEST(time_without_records_is_no_cause)
+{
+	_cleanup_(story_done) struct story s = threads(1);
+	nsec_t t = 0;
+
+	for (uint8_t i = 1; i <= 20; i++) {
+		nsec_t end = i % 4 ? t + 10 : t + 500;
+
+		s.trace = i;
+		story_run(&s, 1, t, t + 10);
+		if (end > t + 10)
+			story_add(&s,
+				  REC(LOSS, loss, end, 0, .start = t + 10, .end = end, .count = 7));
+		story_span(&s, t, end, 1, 0, 1);
+		t = end;
+	}
+	story_run(&s, 1, t, t + 10);
+
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	struct requests_of r = slowest_first(model);
+	_cleanup_(contrast_done) struct contrast c = contrast_of(model, &r, 5);
+
+	check_sums(&c);
+	CHECK(contrast_differs(&c));
+	CHECK(c.causes.items[0].group.is_lost);
+	for (size_t i = 0; i < c.causes.count; i++)
+		CHECK(!c.causes.items[i].stands_out);
 }

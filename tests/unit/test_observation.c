@@ -401,6 +401,31 @@ TEST(requests_that_wait_for_their_thread_are_queued)
 	CHECK_INT(o.values[1].start, 10 * US);
 }
 
+TEST(work_that_no_request_explains_is_not_a_trace)
+{
+	_cleanup_(story_done) struct story s = { 0 };
+
+	story_begin(&s, 1, 0);
+	run(&s, 1, 0, 100);
+	_cleanup_(model_freep) struct model *model = story_model(&s);
+	_cleanup_(span_set_done) struct span_set spans = { .model = model };
+	struct span root = { .id = { 1 },
+			     .start = 10 * US,
+			     .end = 90 * US,
+			     .thread = { 1 },
+			     .source = SPAN_INFERRED,
+			     .kind = SPAN_INTERNAL,
+			     .flags = SPAN_OPEN };
+	span_set_add(&spans, &root);
+	root.id[0] = 2;
+	root.kind = SPAN_SERVER; /* without a reply */
+	span_set_add(&spans, &root);
+	span_set_finish(&spans);
+	_cleanup_(observed_done) struct observed o = observe_set(&spans);
+	CHECK_INT(o.counts.traces, 0);
+	CHECK_INT(o.counts.cut, 1);
+}
+
 TEST(bytes_of_the_own_time_are_counted)
 {
 	_cleanup_(story_done) struct story s = { 0 };
@@ -483,6 +508,97 @@ TEST(a_span_whose_parents_are_never_recorded_is_a_root)
 	_cleanup_(observed_done) struct observed o = observe_story(&s);
 	CHECK_INT(o.counts.traces, 3);
 	CHECK_INT(o.counts.orphaned, 0);
+}
+
+/* Random spans of a thread, and the same sums counted nanosecond by nanosecond. */
+enum { LENGTH = 400 };
+
+struct random_case {
+	const struct model *model;
+	uint8_t states[LENGTH]; /* of the thread */
+	size_t checked;
+};
+
+static bool is_in_child(const struct model *model, const struct span *span, nsec_t t)
+{
+	for (span_id c = span->first_child; c.i; c = model_span(model, c)->next) {
+		const struct span *child = model_span(model, c);
+
+		if (!(child->flags & SPAN_FOLLOWS) && child->start <= t && t < child->end)
+			return true;
+	}
+	return false;
+}
+
+static void check_random(void *arg, const struct observation *o)
+{
+	struct random_case *r = arg;
+	const struct span *span = model_span(r->model, o->span);
+	nsec_t want[128] = { 0 }, got[128] = { 0 }, own = 0;
+
+	check_sums(o);
+	for (nsec_t t = span->start; t < span->end; t++)
+		if (!is_in_child(r->model, span, t)) {
+			want[r->states[t]]++;
+			own++;
+		}
+	for (size_t i = 0; i < o->runs.count; i++)
+		got[o->runs.items[i].letter] += o->runs.items[i].time;
+	for (size_t i = 0; i < o->intervals.count; i++)
+		got[STATE_READY] += o->intervals.items[i].ready;
+	CHECK_INT(o->own, own);
+	CHECK_INT(o->cpu, want[STATE_RUNNING]);
+	CHECK(o->has_states && memcmp(want, got, sizeof(want)) == 0);
+	r->checked++;
+}
+
+static void random_thread(struct story *s, struct random_case *r)
+{
+	static const uint8_t states[] = { STATE_READY, STATE_DISK, STATE_NETWORK, STATE_UNKNOWN };
+
+	story_begin(s, 1, 0);
+	for (nsec_t t = 0, end; t < LENGTH; t = end) {
+		uint8_t state = states[random() % ARRAY_LEN(states)];
+		nsec_t middle = t + 1 + random() % 20;
+
+		middle = middle < LENGTH ? middle : LENGTH;
+		end = middle + random() % 20;
+		end = end < LENGTH ? end : LENGTH;
+		memset(r->states + t, STATE_RUNNING, middle - t);
+		memset(r->states + middle, state, end - middle);
+		story_run(s, 1, t, middle);
+		if (middle < end && state == STATE_READY)
+			story_add(s, REC(WAIT, wait, end, 1, .start = middle, .woken = middle,
+					 .ready = STATE_READY, .flags = INTERVAL_PREEMPTED));
+		else if (middle < end)
+			story_wait(s, 1, middle, end, state, 0);
+	}
+}
+
+TEST(random_traces_match_a_simple_search)
+{
+	for (unsigned seed = 0; seed < 300 && !test_failures; seed++) {
+		_cleanup_(story_done) struct story s = { 0 };
+		struct random_case r = { 0 };
+		struct observation_counts counts;
+
+		srandom(seed);
+		random_thread(&s, &r);
+		for (uint8_t id = 1; id <= 12; id++) {
+			nsec_t start = random() % (LENGTH - 1);
+			nsec_t end = start + random() % (LENGTH - start);
+
+			story_add(&s, REC(SPAN, span, end, 1, .start = start, .trace = { 1 },
+					  .span = { id }, .parent = { random() % id },
+					  .flags = random() % 8 ? 0 : SPAN_FOLLOWS));
+		}
+		_cleanup_(model_freep) struct model *model = story_model(&s);
+		r.model = model;
+		observations_find(&(struct span_set){ .model = model }, check_random, &r, &counts);
+		CHECK_INT(r.checked, 12);
+		if (test_failures)
+			printf("# with seed %u\n", seed);
+	}
 }
 
 static void count_intervals(void *arg, const struct observation *o)

@@ -152,6 +152,23 @@ TEST(a_call_is_below_the_innermost_span_around_it)
 	CHECK_INT(span_of(&t, 2)->first_child.i, story_find_span(t.model, 3).i);
 }
 
+/* As a commit shortly after a query. */
+TEST(a_call_after_the_end_of_a_span_is_not_below_it)
+{
+	_cleanup_(test_done) struct joined_test t = { 0 };
+
+	scenario_add(&t.scenario, 0,
+		     "process 1; process 2; 10" MS " 1 gets a; 20" MS " 1 calls b;"
+		     "20010000 2 takes b; 20020000 2 replies b; 21" MS " 1 reads b;"
+		     "40" MS " 1 replies a");
+	add_span(&t, 10 * ms, 40 * ms, 1, 0);
+	add_span(&t, 12 * ms, 20 * ms - 20000, 2, 1);
+	join_all(&t);
+	CHECK_INT(t.join.count, 1);
+	CHECK_INT(span_of(&t, 2)->first_child.i, 0);
+	CHECK_INT(span_set_at(&t.spans, span_of(&t, 2)->next)->source, SPAN_INFERRED);
+}
+
 TEST(a_proxy_is_above_the_spans_of_its_service)
 {
 	_cleanup_(test_done) struct joined_test t = { 0 };

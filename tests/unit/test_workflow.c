@@ -236,6 +236,34 @@ TEST(rebuilt_requests_have_the_same_name_on_every_host)
 	      name_of_address("127.0.0.1:50000", SPAN_INFERRED));
 }
 
+TEST(a_handoff_within_an_instrumented_service_is_no_part)
+{
+	_cleanup_(model_freep) struct model *model = model_new();
+	_cleanup_(span_set_done) struct span_set spans = { .model = model };
+	_cleanup_(workflow_done) struct workflow flow = { 0 };
+	struct span handoff = {
+		.id = { 2 }, .parent_id = { 1 }, .source = SPAN_INFERRED, .kind = SPAN_INTERNAL
+	};
+	span_id root;
+
+	model_finish(model);
+	root = span_set_add(&spans, &(struct span){ .id = { 1 } });
+	span_set_add(&spans, &handoff);
+	handoff.id[0] = 3;
+	span_set_add(&spans, &handoff); /* with a handoff and a call below it */
+	memcpy(handoff.parent_id, handoff.id, sizeof(handoff.id));
+	handoff.id[0] = 4;
+	span_set_add(&spans, &handoff);
+	handoff.id[0] = 5;
+	handoff.kind = SPAN_SERVER;
+	span_set_add(&spans, &handoff);
+	span_set_finish(&spans);
+	workflow_find(&flow, &spans, root);
+	CHECK_INT(flow.nodes.count, 4);
+	CHECK_INT(flow.nodes.items[0].size, 4);
+	CHECK_INT(span_set_at(&spans, flow.nodes.items[1].span)->id[0], 3);
+}
+
 TEST(a_name_is_a_pair)
 {
 	const struct source source = { .get_string = get_string };

@@ -46,12 +46,16 @@ static void sort_children(struct linking *l)
 		qsort_r(l->children.items, l->children.count, sizeof(span_id), by_parent, l->set);
 }
 
-/* Whether the time of a span contains another, within the accuracy of clocks. */
+/*
+ * Whether the time of a span contains another, within the accuracy of clocks.  What begins after
+ * its end, such as the commit after a query, is not a part of it.
+ */
 static bool contains(const struct span *span, nsec_t start, nsec_t end)
 {
 	nsec_t slack = 50000 + (span->end - span->start) / 20;
 
-	return (start >= span->start || span->start - start <= slack) &&
+	return start < span->end && end > span->start &&
+	       (start >= span->start || span->start - start <= slack) &&
 	       (end <= span->end || end - span->end <= slack);
 }
 
