@@ -59,11 +59,12 @@ static void write_port(const char *path, int port)
 
 int listen_on_free_port(const char *port_file)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_in address = loopback(0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+	const char *port = getenv("DEMO_PORT");
+	struct sockaddr_in address = loopback(port ? atoi(port) : 0);
 	socklen_t size = sizeof(address);
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) || listen(fd, 64) ||
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) || bind(fd, (struct sockaddr *)&address, size) || listen(fd, 64) ||
 	    getsockname(fd, (struct sockaddr *)&address, &size))
 		err(EXIT_FAILURE, "cannot listen on 127.0.0.1");
 	write_port(port_file, ntohs(address.sin_port));

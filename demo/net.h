@@ -27,7 +27,7 @@ void live_briefly(void);
 /* Start a service: live_briefly(), and faults.h with the directory DEMO_FAULTS. */
 void service_init(const char *name);
 
-/* Listen on a free port of 127.0.0.1, then write its number to the file. */
+/* Listen on port DEMO_PORT of 127.0.0.1, or on a free one, then write its number to the file. */
 int listen_on_free_port(const char *port_file);
 
 /* Accept the next connection; peer_close() closes it. */

@@ -9,8 +9,10 @@
 A target of a fault is SERVICE, or SERVICE:OPERATION.
 """
 import contextlib
+import functools
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import time
@@ -23,12 +25,29 @@ import limits  # noqa: E402
 import services  # noqa: E402
 
 CPUS = sorted(os.sched_getaffinity(0))
+FIRST_PORT, PORTS, TRIED = 20_000, 10_000, 2_000  # below those that clients get
 SETTLE = 0.4  # seconds between a change and the load
 LIFE = 3 * 3600  # seconds after which a service of the demo ends
 LINES = 4  # lines of a journal per request of the bank
 MARGIN = 60  # seconds that a load may take longer than planned
 TRIES = 4  # of a recording, if another recorder reads the spans
 IMPORT = 16  # contacts in an import of the demo; more would take longer than all else
+
+
+def is_free(port):
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+        return True
+    except OSError:
+        return False
+
+
+@functools.cache
+def fixed_ports(app, names):
+    """Free ports of an application, the same at each start: operations without spans are named after them."""
+    first = FIRST_PORT + os.getpid() * 64 % PORTS
+    found = filter(is_free, range(first, first + TRIED))
+    return {name: next(found) for name in names}
 
 
 class Application:
@@ -100,7 +119,8 @@ class BankApplication(Application):
 
     def __enter__(self):
         workers = "sync" if self.is_sync else "gthread"
-        self.bank = bank.Bank(self.build, workers, self.wrap, cpus=self.cpus)
+        ports = fixed_ports(self.name, tuple(bank.PORTS))
+        self.bank = bank.Bank(self.build, workers, self.wrap, cpus=self.cpus, ports=ports)
         self.bank.__enter__()
         for service in ("users", "contacts", "ledger"):
             self.bank.inject(f"journal@{service}", LINES)
@@ -117,7 +137,8 @@ class BankApplication(Application):
         return bank.tree(self.bank.processes[service].pid)
 
     def all_pids(self):
-        return self.bank.pids()
+        """Without the relay, which is the network, and the busy programs of the demo."""
+        return [pid for name in self.bank.processes if name not in ("relay", "hog") for pid in self.pids(name)]
 
     def load(self, seed, seconds):
         return [sys.executable, TOP / "demo/bank/load.py", "--json", "--seconds", seconds, "--rate", self.rate, "--seed",
@@ -158,6 +179,7 @@ class Plain(Application):
     def __init__(self, name, build):
         super().__init__(name, build)
         self.lab, self.processes = None, {}
+        self.ports = fixed_ports(name, (*self.services, *(f"relay_{service}" for service in self.services)))
 
     def __enter__(self):
         self.lab = services.Lab(self.build / "lab")
@@ -181,7 +203,7 @@ class Plain(Application):
         return bank.tree(self.processes[service].pid)
 
     def all_pids(self):
-        return [pid for name in self.processes for pid in self.pids(name)]
+        return [pid for name in self.services for pid in self.pids(name)]
 
     def inject(self, name, strength):
         file = self.directory / "faults" / name
@@ -191,7 +213,8 @@ class Plain(Application):
             file.write_text(str(strength))
 
     def spawn(self, name, *command):
-        env = {"DEMO_FAULTS": str(self.directory / "faults"), "DEMO_LIFE": str(LIFE), "OTEL_SERVICE_NAME": name}
+        env = {"DEMO_FAULTS": str(self.directory / "faults"), "DEMO_LIFE": str(LIFE), "OTEL_SERVICE_NAME": name,
+               "DEMO_PORT": str(self.ports.get(name, 0))}
         pinned = ["taskset", "-c", self.cpus[name]] if name in self.cpus else []
         self.processes[name] = self.lab.spawn(name, *pinned, *command, cwd=self.directory, env=env)
 
@@ -200,7 +223,7 @@ class Plain(Application):
         file = self.directory / f"{name}.port"
         self.spawn(name, *self.wrap, self.build / "lab" / name, file, *arguments)
         self.lab.wait(self.processes[name], name, file.exists)
-        return int(file.read_text())
+        return self.ports[name]
 
     def warm_up(self, seconds=1.5):
         subprocess.run(list(map(str, self.load(0, seconds))), stdout=subprocess.DEVNULL, timeout=seconds + MARGIN)
@@ -220,11 +243,11 @@ class Demo(Plain):
 
     def start(self):
         behind = {name: self.serve(name) for name in ("contacts", "ledger")}
-        ports = bank.free_ports(behind)
-        links = [f"{name}={ports[name]}:{port}" for name, port in behind.items()]
+        relays = {name: self.ports[f"relay_{name}"] for name in behind}
+        links = [f"{name}={relays[name]}:{port}" for name, port in behind.items()]
         self.spawn("relay", sys.executable, TOP / "demo/bank/relay.py", self.directory / "faults", *links)
-        self.lab.wait(self.processes["relay"], "relay", lambda: all(map(services.connects, ports.values())))
-        self.port = self.serve("front", ports["contacts"], ports["ledger"])
+        self.lab.wait(self.processes["relay"], "relay", lambda: all(map(services.connects, relays.values())))
+        self.port = self.serve("front", relays["contacts"], relays["ledger"])
 
     def load(self, seed, seconds):
         return ["env", f"DEMO_IMPORT={IMPORT}", self.build / "demo" / "client", self.port, seconds]

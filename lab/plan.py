@@ -115,7 +115,7 @@ def single_cases(half, app):
 def can_share(first, second, app):
     """Whether two experiments can run at the same time: they act in different services."""
     one, other = (load_fault(fault).truth_of(app, target) for fault, _, target in (first, second))
-    return not set(one.services) & set(other.services) and "workers" not in (first[0], second[0])
+    return not one.services & other.services and "workers" not in (first[0], second[0])
 
 
 def shuffled(items, salt):

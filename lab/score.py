@@ -31,7 +31,7 @@ def culprit_of(one, findings):
 
 def letter_counts(one, operations, letter):
     """(flagged with the letter, all) of the spans of the faulty operations that are slower than the baseline's p99."""
-    rows = [row for row in operations if truth.is_place(one, row)]
+    rows = [row for row in operations if truth.is_place(one, row, letter)]
     flagged = sum((row.get("slower_than_p99_flagged_by_state") or {}).get(letter, 0) for row in rows)
     return flagged, sum(row.get("slower_than_p99", 0) for row in rows)
 
@@ -55,7 +55,8 @@ def score(case, report):
     truths, operations = case.truths, report["operations"]
     result = {"name": case.name, "app": case.app, "kind": case.kind, "faults": [fault for fault, *_ in case.faults],
               "traces": report["traces"], "spans": report["spans"], "flagged": report["flagged"],
-              "flagged_paper": report["flagged_paper"], "findings": [in_words(one) for one in findings[:FIRST]]}
+              "flagged_paper": report["flagged_paper"], "findings": [in_words(one) for one in findings[:FIRST]],
+              "causes": [one.get("cause") for one in findings[:FIRST]]}
     if not truths:
         return result
     result["first"] = bool(findings) and any(truth.is_right(one, findings[0]) for one in truths)

@@ -16,8 +16,9 @@ import score  # noqa: E402
 import table  # noqa: E402
 from truth import Truth  # noqa: E402
 
-FLUSH = Truth(["contacts"], r".* /.*", "D", r"seen-contacts")
-SLEEP = Truth(["users"], r".* /.*", "T", r"^none|users", is_party=False)
+FLUSH = Truth([("contacts", r".* /.*", "D")], r"seen-contacts")
+SLEEP = Truth([("users", r".* /.*", "T")], r"^none|users", is_party=False)
+QUERY = Truth([("contacts", r"SELECT", "N"), ("postgres", r".*", "R")], r"postgres")
 
 
 def finding(rank, service, operation, state, culprit=("none", "")):
@@ -61,9 +62,19 @@ class Scores(unittest.TestCase):
             self.assertEqual((found["first"], found["three"]), (False, expected))
 
     def test_a_truth_without_states_accepts_any_change_of_its_operations(self):
-        workers = Truth(["contacts"], r".*", None, r".*", is_party=False)
+        workers = Truth([("contacts", r".*", None)], r".*", is_party=False)
         self.assertTrue(score.score(case(workers), report([finding(1, "contacts", "GET /x", None)]))["first"])
         self.assertFalse(score.score(case(workers), report([finding(1, "users", "GET /x", None)]))["first"])
+
+    def test_each_place_has_its_own_letters(self):
+        for service, state, expected in (("contacts", "N", True), ("contacts", "R", False), ("postgres", "R", True)):
+            found = score.score(case(QUERY), report([finding(1, service, "SELECT", state, ("peer", "postgres"))]))
+            self.assertEqual(found["first"], expected, (service, state))
+
+    def test_a_finding_without_a_culprit_names_its_service(self):
+        self.assertEqual(score.score(case(QUERY), report([finding(1, "postgres", "x", "R")]))["culprits"], [(True, True)])
+        self.assertEqual(score.score(case(QUERY), report([finding(1, "contacts", "SELECT", "N")]))["culprits"],
+                         [(False, True)])
 
     def test_two_faults_must_both_be_among_the_first_three(self):
         both = case(FLUSH, SLEEP, kind="two", faults=("flush", "sleep"))
@@ -173,10 +184,12 @@ class Faults(unittest.TestCase):
             self.assertIn(app, plan.APPLICATIONS, name)
             one = fault.truth_of(app, target)
             if one:
-                self.assertTrue(all(map(re.compile, (one.operations, one.culprit))) and one.services, name)
+                patterns = [one.culprit, *(operations for _, operations, _ in one.places)]
+                self.assertTrue(all(map(re.compile, patterns)) and one.services, name)
 
     def test_a_saved_truth_is_the_same(self):
-        self.assertEqual(Truth(**json.loads(json.dumps(dataclasses.asdict(FLUSH)))), FLUSH)
+        saved = Truth(**json.loads(json.dumps(dataclasses.asdict(FLUSH))))
+        self.assertEqual(score.score(case(saved), report([RIGHT])), score.score(case(FLUSH), report([RIGHT])))
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ LINKS = {"users": "users", "contacts": "contacts", "balance": "balance", "ledger
          "balance_ledger": "ledger"}  # links that a relay can slow down, and the service at their end
 THREADS = 8
 PROCESSES = {"frontend": 2, "users": 1, "contacts": 1}
+PORTS = [*PROCESSES, "ledger", "balance", "redis", "database", *(f"relay_{link}" for link in LINKS)]
 PATIENCE = 120  # timeout of each step, in seconds
 DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -81,16 +82,17 @@ class Bank:
     workers     worker class of gunicorn, gthread or sync; or a dictionary of those of each service
     wrap        prefix of each service's command
     cpus        CPU of each service that runs on one; the last CPU for ledger and balance if it is None
+    ports       port of each of PORTS; free ones if it is None
     """
 
-    def __init__(self, build, workers="gthread", wrap=(), env=None, cpus=None):
+    def __init__(self, build, workers="gthread", wrap=(), env=None, cpus=None, ports=None):
         self.room = pathlib.Path(build).resolve() / "bank"
         self.workers = workers if isinstance(workers, dict) else dict.fromkeys(PROCESSES, workers)
         self.wrap = [str(word) for word in wrap]
         last = max(os.sched_getaffinity(0))
         self.cpus = {"ledger": last, "balance": last} if cpus is None else cpus
         self.processes, self.directory, self.extra_env = {}, None, env or {}
-        self.ports = {}
+        self.ports = ports or {}
 
     def __enter__(self):
         setup.make(self.room)
@@ -134,7 +136,7 @@ class Bank:
         self.directory.chmod(0o755)
         self.faults.mkdir()
         self.logs.mkdir()
-        self.ports = free_ports([*PROCESSES, "ledger", "balance", "redis", "database", *(f"relay_{link}" for link in LINKS)])
+        self.ports = self.ports or free_ports(PORTS)
         self.start_stores()
         self.start_services()
         self.await_all()

@@ -9,7 +9,7 @@ STRENGTHS = (1, 2)  # programs of two threads
 def truth_of(app, target):
     together = {"ledger": ["ledger", "balance"], "balance": ["ledger", "balance"]}
     services = together.get(target, [target]) if app.startswith("bank") else [target]
-    return Truth(services, r".*", "C", r"\bhog\b")
+    return Truth([(service, r".*", "C") for service in services], r"\bhog\b")
 
 
 def inject(app, target, strength):

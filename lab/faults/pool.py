@@ -9,7 +9,7 @@ STRENGTHS = (1,)
 def truth_of(app, target):
     """Calls of front wait inside of their spans."""
     found = truth.handler(app, target, "L", r"{service}|^lock")
-    return truth.Truth(found.services, r"call .*", "L", found.culprit) if app == "demo" else found
+    return truth.Truth([(target, r"call .*", "L")], found.culprit) if app == "demo" else found
 
 
 def inject(app, target, strength):

@@ -8,7 +8,7 @@ STRENGTHS = (1.1, 1.3)  # times the CPU time that the service uses
 
 
 def truth_of(app, target):
-    return Truth([target], r".*", "Q", r"^quota|control group|cgroup|sonde-lab")
+    return Truth([(target, r".*", "Q")], r"^quota|sonde-lab")
 
 
 def inject(app, target, strength):

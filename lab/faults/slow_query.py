@@ -7,7 +7,8 @@ STRENGTHS = (1,)
 
 
 def truth_of(app, target):
-    return Truth([target], r"SELECT.*", "N", r"postgres")
+    """The call waits, while PostgreSQL, which has no spans, runs."""
+    return Truth([(target, r"SELECT.*", "N"), ("postgres", r".*", "R")], r"postgres")
 
 
 def inject(app, target, strength):

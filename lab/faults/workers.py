@@ -8,7 +8,7 @@ STRENGTHS = (1,)
 
 def truth_of(app, target):
     """A sync worker reads and handles requests in one thread: other states, or other queueing; it can also be faster."""
-    return Truth([target], r".*", None, r".*", is_party=False)
+    return Truth([(target, r".*", None)], r".*", is_party=False)
 
 
 def inject(app, target, strength):
