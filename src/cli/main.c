@@ -24,9 +24,9 @@ extern const struct command cmd_run, cmd_record, cmd_info, cmd_dump, cmd_path, c
 	cmd_diagnose, cmd_learn;
 
 static const struct command *const commands[] = {
-	&cmd_top,     &cmd_annotate, &cmd_record, &cmd_snap,  &cmd_diagnose, &cmd_learn,
-	&cmd_explain, &cmd_requests, &cmd_path,   &cmd_query, &cmd_info,
-	&cmd_dump,    &cmd_export,   &cmd_run,    &cmd_spans, &cmd_doctor,
+	&cmd_top,     &cmd_annotate, &cmd_record, &cmd_snap,   &cmd_diagnose, &cmd_learn,
+	&cmd_explain, &cmd_requests, &cmd_path,   &cmd_query,  &cmd_info,     &cmd_dump,
+	&cmd_export,  &cmd_run,      &cmd_spans,  &cmd_doctor,
 };
 
 static const struct command *command_find(const char *name)

@@ -91,7 +91,7 @@ static void put_types(struct out *out, const struct baseline *b)
 }
 
 /* "R 1.2 ms to 3.4 ms": bands of what an interval consists of. */
-static void put_bands(struct out *out, const struct interval_profile *of)
+static void put_bands(struct out *out, const struct interval_profile *of, nsec_t floor)
 {
 	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
 		const struct band *band = &of->bands[f];
@@ -104,8 +104,11 @@ static void put_bands(struct out *out, const struct interval_profile *of)
 		else
 			out_str(out, feature_name(f));
 		out_char(out, ' ');
-		put_time(out, band->low);
-		out_str(out, " to ");
+		if (band->low > floor) {
+			put_time(out, band->low);
+			out_char(out, ' ');
+		}
+		out_str(out, band->low > floor ? "to " : "up to ");
 		put_time(out, band->high);
 	}
 	out_char(out, '\n');
@@ -145,11 +148,11 @@ static void put_profile(struct out *out, const struct baseline *b, const struct 
 		snprintf(line, sizeof(line), "  interval %u  ", i + 1);
 		out_str(out, line);
 		put_pattern(out, &p->intervals[i]);
-		put_bands(out, &p->intervals[i]);
+		put_bands(out, &p->intervals[i], p->band.floor);
 	}
 	if (p->kind == KEY_OPERATION && p->samples >= LEAST_OBSERVATIONS) {
 		out_str(out, "  own time  ");
-		put_bands(out, &p->all);
+		put_bands(out, &p->all, p->band.floor);
 	}
 }
 
