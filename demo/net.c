@@ -36,12 +36,15 @@ void service_init(const char *name)
 	faults_init(getenv("DEMO_FAULTS"), name, ".");
 }
 
-static struct sockaddr_in loopback(int port)
+/* A port of the address in a variable of the environment, or else of 127.0.0.1. */
+static struct sockaddr_in address_of(const char *variable, int port)
 {
+	const char *host = getenv(variable);
+
 	return (struct sockaddr_in){
 		.sin_family = AF_INET,
 		.sin_port = htons((uint16_t)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_addr.s_addr = host ? inet_addr(host) : htonl(INADDR_LOOPBACK),
 	};
 }
 
@@ -61,12 +64,12 @@ int listen_on_free_port(const char *port_file)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
 	const char *port = getenv("DEMO_PORT");
-	struct sockaddr_in address = loopback(port ? atoi(port) : 0);
+	struct sockaddr_in address = address_of("DEMO_LISTEN", port ? atoi(port) : 0);
 	socklen_t size = sizeof(address);
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) || bind(fd, (struct sockaddr *)&address, size) || listen(fd, 64) ||
 	    getsockname(fd, (struct sockaddr *)&address, &size))
-		err(EXIT_FAILURE, "cannot listen on 127.0.0.1");
+		err(EXIT_FAILURE, "cannot listen");
 	write_port(port_file, ntohs(address.sin_port));
 	return fd;
 }
@@ -91,10 +94,10 @@ void peer_accept(struct peer *peer, int listener)
 void peer_connect(struct peer *peer, const char *port)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_in address = loopback(atoi(port));
+	struct sockaddr_in address = address_of("DEMO_CALLS", atoi(port));
 
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		err(EXIT_FAILURE, "cannot connect to 127.0.0.1:%s", port);
+		err(EXIT_FAILURE, "cannot connect to port %s", port);
 	peer_init(peer, fd);
 }
 

@@ -27,11 +27,15 @@ void live_briefly(void);
 /* Start a service: live_briefly(), and faults.h with the directory DEMO_FAULTS. */
 void service_init(const char *name);
 
-/* Listen on port DEMO_PORT of 127.0.0.1, or on a free one, then write its number to the file. */
+/*
+ * Listen on port DEMO_PORT of the address DEMO_LISTEN, by default on a free port of 127.0.0.1, then
+ * write its number to the file.
+ */
 int listen_on_free_port(const char *port_file);
 
 /* Accept the next connection; peer_close() closes it. */
 void peer_accept(struct peer *peer, int listener);
+/* Connect to a port of the address DEMO_CALLS, by default of 127.0.0.1. */
 void peer_connect(struct peer *peer, const char *port);
 void peer_close(struct peer *peer);
 

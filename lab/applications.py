@@ -9,10 +9,8 @@
 A target of a fault is SERVICE, or SERVICE:OPERATION.
 """
 import contextlib
-import functools
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import time
@@ -22,32 +20,33 @@ TOP = HERE.parent
 sys.path[:0] = [str(TOP / "demo" / "bank"), str(TOP / "tests" / "faults" / "support")]
 import bank  # noqa: E402
 import limits  # noqa: E402
+import network  # noqa: E402
 import services  # noqa: E402
 
 CPUS = sorted(os.sched_getaffinity(0))
-FIRST_PORT, PORTS, TRIED = 20_000, 10_000, 2_000  # below those that clients get
+FIRST_PORT = 20_000  # of all applications, which run one after another in a network namespace of their own
+CALLERS = {"frontend": 1, "front": 1, "balance": 2}  # host in network.NETWORK at which a service calls others
 SETTLE = 0.4  # seconds between a change and the load
 LIFE = 3 * 3600  # seconds after which a service of the demo ends
 LINES = 4  # lines of a journal per request of the bank
 MARGIN = 60  # seconds that a load may take longer than planned
-TRIES = 4  # of a recording, if another recorder reads the spans
+TRIES = 8  # of a recording, if another recorder reads the spans
+OTHERS = 3  # seconds to wait for another recorder
 IMPORT = 16  # contacts in an import of the demo; more would take longer than all else
 
 
-def is_free(port):
-    try:
-        socket.create_server(("127.0.0.1", port)).close()
-        return True
-    except OSError:
-        return False
+def fixed_ports(names):
+    """The same ports at each start: operations without spans are named after them."""
+    return {name: FIRST_PORT + number for number, name in enumerate(names)}
 
 
-@functools.cache
-def fixed_ports(app, names):
-    """Free ports of an application, the same at each start: operations without spans are named after them."""
-    first = FIRST_PORT + os.getpid() * 64 % PORTS
-    found = filter(is_free, range(first, first + TRIED))
-    return {name: next(found) for name in names}
+def host(caller):
+    return f"{network.NETWORK}.{CALLERS[caller]}"
+
+
+def cable(faults, *links):
+    """The command that runs the network."""
+    return [sys.executable, HERE / "network.py", network.DEVICE, faults, *links]
 
 
 class Application:
@@ -73,7 +72,7 @@ class Application:
                 raise services.Failed(f"'sonde record' exits with {done.returncode}: {done.stderr.strip()[-500:]}")
             if "another recorder" not in done.stderr:
                 return
-            time.sleep(2)
+            time.sleep(OTHERS)
         raise services.Failed("another recorder reads the spans")
 
     def measure(self, capture, seed):
@@ -119,9 +118,12 @@ class BankApplication(Application):
 
     def __enter__(self):
         workers = "sync" if self.is_sync else "gthread"
-        ports = fixed_ports(self.name, tuple(bank.PORTS))
-        self.bank = bank.Bank(self.build, workers, self.wrap, cpus=self.cpus, ports=ports)
+        ports = fixed_ports(bank.PORTS)
+        env = {"BANK_LISTEN": "0.0.0.0", "BANK_FRONTEND_CALLS": host("frontend"), "BANK_BALANCE_CALLS": host("balance")}
+        links = [f"{name}={host('frontend')}:{ports[name]}" for name in ("users", "contacts", "ledger", "balance")]
+        self.bank = bank.Bank(self.build, workers, self.wrap, env, self.cpus, ports)
         self.bank.__enter__()
+        self.bank.spawn("network", *cable(self.bank.faults, *links, f"balance_ledger={host('balance')}:{ports['ledger']}"))
         for service in ("users", "contacts", "ledger"):
             self.bank.inject(f"journal@{service}", LINES)
         return self
@@ -137,8 +139,8 @@ class BankApplication(Application):
         return bank.tree(self.bank.processes[service].pid)
 
     def all_pids(self):
-        """Without the relay, which is the network, and the busy programs of the demo."""
-        return [pid for name in self.bank.processes if name not in ("relay", "hog") for pid in self.pids(name)]
+        """The services and their databases."""
+        return [pid for name in (*self.services, "postgres", "redis") for pid in self.pids(name)]
 
     def load(self, seed, seconds):
         return [sys.executable, TOP / "demo/bank/load.py", "--json", "--seconds", seconds, "--rate", self.rate, "--seed",
@@ -179,7 +181,7 @@ class Plain(Application):
     def __init__(self, name, build):
         super().__init__(name, build)
         self.lab, self.processes = None, {}
-        self.ports = fixed_ports(name, (*self.services, *(f"relay_{service}" for service in self.services)))
+        self.ports = fixed_ports(self.services)
 
     def __enter__(self):
         self.lab = services.Lab(self.build / "lab")
@@ -214,7 +216,7 @@ class Plain(Application):
 
     def spawn(self, name, *command):
         env = {"DEMO_FAULTS": str(self.directory / "faults"), "DEMO_LIFE": str(LIFE), "OTEL_SERVICE_NAME": name,
-               "DEMO_PORT": str(self.ports.get(name, 0))}
+               "DEMO_PORT": str(self.ports.get(name, 0)), "DEMO_LISTEN": "0.0.0.0", "DEMO_CALLS": host("front")}
         pinned = ["taskset", "-c", self.cpus[name]] if name in self.cpus else []
         self.processes[name] = self.lab.spawn(name, *pinned, *command, cwd=self.directory, env=env)
 
@@ -230,7 +232,7 @@ class Plain(Application):
 
 
 class Demo(Plain):
-    """client, front, ledger and contacts; a relay is the network between front and the others."""
+    """client, front, ledger and contacts."""
 
     services = ("front", "contacts", "ledger")
     seconds = 4
@@ -243,11 +245,8 @@ class Demo(Plain):
 
     def start(self):
         behind = {name: self.serve(name) for name in ("contacts", "ledger")}
-        relays = {name: self.ports[f"relay_{name}"] for name in behind}
-        links = [f"{name}={relays[name]}:{port}" for name, port in behind.items()]
-        self.spawn("relay", sys.executable, TOP / "demo/bank/relay.py", self.directory / "faults", *links)
-        self.lab.wait(self.processes["relay"], "relay", lambda: all(map(services.connects, relays.values())))
-        self.port = self.serve("front", relays["contacts"], relays["ledger"])
+        self.spawn("network", *cable(self.directory / "faults", *(f"{n}={host('front')}:{p}" for n, p in behind.items())))
+        self.port = self.serve("front", *behind.values())
 
     def load(self, seed, seconds):
         return ["env", f"DEMO_IMPORT={IMPORT}", self.build / "demo" / "client", self.port, seconds]

@@ -27,6 +27,7 @@ import time
 sys.dont_write_bytecode = True
 import plan  # noqa: E402
 import applications  # noqa: E402
+import network  # noqa: E402
 import score  # noqa: E402
 import services  # noqa: E402
 import table  # noqa: E402
@@ -38,6 +39,7 @@ PAUSE = 0.5  # seconds after a case
 PRIORITY = -10  # nice value: other load of the host is no part of any fault
 PATIENCE = 300  # seconds for a command
 SKIP = 77  # exit code of a test
+FAILURES = (services.Failed, services.Skip, applications.bank.Failed, subprocess.TimeoutExpired, OSError)
 
 
 def say(*words):
@@ -84,7 +86,7 @@ def record_cases(name, build, cases, directory, shares):
                 case, reason = cases.pop(0), None
                 try:
                     record_case(app, case, directory)
-                except (services.Failed, services.Skip, applications.bank.Failed, subprocess.TimeoutExpired, OSError) as e:
+                except FAILURES as e:
                     reason = str(e)
                 yield case, reason
                 if reason:
@@ -96,19 +98,29 @@ def save_case(case, reason, directory):
     (directory / f"{case.name}.case.json").write_text(text)
 
 
+def record_application(options, name, cases, directory):
+    """Record the baseline and all cases of an application."""
+    began = time.monotonic()
+    try:
+        shares = record_baseline(name, options.build, directory, 1 if options.short else STARTS)
+    except FAILURES as e:
+        say(f"{name}: no baseline: {e}")
+        for case in cases:
+            save_case(case, f"no baseline: {e}", directory)
+        return
+    say(f"{name}: baseline, {time.monotonic() - began:.0f} s; CPUs: "
+        + ", ".join(f"{service} {share:.2f}" for service, share in shares.items()))
+    for case, reason in record_cases(name, options.build, cases, directory, shares):
+        save_case(case, reason, directory)
+        say(f"{time.monotonic() - began:6.0f} s  {case.name}{': ' + reason if reason else ''}")
+
+
 def record_all(options, cases, directory):
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     for name, some in cases.items():
-        if not some:
-            continue
-        began = time.monotonic()
-        shares = record_baseline(name, options.build, directory, 1 if options.short else STARTS)
-        say(f"{name}: baseline, {time.monotonic() - began:.0f} s; CPUs: "
-            + ", ".join(f"{service} {share:.2f}" for service, share in shares.items()))
-        for case, reason in record_cases(name, options.build, some, directory, shares):
-            save_case(case, reason, directory)
-            say(f"{time.monotonic() - began:6.0f} s  {case.name}{': ' + reason if reason else ''}")
+        if some:
+            record_application(options, name, some, directory)
 
 
 # Diagnosis
@@ -193,6 +205,8 @@ def run(options):
     directory = options.build / "lab" / options.half
     began = time.monotonic()
     if not options.rescore:
+        applications.bank.setup.make(options.build / "bank")  # which needs the network of the host
+        network.enter()
         record_all(options, chosen(options), directory)
         say(f"recorded in {time.monotonic() - began:.0f} s\n")
     if not has_command(options, "diagnose"):

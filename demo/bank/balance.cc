@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * balance - the balance of an account.  ledger computes it, and redis caches it
- * for a few seconds.  With a fault of the network, ledger is behind a relay.
+ * for a few seconds.
  */
 #include <memory>
 #include <stdexcept>
@@ -50,16 +50,15 @@ class Cache
 
 static std::string balance_of(int account)
 {
-	static const int direct = std::stoi(bank::setting("BANK_LEDGER_PORT"));
-	static const int relay = std::stoi(bank::setting("BANK_RELAY_BALANCE_LEDGER_PORT"));
+	static const int ledger = std::stoi(bank::setting("BANK_LEDGER_PORT"));
+	static const std::string host = bank::address("BANK_BALANCE_CALLS");
 	thread_local Cache cache;
 	std::string cached = cache.get(account);
 
 	if (!cached.empty())
 		return cached;
-	bool slow = bank::fault("delay@balance_ledger") || bank::fault("loss@balance_ledger");
 	std::string balance =
-		bank::call(slow ? relay : direct, "/balance/" + std::to_string(account));
+		bank::call(host, ledger, "/balance/" + std::to_string(account));
 	cache.put(account, balance);
 	return balance;
 }

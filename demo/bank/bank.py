@@ -30,11 +30,10 @@ FAULTS = {
     "pool": "users and contacts have one connection to PostgreSQL each, instead of eight",
     "delay": "the network delay between frontend and balance is 30 ms in each direction",
 }
-LINKS = {"users": "users", "contacts": "contacts", "balance": "balance", "ledger": "ledger",
-         "balance_ledger": "ledger"}  # links that a relay can slow down, and the service at their end
+DELAY = 0.030  # seconds
 THREADS = 8
 PROCESSES = {"frontend": 2, "users": 1, "contacts": 1}
-PORTS = [*PROCESSES, "ledger", "balance", "redis", "database", *(f"relay_{link}" for link in LINKS)]
+PORTS = [*PROCESSES, "ledger", "balance", "redis", "database", "relay"]
 PATIENCE = 120  # timeout of each step, in seconds
 DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -82,6 +81,8 @@ class Bank:
     workers     worker class of gunicorn, gthread or sync; or a dictionary of those of each service
     wrap        prefix of each service's command
     cpus        CPU of each service that runs on one; the last CPU for ledger and balance if it is None
+    env         more variables: BANK_LISTEN is the address that services listen on, and BANK_FRONTEND_CALLS and
+                BANK_BALANCE_CALLS those at which they call others; 127.0.0.1 without them
     ports       port of each of PORTS; free ones if it is None
     """
 
@@ -157,8 +158,7 @@ class Bank:
         for name in PROCESSES:
             self.start_python(name)
         python = self.room / "python/bin/python"
-        links = [f"{link}={self.ports[f'relay_{link}']}:{self.ports[to]}" for link, to in LINKS.items()]
-        self.spawn("relay", python, HERE / "relay.py", self.faults, *links)
+        self.spawn("relay", python, HERE / "relay.py", self.ports["relay"], self.ports["balance"], DELAY)
         self.spawn("hog", *self.pinned("ledger"), python, HERE / "hog.py", self.faults / "hog")
 
     def pinned(self, name):
@@ -168,7 +168,7 @@ class Bank:
     def start_python(self, name):
         workers = self.workers[name]
         self.spawn(name, *self.pinned(name), *self.wrap, self.room / "python/bin/gunicorn", f"{name}:app", "--chdir", HERE,
-                   "--bind", f"127.0.0.1:{self.ports[name]}", "--workers", PROCESSES[name], "--worker-class", workers,
+                   "--bind", f"{self.extra_env.get('BANK_LISTEN', '127.0.0.1')}:{self.ports[name]}", "--workers", PROCESSES[name], "--worker-class", workers,
                    *(["--threads", THREADS] if workers == "gthread" else []), "--log-level", "warning")
 
     def restart(self, name, workers):
@@ -182,7 +182,7 @@ class Bank:
         for name in (*PROCESSES, "ledger", "balance"):
             self.wait(name, lambda: answers(f"http://127.0.0.1:{self.ports[name]}/health"))
         self.wait("redis", lambda: connects(self.ports["redis"]))
-        self.wait("relay", lambda: all(connects(self.ports[f"relay_{link}"]) for link in LINKS))
+        self.wait("relay", lambda: connects(self.ports["relay"]))
 
     def environment(self):
         ports = {f"BANK_{name.upper()}_PORT": str(port) for name, port in self.ports.items()}

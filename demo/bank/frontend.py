@@ -23,11 +23,11 @@ only = threading.Lock()
 
 
 def url(name, path):
-    """The URL of another service; with a fault of the network, it is behind a relay."""
-    is_balance_slow = name == "balance" and service.fault("delay")
-    if is_balance_slow or service.fault(f"delay@{name}") or service.fault(f"loss@{name}"):
-        name = f"relay_{name}"
-    return f"http://127.0.0.1:{os.environ[f'BANK_{name.upper()}_PORT']}{path}"
+    """The URL of another service; with the fault `delay`, balance is behind a relay."""
+    host = os.environ.get("BANK_FRONTEND_CALLS", "127.0.0.1")
+    if name == "balance" and service.fault("delay"):
+        host, name = "127.0.0.1", "relay"
+    return f"http://{host}:{os.environ[f'BANK_{name.upper()}_PORT']}{path}"
 
 
 def call(name, path):

@@ -48,6 +48,13 @@ std::string setting(const char *name)
 	return value;
 }
 
+std::string address(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? value : "127.0.0.1";
+}
+
 /* Log a missing collector once, instead of once for each batch. */
 class LogOnce : public sdk::common::internal_log::LogHandler
 {
@@ -200,18 +207,18 @@ void Service::serve(int port)
 		server.stop();
 	});
 
-	if (!server.listen("127.0.0.1", port)) {
+	if (!server.listen(address("BANK_LISTEN"), port)) {
 		std::cerr << "cannot listen on port " << port << "\n";
 		exit(EXIT_FAILURE);
 	}
 	until.join();
 }
 
-std::string call(int port, const std::string &path)
+std::string call(const std::string &host, int port, const std::string &path)
 {
 	Span span("GET", client_span());
 	Carrier carrier;
-	httplib::Client client("127.0.0.1", port);
+	httplib::Client client(host, port);
 
 	otel::trace::propagation::HttpTraceContext().Inject(
 		carrier, otel::context::RuntimeContext::GetCurrent());

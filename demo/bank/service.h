@@ -26,6 +26,9 @@ bool fault(const std::string &name);
 /* A variable of the environment; exits if it is not set. */
 std::string setting(const char *name);
 
+/* An address in the environment; 127.0.0.1 if it is not set. */
+std::string address(const char *name);
+
 /* A span that is the current one of the thread until the end of the scope. */
 class Span
 {
@@ -66,8 +69,8 @@ class Service
 	httplib::Server server;
 };
 
-/* GET a path from another service on this host, in the current trace. */
-std::string call(int port, const std::string &path);
+/* GET a path from another service, in the current trace. */
+std::string call(const std::string &host, int port, const std::string &path);
 
 } // namespace bank
 

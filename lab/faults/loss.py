@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network between two services loses segments, which arrive after a retransmission timeout of 200 ms."""
+"""The network between two services loses packets, which TCP sends again after 200 ms or more."""
 import plan
 
 delay = plan.load_fault("delay")
 TARGETS = delay.TARGETS
-STRENGTHS = (10, 20)  # per cent of the segments
+STRENGTHS = (3, 6)  # per cent of the packets
 truth_of = delay.truth_of
 
 
