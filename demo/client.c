@@ -22,7 +22,7 @@
 #define REQUESTS 4096   /* per person and kind, at most */
 #define IMPORT_EVERY 20 /* requests */
 #define IMPORT_SIZE 192 /* contacts, unless DEMO_IMPORT has another number */
-#define PAUSE_US 30000  /* average pause between requests */
+#define PAUSE_US 30000  /* average pause between requests, unless DEMO_PAUSE_US has another one */
 
 enum kind { HOME, IMPORT, KINDS };
 
@@ -45,6 +45,7 @@ static const char *const names[KINDS] = { "GET /home", "POST /import" };
 
 static struct person people[PEOPLE];
 static int import_size = IMPORT_SIZE;
+static unsigned pause_us = PAUSE_US;
 
 static void send_request(struct person *p, struct peer *front, enum kind kind)
 {
@@ -71,7 +72,7 @@ static void *run_person(void *arg)
 	peer_connect(&front, p->port);
 	for (int turn = 2 * p->number; now_ns() < p->end && p->count[HOME] < REQUESTS; turn++) {
 		send_request(p, &front, turn % IMPORT_EVERY == 0 ? IMPORT : HOME);
-		usleep((unsigned)rand_r(&seed) % (2 * PAUSE_US));
+		usleep((unsigned)rand_r(&seed) % (2 * pause_us));
 	}
 	peer_close(&front);
 	return NULL;
@@ -155,6 +156,8 @@ int main(int argc, char **argv)
 	live_briefly();
 	if (getenv("DEMO_IMPORT"))
 		import_size = atoi(getenv("DEMO_IMPORT"));
+	if (getenv("DEMO_PAUSE_US"))
+		pause_us = (unsigned)atoi(getenv("DEMO_PAUSE_US"));
 	for (int i = 0; i < PEOPLE; i++) {
 		people[i].number = i + 1;
 		people[i].port = argv[1];

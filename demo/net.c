@@ -67,7 +67,8 @@ int listen_on_free_port(const char *port_file)
 	struct sockaddr_in address = address_of("DEMO_LISTEN", port ? atoi(port) : 0);
 	socklen_t size = sizeof(address);
 
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) || bind(fd, (struct sockaddr *)&address, size) || listen(fd, 64) ||
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) ||
+	    bind(fd, (struct sockaddr *)&address, size) || listen(fd, 64) ||
 	    getsockname(fd, (struct sockaddr *)&address, &size))
 		err(EXIT_FAILURE, "cannot listen");
 	write_port(port_file, ntohs(address.sin_port));

@@ -32,6 +32,7 @@ LINES = 4  # lines of a journal per request of the bank
 MARGIN = 60  # seconds that a load may take longer than planned
 TRIES = 8  # of a recording, if another recorder reads the spans
 OTHERS = 3  # seconds to wait for another recorder
+PAUSE_US = 150_000  # average pause of a client of the demo: faults add CPU time, but do not fill the CPUs
 IMPORT = 16  # contacts in an import of the demo; more would take longer than all else
 
 
@@ -235,7 +236,7 @@ class Demo(Plain):
     """client, front, ledger and contacts."""
 
     services = ("front", "contacts", "ledger")
-    seconds = 4
+    seconds = 5
     disk_rate = 8 << 20  # bytes/s: 32 ms for an import
 
     def __init__(self, name, build):
@@ -249,7 +250,7 @@ class Demo(Plain):
         self.port = self.serve("front", *behind.values())
 
     def load(self, seed, seconds):
-        return ["env", f"DEMO_IMPORT={IMPORT}", self.build / "demo" / "client", self.port, seconds]
+        return ["env", f"DEMO_IMPORT={IMPORT}", f"DEMO_PAUSE_US={PAUSE_US}", self.build / "demo" / "client", self.port, seconds]
 
 
 class Factorial(Plain):

@@ -99,8 +99,11 @@ def make_case(app, kind, half, faults, number):
     return Case(name, app, kind, half, faults, int.from_bytes(digest(name)[:2]) + 1, truths_of(faults, app))
 
 
-def strength_of(fault, number):
+def strength_of(fault, app, number):
+    """The strengths of a fault in turn; some depend on the application, `bank` for bank-sync, too."""
     strengths = load_fault(fault).STRENGTHS
+    if isinstance(strengths, dict):
+        strengths = strengths[app.partition("-")[0]]
     return strengths[number % len(strengths)]
 
 
@@ -109,7 +112,7 @@ def single_cases(half, app):
         kind = kind_of(fault, where, target)
         if where == app and (kind == "factorial" or half_of(fault, where, target) == half):
             for number in range(REPEATS[kind]):
-                yield make_case(app, kind, half, [(fault, target, strength_of(fault, number))], number)
+                yield make_case(app, kind, half, [(fault, target, strength_of(fault, app, number))], number)
 
 
 def can_share(first, second, app):
@@ -127,7 +130,7 @@ def paired_cases(half, app):
     here = [e for e in experiments() if e[1] == app and half_of(*e) == half and kind_of(*e) == "alone"]
     both = [(a, b) for i, a in enumerate(here) for b in here[i + 1:] if can_share(a, b, app)]
     for number, pair in enumerate(shuffled(both, "two")[:PAIRS[app]]):
-        yield make_case(app, "two", half, [(fault, target, strength_of(fault, number)) for fault, _, target in pair], 0)
+        yield make_case(app, "two", half, [(fault, target, strength_of(fault, app, number)) for fault, _, target in pair], 0)
 
 
 def with_clean(cases, app, half):

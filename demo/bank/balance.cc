@@ -57,8 +57,7 @@ static std::string balance_of(int account)
 
 	if (!cached.empty())
 		return cached;
-	std::string balance =
-		bank::call(host, ledger, "/balance/" + std::to_string(account));
+	std::string balance = bank::call(host, ledger, "/balance/" + std::to_string(account));
 	cache.put(account, balance);
 	return balance;
 }

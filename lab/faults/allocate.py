@@ -4,7 +4,7 @@ import truth
 
 TARGETS = {"bank": ["frontend", "users", "contacts", "ledger", "balance", "ledger:balance"],
            "demo": ["front", "contacts", "ledger"]}
-STRENGTHS = (10, 15, 25)  # ms of CPU time
+STRENGTHS = {"bank": (8, 12, 16), "demo": (5, 7, 10)}  # ms of CPU time
 
 
 def truth_of(app, target):

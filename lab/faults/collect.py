@@ -3,7 +3,7 @@
 import truth
 
 TARGETS = {"bank": ["frontend", "users", "contacts"], "bank-sync": ["users"]}
-STRENGTHS = (10, 15, 20)  # ms of CPU time, about
+STRENGTHS = (8, 12, 16)  # ms of CPU time, about
 
 
 def truth_of(app, target):
