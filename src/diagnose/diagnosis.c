@@ -131,7 +131,8 @@ static void find_paths(struct diagnosis *d, span_id root)
 static void add_root(struct diagnosis *d, const struct observation *o, const struct tested *t)
 {
 	if (t->profile && !t->is_lost)
-		d->slower += (double)t->duration - t->profile->mean_duration;
+		d->operations.items[t->operation].change +=
+			(double)t->duration - t->profile->mean_duration;
 	find_paths(d, o->root);
 }
 

@@ -235,6 +235,12 @@ void findings_find(struct diagnosis *d)
 	struct by_operation g;
 
 	add_up(d);
+	for (size_t i = 0; i < d->operations.count; i++) {
+		double change = d->operations.items[i].change;
+
+		d->change += change;
+		d->slower += change > 0 ? change : 0;
+	}
 	for (size_t i = 0; i < d->operations.count; i++)
 		find_of_operation(d, i);
 	sort_items(d->findings.items, d->findings.count, is_finding_first);

@@ -117,7 +117,7 @@ static void put_finding(struct out *out, const struct style *style, const struct
 /* "151 requests take 8.2 ms longer than in the baseline" */
 static void put_lead(struct out *out, const struct style *style, const struct diagnosis *d)
 {
-	double mean = d->traces ? d->slower / d->traces : 0;
+	double mean = d->traces ? d->change / d->traces : 0;
 	struct phrase p = { "" };
 
 	phrase_append(&p, "%s request%s ", format_count(d->traces).s, d->traces == 1 ? "" : "s");
