@@ -28,12 +28,11 @@ double findings_chance(uint64_t k, uint64_t n, double p)
 
 static void add_excess(struct tested_operation *op, const struct tested *t, enum span_feature f)
 {
-	double excess = t->on_path * ((double)t->times[f] - t->profile->all.bands[f].mean);
+	struct excess *sum = t->slower >> f & 1 ? &op->longer[f] : &op->shorter[f];
+	double excess = (double)t->times[f] - t->profile->all.bands[f].mean;
 
-	if (t->slower >> f & 1)
-		op->longer[f] += excess;
-	else
-		op->shorter[f] += excess;
+	sum->all += excess;
+	sum->on_path += t->on_path * excess;
 }
 
 static void count_features(struct tested_operation *op, const struct tested *t)
@@ -80,19 +79,18 @@ static void add_finding(struct diagnosis *d, uint32_t operation, uint32_t featur
 {
 	const struct tested_operation *op = &d->operations.items[operation];
 	bool is_pattern = feature == FEATURE_PATTERN;
-	double excess = is_pattern ? 0 : faster ? op->shorter[feature] : op->longer[feature];
-	struct finding f = { .operation = operation,
-			     .feature = feature,
-			     .is_faster = faster,
-			     .flagged = flagged,
-			     .excess = excess };
+	struct finding f = {
+		.operation = operation, .feature = feature, .is_faster = faster, .flagged = flagged
+	};
 
+	if (!is_pattern)
+		f.excess = faster ? op->shorter[feature] : op->longer[feature];
 	if (findings_chance(flagged, op->spans, FALSE_FLAGS) >= LEAST_CHANCE)
 		return;
-	if (!is_pattern && (faster ? excess >= 0 : excess <= 0))
+	if (!is_pattern && (faster ? f.excess.all >= 0 : f.excess.all <= 0))
 		return; /* one interval is outside of its band, and others make up for it */
-	if (d->slower > 0 && excess > 0)
-		f.share = excess / d->slower;
+	if (d->slower > 0 && f.excess.on_path > 0)
+		f.share = f.excess.on_path / d->slower;
 	*vec_push(&d->findings) = f;
 }
 
@@ -121,7 +119,9 @@ static bool is_finding_first(const struct finding *a, const struct finding *b)
 {
 	if (a->is_faster != b->is_faster)
 		return b->is_faster;
-	return fabs(a->excess) > fabs(b->excess);
+	if (a->excess.on_path != b->excess.on_path)
+		return fabs(a->excess.on_path) > fabs(b->excess.on_path);
+	return fabs(a->excess.all) > fabs(b->excess.all);
 }
 
 static bool is_shorter(const nsec_t *a, const nsec_t *b)

@@ -138,7 +138,7 @@ static void put_finding(struct json *j, const struct diagnosis *d, size_t rank)
 	put_u64(j, "flagged", f->flagged);
 	if (f->feature != FEATURE_PATTERN)
 		put_expected(j, f);
-	put_ns(j, "excess_ns", f->excess);
+	put_ns(j, "excess_ns", f->excess.on_path);
 	put_real(j, "share", f->share);
 	put_cause(j, d, f);
 	put_evidence(j, d, f);

@@ -103,7 +103,7 @@ static void put_finding(struct out *out, const struct style *style, const struct
 	phrase_append(&p, "%.80s  %.150s  %s", name_of(d, op->service), name_of(d, op->operation),
 		      what(f).s);
 	if (f->feature != FEATURE_PATTERN)
-		phrase_append(&p, "  %s per span", signed_time(f->excess / f->flagged).s);
+		phrase_append(&p, "  %s per span", signed_time(f->excess.all / f->flagged).s);
 	if (f->share >= 0.005)
 		phrase_append(&p, ", %.0f %% of the slowdown", 100 * fmin(f->share, 1));
 	put_wrapped(out, style->columns, p.s, 0);
@@ -234,8 +234,8 @@ static bool is_large(const struct diagnosis *d, const struct finding *f)
 
 	if (f->feature == FEATURE_PATTERN || f->share >= 0.01)
 		return true;
-	return p && fabs(f->excess) / f->flagged >= 0.05 * p->p50 &&
-	       !(d->slower > 0 && f->excess > 0);
+	return p && fabs(f->excess.all) / f->flagged >= 0.05 * p->p50 &&
+	       !(d->slower > 0 && f->excess.all > 0);
 }
 
 static void put_small(struct out *out, const struct style *style, size_t count)
