@@ -65,8 +65,8 @@ struct finding {
 	uint32_t operation; /* index */
 	uint32_t feature;   /* or FEATURE_PATTERN */
 	bool is_faster;
-	uint64_t flagged;                /* spans */
-	double excess;                   /* ns in all spans; negative if faster */
+	uint64_t flagged; /* spans */
+	struct excess excess;
 	double share;                    /* of the time that roots take longer; 0 if they do not */
 	nsec_t observed;                 /* median */
 	struct band expected;            /* in the profile of the first example */
