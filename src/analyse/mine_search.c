@@ -219,6 +219,7 @@ static uint64_t distance(struct mine_search *search, const struct mine_node *nod
 		for (uint32_t k = 0; k < row->words; k++)
 			search->begins[k] = next[k] & at[k];
 		sum += mask_first_from(search->begins, row->words, 0);
+		search->work += row->words;
 	}
 	return sum;
 }
