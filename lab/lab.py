@@ -6,7 +6,7 @@ usage: lab.py [--build=DIR] [--half=held-out|tuning] [--short] [--only=REGEX] [-
 
 Each application is recorded without faults, in several captures; `sonde learn` makes a baseline of them.
 Then each case is recorded.  The captures are diagnosed at the end, when nothing else runs, and the tables
-are printed.  BUILD/lab/HALF/ has the captures and reports, BUILD/lab/results.json the results.
+are printed.  BUILD/lab/HALF/ (or HALF-short/) has the captures and reports, BUILD/lab/results.json the results.
 
 --rescore does not record: it reads the captures of the last run.  Needs root.
 """
@@ -202,7 +202,7 @@ def parse():
 
 
 def run(options):
-    directory = options.build / "lab" / options.half
+    directory = options.build / "lab" / (f"{options.half}-short" if options.short else options.half)
     began = time.monotonic()
     if not options.rescore:
         applications.bank.setup.make(options.build / "bank")  # which needs the network of the host
