@@ -12,6 +12,7 @@
  */
 #include "analyse/mine.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -176,7 +177,7 @@ static void run_threads(struct mine_job *job)
 		pthread_join(threads[--count], NULL);
 }
 
-/* Patterns with the same rows are neighbours, longest first. */
+/* Patterns with the same rows are adjacent, longest first. */
 static bool is_before_by_set(const struct mine_found *a, const struct mine_found *b)
 {
 	for (int i = 0; i < 2; i++)
@@ -303,6 +304,7 @@ void mine_patterns(const struct mine_sequence *sequences, size_t count,
 {
 	struct mine_table table;
 
+	assert(count <= UINT32_MAX);
 	*ret = (struct mine_result){ 0 };
 	table_init(&table, sequences, count, options);
 	mine_table_patterns(&table, options, ret);

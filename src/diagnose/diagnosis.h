@@ -53,6 +53,7 @@ struct tested_operation {
 	uint64_t patterns;                    /* missing the expected pattern */
 	/* of the spans that deviate, beyond the mean of the baseline: ns on the paths of roots */
 	double longer[FEATURE_COUNT], shorter[FEATURE_COUNT];
+	double change; /* of roots: ns that they take longer than expected; may be < 0 */
 };
 
 struct finding {
@@ -88,7 +89,8 @@ struct diagnosis {
 	uint64_t of_unknown_type;                /* traces */
 	bool has_new_types; /* more of them than the baseline has unique ones */
 	uint64_t traces, spans_tested, flagged, flagged_plainly;
-	double slower; /* ns that all roots take longer than the baseline expects; may be < 0 */
+	double change; /* ns that all roots take longer than the baseline expects; may be < 0 */
+	double slower; /* the same of the operations that take longer */
 	/* private: */
 	struct map operation_index, type_index;
 	size_t trace; /* index in `tested` of the first span of the current trace */

@@ -37,7 +37,7 @@ static void put_counts(struct json *j, const char *key, const uint64_t counts[FE
 {
 	json_key(j, key);
 	json_object(j);
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		char letter[2] = { feature_letter(f), '\0' };
 
 		if (counts[f])
@@ -170,6 +170,7 @@ static void put_totals(struct json *j, const struct diagnosis_view *v)
 	put_u64(j, "spans", d->spans_tested);
 	put_u64(j, "flagged", d->flagged);
 	put_u64(j, "flagged_paper", d->flagged_plainly);
+	put_ns(j, "change_ns", d->change);
 	put_ns(j, "slower_ns", d->slower);
 	put_digest(j, "inputs", v->inputs_digest);
 	put_digest(j, "baseline", baseline_digest(d->baseline));

@@ -105,7 +105,7 @@ static void put_finding(struct out *out, const struct style *style, const struct
 	if (f->feature != FEATURE_PATTERN)
 		phrase_append(&p, "  %s per span", signed_time(f->excess / f->flagged).s);
 	if (f->share >= 0.005)
-		phrase_append(&p, ", %.0f %% of the slowdown", 100 * f->share);
+		phrase_append(&p, ", %.0f %% of the slowdown", 100 * fmin(f->share, 1));
 	put_wrapped(out, style->columns, p.s, 0);
 	put_range(out, style, d, f);
 	if (finding_cause_find(d, f, &cause))
@@ -117,7 +117,7 @@ static void put_finding(struct out *out, const struct style *style, const struct
 /* "151 requests take 8.2 ms longer than in the baseline" */
 static void put_lead(struct out *out, const struct style *style, const struct diagnosis *d)
 {
-	double mean = d->traces ? d->slower / d->traces : 0;
+	double mean = d->traces ? d->change / d->traces : 0;
 	struct phrase p = { "" };
 
 	phrase_append(&p, "%s request%s ", format_count(d->traces).s, d->traces == 1 ? "" : "s");
