@@ -31,11 +31,11 @@ bench: setup-bench all ## the cost of recording and reading, next to other trace
 lab-faults: setup-faults all ## services with known faults, explained and compared with the truth
 	@tests/faults/lab.py --build build/faults --sonde build/sonde $(FAULTS)
 
-lab: setup-bank all ## the diagnosis lab: known faults in several services, diagnosed; up to an hour
+lab: setup-lab all ## the diagnosis lab: known faults in several services, diagnosed; up to an hour
 	@ninja -C build lab
 	@lab/lab.py --build build $(LAB)
 
-lab-short: setup-bank all ## a few cases of each class of the diagnosis lab, 5 minutes
+lab-short: setup-lab all ## a few cases of each class of the diagnosis lab, 5 minutes
 	@ninja -C build lab
 	@lab/lab.py --build build --short $(LAB)
 

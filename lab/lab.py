@@ -6,7 +6,7 @@ usage: lab.py [--build=DIR] [--half=held-out|tuning] [--short] [--only=REGEX] [-
 
 Each application is recorded without faults, in several captures; `sonde learn` makes a baseline of them.
 Then each case is recorded.  The captures are diagnosed at the end, when nothing else runs, and the tables
-are printed.  BUILD/lab/HALF/ has the captures and reports, BUILD/lab/results.json the results.
+are printed.  BUILD/lab/HALF/ (or HALF-short/) has the captures and reports, BUILD/lab/results.json the results.
 
 --rescore does not record: it reads the captures of the last run.  Needs root.
 """
@@ -31,9 +31,11 @@ import network  # noqa: E402
 import score  # noqa: E402
 import services  # noqa: E402
 import table  # noqa: E402
-import truth  # noqa: E402
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(TOP / "tools"))
+import verdict  # noqa: E402
+
 STARTS, PER_START = 2, 2  # the baseline has captures of several starts, as services differ from start to start
 PAUSE = 0.5  # seconds after a case
 PRIORITY = -10  # nice value: other load of the host is no part of any fault
@@ -77,24 +79,27 @@ def record_case(app, case, directory):
 
 
 def record_cases(name, build, cases, directory, shares):
-    """Record all cases of an application; yields (case, reason of a failure or None).  A failure restarts it."""
+    """Record all cases of an application; yields (case, reason of a failure or None, signs of a busy host).
+
+    A failure restarts the application.
+    """
     cases = list(cases)
     while cases:
         with running(name, build) as app:
             app.shares = shares
             while cases:
-                case, reason = cases.pop(0), None
+                case, reason, load = cases.pop(0), None, verdict.Load()
                 try:
                     record_case(app, case, directory)
                 except FAILURES as e:
                     reason = str(e)
-                yield case, reason
+                yield case, reason, load.signs()
                 if reason:
                     break
 
 
-def save_case(case, reason, directory):
-    text = json.dumps(dataclasses.asdict(case) | {"reason": reason}, indent=1)
+def save_case(directory, case, reason, signs=()):
+    text = json.dumps(dataclasses.asdict(case) | {"reason": reason, "disturbed": list(signs)}, indent=1)
     (directory / f"{case.name}.case.json").write_text(text)
 
 
@@ -106,13 +111,14 @@ def record_application(options, name, cases, directory):
     except FAILURES as e:
         say(f"{name}: no baseline: {e}")
         for case in cases:
-            save_case(case, f"no baseline: {e}", directory)
+            save_case(directory, case, f"no baseline: {e}")
         return
     say(f"{name}: baseline, {time.monotonic() - began:.0f} s; CPUs: "
         + ", ".join(f"{service} {share:.2f}" for service, share in shares.items()))
-    for case, reason in record_cases(name, options.build, cases, directory, shares):
-        save_case(case, reason, directory)
-        say(f"{time.monotonic() - began:6.0f} s  {case.name}{': ' + reason if reason else ''}")
+    for case, reason, signs in record_cases(name, options.build, cases, directory, shares):
+        save_case(directory, case, reason, signs)
+        say(f"{time.monotonic() - began:6.0f} s  {case.name}{': ' + reason if reason else ''}"
+            f"{' (disturbed: ' + '; '.join(signs) + ')' if signs else ''}")
 
 
 def record_all(options, cases, directory):
@@ -140,31 +146,27 @@ def learn(options, directory):
 
 
 def load_case(path):
+    """A case, with the truths as the files of the faults have them now; the reason of a failure; signs of a busy host."""
     fields = json.loads(path.read_text())
-    reason = fields.pop("reason")
-    fields["truths"] = [truth.Truth(**one) for one in plan_truths(fields)]
-    return plan.Case(**fields), reason
-
-
-def plan_truths(fields):
-    """The truths as the files of the faults have them now; a rescore uses a corrected truth."""
-    return [dataclasses.asdict(one) for one in plan.truths_of(fields["faults"], fields["app"])]
+    reason, signs = fields.pop("reason"), fields.pop("disturbed")
+    fields["truths"] = plan.truths_of(fields["faults"], fields["app"])
+    return plan.Case(**fields), reason, signs
 
 
 def examine(options, path):
     """The result of a case."""
-    case, reason = load_case(path)
+    case, reason, signs = load_case(path)
     if not reason:
         try:
             capture = path.with_name(f"{case.name}.sonde")
             baseline = path.with_name(f"{case.app}.baseline")
             text = sonde(options, "diagnose", "-b", baseline, capture, "--json")
             path.with_name(f"{case.name}.report.json").write_text(text)
-            return score.score(case, json.loads(text))
+            return score.score(case, json.loads(text)) | {"disturbed": signs}
         except (services.Failed, subprocess.TimeoutExpired, ValueError, KeyError) as e:
             reason = repr(e) if isinstance(e, (ValueError, KeyError)) else str(e)
     return {"name": case.name, "app": case.app, "kind": case.kind, "faults": [fault for fault, *_ in case.faults],
-            "reason": reason.splitlines()[0][:200]}
+            "disturbed": signs, "reason": reason.splitlines()[0][:200]}
 
 
 def diagnose_all(options, directory):
@@ -202,7 +204,7 @@ def parse():
 
 
 def run(options):
-    directory = options.build / "lab" / options.half
+    directory = options.build / "lab" / (f"{options.half}-short" if options.short else options.half)
     began = time.monotonic()
     if not options.rescore:
         applications.bank.setup.make(options.build / "bank")  # which needs the network of the host

@@ -9,7 +9,8 @@ import time
 import services
 
 PERIOD = 100_000  # us, the default of CPU quotas
-SMALLEST = 1000  # us, the smallest quota of the kernel
+LONGEST = 1_000_000  # us, the longest period of the kernel
+QUOTA = 4000  # us, at least if the longest period allows it
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -65,9 +66,9 @@ def limited(controller, pids, **settings):
 
 
 def cpu_quota(pids, share):
-    """Limit processes to a share of one CPU."""
-    quota = max(int(share * PERIOD), SMALLEST)
-    return limited("cpu", pids, cpu_max=f"{quota} {PERIOD}")
+    """Limit processes to a share of one CPU; for a small one, the period is longer, so that requests fit in the quota."""
+    period = min(max(int(QUOTA / share), PERIOD), LONGEST)
+    return limited("cpu", pids, cpu_max=f"{int(share * period)} {period}")
 
 
 def write_rate(pids, path, rate):

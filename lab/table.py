@@ -86,6 +86,8 @@ def failures(results):
 def text(results, half):
     """All tables."""
     unseen = of_kind(results, *UNSEEN)
-    head = f"{len(unseen)} cases with faults, {len(of_kind(results, 'clean'))} clean ones; {half} half. [95 % Wilson interval]"
+    busy = sum(bool(r.get("disturbed")) for r in results)
+    head = (f"{len(unseen)} cases with faults, {len(of_kind(results, 'clean'))} clean ones; {half} half. Other programs or the "
+            f"hypervisor used CPU time during {busy} of {len(results)}. [95 % Wilson interval]")
     figures = markdown(["", "measured", "aim"], [[what, with_interval(pair), aim] for what, pair, aim in goals(results)])
     return "\n\n".join([head, figures, by_fault(results), factorial(results), "What failed:", failures(results)])

@@ -6,11 +6,13 @@ import dataclasses
 import json
 import pathlib
 import re
+import struct
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import network  # noqa: E402
 import plan  # noqa: E402
 import score  # noqa: E402
 import table  # noqa: E402
@@ -174,6 +176,34 @@ class Plans(unittest.TestCase):
             self.assertLessEqual(len(cases), 30)
             alone = collections.Counter(c.faults[0][0] for c in cases if c.kind in ("alone", "factorial"))
             self.assertEqual(set(alone.values()), {1})
+
+
+def packet(source, source_port, target, target_port, protocol=6):
+    """The headers of a packet between two addresses."""
+    address = [bytes(map(int, host.split("."))) for host in (source, target)]
+    return struct.pack("!BxHHHBBH", 0x45, 40, 0, 0, 64, protocol, 0) + b"".join(address) + \
+        struct.pack("!HH16x", source_port, target_port)
+
+
+class Networks(unittest.TestCase):
+    LINKS = network.parse_links(["users=10.99.0.1:80", "ledger=10.99.0.2:80"])
+
+    def test_a_link_is_the_address_and_port_of_the_callee_in_both_directions(self):
+        def link(*ends):
+            return network.link_of(packet(*ends), self.LINKS)
+        self.assertEqual(link("10.99.0.1", 5000, "10.99.0.2", 80), "ledger")
+        self.assertEqual(link("10.99.0.2", 80, "10.99.0.1", 5000), "ledger")
+        self.assertEqual(link("10.99.0.1", 5000, "10.99.0.1", 80), "users")
+        self.assertIsNone(link("10.99.0.1", 5000, "10.99.0.1", 81))
+        self.assertIsNone(link("10.99.0.1", 5000, "10.99.0.2", 80, 17))
+
+    def test_only_the_packets_of_a_faulty_link_are_late_or_lost(self):
+        cable = network.Cable(None, ".", self.LINKS)
+        to_users, to_ledger = (packet("10.99.0.1", 5000, host, 80) for host in ("10.99.0.1", "10.99.0.2"))
+        cable.strengths = {("delay", "users"): 20, ("loss", "ledger"): 100}
+        for one in (to_users, to_ledger, packet("10.99.0.1", 1, "10.99.0.1", 2)):
+            cable.take(one, 1.0)
+        self.assertEqual([due for due, *_ in sorted(cable.waiting)], [1.0, 1.02])
 
 
 class Faults(unittest.TestCase):
