@@ -22,6 +22,7 @@ enum baseline_table {
 	BASELINE_PROFILES,
 	BASELINE_PATTERNS,
 	BASELINE_BANDS,
+	BASELINE_PARTS,
 	BASELINE_TABLES
 };
 
@@ -38,6 +39,8 @@ enum { BASELINE_ALL_INTERVALS = -1 };
 
 /* "position", "subtree", "operation". */
 extern const char *const key_kind_names[KEY_KINDS];
+/* "attribute", "function", "probes"; by enum span_trait_kind. */
+extern const char *const trait_kind_names[];
 
 struct option_schema {
 	const char *name;
