@@ -176,7 +176,7 @@ static void run_threads(struct mine_job *job)
 		pthread_join(threads[--count], NULL);
 }
 
-/* Patterns with the same rows are neighbours, longest first. */
+/* Patterns with the same rows are adjacent, longest first. */
 static bool is_before_by_set(const struct mine_found *a, const struct mine_found *b)
 {
 	for (int i = 0; i < 2; i++)

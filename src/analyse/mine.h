@@ -3,11 +3,11 @@
  * mine - closed sequential patterns with a gap constraint.
  *
  * A pattern is a sequence of letters.  It appears in a sequence if its letters occur there in
- * order, and between two neighbours of the pattern, at least gap.least and at most gap.most letters
- * are skipped.  The support of a pattern is the number of sequences in which it appears, by weight:
- * how often it appears in one of them makes no difference.  A pattern is frequent if its support is
- * at least the minimum, and only closed patterns are returned, because the others repeat what a
- * longer one expresses.
+ * order, and between two consecutive letters of the pattern, at least gap.least and at most
+ *gap.most letters are skipped.  The support of a pattern is the number of sequences in which it
+ *appears, by weight: how often it appears in one of them makes no difference.  A pattern is
+ *frequent if its support is at least the minimum, and only closed patterns are returned, because
+ *the others repeat what a longer one expresses.
  *
  *	struct mine_options options = mine_defaults;
  *	options.support = mine_support(0.95, total_weight);
@@ -42,7 +42,7 @@ struct mine_sequence {
 	uint64_t weight; /* number of equal sequences; 0 leaves the sequence out */
 };
 
-/* Number of letters skipped between two neighbours of a pattern. */
+/* Number of letters skipped between two consecutive letters of a pattern. */
 struct mine_gap {
 	uint32_t least, most;
 };

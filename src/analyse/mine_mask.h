@@ -14,7 +14,7 @@
 
 #include "analyse/mine.h"
 
-/* Distances between neighbours of a pattern: from `least` to `least + more`. */
+/* Distances between consecutive letters of a pattern: from `least` to `least + more`. */
 struct mask_step {
 	uint64_t least, more;
 };

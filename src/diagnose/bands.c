@@ -121,8 +121,8 @@ static void divide(struct matrix *m)
 }
 
 /* The band of a cell of all samples outside of one fold; of all samples if `fold` is FOLDS. */
-static bool band_without(struct matrix *m, size_t interval, enum feature feature, unsigned int fold,
-			 struct band *ret)
+static bool band_without(struct matrix *m, size_t interval, enum span_feature feature,
+			 unsigned int fold, struct band *ret)
 {
 	size_t count = 0;
 
@@ -148,7 +148,8 @@ static double exceeded_by(double *scores, size_t count, double share)
 	return rank <= count ? scores[rank - 1] : BEYOND_LARGEST * scores[count - 1];
 }
 
-static void score_fold(struct matrix *m, size_t interval, enum feature feature, unsigned int fold)
+static void score_fold(struct matrix *m, size_t interval, enum span_feature feature,
+		       unsigned int fold)
 {
 	struct band band;
 
@@ -173,7 +174,7 @@ static double widening(struct matrix *m, size_t interval, int sign)
 	return most > 1 ? most : 1;
 }
 
-static nsec_t longest_of(const struct matrix *m, size_t interval, enum feature feature)
+static nsec_t longest_of(const struct matrix *m, size_t interval, enum span_feature feature)
 {
 	nsec_t longest = 0;
 
@@ -184,7 +185,7 @@ static nsec_t longest_of(const struct matrix *m, size_t interval, enum feature f
 }
 
 /* Widens a band, but not beyond all samples: an outlier has made the band of all wider already. */
-static void widen(const struct matrix *m, size_t interval, enum feature feature, double below,
+static void widen(const struct matrix *m, size_t interval, enum span_feature feature, double below,
 		  double above)
 {
 	struct band *band = &interval_at(m, interval)->bands[feature];
@@ -195,7 +196,7 @@ static void widen(const struct matrix *m, size_t interval, enum feature feature,
 		band->high = most > high ? most : high;
 }
 
-static void learn_cell(struct matrix *m, size_t interval, enum feature feature)
+static void learn_cell(struct matrix *m, size_t interval, enum span_feature feature)
 {
 	struct band *band = &interval_at(m, interval)->bands[feature];
 	double above, below;
@@ -240,7 +241,7 @@ void bands_learn(const struct group *g, struct profile *p)
 	for (size_t i = 0; i < g->count; i++)
 		fill_row(&m, i);
 	for (size_t interval = 0; interval <= p->interval_count; interval++)
-		for (enum feature f = 0; f < FEATURE_COUNT; f++)
+		for (enum span_feature f = 0; f < FEATURE_COUNT; f++)
 			learn_cell(&m, interval, f);
 	p->limit = limit_of(&m);
 }

@@ -26,7 +26,7 @@ double findings_chance(uint64_t k, uint64_t n, double p)
 	return sum < 1 ? sum : 1;
 }
 
-static void add_excess(struct tested_operation *op, const struct tested *t, enum feature f)
+static void add_excess(struct tested_operation *op, const struct tested *t, enum span_feature f)
 {
 	double excess = t->on_path * ((double)t->times[f] - t->profile->all.bands[f].mean);
 
@@ -42,7 +42,7 @@ static void count_features(struct tested_operation *op, const struct tested *t)
 
 	op->slow += slow;
 	op->patterns += t->slower >> FEATURE_PATTERN & 1;
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		op->slower[f] += t->slower >> f & 1;
 		op->faster[f] += t->faster >> f & 1;
 		op->slow_flagged[f] += slow && (t->slower >> f & 1);
@@ -99,11 +99,11 @@ static void add_finding(struct diagnosis *d, uint32_t operation, uint32_t featur
 /* States and queueing; what no state explains as a total, a pattern or what a pattern skips. */
 static void find_of_operation(struct diagnosis *d, uint32_t operation)
 {
-	static const enum feature rest[] = { FEATURE_TOTAL, FEATURE_SKIPPED };
+	static const enum span_feature rest[] = { FEATURE_TOTAL, FEATURE_SKIPPED };
 	const struct tested_operation *op = &d->operations.items[operation];
 	size_t before = d->findings.count;
 
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		if (f == FEATURE_TOTAL || f == FEATURE_SKIPPED)
 			continue;
 		add_finding(d, operation, f, false, op->slower[f]);

@@ -17,6 +17,12 @@ enum { PATTERNS_KEPT = 8 };
  */
 static const uint64_t MOST_WORK = 200 * 1000 * 1000;
 
+/*
+ * The same for each letter, and at least: a baseline with many keys, of few letters each that make
+ * the miner examine everything, must not take hours.
+ */
+static const uint64_t WORK_PER_LETTER = 2000, LEAST_WORK = 1000 * 1000;
+
 /* A distinct sequence. */
 struct distinct {
 	uint64_t hash;
@@ -92,6 +98,15 @@ static void keep_patterns(const struct mine_result *mined, struct arena *arena,
 	ret->is_truncated = mined->is_truncated || count < mined->count;
 }
 
+static uint64_t work_for(const mine_list *sequences)
+{
+	uint64_t work = LEAST_WORK;
+
+	for (size_t i = 0; i < sequences->count; i++)
+		work += WORK_PER_LETTER * sequences->items[i].length * sequences->items[i].weight;
+	return work < MOST_WORK ? work : MOST_WORK;
+}
+
 /* Mines the sequences, those above `longest` letters folded.  Returns whether all were examined. */
 static bool mine(const struct group *g, uint32_t interval, uint32_t interval_count,
 		 uint32_t longest, struct arena *arena, struct interval_profile *ret)
@@ -110,7 +125,7 @@ static bool mine(const struct group *g, uint32_t interval, uint32_t interval_cou
 	options.support = mine_support(o->support, ret->sequences);
 	options.gap = (struct mine_gap){ o->gap_least, o->gap_most };
 	options.closed = o->closed_at_ends ? MINE_CLOSED_ENDS : MINE_CLOSED_ALL;
-	options.max_work = MOST_WORK;
+	options.max_work = work_for(&sequences);
 	mine_patterns(sequences.items, sequences.count, &options, &mined);
 	ret->longest = longest;
 	keep_patterns(&mined, arena, ret);

@@ -130,24 +130,24 @@ const struct profile *profile_part(const struct profile *p, const struct kept_sp
 	return part >= 0 ? p->split->parts[part].profile : p;
 }
 
-struct keyed {
+struct keyed_span {
 	uint64_t key;
 	const struct kept_span *sample;
 };
 
-static bool is_key_first(const struct keyed *a, const struct keyed *b)
+static bool is_key_first(const struct keyed_span *a, const struct keyed_span *b)
 {
 	return a->key < b->key;
 }
 
 /* One key, to be learned by any thread. */
-struct job {
+struct profile_job {
 	struct group group;
 	enum key_kind kind;
 };
 
 struct building {
-	VEC(struct job) jobs;
+	VEC(struct profile_job) jobs;
 	struct profile *profiles; /* one per job */
 	atomic_size_t next;
 };
@@ -157,13 +157,13 @@ static void add_jobs(struct building *b, const struct baseline *baseline, enum k
 		     struct arena *arena)
 {
 	size_t count = baseline->samples.count;
-	_cleanup_(freep) struct keyed *all = must_alloc(count * sizeof(*all) + 1);
+	_cleanup_(freep) struct keyed_span *all = must_alloc(count * sizeof(*all) + 1);
 	const struct kept_span **samples = arena_alloc(arena, count * sizeof(*samples) + 1);
-	struct job job = { .kind = kind, .group.baseline = baseline };
+	struct profile_job job = { .kind = kind, .group.baseline = baseline };
 
 	for (size_t i = 0; i < count; i++)
-		all[i] = (struct keyed){ baseline->samples.items[i].keys[kind],
-					 &baseline->samples.items[i] };
+		all[i] = (struct keyed_span){ baseline->samples.items[i].keys[kind],
+					      &baseline->samples.items[i] };
 	sort_items(all, count, is_key_first); /* stable: by identity within a key */
 	for (size_t i = 0, first = 0; i < count; i++) {
 		samples[i] = all[i].sample;

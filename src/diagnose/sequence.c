@@ -11,7 +11,7 @@ void sequence_done(struct sequence *s)
 
 static void fold(struct sequence *s)
 {
-	struct folded folded;
+	struct folded_sequence folded;
 	letter_times times = { 0 };
 
 	fold_sequence(s->letters.items, s->letters.count, &folded);
@@ -24,7 +24,7 @@ static void fold(struct sequence *s)
 		*vec_push(&s->letters) = folded.letters[i];
 	vec_done(&s->times);
 	s->times = times;
-	folded_done(&folded);
+	folded_sequence_done(&folded);
 }
 
 void sequence_of(const struct kept_span *sample, uint32_t interval, uint32_t longest,

@@ -395,23 +395,23 @@ static bool varies(const struct sums *s, double cv)
 }
 
 /* The time to be explained: the own time, or else the state that varies most; or FEATURE_COUNT. */
-static enum feature varying_feature(const struct group *g, double cv)
+static enum span_feature varying_feature(const struct group *g, double cv)
 {
 	struct sums sums[FEATURE_COUNT] = { 0 };
-	enum feature best = FEATURE_COUNT;
+	enum span_feature best = FEATURE_COUNT;
 	double most;
 
 	for (size_t i = 0; i < g->count; i++) {
 		nsec_t times[FEATURE_COUNT];
 
 		features_of(g->samples[i], INTERVAL_ALL, times);
-		for (enum feature f = 0; f <= FEATURE_TOTAL; f++)
+		for (enum span_feature f = 0; f <= FEATURE_TOTAL; f++)
 			add_to(&sums[f], times[f]);
 	}
 	if (varies(&sums[FEATURE_TOTAL], cv))
 		return FEATURE_TOTAL;
 	most = LEAST_DEVIATION * sums[FEATURE_TOTAL].sum / g->count;
-	for (enum feature f = 0; f < FEATURE_STATES; f++)
+	for (enum span_feature f = 0; f < FEATURE_STATES; f++)
 		if (varies(&sums[f], cv) && deviation_of(&sums[f]) > most) {
 			most = deviation_of(&sums[f]);
 			best = f;
@@ -421,7 +421,7 @@ static enum feature varying_feature(const struct group *g, double cv)
 
 bool split_find(const struct group *g, const struct band_options *o, struct split *ret)
 {
-	enum feature feature = varying_feature(g, o->cv);
+	enum span_feature feature = varying_feature(g, o->cv);
 	_cleanup_(search_done) struct search s = { .group = g };
 
 	if (feature == FEATURE_COUNT)

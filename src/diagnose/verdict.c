@@ -40,7 +40,7 @@ static void check_times(struct verdict *verdict, const struct interval_profile *
 {
 	const struct band_options *o = &verdict->profile->band;
 
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		struct deviation d = { .interval = interval,
 				       .feature = f,
 				       .score = band_score(&of->bands[f], times[f], o),
@@ -117,7 +117,7 @@ void verdict_find(const struct verdicts *v, const struct kept_span *sample, bool
 		for (uint32_t i = 0; i < sample->interval_count; i++)
 			check_interval(v, ret, sample, i);
 	check_times(ret, &ret->profile->all, INTERVAL_ALL, ret->times);
-	for (enum feature f = 0; f < FEATURE_COUNT; f++)
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++)
 		ret->expected[f] = ret->profile->all.bands[f].mean;
 	sort_items(ret->deviations.items, ret->deviations.count, is_larger);
 	ret->is_flagged = ret->deviations.count;

@@ -17,7 +17,7 @@
 
 struct deviation {
 	uint32_t interval; /* or INTERVAL_ALL */
-	uint32_t feature;  /* enum feature, or FEATURE_PATTERN */
+	uint32_t feature;  /* enum span_feature, or FEATURE_PATTERN */
 	double score;      /* negative: faster than usual */
 	nsec_t observed;   /* ns; 0 for a pattern */
 	struct band band;  /* of the time; all zero for a pattern */

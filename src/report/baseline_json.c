@@ -41,7 +41,7 @@ static void put_bands(struct json *j, const struct interval_profile *of)
 {
 	json_key(j, "bands");
 	json_object(j);
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		const struct band *band = &of->bands[f];
 
 		json_key(j, feature_name(f));

@@ -93,7 +93,7 @@ static void put_types(struct out *out, const struct baseline *b)
 /* "R 1.2 ms to 3.4 ms": bands of what an interval consists of. */
 static void put_bands(struct out *out, const struct interval_profile *of, nsec_t floor)
 {
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		const struct band *band = &of->bands[f];
 
 		if (band->mean < 1)

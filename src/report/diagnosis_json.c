@@ -37,7 +37,7 @@ static void put_counts(struct json *j, const char *key, const uint64_t counts[FE
 {
 	json_key(j, key);
 	json_object(j);
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		char letter[2] = { feature_letter(f), '\0' };
 
 		if (counts[f])

@@ -351,6 +351,9 @@ int baseline_load_bytes(struct view bytes, const char *name, struct baseline **r
 		return err_set(err, -EPROTONOSUPPORT,
 			       "'%s' is a baseline of version %u; this sonde reads version %d",
 			       name, header.version, BASELINE_VERSION);
+	if (header.has_log)
+		return err_set(err, -EBADMSG,
+			       "'%s' is in WAL mode; run PRAGMA journal_mode = delete on it", name);
 	if (bytes.len < header.size)
 		return err_set(err, -EBADMSG, "'%s' is truncated", name);
 	in.baseline = baseline_new(&learn_defaults);

@@ -289,7 +289,7 @@ static void write_patterns(struct table_writer *w, const struct profile *p)
 static void write_interval_bands(struct table_writer *w, const struct profile *p, int interval,
 				 const struct interval_profile *of)
 {
-	for (enum feature f = 0; f < FEATURE_COUNT; f++) {
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
 		const struct band *band = &of->bands[f];
 
 		if (band->mean == 0)

@@ -74,7 +74,7 @@ static bool take_time(struct view *bytes, nsec_t *sum, nsec_t *ret)
 
 static bool is_letter(uint8_t letter)
 {
-	for (enum feature f = 0; f < FEATURE_READY; f++)
+	for (enum span_feature f = 0; f < FEATURE_READY; f++)
 		if (feature_letter(f) == letter)
 			return true;
 	return false;

@@ -9,6 +9,7 @@
 /* Offsets in the header of an SQLite file. */
 enum {
 	PAGE_SIZE_AT = 16,
+	READ_FORMAT_AT = 19, /* 2 is WAL mode */
 	PAGE_COUNT_AT = 28,
 	VERSION_AT = 60,
 	APPLICATION_AT = 68,
@@ -201,6 +202,7 @@ bool baseline_read_header(struct view bytes, struct baseline_header *ret)
 	uint32_t page_size = number_at(bytes, PAGE_SIZE_AT) >> 16; /* 1 is 65,536 */
 
 	ret->version = number_at(bytes, VERSION_AT);
+	ret->has_log = bytes.s[READ_FORMAT_AT] == 2;
 	ret->size = (page_size == 1 ? 65536ull : page_size) * number_at(bytes, PAGE_COUNT_AT);
 	return true;
 }

@@ -27,7 +27,7 @@ static void check_states(const struct kept_span *s)
 	}
 	assert(next == s->run_count);
 	features_of(s, INTERVAL_ALL, all);
-	for (enum feature f = 0; f < FEATURE_COUNT; f++)
+	for (enum span_feature f = 0; f < FEATURE_COUNT; f++)
 		assert(all[f] <= INT64_MAX);
 }
 

@@ -143,6 +143,35 @@ static void shared_messages(size_t n)
 	find(model);
 }
 
+/* A span of many tasks, each of which enters a child on the same thread. */
+static void contexts(size_t n)
+{
+	struct model *model = model_new();
+	struct source source = story_source(0);
+
+	add_thread(model, 2 * n + 2);
+	for (uint64_t i = 1; i <= n; i++) {
+		nsec_t start = 2 * i * STEP, end = start + STEP;
+		struct record_context r = { .head = { .time = start,
+						      .tid = 1,
+						      .kind = RECORD_CONTEXT,
+						      .words = sizeof(r) / 8 },
+					    .since = start,
+					    .trace = { 1 } };
+		uint64_t child = i + 1;
+
+		memcpy(r.span, &child, sizeof(child));
+		model_add(model, &source, &r.head);
+		child = 1;
+		memcpy(r.span, &child, sizeof(child));
+		r.head.time = r.since = end;
+		model_add(model, &source, &r.head);
+		add_span(model, 1, i + 1, 1, start, end);
+	}
+	add_span(model, 1, 1, 0, 0, (2 * n + 2) * STEP);
+	find(model);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -156,6 +185,7 @@ int main(int argc, char **argv)
 		{ "states", states },
 		{ "shared-thread", shared_thread },
 		{ "shared-messages", shared_messages },
+		{ "contexts", contexts },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)

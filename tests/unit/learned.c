@@ -235,7 +235,7 @@ static void print_interval(FILE *f, const struct interval_profile *of)
 	for (uint32_t i = 0; i < of->pattern_count; i++)
 		fprintf(f, " %.*s %lu\n", of->patterns[i].length,
 			(const char *)of->patterns[i].letters, of->patterns[i].support);
-	for (enum feature i = 0; i < FEATURE_COUNT; i++) {
+	for (enum span_feature i = 0; i < FEATURE_COUNT; i++) {
 		const struct band *b = &of->bands[i];
 
 		fprintf(f, " %s %a %a %a %a %a %d\n", feature_name(i), b->low, b->middle, b->high,

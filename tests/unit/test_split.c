@@ -313,8 +313,7 @@ static void by_function(struct observation *o, uint64_t number)
 static void by_both(struct observation *o, uint64_t number)
 {
 	by_function(o, number);
-	add_text(o, "index",
-		 (o->own < 3e6) == (random_share(number, 92) < 0.95) ? "yes" : "no");
+	add_text(o, "index", (o->own < 3e6) == (random_share(number, 92) < 0.95) ? "yes" : "no");
 }
 
 TEST(functions_divide_if_no_attribute_does)
