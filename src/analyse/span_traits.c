@@ -10,6 +10,15 @@
 /* Samples below which the most frequent function is a matter of chance. */
 enum { SAMPLES_LEAST = 4 };
 
+const char *span_trait_kind_name(enum span_trait_kind kind)
+{
+	static const char *const names[] = { [SPAN_TRAIT_ATTRIBUTE] = "attribute",
+					     [SPAN_TRAIT_FUNCTION] = "function",
+					     [SPAN_TRAIT_PROBES] = "probes" };
+
+	return names[kind];
+}
+
 void footprint_add(struct footprint *f, const struct model *model, thread_id thread, nsec_t from,
 		   nsec_t to)
 {

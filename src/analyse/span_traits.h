@@ -18,6 +18,9 @@
 
 enum span_trait_kind { SPAN_TRAIT_ATTRIBUTE, SPAN_TRAIT_FUNCTION, SPAN_TRAIT_PROBES };
 
+/* "attribute", "function", "probes": a name for JSON and SQL. */
+const char *span_trait_kind_name(enum span_trait_kind kind);
+
 struct span_trait {
 	const char *key;  /* name of an attribute; "" of other kinds */
 	const char *text; /* NULL if the value is a number */

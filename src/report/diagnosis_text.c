@@ -7,6 +7,7 @@
 #include "report/diagnosis.h"
 #include "report/explain.h"
 #include "report/phrase_step.h"
+#include "report/split.h"
 
 enum { INDENT = 4 };
 
@@ -71,6 +72,9 @@ static void put_range(struct out *out, const struct style *style, const struct d
 				      .s);
 	phrase_append(&p, "%s of %s spans are %s", format_count(f->flagged).s,
 		      format_count(op->spans).s, f->is_faster ? "below" : "outside");
+	if (f->part)
+		phrase_append(&p, ", %s of the %s %s", format_count(f->part_flagged).s,
+			      format_count(f->part_spans).s, split_phrase(f->part).s);
 	put_line(out, style, p.s, INDENT);
 }
 
@@ -106,6 +110,8 @@ static void put_finding(struct out *out, const struct style *style, const struct
 		phrase_append(&p, "  %s per span", signed_time(f->excess / f->flagged).s);
 	if (f->share >= 0.005)
 		phrase_append(&p, ", %.0f %% of the slowdown", 100 * f->share);
+	if (f->part)
+		phrase_append(&p, " (%s)", split_phrase(f->part).s);
 	put_wrapped(out, style->columns, p.s, 0);
 	put_range(out, style, d, f);
 	if (finding_cause_find(d, f, &cause))

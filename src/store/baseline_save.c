@@ -325,7 +325,7 @@ static void write_part(struct table_writer *w, const struct profile *p)
 	const struct split_part *part = &split->parts[p->part];
 
 	put_profile_key(w, p);
-	put_text(w, trait_kind_names[split->kind]);
+	put_text(w, span_trait_kind_name(split->kind));
 	put_text(w, split->key);
 	for (int end = 0; end < 2; end++)
 		if (split->is_text)

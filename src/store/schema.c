@@ -152,12 +152,6 @@ const char *const key_kind_names[KEY_KINDS] = {
 	[KEY_OPERATION] = "operation",
 };
 
-const char *const trait_kind_names[] = {
-	[SPAN_TRAIT_ATTRIBUTE] = "attribute",
-	[SPAN_TRAIT_FUNCTION] = "function",
-	[SPAN_TRAIT_PROBES] = "probes",
-};
-
 /* Bounds that keep the arithmetic of bands and patterns finite. */
 const struct option_schema baseline_options[LEARN_OPTIONS] = {
 	{ "support", 0.001, 1, false }, { "gap_least", 0, 1000, true },

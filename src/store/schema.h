@@ -39,8 +39,6 @@ enum { BASELINE_ALL_INTERVALS = -1 };
 
 /* "position", "subtree", "operation". */
 extern const char *const key_kind_names[KEY_KINDS];
-/* "attribute", "function", "probes"; by enum span_trait_kind. */
-extern const char *const trait_kind_names[];
 
 struct option_schema {
 	const char *name;
