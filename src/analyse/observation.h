@@ -36,6 +36,7 @@
 #ifndef SONDE_ANALYSE_OBSERVATION_H
 #define SONDE_ANALYSE_OBSERVATION_H
 
+#include "analyse/span_traits.h"
 #include "base/vec.h"
 #include "model/span_set.h"
 
@@ -76,6 +77,7 @@ struct observation {
 	bool is_lost; /* records were lost meanwhile */
 	VEC(struct own_interval) intervals;
 	VEC(struct state_run) runs;
+	span_trait_list traits;
 };
 
 /* Traces, and those without observations by reason. */

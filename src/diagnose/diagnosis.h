@@ -67,8 +67,10 @@ struct finding {
 	bool is_faster;
 	uint64_t flagged; /* spans */
 	struct excess excess;
-	double share;                    /* of the time that roots take longer; 0 if they do not */
-	nsec_t observed;                 /* median */
+	double share;               /* of the time that roots take longer; 0 if they do not */
+	const struct profile *part; /* in which most of them are; NULL: not divided */
+	uint64_t part_spans, part_flagged;
+	nsec_t observed;                 /* median; of the part, if there is one */
 	struct band expected;            /* in the profile of the first example */
 	uint32_t examples[EXAMPLES_MAX]; /* indexes of compared spans, largest excess first */
 	uint32_t example_count;

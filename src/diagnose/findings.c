@@ -169,31 +169,71 @@ static struct by_operation group_tested(const struct diagnosis *d)
 	return g;
 }
 
+static bool deviates(const struct finding *f, const struct tested *t)
+{
+	return (f->is_faster ? t->faster : t->slower) >> f->feature & 1;
+}
+
+/* The part of a divided profile that most of the deviating spans belong to; NULL if there is none.
+ */
+static const struct profile *main_part(const struct diagnosis *d, const struct candidate *found,
+				       size_t count, uint64_t *ret_flagged)
+{
+	const struct profile *best = NULL;
+	struct map counts = { 0 };
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct profile *p = d->tested.items[found[i].tested].profile;
+		uint64_t n = ++*map_insert(&counts, (uintptr_t)p);
+
+		if (n > most) {
+			most = n;
+			best = p;
+		}
+	}
+	map_done(&counts);
+	*ret_flagged = most;
+	return best && best->part_of ? best : NULL;
+}
+
+/* The spans with the largest excess; of a part, if the finding has one. */
+static void choose_examples(const struct diagnosis *d, struct candidate *found, size_t count,
+			    struct finding *f)
+{
+	sort_items(found, count, is_candidate_first);
+	f->part = main_part(d, found, count, &f->part_flagged);
+	for (size_t i = 0; i < count && f->example_count < EXAMPLES_MAX; i++)
+		if (!f->part || d->tested.items[found[i].tested].profile == f->part)
+			f->examples[f->example_count++] = found[i].tested;
+	if (f->feature != FEATURE_PATTERN && f->example_count)
+		f->expected = d->tested.items[f->examples[0]].profile->all.bands[f->feature];
+}
+
 static void complete(const struct diagnosis *d, const struct by_operation *g, struct finding *f)
 {
 	uint32_t from = g->first[f->operation], to = g->first[f->operation + 1];
 	_cleanup_(freep) nsec_t *times = must_alloc((to - from + 1) * sizeof(*times));
 	_cleanup_(freep) struct candidate *found = must_alloc((to - from + 1) * sizeof(*found));
-	uint32_t bit = 1u << f->feature;
 	size_t count = 0, examples = 0;
 
 	for (uint32_t i = from; i < to; i++) {
 		const struct tested *t = &d->tested.items[g->items[i]];
 
-		if (!t->profile || t->is_lost)
-			continue;
-		if (f->feature != FEATURE_PATTERN)
-			times[count++] = t->times[f->feature];
-		if ((f->is_faster ? t->faster : t->slower) & bit)
+		if (t->profile && !t->is_lost && deviates(f, t))
 			found[examples++] = (struct candidate){ excess_of(f, t), g->items[i] };
 	}
+	choose_examples(d, found, examples, f);
+	for (uint32_t i = from; i < to; i++) {
+		const struct tested *t = &d->tested.items[g->items[i]];
+
+		if (!t->profile || t->is_lost || (f->part && t->profile != f->part))
+			continue;
+		times[count++] = f->feature != FEATURE_PATTERN ? t->times[f->feature] : 0;
+	}
+	f->part_spans = count;
 	sort_items(times, count, is_shorter);
 	f->observed = count ? times[count / 2] : 0;
-	sort_items(found, examples, is_candidate_first);
-	for (; f->example_count < examples && f->example_count < EXAMPLES_MAX; f->example_count++)
-		f->examples[f->example_count] = found[f->example_count].tested;
-	if (f->feature != FEATURE_PATTERN && f->example_count)
-		f->expected = d->tested.items[f->examples[0]].profile->all.bands[f->feature];
 }
 
 static bool is_type_first(const struct unknown_type *a, const struct unknown_type *b)

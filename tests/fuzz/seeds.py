@@ -191,7 +191,7 @@ def baseline_schema():
         yield re.sub(r'"\s*"', "", table).strip('"').replace("\\n", "\n")
 
 
-def baseline(name, spans, intervals, runs):
+def baseline(name, spans, intervals, runs, traits=b""):
     """A baseline with small pages and equal spans, enough of them for a profile."""
     db = sqlite3.connect(":memory:")
     db.executescript("PRAGMA page_size = 512; PRAGMA application_id = 0x736f6e62; PRAGMA user_version = 1;")
@@ -203,8 +203,8 @@ def baseline(name, spans, intervals, runs):
     db.execute("INSERT INTO types VALUES (3, 4, 1, 's', 'o')")
     db.executemany("INSERT INTO keys VALUES (?, 5, ?)", [(kind, spans) for kind in ("position", "subtree", "operation")])
     for i in range(spans):
-        db.execute("INSERT INTO spans VALUES (?, 7, ?, 5, 5, 5, 3, 0, 's', 'o', 9, 1, 8, 7, 0, 0, 1, ?, ?)",
-                   (i, i % 4, intervals, runs))
+        db.execute("INSERT INTO spans VALUES (?, 7, ?, 5, 5, 5, 3, 0, 's', 'o', 9, 1, 8, 7, 0, 0, 1, ?, ?, ?)",
+                   (i, i % 4, intervals, runs, traits))
     db.commit()
     write("baseline", name, db.serialize())
 
@@ -215,6 +215,7 @@ def baselines():
     for number, (intervals, runs) in enumerate(states):
         write("baseline", f"states-{number}", bytes([len(intervals)]) + intervals + runs)
         baseline(f"file-{number}", 24, intervals, runs)
+    baseline("traits", 24, *states[0], b"\0\1n\x0e" + b"\1\1c\3red" + b"\3\0\4main")
     baseline("empty", 0, b"", b"")
 
 

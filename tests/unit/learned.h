@@ -8,7 +8,8 @@
  *
  * A trace consists of a span of a shop and of its call to a database.  What it contains depends
  * on its number only, so that any recording can be made again.  The shop runs, calls, and waits for
- * a lock in every second trace; the database reads the disk.  Times are log-normal.
+ * a lock in every second trace; the database reads the disk.  Times are log-normal.  The spans of
+ * the shop have attributes of all types, which explain nothing.
  */
 #ifndef SONDE_TESTS_LEARNED_H
 #define SONDE_TESTS_LEARNED_H
