@@ -26,8 +26,7 @@ void kept_span_move(struct kept_span *s, struct arena *arena)
 	s->runs = copy(arena, s->runs, s->run_count * sizeof(s->runs[0]));
 }
 
-struct kept_span kept_span_of(const struct observation *o, const struct span_set *spans,
-			      struct strtab *strings)
+struct kept_span kept_span_without_names(const struct observation *o)
 {
 	return (struct kept_span){
 		.identity = o->identity,
@@ -36,8 +35,6 @@ struct kept_span kept_span_of(const struct observation *o, const struct span_set
 			  [KEY_OPERATION] = o->name },
 		.type = o->type,
 		.position = o->position,
-		.service = strtab_add(strings, span_set_string(spans, o->service)),
-		.operation = strtab_add(strings, span_set_string(spans, o->operation)),
 		.duration = o->duration,
 		.queueing = o->queueing,
 		.own = o->own,
@@ -50,4 +47,14 @@ struct kept_span kept_span_of(const struct observation *o, const struct span_set
 		.intervals = o->intervals.items,
 		.runs = o->runs.items,
 	};
+}
+
+struct kept_span kept_span_of(const struct observation *o, const struct span_set *spans,
+			      struct strtab *strings)
+{
+	struct kept_span span = kept_span_without_names(o);
+
+	span.service = strtab_add(strings, span_set_string(spans, o->service));
+	span.operation = strtab_add(strings, span_set_string(spans, o->operation));
+	return span;
 }
