@@ -664,8 +664,9 @@ TEST(a_tree_is_observed_as_in_the_whole_set)
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	struct span_set spans = { .model = model };
 	_cleanup_(observer_freep) struct observer *observer = observer_new(&spans);
-	CHECK(observer_tree(observer, span_set_find(&spans, (uint8_t[16]){ 1, 0 }, (uint8_t[8]){ 1 }),
-			    4, observe, &one));
+	CHECK(observer_tree(observer,
+			    span_set_find(&spans, (uint8_t[16]){ 1, 0 }, (uint8_t[8]){ 1 }), 4,
+			    observe, &one));
 	CHECK_STR(one.order, all.order);
 	for (uint8_t i = 1; i <= 4; i++) {
 		CHECK_STR(text_of(&one, i), text_of(&all, i));
@@ -686,8 +687,9 @@ TEST(a_span_with_a_parent_is_observed_by_its_subtree)
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	struct span_set spans = { .model = model };
 	_cleanup_(observer_freep) struct observer *observer = observer_new(&spans);
-	CHECK(observer_span(observer, span_set_find(&spans, (uint8_t[16]){ 1, 0 }, (uint8_t[8]){ 2 }),
-			    2, observe, &one));
+	CHECK(observer_span(observer,
+			    span_set_find(&spans, (uint8_t[16]){ 1, 0 }, (uint8_t[8]){ 2 }), 2,
+			    observe, &one));
 	CHECK_STR(one.order, "c");
 	CHECK_STR(text_of(&one, 2), text_of(&all, 2));
 	CHECK(one.values[2].subtree == all.values[2].subtree);
@@ -707,10 +709,12 @@ TEST(a_tree_that_is_too_large_or_cut_is_not_observed)
 	_cleanup_(model_freep) struct model *model = story_model(&s);
 	struct span_set spans = { .model = model };
 	_cleanup_(observer_freep) struct observer *observer = observer_new(&spans);
-	CHECK(!observer_tree(observer, span_set_find(&spans, (uint8_t[16]){ 1, 0 }, (uint8_t[8]){ 1 }),
-			     3, observe, &none));
-	CHECK(!observer_span(observer, span_set_find(&spans, (uint8_t[16]){ 1, 0 }, (uint8_t[8]){ 5 }),
-			     3, observe, &none));
+	CHECK(!observer_tree(observer,
+			     span_set_find(&spans, (uint8_t[16]){ 1, 0 }, (uint8_t[8]){ 1 }), 3,
+			     observe, &none));
+	CHECK(!observer_span(observer,
+			     span_set_find(&spans, (uint8_t[16]){ 1, 0 }, (uint8_t[8]){ 5 }), 3,
+			     observe, &none));
 	CHECK_STR(none.order, "");
 }
 
