@@ -142,15 +142,15 @@ static int open_baseline(const struct learn_opts *o, struct baseline **ret, stru
 	return r;
 }
 
-static void report(const struct learn_opts *o, char **inputs, enum learned learned,
+static void report(const struct learn_opts *o, char **inputs, enum recording_result learned,
 		   const struct recording *r)
 {
-	if (learned == LEARNED_NOTHING)
+	if (learned == RECORDING_EMPTY)
 		log_message("'%s' has no complete requests: %s are cut by its start or end, and %s "
 			    "lack "
 			    "a parent",
 			    inputs[0], format_count(r->cut).s, format_count(r->orphaned).s);
-	else if (learned == LEARNED_BEFORE && !o->quiet)
+	else if (learned == RECORDING_KNOWN && !o->quiet)
 		log_message("'%s' is in the baseline already", inputs[0]);
 	else if (!o->quiet)
 		log_message("%s: learned %s traces with %s spans; left out %s cut and %s "
@@ -166,7 +166,7 @@ static int learn_recording(const struct learn_opts *o, char **inputs, struct bas
 {
 	_cleanup_(loaded_done) struct loaded loaded = { 0 };
 	struct observation_counts counts = { 0 };
-	enum learned learned;
+	enum recording_result learned;
 	int r = loaded_open(&loaded, inputs, o->format, err);
 
 	if (loaded.model)

@@ -78,8 +78,9 @@ void baseline_begin(struct baseline *baseline, const struct span_set *spans);
 void baseline_add_observation(void *baseline, const struct observation *o);
 /* Whether a recording was learned; one without spans, or that was learned before, changes nothing.
  */
-enum learned { LEARNED, LEARNED_BEFORE, LEARNED_NOTHING };
-enum learned baseline_end(struct baseline *baseline, const struct observation_counts *counts);
+enum recording_result { RECORDING_LEARNED, RECORDING_KNOWN, RECORDING_EMPTY };
+enum recording_result baseline_end(struct baseline *baseline,
+				   const struct observation_counts *counts);
 
 /* Call after the last recording: orders the samples and drops those that no key keeps. */
 void baseline_finish(struct baseline *baseline);
