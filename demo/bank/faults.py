@@ -18,7 +18,7 @@ LINE = "." * 4095 + "\n"
 BLOCK = 4 << 20  # bytes
 OBJECTS = 30_000  # per ms of a collection, about
 heap = []
-lock, janitor_lock = threading.Lock(), threading.Lock()
+lock, janitor_lock, heap_lock = threading.Lock(), threading.Lock(), threading.Lock()
 janitors = set()
 
 
@@ -64,7 +64,7 @@ def touch_pages(ms):
 def collect(ms):
     """Collect garbage in a heap that is so large that it takes ms."""
     wanted = int(ms * OBJECTS)
-    while len(heap) < wanted:
+    with heap_lock:  # or all threads fill it at once
         heap.extend([] for _ in range(wanted - len(heap)))
     gc.collect()
 
