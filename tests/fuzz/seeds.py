@@ -215,7 +215,9 @@ def baselines():
     for number, (intervals, runs) in enumerate(states):
         write("baseline", f"states-{number}", bytes([len(intervals)]) + intervals + runs)
         baseline(f"file-{number}", 24, intervals, runs)
-    baseline("traits", 24, *states[0], b"\0\1n\x0e" + b"\1\1c\3red" + b"\3\0\4main")
+    traits = b"\0\1n\x0e" + b"\1\1c\3red" + b"\3\0\4main"
+    write("baseline", "traits", b"\0" + traits)
+    baseline("file-traits", 24, *states[0], traits)
     baseline("empty", 0, b"", b"")
 
 
