@@ -45,9 +45,16 @@ static uint32_t interval_number(const struct matrix *m, size_t interval)
 	return interval < m->profile->interval_count ? interval : INTERVAL_ALL;
 }
 
-static bool is_in(const struct matrix *m, size_t sample, size_t interval)
+static bool has_interval(const struct matrix *m, size_t sample, size_t interval)
 {
 	return interval == m->profile->interval_count || m->has_cells[sample];
+}
+
+/* Whether a sample takes part in the band of a cell. */
+static bool is_in(const struct matrix *m, size_t sample, size_t interval, enum span_feature feature)
+{
+	return has_interval(m, sample, interval) &&
+	       feature_is_known(m->group->samples[sample], feature);
 }
 
 static nsec_t *row_of(const struct matrix *m, size_t sample, size_t interval)
@@ -62,7 +69,7 @@ static void fill_row(struct matrix *m, size_t sample)
 
 	m->has_cells[sample] = profile_has_intervals_of(m->profile, s);
 	for (size_t i = 0; i <= m->profile->interval_count; i++) {
-		if (!is_in(m, sample, i))
+		if (!has_interval(m, sample, i))
 			continue;
 
 		const struct interval_profile *of = interval_at(m, i);
@@ -127,7 +134,7 @@ static bool band_without(struct matrix *m, size_t interval, enum span_feature fe
 	size_t count = 0;
 
 	for (size_t i = 0; i < m->group->count; i++)
-		if (m->fold[i] != fold && is_in(m, i, interval))
+		if (m->fold[i] != fold && is_in(m, i, interval, feature))
 			m->room[count++] = row_of(m, i, interval)[feature];
 	if (count)
 		*ret = band_of(m->room, count, &m->profile->band);
@@ -156,19 +163,19 @@ static void score_fold(struct matrix *m, size_t interval, enum span_feature feat
 	if (!band_without(m, interval, feature, fold, &band))
 		return;
 	for (size_t i = 0; i < m->group->count; i++)
-		if (m->fold[i] == fold && is_in(m, i, interval))
+		if (m->fold[i] == fold && is_in(m, i, interval, feature))
 			m->scores[i] = band_score(&band, row_of(m, i, interval)[feature],
 						  &m->profile->band);
 }
 
 /* How much wider one side of a band must be, so that few samples are outside. */
-static double widening(struct matrix *m, size_t interval, int sign)
+static double widening(struct matrix *m, size_t interval, enum span_feature feature, int sign)
 {
 	size_t count = 0;
 	double most;
 
 	for (size_t i = 0; i < m->group->count; i++)
-		if (is_in(m, i, interval))
+		if (is_in(m, i, interval, feature))
 			m->order[count++] = sign * m->scores[i];
 	most = count ? exceeded_by(m->order, count, OUTSIDE / 2) / m->profile->band.sigma : 1;
 	return most > 1 ? most : 1;
@@ -179,7 +186,7 @@ static nsec_t longest_of(const struct matrix *m, size_t interval, enum span_feat
 	nsec_t longest = 0;
 
 	for (size_t i = 0; i < m->group->count; i++)
-		if (is_in(m, i, interval) && row_of(m, i, interval)[feature] > longest)
+		if (is_in(m, i, interval, feature) && row_of(m, i, interval)[feature] > longest)
 			longest = row_of(m, i, interval)[feature];
 	return longest;
 }
@@ -206,13 +213,13 @@ static void learn_cell(struct matrix *m, size_t interval, enum span_feature feat
 	memset(m->scores, 0, m->group->count * sizeof(m->scores[0]));
 	for (unsigned int fold = 0; fold < FOLDS; fold++)
 		score_fold(m, interval, feature, fold);
-	above = widening(m, interval, 1);
-	below = widening(m, interval, -1);
+	above = widening(m, interval, feature, 1);
+	below = widening(m, interval, feature, -1);
 	widen(m, interval, feature, below, above);
 	for (size_t i = 0; i < m->group->count; i++) {
 		double score = m->scores[i] > 0 ? m->scores[i] / above : -m->scores[i] / below;
 
-		if (is_in(m, i, interval) && score > m->largest[i])
+		if (is_in(m, i, interval, feature) && score > m->largest[i])
 			m->largest[i] = score;
 	}
 }
@@ -244,4 +251,8 @@ void bands_learn(const struct group *g, struct profile *p)
 		for (enum span_feature f = 0; f < FEATURE_COUNT; f++)
 			learn_cell(&m, interval, f);
 	p->limit = limit_of(&m);
+	/* there is no pattern of all intervals: what they skip has a mean, but no band */
+	p->all.bands[FEATURE_SKIPPED] = (struct band){ 0 };
+	for (size_t i = 0; i < p->interval_count; i++)
+		p->all.bands[FEATURE_SKIPPED].mean += p->intervals[i].bands[FEATURE_SKIPPED].mean;
 }

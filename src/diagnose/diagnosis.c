@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diagnose/diagnosis.h"
 
-#include <string.h>
-
 #include "analyse/span_path.h"
 #include "diagnose/findings.h"
 
@@ -55,7 +53,9 @@ static uint32_t operation_of(struct diagnosis *d, const struct kept_span *span)
 /* Whether the position of a span in its trace can be compared. */
 static bool is_type_known(struct diagnosis *d, const struct observation *o)
 {
-	return baseline_type(d->baseline, o->type);
+	const struct trace_type *type = baseline_type(d->baseline, o->type);
+
+	return type && !baseline_has_many_types(d->baseline, type->service, type->operation);
 }
 
 static void count_type(struct diagnosis *d, const struct observation *o,
@@ -77,19 +77,6 @@ static void count_type(struct diagnosis *d, const struct observation *o,
 		*index = d->unknown_types.count;
 	}
 	d->unknown_types.items[*index - 1].traces++;
-}
-
-static void mark_deviations(struct tested *t, const struct verdict *verdict)
-{
-	for (size_t i = 0; i < verdict->deviations.count; i++) {
-		const struct deviation *of = &verdict->deviations.items[i];
-		uint32_t bit = 1u << of->feature;
-
-		if (of->feature == FEATURE_PATTERN || of->score > 0)
-			t->slower |= bit;
-		else
-			t->faster |= bit;
-	}
 }
 
 static const struct kept_span *keep(struct diagnosis *d, const struct kept_span *span)
@@ -129,7 +116,8 @@ static void find_paths(struct diagnosis *d, span_id root)
 static void add_root(struct diagnosis *d, const struct observation *o, const struct tested *t)
 {
 	if (t->profile && !t->is_lost)
-		d->slower += (double)t->duration - t->profile->mean_duration;
+		d->operations.items[t->operation].change +=
+			(double)t->duration - t->profile->mean_duration;
 	find_paths(d, o->root);
 }
 
@@ -144,11 +132,7 @@ void diagnosis_add_observation(void *diagnosis, const struct observation *o)
 			    .duration = o->duration };
 
 	verdict_find(&verdicts, &span, is_type_known(d, o), &d->verdict);
-	t.profile = d->verdict.profile;
-	t.is_flagged = d->verdict.is_flagged;
-	t.is_flagged_plainly = d->verdict.is_flagged_plainly;
-	memcpy(t.times, d->verdict.times, sizeof(t.times));
-	mark_deviations(&t, &d->verdict);
+	tested_set_verdict(&t, &d->verdict);
 	if (t.is_flagged)
 		t.kept = keep(d, &span);
 	*vec_push(&d->tested) = t;

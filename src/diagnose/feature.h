@@ -39,9 +39,13 @@ char feature_letter(enum span_feature feature);
 /* "disk", "total": a name for JSON and SQL. */
 const char *feature_name(enum span_feature feature);
 
-/*
- * The times of an interval of a sample, or of all; not FEATURE_SKIPPED, which depends on a pattern.
- * A sample without states has only TOTAL and QUEUEING.
+/* Whether a time of a sample is known: one without states has only TOTAL and QUEUEING. */
+static inline bool feature_is_known(const struct kept_span *sample, enum span_feature feature)
+{
+	return sample->has_states || feature == FEATURE_TOTAL || feature == FEATURE_QUEUEING;
+}
+
+/* The times of an interval of a sample, or of all; not FEATURE_SKIPPED, which depends on a pattern.
  */
 void features_of(const struct kept_span *sample, uint32_t interval, nsec_t ret[FEATURE_COUNT]);
 

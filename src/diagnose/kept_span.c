@@ -35,8 +35,7 @@ void kept_span_move(struct kept_span *s, struct arena *arena)
 	s->traits = traits;
 }
 
-struct kept_span kept_span_of(const struct observation *o, const struct span_set *spans,
-			      struct strtab *strings)
+struct kept_span kept_span_without_names(const struct observation *o)
 {
 	return (struct kept_span){
 		.identity = o->identity,
@@ -45,8 +44,6 @@ struct kept_span kept_span_of(const struct observation *o, const struct span_set
 			  [KEY_OPERATION] = o->name },
 		.type = o->type,
 		.position = o->position,
-		.service = strtab_add(strings, span_set_string(spans, o->service)),
-		.operation = strtab_add(strings, span_set_string(spans, o->operation)),
 		.duration = o->duration,
 		.queueing = o->queueing,
 		.own = o->own,
@@ -61,4 +58,14 @@ struct kept_span kept_span_of(const struct observation *o, const struct span_set
 		.trait_count = o->traits.count,
 		.traits = o->traits.items,
 	};
+}
+
+struct kept_span kept_span_of(const struct observation *o, const struct span_set *spans,
+			      struct strtab *strings)
+{
+	struct kept_span span = kept_span_without_names(o);
+
+	span.service = strtab_add(strings, span_set_string(spans, o->service));
+	span.operation = strtab_add(strings, span_set_string(spans, o->operation));
+	return span;
 }

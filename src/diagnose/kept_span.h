@@ -42,7 +42,11 @@ struct kept_span {
 	const struct span_trait *traits;
 };
 
-/* Borrows the intervals, runs and traits of the observation. */
+/*
+ * Both borrow the intervals, runs and traits of the observation.  Without names, it can be
+ * compared, and names that only tests have take no memory.
+ */
+struct kept_span kept_span_without_names(const struct observation *o);
 struct kept_span kept_span_of(const struct observation *o, const struct span_set *spans,
 			      struct strtab *strings);
 

@@ -56,6 +56,7 @@ struct interval_profile {
 	uint32_t longest;                /* letters; longer sequences were folded */
 	bool is_truncated;               /* there are more */
 	const struct state_time *states; /* of the expected pattern */
+	const char *expression;          /* the same with its repetitions: R-T-(R-D)+-R */
 	double score_if_missing;         /* of the expected pattern */
 };
 

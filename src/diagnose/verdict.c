@@ -35,12 +35,16 @@ static void consider(struct verdict *verdict, const struct deviation *deviation)
 		*vec_push(&verdict->deviations) = *deviation;
 }
 
-static void check_times(struct verdict *verdict, const struct interval_profile *of,
-			uint32_t interval, const nsec_t times[FEATURE_COUNT])
+static void check_times(struct verdict *verdict, const struct kept_span *sample,
+			const struct interval_profile *of, uint32_t interval,
+			const nsec_t times[FEATURE_COUNT])
 {
 	const struct band_options *o = &verdict->profile->band;
 
 	for (enum span_feature f = 0; f < FEATURE_COUNT; f++) {
+		if (!of->bands[f].high || !feature_is_known(sample, f))
+			continue;
+
 		struct deviation d = { .interval = interval,
 				       .feature = f,
 				       .score = band_score(&of->bands[f], times[f], o),
@@ -84,7 +88,8 @@ static void check_interval(const struct verdicts *v, struct verdict *verdict,
 	bool matches =
 		profile_features(profile, sample, interval, o->gap_least, o->gap_most, times);
 
-	check_times(verdict, of, interval, times);
+	check_times(verdict, sample, of, interval, times);
+	verdict->times[FEATURE_SKIPPED] += times[FEATURE_SKIPPED];
 	if (!matches) {
 		struct deviation d = { .interval = interval,
 				       .feature = FEATURE_PATTERN,
@@ -117,7 +122,7 @@ void verdict_find(const struct verdicts *v, const struct kept_span *sample, bool
 	if (profile_has_intervals_of(ret->profile, sample))
 		for (uint32_t i = 0; i < sample->interval_count; i++)
 			check_interval(v, ret, sample, i);
-	check_times(ret, &ret->profile->all, INTERVAL_ALL, ret->times);
+	check_times(ret, sample, &ret->profile->all, INTERVAL_ALL, ret->times);
 	for (enum span_feature f = 0; f < FEATURE_COUNT; f++)
 		ret->expected[f] = ret->profile->all.bands[f].mean;
 	sort_items(ret->deviations.items, ret->deviations.count, is_larger);

@@ -62,6 +62,8 @@ static void put_interval(struct json *j, const struct interval_profile *of)
 {
 	json_object(j);
 	put_u64(j, "sequences", of->sequences);
+	if (of->pattern_count)
+		put_string(j, "expression", of->expression);
 	json_key(j, "patterns");
 	json_array(j);
 	for (uint32_t i = 0; i < of->pattern_count; i++) {

@@ -123,11 +123,7 @@ static void put_pattern(struct out *out, const struct interval_profile *of)
 		out_str(out, "no pattern");
 		return;
 	}
-	for (uint32_t i = 0; i < p->length; i++) {
-		if (i)
-			out_char(out, '-');
-		out_char(out, p->letters[i]);
-	}
+	out_str(out, of->expression);
 	out_str(out, " in ");
 	out_u64(out, 100 * p->support / of->sequences);
 	out_str(out, " %");

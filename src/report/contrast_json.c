@@ -167,6 +167,8 @@ static void put_calls(struct json *j, const struct contrast_view *view)
 		put_string(j, "operation", span_set_string(view->spans, span->operation));
 		put_real(j, "slow", (double)call->slow / c->slow.compared);
 		put_real(j, "usual", (double)call->usual / c->usual.compared);
+		put_u64(j, "slow_requests", call->slow_requests);
+		put_u64(j, "usual_requests", call->usual_requests);
 		json_end(j);
 	}
 	json_end(j);

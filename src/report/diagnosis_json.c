@@ -152,7 +152,7 @@ static void put_finding(struct json *j, const struct diagnosis *d, size_t rank)
 		put_split(j, f);
 	if (f->feature != FEATURE_PATTERN)
 		put_expected(j, f);
-	put_ns(j, "excess_ns", f->excess);
+	put_ns(j, "excess_ns", f->excess.on_path);
 	put_real(j, "share", f->share);
 	put_cause(j, d, f);
 	put_evidence(j, d, f);
@@ -184,6 +184,7 @@ static void put_totals(struct json *j, const struct diagnosis_view *v)
 	put_u64(j, "spans", d->spans_tested);
 	put_u64(j, "flagged", d->flagged);
 	put_u64(j, "flagged_paper", d->flagged_plainly);
+	put_ns(j, "change_ns", d->change);
 	put_ns(j, "slower_ns", d->slower);
 	put_digest(j, "inputs", v->inputs_digest);
 	put_digest(j, "baseline", baseline_digest(d->baseline));

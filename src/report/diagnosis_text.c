@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/deviation.h"
 #include "report/diagnosis.h"
 #include "report/explain.h"
 #include "report/phrase_step.h"
@@ -22,33 +23,6 @@ static struct text signed_time(double ns)
 
 	snprintf(ret.s, sizeof(ret.s), "%c%.30s", ns < 0 ? '-' : '+', t.s);
 	return ret;
-}
-
-/* "disk (D)", "queueing" */
-static struct phrase what(const struct finding *f)
-{
-	static const char *const words[FEATURE_COUNT] = {
-		[FEATURE_RUNNING] = "running (R)",
-		[FEATURE_DISK] = "waits for a disk (D)",
-		[FEATURE_NETWORK] = "waits for the network (N)",
-		[FEATURE_TIMER] = "waits for a timer (T)",
-		[FEATURE_LOCK] = "waits for a lock (L)",
-		[FEATURE_PROCESS] = "waits for another process (I)",
-		[FEATURE_INPUT] = "waits for user input (U)",
-		[FEATURE_UNKNOWN] = "is blocked, cause unknown (?)",
-		[FEATURE_READY] = "waits for a CPU (C)",
-		[FEATURE_THROTTLED] = "is throttled by a CPU quota (Q)",
-		[FEATURE_IRQ] = "in interrupts (X)",
-		[FEATURE_TOTAL] = "own time",
-		[FEATURE_SKIPPED] = "time outside of the expected pattern",
-		[FEATURE_QUEUEING] = "queueing before the request is read",
-	};
-	struct phrase p = { "" };
-
-	phrase_append(&p, "%s",
-		      f->feature == FEATURE_PATTERN ? "expected states are missing"
-						    : words[f->feature]);
-	return p;
 }
 
 static void put_line(struct out *out, const struct style *style, const char *text, size_t indent)
@@ -112,11 +86,11 @@ static void put_finding(struct out *out, const struct style *style, const struct
 	struct phrase p = { "" };
 
 	phrase_append(&p, "%.80s  %.150s  %s", name_of(d, op->service), name_of(d, op->operation),
-		      what(f).s);
+		      deviation_words(f->feature));
 	if (f->feature != FEATURE_PATTERN)
-		phrase_append(&p, "  %s per span", signed_time(f->excess / f->flagged).s);
+		phrase_append(&p, "  %s per span", signed_time(f->excess.all / f->flagged).s);
 	if (f->share >= 0.005)
-		phrase_append(&p, ", %.0f %% of the slowdown", 100 * f->share);
+		phrase_append(&p, ", %.0f %% of the slowdown", 100 * fmin(f->share, 1));
 	if (f->part && 2 * f->part_flagged > f->flagged)
 		phrase_append(&p, " (%s)", split_phrase(f->part).s);
 	put_wrapped(out, style->columns, p.s, 0);
@@ -130,7 +104,7 @@ static void put_finding(struct out *out, const struct style *style, const struct
 /* "151 requests take 8.2 ms longer than in the baseline" */
 static void put_lead(struct out *out, const struct style *style, const struct diagnosis *d)
 {
-	double mean = d->traces ? d->slower / d->traces : 0;
+	double mean = d->traces ? d->change / d->traces : 0;
 	struct phrase p = { "" };
 
 	phrase_append(&p, "%s request%s ", format_count(d->traces).s, d->traces == 1 ? "" : "s");
@@ -247,8 +221,8 @@ static bool is_large(const struct diagnosis *d, const struct finding *f)
 
 	if (f->feature == FEATURE_PATTERN || f->share >= 0.01)
 		return true;
-	return p && fabs(f->excess) / f->flagged >= 0.05 * p->p50 &&
-	       !(d->slower > 0 && f->excess > 0);
+	return p && fabs(f->excess.all) / f->flagged >= 0.05 * p->p50 &&
+	       !(d->slower > 0 && f->excess.all > 0);
 }
 
 static void put_small(struct out *out, const struct style *style, size_t count)

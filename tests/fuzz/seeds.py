@@ -4,7 +4,7 @@
 
 tests/data contains no such files: ELF files with thread-local variables, the metadata and a
 stream of a CTF trace in one file, the format of a tracepoint with its data, metrics and logs in JSON, connections of
-clients, baselines.  Without seeds the fuzzers do not get past the first checks.
+clients, baselines, sequences of states.  Without seeds the fuzzers do not get past the first checks.
 """
 import gzip
 import itertools
@@ -221,6 +221,13 @@ def baselines():
     baseline("empty", 0, b"", b"")
 
 
+def sequences():
+    words = [b"RNRNR", b"RNRDRDR", b"RTRNRNRDR", b"RDRDRDTRDRDT", b"RN" * 40]
+    for number, (support, least, most) in enumerate(((1, 0, 0), (2, 0, 2), (3, 1, 2), (4, 0, 3))):
+        for closed in (0, 1):
+            write("mine", f"{number}-{closed}", bytes((support, least, most, closed)) + b"\0".join(words))
+
+
 def main():
     OUT.mkdir(parents=True, exist_ok=True)
     tracepoint_formats()
@@ -231,6 +238,7 @@ def main():
     http_requests()
     replies()
     baselines()
+    sequences()
 
 
 main()

@@ -16,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "live"))
 sys.dont_write_bytecode = True
 import schema  # noqa: E402
+from shop_spans import trace_of, write  # noqa: E402
 
 SONDE = pathlib.Path(sys.argv[1]).resolve()
 DEMO = HERE.parent.parent / "demo"
@@ -24,25 +25,6 @@ DEMO = HERE.parent.parent / "demo"
 def diagnose(*args):
     done = subprocess.run([SONDE, "diagnose", *args], capture_output=True, text=True, timeout=60, check=True)
     return done.stdout
-
-
-def trace_of(number, calls, call_time, tags=()):
-    """A request of `shop` that calls `db` some times, in µs; request 0 begins first."""
-    start, trace = 1_000_000_000_000 + number * 1_000_000, f"{number + 1:032x}"
-    root = {"traceID": trace, "spanID": f"{number * 1000 + 1:016x}", "operationName": "GET /cart", "startTime": start,
-            "duration": 500 + calls * call_time, "processID": "p1", "references": [], "logs": [],
-            "tags": [{"key": key, "type": "string", "value": value} for key, value in tags]}
-    spans = [{"traceID": trace, "spanID": f"{number * 1000 + 2 + i:016x}", "operationName": "SELECT",
-              "startTime": start + 200 + i * call_time, "duration": call_time, "processID": "p2", "tags": [], "logs": [],
-              "references": [{"refType": "CHILD_OF", "traceID": trace, "spanID": root["spanID"]}]} for i in range(calls)]
-    return {"traceID": trace, "spans": [root, *spans],
-            "processes": {"p1": {"serviceName": "shop", "tags": []}, "p2": {"serviceName": "db", "tags": []}}}
-
-
-def write(directory, traces):
-    path = pathlib.Path(directory) / "spans.json"
-    path.write_text(json.dumps({"data": traces}))
-    return path
 
 
 def more_calls_of_one_customer(directory):
@@ -57,6 +39,25 @@ def more_calls_of_one_customer(directory):
     result = json.loads(diagnose("--json", path))
     assert result["operations"][0]["causes"][0]["share"] > 0.9, result
     assert [(trait["key"], trait["value"]) for trait in result["operations"][0]["traits"]] == [("tier", "gold")], result
+
+
+def requests_of_another_kind_are_named_by_their_topmost_call(directory):
+    """Every tenth request also calls `pay`, which makes a query of 50 ms."""
+    traces = [trace_of(i, 2, 1000 + i) for i in range(200)]
+    for i in range(0, 200, 10):
+        root, trace = traces[i]["spans"][0], traces[i]["traceID"]
+        start = root["startTime"] + root["duration"]
+        root["duration"] += 60000
+        for number, (parent, name, process, begin, end) in enumerate(
+                [(root["spanID"], "POST /pay", "p3", 0, 55000), (f"{900000 + i * 2:016x}", "INSERT", "p2", 2000, 52000)]):
+            traces[i]["spans"].append({
+                "traceID": trace, "spanID": f"{900000 + i * 2 + number:016x}", "operationName": name,
+                "startTime": start + begin, "duration": end - begin, "processID": process, "tags": [], "logs": [],
+                "references": [{"refType": "CHILD_OF", "traceID": trace, "spanID": parent}]})
+        traces[i]["processes"]["p3"] = {"serviceName": "pay", "tags": []}
+    text = " ".join(diagnose(write(directory, traces)).split())
+    assert "11 of 11 slow requests and none of 100 usual ones call pay POST /pay; use --service" in text, text
+    assert "ones call db" not in text and "calls of" not in text and "on host" not in text, text
 
 
 def a_longer_call_is_no_additional_one(directory):
@@ -108,7 +109,7 @@ def text_fits_and_is_the_same_in_each_run(directory):
         assert not wide, wide
 
 
-CASES = [more_calls_of_one_customer, a_longer_call_is_no_additional_one, equal_requests_have_no_cause,
+CASES = [more_calls_of_one_customer, requests_of_another_kind_are_named_by_their_topmost_call, a_longer_call_is_no_additional_one, equal_requests_have_no_cause,
          slow_requests_of_a_moment_have_a_period, parts_add_up, text_fits_and_is_the_same_in_each_run]
 
 

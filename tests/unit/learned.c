@@ -153,7 +153,7 @@ bool learn_traces(struct baseline *b, uint64_t first, uint64_t count)
 		baseline_add_observation(b, &t->database);
 		baseline_add_observation(b, &t->shop);
 	}
-	return baseline_end(b, &counts);
+	return baseline_end(b, &counts) == RECORDING_LEARNED;
 }
 
 static void print_names(FILE *f, const struct baseline *b, str_id service, str_id operation)

@@ -31,7 +31,7 @@ double random_normal(uint64_t number, uint64_t salt);
 /* The spans in which the names of the observations are. */
 const struct span_set *hand_spans(void);
 
-/* A recording that contains `count` traces.  Returns the result of baseline_end(). */
+/* A recording that contains `count` traces.  Returns whether it was learned. */
 bool learn_traces(struct baseline *baseline, uint64_t first, uint64_t count);
 
 /* All that a finished baseline contains, and its profiles, as text.  The caller frees it. */

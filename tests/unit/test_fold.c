@@ -138,6 +138,38 @@ TEST(a_single_letter_has_no_parentheses)
 	CHECK_EXPRESSION("xbay", true, "x-(b-a+)+-y", "xbaabaay", "xbabaay");
 }
 
+/* The expression of a pattern that appears once, at these positions of a sequence with blocks. */
+static char *express_blocks(const char *pattern, const uint32_t *positions,
+			    struct fold_block *blocks, uint32_t count)
+{
+	_cleanup_(fold_tally_freep) struct fold_tally *tally =
+		fold_tally_new(bytes(pattern), (uint32_t)strlen(pattern));
+	struct folded_sequence folded = { .blocks = blocks, .block_count = count };
+
+	fold_tally_add(tally, positions, &folded, 1);
+	return fold_tally_text(tally);
+}
+
+TEST(repeats_that_cross_another_are_not_shown)
+{
+	uint32_t positions[] = { 0, 1, 2, 3, 4 };
+	struct fold_block blocks[] = { { 0, 2 }, { 1, 2 }, { 3, 2 } };
+	_cleanup_(freep) char *crossed = express_blocks("RDRLN", positions, blocks, 3);
+	_cleanup_(freep) char *run = express_blocks("RDRDN", positions, blocks, 3);
+
+	CHECK_STR(crossed, "(R-D)+-R-(L-N)+");
+	CHECK_STR(run, "(R-D)+-N");
+}
+
+TEST(a_repeat_of_which_the_pattern_has_a_part_is_not_shown)
+{
+	uint32_t positions[] = { 0, 2, 3 };
+	struct fold_block blocks[] = { { 0, 2 }, { 1, 2 }, { 3, 2 } };
+	_cleanup_(freep) char *text = express_blocks("RDN", positions, blocks, 3);
+
+	CHECK_STR(text, "R-D-N");
+}
+
 TEST(a_pattern_without_sequences_has_no_repetition)
 {
 	CHECK_EXPRESSION("RDRD", false, "R-D-R-D", "L");
