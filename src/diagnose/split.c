@@ -395,7 +395,20 @@ static bool varies(const struct sums *s, double cv)
 	return deviation_of(s) > cv * s->sum / s->count;
 }
 
-/* The time to be explained: the own time, or else the state that varies most; or FEATURE_COUNT. */
+/*
+ * The times of a sample that depend on the program, with their sum as the total: a wait for a CPU
+ * has reasons elsewhere, and on a busy host it would hide what a trait explains.
+ */
+static void program_times(const struct kept_span *sample, nsec_t ret[FEATURE_COUNT])
+{
+	features_of(sample, INTERVAL_ALL, ret);
+	for (enum span_feature f = FEATURE_READY; f < FEATURE_STATES; f++) {
+		ret[FEATURE_TOTAL] -= ret[f] < ret[FEATURE_TOTAL] ? ret[f] : ret[FEATURE_TOTAL];
+		ret[f] = 0;
+	}
+}
+
+/* The time to be explained: the total, or else the state that varies most; or FEATURE_COUNT. */
 static enum span_feature varying_feature(const struct group *g, double cv)
 {
 	struct sums sums[FEATURE_COUNT] = { 0 };
@@ -405,14 +418,14 @@ static enum span_feature varying_feature(const struct group *g, double cv)
 	for (size_t i = 0; i < g->count; i++) {
 		nsec_t times[FEATURE_COUNT];
 
-		features_of(g->samples[i], INTERVAL_ALL, times);
+		program_times(g->samples[i], times);
 		for (enum span_feature f = 0; f <= FEATURE_TOTAL; f++)
 			add_to(&sums[f], times[f]);
 	}
 	if (varies(&sums[FEATURE_TOTAL], cv))
 		return FEATURE_TOTAL;
 	most = LEAST_DEVIATION * sums[FEATURE_TOTAL].sum / g->count;
-	for (enum span_feature f = 0; f < FEATURE_STATES; f++)
+	for (enum span_feature f = 0; f < FEATURE_READY; f++)
 		if (varies(&sums[f], cv) && deviation_of(&sums[f]) > most) {
 			most = deviation_of(&sums[f]);
 			best = f;
@@ -431,7 +444,7 @@ bool split_find(const struct group *g, const struct band_options *o, struct spli
 	for (size_t i = 0; i < g->count; i++) {
 		nsec_t times[FEATURE_COUNT];
 
-		features_of(g->samples[i], INTERVAL_ALL, times);
+		program_times(g->samples[i], times);
 		s.logs[i] = log(times[feature] > o->floor ? times[feature] : o->floor);
 	}
 	collect(&s);
