@@ -23,13 +23,13 @@ static const double LEAST_GAIN = 0.02;
 static const double LEAST_DEVIATION = 0.1;
 
 /* A trait of a sample. */
-struct cell {
+struct trait_cell {
 	uint32_t column, sample; /* indexes */
 	const struct span_trait *trait;
 };
 
 /* All values of one trait. */
-struct column {
+struct trait_column {
 	const struct span_trait *example;
 	uint32_t first, count; /* in the cells */
 	uint32_t last;         /* number of the last sample, counted from 1 */
@@ -38,10 +38,10 @@ struct column {
 struct search {
 	const struct group *group;
 	double *logs; /* of the time to be explained, by sample */
-	VEC(struct cell) found;
-	VEC(struct column) columns; /* in the order of their first sample */
-	struct map index;           /* hash of a key -> index + 1 */
-	struct cell *cells;         /* by column, then by sample */
+	VEC(struct trait_cell) found;
+	VEC(struct trait_column) columns; /* in the order of their first sample */
+	struct map index;                 /* hash of a key -> index + 1 */
+	struct trait_cell *cells;         /* by column, then by sample */
 };
 
 static void search_done(struct search *s)
@@ -54,7 +54,7 @@ static void search_done(struct search *s)
 }
 
 /* Whether a sample is one of those that choose; the others accept. */
-static bool chooses(const struct search *s, const struct cell *cell)
+static bool chooses(const struct search *s, const struct trait_cell *cell)
 {
 	return s->group->samples[cell->sample]->identity & 1;
 }
@@ -69,17 +69,17 @@ static void add_cell(struct search *s, uint32_t sample, const struct span_trait 
 	uint64_t *at = map_insert(&s->index, key_hash(trait));
 
 	if (!*at) {
-		*vec_push(&s->columns) = (struct column){ .example = trait };
+		*vec_push(&s->columns) = (struct trait_column){ .example = trait };
 		*at = s->columns.count;
 	}
 
-	struct column *column = &s->columns.items[*at - 1];
+	struct trait_column *column = &s->columns.items[*at - 1];
 
 	if (column->last == sample + 1)
 		return; /* a span can have an attribute twice: the first counts */
 	column->last = sample + 1;
 	column->count++;
-	*vec_push(&s->found) = (struct cell){ *at - 1, sample, trait };
+	*vec_push(&s->found) = (struct trait_cell){ *at - 1, sample, trait };
 }
 
 static void collect(struct search *s)
@@ -99,7 +99,7 @@ static void collect(struct search *s)
 		s->columns.items[i].count = 0;
 	}
 	for (size_t i = 0; i < s->found.count; i++) {
-		struct column *column = &s->columns.items[s->found.items[i].column];
+		struct trait_column *column = &s->columns.items[s->found.items[i].column];
 
 		s->cells[column->first + column->count++] = s->found.items[i];
 	}
@@ -154,14 +154,14 @@ static double scatter(const struct sums *s)
 }
 
 /* Kelley's epsilon squared of the samples of one half; negative values are chance. */
-static double explained(const struct search *s, const struct column *column,
+static double explained(const struct search *s, const struct trait_column *column,
 			const struct split *split, bool choosing)
 {
 	struct sums parts[PARTS_MAX] = { 0 }, all = { 0 };
 	double within = 0;
 
 	for (uint32_t i = 0; i < column->count; i++) {
-		const struct cell *cell = &s->cells[column->first + i];
+		const struct trait_cell *cell = &s->cells[column->first + i];
 		int part = part_of_trait(split, cell->trait);
 
 		if (part < 0 || chooses(s, cell) != choosing)
@@ -178,18 +178,18 @@ static double explained(const struct search *s, const struct column *column,
 
 /* Numbers in order, with running sums: those of the first i items at index i. */
 struct ladder {
-	struct cell *items;
+	struct trait_cell *items;
 	double *sums;       /* logs of those that choose */
 	uint32_t *choosing; /* number of them */
 };
 
 /* Neighbouring numbers, and the best cut between two of them. */
-struct segment {
+struct number_range {
 	size_t first, end, cut;
 	double gain; /* scatter that the cut removes */
 };
 
-static bool is_number_first(const struct cell *a, const struct cell *b)
+static bool is_number_first(const struct trait_cell *a, const struct trait_cell *b)
 {
 	return a->trait->number < b->trait->number;
 }
@@ -200,9 +200,9 @@ static bool has_enough(uint32_t choosing, uint32_t all)
 	return choosing >= LEAST_OBSERVATIONS && all - choosing >= LEAST_OBSERVATIONS;
 }
 
-static struct segment find_cut(const struct ladder *l, size_t first, size_t end)
+static struct number_range find_cut(const struct ladder *l, size_t first, size_t end)
 {
-	struct segment s = { .first = first, .end = end };
+	struct number_range s = { .first = first, .end = end };
 
 	for (size_t i = first + 1; i < end; i++) {
 		uint32_t below = l->choosing[i] - l->choosing[first];
@@ -224,40 +224,41 @@ static struct segment find_cut(const struct ladder *l, size_t first, size_t end)
 	return s;
 }
 
-/* Cuts the segment with the largest gain, until no cut is worth it.  Returns their number. */
-static uint32_t cut_segments(const struct ladder *l, size_t count, double least,
-			     struct segment segments[PARTS_MAX])
+/* Cuts the range with the largest gain, until no cut is worth it.  Returns their number. */
+static uint32_t cut_ranges(const struct ladder *l, size_t count, double least,
+			   struct number_range ranges[PARTS_MAX])
 {
 	uint32_t n = 1;
 
-	segments[0] = find_cut(l, 0, count);
+	ranges[0] = find_cut(l, 0, count);
 	while (n < PARTS_MAX) {
-		struct segment *best = &segments[0];
+		struct number_range *best = &ranges[0];
 
 		for (uint32_t i = 1; i < n; i++)
-			if (segments[i].gain > best->gain)
-				best = &segments[i];
+			if (ranges[i].gain > best->gain)
+				best = &ranges[i];
 		if (!best->cut || best->gain < least)
 			break;
-		segments[n++] = find_cut(l, best->cut, best->end);
+		ranges[n++] = find_cut(l, best->cut, best->end);
 		*best = find_cut(l, best->first, best->cut);
 	}
 	return n;
 }
 
-static bool is_segment_first(const struct segment *a, const struct segment *b)
+static bool is_range_first(const struct number_range *a, const struct number_range *b)
 {
 	return a->first < b->first;
 }
 
-static void divide_numbers(const struct search *s, const struct column *column, struct split *ret)
+static void divide_numbers(const struct search *s, const struct trait_column *column,
+			   struct split *ret)
 {
 	uint32_t count = column->count;
-	_cleanup_(freep) struct cell *items = must_alloc(count * sizeof(*items));
+	_cleanup_(freep) struct trait_cell *items = must_alloc(count * sizeof(*items));
 	_cleanup_(freep) double *sums = must_alloc((count + 1) * sizeof(*sums));
 	_cleanup_(freep) uint32_t *choosing = must_alloc((count + 1) * sizeof(*choosing));
 	struct ladder ladder = { items, sums, choosing };
-	struct segment segments[PARTS_MAX];
+	struct number_range ranges[PARTS_MAX];
 	struct sums all = { 0 };
 
 	memcpy(items, &s->cells[column->first], count * sizeof(*items));
@@ -271,12 +272,11 @@ static void divide_numbers(const struct search *s, const struct column *column, 
 		if (is_choosing)
 			add_to(&all, value);
 	}
-	ret->part_count = cut_segments(&ladder, count, LEAST_GAIN * scatter(&all), segments);
-	sort_items(segments, ret->part_count, is_segment_first);
+	ret->part_count = cut_ranges(&ladder, count, LEAST_GAIN * scatter(&all), ranges);
+	sort_items(ranges, ret->part_count, is_range_first);
 	for (uint32_t i = 0; i < ret->part_count; i++)
-		ret->parts[i] =
-			(struct split_part){ .from = items[segments[i].first].trait->number,
-					     .to = items[segments[i].end - 1].trait->number };
+		ret->parts[i] = (struct split_part){ .from = items[ranges[i].first].trait->number,
+						     .to = items[ranges[i].end - 1].trait->number };
 }
 
 /* A text, and how many samples have it. */
@@ -285,7 +285,7 @@ struct text_count {
 	uint32_t count, choosing;
 };
 
-static bool is_text_first(const struct cell *a, const struct cell *b)
+static bool is_text_first(const struct trait_cell *a, const struct trait_cell *b)
 {
 	return strcmp(a->trait->text, b->trait->text) < 0;
 }
@@ -296,10 +296,10 @@ static bool is_more_frequent(const struct text_count *a, const struct text_count
 }
 
 /* The texts of a column with enough samples; `others` are the samples without one of them. */
-static size_t count_texts(const struct search *s, const struct column *column,
+static size_t count_texts(const struct search *s, const struct trait_column *column,
 			  struct text_count *ret, struct text_count *others)
 {
-	_cleanup_(freep) struct cell *items = must_alloc(column->count * sizeof(*items));
+	_cleanup_(freep) struct trait_cell *items = must_alloc(column->count * sizeof(*items));
 	struct text_count now = { 0 };
 	size_t count = 0;
 
@@ -325,7 +325,8 @@ static size_t count_texts(const struct search *s, const struct column *column,
 	return count;
 }
 
-static void divide_texts(const struct search *s, const struct column *column, struct split *ret)
+static void divide_texts(const struct search *s, const struct trait_column *column,
+			 struct split *ret)
 {
 	_cleanup_(freep) struct text_count *texts = must_alloc(column->count * sizeof(*texts));
 	struct text_count others = { 0 };
@@ -343,7 +344,7 @@ static void divide_texts(const struct search *s, const struct column *column, st
 		ret->parts[ret->part_count++] = (struct split_part){ 0 };
 }
 
-static struct split divide(const struct search *s, const struct column *column)
+static struct split divide(const struct search *s, const struct trait_column *column)
 {
 	struct split split = { .key = column->example->key,
 			       .kind = column->example->kind,
@@ -359,11 +360,11 @@ static struct split divide(const struct search *s, const struct column *column)
 /* The best split by attributes, or by other traits, if the other half accepts it. */
 static bool find_best(const struct search *s, bool attributes, struct split *ret)
 {
-	const struct column *best = NULL;
+	const struct trait_column *best = NULL;
 	double most = 0;
 
 	for (size_t i = 0; i < s->columns.count; i++) {
-		const struct column *column = &s->columns.items[i];
+		const struct trait_column *column = &s->columns.items[i];
 		bool is_attribute = column->example->kind == SPAN_TRAIT_ATTRIBUTE;
 
 		if (is_attribute != attributes || column->count * 2 < s->group->count)
@@ -394,7 +395,20 @@ static bool varies(const struct sums *s, double cv)
 	return deviation_of(s) > cv * s->sum / s->count;
 }
 
-/* The time to be explained: the own time, or else the state that varies most; or FEATURE_COUNT. */
+/*
+ * The times of a sample that depend on the program, with their sum as the total: a wait for a CPU
+ * has reasons elsewhere, and on a busy host it would hide what a trait explains.
+ */
+static void program_times(const struct kept_span *sample, nsec_t ret[FEATURE_COUNT])
+{
+	features_of(sample, INTERVAL_ALL, ret);
+	for (enum span_feature f = FEATURE_READY; f < FEATURE_STATES; f++) {
+		ret[FEATURE_TOTAL] -= ret[f] < ret[FEATURE_TOTAL] ? ret[f] : ret[FEATURE_TOTAL];
+		ret[f] = 0;
+	}
+}
+
+/* The time to be explained: the total, or else the state that varies most; or FEATURE_COUNT. */
 static enum span_feature varying_feature(const struct group *g, double cv)
 {
 	struct sums sums[FEATURE_COUNT] = { 0 };
@@ -404,14 +418,14 @@ static enum span_feature varying_feature(const struct group *g, double cv)
 	for (size_t i = 0; i < g->count; i++) {
 		nsec_t times[FEATURE_COUNT];
 
-		features_of(g->samples[i], INTERVAL_ALL, times);
+		program_times(g->samples[i], times);
 		for (enum span_feature f = 0; f <= FEATURE_TOTAL; f++)
 			add_to(&sums[f], times[f]);
 	}
 	if (varies(&sums[FEATURE_TOTAL], cv))
 		return FEATURE_TOTAL;
 	most = LEAST_DEVIATION * sums[FEATURE_TOTAL].sum / g->count;
-	for (enum span_feature f = 0; f < FEATURE_STATES; f++)
+	for (enum span_feature f = 0; f < FEATURE_READY; f++)
 		if (varies(&sums[f], cv) && deviation_of(&sums[f]) > most) {
 			most = deviation_of(&sums[f]);
 			best = f;
@@ -430,7 +444,7 @@ bool split_find(const struct group *g, const struct band_options *o, struct spli
 	for (size_t i = 0; i < g->count; i++) {
 		nsec_t times[FEATURE_COUNT];
 
-		features_of(g->samples[i], INTERVAL_ALL, times);
+		program_times(g->samples[i], times);
 		s.logs[i] = log(times[feature] > o->floor ? times[feature] : o->floor);
 	}
 	collect(&s);

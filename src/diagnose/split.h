@@ -3,9 +3,9 @@
  * split - parts of the spans of one key, each with usual times of its own.
  *
  * If the time of an operation depends on what it is called with, its bands are wide: a small
- * request that takes as long as a large one is within them.  So if the times of the samples vary
- * a lot, their traits (analyse/span_traits.h) are tried one by one, and the trait that explains
- * most of the variance divides the samples into parts.
+ * request that takes as long as a large one is within them.  So if the times of the samples,
+ * without waits for a CPU, vary a lot, their traits (analyse/span_traits.h) are tried one by one,
+ * and the trait that explains most of the variance divides the samples into parts.
  *
  * Numbers are divided into ranges: the cut that leaves the least variance is made first, as in a
  * regression tree.  Of texts, the most frequent ones are parts, and the others together.  The

@@ -107,17 +107,18 @@ static bool is_larger(const struct deviation *a, const struct deviation *b)
 void verdict_find(const struct verdicts *v, const struct kept_span *sample, bool by_type,
 		  struct verdict *ret)
 {
+	const struct profile *whole = profile_of(v, sample, by_type);
+
 	ret->deviations.count = 0;
 	ret->is_flagged = ret->is_flagged_plainly = false;
 	ret->score = 0;
-	ret->profile = ret->whole = profile_of(v, sample, by_type);
+	ret->profile = whole ? profile_part(whole, sample) : NULL;
 	features_of(sample, INTERVAL_ALL, ret->times);
-	if (!ret->whole)
+	if (!whole)
 		return;
-	ret->profile = profile_part(ret->whole, sample);
-	if (profile_has_intervals_of(ret->whole, sample))
+	if (profile_has_intervals_of(whole, sample))
 		for (uint32_t i = 0; i < sample->interval_count; i++)
-			ret->is_flagged_plainly |= !is_usual_plainly(v, ret->whole, sample, i);
+			ret->is_flagged_plainly |= !is_usual_plainly(v, whole, sample, i);
 	if (profile_has_intervals_of(ret->profile, sample))
 		for (uint32_t i = 0; i < sample->interval_count; i++)
 			check_interval(v, ret, sample, i);

@@ -25,7 +25,6 @@ struct deviation {
 
 struct verdict {
 	const struct profile *profile; /* borrowed; NULL: unknown operation, or too few of it */
-	const struct profile *whole;   /* the same, or what it is a part of */
 	bool is_flagged;
 	bool is_flagged_plainly;          /* by the paper's rule */
 	double score;                     /* the largest, without sign */

@@ -172,6 +172,23 @@ static void contexts(size_t n)
 	find(model);
 }
 
+/* The same, and the thread is sampled and has probe events all the time. */
+static void shared_samples(size_t n)
+{
+	struct model *model = model_new();
+	struct source source = story_source(0);
+
+	add_thread(model, 1);
+	for (size_t i = 1; i <= n; i++) {
+		model_add(model, &source, REC(SAMPLE, sample, STEP + i, 1, .stack = i));
+		model_add(model, &source, REC(PROBE_EVENT, probe_event, STEP + i, 1, .type = i));
+	}
+	model_add(model, &source, REC(RUN, run, 2 * n * STEP, 1, .start = STEP));
+	for (size_t i = 1; i <= n; i++)
+		add_span(model, i, 1, 0, 0, 2 * n * STEP);
+	find(model);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -185,6 +202,7 @@ int main(int argc, char **argv)
 		{ "states", states },
 		{ "shared-thread", shared_thread },
 		{ "shared-messages", shared_messages },
+		{ "shared-samples", shared_samples },
 		{ "contexts", contexts },
 	};
 

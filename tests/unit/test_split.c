@@ -247,6 +247,24 @@ TEST(a_number_with_many_values_is_divided_into_ranges)
 	CHECK(flagged(&t, continuous) <= 60);
 }
 
+/* On a busy host, most of the time is waiting for a CPU. */
+static void on_busy_host(struct observation *o, uint64_t number)
+{
+	factorial(o, number);
+	o->intervals.items[0].ready = 1e7 * exp(2 * random_normal(number, 63));
+	o->intervals.items[0].total += o->intervals.items[0].ready;
+}
+
+TEST(waits_for_a_cpu_do_not_hide_what_explains_the_time)
+{
+	_cleanup_(trial_done) struct trial t = try(on_busy_host, 0, 1000);
+
+	CHECK(t.profile->split);
+	if (t.profile->split)
+		CHECK_STR(t.profile->split->key, "n");
+	CHECK(flagged(&t, on_busy_host) <= 60);
+}
+
 static void steady(struct observation *o, uint64_t number)
 {
 	int64_t n = number % 2;
