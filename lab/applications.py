@@ -46,7 +46,7 @@ def host(caller):
     return f"{network.NETWORK}.{CALLERS[caller]}"
 
 
-def cable(faults, *links):
+def cable(faults, links):
     """The command that runs the network."""
     return [sys.executable, HERE / "network.py", network.DEVICE, faults, *links]
 
@@ -121,11 +121,13 @@ class BankApplication(Application):
     def __enter__(self):
         workers = "sync" if self.is_sync else "gthread"
         ports = fixed_ports(bank.PORTS)
-        env = {"BANK_LISTEN": "0.0.0.0", "BANK_FRONTEND_CALLS": host("frontend"), "BANK_BALANCE_CALLS": host("balance")}
+        env = {"BANK_LISTEN": "0.0.0.0", "BANK_FRONTEND_CALLS": host("frontend"),
+               "BANK_BALANCE_CALLS": host("balance")}
         links = [f"{name}={host('frontend')}:{ports[name]}" for name in ("users", "contacts", "ledger", "balance")]
+        links.append(f"balance_ledger={host('balance')}:{ports['ledger']}")
         self.bank = bank.Bank(self.build, workers, self.wrap, env, self.cpus, ports, PROCESSES if self.is_sync else None)
         self.bank.__enter__()
-        self.bank.spawn("network", *cable(self.bank.faults, *links, f"balance_ledger={host('balance')}:{ports['ledger']}"))
+        self.bank.spawn("network", *cable(self.bank.faults, links))
         for service in ("users", "contacts", "ledger"):
             self.bank.inject(f"journal@{service}", LINES)
         return self
@@ -247,11 +249,13 @@ class Demo(Plain):
 
     def start(self):
         behind = {name: self.serve(name) for name in ("contacts", "ledger")}
-        self.spawn("network", *cable(self.directory / "faults", *(f"{n}={host('front')}:{p}" for n, p in behind.items())))
+        links = [f"{name}={host('front')}:{port}" for name, port in behind.items()]
+        self.spawn("network", *cable(self.directory / "faults", links))
         self.port = self.serve("front", *behind.values())
 
     def load(self, seed, seconds):
-        return ["env", f"DEMO_IMPORT={IMPORT}", f"DEMO_PAUSE_US={PAUSE_US}", self.build / "demo" / "client", self.port, seconds]
+        return ["env", f"DEMO_IMPORT={IMPORT}", f"DEMO_PAUSE_US={PAUSE_US}", self.build / "demo" / "client", self.port,
+                seconds]
 
 
 class Factorial(Plain):

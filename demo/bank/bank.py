@@ -167,9 +167,9 @@ class Bank:
         return ["taskset", "-c", self.cpus[name]] if name in self.cpus else []
 
     def start_python(self, name):
-        workers = self.workers[name]
+        workers, address = self.workers[name], self.extra_env.get("BANK_LISTEN", "127.0.0.1")
         self.spawn(name, *self.pinned(name), *self.wrap, self.room / "python/bin/gunicorn", f"{name}:app", "--chdir", HERE,
-                   "--bind", f"{self.extra_env.get('BANK_LISTEN', '127.0.0.1')}:{self.ports[name]}", "--workers", self.counts[name], "--worker-class", workers,
+                   "--bind", f"{address}:{self.ports[name]}", "--workers", self.counts[name], "--worker-class", workers,
                    *(["--threads", THREADS] if workers == "gthread" else []), "--log-level", "warning")
 
     def restart(self, name, workers):
