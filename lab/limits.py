@@ -10,6 +10,7 @@ import services
 
 PERIOD = 100_000  # us, the default of CPU quotas
 LONGEST = 1_000_000  # us, the longest period of the kernel
+SMALLEST = 1000  # us, the smallest quota of the kernel
 QUOTA = 4000  # us, at least if the longest period allows it
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -67,6 +68,7 @@ def limited(controller, pids, **settings):
 
 def cpu_quota(pids, share):
     """Limit processes to a share of one CPU; for a small one, the period is longer, so that requests fit in the quota."""
+    share = max(share, SMALLEST / LONGEST)
     period = min(max(int(QUOTA / share), PERIOD), LONGEST)
     return limited("cpu", pids, cpu_max=f"{int(share * period)} {period}")
 
